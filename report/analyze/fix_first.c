@@ -8,18 +8,17 @@
 
 #include "report/base/text.h"
 #include "report/derive/stacks/frame.h"
-#include "report/derive/stacks/lines.h"
 #include "report/derive/stacks/samples.h"
 
 /* That a thread computes is no defect, and what could be saved is not known: it counts for a part of what a finding of
- * the same duration would. */
-#define CPU_WEIGHT 0.5
-
-enum { CPU_LINES = 8 }; /* the costliest lines, among which the one with the most CPU samples is looked for */
+ * the same duration would. So does what is outside of the program. */
+#define PART_WEIGHT 0.5
 
 struct choice {
 	const struct report_context *context;
 	const struct roles *roles;
+	const struct role *main;    /* NULL: the first program is a shim */
+	double others_own;	    /* what the other roles did themselves, as parts of the run's time */
 	struct fix_first *best;
 	double rank;
 };
@@ -45,91 +44,50 @@ static bool choose(struct choice *k, uint64_t cost_ns, double weight, struct buf
 	return true;
 }
 
-static uint64_t wall_cost(const struct role *r, uint64_t ns)
-{
-	return (uint64_t)((double)ns / role_width(r));
-}
-
-/* "the 4 workers", "main", "job.py" */
-static void role_words(const struct role *r, struct buffer *ret)
-{
-	if (r->is_workers)
-		buffer_print(ret, r->threads == 1 ? "the worker" : "the %zu workers", r->threads);
-	else if (r->threads > 1)
-		buffer_print(ret, r->is_program ? "the %zu processes of %s" : "the %zu %s", r->threads, r->label);
-	else if (!r->is_program && strcmp(r->label, "threads"))
-		buffer_print(ret, "thread %s", r->label);
-	else if (!r->is_program)
-		buffer_text(ret, "a thread");
-	else
-		buffer_text(ret, r->label);
-}
-
 /* ---- what the partition tells ---- */
 
-/* Less than this share of one CPU was used by all threads of the job together: with the CPUs to themselves they would
- * not have waited. */
-enum { OTHERS_PERCENT = 60 };
-
-static void propose_starved(struct choice *k, const struct role *r)
+/* What a part of a role's time costs the run. Of other roles than the main one this is at most what the main thread
+ * waits for others, which they share in proportion to what they do. */
+static uint64_t run_cost(const struct choice *k, const struct role *r, uint64_t ns)
 {
-	uint64_t used = 0;
-	struct buffer text = {0};
+	double cost = (double)role_wall_ns(r, ns), share;
 
-	for (size_t i = 0; i < k->roles->count; i++)
-		used += k->roles->items[i].cpu_ns;
-	if (share_of(used, k->roles->wall_ns) < OTHERS_PERCENT)
-		buffer_text(&text, "other programs hold the CPUs: ");
-	else
-		buffer_text(&text, "too few CPUs: ");
-	role_words(r, &text);
-	buffer_print(&text, " had a CPU %.0f %% of the time and waited for one %.0f %%",
-		     share_of(r->cpu_ns, r->lifetime_ns), share_of(r->delay_ns, r->lifetime_ns));
-	choose(k, wall_cost(r, r->delay_ns), 1, &text);
+	if (!k->main || r->is_main || k->others_own <= 0)
+		return (uint64_t)cost;
+	share = (double)k->main->waits_ns * cost / k->others_own;
+	return (uint64_t)(share < cost ? share : cost);
 }
 
-void fix_first_cpu_line(const struct report_context *c, struct buffer *ret)
+/* Where a role waits longest for others. */
+static const struct role_call *longest_wait(const struct role *r)
 {
-	struct lines l;
-	size_t best = SIZE_MAX;
-	uint64_t most = 0;
-	const char *file, *slash;
-
-	if (!samples_any(c->model))
-		return;
-	lines_top(c, CPU_LINES, &l);
-	for (size_t i = 0; i < l.count; i++) {
-		uint64_t ns = l.values[i].of[LINE_PYTHON] + l.values[i].of[LINE_NATIVE];
-
-		if (ns > most && l.values[i].is_users && !lines_is_stackless(c, &l, i)) {
-			most = ns;
-			best = i;
-		}
-	}
-	if (best != SIZE_MAX) {
-		file = lines_field(c, &l, best, 0);
-		slash = strrchr(file, '/');
-		buffer_print(ret, "%s:%s ", slash ? slash + 1 : file, lines_field(c, &l, best, 1));
-		text_shorten(ret, lines_field(c, &l, best, 2), 40);
-	}
-	lines_done(&l);
+	for (size_t i = 0; i < r->call_count; i++)
+		if (role_call_waits(r, r->calls[i].kind) && r->calls[i].has_frame)
+			return &r->calls[i];
+	return NULL;
 }
 
 static void propose_cpu(struct choice *k, const struct role *r)
 {
+	uint64_t cpu_ns = r->cpu_ns > r->import_ns ? r->cpu_ns - r->import_ns : 0;
 	struct buffer text = {0}, line = {0};
-	bool is_chosen;
+	bool is_sampled = samples_any(k->context->model), has_line;
 
 	role_words(r, &text);
 	buffer_print(&text, " %s %.0f %% of the time", r->threads > 1 ? "compute" : "computes",
-		     share_of(r->cpu_ns, r->lifetime_ns));
-	fix_first_cpu_line(k->context, &line);
+		     share_of(cpu_ns, r->lifetime_ns));
+	role_hot_line(k->context, r, &line);
+	has_line = line.size;
+	/* Threads of a library work for the line that waits for them. */
+	if (!has_line && is_sampled && !r->is_main && k->main && longest_wait(k->main)) {
+		buffer_text(&text, " for main");
+		role_place(k->context, longest_wait(k->main), &line);
+	}
 	if (line.size)
 		buffer_print(&text, ": %s", line.data);
-	is_chosen = choose(k, wall_cost(r, r->cpu_ns), CPU_WEIGHT, &text);
-	if (is_chosen)
-		k->best->is_cpu = !line.size && !samples_any(k->context->model);
 	buffer_done(&line);
+	if (choose(k, run_cost(k, r, cpu_ns), PART_WEIGHT, &text))
+		k->best->is_cpu = !is_sampled;
 }
 
 /* Children that run other programs; workers that were forked are roles whose own time is proposed. */
@@ -152,7 +110,7 @@ static bool is_explained_by_others(const struct choice *k, const struct role *wa
 		const struct role *r = &k->roles->items[i];
 		uint64_t its = waiting->is_main ? r->lifetime_ns : role_own_ns(r);
 
-		if (r != waiting && wall_cost(r, its) * 2 > wall_cost(waiting, ns))
+		if (r != waiting && role_wall_ns(r, its) * 2 > role_wall_ns(waiting, ns))
 			return true;
 	}
 	return false;
@@ -160,7 +118,7 @@ static bool is_explained_by_others(const struct choice *k, const struct role *wa
 
 static void propose_call(struct choice *k, const struct role *r, const struct role_call *call)
 {
-	bool is_wait = blocked_waits_for_others(call->kind);
+	bool is_wait = role_call_waits(r, call->kind);
 	const struct role *programs = call->kind == BLOCKED_CHILD ? programs_of(k, r) : NULL;
 	struct buffer text = {0}, place = {0};
 
@@ -181,7 +139,7 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 	if (place.size)
 		buffer_print(&text, ": %s", place.data);
 	buffer_done(&place);
-	choose(k, wall_cost(r, call->ns), 1, &text);
+	choose(k, run_cost(k, r, call->ns), 1, &text);
 }
 
 static void propose_stop(struct choice *k, const struct role *r)
@@ -191,7 +149,7 @@ static void propose_stop(struct choice *k, const struct role *r)
 	role_words(r, &text);
 	buffer_print(&text, " %s stopped (SIGSTOP, or a job stopped by its shell) %.0f %% of the time",
 		     r->threads > 1 ? "were" : "was", share_of(r->stopped_ns, r->lifetime_ns));
-	choose(k, wall_cost(r, r->stopped_ns), 1, &text);
+	choose(k, run_cost(k, r, r->stopped_ns), 1, &text);
 }
 
 /* ---- what the rules found ---- */
@@ -218,7 +176,7 @@ static void propose_finding(struct choice *k, const struct finding *f)
 	struct buffer text = {0};
 
 	fix_first_words(f, &text);
-	choose(k, f->cost_ns, 1, &text);
+	choose(k, f->cost_ns, f->rule->flags & RULE_OUTSIDE ? PART_WEIGHT : 1, &text);
 }
 
 void fix_first_find(const struct report_context *c, const struct roles *roles, const struct finding *found,
@@ -227,12 +185,17 @@ void fix_first_find(const struct report_context *c, const struct roles *roles, c
 	struct choice k = {.context = c, .roles = roles, .best = ret};
 
 	*ret = (struct fix_first){0};
+	for (size_t i = 0; i < roles->count; i++) {
+		if (roles->items[i].is_main)
+			k.main = &roles->items[i];
+		else
+			k.others_own += (double)role_wall_ns(&roles->items[i], role_own_ns(&roles->items[i]));
+	}
 	for (size_t i = 0; i < count; i++)
 		propose_finding(&k, &found[i]);
 	for (size_t i = 0; i < roles->count; i++) {
 		const struct role *r = &roles->items[i];
 
-		propose_starved(&k, r);
 		propose_cpu(&k, r);
 		propose_stop(&k, r);
 		for (size_t n = 0; n < r->call_count && n < 4; n++)

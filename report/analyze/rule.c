@@ -79,6 +79,13 @@ void rules_done(struct rules *rules)
 	gaps_free(rules->gaps);
 	free(rules->steady);
 	attribution_done(&rules->attribution);
+	if (rules->time) {
+		pressures_done(&rules->time->pressures);
+		roles_done(&rules->time->roles);
+		partition_done(&rules->time->partition);
+		free(rules->time);
+	}
+	rules->time = NULL;
 	rules->gaps = NULL;
 	rules->steady = NULL;
 }
@@ -88,6 +95,19 @@ const struct gaps *rules_gaps(struct rules *rules)
 	if (!rules->gaps)
 		rules->gaps = gaps_find(rules->context);
 	return rules->gaps;
+}
+
+const struct job_time *rules_time(struct rules *rules)
+{
+	struct job_time *t = rules->time;
+
+	if (t)
+		return t;
+	t = rules->time = mem_alloc(sizeof(*t));
+	partition_make(rules->context, !rules->has_no_calls, &t->partition);
+	roles_make(rules->context, &t->partition, &t->roles);
+	pressures_find(rules->context, &t->partition, &t->pressures);
+	return t;
 }
 
 size_t rules_worst(struct rules *rules, struct finding *ret, size_t size)

@@ -9,7 +9,9 @@
 #include "report/derive/stacks/attribution.h"
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/gap.h"
+#include "report/analyze/role.h"
 #include "report/analyze/rule_list.h"
+#include "report/derive/time/pressure.h"
 
 enum verdict { VERDICT_CLEAN, VERDICT_FOUND, VERDICT_UNCHECKED };
 
@@ -22,16 +24,29 @@ struct finding {
 	uint64_t cost_ns;   /* the most time that it cost the run; findings are sorted by it */
 };
 
+/* Where the job's time went; see rules_time. */
+struct job_time {
+	struct partition partition;
+	struct roles roles;
+	struct pressures pressures;
+};
+
 /* State that the rules of one run share. */
 struct rules {
 	const struct report_context *context;
 	struct gaps *gaps; /* built by the first rule that needs them, see rules_gaps */
+	struct job_time *time;
+	bool has_no_calls; /* the partition is not divided among calls, see partition_make */
 	enum { CALLS_UNKNOWN, CALLS_NONE, CALLS_SOME } calls; /* whether there are CUDA calls, set by rule_has_calls */
 	struct steady *steady; /* by image, see rule_steady */
 	struct attribution attribution;  /* stack ids are attributed by this, see rule_line */
 };
 
-enum { RULE_NSYS = 1 };
+enum {
+	RULE_NSYS = 1,
+	RULE_OUTSIDE = 2, /* the cause is outside of the program, or what could be saved is not known */
+	RULE_NOT_TIME = 4, /* what it finds costs no known time, and is worth a line in any case */
+};
 
 struct rule {
 	const char *name, *alias, *title;
@@ -55,6 +70,7 @@ void finding_done(struct finding *f);
 int findings_by_cost(size_t left, size_t right, const void *findings);
 void rules_done(struct rules *rules);
 const struct gaps *rules_gaps(struct rules *rules);
+const struct job_time *rules_time(struct rules *rules);
 
 /* The `size` most expensive findings of pillion's own rules. The caller frees them. Returns how many. */
 size_t rules_worst(struct rules *rules, struct finding *ret, size_t size);

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_flush, small_io, lock_convoy: OS calls that cost a process more than a share of its duration, by source line. */
+/* file_flush, small_io, lock_convoy, gil_bound: OS calls that cost a process more than a share of its duration, by
+ * source line. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/analyze/rule.h"
 
-enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 5 };
-enum { FLUSH_CALLS = 3, SMALL_CALLS = 5000, LOCK_CALLS = 20, SMALL_BYTES = 4096 };
+enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 5, GIL_PERCENT = 10 };
+enum { FLUSH_CALLS = 3, SMALL_CALLS = 5000, LOCK_CALLS = 20, GIL_CALLS = 20, SMALL_BYTES = 4096 };
 #define SMALL_NS 1000000ull /* a longer call waits for data, whatever its size */
 
 /* What a rule looks for. */
 struct os_rule {
 	uint8_t (*classify)(const struct function *);
 	bool (*counts)(const struct event *e, uint8_t class, uint64_t ns); /* NULL: each call of a class does */
+	bool is_of_interpreter; /* only calls that the Python interpreter itself makes */
 	bool has_short;	      /* calls below the threshold count as well */
 	unsigned int percent; /* of the duration of the process */
 	uint64_t calls;	      /* at least */
@@ -33,7 +35,9 @@ struct os_calls {
 	struct aggregate aggregate;
 	struct os_sum *sums; /* by process */
 	uint8_t *classes;    /* by function of the current image */
+	struct map callers;  /* (stack, image) -> 1 + whether it is the interpreter */
 	uint64_t seen;	     /* OS calls, of any class */
+	bool has_python;
 };
 
 static void os_add(struct os_calls *o, const struct scan *s, uint32_t function, uint32_t stack, uint64_t calls,
@@ -53,6 +57,27 @@ static void os_add(struct os_calls *o, const struct scan *s, uint32_t function, 
 	sum->last = s->thread;
 }
 
+/* Whether the function that made the call is code of the Python interpreter, in a stack with Python frames. */
+static bool is_of_interpreter(struct os_calls *o, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&o->callers, stack, (uint64_t)(image - o->rules->context->model->images), NULL);
+	struct symbol_frame frame;
+	const char *base;
+
+	if (*known || !stack)
+		return *known > 1;
+	*known = 1;
+	if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack)) {
+		o->has_python = true;
+		if (symbols_native(o->rules->context->symbols, image, stack, &frame, 1)) {
+			base = strrchr(frame.module, '/');
+			base = base ? base + 1 : frame.module;
+			*known += !strncmp(base, "python", 6) || !strncmp(base, "libpython", 9);
+		}
+	}
+	return *known > 1;
+}
+
 static void os_visit(struct scan *s, const struct event *e)
 {
 	struct os_calls *o = s->more;
@@ -62,7 +87,7 @@ static void os_visit(struct scan *s, const struct event *e)
 	if (!f || f->group != TF_GROUP_OSRT)
 		return;
 	o->seen++;
-	if (!o->classes[e->id])
+	if (!o->classes[e->id] || (o->rule->is_of_interpreter && !is_of_interpreter(o, s->image, rule_stack(e))))
 		return;
 	ns = clock_map_duration(s->clock, e->duration);
 	if (!o->rule->counts || o->rule->counts(e, o->classes[e->id], ns))
@@ -149,7 +174,10 @@ static void os_run(struct rules *r, struct finding *f, const struct os_rule *rul
 	os_conclude(&o, f);
 	if (!o.seen)
 		rule_unchecked(f, "no OS calls were recorded");
+	if (rule->is_of_interpreter && !o.has_python)
+		rule_unchecked(f, "no Python stacks were recorded");
 	aggregate_done(&o.aggregate);
+	map_done(&o.callers);
 	free(o.sums);
 }
 
@@ -227,4 +255,23 @@ void rule_lock_convoy(struct rules *r, struct finding *f)
 				 .calls = LOCK_CALLS,
 				 .threads = 2,
 				 .what = "waits for locks"});
+}
+
+/* ---- gil_bound ---- */
+
+/* CPython's locks are semaphores; it waits on a condition variable only for its global lock. */
+static uint8_t classify_gil(const struct function *f)
+{
+	return ONE_OF(f, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait");
+}
+
+void rule_gil_bound(struct rules *r, struct finding *f)
+{
+	os_run(r, f,
+	       &(struct os_rule){.classify = classify_gil,
+				 .is_of_interpreter = true,
+				 .percent = GIL_PERCENT,
+				 .calls = GIL_CALLS,
+				 .threads = 2,
+				 .what = "waits for the global lock of the Python interpreter"});
 }
