@@ -29,7 +29,8 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 	hook_resolve();
 	thread_init();
 	if (hook_attached()) {
-		nvtx_filter_init();
+		if (nvtx_filter_is_needed())
+			nvtx_filter_init();
 		on_exit(at_exit, NULL);
 	}
 	annotate_init();

@@ -8,40 +8,29 @@
 
 #include "runtime/common/clock.h"
 #include "runtime/common/sys.h"
-#include "runtime/base/text.h"
 #include "runtime/device/cupti.h"
 #include "runtime/record/capture.h"
 #include "runtime/record/event.h"
+#include "runtime/record/file.h"
 #include "runtime/record/first_chunk.h"
+#include "runtime/record/image.h"
 #include "runtime/record/process_line.h"
 #include "runtime/record/spare_stack.h"
 #include "runtime/record/usage.h"
 #include "runtime/stack/module.h"
 #include "runtime/stack/sample.h"
+#include "runtime/stack/sample_mask.h"
 #include "runtime/stack/stack.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
 
+enum { FREEZE_RESERVE = 1 << 20 };
+
 static char *const *given_environment;
 
 /* ---- start ---- */
-
-static bool recorder_set_path(void)
-{
-	struct text t = text_init(process.path, sizeof(process.path));
-
-	text_add(&t, process_inherited.directory);
-	text_char(&t, '/');
-	text_add(&t, process_inherited.identity.host);
-	text_char(&t, '.');
-	text_number(&t, process.pid);
-	text_char(&t, '.');
-	text_hex(&t, process.nonce, 16);
-	text_add(&t, ".trace");
-	return !t.cut;
-}
 
 /* Writes the index line of the image. False: there is no capture to record into. The launcher then finds no line of
  * this process; there is no better place for a message. */
@@ -50,6 +39,16 @@ static bool write_start_line(bool is_fork)
 	int error = process_line_start(is_fork);
 
 	return !error || error == -EMFILE || error == -ENFILE || error == -EBUSY || error == -ENOMEM || error == -EINTR;
+}
+
+/* A forked image in the range file has no line of its own: its parent has all that its place does not have. */
+static bool recorder_list_image(bool is_fork)
+{
+	if (is_fork && process.image && !process_is_frozen)
+		return true;
+	if (is_fork)
+		identity_forked(&process_inherited.identity);
+	return write_start_line(is_fork);
 }
 
 static bool recorder_start_image(void)
@@ -62,11 +61,12 @@ static bool recorder_start_image(void)
 	process.nonce = capture_random_number();
 	if (is_fork) {
 		process_inherited.parent_nonce = process_inherited.nonce;
-		identity_forked(&process_inherited.identity);
+		process_inherited.identity.parent_pid = (uint32_t)sys_getppid();
 		clock_forked();
 		clock_pair(&process_inherited.loaded);
 	}
-	if (!recorder_set_path() || !write_start_line(is_fork))
+	image_begin(is_fork);
+	if (!recorder_list_image(is_fork))
 		return false;
 	if (!is_fork && !identity_has_proc(&process_inherited.identity))
 		process_note("/proc cannot be read (a chroot without it?): the names of files and of the program are "
@@ -78,7 +78,8 @@ static bool recorder_start_image(void)
 		capture_report_off("Linux 4.14 or newer is required to detect forked children", "");
 		return false;
 	}
-	process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0);
+	if (!is_fork)
+		process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0);
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
 	 * inherits the results. */
 	if (!is_fork) {
@@ -118,17 +119,30 @@ bool recorder_attach(struct thread *t, const struct function_table *functions)
 		/* The TLS of a forked child is a copy of its parent's: the chunks that it refers to are not mapped
 		 * here. */
 		t->page = NULL;
-		process_functions = functions;
+		process_use_functions(functions);
 		recorder_start();
 		thread_guard_leave(t, &guard);
+		sample_mask_hide(); /* the image may have inherited our signal as blocked */
 	}
 	return thread_enter(t);
 }
 
 void recorder_set_arguments(int argc, char **argv, char **environment)
 {
+	process_touch();
 	given_environment = environment;
 	identity_set_arguments(argc, argv);
+}
+
+void recorder_before_fork(void)
+{
+	struct thread_guard guard;
+
+	if (!process.generation || !image_expects_block())
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	image_map_block();
+	thread_guard_leave(&thread_self, &guard);
 }
 
 /* ---- the end ---- */
@@ -150,15 +164,20 @@ void recorder_end(unsigned end, int status)
 		thread_refresh_name(&thread_self);
 	if (end != TF_END_NONE)
 		usage_read(&usage);
+	/* If its place in the range file has no room for this, the image gets a trace file. */
+	if (end != TF_END_NONE && thread_self.page &&
+	    (process.header ? thread_settle(&thread_self)
+			    : process.image && thread_self.page == image_page(process.image)))
+		usage_write(&usage);
 	if (process.header) {
-		if (thread_self.page && thread_settle(&thread_self) && end != TF_END_NONE)
-			usage_write(&usage);
 		process.header->end_status = status;
 		process.header->end_ticks = process.end_ticks;
 		__atomic_store_n(&process.header->end, end, __ATOMIC_RELEASE);
 		process_take_clocks();
 		if (end != TF_END_NONE)
 			first_chunk_trim();
+	} else if (process.image) {
+		image_end();
 	} else {
 		process_line_end(end == TF_END_NONE ? NULL : &usage);
 	}
@@ -182,6 +201,20 @@ void recorder_child_ended(int pid, int status)
 		process_line_child(pid, status);
 }
 
+/* For the other threads, if the caller is not attached: a child that shares the memory and has thread-local storage of
+ * its own, such as that of a sandbox. */
+static void recorder_reserve_file(void)
+{
+	uint64_t signals;
+
+	if (!process.generation || process_is_frozen || process.header || !process_gate.groups)
+		return;
+	sys_signals_block(&signals);
+	if (file_make())
+		file_reserve(FREEZE_RESERVE);
+	sys_signals_restore(&signals);
+}
+
 /* Does the calling thread of this image record? */
 static bool recorder_has_thread(void)
 {
@@ -196,6 +229,7 @@ void recorder_freeze(bool silent)
 			process_note("a seccomp filter: events that do not fit into the trace are lost, children are "
 				     "not recorded");
 	}
+	recorder_reserve_file();
 	__atomic_add_fetch(&process_is_frozen, 1, __ATOMIC_SEQ_CST);
 	if (!silent)
 		return;

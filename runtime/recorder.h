@@ -17,6 +17,9 @@ bool recorder_attach(struct thread *t, const struct function_table *functions);
  * all. */
 void recorder_set_arguments(int argc, char **argv, char **environment);
 
+/* To be called before a fork, so that the child need not map a file. */
+void recorder_before_fork(void);
+
 /* Records how the image ends; `end` is an enum tf_end. TF_END_NONE cancels it (an exec that failed). */
 void recorder_end(unsigned end, int status);
 

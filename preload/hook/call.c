@@ -42,10 +42,6 @@ void call_count(unsigned function, uint64_t duration)
 
 void call_many_short(void)
 {
-	struct thread *t = &thread_self;
-	struct thread_guard guard;
-
-	thread_guard_enter(t, &guard);
-	thread_settle(t);
-	thread_guard_leave(t, &guard);
+	if (!process.image)
+		thread_settle_guarded(&thread_self);
 }

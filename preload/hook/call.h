@@ -63,7 +63,8 @@ static inline __attribute__((always_inline)) bool call_begin(struct call *e, uns
 /* Counts a short call of a function that has no counter on the thread's page yet. */
 __attribute__((noinline, cold)) void call_count(unsigned function, uint64_t duration);
 
-/* Creates the image's trace file, if it has none yet, because a counter has reached the required number of calls. */
+/* Moves the thread's page into the image's trace file, which is created if there is none, because a counter has reached
+ * the required number of calls; not if the page is in the range file, where it survives the process. */
 __attribute__((noinline, cold)) void call_many_short(void);
 
 /* True: the call lasted long enough to be recorded. False: it was only counted. */

@@ -80,7 +80,8 @@
 	X(OWN, int, sigignore, (int signal), (signal), NOTHING)                                                        \
 	X(OWN, int, sigprocmask, (int how, const sigset_t *s, sigset_t *old), (how, s, old), NOTHING)                  \
 	X(OWN, int, pthread_sigmask, (int how, const sigset_t *s, sigset_t *old), (how, s, old), NOTHING)              \
-	X(OWN, int, sigsetmask, (int mask), (mask), NOTHING)                                                           \
+	X(OWN, int, sighold, (int signal), (signal), NOTHING)                                                          \
+	X(OWN, int, sigrelse, (int signal), (signal), NOTHING)                                                         \
 	X(OWN, int, sigwait, (const sigset_t *s, int *ret), (s, ret), NOTHING)                                         \
 	X(OWN, int, sigwaitinfo, (const sigset_t *s, siginfo_t *info), (s, info), NOTHING)                             \
 	X(OWN, int, sigtimedwait, (const sigset_t *s, siginfo_t *info, const struct timespec *t), (s, info, t),        \

@@ -8,7 +8,7 @@
 
 #include "runtime/record/identity.h"
 #include "runtime/common/preloadable.h"
-#include "runtime/stack/sample.h"
+#include "runtime/stack/sample_mask.h"
 #include "runtime/common/sys.h"
 #include "preload/hook/hook.h"
 #include "runtime/recorder.h"
@@ -275,18 +275,9 @@ static bool loses_environment(char *const *environment)
 
 /* ---- the calls ---- */
 
-/* The new image must inherit the signal mask as the program sees it. */
-static void set_mask(int how)
-{
-	uint64_t ours = sample_is_masked && sample_signal ? 1ull << (sample_signal - 1) : 0;
-
-	if (ours)
-		sys_call(SYS_rt_sigprocmask, how, &ours, NULL, sizeof(ours));
-}
-
 static void about_to_exec(const char *path)
 {
-	set_mask(SIG_BLOCK);
+	sample_mask_show();
 	if (!path || is_executable(path))
 		recorder_end(TF_END_EXEC, 0);
 }
@@ -295,7 +286,7 @@ static int exec_failed(int result)
 {
 	int error = errno;
 
-	set_mask(SIG_UNBLOCK);
+	sample_mask_hide();
 	if (process.end == TF_END_EXEC)
 		recorder_end(TF_END_NONE, 0);
 	errno = error;

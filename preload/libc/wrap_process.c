@@ -23,6 +23,8 @@
 		struct call e;                                                                                         \
 		pid_t result;                                                                                          \
                                                                                                                        \
+		if (process_gate.groups)                                                                               \
+			recorder_before_fork();                                                                        \
 		is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);                               \
 		stack_fork_begin();                                                                                    \
 		result = real_##symbol arguments;                                                                      \
@@ -30,9 +32,11 @@
 		if (result > 0)                                                                                        \
 			after;                                                                                         \
 		if (result == 0) {                                                                                     \
-			/* Records the child even if it never calls us again. */                                       \
+			/* Records the child even if it never calls us again. Not by hook_attached(), whose slow path  \
+			 * is among code that a child does not execute otherwise: two page faults. */                  \
+			process_touch();                                                                               \
 			if (process_gate.groups)                                                                       \
-				hook_attached();                                                                       \
+				recorder_attach(&thread_self, &hook_functions);                                        \
 		} else if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                           \
 			call_record(&e, HOOK_CURRENT, process_osrt_backtrace,                                          \
 				    (uint64_t[]){tf_arg(TF_ARG_VALUE, 0, (uint64_t)result)}, 1);                       \
@@ -70,7 +74,7 @@ int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(
 
 	/* With two threads the page of the first one must be in the file, and only that thread can move it there. */
 	if (process_gate.groups && hook_attached())
-		call_many_short();
+		thread_settle_guarded(&thread_self);
 	start = sampled_start(&function, &argument);
 	is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);
 	result = real_pthread_create(id, attributes, function, argument);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signals: the program sees all of them as if CPU samples used none (runtime/stack/sample.h). All of this is safe in a
  * signal handler. */
+#include "runtime/common/hot.h"
 #include "preload/libc/wrap_signal.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-#include "runtime/stack/altstack.h"
-#include "runtime/stack/sample.h"
 #include "preload/hook/hook.h"
 #include "preload/libc/undeclared.h"
+#include "runtime/stack/altstack.h"
+#include "runtime/stack/sample.h"
+#include "runtime/stack/sample_mask.h"
 
 /* ---- dispositions ---- */
 
@@ -55,75 +57,80 @@ int wrap_sigignore(int signal)
 
 /* ---- masks ---- */
 
-/* A set of nearly all signals does not mean a particular one. A smaller set that contains ours means that the program
- * uses this signal, and samples give it up. */
-static bool is_particular(const sigset_t *set)
+static uint64_t kernel_mask(const sigset_t *set)
 {
-	for (int signal = SAMPLE_SIGNAL_LAST; signal <= SAMPLE_SIGNAL_FIRST; signal++)
-		if (!sigismember(set, signal))
-			return true;
-	return false;
+	uint64_t mask;
+
+	memcpy(&mask, set, sizeof(mask));
+	return mask;
 }
 
-static void hand_over(const sigset_t *set)
+/* The set that is passed to the kernel. A set that has all or none of the signals that matter is not examined. */
+static const sigset_t *without_ours(int how, const sigset_t *set, sigset_t *room)
 {
-	int signal = sample_signal, error = errno;
-	sigset_t own;
+	uint64_t group = sample_mask_group(sample_signal), part = kernel_mask(set) & group;
 
-	if (!signal || !set || !sigismember(set, signal) || !is_particular(set))
-		return;
-	sample_release(signal);
-	if (!sample_is_masked)
-		return;
-	sample_is_masked = false; /* the program has not masked the new signal */
-	sigemptyset(&own);
-	sigaddset(&own, signal);
-	real_pthread_sigmask(SIG_BLOCK, &own, NULL);
-	errno = error;
+	if (!part || (part == group && how == SIG_UNBLOCK))
+		return set;
+	if (part != group)
+		sample_mask_change(how, kernel_mask(set));
+	if (how == SIG_UNBLOCK || !sample_signal || !sigismember(set, sample_signal))
+		return set;
+	*room = *set;
+	sigdelset(room, sample_signal);
+	return room;
 }
 
-/* Our signal is never blocked in the kernel's mask. */
+static void show_ours(sigset_t *set)
+{
+	uint64_t mask = sample_mask_shown(kernel_mask(set), sample_signal);
+
+	memcpy(set, &mask, sizeof(mask));
+}
+
 #define MASK(symbol)                                                                                                   \
 	int wrap_##symbol(int how, const sigset_t *set, sigset_t *old)                                                 \
 	{                                                                                                              \
-		bool was_masked = sample_is_masked, has_ours;                                                          \
-		sigset_t without;                                                                                      \
-		int signal, result;                                                                                    \
+		sigset_t room;                                                                                         \
+		int result;                                                                                            \
                                                                                                                        \
-		hand_over(how == SIG_UNBLOCK ? NULL : set);                                                            \
-		signal = sample_signal;                                                                                \
-		if (!signal)                                                                                           \
+		if (!sample_signal)                                                                                    \
 			return real_##symbol(how, set, old);                                                           \
-		has_ours = set && sigismember(set, signal);                                                            \
-		if (has_ours) {                                                                                        \
-			without = *set;                                                                                \
-			sigdelset(&without, signal);                                                                   \
-		}                                                                                                      \
-		result = real_##symbol(how, has_ours ? &without : set, old);                                           \
-		if (result)                                                                                            \
-			return result;                                                                                 \
-		if (set && how == SIG_SETMASK)                                                                         \
-			sample_is_masked = has_ours;                                                                   \
-		else if (has_ours)                                                                                     \
-			sample_is_masked = how == SIG_BLOCK;                                                           \
-		if (old && was_masked)                                                                                 \
-			sigaddset(old, signal);                                                                        \
-		return 0;                                                                                              \
+		result = real_##symbol(how, set ? without_ours(how, set, &room) : NULL, old);                          \
+		if (!result && old)                                                                                    \
+			show_ours(old);                                                                                \
+		return result;                                                                                         \
 	}
 MASK(sigprocmask)
 MASK(pthread_sigmask)
 
-/* Its mask has the signals below 32, and it unblocks all others, ours included. Shells call it before they execute a
- * program (dash), which would otherwise inherit our signal blocked. */
-int wrap_sigsetmask(int mask)
-{
-	int result = real_sigsetmask(mask);
-
-	sample_is_masked = false;
-	return result;
-}
+/* libc's functions change the mask without a call of sigprocmask() that we see. */
+#define MASK_ONE(symbol, how)                                                                                          \
+	int wrap_##symbol(int signal)                                                                                  \
+	{                                                                                                              \
+		if (sample_mask_bit(signal > 0 && signal < NSIG ? signal : 0) & sample_mask_group(sample_signal))      \
+			sample_mask_change(how, sample_mask_bit(signal));                                              \
+		if (how == SIG_BLOCK && signal && signal == sample_signal)                                             \
+			return 0;                                                                                      \
+		return real_##symbol(signal);                                                                          \
+	}
+MASK_ONE(sighold, SIG_BLOCK)
+MASK_ONE(sigrelse, SIG_UNBLOCK)
 
 /* ---- waiting for signals ---- */
+
+/* A smaller set than that of the signals that stand for ours means ours in particular. */
+static void hand_over(const sigset_t *set)
+{
+	int ours = set ? sample_signal : 0, last = 0;
+
+	for (; ours && ours != last && sigismember(set, ours); ours = sample_signal) {
+		if (sample_mask_shown(kernel_mask(set) & ~sample_mask_bit(ours), ours) == kernel_mask(set))
+			return;
+		sample_release(ours);
+		last = ours;
+	}
+}
 
 int wrap_sigwait(const sigset_t *set, int *signal)
 {
@@ -192,19 +199,17 @@ HOOK_EXPORT void __longjmp_chk(struct __jmp_buf_tag *buffer, int value)
 /* The start of a new thread, until it has begun. Static, because the program must not see an allocation of ours. */
 struct start {
 	uint32_t is_used;
-	bool is_masked;
 	void *(*function)(void *);
 	void *argument;
 };
 
-static struct start starts[256];
+LARGE static struct start starts[256];
 
 static void *begin(void *argument)
 {
 	struct start *s = argument, own = *s;
 
 	__atomic_store_n(&s->is_used, 0, __ATOMIC_RELEASE);
-	sample_is_masked = own.is_masked;
 	if (process_gate.groups)
 		hook_attached();
 	return own.function(own.argument); /* a jump, so that this frame is in no stack */
@@ -218,7 +223,6 @@ struct start *sampled_start(void *(**function)(void *), void **argument)
 		if (__atomic_load_n(&s->is_used, __ATOMIC_RELAXED) ||
 		    __atomic_exchange_n(&s->is_used, 1, __ATOMIC_ACQUIRE))
 			continue;
-		s->is_masked = sample_is_masked;
 		s->function = *function;
 		s->argument = *argument;
 		*function = begin;

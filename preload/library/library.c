@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/common/hot.h"
 #include "preload/library/library.h"
 
 #include <string.h>
@@ -177,7 +178,7 @@ void library_note(const struct library_shape *shape, const uintptr_t *words)
 /* The operation of a call with these arguments, so that the operation of a repeated call need not be assembled again.
  * The two words of an entry may be from different writers; such an entry matches no key. */
 enum { REMEMBERED = 1024 };
-static struct {
+LARGE static struct {
 	uint64_t check, id; /* check: key ^ id */
 } remembered[REMEMBERED];
 

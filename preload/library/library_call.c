@@ -3,6 +3,7 @@
  * from the rows. */
 #include <string.h>
 
+#include "runtime/common/hot.h"
 #include "preload/hook/entry.h"
 #include "preload/library/frame.h"
 #include "preload/library/library.h"
@@ -104,7 +105,7 @@ static const struct function {
 #define ROW(kind, group_, symbol, ...)                                                                                 \
 	{.group = 1u << TF_GROUP_##group_, .number = NUMBER_OF(symbol), .always = IS_NOTED(kind) ? 0xffff : 0},
 struct library_row library_rows[HOOK_LIBRARY_COUNT] = {HOOK_LIBRARY(ROW)};
-struct library_row library_found[LIBRARY_TRAMPOLINES];
+LARGE struct library_row library_found[LIBRARY_TRAMPOLINES];
 
 #define FOUND_AT(type, member, offset)                                                                                 \
 	_Static_assert(offsetof(struct type, member) == (offset), "the entry finds " #member)

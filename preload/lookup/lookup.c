@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/common/hot.h"
 #include "preload/lookup/lookup.h"
 
 #include <dlfcn.h>
@@ -18,7 +19,7 @@
 extern const struct entry_row __start_pillion_entries[] __attribute__((visibility("hidden"), weak));
 extern const struct entry_row __stop_pillion_entries[] __attribute__((visibility("hidden"), weak));
 
-static struct entry_row library_rows[HOOK_LIBRARY_COUNT];
+LARGE static struct entry_row library_rows[HOOK_LIBRARY_COUNT];
 static struct intern_table row_of; /* hash of a symbol -> its entry */
 static bool has_rows;
 

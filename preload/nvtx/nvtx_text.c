@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From texts of NVTX, plain, wide and registered, to string ids of the trace. */
+#include "runtime/common/hot.h"
 #include "preload/nvtx/nvtx_tool.h"
 
 #include "runtime/record/names.h"
 
 enum { STRING_IDS = 1 << 24 };
 
-struct nvtx_recent nvtx_recent[256];
+LARGE struct nvtx_recent nvtx_recent[256];
 static struct intern_table named; /* hash of a name -> its struct */
 
 struct intern_entry *nvtx_text_entry(uint64_t kind, const void *text, size_t length)

@@ -115,6 +115,12 @@ static inline void nvtx_definitions(void)
 /* ---- nvtx_filter.c: which domains, and the range of -c nvtx ---- */
 
 /* Once, before the program can change its environment. */
+/* Before it, because the code and the variables of the filter cost a process four page faults. */
+static inline bool nvtx_filter_is_needed(void)
+{
+	return process_options.nvtx_domain_include || process_options.nvtx_domain_exclude ||
+	       process_options.capture_range == CAPTURE_NVTX;
+}
 void nvtx_filter_init(void);
 bool nvtx_filter_excludes(const char *domain); /* NULL: the default one */
 

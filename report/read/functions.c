@@ -55,6 +55,14 @@ struct functions *functions_take(const uint8_t *bytes, size_t size, uint32_t wan
 	return f;
 }
 
+struct functions *functions_share(struct functions *f)
+{
+	pthread_mutex_lock(&lock);
+	f->users++;
+	pthread_mutex_unlock(&lock);
+	return f;
+}
+
 void functions_give(struct functions *f)
 {
 	struct functions **at = &tables;

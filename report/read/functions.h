@@ -28,4 +28,7 @@ struct functions {
 struct functions *functions_take(const uint8_t *bytes, size_t size, uint32_t wanted);
 void functions_give(struct functions *f);
 
+/* One more reference to a table. */
+struct functions *functions_share(struct functions *f);
+
 #endif

@@ -215,7 +215,7 @@ int mapping_open_source(const struct mapping_source *source, size_t size, struct
 		return err_set(err, -errno, "%zu bytes: %s", size, strerror(errno));
 	z = mem_alloc(sizeof(*z));
 	*z = (struct lazy){.source = *source, .start = (uintptr_t)data, .size = size};
-	*ret = (struct mapping){data, size, true, z};
+	*ret = (struct mapping){.data = data, .size = size, .is_mapped = true, .lazy = z};
 	register_mapping(data, size, z);
 	return 0;
 }
@@ -305,7 +305,7 @@ void mapping_close(struct mapping *m)
 		unregister_mapping(m->data);
 		munmap((void *)m->data, m->size);
 		free(m->lazy);
-	} else {
+	} else if (!m->is_borrowed) {
 		free((void *)m->data);
 	}
 	*m = (struct mapping){0};

@@ -10,7 +10,8 @@
 struct mapping {
 	const uint8_t *data;
 	size_t size;
-	bool is_mapped;		/* else allocated */
+	bool is_mapped;		/* else allocated, unless is_borrowed */
+	bool is_borrowed;	/* a part of another mapping, which is kept longer */
 	struct lazy *lazy;	/* NULL: a file, or allocated */
 };
 

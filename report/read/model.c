@@ -91,7 +91,7 @@ static const struct tf_clock_pair *last_pair(const struct tf_header *h)
 	return h->last[0].ticks > h->last[1].ticks ? &h->last[0] : &h->last[1];
 }
 
-static void add_wait_statuses(struct model *m, const struct trace *t, size_t machine)
+void model_wait_statuses(struct model *m, const struct trace *t, size_t machine)
 {
 	for (size_t i = 0; i < t->child_count; i++) {
 		m->wait_statuses = mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity,
@@ -152,7 +152,7 @@ void model_trace(struct model *m, struct trace *t)
 		mem_replace_text(&image->variables, mem_copy_text(h->variables, sizeof(h->variables)));
 	m->trace_bytes += t->bytes.size;
 	m->written_bytes += t->written_bytes;
-	add_wait_statuses(m, t, machine);
+	model_wait_statuses(m, t, machine);
 }
 
 int model_open(struct model *m, char *const *paths, size_t count, struct err *err)
@@ -164,6 +164,7 @@ int model_open(struct model *m, char *const *paths, size_t count, struct err *er
 		if (code)
 			return code;
 	}
+	model_images(m);
 	model_link(m);
 	return 0;
 }
@@ -217,7 +218,8 @@ void model_done(struct model *m)
 	}
 	for (size_t i = 0; i < m->image_count; i++)
 		image_done(&m->images[i]);
-	for (size_t i = 0; i < m->pack_count; i++) /* after the traces in them */
+	model_image_files_done(m); /* after the traces in them, as is the next one */
+	for (size_t i = 0; i < m->pack_count; i++)
 		pack_close(m->packs[i]);
 	free(m->packs);
 	for (size_t i = 0; i < m->bare_count; i++) {

@@ -50,6 +50,7 @@ struct image {
 	struct trace *trace; /* NULL: it never wrote an event */
 	uint32_t pid, parent_pid;
 	uint32_t via; /* enum tf_via */
+	bool start_is_bound; /* process_start: the process started then or before */
 	uint32_t end; /* enum tf_end */
 	int32_t end_status;
 	char *executable, *command;
@@ -106,6 +107,15 @@ struct ranges {
 	uint32_t mode; /* enum tf_range_mode */
 };
 
+/* A range file with images, see struct tf_images. Its bytes are kept, because traces are parts of it. */
+struct image_file {
+	char *path;
+	struct mapping bytes;
+	struct functions *functions;
+	uint64_t run;
+	uint32_t clock;
+};
+
 struct model {
 	struct machine *machines;
 	struct image *images;	   /* by process, then by time */
@@ -121,6 +131,11 @@ struct model {
 	size_t machine_count, image_count, process_count, bare_count, run_count, note_count, ranges_count;
 	size_t machine_capacity, image_capacity, process_capacity, bare_capacity, run_capacity, note_capacity,
 		ranges_capacity;
+	/* trace files without a header, which are a problem only if their images are not in a range file */
+	struct texts unwritten;
+	struct map unwritten_nonces; /* position in `unwritten` -> nonce */
+	struct image_file *image_files;
+	size_t image_file_count, image_file_capacity;
 	struct pack **packs; /* packed files that were opened */
 	size_t pack_count, pack_capacity;
 	struct map by_nonce; /* nonce -> image, while reading */
@@ -183,6 +198,12 @@ size_t model_machine(struct model *m, const char *host, const char *boot, uint32
 struct image *model_image(struct model *m, uint64_t nonce);
 int model_path(struct model *m, const char *path, struct err *err); /* one of the paths of model_open */
 void model_trace(struct model *m, struct trace *t);		     /* takes ownership */
+void model_wait_statuses(struct model *m, const struct trace *t, size_t machine); /* that the trace has of children */
+/* Takes ownership of the bytes, if there are images. */
+void model_image_file(struct model *m, const char *path, struct mapping *file);
+void model_unwritten(struct model *m, uint64_t nonce, const char *problem); /* a trace file without a header */
+void model_images(struct model *m); /* after all files: the images that are in range files */
+void model_image_files_done(struct model *m);
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file);
 void image_done(struct image *image);
 void model_usage(struct model *m, const char *path, const char *name, const struct mapping *file);

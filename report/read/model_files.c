@@ -17,6 +17,7 @@ struct file {
 	struct pack_file *packed; /* NULL: in a directory */
 	struct trace *trace;	  /* if it is a trace without a problem */
 	char *problem;
+	bool is_unwritten; /* the problem: its writer was killed when it had just created the file */
 };
 
 struct files {
@@ -51,7 +52,8 @@ static void open_range(struct model *m, const char *path, const struct mapping *
 		texts_add(&m->problems, "%s: not a range file", path);
 		return;
 	}
-	room = (file->size - sizeof(page)) / sizeof(struct tf_range);
+	room = ((file->size < TF_RANGE_FILE_BYTES ? file->size : TF_RANGE_FILE_BYTES) - sizeof(page)) /
+	       sizeof(struct tf_range);
 	m->lost_lines += page.lost_lines;
 	m->lost_events += page.lost_events;
 	m->ranges = mem_grow(m->ranges, m->ranges_count, &m->ranges_capacity, sizeof(*m->ranges));
@@ -91,6 +93,7 @@ static void read_trace(struct file *f)
 		code = reader_open_mapping(f->path, &bytes, &f->trace, &err);
 	if (code)
 		f->problem = mem_copy_text(err.text, strlen(err.text));
+	f->is_unwritten = code == -ENODATA;
 }
 
 static void read_traces(void *argument, size_t thread)
@@ -104,9 +107,19 @@ static void read_traces(void *argument, size_t thread)
 			read_trace(&l->items[i]);
 }
 
+/* Of HOST.PID.NONCE.trace. */
+static uint64_t name_nonce(const char *name)
+{
+	const char *end = strstr(name, ".trace"), *dot = end ? memrchr(name, '.', (size_t)(end - name)) : NULL;
+
+	return dot ? strtoull(dot + 1, NULL, 16) : 0;
+}
+
 static void join_trace(struct model *m, struct file *f)
 {
-	if (f->problem)
+	if (f->problem && f->is_unwritten)
+		model_unwritten(m, name_nonce(f->name), f->problem);
+	else if (f->problem)
 		texts_add(&m->problems, "%s", f->problem);
 	else
 		model_trace(m, f->trace);
@@ -122,12 +135,14 @@ static void join_other(struct model *m, struct file *f)
 		texts_add(&m->problems, "%s", err.text);
 		return;
 	}
-	if (path_ends_with(f->name, ".index"))
+	if (path_ends_with(f->name, ".index")) {
 		model_index(m, f->path, f->name, &bytes);
-	else if (path_ends_with(f->name, ".usage"))
+	} else if (path_ends_with(f->name, ".usage")) {
 		model_usage(m, f->path, f->name, &bytes);
-	else
+	} else {
 		open_range(m, f->path, &bytes);
+		model_image_file(m, f->path, &bytes);
+	}
 	mapping_close(&bytes);
 }
 

@@ -105,14 +105,59 @@ static int compare_by_process(const void *left, const void *right)
 	return compare_images(left, right);
 }
 
+/* Keys of the map of known processes besides the start times: the latest process that a forked image without an exact
+ * start time began, the bound of its start time, and the latest observed image (its position + 1). */
+enum { NEWEST = -1, NEWEST_BOUND = -2, NEWEST_OBSERVED = -3 };
+
+/* The launcher may estimate the start time of a process that has ended, 1 tick too late. */
+static bool has_started_by(const struct image *image, uint64_t bound)
+{
+	return image->process_start <= bound + (image->via == TF_VIA_OBSERVED);
+}
+
+/* Whether the launcher observed the process before the forked image began: an observed image begins with the fork. */
+static const struct image *observed_before(const struct model *m, struct map *known, uint64_t key,
+					   const struct image *image)
+{
+	uint64_t position = *map_put(known, key, (uint64_t)NEWEST_OBSERVED, NULL);
+	const struct image *observed = position ? &m->images[position - 1] : NULL;
+	bool has_ended = observed && observed->end_ticks && observed->end_ticks < image->start_ticks;
+
+	return observed && !has_ended && has_started_by(observed, image->process_start) ? observed : NULL;
+}
+
+/* The place of an image's process in the map of known ones: by pid and start time. If only an upper bound of the start
+ * time is known, or an image with this pid before had only such a bound, it is the latest process with this pid. */
+static uint64_t *process_place(const struct model *m, struct map *known, const struct image *image)
+{
+	uint64_t key = (uint64_t)image->machine << 32 | image->pid, *place;
+	uint64_t newest = *map_put(known, key, (uint64_t)NEWEST, NULL);
+
+	if (image->start_is_bound) {
+		const struct image *observed = observed_before(m, known, key, image);
+
+		*map_put(known, key, (uint64_t)NEWEST_OBSERVED, NULL) = 0;
+		*map_put(known, key, (uint64_t)NEWEST_BOUND, NULL) = image->process_start;
+		place = map_put(known, key, (uint64_t)NEWEST, NULL);
+		*place = observed ? observed->process + 1 : 0;
+		return place;
+	}
+	if (image->via == TF_VIA_OBSERVED)
+		*map_put(known, key, (uint64_t)NEWEST_OBSERVED, NULL) = (uint64_t)(image - m->images) + 1;
+	place = map_put(known, key, image->process_start, NULL);
+	if (!*place && newest && image->via != TF_VIA_FORK &&
+	    has_started_by(image, *map_find(known, key, (uint64_t)NEWEST_BOUND)))
+		*place = newest;
+	return place;
+}
+
 /* The process that an image continues: the same pid and start time, or, if the start time is not known, the one that
- * called exec. */
+ * called exec. A forked image with a bound begins a process, unless the launcher observed it before. */
 static size_t process_of(struct model *m, struct map *known, const struct image *image)
 {
-	uint64_t *place = map_put(known, (uint64_t)image->machine << 32 | image->pid, image->process_start, NULL);
-	struct process *p = *place ? &m->processes[*place - 1] : NULL;
+	uint64_t *place = process_place(m, known, image);
 
-	if (p && (image->process_start || image->via == TF_VIA_START))
+	if (*place && (image->process_start || image->via == TF_VIA_START))
 		return *place - 1;
 	*place = m->process_count + 1;
 	m->processes = mem_grow(m->processes, m->process_count, &m->process_capacity, sizeof(*m->processes));
@@ -288,15 +333,15 @@ static void apply_wait_statuses(struct model *m)
 	free(next);
 }
 
-/* Whether that process, not a later one with the same pid, exists and is not a zombie. */
-static bool is_alive(uint32_t pid, uint64_t start)
+/* Whether the image's process, not a later one with the same pid, exists and is not a zombie. */
+static bool is_alive(const struct image *image)
 {
 	char path[32], text[1024], state = 0, *at;
 	unsigned long long started = 0;
 	FILE *f;
 	size_t size;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	snprintf(path, sizeof(path), "/proc/%u/stat", image->pid);
 	f = fopen(path, "re");
 	if (!f)
 		return false;
@@ -307,7 +352,8 @@ static bool is_alive(uint32_t pid, uint64_t start)
 	if (!at || sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
 			  &state, &started) != 2)
 		return false;
-	return state != 'Z' && state != 'X' && started == start;
+	return state != 'Z' && state != 'X' &&
+	       (started == image->process_start || (image->start_is_bound && started < image->process_start));
 }
 
 static void signal_text(char *text, size_t size, int signal)
@@ -330,7 +376,7 @@ static void describe_end(struct model *m, struct process *p, const struct image 
 		snprintf(p->ended, sizeof(p->ended), "exit %d", last->end_status);
 	else if (last->end == TF_END_ABORT)
 		signal_text(p->ended, sizeof(p->ended), SIGABRT);
-	else if (m->machines[p->machine].is_this && last->process_start && is_alive(p->pid, last->process_start))
+	else if (m->machines[p->machine].is_this && last->process_start && is_alive(last))
 		p->is_running = true;
 	else if (last->end == TF_END_EXEC)
 		snprintf(p->ended, sizeof(p->ended), "exec");

@@ -343,6 +343,15 @@ static void name_others(struct trace *t)
 	}
 }
 
+static void read_all_threads(struct trace *t)
+{
+	read_threads(t);
+	mapping_keep(&t->bytes, 2 * t->thread_count); /* a chunk may be in two blocks */
+	for (size_t i = 0; i < t->thread_count; i++)
+		trace_read_thread(t, &t->threads[i]);
+	name_others(t);
+}
+
 static int open_trace(struct trace *t, struct trace **ret, struct err *err)
 {
 	int code = read_header(t, err);
@@ -354,11 +363,7 @@ static int open_trace(struct trace *t, struct trace **ret, struct err *err)
 	}
 	read_functions(t);
 	read_chunks(t);
-	read_threads(t);
-	mapping_keep(&t->bytes, 2 * t->thread_count); /* a chunk may be in two blocks */
-	for (size_t i = 0; i < t->thread_count; i++)
-		trace_read_thread(t, &t->threads[i]);
-	name_others(t);
+	read_all_threads(t);
 	*ret = t;
 	return 0;
 }
@@ -388,6 +393,27 @@ int reader_open_bytes(const void *data, size_t size, struct trace **ret, struct 
 
 	mapping_from_bytes(data, size, &bytes);
 	return reader_open_mapping("(bytes)", &bytes, ret, err);
+}
+
+struct trace *reader_open_chunk(const char *path, const struct tf_header *header, struct functions *functions,
+				const void *chunk, size_t size)
+{
+	struct trace *t = mem_alloc(sizeof(*t));
+	struct tf_chunk head;
+
+	memcpy(&head, chunk, sizeof(head));
+	t->path = mem_copy_text(path, strlen(path));
+	t->bytes = (struct mapping){.data = chunk, .size = size, .is_borrowed = true};
+	t->header = *header;
+	t->functions = functions;
+	add_chunk(t, 0, &head);
+	read_all_threads(t);
+	return t;
+}
+
+bool trace_has_first_chunk(const struct trace *t)
+{
+	return t->chunk_count && !t->chunks[0].thread && !t->chunks[0].sequence;
 }
 
 void reader_close(struct trace *t)

@@ -116,7 +116,14 @@ int reader_open(const char *path, struct trace **ret, struct err *err);
 /* Likewise; takes ownership of the bytes, also on failure. `path` is used in messages. */
 int reader_open_mapping(const char *path, struct mapping *bytes, struct trace **ret, struct err *err);
 int reader_open_bytes(const void *data, size_t size, struct trace **ret, struct err *err);
+/* A trace that consists of one chunk, the first one of its only thread. The chunk is borrowed, the functions are
+ * taken. The header's strings must be terminated. */
+struct trace *reader_open_chunk(const char *path, const struct tf_header *header, struct functions *functions,
+				const void *chunk, size_t size);
 void reader_close(struct trace *t);
+
+/* Has the trace the first chunk of its first thread? */
+bool trace_has_first_chunk(const struct trace *t);
 
 void cursor_init(struct cursor *c, const struct trace *t, const struct trace_thread *thread);
 

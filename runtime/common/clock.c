@@ -13,6 +13,10 @@
 #include <cpuid.h>
 #endif
 
+/* How far the clocks of two processes of one boot and time namespace may differ: by a constant, and by a part of the
+ * time passed, because NTP changes the rate of CLOCK_MONOTONIC. */
+enum { SAME_NS = 10000000, SAME_PART = 1000 };
+
 uint32_t clock_kind = TF_CLOCK_MONOTONIC;
 HOT __attribute__((aligned(64))) bool clock_is_counter;
 
@@ -150,6 +154,31 @@ static bool tsc_is_trusted(void)
 #else
 	return false;
 #endif
+}
+
+bool clock_init_like(const struct tf_clock_pair *other, uint32_t kind, uint64_t hz)
+{
+	struct tf_clock_pair now;
+	double passed_ns, error_ns;
+
+	if (kind != TF_CLOCK_TSC || !other->ticks || !hz)
+		return false;
+	find_vdso();
+	clock_kind = kind;
+	clock_is_counter = true;
+	clock_pair(&now);
+	passed_ns = (double)(int64_t)(now.monotonic_ns - other->monotonic_ns);
+	error_ns = passed_ns - (double)(int64_t)(now.ticks - other->ticks) * 1e9 / (double)hz;
+	if (error_ns < 0)
+		error_ns = -error_ns;
+	if (passed_ns >= 0 && error_ns < SAME_NS + passed_ns / SAME_PART) {
+		origin = now;
+		known_hz = hz;
+		return true;
+	}
+	clock_kind = TF_CLOCK_MONOTONIC;
+	clock_is_counter = false;
+	return false;
 }
 
 void clock_init(void)

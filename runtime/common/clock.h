@@ -18,6 +18,10 @@ extern bool clock_is_counter HIDDEN;
 /* Selects the clock of this machine. Once per image, before the first clock_now(). */
 void clock_init(void);
 
+/* Selects the clock of another process without reading a file, if a reading of that process shows that it runs in the
+ * same boot and time namespace. False: clock_init() must be called. */
+bool clock_init_like(const struct tf_clock_pair *other, uint32_t kind, uint64_t hz);
+
 /* Nominal ticks per second; 0: unknown, must be measured (the TSC). */
 uint64_t clock_hz(void);
 

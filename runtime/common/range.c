@@ -9,7 +9,7 @@
 
 enum { RANGE_ENTRIES = (TF_RANGE_FILE_BYTES - sizeof(struct tf_range_page)) / sizeof(struct tf_range) };
 
-static bool page_path(char *ret, size_t size, const char *directory, const char *host, uint64_t run)
+bool range_path(char *ret, size_t size, const char *directory, const char *host, uint64_t run)
 {
 	char name[INDEX_NAME_BYTES];
 	struct text t = text_init(ret, size);
@@ -51,15 +51,30 @@ static uint64_t range_bytes(const struct tf_range_page *head)
 	return has_many ? TF_RANGE_FILE_BYTES : sizeof(*head) + TF_PAGE;
 }
 
-/* The space is allocated in advance: writing to a hole on a full disk would raise SIGBUS in the target. */
-int range_make(const char *directory, const char *host, const struct tf_range_page *head)
+/* Adds the part for images. Without it, every image has a trace file. */
+static void range_make_images(int fd, const char *host, const char *boot, const struct tf_clock_pair *now)
 {
+	struct tf_images head = {.magic = TF_IMAGES_MAGIC, .created = *now};
+
+	strncpy(head.host, host, sizeof(head.host) - 1);
+	strncpy(head.boot, boot, sizeof(head.boot) - 1);
+	if (sys_fallocate(fd, 0, TF_IMAGES_OFFSET, TF_PAGE) ||
+	    sys_pwrite(fd, &head, sizeof(head), TF_IMAGES_OFFSET) != (long)sizeof(head) ||
+	    sys_ftruncate(fd, TF_IMAGES_FIRST))
+		sys_ftruncate(fd, TF_RANGE_FILE_BYTES);
+}
+
+/* The space is allocated in advance: writing to a hole on a full disk would raise SIGBUS in the target. */
+int range_make(const char *directory, const char *host, const char *boot, const struct tf_clock_pair *now,
+	       const struct tf_range_page *head)
+{
+	uint64_t limit = sys_file_limit();
 	char path[4096];
 	int fd, error;
 
-	if (!page_path(path, sizeof(path), directory, host, head->run))
+	if (!range_path(path, sizeof(path), directory, host, head->run))
 		return -ENAMETOOLONG;
-	if (sys_file_limit() < TF_RANGE_FILE_BYTES)
+	if (limit < TF_RANGE_FILE_BYTES)
 		return -EFBIG;
 	fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -72,32 +87,61 @@ int range_make(const char *directory, const char *host, const struct tf_range_pa
 		error = 0;
 	if (!error && sys_pwrite(fd, head, sizeof(*head), 0) != (long)sizeof(*head))
 		error = -ENOSPC;
+	if (!error && limit >= TF_IMAGES_FIRST)
+		range_make_images(fd, host, boot, now);
 	sys_close(fd);
 	if (error)
 		sys_unlink(path);
 	return error;
 }
 
-struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run)
+static void *range_map_shared(int fd, uint64_t offset, uint64_t size)
+{
+	return sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+}
+
+/* RLIMIT_AS counts what is mapped: only what is used, which the page states. */
+static struct tf_range_page *range_map_page(int fd, uint64_t run)
+{
+	uint64_t least = sizeof(struct tf_range_page) + TF_PAGE, size;
+	struct tf_range_page *page = range_map_shared(fd, 0, least);
+
+	size = page && page->magic == TF_RANGE_MAGIC && page->run == run ? range_bytes(page) : 0;
+	if (page && size != least) {
+		sys_munmap(page, least);
+		page = size ? range_map_shared(fd, 0, size) : NULL;
+	}
+	return page;
+}
+
+static struct tf_images *range_map_images(int fd)
+{
+	struct tf_images *images = range_map_shared(fd, TF_IMAGES_OFFSET, TF_PAGE);
+
+	if (images && images->magic != TF_IMAGES_MAGIC) {
+		sys_munmap(images, TF_PAGE);
+		images = NULL;
+	}
+	return images;
+}
+
+struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run, struct tf_images **ret_images)
 {
 	struct tf_range_page *page = NULL;
-	uint64_t least = sizeof(*page) + TF_PAGE, size;
 	char path[4096];
 	struct stat st;
 	int fd;
 
-	if (!page_path(path, sizeof(path), directory, host, run))
+	*ret_images = NULL;
+	if (!range_path(path, sizeof(path), directory, host, run))
 		return NULL;
 	fd = sys_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd < 0)
 		return NULL;
-	if (!sys_fstat(fd, &st) && st.st_size == TF_RANGE_FILE_BYTES)
-		page = sys_mmap(NULL, least, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	size = page && page->magic == TF_RANGE_MAGIC && page->run == run ? range_bytes(page) : 0;
-	if (page && size != least) {
-		sys_munmap(page, least);
-		page = size ? sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : NULL;
-	}
+	if (!sys_fstat(fd, &st) && st.st_size >= TF_RANGE_FILE_BYTES)
+		page = range_map_page(fd, run);
+	if (page && st.st_size >= TF_IMAGES_FIRST)
+		*ret_images = range_map_images(fd);
 	sys_close(fd);
 	return page;
 }
@@ -196,8 +240,11 @@ static void stop_locked(struct tf_range_page *page, uint32_t pid, uint64_t ticks
 		leave_locked(page, i, ticks);
 }
 
+/* Also at the end of each process: one that is not inside does not write to the page. */
 void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
 {
+	if (member_find(page, pid) < 0)
+		return;
 	range_lock(page);
 	stop_locked(page, pid, ticks);
 	range_unlock(page);

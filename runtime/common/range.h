@@ -8,6 +8,7 @@
 #define PILLION_RANGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/common/options.h"
@@ -26,11 +27,16 @@ enum { RANGE_GOES_ON = 0, RANGE_SHUTDOWN = 1, RANGE_STOP_IGNORED = 2 };
 /* The initial page of a run. A run that is recorded as a whole needs no page; creating one does no harm. */
 struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t clock);
 
-/* Creates HOST.RUN.range in `directory`. 0, or -errno, and then there is no file. */
-int range_make(const char *directory, const char *host, const struct tf_range_page *head);
+/* The path of HOST.RUN.range in `directory`. False: it does not fit. */
+bool range_path(char *ret, size_t size, const char *directory, const char *host, uint64_t run);
 
-/* Maps and checks HOST.RUN.range of `directory`. NULL: it does not exist or is not of this run. */
-struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run);
+/* Creates HOST.RUN.range in `directory`. 0, or -errno, and then there is no file. */
+int range_make(const char *directory, const char *host, const char *boot, const struct tf_clock_pair *now,
+	       const struct tf_range_page *head);
+
+/* Maps and checks HOST.RUN.range of `directory`. NULL: it does not exist or is not of this run. *ret_images: the
+ * head of its part for images; NULL: it has none. */
+struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run, struct tf_images **ret_images);
 
 /* cudaProfilerStart and Stop of process `pid`. */
 void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUPTI's buffers and the conversion of their records. Buffers are returned in a thread of CUPTI, or in a thread of
  * the program that is calling CUDA. They are read at once, into the chunk of that thread. */
+#include "runtime/common/hot.h"
 #include "runtime/device/cupti_record.h"
 
 #include <errno.h>
@@ -23,13 +24,13 @@ enum { BUFFER = 1 << 16, BUFFERS = 1024, KEPT = 128, ARENAS = 64 };
 /* ---- buffers ---- */
 
 /* Address space from which buffers are taken, and which identifies our buffers. An element of `taken` is 0 if free. */
-static struct arena {
+LARGE static struct arena {
 	uint8_t *start;
 	uint8_t taken[BUFFERS];
 } arenas[ARENAS];
 
 /* If there is no memory, a CUPTI that crashes without a buffer gets this one. It is shared by all and never read. */
-static uint8_t scrap[BUFFER] __attribute__((aligned(8)));
+LARGE static uint8_t scrap[BUFFER] __attribute__((aligned(8)));
 
 static struct arena *buffer_arena(const uint8_t *buffer)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/common/hot.h"
 #include "runtime/device/event_pool.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ enum { MODE_RELAXED = 2, STREAM_NON_BLOCKING = 1, LOOKS = 16, PROBES = 3 };
 #define START_NS 1000000000ull     /* maximum wait for another thread that creates the pool, on a busy machine */
 
 struct event_pool_api event_pool_api;
-struct event_pool event_pools[EVENT_POOLS];
+LARGE struct event_pool event_pools[EVENT_POOLS];
 
 int event_pool_relax(void)
 {

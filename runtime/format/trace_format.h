@@ -4,9 +4,11 @@
  * A capture is a directory:
  *   capture               text, "key=value" lines: format=1, key=<job step>, created_ns=<CLOCK_REALTIME>
  *   HOST.BOOT.index       text, append-only, one line per fact; HOST and BOOT identify one boot of one machine
- *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes
+ *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes;
+ *                         then struct tf_images: the images of its short processes
  *   HOST.RUN.usage        struct tf_usage_head, then struct tf_usage_sample: what the launcher read from /proc
- *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), described below
+ *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), described below. An image that
+ *                         records little has none
  *
  * A capture may also be packed into one file that begins with TF_PACK_MAGIC. report/read/pack.h reads and writes it.
  *
@@ -33,11 +35,12 @@
 #define TF_CHUNK_MAGIC 0x574c4950u    /* "PILW" */
 #define TF_RANGE_MAGIC 0x45474e41524c4950ull /* "PILRANGE" */
 #define TF_USAGE_MAGIC 0x45474153554c4950ull /* "PILUSAGE" */
+#define TF_IMAGES_MAGIC 0x534547414d494c50ull /* "PLIMAGES" */
 #define TF_PACK_MAGIC 0x0a4b4341504c4950ull /* "PILPACK\n" */
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 2
+#define TF_VERSION_MINOR 3
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -507,34 +510,7 @@ struct tf_usage_cpus {
 };
 _Static_assert(sizeof(struct tf_usage_cpus) == sizeof(struct tf_usage_sample), "one stands in place of the other");
 
-/* ---- the capture range of one launcher ---- */
-
-enum { TF_RANGE_FILE_BYTES = 1 << 20, TF_RANGE_MEMBERS = 1022 };
-
-struct tf_range {
-	uint64_t begin_ticks, end_ticks; /* end 0: open, or lost because its processes died */
-};
-
-struct tf_range_page {
-	uint64_t magic;
-	uint64_t run;
-	uint32_t recording; /* all ones: record; 0: forward only. Every hook reads this word */
-	uint32_t inside;    /* processes that have called Start and not yet Stop */
-	uint32_t begun;	    /* ranges begun so far = entries of ranges[] in use */
-	uint32_t limit;	    /* maximum number of ranges; 0: no limit */
-	uint32_t mode;	    /* enum tf_range_mode */
-	/* 1: the launcher applies --kill when the last allowed range has ended; 2: Stop is ignored */
-	uint32_t shutdown;
-	uint32_t ended;	    /* bit 0: no further range begins; the others are private to the writers (range.h) */
-	uint32_t clock;	    /* enum tf_clock of ranges[] */
-	uint32_t launcher;  /* PID of the launcher, which receives SIGCHLD when it has to apply --kill; 0: none */
-	uint32_t lost_lines; /* lines of the index for which there was no room: a full disk, RLIMIT_FSIZE */
-	uint32_t members[TF_RANGE_MEMBERS]; /* PIDs inside; the launcher removes those of dead processes */
-	uint64_t lost_events; /* of threads without space in a trace file whose image wrote no end into the index */
-	struct tf_range ranges[]; /* up to the end of the file */
-};
-
-enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE_NVTX = 2 };
+#include "runtime/format/trace_range.h"
 
 /* ---- index lines ----
  * Fields are separated by TAB. The first is the name of the line, the others are key=value; bytes below 0x21, 0x7f and
@@ -542,12 +518,13 @@ enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE
  * parent are hexadecimal without 0x; ticks, ns and PIDs are decimal.
  *   process nonce= pid= ppid= start= run= via=start|fork parent= realtime_ns= ticks= clock= host= boot= exe= args=
  *           vars=
- *             (args and vars: items separated by an escaped NUL). Written when the recorder starts in an image.
+ *             (args and vars: items separated by an escaped NUL). Written when the recorder starts in an image, but
+ *             for a forked image in the range file: when it creates its trace file.
  *   end     nonce= pid= kind=exit|exec|abort status= realtime_ns= recorded=N lost=N threads_lost=N
  *           short=ID:CALLS:TICKS,... functions=ID:NAME,...
  *           usage=CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY
- *             only for an image without a trace file of its own. usage: as struct tf_usage and cpu_before_us, of the
- *             process and its only recorded thread; DELAY_NS is empty if it is unknown
+ *             only for an image that has no trace file and is not in the range file. usage: as struct tf_usage and
+ *             cpu_before_us, of the process and its only recorded thread; DELAY_NS is empty if it is unknown
  *   child   pid= status=
  *             a wait status, from an image without a trace file, or from the launcher for its COMMAND (then with
  *             launcher=1)

@@ -30,13 +30,16 @@ int range_clock_prepare(struct run *run)
 	const struct options *o = &run->options;
 	bool has_ranges = o->capture_range != CAPTURE_ALL, is_timed = o->delay_s > 0 || o->duration_s > 0;
 	struct tf_range_page head = range_head(o, run->id, clock_kind);
+	struct tf_clock_pair now;
+	struct tf_images *images;
 	int rc;
 
+	clock_pair(&now);
 	head.launcher = (uint32_t)getpid();
-	rc = range_make(page_directory(run), run->host, &head);
+	rc = range_make(page_directory(run), run->host, run->boot, &now, &head);
 
 	if (!rc)
-		run->range = range_map(page_directory(run), run->host, run->id);
+		run->range = range_map(page_directory(run), run->host, run->id, &images);
 	/* Without a page everything is recorded, which is correct for a run without ranges. */
 	if (!run->range && (rc != -EFBIG || has_ranges || is_timed)) {
 		say("cannot create the range file in %s: %s", page_directory(run),

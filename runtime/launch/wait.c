@@ -3,6 +3,7 @@
  * sent to us alone are forwarded. All signals are blocked and read one by one, without handlers. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
+#include "runtime/common/range.h"
 #include "runtime/common/sys.h"
 #include "runtime/launch/run.h"
 
@@ -182,6 +184,8 @@ static struct {
 	struct living *list;
 	size_t count, room;
 	long offset; /* of the first byte of the index that was not read */
+	int images; /* the range file; 0: not open */
+	uint64_t image, images_end; /* the first image that the next round reads; the end of the last round */
 } rest;
 
 static uint64_t line_field(const char *line, const char *key, int base)
@@ -206,6 +210,41 @@ static void rest_add(uint32_t pid, uint64_t start)
 		rest.room = rest.room * 2 + 64;
 	}
 	rest.list[rest.count++] = (struct living){.pid = pid, .start = start};
+}
+
+static bool is_forked_image(const struct tf_image *image)
+{
+	return image->nonce && image->via == TF_VIA_FORK && image->end != TF_END_EXIT;
+}
+
+/* Adds the processes alive of the images in the range file. Only a forked image has no line in the index. An image that
+ * has taken its place may not have described itself there yet, so two rounds read each place. */
+static void rest_read_images(const struct run *run)
+{
+	char path[PATH_MAX + INDEX_NAME_BYTES];
+	uint64_t from = rest.image;
+	struct tf_images head;
+
+	if (!run->range)
+		return;
+	if (!rest.images && range_path(path, sizeof(path), run->spool[0] ? run->spool : run->directory, run->host,
+				       run->id))
+		rest.images = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (rest.images <= 0 || pread(rest.images, &head, sizeof(head), TF_IMAGES_OFFSET) != (ssize_t)sizeof(head))
+		return;
+	rest.image = rest.images_end;
+	rest.images_end = head.next;
+	for (uint64_t i = from; i < head.next; i++) {
+		struct tf_image image;
+		uint64_t start;
+		int session;
+
+		if (pread(rest.images, &image, sizeof(image), (off_t)(TF_IMAGES_FIRST + i * TF_IMAGE_BYTES)) !=
+		    (ssize_t)sizeof(image))
+			return;
+		if (is_forked_image(&image) && stat_read(image.pid, &session, &start) && start <= image.process_start)
+			rest_add(image.pid, start);
+	}
 }
 
 /* Reads the new lines of the index and adds the processes of this run that are alive. */
@@ -284,14 +323,14 @@ static void rest_scan(const struct run *run)
 size_t wait_processes(struct run *run, struct living **ret)
 {
 	uint64_t start = 0;
-	int session;
-
 	size_t kept = 0;
+	int session;
 
 	/* COMMAND may be a program that does not record, or have ended, and is not waited for yet. */
 	if (!rest.offset && (stat_read((uint32_t)run->child, &session, &start) || start))
 		rest_add((uint32_t)run->child, start);
 	rest_read(run);
+	rest_read_images(run);
 	for (size_t i = 0; i < rest.count; i++) {
 		if (!rest.list[i].has_ended)
 			rest.list[kept++] = rest.list[i];
@@ -325,6 +364,7 @@ static unsigned rest_count(struct run *run, bool with_daemons)
 	unsigned living = 0;
 
 	rest_read(run);
+	rest_read_images(run);
 	rest_drop_dead();
 	if (!rest.count)
 		rest_scan(run);

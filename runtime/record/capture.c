@@ -2,6 +2,7 @@
 #include "runtime/record/capture.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
@@ -108,7 +109,8 @@ static int capture_create(void)
 	return error;
 }
 
-/* Without a launcher, only cudaProfilerStart and Stop move a range: there is no process that runs timers or kills. */
+/* Without a launcher, only cudaProfilerStart and Stop move a range: there is no process that runs timers or kills. The
+ * file is also made without a range, for short images. */
 static void capture_make_range(void)
 {
 	struct tf_range_page head = range_head(&process_options, process_inherited.run, clock_kind);
@@ -117,13 +119,58 @@ static void capture_make_range(void)
 		capture_report("--delay and --duration require the launcher; the whole run is recorded");
 		return;
 	}
-	if (process_options.capture_range != CAPTURE_ALL)
-		range_make(process_inherited.directory, process_inherited.identity.host, &head);
+	range_make(process_inherited.directory, process_inherited.identity.host, process_inherited.identity.boot,
+		   &process_inherited.loaded, &head);
+}
+
+static void capture_map_range(void)
+{
+	if (!process_inherited.run)
+		return;
+	process_range = range_map(process_inherited.directory, process_inherited.identity.host, process_inherited.run,
+				  &process_images);
+	if (process_range)
+		process_gate.recording = &process_range->recording;
+}
+
+/* Takes the clock and the boot from the range file if they are those of this process, which saves reading three files
+ * of the kernel. */
+static void capture_init_clock(uint64_t hz)
+{
+	struct identity *id = &process_inherited.identity;
+
+	if (process_images && !strcmp(process_images->host, id->host) &&
+	    clock_init_like(&process_images->created, process_range->clock, hz))
+		memcpy(id->boot, process_images->boot, sizeof(id->boot));
+	else
+		clock_init();
+	clock_set_hz(hz);
+}
+
+/* Without a launcher: a run of its own. */
+static bool capture_begin(void)
+{
+	int error;
+
+	process_inherited.run = capture_random_number();
+	error = capture_create();
+	if (error) {
+		capture_report_off(error == -ENOSPC                      ? "the disk is full: "
+				   : error == -EACCES || error == -EROFS ? "no permission to write the capture "
+				   : error == -ENOENT                    ? "no directory for the capture: "
+									 : "cannot create the capture ",
+				   process_inherited.directory);
+		return false;
+	}
+	capture_make_range();
+	capture_map_range();
+	return true;
 }
 
 /* In the first image after an exec: reads the environment and finds the capture. */
 bool capture_find(char *const *environment)
 {
+	struct identity *id = &process_inherited.identity;
 	char why[256];
 
 	options_init(&process_options);
@@ -131,37 +178,21 @@ bool capture_find(char *const *environment)
 		return false; /* preloaded, but no recording was requested */
 	if (options_from_environment(&process_options, environment, why, sizeof(why)))
 		capture_report(why);
-	clock_init();
-	clock_set_hz(identity_number(identity_variable(environment, "PILLION_CLOCK_HZ")));
-	clock_pair(&process_inherited.loaded);
-	identity_read(&process_inherited.identity, environment);
+	identity_read_host(id);
 	process_inherited.run = parse_hex(identity_variable(environment, "PILLION_RUN"));
 	if (process_inherited.run && process_options.sampling_source == SAMPLING_PERF)
 		process_options.sample = 0; /* the launcher takes the samples */
-	if (!identity_capture(process_inherited.directory, sizeof(process_inherited.directory), environment,
-			      &process_inherited.identity)) {
+	if (!identity_capture(process_inherited.directory, sizeof(process_inherited.directory), environment, id)) {
 		capture_report_off("the path of the capture is too long", "");
 		return false;
 	}
-	if (!process_inherited.run) {
-		int error;
-
-		process_inherited.run = capture_random_number();
-		error = capture_create();
-		if (error) {
-			capture_report_off(error == -ENOSPC                      ? "the disk is full: "
-					   : error == -EACCES || error == -EROFS ? "no permission to write the capture "
-					   : error == -ENOENT                    ? "no directory for the capture: "
-										 : "cannot create the capture ",
-					   process_inherited.directory);
-			return false;
-		}
-		capture_make_range();
-	}
+	capture_map_range();
+	capture_init_clock(identity_number(identity_variable(environment, "PILLION_CLOCK_HZ")));
+	clock_pair(&process_inherited.loaded);
+	identity_read(id, environment);
+	if (!process_inherited.run && !capture_begin())
+		return false;
 	identity_export(environment, process_inherited.directory, process_inherited.run, process_library());
-	process_range = range_map(process_inherited.directory, process_inherited.identity.host, process_inherited.run);
-	if (process_range)
-		process_gate.recording = &process_range->recording;
 	capture_set_thresholds();
 	process_inherited.is_configured = true;
 	return true;

@@ -9,6 +9,7 @@
 #include "runtime/common/clock.h"
 #include "runtime/common/sys.h"
 #include "runtime/record/process.h"
+#include "runtime/record/process_line.h"
 
 enum { STEP_LEAST = 256 << 10, STEP_MOST = 8 << 20, RETRY_TICKS = 1 << 24, RETRY_DOUBLINGS = 9 };
 
@@ -91,39 +92,22 @@ static int file_map_by_mapping(void *near, uint64_t near_offset, uint64_t offset
 	return error;
 }
 
-/* Groups that are not recorded have empty names: those of the libraries would add 24 KB to each file. */
-static size_t function_name_length(uint32_t function)
+/* The path, and what a forked image that had a place in the range file only has not recorded of itself yet. */
+static bool file_prepare(void)
 {
-	const struct function_name *f = &process_functions->list[function];
-
-	return process_options.trace & 1u << f->group ? strlen(function_text(process_functions, function)) : 0;
-}
-
-static uint32_t function_bytes(void)
-{
-	uint32_t bytes = 0;
-
-	for (uint32_t i = 0; i < process_functions->count; i++)
-		bytes += 2 + (uint32_t)function_name_length(i);
-	return bytes;
-}
-
-static void write_functions(uint8_t *at)
-{
-	for (uint32_t i = 0; i < process_functions->count; i++) {
-		size_t length = function_name_length(i);
-
-		*at++ = process_functions->list[i].group;
-		*at++ = (uint8_t)length;
-		memcpy(at, function_text(process_functions, i), length);
-		at += length;
+	if (!process.path[0] && !process_set_path())
+		return false;
+	if (!process.is_listed && !process_is_frozen) {
+		identity_forked(&process_inherited.identity);
+		process_line_start(true);
 	}
+	return true;
 }
 
 /* Returns 0 or -errno. Under process.starting. */
 static int file_create(void)
 {
-	uint32_t names = function_bytes();
+	uint32_t names = process_function_bytes();
 	uint64_t size = file_round(TF_PAGE + names);
 	struct tf_header *header;
 	struct stat st;
@@ -134,7 +118,7 @@ static int file_create(void)
 		return 0;
 	if (clock_now() < process.create_retry_ticks)
 		return -EAGAIN;
-	if (process_is_frozen || !process.path[0])
+	if (process_is_frozen || !file_prepare())
 		return -EPERM;
 	fd = sys_open(process.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -152,7 +136,7 @@ static int file_create(void)
 	process.device = st.st_dev;
 	process.inode = st.st_ino;
 	process.file_end = process.file_size = size;
-	write_functions((uint8_t *)header + TF_PAGE);
+	process_write_functions((uint8_t *)header + TF_PAGE);
 	header->function_count = process_functions->count;
 	header->function_bytes = names;
 	process_describe(header);
@@ -180,7 +164,7 @@ bool file_make(void)
 		process.create_retry_ticks = file_retry_ticks(process.create_failures++);
 	sys_unlock(&process.starting);
 	file_note_no_room(error);
-	if (error && !file_may_retry(error))
+	if (error && !file_may_retry(error) && !process_is_frozen)
 		process_fail("cannot create the trace file");
 	return !error;
 }

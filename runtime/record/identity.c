@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The identity of the process, from /proc, uname and the environment. */
+#include "runtime/common/hot.h"
 #include "runtime/record/identity.h"
 
 #include <string.h>
@@ -23,9 +24,9 @@ enum { EXPORTED = 64, EXPORTED_BYTES = 16384, ENVIRONMENT = 4096 };
 static int given_argc;
 static char **given_argv;
 
-static char exported_bytes[EXPORTED_BYTES];
+LARGE static char exported_bytes[EXPORTED_BYTES];
 static char *exported[EXPORTED + 1];
-static char *replaced_environment[ENVIRONMENT];
+LARGE static char *replaced_environment[ENVIRONMENT];
 
 void identity_set_arguments(int argc, char **argv)
 {
@@ -113,15 +114,20 @@ void identity_forked(struct identity *id)
 	id->start = identity_read_start();
 }
 
-void identity_read(struct identity *id, char *const *environment)
+void identity_read_host(struct identity *id)
 {
-	struct text variables = text_init(id->variables, sizeof(id->variables));
 	struct utsname name = {0};
-	long length;
 
 	sys_call(SYS_uname, &name, 0, 0, 0);
 	index_host(id->host, sizeof(id->host), name.nodename);
-	if (sys_read_file("/proc/sys/kernel/random/boot_id", id->boot, 37) < 36)
+}
+
+void identity_read(struct identity *id, char *const *environment)
+{
+	struct text variables = text_init(id->variables, sizeof(id->variables));
+	long length;
+
+	if (!id->boot[0] && sys_read_file("/proc/sys/kernel/random/boot_id", id->boot, 37) < 36)
 		memcpy(id->boot, "00000000", 9);
 	length = sys_readlink("/proc/self/exe", id->executable, sizeof(id->executable) - 1);
 	id->executable[length < 0 ? 0 : length] = '\0';

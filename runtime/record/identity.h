@@ -11,10 +11,10 @@
 #include "runtime/format/trace_format.h"
 
 struct identity {
-	char host[TF_HOST]; /* in the form used in file names */
-	char boot[40];
 	uint32_t parent_pid;
 	uint64_t start; /* clock ticks since boot */
+	char host[TF_HOST]; /* in the form used in file names */
+	char boot[40];
 	char executable[512], arguments[1536], variables[1024]; /* the latter two: items, each terminated by a NUL */
 	size_t arguments_size, variables_size;
 };
@@ -25,6 +25,9 @@ void identity_set_arguments(int argc, char **argv);
 /* The upper end of the main thread's stack. */
 uintptr_t identity_stack_top(void);
 
+void identity_read_host(struct identity *id);
+
+/* The rest; the boot only if it is not known yet. */
 void identity_read(struct identity *id, char *const *environment);
 
 /* In a forked child: updates the parent's pid and the start time; host, executable and arguments stay the parent's. */

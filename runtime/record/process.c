@@ -2,6 +2,9 @@
 /* The state of the process image that all other parts refer to. It depends on the clock and the identity only. */
 #include "runtime/record/process.h"
 
+#include <string.h>
+
+#include "runtime/base/text.h"
 #include "runtime/common/clock.h"
 #include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
@@ -13,6 +16,7 @@ HOT struct process_gate process_gate = {.groups = ~0u, .recording = &always};
 HOT uint64_t process_osrt_threshold, process_osrt_backtrace, process_cuda_backtrace[CUDA_KINDS];
 struct options process_options;
 struct tf_range_page *process_range;
+struct tf_images *process_images;
 uint32_t process_is_frozen;
 const struct function_table *process_functions;
 
@@ -30,7 +34,53 @@ void process_lose(int64_t events)
 		__atomic_fetch_add(&process_range->lost_events, (uint64_t)events, __ATOMIC_RELAXED);
 }
 
-/* ---- the file's head ---- */
+/* ---- the trace file ---- */
+
+bool process_set_path(void)
+{
+	struct text t = text_init(process.path, sizeof(process.path));
+
+	text_add(&t, process_inherited.directory);
+	text_char(&t, '/');
+	text_add(&t, process_inherited.identity.host);
+	text_char(&t, '.');
+	text_number(&t, process.pid);
+	text_char(&t, '.');
+	text_hex(&t, process.nonce, 16);
+	text_add(&t, ".trace");
+	if (t.cut)
+		process.path[0] = '\0';
+	return !t.cut;
+}
+
+/* Groups that are not recorded have empty names: those of the libraries would add 24 KB to each file. */
+static size_t function_name_length(uint32_t function)
+{
+	const struct function_name *f = &process_functions->list[function];
+
+	return process_options.trace & 1u << f->group ? strlen(function_text(process_functions, function)) : 0;
+}
+
+uint32_t process_function_bytes(void)
+{
+	uint32_t bytes = 0;
+
+	for (uint32_t i = 0; i < process_functions->count; i++)
+		bytes += 2 + (uint32_t)function_name_length(i);
+	return bytes;
+}
+
+void process_write_functions(uint8_t *at)
+{
+	for (uint32_t i = 0; i < process_functions->count; i++) {
+		size_t length = function_name_length(i);
+
+		*at++ = process_functions->list[i].group;
+		*at++ = (uint8_t)length;
+		memcpy(at, function_text(process_functions, i), length);
+		at += length;
+	}
+}
 
 void process_describe(struct tf_header *h)
 {

@@ -25,36 +25,38 @@ enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS
 #define PROCESS_ALIGN 4096
 #endif
 
+/* In an order in which a short image touches the first page only: each page that is touched costs a page fault. */
 struct process {
 	uint64_t generation; /* 0: not started. Else unique among the images that fork from this program */
-	/* see descriptor.h; first, because low descriptors then share cache lines with generation */
-	uint16_t descriptors[PROCESS_DESCRIPTORS];
 	uint32_t guarded; /* threads inside a guard */
 	/* guards no longer block signals: sys_is_silent is about to be set, and they could not unblock them */
 	bool is_closing;
+	bool can_populate;      /* Linux 5.14: see file.c */
+	bool has_noted_no_room; /* see file.c */
+	bool is_unlisted;       /* its first line found no room in the index */
+	bool is_listed;         /* has its `process` line */
+	bool takes_clocks;      /* a thread writes header->last */
+	bool is_touched;        /* see process_touch() */
+	bool has_noted_unsampled; /* see sample.c */
 	uint32_t starting; /* lock of the start and of the creation of the file */
 	uint32_t threads;  /* attached so far */
 	uint64_t nonce;
 	uint32_t pid;
-	/* the trace file, see file.h; header is NULL until the first record */
+	struct tf_image *image;   /* the place in the range file, see image.h; NULL: none */
+	/* the trace file, see file.h; header is NULL and path is empty until it is needed */
 	struct tf_header *header;
 	/* file_end: end of the chunks; file_size: size in the file system */
 	uint64_t file_end, file_size, device, inode;
 	uint32_t growing;    /* lock of file_end, file_size and the areas */
-	uint64_t chunk_next; /* see first_chunk.c, also for the three fields below */
-	struct first_chunk_area areas[FIRST_CHUNK_AREAS];
-	uint32_t area_last, first_chunks; /* area_last: the latest area; first_chunks: chunks of all areas */
-	bool can_populate;                /* Linux 5.14: see file.c */
-	bool has_noted_no_room;           /* see file.c, like the next two */
-	bool is_unlisted;                 /* its first line found no room in the index */
-	uint32_t create_failures;
+	uint32_t create_failures; /* see file.c, like the next one */
 	uint64_t create_retry_ticks;
+	uint64_t chunk_next; /* see first_chunk.c, also for the next two and for areas */
+	uint32_t area_last, first_chunks; /* area_last: the latest area; first_chunks: chunks of all areas */
 	uint32_t threads_lost;            /* until the file exists: threads that could not be recorded */
 	/* events lost by threads whose page is not in the file: all, and those that the index has; the difference is in
 	 * process_range, too, because its memory survives this process */
 	uint64_t lost_apart, lost_listed;
 	uint32_t pair;                    /* which of header->last is written next */
-	bool takes_clocks;                /* a thread is writing it */
 	uint32_t end;                     /* enum tf_end; kept, with the status, for a file that is created later */
 	int32_t end_status;
 	uint64_t end_ticks;
@@ -62,36 +64,54 @@ struct process {
 	uint32_t kept_sampler_count;
 	uint32_t sampling;             /* lock of the samplers */
 	uint32_t acting;               /* lock of altstack.c */
-	uint64_t tracer_checked_ticks; /* see sample.c, like the next one */
-	bool has_noted_unsampled;
+	uint32_t nvtx_inside;      /* open ranges of -c nvtx */
+	uint64_t tracer_checked_ticks; /* see sample.c */
 	bool has_noted_frozen; /* see recorder.c */
 	bool spare_stacks[PROCESS_SPARE_STACKS]; /* spare_stack.c: in use */
 	/* modules in the trace; value = start address, until one of them has been unloaded */
 	struct intern_table modules;
 	uint32_t unloads;             /* how often modules in the trace have been unloaded, at most 65535 */
-	struct intern_table interned; /* strings, stacks, launches, modules: number = id in the trace */
 	uint32_t line_lock;           /* of line[] */
+	struct intern_table interned; /* strings, stacks, launches, modules: number = id in the trace */
+	uint32_t descriptor_last;  /* descriptor.c: the highest descriptor that the trace describes */
+	uint32_t descriptor_texts; /* descriptor.c: number of descriptions so far, whose ids are serial numbers */
+	uint16_t descriptors[PROCESS_DESCRIPTORS]; /* see descriptor.h; low ones are in the first page */
+	struct first_chunk_area areas[FIRST_CHUNK_AREAS];
 	char line[8192];              /* for the index, as are the next two */
 	char line_counts[2048], line_names[2048];
 	char path[PROCESS_NAME_BYTES];
-	uint32_t nvtx_inside;      /* open ranges of -c nvtx */
-	uint32_t descriptor_last;  /* descriptor.c: the highest descriptor that the trace describes */
-	uint32_t descriptor_texts; /* descriptor.c: number of descriptions so far, whose ids are serial numbers */
-	/* The first thread's page, until the file exists. */
+	/* The first thread's page, until the file exists, if the image has no place in the range file. */
 	uint64_t main_page[PROCESS_MAIN_PAGE / sizeof(uint64_t)];
 } __attribute__((aligned(PROCESS_ALIGN)));
 
 extern struct process process HIDDEN;
 
-/* State that a forked child inherits. */
+
+/* A mapped block of the range file, see image.c. */
+struct image_block {
+	char *at; /* NULL: none */
+	uint64_t number;
+};
+
+/* State that a forked child inherits. The fields that a child changes are in one page. */
 struct process_inherited {
 	bool is_configured;
+	bool is_touched; /* see process_touch() */
+	uint32_t latest_index; /* of the next field, see image.c */
+	struct image_block latest[2], own, parents;
 	uint64_t generations, nonce, parent_nonce, run;
-	struct identity identity; /* of the image that read the configuration; a forked child updates its pids */
 	struct tf_clock_pair loaded;
+	struct identity identity; /* of the image that read the configuration; a forked child updates its pids */
 	char directory[PROCESS_NAME_BYTES];
-};
+} __attribute__((aligned(512)));
 extern struct process_inherited process_inherited;
+
+/* At the start of an image: a page whose first access is a read costs two page faults. */
+static inline void process_touch(void)
+{
+	*(volatile bool *)&process.is_touched = true;
+	*(volatile bool *)&process_inherited.is_touched = true;
+}
 
 /* Hooks read this first: the groups that this process records (bits of enum tf_group; 0: recording is off), and the
  * word of the run's range page, all ones or 0. All groups are set before the start, so that the first call starts
@@ -122,12 +142,27 @@ struct function_table {
 };
 extern const struct function_table *process_functions;
 
+/* Does not write in a forked child, which would cost it a copy of the page. */
+static inline void process_use_functions(const struct function_table *functions)
+{
+	if (!process_inherited.is_configured)
+		process_functions = functions;
+}
+
 static inline const char *function_text(const struct function_table *functions, uint32_t id)
 {
 	return functions->texts + functions->list[id].text;
 }
 
 extern struct tf_range_page *process_range; /* NULL: no capture range, recording is always on */
+extern struct tf_images *process_images;    /* the part of its file for images; NULL: none */
+
+/* Sets process.path. False: it does not fit. */
+bool process_set_path(void);
+
+/* Size of the names of the functions in a trace, and the names. */
+uint32_t process_function_bytes(void);
+void process_write_functions(uint8_t *at);
 
 /* Counts events that a thread whose page is not in the file has lost. Negative: its page is now in the file. */
 void process_lose(int64_t events);

@@ -69,6 +69,7 @@ int process_line_start(bool is_fork)
 	index_field(&line, "args", id->arguments, id->arguments_size);
 	index_field(&line, "vars", id->variables, id->variables_size);
 	error = process_line_finish(&line);
+	process.is_listed = true;
 	process.is_unlisted = sys_is_no_room(error);
 	return process.is_unlisted ? 0 : error;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The image's lines in the index of its host, and their contents. Used by recorder.c only; other parts use
+/* The image's lines in the index of its host, and their contents. Used by recorder.c and file.c; other parts use
  * process_note, process_seen and process_bare of process.h.
  *
  * Any thread, one at a time: a line is omitted if the buffer is not available soon. Lines are appended atomically,

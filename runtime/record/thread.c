@@ -2,7 +2,6 @@
 /* Attaching, growing and ending a thread's part of the trace file. */
 #include "runtime/record/thread.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "runtime/common/sys.h"
 #include "runtime/record/file.h"
 #include "runtime/record/first_chunk.h"
+#include "runtime/record/image.h"
 #include "runtime/record/spare_stack.h"
 
 enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };
@@ -95,43 +95,94 @@ static void thread_use_page(struct thread *t, struct tf_thread *page)
 	t->place = thread_page_places(page);
 }
 
-static bool thread_page_is_in_file(const struct thread *t)
+/* Is the page in memory that survives the process: in the trace file or in the range file? */
+static bool thread_page_is_shared(const struct thread *t)
 {
 	return (const uint64_t *)t->page != process.main_page && t->page != t->apart;
+}
+
+static bool thread_page_is_in_image(const struct tf_thread *page)
+{
+	return process.image && page == image_page(process.image);
+}
+
+static bool thread_page_is_in_file(const struct thread *t)
+{
+	return thread_page_is_shared(t) && !thread_page_is_in_image(t->page);
 }
 
 void thread_lose(struct thread *t, uint64_t events)
 {
 	t->page->lost += events;
-	if (!thread_page_is_in_file(t))
+	if (!thread_page_is_shared(t))
 		process_lose((int64_t)events);
 }
 
-static struct tf_thread *thread_create_full_page(const struct thread *t)
+/* With `room` bytes for slots, or a little more. The first chunk of a thread has the sequence number 0. */
+static struct tf_thread *thread_create_full_page(const struct thread *t, uint32_t sequence, uint32_t room)
 {
-	uint64_t size = file_round(thread_page_bytes(process_functions->counters));
-	struct tf_thread *page = file_chunk(t->chunk, TF_CHUNK_FIRST, (uint32_t)size, t->number, t->chunks);
+	uint64_t size = file_round(thread_page_bytes(process_functions->counters) + room);
+	struct tf_thread *page = file_chunk(t->chunk, TF_CHUNK_FIRST, (uint32_t)size, t->number, sequence);
 
 	if (page)
 		thread_init_page(page, process_functions->counters);
 	return page;
 }
 
+/* Copies the facts and counters of a page to a full page, which has a counter for each function. */
+static void thread_copy_page(struct tf_thread *full, struct tf_thread *page)
+{
+	const uint16_t *places = thread_page_places(page);
+
+	memcpy(&full->start_ticks, &page->start_ticks,
+	       offsetof(struct tf_thread, counter_count) - offsetof(struct tf_thread, start_ticks));
+	memcpy(full->name, page->name, sizeof(full->name));
+	for (uint32_t i = 0; i < process_functions->counters; i++)
+		if (places[i])
+			full->counters[i] = page->counters[places[i] - 1];
+}
+
+static void thread_settle_image(struct thread *t, struct tf_thread *full)
+{
+	struct tf_chunk *from = &t->page->chunk;
+	bool is_current = t->chunk == from;
+	uint64_t end = is_current ? t->next : (uint64_t)from + from->size_bytes;
+	uint32_t size = (uint32_t)(end - (uint64_t)from) - from->slots;
+
+	memcpy((char *)full + full->chunk.slots, (const char *)from + from->slots, size);
+	/* This store makes readers ignore the place in the range file. */
+	thread_publish_chunk(&full->chunk, from->base_ticks);
+	from->magic = 0;
+	thread_use_page(t, full);
+	if (is_current) {
+		thread_use_chunk(t, &full->chunk);
+		t->next += size;
+		t->chunks--;
+	}
+}
+
 bool thread_settle(struct thread *t)
 {
+	bool is_in_image = thread_page_is_in_image(t->page);
 	struct tf_thread *page;
 
 	if (thread_page_is_in_file(t))
 		return true;
 	if (!file_make())
 		return false;
-	page = thread_create_full_page(t);
+	/* An interrupted writer still holds an address in the place. The page stays there until a later call. */
+	if (is_in_image && t->writing)
+		return true;
+	page = thread_create_full_page(t, 0, is_in_image ? TF_IMAGE_CHUNK_BYTES : 0);
 	if (!page)
 		return false;
 	page->chunk.cpu_before_us = t->page->chunk.cpu_before_us;
 	/* Signals are blocked, so no handler counts into the old page meanwhile. */
-	memcpy(&page->start_ticks, &t->page->start_ticks,
-	       thread_page_bytes(process_functions->counters) - offsetof(struct tf_thread, start_ticks));
+	thread_copy_page(page, t->page);
+	if (is_in_image) {
+		thread_settle_image(t, page);
+		return true;
+	}
 	thread_publish_chunk(&page->chunk, page->start_ticks);
 	process_lose(-(int64_t)page->lost);
 	thread_use_page(t, page); /* the old one stays: an interrupted call may still count there */
@@ -139,10 +190,15 @@ bool thread_settle(struct thread *t)
 	return true;
 }
 
+static uint32_t thread_first_counters(void)
+{
+	return process_functions->counters < FIRST_COUNTERS ? process_functions->counters : FIRST_COUNTERS;
+}
+
 /* Allocates the first chunk of a thread with its page: one of those prepared in advance, or else a chunk of its own. */
 static struct tf_thread *thread_take_first_chunk(struct thread *t)
 {
-	uint32_t counters = process_functions->counters < FIRST_COUNTERS ? process_functions->counters : FIRST_COUNTERS;
+	uint32_t counters = thread_first_counters();
 	uint32_t size = thread_page_bytes(counters) + FIRST_SLOTS * TF_SLOT;
 	struct tf_thread *page = NULL;
 	uint64_t offset;
@@ -179,12 +235,29 @@ static void thread_begin_page(struct thread *t, struct tf_thread *page)
 	page->start_ticks = t->last_ticks = clock_now();
 	thread_use_page(t, page);
 	thread_refresh_name(t);
-	if (thread_page_is_in_file(t))
+	if (thread_page_is_shared(t))
 		thread_use_chunk(t, &page->chunk);
 	thread_publish_chunk(&page->chunk, page->start_ticks);
+	if (thread_page_is_in_image(page))
+		image_publish();
 }
 
-/* The image's first thread begins on the page in `process`, because most small processes need no trace file. */
+/* The image's first thread begins on a page in the range file or in `process`, because most small processes need no
+ * trace file. */
+static struct tf_thread *thread_init_main_page(void)
+{
+	struct tf_thread *page = (struct tf_thread *)process.main_page;
+
+	if (process.image) {
+		page = image_page(process.image);
+		file_chunk_head(&page->chunk, TF_CHUNK_FIRST, TF_IMAGE_CHUNK_BYTES, 0, 0, 0);
+		thread_init_page(page, thread_first_counters());
+	} else {
+		thread_init_page(page, process_functions->counters);
+	}
+	return page;
+}
+
 static bool thread_attach(struct thread *t)
 {
 	struct tf_thread *page;
@@ -196,13 +269,8 @@ static bool thread_attach(struct thread *t)
 			     .has_walked = t->memo,
 			     .area = THREAD_NO_AREA,
 			     .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
-	if (t->number == 0) {
-		page = (struct tf_thread *)process.main_page;
-		thread_init_page(page, process_functions->counters);
-	} else {
-		page = thread_take_first_chunk(t);
-		page = page ? page : thread_create_apart(t);
-	}
+	page = t->number == 0 ? thread_init_main_page() : thread_take_first_chunk(t);
+	page = page ? page : thread_create_apart(t);
 	if (!page) {
 		__atomic_fetch_add(process.header ? &process.header->threads_lost : &process.threads_lost, 1,
 				   __ATOMIC_RELAXED);
@@ -297,34 +365,64 @@ static bool thread_has_slots(const struct thread *t, unsigned slots)
 	return t->chunk && t->next + slots * TF_SLOT <= t->limit;
 }
 
-struct growth {
+static bool thread_make_room(struct thread *t, unsigned slots)
+{
+	return thread_has_slots(t, slots) ||
+	       (thread_settle(t) &&
+		(thread_has_slots(t, slots) || thread_take_chunk(t, thread_next_chunk_size(t, slots))));
+}
+
+struct thread_work {
+	bool (*function)(struct thread *t, unsigned slots);
 	struct thread *thread;
 	unsigned slots;
-	bool has_room;
+	bool result;
 };
 
-static void thread_make_room(void *argument)
+static void thread_run_work(void *work)
 {
-	struct growth *g = argument;
-	struct thread *t = g->thread;
+	struct thread_work *w = work;
 
-	g->has_room = thread_has_slots(t, g->slots) ||
-		      (thread_settle(t) && (thread_has_slots(t, g->slots) ||
-					    thread_take_chunk(t, thread_next_chunk_size(t, g->slots))));
+	w->result = w->function(w->thread, w->slots);
+}
+
+/* On a spare stack, because the creation of the file and the opening of it take several KB. Under a guard. */
+static bool thread_run_spare(const struct thread_guard *g, struct thread *t, unsigned slots,
+			     bool (*function)(struct thread *t, unsigned slots))
+{
+	struct thread_work work = {function, t, slots, false};
+
+	spare_stack_prefer(g, thread_run_work, &work);
+	return work.result;
 }
 
 bool thread_grow(struct thread *t, unsigned slots)
 {
-	struct growth growth = {t, slots, false};
 	struct thread_guard guard;
+	bool has_room;
 
 	if (sys_is_silent || thread_has_no_room(t))
 		return false;
 	thread_guard_enter(t, &guard);
-	spare_stack_prefer(&guard, thread_make_room, &growth);
-	thread_set_retry(t, !growth.has_room);
+	has_room = thread_run_spare(&guard, t, slots, thread_make_room);
+	thread_set_retry(t, !has_room);
 	thread_guard_leave(t, &guard);
-	return growth.has_room;
+	return has_room;
+}
+
+static bool thread_settle_work(struct thread *t, unsigned unused)
+{
+	(void)unused;
+	return thread_settle(t);
+}
+
+void thread_settle_guarded(struct thread *t)
+{
+	struct thread_guard guard;
+
+	thread_guard_enter(t, &guard);
+	thread_run_spare(&guard, t, 0, thread_settle_work);
+	thread_guard_leave(t, &guard);
 }
 
 /* Without a lock or a guard: a handler that interrupts this allocates the same counter, or the next one stays
@@ -340,31 +438,58 @@ static struct tf_counter *thread_take_counter(struct thread *t, unsigned functio
 	return &t->page->counters[*place - 1];
 }
 
-static void thread_add_full_page(struct thread *t)
+static bool thread_add_full_page(struct thread *t)
+{
+	struct tf_thread *page = thread_create_full_page(t, t->chunks, 0);
+
+	if (!page)
+		return false;
+	page->start_ticks = t->page->start_ticks;
+	thread_publish_chunk(&page->chunk, t->last_ticks);
+	t->more = page;
+	return true;
+}
+
+/* The page has no counter left: moves it from the range file into the trace file, where it has a counter for each
+ * function, or adds such a page. */
+static bool thread_make_counters(struct thread *t, unsigned unused)
+{
+	(void)unused;
+	if (thread_page_is_in_image(t->page) && !thread_settle(t))
+		return false;
+	return t->page->counter_count == process_functions->counters || thread_add_full_page(t);
+}
+
+static void thread_add_counters(struct thread *t)
 {
 	struct thread_guard guard;
-	struct tf_thread *page;
 
 	if (sys_is_silent || thread_has_no_room(t))
 		return;
 	thread_guard_enter(t, &guard);
-	page = thread_create_full_page(t);
-	if (page) {
-		page->start_ticks = t->page->start_ticks;
-		thread_publish_chunk(&page->chunk, t->last_ticks);
-		t->more = page;
-	}
-	thread_set_retry(t, !page);
+	thread_set_retry(t, !thread_run_spare(&guard, t, 0, thread_make_counters));
 	thread_guard_leave(t, &guard);
 }
 
 struct tf_counter *thread_counter(struct thread *t, unsigned function)
 {
 	struct tf_counter *counter = t->more ? NULL : thread_take_counter(t, function);
+	uint16_t place;
 
-	if (!counter && !t->more)
-		thread_add_full_page(t);
-	return counter ? counter : t->more ? &t->more->counters[function] : NULL;
+	if (counter)
+		return counter;
+	if (!t->more)
+		thread_add_counters(t);
+	place = thread_page_places(t->page)[function]; /* after the page was moved into the file */
+	return place ? &t->page->counters[place - 1] : t->more ? &t->more->counters[function] : NULL;
+}
+
+static bool thread_make_reserve(struct thread *t, unsigned slots)
+{
+	if (thread_settle(t) && !thread_has_slots(t, slots))
+		thread_take_chunk(t, FROZEN_CHUNK);
+	file_reserve(FROZEN_RESERVE);
+	return true;
 }
 
 void thread_reserve(struct thread *t)
@@ -372,9 +497,7 @@ void thread_reserve(struct thread *t)
 	struct thread_guard guard;
 
 	thread_guard_enter(t, &guard);
-	if (thread_settle(t) && !thread_has_slots(t, FROZEN_CHUNK / 2 / TF_SLOT))
-		thread_take_chunk(t, FROZEN_CHUNK);
-	file_reserve(FROZEN_RESERVE);
+	thread_run_spare(&guard, t, FROZEN_CHUNK / 2 / TF_SLOT, thread_make_reserve);
 	thread_guard_leave(t, &guard);
 }
 
@@ -387,6 +510,8 @@ static void thread_release_page(struct thread *t)
 		first_chunk_release(t->area);
 	} else if (thread_page_is_in_file(t)) {
 		file_release(chunk, chunk->size_bytes);
+	} else {
+		chunk->full = 1;
 	}
 	if (t->apart)
 		sys_munmap(t->apart, thread_page_bytes(process_functions->counters));

@@ -99,6 +99,9 @@ void thread_reserve(struct thread *t);
 /* Moves the thread's page into the file if it is not there yet. False: there is no file. */
 bool thread_settle(struct thread *t);
 
+/* Likewise, under a guard of its own. */
+__attribute__((cold)) void thread_settle_guarded(struct thread *t);
+
 /* Once per process, at the constructor. */
 void thread_init(void);
 

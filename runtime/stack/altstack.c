@@ -24,7 +24,7 @@ struct action {
 	uint64_t mask;
 	unsigned long flags;
 };
-static struct {
+LARGE static struct {
 	uint32_t turn;
 	struct action of[2];
 } actions[SIGNALS + 1];

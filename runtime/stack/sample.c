@@ -7,13 +7,14 @@
 #include <time.h>
 #include <ucontext.h>
 
-#include "runtime/stack/altstack.h"
 #include "runtime/common/clock.h"
-#include "runtime/record/event.h"
 #include "runtime/common/dso.h"
-#include "runtime/record/process.h"
-#include "runtime/stack/stack.h"
 #include "runtime/common/sys.h"
+#include "runtime/record/event.h"
+#include "runtime/record/process.h"
+#include "runtime/stack/altstack.h"
+#include "runtime/stack/sample_mask.h"
+#include "runtime/stack/stack.h"
 
 enum { GUARD_BYTES = 4096, STACK_BYTES = 131072, STACK_ROOM = 102400, STACK_KEPT = 8 };
 enum { CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
@@ -25,7 +26,7 @@ struct sampler {
 	int timer;   /* the kernel's id, -1: none */
 	bool is_off; /* our alternate stack is no longer registered for the thread */
 	uint64_t period_ns;
-	uint64_t cpu_ns;     /* the part of the thread's CPU clock that samples account for */
+	uint64_t cpu_ns; /* the part of the thread's CPU clock that samples account for */
 	/* of the samples since the last check, by the CPU clock, which excludes the time in which other threads run */
 	uint64_t cost_ns;
 	uint64_t checked_ns; /* CPU clock at the last check */
@@ -40,7 +41,6 @@ struct timer_event { /* the kernel's struct sigevent */
 };
 
 int sample_signal;
-__thread bool sample_is_masked __attribute__((tls_model("initial-exec")));
 static int (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
 static char timer_mark; /* its address identifies the signals of our timers */
 
@@ -63,7 +63,7 @@ static void sampler_set_period(const struct sampler *s)
 static bool sampler_arm(struct sampler *s)
 {
 	struct timer_event event = {
-		.value = &timer_mark, .signal = sample_signal, .notify = SIGEV_THREAD_ID, .tid = (int)s->tid};
+	    .value = &timer_mark, .signal = sample_signal, .notify = SIGEV_THREAD_ID, .tid = (int)s->tid};
 	clockid_t clock = (clockid_t)(~s->tid << 3 | 6); /* the kernel's id of a thread's scheduler clock */
 
 	if (!sample_signal || sys_call(SYS_timer_create, clock, &event, &s->timer, 0) < 0) {
@@ -237,11 +237,10 @@ static struct stack_place context_place(const ucontext_t *u)
 static bool is_restartable_call(uint64_t number, uint64_t second)
 {
 	static const uint16_t known[] = {
-		SYS_read,         SYS_write,           SYS_open,   SYS_openat,   SYS_ioctl,   SYS_pread64,
-		SYS_pwrite64,     SYS_readv,           SYS_writev, SYS_preadv,   SYS_pwritev, SYS_connect,
-		SYS_accept,       SYS_accept4,         SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg,
-		SYS_sendmmsg,     SYS_recvmmsg,        SYS_wait4,  SYS_waitid,   SYS_fcntl,   SYS_flock,
-		SYS_mq_timedsend, SYS_mq_timedreceive,
+	    SYS_read,   SYS_write,    SYS_open,    SYS_openat,       SYS_ioctl,           SYS_pread64,  SYS_pwrite64,
+	    SYS_readv,  SYS_writev,   SYS_preadv,  SYS_pwritev,      SYS_connect,         SYS_accept,   SYS_accept4,
+	    SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg,      SYS_sendmmsg,        SYS_recvmmsg, SYS_wait4,
+	    SYS_waitid, SYS_fcntl,    SYS_flock,   SYS_mq_timedsend, SYS_mq_timedreceive,
 	};
 	enum { FUTEX_OPERATION = 127, WAIT = 0, WAIT_BITSET = 9 };
 
@@ -378,15 +377,6 @@ static void sample_take(const ucontext_t *context)
 	t->page->slow_ticks += clock_now() - start;
 }
 
-/* Sent by another process or thread with kill(2): after our return it has the effect that it would have without us. */
-static void sample_forward_signal(int signal, ucontext_t *u)
-{
-	sample_release(signal);
-	if (sample_is_masked)
-		sigaddset(&u->uc_sigmask, signal);
-	sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), signal, 0);
-}
-
 /* Checked at most once per second: a debugger that attaches then stops at one of our signals, not at each. */
 static bool sample_check_tracer(void)
 {
@@ -424,6 +414,8 @@ void sample_stack_changed(void)
 	errno = error;
 }
 
+static void sample_forward_signal(int signal, ucontext_t *u);
+
 static void sample_on_signal(int signal, siginfo_t *info, void *context)
 {
 	const char *frame = __builtin_frame_address(0);
@@ -456,14 +448,16 @@ static bool is_free_signal(int signal)
 	return !set_action(signal, NULL, &now) && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL;
 }
 
-/* All signals are blocked while a sample is taken. */
-static void sample_choose_signal(int below)
+/* All signals are blocked while a sample is taken. `mask`: the calling thread's, from which the new signal must be
+ * absent. */
+static void sample_choose_signal(int first, uint64_t mask)
 {
 	struct sigaction action = {.sa_sigaction = sample_on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 
 	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
-	for (int signal = below; signal >= SAMPLE_SIGNAL_LAST; signal--) {
-		if (is_free_signal(signal) && !set_action(signal, &action, NULL)) {
+	for (int signal = first; signal >= SAMPLE_SIGNAL_LAST; signal--) {
+		if (sample_mask_can_hide(mask, signal) && is_free_signal(signal) &&
+		    !set_action(signal, &action, NULL)) {
 			sample_signal = signal;
 			return;
 		}
@@ -492,6 +486,7 @@ void sample_give_up(const char *note)
 	sys_signals_block(&signals);
 	sys_lock(&process.sampling);
 	if (sample_signal) {
+		signals = sample_mask_shown(signals, sample_signal);
 		sample_withdraw_signal();
 		process_note(note);
 	}
@@ -500,18 +495,15 @@ void sample_give_up(const char *note)
 	errno = error;
 }
 
-void sample_release(int signal)
+/* If `signal` is ours, the timers use another one. `mask`: what the calling thread's mask will be. */
+static void sample_move(int signal, uint64_t *mask)
 {
-	uint64_t signals;
-	int error = errno;
-
-	if (!signal || signal != sample_signal)
-		return;
-	sys_signals_block(&signals);
 	sys_lock(&process.sampling);
 	if (signal == sample_signal) {
+		*mask = sample_mask_shown(*mask, signal);
 		sample_withdraw_signal();
-		sample_choose_signal(signal - 1);
+		sample_choose_signal(signal - 1, *mask);
+		*mask &= ~sample_mask_bit(sample_signal);
 		for (struct sampler *s = process.samplers; s; s = s->next)
 			if (!s->is_off)
 				sampler_arm(s);
@@ -521,6 +513,28 @@ void sample_release(int signal)
 			process_note("CPU samples: none from here on, the program uses all possible signals");
 	}
 	sys_unlock(&process.sampling);
+}
+
+/* Sent by another process or thread with kill(2): after our return it has the effect that it would have without us. */
+static void sample_forward_signal(int signal, ucontext_t *u)
+{
+	uint64_t mask;
+
+	memcpy(&mask, &u->uc_sigmask, sizeof(mask));
+	sample_move(signal, &mask);
+	memcpy(&u->uc_sigmask, &mask, sizeof(mask));
+	sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), signal, 0);
+}
+
+void sample_release(int signal)
+{
+	uint64_t signals;
+	int error = errno;
+
+	if (!signal || signal != sample_signal || process_is_borrowed())
+		return;
+	sys_signals_block(&signals);
+	sample_move(signal, &signals);
 	sys_signals_restore(&signals);
 	errno = error;
 }
@@ -535,7 +549,7 @@ void sample_init(void)
 	set_action = dso_next("sigaction");
 	if (!why && set_action) {
 		altstack_init(set_action); /* before our own handler with SA_ONSTACK is installed */
-		sample_choose_signal(SAMPLE_SIGNAL_FIRST);
+		sample_choose_signal(SAMPLE_SIGNAL_FIRST, 0);
 	}
 	if (why || !sample_signal)
 		process_note(why ? why : "CPU samples: none, the program uses all possible signals");

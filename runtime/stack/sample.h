@@ -7,12 +7,11 @@
  * time is lost.
  *
  * The program keeps its signals: ours is a real-time signal that it does not use. sigaction() and signal() report it as
- * free; when the program wants it, it is handed over (sample_release). It must never stay blocked, because a call like
- * sigsuspend() or ppoll() that unblocks all signals would then return EINTR. Masks are therefore passed to the kernel
- * without it and reported with it (sample_is_masked). It cannot interrupt a system call either: since Linux 5.9
- * (x86-64) the kernel delivers it only on the return to user mode, when the call has its result. Elsewhere sampling
- * stays off, and the ledger says so. If a signal of the program has interrupted the call and ours is delivered with it,
- * the flags of the program's handler decide whether the call is restarted.
+ * free; when the program wants it, it is handed over (sample_release). Masks are passed to the kernel without it
+ * (sample_mask.h). It cannot interrupt a system call either: since Linux 5.9 (x86-64) the kernel delivers it only on
+ * the return to user mode, when the call has its result. Elsewhere sampling stays off, and the ledger says so. If a
+ * signal of the program has interrupted the call and ours is delivered with it, the flags of the program's handler
+ * decide whether the call is restarted.
  *
  * A wait of io_uring ends even so: a process that creates a ring by syscall() is not sampled from then on, one that
  * does so by a system call of its own from the first sample on that meets such a wait.
@@ -26,10 +25,6 @@
 #include <stdint.h>
 
 #include "runtime/record/thread.h"
-
-/* The range in which a free signal is searched, from the first on. SIGRTMAX-2 is used by Java, the last ones by
- * systemd and containers. */
-enum { SAMPLE_SIGNAL_FIRST = 59, SAMPLE_SIGNAL_LAST = 50 };
 
 /* Selects the signal. Once per image that was exec'ed. Under a guard. */
 void sample_init(void);
@@ -60,11 +55,9 @@ void sample_give_up(const char *note);
 /* The signal that we use; 0: none. */
 extern int sample_signal;
 
-/* To be called before the program uses this signal: if it is ours, the signal is free on return, and the timers use
- * another one. Any thread, any handler; errno is preserved. */
+/* To be called before the program uses this signal: if it is ours, the signal is free on return, blocked or not as the
+ * program has it, and the timers use another one. Any thread, any handler; errno is preserved. Without effect in the
+ * child of a vfork, whose signals are its own. */
 void sample_release(int signal);
-
-/* Has this thread blocked our signal, from the program's point of view? New threads and forked children inherit it. */
-extern __thread bool sample_is_masked __attribute__((tls_model("initial-exec")));
 
 #endif

@@ -21,7 +21,7 @@
 /* Nearer than `room` to the end of a stack, no stack is walked. ROOM: a walk and the blob of a new stack need less than
  * this on the caller's stack; ROOM_SPARE: what remains there if that is done on a spare stack.
  * HANDLER_FRAMES: a shorter stack may not reach the frame of a signal handler. */
-enum { ROOM = 16384, ROOM_SPARE = 1024, WARM = 8, HANDLER_FRAMES = 16, STAY = 65536, MAIN_STACK = 8 << 20 };
+enum { ROOM = 16384, ROOM_SPARE = 1024, HANDLER_FRAMES = 16, STAY = 65536, MAIN_STACK = 8 << 20 };
 
 /* Frames of the recorder at the start of a walk: none if the walk begins at the wrapper's caller. */
 #if defined(__x86_64__)
@@ -47,8 +47,6 @@ void stack_init(void)
 	struct {
 		uint64_t soft, hard;
 	} limit = {0, 0};
-	void *frames[WARM];
-	uint64_t hash;
 
 	thread_watch(&(struct thread_watch){.end = stack_unmap_memo});
 	object_init(dso_next("_dl_find_object"));
@@ -60,9 +58,6 @@ void stack_init(void)
 	main_high = identity_stack_top();
 	main_top = (uintptr_t)__builtin_thread_pointer();
 	main_low = main_high - limit.soft;
-	/* Done here because the first walk reads tables that are not in memory yet, which must not delay the first
-	 * call. */
-	walk_from(frames, WARM, 0, 0, (uintptr_t)__builtin_frame_address(0), &hash);
 }
 
 static bool is_on_alternate_stack(void)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/common/hot.h"
 #include "runtime/stack/walk_rule.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "runtime/stack/unwind_table.h"
 #include "runtime/stack/walk.h"
 
-struct walk_bucket walk_rules[1 << WALK_RULE_BITS];
+LARGE struct walk_bucket walk_rules[1 << WALK_RULE_BITS];
 uint64_t walk_rule_generation;
 static unsigned victim;
 

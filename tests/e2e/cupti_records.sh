@@ -258,6 +258,10 @@ for mood in '' thread layout=12.8 thread,late,layout=11.8; do
 	is "$? $(sets under)$(notes under)" '0 200x0.004 ' "200 threads ($mood): all records are present"
 	unfinished "$mood" 9 -c cudaProfilerApi "$targets/cuda_unfinished" across
 	is "$? $(sets under)" '0 9x0.004 ' "a range that ends with work in progress ($mood): all records"
+	unfinished "$mood" 40 "$targets/cuda_unfinished" streams
+	is "$? $(report stats -q -r cuda_gpu_kern_sum -f csv under.pillion | awk -F, 'NR > 1 { print $3 }') $(
+		ledger under 'device records without times')" '0 40 0' \
+		"waits for one stream while another executes ($mood): all records"
 	unfinished "$mood" 9 "$targets/cuda_unfinished" exit
 	is "$? $(sets under | grep -o '1x0.008')" '0 1x0.008' "a process that ends with work in progress ($mood)"
 	is "$(($(sets under | sed -n 's/x0.004.*//p') + $(ledger under 'device records without times')))" 9 \

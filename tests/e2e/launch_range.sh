@@ -30,10 +30,11 @@ static void wait_until(struct tf_range_page *page, const char *what)
 int main(int argc, char **argv)
 {
 	struct tf_range_page *page;
+	struct tf_images *images;
 	struct utsname name;
 
 	uname(&name);
-	page = range_map(getenv("PILLION_OUTPUT"), name.nodename, strtoull(getenv("PILLION_RUN"), NULL, 16));
+	page = range_map(getenv("PILLION_OUTPUT"), name.nodename, strtoull(getenv("PILLION_RUN"), NULL, 16), &images);
 	if (!page)
 		return 99;
 	for (int i = 1; i < argc; i++) {

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A capture of many processes: several threads give the same result as one, and no descriptor per file is needed.
+# A capture of many trace files (each process records more than its place in the range file has room for): several
+# threads give the same result as one, and no descriptor per file is needed.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 processes=400
 one_cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//') # the first CPU we may use
 # shellcheck disable=SC2016
-pillion -o many --osrt-threshold=0 sh \
-	-c 'i=0; while [ $i -lt '$processes' ]; do i=$((i+1)); cat /dev/null; done' >out 2>err
+pillion -o many --osrt-threshold=0 sh -c 'i=0
+	while [ $i -lt '$processes' ]; do i=$((i+1)); dd if=/dev/zero of=/dev/null bs=1 count=100; done' >out 2>err
 is "$?" 0 'the job'
 files=$(find many.pillion -name '*.trace' | wc -l)
 ok "$files traces" test "$files" -ge "$processes"

@@ -36,10 +36,14 @@ if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=1m none full 2>/
 	chmod +x filled
 	pillion -t osrt --osrt-threshold=0 -o full/start ./filled "$hostile" calls >out 2>err
 	is "$? $(cat out)" '0 calls done' 'full from the start: status and output'
+	# The first places in the range file are allocated before the disk is full: a few calls are recorded there.
 	lost=$(sum full/start.pillion lost)
-	at_least "$lost" 100000 'full from the start: every call is counted as lost'
-	ok "and once only ($lost)" test "$lost" -lt 110000
-	like "$(summary full/start.pillion)" 'ledger .* 1[0-9]{5} lost, .*disk full' 'and the summary states the cause'
+	at_least "$lost" 99000 'full from the start: most calls are lost'
+	all=$((lost + $(sum full/start.pillion recorded)))
+	at_least "$all" 100000 'every call is counted as lost or recorded'
+	ok "and once only ($all)" test "$all" -lt 110000
+	like "$(summary full/start.pillion)" \
+		'ledger .* [0-9]{5,6} lost, .*disk full' 'and the summary states the cause'
 
 	if [ -n "$trace_opens" ]; then
 		rm -rf full/*
@@ -77,8 +81,10 @@ if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=1m none full 2>/
 	pillion -t osrt --osrt-threshold=0 -o full/killed ./filled "$hostile" killed >out 2>err
 	is "$?" 137 'full from the start, killed: status'
 	lost=$(sum full/killed.pillion lost)
-	at_least "$lost" 100000 'the calls before it are counted as lost'
-	ok "and once only ($lost)" test "$lost" -lt 110000
+	at_least "$lost" 99000 'most of the calls before it are counted as lost'
+	all=$((lost + $(sum full/killed.pillion recorded)))
+	at_least "$all" 100000 'all are counted as lost or recorded'
+	ok "and once only ($all)" test "$all" -lt 110000
 
 	# ---- a hole in a trace: a read of it needs memory, which a full tmpfs refuses by SIGBUS ----
 	umount full

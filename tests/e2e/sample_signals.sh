@@ -54,6 +54,14 @@ while [ "$round" -lt "$rounds" ]; do
 	same 'sigwait for a signal with our number' waited 59
 	same 'sigwait for a signal with another number' waited 58
 	same 'the view of signals and masks is unchanged' view
+	for what in jumps contexts handlers inherits; do
+		same "masks that change without sigprocmask: $what" "$what"
+		is "$(note 'moved to another')" 0 "$what: samples keep their signal"
+		like "$(report stats -r ledger -f csv own.pillion)" 'CPU samples,[1-9]' "$what: samples are taken"
+	done
+	same 'masks of single signals' single
+	like "$(report stats -r ledger -f csv own.pillion)" 'CPU samples,[1-9]' \
+		'masks of single signals: samples are taken'
 	same 'a signal with our number ends the program' killed 59
 	same 'SIGPROF ends the program' killed 27
 	same 'a handler without SA_RESTART ends a read' ended 1

@@ -4,12 +4,14 @@
 
 Runs each workload of costs.sh bare and under each tool, in turn, for some rounds. The CPU time is that of the program
 and of all its children, with the tool's own processes. A ratio is to the bare run of the same round; the table has
-the medians. No figure fails, a workload that does not work does. The tools: bare; pillion, by default and with
-samples; nsys (OS calls, no samples) and strace -c -f where they are installed."""
+the medians. No figure fails, a workload that does not work bare or under pillion does. The tools: bare; pillion, by
+default and with samples; nsys (OS calls, no samples) and strace -c -f where they are installed. Where one of these two
+does not end within LIMIT_S, or fails, it has no figure."""
 import argparse
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -19,6 +21,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 NOBODY = 65534
 REFUSES_ROOT = {"pgbench"}
+FOREIGN = {"nsys", "strace"}
+LIMIT_S = 600
 
 # Before a program: runs it, and writes the CPU time of it and its children into the file of its first argument.
 TIMED = """
@@ -47,6 +51,17 @@ def tools(pillion):
     return {name: words for name, words in every.items() if not words or shutil.which(words[0])}
 
 
+def end_left(work):
+    """Ends what a run has left behind: processes that have its directory in their environment."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if f"HOME={work}/run".encode() in file.read().split(b"\0"):
+                    os.kill(int(pid), signal.SIGKILL)
+        except OSError:
+            pass
+
+
 def measure(workload, words):
     """The CPU time of one run in seconds; a text if the workload cannot run or fails."""
     work = tempfile.mkdtemp(prefix="pn.")
@@ -62,7 +77,7 @@ def measure(workload, words):
     try:
         done = subprocess.run([*prefix, "bash", os.path.join(HERE, "costs.sh"), workload, "python3", "-c", TIMED,
             time_file, *words], cwd=run, env={**environment, "HOME": run}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200)
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S)
         if done.returncode != 0:
             text = done.stdout.decode(errors="replace").strip().splitlines()[-3:]
             return f"status {done.returncode}: {' / '.join(text)}"
@@ -71,18 +86,23 @@ def measure(workload, words):
     except subprocess.TimeoutExpired:
         return "out of time"
     finally:
+        end_left(work)
         shutil.rmtree(work, ignore_errors=True)
 
 
 def compare(workload, candidates, rounds):
-    """{tool: (median seconds, median ratio)}, or a text of what failed."""
+    """{tool: (median seconds, median ratio)}, without those of FOREIGN that failed, or a text of what failed."""
     seconds = {name: [] for name in candidates}
     for _ in range(rounds):
-        for name, words in candidates.items():
-            one = measure(workload, words)
-            if isinstance(one, str):
+        for name in list(seconds):
+            one = measure(workload, candidates[name])
+            if not isinstance(one, str):
+                seconds[name].append(one)
+            elif name in FOREIGN:
+                print(f"{workload} under {name}: {one}", file=sys.stderr)
+                del seconds[name]
+            else:
                 return f"{name}: {one}"
-            seconds[name].append(one)
     return {name: (statistics.median(values),
         statistics.median(value / bare for value, bare in zip(values, seconds["bare"])))
         for name, values in seconds.items()}
@@ -112,7 +132,8 @@ def main():
             print(f"| {workload} | {found} |")
         else:
             print(f"| {workload} | {found['bare'][0]:.2f} | " +
-                " | ".join(f"{ratio:.3f}" for name, (_, ratio) in found.items() if name != "bare") + " |")
+                " | ".join(f"{found[name][1]:.3f}" if name in found else "-"
+                    for name in candidates if name != "bare") + " |")
         sys.stdout.flush()
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:

@@ -2,6 +2,7 @@
 /* cuda_unfinished HOW N: work in progress when its records are flushed.
  *   threads  N threads, each with a memset of 4 KB that it waits for, all alive until the last has done so
  *   across   a capture range that ends while N memsets of 4 KB are under way, which are then waited for
+ *   streams  N kernels under way on one stream while the program waits twice for another, then for all
  *   exit     the program ends while N memsets of 4 KB are under way, after one of 8 KB that it waited for */
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
@@ -10,6 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_stub.h"
+
+static void work(const unsigned *blocks, const unsigned *threads, void **params)
+{
+	(void)blocks, (void)threads, (void)params;
+}
+
+static const struct simgpu_kernel kernels[] = {{"work", work, 0, {0}}};
+CUDA_STUB_IMAGE(kernels);
+static const char host; /* its address is what programs pass as the kernel */
 static void *device;
 static pthread_barrier_t barrier;
 
@@ -49,6 +60,24 @@ static void threads(int n)
 	free(thread);
 }
 
+static void streams(int n)
+{
+	cudaStream_t busy, other;
+	cudaKernel_t kernel = NULL;
+
+	cuda_stub_begin();
+	cuda_stub_kernel(&host, "work");
+	cuda_stub_end();
+	check(cudaStreamCreateWithFlags(&busy, cudaStreamNonBlocking));
+	check(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+	for (int i = 0; i < n; i++)
+		cuda_stub_launch(&kernel, &host, (dim3){2, 1, 1}, (dim3){32, 1, 1}, busy, NULL);
+	for (int i = 0; i < 2; i++)
+		check(cudaStreamSynchronize(other));
+	check(cudaDeviceSynchronize());
+	check(cudaGetLastError());
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 2 ? argv[1] : "";
@@ -62,6 +91,8 @@ int main(int argc, char **argv)
 		sets(n, 4096);
 		check(cudaProfilerStop());
 		check(cudaDeviceSynchronize());
+	} else if (!strcmp(how, "streams")) {
+		streams(n);
 	} else if (!strcmp(how, "exit")) {
 		sets(1, 8192);
 		check(cudaDeviceSynchronize());

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,6 +282,159 @@ static void waited(int number)
 	printf("waited for %d: %d\n", number, got);
 }
 
+/* ---- masks that are changed without a call of sigprocmask ---- */
+
+static sigjmp_buf place;
+static ucontext_t resumed;
+
+static void block_all(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+static void unblock_all(void)
+{
+	sigprocmask(SIG_SETMASK, &(sigset_t){0}, NULL);
+}
+
+static void show_now(const char *what)
+{
+	sigset_t now;
+
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	show(what, &now);
+	shares(0.02);
+}
+
+static void block_in_handler(int signal)
+{
+	(void)signal;
+	block_all();
+	show_now("in a handler");
+}
+
+static void leave_handler(int signal)
+{
+	(void)signal;
+	show_now("in a handler that blocks all");
+	_longjmp(place, 1);
+}
+
+static void jumps(void)
+{
+	block_all();
+	if (!sigsetjmp(place, 1)) {
+		unblock_all();
+		siglongjmp(place, 1);
+	}
+	show_now("restored by siglongjmp: all");
+	unblock_all();
+	if (!sigsetjmp(place, 1)) {
+		block_all();
+		siglongjmp(place, 1);
+	}
+	show_now("restored by siglongjmp: none");
+}
+
+static void contexts(void)
+{
+	volatile bool is_first = true;
+
+	block_all();
+	getcontext(&resumed);
+	if (is_first) {
+		is_first = false;
+		unblock_all();
+		setcontext(&resumed);
+	}
+	show_now("restored by setcontext: all");
+	unblock_all();
+	is_first = true;
+	getcontext(&resumed);
+	if (is_first) {
+		is_first = false;
+		block_all();
+		setcontext(&resumed);
+	}
+	show_now("restored by setcontext: none");
+}
+
+static void handlers(void)
+{
+	struct sigaction action = {.sa_handler = block_in_handler};
+	sigset_t all;
+
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	show_now("after the handler");
+	action.sa_handler = leave_handler;
+	sigfillset(&action.sa_mask);
+	sigaction(SIGUSR1, &action, NULL);
+	if (!_setjmp(place))
+		raise(SIGUSR1);
+	show_now("after a handler that was left");
+	sigfillset(&all);
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
+	show_now("unblocked");
+}
+
+/* Changes of single signals while all are blocked: whichever signal samples use, one of them is that. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static void single_masks(void)
+{
+	sigset_t one;
+
+	block_all();
+	sigemptyset(&one);
+	sigaddset(&one, 59);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	show_now("all but one");
+	sigprocmask(SIG_BLOCK, &one, NULL);
+	show_now("all again");
+	unblock_all();
+	sighold(58);
+	show_now("held");
+	sigrelse(58);
+	show_now("released");
+	sigfillset(&one);
+	sigdelset(&one, 57);
+	sigprocmask(SIG_SETMASK, &one, NULL);
+	show_now("all but another");
+	unblock_all();
+	show_now("none");
+}
+#pragma GCC diagnostic pop
+
+/* Starts itself with all signals blocked: by fork and exec, and by posix_spawn. */
+static void inherits(char *self)
+{
+	char *words[] = {self, "inherited", NULL};
+	pid_t child;
+
+	block_all();
+	child = fork();
+	if (!child) {
+		execv(self, words);
+		_exit(127);
+	}
+	waitpid(child, NULL, 0);
+	if (!posix_spawn(&child, self, NULL, NULL, words, environ))
+		waitpid(child, NULL, 0);
+	show_now("all");
+}
+
+static void inherited(void)
+{
+	show_now("inherited");
+	shares(0.1);
+	unblock_all();
+	show_now("none");
+}
+
 /* Work, so that a sample comes near the call after it. How long it takes, us. */
 /* As dash: blocks all signals, clears the mask by another function, and executes a program. */
 #pragma GCC diagnostic push
@@ -418,6 +573,18 @@ int main(int argc, char **argv)
 		kill(getpid(), (int)number), turn(1000000000);
 	else if (!strcmp(what, "cleared"))
 		cleared(argv[0]);
+	else if (!strcmp(what, "jumps"))
+		jumps();
+	else if (!strcmp(what, "contexts"))
+		contexts();
+	else if (!strcmp(what, "handlers"))
+		handlers();
+	else if (!strcmp(what, "single"))
+		single_masks();
+	else if (!strcmp(what, "inherits"))
+		inherits(argv[0]);
+	else if (!strcmp(what, "inherited"))
+		inherited();
 	else if (!strcmp(what, "ended"))
 		ended(number > 1);
 	else if (!strcmp(what, "coroutines"))

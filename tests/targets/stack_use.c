@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STACK = 256 << 10, PAINTED = 32 << 10, SKIP = 256, PAINT = 0xa5, MANY = 6000 };
+enum { STACK = 256 << 10, PAINTED = 32 << 10, SKIP = 256, PAINT = 0xa5, MANY = 6000, FORKED = 300 };
 
 static unsigned char *stack;
 static unsigned char *from; /* the frame of the function that makes the call */
@@ -131,6 +131,30 @@ static void measure_child(void)
 	printf("child.2 %zu\nchild.3 %zu\n", used[0], used[1]);
 }
 
+__attribute__((noinline)) static void call_fork(void)
+{
+	pid_t pid;
+
+	from = __builtin_frame_address(0);
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+}
+
+/* So many images that the recorder maps a further part of the range file before a fork. */
+static void measure_forks(void)
+{
+	size_t most = 0;
+
+	for (int i = 0; i < FORKED; i++) {
+		size_t used = measure(call_fork);
+
+		most = used > most ? used : most;
+	}
+	printf("fork.2 %zu\n", most);
+}
+
 static void *measure_all(void *unused)
 {
 	for (int round = 0; round < 2; round++)
@@ -138,6 +162,7 @@ static void *measure_all(void *unused)
 			printf("%s.%d %zu\n", calls[i].name, round, measure(calls[i].call));
 	measure_growth();
 	measure_child();
+	measure_forks();
 	return unused;
 }
 

@@ -17,6 +17,17 @@
 #include "runtime/record/file.h"
 #include "runtime/recorder.h"
 
+/* Tests read the trace file, which an image creates only when its place in the range file is full. */
+static inline bool recorder_use_file(struct thread *t)
+{
+	struct thread_guard guard;
+
+	thread_guard_enter(t, &guard);
+	thread_settle(t);
+	thread_guard_leave(t, &guard);
+	return true;
+}
+
 /* The hook table of a test. */
 #define RECORDER_FUNCTIONS(...)                                                                                        \
 	static const struct {                                                                                          \
@@ -36,7 +47,7 @@
 		static const struct function_table table = {recorder_functions[0].name, recorder_names,                \
 							    RECORDER_FUNCTION_COUNT, RECORDER_FUNCTION_COUNT};         \
                                                                                                                        \
-		return recorder_attach(t, &table);                                                                     \
+		return recorder_attach(t, &table) && recorder_use_file(t);                                             \
 	}                                                                                                              \
 	_Static_assert(RECORDER_FUNCTION_COUNT, "a test's table has a function")
 
@@ -88,6 +99,25 @@ static inline bool recording_each_chunk(const char *path, void (*visit)(const st
 	}
 	munmap(bytes, (size_t)st.st_size);
 	return true;
+}
+
+/* Likewise for the chunks in the range file that have not been moved to trace files. */
+static inline void recording_each_image(void (*visit)(const struct tf_chunk *w, void *context), void *context)
+{
+	for (uint64_t number = 0; process_images && number < process_images->next; number++) {
+		char path[PROCESS_NAME_BYTES], place[TF_IMAGE_BYTES] __attribute__((aligned(8)));
+		const struct tf_chunk *w = (const struct tf_chunk *)(place + sizeof(struct tf_image));
+		int fd = range_path(path, sizeof(path), process_inherited.directory, process_inherited.identity.host,
+				    process_inherited.run)
+			     ? open(path, O_RDONLY | O_CLOEXEC)
+			     : -1;
+
+		if (pread(fd, place, sizeof(place), (off_t)(TF_IMAGES_FIRST + number * TF_IMAGE_BYTES)) ==
+			    (ssize_t)sizeof(place) &&
+		    w->magic == TF_CHUNK_MAGIC)
+			visit(w, context);
+		close(fd);
+	}
 }
 
 #endif

@@ -134,6 +134,11 @@ static void read_file(const char *path, struct found *f)
 	close(fd);
 }
 
+static void read_image(const struct tf_chunk *w, void *found)
+{
+	read_chunk(w, found);
+}
+
 static struct found read_back(int *ret_files)
 {
 	DIR *d = opendir(recorder_directory);
@@ -152,6 +157,7 @@ static struct found read_back(int *ret_files)
 		++*ret_files;
 	}
 	closedir(d);
+	recording_each_image(read_image, &f);
 	return f;
 }
 

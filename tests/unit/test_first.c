@@ -73,6 +73,8 @@ static void add_chunk(const struct tf_chunk *w, void *found)
 	const uint64_t *end = (const uint64_t *)((const char *)w + w->size_bytes);
 	struct found *f = found;
 
+	if (!w->thread)
+		return; /* the main thread's page has counters for all functions, and it makes no call */
 	for (; slot < end; slot++)
 		f->slots += tf_kind(*slot) == TF_CALL;
 	if (w->kind != TF_CHUNK_FIRST)
@@ -130,8 +132,8 @@ Test(first, leaves_no_mapping_of_threads_that_have_ended)
 	read_back(&f);
 	cr_assert_eq(f.slots, 3000);
 	cr_assert_eq(f.pages, 3000);
-	/* The header, and the area that has chunks left. */
-	cr_assert_leq(mappings(), 2, "%u", mappings());
+	/* The header, the main thread's page, and the area that has chunks left. */
+	cr_assert_leq(mappings(), 3, "%u", mappings());
 }
 
 Test(first, gives_back_at_the_end_what_no_thread_took)
@@ -146,7 +148,8 @@ Test(first, gives_back_at_the_end_what_no_thread_took)
 	first_chunk_trim();
 	cr_assert_eq(stat(path, &after), 0);
 	cr_assert_lt(after.st_size, before.st_size);
-	cr_assert_leq((uint64_t)after.st_size, file_round(2 * TF_PAGE) + file_round(5 * TF_PAGE) + file_round(0));
+	cr_assert_leq((uint64_t)after.st_size,
+		      file_round(2 * TF_PAGE) + file_round(2 * TF_PAGE) + file_round(5 * TF_PAGE));
 	/* Recording continues, as after an exec that failed. */
 	run(record_one);
 	run(record_one);

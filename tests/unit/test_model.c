@@ -342,3 +342,63 @@ Test(model, keeps_the_samples_of_perf_of_a_later_program_of_the_process)
 	cr_assert_str_eq(process(10)->ended, "status unknown");
 	cr_assert_eq(process(10)->end_ns - process(10)->start_ns, 121 * MS);
 }
+
+/* The range file of run 0x77 with one place: the forked image `nonce` of process 10, which took its place at `start`,
+ * at most `bound` ticks after the boot. */
+static void write_place(uint64_t nonce, uint64_t start, uint64_t bound)
+{
+	static uint8_t bytes[TF_IMAGES_FIRST + TF_IMAGE_BYTES];
+	struct tf_images *images = (struct tf_images *)(bytes + TF_IMAGES_OFFSET);
+	struct tf_image *image = (struct tf_image *)(bytes + TF_IMAGES_FIRST);
+
+	*(struct tf_range_page *)bytes =
+		(struct tf_range_page){.magic = TF_RANGE_MAGIC, .run = 0x77, .clock = TF_CLOCK_MONOTONIC};
+	*images = (struct tf_images){.magic = TF_IMAGES_MAGIC, .next = 1, .host = "node1", .boot = WRITER_BOOT};
+	*image = (struct tf_image){.nonce = nonce,
+				   .process_start = bound,
+				   .pid = 10,
+				   .parent_pid = 1,
+				   .start_ticks = start,
+				   .start_realtime_ns = start + 1700000000000000000u,
+				   .end_ticks = start + 10 * MS,
+				   .end = TF_END_EXIT,
+				   .via = TF_VIA_FORK};
+	*(struct tf_thread *)(image + 1) = (struct tf_thread){.chunk = {.magic = TF_CHUNK_MAGIC,
+									.kind = TF_CHUNK_FIRST,
+									.nonce = nonce,
+									.size_bytes = TF_IMAGE_CHUNK_BYTES,
+									.tid = 10,
+									.base_ticks = start,
+									.slots = sizeof(struct tf_thread)},
+							      .start_ticks = start};
+	capture_file(directory, "node1.77.range", bytes, sizeof(bytes));
+}
+
+Test(model, finds_the_process_that_was_observed_before_its_image_took_a_place)
+{
+	write_sampled(2, TF_VIA_OBSERVED, 100 * MS, 20, TF_END_NONE);
+	write_place(1, 105 * MS, 1010);
+	open_capture(&model, directory);
+	cr_assert_eq(model.problems.count, 0);
+	cr_assert_eq(model.image_count, 2);
+	cr_assert_eq(model.process_count, 1);
+	cr_assert_str_eq(process(10)->ended, "exit 0");
+}
+
+Test(model, finds_the_process_that_took_a_place_before_it_was_observed)
+{
+	write_place(1, 95 * MS, 1010);
+	write_sampled(2, TF_VIA_OBSERVED, 100 * MS, 20, TF_END_NONE);
+	open_capture(&model, directory);
+	cr_assert_eq(model.image_count, 2);
+	cr_assert_eq(model.process_count, 1);
+}
+
+Test(model, tells_an_observed_process_from_a_later_one_with_its_pid)
+{
+	write_sampled(2, TF_VIA_OBSERVED, 100 * MS, 20, TF_END_NONE);
+	write_place(1, 200 * MS, 1020);
+	open_capture(&model, directory);
+	cr_assert_eq(model.image_count, 2);
+	cr_assert_eq(model.process_count, 2);
+}

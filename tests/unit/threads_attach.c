@@ -41,6 +41,8 @@ static void count_slots(const struct tf_chunk *w, void *found)
 	const uint64_t *end = (const uint64_t *)((const char *)w + w->size_bytes);
 	struct found *f = found;
 
+	if (!w->thread)
+		return; /* the main thread's page: it makes no call */
 	f->chunks++;
 	for (; slot < end; slot++) {
 		f->calls += tf_kind(*slot) == TF_CALL;

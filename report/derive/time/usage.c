@@ -153,9 +153,25 @@ struct usage_of usages_recorded(const struct usages *u, const struct image *imag
 				 .involuntary = r->of.involuntary};
 }
 
+/* Of a forked image in a range file only an upper bound of the start is known. Its process is the last sampled one that
+ * has its pid and started by then, unless that one was sampled before the image began: then the pid is a reused one. */
+static uint64_t sampled_start(const struct usages *u, const struct image *image)
+{
+	struct usage_sampled last = {.pid = image->pid, .process_start = image->process_start, .tid = UINT32_MAX};
+	const struct usage_sampled *s;
+	size_t behind;
+
+	if (!image->start_is_bound)
+		return image->process_start;
+	behind = first_place(i, 0, u->sampled_count, compare_sampled(&u->sampled[i], &last) <= 0);
+	s = behind ? &u->sampled[behind - 1] : NULL;
+	return s && s->pid == image->pid && s->first.ticks >= image->start_ticks ? s->process_start
+										 : image->process_start;
+}
+
 static size_t sampled_place(const struct usages *u, const struct image *image, uint32_t tid)
 {
-	struct usage_sampled wanted = {.pid = image->pid, .process_start = image->process_start, .tid = tid};
+	struct usage_sampled wanted = {.pid = image->pid, .process_start = sampled_start(u, image), .tid = tid};
 
 	return first_place(i, 0, u->sampled_count, compare_sampled(&u->sampled[i], &wanted) < 0);
 }
@@ -165,7 +181,7 @@ const struct usage_sampled *usages_sampled(const struct usages *u, const struct 
 	size_t at = sampled_place(u, image, tid);
 	const struct usage_sampled *s = at < u->sampled_count ? &u->sampled[at] : NULL;
 
-	return s && s->pid == image->pid && s->process_start == image->process_start && s->tid == tid ? s : NULL;
+	return s && s->pid == image->pid && s->process_start == sampled_start(u, image) && s->tid == tid ? s : NULL;
 }
 
 const struct usage_sampled *usages_next(const struct usages *u, const struct image *image, size_t *at)
@@ -174,5 +190,5 @@ const struct usage_sampled *usages_next(const struct usages *u, const struct ima
 	const struct usage_sampled *s = place < u->sampled_count ? &u->sampled[place] : NULL;
 
 	*at = place + 1;
-	return s && s->pid == image->pid && s->process_start == image->process_start ? s : NULL;
+	return s && s->pid == image->pid && s->process_start == sampled_start(u, image) ? s : NULL;
 }
