@@ -13,6 +13,9 @@
 /* That a thread computes is no defect, and what could be saved is not known: it counts for a part of what a finding of
  * the same duration would. So does what is outside of the program. */
 #define PART_WEIGHT 0.5
+#define OUTSIDE_WEIGHT 0.25
+/* What costs no known time ranks as this share of the run: memory that grows ends it some day. */
+#define NOT_TIME_SHARE 0.6
 
 struct choice {
 	const struct report_context *context;
@@ -28,12 +31,10 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-/* Takes ownership of the text. */
-static bool choose(struct choice *k, uint64_t cost_ns, double weight, struct buffer *text)
+/* Both take ownership of the text. */
+static bool choose_rank(struct choice *k, uint64_t cost_ns, double rank, struct buffer *text)
 {
-	double rank = weight * (double)cost_ns;
-
-	if (!k->roles->wall_ns || rank <= k->rank || cost_ns * 100 < k->roles->wall_ns * FIX_PERCENT) {
+	if (rank <= k->rank) {
 		buffer_done(text);
 		return false;
 	}
@@ -42,6 +43,14 @@ static bool choose(struct choice *k, uint64_t cost_ns, double weight, struct buf
 	*k->best = (struct fix_first){
 		.text = *text, .cost_ns = cost_ns < k->roles->wall_ns ? cost_ns : k->roles->wall_ns};
 	return true;
+}
+
+static bool choose(struct choice *k, uint64_t cost_ns, double weight, struct buffer *text)
+{
+	if (k->roles->wall_ns && cost_ns * 100 >= k->roles->wall_ns * FIX_PERCENT)
+		return choose_rank(k, cost_ns, weight * (double)cost_ns, text);
+	buffer_done(text);
+	return false;
 }
 
 /* ---- what the partition tells ---- */
@@ -58,33 +67,18 @@ static uint64_t run_cost(const struct choice *k, const struct role *r, uint64_t 
 	return (uint64_t)(share < cost ? share : cost);
 }
 
-/* Where a role waits longest for others. */
-static const struct role_call *longest_wait(const struct role *r)
-{
-	for (size_t i = 0; i < r->call_count; i++)
-		if (role_call_waits(r, r->calls[i].kind) && r->calls[i].has_frame)
-			return &r->calls[i];
-	return NULL;
-}
-
 static void propose_cpu(struct choice *k, const struct role *r)
 {
 	uint64_t cpu_ns = r->cpu_ns > r->import_ns ? r->cpu_ns - r->import_ns : 0;
 	struct buffer text = {0}, line = {0};
-	bool is_sampled = samples_any(k->context->model), has_line;
+	bool is_sampled = samples_any(k->context->model);
 
 	role_words(r, &text);
 	buffer_print(&text, " %s %.0f %% of the time", r->threads > 1 ? "compute" : "computes",
 		     share_of(cpu_ns, r->lifetime_ns));
-	role_hot_line(k->context, r, &line);
-	has_line = line.size;
-	/* Threads of a library work for the line that waits for them. */
-	if (!has_line && is_sampled && !r->is_main && k->main && longest_wait(k->main)) {
-		buffer_text(&text, " for main");
-		role_place(k->context, longest_wait(k->main), &line);
-	}
+	role_work_line(k->context, k->roles, r, &line);
 	if (line.size)
-		buffer_print(&text, ": %s", line.data);
+		buffer_print(&text, "%s", line.data);
 	buffer_done(&line);
 	if (choose(k, run_cost(k, r, cpu_ns), PART_WEIGHT, &text))
 		k->best->is_cpu = !is_sampled;
@@ -118,7 +112,7 @@ static bool is_explained_by_others(const struct choice *k, const struct role *wa
 
 static void propose_call(struct choice *k, const struct role *r, const struct role_call *call)
 {
-	bool is_wait = role_call_waits(r, call->kind);
+	bool is_wait = role_call_waits(r, call->kind, call->ns, call->count);
 	const struct role *programs = call->kind == BLOCKED_CHILD ? programs_of(k, r) : NULL;
 	struct buffer text = {0}, place = {0};
 
@@ -171,12 +165,21 @@ void fix_first_words(const struct finding *f, struct buffer *ret)
 	frame_done(&parts);
 }
 
+/* What is outside of the program comes first only if it exceeds by far what is in the program. */
+static double weight_of(const struct rule *rule)
+{
+	return rule->flags & RULE_OUTSIDE ? OUTSIDE_WEIGHT : rule->flags & RULE_PART ? PART_WEIGHT : 1;
+}
+
 static void propose_finding(struct choice *k, const struct finding *f)
 {
 	struct buffer text = {0};
 
 	fix_first_words(f, &text);
-	choose(k, f->cost_ns, f->rule->flags & RULE_OUTSIDE ? PART_WEIGHT : 1, &text);
+	if (f->rule->flags & RULE_NOT_TIME)
+		choose_rank(k, 0, NOT_TIME_SHARE * (double)k->roles->wall_ns, &text);
+	else
+		choose(k, f->cost_ns, weight_of(f->rule), &text);
 }
 
 void fix_first_find(const struct report_context *c, const struct roles *roles, const struct finding *found,

@@ -15,6 +15,7 @@
 enum { IDLE_CPU = 5, IDLE_WAIT = 90, IDLE_BLOCKED = 50, SHIM_CPU = 10 };
 /* Names of lines are looked up for this many roles and calls of each. */
 enum { NAMED_ROLES = 8, NAMED_CALLS = 8 };
+#define SHORT_SLEEP_NS 50000000ull
 enum { WRAPPER = 1, STARTUP = 2 }; /* kinds of shims */
 
 struct making {
@@ -275,7 +276,7 @@ static void role_add_call(struct making *k, struct role *role, const struct imag
 	}
 	call->ns += c->blocked_ns;
 	call->count += c->count;
-	role->waits_ns += role_call_waits(role, c->kind) ? c->blocked_ns : 0;
+	role->waits_ns += role_call_waits(role, c->kind, c->total_ns, c->count) ? c->blocked_ns : 0;
 }
 
 static void role_add(struct making *k, struct role *role, const struct thread_time *t)
@@ -302,9 +303,10 @@ static void role_add(struct making *k, struct role *role, const struct thread_ti
 		role->last_ns = p->end_ns;
 }
 
-bool role_call_waits(const struct role *r, enum blocked_kind kind)
+bool role_call_waits(const struct role *r, enum blocked_kind kind, uint64_t ns, uint64_t count)
 {
-	return blocked_waits_for_others(kind) || (kind == BLOCKED_SOCKET && !r->is_main);
+	return blocked_waits_for_others(kind) || (kind == BLOCKED_SOCKET && !r->is_main) ||
+	       (kind == BLOCKED_SLEEP && count > 1 && ns / count < SHORT_SLEEP_NS);
 }
 
 uint64_t role_own_ns(const struct role *r)

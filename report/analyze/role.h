@@ -56,8 +56,9 @@ struct roles {
 void roles_make(const struct report_context *c, const struct partition *p, struct roles *ret);
 void roles_done(struct roles *r);
 
-/* Whether a call of the role waits for another thread or process, or for work that others give to it. */
-bool role_call_waits(const struct role *r, enum blocked_kind kind);
+/* Whether `count` calls of the role, of `ns` in all, wait for another thread or process, or for work that others give to
+ * it. Short sleeps are those of a loop that waits for something. */
+bool role_call_waits(const struct role *r, enum blocked_kind kind, uint64_t ns, uint64_t count);
 
 /* Time that the role did not wait for others. */
 uint64_t role_own_ns(const struct role *r);
@@ -76,6 +77,13 @@ void role_place(const struct report_context *c, const struct role_call *call, st
 
 /* Appends the line where the role computed most, according to samples: "job.py:42 store"; nothing if there are none. */
 void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret);
+
+/* The same as "store (job.py:42)", with the whole path. */
+void role_hot_frame(const struct report_context *c, const struct role *r, struct buffer *ret);
+
+/* Appends ": job.py:42 store", or for threads of a library " for main: " and the line for which they work, where the
+ * program's main thread waits for others or computes; nothing if neither is known. */
+void role_work_line(const struct report_context *c, const struct roles *all, const struct role *r, struct buffer *ret);
 
 /* role_line.c: fills in the lines of all roles. */
 void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles);

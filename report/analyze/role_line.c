@@ -95,3 +95,45 @@ void role_hot_line(const struct report_context *c, const struct role *r, struct 
 	if (r->line_count && r->lines[0].is_users)
 		role_place(c, &r->lines[0], ret);
 }
+
+void role_hot_frame(const struct report_context *c, const struct role *r, struct buffer *ret)
+{
+	struct symbol_frame frame;
+
+	if (!r->line_count || !r->lines[0].is_users)
+		return;
+	frame = r->lines[0].frame;
+	symbols_name(c->symbols, &frame);
+	buffer_text(ret, frame.text);
+}
+
+/* Where a role waits longest for others. */
+static const struct role_call *longest_wait(const struct role *r)
+{
+	for (size_t i = 0; i < r->call_count; i++)
+		if (role_call_waits(r, r->calls[i].kind, r->calls[i].ns, r->calls[i].count) && r->calls[i].is_users)
+			return &r->calls[i];
+	return NULL;
+}
+
+void role_work_line(const struct report_context *c, const struct roles *all, const struct role *r, struct buffer *ret)
+{
+	struct buffer line = {0};
+
+	role_hot_line(c, r, &line);
+	if (line.size)
+		buffer_print(ret, ": %s", line.data);
+	for (size_t i = 0; i < all->count && !r->is_program && !line.size; i++) {
+		const struct role *program = &all->items[i];
+
+		if (!program->is_program || program->process != r->process)
+			continue;
+		if (longest_wait(program))
+			role_place(c, longest_wait(program), &line);
+		else
+			role_hot_line(c, program, &line);
+		if (line.size)
+			buffer_print(ret, " for %s: %s", program->label, line.data);
+	}
+	buffer_done(&line);
+}

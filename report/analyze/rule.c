@@ -284,6 +284,31 @@ uint64_t rule_wall(const struct process *p)
 	return p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
 }
 
+/* ---- spans of time ---- */
+
+static int compare_spans(const void *left, const void *right)
+{
+	const struct rule_span *a = left, *b = right;
+
+	return order_of(a->start, b->start) ?: order_of(a->end, b->end);
+}
+
+uint64_t rule_union(struct rule_span *spans, size_t count)
+{
+	uint64_t sum = 0, until = 0;
+
+	if (count)
+		qsort(spans, count, sizeof(*spans), compare_spans);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t from = spans[i].start > until ? spans[i].start : until;
+
+		if (spans[i].end > from)
+			sum += spans[i].end - from;
+		until = spans[i].end > until ? spans[i].end : until;
+	}
+	return sum;
+}
+
 /* ---- source lines ---- */
 
 uint32_t rule_stack(const struct event *e)

@@ -44,7 +44,8 @@ struct rules {
 
 enum {
 	RULE_NSYS = 1,
-	RULE_OUTSIDE = 2, /* the cause is outside of the program, or what could be saved is not known */
+	RULE_OUTSIDE = 2,  /* the cause is outside of the program */
+	RULE_PART = 8,	   /* what could be saved is only a part of the cost, and not known */
 	RULE_NOT_TIME = 4, /* what it finds costs no known time, and is worth a line in any case */
 };
 
@@ -117,6 +118,12 @@ void rule_time(struct buffer *b, uint64_t ns);
 
 /* Duration of the process in ns of CLOCK_REALTIME. */
 uint64_t rule_wall(const struct process *p);
+
+/* The time in which at least one of the spans existed. Sorts them. */
+struct rule_span {
+	uint64_t start, end;
+};
+uint64_t rule_union(struct rule_span *spans, size_t count);
 
 /* The function if it belongs to the CUDA runtime or driver API, else NULL. */
 const struct function *rule_cuda_function(const struct image *image, const struct event *e);

@@ -52,7 +52,7 @@ static void add_waiting(struct rules *r, struct finding *f, const struct waiting
 	buffer_done(&words);
 }
 
-static void waiting_words(const struct report_context *c, const struct waiting *w, const char *why, struct finding *f)
+static void waiting_words(struct rules *r, const struct waiting *w, const char *why, struct finding *f)
 {
 	struct buffer line = {0};
 	double lifetime = w->role->lifetime_ns ? (double)w->role->lifetime_ns : 1;
@@ -63,9 +63,9 @@ static void waiting_words(const struct report_context *c, const struct waiting *
 	buffer_print(&f->text, " had a CPU %.0f %% of the time and waited for one %.0f %%, ",
 		     100 * (double)w->role->cpu_ns / lifetime, 100 * (double)w->role->delay_ns / lifetime);
 	rule_time(&f->text, w->ns);
-	role_hot_line(c, w->role, &line);
+	role_work_line(r->context, &rules_time(r)->roles, w->role, &line);
 	if (line.size)
-		buffer_print(&f->text, ", computing at %s", line.data);
+		buffer_print(&f->text, ", working%s", line.data);
 	buffer_done(&line);
 }
 
@@ -118,7 +118,7 @@ static void cpu_run(struct rules *r, struct finding *f, uint64_t (*part)(const s
 		if (w.ns > f->cost_ns) {
 			f->cost_ns = w.ns < t->roles.wall_ns ? w.ns : t->roles.wall_ns;
 			words(w.pressure, &why);
-			waiting_words(r->context, &w, why.data, f);
+			waiting_words(r, &w, why.data, f);
 		}
 		buffer_done(&why);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* import_heavy: imports that take a large part of a Python process and that could be avoided: modules that do work when
- * they are imported, and packages that are hardly used. What is used is known from stacks outside of imports. */
+ * they are imported, packages that are hardly used, and packages that one program after the other imports anew. What is used is known from stacks outside of imports. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "report/derive/symbols/python.h"
 
 /* A package is hardly used if the time in it is less than 1/USED of that of its import. */
-enum { ROWS = 50, IMPORT_PERCENT = 25, USED = 20, NAMED = 3, MODULES = 16 };
+enum { ROWS = 50, IMPORT_PERCENT = 25, USED = 20, NAMED = 3, MODULES = 16, REPEATED = 3 };
 
 /* What a stack tells. */
 struct stack_kind {
@@ -273,6 +273,60 @@ static void judge_process(struct imports *p, struct finding *f, size_t number)
 	buffer_done(&names);
 }
 
+/* The processes that were started to run a program, and spent much of their time with the import of the package. */
+static size_t importers(struct imports *p, uint32_t package, struct rule_span *spans, uint64_t *ret_ns, uint64_t *ret_most,
+			uint64_t *ret_wall)
+{
+	const struct model *m = p->rules->context->model;
+	size_t count = 0;
+
+	*ret_ns = *ret_most = *ret_wall = 0;
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *process = &m->processes[i];
+		uint64_t ns = p->all_ns[i] ? *time_of(p, package, i, 0) : 0;
+
+		if (!is_much(process, ns) || (process->image_count == 1 &&
+					      m->images[process->first_image].via == TF_VIA_FORK))
+			continue;
+		spans[count++] = (struct rule_span){process->start_ns, process->end_ns};
+		*ret_ns += ns;
+		*ret_most = ns > *ret_most ? ns : *ret_most;
+		*ret_wall += rule_wall(process);
+	}
+	return count;
+}
+
+static void judge_repeats(struct imports *p, struct finding *f)
+{
+	const struct model *m = p->rules->context->model;
+	struct rule_span *spans = mem_alloc((m->process_count + 1) * sizeof(*spans));
+
+	for (uint32_t package = 1; package <= p->packages.count; package++) {
+		uint64_t ns, most, wall, cost;
+		size_t count = importers(p, package, spans, &ns, &most, &wall);
+		const char *name = aggregate_field(&p->packages.rows[package - 1], 0);
+
+		if (count < REPEATED)
+			continue;
+		/* What runs beside each other costs the run less than its sum. */
+		cost = (uint64_t)((double)(ns - most) * (double)rule_union(spans, count) / (double)wall);
+		if (cost <= f->cost_ns)
+			continue;
+		buffer_clear(&f->line);
+		for (size_t i = 0; i < p->rows.count; i++) {
+			const char *row = aggregate_field(&p->rows.rows[i], 1) + strlen("import");
+
+			if (*row && !strcmp(row + 1, name))
+				rule_call_add_row(&p->rows.rows[i], f);
+		}
+		f->cost_ns = cost;
+		buffer_clear(&f->text);
+		buffer_print(&f->text, "each of %zu processes imports %s anew, ", count, name);
+		rule_time(&f->text, cost);
+	}
+	free(spans);
+}
+
 void rule_import_heavy(struct rules *r, struct finding *f)
 {
 	size_t processes = r->context->model->process_count;
@@ -287,6 +341,7 @@ void rule_import_heavy(struct rules *r, struct finding *f)
 	for (size_t i = 0; i < processes; i++)
 		if (p.all_ns[i])
 			judge_process(&p, f, i);
+	judge_repeats(&p, f);
 	if (!p.has_python)
 		rule_unchecked(f, "no Python stacks were recorded");
 	aggregate_done(&p.rows);

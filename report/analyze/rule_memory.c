@@ -8,7 +8,7 @@
 
 /* The first 1/START of the time is start-up. The rest is divided into PARTS; in each of them the memory must grow at
  * least 1/EVEN of the mean, by MB and by PERCENT of what it was in all. */
-enum { SAMPLES = 6, START = 5, PARTS = 4, EVEN = 3, MB = 64, PERCENT = 25 };
+enum { SAMPLES = 4, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
 
 struct point {
 	uint32_t pid;
@@ -54,12 +54,14 @@ static struct point *points_of(const struct model *m, size_t *ret_count)
 	return points;
 }
 
-/* A sample is missing where little has changed: the last one before that time holds. */
+/* Between two samples the memory is assumed to change evenly. */
 static uint64_t kb_at(const struct point *points, size_t count, uint64_t ns)
 {
 	size_t at = first_place(i, 0, count, points[i].ns <= ns);
+	const struct point *a = &points[at ? at - 1 : 0], *b = &points[at < count ? at : count - 1];
+	double share = b->ns > a->ns ? (double)(ns - a->ns) / (double)(b->ns - a->ns) : 0;
 
-	return points[at ? at - 1 : 0].kb;
+	return (uint64_t)((double)a->kb + share * ((double)b->kb - (double)a->kb));
 }
 
 static bool grows_steadily(const struct point *points, size_t count, uint64_t *ret_from, uint64_t *ret_to,
@@ -82,7 +84,18 @@ static bool grows_steadily(const struct point *points, size_t count, uint64_t *r
 	return grown >= MB * 1024 && grown * 100 >= kb[0] * PERCENT;
 }
 
-static void add_growth(struct finding *f, const struct point *p, uint64_t from, uint64_t to, uint64_t ns,
+/* The line where the process computes, if samples tell: what grows is written there. */
+static void add_line(struct rules *r, uint32_t pid, struct finding *f)
+{
+	const struct job_time *t = rules_time(r);
+
+	buffer_clear(&f->line);
+	for (size_t i = 0; i < t->roles.count && !f->line.size; i++)
+		if (t->roles.items[i].is_program && t->roles.items[i].process->pid == pid)
+			role_hot_frame(r->context, &t->roles.items[i], &f->line);
+}
+
+static bool add_growth(struct finding *f, const struct point *p, uint64_t from, uint64_t to, uint64_t ns,
 		       uint64_t *most)
 {
 	double seconds = (double)ns / 1e9, rate = (double)(to - from) * 1024 / seconds;
@@ -93,11 +106,12 @@ static void add_growth(struct finding *f, const struct point *p, uint64_t from, 
 	table_real(&f->table, (double)to * 1024);
 	table_number(&f->table, ns);
 	if (to - from <= *most)
-		return;
+		return false;
 	*most = to - from;
 	buffer_clear(&f->text);
 	buffer_print(&f->text, "the memory of process %u grows steadily by %.0f MB per second, from %.0f to %.0f MB",
 		     p->pid, rate / 1e6, (double)from * 1024 / 1e6, (double)to * 1024 / 1e6);
+	return true;
 }
 
 void rule_memory_growth(struct rules *r, struct finding *f)
@@ -117,8 +131,9 @@ void rule_memory_growth(struct rules *r, struct finding *f)
 		if (to - from < SAMPLES)
 			continue;
 		checked++;
-		if (grows_steadily(points + from, to - from, &kb_from, &kb_to, &ns))
-			add_growth(f, &points[from], kb_from, kb_to, ns, &most);
+		if (grows_steadily(points + from, to - from, &kb_from, &kb_to, &ns) &&
+		    add_growth(f, &points[from], kb_from, kb_to, ns, &most))
+			add_line(r, points[from].pid, f);
 	}
 	if (!checked)
 		rule_unchecked(f, "no process lived for %d samples of its memory, one per second", SAMPLES);

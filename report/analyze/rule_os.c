@@ -37,6 +37,7 @@ struct os_calls {
 	uint8_t *classes;    /* by function of the current image */
 	struct map callers;  /* (stack, image) -> 1 + whether it is the interpreter */
 	uint64_t seen;	     /* OS calls, of any class */
+	size_t worst;	     /* process */
 	bool has_python;
 };
 
@@ -141,11 +142,10 @@ static uint64_t os_cost(const struct os_calls *o, size_t process)
 static void os_conclude(struct os_calls *o, struct finding *f)
 {
 	const struct model *m = o->rules->context->model;
-	size_t worst = 0;
 
 	for (size_t i = 0; i < m->process_count; i++)
 		if (os_cost(o, i) > f->cost_ns) {
-			worst = i;
+			o->worst = i;
 			f->cost_ns = os_cost(o, i);
 		}
 	if (!f->cost_ns)
@@ -156,12 +156,28 @@ static void os_conclude(struct os_calls *o, struct finding *f)
 			rule_call_add_row(&o->aggregate.rows[i], f);
 			rows++;
 		}
-	buffer_print(&f->text, "%llu %s", (unsigned long long)o->sums[worst].calls, o->rule->what);
+	buffer_print(&f->text, "%llu %s", (unsigned long long)o->sums[o->worst].calls, o->rule->what);
 	if (o->rule->threads > 1)
-		buffer_print(&f->text, " in %u threads", o->sums[worst].threads);
+		buffer_print(&f->text, " in %u threads", o->sums[o->worst].threads);
 	buffer_text(&f->text, ", ");
-	rule_time(&f->text, o->sums[worst].ns);
-	buffer_print(&f->text, " in process %u", m->processes[worst].pid);
+	rule_time(&f->text, o->sums[o->worst].ns);
+	buffer_print(&f->text, " in process %u", m->processes[o->worst].pid);
+}
+
+/* Where the threads compute, rather than where they wait, if samples tell. */
+static void os_find_holder(const struct os_calls *o, struct finding *f)
+{
+	const struct job_time *t = rules_time(o->rules);
+	struct buffer line = {0};
+
+	for (size_t i = 0; i < t->roles.count && !line.size; i++)
+		if (t->roles.items[i].process == &o->rules->context->model->processes[o->worst])
+			role_hot_frame(o->rules->context, &t->roles.items[i], &line);
+	if (line.size) {
+		buffer_clear(&f->line);
+		buffer_text(&f->line, line.data);
+	}
+	buffer_done(&line);
 }
 
 static void os_run(struct rules *r, struct finding *f, const struct os_rule *rule)
@@ -174,6 +190,8 @@ static void os_run(struct rules *r, struct finding *f, const struct os_rule *rul
 	os_conclude(&o, f);
 	if (!o.seen)
 		rule_unchecked(f, "no OS calls were recorded");
+	if (rule->is_of_interpreter && f->verdict == VERDICT_FOUND)
+		os_find_holder(&o, f);
 	if (rule->is_of_interpreter && !o.has_python)
 		rule_unchecked(f, "no Python stacks were recorded");
 	aggregate_done(&o.aggregate);
@@ -273,5 +291,5 @@ void rule_gil_bound(struct rules *r, struct finding *f)
 				 .percent = GIL_PERCENT,
 				 .calls = GIL_CALLS,
 				 .threads = 2,
-				 .what = "waits for the global lock of the Python interpreter"});
+				 .what = "waits for the interpreter lock (GIL)"});
 }

@@ -8,34 +8,6 @@
 enum { PROCESSES = 50, FOUND_PERCENT = 10, ROWS = 20 };
 #define SHORT_NS 20000000ull /* CPU time of a process, that of its start included */
 
-struct span {
-	uint64_t start, end;
-};
-
-static int compare_spans(const void *left, const void *right)
-{
-	const struct span *a = left, *b = right;
-
-	return order_of(a->start, b->start) ?: order_of(a->end, b->end);
-}
-
-/* The time in which at least one of them existed. */
-static uint64_t spans_union(struct span *spans, size_t count)
-{
-	uint64_t sum = 0, until = 0;
-
-	if (count)
-		qsort(spans, count, sizeof(*spans), compare_spans);
-	for (size_t i = 0; i < count; i++) {
-		uint64_t from = spans[i].start > until ? spans[i].start : until;
-
-		if (spans[i].end > from)
-			sum += spans[i].end - from;
-		until = spans[i].end > until ? spans[i].end : until;
-	}
-	return sum;
-}
-
 /* Started by another process of the job, and short. A process without a record of its CPU time is not. */
 static bool is_short(const struct job_time *t, const struct model *m, size_t process, const struct map *pids)
 {
@@ -100,7 +72,7 @@ void rule_short_processes(struct rules *r, struct finding *f)
 {
 	const struct model *m = r->context->model;
 	const struct job_time *t = rules_time(r);
-	struct span *spans = mem_alloc((m->process_count + 1) * sizeof(*spans));
+	struct rule_span *spans = mem_alloc((m->process_count + 1) * sizeof(*spans));
 	struct aggregate programs = {.totals_only = true};
 	struct map pids = {0};
 	uint64_t forks = 0;
@@ -117,13 +89,13 @@ void rule_short_processes(struct rules *r, struct finding *f)
 		known += t->partition.processes[i].cpu_ns != TF_USAGE_UNKNOWN;
 		if (!is_short(t, m, i, &pids))
 			continue;
-		spans[count++] = (struct span){p->start_ns, p->end_ns};
+		spans[count++] = (struct rule_span){p->start_ns, p->end_ns};
 		if (p->image_count == 1 && last->via == TF_VIA_FORK)
 			forks++;
 		else
 			aggregate_add(&programs, aggregate_row(&programs, program, strlen(program) + 1), rule_wall(p));
 	}
-	f->cost_ns = spans_union(spans, count);
+	f->cost_ns = rule_union(spans, count);
 	if (count >= PROCESSES && f->cost_ns * 100 >= t->roles.wall_ns * FOUND_PERCENT) {
 		conclude(f, &programs, forks, count);
 		add_line(r, t, f);

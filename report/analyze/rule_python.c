@@ -123,6 +123,20 @@ static void visit_loader(struct scan *s, const struct event *e)
 			   clock_map_duration(s->clock, e->duration));
 }
 
+/* What the workers do, if samples tell. */
+static void add_worker_line(struct rules *r, const struct process *parent, struct buffer *ret)
+{
+	const struct job_time *t = rules_time(r);
+	struct buffer line = {0};
+
+	for (size_t i = 0; i < t->roles.count && !line.size; i++)
+		if (t->roles.items[i].is_workers && t->roles.items[i].process->parent_pid == parent->pid)
+			role_hot_line(r->context, &t->roles.items[i], &line);
+	if (line.size)
+		buffer_print(ret, ", which compute at %s", line.data);
+	buffer_done(&line);
+}
+
 void rule_slow_loader(struct rules *r, struct finding *f)
 {
 	struct python_times p;
@@ -141,6 +155,7 @@ void rule_slow_loader(struct rules *r, struct finding *f)
 		buffer_print(&f->text, " for its %zu worker processes, %.1f %% of its time",
 			     count_children(r->context->model, process),
 			     100 * (double)f->cost_ns / (double)rule_wall(process));
+		add_worker_line(r, process, &f->text);
 	}
 	python_end(&p, f);
 }

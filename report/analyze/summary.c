@@ -334,7 +334,7 @@ static void summary_first(const struct fix_first *first, struct buffer *out)
 	summary_add_name(out, first->text.data, FIRST_WIDTH);
 	rule_time(&cost, first->cost_ns);
 	/* The text of a rule may have it. */
-	if (!strstr(first->text.data, cost.data))
+	if (first->cost_ns && !strstr(first->text.data, cost.data))
 		buffer_print(out, ", %s", cost.data);
 	buffer_text(out, "\n");
 	buffer_done(&cost);

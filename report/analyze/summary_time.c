@@ -118,7 +118,7 @@ static size_t role_parts(const struct report_context *c, const struct role *r, b
 	part_add(parts, &count, r->unknown_ns, "not accounted");
 	for (size_t i = 0; i < r->call_count; i++) {
 		const struct role_call *call = &r->calls[i];
-		bool waits = role_call_waits(r, call->kind);
+		bool waits = role_call_waits(r, call->kind, call->ns, call->count);
 
 		if (details == DETAILS || call->ns * 100 < r->lifetime_ns * PART_PERCENT) {
 			others += call->ns;

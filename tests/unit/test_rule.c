@@ -57,7 +57,8 @@ Test(rule, a_busy_device_is_clean)
 				  !strcmp(name, "slow_loader") || !strcmp(name, "straggling_rank") ||
 				  !strcmp(name, "idle_rank") || !strcmp(name, "cpu_starved") ||
 				  !strcmp(name, "gil_bound") || !strcmp(name, "blocked_loop") ||
-				  !strcmp(name, "memory_growth") || !strcmp(name, "short_processes");
+				  !strcmp(name, "memory_growth") || !strcmp(name, "recompilation") ||
+				  !strcmp(name, "short_processes");
 
 		assert_verdict(name, lacks_data ? VERDICT_UNCHECKED : VERDICT_CLEAN);
 	}

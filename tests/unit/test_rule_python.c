@@ -120,6 +120,38 @@ Test(rule_python, a_loop_that_waits)
 	assert_verdict("blocked_loop", VERDICT_CLEAN);
 }
 
+/* A step that is compiled `times` times, each for 8 ms, and executed in between. */
+static void compilations(size_t times)
+{
+	const uint32_t compiling[] = {1, 2}, running[] = {3};
+
+	writer_python_code(&host, 1, 7, "/usr/lib/python3/dist-packages/jax/_src/compiler.py", "backend_compile");
+	writer_python_code(&host, 2, 12, "/home/u/train.py", "main");
+	writer_python_code(&host, 3, 13, "/home/u/train.py", "main");
+	writer_python_stack(&host, 1, compiling, 2);
+	writer_python_stack(&host, 2, running, 1);
+	for (size_t i = 0; i < 10; i++) {
+		call_of(f_futex, i * 10 * MS, 4 * MS, i < times ? 1 : 2);
+		call_of(f_futex, i * 10 * MS + 4 * MS, 4 * MS, i < times ? 1 : 2);
+		call_of(f_futex, i * 10 * MS + 8 * MS, 1 * MS, 2);
+	}
+	open_model(100 * MS);
+}
+
+Test(rule_python, a_step_that_is_compiled_for_each_shape)
+{
+	compilations(10);
+	assert_verdict("recompilation", VERDICT_FOUND);
+	cr_expect_eq(number("recompilation", "Total Time (ns)", 0), 80 * MS);
+	assert_words("recompilation", "one line has code compiled 10 times, ");
+}
+
+Test(rule_python, a_step_that_is_compiled_once)
+{
+	compilations(1);
+	assert_verdict("recompilation", VERDICT_CLEAN);
+}
+
 /* A loader whose main process waits `each` ns for each batch; with a worker if has_worker. */
 static void loader(uint64_t each, bool has_worker)
 {
@@ -225,6 +257,45 @@ Test(rule_python, a_rank_without_work)
 	RANKS(10, 9, 95, 12);
 	assert_verdict("idle_rank", VERDICT_FOUND);
 	cr_expect_eq(number("idle_rank", "PID", 0), 12);
+	assert_verdict("straggling_rank", VERDICT_CLEAN);
+}
+
+/* Ranks without calls of MPI that wait in poll(): gloo, or MPI that is not traced. */
+static void ranks_that_poll(const uint64_t *ms, size_t count)
+{
+	char directory[] = "/tmp/pillion-rule.XXXXXX";
+
+	cr_assert_not_null(mkdtemp(directory));
+	rmdir(directory);
+	capture_create(directory);
+	for (size_t i = 0; i < count; i++) {
+		char variables[32];
+
+		writer_done(&w);
+		writer_init(&w, i + 1, (uint32_t)(10 + i), 1, BEGIN);
+		writer_variables(&w, variables,
+				 (size_t)snprintf(variables, sizeof(variables), "RANK=%d", (int)i) + 1);
+		f_poll = writer_function(&w, TF_GROUP_OSRT, "poll");
+		writer_thread(&w, &host, (uint32_t)(10 + i), "main", 2 * TF_PAGE);
+		writer_call(&host, f_poll, BEGIN + 99 * MS, ms[i] * MS, NULL, 0);
+		writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+		writer_save(&w, directory);
+	}
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	capture_remove(directory);
+}
+
+Test(rule_python, a_rank_that_others_wait_for_without_mpi)
+{
+	ranks_that_poll((const uint64_t[]){60, 2}, 2);
+	assert_verdict("straggling_rank", VERDICT_FOUND);
+	cr_expect_eq(number("straggling_rank", "PID", 0), 11);
+}
+
+Test(rule_python, ranks_without_mpi_that_arrive_together)
+{
+	ranks_that_poll((const uint64_t[]){20, 22}, 2);
 	assert_verdict("straggling_rank", VERDICT_CLEAN);
 }
 
