@@ -69,7 +69,7 @@ static uint64_t run_cost(const struct choice *k, const struct role *r, uint64_t 
 
 static void propose_cpu(struct choice *k, const struct role *r)
 {
-	uint64_t cpu_ns = r->cpu_ns > r->import_ns ? r->cpu_ns - r->import_ns : 0;
+	uint64_t idle_ns = r->import_ns + r->polling_ns, cpu_ns = r->cpu_ns > idle_ns ? r->cpu_ns - idle_ns : 0;
 	struct buffer text = {0}, line = {0};
 	bool is_sampled = samples_any(k->context->model);
 
@@ -110,6 +110,12 @@ static bool is_explained_by_others(const struct choice *k, const struct role *wa
 	return false;
 }
 
+/* A wait that nothing in the job explains is for something outside of it: a service, a user. */
+static double call_weight(const struct role_call *call, bool is_wait)
+{
+	return is_wait && call->kind != BLOCKED_CHILD ? OUTSIDE_WEIGHT : 1;
+}
+
 static void propose_call(struct choice *k, const struct role *r, const struct role_call *call)
 {
 	bool is_wait = role_call_waits(r, call->kind, call->ns, call->count);
@@ -133,7 +139,7 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 	if (place.size)
 		buffer_print(&text, ": %s", place.data);
 	buffer_done(&place);
-	choose(k, run_cost(k, r, call->ns), 1, &text);
+	choose(k, run_cost(k, r, call->ns), call_weight(call, is_wait), &text);
 }
 
 static void propose_stop(struct choice *k, const struct role *r)

@@ -15,7 +15,7 @@
 enum { IDLE_CPU = 5, IDLE_WAIT = 90, IDLE_BLOCKED = 50, SHIM_CPU = 10 };
 /* Names of lines are looked up for this many roles and calls of each. */
 enum { NAMED_ROLES = 8, NAMED_CALLS = 8 };
-#define SHORT_SLEEP_NS 50000000ull
+#define SHORT_SLEEP_NS 200000000ull
 enum { WRAPPER = 1, STARTUP = 2 }; /* kinds of shims */
 
 struct making {

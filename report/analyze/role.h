@@ -40,7 +40,8 @@ struct role {
 	struct role_call *lines;
 	size_t line_count, line_capacity;
 	struct map known_lines;
-	uint64_t import_ns; /* of the samples: in import statements */
+	uint64_t import_ns;  /* of the samples: in import statements */
+	uint64_t polling_ns; /* of the samples: in libraries that wait so */
 };
 
 struct roles {
@@ -56,8 +57,8 @@ struct roles {
 void roles_make(const struct report_context *c, const struct partition *p, struct roles *ret);
 void roles_done(struct roles *r);
 
-/* Whether `count` calls of the role, of `ns` in all, wait for another thread or process, or for work that others give to
- * it. Short sleeps are those of a loop that waits for something. */
+/* Whether `count` calls of the role, of `ns` in all, wait for another thread or process, or for work that others give
+ * to it. Short sleeps are those of a loop that waits for something. */
 bool role_call_waits(const struct role *r, enum blocked_kind kind, uint64_t ns, uint64_t count);
 
 /* Time that the role did not wait for others. */

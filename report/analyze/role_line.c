@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines at which the threads of each role computed, from CPU samples. Import statements are apart: what they cost
- * is of the start, and no line of the work. */
+/* The lines at which the threads of each role computed, from CPU samples. Import statements are apart, because what they
+ * cost is of the start, and so is polling for messages, which is waiting. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 /* What is known of a stack of an image. */
 struct place {
 	struct symbol_frame frame;
-	bool has_frame, is_users, is_import;
+	bool has_frame, is_users, is_import, polls;
 };
 
 struct finder {
@@ -21,11 +21,6 @@ struct finder {
 	struct place *places;
 	size_t place_count, place_capacity;
 };
-
-static bool is_import_file(const char *file)
-{
-	return !strncmp(file, "<frozen importlib", strlen("<frozen importlib"));
-}
 
 static const struct place *place_of(struct finder *f, const struct scan *s, uint32_t stack)
 {
@@ -38,7 +33,8 @@ static const struct place *place_of(struct finder *f, const struct scan *s, uint
 		p = &f->places[f->place_count];
 		*p = (struct place){.frame.place = SYMBOL_NO_PLACE};
 		p->has_frame = attribution_stack(&f->roles->attribution, s->image, stack, &p->frame, &p->is_users);
-		p->is_import = symbols_has_python(s->image, stack, is_import_file);
+		p->polls = attribution_polls(f->roles->attribution.symbols, s->image, stack);
+		p->is_import = symbols_has_python(s->image, stack, attribution_is_import);
 		*known = ++f->place_count;
 	}
 	return &f->places[*known - 1];
@@ -71,6 +67,8 @@ static void line_visit(struct scan *s, const struct event *e)
 	p = place_of(f, s, e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0);
 	if (p->is_import)
 		f->roles->items[*role - 1].import_ns += samples_ns(e);
+	else if (p->polls)
+		f->roles->items[*role - 1].polling_ns += samples_ns(e);
 	else if (p->has_frame)
 		line_add(&f->roles->items[*role - 1], p, samples_ns(e));
 }

@@ -79,6 +79,7 @@ void rules_done(struct rules *rules)
 	gaps_free(rules->gaps);
 	free(rules->steady);
 	attribution_done(&rules->attribution);
+	map_done(&rules->polls);
 	if (rules->time) {
 		pressures_done(&rules->time->pressures);
 		roles_done(&rules->time->roles);
@@ -326,6 +327,15 @@ void rule_line(struct rules *r, const struct image *image, uint32_t stack, struc
 		return;
 	symbols_name(r->attribution.symbols, &frame);
 	buffer_text(ret, frame.text);
+}
+
+bool rule_polls(struct rules *r, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&r->polls, stack, (uint64_t)(image - r->context->model->images), NULL);
+
+	if (!*known)
+		*known = 1 + attribution_polls(r->context->symbols, image, stack);
+	return *known > 1;
 }
 
 void rule_line_cell(struct finding *f, const char *line)

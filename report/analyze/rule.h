@@ -39,6 +39,7 @@ struct rules {
 	bool has_no_calls; /* the partition is not divided among calls, see partition_make */
 	enum { CALLS_UNKNOWN, CALLS_NONE, CALLS_SOME } calls; /* whether there are CUDA calls, set by rule_has_calls */
 	struct steady *steady; /* by image, see rule_steady */
+	struct map polls; /* (stack, image) -> 1 + the answer of rule_polls */
 	struct attribution attribution;  /* stack ids are attributed by this, see rule_line */
 };
 
@@ -110,6 +111,8 @@ struct steady rule_steady(struct rules *r, const struct image *image);
 
 /* Appends the line to which the stack is attributed, as in report lines. Appends nothing if no stack was taken. */
 void rule_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret);
+/* Whether the stack is in a library of MPI, which polls while it waits for messages. */
+bool rule_polls(struct rules *r, const struct image *image, uint32_t stack);
 void rule_line_cell(struct finding *f, const char *line);
 uint32_t rule_stack(const struct event *e); /* stack id, 0: not taken */
 

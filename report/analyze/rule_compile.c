@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recompilation: a line that has code compiled again and again (JAX, torch.compile, numba), because each new shape, type
- * or value needs code of its own. Derived from stacks of calls and of CPU samples. */
+/* recompilation: a line that has code compiled again and again (JAX, torch.compile, numba), because each new shape,
+ * type or value needs code of its own. Derived from stacks of calls and of CPU samples. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/analyze/rule.h"
 #include "report/derive/stacks/samples.h"
 
-/* TIMES: so often is usual, for the first step, the last batch, another data type. A thread without any event for GAP_NS
- * may have done something else meanwhile. */
+/* TIMES: fewer are usual, for the first step, the last batch, another data type. A thread without any event for
+ * GAP_NS may have done something else meanwhile. */
 enum { ROWS = 20, FOUND_PERCENT = 10, TIMES = 4 };
 #define GAP_NS 1000000000ull
 
@@ -45,7 +45,9 @@ static uint32_t compiled_row(struct compilations *p, const struct image *image, 
 
 	if (!*known) {
 		p->has_python |= trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) != NULL;
-		if (symbols_has_python(image, stack, is_compiler_file))
+		/* The import of a compiler compiles nothing. */
+		if (symbols_has_python(image, stack, is_compiler_file) &&
+		    !symbols_has_python(image, stack, attribution_is_import))
 			value = 2 + rule_call_row(p->rules, &p->aggregate, image, 0, 0, "compile", stack);
 		*known = value;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* import_heavy: imports that take a large part of a Python process and that could be avoided: modules that do work when
- * they are imported, packages that are hardly used, and packages that one program after the other imports anew. What is used is known from stacks outside of imports. */
+ * they are imported, packages that are hardly used, and packages that one program after the other imports anew. What
+ * is used is known from stacks outside of imports. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,11 +40,6 @@ struct imports {
 };
 
 #define USE (1ull << 63)
-
-static bool is_import_file(const char *file)
-{
-	return !strncmp(file, "<frozen importlib", strlen("<frozen importlib"));
-}
 
 /* "numpy" of ".../site-packages/numpy/core/x.py", "json" of ".../lib/python3.11/json/decoder.py". */
 static size_t package_of(const char *file, const char **ret)
@@ -84,7 +80,7 @@ static void read_import(void *context, const char *file)
 {
 	struct reading *r = context;
 
-	if (is_import_file(file)) {
+	if (attribution_is_import(file)) {
 		r->is_import = true;
 		r->is_inside |= r->is_user_code;
 	} else if (!attribution_is_library(file)) {
@@ -274,8 +270,8 @@ static void judge_process(struct imports *p, struct finding *f, size_t number)
 }
 
 /* The processes that were started to run a program, and spent much of their time with the import of the package. */
-static size_t importers(struct imports *p, uint32_t package, struct rule_span *spans, uint64_t *ret_ns, uint64_t *ret_most,
-			uint64_t *ret_wall)
+static size_t importers(struct imports *p, uint32_t package, struct rule_span *spans, uint64_t *ret_ns,
+			uint64_t *ret_most, uint64_t *ret_wall)
 {
 	const struct model *m = p->rules->context->model;
 	size_t count = 0;

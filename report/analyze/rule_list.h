@@ -63,8 +63,8 @@
 	X(idle_rank, NULL, "Idle Ranks", 0,                                                                            \
 	  "Give the rank work, or start fewer ranks.")                                                                 \
 	X(cpu_starved, NULL, "CPUs Held by Other Programs", RULE_OUTSIDE,                                              \
-	  "Run the job when nothing else runs there, or give it CPUs of its own (cpuset, taskset, a batch job's "       \
-	  "exclusive allocation).")                                                                                    \
+	  "Run the job when nothing else runs there, or give it CPUs of its own: cpuset, taskset, a batch job's "      \
+	  "exclusive allocation.")                                                                                     \
 	X(cpu_oversubscribed, NULL, "CPU Oversubscription", RULE_PART,                                                 \
 	  "Use fewer threads (OMP_NUM_THREADS, torch.set_num_threads) or loader workers, or more CPUs for the job: "   \
 	  "affinity mask, quota of the cgroup.")

@@ -80,11 +80,6 @@ static void python_end(struct python_times *p, struct finding *f)
 	free(p->calls);
 }
 
-static bool is_import_file(const char *file)
-{
-	return !strncmp(file, "<frozen importlib", strlen("<frozen importlib"));
-}
-
 /* ---- slow_loader ---- */
 
 static bool ends_with(const char *file, const char *end)
@@ -143,7 +138,7 @@ void rule_slow_loader(struct rules *r, struct finding *f)
 	size_t worst;
 
 	python_begin(&p, r, is_loader_file);
-	p.is_unwanted = is_import_file;
+	p.is_unwanted = attribution_is_import;
 	rule_call_columns(f);
 	scan_events(&(struct scan){.context = r->context, .more = &p}, visit_loader);
 	worst = python_find(&p, f, LOADER_PERCENT, LOADER_WAITS);
@@ -194,7 +189,7 @@ void rule_blocked_loop(struct rules *r, struct finding *f)
 	size_t worst;
 
 	python_begin(&p, r, is_callback_file);
-	p.is_unwanted = is_import_file;
+	p.is_unwanted = attribution_is_import;
 	rule_call_columns(f);
 	scan_events(&(struct scan){.context = r->context, .more = &p}, visit_callback);
 	worst = python_find(&p, f, LOOP_PERCENT, LOOP_CALLS);

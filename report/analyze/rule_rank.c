@@ -24,7 +24,7 @@ struct rank {
 };
 
 struct ranks_found {
-	const struct rules *rules;
+	struct rules *rules;
 	struct rank *items;
 	struct aggregate names; /* only to number them */
 	size_t capacity;
@@ -32,7 +32,6 @@ struct ranks_found {
 	enum evidence evidence; /* in use */
 	struct rank *of; /* the current image */
 	uint8_t *classes; /* by function of the current image */
-	struct map libraries; /* (stack, image) -> 1 + whether it is in a library of MPI */
 };
 
 enum { CLASS_COMMUNICATES = 1, CLASS_WAITS = 2 };
@@ -47,29 +46,6 @@ static uint8_t rank_classify(const struct function *f)
 					     !strcmp(f->name, "sched_yield"))
 		       ? CLASS_WAITS
 		       : 0;
-}
-
-static bool is_of_library(struct ranks_found *all, const struct image *image, uint32_t stack)
-{
-	static const char *const names[] = {"libmpi", "libopen-pal", "libopen-rte", "libpmpi", "libucp", "libuct",
-					    "libucs", "libpsm",	     "libfabric"};
-	const struct report_context *c = all->rules->context;
-	uint64_t *known = map_put(&all->libraries, stack, (uint64_t)(image - c->model->images), NULL);
-	struct symbol_frame frames[8];
-	size_t count;
-
-	if (*known)
-		return *known > 1;
-	*known = 1;
-	count = symbols_native(c->symbols, image, stack, frames, sizeof(frames) / sizeof(*frames));
-	for (size_t i = 0; i < count; i++) {
-		const char *base = strrchr(frames[i].module, '/');
-
-		for (size_t k = 0; base && k < sizeof(names) / sizeof(*names); k++)
-			if (!strncmp(base + 1, names[k], strlen(names[k])))
-				*known = 2;
-	}
-	return *known > 1;
 }
 
 static void rank_add(struct ranks_found *all, const struct scan *s, enum evidence evidence, uint64_t ns, uint32_t stack)
@@ -99,7 +75,7 @@ static void rank_visit(struct scan *s, const struct event *e)
 	if (class)
 		rank_add(all, s, class == CLASS_WAITS ? BY_OS_CALLS : BY_CALLS,
 			 clock_map_duration(s->clock, e->duration), rule_stack(e));
-	else if (e->kind == TF_SAMPLE && is_of_library(all, s->image, rule_stack(e)))
+	else if (e->kind == TF_SAMPLE && rule_polls(all->rules, s->image, rule_stack(e)))
 		rank_add(all, s, BY_SAMPLES, samples_ns(e), rule_stack(e));
 }
 
@@ -131,7 +107,7 @@ static void rank_read(struct ranks_found *all, const struct image *image)
 	free(all->classes);
 }
 
-static void ranks_gather(const struct rules *r, struct ranks_found *all)
+static void ranks_gather(struct rules *r, struct ranks_found *all)
 {
 	const struct model *m = r->context->model;
 
@@ -194,6 +170,31 @@ static void rank_add_row(struct rules *r, struct finding *f, const struct rank *
 	buffer_done(&line);
 }
 
+/* How long the rank's main thread waited for a CPU. */
+static uint64_t rank_delay(struct rules *r, const struct rank *rank)
+{
+	const struct partition *p = &rules_time(r)->partition;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->threads[i].process == rank->process && p->threads[i].origin == THREAD_MAIN)
+			sum += p->threads[i].delay_ns;
+	return sum;
+}
+
+/* What the others lose because of the least one, less what it waited longer for a CPU than they did: that it was late
+ * because of other programs is no imbalance of the job. */
+static uint64_t imbalance(struct rules *r, const struct ranks_found *all, const size_t *order, uint64_t lost)
+{
+	uint64_t delay = rank_delay(r, &all->items[order[0]]), others = 0;
+
+	for (size_t i = 1; i < all->names.count; i++)
+		others += rank_delay(r, &all->items[order[i]]);
+	others /= all->names.count - 1;
+	delay = delay > others ? delay - others : 0;
+	return lost > delay ? lost - delay : 0;
+}
+
 /* The rank that waits least, if it is well before the next one. */
 static void find_straggler(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
 {
@@ -203,7 +204,7 @@ static void find_straggler(struct rules *r, struct finding *f, const struct rank
 	for (size_t i = 1; i < all->names.count; i++)
 		others += all->items[order[i]].ns;
 	others /= all->names.count - 1;
-	lost = others - least->ns;
+	lost = imbalance(r, all, order, others - least->ns);
 	if (lost * 100 < next->wall_ns * LATE_PERCENT || !lost || (next->ns - least->ns) * 2 < lost)
 		return;
 	rank_add_row(r, f, least, lost, others);
@@ -249,7 +250,6 @@ static void rank_run(struct rules *r, struct finding *f,
 		free(order);
 	}
 	aggregate_done(&all.names);
-	map_done(&all.libraries);
 	free(all.items);
 }
 

@@ -105,13 +105,14 @@ static size_t role_parts(const struct report_context *c, const struct role *r, b
 	uint64_t others = 0;
 
 	part_add(parts, &count, r->delay_ns, "runnable without a CPU");
-	part_add(parts, &count, r->cpu_ns, "CPU");
+	part_add(parts, &count, r->cpu_ns > r->polling_ns ? r->cpu_ns - r->polling_ns : 0, "CPU");
 	role_hot_line(c, r, &line);
 	if (line.size) {
 		buffer_text(&parts[1].words, " ");
 		text_shorten(&parts[1].words, line.data, PLACE_WIDTH);
 	}
 	buffer_done(&line);
+	part_add(parts, &count, r->cpu_ns < r->polling_ns ? r->cpu_ns : r->polling_ns, "polling for messages");
 	part_add(parts, &count, r->stopped_ns, "stopped");
 	part_add(parts, &count, r->unexplained_ns, "blocked outside of recorded calls");
 	part_add(parts, &count, r->unsure_ns, "runnable, or blocked outside of recorded calls");
@@ -137,7 +138,7 @@ static size_t role_parts(const struct report_context *c, const struct role *r, b
 
 static void role_line(const struct report_context *c, const struct role *r, bool has_others, struct buffer *ret)
 {
-	struct part parts[DETAILS + 8];
+	struct part parts[DETAILS + 9];
 	struct buffer label = {0};
 	size_t width;
 

@@ -39,7 +39,8 @@ static void contend(struct contention c)
 		writer_usage(&t, &(struct tf_usage){BEGIN + 1000 * MS, c.cpu * MS, c.delay * MS, 100 + i, 0, 9, 9});
 	}
 	writer_usage(&host, &(struct tf_usage){BEGIN + 1000 * MS, 0, 0, 10, 0, 1, 1});
-	writer_usage(&host, &(struct tf_usage){BEGIN + 1000 * MS, c.cpu * c.threads * MS, TF_USAGE_UNKNOWN, 0, 9, 1, 1});
+	writer_usage(&host,
+		     &(struct tf_usage){BEGIN + 1000 * MS, c.cpu * c.threads * MS, TF_USAGE_UNKNOWN, 0, 9, 1, 1});
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 1000 * MS);
 	writer_save(&w, directory);
 	memcpy(bytes, &head, sizeof(head));
@@ -59,7 +60,8 @@ Test(rule_cpu, eight_threads_on_two_cpus)
 	assert_verdict("cpu_oversubscribed", VERDICT_FOUND);
 	assert_verdict("cpu_starved", VERDICT_CLEAN);
 	cr_expect_eq(number("cpu_oversubscribed", "CPU (ns)", 0), 2000 * MS);
-	assert_words("cpu_oversubscribed", "too few CPUs (2 for 8 runnable threads): the 8 busy had a CPU 25 % of the time");
+	assert_words("cpu_oversubscribed",
+		     "too few CPUs (2 for 8 runnable threads): the 8 busy had a CPU 25 % of the time");
 }
 
 Test(rule_cpu, as_many_threads_as_cpus)
