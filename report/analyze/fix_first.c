@@ -122,7 +122,7 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 	const struct role *programs = call->kind == BLOCKED_CHILD ? programs_of(k, r) : NULL;
 	struct buffer text = {0}, place = {0};
 
-	if (is_wait && !programs && is_explained_by_others(k, r, call->ns))
+	if (is_wait && is_explained_by_others(k, r, call->ns))
 		return;
 	role_words(r, &text);
 	if (programs && programs->processes > 1)
@@ -172,8 +172,12 @@ void fix_first_words(const struct finding *f, struct buffer *ret)
 }
 
 /* What is outside of the program comes first only if it exceeds by far what is in the program. */
-static double weight_of(const struct rule *rule)
+static double weight_of(const struct finding *f)
 {
+	const struct rule *rule = f->rule;
+
+	if (f->is_certain)
+		return 1;
 	return rule->flags & RULE_OUTSIDE ? OUTSIDE_WEIGHT : rule->flags & RULE_PART ? PART_WEIGHT : 1;
 }
 
@@ -185,7 +189,7 @@ static void propose_finding(struct choice *k, const struct finding *f)
 	if (f->rule->flags & RULE_NOT_TIME)
 		choose_rank(k, 0, NOT_TIME_SHARE * (double)k->roles->wall_ns, &text);
 	else
-		choose(k, f->cost_ns, weight_of(f->rule), &text);
+		choose(k, f->cost_ns, weight_of(f), &text);
 }
 
 void fix_first_find(const struct report_context *c, const struct roles *roles, const struct finding *found,

@@ -41,7 +41,7 @@ struct role {
 	size_t line_count, line_capacity;
 	struct map known_lines;
 	uint64_t import_ns;  /* of the samples: in import statements */
-	uint64_t polling_ns; /* of the samples: in libraries that wait so */
+	uint64_t polling_ns; /* of the samples: see attribution_polls */
 };
 
 struct roles {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines at which the threads of each role computed, from CPU samples. Import statements are apart, because what they
- * cost is of the start, and so is polling for messages, which is waiting. */
+/* The lines at which the threads of each role computed, from CPU samples. Import statements are apart, because what
+ * they cost is of the start, and so is polling for messages, which is waiting. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,12 +126,11 @@ void role_work_line(const struct report_context *c, const struct roles *all, con
 
 		if (!program->is_program || program->process != r->process)
 			continue;
-		if (longest_wait(program))
+		role_hot_line(c, program, &line);
+		if (!line.size && longest_wait(program))
 			role_place(c, longest_wait(program), &line);
-		else
-			role_hot_line(c, program, &line);
 		if (line.size)
-			buffer_print(ret, " for %s: %s", program->label, line.data);
+			buffer_print(ret, " for %s: %s", program->is_workers ? "them" : program->label, line.data);
 	}
 	buffer_done(&line);
 }

@@ -21,6 +21,7 @@ struct finding {
 	struct table table; /* Rule, Verdict, the rule's own columns; one row if nothing was found */
 	struct buffer text; /* found: what, in figures; could not check: the reason */
 	struct buffer line; /* "function (file:line)" that caused the most of it; empty: no stack was taken */
+	bool is_certain; /* despite RULE_PART: all of the cost could be saved */
 	uint64_t cost_ns;   /* the most time that it cost the run; findings are sorted by it */
 };
 

@@ -9,8 +9,8 @@
 /* Of the run. */
 enum { FOUND_PERCENT = 5 };
 /* Fewer runnable threads for each CPU are usual: make -j, pools of processes. `limited`: where the mask or the quota
- * leaves fewer CPUs than the machine has. */
-static const double over = 2.2, limited = 1.2;
+ * leaves fewer CPUs than the machine has. `nested`: processes with several threads each. */
+static const double over = 2.2, limited = 1.2, nested = 1.5;
 
 struct waiting {
 	const struct role *role;
@@ -32,7 +32,7 @@ static uint64_t waiting_for_own(const struct pressure *p, uint64_t ns)
 {
 	double each = p->runnable / cpu_limit_width(&p->limit);
 
-	return each >= (is_limited(p) ? limited : over) ? ns - waiting_for_others(p, ns) : 0;
+	return each >= (is_limited(p) ? limited : p->is_nested ? nested : over) ? ns - waiting_for_others(p, ns) : 0;
 }
 
 static void add_waiting(struct rules *r, struct finding *f, const struct waiting *w)
@@ -81,7 +81,8 @@ static void few_words(const struct pressure *p, struct buffer *ret)
 	} else if (is_limited(p)) {
 		buffer_print(ret, "%u of %u by the affinity mask", p->limit.cpus, p->limit.online);
 	} else {
-		buffer_print(ret, "%u for %.0f runnable threads", p->limit.cpus, p->runnable);
+		buffer_print(ret, "%u for %.0f runnable threads%s", p->limit.cpus, p->runnable,
+			     p->is_nested ? ", several in each process" : "");
 	}
 	buffer_text(ret, ")");
 }
@@ -116,6 +117,7 @@ static void cpu_run(struct rules *r, struct finding *f, uint64_t (*part)(const s
 			continue;
 		add_waiting(r, f, &w);
 		if (w.ns > f->cost_ns) {
+			f->is_certain = w.pressure->is_nested && part == waiting_for_own;
 			f->cost_ns = w.ns < t->roles.wall_ns ? w.ns : t->roles.wall_ns;
 			words(w.pressure, &why);
 			waiting_words(r, &w, why.data, f);

@@ -8,7 +8,7 @@
 
 /* The first 1/START of the time is start-up. The rest is divided into PARTS; in each of them the memory must grow at
  * least 1/EVEN of the mean, by MB and by PERCENT of what it was in all. */
-enum { SAMPLES = 4, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
+enum { SAMPLES = 5, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
 
 struct point {
 	uint32_t pid;

@@ -6,7 +6,7 @@
 
 #include "report/analyze/rule.h"
 
-enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 5, GIL_PERCENT = 10 };
+enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 10, GIL_PERCENT = 10, COMPUTES_PERCENT = 10 };
 enum { FLUSH_CALLS = 3, SMALL_CALLS = 5000, LOCK_CALLS = 20, GIL_CALLS = 20, SMALL_BYTES = 4096 };
 #define SMALL_NS 1000000ull /* a longer call waits for data, whatever its size */
 
@@ -127,6 +127,18 @@ static void os_gather(struct os_calls *o)
 	}
 }
 
+/* With one thread that computes, the others wait for the interpreter lock while they have little to do. */
+static bool has_computing_threads(const struct os_calls *o, size_t process)
+{
+	const struct partition *p = &rules_time(o->rules)->partition;
+	uint64_t wall = rule_wall(&o->rules->context->model->processes[process]);
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		count += p->threads[i].process == process && p->threads[i].cpu_ns * 100 >= wall * COMPUTES_PERCENT;
+	return count >= 2;
+}
+
 /* What it cost the process; 0: less than the rule reports. */
 static uint64_t os_cost(const struct os_calls *o, size_t process)
 {
@@ -135,6 +147,8 @@ static uint64_t os_cost(const struct os_calls *o, size_t process)
 	uint64_t wall = rule_wall(&o->rules->context->model->processes[process]);
 
 	if (sum->calls < o->rule->calls || sum->threads < o->rule->threads || cost * 100 < wall * o->rule->percent)
+		return 0;
+	if (o->rule->is_of_interpreter && !has_computing_threads(o, process))
 		return 0;
 	return cost < wall ? cost : wall;
 }

@@ -5,8 +5,19 @@
 
 #include "report/analyze/rule.h"
 
-enum { PROCESSES = 50, FOUND_PERCENT = 10, ROWS = 20 };
+enum { PROCESSES = 50, FOUND_PERCENT = 10, CPU_PERCENT = 40, ROWS = 20 };
 #define SHORT_NS 20000000ull /* CPU time of a process, that of its start included */
+
+/* Whether starting is what the job does: the CPU time of the short processes is much of that of all. */
+static bool is_most(const struct job_time *t, size_t processes, uint64_t short_ns)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < processes; i++)
+		if (t->partition.processes[i].cpu_ns != TF_USAGE_UNKNOWN)
+			all += t->partition.processes[i].cpu_ns;
+	return short_ns * 100 >= all * CPU_PERCENT;
+}
 
 /* Started by another process of the job, and short. A process without a record of its CPU time is not. */
 static bool is_short(const struct job_time *t, const struct model *m, size_t process, const struct map *pids)
@@ -75,7 +86,7 @@ void rule_short_processes(struct rules *r, struct finding *f)
 	struct rule_span *spans = mem_alloc((m->process_count + 1) * sizeof(*spans));
 	struct aggregate programs = {.totals_only = true};
 	struct map pids = {0};
-	uint64_t forks = 0;
+	uint64_t forks = 0, cpu_ns = 0;
 	size_t count = 0, known = 0;
 
 	rule_has(f, {"Program", COLUMN_TEXT}, {"Processes", COLUMN_COUNT}, {"Total Lifetime (ns)", COLUMN_NS});
@@ -89,6 +100,7 @@ void rule_short_processes(struct rules *r, struct finding *f)
 		known += t->partition.processes[i].cpu_ns != TF_USAGE_UNKNOWN;
 		if (!is_short(t, m, i, &pids))
 			continue;
+		cpu_ns += t->partition.processes[i].cpu_ns;
 		spans[count++] = (struct rule_span){p->start_ns, p->end_ns};
 		if (p->image_count == 1 && last->via == TF_VIA_FORK)
 			forks++;
@@ -96,7 +108,7 @@ void rule_short_processes(struct rules *r, struct finding *f)
 			aggregate_add(&programs, aggregate_row(&programs, program, strlen(program) + 1), rule_wall(p));
 	}
 	f->cost_ns = rule_union(spans, count);
-	if (count >= PROCESSES && f->cost_ns * 100 >= t->roles.wall_ns * FOUND_PERCENT) {
+	if (count >= PROCESSES && is_most(t, m->process_count, cpu_ns) && f->cost_ns * 100 >= t->roles.wall_ns * FOUND_PERCENT) {
 		conclude(f, &programs, forks, count);
 		add_line(r, t, f);
 	} else {

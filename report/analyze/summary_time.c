@@ -112,7 +112,7 @@ static size_t role_parts(const struct report_context *c, const struct role *r, b
 		text_shorten(&parts[1].words, line.data, PLACE_WIDTH);
 	}
 	buffer_done(&line);
-	part_add(parts, &count, r->cpu_ns < r->polling_ns ? r->cpu_ns : r->polling_ns, "polling for messages");
+	part_add(parts, &count, r->cpu_ns < r->polling_ns ? r->cpu_ns : r->polling_ns, "polling for others");
 	part_add(parts, &count, r->stopped_ns, "stopped");
 	part_add(parts, &count, r->unexplained_ns, "blocked outside of recorded calls");
 	part_add(parts, &count, r->unsure_ns, "runnable, or blocked outside of recorded calls");

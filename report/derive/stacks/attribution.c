@@ -44,6 +44,14 @@ bool attribution_is_system(const char *module)
 	return attribution_is_library(module);
 }
 
+static bool is_of_openmp(const char *module)
+{
+	const char *base = strrchr(module, '/');
+
+	return base && (!strncmp(base + 1, "libgomp", 7) || !strncmp(base + 1, "libiomp", 7) ||
+			!strncmp(base + 1, "libomp", 6));
+}
+
 bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack)
 {
 	static const char *const names[] = {"libmpi", "libopen-pal", "libopen-rte", "libpmpi", "libucp", "libuct",
@@ -51,6 +59,9 @@ bool attribution_polls(struct symbols *s, const struct image *image, uint32_t st
 	struct symbol_frame frames[POLLING_FRAMES];
 	size_t count = stack ? symbols_native(s, image, stack, frames, POLLING_FRAMES) : 0;
 
+	/* What OpenMP calls is the program's work. */
+	if (count && is_of_openmp(frames[0].module))
+		return true;
 	for (size_t i = 0; i < count; i++) {
 		const char *base = strrchr(frames[i].module, '/');
 

@@ -26,7 +26,8 @@ void attribution_done(struct attribution *c);
 /* Whether a native module belongs to the system, the interpreter or an installed package. */
 bool attribution_is_system(const char *module);
 
-/* Whether a stack is in a library that polls while it waits for messages: MPI and what it is made of. */
+/* Whether a stack is in code that polls while it waits: libraries of MPI for messages, the run-time library of OpenMP
+ * for other threads. */
 bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack);
 
 /* Whether a Python file is that of the import system: it is in the stacks of all import statements. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WAITS = 10 };
+
 /* What the threads of one limit used in one interval, and the sums over all intervals, in seconds. */
 struct interval {
 	uint64_t cpu_ns, delay_ns;
@@ -21,6 +23,7 @@ struct finder {
 	const struct report_context *context;
 	struct pressures *pressures;
 	struct cpu_limits *limits;
+	struct map waiting; /* (process, mask) -> threads that waited for a CPU for 1/WAITS of their lives */
 	struct interval *intervals; /* by item */
 	struct map known;	    /* (pid and tid, process_start) -> last + 1 */
 	struct last_sample *last;
@@ -52,6 +55,10 @@ static void add_thread(struct finder *f, const struct thread_time *t)
 	struct pressure *p = pressure_get(f->pressures, t->image->machine, &t->limit);
 
 	p->threads += t->delay_ns > 0;
+	if (t->delay_ns * WAITS >= t->lifetime_ns && ++*map_put(&f->waiting, t->process, t->limit.mask, NULL) == 2) {
+		p->is_nested = p->has_threads;
+		p->has_threads = true;
+	}
 	p->cpu_ns += t->cpu_ns;
 	p->delay_ns += t->delay_ns;
 	if (!p->first_ns || process->start_ns < p->first_ns)
@@ -168,6 +175,7 @@ void pressures_find(const struct report_context *c, const struct partition *p, s
 		conclude(&ret->items[i], &f.intervals[i]);
 	cpu_limits_free(f.limits);
 	map_done(&f.known);
+	map_done(&f.waiting);
 	free(f.intervals);
 	free(f.last);
 }

@@ -14,6 +14,8 @@ struct pressure {
 	uint64_t first_ns, last_ns; /* CLOCK_REALTIME */
 	double others;	 /* the part of delay_ns in which other programs held the CPUs: 0 to 1 */
 	double runnable; /* threads that had a CPU or waited for one, on average while any waited */
+	bool has_threads; /* a process with several threads that waited */
+	bool is_nested;	 /* several processes, each with several threads that waited: the product exceeds the CPUs */
 	bool is_known;	 /* false: the CPUs that they may use are not known */
 };
 
