@@ -8,18 +8,20 @@
 
 #include "report/base/text.h"
 #include "report/derive/stacks/frame.h"
-#include "report/derive/stacks/lines.h"
 #include "report/derive/stacks/samples.h"
 
 /* That a thread computes is no defect, and what could be saved is not known: it counts for a part of what a finding of
- * the same duration would. */
-#define CPU_WEIGHT 0.5
-
-enum { CPU_LINES = 8 }; /* the costliest lines, among which the one with the most CPU samples is looked for */
+ * the same duration would. So does what is outside of the program. */
+#define PART_WEIGHT 0.5
+#define OUTSIDE_WEIGHT 0.25
+/* What costs no known time ranks as this share of the run: memory that grows ends it some day. */
+#define NOT_TIME_SHARE 0.6
 
 struct choice {
 	const struct report_context *context;
 	const struct roles *roles;
+	const struct role *main;    /* NULL: the first program is a shim */
+	double others_own;	    /* what the other roles did themselves, as parts of the run's time */
 	struct fix_first *best;
 	double rank;
 };
@@ -29,12 +31,10 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-/* Takes ownership of the text. */
-static bool choose(struct choice *k, uint64_t cost_ns, double weight, struct buffer *text)
+/* Both take ownership of the text. */
+static bool choose_rank(struct choice *k, uint64_t cost_ns, double rank, struct buffer *text)
 {
-	double rank = weight * (double)cost_ns;
-
-	if (!k->roles->wall_ns || rank <= k->rank || cost_ns * 100 < k->roles->wall_ns * FIX_PERCENT) {
+	if (rank <= k->rank) {
 		buffer_done(text);
 		return false;
 	}
@@ -45,91 +45,43 @@ static bool choose(struct choice *k, uint64_t cost_ns, double weight, struct buf
 	return true;
 }
 
-static uint64_t wall_cost(const struct role *r, uint64_t ns)
+static bool choose(struct choice *k, uint64_t cost_ns, double weight, struct buffer *text)
 {
-	return (uint64_t)((double)ns / role_width(r));
-}
-
-/* "the 4 workers", "main", "job.py" */
-static void role_words(const struct role *r, struct buffer *ret)
-{
-	if (r->is_workers)
-		buffer_print(ret, r->threads == 1 ? "the worker" : "the %zu workers", r->threads);
-	else if (r->threads > 1)
-		buffer_print(ret, r->is_program ? "the %zu processes of %s" : "the %zu %s", r->threads, r->label);
-	else if (!r->is_program && strcmp(r->label, "threads"))
-		buffer_print(ret, "thread %s", r->label);
-	else if (!r->is_program)
-		buffer_text(ret, "a thread");
-	else
-		buffer_text(ret, r->label);
+	if (k->roles->wall_ns && cost_ns * 100 >= k->roles->wall_ns * FIX_PERCENT)
+		return choose_rank(k, cost_ns, weight * (double)cost_ns, text);
+	buffer_done(text);
+	return false;
 }
 
 /* ---- what the partition tells ---- */
 
-/* Less than this share of one CPU was used by all threads of the job together: with the CPUs to themselves they would
- * not have waited. */
-enum { OTHERS_PERCENT = 60 };
-
-static void propose_starved(struct choice *k, const struct role *r)
+/* What a part of a role's time costs the run. Of other roles than the main one this is at most what the main thread
+ * waits for others, which they share in proportion to what they do. */
+static uint64_t run_cost(const struct choice *k, const struct role *r, uint64_t ns)
 {
-	uint64_t used = 0;
-	struct buffer text = {0};
+	double cost = (double)role_wall_ns(r, ns), share;
 
-	for (size_t i = 0; i < k->roles->count; i++)
-		used += k->roles->items[i].cpu_ns;
-	if (share_of(used, k->roles->wall_ns) < OTHERS_PERCENT)
-		buffer_text(&text, "other programs hold the CPUs: ");
-	else
-		buffer_text(&text, "too few CPUs: ");
-	role_words(r, &text);
-	buffer_print(&text, " had a CPU %.0f %% of the time and waited for one %.0f %%",
-		     share_of(r->cpu_ns, r->lifetime_ns), share_of(r->delay_ns, r->lifetime_ns));
-	choose(k, wall_cost(r, r->delay_ns), 1, &text);
-}
-
-void fix_first_cpu_line(const struct report_context *c, struct buffer *ret)
-{
-	struct lines l;
-	size_t best = SIZE_MAX;
-	uint64_t most = 0;
-	const char *file, *slash;
-
-	if (!samples_any(c->model))
-		return;
-	lines_top(c, CPU_LINES, &l);
-	for (size_t i = 0; i < l.count; i++) {
-		uint64_t ns = l.values[i].of[LINE_PYTHON] + l.values[i].of[LINE_NATIVE];
-
-		if (ns > most && l.values[i].is_users && !lines_is_stackless(c, &l, i)) {
-			most = ns;
-			best = i;
-		}
-	}
-	if (best != SIZE_MAX) {
-		file = lines_field(c, &l, best, 0);
-		slash = strrchr(file, '/');
-		buffer_print(ret, "%s:%s ", slash ? slash + 1 : file, lines_field(c, &l, best, 1));
-		text_shorten(ret, lines_field(c, &l, best, 2), 40);
-	}
-	lines_done(&l);
+	if (!k->main || r->is_main || k->others_own <= 0)
+		return (uint64_t)cost;
+	share = (double)k->main->waits_ns * cost / k->others_own;
+	return (uint64_t)(share < cost ? share : cost);
 }
 
 static void propose_cpu(struct choice *k, const struct role *r)
 {
+	uint64_t idle_ns = r->import_ns + r->polling_ns, cpu_ns = r->cpu_ns > idle_ns ? r->cpu_ns - idle_ns : 0;
 	struct buffer text = {0}, line = {0};
-	bool is_chosen;
+	bool is_sampled = samples_any(k->context->model);
 
 	role_words(r, &text);
 	buffer_print(&text, " %s %.0f %% of the time", r->threads > 1 ? "compute" : "computes",
-		     share_of(r->cpu_ns, r->lifetime_ns));
-	fix_first_cpu_line(k->context, &line);
+		     share_of(cpu_ns, r->lifetime_ns));
+	role_work_line(k->context, k->roles, r, &line);
 	if (line.size)
-		buffer_print(&text, ": %s", line.data);
-	is_chosen = choose(k, wall_cost(r, r->cpu_ns), CPU_WEIGHT, &text);
-	if (is_chosen)
-		k->best->is_cpu = !line.size && !samples_any(k->context->model);
+		buffer_print(&text, "%s", line.data);
 	buffer_done(&line);
+	if (choose(k, run_cost(k, r, cpu_ns), PART_WEIGHT, &text))
+		k->best->is_cpu = !is_sampled;
 }
 
 /* Children that run other programs; workers that were forked are roles whose own time is proposed. */
@@ -152,19 +104,25 @@ static bool is_explained_by_others(const struct choice *k, const struct role *wa
 		const struct role *r = &k->roles->items[i];
 		uint64_t its = waiting->is_main ? r->lifetime_ns : role_own_ns(r);
 
-		if (r != waiting && wall_cost(r, its) * 2 > wall_cost(waiting, ns))
+		if (r != waiting && role_wall_ns(r, its) * 2 > role_wall_ns(waiting, ns))
 			return true;
 	}
 	return false;
 }
 
+/* A wait that nothing in the job explains is for something outside of it: a service, a user. */
+static double call_weight(const struct role_call *call, bool is_wait)
+{
+	return is_wait && call->kind != BLOCKED_CHILD ? OUTSIDE_WEIGHT : 1;
+}
+
 static void propose_call(struct choice *k, const struct role *r, const struct role_call *call)
 {
-	bool is_wait = blocked_waits_for_others(call->kind);
+	bool is_wait = role_call_waits(r, call->kind, call->ns, call->count);
 	const struct role *programs = call->kind == BLOCKED_CHILD ? programs_of(k, r) : NULL;
 	struct buffer text = {0}, place = {0};
 
-	if (is_wait && !programs && is_explained_by_others(k, r, call->ns))
+	if (is_wait && is_explained_by_others(k, r, call->ns))
 		return;
 	role_words(r, &text);
 	if (programs && programs->processes > 1)
@@ -181,7 +139,7 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 	if (place.size)
 		buffer_print(&text, ": %s", place.data);
 	buffer_done(&place);
-	choose(k, wall_cost(r, call->ns), 1, &text);
+	choose(k, run_cost(k, r, call->ns), call_weight(call, is_wait), &text);
 }
 
 static void propose_stop(struct choice *k, const struct role *r)
@@ -191,7 +149,7 @@ static void propose_stop(struct choice *k, const struct role *r)
 	role_words(r, &text);
 	buffer_print(&text, " %s stopped (SIGSTOP, or a job stopped by its shell) %.0f %% of the time",
 		     r->threads > 1 ? "were" : "was", share_of(r->stopped_ns, r->lifetime_ns));
-	choose(k, wall_cost(r, r->stopped_ns), 1, &text);
+	choose(k, run_cost(k, r, r->stopped_ns), 1, &text);
 }
 
 /* ---- what the rules found ---- */
@@ -213,12 +171,25 @@ void fix_first_words(const struct finding *f, struct buffer *ret)
 	frame_done(&parts);
 }
 
+/* What is outside of the program comes first only if it exceeds by far what is in the program. */
+static double weight_of(const struct finding *f)
+{
+	const struct rule *rule = f->rule;
+
+	if (f->is_certain)
+		return 1;
+	return rule->flags & RULE_OUTSIDE ? OUTSIDE_WEIGHT : rule->flags & RULE_PART ? PART_WEIGHT : 1;
+}
+
 static void propose_finding(struct choice *k, const struct finding *f)
 {
 	struct buffer text = {0};
 
 	fix_first_words(f, &text);
-	choose(k, f->cost_ns, 1, &text);
+	if (f->rule->flags & RULE_NOT_TIME)
+		choose_rank(k, 0, NOT_TIME_SHARE * (double)k->roles->wall_ns, &text);
+	else
+		choose(k, f->cost_ns, weight_of(f), &text);
 }
 
 void fix_first_find(const struct report_context *c, const struct roles *roles, const struct finding *found,
@@ -227,12 +198,17 @@ void fix_first_find(const struct report_context *c, const struct roles *roles, c
 	struct choice k = {.context = c, .roles = roles, .best = ret};
 
 	*ret = (struct fix_first){0};
+	for (size_t i = 0; i < roles->count; i++) {
+		if (roles->items[i].is_main)
+			k.main = &roles->items[i];
+		else
+			k.others_own += (double)role_wall_ns(&roles->items[i], role_own_ns(&roles->items[i]));
+	}
 	for (size_t i = 0; i < count; i++)
 		propose_finding(&k, &found[i]);
 	for (size_t i = 0; i < roles->count; i++) {
 		const struct role *r = &roles->items[i];
 
-		propose_starved(&k, r);
 		propose_cpu(&k, r);
 		propose_stop(&k, r);
 		for (size_t n = 0; n < r->call_count && n < 4; n++)

@@ -23,7 +23,4 @@ void fix_first_words(const struct finding *f, struct buffer *ret);
 
 void fix_first_done(struct fix_first *f);
 
-/* The line with the most CPU samples as "job.py:36 decode"; appends nothing without samples of the user's code. */
-void fix_first_cpu_line(const struct report_context *c, struct buffer *ret);
-
 #endif

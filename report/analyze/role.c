@@ -15,6 +15,7 @@
 enum { IDLE_CPU = 5, IDLE_WAIT = 90, IDLE_BLOCKED = 50, SHIM_CPU = 10 };
 /* Names of lines are looked up for this many roles and calls of each. */
 enum { NAMED_ROLES = 8, NAMED_CALLS = 8 };
+#define SHORT_SLEEP_NS 200000000ull
 enum { WRAPPER = 1, STARTUP = 2 }; /* kinds of shims */
 
 struct making {
@@ -235,7 +236,7 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 	if (t->process == k->root)
 		buffer_print(&key, "root");
 	else
-		buffer_print(&key, "%zu %d %s", *p->rank ? SIZE_MAX : parent_of(k, p), role.is_workers, label);
+		buffer_print(&key, "%d %s", role.is_workers, label);
 	if (!is_program)
 		buffer_print(&key, " %s", thread);
 	if (is_program && !is_main && role.is_workers)
@@ -257,15 +258,15 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 static void role_add_call(struct making *k, struct role *role, const struct image *image, const struct blocked_call *c)
 {
 	struct symbol_frame frame = {.place = SYMBOL_NO_PLACE};
-	bool is_users, has_frame = c->stack && attribution_stack(&k->roles->attribution, image, c->stack, &frame,
-								 &is_users);
+	bool is_users = false;
+	bool has_frame = c->stack && attribution_stack(&k->roles->attribution, image, c->stack, &frame, &is_users);
 	uint64_t *place = map_put(&role->known_calls, c->kind, has_frame ? frame.place : SYMBOL_NO_PLACE, NULL);
 	struct role_call *call;
 
 	if (!*place) {
 		role->calls = mem_grow(role->calls, role->call_count, &role->call_capacity, sizeof(*role->calls));
 		role->calls[role->call_count] =
-			(struct role_call){.kind = c->kind, .frame = frame, .has_frame = has_frame};
+			(struct role_call){c->kind, .frame = frame, .has_frame = has_frame, .is_users = is_users};
 		*place = ++role->call_count;
 	}
 	call = &role->calls[*place - 1];
@@ -275,7 +276,7 @@ static void role_add_call(struct making *k, struct role *role, const struct imag
 	}
 	call->ns += c->blocked_ns;
 	call->count += c->count;
-	role->waits_ns += blocked_waits_for_others(c->kind) ? c->blocked_ns : 0;
+	role->waits_ns += role_call_waits(role, c->kind, c->total_ns, c->count) ? c->blocked_ns : 0;
 }
 
 static void role_add(struct making *k, struct role *role, const struct thread_time *t)
@@ -288,6 +289,10 @@ static void role_add(struct making *k, struct role *role, const struct thread_ti
 	role->cpu_ns += t->cpu_ns;
 	role->delay_ns += t->delay_ns;
 	role->stopped_ns += t->stopped_ns;
+	if (role->threads == 1 || t->delay_ns > role->longest_delay_ns) {
+		role->longest_delay_ns = t->delay_ns;
+		role->mask = t->limit.mask;
+	}
 	*(!t->cpu_is_known ? &role->unknown_ns : t->delay_is_known ? &role->unexplained_ns : &role->unsure_ns) +=
 		t->unexplained_ns;
 	for (size_t i = 0; i < t->blocked.count; i++)
@@ -296,6 +301,12 @@ static void role_add(struct making *k, struct role *role, const struct thread_ti
 		role->first_ns = p->start_ns;
 	if (p->end_ns > role->last_ns)
 		role->last_ns = p->end_ns;
+}
+
+bool role_call_waits(const struct role *r, enum blocked_kind kind, uint64_t ns, uint64_t count)
+{
+	return blocked_waits_for_others(kind) || (kind == BLOCKED_SOCKET && !r->is_main) ||
+	       (kind == BLOCKED_SLEEP && count > 1 && ns / count < SHORT_SLEEP_NS);
 }
 
 uint64_t role_own_ns(const struct role *r)
@@ -311,21 +322,31 @@ double role_width(const struct role *r)
 	return width < 1 ? 1 : width;
 }
 
+uint64_t role_wall_ns(const struct role *r, uint64_t ns)
+{
+	return (uint64_t)((double)ns / role_width(r));
+}
+
 static int compare_calls(const void *left, const void *right)
 {
 	const struct role_call *a = left, *b = right;
 
+	/* A library's lines of computing tell less than those of the user. */
+	if (a->kind == BLOCKED_KINDS && a->is_users != b->is_users)
+		return b->is_users - a->is_users;
 	return order_of(b->ns, a->ns) ?: order_of(a->kind, b->kind);
 }
 
-/* Several instructions of a line are different places: merges the calls of the same line among the largest ones. */
-static void merge_lines(const struct report_context *c, struct role *r)
+/* Joins the calls of one line among the first `named` ones: several instructions are different places. */
+static void sort_calls(const struct report_context *c, struct role_call *calls, size_t count, size_t named)
 {
-	struct role_call *calls = r->calls;
-	size_t count = r->call_count < NAMED_CALLS ? r->call_count : NAMED_CALLS;
 	struct buffer names[NAMED_CALLS] = {0};
 
-	for (size_t i = 0; i < count; i++) {
+	if (!count)
+		return;
+	qsort(calls, count, sizeof(*calls), compare_calls);
+	named = named < count ? named : count;
+	for (size_t i = 0; i < named; i++) {
 		role_place(c, &calls[i], &names[i]);
 		for (size_t k = 0; k < i && names[i].size; k++) {
 			if (calls[k].kind != calls[i].kind || !names[k].size || strcmp(names[k].data, names[i].data))
@@ -336,17 +357,34 @@ static void merge_lines(const struct report_context *c, struct role *r)
 			break;
 		}
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < named; i++)
 		buffer_done(&names[i]);
-	if (count)
-		qsort(calls, r->call_count, sizeof(*calls), compare_calls);
+	qsort(calls, count, sizeof(*calls), compare_calls);
 }
 
-static int compare_roles(const void *left, const void *right)
+static int roles_by_own(size_t left, size_t right, const void *roles)
 {
-	const struct role *a = left, *b = right;
+	const struct role *all = roles;
 
-	return order_of(role_own_ns(b), role_own_ns(a));
+	return order_of(role_own_ns(&all[right]), role_own_ns(&all[left])) ?: order_of(left, right);
+}
+
+static void sort_roles(struct roles *r, size_t threads)
+{
+	size_t *order = places_in_order(r->count, roles_by_own, r->items);
+	size_t *place = mem_alloc((r->count + 1) * sizeof(*place)); /* as the values of role_of, by the old ones */
+	struct role *sorted = mem_alloc((r->count + 1) * sizeof(*sorted));
+
+	for (size_t i = 0; i < r->count; i++) {
+		sorted[i] = r->items[order[i]];
+		place[order[i] + 1] = i + 1;
+	}
+	for (size_t i = 0; i < threads; i++)
+		r->role_of[i] = place[r->role_of[i]];
+	free(r->items);
+	free(order);
+	free(place);
+	r->items = sorted;
 }
 
 /* Whether the main thread's program has other threads or processes in a role; in a pipeline it has none. */
@@ -368,13 +406,15 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	const struct model *m = c->model;
 	struct making k = {.context = c, .partition = p, .roles = ret};
 
-	*ret = (struct roles){.attribution.symbols = c->symbols, .has_role = mem_alloc(p->count + 1)};
+	*ret = (struct roles){.attribution.symbols = c->symbols,
+			      .role_of = mem_alloc((p->count + 1) * sizeof(*ret->role_of))};
 	for (size_t i = 0; i < m->process_count; i++)
 		if (m->processes[i].end_ns - m->origin_ns > ret->wall_ns)
 			ret->wall_ns = m->processes[i].end_ns - m->origin_ns;
 	find_processes(&k);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct thread_time *t = &p->threads[i];
+		struct role *role;
 
 		/* What a process did before exec was start-up, as that of a shim. */
 		if (k.is_shim[t->process] || t->image->end == TF_END_EXEC)
@@ -383,21 +423,24 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 			ret->idle_threads++;
 			continue;
 		}
-		role_add(&k, role_of(&k, t), t);
-		ret->has_role[i] = 1;
+		role = role_of(&k, t);
+		role_add(&k, role, t);
+		ret->role_of[i] = (size_t)(role - ret->items) + 1;
 	}
+	roles_find_lines(c, p, ret);
 	for (size_t i = 0; i < ret->count; i++) {
 		struct role *role = &ret->items[i];
 
-		if (role->call_count)
-			qsort(role->calls, role->call_count, sizeof(*role->calls), compare_calls);
 		if (role->is_main && has_others(&k))
 			strcpy(role->label, "main");
 	}
-	if (ret->count)
-		qsort(ret->items, ret->count, sizeof(*ret->items), compare_roles);
-	for (size_t i = 0; i < ret->count && i < NAMED_ROLES; i++)
-		merge_lines(c, &ret->items[i]);
+	sort_roles(ret, p->count);
+	for (size_t i = 0; i < ret->count; i++) {
+		size_t named = i < NAMED_ROLES ? NAMED_CALLS : 0;
+
+		sort_calls(c, ret->items[i].calls, ret->items[i].call_count, named);
+		sort_calls(c, ret->items[i].lines, ret->items[i].line_count, named);
+	}
 	ret->is_shim = k.is_shim;
 	free(k.is_idle);
 	free(k.children);
@@ -409,10 +452,12 @@ void roles_done(struct roles *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		free(r->items[i].calls);
+		free(r->items[i].lines);
 		map_done(&r->items[i].known_calls);
+		map_done(&r->items[i].known_lines);
 	}
 	free(r->items);
-	free(r->has_role);
+	free(r->role_of);
 	free(r->is_shim);
 	attribution_done(&r->attribution);
 	*r = (struct roles){0};
@@ -431,4 +476,18 @@ void role_place(const struct report_context *c, const struct role_call *call, st
 		buffer_print(ret, "%s:%u ", base_name(parts.file), parts.line);
 	buffer_text(ret, parts.name);
 	frame_done(&parts);
+}
+
+void role_words(const struct role *r, struct buffer *ret)
+{
+	if (r->is_workers)
+		buffer_print(ret, r->threads == 1 ? "the worker" : "the %zu workers", r->threads);
+	else if (r->threads > 1)
+		buffer_print(ret, r->is_program ? "the %zu processes of %s" : "the %zu %s", r->threads, r->label);
+	else if (!r->is_program && strcmp(r->label, "threads"))
+		buffer_print(ret, "thread %s", r->label);
+	else if (!r->is_program)
+		buffer_text(ret, "a thread");
+	else
+		buffer_text(ret, r->label);
 }

@@ -9,14 +9,14 @@
 #include "report/derive/stacks/attribution.h"
 #include "report/derive/time/partition.h"
 
-/* Blocked time of a role in calls of one kind that one line made. */
+/* Blocked time of a role in calls of one kind that one line made; or in `lines`, the CPU time of a line. */
 struct role_call {
-	enum blocked_kind kind;
+	enum blocked_kind kind; /* BLOCKED_KINDS: it is of `lines` */
 	const char *function; /* the one with the most time; borrowed */
 	uint64_t function_ns;
 	uint64_t ns, count;
 	struct symbol_frame frame; /* see roles_place; has_frame: a stack was taken */
-	bool has_frame;
+	bool has_frame, is_users; /* is_users: as in attribution.h */
 };
 
 struct role {
@@ -30,10 +30,18 @@ struct role {
 	uint64_t unsure_ns;  /* as unexplained_ns, of threads whose run delay is not known and may be a part of it */
 	uint64_t unknown_ns; /* lifetime of threads whose CPU time is not known, without their calls */
 	uint64_t first_ns, last_ns; /* CLOCK_REALTIME */
-	uint64_t waits_ns; /* waits for other threads and processes, part of the calls */
+	uint64_t mask; /* see struct cpu_limit: of its thread that waited longest for a CPU */
+	uint64_t longest_delay_ns;
+	uint64_t waits_ns; /* waits for other threads and processes, and for work: part of the calls */
 	struct role_call *calls; /* the largest first */
 	size_t call_count, call_capacity;
 	struct map known_calls;
+	/* CPU samples, without those in import statements: the user's lines first, the largest first */
+	struct role_call *lines;
+	size_t line_count, line_capacity;
+	struct map known_lines;
+	uint64_t import_ns;  /* of the samples: in import statements */
+	uint64_t polling_ns; /* of the samples: see attribution_polls */
 };
 
 struct roles {
@@ -41,7 +49,7 @@ struct roles {
 	size_t count, capacity;
 	size_t idle_threads, idle_processes, shims;
 	uint64_t wall_ns;
-	uint8_t *has_role; /* by thread of the partition: it is in a role */
+	size_t *role_of; /* by thread of the partition: its role + 1, as in the order of items; 0: none */
 	uint8_t *is_shim;  /* by process: it is a shim */
 	struct attribution attribution;
 };
@@ -49,13 +57,36 @@ struct roles {
 void roles_make(const struct report_context *c, const struct partition *p, struct roles *ret);
 void roles_done(struct roles *r);
 
+/* Whether `count` calls of the role, of `ns` in all, wait for another thread or process, or for work that others give
+ * to it. Short sleeps are those of a loop that waits for something. */
+bool role_call_waits(const struct role *r, enum blocked_kind kind, uint64_t ns, uint64_t count);
+
 /* Time that the role did not wait for others. */
 uint64_t role_own_ns(const struct role *r);
 
 /* The average number of its threads that existed at a time, at least 1. */
 double role_width(const struct role *r);
 
+/* Appends "the 4 workers", "main" or "job.py". */
+void role_words(const struct role *r, struct buffer *ret);
+
+/* A part of the role's time as a part of the run's, with all its threads at work. */
+uint64_t role_wall_ns(const struct role *r, uint64_t ns);
+
 /* Appends "job.py:42 store"; nothing if the line is not known. */
 void role_place(const struct report_context *c, const struct role_call *call, struct buffer *ret);
+
+/* Appends the line where the role computed most, according to samples: "job.py:42 store"; nothing if there are none. */
+void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret);
+
+/* The same as "store (job.py:42)", with the whole path. */
+void role_hot_frame(const struct report_context *c, const struct role *r, struct buffer *ret);
+
+/* Appends ": job.py:42 store", or for threads of a library " for main: " and the line for which they work, where the
+ * program's main thread waits for others or computes; nothing if neither is known. */
+void role_work_line(const struct report_context *c, const struct roles *all, const struct role *r, struct buffer *ret);
+
+/* role_line.c: fills in the lines of all roles. */
+void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles);
 
 #endif

@@ -79,6 +79,14 @@ void rules_done(struct rules *rules)
 	gaps_free(rules->gaps);
 	free(rules->steady);
 	attribution_done(&rules->attribution);
+	map_done(&rules->polls);
+	if (rules->time) {
+		pressures_done(&rules->time->pressures);
+		roles_done(&rules->time->roles);
+		partition_done(&rules->time->partition);
+		free(rules->time);
+	}
+	rules->time = NULL;
 	rules->gaps = NULL;
 	rules->steady = NULL;
 }
@@ -88,6 +96,19 @@ const struct gaps *rules_gaps(struct rules *rules)
 	if (!rules->gaps)
 		rules->gaps = gaps_find(rules->context);
 	return rules->gaps;
+}
+
+const struct job_time *rules_time(struct rules *rules)
+{
+	struct job_time *t = rules->time;
+
+	if (t)
+		return t;
+	t = rules->time = mem_alloc(sizeof(*t));
+	partition_make(rules->context, !rules->has_no_calls, &t->partition);
+	roles_make(rules->context, &t->partition, &t->roles);
+	pressures_find(rules->context, &t->partition, &t->pressures);
+	return t;
 }
 
 size_t rules_worst(struct rules *rules, struct finding *ret, size_t size)
@@ -264,6 +285,31 @@ uint64_t rule_wall(const struct process *p)
 	return p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
 }
 
+/* ---- spans of time ---- */
+
+static int compare_spans(const void *left, const void *right)
+{
+	const struct rule_span *a = left, *b = right;
+
+	return order_of(a->start, b->start) ?: order_of(a->end, b->end);
+}
+
+uint64_t rule_union(struct rule_span *spans, size_t count)
+{
+	uint64_t sum = 0, until = 0;
+
+	if (count)
+		qsort(spans, count, sizeof(*spans), compare_spans);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t from = spans[i].start > until ? spans[i].start : until;
+
+		if (spans[i].end > from)
+			sum += spans[i].end - from;
+		until = spans[i].end > until ? spans[i].end : until;
+	}
+	return sum;
+}
+
 /* ---- source lines ---- */
 
 uint32_t rule_stack(const struct event *e)
@@ -281,6 +327,15 @@ void rule_line(struct rules *r, const struct image *image, uint32_t stack, struc
 		return;
 	symbols_name(r->attribution.symbols, &frame);
 	buffer_text(ret, frame.text);
+}
+
+bool rule_polls(struct rules *r, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&r->polls, stack, (uint64_t)(image - r->context->model->images), NULL);
+
+	if (!*known)
+		*known = 1 + attribution_polls(r->context->symbols, image, stack);
+	return *known > 1;
 }
 
 void rule_line_cell(struct finding *f, const char *line)

@@ -9,7 +9,9 @@
 #include "report/derive/stacks/attribution.h"
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/gap.h"
+#include "report/analyze/role.h"
 #include "report/analyze/rule_list.h"
+#include "report/derive/time/pressure.h"
 
 enum verdict { VERDICT_CLEAN, VERDICT_FOUND, VERDICT_UNCHECKED };
 
@@ -19,19 +21,35 @@ struct finding {
 	struct table table; /* Rule, Verdict, the rule's own columns; one row if nothing was found */
 	struct buffer text; /* found: what, in figures; could not check: the reason */
 	struct buffer line; /* "function (file:line)" that caused the most of it; empty: no stack was taken */
+	bool is_certain; /* despite RULE_PART: all of the cost could be saved */
 	uint64_t cost_ns;   /* the most time that it cost the run; findings are sorted by it */
+};
+
+/* Where the job's time went; see rules_time. */
+struct job_time {
+	struct partition partition;
+	struct roles roles;
+	struct pressures pressures;
 };
 
 /* State that the rules of one run share. */
 struct rules {
 	const struct report_context *context;
 	struct gaps *gaps; /* built by the first rule that needs them, see rules_gaps */
+	struct job_time *time;
+	bool has_no_calls; /* the partition is not divided among calls, see partition_make */
 	enum { CALLS_UNKNOWN, CALLS_NONE, CALLS_SOME } calls; /* whether there are CUDA calls, set by rule_has_calls */
 	struct steady *steady; /* by image, see rule_steady */
+	struct map polls; /* (stack, image) -> 1 + the answer of rule_polls */
 	struct attribution attribution;  /* stack ids are attributed by this, see rule_line */
 };
 
-enum { RULE_NSYS = 1 };
+enum {
+	RULE_NSYS = 1,
+	RULE_OUTSIDE = 2,  /* the cause is outside of the program */
+	RULE_PART = 8,	   /* what could be saved is only a part of the cost, and not known */
+	RULE_NOT_TIME = 4, /* what it finds costs no known time, and is worth a line in any case */
+};
 
 struct rule {
 	const char *name, *alias, *title;
@@ -55,6 +73,7 @@ void finding_done(struct finding *f);
 int findings_by_cost(size_t left, size_t right, const void *findings);
 void rules_done(struct rules *rules);
 const struct gaps *rules_gaps(struct rules *rules);
+const struct job_time *rules_time(struct rules *rules);
 
 /* The `size` most expensive findings of pillion's own rules. The caller frees them. Returns how many. */
 size_t rules_worst(struct rules *rules, struct finding *ret, size_t size);
@@ -93,6 +112,8 @@ struct steady rule_steady(struct rules *r, const struct image *image);
 
 /* Appends the line to which the stack is attributed, as in report lines. Appends nothing if no stack was taken. */
 void rule_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret);
+/* Whether the stack is in a library of MPI, which polls while it waits for messages. */
+bool rule_polls(struct rules *r, const struct image *image, uint32_t stack);
 void rule_line_cell(struct finding *f, const char *line);
 uint32_t rule_stack(const struct event *e); /* stack id, 0: not taken */
 
@@ -101,6 +122,12 @@ void rule_time(struct buffer *b, uint64_t ns);
 
 /* Duration of the process in ns of CLOCK_REALTIME. */
 uint64_t rule_wall(const struct process *p);
+
+/* The time in which at least one of the spans existed. Sorts them. */
+struct rule_span {
+	uint64_t start, end;
+};
+uint64_t rule_union(struct rule_span *spans, size_t count);
 
 /* The function if it belongs to the CUDA runtime or driver API, else NULL. */
 const struct function *rule_cuda_function(const struct image *image, const struct event *e);

@@ -1,121 +1,146 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_oversubscribed: more runnable threads than cores, derived from CPU samples: intervals in which all cores were
- * busy and more threads than cores were sampled. */
+/* cpu_starved, cpu_oversubscribed: threads that were runnable and waited for a CPU, because other programs held the
+ * CPUs, or because the job has more runnable threads than the CPUs that its affinity mask and its quota leave to it. */
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
-#include "report/derive/stacks/samples.h"
 #include "report/analyze/rule.h"
 
-enum { WINDOWS = 4096, BUSY_PERCENT = 90, FOUND_PERCENT = 10 };
-#define WINDOW_NS 100000000ull
+/* Of the run. */
+enum { FOUND_PERCENT = 5 };
+/* Fewer runnable threads for each CPU are usual: make -j, pools of processes. `limited`: where the mask or the quota
+ * leaves fewer CPUs than the machine has. `nested`: processes with several threads each. */
+static const double over = 2.2, limited = 1.2, nested = 1.5;
 
-struct slice {
-	uint64_t ns;
-	uint32_t threads;
+struct waiting {
+	const struct role *role;
+	const struct pressure *pressure;
+	uint64_t ns; /* as a part of the run's time */
 };
 
-struct load {
-	size_t machine;
-	uint64_t from, to, size;
-	struct slice windows[WINDOWS];
-	const struct trace_thread *thread; /* thread of the previous sample, and the interval it was in */
-	size_t last;
-};
-
-static void cpu_measure_thread(struct scan *s, const struct event *e)
+static bool is_limited(const struct pressure *p)
 {
-	struct load *l = s->more;
-	uint64_t ns = clock_map_ns(s->clock, e->ticks);
-
-	if (e->kind != TF_SAMPLE)
-		return;
-	if (!l->from || ns < l->from)
-		l->from = ns;
-	if (ns > l->to)
-		l->to = ns;
+	return cpu_limit_width(&p->limit) < p->limit.online;
 }
 
-static void cpu_add_sample(struct scan *s, const struct event *e)
+static uint64_t waiting_for_others(const struct pressure *p, uint64_t ns)
 {
-	struct load *l = s->more;
-	size_t at = e->kind == TF_SAMPLE ? (clock_map_ns(s->clock, e->ticks) - l->from) / l->size : WINDOWS;
-
-	if (at >= WINDOWS)
-		return;
-	l->windows[at].ns += samples_ns(e);
-	l->windows[at].threads += l->thread != s->thread || l->last != at;
-	l->thread = s->thread;
-	l->last = at;
+	return (uint64_t)((double)ns * p->others);
 }
 
-static void scan_machine(const struct rules *r, struct load *l, void (*visit)(struct scan *, const struct event *))
+static uint64_t waiting_for_own(const struct pressure *p, uint64_t ns)
 {
-	const struct model *m = r->context->model;
+	double each = p->runnable / cpu_limit_width(&p->limit);
 
-	for (size_t i = 0; i < m->image_count; i++)
-		if (m->images[i].machine == l->machine)
-			scan_image(&(struct scan){.context = r->context, .image = &m->images[i], .more = l}, visit);
+	return each >= (is_limited(p) ? limited : p->is_nested ? nested : over) ? ns - waiting_for_others(p, ns) : 0;
 }
 
-static void cpu_judge_load(const struct rules *r, struct finding *f, const struct load *l, uint64_t cores)
+static void add_waiting(struct rules *r, struct finding *f, const struct waiting *w)
 {
-	uint64_t used = 0, over = 0, waiting_ns = 0;
-	uint32_t most = 0;
+	struct buffer words = {0};
 
-	for (size_t i = 0; i < WINDOWS; i++) {
-		const struct slice *w = &l->windows[i];
-
-		used += w->ns > 0;
-		if (w->threads <= cores || w->ns * 100 < cores * l->size * BUSY_PERCENT)
-			continue;
-		over++;
-		waiting_ns += (w->threads - cores) * l->size / w->threads;
-		most = w->threads > most ? w->threads : most;
-	}
-	if (!used || over * 100 < used * FOUND_PERCENT || !over)
-		return;
+	role_words(w->role, &words);
 	rule_row(f);
-	table_text(&f->table, r->context->model->machines[l->machine].host);
-	table_number(&f->table, cores);
-	table_number(&f->table, most);
-	table_number(&f->table, over * l->size);
-	table_real(&f->table, 100 * (double)over / (double)used);
-	if (waiting_ns > f->cost_ns) {
-		f->cost_ns = waiting_ns;
-		buffer_clear(&f->text);
-		buffer_print(&f->text, "up to %u runnable threads on %llu cores, for ", most,
-			     (unsigned long long)cores);
-		rule_time(&f->text, over * l->size);
+	table_text(&f->table, r->context->model->machines[w->pressure->machine].host);
+	table_text(&f->table, words.data);
+	table_real(&f->table, cpu_limit_width(&w->pressure->limit));
+	table_number(&f->table, w->pressure->limit.online);
+	table_real(&f->table, w->pressure->runnable);
+	table_number(&f->table, w->role->cpu_ns);
+	table_number(&f->table, w->role->delay_ns);
+	table_number(&f->table, w->ns);
+	buffer_done(&words);
+}
+
+static void waiting_words(struct rules *r, const struct waiting *w, const char *why, struct finding *f)
+{
+	struct buffer line = {0};
+	double lifetime = w->role->lifetime_ns ? (double)w->role->lifetime_ns : 1;
+
+	buffer_clear(&f->text);
+	buffer_print(&f->text, "%s: ", why);
+	role_words(w->role, &f->text);
+	buffer_print(&f->text, " had a CPU %.0f %% of the time and waited for one %.0f %%, ",
+		     100 * (double)w->role->cpu_ns / lifetime, 100 * (double)w->role->delay_ns / lifetime);
+	rule_time(&f->text, w->ns);
+	role_work_line(r->context, &rules_time(r)->roles, w->role, &line);
+	if (line.size)
+		buffer_print(&f->text, ", working%s", line.data);
+	buffer_done(&line);
+}
+
+static void few_words(const struct pressure *p, struct buffer *ret)
+{
+	buffer_text(ret, "too few CPUs (");
+	if (p->limit.quota_ns != TF_USAGE_UNKNOWN && is_limited(p) && cpu_limit_width(&p->limit) < p->limit.cpus) {
+		buffer_print(ret, "%.2f by the quota of the cgroup", cpu_limit_width(&p->limit));
+		if (p->limit.throttled_ns) {
+			buffer_text(ret, ", which stopped the job for ");
+			rule_time(ret, p->limit.throttled_ns);
+		}
+	} else if (is_limited(p)) {
+		buffer_print(ret, "%u of %u by the affinity mask", p->limit.cpus, p->limit.online);
+	} else {
+		buffer_print(ret, "%u for %.0f runnable threads%s", p->limit.cpus, p->runnable,
+			     p->is_nested ? ", several in each process" : "");
 	}
+	buffer_text(ret, ")");
+}
+
+static bool has_delays(const struct partition *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->threads[i].delay_is_known && p->threads[i].cpu_is_known)
+			return true;
+	return false;
+}
+
+static void cpu_run(struct rules *r, struct finding *f, uint64_t (*part)(const struct pressure *, uint64_t),
+		    void (*words)(const struct pressure *, struct buffer *))
+{
+	const struct job_time *t = rules_time(r);
+	size_t unknown = 0;
+
+	rule_has(f, {"Host", COLUMN_TEXT}, {"Threads", COLUMN_TEXT}, {"CPUs", COLUMN_PERCENT}, {"Online", COLUMN_COUNT},
+		 {"Runnable", COLUMN_PERCENT}, {"CPU (ns)", COLUMN_NS}, {"Waiting (ns)", COLUMN_NS},
+		 {"Cost (ns)", COLUMN_NS});
+	for (size_t i = 0; i < t->roles.count; i++) {
+		const struct role *role = &t->roles.items[i];
+		struct waiting w = {role, pressures_of(&t->pressures, role->process->machine, role->mask), 0};
+		struct buffer why = {0};
+
+		if (!w.pressure || !role->delay_ns)
+			continue;
+		unknown += !w.pressure->is_known;
+		w.ns = w.pressure->is_known ? role_wall_ns(role, part(w.pressure, role->delay_ns)) : 0;
+		if (w.ns * 100 < t->roles.wall_ns * FOUND_PERCENT || !w.ns)
+			continue;
+		add_waiting(r, f, &w);
+		if (w.ns > f->cost_ns) {
+			f->is_certain = w.pressure->is_nested && part == waiting_for_own;
+			f->cost_ns = w.ns < t->roles.wall_ns ? w.ns : t->roles.wall_ns;
+			words(w.pressure, &why);
+			waiting_words(r, &w, why.data, f);
+		}
+		buffer_done(&why);
+	}
+	if (!has_delays(&t->partition))
+		rule_unchecked(f, "the kernel did not account for time without a CPU");
+	else if (unknown)
+		rule_unchecked(f, "the CPUs that the job may use were not recorded");
+}
+
+static void others_words(const struct pressure *p, struct buffer *ret)
+{
+	buffer_text(ret, "other programs hold the CPUs");
+}
+
+void rule_cpu_starved(struct rules *r, struct finding *f)
+{
+	cpu_run(r, f, waiting_for_others, others_words);
 }
 
 void rule_cpu_oversubscribed(struct rules *r, struct finding *f)
 {
-	const struct model *m = r->context->model;
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t others = 0;
-
-	rule_has(f, {"Host", COLUMN_TEXT}, {"Cores", COLUMN_COUNT}, {"Threads", COLUMN_COUNT},
-		 {"Time (ns)", COLUMN_NS}, {"Share (%)", COLUMN_PERCENT});
-	if (!samples_any(m)) {
-		rule_unchecked(f, "no CPU samples: record with --sample=cpu");
-		return;
-	}
-	for (size_t i = 0; i < m->machine_count; i++) {
-		struct load *l = mem_alloc(sizeof(*l));
-
-		l->machine = i;
-		scan_machine(r, l, cpu_measure_thread);
-		others += l->from && !(m->machines[i].is_this && cores > 0);
-		if (l->from && m->machines[i].is_this && cores > 0) {
-			l->size = (l->to - l->from) / WINDOWS + 1;
-			l->size = l->size < WINDOW_NS ? WINDOW_NS : l->size;
-			scan_machine(r, l, cpu_add_sample);
-			cpu_judge_load(r, f, l, (uint64_t)cores);
-		}
-		free(l);
-	}
-	if (others)
-		rule_unchecked(f, "the number of cores of another machine was not recorded");
+	cpu_run(r, f, waiting_for_own, few_words);
 }

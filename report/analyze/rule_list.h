@@ -47,11 +47,26 @@
 	  "Flush once at the end, or write and flush in another thread.")                                              \
 	X(lock_convoy, NULL, "Threads That Wait for Locks", 0,                                                         \
 	  "Hold the lock for less time, divide the data that it protects, or give each thread its own copy.")          \
+	X(gil_bound, NULL, "Python Threads That Wait for the Interpreter Lock", 0,                                     \
+	  "Use processes (multiprocessing, joblib) or code that releases the lock (numpy, native extensions) for "     \
+	  "what computes; threads only for what waits.")                                                               \
+	X(blocked_loop, NULL, "Blocking Calls in an Event Loop", 0,                                                    \
+	  "Await an asynchronous client, or run the call in a thread: asyncio.to_thread().")                           \
+	X(recompilation, NULL, "Code That Is Compiled Again and Again", 0,                                             \
+	  "Pad the inputs to a few fixed shapes, mark what varies as dynamic, and keep the jitted function.")          \
+	X(short_processes, NULL, "Processes That Do Little but Start", 0,                                              \
+	  "Do the work in one process: a loop within one program, a library instead of a program, larger tasks.")      \
+	X(memory_growth, NULL, "Growing Host Memory", RULE_NOT_TIME,                                                   \
+	  "Find what keeps the memory: caches without a limit, lists of results, tensors with their graph.")           \
 	X(straggling_rank, NULL, "Straggling Rank", 0,                                                                 \
 	  "Give the rank less work, or find out why it is slower: its host, its devices, its input.")                  \
 	X(idle_rank, NULL, "Idle Ranks", 0,                                                                            \
 	  "Give the rank work, or start fewer ranks.")                                                                 \
-	X(cpu_oversubscribed, NULL, "CPU Oversubscription", 0,                                                         \
-	  "Use fewer threads (OMP_NUM_THREADS, torch.set_num_threads) or loader workers, or more cores for the job.")
+	X(cpu_starved, NULL, "CPUs Held by Other Programs", RULE_OUTSIDE,                                              \
+	  "Run the job when nothing else runs there, or give it CPUs of its own: cpuset, taskset, a batch job's "      \
+	  "exclusive allocation.")                                                                                     \
+	X(cpu_oversubscribed, NULL, "CPU Oversubscription", RULE_PART,                                                 \
+	  "Use fewer threads (OMP_NUM_THREADS, torch.set_num_threads) or loader workers, or more CPUs for the job: "   \
+	  "affinity mask, quota of the cgroup.")
 
 #endif

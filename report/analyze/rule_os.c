@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_flush, small_io, lock_convoy: OS calls that cost a process more than a share of its duration, by source line. */
+/* file_flush, small_io, lock_convoy, gil_bound: OS calls that cost a process more than a share of its duration, by
+ * source line. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/analyze/rule.h"
 
-enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 5 };
-enum { FLUSH_CALLS = 3, SMALL_CALLS = 5000, LOCK_CALLS = 20, SMALL_BYTES = 4096 };
+enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 10, GIL_PERCENT = 10, COMPUTES_PERCENT = 10 };
+enum { FLUSH_CALLS = 3, SMALL_CALLS = 5000, LOCK_CALLS = 20, GIL_CALLS = 20, SMALL_BYTES = 4096 };
 #define SMALL_NS 1000000ull /* a longer call waits for data, whatever its size */
 
 /* What a rule looks for. */
 struct os_rule {
 	uint8_t (*classify)(const struct function *);
 	bool (*counts)(const struct event *e, uint8_t class, uint64_t ns); /* NULL: each call of a class does */
+	bool is_of_interpreter; /* only calls that the Python interpreter itself makes */
 	bool has_short;	      /* calls below the threshold count as well */
 	unsigned int percent; /* of the duration of the process */
 	uint64_t calls;	      /* at least */
@@ -33,7 +35,10 @@ struct os_calls {
 	struct aggregate aggregate;
 	struct os_sum *sums; /* by process */
 	uint8_t *classes;    /* by function of the current image */
+	struct map callers;  /* (stack, image) -> 1 + whether it is the interpreter */
 	uint64_t seen;	     /* OS calls, of any class */
+	size_t worst;	     /* process */
+	bool has_python;
 };
 
 static void os_add(struct os_calls *o, const struct scan *s, uint32_t function, uint32_t stack, uint64_t calls,
@@ -53,6 +58,27 @@ static void os_add(struct os_calls *o, const struct scan *s, uint32_t function, 
 	sum->last = s->thread;
 }
 
+/* Whether the function that made the call is code of the Python interpreter, in a stack with Python frames. */
+static bool is_of_interpreter(struct os_calls *o, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&o->callers, stack, (uint64_t)(image - o->rules->context->model->images), NULL);
+	struct symbol_frame frame;
+	const char *base;
+
+	if (*known || !stack)
+		return *known > 1;
+	*known = 1;
+	if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack)) {
+		o->has_python = true;
+		if (symbols_native(o->rules->context->symbols, image, stack, &frame, 1)) {
+			base = strrchr(frame.module, '/');
+			base = base ? base + 1 : frame.module;
+			*known += !strncmp(base, "python", 6) || !strncmp(base, "libpython", 9);
+		}
+	}
+	return *known > 1;
+}
+
 static void os_visit(struct scan *s, const struct event *e)
 {
 	struct os_calls *o = s->more;
@@ -62,7 +88,7 @@ static void os_visit(struct scan *s, const struct event *e)
 	if (!f || f->group != TF_GROUP_OSRT)
 		return;
 	o->seen++;
-	if (!o->classes[e->id])
+	if (!o->classes[e->id] || (o->rule->is_of_interpreter && !is_of_interpreter(o, s->image, rule_stack(e))))
 		return;
 	ns = clock_map_duration(s->clock, e->duration);
 	if (!o->rule->counts || o->rule->counts(e, o->classes[e->id], ns))
@@ -101,6 +127,18 @@ static void os_gather(struct os_calls *o)
 	}
 }
 
+/* With one thread that computes, the others wait for the interpreter lock while they have little to do. */
+static bool has_computing_threads(const struct os_calls *o, size_t process)
+{
+	const struct partition *p = &rules_time(o->rules)->partition;
+	uint64_t wall = rule_wall(&o->rules->context->model->processes[process]);
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		count += p->threads[i].process == process && p->threads[i].cpu_ns * 100 >= wall * COMPUTES_PERCENT;
+	return count >= 2;
+}
+
 /* What it cost the process; 0: less than the rule reports. */
 static uint64_t os_cost(const struct os_calls *o, size_t process)
 {
@@ -110,17 +148,18 @@ static uint64_t os_cost(const struct os_calls *o, size_t process)
 
 	if (sum->calls < o->rule->calls || sum->threads < o->rule->threads || cost * 100 < wall * o->rule->percent)
 		return 0;
+	if (o->rule->is_of_interpreter && !has_computing_threads(o, process))
+		return 0;
 	return cost < wall ? cost : wall;
 }
 
 static void os_conclude(struct os_calls *o, struct finding *f)
 {
 	const struct model *m = o->rules->context->model;
-	size_t worst = 0;
 
 	for (size_t i = 0; i < m->process_count; i++)
 		if (os_cost(o, i) > f->cost_ns) {
-			worst = i;
+			o->worst = i;
 			f->cost_ns = os_cost(o, i);
 		}
 	if (!f->cost_ns)
@@ -131,12 +170,28 @@ static void os_conclude(struct os_calls *o, struct finding *f)
 			rule_call_add_row(&o->aggregate.rows[i], f);
 			rows++;
 		}
-	buffer_print(&f->text, "%llu %s", (unsigned long long)o->sums[worst].calls, o->rule->what);
+	buffer_print(&f->text, "%llu %s", (unsigned long long)o->sums[o->worst].calls, o->rule->what);
 	if (o->rule->threads > 1)
-		buffer_print(&f->text, " in %u threads", o->sums[worst].threads);
+		buffer_print(&f->text, " in %u threads", o->sums[o->worst].threads);
 	buffer_text(&f->text, ", ");
-	rule_time(&f->text, o->sums[worst].ns);
-	buffer_print(&f->text, " in process %u", m->processes[worst].pid);
+	rule_time(&f->text, o->sums[o->worst].ns);
+	buffer_print(&f->text, " in process %u", m->processes[o->worst].pid);
+}
+
+/* Where the threads compute, rather than where they wait, if samples tell. */
+static void os_find_holder(const struct os_calls *o, struct finding *f)
+{
+	const struct job_time *t = rules_time(o->rules);
+	struct buffer line = {0};
+
+	for (size_t i = 0; i < t->roles.count && !line.size; i++)
+		if (t->roles.items[i].process == &o->rules->context->model->processes[o->worst])
+			role_hot_frame(o->rules->context, &t->roles.items[i], &line);
+	if (line.size) {
+		buffer_clear(&f->line);
+		buffer_text(&f->line, line.data);
+	}
+	buffer_done(&line);
 }
 
 static void os_run(struct rules *r, struct finding *f, const struct os_rule *rule)
@@ -149,7 +204,12 @@ static void os_run(struct rules *r, struct finding *f, const struct os_rule *rul
 	os_conclude(&o, f);
 	if (!o.seen)
 		rule_unchecked(f, "no OS calls were recorded");
+	if (rule->is_of_interpreter && f->verdict == VERDICT_FOUND)
+		os_find_holder(&o, f);
+	if (rule->is_of_interpreter && !o.has_python)
+		rule_unchecked(f, "no Python stacks were recorded");
 	aggregate_done(&o.aggregate);
+	map_done(&o.callers);
 	free(o.sums);
 }
 
@@ -227,4 +287,23 @@ void rule_lock_convoy(struct rules *r, struct finding *f)
 				 .calls = LOCK_CALLS,
 				 .threads = 2,
 				 .what = "waits for locks"});
+}
+
+/* ---- gil_bound ---- */
+
+/* CPython's locks are semaphores; it waits on a condition variable only for its global lock. */
+static uint8_t classify_gil(const struct function *f)
+{
+	return ONE_OF(f, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait");
+}
+
+void rule_gil_bound(struct rules *r, struct finding *f)
+{
+	os_run(r, f,
+	       &(struct os_rule){.classify = classify_gil,
+				 .is_of_interpreter = true,
+				 .percent = GIL_PERCENT,
+				 .calls = GIL_CALLS,
+				 .threads = 2,
+				 .what = "waits for the interpreter lock (GIL)"});
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import_heavy, slow_loader: what a Python program waits for before and between its steps. Both are derived from the
- * stacks of recorded calls. */
+/* slow_loader, blocked_loop: what a Python program waits for between its steps. Both are derived from the stacks of
+ * recorded calls. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/events/reading.h"
 #include "report/analyze/rule.h"
 
-enum { ROWS = 50, IMPORT_PERCENT = 25, LOADER_PERCENT = 5, LOADER_WAITS = 3 };
+enum { ROWS = 50, LOADER_PERCENT = 5, LOADER_WAITS = 3, LOOP_PERCENT = 5, LOOP_CALLS = 3 };
+#define LOOP_NS 1000000ull /* a shorter call of a callback does not delay the others noticeably */
 
 struct python_times {
 	struct rules *rules;
@@ -17,10 +18,6 @@ struct python_times {
 	bool (*is_wanted)(const char *file), (*is_unwanted)(const char *file);
 	struct map known; /* image and stack -> 1 + whether it is wanted */
 	bool has_python;
-	/* import_heavy: the previous call with a stack of the thread */
-	const struct trace_thread *thread;
-	uint64_t last_ticks;
-	uint32_t last_row;
 };
 
 static bool python_is_wanted(struct python_times *p, const struct image *image, uint32_t stack)
@@ -83,62 +80,18 @@ static void python_end(struct python_times *p, struct finding *f)
 	free(p->calls);
 }
 
-/* ---- import_heavy ---- */
-
-static bool is_import_file(const char *file)
-{
-	return !strncmp(file, "<frozen importlib", strlen("<frozen importlib"));
-}
-
-/* Between two calls of one import statement, the thread was importing. */
-static void visit_import(struct scan *s, const struct event *e)
-{
-	struct python_times *p = s->more;
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	uint32_t stack = f ? rule_stack(e) : 0, row = UINT32_MAX;
-
-	if (!stack || s->thread->tid != s->image->pid)
-		return;
-	if (python_is_wanted(p, s->image, stack))
-		row = rule_call_row(p->rules, &p->aggregate, s->image, 0, 0, "import", stack);
-	if (row != UINT32_MAX) {
-		bool is_same = p->thread == s->thread && p->last_row == row && e->ticks > p->last_ticks;
-
-		python_add(p, s, row, clock_map_duration(s->clock, is_same ? e->ticks - p->last_ticks : e->duration));
-	}
-	p->thread = s->thread;
-	p->last_ticks = e->ticks;
-	p->last_row = row;
-}
-
-void rule_import_heavy(struct rules *r, struct finding *f)
-{
-	struct python_times p;
-	size_t worst;
-
-	python_begin(&p, r, is_import_file);
-	rule_call_columns(f);
-	scan_events(&(struct scan){.context = r->context, .more = &p}, visit_import);
-	worst = python_find(&p, f, IMPORT_PERCENT, 1);
-	if (f->verdict == VERDICT_FOUND) {
-		const struct process *process = &r->context->model->processes[worst];
-
-		buffer_print(&f->text, "process %u imports modules for at least ", process->pid);
-		rule_time(&f->text, f->cost_ns);
-		buffer_print(&f->text, ", %.1f %% of its time",
-			     100 * (double)f->cost_ns / (double)rule_wall(process));
-	}
-	python_end(&p, f);
-}
-
 /* ---- slow_loader ---- */
 
-static bool is_loader_file(const char *file)
+static bool ends_with(const char *file, const char *end)
 {
-	static const char end[] = "/torch/utils/data/dataloader.py";
 	size_t length = strlen(file);
 
 	return length >= strlen(end) && !strcmp(file + length - strlen(end), end);
+}
+
+static bool is_loader_file(const char *file)
+{
+	return ends_with(file, "/torch/utils/data/dataloader.py");
 }
 
 static size_t count_children(const struct model *m, const struct process *parent)
@@ -165,13 +118,27 @@ static void visit_loader(struct scan *s, const struct event *e)
 			   clock_map_duration(s->clock, e->duration));
 }
 
+/* What the workers do, if samples tell. */
+static void add_worker_line(struct rules *r, const struct process *parent, struct buffer *ret)
+{
+	const struct job_time *t = rules_time(r);
+	struct buffer line = {0};
+
+	for (size_t i = 0; i < t->roles.count && !line.size; i++)
+		if (t->roles.items[i].is_workers && t->roles.items[i].process->parent_pid == parent->pid)
+			role_hot_line(r->context, &t->roles.items[i], &line);
+	if (line.size)
+		buffer_print(ret, ", which compute at %s", line.data);
+	buffer_done(&line);
+}
+
 void rule_slow_loader(struct rules *r, struct finding *f)
 {
 	struct python_times p;
 	size_t worst;
 
 	python_begin(&p, r, is_loader_file);
-	p.is_unwanted = is_import_file;
+	p.is_unwanted = attribution_is_import;
 	rule_call_columns(f);
 	scan_events(&(struct scan){.context = r->context, .more = &p}, visit_loader);
 	worst = python_find(&p, f, LOADER_PERCENT, LOADER_WAITS);
@@ -182,6 +149,58 @@ void rule_slow_loader(struct rules *r, struct finding *f)
 		rule_time(&f->text, f->cost_ns);
 		buffer_print(&f->text, " for its %zu worker processes, %.1f %% of its time",
 			     count_children(r->context->model, process),
+			     100 * (double)f->cost_ns / (double)rule_wall(process));
+		add_worker_line(r, process, &f->text);
+	}
+	python_end(&p, f);
+}
+
+/* ---- blocked_loop ---- */
+
+/* Handle._run() of asyncio calls each callback, and each step of a coroutine. The loop's own wait is not below it. */
+static bool is_callback_file(const char *file)
+{
+	return ends_with(file, "/asyncio/events.py");
+}
+
+/* Waits for the interpreter's lock, which are those of its condition variable, are of rule gil_bound. */
+static bool blocks_loop(const struct function *f)
+{
+	enum blocked_kind kind = blocked_kind_of(f);
+
+	return kind != BLOCKED_OTHER && kind != BLOCKED_FILE &&
+	       strncmp(f->name, "pthread_cond", strlen("pthread_cond")) != 0;
+}
+
+static void visit_callback(struct scan *s, const struct event *e)
+{
+	struct python_times *p = s->more;
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	uint32_t stack = f && f->group == TF_GROUP_OSRT ? rule_stack(e) : 0;
+	uint64_t ns = stack ? clock_map_duration(s->clock, e->duration) : 0;
+
+	if (ns >= LOOP_NS && blocks_loop(f) && python_is_wanted(p, s->image, stack))
+		python_add(p, s, rule_call_row(p->rules, &p->aggregate, s->image, e->id, 0, f->name, stack), ns);
+}
+
+void rule_blocked_loop(struct rules *r, struct finding *f)
+{
+	struct python_times p;
+	size_t worst;
+
+	python_begin(&p, r, is_callback_file);
+	p.is_unwanted = attribution_is_import;
+	rule_call_columns(f);
+	scan_events(&(struct scan){.context = r->context, .more = &p}, visit_callback);
+	worst = python_find(&p, f, LOOP_PERCENT, LOOP_CALLS);
+	if (f->verdict == VERDICT_FOUND) {
+		const struct process *process = &r->context->model->processes[worst];
+
+		buffer_print(&f->text,
+			     "%llu blocking calls in coroutines stop the event loop (asyncio) of process %u for ",
+			     (unsigned long long)p.calls[worst], process->pid);
+		rule_time(&f->text, f->cost_ns);
+		buffer_print(&f->text, ", %.1f %% of its time",
 			     100 * (double)f->cost_ns / (double)rule_wall(process));
 	}
 	python_end(&p, f);

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* straggling_rank, idle_rank: ranks whose time in MPI differs from that of the others. The rank that arrives last waits
- * least; a rank without work waits all the time. */
+/* straggling_rank, idle_rank: ranks whose time in communication differs from that of the others. The rank that arrives
+ * last waits least; a rank without work waits all the time. Without calls of MPI and NCCL, communication is what the
+ * main thread spends in waits for others and in polling, and in libraries of MPI according to CPU samples. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/analyze/rule.h"
+#include "report/derive/stacks/samples.h"
 
 enum { LATE_PERCENT = 10, IDLE_PERCENT = 80, BUSY_PERCENT = 40 };
 
+/* What tells how long a rank communicates, the best last. */
+enum evidence { BY_OS_CALLS, BY_SAMPLES, BY_CALLS, EVIDENCES };
+
 struct rank {
 	const char *name;
-	size_t process; /* its first one that calls MPI */
-	uint64_t wall_ns, mpi_ns;
+	size_t process; /* its first one that communicates */
+	uint64_t wall_ns, ns, by[EVIDENCES];
 	/* its longest call */
 	const struct image *image;
 	uint32_t stack;
@@ -19,37 +24,90 @@ struct rank {
 };
 
 struct ranks_found {
+	struct rules *rules;
 	struct rank *items;
 	struct aggregate names; /* only to number them */
 	size_t capacity;
-	bool has_mpi;
+	bool has[EVIDENCES];
+	enum evidence evidence; /* in use */
 	struct rank *of; /* the current image */
+	uint8_t *classes; /* by function of the current image */
 };
+
+enum { CLASS_COMMUNICATES = 1, CLASS_WAITS = 2 };
+
+static uint8_t rank_classify(const struct function *f)
+{
+	enum blocked_kind kind = blocked_kind_of(f);
+
+	if (f->group == TF_GROUP_MPI || f->group == TF_GROUP_NCCL)
+		return strncmp(f->name, "MPI_Init", 8) && strcmp(f->name, "MPI_Finalize") ? CLASS_COMMUNICATES : 0;
+	return f->group == TF_GROUP_OSRT && (kind == BLOCKED_THREAD || kind == BLOCKED_POLL || kind == BLOCKED_SOCKET ||
+					     !strcmp(f->name, "sched_yield"))
+		       ? CLASS_WAITS
+		       : 0;
+}
+
+static void rank_add(struct ranks_found *all, const struct scan *s, enum evidence evidence, uint64_t ns, uint32_t stack)
+{
+	struct rank *rank = all->of;
+
+	if (!rank->by[BY_CALLS] && evidence == BY_CALLS) {
+		rank->process = s->image->process;
+		rank->wall_ns = rule_wall(&s->context->model->processes[s->image->process]);
+	}
+	all->has[evidence] = true;
+	rank->by[evidence] += ns;
+	if (ns > rank->longest_ns && stack) {
+		rank->longest_ns = ns;
+		rank->image = s->image;
+		rank->stack = stack;
+	}
+}
 
 static void rank_visit(struct scan *s, const struct event *e)
 {
 	struct ranks_found *all = s->more;
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	uint64_t ns;
+	uint8_t class = e->kind == TF_CALL && e->id < s->image->trace->functions->count ? all->classes[e->id] : 0;
 
-	if (!f || f->group != TF_GROUP_MPI || s->thread->tid != s->image->pid || !strncmp(f->name, "MPI_Init", 8) ||
-	    !strcmp(f->name, "MPI_Finalize"))
+	if (s->thread->tid != s->image->pid)
 		return;
-	ns = clock_map_duration(s->clock, e->duration);
-	if (!all->of->mpi_ns) {
-		all->of->process = s->image->process;
-		all->of->wall_ns = rule_wall(&s->context->model->processes[s->image->process]);
-	}
-	all->has_mpi = true;
-	all->of->mpi_ns += ns;
-	if (ns > all->of->longest_ns && rule_stack(e)) {
-		all->of->longest_ns = ns;
-		all->of->image = s->image;
-		all->of->stack = rule_stack(e);
-	}
+	if (class)
+		rank_add(all, s, class == CLASS_WAITS ? BY_OS_CALLS : BY_CALLS,
+			 clock_map_duration(s->clock, e->duration), rule_stack(e));
+	else if (e->kind == TF_SAMPLE && rule_polls(all->rules, s->image, rule_stack(e)))
+		rank_add(all, s, BY_SAMPLES, samples_ns(e), rule_stack(e));
 }
 
-static void ranks_gather(const struct rules *r, struct ranks_found *all)
+/* Polling is mostly below the threshold. */
+static void rank_add_short(struct ranks_found *all, const struct scan *s)
+{
+	const struct trace *t = s->image->trace;
+	const struct clock_map *clock = &s->context->model->machines[s->image->machine].clock;
+
+	for (size_t k = 0; k < t->thread_count; k++)
+		for (size_t i = 0; t->threads[k].tid == s->image->pid && i < t->threads[k].counter_count; i++) {
+			const struct trace_counter *c = &t->counters[t->threads[k].first_counter + i];
+
+			if (c->sum.calls && c->function < t->functions->count && all->classes[c->function])
+				rank_add(all, s, all->classes[c->function] == CLASS_WAITS ? BY_OS_CALLS : BY_CALLS,
+					 clock_map_duration(clock, c->sum.ticks), 0);
+		}
+}
+
+static void rank_read(struct ranks_found *all, const struct image *image)
+{
+	struct scan s = {.context = all->rules->context, .image = image, .more = all};
+
+	if (!image->trace)
+		return;
+	all->classes = scan_classes(image->trace, rank_classify);
+	scan_image(&s, rank_visit);
+	rank_add_short(all, &s);
+	free(all->classes);
+}
+
+static void ranks_gather(struct rules *r, struct ranks_found *all)
 {
 	const struct model *m = r->context->model;
 
@@ -66,23 +124,28 @@ static void ranks_gather(const struct rules *r, struct ranks_found *all)
 				.name = p->rank, .process = m->images[i].process, .wall_ns = rule_wall(p)};
 		}
 		all->of = &all->items[row];
-		scan_image(&(struct scan){.context = r->context, .image = &m->images[i], .more = all}, rank_visit);
+		rank_read(all, &m->images[i]);
 	}
-	for (size_t i = 0; i < all->names.count; i++)
-		if (all->items[i].mpi_ns > all->items[i].wall_ns)
-			all->items[i].mpi_ns = all->items[i].wall_ns;
+	for (int i = 0; i < EVIDENCES; i++)
+		if (all->has[i])
+			all->evidence = (enum evidence)i;
+	for (size_t i = 0; i < all->names.count; i++) {
+		struct rank *rank = &all->items[i];
+
+		rank->ns = rank->by[all->evidence] < rank->wall_ns ? rank->by[all->evidence] : rank->wall_ns;
+	}
 }
 
-static int ranks_by_mpi(size_t left, size_t right, const void *ranks)
+static int ranks_by_time(size_t left, size_t right, const void *ranks)
 {
 	const struct rank *all = ranks;
 
-	return order_of(all[left].mpi_ns, all[right].mpi_ns) ?: order_of(left, right);
+	return order_of(all[left].ns, all[right].ns) ?: order_of(left, right);
 }
 
 static uint64_t rank_percent(const struct rank *r)
 {
-	return r->wall_ns ? r->mpi_ns * 100 / r->wall_ns : 0;
+	return r->wall_ns ? r->ns * 100 / r->wall_ns : 0;
 }
 
 static void rank_add_row(struct rules *r, struct finding *f, const struct rank *rank, uint64_t cost, uint64_t others)
@@ -93,8 +156,8 @@ static void rank_add_row(struct rules *r, struct finding *f, const struct rank *
 	table_text(&f->table, rank->name);
 	table_number(&f->table, r->context->model->processes[rank->process].pid);
 	table_number(&f->table, cost);
-	table_number(&f->table, rank->mpi_ns);
-	table_real(&f->table, rank->wall_ns ? 100 * (double)rank->mpi_ns / (double)rank->wall_ns : 0);
+	table_number(&f->table, rank->ns);
+	table_real(&f->table, rank->wall_ns ? 100 * (double)rank->ns / (double)rank->wall_ns : 0);
 	table_number(&f->table, others);
 	if (rank->stack)
 		rule_line(r, rank->image, rank->stack, &line);
@@ -107,6 +170,31 @@ static void rank_add_row(struct rules *r, struct finding *f, const struct rank *
 	buffer_done(&line);
 }
 
+/* How long the rank's main thread waited for a CPU. */
+static uint64_t rank_delay(struct rules *r, const struct rank *rank)
+{
+	const struct partition *p = &rules_time(r)->partition;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->threads[i].process == rank->process && p->threads[i].origin == THREAD_MAIN)
+			sum += p->threads[i].delay_ns;
+	return sum;
+}
+
+/* What the others lose because of the least one, less what it waited longer for a CPU than they did: that it was late
+ * because of other programs is no imbalance of the job. */
+static uint64_t imbalance(struct rules *r, const struct ranks_found *all, const size_t *order, uint64_t lost)
+{
+	uint64_t delay = rank_delay(r, &all->items[order[0]]), others = 0;
+
+	for (size_t i = 1; i < all->names.count; i++)
+		others += rank_delay(r, &all->items[order[i]]);
+	others /= all->names.count - 1;
+	delay = delay > others ? delay - others : 0;
+	return lost > delay ? lost - delay : 0;
+}
+
 /* The rank that waits least, if it is well before the next one. */
 static void find_straggler(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
 {
@@ -114,10 +202,10 @@ static void find_straggler(struct rules *r, struct finding *f, const struct rank
 	uint64_t others = 0, lost;
 
 	for (size_t i = 1; i < all->names.count; i++)
-		others += all->items[order[i]].mpi_ns;
+		others += all->items[order[i]].ns;
 	others /= all->names.count - 1;
-	lost = others - least->mpi_ns;
-	if (lost * 100 < next->wall_ns * LATE_PERCENT || !lost || (next->mpi_ns - least->mpi_ns) * 2 < lost)
+	lost = imbalance(r, all, order, others - least->ns);
+	if (lost * 100 < next->wall_ns * LATE_PERCENT || !lost || (next->ns - least->ns) * 2 < lost)
 		return;
 	rank_add_row(r, f, least, lost, others);
 	buffer_print(&f->text, "the other ranks wait for rank %s, ", least->name);
@@ -135,28 +223,28 @@ static void find_idle(struct rules *r, struct finding *f, const struct ranks_fou
 		return;
 	for (size_t i = 0; i < all->names.count; i++)
 		if (rank_percent(&all->items[i]) >= IDLE_PERCENT) {
-			rank_add_row(r, f, &all->items[i], all->items[i].mpi_ns, median->mpi_ns);
+			rank_add_row(r, f, &all->items[i], all->items[i].ns, median->ns);
 			count++;
 		}
 	if (count)
-		buffer_print(&f->text, "%zu of %zu ranks wait in MPI for at least %d %% of their time", count,
+		buffer_print(&f->text, "%zu of %zu ranks wait for others for at least %d %% of their time", count,
 			     all->names.count, IDLE_PERCENT);
 }
 
 static void rank_run(struct rules *r, struct finding *f,
 		     void (*find)(struct rules *, struct finding *, const struct ranks_found *, const size_t *))
 {
-	struct ranks_found all = {0};
+	struct ranks_found all = {.rules = r};
 
-	rule_has(f, {"Rank", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"Lost (ns)", COLUMN_NS}, {"In MPI (ns)", COLUMN_NS},
-		 {"Share (%)", COLUMN_PERCENT}, {"Others In MPI (ns)", COLUMN_NS}, {"Line", COLUMN_TEXT});
+	rule_has(f, {"Rank", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"Lost (ns)", COLUMN_NS}, {"Waiting (ns)", COLUMN_NS},
+		 {"Share (%)", COLUMN_PERCENT}, {"Others Waiting (ns)", COLUMN_NS}, {"Line", COLUMN_TEXT});
 	ranks_gather(r, &all);
 	if (all.names.count < 2) {
 		rule_unchecked(f, "fewer than two ranks were recorded");
-	} else if (!all.has_mpi) {
-		rule_unchecked(f, "no MPI calls were recorded: record with --trace=mpi");
+	} else if (!all.has[BY_CALLS] && !all.has[BY_SAMPLES] && !all.has[BY_OS_CALLS]) {
+		rule_unchecked(f, "no communication was recorded: record with --trace=mpi");
 	} else {
-		size_t *order = places_in_order(all.names.count, ranks_by_mpi, all.items);
+		size_t *order = places_in_order(all.names.count, ranks_by_time, all.items);
 
 		find(r, f, &all, order);
 		free(order);

@@ -10,6 +10,7 @@
 #include "report/derive/stacks/frame.h"
 #include "report/derive/device/gap.h"
 #include "report/derive/stacks/lines.h"
+#include "report/derive/stacks/samples.h"
 #include "report/derive/device/memory.h"
 #include "report/stats/report.h"
 #include "report/analyze/fix_first.h"
@@ -312,7 +313,7 @@ static void summary_findings(const struct finding *found, size_t count, uint64_t
 		struct buffer text = {0};
 
 		fix_first_words(&found[i], &text);
-		if (found[i].cost_ns * 100 >= wall_ns * FIX_PERCENT &&
+		if ((found[i].rule->flags & RULE_NOT_TIME || found[i].cost_ns * 100 >= wall_ns * FIX_PERCENT) &&
 		    !(first->text.size && !strcmp(text.data, first->text.data))) {
 			buffer_print(out, "%-*s %s: ", SUMMARY_LABEL, "also", found[i].rule->name);
 			summary_add_name(out, text.data, FINDING_WIDTH);
@@ -333,7 +334,7 @@ static void summary_first(const struct fix_first *first, struct buffer *out)
 	summary_add_name(out, first->text.data, FIRST_WIDTH);
 	rule_time(&cost, first->cost_ns);
 	/* The text of a rule may have it. */
-	if (!strstr(first->text.data, cost.data))
+	if (first->cost_ns && !strstr(first->text.data, cost.data))
 		buffer_print(out, ", %s", cost.data);
 	buffer_text(out, "\n");
 	buffer_done(&cost);
@@ -451,9 +452,9 @@ static void section_show(struct section *s, struct buffer *out)
 /* What all parts of the summary share. */
 struct summary {
 	const struct report_context *context;
-	struct partition partition;
-	struct roles roles;
 	struct rules rules;
+	const struct partition *partition; /* these two: of the rules */
+	const struct roles *roles;
 	struct finding found[TOP + 1]; /* the costliest first */
 	size_t found_count;
 	struct fix_first first;
@@ -466,10 +467,10 @@ static void section_of_calls(const struct summary *s, struct section *ret)
 	struct aggregate all = {.totals_only = true};
 	struct buffer row = {0}, sum = {0};
 
-	for (size_t i = 0; i < s->partition.count; i++) {
-		const struct blocked *b = &s->partition.threads[i].blocked;
+	for (size_t i = 0; i < s->partition->count; i++) {
+		const struct blocked *b = &s->partition->threads[i].blocked;
 
-		for (size_t k = 0; s->roles.has_role[i] && k < b->count; k++)
+		for (size_t k = 0; s->roles->role_of[i] && k < b->count; k++)
 			if (b->calls[k].function->group == TF_GROUP_OSRT)
 				aggregate_add_total(&all,
 						    aggregate_row(&all, b->calls[k].function->name,
@@ -497,11 +498,12 @@ static void summary_gather(const struct report_context *c, struct summary *s)
 	s->context = c;
 	s->rules.context = c;
 	s->is_large = c->model->written_bytes > ANALYZE_BYTES;
-	partition_make(c, c->model->written_bytes <= LINES_BYTES, &s->partition);
-	roles_make(c, &s->partition, &s->roles);
+	s->rules.has_no_calls = c->model->written_bytes > LINES_BYTES;
+	s->partition = &rules_time(&s->rules)->partition;
+	s->roles = &rules_time(&s->rules)->roles;
 	if (!s->is_large)
 		s->found_count = rules_worst(&s->rules, s->found, TOP + 1);
-	fix_first_find(c, &s->roles, s->found, s->found_count, &s->first);
+	fix_first_find(c, s->roles, s->found, s->found_count, &s->first);
 }
 
 static void summary_free(struct summary *s)
@@ -510,8 +512,6 @@ static void summary_free(struct summary *s)
 		finding_done(&s->found[i]);
 	fix_first_done(&s->first);
 	rules_done(&s->rules);
-	roles_done(&s->roles);
-	partition_done(&s->partition);
 }
 
 static void summary_ledger(const struct model *m, struct buffer *out)
@@ -523,16 +523,19 @@ static void summary_ledger(const struct model *m, struct buffer *out)
 	buffer_done(&line);
 }
 
+/* Computing for so much of the run's time is worth samples. */
+enum { SAMPLES_PERCENT = 25 };
+
 /* The command to run next, if there is one worth it. */
 static void summary_next(const struct summary *s, const char *capture, struct buffer *out)
 {
 	uint64_t cpu_ns = 0;
 
-	for (size_t i = 0; i < s->roles.count; i++)
-		cpu_ns += s->roles.items[i].cpu_ns;
-	if (s->first.is_cpu)
+	for (size_t i = 0; i < s->roles->count; i++)
+		cpu_ns += s->roles->items[i].cpu_ns;
+	if (s->first.is_cpu || (!samples_any(s->context->model) && cpu_ns * 100 >= s->roles->wall_ns * SAMPLES_PERCENT))
 		buffer_print(out, "%-*s CPU %.1f s of %.1f s wall: run again with -s cpu\n", SUMMARY_LABEL, "next",
-			     (double)cpu_ns / 1e9, (double)s->roles.wall_ns / 1e9);
+			     (double)cpu_ns / 1e9, (double)s->roles->wall_ns / 1e9);
 	else if (capture && (s->is_large || s->found_count)) {
 		buffer_print(out, "%-*s pillion analyze ", SUMMARY_LABEL, "next");
 		summary_add_name(out, capture, NAME_WIDTH);
@@ -562,34 +565,32 @@ void summary_text(const struct report_context *context, const char *capture, str
 	struct report_context totals = *context;
 	const struct report_context *c = &totals;
 	struct summary s = {0};
-	struct buffer tail = {0}, line = {0};
+	struct buffer tail = {0};
 
 	totals.totals_only = true;
 	totals.by = BY_NOTHING;
 	summary_gather(c, &s);
-	summary_head(c->model, &s.roles, ret);
+	summary_head(c->model, s.roles, ret);
 	summary_first(&s.first, ret);
-	fix_first_cpu_line(c, &line);
-	summary_roles(c, &s.roles, line.data, ROLE_LINES, ret);
+	summary_roles(c, s.roles, ROLE_LINES, ret);
 	range_never_seen(c->model, ret);
 	summary_ranks(c->model, ret);
-	summary_messages(&s.partition, c->model, BLOCKED_MPI, "MPI", ret);
-	summary_messages(&s.partition, c->model, BLOCKED_NCCL, "NCCL", ret);
-	summary_ends(c->model, &s.roles, ret);
-	summary_in_progress(c->model, &s.partition, ret);
+	summary_messages(s.partition, c->model, BLOCKED_MPI, "MPI", ret);
+	summary_messages(s.partition, c->model, BLOCKED_NCCL, "NCCL", ret);
+	summary_ends(c->model, s.roles, ret);
+	summary_in_progress(c->model, s.partition, ret);
 	if (!s.is_large) {
 		summary_devices(c, rules_gaps(&s.rules), ret);
 		if (device_has_whole_graphs(c->model))
 			buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows their kernels and "
 				     "lines\n", SUMMARY_LABEL, "graphs");
 		memory_peak(c->model, ret);
-		summary_findings(s.found, s.found_count, s.roles.wall_ns, &s.first, &tail);
+		summary_findings(s.found, s.found_count, s.roles->wall_ns, &s.first, &tail);
 	}
 	summary_ledger(c->model, &tail);
 	summary_next(&s, capture, &tail);
 	summary_sections(&s, LINES - count_lines(ret) - count_lines(&tail), ret);
 	buffer_add(ret, tail.data, tail.size);
 	buffer_done(&tail);
-	buffer_done(&line);
 	summary_free(&s);
 }

@@ -98,23 +98,28 @@ static void add_place(const struct report_context *c, const struct role_call *ca
 	buffer_done(&place);
 }
 
-static size_t role_parts(const struct report_context *c, const struct role *r, const char *cpu_line, bool has_others,
-			 struct part *parts)
+static size_t role_parts(const struct report_context *c, const struct role *r, bool has_others, struct part *parts)
 {
 	size_t count = 0, details = 0;
+	struct buffer line = {0};
 	uint64_t others = 0;
 
 	part_add(parts, &count, r->delay_ns, "runnable without a CPU");
-	part_add(parts, &count, r->cpu_ns, "CPU");
-	if (cpu_line)
-		buffer_print(&parts[1].words, " %s", cpu_line);
+	part_add(parts, &count, r->cpu_ns > r->polling_ns ? r->cpu_ns - r->polling_ns : 0, "CPU");
+	role_hot_line(c, r, &line);
+	if (line.size) {
+		buffer_text(&parts[1].words, " ");
+		text_shorten(&parts[1].words, line.data, PLACE_WIDTH);
+	}
+	buffer_done(&line);
+	part_add(parts, &count, r->cpu_ns < r->polling_ns ? r->cpu_ns : r->polling_ns, "polling for others");
 	part_add(parts, &count, r->stopped_ns, "stopped");
 	part_add(parts, &count, r->unexplained_ns, "blocked outside of recorded calls");
 	part_add(parts, &count, r->unsure_ns, "runnable, or blocked outside of recorded calls");
 	part_add(parts, &count, r->unknown_ns, "not accounted");
 	for (size_t i = 0; i < r->call_count; i++) {
 		const struct role_call *call = &r->calls[i];
-		bool waits = blocked_waits_for_others(call->kind);
+		bool waits = role_call_waits(r, call->kind, call->ns, call->count);
 
 		if (details == DETAILS || call->ns * 100 < r->lifetime_ns * PART_PERCENT) {
 			others += call->ns;
@@ -131,10 +136,9 @@ static size_t role_parts(const struct report_context *c, const struct role *r, c
 	return count;
 }
 
-static void role_line(const struct report_context *c, const struct role *r, const char *cpu_line, bool has_others,
-		      struct buffer *ret)
+static void role_line(const struct report_context *c, const struct role *r, bool has_others, struct buffer *ret)
 {
-	struct part parts[DETAILS + 8];
+	struct part parts[DETAILS + 9];
 	struct buffer label = {0};
 	size_t width;
 
@@ -146,7 +150,7 @@ static void role_line(const struct report_context *c, const struct role *r, cons
 	if (r->threads > 1)
 		buffer_print(ret, " of %zu %s", r->threads, r->processes > 1 ? "processes" : "threads");
 	buffer_text(ret, ": ");
-	summary_parts(parts, role_parts(c, r, cpu_line, has_others, parts), ret);
+	summary_parts(parts, role_parts(c, r, has_others, parts), ret);
 	buffer_text(ret, "\n");
 }
 
@@ -171,24 +175,19 @@ static void folded_line(const struct roles *r, size_t roles, struct buffer *ret)
 	buffer_text(ret, "\n");
 }
 
-void summary_roles(const struct report_context *c, const struct roles *roles, const char *cpu_line, size_t lines,
-		   struct buffer *ret)
+void summary_roles(const struct report_context *c, const struct roles *roles, size_t lines, struct buffer *ret)
 {
-	const struct role *computing = NULL;
 	size_t shown = 0;
 	uint64_t all = 0;
 
-	for (size_t i = 0; i < roles->count; i++) {
+	for (size_t i = 0; i < roles->count; i++)
 		all += roles->items[i].lifetime_ns;
-		if (!computing || roles->items[i].cpu_ns > computing->cpu_ns)
-			computing = &roles->items[i];
-	}
 	for (size_t i = 0; i < roles->count; i++) {
 		const struct role *r = &roles->items[i];
 
 		if (shown + 1 >= lines || (shown && !r->is_main && r->lifetime_ns * 100 < all * ROLE_PERCENT))
 			continue;
-		role_line(c, r, r == computing ? cpu_line : NULL, roles->count > 1, ret);
+		role_line(c, r, roles->count > 1, ret);
 		shown++;
 	}
 	folded_line(roles, roles->count - shown, ret);

@@ -19,10 +19,8 @@ struct part {
  * their words. */
 void summary_parts(struct part *parts, size_t count, struct buffer *ret);
 
-/* A line for each of the `lines` roles that take most time, and one for what is folded. cpu_line: of the role that
- * computes most; NULL: not known. */
-void summary_roles(const struct report_context *c, const struct roles *roles, const char *cpu_line, size_t lines,
-		   struct buffer *ret);
+/* A line for each of the `lines` roles that take most time, and one for what is folded. */
+void summary_roles(const struct report_context *c, const struct roles *roles, size_t lines, struct buffer *ret);
 
 /* Kernels, copies, graphs and idle time with its causes; nothing if no device was used. */
 void summary_devices(const struct report_context *c, const struct gaps *g, struct buffer *ret);

@@ -157,4 +157,13 @@ static inline void busy_device(uint64_t kernels)
 		kernel(i * 10 * US, 5 * US, 20 * US + i * MS, MS);
 }
 
+static inline void assert_words(const char *rule, const char *words)
+{
+	struct finding f;
+
+	rule_run(&rules, rule_find(rule), &f);
+	cr_expect_not_null(strstr(buffer_string(&f.text), words), "%s", buffer_string(&f.text));
+	finding_done(&f);
+}
+
 #endif

@@ -5,37 +5,107 @@
 
 TestSuite(rule_cpu, .init = setup, .fini = teardown);
 
-/* Threads that use all cores for two seconds, with a sample every 10 ms. */
-static void load_cores(long threads, long cores)
-{
-	struct writer_thread t;
+/* ---- CPUs that threads wait for ---- */
 
-	for (long i = 0; i < threads; i++) {
-		writer_thread(&w, &t, 100 + (uint32_t)i, "busy", 64 * TF_PAGE);
-		for (uint64_t at = 10 * MS; at < 2000 * MS; at += 10 * MS)
-			writer_event(&t, TF_SAMPLE, 0, BEGIN + at, (uint64_t)(10000 * cores / threads));
+/* A process of 1000 ms whose `threads` threads had a CPU for `cpu` ms each and waited for one for `delay` ms, and
+ * the launcher's record of the CPUs that it may use. */
+struct contention {
+	uint32_t threads, cpus, online;
+	uint64_t cpu, delay, quota_ns;
+};
+
+static void contend(struct contention c)
+{
+	char directory[] = "/tmp/pillion-rule.XXXXXX";
+	const struct tf_usage_head head = {
+		.magic = TF_USAGE_MAGIC, .run = 0x77, .clock = 1, .sample_bytes = 64, .boot = WRITER_BOOT};
+	const struct tf_usage_cpus limit = {.kind = TF_USAGE_CPUS,
+					    .cpus = c.cpus,
+					    .ticks = BEGIN,
+					    .quota_ns = c.quota_ns ? c.quota_ns : TF_USAGE_UNKNOWN,
+					    .throttled_ns = TF_USAGE_UNKNOWN,
+					    .mask = 1,
+					    .online = c.online};
+	char bytes[sizeof(head) + sizeof(limit)];
+
+	cr_assert_not_null(mkdtemp(directory));
+	rmdir(directory);
+	capture_create(directory);
+	for (uint32_t i = 0; i < c.threads; i++) {
+		struct writer_thread t;
+
+		writer_thread(&w, &t, 100 + i, "busy", 2 * TF_PAGE);
+		writer_event(&t, TF_MARK, 0, BEGIN, 0);
+		writer_usage(&t, &(struct tf_usage){BEGIN + 1000 * MS, c.cpu * MS, c.delay * MS, 100 + i, 0, 9, 9});
 	}
-	open_model(2100 * MS);
-	model.machines[0].is_this = true;
+	writer_usage(&host, &(struct tf_usage){BEGIN + 1000 * MS, 0, 0, 10, 0, 1, 1});
+	writer_usage(&host,
+		     &(struct tf_usage){BEGIN + 1000 * MS, c.cpu * c.threads * MS, TF_USAGE_UNKNOWN, 0, 9, 1, 1});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 1000 * MS);
+	writer_save(&w, directory);
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), &limit, sizeof(limit));
+	if (c.cpus)
+		capture_file(directory, "node1.77.usage", bytes, sizeof(bytes));
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	capture_remove(directory);
 }
 
-Test(rule_cpu, more_threads_than_cores)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+#define CONTEND(...) contend((struct contention){__VA_ARGS__})
 
-	load_cores(cores + 3, cores);
+Test(rule_cpu, eight_threads_on_two_cpus)
+{
+	CONTEND(.threads = 8, .cpus = 2, .online = 2, .cpu = 250, .delay = 740);
 	assert_verdict("cpu_oversubscribed", VERDICT_FOUND);
-	cr_expect_eq(number("cpu_oversubscribed", "Threads", 0), (uint64_t)cores + 3);
-	model.machines[0].is_this = false;
-	assert_verdict("cpu_oversubscribed", VERDICT_UNCHECKED);
+	assert_verdict("cpu_starved", VERDICT_CLEAN);
+	cr_expect_eq(number("cpu_oversubscribed", "CPU (ns)", 0), 2000 * MS);
+	assert_words("cpu_oversubscribed",
+		     "too few CPUs (2 for 8 runnable threads): the 8 busy had a CPU 25 % of the time");
 }
 
-Test(rule_cpu, as_many_threads_as_cores)
+Test(rule_cpu, as_many_threads_as_cpus)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-	load_cores(cores, cores);
+	CONTEND(.threads = 2, .cpus = 2, .online = 2, .cpu = 980, .delay = 10);
 	assert_verdict("cpu_oversubscribed", VERDICT_CLEAN);
+	assert_verdict("cpu_starved", VERDICT_CLEAN);
+}
+
+/* Twice as many as CPUs are usual: make -j4, pools of processes. */
+Test(rule_cpu, twice_as_many_threads_as_cpus)
+{
+	CONTEND(.threads = 4, .cpus = 2, .online = 2, .cpu = 500, .delay = 490);
+	assert_verdict("cpu_oversubscribed", VERDICT_CLEAN);
+	assert_verdict("cpu_starved", VERDICT_CLEAN);
+}
+
+Test(rule_cpu, other_programs_hold_the_cpus)
+{
+	CONTEND(.threads = 2, .cpus = 2, .online = 2, .cpu = 300, .delay = 690);
+	assert_verdict("cpu_starved", VERDICT_FOUND);
+	assert_verdict("cpu_oversubscribed", VERDICT_CLEAN);
+}
+
+Test(rule_cpu, an_affinity_mask_that_leaves_one_cpu)
+{
+	CONTEND(.threads = 2, .cpus = 1, .online = 16, .cpu = 500, .delay = 490);
+	assert_verdict("cpu_oversubscribed", VERDICT_FOUND);
+	assert_verdict("cpu_starved", VERDICT_CLEAN);
+	assert_words("cpu_oversubscribed", "too few CPUs (1 of 16 by the affinity mask): ");
+}
+
+Test(rule_cpu, a_quota_of_half_a_cpu)
+{
+	CONTEND(.threads = 1, .cpus = 16, .online = 16, .cpu = 500, .delay = 490, .quota_ns = 500 * MS);
+	assert_verdict("cpu_oversubscribed", VERDICT_FOUND);
+	assert_words("cpu_oversubscribed", "too few CPUs (0.50 by the quota of the cgroup): ");
+}
+
+Test(rule_cpu, cpus_that_were_not_recorded)
+{
+	CONTEND(.threads = 8, .cpu = 250, .delay = 740);
+	assert_verdict("cpu_oversubscribed", VERDICT_UNCHECKED);
+	assert_verdict("cpu_starved", VERDICT_UNCHECKED);
 }
 
 /* ---- OS calls ---- */
@@ -141,124 +211,28 @@ Test(rule_cpu, locks_that_are_seldom_taken)
 	assert_verdict("lock_convoy", VERDICT_CLEAN);
 }
 
-/* ---- Python ---- */
+/* ---- processes ---- */
 
-static void call_of(uint16_t function, uint64_t at, uint64_t duration, uint32_t stack)
-{
-	call(function, at, duration, tf_arg(TF_ARG_STACK, 0, stack));
-}
-
-static void python_stacks(void)
-{
-	const uint32_t importing[] = {1, 2}, computing[] = {3}, loading[] = {4, 5};
-
-	writer_python_code(&host, 1, 7, "<frozen importlib._bootstrap_external>", "FileLoader.get_data");
-	writer_python_code(&host, 2, 1, "/home/u/train.py", "<module>");
-	writer_python_code(&host, 3, 9, "/home/u/train.py", "step");
-	writer_python_code(&host, 4, 99, "/usr/lib/python3/dist-packages/torch/utils/data/dataloader.py", "_next_data");
-	writer_python_code(&host, 5, 12, "/home/u/train.py", "epoch");
-	writer_python_stack(&host, 1, importing, 2);
-	writer_python_stack(&host, 2, computing, 1);
-	writer_python_stack(&host, 3, loading, 2);
-}
-
-Test(rule_cpu, imports_that_take_most_of_the_time)
-{
-	python_stacks();
-	for (uint64_t i = 0; i < 6; i++)
-		call_of(f_read, i * 10 * MS, 100 * US, 1);
-	call_of(f_read, 60 * MS, 100 * US, 2);
-	open_model(100 * MS);
-	assert_verdict("import_heavy", VERDICT_FOUND);
-	cr_expect_eq(number("import_heavy", "Total Time (ns)", 0), 50 * MS + 100 * US, "the time between them as well");
-}
-
-Test(rule_cpu, imports_with_other_work_between_them)
-{
-	python_stacks();
-	for (uint64_t i = 0; i < 6; i++) {
-		call_of(f_read, i * 10 * MS, 100 * US, 1);
-		call_of(f_read, i * 10 * MS + MS, 100 * US, 2);
-	}
-	open_model(100 * MS);
-	assert_verdict("import_heavy", VERDICT_CLEAN);
-}
-
-/* A loader whose main process waits `each` ns for each batch; with a worker if has_worker. */
-static void loader(uint64_t each, bool has_worker)
+/* A process that starts `count` others, one after the other, each of `cpu` ms of CPU time. */
+static void starts(size_t count, uint64_t cpu)
 {
 	char directory[] = "/tmp/pillion-rule.XXXXXX";
 
 	cr_assert_not_null(mkdtemp(directory));
 	rmdir(directory);
 	capture_create(directory);
-	python_stacks();
-	for (uint64_t i = 0; i < 10; i++)
-		call_of(f_poll, i * 10 * MS, each, 3);
-	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	writer_event(&host, TF_MARK, 0, BEGIN, 0);
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 1000 * MS);
 	writer_save(&w, directory);
-	writer_done(&w);
-	writer_init(&w, 2, 20, has_worker ? 10 : 1, BEGIN + MS);
-	w.header.via = TF_VIA_FORK;
-	w.header.parent_nonce = has_worker ? 1 : 0;
-	f_read = writer_function(&w, TF_GROUP_OSRT, "read");
-	writer_thread(&w, &host, 20, "worker", 2 * TF_PAGE);
-	call(f_read, 2 * MS, MS, 0);
-	writer_save(&w, directory);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	capture_remove(directory);
-}
-
-Test(rule_cpu, a_loader_whose_workers_are_slow)
-{
-	struct finding f;
-
-	loader(8 * MS, true);
-	assert_verdict("slow_loader", VERDICT_FOUND);
-	rule_run(&rules, rule_find("slow_loader"), &f);
-	cr_expect_eq(f.cost_ns, 80 * MS);
-	cr_expect_str_eq(f.line.data, "epoch (/home/u/train.py:12)");
-	finding_done(&f);
-}
-
-Test(rule_cpu, a_loader_that_keeps_up)
-{
-	loader(100 * US, true);
-	assert_verdict("slow_loader", VERDICT_CLEAN);
-}
-
-Test(rule_cpu, a_loader_without_workers_waits_for_nobody)
-{
-	loader(8 * MS, false);
-	assert_verdict("slow_loader", VERDICT_CLEAN);
-}
-
-/* ---- ranks ---- */
-
-/* Ranks that each live 100 ms and are in MPI for that many of them; with a call of MPI unless it is 0. */
-static void ranks(const uint64_t *in_mpi, size_t count)
-{
-	char directory[] = "/tmp/pillion-rule.XXXXXX";
-
-	cr_assert_not_null(mkdtemp(directory));
-	rmdir(directory);
-	capture_create(directory);
 	for (size_t i = 0; i < count; i++) {
-		char variables[32];
-		uint16_t f_barrier;
+		uint64_t at = BEGIN + (i + 1) * 9 * MS, end = at + 8 * MS;
 
 		writer_done(&w);
-		writer_init(&w, i + 1, (uint32_t)(10 + i), 1, BEGIN);
-		writer_variables(&w, variables,
-				 (size_t)snprintf(variables, sizeof(variables), "RANK=%d", (int)i) + 1);
-		f_barrier = writer_function(&w, TF_GROUP_MPI, "MPI_Barrier");
-		writer_thread(&w, &host, (uint32_t)(10 + i), "main", 2 * TF_PAGE);
-		if (in_mpi[i])
-			writer_call(&host, f_barrier, BEGIN + 99 * MS, in_mpi[i] * MS, NULL, 0);
-		else
-			writer_event(&host, TF_MARK, 0, BEGIN + 99 * MS, 0);
-		writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+		writer_init(&w, 100 + i, 100 + (uint32_t)i, 10, at);
+		writer_thread(&w, &host, 100 + (uint32_t)i, "cut", 2 * TF_PAGE);
+		writer_event(&host, TF_MARK, 0, at, 0);
+		writer_usage(&host, &(struct tf_usage){end, cpu * MS, TF_USAGE_UNKNOWN, 0, 9, 1, 1});
+		writer_end(&w, TF_END_EXIT, 0, end);
 		writer_save(&w, directory);
 	}
 	open_capture(&model, directory);
@@ -266,38 +240,84 @@ static void ranks(const uint64_t *in_mpi, size_t count)
 	capture_remove(directory);
 }
 
-#define RANKS(...) ranks((const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
-
-Test(rule_cpu, a_rank_that_the_others_wait_for)
+Test(rule_cpu, many_short_processes)
 {
-	RANKS(50, 52, 5, 48);
-	assert_verdict("straggling_rank", VERDICT_FOUND);
-	cr_expect_eq(number("straggling_rank", "PID", 0), 12);
-	cr_expect_eq(number("straggling_rank", "Lost (ns)", 0), 45 * MS);
-	assert_verdict("idle_rank", VERDICT_CLEAN);
+	struct finding f;
+
+	starts(100, 1);
+	assert_verdict("short_processes", VERDICT_FOUND);
+	rule_run(&rules, rule_find("short_processes"), &f);
+	cr_expect_eq(f.cost_ns, 800 * MS, "the time in which one of them existed");
+	finding_done(&f);
 }
 
-Test(rule_cpu, ranks_that_arrive_together)
+Test(rule_cpu, processes_that_compute)
 {
-	RANKS(20, 22, 18, 21);
-	assert_verdict("straggling_rank", VERDICT_CLEAN);
-	assert_verdict("idle_rank", VERDICT_CLEAN);
+	starts(100, 30);
+	assert_verdict("short_processes", VERDICT_CLEAN);
 }
 
-Test(rule_cpu, a_rank_without_work)
+Test(rule_cpu, few_processes)
 {
-	RANKS(10, 9, 95, 12);
-	assert_verdict("idle_rank", VERDICT_FOUND);
-	cr_expect_eq(number("idle_rank", "PID", 0), 12);
-	assert_verdict("straggling_rank", VERDICT_CLEAN);
+	starts(20, 1);
+	assert_verdict("short_processes", VERDICT_CLEAN);
 }
 
-Test(rule_cpu, ranks_without_mpi_and_a_single_rank_are_not_clean)
+/* ---- memory ---- */
+
+/* A process of 10 s whose memory is kb[i] KiB i seconds after its start. */
+static void resident(const uint32_t *kb, size_t count)
 {
-	RANKS(0, 0);
-	assert_verdict("straggling_rank", VERDICT_UNCHECKED);
-	teardown();
-	setup();
-	RANKS(50);
-	assert_verdict("idle_rank", VERDICT_UNCHECKED);
+	char directory[] = "/tmp/pillion-rule.XXXXXX";
+	struct {
+		struct tf_usage_head head;
+		struct tf_usage_sample samples[16];
+	} file = {{.magic = TF_USAGE_MAGIC, .run = 0x77, .clock = 1, .sample_bytes = 64, .boot = WRITER_BOOT}};
+
+	cr_assert_not_null(mkdtemp(directory));
+	rmdir(directory);
+	capture_create(directory);
+	writer_event(&host, TF_MARK, 0, BEGIN, 0);
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 10000 * MS);
+	writer_save(&w, directory);
+	for (size_t i = 0; i < count; i++)
+		file.samples[i] = (struct tf_usage_sample){.kind = TF_USAGE_PROCESS,
+							   .pid = 10,
+							   .resident_kb = kb[i],
+							   .ticks = BEGIN + i * 1000 * MS,
+							   .process_start = 1010,
+							   .state = 'R'};
+	capture_file(directory, "node1.77.usage", &file, sizeof(file.head) + count * sizeof(*file.samples));
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	capture_remove(directory);
+}
+
+#define RESIDENT(...) \
+	resident((const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+Test(rule_cpu, memory_that_grows_steadily)
+{
+	RESIDENT(50000, 100000, 200000, 300000, 400000, 500000, 600000, 700000, 800000, 900000);
+	assert_verdict("memory_growth", VERDICT_FOUND);
+	cr_expect_eq(number("memory_growth", "PID", 0), 10);
+	assert_words("memory_growth", "the memory of process 10 grows steadily by 1");
+}
+
+Test(rule_cpu, memory_that_is_allocated_at_the_start)
+{
+	RESIDENT(50000, 500000, 900000, 900000, 901000, 900000, 902000, 901000, 900000, 900000);
+	assert_verdict("memory_growth", VERDICT_CLEAN);
+}
+
+Test(rule_cpu, memory_that_is_freed_again)
+{
+	RESIDENT(50000, 100000, 900000, 100000, 900000, 100000, 900000, 100000, 900000, 950000);
+	assert_verdict("memory_growth", VERDICT_CLEAN);
+}
+
+Test(rule_cpu, memory_of_a_short_run)
+{
+	RESIDENT(50000, 100000, 200000);
+	assert_verdict("memory_growth", VERDICT_UNCHECKED);
 }

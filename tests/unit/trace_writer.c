@@ -264,6 +264,14 @@ void writer_event(struct writer_thread *t, enum tf_kind kind, unsigned int id, u
 	put(t, tf_event(kind, id, time, last));
 }
 
+void writer_sample(struct writer_thread *t, uint64_t time, uint64_t us, uint32_t stack)
+{
+	need(t, 4);
+	set_time(t, time);
+	put(t, tf_event(TF_SAMPLE, 0, time, us));
+	put(t, tf_arg(TF_ARG_STACK, 0, stack));
+}
+
 void writer_call(struct writer_thread *t, unsigned int function, uint64_t end, uint64_t duration, const uint64_t *args,
 		 size_t count)
 {

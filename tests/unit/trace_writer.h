@@ -52,6 +52,8 @@ void writer_counter(struct writer_thread *t, uint16_t function, uint16_t positio
 struct tf_thread *writer_page(struct writer_thread *t); /* valid until anything more is written */
 void writer_slot(struct writer_thread *t, uint64_t slot);
 void writer_event(struct writer_thread *t, enum tf_kind kind, unsigned int id, uint64_t time, uint64_t last);
+/* A CPU sample of `us` with its stack. */
+void writer_sample(struct writer_thread *t, uint64_t time, uint64_t us, uint32_t stack);
 
 /* A call that ended at `end`; args are ARG slots. */
 void writer_call(struct writer_thread *t, unsigned int function, uint64_t end, uint64_t duration, const uint64_t *args,

@@ -7,7 +7,7 @@
 
 #include "report/derive/stacks/frame.h"
 
-enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), POLLING_FRAMES = 8 };
 
 bool attribution_is_library(const char *path)
 {
@@ -25,6 +25,11 @@ bool attribution_is_library(const char *path)
 	return false;
 }
 
+bool attribution_is_import(const char *file)
+{
+	return !strncmp(file, "<frozen importlib", strlen("<frozen importlib"));
+}
+
 bool attribution_is_system(const char *module)
 {
 	static const char *const places[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
@@ -37,6 +42,34 @@ bool attribution_is_system(const char *module)
 		if (!strncmp(module, places[i], strlen(places[i])))
 			return true;
 	return attribution_is_library(module);
+}
+
+static bool is_of_openmp(const char *module)
+{
+	const char *base = strrchr(module, '/');
+
+	return base && (!strncmp(base + 1, "libgomp", 7) || !strncmp(base + 1, "libiomp", 7) ||
+			!strncmp(base + 1, "libomp", 6));
+}
+
+bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack)
+{
+	static const char *const names[] = {"libmpi", "libopen-pal", "libopen-rte", "libpmpi", "libucp", "libuct",
+					    "libucs", "libpsm",	     "libfabric"};
+	struct symbol_frame frames[POLLING_FRAMES];
+	size_t count = stack ? symbols_native(s, image, stack, frames, POLLING_FRAMES) : 0;
+
+	/* What OpenMP calls is the program's work. */
+	if (count && is_of_openmp(frames[0].module))
+		return true;
+	for (size_t i = 0; i < count; i++) {
+		const char *base = strrchr(frames[i].module, '/');
+
+		for (size_t k = 0; base && k < sizeof(names) / sizeof(*names); k++)
+			if (!strncmp(base + 1, names[k], strlen(names[k])))
+				return true;
+	}
+	return false;
 }
 
 static bool is_users_file(const char *file)

@@ -27,6 +27,13 @@ void attribution_done(struct attribution *c);
 /* Whether a native module belongs to the system, the interpreter or an installed package. */
 bool attribution_is_system(const char *module);
 
+/* Whether a stack is in code that polls while it waits: libraries of MPI for messages, the run-time library of OpenMP
+ * for other threads. */
+bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack);
+
+/* Whether a Python file is that of the import system: it is in the stacks of all import statements. */
+bool attribution_is_import(const char *file);
+
 /* Whether a Python file or a module was installed, as opposed to written by the user. */
 bool attribution_is_library(const char *path);
 

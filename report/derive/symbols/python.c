@@ -141,3 +141,18 @@ uint32_t python_first_line(const struct trace *t, uint32_t id)
 
 	return b && trace_blob(t, b, &head, sizeof(head)) == sizeof(head) ? head.first_line : 0;
 }
+
+void python_files(const struct trace *t, uint32_t stack, void *context, void (*visit)(void *context, const char *file))
+{
+	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_STACK, stack);
+	struct tf_python_frame frames[TF_BLOB_BYTES / sizeof(struct tf_python_frame)];
+	size_t count = b ? trace_blob(t, b, frames, sizeof(frames)) / sizeof(*frames) : 0;
+	struct buffer file = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		buffer_clear(&file);
+		if (python_file(t, frames[i].code, &file))
+			visit(context, buffer_string(&file));
+	}
+	buffer_done(&file);
+}

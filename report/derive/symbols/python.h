@@ -16,6 +16,9 @@ void python_describe(const struct trace *t, uint32_t code, uint32_t offset, stru
 /* Appends the name of its file. False: it could not be read. */
 bool python_file(const struct trace *t, uint32_t code, struct buffer *ret);
 
+/* Calls `visit` with the file of each Python frame of a stack, the innermost first. */
+void python_files(const struct trace *t, uint32_t stack, void *context, void (*visit)(void *context, const char *file));
+
 /* 0: not known. */
 uint32_t python_first_line(const struct trace *t, uint32_t code);
 

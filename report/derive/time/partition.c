@@ -13,6 +13,7 @@ struct maker {
 	const struct report_context *context;
 	const struct clock_map *clock;
 	struct usages *usages;
+	struct cpu_limits *limits;
 	struct descriptors descriptors; /* of the image */
 	struct partition *partition;
 	bool has_calls;
@@ -93,8 +94,10 @@ static void thread_finish(struct maker *k, struct thread_time *t, uint64_t span_
 			  uint64_t end_ticks)
 {
 	const struct usage_sampled *process = usages_sampled(k->usages, t->image, 0);
+	const struct cpu_thread of = {t->image->machine, t->image->run, t->image->pid, t->tid, t->image->process_start};
 
 	t->end_ticks = end_ticks;
+	t->limit = cpu_limits_of(k->limits, &of);
 	if (process)
 		t->stopped_ns = clock_map_duration(k->clock, process->stopped_ticks);
 	if (k->has_calls && t->thread)
@@ -272,12 +275,14 @@ static void add_process(struct maker *k, size_t number)
 void partition_make(const struct report_context *c, bool has_calls, struct partition *ret)
 {
 	const struct model *m = c->model;
-	struct maker k = {.context = c, .usages = usages_new(m), .partition = ret, .has_calls = has_calls};
+	struct maker k = {.context = c, .usages = usages_new(m), .limits = cpu_limits_new(m), .partition = ret,
+			  .has_calls = has_calls};
 
 	*ret = (struct partition){.processes = mem_alloc((m->process_count + 1) * sizeof(*ret->processes))};
 	for (size_t i = 0; i < m->process_count; i++)
 		add_process(&k, i);
 	usages_free(k.usages);
+	cpu_limits_free(k.limits);
 }
 
 void partition_done(struct partition *p)

@@ -6,6 +6,7 @@
 #define PILLION_PARTITION_H
 
 #include "report/derive/time/blocked.h"
+#include "report/derive/time/cpu_limit.h"
 #include "report/derive/time/usage.h"
 
 enum thread_origin {
@@ -31,6 +32,7 @@ struct thread_time {
 	bool cpu_is_known;   /* false: cpu_ns is 0 */
 	bool delay_is_known; /* false: delay_ns is 0, and what there was is in blocked_ns */
 	bool ended; /* by itself, before its image */
+	struct cpu_limit limit;
 	struct blocked blocked;
 };
 

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines at which the threads of each role computed, from CPU samples. Import statements are apart, because what
+ * they cost is of the start, and so is polling for messages, which is waiting. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/analyze/role.h"
+#include "report/derive/stacks/frame.h"
+#include "report/derive/stacks/samples.h"
+
+/* What is known of a stack of an image. */
+struct place {
+	struct symbol_frame frame;
+	bool has_frame, is_users, is_import, polls;
+};
+
+struct finder {
+	struct roles *roles;
+	struct map roles_of; /* (process, tid) -> role + 1 */
+	struct map stacks;   /* (stack, image) -> place + 1 */
+	struct place *places;
+	size_t place_count, place_capacity;
+};
+
+static const struct place *place_of(struct finder *f, const struct scan *s, uint32_t stack)
+{
+	size_t image = (size_t)(s->image - s->context->model->images);
+	uint64_t *known = map_put(&f->stacks, stack, image, NULL);
+	struct place *p;
+
+	if (!*known) {
+		f->places = mem_grow(f->places, f->place_count, &f->place_capacity, sizeof(*f->places));
+		p = &f->places[f->place_count];
+		*p = (struct place){.frame.place = SYMBOL_NO_PLACE};
+		p->has_frame = attribution_stack(&f->roles->attribution, s->image, stack, &p->frame, &p->is_users);
+		p->polls = attribution_polls(f->roles->attribution.symbols, s->image, stack);
+		p->is_import = symbols_has_python(s->image, stack, attribution_is_import);
+		*known = ++f->place_count;
+	}
+	return &f->places[*known - 1];
+}
+
+static void line_add(struct role *r, const struct place *p, uint64_t ns)
+{
+	uint64_t *known = map_put(&r->known_lines, p->frame.place, 0, NULL);
+
+	if (!*known) {
+		r->lines = mem_grow(r->lines, r->line_count, &r->line_capacity, sizeof(*r->lines));
+		r->lines[r->line_count] = (struct role_call){.kind = BLOCKED_KINDS,
+							     .frame = p->frame,
+							     .has_frame = p->has_frame,
+							     .is_users = p->is_users};
+		*known = ++r->line_count;
+	}
+	r->lines[*known - 1].ns += ns;
+	r->lines[*known - 1].count++;
+}
+
+static void line_visit(struct scan *s, const struct event *e)
+{
+	struct finder *f = s->more;
+	const uint64_t *role = e->kind == TF_SAMPLE ? map_find(&f->roles_of, s->image->process, s->thread->tid) : NULL;
+	const struct place *p;
+
+	if (!role)
+		return;
+	p = place_of(f, s, e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0);
+	if (p->is_import)
+		f->roles->items[*role - 1].import_ns += samples_ns(e);
+	else if (p->polls)
+		f->roles->items[*role - 1].polling_ns += samples_ns(e);
+	else if (p->has_frame)
+		line_add(&f->roles->items[*role - 1], p, samples_ns(e));
+}
+
+void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles)
+{
+	struct finder f = {.roles = roles};
+
+	if (!samples_any(c->model))
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		if (roles->role_of[i])
+			*map_put(&f.roles_of, p->threads[i].process, p->threads[i].tid, NULL) = roles->role_of[i];
+	scan_events(&(struct scan){.context = c, .more = &f}, line_visit);
+	map_done(&f.roles_of);
+	map_done(&f.stacks);
+	free(f.places);
+}
+
+void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret)
+{
+	if (r->line_count && r->lines[0].is_users)
+		role_place(c, &r->lines[0], ret);
+}
+
+void role_hot_frame(const struct report_context *c, const struct role *r, struct buffer *ret)
+{
+	struct symbol_frame frame;
+
+	if (!r->line_count || !r->lines[0].is_users)
+		return;
+	frame = r->lines[0].frame;
+	symbols_name(c->symbols, &frame);
+	buffer_text(ret, frame.text);
+}
+
+/* Where a role waits longest for others. */
+static const struct role_call *longest_wait(const struct role *r)
+{
+	for (size_t i = 0; i < r->call_count; i++)
+		if (role_call_waits(r, r->calls[i].kind, r->calls[i].ns, r->calls[i].count) && r->calls[i].is_users)
+			return &r->calls[i];
+	return NULL;
+}
+
+void role_work_line(const struct report_context *c, const struct roles *all, const struct role *r, struct buffer *ret)
+{
+	struct buffer line = {0};
+
+	role_hot_line(c, r, &line);
+	if (line.size)
+		buffer_print(ret, ": %s", line.data);
+	for (size_t i = 0; i < all->count && !r->is_program && !line.size; i++) {
+		const struct role *program = &all->items[i];
+
+		if (!program->is_program || program->process != r->process)
+			continue;
+		role_hot_line(c, program, &line);
+		if (!line.size && longest_wait(program))
+			role_place(c, longest_wait(program), &line);
+		if (line.size)
+			buffer_print(ret, " for %s: %s", program->is_workers ? "them" : program->label, line.data);
+	}
+	buffer_done(&line);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory_growth: the resident memory of a process grows steadily after its start. It is known about once per second,
+ * from the launcher's samples. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/analyze/rule.h"
+
+/* The first 1/START of the time is start-up. The rest is divided into PARTS; in each of them the memory must grow at
+ * least 1/EVEN of the mean, by MB and by PERCENT of what it was in all. */
+enum { SAMPLES = 5, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
+
+struct point {
+	uint32_t pid;
+	uint64_t process_start, ns;
+	uint64_t kb;
+	size_t machine;
+};
+
+static int compare_points(const void *left, const void *right)
+{
+	const struct point *a = left, *b = right;
+
+	return order_of(a->machine, b->machine) ?: order_of(a->pid, b->pid)
+	       ?: order_of(a->process_start, b->process_start) ?: order_of(a->ns, b->ns);
+}
+
+static struct point *points_of(const struct model *m, size_t *ret_count)
+{
+	struct point *points = NULL;
+	size_t capacity = 0;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < m->usage_count; i++) {
+		const struct usage_samples *u = &m->usages[i];
+
+		for (size_t k = 0; k < u->count; k++) {
+			const struct tf_usage_sample *s = &u->items[k];
+
+			if (s->kind != TF_USAGE_PROCESS)
+				continue;
+			points = mem_grow(points, *ret_count, &capacity, sizeof(*points));
+			points[(*ret_count)++] = (struct point){
+				.pid = s->pid,
+				.process_start = s->process_start,
+				.ns = clock_map_ns(&m->machines[u->machine].clock, s->ticks),
+				.kb = s->resident_kb,
+				.machine = u->machine,
+			};
+		}
+	}
+	if (points)
+		qsort(points, *ret_count, sizeof(*points), compare_points);
+	return points;
+}
+
+/* Between two samples the memory is assumed to change evenly. */
+static uint64_t kb_at(const struct point *points, size_t count, uint64_t ns)
+{
+	size_t at = first_place(i, 0, count, points[i].ns <= ns);
+	const struct point *a = &points[at ? at - 1 : 0], *b = &points[at < count ? at : count - 1];
+	double share = b->ns > a->ns ? (double)(ns - a->ns) / (double)(b->ns - a->ns) : 0;
+
+	return (uint64_t)((double)a->kb + share * ((double)b->kb - (double)a->kb));
+}
+
+static bool grows_steadily(const struct point *points, size_t count, uint64_t *ret_from, uint64_t *ret_to,
+			   uint64_t *ret_ns)
+{
+	uint64_t start = points[0].ns, end = points[count - 1].ns, kb[PARTS + 1], grown;
+
+	start += (end - start) / START;
+	for (size_t i = 0; i <= PARTS; i++)
+		kb[i] = kb_at(points, count, start + (end - start) * i / PARTS);
+	if (kb[PARTS] <= kb[0])
+		return false;
+	grown = kb[PARTS] - kb[0];
+	for (size_t i = 0; i < PARTS; i++)
+		if (kb[i + 1] < kb[i] || (kb[i + 1] - kb[i]) * PARTS * EVEN < grown)
+			return false;
+	*ret_from = kb[0];
+	*ret_to = kb[PARTS];
+	*ret_ns = end - start;
+	return grown >= MB * 1024 && grown * 100 >= kb[0] * PERCENT;
+}
+
+/* The line where the process computes, if samples tell: what grows is written there. */
+static void add_line(struct rules *r, uint32_t pid, struct finding *f)
+{
+	const struct job_time *t = rules_time(r);
+
+	buffer_clear(&f->line);
+	for (size_t i = 0; i < t->roles.count && !f->line.size; i++)
+		if (t->roles.items[i].is_program && t->roles.items[i].process->pid == pid)
+			role_hot_frame(r->context, &t->roles.items[i], &f->line);
+}
+
+static bool add_growth(struct finding *f, const struct point *p, uint64_t from, uint64_t to, uint64_t ns,
+		       uint64_t *most)
+{
+	double seconds = (double)ns / 1e9, rate = (double)(to - from) * 1024 / seconds;
+
+	rule_row(f);
+	table_number(&f->table, p->pid);
+	table_real(&f->table, (double)from * 1024);
+	table_real(&f->table, (double)to * 1024);
+	table_number(&f->table, ns);
+	if (to - from <= *most)
+		return false;
+	*most = to - from;
+	buffer_clear(&f->text);
+	buffer_print(&f->text, "the memory of process %u grows steadily by %.0f MB per second, from %.0f to %.0f MB",
+		     p->pid, rate / 1e6, (double)from * 1024 / 1e6, (double)to * 1024 / 1e6);
+	return true;
+}
+
+void rule_memory_growth(struct rules *r, struct finding *f)
+{
+	size_t count, checked = 0;
+	struct point *points = points_of(r->context->model, &count);
+	uint64_t most = 0;
+
+	rule_has(f, {"PID", COLUMN_ID}, {"From (MB)", COLUMN_MB}, {"To (MB)", COLUMN_MB}, {"Time (ns)", COLUMN_NS});
+	for (size_t from = 0, to; from < count; from = to) {
+		uint64_t kb_from, kb_to, ns;
+
+		for (to = from + 1; to < count && points[to].machine == points[from].machine &&
+				    points[to].pid == points[from].pid &&
+				    points[to].process_start == points[from].process_start;)
+			to++;
+		if (to - from < SAMPLES)
+			continue;
+		checked++;
+		if (grows_steadily(points + from, to - from, &kb_from, &kb_to, &ns) &&
+		    add_growth(f, &points[from], kb_from, kb_to, ns, &most))
+			add_line(r, points[from].pid, f);
+	}
+	if (!checked)
+		rule_unchecked(f, "no process lived for %d samples of its memory, one per second", SAMPLES);
+	free(points);
+}
