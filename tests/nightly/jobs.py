@@ -24,6 +24,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,7 @@ SOURCES = os.path.join(HERE, "jobs")
 PILLION = os.path.join(ROOT, "scripts", "pillion")
 PYTHON = os.environ.get("NIGHTLY_PYTHON", sys.executable)
 PATIENCE = 300
+TIMED_OUT = 124
 VARIANTS = ("planted", "clean")
 CONFIGURATIONS = {"default": [], "samples": ["-s", "cpu"]}
 
@@ -132,8 +134,14 @@ def run(words, directory):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        status = subprocess.run(words, cwd=directory, env=environment(), stdin=subprocess.DEVNULL, stdout=out,
-            stderr=err, timeout=PATIENCE, check=False, preexec_fn=favour).returncode
+        process = subprocess.Popen(words, cwd=directory, env=environment(), stdin=subprocess.DEVNULL, stdout=out,
+            stderr=err, preexec_fn=favour)
+        try:
+            status = process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            status = TIMED_OUT
         wall = time.monotonic() - start
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         out.seek(0)
@@ -143,8 +151,12 @@ def run(words, directory):
 
 
 def report(words, directory):
-    return subprocess.run([PILLION, *words], cwd=directory, env=environment(), stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False).stdout
+    """What a verb prints; nothing if it takes too long."""
+    try:
+        return subprocess.run([PILLION, *words], cwd=directory, env=environment(), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False).stdout
+    except subprocess.TimeoutExpired:
+        return ""
 
 
 # Runs the command of its other arguments and writes its PID and CPU time by wait4 into the file of its first.
@@ -165,9 +177,11 @@ def account(job, variant, directory):
     words = [PILLION, "--stats=false", "-o", "account", PYTHON, "-S", "-E", "-c", WAIT4, "usage",
         *job.words_of(variant)]
     run(words, directory)
+    text = report(["stats", "-q", "-r", "time_sum", "-f", "csv", "account.pillion"], directory)
+    if "usage" not in os.listdir(directory) or "PID," not in text:
+        return None
     with open(os.path.join(directory, "usage"), encoding="ascii") as file:
         outer, usage = file.read().split()
-    text = report(["stats", "-q", "-r", "time_sum", "-f", "csv", "account.pillion"], directory)
     rows = list(csv.DictReader(io.StringIO(text[text.index("PID,"):])))
     figures = {"lifetime": 0.0, "cpu": 0.0, "unexplained": 0.0, "error": 0.0, "usage": float(usage)}
     for row in rows:
@@ -205,8 +219,8 @@ def fix_first(summary):
 
 def seconds_in(text):
     """The largest time in TEXT, in seconds."""
-    return max([float(number) * SECONDS[unit] for number, unit in re.findall(r"([\d.]+) (ns|us|µs|ms|min|s)\b", text)],
-        default=None)
+    times = re.findall(r"([\d.]+) (ns|us|µs|ms|min|s)\b", text)
+    return max([float(number) * SECONDS[unit] for number, unit in times], default=None)
 
 
 def elapsed(summary):
@@ -229,8 +243,8 @@ def measure(job, variant):
             status, out, err, wall, cpu = run([PILLION, *options, *job.words_of(variant)], directory)
             foreign = (others() - before - cpu) / wall / os.cpu_count()
             at = err.find("pillion: capture in")
-            result[configuration] = {"status": status, "out": out, "wall": wall, "foreign": foreign, "summary": err[max(at, 0):],
-                "analyze": report(["analyze", "report1.pillion"], directory)}
+            result[configuration] = {"status": status, "out": out, "wall": wall, "foreign": foreign,
+                "summary": err[max(at, 0):], "analyze": report(["analyze", "report1.pillion"], directory)}
     with tempfile.TemporaryDirectory(prefix="job.") as directory:
         job.prepare(directory)
         result["account"] = account(job, variant, directory)
@@ -271,8 +285,9 @@ def findings_of(text, limit):
         rule = re.match(r".*\((\w+)\):", section).group(1)
         if not re.search(r"^ +%s +found\b" % rule, section, re.M):
             continue
+        table = re.compile(r" +(Rule|%s|clean:|could not|ledger:)" % rule)
         sentences = [line.strip() for line in section.split("\n")[1:]
-            if re.match(r" [\w%]", line) and not re.match(r" +(Rule|%s|clean:|could not|ledger:) *" % rule, line)]
+            if re.match(r" [\w%]", line) and not table.match(line)]
         cost = seconds_in(" ".join(sentences))
         if cost is None or cost > limit:
             findings.append((rule, " ".join(sentences)))
@@ -295,6 +310,8 @@ def judge_clean(result):
 
 def judge_account(figures):
     """Which of the three conditions of the account do not hold, as texts."""
+    if not figures:
+        return ["no account after %d s" % PATIENCE]
     faults = []
     if figures["error"] > 0.005:
         faults.append("parts differ from a lifetime by %.1f %%" % (100 * figures["error"]))
@@ -335,7 +352,8 @@ def judge(job, result):
         said["next"] = bool(NEXT_STEP.search(planted["summary"]))
         verdict["configurations"][configuration] = said
         if planted["status"] or clean["status"]:
-            verdict["faults"].append("exit status %d, %d" % (planted["status"], clean["status"]))
+            verdict["faults"].append("%s: exit status %d planted, %d clean (%d: ended after %d s)" % (configuration,
+                planted["status"], clean["status"], TIMED_OUT, PATIENCE))
         if planted["out"] != clean["out"]:
             verdict["faults"].append("the variants print different results")
     for variant in VARIANTS:
@@ -365,11 +383,10 @@ def markdown(judged):
         print("| %s | %s | %s: line %s | %s%s | %s | %s | %s |" % (job.file, job.kind, job.fault,
             ", ".join(map(str, job.lines)) or "none", cell(default), " (advises -s cpu)" if default["next"] else "",
             cell(samples), clean or "no finding", "; ".join(verdict["faults"]) or "adds up"))
-    count = len(judged)
-    print("\nNamed: %d of %d (by default %d, with -s cpu %d); clean twins without a finding: %d; accounts without a fault: %d."
-        % (sum(verdict["named"] for _, verdict in judged), count, sum(verdict["default"] for _, verdict in judged),
-        sum(verdict["samples"] for _, verdict in judged), sum(verdict["clean"] for _, verdict in judged),
-        sum(not verdict["faults"] for _, verdict in judged)))
+    counts = [sum(bool(verdict[key]) for _, verdict in judged) for key in ("named", "default", "samples", "clean")]
+    counts.append(sum(not verdict["faults"] for _, verdict in judged))
+    print("\nOf %d jobs: named %d (by default %d, with -s cpu %d), clean twins without a finding %d, time adds up %d." %
+        (len(judged), *counts))
 
 
 def bare(jobs):
@@ -384,7 +401,9 @@ def bare(jobs):
             for variant in VARIANTS:
                 status, out, err, wall, cpu = run(job.words_of(variant), directory)
                 outputs.append((status, out))
-                figures.append("%.2f, %.2f%s" % (wall, cpu, "" if not status else ", exit %d: %s" % (status, err[-200:])))
+                figures.append("%.2f, %.2f" % (wall, cpu))
+                if status:
+                    figures[-1] += ", exit %d: %s" % (status, err[-200:])
         print("| %s | %s | %s | %s |" % (job.file, *figures, "yes" if outputs[0] == outputs[1] else "NO"), flush=True)
 
 
