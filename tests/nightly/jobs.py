@@ -46,7 +46,8 @@ MPICC = "mpicc -O2 -g {file} -o {stem}"
 MPIRUN = ["mpirun", "--oversubscribe", "-n", "2"]
 
 # ---- the jobs: what is planted, in words for the table; how it is run; what FIX FIRST must say ----
-# file; kind; fault; command; needs (Python modules, tools); places beside the PLANT lines; words
+# file; kind; fault; command ({variant} is appended where it has none); needs (Python modules, tools); places beside the
+# PLANT lines; words; and a command that runs at the same time without pillion, with a file that it must write first
 JOBS = [
     ("torch_getitem.py", "PyTorch", "__getitem__ parses text", PY, "torch", [],
         ["__getitem__", "loader", "input", "data"]),
@@ -56,11 +57,37 @@ JOBS = [
     ("c_convoy.c", "C, threads", "lock held while computing", ["./{stem}"], "gcc", [], ["lock", "mutex"]),
     ("c_small_reads.c", "C", "reads of 64 bytes", ["./{stem}"], "gcc", [], ["read"]),
     ("asyncio_block.py", "asyncio", "blocking call in a coroutine", PY, "", [],
-        ["event loop", "asyncio", "coroutine", "block"]),
+        ["event loop", "asyncio", "coroutine", "block"], (PY + ["serve"], "port")),
     ("jax_recompile.py", "JAX", "jit compiles for each length", PY, "jax", [], ["compil"]),
     ("list_membership.py", "Python", "search in a list", PY, "", [], ["cpu", "python", "list", "search"]),
     ("mpi_straggler.c", "MPI, C", "one rank has most rows", MPIRUN + ["./{stem}"], "mpirun mpicc", ["rank 1"],
         ["rank", "imbalance", "balance", "straggl"]),
+    ("lightning_checkpoint.py", "Lightning", "checkpoint after each batch", PY, "lightning torch", [],
+        ["checkpoint", "write", "save", "file", "computes"]),
+    ("joblib_pickle.py", "joblib", "whole table sent to each task", PY, "joblib", [],
+        ["pickl", "serial", "send", "transfer", "write", "computes"]),
+    ("gunicorn_config.py", "gunicorn", "table parsed per request",
+        ["{python}", "-m", "gunicorn", "-w", "2", "-b", "unix:rates.sock", "-p", "pid", "--log-level", "error",
+            "gunicorn_config:make('{variant}')"],
+        "gunicorn", [], ["open", "read", "pars", "computes"], (PY + ["client", "pid"], None)),
+    ("ddp_straggler.py", "DDP, gloo", "rank 1 has the long sequences",
+        ["{python}", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "{file}"], "torch",
+        ["rank 1"], ["rank", "imbalance", "balance", "straggl"]),
+    ("mpi4py_pickle.py", "MPI, mpi4py", "lists instead of buffers", MPIRUN + PY, "mpirun mpi4py numpy", [],
+        ["pickl", "serial", "allgather", "computes", "python"]),
+    ("make_version.mk", "make", "a shell variable expanded in each recipe", ["make", "-j2", "-f", "{file}"],
+        "make gcc awk", ["sha256sum"], ["process", "program", "start", "sha256sum", "run"]),
+    ("threads_gil.py", "Python, threads", "threads that run Python code", PY, "", [], ["GIL", "interpreter lock"]),
+    ("regex_compile.py", "Python", "pattern compiled per line", PY, "", [], ["compil", "computes"]),
+    ("poll_sleep.py", "Python", "result awaited by sleep", PY, "", [], ["sleep", "poll"]),
+    ("blas_threads.py", "numpy", "8 BLAS threads on 2 cores", PY, "numpy", [], ["thread", "oversubscri", "CPUs"]),
+    ("torch_no_grad.py", "PyTorch", "graphs kept, memory grows", PY, "torch", [], ["memory", "grow", "RSS"]),
+    ("import_each.sh", "shell", "pandas imported per file", ["bash", "{file}"], "bash awk pandas", ["pandas"],
+        ["import", "start"]),
+    ("torch_workers.py", "PyTorch", "collate word by word, in the worker", PY, "torch", [],
+        ["loader", "collate", "worker", "input", "data"]),
+    ("numpy_append.py", "numpy", "numpy.append in a loop", PY, "numpy", [], ["append", "copy", "copies", "computes"]),
+    ("jax_dispatch.py", "JAX", "operations without jit", PY, "jax", [], ["jit", "dispatch", "computes"]),
     ("shell_fork.sh", "shell", "two programs per line", ["bash", "{file}"], "bash", ["cut"],
         ["process", "program", "fork", "exec", "start"]),
 ]
@@ -68,7 +95,8 @@ JOBS = [
 
 class Job:
     def __init__(self, row):
-        self.file, self.kind, self.fault, self.command, self.needs, self.places, self.words = row
+        self.file, self.kind, self.fault, self.command, self.needs, self.places, self.words = row[:7]
+        self.beside, self.awaited = row[7] if len(row) > 7 else (None, None)
         self.stem = self.file.rsplit(".", 1)[0]
         with open(os.path.join(SOURCES, self.file), encoding="utf-8") as file:
             self.text = file.read()
@@ -93,11 +121,24 @@ class Job:
             compiler = MPICC if "mpirun" in self.command else GCC
             subprocess.run(self.expand(compiler.split()), cwd=directory, check=True)
 
-    def expand(self, words):
-        return [word.format(python=PYTHON, file=self.file, stem=self.stem) for word in words]
+    def expand(self, words, variant=""):
+        return [word.format(python=PYTHON, file=self.file, stem=self.stem, variant=variant) for word in words]
 
-    def words_of(self, variant):
-        return self.expand(self.command) + [variant]
+    def run(self, prefix, variant, directory):
+        """Runs PREFIX with the job, and what the job needs at the same time; see run()."""
+        command = self.command if "{variant}" in "".join(self.command) else self.command + ["{variant}"]
+        if not self.beside:
+            return run(prefix + self.expand(command, variant), directory)
+        with subprocess.Popen(self.expand(self.beside), cwd=directory, env=environment(), stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, text=True, preexec_fn=favour) as other:
+            while self.awaited and not os.path.exists(os.path.join(directory, self.awaited)):
+                time.sleep(0.01)
+            try:
+                status, out, *rest = run(prefix + self.expand(command, variant), directory)
+                out += other.communicate(timeout=20)[0]
+            except subprocess.TimeoutExpired:
+                other.kill()
+            return status, out, *rest
 
 
 # ---- one run ----
@@ -174,9 +215,7 @@ sys.exit(os.waitstatus_to_exitcode(status) & 127)
 
 def account(job, variant, directory):
     """What time_sum says of a run whose CPU time wait4 knows: sums in seconds, and the largest error of a thread."""
-    words = [PILLION, "--stats=false", "-o", "account", PYTHON, "-S", "-E", "-c", WAIT4, "usage",
-        *job.words_of(variant)]
-    run(words, directory)
+    job.run([PILLION, "--stats=false", "-o", "account", PYTHON, "-S", "-E", "-c", WAIT4, "usage"], variant, directory)
     text = report(["stats", "-q", "-r", "time_sum", "-f", "csv", "account.pillion"], directory)
     if "usage" not in os.listdir(directory) or "PID," not in text:
         return None
@@ -240,7 +279,7 @@ def measure(job, variant):
         with tempfile.TemporaryDirectory(prefix="job.") as directory:
             job.prepare(directory)
             before = others()
-            status, out, err, wall, cpu = run([PILLION, *options, *job.words_of(variant)], directory)
+            status, out, err, wall, cpu = job.run([PILLION, *options], variant, directory)
             foreign = (others() - before - cpu) / wall / os.cpu_count()
             at = err.find("pillion: capture in")
             result[configuration] = {"status": status, "out": out, "wall": wall, "foreign": foreign,
@@ -395,11 +434,11 @@ def bare(jobs):
     for job in jobs:
         if job.missing():
             continue
-        with tempfile.TemporaryDirectory(prefix="job.") as directory:
-            job.prepare(directory)
-            figures, outputs = [], []
-            for variant in VARIANTS:
-                status, out, err, wall, cpu = run(job.words_of(variant), directory)
+        figures, outputs = [], []
+        for variant in VARIANTS:
+            with tempfile.TemporaryDirectory(prefix="job.") as directory:
+                job.prepare(directory)
+                status, out, err, wall, cpu = job.run([], variant, directory)
                 outputs.append((status, out))
                 figures.append("%.2f, %.2f" % (wall, cpu))
                 if status:

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""asyncio_block.py planted|clean: a crawler that asks a local service about 240 documents and digests the answers.
+"""asyncio_block.py planted|clean: a crawler that asks a service about 240 documents and digests the answers.
 
 Planted: the coroutine calls the blocking urllib, so that the event loop stands still and requests follow one another.
-Clean: the call runs in the loop's threads, 32 at a time."""
+Clean: the call runs in the loop's threads, 32 at a time. asyncio_block.py serve is the service: it writes its port into
+the file port, and ends when it is asked to."""
 import asyncio
 import hashlib
 import http.server
-import multiprocessing
+import os
 import sys
 import threading
 import time
@@ -24,17 +25,19 @@ class Service(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+        if self.path == "/stop":
+            threading.Thread(target=self.server.shutdown).start()
 
     def log_message(self, *arguments):
         pass
 
 
-def serve(port):
+def serve():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service)
-    port.send(server.server_port)
-    threading.Thread(target=server.serve_forever).start()
-    port.recv()
-    server.shutdown()
+    with open("port.new", "w", encoding="ascii") as file:
+        file.write(str(server.server_port))
+    os.replace("port.new", "port")
+    server.serve_forever()
 
 
 def fetch(url):
@@ -54,16 +57,17 @@ async def crawl(port, planted):
 
 
 def main():
-    parent, child = multiprocessing.Pipe()
-    service = multiprocessing.Process(target=serve, args=(child,))
-    service.start()
-    texts = asyncio.run(crawl(parent.recv(), sys.argv[1] == "planted"))
-    parent.send("stop")
-    service.join()
+    with open("port", encoding="ascii") as file:
+        port = int(file.read())
+    texts = asyncio.run(crawl(port, sys.argv[1] == "planted"))
     digest = hashlib.sha256()
     for text in texts:
         digest.update(hashlib.pbkdf2_hmac("sha256", text[:64], b"crawl", 16000))
+    fetch("http://127.0.0.1:%d/stop" % port)
     print(digest.hexdigest()[:16])
 
 
-main()
+if sys.argv[1] == "serve":
+    serve()
+else:
+    main()

@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-BATCHES, BATCH, WIDTH = 40, 16, 128
+BATCHES, BATCH, WIDTH = 30, 16, 128
 
 
 class Tagger(torch.nn.Module):
@@ -32,7 +32,7 @@ def main():
     rank = dist.get_rank()
     torch.manual_seed(2)
     torch.set_num_threads(1)
-    lengths = sorted(8 + 7 * number % 193 for number in range(2 * BATCHES))
+    lengths = sorted(6 + (number * 37 % 80) ** 2 // 30 for number in range(2 * BATCHES))
     own = lengths[rank * BATCHES:(rank + 1) * BATCHES] if sys.argv[1] == "planted" else lengths[rank::2]
     model = DistributedDataParallel(Tagger())
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)

@@ -8,7 +8,7 @@ import sys
 import jax
 import jax.numpy as jnp
 
-STEPS, PARTS = 1200, 5
+STEPS, PARTS = 8000, 5
 
 
 def advance(state, step):

@@ -19,7 +19,7 @@ def score_region(table, region):
     digest = hashlib.sha256()
     for row in table:
         if row["region"] == region:
-            digest.update(hashlib.pbkdf2_hmac("sha256", row["name"].encode(), b"score", 60))
+            digest.update(hashlib.pbkdf2_hmac("sha256", row["name"].encode(), b"score", 150))
     return digest.hexdigest()
 
 

@@ -42,8 +42,8 @@ class Keep(lightning.Callback):
 def main():
     lightning.seed_everything(5, verbose=False)
     torch.set_num_threads(2)
-    data = torch.utils.data.TensorDataset(torch.randn(16 * 256, 1024))
-    loader = torch.utils.data.DataLoader(data, batch_size=256)
+    data = torch.utils.data.TensorDataset(torch.randn(16 * 64, 1024))
+    loader = torch.utils.data.DataLoader(data, batch_size=64)
     trainer = lightning.Trainer(max_epochs=3, accelerator="cpu", logger=False, enable_checkpointing=False,
         enable_progress_bar=False, enable_model_summary=False, callbacks=[Keep(sys.argv[1] == "planted")])
     trainer.fit(Autoencoder(), loader)

@@ -11,6 +11,7 @@ else
 VERSION := $(shell $(SUM))
 endif
 
+.SECONDARY:
 planted clean: library.a
 	@nm -A library.a | grep -c ' T table_'
 
@@ -24,5 +25,5 @@ table_%.o: table_%.c
 table_%.c:
 	@awk -v n=$* 'BEGIN { \
 		for (i = 0; i < 60; i++) \
-			printf "int table_%d_%d(int x) { while (x % 7) x ^= x * %d + 1; return x; }\n", n, i, i; \
+			printf "int table_%d_%d(int x) { while (x %% 7) x ^= x * %d + 1; return x; }\n", n, i, i; \
 		printf "const char *version_%d(void) { return VERSION; }\n", n }' >$@

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 2048, ROWS = 1408, STEPS = 500 };
+enum { WIDTH = 2048, ROWS = 1408, STEPS = 1600 };
 
 static double relax(const double *old, double *new, int rows)
 {

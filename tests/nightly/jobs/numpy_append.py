@@ -30,7 +30,7 @@ def series_joined():
 def main():
     series = series_appended() if sys.argv[1] == "planted" else series_joined()
     power = 0.0
-    for shift in range(0, 24):
+    for shift in range(60):
         power += (np.abs(np.fft.rfft(series[shift:shift + (1 << 20)])) ** 2)[1:200].sum()
         power += np.sort(series[shift * 1000:shift * 1000 + (1 << 19)])[1000]
     print("power %.6e" % power)

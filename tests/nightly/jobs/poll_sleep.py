@@ -12,7 +12,7 @@ import time
 STAGES = 14
 STAGE = """
 import hashlib, sys
-digest = hashlib.pbkdf2_hmac("sha256", sys.argv[1].encode(), b"stage", 220000).hex()
+digest = hashlib.pbkdf2_hmac("sha256", sys.argv[1].encode(), b"stage", 440000).hex()
 with open("result.new", "w") as file:
     file.write(digest)
 import os

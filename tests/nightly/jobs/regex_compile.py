@@ -8,12 +8,12 @@ import re
 import sys
 
 NAMES = ["node%d.%s" % (number, "abcdefgh"[number % 8]) for number in range(800)]
-LINES = 50
+LINES = 200
 
 
 def log():
     for number in range(LINES):
-        hosts = " ".join(NAMES[(number * 31 + i * 7) % len(NAMES)] for i in range(250))
+        hosts = " ".join(NAMES[(number * 31 + i * 7) % len(NAMES)] for i in range(60))
         yield "2026-11-22 12:%02d:%02d links: %s" % (number // 60 % 60, number % 60, hosts)
 
 

@@ -7,7 +7,7 @@ import hashlib
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
-WORDS = [hashlib.md5(b"%d" % number).hexdigest()[:12] for number in range(160)]
+WORDS = [hashlib.md5(b"%d" % number).hexdigest()[:12] for number in range(400)]
 
 
 def distance(a, b):

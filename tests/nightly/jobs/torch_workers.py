@@ -8,7 +8,7 @@ import sys
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-SAMPLES, LENGTH, WORDS, BATCH = 2048, 400, 4000, 64
+SAMPLES, LENGTH, WORDS, BATCH = 4096, 400, 4000, 64
 
 
 class Texts(Dataset):
@@ -46,7 +46,7 @@ def main():
         torch.nn.Linear(1024, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     for batch, labels in loader:
-        for repeat in range(8):
+        for repeat in range(2):
             loss = torch.nn.functional.cross_entropy(model(batch), labels)
             optimizer.zero_grad()
             loss.backward()
