@@ -84,7 +84,7 @@ JOBS = [
     ("threads_gil.py", "Python, threads", "threads that run Python code", PY, "", [], ["GIL", "interpreter lock"]),
     ("regex_compile.py", "Python", "pattern compiled per line", PY, "", [], ["compil", "computes"]),
     ("poll_sleep.py", "Python", "result awaited by sleep", PY, "", [], ["sleep", "poll"]),
-    ("blas_threads.py", "numpy", "8 BLAS threads on 2 cores", PY, "numpy", [], ["thread", "oversubscri", "CPUs"]),
+    ("blas_threads.py", "numpy", "BLAS threads on all CPUs in each worker", PY, "numpy", [], ["thread", "oversubscri", "CPUs"]),
     ("torch_no_grad.py", "PyTorch", "graphs kept, memory grows", PY, "torch", [], ["memory", "grow", "RSS"]),
     ("import_each.sh", "shell", "pandas imported per file", ["bash", "{file}"], "bash awk pandas",
         ["pandas", "mean.py:3"], ["import", "start", "processes of mean.py"]),
@@ -432,22 +432,29 @@ def judge(job, result):
 
 
 def cell(said):
-    """What FIX FIRST named, for the table."""
+    """What FIX FIRST named."""
     if said["place"]:
         return said["place"] if said["word"] else said["place"] + ", without the defect"
-    return "no: " + (said["text"].replace("|", "/") or "no FIX FIRST")
+    return "no: " + (said["text"] or "no FIX FIRST")
+
+
+def shorten(text, length=90):
+    text = text.replace("|", "/")
+    return text if len(text) <= length else text[:length].rsplit(" ", 1)[0] + " ..."
 
 
 def markdown(judged):
-    print("\n| job | kind | planted | FIX FIRST | with -s cpu | clean twin | account |")
+    """The table of tests/README.md. A text that is the same with -s cpu is given once."""
+    print("\n| job | kind | planted | FIX FIRST | with -s cpu | clean twin: findings | account |")
     print("|---|---|---|---|---|---|---|")
     for job, verdict in judged:
-        clean = "; ".join("%s%s" % ("" if name == "default" else "with -s cpu: ", text.replace("|", "/"))
-            for name, said in verdict["configurations"].items() for text in said["findings"])
         default, samples = (verdict["configurations"][name] for name in CONFIGURATIONS)
-        print("| %s | %s | %s: line %s | %s%s | %s | %s | %s |" % (job.file, job.kind, job.fault,
-            ", ".join(map(str, job.lines)) or "none", cell(default), " (advises -s cpu)" if default["next"] else "",
-            cell(samples), clean or "no finding", "; ".join(verdict["faults"]) or "adds up"))
+        clean = [shorten(text) for text in default["findings"]]
+        rules = {text.split(":")[0] for text in default["findings"]}
+        clean += ["with -s cpu: " + shorten(text) for text in samples["findings"] if text.split(":")[0] not in rules]
+        print("| %s | %s | %s | %s%s | %s | %s | %s |" % (job.file, job.kind, job.fault, shorten(cell(default)),
+            " (advises -s cpu)" if default["next"] else "", shorten(cell(samples)), "; ".join(clean) or "none",
+            "; ".join(verdict["faults"]) or "adds up"))
     counts = [sum(bool(verdict[key]) for _, verdict in judged) for key in ("named", "default", "samples", "clean")]
     counts.append(sum(not verdict["faults"] for _, verdict in judged))
     print("\nOf %d jobs: named %d (by default %d, with -s cpu %d), clean twins without a finding %d, time adds up %d." %
@@ -480,17 +487,24 @@ def main():
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--bare", action="store_true")
     parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--kept", action="store_true", help="judge the results that exist, and measure nothing")
     options = parser.parse_args()
+    unknown = set(options.jobs) - {name for row in JOBS for name in (row[0], row[0].rsplit(".", 1)[0])}
+    if unknown:
+        parser.error("no job " + ", ".join(sorted(unknown)))
     jobs = [job for job in map(Job, JOBS) if not options.jobs or {job.stem, job.file} & set(options.jobs)]
+    if options.kept:
+        jobs = [job for job in jobs if load(options.results, job)]
     if options.bare:
         return bare(jobs)
     os.makedirs(options.results, exist_ok=True)
-    alone = open(os.path.join(tempfile.gettempdir(), "pillion-jobs.lock"), "w", encoding="ascii")
-    fcntl.flock(alone, fcntl.LOCK_EX)  # two jobs would measure each other
+    lock = open(os.path.join(tempfile.gettempdir(), "pillion-jobs.lock"), "w", encoding="ascii")
+    if not options.kept:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two jobs would measure each other
     judged, failed, count = [], 0, 0
     print("1..%d" % (3 * len(jobs)))
     for job in jobs:
-        missing = job.missing()
+        missing = None if options.kept else job.missing()
         result = None if options.again else load(options.results, job)
         if not missing and not result:
             result = {variant: measure(job, variant) for variant in VARIANTS}
