@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-ORDERS = 3000
+ORDERS = 2000
 
 
 def order(number):
@@ -17,7 +17,7 @@ def order(number):
 
 
 def checksum(text):
-    return hashlib.pbkdf2_hmac("sha256", text, b"journal", 1500).hex()
+    return hashlib.pbkdf2_hmac("sha256", text, b"journal", 4000).hex()
 
 
 class Journal:

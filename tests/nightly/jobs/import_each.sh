@@ -7,7 +7,7 @@ python=${NIGHTLY_PYTHON:-python3}
 cat >mean.py <<'EOF'
 import sys
 
-import pandas  # PLANT
+import pandas
 
 for path in sys.argv[1:]:
     table = pandas.read_csv(path)
@@ -15,7 +15,7 @@ for path in sys.argv[1:]:
     print(path, round(float(groups["mean"].mean()), 3), round(float(groups["std"].mean()), 3))
 EOF
 
-for file in 1 2 3 4 5 6 7 8; do
+for file in 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
 	awk -v n=$file 'BEGIN {
 		print "group,value,text"
 		for (i = 0; i < 200000; i++)
@@ -23,9 +23,9 @@ for file in 1 2 3 4 5 6 7 8; do
 	}' >part$file.csv
 done
 if [ "$1" = planted ]; then
-	for file in part?.csv; do
+	for file in part??.csv; do
 		"$python" mean.py "$file" # PLANT
 	done
 else
-	"$python" mean.py part?.csv
+	"$python" mean.py part??.csv
 fi

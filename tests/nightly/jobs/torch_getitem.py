@@ -39,7 +39,7 @@ def main():
     torch.manual_seed(1)
     torch.set_num_threads(2)
     loader = DataLoader(Traces(sys.argv[1] == "planted"), batch_size=64, shuffle=True)
-    model = torch.nn.Sequential(torch.nn.Linear(LENGTH, 2048), torch.nn.ReLU(), torch.nn.Linear(2048, 4))
+    model = torch.nn.Sequential(torch.nn.Linear(LENGTH, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 4))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for epoch in range(20):
         for traces, labels in loader:
