@@ -243,7 +243,7 @@ async function checkScreens({page, check}, kind) {
 
 	const navigation = await page.get(`getComputedStyle(document.querySelector('nav')).display`);
 
-	check(shown === Math.min(500, rows) && navigation === 'none', 'with the rows of its table, without the controls',
+	check(shown === Math.min(500, rows) && navigation === 'none', 'with its table, without the controls',
 		shown, rows);
 	await page.get(`window.dispatchEvent(new Event('afterprint'))`);
 	await page.call('Emulation.setEmulatedMedia',

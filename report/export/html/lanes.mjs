@@ -125,43 +125,52 @@ export function visit(lane, t0, t1, nsPerPixel, show) {
 
 const BLOCK = 16;
 
-// The longest of each BLOCK of positions, and of each BLOCK of those; made when first asked for.
-function longestOf(lane) {
-	const {start, end, count} = lane;
-	const level = (many, longest) => Uint32Array.from({length: Math.ceil(many / BLOCK)}, (none, block) => {
-		let best = longest(block * BLOCK);
+// Of each block of positions, the longest event and its length.
+function blocksOf(count, positionOf, lengthOf) {
+	const at = new Uint32Array(Math.ceil(count / BLOCK)), long = new Float64Array(at.length).fill(-1);
 
-		for (let k = block * BLOCK + 1; k < Math.min(many, (block + 1) * BLOCK); k++)
-			if (end[longest(k)] - start[longest(k)] > end[best] - start[best])
-				best = longest(k);
-		return best;
-	});
-	const small = level(count, k => k), large = level(small.length, k => small[k]);
+	for (let i = 0; i < count; i++) {
+		const block = Math.floor(i / BLOCK), length = lengthOf(i);
 
-	return {small, large};
+		if (length > long[block]) {
+			long[block] = length;
+			at[block] = positionOf(i);
+		}
+	}
+	return {at, long};
 }
 
-// The position of the longest event from one position up to another: the first of equal ones.
+// The position of the longest event from one position up to another: by blocks of blocks, by blocks, one by one.
 export function longest(lane, from, to) {
 	const {start, end} = lane;
-	let best = from;
-	const take = k => {
-		if (end[k] - start[k] > end[best] - start[best])
-			best = k;
-	};
+	let best = from, length = -1, i = from;
 
-	if (to - from > 2 * BLOCK)
-		lane.longest = lane.longest || longestOf(lane);
-	for (let i = from; i < to;)
-		if (i % (BLOCK * BLOCK) === 0 && i + BLOCK * BLOCK <= to && lane.longest) {
-			take(lane.longest.large[i / BLOCK / BLOCK]);
-			i += BLOCK * BLOCK;
-		} else if (i % BLOCK === 0 && i + BLOCK <= to && lane.longest) {
-			take(lane.longest.small[i / BLOCK]);
-			i += BLOCK;
-		} else {
-			take(i++);
+	if (to - from > 2 * BLOCK && !lane.blocks) {
+		const small = blocksOf(lane.count, k => k, k => end[k] - start[k]);
+
+		lane.blocks = {small, large: blocksOf(small.at.length, k => small.at[k], k => small.long[k])};
+	}
+	while (i < to) {
+		const isSmall = i % BLOCK === 0 && i + BLOCK <= to && lane.blocks;
+
+		if (!isSmall) {
+			if (end[i] - start[i] > length) {
+				length = end[i] - start[i];
+				best = i;
+			}
+			i++;
+			continue;
 		}
+		const isLarge = i % (BLOCK * BLOCK) === 0 && i + BLOCK * BLOCK <= to;
+		const {at, long} = isLarge ? lane.blocks.large : lane.blocks.small;
+		const block = isLarge ? i / BLOCK / BLOCK : i / BLOCK;
+
+		if (long[block] > length) {
+			length = long[block];
+			best = at[block];
+		}
+		i += isLarge ? BLOCK * BLOCK : BLOCK;
+	}
 	return best;
 }
 

@@ -5,7 +5,7 @@ import {duration} from './format.mjs';
 import {lowerBound} from './lanes.mjs';
 import {eachLane} from './search.mjs';
 
-const HEIGHT = 26, BIN = 2, EDGE = 6, MOST_LANES_READ = 3000;
+const HEIGHT = 26, BIN = 2, EDGE = 6, MOST_LANES_READ = 3000, TELL_MS = 200;
 
 // How busy each bin of the time is: of all lanes together, and 1 in the busiest.
 export function density(groups, first, last, bins) {
@@ -104,25 +104,33 @@ export class Minimap {
 		act();
 	}
 
-	paint(colors) {
-		const {camera, element} = this, {width} = camera, c = fit(this.canvas, width, HEIGHT);
-		const bins = Math.max(1, Math.floor(width / BIN));
+	// How busy the time is, drawn once for a width and a theme.
+	background(colors) {
+		const {camera} = this, bins = Math.max(1, Math.floor(camera.width / BIN));
 
-		if (!this.busy || this.busy.length !== bins)
-			this.busy = density(this.groups, camera.first, camera.last, bins);
+		if (this.drawn && this.drawn.bins === bins && this.drawn.colors === colors)
+			return this.drawn.canvas;
+		const canvas = document.createElement('canvas'), c = fit(canvas, camera.width, HEIGHT);
+
 		c.fillStyle = colors.panel;
-		c.fillRect(0, 0, width, HEIGHT);
+		c.fillRect(0, 0, camera.width, HEIGHT);
 		c.fillStyle = colors.soft;
 		c.globalAlpha = 0.55;
-		this.busy.forEach((share, bin) => {
+		density(this.groups, camera.first, camera.last, bins).forEach((share, bin) => {
 			const tall = share ? 1 + share * (HEIGHT - 5) : 0;
 
 			c.fillRect(bin * BIN, HEIGHT - 1 - tall, BIN, tall);
 		});
-		c.globalAlpha = 1;
+		this.drawn = {canvas, bins, colors};
+		return canvas;
+	}
+
+	paint(colors) {
+		const {camera} = this, {width} = camera, c = fit(this.canvas, width, HEIGHT);
 		const from = Math.max(0, this.x(camera.t0));
 		const to = Math.max(from + 3, Math.min(width, this.x(camera.t1)));
 
+		c.drawImage(this.background(colors), 0, 0, width, HEIGHT);
 		c.fillStyle = colors.accent;
 		c.globalAlpha = 0.16;
 		c.fillRect(from, 0, to - from, HEIGHT);
@@ -130,7 +138,13 @@ export class Minimap {
 		c.fillRect(from, 0, to - from, 2);
 		c.fillRect(from, 0, 2, HEIGHT);
 		c.fillRect(to - 2, 0, 2, HEIGHT);
-		const now = Math.min(Math.max(camera.t0, camera.first), camera.last);
+		clearTimeout(this.telling);
+		this.telling = setTimeout(() => this.tell(), TELL_MS);
+	}
+
+	// For those who do not see it, when it rests.
+	tell() {
+		const {camera, element} = this, now = Math.min(Math.max(camera.t0, camera.first), camera.last);
 		const words = {min: camera.first, max: camera.last, now};
 
 		for (const [word, value] of Object.entries(words))

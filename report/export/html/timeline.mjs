@@ -464,7 +464,10 @@ export class Timeline {
 		c.fillRect(0, 0, this.labelWidth + width, RULER);
 		rightOf(c, this.labelWidth, width, RULER, () => paintRuler(c, camera, width, colors));
 		this.minimap.paint(colors);
-		byId('seen').textContent = `${duration(width * camera.nsPerPixel)} seen`;
+		const seen = `${duration(width * camera.nsPerPixel)} seen`;
+
+		if (byId('seen').textContent !== seen)
+			byId('seen').textContent = seen;
 		byId('undo').disabled = !camera.past.length;
 	}
 
