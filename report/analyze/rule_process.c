@@ -108,7 +108,8 @@ void rule_short_processes(struct rules *r, struct finding *f)
 			aggregate_add(&programs, aggregate_row(&programs, program, strlen(program) + 1), rule_wall(p));
 	}
 	f->cost_ns = rule_union(spans, count);
-	if (count >= PROCESSES && is_most(t, m->process_count, cpu_ns) && f->cost_ns * 100 >= t->roles.wall_ns * FOUND_PERCENT) {
+	if (count >= PROCESSES && is_most(t, m->process_count, cpu_ns) &&
+	    f->cost_ns * 100 >= t->roles.wall_ns * FOUND_PERCENT) {
 		conclude(f, &programs, forks, count);
 		add_line(r, t, f);
 	} else {

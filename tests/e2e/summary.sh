@@ -5,7 +5,7 @@
 . "$(dirname -- "$0")/lib.sh"
 
 parts=$targets/time_parts
-starved='(too few CPUs|other programs hold the CPUs): '
+starved='(too few CPUs \([^)]*\)|other programs hold the CPUs): '
 has_schedstat() {
 	[ "$(awk '{ print ($1 + $2 + $3 > 0) }' /proc/self/schedstat 2>/dev/null)" = 1 ]
 }
