@@ -80,10 +80,10 @@ export function rowAddress(model, table, row) {
 	return pid === undefined ? '' : formatAddress({view: 'timeline', pid, tid});
 }
 
-// A finding leads to its first row, or to what has its line in its stack.
+// A finding leads to its first row, or to what has its line in its stack; one about a whole machine, to the timeline.
 export function findingAddress(model, finding) {
 	const line = model.strings[finding.line], row = finding.table.cells.length && finding.table.cells[0].length
 		? rowAddress(model, finding.table, 0) : '';
 
-	return row || (line ? formatAddress({view: 'timeline', search: line}) : '');
+	return row || formatAddress(line ? {view: 'timeline', search: line} : {view: 'timeline'});
 }

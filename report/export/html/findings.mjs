@@ -15,12 +15,12 @@ export function inOrder(findings) {
 }
 
 function found(model, finding) {
-	const line = model.strings[finding.line], address = findingAddress(model, finding);
+	const line = model.strings[finding.line];
 
 	return make('section',
 		    {class: 'card whole finding', 'data-rule': finding.rule, 'data-verdict': finding.verdict},
 		    make('header', {},
-			 make('h2', {}, address ? make('a', {href: address}, finding.title) : finding.title),
+			 make('h2', {}, make('a', {href: findingAddress(model, finding)}, finding.title)),
 			 make('span', {class: 'soft'}, `up to ${duration(finding.cost)}`)),
 		    make('p', {}, `${model.strings[finding.text]}.`),
 		    ...line ? [make('p', {}, make('a', {href: formatAddress({view: 'timeline', search: line})},
