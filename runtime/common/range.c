@@ -198,7 +198,7 @@ static void close_locked(struct tf_range_page *page, uint64_t ticks)
 static int member_find(const struct tf_range_page *page, uint32_t pid)
 {
 	for (int i = 0; i < TF_RANGE_MEMBERS; i++) {
-		if (page->members[i] == pid)
+		if (__atomic_load_n(&page->members[i], __ATOMIC_RELAXED) == pid)
 			return i;
 	}
 	return -1;
@@ -210,7 +210,7 @@ static void start_locked(struct tf_range_page *page, uint32_t pid, uint64_t tick
 
 	/* As in CUDA, a second Start of a process changes nothing. If the table is full, the range is open already. */
 	if (member_find(page, pid) < 0 && (i = member_find(page, 0)) >= 0) {
-		page->members[i] = pid;
+		__atomic_store_n(&page->members[i], pid, __ATOMIC_RELAXED);
 		page->inside++;
 		open_locked(page, ticks);
 	}
@@ -225,7 +225,7 @@ void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
 
 static void leave_locked(struct tf_range_page *page, int i, uint64_t ticks)
 {
-	page->members[i] = 0;
+	__atomic_store_n(&page->members[i], 0, __ATOMIC_RELAXED);
 	if (page->inside)
 		page->inside--;
 	if (!page->inside && page->shutdown != RANGE_STOP_IGNORED)
@@ -240,7 +240,8 @@ static void stop_locked(struct tf_range_page *page, uint32_t pid, uint64_t ticks
 		leave_locked(page, i, ticks);
 }
 
-/* Also at the end of each process: one that is not inside does not write to the page. */
+/* Also at the end of each process: one that is not inside does not write to the page. Its own entry is only changed by
+ * its own threads, so the first look needs no lock. */
 void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
 {
 	if (member_find(page, pid) < 0)

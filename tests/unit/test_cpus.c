@@ -112,7 +112,7 @@ Test(cpus, counts_the_cpus_of_the_mask)
 	CPU_ZERO(&set);
 	CPU_SET(first, &set);
 	cpus_affinity(0, &all);
-	cr_assert_eq(all.cpus, CPU_COUNT(&old));
+	cr_assert_eq(all.cpus, (uint32_t)CPU_COUNT(&old));
 	cr_assert_eq(sched_setaffinity(0, sizeof(set), &set), 0);
 	cpus_affinity((uint32_t)gettid(), &one);
 	cr_assert_eq(one.cpus, 1);
