@@ -133,7 +133,7 @@ Test(symbol, inlined_functions_are_frames)
 
 		cr_assert(!i || symbols_inlined_in(symbols, &f));
 		cr_assert_not_null(symbols_source(symbols, &f, &line));
-		cr_assert_eq(line, inlinings[i].line, "%s: line %u", inlinings[i].function, line);
+		cr_assert_eq(line, (uint32_t)inlinings[i].line, "%s: line %u", inlinings[i].function, line);
 	}
 	cr_assert(!symbols_inlined_in(symbols, &f));
 	cr_assert_eq(symbols_cost(symbols).names, 0);
