@@ -37,7 +37,8 @@ static struct point *points_of(const struct model *m, size_t *ret_count)
 		for (size_t k = 0; k < u->count; k++) {
 			const struct tf_usage_sample *s = &u->items[k];
 
-			if (s->kind != TF_USAGE_PROCESS)
+			/* A process that is ending has given its memory back. */
+			if (s->kind != TF_USAGE_PROCESS || !s->resident_kb)
 				continue;
 			points = mem_grow(points, *ret_count, &capacity, sizeof(*points));
 			points[(*ret_count)++] = (struct point){
