@@ -65,6 +65,16 @@ static uint64_t kb_at(const struct point *points, size_t count, uint64_t ns)
 	return (uint64_t)((double)a->kb + share * ((double)b->kb - (double)a->kb));
 }
 
+/* Without the samples after the peak, if it is in the last third: there the process frees what it kept, and ends. */
+static size_t until_peak(const struct point *points, size_t count)
+{
+	size_t peak = 0;
+
+	for (size_t i = 1; i < count; i++)
+		peak = points[i].kb > points[peak].kb ? i : peak;
+	return (points[peak].ns - points[0].ns) * 3 >= (points[count - 1].ns - points[0].ns) * 2 ? peak + 1 : count;
+}
+
 static bool grows_steadily(const struct point *points, size_t count, uint64_t *ret_from, uint64_t *ret_to,
 			   uint64_t *ret_ns)
 {
@@ -132,7 +142,7 @@ void rule_memory_growth(struct rules *r, struct finding *f)
 		if (to - from < SAMPLES)
 			continue;
 		checked++;
-		if (grows_steadily(points + from, to - from, &kb_from, &kb_to, &ns) &&
+		if (grows_steadily(points + from, until_peak(points + from, to - from), &kb_from, &kb_to, &ns) &&
 		    add_growth(f, &points[from], kb_from, kb_to, ns, &most))
 			add_line(r, points[from].pid, f);
 	}
