@@ -37,7 +37,8 @@ static struct point *points_of(const struct model *m, size_t *ret_count)
 		for (size_t k = 0; k < u->count; k++) {
 			const struct tf_usage_sample *s = &u->items[k];
 
-			if (s->kind != TF_USAGE_PROCESS)
+			/* A process that is ending has given its memory back. */
+			if (s->kind != TF_USAGE_PROCESS || !s->resident_kb)
 				continue;
 			points = mem_grow(points, *ret_count, &capacity, sizeof(*points));
 			points[(*ret_count)++] = (struct point){
@@ -62,6 +63,16 @@ static uint64_t kb_at(const struct point *points, size_t count, uint64_t ns)
 	double share = b->ns > a->ns ? (double)(ns - a->ns) / (double)(b->ns - a->ns) : 0;
 
 	return (uint64_t)((double)a->kb + share * ((double)b->kb - (double)a->kb));
+}
+
+/* Without the samples after the peak, if it is in the last third: there the process frees what it kept, and ends. */
+static size_t until_peak(const struct point *points, size_t count)
+{
+	size_t peak = 0;
+
+	for (size_t i = 1; i < count; i++)
+		peak = points[i].kb > points[peak].kb ? i : peak;
+	return (points[peak].ns - points[0].ns) * 3 >= (points[count - 1].ns - points[0].ns) * 2 ? peak + 1 : count;
 }
 
 static bool grows_steadily(const struct point *points, size_t count, uint64_t *ret_from, uint64_t *ret_to,
@@ -131,7 +142,7 @@ void rule_memory_growth(struct rules *r, struct finding *f)
 		if (to - from < SAMPLES)
 			continue;
 		checked++;
-		if (grows_steadily(points + from, to - from, &kb_from, &kb_to, &ns) &&
+		if (grows_steadily(points + from, until_peak(points + from, to - from), &kb_from, &kb_to, &ns) &&
 		    add_growth(f, &points[from], kb_from, kb_to, ns, &most))
 			add_line(r, points[from].pid, f);
 	}

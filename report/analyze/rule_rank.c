@@ -213,19 +213,19 @@ static void find_straggler(struct rules *r, struct finding *f, const struct rank
 	buffer_text(&f->text, " on average");
 }
 
-/* Ranks that wait nearly always, while most do not. */
+/* Ranks that wait nearly always, while most do not. One of two that waits for the other is told by find_straggler. */
 static void find_idle(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
 {
 	const struct rank *median = &all->items[order[(all->names.count - 1) / 2]];
 	size_t count = 0;
 
-	if (rank_percent(median) >= BUSY_PERCENT)
+	for (size_t i = 0; i < all->names.count; i++)
+		count += rank_percent(&all->items[i]) >= IDLE_PERCENT;
+	if (rank_percent(median) >= BUSY_PERCENT || count * 2 >= all->names.count)
 		return;
 	for (size_t i = 0; i < all->names.count; i++)
-		if (rank_percent(&all->items[i]) >= IDLE_PERCENT) {
+		if (rank_percent(&all->items[i]) >= IDLE_PERCENT)
 			rank_add_row(r, f, &all->items[i], all->items[i].ns, median->ns);
-			count++;
-		}
 	if (count)
 		buffer_print(&f->text, "%zu of %zu ranks wait for others for at least %d %% of their time", count,
 			     all->names.count, IDLE_PERCENT);

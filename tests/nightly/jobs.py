@@ -340,8 +340,8 @@ def judge_planted(job, result):
 
 # What FIX FIRST says where it asserts no defect.
 NEXT_STEP = re.compile(r"run again with -s cpu")
-# True of a machine that others use at the same time, and no fault of the job.
-DISTURBED = re.compile(r"^other programs hold the CPUs")
+# True of a machine that others use at the same time, and no fault of the job: in FIX FIRST, and as a finding.
+DISTURBED = re.compile(r"^(cpu_starved: )?other programs hold the CPUs")
 NO_DEFECT = re.compile(r"\b(no finding|nothing|no rule|run again|no defect|computes?)\b", re.I)
 
 
@@ -365,9 +365,10 @@ def judge_clean(result):
     """The findings above 2 % of the wall time: lines of FIX FIRST and of analyze."""
     wall = elapsed(result["summary"]) or result["wall"]
     text = fix_first(result["summary"])
-    if text and DISTURBED.search(text) and result["foreign"] > 0.1:
-        text = None
     findings = ["%s: %s" % finding for finding in findings_of(result["analyze"], 0.02 * wall)]
+    if result["foreign"] > 0.1:
+        text = None if text and DISTURBED.search(text) else text
+        findings = [finding for finding in findings if not DISTURBED.search(finding)]
     if text and not NO_DEFECT.search(text):
         cost = seconds_in(text)
         if cost is None or cost > 0.02 * wall:

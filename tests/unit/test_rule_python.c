@@ -260,6 +260,13 @@ Test(rule_python, a_rank_without_work)
 	assert_verdict("straggling_rank", VERDICT_CLEAN);
 }
 
+Test(rule_python, one_of_two_ranks_that_waits_for_the_other)
+{
+	RANKS(85, 30);
+	assert_verdict("straggling_rank", VERDICT_FOUND);
+	assert_verdict("idle_rank", VERDICT_CLEAN);
+}
+
 /* Ranks without calls of MPI that wait in poll(): gloo, or MPI that is not traced. */
 static void ranks_that_poll(const uint64_t *ms, size_t count)
 {
