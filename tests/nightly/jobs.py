@@ -136,7 +136,7 @@ class Job:
         if not self.beside:
             return run(prefix + self.expand(command, variant), directory)
         with subprocess.Popen(self.expand(self.beside), cwd=directory, env=environment(), stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, text=True, preexec_fn=favour) as other:
+                stdout=subprocess.PIPE, text=True) as other:
             while self.awaited and not os.path.exists(os.path.join(directory, self.awaited)):
                 time.sleep(0.01)
             try:
@@ -158,17 +158,6 @@ def environment():
     return result
 
 
-def favour():
-    """Gives the job a higher priority, where that is permitted, so that others on the machine disturb it less."""
-    os.setsid()  # an autogroup of its own
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, -15)
-        with open("/proc/self/autogroup", "w", encoding="ascii") as file:
-            file.write("-15")
-    except OSError:
-        pass
-
-
 def others():
     """The CPU time that all programs of the machine took so far, in seconds."""
     with open("/proc/stat", encoding="ascii") as file:
@@ -182,7 +171,7 @@ def run(words, directory):
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         process = subprocess.Popen(words, cwd=directory, env=environment(), stdin=subprocess.DEVNULL, stdout=out,
-            stderr=err, preexec_fn=favour)
+            stderr=err, start_new_session=True)
         try:
             status = process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
