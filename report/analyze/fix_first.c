@@ -17,13 +17,20 @@
 /* What costs no known time ranks as this share of the run: memory that grows ends it some day. */
 #define NOT_TIME_SHARE 0.6
 
+struct candidate {
+	struct buffer text;
+	uint64_t cost_ns;
+	double rank;
+	bool is_cpu;
+};
+
 struct choice {
 	const struct report_context *context;
 	const struct roles *roles;
 	const struct role *main;    /* NULL: the first program is a shim */
 	double others_own;	    /* what the other roles did themselves, as parts of the run's time */
-	struct fix_first *best;
-	double rank;
+	bool is_outside; /* what is proposed now is outside of the job */
+	struct candidate best[2]; /* by is_outside */
 };
 
 static double share_of(uint64_t part, uint64_t whole)
@@ -31,17 +38,18 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-/* Both take ownership of the text. */
+/* The best of the causes within the job or outside of it. Both functions take ownership of the text. */
 static bool choose_rank(struct choice *k, uint64_t cost_ns, double rank, struct buffer *text)
 {
-	if (rank <= k->rank) {
+	struct candidate *best = &k->best[k->is_outside];
+
+	if (rank <= best->rank) {
 		buffer_done(text);
 		return false;
 	}
-	k->rank = rank;
-	buffer_done(&k->best->text);
-	*k->best = (struct fix_first){
-		.text = *text, .cost_ns = cost_ns < k->roles->wall_ns ? cost_ns : k->roles->wall_ns};
+	buffer_done(&best->text);
+	*best = (struct candidate){
+		.text = *text, .cost_ns = cost_ns < k->roles->wall_ns ? cost_ns : k->roles->wall_ns, .rank = rank};
 	return true;
 }
 
@@ -81,7 +89,7 @@ static void propose_cpu(struct choice *k, const struct role *r)
 		buffer_print(&text, "%s", line.data);
 	buffer_done(&line);
 	if (choose(k, run_cost(k, r, cpu_ns), PART_WEIGHT, &text))
-		k->best->is_cpu = !is_sampled;
+		k->best[false].is_cpu = !is_sampled;
 }
 
 /* Children that run other programs; workers that were forked are roles whose own time is proposed. */
@@ -186,16 +194,35 @@ static void propose_finding(struct choice *k, const struct finding *f)
 	struct buffer text = {0};
 
 	fix_first_words(f, &text);
+	k->is_outside = f->rule->flags & RULE_OUTSIDE;
 	if (f->rule->flags & RULE_NOT_TIME)
 		choose_rank(k, 0, NOT_TIME_SHARE * (double)k->roles->wall_ns, &text);
 	else
 		choose(k, f->cost_ns, weight_of(f), &text);
+	k->is_outside = false;
+}
+
+/* What is outside of the job comes first if it outweighs what is within; that follows then. */
+static void conclude(struct choice *k, struct fix_first *ret)
+{
+	struct candidate *inside = &k->best[false], *outside = &k->best[true];
+	bool is_outside = outside->rank > inside->rank;
+
+	ret->is_cpu = inside->is_cpu;
+	ret->text = is_outside ? outside->text : inside->text;
+	ret->cost_ns = is_outside ? outside->cost_ns : inside->cost_ns;
+	if (is_outside) {
+		ret->inside = inside->text;
+		ret->inside_ns = inside->cost_ns;
+	} else {
+		buffer_done(&outside->text);
+	}
 }
 
 void fix_first_find(const struct report_context *c, const struct roles *roles, const struct finding *found,
 		    size_t count, struct fix_first *ret)
 {
-	struct choice k = {.context = c, .roles = roles, .best = ret};
+	struct choice k = {.context = c, .roles = roles};
 
 	*ret = (struct fix_first){0};
 	for (size_t i = 0; i < roles->count; i++) {
@@ -214,9 +241,11 @@ void fix_first_find(const struct report_context *c, const struct roles *roles, c
 		for (size_t n = 0; n < r->call_count && n < 4; n++)
 			propose_call(&k, r, &r->calls[n]);
 	}
+	conclude(&k, ret);
 }
 
 void fix_first_done(struct fix_first *f)
 {
 	buffer_done(&f->text);
+	buffer_done(&f->inside);
 }

@@ -278,9 +278,15 @@ def commit():
         stderr=subprocess.DEVNULL, text=True, check=False).stdout.strip()
 
 
+def within(text):
+    """What FIX FIRST says of the job itself, if it names other programs first; else all of it."""
+    return text.split("within the job: ")[-1]
+
+
 def disturbed(run):
     """Whether a run ended with the answer that CPUs were missing while others held them: nothing follows from it."""
-    return run["foreign"] > 0.15 and re.search("FIX FIRST  (too few CPUs|other programs hold)", run["summary"])
+    text = within(fix_first(run["summary"]) or "")
+    return run["foreign"] > 0.15 and re.match("(too few CPUs|other programs hold)", text)
 
 
 def measure_once(job, variant, options):
@@ -322,7 +328,7 @@ def place_named(job, text):
 
 
 def judge_planted(job, result):
-    text = fix_first(result["summary"]) or ""
+    text = within(fix_first(result["summary"]) or "")
     return {"text": text, "place": place_named(job, text),
         "word": any(word.lower() in text.lower() for word in job.words)}
 
@@ -353,7 +359,7 @@ def findings_of(text, limit):
 def judge_clean(result):
     """The findings above 2 % of the wall time: lines of FIX FIRST and of analyze."""
     wall = elapsed(result["summary"]) or result["wall"]
-    text = fix_first(result["summary"])
+    text = within(fix_first(result["summary"]) or "")
     findings = ["%s: %s" % finding for finding in findings_of(result["analyze"], 0.02 * wall)]
     if result["foreign"] > 0.1:
         text = None if text and DISTURBED.search(text) else text
