@@ -170,28 +170,29 @@ static void rank_add_row(struct rules *r, struct finding *f, const struct rank *
 	buffer_done(&line);
 }
 
-/* How long the rank's main thread waited for a CPU. */
-static uint64_t rank_delay(struct rules *r, const struct rank *rank)
+/* Adds the time that the rank's main thread had a CPU, and that it waited for one. */
+static void rank_add_cpu(struct rules *r, const struct rank *rank, uint64_t *cpu_ns, uint64_t *delay_ns)
 {
 	const struct partition *p = &rules_time(r)->partition;
-	uint64_t sum = 0;
 
 	for (size_t i = 0; i < p->count; i++)
-		if (p->threads[i].process == rank->process && p->threads[i].origin == THREAD_MAIN)
-			sum += p->threads[i].delay_ns;
-	return sum;
+		if (p->threads[i].process == rank->process && p->threads[i].origin == THREAD_MAIN) {
+			*cpu_ns += p->threads[i].cpu_ns;
+			*delay_ns += p->threads[i].delay_ns;
+		}
 }
 
-/* What the others lose because of the least one, less what it waited longer for a CPU than they did: that it was late
- * because of other programs is no imbalance of the job. */
+/* What the others lose because of the least one, less what it waited longer for a CPU than they did for the same CPU
+ * time: that it was late because of other programs is no imbalance of the job. */
 static uint64_t imbalance(struct rules *r, const struct ranks_found *all, const size_t *order, uint64_t lost)
 {
-	uint64_t delay = rank_delay(r, &all->items[order[0]]), others = 0;
+	uint64_t cpu = 0, delay = 0, others_cpu = 0, others_delay = 0, usual;
 
+	rank_add_cpu(r, &all->items[order[0]], &cpu, &delay);
 	for (size_t i = 1; i < all->names.count; i++)
-		others += rank_delay(r, &all->items[order[i]]);
-	others /= all->names.count - 1;
-	delay = delay > others ? delay - others : 0;
+		rank_add_cpu(r, &all->items[order[i]], &others_cpu, &others_delay);
+	usual = others_cpu ? (uint64_t)((double)cpu * (double)others_delay / (double)others_cpu) : 0;
+	delay = delay > usual ? delay - usual : 0;
 	return lost > delay ? lost - delay : 0;
 }
 
