@@ -7,8 +7,8 @@
 #include "report/analyze/rule.h"
 
 /* The first 1/START of the time is start-up. The rest is divided into PARTS; in each of them the memory must grow at
- * least 1/EVEN of the mean, by MB and by PERCENT of what it was in all. */
-enum { SAMPLES = 5, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
+ * least 1/EVEN of the mean, by MB and by PERCENT of what it was in all; with fewer than MANY_SAMPLES by twice that. */
+enum { SAMPLES = 4, MANY_SAMPLES = 8, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
 
 struct point {
 	uint32_t pid;
@@ -79,6 +79,7 @@ static bool grows_steadily(const struct point *points, size_t count, uint64_t *r
 			   uint64_t *ret_ns)
 {
 	uint64_t start = points[0].ns, end = points[count - 1].ns, kb[PARTS + 1], grown;
+	uint64_t least = count < MANY_SAMPLES ? 2 : 1;
 
 	start += (end - start) / START;
 	for (size_t i = 0; i <= PARTS; i++)
@@ -92,7 +93,7 @@ static bool grows_steadily(const struct point *points, size_t count, uint64_t *r
 	*ret_from = kb[0];
 	*ret_to = kb[PARTS];
 	*ret_ns = end - start;
-	return grown >= MB * 1024 && grown * 100 >= kb[0] * PERCENT;
+	return grown >= MB * 1024 * least && grown * 100 >= kb[0] * PERCENT * least;
 }
 
 /* The line where the process computes, if samples tell: what grows is written there. */

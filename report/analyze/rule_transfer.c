@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_transfer: Python processes that serialize much data and send it to each other through pipes and sockets:
- * multiprocessing, concurrent.futures, joblib. Derived from the stacks of recorded calls and of CPU samples. */
+/* process_transfer: Python processes that serialize much data and send it to each other: multiprocessing,
+ * concurrent.futures and joblib through pipes and sockets; the methods of mpi4py that take any object, as messages.
+ * Derived from the stacks of recorded calls and of CPU samples. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +11,16 @@
 
 /* PIECE: shorter reads and writes are of headers and small messages. COPY_NS: of a KiB; a call that takes longer waits
  * for the other process. */
-enum { ROWS = 20, FOUND_PERCENT = 5, PIECE = 16384, COPY_NS = 2048 };
+enum { ROWS = 20, FOUND_PERCENT = 5, PIECE = 16384, COPY_NS = 2048, NATIVE_FRAMES = 64 };
 #define SENT_BYTES 1000000ull
 
-enum { IS_TRANSFER = 1, IS_USERS = 2 }; /* IS_USERS: the line of a user's file is known */
+/* IS_MESSAGE: within mpi4py, IS_PICKLE: within that, in pickle; IS_USERS: the line of a user's file is known. */
+enum { IS_TRANSFER = 1, IS_USERS = 2, IS_MESSAGE = 4, IS_PICKLE = 8 };
 
 /* Of one process. */
 struct transfer_sum {
 	uint64_t ns, users_ns, bytes, pieces; /* the last two: sent */
+	uint64_t messages_ns, pickle_ns; /* pickle_ns is a part of messages_ns, the rest of which is waiting */
 	const struct trace_thread *sender;
 };
 
@@ -55,6 +58,21 @@ static void read_transfer(void *context, const char *file)
 	r->is_users |= !attribution_is_library(file);
 }
 
+static unsigned message_flags(struct transfers *t, const struct image *image, uint32_t stack)
+{
+	struct symbol_frame frames[NATIVE_FRAMES];
+	size_t count = symbols_native(t->rules->context->symbols, image, stack, frames, NATIVE_FRAMES);
+	unsigned flags = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (strstr(frames[i].module, "/_pickle."))
+			flags |= IS_PICKLE;
+		if (strstr(frames[i].module, "/mpi4py/MPI."))
+			return flags | IS_MESSAGE;
+	}
+	return 0;
+}
+
 static unsigned transfer_flags(struct transfers *t, const struct image *image, uint32_t stack)
 {
 	uint64_t *known = map_put(&t->known, stack, (uint64_t)(image - t->rules->context->model->images), NULL);
@@ -62,9 +80,11 @@ static unsigned transfer_flags(struct transfers *t, const struct image *image, u
 
 	if (!*known) {
 		python_files(image->trace, stack, &reading, read_transfer);
-		t->has_python |= trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) != NULL;
-		*known = 1 + (reading.is_transfer && !reading.is_import ? IS_TRANSFER : 0) +
-			 (reading.is_users ? IS_USERS : 0);
+		*known = 1 + (reading.is_users ? IS_USERS : 0);
+		if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) && !reading.is_import) {
+			t->has_python = true;
+			*known += reading.is_transfer ? IS_TRANSFER : message_flags(t, image, stack);
+		}
 	}
 	return (unsigned)(*known - 1);
 }
@@ -81,6 +101,15 @@ static uint64_t bytes_moved(const struct function *f, const struct event *e)
 	return result > 0 ? (uint64_t)result : 0;
 }
 
+static void transfer_add(struct transfers *t, const struct scan *s, const struct event *e, const struct function *f,
+			 uint64_t ns)
+{
+	uint32_t row = rule_call_row(t->rules, &t->aggregate, s->image, f ? e->id : UINT16_MAX, 0,
+				     f ? f->name : "(computing)", rule_stack(e));
+
+	aggregate_add(&t->aggregate, row, ns);
+}
+
 static void visit_transfer(struct scan *s, const struct event *e)
 {
 	struct transfers *t = s->more;
@@ -88,13 +117,15 @@ static void visit_transfer(struct scan *s, const struct event *e)
 	uint32_t stack = e->kind == TF_SAMPLE || (f && f->group == TF_GROUP_OSRT) ? rule_stack(e) : 0;
 	unsigned flags = stack ? transfer_flags(t, s->image, stack) : 0;
 	struct transfer_sum *sum = &t->sums[s->image->process];
-	uint64_t ns, bytes = 0;
+	uint64_t ns = f ? clock_map_duration(s->clock, e->duration) : samples_ns(e), bytes = 0;
 
-	if (!(flags & IS_TRANSFER))
+	if (flags & IS_MESSAGE && !f) {
+		sum->messages_ns += ns;
+		sum->pickle_ns += flags & IS_PICKLE ? ns : 0;
+		transfer_add(t, s, e, f, ns);
+	}
+	if (!(flags & IS_TRANSFER) || (f && (bytes = bytes_moved(f, e)) < PIECE))
 		return;
-	if (f && (bytes = bytes_moved(f, e)) < PIECE)
-		return;
-	ns = f ? clock_map_duration(s->clock, e->duration) : samples_ns(e);
 	if (f && ns > bytes / 1024 * COPY_NS)
 		ns = bytes / 1024 * COPY_NS;
 	sum->ns += ns;
@@ -104,10 +135,7 @@ static void visit_transfer(struct scan *s, const struct event *e)
 		sum->pieces++;
 		sum->sender = s->thread;
 	}
-	aggregate_add(&t->aggregate,
-		      rule_call_row(t->rules, &t->aggregate, s->image, f ? e->id : UINT16_MAX, 0,
-				    f ? f->name : "(computing)", stack),
-		      ns);
+	transfer_add(t, s, e, f, ns);
 }
 
 /* The line for which a thread without a line of its own sends. */
@@ -123,48 +151,85 @@ static void add_work_line(struct rules *r, size_t process, const struct trace_th
 		}
 }
 
-static void transfer_conclude(struct transfers *t, struct finding *f, size_t worst)
+static void add_rows(struct transfers *t, struct finding *f, size_t process)
 {
-	const struct process *process = &t->rules->context->model->processes[worst];
-	const struct transfer_sum *sum = &t->sums[worst];
-
 	aggregate_sort(&t->aggregate);
 	for (size_t i = 0, rows = 0; i < t->aggregate.count && rows < ROWS; i++)
-		if (rule_call_process(&t->aggregate.rows[i]) == worst) {
+		if (rule_call_process(&t->aggregate.rows[i]) == process) {
 			rule_call_add_row(&t->aggregate.rows[i], f);
 			rows++;
 		}
+}
+
+static uint64_t cost_of(uint64_t ns, uint64_t wall)
+{
+	return ns * 100 >= wall * FOUND_PERCENT ? (ns < wall ? ns : wall) : 0;
+}
+
+/* Through pipes and sockets: what it costs any process, and who sent most. */
+static void judge_pieces(struct transfers *t, struct finding *f)
+{
+	const struct model *m = t->rules->context->model;
+	const struct transfer_sum *sum;
+	uint64_t most = 0;
+	size_t worst = 0;
+
+	for (size_t i = 0; i < m->process_count; i++) {
+		uint64_t cost = cost_of(t->sums[i].ns, rule_wall(&m->processes[i]));
+
+		worst = t->sums[i].bytes > t->sums[worst].bytes ? i : worst;
+		most = cost > most ? cost : most;
+	}
+	sum = &t->sums[worst];
+	if (sum->bytes < SENT_BYTES)
+		return;
+	if (!samples_any(m))
+		rule_unchecked(f, "how long it takes to serialize what is sent is known from CPU samples: record with "
+				  "--sample=cpu");
+	if (!most)
+		return;
+	add_rows(t, f, worst);
+	f->cost_ns = most;
+	buffer_clear(&f->text);
 	buffer_print(&f->text, "process %u serializes %.0f MB and sends them to other processes in %llu pieces, ",
-		     process->pid, (double)sum->bytes / 1e6, (unsigned long long)sum->pieces);
-	rule_time(&f->text, f->cost_ns);
+		     m->processes[worst].pid, (double)sum->bytes / 1e6, (unsigned long long)sum->pieces);
+	rule_time(&f->text, most);
 	if (sum->users_ns * 2 < sum->ns) {
 		buffer_clear(&f->line);
 		add_work_line(t->rules, worst, sum->sender, &f->text);
 	}
 }
 
+/* By mpi4py: if pickle alone is worth it, then so are the waits for the messages. */
+static void judge_messages(struct transfers *t, struct finding *f)
+{
+	const struct model *m = t->rules->context->model;
+	size_t worst = 0;
+	uint64_t wall;
+
+	for (size_t i = 0; i < m->process_count; i++)
+		worst = t->sums[i].pickle_ns > t->sums[worst].pickle_ns ? i : worst;
+	wall = m->process_count ? rule_wall(&m->processes[worst]) : 0;
+	if (!t->sums[worst].pickle_ns || !cost_of(t->sums[worst].pickle_ns, wall))
+		return;
+	add_rows(t, f, worst);
+	f->cost_ns = cost_of(t->sums[worst].messages_ns, wall);
+	buffer_print(&f->text, "process %u serializes Python objects for messages (mpi4py with pickle), ",
+		     m->processes[worst].pid);
+	rule_time(&f->text, f->cost_ns);
+	buffer_text(&f->text, " with the waits for them");
+}
+
 void rule_process_transfer(struct rules *r, struct finding *f)
 {
-	const struct model *m = r->context->model;
-	struct transfers t = {.rules = r, .sums = mem_alloc((m->process_count + 1) * sizeof(*t.sums))};
-	size_t worst = 0;
+	struct transfers t = {.rules = r,
+			      .sums = mem_alloc((r->context->model->process_count + 1) * sizeof(*t.sums))};
 
 	rule_call_columns(f);
 	scan_events(&(struct scan){.context = r->context, .more = &t}, visit_transfer);
-	for (size_t i = 0; i < m->process_count; i++) {
-		uint64_t wall = rule_wall(&m->processes[i]), cost = t.sums[i].ns < wall ? t.sums[i].ns : wall;
-
-		worst = t.sums[i].bytes > t.sums[worst].bytes ? i : worst;
-		if (cost * 100 >= wall * FOUND_PERCENT && cost > f->cost_ns)
-			f->cost_ns = cost;
-	}
-	if (t.sums[worst].bytes >= SENT_BYTES && f->cost_ns)
-		transfer_conclude(&t, f, worst);
-	else
-		f->cost_ns = 0;
-	if (t.sums[worst].bytes >= SENT_BYTES && !samples_any(m))
-		rule_unchecked(f, "how long it takes to serialize what is sent is known from CPU samples: record with "
-				  "--sample=cpu");
+	judge_messages(&t, f);
+	if (!f->cost_ns)
+		judge_pieces(&t, f);
 	if (!t.has_python)
 		rule_unchecked(f, "no Python stacks were recorded");
 	aggregate_done(&t.aggregate);

@@ -316,6 +316,16 @@ Test(rule_cpu, memory_that_grows_until_it_is_freed_at_the_end)
 	assert_verdict("memory_growth", VERDICT_FOUND);
 }
 
+Test(rule_cpu, few_samples_of_memory_must_differ_much)
+{
+	RESIDENT(150000, 350000, 450000, 550000, 700000);
+	assert_verdict("memory_growth", VERDICT_CLEAN);
+	teardown();
+	setup();
+	RESIDENT(150000, 350000, 1250000, 2150000);
+	assert_verdict("memory_growth", VERDICT_FOUND);
+}
+
 Test(rule_cpu, memory_that_is_allocated_at_the_start)
 {
 	RESIDENT(50000, 500000, 900000, 900000, 901000, 900000, 902000, 901000, 900000, 900000);
