@@ -16,7 +16,8 @@ once by default and once with -s cpu, and a third time for the account of their 
 Results are kept in RESULTS/JOB.json and are not measured again, unless the job's file has changed or --again is given.
 Prints TAP; --markdown adds the table of tests/README.md. --bare prints wall and CPU time of both variants without
 pillion instead. Programs that lack a module or a tool are skipped. NIGHTLY_PYTHON names the Python of the jobs,
-JOBS_PATIENCE the seconds after which a run or a report is ended (300)."""
+JOBS_PATIENCE the seconds after which a run or a report is ended (300), JOBS_QUIET those that all runs together wait
+until others leave half of the CPUs free (600)."""
 import argparse
 import csv
 import fcntl
@@ -39,6 +40,7 @@ SOURCES = os.path.join(HERE, "jobs")
 PILLION = os.path.join(ROOT, "scripts", "pillion")
 PYTHON = os.environ.get("NIGHTLY_PYTHON", sys.executable)
 PATIENCE = int(os.environ.get("JOBS_PATIENCE", 300))
+QUIET = int(os.environ.get("JOBS_QUIET", 600))
 TIMED_OUT = 124
 ATTEMPTS = 4
 VARIANTS = ("planted", "clean")
@@ -163,6 +165,19 @@ def others():
     with open("/proc/stat", encoding="ascii") as file:
         fields = [int(field) for field in file.readline().split()[1:]]
     return (sum(fields[:3]) + sum(fields[5:8])) / os.sysconf("SC_CLK_TCK")
+
+
+def settle():
+    """Waits until others leave half of the CPUs free for a second, in all runs together for at most QUIET seconds."""
+    while settle.waited < QUIET:
+        before = others()
+        time.sleep(1)
+        if others() - before < 0.5 * os.cpu_count():
+            return
+        settle.waited += 1
+
+
+settle.waited = 0
 
 
 def run(words, directory):
@@ -292,6 +307,7 @@ def disturbed(run):
 def measure_once(job, variant, options):
     with tempfile.TemporaryDirectory(prefix="job.") as directory:
         job.prepare(directory)
+        settle()
         before = others()
         status, out, err, wall, cpu = job.run([PILLION, *options], variant, directory)
         foreign = (others() - before - cpu) / wall / os.cpu_count()
