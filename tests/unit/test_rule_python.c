@@ -256,6 +256,44 @@ Test(rule_python, what_serializing_costs_needs_samples)
 	assert_verdict("process_transfer", VERDICT_UNCHECKED);
 }
 
+/* A rank that is sampled for 100 ms in mpi4py: `pickles` times of 10 in pickle, otherwise where it polls. */
+static void send_objects(uint64_t pickles)
+{
+	const uint64_t in_pickle[] = {0x1010, 0x2010, 0x3010}, in_poll[] = {0x4010, 0x2010, 0x3010};
+	const uint32_t line[] = {1};
+
+	writer_module(&host, 0x1000, 0x2000, 0, NULL, 0, "/usr/lib/python3.11/lib-dynload/_pickle.cpython-311.so");
+	writer_module(&host, 0x2000, 0x3000, 0, NULL, 0, "/home/u/site-packages/mpi4py/MPI.cpython-311.so");
+	writer_module(&host, 0x3000, 0x4000, 0, NULL, 0, "/usr/lib/libpython3.11.so");
+	writer_module(&host, 0x4000, 0x5000, 0, NULL, 0, "/usr/lib/libmpi.so.40");
+	writer_python_code(&host, 1, 16, "/home/u/gather.py", "gather");
+	for (uint32_t id = 1; id <= 2; id++) {
+		writer_blob(&host, TF_BLOB_STACK, id, id == 1 ? in_pickle : in_poll, sizeof(in_poll));
+		writer_python_stack(&host, id, line, 1);
+	}
+	for (uint64_t i = 0; i < 10; i++)
+		writer_sample(&host, BEGIN + (i + 1) * 10 * MS, 10000, i < pickles ? 1 : 2);
+	open_model(200 * MS);
+}
+
+Test(rule_python, objects_that_are_serialized_for_messages)
+{
+	struct finding f;
+
+	send_objects(4);
+	assert_verdict("process_transfer", VERDICT_FOUND);
+	rule_run(&rules, rule_find("process_transfer"), &f);
+	cr_expect_str_eq(f.line.data, "gather (/home/u/gather.py:16)");
+	cr_expect_eq(f.cost_ns, 100 * MS, "with the waits");
+	finding_done(&f);
+}
+
+Test(rule_python, messages_without_objects)
+{
+	send_objects(0);
+	assert_verdict("process_transfer", VERDICT_CLEAN);
+}
+
 /* ---- ranks ---- */
 
 /* Ranks that each live 100 ms and are in MPI for that many of them; with a call of MPI unless it is 0. */
