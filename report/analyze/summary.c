@@ -581,7 +581,7 @@ void summary_text(const struct report_context *context, const char *capture, str
 		summary_findings(s.found, s.found_count, s.roles->wall_ns, &s.first, &tail);
 	}
 	summary_ledger(c->model, &tail);
-	if (!summary_next(&s.rules, s.first.is_cpu, &tail) && capture && (s.is_large || s.found_count)) {
+	if (!summary_next(&s.rules, s.first.is_cpu, s.is_large, &tail) && capture && (s.is_large || s.found_count)) {
 		buffer_print(&tail, "%-*s pillion analyze ", SUMMARY_LABEL, "next");
 		summary_add_name(&tail, capture, NAME_WIDTH);
 		buffer_text(&tail, "\n");

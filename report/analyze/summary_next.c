@@ -84,8 +84,9 @@ static uint64_t main_cpu(struct rules *r, const struct image *image)
 }
 
 /* Whether ranks spend time in MPI whose calls are not recorded. MPI polls, so that without samples it is not known
- * whether the CPU time of a rank is waiting. Sets ret to the words of --trace that are recorded already. */
-static bool lacks_mpi(struct rules *r, struct buffer *ret)
+ * whether the CPU time of a rank is waiting; nor is it where the events are too many to be read once more. Sets ret to
+ * the words of --trace that are recorded already. */
+static bool lacks_mpi(struct rules *r, bool is_large, struct buffer *ret)
 {
 	const struct model *m = r->context->model;
 	struct messages messages = {.rules = r};
@@ -101,18 +102,20 @@ static bool lacks_mpi(struct rules *r, struct buffer *ret)
 		if (strstr(ret->data, ",mpi"))
 			return false;
 		wall_ns += rule_wall(&m->processes[image->process]);
-		scan_image(&(struct scan){.context = r->context, .image = image, .more = &messages}, visit_messages);
-		if (!samples_any(m))
+		if (!is_large)
+			scan_image(&(struct scan){.context = r->context, .image = image, .more = &messages},
+				   visit_messages);
+		if (is_large || !samples_any(m))
 			messages.ns += main_cpu(r, image);
 	}
 	return messages.ns && messages.ns * 100 >= wall_ns * MESSAGES_PERCENT;
 }
 
-bool summary_next(struct rules *r, bool computes, struct buffer *ret)
+bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *ret)
 {
 	const struct roles *roles = &rules_time(r)->roles;
 	struct buffer words = {0};
-	bool lacks_samples, lacks_messages = lacks_mpi(r, &words);
+	bool lacks_samples, lacks_messages = lacks_mpi(r, is_large, &words);
 	uint64_t cpu_ns = 0;
 
 	for (size_t i = 0; i < roles->count; i++)

@@ -6,7 +6,7 @@
 #include "report/analyze/rule.h"
 
 /* Appends a line that names the options: -s cpu where threads compute (`computes`: that is what to fix first), -t with
- * mpi where ranks may wait for messages. False: nothing is missing. */
-bool summary_next(struct rules *r, bool computes, struct buffer *ret);
+ * mpi where ranks may wait for messages. is_large: events are not read. False: nothing is missing. */
+bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *ret);
 
 #endif
