@@ -10,10 +10,12 @@
 #include "report/derive/stacks/frame.h"
 #include "report/derive/stacks/samples.h"
 
-/* That a thread computes is no defect, and what could be saved is not known: it counts for a part of what a finding of
- * the same duration would. So does what is outside of the program. */
-#define PART_WEIGHT 0.5
-#define OUTSIDE_WEIGHT 0.25
+/* What a rule found is a defect, and its cost could be saved. The partition tells only where time went (SPENT): a wait
+ * may be needed. That a thread computes is no defect, either, and what could be saved is not known (PART). What is
+ * outside of the program cannot be fixed within it. Each counts for a part of what a finding of a rule would. */
+#define SPENT_WEIGHT 0.4
+#define PART_WEIGHT 0.2
+#define OUTSIDE_WEIGHT 0.1
 /* What costs no known time ranks as this share of the run: memory that grows ends it some day. */
 #define NOT_TIME_SHARE 0.6
 
@@ -121,7 +123,7 @@ static bool is_explained_by_others(const struct choice *k, const struct role *wa
 /* A wait that nothing in the job explains is for something outside of it: a service, a user. */
 static double call_weight(const struct role_call *call, bool is_wait)
 {
-	return is_wait && call->kind != BLOCKED_CHILD ? OUTSIDE_WEIGHT : 1;
+	return is_wait && call->kind != BLOCKED_CHILD ? OUTSIDE_WEIGHT : SPENT_WEIGHT;
 }
 
 static void propose_call(struct choice *k, const struct role *r, const struct role_call *call)
@@ -157,7 +159,7 @@ static void propose_stop(struct choice *k, const struct role *r)
 	role_words(r, &text);
 	buffer_print(&text, " %s stopped (SIGSTOP, or a job stopped by its shell) %.0f %% of the time",
 		     r->threads > 1 ? "were" : "was", share_of(r->stopped_ns, r->lifetime_ns));
-	choose(k, run_cost(k, r, r->stopped_ns), 1, &text);
+	choose(k, run_cost(k, r, r->stopped_ns), SPENT_WEIGHT, &text);
 }
 
 /* ---- what the rules found ---- */
