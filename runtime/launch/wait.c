@@ -117,8 +117,9 @@ static bool child_reap(struct run *run)
 
 /* si_code > 0: sent by the kernel. Signals of a terminal have then reached the whole group; SIGALRM can only come
  * from a timer that was set before our exec and is meant for COMMAND. */
-static void signal_forward(const struct run *run, const siginfo_t *info)
+static void signal_forward(struct run *run, const siginfo_t *info)
 {
+	where_signal(run, info->si_signo);
 	if (info->si_code > 0 && info->si_signo != SIGALRM)
 		return;
 	/* From ourselves: a write of ours raised SIGXFSZ or SIGPIPE. From COMMAND: it signals its whole group. */
@@ -163,7 +164,8 @@ static int periodic_work(struct run *run)
 		capture_line_clock(run);
 		clocked_ns = now;
 	}
-	ms = soonest_ms(soonest_ms(range_clock_tick(run), perf_tick(run)), usage_tick(run));
+	ms = soonest_ms(range_clock_tick(run), perf_tick(run));
+	ms = soonest_ms(soonest_ms(ms, usage_tick(run)), where_tick(run));
 	return soonest_ms(ms, run->spool[0] ? DRAIN_MS : CLOCK_MS);
 }
 
