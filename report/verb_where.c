@@ -43,17 +43,21 @@ struct place {
 
 /* ---- what is known of a thread ---- */
 
+/* Of an image that has only a bound of its start time, the PID may have been another process's before. */
+static bool is_image_of(const struct image *i, const struct look *l, const struct look_process *p)
+{
+	return i->run == l->run && i->pid == p->head.pid && i->start_ticks <= l->begin.ticks &&
+	       (i->start_is_bound ? i->process_start >= p->head.start : i->process_start == p->head.start);
+}
+
 /* The last image of the process that the look has found. */
 static const struct image *image_of(const struct model *m, const struct look *l, const struct look_process *p)
 {
 	const struct image *last = NULL;
 
-	for (size_t i = 0; i < m->image_count; i++) {
-		const struct image *image = &m->images[i];
-
-		if (image->run == l->run && image->pid == p->head.pid && image->process_start == p->head.start)
-			last = image;
-	}
+	for (size_t i = 0; i < m->image_count; i++)
+		if (is_image_of(&m->images[i], l, p))
+			last = &m->images[i];
 	return last;
 }
 
@@ -255,6 +259,17 @@ static void print_thread(const struct place *p, size_t at)
 	buffer_done(&others);
 }
 
+/* Why the launcher could not read the threads of a process. */
+static void write_error(int error, struct buffer *ret)
+{
+	buffer_print(ret, ": cannot be read by its launcher: %s", strerror(-error));
+	if (error == -EPERM || error == -EACCES)
+		buffer_text(ret, " (it has changed its user, protects its memory, or is no descendant of the launcher "
+				 "any more while kernel.yama.ptrace_scope is not 0)");
+	else if (error == -ENOENT || error == -ENOSYS)
+		buffer_text(ret, " (this kernel has no /proc/PID/syscall)");
+}
+
 static void print_process(const struct place *p, const struct look_process *process)
 {
 	struct buffer line = {0};
@@ -264,12 +279,12 @@ static void print_process(const struct place *p, const struct look_process *proc
 		if (p->items[i].process == process)
 			rank = p->items[i].rank;
 	buffer_print(&line, "PID %u  ", process->head.pid);
-	add_safe(&line, process->executable);
+	add_safe(&line, *process->executable ? process->executable : "(unknown program)");
 	if (*rank)
 		buffer_print(&line, ", rank %s", rank);
 	buffer_print(&line, ", %zu thread%s", process->thread_count, process->thread_count == 1 ? "" : "s");
 	if (process->head.error)
-		buffer_print(&line, ": cannot be read by its launcher: %s", strerror(-process->head.error));
+		write_error(process->head.error, &line);
 	print_line(p, &line);
 	if (process->python_note) {
 		buffer_print(&line, "  ");
@@ -369,11 +384,17 @@ static void print_heads(const struct place *p)
 
 static void print_all(struct place *p)
 {
-	bool has = false;
+	const struct model *m = &p->work->model;
+	bool has = false, is_launcher = false;
 
-	for (size_t i = 0; i < p->count; i++)
-		has |= p->items[i].process->head.pid == p->only;
-	if (!has) /* it is the launcher's */
+	for (size_t i = 0; i < p->look_count; i++)
+		for (size_t k = 0; k < p->looks[i].count; k++)
+			has |= p->looks[i].processes[k].head.pid == p->only;
+	for (size_t i = 0; i < m->run_count; i++)
+		is_launcher |= m->runs[i].pid == p->only;
+	if (p->only && !has && !is_launcher)
+		say("PID %u is not recorded, or has ended: these are the processes of its run", p->only);
+	if (!has)
 		p->only = 0;
 	print_heads(p);
 	print_cycles(p);
@@ -385,6 +406,14 @@ static void print_all(struct place *p)
 }
 
 /* ---- for programs ---- */
+
+static void fill_number(struct table *t, bool is_known, uint64_t value)
+{
+	if (is_known)
+		table_number(t, value);
+	else
+		table_nothing(t);
+}
 
 static void fill_table(const struct place *p, struct table *t)
 {
@@ -405,19 +434,10 @@ static void fill_table(const struct place *p, struct table *t)
 		table_text(t, item->rank);
 		table_text(t, item->name ? item->name : "");
 		table_text(t, item->wait.call);
-		if (item->has_age)
-			table_number(t, item->age_ns);
-		else
-			table_nothing(t);
+		fill_number(t, item->has_age, item->age_ns);
 		table_text(t, buffer_string(&item->wait.text));
-		if (item->wait.owner)
-			table_number(t, item->wait.owner);
-		else
-			table_nothing(t);
-		if (item->cycle)
-			table_number(t, item->cycle);
-		else
-			table_nothing(t);
+		fill_number(t, item->wait.owner, item->wait.owner);
+		fill_number(t, item->cycle, item->cycle);
 		table_text(t, buffer_string(&stack));
 		buffer_done(&stack);
 	}
@@ -440,6 +460,7 @@ static void place_read(struct place *p, uint64_t request)
 {
 	const struct model *m = &p->work->model;
 
+	free(p->looks);
 	p->looks = mem_alloc((m->where_count + 1) * sizeof(*p->looks));
 	for (size_t i = 0; i < m->where_count; i++) {
 		if (look_read(&m->wheres[i], request, &p->looks[p->look_count]))
@@ -469,15 +490,18 @@ static void place_done(struct place *p)
 	where_files_free(p->files);
 }
 
-/* Nothing was recorded: the calls in progress of threads that were killed are all that is known. */
-static int show_calls_in_progress(struct work *w)
+/* There is no look: the calls in progress are all that is known. */
+static int show_calls_in_progress(struct work *w, bool has_ended)
 {
 	const struct report *r = report_find("calls_in_progress");
 	struct table t = {0};
 	struct err err;
 
-	say("the run has ended, and nobody asked before: only calls in progress at its end are known");
-	r->run(&w->context, &t, &err);
+	if (r->run(&w->context, &t, &err))
+		say("%s", err.text);
+	say(!has_ended	   ? "only calls in progress are known"
+	    : t.cell_count ? "the run has ended, and nobody asked before: only calls in progress at its end are known"
+			   : "the run has ended, and no call was in progress at its end");
 	emit_begin(&w->emit);
 	work_table(w, r->name, r->title, &t);
 	emit_end(&w->emit);
@@ -495,12 +519,16 @@ static int show(const struct command_line *l, const struct where_answers *answer
 		return status;
 	p.files = where_files_new();
 	place_read(&p, answers->request);
-	if (!p.look_count && !answers->asked)
-		worst = show_calls_in_progress(&w);
-	else if (!p.look_count)
+	if (!p.look_count && answers->request) {
 		say("no launcher answered");
-	else if (!answers->asked && !l->quiet)
+		place_read(&p, 0);
+		if (p.look_count)
+			say("this is the last look into the run, of an earlier time");
+	} else if (p.look_count && !answers->asked && !l->quiet) {
 		say("the run has ended; this is the last look into it");
+	}
+	if (!p.look_count)
+		worst = show_calls_in_progress(&w, !answers->asked);
 	if (p.look_count && format_is_human(w.emit.format))
 		print_all(&p);
 	else if (p.look_count)
@@ -532,7 +560,9 @@ static int run_where(const struct command_line *l)
 	}
 	if (model_find(l->captures[0], false, &capture, &err)) {
 		if (is_number(l->captures[0])) {
-			pid = (uint32_t)strtoul(l->captures[0], NULL, 10);
+			unsigned long number = strtoul(l->captures[0], NULL, 10);
+
+			pid = number > INT32_MAX ? INT32_MAX : (uint32_t)number; /* no process has such a PID */
 			buffer_clear(&capture);
 			code = where_capture_of(pid, &capture, &err);
 		} else {

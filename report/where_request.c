@@ -17,7 +17,7 @@
 #include "report/derive/where/look.h"
 
 /* A launcher looks for requests once per second; one on another host sees the file when its file system shows it. */
-enum { PATIENCE_S = 30, STALE_S = 60, POLL_NS = 20000000 };
+enum { PATIENCE_S = 30, STALE_S = 60, POLL_NS = 20000000, ANCESTORS = 64 };
 
 static const char launcher_name[] = "pillion-launch";
 
@@ -70,19 +70,54 @@ static uint32_t child_of(uint32_t pid)
 	return child;
 }
 
-int where_capture_of(uint32_t pid, struct buffer *ret, struct err *err)
+/* 0: it has none that can be read. */
+static uint32_t parent_of(uint32_t pid)
+{
+	size_t size;
+	char *text = read_proc(pid, "stat", &size), *close = text ? memrchr(text, ')', size) : NULL;
+	unsigned parent = 0;
+
+	if (close)
+		sscanf(close, ") %*c %u", &parent);
+	free(text);
+	return parent;
+}
+
+/* 0, or -errno if the variables of the process cannot be read. Sets nothing if there is no such variable. */
+static int find_output(uint32_t pid, struct buffer *ret)
 {
 	static const char name[] = "PILLION_OUTPUT=";
-	uint32_t of = is_launcher(pid) && child_of(pid) ? child_of(pid) : pid;
 	size_t size;
-	char *variables = read_proc(of, "environ", &size);
+	char *variables = read_proc(pid, "environ", &size);
 
 	if (!variables)
-		return err_set(err, -errno, "PID %u: %s", pid, errno == ENOENT ? "no such process" : strerror(errno));
-	for (const char *item = variables; item < variables + size; item += strlen(item) + 1)
+		return -errno;
+	for (const char *item = variables; item < variables + size && !ret->size; item += strlen(item) + 1)
 		if (!strncmp(item, name, strlen(name)))
 			buffer_text(ret, item + strlen(name));
 	free(variables);
+	return 0;
+}
+
+/* A process that has overwritten its variables (setproctitle) has ancestors that have not. */
+int where_capture_of(uint32_t pid, struct buffer *ret, struct err *err)
+{
+	bool is_parent = is_launcher(pid);
+	uint32_t at = is_parent ? child_of(pid) : pid;
+	int code;
+
+	if (is_parent && !at)
+		return err_set(err, -EINVAL, "PID %u is a launcher whose command has ended: name its capture instead",
+			       pid);
+	code = find_output(at, ret);
+	if (code == -ENOENT || code == -ESRCH)
+		return err_set(err, code, "PID %u: no such process", pid);
+	if (code)
+		return err_set(err, code,
+			       "PID %u: %s: it is another user's or protects its memory; name its capture instead",
+			       pid, strerror(-code));
+	for (int i = 0; i < ANCESTORS && !ret->size && (at = parent_of(at)) > 1 && !is_launcher(at); i++)
+		find_output(at, ret);
 	if (ret->size)
 		return 0;
 	return err_set(err, -EINVAL,
@@ -106,6 +141,16 @@ static bool is_alive(const struct model *m, const struct run *r)
 	return m->machines[r->machine].is_this ? is_launcher(r->pid) : !r->has_ended;
 }
 
+/* A launcher accepts requests of its own user and of root, whose files it could not read. */
+static int give_to_owner(const char *capture, int fd)
+{
+	struct stat st;
+
+	if (stat(capture, &st))
+		return -errno;
+	return st.st_uid == geteuid() || !fchown(fd, st.st_uid, (gid_t)-1) ? 0 : -errno;
+}
+
 /* Puts the request into the capture; another one that is waiting there is waited for, unless it is a left-over. */
 static int place_request(const char *capture, uint64_t request, struct buffer *path, struct err *err)
 {
@@ -119,6 +164,8 @@ static int place_request(const char *capture, uint64_t request, struct buffer *p
 	if (fd < 0 ||
 	    dprintf(fd, "request=%016" PRIx64 "\nrealtime_ns=%" PRIu64 "\n", request, time_ns(CLOCK_REALTIME)) < 0)
 		code = -errno;
+	if (fd >= 0 && !code)
+		code = give_to_owner(capture, fd);
 	if (fd >= 0 && close(fd) && !code)
 		code = -errno;
 	while (!code && link(own.data, path->data)) {

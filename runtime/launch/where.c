@@ -3,8 +3,9 @@
  *   request=<16 hexadecimal digits>
  *   realtime_ns=<CLOCK_REALTIME when it was written>
  * Each launcher of the capture, on any host, looks for it about once per second, or at once when it receives SIGCHLD.
- * It answers a request once, and only if the file belongs to its own user and is not older than STALE_S: what a killed
- * `pillion where` left behind is ignored. The answer is a look in HOST.RUN.where, complete when its END is there.
+ * It answers a request once, and only if the file belongs to its own user or root and is not older than STALE_S: what
+ * a killed `pillion where` left behind is ignored. The answer is a look in HOST.RUN.where, complete when its END is
+ * there.
  *
  * A look is also taken before a signal that may end COMMAND is forwarded. */
 #include "runtime/launch/where.h"
@@ -28,6 +29,7 @@ enum { DESCRIPTORS = 4096, TEXT_MOST = 4 << 20 };
 
 static struct {
 	uint64_t answered; /* the last request */
+	uint64_t due_ns;   /* CLOCK_MONOTONIC: when to look for the next one */
 	unsigned signal_looks;
 	struct buffer {
 		char *bytes;
@@ -274,6 +276,11 @@ static void record_descriptors(uint32_t pid)
 	free(sockets.bytes);
 }
 
+static bool is_process(uint32_t pid, uint64_t start, struct process_stat *ret)
+{
+	return wait_read_stat(pid, ret) && ret->start == start && ret->state != 'Z' && ret->state != 'X';
+}
+
 static void process_record(uint32_t pid, uint64_t start, uint64_t patience_ns)
 {
 	static struct tf_where_thread threads[WHERE_THREADS];
@@ -281,11 +288,11 @@ static void process_record(uint32_t pid, uint64_t start, uint64_t patience_ns)
 	struct where_process p = {.pid = pid, .threads = threads, .patience_ns = patience_ns};
 	char link[32], executable[PATH_MAX], *maps;
 	struct process_stat stat;
-	size_t at = where.out.used + sizeof(struct tf_where_record);
+	size_t begin = where.out.used, at = begin + sizeof(struct tf_where_record);
 	ssize_t n;
 	int error;
 
-	if (!wait_read_stat(pid, &stat) || stat.start != start || stat.state == 'Z')
+	if (!is_process(pid, start, &stat))
 		return;
 	head.parent_pid = stat.parent_pid;
 	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
@@ -301,6 +308,9 @@ static void process_record(uint32_t pid, uint64_t start, uint64_t patience_ns)
 	if (!error)
 		where_python(&p);
 	free(maps);
+	/* It has ended meanwhile, and its PID may be another process's. */
+	if (!is_process(pid, start, &stat))
+		where.out.used = begin;
 }
 
 /* ---- looks ---- */
@@ -336,7 +346,7 @@ static uint64_t request_read(const char *path)
 	char text[256];
 	ssize_t n = -1;
 
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid())
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || !st.st_uid))
 		n = read(fd, text, sizeof(text) - 1);
 	if (fd >= 0)
 		close(fd);
@@ -349,9 +359,12 @@ static uint64_t request_read(const char *path)
 
 int where_tick(struct run *run)
 {
+	uint64_t request, now = clock_monotonic_ns();
 	char path[PATH_MAX + 8];
-	uint64_t request;
 
+	if (now < where.due_ns)
+		return (int)((where.due_ns - now) / 1000000) + 1;
+	where.due_ns = now + INTERVAL_MS * 1000000ull;
 	snprintf(path, sizeof(path), "%s/.where", run->directory);
 	request = access(path, F_OK) ? 0 : request_read(path);
 	if (request && request != where.answered) {
@@ -366,6 +379,8 @@ void where_signal(struct run *run, int signal)
 	bool may_end = signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGHUP ||
 		       signal == SIGABRT || signal == SIGALRM || signal == SIGXCPU;
 
+	if (signal == SIGCHLD)
+		where.due_ns = 0;
 	if (may_end && where.signal_looks++ < SIGNAL_LOOKS)
 		look(run, 0, signal);
 }

@@ -11,7 +11,7 @@
 
 enum { NONE = PYSTACK_NONE, STATES = WHERE_THREADS, INTERPRETERS = 64, FRAMES = 256, CODES = 4096, LOCALS = 128 };
 enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, LOCK_FRAMES = 32, LOCKS_AT_ONCE = 64 };
-enum { FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 10000000, UNIT = 2 };
+enum { STEPS = 4 * FRAMES, FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 10000000, UNIT = 2 };
 enum { OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, RUNTIME_BYTES = 64 * 8 };
 /* Offsets: in a thread state, an object, a built-in method, a type, a lock. */
 enum { STATE_NEXT = 8, TYPE = 8, METHOD_DEFINITION = 16, METHOD_SELF = 24, TYPE_NAME = 24 };
@@ -423,7 +423,8 @@ static void stack_walk(const struct state *s)
 	if (l->state_cframe != NONE)
 		state = word_at(state + l->state_cframe);
 	at = word_at(state + l->state_frame);
-	for (uint32_t number = 0; at && w.count + 1 < FRAMES; number++) {
+	/* The number is limited, too, because frames that are not shown may refer to each other. */
+	for (uint32_t number = 0; at && w.count + 1 < FRAMES && number < STEPS; number++) {
 		char frame[FRAME_BYTES] = "";
 
 		/* The end of the memory may follow the frame. */

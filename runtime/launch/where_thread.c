@@ -202,12 +202,12 @@ static int threads_list(struct where_process *p)
 		rc = t->state && t->state != 'Z' && t->state != 'X' ? call_read(p->pid, t) : -ESRCH;
 		if (!rc)
 			p->count++;
-		else if (rc != -ESRCH && rc != -ENOENT && !error)
+		else if (rc != -ESRCH && (!error || error == -ENOENT))
 			error = rc;
 	}
 	if (d)
 		closedir(d);
-	return p->count ? 0 : error;
+	return p->count ? 0 : error; /* -ENOENT: the process has ended, or this kernel has no such file */
 }
 
 int where_threads(struct where_process *p)

@@ -11,7 +11,7 @@ started() {
 	local name=$1
 	shift
 	rm -rf "$name.pillion"
-	PILLION_STATS=false "$PILLION" "${options[@]}" -o "$name" "$@" >"$name.out" 2>"$name.err" &
+	PILLION_STATS=false "${under[@]}" "$PILLION" "${options[@]}" -o "$name" "$@" >"$name.out" 2>"$name.err" &
 	launcher=$!
 	eventually grep -q ready "$name.out"
 }
@@ -23,7 +23,7 @@ killed() {
 }
 
 looked() { # NAME
-	timeout "$patience" "$PILLION" where "$1" >seen 2>said
+	timeout "$patience" "${under[@]}" "$PILLION" where "$1" >seen 2>said
 }
 
 # shows NAME REGEX: a look has that line. A thread may not wait yet, or have no CPU.
@@ -37,6 +37,7 @@ line() {
 }
 
 options=()
+under=()
 c=$here/where_hang.c
 python=$here/where_hang.py
 
@@ -95,6 +96,41 @@ else
 fi
 kill -KILL "$child"
 wait "$launcher" 2>/dev/null
+
+# ---- forked workers, which are in the range file alone ----
+
+# pid_at FUNCTION: the process that has it in its stack.
+pid_at() {
+	awk -v function_name="$1" '/^PID / { pid = $2 } index($0, "at " function_name " ") { print pid; exit }' seen
+}
+
+# Without these capabilities root may not read a protected process either.
+[ "$(id -u)" -ne 0 ] || under=(setpriv '--bounding-set=-sys_ptrace,-perfmon,-sys_admin')
+"${under[@]}" true 2>/dev/null || under=()
+started workers "$hang" workers
+ok 'a forked worker that made two calls: its line' eventually shows workers \
+	'^         at worker_two_calls \(.*where_hang.c:[0-9]+\)'
+ok 'what it waits for' eventually shows workers ' read for .*waits for descriptor [0-9]+, a pipe that PID'
+ok 'one that made none: its line' eventually shows workers '^         at worker_no_call \(.*where_hang.c:[0-9]+\)'
+is "$(grep -c '^process' workers.pillion/*.index)" 1 'neither has a line in the index'
+worker=$(pid_at worker_no_call)
+ok 'the PID of a worker that has overwritten its variables' looked "$worker"
+is "$(grep -c '^PID ' seen) $(pid_at worker_no_call)" "1 $worker" 'it alone is shown'
+if [ "$(id -u)" -ne 0 ] || [ ${#under[@]} -gt 0 ]; then
+	not_permitted='^PID [0-9]+ .*: cannot be read by its launcher: .*protects its memory'
+	ok 'a process that protects its memory' eventually shows workers "$not_permitted"
+	protected=$(grep -E "$not_permitted" seen | awk '{ print $2 }')
+	looked "$protected"
+	like "$? $(cat said)" "^2 .*PID $protected: .*protects its memory; name its capture instead" 'its PID'
+else
+	skip 'a process that protects its memory' 'setpriv is missing'
+fi
+kill -STOP "$worker"
+ok 'a process that is stopped' eventually shows "$worker" 'stopped by a signal'
+read -ra workers <<<"$(cat "/proc/$(child_of "$launcher")/task/"*/children)"
+kill -KILL "${workers[@]}"
+wait "$launcher" 2>/dev/null
+under=()
 
 # ---- Python ----
 
@@ -200,6 +236,8 @@ like "$(cat err)" "PID $other does not run under pillion.* start the command as 
 kill $other
 "$PILLION" where 4194305 >out 2>err
 like "$? $(cat err)" '^2 .*no such process' 'no such process'
+"$PILLION" where $((other + (1 << 32))) >out 2>err
+like "$? $(cat err)" '^2 .*no such process' 'a number that is no PID'
 "$PILLION" where >out 2>err
 like "$? $(cat err)" '^2 .*give one CAPTURE, or the PID' 'no operand'
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hangs in ways that `pillion where` explains. where_hang mutexes|waits
+/* Hangs in ways that `pillion where` explains. where_hang mutexes|waits|workers
  * mutexes: two threads take two mutexes in opposite order. waits: each thread waits for something else; one computes.
+ * workers: one forked child makes two calls and hangs in the second, another one has overwritten its variables and
+ * hangs before it makes a call, a third one does not let others read its memory.
  * A line "ready" says that the threads have been started; the script looks until they wait. */
 #include <arpa/inet.h>
 #include <linux/futex.h>
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -143,7 +146,52 @@ static __attribute__((noinline)) int hang_waits(void)
 	return waitpid(child, &status, 0) < 0;
 }
 
+static __attribute__((noinline)) void worker_two_calls(void)
+{
+	char byte;
+
+	usleep(1);
+	if (read(ends[0], &byte, 1) < 0)
+		_exit(1);
+}
+
+static __attribute__((noinline)) void worker_no_call(void)
+{
+	char byte;
+
+	for (char **variable = environ; *variable; variable++)
+		memset(*variable, 0, strlen(*variable));
+	while (syscall(SYS_read, ends[0], &byte, 1) < 0)
+		;
+}
+
+static __attribute__((noinline)) void worker_protected(void)
+{
+	prctl(PR_SET_DUMPABLE, 0);
+	for (;;)
+		pause();
+}
+
+static __attribute__((noinline)) int hang_workers(void)
+{
+	void (*const workers[])(void) = {worker_two_calls, worker_no_call, worker_protected};
+	int status;
+
+	if (pipe(ends))
+		return 1;
+	for (size_t i = 0; i < sizeof(workers) / sizeof(*workers); i++)
+		if (!fork()) {
+			workers[i]();
+			_exit(0);
+		}
+	puts("ready");
+	fflush(stdout);
+	return wait(&status) < 0;
+}
+
 int main(int argc, char **argv)
 {
-	return argc > 1 && !strcmp(argv[1], "mutexes") ? hang_mutexes() : hang_waits();
+	const char *how = argc > 1 ? argv[1] : "";
+
+	return !strcmp(how, "mutexes") ? hang_mutexes() : !strcmp(how, "workers") ? hang_workers() : hang_waits();
 }

@@ -12,7 +12,9 @@ void where_describe_process(const struct look_process *p, struct buffer *ret)
 {
 	const char *slash = strrchr(p->executable, '/');
 
-	buffer_print(ret, "PID %u (%s)", p->head.pid, slash ? slash + 1 : p->executable);
+	buffer_print(ret, "PID %u", p->head.pid);
+	if (*p->executable)
+		buffer_print(ret, " (%s)", slash ? slash + 1 : p->executable);
 }
 
 /* ---- pipes ---- */

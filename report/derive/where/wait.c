@@ -401,10 +401,12 @@ void where_wait_find(const struct look *l, const struct look_process *p, const s
 				ret->call = calls[i].name;
 				waits = calls[i].waits;
 			}
-	if (ret->collective)
+	if (t->head.state == 'T' || t->head.state == 't')
+		buffer_text(&ret->text, t->head.state == 'T' ? "stopped by a signal" : "stopped by a debugger");
+	else if (ret->collective)
 		buffer_print(&ret->text, "in %s, waits for other ranks", ret->collective);
 	else if (t->head.flags & TF_WHERE_IS_RUNNING)
-		buffer_text(&ret->text, t->head.state == 'T' || t->head.state == 't' ? "stopped" : "runs");
+		buffer_text(&ret->text, "runs");
 	else if (*ret->call)
 		describe_call(l, p, t, stack, name, waits, ret);
 }
