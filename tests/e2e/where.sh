@@ -67,6 +67,15 @@ is "$? $(cat err)" '0 ' 'other verbs read the capture'
 report pack -q mutexes.pillion -o packed.pillpack
 ok 'a packed capture' shows packed.pillpack '^DEADLOCK '
 
+cp "$hang" replaced
+started changed ./replaced mutexes
+ok 'a copy of the program' eventually shows changed ' at forward \('
+killed
+touch -d tomorrow replaced
+looked changed
+like "$(cat said)" '/replaced: changed after the look, its functions have no names' 'a rebuilt program: a message'
+unlike "$(cat seen)" ' at (forward|backward|main|_start)' 'and no wrong names'
+
 # ---- other waits ----
 
 started waits "$hang" waits

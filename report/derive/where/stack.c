@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "report/derive/symbols/demangle.h"
 #include "report/derive/symbols/python.h"
@@ -17,6 +18,7 @@ struct where_files {
 	} *items;
 	size_t count, capacity;
 	struct texts problems;
+	uint64_t realtime_ns; /* of the look */
 };
 
 struct where_files *where_files_new(void)
@@ -40,16 +42,28 @@ const struct texts *where_files_problems(const struct where_files *f)
 	return &f->problems;
 }
 
+/* A file that was replaced would give wrong names. */
+static bool has_changed(const struct where_files *f, const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && (uint64_t)st.st_mtime > f->realtime_ns / 1000000000u;
+}
+
 static struct symbol_file *file_open(struct where_files *f, const char *path)
 {
-	int code;
+	int code = 0;
 
 	for (size_t i = 0; i < f->count; i++)
 		if (!strcmp(f->items[i].path, path))
 			return f->items[i].file;
 	f->items = mem_grow(f->items, f->count, &f->capacity, sizeof(*f->items));
 	f->items[f->count].path = mem_copy_text(path, strlen(path));
-	code = symbol_file_open(path, NULL, 0, &f->items[f->count].file);
+	f->items[f->count].file = NULL;
+	if (has_changed(f, path))
+		texts_add(&f->problems, "%s: changed after the look, its functions have no names", path);
+	else
+		code = symbol_file_open(path, NULL, 0, &f->items[f->count].file);
 	if (code)
 		texts_add(&f->problems, "%s: %s, its functions have no names", path, strerror(-code));
 	return f->items[f->count++].file;
@@ -254,6 +268,7 @@ void where_stack_read(struct where_files *files, const struct look *l, const str
 		      const struct look_thread *t, struct where_stack *ret)
 {
 	*ret = (struct where_stack){0};
+	files->realtime_ns = l->begin.realtime_ns;
 	if (l->has_registers && t->head.flags & TF_WHERE_HAS_STACK)
 		native_read(files, p, t, ret);
 	if (t->python_count)
