@@ -29,7 +29,7 @@ struct short_calls {
 
 /* What an image without a trace file had used at its end: see the line "end" in trace_format.h. */
 struct image_usage {
-	uint64_t cpu_ns, thread_cpu_ns, delay_ns, before_us, peak_kb, voluntary, involuntary;
+	uint64_t cpu_ns, thread_cpu_ns, delay_ns, before_us, peak_kb, voluntary, involuntary, children_ns;
 	bool is_known;
 };
 
@@ -83,6 +83,7 @@ struct process {
 	bool has_status; /* status is known from wait() or the launcher */
 	int32_t status;
 	uint64_t waited_ns; /* when it was waited for; 0: not known */
+	uint64_t total_ns;  /* of a launcher's COMMAND: CPU time of it and what it waited for; 0: not known */
 };
 
 struct bare_program {
@@ -168,6 +169,7 @@ struct wait_status {
 	uint32_t pid, parent_pid; /* parent 0: not known */
 	int32_t status;
 	uint64_t ticks, realtime_ns; /* 0: not known */
+	uint64_t cpu_ns; /* of the child and what it waited for; 0: not known */
 };
 
 /* Reads captures into one model; machines are placed by their CLOCK_REALTIME. Files that cannot be read are listed

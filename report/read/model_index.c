@@ -136,12 +136,12 @@ static uint64_t ticks_of(const struct index_line *l)
 	return index_number(l, "ticks");
 }
 
-/* CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY */
+/* CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY:CHILDREN_NS */
 static struct image_usage usage_of_field(const char *text)
 {
 	struct image_usage u = {.is_known = *text};
 	uint64_t *const fields[] = {&u.cpu_ns,  &u.thread_cpu_ns, &u.delay_ns,	  &u.before_us,
-				    &u.peak_kb, &u.voluntary,	  &u.involuntary};
+				    &u.peak_kb, &u.voluntary,	  &u.involuntary, &u.children_ns};
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 		*fields[i] = *text && *text != ':' ? strtoull(text, NULL, 10) : TF_USAGE_UNKNOWN;
@@ -191,6 +191,7 @@ static void child_line(struct model *m, struct place *place, const struct index_
 		.status = (int32_t)index_number(l, "status"),
 		.ticks = ticks_of(l),
 		.realtime_ns = index_number(l, "realtime_ns"),
+		.cpu_ns = index_number(l, "cpu_ns"),
 	};
 }
 

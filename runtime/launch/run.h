@@ -56,6 +56,7 @@ struct run {
 
 	pid_t child;
 	int status; /* wait status of COMMAND */
+	uint64_t cpu_ns; /* that COMMAND and what it waited for had used at its end */
 };
 
 /* main.c */

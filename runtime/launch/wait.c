@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -100,15 +101,18 @@ static void stop_too(const struct run *run, int signal)
 static bool child_reap(struct run *run)
 {
 	siginfo_t info = {0};
+	struct rusage r;
 	int status;
 
 	/* A process that was killed has recorded no end, but its CPU time can be read until it is waited for. */
 	if (!waitid(P_PID, (id_t)run->child, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid &&
 	    info.si_code != CLD_EXITED)
 		usage_sample(run);
-	while (waitpid(run->child, &status, WNOHANG | WUNTRACED) == run->child) {
+	while (wait4(run->child, &status, WNOHANG | WUNTRACED, &r) == run->child) {
 		if (!WIFSTOPPED(status)) {
 			run->status = status;
+			run->cpu_ns = (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000000u +
+				      (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000u;
 			return true;
 		}
 		stop_too(run, WSTOPSIG(status));
