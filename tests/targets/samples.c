@@ -547,6 +547,15 @@ static void confined(void)
 	syscall(SYS_exit, write(1, "confined\n", 9) != 9);
 }
 
+/* A seccomp filter that fails is no reason to end samples. */
+static void unconfined(void)
+{
+	printf("%d\n", prctl(PR_SET_SECCOMP, 2, 8, 0, 0));
+	alternate();
+	turn(400000000);
+	alternate();
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -593,6 +602,8 @@ int main(int argc, char **argv)
 		alternate();
 	else if (!strcmp(what, "confined"))
 		confined();
+	else if (!strcmp(what, "unconfined"))
+		unconfined();
 	else
 		return 2;
 	return 0;
