@@ -230,6 +230,7 @@ void recorder_freeze(bool silent)
 	__atomic_add_fetch(&process_is_frozen, 1, __ATOMIC_SEQ_CST);
 	if (!silent)
 		return;
+	stack_prepare();
 	sample_stop();
 	__atomic_add_fetch(&process.closing, 1, __ATOMIC_SEQ_CST);
 	for (int i = 0; __atomic_load_n(&process.guarded, __ATOMIC_SEQ_CST) && i < 500; i++)
