@@ -31,8 +31,8 @@ void recorder_child_ended(int pid, int status);
  * `silent` (a seccomp filter) the recorder makes no system call at all from here on. */
 void recorder_freeze(bool silent);
 
-/* To be called after that with the same `silent`. `note`, for the ledger: what has changed; NULL: nothing, so the recorder
- * continues as before. */
+/* To be called after that with the same `silent`. `note`, for the ledger: what has changed; NULL: nothing, so the
+ * recorder continues as before. */
 void recorder_freeze_end(bool silent, const char *note);
 
 #endif

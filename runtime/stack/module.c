@@ -69,7 +69,7 @@ static const ElfW(Nhdr) *object_find_note(const struct object *found, const char
 			     head->e_phnum, owner, type);
 }
 
-/* The loader's path is relative to the directory that was current when it opened the object. The vDSO's has no slash. */
+/* The loader's path is relative to the directory in which it opened the object. The vDSO's has no slash. */
 static bool is_relative(const char *path)
 {
 	return *path != '/' && strchr(path, '/');

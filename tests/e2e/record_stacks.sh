@@ -36,8 +36,8 @@ mkdir one other
 cp "$targets/stacks_first.so" one/relative.so
 cp "$targets/stacks_other.so" other/relative.so
 for how in ./relative.so relative.so; do
-	LD_LIBRARY_PATH=. pillion -f -o relative --osrt-threshold=0 --osrt-backtrace-threshold=0 "$targets/stacks_plugin" \
-		one "$how" ../other "$how" .. >out 2>err
+	LD_LIBRARY_PATH=. pillion -f -o relative --osrt-threshold=0 --osrt-backtrace-threshold=0 \
+		"$targets/stacks_plugin" one "$how" ../other "$how" .. >out 2>err
 	is $? 0 "$how in two directories: status"
 	stacks=$(cd / && report stats -q -r stacks_sum -f csv "$work/relative.pillion")
 	is "$(sum_of_calls 'usleep,.*first_sleeper') $(sum_of_calls 'usleep,.*other_sleeper')" '1 1' \
