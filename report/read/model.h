@@ -41,6 +41,14 @@ struct usage_samples {
 	size_t count;
 };
 
+/* What `pillion where` asked one launcher for: the records of HOST.RUN.where. */
+struct where_file {
+	uint64_t run;
+	uint32_t machine; /* as in struct tf_where_head */
+	uint8_t *bytes;
+	size_t size;
+};
+
 struct image {
 	uint64_t nonce, run, parent_nonce;
 	uint64_t process_start;		 /* from /proc/PID/stat, 0: not known */
@@ -89,6 +97,7 @@ struct run {
 	size_t machine;
 	uint64_t id, realtime_ns;
 	uint32_t pid;
+	bool has_ended; /* its COMMAND, as the launcher has recorded */
 	char *command, *options, *version;
 	char *key; /* of its job step, "" if it is in none */
 	/* the batch job; each "" if unknown */
@@ -130,6 +139,8 @@ struct model {
 	struct ranges *ranges;
 	struct usage_samples *usages;
 	size_t usage_count, usage_capacity;
+	struct where_file *wheres;
+	size_t where_count, where_capacity;
 	size_t machine_count, image_count, process_count, bare_count, run_count, note_count, ranges_count;
 	size_t machine_capacity, image_capacity, process_capacity, bare_capacity, run_capacity, note_capacity,
 		ranges_capacity;
@@ -210,6 +221,7 @@ void model_image_files_done(struct model *m);
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file);
 void image_done(struct image *image);
 void model_usage(struct model *m, const char *path, const char *name, const struct mapping *file);
+void model_where(struct model *m, const char *path, const struct mapping *file);
 void model_link(struct model *m);  /* after all files: clock maps, processes, ends */
 
 #endif

@@ -177,6 +177,10 @@ static void end_line(struct model *m, const struct index_line *l)
 
 static void child_line(struct model *m, struct place *place, const struct index_line *l)
 {
+	const uint64_t *run = index_number(l, "launcher") ? map_find(&m->run_by_id, index_hex(l, "run"), 0) : NULL;
+
+	if (run && *run)
+		m->runs[*run - 1].has_ended = true;
 	place->open_child = index_number(l, "launcher") ? m->wait_status_count + 1 : 0;
 	m->wait_statuses =
 		mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity, sizeof(*m->wait_statuses));

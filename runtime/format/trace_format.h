@@ -7,6 +7,8 @@
  *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes;
  *                         then struct tf_images: the images of its short processes
  *   HOST.RUN.usage        struct tf_usage_head, then struct tf_usage_sample: what the launcher read from /proc
+ *   HOST.RUN.where        struct tf_where_head, then records: what the threads did when `pillion where` asked
+ *   .where                text: the request of `pillion where`, while it waits: see runtime/launch/where.c
  *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), described below. An image that
  *                         records little has none
  *
@@ -513,6 +515,7 @@ struct tf_usage_cpus {
 _Static_assert(sizeof(struct tf_usage_cpus) == sizeof(struct tf_usage_sample), "one stands in place of the other");
 
 #include "runtime/format/trace_range.h"
+#include "runtime/format/trace_where.h"
 
 /* ---- index lines ----
  * Fields are separated by TAB. The first is the name of the line, the others are key=value; bytes below 0x21, 0x7f and

@@ -171,6 +171,11 @@ void perf_start(struct run *run);
 int perf_tick(struct run *run);
 void perf_finish(struct run *run, bool leaves_processes);
 
+/* where.c: answers `pillion where` if it asks; returns the milliseconds until the next call. */
+int where_tick(struct run *run);
+/* Records what the threads do, before a signal that may end COMMAND is forwarded. SIGCHLD: `pillion where` may ask. */
+void where_signal(struct run *run, int signal);
+
 /* summary.c */
 void summary_print(struct run *run);
 /* --pack. If packing fails, says so and leaves the directory. */
