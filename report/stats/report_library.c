@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blas_sum, cudnn_sum, ..., nccl_sum, mpi_sum: library calls by function and operation. */
+/* blas_sum, cudnn_sum, ..., nccl_sum: library calls by function and operation. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,13 +47,10 @@ static void blas_key(const struct function *f, const struct tf_operation *op, st
  * handle of the process. */
 static void message_key(const struct function *f, const struct tf_operation *op, struct buffer *key)
 {
-	int64_t bytes, rank, ranks;
+	int64_t rank, ranks;
 
 	library_add_value(f, op, TF_FIELD_COUNT, key);
-	if (!operation_value(op, f->group, TF_FIELD_TYPE, key) && operation_field(op, TF_FIELD_ELEMENT, &bytes) &&
-	    bytes)
-		buffer_print(key, "%" PRId64 " bytes", bytes);
-	end_field(key);
+	library_add_value(f, op, TF_FIELD_TYPE, key);
 	library_add_value(f, op, TF_FIELD_REDUCTION, key);
 	library_add_value(f, op, TF_FIELD_PEER, key);
 	if (!operation_value(op, f->group, TF_FIELD_COMMUNICATOR_ID, key))
@@ -85,11 +82,6 @@ static void rate_cell(struct table *table, double bytes, uint64_t ns)
 		table_text(table, text);
 	else
 		table_nothing(table);
-}
-
-static void call_rate_cell(struct table *table, const struct aggregate_row *row, double number)
-{
-	rate_cell(table, number * (double)row->count, row->total);
 }
 
 /* NCCL calls only enqueue a kernel: their duration does not depend on the size. */
@@ -209,23 +201,30 @@ static int library_report(const struct report_context *c, struct table *table, c
 
 #define DEVICE {"GPU Time (ns)", COLUMN_NS, device_cell}
 #define TIMES .total = "Total Time (ns)", .count = "Num Calls", .type = COLUMN_NS, .has_percent = true
-#define MESSAGE_COLUMNS(rate)                                                                                          \
-	TIMES, .names = {"Name", "Count", "Type", "Operation", "Peer", "Communicator", "Rank"},                        \
-	       .more = {{"Bytes", COLUMN_COUNT, total_cell}, {"Bandwidth (GB/s)", COLUMN_TEXT, rate}, DEVICE}
 
-/* By the form that trace_groups.h gives a library. */
+/* By the form that trace_groups.h gives a library. MESSAGES_BY_CALL is that of MPI, which report_mpi.c has. */
 #define SHAPES shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}}
 #define FLOPS blas_key, {TIMES, .names = {"Name", "Shape"}, .more = {{"FLOP", COLUMN_COUNT, total_cell}, DEVICE}}
-#define MESSAGES message_key, {MESSAGE_COLUMNS(device_rate_cell)}
-#define MESSAGES_BY_CALL message_key, {MESSAGE_COLUMNS(call_rate_cell)}
+#define MESSAGES                                                                                                       \
+	message_key,                                                                                                   \
+	{                                                                                                              \
+		TIMES, .names = {"Name", "Count", "Type", "Operation", "Peer", "Communicator", "Comm Rank"}, .more = { \
+			{"Bytes", COLUMN_COUNT, total_cell},                                                           \
+			{"Bandwidth (GB/s)", COLUMN_TEXT, device_rate_cell},                                           \
+			DEVICE                                                                                         \
+		}                                                                                                      \
+	}
+#define IF_NO_REPORT(...)
+#define IF_SHAPES(...) __VA_ARGS__
+#define IF_FLOPS(...) __VA_ARGS__
+#define IF_MESSAGES(...) __VA_ARGS__
+#define IF_MESSAGES_BY_CALL(...)
 
 #define LIBRARY_REPORT(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, ...)     \
-	TF_IF_LIBRARY_##form(                                                                                          \
-		int report_##report(const struct report_context *c, struct table *table, struct err *err)              \
-		{                                                                                                      \
-			static const struct kind kind = {1u << TF_GROUP_##NAME, form};                                 \
+	IF_##form(int report_##report(const struct report_context *c, struct table *table, struct err *err) {          \
+		static const struct kind kind = {1u << TF_GROUP_##NAME, form};                                         \
                                                                                                                        \
-			(void)err;                                                                                     \
-			return library_report(c, table, &kind);                                                        \
-		})
+		(void)err;                                                                                             \
+		return library_report(c, table, &kind);                                                                \
+	})
 TF_GROUPS(LIBRARY_REPORT, )

@@ -26,6 +26,10 @@
 	X(cuda_gpu_mem_size_sum, "gpumemsizesum", "CUDA GPU MemOps Summary (by Size)",                                 \
 	  REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE)                                                                  \
 	TF_GROUPS(REPORT_OF_GROUP, X)                                                                                  \
+	X(mpi_peer_sum, NULL, "MPI Calls by Peer or Root", REPORT_BY)                                                  \
+	X(mpi_comm_sum, NULL, "MPI Calls by Communicator", REPORT_BY)                                                  \
+	X(mpi_line_sum, NULL, "MPI Calls by Source Line", REPORT_BY)                                                   \
+	X(mpi_msg_size_sum, NULL, "MPI Calls by Message Size", REPORT_BY)                                              \
 	X(cuda_mem_usage, NULL, "CUDA Memory Usage", REPORT_DEFAULT)                                                   \
 	X(cuda_mem_failures, NULL, "Failed CUDA Allocations", REPORT_DEFAULT)                                          \
 	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY)                                               \
