@@ -33,4 +33,10 @@ is "$(report stats -q -r mpi_sum --by rank -f csv job.pillion | awk -F, '$10 == 
 	tr '\n' ' ')" '0 10 1 10 ' '--by rank'
 is "$(report stats -q -r mpi_sum --by rank -f csv job.pillion | head -1 | tr , '\n' | grep -c '^Rank$')" 1 \
 	'one column has the rank'
+is "$(report stats -q -r mpi_matrix -f csv job.pillion | tail -n +2 | sort | tr '\n' ' ')" \
+	'0,1,world,10,320,32 1,0,world,10,320,32 ' 'messages between ranks'
+# Who waits for whom depends on the machine; that all calls were matched does not.
+report stats -r mpi_wait_sum -f csv job.pillion >out 2>err
+is "$? $(head -1 out | cut -d, -f6-)" '0 Kind,Name,Line,Late Rank,Late Name,Late Line' 'waits for other ranks'
+unlike "x $(cat err)" 'not matched' 'the calls of both ranks are matched'
 done_testing

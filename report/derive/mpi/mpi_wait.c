@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One pass over all events in the order of their ends. What is not matched yet is kept: collectives that some ranks
+ * have not entered, messages that were sent or awaited only. */
+#include "report/derive/mpi/mpi_wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/events/filter.h"
+#include "report/derive/events/scan.h"
+#include "report/read/merge.h"
+#include "report/read/operation.h"
+
+enum { WORLD = 0x44000000 }; /* as trace_library.h defines for TF_FIELD_COMMUNICATOR */
+enum { OPEN_WAITS = 64, OPEN_MEETINGS = 1 << 20 /* sides of one collective function */ };
+
+/* A collective that not all ranks have left yet. */
+struct meeting {
+	struct mpi_side *sides; /* by rank; image NULL: not there yet */
+	size_t arrived;
+	uint32_t root;
+};
+
+/* The meetings of one collective function, in order. */
+struct team {
+	uint64_t *numbers; /* by rank: of its next one */
+	struct meeting *open; /* from number `first` on */
+	size_t count, capacity;
+	uint64_t first;
+};
+
+/* A message that was only sent, or is only awaited. */
+struct half {
+	struct mpi_side side;
+	bool is_blocking;
+};
+
+/* The messages from one rank to another with one tag. */
+struct channel {
+	struct half *halves; /* from `next` on: unmatched, all sends or all receives */
+	size_t next, count, capacity;
+	bool are_sends;
+};
+
+/* A call that waits for requests, and the latest sender for which it waited. */
+struct open_wait {
+	struct mpi_side side;
+	struct mpi_wait best; /* ns 0: none */
+};
+
+struct rank {
+	bool receives_unknown, sends_unknown; /* from here on */
+	size_t pending;			      /* unmatched nonblocking receives */
+	struct mpi_side arrival;	      /* the latest sender of a message that no wait has covered; image NULL */
+	struct open_wait *waits;	      /* whose senders may still be unmatched */
+	size_t wait_count;
+};
+
+struct job {
+	const struct mpi_job *of;
+	struct rank *ranks;
+	struct team teams[MPI_CLASSES];
+	struct map by_message; /* (from, to), tag -> channel + 1 */
+	struct channel *channels;
+	size_t channel_count, channel_capacity;
+	bool is_open_mpi;
+};
+
+struct matching {
+	const struct model *model;
+	struct job *jobs;
+	uint8_t **classes; /* by image */
+	void *context;
+	void (*visit)(void *context, const struct mpi_wait *wait);
+	struct mpi_wait_counts *counts;
+};
+
+static void report_wait(const struct matching *x, enum mpi_wait_kind kind, const struct mpi_side *waiting,
+			const struct mpi_side *late)
+{
+	uint64_t until = late->start_ns < waiting->end_ns ? late->start_ns : waiting->end_ns;
+
+	if (waiting->is_shown && until > waiting->start_ns)
+		x->visit(x->context, &(struct mpi_wait){kind, *waiting, *late, until - waiting->start_ns});
+}
+
+/* ---- collectives ---- */
+
+static const struct mpi_side *last_of(const struct meeting *m, size_t ranks, size_t except)
+{
+	const struct mpi_side *last = NULL;
+
+	for (size_t i = 0; i < ranks; i++)
+		if (i != except && (!last || m->sides[i].start_ns > last->start_ns))
+			last = &m->sides[i];
+	return last;
+}
+
+static void finish_meeting(const struct matching *x, const struct job *job, uint8_t class, const struct meeting *m)
+{
+	size_t ranks = job->of->count;
+	const struct mpi_side *late;
+
+	x->counts->collectives++;
+	if (class < MPI_FROM_ROOT) {
+		late = last_of(m, ranks, SIZE_MAX);
+	} else if (m->root >= ranks) {
+		return;
+	} else if (class >= MPI_TO_ROOT) {
+		report_wait(x, MPI_LATE_IN_COLLECTIVE, &m->sides[m->root], last_of(m, ranks, m->root));
+		return;
+	} else {
+		late = &m->sides[m->root];
+	}
+	for (size_t i = 0; i < ranks; i++)
+		report_wait(x, MPI_LATE_IN_COLLECTIVE, &m->sides[i], late);
+}
+
+/* Drops what is finished, and the oldest ones if there are too many: some rank does not take part any more. */
+static void close_meetings(struct team *t, size_t ranks)
+{
+	size_t done = 0;
+
+	while (done < t->count &&
+	       (t->open[done].arrived == ranks || (t->count - done) * ranks > OPEN_MEETINGS))
+		free(t->open[done++].sides);
+	if (!done)
+		return;
+	memmove(t->open, t->open + done, (t->count - done) * sizeof(*t->open));
+	t->count -= done;
+	t->first += done;
+}
+
+static void enter_collective(const struct matching *x, struct job *job, uint8_t class, const struct mpi_side *side,
+			     int64_t root)
+{
+	struct team *t = &job->teams[class];
+	size_t ranks = job->of->count;
+	uint64_t number;
+	struct meeting *m;
+
+	if (!t->numbers)
+		t->numbers = mem_alloc(ranks * sizeof(*t->numbers));
+	number = t->numbers[side->rank]++;
+	if (number < t->first)
+		return;
+	while (t->first + t->count <= number) {
+		t->open = mem_grow(t->open, t->count, &t->capacity, sizeof(*t->open));
+		t->open[t->count++] = (struct meeting){.sides = mem_alloc(ranks * sizeof(struct mpi_side))};
+	}
+	m = &t->open[number - t->first];
+	m->sides[side->rank] = *side;
+	m->root = root >= 0 && (size_t)root < ranks ? (uint32_t)root : UINT32_MAX;
+	if (++m->arrived == ranks)
+		finish_meeting(x, job, class, m);
+	close_meetings(t, ranks);
+}
+
+/* ---- waits for requests ---- */
+
+static void close_waits(const struct matching *x, struct rank *r, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (r->waits[i].best.ns)
+			report_wait(x, MPI_LATE_SENDER, &r->waits[i].side, &r->waits[i].best.late);
+	r->wait_count -= count;
+	memmove(r->waits, r->waits + count, r->wait_count * sizeof(*r->waits));
+}
+
+static void improve_wait(struct open_wait *w, const struct mpi_side *sender)
+{
+	uint64_t ns = sender->start_ns > w->side.start_ns ? sender->start_ns - w->side.start_ns : 0;
+
+	if (sender->start_ns <= w->side.end_ns && ns > w->best.ns) {
+		w->best.ns = ns;
+		w->best.late = *sender;
+	}
+}
+
+/* A nonblocking receive was matched. The wait that was in progress when its sender began may come later. */
+static void note_sender(const struct matching *x, struct rank *r, const struct mpi_side *sender)
+{
+	if (!r->arrival.image || sender->start_ns > r->arrival.start_ns)
+		r->arrival = *sender;
+	for (size_t i = 0; i < r->wait_count; i++)
+		improve_wait(&r->waits[i], sender);
+	if (!--r->pending)
+		close_waits(x, r, r->wait_count);
+}
+
+static void note_wait(const struct matching *x, struct rank *r, const struct mpi_side *side)
+{
+	struct open_wait w = {.side = *side};
+
+	if (r->arrival.image)
+		improve_wait(&w, &r->arrival);
+	if (!w.best.ns && !r->pending)
+		return;
+	if (!r->waits)
+		r->waits = mem_alloc(OPEN_WAITS * sizeof(*r->waits));
+	if (r->wait_count == OPEN_WAITS)
+		close_waits(x, r, 1);
+	r->waits[r->wait_count++] = w;
+	if (!r->pending)
+		close_waits(x, r, r->wait_count);
+}
+
+/* ---- messages ---- */
+
+static struct channel *channel_of(struct job *job, uint32_t from, uint32_t to, int64_t tag)
+{
+	uint64_t *place = map_put(&job->by_message, (uint64_t)from << 32 | to, (uint64_t)tag, NULL);
+
+	if (*place)
+		return &job->channels[*place - 1];
+	job->channels = mem_grow(job->channels, job->channel_count, &job->channel_capacity, sizeof(*job->channels));
+	job->channels[job->channel_count] = (struct channel){0};
+	*place = ++job->channel_count;
+	return &job->channels[*place - 1];
+}
+
+static void match_message(const struct matching *x, struct job *job, const struct half *sent,
+			  const struct half *received)
+{
+	x->counts->messages++;
+	if (received->is_blocking)
+		report_wait(x, MPI_LATE_SENDER, &received->side, &sent->side);
+	else
+		note_sender(x, &job->ranks[received->side.rank], &sent->side);
+	/* A send that returned before does not wait for the receiver. */
+	if (sent->is_blocking && received->side.start_ns <= sent->side.end_ns)
+		report_wait(x, MPI_LATE_RECEIVER, &sent->side, &received->side);
+}
+
+static void add_half(struct channel *c, const struct half *half, bool is_send)
+{
+	if (c->next == c->count) {
+		c->next = c->count = 0;
+	} else if (c->next > 64 && c->next * 2 > c->count) {
+		memmove(c->halves, c->halves + c->next, (c->count - c->next) * sizeof(*c->halves));
+		c->count -= c->next;
+		c->next = 0;
+	}
+	c->are_sends = is_send;
+	c->halves = mem_grow(c->halves, c->count, &c->capacity, sizeof(*c->halves));
+	c->halves[c->count++] = *half;
+}
+
+/* One half of the message between the rank of `half` and its peer. */
+static void take_half(const struct matching *x, struct job *job, const struct half *half, bool is_send, int64_t peer,
+		      int64_t tag)
+{
+	uint32_t rank = half->side.rank, to = is_send ? (uint32_t)peer : rank, from = is_send ? rank : (uint32_t)peer;
+	struct channel *c;
+
+	if ((size_t)peer >= job->of->count || job->ranks[to].receives_unknown || job->ranks[from].sends_unknown)
+		return;
+	c = channel_of(job, from, to, tag);
+	if (!is_send && !half->is_blocking)
+		job->ranks[rank].pending++;
+	if (c->next < c->count && c->are_sends != is_send) {
+		struct half other = c->halves[c->next++];
+
+		match_message(x, job, is_send ? half : &other, is_send ? &other : half);
+	} else {
+		add_half(c, half, is_send);
+	}
+}
+
+static void take_receive(const struct matching *x, struct job *job, const struct half *half, int64_t peer, int64_t tag)
+{
+	/* MPI_ANY_SOURCE is -1 in Open MPI and -2 in MPICH, MPI_PROC_NULL the other one; MPI_ANY_TAG is -1. */
+	if (peer == (job->is_open_mpi ? -2 : -1))
+		return;
+	if (peer < 0 || tag < 0)
+		job->ranks[half->side.rank].receives_unknown = true;
+	else
+		take_half(x, job, half, false, peer, tag);
+}
+
+/* ---- calls ---- */
+
+static bool is_collective(uint8_t class)
+{
+	return class >= MPI_ALL_TO_ALL;
+}
+
+static void match_call(const struct matching *x, struct job *job, uint8_t class, const struct tf_operation *op,
+		       const struct mpi_side *side)
+{
+	struct half half = {*side, class == MPI_SEND || class == MPI_RECEIVE};
+	struct rank *rank = &job->ranks[side->rank];
+	int64_t communicator = 0, peer = -3, tag = 0;
+
+	if (class == MPI_WAIT) {
+		note_wait(x, rank, side);
+		return;
+	}
+	rank->sends_unknown |= class == MPI_START;
+	rank->receives_unknown |= class == MPI_START || class == MPI_RECEIVE_UNKNOWN;
+	if (!operation_field(op, TF_FIELD_COMMUNICATOR, &communicator) || communicator != WORLD)
+		return;
+	operation_field(op, TF_FIELD_PEER, &peer);
+	operation_field(op, TF_FIELD_TAG, &tag);
+	if (is_collective(class))
+		enter_collective(x, job, class, side, peer);
+	else if (class == MPI_RECEIVE || class == MPI_RECEIVE_LATER)
+		take_receive(x, job, &half, peer, tag);
+	else if (peer >= 0)
+		take_half(x, job, &half, true, peer, tag);
+	rank->receives_unknown |= class == MPI_SEND_AND_RECEIVE;
+}
+
+static void visit_event(const struct matching *x, const struct mpi_jobs *jobs, const struct merge_event *e)
+{
+	size_t image = (size_t)(e->image - x->model->images);
+	const struct trace *t = e->image->trace;
+	uint8_t class = e->event.kind == TF_CALL && x->classes[image] && e->event.id < t->functions->count
+				? x->classes[image][e->event.id]
+				: MPI_NOTHING;
+	const struct clock_map *clock = &x->model->machines[e->image->machine].clock;
+	uint64_t start = event_start(&e->event);
+	uint32_t rank = jobs->rank_of[image];
+	struct tf_operation op;
+	struct job *job;
+
+	if (!class)
+		return;
+	job = &x->jobs[jobs->job_of[image] - 1];
+	if (model_range(x->model, e->image, start) != job->of->ranges[rank])
+		return;
+	operation_of(t, &e->event, &op);
+	match_call(x, job, class, &op,
+		   &(struct mpi_side){.image = e->image,
+				      .rank = rank,
+				      .function = e->event.id,
+				      .stack = (uint32_t)tf_arg_value(
+					      e->event.args_count ? event_arg(&e->event, TF_ARG_STACK) : 0),
+				      .start_ns = clock_map_ns(clock, start),
+				      .end_ns = e->ns,
+				      .is_shown = filter_shows(t, start, e->event.ticks)});
+}
+
+/* ---- the whole ---- */
+
+static void job_done(const struct matching *x, struct job *job)
+{
+	for (size_t i = 0; job->ranks && i < job->of->count; i++) {
+		close_waits(x, &job->ranks[i], job->ranks[i].wait_count);
+		free(job->ranks[i].waits);
+	}
+	for (size_t i = 0; i < MPI_CLASSES; i++) {
+		for (size_t k = 0; k < job->teams[i].count; k++)
+			free(job->teams[i].open[k].sides);
+		free(job->teams[i].open);
+		free(job->teams[i].numbers);
+	}
+	for (size_t i = 0; i < job->channel_count; i++)
+		free(job->channels[i].halves);
+	free(job->channels);
+	free(job->ranks);
+	map_done(&job->by_message);
+}
+
+static void match_jobs(struct matching *x, const struct mpi_jobs *jobs)
+{
+	struct merge *merge = merge_new(x->model, SIZE_MAX);
+	const struct merge_event *e;
+
+	for (size_t i = 0; i < jobs->count; i++) {
+		x->jobs[i].of = &jobs->items[i];
+		if (!jobs->items[i].count)
+			continue;
+		x->jobs[i].ranks = mem_alloc(jobs->items[i].count * sizeof(struct rank));
+		x->jobs[i].is_open_mpi = mpi_is_open(jobs->items[i].ranks[0]);
+		x->counts->jobs++;
+		x->counts->ranks += jobs->items[i].count;
+	}
+	for (size_t i = 0; i < x->model->image_count; i++)
+		if (jobs->job_of[i])
+			x->classes[i] = scan_classes(x->model->images[i].trace, mpi_classify);
+	while (x->counts->jobs && (e = merge_next(merge)))
+		visit_event(x, jobs, e);
+	merge_free(merge);
+	for (size_t i = 0; i < jobs->count; i++)
+		job_done(x, &x->jobs[i]);
+	for (size_t i = 0; i < x->model->image_count; i++)
+		free(x->classes[i]);
+}
+
+void mpi_waits(const struct model *m, void *context, void (*visit)(void *context, const struct mpi_wait *wait),
+	       struct mpi_wait_counts *ret)
+{
+	struct matching x = {.model = m, .context = context, .visit = visit, .counts = ret};
+	struct mpi_jobs jobs;
+
+	*ret = (struct mpi_wait_counts){0};
+	mpi_jobs_find(m, &jobs);
+	ret->reason = jobs.reason;
+	x.jobs = mem_alloc((jobs.count + 1) * sizeof(*x.jobs));
+	x.classes = mem_alloc((m->image_count + 1) * sizeof(*x.classes));
+	match_jobs(&x, &jobs);
+	free(x.jobs);
+	free(x.classes);
+	mpi_jobs_done(&jobs);
+}

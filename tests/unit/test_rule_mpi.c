@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks of MPI that wait for each other: what is matched, and the rules about it. */
+#include <unistd.h>
+
+#include "report/derive/mpi/mpi_wait.h"
+#include "rule_fixture.h"
+
+TestSuite(rule_mpi, .init = setup, .fini = teardown);
+
+#define WORLD 0x44000000
+#define OTHER_COMMUNICATOR 0x84000001
+enum { CALLS = 12, NO_PEER = -9 };
+
+/* A call of a rank, in us since the start. */
+struct made {
+	const char *function;
+	uint64_t from, to;
+	int64_t peer, tag;
+	uint32_t line; /* of /home/u/job.py; 0: no stack was taken */
+	int64_t communicator; /* 0: MPI_COMM_WORLD */
+};
+
+static struct mpi_wait waits[64];
+static size_t wait_count;
+
+static void write_call(const struct made *c, uint32_t id)
+{
+	struct tf_operation op = {.count = 1,
+				  .fields = {TF_FIELD_COMMUNICATOR},
+				  .values = {c->communicator ? c->communicator : WORLD}};
+	uint64_t args[] = {tf_arg(TF_ARG_OPERATION, 0, id), tf_arg(TF_ARG_STACK, 0, id)};
+
+	if (c->peer != NO_PEER) {
+		op.fields[1] = TF_FIELD_PEER;
+		op.values[1] = c->peer;
+		op.fields[2] = TF_FIELD_TAG;
+		op.values[2] = c->tag;
+		op.count = 3;
+	}
+	writer_blob(&host, TF_BLOB_OPERATION, id, &op,
+		    sizeof(op) - (TF_OPERATION_FIELDS - op.count) * sizeof(op.values[0]));
+	if (c->line) {
+		writer_python_code(&host, id, c->line, "/home/u/job.py", "main");
+		writer_python_stack(&host, id, &id, 1);
+	}
+	writer_call(&host, id, BEGIN + c->to * US, (c->to - c->from) * US, args, c->line ? 2 : 1);
+}
+
+/* Writes a job whose ranks make these calls after MPI_Init, each a list that ends with a call without a name. */
+static void job(const struct made made[][CALLS], uint32_t count, bool has_init)
+{
+	char directory[] = "/tmp/pillion-rule.XXXXXX";
+
+	cr_assert_not_null(mkdtemp(directory));
+	rmdir(directory);
+	capture_create(directory);
+	for (uint32_t i = 0; i < count; i++) {
+		char variables[32];
+
+		writer_done(&w);
+		writer_init(&w, i + 1, 10 + i, 1, BEGIN);
+		writer_variables(&w, variables,
+				 (size_t)snprintf(variables, sizeof(variables), "RANK=%u", i) + 1);
+		writer_function(&w, TF_GROUP_MPI, has_init ? "MPI_Init" : "MPI_Query_thread");
+		/* one function for each call, so that it has the id of its operation */
+		for (uint32_t k = 0; k < CALLS && made[i][k].function; k++)
+			cr_assert_eq(writer_function(&w, TF_GROUP_MPI, made[i][k].function), k + 1);
+		writer_thread(&w, &host, 10 + i, "main", 2 * TF_PAGE);
+		writer_call(&host, 0, BEGIN + 10, 5, NULL, 0);
+		for (uint32_t k = 0; k < CALLS && made[i][k].function; k++)
+			write_call(&made[i][k], k + 1);
+		writer_end(&w, TF_END_EXIT, 0, BEGIN + 1000 * US);
+		writer_save(&w, directory);
+	}
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	capture_remove(directory);
+}
+
+static void take_wait(void *none, const struct mpi_wait *wait)
+{
+	(void)none;
+	cr_assert_lt(wait_count, 64);
+	waits[wait_count++] = *wait;
+}
+
+static struct mpi_wait_counts match(const struct made made[][CALLS], uint32_t count)
+{
+	struct mpi_wait_counts counts;
+
+	job(made, count, true);
+	wait_count = 0;
+	mpi_waits(&model, NULL, take_wait, &counts);
+	return counts;
+}
+
+/* Whether the rank waited so many us for the other one in a wait of that kind. */
+static bool waited(enum mpi_wait_kind kind, uint32_t rank, uint32_t late, uint64_t us)
+{
+	for (size_t i = 0; i < wait_count; i++)
+		if (waits[i].kind == kind && waits[i].waiting.rank == rank && waits[i].late.rank == late &&
+		    waits[i].ns == us * US)
+			return true;
+	return false;
+}
+
+#define COLLECTIVE(name, from, to) {name, from, to, NO_PEER, 0, 12, 0}
+#define ROOTED(name, from, to, root) {name, from, to, root, 0, 12, 0}
+#define MESSAGE(name, from, to, peer, tag) {name, from, to, peer, tag, 20, 0}
+#define REQUESTS(name, from, to) {name, from, to, NO_PEER, 0, 30, 0}
+
+Test(rule_mpi, the_last_rank_at_a_collective_is_waited_for)
+{
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Barrier", 100, 401), COLLECTIVE("MPI_Allreduce", 500, 611)},
+		{COLLECTIVE("MPI_Barrier", 150, 402), COLLECTIVE("MPI_Allreduce", 610, 611)},
+		{COLLECTIVE("MPI_Barrier", 400, 403), COLLECTIVE("MPI_Allreduce", 510, 612)},
+	};
+	struct mpi_wait_counts counts = match(made, 3);
+
+	cr_expect_eq(counts.jobs, 1);
+	cr_expect_eq(counts.ranks, 3);
+	cr_expect_eq(counts.collectives, 2);
+	cr_expect_eq(wait_count, 4);
+	cr_expect(waited(MPI_LATE_IN_COLLECTIVE, 0, 2, 300));
+	cr_expect(waited(MPI_LATE_IN_COLLECTIVE, 1, 2, 250));
+	cr_expect(waited(MPI_LATE_IN_COLLECTIVE, 0, 1, 110));
+	cr_expect(waited(MPI_LATE_IN_COLLECTIVE, 2, 1, 100));
+}
+
+Test(rule_mpi, only_the_root_of_a_reduction_waits_and_only_for_the_root_of_a_broadcast)
+{
+	static const struct made made[][CALLS] = {
+		{ROOTED("MPI_Reduce", 100, 201, 0), ROOTED("MPI_Bcast", 300, 320, 1)},
+		{ROOTED("MPI_Reduce", 200, 205, 0), ROOTED("MPI_Bcast", 310, 315, 1)},
+		{ROOTED("MPI_Reduce", 120, 125, 0), ROOTED("MPI_Bcast", 330, 340, 1)},
+	};
+
+	match(made, 3);
+	cr_expect_eq(wait_count, 2);
+	cr_expect(waited(MPI_LATE_IN_COLLECTIVE, 0, 1, 100));
+	cr_expect(waited(MPI_LATE_IN_COLLECTIVE, 0, 1, 10));
+}
+
+Test(rule_mpi, late_senders_and_receivers_by_rank_and_tag)
+{
+	static const struct made made[][CALLS] = {
+		{MESSAGE("MPI_Send", 100, 101, 1, 7), MESSAGE("MPI_Send", 300, 401, 1, 8)},
+		/* in the other order of tags */
+		{MESSAGE("MPI_Recv", 50, 102, 0, 7), MESSAGE("MPI_Recv", 400, 402, 0, 8)},
+	};
+	struct mpi_wait_counts counts = match(made, 2);
+
+	cr_expect_eq(counts.messages, 2);
+	cr_expect_eq(wait_count, 2);
+	cr_expect(waited(MPI_LATE_SENDER, 1, 0, 50));
+	cr_expect(waited(MPI_LATE_RECEIVER, 0, 1, 100));
+}
+
+Test(rule_mpi, a_send_that_returned_does_not_wait)
+{
+	static const struct made made[][CALLS] = {
+		{MESSAGE("MPI_Send", 100, 101, 1, 7), MESSAGE("MPI_Bsend", 110, 111, 1, 7)},
+		{MESSAGE("MPI_Recv", 200, 202, 0, 7), MESSAGE("MPI_Recv", 210, 212, 0, 7)},
+	};
+
+	cr_expect_eq(match(made, 2).messages, 2);
+	cr_expect_eq(wait_count, 0);
+}
+
+Test(rule_mpi, the_wait_for_a_request_is_for_the_last_sender)
+{
+	static const struct made made[][CALLS] = {
+		{MESSAGE("MPI_Irecv", 10, 11, 1, 7), MESSAGE("MPI_Irecv", 12, 13, 2, 7),
+		 REQUESTS("MPI_Waitall", 100, 305), REQUESTS("MPI_Waitall", 400, 405)},
+		{MESSAGE("MPI_Isend", 200, 201, 0, 7), MESSAGE("MPI_Barrier", 900, 901, NO_PEER, 0)},
+		/* a rendezvous: it ends after the wait */
+		{MESSAGE("MPI_Send", 300, 310, 0, 7)},
+	};
+
+	cr_expect_eq(match(made, 3).messages, 2);
+	cr_expect_eq(wait_count, 1);
+	cr_expect(waited(MPI_LATE_SENDER, 0, 2, 200));
+}
+
+Test(rule_mpi, what_cannot_be_told_is_not_matched)
+{
+	static const struct made made[][CALLS] = {
+		/* from any source; then no receive of this rank is known */
+		{MESSAGE("MPI_Recv", 10, 101, -2, 7), MESSAGE("MPI_Recv", 110, 201, 1, 7)},
+		{MESSAGE("MPI_Send", 100, 101, 0, 7), MESSAGE("MPI_Send", 200, 201, 0, 7),
+		 {"MPI_Barrier", 300, 401, NO_PEER, 0, 12, OTHER_COMMUNICATOR}},
+	};
+	struct mpi_wait_counts counts = match(made, 2);
+
+	cr_expect_eq(counts.messages, 0);
+	cr_expect_eq(counts.collectives, 0);
+	cr_expect_eq(wait_count, 0);
+}
+
+Test(rule_mpi, ranks_that_are_missing_or_began_before_are_not_matched)
+{
+	static const struct made made[][CALLS] = {{COLLECTIVE("MPI_Barrier", 100, 401)},
+						  {COLLECTIVE("MPI_Barrier", 400, 401)}};
+	struct mpi_wait_counts counts;
+
+	job(made, 2, false);
+	mpi_waits(&model, NULL, take_wait, &counts);
+	cr_expect_eq(counts.jobs, 0);
+	model_done(&model);
+	counts = match(made, 1);
+	cr_expect_eq(counts.jobs, 0);
+	cr_expect_eq(wait_count, 0);
+}
