@@ -80,6 +80,7 @@ void rules_done(struct rules *rules)
 	free(rules->steady);
 	attribution_done(&rules->attribution);
 	map_done(&rules->polls);
+	rules_mpi_done(rules);
 	if (rules->time) {
 		pressures_done(&rules->time->pressures);
 		roles_done(&rules->time->roles);

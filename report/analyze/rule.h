@@ -42,6 +42,7 @@ struct rules {
 	struct steady *steady; /* by image, see rule_steady */
 	struct map polls; /* (stack, image) -> 1 + the answer of rule_polls */
 	struct attribution attribution;  /* stack ids are attributed by this, see rule_line */
+	struct causes *mpi; /* what ranks of MPI wait for, see rule_mpi.c */
 };
 
 enum {
@@ -131,6 +132,13 @@ uint64_t rule_union(struct rule_span *spans, size_t count);
 
 /* The function if it belongs to the CUDA runtime or driver API, else NULL. */
 const struct function *rule_cuda_function(const struct image *image, const struct event *e);
+
+/* rule_mpi.c: at which call of MPI the others wait for the process, for at least that time in all: in words, and the
+ * line; false: they do not, or it is not known. */
+bool rule_late_rank(struct rules *r, size_t process, uint64_t least_ns, struct buffer *ret_text,
+		    struct buffer *ret_line);
+const struct causes *rules_mpi(struct rules *r);
+void rules_mpi_done(struct rules *r);
 
 /* ---- calls by process, function and source line ---- */
 

@@ -148,7 +148,9 @@ static uint64_t rank_percent(const struct rank *r)
 	return r->wall_ns ? r->ns * 100 / r->wall_ns : 0;
 }
 
-static void rank_add_row(struct rules *r, struct finding *f, const struct rank *rank, uint64_t cost, uint64_t others)
+/* place: the line to name; empty: that of its longest call. */
+static void rank_add_row(struct rules *r, struct finding *f, const struct rank *rank, uint64_t cost, uint64_t others,
+			 const struct buffer *place)
 {
 	struct buffer line = {0};
 
@@ -159,7 +161,9 @@ static void rank_add_row(struct rules *r, struct finding *f, const struct rank *
 	table_number(&f->table, rank->ns);
 	table_real(&f->table, rank->wall_ns ? 100 * (double)rank->ns / (double)rank->wall_ns : 0);
 	table_number(&f->table, others);
-	if (rank->stack)
+	if (place->size)
+		buffer_text(&line, place->data);
+	else if (rank->stack)
 		rule_line(r, rank->image, rank->stack, &line);
 	rule_line_cell(f, line.data);
 	if (cost > f->cost_ns) {
@@ -201,6 +205,7 @@ static void find_straggler(struct rules *r, struct finding *f, const struct rank
 {
 	const struct rank *least = &all->items[order[0]], *next = &all->items[order[1]];
 	uint64_t others = 0, lost;
+	struct buffer line = {0};
 
 	for (size_t i = 1; i < all->names.count; i++)
 		others += all->items[order[i]].ns;
@@ -208,8 +213,12 @@ static void find_straggler(struct rules *r, struct finding *f, const struct rank
 	lost = imbalance(r, all, order, others - least->ns);
 	if (lost * 100 < next->wall_ns * LATE_PERCENT || !lost || (next->ns - least->ns) * 2 < lost)
 		return;
-	rank_add_row(r, f, least, lost, others);
-	buffer_print(&f->text, "the other ranks wait for rank %s, ", least->name);
+	if (rule_late_rank(r, least->process, lost, &f->text, &line))
+		buffer_text(&f->text, ", the others wait ");
+	else
+		buffer_print(&f->text, "the other ranks wait for rank %s, ", least->name);
+	rank_add_row(r, f, least, lost, others, &line);
+	buffer_done(&line);
 	rule_time(&f->text, lost);
 	buffer_text(&f->text, " on average");
 }
@@ -226,7 +235,7 @@ static void find_idle(struct rules *r, struct finding *f, const struct ranks_fou
 		return;
 	for (size_t i = 0; i < all->names.count; i++)
 		if (rank_percent(&all->items[i]) >= IDLE_PERCENT)
-			rank_add_row(r, f, &all->items[i], all->items[i].ns, median->ns);
+			rank_add_row(r, f, &all->items[i], all->items[i].ns, median->ns, &(struct buffer){0});
 	if (count)
 		buffer_print(&f->text, "%zu of %zu ranks wait for others for at least %d %% of their time", count,
 			     all->names.count, IDLE_PERCENT);

@@ -23,7 +23,7 @@ struct made {
 static struct mpi_wait waits[64];
 static size_t wait_count;
 
-static void write_call(const struct made *c, uint32_t id)
+static void write_call(const struct made *c, uint32_t function, uint32_t id)
 {
 	struct tf_operation op = {.count = 1,
 				  .fields = {TF_FIELD_COMMUNICATOR},
@@ -43,7 +43,15 @@ static void write_call(const struct made *c, uint32_t id)
 		writer_python_code(&host, id, c->line, "/home/u/job.py", "main");
 		writer_python_stack(&host, id, &id, 1);
 	}
-	writer_call(&host, id, BEGIN + c->to * US, (c->to - c->from) * US, args, c->line ? 2 : 1);
+	writer_call(&host, function, BEGIN + c->to * US, (c->to - c->from) * US, args, c->line ? 2 : 1);
+}
+
+static uint16_t function_of(const struct made *made, uint32_t place, const uint16_t *functions)
+{
+	for (uint32_t i = 0; i < place; i++)
+		if (!strcmp(made[i].function, made[place].function))
+			return functions[i];
+	return writer_function(&w, TF_GROUP_MPI, made[place].function);
 }
 
 /* Writes a job whose ranks make these calls after MPI_Init, each a list that ends with a call without a name. */
@@ -55,6 +63,7 @@ static void job(const struct made made[][CALLS], uint32_t count, bool has_init)
 	rmdir(directory);
 	capture_create(directory);
 	for (uint32_t i = 0; i < count; i++) {
+		uint16_t functions[CALLS];
 		char variables[32];
 
 		writer_done(&w);
@@ -62,13 +71,12 @@ static void job(const struct made made[][CALLS], uint32_t count, bool has_init)
 		writer_variables(&w, variables,
 				 (size_t)snprintf(variables, sizeof(variables), "RANK=%u", i) + 1);
 		writer_function(&w, TF_GROUP_MPI, has_init ? "MPI_Init" : "MPI_Query_thread");
-		/* one function for each call, so that it has the id of its operation */
 		for (uint32_t k = 0; k < CALLS && made[i][k].function; k++)
-			cr_assert_eq(writer_function(&w, TF_GROUP_MPI, made[i][k].function), k + 1);
+			functions[k] = function_of(made[i], k, functions);
 		writer_thread(&w, &host, 10 + i, "main", 2 * TF_PAGE);
 		writer_call(&host, 0, BEGIN + 10, 5, NULL, 0);
 		for (uint32_t k = 0; k < CALLS && made[i][k].function; k++)
-			write_call(&made[i][k], k + 1);
+			write_call(&made[i][k], functions[k], k + 1);
 		writer_end(&w, TF_END_EXIT, 0, BEGIN + 1000 * US);
 		writer_save(&w, directory);
 	}
@@ -211,4 +219,75 @@ Test(rule_mpi, ranks_that_are_missing_or_began_before_are_not_matched)
 	counts = match(made, 1);
 	cr_expect_eq(counts.jobs, 0);
 	cr_expect_eq(wait_count, 0);
+}
+
+/* ---- rules ---- */
+
+Test(rule_mpi, the_rank_that_arrives_last_is_named_with_the_line)
+{
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Allreduce", 100, 401), COLLECTIVE("MPI_Allreduce", 500, 801)},
+		{COLLECTIVE("MPI_Allreduce", 110, 402), COLLECTIVE("MPI_Allreduce", 510, 802)},
+		/* too short for a stack */
+		{{"MPI_Allreduce", 400, 403, NO_PEER, 0, 0, 0}, {"MPI_Allreduce", 800, 803, NO_PEER, 0, 0, 0}},
+	};
+	struct finding f;
+
+	job(made, 3, true);
+	assert_words("straggling_rank", "rank 2 arrives last at MPI_Allreduce, the others wait 587.000 us on average");
+	rule_run(&rules, rule_find("straggling_rank"), &f);
+	cr_expect_str_eq(f.line.data, "main (/home/u/job.py:12)");
+	finding_done(&f);
+	assert_verdict("late_message", VERDICT_UNCHECKED);
+}
+
+Test(rule_mpi, a_late_sender_is_named_with_the_line)
+{
+	static const struct made made[][CALLS] = {
+		{MESSAGE("MPI_Send", 300, 301, 1, 7), MESSAGE("MPI_Send", 600, 601, 1, 7)},
+		{{"MPI_Recv", 100, 302, 0, 7, 25, 0}, {"MPI_Recv", 400, 602, 0, 7, 25, 0}},
+	};
+	struct finding f;
+
+	job(made, 2, true);
+	assert_words("late_message", "rank 1 waits in MPI_Recv for rank 0, which sends late at MPI_Send, 400.000 us");
+	rule_run(&rules, rule_find("late_message"), &f);
+	cr_expect_str_eq(f.line.data, "main (/home/u/job.py:20)");
+	cr_expect_eq(f.cost_ns, 400 * US, "%llu", (unsigned long long)f.cost_ns);
+	finding_done(&f);
+}
+
+Test(rule_mpi, a_late_receiver_is_named)
+{
+	static const struct made made[][CALLS] = {
+		{MESSAGE("MPI_Ssend", 100, 501, 1, 7)},
+		{MESSAGE("MPI_Recv", 500, 502, 0, 7)},
+	};
+
+	job(made, 2, true);
+	assert_words("late_message", "rank 0 waits in MPI_Ssend for rank 1, which receives late at MPI_Recv");
+}
+
+Test(rule_mpi, ranks_that_wait_for_each_other_in_turn_are_clean)
+{
+	static const struct made made[][CALLS] = {
+		{MESSAGE("MPI_Send", 300, 301, 1, 7), MESSAGE("MPI_Recv", 302, 501, 1, 7)},
+		{MESSAGE("MPI_Recv", 100, 302, 0, 7), MESSAGE("MPI_Send", 500, 501, 0, 7)},
+	};
+
+	job(made, 2, true);
+	assert_verdict("late_message", VERDICT_CLEAN);
+	assert_verdict("straggling_rank", VERDICT_CLEAN);
+}
+
+Test(rule_mpi, ranks_that_arrive_together_are_clean)
+{
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Allreduce", 100, 111), MESSAGE("MPI_Send", 200, 201, 1, 7)},
+		{COLLECTIVE("MPI_Allreduce", 105, 112), MESSAGE("MPI_Recv", 199, 202, 0, 7)},
+	};
+
+	job(made, 2, true);
+	assert_verdict("late_message", VERDICT_CLEAN);
+	assert_verdict("straggling_rank", VERDICT_CLEAN);
 }
