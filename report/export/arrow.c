@@ -267,7 +267,7 @@ static void add_buffer(struct batch *b, const void *bytes, size_t size)
 	buffer_add(&b->body, zeros, -b->body.size & 7);
 }
 
-static void add_validity(struct batch *b, const struct column *c, size_t rows)
+static void add_validity(struct batch *b, const struct column_values *c, size_t rows)
 {
 	unsigned char *bits;
 
@@ -283,7 +283,7 @@ static void add_validity(struct batch *b, const struct column *c, size_t rows)
 	free(bits);
 }
 
-static void add_column(struct batch *b, const struct nsys_column *column, const struct column *c, size_t rows)
+static void add_column(struct batch *b, const struct nsys_column *column, const struct column_values *c, size_t rows)
 {
 	int32_t *offsets;
 

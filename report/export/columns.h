@@ -10,7 +10,7 @@ enum {
 	COLUMNS_BYTES = 64 << 20, /* or fewer, if their texts have so many bytes */
 };
 
-struct column {
+struct column_values {
 	int64_t *values;       /* COLUMNS_ROWS; NSYS_NULL; for texts: the offset of the text's end in `bytes` */
 	struct buffer bytes;   /* texts, one after the other, without terminators */
 	uint8_t *nulls;	       /* of texts: whether it is NULL */
@@ -19,7 +19,7 @@ struct column {
 
 struct columns {
 	const struct nsys_schema *schema;
-	struct column columns[NSYS_COLUMNS];
+	struct column_values columns[NSYS_COLUMNS];
 	size_t rows;
 };
 

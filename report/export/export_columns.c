@@ -110,7 +110,7 @@ static void begin_table(struct nsys_output *output, enum nsys_table table)
 	t->file = o->format->open(t->fd, schema);
 	t->rows.schema = schema;
 	for (size_t i = 0; i < schema->count; i++) {
-		struct column *c = &t->rows.columns[i];
+		struct column_values *c = &t->rows.columns[i];
 
 		c->values = mem_alloc(COLUMNS_ROWS * sizeof(*c->values));
 		if (schema->columns[i].type == NSYS_TEXT)
@@ -118,7 +118,7 @@ static void begin_table(struct nsys_output *output, enum nsys_table table)
 	}
 }
 
-static void take_text(struct column *c, size_t row, const char *text)
+static void take_text(struct column_values *c, size_t row, const char *text)
 {
 	c->nulls[row] = !text;
 	if (text)
@@ -134,7 +134,7 @@ static void take_row(struct nsys_output *output, enum nsys_table table, const in
 	bool is_full = rows->rows == COLUMNS_ROWS;
 
 	for (size_t i = 0; i < rows->schema->count; i++) {
-		struct column *c = &rows->columns[i];
+		struct column_values *c = &rows->columns[i];
 
 		c->null_count += values[i] == NSYS_NULL;
 		if (c->nulls)

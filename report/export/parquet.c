@@ -188,7 +188,7 @@ static void encode_integers(struct buffer *b, const int64_t *values, size_t rows
 		delta_block(b, deltas, waiting);
 }
 
-static void encode_texts(struct buffer *b, const struct column *c, size_t rows)
+static void encode_texts(struct buffer *b, const struct column_values *c, size_t rows)
 {
 	size_t start = 0;
 
@@ -210,13 +210,13 @@ static void encode_reals(struct buffer *b, const int64_t *values, size_t rows)
 			buffer_add(b, &values[i], sizeof(values[i]));
 }
 
-static bool is_null(const struct column *c, size_t row)
+static bool is_null(const struct column_values *c, size_t row)
 {
 	return c->nulls ? c->nulls[row] : c->values[row] == NSYS_NULL;
 }
 
 /* Definition levels, 0 for NULL, as runs: (length << 1, level), with the size before them. */
-static void encode_levels(struct buffer *b, const struct column *c, size_t rows)
+static void encode_levels(struct buffer *b, const struct column_values *c, size_t rows)
 {
 	struct buffer runs = {0};
 	uint32_t size;
@@ -272,7 +272,7 @@ static void note_extremes(struct column_chunk *ret, const int64_t *values, size_
 	}
 }
 
-static void write_chunk(struct parquet *p, const struct nsys_column *column, const struct column *c, size_t rows,
+static void write_chunk(struct parquet *p, const struct nsys_column *column, const struct column_values *c, size_t rows,
 			struct column_chunk *ret)
 {
 	struct buffer plain = {0}, head = {0}, packed = {0};

@@ -86,7 +86,7 @@ static void chain_rows(struct nsys_writer *w, enum nsys_table table, int64_t id,
 {
 	size_t count;
 
-	if (!nsys_wants(w, NSYS_BIT(table) | NSYS_BIT(NSYS_STRINGS)))
+	if (!nsys_wants(w, NSYS_BIT(table)) && !w->output->all_strings)
 		return; /* names take long to find */
 	count = symbols_frames(w->context->symbols, w->image, stack, w->frames, FRAMES);
 

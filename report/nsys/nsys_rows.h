@@ -45,15 +45,16 @@ static inline double nsys_real_of(int64_t value)
 struct nsys_output {
 	void (*begin)(struct nsys_output *o, enum nsys_table table);
 	void (*row)(struct nsys_output *o, enum nsys_table table, const int64_t *values);
-	uint64_t tables; /* bits: the tables that are wanted */
+	uint64_t tables;  /* bits: the tables that are wanted */
+	bool all_strings; /* StringIds has the texts of tables that are not wanted, too */
 	int failed;
 };
 
 #define NSYS_ALL_TABLES (((uint64_t)1 << NSYS_TABLES) - 1)
 
 /* Makes the rows. `strings` has the texts of StringIds, the id of a row is its number + 1; it may have texts already,
- * whose ids remain. StringIds has those that the rows of wanted tables need; which number a row of another table has
- * does not depend on what is wanted. Returns o->failed. */
+ * whose ids remain. StringIds has at least those that the rows of wanted tables refer to. All other ids do not depend on
+ * what is wanted. Returns o->failed. */
 int nsys_rows(const struct report_context *context, struct aggregate *strings, struct nsys_output *o);
 
 #endif

@@ -15,6 +15,7 @@ enum verb_use {
 	X(INFO, info, VERB_ALWAYS)       \
 	X(VIEW, view, VERB_OF_CAPTURES)  \
 	X(EXPORT, export, VERB_ALWAYS)   \
+	X(QUERY, query, VERB_ALWAYS)     \
 	X(PACK, pack, VERB_ALWAYS)       \
 	X(UNPACK, unpack, VERB_ALWAYS)   \
 	X(ANALYZE, analyze, VERB_ALWAYS)
