@@ -587,10 +587,10 @@ static int run_where(const struct command_line *l)
 static void more_help(struct text *ret)
 {
 	text_add(ret,
-		 "\nEach thread of a live run is shown with its Python and native stack, the call that it is in,\n"
-		 "and what it waits for: a lock and the thread that holds it, a descriptor with its path or peer,\n"
-		 "a child, a collective. Threads that wait for each other are named a deadlock. No thread is\n"
-		 "stopped: the launcher reads its state from outside. What it has read is added to the capture,\n"
+		 "\nEach thread of a live run is shown with its stack, the call that it is in, and what\n"
+		 "it waits for: a lock and its holder, a descriptor with its path or peer, a child, a\n"
+		 "collective. Threads that wait for each other are named a deadlock. No thread is\n"
+		 "stopped: the launcher reads from outside, and adds what it has read to the capture,\n"
 		 "so that `pillion where CAPTURE` shows it again when the run has ended.\n");
 }
 
