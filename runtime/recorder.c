@@ -4,6 +4,7 @@
 #include "runtime/recorder.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
@@ -223,30 +224,38 @@ static bool recorder_has_thread(void)
 
 void recorder_freeze(bool silent)
 {
-	if (!process_is_frozen && recorder_has_thread()) {
+	if (!process_is_frozen && recorder_has_thread())
 		thread_reserve(&thread_self);
-		if (silent)
-			process_note("a seccomp filter: events that do not fit into the trace are lost, children are "
-				     "not recorded");
-	}
 	recorder_reserve_file();
 	__atomic_add_fetch(&process_is_frozen, 1, __ATOMIC_SEQ_CST);
 	if (!silent)
 		return;
+	stack_prepare();
 	sample_stop();
-	__atomic_store_n(&process.is_closing, true, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&process.closing, 1, __ATOMIC_SEQ_CST);
 	for (int i = 0; __atomic_load_n(&process.guarded, __ATOMIC_SEQ_CST) && i < 500; i++)
 		sys_wait(i);
-	sys_is_silent = true;
+	__atomic_add_fetch(&sys_is_silent, 1, __ATOMIC_SEQ_CST);
 }
 
-void recorder_freeze_end(bool has_changed)
+static void recorder_thaw(bool silent)
 {
-	static const char note[] = "chroot, setuid or unshare: children are not recorded, and programs that it starts "
-				   "only if they reach the capture";
+	if (silent) {
+		uint32_t others = __atomic_sub_fetch(&sys_is_silent, 1, __ATOMIC_SEQ_CST);
 
-	if (!has_changed)
-		__atomic_sub_fetch(&process_is_frozen, 1, __ATOMIC_SEQ_CST);
-	else if (recorder_has_thread() && !__atomic_exchange_n(&process.has_noted_frozen, true, __ATOMIC_RELAXED))
-		event_blob(TF_BLOB_NOTE, 0, note, sizeof(note) - 1);
+		__atomic_sub_fetch(&process.closing, 1, __ATOMIC_SEQ_CST);
+		if (!others)
+			sample_continue();
+	}
+	__atomic_sub_fetch(&process_is_frozen, 1, __ATOMIC_SEQ_CST);
+}
+
+void recorder_freeze_end(bool silent, const char *note)
+{
+	bool *has_noted = silent ? &process.has_noted_silent : &process.has_noted_frozen;
+
+	if (!note)
+		recorder_thaw(silent);
+	else if (recorder_has_thread() && !__atomic_exchange_n(has_noted, true, __ATOMIC_RELAXED))
+		event_blob(TF_BLOB_NOTE, 0, note, strlen(note));
 }

@@ -28,10 +28,11 @@ void recorder_child_ended(int pid, int status);
 
 /* To be called before the file system view or the permissions of the process change (chroot, setuid, unshare): the
  * calling thread allocates a large chunk, the file is extended in advance, and no file is opened from here on. With
- * `silent` (a seccomp filter) the recorder makes no system call at all afterwards. */
+ * `silent` (a seccomp filter) the recorder makes no system call at all from here on. */
 void recorder_freeze(bool silent);
 
-/* To be called after that, unless `silent`: if nothing has changed, files may be opened again. */
-void recorder_freeze_end(bool has_changed);
+/* To be called after that with the same `silent`. `note`, for the ledger: what has changed; NULL: nothing, so the
+ * recorder continues as before. */
+void recorder_freeze_end(bool silent, const char *note);
 
 #endif

@@ -231,6 +231,9 @@
 	X(OWN, int, fputc_unlocked, (int c, FILE *f), (c, f), STREAM(f, result != EOF))                                \
 	X(TIMED, wint_t, putwc_unlocked, (wchar_t c, FILE *f), (c, f), STREAM(f, 0))                                   \
 	X(TIMED, wint_t, fputwc_unlocked, (wchar_t c, FILE *f), (c, f), STREAM(f, 0))                                  \
+	/* the inline bodies of getc_unlocked and putc_unlocked in headers call these at the end of the buffer */      \
+	X(TIMED_AS(getc_unlocked), int, __uflow, (FILE * f), (f), STREAM(f, result != EOF))                            \
+	X(TIMED_AS(putc_unlocked), int, __overflow, (FILE * f, int c), (f, c), STREAM(f, result != EOF))               \
 	X(OWN_AS(getc), int, _IO_getc, (FILE * f), (f), STREAM(f, result != EOF))                                      \
 	X(OWN_AS(putc), int, _IO_putc, (int c, FILE *f), (c, f), STREAM(f, result != EOF))                             \
 	X(TIMED, int, getw, (FILE * f), (f), STREAM(f, 4))                                                             \

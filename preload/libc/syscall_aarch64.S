@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* syscall(number, ...): examines the number and jumps to the real function. It is not called, because clone returns on
  * another stack, or twice, and would then find a destroyed C frame. Calls that wait and always return once are passed
- * to wrap_syscall.c. */
+ * to wrap_syscall.c and wrap_seccomp.c. */
 	.text
 	.globl	syscall
 	.type	syscall, %function
@@ -11,7 +11,7 @@ syscall:
 	ldrb	w16, [x16, #:lo12:hook_is_resolved]
 	cbz	w16, 2f
 	cmp	x0, #277		/* SYS_seccomp */
-	b.eq	6f
+	b.eq	wrap_syscall_seccomp
 	cmp	x0, #98			/* SYS_futex */
 	b.eq	wrap_syscall_futex
 	cmp	x0, #426		/* SYS_io_uring_enter */
@@ -27,22 +27,9 @@ syscall:
 	cmp	x0, #24			/* SYS_dup3 */
 	b.eq	wrap_syscall_dup
 	cmp	x0, #167		/* SYS_prctl */
-	b.ne	5f
-	cmp	x1, #22			/* PR_SET_SECCOMP */
-	b.ne	5f
-	cmp	x2, #2			/* SECCOMP_MODE_FILTER */
-	b.eq	7f
-	b	1f
-6:	cbz	w1, 1f			/* SECCOMP_SET_MODE_STRICT */
-	cmp	w1, #1			/* SECCOMP_SET_MODE_FILTER; the other operations install nothing */
-	b.ne	5f
-7:	cbz	x3, 5f			/* a filter at NULL: the program asks whether the kernel has filters */
-1:	adrp	x16, recorder_freeze
-	add	x16, x16, #:lo12:recorder_freeze
-	b	4f
-2:	adrp	x16, hook_resolve	/* before our constructor: a C function would lose the arguments */
-	add	x16, x16, #:lo12:hook_resolve
-4:	stp	x29, x30, [sp, #-80]!
+	b.eq	wrap_syscall_prctl
+	b	5f
+2:	stp	x29, x30, [sp, #-80]!
 	.cfi_adjust_cfa_offset 80
 	.cfi_rel_offset x29, 0
 	.cfi_rel_offset x30, 8
@@ -50,8 +37,7 @@ syscall:
 	stp	x2, x3, [sp, #32]
 	stp	x4, x5, [sp, #48]
 	str	x6, [sp, #64]
-	mov	w0, #1
-	blr	x16
+	bl	hook_resolve	/* before our constructor: a C function would lose the arguments */
 	ldp	x0, x1, [sp, #16]
 	ldp	x2, x3, [sp, #32]
 	ldp	x4, x5, [sp, #48]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* syscall(number, ...): examines the number and jumps to the real function. It is not called, because clone and vfork
  * return on another stack, or twice, and would then find a destroyed C frame. Calls that wait and always return once
- * are passed to wrap_syscall.c. */
+ * are passed to wrap_syscall.c and wrap_seccomp.c. */
 	.text
 	.globl	syscall
 	.type	syscall, @function
@@ -11,9 +11,9 @@ syscall:
 	cmpb	$0, hook_is_resolved(%rip)
 	je	2f
 	cmpq	$317, %rdi		/* SYS_seccomp */
-	je	6f
+	je	wrap_syscall_seccomp
 	cmpq	$157, %rdi		/* SYS_prctl */
-	je	3f
+	je	wrap_syscall_prctl
 	cmpq	$202, %rdi		/* SYS_futex */
 	je	wrap_syscall_futex
 	cmpq	$426, %rdi		/* SYS_io_uring_enter */
@@ -35,28 +35,7 @@ syscall:
 	cmpq	$292, %rdi		/* SYS_dup3 */
 	je	wrap_syscall_dup
 	jmpq	*real_syscall(%rip)
-3:	cmpq	$22, %rsi		/* PR_SET_SECCOMP */
-	je	8f
-	cmpq	$26, %rsi		/* PR_SET_TSC */
-	jne	5f
-	cmpq	$2, %rdx		/* PR_TSC_SIGSEGV */
-	jne	5f
-	leaq	clock_forbid_counter(%rip), %rax
-	jmp	4f
-5:	jmpq	*real_syscall(%rip)
-6:	testl	%esi, %esi		/* SECCOMP_SET_MODE_STRICT */
-	je	1f
-	cmpl	$1, %esi		/* SECCOMP_SET_MODE_FILTER; the other operations install nothing */
-	jne	5b
-7:	testq	%rcx, %rcx		/* a filter at NULL: the program asks whether the kernel has filters */
-	je	5b
-	jmp	1f
-8:	cmpq	$2, %rdx		/* SECCOMP_MODE_FILTER */
-	je	7b
-1:	leaq	recorder_freeze(%rip), %rax
-	jmp	4f
-2:	leaq	hook_resolve(%rip), %rax	/* before our constructor: a C function would lose the arguments */
-4:	pushq	%rdi
+2:	pushq	%rdi
 	.cfi_adjust_cfa_offset 8
 	pushq	%rsi
 	.cfi_adjust_cfa_offset 8
@@ -70,8 +49,7 @@ syscall:
 	.cfi_adjust_cfa_offset 8
 	subq	$8, %rsp
 	.cfi_adjust_cfa_offset 8
-	movl	$1, %edi
-	call	*%rax
+	call	hook_resolve	/* before our constructor: a C function would lose the arguments */
 	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	popq	%r9

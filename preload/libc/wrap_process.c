@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes and threads: calls that begin or end one, or hide it from us. */
-#include <stdarg.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "runtime/stack/stack.h"
 #include "preload/hook/caller.h"
@@ -201,12 +198,14 @@ int wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int flags)
 	return result;
 }
 
-/* ---- calls that take files or system calls away ---- */
+/* ---- calls that take files away ---- */
 
 /* Each of these freezes the recorder before the call, because afterwards the trace file may not be accessible. */
 static int frozen_call(int result)
 {
-	recorder_freeze_end(!result);
+	recorder_freeze_end(false, result ? NULL
+					  : "chroot, setuid or unshare: children are not recorded, and programs that "
+					    "it starts only if they reach the capture");
 	return result;
 }
 
@@ -269,32 +268,4 @@ int wrap_setresuid(uid_t real, uid_t effective, uid_t saved)
 		return real_setresuid(real, effective, saved);
 	recorder_freeze(false);
 	return frozen_call(real_setresuid(real, effective, saved));
-}
-
-HOOK_EXPORT int prctl(int option, ...)
-{
-	unsigned long a, b, c, d;
-	va_list list;
-	int result, error;
-
-	va_start(list, option);
-	a = va_arg(list, unsigned long);
-	b = va_arg(list, unsigned long);
-	c = va_arg(list, unsigned long);
-	d = va_arg(list, unsigned long);
-	va_end(list);
-	/* Seccomp's strict mode forbids the time stamp counter, too. */
-	if ((option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT) || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV))
-		clock_forbid_counter();
-	if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT)
-		process_fail("the program gave up reading the clock");
-	/* A filter at NULL only asks whether the kernel has filters. */
-	if (option == PR_SET_SECCOMP && (a != SECCOMP_MODE_FILTER || b))
-		recorder_freeze(true);
-	result = real_prctl(option, a, b, c, d);
-	error = errno;
-	if (option == PR_SET_NAME && !result && thread_self.generation == process.generation)
-		thread_set_name(&thread_self, (const char *)a);
-	errno = error;
-	return result;
 }

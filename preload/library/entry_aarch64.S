@@ -79,7 +79,7 @@ library_entry:
 
 library_entry_found:
 	adrp	x17, library_found
-	add	x17, x17, :lo12:library_found
+	ldr	x17, [x17, :lo12:library_found]
 	add	x17, x17, x16, lsl #ROW_SHIFT
 	ldr	x16, [x17, ROW_REAL]
 	b	1b

@@ -72,8 +72,7 @@ library_entry:
 
 library_entry_found:
 	shlq	$ROW_SHIFT, %r11
-	leaq	library_found(%rip), %r10
-	addq	%r10, %r11
+	addq	library_found(%rip), %r11
 	movq	ROW_REAL(%r11), %rax
 	jmp	1b
 

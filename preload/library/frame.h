@@ -46,8 +46,8 @@ struct library_row {
 	uint16_t number; /* in the table of rows */
 };
 
-/* The rows of the exported functions, by number, and those of the trampolines. */
-extern struct library_row library_rows[HOOK_LIBRARY_COUNT] HIDDEN, library_found[LIBRARY_TRAMPOLINES] HIDDEN;
+/* The rows of the exported functions, by number, and those of the trampolines, which are mapped when there is one. */
+extern struct library_row library_rows[HOOK_LIBRARY_COUNT] HIDDEN, *library_found HIDDEN;
 
 /* The arguments of a call are not copied into a list: words[LIBRARY_WORD(n) - 1] is the n-th, whether it was passed in
  * a register or on the stack. */

@@ -105,7 +105,7 @@ static const struct function {
 #define ROW(kind, group_, symbol, ...)                                                                                 \
 	{.group = 1u << TF_GROUP_##group_, .number = NUMBER_OF(symbol), .always = IS_NOTED(kind) ? 0xffff : 0},
 struct library_row library_rows[HOOK_LIBRARY_COUNT] = {HOOK_LIBRARY(ROW)};
-LARGE struct library_row library_found[LIBRARY_TRAMPOLINES];
+struct library_row *library_found;
 
 #define FOUND_AT(type, member, offset)                                                                                 \
 	_Static_assert(offsetof(struct type, member) == (offset), "the entry finds " #member)

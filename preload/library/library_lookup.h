@@ -4,7 +4,7 @@
 #ifndef PILLION_LIBRARY_LOOKUP_H
 #define PILLION_LIBRARY_LOOKUP_H
 
-#define LIBRARY_TRAMPOLINES 4096
+#define LIBRARY_TRAMPOLINES 2048
 
 #ifndef __ASSEMBLER__
 #include "preload/hook/entry.h"
@@ -12,8 +12,9 @@
 /* The row with the number `index` < HOOK_LIBRARY_COUNT, in the form that symbol lookup uses. */
 struct entry_row library_lookup_row(unsigned index);
 
-/* Initialises a trampoline, before its address is given to the program, with a row's `place` and the real function. */
-void library_trampoline_fill(unsigned trampoline, uint32_t place, void *real);
+/* Initialises a trampoline, before its address is given to the program, with a row's `place` and the real function.
+ * False: there is no memory for it. */
+bool library_trampoline_fill(unsigned trampoline, uint32_t place, void *real);
 
 void *library_trampoline(unsigned trampoline);
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/common/hot.h"
 #include "preload/lookup/lookup.h"
 
 #include <dlfcn.h>
@@ -7,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/common/dso.h"
+#include "runtime/common/sys.h"
 #include "runtime/base/text.h"
 #include "preload/lookup/audit.h"
 #include "preload/lookup/trampoline.h"
@@ -19,7 +19,6 @@
 extern const struct entry_row __start_pillion_entries[] __attribute__((visibility("hidden"), weak));
 extern const struct entry_row __stop_pillion_entries[] __attribute__((visibility("hidden"), weak));
 
-LARGE static struct entry_row library_rows[HOOK_LIBRARY_COUNT];
 static struct intern_table row_of; /* hash of a symbol -> its entry */
 static bool has_rows;
 
@@ -31,9 +30,12 @@ static uint64_t symbol_hash(const char *symbol)
 /* Called at the first lookup of a name that may be in the table, possibly by several threads at once. */
 static void index_rows(void)
 {
+	struct entry_row *library_rows = sys_mmap(NULL, HOOK_LIBRARY_COUNT * sizeof(*library_rows),
+						  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 	for (const struct entry_row *row = __start_pillion_entries; row < __stop_pillion_entries; row++)
 		intern_set(&row_of, symbol_hash(row->symbol), (uint64_t)row);
-	for (unsigned i = 0; i < HOOK_LIBRARY_COUNT; i++) {
+	for (unsigned i = 0; library_rows && i < HOOK_LIBRARY_COUNT; i++) {
 		library_rows[i] = library_lookup_row(i);
 		intern_set(&row_of, symbol_hash(library_rows[i].symbol), (uint64_t)&library_rows[i]);
 	}
@@ -113,7 +115,7 @@ static void note_no_trampoline(void)
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	process_note("some CUDA calls are not recorded: the program looked up more functions than there are "
-		     "trampolines");
+		     "trampolines, or there was no memory for them");
 	thread_guard_leave(&thread_self, &guard);
 }
 
@@ -129,6 +131,14 @@ static bool is_group_used(unsigned group)
 static void *trampoline_at(const struct entry_row *row, uint32_t slot)
 {
 	return row->via ? (void *)trampoline_code[slot] : library_trampoline(slot);
+}
+
+static bool trampoline_fill(const struct entry_row *row, uint32_t slot, void *real)
+{
+	if (!row->via)
+		return library_trampoline_fill(slot, row->place, real);
+	trampoline_slots[slot] = (struct trampoline_slot){real, row->via};
+	return true;
 }
 
 void *lookup_trampoline(const struct entry_row *row, void *real)
@@ -151,14 +161,10 @@ void *lookup_trampoline(const struct entry_row *row, void *real)
 	slot = TRAMPOLINES;
 	if (__atomic_load_n(taken, __ATOMIC_RELAXED) < TRAMPOLINES)
 		slot = __atomic_fetch_add(taken, 1, __ATOMIC_RELAXED);
-	if (slot >= TRAMPOLINES) {
+	if (slot >= TRAMPOLINES || !trampoline_fill(row, slot, real)) {
 		note_no_trampoline();
 		return real;
 	}
-	if (row->via)
-		trampoline_slots[slot] = (struct trampoline_slot){real, row->via};
-	else
-		library_trampoline_fill(slot, row->place, real);
 	/* If another thread has stored its trampoline first, all use that one. */
 	if (!__atomic_compare_exchange_n(&e->value, &old, slot + 1ull, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		slot = (uint32_t)old - 1;

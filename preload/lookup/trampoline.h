@@ -3,7 +3,7 @@
 #ifndef PILLION_TRAMPOLINE_H
 #define PILLION_TRAMPOLINE_H
 
-#define TRAMPOLINES 4096
+#define TRAMPOLINES 2048
 
 #ifndef __ASSEMBLER__
 /* Written before the slot's trampoline is published, and never again. */

@@ -27,8 +27,8 @@ struct columns {
 struct column_format {
 	const char *extension;
 	void *(*open)(int fd, const struct nsys_schema *schema); /* borrows fd */
-	int (*add)(void *file, const struct columns *c);	 /* a group of rows */
-	int (*close)(void *file);				 /* ends the file and frees `file`, also after a failure */
+	int (*add)(void *file, const struct columns *c); /* a group of rows */
+	int (*close)(void *file); /* ends the file and frees `file`, also after a failure */
 };
 
 extern const struct column_format parquet_format, arrow_format;

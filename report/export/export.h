@@ -21,7 +21,7 @@ struct export
 	enum metric metric;
 	bool is_metric_given;
 	struct sink *out;     /* NULL with EXPORT_FILE */
-	const char *path;     /* with EXPORT_FILE: an empty file to write to; with EXPORT_DIRECTORY: an empty directory */
+	const char *path;     /* with EXPORT_FILE or EXPORT_DIRECTORY: an empty one to write to */
 	struct texts written; /* files written, by export_split.h */
 	struct texts left;    /* files of an earlier export with more parts */
 };
@@ -51,7 +51,8 @@ void export_name(const char *capture, const struct export_type *type, struct buf
 bool export_is_gzip(const struct export_type *type, const char *path);
 
 /* Writes the export to `path`; "-" is standard output. The file or directory is created complete or not at all, and
- * replaces an existing one only if is_forced; a directory only if an export has made all that is in it. Returns the result of run(); -EEXIST: the file exists. */
+ * replaces an existing one only if is_forced; a directory only if an export has made all that is in it. Returns the
+ * result of run(); -EEXIST: the file exists. */
 int export_write(struct export *x, const struct export_type *type, const char *path, bool is_forced, struct err *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of exports in output order: X(name, ending, title, flags, needs). `ending` is that of the default path,
- * `needs` a library that a build may lack (export_list.c), or NOTHING. export_<name>() in an export_*.c implements it. */
+ * `needs` a library that a build may lack (export_list.c), or NOTHING. export_<name>() in an export_*.c implements
+ * it. */
 #ifndef PILLION_EXPORT_LIST_H
 #define PILLION_EXPORT_LIST_H
 

@@ -324,7 +324,9 @@ static int parquet_add(void *file, const struct columns *c)
 
 static int type_of(const struct nsys_column *column)
 {
-	static const int types[] = {[NSYS_INTEGER] = TYPE_INT64, [NSYS_REAL] = TYPE_DOUBLE, [NSYS_TEXT] = TYPE_BYTE_ARRAY};
+	static const int types[] = {[NSYS_INTEGER] = TYPE_INT64,
+				    [NSYS_REAL] = TYPE_DOUBLE,
+				    [NSYS_TEXT] = TYPE_BYTE_ARRAY};
 
 	return types[column->type];
 }

@@ -235,6 +235,9 @@ void model_done(struct model *m)
 	for (size_t i = 0; i < m->usage_count; i++)
 		free(m->usages[i].items);
 	free(m->usages);
+	for (size_t i = 0; i < m->where_count; i++)
+		free(m->wheres[i].bytes);
+	free(m->wheres);
 	attachments_done(&m->attachments);
 	map_done(&m->by_nonce);
 	map_done(&m->run_by_id);

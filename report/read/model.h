@@ -29,7 +29,7 @@ struct short_calls {
 
 /* What an image without a trace file had used at its end: see the line "end" in trace_format.h. */
 struct image_usage {
-	uint64_t cpu_ns, thread_cpu_ns, delay_ns, before_us, peak_kb, voluntary, involuntary;
+	uint64_t cpu_ns, thread_cpu_ns, delay_ns, before_us, peak_kb, voluntary, involuntary, children_ns;
 	bool is_known;
 };
 
@@ -39,6 +39,14 @@ struct usage_samples {
 	uint64_t run;
 	struct tf_usage_sample *items;
 	size_t count;
+};
+
+/* What `pillion where` asked one launcher for: the records of HOST.RUN.where. */
+struct where_file {
+	uint64_t run;
+	uint32_t machine; /* as in struct tf_where_head */
+	uint8_t *bytes;
+	size_t size;
 };
 
 struct image {
@@ -75,6 +83,7 @@ struct process {
 	bool has_status; /* status is known from wait() or the launcher */
 	int32_t status;
 	uint64_t waited_ns; /* when it was waited for; 0: not known */
+	uint64_t total_ns;  /* of a launcher's COMMAND: CPU time of it and what it waited for; 0: not known */
 };
 
 struct bare_program {
@@ -88,6 +97,7 @@ struct run {
 	size_t machine;
 	uint64_t id, realtime_ns;
 	uint32_t pid;
+	bool has_ended; /* its COMMAND, as the launcher has recorded */
 	char *command, *options, *version;
 	char *key; /* of its job step, "" if it is in none */
 	/* the batch job; each "" if unknown */
@@ -129,6 +139,8 @@ struct model {
 	struct ranges *ranges;
 	struct usage_samples *usages;
 	size_t usage_count, usage_capacity;
+	struct where_file *wheres;
+	size_t where_count, where_capacity;
 	size_t machine_count, image_count, process_count, bare_count, run_count, note_count, ranges_count;
 	size_t machine_capacity, image_capacity, process_capacity, bare_capacity, run_capacity, note_capacity,
 		ranges_capacity;
@@ -157,6 +169,7 @@ struct wait_status {
 	uint32_t pid, parent_pid; /* parent 0: not known */
 	int32_t status;
 	uint64_t ticks, realtime_ns; /* 0: not known */
+	uint64_t cpu_ns; /* of the child and what it waited for; 0: not known */
 };
 
 /* Reads captures into one model; machines are placed by their CLOCK_REALTIME. Files that cannot be read are listed
@@ -208,6 +221,7 @@ void model_image_files_done(struct model *m);
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file);
 void image_done(struct image *image);
 void model_usage(struct model *m, const char *path, const char *name, const struct mapping *file);
+void model_where(struct model *m, const char *path, const struct mapping *file);
 void model_link(struct model *m);  /* after all files: clock maps, processes, ends */
 
 #endif

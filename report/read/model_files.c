@@ -76,7 +76,7 @@ static bool path_ends_with(const char *name, const char *end)
 static bool is_of_capture(const char *name)
 {
 	return path_ends_with(name, ".trace") || path_ends_with(name, ".index") || path_ends_with(name, ".range") ||
-	       path_ends_with(name, ".usage") || path_ends_with(name, ".symbols");
+	       path_ends_with(name, ".usage") || path_ends_with(name, ".symbols") || path_ends_with(name, ".where");
 }
 
 static int map_file(const struct file *f, struct mapping *ret, struct err *err)
@@ -140,6 +140,8 @@ static void join_other(struct model *m, struct file *f)
 		model_index(m, f->path, f->name, &bytes);
 	} else if (path_ends_with(f->name, ".usage")) {
 		model_usage(m, f->path, f->name, &bytes);
+	} else if (path_ends_with(f->name, ".where")) {
+		model_where(m, f->path, &bytes);
 	} else if (path_ends_with(f->name, ".symbols")) {
 		texts_add(&m->symbols, "%.*s", bytes.size < INT_MAX ? (int)bytes.size : INT_MAX,
 			  (const char *)bytes.data);

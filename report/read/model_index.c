@@ -136,12 +136,12 @@ static uint64_t ticks_of(const struct index_line *l)
 	return index_number(l, "ticks");
 }
 
-/* CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY */
+/* CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY:CHILDREN_NS */
 static struct image_usage usage_of_field(const char *text)
 {
 	struct image_usage u = {.is_known = *text};
 	uint64_t *const fields[] = {&u.cpu_ns,  &u.thread_cpu_ns, &u.delay_ns,	  &u.before_us,
-				    &u.peak_kb, &u.voluntary,	  &u.involuntary};
+				    &u.peak_kb, &u.voluntary,	  &u.involuntary, &u.children_ns};
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 		*fields[i] = *text && *text != ':' ? strtoull(text, NULL, 10) : TF_USAGE_UNKNOWN;
@@ -177,6 +177,10 @@ static void end_line(struct model *m, const struct index_line *l)
 
 static void child_line(struct model *m, struct place *place, const struct index_line *l)
 {
+	const uint64_t *run = index_number(l, "launcher") ? map_find(&m->run_by_id, index_hex(l, "run"), 0) : NULL;
+
+	if (run && *run)
+		m->runs[*run - 1].has_ended = true;
 	place->open_child = index_number(l, "launcher") ? m->wait_status_count + 1 : 0;
 	m->wait_statuses =
 		mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity, sizeof(*m->wait_statuses));
@@ -187,6 +191,7 @@ static void child_line(struct model *m, struct place *place, const struct index_
 		.status = (int32_t)index_number(l, "status"),
 		.ticks = ticks_of(l),
 		.realtime_ns = index_number(l, "realtime_ns"),
+		.cpu_ns = index_number(l, "cpu_ns"),
 	};
 }
 

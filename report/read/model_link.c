@@ -328,6 +328,7 @@ static void apply_wait_statuses(struct model *m)
 		p->has_status = true;
 		p->status = t->status;
 		p->waited_ns = wait_time_ns(m, t);
+		p->total_ns = t->cpu_ns;
 	}
 	map_done(&by_pid);
 	free(next);

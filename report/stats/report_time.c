@@ -18,7 +18,17 @@ struct time_rows {
 	struct time_row *items;
 	size_t count, capacity;
 	struct map known;
+	struct thread_time *unrecorded; /* of processes, in place of threads */
+	size_t unrecorded_count;
 };
+
+/* Tells rows with one tid apart: of a tid that is reused, and, without a tid, of what no thread has used. */
+static uint32_t time_row_number(const struct thread_time *t)
+{
+	if (!t->tid)
+		return t->origin;
+	return t->origin == THREAD_RECORDED && t->thread ? t->thread->number + 1 : 0;
+}
 
 /* A thread is one row, also if its process has called exec; a tid may be reused within a process. */
 static struct time_row *time_row_of(struct time_rows *rows, const struct report_context *c, const struct thread_time *t)
@@ -32,7 +42,7 @@ static struct time_row *time_row_of(struct time_rows *rows, const struct report_
 	else if (c->by == BY_HOST)
 		a = hash_bytes(host, strlen(host));
 	else if (c->by != BY_PROCESS)
-		b = (uint64_t)t->tid << 32 | (t->origin == THREAD_RECORDED && t->thread ? t->thread->number + 1 : 0);
+		b = (uint64_t)t->tid << 32 | time_row_number(t);
 	place = map_put(&rows->known, a, b, NULL);
 	if (!*place) {
 		rows->items = mem_grow(rows->items, rows->count, &rows->capacity, sizeof(*rows->items));
@@ -44,7 +54,7 @@ static struct time_row *time_row_of(struct time_rows *rows, const struct report_
 
 static void time_row_add(struct time_row *row, const struct partition *p, const struct thread_time *t)
 {
-	row->threads++;
+	row->threads += t->origin < THREAD_CHILDREN;
 	row->lifetime_ns += t->lifetime_ns;
 	row->cpu_ns += t->cpu_ns;
 	row->delay_ns += t->delay_ns;
@@ -56,6 +66,48 @@ static void time_row_add(struct time_row *row, const struct partition *p, const 
 	if (row->last_process != t->process)
 		row->peak_kb += p->processes[t->process].peak_kb;
 	row->last_process = t->process;
+}
+
+/* What no thread has used has a row of its own. */
+static void time_add_unrecorded(struct time_rows *rows, const struct report_context *c, const struct partition *p,
+				size_t process)
+{
+	const struct process *of = &c->model->processes[process];
+	const struct process_time *time = &p->processes[process];
+	const struct {
+		enum thread_origin origin;
+		uint64_t ns;
+	} parts[] = {{THREAD_CHILDREN, time->children_ns}, {THREAD_END, time->end_ns}};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		struct thread_time *t;
+
+		if (!parts[i].ns)
+			continue;
+		t = &rows->unrecorded[rows->unrecorded_count++];
+		*t = (struct thread_time){.process = process,
+					  .image = &c->model->images[of->first_image + of->image_count - 1],
+					  .origin = parts[i].origin,
+					  .lifetime_ns = parts[i].ns,
+					  .cpu_ns = parts[i].ns,
+					  .cpu_is_known = true,
+					  .delay_is_known = true};
+		time_row_add(time_row_of(rows, c, t), p, t);
+	}
+}
+
+static const char *label_of(const struct thread_time *t)
+{
+	switch (t->origin) {
+	case THREAD_UNRECORDED:
+		return "(other threads)";
+	case THREAD_CHILDREN:
+		return "(unrecorded time of children)";
+	case THREAD_END:
+		return "(start and end)";
+	default:
+		return t->name;
+	}
 }
 
 static void time_add_labels(const struct report_context *c, const struct time_row *row, struct table *table)
@@ -76,7 +128,7 @@ static void time_add_labels(const struct report_context *c, const struct time_ro
 	default:
 		table_number(table, p->pid);
 		table_number_if(table, row->first->tid, row->first->tid);
-		table_text(table, row->first->origin == THREAD_UNRECORDED ? "(other threads)" : row->first->name);
+		table_text(table, label_of(row->first));
 		return;
 	}
 	table_number(table, row->threads);
@@ -103,8 +155,12 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 		  {"Blocked (ns)", COLUMN_NS}, {"In Calls (ns)", COLUMN_NS}, {"Stopped (ns)", COLUMN_NS},
 		  {"Unexplained (ns)", COLUMN_NS}, {"Peak RSS (KiB)", COLUMN_COUNT});
 	partition_make(c, true, &p);
-	for (size_t i = 0; i < p.count; i++)
+	rows.unrecorded = mem_alloc((c->model->process_count * 2 + 1) * sizeof(*rows.unrecorded));
+	for (size_t i = 0; i < p.count; i++) {
 		time_row_add(time_row_of(&rows, c, &p.threads[i]), &p, &p.threads[i]);
+		if (i + 1 == p.count || p.threads[i + 1].process != p.threads[i].process)
+			time_add_unrecorded(&rows, c, &p, p.threads[i].process);
+	}
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct time_row *row = &rows.items[i];
 
@@ -119,6 +175,7 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 		table_number_if(table, row->peak_kb, row->peak_kb);
 	}
 	free(rows.items);
+	free(rows.unrecorded);
 	map_done(&rows.known);
 	partition_done(&p);
 	return 0;

@@ -14,6 +14,7 @@ enum verb_use {
 	X(STATS, stats, VERB_ALWAYS)     \
 	X(INFO, info, VERB_ALWAYS)       \
 	X(VIEW, view, VERB_OF_CAPTURES)  \
+	X(WHERE, where, VERB_ALWAYS)     \
 	X(EXPORT, export, VERB_ALWAYS)   \
 	X(QUERY, query, VERB_ALWAYS)     \
 	X(PACK, pack, VERB_ALWAYS)       \

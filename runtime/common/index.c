@@ -216,3 +216,8 @@ void index_usage_name(char *ret, size_t size, const char *host, uint64_t run)
 {
 	run_file_name(ret, size, host, run, ".usage");
 }
+
+void index_where_name(char *ret, size_t size, const char *host, uint64_t run)
+{
+	run_file_name(ret, size, host, run, ".where");
+}

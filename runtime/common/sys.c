@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/common/sys.h"
 
-bool sys_is_silent;
+uint32_t sys_is_silent;

@@ -16,9 +16,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* Set before the program installs a seccomp filter that may kill it for a system call of ours: from then on all of them
- * fail with -EPERM, also in forked children, which inherit the filter. */
-extern bool sys_is_silent;
+/* Not 0: the program has installed a seccomp filter that may kill it for a system call of ours, or is about to: all of
+ * them fail with -EPERM, also in forked children, which inherit the filter. Counts the filters. */
+extern uint32_t sys_is_silent;
 
 /* False: errno must not be touched. On x86-64 its address starts at the pointer that libc keeps at the thread pointer;
  * a child of clone(CLONE_VM | CLONE_SETTLS) may have zeros for thread-local storage, as Chromium's chroot helper has.

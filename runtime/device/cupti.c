@@ -253,6 +253,8 @@ static void cupti_try_open(bool is_early)
 	result = why ? 0 : cupti_api.get_version(&cupti_state.version);
 	if (!why && (result || cupti_state.version < CUPTI_OLDEST))
 		why = "this CUPTI is older than that of CUDA 11.0";
+	if (!why && !cupti_buffer_prepare())
+		why = "there is no memory for its buffers";
 	if (why) {
 		cupti_fall_back(why, NULL, 0);
 		return;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUPTI's buffers and the conversion of their records. Buffers are returned in a thread of CUPTI, or in a thread of
  * the program that is calling CUDA. They are read at once, into the chunk of that thread. */
-#include "runtime/common/hot.h"
 #include "runtime/device/cupti_record.h"
 
 #include <errno.h>
@@ -23,14 +22,16 @@ enum { BUFFER = 1 << 16, BUFFERS = 1024, KEPT = 128, ARENAS = 64 };
 
 /* ---- buffers ---- */
 
-/* Address space from which buffers are taken, and which identifies our buffers. An element of `taken` is 0 if free. */
-LARGE static struct arena {
+/* Address space from which buffers are taken, and which identifies our buffers. After the buffers it has a byte for
+ * each, which is 0 if the buffer is free. */
+static struct arena {
 	uint8_t *start;
-	uint8_t taken[BUFFERS];
 } arenas[ARENAS];
+enum { ARENA_BYTES = BUFFERS * BUFFER + BUFFERS };
 
-/* If there is no memory, a CUPTI that crashes without a buffer gets this one. It is shared by all and never read. */
-LARGE static uint8_t scrap[BUFFER] __attribute__((aligned(8)));
+/* If there is no memory, a CUPTI that crashes without a buffer gets this one. It is shared by all and never read. NULL:
+ * not needed. */
+static uint8_t *scrap;
 
 static struct arena *buffer_arena(const uint8_t *buffer)
 {
@@ -47,7 +48,7 @@ static struct arena *buffer_arena(const uint8_t *buffer)
 
 static bool is_our_buffer(const uint8_t *buffer)
 {
-	return buffer == scrap || buffer_arena(buffer);
+	return (scrap && buffer == scrap) || buffer_arena(buffer);
 }
 
 static uint8_t *buffer_map_arena(struct arena *a)
@@ -56,12 +57,17 @@ static uint8_t *buffer_map_arena(struct arena *a)
 
 	if (start)
 		return start;
-	start = sys_mmap(NULL, (size_t)BUFFERS * BUFFER, PROT_READ | PROT_WRITE,
+	start = sys_mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!start || __atomic_compare_exchange_n(&a->start, &none, start, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
 		return start;
-	sys_munmap(start, (size_t)BUFFERS * BUFFER);
+	sys_munmap(start, ARENA_BYTES);
 	return none;
+}
+
+static uint8_t *arena_taken(uint8_t *start)
+{
+	return start + (size_t)BUFFERS * BUFFER;
 }
 
 static uint8_t *buffer_take(void)
@@ -70,8 +76,8 @@ static uint8_t *buffer_take(void)
 		uint8_t *start = buffer_map_arena(a);
 
 		for (int i = 0; start && i < BUFFERS; i++)
-			if (!__atomic_load_n(&a->taken[i], __ATOMIC_RELAXED) &&
-			    !__atomic_exchange_n(&a->taken[i], 1, __ATOMIC_ACQUIRE))
+			if (!__atomic_load_n(&arena_taken(start)[i], __ATOMIC_RELAXED) &&
+			    !__atomic_exchange_n(&arena_taken(start)[i], 1, __ATOMIC_ACQUIRE))
 				return start + (size_t)i * BUFFER;
 		if (!start)
 			break;
@@ -79,11 +85,19 @@ static uint8_t *buffer_take(void)
 	return NULL;
 }
 
+bool cupti_buffer_prepare(void)
+{
+	if (!scrap && cupti_state.version < CUPTI_COPES_WITHOUT_BUFFER)
+		scrap = sys_mmap(NULL, BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+				 0);
+	return scrap || cupti_state.version >= CUPTI_COPES_WITHOUT_BUFFER;
+}
+
 static void buffer_give(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit)
 {
 	/* Without a buffer CUPTI drops records and counts them, or crashes. */
 	*ret_buffer = buffer_take();
-	if (!*ret_buffer && cupti_state.version < CUPTI_COPES_WITHOUT_BUFFER)
+	if (!*ret_buffer)
 		*ret_buffer = scrap;
 	*ret_size = *ret_buffer ? BUFFER : 0;
 	*ret_limit = 0;
@@ -110,7 +124,7 @@ static void buffer_free(uint8_t *buffer)
 		return;
 	if (a > arenas || i >= KEPT)
 		sys_madvise(buffer, BUFFER, MADV_DONTNEED);
-	__atomic_store_n(&a->taken[i], 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&arena_taken(a->start)[i], 0, __ATOMIC_RELEASE);
 }
 
 /* The output of one buffer. */
@@ -478,7 +492,7 @@ static void buffer_complete(bool is_shared, void *context, uint32_t stream, uint
 {
 	int error = errno;
 
-	if (buffer == scrap)
+	if (buffer && buffer == scrap)
 		__atomic_fetch_add(&unwritten_buffers, used != 0, __ATOMIC_RELAXED);
 	if (buffer && thread_can_write()) {
 		if (used && buffer != scrap)

@@ -3,8 +3,12 @@
 #ifndef PILLION_CUPTI_RECORD_H
 #define PILLION_CUPTI_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* To be called when CUPTI's version is known. False: this CUPTI cannot be used, there is no memory. */
+bool cupti_buffer_prepare(void);
 
 /* The callbacks that are registered with CUPTI. */
 void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit);

@@ -7,6 +7,8 @@
  *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes;
  *                         then struct tf_images: the images of its short processes
  *   HOST.RUN.usage        struct tf_usage_head, then struct tf_usage_sample: what the launcher read from /proc
+ *   HOST.RUN.where        struct tf_where_head, then records: what the threads did when `pillion where` asked
+ *   .where                text: the request of `pillion where`, while it waits: see runtime/launch/where.c
  *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), described below. An image that
  *                         records little has none
  *
@@ -455,7 +457,9 @@ struct tf_descriptor {
 struct tf_usage {
 	uint64_t ticks; /* when it was read */
 	uint64_t cpu_ns; /* user and system time */
-	uint64_t delay_ns; /* time that the thread was runnable without a CPU; or TF_USAGE_UNKNOWN */
+	/* Of a thread: the time that it was runnable without a CPU. Of the process: the CPU time, from fork until the
+	 * kernel had ended them, of the children that it waited for, and of theirs. Or TF_USAGE_UNKNOWN. */
+	uint64_t delay_ns;
 	uint32_t tid;	   /* 0: this is of the process */
 	uint32_t peak_kb;  /* of the process: the peak of its resident memory, in KiB */
 	uint32_t voluntary, involuntary; /* context switches; 0 for a thread that another one describes */
@@ -511,6 +515,7 @@ struct tf_usage_cpus {
 _Static_assert(sizeof(struct tf_usage_cpus) == sizeof(struct tf_usage_sample), "one stands in place of the other");
 
 #include "runtime/format/trace_range.h"
+#include "runtime/format/trace_where.h"
 
 /* ---- index lines ----
  * Fields are separated by TAB. The first is the name of the line, the others are key=value; bytes below 0x21, 0x7f and
@@ -522,12 +527,12 @@ _Static_assert(sizeof(struct tf_usage_cpus) == sizeof(struct tf_usage_sample), "
  *             for a forked image in the range file: when it creates its trace file.
  *   end     nonce= pid= kind=exit|exec|abort status= realtime_ns= recorded=N lost=N threads_lost=N
  *           short=ID:CALLS:TICKS,... functions=ID:NAME,...
- *           usage=CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY
+ *           usage=CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY:CHILDREN_NS
  *             only for an image that has no trace file and is not in the range file. usage: as struct tf_usage and
- *             cpu_before_us, of the process and its only recorded thread; DELAY_NS is empty if it is unknown
+ *             cpu_before_us, of the process and its only recorded thread; unknown values are empty
  *   child   pid= status=
  *             a wait status, from an image without a trace file, or from the launcher for its COMMAND (then with
- *             launcher=1)
+ *             launcher=1, and cpu_ns= of COMMAND and all processes that were waited for)
  *   bare    pid= exe= reason=
  *             a program that runs without the recorder, and the reason: static, setuid, musl, machine, script, gone,
  *             environment (cleaned, with --follow-clean-env=false)

@@ -52,7 +52,7 @@ enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE
  * A forked image has no `process` line unless it has a trace file; its command is that of its parent. */
 
 enum { TF_IMAGES_OFFSET = TF_RANGE_FILE_BYTES, TF_IMAGES_FIRST = TF_IMAGES_OFFSET + (128 << 10) };
-enum { TF_IMAGE_BYTES = 2048, TF_IMAGE_BLOCK_BYTES = 256 << 10 };
+enum { TF_IMAGE_BYTES = 2048, TF_IMAGE_BLOCK_BYTES = 64 << 10 };
 
 struct tf_images {
 	uint64_t magic;

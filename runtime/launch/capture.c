@@ -526,6 +526,7 @@ void capture_line_child(struct run *run)
 	index_number(&line, "pid", (uint64_t)run->child);
 	index_signed(&line, "status", run->status);
 	index_number(&line, "launcher", 1);
+	index_number(&line, "cpu_ns", run->cpu_ns);
 	index_hex(&line, "run", run->id);
 	line_write(run, &line);
 }

@@ -56,6 +56,7 @@ struct run {
 
 	pid_t child;
 	int status; /* wait status of COMMAND */
+	uint64_t cpu_ns; /* that COMMAND and what it waited for had used at its end */
 };
 
 /* main.c */
@@ -169,6 +170,11 @@ void perf_start(struct run *run);
 /* Does what is due; returns the milliseconds until the next call, -1: none is needed. */
 int perf_tick(struct run *run);
 void perf_finish(struct run *run, bool leaves_processes);
+
+/* where.c: answers `pillion where` if it asks; returns the milliseconds until the next call. */
+int where_tick(struct run *run);
+/* Records what the threads do, before a signal that may end COMMAND is forwarded. SIGCHLD: `pillion where` may ask. */
+void where_signal(struct run *run, int signal);
 
 /* summary.c */
 void summary_print(struct run *run);

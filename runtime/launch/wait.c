@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,7 +17,8 @@
 #include "runtime/common/sys.h"
 #include "runtime/launch/run.h"
 
-enum { CLOCK_MS = 30000, DRAIN_MS = 2000, REST_MS = 20, REPORT_REST_MS = 2000 };
+/* UNDESCRIBED_MS: how long an image may take to describe itself in its place. */
+enum { CLOCK_MS = 30000, DRAIN_MS = 2000, REST_MS = 20, REPORT_REST_MS = 2000, UNDESCRIBED_MS = 2000 };
 
 /* The name may contain spaces and parentheses. */
 bool wait_parse_stat(const char *text, struct process_stat *ret)
@@ -99,15 +101,18 @@ static void stop_too(const struct run *run, int signal)
 static bool child_reap(struct run *run)
 {
 	siginfo_t info = {0};
+	struct rusage r;
 	int status;
 
 	/* A process that was killed has recorded no end, but its CPU time can be read until it is waited for. */
 	if (!waitid(P_PID, (id_t)run->child, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid &&
 	    info.si_code != CLD_EXITED)
 		usage_sample(run);
-	while (waitpid(run->child, &status, WNOHANG | WUNTRACED) == run->child) {
+	while (wait4(run->child, &status, WNOHANG | WUNTRACED, &r) == run->child) {
 		if (!WIFSTOPPED(status)) {
 			run->status = status;
+			run->cpu_ns = (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000000u +
+				      (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000u;
 			return true;
 		}
 		stop_too(run, WSTOPSIG(status));
@@ -117,8 +122,9 @@ static bool child_reap(struct run *run)
 
 /* si_code > 0: sent by the kernel. Signals of a terminal have then reached the whole group; SIGALRM can only come
  * from a timer that was set before our exec and is meant for COMMAND. */
-static void signal_forward(const struct run *run, const siginfo_t *info)
+static void signal_forward(struct run *run, const siginfo_t *info)
 {
+	where_signal(run, info->si_signo);
 	if (info->si_code > 0 && info->si_signo != SIGALRM)
 		return;
 	/* From ourselves: a write of ours raised SIGXFSZ or SIGPIPE. From COMMAND: it signals its whole group. */
@@ -163,7 +169,8 @@ static int periodic_work(struct run *run)
 		capture_line_clock(run);
 		clocked_ns = now;
 	}
-	ms = soonest_ms(soonest_ms(range_clock_tick(run), perf_tick(run)), usage_tick(run));
+	ms = soonest_ms(range_clock_tick(run), perf_tick(run));
+	ms = soonest_ms(soonest_ms(ms, usage_tick(run)), where_tick(run));
 	return soonest_ms(ms, run->spool[0] ? DRAIN_MS : CLOCK_MS);
 }
 
@@ -185,7 +192,10 @@ static struct {
 	size_t count, room;
 	long offset; /* of the first byte of the index that was not read */
 	int images; /* the range file; 0: not open */
-	uint64_t image, images_end; /* the first image that the next round reads; the end of the last round */
+	uint64_t image;	   /* the first image that the next round reads */
+	/* When that one was first seen to have taken its place and not described itself, 0: it was not; and the number
+	 * of images at that time. */
+	uint64_t image_ns, image_end;
 } rest;
 
 static uint64_t line_field(const char *line, const char *key, int base)
@@ -217,12 +227,30 @@ static bool is_forked_image(const struct tf_image *image)
 	return image->nonce && image->via == TF_VIA_FORK && image->end != TF_END_EXIT;
 }
 
-/* Adds the processes alive of the images in the range file. Only a forked image has no line in the index. An image that
- * has taken its place may not have described itself there yet, so two rounds read each place. */
+/* The next round begins at the first image that has taken its place and not described itself there, unless it has had
+ * time for it: then its process was killed before. `undescribed`: UINT64_MAX if there is none before `end`. */
+static void rest_images_next(uint64_t undescribed, uint64_t end)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (undescribed == UINT64_MAX) {
+		rest.image = end;
+		rest.image_ns = 0;
+	} else if (undescribed != rest.image || !rest.image_ns) {
+		rest.image = undescribed;
+		rest.image_ns = now;
+		rest.image_end = end;
+	} else if (now - rest.image_ns > UNDESCRIBED_MS * 1000000ull) {
+		rest.image = rest.image_end;
+		rest.image_ns = 0;
+	}
+}
+
+/* Adds the processes alive of the images in the range file. Only a forked image has no line in the index. */
 static void rest_read_images(const struct run *run)
 {
 	char path[PATH_MAX + INDEX_NAME_BYTES];
-	uint64_t from = rest.image;
+	uint64_t undescribed = UINT64_MAX;
 	struct tf_images head;
 
 	if (!run->range)
@@ -232,19 +260,20 @@ static void rest_read_images(const struct run *run)
 		rest.images = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (rest.images <= 0 || pread(rest.images, &head, sizeof(head), TF_IMAGES_OFFSET) != (ssize_t)sizeof(head))
 		return;
-	rest.image = rest.images_end;
-	rest.images_end = head.next;
-	for (uint64_t i = from; i < head.next; i++) {
+	for (uint64_t i = rest.image; i < head.next; i++) {
 		struct tf_image image;
 		uint64_t start;
 		int session;
 
 		if (pread(rest.images, &image, sizeof(image), (off_t)(TF_IMAGES_FIRST + i * TF_IMAGE_BYTES)) !=
 		    (ssize_t)sizeof(image))
-			return;
+			break; /* there was no room for it */
+		if (!image.nonce && undescribed == UINT64_MAX)
+			undescribed = i;
 		if (is_forked_image(&image) && stat_read(image.pid, &session, &start) && start <= image.process_start)
 			rest_add(image.pid, start);
 	}
+	rest_images_next(undescribed, head.next);
 }
 
 /* Reads the new lines of the index and adds the processes of this run that are alive. */
@@ -398,6 +427,8 @@ unsigned wait_rest(struct run *run)
 			is_reported = true;
 		}
 		signal = signal_wait(&info, soonest_ms(ms, REST_MS));
+		if (signal == SIGCHLD)
+			where_signal(run, signal);
 		if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT)
 			break;
 		if (signal == SIGTSTP) {

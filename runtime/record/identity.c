@@ -19,14 +19,13 @@ static const char *const kept_variables[] = {
 	"LOCAL_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT", "CUDA_VISIBLE_DEVICES",
 };
 
-enum { EXPORTED = 64, EXPORTED_BYTES = 16384, ENVIRONMENT = 4096 };
+enum { EXPORTED = 64, EXPORTED_BYTES = 16384 };
 
 static int given_argc;
 static char **given_argv;
 
 LARGE static char exported_bytes[EXPORTED_BYTES];
 static char *exported[EXPORTED + 1];
-LARGE static char *replaced_environment[ENVIRONMENT];
 
 void identity_set_arguments(int argc, char **argv)
 {
@@ -229,11 +228,10 @@ static void identity_keep(struct text *room, int *count, const char *name, const
 static void identity_complete_environment(char *const *environment)
 {
 	size_t count = 0, added = 0;
+	char **replaced = NULL;
 
 	for (; environment[count]; count++)
 		;
-	if (count + EXPORTED >= ENVIRONMENT)
-		return;
 	for (int i = 0; exported[i]; i++) {
 		char name[128];
 		size_t length = strcspn(exported[i], "=");
@@ -242,13 +240,19 @@ static void identity_complete_environment(char *const *environment)
 			continue;
 		memcpy(name, exported[i], length);
 		name[length] = '\0';
-		if (!identity_variable(environment, name))
-			replaced_environment[count + added++] = exported[i];
+		if (identity_variable(environment, name))
+			continue;
+		if (!replaced)
+			replaced = sys_mmap(NULL, (count + EXPORTED + 1) * sizeof(*replaced), PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (!replaced)
+			return;
+		replaced[count + added++] = exported[i];
 	}
 	if (!added)
 		return;
-	memcpy(replaced_environment, environment, count * sizeof(*environment));
-	environ = replaced_environment;
+	memcpy(replaced, environment, count * sizeof(*environment));
+	environ = replaced;
 }
 
 /* NVTX and the CUDA driver load the library that these variables name into every process. They name ours, unless

@@ -29,8 +29,9 @@ enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS
 struct process {
 	uint64_t generation; /* 0: not started. Else unique among the images that fork from this program */
 	uint32_t guarded; /* threads inside a guard */
-	/* guards no longer block signals: sys_is_silent is about to be set, and they could not unblock them */
-	bool is_closing;
+	/* not 0: guards no longer block signals, because sys_is_silent is about to be set, and they could not unblock
+	 * them */
+	uint32_t closing;
 	bool can_populate;      /* Linux 5.14: see file.c */
 	bool has_noted_no_room; /* see file.c */
 	bool is_unlisted;       /* its first line found no room in the index */
@@ -66,7 +67,7 @@ struct process {
 	uint32_t acting;               /* lock of altstack.c */
 	uint32_t nvtx_inside;      /* open ranges of -c nvtx */
 	uint64_t tracer_checked_ticks; /* see sample.c */
-	bool has_noted_frozen; /* see recorder.c */
+	bool has_noted_frozen, has_noted_silent; /* see recorder.c */
 	bool spare_stacks[PROCESS_SPARE_STACKS]; /* spare_stack.c: in use */
 	/* modules in the trace; value = start address, until one of them has been unloaded */
 	struct intern_table modules;

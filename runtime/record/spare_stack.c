@@ -9,7 +9,8 @@
 enum { STACKS = PROCESS_SPARE_STACKS, STACK_BYTES = 40 << 10, GUARD_BYTES = 4096 };
 enum { BYTES = GUARD_BYTES + STACKS * STACK_BYTES };
 
-static char *stacks; /* NULL: none */
+static char *stacks;  /* NULL: not mapped yet, or none */
+static bool is_usable; /* stacks are there, or are mapped at their first use */
 
 #if defined(__x86_64__)
 
@@ -42,20 +43,42 @@ __asm__(".pushsection .text\n"
 
 void spare_stack_init(void)
 {
-	if (sys_is_under_valgrind())
-		return;
-	stacks = sys_mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (stacks && sys_call(SYS_mprotect, stacks + GUARD_BYTES, BYTES - GUARD_BYTES, PROT_READ | PROT_WRITE, 0)) {
-		sys_munmap(stacks, BYTES);
-		stacks = NULL;
+	is_usable = !sys_is_under_valgrind();
+}
+
+static char *spare_stack_map(void)
+{
+	char *fresh = sys_mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (fresh && sys_call(SYS_mprotect, fresh + GUARD_BYTES, BYTES - GUARD_BYTES, PROT_READ | PROT_WRITE, 0)) {
+		sys_munmap(fresh, BYTES);
+		return NULL;
 	}
+	return fresh;
+}
+
+/* Many short processes need none. False: there are none. */
+static bool spare_stack_prepare(void)
+{
+	char *fresh, *other = NULL;
+
+	if (__atomic_load_n(&stacks, __ATOMIC_ACQUIRE))
+		return true;
+	if (!is_usable || sys_is_silent)
+		return false;
+	fresh = spare_stack_map();
+	if (!fresh)
+		is_usable = false;
+	else if (!__atomic_compare_exchange_n(&stacks, &other, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		sys_munmap(fresh, BYTES);
+	return fresh;
 }
 
 static bool spare_stack_is_in_use_here(void)
 {
 	const char *sp = __builtin_frame_address(0);
 
-	return sp >= stacks && sp < stacks + BYTES;
+	return stacks && sp >= stacks && sp < stacks + BYTES;
 }
 
 /* Waiting for a stack could deadlock: before glibc 2.35, its user may wait for the loader's lock, which the waiting
@@ -64,7 +87,7 @@ static bool spare_stack_run_guarded(const struct thread_guard *g, void (*work)(v
 {
 	bool is_claimed = false;
 
-	for (int i = 0; stacks && g->has_blocked && i < STACKS && !is_claimed; i++) {
+	for (int i = 0; g->has_blocked && spare_stack_prepare() && i < STACKS && !is_claimed; i++) {
 		is_claimed = !__atomic_exchange_n(&process.spare_stacks[i], true, __ATOMIC_ACQUIRE);
 		if (is_claimed) {
 			spare_stack_switch(work, argument, stacks + GUARD_BYTES + (i + 1) * STACK_BYTES);
@@ -79,7 +102,7 @@ bool spare_stack_run(void (*work)(void *), void *argument)
 	struct thread_guard guard;
 	bool has_run;
 
-	if (!stacks || sys_is_silent)
+	if (!is_usable || sys_is_silent)
 		return false;
 	thread_guard_enter(&thread_self, &guard);
 	has_run = spare_stack_run_guarded(&guard, work, argument);
@@ -116,5 +139,5 @@ void spare_stack_prefer(const struct thread_guard *g, void (*work)(void *), void
 
 bool spare_stack_exists(void)
 {
-	return stacks;
+	return is_usable;
 }

@@ -9,10 +9,11 @@
 
 struct thread_guard;
 
-/* Once per image, at the start; a forked child inherits them. None on aarch64, where a walk begins in the function that
- * makes it, nor under valgrind, which warns of a stack pointer that changes. */
+/* Once per image, at the start; they are mapped at their first use, and a forked child inherits them. None on aarch64,
+ * where a walk begins in the function that makes it, nor under valgrind, which warns of a stack pointer that changes. */
 void spare_stack_init(void);
 
+/* False: there are none. */
 bool spare_stack_exists(void);
 
 /* Runs work(argument) on one of the stacks. False: none is free, or signals could not be blocked; it did not run. */

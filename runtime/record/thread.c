@@ -176,6 +176,7 @@ bool thread_settle(struct thread *t)
 	page = thread_create_full_page(t, 0, is_in_image ? TF_IMAGE_CHUNK_BYTES : 0);
 	if (!page)
 		return false;
+	page->chunk.tid = t->page->chunk.tid; /* the caller may be the child of a vfork */
 	page->chunk.cpu_before_us = t->page->chunk.cpu_before_us;
 	/* Signals are blocked, so no handler counts into the old page meanwhile. */
 	thread_copy_page(page, t->page);

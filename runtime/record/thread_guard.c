@@ -18,7 +18,7 @@ void thread_guard_enter(struct thread *t, struct thread_guard *g)
 	g->cancel = PTHREAD_CANCEL_ENABLE;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g->cancel);
 	__atomic_fetch_add(&process.guarded, 1, __ATOMIC_SEQ_CST);
-	g->has_blocked = !__atomic_load_n(&process.is_closing, __ATOMIC_SEQ_CST);
+	g->has_blocked = !__atomic_load_n(&process.closing, __ATOMIC_SEQ_CST);
 	if (g->has_blocked)
 		sys_signals_block(&g->signals);
 	g->generation = t->generation;

@@ -9,9 +9,11 @@
 #include "runtime/common/sys.h"
 #include "runtime/record/event.h"
 
-/* Below DELAY_NS that a thread was off the CPU, reading its run delay would cost more than it tells. OTHERS: other
- * threads whose usage is read at the end of an image. */
-enum { DELAY_NS = 500000, OTHERS = 256, RUSAGE_OF_THREAD = 1, RUSAGE_OF_PROCESS = 0 };
+/* Below DELAY_NS that a thread was off the CPU, reading its run delay would cost more than it tells; CPU_NS: below it,
+ * the reading, of about 5 us, would be more than 0.5 % of what a thread uses. OTHERS: other threads whose usage is read
+ * at the end of an image. */
+enum { DELAY_NS = 500000, CPU_NS = 1000000, OTHERS = 256 };
+enum { RUSAGE_OF_THREAD = 1, RUSAGE_OF_PROCESS = 0, RUSAGE_OF_CHILDREN = -1 };
 
 struct usage_dirent {
 	uint64_t inode, offset;
@@ -70,6 +72,24 @@ static void usage_thread_begin(struct thread *t)
 	t->page->chunk.cpu_before_us = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
 }
 
+static bool usage_may_have_waited(const struct tf_usage *thread)
+{
+	const struct tf_thread *page = thread_self.page;
+
+	return !page || thread->ticks - page->start_ticks + clock_ticks((uint64_t)page->chunk.cpu_before_us * 1000) >
+				clock_ticks(thread->cpu_ns + DELAY_NS);
+}
+
+/* Of the calling thread. */
+static void usage_get_delay(struct tf_usage *thread)
+{
+	uint64_t cpu_ns, delay_ns;
+
+	if (!sys_is_silent && !process_is_frozen && usage_may_have_waited(thread) &&
+	    usage_get_schedule(thread->tid, &cpu_ns, &delay_ns))
+		thread->delay_ns = delay_ns;
+}
+
 /* Not counted as lost if there is no room: it is not an event of the program. */
 static void usage_put(const struct tf_usage *u)
 {
@@ -80,6 +100,7 @@ static void usage_put(const struct tf_usage *u)
 		event_blob(TF_BLOB_USAGE, 0, u, sizeof(*u));
 }
 
+/* A thread that was never preempted has waited for a CPU in its calls only; the launcher's samples tell how long. */
 static void usage_thread_end(struct thread *t)
 {
 	struct tf_usage u;
@@ -89,6 +110,8 @@ static void usage_thread_end(struct thread *t)
 	usage_get(RUSAGE_OF_THREAD, &u);
 	u.tid = t->page->chunk.tid;
 	u.peak_kb = 0;
+	if (u.involuntary && u.cpu_ns >= CPU_NS)
+		usage_get_delay(&u);
 	usage_put(&u);
 }
 
@@ -99,25 +122,18 @@ void usage_init(void)
 
 /* ---- the end of an image ---- */
 
-static bool usage_may_have_waited(const struct tf_usage *thread)
-{
-	const struct tf_thread *page = thread_self.page;
-
-	return !page || thread->ticks - page->start_ticks + clock_ticks((uint64_t)page->chunk.cpu_before_us * 1000) >
-				clock_ticks(thread->cpu_ns + DELAY_NS);
-}
-
 void usage_read(struct usage *ret)
 {
-	uint64_t cpu_ns, delay_ns;
+	struct tf_usage children;
 
 	usage_get(RUSAGE_OF_PROCESS, &ret->process);
+	usage_get(RUSAGE_OF_CHILDREN, &children);
+	if (children.ticks)
+		ret->process.delay_ns = children.cpu_ns;
 	usage_get(RUSAGE_OF_THREAD, &ret->thread);
 	ret->thread.tid = (uint32_t)sys_gettid();
 	ret->thread.peak_kb = 0;
-	if (!sys_is_silent && !process_is_frozen && usage_may_have_waited(&ret->thread) &&
-	    usage_get_schedule(ret->thread.tid, &cpu_ns, &delay_ns))
-		ret->thread.delay_ns = delay_ns;
+	usage_get_delay(&ret->thread);
 }
 
 static void usage_write_other(uint32_t tid)

@@ -180,7 +180,7 @@ void *altstack_handler(int signal, void *now)
 	return now == altstack_enter && signal > 0 && signal <= SIGNALS ? altstack_action(signal).handler : now;
 }
 
-void altstack_init(altstack_action_call *real)
+void altstack_init(altstack_action_call *real, int ours)
 {
 	struct sigaction action;
 
@@ -188,7 +188,7 @@ void altstack_init(altstack_action_call *real)
 	is_active = true;
 #endif
 	for (int signal = 1; signal <= SIGNALS; signal++)
-		if (!real(signal, NULL, &action) &&
+		if (signal != ours && !real(signal, NULL, &action) &&
 		    is_replaced_handler((void *)action.sa_handler, (unsigned long)action.sa_flags))
 			altstack_sigaction(signal, &action, NULL, real);
 }

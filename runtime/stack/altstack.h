@@ -35,11 +35,11 @@ struct altstack_kernel_action {
 	uint64_t mask;
 };
 
-/* Replaces the handlers with SA_ONSTACK that are installed already. Once per image that was exec'ed. */
-void altstack_init(altstack_action_call *real);
+/* Replaces the handlers with SA_ONSTACK that are installed already, except that of the signal `ours`. Once per image
+ * that was exec'ed, and after altstack_stop(). */
+void altstack_init(altstack_action_call *real, int ours);
 
-/* Permanently restores all handlers in the kernel as the program set them: a seccomp filter may forbid our system
- * calls. */
+/* Restores all handlers in the kernel as the program set them: a seccomp filter may forbid our system calls. */
 void altstack_stop(void);
 
 /* Registers this memory as the calling thread's alternate stack. False: the thread is on an alternate stack now, or

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/common/dso.h"
+#include "runtime/common/maps.h"
 #include "runtime/python/pystack.h"
 #include "runtime/record/event.h"
 #include "runtime/record/process.h"
@@ -68,13 +69,22 @@ static const ElfW(Nhdr) *object_find_note(const struct object *found, const char
 			     head->e_phnum, owner, type);
 }
 
+/* The loader's path is relative to the directory in which it opened the object. The vDSO's has no slash. */
+static bool is_relative(const char *path)
+{
+	return *path != '/' && strchr(path, '/');
+}
+
 static void module_write_blob(struct module_blob *blob, const char *path)
 {
-	size_t length = strlen(path);
+	size_t length;
 
+	if (is_relative(path) && maps_path(blob->module.start, blob->path, sizeof(blob->path)))
+		path = blob->path;
+	length = strlen(path);
 	if (length > sizeof(blob->path))
 		length = sizeof(blob->path);
-	memcpy(blob->path, path, length);
+	memmove(blob->path, path, length);
 	blob->module.unloads = (uint16_t)__atomic_load_n(&process.unloads, __ATOMIC_RELAXED);
 	event_intern(TF_BLOB_MODULE, blob, sizeof(blob->module) + length);
 }

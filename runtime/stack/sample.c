@@ -41,6 +41,7 @@ struct timer_event { /* the kernel's struct sigevent */
 };
 
 int sample_signal;
+static int stopped_signal; /* the one before sample_stop() */
 static int (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
 static char timer_mark; /* its address identifies the signals of our timers */
 
@@ -216,6 +217,8 @@ void sample_stop(void)
 	sys_lock(&process.sampling);
 	for (struct sampler *s = process.samplers; s; s = s->next)
 		sampler_disarm(s);
+	if (sample_signal)
+		stopped_signal = sample_signal;
 	sample_signal = 0;
 	sys_unlock(&process.sampling);
 	altstack_stop();
@@ -539,6 +542,41 @@ void sample_release(int signal)
 	errno = error;
 }
 
+/* Our handler is still installed, unless the program has taken the signal meanwhile. */
+static bool sample_has_handler(int signal)
+{
+	struct sigaction now;
+
+	return !set_action(signal, NULL, &now) && now.sa_sigaction == sample_on_signal;
+}
+
+static void sampler_continue_here(struct sampler *s)
+{
+	if (!s->is_off && !altstack_own() && !altstack_begin(sampler_stack_low(s), USED_BYTES))
+		sampler_switch_off(s);
+}
+
+void sample_continue(void)
+{
+	struct thread *t = &thread_self;
+	uint64_t signals;
+
+	if (!stopped_signal || !sample_has_handler(stopped_signal))
+		return;
+	sys_signals_block(&signals);
+	altstack_init(set_action, stopped_signal);
+	sys_lock(&process.sampling);
+	sample_signal = stopped_signal;
+	stopped_signal = 0;
+	if (t->generation == process.generation && t->sampler)
+		sampler_continue_here(t->sampler);
+	for (struct sampler *s = process.samplers; s; s = s->next)
+		if (!s->is_off)
+			sampler_arm(s);
+	sys_unlock(&process.sampling);
+	sys_signals_restore(&signals);
+}
+
 void sample_init(void)
 {
 	const char *why = process_options.sample ? sample_hindrance() : NULL;
@@ -548,7 +586,7 @@ void sample_init(void)
 	thread_watch(&(struct thread_watch){sample_thread_begin, sample_thread_end});
 	set_action = dso_next("sigaction");
 	if (!why && set_action) {
-		altstack_init(set_action); /* before our own handler with SA_ONSTACK is installed */
+		altstack_init(set_action, 0); /* before our own handler with SA_ONSTACK is installed */
 		sample_choose_signal(SAMPLE_SIGNAL_FIRST, 0);
 	}
 	if (why || !sample_signal)

@@ -42,8 +42,10 @@ void sample_thread_end(struct thread *t);
  * sampled any more. */
 void sample_stack_changed(void);
 
-/* Permanently deletes all timers: a seccomp filter may forbid the return from a handler. Any thread. */
+/* Deletes all timers and withdraws our alternate stack: a seccomp filter may forbid the return from a handler. After
+ * sample_continue(), which the same thread calls if there is no filter, samples are taken as before. Any thread. */
 void sample_stop(void);
+void sample_continue(void);
 
 /* For sample_give_up(). */
 #define SAMPLE_NOTE_RINGS "CPU samples: none from here on, the program uses io_uring, whose waits samples would end"

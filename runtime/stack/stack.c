@@ -142,10 +142,25 @@ static void native_set_result(struct native *n, int result)
 	n->has_handler = result & WALK_SIGNAL;
 }
 
+/* Notes once that stacks cannot be walked. */
+static void stack_note_no_rules(void)
+{
+	static bool is_noted;
+	struct thread_guard guard;
+
+	if (__atomic_exchange_n(&is_noted, true, __ATOMIC_RELAXED))
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	process_note("no stacks: there was no memory for the cache of unwind rules (RLIMIT_AS?)");
+	thread_guard_leave(&thread_self, &guard);
+}
+
 static void native_walk(const struct thread *t, uintptr_t frame, uint32_t depth, struct native *n)
 {
 	native_set_result(n,
 			  walk_from(n->frames, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &n->hash));
+	if (!n->count && !walk_prepare())
+		stack_note_no_rules();
 	while (n->count && module_is_ours((uintptr_t)n->frames[0])) {
 		n->frames++;
 		n->count--;
@@ -325,7 +340,10 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 		}
 	}
 	native_set_result(&n, walk_at(n.frames, (int)depth, low, high, place, &n.hash));
-	n.frames[0] = (char *)n.frames[0] + 1;
+	if (!n.count)
+		stack_note_no_rules();
+	else
+		n.frames[0] = (char *)n.frames[0] + 1;
 	python_count = pystack_sample(python, PYSTACK_FRAMES, &n.hash);
 	is_known = n.count && intern_add(&process.interned, stack_key(~n.hash), &id, &is_new);
 	if (is_new)
@@ -338,6 +356,12 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 void stack_alternate_set(void)
 {
 	has_alternate_stack = true;
+}
+
+void stack_prepare(void)
+{
+	if (backtrace_depth())
+		walk_prepare();
 }
 
 void stack_module_unloaded(void)

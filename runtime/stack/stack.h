@@ -26,6 +26,9 @@ uint32_t stack_take(struct thread *t, uintptr_t frame);
  * addresses. If the bounds of the stack are unknown, each of its pages is probed. */
 uint32_t stack_take_at(struct thread *t, const struct stack_place *place);
 
+/* Before system calls are given up: maps what stacks will need. */
+void stack_prepare(void);
+
 /* After a dlclose: other code may be loaded at the same addresses. */
 void stack_module_unloaded(void);
 

@@ -24,6 +24,10 @@ void stack_alternate_set(void)
 {
 }
 
+void stack_prepare(void)
+{
+}
+
 void stack_module_unloaded(void)
 {
 }

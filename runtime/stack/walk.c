@@ -215,6 +215,8 @@ static int walk_all(struct walk *walk, void **buffer, int size, uint64_t *ret_ha
 	int n = 0, count;
 
 	*ret_hash = 0;
+	if (!walk_prepare())
+		return 0;
 	while (n < size && outcome == WALK_GOES_ON) {
 		outcome = walk_stretch(walk, buffer + n, size - n, seed, &count, &hash);
 		n += count;

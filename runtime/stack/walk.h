@@ -40,6 +40,10 @@ enum { WALK_MEMO_BYTES = 336 << 10 };
 int walk_memo_hash(struct walk_memo *memo, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
 		   bool reads_rules, uint64_t *ret_hash);
 
+/* Maps the cache of rules, unless it is. False: there is no memory for it, so nothing can be walked; the walks return
+ * 0. */
+bool walk_prepare(void);
+
 /* After a dlclose: invalidates the rules of all addresses; the tables are read again. Costs one addition. */
 void walk_invalidate(void);
 

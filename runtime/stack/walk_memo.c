@@ -162,7 +162,7 @@ int walk_memo_hash(struct walk_memo *memo, int size, uintptr_t stack_low, uintpt
 	uint16_t *hint;
 	int n = 0, count;
 
-	if (frame < stack_low || frame >= stack_high)
+	if (frame < stack_low || frame >= stack_high || !walk_rules)
 		return 0;
 	walk.fp = walk_load(frame);
 	walk.pc = walk_load(frame + 8);

@@ -1,17 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/common/hot.h"
 #include "runtime/stack/walk_rule.h"
 
 #include <string.h>
 
 #include "runtime/common/readable.h"
+#include "runtime/common/sys.h"
 #include "runtime/stack/object.h"
 #include "runtime/stack/unwind_table.h"
 #include "runtime/stack/walk.h"
 
-LARGE struct walk_bucket walk_rules[1 << WALK_RULE_BITS];
+enum { RULES_BYTES = sizeof(struct walk_bucket) << WALK_RULE_BITS };
+
+struct walk_bucket *walk_rules;
 uint64_t walk_rule_generation;
+static bool has_failed;
 static unsigned victim;
+
+bool walk_prepare(void)
+{
+	struct walk_bucket *fresh, *other = NULL;
+
+	if (__atomic_load_n(&walk_rules, __ATOMIC_ACQUIRE))
+		return true;
+	if (has_failed || sys_is_silent)
+		return false;
+	fresh = sys_mmap(NULL, RULES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!fresh)
+		has_failed = true;
+	else if (!__atomic_compare_exchange_n(&walk_rules, &other, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		sys_munmap(fresh, RULES_BYTES);
+	return fresh;
+}
 
 static void walk_rule_store(uintptr_t address, union walk_rule rule, uint64_t seed)
 {

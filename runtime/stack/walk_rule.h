@@ -43,7 +43,8 @@ struct walk_bucket {
 	} places[WALK_RULE_WAYS];
 } __attribute__((aligned(64)));
 
-extern struct walk_bucket walk_rules[1 << WALK_RULE_BITS] HIDDEN;
+/* 1 MiB, mapped before the first walk, because most processes of a command walk no stack. */
+extern struct walk_bucket *walk_rules HIDDEN;
 extern uint64_t walk_rule_generation HIDDEN;
 
 /* Derives the rule from the unwind tables, and caches it unless the loaded objects could not be searched. */

@@ -63,10 +63,12 @@ is "$(grep -c '"graph id":[0-9]*,"graph node id":[0-9]' nodes.json)" 70 'chrome:
 
 # ---- as a whole, and every 16th launch by nodes: estimates ----
 
-# The times of kernels are drawn, those of one node are bimodal, and a conditional node has two bodies. The stated error
-# is that of a confidence of 95 %: of the lines of all runs, few may be outside.
+# The times of kernels are drawn, those of one node are bimodal, and a conditional node has two bodies. Which launches
+# are recorded by nodes depends on the load, too. The stated error is that of a confidence of 95 %: about 5 of the 96
+# lines of all runs are outside. Lines of one graph err together, so that the number scatters by about 4. Errors stated
+# as half of what they are would leave 30 outside.
 lines_of_all=0 outside_of_all=0 far_of_all=0
-for seed in 1 2 3; do
+for seed in 1 2 3 4 5 6 7 8; do
 	for how in capture branch; do
 		PILLION_SIMGPU_SEED=$seed graphs sampled $how 3000 --cuda-graph-sampling=16
 		got=$(attributed sampled 5)
@@ -78,8 +80,8 @@ for seed in 1 2 3; do
 	done
 done
 ok "the stated errors hold ($outside_of_all of $lines_of_all lines are outside)" \
-	test "$lines_of_all" -ge 30 -a "$outside_of_all" -le 6
-ok "estimates are within 5 % ($far_of_all lines and operators are not)" test "$far_of_all" -le 6
+	test "$lines_of_all" -ge 80 -a "$outside_of_all" -le 20
+ok "estimates are within 5 % ($far_of_all lines and operators are not)" test "$far_of_all" -le 16
 like "$(report stats -r lines sampled.pillion 2>&1)" \
 	'2812 launches of CUDA graphs are estimates from 188 recorded by nodes, to [0-9.]+ %' \
 	'the table states that times are estimates, and their error'

@@ -60,9 +60,16 @@ same 'a child that shares the memory and has zeroed thread-local storage' "$host
 like "$(cat recorded.out)" '^child 0x700$' 'the child that shares the memory ends with its own status'
 adds_up 100000 'seccomp filters at NULL'
 unlike "$(report info same.pillion 2>&1)" 'seccomp filter' 'seccomp filters at NULL: no filter is reported'
+same 'seccomp filters that fail' "$hostile" restrictions-fail
+like "$(cat recorded.out)" '^seccomp strict -1 Invalid argument' 'seccomp filters that fail: the errors are unchanged'
+adds_up 200000 'seccomp filters that fail'
+unlike "$(report stats -r ledger same.pillion)" 'note .*seccomp' 'seccomp filters that fail leave no note'
+is "$(report stats -r ledger -f csv same.pillion | awk -F, '$3 == "lost" { n += $4 } END { print n + 0 }')" 0 \
+	'seccomp filters that fail: no event is lost'
 same 'a seccomp filter by prctl' "$hostile" seccomp
 if [ "$(cat bare.out)" = "$(printf 'ready\nfiltered')" ]; then
 	adds_up 300001 seccomp
+	like "$(report stats -r ledger same.pillion)" 'note .*seccomp filter' 'a seccomp filter is noted in the ledger'
 	same 'a seccomp filter by syscall' "$hostile" seccomp-syscall
 fi
 

@@ -31,6 +31,19 @@ stacks=$(report stats -q -r stacks_sum -f csv plugins.pillion)
 is "$(sum_of_calls 'usleep,.*first_sleeper')" 3 'calls of the first plugin have its functions'
 is "$(sum_of_calls 'usleep,.*other_sleeper')" 2 'calls of the second plugin have its functions'
 
+# The loader knows these by one relative path, and the program leaves the directory of the first.
+mkdir one other
+cp "$targets/stacks_first.so" one/relative.so
+cp "$targets/stacks_other.so" other/relative.so
+for how in ./relative.so relative.so; do
+	LD_LIBRARY_PATH=. pillion -f -o relative --osrt-threshold=0 --osrt-backtrace-threshold=0 \
+		"$targets/stacks_plugin" one "$how" ../other "$how" .. >out 2>err
+	is $? 0 "$how in two directories: status"
+	stacks=$(cd / && report stats -q -r stacks_sum -f csv "$work/relative.pillion")
+	is "$(sum_of_calls 'usleep,.*first_sleeper') $(sum_of_calls 'usleep,.*other_sleeper')" '1 1' \
+		"$how in two directories: calls have the functions of both"
+done
+
 # Functions that were inlined are frames, and a line of the user's own is not hidden by one of a header.
 pillion -f -o inlined --osrt-backtrace-threshold=10000000 "$targets/inlined" >out 2>err
 is $? 0 'inlined functions: status'

@@ -67,6 +67,9 @@ while [ "$round" -lt "$rounds" ]; do
 	same 'a handler without SA_RESTART ends a read' ended 1
 	same 'a handler with SA_RESTART does not end a read' ended 2
 	same 'seccomp'\''s strict mode' confined
+	same 'a seccomp filter that fails' alternate 2
+	like "$(report stats -r ledger -f csv own.pillion)" 'CPU samples,[0-9]{2,}' \
+		'after a seccomp filter that fails, samples are taken'
 done
 
 round=0

@@ -107,6 +107,11 @@ if has_unwinder; then
 		'sleep: with its line and its cost'
 fi
 
+recorded stream "$parts" stream
+adds_up stream 'a read by __uflow'
+is "$(awk -F, 'NR > 1 && $7 > 1000000000 { print ($8 >= $7 * 0.9) }' time.csv | sort -u)" 1 \
+	'a read by __uflow: it explains that the thread is blocked'
+
 LD_PRELOAD=$targets/slow_fsync.so recorded fsync "$parts" fsync
 adds_up fsync 'fsync'
 first_line '40 calls that wait until data is on the disk, .* time_parts\.c:[0-9]+ flush' 'fsync: named first'
@@ -161,6 +166,16 @@ tail -n +2 err >summary
 adds_up killed 'a killed grandchild'
 ok 'a killed grandchild: its CPU time is kept' used "$pid" 300000000
 
+recorded children "$parts" children
+adds_up children 'thousands of children'
+cpu_is_rusage 'thousands of children'
+like "$(cat time.csv)" '\(unrecorded time of children\)' 'thousands of children: the time of their ends has a row'
+
+recorded vfork --osrt-threshold=0 "$parts" vfork
+adds_up vfork 'a child of vfork that fills the place in the range file'
+is "$(awk -F, 'NR > 1 && $2 != "" && ($1 != $2 || $5 == "")' time.csv)" '' \
+	'a child of vfork: the thread keeps its ID and its CPU time'
+
 # ---- Python ----
 
 if command -v python3 >/dev/null; then
@@ -207,10 +222,25 @@ fi
 
 # ---- without the launcher ----
 
-mkdir alone
-LD_PRELOAD=$library PILLION_OUTPUT=$PWD/alone "$parts" threads >out 2>err
-report stats --summary alone >summary 2>>err
-report stats -q -r time_sum --by process -f csv alone >process.csv
+alone() { # WAY
+	mkdir "alone.$1"
+	LD_PRELOAD=$library PILLION_OUTPUT=$PWD/alone.$1 "$parts" "$1" >out 2>err
+	report stats --summary "alone.$1" >summary 2>>err
+	report stats -q -r time_sum -f csv "alone.$1" >time.csv
+	report stats -q -r time_sum --by process -f csv "alone.$1" >process.csv
+}
+alone threads
 cpu_is_rusage 'without the launcher'
+alone killed
+cpu_is_rusage 'a killed child without the launcher'
+if has_schedstat; then
+	alone crowd
+	cpu_is_rusage 'threads on one CPU without the launcher'
+	is "$(awk -F, 'NR > 1 && $1 != $2 && $5 > 100000000 { n++; life += $4; unexplained += $10 }
+		END { print n, (unexplained <= life * 0.05) }' time.csv)" '4 1' \
+		'threads on one CPU that end: their run delay is known'
+else
+	skip 'threads on one CPU without the launcher' 'no schedstat'
+fi
 
 done_testing

@@ -240,7 +240,8 @@ def account(job, variant, directory):
     rows = list(csv.DictReader(io.StringIO(text[text.index("PID,"):])))
     figures = {"lifetime": 0.0, "cpu": 0.0, "unexplained": 0.0, "error": 0.0, "usage": float(usage)}
     for row in rows:
-        if row["PID"] == outer or not row.get("Lifetime (ns)"):
+        of_children = row["Thread"] == "(unrecorded time of children)"
+        if (row["PID"] == outer and not of_children) or not row.get("Lifetime (ns)"):
             continue
         of = {name: float(row.get(name + " (ns)") or 0) / 1e9
             for name in ("Lifetime", "CPU", "Runnable", "Blocked", "Stopped", "Unexplained")}

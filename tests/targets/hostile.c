@@ -109,6 +109,11 @@ static void threads(void)
 	printf("threads done\n");
 }
 
+static void failed(const char *what, int has_failed)
+{
+	printf("%s %d %s\n", what, has_failed, strerror(errno));
+}
+
 /* A chroot that fails, and then a child that makes calls. */
 static void failed_chroot(void)
 {
@@ -167,6 +172,23 @@ static void borrow(void)
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		printf("clone: %s\n", strerror(errno));
 	printf("child %#x\n", status);
+	make_calls();
+}
+
+/* Calls that would restrict the process and fail; then calls of the process, and of a child. */
+static void failed_restrictions(void)
+{
+	static struct sock_fprog empty;
+	void *volatile nowhere = (void *)8;
+
+	failed("prctl EFAULT", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nowhere));
+	failed("prctl EINVAL", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &empty));
+	failed("prctl unknown", prctl(PR_SET_SECCOMP, 77, nowhere));
+	failed("syscall prctl", (int)syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nowhere));
+	failed("seccomp EFAULT", (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, nowhere));
+	failed("seccomp EINVAL", (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, ~0u, nowhere));
+	failed("seccomp strict", (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL));
+	failed_chroot();
 	make_calls();
 }
 
@@ -260,11 +282,6 @@ static void fill(const char *path)
 	close(fd);
 }
 
-static void failed(const char *what, int has_failed)
-{
-	printf("%s %d %s\n", what, has_failed, strerror(errno));
-}
-
 /* Unmapped addresses: the kernel returns EFAULT, and the recorder must not read them. */
 static void faults(void)
 {
@@ -302,6 +319,8 @@ int main(int argc, char **argv)
 		make_calls(), kill(getpid(), SIGKILL);
 	else if (!strcmp(what, "chroot-fails"))
 		failed_chroot();
+	else if (!strcmp(what, "restrictions-fail"))
+		failed_restrictions();
 	else if (!strcmp(what, "nobody"))
 		as_nobody();
 	else if (!strcmp(what, "seccomp"))

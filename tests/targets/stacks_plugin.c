@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stacks_plugin PLUGIN...: loads each plugin in turn, lets it sleep and unloads it, so that all use the same addresses.
- * Built with SLEEPER it is such a plugin; plugins differ only in that name. */
+/* stacks_plugin PLUGIN|DIRECTORY...: loads each plugin in turn, lets it sleep and unloads it, so that all use the same
+ * addresses; changes to each directory. Built with SLEEPER it is such a plugin; plugins differ only in that name. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -22,9 +22,13 @@ int main(int argc, char **argv)
 	int moved = 0;
 
 	for (int i = 1; i < argc; i++) {
-		void *plugin = dlopen(argv[i], RTLD_NOW);
-		int (*plugin_sleep)(int) = plugin ? (int (*)(int))dlsym(plugin, "plugin_sleep") : NULL;
+		int (*plugin_sleep)(int);
+		void *plugin;
 
+		if (!chdir(argv[i]))
+			continue;
+		plugin = dlopen(argv[i], RTLD_NOW);
+		plugin_sleep = plugin ? (int (*)(int))dlsym(plugin, "plugin_sleep") : NULL;
 		if (!plugin_sleep || plugin_sleep(300) != 301)
 			return 1;
 		moved += at && at != (void *)plugin_sleep;

@@ -192,11 +192,21 @@ Test(partition, has_the_cpu_time_of_threads_that_recorded_nothing)
 	cr_assert_eq(got[0].cpu_ns + got[1].cpu_ns, 90 * MS);
 }
 
-/* Samples: a process that is killed, stopped for a time, with a thread that never made a recorded call. */
-static void write_samples(void)
+static void write_usage(const struct tf_usage_sample *list, size_t bytes)
 {
 	const struct tf_usage_head head = {
 		.magic = TF_USAGE_MAGIC, .run = 7, .clock = 1, .sample_bytes = 64, .boot = WRITER_BOOT};
+	char *file = mem_alloc(sizeof(head) + bytes);
+
+	memcpy(file, &head, sizeof(head));
+	memcpy(file + sizeof(head), list, bytes);
+	capture_file(directory, "node1.7.usage", file, sizeof(head) + bytes);
+	free(file);
+}
+
+/* Samples: a process that is killed, stopped for a time, with a thread that never made a recorded call. */
+static void write_samples(void)
+{
 	const struct tf_usage_sample list[] = {
 		{TF_USAGE_PROCESS, 10, 0, 100, BEGIN + 100 * MS, 10, 50 * MS, TF_USAGE_UNKNOWN, 'R', "task"},
 		{TF_USAGE_THREAD, 10, 10, 0, BEGIN + 100 * MS, 10, 50 * MS, 1 * MS, 'R', "task"},
@@ -207,11 +217,8 @@ static void write_samples(void)
 		{TF_USAGE_THREAD, 10, 10, 0, BEGIN + 600 * MS, 10, 70 * MS, 3 * MS, 'R', "task"},
 		{TF_USAGE_GONE, 10, 11, 0, BEGIN + 700 * MS, 10, 40 * MS, 10 * MS, 'S', "pool"},
 	};
-	char bytes[sizeof(head) + sizeof(list)];
 
-	memcpy(bytes, &head, sizeof(head));
-	memcpy(bytes + sizeof(head), list, sizeof(list));
-	capture_file(directory, "node1.7.usage", bytes, sizeof(bytes));
+	write_usage(list, sizeof(list));
 }
 
 Test(partition, takes_samples_of_what_was_killed)
@@ -237,6 +244,85 @@ Test(partition, takes_samples_of_what_was_killed)
 	cr_assert_eq(got[1].lifetime_ns, 550 * MS);
 	cr_assert_eq(got[1].cpu_ns, 40 * MS);
 	cr_assert_eq(partition.processes[0].peak_kb, 900);
+}
+
+/* A thread that records nothing ends after its last sample; how it spent the time from then on is not known. */
+Test(partition, a_sampled_thread_ends_where_it_was_last_seen)
+{
+	const struct tf_usage_sample list[] = {
+		{.kind = TF_USAGE_ROUND, .ticks = BEGIN + 100 * MS},
+		{TF_USAGE_PROCESS, 10, 0, 100, BEGIN + 100 * MS, 10, 60 * MS, TF_USAGE_UNKNOWN, 'R', "task"},
+		{TF_USAGE_THREAD, 10, 11, 0, BEGIN + 100 * MS, 10, 20 * MS, 40 * MS, 'R', "gone"},
+		{TF_USAGE_THREAD, 10, 12, 0, BEGIN + 100 * MS, 10, 10 * MS, 30 * MS, 'R', "ended"},
+		{TF_USAGE_THREAD, 10, 13, 0, BEGIN + 100 * MS, 10, 10 * MS, 0, 'S', "alive"},
+		{.kind = TF_USAGE_ROUND, .ticks = BEGIN + 1100 * MS},
+		{TF_USAGE_THREAD, 10, 11, 0, BEGIN + 1100 * MS, 10, 220 * MS, 840 * MS, 'R', "gone"},
+		{TF_USAGE_THREAD, 10, 12, 0, BEGIN + 1100 * MS, 10, 110 * MS, 930 * MS, 'R', "ended"},
+		{.kind = TF_USAGE_ROUND, .ticks = BEGIN + 2100 * MS},
+		{TF_USAGE_GONE, 10, 11, 0, BEGIN + 2100 * MS, 10, 220 * MS, 840 * MS, 'R', "gone"},
+		{TF_USAGE_THREAD, 10, 12, 0, BEGIN + 2100 * MS, 10, 210 * MS, 1830 * MS, 'R', "ended"},
+	};
+	struct writer_thread t;
+	struct writer w;
+	const struct thread_time *got;
+
+	begin_process(&w, 1, 10, BEGIN);
+	writer_thread(&w, &t, 10, "main", TF_PAGE);
+	writer_usage(&t, &(struct tf_usage){BEGIN + 3000 * MS, 100 * MS, 0, 10, 0, 0, 0});
+	writer_usage(&t, &(struct tf_usage){BEGIN + 3000 * MS, 700 * MS, 0, 0, 0, 0, 0});
+	writer_usage(&t, &(struct tf_usage){BEGIN + 3000 * MS, 10 * MS, 0, 13, 0, 0, 0});
+	finish(&w, TF_END_EXIT, BEGIN + 3000 * MS);
+	write_usage(list, sizeof(list));
+	got = made(5);
+	cr_assert_eq(got[1].tid, 11);
+	cr_assert_eq(got[1].lifetime_ns, 1060 * MS);
+	cr_assert_eq(got[1].unexplained_ns, 0);
+	cr_assert_eq(got[2].tid, 12);
+	cr_assert_eq(got[2].lifetime_ns, 2040 * MS);
+	cr_assert_eq(got[2].unexplained_ns, 0);
+	cr_assert(got[2].ended);
+	cr_assert_eq(got[3].tid, 13);
+	cr_assert_eq(got[3].lifetime_ns, 2910 * MS);
+	cr_assert_eq(got[4].origin, THREAD_UNRECORDED);
+	cr_assert_eq(got[4].cpu_ns, 160 * MS);
+}
+
+static void write_process(uint64_t nonce, uint32_t pid, uint32_t parent, uint64_t from, uint64_t to, uint64_t cpu_ns,
+			  uint64_t waited_ns)
+{
+	struct writer_thread t;
+	struct writer w;
+
+	begin_process(&w, nonce, pid, BEGIN + from);
+	w.header.parent_pid = parent;
+	writer_thread(&w, &t, pid, "main", TF_PAGE);
+	writer_usage(&t, &(struct tf_usage){BEGIN + to, cpu_ns, 0, pid, 0, 0, 0});
+	writer_usage(&t, &(struct tf_usage){BEGIN + to, cpu_ns, waited_ns, 0, 0, 0, 0});
+	finish(&w, TF_END_EXIT, BEGIN + to);
+}
+
+/* 10 waits for 11, which waits for 12; 13 outlives its parent, and 10 does not wait for it. */
+Test(partition, accounts_for_the_ends_of_children)
+{
+	write_process(1, 10, 1, 0, 1000 * MS, 100 * MS, 150 * MS);
+	write_process(2, 11, 10, 100 * MS, 500 * MS, 40 * MS, 65 * MS);
+	write_process(3, 12, 11, 200 * MS, 400 * MS, 60 * MS, 0);
+	write_process(4, 13, 11, 300 * MS, 600 * MS, 10 * MS, 0);
+	made(4);
+	cr_assert_eq(partition.processes[2].children_ns, 0);
+	cr_assert_eq(partition.processes[1].children_ns, 5 * MS);
+	/* at least: 150 - 40 - 65 - 10 */
+	cr_assert_eq(partition.processes[0].children_ns, 35 * MS);
+	cr_assert_eq(partition.processes[0].end_ns, 0);
+}
+
+/* The parent of 12 is a program that is not recorded: 12 is a part of what 10 waited for, and is not counted twice. */
+Test(partition, accounts_for_no_children_behind_unrecorded_programs)
+{
+	write_process(1, 10, 1, 0, 1000 * MS, 100 * MS, 150 * MS);
+	write_process(3, 12, 11, 200 * MS, 400 * MS, 60 * MS, 0);
+	made(2);
+	cr_assert_eq(partition.processes[0].children_ns, 0);
 }
 
 Test(partition, says_where_nothing_is_known)

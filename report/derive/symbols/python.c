@@ -91,12 +91,9 @@ struct code {
 	size_t lines_size;
 };
 
-/* False: the definition could not be read. */
-static bool read_code(const struct trace *t, uint32_t id, struct code *ret)
+/* Finds the parts in the first `size` bytes. False: they are not a definition. */
+static bool split_code(size_t size, struct code *ret)
 {
-	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, id);
-	size_t size = b ? trace_blob(t, b, ret->bytes, sizeof(ret->bytes)) : 0;
-
 	if (size < sizeof(ret->head))
 		return false;
 	memcpy(&ret->head, ret->bytes, sizeof(ret->head));
@@ -110,18 +107,42 @@ static bool read_code(const struct trace *t, uint32_t id, struct code *ret)
 	return true;
 }
 
-void python_describe(const struct trace *t, uint32_t id, uint32_t offset, struct buffer *ret)
+/* False: the definition could not be read. */
+static bool read_code(const struct trace *t, uint32_t id, struct code *ret)
 {
-	struct code c;
+	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, id);
+
+	return split_code(b ? trace_blob(t, b, ret->bytes, sizeof(ret->bytes)) : 0, ret);
+}
+
+/* c NULL: it could not be read. */
+static void describe_code(const struct code *c, uint32_t offset, struct buffer *ret)
+{
 	int64_t line;
 
-	if (!read_code(t, id, &c)) {
+	if (!c) {
 		buffer_text(ret, "Python code that could not be read");
 		return;
 	}
-	line = python_line(c.head.version, (const uint8_t *)c.lines, c.lines_size, c.head.first_line, offset);
-	buffer_print(ret, "%.*s (%.*s:%lld)", (int)c.head.name_bytes, c.name, (int)c.head.file_bytes, c.file,
-		     (long long)(line ? line : c.head.first_line));
+	line = python_line(c->head.version, (const uint8_t *)c->lines, c->lines_size, c->head.first_line, offset);
+	buffer_print(ret, "%.*s (%.*s:%lld)", (int)c->head.name_bytes, c->name, (int)c->head.file_bytes, c->file,
+		     (long long)(line ? line : c->head.first_line));
+}
+
+void python_describe(const struct trace *t, uint32_t id, uint32_t offset, struct buffer *ret)
+{
+	struct code c;
+
+	describe_code(read_code(t, id, &c) ? &c : NULL, offset, ret);
+}
+
+void python_describe_code(const void *definition, size_t size, uint32_t offset, struct buffer *ret)
+{
+	struct code c;
+
+	size = size < sizeof(c.bytes) ? size : sizeof(c.bytes);
+	memcpy(c.bytes, definition, size);
+	describe_code(split_code(size, &c) ? &c : NULL, offset, ret);
 }
 
 bool python_file(const struct trace *t, uint32_t id, struct buffer *ret)

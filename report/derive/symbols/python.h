@@ -13,6 +13,9 @@ int64_t python_line(unsigned version, const uint8_t *table, size_t size, int64_t
 /* Appends "function (file:line)" of the instruction at `offset`, or a remark that the code could not be read. */
 void python_describe(const struct trace *t, uint32_t code, uint32_t offset, struct buffer *ret);
 
+/* The same of code whose definition is given: the content of a TF_BLOB_PYTHON_CODE. */
+void python_describe_code(const void *definition, size_t size, uint32_t offset, struct buffer *ret);
+
 /* Appends the name of its file. False: it could not be read. */
 bool python_file(const struct trace *t, uint32_t code, struct buffer *ret);
 

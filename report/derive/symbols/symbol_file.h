@@ -33,4 +33,13 @@ const char *symbol_file_name(struct symbol_file *f, uint64_t address);
  * its name, which only the symbol table has (symbol_file_name). Returns how many, at least one. */
 size_t symbol_file_lines(struct symbol_file *f, uint64_t address, struct symbol_line ret[SYMBOL_LINES]);
 
+/* The address in the file of the byte at that offset; false: it is not loaded. */
+bool symbol_file_address(struct symbol_file *f, uint64_t offset, uint64_t *ret);
+
+/* The first address of the function that has the address; false: not known. */
+bool symbol_file_function(struct symbol_file *f, uint64_t address, uint64_t *ret);
+
+/* For unwind_elfutils.c. */
+struct Dwfl_Module *symbol_file_module(struct symbol_file *f);
+
 #endif

@@ -186,22 +186,65 @@ static size_t ranges_before(const struct symbol_file *f, uint64_t address)
 	return low;
 }
 
-const char *symbol_file_name(struct symbol_file *f, uint64_t address)
+/* The function that has the address; NULL: none has. *ret_count: the number of ranges before it. */
+static const struct range *best_range(struct symbol_file *f, uint64_t address, size_t *ret_count)
 {
 	const struct range *best = NULL;
-	GElf_Sym symbol;
-	GElf_Addr start;
-	size_t count;
 
 	if (!f->has_ranges)
 		make_ranges(f);
-	count = ranges_before(f, address);
-	for (size_t i = count; i-- > 0 && f->ranges[i].furthest > address;) {
+	*ret_count = ranges_before(f, address);
+	for (size_t i = *ret_count; i-- > 0 && f->ranges[i].furthest > address;) {
 		const struct range *r = &f->ranges[i];
 
 		if (address - r->from < r->size && (!best || is_better(r, best)))
 			best = r;
 	}
+	return best;
+}
+
+bool symbol_file_function(struct symbol_file *f, uint64_t address, uint64_t *ret)
+{
+	size_t count;
+	const struct range *best = best_range(f, address, &count);
+
+	if (best)
+		*ret = best->from;
+	return best;
+}
+
+struct Dwfl_Module *symbol_file_module(struct symbol_file *f)
+{
+	return f->module;
+}
+
+bool symbol_file_address(struct symbol_file *f, uint64_t offset, uint64_t *ret)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(f->module, &bias);
+	size_t count;
+
+	if (!elf || elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr p;
+
+		if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD || offset < (p.p_offset & -p.p_align) ||
+		    offset >= p.p_offset + p.p_filesz)
+			continue;
+		*ret = p.p_vaddr + (offset - p.p_offset);
+		return true;
+	}
+	return false;
+}
+
+const char *symbol_file_name(struct symbol_file *f, uint64_t address)
+{
+	GElf_Sym symbol;
+	GElf_Addr start;
+	size_t count;
+	const struct range *best = best_range(f, address, &count);
+
 	if (best)
 		return dwfl_module_getsym_info(f->module, best->number, &symbol, &start, NULL, NULL, NULL);
 	/* A label names the code after it, up to the end of its section, unless it is inside of a function that ends

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/time/children.h"
+
 /* A thread that was off the CPU for less has no run delay worth reading; see the recorder's usage.c. */
 #define DELAY_NS 1000000ull
 #define DELAY_PER_SWITCH_NS 500000000ull
@@ -161,16 +163,31 @@ static void add_recorded(struct maker *k, const struct image *image, const struc
 		      thread->page ? (uint64_t)thread->page->chunk.cpu_before_us * 1000 : 0, end);
 }
 
-/* A thread that made no recorded call: its beginning is known to a sampling interval. */
+/* The process recorded its living threads at its end. One that is not among them has ended before, after the launcher
+ * had last seen it: the CPU time after that is part of the process's other threads, and other time is not known. */
+static uint64_t sampled_end(const struct maker *k, const struct image *image, const struct usage_sampled *s,
+			    const struct usage_of *of, uint64_t end_ticks)
+{
+	const struct usage_sampled *process = usages_sampled(k->usages, image, 0);
+	uint64_t seen = s->seen_ticks;
+
+	if (of->ticks || (!s->is_gone && !usages_recorded(k->usages, image, 0, 0, UINT64_MAX).ticks))
+		return end_ticks;
+	if (!s->is_gone && process && process->seen_ticks < seen)
+		seen = process->seen_ticks > s->last.ticks ? process->seen_ticks : s->last.ticks;
+	return seen && seen < end_ticks ? seen : end_ticks;
+}
+
+/* A thread that made no recorded call: its beginning and its end are known to a sampling interval. */
 static void add_sampled(struct maker *k, const struct image *image, const struct usage_sampled *s, uint64_t end_ticks)
 {
 	struct usage_of of = usages_recorded(k->usages, image, s->tid, 0, UINT64_MAX);
 	struct thread_time *t = thread_new(k, image, THREAD_SAMPLED, s->tid);
-	uint64_t end = s->is_gone && s->last.ticks < end_ticks ? s->last.ticks : end_ticks;
+	uint64_t end = sampled_end(k, image, s, &of, end_ticks);
 
 	usage_complete(&of, s);
 	memcpy(t->name, s->name, sizeof(s->name));
-	t->ended = s->is_gone;
+	t->ended = end < end_ticks;
 	thread_use(t, &of, 0, 0);
 	thread_finish(k, t, clock_map_duration(k->clock, less(end, s->first.ticks)),
 		      add_known(s->first.cpu_ns, s->first.delay_ns), end);
@@ -238,6 +255,8 @@ static void add_rest(struct maker *k, const struct image *last, size_t from, str
 	if (s && s->peak_kb > process->peak_kb)
 		process->peak_kb = s->peak_kb;
 	process->cpu_ns = of.cpu_ns;
+	process->waited_ns = of.delay_ns;
+	process->total_ns = k->context->model->processes[last->process].total_ns;
 	if (of.cpu_ns == TF_USAGE_UNKNOWN && s) /* in units of the kernel's tick: the threads are more exact */
 		process->cpu_ns = less(s->last.cpu_ns, sum) > 20000000 ? s->last.cpu_ns : sum;
 	if (process->cpu_ns != TF_USAGE_UNKNOWN && process->cpu_ns > sum) {
@@ -281,6 +300,7 @@ void partition_make(const struct report_context *c, bool has_calls, struct parti
 	*ret = (struct partition){.processes = mem_alloc((m->process_count + 1) * sizeof(*ret->processes))};
 	for (size_t i = 0; i < m->process_count; i++)
 		add_process(&k, i);
+	children_find(m, ret->processes);
 	usages_free(k.usages);
 	cpu_limits_free(k.limits);
 }

@@ -14,6 +14,9 @@ enum thread_origin {
 	THREAD_RECORDED,   /* called a recorded function */
 	THREAD_SAMPLED,	   /* never did, but the launcher saw it */
 	THREAD_UNRECORDED, /* the process's other CPU time: of threads that neither recorded nor sampled */
+	/* not in a partition, but in tables: children_ns and end_ns of struct process_time */
+	THREAD_CHILDREN,
+	THREAD_END,
 };
 
 /* One thread of one image. lifetime_ns = cpu_ns + delay_ns + blocked_ns. */
@@ -39,6 +42,10 @@ struct thread_time {
 struct process_time {
 	uint64_t cpu_ns;  /* of all its threads: getrusage; TF_USAGE_UNKNOWN */
 	uint64_t peak_kb; /* of resident memory; 0: not known */
+	uint64_t waited_ns; /* CPU time of the children that it waited for, and of theirs; TF_USAGE_UNKNOWN */
+	uint64_t total_ns;  /* of a launcher's COMMAND: its CPU time and that of what it waited for; 0: not known */
+	/* see children.h: CPU time that its children did not record, and, only of a launcher's COMMAND, itself */
+	uint64_t children_ns, end_ns;
 };
 
 struct partition {

@@ -38,7 +38,8 @@ static int compare_recorded(const void *left, const void *right)
 	return order_of(a->image, b->image) ?: order_of(a->of.tid, b->of.tid) ?: order_of(a->of.ticks, b->of.ticks);
 }
 
-static void sampled_add(struct usages *u, struct map *known, const struct tf_usage_sample *s)
+/* What has gone was last seen in the round before, at `seen`; 0: not known. */
+static void sampled_add(struct usages *u, struct map *known, const struct tf_usage_sample *s, uint64_t seen)
 {
 	/* A sample of a process that has gone has tid 0; so have those of the process, which are kept under it. */
 	uint32_t tid = s->kind == TF_USAGE_PROCESS ? 0 : s->tid;
@@ -57,10 +58,19 @@ static void sampled_add(struct usages *u, struct map *known, const struct tf_usa
 	p->is_gone = s->kind == TF_USAGE_GONE;
 	p->peak_kb = s->resident_kb > p->peak_kb ? s->resident_kb : p->peak_kb;
 	memcpy(p->name, s->name, sizeof(s->name));
-	if (p->is_gone)
-		p->last.ticks = s->ticks;
-	else
+	if (!p->is_gone)
 		p->last = *s;
+	else
+		p->seen_ticks = !seen ? s->ticks : seen > p->last.ticks ? seen : p->last.ticks;
+}
+
+/* A process that has been stopped since has no later sample, nor has a thread that did nothing. */
+static void sampled_finish(struct usage_sampled *p, uint64_t round)
+{
+	if (p->last.state == 'T' && round > p->last.ticks)
+		p->stopped_ticks += round - p->last.ticks;
+	if (!p->is_gone)
+		p->seen_ticks = round > p->last.ticks ? round : p->last.ticks;
 }
 
 static int compare_sampled(const void *left, const void *right)
@@ -82,20 +92,20 @@ struct usages *usages_new(const struct model *m)
 		qsort(u->recorded, u->recorded_count, sizeof(*u->recorded), compare_recorded);
 	for (size_t i = 0; i < m->usage_count; i++) {
 		size_t from = u->sampled_count;
-		uint64_t round = 0;
+		uint64_t round = 0, before = 0;
 
 		for (size_t k = 0; k < m->usages[i].count; k++) {
 			const struct tf_usage_sample *s = &m->usages[i].items[k];
 
-			if (s->kind == TF_USAGE_ROUND)
+			if (s->kind == TF_USAGE_ROUND) {
+				before = round;
 				round = s->ticks;
-			else if (s->kind <= TF_USAGE_GONE)
-				sampled_add(u, &known, s);
+			} else if (s->kind <= TF_USAGE_GONE) {
+				sampled_add(u, &known, s, before);
+			}
 		}
-		/* A process that has been stopped since has no later sample. */
 		for (size_t k = from; k < u->sampled_count; k++)
-			if (u->sampled[k].last.state == 'T' && round > u->sampled[k].last.ticks)
-				u->sampled[k].stopped_ticks += round - u->sampled[k].last.ticks;
+			sampled_finish(&u->sampled[k], round);
 	}
 	map_done(&known);
 	if (u->sampled_count)
@@ -124,6 +134,7 @@ static struct usage_of usage_of_line(const struct image *image, uint32_t tid)
 		of.cpu_ns = u->thread_cpu_ns;
 		of.delay_ns = u->delay_ns;
 	} else {
+		of.delay_ns = u->children_ns;
 		of.peak_kb = u->peak_kb;
 	}
 	of.voluntary = u->voluntary;

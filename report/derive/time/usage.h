@@ -9,7 +9,7 @@
 /* Values are cumulative since the creation of the thread or process. TF_USAGE_UNKNOWN: not known. */
 struct usage_of {
 	uint64_t ticks; /* when they were read; 0: there are none */
-	uint64_t cpu_ns, delay_ns;
+	uint64_t cpu_ns, delay_ns; /* delay_ns of a process: CPU time of the children that it waited for */
 	uint64_t peak_kb; /* of a process; 0: not known */
 	uint64_t voluntary, involuntary;
 };
@@ -20,6 +20,7 @@ struct usage_sampled {
 	uint64_t process_start;
 	struct tf_usage_sample first, last;
 	uint64_t stopped_ticks; /* in which it was stopped, as far as samples tell */
+	uint64_t seen_ticks;	/* the launcher's last look that found it; 0: not known */
 	uint64_t peak_kb;
 	bool is_gone;
 	char name[16];

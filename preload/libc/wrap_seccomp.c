@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seccomp, by prctl() or syscall(): the kernel may kill the program for a system call of ours afterwards, so the
+ * recorder stops making any before the call, and continues if the call fails. */
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "preload/hook/hook.h"
+#include "runtime/common/clock.h"
+#include "runtime/record/process.h"
+#include "runtime/recorder.h"
+
+enum restriction { RESTRICTION_NONE, RESTRICTION_FILTER, RESTRICTION_STRICT };
+
+/* Strict mode forbids the time stamp counter, too. If the call fails, the clock is still read by system calls. */
+static void restriction_begin(enum restriction r)
+{
+	if (r == RESTRICTION_STRICT)
+		clock_forbid_counter();
+	if (r)
+		recorder_freeze(true);
+}
+
+static void restriction_end(enum restriction r, bool is_set)
+{
+	static const char *const notes[] = {
+		[RESTRICTION_FILTER] = "a seccomp filter: events that do not fit into the trace are lost, children are "
+				       "not recorded",
+		[RESTRICTION_STRICT] = "seccomp's strict mode: the program gave up reading the clock",
+	};
+
+	if (!r)
+		return;
+	recorder_freeze_end(true, is_set ? notes[r] : NULL);
+	if (is_set && r == RESTRICTION_STRICT)
+		process_fail(notes[r]);
+}
+
+/* ---- prctl ---- */
+
+/* A filter at NULL only asks whether the kernel has filters. */
+static enum restriction prctl_restriction(int option, unsigned long mode, unsigned long filter)
+{
+	if (option != PR_SET_SECCOMP)
+		return RESTRICTION_NONE;
+	if (mode == SECCOMP_MODE_STRICT)
+		return RESTRICTION_STRICT;
+	return mode == SECCOMP_MODE_FILTER && filter ? RESTRICTION_FILTER : RESTRICTION_NONE;
+}
+
+static enum restriction prctl_begin(int option, unsigned long a, unsigned long b)
+{
+	enum restriction r = prctl_restriction(option, a, b);
+
+	if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV)
+		clock_forbid_counter();
+	restriction_begin(r);
+	return r;
+}
+
+static void prctl_end(enum restriction r, int option, unsigned long a, long result)
+{
+	int error = errno;
+
+	restriction_end(r, !result);
+	if (option == PR_SET_NAME && !result && thread_self.generation == process.generation)
+		thread_set_name(&thread_self, (const char *)a);
+	errno = error;
+}
+
+HOOK_EXPORT int prctl(int option, ...)
+{
+	unsigned long a, b, c, d;
+	enum restriction r;
+	va_list list;
+	int result;
+
+	va_start(list, option);
+	a = va_arg(list, unsigned long);
+	b = va_arg(list, unsigned long);
+	c = va_arg(list, unsigned long);
+	d = va_arg(list, unsigned long);
+	va_end(list);
+	r = prctl_begin(option, a, b);
+	result = real_prctl(option, a, b, c, d);
+	prctl_end(r, option, a, result);
+	return result;
+}
+
+/* ---- entered from syscall_<architecture>.S ---- */
+
+static long call_kernel(long number, long a, long b, long c, long d, long e)
+{
+	return ((long (*)(long, ...))(void *)real_syscall)(number, a, b, c, d, e);
+}
+
+HIDDEN long wrap_syscall_prctl(long number, long option, long a, long b, long c, long d);
+long wrap_syscall_prctl(long number, long option, long a, long b, long c, long d)
+{
+	enum restriction r = prctl_begin((int)option, (unsigned long)a, (unsigned long)b);
+	long result = call_kernel(number, option, a, b, c, d);
+
+	prctl_end(r, (int)option, (unsigned long)a, result);
+	return result;
+}
+
+static enum restriction seccomp_restriction(unsigned operation, const void *filter)
+{
+	if (operation == SECCOMP_SET_MODE_STRICT)
+		return RESTRICTION_STRICT;
+	return operation == SECCOMP_SET_MODE_FILTER && filter ? RESTRICTION_FILTER : RESTRICTION_NONE;
+}
+
+/* With SECCOMP_FILTER_FLAG_TSYNC, a positive result is the thread that made the call fail; with NEW_LISTENER it is a
+ * descriptor. */
+static bool seccomp_is_set(unsigned flags, long result)
+{
+	enum { NEW_LISTENER = 8 }; /* SECCOMP_FILTER_FLAG_NEW_LISTENER of Linux 5.0 */
+
+	return result == 0 || (result > 0 && flags & NEW_LISTENER);
+}
+
+HIDDEN long wrap_syscall_seccomp(long number, long operation, long flags, const void *filter, long d, long e);
+long wrap_syscall_seccomp(long number, long operation, long flags, const void *filter, long d, long e)
+{
+	enum restriction r = seccomp_restriction((unsigned)operation, filter);
+	long result;
+	int error;
+
+	restriction_begin(r);
+	result = call_kernel(number, operation, flags, (long)filter, d, e);
+	error = errno;
+	restriction_end(r, seccomp_is_set((unsigned)flags, result));
+	errno = error;
+	return result;
+}

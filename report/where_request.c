@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/where_request.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report/derive/where/look.h"
+
+/* A launcher looks for requests once per second; one on another host sees the file when its file system shows it. */
+enum { PATIENCE_S = 30, STALE_S = 60, POLL_NS = 20000000, ANCESTORS = 64 };
+
+static const char launcher_name[] = "pillion-launch";
+
+/* ---- the capture of a process ---- */
+
+static char *read_proc(uint32_t pid, const char *name, size_t *ret_size)
+{
+	struct buffer path = {0}, bytes = {0};
+	char part[4096];
+	ssize_t n;
+	int fd;
+
+	buffer_print(&path, "/proc/%u/%s", pid, name);
+	fd = open(path.data, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (n = read(fd, part, sizeof(part))) > 0)
+		buffer_add(&bytes, part, (size_t)n);
+	n = fd < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	buffer_done(&path);
+	*ret_size = bytes.size;
+	if (n < 0)
+		errno = (int)-n;
+	else if (!bytes.data)
+		bytes.data = mem_copy_text("", 0);
+	return bytes.data;
+}
+
+static bool is_launcher(uint32_t pid)
+{
+	size_t size;
+	char *name = read_proc(pid, "comm", &size);
+	bool is = name && !strncmp(name, launcher_name, strlen(launcher_name));
+
+	free(name);
+	return is;
+}
+
+static uint32_t child_of(uint32_t pid)
+{
+	char name[48], *children;
+	uint32_t child = 0;
+	size_t size;
+
+	snprintf(name, sizeof(name), "task/%u/children", pid);
+	children = read_proc(pid, name, &size);
+	if (children)
+		child = (uint32_t)strtoul(children, NULL, 10);
+	free(children);
+	return child;
+}
+
+/* 0: it has none that can be read. */
+static uint32_t parent_of(uint32_t pid)
+{
+	size_t size;
+	char *text = read_proc(pid, "stat", &size), *close = text ? memrchr(text, ')', size) : NULL;
+	unsigned parent = 0;
+
+	if (close)
+		sscanf(close, ") %*c %u", &parent);
+	free(text);
+	return parent;
+}
+
+/* 0, or -errno if the variables of the process cannot be read. Sets nothing if there is no such variable. */
+static int find_output(uint32_t pid, struct buffer *ret)
+{
+	static const char name[] = "PILLION_OUTPUT=";
+	size_t size;
+	char *variables = read_proc(pid, "environ", &size);
+
+	if (!variables)
+		return -errno;
+	for (const char *item = variables; item < variables + size && !ret->size; item += strlen(item) + 1)
+		if (!strncmp(item, name, strlen(name)))
+			buffer_text(ret, item + strlen(name));
+	free(variables);
+	return 0;
+}
+
+/* A process that has overwritten its variables (setproctitle) has ancestors that have not. */
+int where_capture_of(uint32_t pid, struct buffer *ret, struct err *err)
+{
+	bool is_parent = is_launcher(pid);
+	uint32_t at = is_parent ? child_of(pid) : pid;
+	int code;
+
+	if (is_parent && !at)
+		return err_set(err, -EINVAL, "PID %u is a launcher whose command has ended: name its capture instead",
+			       pid);
+	code = find_output(at, ret);
+	if (code == -ENOENT || code == -ESRCH)
+		return err_set(err, code, "PID %u: no such process", pid);
+	if (code)
+		return err_set(err, code,
+			       "PID %u: %s: it is another user's or protects its memory; name its capture instead",
+			       pid, strerror(-code));
+	for (int i = 0; i < ANCESTORS && !ret->size && (at = parent_of(at)) > 1 && !is_launcher(at); i++)
+		find_output(at, ret);
+	if (ret->size)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "PID %u does not run under pillion, so that nobody may look into it: start the command as "
+		       "`pillion COMMAND`, or use gdb -p %u, or py-spy dump --pid %u for Python, as root",
+		       pid, pid, pid);
+}
+
+/* ---- asking ---- */
+
+static uint64_t time_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool is_alive(const struct model *m, const struct run *r)
+{
+	return m->machines[r->machine].is_this ? is_launcher(r->pid) : !r->has_ended;
+}
+
+/* A launcher accepts requests of its own user and of root, whose files it could not read. */
+static int give_to_owner(const char *capture, int fd)
+{
+	struct stat st;
+
+	if (stat(capture, &st))
+		return -errno;
+	return st.st_uid == geteuid() || !fchown(fd, st.st_uid, (gid_t)-1) ? 0 : -errno;
+}
+
+/* Puts the request into the capture; another one that is waiting there is waited for, unless it is a left-over. */
+static int place_request(const char *capture, uint64_t request, struct buffer *path, struct err *err)
+{
+	uint64_t until = time_ns(CLOCK_MONOTONIC) + PATIENCE_S * 1000000000ull;
+	struct buffer own = {0};
+	int fd, code = 0;
+
+	buffer_print(path, "%s/.where", capture);
+	buffer_print(&own, "%s/.where.%d.%016" PRIx64, capture, (int)getpid(), request);
+	fd = open(own.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 ||
+	    dprintf(fd, "request=%016" PRIx64 "\nrealtime_ns=%" PRIu64 "\n", request, time_ns(CLOCK_REALTIME)) < 0)
+		code = -errno;
+	if (fd >= 0 && !code)
+		code = give_to_owner(capture, fd);
+	if (fd >= 0 && close(fd) && !code)
+		code = -errno;
+	while (!code && link(own.data, path->data)) {
+		struct timespec pause = {0, POLL_NS};
+		struct stat st;
+
+		code = errno == EEXIST ? 0 : -errno;
+		if (!code && !stat(path->data, &st) && st.st_mtime + STALE_S < time(NULL))
+			unlink(path->data);
+		else if (!code && time_ns(CLOCK_MONOTONIC) > until)
+			code = -EBUSY;
+		else if (!code)
+			nanosleep(&pause, NULL);
+	}
+	if (fd >= 0)
+		unlink(own.data);
+	buffer_done(&own);
+	return code ? err_set(err, code, "%s: cannot ask its launchers: %s", capture, strerror(-code)) : 0;
+}
+
+/* Whether the file of that run has the answer. */
+static bool has_answer(const char *capture, uint64_t run, uint64_t request)
+{
+	struct buffer end = {0}, path = {0};
+	struct dirent *entry;
+	bool has = false;
+	DIR *d = opendir(capture);
+
+	buffer_print(&end, ".%016" PRIx64 ".where", run);
+	while (d && !has && (entry = readdir(d))) {
+		size_t length = strlen(entry->d_name);
+		struct model m = {0};
+		struct mapping file;
+		struct look look;
+		struct err err;
+
+		if (length < end.size || strcmp(entry->d_name + length - end.size, end.data) != 0)
+			continue;
+		buffer_clear(&path);
+		buffer_print(&path, "%s/%s", capture, entry->d_name);
+		if (mapping_open(path.data, &file, &err))
+			continue;
+		model_where(&m, path.data, &file);
+		has = m.where_count && look_read(&m.wheres[0], request, &look);
+		if (has) {
+			has = look.is_complete;
+			look_done(&look);
+		}
+		mapping_close(&file);
+		model_done(&m);
+	}
+	if (d)
+		closedir(d);
+	buffer_done(&end);
+	buffer_done(&path);
+	return has;
+}
+
+/* One round over the launchers: `waits` says which have not answered and are alive. Returns whether there are any. */
+static bool collect(const char *capture, const struct model *m, bool *waits, struct where_answers *ret)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < m->run_count; i++) {
+		if (!waits[i])
+			continue;
+		if (has_answer(capture, m->runs[i].id, ret->request)) {
+			waits[i] = false;
+			ret->answered++;
+		} else if (!is_alive(m, &m->runs[i])) {
+			waits[i] = false;
+			texts_add(&ret->missing, "the launcher PID %u has ended meanwhile", m->runs[i].pid);
+		}
+		any |= waits[i];
+	}
+	return any;
+}
+
+static void wait_for_answers(const char *capture, const struct model *m, bool *waits, struct where_answers *ret)
+{
+	uint64_t until = time_ns(CLOCK_MONOTONIC) + PATIENCE_S * 1000000000ull;
+	const struct timespec pause = {0, POLL_NS};
+
+	/* A launcher that receives SIGCHLD looks at once. */
+	for (size_t i = 0; i < m->run_count; i++)
+		if (waits[i] && m->machines[m->runs[i].machine].is_this)
+			kill((pid_t)m->runs[i].pid, SIGCHLD);
+	while (collect(capture, m, waits, ret) && time_ns(CLOCK_MONOTONIC) < until)
+		nanosleep(&pause, NULL);
+	for (size_t i = 0; i < m->run_count; i++)
+		if (waits[i])
+			texts_add(&ret->missing, "the launcher PID %u on %s did not answer within %d s", m->runs[i].pid,
+				  m->machines[m->runs[i].machine].host, PATIENCE_S);
+}
+
+static int ask(const char *capture, const struct model *m, struct where_answers *ret, struct err *err)
+{
+	bool *waits = mem_alloc(m->run_count + 1);
+	struct buffer path = {0};
+	int code = 0;
+
+	for (size_t i = 0; i < m->run_count; i++) {
+		waits[i] = is_alive(m, &m->runs[i]);
+		ret->asked += waits[i];
+	}
+	while (ret->asked && !ret->request && getrandom(&ret->request, sizeof(ret->request), 0) < 0)
+		ret->request = time_ns(CLOCK_REALTIME);
+	if (ret->asked)
+		code = place_request(capture, ret->request, &path, err);
+	if (ret->asked && !code) {
+		wait_for_answers(capture, m, waits, ret);
+		unlink(path.data);
+	}
+	buffer_done(&path);
+	free(waits);
+	return code;
+}
+
+int where_request(const char *capture, struct where_answers *ret, struct err *err)
+{
+	char *paths[] = {(char *)capture};
+	struct model m;
+	int code = model_open(&m, paths, 1, err);
+
+	*ret = (struct where_answers){0};
+	if (!code)
+		code = ask(capture, &m, ret, err);
+	model_done(&m);
+	return code;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `pillion where`: the launcher records what each thread of its run does at that moment, for the report to explain. As
+ * an ancestor it may read what yama.ptrace_scope=1 forbids to others. It only reads: nothing is stopped, traced or
+ * signalled, so that no system call of a target ends early.
+ *
+ * where.c answers requests and describes processes, where_thread.c describes threads, where_perf.c those that run,
+ * where_python.c the Python frames, where_elf.c finds symbols. The records: runtime/format/trace_where.h. */
+#ifndef PILLION_LAUNCH_WHERE_H
+#define PILLION_LAUNCH_WHERE_H
+
+#include "runtime/launch/run.h"
+
+enum { WHERE_THREADS = 4096 };
+
+/* The process whose threads are being described. */
+struct where_process {
+	uint32_t pid;
+	const char *maps; /* text of /proc/PID/maps */
+	struct tf_where_thread *threads;
+	size_t count;
+	uint64_t patience_ns; /* CLOCK_MONOTONIC: until then samples of running threads are waited for */
+};
+
+/* ---- where.c ---- */
+
+/* Appends a record whose content is `head` and `bytes`. */
+void where_record(enum tf_where_kind kind, const void *head, size_t head_size, const void *bytes, size_t size);
+
+/* Copies memory of a process. Returns the number of bytes before the first that cannot be read. */
+size_t where_copy(uint32_t pid, uint64_t address, void *ret, size_t size);
+
+/* The same for exactly `size` bytes. */
+static inline bool where_copy_all(uint32_t pid, uint64_t address, void *ret, size_t size)
+{
+	return where_copy(pid, address, ret, size) == size;
+}
+
+/* ---- where_thread.c ---- */
+
+/* Reads the threads and records them with their stacks. 0, or -errno of the first that could not be read. */
+int where_threads(struct where_process *p);
+
+/* The address of the futex that the thread waits on; 0: it waits for none. */
+uint64_t where_futex(const struct tf_where_thread *thread);
+
+void where_stack(const struct where_process *p, uint64_t stack_pointer);
+
+/* ---- where_perf.c ---- */
+
+/* Takes a sample of each running thread: its registers and its stack. */
+void where_sample(struct where_process *p);
+
+/* ---- where_python.c ---- */
+
+/* Records the Python frames of the threads. */
+void where_python(const struct where_process *p);
+
+/* ---- where_elf.c ---- */
+
+struct where_symbol {
+	const char *name;
+	uint64_t address; /* in the process; 0: the file does not define it */
+};
+
+/* Looks up exported symbols of a file that is mapped at `start` with its first byte. False: it cannot be read. */
+bool where_symbols(const char *path, uint64_t start, struct where_symbol *symbols, size_t count);
+
+#endif

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Python frames of another process: its interpreter's thread states, their frames, code objects, and the locks that the
+ * frames refer to. The process runs meanwhile, so that every object may have changed: types are compared, lists are
+ * bounded, and what is not as expected ends the walk. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/launch/where.h"
+#include "runtime/python/pystack_layout.h"
+
+enum { NONE = PYSTACK_NONE, STATES = WHERE_THREADS, INTERPRETERS = 64, FRAMES = 256, CODES = 4096, LOCALS = 128 };
+enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, LOCK_FRAMES = 32, LOCKS_AT_ONCE = 64 };
+enum { STEPS = 4 * FRAMES, FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 10000000, UNIT = 2 };
+enum { OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, RUNTIME_BYTES = 64 * 8 };
+/* Offsets: in a thread state, an object, a built-in method, a type, a lock. */
+enum { STATE_NEXT = 8, TYPE = 8, METHOD_DEFINITION = 16, METHOD_SELF = 24, TYPE_NAME = 24 };
+enum { LOCK_LOCK = 16, LOCK_OWNER = 24 };
+/* Where glibc has the TID in what pthread_self() points to: x86-64, aarch64. */
+enum { PTHREAD_TID = sizeof(void *) == 8 ? 0x2d0 : 0 };
+
+/* Offsets that only a remote reader needs, by version; those from 3.13 on are published. */
+static const struct states {
+	uint16_t version, interpreters, threads, thread, native, locals;
+} states_by_version[] = {
+	{0x308, 32, 8, 176, NONE, 360}, {0x309, 32, 8, 176, NONE, 360}, {0x30a, 32, 8, 176, NONE, 352},
+	{0x30b, 40, 16, 152, 160, 72},	{0x30c, 40, 72, 136, 144, 72},
+};
+/* In words of _Py_DebugOffsets: see pystack_layout.c. */
+enum { WORD_INTERPRETERS = 5, WORD_NEXT_INTERPRETER = 8, WORD_THREADS = 9 };
+enum { WORD_THREAD_OF_13 = 24, WORD_THREAD_OF_14 = 27, LOCALS_OF_13 = 72 };
+
+struct state {
+	uint64_t address, thread; /* thread: as pthread_self() returns it */
+	uint32_t tid;
+};
+
+static struct python {
+	uint32_t pid;
+	struct pystack_layout layout;
+	struct states offsets;
+	uint32_t next_interpreter, threads;
+	uint64_t code_type, text_type, bytes_type, method_type;
+	struct state states[STATES];
+	size_t count;
+	uint64_t codes[CODES]; /* addresses; the id is the position + 1 */
+	size_t code_count;
+	uint64_t futexes[LOCKS_AT_ONCE]; /* that threads wait on */
+	size_t futex_count;
+} python;
+
+static uint64_t word_in(const char *bytes, unsigned offset)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+static uint64_t word_at(uint64_t address)
+{
+	uint64_t word = 0;
+
+	where_copy(python.pid, address, &word, sizeof(word));
+	return word;
+}
+
+/* ---- the interpreter ---- */
+
+enum { RUNTIME, VERSION, CODE, TEXT, BYTES, METHOD, SINCE_8, SINCE_9, SINCE_10, SYMBOLS };
+
+static unsigned version_find(const struct where_symbol *s)
+{
+	uint32_t number = 0;
+
+	if (s[VERSION].address)
+		return where_copy_all(python.pid, s[VERSION].address, &number, sizeof(number)) ? number >> 16 : 0;
+	return s[SINCE_10].address ? 0x30a : s[SINCE_9].address ? 0x309 : s[SINCE_8].address ? 0x308 : 0;
+}
+
+static bool offsets_find(unsigned version, const char *runtime)
+{
+	unsigned thread = version >= 0x30e ? WORD_THREAD_OF_14 : WORD_THREAD_OF_13;
+
+	for (size_t i = 0; i < sizeof(states_by_version) / sizeof(*states_by_version); i++) {
+		if (states_by_version[i].version != version)
+			continue;
+		python.offsets = states_by_version[i];
+		python.threads = python.offsets.threads;
+		return true;
+	}
+	if (version < 0x30d || pystack_is_free_threaded(runtime))
+		return false;
+	python.offsets = (struct states){(uint16_t)version, (uint16_t)word_in(runtime, WORD_INTERPRETERS * 8), 0,
+					 (uint16_t)word_in(runtime, thread * 8),
+					 (uint16_t)word_in(runtime, (thread + 1) * 8), LOCALS_OF_13};
+	python.next_interpreter = (uint32_t)word_in(runtime, WORD_NEXT_INTERPRETER * 8);
+	python.threads = (uint32_t)word_in(runtime, WORD_THREADS * 8);
+	return true;
+}
+
+/* NULL, or why the frames cannot be read. */
+static const char *interpreter_open(struct where_symbol *s, uint64_t *ret_runtime)
+{
+	char runtime[RUNTIME_BYTES];
+	unsigned version = version_find(s);
+
+	python.code_type = s[CODE].address;
+	python.text_type = s[TEXT].address;
+	python.bytes_type = s[BYTES].address;
+	python.method_type = s[METHOD].address;
+	*ret_runtime = s[RUNTIME].address;
+	if (!where_copy_all(python.pid, s[RUNTIME].address, runtime, sizeof(runtime)) ||
+	    !pystack_layout_find(version, runtime, &python.layout) || !offsets_find(version, runtime))
+		return "no Python frames: not a CPython from 3.8 to 3.14, or a free-threaded one";
+	return NULL;
+}
+
+/* Whether a mapped file may be an interpreter: by its name, or the executable, into which one may be linked. */
+static bool is_candidate(const char *path, bool is_first)
+{
+	const char *base = strrchr(path, '/');
+
+	return *path == '/' && (is_first || strstr(base, "python"));
+}
+
+/* Looks for an interpreter in the files that are mapped from their first byte on. The executable is the first. */
+static bool interpreter_find(const struct where_process *p, struct where_symbol *symbols)
+{
+	bool is_first = true;
+
+	for (const char *line = p->maps; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		unsigned long long start, offset;
+		char one[PATH_MAX + 128], path[PATH_MAX] = "";
+
+		snprintf(one, sizeof(one), "%.*s", (int)strcspn(line, "\n"), line);
+		if (sscanf(one, "%llx-%*x %*s %llx %*s %*s %4095[^\n]", &start, &offset, path) != 3 || offset ||
+		    !is_candidate(path, is_first))
+			continue;
+		is_first = false;
+		if (where_symbols(path, start, symbols, SYMBOLS) && symbols[RUNTIME].address)
+			return true;
+		for (int i = 0; i < SYMBOLS; i++)
+			symbols[i].address = 0;
+	}
+	return false;
+}
+
+/* ---- thread states ---- */
+
+static uint32_t tid_of(uint64_t state, uint64_t thread)
+{
+	uint32_t tid = 0;
+
+	if (python.offsets.native != NONE)
+		return (uint32_t)word_at(state + python.offsets.native);
+	where_copy(python.pid, thread + PTHREAD_TID, &tid, sizeof(tid));
+	return tid;
+}
+
+static void states_read(uint64_t runtime)
+{
+	uint64_t interpreter = word_at(runtime + python.offsets.interpreters);
+
+	for (int i = 0; interpreter && i < INTERPRETERS; i++) {
+		uint64_t state = word_at(interpreter + python.threads);
+
+		while (state && python.count < STATES) {
+			uint64_t thread = word_at(state + python.offsets.thread);
+
+			python.states[python.count++] = (struct state){state, thread, tid_of(state, thread)};
+			state = word_at(state + STATE_NEXT);
+		}
+		interpreter = word_at(interpreter + python.next_interpreter);
+	}
+}
+
+static uint32_t tid_of_thread(uint64_t thread)
+{
+	for (size_t i = 0; i < python.count; i++)
+		if (python.states[i].thread == thread)
+			return python.states[i].tid;
+	return 0;
+}
+
+/* ---- code objects ---- */
+
+static unsigned utf8_append(char *at, uint32_t c)
+{
+	if (c < 0x80) {
+		at[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		at[0] = (char)(0xc0 | c >> 6);
+		at[1] = (char)(0x80 | (c & 63));
+		return 2;
+	}
+	if (c < 0x10000) {
+		at[0] = (char)(0xe0 | c >> 12);
+		at[1] = (char)(0x80 | (c >> 6 & 63));
+		at[2] = (char)(0x80 | (c & 63));
+		return 3;
+	}
+	at[0] = (char)(0xf0 | (c >> 18 & 7));
+	at[1] = (char)(0x80 | (c >> 12 & 63));
+	at[2] = (char)(0x80 | (c >> 6 & 63));
+	at[3] = (char)(0x80 | (c & 63));
+	return 4;
+}
+
+/* A str in its compact form as UTF-8, truncated to `size` bytes. Returns their number; -1: it is not one. */
+static int text_read(uint64_t text, char *ret, unsigned size)
+{
+	const struct pystack_layout *l = &python.layout;
+	char head[40];
+	uint32_t characters[NAME_BYTES * 2], state, kind;
+	uint64_t length;
+	unsigned used = 0;
+
+	if (!where_copy_all(python.pid, text, head, sizeof(head)) || word_in(head, TYPE) != python.text_type)
+		return -1;
+	length = word_in(head, 16);
+	memcpy(&state, head + 32, sizeof(state));
+	kind = state >> 2 & 7;
+	if (!(state >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4))
+		return -1;
+	length = length < size ? length : size;
+	if (!where_copy_all(python.pid, text + (state >> 6 & 1 ? l->ascii : l->compact), characters, length * kind))
+		return length ? -1 : 0;
+	for (uint64_t i = 0; i < length && used + 4 <= size; i++)
+		used += utf8_append(ret + used, kind == 1   ? ((const uint8_t *)characters)[i]
+						: kind == 2 ? ((const uint16_t *)characters)[i]
+							    : characters[i]);
+	return (int)used;
+}
+
+static void code_record(uint32_t id, const char *code)
+{
+	static char text[FILE_BYTES + NAME_BYTES + TABLE_BYTES];
+	const struct pystack_layout *l = &python.layout;
+	struct {
+		uint32_t id;
+		struct tf_python_code code;
+	} head = {id, {.version = l->version}};
+	uint64_t table = word_in(code, l->lines);
+	char bytes[24];
+	size_t size;
+	int file, name;
+
+	memcpy(&head.code.first_line, code + l->first_line, sizeof(head.code.first_line));
+	file = text_read(word_in(code, l->file), text, FILE_BYTES);
+	name = file < 0 ? -1 : text_read(word_in(code, l->name), text + file, NAME_BYTES);
+	if (name < 0 || head.code.first_line > LINES || !where_copy_all(python.pid, table, bytes, sizeof(bytes)) ||
+	    word_in(bytes, TYPE) != python.bytes_type)
+		return;
+	head.code.file_bytes = (uint16_t)file;
+	head.code.name_bytes = (uint16_t)name;
+	size = word_in(bytes, 16) < TABLE_BYTES ? word_in(bytes, 16) : TABLE_BYTES;
+	size = where_copy(python.pid, table + 32, text + file + name, size);
+	where_record(TF_WHERE_PYTHON_CODE, &head, sizeof(head), text, (size_t)(file + name) + size);
+}
+
+/* The id of a code object, which is recorded if it is new. 0: there are too many. */
+static uint32_t code_id(uint64_t address, const char *code)
+{
+	for (size_t i = python.code_count; i-- > 0;)
+		if (python.codes[i] == address)
+			return (uint32_t)i + 1;
+	if (python.code_count == CODES)
+		return 0;
+	python.codes[python.code_count++] = address;
+	code_record((uint32_t)python.code_count, code);
+	return (uint32_t)python.code_count;
+}
+
+/* ---- locks ---- */
+
+static bool is_waited_for(uint64_t semaphore)
+{
+	for (size_t i = 0; semaphore && i < python.futex_count; i++)
+		if (python.futexes[i] == semaphore)
+			return true;
+	return false;
+}
+
+/* Whether the type has that name. */
+static bool is_type(uint64_t type, const char *name)
+{
+	char text[32] = "";
+
+	where_copy(python.pid, word_at(type + TYPE_NAME), text, strlen(name) + 1);
+	return !strncmp(text, name, sizeof(text));
+}
+
+/* A lock object has the address of its semaphore in its first field. */
+static void lock_check(uint32_t tid, uint32_t frame, uint64_t object, bool is_entered)
+{
+	struct tf_where_lock lock = {.tid = tid, .object = object, .frame = frame};
+	char bytes[40];
+	bool is_recursive;
+
+	if (!where_copy_all(python.pid, object, bytes, sizeof(bytes)) || !is_waited_for(word_in(bytes, LOCK_LOCK)))
+		return;
+	is_recursive = is_type(word_in(bytes, TYPE), "_thread.RLock");
+	if (!is_recursive && !is_type(word_in(bytes, TYPE), "_thread.lock"))
+		return;
+	lock.semaphore = word_in(bytes, LOCK_LOCK);
+	lock.flags = (is_recursive ? TF_WHERE_LOCK_IS_RECURSIVE : 0) | (is_entered ? TF_WHERE_LOCK_IS_ENTERED : 0);
+	if (is_recursive && word_in(bytes, LOCK_OWNER))
+		lock.owner = tid_of_thread(word_in(bytes, LOCK_OWNER));
+	where_record(TF_WHERE_PYTHON_LOCK, &lock, sizeof(lock), NULL, 0);
+}
+
+/* The local variables and temporaries of a frame: locks, and methods that are bound to locks. A `with` statement keeps
+ * the lock's method __exit__ on the frame's stack. */
+static void locks_find(uint32_t tid, uint32_t frame_number, uint64_t frame)
+{
+	uint64_t words[LOCALS];
+	size_t size = where_copy(python.pid, frame + python.offsets.locals, words, sizeof(words)), count = size / 8;
+
+	for (size_t i = 0; i < count; i++) {
+		char object[40], name[16] = "";
+
+		if (words[i] < 4096 || words[i] & 7 || words[i] >> 47 ||
+		    !where_copy_all(python.pid, words[i], object, sizeof(object)))
+			continue;
+		if (is_waited_for(word_in(object, LOCK_LOCK))) {
+			lock_check(tid, frame_number, words[i], false);
+			continue;
+		}
+		/* A freed object has no references. */
+		if (word_in(object, TYPE) != python.method_type || !(uint32_t)word_in(object, 0) ||
+		    word_in(object, 0) >> 32)
+			continue;
+		where_copy(python.pid, word_at(word_in(object, METHOD_DEFINITION)), name, sizeof(name) - 1);
+		lock_check(tid, frame_number, word_in(object, METHOD_SELF), !strcmp(name, "__exit__"));
+	}
+}
+
+/* ---- frames ---- */
+
+/* 3.12 and later: marks the start of a C invocation of the interpreter. */
+static bool is_shim(const struct pystack_layout *l, const char *frame)
+{
+	return l->owner != NONE && l->is_entry == NONE && frame[l->owner] >= OWNED_BY_C;
+}
+
+/* Offset of the instruction in bytes; negative: the frame has not started. */
+static int64_t instruction_offset(const struct pystack_layout *l, const char *frame, uint64_t code)
+{
+	int32_t number;
+
+	if (l->start != NONE)
+		return (int64_t)(word_in(frame, l->instruction) - (code + l->start));
+	memcpy(&number, frame + l->instruction, sizeof(number));
+	return (int64_t)number * (l->version == 0x30a ? UNIT : 1);
+}
+
+/* CPython's own rule: frames that are still being set up are hidden. */
+static bool is_hidden(const struct pystack_layout *l, const char *frame, const char *code, int64_t offset)
+{
+	int32_t first;
+
+	if (l->traceable == NONE || frame[l->owner] == OWNED_BY_GENERATOR)
+		return false;
+	memcpy(&first, code + l->traceable, sizeof(first));
+	return offset < (int64_t)first * UNIT;
+}
+
+struct walk {
+	struct tf_python_frame frames[FRAMES];
+	size_t count;
+	bool is_open; /* the last frame is the outermost of its invocation, unless another one follows */
+};
+
+static void invocation_close(struct walk *w)
+{
+	if (w->is_open)
+		w->frames[w->count - 1].place |= TF_PYTHON_ENTRY;
+	else
+		w->frames[w->count++] = (struct tf_python_frame){0, TF_PYTHON_ENTRY};
+	w->is_open = false;
+}
+
+/* False: the frame is not as expected. */
+static bool frame_add(struct walk *w, const char *frame)
+{
+	const struct pystack_layout *l = &python.layout;
+	uint64_t address = word_in(frame, l->code) & ~(uint64_t)l->tags;
+	bool is_entry = l->is_entry != NONE && frame[l->is_entry];
+	char code[CODE_BYTES];
+	int64_t offset;
+
+	if (is_shim(l, frame)) {
+		invocation_close(w);
+		return true;
+	}
+	if (!where_copy_all(python.pid, address, code, sizeof(code)) || word_in(code, TYPE) != python.code_type)
+		return false;
+	offset = instruction_offset(l, frame, address);
+	if (is_hidden(l, frame, code, offset)) {
+		if (is_entry)
+			invocation_close(w);
+		return true;
+	}
+	is_entry |= l->owner == NONE;
+	w->is_open = !is_entry;
+	w->frames[w->count++] = (struct tf_python_frame){
+		code_id(address, code), (offset < 0 ? 0 : (uint32_t)offset) | (is_entry ? TF_PYTHON_ENTRY : 0)};
+	return true;
+}
+
+static void stack_walk(const struct state *s)
+{
+	static struct walk w;
+	const struct pystack_layout *l = &python.layout;
+	struct tf_where_python head = {.tid = s->tid};
+	uint64_t state = s->address, at;
+
+	w.count = 0;
+	w.is_open = false;
+	if (l->state_cframe != NONE)
+		state = word_at(state + l->state_cframe);
+	at = word_at(state + l->state_frame);
+	/* The number is limited, too, because frames that are not shown may refer to each other. */
+	for (uint32_t number = 0; at && w.count + 1 < FRAMES && number < STEPS; number++) {
+		char frame[FRAME_BYTES] = "";
+
+		/* The end of the memory may follow the frame. */
+		if (at & 7 || where_copy(python.pid, at, frame, sizeof(frame)) < sizeof(frame) * 5 / 8 ||
+		    !frame_add(&w, frame))
+			break;
+		if (number < LOCK_FRAMES && python.futex_count)
+			locks_find(s->tid, number, at);
+		at = word_in(frame, l->previous);
+	}
+	if (at)
+		w.frames[w.count++] = (struct tf_python_frame){0};
+	where_record(TF_WHERE_PYTHON_STACK, &head, sizeof(head), w.frames, w.count * sizeof(*w.frames));
+}
+
+void where_python(const struct where_process *p)
+{
+	struct where_symbol symbols[SYMBOLS] = {
+		[RUNTIME] = {"_PyRuntime", 0},
+		[VERSION] = {"Py_Version", 0},
+		[CODE] = {"PyCode_Type", 0},
+		[TEXT] = {"PyUnicode_Type", 0},
+		[BYTES] = {"PyBytes_Type", 0},
+		[METHOD] = {"PyCFunction_Type", 0},
+		[SINCE_8] = {"PyCode_NewWithPosOnlyArgs", 0},
+		[SINCE_9] = {"PyObject_GC_IsTracked", 0},
+		[SINCE_10] = {"Py_NewRef", 0},
+	};
+	const char *problem;
+	uint64_t runtime;
+
+	if (!interpreter_find(p, symbols))
+		return;
+	python.pid = p->pid;
+	python.count = python.code_count = python.futex_count = 0;
+	python.next_interpreter = 0;
+	for (size_t i = 0; i < p->count && python.futex_count < LOCKS_AT_ONCE; i++)
+		if (where_futex(&p->threads[i]))
+			python.futexes[python.futex_count++] = where_futex(&p->threads[i]);
+	problem = interpreter_open(symbols, &runtime);
+	if (problem) {
+		where_record(TF_WHERE_PYTHON_NOTE, NULL, 0, problem, strlen(problem));
+		return;
+	}
+	states_read(runtime);
+	for (size_t i = 0; i < python.count; i++)
+		stack_walk(&python.states[i]);
+}

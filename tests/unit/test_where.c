@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pillion where: prologues that give the frame pointer, cycles of threads, and looks, which nothing is trusted of. */
+#include <criterion/criterion.h>
+#include <elf.h>
+#include <string.h>
+
+#include "report/derive/symbols/unwind.h"
+#include "report/derive/where/wait.h"
+
+/* ---- prologues ---- */
+
+enum { CODE = 64 };
+
+static bool distance_of(const char *bytes, size_t size, uint64_t *ret)
+{
+	uint8_t code[CODE];
+
+	memset(code, 0xcc, sizeof(code)); /* not an instruction of a prologue */
+	memcpy(code, bytes, size);
+	return prologue_distance(code, sizeof(code), ret);
+}
+#define DISTANCE(bytes, ret) distance_of(bytes, sizeof(bytes) - 1, ret)
+
+Test(prologue, counts_pushes_and_the_frame)
+{
+	uint64_t distance;
+
+	/* push %rbp; mov %rsp,%rbp; sub $0x30,%rsp */
+	cr_assert(DISTANCE("\x55\x48\x89\xe5\x48\x83\xec\x30", &distance));
+	cr_expect_eq(distance, 0x30);
+	/* endbr64; push %rbp; mov %rsp,%rbp; push %r14; push %r13; push %r12; mov %rdx,%r12; push %rbx;
+	 * movslq %edi,%rbx; sub $0x150,%rsp */
+	cr_assert(DISTANCE("\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x41\x56\x41\x55\x41\x54\x49\x89\xd4\x53\x48\x63\xdf"
+			   "\x48\x81\xec\x50\x01\x00\x00",
+			   &distance));
+	cr_expect_eq(distance, 0x150 + 4 * 8);
+	/* The instructions are apart: push %rbp; mov %rdi,%rax; mov %rsp,%rbp; push %rbx; mov %fs:0x28,%rax; call */
+	cr_assert(DISTANCE("\x55\x48\x89\xf8\x48\x89\xe5\x53\x64\x48\x8b\x04\x25\x28\x00\x00\x00\xe8\x00\x00\x00\x00",
+			   &distance));
+	cr_expect_eq(distance, 8);
+}
+
+Test(prologue, is_found_behind_a_short_path)
+{
+	uint64_t distance;
+
+	/* test $1,%al; jne; jmp *; push %rbp; mov %rsp,%rbp; push %rbx; sub $0x38,%rsp */
+	cr_assert(DISTANCE("\xa8\x01\x75\x06\xff\x25\x00\x00\x00\x00\x55\x48\x89\xe5\x53\x48\x83\xec\x38", &distance));
+	cr_expect_eq(distance, 0x40);
+}
+
+Test(prologue, is_refused_if_there_is_no_frame_pointer_or_the_stack_is_realigned)
+{
+	uint64_t distance;
+
+	cr_expect_not(DISTANCE("\x48\x83\xec\x18\xe8\x00\x00\x00\x00", &distance), "sub $0x18,%%rsp; call");
+	cr_expect_not(DISTANCE("\x55\x53\x48\x83\xec\x18\xe8\x00\x00\x00\x00", &distance),
+		      "push %%rbp, a general register");
+	cr_expect_not(DISTANCE("\x55\x48\x89\xe5\x48\x83\xe4\xe0\x48\x83\xec\x40", &distance), "and $-32,%%rsp");
+	cr_expect_not(distance_of("", 0, &distance));
+}
+
+Test(prologue, knows_calls)
+{
+	static const uint8_t direct[CALL_BYTES] = {0, 0, 0xe8, 1, 2, 3, 4},
+			     table[CALL_BYTES] = {0, 0xff, 0x15, 1, 2, 3, 4},
+			     short_register[CALL_BYTES] = {0, 0, 0, 0, 0, 0xff, 0xd0},
+			     field[CALL_BYTES] = {0, 0, 0, 0, 0xff, 0x50, 8},
+			     jump[CALL_BYTES] = {0, 0, 0, 0, 0, 0xff, 0xe0},
+			     move[CALL_BYTES] = {0, 0, 0, 0, 0x48, 0x89, 0xe5};
+
+	cr_expect(prologue_is_call(direct));
+	cr_expect(prologue_is_call(table));
+	cr_expect(prologue_is_call(short_register));
+	cr_expect(prologue_is_call(field));
+	cr_expect_not(prologue_is_call(jump));
+	cr_expect_not(prologue_is_call(move));
+}
+
+/* ---- cycles ---- */
+
+Test(cycles, are_found_and_chains_are_not)
+{
+	const size_t none = SIZE_MAX;
+	/* 0 and 1 wait for each other, 2 for 0; 3 -> 4 -> 5; 6 for itself; 7, 8, 9 in a circle */
+	const size_t owners[] = {1, 0, 0, 4, 5, none, 6, 8, 9, 7};
+	uint32_t cycle[10];
+
+	cr_assert_eq(where_cycles(owners, 10, cycle), 3);
+	cr_expect(cycle[0] && cycle[0] == cycle[1]);
+	cr_expect_not(cycle[2] || cycle[3] || cycle[4] || cycle[5]);
+	cr_expect(cycle[6] && cycle[6] != cycle[0]);
+	cr_expect(cycle[7] && cycle[7] == cycle[8] && cycle[8] == cycle[9]);
+	cr_expect_eq(where_cycles(NULL, 0, cycle), 0);
+}
+
+/* ---- looks ---- */
+
+static struct {
+	uint8_t bytes[16384];
+	size_t size;
+} file;
+
+static void add(uint32_t kind, const void *head, size_t head_size, const void *bytes, size_t size)
+{
+	struct tf_where_record record = {kind, (uint32_t)(head_size + size)};
+
+	memcpy(file.bytes + file.size, &record, sizeof(record));
+	file.size += sizeof(record);
+	memcpy(file.bytes + file.size, head, head_size);
+	memcpy(file.bytes + file.size + head_size, bytes, size);
+	file.size += (head_size + size + 7) & ~(size_t)7;
+}
+
+static void add_text(uint32_t kind, const char *text)
+{
+	add(kind, "", 0, text, strlen(text));
+}
+
+/* A process with a thread that waits for a mutex of another one, a pipe and some Python. */
+static void add_look(uint64_t request, uint32_t flags)
+{
+	const struct tf_where_begin begin = {.request = request, .ticks = request};
+	const struct tf_where_process process = {.pid = 10, .parent_pid = 1, .start = 5};
+	const struct tf_where_thread thread = {.tid = 11, .flags = flags, .state = 'S', .name = "one", .call = 202,
+					       .arguments = {0x1000, 128}};
+	const struct tf_where_thread owner = {.tid = 12, .flags = flags, .state = 'S', .name = "a-name-of-15-by",
+					      .call = 202};
+	const uint32_t mutex[] = {2, 0, 12, 1};
+	const struct tf_where_memory memory = {0x1000};
+	const struct tf_where_python python = {.tid = 11};
+	const struct tf_python_frame frames[] = {{1, 4}, {2, TF_PYTHON_ENTRY}};
+
+	add(TF_WHERE_BEGIN, &begin, sizeof(begin), "", 0);
+	add(TF_WHERE_PROCESS, &process, sizeof(process), "/bin/program", 12);
+	add_text(TF_WHERE_MAPS, "00400000-00452000 r-xp 00001000 08:02 173521      /bin/pro gram\n"
+				"7f00-8f00 rw-p 00000000 00:00 0 \nx\n\n7ffd-7fff r-xp 00000000 00:00 0   [vdso]\n");
+	add(TF_WHERE_MEMORY, &memory, sizeof(memory), mutex, sizeof(mutex));
+	add(TF_WHERE_THREAD, &thread, sizeof(thread), "", 0);
+	add(TF_WHERE_THREAD, &owner, sizeof(owner), "", 0);
+	add_text(TF_WHERE_DESCRIPTORS, "0 r pipe:[77]\n1 rw /dev/null\nx\n7 w socket:[5]\n");
+	add(TF_WHERE_PYTHON_STACK, &python, sizeof(python), frames, sizeof(frames));
+	add(TF_WHERE_END, &begin, sizeof(begin), "", 0);
+}
+
+static bool read_look(uint64_t request, struct look *ret)
+{
+	const struct where_file f = {.run = 1, .machine = EM_X86_64, .bytes = file.bytes, .size = file.size};
+
+	return look_read(&f, request, ret);
+}
+
+Test(look, has_what_was_recorded)
+{
+	struct look l;
+	uint32_t word;
+
+	add_look(7, TF_WHERE_IN_CALL);
+	cr_assert(read_look(7, &l));
+	cr_assert(l.is_complete && l.count == 1);
+	cr_assert_eq(l.processes[0].thread_count, 2);
+	cr_expect_str_eq(l.processes[0].executable, "/bin/program");
+	cr_expect_str_eq(l.processes[0].threads[1].name, "a-name-of-15-by");
+	cr_assert_eq(l.processes[0].module_count, 1, "a file, and neither anonymous memory nor the vdso");
+	cr_expect_str_eq(l.processes[0].modules[0].path, "/bin/pro gram");
+	cr_expect_eq(look_module(&l.processes[0], 0x451fff), &l.processes[0].modules[0]);
+	cr_expect_null(look_module(&l.processes[0], 0x452000));
+	cr_expect_eq(l.processes[0].descriptor_count, 3);
+	cr_expect(look_descriptor(&l.processes[0], 7)->may_write && !look_descriptor(&l.processes[0], 7)->may_read);
+	cr_expect(look_memory(&l.processes[0], 0x100c, &word, sizeof(word)));
+	cr_expect_not(look_memory(&l.processes[0], 0x100d, &word, sizeof(word)));
+	cr_expect_not(look_memory(&l.processes[0], 0xfff, &word, sizeof(word)));
+	cr_expect_eq(look_thread(&l.processes[0], 11)->python_count, 2);
+	look_done(&l);
+}
+
+Test(look, names_the_owner_of_a_mutex)
+{
+	struct where_stack stack = {0};
+	struct where_wait wait;
+	struct look l;
+
+	add_look(7, TF_WHERE_IN_CALL);
+	cr_assert(read_look(7, &l));
+	if (!l.has_registers)
+		return; /* numbers of system calls are those of this machine */
+	where_wait_find(&l, &l.processes[0], look_thread(&l.processes[0], 11), &stack, "pthread_mutex_lock", &wait);
+	cr_expect_str_eq(wait.text.data, "waits for the mutex 0x1000, held by thread 12 (a-name-of-15-by)");
+	cr_expect_eq(wait.owner, 12);
+	where_wait_done(&wait);
+	where_wait_find(&l, &l.processes[0], look_thread(&l.processes[0], 11), &stack, "sem_wait", &wait);
+	cr_expect_str_eq(wait.text.data, "waits for the semaphore 0x1000, owner unknown");
+	where_wait_done(&wait);
+	look_done(&l);
+}
+
+Test(look, is_the_one_that_was_asked_for)
+{
+	struct look l;
+
+	add_look(7, TF_WHERE_IN_CALL | TF_WHERE_HAS_STACK);
+	add_look(8, TF_WHERE_IS_RUNNING);
+	cr_assert(read_look(7, &l));
+	cr_expect_eq(l.begin.request, 7);
+	look_done(&l);
+	cr_assert(read_look(0, &l));
+	cr_expect_eq(l.begin.request, 7, "the last one with a stack");
+	look_done(&l);
+	cr_expect_not(read_look(9, &l));
+	look_done(&l);
+}
+
+Test(look, survives_any_truncation)
+{
+	size_t size;
+
+	add_look(7, TF_WHERE_IN_CALL);
+	size = file.size;
+	for (file.size = 0; file.size < size; file.size++) {
+		struct look l;
+
+		if (read_look(7, &l))
+			cr_assert(!l.is_complete || file.size >= size - 8);
+		look_done(&l);
+	}
+}
+
+Test(look, survives_any_byte)
+{
+	add_look(7, TF_WHERE_IN_CALL);
+	for (size_t i = 0; i < file.size; i++) {
+		uint8_t old = file.bytes[i];
+		struct look l;
+
+		file.bytes[i] = 0xff;
+		read_look(7, &l);
+		for (size_t p = 0; p < l.count; p++)
+			for (size_t t = 0; t < l.processes[p].thread_count; t++) {
+				struct where_stack stack = {0};
+				struct where_wait wait;
+
+				where_wait_find(&l, &l.processes[p], &l.processes[p].threads[t], &stack,
+						"pthread_mutex_lock", &wait);
+				where_wait_done(&wait);
+			}
+		look_done(&l);
+		file.bytes[i] = old;
+	}
+}
