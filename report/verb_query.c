@@ -257,5 +257,6 @@ static void more_help(struct text *ret)
 }
 
 const struct verb verb_query = {
-	"query", "[OPTION]... CAPTURE... [SQL]", "SQL over a capture, without an export", VERB_QUERY, run_query, more_help,
+	"query", "[OPTION]... CAPTURE... [SQL]", "SQL over a capture, without an export",
+	VERB_QUERY, run_query, more_help,
 };

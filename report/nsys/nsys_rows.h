@@ -53,8 +53,8 @@ struct nsys_output {
 #define NSYS_ALL_TABLES (((uint64_t)1 << NSYS_TABLES) - 1)
 
 /* Makes the rows. `strings` has the texts of StringIds, the id of a row is its number + 1; it may have texts already,
- * whose ids remain. StringIds has at least those that the rows of wanted tables refer to. All other ids do not depend on
- * what is wanted. Returns o->failed. */
+ * whose ids remain. StringIds has at least those that the rows of wanted tables refer to. All other ids do not depend
+ * on what is wanted. Returns o->failed. */
 int nsys_rows(const struct report_context *context, struct aggregate *strings, struct nsys_output *o);
 
 #endif

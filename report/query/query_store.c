@@ -150,7 +150,8 @@ static void sort_by_byte(const uint64_t *keys, const uint32_t *from, uint32_t *t
 
 static uint32_t *order_of_values(const int64_t *values, size_t rows)
 {
-	uint32_t *order = mem_alloc((rows + 1) * sizeof(*order)), *other = mem_alloc((rows + 1) * sizeof(*other)), *swap;
+	uint32_t *order = mem_alloc((rows + 1) * sizeof(*order)), *other = mem_alloc((rows + 1) * sizeof(*other)),
+		 *swap;
 	uint64_t *keys = mem_alloc((rows + 1) * sizeof(*keys)), differ = 0;
 
 	for (size_t i = 0; i < rows; i++) {

@@ -410,7 +410,8 @@ int query_tables_add(sqlite3 *db, struct store *store)
 		}
 		*s = (struct source){store, i};
 		code = sqlite3_create_module_v2(
-			db, i < NSYS_TABLES ? nsys_schemas[i].name : report_list[i - NSYS_TABLES].name, &module, s, free);
+			db, i < NSYS_TABLES ? nsys_schemas[i].name : report_list[i - NSYS_TABLES].name, &module, s,
+			free);
 	}
 	return code ? code : sqlite3_set_authorizer(db, authorize, store);
 }

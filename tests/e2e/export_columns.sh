@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Exports to Parquet and Arrow: what other programs read in them, and how a directory is written. pyarrow is fetched once
-# per build directory, unless COLUMNS_PYTHON names a Python that has it; one that has pandas, Polars and DuckDB compares
-# what these read, too.
+# Exports to Parquet and Arrow: what other programs read in them, and how a directory is written. pyarrow is fetched
+# once per build directory, unless COLUMNS_PYTHON names a Python that has it; one that has pandas, Polars and DuckDB
+# compares what these read, too.
 set -u
 . "$(dirname "$0")/lib.sh"
 
