@@ -206,9 +206,9 @@ static int set_split_size(const struct option *row, void *settings, const char *
 #define VERBS_OF(verbs) .users = (verbs)
 
 enum {
-	VERB_READS = VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_WHERE,
-	VERB_TABLES = VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_WHERE,
-	VERB_FILTERS = VERB_STATS | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW,
+	VERB_READS = VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_WHERE | VERB_QUERY,
+	VERB_TABLES = VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_WHERE | VERB_QUERY,
+	VERB_FILTERS = VERB_STATS | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_QUERY,
 	VERB_ALL = (1 << VERB_COUNT) - 1,
 };
 
@@ -253,6 +253,8 @@ static const struct option rows[] = {
 	 .help = "the directory to write to; default: the capture's original name, beside the file"},
 	{"force-overwrite", 'f', OPTION_FLAG, AT(is_forced), VERBS_OF(VERB_EXPORT | VERB_PACK | VERB_VIEW),
 	 .help = "replace an existing file"},
+	{"interactive", 'i', OPTION_SWITCH, AT(interactive), VERBS_OF(VERB_QUERY),
+	 .help = "read statements from standard input, with a prompt on a terminal"},
 	{"no-open", 0, OPTION_SWITCH, AT(is_closed), VERBS_OF(VERB_VIEW), .help = "write the page and do not open it"},
 	{"replace", 0, OPTION_SWITCH, AT(is_replacing), VERBS_OF(VERB_PACK),
 	 .help = "replace the capture's directory by the file once the file is complete"},

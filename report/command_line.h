@@ -46,6 +46,7 @@ struct command_line {
 	bool is_metric_given, is_forced, is_replacing;
 	bool keeps_symbols;
 	bool is_closed; /* view: does not open the page */
+	bool interactive; /* query: statements come from standard input */
 	char **captures; /* borrowed from argv */
 	size_t capture_count;
 };

@@ -587,11 +587,11 @@ static int run_where(const struct command_line *l)
 static void more_help(struct text *ret)
 {
 	text_add(ret,
-		 "\nEach thread of a live run is shown with its Python and native stack, the call that it is in,\n"
-		 "and what it waits for: a lock and the thread that holds it, a descriptor with its path or peer,\n"
-		 "a child, a collective. Threads that wait for each other are named a deadlock. No thread is\n"
-		 "stopped: the launcher reads its state from outside. What it has read is added to the capture,\n"
-		 "so that `pillion where CAPTURE` shows it again when the run has ended.\n");
+		 "\nEach thread of a live run is shown with its stack, the call that it is in, and\n"
+		 "what it waits for: a lock and its holder, a descriptor with its path or peer, a\n"
+		 "child, a collective. Threads that wait for each other are named a deadlock. No\n"
+		 "thread is stopped: the launcher reads from outside, and adds what it has read to\n"
+		 "the capture: `pillion where CAPTURE` shows it again when the run has ended.\n");
 }
 
 const struct verb verb_where = {

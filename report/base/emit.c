@@ -109,6 +109,12 @@ static void add_number(struct buffer *b, const struct emit *e, enum column_type 
 	case COLUMN_MB:
 		buffer_print(b, format_is_human(e->format) ? "%.3f" : "%.6f", cell.real / 1e6);
 		break;
+	case COLUMN_SIGNED:
+		buffer_print(b, "%" PRId64, (int64_t)cell.count);
+		break;
+	case COLUMN_REAL:
+		buffer_print(b, isfinite(cell.real) || e->format != FORMAT_JSON ? "%.15g" : "null", cell.real);
+		break;
 	case COLUMN_TEXT:
 		break;
 	}
@@ -223,7 +229,7 @@ void emit_cell(struct buffer *b, const struct emit *e, const struct table *t, si
 		add_text(b, e->format, t->cells[at].text);
 	} else {
 		add_number(b, e, type, t->cells[at], unit);
-		if (format_is_human(e->format) && type != COLUMN_ID)
+		if (format_is_human(e->format) && type != COLUMN_ID && type != COLUMN_SIGNED && type != COLUMN_REAL)
 			separate_thousands(b, from);
 	}
 }
@@ -291,7 +297,10 @@ static void emit_markdown(struct emit *e, const char *name, const char *title, c
 {
 	struct buffer b = {0};
 
-	buffer_print(&b, "%s## %s (%s)\n\n|", e->emitted ? "\n" : "", title, name);
+	buffer_text(&b, e->emitted ? "\n" : "");
+	if (title)
+		buffer_print(&b, "## %s (%s)\n\n", title, name);
+	buffer_text(&b, "|");
 	for (size_t i = 0; i < t->column_count; i++) {
 		buffer_text(&b, " ");
 		emit_title(&b, t, i, emit_unit(e, t, i));
@@ -314,7 +323,9 @@ static void emit_html(struct emit *e, const char *name, const char *title, const
 {
 	struct buffer b = {0};
 
-	buffer_print(&b, "<h2 id=\"%s\">%s (%s)</h2>\n<table>\n<tr>", name, title, name);
+	if (title)
+		buffer_print(&b, "<h2 id=\"%s\">%s (%s)</h2>\n", name, title, name);
+	buffer_text(&b, "<table>\n<tr>");
 	for (size_t i = 0; i < t->column_count; i++) {
 		buffer_text(&b, "<th>");
 		emit_title(&b, t, i, emit_unit(e, t, i));

@@ -15,9 +15,11 @@ enum column_type {
 	COLUMN_NS_MEAN, /* nanoseconds with one decimal; likewise */
 	COLUMN_PERCENT,
 	COLUMN_MB, /* the value is in bytes, shown in 10^6 bytes; exact in csv, tsv and json */
+	COLUMN_SIGNED, /* an integer that may be negative, without separators */
+	COLUMN_REAL,   /* a real number in full */
 };
 
-enum { TABLE_COLUMNS = 32 };
+enum { TABLE_COLUMNS = 64 };
 
 struct column {
 	char *title;
@@ -37,6 +39,7 @@ struct table {
 	bool *absent;	   /* per cell */
 	size_t cell_count, cell_capacity, absent_capacity;
 	bool hides_zeros; /* in formats made for people: a column that has only zeros is left out */
+	bool keeps_empty; /* likewise: a column without values is not left out */
 };
 
 /* ---- filling: first the columns, then the cells from left to right, row by row ---- */
@@ -55,8 +58,8 @@ void table_columns(struct table *t, const struct column_head *heads, size_t coun
 		      sizeof((const struct column_head[]){__VA_ARGS__}) / sizeof(struct column_head))
 void table_text(struct table *t, const char *text);  /* copied */
 void table_text_part(struct table *t, const char *text, size_t length); /* likewise; NULL: nothing */
-void table_number(struct table *t, uint64_t number); /* ID, COUNT, NS, MB */
-void table_real(struct table *t, double real);	     /* NS_MEAN, PERCENT, MB */
+void table_number(struct table *t, uint64_t number); /* ID, COUNT, NS, MB, SIGNED */
+void table_real(struct table *t, double real);	     /* NS_MEAN, PERCENT, MB, REAL */
 void table_nothing(struct table *t);		     /* the value is not known */
 void table_nothings(struct table *t, size_t count);
 void table_number_if(struct table *t, bool is_known, uint64_t number);
@@ -91,6 +94,7 @@ struct emit {
 };
 
 void emit_begin(struct emit *e);
+/* title: NULL: the table has no heading. */
 void emit_table(struct emit *e, const char *name, const char *title, const struct table *t);
 
 /* How many rows of the table are not written. */

@@ -276,7 +276,7 @@ static struct table shown_columns(const struct table *t, size_t ret_from[TABLE_C
 	for (size_t i = 0; i < t->column_count; i++)
 		is_all &= is_empty_column(t, i);
 	for (size_t i = 0; i < t->column_count; i++)
-		if (is_all || !is_empty_column(t, i)) {
+		if (is_all || t->keeps_empty || !is_empty_column(t, i)) {
 			ret_from[ret.column_count] = i;
 			ret.columns[ret.column_count++] = t->columns[i];
 		}
@@ -348,7 +348,9 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 	for (size_t i = 0; i < cells; i++)
 		texts[i] = all.data + places[i];
 	lay_out(&l, texts, cells);
-	buffer_print(&out, "%s ** %s (%s):\n\n", e->emitted ? "\n" : "", title, name);
+	buffer_text(&out, e->emitted ? "\n" : "");
+	if (title)
+		buffer_print(&out, " ** %s (%s):\n\n", title, name);
 	add_titles(&out, &l, texts);
 	for (size_t i = columns; i < cells; i += columns) {
 		layout_add_row(&out, &l, texts + i);

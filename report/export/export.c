@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of an export: it is written under a temporary name and renamed once it is complete. */
+/* The file or directory of an export: it is written under a temporary name and renamed once it is complete. */
 #include "report/export/export.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct place {
@@ -23,10 +25,35 @@ struct place {
 static char *unfinished;
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 
+/* A directory is removed with its files. It uses no libc state, because a signal handler calls it. */
+static void remove_directory(const char *path)
+{
+	struct linux_dirent64 {
+		uint64_t inode, offset;
+		uint16_t size;
+		uint8_t type;
+		char name[];
+	};
+	char entries[4096] __attribute__((aligned(8)));
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long size;
+
+	while (fd >= 0 && (size = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
+		for (long at = 0; at < size;) {
+			const struct linux_dirent64 *e = (const struct linux_dirent64 *)(entries + at);
+
+			unlinkat(fd, e->name, 0);
+			at += e->size;
+		}
+	if (fd >= 0)
+		close(fd);
+	rmdir(path);
+}
+
 static void remove_unfinished(int number)
 {
-	if (unfinished)
-		unlink(unfinished);
+	if (unfinished && unlink(unfinished))
+		remove_directory(unfinished);
 	raise(number); /* SA_RESETHAND: the signal terminates the program after this returns */
 }
 
@@ -59,7 +86,7 @@ void export_name(const char *capture, const struct export_type *type, struct buf
 	name = mem_copy_text(capture, length);
 	if (name_ends_with(name, ".pillion"))
 		name[length - strlen(".pillion")] = 0;
-	buffer_print(ret, "%s.%s", name, type->extension);
+	buffer_print(ret, "%s%s", name, type->ending);
 	free(name);
 }
 
@@ -233,10 +260,90 @@ static int write_file(struct export *x, const struct export_type *type, struct p
 	return code;
 }
 
+/* ---- directories ---- */
+
+static bool is_made_by_export(const char *name)
+{
+	return name_ends_with(name, ".parquet") || name_ends_with(name, ".arrow");
+}
+
+/* Whether only an export's files are in a directory, so that it may be replaced. */
+static int check_replaceable(const char *path, struct err *err)
+{
+	DIR *directory = opendir(path);
+	const struct dirent *e;
+	int code = 0;
+
+	if (!directory)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	while (!code && (e = readdir(directory)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && !is_made_by_export(e->d_name))
+			code = err_set(err, -EEXIST, "%s: not replaced, because %s in it was not exported", path,
+				       e->d_name);
+	closedir(directory);
+	return code;
+}
+
+static int move_directory(const char *temporary, const char *path, bool is_forced, struct err *err)
+{
+	int code;
+
+	if (!renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EEXIST)
+		return rename(temporary, path) ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
+	if (!is_forced)
+		return err_set(err, -EEXIST, "%s: file exists, use -f true to replace it", path);
+	code = check_replaceable(path, err);
+	if (code)
+		return code;
+	remove_directory(path);
+	return rename(temporary, path) ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
+}
+
+static int write_directory(struct export *x, const struct export_type *type, const char *path, bool is_forced,
+			   struct err *err)
+{
+	mode_t mask = umask(0);
+	struct buffer name = {0};
+	struct stat st;
+	int code = 0;
+
+	umask(mask);
+	if (!strcmp(path, "-"))
+		return err_set(err, -EINVAL, "%s is a directory: name one by -o", type->name);
+	if (!lstat(path, &st) && !is_forced)
+		return err_set(err, -EEXIST, "%s: file exists, use -f true to replace it", path);
+	buffer_print(&name, "%s.XXXXXX", path);
+	if (!mkdtemp(name.data)) {
+		code = err_set(err, -errno, "%s: %s", path, strerror(errno));
+		buffer_done(&name);
+		return code;
+	}
+	watch_temporary(name.data);
+	if (chmod(name.data, 0777 & ~mask) < 0) {
+		/* otherwise it stays private */
+	}
+	x->path = name.data;
+	code = type->run(x, err);
+	x->path = NULL;
+	if (!code)
+		code = move_directory(name.data, path, is_forced, err);
+	watch_temporary(NULL);
+	if (code)
+		remove_directory(name.data);
+	buffer_done(&name);
+	return code;
+}
+
 int export_write(struct export *x, const struct export_type *type, const char *path, bool is_forced, struct err *err)
 {
 	struct place place;
-	int code = place_open(&place, path, is_forced, err);
+	int code;
+
+	if (type->flags & EXPORT_DIRECTORY)
+		return write_directory(x, type, path, is_forced, err);
+	code = place_open(&place, path, is_forced, err);
 
 	if (!code && type->flags & EXPORT_FILE)
 		code = write_file(x, type, &place, path, err);

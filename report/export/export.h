@@ -12,6 +12,7 @@ enum {
 	EXPORT_GZIP = 2,   /* always gzipped; other streams are gzipped if the name ends with .gz */
 	EXPORT_FILE = 4,   /* writes a file by path instead of a stream */
 	EXPORT_SPLIT = 8,  /* takes --split-time and --split-size */
+	EXPORT_DIRECTORY = 16, /* writes files into a directory by path */
 };
 
 struct export
@@ -20,13 +21,13 @@ struct export
 	enum metric metric;
 	bool is_metric_given;
 	struct sink *out;     /* NULL with EXPORT_FILE */
-	const char *path;     /* with EXPORT_FILE: an empty file to write to */
+	const char *path;     /* with EXPORT_FILE or EXPORT_DIRECTORY: an empty one to write to */
 	struct texts written; /* files written, by export_split.h */
 	struct texts left;    /* files of an earlier export with more parts */
 };
 
 struct export_type {
-	const char *name, *extension, *title;
+	const char *name, *ending, *title; /* ending: of the default path */
 	unsigned int flags;
 	const char *missing; /* a library that this build lacks; NULL: none is missing */
 	/* 0; -ENODATA: there is nothing to export, as err states; any other value: failed. */
@@ -43,14 +44,15 @@ const struct export_type *export_find(const char *name);
 EXPORTS(EXPORT_DECLARE)
 #undef EXPORT_DECLARE
 
-/* The default path of an export of this capture: report1.sqlite for report1.pillion. */
+/* The default path of an export of this capture: report1.sqlite for report1.pillion, report1_pqtdir as of nsys. */
 void export_name(const char *capture, const struct export_type *type, struct buffer *ret);
 
 /* Whether an export to `path` is gzipped. */
 bool export_is_gzip(const struct export_type *type, const char *path);
 
-/* Writes the export to `path`; "-" is standard output. The file is created complete or not at all, and replaces an
- * existing one only if is_forced. Returns the result of run(); -EEXIST: the file exists. */
+/* Writes the export to `path`; "-" is standard output. The file or directory is created complete or not at all, and
+ * replaces an existing one only if is_forced; a directory only if an export has made all that is in it. Returns the
+ * result of run(); -EEXIST: the file exists. */
 int export_write(struct export *x, const struct export_type *type, const char *path, bool is_forced, struct err *err);
 
 #endif

@@ -142,12 +142,18 @@ static void json_add_cell(struct json *j, const struct table *t, size_t cell)
 	case COLUMN_MB:
 		add_real(&j->text, "%.3f", value.real / 1e6);
 		break;
+	case COLUMN_SIGNED: /* of queries only */
+		buffer_print(&j->text, "%" PRId64, (int64_t)value.count);
+		break;
+	case COLUMN_REAL:
+		add_real(&j->text, "%.15g", value.real);
+		break;
 	}
 }
 
 static void add_columns(struct json *j, const struct table *t)
 {
-	static const char *const types[] = {"text", "id", "count", "ns", "mean", "percent", "mb"};
+	static const char *const types[] = {"text", "id", "count", "ns", "mean", "percent", "mb", "count", "mean"};
 
 	buffer_text(&j->text, ",\"columns\":[");
 	for (size_t i = 0; i < t->column_count; i++) {

@@ -16,7 +16,7 @@
 #define ZLIB(run) "zlib", NULL
 #endif
 
-#define EXPORT_ROW(name, extension, title, flags, needs) {#name, extension, title, flags, needs(export_##name)},
+#define EXPORT_ROW(name, ending, title, flags, needs) {#name, ending, title, flags, needs(export_##name)},
 const struct export_type export_list[] = {EXPORTS(EXPORT_ROW)};
 #undef EXPORT_ROW
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of exports in output order: X(name, extension, title, flags, needs). export_<name>() in an export_*.c
- * implements it; `needs` is a library that a build may lack (export_list.c), or NOTHING. */
+/* The list of exports in output order: X(name, ending, title, flags, needs). `ending` is that of the default path,
+ * `needs` a library that a build may lack (export_list.c), or NOTHING. export_<name>() in an export_*.c implements
+ * it. */
 #ifndef PILLION_EXPORT_LIST_H
 #define PILLION_EXPORT_LIST_H
 
-#define EXPORTS(X)                                                                                              \
-	X(sqlite, "sqlite", "database with the tables of Nsight Systems", EXPORT_FILE, SQLITE)                  \
-	X(chrome, "json", "timeline for Perfetto, chrome://tracing and HTA; gzipped if the name ends with .gz", \
-	  EXPORT_SPLIT, NOTHING)                                                                                \
-	X(speedscope, "speedscope.json", "flame graphs for speedscope", EXPORT_METRIC, NOTHING)                 \
-	X(folded, "folded", "stacks for flamegraph.pl", EXPORT_METRIC, NOTHING)                                 \
-	X(pprof, "pb.gz", "profile for go tool pprof", EXPORT_METRIC | EXPORT_GZIP, ZLIB)                       \
-	X(html, "html", "report in one page: timeline, tables, flame graphs; needs only a browser", 0, ZLIB)
+#define EXPORTS(X)                                                                                               \
+	X(sqlite, ".sqlite", "database with the tables of Nsight Systems", EXPORT_FILE, SQLITE)                  \
+	X(parquetdir, "_pqtdir", "the same tables as Parquet files in a directory", EXPORT_DIRECTORY, NOTHING)   \
+	X(arrow, "_arwdir", "the same tables as Arrow IPC files in a directory", EXPORT_DIRECTORY, NOTHING)      \
+	X(chrome, ".json", "timeline for Perfetto, chrome://tracing and HTA; gzipped if the name ends with .gz", \
+	  EXPORT_SPLIT, NOTHING)                                                                                 \
+	X(speedscope, ".speedscope.json", "flame graphs for speedscope", EXPORT_METRIC, NOTHING)                 \
+	X(folded, ".folded", "stacks for flamegraph.pl", EXPORT_METRIC, NOTHING)                                 \
+	X(pprof, ".pb.gz", "profile for go tool pprof", EXPORT_METRIC | EXPORT_GZIP, ZLIB)                       \
+	X(html, ".html", "report in one page: timeline, tables, flame graphs; needs only a browser", 0, ZLIB)
 
 #endif

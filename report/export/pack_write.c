@@ -409,7 +409,7 @@ static size_t length_without_slashes(const char *path)
 int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err *err)
 {
 	static const struct export_type type = {
-		.name = "pack", .extension = "pillpack", .flags = EXPORT_FILE, .run = run_job};
+		.name = "pack", .ending = ".pillpack", .flags = EXPORT_FILE, .run = run_job};
 	struct job job = {.wish = wish};
 	int code = find_captures(wish, err);
 

@@ -16,6 +16,7 @@ enum verb_use {
 	X(VIEW, view, VERB_OF_CAPTURES)  \
 	X(WHERE, where, VERB_ALWAYS)     \
 	X(EXPORT, export, VERB_ALWAYS)   \
+	X(QUERY, query, VERB_ALWAYS)     \
 	X(PACK, pack, VERB_ALWAYS)       \
 	X(UNPACK, unpack, VERB_ALWAYS)   \
 	X(ANALYZE, analyze, VERB_ALWAYS)

@@ -40,13 +40,13 @@ struct line {
 static void usage_print(struct text *t)
 {
 	text_add(t, "Usage: pillion [profile] [OPTION]... [--] COMMAND [ARG]...\n"
-		    "       pillion ");
-	verbs_print(t);
-	text_add(t, " [OPTION]... CAPTURE...\n"
+		    "       pillion VERB [OPTION]... CAPTURE...\n"
 		    "       pillion help [VERB|nsys]\n"
 		    "\n"
 		    "The first form runs COMMAND and records it and all its processes into a capture,\n"
-		    "then prints a summary on stderr. The others read captures: pillion stats --help.\n"
+		    "then prints a summary on stderr. The others read captures; VERB is one of\n");
+	verbs_print(t);
+	text_add(t, ".\n"
 		    "A value is given as --NAME=VALUE or --NAME VALUE, or in the environment variable\n"
 		    "PILLION_NAME.\n\n");
 	option_help(&options_table, false, t);

@@ -9,8 +9,9 @@
 
 struct thread_guard;
 
-/* Once per image, at the start; they are mapped at their first use, and a forked child inherits them. None on aarch64,
- * where a walk begins in the function that makes it, nor under valgrind, which warns of a stack pointer that changes. */
+/* Once per image, at the start; they are mapped at their first use, and a forked child inherits them. There are none on
+ * aarch64, where a walk begins in the function that makes it, and none under valgrind, which warns of a stack pointer
+ * that changes. */
 void spare_stack_init(void);
 
 /* False: there are none. */

@@ -156,7 +156,8 @@ Test(export, writes_through_a_link_and_tells_a_full_disk)
 	free(text);
 	for (size_t i = 0; i < export_count; i++)
 		if (export_list[i].run)
-			cr_expect_eq(export_write(&o.x, &export_list[i], "/dev/full", false, &o.err), -ENOSPC, "%s",
+			cr_expect_eq(export_write(&o.x, &export_list[i], "/dev/full", false, &o.err),
+				     export_list[i].flags & EXPORT_DIRECTORY ? -EEXIST : -ENOSPC, "%s",
 				     export_list[i].name);
 	cr_expect_eq(export_write(&o.x, export_find("folded"), directory, true, &o.err), -EISDIR);
 	cr_expect_eq(export_write(&o.x, export_find("folded"), "/nonexistent/x", true, &o.err), -ENOENT);

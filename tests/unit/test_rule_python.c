@@ -94,17 +94,28 @@ Test(rule_python, whether_a_package_is_used_needs_samples)
 }
 
 /* A coroutine that calls a blocking function, or the loop's own wait. */
-static void coroutine(bool is_callback)
+static void coroutine_in(const char *file, bool is_callback)
 {
 	const uint32_t stack[] = {1, is_callback ? 2 : 3};
 
-	writer_python_code(&host, 1, 7, "/home/u/crawl.py", "fetch");
+	writer_python_code(&host, 1, 7, file, "fetch");
 	writer_python_code(&host, 2, 80, "/usr/lib/python3.11/asyncio/events.py", "Handle._run");
 	writer_python_code(&host, 3, 80, "/usr/lib/python3.11/selectors.py", "select");
 	writer_python_stack(&host, 1, stack, 2);
 	for (uint64_t i = 0; i < 8; i++)
 		call_of(f_poll, i * 10 * MS, 9 * MS, 1);
 	open_model(100 * MS);
+}
+
+static void coroutine(bool is_callback)
+{
+	coroutine_in("/home/u/crawl.py", is_callback);
+}
+
+Test(rule_python, a_loop_that_starts_threads)
+{
+	coroutine_in("/usr/lib/python3.11/concurrent/futures/thread.py", true);
+	assert_verdict("blocked_loop", VERDICT_CLEAN);
 }
 
 Test(rule_python, a_coroutine_that_blocks_its_loop)

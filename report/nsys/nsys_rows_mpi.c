@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "report/export/export_sqlite.h"
+#include "report/nsys/nsys_writer.h"
 #include "report/read/operation.h"
 
 static const struct {
@@ -41,7 +41,7 @@ static int64_t operation_field_or_zero(const struct tf_operation *op, unsigned i
 }
 
 /* Adds a row once for each calling thread; the table exists even if no rank is known. */
-static void rank_row(struct sqlite_writer *w)
+static void rank_row(struct nsys_writer *w)
 {
 	const char *rank = image_rank(w->image);
 	char *end = NULL;
@@ -49,11 +49,14 @@ static void rank_row(struct sqlite_writer *w)
 	bool is_new;
 
 	map_put(&w->mpi_threads, (uint64_t)w->global_tid, 0, &is_new);
-	if (is_new && nsys_insert(&w->nsys, NSYS_MPI_RANKS) && end && !*end)
-		nsys_row(&w->nsys, NSYS_MPI_RANKS, (int64_t[]){w->global_tid, number}, 2);
+	if (!is_new)
+		return;
+	nsys_begin(w, NSYS_MPI_RANKS);
+	if (end && !*end)
+		nsys_row(w, NSYS_MPI_RANKS, (int64_t[]){w->global_tid, number}, 2);
 }
 
-void sqlite_mpi_call(struct sqlite_writer *w, const struct event *e, const struct function *f, int64_t start,
+void nsys_mpi_call(struct nsys_writer *w, const struct event *e, const struct function *f, int64_t start,
 		     int64_t end, int64_t name)
 {
 	enum nsys_table table = mpi_table_of(f->name);
@@ -76,5 +79,5 @@ void sqlite_mpi_call(struct sqlite_writer *w, const struct event *e, const struc
 		row[5] = operation_field_or_zero(&op, TF_FIELD_PEER);
 		row[6] = size;
 	}
-	nsys_row(&w->nsys, table, row, table == NSYS_MPI_P2P || table == NSYS_MPI_COLLECTIVE ? 8 : 4);
+	nsys_row(w, table, row, table == NSYS_MPI_P2P || table == NSYS_MPI_COLLECTIVE ? 8 : 4);
 }

@@ -2,20 +2,20 @@
 /* Kernels, copies, memsets and graphs as rows of nsys's tables. */
 #include <string.h>
 
-#include "report/export/export_sqlite.h"
 #include "report/derive/device/graph.h"
 #include "report/derive/device/stream_name.h"
+#include "report/nsys/nsys_writer.h"
 
 /* The id of a kernel's name in StringIds, in one of its forms. */
-static int64_t kernel_name(struct sqlite_writer *w, const struct tf_device_operation *operation, enum kernel_name form)
+static int64_t kernel_name(struct nsys_writer *w, const struct tf_device_operation *operation, enum kernel_name form)
 {
-	struct report_context context = *w->x->context;
+	struct report_context context = *w->context;
 	struct buffer name = {0};
 	int64_t id;
 
 	context.kernel_name = form;
 	device_operation_name(&context, w->image->trace, operation, &name);
-	id = nsys_string(&w->nsys, buffer_string(&name));
+	id = nsys_string(w, buffer_string(&name));
 	buffer_done(&name);
 	return id;
 }
@@ -27,7 +27,7 @@ static int64_t graph_node(const struct tf_device_operation *t)
 }
 
 /* The node of an executable graph, with the call that made the node from which it was instantiated. */
-static void graph_node_row(struct sqlite_writer *w, const struct tf_device_operation *t)
+static void graph_node_row(struct nsys_writer *w, const struct tf_device_operation *t)
 {
 	enum { CLASS_GRAPH_NODE = 0 }; /* as of calls of the runtime: nsys's own number is not known */
 	const struct graph_node *made = graph_node_of(w->image->trace, t, UINT64_MAX);
@@ -37,14 +37,14 @@ static void graph_node_row(struct sqlite_writer *w, const struct tf_device_opera
 	if (!f)
 		return;
 	end = (int64_t)(clock_map_ns(w->clock, made->event.ticks) - w->origin_ns);
-	nsys_row(&w->nsys, NSYS_GRAPH_NODE,
+	nsys_row(w, NSYS_GRAPH_NODE,
 		 (int64_t[]){end - (int64_t)clock_map_duration(w->clock, made->event.duration), end, CLASS_GRAPH_NODE,
-			     w->global_pid | (made->thread->tid & 0xffffff), nsys_string(&w->nsys, f->name),
+			     w->global_pid | (made->thread->tid & 0xffffff), nsys_string(w, f->name),
 			     graph_node(t), (int64_t)((uint64_t)made->graph << 32 | made->node)},
 		 7);
 }
 
-static struct known_operation *known_operation(struct sqlite_writer *w, uint32_t id)
+static struct known_operation *known_operation(struct nsys_writer *w, uint32_t id)
 {
 	bool is_new;
 	uint64_t *place = map_put(&w->works_by_id, id, 0, &is_new);
@@ -74,7 +74,7 @@ static int64_t memory_kind(uint8_t kind)
 /* The leading columns that all kinds of device operations share. */
 enum { WORK_COLUMNS = 7 };
 
-static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, const struct known_operation *k)
+static void kernel_row(struct nsys_writer *w, const int64_t *front, const struct known_operation *k)
 {
 	const struct tf_device_operation *t = &k->operation;
 	int64_t row[27] = {0};
@@ -100,10 +100,10 @@ static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, con
 
 	memcpy(row, front, WORK_COLUMNS * sizeof(*row));
 	memcpy(row + WORK_COLUMNS, rest, sizeof(rest));
-	nsys_row(&w->nsys, NSYS_KERNEL, row, WORK_COLUMNS + sizeof(rest) / sizeof(*rest));
+	nsys_row(w, NSYS_KERNEL, row, WORK_COLUMNS + sizeof(rest) / sizeof(*rest));
 }
 
-static void copy_row(struct sqlite_writer *w, const int64_t *front, const struct tf_device_operation *t, uint64_t bytes)
+static void copy_row(struct nsys_writer *w, const int64_t *front, const struct tf_device_operation *t, uint64_t bytes)
 {
 	int64_t row[18];
 	bool is_peer = t->copy == 10; /* otherwise nsys expects no devices */
@@ -121,98 +121,88 @@ static void copy_row(struct sqlite_writer *w, const int64_t *front, const struct
 
 	memcpy(row, front, WORK_COLUMNS * sizeof(*row));
 	memcpy(row + WORK_COLUMNS, rest, sizeof(rest));
-	nsys_row(&w->nsys, NSYS_MEMCPY, row, sizeof(row) / sizeof(*row));
+	nsys_row(w, NSYS_MEMCPY, row, sizeof(row) / sizeof(*row));
 }
 
 static void visit_device(struct scan *s, const struct device_record *r)
 {
-	struct sqlite_writer *w = s->more;
+	struct nsys_writer *w = s->more;
 	const struct known_operation *k = known_operation(w, r->operation);
 	const struct tf_device_operation *t = &k->operation;
 	int64_t start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - w->origin_ns);
 	int64_t row[11] = {
 	    start, start + (int64_t)r->duration_ns, t->device, t->context, t->stream,
-	    sqlite_correlation(w, correlation_number(w->model, w->image, r)), w->global_pid};
+	    nsys_correlation(w, correlation_number(w->model, w->image, r)), w->global_pid};
 
 	if (t->kind == TF_DEVICE_KERNEL) {
-		sqlite_kernel_row(w, row, k);
+		kernel_row(w, row, k);
 	} else if (t->kind == TF_DEVICE_COPY) {
 		copy_row(w, row, t, r->bytes);
 	} else if (t->kind == TF_DEVICE_SET) {
 		memcpy(row + WORK_COLUMNS,
 		       (int64_t[]){t->value, (int64_t)r->bytes, graph_node(t), memory_kind(t->target)},
 		       4 * sizeof(*row));
-		nsys_row(&w->nsys, NSYS_MEMSET, row, 11);
+		nsys_row(w, NSYS_MEMSET, row, 11);
 	} else if (t->kind == TF_DEVICE_GRAPH) {
 		row[WORK_COLUMNS] = row[WORK_COLUMNS + 1] = t->graph;
-		nsys_row(&w->nsys, NSYS_GRAPH, row, 9);
+		nsys_row(w, NSYS_GRAPH, row, 9);
 	}
 }
 
-void sqlite_device(struct sqlite_writer *w, const struct blob *b)
+void nsys_device(struct nsys_writer *w, const struct blob *b)
 {
-	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_GPU);
 	struct buffer name = {0};
 	bool is_new;
 
 	map_put(&w->devices, host_number(w->model, w->image->machine), b->id, &is_new);
-	if (!insert || !is_new)
+	if (!is_new)
 		return;
 	trace_text(w->image->trace, b, &name);
-	sqlite3_bind_int64(insert, 1, (int64_t)(host_number(w->model, w->image->machine) + 1) << 48);
-	sqlite3_bind_int64(insert, 2, b->id);
-	nsys_bind_text(insert, 3, buffer_string(&name));
-	nsys_step(&w->nsys, insert);
+	nsys_row(w, NSYS_GPU,
+		 (int64_t[]){(int64_t)(host_number(w->model, w->image->machine) + 1) << 48, b->id,
+			     nsys_text(buffer_string(&name))},
+		 3);
 	buffer_done(&name);
 }
 
 /* Waits, allocations and frees. nsys numbers memory operations from 0, CUPTI from 1. */
 static void add_activity(struct scan *s, const struct device_record *r)
 {
-	struct sqlite_writer *w = s->more;
+	struct nsys_writer *w = s->more;
 	int64_t start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - w->origin_ns);
-	int64_t correlation = sqlite_correlation(w, correlation_number(w->model, w->image, r));
+	int64_t correlation = nsys_correlation(w, correlation_number(w->model, w->image, r));
 	struct tf_device_operation t;
 
 	if (!device_operation(w->image->trace, r->operation, &t))
 		return;
 	if (t.kind == TF_DEVICE_WAIT)
-		nsys_row(&w->nsys, NSYS_SYNC,
+		nsys_row(w, NSYS_SYNC,
 			 (int64_t[]){start, start + (int64_t)r->duration_ns, t.device, t.context, t.stream, correlation,
 				     w->global_pid, t.value, 0},
 			 9);
 	else if (t.kind == TF_DEVICE_ALLOCATE || t.kind == TF_DEVICE_FREE)
-		nsys_row(&w->nsys, NSYS_MEMORY,
+		nsys_row(w, NSYS_MEMORY,
 			 (int64_t[]){start, w->global_pid, t.device, t.context, (int64_t)r->address, 0,
 				     (int64_t)r->bytes, memory_kind(t.target), t.kind == TF_DEVICE_FREE, NSYS_NULL,
 				     correlation},
 			 11);
 }
 
-static void stream_name_row(struct sqlite_writer *w, const char *name, const struct tf_device_operation *operation)
+static void stream_name_row(struct nsys_writer *w, const char *name, const struct tf_device_operation *operation)
 {
-	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX_STREAM);
-	const int64_t rest[] = {(int64_t)host_number(w->model, w->image->machine) + 1,
-				0,
-				w->image->pid,
-				operation->device,
-				operation->context,
-				operation->stream};
-
-	if (!insert)
-		return;
-	nsys_bind_text(insert, 1, name);
-	nsys_bind(insert, 2, rest, sizeof(rest) / sizeof(*rest));
-	nsys_step(&w->nsys, insert);
+	nsys_row(w, NSYS_NVTX_STREAM,
+		 (int64_t[]){nsys_text(name), (int64_t)host_number(w->model, w->image->machine) + 1, 0, w->image->pid,
+			     operation->device, operation->context, operation->stream},
+		 7);
 }
 
 /* Only streams with device operations. */
-static void stream_names(struct sqlite_writer *w)
+static void stream_names(struct nsys_writer *w)
 {
 	struct stream_names names;
 	struct map seen = {0};
 
-	stream_names_make(&names, w->x->context, w->image, &w->nvtx);
+	stream_names_make(&names, w->context, w->image, &w->nvtx);
 	for (size_t i = 0; i < w->operation_count; i++) {
 		const struct tf_device_operation *operation = &w->operations[i].operation;
 		const char *name = stream_name(&names, operation);
@@ -228,11 +218,11 @@ static void stream_names(struct sqlite_writer *w)
 	stream_names_done(&names);
 }
 
-void sqlite_device_events(struct sqlite_writer *w)
+void nsys_device_events(struct nsys_writer *w)
 {
-	struct scan s = {.context = w->x->context, .image = w->image, .more = w};
+	struct scan s = {.context = w->context, .image = w->image, .more = w};
 
-	graph_prepare(w->x->context, w->image);
+	graph_prepare(w->context, w->image);
 	device_scan_image(&s, visit_device, NULL);
 	device_scan_more(&s, add_activity, NULL);
 	stream_names(w);

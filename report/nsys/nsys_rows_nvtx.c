@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NVTX ranges, marks and names as rows of nsys's tables. */
+#include <string.h>
+
+#include "report/nsys/nsys_writer.h"
+
+/* NVTX_EVENTS.eventType. */
+enum { TYPE_CATEGORY = 33, TYPE_MARK = 34, TYPE_PUSHPOP = 59, TYPE_STARTEND = 60, TYPE_DOMAIN = 75 };
+
+/* The numbers of a process's domains are apart from those of its previous image, because domains end with exec. */
+enum { DOMAINS = 1 << 16 };
+
+/* Columns of NVTX_EVENTS. */
+enum {
+	NVTX_START,
+	NVTX_END,
+	NVTX_TYPE,
+	NVTX_RANGE,
+	NVTX_CATEGORY,
+	NVTX_COLOR,
+	NVTX_TEXT,
+	NVTX_THREAD,
+	NVTX_END_THREAD,
+	NVTX_TEXT_ID,
+	NVTX_DOMAIN,
+	NVTX_UINT64,
+	NVTX_JSON = 18,
+	NVTX_COLUMNS
+};
+
+struct nvtx_row {
+	int64_t start, end, type, id, tid, end_tid, text, domain;
+	const uint64_t *args, *payload, *end_payload;
+	uint32_t args_count;
+};
+
+static uint64_t find_arg(const struct nvtx_row *r, enum tf_arg_kind kind)
+{
+	return event_arg(&(struct event){.args = r->args, .args_count = r->args_count}, kind);
+}
+
+/* The columns for payloads are in the order of nvtxPayloadType_t. */
+static void set_payload(int64_t *row, const struct nvtx_row *r, uint64_t payload)
+{
+	uint64_t bits = tf_arg_value(payload) | tf_arg_value(find_arg(r, TF_ARG_PAYLOAD_HIGH)) << 48;
+	int type = (int)tf_arg_small(payload), column = NVTX_UINT64 - 1 + type;
+	uint32_t low = (uint32_t)bits;
+	double real;
+	float single;
+
+	memcpy(&real, &bits, sizeof(real));
+	memcpy(&single, &low, sizeof(single));
+	if (type == 3 || type == 6)
+		row[column] = nsys_real(type == 3 ? real : (double)single);
+	else if (type > 0 && type < 6)
+		row[column] = type == 4   ? (int64_t)low
+			      : type == 5 ? (int64_t)(int32_t)low
+					  : (int64_t)bits;
+}
+
+/* The payloads of a range's start and end, as an array if both have one. */
+static void payloads_json(struct nsys_writer *w, const struct nvtx_row *r, struct buffer *ret)
+{
+	if (r->payload && r->end_payload)
+		buffer_text(ret, "[");
+	if (r->payload)
+		nvtx_payload_json(&w->nvtx, r->payload, ret);
+	if (r->payload && r->end_payload)
+		buffer_text(ret, ",");
+	if (r->end_payload)
+		nvtx_payload_json(&w->nvtx, r->end_payload, ret);
+	if (r->payload && r->end_payload)
+		buffer_text(ret, "]");
+}
+
+static void nvtx_row(struct nsys_writer *w, const struct nvtx_row *r)
+{
+	uint64_t color = find_arg(r, TF_ARG_COLOR), payload = find_arg(r, TF_ARG_PAYLOAD);
+	struct buffer json = {0};
+	int64_t row[NVTX_COLUMNS];
+
+	for (int i = 0; i < NVTX_COLUMNS; i++)
+		row[i] = NSYS_NULL;
+	row[NVTX_START] = r->start;
+	row[NVTX_END] = r->end;
+	row[NVTX_TYPE] = r->type;
+	row[NVTX_RANGE] = r->id;
+	if (color) {
+		row[NVTX_CATEGORY] = (int64_t)(tf_arg_value(color) >> 32);
+		row[NVTX_COLOR] = (int64_t)(tf_arg_value(color) & 0xffffffff);
+	}
+	row[NVTX_THREAD] = r->tid;
+	row[NVTX_END_THREAD] = r->end_tid;
+	row[NVTX_TEXT_ID] = r->text;
+	row[NVTX_DOMAIN] = r->domain;
+	if (payload)
+		set_payload(row, r, payload);
+	if (r->payload || r->end_payload) {
+		payloads_json(w, r, &json);
+		row[NVTX_JSON] = nsys_text(buffer_string(&json));
+	}
+	nsys_row(w, NSYS_NVTX, row, NVTX_COLUMNS);
+	buffer_done(&json);
+}
+
+static int64_t domain_id(const struct nsys_writer *w, uint32_t domain)
+{
+	return domain ? domain + w->image_number * DOMAINS : 0;
+}
+
+static void visit_range(void *context, const struct nvtx_range *r)
+{
+	struct nsys_writer *w = context;
+	int64_t start = nsys_time(w, r->start);
+	struct nvtx_row row = {
+	    .start = start,
+	    .end = r->is_unfinished ? NSYS_NULL : start + (int64_t)clock_map_duration(w->clock, r->end - r->start),
+	    .type = r->is_pushpop ? TYPE_PUSHPOP : TYPE_STARTEND,
+	    .id = NSYS_NULL,
+	    .tid = nsys_thread(w, r->thread->tid),
+	    .end_tid = NSYS_NULL,
+	    .text = nsys_text_id(w, r->text),
+	    .domain = domain_id(w, r->domain),
+	    .args = r->args,
+	    .args_count = r->args_count,
+	    .payload = r->payload,
+	    .end_payload = r->end_payload,
+	};
+
+	if (!r->is_pushpop) {
+		row.id = (int64_t)tf_arg_value(find_arg(&row, TF_ARG_VALUE));
+		/* Like nsys: only if it differs. */
+		row.end_tid =
+			r->end_thread && r->end_thread != r->thread ? nsys_thread(w, r->end_thread->tid) : NSYS_NULL;
+	}
+	nvtx_row(w, &row);
+}
+
+void nsys_nvtx_mark(struct nsys_writer *w, const struct event *e)
+{
+	nvtx_row(w, &(struct nvtx_row){
+			.start = nsys_time(w, e->ticks),
+			.end = NSYS_NULL,
+			.type = TYPE_MARK,
+			.id = NSYS_NULL,
+			.tid = w->global_tid,
+			.end_tid = NSYS_NULL,
+			.text = nsys_text_id(w, e->text),
+			.domain = domain_id(w, e->id),
+			.args = e->args,
+			.args_count = e->args_count,
+			.payload = e->payload,
+		    });
+}
+
+static void name_row(struct nsys_writer *w, int64_t type, uint32_t domain, int64_t category, const char *name)
+{
+	nsys_row(w, NSYS_NVTX,
+		 (int64_t[]){nsys_time(w, w->image->start_ticks), NSYS_NULL, type, NSYS_NULL,
+			     type == TYPE_CATEGORY ? category : NSYS_NULL, NSYS_NULL, nsys_text(name), w->global_pid,
+			     NSYS_NULL, NSYS_NULL, domain_id(w, domain)},
+		 11);
+}
+
+/* A device that the program named. */
+static void device_name_row(struct nsys_writer *w, const struct nvtx_definition *n)
+{
+	nsys_row(w, NSYS_NVTX_DEVICE,
+		 (int64_t[]){nsys_text(n->name), host_number(w->model, w->image->machine) + 1, 0, (int64_t)n->head.id},
+		 4);
+}
+
+/* Domains and categories are rows as well, with the name in `text`. */
+void nsys_nvtx_names(struct nsys_writer *w)
+{
+	const struct trace *t = w->image->trace;
+
+	for (size_t i = 0; i < t->blob_count; i++) {
+		const struct blob *b = &t->blobs[i];
+		struct buffer text = {0};
+
+		if (b->type != TF_BLOB_DOMAIN || trace_definition(t, b->type, b->id) != b)
+			continue;
+		trace_text(t, b, &text);
+		name_row(w, TYPE_DOMAIN, b->id, 0, buffer_string(&text));
+		buffer_done(&text);
+	}
+	for (size_t i = 0; i < w->nvtx.count; i++) {
+		const struct nvtx_definition *n = &w->nvtx.items[i];
+
+		if (n->head.kind == TF_NVTX_CATEGORY)
+			name_row(w, TYPE_CATEGORY, n->head.domain, (int64_t)n->head.id, n->name);
+		else if (n->head.kind == TF_NVTX_RESOURCE &&
+			 (n->head.type == TF_NVTX_CUDA_DEVICE || n->head.type == TF_NVTX_CUDART_DEVICE))
+			device_name_row(w, n);
+	}
+}
+
+void nsys_nvtx_ranges(struct nsys_writer *w)
+{
+	nvtx_ranges(w->image, NULL, w, visit_range);
+}

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# pillion query: the rows are those of the sqlite export and of the reports, whatever a statement asks for.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+report query --help >/dev/null || exit 1
+pillion -o run --osrt-threshold=0 --osrt-backtrace-threshold=0 "$targets/osrt" 5 >out 2>err
+is $? 0 'a program with calls and stacks'
+report export -q -t sqlite run.pillion 2>err || skip_all 'this build has no sqlite'
+
+query() { # SQL [OPTION]...
+	local sql=$1
+	shift
+	report query -f csv "$@" run.pillion "$sql" 2>err
+}
+
+# ---- as the database ----
+
+python=$(command -v python3) || skip_all 'no python3'
+# same TEXT SQL: both give the same rows
+same() {
+	query "$2" | tail -n +2 >here
+	"$python" - run.sqlite "$2" >there <<-'END'
+		import csv, sqlite3, sys
+		rows = csv.writer(sys.stdout, lineterminator='\n')
+		for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
+		    rows.writerow([format(x, '.15g') if isinstance(x, float) else x for x in row])
+	END
+	is "$(wc -l <there | grep -c '^0$') $(cmp here there 2>&1)" '0 ' "as the database: $1"
+}
+for table in $("$python" -c 'import sqlite3
+print(*(name for name, in sqlite3.connect("run.sqlite").execute("SELECT name FROM sqlite_master WHERE type = \"table\"")))'); do
+	[ "$table" != TARGET_INFO_GPU ] || continue # no rows
+	[ "$table" != TARGET_INFO_SESSION_START_TIME ] || continue
+	same "number of rows of $table" "SELECT COUNT(*) FROM $table"
+done
+first=$(query 'SELECT MIN(start) FROM OSRT_API' | tail -n 1)
+middle=$(query 'SELECT CAST(AVG(start) AS INTEGER) FROM OSRT_API' | tail -n 1)
+same 'join, group and order' 'SELECT value, COUNT(*), SUM(end - start), MIN(start) FROM OSRT_API JOIN StringIds
+	ON id = nameId GROUP BY value ORDER BY value'
+same 'an interval' "SELECT start, end FROM OSRT_API WHERE start > $first AND start <= $middle ORDER BY start, end"
+same 'a bound that is a real number' "SELECT COUNT(*), SUM(start) FROM OSRT_API WHERE start < $middle.5 AND start > $first.5"
+same 'a bound that is a text' "SELECT COUNT(*) FROM OSRT_API WHERE start < 'x'"
+same 'a bound that is NULL' 'SELECT COUNT(*) FROM OSRT_API WHERE start < NULL'
+same 'NULL in an integer column' 'SELECT COUNT(*), COUNT(nestingLevel) FROM OSRT_API WHERE nestingLevel IS NULL'
+same 'descending order' 'SELECT start, end FROM OSRT_API ORDER BY start DESC, end LIMIT 100'
+same 'one value' 'SELECT COUNT(*) FROM OSRT_API WHERE nameId = (SELECT id FROM StringIds WHERE value = "getpid")'
+same 'a stack of each kind of call' 'SELECT n.value, s.value, COUNT(*) FROM OSRT_API o JOIN OSRT_CALLCHAINS c
+	ON c.id = o.callchainId JOIN StringIds n ON n.id = o.nameId JOIN StringIds s ON s.id = c.symbol
+	WHERE c.stackDepth = 0 GROUP BY 1, 2 ORDER BY 1, 2'
+same 'all texts' 'SELECT value FROM StringIds ORDER BY value'
+same 'two scans of a table' 'SELECT COUNT(*) FROM OSRT_API a JOIN OSRT_API b ON b.start = a.end'
+same 'a recursive table' 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 9) SELECT SUM(x) FROM n'
+
+# ---- reports ----
+
+is "$(query 'SELECT "Total Time (ns)", "Num Calls", Name FROM osrt_sum' | tail -n +2)" \
+	"$(report stats -q -r osrt_sum -f csv run.pillion | tail -n +2 | cut -d, -f2,3,9)" 'a report is a table'
+is "$(query 'SELECT COUNT(*) FROM cuda_gpu_kern_sum')" "COUNT(*)
+0" 'a report without data has no rows'
+is "$(report query run.pillion .tables | grep -cxE 'OSRT_API|osrt_sum')" 2 ".tables lists nsys's tables and the reports"
+is "$(report query run.pillion '.schema ThreadNames')" \
+	'ThreadNames(nameId INTEGER NOT NULL,priority INTEGER,globalTid INTEGER)' '.schema shows the columns'
+
+# ---- statements ----
+
+printf 'SELECT 1 AS one;\nSELECT\n2 AS two;' | report query -f csv run.pillion >out 2>err
+is "$? $(tr '\n' ' ' <out)" '0 one 1  two 2 ' 'statements from standard input'
+is "$(report query -f json run.pillion "SELECT 1 AS a, -2.5 AS b, NULL AS c, 'x' AS d" | tr -d '\n ')" \
+	'[{"a":1,"b":-2.5,"c":null,"d":"x"}]' 'types in json'
+for sql in 'DELETE FROM OSRT_API' 'CREATE TABLE x(y)' "ATTACH 'other.sqlite' AS other" 'PRAGMA journal_mode = WAL' \
+	"SELECT load_extension('x')"; do
+	query "$sql" >out
+	is "$? $(wc -c <out) $(wc -l <err)" '2 0 1' "refused: $sql"
+done
+is "$(ls other.sqlite* x* 2>/dev/null)" '' 'nothing was written'
+query 'SELECT none FROM OSRT_API' >out
+is "$? $(cat err)" '2 pillion query: no such column: none' 'an unknown column'
+query 'SELECT 1 FROM none' >out
+is "$? $(cat err)" '2 pillion query: no such table: none' 'an unknown table'
+report query none.pillion 'SELECT 1' >out 2>err
+is "$?" 2 'a capture that is not there'
+done_testing
