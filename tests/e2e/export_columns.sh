@@ -15,7 +15,8 @@ ok 'parquetdir' report export -q -t parquetdir run.pillion
 ok 'its default name is that of nsys' test -s run_pqtdir/OSRT_API.parquet
 ok 'arrow' report export -q -t arrow run.pillion
 ok 'its default name is that of nsys' test -s run_arwdir/OSRT_API.arrow
-is "$(head -c 4 run_pqtdir/OSRT_API.parquet)$(tail -c 4 run_pqtdir/OSRT_API.parquet)" PAR1PAR1 'a Parquet file is closed'
+is "$(head -c 4 run_pqtdir/OSRT_API.parquet)$(tail -c 4 run_pqtdir/OSRT_API.parquet)" PAR1PAR1 \
+	'a Parquet file is closed'
 is "$(tail -c 6 run_arwdir/OSRT_API.arrow)" ARROW1 'an Arrow file is closed'
 report export -q -t parquetdir run.pillion 2>err
 is "$? $(grep -c 'file exists' err)" '2 1' 'an existing directory is refused'
@@ -48,8 +49,9 @@ readers() {
 # agree NAME: NAME.pillion by all three exports
 agree() {
 	local name=$1
-	report export -q -f true -t sqlite "$name.pillion" && report export -q -f true -t parquetdir "$name.pillion" &&
-		report export -q -f true -t arrow "$name.pillion" || return 1
+	for type in sqlite parquetdir arrow; do
+		report export -q -f true -t "$type" "$name.pillion" || return 1
+	done
 	"$python" "$tests_dir/export_columns.py" "$name.sqlite" "${name}_pqtdir" "${name}_arwdir" 2>&1
 }
 
