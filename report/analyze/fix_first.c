@@ -10,20 +10,29 @@
 #include "report/derive/stacks/frame.h"
 #include "report/derive/stacks/samples.h"
 
-/* That a thread computes is no defect, and what could be saved is not known: it counts for a part of what a finding of
- * the same duration would. So does what is outside of the program. */
-#define PART_WEIGHT 0.5
-#define OUTSIDE_WEIGHT 0.25
+/* What a rule found is a defect, and its cost could be saved. The partition tells only where time went (SPENT): a wait
+ * may be needed. That a thread computes is no defect, either, and what could be saved is not known (PART). What is
+ * outside of the program cannot be fixed within it. Each counts for a part of what a finding of a rule would. */
+#define SPENT_WEIGHT 0.4
+#define PART_WEIGHT 0.2
+#define OUTSIDE_WEIGHT 0.1
 /* What costs no known time ranks as this share of the run: memory that grows ends it some day. */
 #define NOT_TIME_SHARE 0.6
+
+struct candidate {
+	struct buffer text;
+	uint64_t cost_ns;
+	double rank;
+	bool is_cpu;
+};
 
 struct choice {
 	const struct report_context *context;
 	const struct roles *roles;
 	const struct role *main;    /* NULL: the first program is a shim */
 	double others_own;	    /* what the other roles did themselves, as parts of the run's time */
-	struct fix_first *best;
-	double rank;
+	bool is_outside; /* what is proposed now is outside of the job */
+	struct candidate best[2]; /* by is_outside */
 };
 
 static double share_of(uint64_t part, uint64_t whole)
@@ -31,17 +40,18 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-/* Both take ownership of the text. */
+/* The best of the causes within the job or outside of it. Both functions take ownership of the text. */
 static bool choose_rank(struct choice *k, uint64_t cost_ns, double rank, struct buffer *text)
 {
-	if (rank <= k->rank) {
+	struct candidate *best = &k->best[k->is_outside];
+
+	if (rank <= best->rank) {
 		buffer_done(text);
 		return false;
 	}
-	k->rank = rank;
-	buffer_done(&k->best->text);
-	*k->best = (struct fix_first){
-		.text = *text, .cost_ns = cost_ns < k->roles->wall_ns ? cost_ns : k->roles->wall_ns};
+	buffer_done(&best->text);
+	*best = (struct candidate){
+		.text = *text, .cost_ns = cost_ns < k->roles->wall_ns ? cost_ns : k->roles->wall_ns, .rank = rank};
 	return true;
 }
 
@@ -81,7 +91,7 @@ static void propose_cpu(struct choice *k, const struct role *r)
 		buffer_print(&text, "%s", line.data);
 	buffer_done(&line);
 	if (choose(k, run_cost(k, r, cpu_ns), PART_WEIGHT, &text))
-		k->best->is_cpu = !is_sampled;
+		k->best[false].is_cpu = !is_sampled;
 }
 
 /* Children that run other programs; workers that were forked are roles whose own time is proposed. */
@@ -113,7 +123,7 @@ static bool is_explained_by_others(const struct choice *k, const struct role *wa
 /* A wait that nothing in the job explains is for something outside of it: a service, a user. */
 static double call_weight(const struct role_call *call, bool is_wait)
 {
-	return is_wait && call->kind != BLOCKED_CHILD ? OUTSIDE_WEIGHT : 1;
+	return is_wait && call->kind != BLOCKED_CHILD ? OUTSIDE_WEIGHT : SPENT_WEIGHT;
 }
 
 static void propose_call(struct choice *k, const struct role *r, const struct role_call *call)
@@ -149,7 +159,7 @@ static void propose_stop(struct choice *k, const struct role *r)
 	role_words(r, &text);
 	buffer_print(&text, " %s stopped (SIGSTOP, or a job stopped by its shell) %.0f %% of the time",
 		     r->threads > 1 ? "were" : "was", share_of(r->stopped_ns, r->lifetime_ns));
-	choose(k, run_cost(k, r, r->stopped_ns), 1, &text);
+	choose(k, run_cost(k, r, r->stopped_ns), SPENT_WEIGHT, &text);
 }
 
 /* ---- what the rules found ---- */
@@ -186,16 +196,35 @@ static void propose_finding(struct choice *k, const struct finding *f)
 	struct buffer text = {0};
 
 	fix_first_words(f, &text);
+	k->is_outside = f->rule->flags & RULE_OUTSIDE;
 	if (f->rule->flags & RULE_NOT_TIME)
 		choose_rank(k, 0, NOT_TIME_SHARE * (double)k->roles->wall_ns, &text);
 	else
 		choose(k, f->cost_ns, weight_of(f), &text);
+	k->is_outside = false;
+}
+
+/* What is outside of the job comes first if it outweighs what is within; that follows then. */
+static void conclude(struct choice *k, struct fix_first *ret)
+{
+	struct candidate *inside = &k->best[false], *outside = &k->best[true];
+	bool is_outside = outside->rank > inside->rank;
+
+	ret->is_cpu = inside->is_cpu;
+	ret->text = is_outside ? outside->text : inside->text;
+	ret->cost_ns = is_outside ? outside->cost_ns : inside->cost_ns;
+	if (is_outside) {
+		ret->inside = inside->text;
+		ret->inside_ns = inside->cost_ns;
+	} else {
+		buffer_done(&outside->text);
+	}
 }
 
 void fix_first_find(const struct report_context *c, const struct roles *roles, const struct finding *found,
 		    size_t count, struct fix_first *ret)
 {
-	struct choice k = {.context = c, .roles = roles, .best = ret};
+	struct choice k = {.context = c, .roles = roles};
 
 	*ret = (struct fix_first){0};
 	for (size_t i = 0; i < roles->count; i++) {
@@ -214,9 +243,11 @@ void fix_first_find(const struct report_context *c, const struct roles *roles, c
 		for (size_t n = 0; n < r->call_count && n < 4; n++)
 			propose_call(&k, r, &r->calls[n]);
 	}
+	conclude(&k, ret);
 }
 
 void fix_first_done(struct fix_first *f)
 {
 	buffer_done(&f->text);
+	buffer_done(&f->inside);
 }

@@ -10,7 +10,9 @@
 struct fix_first {
 	struct buffer text; /* empty: nothing is worth FIX_PERCENT of the run */
 	uint64_t cost_ns;   /* of the run's wall time */
-	bool is_cpu;	    /* a thread computes, and no samples tell where */
+	struct buffer inside; /* if the cause is outside of the job: what to fix first within it; may be empty */
+	uint64_t inside_ns;
+	bool is_cpu; /* a thread computes, and no samples tell where */
 };
 
 enum { FIX_PERCENT = 2 };

@@ -116,6 +116,7 @@ static const struct role_call *longest_wait(const struct role *r)
 
 void role_work_line(const struct report_context *c, const struct roles *all, const struct role *r, struct buffer *ret)
 {
+	const struct role_call *wait;
 	struct buffer line = {0};
 
 	role_hot_line(c, r, &line);
@@ -126,9 +127,11 @@ void role_work_line(const struct report_context *c, const struct roles *all, con
 
 		if (!program->is_program || program->process != r->process)
 			continue;
-		role_hot_line(c, program, &line);
-		if (!line.size && longest_wait(program))
-			role_place(c, longest_wait(program), &line);
+		wait = longest_wait(program);
+		if (!wait || (program->line_count && program->lines[0].ns > wait->ns))
+			role_hot_line(c, program, &line);
+		if (!line.size && wait)
+			role_place(c, wait, &line);
 		if (line.size)
 			buffer_print(ret, " for %s: %s", program->is_workers ? "them" : program->label, line.data);
 	}

@@ -39,6 +39,9 @@
 	X(slow_loader, NULL, "Slow Loader Workers", 0,                                                                 \
 	  "Use more workers, keep them (persistent_workers), prefetch more, or do less for each item: --sample=cpu "   \
 	  "shows what the workers do.")                                                                                \
+	X(process_transfer, NULL, "Data Sent Between Processes", 0,                                                    \
+	  "Send each task only what it needs, share large data (shared memory, numpy.memmap, what workers inherit by " \
+	  "fork), or send buffers: mpi4py's methods in upper case.")                                                   \
 	X(import_heavy, NULL, "Imports", 0,                                                                            \
 	  "Import what is needed where it is needed: --python-import-time lists the modules by their time.")           \
 	X(small_io, NULL, "Small Reads and Writes, and Opens", 0,                                                      \

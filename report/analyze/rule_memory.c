@@ -7,8 +7,8 @@
 #include "report/analyze/rule.h"
 
 /* The first 1/START of the time is start-up. The rest is divided into PARTS; in each of them the memory must grow at
- * least 1/EVEN of the mean, by MB and by PERCENT of what it was in all. */
-enum { SAMPLES = 5, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
+ * least 1/EVEN of the mean, by MB and by PERCENT of what it was in all; with fewer than MANY_SAMPLES by twice that. */
+enum { SAMPLES = 4, MANY_SAMPLES = 8, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
 
 struct point {
 	uint32_t pid;
@@ -37,7 +37,8 @@ static struct point *points_of(const struct model *m, size_t *ret_count)
 		for (size_t k = 0; k < u->count; k++) {
 			const struct tf_usage_sample *s = &u->items[k];
 
-			if (s->kind != TF_USAGE_PROCESS)
+			/* A process that is ending has given its memory back. */
+			if (s->kind != TF_USAGE_PROCESS || !s->resident_kb)
 				continue;
 			points = mem_grow(points, *ret_count, &capacity, sizeof(*points));
 			points[(*ret_count)++] = (struct point){
@@ -64,10 +65,21 @@ static uint64_t kb_at(const struct point *points, size_t count, uint64_t ns)
 	return (uint64_t)((double)a->kb + share * ((double)b->kb - (double)a->kb));
 }
 
+/* Without the samples after the peak, if it is in the last third: there the process frees what it kept, and ends. */
+static size_t until_peak(const struct point *points, size_t count)
+{
+	size_t peak = 0;
+
+	for (size_t i = 1; i < count; i++)
+		peak = points[i].kb > points[peak].kb ? i : peak;
+	return (points[peak].ns - points[0].ns) * 3 >= (points[count - 1].ns - points[0].ns) * 2 ? peak + 1 : count;
+}
+
 static bool grows_steadily(const struct point *points, size_t count, uint64_t *ret_from, uint64_t *ret_to,
 			   uint64_t *ret_ns)
 {
 	uint64_t start = points[0].ns, end = points[count - 1].ns, kb[PARTS + 1], grown;
+	uint64_t least = count < MANY_SAMPLES ? 2 : 1;
 
 	start += (end - start) / START;
 	for (size_t i = 0; i <= PARTS; i++)
@@ -81,7 +93,7 @@ static bool grows_steadily(const struct point *points, size_t count, uint64_t *r
 	*ret_from = kb[0];
 	*ret_to = kb[PARTS];
 	*ret_ns = end - start;
-	return grown >= MB * 1024 && grown * 100 >= kb[0] * PERCENT;
+	return grown >= MB * 1024 * least && grown * 100 >= kb[0] * PERCENT * least;
 }
 
 /* The line where the process computes, if samples tell: what grows is written there. */
@@ -131,7 +143,7 @@ void rule_memory_growth(struct rules *r, struct finding *f)
 		if (to - from < SAMPLES)
 			continue;
 		checked++;
-		if (grows_steadily(points + from, to - from, &kb_from, &kb_to, &ns) &&
+		if (grows_steadily(points + from, until_peak(points + from, to - from), &kb_from, &kb_to, &ns) &&
 		    add_growth(f, &points[from], kb_from, kb_to, ns, &most))
 			add_line(r, points[from].pid, f);
 	}

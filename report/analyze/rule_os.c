@@ -6,7 +6,7 @@
 
 #include "report/analyze/rule.h"
 
-enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 10, GIL_PERCENT = 10, COMPUTES_PERCENT = 10 };
+enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 5, GIL_PERCENT = 10, COMPUTES_PERCENT = 10 };
 enum { FLUSH_CALLS = 3, SMALL_CALLS = 5000, LOCK_CALLS = 20, GIL_CALLS = 20, SMALL_BYTES = 4096 };
 #define SMALL_NS 1000000ull /* a longer call waits for data, whatever its size */
 
@@ -15,6 +15,7 @@ struct os_rule {
 	uint8_t (*classify)(const struct function *);
 	bool (*counts)(const struct event *e, uint8_t class, uint64_t ns); /* NULL: each call of a class does */
 	bool is_of_interpreter; /* only calls that the Python interpreter itself makes */
+	bool is_of_users;	/* not those of the system's own programs, which nobody who runs them can change */
 	bool has_short;	      /* calls below the threshold count as well */
 	unsigned int percent; /* of the duration of the process */
 	uint64_t calls;	      /* at least */
@@ -35,7 +36,7 @@ struct os_calls {
 	struct aggregate aggregate;
 	struct os_sum *sums; /* by process */
 	uint8_t *classes;    /* by function of the current image */
-	struct map callers;  /* (stack, image) -> 1 + whether it is the interpreter */
+	struct map callers;  /* (stack, image) -> 1 + whether it is the interpreter, or the user's code */
 	uint64_t seen;	     /* OS calls, of any class */
 	size_t worst;	     /* process */
 	bool has_python;
@@ -79,6 +80,43 @@ static bool is_of_interpreter(struct os_calls *o, const struct image *image, uin
 	return *known > 1;
 }
 
+static bool is_systems_program(const struct image *image)
+{
+	static const char *const places[] = {"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"};
+
+	for (size_t i = 0; image->executable && i < sizeof(places) / sizeof(*places); i++)
+		if (!strncmp(image->executable, places[i], strlen(places[i])))
+			return true;
+	return false;
+}
+
+/* An interpreter is a program of the system, too, but its stacks have frames of the user's code. */
+static bool is_of_users(struct os_calls *o, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&o->callers, stack, (uint64_t)(image - o->rules->context->model->images), NULL);
+	struct symbol_frame frame;
+	bool is_users = false;
+
+	if (!*known) {
+		o->rules->attribution.symbols = o->rules->context->symbols;
+		if (is_systems_program(image))
+			attribution_stack(&o->rules->attribution, image, stack, &frame, &is_users);
+		else
+			is_users = true;
+		*known = 1 + is_users;
+	}
+	return *known > 1;
+}
+
+static bool os_counts(struct os_calls *o, const struct image *image, const struct event *e, uint64_t ns)
+{
+	const struct os_rule *rule = o->rule;
+
+	return (!rule->is_of_interpreter || is_of_interpreter(o, image, rule_stack(e))) &&
+	       (!rule->is_of_users || is_of_users(o, image, rule_stack(e))) &&
+	       (!rule->counts || rule->counts(e, o->classes[e->id], ns));
+}
+
 static void os_visit(struct scan *s, const struct event *e)
 {
 	struct os_calls *o = s->more;
@@ -88,10 +126,10 @@ static void os_visit(struct scan *s, const struct event *e)
 	if (!f || f->group != TF_GROUP_OSRT)
 		return;
 	o->seen++;
-	if (!o->classes[e->id] || (o->rule->is_of_interpreter && !is_of_interpreter(o, s->image, rule_stack(e))))
+	if (!o->classes[e->id])
 		return;
 	ns = clock_map_duration(s->clock, e->duration);
-	if (!o->rule->counts || o->rule->counts(e, o->classes[e->id], ns))
+	if (os_counts(o, s->image, e, ns))
 		os_add(o, s, e->id, rule_stack(e), 1, ns);
 }
 
@@ -283,6 +321,7 @@ void rule_lock_convoy(struct rules *r, struct finding *f)
 {
 	os_run(r, f,
 	       &(struct os_rule){.classify = classify_lock,
+				 .is_of_users = true,
 				 .percent = LOCK_PERCENT,
 				 .calls = LOCK_CALLS,
 				 .threads = 2,

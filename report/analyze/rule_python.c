@@ -163,6 +163,12 @@ static bool is_callback_file(const char *file)
 	return ends_with(file, "/asyncio/events.py");
 }
 
+/* asyncio.to_thread() starts threads, and waits until they run. */
+static bool is_startup_file(const char *file)
+{
+	return attribution_is_import(file) || ends_with(file, "/concurrent/futures/thread.py");
+}
+
 /* Waits for the interpreter's lock, which are those of its condition variable, are of rule gil_bound. */
 static bool blocks_loop(const struct function *f)
 {
@@ -189,7 +195,7 @@ void rule_blocked_loop(struct rules *r, struct finding *f)
 	size_t worst;
 
 	python_begin(&p, r, is_callback_file);
-	p.is_unwanted = attribution_is_import;
+	p.is_unwanted = is_startup_file;
 	rule_call_columns(f);
 	scan_events(&(struct scan){.context = r->context, .more = &p}, visit_callback);
 	worst = python_find(&p, f, LOOP_PERCENT, LOOP_CALLS);

@@ -170,28 +170,29 @@ static void rank_add_row(struct rules *r, struct finding *f, const struct rank *
 	buffer_done(&line);
 }
 
-/* How long the rank's main thread waited for a CPU. */
-static uint64_t rank_delay(struct rules *r, const struct rank *rank)
+/* Adds the time that the rank's main thread had a CPU, and that it waited for one. */
+static void rank_add_cpu(struct rules *r, const struct rank *rank, uint64_t *cpu_ns, uint64_t *delay_ns)
 {
 	const struct partition *p = &rules_time(r)->partition;
-	uint64_t sum = 0;
 
 	for (size_t i = 0; i < p->count; i++)
-		if (p->threads[i].process == rank->process && p->threads[i].origin == THREAD_MAIN)
-			sum += p->threads[i].delay_ns;
-	return sum;
+		if (p->threads[i].process == rank->process && p->threads[i].origin == THREAD_MAIN) {
+			*cpu_ns += p->threads[i].cpu_ns;
+			*delay_ns += p->threads[i].delay_ns;
+		}
 }
 
-/* What the others lose because of the least one, less what it waited longer for a CPU than they did: that it was late
- * because of other programs is no imbalance of the job. */
+/* What the others lose because of the least one, less what it waited longer for a CPU than they did for the same CPU
+ * time: that it was late because of other programs is no imbalance of the job. */
 static uint64_t imbalance(struct rules *r, const struct ranks_found *all, const size_t *order, uint64_t lost)
 {
-	uint64_t delay = rank_delay(r, &all->items[order[0]]), others = 0;
+	uint64_t cpu = 0, delay = 0, others_cpu = 0, others_delay = 0, usual;
 
+	rank_add_cpu(r, &all->items[order[0]], &cpu, &delay);
 	for (size_t i = 1; i < all->names.count; i++)
-		others += rank_delay(r, &all->items[order[i]]);
-	others /= all->names.count - 1;
-	delay = delay > others ? delay - others : 0;
+		rank_add_cpu(r, &all->items[order[i]], &others_cpu, &others_delay);
+	usual = others_cpu ? (uint64_t)((double)cpu * (double)others_delay / (double)others_cpu) : 0;
+	delay = delay > usual ? delay - usual : 0;
 	return lost > delay ? lost - delay : 0;
 }
 
@@ -213,19 +214,19 @@ static void find_straggler(struct rules *r, struct finding *f, const struct rank
 	buffer_text(&f->text, " on average");
 }
 
-/* Ranks that wait nearly always, while most do not. */
+/* Ranks that wait nearly always, while most do not. One of two that waits for the other is told by find_straggler. */
 static void find_idle(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
 {
 	const struct rank *median = &all->items[order[(all->names.count - 1) / 2]];
 	size_t count = 0;
 
-	if (rank_percent(median) >= BUSY_PERCENT)
+	for (size_t i = 0; i < all->names.count; i++)
+		count += rank_percent(&all->items[i]) >= IDLE_PERCENT;
+	if (rank_percent(median) >= BUSY_PERCENT || count * 2 >= all->names.count)
 		return;
 	for (size_t i = 0; i < all->names.count; i++)
-		if (rank_percent(&all->items[i]) >= IDLE_PERCENT) {
+		if (rank_percent(&all->items[i]) >= IDLE_PERCENT)
 			rank_add_row(r, f, &all->items[i], all->items[i].ns, median->ns);
-			count++;
-		}
 	if (count)
 		buffer_print(&f->text, "%zu of %zu ranks wait for others for at least %d %% of their time", count,
 			     all->names.count, IDLE_PERCENT);

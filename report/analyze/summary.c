@@ -14,6 +14,7 @@
 #include "report/derive/device/memory.h"
 #include "report/stats/report.h"
 #include "report/analyze/fix_first.h"
+#include "report/analyze/summary_next.h"
 #include "report/analyze/summary_time.h"
 
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
@@ -314,7 +315,8 @@ static void summary_findings(const struct finding *found, size_t count, uint64_t
 
 		fix_first_words(&found[i], &text);
 		if ((found[i].rule->flags & RULE_NOT_TIME || found[i].cost_ns * 100 >= wall_ns * FIX_PERCENT) &&
-		    !(first->text.size && !strcmp(text.data, first->text.data))) {
+		    strcmp(text.data, buffer_string(&first->text)) &&
+		    strcmp(text.data, buffer_string(&first->inside))) {
 			buffer_print(out, "%-*s %s: ", SUMMARY_LABEL, "also", found[i].rule->name);
 			summary_add_name(out, text.data, FINDING_WIDTH);
 			buffer_text(out, "\n");
@@ -324,20 +326,31 @@ static void summary_findings(const struct finding *found, size_t count, uint64_t
 	}
 }
 
-static void summary_first(const struct fix_first *first, struct buffer *out)
+static void summary_first_line(const char *title, const char *text, uint64_t cost_ns, struct buffer *out)
 {
 	struct buffer cost = {0};
 
-	if (!first->text.size)
-		return;
-	buffer_print(out, "%-*s ", SUMMARY_LABEL, "FIX FIRST");
-	summary_add_name(out, first->text.data, FIRST_WIDTH);
-	rule_time(&cost, first->cost_ns);
+	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
+	summary_add_name(out, text, FIRST_WIDTH);
+	rule_time(&cost, cost_ns);
 	/* The text of a rule may have it. */
-	if (first->cost_ns && !strstr(first->text.data, cost.data))
+	if (cost_ns && !strstr(text, cost.data))
 		buffer_print(out, ", %s", cost.data);
 	buffer_text(out, "\n");
 	buffer_done(&cost);
+}
+
+static void summary_first(const struct fix_first *first, struct buffer *out)
+{
+	struct buffer inside = {0};
+
+	if (first->text.size)
+		summary_first_line("FIX FIRST", first->text.data, first->cost_ns, out);
+	if (first->inside.size) {
+		buffer_print(&inside, "within the job: %s", first->inside.data);
+		summary_first_line("", inside.data, first->inside_ns, out);
+	}
+	buffer_done(&inside);
 }
 
 /* The share of the ranks' time in calls of MPI and NCCL. */
@@ -523,26 +536,6 @@ static void summary_ledger(const struct model *m, struct buffer *out)
 	buffer_done(&line);
 }
 
-/* Computing for so much of the run's time is worth samples. */
-enum { SAMPLES_PERCENT = 25 };
-
-/* The command to run next, if there is one worth it. */
-static void summary_next(const struct summary *s, const char *capture, struct buffer *out)
-{
-	uint64_t cpu_ns = 0;
-
-	for (size_t i = 0; i < s->roles->count; i++)
-		cpu_ns += s->roles->items[i].cpu_ns;
-	if (s->first.is_cpu || (!samples_any(s->context->model) && cpu_ns * 100 >= s->roles->wall_ns * SAMPLES_PERCENT))
-		buffer_print(out, "%-*s CPU %.1f s of %.1f s wall: run again with -s cpu\n", SUMMARY_LABEL, "next",
-			     (double)cpu_ns / 1e9, (double)s->roles->wall_ns / 1e9);
-	else if (capture && (s->is_large || s->found_count)) {
-		buffer_print(out, "%-*s pillion analyze ", SUMMARY_LABEL, "next");
-		summary_add_name(out, capture, NAME_WIDTH);
-		buffer_text(out, "\n");
-	}
-}
-
 static void summary_sections(const struct summary *s, size_t room, struct buffer *out)
 {
 	struct section sections[SECTIONS] = {0};
@@ -588,7 +581,11 @@ void summary_text(const struct report_context *context, const char *capture, str
 		summary_findings(s.found, s.found_count, s.roles->wall_ns, &s.first, &tail);
 	}
 	summary_ledger(c->model, &tail);
-	summary_next(&s, capture, &tail);
+	if (!summary_next(&s.rules, s.first.is_cpu, s.is_large, &tail) && capture && (s.is_large || s.found_count)) {
+		buffer_print(&tail, "%-*s pillion analyze ", SUMMARY_LABEL, "next");
+		summary_add_name(&tail, capture, NAME_WIDTH);
+		buffer_text(&tail, "\n");
+	}
 	summary_sections(&s, LINES - count_lines(ret) - count_lines(&tail), ret);
 	buffer_add(ret, tail.data, tail.size);
 	buffer_done(&tail);

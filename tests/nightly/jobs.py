@@ -16,7 +16,8 @@ once by default and once with -s cpu, and a third time for the account of their 
 Results are kept in RESULTS/JOB.json and are not measured again, unless the job's file has changed or --again is given.
 Prints TAP; --markdown adds the table of tests/README.md. --bare prints wall and CPU time of both variants without
 pillion instead. Programs that lack a module or a tool are skipped. NIGHTLY_PYTHON names the Python of the jobs,
-JOBS_PATIENCE the seconds after which a run or a report is ended (300)."""
+JOBS_PATIENCE the seconds after which a run or a report is ended (300), JOBS_QUIET those that all runs together wait
+until others leave half of the CPUs free (600)."""
 import argparse
 import csv
 import fcntl
@@ -39,6 +40,7 @@ SOURCES = os.path.join(HERE, "jobs")
 PILLION = os.path.join(ROOT, "scripts", "pillion")
 PYTHON = os.environ.get("NIGHTLY_PYTHON", sys.executable)
 PATIENCE = int(os.environ.get("JOBS_PATIENCE", 300))
+QUIET = int(os.environ.get("JOBS_QUIET", 600))
 TIMED_OUT = 124
 ATTEMPTS = 4
 VARIANTS = ("planted", "clean")
@@ -136,7 +138,7 @@ class Job:
         if not self.beside:
             return run(prefix + self.expand(command, variant), directory)
         with subprocess.Popen(self.expand(self.beside), cwd=directory, env=environment(), stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, text=True, preexec_fn=favour) as other:
+                stdout=subprocess.PIPE, text=True) as other:
             while self.awaited and not os.path.exists(os.path.join(directory, self.awaited)):
                 time.sleep(0.01)
             try:
@@ -158,22 +160,24 @@ def environment():
     return result
 
 
-def favour():
-    """Gives the job a higher priority, where that is permitted, so that others on the machine disturb it less."""
-    os.setsid()  # an autogroup of its own
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, -15)
-        with open("/proc/self/autogroup", "w", encoding="ascii") as file:
-            file.write("-15")
-    except OSError:
-        pass
-
-
 def others():
     """The CPU time that all programs of the machine took so far, in seconds."""
     with open("/proc/stat", encoding="ascii") as file:
         fields = [int(field) for field in file.readline().split()[1:]]
     return (sum(fields[:3]) + sum(fields[5:8])) / os.sysconf("SC_CLK_TCK")
+
+
+def settle():
+    """Waits until others leave half of the CPUs free for a second, in all runs together for at most QUIET seconds."""
+    while settle.waited < QUIET:
+        before = others()
+        time.sleep(1)
+        if others() - before < 0.5 * os.cpu_count():
+            return
+        settle.waited += 1
+
+
+settle.waited = 0
 
 
 def run(words, directory):
@@ -182,7 +186,7 @@ def run(words, directory):
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         process = subprocess.Popen(words, cwd=directory, env=environment(), stdin=subprocess.DEVNULL, stdout=out,
-            stderr=err, preexec_fn=favour)
+            stderr=err, start_new_session=True)
         try:
             status = process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
@@ -290,14 +294,21 @@ def commit():
         stderr=subprocess.DEVNULL, text=True, check=False).stdout.strip()
 
 
+def within(text):
+    """What FIX FIRST says of the job itself, if it names other programs first; else all of it."""
+    return text.split("within the job: ")[-1]
+
+
 def disturbed(run):
     """Whether a run ended with the answer that CPUs were missing while others held them: nothing follows from it."""
-    return run["foreign"] > 0.15 and re.search("FIX FIRST  (too few CPUs|other programs hold)", run["summary"])
+    text = within(fix_first(run["summary"]) or "")
+    return run["foreign"] > 0.15 and re.match("(too few CPUs|other programs hold)", text)
 
 
 def measure_once(job, variant, options):
     with tempfile.TemporaryDirectory(prefix="job.") as directory:
         job.prepare(directory)
+        settle()
         before = others()
         status, out, err, wall, cpu = job.run([PILLION, *options], variant, directory)
         foreign = (others() - before - cpu) / wall / os.cpu_count()
@@ -334,15 +345,15 @@ def place_named(job, text):
 
 
 def judge_planted(job, result):
-    text = fix_first(result["summary"]) or ""
+    text = within(fix_first(result["summary"]) or "")
     return {"text": text, "place": place_named(job, text),
         "word": any(word.lower() in text.lower() for word in job.words)}
 
 
 # What FIX FIRST says where it asserts no defect.
 NEXT_STEP = re.compile(r"run again with -s cpu")
-# True of a machine that others use at the same time, and no fault of the job.
-DISTURBED = re.compile(r"^other programs hold the CPUs")
+# True of a machine that others use at the same time, and no fault of the job: in FIX FIRST, and as a finding.
+DISTURBED = re.compile(r"^(cpu_starved: )?other programs hold the CPUs")
 NO_DEFECT = re.compile(r"\b(no finding|nothing|no rule|run again|no defect|computes?)\b", re.I)
 
 
@@ -365,10 +376,11 @@ def findings_of(text, limit):
 def judge_clean(result):
     """The findings above 2 % of the wall time: lines of FIX FIRST and of analyze."""
     wall = elapsed(result["summary"]) or result["wall"]
-    text = fix_first(result["summary"])
-    if text and DISTURBED.search(text) and result["foreign"] > 0.1:
-        text = None
+    text = within(fix_first(result["summary"]) or "")
     findings = ["%s: %s" % finding for finding in findings_of(result["analyze"], 0.02 * wall)]
+    if result["foreign"] > 0.1:
+        text = None if text and DISTURBED.search(text) else text
+        findings = [finding for finding in findings if not DISTURBED.search(finding)]
     if text and not NO_DEFECT.search(text):
         cost = seconds_in(text)
         if cost is None or cost > 0.02 * wall:

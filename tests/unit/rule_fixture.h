@@ -20,7 +20,7 @@ enum { KERNEL = 1, PAGED_IN, PINNED_IN, PAGED_OUT, HOST_SET, OTHER_DEVICE, GRAPH
 static struct writer w;
 static struct writer_thread host, cupti;
 static uint16_t f_launch, f_copy, f_copy_async, f_set, f_wait, f_free, f_malloc, f_read, f_gemm, f_futex,
-	f_mmap, f_fsync, f_lock, f_poll;
+	f_mmap, f_fsync, f_lock, f_poll, f_write;
 static uint32_t next_id;
 static struct model model;
 static struct report_context context = {.model = &model};
@@ -59,6 +59,7 @@ static inline void begin(uint64_t nonce, uint32_t pid, bool has_source)
 	f_fsync = writer_function(&w, TF_GROUP_OSRT, "fsync");
 	f_lock = writer_function(&w, TF_GROUP_OSRT, "pthread_mutex_lock");
 	f_poll = writer_function(&w, TF_GROUP_OSRT, "poll");
+	f_write = writer_function(&w, TF_GROUP_OSRT, "write");
 	f_gemm = writer_function(&w, TF_GROUP_CUBLAS, "cublasGemmEx");
 	writer_thread(&w, &host, pid, "main", 64 * TF_PAGE);
 	writer_thread(&w, &cupti, pid + 1, "cupti", 64 * TF_PAGE);

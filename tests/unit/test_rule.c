@@ -58,7 +58,7 @@ Test(rule, a_busy_device_is_clean)
 				  !strcmp(name, "idle_rank") || !strcmp(name, "cpu_starved") ||
 				  !strcmp(name, "gil_bound") || !strcmp(name, "blocked_loop") ||
 				  !strcmp(name, "memory_growth") || !strcmp(name, "recompilation") ||
-				  !strcmp(name, "short_processes");
+				  !strcmp(name, "short_processes") || !strcmp(name, "process_transfer");
 
 		assert_verdict(name, lacks_data ? VERDICT_UNCHECKED : VERDICT_CLEAN);
 	}

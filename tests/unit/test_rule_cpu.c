@@ -304,6 +304,28 @@ Test(rule_cpu, memory_that_grows_steadily)
 	assert_words("memory_growth", "the memory of process 10 grows steadily by 1");
 }
 
+Test(rule_cpu, memory_that_grows_until_the_process_ends)
+{
+	RESIDENT(180000, 550000, 1580000, 2650000, 3810000, 4630000, 0);
+	assert_verdict("memory_growth", VERDICT_FOUND);
+}
+
+Test(rule_cpu, memory_that_grows_until_it_is_freed_at_the_end)
+{
+	RESIDENT(180000, 550000, 1580000, 2650000, 3810000, 4630000, 1200000);
+	assert_verdict("memory_growth", VERDICT_FOUND);
+}
+
+Test(rule_cpu, few_samples_of_memory_must_differ_much)
+{
+	RESIDENT(150000, 350000, 450000, 550000, 700000);
+	assert_verdict("memory_growth", VERDICT_CLEAN);
+	teardown();
+	setup();
+	RESIDENT(150000, 350000, 1250000, 2150000);
+	assert_verdict("memory_growth", VERDICT_FOUND);
+}
+
 Test(rule_cpu, memory_that_is_allocated_at_the_start)
 {
 	RESIDENT(50000, 500000, 900000, 900000, 901000, 900000, 902000, 901000, 900000, 900000);

@@ -94,17 +94,28 @@ Test(rule_python, whether_a_package_is_used_needs_samples)
 }
 
 /* A coroutine that calls a blocking function, or the loop's own wait. */
-static void coroutine(bool is_callback)
+static void coroutine_in(const char *file, bool is_callback)
 {
 	const uint32_t stack[] = {1, is_callback ? 2 : 3};
 
-	writer_python_code(&host, 1, 7, "/home/u/crawl.py", "fetch");
+	writer_python_code(&host, 1, 7, file, "fetch");
 	writer_python_code(&host, 2, 80, "/usr/lib/python3.11/asyncio/events.py", "Handle._run");
 	writer_python_code(&host, 3, 80, "/usr/lib/python3.11/selectors.py", "select");
 	writer_python_stack(&host, 1, stack, 2);
 	for (uint64_t i = 0; i < 8; i++)
 		call_of(f_poll, i * 10 * MS, 9 * MS, 1);
 	open_model(100 * MS);
+}
+
+static void coroutine(bool is_callback)
+{
+	coroutine_in("/home/u/crawl.py", is_callback);
+}
+
+Test(rule_python, a_loop_that_starts_threads)
+{
+	coroutine_in("/usr/lib/python3.11/concurrent/futures/thread.py", true);
+	assert_verdict("blocked_loop", VERDICT_CLEAN);
 }
 
 Test(rule_python, a_coroutine_that_blocks_its_loop)
@@ -202,6 +213,98 @@ Test(rule_python, a_loader_without_workers_waits_for_nobody)
 	assert_verdict("slow_loader", VERDICT_CLEAN);
 }
 
+/* A process that sends `pieces` of 100 kB by multiprocessing and, with samples, serializes for 10 ms before each. */
+static void send_pieces(uint64_t pieces, bool has_samples, const char *inner)
+{
+	const uint32_t pickling[] = {1, 3}, sending[] = {2, 3};
+
+	writer_python_code(&host, 1, 40, inner, "dumps");
+	writer_python_code(&host, 2, 384, "/usr/lib/python3.11/multiprocessing/connection.py", "Connection._send");
+	writer_python_code(&host, 3, 30, "/home/u/score.py", "main");
+	writer_python_stack(&host, 1, pickling, 2);
+	writer_python_stack(&host, 2, sending, 2);
+	for (uint64_t i = 0; i < pieces; i++) {
+		const uint64_t args[] = {tf_arg(TF_ARG_FD, 0, 100000ull << 16 | 5), tf_arg(TF_ARG_STACK, 0, 2)};
+
+		if (has_samples)
+			writer_sample(&host, BEGIN + i * 20 * MS + 10 * MS, 10000, 1);
+		writer_call(&host, f_write, BEGIN + i * 20 * MS + 18 * MS, 8 * MS, args, 2);
+	}
+	open_model(400 * MS);
+}
+
+#define PICKLER "/usr/lib/python3.11/multiprocessing/reduction.py"
+
+Test(rule_python, a_process_that_sends_much)
+{
+	struct finding f;
+
+	send_pieces(20, true, PICKLER);
+	assert_verdict("process_transfer", VERDICT_FOUND);
+	assert_words("process_transfer", "process 10 serializes 2 MB and sends them to other processes in 20 pieces, ");
+	rule_run(&rules, rule_find("process_transfer"), &f);
+	cr_expect_str_eq(f.line.data, "main (/home/u/score.py:30)");
+	cr_expect_geq(f.cost_ns, 200 * MS, "to serialize");
+	cr_expect_leq(f.cost_ns, 210 * MS, "a write that takes long waits for its reader");
+	finding_done(&f);
+}
+
+Test(rule_python, a_process_that_sends_little)
+{
+	send_pieces(2, true, PICKLER);
+	assert_verdict("process_transfer", VERDICT_CLEAN);
+}
+
+Test(rule_python, code_of_the_user_is_not_serialization)
+{
+	send_pieces(20, true, "/home/u/score.py");
+	assert_verdict("process_transfer", VERDICT_CLEAN);
+}
+
+Test(rule_python, what_serializing_costs_needs_samples)
+{
+	send_pieces(20, false, PICKLER);
+	assert_verdict("process_transfer", VERDICT_UNCHECKED);
+}
+
+/* A rank that is sampled for 100 ms in mpi4py: `pickles` times of 10 in pickle, otherwise where it polls. */
+static void send_objects(uint64_t pickles)
+{
+	const uint64_t in_pickle[] = {0x1010, 0x2010, 0x3010}, in_poll[] = {0x4010, 0x2010, 0x3010};
+	const uint32_t line[] = {1};
+
+	writer_module(&host, 0x1000, 0x2000, 0, NULL, 0, "/usr/lib/python3.11/lib-dynload/_pickle.cpython-311.so");
+	writer_module(&host, 0x2000, 0x3000, 0, NULL, 0, "/home/u/site-packages/mpi4py/MPI.cpython-311.so");
+	writer_module(&host, 0x3000, 0x4000, 0, NULL, 0, "/usr/lib/libpython3.11.so");
+	writer_module(&host, 0x4000, 0x5000, 0, NULL, 0, "/usr/lib/libmpi.so.40");
+	writer_python_code(&host, 1, 16, "/home/u/gather.py", "gather");
+	for (uint32_t id = 1; id <= 2; id++) {
+		writer_blob(&host, TF_BLOB_STACK, id, id == 1 ? in_pickle : in_poll, sizeof(in_poll));
+		writer_python_stack(&host, id, line, 1);
+	}
+	for (uint64_t i = 0; i < 10; i++)
+		writer_sample(&host, BEGIN + (i + 1) * 10 * MS, 10000, i < pickles ? 1 : 2);
+	open_model(200 * MS);
+}
+
+Test(rule_python, objects_that_are_serialized_for_messages)
+{
+	struct finding f;
+
+	send_objects(4);
+	assert_verdict("process_transfer", VERDICT_FOUND);
+	rule_run(&rules, rule_find("process_transfer"), &f);
+	cr_expect_str_eq(f.line.data, "gather (/home/u/gather.py:16)");
+	cr_expect_eq(f.cost_ns, 100 * MS, "with the waits");
+	finding_done(&f);
+}
+
+Test(rule_python, messages_without_objects)
+{
+	send_objects(0);
+	assert_verdict("process_transfer", VERDICT_CLEAN);
+}
+
 /* ---- ranks ---- */
 
 /* Ranks that each live 100 ms and are in MPI for that many of them; with a call of MPI unless it is 0. */
@@ -260,8 +363,19 @@ Test(rule_python, a_rank_without_work)
 	assert_verdict("straggling_rank", VERDICT_CLEAN);
 }
 
+Test(rule_python, one_of_two_ranks_that_waits_for_the_other)
+{
+	RANKS(85, 30);
+	assert_verdict("straggling_rank", VERDICT_FOUND);
+	assert_verdict("idle_rank", VERDICT_CLEAN);
+}
+
 /* Ranks without calls of MPI that wait in poll(): gloo, or MPI that is not traced. */
-static void ranks_that_poll(const uint64_t *ms, size_t count)
+struct polling_rank {
+	uint64_t ms, cpu_ms, delay_ms; /* in poll, on a CPU, waiting for one */
+};
+
+static void ranks_that_poll(const struct polling_rank *of, size_t count)
 {
 	char directory[] = "/tmp/pillion-rule.XXXXXX";
 
@@ -277,7 +391,9 @@ static void ranks_that_poll(const uint64_t *ms, size_t count)
 				 (size_t)snprintf(variables, sizeof(variables), "RANK=%d", (int)i) + 1);
 		f_poll = writer_function(&w, TF_GROUP_OSRT, "poll");
 		writer_thread(&w, &host, (uint32_t)(10 + i), "main", 2 * TF_PAGE);
-		writer_call(&host, f_poll, BEGIN + 99 * MS, ms[i] * MS, NULL, 0);
+		writer_call(&host, f_poll, BEGIN + 99 * MS, of[i].ms * MS, NULL, 0);
+		writer_usage(&host, &(struct tf_usage){BEGIN + 99 * MS, of[i].cpu_ms * MS, of[i].delay_ms * MS,
+						       10 + (uint32_t)i, 0, 1, 1});
 		writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
 		writer_save(&w, directory);
 	}
@@ -288,14 +404,26 @@ static void ranks_that_poll(const uint64_t *ms, size_t count)
 
 Test(rule_python, a_rank_that_others_wait_for_without_mpi)
 {
-	ranks_that_poll((const uint64_t[]){60, 2}, 2);
+	ranks_that_poll((const struct polling_rank[]){{60, 10, 0}, {2, 90, 0}}, 2);
 	assert_verdict("straggling_rank", VERDICT_FOUND);
 	cr_expect_eq(number("straggling_rank", "PID", 0), 11);
 }
 
+Test(rule_python, a_rank_with_more_to_compute_on_busy_cpus)
+{
+	ranks_that_poll((const struct polling_rank[]){{60, 10, 20}, {2, 30, 60}}, 2);
+	assert_verdict("straggling_rank", VERDICT_FOUND);
+}
+
+Test(rule_python, a_rank_that_is_late_because_its_cpu_is_busy)
+{
+	ranks_that_poll((const struct polling_rank[]){{60, 30, 0}, {2, 30, 60}}, 2);
+	assert_verdict("straggling_rank", VERDICT_CLEAN);
+}
+
 Test(rule_python, ranks_without_mpi_that_arrive_together)
 {
-	ranks_that_poll((const uint64_t[]){20, 22}, 2);
+	ranks_that_poll((const struct polling_rank[]){{20, 10, 0}, {22, 10, 0}}, 2);
 	assert_verdict("straggling_rank", VERDICT_CLEAN);
 }
 

@@ -299,6 +299,101 @@ Test(summary, suggests_samples_where_a_thread_computes)
 			   summary);
 }
 
+/* A thread that has one of two CPUs for 15 of 100 ms and waits for one otherwise; no other thread of the job does. */
+static const char *summary_of_starved(void)
+{
+	const struct tf_usage_head head = {
+		.magic = TF_USAGE_MAGIC, .run = 0x77, .clock = 1, .sample_bytes = 64, .boot = WRITER_BOOT};
+	const struct tf_usage_cpus limit = {.kind = TF_USAGE_CPUS,
+					    .cpus = 2,
+					    .ticks = BEGIN,
+					    .quota_ns = TF_USAGE_UNKNOWN,
+					    .throttled_ns = TF_USAGE_UNKNOWN,
+					    .mask = 1,
+					    .online = 2};
+	char bytes[sizeof(head) + sizeof(limit)];
+	struct writer_thread host;
+	struct writer w;
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/home/u/solve", "solve", 6);
+	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
+	writer_event(&host, TF_MARK, 0, BEGIN, 0);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 15 * MS, 85 * MS, 10, 0, 9, 9});
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 15 * MS, TF_USAGE_UNKNOWN, 0, 9, 1, 1});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), &limit, sizeof(limit));
+	capture_file(directory, "node1.77.usage", bytes, sizeof(bytes));
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	buffer_clear(&text);
+	summary_text(&context, "x.pillion", &text);
+	return text.data;
+}
+
+Test(summary, what_is_outside_of_the_job_hides_nothing_within)
+{
+	const char *summary = summary_of_starved();
+
+	static const char first[] =
+		"\nFIX FIRST  other programs hold the CPUs: solve had a CPU 15 % of the time and waited for one 85 %, "
+		"85.000 ms\n"
+		"           within the job: solve computes 15 % of the time, 15.000 ms\n";
+
+	cr_assert_not_null(strstr(summary, first), "%s", summary);
+	cr_assert_null(strstr(summary, "\nalso "), "%s", summary);
+}
+
+/* A rank that has the library and computes for 60 of 100 ms, or polls. options: of its launcher. */
+static const char *summary_of_rank(const char *library, const char *options)
+{
+	struct writer_thread host;
+	struct writer w;
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	w.header.run = 0x77;
+	writer_command(&w, "/home/u/solve", "solve", 6);
+	writer_variables(&w, "RANK=0", 7);
+	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
+	writer_module(&host, 0x1000, 0x2000, 0, NULL, 0, library);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 60 * MS, 0, 10, 0, 0, 0});
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 60 * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	capture_line(directory, "node1." WRITER_BOOT ".index",
+		     "launch\trun=77\tpid=90\trealtime_ns=1700000000999000000%s", options);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	buffer_clear(&text);
+	summary_text(&context, "x.pillion", &text);
+	return text.data;
+}
+
+Test(summary, suggests_to_record_mpi_where_ranks_have_it)
+{
+	const char *summary = summary_of_rank("/usr/lib/libmpi.so.40", "");
+
+	cr_assert_not_null(strstr(summary, ": run again with -s cpu -t mpi,cuda,nvtx,osrt,cublas,cudnn\n"), "%s",
+			   summary);
+	forget();
+	summary = summary_of_rank("/usr/lib/libmpi.so.40", "\toptions=sample=none\\x00trace=osrt,nccl");
+	cr_assert_not_null(strstr(summary, ": run again with -s cpu -t mpi,osrt,nccl\n"), "%s", summary);
+}
+
+Test(summary, does_not_suggest_to_record_mpi_again)
+{
+	const char *summary = summary_of_rank("/usr/lib/libm.so.6", "");
+
+	cr_assert_null(strstr(summary, "-t "), "%s", summary);
+	forget();
+	summary = summary_of_rank("/usr/lib/libmpi.so.40", "\toptions=trace=cuda,mpi");
+	cr_assert_null(strstr(summary, "-t "), "%s", summary);
+}
+
 /* Less than 2 % of the run. */
 Test(summary, names_nothing_that_is_not_worth_it)
 {

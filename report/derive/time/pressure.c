@@ -23,7 +23,7 @@ struct finder {
 	const struct report_context *context;
 	struct pressures *pressures;
 	struct cpu_limits *limits;
-	struct map waiting; /* (process, mask) -> threads that waited for a CPU for 1/WAITS of their lives */
+	struct map waiting; /* (process, mask) -> threads for which competes() holds */
 	struct interval *intervals; /* by item */
 	struct map known;	    /* (pid and tid, process_start) -> last + 1 */
 	struct last_sample *last;
@@ -49,13 +49,20 @@ const struct pressure *pressures_of(const struct pressures *p, size_t machine, u
 	return place ? &p->items[*place - 1] : NULL;
 }
 
+/* Runnable for half of its life, and without a CPU for a part of that. What a process was before exec is no thread. */
+static bool competes(const struct thread_time *t)
+{
+	return t->image->end != TF_END_EXEC && (t->cpu_ns + t->delay_ns) * 2 >= t->lifetime_ns &&
+	       t->delay_ns * WAITS >= t->lifetime_ns;
+}
+
 static void add_thread(struct finder *f, const struct thread_time *t)
 {
 	const struct process *process = &f->context->model->processes[t->process];
 	struct pressure *p = pressure_get(f->pressures, t->image->machine, &t->limit);
 
 	p->threads += t->delay_ns > 0;
-	if (t->delay_ns * WAITS >= t->lifetime_ns && ++*map_put(&f->waiting, t->process, t->limit.mask, NULL) == 2) {
+	if (competes(t) && ++*map_put(&f->waiting, t->process, t->limit.mask, NULL) == 2) {
 		p->is_nested = p->has_threads;
 		p->has_threads = true;
 	}
