@@ -15,6 +15,7 @@
 #include "report/stats/report.h"
 #include "report/analyze/fix_first.h"
 #include "report/analyze/summary_next.h"
+#include "report/analyze/summary_ranks.h"
 #include "report/analyze/summary_time.h"
 
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
@@ -247,42 +248,6 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 	buffer_text(out, "\n");
 }
 
-static const char *rank_of(const struct process *p)
-{
-	return p->rank ? p->rank : "";
-}
-
-/* The range of the ranks' durations. */
-static void summary_ranks(const struct model *m, struct buffer *out)
-{
-	const struct process *shortest = NULL, *longest = NULL;
-	struct aggregate known = {0};
-	size_t count = 0;
-
-	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *p = &m->processes[i];
-
-		/* The first process of a rank represents the rank; the others are its children. */
-		if (!*rank_of(p) || aggregate_row(&known, rank_of(p), strlen(rank_of(p))) < count)
-			continue;
-		count++;
-		shortest = !shortest || rule_wall(p) < rule_wall(shortest) ? p : shortest;
-		longest = !longest || rule_wall(p) > rule_wall(longest) ? p : longest;
-	}
-	aggregate_done(&known);
-	if (count < 2)
-		return;
-	buffer_print(out, "%-*s %zu, ", SUMMARY_LABEL, "ranks", count);
-	rule_time(out, rule_wall(shortest));
-	buffer_text(out, " (rank ");
-	summary_add_name(out, rank_of(shortest), NAME_WIDTH);
-	buffer_text(out, ") to ");
-	rule_time(out, rule_wall(longest));
-	buffer_text(out, " (rank ");
-	summary_add_name(out, rank_of(longest), NAME_WIDTH);
-	buffer_text(out, ")\n");
-}
-
 static void memory_peak(const struct model *m, struct buffer *out)
 {
 	uint64_t most = 0;
@@ -351,41 +316,6 @@ static void summary_first(const struct fix_first *first, struct buffer *out)
 		summary_first_line("", inside.data, first->inside_ns, out);
 	}
 	buffer_done(&inside);
-}
-
-/* The share of the ranks' time in calls of MPI and NCCL. */
-static void summary_messages(const struct partition *p, const struct model *m, enum blocked_kind kind,
-			     const char *title, struct buffer *out)
-{
-	const struct process *of[2] = {0};
-	double share[2] = {0};
-	size_t ranks = 0;
-
-	for (size_t i = 0; i < p->count; i++) {
-		const struct thread_time *t = &p->threads[i];
-		const struct process *rank = &m->processes[t->process];
-		uint64_t ns = 0;
-		double now;
-
-		for (size_t k = 0; k < t->blocked.count; k++)
-			ns += t->blocked.calls[k].kind == kind ? t->blocked.calls[k].total_ns : 0;
-		if (!ns || !*rank_of(rank) || t->origin != THREAD_MAIN || !t->lifetime_ns)
-			continue;
-		now = 100 * (double)ns / (double)t->lifetime_ns;
-		for (int most = 0; most < 2; most++)
-			if (!of[most] || (most ? now > share[most] : now < share[most])) {
-				of[most] = rank;
-				share[most] = now;
-			}
-		ranks++;
-	}
-	if (ranks < 2)
-		return;
-	buffer_print(out, "%-*s %.0f %% of the time of rank ", SUMMARY_LABEL, title, share[0]);
-	summary_add_name(out, rank_of(of[0]), NAME_WIDTH);
-	buffer_print(out, " to %.0f %% of rank ", share[1]);
-	summary_add_name(out, rank_of(of[1]), NAME_WIDTH);
-	buffer_text(out, "\n");
 }
 
 /* The calls in which processes were that did not end by themselves. */
@@ -568,8 +498,8 @@ void summary_text(const struct report_context *context, const char *capture, str
 	summary_roles(c, s.roles, ROLE_LINES, ret);
 	range_never_seen(c->model, ret);
 	summary_ranks(c->model, ret);
-	summary_messages(s.partition, c->model, BLOCKED_MPI, "MPI", ret);
-	summary_messages(s.partition, c->model, BLOCKED_NCCL, "NCCL", ret);
+	summary_messages(&s.rules, BLOCKED_MPI, "MPI", ret);
+	summary_messages(&s.rules, BLOCKED_NCCL, "NCCL", ret);
 	summary_ends(c->model, s.roles, ret);
 	summary_in_progress(c->model, s.partition, ret);
 	if (!s.is_large) {

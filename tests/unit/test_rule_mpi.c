@@ -2,6 +2,7 @@
 /* Ranks of MPI that wait for each other: what is matched, and the rules about it. */
 #include <unistd.h>
 
+#include "report/analyze/summary_ranks.h"
 #include "report/derive/mpi/mpi_wait.h"
 #include "rule_fixture.h"
 
@@ -290,4 +291,22 @@ Test(rule_mpi, ranks_that_arrive_together_are_clean)
 	job(made, 2, true);
 	assert_verdict("late_message", VERDICT_CLEAN);
 	assert_verdict("straggling_rank", VERDICT_CLEAN);
+}
+
+Test(rule_mpi, the_summary_has_the_share_of_the_ranks_and_the_costliest_line)
+{
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Allreduce", 100, 500), MESSAGE("MPI_Send", 600, 700, 1, 7)},
+		{COLLECTIVE("MPI_Allreduce", 400, 500), MESSAGE("MPI_Recv", 600, 700, 0, 7)},
+	};
+	struct buffer out = {0};
+
+	job(made, 2, true);
+	summary_messages(&rules, BLOCKED_MPI, "MPI", &out);
+	cr_expect_str_eq(buffer_string(&out), "MPI        35 % of the ranks' time: 20 % of rank 1 to 50 % of rank 0; "
+					      "25 % in MPI_Allreduce, job.py:12 main\n");
+	buffer_clear(&out);
+	summary_messages(&rules, BLOCKED_NCCL, "NCCL", &out);
+	cr_expect_eq(out.size, 0);
+	buffer_done(&out);
 }
