@@ -84,11 +84,20 @@ static bool begins_job(const struct trace *t, const struct event *e)
 	return f && f->group == TF_GROUP_MPI && (!strcmp(f->name, "MPI_Init") || !strcmp(f->name, "MPI_Init_thread"));
 }
 
+/* Decided by the definitions, of which there are few, not by the events. */
 static bool uses_mpi(const struct trace *t)
 {
-	for (uint32_t i = 0; t && i < t->functions->count; i++)
-		if (t->functions->items[i].group == TF_GROUP_MPI)
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		struct tf_operation op = {0};
+
+		if (t->blobs[i].type != TF_BLOB_OPERATION)
+			continue;
+		trace_blob(t, &t->blobs[i], &op, sizeof(op));
+		/* NCCL's have both. */
+		if (memchr(op.fields, TF_FIELD_COMMUNICATOR, sizeof(op.fields)) &&
+		    !memchr(op.fields, TF_FIELD_COMMUNICATOR_ID, sizeof(op.fields)))
 			return true;
+	}
 	return false;
 }
 
@@ -102,7 +111,7 @@ static bool find_begin(const struct model *m, const struct image *image, uint32_
 		struct event e;
 
 		cursor_init(&cursor, t, &t->threads[i]);
-		while (t->threads[i].kinds & 1u << TF_CALL && cursor_next(&cursor, &e))
+		while (t->threads[i].args & 1u << TF_ARG_OPERATION && cursor_next(&cursor, &e))
 			if (begins_job(t, &e)) {
 				*ret_range = model_range(m, image, event_start(&e));
 				return true;
@@ -177,7 +186,7 @@ void mpi_jobs_find(const struct model *m, struct mpi_jobs *ret)
 		const char *step, *reason = NULL;
 		uint32_t rank, range, job;
 
-		if (!find_begin(m, image, &range) || !parse_rank(m->processes[image->process].rank, &rank, &step))
+		if (!parse_rank(m->processes[image->process].rank, &rank, &step) || !find_begin(m, image, &range))
 			continue;
 		job = aggregate_row(&steps, step, strlen(step) + 1);
 		if (job == ret->count) {
