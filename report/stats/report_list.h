@@ -32,6 +32,7 @@
 	X(mpi_msg_size_sum, NULL, "MPI Calls by Message Size", REPORT_BY)                                              \
 	X(mpi_matrix, NULL, "MPI Messages Between Ranks", 0)                                                           \
 	X(mpi_wait_sum, NULL, "MPI Waits for Other Ranks", REPORT_BY)                                                  \
+	X(mpi_overlap_sum, NULL, "MPI Overlap with Computation (At Most)", REPORT_BY)                                  \
 	X(cuda_mem_usage, NULL, "CUDA Memory Usage", REPORT_DEFAULT)                                                   \
 	X(cuda_mem_failures, NULL, "Failed CUDA Allocations", REPORT_DEFAULT)                                          \
 	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY)                                               \

@@ -4,6 +4,7 @@
 
 #include "report/analyze/summary_ranks.h"
 #include "report/derive/mpi/mpi_wait.h"
+#include "report/stats/report.h"
 #include "rule_fixture.h"
 
 TestSuite(rule_mpi, .init = setup, .fini = teardown);
@@ -309,4 +310,29 @@ Test(rule_mpi, the_summary_has_the_share_of_the_ranks_and_the_costliest_line)
 	summary_messages(&rules, BLOCKED_NCCL, "NCCL", &out);
 	cr_expect_eq(out.size, 0);
 	buffer_done(&out);
+}
+
+Test(rule_mpi, what_is_between_nonblocking_calls_and_the_wait)
+{
+	static const struct made made[][CALLS] = {
+		/* 80 us outside of MPI, then again 30 us after a test that may have completed the messages */
+		{MESSAGE("MPI_Irecv", 10, 20, 1, 7), MESSAGE("MPI_Isend", 30, 40, 1, 7),
+		 COLLECTIVE("MPI_Barrier", 50, 60), REQUESTS("MPI_Waitall", 120, 140),
+		 REQUESTS("MPI_Waitall", 200, 210), MESSAGE("MPI_Irecv", 300, 310, 1, 7),
+		 REQUESTS("MPI_Test", 400, 401), MESSAGE("MPI_Irecv", 500, 510, 1, 7),
+		 REQUESTS("MPI_Waitall", 540, 550)},
+		{COLLECTIVE("MPI_Barrier", 50, 60)},
+	};
+	struct table table = {0};
+	struct err err;
+
+	job(made, 2, true);
+	cr_expect_eq(report_mpi_overlap_sum(&context, &table, &err), 0);
+	cr_assert_eq(table_rows(&table), 1);
+	cr_expect_eq(table.cells[0].count, 2, "phases");
+	cr_expect_eq(table.cells[1].count, (80 + 30) * US, "%llu", (unsigned long long)table.cells[1].count);
+	cr_expect_eq(table.cells[2].count, 3, "waits");
+	cr_expect_eq(table.cells[3].count, 40 * US);
+	cr_expect_str_eq(table.cells[6].text, "main (/home/u/job.py:30)");
+	table_done(&table);
 }
