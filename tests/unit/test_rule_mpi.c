@@ -217,7 +217,8 @@ Test(rule_mpi, ranks_that_are_missing_or_began_before_are_not_matched)
 	job(made, 2, false);
 	mpi_waits(&model, NULL, take_wait, &counts);
 	cr_expect_eq(counts.jobs, 0);
-	model_done(&model);
+	teardown();
+	setup();
 	counts = match(made, 1);
 	cr_expect_eq(counts.jobs, 0);
 	cr_expect_eq(wait_count, 0);

@@ -24,8 +24,8 @@ struct meeting {
 /* The meetings of one collective function, in order. */
 struct team {
 	uint64_t *numbers; /* by rank: of its next one */
-	struct meeting *open; /* from number `first` on */
-	size_t count, capacity;
+	struct meeting *open; /* from `next` on; that one has number `first` */
+	size_t next, count, capacity;
 	uint64_t first;
 };
 
@@ -119,16 +119,17 @@ static void finish_meeting(const struct matching *x, const struct job *job, uint
 /* Drops what is finished, and the oldest ones if there are too many: some rank does not take part any more. */
 static void close_meetings(struct team *t, size_t ranks)
 {
-	size_t done = 0;
-
-	while (done < t->count &&
-	       (t->open[done].arrived == ranks || (t->count - done) * ranks > OPEN_MEETINGS))
-		free(t->open[done++].sides);
-	if (!done)
-		return;
-	memmove(t->open, t->open + done, (t->count - done) * sizeof(*t->open));
-	t->count -= done;
-	t->first += done;
+	while (t->next < t->count &&
+	       (t->open[t->next].arrived == ranks || (t->count - t->next) * ranks > OPEN_MEETINGS)) {
+		free(t->open[t->next++].sides);
+		t->first++;
+	}
+	if (t->next == t->count || (t->next > 64 && t->next * 2 > t->count)) {
+		t->count -= t->next;
+		if (t->count)
+			memmove(t->open, t->open + t->next, t->count * sizeof(*t->open));
+		t->next = 0;
+	}
 }
 
 static void enter_collective(const struct matching *x, struct job *job, uint8_t class, const struct mpi_side *side,
@@ -144,11 +145,11 @@ static void enter_collective(const struct matching *x, struct job *job, uint8_t 
 	number = t->numbers[side->rank]++;
 	if (number < t->first)
 		return;
-	while (t->first + t->count <= number) {
+	while (t->first + (t->count - t->next) <= number) {
 		t->open = mem_grow(t->open, t->count, &t->capacity, sizeof(*t->open));
 		t->open[t->count++] = (struct meeting){.sides = mem_alloc(ranks * sizeof(struct mpi_side))};
 	}
-	m = &t->open[number - t->first];
+	m = &t->open[t->next + (number - t->first)];
 	m->sides[side->rank] = *side;
 	m->root = root >= 0 && (size_t)root < ranks ? (uint32_t)root : UINT32_MAX;
 	if (++m->arrived == ranks)
@@ -164,7 +165,8 @@ static void close_waits(const struct matching *x, struct rank *r, size_t count)
 		if (r->waits[i].best.ns)
 			report_wait(x, MPI_LATE_SENDER, &r->waits[i].side, &r->waits[i].best.late);
 	r->wait_count -= count;
-	memmove(r->waits, r->waits + count, r->wait_count * sizeof(*r->waits));
+	if (r->wait_count)
+		memmove(r->waits, r->waits + count, r->wait_count * sizeof(*r->waits));
 }
 
 static void improve_wait(struct open_wait *w, const struct mpi_side *sender)
@@ -350,7 +352,7 @@ static void job_done(const struct matching *x, struct job *job)
 		free(job->ranks[i].waits);
 	}
 	for (size_t i = 0; i < MPI_CLASSES; i++) {
-		for (size_t k = 0; k < job->teams[i].count; k++)
+		for (size_t k = job->teams[i].next; k < job->teams[i].count; k++)
 			free(job->teams[i].open[k].sides);
 		free(job->teams[i].open);
 		free(job->teams[i].numbers);
