@@ -64,7 +64,7 @@
 	X(straggling_rank, NULL, "Straggling Rank", 0,                                                                 \
 	  "Give the rank less work, or find out why it is slower: its host, its devices, its input.")                  \
 	X(late_message, NULL, "Ranks That Wait for a Late Message", 0,                                                 \
-	  "Send earlier, receive without blocking (MPI_Irecv) and compute meanwhile, or give the late rank less work.") \
+	  "Send earlier, receive by MPI_Irecv and compute meanwhile, or give the late rank less work.")                \
 	X(idle_rank, NULL, "Idle Ranks", 0,                                                                            \
 	  "Give the rank work, or start fewer ranks.")                                                                 \
 	X(cpu_starved, NULL, "CPUs Held by Other Programs", RULE_OUTSIDE,                                              \

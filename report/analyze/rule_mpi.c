@@ -197,9 +197,10 @@ void rule_late_message(struct rules *r, struct finding *f)
 			message_row(r, f, c, cost);
 	}
 	if (!all->counts.jobs)
-		rule_unchecked(f, "%s", all->counts.reason ? all->counts.reason
-							   : "there are not two ranks with calls of MPI since MPI_Init: "
-							     "record with --trace=mpi");
+		rule_unchecked(f, "%s",
+			       all->counts.reason ? all->counts.reason
+						  : "there are not two ranks with calls of MPI since MPI_Init: record "
+						    "with --trace=mpi");
 	else if (!all->counts.messages)
 		rule_unchecked(f, "no message between two ranks on MPI_COMM_WORLD could be matched");
 }

@@ -27,10 +27,9 @@ struct overlaps {
 
 static uint8_t classify(const struct function *f)
 {
-	static const char *const posts[] = {"Isend",	"Ibsend",     "Issend",   "Irsend",    "Irecv",	 "Imrecv",
-					    "Ibarrier", "Ibcast",     "Igather",  "Iscatter",  "Iall",	 "Ireduce",
-					    "Iscan",	"Iexscan",    "Ineighbor", "Start",    "File_i", "Rput",
-					    "Rget",	"Raccumulate"};
+	static const char *const posts[] = {"Isend", "Ibsend", "Issend", "Irsend", "Irecv", "Imrecv", "Ibarrier",
+					    "Ibcast", "Igather", "Iscatter", "Iall", "Ireduce", "Iscan", "Iexscan",
+					    "Ineighbor", "Start", "File_i", "Rput", "Rget", "Raccumulate"};
 	const char *name = f->name + strlen("MPI_");
 
 	if (f->group != TF_GROUP_MPI || strncmp(f->name, "MPI_", strlen("MPI_")) != 0)

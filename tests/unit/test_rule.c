@@ -55,10 +55,11 @@ Test(rule, a_busy_device_is_clean)
 				  !strcmp(name, "small_io") || !strcmp(name, "file_flush") ||
 				  !strcmp(name, "lock_convoy") || !strcmp(name, "import_heavy") ||
 				  !strcmp(name, "slow_loader") || !strcmp(name, "straggling_rank") ||
-				  !strcmp(name, "idle_rank") || !strcmp(name, "late_message") || !strcmp(name, "cpu_starved") ||
-				  !strcmp(name, "gil_bound") || !strcmp(name, "blocked_loop") ||
-				  !strcmp(name, "memory_growth") || !strcmp(name, "recompilation") ||
-				  !strcmp(name, "short_processes") || !strcmp(name, "process_transfer");
+				  !strcmp(name, "idle_rank") || !strcmp(name, "late_message") ||
+				  !strcmp(name, "cpu_starved") || !strcmp(name, "gil_bound") ||
+				  !strcmp(name, "blocked_loop") || !strcmp(name, "memory_growth") ||
+				  !strcmp(name, "recompilation") || !strcmp(name, "short_processes") ||
+				  !strcmp(name, "process_transfer");
 
 		assert_verdict(name, lacks_data ? VERDICT_UNCHECKED : VERDICT_CLEAN);
 	}

@@ -7,7 +7,14 @@
 #include "report/derive/mpi/mpi_wait.h"
 
 /* The fields of a key, after that of --by. */
-enum mpi_wait_field { MPI_WAIT_KIND, MPI_WAIT_NAME, MPI_WAIT_LINE, MPI_WAIT_RANK, MPI_WAIT_LATE_NAME, MPI_WAIT_LATE_LINE };
+enum mpi_wait_field {
+	MPI_WAIT_KIND,
+	MPI_WAIT_NAME,
+	MPI_WAIT_LINE,
+	MPI_WAIT_RANK,
+	MPI_WAIT_LATE_NAME,
+	MPI_WAIT_LATE_LINE
+};
 
 extern const char *const mpi_wait_kinds[MPI_WAIT_KINDS];
 
