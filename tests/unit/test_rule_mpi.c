@@ -208,6 +208,30 @@ Test(rule_mpi, what_cannot_be_told_is_not_matched)
 	cr_expect_eq(wait_count, 0);
 }
 
+Test(rule_mpi, a_matched_probe_is_a_receive_that_is_not_known)
+{
+	static const struct made made[][CALLS] = {
+		{MESSAGE("MPI_Mprobe", 10, 11, 1, 7), MESSAGE("MPI_Recv", 110, 201, 1, 7)},
+		{MESSAGE("MPI_Recv", 5, 20, 0, 7), MESSAGE("MPI_Send", 200, 201, 0, 7)},
+	};
+
+	cr_expect_eq(match(made, 2).messages, 0, "it is no send, either");
+}
+
+Test(rule_mpi, a_message_to_nobody_is_not_one_from_any_source)
+{
+	static const struct made made[][CALLS] = {
+		/* that -1 is MPI_PROC_NULL, as in MPICH, is known since the first send to it */
+		{MESSAGE("MPI_Isend", 10, 11, -1, 7), MESSAGE("MPI_Irecv", 20, 21, -1, 7),
+		 MESSAGE("MPI_Recv", 110, 201, 1, 7)},
+		{MESSAGE("MPI_Send", 200, 201, 0, 7)},
+	};
+
+	cr_expect_eq(match(made, 2).messages, 1);
+	cr_expect_eq(wait_count, 1);
+	cr_expect(waited(MPI_LATE_SENDER, 0, 1, 90));
+}
+
 Test(rule_mpi, ranks_that_are_missing_or_began_before_are_not_matched)
 {
 	static const struct made made[][CALLS] = {{COLLECTIVE("MPI_Barrier", 100, 401)},

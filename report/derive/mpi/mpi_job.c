@@ -57,22 +57,19 @@ uint8_t mpi_classify(const struct function *f)
 	return MPI_NOTHING;
 }
 
-bool mpi_is_open(const struct image *image)
+static bool has_variable(const struct image *image, const char *name)
 {
-	const struct trace *t = image->trace;
-	bool is_open = false;
+	size_t length = strlen(name);
 
-	for (size_t i = 0; i < t->blob_count && !is_open; i++) {
-		char module[sizeof(struct tf_module) + 4096 + 1];
-		size_t size;
+	for (const char *v = image->variables; v && *v; v += strlen(v) + 1)
+		if (!strncmp(v, name, length) && v[length] == '=')
+			return true;
+	return false;
+}
 
-		if (t->blobs[i].type != TF_BLOB_MODULE)
-			continue;
-		size = trace_blob(t, &t->blobs[i], module, sizeof(module) - 1);
-		module[size] = '\0';
-		is_open = size > sizeof(struct tf_module) && strstr(module + sizeof(struct tf_module), "/libopen-");
-	}
-	return is_open;
+int64_t mpi_proc_null(const struct image *image)
+{
+	return has_variable(image, "OMPI_COMM_WORLD_RANK") ? -2 : has_variable(image, "PMI_RANK") ? -1 : 0;
 }
 
 /* ---- jobs ---- */

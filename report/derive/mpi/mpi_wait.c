@@ -63,7 +63,7 @@ struct job {
 	struct map by_message; /* (from, to), tag -> channel + 1 */
 	struct channel *channels;
 	size_t channel_count, channel_capacity;
-	bool is_open_mpi;
+	int64_t proc_null; /* 0: not known */
 };
 
 struct matching {
@@ -271,10 +271,9 @@ static void take_half(const struct matching *x, struct job *job, const struct ha
 
 static void take_receive(const struct matching *x, struct job *job, const struct half *half, int64_t peer, int64_t tag)
 {
-	/* MPI_ANY_SOURCE is -1 in Open MPI and -2 in MPICH, MPI_PROC_NULL the other one; MPI_ANY_TAG is -1. */
-	if (peer == (job->is_open_mpi ? -2 : -1))
+	if (peer < 0 && peer == job->proc_null)
 		return;
-	if (peer < 0 || tag < 0)
+	if (peer < 0 || tag < 0) /* MPI_ANY_SOURCE, MPI_ANY_TAG */
 		job->ranks[half->side.rank].receives_unknown = true;
 	else
 		take_half(x, job, half, false, peer, tag);
@@ -287,12 +286,17 @@ static bool is_collective(uint8_t class)
 	return class >= MPI_ALL_TO_ALL;
 }
 
+static bool is_send(uint8_t class)
+{
+	return class == MPI_SEND || class == MPI_SEND_LATER || class == MPI_SEND_AND_RECEIVE;
+}
+
 static void match_call(const struct matching *x, struct job *job, uint8_t class, const struct tf_operation *op,
 		       const struct mpi_side *side)
 {
 	struct half half = {*side, class == MPI_SEND || class == MPI_RECEIVE};
 	struct rank *rank = &job->ranks[side->rank];
-	int64_t communicator = 0, peer = -3, tag = 0;
+	int64_t communicator = 0, peer = -1, tag = 0;
 
 	if (class == MPI_WAIT) {
 		note_wait(x, rank, side);
@@ -302,14 +306,17 @@ static void match_call(const struct matching *x, struct job *job, uint8_t class,
 	rank->receives_unknown |= class == MPI_START || class == MPI_RECEIVE_UNKNOWN;
 	if (!operation_field(op, TF_FIELD_COMMUNICATOR, &communicator) || communicator != WORLD)
 		return;
-	operation_field(op, TF_FIELD_PEER, &peer);
+	if (!operation_field(op, TF_FIELD_PEER, &peer) && !is_collective(class))
+		return;
 	operation_field(op, TF_FIELD_TAG, &tag);
 	if (is_collective(class))
 		enter_collective(x, job, class, side, peer);
 	else if (class == MPI_RECEIVE || class == MPI_RECEIVE_LATER)
 		take_receive(x, job, &half, peer, tag);
-	else if (peer >= 0)
+	else if (is_send(class) && peer >= 0)
 		take_half(x, job, &half, true, peer, tag);
+	else if (is_send(class))
+		job->proc_null = peer; /* the only negative one to which a rank can send */
 	rank->receives_unknown |= class == MPI_SEND_AND_RECEIVE;
 }
 
@@ -374,7 +381,7 @@ static void match_jobs(struct matching *x, const struct mpi_jobs *jobs)
 		if (!jobs->items[i].count)
 			continue;
 		x->jobs[i].ranks = mem_alloc(jobs->items[i].count * sizeof(struct rank));
-		x->jobs[i].is_open_mpi = mpi_is_open(jobs->items[i].ranks[0]);
+		x->jobs[i].proc_null = mpi_proc_null(jobs->items[i].ranks[0]);
 		x->counts->jobs++;
 		x->counts->ranks += jobs->items[i].count;
 	}

@@ -81,7 +81,8 @@ struct mpi_jobs {
 void mpi_jobs_find(const struct model *m, struct mpi_jobs *ret);
 void mpi_jobs_done(struct mpi_jobs *j);
 
-/* Whether the image uses Open MPI, which numbers MPI_ANY_SOURCE and MPI_PROC_NULL otherwise than MPICH. */
-bool mpi_is_open(const struct image *image);
+/* MPI_PROC_NULL, which is -2 in Open MPI and -1 in MPICH, where MPI_ANY_SOURCE is the other one; 0: not known. Told by
+ * the variables with which mpirun starts a rank. */
+int64_t mpi_proc_null(const struct image *image);
 
 #endif
