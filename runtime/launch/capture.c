@@ -223,7 +223,7 @@ static bool is_still_at(const char *path, int directory)
 static int capture_replace(const char *path, int old)
 {
 	char aside[PATH_MAX + 32];
-	int claim = openat(old, "replaced", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int rc, claim = openat(old, "replaced", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (claim < 0 && errno == EEXIST) {
 		for (int ms = 0; ms < WAIT_REPLACE_MS && is_still_at(path, old); ms += WAIT_STEP_MS)
@@ -234,8 +234,10 @@ static int capture_replace(const char *path, int old)
 		return EXIT_USAGE;
 	}
 	if (!is_still_at(path, old)) {
-		if (claim >= 0)
+		if (claim >= 0) { /* the rank that replaces it had removed its claim with the other files */
+			unlinkat(old, "replaced", 0);
 			close(claim);
+		}
 		return 0;
 	}
 	if (claim < 0) {
@@ -249,7 +251,9 @@ static int capture_replace(const char *path, int old)
 		unlinkat(old, "replaced", 0);
 		return EXIT_USAGE;
 	}
-	if (remove_tree(AT_FDCWD, aside))
+	for (int ms = 0; (rc = remove_tree(AT_FDCWD, aside)) == -ENOTEMPTY && ms < WAIT_REPLACE_MS; ms += WAIT_STEP_MS)
+		pause_ms(WAIT_STEP_MS); /* another rank claims it at this moment, and sees then that it is too late */
+	if (rc)
 		say("the older capture could not be removed completely: see %s", aside);
 	return 0;
 }

@@ -29,8 +29,9 @@ same() {
 	END
 	is "$(wc -l <there | grep -c '^0$') $(cmp here there 2>&1)" '0 ' "as the database: $1"
 }
-for table in $("$python" -c 'import sqlite3
-print(*(name for name, in sqlite3.connect("run.sqlite").execute("SELECT name FROM sqlite_master WHERE type = \"table\"")))'); do
+tables='SELECT name FROM sqlite_master WHERE type = "table"'
+for table in $("$python" -c 'import sqlite3, sys
+print(*(name for name, in sqlite3.connect("run.sqlite").execute(sys.argv[1])))' "$tables"); do
 	[ "$table" != TARGET_INFO_GPU ] || continue # no rows
 	[ "$table" != TARGET_INFO_SESSION_START_TIME ] || continue
 	same "number of rows of $table" "SELECT COUNT(*) FROM $table"
@@ -40,7 +41,8 @@ middle=$(query 'SELECT CAST(AVG(start) AS INTEGER) FROM OSRT_API' | tail -n 1)
 same 'join, group and order' 'SELECT value, COUNT(*), SUM(end - start), MIN(start) FROM OSRT_API JOIN StringIds
 	ON id = nameId GROUP BY value ORDER BY value'
 same 'an interval' "SELECT start, end FROM OSRT_API WHERE start > $first AND start <= $middle ORDER BY start, end"
-same 'a bound that is a real number' "SELECT COUNT(*), SUM(start) FROM OSRT_API WHERE start < $middle.5 AND start > $first.5"
+same 'a bound that is a real number' \
+	"SELECT COUNT(*), SUM(start) FROM OSRT_API WHERE start < $middle.5 AND start > $first.5"
 same 'a bound that is a text' "SELECT COUNT(*) FROM OSRT_API WHERE start < 'x'"
 same 'a bound that is NULL' 'SELECT COUNT(*) FROM OSRT_API WHERE start < NULL'
 same 'NULL in an integer column' 'SELECT COUNT(*), COUNT(nestingLevel) FROM OSRT_API WHERE nestingLevel IS NULL'
@@ -51,7 +53,8 @@ same 'a stack of each kind of call' 'SELECT n.value, s.value, COUNT(*) FROM OSRT
 	WHERE c.stackDepth = 0 GROUP BY 1, 2 ORDER BY 1, 2'
 same 'all texts' 'SELECT value FROM StringIds ORDER BY value'
 same 'two scans of a table' 'SELECT COUNT(*) FROM OSRT_API a JOIN OSRT_API b ON b.start = a.end'
-same 'a recursive table' 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 9) SELECT SUM(x) FROM n'
+same 'a recursive table' \
+	'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 9) SELECT SUM(x) FROM n'
 
 # ---- reports ----
 
