@@ -156,10 +156,12 @@ static bool run_dot(struct work *w, struct store *store, const char *line)
 	if (length == 7 && !memcmp(line, ".tables", 7)) {
 		query_tables_list(&out);
 	} else if (length == 7 && !memcmp(line, ".schema", 7) && word) {
-		if (!query_table_declare(store, word, &out))
-			say("no such table: %s; .tables lists them", word);
-		else
+		if (query_table_declare(store, word, &out)) {
 			buffer_text(&out, "\n");
+		} else {
+			say("no such table: %s; .tables lists them", word);
+			w->status = EXIT_UNUSABLE;
+		}
 	} else if (length == 5 && (!memcmp(line, ".quit", 5) || !memcmp(line, ".exit", 5))) {
 		goes_on = false;
 	} else if (length == 5 && !memcmp(line, ".help", 5)) {

@@ -10,10 +10,14 @@
 #include "report/base/text.h"
 #include "report/derive/events/filter.h"
 #include "report/derive/stacks/samples.h"
+#include "report/stats/report.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "unknown"
 #endif
+
+/* DIAGNOSTIC_EVENT.severity: numbers of ours, which ENUM_DIAGNOSTIC_SEVERITY_LEVEL names. */
+enum { SEVERITY_INFORMATION = 1, SEVERITY_WARNING = 2 };
 
 /* eventClass. */
 enum { CLASS_RUNTIME = 0, CLASS_DRIVER = 1, CLASS_OSRT = 27, CLASS_CUBLAS = 46, CLASS_CUDNN = 45 };
@@ -285,6 +289,13 @@ static const struct constant {
 	{NSYS_COPY_KINDS, 8, "CUDA_MEMCPY_KIND_DTOD", "Device-to-Device"},
 	{NSYS_COPY_KINDS, 9, "CUDA_MEMCPY_KIND_HTOH", "Host-to-Host"},
 	{NSYS_COPY_KINDS, 10, "CUDA_MEMCPY_KIND_PTOP", "Peer-to-Peer"},
+	{NSYS_SYNC_TYPES, 0, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN", "Unknown"},
+	{NSYS_SYNC_TYPES, 1, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE", "Event sync"},
+	{NSYS_SYNC_TYPES, 2, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT", "Stream wait event"},
+	{NSYS_SYNC_TYPES, 3, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE", "Stream sync"},
+	{NSYS_SYNC_TYPES, 4, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE", "Context sync"},
+	{NSYS_SEVERITIES, SEVERITY_INFORMATION, "Information", "Information"},
+	{NSYS_SEVERITIES, SEVERITY_WARNING, "Warning", "Warning"},
 	{NSYS_MEMORY_KINDS, 0, "CUDA_MEMOPR_MEMORY_KIND_PAGEABLE", "Pageable"},
 	{NSYS_MEMORY_KINDS, 1, "CUDA_MEMOPR_MEMORY_KIND_PINNED", "Pinned"},
 	{NSYS_MEMORY_KINDS, 2, "CUDA_MEMOPR_MEMORY_KIND_DEVICE", "Device"},
@@ -295,10 +306,21 @@ static const struct constant {
 	{NSYS_MEMORY_KINDS, 7, "CUDA_MEMOPR_MEMORY_KIND_UNKNOWN", "Unknown"},
 };
 
-static const char *const meta[][2] = {
-	{"EXPORT_PRODUCT_NAME", "pillion " PILLION_VERSION}, {"EXPORT_SCHEMA_VERSION", "3.0.0"},
-	{"EXPORT_SCHEMA_VERSION_MAJOR", "3"},                {"EXPORT_SCHEMA_VERSION_MINOR", "0"},
-	{"EXPORT_SCHEMA_VERSION_MICRO", "0"},
+/* nsys 2022.4 reads EXPORT_META_DATA, later versions META_DATA_EXPORT. */
+static const struct {
+	enum nsys_table table;
+	const char *name, *value;
+} meta[] = {
+	{NSYS_META, "EXPORT_PRODUCT_NAME", "pillion " PILLION_VERSION},
+	{NSYS_META, "EXPORT_SCHEMA_VERSION", "3.0.0"},
+	{NSYS_META, "EXPORT_SCHEMA_VERSION_MAJOR", "3"},
+	{NSYS_META, "EXPORT_SCHEMA_VERSION_MINOR", "0"},
+	{NSYS_META, "EXPORT_SCHEMA_VERSION_MICRO", "0"},
+	{NSYS_META_EXPORT, "EXPORT_PRODUCT_NAME", "pillion " PILLION_VERSION},
+	{NSYS_META_EXPORT, "EXPORT_SCHEMA_VERSION", "3.25.0"},
+	{NSYS_META_EXPORT, "EXPORT_SCHEMA_VERSION_MAJOR", "3"},
+	{NSYS_META_EXPORT, "EXPORT_SCHEMA_VERSION_MINOR", "25"},
+	{NSYS_META_EXPORT, "EXPORT_SCHEMA_VERSION_MICRO", "0"},
 };
 
 static void format_date(char *text, size_t size, const struct tm *tm)
@@ -346,9 +368,50 @@ static void add_once(struct nsys_writer *w)
 		nsys_row(w, constants[i].table,
 			 (int64_t[]){constants[i].id, nsys_text(constants[i].name), nsys_text(constants[i].label)}, 3);
 	for (size_t i = 0; i < sizeof(meta) / sizeof(*meta); i++)
-		nsys_row(w, NSYS_META, (int64_t[]){nsys_text(meta[i][0]), nsys_text(meta[i][1])}, 2);
+		nsys_row(w, meta[i].table, (int64_t[]){nsys_text(meta[i].name), nsys_text(meta[i].value)}, 2);
 	add_times(w);
 	add_processes(w);
+}
+
+/* Whether a fact of the ledger says that something is missing. */
+static bool is_warning(const char *fact, uint64_t count)
+{
+	static const char *const warnings[] = {"note", "lost", "torn", "unreadable", "damaged", "unmatched", "missing",
+					       "changed", "not recorded", "without", "disk full"};
+
+	for (size_t i = 0; count && i < sizeof(warnings) / sizeof(*warnings); i++)
+		if (strstr(fact, warnings[i]))
+			return true;
+	return false;
+}
+
+/* The ledger as nsys's diagnostic messages: PID, host, fact, count, detail. */
+static void add_ledger(struct nsys_writer *w)
+{
+	enum { LEDGER_PID, LEDGER_FACT = 2, LEDGER_COUNT, LEDGER_DETAIL, LEDGER_COLUMNS };
+	struct table table = {0};
+	struct err err;
+
+	if (!nsys_wants(w, NSYS_BIT(NSYS_DIAGNOSTIC)) || report_ledger(w->context, &table, &err))
+		return;
+	for (size_t i = 0; i < table.cell_count; i += LEDGER_COLUMNS) {
+		const union cell *cells = &table.cells[i];
+		const char *fact = cells[LEDGER_FACT].text, *detail = cells[LEDGER_DETAIL].text;
+		struct buffer text = {0};
+
+		if (!table.absent[i + LEDGER_PID])
+			buffer_print(&text, "process %llu: ", (unsigned long long)cells[LEDGER_PID].count);
+		buffer_print(&text, "%s: %llu%s%s", fact, (unsigned long long)cells[LEDGER_COUNT].count,
+			     *detail ? ", " : "", detail);
+		nsys_row(w, NSYS_DIAGNOSTIC,
+			 (int64_t[]){0, 0, 0,
+				     is_warning(fact, cells[LEDGER_COUNT].count) ? SEVERITY_WARNING
+										 : SEVERITY_INFORMATION,
+				     nsys_text(text.data)},
+			 5);
+		buffer_done(&text);
+	}
+	table_done(&table);
 }
 
 static void add_thread_names(struct nsys_writer *w)
@@ -445,6 +508,7 @@ int nsys_rows(const struct report_context *context, struct aggregate *strings, s
 	for (size_t i = 0; i < w.model->image_count && !o->failed; i++)
 		add_image(&w, &w.model->images[i]);
 	add_thread_names(&w);
+	add_ledger(&w);
 	for (size_t i = 0; i < NSYS_TEXTS; i++)
 		buffer_done(&w.safe[i]);
 	free(w.frames);

@@ -72,12 +72,12 @@ static int64_t memory_kind(uint8_t kind)
 }
 
 /* The leading columns that all kinds of device operations share. */
-enum { WORK_COLUMNS = 7 };
+enum { WORK_COLUMNS = 8 };
 
 static void kernel_row(struct nsys_writer *w, const int64_t *front, const struct known_operation *k)
 {
 	const struct tf_device_operation *t = &k->operation;
-	int64_t row[27] = {0};
+	int64_t row[NSYS_COLUMNS];
 	const int64_t rest[] = {k->names[KERNEL_DEMANGLED],
 				k->names[KERNEL_BASE],
 				k->names[KERNEL_MANGLED],
@@ -96,7 +96,20 @@ static void kernel_row(struct nsys_writer *w, const int64_t *front, const struct
 				0,
 				0,
 				NSYS_NULL,
-				graph_node(t)};
+				graph_node(t),
+				NSYS_NULL,
+				NSYS_NULL,
+				NSYS_NULL,
+				NSYS_NULL,
+				t->graph ? t->graph : NSYS_NULL,
+				NSYS_NULL,
+				NSYS_NULL,
+				NSYS_NULL,
+				NSYS_NULL,
+				NSYS_NULL,
+				NSYS_NULL,
+				NSYS_NULL,
+				nsys_text("")}; /* sizes of tensors are not recorded */
 
 	memcpy(row, front, WORK_COLUMNS * sizeof(*row));
 	memcpy(row + WORK_COLUMNS, rest, sizeof(rest));
@@ -105,7 +118,7 @@ static void kernel_row(struct nsys_writer *w, const int64_t *front, const struct
 
 static void copy_row(struct nsys_writer *w, const int64_t *front, const struct tf_device_operation *t, uint64_t bytes)
 {
-	int64_t row[18];
+	int64_t row[NSYS_COLUMNS];
 	bool is_peer = t->copy == 10; /* otherwise nsys expects no devices */
 	const int64_t rest[] = {(int64_t)bytes,
 				t->copy == TF_COPY_DECOMPRESSES ? 0 : t->copy, /* nsys has no number for it */
@@ -121,7 +134,7 @@ static void copy_row(struct nsys_writer *w, const int64_t *front, const struct t
 
 	memcpy(row, front, WORK_COLUMNS * sizeof(*row));
 	memcpy(row + WORK_COLUMNS, rest, sizeof(rest));
-	nsys_row(w, NSYS_MEMCPY, row, sizeof(row) / sizeof(*row));
+	nsys_row(w, NSYS_MEMCPY, row, WORK_COLUMNS + sizeof(rest) / sizeof(*rest));
 }
 
 static void visit_device(struct scan *s, const struct device_record *r)
@@ -130,8 +143,8 @@ static void visit_device(struct scan *s, const struct device_record *r)
 	const struct known_operation *k = known_operation(w, r->operation);
 	const struct tf_device_operation *t = &k->operation;
 	int64_t start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - w->origin_ns);
-	int64_t row[11] = {
-	    start, start + (int64_t)r->duration_ns, t->device, t->context, t->stream,
+	int64_t row[WORK_COLUMNS + 4] = {
+	    start, start + (int64_t)r->duration_ns, t->device, t->context, NSYS_NULL, t->stream,
 	    nsys_correlation(w, correlation_number(w->model, w->image, r)), w->global_pid};
 
 	if (t->kind == TF_DEVICE_KERNEL) {
@@ -142,10 +155,10 @@ static void visit_device(struct scan *s, const struct device_record *r)
 		memcpy(row + WORK_COLUMNS,
 		       (int64_t[]){t->value, (int64_t)r->bytes, graph_node(t), memory_kind(t->target)},
 		       4 * sizeof(*row));
-		nsys_row(w, NSYS_MEMSET, row, 11);
+		nsys_row(w, NSYS_MEMSET, row, WORK_COLUMNS + 4);
 	} else if (t->kind == TF_DEVICE_GRAPH) {
 		row[WORK_COLUMNS] = row[WORK_COLUMNS + 1] = t->graph;
-		nsys_row(w, NSYS_GRAPH, row, 9);
+		nsys_row(w, NSYS_GRAPH, row, WORK_COLUMNS + 2);
 	}
 }
 
@@ -177,9 +190,9 @@ static void add_activity(struct scan *s, const struct device_record *r)
 		return;
 	if (t.kind == TF_DEVICE_WAIT)
 		nsys_row(w, NSYS_SYNC,
-			 (int64_t[]){start, start + (int64_t)r->duration_ns, t.device, t.context, t.stream, correlation,
-				     w->global_pid, t.value, 0},
-			 9);
+			 (int64_t[]){start, start + (int64_t)r->duration_ns, t.device, t.context, NSYS_NULL, t.stream,
+				     correlation, w->global_pid, NSYS_NULL, t.value, 0},
+			 11);
 	else if (t.kind == TF_DEVICE_ALLOCATE || t.kind == TF_DEVICE_FREE)
 		nsys_row(w, NSYS_MEMORY,
 			 (int64_t[]){start, w->global_pid, t.device, t.context, (int64_t)r->address, 0,

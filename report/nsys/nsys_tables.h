@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of Nsight Systems' SQLite export, schema 3.0: what a table is called and which columns it has. They were
- * taken from files that nsys 2022.4 wrote. */
+/* The tables of Nsight Systems' SQLite export: what a table is called and which columns it has. They were taken from a
+ * file of nsys 2026.2, schema 3.25, and where that has none, from files of 2022.4, whose columns all exist. */
 #ifndef PILLION_NSYS_TABLES_H
 #define PILLION_NSYS_TABLES_H
 
@@ -11,7 +11,11 @@ enum nsys_table {
 	NSYS_EVENT_CLASSES,
 	NSYS_COPY_KINDS,
 	NSYS_MEMORY_KINDS,
+	NSYS_SYNC_TYPES,
+	NSYS_SEVERITIES,
 	NSYS_META,
+	NSYS_META_EXPORT,
+	NSYS_META_CAPTURE,
 	NSYS_STRINGS,
 	NSYS_START_TIME,
 	NSYS_ANALYSIS,
@@ -35,6 +39,7 @@ enum nsys_table {
 	NSYS_GRAPH,
 	NSYS_GRAPH_NODE,
 	NSYS_SYNC,
+	NSYS_DIAGNOSTIC,
 	NSYS_MEMORY,
 	NSYS_MPI_RANKS,
 	NSYS_MPI_P2P,
@@ -52,7 +57,7 @@ struct nsys_column {
 	bool is_required; /* NOT NULL */
 };
 
-enum { NSYS_COLUMNS = 32 }; /* a bound of nsys_schema.count */
+enum { NSYS_COLUMNS = 48 }; /* a bound of nsys_schema.count */
 
 struct nsys_schema {
 	const char *name;

@@ -66,6 +66,20 @@ is "$(report query run.pillion .tables | grep -cxE 'OSRT_API|osrt_sum')" 2 ".tab
 is "$(report query run.pillion '.schema ThreadNames')" \
 	'ThreadNames(nameId INTEGER NOT NULL,priority INTEGER,globalTid INTEGER)' '.schema shows the columns'
 
+# ---- the schema of nsys 2026.2 ----
+
+differ=
+checked=0
+for table in $(awk '!/^#/ { print $1 }' "$tests_dir/../data/nsys_columns_2026.txt" | uniq); do
+	declared=$(report query run.pillion ".schema $table" 2>/dev/null) || continue
+	checked=$((checked + 1))
+	[ "$(sed 's/^[^(]*(//; s/,PRIMARY KEY.*//; s/)$//' <<<"$declared" | tr ',' '\n' | cut -d' ' -f1)" = \
+		"$(awk -v table="$table" '$1 == table { print $2 }' "$tests_dir/../data/nsys_columns_2026.txt")" ] ||
+		differ="$differ $table"
+done
+is "$differ" '' "tables have the columns of nsys 2026.2 ($checked tables)"
+ok 'most tables of nsys 2026.2 are here' test "$checked" -ge 15
+
 # ---- statements ----
 
 printf 'SELECT 1 AS one;\nSELECT\n2 AS two;' | report query -f csv run.pillion >out 2>err
