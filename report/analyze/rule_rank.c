@@ -200,12 +200,27 @@ static uint64_t imbalance(struct rules *r, const struct ranks_found *all, const 
 	return lost > delay ? lost - delay : 0;
 }
 
+/* Where the rank computes most, according to samples; appends nothing if there are none. */
+static void rank_hot_frame(struct rules *r, const struct rank *rank, struct buffer *ret)
+{
+	const struct job_time *t = rules_time(r);
+
+	for (size_t i = 0; i < t->partition.count; i++) {
+		const struct thread_time *thread = &t->partition.threads[i];
+
+		if (thread->process == rank->process && thread->origin == THREAD_MAIN && t->roles.role_of[i]) {
+			role_hot_frame(r->context, &t->roles.items[t->roles.role_of[i] - 1], ret);
+			return;
+		}
+	}
+}
+
 /* The rank that waits least, if it is well before the next one. */
 static void find_straggler(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
 {
 	const struct rank *least = &all->items[order[0]], *next = &all->items[order[1]];
 	uint64_t others = 0, lost;
-	struct buffer line = {0};
+	struct buffer line = {0}, hot = {0};
 
 	for (size_t i = 1; i < all->names.count; i++)
 		others += all->items[order[i]].ns;
@@ -213,14 +228,21 @@ static void find_straggler(struct rules *r, struct finding *f, const struct rank
 	lost = imbalance(r, all, order, others - least->ns);
 	if (lost * 100 < next->wall_ns * LATE_PERCENT || !lost || (next->ns - least->ns) * 2 < lost)
 		return;
-	if (rule_late_rank(r, least->process, lost, &f->text, &line))
+	if (rule_late_rank(r, least->process, lost / 2, &f->text, &line))
 		buffer_text(&f->text, ", the others wait ");
 	else
 		buffer_print(&f->text, "the other ranks wait for rank %s, ", least->name);
 	rank_add_row(r, f, least, lost, others, &line);
-	buffer_done(&line);
 	rule_time(&f->text, lost);
 	buffer_text(&f->text, " on average");
+	rank_hot_frame(r, least, &hot);
+	if (hot.size) {
+		buffer_text(&f->text, " while it computes");
+		buffer_clear(&f->line);
+		buffer_text(&f->line, hot.data);
+	}
+	buffer_done(&line);
+	buffer_done(&hot);
 }
 
 /* Ranks that wait nearly always, while most do not. One of two that waits for the other is told by find_straggler. */

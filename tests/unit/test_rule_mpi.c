@@ -56,6 +56,9 @@ static uint16_t function_of(const struct made *made, uint32_t place, const uint1
 	return writer_function(&w, TF_GROUP_MPI, made[place].function);
 }
 
+/* The CPU time of a rank in a sample, in us: it computes in line 40 of /home/u/job.py. */
+static const uint64_t *sampled_us;
+
 /* Writes a job whose ranks make these calls after MPI_Init, each a list that ends with a call without a name. */
 static void job(const struct made made[][CALLS], uint32_t count, bool has_init)
 {
@@ -79,6 +82,11 @@ static void job(const struct made made[][CALLS], uint32_t count, bool has_init)
 		writer_call(&host, 0, BEGIN + 10, 5, NULL, 0);
 		for (uint32_t k = 0; k < CALLS && made[i][k].function; k++)
 			write_call(&made[i][k], functions[k], k + 1);
+		if (sampled_us) {
+			writer_python_code(&host, 99, 40, "/home/u/job.py", "relax");
+			writer_python_stack(&host, 99, (const uint32_t[]){99}, 1);
+			writer_sample(&host, BEGIN + 950 * US, sampled_us[i], 99);
+		}
 		writer_end(&w, TF_END_EXIT, 0, BEGIN + 1000 * US);
 		writer_save(&w, directory);
 	}
@@ -266,6 +274,25 @@ Test(rule_mpi, the_rank_that_arrives_last_is_named_with_the_line)
 	cr_expect_str_eq(f.line.data, "main (/home/u/job.py:12)");
 	finding_done(&f);
 	assert_verdict("late_message", VERDICT_UNCHECKED);
+}
+
+Test(rule_mpi, with_samples_the_line_is_where_the_rank_computes)
+{
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Allreduce", 100, 801)},
+		{COLLECTIVE("MPI_Allreduce", 110, 802)},
+		{COLLECTIVE("MPI_Allreduce", 800, 803)},
+	};
+	struct finding f;
+
+	sampled_us = (const uint64_t[]){10, 10, 700};
+	job(made, 3, true);
+	sampled_us = NULL;
+	assert_words("straggling_rank", "rank 2 arrives last at MPI_Allreduce, the others wait 693.500 us on average");
+	assert_words("straggling_rank", "on average while it computes");
+	rule_run(&rules, rule_find("straggling_rank"), &f);
+	cr_expect_str_eq(f.line.data, "relax (/home/u/job.py:40)");
+	finding_done(&f);
 }
 
 Test(rule_mpi, a_late_sender_is_named_with_the_line)
