@@ -265,6 +265,13 @@ static void name_thread(struct trace *t, struct trace_thread *thread, const stru
 	thread->name[length] = '\0';
 }
 
+static uint32_t group_bit(const struct trace *t, uint32_t function)
+{
+	const struct function *f = trace_function(t, function);
+
+	return f && f->group < TF_GROUP_COUNT ? 1u << f->group : 0;
+}
+
 /* Reads all of a thread once: definitions, wait statuses, counts. */
 static void trace_read_thread(struct trace *t, struct trace_thread *thread)
 {
@@ -296,6 +303,8 @@ static void trace_read_thread(struct trace *t, struct trace_thread *thread)
 		if (e.ticks > thread->last_ticks)
 			thread->last_ticks = e.ticks;
 		thread->kinds |= 1u << e.kind;
+		if (e.kind == TF_CALL)
+			thread->groups |= group_bit(t, e.id);
 		if (e.duration > thread->longest_ticks)
 			thread->longest_ticks = e.duration;
 		if (e.kind == TF_SAMPLE) {

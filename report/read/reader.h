@@ -33,7 +33,8 @@ struct trace_thread {
 	uint64_t samples, sampled_us; /* the CPU time that the samples represent */
 	uint64_t stackless_samples;
 	uint32_t kinds,
-		args; /* bits of enum tf_kind and tf_arg_kind that occur: a search for others can skip the thread */
+		args, groups; /* bits of enum tf_kind, tf_arg_kind and tf_group (of calls) that occur: a search for
+				 others can skip the thread */
 	bool has_device_records;
 };
 
@@ -93,11 +94,18 @@ struct event {
 	const uint64_t *payload; /* slot of its complete TF_BLOB_PAYLOAD; NULL: none */
 };
 
+/* What a sum over calls needs of one. */
+struct plain_call {
+	uint32_t function;
+	uint64_t duration; /* in ticks */
+};
+
 /* Reads the events of one thread. Definitions, pushes, pops, starts and ends are never skipped. */
 struct cursor {
 	const struct trace *trace;
 	const struct trace_thread *thread;
 	size_t chunk; /* index of the next chunk to read; the last event is in the one before it */
+	size_t chunk_end; /* index after the last one to read */
 	const uint64_t *at, *end;
 	uint64_t now;
 	uint64_t torn, orphans, broken;
@@ -132,6 +140,14 @@ void cursor_skip_to(struct cursor *c, uint64_t ticks);
 
 /* The next event, without definitions. False at the end. */
 bool cursor_next(struct cursor *c, struct event *ret);
+
+/* Restricts the cursor to `count` chunks of the thread from the first-th. To be called right after cursor_init. A
+ * payload in an earlier chunk than its event is not found. */
+void cursor_restrict(struct cursor *c, size_t first, size_t count);
+
+/* The next call; several times faster than cursor_next, because neither times nor arguments are decoded. The cursor
+ * must have no `shown`. */
+bool cursor_next_call(struct cursor *c, struct plain_call *ret);
 
 /* Likewise, including definitions. */
 bool cursor_step(struct cursor *c, struct event *ret);

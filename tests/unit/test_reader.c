@@ -116,6 +116,45 @@ Test(reader, steps_over_torn_slots_and_what_belonged_to_them)
 	cr_assert_eq(trace->orphans, 0);
 }
 
+/* Both ways of reading calls, over the thread as a whole and chunk by chunk. */
+Test(reader, gives_the_same_calls_without_their_times)
+{
+	uint64_t args[] = {tf_arg(TF_ARG_FD, 0, 7), tf_arg(TF_ARG_STACK, 0, 1234)}, count = 0;
+	struct cursor all, one;
+	struct plain_call call;
+	struct event e;
+
+	for (uint64_t i = 0; i < 4000; i++) {
+		writer_call(&t, i % 3 ? read_id : write_id, 2000 + i * 10, i % 7 ? i : 0xffffff + i, args, i % 3);
+		if (i % 11 == 0)
+			writer_torn(&t, 1 + i % 3);
+		if (i % 13 == 0)
+			writer_text(&t, TF_BLOB_STRING, (uint32_t)i, "a text that needs several slots");
+		if (i % 5 == 0)
+			writer_event(&t, i % 2 ? TF_PUSH : TF_POP, 0, 2000 + i * 10, 1);
+	}
+	writer_slot(&t, tf_arg(TF_ARG_LONG, 0, 99));
+	writer_torn(&t, 3);
+	open_it();
+	cr_assert_gt(trace->threads[0].chunk_count, 4);
+	cursor_init(&all, trace, trace->threads);
+	for (size_t i = 0; i < trace->threads[0].chunk_count; i++) {
+		cursor_init(&one, trace, trace->threads);
+		cursor_restrict(&one, i, 1);
+		while (cursor_next_call(&one, &call)) {
+			do
+				cr_assert(cursor_next(&all, &e));
+			while (e.kind != TF_CALL);
+			cr_assert_eq(call.function, e.id);
+			cr_assert_eq(call.duration, e.duration);
+			count++;
+		}
+	}
+	cr_assert_eq(count, 4000);
+	while (cursor_next(&all, &e))
+		cr_assert_neq(e.kind, TF_CALL);
+}
+
 Test(reader, keeps_the_arguments_of_an_event)
 {
 	uint64_t args[] = {tf_arg(TF_ARG_FD, 0, 7), tf_arg(TF_ARG_STACK, 0, 1234)};
