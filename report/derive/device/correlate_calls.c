@@ -25,6 +25,15 @@ void host_calls_done(struct host_calls *h)
 	free(h->wanted);
 }
 
+bool host_calls_may_matter(const struct trace *t)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < t->thread_count && !has; i++)
+		has = t->threads[i].has_device_records || host_calls_may_request(&t->threads[i]);
+	return has;
+}
+
 bool host_calls_may_request(const struct trace_thread *thread)
 {
 	return thread->args &
