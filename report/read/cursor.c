@@ -233,6 +233,40 @@ bool cursor_next(struct cursor *c, struct event *e)
 	return false;
 }
 
+void cursor_pass_calls(struct cursor *c, struct passed_calls *sums)
+{
+	const uint64_t *at = c->at, *const end = c->end;
+	uint64_t now = c->now;
+
+	while (at < end) {
+		const uint64_t slot = __atomic_load_n(at, __ATOMIC_ACQUIRE), *args = at + 1;
+		uint64_t duration = tf_event_last(slot);
+
+		if (tf_kind(slot) == TF_TIME) {
+			now = tf_time_ticks(slot, now);
+			at++;
+			continue;
+		}
+		if (tf_kind(slot) != TF_CALL)
+			break;
+		now = tf_time_after(now, tf_event_time(slot));
+		for (at = args; at < end && tf_kind(*at) == TF_ARG; at++)
+			sums->args |= 1u << tf_arg_kind(*at);
+		if (duration == TF_DURATION_LONG)
+			duration = long_duration(args, at);
+		if (!sums->count++)
+			sums->first_ticks = now > duration ? now - duration : 0;
+		sums->slots += (uint64_t)(at - args) + 1;
+		if (now > sums->last_ticks)
+			sums->last_ticks = now;
+		if (duration > sums->longest_ticks)
+			sums->longest_ticks = duration;
+		sums->functions[tf_event_id(slot) / 64] |= (uint64_t)1 << tf_event_id(slot) % 64;
+	}
+	c->at = at;
+	c->now = now;
+}
+
 bool cursor_next_call(struct cursor *c, struct plain_call *ret)
 {
 	do

@@ -46,6 +46,25 @@ static void compare(const char *capture, const char *name, enum by by)
 	free(one);
 }
 
+/* A trace that is large enough for several parts. */
+static void open_in_threads(const char *capture)
+{
+	char *paths[] = {(char *)capture};
+	struct trace *t = NULL;
+	struct mapping bytes;
+	struct model m;
+	struct err err;
+
+	if (!model_open(&m, paths, 1, &err) && m.image_count == 1 &&
+	    !mapping_open(m.images[0].trace->path, &bytes, &err) &&
+	    !reader_open_mapping(m.images[0].trace->path, &bytes, THREADS, &t, &err))
+		ok(t->threads[0].events == m.images[0].trace->threads[0].events, "all events of a large trace");
+	else
+		ok(false, "a large trace");
+	reader_close(t);
+	model_done(&m);
+}
+
 int main(void)
 {
 	char directory[] = "/tmp/pillion-threads-XXXXXX";
@@ -56,9 +75,12 @@ int main(void)
 	compare("calls", "osrt_sum", BY_NOTHING);
 	compare("calls", "osrt_sum", BY_PROCESS);
 	compare("calls", "osrt_sum", BY_THREAD);
+	capture_large("large", 1500000, 1, 1);
+	open_in_threads("large");
 	capture_kind("mpi", "mpi", 20000);
 	compare("mpi", "mpi_sum", BY_RANK);
 	capture_remove("calls");
+	capture_remove("large");
 	capture_remove("mpi");
 	if (chdir("/") || rmdir(directory))
 		return 1;
