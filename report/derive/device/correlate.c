@@ -576,7 +576,7 @@ static void correlate_shown(const struct report_context *c, const struct image *
 	struct state s = {
 		.report = c, .image = image, .context = context, .visit = visit, .shown = shown, .counts = &counts};
 
-	if (visit || !known->is_known) {
+	if ((visit || !known->is_known) && host_calls_may_matter(image->trace)) {
 		correlate_all(&s);
 		*known = (struct known_counts){true, counts};
 	}
@@ -586,13 +586,13 @@ static void correlate_shown(const struct report_context *c, const struct image *
 void correlate_image(const struct report_context *c, const struct image *image, void *context,
 		     void (*visit)(void *, const struct correlated *), struct correlate_counts *ret_counts)
 {
-	if (image->trace && host_calls_may_matter(image->trace))
+	if (image->trace)
 		correlate_shown(c, image, filter_of(image->trace), context, visit, ret_counts);
 }
 
 void correlate_unfiltered(const struct report_context *c, const struct image *image, void *context,
 			  void (*visit)(void *, const struct correlated *))
 {
-	if (image->trace && host_calls_may_matter(image->trace))
+	if (image->trace)
 		correlate_shown(c, image, NULL, context, visit, NULL);
 }

@@ -15,12 +15,11 @@ static uint8_t host_calls_classify(const struct function *f)
 
 void host_calls_init(struct host_calls *h, const struct trace *t)
 {
-	*h = (struct host_calls){.trace = t, .classes = scan_classes(t, host_calls_classify)};
+	*h = (struct host_calls){.trace = t, .classes = functions_classes(t->functions, host_calls_classify)};
 }
 
 void host_calls_done(struct host_calls *h)
 {
-	free(h->classes);
 	free(h->chunks);
 	free(h->wanted);
 }

@@ -44,15 +44,6 @@ void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event
 	}
 }
 
-uint8_t *scan_classes(const struct trace *t, uint8_t (*classify)(const struct function *))
-{
-	uint8_t *classes = mem_alloc(t->functions->count + 1);
-
-	for (uint32_t i = 0; i < t->functions->count; i++)
-		classes[i] = classify(&t->functions->items[i]);
-	return classes;
-}
-
 void scan_aggregate(struct scan *s, void (*visit)(struct scan *, const struct event *))
 {
 	do

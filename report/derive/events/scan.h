@@ -54,9 +54,6 @@ void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event 
 /* Likewise for each image. */
 void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event *));
 
-/* The result of `classify` for each function, by its id, so that each name is examined once. The caller frees it. */
-uint8_t *scan_classes(const struct trace *t, uint8_t (*classify)(const struct function *));
-
 /* Reads the events as often as exact medians require. */
 void scan_aggregate(struct scan *s, void (*visit)(struct scan *, const struct event *));
 
