@@ -153,7 +153,10 @@ static void os_gather(struct os_calls *o)
 	const struct model *m = o->rules->context->model;
 
 	for (size_t i = 0; i < m->image_count; i++) {
-		struct scan s = {.context = o->rules->context, .image = &m->images[i], .more = o};
+		struct scan s = {.context = o->rules->context,
+				 .image = &m->images[i],
+				 .groups = 1u << TF_GROUP_OSRT,
+				 .more = o};
 
 		if (!s.image->trace)
 			continue;
