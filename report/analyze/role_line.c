@@ -82,7 +82,7 @@ void roles_find_lines(const struct report_context *c, const struct partition *p,
 	for (size_t i = 0; i < p->count; i++)
 		if (roles->role_of[i])
 			*map_put(&f.roles_of, p->threads[i].process, p->threads[i].tid, NULL) = roles->role_of[i];
-	scan_events(&(struct scan){.context = c, .more = &f}, line_visit);
+	scan_events(&(struct scan){.context = c, .kinds = 1u << TF_SAMPLE, .more = &f}, line_visit);
 	map_done(&f.roles_of);
 	map_done(&f.stacks);
 	free(f.places);

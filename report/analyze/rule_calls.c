@@ -23,7 +23,7 @@ struct lines {
 	uint64_t steady;  /* ticks of that launch */
 	uint64_t last_launch; /* ticks of the last one */
 	struct map asked; /* image and stack -> 1 + whether the program asked for that wait */
-	uint8_t *classes; /* by function of the current image */
+	const uint8_t *classes; /* by function of the current image */
 	uint64_t last_copy; /* the thread of the scan whose last CUDA call was an asynchronous copy to the host */
 	const struct trace_thread *thread;
 };
@@ -75,12 +75,11 @@ static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *
 
 		if (!t.first)
 			continue;
-		l->classes = scan_classes(s.image->trace, calls_classify);
+		l->classes = functions_classes(s.image->trace->functions, calls_classify);
 		l->span_ns += clock_map_duration(&m->machines[s.image->machine].clock, t.last - t.first);
 		l->steady = t.first + (later ? (t.last - t.first) / 10 : 0);
 		l->last_launch = t.last;
 		scan_image(&s, visit);
-		free(l->classes);
 	}
 }
 

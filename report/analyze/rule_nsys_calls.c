@@ -251,7 +251,8 @@ void rule_cuda_api_sync(struct rules *r, struct finding *f)
 		 {"API Name", COLUMN_TEXT});
 	if (!rule_has_calls(r, f))
 		return;
-	scan_events(&(struct scan){.context = r->context, .more = &s}, search_visit_call);
+	scan_events(&(struct scan){.context = r->context, .groups = 1u << TF_GROUP_CUDA, .more = &s},
+		    search_visit_call);
 	for (size_t i = 0; i < s.rows; i++) {
 		rule_row(f);
 		table_number(&f->table, s.worst[i].duration);

@@ -35,7 +35,7 @@ struct os_calls {
 	const struct os_rule *rule;
 	struct aggregate aggregate;
 	struct os_sum *sums; /* by process */
-	uint8_t *classes;    /* by function of the current image */
+	const uint8_t *classes; /* by function of the current image */
 	struct map callers;  /* (stack, image) -> 1 + whether it is the interpreter, or the user's code */
 	uint64_t seen;	     /* OS calls, of any class */
 	size_t worst;	     /* process */
@@ -153,15 +153,17 @@ static void os_gather(struct os_calls *o)
 	const struct model *m = o->rules->context->model;
 
 	for (size_t i = 0; i < m->image_count; i++) {
-		struct scan s = {.context = o->rules->context, .image = &m->images[i], .more = o};
+		struct scan s = {.context = o->rules->context,
+				 .image = &m->images[i],
+				 .groups = 1u << TF_GROUP_OSRT,
+				 .more = o};
 
 		if (!s.image->trace)
 			continue;
-		o->classes = scan_classes(s.image->trace, o->rule->classify);
+		o->classes = functions_classes(s.image->trace->functions, o->rule->classify);
 		scan_image(&s, os_visit);
 		if (o->rule->has_short)
 			os_add_short(o, &s);
-		free(o->classes);
 	}
 }
 

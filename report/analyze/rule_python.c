@@ -140,7 +140,11 @@ void rule_slow_loader(struct rules *r, struct finding *f)
 	python_begin(&p, r, is_loader_file);
 	p.is_unwanted = attribution_is_import;
 	rule_call_columns(f);
-	scan_events(&(struct scan){.context = r->context, .more = &p}, visit_loader);
+	scan_events(&(struct scan){.context = r->context,
+				   .args = 1u << TF_ARG_STACK,
+				   .groups = 1u << TF_GROUP_OSRT,
+				   .more = &p},
+		    visit_loader);
 	worst = python_find(&p, f, LOADER_PERCENT, LOADER_WAITS);
 	if (f->verdict == VERDICT_FOUND) {
 		const struct process *process = &r->context->model->processes[worst];
@@ -197,7 +201,11 @@ void rule_blocked_loop(struct rules *r, struct finding *f)
 	python_begin(&p, r, is_callback_file);
 	p.is_unwanted = is_startup_file;
 	rule_call_columns(f);
-	scan_events(&(struct scan){.context = r->context, .more = &p}, visit_callback);
+	scan_events(&(struct scan){.context = r->context,
+				   .args = 1u << TF_ARG_STACK,
+				   .groups = 1u << TF_GROUP_OSRT,
+				   .more = &p},
+		    visit_callback);
 	worst = python_find(&p, f, LOOP_PERCENT, LOOP_CALLS);
 	if (f->verdict == VERDICT_FOUND) {
 		const struct process *process = &r->context->model->processes[worst];

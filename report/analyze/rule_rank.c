@@ -31,7 +31,7 @@ struct ranks_found {
 	bool has[EVIDENCES];
 	enum evidence evidence; /* in use */
 	struct rank *of; /* the current image */
-	uint8_t *classes; /* by function of the current image */
+	const uint8_t *classes; /* by function of the current image */
 };
 
 enum { CLASS_COMMUNICATES = 1, CLASS_WAITS = 2 };
@@ -101,10 +101,9 @@ static void rank_read(struct ranks_found *all, const struct image *image)
 
 	if (!image->trace)
 		return;
-	all->classes = scan_classes(image->trace, rank_classify);
+	all->classes = functions_classes(image->trace->functions, rank_classify);
 	scan_image(&s, rank_visit);
 	rank_add_short(all, &s);
-	free(all->classes);
 }
 
 static void ranks_gather(struct rules *r, struct ranks_found *all)

@@ -62,10 +62,15 @@ static void keep_value(struct aggregate_row *r, uint64_t value)
 	r->values[r->value_count++] = value;
 }
 
+static uint64_t *alloc_buckets(bool is_first)
+{
+	return mem_alloc((is_first ? (size_t)FIRST_BUCKETS : (size_t)NEXT_BUCKETS) * sizeof(uint64_t));
+}
+
 /* Too many values to store: count them in buckets instead. */
 static void start_buckets(struct aggregate_row *r)
 {
-	r->buckets = mem_alloc(FIRST_BUCKETS * sizeof(*r->buckets));
+	r->buckets = alloc_buckets(true);
 	for (size_t i = 0; i < r->value_count; i++)
 		r->buckets[first_bucket(r->values[i])]++;
 	free(r->values);
@@ -203,7 +208,7 @@ static bool end_pass(struct aggregate_row *r, bool is_first)
 	r->buckets = NULL;
 	if (!r->is_lower_known && r->inside > KEEP) {
 		r->step = r->width / NEXT_BUCKETS ? r->width / NEXT_BUCKETS : 1;
-		r->buckets = mem_alloc(NEXT_BUCKETS * sizeof(*r->buckets));
+		r->buckets = alloc_buckets(false);
 	}
 	return true;
 }
@@ -217,6 +222,71 @@ bool aggregate_next_pass(struct aggregate *s)
 			again |= end_pass(&s->rows[i], !s->pass);
 	s->pass++;
 	return again;
+}
+
+/* ---- parts ---- */
+
+/* The same range to search as in the whole. */
+static void split_row(const struct aggregate_row *whole, struct aggregate_row *part)
+{
+	part->is_settled = whole->is_settled;
+	part->is_lower_known = whole->is_lower_known;
+	part->low = whole->low;
+	part->width = whole->width;
+	part->step = whole->step;
+	part->next = UINT64_MAX;
+	part->buckets = whole->buckets ? alloc_buckets(false) : NULL;
+}
+
+void aggregate_split(const struct aggregate *s, struct aggregate *part)
+{
+	part->pass = s->pass;
+	part->totals_only = s->totals_only;
+	for (size_t i = 0; i < s->count && s->pass; i++) {
+		uint32_t row = aggregate_row(part, s->rows[i].key, s->rows[i].key_size);
+
+		split_row(&s->rows[i], &part->rows[row]);
+	}
+}
+
+static void join_first(struct aggregate_row *whole, const struct aggregate_row *part)
+{
+	whole->count += part->count;
+	whole->total += part->total;
+	whole->squares += part->squares;
+	if (part->least < whole->least)
+		whole->least = part->least;
+	if (part->most > whole->most)
+		whole->most = part->most;
+	if (!whole->buckets && part->buckets)
+		start_buckets(whole);
+	for (size_t i = 0; i < part->value_count; i++)
+		note_first(whole, part->values[i]);
+}
+
+static void join_row(struct aggregate_row *whole, struct aggregate_row *part, bool is_first)
+{
+	if (is_first)
+		join_first(whole, part);
+	else if (part->next < whole->next)
+		whole->next = part->next;
+	for (size_t i = 0; i < part->value_count && !is_first; i++)
+		keep_value(whole, part->values[i]);
+	for (size_t i = 0; i < (is_first ? FIRST_BUCKETS : NEXT_BUCKETS) && part->buckets; i++)
+		whole->buckets[i] += part->buckets[i];
+	free(part->values);
+	free(part->buckets);
+	*part = (struct aggregate_row){.key = part->key, .key_size = part->key_size, .least = UINT64_MAX};
+}
+
+void aggregate_join(struct aggregate *s, struct aggregate *part)
+{
+	for (size_t i = 0; i < part->count; i++) {
+		struct aggregate_row *r = &part->rows[i];
+		uint32_t row = aggregate_row(s, r->key, r->key_size);
+
+		join_row(&s->rows[row], r, !s->pass);
+	}
 }
 
 static int compare_aggregate_rows(const void *left, const void *right)

@@ -51,6 +51,12 @@ void aggregate_add_total(struct aggregate *s, uint32_t row, uint64_t count, uint
 /* Ends a pass. True: the caller adds all values once more. */
 bool aggregate_next_pass(struct aggregate *s);
 
+/* Several threads add values, each to a part of its own: before each pass aggregate_split prepares a part, which is
+ * zeroed before the first one, and after it aggregate_join adds what the part has. The result does not depend on
+ * which part had which values. */
+void aggregate_split(const struct aggregate *s, struct aggregate *part);
+void aggregate_join(struct aggregate *s, struct aggregate *part);
+
 /* Sorts by total in descending order, then by key. Row numbers are invalid afterwards. */
 void aggregate_sort(struct aggregate *s);
 

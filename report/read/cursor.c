@@ -8,7 +8,18 @@ void (*reader_progress)(uint64_t bytes);
 
 void cursor_init(struct cursor *c, const struct trace *t, const struct trace_thread *thread)
 {
-	*c = (struct cursor){.trace = t, .thread = thread, .chunk = thread->first_chunk};
+	*c = (struct cursor){
+		.trace = t,
+		.thread = thread,
+		.chunk = thread->first_chunk,
+		.chunk_end = thread->first_chunk + thread->chunk_count,
+	};
+}
+
+void cursor_restrict(struct cursor *c, size_t first, size_t count)
+{
+	c->chunk += first;
+	c->chunk_end = c->chunk + count;
 }
 
 /* The events of a chunk ended before the next chunk began, except those of signal handlers: so one chunk more is
@@ -28,7 +39,7 @@ static bool next_chunk(struct cursor *c)
 
 	if (last)
 		mapping_drop(&c->trace->bytes, last->offset, last->size);
-	while (c->chunk < c->thread->first_chunk + c->thread->chunk_count) {
+	while (c->chunk < c->chunk_end) {
 		const struct chunk *w = &c->trace->chunks[c->chunk++];
 		const uint8_t *data = c->trace->bytes.data + w->offset;
 		struct tf_chunk head;
@@ -112,6 +123,17 @@ static const uint64_t *find_payload(const struct cursor *c, const struct event *
 	return NULL;
 }
 
+/* The duration of a call with these ARG slots, if its own slot has no room for it. */
+static uint64_t long_duration(const uint64_t *args, const uint64_t *end)
+{
+	uint64_t duration = TF_DURATION_LONG;
+
+	for (; args < end; args++)
+		if (tf_arg_kind(*args) == TF_ARG_LONG)
+			duration = tf_arg_value(*args);
+	return duration;
+}
+
 static void take_event(struct cursor *c, uint64_t slot, struct event *e)
 {
 	const uint64_t *args = c->at + 1;
@@ -133,9 +155,7 @@ static void take_event(struct cursor *c, uint64_t slot, struct event *e)
 	}
 	e->duration = e->text;
 	if (e->duration == TF_DURATION_LONG)
-		for (; args < c->at; args++)
-			if (tf_arg_kind(*args) == TF_ARG_LONG)
-				e->duration = tf_arg_value(*args);
+		e->duration = long_duration(args, c->at);
 }
 
 bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to)
@@ -210,6 +230,58 @@ bool cursor_next(struct cursor *c, struct event *e)
 	while (cursor_step(c, e))
 		if (e->kind != TF_BLOB)
 			return true;
+	return false;
+}
+
+void cursor_pass_calls(struct cursor *c, struct passed_calls *sums)
+{
+	const uint64_t *at = c->at, *const end = c->end;
+	uint64_t now = c->now;
+
+	while (at < end) {
+		const uint64_t slot = __atomic_load_n(at, __ATOMIC_ACQUIRE), *args = at + 1;
+		uint64_t duration = tf_event_last(slot);
+
+		if (tf_kind(slot) == TF_TIME) {
+			now = tf_time_ticks(slot, now);
+			at++;
+			continue;
+		}
+		if (tf_kind(slot) != TF_CALL)
+			break;
+		now = tf_time_after(now, tf_event_time(slot));
+		for (at = args; at < end && tf_kind(*at) == TF_ARG; at++)
+			sums->args |= 1u << tf_arg_kind(*at);
+		if (duration == TF_DURATION_LONG)
+			duration = long_duration(args, at);
+		if (!sums->count++)
+			sums->first_ticks = now > duration ? now - duration : 0;
+		sums->slots += (uint64_t)(at - args) + 1;
+		if (now > sums->last_ticks)
+			sums->last_ticks = now;
+		if (duration > sums->longest_ticks)
+			sums->longest_ticks = duration;
+		sums->functions[tf_event_id(slot) / 64] |= (uint64_t)1 << tf_event_id(slot) % 64;
+	}
+	c->at = at;
+	c->now = now;
+}
+
+bool cursor_next_call(struct cursor *c, struct plain_call *ret)
+{
+	do
+		while (c->at < c->end) {
+			uint64_t slot = __atomic_load_n(c->at++, __ATOMIC_ACQUIRE);
+
+			if (tf_kind(slot) != TF_CALL)
+				continue;
+			ret->function = tf_event_id(slot);
+			ret->duration = tf_event_last(slot);
+			if (ret->duration == TF_DURATION_LONG)
+				ret->duration = long_duration(c->at, skip_kind(c->at, c->end, TF_ARG));
+			return true;
+		}
+	while (next_chunk(c));
 	return false;
 }
 

@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct classes {
+	classify_function *classify;
+	struct classes *next;
+	uint8_t of[]; /* by function */
+};
+
 static struct functions *tables;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -55,6 +61,40 @@ struct functions *functions_take(const uint8_t *bytes, size_t size, uint32_t wan
 	return f;
 }
 
+const uint8_t *functions_classes(struct functions *f, classify_function *classify)
+{
+	struct classes *c;
+
+	pthread_mutex_lock(&lock);
+	c = f->classes;
+	while (c && c->classify != classify)
+		c = c->next;
+	if (!c) {
+		c = mem_alloc(sizeof(*c) + f->count + 1);
+		c->classify = classify;
+		c->next = f->classes;
+		for (uint32_t i = 0; i < f->count; i++)
+			c->of[i] = classify(&f->items[i]);
+		f->classes = c;
+	}
+	pthread_mutex_unlock(&lock);
+	return c->of;
+}
+
+static void functions_free(struct functions *f)
+{
+	while (f->classes) {
+		struct classes *next = f->classes->next;
+
+		free(f->classes);
+		f->classes = next;
+	}
+	free(f->items);
+	free(f->names);
+	free(f->bytes);
+	free(f);
+}
+
 struct functions *functions_share(struct functions *f)
 {
 	pthread_mutex_lock(&lock);
@@ -74,10 +114,7 @@ void functions_give(struct functions *f)
 		while (*at != f)
 			at = &(*at)->next;
 		*at = f->next;
-		free(f->items);
-		free(f->names);
-		free(f->bytes);
-		free(f);
+		functions_free(f);
 	}
 	pthread_mutex_unlock(&lock);
 }

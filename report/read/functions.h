@@ -20,6 +20,7 @@ struct functions {
 	size_t size;
 	uint64_t hash;
 	uint32_t wanted, users;
+	struct classes *classes;
 	struct functions *next;
 };
 
@@ -27,6 +28,11 @@ struct functions {
  * functions_give. */
 struct functions *functions_take(const uint8_t *bytes, size_t size, uint32_t wanted);
 void functions_give(struct functions *f);
+
+/* The result of `classify` for each function, so that each name is examined once, however many traces have the table.
+ * Borrowed: valid until the table is released. */
+typedef uint8_t classify_function(const struct function *f);
+const uint8_t *functions_classes(struct functions *f, classify_function *classify);
 
 /* One more reference to a table. */
 struct functions *functions_share(struct functions *f);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the files of a capture, a directory or a packed file, into the model. Several threads open the traces, which
- * reads them completely; the results are added in the order of the file names. */
+ * reads them completely; large ones are read by all threads, one after the other. The results are added in the order
+ * of the file names. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -12,10 +13,13 @@
 #include "report/read/model.h"
 #include "report/base/parallel.h"
 
+enum { LARGE_TRACE = 16 << 20 };
+
 struct file {
 	char *path;
 	const char *name;	  /* within path, or the name in the packed file */
 	struct pack_file *packed; /* NULL: in a directory */
+	struct mapping bytes;	  /* of a large trace, until it is read */
 	struct trace *trace;	  /* if it is a trace without a problem */
 	char *problem;
 	bool is_unwritten; /* the problem: its writer was killed when it had just created the file */
@@ -84,17 +88,30 @@ static int map_file(const struct file *f, struct mapping *ret, struct err *err)
 	return f->packed ? pack_map(f->packed, ret, err) : mapping_open(f->path, ret, err);
 }
 
-static void read_trace(struct file *f)
+static void set_problem(struct file *f, int code, const struct err *err)
 {
-	struct mapping bytes;
-	struct err err;
-	int code = map_file(f, &bytes, &err);
-
-	if (!code)
-		code = reader_open_mapping(f->path, &bytes, &f->trace, &err);
-	if (code)
-		f->problem = mem_copy_text(err.text, strlen(err.text));
+	f->problem = mem_copy_text(err->text, strlen(err->text));
 	f->is_unwritten = code == -ENODATA;
+}
+
+static void read_trace(struct file *f, size_t workers)
+{
+	struct err err;
+	int code = reader_open_mapping(f->path, &f->bytes, workers, &f->trace, &err);
+
+	if (code)
+		set_problem(f, code, &err);
+}
+
+static void open_trace(struct file *f)
+{
+	struct err err;
+	int code = map_file(f, &f->bytes, &err);
+
+	if (code)
+		set_problem(f, code, &err);
+	else if (f->bytes.size <= LARGE_TRACE)
+		read_trace(f, 1);
 }
 
 static void read_traces(void *argument, size_t thread)
@@ -105,7 +122,7 @@ static void read_traces(void *argument, size_t thread)
 	(void)thread;
 	while ((i = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED)) < l->count)
 		if (path_ends_with(l->items[i].name, ".trace"))
-			read_trace(&l->items[i]);
+			open_trace(&l->items[i]);
 }
 
 /* Of HOST.PID.NONCE.trace. */
@@ -168,6 +185,9 @@ static void join_file(struct model *m, struct file *f)
 static void read_files(struct model *m, struct files *l)
 {
 	parallel_run(parallel_threads(l->count), read_traces, l);
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].bytes.data)
+			read_trace(&l->items[i], parallel_threads(SIZE_MAX));
 	for (size_t i = 0; i < l->count; i++)
 		join_file(m, &l->items[i]);
 }

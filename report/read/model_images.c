@@ -64,7 +64,7 @@ static struct trace *join_parts(const struct trace *file, const uint8_t *chunk)
 	memcpy(bytes, file->bytes.data, file->bytes.size);
 	memcpy(head, chunk, TF_IMAGE_CHUNK_BYTES);
 	head->size_bytes = TF_PAGE;
-	reader_open_mapping(file->path, &both, &joined, &err);
+	reader_open_mapping(file->path, &both, 1, &joined, &err);
 	return joined;
 }
 

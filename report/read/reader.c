@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens a trace file: header, function names, chunks, threads. cursor.c reads the events. */
+/* Opens a trace file: header, function names, chunks, threads. reader_events.c reads all events once. */
 #include "report/read/reader.h"
 
 #include <errno.h>
@@ -209,117 +209,6 @@ static void read_threads(struct trace *t)
 	}
 }
 
-static void trace_define(struct trace *t, const struct event *e)
-{
-	uint64_t *place = map_put(&t->definitions, e->blob, e->id, NULL);
-
-	/* The last definition wins: ids are unique, but thread names change. */
-	*place = t->blob_count;
-	t->blobs = mem_grow(t->blobs, t->blob_count, &t->blob_capacity, sizeof(*t->blobs));
-	t->blobs[t->blob_count++] = (struct blob){
-		.offset = (uint64_t)((const uint8_t *)e->args - t->bytes.data),
-		.id = e->id,
-		.length = e->length,
-		.type = e->blob,
-	};
-}
-
-static void add_child(struct trace *t, const struct event *e, uint64_t ticks)
-{
-	struct blob b = {.offset = (uint64_t)((const uint8_t *)e->args - t->bytes.data), .length = e->length};
-	struct tf_child child;
-
-	if (trace_blob(t, &b, &child, sizeof(child)) < sizeof(child)) {
-		t->broken++;
-		return;
-	}
-	t->children = mem_grow(t->children, t->child_count, &t->child_capacity, sizeof(*t->children));
-	t->children[t->child_count++] = (struct trace_child){child, ticks};
-}
-
-static bool is_wait_call(const struct trace *t, uint32_t function)
-{
-	const struct function *f = trace_function(t, function);
-
-	return f && (strstr(f->name, "wait") || !strcmp(f->name, "system") || !strcmp(f->name, "pclose"));
-}
-
-/* Counts pushes and pops of a thread without a counterpart. */
-static void count_nesting(struct map *depths, struct trace_thread *thread, const struct event *e)
-{
-	uint64_t *depth = map_put(depths, e->id, 0, NULL);
-
-	if (e->kind == TF_PUSH)
-		++*depth;
-	else if (*depth)
-		--*depth;
-	else
-		thread->unmatched_pops++;
-}
-
-static void name_thread(struct trace *t, struct trace_thread *thread, const struct event *e)
-{
-	struct blob b = {.offset = (uint64_t)((const uint8_t *)e->args - t->bytes.data), .length = e->length};
-	size_t length = trace_blob(t, &b, thread->name, sizeof(thread->name) - 1);
-
-	thread->name[length] = '\0';
-}
-
-/* Reads all of a thread once: definitions, wait statuses, counts. */
-static void trace_read_thread(struct trace *t, struct trace_thread *thread)
-{
-	struct cursor cursor;
-	struct event e;
-	struct map depths = {0};
-	/* the last child recorded, until the record of the wait call itself has been read */
-	size_t open_child = SIZE_MAX;
-
-	cursor_init(&cursor, t, thread);
-	while (cursor_step(&cursor, &e)) {
-		t->written_bytes += TF_SLOT + (e.kind == TF_BLOB ? e.length : e.args_count * TF_SLOT);
-		if (e.kind == TF_BLOB) {
-			if (e.blob == TF_BLOB_CHILD) {
-				open_child = t->child_count;
-				add_child(t, &e, thread->last_ticks);
-			} else if (e.blob == TF_BLOB_THREAD_NAME) {
-				name_thread(t, thread, &e);
-			} else if (e.blob == TF_BLOB_DEVICE || e.blob == TF_BLOB_DEVICE_CALLS ||
-				   e.blob == TF_BLOB_DEVICE_MORE) {
-				thread->has_device_records = true; /* not a definition, and as frequent as events */
-			} else {
-				trace_define(t, &e);
-			}
-			continue;
-		}
-		if (!thread->events++)
-			thread->first_ticks = event_start(&e);
-		if (e.ticks > thread->last_ticks)
-			thread->last_ticks = e.ticks;
-		thread->kinds |= 1u << e.kind;
-		if (e.duration > thread->longest_ticks)
-			thread->longest_ticks = e.duration;
-		if (e.kind == TF_SAMPLE) {
-			thread->samples++;
-			thread->sampled_us += e.text;
-			thread->stackless_samples += !e.args_count;
-		}
-		for (uint32_t i = 0; i < e.args_count; i++)
-			thread->args |= 1u << tf_arg_kind(e.args[i]);
-		if (e.kind == TF_PUSH || e.kind == TF_POP)
-			count_nesting(&depths, thread, &e);
-		if (open_child < t->child_count && e.kind == TF_CALL && is_wait_call(t, e.id))
-			t->children[open_child].ticks = e.ticks;
-		open_child = SIZE_MAX;
-	}
-	for (size_t i = 0; i < depths.size; i++)
-		if (depths.slots[i].used)
-			thread->unmatched_pushes += depths.slots[i].value;
-	map_done(&depths);
-	t->torn += cursor.torn;
-	t->orphans += cursor.orphans;
-	t->broken += cursor.broken;
-}
-
 /* Applies names that a thread gave to another one: nvtxNameOsThread. Tids are reused; the last thread with that tid
  * gets the name. */
 static void name_others(struct trace *t)
@@ -343,16 +232,15 @@ static void name_others(struct trace *t)
 	}
 }
 
-static void read_all_threads(struct trace *t)
+static void read_all_threads(struct trace *t, size_t workers)
 {
 	read_threads(t);
-	mapping_keep(&t->bytes, 2 * t->thread_count); /* a chunk may be in two blocks */
-	for (size_t i = 0; i < t->thread_count; i++)
-		trace_read_thread(t, &t->threads[i]);
+	mapping_keep(&t->bytes, 2 * (t->thread_count + workers)); /* a chunk may be in two blocks */
+	trace_read_events(t, workers);
 	name_others(t);
 }
 
-static int open_trace(struct trace *t, struct trace **ret, struct err *err)
+static int open_trace(struct trace *t, size_t workers, struct trace **ret, struct err *err)
 {
 	int code = read_header(t, err);
 
@@ -363,19 +251,19 @@ static int open_trace(struct trace *t, struct trace **ret, struct err *err)
 	}
 	read_functions(t);
 	read_chunks(t);
-	read_all_threads(t);
+	read_all_threads(t, workers);
 	*ret = t;
 	return 0;
 }
 
-int reader_open_mapping(const char *path, struct mapping *bytes, struct trace **ret, struct err *err)
+int reader_open_mapping(const char *path, struct mapping *bytes, size_t workers, struct trace **ret, struct err *err)
 {
 	struct trace *t = mem_alloc(sizeof(*t));
 
 	t->path = mem_copy_text(path, strlen(path));
 	t->bytes = *bytes;
 	*bytes = (struct mapping){0};
-	return open_trace(t, ret, err);
+	return open_trace(t, workers, ret, err);
 }
 
 int reader_open(const char *path, struct trace **ret, struct err *err)
@@ -384,7 +272,7 @@ int reader_open(const char *path, struct trace **ret, struct err *err)
 	int code = mapping_open(path, &bytes, err);
 
 	*ret = NULL;
-	return code ? code : reader_open_mapping(path, &bytes, ret, err);
+	return code ? code : reader_open_mapping(path, &bytes, 1, ret, err);
 }
 
 int reader_open_bytes(const void *data, size_t size, struct trace **ret, struct err *err)
@@ -392,7 +280,7 @@ int reader_open_bytes(const void *data, size_t size, struct trace **ret, struct 
 	struct mapping bytes;
 
 	mapping_from_bytes(data, size, &bytes);
-	return reader_open_mapping("(bytes)", &bytes, ret, err);
+	return reader_open_mapping("(bytes)", &bytes, 1, ret, err);
 }
 
 struct trace *reader_open_chunk(const char *path, const struct tf_header *header, struct functions *functions,
@@ -407,7 +295,7 @@ struct trace *reader_open_chunk(const char *path, const struct tf_header *header
 	t->header = *header;
 	t->functions = functions;
 	add_chunk(t, 0, &head);
-	read_all_threads(t);
+	read_all_threads(t, 1);
 	return t;
 }
 

@@ -33,7 +33,8 @@ struct trace_thread {
 	uint64_t samples, sampled_us; /* the CPU time that the samples represent */
 	uint64_t stackless_samples;
 	uint32_t kinds,
-		args; /* bits of enum tf_kind and tf_arg_kind that occur: a search for others can skip the thread */
+		args, groups; /* bits of enum tf_kind, tf_arg_kind and tf_group (of calls) that occur: a search for
+				 others can skip the thread */
 	bool has_device_records;
 };
 
@@ -93,11 +94,29 @@ struct event {
 	const uint64_t *payload; /* slot of its complete TF_BLOB_PAYLOAD; NULL: none */
 };
 
+/* What a sum over calls needs of one. */
+struct plain_call {
+	uint32_t function;
+	uint64_t duration; /* in ticks */
+};
+
+enum { EVENT_IDS = 2048 }; /* tf_event_id has 11 bits */
+
+/* What was passed over by cursor_pass_calls. */
+struct passed_calls {
+	uint64_t count, slots;
+	uint64_t first_ticks;		  /* the start of the first one */
+	uint64_t last_ticks, longest_ticks;
+	uint32_t args;			  /* bits of enum tf_arg_kind */
+	uint64_t functions[EVENT_IDS / 64]; /* bits of the functions */
+};
+
 /* Reads the events of one thread. Definitions, pushes, pops, starts and ends are never skipped. */
 struct cursor {
 	const struct trace *trace;
 	const struct trace_thread *thread;
 	size_t chunk; /* index of the next chunk to read; the last event is in the one before it */
+	size_t chunk_end; /* index after the last one to read */
 	const uint64_t *at, *end;
 	uint64_t now;
 	uint64_t torn, orphans, broken;
@@ -113,8 +132,9 @@ struct cursor {
  * -EPROTO for a foreign one, -ENOTSUP for one with a later major version. Further damage is counted and not an
  * error. */
 int reader_open(const char *path, struct trace **ret, struct err *err);
-/* Likewise; takes ownership of the bytes, also on failure. `path` is used in messages. */
-int reader_open_mapping(const char *path, struct mapping *bytes, struct trace **ret, struct err *err);
+/* Likewise; takes ownership of the bytes, also on failure. `path` is used in messages. That many threads read the
+ * events. */
+int reader_open_mapping(const char *path, struct mapping *bytes, size_t workers, struct trace **ret, struct err *err);
 int reader_open_bytes(const void *data, size_t size, struct trace **ret, struct err *err);
 /* A trace that consists of one chunk, the first one of its only thread. The chunk is borrowed, the functions are
  * taken. The header's strings must be terminated. */
@@ -135,6 +155,18 @@ bool cursor_next(struct cursor *c, struct event *ret);
 
 /* Likewise, including definitions. */
 bool cursor_step(struct cursor *c, struct event *ret);
+
+/* Restricts the cursor to `count` chunks of the thread from the first-th. To be called right after cursor_init. A
+ * payload in an earlier chunk than its event is not found. */
+void cursor_restrict(struct cursor *c, size_t first, size_t count);
+
+/* The next call; several times faster than cursor_next, because neither times nor arguments are decoded. The cursor
+ * must have no `shown`. */
+bool cursor_next_call(struct cursor *c, struct plain_call *ret);
+
+/* Passes over the calls up to the next other event, definition or end of a chunk, and adds them to *sums. The cursor
+ * must have no `shown`. */
+void cursor_pass_calls(struct cursor *c, struct passed_calls *sums);
 
 /* Does any of the spans overlap the one from `from` to `to`? */
 bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to);
@@ -160,6 +192,11 @@ bool thread_current(const struct trace_thread *thread, uint32_t *ret_function, u
 
 /* NULL if there is no such id. */
 const struct function *trace_function(const struct trace *t, uint32_t id);
+
+/* ---- for reader.c ---- */
+
+/* Reads all events once, in that many threads: definitions, wait statuses, what is counted of each thread. */
+void trace_read_events(struct trace *t, size_t workers);
 
 /* Called by any thread with the number of bytes read, from time to time. */
 extern void (*reader_progress)(uint64_t bytes);

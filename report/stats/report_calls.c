@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_api_sum, osrt_sum, osrt_short_sum: calls by function; openmp_sum, which has no rows. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/events/filter.h"
@@ -9,20 +10,54 @@
 static const struct aggregate_shape shape = {
 	.total = "Total Time (ns)", .count = "Num Calls", .type = COLUMN_NS, .names = {"Name"}, .has_percent = true};
 
-/* `more` points to the bits of the groups */
-static void calls_visit_call(struct scan *s, const struct event *e)
-{
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+enum { UNKNOWN_ROW = SCAN_NO_ROW - 1 };
 
-	if (f && f->group < TF_GROUP_COUNT && *(const uint32_t *)s->more & 1u << f->group)
-		scan_add_call(s, e, e->id, scan_name_key, f);
+static bool is_wanted(const struct scan *s, uint32_t function)
+{
+	const struct function *f = trace_function(s->image->trace, function);
+
+	return f && f->group < TF_GROUP_COUNT && s->groups & 1u << f->group;
+}
+
+/* Where a row depends on the time of the call, or calls are left out by their time. */
+static void calls_read_timed(struct scan *s, struct cursor *c)
+{
+	struct event e;
+
+	while (cursor_next(c, &e))
+		if (e.kind == TF_CALL && is_wanted(s, e.id))
+			scan_add_call(s, &e, e.id, scan_name_key, trace_function(s->image->trace, e.id));
+}
+
+static void calls_read(struct scan *s, struct cursor *c)
+{
+	uint32_t count = s->image->trace->functions->count, *rows;
+	struct plain_call call;
+
+	if (c->shown || s->context->by == BY_RANGE) {
+		calls_read_timed(s, c);
+		return;
+	}
+	rows = mem_alloc((count + 1) * sizeof(*rows));
+	for (uint32_t i = 0; i <= count; i++)
+		rows[i] = is_wanted(s, i) ? UNKNOWN_ROW : SCAN_NO_ROW;
+	while (cursor_next_call(c, &call)) {
+		uint32_t *row = &rows[call.function < count ? call.function : count];
+
+		if (*row == UNKNOWN_ROW)
+			*row = scan_row_of(s, 0, call.function, scan_name_key,
+					   trace_function(s->image->trace, call.function));
+		if (*row != SCAN_NO_ROW)
+			aggregate_add(s->aggregate, *row, clock_map_duration(s->clock, call.duration));
+	}
+	free(rows);
 }
 
 static int calls_by_group(const struct report_context *c, struct table *table, uint32_t groups)
 {
 	struct aggregate aggregate = {.totals_only = c->totals_only};
 
-	scan_aggregate(&(struct scan){.context = c, .aggregate = &aggregate, .more = &groups}, calls_visit_call);
+	scan_aggregate_parts(&(struct scan){.context = c, .aggregate = &aggregate, .groups = groups}, calls_read);
 	aggregate_table(c, &aggregate, &shape, table);
 	aggregate_done(&aggregate);
 	return 0;

@@ -130,12 +130,14 @@ static bool find_row(struct scan *s, const struct kind *kind, const struct event
 	return true;
 }
 
-static void library_visit_call(struct scan *s, const struct event *e)
+static void library_read(struct scan *s, struct cursor *c)
 {
+	struct event e;
 	uint32_t row;
 
-	if (find_row(s, s->more, e, &row))
-		aggregate_add(s->aggregate, row, clock_map_duration(s->clock, e->duration));
+	while (cursor_next(c, &e))
+		if (find_row(s, s->more, &e, &row))
+			aggregate_add(s->aggregate, row, clock_map_duration(s->clock, e.duration));
 }
 
 /* ---- device time ---- */
@@ -175,7 +177,7 @@ static void library_add_correlated(void *context, const struct correlated *k)
 
 static void add_device_time(const struct report_context *c, struct aggregate *aggregate, const struct kind *kind)
 {
-	struct device_time d = {.scan = {.context = c, .aggregate = aggregate}, .kind = kind};
+	struct device_time d = {.scan = {.context = c, .aggregate = aggregate, .groups = kind->groups}, .kind = kind};
 
 	d.scan.more = &d;
 	for (size_t i = 0; i < c->model->image_count; i++) {
@@ -192,7 +194,9 @@ static int library_report(const struct report_context *c, struct table *table, c
 {
 	struct aggregate aggregate = {0};
 
-	scan_aggregate(&(struct scan){.context = c, .aggregate = &aggregate, .more = (void *)kind}, library_visit_call);
+	struct scan s = {.context = c, .aggregate = &aggregate, .groups = kind->groups, .more = (void *)kind};
+
+	scan_aggregate_parts(&s, library_read);
 	add_device_time(c, &aggregate, kind);
 	aggregate_table(c, &aggregate, &kind->shape, table);
 	aggregate_done(&aggregate);

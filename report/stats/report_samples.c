@@ -275,7 +275,7 @@ static void samples_fill_table(const struct report_context *c, struct samples_pa
 static int samples_report(const struct report_context *c, enum unit unit, struct table *table)
 {
 	struct samples_pass w = {.unit = unit};
-	struct scan s = {.context = c, .aggregate = &w.names, .more = &w};
+	struct scan s = {.context = c, .aggregate = &w.names, .kinds = 1u << TF_SAMPLE, .more = &w};
 	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
 
 	by_column(c, table);

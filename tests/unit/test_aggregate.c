@@ -78,6 +78,58 @@ ParameterizedTest(struct values *v, aggregate, finds_the_exact_median)
 	aggregate_done(&s);
 }
 
+/* Each pass distributes the values over the parts in another way, as threads do. */
+Test(aggregate, parts_give_what_one_aggregate_gives)
+{
+	static const struct values cases[] = {{3, 1000000, 0}, {4097, 100000, 0}, {5000, 0, 0}, {10000, 2, 7},
+					      {50001, 0, 0},   {50000, 0, 0},	  {20000, 1u << 30, 1u << 31}};
+	enum { PARTS = 3, NAMES = 2 };
+	static const char *const names[NAMES] = {"a", "b"};
+
+	for (size_t k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
+		struct aggregate one = {0}, whole = {0}, parts[PARTS] = {0};
+		unsigned int passes = 0;
+
+		do {
+			seed = 1;
+			for (size_t i = 0; i < cases[k].count; i++) {
+				uint64_t v = value(&cases[k]);
+
+				aggregate_add(&one, aggregate_row(&one, names[i % NAMES], 2), v);
+			}
+		} while (aggregate_next_pass(&one));
+		do {
+			for (size_t i = 0; i < PARTS; i++)
+				aggregate_split(&whole, &parts[i]);
+			seed = 1;
+			for (size_t i = 0; i < cases[k].count; i++) {
+				struct aggregate *part = &parts[(i / (17 + passes)) % (PARTS - 1) + passes % 2];
+
+				aggregate_add(part, aggregate_row(part, names[i % NAMES], 2), value(&cases[k]));
+			}
+			for (size_t i = 0; i < PARTS; i++)
+				aggregate_join(&whole, &parts[i]);
+			passes++;
+		} while (aggregate_next_pass(&whole));
+		cr_assert_eq(whole.count, one.count);
+		aggregate_sort(&one);
+		aggregate_sort(&whole);
+		for (size_t i = 0; i < one.count; i++) {
+			const struct aggregate_row *a = &one.rows[i], *b = &whole.rows[i];
+
+			cr_assert_str_eq(aggregate_field(a, 0), aggregate_field(b, 0));
+			cr_assert(a->count == b->count && a->total == b->total && a->least == b->least &&
+				  a->most == b->most && a->squares == b->squares, "case %zu", k);
+			cr_assert(a->median <= b->median && a->median >= b->median, "case %zu: %f, %f", k, a->median,
+				  b->median);
+		}
+		for (size_t i = 0; i < PARTS; i++)
+			aggregate_done(&parts[i]);
+		aggregate_done(&whole);
+		aggregate_done(&one);
+	}
+}
+
 Test(aggregate, deviates_as_a_sample)
 {
 	struct aggregate s = {0};

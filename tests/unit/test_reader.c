@@ -12,13 +12,14 @@ static struct writer w;
 static struct writer_thread t;
 static struct trace *trace;
 static struct err err;
-static uint16_t read_id, write_id;
+static uint16_t read_id, write_id, wait_id;
 
 static void setup(void)
 {
 	writer_init(&w, 0xabc, 10, 1, 1000);
 	read_id = writer_function(&w, TF_GROUP_OSRT, "read");
 	write_id = writer_function(&w, TF_GROUP_OSRT, "write");
+	wait_id = writer_function(&w, TF_GROUP_OSRT, "waitpid");
 	writer_thread(&w, &t, 10, "main", 2 * TF_PAGE);
 }
 
@@ -114,6 +115,45 @@ Test(reader, steps_over_torn_slots_and_what_belonged_to_them)
 	cr_assert_eq(count_events(), 3);
 	cr_assert_eq(trace->torn, 4); /* the last five slots appear never taken */
 	cr_assert_eq(trace->orphans, 0);
+}
+
+/* Both ways of reading calls, over the thread as a whole and chunk by chunk. */
+Test(reader, gives_the_same_calls_without_their_times)
+{
+	uint64_t args[] = {tf_arg(TF_ARG_FD, 0, 7), tf_arg(TF_ARG_STACK, 0, 1234)}, count = 0;
+	struct cursor all, one;
+	struct plain_call call;
+	struct event e;
+
+	for (uint64_t i = 0; i < 4000; i++) {
+		writer_call(&t, i % 3 ? read_id : write_id, 2000 + i * 10, i % 7 ? i : 0xffffff + i, args, i % 3);
+		if (i % 11 == 0)
+			writer_torn(&t, 1 + i % 3);
+		if (i % 13 == 0)
+			writer_text(&t, TF_BLOB_STRING, (uint32_t)i, "a text that needs several slots");
+		if (i % 5 == 0)
+			writer_event(&t, i % 2 ? TF_PUSH : TF_POP, 0, 2000 + i * 10, 1);
+	}
+	writer_slot(&t, tf_arg(TF_ARG_LONG, 0, 99));
+	writer_torn(&t, 3);
+	open_it();
+	cr_assert_gt(trace->threads[0].chunk_count, 4);
+	cursor_init(&all, trace, trace->threads);
+	for (size_t i = 0; i < trace->threads[0].chunk_count; i++) {
+		cursor_init(&one, trace, trace->threads);
+		cursor_restrict(&one, i, 1);
+		while (cursor_next_call(&one, &call)) {
+			do
+				cr_assert(cursor_next(&all, &e));
+			while (e.kind != TF_CALL);
+			cr_assert_eq(call.function, e.id);
+			cr_assert_eq(call.duration, e.duration);
+			count++;
+		}
+	}
+	cr_assert_eq(count, 4000);
+	while (cursor_next(&all, &e))
+		cr_assert_neq(e.kind, TF_CALL);
 }
 
 Test(reader, keeps_the_arguments_of_an_event)
@@ -376,6 +416,97 @@ Test(reader, trusts_no_place_and_no_offset_of_a_first_chunk)
 	cr_assert_eq(trace->thread_count, 3 + sizeof(offsets) / sizeof(offsets[0]));
 	for (size_t i = 0; i < trace->thread_count; i++)
 		cr_assert_leq(trace->threads[i].counter_count, 2);
+}
+
+static struct trace *open_by(size_t workers)
+{
+	struct trace *ret;
+	struct mapping copy;
+	size_t size;
+	const uint8_t *bytes = writer_bytes(&w, &size);
+
+	mapping_from_bytes(bytes, size, &copy);
+	cr_assert_eq(reader_open_mapping("(bytes)", &copy, workers, &ret, &err), 0, "%s", err.text);
+	return ret;
+}
+
+static void assert_same_thread(const struct trace_thread *a, const struct trace_thread *b)
+{
+	cr_expect_str_eq(a->name, b->name);
+	cr_expect_eq(a->events, b->events);
+	cr_expect_eq(a->first_ticks, b->first_ticks);
+	cr_expect_eq(a->last_ticks, b->last_ticks);
+	cr_expect_eq(a->longest_ticks, b->longest_ticks);
+	cr_expect_eq(a->unmatched_pushes, b->unmatched_pushes);
+	cr_expect_eq(a->unmatched_pops, b->unmatched_pops);
+	cr_expect_eq(a->samples, b->samples);
+	cr_expect_eq(a->sampled_us, b->sampled_us);
+	cr_expect_eq(a->stackless_samples, b->stackless_samples);
+	cr_expect_eq(a->kinds, b->kinds);
+	cr_expect_eq(a->args, b->args);
+	cr_expect_eq(a->groups, b->groups);
+	cr_expect_eq(a->has_device_records, b->has_device_records);
+}
+
+/* Some 100,000 slots, so that each part begins within something else. */
+static void write_mixture(void)
+{
+	uint64_t args[] = {tf_arg(TF_ARG_FD, 0, 7), tf_arg(TF_ARG_STACK, 0, 1234)};
+	struct tf_child child = {.pid = 1};
+
+	for (uint64_t i = 0, now = 2000; i < 40000; i++, now += i % 97 ? 10 : 1 << 25) {
+		if (i % 11 == 0)
+			writer_torn(&t, 1 + i % 3);
+		if (i % 13 == 0)
+			writer_text(&t, TF_BLOB_STRING, (uint32_t)i % 2000, "a text that needs several slots");
+		if (i % 3001 == 0)
+			writer_text(&t, TF_BLOB_THREAD_NAME, 0, i % 2 ? "odd" : "even");
+		if (i % 5 == 0)
+			writer_event(&t, i % 10 < 5 || i % 7 == 0 ? TF_POP : TF_PUSH, i / 5000 % 3, now, 1);
+		if (i % 17 == 0)
+			writer_sample(&t, now, 10, i % 2);
+		if (i % 19 == 0) {
+			child.pid = (uint32_t)i;
+			writer_blob(&t, TF_BLOB_CHILD, 0, &child, sizeof(child) - (i % 361 ? 0 : 4));
+		}
+		if (i % 4)
+			writer_call(&t, i % 19 < 2 ? wait_id : i % 3 ? read_id : write_id, now + 5,
+				    i % 7 ? i : 0xffffff + i, args, i % 3);
+	}
+}
+
+/* A chunk is small, so that the thread has several parts. */
+Test(reader, reads_the_same_in_several_threads)
+{
+	struct trace *several;
+
+	write_mixture();
+	trace = open_by(1);
+	several = open_by(4);
+	cr_assert_gt(trace->threads[0].chunk_count, 64);
+	cr_assert_gt(trace->threads[0].unmatched_pops, 0);
+	cr_assert_gt(trace->threads[0].unmatched_pushes, 0);
+	cr_assert_gt(trace->broken, 0);
+	assert_same_thread(&several->threads[0], &trace->threads[0]);
+	cr_assert_eq(several->blob_count, trace->blob_count);
+	for (size_t i = 0; i < trace->blob_count; i++) {
+		const struct blob *a = &several->blobs[i], *b = &trace->blobs[i];
+
+		cr_assert(a->offset == b->offset && a->id == b->id && a->length == b->length && a->type == b->type);
+		cr_assert_eq(trace_definition(several, b->type, b->id) - several->blobs,
+			     trace_definition(trace, b->type, b->id) - trace->blobs);
+	}
+	cr_assert_gt(trace->child_count, 1000);
+	cr_assert_eq(several->child_count, trace->child_count);
+	for (size_t i = 0; i < trace->child_count; i++) {
+		cr_assert_eq(several->children[i].child.pid, trace->children[i].child.pid);
+		cr_assert_eq(several->children[i].ticks, trace->children[i].ticks, "child %zu", i);
+	}
+	cr_assert_eq(several->written_bytes, trace->written_bytes);
+	cr_assert_eq(several->torn, trace->torn);
+	cr_assert_eq(several->orphans, trace->orphans);
+	cr_assert_eq(several->broken, trace->broken);
+	reader_close(several);
 }
 
 Test(reader, counts_pushes_and_pops_without_a_counterpart)

@@ -47,7 +47,7 @@ struct reading {
 	struct align *align;
 	const struct model *model;
 	const struct image *image;
-	uint8_t *classes;
+	const uint8_t *classes;
 	struct map by_handle; /* member + 1 */
 	struct member *members;
 	size_t member_count, member_capacity;
@@ -277,14 +277,13 @@ static void read_image(struct align *a, const struct model *m, const struct imag
 		       struct reading *ret)
 {
 	*ret = (struct reading){.align = a, .model = m, .image = image, .keeps_calls = keeps_calls};
-	ret->classes = scan_classes(image->trace, nccl_classify);
+	ret->classes = functions_classes(image->trace->functions, nccl_classify);
 	if (keeps_calls || (uses_nccl(image->trace) && is_whole(image)))
 		nccl_read_calls(ret);
 }
 
 static void reading_done(struct reading *r)
 {
-	free(r->classes);
 	free(r->members);
 	free(r->places);
 	free(r->calls);

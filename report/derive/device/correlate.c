@@ -576,7 +576,7 @@ static void correlate_shown(const struct report_context *c, const struct image *
 	struct state s = {
 		.report = c, .image = image, .context = context, .visit = visit, .shown = shown, .counts = &counts};
 
-	if (visit || !known->is_known) {
+	if ((visit || !known->is_known) && host_calls_may_matter(image->trace)) {
 		correlate_all(&s);
 		*known = (struct known_counts){true, counts};
 	}

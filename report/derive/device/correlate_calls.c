@@ -15,14 +15,22 @@ static uint8_t host_calls_classify(const struct function *f)
 
 void host_calls_init(struct host_calls *h, const struct trace *t)
 {
-	*h = (struct host_calls){.trace = t, .classes = scan_classes(t, host_calls_classify)};
+	*h = (struct host_calls){.trace = t, .classes = functions_classes(t->functions, host_calls_classify)};
 }
 
 void host_calls_done(struct host_calls *h)
 {
-	free(h->classes);
 	free(h->chunks);
 	free(h->wanted);
+}
+
+bool host_calls_may_matter(const struct trace *t)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < t->thread_count && !has; i++)
+		has = t->threads[i].has_device_records || host_calls_may_request(&t->threads[i]);
+	return has;
 }
 
 bool host_calls_may_request(const struct trace_thread *thread)

@@ -8,7 +8,7 @@
 
 struct host_calls {
 	const struct trace *trace;
-	uint8_t *classes; /* by function */
+	const uint8_t *classes; /* by function */
 	struct host_chunk {
 		uint64_t from, to;    /* ticks of its calls */
 		uint64_t first, last; /* of their TF_ARG_DEVICE_OPERATION; first > last: none */
@@ -27,6 +27,9 @@ void host_calls_index(struct host_calls *h);
  * [low, high). */
 void host_calls_select(struct host_calls *h, size_t thread, uint64_t from, uint64_t to, uint64_t low, uint64_t high);
 void host_calls_select_all(struct host_calls *h);
+
+/* Whether anything of the trace can be correlated: it has device records, or such a thread. */
+bool host_calls_may_matter(const struct trace *t);
 
 /* Whether the thread may have calls that submit work, or that make nodes of graphs. */
 bool host_calls_may_request(const struct trace_thread *thread);

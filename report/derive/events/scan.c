@@ -3,11 +3,20 @@
 #include "report/derive/events/scan.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "report/base/parallel.h"
 #include "report/derive/events/filter.h"
 
 const char *const by_names[BY_COUNT] = {"", "process", "rank", "host", "thread", "device", "range"};
+
+/* Can the thread have what the scan is for? */
+static bool scan_wants(const struct scan *s, const struct trace_thread *thread)
+{
+	return (!s->args || thread->args & s->args) && (!s->groups || thread->groups & s->groups) &&
+	       (!s->kinds || thread->kinds & s->kinds);
+}
 
 void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event *))
 {
@@ -19,7 +28,7 @@ void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event 
 		struct event event;
 
 		s->thread = &t->threads[k];
-		if (s->args && !(s->thread->args & s->args))
+		if (!scan_wants(s, s->thread))
 			continue;
 		filter_cursor_init(&cursor, t, s->thread);
 		while (cursor_next(&cursor, &event))
@@ -35,21 +44,96 @@ void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event
 	}
 }
 
-uint8_t *scan_classes(const struct trace *t, uint8_t (*classify)(const struct function *))
-{
-	uint8_t *classes = mem_alloc(t->functions->count + 1);
-
-	for (uint32_t i = 0; i < t->functions->count; i++)
-		classes[i] = classify(&t->functions->items[i]);
-	return classes;
-}
-
 void scan_aggregate(struct scan *s, void (*visit)(struct scan *, const struct event *))
 {
 	do
 		scan_events(s, visit);
 	while (aggregate_next_pass(s->aggregate));
 }
+
+/* ---- in several threads ---- */
+
+enum { PART_CHUNKS = 16 };
+
+struct part {
+	const struct image *image;
+	const struct trace_thread *thread;
+	size_t first, count; /* chunks of the thread */
+};
+
+struct parts {
+	const struct scan *scan;
+	void (*read)(struct scan *, struct cursor *);
+	struct part *items;
+	size_t count, capacity;
+	size_t next; /* index of the next part that no worker has taken */
+	struct aggregate aggregates[PARALLEL_MOST];
+};
+
+static void parts_add(struct parts *l, const struct image *image, const struct trace_thread *thread)
+{
+	for (size_t i = 0; i < thread->chunk_count; i += PART_CHUNKS) {
+		size_t left = thread->chunk_count - i;
+
+		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
+		l->items[l->count++] = (struct part){image, thread, i, left < PART_CHUNKS ? left : PART_CHUNKS};
+	}
+}
+
+static void parts_find(struct parts *l)
+{
+	const struct model *m = l->scan->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct trace *t = m->images[i].trace;
+
+		for (size_t k = 0; t && k < t->thread_count; k++)
+			if (scan_wants(l->scan, &t->threads[k]))
+				parts_add(l, &m->images[i], &t->threads[k]);
+	}
+}
+
+static void read_parts(void *argument, size_t worker)
+{
+	struct parts *l = argument;
+	struct scan s = *l->scan;
+	size_t i;
+
+	s.aggregate = &l->aggregates[worker];
+	while ((i = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED)) < l->count) {
+		const struct part *p = &l->items[i];
+		struct cursor cursor;
+
+		s.image = p->image;
+		s.thread = p->thread;
+		s.clock = &s.context->model->machines[p->image->machine].clock;
+		filter_cursor_init(&cursor, p->image->trace, p->thread);
+		cursor_restrict(&cursor, p->first, p->count);
+		l->read(&s, &cursor);
+	}
+}
+
+void scan_aggregate_parts(struct scan *s, void (*read)(struct scan *, struct cursor *))
+{
+	struct parts l = {.scan = s, .read = read};
+	size_t workers;
+
+	parts_find(&l);
+	workers = parallel_threads(l.count);
+	do {
+		for (size_t i = 0; i < workers; i++)
+			aggregate_split(s->aggregate, &l.aggregates[i]);
+		l.next = 0;
+		parallel_run(workers, read_parts, &l);
+		for (size_t i = 0; i < workers; i++)
+			aggregate_join(s->aggregate, &l.aggregates[i]);
+	} while (aggregate_next_pass(s->aggregate));
+	for (size_t i = 0; i < workers; i++)
+		aggregate_done(&l.aggregates[i]);
+	free(l.items);
+}
+
+/* ---- rows ---- */
 
 uint32_t scan_range(const struct scan *s, uint64_t start_ticks)
 {

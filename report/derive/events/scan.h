@@ -39,6 +39,8 @@ struct scan {
 	struct buffer device;
 	/* bits of enum tf_arg_kind: threads that have none of them are skipped; 0: no thread is skipped */
 	uint32_t args;
+	uint32_t groups; /* likewise bits of enum tf_group: threads without such calls are skipped */
+	uint32_t kinds;	 /* likewise bits of enum tf_kind */
 	bool is_unfiltered; /* all device records, whatever the filter is */
 	/* for device_scan_image and _calls */
 	const uint8_t *chunks; /* by trace.chunks: which are read; NULL: all */
@@ -52,11 +54,13 @@ void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event 
 /* Likewise for each image. */
 void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event *));
 
-/* The result of `classify` for each function, by its id, so that each name is examined once. The caller frees it. */
-uint8_t *scan_classes(const struct trace *t, uint8_t (*classify)(const struct function *));
-
 /* Reads the events as often as exact medians require. */
 void scan_aggregate(struct scan *s, void (*visit)(struct scan *, const struct event *));
+
+/* Likewise in several threads at a time. Each has a copy of *s with an aggregate of its own, and calls `read` with
+ * cursors that each return a part of a thread's events: payloads are not found in them. `read` and the keys of its
+ * rows must not change anything but *s. */
+void scan_aggregate_parts(struct scan *s, void (*read)(struct scan *, struct cursor *));
 
 /* The part of a key that separates rows of one image: with --by range the capture range of an event that began at
  * that tick, with --by thread the number of the thread; else 0. */

@@ -158,13 +158,17 @@ static void range_end(struct walk *w, const struct event *e)
 	map_remove(&w->by_id, id, 0);
 }
 
+static bool has_ranges(const struct trace_thread *thread)
+{
+	return thread->kinds & (1u << TF_PUSH | 1u << TF_POP | 1u << TF_RANGE_START | 1u << TF_RANGE_END);
+}
+
 static void walk_thread(struct walk *w, const struct trace *t, const struct trace_thread *thread, uint64_t last)
 {
-	const uint32_t kinds = 1u << TF_PUSH | 1u << TF_POP | 1u << TF_RANGE_START | 1u << TF_RANGE_END;
 	struct cursor cursor;
 	struct event e;
 
-	if (!(thread->kinds & kinds))
+	if (!has_ranges(thread))
 		return;
 	cursor_init(&cursor, t, thread);
 	cursor.shown = w->shown;
@@ -201,17 +205,14 @@ static void end_starts(struct walk *w, uint64_t last, struct nvtx_counts *counts
 		counts->unmatched_ends += w->ends.slots[i].used && !w->ends.slots[i].b;
 }
 
-void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *context,
-		 void (*visit)(void *context, const struct nvtx_range *range))
+static void walk_image(const struct image *image, struct nvtx_counts *counts, void *context,
+		       void (*visit)(void *context, const struct nvtx_range *range))
 {
-	struct walk w = {.trace = image->trace,
-			 .shown = image->trace ? filter_of(image->trace) : NULL,
-			 .context = context,
-			 .visit = visit};
+	struct walk w = {.trace = image->trace, .shown = filter_of(image->trace), .context = context, .visit = visit};
 	struct nvtx_counts own = {0};
 	uint64_t last = image_last_ticks(image);
 
-	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
+	for (size_t i = 0; i < image->trace->thread_count; i++)
 		walk_thread(&w, image->trace, &image->trace->threads[i], last);
 	end_starts(&w, last, counts ? counts : &own);
 	free(w.stack);
@@ -219,6 +220,19 @@ void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *co
 	free(w.spare);
 	map_done(&w.by_id);
 	map_done(&w.ends);
+}
+
+/* Most images of a job with many processes have no ranges. */
+void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *context,
+		 void (*visit)(void *context, const struct nvtx_range *range))
+{
+	const struct trace *t = image->trace;
+
+	for (size_t i = 0; t && i < t->thread_count; i++)
+		if (has_ranges(&t->threads[i])) {
+			walk_image(image, counts, context, visit);
+			return;
+		}
 }
 
 void nvtx_sum_name(const struct trace *t, uint32_t domain, uint32_t text, struct buffer *ret)

@@ -64,7 +64,7 @@ struct gathering {
 	const struct trace *trace;
 	const struct descriptors *descriptors;
 	struct map places; /* (function and whether it is of a pipe, stack) -> place + 1 */
-	struct open_call open[OPEN_CALLS];
+	struct open_call *open; /* OPEN_CALLS */
 	size_t open_count;
 };
 
@@ -122,7 +122,7 @@ static void gather_call(struct gathering *g, size_t place, uint64_t start, uint6
 void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
 		    const struct descriptors *descriptors, uint64_t end, struct blocked *ret)
 {
-	struct gathering *g = mem_alloc(sizeof(*g));
+	struct gathering *g = &(struct gathering){.blocked = ret, .trace = image->trace, .descriptors = descriptors};
 	const struct clock_map *clock = &c->model->machines[image->machine].clock;
 	struct cursor cursor;
 	struct event e;
@@ -131,9 +131,7 @@ void blocked_gather(const struct report_context *c, const struct image *image, c
 	size_t kept = 0;
 
 	*ret = (struct blocked){0};
-	g->blocked = ret;
-	g->trace = image->trace;
-	g->descriptors = descriptors;
+	g->open = mem_resize(NULL, OPEN_CALLS * sizeof(*g->open));
 	cursor_init(&cursor, image->trace, thread);
 	while (thread->kinds & 1u << TF_CALL && cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
@@ -151,7 +149,7 @@ void blocked_gather(const struct report_context *c, const struct image *image, c
 	}
 	ret->count = kept;
 	map_done(&g->places);
-	free(g);
+	free(g->open);
 }
 
 /* ---- division ---- */
