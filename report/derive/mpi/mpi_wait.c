@@ -69,7 +69,7 @@ struct job {
 struct matching {
 	const struct model *model;
 	struct job *jobs;
-	uint8_t **classes; /* by image */
+	const uint8_t **classes; /* by image; borrowed */
 	void *context;
 	void (*visit)(void *context, const struct mpi_wait *wait);
 	struct mpi_wait_counts *counts;
@@ -387,14 +387,12 @@ static void match_jobs(struct matching *x, const struct mpi_jobs *jobs)
 	}
 	for (size_t i = 0; i < x->model->image_count; i++)
 		if (jobs->job_of[i])
-			x->classes[i] = scan_classes(x->model->images[i].trace, mpi_classify);
+			x->classes[i] = functions_classes(x->model->images[i].trace->functions, mpi_classify);
 	while (x->counts->jobs && (e = merge_next(merge)))
 		visit_event(x, jobs, e);
 	merge_free(merge);
 	for (size_t i = 0; i < jobs->count; i++)
 		job_done(x, &x->jobs[i]);
-	for (size_t i = 0; i < x->model->image_count; i++)
-		free(x->classes[i]);
 }
 
 void mpi_waits(const struct model *m, void *context, void (*visit)(void *context, const struct mpi_wait *wait),
