@@ -16,7 +16,7 @@ struct overlap {
 };
 
 struct overlaps {
-	uint8_t *classes; /* by function of the image */
+	const uint8_t *classes; /* by function of the image */
 	const struct trace_thread *thread;
 	bool is_posted, may_be_done;
 	uint64_t begin, inside; /* ticks: end of the first nonblocking call; in MPI since then */
@@ -137,10 +137,9 @@ int report_mpi_overlap_sum(const struct report_context *c, struct table *table, 
 		s.image = &c->model->images[i];
 		if (!s.image->trace)
 			continue;
-		all.classes = scan_classes(s.image->trace, classify);
+		all.classes = functions_classes(s.image->trace->functions, classify);
 		all.is_posted = false;
 		scan_image(&s, visit);
-		free(all.classes);
 	}
 	aggregate_sort(&sum);
 	for (size_t i = 0; i < sum.count; i++)
