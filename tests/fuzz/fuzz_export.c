@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer's entry point: exports a trace file in memory by one of the exporters. SQLite must be able to parse JSON
  * output. Files that a trace names are not opened. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +60,7 @@ static void run_stream(struct export *x, const struct export_type *type)
 		fail(type->name, "cannot be written");
 	size = lseek(fd, 0, SEEK_CUR);
 	text = size ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
-	if (text && strstr(type->extension, "json"))
+	if (text && strstr(type->ending, "json"))
 		check_json(type->name, text, (size_t)size);
 	if (text)
 		munmap(text, (size_t)size);
@@ -73,6 +75,33 @@ static void run_file(struct export *x, const struct export_type *type)
 	x->path = ":memory:";
 	if (type->run(x, &err))
 		fail(type->name, err.text);
+}
+
+static void empty_directory(const char *path)
+{
+	DIR *directory = opendir(path);
+	const struct dirent *e;
+
+	while (directory && (e = readdir(directory)))
+		unlinkat(dirfd(directory), e->d_name, 0);
+	if (directory)
+		closedir(directory);
+}
+
+/* The directory remains for the next input. */
+static void run_directory(struct export *x, const struct export_type *type)
+{
+	static char path[] = "/tmp/pillion-fuzz-XXXXXX";
+	static bool is_made;
+	struct err err = {""};
+
+	if (!is_made && !mkdtemp(path))
+		fail(type->name, "cannot make a directory");
+	is_made = true;
+	x->path = path;
+	if (type->run(x, &err))
+		fail(type->name, err.text);
+	empty_directory(path);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -91,6 +120,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		context.symbols = symbols_new(&model, false);
 		if (type->run && type->flags & EXPORT_FILE)
 			run_file(&x, type);
+		else if (type->run && type->flags & EXPORT_DIRECTORY)
+			run_directory(&x, type);
 		else if (type->run)
 			run_stream(&x, type);
 		symbols_free(context.symbols);
