@@ -71,8 +71,8 @@ unlike "$(report stats none.pillion 2>/dev/null)" 'sample_sum.:' 'no table of sa
 take threads threads 32
 within "$(ms threads)" 2600 3400 '32 threads of 0.1 s each'
 threads=$(report stats -r sample_thread_sum -f csv threads.pillion)
-# Their sum is checked above. On a busy machine ticks, and so samples, come late: the last one of a thread may be half of
-# its time before its end.
+# Their sum is checked above. On a busy machine ticks, and so samples, come late: the last one of a thread may be half
+# of its time before its end.
 is "$(printf '%s\n' "$threads" | awk -F, '$1 > 0 && $4 != $5 && $7 == "samples"' | grep -c ,)" 32 \
 	'each of the 32 threads has its row'
 like "$threads" '^0,0,[0-9]{9,},.*,blocked$' 'a blocked thread has no CPU time'
