@@ -8,6 +8,7 @@
 
 #include "preload/hook/hook.h"
 #include "runtime/common/clock.h"
+#include "runtime/common/sys.h"
 #include "runtime/record/process.h"
 #include "runtime/recorder.h"
 
@@ -59,14 +60,20 @@ static enum restriction prctl_begin(int option, unsigned long a, unsigned long b
 	return r;
 }
 
+/* Errno may not exist in a child of clone(), see sys_has_errno(). */
 static void prctl_end(enum restriction r, int option, unsigned long a, long result)
 {
-	int error = errno;
+	bool is_named = option == PR_SET_NAME && !result && thread_self.generation == process.generation;
+	int error;
 
+	if (!r && !is_named)
+		return;
+	error = sys_has_errno() ? errno : 0;
 	restriction_end(r, !result);
-	if (option == PR_SET_NAME && !result && thread_self.generation == process.generation)
+	if (is_named)
 		thread_set_name(&thread_self, (const char *)a);
-	errno = error;
+	if (sys_has_errno())
+		errno = error;
 }
 
 HOOK_EXPORT int prctl(int option, ...)
@@ -130,8 +137,11 @@ long wrap_syscall_seccomp(long number, long operation, long flags, const void *f
 
 	restriction_begin(r);
 	result = call_kernel(number, operation, flags, (long)filter, d, e);
-	error = errno;
+	if (!r)
+		return result;
+	error = sys_has_errno() ? errno : 0;
 	restriction_end(r, seccomp_is_set((unsigned)flags, result));
-	errno = error;
+	if (sys_has_errno())
+		errno = error;
 	return result;
 }

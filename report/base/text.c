@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "runtime/base/utf8.h"
+
 static bool is_tail(unsigned char c)
 {
 	return (c & 0xc0) == 0x80;
@@ -37,25 +39,9 @@ uint32_t text_next(const char **at)
 
 void text_add_code(struct buffer *b, uint32_t code)
 {
-	char bytes[4];
-	size_t size;
+	char bytes[UTF8_BYTES];
 
-	if (code < 0x80) {
-		bytes[0] = (char)code;
-		size = 1;
-	} else if (code < 0x800) {
-		bytes[0] = (char)(0xc0 | code >> 6);
-		size = 2;
-	} else if (code < 0x10000) {
-		bytes[0] = (char)(0xe0 | code >> 12);
-		size = 3;
-	} else {
-		bytes[0] = (char)(0xf0 | code >> 18);
-		size = 4;
-	}
-	for (size_t i = 1; i < size; i++)
-		bytes[i] = (char)(0x80 | (code >> 6 * (size - 1 - i) & 0x3f));
-	buffer_add(b, bytes, size);
+	buffer_add(b, bytes, utf8_write(bytes, code));
 }
 
 bool text_is_control(uint32_t code)

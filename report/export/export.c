@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "report/export/columns.h"
+
 struct place {
 	int fd;
 	char *path;      /* the real path, with links resolved; NULL: a stream */
@@ -264,7 +266,7 @@ static int write_file(struct export *x, const struct export_type *type, struct p
 
 static bool is_made_by_export(const char *name)
 {
-	return name_ends_with(name, ".parquet") || name_ends_with(name, ".arrow");
+	return name_ends_with(name, parquet_format.extension) || name_ends_with(name, arrow_format.extension);
 }
 
 /* Whether only an export's files are in a directory, so that it may be replaced. */

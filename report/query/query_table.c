@@ -43,6 +43,11 @@ static bool is_report(const struct source *s)
 
 /* ---- declaration ---- */
 
+static bool is_real(enum column_type type)
+{
+	return type == COLUMN_NS_MEAN || type == COLUMN_PERCENT || type == COLUMN_MB || type == COLUMN_REAL;
+}
+
 static void declare_report(const char *name, const struct table *t, struct buffer *ret)
 {
 	buffer_text(ret, name);
@@ -54,11 +59,7 @@ static void declare_report(const char *name, const struct table *t, struct buffe
 		for (const char *p = t->columns[i].title; *p; p++)
 			buffer_add(ret, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
 		buffer_print(ret, "\" %s",
-			     type == COLUMN_TEXT ? "TEXT"
-			     : type == COLUMN_NS_MEAN || type == COLUMN_PERCENT || type == COLUMN_MB ||
-					     type == COLUMN_REAL
-				     ? "REAL"
-				     : "INTEGER");
+			     type == COLUMN_TEXT ? "TEXT" : is_real(type) ? "REAL" : "INTEGER");
 	}
 	buffer_text(ret, ")");
 }
@@ -301,20 +302,16 @@ static size_t rows_row(const struct query_cursor *c)
 
 static void report_value(sqlite3_context *ret, const struct table *t, size_t at)
 {
-	switch (t->absent[at] ? COLUMN_COUNT : t->columns[at % t->column_count].type) {
-	case COLUMN_TEXT:
+	enum column_type type = t->columns[at % t->column_count].type;
+
+	if (t->absent[at])
+		sqlite3_result_null(ret);
+	else if (type == COLUMN_TEXT)
 		sqlite3_result_text(ret, t->cells[at].text, -1, SQLITE_STATIC);
-		break;
-	case COLUMN_NS_MEAN:
-	case COLUMN_PERCENT:
-	case COLUMN_MB:
-	case COLUMN_REAL:
+	else if (is_real(type))
 		sqlite3_result_double(ret, t->cells[at].real);
-		break;
-	default:
-		if (!t->absent[at])
-			sqlite3_result_int64(ret, (int64_t)t->cells[at].count);
-	}
+	else
+		sqlite3_result_int64(ret, (int64_t)t->cells[at].count);
 }
 
 static int rows_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ret, int column)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/utf8.h"
 #include "runtime/launch/where.h"
 #include "runtime/python/pystack_layout.h"
 
@@ -185,30 +186,6 @@ static uint32_t tid_of_thread(uint64_t thread)
 
 /* ---- code objects ---- */
 
-static unsigned utf8_append(char *at, uint32_t c)
-{
-	if (c < 0x80) {
-		at[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		at[0] = (char)(0xc0 | c >> 6);
-		at[1] = (char)(0x80 | (c & 63));
-		return 2;
-	}
-	if (c < 0x10000) {
-		at[0] = (char)(0xe0 | c >> 12);
-		at[1] = (char)(0x80 | (c >> 6 & 63));
-		at[2] = (char)(0x80 | (c & 63));
-		return 3;
-	}
-	at[0] = (char)(0xf0 | (c >> 18 & 7));
-	at[1] = (char)(0x80 | (c >> 12 & 63));
-	at[2] = (char)(0x80 | (c >> 6 & 63));
-	at[3] = (char)(0x80 | (c & 63));
-	return 4;
-}
-
 /* A str in its compact form as UTF-8, truncated to `size` bytes. Returns their number; -1: it is not one. */
 static int text_read(uint64_t text, char *ret, unsigned size)
 {
@@ -229,7 +206,7 @@ static int text_read(uint64_t text, char *ret, unsigned size)
 	if (!where_copy_all(python.pid, text + (state >> 6 & 1 ? l->ascii : l->compact), characters, length * kind))
 		return length ? -1 : 0;
 	for (uint64_t i = 0; i < length && used + 4 <= size; i++)
-		used += utf8_append(ret + used, kind == 1   ? ((const uint8_t *)characters)[i]
+		used += utf8_write(ret + used, kind == 1   ? ((const uint8_t *)characters)[i]
 						: kind == 2 ? ((const uint16_t *)characters)[i]
 							    : characters[i]);
 	return (int)used;

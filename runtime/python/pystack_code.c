@@ -2,6 +2,7 @@
 /* Code objects: copied where they may have been freed; each is written to the trace once. */
 #include <string.h>
 
+#include "runtime/base/utf8.h"
 #include "runtime/python/pystack.h"
 #include "runtime/python/pystack_object.h"
 #include "runtime/record/event.h"
@@ -41,30 +42,6 @@ void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[CODE_BYTES]
 		ret[i] = pystack_name_key(heads[i]);
 }
 
-static unsigned utf8_append(char *at, uint32_t c)
-{
-	if (c < 0x80) {
-		at[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		at[0] = (char)(0xc0 | c >> 6);
-		at[1] = (char)(0x80 | (c & 63));
-		return 2;
-	}
-	if (c < 0x10000) {
-		at[0] = (char)(0xe0 | c >> 12);
-		at[1] = (char)(0x80 | (c >> 6 & 63));
-		at[2] = (char)(0x80 | (c & 63));
-		return 3;
-	}
-	at[0] = (char)(0xf0 | (c >> 18 & 7));
-	at[1] = (char)(0x80 | (c >> 12 & 63));
-	at[2] = (char)(0x80 | (c >> 6 & 63));
-	at[3] = (char)(0x80 | (c & 63));
-	return 4;
-}
-
 /* Where process_vm_readv is not permitted, objects that the thread's frames keep alive are read directly. */
 static bool pystack_copy_object(void *to, const char *from, size_t size)
 {
@@ -101,7 +78,7 @@ static bool pystack_copy_text(const struct pystack_layout *l, const char *text, 
 
 		if (!at && !pystack_copy_object(part, data + i * kind, left * kind))
 			return false;
-		used += utf8_append(ret + used, kind == 1   ? ((const uint8_t *)part)[at]
+		used += utf8_write(ret + used, kind == 1   ? ((const uint8_t *)part)[at]
 						: kind == 2 ? ((const uint16_t *)part)[at]
 							    : part[at]);
 	}
