@@ -37,6 +37,8 @@ static void flat_reserve(struct flat *f, size_t size)
 
 static void flat_put(struct flat *f, const void *bytes, size_t size)
 {
+	if (size == 0)
+		return; /* the bytes of an empty vector may be at NULL */
 	flat_reserve(f, size);
 	f->used += size;
 	memcpy(f->bytes + f->capacity - f->used, bytes, size);
