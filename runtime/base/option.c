@@ -5,6 +5,15 @@
 
 #include "runtime/base/value.h"
 
+const struct option *option_row(const struct option_table *table, size_t i)
+{
+	while (table && i >= table->count) {
+		i -= table->count;
+		table = table->more;
+	}
+	return table ? &table->rows[i] : NULL;
+}
+
 bool option_belongs(const struct option_table *table, const struct option *row)
 {
 	return !table->users || (row->users & table->users);
@@ -12,20 +21,24 @@ bool option_belongs(const struct option_table *table, const struct option *row)
 
 const struct option *option_find(const struct option_table *table, const char *name, size_t length)
 {
-	for (size_t i = 0; i < table->count; i++) {
-		if (option_belongs(table, &table->rows[i]) && value_is(name, length, table->rows[i].name))
-			return &table->rows[i];
+	const struct option *row;
+
+	for (size_t i = 0; (row = option_row(table, i)); i++) {
+		if (option_belongs(table, row) && value_is(name, length, row->name))
+			break;
 	}
-	return NULL;
+	return row;
 }
 
 const struct option *option_by_letter(const struct option_table *table, char letter)
 {
-	for (size_t i = 0; letter && i < table->count; i++) {
-		if (option_belongs(table, &table->rows[i]) && table->rows[i].letter == letter)
-			return &table->rows[i];
+	const struct option *row = NULL;
+
+	for (size_t i = 0; letter && (row = option_row(table, i)); i++) {
+		if (option_belongs(table, row) && row->letter == letter)
+			break;
 	}
-	return NULL;
+	return row;
 }
 
 /* ---- the words of a choice ---- */
@@ -33,7 +46,7 @@ const struct option *option_by_letter(const struct option_table *table, char let
 struct choice {
 	const char *word;
 	size_t length;
-	bool is_refused;
+	bool has_effect;
 };
 
 /* The choice at `position`; false: there are no more. */
@@ -47,8 +60,8 @@ static bool choice_at(const struct option *row, size_t position, struct choice *
 	}
 	if (!at)
 		return false;
-	ret->is_refused = *at == '!';
-	ret->word = at + ret->is_refused;
+	ret->has_effect = *at != '!';
+	ret->word = at + !ret->has_effect;
 	ret->length = strcspn(ret->word, "|");
 	return true;
 }
@@ -59,7 +72,7 @@ void option_choices_print(const struct option *row, const char *separator, struc
 	struct choice choice;
 
 	for (size_t i = 0; choice_at(row, i, &choice); i++) {
-		if (choice.is_refused || !choice.length)
+		if (!choice.has_effect || !choice.length)
 			continue;
 		text_add(t, before);
 		text_bytes(t, choice.word, choice.length);
@@ -112,6 +125,13 @@ int option_refuse(const struct option *row, const char *value, struct text *why)
 	return -EINVAL;
 }
 
+void option_has_no_effect(const struct option *row, const char *value, struct text *why)
+{
+	name_print(row, value, why);
+	text_add(why, " is ignored: ");
+	text_add(why, row->is_nsys ? row->help : "pillion does not support it");
+}
+
 /* ---- setting ---- */
 
 int option_set_choice(const struct option *row, void *field, const char *value, struct text *why)
@@ -124,13 +144,9 @@ int option_set_choice(const struct option *row, void *field, const char *value, 
 		position++;
 	if (!choice_at(row, (size_t)position, &choice))
 		return option_refuse(row, value, why);
-	if (choice.is_refused) {
-		name_print(row, value, why);
-		text_add(why, " is not supported: ");
-		text_add(why, row->help);
-		return -ENOTSUP;
-	}
-	if (field)
+	if (!choice.has_effect)
+		option_has_no_effect(row, value, why);
+	else if (field)
 		memcpy(field, &position, sizeof(position));
 	return 0;
 }
@@ -204,14 +220,33 @@ static int set_working(const struct option *row, void *settings, const char *val
 	}
 }
 
+/* Whether an ignored option has one of the words of its row. */
+static bool asks_for_nothing(const struct option *row, const char *value)
+{
+	struct choice choice;
+
+	for (size_t i = 0; choice_at(row, i, &choice); i++) {
+		if (value_is(choice.word, choice.length, value))
+			return true;
+	}
+	return false;
+}
+
 int option_set(const struct option *row, void *settings, const char *value, struct text *why)
 {
-	if (row->state == OPTION_WORKS)
+	switch (row->state) {
+	case OPTION_WORKS:
 		return set_working(row, settings, value, why);
-	name_print(row, NULL, why);
-	text_add(why, row->state == OPTION_IGNORED ? " is ignored: " : " is not supported: ");
-	text_add(why, row->help);
-	return row->state == OPTION_IGNORED ? 0 : -ENOTSUP;
+	case OPTION_IGNORED:
+		if (!asks_for_nothing(row, value))
+			option_has_no_effect(row, row->value ? value : NULL, why);
+		return 0;
+	default:
+		name_print(row, NULL, why);
+		text_add(why, " is not supported: ");
+		text_add(why, row->help);
+		return -ENOTSUP;
+	}
 }
 
 /* ---- printing ---- */

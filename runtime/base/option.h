@@ -25,8 +25,8 @@ enum option_kind {
 
 enum option_state {
 	OPTION_WORKS,
-	OPTION_IGNORED, /* an option of nsys that can be ignored without harm: any value, one line of warning */
-	OPTION_REFUSED, /* an option of nsys that would mislead if it were ignored */
+	OPTION_IGNORED, /* of nsys, without effect: any value, a warning unless it is one of the words in `value` */
+	OPTION_REFUSED, /* an option of nsys whose omission could do harm */
 };
 
 struct option {
@@ -39,12 +39,12 @@ struct option {
 	uint32_t users;	  /* see struct option_table */
 	const char *title;   /* of the group of options that begins with this row, for --help */
 	const char *value;   /* name of the value in --help; of OPTION_CHOICE without choice(): its words "a|!b",
-			!: refused */
+			!: of nsys and without effect, a warning; of OPTION_IGNORED: words that ask for nothing */
 	const char *(*choice)(size_t i); /* the words that it takes, from the list that defines them; "": none here,
 			NULL: end */
 	const char *takes;   /* what an error says that it takes; NULL: follows from the kind and `value` */
 	const char *initial; /* the default, parsed by the same code; NULL: none */
-	const char *help;    /* or why it is ignored or refused */
+	const char *help;    /* or why it is ignored or refused; of a row for nsys with "!" words: why they are */
 	uint64_t minimum, maximum;
 	int (*set)(const struct option *row, void *settings, const char *value, struct text *why);
 	void (*print)(const void *settings, struct text *ret);
@@ -55,6 +55,7 @@ struct option_table {
 	size_t count;
 	uint32_t users;	  /* only rows with one of these bits belong to it; 0: all rows */
 	const char *help; /* the command that prints the list */
+	const struct option_table *more; /* whose rows follow, NULL: none */
 };
 
 #define OPTION_NO_FIELD UINT16_MAX
@@ -62,18 +63,23 @@ struct option_table {
 
 /* ---- option.c: values ---- */
 
+/* The row at position `i`, NULL: there are no more. */
+const struct option *option_row(const struct option_table *table, size_t i);
 bool option_belongs(const struct option_table *table, const struct option *row);
 /* The row of `table` with this name or letter, NULL: none. */
 const struct option *option_find(const struct option_table *table, const char *name, size_t length);
 const struct option *option_by_letter(const struct option_table *table, char letter);
 
 /* Sets one option. 0; -EINVAL: bad value; -ENOTSUP: known and refused. On error `why` says what to do; on success
- * it is empty, or has a warning for the user. */
+ * it is empty, or says what of the value has no effect. */
 int option_set(const struct option *row, void *settings, const char *value, struct text *why);
 /* For a set() of its own: stores the position of `value` among the words of the row. */
 int option_set_choice(const struct option *row, void *field, const char *value, struct text *why);
 /* "--NAME takes ..., not 'VALUE'". Returns -EINVAL. */
 int option_refuse(const struct option *row, const char *value, struct text *why);
+
+/* "--NAME=VALUE is ignored: REASON"; `value` may be NULL. */
+void option_has_no_effect(const struct option *row, const char *value, struct text *why);
 
 /* Appends the words that a row takes, with `separator` between them. */
 void option_choices_print(const struct option *row, const char *separator, struct text *t);

@@ -84,10 +84,9 @@ static void row_print(const struct option *row, struct text *ret)
 void option_help(const struct option_table *table, bool is_nsys, struct text *ret)
 {
 	const char *title = NULL, *printed = NULL;
+	const struct option *row;
 
-	for (size_t i = 0; i < table->count; i++) {
-		const struct option *row = &table->rows[i];
-
+	for (size_t i = 0; (row = option_row(table, i)); i++) {
 		title = row->title ? row->title : title;
 		if (row->is_nsys != is_nsys || !option_belongs(table, row))
 			continue;

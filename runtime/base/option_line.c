@@ -12,7 +12,7 @@ bool option_is_word(const char *word)
 static const char *name_at(const void *list, size_t i)
 {
 	const struct option_table *table = list;
-	const struct option *row = &table->rows[i];
+	const struct option *row = option_row(table, i);
 
 	return option_belongs(table, row) ? row->name : NULL;
 }
@@ -20,10 +20,12 @@ static const char *name_at(const void *list, size_t i)
 int option_unknown(const struct option_table *table, const char *word, struct text *why)
 {
 	bool is_long = word[1] == '-';
-	const struct nearest names = {name_at, table, is_long ? table->count : 0};
+	struct nearest names = {name_at, table, 0};
 	char name[OPTION_NAME_BYTES];
 	struct text typed = text_init(name, sizeof(name));
 
+	while (is_long && option_row(table, names.count))
+		names.count++;
 	text_bytes(&typed, word, strcspn(word, "="));
 	text_add(why, "unknown option ");
 	text_add(why, name);

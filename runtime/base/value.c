@@ -37,8 +37,8 @@ bool value_seconds(const char *s, double *ret)
 
 bool value_bool(const char *s, bool *ret)
 {
-	*ret = !strcmp(s, "true") || !strcmp(s, "on") || !strcmp(s, "yes");
-	return *ret || !strcmp(s, "false") || !strcmp(s, "off") || !strcmp(s, "no");
+	*ret = value_is_listed(",true,on,yes,True,", s, strlen(s));
+	return *ret || value_is_listed(",false,off,no,False,", s, strlen(s));
 }
 
 void value_seconds_print(double seconds, struct text *t)
@@ -66,4 +66,16 @@ void value_seconds_print(double seconds, struct text *t)
 bool value_is(const char *s, size_t length, const char *word)
 {
 	return strlen(word) == length && !memcmp(s, word, length);
+}
+
+bool value_is_listed(const char *list, const char *s, size_t length)
+{
+	while (*list++ == ',' && *list) {
+		size_t word = strcspn(list, ",");
+
+		if (word == length && !memcmp(list, s, length))
+			return true;
+		list += word;
+	}
+	return false;
 }

@@ -20,12 +20,7 @@
 #define TRACE_INITIAL_OF(number, NAME, word, set, ...) TRACE_INITIAL_##set(word)
 static const char trace_initial[] = TF_GROUPS(TRACE_INITIAL_OF, );
 
-/* Options of nsys: accepted with the value that changes nothing, ignored, refused. */
-#define NSYS .is_nsys = true
-#define NSYS_ONLY(name, words, ...) \
-	{name, 0, OPTION_CHOICE, OPTION_WORKS, NSYS, NO_FIELD, .value = words, .help = __VA_ARGS__}
-#define NSYS_IGNORED(name, letter, ...) {name, letter, OPTION_TEXT, OPTION_IGNORED, NSYS, NO_FIELD, .help = __VA_ARGS__}
-#define NSYS_REFUSED(name, ...) {name, 0, OPTION_TEXT, OPTION_REFUSED, NSYS, NO_FIELD, .help = __VA_ARGS__}
+#define NSYS .is_nsys = true /* listed by --help=nsys */
 
 /* In the order of --help. An older spelling follows the option that it sets: in the environment it takes precedence. */
 static const struct option rows[] = {
@@ -40,6 +35,9 @@ static const struct option rows[] = {
 	 .help = "at the end, pack the capture into one small file of the same name; see pillion pack --help"},
 	{"stats", 0, OPTION_CHOICE, AT(stats), .value = "summary|true|false", .initial = "summary",
 	 .help = "what to print on stderr at the end: at most 25 lines, all default reports, or nothing"},
+	{"export", 0, OPTION_OWN, SET(export), .value = "none|sqlite|parquetdir|arrowdir,...", .initial = "none",
+	 .help = "at the end, export the capture next to it: NAME.sqlite, NAME_pqtdir, NAME_arwdir; the option may be "
+		 "given more than once"},
 
 	{"trace", 't', OPTION_OWN, RECORDED, SET(trace), PRINT(trace), .title = "What to record", .value = "LIST",
 	 .choice = options_trace_word, .initial = trace_initial + 1,
@@ -58,7 +56,7 @@ static const struct option rows[] = {
 		 "glibc 2.35)"},
 
 	{"capture-range", 'c', OPTION_CHOICE, RECORDED, AT(capture_range), .title = "When to record",
-	 .value = "none|cudaProfilerApi|nvtx", .initial = "none",
+	 .value = "none|cudaProfilerApi|nvtx|!hotkey", .initial = "none",
 	 .help = "record only between the start and the stop that the program itself marks"},
 	{"capture-range-end", 0, OPTION_OWN, RECORDED, SET(range_end), PRINT(range_end),
 	 .value = "none|stop|stop-shutdown|repeat[:N]|repeat-shutdown:N", .initial = "stop",
@@ -70,8 +68,8 @@ static const struct option rows[] = {
 	{"duration", 'd', OPTION_SECONDS, AT(duration_s), .value = "SECONDS", .initial = "0",
 	 .help = "record for SECONDS, then apply --kill; 0: to the end"},
 
-	{"sample", 's', OPTION_CHOICE, RECORDED, AT(sample), .title = "CPU samples and stacks",
-	 .value = "none|cpu|process-tree|!system-wide", .initial = "none",
+	{"sample", 's', OPTION_OWN, RECORDED, SET(sample), PRINT(sample), .title = "CPU samples and stacks",
+	 .value = "none|cpu|process-tree", .initial = "none",
 	 .help = "sample the stacks of running threads; cpu is the same as process-tree"},
 	{"sampling-frequency", 0, OPTION_COUNT, RECORDED, AT(sampling_frequency), .value = "HZ", .initial = "99",
 	 .minimum = 1, .maximum = 100000,
@@ -104,7 +102,7 @@ static const struct option rows[] = {
 	 .help = "record page faults of managed memory on the CPU"},
 	{"cuda-um-gpu-page-faults", 0, OPTION_BOOL, RECORDED, AT(cuda_um_gpu_page_faults), .initial = "false",
 	 .help = "record page faults of managed memory on the GPU"},
-	{"cuda-graph-trace", 0, OPTION_CHOICE, RECORDED, AT(cuda_graph_nodes), .value = "graph|node",
+	{"cuda-graph-trace", 0, OPTION_OWN, RECORDED, SET(cuda_graph), PRINT(cuda_graph), .value = "graph|node",
 	 .initial = "graph", .help = "record a CUDA graph as a whole, or each of its nodes"},
 	{"cuda-graph-sampling", 0, OPTION_COUNT, RECORDED, AT(cuda_graph_sampling), .value = "N", .initial = "0",
 	 .maximum = 1000000,
@@ -113,8 +111,8 @@ static const struct option rows[] = {
 	{"cuda-flush-interval", 0, OPTION_COUNT, RECORDED, AT(cuda_flush_interval_ms), .value = "MS", .initial = "1000",
 	 .maximum = 3600000, .help = "how long device records may stay in the driver's buffers"},
 
-	{"pytorch", 0, OPTION_CHOICE, RECORDED, AT(pytorch), .title = "Python", .initial = "none",
-	 .value = "none|autograd-nvtx|autograd-shapes-nvtx|!functions-trace|!functions-trace-shapes",
+	{"pytorch", 0, OPTION_OWN, RECORDED, SET(pytorch), PRINT(pytorch), .title = "Python", .initial = "none",
+	 .value = "none|autograd-nvtx|autograd-shapes-nvtx",
 	 .help = "NVTX ranges for PyTorch's operators, forward and backward; shapes: with the sizes of their tensors"},
 	{"python-functions-trace", 0, OPTION_TEXT, RECORDED, AT(python_functions), .value = "FILE",
 	 .help = "NVTX ranges for the Python functions listed in a JSON file: [{\"domain\", \"color\", \"module\", "
@@ -145,47 +143,12 @@ static const struct option rows[] = {
 	 .value = "true|false", .help = "true: --capture-range-end=stop, false: --capture-range-end=none"},
 	{"profile-from-start", 0, OPTION_OWN, RECORDED, NSYS, SET(profile_from_start), .value = "on|off",
 	 .help = "of nvprof; off: -c cudaProfilerApi --capture-range-end=repeat"},
+	{"python-sampling", 0, OPTION_OWN, RECORDED, NSYS, SET(python_sampling), .value = "true|false",
+	 .help = "true: --sample=cpu, whose stacks have the Python frames"},
+	{"python-sampling-frequency", 0, OPTION_OWN, RECORDED, NSYS, SET(python_sampling_frequency), .value = "HZ",
+	 .help = "the HZ of --sampling-frequency"},
 	{"cudabacktrace-threshold", 0, OPTION_OWN, RECORDED, NSYS, SET(cuda_backtrace_threshold), .value = "NS",
 	 .initial = DIGITS(OPTION_CUDA_BACKTRACE_NS), .help = "the NS of --cudabacktrace for all kinds"},
-
-	NSYS_ONLY("export", "none|!sqlite|!json|!text|!arrow|!hdf", "use pillion export on the capture",
-		  .title = "Accepted with this value only"),
-	NSYS_ONLY("event-sample", "none|!system-wide", "hardware events are not sampled"),
-	NSYS_ONLY("gpu-metrics-device", "none|!all", "GPU metrics are not sampled"),
-	NSYS_ONLY("gpu-metrics-devices", "none|!all", "GPU metrics are not sampled"),
-	NSYS_ONLY("gpuctxsw", "false|!true", "GPU context switches are not recorded"),
-	NSYS_ONLY("nic-metrics", "false|!true", "network metrics are not sampled"),
-	NSYS_ONLY("python-sampling", "false|!true", "Python is sampled by --sample"),
-	NSYS_IGNORED("backtrace", 'b', "stacks are unwound without a choice of method",
-	 .title = "Ignored with a warning"),
-	NSYS_IGNORED("cpuctxsw", 0, "context switches are not recorded"),
-	NSYS_IGNORED("resolve-symbols", 0, "names are resolved when a report is made"),
-	NSYS_IGNORED("trace-fork-before-exec", 0, "forked children are always recorded"),
-	NSYS_IGNORED("samples-per-backtrace", 0, "see --sampling-frequency"),
-	NSYS_IGNORED("sampling-period", 0, "see --sampling-frequency"),
-	NSYS_IGNORED("osrt-backtrace-stack-size", 0, "stacks are unwound completely, see --backtrace-depth"),
-	NSYS_IGNORED("cuda-trace-all-apis", 0, "every hooked function is recorded"),
-	NSYS_IGNORED("cuda-event-trace", 0, "CUDA events are recorded as calls"),
-	NSYS_IGNORED("flush-on-cudaprofilerstop", 0, "records are on disk at once"),
-	NSYS_IGNORED("gpu-metrics-frequency", 0, "GPU metrics are not sampled"),
-	NSYS_IGNORED("gpu-metrics-set", 0, "GPU metrics are not sampled"),
-	NSYS_IGNORED("event-sampling-frequency", 0, "hardware events are not sampled"),
-	NSYS_IGNORED("event-sampling-interval", 0, "hardware events are not sampled"),
-	NSYS_IGNORED("sampling-trigger", 0, "threads are sampled by CPU time"),
-	NSYS_IGNORED("python-sampling-frequency", 0, "see --sampling-frequency"),
-	NSYS_IGNORED("ftrace-keep-user-config", 0, "ftrace is not used"),
-	NSYS_IGNORED("mpi-impl", 0, "the MPI implementation is detected"),
-	NSYS_IGNORED("session-new", 0, "there are no sessions"),
-	NSYS_IGNORED("opengl-gpu-workload", 0, "OpenGL is not recorded"),
-	NSYS_IGNORED("vulkan-gpu-workload", 0, "Vulkan is not recorded"),
-	NSYS_REFUSED("cpu-core-events", "hardware events are not recorded", .title = "Refused"),
-	NSYS_REFUSED("cpu-core-metrics", "hardware events are not recorded"),
-	NSYS_REFUSED("os-events", "kernel events are not recorded"),
-	NSYS_REFUSED("ftrace", "kernel events are not recorded"),
-	NSYS_REFUSED("duration-frames", "graphics frames are not recorded; use --duration"),
-	NSYS_REFUSED("start-frame-index", "graphics frames are not recorded; use --delay"),
-	NSYS_REFUSED("hotkey-capture", "use -c cudaProfilerApi"),
-	NSYS_REFUSED("run-as", "run pillion itself as that user"),
 };
 
 const struct option_table options_table = {rows, sizeof(rows) / sizeof(rows[0]), .help = "pillion --help"};

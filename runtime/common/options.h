@@ -26,9 +26,11 @@ enum gpu_activity { GPU_ACTIVITY_AUTO, GPU_ACTIVITY_CUPTI, GPU_ACTIVITY_EVENTS, 
 enum pytorch { PYTORCH_NONE, PYTORCH_OPERATORS, PYTORCH_SHAPES };
 enum wait_for { WAIT_PRIMARY, WAIT_ALL };
 enum sampling_source { SAMPLING_AUTO, SAMPLING_SIGNAL, SAMPLING_PERF };
+enum sample { SAMPLE_NONE, SAMPLE_CPU };
 enum stats_mode { STATS_SUMMARY, STATS_TRUE, STATS_FALSE };
 
 #define OPTION_CUDA_BACKTRACE_NS 10000 /* by default */
+enum { OPTION_EXPORT_SQLITE = 1, OPTION_EXPORT_PARQUET = 2, OPTION_EXPORT_ARROW = 4 };
 #define OPTION_NEVER UINT64_MAX /* a threshold that no call passes */
 
 struct options {
@@ -48,12 +50,12 @@ struct options {
 	bool cuda_memory_usage;
 	bool cuda_um_cpu_page_faults, cuda_um_gpu_page_faults;
 	bool cuda_hardware; /* cuda-hw in `trace`: device times by hardware events */
-	int cuda_graph_nodes; /* 0: graphs as a whole, 1: their nodes */
+	bool cuda_graph_nodes; /* the nodes of graphs, not graphs as a whole */
 	uint32_t cuda_graph_sampling; /* every so many launches of a graph are recorded by nodes; 0: none */
 	uint32_t cuda_flush_interval_ms;
 	enum gpu_activity gpu_activity;
 	bool follow_clean_env, ld_audit;
-	int sample; /* position in its choices, 0: none */
+	enum sample sample;
 	uint32_t sampling_frequency;
 	enum sampling_source sampling_source;
 	enum pytorch pytorch;
@@ -65,6 +67,7 @@ struct options {
 	enum wait_for wait_for;
 	int kill_signal; /* 0: none */
 	enum stats_mode stats;
+	uint32_t exports; /* OPTION_EXPORT_* */
 	const char *env_var;
 	const char *command_file;
 	/* cuda_backtrace_ns is computed from these, whichever of the two spellings comes first */

@@ -28,23 +28,21 @@ static const struct trace_word groups[] = {TF_GROUPS(GROUP, )};
 #define WORD(number, NAME, word, set, ...) WORD_##set(word)
 static const char *const trace_words[] = {TF_GROUPS(WORD, )};
 
-/* Accepted for compatibility with nsys. Mask 0: nothing is recorded for it, and a warning says so. */
+/* The words of nsys for groups that have another word here. */
 static const struct trace_word nsys_words[] = {
 	{"cublas-verbose", TRACE_CUBLAS},
 	{"cusparse-verbose", TRACE_CUSPARSE},
 	{"cusolver-verbose", TRACE_CUSOLVER},
 	{"cuda-sw", TRACE_CUDA | TRACE_CUDA_DRIVER},
 	{HARDWARE_WORD, TRACE_CUDA | TRACE_CUDA_DRIVER},
-	{"opengl", 0},
-	{"opengl-annotations", 0},
-	{"openacc", 0},
-	{"openmp", 0},
-	{"oshmem", 0},
-	{"ucx", 0},
-	{"nvvideo", 0},
-	{"vulkan", 0},
-	{"vulkan-annotations", 0},
+	{"syscall", TRACE_OSRT},
 };
+
+/* What nsys records on some platform and pillion does not, each between two commas; a warning says so. */
+static const char not_recorded[] =
+	",cudla,cudla-verbose,dx11,dx11-annotations,dx12,dx12-annotations,etw,gds,nvmedia,nvsci,nvvideo,openacc,opengl,"
+	"opengl-annotations,openmp,openxr,openxr-annotations,oshmem,python-gil,tegra-accelerators,ucx,vulkan,"
+	"vulkan-annotations,wddm,";
 
 const char *options_trace_word(size_t i)
 {
@@ -70,9 +68,8 @@ static bool trace_find(const char *word, size_t length, uint32_t *ret_mask)
 		if (!value_is(word, length, nsys_words[i].word))
 			continue;
 		*ret_mask = nsys_words[i].mask;
-		return true;
 	}
-	return *ret_mask;
+	return *ret_mask || (length && value_is_listed(not_recorded, word, length));
 }
 
 static int trace_refuse(const struct option *row, const char *word, size_t length, struct text *why)
@@ -147,9 +144,23 @@ static void range_end_store(struct options *o, enum range_end end, uint32_t limi
 	o->range_limit = end < RANGE_END_REPEAT ? 1 : limit;
 }
 
+/* ":N", ":N:MODE", ":MODE", or "[]", as guides print it. MODE says when nsys writes the files of the ranges; here each
+ * record is on disk at once. */
+static bool range_end_count(const char *suffix, uint64_t *ret)
+{
+	const char *last = strrchr(suffix, ':');
+	size_t length = strlen(suffix);
+
+	if (!strcmp(suffix, "[]"))
+		return true;
+	if (last && value_is_listed(",defer,sync,async,", last + 1, strlen(last + 1)))
+		length = (size_t)(last - suffix);
+	return !length || (value_number(suffix + 1, length - 1, ret) && *ret && *ret <= UINT32_MAX);
+}
+
 int options_set_range_end(const struct option *row, void *settings, const char *value, struct text *why)
 {
-	size_t length = strcspn(value, ":");
+	size_t length = strcspn(value, ":[");
 	uint64_t n = 0;
 	int i;
 
@@ -157,12 +168,8 @@ int options_set_range_end(const struct option *row, void *settings, const char *
 		if (value_is(value, length, range_end_words[i]))
 			break;
 	}
-	if (i >= 0 && value[length]) {
-		const char *count = value + length + 1;
-
-		if (i < RANGE_END_REPEAT || !value_number(count, strlen(count), &n) || !n || n > UINT32_MAX)
-			i = -1;
-	}
+	if (i >= 0 && value[length] && (i < RANGE_END_REPEAT || !range_end_count(value + length, &n)))
+		i = -1;
 	if (i < 0 || (i == RANGE_END_REPEAT_SHUTDOWN && !n))
 		return option_refuse(row, value, why);
 	range_end_store(settings, (enum range_end)i, (uint32_t)n);
@@ -307,7 +314,169 @@ void options_print_python_backtrace(const void *settings, struct text *t)
 	text_add(t, o->python_backtrace ? "auto" : "none");
 }
 
+/* ---- samples ---- */
+
+int options_set_sample(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct options *o = settings;
+	bool is_wide = value_is_listed(",system-wide,xhv,xhv-system-wide,", value, strlen(value));
+
+	if (!is_wide && strcmp(value, "none") != 0 && strcmp(value, "cpu") != 0 && strcmp(value, "process-tree") != 0)
+		return option_refuse(row, value, why);
+	o->sample = strcmp(value, "none") ? SAMPLE_CPU : SAMPLE_NONE;
+	if (is_wide) {
+		text_add(why, "--sample=");
+		text_add(why, value);
+		text_add(why, " samples the processes of COMMAND only");
+	}
+	return 0;
+}
+
+void options_print_sample(const void *settings, struct text *t)
+{
+	const struct options *o = settings;
+
+	text_add(t, o->sample ? "cpu" : "none");
+}
+
+int options_set_python_sampling(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct options *o = settings;
+	bool is_on;
+
+	if (!value_bool(value, &is_on))
+		return option_refuse(row, value, why);
+	if (is_on)
+		o->sample = SAMPLE_CPU;
+	return 0;
+}
+
+int options_set_python_sampling_frequency(const struct option *row, void *settings, const char *value,
+		struct text *why)
+{
+	struct options *o = settings;
+	uint64_t hz;
+
+	if (!value_number(value, strlen(value), &hz) || !hz || hz > 100000)
+		return option_refuse(row, value, why);
+	o->sampling_frequency = (uint32_t)hz;
+	return 0;
+}
+
+/* ---- CUDA graphs, PyTorch ---- */
+
+/* Newer versions of nsys let the launches be chosen after a colon. */
+int options_set_cuda_graph(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct options *o = settings;
+	size_t length = strcspn(value, ":");
+	const char *origin = value + length + (value[length] == ':');
+	bool is_node = value_is(value, length, "node");
+
+	if ((!is_node && !value_is(value, length, "graph")) ||
+			(value[length] && strcmp(origin, "host-only") != 0 && strcmp(origin, "host-and-device") != 0))
+		return option_refuse(row, value, why);
+	o->cuda_graph_nodes = is_node;
+	if (!strcmp(origin, "host-and-device") && !o->cuda_hardware)
+		text_add(why, "--cuda-graph-trace: launches by the device are recorded with -t cuda-hw only");
+	return 0;
+}
+
+void options_print_cuda_graph(const void *settings, struct text *t)
+{
+	const struct options *o = settings;
+
+	text_add(t, o->cuda_graph_nodes ? "node" : "graph");
+}
+
+static const char *const pytorch_words[] = {"none", "autograd-nvtx", "autograd-shapes-nvtx"};
+
+int options_set_pytorch(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	enum pytorch found = PYTORCH_NONE;
+	struct options *o = settings;
+	struct text start = *why;
+
+	for (const char *word = value;; word++) {
+		size_t length = strcspn(word, ",");
+		int i = PYTORCH_SHAPES;
+
+		while (i >= 0 && !value_is(word, length, pytorch_words[i]))
+			i--;
+		if (i < 0 && value_is_listed(",functions-trace,functions-trace-shapes,", word, length)) {
+			text_add(why, why->at == start.at ? "--pytorch: " : ", ");
+			text_bytes(why, word, length);
+			text_add(why, " is not recorded by pillion; see --python-functions-trace");
+		} else if (i < 0) {
+			*why = start;
+			return option_refuse(row, value, why);
+		}
+		found = i > (int)found ? (enum pytorch)i : found;
+		word += length;
+		if (!*word)
+			break;
+	}
+	o->pytorch = found;
+	return 0;
+}
+
+void options_print_pytorch(const void *settings, struct text *t)
+{
+	const struct options *o = settings;
+
+	text_add(t, pytorch_words[o->pytorch]);
+}
+
 /* ---- the launcher's ---- */
+
+static const struct trace_word export_words[] = {
+	{"sqlite", OPTION_EXPORT_SQLITE},
+	{"parquetdir", OPTION_EXPORT_PARQUET},
+	{"arrowdir", OPTION_EXPORT_ARROW},
+	{"arrow", OPTION_EXPORT_ARROW},
+};
+
+static bool export_find(const char *word, size_t length, uint32_t *ret_mask)
+{
+	*ret_mask = 0;
+	for (size_t i = 0; i < COUNT_OF(export_words); i++) {
+		if (value_is(word, length, export_words[i].word))
+			*ret_mask = export_words[i].mask;
+	}
+	return *ret_mask || value_is_listed(",hdf,hdf5,info,json,jsonlines,text,", word, length);
+}
+
+int options_set_export(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct options *o = settings;
+	struct text start = *why;
+	uint32_t exports = o->exports;
+
+	if (!strcmp(value, "none")) {
+		o->exports = 0;
+		return 0;
+	}
+	for (;; value++) {
+		size_t length = strcspn(value, ",");
+		uint32_t mask;
+
+		if (!export_find(value, length, &mask)) {
+			*why = start;
+			return option_refuse(row, value, why);
+		}
+		exports |= mask;
+		if (!mask) {
+			text_add(why, why->at == start.at ? "--export: " : ", ");
+			text_bytes(why, value, length);
+			text_add(why, " is not written by pillion");
+		}
+		value += length;
+		if (!*value)
+			break;
+	}
+	o->exports = exports;
+	return 0;
+}
 
 int options_set_kill(const struct option *row, void *settings, const char *value, struct text *why)
 {

@@ -18,6 +18,16 @@ void options_print_cuda_backtrace(const void *settings, struct text *t);
 int options_set_cuda_backtrace_threshold(const struct option *row, void *settings, const char *value, struct text *why);
 int options_set_python_backtrace(const struct option *row, void *settings, const char *value, struct text *why);
 void options_print_python_backtrace(const void *settings, struct text *t);
+int options_set_sample(const struct option *row, void *settings, const char *value, struct text *why);
+void options_print_sample(const void *settings, struct text *t);
+int options_set_python_sampling(const struct option *row, void *settings, const char *value, struct text *why);
+int options_set_python_sampling_frequency(const struct option *row, void *settings, const char *value,
+		struct text *why);
+int options_set_cuda_graph(const struct option *row, void *settings, const char *value, struct text *why);
+void options_print_cuda_graph(const void *settings, struct text *t);
+int options_set_pytorch(const struct option *row, void *settings, const char *value, struct text *why);
+void options_print_pytorch(const void *settings, struct text *t);
+int options_set_export(const struct option *row, void *settings, const char *value, struct text *why);
 int options_set_kill(const struct option *row, void *settings, const char *value, struct text *why);
 int options_set_env_var(const struct option *row, void *settings, const char *value, struct text *why);
 

@@ -61,7 +61,7 @@ static void nsys_print(struct text *t)
 		    "\n"
 		    "These options of Nsight Systems and nvprof are accepted so that command lines\n"
 		    "written for them work, or refused with the reason. See also pillion --help.\n\n");
-	option_help(&options_table, true, t);
+	option_help(&command_line_options, true, t);
 }
 
 enum { HELP_BYTES = 32768 };
@@ -117,7 +117,7 @@ static int line_read(struct line *line, char **words)
 			words++;
 			break;
 		}
-		if (option_next(&options_table, &words, &row, &value, &why)) {
+		if (option_next(&command_line_options, &words, &row, &value, &why)) {
 			say("%s", bytes);
 			rc = EXIT_USAGE;
 		} else {
@@ -128,14 +128,30 @@ static int line_read(struct line *line, char **words)
 	return rc;
 }
 
+/* What of the options has no effect is in the ledger, too. */
+static void notes_keep(struct run *run, const char *text)
+{
+	char **more = realloc(run->notes, (run->note_count + 1) * sizeof(*more)), *copy = strdup(text);
+
+	if (more)
+		run->notes = more;
+	if (more && copy)
+		run->notes[run->note_count++] = copy;
+	else
+		free(copy);
+}
+
 static int given_apply(struct run *run, const struct given *given, const char *from)
 {
 	char bytes[WHY];
 	struct text why = text_init(bytes, sizeof(bytes));
 	int rc = option_set(given->row, &run->options, given->value, &why);
 
-	if (text_length(&why))
+	if (text_length(&why)) {
 		say("%s%s", from, bytes);
+		if (!rc)
+			notes_keep(run, bytes);
+	}
 	return rc ? EXIT_USAGE : 0;
 }
 
@@ -237,16 +253,22 @@ static int variables_keep(struct run *run, const struct line *line)
 	return 0;
 }
 
-static int options_agree(const struct options *o)
+static int options_agree(struct run *run)
 {
+	static const char no_range[] =
+		"--capture-range=nvtx needs --nvtx-capture=RANGE[@DOMAIN]: everything is recorded";
+	struct options *o = &run->options;
 	const char *why = NULL;
 
+	if (o->capture_range == CAPTURE_NVTX && !o->nvtx_capture) {
+		o->capture_range = CAPTURE_ALL;
+		say("%s", no_range);
+		notes_keep(run, no_range);
+	}
 	if (o->force_overwrite && o->append)
 		why = "--force-overwrite replaces a capture, --append joins it: choose one";
 	else if (o->nvtx_domain_include && o->nvtx_domain_exclude)
 		why = "--nvtx-domain-include and --nvtx-domain-exclude: choose one";
-	else if (o->capture_range == CAPTURE_NVTX && !o->nvtx_capture)
-		why = "-c nvtx needs --nvtx-capture=RANGE[@DOMAIN]";
 	if (why)
 		say("%s", why);
 	return why ? EXIT_USAGE : 0;
@@ -277,7 +299,7 @@ static int options_apply(struct run *run, const struct line *line)
 	for (size_t i = 0; i < line->count && !rc; i++)
 		rc = given_apply(run, &line->given[i], "");
 	if (!rc)
-		rc = options_agree(&run->options);
+		rc = options_agree(run);
 	return rc ? rc : python_check(run);
 }
 

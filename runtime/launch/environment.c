@@ -305,8 +305,9 @@ static void options_pass_on(const struct run *run, struct environment *e)
 	struct options initial;
 
 	options_init(&initial);
-	for (size_t i = 0; i < options_table.count; i++) {
-		const struct option *row = &options_table.rows[i];
+	const struct option *row;
+
+	for (size_t i = 0; (row = option_row(&options_table, i)); i++) {
 		char bytes[OPTION_NAME_BYTES], now[PATH_MAX];
 		struct text name = text_init(bytes, sizeof(bytes)), value = text_init(now, sizeof(now));
 

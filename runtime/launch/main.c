@@ -269,6 +269,7 @@ static void run_end(struct run *run)
 	capture_line_clock(run);
 	spool_finish(run, living);
 	summary_print(run);
+	summary_export(run);
 	summary_pack(run, living);
 }
 
@@ -291,6 +292,8 @@ int main(int argc, char **argv)
 	if (rc)
 		return rc;
 	capture_line_bare(&run);
+	for (size_t i = 0; run.is_creator && i < run.note_count; i++)
+		capture_line_note(&run, run.notes[i]);
 	wait_command(&run);
 	capture_line_child(&run);
 	run_end(&run);

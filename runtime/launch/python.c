@@ -61,8 +61,8 @@ int python_check(struct run *run)
 	if (o->pytorch == PYTORCH_NONE && !o->python_functions && !o->python_import_time)
 		return 0;
 	if (!(o->trace & TRACE_NVTX)) {
-		say("--%s records NVTX ranges: --trace must include nvtx", name);
-		return EXIT_USAGE;
+		say("--%s records NVTX ranges: nvtx is added to --trace", name);
+		run->options.trace |= TRACE_NVTX;
 	}
 	return o->python_functions ? functions_take(run) : 0;
 }

@@ -32,6 +32,8 @@ struct run {
 	bool has_output;	/* -o was given: no report# */
 	char **command;		/* NULL-terminated, within argv */
 	char **variables;	/* the values of every -e, NULL-terminated; owned */
+	char **notes;		/* on options without effect, for the ledger; owned */
+	size_t note_count;
 	char program[PATH_MAX]; /* COMMAND's file */
 	struct preloadable preloadable;
 
@@ -74,6 +76,9 @@ void verbs_print(struct text *t);
 int command_line_help(bool is_nsys);
 /* 0; or an exit status, after an error message; or -1 after --help and --version. */
 int command_line_read(struct run *run, int argc, char **argv);
+
+/* options_nsys.c: the options of options.h, and those accepted for compatibility with Nsight Systems and nvprof. */
+extern const struct option_table command_line_options;
 
 /* python.c: checks the options for Python programs, and makes a path in them absolute. 0, or EXIT_USAGE after an error
  * message. */
@@ -177,6 +182,8 @@ int where_tick(struct run *run);
 void where_signal(struct run *run, int signal);
 
 /* summary.c */
+/* --export. What cannot be written is said; the capture stays. */
+void summary_export(struct run *run);
 void summary_print(struct run *run);
 /* --pack. If packing fails, says so and leaves the directory. */
 void summary_pack(struct run *run, unsigned living);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a run: prints the path of the capture and the summary of pillion-report on stderr; with --pack, packs the
- * capture into one file. */
+/* The end of a run: prints the path of the capture and the summary of pillion-report on stderr; with --export, exports
+ * the capture; with --pack, packs it into one file. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -98,6 +99,35 @@ void summary_print(struct run *run)
 	say("capture in %s", run->directory);
 	if (run->options.stats != STATS_FALSE)
 		report_run(run, arguments, "no summary");
+}
+
+void summary_export(struct run *run)
+{
+	static const struct {
+		uint32_t bit;
+		const char *type, *suffix;
+	} exports[] = {
+		{OPTION_EXPORT_SQLITE, "sqlite", ".sqlite"},
+		{OPTION_EXPORT_PARQUET, "parquetdir", "_pqtdir"},
+		{OPTION_EXPORT_ARROW, "arrow", "_arwdir"},
+	};
+	char base[PATH_MAX], path[PATH_MAX + 16];
+
+	if (!run->is_creator && run->key[0])
+		return;
+	snprintf(base, sizeof(base), "%s", run->directory);
+	name_strip(base);
+	for (size_t i = 0; i < sizeof(exports) / sizeof(*exports); i++) {
+		const char *arguments[] = {run->report, "export", "--quiet", "-t", exports[i].type, "-o", path,
+				run->options.force_overwrite ? "--force-overwrite=true" : "--force-overwrite=false",
+				run->directory, NULL};
+
+		if (!(run->options.exports & exports[i].bit))
+			continue;
+		snprintf(path, sizeof(path), "%s%s", base, exports[i].suffix);
+		if (!report_run(run, arguments, "not exported"))
+			say("exported to %s", path);
+	}
 }
 
 void summary_pack(struct run *run, unsigned living)

@@ -31,15 +31,14 @@ refused 'repeat-shutdown:N' --capture-range-end=repeat-shutdown
 refused 'repeat\[:N\]' --capture-range-end=repeat:0
 refused 'other\[:NS\]' --cudabacktrace=kernel:x
 refused "takes none\|sigkill\|sigterm\|N, not '99'" --kill=99
-refused 'functions-trace is not supported' --pytorch=functions-trace
-refused '--python-import-time records NVTX ranges: --trace must include nvtx' -t osrt --python-import-time=true
+refused "takes none\|autograd-nvtx\|autograd-shapes-nvtx, not 'autograd'" --pytorch=autograd
+refused "takes none\|sqlite\|parquetdir\|arrowdir,..., not 'xml'" --export=xml
 refused 'cannot read /no/such/file: No such file' --python-functions-trace=/no/such/file
 printf '[{"module": "m",\n"functions": ["f" "g"]}]' >functions.json
 refused "functions.json: line 2: expected ',' or ']'" --python-functions-trace=functions.json
 echo '[]' >functions.json
 refused 'functions.json names no function' --python-functions-trace=functions.json
-refused '-c nvtx needs' -c nvtx
-refused '--ftrace is not supported' --ftrace=sched
+refused '--run-as is not supported: COMMAND would run as another user' --run-as=nobody
 refused 'A=B,C=D' -e 5
 refused 'cannot read' --command-file=/no/such/file
 
@@ -58,10 +57,21 @@ warned() { # REGEX OPTION...
 }
 warned '--cpuctxsw is ignored' --cpuctxsw=none
 warned '--resolve-symbols is ignored' --resolve-symbols false
-warned '--trace-fork-before-exec is ignored' --trace-fork-before-exec=true
-warned '--backtrace is ignored' -b dwarf
+warned '--trace-fork-before-exec=false is ignored' --trace-fork-before-exec=false
+warned '--backtrace=dwarf is ignored' -b dwarf
+warned '--ftrace is ignored: kernel events' --ftrace=sched
+warned '--storage-metrics=true is ignored' --storage-metrics
+warned '--capture-range=hotkey is ignored' -c hotkey
+warned 'needs --nvtx-capture=RANGE\[@DOMAIN\]: everything is recorded' -c nvtx
+warned 'functions-trace is not recorded' --pytorch=functions-trace
+warned '--python-import-time records NVTX ranges: nvtx is added to --trace' -t osrt --python-import-time=true
+warned 'system-wide samples the processes of COMMAND only' -s system-wide
+like "$(report stats -r ledger -f csv w.pillion)" 'system-wide samples the processes of COMMAND only' \
+	'what has no effect is in the ledger'
 warned 'opengl is not recorded by pillion, vulkan is not' -t cuda,opengl,vulkan
-pillion -f -o w --cuda-um-cpu-page-faults=false --gpuctxsw=false --export none -t cuda,nvtx,osrt,cublas,cudnn true 2>err
+pillion -f -o w --cuda-um-cpu-page-faults=false --gpuctxsw=false --export none --trace-fork-before-exec=true \
+	--capture-range-end=repeat:3:async --cuda-graph-trace=node:host-only --discard-environment=true \
+	--cuda-trace-scope=process-tree --backtrace=none --nic-metrics=none -t cuda,nvtx,osrt,cublas,cudnn true 2>err
 is "$(grep -vc 'capture in' err)" 0 'an option without effect gives no warning'
 
 like "$(PILLION_BACKTRACE_DEPTH=0 pillion true 2>&1)" 'environment: --backtrace-depth takes' \

@@ -5,8 +5,9 @@
 #include <signal.h>
 #include <string.h>
 
-#include "runtime/common/options.h"
+#include "runtime/launch/run.h"
 
+static const struct option_table *const all_options = &command_line_options;
 static struct options o;
 static char why[512];
 
@@ -19,7 +20,7 @@ TestSuite(options, .init = setup);
 
 static int set(const char *name, const char *value)
 {
-	const struct option *row = option_find(&options_table, name, strlen(name));
+	const struct option *row = option_find(all_options, name, strlen(name));
 	struct text t = text_init(why, sizeof(why));
 
 	return option_set(row, &o, value, &t);
@@ -30,7 +31,7 @@ static void assert_prints(const char *name, const char *wanted)
 	char text[256];
 	struct text t = text_init(text, sizeof(text));
 
-	cr_assert(option_print(option_find(&options_table, name, strlen(name)), &o, &t), "%s prints nothing", name);
+	cr_assert(option_print(option_find(all_options, name, strlen(name)), &o, &t), "%s prints nothing", name);
 	cr_assert_str_eq(text, wanted);
 }
 
@@ -56,14 +57,15 @@ Test(options, start_with_the_defaults_of_the_table)
 /* Nothing else detects two rows with the same name or letter, or a default that the option's parser rejects. */
 Test(options, are_a_sound_table)
 {
-	for (size_t i = 0; i < options_table.count; i++) {
-		const struct option *row = &options_table.rows[i];
+	const struct option *row;
+
+	for (size_t i = 0; (row = option_row(all_options, i)); i++) {
 		struct text t = text_init(why, sizeof(why));
 
-		cr_assert_eq(option_find(&options_table, row->name, strlen(row->name)), row, "%s is in the table twice",
+		cr_assert_eq(option_find(all_options, row->name, strlen(row->name)), row, "%s is in the table twice",
 				row->name);
 		if (row->letter)
-			cr_assert_eq(option_by_letter(&options_table, row->letter), row, "-%c is in the table twice",
+			cr_assert_eq(option_by_letter(all_options, row->letter), row, "-%c is in the table twice",
 					row->letter);
 		cr_assert(row->help && strlen(row->name) + 9 < OPTION_NAME_BYTES);
 		if (row->initial)
@@ -97,13 +99,20 @@ ParameterizedTestParameters(options, take_or_refuse_a_value)
 		{"sample", "none", 0, ""},
 		{"sample", "cpu", 0, ""},
 		{"sample", "process-tree", 0, ""},
-		{"sample", "system-wide", -ENOTSUP, "system-wide is not supported"},
+		{"sample", "system-wide", 0, "system-wide samples the processes of COMMAND only"},
+		{"sample", "some", -EINVAL, "none|cpu|process-tree, not 'some'"},
 		{"capture-range", "cudaProfilerApi", 0, ""},
 		{"capture-range", "nvtx", 0, ""},
 		{"capture-range", "cudaprofilerapi", -EINVAL, "none|cudaProfilerApi"},
 		{"capture-range-end", "repeat:4294967295", 0, ""},
 		{"capture-range-end", "repeat:4294967296", -EINVAL, "repeat[:N]"},
 		{"capture-range-end", "stop:1", -EINVAL, "repeat[:N]"},
+		{"capture-range-end", "repeat:3:async", 0, ""},
+		{"capture-range-end", "repeat:sync", 0, ""},
+		{"capture-range-end", "repeat[]", 0, ""},
+		{"capture-range-end", "repeat:3:later", -EINVAL, "repeat[:N]"},
+		{"capture-range-end", "repeat:", -EINVAL, "repeat[:N]"},
+		{"capture-range-end", "repeat-shutdown:defer", -EINVAL, "repeat-shutdown:N"},
 		{"capture-range-end", "repeat-shutdown", -EINVAL, "repeat-shutdown:N"},
 		{"nvtx-capture", "a@b", 0, ""},
 		{"nvtx-capture", "", -EINVAL, "takes RANGE[@DOMAIN], not ''"},
@@ -126,7 +135,15 @@ ParameterizedTestParameters(options, take_or_refuse_a_value)
 		{"python-backtrace", "cuda", 0, ""},
 		{"pytorch", "none", 0, ""},
 		{"pytorch", "autograd-shapes-nvtx", 0, ""},
-		{"pytorch", "functions-trace", -ENOTSUP, "functions-trace is not supported"},
+		{"pytorch", "autograd-nvtx,functions-trace", 0, "functions-trace is not recorded"},
+		{"pytorch", "autograd", -EINVAL, "autograd-shapes-nvtx, not 'autograd'"},
+		{"export", "sqlite,parquetdir", 0, ""},
+		{"export", "hdf,sqlite", 0, "hdf is not written by pillion"},
+		{"export", "sqlite,xml", -EINVAL, "not 'xml'"},
+		{"cuda-memory-usage", "True", 0, ""},
+		{"cuda-graph-trace", "node:host-only", 0, ""},
+		{"cuda-graph-trace", "node:device", -EINVAL, "graph|node"},
+		{"python-sampling-frequency", "0", -EINVAL, "HZ"},
 		{"python-functions-trace", "", -EINVAL, "takes FILE, not"},
 		{"python-import-time", "maybe", -EINVAL, "true or false"},
 		{"gpu-activity", "auto", 0, ""},
@@ -141,9 +158,11 @@ ParameterizedTestParameters(options, take_or_refuse_a_value)
 		{"env-var", "A", -EINVAL, "A=B,C=D"},
 		{"env-var", "=1", -EINVAL, "A=B,C=D"},
 		{"cpuctxsw", "process-tree", 0, "is ignored"},
-		{"samples-per-backtrace", "1", 0, "is ignored"},
+		{"samples-per-backtrace", "1", 0, ""},
+		{"samples-per-backtrace", "4", 0, "--samples-per-backtrace=4 is ignored"},
 		{"sampling-trigger", "timer,sched", 0, "is ignored"},
-		{"cpu-core-metrics", "0,1", -ENOTSUP, "--cpu-core-metrics is not supported"},
+		{"cpu-core-metrics", "0,1", 0, "--cpu-core-metrics=0,1 is ignored: hardware events"},
+		{"cpu-core-metrics", "none", 0, ""},
 		{"cuda-um-cpu-page-faults", "false", 0, ""},
 		{"cuda-um-cpu-page-faults", "true", 0, ""},
 		{"run-as", "me", -ENOTSUP, "--run-as is not supported"},
@@ -243,7 +262,7 @@ Test(options, cut_what_they_say_at_the_bound)
 
 	struct text t = text_init(small, sizeof(small));
 
-	cr_assert_eq(option_set(option_find(&options_table, "trace", 5), &o, "a-word-that-nobody-knows", &t), -EINVAL);
+	cr_assert_eq(option_set(option_find(all_options, "trace", 5), &o, "a-word-that-nobody-knows", &t), -EINVAL);
 	cr_assert(t.cut);
 	cr_assert_eq(strlen(small), sizeof(small) - 1);
 }
@@ -253,7 +272,7 @@ Test(options, have_a_variable_each)
 	char name[OPTION_NAME_BYTES];
 	struct text t = text_init(name, sizeof(name));
 
-	option_variable(option_find(&options_table, "osrt-backtrace-threshold", 24), &t);
+	option_variable(option_find(all_options, "osrt-backtrace-threshold", 24), &t);
 	cr_assert_str_eq(name, "PILLION_OSRT_BACKTRACE_THRESHOLD");
 }
 
@@ -350,7 +369,7 @@ Test(options, refuse_a_wrong_command_line_in_one_style)
 	refuses(&first, LINE("-x"), "unknown option -x; see first --help");
 	refuses(&second, LINE("-f"), "unknown option -f; see second --help");
 	refuses(&first, LINE("--by=host"), "unknown option --by; the nearest is --quiet; see first --help");
-	refuses(&options_table, LINE("--osrt-treshold=1"),
+	refuses(all_options, LINE("--osrt-treshold=1"),
 			"unknown option --osrt-treshold; did you mean --osrt-threshold?");
 }
 
@@ -372,8 +391,8 @@ Test(options, have_a_help_page_by_group_of_80_columns)
 	option_help(&second, true, &t);
 	cr_assert_str_eq(bytes, "Ignored:\n      --session                 there are no sessions\n");
 	t = text_init(bytes, sizeof(bytes));
-	option_help(&options_table, false, &t);
-	option_help(&options_table, true, &t);
+	option_help(all_options, false, &t);
+	option_help(all_options, true, &t);
 	cr_assert(!t.cut);
 	for (char *line = strtok(bytes, "\n"); line; line = strtok(NULL, "\n"))
 		cr_assert_leq(strlen(line), OPTION_HELP_COLUMNS, "%s", line);
