@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Command lines that public guides print for Nsight Systems and nvprof run as printed: the output and the status are those
-# of COMMAND, there is a capture, and what pillion does not do of the line is in the ledger.
+# Command lines that public guides print for Nsight Systems and nvprof run as printed: output and status are those of
+# COMMAND, there is a capture, and what pillion does not do of the line is in the ledger.
 set -u
 . "$(dirname "$0")/lib.sh"
 
