@@ -11,6 +11,8 @@
 	X(arrow, "_arwdir", "the same tables as Arrow IPC files in a directory", EXPORT_DIRECTORY, NOTHING)      \
 	X(chrome, ".json", "timeline for Perfetto, chrome://tracing and HTA; gzipped if the name ends with .gz", \
 	  EXPORT_SPLIT, NOTHING)                                                                                 \
+	X(perfetto, ".perfetto-trace", "timeline for Perfetto in its own format, with flows and counters",       \
+	  EXPORT_GZIP, ZLIB)                                                                                    \
 	X(speedscope, ".speedscope.json", "flame graphs for speedscope", EXPORT_METRIC, NOTHING)                 \
 	X(folded, ".folded", "stacks for flamegraph.pl", EXPORT_METRIC, NOTHING)                                 \
 	X(pprof, ".pb.gz", "profile for go tool pprof", EXPORT_METRIC | EXPORT_GZIP, ZLIB)                       \

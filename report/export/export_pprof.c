@@ -2,6 +2,7 @@
 /* pprof: profile.proto, gzipped. Each stack is a sample with two values: count and total. */
 #include <string.h>
 
+#include "report/base/protobuf.h"
 #include "report/export/export.h"
 #include "report/derive/stacks/frame.h"
 
@@ -28,31 +29,6 @@ enum {
 	FUNCTION_FILE = 4,
 };
 
-static void add_varint(struct buffer *b, uint64_t value)
-{
-	uint8_t bytes[10];
-	size_t size = 0;
-
-	for (; value >= 0x80; value >>= 7)
-		bytes[size++] = (uint8_t)(value | 0x80);
-	bytes[size++] = (uint8_t)value;
-	buffer_add(b, bytes, size);
-}
-
-static void pprof_add_value(struct buffer *b, unsigned int field, uint64_t value)
-{
-	add_varint(b, field << 3);
-	add_varint(b, value);
-}
-
-/* A length-delimited field: a message, packed numbers or text. */
-static void add_bytes(struct buffer *b, unsigned int field, const void *data, size_t size)
-{
-	add_varint(b, field << 3 | 2);
-	add_varint(b, size);
-	buffer_add(b, data, size);
-}
-
 /* Strings are numbered from 0, the empty string, and written when they first occur. */
 struct strings {
 	struct sink *out;
@@ -66,7 +42,7 @@ static uint64_t string_id(struct strings *s, const char *text)
 	struct buffer message = {0};
 
 	if (s->known.count > before) {
-		add_bytes(&message, PROFILE_STRING, text, strlen(text));
+		proto_text(&message, PROFILE_STRING, text);
 		sink_add(s->out, message.data, message.size);
 		buffer_done(&message);
 	}
@@ -77,7 +53,7 @@ static void pprof_send_message(struct sink *out, unsigned int field, struct buff
 {
 	struct buffer whole = {0};
 
-	add_bytes(&whole, field, message->data, message->size);
+	proto_bytes(&whole, field, message->data, message->size);
 	sink_add(out, whole.data, whole.size);
 	buffer_done(&whole);
 	buffer_clear(message);
@@ -87,8 +63,8 @@ static void pprof_add_type(struct strings *s, const char *name, const char *unit
 {
 	struct buffer b = {0};
 
-	pprof_add_value(&b, TYPE_NAME, string_id(s, name));
-	pprof_add_value(&b, TYPE_UNIT, string_id(s, unit));
+	proto_number(&b, TYPE_NAME, string_id(s, name));
+	proto_number(&b, TYPE_UNIT, string_id(s, unit));
 	pprof_send_message(s->out, PROFILE_SAMPLE_TYPE, &b);
 	buffer_done(&b);
 }
@@ -100,16 +76,16 @@ static void pprof_add_frame(struct strings *s, const char *text, uint64_t id)
 	struct frame frame;
 
 	frame_split(text, &frame);
-	pprof_add_value(&b, FUNCTION_ID, id);
-	pprof_add_value(&b, FUNCTION_NAME, string_id(s, frame.name));
+	proto_number(&b, FUNCTION_ID, id);
+	proto_number(&b, FUNCTION_NAME, string_id(s, frame.name));
 	if (frame.file)
-		pprof_add_value(&b, FUNCTION_FILE, string_id(s, frame.file));
+		proto_number(&b, FUNCTION_FILE, string_id(s, frame.file));
 	pprof_send_message(s->out, PROFILE_FUNCTION, &b);
-	pprof_add_value(&line, LINE_FUNCTION, id);
+	proto_number(&line, LINE_FUNCTION, id);
 	if (frame.line)
-		pprof_add_value(&line, LINE_NUMBER, frame.line);
-	pprof_add_value(&b, LOCATION_ID, id);
-	add_bytes(&b, LOCATION_LINE, line.data, line.size);
+		proto_number(&line, LINE_NUMBER, frame.line);
+	proto_number(&b, LOCATION_ID, id);
+	proto_bytes(&b, LOCATION_LINE, line.data, line.size);
 	pprof_send_message(s->out, PROFILE_LOCATION, &b);
 	buffer_done(&line);
 	buffer_done(&b);
@@ -123,12 +99,12 @@ static void pprof_add_sample(struct sink *out, const struct profile *p, size_t r
 	const uint32_t *stack = profile_stack(p, row, &count);
 
 	while (count > 0) /* the innermost first */
-		add_varint(&numbers, stack[--count] + 1u);
-	add_bytes(&b, SAMPLE_LOCATIONS, numbers.data, numbers.size);
+		proto_varint(&numbers, stack[--count] + 1u);
+	proto_bytes(&b, SAMPLE_LOCATIONS, numbers.data, numbers.size);
 	buffer_clear(&numbers);
-	add_varint(&numbers, p->aggregate.rows[row].count);
-	add_varint(&numbers, p->aggregate.rows[row].total);
-	add_bytes(&b, SAMPLE_VALUES, numbers.data, numbers.size);
+	proto_varint(&numbers, p->aggregate.rows[row].count);
+	proto_varint(&numbers, p->aggregate.rows[row].total);
+	proto_bytes(&b, SAMPLE_VALUES, numbers.data, numbers.size);
 	pprof_send_message(out, PROFILE_SAMPLE, &b);
 	buffer_done(&numbers);
 	buffer_done(&b);
@@ -142,9 +118,9 @@ static void pprof_add_times(struct strings *s, const struct model *m, const stru
 	for (size_t i = 0; i < m->process_count; i++)
 		if (m->processes[i].end_ns > end)
 			end = m->processes[i].end_ns;
-	pprof_add_value(&b, PROFILE_TIME_NS, m->origin_ns);
-	pprof_add_value(&b, PROFILE_DURATION_NS, end - m->origin_ns);
-	pprof_add_value(&b, PROFILE_DEFAULT_TYPE, string_id(s, words->value));
+	proto_number(&b, PROFILE_TIME_NS, m->origin_ns);
+	proto_number(&b, PROFILE_DURATION_NS, end - m->origin_ns);
+	proto_number(&b, PROFILE_DEFAULT_TYPE, string_id(s, words->value));
 	sink_add(s->out, b.data, b.size);
 	buffer_done(&b);
 }

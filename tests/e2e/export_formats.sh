@@ -138,7 +138,8 @@ refused() { # WANTED OPTION...
 }
 refused 'no type given: use -t TYPE; see pillion export --help' stacks.pillion
 refused 'no CAPTURE given; see pillion export --help' -t folded
-refused "--type takes sqlite|parquetdir|arrow|chrome|speedscope|folded|pprof|html, not 'svg'" -t svg stacks.pillion
+refused "--type takes sqlite|parquetdir|arrow|chrome|perfetto|speedscope|folded|pprof|html, not 'svg'" \
+	-t svg stacks.pillion
 refused '--metric does not apply to chrome' -t chrome --metric calls stacks.pillion
 refused '--split-time and --split-size do not apply to folded' -t folded --split-size 1M stacks.pillion
 refused "--split-time takes a time of at least 1ms with its unit (ns, us, ms, s), not '1'" \

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""export_perfetto.py TRACE STATS.csv...: decodes an export of `-t perfetto` with Perfetto's own protocol definition
+(PyPI perfetto), pairs begins and ends as Perfetto does, and compares counts and times by name with reports. Prints the
+number of slices, and each difference."""
+import collections
+import csv
+import gzip
+import sys
+
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+
+trace = Trace()
+trace.ParseFromString(gzip.open(sys.argv[1]).read())
+faults = []
+names, functions, frames, stacks, tracks = {}, {}, {}, {}, {}
+events = []
+for position, packet in enumerate(trace.packet):
+    data = packet.interned_data
+    names.update((n.iid, n.name) for n in data.event_names)
+    functions.update((f.iid, f.str.decode()) for f in data.function_names)
+    frames.update((f.iid, functions[f.function_name_id]) for f in data.frames)
+    stacks.update((c.iid, [frames[f] for f in c.frame_ids]) for c in data.callstacks)
+    if packet.HasField('track_descriptor'):
+        tracks[packet.track_descriptor.uuid] = packet.track_descriptor
+    if packet.HasField('track_event'):
+        events.append((packet.timestamp, position, packet.track_event))
+    if packet.trusted_packet_sequence_id != 1:
+        faults.append(f'packet {position} has no sequence')
+
+for uuid, track in tracks.items():
+    if track.parent_uuid and track.parent_uuid not in tracks:
+        faults.append(f'track {uuid} has no parent')
+
+open_slices = collections.defaultdict(list)
+count, total = collections.Counter(), collections.Counter()
+begun, ended, with_stack, points = set(), set(), 0, 0
+for time, _, event in sorted(events, key=lambda e: e[:2]):
+    if event.track_uuid not in tracks:
+        faults.append(f'event at {time} has no track')
+    with_stack += event.callstack_iid in stacks
+    if event.callstack_iid and event.callstack_iid not in stacks:
+        faults.append(f'event at {time} has an unknown stack')
+    if event.type == TrackEvent.TYPE_SLICE_BEGIN:
+        open_slices[event.track_uuid].append((time, names[event.name_iid]))
+        begun.update(event.flow_ids)
+        ended.update(event.terminating_flow_ids)
+    elif event.type == TrackEvent.TYPE_SLICE_END:
+        start, name = open_slices[event.track_uuid].pop()
+        count[name] += 1
+        total[name] += time - start
+    elif event.type == TrackEvent.TYPE_COUNTER:
+        points += 1
+        if not tracks[event.track_uuid].HasField('counter'):
+            faults.append(f'counter at {time} is on another track')
+if any(open_slices.values()):
+    faults.append('slices remain open')
+if ended - begun:
+    faults.append(f'{len(ended - begun)} flows have no beginning')
+
+for path in sys.argv[2:]:
+    for row in csv.DictReader(line for line in open(path, encoding='utf-8') if line.strip()):
+        name = row.get('Name') or row['Operation']
+        calls = int(row.get('Num Calls') or row.get('Instances') or row['Count'])
+        if count[name] != calls:
+            faults.append(f'{name}: {count[name]} slices, {calls} in {path}')
+        elif total[name] != int(row['Total Time (ns)']):
+            faults.append(f'{name}: {total[name]} ns, {row["Total Time (ns)"]} in {path}')
+print(f'{sum(count.values())} slices, {len(ended)} flows, {points} points, {with_stack} with stacks')
+print('\n'.join(faults[:20]))
+sys.exit(bool(faults))
