@@ -135,6 +135,15 @@ static inline int hook_stream_fd(FILE *f)
 	return f ? f->_fileno : -1;
 }
 
+/* -1: the stream has neither output to write nor input to return to the file, so that fflush() does not use it. */
+static inline int hook_unflushed_fd(FILE *f)
+{
+	bool is_clean = f && f->_mode <= 0 && f->_IO_write_ptr == f->_IO_write_base &&
+			f->_IO_read_ptr == f->_IO_read_end;
+
+	return is_clean ? -1 : hook_stream_fd(f);
+}
+
 static inline int hook_directory_fd(DIR *d)
 {
 	return d ? dirfd(d) : -1;
@@ -210,6 +219,11 @@ static inline size_t hook_length(const char *s)
 #define HOOK_BEFORE_STREAM(stream, bytes)
 #define HOOK_AFTER_STREAM(stream, bytes)
 #define HOOK_RECORD_STREAM(stream, bytes) HOOK_RECORD_AMOUNT(hook_stream_fd(stream), (int64_t)(bytes))
+/* FLUSHED: uses the stream's descriptor if its buffer is in use before the call. Shells flush empty streams in each
+ * forked child, whose descriptors would be described at the cost of several system calls */
+#define HOOK_BEFORE_FLUSHED(stream) int flushed_ = hook_unflushed_fd(stream)
+#define HOOK_AFTER_FLUSHED(stream)
+#define HOOK_RECORD_FLUSHED(stream) HOOK_RECORD_AMOUNT(flushed_, 0)
 #define HOOK_BEFORE_DIRECTORY(directory)
 #define HOOK_AFTER_DIRECTORY(directory)
 #define HOOK_RECORD_DIRECTORY(directory) HOOK_RECORD_AMOUNT(hook_directory_fd(directory), 0)

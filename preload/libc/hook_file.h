@@ -182,7 +182,7 @@
 	X(TIMED, FILE *, tmpfile64, (void), (), NEW)                                                                   \
 	X(TIMED, int, fclose, (FILE * f), (f), CLOSED(hook_stream_fd(f)))                                              \
 	X(OWN, int, fcloseall, (void), (), NOTHING)                                                                    \
-	X(TIMED, int, fflush, (FILE * f), (f), STREAM(f, 0))                                                           \
+	X(TIMED, int, fflush, (FILE * f), (f), FLUSHED(f))                                                             \
 	X(TIMED, size_t, fread, (void *p, size_t size, size_t n, FILE *f), (p, size, n, f), STREAM(f, size * result))  \
 	X(TIMED_AS(fread), size_t, __fread_chk, (void *p, size_t room, size_t size, size_t n, FILE *f),                \
 	  (p, room, size, n, f),                                                                                       \
@@ -205,7 +205,7 @@
 	X(OWN, int, fputc, (int c, FILE *f), (c, f), STREAM(f, result != EOF))                                         \
 	X(TIMED, wint_t, putwc, (wchar_t c, FILE *f), (c, f), STREAM(f, 0))                                            \
 	X(TIMED, wint_t, fputwc, (wchar_t c, FILE *f), (c, f), STREAM(f, 0))                                           \
-	X(TIMED, int, fflush_unlocked, (FILE * f), (f), STREAM(f, 0))                                                  \
+	X(TIMED, int, fflush_unlocked, (FILE * f), (f), FLUSHED(f))                                                    \
 	X(TIMED, size_t, fread_unlocked, (void *p, size_t size, size_t n, FILE *f), (p, size, n, f),                   \
 	  STREAM(f, size * result))                                                                                    \
 	X(TIMED_AS(fread_unlocked), size_t, __fread_unlocked_chk,                                                      \
