@@ -16,16 +16,17 @@
 	pid_t wrap_##symbol parameters                                                                                 \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
-		bool is_timed;                                                                                         \
+		bool is_timed, is_announced;                                                                           \
 		struct call e;                                                                                         \
 		pid_t result;                                                                                          \
                                                                                                                        \
 		if (process_gate.groups)                                                                               \
 			recorder_before_fork();                                                                        \
 		is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);                               \
-		stack_fork_begin();                                                                                    \
+		is_announced = stack_fork_begin();                                                                     \
 		result = real_##symbol arguments;                                                                      \
-		stack_fork_end(result == 0);                                                                           \
+		if (is_announced)                                                                                      \
+			stack_fork_end(result == 0);                                                                   \
 		if (result > 0)                                                                                        \
 			after;                                                                                         \
 		if (result == 0) {                                                                                     \

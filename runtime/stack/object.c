@@ -116,11 +116,14 @@ enum object_answer object_find(uintptr_t address, struct object *ret)
 	return search.is_found ? OBJECT_FOUND : OBJECT_NONE;
 }
 
-void object_fork_begin(void)
+bool object_fork_begin(void)
 {
+	if (object_has_lookup())
+		return false;
 	__atomic_fetch_add(&forks, 1, __ATOMIC_SEQ_CST);
 	for (int round = 0; __atomic_load_n(&searches, __ATOMIC_SEQ_CST) && round < MOST_ROUNDS; round++)
 		sys_wait(round);
+	return true;
 }
 
 void object_fork_end(bool is_child)

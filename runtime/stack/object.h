@@ -35,11 +35,11 @@ enum object_answer object_find(uintptr_t address, struct object *ret);
 /* dl_iterate_phdr, protected against handlers of this thread and against fork. False: nothing was visited. */
 bool object_each(object_visit *visit, void *data);
 
-/* To be called around fork, in the thread that forks: begin before it; end after it, in both processes, or after its
- * failure. Without effect while _dl_find_object is in use. Otherwise they ensure that the loader's lock is not
- * copied while another thread is in object_each: the wait usually takes microseconds, at most a second or two. After
- * that, or in a child without a begin, object_find returns OBJECT_UNKNOWN. */
-void object_fork_begin(void);
+/* To be called around fork, in the thread that forks: begin before it; if that returned true, end after it, in both
+ * processes, or after its failure. They ensure that the loader's lock is not copied while another thread is in
+ * object_each: the wait usually takes microseconds, at most a second or two. After that, or in a child without a begin,
+ * object_find returns OBJECT_UNKNOWN. False: _dl_find_object is in use, so there are no searches. */
+bool object_fork_begin(void);
 void object_fork_end(bool is_child);
 
 #endif

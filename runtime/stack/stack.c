@@ -371,9 +371,9 @@ void stack_module_unloaded(void)
 	pystack_module_unloaded();
 }
 
-void stack_fork_begin(void)
+bool stack_fork_begin(void)
 {
-	object_fork_begin();
+	return object_fork_begin();
 }
 
 void stack_fork_end(bool is_child)

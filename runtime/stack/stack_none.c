@@ -32,8 +32,9 @@ void stack_module_unloaded(void)
 {
 }
 
-void stack_fork_begin(void)
+bool stack_fork_begin(void)
 {
+	return false;
 }
 
 void stack_fork_end(bool is_child)
