@@ -18,7 +18,7 @@ static long missing_function(void)
 
 /* A function that was not found before may have been loaded since, with a separate library of older glibcs (librt). */
 #define HOOK_RESOLVE(kind, returns, symbol, parameters, arguments, record)                                             \
-	static returns resolve_##symbol parameters                                                                     \
+	__attribute__((used)) static returns resolve_##symbol parameters                                               \
 	{                                                                                                              \
 		__typeof__(real_##symbol) next_;                                                                       \
                                                                                                                        \
@@ -32,15 +32,27 @@ static long missing_function(void)
 HOOK_LIBC(HOOK_RESOLVE)
 #undef HOOK_RESOLVE
 
-#define HOOK_WANTED(kind, returns, symbol, ...) {#symbol, (dso_place *)&real_##symbol, (void *)resolve_##symbol},
-static const struct dso_wanted wanted[] = {HOOK_LIBC(HOOK_WANTED)};
+/* In assembly language, because a distance between two objects is not a constant expression in C. */
+#define HOOK_WANTED(kind, returns, symbol, ...)                                                                        \
+	".pushsection .rodata.str1.1, \"aMS\", %progbits, 1\n"                                                         \
+	"1:	.asciz \"" #symbol "\"\n"                                                                               \
+	"	.popsection\n"                                                                                         \
+	"	.long 1b - .\n"                                                                                        \
+	"	.long real_" #symbol " - .\n"                                                                          \
+	"	.long resolve_" #symbol " - .\n"
+__asm__("	.pushsection .rodata\n"
+	"	.balign 4\n"
+	"	.hidden hook_wanted\n"
+	"	.globl hook_wanted\n"
+	"hook_wanted:\n" HOOK_LIBC(HOOK_WANTED) "	.popsection\n");
 #undef HOOK_WANTED
+extern const struct dso_wanted hook_wanted[HOOK_LIBC_COUNT] HIDDEN;
 
 bool hook_is_resolved;
 
 void hook_resolve(void)
 {
-	dso_next_each(wanted, HOOK_LIBC_COUNT);
+	dso_next_each(hook_wanted, HOOK_LIBC_COUNT);
 	__atomic_store_n(&hook_is_resolved, true, __ATOMIC_RELEASE);
 }
 

@@ -132,6 +132,13 @@ struct each {
 	bool is_after;
 };
 
+typedef void *dso_place __attribute__((may_alias));
+
+static void *address_at(const int32_t *distance)
+{
+	return (void *)((uintptr_t)distance + (uintptr_t)(intptr_t)*distance);
+}
+
 static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct each *e = data;
@@ -144,11 +151,12 @@ static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 	}
 	for (size_t i = 0; e->is_after && i < e->count; i++) {
 		const struct dso_wanted *w = &e->wanted[i];
-		bool is_wanted = __atomic_load_n(w->place, __ATOMIC_RELAXED) == w->initial;
-		void *found = is_wanted ? elf_object_find(&o, w->symbol) : NULL;
+		dso_place *place = address_at(&w->place);
+		bool is_wanted = __atomic_load_n(place, __ATOMIC_RELAXED) == address_at(&w->initial);
+		void *found = is_wanted ? elf_object_find(&o, address_at(&w->symbol)) : NULL;
 
 		if (found)
-			__atomic_store_n(w->place, found, __ATOMIC_RELEASE);
+			__atomic_store_n(place, found, __ATOMIC_RELEASE);
 	}
 	return 0;
 }
@@ -286,6 +294,14 @@ bool dso_all_beside(const void *address, const char *const *symbols, void **ret,
 	for (size_t i = 0; i < count; i++)
 		ret[i] = p.is_found ? elf_object_find(&p.object, symbols[i]) : NULL;
 	return p.is_found;
+}
+
+const char *dso_name(const void *address)
+{
+	struct place p = {.address = address};
+
+	dl_iterate_phdr(visit_place, &p);
+	return p.is_found ? p.object.path : "";
 }
 
 bool dso_path(const void *address, char *ret, size_t size)

@@ -22,13 +22,11 @@ void *dso_next(const char *symbol);
  * also if there is no such list. */
 void *dso_next_unlocked(const char *symbol);
 
-/* dso_next() for many symbols at once: stores the definition, if there is one, in each *place that still has the
- * value `initial`. */
-typedef void *dso_place __attribute__((may_alias));
+/* dso_next() for many symbols at once: stores the definition, if there is one, in each place that still has its initial
+ * value. The fields are the distances from themselves to the symbol's name, to the place (a void *) and to the initial
+ * value: addresses would have to be relocated in each process, at the cost of several page faults. */
 struct dso_wanted {
-	const char *symbol;
-	dso_place *place;
-	void *initial;
+	int32_t symbol, place, initial;
 };
 void dso_next_each(const struct dso_wanted *wanted, size_t count);
 
@@ -61,6 +59,7 @@ uintptr_t dso_start(const void *address);
 /* The path of the object around `address` as the loader knows it ("" for the main program). False: truncated or
  * none. */
 bool dso_path(const void *address, char *ret, size_t size);
+const char *dso_name(const void *address); /* likewise; the loader's own string, which lives as long as the object */
 
 /* The path of the first object whose file name begins with `prefix` ("libcudart.so"). False: truncated or none. */
 bool dso_library(const char *prefix, char *ret, size_t size);

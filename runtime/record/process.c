@@ -9,7 +9,7 @@
 #include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
 
-struct process process;
+LARGE struct process process;
 
 HOT static uint32_t always = ~0u;
 HOT struct process_gate process_gate = {.groups = ~0u, .recording = &always};
@@ -117,10 +117,10 @@ void process_take_clocks(void)
 
 const char *process_library(void)
 {
-	static char path[PROCESS_NAME_BYTES];
+	static const char *path;
 
-	if (!path[0])
-		dso_path((const void *)process_library, path, sizeof(path));
+	if (!path)
+		path = dso_name((const void *)process_library);
 	return path;
 }
 
