@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) bool call_begin(struct call *e, uns
 }
 
 /* Counts a short call of a function that has no counter on the thread's page yet. */
-__attribute__((noinline, cold)) void call_count(unsigned function, uint64_t duration);
+__attribute__((noinline)) void call_count(unsigned function, uint64_t duration);
 
 /* Moves the thread's page into the image's trace file, which is created if there is none, because a counter has reached
  * the required number of calls; not if the page is in the range file, where it survives the process. */

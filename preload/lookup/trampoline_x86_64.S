@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The code to which symbol lookups return pointers, see trampoline.h. */
 #include "preload/lookup/trampoline.h"
-	.bss
+	.section .sbss.pillion, "aw", %nobits
 	.balign	16
 	.globl	trampoline_slots
 	.hidden	trampoline_slots

@@ -224,18 +224,24 @@ static inline void sys_signals_restore(const uint64_t *old)
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof(*old));
 }
 
+/* Not inlined, because its constants would cost each process that takes a lock a page fault. */
+static __attribute__((noinline, unused)) void sys_lock_wait(uint32_t *word)
+{
+	/* Once sys_is_silent is set, no holder can wake a waiter; one that was asleep by then has to poll. */
+	const struct timespec patience = {0, 100000000};
+
+	while (__atomic_exchange_n(word, 2, __ATOMIC_ACQUIRE))
+		sys_call(SYS_futex, word, FUTEX_WAIT_PRIVATE, 2, &patience);
+}
+
 /* A lock of one word: 0 free, 1 held, 2 held and perhaps waited for. The word is in `process`, so it is free in a
  * forked child. The holder has blocked its signals: no handler in its thread can need the lock as well. */
 static inline void sys_lock(uint32_t *word)
 {
-	/* Once sys_is_silent is set, no holder can wake a waiter; one that was asleep by then has to poll. */
-	const struct timespec patience = {0, 100000000};
 	uint32_t free = 0;
 
-	if (__atomic_compare_exchange_n(word, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return;
-	while (__atomic_exchange_n(word, 2, __ATOMIC_ACQUIRE))
-		sys_call(SYS_futex, word, FUTEX_WAIT_PRIVATE, 2, &patience);
+	if (!__atomic_compare_exchange_n(word, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		sys_lock_wait(word);
 }
 
 static inline void sys_unlock(uint32_t *word)

@@ -7,7 +7,7 @@
 #include "runtime/device/cupti_state.h"
 #include "runtime/record/event.h"
 
-char cupti_source_library[PATH_MAX];
+LARGE char cupti_source_library[PATH_MAX];
 
 void cupti_source_write(unsigned kind)
 {

@@ -54,7 +54,7 @@ extern __thread struct thread thread_self __attribute__((tls_model("initial-exec
 
 /* Attaches the thread if the recorder has been started in this image (by recorder_attach()). False: its calls must
  * only be forwarded. */
-__attribute__((cold)) bool thread_enter(struct thread *t);
+__attribute__((noinline)) bool thread_enter(struct thread *t);
 
 /* May the calling thread record? For code that runs after the start of the recorder only. */
 static inline bool thread_attached(void)
