@@ -4,6 +4,8 @@
  * X(kind, group, symbol, name, words, shape)
  *   CALL   the call is recorded
  *   TWIN   likewise, for a function of 64-bit integers: it has the id and the name of the CALL row of that name
+ *   SHIFTED, SHIFTED_TWIN  likewise, for MPI's second name of the function, PMPI_*, which libraries call: recorded as a
+ *          CALL or TWIN, unless the call is made inside another call of MPI
  *   MAKER  a CALL that makes a handle: the fields of its shape become the handle's note, even if it is not recorded
  *   NOTE   not recorded: its fields become part of a handle's note
  *   SET    not recorded; `shape` names a struct library_body, which receives the words of each call that succeeded
@@ -41,12 +43,14 @@
 #define HOOK_LIBRARY(X) TF_GROUPS(ROWS_OF_GROUP, X)
 #define SHAPES_LIBRARY(S) TF_GROUPS(SHAPES_OF_GROUP, S) S(NOTHING, KEY_NONE)
 
-/* The kinds that have an id. */
+/* The kinds that have an id of their own. */
 #define LIBRARY_IF_RECORDED(kind, ...) LIBRARY_IF_RECORDED_##kind(__VA_ARGS__)
 #define LIBRARY_IF_RECORDED_CALL(...) __VA_ARGS__
 #define LIBRARY_IF_RECORDED_MAKER(...) __VA_ARGS__
 #define LIBRARY_IF_RECORDED_OWN(...) __VA_ARGS__
 #define LIBRARY_IF_RECORDED_TWIN(...)
+#define LIBRARY_IF_RECORDED_SHIFTED(...)
+#define LIBRARY_IF_RECORDED_SHIFTED_TWIN(...)
 #define LIBRARY_IF_RECORDED_NOTE(...)
 #define LIBRARY_IF_RECORDED_SET(...)
 

@@ -109,16 +109,15 @@ static void collect_list(struct tf_operation *op, const struct library_part *p, 
 							  : (int64_t)((const int *)list)[i]);
 }
 
-void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide,
-		     bool is_failed)
+void library_collect(struct tf_operation *op, const struct library_shape *shape, const struct library_returned *call)
 {
 	for (unsigned i = 0; i < shape->count; i++) {
 		const struct library_part *p = &shape->parts[i];
-		uintptr_t word = words[p->position];
+		uintptr_t word = call->words[p->position];
 
 		switch (p->how) {
 		case LIBRARY_INT:
-			library_field(op, p->field, is_wide ? (int64_t)word : (int64_t)(int)word);
+			library_field(op, p->field, call->is_wide ? (int64_t)word : (int64_t)(int)word);
 			break;
 		case LIBRARY_ENUM:
 			library_field(op, p->field, (int)word);
@@ -128,8 +127,8 @@ void library_collect(struct tf_operation *op, const struct library_shape *shape,
 			break;
 		case LIBRARY_LIST:
 		case LIBRARY_LIST_WIDE:
-			if (!is_failed)
-				collect_list(op, p, words);
+			if (!call->result)
+				collect_list(op, p, call->words);
 			break;
 		case LIBRARY_OF:
 			library_append(op, word, p->field);
@@ -138,10 +137,17 @@ void library_collect(struct tf_operation *op, const struct library_shape *shape,
 			library_append(op, (unsigned)word, p->field);
 			break;
 		case LIBRARY_BYTES:
-			library_field(op, p->field, library_mpi_bytes(word));
+			library_field(op, p->field, library_mpi_bytes(call, word));
 			break;
 		case LIBRARY_COMMUNICATOR:
-			library_field(op, p->field, (int64_t)library_mpi_communicator(word));
+			library_field(op, p->field, (int64_t)library_mpi_communicator(call, word));
+			break;
+		case LIBRARY_SOURCE:
+		case LIBRARY_SOURCE_TAG:
+			library_field(op, p->field, library_mpi_source(call, p));
+			break;
+		case LIBRARY_BUFFER:
+			library_mpi_buffer(op, call, p->field);
 			break;
 		}
 	}
@@ -169,7 +175,7 @@ void library_note(const struct library_shape *shape, const uintptr_t *words)
 {
 	struct tf_operation op = {0};
 
-	library_collect(&op, shape, words, false, false);
+	library_collect(&op, shape, &(struct library_returned){.words = words});
 	library_note_all(key_of(shape, words), &op);
 }
 
@@ -197,6 +203,8 @@ static inline __attribute__((always_inline)) uint64_t key_of_call(unsigned funct
 	for (; p < end; p++) {
 		uint64_t word = words[p->position];
 
+		if (__builtin_expect(p->how == LIBRARY_SOURCE || p->how == LIBRARY_SOURCE_TAG, 0) && (int)word < 0)
+			return 0; /* a wildcard */
 		word = p->how < wide ? (uint32_t)word : word;
 		how = p->how > how ? p->how : how;
 		key = (key << 11 | key >> 53) ^ word * many_bits;
@@ -232,35 +240,35 @@ void library_record(const struct call *e, unsigned function, int result, const s
 	record(e, function, result, intern(op));
 }
 
-static __attribute__((noinline)) uint32_t operation_of(const struct library_shape *shape, const uintptr_t *words,
-						       bool is_wide, int result)
+static __attribute__((noinline)) uint32_t operation_of(const struct library_shape *shape,
+						       const struct library_returned *call)
 {
 	struct tf_operation op;
 
 	op.count = 0;
 	memset(op.fields, 0, sizeof(op.fields));
-	library_collect(&op, shape, words, is_wide, result != 0);
+	library_collect(&op, shape, call);
 	return intern(&op);
 }
 
-void library_end(struct call *e, unsigned function, int result, const struct library_shape *shape,
-		 const uintptr_t *words, bool is_wide)
+void library_end(struct call *e, unsigned function, const struct library_shape *shape,
+		 const struct library_returned *call)
 {
 	uint64_t key, id = 0, check;
 
 	if (!call_end(e, function, 0))
 		return;
-	key = shape->count ? key_of_call(function, shape, words, is_wide) : 0;
+	key = shape->count ? key_of_call(function, shape, call->words, call->is_wide) : 0;
 	if (key) {
 		id = __atomic_load_n(&remembered[key % REMEMBERED].id, __ATOMIC_RELAXED);
 		check = __atomic_load_n(&remembered[key % REMEMBERED].check, __ATOMIC_RELAXED);
 		if (__builtin_expect(!id || (check ^ id) != key, 0)) {
-			id = operation_of(shape, words, is_wide, result);
+			id = operation_of(shape, call);
 			__atomic_store_n(&remembered[key % REMEMBERED].check, key ^ id, __ATOMIC_RELAXED);
 			__atomic_store_n(&remembered[key % REMEMBERED].id, id, __ATOMIC_RELAXED);
 		}
 	} else if (shape->count) {
-		id = operation_of(shape, words, is_wide, result);
+		id = operation_of(shape, call);
 	}
-	record(e, function, result, (uint32_t)id);
+	record(e, function, call->result, (uint32_t)id);
 }

@@ -18,8 +18,12 @@ enum library_how {
 	LIBRARY_OF_INT,	   /* likewise, for a handle that is an int */
 	LIBRARY_BYTES,	   /* the size of an MPI datatype in bytes */
 	LIBRARY_COMMUNICATOR, /* of MPI */
+	LIBRARY_SOURCE,	   /* of a message of MPI; if it was a wildcard, that of the status, whose address is `other` */
+	LIBRARY_SOURCE_TAG, /* likewise */
+	/* from here on the value depends on more than the words */
 	LIBRARY_LIST,	   /* `position`: the number of ints, `other`: their address */
 	LIBRARY_LIST_WIDE, /* likewise, of int64_t */
+	LIBRARY_BUFFER,	   /* what a call of MPI sends; `field`: enum library_mpi_buffer */
 };
 
 struct library_part {
@@ -64,10 +68,16 @@ static inline bool library_has_done(unsigned group, int result)
 	return !result || (group == TF_GROUP_NCCL && result == 7);
 }
 
-/* words[LIBRARY_WORD(1)] is the first argument. is_wide: the function takes 64-bit integers. is_failed: lists are not
- * read, because their addresses may be invalid. */
-void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide,
-		     bool is_failed);
+/* A call that has returned. result: its status, 0 if it succeeded; else lists are not read and handles are not used,
+ * because they may be invalid. */
+struct library_returned {
+	const uintptr_t *words; /* words[LIBRARY_WORD(1)] is the first argument */
+	const void *real;	/* the function */
+	int result;
+	bool is_wide; /* it takes 64-bit integers */
+};
+
+void library_collect(struct tf_operation *op, const struct library_shape *shape, const struct library_returned *call);
 
 /* Stores the note of a handle after a call that succeeded. */
 void library_note(const struct library_shape *shape, const uintptr_t *words);
@@ -89,21 +99,21 @@ static inline void library_field(struct tf_operation *op, uint8_t field, int64_t
 	}
 }
 
-/* Ends a call and writes it with its operation. result: its status, 0 if it succeeded. */
-void library_end(struct call *e, unsigned function, int result, const struct library_shape *shape,
-		 const uintptr_t *words, bool is_wide);
+/* Ends a call and writes it with its operation. */
+void library_end(struct call *e, unsigned function, const struct library_shape *shape,
+		 const struct library_returned *call);
 
 /* Writes a call for which call_end() returned true and whose operation is known. */
 void library_record(const struct call *e, unsigned function, int result, const struct tf_operation *op);
 
-/* Is the thread already inside a recorded call of the same function? Some libraries export functions that only forward
- * to functions of the same names in another library. */
-static inline __attribute__((always_inline)) bool library_is_inside(unsigned function, uintptr_t frame)
+/* Is the thread inside a recorded call of one of the `count` functions from `first` on? Some libraries export functions
+ * that only forward to functions of the same names in another library, or call others of their own. */
+static inline __attribute__((always_inline)) bool library_is_inside(unsigned first, unsigned count, uintptr_t frame)
 {
 	const struct thread *t = &thread_self;
 
 	return __builtin_expect(t->generation == process.generation &&
-					t->page->current >> TF_CURRENT_SHIFT == function + 1,
+					(t->page->current >> TF_CURRENT_SHIFT) - 1 - first < count,
 				0) &&
 	       t->current_frame > frame;
 }

@@ -29,6 +29,11 @@
 #define LIST(field, count, address) PART(TF_FIELD_##field, LIBRARY_LIST, count, address)
 #define LIST_B(field, count, address) PART(TF_FIELD_##field | TF_ROLE_B, LIBRARY_LIST, count, address)
 #define LIST_WIDE(field, count, address) PART(TF_FIELD_##field, LIBRARY_LIST_WIDE, count, address)
+#define SOURCE(position, status) PART(TF_FIELD_PEER, LIBRARY_SOURCE, position, status)
+#define SOURCE_B(position, status) PART(TF_FIELD_PEER | TF_ROLE_B, LIBRARY_SOURCE, position, status)
+#define SOURCE_TAG(position, status) PART(TF_FIELD_TAG, LIBRARY_SOURCE_TAG, position, status)
+#define SOURCE_TAG_B(position, status) PART(TF_FIELD_TAG | TF_ROLE_B, LIBRARY_SOURCE_TAG, position, status)
+#define BUFFER(name) PART(LIBRARY_MPI_##name, LIBRARY_BUFFER, 1, 0)
 #define OF(role, position) PART(TF_ROLE_##role, LIBRARY_OF, position, 0)
 #define OF_INT(role, position) PART(TF_ROLE_##role, LIBRARY_OF_INT, position, 0)
 #define BYTES(position) PART(TF_FIELD_ELEMENT, LIBRARY_BYTES, position, 0)
@@ -52,6 +57,8 @@ enum { SHAPES_LIBRARY(SHAPE_NUMBER) };
 /* The kinds whose `shape` is the name of a struct library_body. */
 #define IF_BODY_CALL(...)
 #define IF_BODY_TWIN(...)
+#define IF_BODY_SHIFTED(...)
+#define IF_BODY_SHIFTED_TWIN(...)
 #define IF_BODY_MAKER(...)
 #define IF_BODY_NOTE(...)
 #define IF_BODY_SET(...) __VA_ARGS__
@@ -70,8 +77,10 @@ static const struct symbols {
 } symbols = {HOOK_LIBRARY(SYMBOL_TEXT)};
 _Static_assert(sizeof(symbols) <= UINT16_MAX, "offsets have 16 bits");
 
-enum kind { CALL, TWIN, MAKER, NOTE, SET, OWN };
-#define IS_NOTED(kind) ((kind) != CALL && (kind) != TWIN)
+enum kind { CALL, TWIN, SHIFTED, SHIFTED_TWIN, MAKER, NOTE, SET, OWN };
+#define IS_NOTED(kind) ((kind) >= MAKER)
+#define IS_WIDE(kind) ((kind) == TWIN || (kind) == SHIFTED_TWIN)
+#define IS_SHIFTED(kind) ((kind) == SHIFTED || (kind) == SHIFTED_TWIN)
 #define IS_RECORDED(kind) ((kind) != NOTE && (kind) != SET)
 #define HAS_BODY(kind) ((kind) == SET || (kind) == OWN)
 
@@ -84,12 +93,16 @@ static const struct function {
 } functions[HOOK_LIBRARY_COUNT] = {
 #define ID_CALL(name) HOOK_##name
 #define ID_TWIN(name) HOOK_##name
+#define ID_SHIFTED(name) HOOK_##name
+#define ID_SHIFTED_TWIN(name) HOOK_##name
 #define ID_MAKER(name) HOOK_##name
 #define ID_OWN(name) HOOK_##name
 #define ID_NOTE(name) 0
 #define ID_SET(name) 0
 #define SHAPE_OF_CALL(symbol, shape) SHAPE_##shape
 #define SHAPE_OF_TWIN(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_SHIFTED(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_SHIFTED_TWIN(symbol, shape) SHAPE_##shape
 #define SHAPE_OF_MAKER(symbol, shape) SHAPE_##shape
 #define SHAPE_OF_NOTE(symbol, shape) SHAPE_##shape
 #define SHAPE_OF_OWN(symbol, shape) BODY_##symbol
@@ -149,13 +162,24 @@ static bool is_to_be_noted(const struct library_frame *f, const struct function 
 	return library_has_done(function->group, (int)f->results[0]) && process_gate.groups & f->row->group;
 }
 
+/* The ids of MPI's functions. */
+#define ONE_RECORDED(kind, ...) LIBRARY_IF_RECORDED(kind, +1)
+enum { MPI_FIRST = HOOK_MPI_Init, MPI_COUNT = 0 HOOK_MPI(ONE_RECORDED) };
+
+/* Is the call part of one that is recorded? */
+static inline __attribute__((always_inline)) bool is_part(const struct function *function, uintptr_t frame)
+{
+	return IS_SHIFTED(function->kind) ? library_is_inside(MPI_FIRST, MPI_COUNT, frame)
+					  : library_is_inside(function->id, 1, frame);
+}
+
 /* Begins the event of a call that is recorded. */
 static inline __attribute__((always_inline)) unsigned begin(struct library_frame *f, const struct function *function)
 {
 	uintptr_t frame = (uintptr_t)&f->frame_pointer;
 
 	if (IS_RECORDED(function->kind) && process_gate.groups & *process_gate.recording & f->row->group &&
-	    !library_is_inside(function->id, frame)) {
+	    !is_part(function, frame)) {
 		f->state = RECORDED;
 		call_begin_attached(&f->call, function->id, frame);
 	}
@@ -198,12 +222,19 @@ static __attribute__((noinline)) void finish_body(struct library_frame *f, const
 		body->note(f->words - 1);
 }
 
+static inline __attribute__((always_inline)) void end(struct library_frame *f, const struct function *function)
+{
+	struct library_returned call = {f->words - 1, f->real, (int)f->results[0], IS_WIDE(function->kind)};
+
+	library_end(&f->call, function->id, &shapes[function->shape], &call);
+}
+
 static __attribute__((noinline)) void finish_maker(struct library_frame *f, const struct function *function)
 {
 	const struct library_shape *shape = &shapes[function->shape];
 
 	if (f->state == RECORDED)
-		library_end(&f->call, function->id, (int)f->results[0], shape, f->words - 1, false);
+		end(f, function);
 	if (is_to_be_noted(f, function))
 		library_note(shape, f->words - 1);
 }
@@ -221,6 +252,5 @@ void library_finish(struct library_frame *f)
 	else if (__builtin_expect(IS_NOTED(function->kind), 0))
 		finish_maker(f, function);
 	else if (f->state == RECORDED)
-		library_end(&f->call, function->id, (int)f->results[0], &shapes[function->shape], f->words - 1,
-			    function->kind == TWIN);
+		end(f, function);
 }

@@ -1,141 +1,287 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sizes of datatypes without a call of MPI: predefined handles of MPICH contain them, those of Open MPI are the
- * addresses of symbols. */
 #include "preload/library/library_mpi.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "preload/hook/caller.h"
 #include "runtime/common/dso.h"
 #include "runtime/record/intern_table.h"
+#include "runtime/record/names.h"
 #include "runtime/record/thread.h"
 
 enum { LIBRARY_MPI_WORLD = 0x44000000, LIBRARY_MPI_SELF = 0x44000001 };
-enum { MPICH_PREDEFINED = 0x4c, OTHER = 1, OPEN_MPI = 2 };
 
 uint64_t library_epoch;
 
-static struct intern_table bytes_of; /* datatype -> bytes */
-static struct intern_table
-	communicators;          /* Open MPI's predefined communicators -> MPICH's numbers of them */
-static unsigned implementation; /* 0: not yet determined */
+/* ---- the library ---- */
 
-static const struct {
-	const char *symbol;
-	uint8_t bytes;
-} open_mpi_types[] = {
-	{"ompi_mpi_byte", 1},
-	{"ompi_mpi_char", 1},
-	{"ompi_mpi_signed_char", 1},
-	{"ompi_mpi_unsigned_char", 1},
-	{"ompi_mpi_packed", 1},
-	{"ompi_mpi_cxx_bool", 1},
-	{"ompi_mpi_c_bool", 1},
-	{"ompi_mpi_int8_t", 1},
-	{"ompi_mpi_uint8_t", 1},
-	{"ompi_mpi_short", 2},
-	{"ompi_mpi_unsigned_short", 2},
-	{"ompi_mpi_int16_t", 2},
-	{"ompi_mpi_uint16_t", 2},
-	{"ompi_mpi_int", 4},
-	{"ompi_mpi_unsigned", 4},
-	{"ompi_mpi_int32_t", 4},
-	{"ompi_mpi_uint32_t", 4},
-	{"ompi_mpi_float", 4},
-	{"ompi_mpi_wchar", 4},
-	{"ompi_mpi_long", sizeof(long)},
-	{"ompi_mpi_unsigned_long", sizeof(long)},
-	{"ompi_mpi_long_long_int", 8},
-	{"ompi_mpi_unsigned_long_long", 8},
-	{"ompi_mpi_int64_t", 8},
-	{"ompi_mpi_uint64_t", 8},
-	{"ompi_mpi_double", 8},
-	{"ompi_mpi_aint", sizeof(ptrdiff_t)},
-	{"ompi_mpi_offset", 8},
-	{"ompi_mpi_count", 8},
-	{"ompi_mpi_c_float_complex", 8},
-	{"ompi_mpi_cxx_cplex", 8},
-	{"ompi_mpi_2int", 8},
-	{"ompi_mpi_float_int", 8},
-	{"ompi_mpi_c_double_complex", 16},
-	{"ompi_mpi_cxx_dblcplex", 16},
-	{"ompi_mpi_long_double", sizeof(long double)},
-	/* of Fortran, used by mpi4py and by programs of both languages */
-	{"ompi_mpi_character", 1},
-	{"ompi_mpi_integer", 4},
-	{"ompi_mpi_real", 4},
-	{"ompi_mpi_dblprec", 8},
-	{"ompi_mpi_logical", 4},
-	{"ompi_mpi_cplex", 8},
-	{"ompi_mpi_dblcplex", 16},
+/* One MPI library. Handles are passed as words: MPICH's functions use the lower half. MPI_Count has 64 bits. */
+struct mpi {
+	int (*type_size)(uintptr_t type, int64_t *ret_bytes);
+	int (*comm_size)(uintptr_t communicator, int *ret_ranks);
+	int (*comm_rank)(uintptr_t communicator, int *ret_rank);
+	int (*comm_is_inter)(uintptr_t communicator, int *ret_is_inter);
+	int (*comm_remote_size)(uintptr_t communicator, int *ret_ranks);
+	int (*topology)(uintptr_t communicator, int *ret_kind);
+	int (*cart_dimensions)(uintptr_t communicator, int *ret_dimensions);
+	int (*graph_neighbors)(uintptr_t communicator, int rank, int *ret_neighbors);
+	int (*dist_graph_neighbors)(uintptr_t communicator, int *ret_in, int *ret_out, int *ret_is_weighted);
+	const void *world, *self; /* NULL: not Open MPI */
+	/* A program that is not position-independent has copies of these. */
+	const void *world_copy, *self_copy;
 };
 
-/* A symbol of Open MPI is in its own library or, because of a copy relocation, in the main program. */
-static void intern_known(struct intern_table *t, const char *symbol, uint64_t value)
+static const char *const mpi_symbols[] = {
+	"PMPI_Type_size_x",      "PMPI_Comm_size",
+	"PMPI_Comm_rank",        "PMPI_Comm_test_inter",
+	"PMPI_Comm_remote_size", "PMPI_Topo_test",
+	"PMPI_Cartdim_get",      "PMPI_Graph_neighbors_count",
+	"PMPI_Dist_graph_neighbors_count",
+};
+enum { MPI_FUNCTIONS = sizeof(mpi_symbols) / sizeof(*mpi_symbols) };
+_Static_assert(offsetof(struct mpi, world) == MPI_FUNCTIONS * sizeof(void *), "a symbol for each function");
+
+static struct intern_table libraries; /* a function of MPI, or the library's PMPI_Type_size_x -> struct mpi */
+
+static const struct mpi *find_all(const void *type_size)
 {
-	const void *own = dso_library_symbol("libmpi.so", symbol), *copy = dso_library_symbol("", symbol);
+	struct mpi *m = names_take(sizeof(*m));
+	void *functions[MPI_FUNCTIONS];
 
-	if (own)
-		intern_set(t, (uintptr_t)own, value);
-	if (copy)
-		intern_set(t, (uintptr_t)copy, value);
-}
-
-static void determine_implementation(void)
-{
-	struct thread_guard guard;
-	bool is_open_mpi;
-
-	thread_guard_enter(&thread_self, &guard);
-	is_open_mpi = dso_library_symbol("libmpi.so", "ompi_mpi_comm_world");
-	if (is_open_mpi) {
-		intern_known(&communicators, "ompi_mpi_comm_world", LIBRARY_MPI_WORLD);
-		intern_known(&communicators, "ompi_mpi_comm_self", LIBRARY_MPI_SELF);
+	if (!m || !dso_all_beside(type_size, mpi_symbols, functions, MPI_FUNCTIONS))
+		return NULL;
+	for (size_t i = 0; i < MPI_FUNCTIONS; i++) {
+		if (!functions[i])
+			return NULL;
+		((void **)m)[i] = functions[i];
 	}
-	for (size_t i = 0; is_open_mpi && i < sizeof(open_mpi_types) / sizeof(open_mpi_types[0]); i++)
-		intern_known(&bytes_of, open_mpi_types[i].symbol, open_mpi_types[i].bytes);
-	__atomic_store_n(&implementation, is_open_mpi ? OPEN_MPI : OTHER, __ATOMIC_RELEASE);
-	thread_guard_leave(&thread_self, &guard);
+	m->world = dso_beside(type_size, "ompi_mpi_comm_world");
+	m->self = dso_beside(type_size, "ompi_mpi_comm_self");
+	m->world_copy = m->world ? dso_library_symbol("", "ompi_mpi_comm_world") : NULL;
+	m->self_copy = m->self ? dso_library_symbol("", "ompi_mpi_comm_self") : NULL;
+	return m;
 }
 
-static bool is_open_mpi(void)
+/* NULL: a library older than MPI 3, or none. */
+static const struct mpi *library_of(const struct library_returned *call)
 {
-	if (__builtin_expect(!__atomic_load_n(&implementation, __ATOMIC_ACQUIRE), 0))
-		determine_implementation();
-	return implementation == OPEN_MPI;
-}
+	static const struct mpi none;
+	uint64_t epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED), key = (uintptr_t)call->real ^ epoch;
+	const struct mpi *m = (const struct mpi *)intern_get(&libraries, key);
 
-static uintptr_t handle_of(uintptr_t word)
-{
-	return is_open_mpi() ? word : (uint32_t)word;
-}
+	if (__builtin_expect(!m, 0) && call->real) {
+		struct thread_guard guard;
+		const void *type_size;
 
-uintptr_t library_mpi_communicator(uintptr_t word)
-{
-	uintptr_t handle = handle_of(word), known = intern_get(&communicators, handle);
-
-	return known ? known : handle;
-}
-
-int64_t library_mpi_bytes(uintptr_t type)
-{
-	type = handle_of(type);
-	if (implementation != OPEN_MPI && type >> 24 == MPICH_PREDEFINED)
-		return type >> 8 & 0xff;
-	return type ? (int64_t)intern_get(&bytes_of, type) : 0;
-}
-
-/* MPI is called only here: the type is valid, because MPI has just committed it. */
-static void set_type(const uintptr_t *words)
-{
-	const void *handle = (const void *)words[1];
-	uintptr_t type = is_open_mpi() ? *(const uintptr_t *)handle : *(const uint32_t *)handle;
-	int (*size_of)(uintptr_t, int *) = dso_library_symbol("libmpi.so", "PMPI_Type_size");
-	int bytes = 0;
-
-	if (size_of && size_of(type, &bytes) == 0 && bytes > 0 && intern_get(&bytes_of, type) != (uint64_t)bytes) {
-		intern_set(&bytes_of, type, (uint64_t)bytes);
-		library_forget();
+		thread_guard_enter(&thread_self, &guard);
+		type_size = dso_from(call->real, mpi_symbols[0]);
+		m = type_size ? (const struct mpi *)intern_get(&libraries, (uintptr_t)type_size ^ epoch) : NULL;
+		if (!m && type_size)
+			m = find_all(type_size);
+		if (!m)
+			m = &none;
+		if (type_size)
+			intern_set(&libraries, (uintptr_t)type_size ^ epoch, (uint64_t)m);
+		intern_set(&libraries, key, (uint64_t)m);
+		thread_guard_leave(&thread_self, &guard);
 	}
+	return m && m->type_size ? m : NULL;
 }
-const struct library_body library_set_mpi_type = {.note = set_type};
+
+/* ---- handles ---- */
+
+uintptr_t library_mpi_communicator(const struct library_returned *call, uintptr_t word)
+{
+	const struct mpi *m = library_of(call);
+	const void *handle = (const void *)word;
+
+	if (!m || !m->world)
+		return (uint32_t)word;
+	if (handle == m->world || (handle && handle == m->world_copy))
+		return LIBRARY_MPI_WORLD;
+	return handle == m->self || (handle && handle == m->self_copy) ? LIBRARY_MPI_SELF : word;
+}
+
+static int64_t size_of(const struct mpi *m, uintptr_t type)
+{
+	int64_t bytes = 0;
+
+	return m->type_size(type, &bytes) == 0 && bytes > 0 ? bytes : 0;
+}
+
+int64_t library_mpi_bytes(const struct library_returned *call, uintptr_t type)
+{
+	const struct mpi *m = call->result ? NULL : library_of(call);
+
+	return m ? size_of(m, type) : 0;
+}
+
+/* A handle that a call has freed may become that of another datatype. Other events cannot change a handle's datatype. */
+static void forget_types(const uintptr_t *words)
+{
+	(void)words;
+	library_forget();
+}
+const struct library_body library_mpi_type_free = {.note = forget_types};
+
+/* The status begins with the source, the tag and the error in Open MPI, and has two ints before them in MPICH, whose
+ * address for no status is 1. */
+int64_t library_mpi_source(const struct library_returned *call, const struct library_part *part)
+{
+	enum { ANY_SOURCE_OPEN_MPI = -1, ANY_SOURCE_MPICH = -2, ANY_TAG = -1 };
+	const struct mpi *m = library_of(call);
+	bool is_open_mpi = m && m->world, is_tag = part->how == LIBRARY_SOURCE_TAG;
+	int given = (int)call->words[part->position];
+	int any = is_tag ? ANY_TAG : is_open_mpi ? ANY_SOURCE_OPEN_MPI : ANY_SOURCE_MPICH;
+	const int *status = (const int *)call->words[part->other];
+
+	if (given != any || call->result || !m || (uintptr_t)status <= 1)
+		return given;
+	return status[(is_open_mpi ? 0 : 2) + is_tag];
+}
+
+/* ---- buffers ---- */
+
+/* How many elements there are. COUNT: an int, or a 64-bit integer in wide functions. EACH: a COUNT for each rank. LIST:
+ * a list of these. OWN: the element of such a list that is for the calling rank. TYPES: a list of counts beside a list
+ * of datatypes. PARTS: a 64-bit integer for each partition. ONE: 1. */
+enum how { COUNT, EACH, LIST, OWN, TYPES, PARTS, ONE };
+
+/* Which ranks lists are for. */
+enum group { LOCAL, PEERS, NEIGHBORS };
+
+/* Positions of arguments; 0: there is none. If `buffer` is MPI_IN_PLACE, the second count and type are used. */
+static const struct layout {
+	uint8_t buffer, how, count, type;
+	uint8_t in_place_how, in_place_count, in_place_type;
+	uint8_t root, communicator, group;
+} layouts[] = {
+	[LIBRARY_MPI_BCAST] = {0, COUNT, 2, 3, .root = 4},
+	[LIBRARY_MPI_GATHER] = {1, COUNT, 2, 3, COUNT, 5, 6, .root = 7},
+	[LIBRARY_MPI_GATHERV] = {1, COUNT, 2, 3, OWN, 5, 7, 8, 9, LOCAL},
+	[LIBRARY_MPI_SCATTER] = {4, COUNT, 5, 6, COUNT, 2, 3, .root = 7},
+	[LIBRARY_MPI_SCATTERV] = {5, COUNT, 6, 7, OWN, 2, 4, 8, 9, LOCAL},
+	[LIBRARY_MPI_ALLGATHER] = {1, COUNT, 2, 3, COUNT, 5, 6},
+	[LIBRARY_MPI_ALLGATHERV] = {1, COUNT, 2, 3, OWN, 5, 7, 0, 8, LOCAL},
+	[LIBRARY_MPI_ALLTOALL] = {1, EACH, 2, 3, EACH, 5, 6, 0, 7, PEERS},
+	[LIBRARY_MPI_ALLTOALLV] = {1, LIST, 2, 4, LIST, 6, 8, 0, 9, PEERS},
+	[LIBRARY_MPI_ALLTOALLW] = {1, TYPES, 2, 4, TYPES, 6, 8, 0, 9, PEERS},
+	[LIBRARY_MPI_REDUCE] = {0, COUNT, 3, 4, .root = 6},
+	[LIBRARY_MPI_REDUCE_SCATTER] = {0, LIST, 3, 4, .communicator = 6, .group = LOCAL},
+	[LIBRARY_MPI_REDUCE_BLOCK] = {0, EACH, 3, 4, .communicator = 6, .group = LOCAL},
+	[LIBRARY_MPI_NEIGHBOR_ALL] = {0, EACH, 2, 3, .communicator = 7, .group = NEIGHBORS},
+	[LIBRARY_MPI_NEIGHBOR_ALLV] = {0, LIST, 2, 4, .communicator = 9, .group = NEIGHBORS},
+	[LIBRARY_MPI_NEIGHBOR_ALLW] = {0, TYPES, 2, 4, .communicator = 9, .group = NEIGHBORS},
+	[LIBRARY_MPI_PARTITIONED] = {0, PARTS, 3, 4},
+	[LIBRARY_MPI_FETCH] = {0, ONE, 0, 3},
+	[LIBRARY_MPI_COMPARE] = {0, ONE, 0, 4},
+};
+
+static uintptr_t argument(const struct library_returned *call, unsigned position)
+{
+	return call->words[LIBRARY_WORD(position)];
+}
+
+static bool is_in_place(uintptr_t buffer)
+{
+	return buffer == 1 || buffer == UINTPTR_MAX; /* Open MPI, MPICH */
+}
+
+static int64_t item_of(const struct library_returned *call, uintptr_t list, int i)
+{
+	return call->is_wide ? ((const int64_t *)list)[i] : ((const int *)list)[i];
+}
+
+/* The number of neighbors that the rank sends to. */
+static int neighbors_of(const struct mpi *m, uintptr_t communicator)
+{
+	bool is_open_mpi = m->world;
+	const int cart = is_open_mpi ? 1 : 2, graph = is_open_mpi ? 2 : 1, dist_graph = is_open_mpi ? 4 : 3;
+	int kind = 0, count = 0, rank = 0, in, is_weighted;
+
+	if (m->topology(communicator, &kind))
+		return 0;
+	if (kind == cart)
+		return m->cart_dimensions(communicator, &count) ? 0 : 2 * count;
+	if (kind == graph)
+		return m->comm_rank(communicator, &rank) || m->graph_neighbors(communicator, rank, &count) ? 0 : count;
+	return kind != dist_graph || m->dist_graph_neighbors(communicator, &in, &count, &is_weighted) ? 0 : count;
+}
+
+static int ranks_of(const struct mpi *m, uintptr_t communicator, enum group group)
+{
+	int is_inter = 0, count = 0;
+
+	if (group == NEIGHBORS)
+		return neighbors_of(m, communicator);
+	if (group == PEERS && !m->comm_is_inter(communicator, &is_inter) && is_inter)
+		return m->comm_remote_size(communicator, &count) ? 0 : count;
+	return m->comm_size(communicator, &count) ? 0 : count;
+}
+
+static int64_t sum_of(const struct library_returned *call, uintptr_t list, int count)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < count; i++)
+		sum += item_of(call, list, i);
+	return sum;
+}
+
+static int64_t bytes_of(const struct mpi *m, const struct library_returned *call, uintptr_t list, uintptr_t types,
+			int count)
+{
+	int64_t bytes = 0;
+
+	for (int i = 0; i < count; i++) {
+		int64_t items = item_of(call, list, i);
+
+		if (items > 0)
+			bytes += items * size_of(m, m->world ? ((const uintptr_t *)types)[i]
+							     : ((const unsigned *)types)[i]);
+	}
+	return bytes;
+}
+
+void library_mpi_buffer(struct tf_operation *op, const struct library_returned *call, unsigned buffer)
+{
+	const struct layout *l = &layouts[buffer];
+	const struct mpi *m = call->result ? NULL : library_of(call);
+	bool is_second = l->buffer && is_in_place(argument(call, l->buffer));
+	unsigned how = is_second ? l->in_place_how : l->how;
+	uintptr_t count = l->count ? argument(call, is_second ? l->in_place_count : l->count) : 0;
+	uintptr_t type = argument(call, is_second ? l->in_place_type : l->type);
+	uintptr_t communicator = l->communicator ? argument(call, l->communicator) : 0;
+	int64_t single = call->is_wide ? (int64_t)count : (int)count, number = 0;
+	int rank = 0;
+
+	/* In an intercommunicator a negative root means that the rank sends nothing, or is the root. */
+	if (!m || (l->root && (int)argument(call, l->root) < 0))
+		return;
+	switch ((enum how)how) {
+	case COUNT:
+		number = single;
+		break;
+	case EACH:
+		number = single * ranks_of(m, communicator, l->group);
+		break;
+	case LIST:
+		number = sum_of(call, count, ranks_of(m, communicator, l->group));
+		break;
+	case OWN:
+		number = m->comm_rank(communicator, &rank) ? 0 : item_of(call, count, rank);
+		break;
+	case TYPES:
+		number = bytes_of(m, call, count, type, ranks_of(m, communicator, l->group));
+		break;
+	case PARTS:
+		number = (int64_t)count * (int)argument(call, 2);
+		break;
+	case ONE:
+		number = 1;
+		break;
+	}
+	library_field(op, TF_FIELD_COUNT, number);
+	library_field(op, TF_FIELD_ELEMENT, how == TYPES ? 1 : number > 0 ? size_of(m, type) : 0);
+}

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contents of MPI's handles, which are pointers in Open MPI and ints in MPICH and its derivatives. Any thread. */
+/* The contents of MPI's handles, which are pointers in Open MPI and ints in MPICH and its derivatives, and the bytes of
+ * its calls. A handle is looked up by asking the library whose function was called. MPI ends the program if a handle
+ * is invalid, so only handles that the call itself has used are passed on, and only after it succeeded. Any thread. */
 #ifndef PILLION_LIBRARY_MPI_H
 #define PILLION_LIBRARY_MPI_H
 
@@ -7,15 +9,45 @@
 
 /* A communicator without the unused upper half of its register. MPI_COMM_WORLD and MPI_COMM_SELF have MPICH's numbers
  * in both implementations. */
-uintptr_t library_mpi_communicator(uintptr_t word);
+uintptr_t library_mpi_communicator(const struct library_returned *call, uintptr_t word);
 
-/* The size of a datatype in bytes; 0: unknown. Does not call MPI, which ends the program if a handle is invalid. */
-int64_t library_mpi_bytes(uintptr_t type);
+/* The size of a datatype in bytes; 0: unknown. */
+int64_t library_mpi_bytes(const struct library_returned *call, uintptr_t type);
 
-/* After MPI_Type_commit: stores the size of a derived type. */
-extern const struct library_body library_set_mpi_type HIDDEN;
+/* The rank, or the tag, of the message that was received. */
+int64_t library_mpi_source(const struct library_returned *call, const struct library_part *part);
 
-/* Increases when the note of a handle or the size of a datatype changes, which invalidates cached operations. */
+/* Where the arguments of a collective are, by the name of its shape. */
+enum library_mpi_buffer {
+	LIBRARY_MPI_BCAST,
+	LIBRARY_MPI_GATHER,
+	LIBRARY_MPI_GATHERV,
+	LIBRARY_MPI_SCATTER,
+	LIBRARY_MPI_SCATTERV,
+	LIBRARY_MPI_ALLGATHER,
+	LIBRARY_MPI_ALLGATHERV,
+	LIBRARY_MPI_ALLTOALL,
+	LIBRARY_MPI_ALLTOALLV,
+	LIBRARY_MPI_ALLTOALLW,
+	LIBRARY_MPI_REDUCE,
+	LIBRARY_MPI_REDUCE_SCATTER,
+	LIBRARY_MPI_REDUCE_BLOCK,
+	LIBRARY_MPI_NEIGHBOR_ALL,
+	LIBRARY_MPI_NEIGHBOR_ALLV,
+	LIBRARY_MPI_NEIGHBOR_ALLW,
+	LIBRARY_MPI_PARTITIONED,
+	LIBRARY_MPI_FETCH,
+	LIBRARY_MPI_COMPARE,
+};
+
+/* Appends the number of elements that the calling rank sends (of a scatter: receives), and their size. Nothing, if the
+ * call ignores these arguments on this rank. */
+void library_mpi_buffer(struct tf_operation *op, const struct library_returned *call, unsigned buffer);
+
+/* After MPI_Type_free: the handle may become that of another datatype. */
+extern const struct library_body library_mpi_type_free HIDDEN;
+
+/* Increases when the note of a handle changes or a datatype is freed, which invalidates cached operations. */
 extern uint64_t library_epoch;
 static inline void library_forget(void)
 {

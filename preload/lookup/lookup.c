@@ -257,6 +257,9 @@ struct lookup_result lookup_dlsym(void *handle, const char *name, const void *ca
 		if (row)
 			answer = look_up_row(row, handle, name, caller);
 		errno = error;
+	} else if (name && !strncmp(name, "PyInit_", 7)) {
+		lookup_clear_weak(handle);
+		errno = error;
 	}
 	return answer;
 }

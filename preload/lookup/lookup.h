@@ -46,6 +46,10 @@ struct lookup_result {
 };
 struct lookup_result lookup_dlsym(void *handle, const char *name, const void *caller);
 
+/* weak.c: sets the weak references of the library with this handle that are bound to us to NULL if no other library
+ * defines them. */
+void lookup_clear_weak(void *handle);
+
 /* Called at the end of an image: adds to the ledger the libraries whose calls cannot be recorded. Does nothing in a
  * forked child. */
 void lookup_note_unseen(void);

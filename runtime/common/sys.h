@@ -166,6 +166,11 @@ static inline int sys_munmap(void *at, size_t size)
 	return (int)sys_call(SYS_munmap, at, size, 0, 0);
 }
 
+static inline int sys_mprotect(void *at, size_t size, int protection)
+{
+	return (int)sys_call(SYS_mprotect, at, size, protection, 0);
+}
+
 static inline int sys_madvise(void *at, size_t size, int advice)
 {
 	return (int)sys_call(SYS_madvise, at, size, advice, 0);

@@ -13,6 +13,12 @@ static void assert_fields(const struct tf_operation *op, unsigned int count, con
 	}
 }
 
+static void collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide,
+		    int result)
+{
+	library_collect(op, shape, &(struct library_returned){words, NULL, result, is_wide});
+}
+
 Test(library, an_int_has_no_upper_half_but_in_functions_of_64_bits)
 {
 	const struct library_shape shape = {
@@ -20,9 +26,9 @@ Test(library, an_int_has_no_upper_half_but_in_functions_of_64_bits)
 	const uintptr_t words[] = {0, 0xabcd00000007, 0xabcdffffffff};
 	struct tf_operation narrow = {0}, wide = {0};
 
-	library_collect(&narrow, &shape, words, false, false);
+	collect(&narrow, &shape, words, false, 0);
 	assert_fields(&narrow, 2, (const uint8_t[]){TF_FIELD_M, TF_FIELD_MODE}, (const int64_t[]){7, -1});
-	library_collect(&wide, &shape, words, true, false);
+	collect(&wide, &shape, words, true, 0);
 	assert_fields(&wide, 2, (const uint8_t[]){TF_FIELD_M, TF_FIELD_MODE}, (const int64_t[]){0xabcd00000007, -1});
 }
 
@@ -38,7 +44,7 @@ Test(library, tells_what_was_noted_of_a_handle_in_the_operands_role)
 	library_note(&made, again);
 	library_note_field(0x1000, TF_FIELD_N, 10);
 	library_note_field(0x1000, TF_FIELD_BATCH, 3);
-	library_collect(&op, &used, words, false, false);
+	collect(&op, &used, words, false, 0);
 	assert_fields(&op, 3,
 		      (const uint8_t[]){TF_FIELD_M | TF_ROLE_B, TF_FIELD_N | TF_ROLE_B, TF_FIELD_BATCH | TF_ROLE_B},
 		      (const int64_t[]){8, 10, 3});
@@ -50,7 +56,7 @@ Test(library, an_unknown_handle_tells_nothing_and_null_is_none)
 	struct tf_operation op = {0};
 
 	library_note_field(0, TF_FIELD_M, 1);
-	library_collect(&op, &used, (const uintptr_t[]){0, 0, 0x2000}, false, false);
+	collect(&op, &used, (const uintptr_t[]){0, 0, 0x2000}, false, 0);
 	cr_expect_eq(op.count, 0);
 }
 
@@ -60,9 +66,9 @@ Test(library, lists_of_calls_that_failed_are_not_read)
 	const int list[] = {4, 5, 6};
 	struct tf_operation op = {0};
 
-	library_collect(&op, &shape, (const uintptr_t[]){0, 3, 1}, false, true);
+	collect(&op, &shape, (const uintptr_t[]){0, 3, 1}, false, 1);
 	cr_expect_eq(op.count, 0);
-	library_collect(&op, &shape, (const uintptr_t[]){0, 3, (uintptr_t)list}, false, false);
+	collect(&op, &shape, (const uintptr_t[]){0, 3, (uintptr_t)list}, false, 0);
 	assert_fields(&op, 3, (const uint8_t[]){TF_FIELD_DIMENSION, TF_FIELD_DIMENSION, TF_FIELD_DIMENSION},
 		      (const int64_t[]){4, 5, 6});
 }
