@@ -199,6 +199,23 @@ static int set_split_size(const struct option *row, void *settings, const char *
 	return split_size(value, &l->split.bytes) ? option_refuse(row, value, why) : 0;
 }
 
+static const char *diff_by_choice(size_t i)
+{
+	return i < DIFF_BY_COUNT ? diff_by_names[i] : NULL;
+}
+
+/* "3%" or "3". */
+static int set_gate(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct command_line *l = settings;
+	char *end;
+
+	l->gate = strtod(value, &end) / 100;
+	if (end == value || (*end && strcmp(end, "%") != 0) || !(l->gate > 0) || l->gate > 10)
+		return option_refuse(row, value, why);
+	return 0;
+}
+
 /* ---- the table ---- */
 
 #define AT(field) .offset = offsetof(struct command_line, field)
@@ -206,8 +223,8 @@ static int set_split_size(const struct option *row, void *settings, const char *
 #define VERBS_OF(verbs) .users = (verbs)
 
 enum {
-	VERB_READS = VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_WHERE | VERB_QUERY,
-	VERB_TABLES = VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_WHERE | VERB_QUERY,
+	VERB_READS = VERB_DIFF | VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_WHERE | VERB_QUERY,
+	VERB_TABLES = VERB_DIFF | VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_WHERE | VERB_QUERY,
 	VERB_FILTERS = VERB_STATS | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_QUERY,
 	VERB_ALL = (1 << VERB_COUNT) - 1,
 };
@@ -223,6 +240,13 @@ static const struct option rows[] = {
 	 .help = "the values in folded, speedscope and pprof"},
 	{"by", 0, OPTION_CHOICE, AT(by), VERBS_OF(VERB_STATS), .value = "WHAT", .choice = by_choice,
 	 .help = "one row for each"},
+	{"by", 0, OPTION_CHOICE, AT(diff_by), VERBS_OF(VERB_DIFF), .title = "What to compare", .value = "WHAT",
+	 .choice = diff_by_choice, .initial = "auto",
+	 .help = "rows; auto: what the captures have, in this order: kernel, line, range, api"},
+	{"gate", 0, OPTION_OWN, SET(gate), VERBS_OF(VERB_DIFF), .value = "PERCENT", .initial = "3%",
+	 .takes = "a percentage, such as 3%", .help = "worse is what has become slower by this much or more"},
+	{"over", 0, OPTION_TEXT, AT(over), VERBS_OF(VERB_DIFF), .value = "RANGE[@DOMAIN]",
+	 .help = "compare the mean time of a step: what begins within an NVTX range of this name; @*: any domain"},
 	{"source", 0, OPTION_TEXT, AT(source), VERBS_OF(VERB_STATS), .value = "FILE",
 	 .help = "report lines: the text of FILE with the cost of each line; the end of its path is enough"},
 	{"lines-all", 0, OPTION_SWITCH, AT(lines_all), VERBS_OF(VERB_STATS),
@@ -311,7 +335,7 @@ int command_line_parse(unsigned int verb, const char *help, char **words, struct
 	struct text why = text_init(err->text, sizeof(err->text));
 	bool only_captures = false;
 
-	*ret = (struct command_line){.captures = words, .top = TOP_DEFAULT};
+	*ret = (struct command_line){.captures = words, .top = TOP_DEFAULT, .gate = GATE_DEFAULT};
 	while (*words) {
 		const struct option *row;
 		const char *value;
@@ -323,6 +347,7 @@ int command_line_parse(unsigned int verb, const char *help, char **words, struct
 		}
 		only_captures = !strcmp(*words, "--");
 		if (only_captures) {
+			ret->before_count = ret->capture_count;
 			words++;
 			continue;
 		}

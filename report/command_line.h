@@ -3,6 +3,7 @@
 #ifndef PILLION_COMMAND_LINE_H
 #define PILLION_COMMAND_LINE_H
 
+#include "report/diff/gather.h"
 #include "report/export/export_split.h"
 #include "report/analyze/rule.h"
 #include "report/stats/report.h"
@@ -18,6 +19,7 @@ enum { VERBS(VERB_BIT) };
 #undef VERB_BIT
 
 enum { TOP_DEFAULT = UINT32_MAX };
+#define GATE_DEFAULT 0.03
 
 struct requested_report {
 	const struct report *report;
@@ -47,6 +49,10 @@ struct command_line {
 	bool keeps_symbols;
 	bool is_closed; /* view: does not open the page */
 	bool interactive; /* query: statements come from standard input */
+	enum diff_by diff_by;
+	double gate;
+	const char *over;    /* diff: the range that is a step; NULL: not given */
+	size_t before_count; /* diff: captures before "--"; 0: there was none */
 	char **captures; /* borrowed from argv */
 	size_t capture_count;
 };

@@ -12,8 +12,9 @@
 #define PILLION_VERSION "unknown"
 #endif
 
-enum { HELP_BYTES = 32768, VERB_COLUMN = 11 };
+enum { HELP_BYTES = 32768, VERB_COLUMN = 11, STATUS_COLUMN = 13 };
 
+static const char statuses[] = "0 done, 1 done but something is missing or damaged, 2 wrong usage or unreadable input";
 static const char version[] = "pillion-report " PILLION_VERSION "\n";
 
 #define VERB_LISTED(NAME, name, use) &verb_##name,
@@ -67,9 +68,7 @@ static const char *usage_of(const struct verb *v)
 	command_line_help(v->bit, &t);
 	if (v->more_help)
 		v->more_help(&t);
-	text_add(&t, "\nExit status: 0 done, 1 done but something is missing or damaged, 2 wrong usage\nor "
-			"unreadable input");
-	text_add(&t, v->bit == VERB_ANALYZE ? ", 3 --fail-on applies.\n" : ".\n");
+	option_help_entry("\nExit status:", STATUS_COLUMN, v->statuses ? v->statuses : statuses, &t);
 	return bytes;
 }
 

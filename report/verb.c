@@ -90,6 +90,26 @@ void work_table(struct work *w, const char *name, const char *title, const struc
 	buffer_done(&text);
 }
 
+/* On failure the captures are closed. */
+static int output_open(struct work *w)
+{
+	const struct command_line *l = w->line;
+
+	w->emit = (struct emit){.file = stdout, .format = l->format, .unit = l->unit};
+	if (!l->output || !strcmp(l->output, "-"))
+		work_terminal(w);
+	if (l->top != TOP_DEFAULT)
+		w->emit.rows = l->top;
+	if (l->output && strcmp(l->output, "-"))
+		w->emit.file = fopen(l->output, "we");
+	if (w->emit.file)
+		return EXIT_DONE;
+	say("%s: %s", l->output, strerror(errno));
+	symbols_free(w->context.symbols);
+	model_done(&w->model);
+	return EXIT_UNUSABLE;
+}
+
 int work_begin(struct work *w, const struct command_line *l)
 {
 	struct err err;
@@ -112,19 +132,13 @@ int work_begin(struct work *w, const struct command_line *l)
 	w->status = say_all(&w->model.problems);
 	w->context = (struct report_context){&w->model, l->by, symbols_new(&w->model, true), .lines_all = l->lines_all,
 					     .source = l->source};
-	w->emit = (struct emit){.file = stdout, .format = l->format, .unit = l->unit};
-	if (!l->output || !strcmp(l->output, "-"))
-		work_terminal(w);
-	if (l->top != TOP_DEFAULT)
-		w->emit.rows = l->top;
-	if (l->output && strcmp(l->output, "-"))
-		w->emit.file = fopen(l->output, "we");
-	if (w->emit.file)
-		return EXIT_DONE;
-	say("%s: %s", l->output, strerror(errno));
-	symbols_free(w->context.symbols);
-	model_done(&w->model);
-	return EXIT_UNUSABLE;
+	return output_open(w);
+}
+
+int work_begin_output(struct work *w, const struct command_line *l)
+{
+	*w = (struct work){.line = l};
+	return output_open(w);
 }
 
 /* The errno of the first failed write; 0: everything was written. */
@@ -143,7 +157,7 @@ int work_end(struct work *w)
 {
 	int failed = write_error(w->emit.file);
 
-	if (!w->line->quiet && !w->line->summary) /* the end of a run does not list files without names */
+	if (w->context.symbols && !w->line->quiet && !w->line->summary) /* the end of a run does not list files without names */
 		say_all(symbols_problems(w->context.symbols));
 	if (w->paged) {
 		int code;

@@ -15,6 +15,7 @@ struct verb {
 	unsigned int bit; /* VERB_STATS ... */
 	int (*run)(const struct command_line *l); /* the exit status */
 	void (*more_help)(struct text *ret);	  /* may be NULL */
+	const char *statuses; /* what the exit statuses mean; NULL: as of the enum above */
 };
 
 #define VERB_DECLARE(NAME, name, use) extern const struct verb verb_##name;
@@ -43,6 +44,9 @@ struct work {
 /* Opens the captures and the output. On failure it prints the reason and returns the exit status; work_end must not be
  * called then. */
 int work_begin(struct work *w, const struct command_line *l);
+
+/* Likewise without captures: the model is empty. */
+int work_begin_output(struct work *w, const struct command_line *l);
 
 /* Returns the exit status. */
 int work_end(struct work *w);

@@ -128,4 +128,18 @@ void capture_large(const char *directory, uint64_t calls, uint32_t threads, uint
  * Returns false for an unknown kind. */
 bool capture_kind(const char *directory, const char *kind, uint64_t events);
 
+/* A run of a training job: in each step every kernel is launched once, from a line of its own. Kernel i (from 1) takes
+ * 100, 200, 300 or 400 us. The deviations are standard deviations of factors: one of the whole run, one of each kernel
+ * in the run, one of each launch. */
+enum { WRITER_KERNELS = 64 };
+struct writer_steps {
+	uint64_t seed;
+	uint32_t steps, kernels;
+	double run_deviation, row_deviation, step_deviation;
+	uint32_t slower; /* the kernel that takes `factor` times as long; 0: none */
+	double factor;
+	uint32_t renamed; /* the kernel with another name; 0: none */
+};
+void capture_steps(const char *directory, const struct writer_steps *s);
+
 #endif

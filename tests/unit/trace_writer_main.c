@@ -24,9 +24,21 @@ int main(int argc, char **argv)
 		capture_large(argv[2], strtoull(argv[3], NULL, 10), number(argv[4]), argc == 6 ? number(argv[5]) : 1);
 		return 0;
 	}
+	if (argc == 10 && !strcmp(argv[1], "steps")) {
+		capture_steps(argv[2], &(struct writer_steps){.seed = strtoull(argv[3], NULL, 10),
+							      .steps = 40,
+							      .kernels = number(argv[4]),
+							      .run_deviation = strtod(argv[5], NULL),
+							      .row_deviation = strtod(argv[6], NULL),
+							      .step_deviation = strtod(argv[7], NULL),
+							      .slower = number(argv[8]),
+							      .factor = strtod(argv[9], NULL)});
+		return 0;
+	}
 	if (argc == 4 && capture_kind(argv[2], argv[1], strtoull(argv[3], NULL, 10)))
 		return 0;
 	fprintf(stderr, "usage: trace-writer example|hostile DIRECTORY | large DIRECTORY CALLS THREADS [PROCESSES] |\n"
+			"       steps DIRECTORY SEED KERNELS RUN ROW LAUNCH SLOWER FACTOR |\n"
 			"       nvtx|mpi|files|samples|launches DIRECTORY EVENTS\n");
 	return 2;
 }

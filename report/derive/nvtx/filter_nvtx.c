@@ -15,7 +15,8 @@ struct search {
 	const struct image *image;
 	struct buffer range, domain; /* domain NULL: the default one; "*": any */
 	long index;		     /* -1: all ranges */
-	struct time_interval *found;
+	const char *option;	     /* for messages */
+	struct nvtx_instance *found;
 	size_t count, capacity;
 	struct texts seen; /* the first few names that did not match */
 };
@@ -46,11 +47,11 @@ static int parse_range_spec(struct search *s, const char *spec, struct err *err)
 		if (s->index < 0 || *end || errno)
 			return err_set(
 				err, -EINVAL,
-				"--filter-nvtx=%.200s: an index from 0 must follow '/'; write '\\/' for a plain '/'",
-				spec);
+				"%s=%.200s: an index from 0 must follow '/'; write '\\/' for a plain '/'",
+				s->option, spec);
 	}
 	if (!*s->range.data)
-		return err_set(err, -EINVAL, "--filter-nvtx=%.200s: must be RANGE[@DOMAIN][/INDEX]", spec);
+		return err_set(err, -EINVAL, "%s=%.200s: must be RANGE[@DOMAIN][/INDEX]", s->option, spec);
 	return 0;
 }
 
@@ -110,31 +111,32 @@ static void search_visit_range(void *context, const struct nvtx_range *r)
 	if (!strcmp(text.data, s->range.data) && is_domain(s, t, r->domain)) {
 		s->found = mem_grow(s->found, s->count, &s->capacity, sizeof(*s->found));
 		s->found[s->count++] =
-			(struct time_interval){clock_map_ns(clock, r->start), clock_map_ns(clock, r->end)};
+			(struct nvtx_instance){s->image, clock_map_ns(clock, r->start), clock_map_ns(clock, r->end)};
 	} else {
 		remember_name(s, r, text.data);
 	}
 	buffer_done(&text);
 }
 
-static int intervals_by_start(const void *a, const void *b)
+static int instances_by_start(const void *a, const void *b)
 {
-	const struct time_interval *x = a, *y = b;
+	const struct nvtx_instance *x = a, *y = b;
 
 	return order_of(x->from_ns, y->from_ns);
 }
 
-static size_t join_overlapping(struct time_interval *intervals, size_t count)
+/* The intervals of instances, without overlaps. Returns how many. */
+static size_t join_overlapping(const struct nvtx_instance *found, size_t count, struct time_interval *ret)
 {
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (used && intervals[i].from_ns <= intervals[used - 1].to_ns) {
-			if (intervals[i].to_ns > intervals[used - 1].to_ns)
-				intervals[used - 1].to_ns = intervals[i].to_ns;
+		if (used && found[i].from_ns <= ret[used - 1].to_ns) {
+			if (found[i].to_ns > ret[used - 1].to_ns)
+				ret[used - 1].to_ns = found[i].to_ns;
 			continue;
 		}
-		intervals[used++] = intervals[i];
+		ret[used++] = (struct time_interval){found[i].from_ns, found[i].to_ns};
 	}
 	return used;
 }
@@ -147,20 +149,21 @@ static int report_no_match(const struct search *s, const char *spec, struct err 
 	for (size_t i = 0; i < s->seen.count; i++)
 		buffer_print(&list, "%s%s", i ? ", " : "", s->seen.items[i]);
 	if (s->count)
-		code = err_set(err, -ENODATA, "--filter-nvtx=%.100s: there are only %zu such ranges, numbered from 0",
-			       spec, s->count);
+		code = err_set(err, -ENODATA, "%s=%.100s: there are only %zu such ranges, numbered from 0",
+			       s->option, spec, s->count);
 	else if (s->seen.count)
-		code = err_set(err, -ENODATA, "--filter-nvtx=%.100s: no such range; the capture has: %.300s", spec,
+		code = err_set(err, -ENODATA, "%s=%.100s: no such range; the capture has: %.300s", s->option, spec,
 			       list.data);
 	else
-		code = err_set(err, -ENODATA, "--filter-nvtx=%.100s: no such range, and no other range", spec);
+		code = err_set(err, -ENODATA, "%s=%.100s: no such range, and no other range", s->option, spec);
 	buffer_done(&list);
 	return code;
 }
 
-int filter_nvtx(struct model *m, const char *spec, struct err *err)
+int nvtx_instances(const struct model *m, const char *option, const char *spec, struct nvtx_instance **ret,
+		   size_t *ret_count, struct err *err)
 {
-	struct search s = {.model = m};
+	struct search s = {.model = m, .option = option};
 	int code = parse_range_spec(&s, spec, err);
 
 	for (size_t i = 0; !code && i < m->image_count; i++) {
@@ -168,16 +171,33 @@ int filter_nvtx(struct model *m, const char *spec, struct err *err)
 		nvtx_ranges(s.image, NULL, &s, search_visit_range);
 	}
 	if (s.count)
-		qsort(s.found, s.count, sizeof(*s.found), intervals_by_start);
-	if (!code && (!s.count || s.index >= (long)s.count))
+		qsort(s.found, s.count, sizeof(*s.found), instances_by_start);
+	if (!code && (!s.count || s.index >= (long)s.count)) {
 		code = report_no_match(&s, spec, err);
-	else if (!code && s.index >= 0)
-		filter_narrow(m, &s.found[s.index], 1);
-	else if (!code)
-		filter_narrow(m, s.found, join_overlapping(s.found, s.count));
+	} else if (!code && s.index >= 0) {
+		s.found[0] = s.found[s.index];
+		s.count = 1;
+	}
 	buffer_done(&s.range);
 	buffer_done(&s.domain);
 	texts_done(&s.seen);
-	free(s.found);
+	*ret = s.found;
+	*ret_count = s.count;
+	return code;
+}
+
+int filter_nvtx(struct model *m, const char *spec, struct err *err)
+{
+	struct nvtx_instance *found;
+	struct time_interval *intervals;
+	size_t count;
+	int code = nvtx_instances(m, "--filter-nvtx", spec, &found, &count, err);
+
+	if (!code) {
+		intervals = mem_alloc(count * sizeof(*intervals));
+		filter_narrow(m, intervals, join_overlapping(found, count, intervals));
+		free(intervals);
+	}
+	free(found);
 	return code;
 }

@@ -10,4 +10,14 @@
  * then names some that exist. */
 int filter_nvtx(struct model *m, const char *spec, struct err *err);
 
+/* One of these ranges, in the common time. */
+struct nvtx_instance {
+	const struct image *image;
+	uint64_t from_ns, to_ns;
+};
+
+/* The ranges themselves by their start; the caller frees *ret, also on failure. `option` is named in messages. */
+int nvtx_instances(const struct model *m, const char *option, const char *spec, struct nvtx_instance **ret,
+		   size_t *ret_count, struct err *err);
+
 #endif

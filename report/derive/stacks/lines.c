@@ -30,6 +30,8 @@ struct site {
 	bool is_users, is_stackless;
 	struct symbol_frame frame;
 	uint64_t values[LINE_VALUES];
+	uint32_t row; /* once it has one */
+	bool has_row;
 };
 
 struct lines_pass {
@@ -43,6 +45,8 @@ struct lines_pass {
 	const struct trace_thread *thread; /* the thread to which `within` belongs */
 	struct within within[WITHIN];
 	size_t within_count;
+	lines_each *each; /* NULL: nobody is told */
+	void *more;
 };
 
 /* ---- rows ---- */
@@ -80,8 +84,8 @@ static uint64_t new_stack(struct lines_pass *w, uint64_t group, uint32_t range, 
 	       (!site.is_stackless && symbols_ends_in_interpreter(w->attribution.symbols, s->image, stack));
 }
 
-/* The line of an event, or NULL. Valid until the next call. */
-static uint64_t *lines_line_of(struct lines_pass *w, const struct event *e, bool *ret_is_interpreter)
+/* The line of an event. Valid until the next call. */
+static struct site *lines_site_of(struct lines_pass *w, const struct event *e, bool *ret_is_interpreter)
 {
 	struct scan *s = &w->scan;
 	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
@@ -94,16 +98,17 @@ static uint64_t *lines_line_of(struct lines_pass *w, const struct event *e, bool
 		*known = new_stack(w, group, range, stack);
 	if (ret_is_interpreter)
 		*ret_is_interpreter = *known & 1;
-	return w->sites[*known >> 1].values;
+	return &w->sites[*known >> 1];
 }
 
-/* Adds a site to its row. */
-static void lines_add_row(struct lines_pass *w, struct site *site)
+/* The row of a site, named at the first call. */
+static uint32_t lines_row(struct lines_pass *w, struct site *site)
 {
 	struct lines *l = w->lines;
 	struct buffer key = {0};
-	uint32_t row;
 
+	if (site->has_row)
+		return site->row;
 	w->scan.image = site->image;
 	w->scan.thread = site->thread;
 	scan_group(&w->scan, site->range, &key);
@@ -114,14 +119,23 @@ static void lines_add_row(struct lines_pass *w, struct site *site)
 		symbols_name(w->attribution.symbols, &site->frame);
 		lines_add_frame(&site->frame, &key);
 	}
-	row = scan_row(&w->scan, &key);
+	site->row = scan_row(&w->scan, &key);
+	site->has_row = true;
 	buffer_done(&key);
-	if (row == l->count) {
+	if (site->row == l->count) {
 		l->values = mem_grow(l->values, l->count, &l->capacity, sizeof(*l->values));
 		l->values[l->count++] = (struct line_values){.is_users = site->is_users};
 	}
+	return site->row;
+}
+
+/* Adds a site to its row. */
+static void lines_add_row(struct lines_pass *w, struct site *site)
+{
+	uint32_t row = lines_row(w, site);
+
 	for (size_t i = 0; i < LINE_VALUES; i++)
-		l->values[row].of[i] += site->values[i];
+		w->lines->values[row].of[i] += site->values[i];
 }
 
 /* ---- events ---- */
@@ -159,14 +173,22 @@ static uint64_t difference_or_zero(uint64_t all, uint64_t part)
 	return all > part ? all - part : 0;
 }
 
+static void add_total(struct lines_pass *w, struct site *site, const struct event *e, uint64_t ns)
+{
+	site->values[LINE_TOTAL] += ns;
+	if (w->each)
+		w->each(w->more, lines_row(w, site), &w->scan, e, ns);
+}
+
 static void lines_add_sample(struct lines_pass *w, const struct event *e)
 {
 	bool is_interpreter;
-	uint64_t *line = lines_line_of(w, e, &is_interpreter), ns = samples_ns(e);
+	struct site *site = lines_site_of(w, e, &is_interpreter);
+	uint64_t ns = samples_ns(e);
 
-	line[is_interpreter ? LINE_PYTHON : LINE_NATIVE] += ns;
-	line[LINE_TOTAL] += ns;
-	line[LINE_SAMPLES]++;
+	site->values[is_interpreter ? LINE_PYTHON : LINE_NATIVE] += ns;
+	site->values[LINE_SAMPLES]++;
+	add_total(w, site, e, ns);
 	push_within(w, (struct within){.start = e->ticks, .total = ns});
 }
 
@@ -189,13 +211,15 @@ static void lines_add_call(struct lines_pass *w, const struct event *e)
 	     is_cuda = f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER);
 	uint64_t ns = clock_map_duration(w->scan.clock, e->duration), start = event_start(e), *line;
 	struct within in;
+	struct site *site;
 
 	if (!is_os && !is_cuda)
 		return;
-	line = lines_line_of(w, e, NULL);
+	site = lines_site_of(w, e, NULL);
+	line = site->values;
 	in = collect_within(w, start);
 	line[LINE_CALLS]++;
-	line[LINE_TOTAL] += difference_or_zero(ns, in.total);
+	add_total(w, site, e, difference_or_zero(ns, in.total));
 	if (is_os) {
 		line[LINE_OS] += difference_or_zero(ns, in.os);
 		line[LINE_OFF_CPU] += difference_or_zero(ns, in.total);
@@ -232,7 +256,7 @@ static void lines_visit_correlated(void *context, const struct correlated *k)
 	for (size_t i = 0; i < k->record_count; i++)
 		ns += k->records[i].duration_ns;
 	w->scan.thread = k->thread;
-	lines_line_of(w, k->thread ? &k->event : &(struct event){0}, NULL)[LINE_GPU] += ns;
+	lines_site_of(w, k->thread ? &k->event : &(struct event){0}, NULL)->values[LINE_GPU] += ns;
 }
 
 /* ---- from events to lines ---- */
@@ -281,9 +305,16 @@ static void lines_read_image(struct lines_pass *w)
 
 void lines_gather(const struct report_context *context, struct lines *ret)
 {
+	lines_gather_each(context, NULL, NULL, ret);
+}
+
+void lines_gather_each(const struct report_context *context, lines_each *each, void *more, struct lines *ret)
+{
 	struct lines_pass w;
 
 	lines_pass_begin(&w, context, ret);
+	w.each = each;
+	w.more = more;
 	lines_read_image(&w);
 	for (size_t i = 0; i < w.site_count; i++)
 		lines_add_row(&w, &w.sites[i]);

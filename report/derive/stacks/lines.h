@@ -35,8 +35,13 @@ struct lines {
 	bool has_stacks; /* false: everything is attributed to "(no stack)" */
 };
 
+/* Told of each part of LINE_TOTAL: the row of keys, the event with its image (s->image). The rows' values are not
+ * complete yet. */
+typedef void lines_each(void *more, uint32_t row, const struct scan *s, const struct event *e, uint64_t ns);
+
 /* Attributes to the innermost frame if context->lines_all is set. */
 void lines_gather(const struct report_context *context, struct lines *ret);
+void lines_gather_each(const struct report_context *context, lines_each *each, void *more, struct lines *ret);
 void lines_done(struct lines *l);
 
 /* The first `wanted` rows of lines_order that are user code, and possibly some after them; --by is ignored. Other

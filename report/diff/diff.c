@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/diff/diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/name.h"
+#include "runtime/base/nearest.h"
+
+const char *const diff_verdicts[] = {"not worse", "worse", "cannot judge"};
+
+/* Rows that are compared by their names' spelling at most, and the part of a name that may differ. */
+enum { RENAMED_MOST = 300, RENAMED_PART = 3 };
+
+struct joining {
+	struct diff *d;
+	struct aggregate names, lines; /* of all captures */
+	struct map parts;	       /* (row, line) -> place in `changes` + 1 */
+	struct change {
+		uint32_t row, line;
+		double sides[2]; /* mean ns of a run, or of a step */
+	} *changes;
+	size_t change_count, change_capacity;
+	uint32_t *top; /* by row: the line with the most time on either side, + 1 */
+};
+
+static size_t runs_of(const struct diff *d)
+{
+	return d->before + d->after;
+}
+
+static double scale_of(const struct gathered *g)
+{
+	return g->steps ? 1 / (double)g->steps : 1;
+}
+
+/* ---- the rows of all captures ---- */
+
+static void join_names(struct joining *j)
+{
+	struct diff *d = j->d;
+	size_t runs = runs_of(d);
+
+	for (size_t k = 0; k < runs; k++)
+		for (size_t i = 0; i < d->captures[k].count; i++)
+			aggregate_row(&j->names, d->captures[k].names.rows[i].key,
+				      d->captures[k].names.rows[i].key_size);
+	d->count = j->names.count;
+	d->rows = mem_alloc((d->count + 1) * sizeof(*d->rows));
+	d->judged = mem_alloc((d->count + 1) * sizeof(*d->judged));
+	d->times = mem_alloc((d->count * runs + 1) * sizeof(*d->times));
+	d->variances = mem_alloc((d->count * runs + 1) * sizeof(*d->variances));
+	d->samplings = mem_alloc((d->count * runs + 1) * sizeof(*d->samplings));
+	for (size_t i = 0; i < d->count * runs; i++)
+		d->variances[i] = -1;
+	for (size_t k = 0; k < runs; k++)
+		for (size_t i = 0; i < d->captures[k].count; i++) {
+			const struct gathered *g = &d->captures[k];
+			uint32_t row = aggregate_row(&j->names, g->names.rows[i].key, g->names.rows[i].key_size);
+			double share = (double)g->series[i].count / (double)(k < d->before ? d->before : d->after);
+
+			d->times[row * runs + k] = g->series[i].total * scale_of(g);
+			d->variances[row * runs + k] = series_variance(&g->series[i]);
+			d->samplings[row * runs + k] = series_sampling(&g->series[i]);
+			*(k < d->before ? &d->rows[row].before : &d->rows[row].after) += share;
+		}
+}
+
+static void join_lines(struct joining *j)
+{
+	struct diff *d = j->d;
+
+	for (size_t k = 0; k < runs_of(d); k++) {
+		const struct gathered *g = &d->captures[k];
+		double scale = scale_of(g) / (double)(k < d->before ? d->before : d->after);
+
+		for (size_t i = 0; i < g->part_count; i++) {
+			const struct aggregate_row *name = &g->names.rows[g->parts[i].row],
+						   *line = &g->lines.rows[g->parts[i].line];
+			uint32_t row = aggregate_row(&j->names, name->key, name->key_size),
+				 at = aggregate_row(&j->lines, line->key, line->key_size);
+			uint64_t *place = map_put(&j->parts, row, at, NULL);
+
+			if (!*place) {
+				j->changes = mem_grow(j->changes, j->change_count, &j->change_capacity,
+						      sizeof(*j->changes));
+				j->changes[j->change_count] = (struct change){row, at, {0, 0}};
+				*place = ++j->change_count;
+			}
+			j->changes[*place - 1].sides[k >= d->before] += (double)g->parts[i].ns * scale;
+		}
+	}
+}
+
+/* ---- renamed rows ---- */
+
+static double side_time(const struct diff *d, size_t row, bool is_after)
+{
+	double sum = 0;
+
+	for (size_t k = is_after ? d->before : 0; k < (is_after ? runs_of(d) : d->before); k++)
+		sum += d->times[row * runs_of(d) + k];
+	return sum;
+}
+
+static int by_kinship(size_t a, size_t b, const void *context)
+{
+	const struct joining *j = context;
+	double left = side_time(j->d, a, false) + side_time(j->d, a, true),
+	       right = side_time(j->d, b, false) + side_time(j->d, b, true);
+
+	return strcmp(aggregate_field(&j->names.rows[a], 1), aggregate_field(&j->names.rows[b], 1))
+		       ?: (left < right) - (left > right);
+}
+
+/* Gives the old row the times of the new one, which becomes empty. */
+static void rename_row(struct joining *j, size_t old, size_t new)
+{
+	struct diff *d = j->d;
+	size_t runs = runs_of(d);
+	struct buffer name = {0};
+
+	for (size_t k = d->before; k < runs; k++) {
+		d->times[old * runs + k] = d->times[new * runs + k];
+		d->variances[old * runs + k] = d->variances[new * runs + k];
+		d->samplings[old * runs + k] = d->samplings[new * runs + k];
+		d->times[new * runs + k] = 0;
+	}
+	d->rows[old].after = d->rows[new].after;
+	d->rows[old].is_renamed = true;
+	for (size_t i = 0; i < j->change_count; i++)
+		if (j->changes[i].row == new)
+			j->changes[i].row = (uint32_t)old;
+	buffer_print(&name, "%s -> %s", d->rows[old].name, d->rows[new].name);
+	mem_replace_text(&d->rows[old].name, name.data);
+}
+
+/* The rows that only one side has. */
+static size_t *rows_of_side(const struct diff *d, bool is_after, size_t *ret_count)
+{
+	size_t *found = mem_alloc((d->count + 1) * sizeof(*found));
+
+	*ret_count = 0;
+	for (size_t i = 0; i < d->count; i++)
+		if (side_time(d, i, is_after) > 0 && side_time(d, i, !is_after) <= 0)
+			found[(*ret_count)++] = i;
+	return found;
+}
+
+/* Rows that have something in common are matched by their time: instances of a template, lines of a function. */
+static void match_kin(struct joining *j)
+{
+	size_t *order = places_in_order(j->d->count, by_kinship, j), next = 0;
+
+	while (next < j->d->count) {
+		const char *like = aggregate_field(&j->names.rows[order[next]], 1);
+		size_t end = next, old = next, new = next;
+
+		while (end < j->d->count && !strcmp(aggregate_field(&j->names.rows[order[end]], 1), like))
+			end++;
+		while (*like && old < end && new < end) {
+			bool is_old = side_time(j->d, order[old], false) > 0 && side_time(j->d, order[old], true) <= 0,
+			     is_new = side_time(j->d, order[new], true) > 0 && side_time(j->d, order[new], false) <= 0;
+
+			if (is_old && is_new)
+				rename_row(j, order[old], order[new]);
+			old += !is_old || is_new;
+			new += !is_new || is_old;
+		}
+		next = end;
+	}
+	free(order);
+}
+
+static bool is_spelt_alike(const char *a, const char *b)
+{
+	size_t length = strlen(a) > strlen(b) ? strlen(a) : strlen(b);
+
+	return nearest_distance(a, b) * RENAMED_PART <= length;
+}
+
+/* Others by the number of values, and by the line that has launched them or the spelling. */
+static void match_others(struct joining *j)
+{
+	size_t old_count, new_count, *old = rows_of_side(j->d, false, &old_count),
+				     *new = rows_of_side(j->d, true, &new_count);
+	struct diff_row *rows = j->d->rows;
+
+	for (size_t i = 0; i < old_count && i < RENAMED_MOST; i++) {
+		size_t found = SIZE_MAX;
+		bool is_sure = false;
+
+		for (size_t k = 0; k < new_count && k < RENAMED_MOST && !is_sure; k++) {
+			bool is_there = new[k] != SIZE_MAX && rows[old[i]].before == rows[new[k]].after,
+			     is_line = is_there && j->top[old[i]] && j->top[old[i]] == j->top[new[k]];
+
+			if (is_there && (is_line || is_spelt_alike(rows[old[i]].name, rows[new[k]].name)))
+				found = k;
+			is_sure = is_line;
+		}
+		if (found == SIZE_MAX)
+			continue;
+		rename_row(j, old[i], new[found]);
+		new[found] = SIZE_MAX;
+	}
+	free(old);
+	free(new);
+}
+
+/* ---- lines ---- */
+
+static void find_top(struct joining *j)
+{
+	double *most = mem_alloc((j->d->count + 1) * sizeof(*most));
+
+	j->top = mem_alloc((j->d->count + 1) * sizeof(*j->top));
+	for (size_t i = 0; i < j->change_count; i++) {
+		const struct change *c = &j->changes[i];
+
+		if (c->sides[0] + c->sides[1] > most[c->row]) {
+			most[c->row] = c->sides[0] + c->sides[1];
+			j->top[c->row] = c->line + 1;
+		}
+	}
+	free(most);
+}
+
+/* The line whose time changed most in the direction in which the row's did. */
+static void name_lines(struct joining *j)
+{
+	struct diff *d = j->d;
+	double *most = mem_alloc((d->count + 1) * sizeof(*most));
+
+	for (size_t i = 0; i < j->change_count; i++) {
+		const struct change *c = &j->changes[i];
+		double change = c->sides[1] - c->sides[0];
+		const char *line = aggregate_field(&j->lines.rows[c->line], 0);
+
+		if (d->judged[c->row].after < d->judged[c->row].before)
+			change = -change;
+		if (d->rows[c->row].line && change <= most[c->row])
+			continue;
+		most[c->row] = change;
+		mem_replace_text(&d->rows[c->row].line, mem_copy_text(line, strlen(line)));
+	}
+	free(most);
+}
+
+void diff_compare(struct diff *d)
+{
+	struct joining j = {.d = d};
+	size_t runs = runs_of(d);
+
+	join_names(&j);
+	join_lines(&j);
+	find_top(&j);
+	for (size_t i = 0; i < d->count; i++) {
+		const char *name = aggregate_field(&j.names.rows[i], 0);
+
+		d->rows[i].name = mem_copy_text(name, strlen(name));
+		d->judged[i] = (struct judged){.times = d->times + i * runs,
+					       .variances = d->variances + i * runs,
+					       .samplings = d->samplings + i * runs};
+	}
+	match_kin(&j);
+	if (d->by == DIFF_KERNEL)
+		match_others(&j);
+	judge(d->judged, d->count, d->before, d->after, d->gate, &d->judgement);
+	name_lines(&j);
+	aggregate_done(&j.names);
+	aggregate_done(&j.lines);
+	map_done(&j.parts);
+	free(j.changes);
+	free(j.top);
+}
+
+void diff_done(struct diff *d)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		free(d->rows[i].name);
+		free(d->rows[i].line);
+	}
+	free(d->rows);
+	free(d->judged);
+	free(d->times);
+	free(d->variances);
+	free(d->samplings);
+}
+
+/* ---- output ---- */
+
+static double percent_of(double change)
+{
+	return 100 * (exp(change) - 1);
+}
+
+static void row_cells(const struct diff *d, const struct judged *r, struct table *table)
+{
+	double all = d->judgement.after - d->judgement.before;
+
+	if (r->before > 0 && r->after > 0)
+		table_real(table, percent_of(log(r->after / r->before)));
+	else
+		table_nothing(table);
+	if (r->noise >= 0)
+		table_real(table, percent_of(r->noise));
+	else
+		table_nothing(table);
+	if (all != 0)
+		table_real(table, 100 * (r->after - r->before) / all);
+	else
+		table_nothing(table);
+	table_real(table, r->before);
+	table_real(table, r->after);
+}
+
+static int by_change(size_t a, size_t b, const void *context)
+{
+	const struct judged *all = context;
+	double left = fabs(all[a].after - all[a].before), right = fabs(all[b].after - all[b].before);
+
+	return (left < right) - (left > right);
+}
+
+void diff_table(const struct diff *d, struct table *table)
+{
+	static const char *const words[] = {"noise", "too few", "slower", "faster", "new", "vanished"};
+	const struct judgement *all = &d->judgement;
+	struct judged sum = {.before = all->before, .after = all->after, .noise = all->noise};
+	size_t *order = places_in_order(d->count, by_change, d->judged);
+
+	table_has(table, {"Change (%)", COLUMN_PERCENT}, {"Noise (%)", COLUMN_PERCENT}, {"Share (%)", COLUMN_PERCENT},
+		  {"Before (ns)", COLUMN_NS_MEAN}, {"After (ns)", COLUMN_NS_MEAN}, {"Count Before", COLUMN_COUNT},
+		  {"Count After", COLUMN_COUNT}, {"Verdict", COLUMN_TEXT}, {"Name", COLUMN_TEXT},
+		  {"Line", COLUMN_TEXT});
+	row_cells(d, &sum, table);
+	table_nothings(table, 2);
+	table_text(table, diff_verdicts[all->verdict]);
+	table_text(table, "(total)");
+	table_nothing(table);
+	for (size_t i = 0; i < d->count; i++) {
+		const struct judged *r = &d->judged[order[i]];
+		const struct diff_row *row = &d->rows[order[i]];
+
+		if (r->before <= 0 && r->after <= 0)
+			continue;
+		row_cells(d, r, table);
+		table_number(table, (uint64_t)(row->before + 0.5));
+		table_number(table, (uint64_t)(row->after + 0.5));
+		table_text(table, words[r->verdict]);
+		table_text(table, row->name);
+		if (row->line)
+			table_text(table, row->line);
+		else
+			table_nothing(table);
+	}
+	free(order);
+}
+
+/* The row that adds the most time: of those whose change is no noise, if there are any. */
+static size_t worst_row(const struct diff *d)
+{
+	size_t worst = SIZE_MAX;
+	bool is_sure = false;
+
+	for (size_t i = 0; i < d->count; i++) {
+		const struct judged *r = &d->judged[i];
+		bool sure = r->verdict == ROW_SLOWER || r->verdict == ROW_NEW;
+		double added = r->after - r->before;
+
+		if (added <= 0 || (is_sure && !sure))
+			continue;
+		if (worst == SIZE_MAX || (sure && !is_sure) ||
+		    added > d->judged[worst].after - d->judged[worst].before)
+			worst = i;
+		is_sure |= sure;
+	}
+	return worst;
+}
+
+static void add_why_unclear(const struct diff *d, struct buffer *ret)
+{
+	const struct judgement *j = &d->judgement;
+
+	if (j->before <= 0 || j->after <= 0)
+		buffer_text(ret, "; there is nothing to compare");
+	else if (!j->is_pair)
+		buffer_text(ret, "; the runs of a side differ too much among each other: give more of them");
+	else if (j->change >= log1p(d->gate))
+		buffer_print(ret, "; %s, as on a slower machine: give several captures of each side",
+			     j->compared ? "no row is known to differ from what the others have in common"
+					 : "no row has enough values");
+	else
+		buffer_text(ret, "; the noise is larger than the gate: give several captures of each side");
+}
+
+void diff_reason(const struct diff *d, struct buffer *ret)
+{
+	const struct judgement *j = &d->judgement;
+	size_t worst = worst_row(d);
+
+	buffer_print(ret, "%s: ", diff_verdicts[j->verdict]);
+	if (j->before > 0 && j->after > 0)
+		buffer_print(ret, "%+.1f %% (noise %.1f %%, gate %.1f %%)", percent_of(j->change), percent_of(j->noise),
+			     100 * d->gate);
+	if (j->is_pair && fabs(j->common) >= 0.005)
+		buffer_print(ret, "; %+.1f %% is common to all rows", percent_of(j->common));
+	if (j->explained >= d->gate)
+		buffer_print(ret, "; %+.1f %% by rows whose change is no noise", 100 * j->explained);
+	if (j->verdict == DIFF_UNCLEAR)
+		add_why_unclear(d, ret);
+	if (j->verdict != DIFF_NOT_WORSE && worst != SIZE_MAX && j->before > 0) {
+		const struct judged *r = &d->judged[worst];
+
+		buffer_text(ret, ". The most is added by ");
+		name_shorten(ret, d->rows[worst].name);
+		if (d->rows[worst].line)
+			buffer_print(ret, " at %s", d->rows[worst].line);
+		buffer_print(ret, ": %.1f %%", 100 * (r->after - r->before) / j->before);
+	}
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Captures of two sides as one table of changes. */
+#ifndef PILLION_DIFF_H
+#define PILLION_DIFF_H
+
+#include "report/base/emit.h"
+#include "report/diff/gather.h"
+#include "report/diff/judge.h"
+
+struct diff_row {
+	char *name, *line; /* line: where its time changed most; "": not known */
+	double before, after; /* values per run */
+	bool is_renamed;
+};
+
+struct diff {
+	/* set by the caller: */
+	enum diff_by by;
+	double gate;
+	struct gathered *captures; /* those before first */
+	size_t before, after;
+	/* filled in, by row: */
+	struct diff_row *rows;
+	struct judged *judged;
+	size_t count;
+	struct judgement judgement;
+	double *times, *variances, *samplings;
+};
+
+void diff_compare(struct diff *d);
+void diff_done(struct diff *d);
+
+/* The sum, then the rows, those with the largest change of time first. */
+void diff_table(const struct diff *d, struct table *table);
+
+/* The verdict in a sentence or two, and what could make it certain. */
+void diff_reason(const struct diff *d, struct buffer *ret);
+
+extern const char *const diff_verdicts[]; /* "not worse", "worse", "cannot judge" */
+
+#endif

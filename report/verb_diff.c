@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* diff: what has changed between captures, and whether they have become slower. */
+#include <stdlib.h>
+
+#include "report/derive/clocks/align.h"
+#include "report/diff/diff.h"
+#include "report/verb.h"
+
+/* Slower and not known: what a continuous integration reads; see EXIT_UNUSABLE. */
+enum { EXIT_WORSE = 1, EXIT_UNCLEAR = 2 };
+
+static int read_capture(const struct command_line *l, size_t at, struct diff *d, struct gathered *ret)
+{
+	struct report_context context = {0};
+	struct model model;
+	struct err err;
+	int code;
+
+	progress_begin("reading", 0);
+	code = model_open(&model, &l->captures[at], 1, &err);
+	progress_clear();
+	if (!code) {
+		align_hosts(&model);
+		say_all(&model.problems);
+		context.model = &model;
+		context.symbols = symbols_new(&model, true);
+		if (d->by == DIFF_AUTO)
+			d->by = gather_default(&model);
+		code = gather(&context, d->by, l->over, ret, &err);
+		symbols_free(context.symbols);
+	}
+	model_done(&model);
+	if (code)
+		say("%s: %s", l->captures[at], err.text);
+	return code;
+}
+
+static void show(struct work *w, const struct diff *d)
+{
+	static const char *const titles[DIFF_BY_COUNT] = {
+		[DIFF_KERNEL] = "Changes by Device Operation", [DIFF_API] = "Changes by Function",
+		[DIFF_LINE] = "Changes by Source Line",	       [DIFF_RANGE] = "Changes by NVTX Range",
+		[DIFF_OP] = "Changes by PyTorch Operator",     [DIFF_RANK] = "Changes by Rank",
+	};
+	struct table table = {0};
+	struct buffer reason = {0};
+
+	diff_table(d, &table);
+	diff_reason(d, &reason);
+	emit_begin(&w->emit);
+	work_table(w, "diff", titles[d->by], &table);
+	if (!w->line->quiet)
+		emit_remark(&w->emit, reason.data);
+	emit_end(&w->emit);
+	buffer_done(&reason);
+	table_done(&table);
+}
+
+static int run_diff(const struct command_line *l)
+{
+	static const int statuses[] = {EXIT_DONE, EXIT_WORSE, EXIT_UNCLEAR};
+	struct diff d = {.by = l->diff_by, .gate = l->gate,
+			 .before = l->before_count ? l->before_count : 1};
+	int status = EXIT_DONE;
+	struct work w;
+
+	if (l->capture_count <= d.before || (!l->before_count && l->capture_count != 2)) {
+		say(l->capture_count < 2 ? "two captures are compared: pillion diff BEFORE AFTER"
+					 : "several captures: pillion diff BEFORE... -- AFTER...");
+		return EXIT_UNUSABLE;
+	}
+	d.after = l->capture_count - d.before;
+	d.captures = mem_alloc(l->capture_count * sizeof(*d.captures));
+	for (size_t i = 0; i < l->capture_count && !status; i++)
+		if (read_capture(l, i, &d, &d.captures[i]))
+			status = EXIT_UNUSABLE;
+	if (!status)
+		status = work_begin_output(&w, l);
+	if (!status) {
+		diff_compare(&d);
+		show(&w, &d);
+		status = work_end(&w);
+		if (!status)
+			status = statuses[d.judgement.verdict];
+	}
+	diff_done(&d);
+	for (size_t i = 0; i < l->capture_count; i++)
+		gathered_done(&d.captures[i]);
+	free(d.captures);
+	return status;
+}
+
+static void more_help(struct text *ret)
+{
+	text_add(ret, "\nSeveral captures of a side, which show how much runs differ by themselves, are\n"
+		      "separated by --:\n"
+		      "  pillion diff old1.pillion old2.pillion old3.pillion -- new1.pillion ...\n"
+		      "\nChange: after against before. Noise: its standard error. Share: of the change of\n"
+		      "the total. A row is slower or faster if noise does not explain its change; line:\n"
+		      "where its time changed most. Three to five captures of each side find a change\n"
+		      "of all rows; of a single pair only what the other rows do not have in common.\n");
+}
+
+const struct verb verb_diff = {
+	"diff", "[OPTION]... BEFORE AFTER | BEFORE... -- AFTER...", "what has become slower between captures",
+	VERB_DIFF, run_diff, more_help,
+	"0 not worse, 1 worse, 2 cannot judge, wrong usage or unreadable input",
+};

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# pillion diff: what it says and its exit status; that it is a verb only where its operands are captures.
+. "$(dirname -- "$0")/lib.sh"
+
+writer=$PILLION_BUILD_DIR/tests/trace-writer
+# steps NAME SEED [SLOWER FACTOR]: a run whose kernels vary by 1 % as a whole and by 5 % from launch to launch
+steps() {
+	"$writer" steps "$1.pillion" "$2" 12 0.01 0 0.05 "${3:-0}" "${4:-1}"
+}
+for i in 1 2 3; do
+	steps "old$i" "$i"
+	steps "same$i" "1$i"
+	steps "slow$i" "2$i" 7 1.45
+done
+
+# ---- a verb, or the program ----
+
+printf 'a\n' >one.txt
+printf 'b\n' >two.txt
+is "$(pillion diff one.txt two.txt 2>err)" "$(diff one.txt two.txt)" 'diff of text files is the program'
+is "$(pillion -- diff one.txt two.txt 2>err)" "$(diff one.txt two.txt)" 'after -- it is the program'
+like "$(pillion diff old1.pillion same1.pillion 2>err)" 'not worse: ' 'with captures it is the verb'
+
+# ---- a pair ----
+
+report diff --over step old1.pillion same1.pillion >out 2>err
+is "$? $(cat err)" '0 ' 'two runs of the same job: status 0'
+like "$(cat out)" ' not worse: .*gate 3\.0 %' 'and says so'
+report diff --over step old1.pillion slow1.pillion >out 2>err
+is "$?" 1 'a kernel takes 45 % longer: status 1'
+like "$(cat out)" 'worse: .*layer07_forward at layer07 \(/home/user/train.py:70\)' 'the kernel and its line are named'
+like "$(cat out)" ' slower +layer07_forward ' 'its row is slower'
+is "$(grep -c ' slower ' out)" 1 'no other row is'
+report diff --gate=20% old1.pillion slow1.pillion >out 2>err
+is "$?" 0 'a wider gate'
+"$writer" launches little.pillion 300000
+"$writer" launches more.pillion 400000
+report diff little.pillion more.pillion >out 2>err
+is "$?" 2 'all rows changed alike: status 2'
+like "$(cat out)" 'cannot judge: .*give several captures of each side' 'with the way out'
+
+# ---- several captures of a side ----
+
+report diff old1.pillion old2.pillion old3.pillion -- same1.pillion same2.pillion same3.pillion >out 2>err
+is "$?" 0 'three against three, the same job'
+report diff old1.pillion old2.pillion old3.pillion -- slow1.pillion slow2.pillion slow3.pillion >out 2>err
+is "$?" 1 'three against three, slower'
+like "$(cat out)" 'layer07 \(/home/user/train.py:70\)' 'with the line'
+pillion diff old1.pillion old2.pillion -- slow1.pillion >out 2>err
+is "$?" 1 'two against one, by the launcher'
+report diff old1.pillion old2.pillion old3.pillion >out 2>err
+is "$? $(cat err)" '2 pillion diff: several captures: pillion diff BEFORE... -- AFTER...' 'three captures without --'
+report diff old1.pillion >out 2>err
+is "$?" 2 'one capture'
+report diff old1.pillion none.pillion >out 2>err
+is "$?" 2 'a capture that does not exist'
+
+# ---- rows, formats ----
+
+is "$(report diff -q --by=api -f csv old1.pillion same1.pillion | awk -F, 'NR == 3 { print $6, $7, $8, $9 }')" \
+	'480 480 noise cudaLaunchKernel' '--by api: the calls'
+like "$(report diff -q --by=range -f csv old1.pillion same1.pillion)" ',40,40,noise,step,' '--by range'
+is "$(report diff -q --by=rank old1.pillion same1.pillion 2>&1)" 'pillion diff: old1.pillion: no ranks' \
+	'--by rank without ranks'
+like "$(report diff --over=nothing old1.pillion same1.pillion 2>&1)" \
+	"--over=nothing: no such range; the capture has: step" 'a range that does not exist'
+like "$(report diff -f markdown old1.pillion slow1.pillion)" '^\| +---: \|' 'markdown'
+like "$(report diff -f markdown old1.pillion slow1.pillion)" '^ worse: ' 'markdown has the verdict'
+report diff --gate=none old1.pillion same1.pillion >out 2>err
+is "$?" 2 '--gate takes a percentage'
+report diff -f json old1.pillion slow1.pillion >out.json 2>err
+if command -v python3 >/dev/null; then
+	is "$(python3 -c 'import json; rows = json.load(open("out.json"))
+print(rows[0]["Verdict"], len(rows), rows[1]["Name"], rows[1]["Line"])')" \
+		'worse 13 layer07_forward layer07 (/home/user/train.py:70)' 'json: the total, then the rows'
+fi
+done_testing

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "report/diff/diff.h"
+#include "report/diff/student.h"
+#include "captured.h"
+
+CAPTURED_SUITE(diff);
+
+enum { PAIRS = 100, STEPS = 40, KERNELS = 12, SIDE = 5, SLOWER = 7 };
+
+/* The durations of the kernels are 100 (1 + i % 4) us. */
+static double planted_factor(double change)
+{
+	double all = 0;
+
+	for (int i = 1; i <= KERNELS; i++)
+		all += 1 + i % 4;
+	return 1 + change * all / (1 + SLOWER % 4);
+}
+
+static void gather_steps(const struct writer_steps *s, const char *over, struct gathered *ret)
+{
+	struct report_context context = {.model = &model};
+	struct err err;
+
+	capture_steps(directory, s);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	cr_assert_eq(gather(&context, DIFF_KERNEL, over, ret, &err), 0, "%s", err.text);
+	symbols_free(context.symbols);
+	model_done(&model);
+	model = (struct model){0};
+}
+
+/* What became of pairs of sides. */
+struct outcome {
+	int verdicts[3], lines;
+};
+
+/* Compares that many pairs of `runs` captures on each side; `change`: of the sum, by one kernel on the second side. */
+static struct outcome compare(int pairs, size_t runs, const struct writer_steps *like, double change)
+{
+	static uint64_t seed;
+	struct outcome o = {{0}, 0};
+
+	for (int n = 0; n < pairs; n++) {
+		struct gathered captures[2 * SIDE];
+		struct diff d = {DIFF_KERNEL, .gate = 0.03, .captures = captures, .before = runs, .after = runs};
+		struct buffer reason = {0};
+
+		for (size_t k = 0; k < 2 * runs; k++) {
+			struct writer_steps s = *like;
+
+			s.seed = ++seed;
+			s.slower = k >= runs && change > 0 ? SLOWER : 0;
+			s.factor = planted_factor(change);
+			gather_steps(&s, "step", &captures[k]);
+		}
+		diff_compare(&d);
+		diff_reason(&d, &reason);
+		o.verdicts[d.judgement.verdict]++;
+		o.lines += strstr(reason.data, "layer07 (/home/user/train.py:70)") != NULL;
+		buffer_done(&reason);
+		diff_done(&d);
+		for (size_t k = 0; k < 2 * runs; k++)
+			gathered_done(&captures[k]);
+	}
+	cr_log_warn("run %.2f row %.2f launch %.2f, %zu runs, %+.0f %%: not worse %d, worse %d, cannot judge %d, line %d\n",
+		    like->run_deviation, like->row_deviation, like->step_deviation, runs, 100 * change, o.verdicts[0],
+		    o.verdicts[1], o.verdicts[2], o.lines);
+	return o;
+}
+
+static struct writer_steps noise(double run, double row)
+{
+	return (struct writer_steps){
+		.steps = STEPS, .kernels = KERNELS, .run_deviation = run, .row_deviation = row, .step_deviation = 0.05};
+}
+
+Test(diff, pairs_without_a_change_are_not_reported_worse)
+{
+	static const double deviations[] = {0.01, 0.03, 0.1};
+
+	for (size_t i = 0; i < 3; i++)
+		for (size_t runs = 1; runs <= SIDE; runs += 2)
+			for (int is_row = 0; is_row < 2; is_row++) {
+				struct writer_steps s = noise(is_row ? 0 : deviations[i], is_row ? deviations[i] : 0);
+				struct outcome o = compare(PAIRS, runs, &s, 0);
+
+				cr_expect_leq(o.verdicts[DIFF_WORSE], PAIRS / 50);
+				if (!i)
+					cr_expect_leq(o.verdicts[DIFF_UNCLEAR], PAIRS / 5);
+			}
+}
+
+Test(diff, a_change_of_five_percent_is_found_with_its_line)
+{
+	for (size_t runs = 1; runs <= SIDE; runs += 2)
+		for (int is_row = 0; is_row < 2; is_row++) {
+			struct writer_steps s = noise(is_row ? 0 : 0.01, is_row ? 0.01 : 0);
+			struct outcome o = compare(PAIRS, runs, &s, 0.05);
+
+			cr_expect_geq(o.verdicts[DIFF_WORSE], PAIRS * 95 / 100);
+			cr_expect_geq(o.lines, PAIRS * 95 / 100);
+		}
+}
+
+/* The row of that name; the caller frees the table. */
+static size_t row_of(const struct table *t, const char *name)
+{
+	for (size_t i = 0; i < table_rows(t); i++)
+		if (!strcmp(t->cells[i * t->column_count + 8].text, name))
+			return i * t->column_count;
+	cr_assert_fail("no row %s", name);
+	return 0;
+}
+
+static void compare_two(const struct writer_steps *before, const struct writer_steps *after, struct diff *ret,
+			struct gathered *captures, struct table *table)
+{
+	gather_steps(before, NULL, &captures[0]);
+	gather_steps(after, NULL, &captures[1]);
+	*ret = (struct diff){DIFF_KERNEL, .gate = 0.03, .captures = captures, .before = 1, .after = 1};
+	diff_compare(ret);
+	*table = (struct table){0};
+	diff_table(ret, table);
+}
+
+static void compared_done(struct diff *d, struct table *table)
+{
+	table_done(table);
+	diff_done(d);
+	for (size_t k = 0; k < 2; k++)
+		gathered_done(&d->captures[k]);
+}
+
+Test(diff, renamed_new_and_vanished_kernels)
+{
+	struct writer_steps before = noise(0, 0), after = noise(0, 0);
+	struct gathered captures[2];
+	struct diff d;
+	struct table table;
+	size_t row;
+
+	before.seed = 1;
+	after.seed = 2;
+	after.kernels = KERNELS + 1;
+	after.renamed = 4;
+	compare_two(&before, &after, &d, captures, &table);
+	row = row_of(&table, "layer04_forward -> layer04_forward_v2");
+	cr_expect_str_eq(table.cells[row + 7].text, "noise");
+	cr_expect_eq(table.cells[row + 6].count, STEPS);
+	row = row_of(&table, "layer13_forward");
+	cr_expect_str_eq(table.cells[row + 7].text, "new");
+	cr_expect(table.absent[row], "a new row has no change in percent");
+	cr_expect_str_eq(table.cells[row + 9].text, "layer13 (/home/user/train.py:130)");
+	cr_expect_eq(d.judgement.verdict, DIFF_WORSE, "the new kernel adds more than 3 %%");
+	compared_done(&d, &table);
+	compare_two(&after, &before, &d, captures, &table);
+	row = row_of(&table, "layer13_forward");
+	cr_expect_str_eq(table.cells[row + 7].text, "vanished");
+	cr_expect_eq(d.judgement.verdict, DIFF_NOT_WORSE);
+	compared_done(&d, &table);
+}
+
+Test(diff, a_step_is_compared_however_many_there_are)
+{
+	struct writer_steps before = noise(0, 0), after = noise(0, 0);
+	struct gathered captures[2];
+	struct diff d = {DIFF_KERNEL, .gate = 0.03, .captures = captures, .before = 1, .after = 1};
+
+	before.seed = 3;
+	after.seed = 4;
+	after.steps = 2 * STEPS;
+	gather_steps(&before, "step", &captures[0]);
+	gather_steps(&after, "step", &captures[1]);
+	diff_compare(&d);
+	cr_expect_eq(d.judgement.verdict, DIFF_NOT_WORSE);
+	cr_expect_float_eq(d.judgement.change, 0, 0.02);
+	diff_done(&d);
+	for (size_t k = 0; k < 2; k++)
+		gathered_done(&captures[k]);
+}
+
+Test(diff, nothing_to_compare_is_not_judged)
+{
+	double times[] = {0, 0}, variances[] = {-1, -1}, samplings[] = {0, 0};
+	struct judged row = {.times = times, .variances = variances, .samplings = samplings};
+	struct judgement j;
+
+	judge(&row, 1, 1, 1, 0.03, &j);
+	cr_expect_eq(j.verdict, DIFF_UNCLEAR);
+	judge(NULL, 0, 1, 1, 0.03, &j);
+	cr_expect_eq(j.verdict, DIFF_UNCLEAR);
+}
+
+/* Values of tables of the distribution. */
+Test(diff, student)
+{
+	cr_expect_float_eq(student_above(0.025, 4), 2.776445, 1e-5);
+	cr_expect_float_eq(student_above(0.005, 8), 3.355387, 1e-5);
+	cr_expect_float_eq(student_above(0.1, 1e6), 1.281552, 1e-5);
+	cr_expect_float_eq(student_tail(6.313752, 1), 0.05, 1e-6);
+	cr_expect_float_eq(student_tail(-1, 3), 0.804498, 1e-5);
+}
+
+Test(diff, a_series_keeps_its_sum_and_its_parts)
+{
+	struct series s = {0};
+
+	for (int i = 0; i < 7; i++)
+		series_add(&s, 1);
+	cr_expect_lt(series_variance(&s), 0, "too few values");
+	for (int i = 7; i < 1000; i++)
+		series_add(&s, 1 + i % 2);
+	cr_expect_float_eq(s.total, 7 + 496 + 497 * 2, 1e-9);
+	cr_expect_eq(s.count, 1000);
+	cr_expect_lt(series_variance(&s), 0.001);
+	cr_expect_geq(s.parts, SERIES_PARTS / 2);
+}
