@@ -262,6 +262,10 @@ static const struct option rows[] = {
 
 	{"format", 'f', OPTION_CHOICE, AT(format), VERBS_OF(VERB_TABLES), .title = "Output", .value = "FORMAT",
 	 .choice = format_choice, .help = "the format of tables"},
+	{"json", 0, OPTION_SWITCH, AT(is_json), VERBS_OF(VERB_ALL & ~VERB_WRITES),
+	 .help = "one JSON object with rows, a verdict and its reason, as envelope.schema.json describes it"},
+	{"json", 0, OPTION_SWITCH, AT(is_json), VERBS_OF(VERB_WRITES),
+	 .help = "print one JSON object with what was written, as envelope.schema.json describes it"},
 	{"timeunit", 0, OPTION_OWN, SET(unit), VERBS_OF(VERB_TABLES), .value = "UNIT", .choice = unit_choice,
 	 .help = "the unit of times in tables (csv, tsv and json always have ns)"},
 	{"top", 0, OPTION_COUNT, AT(top), VERBS_OF(VERB_TABLES), .value = "N", .takes = "a number of rows, 0 for all",
@@ -313,6 +317,12 @@ static int combine(struct command_line *l, struct text *why)
 
 	bool is_applied = !l->fail_on || !l->rule_count;
 
+	if (l->is_json)
+		l->format = FORMAT_JSON;
+	if (l->is_json && l->type && l->output && !strcmp(l->output, "-")) {
+		text_add(why, "--json and -o - are both for standard output");
+		return -EINVAL;
+	}
 	for (size_t i = 0; i < l->rule_count; i++)
 		is_applied |= l->rules[i] == l->fail_on;
 	if (!is_applied) {

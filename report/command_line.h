@@ -18,6 +18,9 @@ enum { VERBS(VERB_PLACE) VERB_COUNT };
 enum { VERBS(VERB_BIT) };
 #undef VERB_BIT
 
+/* Their -o names what they write, not a table. */
+enum { VERB_WRITES = VERB_EXPORT | VERB_VIEW | VERB_PACK | VERB_UNPACK };
+
 enum { TOP_DEFAULT = UINT32_MAX };
 #define GATE_DEFAULT 0.03
 
@@ -47,6 +50,7 @@ struct command_line {
 	struct split split;
 	bool is_metric_given, is_forced, is_replacing;
 	bool keeps_symbols;
+	bool is_json; /* one JSON object: envelope.h */
 	bool is_closed; /* view: does not open the page */
 	bool interactive; /* query: statements come from standard input */
 	enum diff_by diff_by;

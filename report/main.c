@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/envelope.h"
 #include "report/verb.h"
 #include "runtime/base/nearest.h"
 
@@ -23,7 +24,10 @@ static const struct verb *const verbs[VERB_COUNT] = {VERBS(VERB_LISTED)};
 
 static void out_of_memory(void)
 {
-	say("out of memory");
+	if (envelope_is_open())
+		envelope_abandon();
+	else
+		say("out of memory");
 	_exit(EXIT_UNUSABLE);
 }
 
@@ -72,6 +76,15 @@ static const char *usage_of(const struct verb *v)
 	return bytes;
 }
 
+/* Also where the rest of the command line is wrong. */
+static bool asks_json(char **words)
+{
+	for (; *words && strcmp(*words, "--") != 0; words++)
+		if (!strcmp(*words, "--json"))
+			return true;
+	return false;
+}
+
 static int run_verb(const struct verb *v, char **words)
 {
 	struct command_line line;
@@ -81,6 +94,8 @@ static int run_verb(const struct verb *v, char **words)
 
 	verb_now = v;
 	snprintf(help, sizeof(help), "pillion %s --help", v->name);
+	if (asks_json(words))
+		envelope_begin(v->name, help);
 	if (command_line_parse(v->bit, help, words, &line, &err)) {
 		say("%s", err.text);
 		status = EXIT_UNUSABLE;
@@ -89,8 +104,13 @@ static int run_verb(const struct verb *v, char **words)
 	} else if (line.version) {
 		status = print(version);
 	} else {
+		envelope_captures(line.captures, line.capture_count);
 		status = v->run(&line);
 	}
+	if (envelope_is_open() && !line.help && !line.version)
+		status = envelope_end(status, v->bit & VERB_WRITES || !line.output || !strcmp(line.output, "-")
+						      ? NULL
+						      : line.output);
 	command_line_done(&line);
 	return status;
 }
@@ -108,7 +128,7 @@ static int unknown_verb(const char *typed)
 
 	nearest_suggest(&names, typed, "", "pillion-report --help", &t);
 	say("unknown verb '%s'%s", typed, bytes);
-	return EXIT_UNUSABLE;
+	return envelope_is_open() ? envelope_end(EXIT_UNUSABLE, NULL) : EXIT_UNUSABLE;
 }
 
 int main(int argc, char **argv)
@@ -127,5 +147,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < VERB_COUNT; i++)
 		if (!strcmp(argv[1], verbs[i]->name))
 			return run_verb(verbs[i], argv + 2);
+	if (asks_json(argv + 2))
+		envelope_begin(NULL, "pillion-report --help");
 	return unknown_verb(argv[1]);
 }

@@ -11,6 +11,7 @@
 #include "report/derive/clocks/align.h"
 #include "report/derive/nvtx/filter_nvtx.h"
 #include "report/base/text.h"
+#include "report/envelope.h"
 #include "report/pager.h"
 
 enum { VERB_HELP_COLUMN = 27, TERMINAL_ROWS = 20 };
@@ -22,15 +23,27 @@ void say(const char *format, ...)
 	struct buffer line = {0}, safe = {0};
 	va_list list;
 
-	buffer_print(&line, "pillion%s%s: ", verb_now ? " " : "", verb_now ? verb_now->name : "");
 	va_start(list, format);
 	buffer_vprint(&line, format, list);
 	va_end(list);
-	text_escape(&safe, line.data, "");
 	progress_clear();
-	fprintf(stderr, "%s\n", safe.data);
+	if (envelope_is_open()) {
+		envelope_message(buffer_string(&line));
+	} else {
+		text_escape(&safe, buffer_string(&line), "");
+		fprintf(stderr, "pillion%s%s: %s\n", verb_now ? " " : "", verb_now ? verb_now->name : "",
+			buffer_string(&safe));
+	}
 	buffer_done(&line);
 	buffer_done(&safe);
+}
+
+void work_text(struct work *w, const char *name, const struct buffer *text)
+{
+	if (envelope_is_open())
+		envelope_text(name, buffer_string(text));
+	else
+		fwrite(buffer_string(text), 1, text->size, w->emit.file);
 }
 
 int say_all(const struct texts *texts)
@@ -79,6 +92,10 @@ void work_table(struct work *w, const char *name, const char *title, const struc
 	size_t cut = emit_rows_cut(&w->emit, t);
 	struct buffer text = {0};
 
+	if (envelope_is_open()) {
+		envelope_table(name, t, table_rows(t) - cut);
+		return;
+	}
 	emit_table(&w->emit, name, title, t);
 	if (!cut)
 		return;
@@ -94,17 +111,20 @@ void work_table(struct work *w, const char *name, const char *title, const struc
 static int output_open(struct work *w)
 {
 	const struct command_line *l = w->line;
+	const char *path = l->output && strcmp(l->output, "-") != 0 ? l->output : NULL;
 
 	w->emit = (struct emit){.file = stdout, .format = l->format, .unit = l->unit};
-	if (!l->output || !strcmp(l->output, "-"))
+	if (l->is_json)
+		path = "/dev/null"; /* the envelope has all, and is written at the end */
+	else if (!path)
 		work_terminal(w);
 	if (l->top != TOP_DEFAULT)
 		w->emit.rows = l->top;
-	if (l->output && strcmp(l->output, "-"))
-		w->emit.file = fopen(l->output, "we");
+	if (path)
+		w->emit.file = fopen(path, "we");
 	if (w->emit.file)
 		return EXIT_DONE;
-	say("%s: %s", l->output, strerror(errno));
+	say("%s: %s", path, strerror(errno));
 	symbols_free(w->context.symbols);
 	model_done(&w->model);
 	return EXIT_UNUSABLE;
@@ -156,7 +176,13 @@ static int write_error(FILE *file)
 int work_end(struct work *w)
 {
 	int failed = write_error(w->emit.file);
+	struct buffer ledger = {0};
 
+	if (envelope_is_open() && w->model.image_count) {
+		ledger_line(&w->model, &ledger);
+		envelope_ledger(ledger.data);
+		buffer_done(&ledger);
+	}
 	if (w->context.symbols && !w->line->quiet && !w->line->summary) /* the end of a run does not list files without names */
 		say_all(symbols_problems(w->context.symbols));
 	if (w->paged) {

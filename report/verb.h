@@ -54,6 +54,9 @@ int work_end(struct work *w);
 /* Writes a table, at most the rows that --top allows, and states what was left out. */
 void work_table(struct work *w, const char *name, const char *title, const struct table *t);
 
+/* Writes a text as it is. */
+void work_text(struct work *w, const char *name, const struct buffer *text);
+
 /* One row of a list in --help; `note`, if any, follows `text` in parentheses. */
 void verb_help_row(const char *mark, const char *name, const char *text, const char *note, struct text *ret);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/envelope.h"
 #include "report/verb.h"
 
 /* The rules to run: those named by the user, else all. */
@@ -69,6 +70,15 @@ static void add_unchecked(const struct finding *all, size_t count, size_t at, st
 	buffer_print(ret, " (%s)", all[at].text.data);
 }
 
+static size_t *findings_in_order(struct work *w, struct rules *rules, struct finding *ret)
+{
+	size_t count = chosen_count(w->line);
+
+	for (size_t i = 0; i < count; i++)
+		run_rule(w, rules, chosen_rule(w->line, i), &ret[i]);
+	return places_in_order(count, findings_by_cost, ret);
+}
+
 /* For people: the findings, the costliest first, then a line of the clean rules and one of the others. */
 static void show_findings(struct work *w, struct rules *rules)
 {
@@ -77,9 +87,7 @@ static void show_findings(struct work *w, struct rules *rules)
 	struct buffer clean = {0}, unchecked = {0};
 	size_t *order;
 
-	for (size_t i = 0; i < count; i++)
-		run_rule(w, rules, chosen_rule(w->line, i), &all[i]);
-	order = places_in_order(count, findings_by_cost, all);
+	order = findings_in_order(w, rules, all);
 	for (size_t i = 0; i < count; i++)
 		if (all[order[i]].verdict == VERDICT_FOUND)
 			show_finding(w, &all[order[i]]);
@@ -101,6 +109,63 @@ static void show_findings(struct work *w, struct rules *rules)
 	free(all);
 }
 
+static void add_text(struct table *t, const struct buffer *text)
+{
+	if (text->size)
+		table_text(t, text->data);
+	else
+		table_nothing(t);
+}
+
+/* For --json: what each rule has found in a sentence, the costliest first; then the rows of those that found it. */
+static void show_envelope(struct work *w, struct rules *rules)
+{
+	static const char *const words[] = {"clean", "found", "could_not_check"};
+	size_t count = chosen_count(w->line), counts[3] = {0};
+	struct finding *all = mem_alloc(count * sizeof(*all) + 1);
+	size_t *order = findings_in_order(w, rules, all);
+	struct table table = {0};
+	struct buffer reason = {0}, next = {0};
+
+	table_has(&table, {"Rule", COLUMN_TEXT}, {"Verdict", COLUMN_TEXT}, {"Cost (ns)", COLUMN_NS},
+		  {"Text", COLUMN_TEXT}, {"Line", COLUMN_TEXT}, {"Advice", COLUMN_TEXT});
+	for (size_t i = 0; i < count; i++) {
+		const struct finding *f = &all[order[i]];
+
+		if (f->verdict == VERDICT_FOUND && !counts[VERDICT_FOUND])
+			buffer_print(&reason, "%s: %s. %s", f->rule->name, buffer_string(&f->text), f->rule->advice);
+		counts[f->verdict]++;
+		table_text(&table, f->rule->name);
+		table_text(&table, words[f->verdict]);
+		table_number_if(&table, f->verdict == VERDICT_FOUND, f->cost_ns);
+		add_text(&table, &f->text);
+		add_text(&table, &f->line);
+		table_text(&table, f->rule->advice);
+	}
+	if (!counts[VERDICT_FOUND])
+		buffer_print(&reason, "%zu rules are clean, %zu could not be checked", counts[VERDICT_CLEAN],
+			     counts[VERDICT_UNCHECKED]);
+	envelope_verdict(counts[VERDICT_FOUND]	 ? VERDICT_FOUND
+			 : counts[VERDICT_CLEAN] ? VERDICT_CLEAN
+						 : VERDICT_UNCHECKED,
+			 reason.data);
+	if (counts[VERDICT_FOUND]) {
+		buffer_print(&next, "pillion stats --json -r lines %s", w->line->captures[0]);
+		envelope_next(next.data);
+	}
+	work_table(w, "findings", NULL, &table);
+	for (size_t i = 0; i < count; i++)
+		if (all[order[i]].verdict == VERDICT_FOUND)
+			work_table(w, all[order[i]].rule->name, NULL, &all[order[i]].table);
+	for (size_t i = 0; i < count; i++)
+		finding_done(&all[i]);
+	table_done(&table);
+	buffer_done(&reason);
+	buffer_done(&next);
+	free(order);
+	free(all);
+}
+
 static int run_analyze(const struct command_line *l)
 {
 	struct rules rules = {0};
@@ -112,7 +177,9 @@ static int run_analyze(const struct command_line *l)
 	rules.context = &w.context;
 	w.emit.is_list = l->rule_count != 1;
 	emit_begin(&w.emit);
-	if (format_is_human(w.emit.format))
+	if (envelope_is_open())
+		show_envelope(&w, &rules);
+	else if (format_is_human(w.emit.format))
 		show_findings(&w, &rules);
 	else
 		show_tables(&w, &rules);

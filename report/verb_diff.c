@@ -4,6 +4,7 @@
 
 #include "report/derive/clocks/align.h"
 #include "report/diff/diff.h"
+#include "report/envelope.h"
 #include "report/verb.h"
 
 /* Slower and not known: what a continuous integration reads; see EXIT_UNUSABLE. */
@@ -42,11 +43,15 @@ static void show(struct work *w, const struct diff *d)
 		[DIFF_LINE] = "Changes by Source Line",	       [DIFF_RANGE] = "Changes by NVTX Range",
 		[DIFF_OP] = "Changes by PyTorch Operator",     [DIFF_RANK] = "Changes by Rank",
 	};
+	static const enum verdict verdicts[] = {VERDICT_CLEAN, VERDICT_FOUND, VERDICT_UNCHECKED};
 	struct table table = {0};
 	struct buffer reason = {0};
 
 	diff_table(d, &table);
 	diff_reason(d, &reason);
+	envelope_verdict(verdicts[d->judgement.verdict], reason.data);
+	if (d->judgement.verdict == DIFF_UNCLEAR)
+		envelope_next("pillion diff BEFORE... -- AFTER...");
 	emit_begin(&w->emit);
 	work_table(w, "diff", titles[d->by], &table);
 	if (!w->line->quiet)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "report/envelope.h"
 #include "report/verb.h"
 
 /* Checks the command line before anything is read. */
@@ -34,7 +35,9 @@ static int export_to(struct work *w, const char *path)
 
 	progress_begin(l->type->name, w->model.trace_bytes);
 	code = export_split(&x, &w->model, l->type, path, l->is_forced, &l->split, &err);
-	for (size_t i = 0; i < x.written.count && !l->quiet; i++)
+	for (size_t i = 0; i < x.written.count && envelope_is_open(); i++)
+		envelope_file(x.written.items[i]);
+	for (size_t i = 0; i < x.written.count && !l->quiet && !envelope_is_open(); i++)
 		if (!l->output || strcmp(x.written.items[i], path) != 0)
 			say("wrote %s", x.written.items[i]);
 	for (size_t i = 0; i < x.left.count; i++)

@@ -2,6 +2,7 @@
 /* pack and unpack: captures into one small file, and back. */
 #include <errno.h>
 
+#include "report/envelope.h"
 #include "report/keep.h"
 #include "report/verb.h"
 
@@ -48,6 +49,8 @@ static int run_pack(const struct command_line *l)
 	texts_done(&captures);
 	if (code)
 		say("%s", err.text);
+	else if (envelope_is_open())
+		envelope_file(path.data);
 	else if (!l->quiet && (!l->output || l->is_replacing))
 		say("wrote %s", path.data);
 	buffer_done(&path);
@@ -69,6 +72,8 @@ static int run_unpack(const struct command_line *l)
 		code = pack_extract(packed.data, l->output, &path, &err);
 	if (code)
 		say("%s", err.text);
+	else if (envelope_is_open())
+		envelope_file(path.data);
 	else if (!l->quiet && !l->output)
 		say("wrote %s", path.data);
 	buffer_done(&packed);

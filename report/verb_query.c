@@ -172,7 +172,7 @@ static bool run_dot(struct work *w, struct store *store, const char *line)
 		say("%.*s: .tables, .schema TABLE, .help or .quit", (int)length, line);
 		w->status = EXIT_UNUSABLE;
 	}
-	emit_write(&w->emit, &out);
+	work_text(w, "query", &out);
 	buffer_done(&out);
 	free(name);
 	return goes_on;

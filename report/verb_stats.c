@@ -16,7 +16,7 @@ static void show_empty(struct work *w, const struct report *r, const struct tabl
 		buffer_print(skipped, "%s%s", skipped->size ? ", " : "", r->name);
 		return;
 	}
-	emit_table(&w->emit, r->name, r->title, table);
+	work_table(w, r->name, r->title, table);
 	if (!w->line->quiet)
 		say("%s: no rows", r->name);
 }
@@ -100,7 +100,7 @@ static void show_summary(struct work *w)
 		capture += length + 1;
 	summary_text(&w->context, capture, &text);
 	progress_clear();
-	fwrite(text.data, 1, text.size, w->emit.file);
+	work_text(w, "summary", &text);
 	buffer_done(&text);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "report/envelope.h"
 #include "report/verb.h"
 
 /* Whether the file was written by export -t html, so that it may be replaced. */
@@ -68,7 +69,7 @@ static int run_view(const struct command_line *l)
 	}
 	status = verb_export.run(&exporting);
 	if (status != EXIT_UNUSABLE && strcmp(exporting.output, "-") != 0) {
-		if (!l->quiet)
+		if (!l->quiet && !envelope_is_open())
 			say("wrote %s", exporting.output);
 		if (!l->is_closed && !page_open(exporting.output) && !l->quiet)
 			say("there is no display: open this file in a browser");
