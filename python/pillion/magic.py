@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""%%pillion, the cell magic of IPython and Jupyter."""
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+from pillion.capture import Capture, _command, _quiet_environment
+
+
+CAPTURE = "pillion: capture in "
+
+
+def pillion(line, cell):
+    """%%pillion [OPTION]...
+
+    Runs the cell as a program of its own under pillion, with these options of `pillion`, and returns the capture. The
+    cell sees none of the notebook's variables, and the notebook none of the cell's. Without -o the capture lasts as
+    long as the object."""
+    directory = tempfile.TemporaryDirectory(prefix="pillion-cell-")
+    script, path = os.path.join(directory.name, "cell.py"), os.path.join(directory.name, "cell")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(cell)
+    # The later of two options -o counts.
+    arguments = [_command(), "-o", path, *shlex.split(line), sys.executable, "-u", script]
+    environment = dict(_quiet_environment(), PILLION_STATS="false")
+    output = None
+    with subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace") as process:
+        for text in process.stdout:
+            if text.startswith(CAPTURE):
+                output = text[len(CAPTURE):].rstrip("\n")
+            else:
+                print(text, end="")
+    if process.returncode:
+        print(f"exit status {process.returncode}", file=sys.stderr)
+    if output is None:
+        return None
+    capture = Capture(output)
+    capture._directory = directory  # removed with the object
+    return capture
+
+
+def load(ipython):
+    ipython.register_magic_function(pillion, "cell", "pillion")
