@@ -17,6 +17,7 @@
 #include "runtime/record/image.h"
 #include "runtime/record/process_line.h"
 #include "runtime/record/spare_stack.h"
+#include "runtime/record/traffic.h"
 #include "runtime/record/usage.h"
 #include "runtime/stack/module.h"
 #include "runtime/stack/sample.h"
@@ -168,8 +169,11 @@ void recorder_end(unsigned end, int status)
 	/* If its place in the range file has no room for this, the image gets a trace file. */
 	if (end != TF_END_NONE && thread_self.page &&
 	    (process.header ? thread_settle(&thread_self)
-			    : process.image && thread_self.page == image_page(process.image)))
+			    : process.image && thread_self.page == image_page(process.image))) {
 		usage_write(&usage);
+		if (!thread_self.number)
+			traffic_end();
+	}
 	if (process.header) {
 		process.header->end_status = status;
 		process.header->end_ticks = process.end_ticks;

@@ -2,6 +2,7 @@
 /* The rare cases of call.h, which are not inlined into the wrapper. */
 #include "preload/hook/call.h"
 
+#include "runtime/record/traffic.h"
 #include "runtime/stack/stack.h"
 
 void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace, const uint64_t *args,
@@ -40,8 +41,8 @@ void call_count(unsigned function, uint64_t duration)
 	counter->calls++;
 }
 
-void call_many_short(void)
+void call_many_short(unsigned function)
 {
-	if (!process.image)
+	if (!process.image || traffic_in_process(function))
 		thread_settle_guarded(&thread_self);
 }

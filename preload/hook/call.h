@@ -63,12 +63,16 @@ static inline __attribute__((always_inline)) bool call_begin(struct call *e, uns
 /* Counts a short call of a function that has no counter on the thread's page yet. */
 __attribute__((noinline)) void call_count(unsigned function, uint64_t duration);
 
-/* Moves the thread's page into the image's trace file, which is created if there is none, because a counter has reached
- * the required number of calls; not if the page is in the range file, where it survives the process. */
-__attribute__((noinline, cold)) void call_many_short(void);
+/* Moves the thread's page into the image's trace file, which is created if there is none, because the counter of the
+ * function has reached the required number of calls; not if the page is in the range file, where it survives the
+ * process, unless the calls have other counters, which do not. */
+__attribute__((noinline, cold)) void call_many_short(unsigned function);
 
-/* True: the call lasted long enough to be recorded. False: it was only counted. */
-static inline __attribute__((always_inline)) bool call_end(struct call *e, unsigned function, uint64_t threshold)
+/* LONG: it is to be recorded. SHORT: it was counted. IGNORED: this thread may not record it any more. */
+enum call_length { CALL_IGNORED, CALL_SHORT, CALL_LONG };
+
+static inline __attribute__((always_inline)) enum call_length call_finish(struct call *e, unsigned function,
+									  uint64_t threshold)
 {
 	struct thread *t = &thread_self;
 	struct tf_counter *counter;
@@ -77,22 +81,28 @@ static inline __attribute__((always_inline)) bool call_end(struct call *e, unsig
 
 	e->end = end;
 	if (__builtin_expect(t->generation != process.generation, 0))
-		return false; /* a forked child has returned, or the call was made by our own code */
+		return CALL_IGNORED; /* a forked child has returned, or the call was made by our own code */
 	__atomic_store_n(&t->page->current, previous, __ATOMIC_RELAXED);
 	if (__builtin_expect(previous != 0, 0))
 		t->current_frame = e->previous_frame;
 	if (duration >= threshold)
-		return true;
+		return CALL_LONG;
 	place = t->place[function];
 	if (__builtin_expect(!place, 0)) {
 		call_count(function, duration);
-		return false;
+		return CALL_SHORT;
 	}
 	counter = &t->page->counters[place - 1];
 	counter->ticks += duration;
 	if (__builtin_expect(++counter->calls == 256, 0))
-		call_many_short();
-	return false;
+		call_many_short(function);
+	return CALL_SHORT;
+}
+
+/* True: the call lasted long enough to be recorded. False: it was only counted. */
+static inline __attribute__((always_inline)) bool call_end(struct call *e, unsigned function, uint64_t threshold)
+{
+	return call_finish(e, function, threshold) == CALL_LONG;
 }
 
 /* The rare cases of call_record(): long calls, stacks, a new chunk. */

@@ -44,6 +44,7 @@
 #include <wchar.h>
 
 #include "runtime/record/descriptor.h"
+#include "runtime/record/traffic.h"
 #include "preload/hook/call.h"
 #include "preload/hook/hook_table.h"
 #include "runtime/stack/stack.h"
@@ -164,20 +165,25 @@ static inline size_t hook_length(const char *s)
 #define HOOK_TIME(real, record)                                                                                        \
 	do {                                                                                                           \
 		struct call event_;                                                                                    \
+		enum call_length length_;                                                                              \
                                                                                                                        \
 		HOOK_BEFORE_##record;                                                                                  \
 		if (!event_enabled(TF_GROUP_OSRT) || !call_begin(&event_, HOOK_CURRENT))                               \
 			return real;                                                                                   \
 		result = real;                                                                                         \
 		HOOK_AFTER_##record;                                                                                   \
-		if (call_end(&event_, HOOK_CURRENT, process_osrt_threshold))                                           \
+		length_ = call_finish(&event_, HOOK_CURRENT, process_osrt_threshold);                                  \
+		if (length_ == CALL_LONG)                                                                              \
 			HOOK_RECORD_##record;                                                                          \
+		else if (length_ == CALL_SHORT)                                                                        \
+			HOOK_SHORT_##record;                                                                           \
 	} while (0)
 
 /* The values of a row's `record`. BEFORE and AFTER are executed around every call, however short: they invalidate
- * descriptors. RECORD is executed for recorded calls only. */
+ * descriptors. RECORD is executed for recorded calls only, SHORT for those below the threshold. */
 #define HOOK_BEFORE_NOTHING
 #define HOOK_AFTER_NOTHING
+#define HOOK_SHORT_NOTHING (void)0
 #define HOOK_RECORD_NOTHING call_record(&event_, HOOK_CURRENT, process_osrt_backtrace, NULL, 0)
 
 #define HOOK_RECORD_ARG(arg) call_record(&event_, HOOK_CURRENT, process_osrt_backtrace, (uint64_t[]){arg}, 1)
@@ -185,15 +191,18 @@ static inline size_t hook_length(const char *s)
 /* VALUE, BYTES: one number */
 #define HOOK_BEFORE_VALUE(number)
 #define HOOK_AFTER_VALUE(number)
+#define HOOK_SHORT_VALUE(number) (void)0
 #define HOOK_RECORD_VALUE(number) HOOK_RECORD_ARG(tf_arg(TF_ARG_VALUE, 0, (uint64_t)(number)))
 #define HOOK_BEFORE_BYTES(bytes)
 #define HOOK_AFTER_BYTES(bytes)
+#define HOOK_SHORT_BYTES(bytes) (void)0
 #define HOOK_RECORD_BYTES(bytes) HOOK_RECORD_ARG(tf_arg(TF_ARG_BYTES, 0, (uint64_t)(bytes)))
 
 /* MEMORY: bytes of a mapping. Only native frames are read, because the call may come from Python's own memory
  * manager */
 #define HOOK_BEFORE_MEMORY(bytes)
 #define HOOK_AFTER_MEMORY(bytes)
+#define HOOK_SHORT_MEMORY(bytes) (void)0
 #define HOOK_RECORD_MEMORY(bytes)                                                                                      \
 	do {                                                                                                           \
 		event_.frame |= STACK_NATIVE_ONLY;                                                                     \
@@ -203,12 +212,16 @@ static inline size_t hook_length(const char *s)
 /* TIMEOUT: the longest time to wait, and the result. The timeout is not read if the kernel could not read it */
 #define HOOK_BEFORE_TIMEOUT(us)
 #define HOOK_AFTER_TIMEOUT(us)
+#define HOOK_SHORT_TIMEOUT(us) (void)0
 #define HOOK_RECORD_TIMEOUT(us)                                                                                        \
 	HOOK_RECORD_ARG(hook_timeout_arg(hook_is_fault((int64_t)result) ? -1 : (int64_t)(us), (int64_t)result))
 
 /* FD: uses this descriptor; the result is a number of bytes. STREAM, DIRECTORY: likewise, with the number given */
 #define HOOK_BEFORE_FD(fd)
 #define HOOK_AFTER_FD(fd)
+#define HOOK_SHORT_FD(fd) HOOK_SHORT_AMOUNT((fd), (int64_t)result)
+#define HOOK_SHORT_AMOUNT(fd, amount)                                                                                  \
+	traffic_count(HOOK_CURRENT, (fd), event_.start, event_.end - event_.start, (amount))
 #define HOOK_RECORD_FD(fd) HOOK_RECORD_AMOUNT((fd), (int64_t)result)
 #define HOOK_RECORD_AMOUNT(fd, amount)                                                                                 \
 	do {                                                                                                           \
@@ -218,6 +231,7 @@ static inline size_t hook_length(const char *s)
 	} while (0)
 #define HOOK_BEFORE_STREAM(stream, bytes)
 #define HOOK_AFTER_STREAM(stream, bytes)
+#define HOOK_SHORT_STREAM(stream, bytes) HOOK_SHORT_AMOUNT(hook_stream_fd(stream), (int64_t)(bytes))
 #define HOOK_RECORD_STREAM(stream, bytes) HOOK_RECORD_AMOUNT(hook_stream_fd(stream), (int64_t)(bytes))
 /* FLUSHED: uses the stream's descriptor if its buffer is in use before the call. Shells flush empty streams in each
  * forked child, whose descriptors would be described at the cost of several system calls */
@@ -226,6 +240,7 @@ static inline size_t hook_length(const char *s)
 #define HOOK_RECORD_FLUSHED(stream) HOOK_RECORD_AMOUNT(flushed_, 0)
 #define HOOK_BEFORE_DIRECTORY(directory)
 #define HOOK_AFTER_DIRECTORY(directory)
+#define HOOK_SHORT_DIRECTORY(directory) HOOK_SHORT_AMOUNT(hook_directory_fd(directory), 0)
 #define HOOK_RECORD_DIRECTORY(directory) HOOK_RECORD_AMOUNT(hook_directory_fd(directory), 0)
 
 /* NEW: the result is a new descriptor. OPENED: it is of the file with this path. REOPENED: it replaces that of this
@@ -233,9 +248,11 @@ static inline size_t hook_length(const char *s)
 #define HOOK_MADE _Generic(result, FILE *: hook_stream_fd, DIR *: hook_directory_fd, int: hook_number_fd)(result)
 #define HOOK_BEFORE_NEW
 #define HOOK_AFTER_NEW descriptor_invalidate(HOOK_MADE)
+#define HOOK_SHORT_NEW (void)0
 #define HOOK_RECORD_NEW HOOK_RECORD_ARG(hook_fd_arg(-1, HOOK_MADE))
 #define HOOK_BEFORE_OPENED(path)
 #define HOOK_AFTER_OPENED(path) HOOK_AFTER_NEW
+#define HOOK_SHORT_OPENED(path) (void)0
 #define HOOK_RECORD_OPENED(path)                                                                                       \
 	do {                                                                                                           \
 		HOOK_RECORD_NEW;                                                                                       \
@@ -244,6 +261,7 @@ static inline size_t hook_length(const char *s)
 	} while (0)
 #define HOOK_BEFORE_REOPENED(stream) descriptor_invalidate(hook_stream_fd(stream))
 #define HOOK_AFTER_REOPENED(stream) HOOK_AFTER_NEW
+#define HOOK_SHORT_REOPENED(stream) (void)0
 #define HOOK_RECORD_REOPENED(stream) HOOK_RECORD_NEW
 #define HOOK_BEFORE_PAIR(pair)
 #define HOOK_AFTER_PAIR(pair)                                                                                          \
@@ -253,6 +271,7 @@ static inline size_t hook_length(const char *s)
 			descriptor_invalidate((pair)[1]);                                                              \
 		}                                                                                                      \
 	} while (0)
+#define HOOK_SHORT_PAIR(pair) (void)0
 #define HOOK_RECORD_PAIR(pair) HOOK_RECORD_NOTHING
 
 /* CLOSED: this descriptor, determined before the call closes it. CHANGED, CONNECTED: it refers to something else after
@@ -261,12 +280,15 @@ static inline size_t hook_length(const char *s)
 	int closed_ = (fd);                                                                                            \
 	descriptor_invalidate(closed_)
 #define HOOK_AFTER_CLOSED(fd)
+#define HOOK_SHORT_CLOSED(fd) (void)0
 #define HOOK_RECORD_CLOSED(fd) HOOK_RECORD_ARG(hook_fd_arg(closed_, (int64_t)result))
 #define HOOK_BEFORE_CHANGED(fd)
 #define HOOK_AFTER_CHANGED(fd) descriptor_invalidate(fd)
+#define HOOK_SHORT_CHANGED(fd) (void)0
 #define HOOK_RECORD_CHANGED(fd) HOOK_RECORD_ARG(hook_fd_arg((fd), (int64_t)result))
 #define HOOK_BEFORE_CONNECTED(fd, address, size)
 #define HOOK_AFTER_CONNECTED(fd, address, size) descriptor_invalidate(fd)
+#define HOOK_SHORT_CONNECTED(fd, address, size) (void)0
 #define HOOK_RECORD_CONNECTED(fd, address, size)                                                                       \
 	do {                                                                                                           \
 		HOOK_RECORD_ARG(hook_fd_arg((fd), (int64_t)result));                                                   \
@@ -275,6 +297,7 @@ static inline size_t hook_length(const char *s)
 	} while (0)
 #define HOOK_BEFORE_ACCEPTED(fd)
 #define HOOK_AFTER_ACCEPTED(fd) descriptor_invalidate((int)result)
+#define HOOK_SHORT_ACCEPTED(fd) (void)0
 #define HOOK_RECORD_ACCEPTED(fd) HOOK_RECORD_FD(fd)
 
 #endif

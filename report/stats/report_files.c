@@ -1,123 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files, sockets: recorded OS calls by what their file descriptor referred to, without calls below the threshold. */
+/* files, sockets: OS calls by what their file descriptor referred to. Of the calls below the threshold, those that open
+ * and close are missing, because they are counted by function only. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/events/descriptor.h"
+#include "report/derive/events/filter.h"
+#include "report/derive/events/traffic.h"
 #include "report/stats/report.h"
 
-enum role { ROLE_OTHER, ROLE_OPEN, ROLE_MEET, ROLE_CLOSE, ROLE_READ, ROLE_WRITE, ROLE_UNKNOWN };
-
-/* What the result of a call is: OPEN: a new descriptor; READ and WRITE: bytes; MEET: connects or accepts. Matched by
- * the beginning of the name; the first match applies. */
-static const struct {
-	const char *prefix;
-	enum role role;
-} roles[] = {
-	{"open", ROLE_OPEN},
-	{"creat", ROLE_OPEN},
-	{"fopen", ROLE_OPEN},
-	{"mkstemp", ROLE_OPEN},
-	{"mkostemp", ROLE_OPEN},
-	{"connect", ROLE_MEET},
-	{"accept", ROLE_MEET},
-	{"close", ROLE_CLOSE},
-	{"fclose", ROLE_CLOSE},
-	{"pclose", ROLE_CLOSE},
-	{"mq_close", ROLE_CLOSE},
-	{"readahead", ROLE_OTHER},
-	{"readdir", ROLE_OTHER},
-	{"recvmmsg", ROLE_OTHER},
-	{"sendmmsg", ROLE_OTHER},
-	{"mq_send", ROLE_OTHER},
-	{"read", ROLE_READ},
-	{"pread", ROLE_READ},
-	{"recv", ROLE_READ},
-	{"fread", ROLE_READ},
-	{"fget", ROLE_READ},
-	{"get", ROLE_READ},
-	{"mq_receive", ROLE_READ},
-	{"mq_timedreceive", ROLE_READ},
-	{"write", ROLE_WRITE},
-	{"pwrite", ROLE_WRITE},
-	{"send", ROLE_WRITE},
-	{"fwrite", ROLE_WRITE},
-	{"fput", ROLE_WRITE},
-	{"put", ROLE_WRITE},
-	{"copy_file_range", ROLE_WRITE},
-	{"splice", ROLE_WRITE},
-	{"tee", ROLE_WRITE},
-	{"vmsplice", ROLE_WRITE},
-};
-
-struct traffic {
+struct file_sums {
 	uint64_t total_ns, longest_ns, calls, opens, reads, read_bytes, writes, written_bytes;
 };
 
-struct traffics {
+enum { ROLE_UNKNOWN = UINT8_MAX };
+
+struct files {
 	struct scan scan;
 	bool is_sockets;
 	const struct image *image; /* the trace for which descriptors and roles are valid */
 	struct descriptors descriptors;
-	uint8_t role[1u << 11];
+	uint8_t role[EVENT_IDS]; /* ROLE_UNKNOWN: not looked up yet */
 	struct aggregate keys; /* only for the keys; the numbers are in rows, in the same order */
-	struct traffic *rows;
+	struct file_sums *rows;
 	size_t row_count, row_capacity;
 };
 
-static enum role role_of(const char *name)
+static void enter_image(struct files *f)
 {
-	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
-		if (!strncmp(name, roles[i].prefix, strlen(roles[i].prefix)))
-			return roles[i].role;
-	return ROLE_OTHER;
-}
-
-static void enter_image(struct traffics *t)
-{
-	if (t->image == t->scan.image)
+	if (f->image == f->scan.image)
 		return;
-	t->image = t->scan.image;
-	descriptors_done(&t->descriptors);
-	descriptors_init(&t->descriptors, t->image->trace);
-	memset(t->role, ROLE_UNKNOWN, sizeof(t->role));
+	f->image = f->scan.image;
+	descriptors_done(&f->descriptors);
+	descriptors_init(&f->descriptors, f->image->trace);
+	memset(f->role, ROLE_UNKNOWN, sizeof(f->role));
 }
 
-static enum role event_role(struct traffics *t, uint32_t function)
+static enum traffic_role event_role(struct files *f, uint32_t function)
 {
-	const struct function *f = trace_function(t->image->trace, function);
+	const struct function *callee = trace_function(f->image->trace, function);
 
-	if (!f || function >= sizeof(t->role))
+	if (!callee || function >= sizeof(f->role))
 		return ROLE_OTHER;
-	if (t->role[function] == ROLE_UNKNOWN)
-		t->role[function] = (uint8_t)role_of(f->name);
-	return t->role[function];
+	if (f->role[function] == ROLE_UNKNOWN)
+		f->role[function] = (uint8_t)traffic_role(callee->name);
+	return f->role[function];
 }
 
-static bool traffic_key(struct scan *s, const void *descriptor, struct buffer *fields)
+static bool files_key(struct scan *s, const void *descriptor, struct buffer *fields)
 {
-	const struct traffics *t = s->more;
+	const struct files *f = s->more;
 
 	if (descriptor)
-		descriptors_text(&t->descriptors, descriptor, fields);
+		descriptors_text(&f->descriptors, descriptor, fields);
 	if (!fields->size)
 		buffer_text(fields, "(not known)");
 	return true;
 }
 
-static struct traffic *traffic_row(struct traffics *t, const struct descriptor *d, uint64_t start)
+static struct file_sums *files_row(struct files *f, const struct descriptor *d, uint64_t start)
 {
 	uint32_t row =
-		scan_row_of(&t->scan, start, d ? (uint64_t)(d - t->descriptors.items) : UINT64_MAX, traffic_key, d);
+		scan_row_of(&f->scan, start, d ? (uint64_t)(d - f->descriptors.items) : UINT64_MAX, files_key, d);
 
-	while (t->row_count <= row) {
-		t->rows = mem_grow(t->rows, t->row_count, &t->row_capacity, sizeof(*t->rows));
-		t->rows[t->row_count++] = (struct traffic){0};
+	while (f->row_count <= row) {
+		f->rows = mem_grow(f->rows, f->row_count, &f->row_capacity, sizeof(*f->rows));
+		f->rows[f->row_count++] = (struct file_sums){0};
 	}
-	return &t->rows[row];
+	return &f->rows[row];
 }
 
-static void files_add_call(struct traffic *r, const struct scan *s, const struct event *e, enum role role,
+static void files_add_call(struct file_sums *r, const struct scan *s, const struct event *e, enum traffic_role role,
 			   int64_t result)
 {
 	uint64_t duration = clock_map_duration(s->clock, e->duration), many = tf_arg_value(event_arg(e, TF_ARG_BYTES));
@@ -139,67 +91,113 @@ static void files_add_call(struct traffic *r, const struct scan *s, const struct
 
 static void files_visit_call(struct scan *s, const struct event *e)
 {
-	struct traffics *t = s->more;
+	struct files *f = s->more;
 	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_FD) : 0,
 		 fd = tf_arg_value(arg) & 0xffff;
 	int64_t result = (int32_t)(tf_arg_value(arg) >> 16);
 	const struct descriptor *d;
-	enum role role;
+	enum traffic_role role;
 
 	if (!arg)
 		return;
-	enter_image(t);
-	role = event_role(t, e->id);
+	enter_image(f);
+	role = event_role(f, e->id);
 	if (role == ROLE_OPEN)
 		fd = result < 0 || result >= 0xffff ? 0xffff : (uint64_t)result;
 	if (fd == 0xffff)
 		return; /* a failed open, an unconnected socket, or a number that is too large */
-	d = descriptors_find(&t->descriptors, fd, role == ROLE_CLOSE ? event_start(e) : e->ticks);
-	if (t->is_sockets != (d && d->kind == TF_DESCRIPTOR_SOCKET))
+	d = descriptors_find(&f->descriptors, fd, role == ROLE_CLOSE ? event_start(e) : e->ticks);
+	if (f->is_sockets != (d && d->kind == TF_DESCRIPTOR_SOCKET))
 		return;
-	files_add_call(traffic_row(t, d, event_start(e)), s, e, role, result);
+	files_add_call(files_row(f, d, event_start(e)), s, e, role, result);
+}
+
+/* Sums of calls below the threshold. */
+static void files_add_traffic(struct files *f, const struct traffic *traffic)
+{
+	struct scan *s = &f->scan;
+	const struct descriptor *d = descriptors_find_generation(&f->descriptors, traffic->fd, traffic->generation,
+								 traffic->from_ticks);
+	enum traffic_role role = event_role(f, traffic->function);
+	struct file_sums *r;
+
+	if (f->is_sockets != (d && d->kind == TF_DESCRIPTOR_SOCKET))
+		return;
+	s->thread = traffic->thread;
+	r = files_row(f, d, traffic->from_ticks);
+	r->calls += traffic->calls;
+	r->total_ns += clock_map_duration(s->clock, traffic->ticks);
+	if (role == ROLE_READ) {
+		r->reads += traffic->calls;
+		r->read_bytes += traffic->bytes;
+	} else if (role == ROLE_WRITE) {
+		r->writes += traffic->calls;
+		r->written_bytes += traffic->bytes;
+	}
+}
+
+static void files_add_short(struct files *f)
+{
+	const struct model *m = f->scan.context->model;
+	struct traffic traffic;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct trace *t = m->images[i].trace;
+
+		f->scan.image = &m->images[i];
+		f->scan.clock = &m->machines[m->images[i].machine].clock;
+		for (size_t k = 0; t && k < t->blob_count; k++) {
+			if (!traffic_read(t, k, &traffic) || !traffic.thread)
+				continue;
+			enter_image(f);
+			files_add_traffic(f, &traffic);
+		}
+	}
 }
 
 /* ---- the table ---- */
 
 static int files_by_total(size_t a, size_t b, const void *context)
 {
-	const struct traffic *rows = context;
+	const struct file_sums *rows = context;
 
 	return order_of(rows[b].total_ns, rows[a].total_ns);
 }
 
-static void files_columns(const struct traffics *t, struct table *table)
+static void files_columns(const struct files *f, struct table *table)
 {
 	table->hides_zeros = true;
-	by_column(t->scan.context, table);
+	by_column(f->scan.context, table);
 	table_has(table, {"Time (%)", COLUMN_PERCENT}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT},
-		  {"Max (ns)", COLUMN_NS}, {t->is_sockets ? "Connects" : "Opens", COLUMN_COUNT},
-		  {t->is_sockets ? "Receives" : "Reads", COLUMN_COUNT},
-		  {t->is_sockets ? "Received (bytes)" : "Read (bytes)", COLUMN_COUNT},
-		  {t->is_sockets ? "Sends" : "Writes", COLUMN_COUNT},
-		  {t->is_sockets ? "Sent (bytes)" : "Written (bytes)", COLUMN_COUNT},
-		  {t->is_sockets ? "Peer" : "Path", COLUMN_TEXT});
+		  {"Max (ns)", COLUMN_NS}, {f->is_sockets ? "Connects" : "Opens", COLUMN_COUNT},
+		  {f->is_sockets ? "Receives" : "Reads", COLUMN_COUNT},
+		  {f->is_sockets ? "Received (bytes)" : "Read (bytes)", COLUMN_COUNT},
+		  {f->is_sockets ? "Sends" : "Writes", COLUMN_COUNT},
+		  {f->is_sockets ? "Sent (bytes)" : "Written (bytes)", COLUMN_COUNT},
+		  {f->is_sockets ? "Peer" : "Path", COLUMN_TEXT});
 }
 
-static void files_fill_table(const struct traffics *t, struct table *table)
+static void files_fill_table(const struct files *f, struct table *table)
 {
-	size_t *order = places_in_order(t->row_count, files_by_total, t->rows);
+	size_t *order = places_in_order(f->row_count, files_by_total, f->rows);
 	double all = 0;
 
-	for (size_t i = 0; i < t->row_count; i++)
-		all += (double)t->rows[i].total_ns;
-	for (size_t i = 0; i < t->row_count; i++) {
-		const struct traffic *r = &t->rows[order[i]];
-		const struct aggregate_row *key = &t->keys.rows[order[i]];
+	for (size_t i = 0; i < f->row_count; i++)
+		all += (double)f->rows[i].total_ns;
+	for (size_t i = 0; i < f->row_count; i++) {
+		const struct file_sums *r = &f->rows[order[i]];
+		const struct aggregate_row *key = &f->keys.rows[order[i]];
 		size_t field = 0;
 
-		if (t->scan.context->by != BY_NOTHING)
-			by_cell(t->scan.context, table, aggregate_field(key, field++));
+		if (f->scan.context->by != BY_NOTHING)
+			by_cell(f->scan.context, table, aggregate_field(key, field++));
 		table_real(table, all > 0 ? 100 * (double)r->total_ns / all : 0);
 		table_number(table, r->total_ns);
 		table_number(table, r->calls);
-		table_number(table, r->longest_ns);
+		if (r->longest_ns)
+			table_number(table, r->longest_ns);
+		else
+			table_nothing(table);
 		table_number(table, r->opens);
 		table_number(table, r->reads);
 		table_number(table, r->read_bytes);
@@ -212,17 +210,19 @@ static void files_fill_table(const struct traffics *t, struct table *table)
 
 static int files_report_traffic(const struct report_context *c, struct table *table, bool is_sockets)
 {
-	struct traffics *t = mem_alloc(sizeof(*t));
+	struct files *f = mem_alloc(sizeof(*f));
 
-	t->is_sockets = is_sockets;
-	t->scan = (struct scan){.context = c, .aggregate = &t->keys, .args = 1u << TF_ARG_FD, .more = t};
-	files_columns(t, table);
-	scan_events(&t->scan, files_visit_call);
-	files_fill_table(t, table);
-	descriptors_done(&t->descriptors);
-	aggregate_done(&t->keys);
-	free(t->rows);
-	free(t);
+	f->is_sockets = is_sockets;
+	f->scan = (struct scan){.context = c, .aggregate = &f->keys, .args = 1u << TF_ARG_FD, .more = f};
+	files_columns(f, table);
+	scan_events(&f->scan, files_visit_call);
+	if (!filter_is_set(c->model)) /* sums have no time */
+		files_add_short(f);
+	files_fill_table(f, table);
+	descriptors_done(&f->descriptors);
+	aggregate_done(&f->keys);
+	free(f->rows);
+	free(f);
 	return 0;
 }
 

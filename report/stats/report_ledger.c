@@ -8,6 +8,7 @@
 #include "report/derive/clocks/align.h"
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/memory.h"
+#include "report/derive/events/traffic.h"
 #include "report/derive/nvtx/nvtx.h"
 #include "report/derive/stacks/samples.h"
 #include "report/stats/report.h"
@@ -17,6 +18,7 @@ struct facts {
 	uint64_t overhead_ns[DEVICE_OVERHEADS], more;
 	uint64_t dropped, timeless, device_unreadable, sources;
 	uint64_t texts_at_limit;
+	uint64_t traffic_uncounted;
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
 		unmatched_ends, stacks_lost, own_ns, unreadable;
 	uint64_t unknown_frees, replaced_blocks, failures_left_out; /* memory.h */
@@ -135,6 +137,7 @@ static void image_facts(const struct model *m, const struct image *image, struct
 	f->threads_lost += t->header.threads_lost;
 	f->slowed += count_slowed(t);
 	f->texts_at_limit += count_texts_at_limit(t);
+	f->traffic_uncounted += traffic_uncounted(t);
 	f->samples_by_perf += samples_by_perf(image);
 	f->torn += t->torn;
 	f->unreadable += t->broken + t->orphans;
@@ -176,6 +179,8 @@ static void process_rows(const struct report_context *c, const struct process *p
 	} rows[] = {
 		{"recorded", "events", f.recorded, true},
 		{"below threshold", "calls counted and summed, see osrt_short_sum", f.below, true},
+		{"below threshold, without a file",
+		 "of these, short reads and writes that are missing in files and sockets", f.traffic_uncounted, false},
 		{"lost", "events that could not be stored", f.lost, true},
 		{"threads lost", "threads that could not be recorded", f.threads_lost, false},
 		{"torn", "slots that their writer could not finish", f.torn, false},

@@ -42,7 +42,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 3
+#define TF_VERSION_MINOR 4
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -373,6 +373,8 @@ enum tf_blob_kind {
 	TF_BLOB_SAMPLING = 25,
 	/* struct tf_descriptor, then the description: a path, a socket's peer. id = a serial number */
 	TF_BLOB_DESCRIPTOR = 26,
+	/* struct tf_traffic; id = the thread's number. Not a definition: all of them are valid */
+	TF_BLOB_TRAFFIC = 10,
 	TF_BLOB_USAGE = 27, /* struct tf_usage; not a definition: the last one of a thread or process is valid */
 };
 
@@ -444,8 +446,24 @@ enum tf_descriptor_kind {
  * The call that closes it refers to what it was when the call began. */
 struct tf_descriptor {
 	uint64_t from_ticks;
-	uint16_t fd, kind; /* enum tf_descriptor_kind */
-	uint32_t reserved;
+	uint16_t fd, kind;   /* enum tf_descriptor_kind */
+	uint32_t generation; /* of fd: struct tf_traffic refers to it. From 1.4 on, else 0 */
+};
+
+/* The calls of one function on one descriptor that were below the threshold, in one thread, from some time on. The
+ * recorder updates it in place, each number by one store, while it writes to the same chunk; then it begins another
+ * one. Each number has 7 bytes, the least significant one first, so that it lies in one slot. */
+enum tf_traffic_number {
+	TF_TRAFFIC_KEY,   /* descriptor | generation << 16 | function << 32. A generation has 15 bits */
+	TF_TRAFFIC_FROM,  /* low 56 bits of the ticks when the first of the calls began */
+	TF_TRAFFIC_CALLS,
+	TF_TRAFFIC_TICKS, /* their total duration */
+	TF_TRAFFIC_BYTES, /* the sum of their results that are positive */
+	TF_TRAFFIC_NUMBERS
+};
+
+struct tf_traffic {
+	uint8_t numbers[TF_TRAFFIC_NUMBERS][TF_DATA_BYTES];
 };
 
 /* ---- CPU time ---- */

@@ -33,7 +33,8 @@ struct description {
 /* The state is set after the blob is written, because a handler may leave by longjmp in between. */
 static void description_write(const struct description *t, unsigned kind, const char *text, size_t size)
 {
-	struct tf_descriptor head = {.from_ticks = t->from_ticks, .fd = (uint16_t)t->fd, .kind = (uint16_t)kind};
+	struct tf_descriptor head = {.from_ticks = t->from_ticks, .fd = (uint16_t)t->fd, .kind = (uint16_t)kind,
+				     .generation = descriptor_generation(t->state)};
 	uint32_t last = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
 	uint16_t state = t->state;
 

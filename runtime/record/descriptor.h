@@ -20,6 +20,12 @@ static inline bool descriptor_is_known(int fd)
 	return (unsigned)fd >= PROCESS_DESCRIPTORS || process.descriptors[fd] & 1;
 }
 
+/* Tells apart what a descriptor has referred to over time, up to 32768 changes. */
+static inline uint16_t descriptor_generation(uint16_t state)
+{
+	return state >> 1;
+}
+
 /* `fd` is closed, created, or connected to another peer. */
 static inline void descriptor_invalidate(int fd)
 {

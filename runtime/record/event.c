@@ -102,6 +102,26 @@ bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t fir
 	return true;
 }
 
+void event_blob_in_place(unsigned blob, uint32_t id, const uint64_t *data, unsigned count, uint64_t **place)
+{
+	struct thread *t = &thread_self;
+	bool far;
+	uint64_t *at = event_allocate_slots(t, 1 + count, NULL, &far);
+	const struct tf_chunk *chunk = t->chunk;
+
+	if (!at)
+		return;
+	for (unsigned i = 0; i < count; i++)
+		at[1 + i] = data[i];
+	event_store(at, tf_blob(blob, count * TF_DATA_BYTES, id));
+	if ((uint64_t)at - (uint64_t)chunk < chunk->size_bytes)
+		*(uint64_t *volatile *)place = at;
+	EVENT_BARRIER();
+	if (t->chunk != chunk)
+		*(uint64_t *volatile *)place = NULL; /* a handler has replaced the chunk */
+	event_taken(t);
+}
+
 uint32_t event_intern(unsigned blob, const void *bytes, size_t size)
 {
 	uint32_t id;

@@ -111,6 +111,9 @@ uint32_t event_intern(unsigned blob, const void *bytes, size_t size);
 
 /* Writes a blob that is not an interned definition, of at most TF_BLOB_BYTES. False: no room; it is counted as lost. */
 bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size);
+/* Writes a blob of `count` slots of data that the caller will change in place. Its address is stored in *place, unless
+ * the thread has another chunk meanwhile. */
+void event_blob_in_place(unsigned blob, uint32_t id, const uint64_t *data, unsigned count, uint64_t **place);
 /* Like event_blob(), for the concatenation of two parts. */
 bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t first, const void *more, size_t second);
 

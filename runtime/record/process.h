@@ -18,6 +18,8 @@
 #include "runtime/record/identity.h"
 #include "runtime/record/intern_table.h"
 
+/* PROCESS_TRAFFIC: blobs of counters; TRAFFIC_SLOTS: the slots of one. */
+enum { PROCESS_TRAFFIC = 12, TRAFFIC_SLOTS = 1 + TF_TRAFFIC_NUMBERS };
 enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS = 65535, PROCESS_SPARE_STACKS = 4 };
 #if defined(__aarch64__)
 #define PROCESS_ALIGN 65536 /* the largest page of the architecture */
@@ -74,6 +76,9 @@ struct process {
 	uint32_t unloads;             /* how often modules in the trace have been unloaded, at most 65535 */
 	uint32_t line_lock;           /* of line[] */
 	struct intern_table interned; /* strings, stacks, launches, modules: number = id in the trace */
+	/* traffic.h: counters of the first thread, until it has a chunk in the trace file or the image ends */
+	uint64_t traffic[PROCESS_TRAFFIC][TRAFFIC_SLOTS];
+	uint32_t traffic_count;
 	uint32_t descriptor_last;  /* descriptor.c: the highest descriptor that the trace describes */
 	uint32_t descriptor_texts; /* descriptor.c: number of descriptions so far, whose ids are serial numbers */
 	uint16_t descriptors[PROCESS_DESCRIPTORS]; /* see descriptor.h; low ones are in the first page */

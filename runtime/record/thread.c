@@ -83,6 +83,8 @@ static void thread_publish_chunk(struct tf_chunk *chunk, uint64_t base_ticks)
 
 static void thread_use_chunk(struct thread *t, struct tf_chunk *chunk)
 {
+	/* its counters in the old one are not changed any more, see traffic.h */
+	memset(t->traffic, 0, (t->traffic_mask + 1) * sizeof(*t->traffic));
 	t->chunk = chunk;
 	t->next = (uint64_t)chunk + tf_slots_offset(chunk);
 	t->limit = (uint64_t)chunk + chunk->size_bytes;
@@ -106,7 +108,7 @@ static bool thread_page_is_in_image(const struct tf_thread *page)
 	return process.image && page == image_page(process.image);
 }
 
-static bool thread_page_is_in_file(const struct thread *t)
+bool thread_is_in_file(const struct thread *t)
 {
 	return thread_page_is_shared(t) && !thread_page_is_in_image(t->page);
 }
@@ -142,7 +144,8 @@ static void thread_copy_page(struct tf_thread *full, struct tf_thread *page)
 			full->counters[i] = page->counters[places[i] - 1];
 }
 
-static void thread_settle_image(struct thread *t, struct tf_thread *full)
+/* `traffic`: size of the counters in `process`, see traffic.h. */
+static void thread_settle_image(struct thread *t, struct tf_thread *full, uint32_t traffic)
 {
 	struct tf_chunk *from = &t->page->chunk;
 	bool is_current = t->chunk == from;
@@ -150,6 +153,8 @@ static void thread_settle_image(struct thread *t, struct tf_thread *full)
 	uint32_t size = (uint32_t)(end - (uint64_t)from) - from->slots;
 
 	memcpy((char *)full + full->chunk.slots, (const char *)from + from->slots, size);
+	memcpy((char *)full + full->chunk.slots + size, process.traffic, traffic);
+	size += traffic;
 	/* This store makes readers ignore the place in the range file. */
 	thread_publish_chunk(&full->chunk, from->base_ticks);
 	from->magic = 0;
@@ -165,29 +170,33 @@ bool thread_settle(struct thread *t)
 {
 	bool is_in_image = thread_page_is_in_image(t->page);
 	struct tf_thread *page;
+	uint32_t traffic = t->number ? 0 : process.traffic_count * (uint32_t)sizeof(*process.traffic);
 
-	if (thread_page_is_in_file(t))
+	if (thread_is_in_file(t))
 		return true;
 	if (!file_make())
 		return false;
 	/* An interrupted writer still holds an address in the place. The page stays there until a later call. */
 	if (is_in_image && t->writing)
 		return true;
-	page = thread_create_full_page(t, 0, is_in_image ? TF_IMAGE_CHUNK_BYTES : 0);
+	page = thread_create_full_page(t, 0, (is_in_image ? TF_IMAGE_CHUNK_BYTES : 0) + traffic);
 	if (!page)
 		return false;
 	page->chunk.tid = t->page->chunk.tid; /* the caller may be the child of a vfork */
 	page->chunk.cpu_before_us = t->page->chunk.cpu_before_us;
 	/* Signals are blocked, so no handler counts into the old page meanwhile. */
 	thread_copy_page(page, t->page);
+	process.traffic_count = t->number ? process.traffic_count : 0;
 	if (is_in_image) {
-		thread_settle_image(t, page);
+		thread_settle_image(t, page, traffic);
 		return true;
 	}
+	memcpy((char *)page + page->chunk.slots, process.traffic, traffic);
 	thread_publish_chunk(&page->chunk, page->start_ticks);
 	process_lose(-(int64_t)page->lost);
 	thread_use_page(t, page); /* the old one stays: an interrupted call may still count there */
 	thread_use_chunk(t, &page->chunk);
+	t->next += traffic;
 	return true;
 }
 
@@ -269,6 +278,9 @@ static bool thread_attach(struct thread *t)
 			     .memo = t->memo,
 			     .has_walked = t->memo,
 			     .area = THREAD_NO_AREA,
+			     .traffic = t->traffic_few,
+			     .traffic_many = t->traffic_many,
+			     .traffic_mask = TRAFFIC_FEW - 1,
 			     .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
 	page = t->number == 0 ? thread_init_main_page() : thread_take_first_chunk(t);
 	page = page ? page : thread_create_apart(t);
@@ -509,7 +521,7 @@ static void thread_release_page(struct thread *t)
 	if (t->area != THREAD_NO_AREA) {
 		chunk->full = 1;
 		first_chunk_release(t->area);
-	} else if (thread_page_is_in_file(t)) {
+	} else if (thread_is_in_file(t)) {
 		file_release(chunk, chunk->size_bytes);
 	} else {
 		chunk->full = 1;
@@ -545,6 +557,9 @@ static void thread_finish(struct thread *t)
 	t->writing = 0;
 	thread_retire_chunk(t);
 	t->chunk = NULL;
+	if (t->traffic_many)
+		sys_munmap(t->traffic_many, TRAFFIC_MANY * sizeof(*t->traffic_many));
+	t->traffic_many = NULL;
 	if (t->more)
 		file_release(&t->more->chunk, t->more->chunk.size_bytes);
 	thread_release_page(t);

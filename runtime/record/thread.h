@@ -14,6 +14,9 @@
 #include "runtime/format/trace_format.h"
 #include "runtime/record/process.h"
 
+/* Entries of the tables of traffic.h. */
+enum { TRAFFIC_FEW = 16, TRAFFIC_MANY = 512 };
+
 struct thread {
 	/* Fields that each call reads or writes: one cache line. */
 	uint64_t generation; /* process.generation while attached, else one of THREAD_* */
@@ -42,6 +45,10 @@ struct thread {
 	bool has_walked;
 	void *memo; /* private to stack.c: memo of earlier walks, or THREAD_NO_MEMO; a forked child keeps it */
 	struct sampler *sampler; /* NULL: the thread is not sampled */
+	/* traffic.h: addresses of counters in the chunk, NULL: none. traffic_mask: the number of entries - 1 */
+	uint64_t **traffic, *traffic_few[TRAFFIC_FEW];
+	uint64_t **traffic_many; /* mapped once TRAFFIC_FEW are too few; a forked child keeps it; NULL: none */
+	uint32_t traffic_mask;
 };
 
 #define THREAD_NO_AREA ~0u
@@ -95,6 +102,9 @@ struct tf_counter *thread_counter(struct thread *t, unsigned function);
 
 /* Allocates a large chunk before system calls become impossible. */
 void thread_reserve(struct thread *t);
+
+/* Is the thread's page in the trace file? */
+bool thread_is_in_file(const struct thread *t);
 
 /* Moves the thread's page into the file if it is not there yet. False: there is no file. */
 bool thread_settle(struct thread *t);

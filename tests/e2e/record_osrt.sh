@@ -42,9 +42,20 @@ all=$(report stats -q -r processes -f csv all.pillion | awk -F, 'NR > 1 && $6 > 
 is "$(awk -F, -v all="$all" '$9 == "usleep" { print ($6 >= 3000000 && $2 < all) }' sum.csv)" 1 \
 	'sleeps last at least the requested time, and no longer than the process'
 
-# With a threshold, short calls are only in osrt_short_sum, and no bytes of descriptors are counted.
-(cd recorded && pillion -t osrt --osrt-threshold=60000000000 -o "$work/none" "$targets/osrt" 1 >/dev/null 2>&1)
-is "$(report stats -r files -f csv none.pillion | wc -l)" 1 'nothing recorded: the report files is empty'
+# Short calls are counted and summed by file, whatever the threshold is: over descriptors that are closed, opened again
+# and duplicated, and after SIGKILL.
+head -c 4096 /dev/zero >"$work/input"
+for threshold in 60000000000 1000; do
+	pillion -f -t osrt --osrt-threshold=$threshold -o short "$targets/short_io" 20000 "$work/input" "$work/output" \
+		>out 2>&1
+	is "$?" 137 "threshold $threshold: short calls, then SIGKILL"
+	report stats -r files -f csv short.pillion >files.csv
+	is "$(awk -F, -v OFS=, '$10 ~ /(in|out)put$/ { sub(".*/", "", $10); print $10, $6, $7, $8, $9 }' files.csv |
+		sort | paste -sd' ')" 'input,40000,260000,0,0 output,40000,60000,20000,140000' \
+		"threshold $threshold: reads and writes of each file, and their bytes"
+	is "$(report stats -r ledger -f csv short.pillion | grep -c 'without a file')" 0 \
+		"threshold $threshold: no call is missing"
+done
 
 mkdir files
 port=$(cd files && pillion -t osrt --osrt-threshold=0 -o "$work/files" "$targets/descriptors" 2>"$work/errors")

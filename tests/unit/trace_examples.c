@@ -194,6 +194,7 @@ static void first_process(const char *directory)
 	writer_call(&t, f[4], 1500 * MS, 90 * MS, NULL, 0);
 	writer_blob(&t, TF_BLOB_CHILD, 1, &child, sizeof(child));
 	writer_page(&t)->counters[f[2]] = (struct tf_counter){40, 20 * US};
+	writer_traffic(&t, f[2], 3, 0, 1202 * MS, (struct tf_counter){30, 15 * US}, 120000);
 	writer_page(&t)->slow_ticks = 77 * US;
 	writer_usage(&t, &(struct tf_usage){1599 * MS, 150 * MS, 20 * MS, 100, 0, 30, 4});
 	writer_usage(&t, &(struct tf_usage){1599 * MS, 170 * MS, TF_USAGE_UNKNOWN, 0, 65536, 30, 4});

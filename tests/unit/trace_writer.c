@@ -212,8 +212,32 @@ void writer_slot(struct writer_thread *t, uint64_t slot)
 void writer_descriptor(struct writer_thread *t, uint32_t id, uint16_t fd, uint64_t from, enum tf_descriptor_kind kind,
 		       const char *text)
 {
+	writer_descriptor_generation(t, id, fd, from, 0, kind, text);
+}
+
+void writer_traffic(struct writer_thread *t, unsigned function, uint16_t fd, uint16_t generation, uint64_t from,
+		    struct tf_counter sum, uint64_t result_bytes)
+{
+	const uint64_t numbers[TF_TRAFFIC_NUMBERS] = {
+		[TF_TRAFFIC_KEY] = fd | (uint64_t)generation << 16 | (uint64_t)function << 32,
+		[TF_TRAFFIC_FROM] = from,
+		[TF_TRAFFIC_CALLS] = sum.calls,
+		[TF_TRAFFIC_TICKS] = sum.ticks,
+		[TF_TRAFFIC_BYTES] = result_bytes,
+	};
+	struct tf_traffic traffic;
+
+	for (unsigned i = 0; i < TF_TRAFFIC_NUMBERS; i++)
+		memcpy(traffic.numbers[i], &numbers[i], TF_DATA_BYTES);
+	writer_blob(t, TF_BLOB_TRAFFIC, t->number, &traffic, sizeof(traffic));
+}
+
+void writer_descriptor_generation(struct writer_thread *t, uint32_t id, uint16_t fd, uint64_t from,
+				  uint32_t generation, enum tf_descriptor_kind kind, const char *text)
+{
 	unsigned char bytes[sizeof(struct tf_descriptor) + 256];
-	struct tf_descriptor head = {.from_ticks = from, .fd = fd, .kind = (uint16_t)kind};
+	struct tf_descriptor head = {
+		.from_ticks = from, .fd = fd, .kind = (uint16_t)kind, .generation = generation};
 	size_t size = strlen(text) < 256 ? strlen(text) : 256;
 
 	memcpy(bytes, &head, sizeof(head));

@@ -63,6 +63,10 @@ void writer_text(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, c
 void writer_usage(struct writer_thread *t, const struct tf_usage *usage);
 void writer_descriptor(struct writer_thread *t, uint32_t id, uint16_t fd, uint64_t from, enum tf_descriptor_kind kind,
 		       const char *text);
+void writer_descriptor_generation(struct writer_thread *t, uint32_t id, uint16_t fd, uint64_t from,
+				  uint32_t generation, enum tf_descriptor_kind kind, const char *text);
+void writer_traffic(struct writer_thread *t, unsigned function, uint16_t fd, uint16_t generation, uint64_t from,
+		    struct tf_counter sum, uint64_t result_bytes);
 /* a line table without a line */
 void writer_python_code(struct writer_thread *t, uint32_t id, uint32_t line, const char *file, const char *name);
 /* innermost first; at most 8 */

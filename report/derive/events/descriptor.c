@@ -25,7 +25,8 @@ void descriptors_init(struct descriptors *d, const struct trace *t)
 		    trace_blob(t, &t->blobs[i], &head, sizeof(head)) < sizeof(head))
 			continue;
 		d->items = mem_grow(d->items, d->count, &d->capacity, sizeof(*d->items));
-		d->items[d->count++] = (struct descriptor){head.from_ticks, head.fd, head.kind, &t->blobs[i]};
+		d->items[d->count++] = (struct descriptor){head.from_ticks, head.fd, head.kind, head.generation,
+							   &t->blobs[i]};
 	}
 	if (d->count)
 		qsort(d->items, d->count, sizeof(*d->items), compare_descriptors);
@@ -37,7 +38,8 @@ void descriptors_done(struct descriptors *d)
 	*d = (struct descriptors){0};
 }
 
-const struct descriptor *descriptors_find(const struct descriptors *d, uint64_t fd, uint64_t ticks)
+/* The first description of `fd` after that tick, or of a higher one. */
+static size_t descriptors_after(const struct descriptors *d, uint64_t fd, uint64_t ticks)
 {
 	size_t low = 0, high = d->count;
 
@@ -50,7 +52,26 @@ const struct descriptor *descriptors_find(const struct descriptors *d, uint64_t 
 		else
 			high = middle;
 	}
-	return low && d->items[low - 1].fd == fd ? &d->items[low - 1] : NULL;
+	return low;
+}
+
+const struct descriptor *descriptors_find(const struct descriptors *d, uint64_t fd, uint64_t ticks)
+{
+	size_t after = descriptors_after(d, fd, ticks);
+
+	return after && d->items[after - 1].fd == fd ? &d->items[after - 1] : NULL;
+}
+
+/* Generations are repeated after 32768 changes, so only the nearest descriptions may be the one. */
+const struct descriptor *descriptors_find_generation(const struct descriptors *d, uint64_t fd, uint32_t generation,
+						     uint64_t ticks)
+{
+	size_t after = descriptors_after(d, fd, ticks);
+
+	for (size_t i = after ? after - 1 : 0; i <= after && i < d->count; i++)
+		if (d->items[i].fd == fd && d->items[i].generation == generation)
+			return &d->items[i];
+	return NULL;
 }
 
 void descriptors_text(const struct descriptors *d, const struct descriptor *item, struct buffer *ret)

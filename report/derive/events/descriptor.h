@@ -8,6 +8,7 @@
 struct descriptor {
 	uint64_t from_ticks;
 	uint16_t fd, kind;	 /* enum tf_descriptor_kind */
+	uint32_t generation;	 /* see struct tf_descriptor */
 	const struct blob *blob; /* borrowed from the trace */
 };
 
@@ -22,6 +23,10 @@ void descriptors_done(struct descriptors *d);
 
 /* What `fd` referred to at that tick; NULL: not recorded. */
 const struct descriptor *descriptors_find(const struct descriptors *d, uint64_t fd, uint64_t ticks);
+
+/* Likewise for a generation of `fd` that was in use at that tick: it may have been described later. */
+const struct descriptor *descriptors_find_generation(const struct descriptors *d, uint64_t fd, uint32_t generation,
+						     uint64_t ticks);
 
 /* Appends a description: a path, or the peer of a socket. */
 void descriptors_text(const struct descriptors *d, const struct descriptor *item, struct buffer *ret);

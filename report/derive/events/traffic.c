@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/events/traffic.h"
+
+#include <string.h>
+
+/* Matched by the beginning of the name; the first match applies. */
+static const struct {
+	const char *prefix;
+	enum traffic_role role;
+} roles[] = {
+	{"open", ROLE_OPEN},
+	{"creat", ROLE_OPEN},
+	{"fopen", ROLE_OPEN},
+	{"mkstemp", ROLE_OPEN},
+	{"mkostemp", ROLE_OPEN},
+	{"connect", ROLE_MEET},
+	{"accept", ROLE_MEET},
+	{"close", ROLE_CLOSE},
+	{"fclose", ROLE_CLOSE},
+	{"pclose", ROLE_CLOSE},
+	{"mq_close", ROLE_CLOSE},
+	{"readlink", ROLE_OTHER},
+	{"readahead", ROLE_OTHER},
+	{"readdir", ROLE_OTHER},
+	{"recvmmsg", ROLE_OTHER},
+	{"sendmmsg", ROLE_OTHER},
+	{"mq_send", ROLE_OTHER},
+	{"read", ROLE_READ},
+	{"pread", ROLE_READ},
+	{"recv", ROLE_READ},
+	{"fread", ROLE_READ},
+	{"fget", ROLE_READ},
+	{"getaddrinfo", ROLE_OTHER},
+	{"gethost", ROLE_OTHER},
+	{"getnameinfo", ROLE_OTHER},
+	{"get", ROLE_READ},
+	{"mq_receive", ROLE_READ},
+	{"mq_timedreceive", ROLE_READ},
+	{"write", ROLE_WRITE},
+	{"pwrite", ROLE_WRITE},
+	{"send", ROLE_WRITE},
+	{"fwrite", ROLE_WRITE},
+	{"fput", ROLE_WRITE},
+	{"put", ROLE_WRITE},
+	{"copy_file_range", ROLE_WRITE},
+	{"splice", ROLE_WRITE},
+	{"tee", ROLE_WRITE},
+	{"vmsplice", ROLE_WRITE},
+};
+
+enum traffic_role traffic_role(const char *function)
+{
+	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
+		if (!strncmp(function, roles[i].prefix, strlen(roles[i].prefix)))
+			return roles[i].role;
+	return ROLE_OTHER;
+}
+
+static uint64_t traffic_number(const struct tf_traffic *t, enum tf_traffic_number number)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = TF_DATA_BYTES; i-- > 0;)
+		value = value << 8 | t->numbers[number][i];
+	return value;
+}
+
+/* The ticks nearest to the image's start of which only the low 56 bits are known. */
+static uint64_t traffic_ticks(const struct trace *t, uint64_t low)
+{
+	const uint64_t unit = (uint64_t)1 << 8 * TF_DATA_BYTES;
+	uint64_t ticks = (t->header.first.ticks & ~(unit - 1)) | low;
+
+	return ticks + unit / 2 < t->header.first.ticks ? ticks + unit : ticks;
+}
+
+bool traffic_read(const struct trace *t, size_t i, struct traffic *ret)
+{
+	struct tf_traffic traffic;
+	uint64_t key;
+
+	if (t->blobs[i].type != TF_BLOB_TRAFFIC ||
+	    trace_blob(t, &t->blobs[i], &traffic, sizeof(traffic)) < sizeof(traffic))
+		return false;
+	key = traffic_number(&traffic, TF_TRAFFIC_KEY);
+	*ret = (struct traffic){
+		.function = key >> 32 & (EVENT_IDS - 1),
+		.fd = key & 0xffff,
+		.generation = key >> 16 & 0xffff,
+		.from_ticks = traffic_ticks(t, traffic_number(&traffic, TF_TRAFFIC_FROM)),
+		.calls = traffic_number(&traffic, TF_TRAFFIC_CALLS),
+		.ticks = traffic_number(&traffic, TF_TRAFFIC_TICKS),
+		.bytes = traffic_number(&traffic, TF_TRAFFIC_BYTES),
+	};
+	for (size_t k = 0; k < t->thread_count; k++)
+		if (t->threads[k].number == t->blobs[i].id)
+			ret->thread = &t->threads[k];
+	return true;
+}
+
+static bool traffic_is_counted(const struct trace *t, uint32_t function)
+{
+	const struct function *f = trace_function(t, function);
+	enum traffic_role role = f && f->group == TF_GROUP_OSRT ? traffic_role(f->name) : ROLE_OTHER;
+
+	return role == ROLE_READ || role == ROLE_WRITE;
+}
+
+uint64_t traffic_uncounted(const struct trace *t)
+{
+	uint64_t all = 0, counted = 0;
+	struct traffic traffic;
+
+	for (size_t i = 0; i < t->counter_count; i++)
+		if (traffic_is_counted(t, t->counters[i].function))
+			all += t->counters[i].sum.calls;
+	for (size_t i = 0; i < t->blob_count; i++)
+		if (traffic_read(t, i, &traffic) && traffic_is_counted(t, traffic.function))
+			counted += traffic.calls;
+	return all > counted ? all - counted : 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls on file descriptors: what their results mean, and the sums of those below the threshold. */
+#ifndef PILLION_TRAFFIC_H
+#define PILLION_TRAFFIC_H
+
+#include "report/derive/events/descriptor.h"
+
+/* What the result of a call is: OPEN: a new descriptor; READ and WRITE: bytes; MEET: connects or accepts. */
+enum traffic_role { ROLE_OTHER, ROLE_OPEN, ROLE_MEET, ROLE_CLOSE, ROLE_READ, ROLE_WRITE };
+
+enum traffic_role traffic_role(const char *function);
+
+/* struct tf_traffic. */
+struct traffic {
+	const struct trace_thread *thread; /* NULL: unknown */
+	uint32_t function;
+	uint16_t fd, generation;
+	uint64_t from_ticks, calls, ticks, bytes;
+};
+
+/* False: blob `i` of the trace is something else. */
+bool traffic_read(const struct trace *t, size_t i, struct traffic *ret);
+
+/* Short calls that read or write of an image, without those for which a struct traffic exists. */
+uint64_t traffic_uncounted(const struct trace *t);
+
+#endif
