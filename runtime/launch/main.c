@@ -291,10 +291,12 @@ int main(int argc, char **argv)
 		rc = run_start(&run);
 	if (rc)
 		return rc;
+	witness_begin(&run);
 	capture_line_bare(&run);
 	for (size_t i = 0; run.is_creator && i < run.note_count; i++)
 		capture_line_note(&run, run.notes[i]);
 	wait_command(&run);
+	witness_end();
 	capture_line_child(&run);
 	run_end(&run);
 	return WIFSIGNALED(run.status) ? 128 + WTERMSIG(run.status) : WEXITSTATUS(run.status);

@@ -181,10 +181,21 @@ int where_tick(struct run *run);
 /* Records what the threads do, before a signal that may end COMMAND is forwarded. SIGCHLD: `pillion where` may ask. */
 void where_signal(struct run *run, int signal);
 
+/* witness.c: a process that receives the signals of COMMAND's process group, in a job step. */
+void witness_begin(const struct run *run);
+void witness_end(void);
+/* Whether a signal that this launcher received was sent to the whole group, and so to COMMAND. Waits shortly. */
+bool witness_has(int signal);
+
 /* summary.c */
 /* --export. What cannot be written is said; the capture stays. */
 void summary_export(struct run *run);
 void summary_print(struct run *run);
+/* A signal was received, while COMMAND is running. */
+void summary_signal(const struct run *run, int signal);
+/* In a batch job prints the summary so far if COMMAND has not ended after SIGTERM; returns the milliseconds until the
+ * next call, -1: none is needed. */
+int summary_tick(const struct run *run);
 /* --pack. If packing fails, says so and leaves the directory. */
 void summary_pack(struct run *run, unsigned living);
 

@@ -9,9 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/common/clock.h"
 #include "runtime/launch/run.h"
 
-enum { OTHERS_MS = 2000, STEP_MS = 50 };
+enum { OTHERS_MS = 2000, STEP_MS = 50, TERMINATED_S = 10, EARLY_MS = 2000 };
 
 /* The ranks of a step end at about the same time; the one that created the capture prints for all. */
 static void others_wait(const struct run *run)
@@ -27,7 +28,14 @@ static void others_wait(const struct run *run)
 		say("%u other ranks are still running; the summary covers what they have recorded so far", n);
 }
 
-static pid_t report_start(const char *const *arguments)
+/* A batch system that ends a job sends SIGTERM more than once, to each of its processes, before it sends SIGKILL. The
+ * first one ends COMMAND, a later one must not end the summary. */
+static bool is_termination(int signal)
+{
+	return signal == SIGTERM || signal == SIGHUP;
+}
+
+static pid_t report_start(const char *const *arguments, bool is_summary)
 {
 	sigset_t none;
 	pid_t pid;
@@ -35,17 +43,23 @@ static pid_t report_start(const char *const *arguments)
 	pid = fork();
 	if (pid)
 		return pid;
+	if (is_summary) {
+		signal(SIGTERM, SIG_IGN);
+		signal(SIGHUP, SIG_IGN);
+	}
+	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGCHLD, SIG_DFL);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	execv(arguments[0], (char *const *)arguments);
 	_exit(EXIT_NOT_FOUND);
 }
 
-/* A signal that ends us ends the report too: the capture is complete without it, even while it is being packed. */
-static int report_wait(pid_t pid)
+/* A signal that ends us ends the report too: the capture is complete without it, even while it is being packed. After
+ * SIGTERM or SIGHUP the summary has TERMINATED_S to be printed. */
+static int report_wait(pid_t pid, bool is_summary)
 {
+	uint64_t limit_ns = UINT64_MAX;
 	sigset_t all;
 	siginfo_t info;
 	int status;
@@ -55,17 +69,22 @@ static int report_wait(pid_t pid)
 		struct timespec second = {1, 0};
 		int signal = sigtimedwait(&all, &info, &second);
 
-		if (signal == SIGTERM || signal == SIGHUP || signal == SIGINT || signal == SIGQUIT)
+		if (is_summary && is_termination(signal) && limit_ns == UINT64_MAX)
+			limit_ns = clock_monotonic_ns() + TERMINATED_S * 1000000000ull;
+		else if (!is_summary && is_termination(signal))
 			kill(pid, SIGTERM);
-		else if (signal == SIGTSTP) {
+		else if (signal == SIGINT || signal == SIGQUIT)
+			kill(pid, SIGINT);
+		else if (signal == SIGTSTP)
 			kill(pid, SIGCONT); /* the terminal stopped it; continue, because it ends soon */
-		}
+		if (clock_monotonic_ns() > limit_ns)
+			kill(pid, SIGKILL);
 	}
 	return status;
 }
 
 /* Returns its wait status, or -1 after a message that begins with `what`. */
-static int report_run(const struct run *run, const char *const *arguments, const char *what)
+static int report_run(const struct run *run, const char *const *arguments, const char *what, bool is_summary)
 {
 	pid_t pid;
 	int status;
@@ -74,12 +93,12 @@ static int report_run(const struct run *run, const char *const *arguments, const
 		say("%s: pillion-report was not found", what);
 		return -1;
 	}
-	pid = report_start(arguments);
+	pid = report_start(arguments, is_summary);
 	if (pid < 0) {
 		say("%s: %s", what, strerror(errno));
 		return -1;
 	}
-	status = report_wait(pid);
+	status = report_wait(pid, is_summary);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOT_FOUND) {
 		say("%s: %s could not be run", what, run->report);
 		return -1;
@@ -87,18 +106,66 @@ static int report_run(const struct run *run, const char *const *arguments, const
 	return status;
 }
 
+/* ---- the summary so far, after SIGTERM ---- */
+
+/* SIGKILL may follow SIGTERM and leave a batch job's log without any summary. So if COMMAND has not ended EARLY_MS after
+ * SIGTERM, the summary of what was recorded so far is printed. */
+static struct {
+	uint64_t due_ns; /* 0: no SIGTERM; UINT64_MAX: it was printed */
+	pid_t pid;	 /* of pillion-report, 0: it does not run */
+} early;
+
+void summary_signal(const struct run *run, int signal)
+{
+	bool prints = run->job.scheduler && (run->is_creator || !run->key[0]) && run->options.stats != STATS_FALSE;
+
+	if (signal == SIGTERM && prints && run->report[0] && !early.due_ns)
+		early.due_ns = clock_monotonic_ns() + EARLY_MS * 1000000ull;
+}
+
+int summary_tick(const struct run *run)
+{
+	const char *arguments[] = {run->report, "stats", "--summary", run->directory, NULL};
+	uint64_t now = clock_monotonic_ns();
+
+	if (early.pid > 0 && waitpid(early.pid, NULL, WNOHANG) == early.pid)
+		early.pid = 0;
+	if (!early.due_ns || early.due_ns == UINT64_MAX)
+		return -1;
+	if (now < early.due_ns)
+		return (int)((early.due_ns - now) / 1000000) + 1;
+	early.due_ns = UINT64_MAX;
+	say("COMMAND has not ended after SIGTERM; recorded so far, capture in %s", run->directory);
+	early.pid = report_start(arguments, true);
+	return -1;
+}
+
+/* The summary of the whole run replaces one that is still being made. */
+static void summary_early_end(void)
+{
+	if (early.pid <= 0)
+		return;
+	kill(early.pid, SIGKILL);
+	waitpid(early.pid, NULL, 0);
+	early.pid = 0;
+}
+
 void summary_print(struct run *run)
 {
 	bool is_short = run->options.stats == STATS_SUMMARY;
 	const char *arguments[] = {run->report, "stats", is_short ? "--summary" : run->directory,
 			is_short ? run->directory : NULL, NULL};
+	int status = 0;
 
+	summary_early_end();
 	if (!run->is_creator && run->key[0])
 		return; /* a rank that joined the capture */
 	others_wait(run);
 	say("capture in %s", run->directory);
 	if (run->options.stats != STATS_FALSE)
-		report_run(run, arguments, "no summary");
+		status = report_run(run, arguments, "no summary", true);
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGINT)
+		say("the summary was ended by signal %d: read the capture with pillion stats", WTERMSIG(status));
 }
 
 void summary_export(struct run *run)
@@ -144,7 +211,7 @@ void summary_pack(struct run *run, unsigned living)
 		    living ? "processes" : "other ranks");
 		return;
 	}
-	status = report_run(run, arguments, "not packed");
+	status = report_run(run, arguments, "not packed", false);
 	if (status > 0)
 		say("not packed: the capture in %s is unchanged", run->directory);
 }

@@ -125,10 +125,13 @@ static bool child_reap(struct run *run)
 static void signal_forward(struct run *run, const siginfo_t *info)
 {
 	where_signal(run, info->si_signo);
+	summary_signal(run, info->si_signo);
 	if (info->si_code > 0 && info->si_signo != SIGALRM)
 		return;
 	/* From ourselves: a write of ours raised SIGXFSZ or SIGPIPE. From COMMAND: it signals its whole group. */
 	if (info->si_signo == SIGCHLD || info->si_pid == getpid() || info->si_pid == run->child)
+		return;
+	if (witness_has(info->si_signo))
 		return;
 	kill(run->child, info->si_signo);
 }
@@ -171,6 +174,7 @@ static int periodic_work(struct run *run)
 	}
 	ms = soonest_ms(range_clock_tick(run), perf_tick(run));
 	ms = soonest_ms(soonest_ms(ms, usage_tick(run)), where_tick(run));
+	ms = soonest_ms(ms, summary_tick(run));
 	return soonest_ms(ms, run->spool[0] ? DRAIN_MS : CLOCK_MS);
 }
 

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Signals as batch systems send them: to each process of a rank, more than once, and before SIGKILL.
+# tests/nightly/slurm.sh has a real one.
+set -u
+. "$(dirname "$0")/lib.sh"
+command -v python3 >/dev/null || skip_all 'no python3'
+unset "${!SLURM_@}" PMIX_NAMESPACE PMIX_RANK RANK MASTER_ADDR MASTER_PORT
+
+# Writes the name of each signal to a file, until SIGTERM.
+cat >count.py <<'END'
+import os, signal, sys
+seen = open("seen", "w", buffering=1)
+names = "SIGUSR1", "SIGUSR2", "SIGTERM"
+for name in names:
+    signal.signal(getattr(signal, name), lambda n, f: None)
+watched = {getattr(signal, name) for name in names}
+signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+print("ready", file=seen)
+while True:
+    number = signal.sigwait(watched)
+    print(signal.Signals(number).name, file=seen)
+    if number == signal.SIGTERM:
+        sys.exit(5)
+END
+lines() { [ "$(wc -l <seen)" -ge "$1" ]; }
+
+# grouped LAUNCHER-COMMAND...: starts it as the leader of a process group, and sends SIGUSR1 three times to the group,
+# then SIGUSR2 and SIGTERM to the launcher alone.
+grouped() {
+	rm -f seen
+	set -m
+	"$@" 2>err &
+	launcher=$!
+	set +m
+	eventually lines 1 2>/dev/null
+	for i in 1 2 3; do
+		kill -USR1 -- -$launcher
+		eventually lines $((i + 1))
+	done
+	kill -USR2 $launcher
+	eventually grep -q USR2 seen
+	kill -TERM $launcher
+	wait $launcher
+}
+export PILLION_STATS=false
+SLURM_JOB_ID=7 grouped "$PILLION" -o group python3 count.py
+is "$? $(tr '\n' ' ' <seen)" '5 ready SIGUSR1 SIGUSR1 SIGUSR1 SIGUSR2 SIGTERM ' \
+	'a signal to the group of a rank reaches COMMAND once, one to the launcher, too'
+is "$(ps -o pid= --ppid $launcher; pgrep -g $launcher)" '' 'no process is left'
+
+# A launcher that is killed leaves nothing but COMMAND.
+rm -f seen
+SLURM_JOB_ID=7 "$PILLION" -o killed python3 count.py 2>err &
+launcher=$!
+eventually lines 1 2>/dev/null
+mapfile -t children < <(cat /proc/$launcher/task/*/children | tr ' ' '\n' | grep .)
+is ${#children[@]} 2 'the launcher of a rank has a witness'
+kill -KILL $launcher
+one_left() {
+	local left=0 child
+	for child in "${children[@]}"; do
+		! kill -0 "$child" 2>/dev/null || left=$((left + 1))
+	done
+	[ $left = 1 ]
+}
+ok 'a killed launcher: its witness ends' eventually one_left
+kill "${children[@]}" 2>/dev/null
+
+# SIGTERM that COMMAND ignores: SIGKILL may follow, so the summary so far is printed.
+SLURM_JOB_ID=7 PILLION_STATS=summary "$PILLION" -o ignored sh -c 'trap "" TERM; echo >ready; exec sleep 1000' 2>err &
+launcher=$!
+eventually test -e ready
+kill -TERM $launcher
+ok 'a COMMAND that ignores SIGTERM: a summary so far' eventually grep -q '^ledger ' err
+like "$(cat err)" "^pillion: COMMAND has not ended after SIGTERM; recorded so far, capture in $work/ignored.pillion$" \
+	'a COMMAND that ignores SIGTERM: the message'
+kill -KILL "$(pgrep -P $launcher -x sleep)"
+wait $launcher
+is $? 137 'a COMMAND that ignores SIGTERM: the status at its end'
+is "$(grep -c '^ledger ' err) $(grep -c '^pillion: capture in' err)" '2 1' 'and the summary of the whole run'
+
+# SIGTERM while the summary is printed: by a report that waits for it.
+mkdir -p prefix/libexec/pillion prefix/lib/pillion prefix/bin
+cp "$PILLION_BUILD_DIR/runtime/pillion-launch" prefix/libexec/pillion
+cp "$PILLION_BUILD_DIR"/preload/libpillion*.so prefix/lib/pillion
+cat >prefix/bin/pillion-report <<'END'
+#!/bin/sh
+echo >printing
+until [ -e printed ]; do sleep 0.1; done
+echo 'the summary'
+END
+chmod +x prefix/bin/pillion-report
+export PILLION_STATS=summary
+set -m
+prefix/libexec/pillion/pillion-launch -o late sh -c 'exit 3' 2>err &
+launcher=$!
+set +m
+eventually test -e printing
+kill -TERM -- -$launcher
+kill -HUP -- -$launcher
+touch printed
+wait $launcher
+is "$? $(grep -c '^the summary$' err)" '3 1' 'SIGTERM and SIGHUP do not end the summary'
+rm -f printing printed
+set -m
+prefix/libexec/pillion/pillion-launch -o late2 sh -c 'exit 3' 2>err &
+launcher=$!
+set +m
+eventually test -e printing
+kill -INT -- -$launcher
+wait $launcher
+is "$? $(grep -c '^the summary$' err)" '3 0' 'SIGINT ends the summary'
+done_testing
