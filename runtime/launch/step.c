@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/common/sys.h"
 #include "runtime/launch/run.h"
+
+enum { ANCESTORS_MAX = 16 };
 
 /* The first row applies whose variables are all set, except those with '?'. Ranks that mpirun or PMIx started
  * under srun have the SLURM_* variables of the daemons too, so their own variables come first. */
@@ -56,12 +59,42 @@ static bool step_key(const struct step *step, char *ret, size_t size)
 	return true;
 }
 
-/* MPICH's Hydra sets no job id, but the ranks of one host are the children of one proxy. */
+/* The argument that follows `option` in the command line of a process; NULL: none. */
+static const char *argument_of(uint32_t pid, const char *option, char *text, size_t size)
+{
+	char path[48];
+	long n;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	n = sys_read_file(path, text, size);
+	for (const char *at = text, *end = text + (n > 0 ? n : 0); at < end; at += strlen(at) + 1) {
+		const char *next = at + strlen(at) + 1;
+
+		if (!strcmp(at, option) && next < end)
+			return next;
+	}
+	return NULL;
+}
+
+/* MPICH's Hydra sets no job id. Its proxy on each host, our parent or that of a script which started us, has the address
+ * of mpiexec as an argument. Without it, the ranks of one host are those with the same parent. */
 static bool hydra_key(const struct run *run, char *ret, size_t size)
 {
+	struct process_stat stat = {.parent_pid = (uint32_t)getppid()};
+	const char *address = NULL;
+	char text[4096];
+
 	if (!getenv("PMI_RANK") || !(getenv("PMI_FD") || getenv("PMI_PORT")))
 		return false;
-	snprintf(ret, size, "hydra:%s:%.8s:%d", run->host, run->boot, (int)getppid());
+	for (int depth = 0; !address && stat.parent_pid > 1 && depth < ANCESTORS_MAX; depth++) {
+		address = argument_of(stat.parent_pid, "--control-port", text, sizeof(text));
+		if (!address && !wait_read_stat(stat.parent_pid, &stat))
+			break;
+	}
+	if (address)
+		snprintf(ret, size, "hydra:%s", address);
+	else
+		snprintf(ret, size, "hydra:%s:%.8s:%d", run->host, run->boot, (int)getppid());
 	return true;
 }
 

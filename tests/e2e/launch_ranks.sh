@@ -60,6 +60,19 @@ is "$(launches mpi.pillion)" 3 "mpirun's ranks join despite variables of srun"
 mpi prterun-2 true
 is "$(launches mpi.pillion) $(launches mpi.1.pillion)" '3 3' 'ranks of another mpirun have their own capture'
 
+# Hydra has one proxy on each host; each is here a shell with the arguments of one, and starts two ranks by a script.
+proxy() { # PORT FIRST-RANK NAME
+	# shellcheck disable=SC2016
+	PILLION_STATS=false PMI_FD=9 sh -c 'for rank in $0 $(($0 + 1)); do
+		PMI_RANK=$rank sh -c "\"\$@\"; exit" sh "$3" -o "$4" true || exit
+	done' "$2" --control-port "n1:$1" "$PILLION" "$3" 2>err
+}
+ok "Hydra's ranks on a host" proxy 1234 0 hydra
+ok "Hydra's ranks on another host" proxy 1234 2 hydra
+is "$(launches hydra.pillion)" 4 "ranks of MPICH's mpirun on two hosts share one capture"
+proxy 1235 0 hydra
+is $? 2 "ranks of another mpirun do not join"
+
 torch() { # RANK
 	MASTER_ADDR=localhost MASTER_PORT=29500 RANK=$1 pillion -o torch true 2>err
 }
