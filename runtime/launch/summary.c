@@ -2,6 +2,7 @@
 /* The end of a run: prints the path of the capture and the summary of pillion-report on stderr; with --export, exports
  * the capture; with --pack, packs it into one file. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +15,79 @@
 
 enum { OTHERS_MS = 2000, STEP_MS = 50, TERMINATED_S = 10, EARLY_MS = 2000 };
 
-/* The ranks of a step end at about the same time; the one that created the capture prints for all. */
-static void others_wait(const struct run *run)
+/* SIGKILL may follow SIGTERM, and leave the log of a job without any summary. `early_ns`: when the summary so far is
+ * due, because COMMAND has not ended after SIGTERM; UINT64_MAX: it was printed. */
+static struct {
+	uint64_t terminated_ns, early_ns; /* 0: no SIGTERM */
+	pid_t early_pid;		  /* of pillion-report, 0: it does not run */
+} end;
+
+static void wait_step(void)
 {
 	struct timespec step = {0, STEP_MS * 1000000L};
+
+	nanosleep(&step, NULL);
+}
+
+/* The rank that created the capture prints for all. */
+static bool is_printer(const struct run *run)
+{
+	return run->is_creator || !run->key[0];
+}
+
+static int claim_open(const struct run *run, int flags)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/.summary", run->directory);
+	return open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* Whether this rank is the first that prints a summary of the capture. */
+static bool summary_claim(const struct run *run)
+{
+	int fd = run->key[0] ? claim_open(run, O_WRONLY | O_CREAT | O_EXCL) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || !run->key[0];
+}
+
+/* Whether another rank prints, or has printed. */
+static bool is_claimed(const struct run *run)
+{
+	int fd = claim_open(run, O_RDONLY);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Whether this rank prints. If the rank that created the capture was killed, another one that received SIGTERM does. */
+static bool summary_begin(const struct run *run)
+{
+	uint64_t limit_ns = end.terminated_ns + OTHERS_MS * 1000000ull;
+	bool is_first;
+
+	if (!is_printer(run)) {
+		if (!end.terminated_ns)
+			return false;
+		while (!is_claimed(run) && clock_monotonic_ns() < limit_ns)
+			wait_step();
+	}
+	is_first = summary_claim(run);
+	return is_first || is_printer(run);
+}
+
+/* The ranks of a step end at about the same time. */
+static void others_wait(const struct run *run)
+{
 	unsigned n = 0, started;
 
 	if (!run->key[0])
 		return;
 	for (int ms = 0; (n = capture_launchers_running(run->directory, &started)) && ms < OTHERS_MS; ms += STEP_MS)
-		nanosleep(&step, NULL);
+		wait_step();
 	if (n)
 		say("%u other ranks are still running; the summary covers what they have recorded so far", n);
 }
@@ -106,21 +170,13 @@ static int report_run(const struct run *run, const char *const *arguments, const
 	return status;
 }
 
-/* ---- the summary so far, after SIGTERM ---- */
-
-/* SIGKILL may follow SIGTERM and leave a batch job's log without any summary. So if COMMAND has not ended EARLY_MS after
- * SIGTERM, the summary of what was recorded so far is printed. */
-static struct {
-	uint64_t due_ns; /* 0: no SIGTERM; UINT64_MAX: it was printed */
-	pid_t pid;	 /* of pillion-report, 0: it does not run */
-} early;
-
 void summary_signal(const struct run *run, int signal)
 {
-	bool prints = run->job.scheduler && (run->is_creator || !run->key[0]) && run->options.stats != STATS_FALSE;
-
-	if (signal == SIGTERM && prints && run->report[0] && !early.due_ns)
-		early.due_ns = clock_monotonic_ns() + EARLY_MS * 1000000ull;
+	if (signal != SIGTERM || end.terminated_ns)
+		return;
+	end.terminated_ns = clock_monotonic_ns();
+	if (run->job.scheduler && is_printer(run) && run->options.stats != STATS_FALSE && run->report[0])
+		end.early_ns = end.terminated_ns + EARLY_MS * 1000000ull;
 }
 
 int summary_tick(const struct run *run)
@@ -128,26 +184,28 @@ int summary_tick(const struct run *run)
 	const char *arguments[] = {run->report, "stats", "--summary", run->directory, NULL};
 	uint64_t now = clock_monotonic_ns();
 
-	if (early.pid > 0 && waitpid(early.pid, NULL, WNOHANG) == early.pid)
-		early.pid = 0;
-	if (!early.due_ns || early.due_ns == UINT64_MAX)
+	if (end.early_pid > 0 && waitpid(end.early_pid, NULL, WNOHANG) == end.early_pid)
+		end.early_pid = 0;
+	if (!end.early_ns || end.early_ns == UINT64_MAX)
 		return -1;
-	if (now < early.due_ns)
-		return (int)((early.due_ns - now) / 1000000) + 1;
-	early.due_ns = UINT64_MAX;
+	if (now < end.early_ns)
+		return (int)((end.early_ns - now) / 1000000) + 1;
+	end.early_ns = UINT64_MAX;
+	if (!summary_claim(run))
+		return -1;
 	say("COMMAND has not ended after SIGTERM; recorded so far, capture in %s", run->directory);
-	early.pid = report_start(arguments, true);
+	end.early_pid = report_start(arguments, true);
 	return -1;
 }
 
 /* The summary of the whole run replaces one that is still being made. */
 static void summary_early_end(void)
 {
-	if (early.pid <= 0)
+	if (end.early_pid <= 0)
 		return;
-	kill(early.pid, SIGKILL);
-	waitpid(early.pid, NULL, 0);
-	early.pid = 0;
+	kill(end.early_pid, SIGKILL);
+	waitpid(end.early_pid, NULL, 0);
+	end.early_pid = 0;
 }
 
 void summary_print(struct run *run)
@@ -158,8 +216,8 @@ void summary_print(struct run *run)
 	int status = 0;
 
 	summary_early_end();
-	if (!run->is_creator && run->key[0])
-		return; /* a rank that joined the capture */
+	if (!summary_begin(run))
+		return;
 	others_wait(run);
 	say("capture in %s", run->directory);
 	if (run->options.stats != STATS_FALSE)
@@ -180,7 +238,7 @@ void summary_export(struct run *run)
 	};
 	char base[PATH_MAX], path[PATH_MAX + 16];
 
-	if (!run->is_creator && run->key[0])
+	if (!is_printer(run))
 		return;
 	snprintf(base, sizeof(base), "%s", run->directory);
 	name_strip(base);
@@ -192,7 +250,7 @@ void summary_export(struct run *run)
 		if (!(run->options.exports & exports[i].bit))
 			continue;
 		snprintf(path, sizeof(path), "%s%s", base, exports[i].suffix);
-		if (!report_run(run, arguments, "not exported"))
+		if (!report_run(run, arguments, "not exported", false))
 			say("exported to %s", path);
 	}
 }
@@ -203,7 +261,7 @@ void summary_pack(struct run *run, unsigned living)
 	unsigned others, started;
 	int status;
 
-	if (!run->options.pack || (!run->is_creator && run->key[0]))
+	if (!run->options.pack || !is_printer(run))
 		return;
 	others = run->key[0] ? capture_launchers_running(run->directory, &started) : 0;
 	if (living || others) {

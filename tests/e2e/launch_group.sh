@@ -80,6 +80,27 @@ wait $launcher
 is $? 137 'a COMMAND that ignores SIGTERM: the status at its end'
 is "$(grep -c '^ledger ' err) $(grep -c '^pillion: capture in' err)" '2 1' 'and the summary of the whole run'
 
+# The rank that created the capture, and would print the summary, is killed; then the batch system ends the others.
+rank() { # NUMBER
+	(export SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=$1 PILLION_STATS=summary &&
+		exec "$PILLION" -o ranks sh -c 'echo >started.$SLURM_PROCID; exec sleep 1000') 2>"err.$1" &
+	pids[$1]=$!
+	eventually test -e "started.$1"
+}
+pids=()
+rank 0
+rank 1
+rank 2
+mapfile -t children < <(pgrep -P "${pids[0]}")
+kill -KILL "${pids[0]}" "${children[@]}"
+wait "${pids[0]}" 2>/dev/null
+kill -TERM "${pids[1]}" "${pids[2]}"
+wait "${pids[1]}"
+is $? 143 'a rank that SIGTERM ends: status'
+wait "${pids[2]}"
+is "$(cat err.? | grep -c "^pillion: capture in $work/ranks.pillion$") $(cat err.? | grep -c '^ledger ')" '1 1' \
+	'one of the other ranks prints the summary of a rank that was killed'
+
 # SIGTERM while the summary is printed: by a report that waits for it.
 mkdir -p prefix/libexec/pillion prefix/lib/pillion prefix/bin
 cp "$PILLION_BUILD_DIR/runtime/pillion-launch" prefix/libexec/pillion
