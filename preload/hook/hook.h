@@ -237,6 +237,7 @@ static inline size_t hook_length(const char *s)
  * forked child, whose descriptors would be described at the cost of several system calls */
 #define HOOK_BEFORE_FLUSHED(stream) int flushed_ = hook_unflushed_fd(stream)
 #define HOOK_AFTER_FLUSHED(stream)
+#define HOOK_SHORT_FLUSHED(stream) HOOK_SHORT_AMOUNT(flushed_, 0)
 #define HOOK_RECORD_FLUSHED(stream) HOOK_RECORD_AMOUNT(flushed_, 0)
 #define HOOK_BEFORE_DIRECTORY(directory)
 #define HOOK_AFTER_DIRECTORY(directory)
