@@ -32,9 +32,9 @@ static inline void *entry_real(double handed)
 	return real;
 }
 
-/* A row for lookup.c. The rows are in a section of their own, so that no second list is needed. */
+/* A row for lookup.c. The rows are in a section of their own, so that no second list is needed. The symbol is the name of
+ * the place (an address of it would have to be relocated in each process). */
 struct entry_row {
-	const char *symbol;
 	void *via;	/* NULL: a row of preload/library */
 	uint32_t place; /* the row's number: HOOK_<symbol>, or HOOK_PLACE_<symbol> of a library */
 	uint32_t group;
@@ -42,8 +42,7 @@ struct entry_row {
 
 #define ENTRY_HANDED(symbol, place, group)                                                                             \
 	static const struct entry_row handed_##symbol                                                                  \
-		__attribute__((used, section("pillion_entries"), aligned(8))) = {#symbol, (void *)via_##symbol, place, \
-										 group};
+		__attribute__((used, section("pillion_entries"), aligned(8))) = {(void *)via_##symbol, place, group};
 
 /* The floating-point arguments that a row may have, and the values for a call without any. */
 #define ENTRY_REALS double real1_, double real2_, double real3_, double real4_

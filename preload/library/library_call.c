@@ -117,7 +117,7 @@ static const struct function {
 #define NUMBER_OF(symbol) (HOOK_PLACE_##symbol - HOOK_COUNT)
 #define ROW(kind, group_, symbol, ...)                                                                                 \
 	{.group = 1u << TF_GROUP_##group_, .number = NUMBER_OF(symbol), .always = IS_NOTED(kind) ? 0xffff : 0},
-struct library_row library_rows[HOOK_LIBRARY_COUNT] = {HOOK_LIBRARY(ROW)};
+__attribute__((section("pillion_rows"))) struct library_row library_rows[HOOK_LIBRARY_COUNT] = {HOOK_LIBRARY(ROW)};
 struct library_row *library_found;
 
 #define FOUND_AT(type, member, offset)                                                                                 \

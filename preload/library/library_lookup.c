@@ -10,7 +10,7 @@ struct entry_row library_lookup_row(unsigned index)
 {
 	unsigned group = (unsigned)__builtin_ctz(library_rows[index].group);
 
-	return (struct entry_row){library_symbol(index), NULL, HOOK_COUNT + index, group};
+	return (struct entry_row){NULL, HOOK_COUNT + index, group};
 }
 
 static bool library_trampolines_prepare(void)

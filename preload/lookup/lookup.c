@@ -11,6 +11,7 @@
 #include "preload/lookup/audit.h"
 #include "preload/lookup/trampoline.h"
 #include "preload/hook/entry.h"
+#include "preload/library/frame.h"
 #include "preload/library/library_lookup.h"
 
 /* ---- rows by name ---- */
@@ -30,14 +31,14 @@ static uint64_t symbol_hash(const char *symbol)
 /* Called at the first lookup of a name that may be in the table, possibly by several threads at once. */
 static void index_rows(void)
 {
-	struct entry_row *library_rows = sys_mmap(NULL, HOOK_LIBRARY_COUNT * sizeof(*library_rows),
-						  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct entry_row *copies = sys_mmap(NULL, HOOK_LIBRARY_COUNT * sizeof(*copies), PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	for (const struct entry_row *row = __start_pillion_entries; row < __stop_pillion_entries; row++)
-		intern_set(&row_of, symbol_hash(row->symbol), (uint64_t)row);
-	for (unsigned i = 0; library_rows && i < HOOK_LIBRARY_COUNT; i++) {
-		library_rows[i] = library_lookup_row(i);
-		intern_set(&row_of, symbol_hash(library_rows[i].symbol), (uint64_t)&library_rows[i]);
+		intern_set(&row_of, symbol_hash(function_text(&hook_functions, row->place)), (uint64_t)row);
+	for (unsigned i = 0; copies && i < HOOK_LIBRARY_COUNT; i++) {
+		copies[i] = library_lookup_row(i);
+		intern_set(&row_of, symbol_hash(library_symbol(i)), (uint64_t)&copies[i]);
 	}
 	__atomic_store_n(&has_rows, true, __ATOMIC_RELEASE);
 }

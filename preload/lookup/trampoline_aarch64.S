@@ -10,7 +10,7 @@
 trampoline_slots:
 	.zero	16 * TRAMPOLINES
 
-	.text
+	.section .text.unlikely, "ax", %progbits
 /* Passes the slot's real function as the fifth argument of type double and jumps to the wrapper. */
 	.type	pass_through, %function
 pass_through:

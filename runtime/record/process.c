@@ -9,7 +9,7 @@
 #include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
 
-LARGE struct process process;
+__attribute__((section(".sbss.pillion_process"))) struct process process;
 
 HOT static uint32_t always = ~0u;
 HOT struct process_gate process_gate = {.groups = ~0u, .recording = &always};

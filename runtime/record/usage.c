@@ -15,6 +15,8 @@
 enum { DELAY_NS = 500000, CPU_NS = 1000000, OTHERS = 256 };
 enum { RUSAGE_OF_THREAD = 1, RUSAGE_OF_PROCESS = 0, RUSAGE_OF_CHILDREN = -1 };
 
+static uint64_t delay_ticks; /* DELAY_NS; a forked child inherits it */
+
 struct usage_dirent {
 	uint64_t inode, offset;
 	uint16_t size;
@@ -75,9 +77,13 @@ static void usage_thread_begin(struct thread *t)
 static bool usage_may_have_waited(const struct tf_usage *thread)
 {
 	const struct tf_thread *page = thread_self.page;
+	uint64_t passed;
 
-	return !page || thread->ticks - page->start_ticks + clock_ticks((uint64_t)page->chunk.cpu_before_us * 1000) >
-				clock_ticks(thread->cpu_ns + DELAY_NS);
+	if (!page)
+		return true;
+	passed = thread->ticks - page->start_ticks;
+	return passed > delay_ticks && passed + clock_ticks((uint64_t)page->chunk.cpu_before_us * 1000) >
+					       clock_ticks(thread->cpu_ns + DELAY_NS);
 }
 
 /* Of the calling thread. */
@@ -117,6 +123,7 @@ static void usage_thread_end(struct thread *t)
 
 void usage_init(void)
 {
+	delay_ticks = clock_ticks(DELAY_NS);
 	thread_watch(&(struct thread_watch){usage_thread_begin, usage_thread_end});
 }
 
