@@ -217,6 +217,34 @@ static void *python_thread_name(void *self, void *text)
 	return python_none();
 }
 
+static void operator_gap(uint32_t id, bool is_end)
+{
+	const struct tf_operator_gap gap = {.ticks = clock_now(), .is_end = is_end};
+
+	event_blob(TF_BLOB_OPERATOR_GAP, id, &gap, sizeof(gap));
+}
+
+/* operators_end() -> number, operators_begin(number): around an interval in which the thread has no ranges of
+ * operators, because the program profiles. */
+static void *operators_end(void *self, void *unused)
+{
+	static uint32_t gaps;
+	uint32_t id = __atomic_add_fetch(&gaps, 1, __ATOMIC_RELAXED);
+
+	if (hook_attached())
+		operator_gap(id, false);
+	return python.Py_BuildValue("I", id);
+}
+
+static void *operators_begin(void *self, void *number)
+{
+	uint32_t id = (uint32_t)(uintptr_t)python.PyLong_AsVoidPtr(number);
+
+	if (hook_attached())
+		operator_gap(id, true);
+	return python_none();
+}
+
 static void *python_bool(bool is_true)
 {
 	return python.Py_BuildValue("i", (int)is_true);
@@ -250,6 +278,8 @@ static const struct method natives[] = {
 	{"import_end", import_end, TAKES_NOTHING, NULL},
 	{"note", python_note, TAKES_ONE, NULL},
 	{"thread_name", python_thread_name, TAKES_ONE, NULL},
+	{"operators_end", operators_end, TAKES_NOTHING, NULL},
+	{"operators_begin", operators_begin, TAKES_ONE, NULL},
 	{"torch_offer", torch_offer, TAKES_NOTHING, NULL},
 	{"torch_settle", torch_settle, TAKES_NOTHING, NULL},
 	{"torch_open", torch_open, TAKES_NOTHING, NULL},

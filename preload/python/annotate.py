@@ -3,6 +3,7 @@
 # no module, and provides:
 #   annotation(domain, text, color, name, file, first_line) -> (begin, end)
 #   import_begin(name)   import_end()   note(text)   thread_name(text)
+#   operators_end() -> number   operators_begin(number)
 #   torch_offer() -> bool   torch_settle() -> bool   torch_open()   torch_close()
 #   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
 # Everything depends on replacing one function, by which both `import` and importlib load a module. CPython 3.8 and
@@ -180,15 +181,17 @@ def trace_operators(torch):
     def beside(start):
         def own_start(*args, **kwargs):
             if leave():
-                here.left = True
+                here.left = operators_end()
             return start(*args, **kwargs)
         return own_start
 
     def own_stop(*args, **kwargs):
         result = space[last](*args, **kwargs)
-        if getattr(here, 'left', False):
-            here.left = False
+        left = getattr(here, 'left', None)
+        if left is not None:
+            here.left = None
             enter_anew()
+            operators_begin(left)
         return result
 
     def run(thread):

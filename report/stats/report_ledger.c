@@ -251,6 +251,51 @@ static void image_notes(const struct model *m, const struct image *image, struct
 	buffer_done(&text);
 }
 
+/* Adds up the intervals in which a thread had no ranges of operators. Returns how many. */
+static uint64_t operator_gaps(const struct model *m, const struct image *image, uint64_t *ns)
+{
+	const struct clock_map *clock = &m->machines[image->machine].clock;
+	const struct trace *t = image->trace;
+	struct map begins = {0}; /* id -> ticks */
+	uint64_t count = 0, last = image_last_ticks(image);
+
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		struct tf_operator_gap gap;
+		uint64_t *begin;
+
+		if (t->blobs[i].type != TF_BLOB_OPERATOR_GAP ||
+		    trace_blob(t, &t->blobs[i], &gap, sizeof(gap)) < sizeof(gap))
+			continue;
+		begin = map_put(&begins, t->blobs[i].id, 0, NULL);
+		count += !gap.is_end;
+		if (!gap.is_end)
+			*begin = gap.ticks;
+		else if (*begin && gap.ticks > *begin)
+			*ns += clock_map_duration(clock, gap.ticks - *begin);
+		if (gap.is_end)
+			*begin = 0;
+	}
+	for (size_t i = 0; i < begins.size; i++) /* to the end of the image */
+		if (begins.slots[i].used && begins.slots[i].value && last > begins.slots[i].value)
+			*ns += clock_map_duration(clock, last - begins.slots[i].value);
+	map_done(&begins);
+	return count;
+}
+
+static void image_operator_gaps(const struct model *m, const struct image *image, struct table *table)
+{
+	uint64_t ns = 0, count = operator_gaps(m, image, &ns);
+	char detail[192];
+
+	if (!count)
+		return;
+	snprintf(detail, sizeof(detail),
+		 "intervals, %.3f ms in all, in which the program's own PyTorch profiler was active on a thread: "
+		 "--pytorch has no operators of them",
+		 (double)ns / 1e6);
+	ledger_add_row(table, image->pid, m->machines[image->machine].host, "operators not recorded", count, detail);
+}
+
 /* Intervals in which the program's own profiler used CUPTI. */
 static void image_gaps(const struct model *m, const struct image *image, struct table *table)
 {
@@ -349,6 +394,7 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 		image_notes(m, &m->images[i], table);
 	for (size_t i = 0; i < m->image_count; i++) {
 		image_gaps(m, &m->images[i], table);
+		image_operator_gaps(m, &m->images[i], table);
 		image_unflushed(m, &m->images[i], table);
 	}
 	for (size_t i = 0; i < m->note_count; i++)

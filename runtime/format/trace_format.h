@@ -375,6 +375,8 @@ enum tf_blob_kind {
 	TF_BLOB_DESCRIPTOR = 26,
 	/* struct tf_traffic; id = the thread's number. Not a definition: all of them are valid */
 	TF_BLOB_TRAFFIC = 10,
+	/* struct tf_operator_gap; id = a serial number, which the blobs of its begin and its end share */
+	TF_BLOB_OPERATOR_GAP = 20,
 	TF_BLOB_USAGE = 27, /* struct tf_usage; not a definition: the last one of a thread or process is valid */
 };
 
@@ -464,6 +466,14 @@ enum tf_traffic_number {
 
 struct tf_traffic {
 	uint8_t numbers[TF_TRAFFIC_NUMBERS][TF_DATA_BYTES];
+};
+
+/* ---- operators of PyTorch ---- */
+
+/* While the program uses PyTorch's own profiler on a thread, --pytorch has no ranges of its operators. */
+struct tf_operator_gap {
+	uint64_t ticks; /* of the begin or the end */
+	uint32_t is_end, reserved;
 };
 
 /* ---- CPU time ---- */

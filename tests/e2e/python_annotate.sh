@@ -27,6 +27,8 @@ for name, count in sorted(counts.items()):
         print(text, "=%d" % count, sep="")' "$2"
 }
 notes() { report stats -q -r ledger -f csv "$1.pillion" | sed -n 's/.*,note,1,//p' | tr -d '"' | sort -u; }
+# NAME: number of intervals without operators
+gaps() { report stats -q -r ledger -f csv "$1.pillion" | sed -n "s/.*,operators not recorded,\([0-9]*\),.*/\1/p"; }
 
 # TEXT NAME OPTION... -- COMMAND...: status, output and errors are the same as without pillion.
 same() {
@@ -151,6 +153,7 @@ print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var(
 			"$version: pytorch_sum has a row for each"
 		like "$(ranges operators '')" '^own, seq = 1=1' \
 			"$version: the program's own profiler works in its thread"
+		is "$(gaps operators)" '1' "$version: the interval of its profiler is in the ledger"
 		pillion -f -o plain --pytorch=autograd-nvtx "$python" "$jobs/operators.py" fork >/dev/null 2>err
 		like "$(ranges plain '')" '^main, seq = 0=1' "$version: without shapes"
 	fi
@@ -237,6 +240,7 @@ trained() {
 	is "$(grep -cE '^AddmmBackward0, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[3, 5\]\]' texts)" 3 \
 		"$1: backward"
 	is "$(notes real)" '' "$1: nothing is missing"
+	is "$(gaps real)" 1 "$1: the interval in which the program profiles is in the ledger"
 	is "$(report stats -q -r nvtx_sum -f csv real.pillion | awk -F, '$NF == "aten::addmm" { print $3 }')" 3 \
 		"$1: nvtx_sum has one row for an operator"
 	like "$(report stats -q -r nvtx_pushpop_trace -f csv real.pillion)" \
