@@ -159,6 +159,7 @@ void recorder_end(unsigned end, int status)
 	if (end == TF_END_EXIT || end == TF_END_EXEC)
 		cupti_flush();
 	thread_guard_enter(&thread_self, &guard);
+	stack_note_lost();
 	process.end_ticks = clock_now();
 	process.end_status = status;
 	process.end = end;

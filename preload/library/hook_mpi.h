@@ -10,10 +10,12 @@
 #define MPI(X, name, words, shape)                                                                                     \
 	X(CALL, MPI, MPI_##name, MPI_##name, words, shape)                                                             \
 	X(SHIFTED, MPI, PMPI_##name, MPI_##name, words, shape)
-/* Also with 64-bit counts. */
+/* Also with 64-bit counts. Bindings call these by their first name, except for functions without a buffer. */
 #define MPI_LARGE(X, name, words, shape)                                                                               \
 	MPI(X, name, words, shape)                                                                                     \
-	X(TWIN, MPI, MPI_##name##_c, MPI_##name, words, shape)                                                         \
+	X(TWIN, MPI, MPI_##name##_c, MPI_##name, words, shape)
+#define MPI_LARGE_SHIFTED(X, name, words, shape)                                                                       \
+	MPI_LARGE(X, name, words, shape)                                                                               \
 	X(SHIFTED_TWIN, MPI, PMPI_##name##_c, MPI_##name, words, shape)
 /* A message: blocking, and non-blocking with a request as its last argument. */
 #define MPI_BOTH(X, name, iname, words, iwords, shape)                                                                 \
@@ -86,8 +88,8 @@
 	MPI_LARGE(X, Imrecv, 5, MPI_COUNT_TYPE)                                                                        \
 	MPI_LARGE(X, Pack, 7, MPI_COUNT_TYPE)                                                                          \
 	MPI_LARGE(X, Unpack, 7, MPI_UNPACK)                                                                            \
-	MPI_LARGE(X, Buffer_attach, 2, NOTHING)                                                                        \
-	MPI_LARGE(X, Buffer_detach, 2, NOTHING)
+	MPI_LARGE_SHIFTED(X, Buffer_attach, 2, NOTHING)                                                                \
+	MPI_LARGE_SHIFTED(X, Buffer_detach, 2, NOTHING)
 
 #define HOOK_MPI_WAIT(X)                                                                                               \
 	MPI(X, Start, 1, NOTHING)                                                                                      \
@@ -132,8 +134,8 @@
 
 #define HOOK_MPI_WINDOW(X)                                                                                             \
 	MPI_LARGE(X, Win_create, 6, NOTHING)                                                                           \
-	MPI_LARGE(X, Win_allocate, 6, NOTHING)                                                                         \
-	MPI_LARGE(X, Win_allocate_shared, 6, NOTHING)                                                                  \
+	MPI_LARGE_SHIFTED(X, Win_allocate, 6, NOTHING)                                                                 \
+	MPI_LARGE_SHIFTED(X, Win_allocate_shared, 6, NOTHING)                                                          \
 	MPI(X, Win_create_dynamic, 3, NOTHING)                                                                         \
 	MPI(X, Win_free, 1, NOTHING)                                                                                   \
 	MPI(X, Win_fence, 2, NOTHING)                                                                                  \

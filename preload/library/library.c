@@ -3,8 +3,10 @@
 #include "preload/library/library.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "preload/library/library_mpi.h"
+#include "runtime/common/sys.h"
 #include "runtime/record/names.h"
 #include "runtime/record/intern_table.h"
 
@@ -182,11 +184,36 @@ void library_note(const struct library_shape *shape, const uintptr_t *words)
 /* ---- into the trace ---- */
 
 /* The operation of a call with these arguments, so that the operation of a repeated call need not be assembled again.
- * The two words of an entry may be from different writers; such an entry matches no key. */
+ * The two words of an entry may be from different writers; such an entry matches no key. The table is mapped at its
+ * first use. */
 enum { REMEMBERED = 1024 };
-LARGE static struct {
+static struct remembered {
 	uint64_t check, id; /* check: key ^ id */
-} remembered[REMEMBERED];
+} *remembered;
+
+static __attribute__((noinline, cold)) struct remembered *remembered_map(void)
+{
+	enum { BYTES = REMEMBERED * sizeof(struct remembered) };
+	struct remembered *fresh, *other = NULL;
+
+	fresh = sys_mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (fresh &&
+	    !__atomic_compare_exchange_n(&remembered, &other, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		sys_munmap(fresh, BYTES);
+		return other;
+	}
+	return fresh;
+}
+
+/* NULL: there is no memory. */
+static inline __attribute__((always_inline)) struct remembered *remembered_at(uint64_t key)
+{
+	struct remembered *table = __atomic_load_n(&remembered, __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(!table, 0))
+		table = remembered_map();
+	return table ? &table[key % REMEMBERED] : NULL;
+}
 
 /* A hash of everything that determines the operation. 0: it depends on more than the words and must not be cached. Each
  * word is multiplied separately and rotated by its position, so that the multiplications are independent. */
@@ -254,18 +281,19 @@ static __attribute__((noinline)) uint32_t operation_of(const struct library_shap
 void library_end(struct call *e, unsigned function, const struct library_shape *shape,
 		 const struct library_returned *call)
 {
-	uint64_t key, id = 0, check;
+	struct remembered *known;
+	uint64_t key, id = 0;
 
 	if (!call_end(e, function, 0))
 		return;
 	key = shape->count ? key_of_call(function, shape, call->words, call->is_wide) : 0;
-	if (key) {
-		id = __atomic_load_n(&remembered[key % REMEMBERED].id, __ATOMIC_RELAXED);
-		check = __atomic_load_n(&remembered[key % REMEMBERED].check, __ATOMIC_RELAXED);
-		if (__builtin_expect(!id || (check ^ id) != key, 0)) {
+	known = key ? remembered_at(key) : NULL;
+	if (known) {
+		id = __atomic_load_n(&known->id, __ATOMIC_RELAXED);
+		if (__builtin_expect(!id || (__atomic_load_n(&known->check, __ATOMIC_RELAXED) ^ id) != key, 0)) {
 			id = operation_of(shape, call);
-			__atomic_store_n(&remembered[key % REMEMBERED].check, key ^ id, __ATOMIC_RELAXED);
-			__atomic_store_n(&remembered[key % REMEMBERED].id, id, __ATOMIC_RELAXED);
+			__atomic_store_n(&known->check, key ^ id, __ATOMIC_RELAXED);
+			__atomic_store_n(&known->id, id, __ATOMIC_RELAXED);
 		}
 	} else if (shape->count) {
 		id = operation_of(shape, call);

@@ -33,11 +33,6 @@ void identity_set_arguments(int argc, char **argv)
 	given_argv = argv;
 }
 
-uintptr_t identity_stack_top(void)
-{
-	return (uintptr_t)(given_argv ? (void *)given_argv : (void *)environ);
-}
-
 const char *identity_variable(char *const *environment, const char *name)
 {
 	size_t length = strlen(name);

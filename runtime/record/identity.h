@@ -22,9 +22,6 @@ struct identity {
 /* The arguments that the loader passed to our constructor; without them /proc/self/cmdline is read. */
 void identity_set_arguments(int argc, char **argv);
 
-/* The upper end of the main thread's stack. */
-uintptr_t identity_stack_top(void);
-
 void identity_read_host(struct identity *id);
 
 /* The rest; the boot only if it is not known yet. */

@@ -3,6 +3,7 @@
 
 #include <alloca.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -11,7 +12,6 @@
 #include "runtime/common/sys.h"
 #include "runtime/python/pystack.h"
 #include "runtime/record/event.h"
-#include "runtime/record/identity.h"
 #include "runtime/record/spare_stack.h"
 #include "runtime/stack/altstack.h"
 #include "runtime/stack/module.h"
@@ -35,6 +35,35 @@ static uintptr_t main_low, main_high, main_top;
 static uintptr_t room = ROOM;
 static bool has_alternate_stack; /* a forked child inherits it, so it is not in `process` */
 
+/* Why stacks were lost. */
+enum loss { LOSS_NONE, LOSS_NO_ROOM, LOSS_NESTED, LOSS_ALTERNATE, LOSS_UNKNOWN, LOSS_LITTLE, LOSS_FAILED, LOSSES };
+static const char *const losses[LOSSES] = {
+	[LOSS_NO_ROOM] = "stacks were lost: the trace had no room",
+	[LOSS_NESTED] = "stacks were lost: a signal handler made calls during the walk of another stack",
+	[LOSS_ALTERNATE] = "stacks were lost: a signal handler ran on an alternate stack",
+	[LOSS_UNKNOWN] = "stacks were lost: they are neither the main stack nor one that libpthread made (coroutines?)",
+	[LOSS_LITTLE] = "stacks were lost: too little of the thread's stack was left",
+	[LOSS_FAILED] = "stacks were lost: no frame could be read, or the table of stacks was full",
+};
+static unsigned lost_by; /* a bit for each loss */
+
+static uint32_t stack_lose(struct thread *t, enum loss loss)
+{
+	t->page->stacks_lost++;
+	if (!(__atomic_load_n(&lost_by, __ATOMIC_RELAXED) & 1u << loss))
+		__atomic_fetch_or(&lost_by, 1u << loss, __ATOMIC_RELAXED);
+	return 0;
+}
+
+void stack_note_lost(void)
+{
+	unsigned lost = __atomic_exchange_n(&lost_by, 0, __ATOMIC_RELAXED);
+
+	for (unsigned i = 0; i < LOSSES; i++)
+		if (lost & 1u << i && losses[i])
+			process_note(losses[i]);
+}
+
 static void stack_unmap_memo(struct thread *t)
 {
 	if (t->memo && t->memo != THREAD_NO_MEMO)
@@ -49,13 +78,16 @@ void stack_init(void)
 	} limit = {0, 0};
 
 	thread_watch(&(struct thread_watch){.end = stack_unmap_memo});
+	lost_by = 0; /* those of the parent of a forked child */
 	object_init(dso_next("_dl_find_object"));
 	if (spare_stack_exists())
 		room = ROOM_SPARE;
 	sys_call(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit);
 	if (limit.soft == 0 || limit.soft > 1u << 30)
 		limit.soft = MAIN_STACK;
-	main_high = identity_stack_top();
+	/* The kernel puts these bytes above the arguments. The recorder may start in another library's constructor,
+	 * which knows no arguments, and replaces the environment. */
+	main_high = getauxval(AT_RANDOM);
 	main_top = (uintptr_t)__builtin_thread_pointer();
 	main_low = main_high - limit.soft;
 }
@@ -89,19 +121,24 @@ static bool stack_learn_bounds(struct thread *t, uintptr_t sp)
 	return true;
 }
 
-static bool stack_is_safe_to_walk(struct thread *t, uintptr_t sp)
+/* LOSS_NONE: the stack can be walked. */
+static enum loss stack_obstacle(struct thread *t, uintptr_t sp)
 {
 	if (sp >= main_low && sp < main_high) {
 		t->stack_low = main_low;
 		t->stack_high = main_high;
 	}
 	if (sp - room >= t->stack_low && sp < t->stack_high && !has_alternate_stack)
-		return true;
-	if (sys_is_silent || is_on_alternate_stack())
-		return false;
+		return LOSS_NONE;
+	if (sys_is_silent)
+		return LOSS_UNKNOWN;
+	if (is_on_alternate_stack())
+		return LOSS_ALTERNATE;
 	if (sp - room >= t->stack_low && sp < t->stack_high)
-		return true;
-	return (uintptr_t)__builtin_thread_pointer() != main_top && stack_learn_bounds(t, sp);
+		return LOSS_NONE;
+	if ((uintptr_t)__builtin_thread_pointer() != main_top && stack_learn_bounds(t, sp))
+		return LOSS_NONE;
+	return sp >= t->stack_low && sp < t->stack_high ? LOSS_LITTLE : LOSS_UNKNOWN;
 }
 
 /* The thread's memo of its walks, mapped at its second walk, because many threads make only one; NULL: none. */
@@ -198,6 +235,7 @@ struct taking {
 	struct thread *thread;
 	uintptr_t frame;
 	uint32_t depth, id; /* id 0: failed */
+	bool is_tried;
 	bool has_python;    /* Python frames belong to it, if there are any */
 	struct native native; /* at first the result from the memo */
 };
@@ -236,6 +274,7 @@ static void stack_take_new(void *taking)
 {
 	struct taking *a = taking;
 
+	a->is_tried = true;
 	stack_identify(a);
 	a->thread->walk_frame = 0;
 }
@@ -280,7 +319,9 @@ static inline uint32_t stack_take_known(struct thread *t, uintptr_t frame, uint3
 							    frame, room == ROOM, &a.native.hash));
 	if (a.native.count && !has_interpreter)
 		id = intern_number(&process.interned, stack_key(a.native.hash));
-	return id ? id : stack_take_slowly(&a, has_interpreter);
+	if (!id && !stack_take_slowly(&a, has_interpreter))
+		return stack_lose(t, a.is_tried ? LOSS_FAILED : LOSS_LITTLE);
+	return id ? id : a.id;
 }
 
 static uint32_t backtrace_depth(void)
@@ -292,17 +333,18 @@ uint32_t stack_take(struct thread *t, uintptr_t frame)
 {
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0), outer = t->walk_frame;
 	uint32_t depth = backtrace_depth(), id;
+	enum loss loss;
 
 	/* A walk deeper in the stack than this frame has ended: a handler left it by longjmp. */
-	if (!depth || (outer && outer > sp) || thread_has_no_room(t) || !stack_is_safe_to_walk(t, sp)) {
-		t->page->stacks_lost++;
-		return 0;
-	}
+	loss = !depth               ? LOSS_NONE
+	       : outer && outer > sp  ? LOSS_NESTED
+	       : thread_has_no_room(t) ? LOSS_NO_ROOM
+				       : stack_obstacle(t, sp);
+	if (!depth || loss)
+		return stack_lose(t, loss);
 	t->walk_frame = sp; /* until it is 0 again, no handler uses the memo */
 	id = stack_take_known(t, frame & ~(uintptr_t)STACK_NATIVE_ONLY, depth, !(frame & STACK_NATIVE_ONLY));
 	t->walk_frame = 0;
-	if (!id)
-		t->page->stacks_lost++;
 	return id;
 }
 
@@ -334,10 +376,8 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 
 	if (!stack_find_bounds(t, place->sp, &low, &high)) {
 		low = high = 0;
-		if (sys_is_silent || !readable_address(place->sp)) {
-			t->page->stacks_lost++;
-			return 0;
-		}
+		if (sys_is_silent || !readable_address(place->sp))
+			return stack_lose(t, LOSS_UNKNOWN);
 	}
 	native_set_result(&n, walk_at(n.frames, (int)depth, low, high, place, &n.hash));
 	if (!n.count)
@@ -348,9 +388,7 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 	is_known = n.count && intern_add(&process.interned, stack_key(~n.hash), &id, &is_new);
 	if (is_new)
 		stack_write(id, &n, python, python_count, pystack_sample);
-	if (!is_known)
-		t->page->stacks_lost++;
-	return is_known ? id : 0;
+	return is_known ? id : stack_lose(t, LOSS_FAILED);
 }
 
 void stack_alternate_set(void)

@@ -20,6 +20,10 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 	return 0;
 }
 
+void stack_note_lost(void)
+{
+}
+
 void stack_alternate_set(void)
 {
 }

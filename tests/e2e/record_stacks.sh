@@ -22,6 +22,18 @@ unlike "$(report stats -r stacks_sum -f csv none.pillion)" '_sleep' 'a threshold
 pillion -f -o depth --osrt-backtrace-threshold=40000000 --backtrace-depth=1 "$targets/stacks" >out 2>err
 unlike "$(report stats -r stacks_sum -f csv depth.pillion)" 'caller_of_long_sleep' '--backtrace-depth limits the depth'
 
+# The recorder starts in the constructor of another library.
+pillion -f -o early --osrt-threshold=0 --osrt-backtrace-threshold=0 "$targets/library_early" >out 2>err
+is $? 0 'a call in the constructor of another library: status'
+like "$(report stats -r stacks_sum -f csv early.pillion)" 'usleep,.*late_sleep .*<- main ' \
+	'later calls of the main thread have stacks'
+lost() { # CAPTURE: the ledger's rows of lost stacks
+	report stats -r ledger -f csv "$1.pillion" | cut -d, -f3- | grep -i 'stacks.* lost'
+}
+is "$(lost early | cut -d, -f1,2)" '' 'and none is lost'
+pillion -f -o alternate --osrt-threshold=0 --osrt-backtrace-threshold=0 "$targets/library_early" alternate >out 2>err
+like "$(lost alternate)" 'a signal handler ran on an alternate stack' 'the ledger has the reason of lost stacks'
+
 # A library loaded at the addresses of an earlier one: the same addresses belong to other functions.
 pillion -f -o plugins --osrt-threshold=0 --osrt-backtrace-threshold=0 "$targets/stacks_plugin" \
 	"$targets/stacks_first.so" "$targets/stacks_other.so" \
