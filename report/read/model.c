@@ -98,6 +98,7 @@ void model_wait_statuses(struct model *m, const struct trace *t, size_t machine)
 					    sizeof(*m->wait_statuses));
 		m->wait_statuses[m->wait_status_count++] = (struct wait_status){
 			.machine = machine,
+			.run = t->header.run,
 			.pid = t->children[i].child.pid,
 			.parent_pid = t->header.pid,
 			.status = t->children[i].child.status,

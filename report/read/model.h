@@ -73,6 +73,7 @@ struct image {
 struct process {
 	size_t first_image, image_count; /* in model.images */
 	size_t machine;
+	uint64_t run;
 	uint32_t pid, parent_pid;
 	const char *command; /* of its last image */
 	const char *rank;    /* "" if none; RANK@STEP where the captures have several steps, so that these are apart */
@@ -166,6 +167,7 @@ struct model {
 /* The wait status of a child, from wait() or the launcher. */
 struct wait_status {
 	size_t machine;
+	uint64_t run; /* 0: not known */
 	uint32_t pid, parent_pid; /* parent 0: not known */
 	int32_t status;
 	uint64_t ticks, realtime_ns; /* 0: not known */

@@ -186,6 +186,7 @@ static void child_line(struct model *m, struct place *place, const struct index_
 		mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity, sizeof(*m->wait_statuses));
 	m->wait_statuses[m->wait_status_count++] = (struct wait_status){
 		.machine = place_machine(m, place),
+		.run = index_number(l, "launcher") ? index_hex(l, "run") : 0,
 		.pid = (uint32_t)index_number(l, "pid"),
 		.parent_pid = (uint32_t)index_number(l, "ppid"),
 		.status = (int32_t)index_number(l, "status"),

@@ -126,11 +126,13 @@ static const struct image *observed_before(const struct model *m, struct map *kn
 	return observed && !has_ended && has_started_by(observed, image->process_start) ? observed : NULL;
 }
 
-/* The place of an image's process in the map of known ones: by pid and start time. If only an upper bound of the start
+/* The place of an image's process in the map of known ones: by pid and start time within its run, since containers that
+ * several launchers start at the same time have processes with the same pid and start time. If only an upper bound of the start
  * time is known, or an image with this pid before had only such a bound, it is the latest process with this pid. */
 static uint64_t *process_place(const struct model *m, struct map *known, const struct image *image)
 {
-	uint64_t key = (uint64_t)image->machine << 32 | image->pid, *place;
+	const uint64_t in_run[] = {image->run, (uint64_t)image->machine << 32 | image->pid};
+	uint64_t key = hash_bytes(in_run, sizeof(in_run)), *place;
 	uint64_t newest = *map_put(known, key, (uint64_t)NEWEST, NULL);
 
 	if (image->start_is_bound) {
@@ -163,6 +165,7 @@ static size_t process_of(struct model *m, struct map *known, const struct image 
 	m->processes = mem_grow(m->processes, m->process_count, &m->process_capacity, sizeof(*m->processes));
 	m->processes[m->process_count] = (struct process){
 		.machine = image->machine,
+		.run = image->run,
 		.pid = image->pid,
 		.parent_pid = image->parent_pid,
 		.start_ns = image_start_ns(m, image),
@@ -292,7 +295,7 @@ static struct process *waited_process(struct model *m, const struct map *by_pid,
 	for (size_t i = first ? *first : SIZE_MAX; i != SIZE_MAX; i = next[i]) {
 		struct process *p = &m->processes[i];
 
-		if (!same_boot(m, p->machine, t->machine) || p->has_status)
+		if (!same_boot(m, p->machine, t->machine) || p->has_status || (t->run && p->run != t->run))
 			continue;
 		if (t->parent_pid && p->parent_pid && p->parent_pid != t->parent_pid)
 			continue;

@@ -122,6 +122,30 @@ Test(model, ranks_of_several_steps_have_their_step_with_them)
 	cr_assert_eq(model.ranks.count, 8);
 }
 
+Test(model, equal_pids_and_start_times_in_containers_of_two_runs)
+{
+	for (unsigned run = 1; run <= 2; run++) {
+		char line[512];
+
+		snprintf(line, sizeof(line), "launch\trun=%x\tpid=1\trealtime_ns=1700000000999000000", run);
+		capture_line(directory, INDEX, "%s", line);
+		snprintf(line, sizeof(line),
+			 "process\tnonce=%x\tpid=2\tppid=1\tstart=1100\trun=%x\tvia=start\tparent=0\trealtime_ns="
+			 "1700000001000000000\tticks=1000000000\tclock=1\thost=node1\tboot=" WRITER_BOOT
+			 "\texe=/bin/x\targs=x\tvars=RANK=%u",
+			 run + 1, run, run);
+		capture_line(directory, INDEX, "%s", line);
+	}
+	capture_line(directory, INDEX, "child\tpid=2\tstatus=%d\tlauncher=1\trun=2", 3 << 8);
+	open_capture(&model, directory);
+	cr_assert_eq(model.process_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct process *p = &model.processes[i];
+
+		cr_assert_eq(p->has_status, !strcmp(p->rank, "2"));
+	}
+}
+
 Test(model, believes_the_parent_on_how_a_process_ended)
 {
 	capture_example(directory);
