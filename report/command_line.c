@@ -223,7 +223,7 @@ static int set_gate(const struct option *row, void *settings, const char *value,
 #define VERBS_OF(verbs) .users = (verbs)
 
 enum {
-	VERB_READS = VERB_DIFF | VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_WHERE | VERB_QUERY,
+	VERB_READS = VERB_SKILL | VERB_DIFF | VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_WHERE | VERB_QUERY,
 	VERB_TABLES = VERB_DIFF | VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_WHERE | VERB_QUERY,
 	VERB_FILTERS = VERB_STATS | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_QUERY,
 	VERB_ALL = (1 << VERB_COUNT) - 1,
@@ -262,10 +262,13 @@ static const struct option rows[] = {
 
 	{"format", 'f', OPTION_CHOICE, AT(format), VERBS_OF(VERB_TABLES), .title = "Output", .value = "FORMAT",
 	 .choice = format_choice, .help = "the format of tables"},
-	{"json", 0, OPTION_SWITCH, AT(is_json), VERBS_OF(VERB_ALL & ~VERB_WRITES),
+	{"json", 0, OPTION_SWITCH, AT(is_json), VERBS_OF(VERB_ALL & ~VERB_WRITES & ~VERB_MCP),
 	 .help = "one JSON object with rows, a verdict and its reason, as envelope.schema.json describes it"},
 	{"json", 0, OPTION_SWITCH, AT(is_json), VERBS_OF(VERB_WRITES),
 	 .help = "print one JSON object with what was written, as envelope.schema.json describes it"},
+	{"json-bytes", 0, OPTION_COUNT, AT(json_bytes), VERBS_OF(VERB_ALL & ~VERB_WRITES & ~VERB_MCP), .value = "N",
+	 .takes = "a number of bytes, 0 for any", .maximum = UINT32_MAX - 1,
+	 .help = "with --json: rows of about N bytes at most; what was left out is stated"},
 	{"timeunit", 0, OPTION_OWN, SET(unit), VERBS_OF(VERB_TABLES), .value = "UNIT", .choice = unit_choice,
 	 .help = "the unit of times in tables (csv, tsv and json always have ns)"},
 	{"top", 0, OPTION_COUNT, AT(top), VERBS_OF(VERB_TABLES), .value = "N", .takes = "a number of rows, 0 for all",

@@ -51,6 +51,7 @@ struct command_line {
 	bool is_metric_given, is_forced, is_replacing;
 	bool keeps_symbols;
 	bool is_json; /* one JSON object: envelope.h */
+	uint32_t json_bytes; /* of its rows at most; 0: any */
 	bool is_closed; /* view: does not open the page */
 	bool interactive; /* query: statements come from standard input */
 	enum diff_by diff_by;

@@ -13,6 +13,9 @@
 #define PILLION_VERSION "unknown"
 #endif
 
+/* Of a bounded answer at most. */
+enum { MESSAGES = 20 };
+
 #define SCHEMA "pillion-envelope-1"
 #define HEAD "{\"schema\":\"" SCHEMA "\",\"version\":\"" PILLION_VERSION "\""
 
@@ -24,6 +27,7 @@ static struct {
 	struct texts messages;
 	struct buffer rows, keys, reason, ledger, next;
 	size_t shown, of; /* rows */
+	size_t bytes;	  /* of rows at most; 0: any */
 	enum verdict verdict;
 } envelope;
 
@@ -39,8 +43,9 @@ bool envelope_is_open(void)
 	return envelope.is_open;
 }
 
-void envelope_captures(char *const *captures, size_t count)
+void envelope_settings(char *const *captures, size_t count, size_t bytes)
 {
+	envelope.bytes = bytes;
 	envelope.captures = captures;
 	envelope.capture_count = count;
 }
@@ -83,11 +88,13 @@ void envelope_table(const char *name, const struct table *t, size_t rows)
 
 	add_keys(name, t);
 	envelope.of += table_rows(t);
-	envelope.shown += rows;
 	for (size_t i = 0; i < rows * t->column_count; i++) {
 		size_t column = i % t->column_count;
 
 		if (!column) {
+			if (envelope.bytes && b->size >= envelope.bytes)
+				return;
+			envelope.shown++;
 			buffer_text(b, b->size ? ",\n {\"table\":" : "\n {\"table\":");
 			json_add(b, name);
 		}
@@ -181,11 +188,15 @@ static void add_text(struct buffer *b, const char *name, const char *text)
 
 static void add_texts(struct buffer *b, const char *name, char *const *texts, size_t count)
 {
+	size_t most = envelope.bytes && count > MESSAGES ? MESSAGES : count;
+
 	buffer_print(b, ",\n\"%s\":[", name);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < most; i++) {
 		buffer_text(b, i ? "," : "");
 		json_add(b, texts[i]);
 	}
+	if (most < count)
+		buffer_print(b, ",\"and %zu more\"", count - most);
 	buffer_text(b, "]");
 }
 
@@ -203,7 +214,7 @@ static void add_answer(struct buffer *b, int status)
 
 	decide(status);
 	if (envelope.shown < envelope.of && !envelope.next.size)
-		envelope_next("the same with --top=0");
+		envelope_next("the same with a larger --top, or of a part of the run: --filter-time, --filter-nvtx");
 	add_text(b, "verdict", verdicts[envelope.verdict]);
 	add_text(b, "reason", buffer_string(&envelope.reason));
 	buffer_print(b, ",\n\"rows\":[%s", buffer_string(&envelope.rows));

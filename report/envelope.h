@@ -10,8 +10,8 @@
 void envelope_begin(const char *verb, const char *hint);
 bool envelope_is_open(void);
 
-/* The captures, which are borrowed. */
-void envelope_captures(char *const *captures, size_t count);
+/* The captures, which are borrowed; `bytes` of rows at most, 0: any. */
+void envelope_settings(char *const *captures, size_t count, size_t bytes);
 
 /* A line that would be printed on standard error; the first one is the error if the verb fails. */
 void envelope_message(const char *text);

@@ -104,7 +104,7 @@ static int run_verb(const struct verb *v, char **words)
 	} else if (line.version) {
 		status = print(version);
 	} else {
-		envelope_captures(line.captures, line.capture_count);
+		envelope_settings(line.captures, line.capture_count, line.json_bytes);
 		status = v->run(&line);
 	}
 	if (envelope_is_open() && !line.help && !line.version)

@@ -20,6 +20,8 @@ enum verb_use {
 	X(PACK, pack, VERB_ALWAYS)       \
 	X(UNPACK, unpack, VERB_ALWAYS)   \
 	X(ANALYZE, analyze, VERB_ALWAYS) \
-	X(DIFF, diff, VERB_OF_CAPTURES)
+	X(DIFF, diff, VERB_OF_CAPTURES)  \
+	X(MCP, mcp, VERB_ALWAYS)         \
+	X(SKILL, skill, VERB_ALWAYS)
 
 #endif

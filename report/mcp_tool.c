@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/mcp_tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "report/base/text.h"
+
+/* What an answer has at most: rows of a table if the caller does not say it, and if it does; bytes, of which those of
+ * rows are fewer. */
+enum { TOP_DEFAULT = 50, TOP_MOST = 1000, ANSWER_MOST = 256 << 10 };
+#define BYTES "--json-bytes=60000"
+
+enum kind { CAPTURE, CAPTURES, SQL, TEXT, TOP };
+
+struct argument {
+	const char *name, *help;
+	enum kind kind;
+	bool is_required;
+	const char *option; /* with its '='; NULL: an operand */
+	const char *before; /* an operand to put before it; NULL: none */
+};
+
+#define CAPTURE_ARGUMENT {"capture", "path of the capture (NAME.pillion or NAME.pillpack)", CAPTURE, true}
+#define TOP_ARGUMENT {"top", "rows of each table at most, 1 to 1000; default 50", TOP, false, "--top="}
+#define RANGE_ARGUMENT                                                                                              \
+	{"range", "only during the NVTX ranges of this name: RANGE[@DOMAIN][/INDEX]", TEXT, false, "--filter-nvtx="}
+
+static const struct tool {
+	const char *name, *help, *words[4]; /* the verb and what is always said to it */
+	struct argument arguments[8];
+} tools[] = {
+	{"summary",
+	 "What a recorded run spent its time on, in at most 25 lines, with what to fix first. Call this first.",
+	 {"stats", "--summary"},
+	 {CAPTURE_ARGUMENT}},
+	{"findings",
+	 "Performance problems by rules, the costliest first: what, at which line, what to change. A rule that could not "
+	 "be checked is not clean.",
+	 {"analyze"},
+	 {CAPTURE_ARGUMENT, {"rule", "only this rule", TEXT, false, "--rule="}, TOP_ARGUMENT}},
+	{"table",
+	 "A report as rows, such as osrt_sum, cuda_api_sum, cuda_gpu_kern_sum, nvtx_sum, time_sum, processes, mpi_sum, "
+	 "sample_sum, ledger. Times are in ns.",
+	 {"stats"},
+	 {CAPTURE_ARGUMENT,
+	  {"report", "name of the report", TEXT, true, "--report="},
+	  {"by", "one row for each process, rank, host, thread, device or range", TEXT, false, "--by="},
+	  RANGE_ARGUMENT,
+	  {"time", "only this interval since the start: START/END with ns, us, ms or s", TEXT, false,
+	   "--filter-time="},
+	  TOP_ARGUMENT}},
+	{"query",
+	 "A SELECT over the events, in the tables of Nsight Systems' database (OSRT_API, StringIds, NVTX_EVENTS, "
+	 "CUPTI_ACTIVITY_KIND_KERNEL, ...) and the reports. '.tables' lists them, '.schema TABLE' has the columns.",
+	 {"query"},
+	 {CAPTURE_ARGUMENT, {"sql", "the statement", SQL, true}, TOP_ARGUMENT}},
+	{"lines",
+	 "The source lines that cost the most time on the CPU, waiting and on the GPU.",
+	 {"stats", "--report=lines"},
+	 {CAPTURE_ARGUMENT, RANGE_ARGUMENT, TOP_ARGUMENT}},
+	{"source",
+	 "The text of a source file with the cost of each line.",
+	 {"stats"},
+	 {CAPTURE_ARGUMENT,
+	  {"file", "path of the file; its end is enough", TEXT, true, "--source="},
+	  TOP_ARGUMENT}},
+	{"diff",
+	 "What has become slower between captures, and whether noise explains it. Several captures of each side find "
+	 "smaller changes.",
+	 {"diff"},
+	 {{"before", "paths of the captures before the change", CAPTURES, true},
+	  {"after", "paths of those after it", CAPTURES, true, NULL, "--"},
+	  {"by", "rows: kernel, api, line, range, op or rank", TEXT, false, "--by="},
+	  {"gate", "what counts as worse, such as 3%", TEXT, false, "--gate="},
+	  {"over", "compare the mean of a step: an NVTX range", TEXT, false, "--over="},
+	  TOP_ARGUMENT}},
+};
+
+enum { TOOLS = sizeof(tools) / sizeof(*tools), ARGUMENTS = sizeof(tools->arguments) / sizeof(*tools->arguments) };
+
+/* ---- descriptions ---- */
+
+static void describe_argument(const struct argument *a, struct buffer *ret)
+{
+	static const char *const types[] = {
+		[CAPTURE] = "\"type\":\"string\"",
+		[CAPTURES] = "\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1",
+		[SQL] = "\"type\":\"string\"",
+		[TEXT] = "\"type\":\"string\"",
+		[TOP] = "\"type\":\"integer\",\"minimum\":1,\"maximum\":1000",
+	};
+
+	json_add(ret, a->name);
+	buffer_print(ret, ":{%s,\"description\":", types[a->kind]);
+	json_add(ret, a->help);
+	buffer_text(ret, "}");
+}
+
+static void describe_tool(const struct tool *t, struct buffer *ret)
+{
+	size_t required = 0;
+
+	buffer_text(ret, "{\"name\":");
+	json_add(ret, t->name);
+	buffer_text(ret, ",\"description\":");
+	json_add(ret, t->help);
+	buffer_text(ret, ",\"annotations\":{\"readOnlyHint\":true,\"openWorldHint\":false},\"inputSchema\":"
+			 "{\"type\":\"object\",\"properties\":{");
+	for (size_t i = 0; i < ARGUMENTS && t->arguments[i].name; i++) {
+		buffer_text(ret, i ? "," : "");
+		describe_argument(&t->arguments[i], ret);
+	}
+	buffer_text(ret, "},\"required\":[");
+	for (size_t i = 0; i < ARGUMENTS && t->arguments[i].name; i++) {
+		if (!t->arguments[i].is_required)
+			continue;
+		buffer_text(ret, required++ ? "," : "");
+		json_add(ret, t->arguments[i].name);
+	}
+	buffer_text(ret, "],\"additionalProperties\":false}}");
+}
+
+void mcp_tools_describe(struct buffer *ret)
+{
+	buffer_text(ret, "[");
+	for (size_t i = 0; i < TOOLS; i++) {
+		buffer_text(ret, i ? "," : "");
+		describe_tool(&tools[i], ret);
+	}
+	buffer_text(ret, "]");
+}
+
+/* ---- arguments ---- */
+
+/* An operand that looks like an option would be taken for one. */
+static void add_operand(enum kind kind, const char *text, struct texts *ret)
+{
+	texts_add(ret, "%s%s", *text != '-' ? "" : kind == SQL ? " " : "./", text);
+}
+
+static int add_top(const char *type, const char *text, struct texts *ret, struct err *err)
+{
+	long top = *type ? strtol(text, NULL, 10) : TOP_DEFAULT;
+
+	if ((*type && strcmp(type, "integer") != 0) || top < 1 || top > TOP_MOST)
+		return err_set(err, -EINVAL, "top must be an integer from 1 to %d", TOP_MOST);
+	texts_add(ret, "--top=%ld", top);
+	return 0;
+}
+
+/* The options of an argument go to `options`, its operands to `operands`. */
+static int add_argument(struct json_reader *r, const struct argument *a, struct texts *options,
+			struct texts *operands, struct err *err)
+{
+	struct texts list = {0};
+	char path[128], type[16];
+	int code = 0;
+
+	snprintf(path, sizeof(path), "$.params.arguments.%s", a->name);
+	snprintf(type, sizeof(type), "%s", json_type(r, path));
+	if (!strcmp(type, "null"))
+		*type = 0;
+	if (a->kind == TOP)
+		return add_top(type, json_text(r, path), options, err);
+	if (!*type)
+		return a->is_required ? err_set(err, -EINVAL, "'%s' is missing: %s", a->name, a->help) : 0;
+	if (a->kind == CAPTURES && !strcmp(type, "array"))
+		code = json_texts(r, path, &list);
+	else if (!strcmp(type, "text"))
+		texts_add(&list, "%s", json_text(r, path));
+	else
+		code = -EINVAL;
+	if (code || !list.count || !*list.items[0])
+		code = err_set(err, -EINVAL, "'%s' must be %s: %s", a->name,
+			       a->kind == CAPTURES ? "a list of texts" : "a text", a->help);
+	if (!code && a->before)
+		texts_add(operands, "%s", a->before);
+	for (size_t i = 0; i < list.count && !code; i++)
+		if (a->option)
+			texts_add(options, "%s%s", a->option, list.items[i]);
+		else
+			add_operand(a->kind, list.items[i], operands);
+	texts_done(&list);
+	return code;
+}
+
+/* ---- execution ---- */
+
+/* Executes this program with these words and appends what it prints. */
+static int execute(char **words, struct buffer *ret, struct err *err)
+{
+	int ends[2], status = 0;
+	char bytes[65536];
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return err_set(err, -errno, "pipe: %s", strerror(errno));
+	pid = fork();
+	if (!pid) {
+		int none = open("/dev/null", O_RDWR);
+
+		dup2(none, STDIN_FILENO);
+		dup2(ends[1], STDOUT_FILENO);
+		execv("/proc/self/exe", words);
+		_exit(127);
+	}
+	close(ends[1]);
+	while (pid > 0 && ((n = read(ends[0], bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR)))
+		if (n > 0)
+			buffer_add(ret, bytes, (size_t)n);
+	close(ends[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (ret->size > ANSWER_MOST) {
+		size_t size = ret->size;
+
+		buffer_clear(ret);
+		return err_set(err, -E2BIG, "the answer has %zu bytes: ask for less, such as parts of long texts", size);
+	}
+	if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) < 127 && ret->size)
+		return 0;
+	buffer_clear(ret);
+	return err_set(err, -EIO, "pillion %s did not complete: wait status %d", words[1], pid > 0 ? status : -1);
+}
+
+static int run_tool(struct json_reader *r, const struct tool *t, struct buffer *ret, struct err *err)
+{
+	struct texts words = {0}, operands = {0};
+	int code = 0;
+
+	texts_add(&words, "pillion-report");
+	for (size_t i = 0; i < sizeof(t->words) / sizeof(*t->words) && t->words[i]; i++)
+		texts_add(&words, "%s", t->words[i]);
+	texts_add(&words, "--json");
+	texts_add(&words, BYTES);
+	for (size_t i = 0; i < ARGUMENTS && t->arguments[i].name && !code; i++)
+		code = add_argument(r, &t->arguments[i], &words, &operands, err);
+	for (size_t i = 0; i < operands.count; i++)
+		texts_add(&words, "%s", operands.items[i]);
+	if (!code) {
+		char **argv = mem_alloc((words.count + 1) * sizeof(*argv));
+
+		memcpy(argv, words.items, words.count * sizeof(*argv));
+		code = execute(argv, ret, err);
+		free(argv);
+	}
+	texts_done(&words);
+	texts_done(&operands);
+	return code;
+}
+
+int mcp_tool_call(struct json_reader *request, const char *name, struct buffer *ret, bool *ret_failed)
+{
+	const struct tool *t = tools;
+	struct err err;
+
+	while (t < tools + TOOLS && strcmp(t->name, name) != 0)
+		t++;
+	if (t == tools + TOOLS)
+		return -ENOENT;
+	*ret_failed = run_tool(request, t, ret, &err) != 0;
+	if (*ret_failed) {
+		buffer_text(ret, "{\"error\":");
+		json_add(ret, err.text);
+		buffer_text(ret, ",\"hint\":");
+		json_add(ret, t->help);
+		buffer_text(ret, "}");
+	}
+	return 0;
+}

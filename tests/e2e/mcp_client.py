@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""mcp_client.py raw|auto|legacy COMMAND...: drives a server of the Model Context Protocol over the captures in this
+directory. raw: by messages of its own, good and bad; else by the package mcp, in that mode. TAP without a plan."""
+import asyncio
+import json
+import subprocess
+import sys
+
+MODE, COMMAND = sys.argv[1], sys.argv[2:]
+TOOLS = ["summary", "findings", "table", "query", "lines", "source", "diff"]
+META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+BOUND = 256 << 10
+
+# Arguments of good calls, and what is true of the answer.
+CALLS = [
+    ("summary", {"capture": "run.pillion"}, lambda a: a["rows"][0]["table"] == "summary"),
+    ("findings", {"capture": "run.pillion"}, lambda a: a["verdict"] == "found" and a["rows"][0]["Advice"]),
+    ("findings", {"capture": "run.pillion", "rule": "gpu_idle"}, lambda a: a["rows"][0]["Rule"] == "gpu_idle"),
+    ("table", {"capture": "run.pillion", "report": "osrt_sum"}, lambda a: a["rows"][0]["Name"] == "waitpid"),
+    ("table", {"capture": "run.pillion", "report": "osrt_sum", "by": "process"}, lambda a: a["rows"][0]["PID"] == 100),
+    ("table", {"capture": "run.pillion", "report": "osrt_sum", "top": 1},
+     lambda a: a["truncated"] == {"shown": 1, "of": 3}),
+    ("table", {"capture": "large.pillion", "report": "nvtx_pushpop_trace"}, lambda a: a["truncated"]["shown"] == 50),
+    ("table", {"capture": "large.pillion", "report": "nvtx_pushpop_trace", "top": 1000},
+     lambda a: a["truncated"]["shown"] < 1000 < a["truncated"]["of"]),
+    ("query", {"capture": "run.pillion", "sql": "SELECT COUNT(*) AS n FROM osrt_sum"}, lambda a: a["rows"][0]["n"] == 3),
+    ("query", {"capture": "run.pillion", "sql": "--a comment\nSELECT 1 AS n"}, lambda a: a["rows"][0]["n"] == 1),
+    ("query", {"capture": "run.pillion", "sql": ".tables"}, lambda a: any("osrt_sum" in r["Text"] for r in a["rows"])),
+    ("lines", {"capture": "run.pillion"}, lambda a: a["rows"][0]["table"] == "lines"),
+    ("source", {"capture": "before.pillion", "file": "train.py", "top": 200},
+     lambda a: a["rows"][69]["Source"] == "layer() # 70" and a["rows"][69]["GPU Time (ns)"]),
+    ("source", {"capture": "run.pillion", "file": "nosuch.py"},
+     lambda a: a["verdict"] == "could_not_check" and "nosuch.py" in a["reason"]),
+    ("diff", {"before": ["before.pillion"], "after": ["after.pillion"]}, lambda a: a["verdict"] == "clean"),
+    ("diff", {"before": ["before.pillion"], "after": ["slower.pillion"], "over": "step", "by": "kernel", "gate": "3%"},
+     lambda a: a["verdict"] == "found" and "train.py:70" in a["reason"]),
+    ("table", {"capture": "hostile.pillion", "report": "processes"}, lambda a: "<img" in json.dumps(a["rows"])),
+]
+
+# Arguments of calls that fail, and a part of the error.
+BAD_CALLS = [
+    ("summary", {}, "'capture' is missing"),
+    ("summary", {"capture": "nosuch.pillion"}, "No such file"),
+    ("summary", {"capture": 7}, "'capture' must be a text"),
+    ("summary", {"capture": "--help"}, "No such file"),
+    ("findings", {"capture": "run.pillion", "rule": "nosuch"}, "unknown rule"),
+    ("table", {"capture": "run.pillion", "report": "nosuch"}, "unknown report"),
+    ("table", {"capture": "run.pillion", "report": "osrt_sum", "top": 0}, "top must be"),
+    ("table", {"capture": "run.pillion", "report": "osrt_sum", "top": "all"}, "top must be"),
+    ("table", {"capture": "run.pillion", "report": "osrt_sum", "by": "nothing"}, "--by takes"),
+    ("query", {"capture": "run.pillion", "sql": "DROP TABLE osrt_sum"}, "only read"),
+    ("query", {"capture": "run.pillion", "sql": "SELECT absent"}, "no such column"),
+    ("query", {"capture": "run.pillion", "sql": "SELECT hex(zeroblob(400000)) AS x"}, "ask for less"),
+    ("diff", {"before": [], "after": ["after.pillion"]}, "'before' must be"),
+    ("diff", {"before": ["before.pillion"], "after": [1]}, "'after' must be"),
+    ("diff", {"before": ["before.pillion"], "after": ["--json"]}, "No such file"),
+]
+
+
+def check(text, fact, got=None):
+    print(f"{'ok' if fact else 'not ok'} - {MODE}: {text}")
+    if not fact and got is not None:
+        print(f"# got {got!r}"[:2000])
+
+
+def check_call(name, arguments, wanted, failed, text):
+    answer = json.loads(text)
+    words = f"{name} {json.dumps(arguments)}"
+    if isinstance(wanted, str):
+        check(f"fails: {words}", failed and wanted in answer["error"] and answer["hint"], text)
+    else:
+        check(words, not failed and wanted(answer) and len(text) < BOUND, text)
+
+
+# ---- without a library ----
+
+def exchange(lines):
+    """The answers to these lines, by id."""
+    text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
+    result = subprocess.run(COMMAND, input=text, stdout=subprocess.PIPE, text=True, check=True)
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def request(method, params=None, number=1):
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
+
+
+def error_of(line):
+    answer, = exchange([line])
+    return answer["id"], answer["error"]["code"]
+
+
+def run_raw():
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    answers = exchange([request("initialize", hello, "first"),
+                        {"jsonrpc": "2.0", "method": "notifications/initialized"}, request("ping", None, 2),
+                        request("tools/list", None, 3)])
+    check("a notification has no answer", [a["id"] for a in answers] == ["first", 2, 3], answers)
+    check("initialize", answers[0]["result"]["protocolVersion"] == "2025-11-25", answers[0])
+    check("ping", answers[1]["result"] == {}, answers[1])
+    check("tools/list", [t["name"] for t in answers[2]["result"]["tools"]] == TOOLS, answers[2])
+    answer, = exchange([request("initialize", {**hello, "protocolVersion": "2020-01-01"})])
+    check("an unknown revision gets the latest", answer["result"]["protocolVersion"] == "2025-11-25", answer)
+    answer, = exchange([request("server/discover", {"_meta": META})])
+    check("server/discover", "2026-07-28" in answer["result"]["supportedVersions"] and
+          answer["result"]["resultType"] == "complete", answer)
+    answer, = exchange([request("tools/list", {"_meta": {**META, "io.modelcontextprotocol/protocolVersion": "2030"}})])
+    check("a revision that is not served", answer["error"]["code"] == -32022 and
+          answer["error"]["data"]["requested"] == "2030", answer)
+    lacking = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+    check("without capabilities", error_of(request("tools/list", lacking)) == (1, -32602))
+    check("not JSON", error_of("{") == (None, -32700))
+    check("a long message", error_of(json.dumps(request("ping", {"x": "y" * (1 << 20)}))) == (None, -32700))
+    check("a batch", error_of([request("ping")]) == (None, -32600))
+    check("another protocol", error_of({"id": 1, "method": "ping"}) == (1, -32600))
+    check("an id that is an object", error_of({"jsonrpc": "2.0", "id": {}, "method": "ping"}) == (None, -32600))
+    check("no method", error_of({"jsonrpc": "2.0", "id": 5}) == (5, -32600))
+    check("an unknown method", error_of(request("tools/nosuch")) == (1, -32601))
+    check("an unknown tool", error_of(request("tools/call", {"name": "nosuch"})) == (1, -32602))
+    check("arguments that are a list", error_of(
+        request("tools/call", {"name": "summary", "arguments": ["run.pillion"]})) == (1, -32602))
+    check("deep nesting", error_of("[" * 5000 + "]" * 5000)[1] in (-32700, -32600))
+    for name, arguments, wanted in CALLS + BAD_CALLS:
+        answer, = exchange([request("tools/call", {"name": name, "arguments": arguments})])
+        result = answer["result"]
+        check_call(name, arguments, wanted, result["isError"], result["content"][0]["text"])
+
+
+# ---- by the package mcp ----
+
+async def run_client():
+    import mcp
+    from mcp.client.stdio import StdioServerParameters
+
+    if not hasattr(mcp, "Client"):
+        print("# the package mcp is older than 2")
+        return
+    server = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:])
+    async with mcp.Client(server, mode=MODE) as client:
+        tools = (await client.list_tools()).tools
+        check("initialise and list", [t.name for t in tools] == TOOLS, tools)
+        for name, arguments, wanted in CALLS + BAD_CALLS:
+            result = await client.call_tool(name, arguments)
+            check_call(name, arguments, wanted, result.is_error, result.content[0].text)
+        try:
+            await client.call_tool("nosuch", {})
+            check("an unknown tool", False)
+        except mcp.MCPError as error:
+            check("an unknown tool", "unknown tool" in str(error), error)
+
+
+if MODE == "raw":
+    run_raw()
+else:
+    asyncio.run(run_client())
