@@ -7,11 +7,11 @@
 
 #include "report/derive/events/filter.h"
 #include "report/derive/stacks/frame.h"
-#include "report/derive/nvtx/nvtx_define.h"
+#include "report/derive/nvtx/nvtx_function.h"
 #include "report/derive/stacks/samples.h"
 #include "report/stats/report.h"
 
-enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), NANOSECONDS = 1000, FUNCTION_TEXT = 4096 };
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), NANOSECONDS = 1000 };
 
 /* ---- by function, by line ---- */
 
@@ -155,37 +155,24 @@ static void share_bucket(struct scan *s, size_t number, struct symbol_frame *fra
 
 struct counting {
 	struct scan *scan;
-	struct nvtx_definitions definitions;
-	struct map named; /* domain, hash of the text -> position of the definition */
+	struct nvtx_functions functions;
 	struct map known; /* domain and text, range -> row + 1; 0: not such a range */
 };
 
 /* 1 + the row of the function whose call the range is, or 0. Rows without samples are not shown. */
 static uint64_t samples_count_range(struct counting *c, const struct nvtx_range *r, uint32_t range)
 {
-	const struct trace *t = c->scan->image->trace;
-	const struct blob *text = trace_definition(t, TF_BLOB_STRING, r->text);
-	char name[FUNCTION_TEXT], file[FUNCTION_TEXT];
-	const struct nvtx_definition *n;
-	struct symbol_frame f = {.module = ""};
+	struct symbol_frame f = {.module = "", .place = SYMBOL_NO_PLACE};
+	struct nvtx_function function;
 	struct buffer b = {0};
-	const uint64_t *place = NULL;
-	uint64_t row = 0;
+	uint64_t row;
 
-	if (text) {
-		trace_text(t, text, &b);
-		place = map_find(&c->named, r->domain, hash_bytes(b.data, b.size));
-	}
-	n = place ? &c->definitions.items[*place] : NULL;
-	if (n && !strcmp(n->name, b.data) && nvtx_definition_entry(n, 0, NULL, name, sizeof(name)) &&
-	    nvtx_definition_entry(n, 1, NULL, file, sizeof(file))) {
-		buffer_clear(&b);
-		buffer_print(&b, "%s (%s:1)", name, file);
-		f.text = b.data;
-		f.place = SYMBOL_NO_PLACE;
-		f.first_line = (uint32_t)n->head.id;
-		row = samples_name_row(c->scan, range, &f) + 1;
-	}
+	if (!nvtx_function_find(&c->functions, r->domain, r->text, &function))
+		return 0;
+	buffer_print(&b, "%s (%s:1)", function.name, function.file);
+	f.text = b.data;
+	f.first_line = function.first_line;
+	row = samples_name_row(c->scan, range, &f) + 1;
 	buffer_done(&b);
 	return row;
 }
@@ -212,18 +199,11 @@ static void count_calls(struct scan *s, const struct image *image)
 	struct counting c = {.scan = s};
 
 	s->image = image;
-	nvtx_definitions_make(&c.definitions, image->trace);
-	for (size_t i = 0; i < c.definitions.count; i++) {
-		const struct nvtx_definition *n = &c.definitions.items[i];
-
-		if (n->head.kind == TF_NVTX_FUNCTION)
-			*map_put(&c.named, n->head.domain, hash_bytes(n->name, strlen(n->name)), NULL) = i;
-	}
-	if (c.named.count)
+	nvtx_functions_make(&c.functions, image->trace);
+	if (nvtx_functions_any(&c.functions))
 		nvtx_ranges(image, NULL, &c, samples_count_call);
-	map_done(&c.named);
 	map_done(&c.known);
-	nvtx_definitions_done(&c.definitions);
+	nvtx_functions_done(&c.functions);
 }
 
 static int samples_by_self(size_t i, size_t k, const void *context)

@@ -154,11 +154,15 @@ Test(export, writes_through_a_link_and_tells_a_full_disk)
 	text = read_file(file_path);
 	cr_assert_str_neq(text, "old");
 	free(text);
-	for (size_t i = 0; i < export_count; i++)
+	for (size_t i = 0; i < export_count; i++) {
+		/* The example has no calls of Python functions. */
+		int full = strcmp(export_list[i].name, "pstats") ? -ENOSPC : -ENODATA;
+
 		if (export_list[i].run)
 			cr_expect_eq(export_write(&o.x, &export_list[i], "/dev/full", false, &o.err),
-				     export_list[i].flags & EXPORT_DIRECTORY ? -EEXIST : -ENOSPC, "%s",
+				     export_list[i].flags & EXPORT_DIRECTORY ? -EEXIST : full, "%s",
 				     export_list[i].name);
+	}
 	cr_expect_eq(export_write(&o.x, export_find("folded"), directory, true, &o.err), -EISDIR);
 	cr_expect_eq(export_write(&o.x, export_find("folded"), "/nonexistent/x", true, &o.err), -ENOENT);
 	close_example(&o);
