@@ -181,7 +181,7 @@ int model_open(struct model *m, char *const *paths, size_t count, struct err *er
 void model_done(struct model *m);
 
 /* The path for a capture named by the user: the word itself, or with .pillion or .pillpack appended (is_packed:
- * .pillpack first). -errno if there is none. Replaces ret. */
+ * .pillpack first), also in place of nsys's .nsys-rep. -errno if there is none. Replaces ret. */
 int model_find(const char *word, bool is_packed, struct buffer *ret, struct err *err);
 
 /* For tests and the fuzzer: a capture that consists of one trace file in memory. */

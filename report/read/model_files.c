@@ -318,15 +318,34 @@ static int open_single(struct model *m, const char *path, struct err *err)
 	return code;
 }
 
+/* The length of the word without the ending of a report of Nsight Systems. */
+static size_t length_without_ending(const char *word)
+{
+	static const char *const endings[] = {".nsys-rep", ".qdrep"};
+	size_t length = strlen(word);
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t ending = strlen(endings[i]);
+
+		if (length > ending && !strcmp(word + length - ending, endings[i]))
+			return length - ending;
+	}
+	return length;
+}
+
 int model_find(const char *word, bool is_packed, struct buffer *ret, struct err *err)
 {
 	static const char *const endings[] = {"", ".pillion", ".pillpack", ".pillion"};
+	size_t length = strlen(word), base = length_without_ending(word);
 	struct stat st;
 	int code = -ENOENT;
 
-	for (size_t i = 0; i < 3 && code == -ENOENT && word[0]; i++) {
+	/* -o x.nsys-rep made x.nsys-rep.pillion; a script that was written for nsys may also have had -o x. */
+	for (size_t i = 0; i < (base < length ? 5 : 3) && code == -ENOENT && length; i++) {
+		size_t ending = i < 3 ? i : i - 2;
+
 		buffer_clear(ret);
-		buffer_print(ret, "%s%s", word, endings[i + (i && is_packed)]);
+		buffer_print(ret, "%.*s%s", (int)(i < 3 ? length : base), word, endings[ending + (ending && is_packed)]);
 		code = stat(ret->data, &st) < 0 ? -errno : 0;
 	}
 	return code ? err_set(err, code, "%s: %s", word, strerror(-code)) : 0;

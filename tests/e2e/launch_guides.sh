@@ -57,4 +57,10 @@ like "$(cat err)" 'exported to .*/exported.sqlite' 'and says where'
 pillion -o exported2 --export=sqlite sh -c 'rm -rf exported2.sqlite; mkdir exported2.sqlite' 2>err
 is $? 0 'an export that cannot be written leaves the status of COMMAND'
 like "$(cat err)" 'exported2.sqlite' 'and is an error message'
+
+pillion -o named.nsys-rep sh -c 'exit 0' 2>err
+ok 'the name of the file that nsys would have written finds the capture' report info -q named.nsys-rep
+ok 'as it does if -o had no .nsys-rep' report info -q exported.nsys-rep
+report info -q absent.nsys-rep 2>err
+is "$? $(cat err)" '2 pillion info: absent.nsys-rep: No such file or directory' 'a name without a capture is an error'
 done_testing
