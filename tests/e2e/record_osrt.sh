@@ -81,6 +81,12 @@ like "$(cat sockets.csv)" ',udp \[::\]:[0-9]*$' 'a socket without a peer has its
 like "$(report stats -r files --by process -f csv files.pillion | head -1)" '^PID,Time \(%\)' 'by process'
 is "$(report stats -r files --by process -f csv files.pillion | awk -F, 'NR > 1 { print $1 }' | sort -u | wc -l)" 2 \
 	'files by process: two processes'
+# A shell flushes its streams in each subshell. A file is described if there is something to write to it.
+for commands in '0 (:); (:)' '1 (echo text); (:)'; do
+	pillion -f -t osrt --osrt-threshold=0 -o flushed bash -c "${commands#* }" >written 2>errors
+	is "$(report stats -r files -f csv flushed.pillion | grep -c '/written$')" "${commands%% *}" \
+		"${commands#* }: flushes of an empty stream use no file"
+done
 pillion -t osrt -o threads "$targets/calls" 5 exit 3 >/dev/null 2>&1
 is "$(report stats -r osrt_sum --by thread -f csv threads.pillion | awk -F, '$10 == "usleep" { print $4 }' |
 	paste -sd' ')" '5 5 5' 'each thread has its own calls'
