@@ -41,6 +41,21 @@ void call_count(unsigned function, uint64_t duration)
 	counter->calls++;
 }
 
+void call_sample_short(const struct call *e, unsigned function)
+{
+	struct thread *t = &thread_self;
+	struct tf_short_stack sampled = {
+		.ticks = e->end - e->start, .function = function, .weight = process_options.osrt_short_sampling};
+
+	thread_choose_short(t);
+	/* An image that records little stays without a trace file. */
+	if (!sampled.weight || !thread_is_in_file(t))
+		return;
+	sampled.stack = stack_take(t, e->frame);
+	if (sampled.stack)
+		event_blob(TF_BLOB_SHORT_STACK, t->number, &sampled, sizeof(sampled));
+}
+
 void call_many_short(unsigned function)
 {
 	if (!process.image || traffic_in_process(function))

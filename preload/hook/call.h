@@ -105,6 +105,16 @@ static inline __attribute__((always_inline)) bool call_end(struct call *e, unsig
 	return call_finish(e, function, threshold) == CALL_LONG;
 }
 
+/* Records the stack of a call that was counted, if such stacks are wanted. */
+__attribute__((noinline, cold)) void call_sample_short(const struct call *e, unsigned function);
+
+/* After a call for which call_finish() returned CALL_SHORT. */
+static inline __attribute__((always_inline)) void call_count_down(const struct call *e, unsigned function)
+{
+	if (__builtin_expect(--thread_self.short_left == 0, 0))
+		call_sample_short(e, function);
+}
+
 /* The rare cases of call_record(): long calls, stacks, a new chunk. */
 __attribute__((noinline)) void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace,
 						  const uint64_t *args, unsigned count);

@@ -175,8 +175,10 @@ static inline size_t hook_length(const char *s)
 		length_ = call_finish(&event_, HOOK_CURRENT, process_osrt_threshold);                                  \
 		if (length_ == CALL_LONG)                                                                              \
 			HOOK_RECORD_##record;                                                                          \
-		else if (length_ == CALL_SHORT)                                                                        \
+		if (length_ == CALL_SHORT) {                                                                           \
 			HOOK_SHORT_##record;                                                                           \
+			call_count_down(&event_, HOOK_CURRENT);                                                        \
+		}                                                                                                      \
 	} while (0)
 
 /* The values of a row's `record`. BEFORE and AFTER are executed around every call, however short: they invalidate
@@ -202,7 +204,7 @@ static inline size_t hook_length(const char *s)
  * manager */
 #define HOOK_BEFORE_MEMORY(bytes)
 #define HOOK_AFTER_MEMORY(bytes)
-#define HOOK_SHORT_MEMORY(bytes) (void)0
+#define HOOK_SHORT_MEMORY(bytes) event_.frame |= STACK_NATIVE_ONLY
 #define HOOK_RECORD_MEMORY(bytes)                                                                                      \
 	do {                                                                                                           \
 		event_.frame |= STACK_NATIVE_ONLY;                                                                     \

@@ -15,6 +15,7 @@
 	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY)                                       \
 	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY)                                       \
 	X(osrt_short_sum, NULL, "OS Runtime Calls Below the Threshold", REPORT_DEFAULT | REPORT_BY)                    \
+	X(osrt_short_line_sum, NULL, "OS Runtime Calls Below the Threshold by Line", REPORT_BY)                        \
 	X(files, NULL, "Files by Time", REPORT_BY)                                                                     \
 	X(sockets, NULL, "Sockets by Time", REPORT_BY)                                                                 \
 	X(cuda_api_sum, "cudaapisum", "CUDA API Summary", REPORT_DEFAULT | REPORT_BY)                                  \

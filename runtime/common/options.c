@@ -88,6 +88,10 @@ static const struct option rows[] = {
 		 "for longer ones or none"},
 	{"osrt-backtrace-threshold", 0, OPTION_NUMBER, RECORDED, AT(osrt_backtrace_ns), .value = "NS",
 	 .initial = "80000", .maximum = UINT64_MAX - 1, .help = "record stacks of OS calls that last longer than this"},
+	{"osrt-short-sampling", 0, OPTION_COUNT, RECORDED, AT(osrt_short_sampling), .value = "N", .initial = "0",
+	 .maximum = 1000000,
+	 .help = "record the stack of one in N OS calls below --osrt-threshold, for the report osrt_short_line_sum; "
+		 "0: none"},
 	{"backtrace-depth", 0, OPTION_COUNT, RECORDED, AT(backtrace_depth), .value = "FRAMES", .initial = "64",
 	 .minimum = 1, .maximum = 256, .help = "the largest number of frames in a stack"},
 	{"python-backtrace", 0, OPTION_OWN, RECORDED, SET(python_backtrace), PRINT(python_backtrace),

@@ -39,6 +39,7 @@ struct options {
 	uint64_t osrt_threshold_ns;
 	uint64_t osrt_backtrace_ns;
 	uint64_t cuda_backtrace_ns[CUDA_KINDS]; /* OPTION_NEVER: no stacks on this kind */
+	uint32_t osrt_short_sampling; /* one in so many calls below the threshold has its stack recorded; 0: none */
 	uint32_t backtrace_depth;
 	bool python_backtrace;
 	enum capture_range capture_range;

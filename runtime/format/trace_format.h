@@ -377,6 +377,8 @@ enum tf_blob_kind {
 	TF_BLOB_TRAFFIC = 10,
 	/* struct tf_operator_gap; id = a serial number, which the blobs of its begin and its end share */
 	TF_BLOB_OPERATOR_GAP = 20,
+	/* struct tf_short_stack; id = the thread's number. Not a definition: all of them are valid */
+	TF_BLOB_SHORT_STACK = 21,
 	TF_BLOB_USAGE = 27, /* struct tf_usage; not a definition: the last one of a thread or process is valid */
 };
 
@@ -466,6 +468,15 @@ enum tf_traffic_number {
 
 struct tf_traffic {
 	uint8_t numbers[TF_TRAFFIC_NUMBERS][TF_DATA_BYTES];
+};
+
+/* The stack of a call below the threshold, which is also counted. The recorder takes that of one in `weight` such calls
+ * of a thread: one of each `weight` calls in succession, at a random position. */
+struct tf_short_stack {
+	uint64_t ticks; /* duration of the call */
+	uint32_t stack; /* id of a TF_BLOB_STACK */
+	uint32_t weight;
+	uint32_t function, reserved;
 };
 
 /* ---- operators of PyTorch ---- */

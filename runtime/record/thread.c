@@ -268,6 +268,16 @@ static struct tf_thread *thread_init_main_page(void)
 	return page;
 }
 
+void thread_choose_short(struct thread *t)
+{
+	const uint32_t all = process_options.osrt_short_sampling, last = t->short_place;
+
+	if (!all)
+		return; /* after 2^32 calls the next time */
+	t->short_place = 1 + (uint32_t)((clock_now() + t->number) * 0x9e3779b97f4a7c15 >> 32) % all;
+	t->short_left = (last ? all - last : 0) + t->short_place;
+}
+
 static bool thread_attach(struct thread *t)
 {
 	struct tf_thread *page;
@@ -290,6 +300,7 @@ static bool thread_attach(struct thread *t)
 		return false;
 	}
 	thread_begin_page(t, page);
+	thread_choose_short(t);
 	/* If the end of the thread cannot be observed, its memo could not be released. */
 	if ((!set_key || set_key(death_key, t)) && t->number && !t->memo)
 		t->memo = THREAD_NO_MEMO;

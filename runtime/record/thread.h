@@ -28,6 +28,8 @@ struct thread {
 	/* writers between allocation and store: more than one if a handler interrupts. A writer that is left by
 	 * longjmp stays counted, because it cannot be detected; the thread's later chunks then stay mapped */
 	uint32_t writing;
+	uint32_t short_left; /* calls below the threshold until the next one whose stack is recorded */
+	uint32_t short_place; /* its position among N calls, from 1 on */
 	uint32_t number;
 	struct tf_chunk *chunk; /* that receives slots; NULL: none yet */
 	uint32_t chunks;        /* number of chunks so far */
@@ -62,6 +64,10 @@ extern __thread struct thread thread_self __attribute__((tls_model("initial-exec
 /* Attaches the thread if the recorder has been started in this image (by recorder_attach()). False: its calls must
  * only be forwarded. */
 __attribute__((noinline)) bool thread_enter(struct thread *t);
+
+/* Chooses the next call below the threshold whose stack is recorded: of each N calls of the thread one at random, so
+ * that it represents N calls. */
+void thread_choose_short(struct thread *t);
 
 /* May the calling thread record? For code that runs after the start of the recorder only. */
 static inline bool thread_attached(void)

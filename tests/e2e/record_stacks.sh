@@ -68,4 +68,19 @@ like "$(report stats -q -r stacks_sum -f csv inlined.pillion)" "sleep_for.* \([^
 	'inlined functions are frames, with the lines of their calls'
 like "$(report stats -q -r lines -f csv inlined.pillion)" "$(place 'line of the wait'),waits_inlined" \
 	'lines: that of the program, not of the header'
+# One in 16 short calls has its stack recorded; the estimate agrees with the counts but for the calls before the first
+# trace file and those after the last stack.
+head -c 4096 /dev/zero >input
+pillion -f -o short -t osrt --osrt-threshold=100000 --osrt-short-sampling=16 "$targets/short_io" 20000 input output \
+	>out 2>&1
+is "$?" 137 'stacks of short calls: status'
+counted=$(report stats -q -r osrt_short_sum -f csv short.pillion | awk -F, '$5 ~ /^pread/ { n += $3 } END { print n }')
+report stats -q -r osrt_short_line_sum -f csv short.pillion >short.csv
+estimated=$(awk -F, '$5 ~ /^pread/ && $6 ~ /read_all/ { n += $3 } END { print n }' short.csv)
+ok "stacks of short calls: estimate $estimated of $counted calls of one function" \
+	test "$estimated" -gt $((counted - 2000)) -a "$estimated" -lt $((counted + 2000))
+is "$(awk -F, 'NR > 1 && NF { print $NF }' short.csv | sort -u | paste -sd' ')" 16 'stacks of short calls: their weight'
+report stats -q -r osrt_short_line_sum short.pillion --filter-time=0/1s >out 2>&1
+like "$(cat out)" 'a filter does not apply' 'stacks of short calls have no time'
+
 done_testing

@@ -556,3 +556,24 @@ Test(chunk, lets_a_thread_end_in_a_handler_at_any_instruction)
 	cr_expect_eq(f.mistimed, 0);
 }
 #endif
+
+Test(chunk, one_in_so_many_short_calls_is_chosen)
+{
+	struct thread t = {0};
+	uint64_t call = 0;
+
+	cr_assert(hook_attached());
+	process_options.osrt_short_sampling = 10;
+	for (uint64_t i = 0; i < 1000; i++) {
+		thread_choose_short(&t);
+		cr_assert(t.short_left > 0);
+		call += t.short_left;
+		cr_assert_eq((call - 1) / 10, i, "choice %d is call %d", (int)i, (int)call);
+	}
+	process_options.osrt_short_sampling = 1;
+	t.short_place = 0;
+	for (int i = 0; i < 10; i++) {
+		thread_choose_short(&t);
+		cr_assert_eq(t.short_left, 1);
+	}
+}

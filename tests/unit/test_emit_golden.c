@@ -36,6 +36,7 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"osrt_short_sum", FORMAT_CSV, BY_THREAD, ".by_thread"},
 		{"nvtx_sum", FORMAT_CSV, BY_THREAD, ".by_thread"},
 		{"files", FORMAT_CSV, BY_NOTHING, ""},
+		{"osrt_short_line_sum", FORMAT_CSV, BY_NOTHING, ""},
 		{"files", FORMAT_CSV, BY_PROCESS, ".by_process"},
 		{"sockets", FORMAT_CSV, BY_NOTHING, ""},
 		{"nvtx_sum", FORMAT_CSV, BY_NOTHING, ""},

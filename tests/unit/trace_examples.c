@@ -175,6 +175,7 @@ static void first_process(const char *directory)
 	struct writer w;
 	struct writer_thread t;
 	struct tf_child child = {101, 9};
+	const struct tf_short_stack shorts[] = {{400, 1, 10, 2}, {600, 1, 10, 2}, {300, 0, 10, 3}};
 	/* the last one is no end of a known interval */
 	const struct tf_operator_gap gaps[] = {{1400 * MS}, {1425 * MS, 1}, {1590 * MS}, {1100 * MS, 1}};
 	uint16_t f[5];
@@ -197,6 +198,8 @@ static void first_process(const char *directory)
 	writer_blob(&t, TF_BLOB_CHILD, 1, &child, sizeof(child));
 	writer_page(&t)->counters[f[2]] = (struct tf_counter){40, 20 * US};
 	writer_traffic(&t, f[2], 3, 0, 1202 * MS, (struct tf_counter){30, 15 * US}, 120000);
+	for (uint32_t i = 0; i < 3; i++)
+		writer_blob(&t, TF_BLOB_SHORT_STACK, t.number, &shorts[i], sizeof(shorts[i]));
 	for (uint32_t i = 0; i < 4; i++)
 		writer_blob(&t, TF_BLOB_OPERATOR_GAP, i ? i : 1, &gaps[i], sizeof(gaps[i]));
 	writer_page(&t)->slow_ticks = 77 * US;
