@@ -7,6 +7,7 @@
  *   SHIFTED, SHIFTED_TWIN  likewise, for MPI's second name of the function, PMPI_*, which libraries call: recorded as a
  *          CALL or TWIN, unless the call is made inside another call of MPI
  *   MAKER  a CALL that makes a handle: the fields of its shape become the handle's note, even if it is not recorded
+ *   SHIFTED_MAKER  a MAKER that is SHIFTED
  *   NOTE   not recorded: its fields become part of a handle's note
  *   SET    not recorded; `shape` names a struct library_body, which receives the words of each call that succeeded
  *   OWN    likewise, and the call is recorded
@@ -51,6 +52,7 @@
 #define LIBRARY_IF_RECORDED_TWIN(...)
 #define LIBRARY_IF_RECORDED_SHIFTED(...)
 #define LIBRARY_IF_RECORDED_SHIFTED_TWIN(...)
+#define LIBRARY_IF_RECORDED_SHIFTED_MAKER(...)
 #define LIBRARY_IF_RECORDED_NOTE(...)
 #define LIBRARY_IF_RECORDED_SET(...)
 

@@ -10,6 +10,10 @@
 #define MPI(X, name, words, shape)                                                                                     \
 	X(CALL, MPI, MPI_##name, MPI_##name, words, shape)                                                             \
 	X(SHIFTED, MPI, PMPI_##name, MPI_##name, words, shape)
+/* Makes a communicator. */
+#define MPI_MAKER(X, name, words, shape)                                                                               \
+	X(MAKER, MPI, MPI_##name, MPI_##name, words, shape)                                                            \
+	X(SHIFTED_MAKER, MPI, PMPI_##name, MPI_##name, words, shape)
 /* Also with 64-bit counts. Bindings call these by their first name, except for functions without a buffer. */
 #define MPI_LARGE(X, name, words, shape)                                                                               \
 	MPI(X, name, words, shape)                                                                                     \
@@ -31,30 +35,30 @@
 	MPI(X, Init, 2, NOTHING)                                                                                       \
 	MPI(X, Init_thread, 4, NOTHING)                                                                                \
 	MPI(X, Finalize, 1, NOTHING)                                                                                   \
-	MPI(X, Comm_dup, 2, MPI_COMM_1)                                                                                \
-	MPI(X, Comm_idup, 3, MPI_COMM_1)                                                                               \
-	MPI(X, Comm_split, 4, MPI_COMM_1)                                                                              \
-	MPI(X, Comm_split_type, 5, MPI_COMM_1)                                                                         \
-	MPI(X, Comm_create, 3, MPI_COMM_1)                                                                             \
-	MPI(X, Comm_create_group, 4, MPI_COMM_1)                                                                       \
+	MPI_MAKER(X, Comm_dup, 2, MPI_NEW_2)                                                                           \
+	MPI_MAKER(X, Comm_idup, 3, MPI_LATER_2)                                                                        \
+	MPI_MAKER(X, Comm_split, 4, MPI_NEW_4)                                                                         \
+	MPI_MAKER(X, Comm_split_type, 5, MPI_NEW_5)                                                                    \
+	MPI_MAKER(X, Comm_create, 3, MPI_NEW_3)                                                                        \
+	MPI_MAKER(X, Comm_create_group, 4, MPI_NEW_4)                                                                  \
 	MPI(X, Comm_free, 1, NOTHING)                                                                                  \
-	MPI(X, Intercomm_create, 6, MPI_COMM_1)                                                                        \
-	MPI(X, Intercomm_merge, 3, MPI_COMM_1)                                                                         \
-	MPI(X, Comm_spawn, 8, NOTHING)                                                                                 \
-	MPI(X, Comm_spawn_multiple, 9, NOTHING)                                                                        \
-	MPI(X, Comm_connect, 5, NOTHING)                                                                               \
-	MPI(X, Comm_accept, 5, NOTHING)                                                                                \
+	MPI_MAKER(X, Intercomm_create, 6, MPI_NEW_6)                                                                   \
+	MPI_MAKER(X, Intercomm_merge, 3, MPI_NEW_3)                                                                    \
+	MPI_MAKER(X, Comm_spawn, 8, MPI_ANEW_7)                                                                        \
+	MPI_MAKER(X, Comm_spawn_multiple, 9, MPI_ANEW_8)                                                               \
+	MPI_MAKER(X, Comm_connect, 5, MPI_ANEW_5)                                                                      \
+	MPI_MAKER(X, Comm_accept, 5, MPI_ANEW_5)                                                                       \
 	MPI(X, Comm_disconnect, 1, NOTHING)                                                                            \
-	MPI(X, Cart_create, 6, MPI_COMM_1)                                                                             \
-	MPI(X, Cart_sub, 3, MPI_COMM_1)                                                                                \
-	MPI(X, Graph_create, 6, MPI_COMM_1)                                                                            \
-	MPI(X, Dist_graph_create, 9, MPI_COMM_1)                                                                       \
-	MPI(X, Dist_graph_create_adjacent, 10, MPI_COMM_1)                                                             \
+	MPI_MAKER(X, Cart_create, 6, MPI_NEW_6)                                                                        \
+	MPI_MAKER(X, Cart_sub, 3, MPI_NEW_3)                                                                           \
+	MPI_MAKER(X, Graph_create, 6, MPI_NEW_6)                                                                       \
+	MPI_MAKER(X, Dist_graph_create, 9, MPI_NEW_9)                                                                  \
+	MPI_MAKER(X, Dist_graph_create_adjacent, 10, MPI_NEW_10)                                                       \
 	MPI(X, Session_init, 3, NOTHING)                                                                               \
 	MPI(X, Session_finalize, 1, NOTHING)                                                                           \
-	MPI(X, Comm_create_from_group, 5, NOTHING)                                                                     \
-	MPI(X, Comm_dup_with_info, 3, MPI_COMM_1)                                                                      \
-	MPI(X, Comm_idup_with_info, 4, MPI_COMM_1)                                                                     \
+	MPI_MAKER(X, Comm_create_from_group, 5, MPI_ANEW_5)                                                            \
+	MPI_MAKER(X, Comm_dup_with_info, 3, MPI_NEW_3)                                                                 \
+	MPI_MAKER(X, Comm_idup_with_info, 4, MPI_LATER_3)                                                              \
 	X(SET, MPI, MPI_Type_free, MPI_Type_free, 1, library_mpi_type_free)                                            \
 	X(SET, MPI, PMPI_Type_free, MPI_Type_free, 1, library_mpi_type_free)
 
@@ -212,6 +216,18 @@
 
 #define SHAPES_MPI(S)                                                                                                  \
 	S(MPI_COMM_1, KEY_NONE, COMMUNICATOR(1))                                                                       \
+	S(MPI_NEW_2, KEY_COMMUNICATOR(2), COMMUNICATOR(1))                                                             \
+	S(MPI_NEW_3, KEY_COMMUNICATOR(3), COMMUNICATOR(1))                                                             \
+	S(MPI_NEW_4, KEY_COMMUNICATOR(4), COMMUNICATOR(1))                                                             \
+	S(MPI_NEW_5, KEY_COMMUNICATOR(5), COMMUNICATOR(1))                                                             \
+	S(MPI_NEW_6, KEY_COMMUNICATOR(6), COMMUNICATOR(1))                                                             \
+	S(MPI_NEW_9, KEY_COMMUNICATOR(9), COMMUNICATOR(1))                                                             \
+	S(MPI_NEW_10, KEY_COMMUNICATOR(10), COMMUNICATOR(1))                                                           \
+	S(MPI_LATER_2, KEY_COMMUNICATOR_LATER(2), COMMUNICATOR(1))                                                     \
+	S(MPI_LATER_3, KEY_COMMUNICATOR_LATER(3), COMMUNICATOR(1))                                                     \
+	S(MPI_ANEW_5, KEY_COMMUNICATOR(5))                                                                             \
+	S(MPI_ANEW_7, KEY_COMMUNICATOR(7))                                                                             \
+	S(MPI_ANEW_8, KEY_COMMUNICATOR(8))                                                                             \
 	S(MPI_POINT, KEY_NONE, INT(COUNT, 2), BYTES(3), ENUM(PEER, 4), ENUM(TAG, 5), COMMUNICATOR(6))                  \
 	S(MPI_SENDRECV, KEY_NONE, INT(COUNT, 2), BYTES(3), ENUM(PEER, 4), ENUM(TAG, 5), SOURCE_B(9, 12),               \
 	  SOURCE_TAG_B(10, 12), COMMUNICATOR(11))                                                                      \

@@ -142,7 +142,7 @@ void library_collect(struct tf_operation *op, const struct library_shape *shape,
 			library_field(op, p->field, library_mpi_bytes(call, word));
 			break;
 		case LIBRARY_COMMUNICATOR:
-			library_field(op, p->field, (int64_t)library_mpi_communicator(call, word));
+			library_mpi_communicator(op, call, word);
 			break;
 		case LIBRARY_SOURCE:
 		case LIBRARY_SOURCE_TAG:
@@ -173,12 +173,17 @@ static uintptr_t key_of(const struct library_shape *shape, const uintptr_t *word
 	}
 }
 
-void library_note(const struct library_shape *shape, const uintptr_t *words)
+void library_note(const struct library_shape *shape, const struct library_returned *call)
 {
 	struct tf_operation op = {0};
 
-	library_collect(&op, shape, &(struct library_returned){.words = words});
-	library_note_all(key_of(shape, words), &op);
+	if (shape->key == LIBRARY_KEY_COMMUNICATOR || shape->key == LIBRARY_KEY_COMMUNICATOR_LATER) {
+		library_mpi_note(call, (const void *)call->words[shape->key_position],
+				 shape->key == LIBRARY_KEY_COMMUNICATOR_LATER);
+		return;
+	}
+	library_collect(&op, shape, call);
+	library_note_all(key_of(shape, call->words), &op);
 }
 
 /* ---- into the trace ---- */

@@ -33,7 +33,17 @@ struct library_part {
 	uint8_t other;
 };
 
-enum library_key { LIBRARY_KEY_NONE, LIBRARY_KEY_AT, LIBRARY_KEY_OUT, LIBRARY_KEY_INT, LIBRARY_KEY_INT_OUT };
+/* COMMUNICATOR: the call stores a communicator of MPI, whose note does not depend on the parts; LATER: likewise, but it
+ * cannot be used yet, and has the ranks of the first argument. */
+enum library_key {
+	LIBRARY_KEY_NONE,
+	LIBRARY_KEY_AT,
+	LIBRARY_KEY_OUT,
+	LIBRARY_KEY_INT,
+	LIBRARY_KEY_INT_OUT,
+	LIBRARY_KEY_COMMUNICATOR,
+	LIBRARY_KEY_COMMUNICATOR_LATER,
+};
 
 enum { LIBRARY_PARTS = 20 };
 
@@ -80,7 +90,7 @@ struct library_returned {
 void library_collect(struct tf_operation *op, const struct library_shape *shape, const struct library_returned *call);
 
 /* Stores the note of a handle after a call that succeeded. */
-void library_note(const struct library_shape *shape, const uintptr_t *words);
+void library_note(const struct library_shape *shape, const struct library_returned *call);
 
 /* Sets one field of a handle's note. Creates the note if there is none. */
 void library_note_field(uintptr_t handle, uint8_t field, int64_t value);

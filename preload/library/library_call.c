@@ -41,6 +41,8 @@
 #define KEY_NONE LIBRARY_KEY_NONE, 0
 #define KEY_AT(position) LIBRARY_KEY_AT, LIBRARY_WORD(position)
 #define KEY_OUT(position) LIBRARY_KEY_OUT, LIBRARY_WORD(position)
+#define KEY_COMMUNICATOR(position) LIBRARY_KEY_COMMUNICATOR, LIBRARY_WORD(position)
+#define KEY_COMMUNICATOR_LATER(position) LIBRARY_KEY_COMMUNICATOR_LATER, LIBRARY_WORD(position)
 #define KEY_INT(position) LIBRARY_KEY_INT, LIBRARY_WORD(position)
 #define KEY_INT_OUT(position) LIBRARY_KEY_INT_OUT, LIBRARY_WORD(position)
 
@@ -60,6 +62,7 @@ enum { SHAPES_LIBRARY(SHAPE_NUMBER) };
 #define IF_BODY_SHIFTED(...)
 #define IF_BODY_SHIFTED_TWIN(...)
 #define IF_BODY_MAKER(...)
+#define IF_BODY_SHIFTED_MAKER(...)
 #define IF_BODY_NOTE(...)
 #define IF_BODY_SET(...) __VA_ARGS__
 #define IF_BODY_OWN(...) __VA_ARGS__
@@ -77,10 +80,10 @@ static const struct symbols {
 } symbols = {HOOK_LIBRARY(SYMBOL_TEXT)};
 _Static_assert(sizeof(symbols) <= UINT16_MAX, "offsets have 16 bits");
 
-enum kind { CALL, TWIN, SHIFTED, SHIFTED_TWIN, MAKER, NOTE, SET, OWN };
+enum kind { CALL, TWIN, SHIFTED, SHIFTED_TWIN, MAKER, SHIFTED_MAKER, NOTE, SET, OWN };
 #define IS_NOTED(kind) ((kind) >= MAKER)
 #define IS_WIDE(kind) ((kind) == TWIN || (kind) == SHIFTED_TWIN)
-#define IS_SHIFTED(kind) ((kind) == SHIFTED || (kind) == SHIFTED_TWIN)
+#define IS_SHIFTED(kind) ((kind) == SHIFTED || (kind) == SHIFTED_TWIN || (kind) == SHIFTED_MAKER)
 #define IS_RECORDED(kind) ((kind) != NOTE && (kind) != SET)
 #define HAS_BODY(kind) ((kind) == SET || (kind) == OWN)
 
@@ -96,6 +99,7 @@ static const struct function {
 #define ID_SHIFTED(name) HOOK_##name
 #define ID_SHIFTED_TWIN(name) HOOK_##name
 #define ID_MAKER(name) HOOK_##name
+#define ID_SHIFTED_MAKER(name) HOOK_##name
 #define ID_OWN(name) HOOK_##name
 #define ID_NOTE(name) 0
 #define ID_SET(name) 0
@@ -104,6 +108,7 @@ static const struct function {
 #define SHAPE_OF_SHIFTED(symbol, shape) SHAPE_##shape
 #define SHAPE_OF_SHIFTED_TWIN(symbol, shape) SHAPE_##shape
 #define SHAPE_OF_MAKER(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_SHIFTED_MAKER(symbol, shape) SHAPE_##shape
 #define SHAPE_OF_NOTE(symbol, shape) SHAPE_##shape
 #define SHAPE_OF_OWN(symbol, shape) BODY_##symbol
 #define SHAPE_OF_SET(symbol, shape) BODY_##symbol
@@ -222,21 +227,27 @@ static __attribute__((noinline)) void finish_body(struct library_frame *f, const
 		body->note(f->words - 1);
 }
 
+static inline __attribute__((always_inline)) struct library_returned returned(const struct library_frame *f,
+									       const struct function *function)
+{
+	return (struct library_returned){f->words - 1, f->real, (int)f->results[0], IS_WIDE(function->kind)};
+}
+
 static inline __attribute__((always_inline)) void end(struct library_frame *f, const struct function *function)
 {
-	struct library_returned call = {f->words - 1, f->real, (int)f->results[0], IS_WIDE(function->kind)};
+	struct library_returned call = returned(f, function);
 
 	library_end(&f->call, function->id, &shapes[function->shape], &call);
 }
 
 static __attribute__((noinline)) void finish_maker(struct library_frame *f, const struct function *function)
 {
-	const struct library_shape *shape = &shapes[function->shape];
+	struct library_returned call = returned(f, function);
 
 	if (f->state == RECORDED)
 		end(f, function);
 	if (is_to_be_noted(f, function))
-		library_note(shape, f->words - 1);
+		library_note(&shapes[function->shape], &call);
 }
 
 /* Called after the real function. `words` has the arguments as the caller passed them: the real function received a

@@ -27,9 +27,14 @@ struct mpi {
 	int (*cart_dimensions)(uintptr_t communicator, int *ret_dimensions);
 	int (*graph_neighbors)(uintptr_t communicator, int rank, int *ret_neighbors);
 	int (*dist_graph_neighbors)(uintptr_t communicator, int *ret_in, int *ret_out, int *ret_is_weighted);
-	const void *world, *self; /* NULL: not Open MPI */
-	/* A program that is not position-independent has copies of these. */
-	const void *world_copy, *self_copy;
+	int (*initialized)(int *ret_flag);
+	int (*finalized)(int *ret_flag);
+	int (*comm_group)(uintptr_t communicator, uintptr_t *ret_group);
+	int (*group_free)(uintptr_t *group);
+	int (*group_translate)(uintptr_t group, int count, const int *ranks, uintptr_t of, int *ret_ranks);
+	const void *world, *self, *null; /* NULL: not Open MPI */
+	/* A program may have copies of these (copy relocations), which are then used by the library, too. */
+	const void *world_copy, *self_copy, *null_copy;
 };
 
 static const char *const mpi_symbols[] = {
@@ -38,6 +43,11 @@ static const char *const mpi_symbols[] = {
 	"PMPI_Comm_remote_size", "PMPI_Topo_test",
 	"PMPI_Cartdim_get",      "PMPI_Graph_neighbors_count",
 	"PMPI_Dist_graph_neighbors_count",
+	"PMPI_Initialized",
+	"PMPI_Finalized",
+	"PMPI_Comm_group",
+	"PMPI_Group_free",
+	"PMPI_Group_translate_ranks",
 };
 enum { MPI_FUNCTIONS = sizeof(mpi_symbols) / sizeof(*mpi_symbols) };
 _Static_assert(offsetof(struct mpi, world) == MPI_FUNCTIONS * sizeof(void *), "a symbol for each function");
@@ -58,6 +68,8 @@ static const struct mpi *find_all(const void *type_size)
 	}
 	m->world = dso_beside(type_size, "ompi_mpi_comm_world");
 	m->self = dso_beside(type_size, "ompi_mpi_comm_self");
+	m->null = dso_beside(type_size, "ompi_mpi_comm_null");
+	m->null_copy = m->null ? dso_library_symbol("", "ompi_mpi_comm_null") : NULL;
 	m->world_copy = m->world ? dso_library_symbol("", "ompi_mpi_comm_world") : NULL;
 	m->self_copy = m->self ? dso_library_symbol("", "ompi_mpi_comm_self") : NULL;
 	return m;
@@ -91,16 +103,99 @@ static const struct mpi *library_of(const struct library_returned *call)
 
 /* ---- handles ---- */
 
-uintptr_t library_mpi_communicator(const struct library_returned *call, uintptr_t word)
+/* `symbol` and its copy in the program. */
+static bool is_either(uintptr_t handle, const void *symbol, const void *copy)
+{
+	return handle && (handle == (uintptr_t)symbol || handle == (uintptr_t)copy);
+}
+
+void library_mpi_communicator(struct tf_operation *op, const struct library_returned *call, uintptr_t word)
 {
 	const struct mpi *m = library_of(call);
-	const void *handle = (const void *)word;
 
 	if (!m || !m->world)
-		return (uint32_t)word;
-	if (handle == m->world || (handle && handle == m->world_copy))
-		return LIBRARY_MPI_WORLD;
-	return handle == m->self || (handle && handle == m->self_copy) ? LIBRARY_MPI_SELF : word;
+		word = (uint32_t)word;
+	else if (is_either(word, m->world, m->world_copy))
+		word = LIBRARY_MPI_WORLD;
+	else if (is_either(word, m->self, m->self_copy))
+		word = LIBRARY_MPI_SELF;
+	library_field(op, TF_FIELD_COMMUNICATOR, (int64_t)word);
+	if (word != LIBRARY_MPI_WORLD && word != LIBRARY_MPI_SELF)
+		library_append(op, word, TF_ROLE_NONE);
+}
+
+/* A hash of the ranks of a communicator in MPI_COMM_WORLD; 0: unknown. No rank communicates for this. */
+static uint64_t hash_of_ranks(const struct mpi *m, uintptr_t communicator, int ranks)
+{
+	enum { STEP = 64 };
+	const void *world_in_use = m->world_copy ? m->world_copy : m->world;
+	uintptr_t group = 0, world = 0;
+	int numbers[STEP], worlds[STEP];
+	uint64_t hash = (uint64_t)ranks;
+	bool is_known = !m->comm_group(communicator, &group);
+
+	if (is_known && m->comm_group(world_in_use ? (uintptr_t)world_in_use : LIBRARY_MPI_WORLD, &world)) {
+		m->group_free(&group);
+		return 0;
+	}
+	for (int first = 0; is_known && first < ranks; first += STEP) {
+		int count = ranks - first < STEP ? ranks - first : STEP;
+
+		for (int i = 0; i < count; i++)
+			numbers[i] = first + i;
+		is_known = !m->group_translate(group, count, numbers, world, worlds);
+		hash = intern_hash(hash, worlds, (uint64_t)count * sizeof(*worlds));
+	}
+	if (group) {
+		m->group_free(&group);
+		m->group_free(&world);
+	}
+	return is_known ? hash : 0;
+}
+
+/* Programs that use sessions alone do not have it. */
+static bool has_world(const struct mpi *m)
+{
+	int is_initialized = 0, is_finalized = 1;
+
+	return !m->initialized(&is_initialized) && is_initialized && !m->finalized(&is_finalized) && !is_finalized;
+}
+
+/* Ranks make communicators of the same ranks in the same order, so the position in this order identifies one. */
+static void describe(struct tf_operation *op, const struct mpi *m, uintptr_t communicator)
+{
+	static struct intern_table counts; /* by hash of the ranks */
+	int ranks = 0, rank = 0, is_inter = 1;
+	uint64_t hash, count;
+
+	if (!has_world(m) || m->comm_is_inter(communicator, &is_inter) || is_inter || m->comm_size(communicator, &ranks) ||
+	    m->comm_rank(communicator, &rank))
+		return;
+	hash = hash_of_ranks(m, communicator, ranks);
+	if (!hash)
+		return;
+	count = intern_get(&counts, hash) + 1;
+	intern_set(&counts, hash, count);
+	library_field(op, TF_FIELD_RANKS, ranks);
+	library_field(op, TF_FIELD_RANK, rank);
+	library_field(op, TF_FIELD_COMMUNICATOR_OF_MPI, (int64_t)intern_fold(hash, count));
+}
+
+/* An intercommunicator has an empty note. */
+void library_mpi_note(const struct library_returned *call, const void *made, bool is_later)
+{
+	enum { MPICH_COMM_NULL = 0x04000000 };
+	const struct mpi *m = library_of(call);
+	struct tf_operation op = {0};
+	uintptr_t handle;
+
+	if (!m || !made)
+		return;
+	handle = m->world ? *(const uintptr_t *)made : *(const uint32_t *)made;
+	if (m->world ? is_either(handle, m->null, m->null_copy) : handle == MPICH_COMM_NULL)
+		return;
+	describe(&op, m, is_later ? call->words[1] : handle);
+	library_note_all(handle, &op);
 }
 
 static int64_t size_of(const struct mpi *m, uintptr_t type)

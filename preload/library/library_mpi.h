@@ -7,9 +7,13 @@
 
 #include "preload/library/library.h"
 
-/* A communicator without the unused upper half of its register. MPI_COMM_WORLD and MPI_COMM_SELF have MPICH's numbers
- * in both implementations. */
-uintptr_t library_mpi_communicator(const struct library_returned *call, uintptr_t word);
+/* Appends a communicator without the unused upper half of its register, and its note. MPI_COMM_WORLD and MPI_COMM_SELF
+ * have MPICH's numbers in both implementations. */
+void library_mpi_communicator(struct tf_operation *op, const struct library_returned *call, uintptr_t word);
+
+/* Notes the ranks of the communicator at `made`, and a number that is the same in all of them. is_later: it cannot be
+ * used yet, and has the ranks of that of the first argument. */
+void library_mpi_note(const struct library_returned *call, const void *made, bool is_later);
 
 /* The size of a datatype in bytes; 0: unknown. */
 int64_t library_mpi_bytes(const struct library_returned *call, uintptr_t type);

@@ -61,6 +61,7 @@ static const char *const field_names[TF_FIELDS] = {
 	[TF_FIELD_ENGINE] = "engine",
 	[TF_FIELD_KIND] = "kind",
 	[TF_FIELD_COMMUNICATOR_ID] = "id",
+	[TF_FIELD_COMMUNICATOR_OF_MPI] = "id",
 };
 
 struct named {
@@ -144,7 +145,8 @@ static void operation_add_value(unsigned int group, unsigned int field, int64_t 
 		add_named(kinds, value, ret);
 	else if (field == TF_FIELD_COMMUNICATOR && group == TF_GROUP_MPI && find_named(communicators, value))
 		add_named(communicators, value, ret);
-	else if (field == TF_FIELD_COMMUNICATOR || field == TF_FIELD_COMMUNICATOR_ID)
+	else if (field == TF_FIELD_COMMUNICATOR || field == TF_FIELD_COMMUNICATOR_ID ||
+		 field == TF_FIELD_COMMUNICATOR_OF_MPI)
 		buffer_print(ret, "0x%" PRIx64, (uint64_t)value);
 	else
 		buffer_print(ret, "%" PRId64, value);

@@ -47,6 +47,8 @@ enum tf_field {
 	TF_FIELD_KIND = 28, /* of a descriptor: cudnnBackendDescriptorType_t */
 	/* NCCL: equal in all ranks of a communicator, and different for each communicator */
 	TF_FIELD_COMMUNICATOR_ID = 29,
+	/* MPI: likewise, with RANK and RANKS, of communicators that the program has made from others */
+	TF_FIELD_COMMUNICATOR_OF_MPI = 30,
 	TF_FIELDS = 32
 };
 

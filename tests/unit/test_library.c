@@ -40,8 +40,8 @@ Test(library, tells_what_was_noted_of_a_handle_in_the_operands_role)
 	const uintptr_t words[] = {0, 0x1000, 5, 6}, again[] = {0, 0x1000, 8, 9};
 	struct tf_operation op = {0};
 
-	library_note(&made, words);
-	library_note(&made, again);
+	library_note(&made, &(struct library_returned){.words = words});
+	library_note(&made, &(struct library_returned){.words = again});
 	library_note_field(0x1000, TF_FIELD_N, 10);
 	library_note_field(0x1000, TF_FIELD_BATCH, 3);
 	collect(&op, &used, words, false, 0);
