@@ -43,11 +43,12 @@ static bool function_key(struct scan *s, const struct call *c, struct buffer *fi
 	return true;
 }
 
-/* MPI_COMM_WORLD and MPI_COMM_SELF are known in all ranks; another communicator is known by the handle of its process,
- * which is an address in Open MPI. */
+/* MPI_COMM_WORLD and MPI_COMM_SELF are known in all ranks, and so is the number of a communicator that was made of
+ * others; an intercommunicator is known by the handle of its process, which is an address in Open MPI. */
 static void add_communicator(const struct call *c, struct buffer *fields)
 {
-	operation_value(&c->operation, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR, fields);
+	if (!operation_value(&c->operation, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR_OF_MPI, fields))
+		operation_value(&c->operation, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR, fields);
 	end_field(fields);
 }
 

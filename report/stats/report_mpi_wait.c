@@ -62,7 +62,8 @@ static bool matrix_key(struct scan *s, const void *of, struct buffer *fields)
 	buffer_add(fields, "", 1);
 	buffer_print(fields, "%" PRId64, peer);
 	buffer_add(fields, "", 1);
-	operation_value(op, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR, fields);
+	if (!operation_value(op, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR_OF_MPI, fields))
+		operation_value(op, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR, fields);
 	buffer_add(fields, "", 1);
 	return true;
 }
@@ -75,7 +76,8 @@ static void matrix_visit(struct scan *s, const struct event *e)
 	uint32_t row;
 	double bytes;
 
-	if ((class != MPI_SEND && class != MPI_SEND_LATER && class != MPI_SEND_AND_RECEIVE) ||
+	if ((class != MPI_SEND && class != MPI_SEND_LATER && class != MPI_SEND_AND_RECEIVE &&
+	     class != MPI_SEND_AND_RECEIVE_LATER) ||
 	    !operation_of(s->image->trace, e, &op))
 		return;
 	row = scan_row_of(s, event_start(e), tf_arg_value(event_arg(e, TF_ARG_OPERATION)), matrix_key, &op);

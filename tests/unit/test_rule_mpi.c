@@ -20,7 +20,16 @@ struct made {
 	int64_t peer, tag;
 	uint32_t line; /* of /home/u/job.py; 0: no stack was taken */
 	int64_t communicator; /* 0: MPI_COMM_WORLD */
+	int64_t ranks, rank;  /* ranks 0: the communicator is not known across ranks */
+	bool has_source;      /* of MPI_Sendrecv */
+	int64_t source, source_tag;
 };
+
+static void add_field(struct tf_operation *op, unsigned int field, int64_t value)
+{
+	op->fields[op->count] = (uint8_t)field;
+	op->values[op->count++] = value;
+}
 
 static struct mpi_wait waits[64];
 static size_t wait_count;
@@ -33,11 +42,17 @@ static void write_call(const struct made *c, uint32_t function, uint32_t id)
 	uint64_t args[] = {tf_arg(TF_ARG_OPERATION, 0, id), tf_arg(TF_ARG_STACK, 0, id)};
 
 	if (c->peer != NO_PEER) {
-		op.fields[1] = TF_FIELD_PEER;
-		op.values[1] = c->peer;
-		op.fields[2] = TF_FIELD_TAG;
-		op.values[2] = c->tag;
-		op.count = 3;
+		add_field(&op, TF_FIELD_PEER, c->peer);
+		add_field(&op, TF_FIELD_TAG, c->tag);
+	}
+	if (c->has_source) {
+		add_field(&op, TF_FIELD_PEER | TF_ROLE_B, c->source);
+		add_field(&op, TF_FIELD_TAG | TF_ROLE_B, c->source_tag);
+	}
+	if (c->ranks) {
+		add_field(&op, TF_FIELD_RANKS, c->ranks);
+		add_field(&op, TF_FIELD_RANK, c->rank);
+		add_field(&op, TF_FIELD_COMMUNICATOR_OF_MPI, c->communicator);
 	}
 	writer_blob(&host, TF_BLOB_OPERATION, id, &op,
 		    sizeof(op) - (TF_OPERATION_FIELDS - op.count) * sizeof(op.values[0]));
@@ -214,6 +229,58 @@ Test(rule_mpi, what_cannot_be_told_is_not_matched)
 	cr_expect_eq(counts.messages, 0);
 	cr_expect_eq(counts.collectives, 0);
 	cr_expect_eq(wait_count, 0);
+}
+
+#define BOTH(name, from, to, peer, tag, source, source_tag)                                                            \
+	{name, from, to, peer, tag, 20, 0, 0, 0, true, source, source_tag}
+
+Test(rule_mpi, a_call_that_sends_and_receives_waits_for_its_sender)
+{
+	static const struct made made[][CALLS] = {
+		/* a ring; the last rank is late */
+		{BOTH("MPI_Sendrecv", 100, 401, 1, 7, 2, 8), MESSAGE("MPI_Recv", 500, 621, 1, 9)},
+		{BOTH("MPI_Sendrecv", 110, 130, 2, 7, 0, 7), MESSAGE("MPI_Send", 620, 621, 0, 9)},
+		{BOTH("MPI_Sendrecv", 400, 410, 0, 8, 1, 7)},
+	};
+
+	cr_expect_eq(match(made, 3).messages, 4);
+	cr_expect_eq(wait_count, 2);
+	cr_expect(waited(MPI_LATE_SENDER, 0, 2, 300));
+	cr_expect(waited(MPI_LATE_SENDER, 0, 1, 120));
+}
+
+Test(rule_mpi, communicators_have_ranks_of_their_own)
+{
+	enum { HALF = 77, OTHER_HALF = 78 };
+	static const struct made made[][CALLS] = {
+		/* ranks 1 and 3 have one in the opposite order, ranks 0 and 2 another */
+		{{"MPI_Barrier", 100, 110, NO_PEER, 0, 12, OTHER_HALF, 2, 0}},
+		{{"MPI_Barrier", 100, 305, NO_PEER, 0, 12, HALF, 2, 1},
+		 {"MPI_Recv", 400, 505, 0, 7, 20, HALF, 2, 1},
+		 MESSAGE("MPI_Recv", 510, 512, 3, 7)},
+		{{"MPI_Barrier", 100, 110, NO_PEER, 0, 12, OTHER_HALF, 2, 1}},
+		{{"MPI_Barrier", 300, 305, NO_PEER, 0, 12, HALF, 2, 0},
+		 MESSAGE("MPI_Isend", 390, 391, 1, 7),
+		 {"MPI_Send", 500, 505, 1, 7, 20, HALF, 2, 0}},
+	};
+	struct mpi_wait_counts counts = match(made, 4);
+
+	cr_expect_eq(counts.collectives, 2);
+	cr_expect_eq(counts.messages, 2);
+	cr_expect_eq(wait_count, 2);
+	cr_expect(waited(MPI_LATE_IN_COLLECTIVE, 1, 3, 200));
+	cr_expect(waited(MPI_LATE_SENDER, 1, 3, 100), "the same tag on another communicator is another message");
+}
+
+Test(rule_mpi, a_communicator_of_which_a_rank_is_not_known_is_not_matched)
+{
+	static const struct made made[][CALLS] = {
+		{{"MPI_Barrier", 100, 110, NO_PEER, 0, 12, 77, 3, 0}},
+		{{"MPI_Barrier", 105, 110, NO_PEER, 0, 12, 77, 3, 1}},
+		{{"MPI_Barrier", 105, 110, NO_PEER, 0, 12, 0}},
+	};
+
+	cr_expect_eq(match(made, 3).collectives, 0);
 }
 
 Test(rule_mpi, a_matched_probe_is_a_receive_that_is_not_known)

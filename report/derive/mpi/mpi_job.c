@@ -26,6 +26,8 @@ static const struct {
 	{"Waitsome", MPI_WAIT},
 	{"Sendrecv", MPI_SEND_AND_RECEIVE},
 	{"Sendrecv_replace", MPI_SEND_AND_RECEIVE},
+	{"Isendrecv", MPI_SEND_AND_RECEIVE_LATER},
+	{"Isendrecv_replace", MPI_SEND_AND_RECEIVE_LATER},
 	{"Mprobe", MPI_RECEIVE_UNKNOWN},
 	{"Improbe", MPI_RECEIVE_UNKNOWN},
 	{"Start", MPI_START},

@@ -8,22 +8,22 @@
 
 #include "report/derive/events/filter.h"
 #include "report/derive/events/scan.h"
+#include "report/derive/mpi/mpi_communicator.h"
 #include "report/read/merge.h"
 #include "report/read/operation.h"
 
-enum { WORLD = 0x44000000 }; /* as trace_library.h defines for TF_FIELD_COMMUNICATOR */
 enum { OPEN_WAITS = 64, OPEN_MEETINGS = 1 << 20 /* sides of one collective function */ };
 
 /* A collective that not all ranks have left yet. */
 struct meeting {
-	struct mpi_side *sides; /* by rank; image NULL: not there yet */
+	struct mpi_side *sides; /* by rank in the communicator; image NULL: not there yet */
 	size_t arrived;
 	uint32_t root;
 };
 
-/* The meetings of one collective function, in order. */
+/* The meetings of one collective function on one communicator, in order. */
 struct team {
-	uint64_t *numbers; /* by rank: of its next one */
+	uint64_t *numbers; /* by rank in the communicator: of its next one */
 	struct meeting *open; /* from `next` on; that one has number `first` */
 	size_t next, count, capacity;
 	uint64_t first;
@@ -35,7 +35,7 @@ struct half {
 	bool is_blocking;
 };
 
-/* The messages from one rank to another with one tag. */
+/* The messages from one rank to another with one tag on one communicator. */
 struct channel {
 	struct half *halves; /* from `next` on: unmatched, all sends or all receives */
 	size_t next, count, capacity;
@@ -59,11 +59,18 @@ struct rank {
 struct job {
 	const struct mpi_job *of;
 	struct rank *ranks;
-	struct team teams[MPI_CLASSES];
-	struct map by_message; /* (from, to), tag -> channel + 1 */
+	struct mpi_communicators communicators;
+	struct team (*teams)[MPI_CLASSES]; /* by communicator */
+	struct map by_message; /* (from, to), (communicator, tag) -> channel + 1 */
 	struct channel *channels;
 	size_t channel_count, channel_capacity;
 	int64_t proc_null; /* 0: not known */
+};
+
+/* Where a call takes place. */
+struct place {
+	size_t communicator;
+	uint32_t rank; /* of the caller, there */
 };
 
 struct matching {
@@ -96,9 +103,8 @@ static const struct mpi_side *last_of(const struct meeting *m, size_t ranks, siz
 	return last;
 }
 
-static void finish_meeting(const struct matching *x, const struct job *job, uint8_t class, const struct meeting *m)
+static void finish_meeting(const struct matching *x, size_t ranks, uint8_t class, const struct meeting *m)
 {
-	size_t ranks = job->of->count;
 	const struct mpi_side *late;
 
 	x->counts->collectives++;
@@ -132,17 +138,17 @@ static void close_meetings(struct team *t, size_t ranks)
 	}
 }
 
-static void enter_collective(const struct matching *x, struct job *job, uint8_t class, const struct mpi_side *side,
-			     int64_t root)
+static void enter_collective(const struct matching *x, struct job *job, const struct place *at, uint8_t class,
+			     const struct mpi_side *side, int64_t root)
 {
-	struct team *t = &job->teams[class];
-	size_t ranks = job->of->count;
+	struct team *t = &job->teams[at->communicator][class];
+	size_t ranks = job->communicators.items[at->communicator].count;
 	uint64_t number;
 	struct meeting *m;
 
 	if (!t->numbers)
 		t->numbers = mem_alloc(ranks * sizeof(*t->numbers));
-	number = t->numbers[side->rank]++;
+	number = t->numbers[at->rank]++;
 	if (number < t->first)
 		return;
 	while (t->first + (t->count - t->next) <= number) {
@@ -150,10 +156,10 @@ static void enter_collective(const struct matching *x, struct job *job, uint8_t 
 		t->open[t->count++] = (struct meeting){.sides = mem_alloc(ranks * sizeof(struct mpi_side))};
 	}
 	m = &t->open[t->next + (number - t->first)];
-	m->sides[side->rank] = *side;
+	m->sides[at->rank] = *side;
 	m->root = root >= 0 && (size_t)root < ranks ? (uint32_t)root : UINT32_MAX;
 	if (++m->arrived == ranks)
-		finish_meeting(x, job, class, m);
+		finish_meeting(x, ranks, class, m);
 	close_meetings(t, ranks);
 }
 
@@ -209,9 +215,10 @@ static void note_wait(const struct matching *x, struct rank *r, const struct mpi
 
 /* ---- messages ---- */
 
-static struct channel *channel_of(struct job *job, uint32_t from, uint32_t to, int64_t tag)
+static struct channel *channel_of(struct job *job, size_t communicator, uint32_t from, uint32_t to, int64_t tag)
 {
-	uint64_t *place = map_put(&job->by_message, (uint64_t)from << 32 | to, (uint64_t)tag, NULL);
+	uint64_t *place = map_put(&job->by_message, (uint64_t)from << 32 | to,
+				  (uint64_t)communicator << 32 | (uint32_t)tag, NULL);
 
 	if (*place)
 		return &job->channels[*place - 1];
@@ -249,15 +256,21 @@ static void add_half(struct channel *c, const struct half *half, bool is_send)
 }
 
 /* One half of the message between the rank of `half` and its peer. */
-static void take_half(const struct matching *x, struct job *job, const struct half *half, bool is_send, int64_t peer,
-		      int64_t tag)
+static void take_half(const struct matching *x, struct job *job, const struct place *at, const struct half *half,
+		      bool is_send, int64_t peer, int64_t tag)
 {
-	uint32_t rank = half->side.rank, to = is_send ? (uint32_t)peer : rank, from = is_send ? rank : (uint32_t)peer;
+	const struct mpi_communicator *communicator = &job->communicators.items[at->communicator];
+	uint32_t rank = half->side.rank, other_rank, to, from;
 	struct channel *c;
 
-	if ((size_t)peer >= job->of->count || job->ranks[to].receives_unknown || job->ranks[from].sends_unknown)
+	if ((size_t)peer >= communicator->count)
 		return;
-	c = channel_of(job, from, to, tag);
+	other_rank = communicator->ranks[peer];
+	to = is_send ? other_rank : rank;
+	from = is_send ? rank : other_rank;
+	if (job->ranks[to].receives_unknown || job->ranks[from].sends_unknown)
+		return;
+	c = channel_of(job, at->communicator, from, to, tag);
 	if (!is_send && !half->is_blocking)
 		job->ranks[rank].pending++;
 	if (c->next < c->count && c->are_sends != is_send) {
@@ -269,14 +282,15 @@ static void take_half(const struct matching *x, struct job *job, const struct ha
 	}
 }
 
-static void take_receive(const struct matching *x, struct job *job, const struct half *half, int64_t peer, int64_t tag)
+static void take_receive(const struct matching *x, struct job *job, const struct place *at, const struct half *half,
+			 int64_t peer, int64_t tag)
 {
 	if (peer < 0 && peer == job->proc_null)
 		return;
 	if (peer < 0 || tag < 0) /* MPI_ANY_SOURCE, MPI_ANY_TAG */
 		job->ranks[half->side.rank].receives_unknown = true;
 	else
-		take_half(x, job, half, false, peer, tag);
+		take_half(x, job, at, half, false, peer, tag);
 }
 
 /* ---- calls ---- */
@@ -286,9 +300,28 @@ static bool is_collective(uint8_t class)
 	return class >= MPI_ALL_TO_ALL;
 }
 
+static bool is_both(uint8_t class)
+{
+	return class == MPI_SEND_AND_RECEIVE || class == MPI_SEND_AND_RECEIVE_LATER;
+}
+
 static bool is_send(uint8_t class)
 {
-	return class == MPI_SEND || class == MPI_SEND_LATER || class == MPI_SEND_AND_RECEIVE;
+	return class == MPI_SEND || class == MPI_SEND_LATER || is_both(class);
+}
+
+/* The receiving half of MPI_Sendrecv, which returns when it has the message. */
+static void take_second_half(const struct matching *x, struct job *job, const struct place *at, uint8_t class,
+			     const struct tf_operation *op, const struct mpi_side *side)
+{
+	const struct half half = {*side, class == MPI_SEND_AND_RECEIVE};
+	int64_t source = 0, tag = 0;
+
+	if (operation_field(op, TF_FIELD_PEER | TF_ROLE_B, &source) &&
+	    operation_field(op, TF_FIELD_TAG | TF_ROLE_B, &tag))
+		take_receive(x, job, at, &half, source, tag);
+	else
+		job->ranks[side->rank].receives_unknown = true;
 }
 
 static void match_call(const struct matching *x, struct job *job, uint8_t class, const struct tf_operation *op,
@@ -296,7 +329,8 @@ static void match_call(const struct matching *x, struct job *job, uint8_t class,
 {
 	struct half half = {*side, class == MPI_SEND || class == MPI_RECEIVE};
 	struct rank *rank = &job->ranks[side->rank];
-	int64_t communicator = 0, peer = -1, tag = 0;
+	int64_t peer = -1, tag = 0;
+	struct place at;
 
 	if (class == MPI_WAIT) {
 		note_wait(x, rank, side);
@@ -304,20 +338,21 @@ static void match_call(const struct matching *x, struct job *job, uint8_t class,
 	}
 	rank->sends_unknown |= class == MPI_START;
 	rank->receives_unknown |= class == MPI_START || class == MPI_RECEIVE_UNKNOWN;
-	if (!operation_field(op, TF_FIELD_COMMUNICATOR, &communicator) || communicator != WORLD)
+	if (!mpi_communicator_of(&job->communicators, op, side->rank, &at.communicator, &at.rank))
 		return;
 	if (!operation_field(op, TF_FIELD_PEER, &peer) && !is_collective(class))
 		return;
 	operation_field(op, TF_FIELD_TAG, &tag);
 	if (is_collective(class))
-		enter_collective(x, job, class, side, peer);
+		enter_collective(x, job, &at, class, side, peer);
 	else if (class == MPI_RECEIVE || class == MPI_RECEIVE_LATER)
-		take_receive(x, job, &half, peer, tag);
+		take_receive(x, job, &at, &half, peer, tag);
 	else if (is_send(class) && peer >= 0)
-		take_half(x, job, &half, true, peer, tag);
+		take_half(x, job, &at, &half, true, peer, tag);
 	else if (is_send(class))
 		job->proc_null = peer; /* the only negative one to which a rank can send */
-	rank->receives_unknown |= class == MPI_SEND_AND_RECEIVE;
+	if (is_both(class))
+		take_second_half(x, job, &at, class, op, side);
 }
 
 static void visit_event(const struct matching *x, const struct mpi_jobs *jobs, const struct merge_event *e)
@@ -352,18 +387,24 @@ static void visit_event(const struct matching *x, const struct mpi_jobs *jobs, c
 
 /* ---- the whole ---- */
 
+static void team_done(struct team *t)
+{
+	for (size_t i = t->next; i < t->count; i++)
+		free(t->open[i].sides);
+	free(t->open);
+	free(t->numbers);
+}
+
 static void job_done(const struct matching *x, struct job *job)
 {
 	for (size_t i = 0; job->ranks && i < job->of->count; i++) {
 		close_waits(x, &job->ranks[i], job->ranks[i].wait_count);
 		free(job->ranks[i].waits);
 	}
-	for (size_t i = 0; i < MPI_CLASSES; i++) {
-		for (size_t k = job->teams[i].next; k < job->teams[i].count; k++)
-			free(job->teams[i].open[k].sides);
-		free(job->teams[i].open);
-		free(job->teams[i].numbers);
-	}
+	for (size_t i = 0; i < job->communicators.count * MPI_CLASSES; i++)
+		team_done(&job->teams[i / MPI_CLASSES][i % MPI_CLASSES]);
+	free(job->teams);
+	mpi_communicators_done(&job->communicators);
 	for (size_t i = 0; i < job->channel_count; i++)
 		free(job->channels[i].halves);
 	free(job->channels);
@@ -381,6 +422,8 @@ static void match_jobs(struct matching *x, const struct mpi_jobs *jobs)
 		if (!jobs->items[i].count)
 			continue;
 		x->jobs[i].ranks = mem_alloc(jobs->items[i].count * sizeof(struct rank));
+		mpi_communicators_find(&jobs->items[i], &x->jobs[i].communicators);
+		x->jobs[i].teams = mem_alloc(x->jobs[i].communicators.count * sizeof(*x->jobs[i].teams));
 		x->jobs[i].proc_null = mpi_proc_null(jobs->items[i].ranks[0]);
 		x->counts->jobs++;
 		x->counts->ranks += jobs->items[i].count;

@@ -3,10 +3,10 @@
  * others by MPI's rules of order: the n-th send from a to b with a tag is received by the n-th receive of b from a with
  * that tag; the n-th call of a collective function is the same collective in all ranks.
  *
- * Only MPI_COMM_WORLD is matched, because only its handle is the same in all ranks, and only ranks whose calls were
- * all recorded since MPI_Init. What rank receives cannot be told after a receive from any source or with any tag, a
- * matched probe, MPI_Sendrecv (whose receiving half is not recorded), or a persistent request: its messages are no
- * longer matched from there on, and those of others are. */
+ * Communicators are known by numbers that are the same in all their ranks; one that some of its ranks did not use is not
+ * matched, nor are intercommunicators. Only ranks whose calls were all recorded since MPI_Init are matched. What a rank
+ * receives cannot be told after a receive from any source or with any tag without a status, a matched probe, or a
+ * persistent request: its messages are no longer matched from there on, and those of others are. */
 #ifndef PILLION_MPI_WAIT_H
 #define PILLION_MPI_WAIT_H
 
@@ -53,6 +53,7 @@ enum mpi_class {
 	MPI_RECEIVE_LATER,
 	MPI_WAIT,
 	MPI_SEND_AND_RECEIVE,
+	MPI_SEND_AND_RECEIVE_LATER,
 	MPI_RECEIVE_UNKNOWN,
 	MPI_START, /* of persistent requests, whose peers are not recorded */
 	/* the first of the numbers of collective functions, of each kind */
