@@ -40,8 +40,8 @@ static const struct tool {
 	 {"stats", "--summary"},
 	 {CAPTURE_ARGUMENT}},
 	{"findings",
-	 "Performance problems by rules, the costliest first: what, at which line, what to change. A rule that could not "
-	 "be checked is not clean.",
+	 "Performance problems by rules, the costliest first: what, at which line, what to change. A rule that could "
+	 "not be checked is not clean.",
 	 {"analyze"},
 	 {CAPTURE_ARGUMENT, {"rule", "only this rule", TEXT, false, "--rule="}, TOP_ARGUMENT}},
 	{"table",
@@ -222,7 +222,8 @@ static int execute(char **words, struct buffer *ret, struct err *err)
 		size_t size = ret->size;
 
 		buffer_clear(ret);
-		return err_set(err, -E2BIG, "the answer has %zu bytes: ask for less, such as parts of long texts", size);
+		return err_set(err, -E2BIG, "the answer has %zu bytes: ask for less, such as parts of long texts",
+			       size);
 	}
 	if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) < 127 && ret->size)
 		return 0;

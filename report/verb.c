@@ -183,7 +183,8 @@ int work_end(struct work *w)
 		envelope_ledger(ledger.data);
 		buffer_done(&ledger);
 	}
-	if (w->context.symbols && !w->line->quiet && !w->line->summary) /* the end of a run does not list files without names */
+	/* The end of a run does not list files without names. */
+	if (w->context.symbols && !w->line->quiet && !w->line->summary)
 		say_all(symbols_problems(w->context.symbols));
 	if (w->paged) {
 		int code;

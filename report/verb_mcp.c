@@ -290,9 +290,9 @@ static void more_help(struct text *ret)
 {
 	text_add(ret, "\nA client starts it and speaks the Model Context Protocol with it, for example:\n"
 		      "  {\"mcpServers\": {\"pillion\": {\"command\": \"pillion\", \"args\": [\"mcp\"]}}}\n"
-		      "\nTools: summary, findings, table, query, lines, source, diff. They only read, what\n"
-		      "the user who starts it can read. Answers are those of --json; they have 50 rows\n"
-		      "of a table and 60 kB at most, and state what was left out.\n");
+		      "\nTools: summary, findings, table, query, lines, source, diff. They only read, and\n"
+		      "only what the user who starts it can read. Answers are those of --json; they\n"
+		      "have 50 rows of a table and 60 kB of rows at most, and state what was left out.\n");
 }
 
 const struct verb verb_mcp = {

@@ -249,9 +249,9 @@ static void more_help(struct text *ret)
 {
 	text_add(ret, "\nSQL is one argument. Without it, statements are read from standard input. The\n"
 		      "tables are those of the sqlite export (Nsight Systems' names) and the reports of\n"
-		      "`stats`, with their titles as columns; '.tables' lists them, '.schema TABLE' shows\n"
-		      "the columns. Times are in ns since the start of the run. The ids of StringIds are\n"
-		      "those of one query.\n"
+		      "`stats`, with their titles as columns; '.tables' lists them, '.schema TABLE'\n"
+		      "shows the columns. Times are in ns since the start of the run. The ids of\n"
+		      "StringIds are those of one query.\n"
 		      "\nExamples:\n"
 		      "  pillion query r.pillion 'SELECT Name, \"Total Time (ns)\" FROM osrt_sum'\n"
 		      "  pillion query r.pillion 'SELECT value, COUNT(*) FROM OSRT_API JOIN StringIds\n"

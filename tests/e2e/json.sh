@@ -8,8 +8,8 @@ schema=${tests_dir%/tests/*}/report/envelope.schema.json
 python=${SCHEMA_PYTHON:-$(command -v python3)} || skip_all 'no python3'
 modules=$PILLION_BUILD_DIR/tests/schema
 if ! PYTHONPATH=$modules "$python" -c 'import jsonschema' 2>/dev/null; then
-	timeout 300 "$python" -m pip -q --disable-pip-version-check --retries 1 --timeout 15 install --target "$modules" \
-		jsonschema >pip.log 2>&1 || skip_all 'pip cannot fetch jsonschema'
+	timeout 300 "$python" -m pip -q --disable-pip-version-check --retries 1 --timeout 15 install \
+		--target "$modules" jsonschema >pip.log 2>&1 || skip_all 'pip cannot fetch jsonschema'
 fi
 writer=$PILLION_BUILD_DIR/tests/trace-writer
 "$writer" example run.pillion
@@ -42,31 +42,31 @@ envelope() {
 
 first='a["rows"][0]'
 envelope 'stats' 'a["verdict"] == "found" and len({row["table"] for row in a["rows"]}) > 5' stats --json run.pillion
-envelope 'stats of one report' "$first[\"Name\"] == 'waitpid' and a['row_key'] == {'osrt_sum': ['Name']}" \
+envelope 'stats of one report' "${first}[\"Name\"] == 'waitpid' and a['row_key'] == {'osrt_sum': ['Name']}" \
 	stats --json -r osrt_sum run.pillion
 envelope 'what --top leaves out' 'a["truncated"] == {"shown": 1, "of": 3} and a["next"]' \
 	stats --json --top=1 -r osrt_sum run.pillion
 envelope 'nothing' 'a["verdict"] == "clean" and not a["rows"]' stats --json -r osrt_sum --filter-time=/1ns run.pillion
 envelope 'a report without data' 'a["verdict"] == "could_not_check" and "OpenMP" in a["reason"]' \
 	stats --json -r openmp_sum run.pillion
-envelope 'the summary' "$first['table'] == 'summary' and any('PROCESS' in r['Text'].upper() for r in a['rows'])" \
+envelope 'the summary' "${first}['table'] == 'summary' and any('PROCESS' in r['Text'].upper() for r in a['rows'])" \
 	stats --json --summary run.pillion
 envelope 'info' 'any(row["table"] == "processes" for row in a["rows"])' info --json run.pillion
-envelope 'analyze' "$first['Verdict'] == 'found' and $first['Rule'] in a['reason'] and a['next']" \
+envelope 'analyze' "${first}['Verdict'] == 'found' and ${first}['Rule'] in a['reason'] and a['next']" \
 	analyze --json run.pillion
 envelope 'a rule that could not be checked' 'a["verdict"] == "could_not_check" and a["status"] == 1' \
 	analyze --json -r late_message run.pillion
 envelope 'analyze --fail-on' 'a["status"] == 3' analyze --json --fail-on=found run.pillion
 envelope 'where' '"capture" in a or "error" in a' where --json run.pillion
-envelope 'export' "$first['Path'] == 'run.json' and $first['Bytes'] > 100" export --json -t chrome run.pillion
+envelope 'export' "${first}['Path'] == 'run.json' and ${first}['Bytes'] > 100" export --json -t chrome run.pillion
 envelope 'export to standard output' '"both" in a["error"]' export --json -t chrome -o - run.pillion
 envelope 'an export that exists' '"exists" in a["error"]' export --json -t chrome run.pillion
-envelope 'pack' "a['rows'] and $first['Path'].endswith('.pillpack') or 'error' in a" pack --json run.pillion
+envelope 'pack' "a['rows'] and ${first}['Path'].endswith('.pillpack') or 'error' in a" pack --json run.pillion
 if [ -e run.pillpack ]; then
-	envelope 'unpack' "$first['Path'] == 'again.pillion'" unpack --json -o again.pillion run.pillpack
+	envelope 'unpack' "${first}['Path'] == 'again.pillion'" unpack --json -o again.pillion run.pillpack
 fi
 envelope 'view' '"rows" in a or "error" in a' view --json --no-open run.pillion
-envelope 'diff' "a['verdict'] == 'clean' and $first['Verdict'] == 'not worse'" diff --json run.pillion run.pillion
+envelope 'diff' "a['verdict'] == 'clean' and ${first}['Verdict'] == 'not worse'" diff --json run.pillion run.pillion
 envelope 'query' '"error" in a or a["rows"][0]["n"] == 3' query --json run.pillion 'SELECT COUNT(*) AS n FROM osrt_sum'
 envelope 'query of the tables' '"error" in a or any("osrt_sum" in row["Text"] for row in a["rows"])' \
 	query --json run.pillion .tables

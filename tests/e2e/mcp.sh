@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# pillion mcp and pillion skill. mcp_client.py speaks the protocol itself; then the public client, the package mcp, does:
-# it is fetched once per build directory, unless MCP_PYTHON names a Python that has it.
+# pillion mcp and pillion skill. mcp_client.py speaks the protocol itself; then the public client, the package mcp,
+# does: it is fetched once per build directory, unless MCP_PYTHON names a Python that has it.
 . "$(dirname -- "$0")/lib.sh"
 
 command -v python3 >/dev/null || skip_all 'no python3'
@@ -31,8 +31,8 @@ adopt python3 "$tests_dir/mcp_client.py" raw "$PILLION" mcp
 python=${MCP_PYTHON:-$(command -v python3)}
 modules=$PILLION_BUILD_DIR/tests/mcp
 export PYTHONPATH=$modules
-if ! "$python" -c 'import mcp' 2>/dev/null && ! timeout 300 "$python" -m pip -q --disable-pip-version-check --retries 1 \
-	--timeout 15 install --target "$modules" mcp >pip.log 2>&1; then
+if ! "$python" -c 'import mcp' 2>/dev/null && ! timeout 300 "$python" -m pip -q --disable-pip-version-check \
+	--retries 1 --timeout 15 install --target "$modules" mcp >pip.log 2>&1; then
 	skip 'the public client' 'pip cannot fetch mcp'
 else
 	for mode in auto legacy; do

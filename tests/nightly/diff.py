@@ -34,7 +34,7 @@ def compare(before, after):
 
 
 def count(pairs, side, steps, extra, scratch):
-    """Compares that many pairs; returns how often each verdict was given, and the slower rows of those that are worse."""
+    """Compares that many pairs: how often each verdict was given, and the slower row of each that is worse."""
     verdicts, rows = [0, 0, 0], []
     for number in range(pairs):
         before = [f"{scratch}/before{i}.pillion" for i in range(side)]

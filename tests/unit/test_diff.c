@@ -66,9 +66,9 @@ static struct outcome compare(int pairs, size_t runs, const struct writer_steps 
 		for (size_t k = 0; k < 2 * runs; k++)
 			gathered_done(&captures[k]);
 	}
-	cr_log_warn("run %.2f row %.2f launch %.2f, %zu runs, %+.0f %%: not worse %d, worse %d, cannot judge %d, line %d\n",
-		    like->run_deviation, like->row_deviation, like->step_deviation, runs, 100 * change, o.verdicts[0],
-		    o.verdicts[1], o.verdicts[2], o.lines);
+	cr_log_info("run %.2f row %.2f, %zu runs, %+.0f %%: not worse %d, worse %d, cannot judge %d, line %d\n",
+		    like->run_deviation, like->row_deviation, runs, 100 * change, o.verdicts[DIFF_NOT_WORSE],
+		    o.verdicts[DIFF_WORSE], o.verdicts[DIFF_UNCLEAR], o.lines);
 	return o;
 }
 
