@@ -127,8 +127,9 @@ static const struct image *observed_before(const struct model *m, struct map *kn
 }
 
 /* The place of an image's process in the map of known ones: by pid and start time within its run, since containers that
- * several launchers start at the same time have processes with the same pid and start time. If only an upper bound of the start
- * time is known, or an image with this pid before had only such a bound, it is the latest process with this pid. */
+ * several launchers start at the same time have processes with the same pid and start time. If only an upper bound of
+ * the start time is known, or an image with this pid before had only such a bound, it is the latest process with this
+ * pid. */
 static uint64_t *process_place(const struct model *m, struct map *known, const struct image *image)
 {
 	const uint64_t in_run[] = {image->run, (uint64_t)image->machine << 32 | image->pid};

@@ -76,8 +76,8 @@ static const char *argument_of(uint32_t pid, const char *option, char *text, siz
 	return NULL;
 }
 
-/* MPICH's Hydra sets no job id. Its proxy on each host, our parent or that of a script which started us, has the address
- * of mpiexec as an argument. Without it, the ranks of one host are those with the same parent. */
+/* MPICH's Hydra sets no job id. Its proxy on each host, our parent or that of a script which started us, has the
+ * address of mpiexec as an argument. Without it, the ranks of one host are those with the same parent. */
 static bool hydra_key(const struct run *run, char *ret, size_t size)
 {
 	struct process_stat stat = {.parent_pid = (uint32_t)getppid()};

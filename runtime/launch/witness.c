@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process in COMMAND's process group that blocks all signals and does nothing. Slurm and Open MPI send a signal to each
- * process of a rank, or to its group: COMMAND has it then, and a second one from us might end what the first one asked
- * to end in order. Such a signal is pending in this process, too; one sent to the launcher alone is not. */
+/* A process in COMMAND's process group that blocks all signals and does nothing. Slurm and Open MPI send a signal to
+ * each process of a rank, or to its group: COMMAND has it then, and a second one from us might end at once what the
+ * first one asked to end in order. Such a signal is pending in this process, too; one sent to the launcher alone is
+ * not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -62,7 +62,7 @@ one_left() {
 	for child in "${children[@]}"; do
 		! kill -0 "$child" 2>/dev/null || left=$((left + 1))
 	done
-	[ $left = 1 ]
+	[ "$left" = 1 ]
 }
 ok 'a killed launcher: its witness ends' eventually one_left
 kill "${children[@]}" 2>/dev/null

@@ -1,132 +1,182 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Batch jobs of a real Slurm with two nodes, both on this machine: requeue, array, steps with one fixed -o.
+#
+# tests/nightly/slurm.sh [CASE...]: jobs of a real Slurm with three nodes, all on this machine. Without CASE all files
+# of slurm/cases/; a case that failed can be run again alone.
+#
+# Each job is submitted twice, at once: bare, and with each of its programs under pillion. Both must print the same, and
+# end in the same state with the same exit status. Each rank must be in a capture, and the summary in the job's log.
+#   NIGHTLY_PYTHON  a Python that has PyTorch, for torchrun.sh
+#   CONTAINER_ROOT  a root directory with python3, for container.sh; default: debootstrap makes one
+#   KEEP_CLUSTER    not empty: print where jobs and logs are, and do not remove them
 set -u
-for daemon in slurmctld slurmd; do
-	command -v "$daemon" >/dev/null || PATH=$PATH:/usr/sbin:/usr/local/sbin
+cases=${0%/*}/slurm/cases
+chosen=("$@")
+[ $# -gt 0 ] || for file in "$cases"/*.sh; do chosen+=("$(basename "$file" .sh)"); done
+for name in "${chosen[@]}"; do
+	[ -e "$cases/$name.sh" ] || { echo "usage: $0 [CASE...], of $cases" >&2 && exit 2; }
 done
+cases=$(realpath "$cases")
+PATH=$PATH:/usr/sbin:/usr/local/sbin
 . "$(dirname "$0")/../e2e/lib.sh"
-command -v slurmctld slurmd sbatch srun >/dev/null || skip_all 'no Slurm'
-
-# A private cluster: loopback, no munge, everything in the scratch directory.
-daemons=()
-stop() {
-	if [ ${#daemons[@]} -gt 0 ]; then
-		scancel --quiet --user="$(id -un)"
-		kill "${daemons[@]}"
-		wait "${daemons[@]}"
-	fi 2>/dev/null
-	rm -rf "$work"
-}
-trap stop EXIT
-cluster=$work/cluster
-mkdir -p "$cluster/state" "$cluster/spool.node1" "$cluster/spool.node2"
-# shellcheck disable=SC2207
-ports=($(python3 -c 'import socket
-s = [socket.socket() for _ in range(3)]
-for one in s: one.bind(("127.0.0.1", 0))
-print(*(one.getsockname()[1] for one in s))'))
-cat >"$cluster/slurm.conf" <<-END
-	ClusterName=pillion
-	SlurmctldHost=$(hostname -s)(127.0.0.1)
-	SlurmUser=$(id -un)
-	SlurmdUser=$(id -un)
-	AuthType=auth/none
-	CredType=cred/none
-	SlurmctldPort=${ports[0]}
-	SlurmctldPidFile=$cluster/slurmctld.pid
-	SlurmdPidFile=$cluster/%n.pid
-	StateSaveLocation=$cluster/state
-	SlurmdSpoolDir=$cluster/spool.%n
-	ProctrackType=proctrack/linuxproc
-	TaskPlugin=task/none
-	JobAcctGatherType=jobacct_gather/none
-	MpiDefault=none
-	MailProg=/bin/true
-	SelectType=select/cons_tres
-	SelectTypeParameters=CR_CPU
-	SchedulerParameters=bf_interval=1,sched_interval=1
-	SlurmdParameters=config_overrides
-	ReturnToService=2
-	KillWait=2
-	NodeName=node1 NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=${ports[1]} CPUs=8
-	NodeName=node2 NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=${ports[2]} CPUs=8
-	PartitionName=all Nodes=node1,node2 Default=YES MaxTime=60 State=UP
-END
-export SLURM_CONF=$cluster/slurm.conf
-unset "${!SLURM_JOB@}" "${!SLURM_STEP@}" "${!SBATCH_@}"
-slurmctld -D -i >"$cluster/slurmctld.log" 2>&1 &
-daemons=($!)
-for node in node1 node2; do
-	slurmd -D -N $node >"$cluster/$node.log" 2>&1 &
-	daemons+=($!)
+for daemon_name in slurmctld slurmd sbatch srun; do
+	command -v $daemon_name >/dev/null || skip_all "no $daemon_name"
 done
+. "$tests_dir/slurm/cluster.sh"
 
-both_idle() { [ "$(sinfo -h -t idle -o %D 2>/dev/null)" = 2 ]; }
-if ! eventually both_idle; then
+finish() {
+	stop_cluster
+	if [ -n "${KEEP_CLUSTER:-}" ]; then
+		echo "# kept: $work"
+	else
+		rm -rf "$work"
+	fi
+}
+trap finish EXIT
+
+# Jobs call `record COMMAND`: it executes COMMAND alone, or under pillion. RECORD: options in addition to -o.
+make_commands() {
+	mkdir -p bare/bin traced/bin
+	printf '#!/bin/sh\nexec "$@"\n' >bare/bin/record
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\nexec "%s" -o "${CAPTURE:-job}" $RECORD "$@"\n' "$PILLION" >traced/bin/record
+	chmod +x bare/bin/record traced/bin/record
+}
+
+declare -A job
+
+# submit [SBATCH-OPTION...] <SCRIPT: submits the job of this case, bare and traced, in bare/CASE and traced/CASE, which
+# have the files `script`, `out` and `err`. Their ids are in ${job[bare]} and ${job[traced]}.
+submit() {
+	local how script
+	script=$(cat)
+	for how in bare traced; do
+		mkdir -p "$work/$how/$case_name"
+		cp -r "$work/files/." "$work/$how/$case_name"
+		cd "$work/$how/$case_name" || exit
+		printf '%s\n' "$script" >script
+		job[$how]=$(PATH=$work/$how/bin:$PATH sbatch --parsable -J "$case_name" -o out -e err \
+			--open-mode=append "$@" script)
+		[ -n "${job[$how]}" ] || fail "$case_name: sbatch accepts the $how job"
+	done
+	cd "$work" || exit
+}
+
+# A file that both jobs find in their directories, for the next submit.
+file() { # NAME <CONTENT
+	cat >"$work/files/$1"
+}
+
+is_over() { # JOB
+	[ -z "$(squeue -h -j "$1" -o %i 2>/dev/null)" ]
+}
+
+both_over() {
+	is_over "${job[bare]}" && is_over "${job[traced]}"
+}
+
+# The file or pattern exists in both directories.
+both_have() { # PATTERN
+	compgen -G "$work/bare/$case_name/$1" >/dev/null && compgen -G "$work/traced/$case_name/$1" >/dev/null
+}
+
+# State, restarts and exit status of each task of a job. Where a signal ended a program, pillion exits with 128 plus its
+# number, as a shell does.
+states() { # JOB
+	local state='JobState=([A-Z_]+) Reason=([A-Za-z_]+)' restarts='Restarts=([0-9]+)'
+	local code='ExitCode=([0-9]+:[0-9]+)'
+
+	scontrol -o show job "$1" | sed -E "s/.* $state .* $restarts .* $code .*/\\1 \\2 \\3 \\4/
+		s/ RaisedSignal/ NonZeroExitCode/; s/ 0:([1-9][0-9]*)$/ signal \\1/" | sort
+}
+
+# What srun says about the end of each task, which may be on another node, and where a signal ended it.
+verdicts() { # DIRECTORY
+	sed -nE 's/^srun: error: [^:]*: tasks? ([0-9,-]+): (.*)/\1 \2/p' "$1"/err | awk '{
+		n = split($1, parts, ",")
+		$1 = ""
+		sub(/Exited with exit code 143/, "Terminated")
+		sub(/Exited with exit code 137/, "Killed")
+		for (i = 1; i <= n; i++) {
+			split(parts[i], ends, "-")
+			for (task = ends[1]; task <= (ends[2] == "" ? ends[1] : ends[2]); task++)
+				print task ":" $0
+		}
+	}' | sort
+}
+
+printed() { # DIRECTORY
+	sort "$1/out"
+}
+
+# compare TEXT: waits for the job's end, and compares what is seen of it without and with pillion.
+compare() {
+	local bare=$work/bare/$case_name traced=$work/traced/$case_name
+	ok "$1: both jobs end" eventually both_over
+	is "$(states "${job[traced]}" | tr '\n' ';')" "$(states "${job[bare]}" | tr '\n' ';')" \
+		"$1: state and exit status"
+	is "$(printed "$traced")" "$(printed "$bare")" "$1: output"
+	is "$(verdicts "$traced")" "$(verdicts "$bare")" "$1: what srun says"
+	cd "$traced" || exit
+}
+
+# captured TEXT CAPTURES: the traced job left these captures, and said where each of them is, with a summary.
+captured() {
+	is "$(ls -d ./*.pillion | cut -c3- | LC_ALL=C sort | tr '\n' ' ')" "$2" "$1: captures"
+	is "$(sed -n "s|^pillion: capture in $PWD/||p" err | LC_ALL=C sort -u | tr '\n' ' ')" "$2" \
+		"$1: each is named in the log"
+	is "$(grep -c '^ledger ' err)" "$(wc -w <<<"$2")" "$1: each has a summary in the log"
+}
+
+# columns CAPTURE...: job, array task, step, attempt and node of each row of the report jobs.
+columns() {
+	report stats -q -r jobs -f csv "$@" | tail -n +2 | cut -d, -f2-6 | sort | tr '\n' ' '
+}
+
+# ends_of CAPTURE: how its processes ended, each way once.
+ends_of() {
+	report stats -q -r processes -f csv "$1" | cut -d, -f7 | tail -n +2 | sort -u | tr '\n' ' '
+}
+
+# part [NAME]: what follows is about another pair of jobs of this case; without NAME, the first one.
+part() {
+	case_name=$name${1:+-$1}
+	cd "$work" || exit
+}
+
+# By default Slurm delays a requeued job by two minutes. Within a second of the requeue it would fail, since the nodes
+# still consider its credential revoked.
+restart_soon() { # JOB
+	is_pending() { [ "$(squeue -h -j "$1" -o %T 2>/dev/null)" = PENDING ]; }
+	ok 'requeue: the job is pending' eventually is_pending "$1"
+	ok 'requeue: it may start soon' eventually scontrol update JobId="$1" StartTime=now+3seconds
+}
+
+# ranks_of CAPTURE: the ranks of its processes, whose commands must be single lines.
+ranks_of() {
+	report stats -q -r processes -f csv "$1" | cut -d, -f4 | tail -n +2 | sort -u | tr '\n' ' '
+}
+
+case_begin() {
+	case_name=$1
+	rm -rf "$work/files"
+	mkdir "$work/files"
+	cd "$work" || exit
+	diag "case $case_name"
+	# shellcheck disable=SC1090
+	. "$cases/$case_name.sh"
+	cd "$work" || exit
+}
+
+make_commands
+if ! start_cluster; then
 	diag "$(tail -n 5 "$cluster"/*.log)"
 	skip_all 'Slurm does not start here'
 fi
-
-# submit [OPTION...] <SCRIPT: its job id is in $job
-submit() {
-	job=$(PILLION_STATS=false sbatch --parsable -o '%x.out' --open-mode=append "$@")
-}
-is_over() { [ -z "$(squeue -h -j "$job" 2>/dev/null)" ]; }
-launches() { cat "$1"/*.index | grep -c '^launch	'; }
-keys() { cat "$1"/*.index | sed -n 's/^launch.*	key=\([^	]*\).*/\1/p' | sort -u | wc -l; }
-
-submit -J steps -N 2 -n 4 <<-END
-	#!/bin/bash
-	srun '$PILLION' -o steps sh -c 'echo first \$SLURM_PROCID'
-	srun '$PILLION' -o steps sh -c 'echo second \$SLURM_PROCID'
-	'$PILLION' -o steps echo third
-	exit 3
-END
-ok 'a job of two steps and a run of its own' eventually is_over
-is "$(grep -E '^(first|second|third)' steps.out | sort | tr '\n' ';')" \
-	'first 0;first 1;first 2;first 3;second 0;second 1;second 2;second 3;third;' 'all of it ran'
-is "$(for c in steps steps.1 steps.2; do launches $c.pillion; done | tr '\n' ' ')" '4 4 1 ' \
-	'each step has a capture with its ranks, over both nodes'
-told='exists already: this run of the batch job is recorded in'
-is "$(grep -c "steps.pillion $told .*steps\.[12].pillion$" steps.out)" 2 'one message for each step'
-diag "$(cat steps.out)"
-is "$(report stats -q -r jobs -f csv steps.1.pillion | cut -d, -f1,2,4,6 | tail -n +2 | sort | tr '\n' ' ')" \
-	"slurm,$job,1,node1 slurm,$job,1,node2 " 'the report jobs names job, step and nodes'
-
-submit -J requeue -N 2 -n 4 --requeue <<-END
-	#!/bin/bash
-	srun '$PILLION' -o requeue sh -c 'echo run; touch "started.\$SLURM_RESTART_COUNT.\$SLURM_PROCID"
-		[ -n "\$SLURM_RESTART_COUNT" ] || sleep 300'
-END
-first_runs() { [ "$(ls started..? 2>/dev/null | wc -l)" = 4 ]; }
-ok 'a job runs' eventually first_runs
-scontrol requeue "$job"
-is_pending() { [ "$(squeue -h -j "$job" -o %T 2>/dev/null)" = PENDING ]; }
-ok 'the job is requeued' eventually is_pending
-# By default Slurm delays it by two minutes. Within a second of the requeue it would fail, since the nodes still
-# consider its credential revoked.
-ok 'the requeued job may start soon' eventually scontrol update JobId="$job" StartTime=now+3seconds
-ran_again() { [ -e started.1.0 ] && is_over; }
-ok 'the requeued job runs again' eventually ran_again
-[ "$failed" -eq 0 ] || diag "$(scontrol show job "$job")" "$(tail -n 30 "$cluster/slurmctld.log")"
-is "$(ls -d requeue*.pillion | tr '\n' ' ')" 'requeue.1.pillion requeue.pillion ' \
-	'the second attempt has a capture of its own'
-is "$(launches requeue.1.pillion) $(keys requeue.1.pillion)" '4 1' 'the requeued job: all ranks are in the new capture'
-is "$(report stats -q -r jobs -f csv requeue.1.pillion | cut -d, -f2,5 | tail -n +2 | sort -u)" "$job,1" \
-	'which names the attempt'
-diag "$(cat requeue.out)"
-
-submit -J array --array=1-6 -n 2 <<-END
-	#!/bin/bash
-	srun '$PILLION' -o array sh -c 'echo task \$SLURM_ARRAY_TASK_ID'
-END
-ok 'an array of six tasks' eventually is_over
-is "$(grep '^task' array.out | sort | tr '\n' ';')" \
-	"$(for i in 1 2 3 4 5 6; do printf 'task %d;task %d;' $i $i; done)" 'each task ran'
-is "$(for c in array*.pillion; do echo "$(launches "$c") $(keys "$c")"; done | sort -u)" '2 1' \
-	'and has a capture with its two ranks'
-is "$(ls -d array*.pillion | wc -l)" 6 'six captures of six tasks'
-is "$(report stats -q -r jobs -f csv array*.pillion | cut -d, -f3 | tail -n +2 | sort | tr '\n' ' ')" '1 2 3 4 5 6 ' \
-	'which the report jobs tells apart'
+export PILLION_STATS=summary
+for name in "${chosen[@]}"; do
+	before=$failed
+	case_begin "$name"
+	[ "$failed" -eq "$before" ] || diag "$(tail -n 40 {bare,traced}/"$name"*/{script,out,err} "$cluster"/*.log)"
+done
 done_testing
