@@ -154,13 +154,22 @@ static uint64_t *process_place(const struct model *m, struct map *known, const s
 	return place;
 }
 
+/* Containers have processes with the same pid, and possibly the same start time: the latest image at this place exited,
+ * so that another one does not continue it. While processes are made, first_image is the latest one. */
+static bool is_other_process(const struct model *m, size_t process, const struct image *image)
+{
+	const struct image *last = &m->images[m->processes[process].first_image];
+
+	return image->via == TF_VIA_START && last->via != TF_VIA_OBSERVED && last->end == TF_END_EXIT;
+}
+
 /* The process that an image continues: the same pid and start time, or, if the start time is not known, the one that
  * called exec. A forked image with a bound begins a process, unless the launcher observed it before. */
 static size_t process_of(struct model *m, struct map *known, const struct image *image)
 {
 	uint64_t *place = process_place(m, known, image);
 
-	if (*place && (image->process_start || image->via == TF_VIA_START))
+	if (*place && (image->process_start || image->via == TF_VIA_START) && !is_other_process(m, *place - 1, image))
 		return *place - 1;
 	*place = m->process_count + 1;
 	m->processes = mem_grow(m->processes, m->process_count, &m->process_capacity, sizeof(*m->processes));
@@ -181,8 +190,12 @@ static void make_processes(struct model *m)
 	sorted_model = m;
 	if (m->image_count)
 		qsort(m->images, m->image_count, sizeof(*m->images), compare_images);
-	for (size_t i = 0; i < m->image_count; i++)
-		m->images[i].process = process_of(m, &known, &m->images[i]);
+	for (size_t i = 0; i < m->image_count; i++) {
+		size_t process = process_of(m, &known, &m->images[i]);
+
+		m->images[i].process = process;
+		m->processes[process].first_image = i;
+	}
 	if (m->image_count)
 		qsort(m->images, m->image_count, sizeof(*m->images), compare_by_process);
 	for (size_t i = m->image_count; i-- > 0;) {

@@ -146,6 +146,27 @@ Test(model, equal_pids_and_start_times_in_containers_of_two_runs)
 	}
 }
 
+Test(model, equal_pids_and_start_times_in_containers_of_one_run)
+{
+	for (unsigned nonce = 1; nonce <= 3; nonce++) {
+		char line[512];
+
+		snprintf(line, sizeof(line),
+			 "process\tnonce=%x\tpid=2\tppid=1\tstart=1100\trun=9\tvia=start\tparent=0\trealtime_ns="
+			 "170000000%u000000000\tticks=%u000000000\tclock=1\thost=node1\tboot=" WRITER_BOOT
+			 "\texe=/bin/x\targs=x",
+			 nonce, nonce, nonce);
+		capture_line(directory, INDEX, "%s", line);
+	}
+	/* The first image exits, the second one executes the third. */
+	capture_line(directory, INDEX, "end\tnonce=1\tkind=exit\tstatus=0\tticks=9000000000");
+	capture_line(directory, INDEX, "end\tnonce=2\tkind=exec\tstatus=0\tticks=3000000000");
+	open_capture(&model, directory);
+	cr_assert_eq(model.process_count, 2);
+	cr_assert_eq(model.processes[0].image_count, 1);
+	cr_assert_eq(model.processes[1].image_count, 2);
+}
+
 Test(model, believes_the_parent_on_how_a_process_ended)
 {
 	capture_example(directory);

@@ -22,7 +22,9 @@ file ignores <<<"$ignores"
 
 submit -N 2 -n 2 <<-'END'
 	#!/bin/bash
+	trap : TERM
 	srun record sh catches
+	exit $?
 END
 cancel 'scancel of a step' started.0 started.1
 captured 'scancel of a step' 'job.pillion '
@@ -38,6 +40,8 @@ captured 'scancel of a batch script' 'job.pillion '
 part ignored
 submit -N 2 -n 2 <<-'END'
 	#!/bin/bash
+	trap : TERM
 	srun record sh ignores
+	exit $?
 END
 cancel 'scancel that is ignored' started.0 started.1

@@ -31,7 +31,9 @@ second=("${job[bare]}" "${job[traced]}")
 part steps
 submit -N 2 -n 2 "${limits[@]}" USR1@30 <<-'END'
 	#!/bin/bash
+	trap : TERM
 	srun record sh catches
+	exit $?
 END
 compare 'a time limit with a signal to the steps'
 captured 'a time limit with a signal to the steps' 'job.pillion '
