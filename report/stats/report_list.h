@@ -42,6 +42,7 @@
 	X(sample_python_sum, NULL, "CPU Samples by Python Function", REPORT_DEFAULT | REPORT_BY)                       \
 	X(sample_thread_sum, NULL, "CPU Samples by Thread", 0)                                                         \
 	X(pytorch_sum, NULL, "PyTorch Operators", REPORT_BY | REPORT_ATTRIBUTED)                                       \
+	X(pytorch_ops, NULL, "PyTorch Operators by Kernel", REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)          \
 	X(python_import_sum, NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY)                                \
 	X(lines, NULL, "Source Lines", REPORT_BY | REPORT_ATTRIBUTED)                                                  \
 	X(time_sum, NULL, "Time of Threads: CPU, Runnable, Blocked", REPORT_DEFAULT | REPORT_BY)                       \

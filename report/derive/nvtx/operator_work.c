@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/nvtx/operator_work.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHAPES = 8, RANK = 8 };
+
+struct shape {
+	uint64_t sizes[RANK];
+	size_t rank;
+};
+
+struct shapes {
+	struct shape items[SHAPES];
+	size_t count;
+};
+
+/* "[[3, 4], [], [4, 5]]": an argument that is no tensor has none. */
+static void shapes_parse(const struct operator_field *f, struct shapes *ret)
+{
+	const char *at = f ? f->text : NULL, *end = at ? at + f->length : NULL;
+	struct shape *s;
+
+	ret->count = 0;
+	for (at = at && at < end ? at + 1 : end; at < end && ret->count < SHAPES; at++) {
+		if (*at != '[')
+			continue;
+		s = &ret->items[ret->count++];
+		s->rank = 0;
+		for (at++; at < end && *at != ']'; at++)
+			if (*at >= '0' && *at <= '9') {
+				uint64_t size = strtoull(at, NULL, 10);
+
+				at += strspn(at, "0123456789") - 1;
+				if (s->rank < RANK)
+					s->sizes[s->rank++] = size;
+			}
+	}
+}
+
+/* A product that saturates, so that sizes out of a damaged trace are not taken for small ones. */
+static uint64_t times(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static uint64_t elements_of(const struct shape *s)
+{
+	uint64_t product = 1;
+
+	for (size_t i = 0; i < s->rank; i++)
+		product = times(product, s->sizes[i]);
+	return product;
+}
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* ---- matrix products ---- */
+
+/* The product of the sizes before the last two, where one of the two may be 1 or absent. 0: they do not fit. */
+static uint64_t batches(const struct shape *a, const struct shape *b)
+{
+	size_t more = a->rank > b->rank ? a->rank : b->rank;
+	uint64_t product = 1;
+
+	for (size_t i = 2; i < more; i++) {
+		uint64_t of_a = i < a->rank ? a->sizes[a->rank - 1 - i] : 1;
+		uint64_t of_b = i < b->rank ? b->sizes[b->rank - 1 - i] : 1;
+
+		if (of_a != of_b && of_a != 1 && of_b != 1)
+			return 0;
+		product = times(product, of_a > of_b ? of_a : of_b);
+	}
+	return product;
+}
+
+/* PyProf names m and n as the column-major libraries do, the other way round. */
+static bool gemm_work(uint64_t batch, uint64_t m, uint64_t n, uint64_t k, struct operator_work *ret)
+{
+	char batched[32] = "";
+
+	if (!batch || !m || !n || !k)
+		return false;
+	if (batch > 1)
+		snprintf(batched, sizeof(batched), "B=%" PRIu64 ",", batch);
+	snprintf(ret->params, sizeof(ret->params), "%sM=%" PRIu64 ",N=%" PRIu64 ",K=%" PRIu64, batched, n, m, k);
+	ret->class = OPERATOR_GEMM;
+	ret->flops = times(2, times(batch, times(m, times(n, k))));
+	ret->elements = times(batch, plus(times(m, n), plus(times(m, k), times(n, k))));
+	return true;
+}
+
+static bool product_work(const struct shape *a, const struct shape *b, struct operator_work *ret)
+{
+	uint64_t m = a->rank > 1 ? a->sizes[a->rank - 2] : 1, n = b->rank > 1 ? b->sizes[b->rank - 1] : 1;
+	uint64_t k = a->rank ? a->sizes[a->rank - 1] : 0;
+
+	if (!a->rank || !b->rank || k != b->sizes[b->rank > 1 ? b->rank - 2 : 0])
+		return false;
+	return gemm_work(batches(a, b), m, n, k, ret);
+}
+
+/* The weight is transposed, and everything before the last size of the input is one batch. */
+static bool linear_work(const struct shape *input, const struct shape *weight, struct operator_work *ret)
+{
+	uint64_t k = input->rank ? input->sizes[input->rank - 1] : 0;
+
+	if (!k || weight->rank < 1 || weight->rank > 2 || weight->sizes[weight->rank - 1] != k)
+		return false;
+	return gemm_work(1, elements_of(input) / k, weight->rank > 1 ? weight->sizes[0] : 1, k, ret);
+}
+
+/* ---- convolutions ---- */
+
+static uint64_t positions(const struct shape *s)
+{
+	uint64_t product = 1;
+
+	for (size_t i = 2; i < s->rank; i++)
+		product = times(product, s->sizes[i]);
+	return product;
+}
+
+/* A weight has the channels of the result first and those of a group's input next; that of a transposed convolution
+ * the other way round. Where both are possible, a transposed one is that whose result is larger than its input. */
+static bool is_transposed(const struct shape *input, const struct shape *weight, const struct shape *result)
+{
+	bool may_be = weight->sizes[0] == input->sizes[1] && !(result->sizes[1] % weight->sizes[1]);
+	bool may_not_be = weight->sizes[0] == result->sizes[1] && !(input->sizes[1] % weight->sizes[1]);
+
+	return may_be && (!may_not_be || positions(result) > positions(input));
+}
+
+static bool convolution_work(const struct shape *input, const struct shape *weight, const struct shape *result,
+			     struct operator_work *ret)
+{
+	const struct shape *many;
+
+	if (input->rank < 3 || weight->rank != input->rank || result->rank != input->rank || !elements_of(weight) ||
+	    result->sizes[0] != input->sizes[0])
+		return false;
+	many = is_transposed(input, weight, result) ? input : result;
+	if (many->sizes[1] != weight->sizes[0])
+		return false;
+	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64 ",C=%" PRIu64 ",K=%" PRIu64 ",g=%" PRIu64,
+		 input->sizes[0], input->sizes[1], result->sizes[1],
+		 (many == result ? input : result)->sizes[1] / weight->sizes[1]);
+	ret->flops = times(2, times(elements_of(many), elements_of(weight) / weight->sizes[0]));
+	ret->elements = plus(elements_of(input), plus(elements_of(weight), elements_of(result)));
+	return true;
+}
+
+/* ---- attention ---- */
+
+/* Query, key and value have the sizes batch, heads, length, width, or batch, length, heads, width. The products are
+ * those of forward 1 and 1, of backward 3 of the key's width and 2 of the value's. */
+static bool attention_work(const struct shape *query, bool heads_first, bool is_backward, struct operator_work *ret)
+{
+	const struct shape *key = query + 1, *value = query + 2;
+	size_t heads = heads_first ? 1 : 2, length = heads_first ? 2 : 1;
+	uint64_t pairs, widths;
+
+	if (query->rank != 4 || key->rank != 4 || value->rank != 4)
+		return false;
+	pairs = times(times(query->sizes[0], query->sizes[heads]), times(query->sizes[length], key->sizes[length]));
+	widths = is_backward ? plus(times(3, query->sizes[3]), times(2, value->sizes[3]))
+			     : plus(query->sizes[3], value->sizes[3]);
+	snprintf(ret->params, sizeof(ret->params),
+		 "B=%" PRIu64 ",H=%" PRIu64 ",Q=%" PRIu64 ",K=%" PRIu64 ",D=%" PRIu64, query->sizes[0],
+		 query->sizes[heads], query->sizes[length], key->sizes[length], query->sizes[3]);
+	ret->class = OPERATOR_ATTENTION;
+	ret->flops = times(2, times(pairs, widths));
+	ret->elements = plus(times(2, elements_of(query)), plus(elements_of(key), elements_of(value)));
+	return true;
+}
+
+/* ---- by name ---- */
+
+enum form { PRODUCT, LINEAR, CONVOLUTION, CONVOLUTION_BACKWARD, HEADS_FIRST, LENGTH_FIRST };
+
+static const struct known {
+	const char *name; /* without "aten::" and a final underscore */
+	enum form form;
+	uint8_t first; /* the argument that is the first factor, the input or the query */
+	bool is_backward;
+} known_operators[] = {
+	{"mm", PRODUCT, 0, false},
+	{"bmm", PRODUCT, 0, false},
+	{"mv", PRODUCT, 0, false},
+	{"dot", PRODUCT, 0, false},
+	{"vdot", PRODUCT, 0, false},
+	{"matmul", PRODUCT, 0, false},
+	{"_int_mm", PRODUCT, 0, false},
+	{"_scaled_mm", PRODUCT, 0, false},
+	{"addmm", PRODUCT, 1, false},
+	{"addmv", PRODUCT, 1, false},
+	{"addbmm", PRODUCT, 1, false},
+	{"baddbmm", PRODUCT, 1, false},
+	{"_addmm_activation", PRODUCT, 1, false},
+	{"linear", LINEAR, 0, false},
+	{"convolution", CONVOLUTION, 0, false},
+	{"_convolution", CONVOLUTION, 0, false},
+	{"cudnn_convolution", CONVOLUTION, 0, false},
+	{"cudnn_convolution_relu", CONVOLUTION, 0, false},
+	{"cudnn_convolution_transpose", CONVOLUTION, 0, false},
+	{"_slow_conv2d_forward", CONVOLUTION, 0, false},
+	{"slow_conv_dilated2d", CONVOLUTION, 0, false},
+	{"slow_conv_dilated3d", CONVOLUTION, 0, false},
+	{"slow_conv_transpose2d", CONVOLUTION, 0, false},
+	{"slow_conv_transpose3d", CONVOLUTION, 0, false},
+	{"_conv_depthwise2d", CONVOLUTION, 0, false},
+	{"conv_depthwise3d", CONVOLUTION, 0, false},
+	{"convolution_backward", CONVOLUTION_BACKWARD, 1, true},
+	{"_scaled_dot_product_flash_attention", HEADS_FIRST, 0, false},
+	{"_scaled_dot_product_efficient_attention", HEADS_FIRST, 0, false},
+	{"_scaled_dot_product_cudnn_attention", HEADS_FIRST, 0, false},
+	{"_scaled_dot_product_flash_attention_backward", HEADS_FIRST, 1, true},
+	{"_scaled_dot_product_efficient_attention_backward", HEADS_FIRST, 1, true},
+	{"_scaled_dot_product_cudnn_attention_backward", HEADS_FIRST, 1, true},
+	{"_flash_attention_forward", LENGTH_FIRST, 0, false},
+	{"_efficient_attention_forward", LENGTH_FIRST, 0, false},
+	{"_flash_attention_backward", LENGTH_FIRST, 1, true},
+	{"_efficient_attention_backward", LENGTH_FIRST, 1, true},
+};
+
+static const struct known *known_find(const struct operator_field *name)
+{
+	static const char space[] = "aten::";
+	const char *text = name->text;
+	size_t length = name->length, prefix = sizeof(space) - 1;
+
+	if (length <= prefix || strncmp(text, space, prefix))
+		return NULL;
+	text += prefix;
+	length -= prefix;
+	length -= text[length - 1] == '_';
+	for (size_t i = 0; i < sizeof(known_operators) / sizeof(*known_operators); i++)
+		if (strlen(known_operators[i].name) == length && !strncmp(known_operators[i].name, text, length))
+			return &known_operators[i];
+	return NULL;
+}
+
+bool operator_is_convolution_backward(const struct operator_field *name)
+{
+	static const char node[] = "ConvolutionBackward";
+	const struct known *o = known_find(name);
+
+	return (o && o->form == CONVOLUTION_BACKWARD) ||
+	       (name->length > sizeof(node) - 1 && !strncmp(name->text, node, sizeof(node) - 1));
+}
+
+bool operator_work(const struct operator_text *operator, const struct operator_field *result,
+		   struct operator_work *ret)
+{
+	const struct known *o = known_find(&operator->name);
+	const struct shape *first;
+	struct shapes s, of_result;
+
+	*ret = (struct operator_work){0};
+	if (!o)
+		return false;
+	shapes_parse(&operator->sizes, &s);
+	if (s.count < o->first + 2u)
+		return false;
+	first = &s.items[o->first];
+	switch (o->form) {
+	case PRODUCT:
+		return product_work(first, first + 1, ret);
+	case LINEAR:
+		return linear_work(first, first + 1, ret);
+	case CONVOLUTION:
+		shapes_parse(result, &of_result);
+		ret->class = OPERATOR_CONVOLUTION;
+		return of_result.count && convolution_work(first, first + 1, &of_result.items[0], ret);
+	case CONVOLUTION_BACKWARD:
+		ret->class = OPERATOR_CONVOLUTION_BACKWARD;
+		return convolution_work(first, first + 1, &s.items[0], ret);
+	case HEADS_FIRST:
+	case LENGTH_FIRST:
+		return s.count >= o->first + 3u &&
+		       attention_work(first, o->form == HEADS_FIRST, o->is_backward, ret);
+	}
+	return false;
+}

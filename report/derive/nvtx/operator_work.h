@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The floating-point operations of PyTorch's operators, by the sizes of their arguments. A multiplication and an addition
+ * are two. */
+#ifndef PILLION_OPERATOR_WORK_H
+#define PILLION_OPERATOR_WORK_H
+
+#include <stdint.h>
+
+#include "report/derive/nvtx/operator_text.h"
+
+enum operator_class {
+	OPERATOR_GEMM,
+	OPERATOR_CONVOLUTION,
+	OPERATOR_CONVOLUTION_BACKWARD,
+	OPERATOR_ATTENTION,
+};
+
+struct operator_work {
+	enum operator_class class;
+	uint64_t flops;	   /* of CONVOLUTION_BACKWARD: those of one gradient, either that of the input or of the weight */
+	uint64_t elements; /* of inputs and output; likewise */
+	char params[128];  /* sizes under the names that PyProf gives them */
+};
+
+/* `result`: sizes of which the first are those of the operator's result; NULL: not known. False: not an operator of
+ * these classes, or its sizes do not tell. */
+bool operator_work(const struct operator_text *operator, const struct operator_field *result,
+		   struct operator_work *ret);
+
+/* Is it the operator that computes a convolution's gradients, whose first argument has the sizes of the result? */
+bool operator_is_convolution_backward(const struct operator_field *name);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests pytorch_ops with a capture written here, and the floating-point operations of operators. */
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/derive/nvtx/operator_work.h"
+#include "report/stats/report.h"
+#include "trace_writer.h"
+
+/* ---- operator_work ---- */
+
+static bool work_of(const char *name, const char *sizes, const char *result, struct operator_work *ret)
+{
+	struct operator_text t = {.name = {name, strlen(name)}, .sizes = {sizes, strlen(sizes)}};
+	struct operator_field f = {result, result ? strlen(result) : 0};
+
+	return operator_work(&t, result ? &f : NULL, ret);
+}
+
+Test(operator_work, counts_the_operations_of_each_form)
+{
+	static const struct {
+		const char *name, *sizes, *result;
+		uint64_t flops;
+		const char *params;
+	} cases[] = {
+		{"aten::mm", "[[3, 4], [4, 5]]", NULL, 2 * 3 * 5 * 4, "M=5,N=3,K=4"},
+		{"aten::addmm", "[[5], [3, 4], [4, 5], [], []]", NULL, 2 * 3 * 5 * 4, "M=5,N=3,K=4"},
+		{"aten::addmm_", "[[3, 5], [3, 4], [4, 5], [], []]", NULL, 2 * 3 * 5 * 4, "M=5,N=3,K=4"},
+		{"aten::bmm", "[[7, 3, 4], [7, 4, 5]]", NULL, 2 * 7 * 3 * 5 * 4, "B=7,M=5,N=3,K=4"},
+		{"aten::baddbmm", "[[1, 3, 5], [7, 3, 4], [7, 4, 5]]", NULL, 2 * 7 * 3 * 5 * 4, "B=7,M=5,N=3,K=4"},
+		{"aten::mv", "[[3, 4], [4]]", NULL, 2 * 3 * 4, "M=1,N=3,K=4"},
+		{"aten::dot", "[[4], [4]]", NULL, 2 * 4, "M=1,N=1,K=4"},
+		{"aten::matmul", "[[2, 1, 3, 4], [6, 4, 5]]", NULL, 2 * 2 * 6 * 3 * 5 * 4, "B=12,M=5,N=3,K=4"},
+		{"aten::linear", "[[2, 3, 4], [5, 4], [5]]", NULL, 2 * 6 * 5 * 4, "M=5,N=6,K=4"},
+		{"aten::cudnn_convolution", "[[2, 3, 8, 8], [4, 3, 3, 3]]", "[[2, 4, 6, 6]]", 2 * 2 * 4 * 36 * 27,
+		 "N=2,C=3,K=4,g=1"},
+		{"aten::cudnn_convolution", "[[1, 4, 5, 5], [8, 2, 3, 3]]", "[[1, 8, 3, 3]]", 2 * 8 * 9 * 2 * 9,
+		 "N=1,C=4,K=8,g=2"},
+		{"aten::cudnn_convolution", "[[2, 4, 9], [6, 4, 3]]", "[[2, 6, 4]]", 2 * 2 * 6 * 4 * 4 * 3,
+		 "N=2,C=4,K=6,g=1"},
+		{"aten::cudnn_convolution_transpose", "[[1, 4, 5, 5], [4, 2, 3, 3]]", "[[1, 2, 7, 7]]",
+		 2 * 4 * 25 * 2 * 9, "N=1,C=4,K=2,g=1"},
+		{"aten::cudnn_convolution_transpose", "[[1, 4, 5, 5], [4, 4, 2, 2]]", "[[1, 4, 10, 10]]",
+		 2 * 4 * 25 * 4 * 4, "N=1,C=4,K=4,g=1"},
+		{"aten::convolution_backward", "[[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3], [], []]", NULL,
+		 2 * 2 * 4 * 36 * 27, "N=2,C=3,K=4,g=1"},
+		{"aten::_scaled_dot_product_flash_attention", "[[2, 3, 5, 8], [2, 3, 7, 8], [2, 3, 7, 8]]", NULL,
+		 2 * 2 * 3 * 5 * 7 * (8 + 8), "B=2,H=3,Q=5,K=7,D=8"},
+		{"aten::_flash_attention_forward", "[[2, 5, 3, 8], [2, 7, 3, 8], [2, 7, 3, 8]]", NULL,
+		 2 * 2 * 3 * 5 * 7 * (8 + 8), "B=2,H=3,Q=5,K=7,D=8"},
+		{"aten::_flash_attention_backward", "[[2, 5, 3, 8], [2, 5, 3, 8], [2, 7, 3, 8], [2, 7, 3, 8]]", NULL,
+		 2 * 2 * 3 * 5 * 7 * (3 * 8 + 2 * 8), "B=2,H=3,Q=5,K=7,D=8"},
+	};
+	struct operator_work work;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		cr_assert(work_of(cases[i].name, cases[i].sizes, cases[i].result, &work), "%s", cases[i].name);
+		cr_expect_eq(work.flops, cases[i].flops, "%s: %" PRIu64, cases[i].name, work.flops);
+		cr_expect_str_eq(work.params, cases[i].params, "%s: %s", cases[i].name, work.params);
+	}
+}
+
+Test(operator_work, two_m_n_k_of_200_products)
+{
+	uint64_t seed = 1;
+
+	for (int i = 0; i < 200; i++) {
+		uint64_t of[4];
+		struct operator_work work;
+		char sizes[200];
+
+		for (int k = 0; k < 4; k++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			of[k] = 1 + (seed >> 33) % 5000;
+		}
+		snprintf(sizes, sizeof(sizes), "[[%" PRIu64 ", %" PRIu64 ", %" PRIu64 "], [%" PRIu64 ", %" PRIu64
+			 ", %" PRIu64 "]]", of[0], of[1], of[3], of[0], of[3], of[2]);
+		cr_assert(work_of("aten::bmm", sizes, NULL, &work));
+		cr_assert_eq(work.flops, 2 * of[0] * of[1] * of[2] * of[3], "%s", sizes);
+		cr_assert_eq(work.elements, of[0] * (of[1] * of[2] + of[1] * of[3] + of[2] * of[3]), "%s", sizes);
+	}
+}
+
+Test(operator_work, does_not_guess)
+{
+	static const char *const cases[][3] = {
+		{"aten::relu", "[[3, 4]]", NULL},
+		{"aten::mm", "", NULL},
+		{"aten::mm", "[[3, 4]]", NULL},
+		{"aten::mm", "[[3, 4], []]", NULL},
+		{"aten::mm", "[[3, 4], [5, 6]]", NULL},
+		{"aten::mm", "[[3, 0], [0, 6]]", NULL},
+		{"aten::bmm", "[[2, 3, 4], [5, 4, 6]]", NULL},
+		{"aten::cudnn_convolution", "[[2, 3, 8, 8], [4, 3, 3, 3]]", NULL},
+		{"aten::cudnn_convolution", "[[2, 3, 8, 8], [4, 3, 3, 3]]", "[[2, 5, 6, 6]]"},
+		{"aten::cudnn_convolution", "[[2, 3, 8, 8], [4, 0, 3, 3]]", "[[2, 4, 6, 6]]"},
+		{"aten::_flash_attention_forward", "[[5, 3, 8], [7, 3, 8], [7, 3, 8]]", NULL},
+		{"mm", "[[3, 4], [4, 5]]", NULL},
+		{"aten::", "[[3, 4], [4, 5]]", NULL},
+		{"aten::mm", "[[[[[", NULL},
+	};
+	struct operator_work work;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		cr_expect_not(work_of(cases[i][0], cases[i][1], cases[i][2], &work), "%s %s", cases[i][0],
+			      cases[i][1]);
+	cr_assert(work_of("aten::mm", "[[99999999999, 99999999999], [99999999999, 5]]", NULL, &work));
+	cr_assert_eq(work.flops, UINT64_MAX, "it does not wrap");
+}
+
+/* ---- the table ---- */
+
+enum { START = 1000, EPOCH = 1, FORWARD, LINEAR, ADDMM, CONV, CUDNN, BACKWARD, CONV_NODE, CONV_BACKWARD, PLAIN };
+
+static const char *const texts[] = {
+	NULL,
+	"epoch",
+	"forward",
+	"aten::linear, seq = 3, op_id = 7, sizes = [[3, 4], [5, 4], [5]]",
+	"aten::addmm, seq = 3, op_id = 8, sizes = [[5], [3, 4], [4, 5], [], []]",
+	"aten::conv2d, seq = 4, op_id = 9, sizes = [[2, 3, 8, 8], [4, 3, 3, 3], [], [], [], [], []]",
+	"aten::cudnn_convolution, seq = 4, op_id = 10, sizes = [[2, 3, 8, 8], [4, 3, 3, 3], [], [], [], []]",
+	"autograd::engine::evaluate_function: ConvolutionBackward0, seq = 4, op_id = 11",
+	"ConvolutionBackward0, seq = 4, op_id = 12, sizes = [[2, 4, 6, 6]]",
+	"aten::convolution_backward, op_id = 13, sizes = [[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3], [], []]",
+	"plain",
+};
+
+static const char *const kernels[] = {
+	NULL,
+	"ampere_sgemm_32x32_tn",
+	"splitKreduce_kernel",
+	"sm80_xmma_fprop_tensorop_f16",
+	"cudnn_dgrad_f32",
+	"cudnn_wgrad_f32",
+	"elementwise",
+};
+
+struct job {
+	struct writer w;
+	struct writer_thread host, autograd, cupti;
+	uint16_t function;
+	uint32_t launches;
+	uint64_t now;
+};
+
+static void push(struct job *j, struct writer_thread *t, uint32_t text)
+{
+	writer_event(t, TF_PUSH, 0, j->now += 10, text);
+}
+
+static void pop(struct job *j, struct writer_thread *t)
+{
+	writer_event(t, TF_POP, 0, j->now += 10, 0);
+}
+
+static void launch(struct job *j, struct writer_thread *t, uint32_t kernel, uint64_t duration)
+{
+	uint64_t arg = tf_arg(TF_ARG_LAUNCH, 0, 1);
+	uint32_t id = ++j->launches;
+
+	j->now += 100;
+	writer_call(t, j->function, j->now + 10, 10, &arg, 1);
+	writer_device_calls(&j->cupti, TF_DEVICE_TIME_MONOTONIC,
+			    &(struct writer_device_call){t->tid, id, j->now + 1, 8, false}, 1);
+	writer_device(&j->cupti, TF_DEVICE_TIME_MONOTONIC,
+		      &(struct writer_device_record){kernel, id, j->now + 50000, duration, 0}, 1);
+	j->now += 20;
+}
+
+static void write_job(const char *directory)
+{
+	static const struct tf_launch launched = {.kernel = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+	struct job j = {.now = START};
+
+	writer_init(&j.w, 7, 7, 1, START);
+	j.function = writer_function(&j.w, TF_GROUP_CUDA, "cudaLaunchKernel");
+	writer_thread(&j.w, &j.host, 7, "python", TF_PAGE * 4);
+	writer_thread(&j.w, &j.autograd, 8, "autograd", TF_PAGE * 4);
+	writer_thread(&j.w, &j.cupti, 9, "cupti", TF_PAGE * 4);
+	for (uint32_t i = 1; i < sizeof(texts) / sizeof(*texts); i++)
+		writer_text(&j.host, TF_BLOB_STRING, i, texts[i]);
+	writer_device_source(&j.cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
+	for (uint32_t i = 1; i < sizeof(kernels) / sizeof(*kernels); i++) {
+		struct tf_device_operation work = {.kind = TF_DEVICE_KERNEL, .kernel = i, .device = 1, .stream = 7,
+						   .grid = {i, 2, 1}, .block = {128, 1, 1}};
+
+		writer_text(&j.cupti, TF_BLOB_KERNEL, i, kernels[i]);
+		writer_blob(&j.cupti, TF_BLOB_DEVICE_OPERATION, i, &work, sizeof(work));
+	}
+	writer_blob(&j.host, TF_BLOB_LAUNCH, 1, &launched, sizeof(launched));
+	push(&j, &j.host, EPOCH);
+	push(&j, &j.host, FORWARD);
+	push(&j, &j.host, LINEAR);
+	push(&j, &j.host, ADDMM);
+	launch(&j, &j.host, 2, 200);
+	launch(&j, &j.host, 1, 1000);
+	pop(&j, &j.host);
+	pop(&j, &j.host);
+	push(&j, &j.host, CONV);
+	push(&j, &j.host, CUDNN);
+	launch(&j, &j.host, 3, 500);
+	pop(&j, &j.host);
+	pop(&j, &j.host);
+	pop(&j, &j.host);
+	pop(&j, &j.host);
+	push(&j, &j.autograd, BACKWARD);
+	push(&j, &j.autograd, CONV_NODE);
+	push(&j, &j.autograd, CONV_BACKWARD);
+	launch(&j, &j.autograd, 4, 600);
+	launch(&j, &j.autograd, 5, 700);
+	launch(&j, &j.autograd, 6, 9000);
+	pop(&j, &j.autograd);
+	pop(&j, &j.autograd);
+	pop(&j, &j.autograd);
+	push(&j, &j.host, PLAIN);
+	launch(&j, &j.host, 6, 30);
+	pop(&j, &j.host);
+	writer_end(&j.w, TF_END_EXIT, 0, j.now + 90000);
+	writer_save(&j.w, directory);
+	writer_done(&j.w);
+}
+
+#define HEAD                                                                                                        \
+	"Idx,SeqId,AltSeqId,TId,Layer,Trace,Direction,Sub,Module,Op,Kernel,Params,Sil(ns),TC,Device,Stream,Grid," \
+	"Block,FLOPs,Bytes\n"
+#define SIZES "\"N=2,C=3,K=4,g=1\""
+#define AT(grid) "1,7,\"" grid ",2,1\",\"128,1,1\","
+
+/* The longest kernel of addmm has its work, each gradient its own kernel; a backward kernel has the layer of the
+ * forward operator. The convolution's result is known from the sizes of its gradient. */
+Test(pytorch_ops, has_a_row_for_each_kernel)
+{
+	char directory[] = "/tmp/pillion-pytorch-ops-XXXXXX", *paths[] = {directory}, *text = NULL;
+	struct model model;
+	struct report_context context = {.model = &model};
+	struct emit emit = {.format = FORMAT_CSV};
+	struct table table = {0};
+	struct err err = {{0}};
+	size_t size;
+
+	cr_assert_not_null(mkdtemp(directory));
+	capture_create(directory);
+	write_job(directory);
+	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
+	context.symbols = symbols_new(&model, true);
+	cr_expect_eq(report_find("pytorch_ops")->run(&context, &table, &err), 0, "%s", err.text);
+	emit.file = open_memstream(&text, &size);
+	emit_begin(&emit);
+	emit_table(&emit, "x", "x", &table);
+	emit_end(&emit);
+	fclose(emit.file);
+	cr_expect_str_eq(
+		text,
+		HEAD
+		"1,3,-,7,epoch:forward,-,fprop,0,aten,addmm,splitKreduce_kernel,na,200,-," AT("2") ",\n"
+		"2,3,-,7,epoch:forward,-,fprop,1,aten,addmm,ampere_sgemm_32x32_tn,\"M=5,N=3,K=4\",1000,0," AT("1")
+		"120,188\n"
+		"3,4,-,7,epoch:forward,-,fprop,0,aten,cudnn_convolution,sm80_xmma_fprop_tensorop_f16," SIZES
+		",500,1," AT("3") "15552,1560\n"
+		"4,4,-,8,epoch:forward,-,bprop,0,aten,convolution_backward,cudnn_dgrad_f32," SIZES ",600,0," AT("4")
+		"15552,3120\n"
+		"5,4,-,8,epoch:forward,-,bprop,1,aten,convolution_backward,cudnn_wgrad_f32," SIZES ",700,0," AT("5")
+		"15552,3120\n"
+		"6,4,-,8,epoch:forward,-,bprop,2,aten,convolution_backward,elementwise,na,9000,-," AT("6") ",\n"
+		"7,-,-,7,plain,-,na,0,na,na,elementwise,na,30,-," AT("6") ",\n",
+		"%s", text);
+	free(text);
+	table_done(&table);
+	symbols_free(context.symbols);
+	model_done(&model);
+	capture_remove(directory);
+}
