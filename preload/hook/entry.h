@@ -32,8 +32,8 @@ static inline void *entry_real(double handed)
 	return real;
 }
 
-/* A row for lookup.c. The rows are in a section of their own, so that no second list is needed. The symbol is the name of
- * the place (an address of it would have to be relocated in each process). */
+/* A row for lookup.c. The rows are in a section of their own, so that no second list is needed. The symbol is the name
+ * of the place (an address of it would have to be relocated in each process). */
 struct entry_row {
 	void *via;	/* NULL: a row of preload/library */
 	uint32_t place; /* the row's number: HOOK_<symbol>, or HOOK_PLACE_<symbol> of a library */

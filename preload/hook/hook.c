@@ -35,7 +35,7 @@ HOOK_LIBC(HOOK_RESOLVE)
 /* In assembly language, because a distance between two objects is not a constant expression in C. */
 #define HOOK_WANTED(kind, returns, symbol, ...)                                                                        \
 	".pushsection .rodata.str1.1, \"aMS\", %progbits, 1\n"                                                         \
-	"1:	.asciz \"" #symbol "\"\n"                                                                               \
+	"1:	.asciz \"" #symbol "\"\n"                                                                              \
 	"	.popsection\n"                                                                                         \
 	"	.long 1b - .\n"                                                                                        \
 	"	.long real_" #symbol " - .\n"                                                                          \
