@@ -2,6 +2,7 @@
 /* The rare cases of call.h, which are not inlined into the wrapper. */
 #include "preload/hook/call.h"
 
+#include "runtime/record/short_sample.h"
 #include "runtime/record/traffic.h"
 #include "runtime/stack/stack.h"
 
@@ -47,7 +48,7 @@ void call_sample_short(const struct call *e, unsigned function)
 	struct tf_short_stack sampled = {
 		.ticks = e->end - e->start, .function = function, .weight = process_options.osrt_short_sampling};
 
-	thread_choose_short(t);
+	short_choose(t);
 	/* An image that records little stays without a trace file. */
 	if (!sampled.weight || !thread_is_in_file(t))
 		return;

@@ -13,6 +13,7 @@
 #include "runtime/record/file.h"
 #include "runtime/record/first_chunk.h"
 #include "runtime/record/image.h"
+#include "runtime/record/short_sample.h"
 #include "runtime/record/spare_stack.h"
 
 enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };
@@ -268,16 +269,6 @@ static struct tf_thread *thread_init_main_page(void)
 	return page;
 }
 
-void thread_choose_short(struct thread *t)
-{
-	const uint32_t all = process_options.osrt_short_sampling, last = t->short_place;
-
-	if (!all)
-		return; /* after 2^32 calls the next time */
-	t->short_place = 1 + (uint32_t)((clock_now() + t->number) * 0x9e3779b97f4a7c15 >> 32) % all;
-	t->short_left = (last ? all - last : 0) + t->short_place;
-}
-
 static bool thread_attach(struct thread *t)
 {
 	struct tf_thread *page;
@@ -300,7 +291,7 @@ static bool thread_attach(struct thread *t)
 		return false;
 	}
 	thread_begin_page(t, page);
-	thread_choose_short(t);
+	short_choose(t);
 	/* If the end of the thread cannot be observed, its memo could not be released. */
 	if ((!set_key || set_key(death_key, t)) && t->number && !t->memo)
 		t->memo = THREAD_NO_MEMO;

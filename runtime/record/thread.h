@@ -65,10 +65,6 @@ extern __thread struct thread thread_self __attribute__((tls_model("initial-exec
  * only be forwarded. */
 __attribute__((noinline)) bool thread_enter(struct thread *t);
 
-/* Chooses the next call below the threshold whose stack is recorded: of each N calls of the thread one at random, so
- * that it represents N calls. */
-void thread_choose_short(struct thread *t);
-
 /* May the calling thread record? For code that runs after the start of the recorder only. */
 static inline bool thread_attached(void)
 {

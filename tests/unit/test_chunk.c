@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "recorder.h"
+#include "runtime/record/short_sample.h"
 
 RECORDER_FUNCTIONS({"alpha", TF_GROUP_OSRT}, {"beta", TF_GROUP_OSRT});
 
@@ -565,7 +566,7 @@ Test(chunk, one_in_so_many_short_calls_is_chosen)
 	cr_assert(hook_attached());
 	process_options.osrt_short_sampling = 10;
 	for (uint64_t i = 0; i < 1000; i++) {
-		thread_choose_short(&t);
+		short_choose(&t);
 		cr_assert(t.short_left > 0);
 		call += t.short_left;
 		cr_assert_eq((call - 1) / 10, i, "choice %d is call %d", (int)i, (int)call);
@@ -573,7 +574,7 @@ Test(chunk, one_in_so_many_short_calls_is_chosen)
 	process_options.osrt_short_sampling = 1;
 	t.short_place = 0;
 	for (int i = 0; i < 10; i++) {
-		thread_choose_short(&t);
+		short_choose(&t);
 		cr_assert_eq(t.short_left, 1);
 	}
 }
