@@ -101,6 +101,13 @@ void library_note_all(uintptr_t handle, const struct tf_operation *op);
 /* Appends the fields of a handle's note, as far as there is room. role 0: with the roles that they have. */
 void library_append(struct tf_operation *op, uintptr_t handle, uint8_t role);
 
+/* Increases when the note of a handle changes or a datatype is freed, which invalidates cached operations. */
+extern uint64_t library_epoch;
+static inline void library_forget(void)
+{
+	__atomic_fetch_add(&library_epoch, 1, __ATOMIC_RELEASE);
+}
+
 static inline void library_field(struct tf_operation *op, uint8_t field, int64_t value)
 {
 	if (op->count < TF_OPERATION_FIELDS) {

@@ -12,8 +12,6 @@
 
 enum { LIBRARY_MPI_WORLD = 0x44000000, LIBRARY_MPI_SELF = 0x44000001 };
 
-uint64_t library_epoch;
-
 /* ---- the library ---- */
 
 /* One MPI library. Handles are passed as words: MPICH's functions use the lower half. MPI_Count has 64 bits. */

@@ -51,11 +51,4 @@ void library_mpi_buffer(struct tf_operation *op, const struct library_returned *
 /* After MPI_Type_free: the handle may become that of another datatype. */
 extern const struct library_body library_mpi_type_free HIDDEN;
 
-/* Increases when the note of a handle changes or a datatype is freed, which invalidates cached operations. */
-extern uint64_t library_epoch;
-static inline void library_forget(void)
-{
-	__atomic_fetch_add(&library_epoch, 1, __ATOMIC_RELEASE);
-}
-
 #endif

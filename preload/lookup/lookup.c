@@ -52,15 +52,6 @@ const struct entry_row *lookup_row(const char *symbol)
 
 /* ---- callers ---- */
 
-/* Uses addresses that the linker fills in, so it also works before our constructor has run. */
-bool lookup_is_ours(const void *address)
-{
-	extern const char __ehdr_start[] __attribute__((visibility("hidden"))),
-		_end[] __attribute__((visibility("hidden")));
-
-	return (const char *)address >= __ehdr_start && (const char *)address < _end;
-}
-
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -31,8 +31,15 @@ void *lookup_trampoline(const struct entry_row *row, void *real);
 enum lookup_caller { LOOKUP_BY_PROGRAM = 1, LOOKUP_BY_RUNTIME, LOOKUP_BY_TOOL };
 enum lookup_caller lookup_caller_of(const void *caller);
 
-/* Whether the address is within libpillion.so. */
-bool lookup_is_ours(const void *address);
+/* Whether the address is within libpillion.so. The linker fills in the bounds, so it also works before our constructor
+ * has run. */
+static inline bool lookup_is_ours(const void *address)
+{
+	extern const char __ehdr_start[] __attribute__((visibility("hidden"))),
+		_end[] __attribute__((visibility("hidden")));
+
+	return (const char *)address >= __ehdr_start && (const char *)address < _end;
+}
 
 /* lookup_driver.c: like lookup_trampoline(), for the function that the driver's function `lookup` (NULL: unknown) has
  * found for `name`. `version`: of CUDA; 0: unknown, in which case `real` is replaced only if the driver exports it
