@@ -166,8 +166,8 @@ static void describe(struct tf_operation *op, const struct mpi *m, uintptr_t com
 	int ranks = 0, rank = 0, is_inter = 1;
 	uint64_t hash, count;
 
-	if (!has_world(m) || m->comm_is_inter(communicator, &is_inter) || is_inter || m->comm_size(communicator, &ranks) ||
-	    m->comm_rank(communicator, &rank))
+	if (!has_world(m) || m->comm_is_inter(communicator, &is_inter) || is_inter ||
+	    m->comm_size(communicator, &ranks) || m->comm_rank(communicator, &rank))
 		return;
 	hash = hash_of_ranks(m, communicator, ranks);
 	if (!hash)
@@ -210,7 +210,7 @@ int64_t library_mpi_bytes(const struct library_returned *call, uintptr_t type)
 	return m ? size_of(m, type) : 0;
 }
 
-/* A handle that a call has freed may become that of another datatype. Other events cannot change a handle's datatype. */
+/* A handle that a call has freed may become that of another datatype. Nothing else changes a handle's datatype. */
 static void forget_types(const uintptr_t *words)
 {
 	(void)words;

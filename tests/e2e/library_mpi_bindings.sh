@@ -22,8 +22,8 @@ ranks_of() {
 
 # sum_of FILE...: "FUNCTION CALLS BYTES", summed over the ranks' files.
 sum_of() {
-	awk '{ calls[$1] += $2; bytes[$1] += $3 } END { for (name in calls) print name, calls[name], bytes[name] }' "$@" |
-		sort
+	awk '{ calls[$1] += $2; bytes[$1] += $3 }
+		END { for (name in calls) print name, calls[name], bytes[name] }' "$@" | sort
 }
 
 # recorded CAPTURE: likewise from mpi_sum.
@@ -79,7 +79,8 @@ fortran() {
 
 	for binding in mpif.h mpi mpi_f08; do
 		# shellcheck disable=SC2086 # a list
-		if mpifort."$1" -w -g ${flags[$binding]} -o "fortran.$binding" "$sources/mpi_functions.F90" >err 2>&1; then
+		if mpifort."$1" -w -g ${flags[$binding]} -o "fortran.$binding" "$sources/mpi_functions.F90" \
+			>err 2>&1; then
 			counted "$1" "$1, Fortran's $binding" "./fortran.$binding"
 		else
 			skip "$1, Fortran's $binding" "does not compile here: $(grep -m 1 -i error err)"

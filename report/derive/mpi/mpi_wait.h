@@ -3,8 +3,8 @@
  * others by MPI's rules of order: the n-th send from a to b with a tag is received by the n-th receive of b from a with
  * that tag; the n-th call of a collective function is the same collective in all ranks.
  *
- * Communicators are known by numbers that are the same in all their ranks; one that some of its ranks did not use is not
- * matched, nor are intercommunicators. Only ranks whose calls were all recorded since MPI_Init are matched. What a rank
+ * Communicators are known by numbers that are the same in all their ranks; one that some of its ranks did not use is
+ * not matched, nor are intercommunicators. Only ranks whose calls were all recorded since MPI_Init are matched. What a rank
  * receives cannot be told after a receive from any source or with any tag without a status, a matched probe, or a
  * persistent request: its messages are no longer matched from there on, and those of others are. */
 #ifndef PILLION_MPI_WAIT_H

@@ -26,7 +26,8 @@ for _ in range(int(sys.argv[1])):
         comm.Ssend(part(a, 5, MPI.INT), rank + 1, 1)
         comm.Recv(part(b, 3, pair), rank + 1, 2)
     comm.Sendrecv(part(a, 4), following, 3, part(b, 4), previous, 3)
-    MPI.Request.Waitall([comm.Irecv(part(b, 8, MPI.FLOAT), previous, 4), comm.Isend(part(a, 8, MPI.FLOAT), following, 4)])
+    MPI.Request.Waitall([comm.Irecv(part(b, 8, MPI.FLOAT), previous, 4),
+                         comm.Isend(part(a, 8, MPI.FLOAT), following, 4)])
     requests = [comm.Recv_init(part(b, 2), previous, 5), comm.Send_init(part(a, 2), following, 5)]
     MPI.Prequest.Startall(requests)
     MPI.Request.Waitall(requests)
