@@ -4,8 +4,8 @@
  * that tag; the n-th call of a collective function is the same collective in all ranks.
  *
  * Communicators are known by numbers that are the same in all their ranks; one that some of its ranks did not use is
- * not matched, nor are intercommunicators. Only ranks whose calls were all recorded since MPI_Init are matched. What a rank
- * receives cannot be told after a receive from any source or with any tag without a status, a matched probe, or a
+ * not matched, nor are intercommunicators. Only ranks whose calls were all recorded since MPI_Init are matched. What a
+ * rank receives cannot be told after a receive from any source or with any tag without a status, a matched probe, or a
  * persistent request: its messages are no longer matched from there on, and those of others are. */
 #ifndef PILLION_MPI_WAIT_H
 #define PILLION_MPI_WAIT_H
