@@ -13,6 +13,9 @@ static const double alpha_sum = 0.005, alpha_rows = 0.005, alpha_not_worse = 0.1
 /* A row's standard deviation between runs is at least this, and that of the sum of several runs. */
 static const double least_row = 0.005, least_sum = 0.001;
 
+/* Where the others deviate as the variance within the runs makes expect, it adds these degrees of freedom. */
+static const double known = 8;
+
 /* Of the sum: a row takes part in the comparison of a pair from this share on. */
 static const double least_share = 0.001;
 
@@ -135,7 +138,7 @@ static size_t outlier_find(const struct judging *j, const bool *taken, double *r
 		if (f.count < LEAST_ROWS - 1)
 			return SIZE_MAX;
 		t = fabs(j->rows[i].change - f.mean) / sqrt(f.factor * (1 / weight_of(&j->rows[i]) + 1 / f.weight));
-		p = 2 * student_tail(t, (double)(f.count - 1)) * (double)(f.count + 1);
+		p = 2 * student_tail(t, (double)(f.count - 1) + known / pow(f.factor, 4)) * (double)(f.count + 1);
 		if (worst == SIZE_MAX || p < *ret_p) {
 			worst = i;
 			*ret_p = p;

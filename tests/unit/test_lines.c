@@ -411,3 +411,34 @@ Test(lines, a_source_is_cut_at_its_line_ends)
 	check_lines("a\tb\r\n\nc\0d", 9, three);
 	check_lines("a\tb\n\nc d\n", 9, three);
 }
+
+static void add_each(void *more, uint32_t row, const struct scan *s, const struct event *e, uint64_t ns)
+{
+	uint64_t *sums = more;
+
+	cr_assert_lt(row, 8);
+	cr_expect_eq(s->image, model.images);
+	cr_expect_geq(e->ticks, 5000);
+	sums[row] += ns;
+}
+
+Test(lines, each_part_of_a_total_is_told)
+{
+	const uint32_t one[] = {1}, two[] = {2};
+	uint64_t sums[8] = {0};
+
+	code(1, 7, "/home/u/train.py", "wait");
+	code(2, 20, "/home/u/train.py", "step");
+	python_stack(1, one, 1);
+	python_stack(2, two, 1);
+	call(nap, 6000, 1000, 1);
+	call(nap, 8000, 500, 2);
+	call(nap, 9000, 300, 1);
+	open_written(&model, &w);
+	context.symbols = symbols_new(&model, false);
+	lines_gather_each(&context, add_each, sums, &lines);
+	cr_assert_eq(lines.count, 2);
+	for (size_t i = 0; i < lines.count; i++)
+		cr_expect_eq(lines.values[i].of[LINE_TOTAL], sums[i]);
+	cr_expect_eq(values_of("/home/u/train.py", "7")[LINE_TOTAL], 1300);
+}
