@@ -48,6 +48,13 @@ PILLION_SIMGPU_SEED=7 graphs branch branch 40 --cuda-graph-trace=node
 like "$(attributed branch)" '^(8[1-9]|9[0-9]|1[01][0-9])$' \
 	'a conditional node with two bodies: all device time is at its lines'
 
+# ---- PyProf's table ----
+
+graphs capture capture 40 --cuda-graph-trace=node
+report query -q -f csv capture.pillion 'SELECT COUNT(FLOPs) AS kernels, SUM(FLOPs) AS flops FROM pytorch_ops
+	WHERE Op = "mm"' >flops 2>err
+is "$(tail -n 1 flops)" "40,$((40 * 2 * 3 * 5 * 4))" 'pytorch_ops: each replay does the work of its operators'
+
 # ---- exports ----
 
 graphs export child 5 --cuda-graph-trace=node

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The floating-point operations of PyTorch's operators, by the sizes of their arguments. A multiplication and an addition
- * are two. */
+/* The floating-point operations of PyTorch's operators, by the sizes of their arguments. A multiplication and an
+ * addition are two. */
 #ifndef PILLION_OPERATOR_WORK_H
 #define PILLION_OPERATOR_WORK_H
 
@@ -17,7 +17,7 @@ enum operator_class {
 
 struct operator_work {
 	enum operator_class class;
-	uint64_t flops;	   /* of CONVOLUTION_BACKWARD: those of one gradient, either that of the input or of the weight */
+	uint64_t flops;	   /* of CONVOLUTION_BACKWARD: those of one gradient, of the input or of the weight */
 	uint64_t elements; /* of inputs and output; likewise */
 	char params[128];  /* sizes under the names that PyProf gives them */
 };
