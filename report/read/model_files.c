@@ -343,9 +343,10 @@ int model_find(const char *word, bool is_packed, struct buffer *ret, struct err 
 	/* -o x.nsys-rep made x.nsys-rep.pillion; a script that was written for nsys may also have had -o x. */
 	for (size_t i = 0; i < (base < length ? 5 : 3) && code == -ENOENT && length; i++) {
 		size_t ending = i < 3 ? i : i - 2;
+		int used = (int)(i < 3 ? length : base);
 
 		buffer_clear(ret);
-		buffer_print(ret, "%.*s%s", (int)(i < 3 ? length : base), word, endings[ending + (ending && is_packed)]);
+		buffer_print(ret, "%.*s%s", used, word, endings[ending + (ending && is_packed)]);
 		code = stat(ret->data, &st) < 0 ? -errno : 0;
 	}
 	return code ? err_set(err, code, "%s: %s", word, strerror(-code)) : 0;
