@@ -124,5 +124,5 @@ stop_cluster() {
 	for pid in $(members); do
 		[ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] || kill -KILL "$pid"
 	done
-	! has_memory_cgroup || rmdir /sys/fs/cgroup/memory/slurm_{"$(IFS=,; echo "${nodes[*]}")",}
+	! has_memory_cgroup || find "${nodes[@]/#//sys/fs/cgroup/memory/slurm_}" -depth -type d -exec rmdir {} +
 } 2>/dev/null

@@ -2,8 +2,10 @@
 # shellcheck shell=bash disable=SC2154
 # A time limit that is announced by a signal: to the batch script, which passes it on; to the program that replaced the
 # batch script; to the steps. The job goes on until its limit, and SIGTERM.
+# Slurm signals one process of a step after the other. If that takes it more than 0.1 seconds, on a machine with too
+# many jobs, the launcher forwards its own signal, too; hence only the first is printed (launch_group.sh counts them).
 file catches <<'END'
-trap 'echo "caught USR1"' USR1
+trap 'echo "caught USR1"; trap : USR1' USR1
 trap 'echo "caught TERM"; exit 7' TERM
 while :; do sleep 0.1; done
 END
