@@ -66,10 +66,12 @@ static size_t terminal_columns(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
-static int open_aligned(struct model *m, const struct command_line *l, struct err *err)
+static int open_aligned(struct model *m, const struct command_line *l, struct share *share, struct err *err)
 {
-	int code = model_open(m, l->captures, l->capture_count, err);
+	int code = model_open_shared(m, l->captures, l->capture_count, share, err);
 
+	if (!code && share_failure(share))
+		code = err_set(err, -EIO, "%s", share_failure(share));
 	if (!code)
 		align_hosts(m);
 	return code;
@@ -113,6 +115,8 @@ static int output_open(struct work *w)
 	const struct command_line *l = w->line;
 	const char *path = l->output && strcmp(l->output, "-") != 0 ? l->output : NULL;
 
+	if (share_self(w->model.share))
+		path = "/dev/null"; /* the first rank prints */
 	w->emit = (struct emit){.file = stdout, .format = l->format, .unit = l->unit};
 	if (l->is_json)
 		path = "/dev/null"; /* the envelope has all, and is written at the end */
@@ -132,6 +136,12 @@ static int output_open(struct work *w)
 
 int work_begin(struct work *w, const struct command_line *l)
 {
+	return work_begin_shared(w, l, NULL);
+}
+
+int work_begin_shared(struct work *w, const struct command_line *l, struct share *share)
+{
+	bool prints = !share_self(share);
 	struct err err;
 
 	*w = (struct work){.line = l};
@@ -140,16 +150,17 @@ int work_begin(struct work *w, const struct command_line *l)
 		return EXIT_UNUSABLE;
 	}
 	progress_begin("opening", 0);
-	if (open_aligned(&w->model, l, &err) ||
+	if (open_aligned(&w->model, l, share, &err) ||
 	    (l->filter_time && filter_time(&w->model, l->filter_time, &err)) ||
 	    (l->filter_nvtx && filter_nvtx(&w->model, l->filter_nvtx, &err))) {
 		progress_clear();
-		say("%s", err.text);
+		if (prints && err.text[0])
+			say("%s", err.text);
 		model_done(&w->model);
 		return EXIT_UNUSABLE;
 	}
 	progress_clear();
-	w->status = say_all(&w->model.problems);
+	w->status = prints ? say_all(&w->model.problems) : EXIT_DONE;
 	w->context = (struct report_context){&w->model, l->by, symbols_new(&w->model, true), .lines_all = l->lines_all,
 					     .source = l->source};
 	return output_open(w);
@@ -173,9 +184,47 @@ static int write_error(FILE *file)
 	return fputc('\n', file) == EOF || fflush(file) ? errno : EIO;
 }
 
+static void take_texts(void *context, size_t from, struct buffer *theirs)
+{
+	struct work *w = context;
+	struct bytes bytes = bytes_of(theirs);
+	const struct texts *mine = symbols_problems(w->context.symbols);
+
+	(void)from;
+	w->was_cut |= bytes_number(&bytes);
+	while (bytes.left) {
+		uint64_t length = bytes_number(&bytes);
+		const char *text = (const char *)bytes_take(&bytes, length);
+		bool is_known = !text;
+
+		for (size_t i = 0; i < mine->count && !is_known; i++)
+			is_known = strlen(mine->items[i]) == length && !memcmp(mine->items[i], text, length);
+		for (size_t i = 0; i < w->theirs.count && !is_known; i++)
+			is_known = strlen(w->theirs.items[i]) == length &&
+				   !memcmp(w->theirs.items[i], text, length);
+		if (!is_known)
+			texts_add(&w->theirs, "%.*s", (int)length, text);
+	}
+}
+
+void work_gather(struct work *w)
+{
+	const struct texts *mine = symbols_problems(w->context.symbols);
+	struct buffer message = {0};
+
+	buffer_number(&message, mapping_was_cut());
+	for (size_t i = 0; i < mine->count; i++) {
+		buffer_number(&message, strlen(mine->items[i]));
+		buffer_text(&message, mine->items[i]);
+	}
+	share_gather(w->model.share, &message, take_texts, w);
+	buffer_done(&message);
+}
+
 int work_end(struct work *w)
 {
-	int failed = write_error(w->emit.file);
+	bool prints = !share_self(w->model.share);
+	int failed = prints ? write_error(w->emit.file) : 0;
 	struct buffer ledger = {0};
 
 	if (envelope_is_open() && w->model.image_count) {
@@ -184,8 +233,10 @@ int work_end(struct work *w)
 		buffer_done(&ledger);
 	}
 	/* The end of a run does not list files without names. */
-	if (w->context.symbols && !w->line->quiet && !w->line->summary)
+	if (prints && w->context.symbols && !w->line->quiet && !w->line->summary) {
 		say_all(symbols_problems(w->context.symbols));
+		say_all(&w->theirs);
+	}
 	if (w->paged) {
 		int code;
 
@@ -198,7 +249,8 @@ int work_end(struct work *w)
 		say("%s: %s", w->line->output ? w->line->output : "standard output", strerror(failed));
 		w->status = EXIT_UNUSABLE;
 	}
-	if (mapping_was_cut()) {
+	texts_done(&w->theirs);
+	if (prints && (mapping_was_cut() || w->was_cut)) {
 		say("damaged: a file was truncated while it was read, or has holes on a full disk; the rest is read");
 		w->status = w->status ? w->status : EXIT_INCOMPLETE;
 	}

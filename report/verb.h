@@ -38,6 +38,8 @@ struct work {
 	struct report_context context;
 	struct emit emit;
 	FILE *paged; /* what emit writes to if it may be shown in a pager; else NULL */
+	struct texts theirs; /* of other ranks: what work_end says, too */
+	bool was_cut;	     /* likewise: a file was truncated */
 	int status;
 };
 
@@ -47,6 +49,12 @@ int work_begin(struct work *w, const struct command_line *l);
 
 /* Likewise without captures: the model is empty. */
 int work_begin_output(struct work *w, const struct command_line *l);
+
+/* Likewise; ranks divide the reading. All but the first of them print nothing. */
+int work_begin_shared(struct work *w, const struct command_line *l, struct share *share);
+
+/* Where ranks divided the work: the first one gets what the others have to say at the end. */
+void work_gather(struct work *w);
 
 /* Returns the exit status. */
 int work_end(struct work *w);

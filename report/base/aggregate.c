@@ -254,6 +254,8 @@ static void join_first(struct aggregate_row *whole, const struct aggregate_row *
 	whole->count += part->count;
 	whole->total += part->total;
 	whole->squares += part->squares;
+	whole->beside += part->beside;
+	whole->is_settled |= part->is_settled;
 	if (part->least < whole->least)
 		whole->least = part->least;
 	if (part->most > whole->most)
@@ -287,6 +289,100 @@ void aggregate_join(struct aggregate *s, struct aggregate *part)
 
 		join_row(&s->rows[row], r, !s->pass);
 	}
+}
+
+/* ---- parts in other processes ---- */
+
+static size_t bucket_count(const struct aggregate *s)
+{
+	return s->pass ? NEXT_BUCKETS : FIRST_BUCKETS;
+}
+
+/* Most buckets are empty. */
+static void save_buckets(const uint64_t *buckets, size_t count, struct buffer *ret)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++)
+		used += buckets[i] > 0;
+	buffer_number(ret, used);
+	for (size_t i = 0; i < count; i++) {
+		if (!buckets[i])
+			continue;
+		buffer_number(ret, i);
+		buffer_number(ret, buckets[i]);
+	}
+}
+
+void aggregate_save(struct aggregate *part, struct buffer *ret)
+{
+	buffer_number(ret, part->pass);
+	buffer_number(ret, part->count);
+	for (size_t i = 0; i < part->count; i++) {
+		struct aggregate_row *r = &part->rows[i], plain = *r;
+
+		plain.key = NULL;
+		plain.values = NULL;
+		plain.value_capacity = 0;
+		plain.buckets = NULL;
+		buffer_add(ret, &plain, sizeof(plain));
+		buffer_array(ret, r->key, r->key_size, 1);
+		buffer_array(ret, r->values, r->value_count, sizeof(*r->values));
+		buffer_number(ret, r->buckets != NULL);
+		if (r->buckets)
+			save_buckets(r->buckets, bucket_count(part), ret);
+		free(r->values);
+		free(r->buckets);
+		*r = (struct aggregate_row){.key = r->key, .key_size = r->key_size, .least = UINT64_MAX};
+	}
+}
+
+static uint64_t *load_buckets(bool is_first, struct bytes *from)
+{
+	uint64_t *buckets, used;
+
+	if (!bytes_number(from))
+		return NULL;
+	buckets = alloc_buckets(is_first);
+	used = bytes_number(from);
+	for (uint64_t i = 0; i < used && !from->is_short; i++) {
+		uint64_t place = bytes_number(from), count = bytes_number(from);
+
+		from->is_short |= place >= (is_first ? (size_t)FIRST_BUCKETS : (size_t)NEXT_BUCKETS);
+		if (!from->is_short)
+			buckets[place] = count;
+	}
+	return buckets;
+}
+
+bool aggregate_load(struct aggregate *part, struct bytes *from)
+{
+	uint64_t count;
+
+	part->pass = (unsigned int)bytes_number(from);
+	count = bytes_number(from);
+	for (uint64_t i = 0; i < count && !from->is_short; i++) {
+		struct aggregate_row plain, *r;
+		const char *key;
+		uint32_t row;
+
+		bytes_read(from, &plain, sizeof(plain));
+		key = (const char *)bytes_take(from, plain.key_size);
+		if (from->is_short)
+			break;
+		row = aggregate_row(part, key ? key : "", plain.key_size);
+		r = &part->rows[row];
+		if (r->values || r->buckets || r->count) /* twice the same key */
+			return false;
+		plain.key = r->key;
+		plain.values = bytes_array(from, plain.value_count, sizeof(*plain.values));
+		plain.value_capacity = plain.values ? plain.value_count : 0;
+		plain.value_count = plain.value_capacity;
+		plain.buckets = NULL;
+		*r = plain;
+		r->buckets = load_buckets(!part->pass, from);
+	}
+	return !from->is_short;
 }
 
 static int compare_aggregate_rows(const void *left, const void *right)

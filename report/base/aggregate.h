@@ -8,7 +8,7 @@
 #ifndef PILLION_AGGREGATE_H
 #define PILLION_AGGREGATE_H
 
-#include "report/base/util.h"
+#include "report/base/bytes.h"
 
 struct aggregate_row {
 	char *key; /* fields, each terminated by NUL */
@@ -56,6 +56,12 @@ bool aggregate_next_pass(struct aggregate *s);
  * which part had which values. */
 void aggregate_split(const struct aggregate *s, struct aggregate *part);
 void aggregate_join(struct aggregate *s, struct aggregate *part);
+
+/* The same for parts in other processes: aggregate_save appends what a part has and empties it, or, of what
+ * aggregate_split has prepared, the ranges to search. aggregate_load gives either to a part that is zeroed. False: the
+ * bytes are not from aggregate_save. */
+void aggregate_save(struct aggregate *part, struct buffer *ret);
+bool aggregate_load(struct aggregate *part, struct bytes *from);
 
 /* Sorts by total in descending order, then by key. Row numbers are invalid afterwards. */
 void aggregate_sort(struct aggregate *s);

@@ -158,7 +158,12 @@ void model_trace(struct model *m, struct trace *t)
 
 int model_open(struct model *m, char *const *paths, size_t count, struct err *err)
 {
-	*m = (struct model){0};
+	return model_open_shared(m, paths, count, NULL, err);
+}
+
+int model_open_shared(struct model *m, char *const *paths, size_t count, struct share *share, struct err *err)
+{
+	*m = (struct model){.share = share};
 	for (size_t i = 0; i < count; i++) {
 		int code = model_path(m, paths[i], err);
 

@@ -5,6 +5,7 @@
 #ifndef PILLION_MODEL_H
 #define PILLION_MODEL_H
 
+#include "report/base/share.h"
 #include "report/read/clock_map.h"
 #include "report/read/pack.h"
 #include "report/read/reader.h"
@@ -161,6 +162,7 @@ struct model {
 	uint64_t trace_bytes;  /* of all trace files */
 	uint64_t written_bytes; /* of the data in them, without holes */
 	struct attachments attachments; /* state of modules that derive from the model */
+	struct share *share;		/* that share the reading of the files; NULL: there is one process */
 	struct texts problems; /* damaged, truncated or foreign files, one line for each */
 };
 
@@ -178,6 +180,8 @@ struct wait_status {
  * in model.problems; returns -errno with err only if a capture as a whole cannot be read. The caller frees the model
  * in either case. */
 int model_open(struct model *m, char *const *paths, size_t count, struct err *err);
+/* Likewise: each rank reads a part of the traces, and all get the same model. */
+int model_open_shared(struct model *m, char *const *paths, size_t count, struct share *share, struct err *err);
 void model_done(struct model *m);
 
 /* The path for a capture named by the user: the word itself, or with .pillion or .pillpack appended (is_packed:

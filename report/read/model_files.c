@@ -10,35 +10,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "report/read/model.h"
+#include "report/read/model_files.h"
 #include "report/base/parallel.h"
 
 enum { LARGE_TRACE = 16 << 20 };
 
-struct file {
-	char *path;
-	const char *name;	  /* within path, or the name in the packed file */
-	struct pack_file *packed; /* NULL: in a directory */
-	struct mapping bytes;	  /* of a large trace, until it is read */
-	struct trace *trace;	  /* if it is a trace without a problem */
-	char *problem;
-	bool is_unwritten; /* the problem: its writer was killed when it had just created the file */
-};
-
-struct files {
-	struct file *items;
-	size_t count, capacity;
-	size_t next; /* index of the next file that no thread has taken */
-};
-
-/* Takes ownership of path. */
-static void files_add(struct files *l, char *path, const char *name, struct pack_file *packed)
+void files_add(struct files *l, char *path, const char *name, struct pack_file *packed)
 {
 	l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
 	l->items[l->count++] = (struct file){.path = path, .name = name, .packed = packed};
 }
 
-static void files_done(struct files *l)
+void files_done(struct files *l)
 {
 	for (size_t i = 0; i < l->count; i++) {
 		free(l->items[i].path);
@@ -83,12 +66,17 @@ static bool is_of_capture(const char *name)
 	       path_ends_with(name, ".usage") || path_ends_with(name, ".symbols") || path_ends_with(name, ".where");
 }
 
-static int map_file(const struct file *f, struct mapping *ret, struct err *err)
+bool file_is_trace(const struct file *f)
+{
+	return path_ends_with(f->name, ".trace");
+}
+
+int file_map(const struct file *f, struct mapping *ret, struct err *err)
 {
 	return f->packed ? pack_map(f->packed, ret, err) : mapping_open(f->path, ret, err);
 }
 
-static void set_problem(struct file *f, int code, const struct err *err)
+void file_problem(struct file *f, int code, const struct err *err)
 {
 	f->problem = mem_copy_text(err->text, strlen(err->text));
 	f->is_unwritten = code == -ENODATA;
@@ -100,16 +88,16 @@ static void read_trace(struct file *f, size_t workers)
 	int code = reader_open_mapping(f->path, &f->bytes, workers, &f->trace, &err);
 
 	if (code)
-		set_problem(f, code, &err);
+		file_problem(f, code, &err);
 }
 
 static void open_trace(struct file *f)
 {
 	struct err err;
-	int code = map_file(f, &f->bytes, &err);
+	int code = file_map(f, &f->bytes, &err);
 
 	if (code)
-		set_problem(f, code, &err);
+		file_problem(f, code, &err);
 	else if (f->bytes.size <= LARGE_TRACE)
 		read_trace(f, 1);
 }
@@ -121,7 +109,7 @@ static void read_traces(void *argument, size_t thread)
 
 	(void)thread;
 	while ((i = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED)) < l->count)
-		if (path_ends_with(l->items[i].name, ".trace"))
+		if (file_is_trace(&l->items[i]) && l->items[i].owner == l->self)
 			open_trace(&l->items[i]);
 }
 
@@ -139,7 +127,7 @@ static void join_trace(struct model *m, struct file *f)
 		model_unwritten(m, name_nonce(f->name), f->problem);
 	else if (f->problem)
 		texts_add(&m->problems, "%s", f->problem);
-	else
+	else if (f->trace)
 		model_trace(m, f->trace);
 	f->trace = NULL;
 }
@@ -149,7 +137,7 @@ static void join_other(struct model *m, struct file *f)
 	struct mapping bytes;
 	struct err err;
 
-	if (map_file(f, &bytes, &err)) {
+	if (file_map(f, &bytes, &err)) {
 		texts_add(&m->problems, "%s", err.text);
 		return;
 	}
@@ -171,7 +159,7 @@ static void join_other(struct model *m, struct file *f)
 
 static void join_file(struct model *m, struct file *f)
 {
-	if (path_ends_with(f->name, ".trace"))
+	if (file_is_trace(f))
 		join_trace(m, f);
 	else if (is_of_capture(f->name))
 		join_other(m, f);
@@ -188,6 +176,7 @@ static void read_files(struct model *m, struct files *l)
 	for (size_t i = 0; i < l->count; i++)
 		if (l->items[i].bytes.data)
 			read_trace(&l->items[i], parallel_threads(SIZE_MAX));
+	files_exchange(m, l);
 	for (size_t i = 0; i < l->count; i++)
 		join_file(m, &l->items[i]);
 }
@@ -215,7 +204,7 @@ static int check_format(const char *path, const struct mapping *file, struct err
 static int read_capture_file(struct model *m, const struct file *f, bool *ret_found, struct err *err)
 {
 	struct mapping bytes;
-	int code = map_file(f, &bytes, err);
+	int code = file_map(f, &bytes, err);
 
 	if (code == -ENOENT)
 		return 0;
@@ -263,10 +252,12 @@ static int open_directory(struct model *m, const char *path, struct err *err)
 		if (is_listed(name))
 			files_add(&files, join_path(path, name), name, NULL);
 	}
-	if (is_capture)
+	if (is_capture) {
+		files_divide(m, &files, path);
 		read_files(m, &files);
-	else
+	} else {
 		code = err_set(err, -EINVAL, "%s: not a pillion capture", path);
+	}
 	files_done(&files);
 	for (int i = 0; i < count; i++)
 		free(entries[i]);
@@ -302,8 +293,10 @@ static int open_packed(struct model *m, const char *path, struct err *err)
 			code = read_capture_file(m, &capture, &is_found, err);
 		free(capture.path);
 	}
-	if (!code)
+	if (!code) {
+		files_divide(m, &files, NULL);
 		read_files(m, &files);
+	}
 	files_done(&files);
 	return code;
 }

@@ -169,6 +169,7 @@ static void add_image(struct model *m, const struct image_file *f, const struct 
 	image->end_status = place->end_status;
 	image->threads_lost = place->threads_lost;
 	image->trace = open_place(m, f, image, place, chunk);
+	image->trace->owner = image->nonce % share_count(m->share);
 	m->trace_bytes += TF_IMAGE_BYTES;
 	m->written_bytes += image->trace->written_bytes;
 	model_wait_statuses(m, image->trace, image->machine);

@@ -240,30 +240,39 @@ static void read_all_threads(struct trace *t, size_t workers)
 	name_others(t);
 }
 
-static int open_trace(struct trace *t, size_t workers, struct trace **ret, struct err *err)
-{
-	int code = read_header(t, err);
-
-	*ret = NULL;
-	if (code) {
-		reader_close(t);
-		return code;
-	}
-	read_functions(t);
-	read_chunks(t);
-	read_all_threads(t, workers);
-	*ret = t;
-	return 0;
-}
-
-int reader_open_mapping(const char *path, struct mapping *bytes, size_t workers, struct trace **ret, struct err *err)
+struct trace *trace_new(const char *path, struct mapping *bytes)
 {
 	struct trace *t = mem_alloc(sizeof(*t));
 
 	t->path = mem_copy_text(path, strlen(path));
 	t->bytes = *bytes;
 	*bytes = (struct mapping){0};
-	return open_trace(t, workers, ret, err);
+	return t;
+}
+
+int trace_begin(struct trace *t, struct err *err)
+{
+	int code = read_header(t, err);
+
+	if (!code)
+		read_functions(t);
+	return code;
+}
+
+int reader_open_mapping(const char *path, struct mapping *bytes, size_t workers, struct trace **ret, struct err *err)
+{
+	struct trace *t = trace_new(path, bytes);
+	int code = trace_begin(t, err);
+
+	*ret = NULL;
+	if (code) {
+		reader_close(t);
+		return code;
+	}
+	read_chunks(t);
+	read_all_threads(t, workers);
+	*ret = t;
+	return 0;
 }
 
 int reader_open(const char *path, struct trace **ret, struct err *err)

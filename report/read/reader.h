@@ -6,6 +6,7 @@
 
 #include "runtime/format/trace_format.h"
 #include "report/base/attachment.h"
+#include "report/base/bytes.h"
 #include "report/read/functions.h"
 #include "report/read/mapping.h"
 
@@ -77,6 +78,7 @@ struct trace {
 	size_t child_count, child_capacity;
 	struct attachments attachments; /* state of modules that derive from the trace */
 	uint64_t written_bytes; /* of events and definitions; the file may contain holes */
+	size_t owner;		/* the rank that reads its events, where ranks share them; else 0 */
 	/* unreadable parts */
 	uint64_t torn, orphans, broken, holes, damaged_bytes, missing_bytes;
 };
@@ -142,6 +144,12 @@ struct trace *reader_open_chunk(const char *path, const struct tf_header *header
 				const void *chunk, size_t size);
 void reader_close(struct trace *t);
 
+/* For another process that opens the same file without reading its events: appends what was found in it. */
+void trace_save(const struct trace *t, struct buffer *ret);
+/* Takes ownership of the bytes, also on failure. */
+int reader_open_saved(const char *path, struct mapping *bytes, struct bytes *saved, struct trace **ret,
+		      struct err *err);
+
 /* Has the trace the first chunk of its first thread? */
 bool trace_has_first_chunk(const struct trace *t);
 
@@ -193,7 +201,10 @@ bool thread_current(const struct trace_thread *thread, uint32_t *ret_function, u
 /* NULL if there is no such id. */
 const struct function *trace_function(const struct trace *t, uint32_t id);
 
-/* ---- for reader.c ---- */
+/* ---- for reader.c and reader_saved.c ---- */
+
+struct trace *trace_new(const char *path, struct mapping *bytes);
+int trace_begin(struct trace *t, struct err *err); /* header and functions */
 
 /* Reads all events once, in that many threads: definitions, wait statuses, what is counted of each thread. */
 void trace_read_events(struct trace *t, size_t workers);

@@ -86,7 +86,7 @@ static int by_time(const struct report_context *c, struct table *table, struct e
 
 	do
 		device_scan(&s, gpu_visit_record, NULL);
-	while (aggregate_next_pass(&aggregate));
+	while (scan_next_pass(c, &aggregate));
 	aggregate_table(c, &aggregate, shape, table);
 	aggregate_done(&aggregate);
 	return table_rows(table) ? 0 : device_none(c->model, err);
@@ -159,7 +159,7 @@ int report_cuda_api_gpu_sum(const struct report_context *c, struct table *table,
 	do {
 		scan_events(&host, gpu_visit_call);
 		device_scan(&device, gpu_visit_record, NULL);
-	} while (aggregate_next_pass(&aggregate));
+	} while (scan_next_pass(c, &aggregate));
 	aggregate_table(c, &aggregate, &shape, table);
 	aggregate_done(&aggregate);
 	return 0;
@@ -179,7 +179,7 @@ int report_cuda_gpu_mem_size_sum(const struct report_context *c, struct table *t
 	do {
 		scan_events(&host, host_copy_visit);
 		device_scan(&device, gpu_visit_record, NULL);
-	} while (aggregate_next_pass(&aggregate));
+	} while (scan_next_pass(c, &aggregate));
 	aggregate_table(c, &aggregate, &shape, table);
 	aggregate_done(&aggregate);
 	free(has);

@@ -197,7 +197,8 @@ static int library_report(const struct report_context *c, struct table *table, c
 	struct scan s = {.context = c, .aggregate = &aggregate, .groups = kind->groups, .more = (void *)kind};
 
 	scan_aggregate_parts(&s, library_read);
-	add_device_time(c, &aggregate, kind);
+	if (!share_self(c->share))
+		add_device_time(c, &aggregate, kind);
 	aggregate_table(c, &aggregate, &kind->shape, table);
 	aggregate_done(&aggregate);
 	return 0;

@@ -9,34 +9,35 @@
 /* The calls of a library by function and shape. */
 #define REPORT_OF_GROUP(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, alias,  \
 			X)                                                                                             \
-	TF_IF_LIBRARY_##form(X(report, alias, title " Summary", REPORT_DEFAULT | REPORT_BY))
+	TF_IF_LIBRARY_##form(X(report, alias, title " Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED))
 
 #define REPORTS(X)                                                                                                     \
-	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY)                                       \
-	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY)                                       \
+	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                       \
+	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                       \
 	X(osrt_short_sum, NULL, "OS Runtime Calls Below the Threshold", REPORT_DEFAULT | REPORT_BY)                    \
 	X(osrt_short_line_sum, NULL, "OS Runtime Calls Below the Threshold by Line", REPORT_BY)                        \
 	X(files, NULL, "Files by Time", REPORT_BY)                                                                     \
 	X(sockets, NULL, "Sockets by Time", REPORT_BY)                                                                 \
-	X(cuda_api_sum, "cudaapisum", "CUDA API Summary", REPORT_DEFAULT | REPORT_BY)                                  \
-	X(cuda_launch_sum, NULL, "CUDA Kernel Launch Summary", REPORT_DEFAULT | REPORT_BY | REPORT_NAMES)              \
+	X(cuda_api_sum, "cudaapisum", "CUDA API Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                  \
+	X(cuda_launch_sum, NULL, "CUDA Kernel Launch Summary",                                                         \
+	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_NAMES)                                                   \
 	X(cuda_gpu_kern_sum, "gpukernsum", "CUDA GPU Kernel Summary",                                                  \
-	  REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE | REPORT_NAMES)                                                   \
+	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_DEVICE | REPORT_NAMES)                                   \
 	X(cuda_gpu_mem_time_sum, "gpumemtimesum", "CUDA GPU MemOps Summary (by Time)",                                 \
-	  REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE)                                                                  \
+	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_DEVICE)                                                  \
 	X(cuda_gpu_mem_size_sum, "gpumemsizesum", "CUDA GPU MemOps Summary (by Size)",                                 \
-	  REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE)                                                                  \
+	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_DEVICE)                                                  \
 	TF_GROUPS(REPORT_OF_GROUP, X)                                                                                  \
-	X(mpi_peer_sum, NULL, "MPI Calls by Peer or Root", REPORT_BY)                                                  \
-	X(mpi_comm_sum, NULL, "MPI Calls by Communicator", REPORT_BY)                                                  \
-	X(mpi_line_sum, NULL, "MPI Calls by Source Line", REPORT_BY)                                                   \
-	X(mpi_msg_size_sum, NULL, "MPI Calls by Message Size", REPORT_BY)                                              \
+	X(mpi_peer_sum, NULL, "MPI Calls by Peer or Root", REPORT_BY | REPORT_SHARED)                                  \
+	X(mpi_comm_sum, NULL, "MPI Calls by Communicator", REPORT_BY | REPORT_SHARED)                                  \
+	X(mpi_line_sum, NULL, "MPI Calls by Source Line", REPORT_BY | REPORT_SHARED)                                   \
+	X(mpi_msg_size_sum, NULL, "MPI Calls by Message Size", REPORT_BY | REPORT_SHARED)                              \
 	X(mpi_matrix, NULL, "MPI Messages Between Ranks", 0)                                                           \
 	X(mpi_wait_sum, NULL, "MPI Waits for Other Ranks", REPORT_BY)                                                  \
 	X(mpi_overlap_sum, NULL, "MPI Overlap with Computation (At Most)", REPORT_BY)                                  \
 	X(cuda_mem_usage, NULL, "CUDA Memory Usage", REPORT_DEFAULT)                                                   \
 	X(cuda_mem_failures, NULL, "Failed CUDA Allocations", REPORT_DEFAULT)                                          \
-	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY)                                               \
+	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                               \
 	X(sample_sum, NULL, "CPU Samples by Function", REPORT_DEFAULT | REPORT_BY)                                     \
 	X(sample_line_sum, NULL, "CPU Samples by Line", REPORT_BY)                                                     \
 	X(sample_python_sum, NULL, "CPU Samples by Python Function", REPORT_DEFAULT | REPORT_BY)                       \
@@ -45,14 +46,15 @@
 	X(pytorch_ops, NULL, "PyTorch Operators by Kernel", REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)          \
 	X(python_import_sum, NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY)                                \
 	X(lines, NULL, "Source Lines", REPORT_BY | REPORT_ATTRIBUTED)                                                  \
-	X(time_sum, NULL, "Time of Threads: CPU, Runnable, Blocked", REPORT_DEFAULT | REPORT_BY)                       \
+	X(time_sum, NULL, "Time of Threads: CPU, Runnable, Blocked", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)       \
 	X(processes, NULL, "Processes", REPORT_DEFAULT)                                                                \
 	X(jobs, NULL, "Batch Jobs", 0)                                                                                 \
 	X(ledger, NULL, "Ledger", REPORT_DEFAULT)                                                                      \
-	X(cuda_gpu_sum, "gpusum", "CUDA GPU Summary (Kernels/MemOps)", REPORT_BY | REPORT_DEVICE | REPORT_NAMES)       \
+	X(cuda_gpu_sum, "gpusum", "CUDA GPU Summary (Kernels/MemOps)",                                                 \
+	  REPORT_BY | REPORT_SHARED | REPORT_DEVICE | REPORT_NAMES)                                                    \
 	X(cuda_api_trace, "cudaapitrace", "CUDA API Trace", 0)                                                         \
 	X(cuda_api_gpu_sum, "apigpusum", "CUDA Summary (API/Kernels/MemOps)",                                          \
-	  REPORT_BY | REPORT_DEVICE | REPORT_NAMES)                                                                    \
+	  REPORT_BY | REPORT_SHARED | REPORT_DEVICE | REPORT_NAMES)                                                    \
 	X(cuda_kern_exec_sum, "kernexecsum", "CUDA Kernel Launch & Exec Time Summary", REPORT_DEVICE | REPORT_NAMES)   \
 	X(cuda_kern_exec_trace, "kernexectrace", "CUDA Kernel Launch & Exec Time Trace",                               \
 	  REPORT_DEVICE | REPORT_NAMES)                                                                                \
@@ -61,13 +63,13 @@
 	X(cuda_mem_peak, NULL, "CUDA Memory at Its Peak (by Call Site)", 0)                                            \
 	X(cuda_mem_leaks, NULL, "CUDA Memory Never Freed (by Call Site)", 0)                                           \
 	X(nvtx_names, NULL, "NVTX Categories, Resources, Schemas and Counters", 0)                                     \
-	X(nvtx_pushpop_sum, "nvtxppsum", "NVTX Push/Pop Range Summary", REPORT_BY)                                     \
+	X(nvtx_pushpop_sum, "nvtxppsum", "NVTX Push/Pop Range Summary", REPORT_BY | REPORT_SHARED)                     \
 	X(nvtx_pushpop_trace, "nvtxpptrace", "NVTX Push/Pop Range Trace", 0)                                           \
 	X(nvtx_gpu_proj_sum, "nvtxgpuprojsum", "NVTX GPU Projection Summary", REPORT_DEVICE | REPORT_ATTRIBUTED)       \
 	X(nvtx_gpu_proj_trace, "nvtxgpuproj", "NVTX GPU Projection Trace", REPORT_DEVICE)                              \
 	X(nvtx_kern_sum, "nvtxkernsum", "NVTX Range Kernel Summary",                                                   \
 	  REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)                                                            \
-	X(nvtx_startend_sum, "nvtxsesum", "NVTX Start/End Range Summary", REPORT_BY)                                   \
+	X(nvtx_startend_sum, "nvtxsesum", "NVTX Start/End Range Summary", REPORT_BY | REPORT_SHARED)                   \
 	X(um_sum, "umsum", "Unified Memory Analysis Summary", REPORT_DEVICE)                                           \
 	X(um_total_sum, "umtotalsum", "Unified Memory Totals Summary", REPORT_DEVICE)                                  \
 	X(um_cpu_page_faults_sum, "umcpupagefaults", "Unified Memory CPU Page Faults Summary", REPORT_DEVICE)          \

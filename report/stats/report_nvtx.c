@@ -54,10 +54,12 @@ static int nvtx_report_ranges(const struct report_context *c, struct table *tabl
 	do {
 		for (size_t i = 0; i < c->model->image_count; i++) {
 			v.scan.image = &c->model->images[i];
+			if (!scan_is_mine(c, v.scan.image))
+				continue;
 			v.scan.clock = &c->model->machines[v.scan.image->machine].clock;
 			nvtx_ranges(v.scan.image, NULL, &v, nvtx_visit_range);
 		}
-	} while (aggregate_next_pass(&aggregate));
+	} while (scan_next_pass(c, &aggregate));
 	aggregate_table(c, &aggregate, &shape, table);
 	aggregate_done(&aggregate);
 	return 0;

@@ -78,7 +78,56 @@ ParameterizedTest(struct values *v, aggregate, finds_the_exact_median)
 	aggregate_done(&s);
 }
 
-/* Each pass distributes the values over the parts in another way, as threads do. */
+/* What another process gets of an aggregate; `from` keeps its rows, without values. */
+static struct aggregate sent(struct aggregate *from)
+{
+	struct aggregate ret = {0};
+	struct buffer message = {0};
+	struct bytes bytes;
+
+	aggregate_save(from, &message);
+	bytes = bytes_of(&message);
+	cr_assert(aggregate_load(&ret, &bytes) && !bytes.left);
+	for (size_t size = 0; size < message.size; size += message.size / 37 + 1) {
+		struct aggregate damaged = {0};
+
+		bytes = (struct bytes){.at = (const uint8_t *)message.data, .left = size};
+		cr_assert(!aggregate_load(&damaged, &bytes), "%zu of %zu bytes", size, message.size);
+		aggregate_done(&damaged);
+	}
+	buffer_done(&message);
+	return ret;
+}
+
+static void part_prepare(const struct aggregate *whole, struct aggregate *part, bool is_sent)
+{
+	struct aggregate prepared = {0}, theirs;
+
+	if (!is_sent) {
+		aggregate_split(whole, part);
+		return;
+	}
+	aggregate_split(whole, &prepared);
+	theirs = sent(&prepared);
+	aggregate_split(&theirs, part);
+	aggregate_done(&prepared);
+	aggregate_done(&theirs);
+}
+
+static void part_join(struct aggregate *whole, struct aggregate *part, bool is_sent)
+{
+	struct aggregate theirs;
+
+	if (!is_sent) {
+		aggregate_join(whole, part);
+		return;
+	}
+	theirs = sent(part);
+	aggregate_join(whole, &theirs);
+	aggregate_done(&theirs);
+}
+
+/* Each pass distributes the values over the parts in another way, as threads do. Some parts are in other processes. */
 Test(aggregate, parts_give_what_one_aggregate_gives)
 {
 	static const struct values cases[] = {{3, 1000000, 0}, {4097, 100000, 0}, {5000, 0, 0}, {10000, 2, 7},
@@ -100,7 +149,7 @@ Test(aggregate, parts_give_what_one_aggregate_gives)
 		} while (aggregate_next_pass(&one));
 		do {
 			for (size_t i = 0; i < PARTS; i++)
-				aggregate_split(&whole, &parts[i]);
+				part_prepare(&whole, &parts[i], i > 0);
 			seed = 1;
 			for (size_t i = 0; i < cases[k].count; i++) {
 				struct aggregate *part = &parts[(i / (17 + passes)) % (PARTS - 1) + passes % 2];
@@ -108,7 +157,7 @@ Test(aggregate, parts_give_what_one_aggregate_gives)
 				aggregate_add(part, aggregate_row(part, names[i % NAMES], 2), value(&cases[k]));
 			}
 			for (size_t i = 0; i < PARTS; i++)
-				aggregate_join(&whole, &parts[i]);
+				part_join(&whole, &parts[i], i > 0);
 			passes++;
 		} while (aggregate_next_pass(&whole));
 		cr_assert_eq(whole.count, one.count);

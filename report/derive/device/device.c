@@ -442,6 +442,7 @@ void device_scan(struct scan *s, void (*visit)(struct scan *, const struct devic
 {
 	for (size_t i = 0; i < s->context->model->image_count; i++) {
 		s->image = &s->context->model->images[i];
-		device_scan_image(s, visit, ret_broken);
+		if (scan_is_mine(s->context, s->image))
+			device_scan_image(s, visit, ret_broken);
 	}
 }

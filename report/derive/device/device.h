@@ -47,7 +47,8 @@ size_t device_gaps(const struct image *image, struct device_gap **ret);
 /* When device records were read for the last time; 0: CUPTI was not used, or the trace is an older one. */
 uint64_t device_last_flush(const struct image *image);
 
-/* Calls visit for each record of each image. Unreadable records are counted in *ret_broken, which may be NULL. */
+/* Calls visit for each record of each image that is this process's to read. Unreadable records are counted in
+ * *ret_broken, which may be NULL. */
 void device_scan(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken);
 
 /* Likewise of one image. */

@@ -40,15 +40,76 @@ void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event
 {
 	for (size_t i = 0; i < s->context->model->image_count; i++) {
 		s->image = &s->context->model->images[i];
-		scan_image(s, visit);
+		if (scan_is_mine(s->context, s->image))
+			scan_image(s, visit);
 	}
+}
+
+/* ---- passes, also of several ranks ---- */
+
+bool scan_is_mine(const struct report_context *c, const struct image *image)
+{
+	return !c->share || !image->trace || image->trace->owner == share_self(c->share);
+}
+
+static void join_theirs(void *whole, size_t from, struct buffer *theirs)
+{
+	struct bytes bytes = bytes_of(theirs);
+	struct aggregate part = {0};
+
+	(void)from;
+	if (aggregate_load(&part, &bytes))
+		aggregate_join(whole, &part);
+	aggregate_done(&part);
+}
+
+/* The ranges that all ranks search next. */
+static void take_ranges(struct aggregate *part, struct bytes *from)
+{
+	struct aggregate whole = {0};
+
+	if (aggregate_load(&whole, from))
+		aggregate_split(&whole, part);
+	aggregate_done(&whole);
+}
+
+bool scan_next_pass(const struct report_context *c, struct aggregate *aggregate)
+{
+	struct aggregate part = {0};
+	struct buffer message = {0};
+	struct bytes from;
+	bool again = false;
+
+	if (!c->share)
+		return aggregate_next_pass(aggregate);
+	if (share_self(c->share))
+		aggregate_save(aggregate, &message);
+	share_gather(c->share, &message, join_theirs, aggregate);
+	buffer_clear(&message);
+	if (!share_self(c->share)) {
+		again = aggregate_next_pass(aggregate);
+		aggregate_split(aggregate, &part);
+		buffer_number(&message, again);
+		aggregate_save(&part, &message);
+	}
+	share_broadcast(c->share, &message);
+	from = bytes_of(&message);
+	if (share_failure(c->share))
+		again = false;
+	else if (share_self(c->share)) {
+		again = bytes_number(&from);
+		take_ranges(aggregate, &from);
+	}
+	aggregate_done(&part);
+	buffer_done(&message);
+	return again;
 }
 
 void scan_aggregate(struct scan *s, void (*visit)(struct scan *, const struct event *))
 {
 	do
 		scan_events(s, visit);
-	while (aggregate_next_pass(s->aggregate));
+	while (scan_next_pass(s->context, s->aggregate));
 }
 
 /* ---- in several threads ---- */
@@ -87,6 +148,8 @@ static void parts_find(struct parts *l)
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct trace *t = m->images[i].trace;
 
+		if (!scan_is_mine(l->scan->context, &m->images[i]))
+			continue;
 		for (size_t k = 0; t && k < t->thread_count; k++)
 			if (scan_wants(l->scan, &t->threads[k]))
 				parts_add(l, &m->images[i], &t->threads[k]);
@@ -127,7 +190,7 @@ void scan_aggregate_parts(struct scan *s, void (*read)(struct scan *, struct cur
 		parallel_run(workers, read_parts, &l);
 		for (size_t i = 0; i < workers; i++)
 			aggregate_join(s->aggregate, &l.aggregates[i]);
-	} while (aggregate_next_pass(s->aggregate));
+	} while (scan_next_pass(s->context, s->aggregate));
 	for (size_t i = 0; i < workers; i++)
 		aggregate_done(&l.aggregates[i]);
 	free(l.items);

@@ -5,6 +5,7 @@
 
 #include "report/read/merge.h"
 #include "report/base/aggregate.h"
+#include "report/base/share.h"
 #include "report/derive/symbols/symbol.h"
 
 enum by { BY_NOTHING, BY_PROCESS, BY_RANK, BY_HOST, BY_THREAD, BY_DEVICE, BY_RANGE, BY_COUNT };
@@ -21,6 +22,7 @@ struct report_context {
 	bool totals_only;   /* medians are not needed */
 	bool lines_all;     /* see lines.h */
 	const char *source; /* see source.h; NULL: not requested */
+	struct share *share; /* each reads the events of a part of the traces; NULL: this process reads all of them */
 	size_t records_held; /* device records and calls held in memory at a time; 0: 2^20 */
 };
 
@@ -48,10 +50,16 @@ struct scan {
 	void *more;    /* private to the report */
 };
 
+/* Does this process read the events of the image? Where ranks share the traces, another one may. */
+bool scan_is_mine(const struct report_context *c, const struct image *image);
+
+/* aggregate_next_pass, for what all ranks have added. In the end the first one has the whole. */
+bool scan_next_pass(const struct report_context *c, struct aggregate *aggregate);
+
 /* Calls visit for each event of each thread of s->image that passes the filter. */
 void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event *));
 
-/* Likewise for each image. */
+/* Likewise for each image that is this process's to read. */
 void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event *));
 
 /* Reads the events as often as exact medians require. */

@@ -11,6 +11,15 @@
 #define DELAY_NS 1000000ull
 #define DELAY_PER_SWITCH_NS 500000000ull
 
+/* Ranks that share the traces make the partition twice: first each gathers the calls of its threads, then the first
+ * rank, which has those of all threads by then, completes it. */
+struct calls_shared {
+	struct buffer bytes; /* of this rank: the number of a thread, and its calls */
+	struct map places;   /* the number of a thread -> where its calls are in `bytes` */
+	size_t threads;	     /* so far */
+	bool is_complete;
+};
+
 struct maker {
 	const struct report_context *context;
 	const struct clock_map *clock;
@@ -19,6 +28,7 @@ struct maker {
 	struct descriptors descriptors; /* of the image */
 	struct partition *partition;
 	bool has_calls;
+	struct calls_shared *shared; /* NULL: this process reads the calls of all threads */
 	/* accounts of the main thread at the end of the previous image of its process */
 	uint64_t base_cpu_ns, base_delay_ns;
 	uint64_t base_ticks; /* when it called exec; 0: not known */
@@ -92,6 +102,55 @@ static bool delay_is_wrong(const struct thread_time *t, uint64_t span_ns)
 	return t->delay_ns / (switches + 1) > DELAY_PER_SWITCH_NS && waits_ns + t->delay_ns > span_ns + span_ns / 5;
 }
 
+static void calls_save(struct calls_shared *s, const struct thread_time *t)
+{
+	buffer_number(&s->bytes, s->threads);
+	buffer_number(&s->bytes, t->blocked.count);
+	for (size_t i = 0; i < t->blocked.count; i++) {
+		struct blocked_call call = t->blocked.calls[i];
+
+		buffer_number(&s->bytes, (uint64_t)(call.function - t->image->trace->functions->items));
+		call.function = NULL;
+		buffer_add(&s->bytes, &call, sizeof(call));
+	}
+}
+
+static void calls_load(const struct calls_shared *s, const struct thread_time *t, struct blocked *ret)
+{
+	const uint64_t *place = map_find(&s->places, s->threads, 0);
+	struct bytes from = bytes_of(&s->bytes);
+	uint64_t count;
+
+	if (!place || !bytes_take(&from, *place))
+		return;
+	count = bytes_number(&from);
+	for (uint64_t i = 0; i < count && !from.is_short; i++) {
+		const struct function *f = trace_function(t->image->trace, (uint32_t)bytes_number(&from));
+		struct blocked_call call;
+
+		bytes_read(&from, &call, sizeof(call));
+		if (!f || from.is_short || call.kind >= BLOCKED_KINDS)
+			return;
+		ret->calls = mem_grow(ret->calls, ret->count, &ret->capacity, sizeof(*ret->calls));
+		call.function = f;
+		ret->calls[ret->count++] = call;
+	}
+}
+
+static void thread_calls(struct maker *k, struct thread_time *t, uint64_t end_ticks)
+{
+	struct calls_shared *s = k->shared;
+
+	if (s && s->is_complete)
+		calls_load(s, t, &t->blocked);
+	else if (scan_is_mine(k->context, t->image))
+		blocked_gather(k->context, t->image, t->thread, &k->descriptors, end_ticks, &t->blocked);
+	if (s && !s->is_complete && scan_is_mine(k->context, t->image))
+		calls_save(s, t);
+	if (s)
+		s->threads++;
+}
+
 static void thread_finish(struct maker *k, struct thread_time *t, uint64_t span_ns, uint64_t before_ns,
 			  uint64_t end_ticks)
 {
@@ -103,7 +162,7 @@ static void thread_finish(struct maker *k, struct thread_time *t, uint64_t span_
 	if (process)
 		t->stopped_ns = clock_map_duration(k->clock, process->stopped_ticks);
 	if (k->has_calls && t->thread)
-		blocked_gather(k->context, t->image, t->thread, &k->descriptors, end_ticks, &t->blocked);
+		thread_calls(k, t, end_ticks);
 	if (delay_is_wrong(t, span_ns)) {
 		t->delay_is_known = false;
 		t->delay_ns = 0;
@@ -291,11 +350,11 @@ static void add_process(struct maker *k, size_t number)
 	add_rest(k, last, from, &k->partition->processes[number]);
 }
 
-void partition_make(const struct report_context *c, bool has_calls, struct partition *ret)
+static void make(const struct report_context *c, bool has_calls, struct calls_shared *shared, struct partition *ret)
 {
 	const struct model *m = c->model;
 	struct maker k = {.context = c, .usages = usages_new(m), .limits = cpu_limits_new(m), .partition = ret,
-			  .has_calls = has_calls};
+			  .has_calls = has_calls, .shared = shared};
 
 	*ret = (struct partition){.processes = mem_alloc((m->process_count + 1) * sizeof(*ret->processes))};
 	for (size_t i = 0; i < m->process_count; i++)
@@ -303,6 +362,46 @@ void partition_make(const struct report_context *c, bool has_calls, struct parti
 	children_find(m, ret->processes);
 	usages_free(k.usages);
 	cpu_limits_free(k.limits);
+}
+
+static void add_bytes(void *context, size_t from, struct buffer *theirs)
+{
+	(void)from;
+	buffer_array(context, theirs->data, theirs->size, 1);
+}
+
+static void find_places(struct calls_shared *s)
+{
+	struct bytes from = bytes_of(&s->bytes);
+
+	while (from.left && !from.is_short) {
+		uint64_t thread = bytes_number(&from);
+
+		*map_put(&s->places, thread, 0, NULL) = s->bytes.size - from.left;
+		for (uint64_t left = bytes_number(&from); left && !from.is_short; left--)
+			bytes_take(&from, sizeof(uint64_t) + sizeof(struct blocked_call));
+	}
+}
+
+void partition_make(const struct report_context *c, bool has_calls, struct partition *ret)
+{
+	struct calls_shared shared = {0};
+
+	if (!c->share || !has_calls) {
+		make(c, has_calls, NULL, ret);
+		return;
+	}
+	make(c, has_calls, &shared, ret);
+	share_gather(c->share, &shared.bytes, add_bytes, &shared.bytes);
+	if (!share_self(c->share)) {
+		partition_done(ret);
+		find_places(&shared);
+		shared.threads = 0;
+		shared.is_complete = true;
+		make(c, has_calls, &shared, ret);
+	}
+	map_done(&shared.places);
+	buffer_done(&shared.bytes);
 }
 
 void partition_done(struct partition *p)
