@@ -177,9 +177,18 @@ static void rank_add_row(struct rules *r, struct finding *f, const struct rank *
 static void rank_add_cpu(struct rules *r, const struct rank *rank, uint64_t *cpu_ns, uint64_t *delay_ns)
 {
 	const struct partition *p = &rules_time(r)->partition;
+	size_t first = 0, end = p->count;
 
-	for (size_t i = 0; i < p->count; i++)
-		if (p->threads[i].process == rank->process && p->threads[i].origin == THREAD_MAIN) {
+	while (first < end) { /* the threads are ordered by process */
+		size_t middle = first + (end - first) / 2;
+
+		if (p->threads[middle].process < rank->process)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	for (size_t i = first; i < p->count && p->threads[i].process == rank->process; i++)
+		if (p->threads[i].origin == THREAD_MAIN) {
 			*cpu_ns += p->threads[i].cpu_ns;
 			*delay_ns += p->threads[i].delay_ns;
 		}

@@ -11,17 +11,23 @@ struct stream {
 	uint64_t key; /* ns of the next event, at least that of the previous one */
 };
 
+/* Has a copy of the key, because thousands of streams do not fit into the CPU's caches. */
+struct entry {
+	uint64_t key;
+	uint32_t stream; /* in streams */
+};
+
 struct merge {
 	struct stream *streams;
 	size_t count, capacity;
-	uint32_t *heap; /* indices in streams, the earliest first */
+	struct entry *heap; /* the earliest first */
 	size_t heap_count;
 	struct merge_event current;
 };
 
-static bool stream_is_before(const struct merge *g, uint32_t a, uint32_t b)
+static bool is_before(const struct entry *a, const struct entry *b)
 {
-	return g->streams[a].key != g->streams[b].key ? g->streams[a].key < g->streams[b].key : a < b;
+	return a->key != b->key ? a->key < b->key : a->stream < b->stream;
 }
 
 static bool stream_advance(struct stream *s)
@@ -36,16 +42,16 @@ static bool stream_advance(struct stream *s)
 
 static void sift_down(struct merge *g, size_t at)
 {
-	uint32_t moved = g->heap[at];
+	struct entry moved = g->heap[at];
 
 	for (;;) {
 		size_t child = at * 2 + 1;
 
 		if (child >= g->heap_count)
 			break;
-		if (child + 1 < g->heap_count && stream_is_before(g, g->heap[child + 1], g->heap[child]))
+		if (child + 1 < g->heap_count && is_before(&g->heap[child + 1], &g->heap[child]))
 			child++;
-		if (!stream_is_before(g, g->heap[child], moved))
+		if (!is_before(&g->heap[child], &moved))
 			break;
 		g->heap[at] = g->heap[child];
 		at = child;
@@ -73,7 +79,7 @@ static struct merge *merge_started(struct merge *g)
 	g->heap = mem_alloc(g->count * sizeof(*g->heap));
 	for (size_t i = 0; i < g->count; i++)
 		if (stream_advance(&g->streams[i]))
-			g->heap[g->heap_count++] = (uint32_t)i;
+			g->heap[g->heap_count++] = (struct entry){g->streams[i].key, (uint32_t)i};
 	for (size_t i = g->heap_count / 2; i-- > 0;)
 		sift_down(g, i);
 	return g;
@@ -112,9 +118,11 @@ const struct merge_event *merge_next(struct merge *g)
 
 	if (!g->heap_count)
 		return NULL;
-	s = &g->streams[g->heap[0]];
+	s = &g->streams[g->heap[0].stream];
 	g->current = s->next;
-	if (!stream_advance(s))
+	if (stream_advance(s))
+		g->heap[0].key = s->key;
+	else
 		g->heap[0] = g->heap[--g->heap_count];
 	if (g->heap_count)
 		sift_down(g, 0);

@@ -22,12 +22,17 @@ static const char *this_boot(void)
 
 size_t model_machine(struct model *m, const char *host, const char *boot, uint32_t clock)
 {
+	uint64_t by_boot = hash_bytes(boot, strlen(boot)) ^ clock, by_host = hash_bytes(host, strlen(host)), *place;
 	struct machine *new;
 
-	for (size_t i = 0; i < m->machine_count; i++)
-		if (m->machines[i].clock.source == clock && !strcmp(m->machines[i].boot, boot) &&
-		    !strcmp(m->machines[i].host, host))
-			return i;
+	while (*(place = map_put(&m->machine_by_name, by_boot, by_host, NULL))) {
+		const struct machine *known = &m->machines[*place - 1];
+
+		if (known->clock.source == clock && !strcmp(known->boot, boot) && !strcmp(known->host, host))
+			return *place - 1;
+		by_host++;
+	}
+	*place = m->machine_count + 1;
 	m->machines = mem_grow(m->machines, m->machine_count, &m->machine_capacity, sizeof(*m->machines));
 	new = &m->machines[m->machine_count];
 	*new = (struct machine){
@@ -246,6 +251,7 @@ void model_done(struct model *m)
 	free(m->wheres);
 	attachments_done(&m->attachments);
 	map_done(&m->by_nonce);
+	map_done(&m->machine_by_name);
 	map_done(&m->run_by_id);
 	texts_done(&m->ranks);
 	texts_done(&m->problems);

@@ -154,6 +154,7 @@ struct model {
 	struct pack **packs; /* packed files that were opened */
 	size_t pack_count, pack_capacity;
 	struct map by_nonce; /* nonce -> image, while reading */
+	struct map machine_by_name; /* hashes of boot and host -> machine + 1; after a collision the next hash */
 	struct map run_by_id; /* id of a run -> its position in runs + 1 */
 	struct texts ranks;	  /* those with a step */
 	struct wait_status *wait_statuses;

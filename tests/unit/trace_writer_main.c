@@ -35,10 +35,15 @@ int main(int argc, char **argv)
 							      .factor = strtod(argv[9], NULL)});
 		return 0;
 	}
+	if (argc == 6 && !strcmp(argv[1], "ranks") && number(argv[3]) && number(argv[4])) {
+		capture_ranks(argv[2], number(argv[3]), number(argv[4]), strtoull(argv[5], NULL, 10));
+		return 0;
+	}
 	if (argc == 4 && capture_kind(argv[2], argv[1], strtoull(argv[3], NULL, 10)))
 		return 0;
 	fprintf(stderr, "usage: trace-writer example|hostile DIRECTORY | large DIRECTORY CALLS THREADS [PROCESSES] |\n"
 			"       steps DIRECTORY SEED KERNELS RUN ROW LAUNCH SLOWER FACTOR |\n"
+			"       ranks DIRECTORY RANKS HOSTS CALLS |\n"
 			"       nvtx|mpi|files|samples|launches DIRECTORY EVENTS\n");
 	return 2;
 }
