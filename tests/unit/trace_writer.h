@@ -128,8 +128,8 @@ void capture_hostile(const char *directory);
 /* Writes `calls` OS calls, spread over `processes` processes of `threads` threads each. */
 void capture_large(const char *directory, uint64_t calls, uint32_t threads, uint32_t processes);
 
-/* An MPI job of `ranks` on `hosts`, whose clocks are up to a second off: 20 barriers, to which rank ranks / 3 comes 5 ms
- * late, and `calls` OS calls of each rank. */
+/* An MPI job of `ranks` on `hosts`, whose clocks are up to a second off: 20 barriers, to which rank ranks / 3 comes
+ * 5 ms late, and `calls` OS calls of each rank. */
 void capture_ranks(const char *directory, uint32_t ranks, uint32_t hosts, uint64_t calls);
 
 /* Writes that many events of one kind: nvtx, mpi, files, samples, or launches (each with two records of CUPTI).

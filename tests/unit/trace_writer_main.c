@@ -16,6 +16,10 @@ int main(int argc, char **argv)
 		capture_example(argv[2]);
 		return 0;
 	}
+	if (argc == 3 && !strcmp(argv[1], "job")) {
+		capture_job(argv[2]);
+		return 0;
+	}
 	if (argc == 3 && !strcmp(argv[1], "hostile")) {
 		capture_hostile(argv[2]);
 		return 0;
@@ -41,7 +45,8 @@ int main(int argc, char **argv)
 	}
 	if (argc == 4 && capture_kind(argv[2], argv[1], strtoull(argv[3], NULL, 10)))
 		return 0;
-	fprintf(stderr, "usage: trace-writer example|hostile DIRECTORY | large DIRECTORY CALLS THREADS [PROCESSES] |\n"
+	fprintf(stderr, "usage: trace-writer example|hostile|job DIRECTORY |\n"
+			"       large DIRECTORY CALLS THREADS [PROCESSES] |\n"
 			"       steps DIRECTORY SEED KERNELS RUN ROW LAUNCH SLOWER FACTOR |\n"
 			"       ranks DIRECTORY RANKS HOSTS CALLS |\n"
 			"       nvtx|mpi|files|samples|launches DIRECTORY EVENTS\n");

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pillion recipe NAME CAPTURE...: analyses of many captures, one task of Dask's distributed scheduler for each."""
+import argparse
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+NEEDED = ("dask", "distributed", "pandas", "pyarrow")
+
+
+def missing_packages():
+    import importlib.util
+    return [name for name in NEEDED if importlib.util.find_spec(name) is None]
+
+
+def parse(words, recipes):
+    listing = "\n".join(f"  {name:24}{(r.__doc__ or '').splitlines()[0]}" for name, r in recipes.items())
+    parser = argparse.ArgumentParser(
+        prog="pillion recipe", description="Analyses of many captures, on Dask's distributed scheduler.",
+        epilog="Recipes:\n" + listing, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recipe", metavar="NAME", choices=list(recipes), help="one of the recipes below")
+    parser.add_argument("captures", metavar="CAPTURE", nargs="+")
+    parser.add_argument("-f", "--format", choices=("csv", "json", "parquet"), default="csv")
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output; needed for parquet")
+    parser.add_argument("--scheduler", metavar="ADDRESS",
+                        help="a running scheduler of Dask, whose workers see the captures; default: processes here")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes of the local scheduler")
+    parser.add_argument("--name", help="cuda_gpu_kern_pace, nvtx_gpu_proj_pace: each instance of that kernel or range")
+    parser.add_argument("--bins", type=int, default=30, help="mpi_gpu_time_util_map: intervals of time (30)")
+    parser.add_argument("--gap", type=float, default=500, help="gpu_gaps: the shortest one in ms (500)")
+    parser.add_argument("--report", default="cuda_gpu_kern_sum", help="diff: the report that is compared")
+    options = parser.parse_args(words)
+    if options.format == "parquet" and not options.output:
+        parser.error("-f parquet needs -o FILE")
+    if options.recipe == "diff" and len(options.captures) != 2:
+        parser.error("diff compares two captures")
+    return options
+
+
+def run(recipe, options):
+    from dask.distributed import Client, LocalCluster
+    if options.scheduler:
+        with Client(options.scheduler) as client:
+            return map_and_reduce(client, recipe, options)
+    workers = options.workers or min(len(options.captures), len(os.sched_getaffinity(0)))
+    with LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        with Client(cluster) as client:
+            return map_and_reduce(client, recipe, options)
+
+
+class RecipeError(Exception):
+    """What is said instead of a table."""
+
+
+def map_and_reduce(client, recipe, options):
+    from recipes import attempt
+    # The workers may have another working directory, and import the recipes by the file.
+    here = os.path.dirname(os.path.abspath(__file__))
+    for name in ("capture.py", "recipes.py"):
+        client.upload_file(os.path.join(here, name))
+    paths = [os.path.abspath(path) for path in options.captures]
+    results = client.gather(client.map(attempt, [recipe] * len(paths), paths, [options] * len(paths), pure=False))
+    for _, problem in results:
+        if problem:
+            raise RecipeError(problem)
+    return recipe.reduce([frame for frame, _ in results], options)
+
+
+def write(table, options):
+    if options.format == "parquet":
+        table.to_parquet(options.output, index=False)
+        return
+    text = table.to_csv(index=False) if options.format == "csv" else table.to_json(orient="records") + "\n"
+    if options.output:
+        with open(options.output, "w", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        sys.stdout.write(text)
+
+
+def main():
+    missing = missing_packages()
+    if missing:
+        print(f"pillion recipe: {sys.executable} has no {', '.join(missing)}; install with `python3 -m pip install "
+              f"{' '.join(NEEDED)}`, or name a Python that has them in PILLION_PYTHON", file=sys.stderr)
+        return 2
+    from recipes import RECIPES
+    options = parse(sys.argv[1:], RECIPES)
+    try:
+        write(run(RECIPES[options.recipe], options), options)
+    except RecipeError as error:
+        print(f"pillion recipe: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
