@@ -41,7 +41,8 @@ for row in csv.DictReader(sys.stdin):
 recipe cuda_gpu_kern_pace launches.pillion one.pillion >pace
 is "$(grep '^launches' pace | cat <(head -1 pace) - | columns 'Total Time (ns)' Instances 'Med (ns)' Name | sort)" \
 	"$(report stats -q -r cuda_gpu_kern_sum -f csv launches.pillion |
-		columns 'Total Time (ns)' Instances 'Med (ns)' Name | sort)" 'cuda_gpu_kern_pace: the sums of the report'
+		columns 'Total Time (ns)' Instances 'Med (ns)' Name | sort)" \
+	'cuda_gpu_kern_pace: the sums of the report'
 is "$(recipe cuda_gpu_kern_pace --name 'kernel07(float*)' launches.pillion | tail -1 | cut -d, -f5)" \
 	"$(report stats -q -r cuda_gpu_kern_sum -f csv launches.pillion | awk -F, '/kernel07/ { print $3 }')" \
 	'--name: each instance'
