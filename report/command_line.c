@@ -300,7 +300,7 @@ static const struct option rows[] = {
 	{"split-size", 0, OPTION_OWN, SET(split_size), VERBS_OF(VERB_EXPORT), .value = "SIZE",
 	 .takes = "a number of bytes, at least 4096, or a number with K, M or G",
 	 .help = "chrome: files of at most this size in bytes, or with K, M or G"},
-	{"quiet", 'q', OPTION_SWITCH, AT(quiet), VERBS_OF(VERB_READS | VERB_PACK | VERB_UNPACK),
+	{"quiet", 'q', OPTION_SWITCH, AT(quiet), VERBS_OF(VERB_READS | VERB_PACK | VERB_UNPACK | VERB_RECOVER),
 	 .help = "print errors only"},
 
 	{"help", 'h', OPTION_SWITCH, AT(help), VERBS_OF(VERB_ALL), .title = "General", .help = "print this text"},

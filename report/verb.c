@@ -134,6 +134,18 @@ static int output_open(struct work *w)
 	return EXIT_UNUSABLE;
 }
 
+static void spool_problem(struct model *m, const struct run *run)
+{
+	enum spool_state state = model_spool(m, run);
+	struct buffer text = {0};
+
+	if (state != SPOOL_MOVED && state != SPOOL_MOVING) {
+		model_spool_text(m, run, state, &text);
+		texts_add(&m->problems, "%s", text.data);
+	}
+	buffer_done(&text);
+}
+
 int work_begin(struct work *w, const struct command_line *l)
 {
 	return work_begin_shared(w, l, NULL);
@@ -160,6 +172,8 @@ int work_begin_shared(struct work *w, const struct command_line *l, struct share
 		return EXIT_UNUSABLE;
 	}
 	progress_clear();
+	for (size_t i = 0; i < w->model.run_count; i++)
+		spool_problem(&w->model, &w->model.runs[i]);
 	w->status = prints ? say_all(&w->model.problems) : EXIT_DONE;
 	w->context = (struct report_context){&w->model, l->by, symbols_new(&w->model, true), .lines_all = l->lines_all,
 					     .source = l->source};

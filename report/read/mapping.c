@@ -290,6 +290,95 @@ int mapping_open(const char *path, struct mapping *ret, struct err *err)
 	return code;
 }
 
+/* ---- two versions of a file ---- */
+
+struct versions {
+	uint8_t *data;
+	int fd, over;
+	bool (*is_later)(const void *a, const void *b, size_t size);
+};
+
+static void versions_page(const struct versions *v, size_t offset, size_t size)
+{
+	uint8_t a[4096] = {0}, b[4096] = {0};
+	ssize_t have = pread(v->fd, a, size, (off_t)offset), read = pread(v->over, b, size, (off_t)offset);
+
+	memcpy(v->data + offset, read > 0 && (have <= 0 || v->is_later(a, b, size)) ? b : a, size);
+}
+
+/* Replaces the bytes from `from` to `to`, which is data of the other version. */
+static int versions_replace(const struct versions *v, size_t from, size_t to, size_t size)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	from &= ~(page - 1);
+	to = (to + page - 1) & ~(page - 1);
+	to = to < size ? to : size;
+	if (mmap(v->data + from, to - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+	    MAP_FAILED)
+		return -errno;
+	for (size_t at = from; at < to; at += 4096)
+		versions_page(v, at, to - at < 4096 ? to - at : 4096);
+	return 0;
+}
+
+static int versions_join(const struct versions *v, size_t size, size_t over_size)
+{
+	off_t data, hole = 0;
+	int code = 0;
+
+	while (!code && (data = lseek(v->over, hole, SEEK_DATA)) >= 0) {
+		hole = lseek(v->over, data, SEEK_HOLE);
+		if (hole <= data)
+			hole = (off_t)over_size;
+		code = versions_replace(v, (size_t)data, (size_t)hole, size);
+	}
+	return code;
+}
+
+static int map_versions(struct versions *v, size_t size, size_t over_size, struct mapping *ret)
+{
+	size_t whole = size > over_size ? size : over_size;
+	int code;
+
+	if (!whole)
+		return 0;
+	v->data = mmap(NULL, whole, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (v->data == MAP_FAILED)
+		return -errno;
+	*ret = (struct mapping){.data = v->data, .size = whole, .is_mapped = true, .is_changed = true};
+	register_mapping(v->data, whole, NULL);
+	if (size && mmap(v->data, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, v->fd, 0) == MAP_FAILED)
+		code = -errno;
+	else
+		code = versions_join(v, whole, over_size);
+	if (code)
+		mapping_close(ret);
+	return code;
+}
+
+int mapping_open_over(const char *path, const char *over, bool (*is_later)(const void *a, const void *b, size_t size),
+		      struct mapping *ret, struct err *err)
+{
+	struct versions v = {.is_later = is_later};
+	struct stat st, over_st;
+	int code;
+
+	*ret = (struct mapping){0};
+	v.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	v.over = open(over, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	code = v.fd < 0 || v.over < 0 || fstat(v.fd, &st) || fstat(v.over, &over_st) ? -errno : 0;
+	if (!code && (!S_ISREG(st.st_mode) || !S_ISREG(over_st.st_mode)))
+		code = -EINVAL;
+	if (!code)
+		code = map_versions(&v, (size_t)st.st_size, (size_t)over_st.st_size, ret);
+	if (v.fd >= 0)
+		close(v.fd);
+	if (v.over >= 0)
+		close(v.over);
+	return code ? err_set(err, code, "%s with %s: %s", path, over, strerror(-code)) : 0;
+}
+
 void mapping_from_bytes(const void *data, size_t size, struct mapping *ret)
 {
 	uint8_t *copy = mem_alloc(size);
@@ -318,7 +407,7 @@ void mapping_drop(const struct mapping *m, uint64_t offset, size_t size)
 	uintptr_t base = (uintptr_t)m->data, start, end;
 
 	/* blocks are dropped by age */
-	if (offset >= m->size || !m->is_mapped || m->lazy ||
+	if (offset >= m->size || !m->is_mapped || m->lazy || m->is_changed ||
 	    (m->size <= LARGE && __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED) <= MANY))
 		return;
 	size = size < m->size - offset ? size : (size_t)(m->size - offset);

@@ -11,12 +11,18 @@ struct mapping {
 	const uint8_t *data;
 	size_t size;
 	bool is_mapped;		/* else allocated, unless is_borrowed */
+	bool is_changed;	/* not what the file has: nothing is dropped */
 	bool is_borrowed;	/* a part of another mapping, which is kept longer */
 	struct lazy *lazy;	/* NULL: a file, or allocated */
 };
 
 /* 0 or -errno. An empty file has size 0. */
 int mapping_open(const char *path, struct mapping *ret, struct err *err);
+
+/* The bytes of a file with those of another version of it: each page that has data in `over` and is at least as late as
+ * that of the file. */
+int mapping_open_over(const char *path, const char *over, bool (*is_later)(const void *a, const void *b, size_t size),
+		      struct mapping *ret, struct err *err);
 
 /* Bytes that are created on access, block by block, and dropped again in favour of others. Readers need not know
  * about it. */

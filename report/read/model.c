@@ -168,9 +168,16 @@ int model_open(struct model *m, char *const *paths, size_t count, struct err *er
 
 int model_open_shared(struct model *m, char *const *paths, size_t count, struct share *share, struct err *err)
 {
+	bool has_directory = false;
+
 	*m = (struct model){.share = share};
+	for (size_t i = 0; i < count; i++)
+		has_directory |= model_path_is_directory(paths[i]);
+	for (size_t i = 0; i < count && has_directory; i++)
+		if (model_path_is_spool(paths[i]))
+			texts_add(&m->spools, "%s", paths[i]);
 	for (size_t i = 0; i < count; i++) {
-		int code = model_path(m, paths[i], err);
+		int code = has_directory && model_path_is_spool(paths[i]) ? 0 : model_path(m, paths[i], err);
 
 		if (code)
 			return code;
@@ -211,6 +218,7 @@ static void run_done(struct run *r)
 	free(r->options);
 	free(r->version);
 	free(r->key);
+	free(r->spool);
 	free(r->scheduler);
 	free(r->job);
 	free(r->task);
@@ -255,6 +263,8 @@ void model_done(struct model *m)
 	map_done(&m->run_by_id);
 	texts_done(&m->ranks);
 	texts_done(&m->problems);
+	texts_done(&m->spools);
+	map_done(&m->spool_runs);
 	free(m->machines);
 	free(m->images);
 	free(m->processes);

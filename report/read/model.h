@@ -102,6 +102,7 @@ struct run {
 	bool has_ended; /* its COMMAND, as the launcher has recorded */
 	char *command, *options, *version;
 	char *key; /* of its job step, "" if it is in none */
+	char *spool; /* the directory that its processes write into, "": the capture itself */
 	/* the batch job; each "" if unknown */
 	char *scheduler, *job, *task, *restart, *step, *node;
 };
@@ -117,6 +118,7 @@ struct ranges {
 	struct tf_range *items;
 	size_t count;
 	uint32_t mode; /* enum tf_range_mode */
+	uint64_t spool_ticks; /* as in struct tf_range_page */
 };
 
 /* A range file with images, see struct tf_images. Its bytes are kept, because traces are parts of it. */
@@ -151,6 +153,8 @@ struct model {
 	struct map unwritten_nonces; /* position in `unwritten` -> nonce */
 	struct image_file *image_files;
 	size_t image_file_count, image_file_capacity;
+	struct texts spools; /* paths of spools that are read together with the next capture */
+	struct map spool_runs; /* id of a run -> 1 if its spool was read */
 	struct pack **packs; /* packed files that were opened */
 	size_t pack_count, pack_capacity;
 	struct map by_nonce; /* nonce -> image, while reading */
@@ -185,6 +189,18 @@ int model_open(struct model *m, char *const *paths, size_t count, struct err *er
 int model_open_shared(struct model *m, char *const *paths, size_t count, struct share *share, struct err *err);
 void model_done(struct model *m);
 
+/* ---- spools that were not moved into the capture: model_spool.c ---- */
+
+/* MOVING: a launcher moves it, or did so seconds ago. LEFT: it is on this machine. GONE: it was on this machine.
+ * ELSEWHERE: it is on a machine that cannot be looked at. */
+enum spool_state { SPOOL_MOVED, SPOOL_MOVING, SPOOL_LEFT, SPOOL_GONE, SPOOL_ELSEWHERE };
+
+enum spool_state model_spool(const struct model *m, const struct run *run);
+/* CLOCK_REALTIME: what was recorded before this time is in the capture. */
+uint64_t model_spool_since(const struct model *m, const struct run *run);
+/* Appends what is missing, from when, and what to do about it. */
+void model_spool_text(const struct model *m, const struct run *run, enum spool_state state, struct buffer *ret);
+
 /* The path for a capture named by the user: the word itself, or with .pillion or .pillpack appended (is_packed:
  * .pillpack first), also in place of nsys's .nsys-rep. -errno if there is none. Replaces ret. */
 int model_find(const char *word, bool is_packed, struct buffer *ret, struct err *err);
@@ -218,6 +234,8 @@ uint64_t image_last_ticks(const struct image *image);
 size_t model_machine(struct model *m, const char *host, const char *boot, uint32_t clock);
 struct image *model_image(struct model *m, uint64_t nonce);
 int model_path(struct model *m, const char *path, struct err *err); /* one of the paths of model_open */
+bool model_path_is_spool(const char *path);
+bool model_path_is_directory(const char *path); /* of a capture, not of a spool */
 void model_trace(struct model *m, struct trace *t);		     /* takes ownership */
 void model_wait_statuses(struct model *m, const struct trace *t, size_t machine); /* that the trace has of children */
 /* Takes ownership of the bytes, if there are images. */

@@ -12,6 +12,7 @@
 
 #include "report/read/model_files.h"
 #include "report/base/parallel.h"
+#include "runtime/spool/spool.h"
 
 enum { LARGE_TRACE = 16 << 20 };
 
@@ -26,6 +27,7 @@ void files_done(struct files *l)
 	for (size_t i = 0; i < l->count; i++) {
 		free(l->items[i].path);
 		free(l->items[i].problem);
+		free(l->items[i].over);
 		reader_close(l->items[i].trace);
 	}
 	free(l->items);
@@ -46,7 +48,8 @@ static void open_range(struct model *m, const char *path, const struct mapping *
 	m->lost_events += page.lost_events;
 	m->ranges = mem_grow(m->ranges, m->ranges_count, &m->ranges_capacity, sizeof(*m->ranges));
 	m->ranges[m->ranges_count] =
-		(struct ranges){.run = page.run, .mode = page.mode, .count = page.begun < room ? page.begun : room};
+		(struct ranges){.run = page.run, .mode = page.mode, .count = page.begun < room ? page.begun : room,
+				.spool_ticks = page.spool_ticks};
 	m->ranges[m->ranges_count].items = mem_alloc(m->ranges[m->ranges_count].count * sizeof(struct tf_range));
 	memcpy(m->ranges[m->ranges_count].items, file->data + sizeof(page),
 	       m->ranges[m->ranges_count].count * sizeof(struct tf_range));
@@ -73,6 +76,8 @@ bool file_is_trace(const struct file *f)
 
 int file_map(const struct file *f, struct mapping *ret, struct err *err)
 {
+	if (f->over)
+		return mapping_open_over(f->path, f->over, spool_page_is_later, ret, err);
 	return f->packed ? pack_map(f->packed, ret, err) : mapping_open(f->path, ret, err);
 }
 
@@ -132,11 +137,34 @@ static void join_trace(struct model *m, struct file *f)
 	f->trace = NULL;
 }
 
+/* The lines of a spool's index that are not in the capture's. */
+static void join_index(struct model *m, const struct file *f, const struct mapping *bytes)
+{
+	struct mapping here = {0}, rest = *bytes;
+	struct err err;
+	size_t moved = 0;
+
+	if (f->over && !mapping_open(f->over, &here, &err) && here.size && bytes->size)
+		moved = spool_lines_moved((const char *)bytes->data, bytes->size, (const char *)here.data, here.size);
+	rest.data += rest.data ? moved : 0;
+	rest.size -= moved;
+	model_index(m, f->path, f->name, &rest);
+	mapping_close(&here);
+}
+
 static void join_other(struct model *m, struct file *f)
 {
 	struct mapping bytes;
 	struct err err;
 
+	if (path_ends_with(f->name, ".index") && f->over) {
+		if (mapping_open(f->path, &bytes, &err))
+			texts_add(&m->problems, "%s", err.text);
+		else
+			join_index(m, f, &bytes);
+		mapping_close(&bytes);
+		return;
+	}
 	if (file_map(f, &bytes, &err)) {
 		texts_add(&m->problems, "%s", err.text);
 		return;
@@ -231,6 +259,64 @@ static bool is_listed(const char *name)
 	return name[0] != '.' && strcmp(name, "capture") != 0;
 }
 
+/* Adds the files of a spool: those that the capture has, too, are read as one. Of an index, in which several spools
+ * have lines, the further lines are read as a file. */
+static void files_add_spooled(struct files *l, size_t own, const char *path, const char *name)
+{
+	char *spooled = join_path(path, name);
+	size_t same = 0;
+
+	while (same < own && strcmp(l->items[same].name, name) != 0)
+		same++;
+	if (same < own && !path_ends_with(name, ".index")) {
+		mem_replace_text(&l->items[same].over, spooled);
+		return;
+	}
+	files_add(l, spooled, strrchr(spooled, '/') + 1, NULL);
+	if (same < own)
+		l->items[l->count - 1].over = mem_copy_text(l->items[same].path, strlen(l->items[same].path));
+}
+
+static void files_add_spool(struct model *m, struct files *l, size_t own, const char *path)
+{
+	struct dirent **entries;
+	int count = scandir(path, &entries, NULL, alphasort);
+	struct spool s;
+
+	if (!spool_open(&s, path))
+		*map_put(&m->spool_runs, s.run, 0, NULL) = 1;
+	spool_close(&s);
+	for (int i = 0; i < count; i++)
+		if (is_listed(entries[i]->d_name))
+			files_add_spooled(l, own, path, entries[i]->d_name);
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	if (count >= 0)
+		free(entries);
+}
+
+bool model_path_is_spool(const char *path)
+{
+	char *owner = join_path(path, SPOOL_OWNER);
+	struct stat st;
+	bool is_spool = !stat(owner, &st);
+
+	free(owner);
+	return is_spool;
+}
+
+bool model_path_is_directory(const char *word)
+{
+	struct buffer path = {0};
+	struct stat st;
+	struct err err;
+	bool is_directory = !model_find(word, false, &path, &err) && !stat(path.data, &st) && S_ISDIR(st.st_mode) &&
+			    !model_path_is_spool(path.data);
+
+	buffer_done(&path);
+	return is_directory;
+}
+
 static int open_directory(struct model *m, const char *path, struct err *err)
 {
 	struct file capture = {.path = join_path(path, "capture")};
@@ -252,6 +338,9 @@ static int open_directory(struct model *m, const char *path, struct err *err)
 		if (is_listed(name))
 			files_add(&files, join_path(path, name), name, NULL);
 	}
+	for (size_t own = files.count; m->spools.count; texts_done(&m->spools))
+		for (size_t i = 0; i < m->spools.count; i++)
+			files_add_spool(m, &files, own, m->spools.items[i]);
 	if (is_capture) {
 		files_divide(m, &files, path);
 		read_files(m, &files);

@@ -9,6 +9,7 @@ struct file {
 	char *path;
 	const char *name;	  /* within path, or the name in the packed file */
 	struct pack_file *packed; /* NULL: in a directory */
+	char *over;		  /* the path of the same file in a spool; NULL: there is none */
 	struct mapping bytes;	  /* of a large trace, until it is read */
 	struct trace *trace;	  /* if it is a trace without a problem */
 	char *problem;

@@ -220,6 +220,7 @@ static void run_line(struct model *m, struct place *place, const struct index_li
 		.options = join_field(index_find(l, "options")),
 		.version = field_copy(l, "version"),
 		.key = field_copy(l, "key"),
+		.spool = field_copy(l, "spool"),
 		.scheduler = field_copy(l, "scheduler"),
 		.job = field_copy(l, "job"),
 		.task = field_copy(l, "task"),

@@ -365,6 +365,23 @@ static void ledger_add_fact(struct table *table, const char *fact, uint64_t coun
 	table_text(table, detail);
 }
 
+static void spool_rows(const struct model *m, struct table *table)
+{
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < m->run_count; i++) {
+		enum spool_state state = model_spool(m, &m->runs[i]);
+
+		if (state == SPOOL_MOVED)
+			continue;
+		buffer_clear(&text);
+		model_spool_text(m, &m->runs[i], state, &text);
+		ledger_add_row(table, m->runs[i].pid, m->machines[m->runs[i].machine].host,
+			       state == SPOOL_MOVING ? "spool" : "spool not moved", 1, text.data);
+	}
+	buffer_done(&text);
+}
+
 /* Modules whose functions have no names in this report. */
 static void module_rows(const struct report_context *c, struct table *table)
 {
@@ -406,6 +423,7 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	if (m->lost_events)
 		ledger_add_fact(table, "lost", m->lost_events,
 				"events of threads and processes without space in a trace file");
+	spool_rows(m, table);
 	clock_rows(m, table);
 	module_rows(c, table);
 	for (size_t i = 0; i < m->bare_count; i++) {
@@ -431,6 +449,25 @@ static size_t notes_with(const struct model *m, const char *start, const char **
 	return count;
 }
 
+/* Spools that were not moved, and the earliest time from which records are missing. */
+static void add_spools(const struct model *m, struct buffer *ret)
+{
+	uint64_t since = UINT64_MAX;
+	size_t count = 0;
+
+	for (size_t i = 0; i < m->run_count; i++) {
+		enum spool_state state = model_spool(m, &m->runs[i]);
+		uint64_t ns = state == SPOOL_MOVED || state == SPOOL_MOVING ? UINT64_MAX
+									     : model_spool_since(m, &m->runs[i]);
+
+		count += ns != UINT64_MAX;
+		since = ns < since ? ns : since;
+	}
+	if (count)
+		buffer_print(ret, ", %zu spool%s not moved: records after %.3f s are missing", count,
+			     count == 1 ? "" : "s", (double)model_since_origin(m, since) / 1e9);
+}
+
 /* Notes that the summary prints: why samples that were requested are missing, and why events are. */
 static void add_reasons(const struct model *m, struct buffer *ret)
 {
@@ -443,6 +480,7 @@ static void add_reasons(const struct model *m, struct buffer *ret)
 		if (count)
 			buffer_print(ret, count == 1 ? ", %s" : ", %s (%zu times)", first, count);
 	}
+	add_spools(m, ret);
 	if (m->lost_lines)
 		buffer_print(ret,
 			     ", disk full or file size limited: %" PRIu64 " lines of the index could not be stored",

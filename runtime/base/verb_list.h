@@ -19,6 +19,7 @@ enum verb_use {
 	X(QUERY, query, VERB_ALWAYS)     \
 	X(PACK, pack, VERB_ALWAYS)       \
 	X(UNPACK, unpack, VERB_ALWAYS)   \
+	X(RECOVER, recover, VERB_ALWAYS) \
 	X(ANALYZE, analyze, VERB_ALWAYS) \
 	X(DIFF, diff, VERB_OF_CAPTURES)  \
 	X(MCP, mcp, VERB_ALWAYS)         \

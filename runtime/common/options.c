@@ -33,6 +33,13 @@ static const struct option rows[] = {
 	{"append", 0, OPTION_FLAG, AT(append), .initial = "false", .help = "join an existing capture"},
 	{"pack", 0, OPTION_FLAG, AT(pack), .initial = "false",
 	 .help = "at the end, pack the capture into one small file of the same name; see pillion pack --help"},
+	{"spool", 0, OPTION_TEXT, AT(spool), .value = "DIR",
+	 .help = "let processes write into a spool in DIR, on a local file system, and move what they write to the "
+		 "capture; default: only if files of the capture cannot be mapped (NFS, Lustre, FUSE), in $TMPDIR or "
+		 "/tmp"},
+	{"spool-interval", 0, OPTION_COUNT, AT(spool_interval_ms), .value = "MS", .initial = "2000", .minimum = 10,
+	 .maximum = 3600000,
+	 .help = "how often a spool is moved: all that is lost if the node fails; see also pillion recover"},
 	{"stats", 0, OPTION_CHOICE, AT(stats), .value = "summary|true|false", .initial = "summary",
 	 .help = "what to print on stderr at the end: at most 25 lines, all default reports, or nothing"},
 	{"export", 0, OPTION_OWN, SET(export), .value = "none|sqlite|parquetdir|arrowdir,...", .initial = "none",

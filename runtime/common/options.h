@@ -71,6 +71,8 @@ struct options {
 	uint32_t exports; /* OPTION_EXPORT_* */
 	const char *env_var;
 	const char *command_file;
+	const char *spool;
+	uint32_t spool_interval_ms;
 	/* cuda_backtrace_ns is computed from these, whichever of the two spellings comes first */
 	uint64_t cuda_backtrace_given[CUDA_KINDS];
 	uint64_t cuda_backtrace_threshold_ns;

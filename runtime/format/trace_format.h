@@ -577,7 +577,8 @@ _Static_assert(sizeof(struct tf_usage_cpus) == sizeof(struct tf_usage_sample), "
  *             environment (cleaned, with --follow-clean-env=false)
  *   launch  run= pid= realtime_ns= command= options= version=
  *             for a rank of a job step also rank= and key= (which step); in a batch job also scheduler= job=
- *             task= (of an array) restart= (earlier attempts) step= node=, as far as the scheduler provides them
+ *             task= (of an array) restart= (earlier attempts) step= node=, as far as the scheduler provides them;
+ *             spool= the directory that its processes write into, see runtime/spool/spool.h
  *   clock   ticks= monotonic_ns= realtime_ns= error_ticks= clock= hz=
  *             from the launcher: before COMMAND starts, every 30 s, and at the end. hz: ticks per second as far as
  *             known; absent in older captures

@@ -471,6 +471,8 @@ int capture_line_run(struct run *run)
 		index_text(&line, "key", run->key);
 	}
 	job_fields(&line, &run->job);
+	if (run->spool[0])
+		index_text(&line, "spool", run->spool);
 	options_field(&line, run);
 	command_field(&line, run);
 	rc = line_write(run, &line);

@@ -285,9 +285,9 @@ static int options_apply(struct run *run, const struct line *line)
 		say("environment: %s", why);
 		return EXIT_USAGE;
 	}
-	/* Inside another run, PILLION_OUTPUT is the capture of that run. */
+	/* Inside another run, PILLION_OUTPUT and PILLION_SPOOL are those of that run. */
 	if (getenv("PILLION_RUN"))
-		run->options.output = NULL;
+		run->options.output = run->options.spool = NULL;
 	if (run->options.command_file)
 		rc = command_file(run, run->options.command_file);
 	for (size_t i = 0; i < line->count && !rc; i++) {

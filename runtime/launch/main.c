@@ -237,13 +237,15 @@ static int run_prepare(struct run *run)
 
 static int run_start(struct run *run)
 {
-	int rc = capture_line_run(run);
+	int rc = spool_prepare(run); /* the line of the run states its path */
 	char **environment;
 
 	if (!rc)
-		rc = spool_prepare(run);
+		rc = capture_line_run(run);
 	if (!rc)
 		rc = range_clock_prepare(run);
+	if (!rc)
+		spool_begin(run);
 	environment = rc ? NULL : environment_build(run);
 	if (!rc && !environment)
 		rc = EXIT_USAGE;

@@ -122,9 +122,13 @@ void range_clock_begin(struct run *run);
 int range_clock_tick(struct run *run);
 void range_clock_leave(struct run *run);
 
-/* spool.c */
+/* spool.c: each does nothing without a spool, except the first. 0, or EXIT_USAGE after an error message. */
 int spool_prepare(struct run *run);
-void spool_drain(struct run *run, bool is_last);
+void spool_begin(struct run *run); /* when the range file exists */
+/* Moves what is due; returns the milliseconds until the next call, -1: none is needed. */
+int spool_tick(struct run *run);
+/* A signal that was forwarded may announce SIGKILL: moves at once, and more often from then on. */
+void spool_signal(struct run *run, int signal);
 /* At the end: moves everything and removes the spool, or forks a process that does so when the last writer has
  * ended. */
 void spool_finish(struct run *run, unsigned living);

@@ -18,7 +18,7 @@
 #include "runtime/launch/run.h"
 
 /* UNDESCRIBED_MS: how long an image may take to describe itself in its place. */
-enum { CLOCK_MS = 30000, DRAIN_MS = 2000, REST_MS = 20, REPORT_REST_MS = 2000, UNDESCRIBED_MS = 2000 };
+enum { CLOCK_MS = 30000, REST_MS = 20, REPORT_REST_MS = 2000, UNDESCRIBED_MS = 2000 };
 
 /* The name may contain spaces and parentheses. */
 bool wait_parse_stat(const char *text, struct process_stat *ret)
@@ -158,24 +158,20 @@ static int signal_wait(siginfo_t *info, int ms)
 /* Periodic work; returns the milliseconds until it is due again. */
 static int periodic_work(struct run *run)
 {
-	static uint64_t drained_ns, clocked_ns;
+	static uint64_t clocked_ns;
 	uint64_t now = clock_monotonic_ns();
 	int ms;
 
 	if (!clocked_ns)
-		clocked_ns = drained_ns = now;
-	if (run->spool[0] && now - drained_ns >= DRAIN_MS * 1000000ull) {
-		spool_drain(run, false);
-		drained_ns = clock_monotonic_ns();
-	}
+		clocked_ns = now;
 	if (now - clocked_ns >= CLOCK_MS * 1000000ull) {
 		capture_line_clock(run);
 		clocked_ns = now;
 	}
-	ms = soonest_ms(range_clock_tick(run), perf_tick(run));
+	ms = soonest_ms(soonest_ms(range_clock_tick(run), perf_tick(run)), spool_tick(run));
 	ms = soonest_ms(soonest_ms(ms, usage_tick(run)), where_tick(run));
 	ms = soonest_ms(ms, summary_tick(run));
-	return soonest_ms(ms, run->spool[0] ? DRAIN_MS : CLOCK_MS);
+	return soonest_ms(ms, CLOCK_MS);
 }
 
 void wait_command(struct run *run)
@@ -184,8 +180,10 @@ void wait_command(struct run *run)
 
 	range_clock_begin(run);
 	while (!child_reap(run)) {
-		if (signal_wait(&info, periodic_work(run)) > 0)
+		if (signal_wait(&info, periodic_work(run)) > 0) {
 			signal_forward(run, &info);
+			spool_signal(run, info.si_signo);
+		}
 	}
 }
 

@@ -117,7 +117,7 @@ is $? 0 '--help=nsys is status 0'
 like "$(cat nsys)" '--cpuctxsw +context switches' '--help=nsys lists the compatibility options'
 like "$(cat nsys)" '--profile-from-start=on\|off' '--help=nsys lists the older spellings'
 unlike "$(cat help)" 'cpuctxsw|profile-from-start' '--help lists no compatibility options'
-for verb in stats export analyze info pack unpack; do
+for verb in stats export analyze info pack unpack recover; do
 	report "$verb" --help >>help || fail "$verb --help is status 0"
 done
 is "$(awk 'length > 80' help nsys)" '' 'every help page has at most 80 columns'
