@@ -17,6 +17,9 @@
 	X(osrt_short_sum, NULL, "OS Runtime Calls Below the Threshold", REPORT_DEFAULT | REPORT_BY)                    \
 	X(osrt_short_line_sum, NULL, "OS Runtime Calls Below the Threshold by Line", REPORT_BY)                        \
 	X(files, NULL, "Files by Time", REPORT_BY)                                                                     \
+	X(files_rank_sum, NULL, "Files over Ranks (Sharing, Spread, First Open)", 0)                                   \
+	X(files_size_sum, NULL, "File Access by Size", REPORT_BY)                                                      \
+	X(files_meta_sum, NULL, "File Metadata Calls by Directory", 0)                                                 \
 	X(sockets, NULL, "Sockets by Time", REPORT_BY)                                                                 \
 	X(cuda_api_sum, "cudaapisum", "CUDA API Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                  \
 	X(cuda_launch_sum, NULL, "CUDA Kernel Launch Summary",                                                         \

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/events/file_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/events/filter.h"
+
+/* By the beginning of the name; the first match applies. Calls that open are known by their role. */
+static const struct {
+	const char *prefix;
+	enum file_metadata metadata;
+} kinds[] = {
+	{"statfs", METADATA_NONE}, {"stat", METADATA_STAT},	  {"lstat", METADATA_STAT},
+	{"fstatfs", METADATA_NONE}, {"fstat", METADATA_STAT},	  {"access", METADATA_STAT},
+	{"faccess", METADATA_STAT}, {"readlink", METADATA_STAT},  {"unlink", METADATA_CHANGE},
+	{"rename", METADATA_CHANGE}, {"link", METADATA_CHANGE},	  {"symlink", METADATA_CHANGE},
+	{"mkdir", METADATA_CHANGE}, {"rmdir", METADATA_CHANGE},	  {"mkfifo", METADATA_CHANGE},
+	{"truncate", METADATA_CHANGE}, {"ftruncate", METADATA_CHANGE}, {"opendir", METADATA_OPEN},
+};
+
+static enum file_metadata metadata_of(const char *name, enum traffic_role role)
+{
+	if (role == ROLE_OPEN)
+		return METADATA_OPEN;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strncmp(name, kinds[i].prefix, strlen(kinds[i].prefix)))
+			return kinds[i].metadata;
+	return METADATA_NONE;
+}
+
+static void enter_image(struct file_calls *f, const struct image *image)
+{
+	const struct trace *t = image->trace;
+
+	if (f->image == image)
+		return;
+	f->image = image;
+	descriptors_done(&f->descriptors);
+	descriptors_init(&f->descriptors, t);
+	for (uint32_t i = 0; i < EVENT_IDS; i++) {
+		const struct function *function = trace_function(t, i);
+		bool is_os = function && function->group == TF_GROUP_OSRT;
+
+		f->roles[i] = is_os ? (uint8_t)traffic_role(function->name) : ROLE_OTHER;
+		f->metadata[i] = is_os ? (uint8_t)metadata_of(function->name, (enum traffic_role)f->roles[i])
+				       : METADATA_NONE;
+	}
+}
+
+static uint32_t file_of(struct file_calls *f, const struct descriptor *d)
+{
+	uint64_t image = (uint64_t)(f->image - f->scan.context->model->images), item;
+	struct buffer path = {0};
+	const uint64_t *known;
+	uint32_t file;
+
+	if (!d || d->kind == TF_DESCRIPTOR_UNKNOWN)
+		return FILE_UNKNOWN;
+	item = (uint64_t)(d - f->descriptors.items);
+	known = aggregate_recall(&f->paths, image, item);
+	if (known)
+		return (uint32_t)*known;
+	descriptors_text(&f->descriptors, d, &path);
+	buffer_add(&path, "", 1);
+	file = aggregate_row(&f->paths, path.data, path.size);
+	aggregate_remember(&f->paths, image, item, file);
+	buffer_done(&path);
+	return file;
+}
+
+static bool is_file(const struct descriptor *d)
+{
+	return !d || d->kind == TF_DESCRIPTOR_FILE || d->kind == TF_DESCRIPTOR_UNKNOWN;
+}
+
+static void visit_event(struct scan *s, const struct event *e)
+{
+	struct file_calls *f = s->more;
+	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = 0xffff, many;
+	int64_t result = (int32_t)(tf_arg_value(arg) >> 16);
+	const struct descriptor *d = NULL;
+	struct file_call call = {.image = s->image, .thread = s->thread, .calls = 1, .file = FILE_UNKNOWN};
+
+	if (e->kind != TF_CALL || e->id >= EVENT_IDS)
+		return;
+	enter_image(f, s->image);
+	call.role = (enum traffic_role)f->roles[e->id];
+	call.metadata = (enum file_metadata)f->metadata[e->id];
+	if (!arg && call.metadata == METADATA_NONE)
+		return;
+	if (arg)
+		fd = call.role == ROLE_OPEN ? (result < 0 || result >= 0xffff ? 0xffff : (uint64_t)result)
+					    : tf_arg_value(arg) & 0xffff;
+	if (fd != 0xffff)
+		d = descriptors_find(&f->descriptors, fd, call.role == ROLE_CLOSE ? event_start(e) : e->ticks);
+	else if (call.metadata == METADATA_NONE)
+		return;
+	if (!is_file(d))
+		return;
+	many = arg ? tf_arg_value(event_arg(e, TF_ARG_BYTES)) : 0;
+	call.has_failed = call.role == ROLE_OPEN && result < 0;
+	call.file = file_of(f, d);
+	call.start_ticks = event_start(e);
+	call.ns = clock_map_duration(s->clock, e->duration);
+	if (call.role == ROLE_READ || call.role == ROLE_WRITE)
+		call.bytes = many ? many : result > 0 ? (uint64_t)result : 0;
+	f->visit(f, &call);
+}
+
+/* ---- calls below the threshold ---- */
+
+static void visit_traffic(struct file_calls *f, const struct clock_map *clock, const struct traffic *t)
+{
+	const struct descriptor *d =
+		descriptors_find_generation(&f->descriptors, t->fd, t->generation, t->from_ticks);
+	struct file_call call = {
+		.image = f->image,
+		.thread = t->thread,
+		.is_sum = true,
+		.start_ticks = t->from_ticks,
+		.calls = t->calls,
+		.ns = clock_map_duration(clock, t->ticks),
+	};
+
+	if (!is_file(d) || t->function >= EVENT_IDS)
+		return;
+	call.role = (enum traffic_role)f->roles[t->function];
+	call.metadata = (enum file_metadata)f->metadata[t->function];
+	call.bytes = call.role == ROLE_READ || call.role == ROLE_WRITE ? t->bytes : 0;
+	call.file = file_of(f, d);
+	f->visit(f, &call);
+}
+
+struct sums {
+	struct map calls, ticks; /* thread, function -> what visit_traffic had */
+};
+
+/* What is left of the value after the sums by descriptor. */
+static uint64_t without(const struct map *m, uint32_t thread, uint32_t function, uint64_t value)
+{
+	const uint64_t *part = map_find(m, thread, function);
+
+	return !part ? value : value > *part ? value - *part : 0;
+}
+
+/* Calls that ask for metadata of a path are counted by function alone. */
+static void visit_counters(struct file_calls *f, const struct clock_map *clock, const struct trace_thread *thread,
+			   const struct sums *sums)
+{
+	const struct trace *t = f->image->trace;
+
+	for (size_t i = 0; i < thread->counter_count; i++) {
+		const struct trace_counter *c = &t->counters[thread->first_counter + i];
+		struct file_call call = {.image = f->image, .thread = thread, .is_sum = true, .file = FILE_UNKNOWN};
+
+		if (c->function >= EVENT_IDS || f->metadata[c->function] == METADATA_NONE)
+			continue;
+		call.role = (enum traffic_role)f->roles[c->function];
+		call.metadata = (enum file_metadata)f->metadata[c->function];
+		call.calls = without(&sums->calls, thread->number, c->function, c->sum.calls);
+		call.ns = clock_map_duration(clock,
+					     without(&sums->ticks, thread->number, c->function, c->sum.ticks));
+		if (call.calls)
+			f->visit(f, &call);
+	}
+}
+
+static void visit_sums(struct file_calls *f, const struct clock_map *clock)
+{
+	const struct trace *t = f->image->trace;
+	struct sums sums = {0};
+	struct traffic traffic;
+
+	for (size_t i = 0; i < t->blob_count; i++) {
+		if (!traffic_read(t, i, &traffic) || !traffic.thread)
+			continue;
+		visit_traffic(f, clock, &traffic);
+		*map_put(&sums.calls, traffic.thread->number, traffic.function, NULL) += traffic.calls;
+		*map_put(&sums.ticks, traffic.thread->number, traffic.function, NULL) += traffic.ticks;
+	}
+	for (size_t k = 0; k < t->thread_count; k++)
+		visit_counters(f, clock, &t->threads[k], &sums);
+	map_done(&sums.calls);
+	map_done(&sums.ticks);
+}
+
+void file_calls_read(struct file_calls *f, const struct report_context *c)
+{
+	const struct model *m = c->model;
+
+	f->scan = (struct scan){.context = c, .groups = 1u << TF_GROUP_OSRT, .more = f};
+	scan_events(&f->scan, visit_event);
+	for (size_t i = 0; i < m->image_count && !filter_is_set(m); i++) {
+		if (!m->images[i].trace)
+			continue;
+		enter_image(f, &m->images[i]);
+		visit_sums(f, &m->machines[m->images[i].machine].clock);
+	}
+}
+
+void file_calls_done(struct file_calls *f)
+{
+	descriptors_done(&f->descriptors);
+	aggregate_done(&f->paths);
+}
