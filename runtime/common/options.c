@@ -39,7 +39,7 @@ static const struct option rows[] = {
 		 "/tmp"},
 	{"spool-interval", 0, OPTION_COUNT, AT(spool_interval_ms), .value = "MS", .initial = "2000", .minimum = 10,
 	 .maximum = 3600000,
-	 .help = "how often a spool is moved: all that is lost if the node fails; see also pillion recover"},
+	 .help = "how often a spool is moved: what is lost if it does not survive a kill; see pillion recover"},
 	{"stats", 0, OPTION_CHOICE, AT(stats), .value = "summary|true|false", .initial = "summary",
 	 .help = "what to print on stderr at the end: at most 25 lines, all default reports, or nothing"},
 	{"export", 0, OPTION_OWN, SET(export), .value = "none|sqlite|parquetdir|arrowdir,...", .initial = "none",

@@ -87,10 +87,10 @@ static size_t words_used(const void *page, size_t size)
 {
 	size_t used = 0;
 
-	for (size_t i = 0; i + sizeof(uint64_t) <= size; i += sizeof(uint64_t)) {
-		uint64_t word;
+	for (size_t i = 0; i < size; i += sizeof(uint64_t)) {
+		uint64_t word = 0;
 
-		memcpy(&word, (const char *)page + i, sizeof(word));
+		memcpy(&word, (const char *)page + i, size - i < sizeof(word) ? size - i : sizeof(word));
 		used += word != 0;
 	}
 	return used;
@@ -123,6 +123,30 @@ static int merge_bytes(int out, char *bytes, size_t size, off_t offset)
 	return 0;
 }
 
+/* Pages of zeros are not written: nothing that was recorded becomes a page of zeros, and a file system on the network
+ * should not store what was only allocated. */
+static int write_used(int out, const char *bytes, size_t size, off_t offset)
+{
+	for (size_t at = 0, end; at < size; at = end) {
+		bool is_used = false;
+		int rc = 0;
+
+		for (end = at; end < size; end += TF_PAGE) {
+			bool used = words_used(bytes + end, size - end < TF_PAGE ? size - end : TF_PAGE);
+
+			if (end > at && used != is_used)
+				break;
+			is_used = used;
+		}
+		end = end < size ? end : size;
+		if (is_used)
+			rc = write_at(out, bytes + at, end - at, offset + (off_t)at);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 static int copy_bytes(const struct moved *m, off_t offset, off_t size)
 {
 	static char buffer[COPY_BYTES];
@@ -134,7 +158,7 @@ static int copy_bytes(const struct moved *m, off_t offset, off_t size)
 		if (n <= 0)
 			return n < 0 ? -errno : 0;
 		rc = m->is_adopted ? merge_bytes(m->out, buffer, (size_t)n, offset)
-				   : write_at(m->out, buffer, (size_t)n, offset);
+				   : write_used(m->out, buffer, (size_t)n, offset);
 		if (rc)
 			return rc;
 		offset += n;
@@ -164,17 +188,21 @@ static int copy_all_data(const struct moved *m)
 	return 0;
 }
 
+static int extend(int out, off_t size)
+{
+	struct stat st;
+
+	if (fstat(out, &st))
+		return -errno;
+	return st.st_size < size && ftruncate(out, size) ? -errno : 0;
+}
+
 /* Copies all data except holes, at the same offsets. */
 static int copy_data(const struct moved *m)
 {
-	struct stat st;
 	int rc = copy_all_data(m);
 
-	if (rc)
-		return rc;
-	if (fstat(m->out, &st))
-		return -errno;
-	return st.st_size < m->end && ftruncate(m->out, m->end) ? -errno : 0;
+	return rc ? rc : extend(m->out, m->end);
 }
 
 /* ---- traces ---- */
@@ -285,7 +313,9 @@ static int move_trace(const struct moved *m)
 		return 0;
 	chunks_find(m, &header);
 	rc = copy_bytes(m, 0, is_first ? TF_PAGE + (off_t)header.function_bytes : TF_PAGE);
-	return rc ? rc : chunks_move(m, header.nonce);
+	if (!rc)
+		rc = chunks_move(m, header.nonce);
+	return rc ? rc : extend(m->out, m->f->done); /* a chunk that ends in zeros is complete nevertheless */
 }
 
 /* ---- other files ---- */
@@ -421,6 +451,11 @@ static bool ends_in(const char *name, const char *end)
 	return a >= b && !strcmp(name + a - b, end);
 }
 
+static bool is_appended(const char *name)
+{
+	return ends_in(name, ".index") || ends_in(name, ".usage");
+}
+
 static int move_open_file(const struct moved *m, bool is_last)
 {
 	if (ends_in(m->f->name, ".index"))
@@ -444,6 +479,12 @@ static int move_file(const struct spool *s, struct spooled *f, bool is_last)
 	m.in = openat(s->fd, f->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (m.in < 0)
 		return -errno;
+	rc = fstat(m.in, &st) ? -errno : 0;
+	if (rc || (f->is_begun && !is_last && is_appended(f->name) && st.st_size == f->done)) {
+		close(m.in); /* nothing new: the server of the capture's file system is not asked */
+		return rc;
+	}
+	m.end = st.st_size;
 	snprintf(path, sizeof(path), "%s/%s", s->capture, f->name);
 	m.out = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (ends_in(f->name, ".index") ? O_APPEND : 0),
 		     0600);
@@ -452,11 +493,7 @@ static int move_file(const struct spool *s, struct spooled *f, bool is_last)
 		close(m.in);
 		return rc;
 	}
-	rc = (!f->is_begun && fchmod(m.out, 0600)) || fstat(m.in, &st) ? -errno : 0;
-	if (!rc) {
-		m.end = st.st_size;
-		rc = move_open_file(&m, is_last);
-	}
+	rc = !f->is_begun && fchmod(m.out, 0600) ? -errno : move_open_file(&m, is_last);
 	f->is_begun |= !rc;
 	if (close(m.out) && !rc) /* NFS reports write errors here */
 		rc = -errno;

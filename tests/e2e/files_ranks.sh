@@ -12,7 +12,7 @@ run() { # NAME OPTION...
 	shift
 	for rank in 0 1 2; do # one after the other, so that rank 0 opens first
 		PMIX_NAMESPACE=$name PMIX_RANK=$rank OMPI_COMM_WORLD_RANK=$rank \
-			pillion -o "$name" "$@" "$targets/shared_files" "$work/data" $rank 2>"err.$rank" || return 1
+			pillion -o "$name" "$@" "$targets/shared_files" "$work/data" "$rank" 2>"err.$rank" || return 1
 	done
 }
 row() { # REPORT PATTERN COLUMNS...: of the table in ./table, by their titles

@@ -93,8 +93,9 @@ for try in 1 2; do
 	trace "net/lost$try.pillion"
 	ok "lost, $try: before that time nothing is missing" account until "$(missing_since "lost$try")" \
 		"log.lost$try" trace
-	like "$(report info "net/lost$try.pillion" 2>/dev/null)" 'is lost: the directory does not exist' \
-		"lost, $try: the ledger states that it is lost"
+	report info "net/lost$try.pillion" >info 2>info.err
+	like "$(cat info)" 'is lost: the directory does not exist' "lost, $try: the ledger states that it is lost"
+	is "$(grep -c . info.err)" 1 "lost, $try: nothing else is missing or damaged"
 done
 
 # SIGTERM: everything up to it is moved at once, not only when the interval is over.
