@@ -21,6 +21,7 @@ enum { COPY_BYTES = 1 << 20, ZERO_BYTES = 96 << 10 };
 struct open_part {
 	off_t offset, size;
 	uint64_t *sums;
+	bool is_moved;
 };
 
 /* One file of the spool. `done` is the size of what was found: lines, chunks, images. */
@@ -214,21 +215,40 @@ static bool chunk_read(int fd, off_t offset, uint64_t nonce, off_t end, struct t
 	       ret->size_bytes <= end - offset;
 }
 
-/* Adds the chunks that were written since the last call. Those that another process has moved are in the capture. */
-static void chunks_find(const struct moved *m, const struct tf_header *header)
+/* Lists the chunks that are in the spool, in the order of the file. There may be gaps between them: chunks that were
+ * moved, and space that a thread has taken and not described yet. */
+static int chunks_find(const struct moved *m, const struct tf_header *header)
 {
 	struct spooled *f = m->f;
+	struct open_part *old = f->open;
+	size_t known = 0, old_count = f->open_count;
+	off_t at = TF_PAGE + ((off_t)header->function_bytes + TF_PAGE - 1) / TF_PAGE * TF_PAGE;
 	struct tf_chunk w;
-	bool is_here;
+	int rc = 0;
 
-	if (!f->done)
-		f->done = TF_PAGE + ((off_t)header->function_bytes + TF_PAGE - 1) / TF_PAGE * TF_PAGE;
-	while ((is_here = chunk_read(m->in, f->done, header->nonce, m->end, &w)) ||
-	       (m->is_adopted && chunk_read(m->out, f->done, header->nonce, m->end, &w))) {
-		if (is_here && !open_add(f, f->done, w.size_bytes))
-			return;
-		f->done += w.size_bytes;
+	f->open = NULL;
+	f->open_count = 0;
+	for (off_t step; !rc && at < m->end; at += step) {
+		off_t data = lseek(m->in, at, SEEK_DATA);
+
+		if (data < 0 && errno == ENXIO)
+			break; /* the rest is a hole */
+		at = data > at ? data / TF_PAGE * TF_PAGE : at;
+		step = TF_PAGE;
+		if (!chunk_read(m->in, at, header->nonce, m->end, &w))
+			continue;
+		step = w.size_bytes;
+		rc = open_add(f, at, step) ? 0 : -ENOMEM;
+		while (known < old_count && old[known].offset < at)
+			free(old[known++].sums);
+		if (!rc && known < old_count && old[known].offset == at)
+			f->open[f->open_count - 1] = old[known++];
+		f->done = f->done > at + step ? f->done : at + step;
 	}
+	while (known < old_count)
+		free(old[known++].sums);
+	free(old);
+	return rc;
 }
 
 /* 0 for a page of zeros alone. */
@@ -276,30 +296,19 @@ static int chunk_copy(const struct moved *m, struct open_part *part)
 	return rc;
 }
 
-/* Full chunks whose place cannot be punched out are copied again at the end. */
-static int chunks_move(const struct moved *m, uint64_t nonce)
+/* Full chunks are released; where the file system cannot do that, they are kept and not copied again. */
+static int chunk_move(const struct moved *m, struct open_part *part, uint64_t nonce)
 {
-	struct spooled *f = m->f;
-	size_t kept = 0;
-	int rc = 0;
+	struct tf_chunk w;
+	int rc;
 
-	for (size_t i = 0; i < f->open_count; i++) {
-		struct open_part *part = &f->open[i];
-		struct tf_chunk w;
-
-		if (!rc && chunk_read(m->in, part->offset, nonce, m->end, &w)) {
-			bool is_full = __atomic_load_n(&w.full, __ATOMIC_ACQUIRE) == 1;
-
-			rc = is_full ? copy_bytes(m, part->offset, part->size) : chunk_copy(m, part);
-			if (!rc && is_full &&
-			    !fallocate(m->in, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, part->offset, part->size)) {
-				free(part->sums);
-				continue;
-			}
-		}
-		f->open[kept++] = *part;
-	}
-	f->open_count = kept;
+	if (part->is_moved || !chunk_read(m->in, part->offset, nonce, m->end, &w))
+		return 0;
+	if (__atomic_load_n(&w.full, __ATOMIC_ACQUIRE) != 1)
+		return chunk_copy(m, part);
+	rc = copy_bytes(m, part->offset, part->size);
+	if (!rc && fallocate(m->in, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, part->offset, part->size))
+		part->is_moved = true;
 	return rc;
 }
 
@@ -311,10 +320,11 @@ static int move_trace(const struct moved *m)
 
 	if (pread(m->in, &header, sizeof(header), 0) != (ssize_t)sizeof(header) || header.magic != TF_MAGIC)
 		return 0;
-	chunks_find(m, &header);
 	rc = copy_bytes(m, 0, is_first ? TF_PAGE + (off_t)header.function_bytes : TF_PAGE);
 	if (!rc)
-		rc = chunks_move(m, header.nonce);
+		rc = chunks_find(m, &header);
+	for (size_t i = 0; !rc && i < m->f->open_count; i++)
+		rc = chunk_move(m, &m->f->open[i], header.nonce);
 	return rc ? rc : extend(m->out, m->f->done); /* a chunk that ends in zeros is complete nevertheless */
 }
 

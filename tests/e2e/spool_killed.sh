@@ -85,7 +85,7 @@ like "$(report recover net/all1.pillion 2>&1)" 'all spools were moved' 'recover 
 # The spool is lost with its node. The interval bounds what is missing.
 for try in 1 2; do
 	begin "lost$try" --spool-interval 50
-	ok "lost, $try: calls are in the capture while the program runs" eventually has_in_capture "lost$try" 5
+	ok "lost, $try: calls are in the capture while the program runs" eventually has_in_capture "lost$try" 100
 	kill_all
 	rm -r "$(spools_of)"
 	since() { [ -n "$(missing_since "lost$try")" ]; }
@@ -100,6 +100,7 @@ done
 
 # SIGTERM: everything up to it is moved at once, not only when the interval is over.
 begin term --spool-interval 3600000
+eventually has_called term 100 # more than the first chunk of a thread has room for
 read -ra before <<<"$(calls term)"
 kill -TERM "$launcher"
 ok 'SIGTERM: what was recorded is moved at once' eventually has_in_capture term "${before[2]}"

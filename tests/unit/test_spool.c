@@ -111,6 +111,17 @@ static void trace_write(int first)
 	close(fd);
 }
 
+static void trace_write_chunk(int i)
+{
+	char path[PATH_MAX + 16];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/a.trace", mine.path);
+	fd = open(path, O_WRONLY);
+	cr_assert(fd >= 0 && pwrite(fd, chunk_at(i), CHUNK, 2 * TF_PAGE + (off_t)i * CHUNK) == CHUNK);
+	close(fd);
+}
+
 static bool trace_is_moved(void)
 {
 	static char have[FILE_BYTES];
@@ -158,6 +169,25 @@ Test(spool, slots_behind_a_gap_are_copied)
 	cr_assert(trace_is_moved());
 	chunk_fill(0, 60000);
 	trace_write(0);
+	cr_assert_eq(spool_move(&mine, false, 0), 0);
+	cr_assert(trace_is_moved());
+}
+
+Test(spool, chunks_behind_one_without_a_head_are_copied)
+{
+	chunk_begin(1);
+	chunk_fill(1, CHUNK);
+	chunk_begin(2);
+	chunk_fill(2, 20000);
+	trace_write(0);
+	cr_assert_eq(spool_move(&mine, false, 0), 0);
+	cr_assert(trace_is_moved());
+	cr_assert(chunk_is_hole(1));
+	chunk_begin(0); /* its thread describes it now */
+	chunk_fill(0, 30000);
+	chunk_fill(2, 30000);
+	trace_write(2);
+	trace_write_chunk(0);
 	cr_assert_eq(spool_move(&mine, false, 0), 0);
 	cr_assert(trace_is_moved());
 }
