@@ -46,7 +46,7 @@ static void usage_print(struct text *t)
 		    "The first form runs COMMAND and records it and all its processes into a capture,\n"
 		    "then prints a summary on stderr. The others read captures; VERB is one of\n");
 	verbs_print(t);
-	text_add(t, ",\nrecipe.\n"
+	text_add(t, ", recipe.\n"
 		    "A value is given as --NAME=VALUE or --NAME VALUE, or in the environment variable\n"
 		    "PILLION_NAME.\n\n");
 	option_help(&options_table, false, t);

@@ -19,6 +19,7 @@
 enum { WAIT_MS = 100, STEP_MS = 5, DESCRIPTORS_MAX = 1024 };
 
 static pid_t witness;
+static int repeated; /* a signal that came again before this witness was there; 0: none */
 
 static void descriptors_close(void)
 {
@@ -59,12 +60,12 @@ void witness_end(void)
 	witness = 0;
 }
 
-static bool is_pending(int signal)
+static bool is_pending(pid_t pid, int signal)
 {
 	char path[48], text[4096];
 	const char *at;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)witness);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	if (sys_read_file(path, text, sizeof(text)) <= 0)
 		return false;
 	at = strstr(text, "\nShdPnd:");
@@ -74,16 +75,26 @@ static bool is_pending(int signal)
 bool witness_has(int signal)
 {
 	struct timespec step = {0, STEP_MS * 1000000L};
+	pid_t last = witness;
+	sigset_t pending;
 
 	if (witness <= 0)
 		return false;
-	for (int ms = 0; !is_pending(signal); ms += STEP_MS) {
+	if (signal == repeated) {
+		repeated = 0;
+		return true;
+	}
+	for (int ms = 0; !is_pending(witness, signal); ms += STEP_MS) {
 		if (ms >= WAIT_MS)
 			return false;
 		nanosleep(&step, NULL);
 	}
-	/* A new process has no signal pending. */
-	witness_end();
+	/* A new process has no signal pending. One that has come again meanwhile, as the first one came, is not pending
+	 * in it either. */
 	witness_start();
+	sigpending(&pending);
+	repeated = sigismember(&pending, signal) && !is_pending(witness, signal) ? signal : 0;
+	kill(last, SIGKILL);
+	waitpid(last, NULL, 0);
 	return true;
 }

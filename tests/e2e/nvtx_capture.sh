@@ -64,8 +64,11 @@ captured 'a domain that would be called default' '' --nvtx-domain-include='\defa
 pillion --nvtx-domain-include=a --nvtx-domain-exclude=b touch started >out 2>err
 is "$? $(cat err) $(ls)" "2 pillion: --nvtx-domain-include and --nvtx-domain-exclude: choose one $(ls)" \
 	'--nvtx-domain-include and -exclude together are refused'
-pillion -c nvtx touch started >out 2>err
-is "$? $(cat err)" '2 pillion: -c nvtx needs --nvtx-capture=RANGE[@DOMAIN]' '-c nvtx alone is refused'
 [ ! -e started ]
 is $? 0 'a refused option starts nothing'
+pillion -o all -c nvtx touch started >out 2>err
+is "$? $(head -1 err)" \
+	'0 pillion: --capture-range=nvtx needs --nvtx-capture=RANGE[@DOMAIN]: everything is recorded' \
+	'-c nvtx alone records everything, and says so'
+ok 'and runs COMMAND' test -e started
 done_testing
