@@ -77,15 +77,15 @@ static int write_all(int fd, const char *data, size_t size)
 /* The file appears when it is complete. */
 static void file_write(struct share *r, const char *name, const char *data, size_t size)
 {
-	char new[64];
+	char unfinished[64];
 	int fd, code;
 
-	snprintf(new, sizeof(new), "%s.new", name);
-	fd = openat(r->directory, new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	snprintf(unfinished, sizeof(unfinished), "%s.new", name);
+	fd = openat(r->directory, unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	code = fd < 0 ? -errno : write_all(fd, data, size);
 	if (fd >= 0 && close(fd) && !code)
 		code = -errno;
-	if (!code && renameat(r->directory, new, r->directory, name))
+	if (!code && renameat(r->directory, unfinished, r->directory, name))
 		code = -errno;
 	if (code)
 		fail(r, name, -code);

@@ -74,12 +74,12 @@ static bool hydra_key(struct rank_job *ret)
 /* The launcher prints the summary of its own job. Other ranks of it may have nothing to print. */
 static bool is_of_launcher(void)
 {
-	char link[64], path[4096];
+	char parent[64], path[4096];
 	const char *name;
 	ssize_t length;
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)getppid());
-	length = readlink(link, path, sizeof(path) - 1);
+	snprintf(parent, sizeof(parent), "/proc/%d/exe", (int)getppid());
+	length = readlink(parent, path, sizeof(path) - 1);
 	path[length > 0 ? length : 0] = '\0';
 	name = strrchr(path, '/');
 	return name && !strncmp(name, "/pillion-launch", 15);
