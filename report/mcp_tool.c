@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -198,16 +200,20 @@ static int execute(char **words, struct buffer *ret, struct err *err)
 	int ends[2], status = 0;
 	char bytes[65536];
 	ssize_t n;
-	pid_t pid;
+	pid_t pid, server;
 
 	if (pipe2(ends, O_CLOEXEC))
 		return err_set(err, -errno, "pipe: %s", strerror(errno));
+	server = getpid();
 	pid = fork();
 	if (!pid) {
 		int none = open("/dev/null", O_RDWR);
 
 		dup2(none, STDIN_FILENO);
 		dup2(ends[1], STDOUT_FILENO);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != server)
+			_exit(127);
 		execv("/proc/self/exe", words);
 		_exit(127);
 	}

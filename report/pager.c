@@ -19,11 +19,16 @@ static const char *pager_command(void)
 	return own ? own : common ? common : "less";
 }
 
+bool pager_has_reader(void)
+{
+	return isatty(STDOUT_FILENO) && !getenv("OMPI_COMM_WORLD_RANK") && !getenv("PMI_RANK");
+}
+
 FILE *pager_begin(void)
 {
 	const char *command = pager_command();
 
-	if (!isatty(STDOUT_FILENO) || !*command || !strcmp(command, "cat"))
+	if (!pager_has_reader() || !*command || !strcmp(command, "cat"))
 		return NULL;
 	return tmpfile();
 }

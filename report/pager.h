@@ -3,7 +3,12 @@
 #ifndef PILLION_PAGER_H
 #define PILLION_PAGER_H
 
+#include <stdbool.h>
 #include <stdio.h>
+
+/* Whether standard output is a terminal that somebody reads: mpirun gives one to each rank, even if its own output is a
+ * file. */
+bool pager_has_reader(void);
 
 /* A temporary file that collects the output. NULL: standard output is not a terminal, the pager is "" or "cat", or
  * there is no file; then the caller writes to standard output. */

@@ -59,7 +59,7 @@ static size_t terminal_columns(void)
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
 
-	if (!isatty(STDOUT_FILENO))
+	if (!pager_has_reader())
 		return 0;
 	if (columns && atoi(columns) > 0)
 		return (size_t)atoi(columns);
@@ -81,7 +81,7 @@ static int open_aligned(struct model *m, const struct command_line *l, struct sh
 static void work_terminal(struct work *w)
 {
 	w->emit.columns = terminal_columns();
-	if (!isatty(STDOUT_FILENO) || w->line->summary || !format_is_human(w->emit.format))
+	if (!pager_has_reader() || w->line->summary || !format_is_human(w->emit.format))
 		return;
 	w->emit.rows = w->line->source ? 0 : TERMINAL_ROWS;
 	w->paged = pager_begin();

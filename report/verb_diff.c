@@ -23,6 +23,7 @@ static int read_capture(const struct command_line *l, size_t at, struct diff *d,
 	if (!code) {
 		align_hosts(&model);
 		say_all(&model.problems);
+		d->is_damaged |= model.problems.count > 0;
 		context.model = &model;
 		context.symbols = symbols_new(&model, true);
 		if (d->by == DIFF_AUTO)
@@ -83,6 +84,8 @@ static int run_diff(const struct command_line *l)
 		status = work_begin_output(&w, l);
 	if (!status) {
 		diff_compare(&d);
+		if (d.is_damaged && d.judgement.verdict == DIFF_NOT_WORSE)
+			d.judgement.verdict = DIFF_UNCLEAR;
 		show(&w, &d);
 		status = work_end(&w);
 		if (!status)

@@ -150,8 +150,10 @@ static void meeting_place(const char *word, struct buffer *ret)
 	struct err err;
 	struct stat st;
 
-	if (model_find(word, false, ret, &err))
+	if (model_find(word, false, ret, &err)) {
+		buffer_clear(ret);
 		return;
+	}
 	if (stat(ret->data, &st) == 0 && !S_ISDIR(st.st_mode)) {
 		char *slash = strrchr(ret->data, '/');
 
@@ -188,7 +190,8 @@ static enum share_role join_ranks(const struct command_line *l, struct share **r
 		return role;
 	meeting_place(l->captures[0], &place);
 	command_text(&command);
-	role = share_join(&job, buffer_string(&place), buffer_string(&command), ret, &note);
+	if (place.size)
+		role = share_join(&job, buffer_string(&place), buffer_string(&command), ret, &note);
 	if (note.size && !l->quiet)
 		say("%s", note.data);
 	buffer_done(&place);

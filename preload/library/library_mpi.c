@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "preload/hook/caller.h"
 #include "runtime/common/dso.h"
@@ -52,6 +53,12 @@ _Static_assert(offsetof(struct mpi, world) == MPI_FUNCTIONS * sizeof(void *), "a
 
 static struct intern_table libraries; /* a function of MPI, or the library's PMPI_Type_size_x -> struct mpi */
 
+/* Other libraries have other handles: those of MPI 5's standard ABI are pointers, also where MPICH implements it. */
+static bool is_mpich(const void *type_size)
+{
+	return dso_beside(type_size, "MPIR_Dup_fn") && !strstr(dso_name(type_size), "mpi_abi");
+}
+
 static const struct mpi *find_all(const void *type_size)
 {
 	struct mpi *m = names_take(sizeof(*m));
@@ -65,6 +72,8 @@ static const struct mpi *find_all(const void *type_size)
 		((void **)m)[i] = functions[i];
 	}
 	m->world = dso_beside(type_size, "ompi_mpi_comm_world");
+	if (!m->world && !is_mpich(type_size))
+		return NULL;
 	m->self = dso_beside(type_size, "ompi_mpi_comm_self");
 	m->null = dso_beside(type_size, "ompi_mpi_comm_null");
 	m->null_copy = m->null ? dso_library_symbol("", "ompi_mpi_comm_null") : NULL;

@@ -70,13 +70,23 @@ static bool is_of_mpi(const char *path)
 	return false;
 }
 
+/* Relocations in segments that are not writable: a store there would fault. */
+static bool has_text_relocations(const struct link_map *map)
+{
+	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_TEXTREL || (d->d_tag == DT_FLAGS && d->d_un.d_val & DF_TEXTREL))
+			return true;
+	return false;
+}
+
 static void clear_missing(const struct link_map *map)
 {
 	struct elf_object o = {.base = map->l_addr, .dynamic = map->l_ld};
 	struct relro relro = {.map = map};
 
 	elf_object_read(&o);
-	if (!o.symbols || !o.strings || !o.relocations || !dl_iterate_phdr(visit_relro, &relro))
+	if (!o.symbols || !o.strings || !o.relocations || has_text_relocations(map) ||
+	    !dl_iterate_phdr(visit_relro, &relro))
 		return;
 	for (size_t i = 0; i < o.relocation_bytes / sizeof(*o.relocations); i++) {
 		const ElfW(Rela) *r = &o.relocations[i];

@@ -33,16 +33,17 @@ def argb(color):
 def encoded(text):
     """The bytes of any message or name. Nothing here raises an exception that would not occur without a tool."""
     try:
-        return text.encode()
-    except (AttributeError, UnicodeError):
         return str(text).encode(errors="replace")
+    except Exception:
+        return b"?"
 
 
 def number(value):
     """An int or a float, or None."""
     for convert in (operator.index, float):
         try:
-            return convert(value)
+            found = convert(value)
+            return int(found) if isinstance(found, int) else found  # before 3.10 index() returns a bool as it is
         except Exception:
             pass
     return None
@@ -143,6 +144,7 @@ class Domain:
         """A category's number, by its number or name."""
         if isinstance(name, int):
             return name
+        name = str(name)
         if name not in self.categories:
             self.categories[name] = len(self.categories) + 1
             self.tool.name_category(self.handle, self.categories[name], encoded(name))
@@ -151,6 +153,7 @@ class Domain:
     def register(self, text):
         """The handle of a text: nsys recognises its capture range by it. None for more texts than a program should
         have, because a tool keeps each of them."""
+        text = str(text)
         if text not in self.strings and len(self.strings) < 256:
             self.strings[text] = self.tool.register(self.handle, encoded(text))
         return self.strings.get(text)

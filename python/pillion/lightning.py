@@ -2,6 +2,7 @@
 """PyTorch Lightning: a profiler whose actions are ranges, and a callback that has a schedule.
 
     Trainer(profiler=PillionProfiler(), callbacks=[PillionCallback(pillion.schedule(wait=10, active=5))])"""
+import functools
 import threading
 
 try:
@@ -55,7 +56,7 @@ class PillionCallback(Callback):
     """Makes the capture range of a pillion.Profiler of training batches. The arguments are those of Profiler."""
 
     def __init__(self, *args, **kwargs):
-        self._profiler = lambda: Profiler(*args, **kwargs)
+        self._profiler = functools.partial(Profiler, *args, **kwargs)
         self.profiler = None
 
     def on_train_start(self, trainer, pl_module):

@@ -26,6 +26,7 @@ def is_active():
 
 
 def _domain(name):
+    name = name if name is None else str(name)
     if name not in _domains:
         from pillion._nvtx import Domain
         _domains[name] = Domain(_tool, name)
@@ -53,7 +54,8 @@ def range_start(message, color=None, category=None, payload=None, domain=None):
 
 def range_end(handle, domain=None):
     """Ends the range that range_start() returned."""
-    _tool.end(_domain(domain).handle, handle)
+    if isinstance(handle, int):
+        _tool.end(_domain(domain).handle, handle)
 
 
 def mark(message, color=None, category=None, payload=None, domain=None):

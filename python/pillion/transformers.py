@@ -2,6 +2,8 @@
 """Hugging Face's Trainer: a callback whose ranges are those of the training loop, with a schedule.
 
     Trainer(..., callbacks=[PillionCallback(pillion.schedule(wait=10, active=5))])"""
+import functools
+
 from transformers import TrainerCallback
 
 from pillion.profiler import Profiler
@@ -16,7 +18,7 @@ class PillionCallback(TrainerCallback):
     of the steps. The arguments are those of Profiler."""
 
     def __init__(self, *args, **kwargs):
-        self._profiler = lambda: Profiler(*args, **kwargs)
+        self._profiler = functools.partial(Profiler, *args, **kwargs)
         self.profiler, self._open = None, []
 
     def _begin(self, name, number=None):

@@ -239,10 +239,12 @@ static void *heart_run(void *argument)
 static void heart_begin(struct share *r)
 {
 	static const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGUSR1};
+	struct sigaction action;
 
 	sigemptyset(&r->signals);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigaddset(&r->signals, ends[i]);
+		if (sigaction(ends[i], NULL, &action) || action.sa_handler != SIG_IGN || ends[i] == SIGUSR1)
+			sigaddset(&r->signals, ends[i]);
 	pthread_sigmask(SIG_BLOCK, &r->signals, &r->before);
 	r->has_heart = !pthread_create(&r->heart, NULL, heart_run, r);
 }

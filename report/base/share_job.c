@@ -74,20 +74,24 @@ static bool hydra_key(struct rank_job *ret)
 /* The launcher prints the summary of its own job. Other ranks of it may have nothing to print. */
 static bool is_of_launcher(void)
 {
-	char parent[64], path[4096];
+	char parent[64], target[4096];
 	const char *name;
 	ssize_t length;
 
 	snprintf(parent, sizeof(parent), "/proc/%d/exe", (int)getppid());
-	length = readlink(parent, path, sizeof(path) - 1);
-	path[length > 0 ? length : 0] = '\0';
-	name = strrchr(path, '/');
+	length = readlink(parent, target, sizeof(target) - 1);
+	target[length > 0 ? length : 0] = '\0';
+	name = strrchr(target, '/');
 	return name && !strncmp(name, "/pillion-launch", 15);
 }
 
 bool rank_job_find(struct rank_job *ret)
 {
+	const char *ranks = getenv("PILLION_RANKS"); /* "alone": set by programs that read captures in each rank */
 	bool is_one = hydra_key(ret);
+
+	if (ranks && !strcmp(ranks, "alone"))
+		return false;
 
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]) && !is_one; i++)
 		is_one = job_key(i, ret);

@@ -177,7 +177,7 @@ static bool is_spelt_alike(const char *a, const char *b)
 {
 	size_t length = strlen(a) > strlen(b) ? strlen(a) : strlen(b);
 
-	return nearest_distance(a, b) * RENAMED_PART <= length;
+	return length < NEAREST_BYTES && nearest_distance(a, b) * RENAMED_PART <= length;
 }
 
 /* Others by the number of values, and by the line that has launched them or the spelling. */
@@ -383,7 +383,9 @@ static void add_why_unclear(const struct diff *d, struct buffer *ret)
 {
 	const struct judgement *j = &d->judgement;
 
-	if (j->before <= 0 || j->after <= 0)
+	if (d->is_damaged)
+		buffer_text(ret, "; a capture is damaged");
+	else if (j->before <= 0 || j->after <= 0)
 		buffer_text(ret, "; there is nothing to compare");
 	else if (!j->is_pair)
 		buffer_text(ret, "; the runs of a side differ too much among each other: give more of them");

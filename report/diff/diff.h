@@ -19,6 +19,7 @@ struct diff {
 	double gate;
 	struct gathered *captures; /* those before first */
 	size_t before, after;
+	bool is_damaged; /* something of a capture could not be read */
 	/* filled in, by row: */
 	struct diff_row *rows;
 	struct judged *judged;

@@ -314,6 +314,8 @@ static int versions_replace(const struct versions *v, size_t from, size_t to, si
 	from &= ~(page - 1);
 	to = (to + page - 1) & ~(page - 1);
 	to = to < size ? to : size;
+	if (from >= to)
+		return 0;
 	if (mmap(v->data + from, to - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
 	    MAP_FAILED)
 		return -errno;

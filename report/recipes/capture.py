@@ -20,7 +20,8 @@ def report_program():
 
 def run_report(*arguments):
     try:
-        done = subprocess.run([report_program(), *arguments], capture_output=True, check=False)
+        done = subprocess.run([report_program(), *arguments], capture_output=True, check=False,
+            env={**os.environ, "PILLION_RANKS": "alone"})
     except OSError as error:
         raise CaptureError(f"{report_program()}: {error.strerror}") from None
     if done.returncode > 1:

@@ -9,6 +9,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 NEEDED = ("dask", "distributed", "pandas", "pyarrow")
 
 
+def positive(text):
+    """A number of at least 1."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return value
+
+
 def missing_packages():
     import importlib.util
     return [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -27,7 +35,7 @@ def parse(words, recipes):
                         help="a running scheduler of Dask, whose workers see the captures; default: processes here")
     parser.add_argument("--workers", type=int, metavar="N", help="processes of the local scheduler")
     parser.add_argument("--name", help="cuda_gpu_kern_pace, nvtx_gpu_proj_pace: each instance of that kernel or range")
-    parser.add_argument("--bins", type=int, default=30, help="mpi_gpu_time_util_map: intervals of time (30)")
+    parser.add_argument("--bins", type=positive, default=30, help="mpi_gpu_time_util_map: intervals of time (30)")
     parser.add_argument("--gap", type=float, default=500, help="gpu_gaps: the shortest one in ms (500)")
     parser.add_argument("--report", default="cuda_gpu_kern_sum", help="diff: the report that is compared")
     options = parser.parse_args(words)

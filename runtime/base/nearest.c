@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/nearest.h"
 
-enum { NAME_BYTES = 64 };
+enum { NAME_BYTES = NEAREST_BYTES };
 
 size_t nearest_distance(const char *a, const char *b)
 {

@@ -11,7 +11,8 @@ struct nearest {
 	size_t count;
 };
 
-/* Levenshtein distance; at least 64 where one of them has that many bytes. */
+/* Levenshtein distance; NEAREST_BYTES where one of them has that many bytes. */
+enum { NEAREST_BYTES = 64 };
 size_t nearest_distance(const char *a, const char *b);
 
 /* The name with the smallest edit distance to `word`, NULL if there is none. *ret_is_near: at most half of the

@@ -159,6 +159,8 @@ static void thread_settle_image(struct thread *t, struct tf_thread *full, uint32
 	/* This store makes readers ignore the place in the range file. */
 	thread_publish_chunk(&full->chunk, from->base_ticks);
 	from->magic = 0;
+	/* the counters in `process` are not written again */
+	memset(t->traffic, 0, (t->traffic_mask + 1) * sizeof(*t->traffic));
 	thread_use_page(t, full);
 	if (is_current) {
 		thread_use_chunk(t, &full->chunk);

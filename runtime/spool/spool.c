@@ -113,16 +113,18 @@ int spool_create(struct spool *s, const char *base)
 
 int spool_open(struct spool *s, const char *path)
 {
+	struct stat st;
 	int rc;
 
 	*s = (struct spool){.fd = -1, .is_adopted = true};
 	if (strlen(path) >= sizeof(s->path))
 		return -ENAMETOOLONG;
 	strcpy(s->path, path);
-	s->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (s->fd < 0)
 		return -errno;
-	rc = owner_read(s);
+	/* what another user has put into a shared directory is no part of our capture */
+	rc = fstat(s->fd, &st) ? -errno : st.st_uid != geteuid() ? -EPERM : owner_read(s);
 	if (rc)
 		spool_close(s);
 	return rc;
