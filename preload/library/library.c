@@ -7,7 +7,6 @@
 
 #include "preload/library/library_mpi.h"
 #include "runtime/common/sys.h"
-#include "runtime/record/names.h"
 #include "runtime/record/intern_table.h"
 
 static void collect_list(struct tf_operation *op, const struct library_part *p, const uintptr_t *words)
@@ -130,6 +129,18 @@ static inline __attribute__((always_inline)) struct remembered *remembered_at(ui
 	return table ? &table[key % REMEMBERED] : NULL;
 }
 
+/* The source or the tag of a message is a wildcard: the status of the call has the real one. */
+static __attribute__((noinline, cold)) bool has_wildcard(const struct library_shape *shape, const uintptr_t *words)
+{
+	for (unsigned i = 0; i < shape->count; i++) {
+		const struct library_part *p = &shape->parts[i];
+
+		if ((p->how == LIBRARY_SOURCE || p->how == LIBRARY_SOURCE_TAG) && (int)words[p->position] < 0)
+			return true;
+	}
+	return false;
+}
+
 /* A hash of everything that determines the operation. 0: it depends on more than the words and must not be cached. Each
  * word is multiplied separately and rotated by its position, so that the multiplications are independent. */
 static inline __attribute__((always_inline)) uint64_t key_of_call(unsigned function, const struct library_shape *shape,
@@ -145,15 +156,14 @@ static inline __attribute__((always_inline)) uint64_t key_of_call(unsigned funct
 	for (; p < end; p++) {
 		uint64_t word = words[p->position];
 
-		if (__builtin_expect(p->how == LIBRARY_SOURCE || p->how == LIBRARY_SOURCE_TAG, 0) && (int)word < 0)
-			return 0; /* a wildcard */
 		word = p->how < wide ? (uint32_t)word : word;
 		how = p->how > how ? p->how : how;
 		key = (key << 11 | key >> 53) ^ word * many_bits;
 	}
+	if (__builtin_expect(how >= LIBRARY_SOURCE, 0) && (how >= LIBRARY_LIST || has_wildcard(shape, words)))
+		return 0;
 	key *= many_bits;
-	key ^= key >> 32;
-	return how < LIBRARY_LIST ? key : 0;
+	return key ^ key >> 32;
 }
 
 static uint32_t intern(const struct tf_operation *op)

@@ -94,7 +94,7 @@ class Tool:
     """What the tool provides. Raises OSError if the library at this path is not one or does not want to record."""
 
     def __init__(self, path):
-        self.library, self.encoded = ctypes.CDLL(path), encoded
+        self.injection, self.encoded = ctypes.CDLL(path), encoded
         self.modules = {_CORE: _Module(), _CORE2: _Module()}
         # The tool may keep the addresses of all this until the process ends.
         self.get_module = _GetModule(self._fill_module)
@@ -102,7 +102,7 @@ class Tool:
         self.exports = {_CALLBACKS: _Callbacks(ctypes.sizeof(_Callbacks), self.get_module),
             _VERSION_INFO: _VersionInfo(ctypes.sizeof(_VersionInfo), VERSION, 0, self.set_version)}
         self.get_export = _GetExport(self._export)
-        initialize = getattr(self.library, "InitializeInjectionNvtx2", None)
+        initialize = getattr(self.injection, "InitializeInjectionNvtx2", None)
         if not initialize or not initialize(self.get_export):
             raise OSError(f"{path} is not a tool for NVTX that records")
         core, core2 = self.modules[_CORE].function, self.modules[_CORE2].function

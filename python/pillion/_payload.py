@@ -54,7 +54,7 @@ def _type_sizes():
 
 def _attach(tool):
     """The tool's function that registers a schema, or None."""
-    initialize = getattr(tool.library, "InitializeInjectionNvtxExtension", None)
+    initialize = getattr(tool.injection, "InitializeInjectionNvtxExtension", None)
     if not initialize:
         return None
     slots = (ctypes.c_ssize_t * _SLOTS)()

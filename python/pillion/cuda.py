@@ -53,17 +53,17 @@ class CudaProfiler:
     stop() return False and do nothing. `library` is the path of another one."""
 
     def __init__(self, library=None):
-        self._path, self._library = library, None
+        self._wanted, self._runtime = library, None
 
     def _call(self, name):
-        if self._library is None:
-            self._library = next(_libraries(self._path), None)
-        return self._library is not None and getattr(self._library, name)() == 0
+        if self._runtime is None:
+            self._runtime = next(_libraries(self._wanted), None)
+        return self._runtime is not None and getattr(self._runtime, name)() == 0
 
     @property
-    def library(self):
+    def path(self):
         """The path of the CUDA runtime that start() uses; None before the first call or where there is none."""
-        return getattr(self._library, "_name", None)
+        return getattr(self._runtime, "_name", None)
 
     def start(self):
         """Opens the capture range. True if the CUDA runtime, or the recorder for it, returned success."""

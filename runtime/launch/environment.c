@@ -302,11 +302,10 @@ static bool audit_set(const struct run *run, struct environment *e)
 /* Passes the options on to the recorder. Older spellings are removed: their effect is in the options that they set. */
 static void options_pass_on(const struct run *run, struct environment *e)
 {
+	const struct option *row;
 	struct options initial;
 
 	options_init(&initial);
-	const struct option *row;
-
 	for (size_t i = 0; (row = option_row(&options_table, i)); i++) {
 		char bytes[OPTION_NAME_BYTES], now[PATH_MAX];
 		struct text name = text_init(bytes, sizeof(bytes)), value = text_init(now, sizeof(now));

@@ -537,11 +537,15 @@ unsigned spool_move(struct spool *s, bool is_last, uint64_t ticks)
 	unsigned failed = !d;
 
 	while (d && (entry = readdir(d))) {
-		struct spooled *f = entry->d_name[0] == '.' ? NULL : spooled_get(s, entry->d_name);
-		int rc = f ? move_file(s, f, is_last) : 0;
+		struct spooled *f;
+		int rc;
 
-		if (rc && !f->has_failed)
-			s->say("cannot move %s/%s into the capture: %s", s->path, f->name, strerror(-rc));
+		if (entry->d_name[0] == '.')
+			continue;
+		f = spooled_get(s, entry->d_name);
+		rc = f ? move_file(s, f, is_last) : -ENOMEM;
+		if (rc && !(f && f->has_failed))
+			s->say("cannot move %s/%s into the capture: %s", s->path, entry->d_name, strerror(-rc));
 		if (f)
 			f->has_failed = rc != 0;
 		failed += rc != 0;

@@ -336,11 +336,13 @@ uint32_t stack_take(struct thread *t, uintptr_t frame)
 	enum loss loss;
 
 	/* A walk deeper in the stack than this frame has ended: a handler left it by longjmp. */
-	loss = !depth               ? LOSS_NONE
-	       : outer && outer > sp  ? LOSS_NESTED
-	       : thread_has_no_room(t) ? LOSS_NO_ROOM
-				       : stack_obstacle(t, sp);
-	if (!depth || loss)
+	if (outer && outer > sp)
+		loss = LOSS_NESTED;
+	else if (thread_has_no_room(t))
+		loss = LOSS_NO_ROOM;
+	else
+		loss = stack_obstacle(t, sp);
+	if (loss)
 		return stack_lose(t, loss);
 	t->walk_frame = sp; /* until it is 0 again, no handler uses the memo */
 	id = stack_take_known(t, frame & ~(uintptr_t)STACK_NATIVE_ONLY, depth, !(frame & STACK_NATIVE_ONLY));

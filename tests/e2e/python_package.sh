@@ -114,7 +114,7 @@ if nm -D --defined-only "$library" | grep -q ' cudaProfilerStart$'; then
 	finds='import ctypes, sys, pillion
 if len(sys.argv) > 1: kept = ctypes.CDLL(sys.argv[1])
 profiler = pillion.CudaProfiler()
-print(profiler.start(), profiler.stop(), profiler.library)'
+print(profiler.start(), profiler.stop(), profiler.path)'
 	is "$(LD_LIBRARY_PATH=$doubles "$python" -c "$finds" "$doubles/libcudart.so.12")" \
 		"True True $doubles/libcudart.so.12" 'CudaProfiler uses the CUDA runtime that is loaded'
 	like "$(LD_LIBRARY_PATH=$doubles "$python" -c "$finds")" '^True True libcudart\.so' \
@@ -124,7 +124,7 @@ else
 fi
 is "$(LD_LIBRARY_PATH='' "$python" -c 'import pillion
 profiler = pillion.CudaProfiler("/nonexistent/libcudart.so")
-print(profiler.start(), profiler.stop(), profiler.library)')" 'False False None' \
+print(profiler.start(), profiler.stop(), profiler.path)')" 'False False None' \
 	'CudaProfiler without a CUDA runtime does nothing'
 
 # ---- captures ----
