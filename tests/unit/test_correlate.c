@@ -8,7 +8,7 @@
 
 static struct writer w;
 static struct writer_thread main_thread, other_thread, cupti;
-static uint16_t launch, copy, drive, allocate, outer;
+static uint16_t launch, copy, drive, allocate, outer, load, graph;
 static struct model model;
 static struct report_context context = {.model = &model};
 
@@ -20,6 +20,8 @@ static void setup(void)
 	allocate = writer_function(&w, TF_GROUP_CUDA, "cudaMalloc");
 	drive = writer_function(&w, TF_GROUP_CUDA_DRIVER, "cuLaunchKernel");
 	outer = writer_function(&w, TF_GROUP_CUBLAS, "cublasSgemm_v2");
+	load = writer_function(&w, TF_GROUP_CUDA_DRIVER, "cuLibraryLoadData");
+	graph = writer_function(&w, TF_GROUP_CUDA_DRIVER, "cuGraphLaunch");
 	writer_thread(&w, &main_thread, 10, "main", 4 * TF_PAGE);
 	writer_thread(&w, &other_thread, 11, "other", 4 * TF_PAGE);
 	writer_thread(&w, &cupti, 12, "cupti", 16 * TF_PAGE);
@@ -114,6 +116,42 @@ Test(correlate, a_call_within_cuptis_own_has_its_work)
 	cr_assert_eq(find(all, 1)->start, 2010);
 	cr_assert_eq(find(all, 2)->start, 3080);
 	cr_assert_eq(all->counts.idle, 1, "an API record outside of all calls matches none");
+	cr_assert_eq(all->counts.without_call + all->counts.foreign, 0);
+	free(all);
+}
+
+/* The first launch by a statically linked runtime loads the kernel, which takes longer than the launch. */
+Test(correlate, a_call_that_loads_a_kernel_has_no_work_of_the_launch_beside_it)
+{
+	struct all *all;
+
+	call(&main_thread, load, 2010, 60, 0);
+	call(&main_thread, drive, 2080, 10, TF_ARG_LAUNCH);
+	calls((struct writer_device_call[]){{10, 1, 2000, 100, false}}, 1);
+	work(1, 5000);
+	all = correlate();
+	cr_assert_eq(all->counts.matched, 1);
+	cr_assert_str_eq(find(all, 1)->function, "cuLaunchKernel");
+	cr_assert_eq(all->counts.idle + all->counts.without_call + all->counts.foreign, 0);
+	free(all);
+}
+
+/* Of functions that submit work without an argument that tells so, such as the launch of a graph. */
+Test(correlate, a_call_that_is_not_known_to_submit_work_has_what_no_other_call_has)
+{
+	struct all *all;
+
+	call(&main_thread, graph, 2010, 80, 0);
+	call(&main_thread, drive, 2120, 10, TF_ARG_LAUNCH);
+	call(&main_thread, graph, 2210, 80, 0);
+	calls((struct writer_device_call[]){{10, 1, 2000, 100, false}, {10, 2, 2205, 100, false}}, 2);
+	work(1, 5000);
+	work(2, 6000);
+	all = correlate();
+	cr_assert_eq(all->counts.matched, 2);
+	cr_assert_eq(find(all, 1)->start, 2010);
+	cr_assert_eq(find(all, 2)->start, 2210);
+	cr_assert_eq(all->counts.idle, 1);
 	cr_assert_eq(all->counts.without_call + all->counts.foreign, 0);
 	free(all);
 }

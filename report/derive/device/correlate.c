@@ -271,23 +271,33 @@ static size_t next_free(struct state *s, size_t at)
 	return at;
 }
 
-/* Calls are read in the order of their ends, so if two contain an entry, it is matched to the inner one. */
-static void match_by_time(struct state *s, size_t k, size_t from, size_t end)
-{
-	struct calls c;
-
-	for (calls_begin(&c, &s->calls, k); calls_next(&c);)
-		for (size_t i = next_free(s, seek_entry(s->entries, from, end, event_start(&c.event)));
-		     i < end && s->entries[i].middle <= c.event.ticks; i = next_free(s, i))
-			match_entry(s, k, &c, &s->entries[i]);
-}
-
-/* Only entries with device records are counted on both sides: allocations have none, and may be below a threshold. */
+/* Allocations have none, and may be below a threshold. */
 static bool has_operation(const struct state *s, const struct entry *entry)
 {
 	size_t at;
 
 	return has_records(s, entry->id, &at);
+}
+
+/* An entry with device records that the call does not enclose. */
+static bool sticks_out(const struct state *s, const struct entry *e, const struct event *call)
+{
+	return (e->middle < event_start(call) + e->half || e->middle + e->half > call->ticks) && has_operation(s, e);
+}
+
+/* Calls are read in the order of their ends, so if two contain an entry, it is matched to the inner one. A call that did
+ * not submit work, such as the one that loads a kernel before its first launch, gets an entry that sticks out of it only
+ * if `is_last`: the call that submitted the work may be beside it. */
+static void match_by_time(struct state *s, size_t k, size_t from, size_t end, bool is_last)
+{
+	struct calls c;
+
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);)
+		for (size_t i = next_free(s, seek_entry(s->entries, from, end, event_start(&c.event)));
+		     i < end && s->entries[i].middle <= c.event.ticks; i = next_free(s, i + 1))
+			if (is_last || !sticks_out(s, &s->entries[i], &c.event) ||
+			    host_call_requests(&s->calls, &c.event))
+				match_entry(s, k, &c, &s->entries[i]);
 }
 
 /* An unmatched entry with device records that was in progress within `half` ticks of that time. */
@@ -301,8 +311,8 @@ static bool is_unmatched_near(const struct state *s, const struct entry *e, uint
 /* A statically linked runtime calls the driver from within its own call. The host call is then the driver's, while
  * CUPTI's record is the runtime's, whose middle may lie outside of it. A very short call may also miss the middle
  * because of the error between the two clocks. Unmatched calls and entries that were in progress at the same time
- * belong together. */
-static void match_from_within(struct state *s, size_t k, size_t from, size_t end)
+ * belong together. Returns the number of entries with device records that are left. */
+static size_t match_from_within(struct state *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
 	size_t left = 0;
@@ -321,6 +331,7 @@ static void match_from_within(struct state *s, size_t k, size_t from, size_t end
 			left--;
 		}
 	}
+	return left;
 }
 
 static uint64_t asking_calls(const struct state *s, size_t k)
@@ -424,8 +435,9 @@ static void match_stretch(struct state *s)
 			match_by_order(s, k, from, end);
 			continue;
 		}
-		match_by_time(s, k, from, end);
-		match_from_within(s, k, from, end);
+		match_by_time(s, k, from, end, false);
+		if (match_from_within(s, k, from, end))
+			match_by_time(s, k, from, end, true);
 	}
 	for (size_t i = 0; i < s->entry_count; i++)
 		s->counts->foreign += s->entries[i].next == i;
