@@ -18,47 +18,82 @@ struct named {
 	bool (*add)(struct command_line *l, char *name); /* false: there is none of that name */
 };
 
-/* Cuts ":base" or ":mangled" off a report's name. */
-static enum kernel_name take_suffix(char *name)
+/* Takes the suffixes off a report's name: ":nvtx-name:base". False: the report does not take them. */
+static bool take_suffixes(struct command_line *l, char *name, struct requested_report *ret)
 {
-	char *colon = strchr(name, ':');
-	enum kernel_name how = KERNEL_DEMANGLED;
-	const struct report *r;
+	char *rest = strchr(name, ':'), *word;
+	unsigned int flags = 0;
 
-	if (colon && !strcmp(colon, ":base"))
-		how = KERNEL_BASE;
-	else if (colon && !strcmp(colon, ":mangled"))
-		how = KERNEL_MANGLED;
-	if (how == KERNEL_DEMANGLED)
-		return how;
-	*colon = 0;
-	r = report_find(name);
-	if (!r || !(r->flags & REPORT_NAMES))
-		*colon = ':'; /* the report does not take this suffix */
-	return how;
+	if (rest)
+		*rest++ = 0;
+	while ((word = strsep(&rest, ":"))) {
+		if (!strcmp(word, "nvtx-name"))
+			ret->has_ranges = true;
+		else if (!strcmp(word, "base"))
+			ret->kernel_name = KERNEL_BASE;
+		else if (!strcmp(word, "mangled"))
+			ret->kernel_name = KERNEL_MANGLED;
+		else
+			return false;
+		flags = REPORT_NAMES;
+	}
+	ret->report = report_find(name);
+	if (ret->report && ret->has_ranges && !(ret->report->flags & REPORT_RANGES)) {
+		ret->has_ranges = false;
+		texts_add(&l->remarks, "%s:nvtx-name is ignored: cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum and "
+				       "cuda_gpu_sum have the names of ranges", name);
+	}
+	return ret->report && (ret->report->flags & flags) == flags;
 }
 
 static bool add_report(struct command_line *l, char *name)
 {
-	enum kernel_name how = take_suffix(name);
-	const struct report *r = report_find(name);
+	struct requested_report r = {0};
 
-	if (!r)
+	if (!take_suffixes(l, name, &r))
 		return false;
+	r.is_alias = strcmp(name, r.report->name) != 0;
 	l->reports = mem_grow(l->reports, l->report_count, &l->report_capacity, sizeof(*l->reports));
-	l->reports[l->report_count++] = (struct requested_report){r, how, strcmp(name, r->name) != 0};
+	l->reports[l->report_count++] = r;
 	return true;
 }
 
+static void put_rule(struct command_line *l, const struct rule *r, uint32_t rows)
+{
+	l->rules = mem_grow(l->rules, l->rule_count, &l->rule_capacity, sizeof(*l->rules));
+	l->rules[l->rule_count++] = (struct requested_rule){r, rows};
+}
+
+/* "all", "RULE", "RULE:rows=N". Of what else nsys takes there, a remark says that it has no effect. */
 static bool add_rule(struct command_line *l, char *name)
 {
-	const struct rule *r = rule_find(name);
+	char *rest = strchr(name, ':'), *word, *end;
+	const struct rule *r;
+	uint32_t rows = 0;
 
-	if (!r)
-		return false;
-	l->rules = mem_grow(l->rules, l->rule_count, &l->rule_capacity, sizeof(*l->rules));
-	l->rules[l->rule_count++] = r;
-	return true;
+	if (rest)
+		*rest++ = 0;
+	r = rule_find(name);
+	while ((word = strsep(&rest, ":"))) {
+		if (!strncmp(word, "rows=", 5)) {
+			rows = (uint32_t)strtoul(word + 5, &end, 10);
+			if (!rows || *end)
+				return false;
+		} else if (strchr(word, '=')) {
+			texts_add(&l->remarks, "%s:%s is ignored%s", name, word,
+				  !strncmp(word, "nvtx=", 5)	? ": use --filter-nvtx"
+				  : !strncmp(word, "start=", 6) ||
+						  !strncmp(word, "end=", 4) ? ": use --filter-time"
+								 : "");
+		} else {
+			return false;
+		}
+	}
+	if (strcmp(name, "all") != 0 && r)
+		put_rule(l, r, rows);
+	for (size_t i = 0; i < rule_count && !strcmp(name, "all"); i++)
+		put_rule(l, &rule_list[i], rows);
+	return r || !strcmp(name, "all");
 }
 
 static const char *report_name(const void *list, size_t i)
@@ -95,9 +130,10 @@ static int add_names(const struct option *row, struct command_line *l, const str
 
 	while (*list) {
 		size_t length = strcspn(list, ",");
-		char *name = mem_copy_text(list, length);
-		int code = !length || n->add(l, name) ? 0 : unknown_name(n, name, why);
+		char *name = mem_copy_text(list, length), *parts = mem_copy_text(list, length);
+		int code = !length || n->add(l, parts) ? 0 : unknown_name(n, name, why);
 
+		free(parts);
 		free(name);
 		if (code)
 			return code;
@@ -295,7 +331,7 @@ static const struct option rows[] = {
 	{"report", 'r', OPTION_OWN, SET(reports), VERBS_OF(VERB_STATS), .title = "What to show",
 	 .value = "REPORT[,REPORT]...", .help = "reports to show; may be repeated"},
 	{"rule", 'r', OPTION_OWN, SET(rules), VERBS_OF(VERB_ANALYZE), .value = "RULE[,RULE]...",
-	 .help = "rules to apply; may be repeated"},
+	 .help = "rules to apply; may be repeated; all: each of them, RULE:rows=N: at most N rows"},
 	{"type", 't', OPTION_OWN, SET(type), VERBS_OF(VERB_EXPORT), .value = "TYPE", .choice = type_choice,
 	 .help = "the format to export to"},
 	{"metric", 0, OPTION_OWN, SET(metric), VERBS_OF(VERB_EXPORT), .value = "METRIC", .choice = metric_choice,
@@ -429,7 +465,7 @@ static int combine(struct command_line *l, struct text *why)
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < l->rule_count; i++)
-		is_applied |= l->rules[i] == l->fail_on;
+		is_applied |= l->rules[i].rule == l->fail_on;
 	if (!is_applied) {
 		text_add(why, "--fail-on: -r does not select ");
 		text_add(why, l->fail_on->name);

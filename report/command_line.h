@@ -27,13 +27,19 @@ enum { TOP_DEFAULT = UINT32_MAX };
 struct requested_report {
 	const struct report *report;
 	enum kernel_name kernel_name;
+	bool has_ranges; /* as kernel_ranges of struct report_context */
 	bool is_alias; /* it was requested by its older name */
+};
+
+struct requested_rule {
+	const struct rule *rule;
+	uint32_t rows; /* at most; 0: not given */
 };
 
 struct command_line {
 	struct requested_report *reports; /* NULL: the default set */
 	size_t report_count, report_capacity;
-	const struct rule **rules; /* NULL: all */
+	struct requested_rule *rules; /* NULL: all */
 	size_t rule_count, rule_capacity;
 	enum format format;
 	enum time_unit unit;

@@ -68,8 +68,8 @@ static void file_name(const struct command_line *l, const struct shown *s, const
 		export_name(l->captures[0], &type, ret);
 	else
 		buffer_text(ret, output);
-	buffer_print(ret, "_%s%s%s", s->asked->is_alias ? r->alias : r->name, suffixes[s->asked->kernel_name],
-		     endings[format]);
+	buffer_print(ret, "_%s%s%s%s", s->asked->is_alias ? r->alias : r->name,
+		     s->asked->has_ranges ? "_nvtx-name" : "", suffixes[s->asked->kernel_name], endings[format]);
 }
 
 static void put_table(struct work *w, const struct shown *s, const struct table *table)
@@ -222,8 +222,10 @@ static void show_asked(struct work *w, size_t index)
 		w->context.by = BY_NOTHING;
 	}
 	w->context.kernel_name = asked->kernel_name;
+	w->context.kernel_ranges = asked->has_ranges;
 	show_report(w, &(struct shown){asked, index}, NULL);
 	w->context.kernel_name = KERNEL_DEMANGLED;
+	w->context.kernel_ranges = false;
 	w->context.by = by;
 }
 

@@ -89,6 +89,32 @@ like "$status $(cat err)" "^2 .*unknown report 'nosuch'" '--help-reports with an
 stats --help-formats
 is "$status $(grep -c . out)" '0 7' '--help-formats'
 
+# Suffixes of reports, and words of analyze.
+names() {
+	report stats -q -r "$1" -f csv run.pillion | awk -F, 'NR > 1 { sum += $2 } END { print sum }'
+}
+is "$(names cuda_gpu_kern_sum:nvtx-name)" "$(names cuda_gpu_kern_sum)" ':nvtx-name divides the time of kernels'
+is "$(names cuda_gpu_kern_gb_sum:base:nvtx-name)" "$(names cuda_gpu_kern_sum)" ':base:nvtx-name of the report by shape'
+if [ -x "$targets/cuda_steps" ] && [ -e "$PILLION_BUILD_DIR/tests/doubles/libcuda.so.1" ]; then
+	LD_LIBRARY_PATH=$PILLION_BUILD_DIR/tests/doubles pillion -o steps "$targets/cuda_steps" 20 >out 2>err
+	is "$(report stats -q -r cuda_gpu_kern_sum:nvtx-name:base -f csv steps.pillion | awk -F, 'NR > 1 { print $9, $3 }')" \
+		$'library:inner/work 20\nlibrary:inner/other 19\nwork 1' 'with the name of the innermost range'
+else
+	skip 'with the name of the innermost range' 'built without CUDA headers'
+fi
+stats -r cuda_gpu_trace:nvtx-name run.pillion
+like "$status $(cat err)" '^0 .*nvtx-name is ignored' 'a report that does not have the names of ranges'
+stats -r osrt_sum:base run.pillion
+like "$status $(cat err)" "^2 .*unknown report 'osrt_sum:base'" 'a suffix that a report does not take'
+report analyze -q -f csv -r all run.pillion >all 2>err
+report analyze -q -f csv run.pillion >default 2>err
+is "$(cat all)" "$(cat default)" 'analyze -r all applies every rule'
+report analyze -f csv -r cuda_memcpy_sync:rows=1:start=5 run.pillion >out 2>err
+is "$(grep -c cuda_memcpy_sync out)" 1 'RULE:rows=N has N rows'
+like "$(cat err)" 'start=5 is ignored: use --filter-time' 'other arguments of rules are ignored, and this is stated'
+report analyze -r small_io:rows=none run.pillion >out 2>err
+is "$?" 2 'a wrong number of rows is refused'
+
 nsys=${NSYS:-$(command -v nsys)}
 if [ -x "$nsys" ] && "$nsys" stats --help 2>&1 | grep -q -- '--report' &&
 	report export -q -t sqlite -o run.sqlite run.pillion 2>/dev/null; then
