@@ -18,47 +18,82 @@ struct named {
 	bool (*add)(struct command_line *l, char *name); /* false: there is none of that name */
 };
 
-/* Cuts ":base" or ":mangled" off a report's name. */
-static enum kernel_name take_suffix(char *name)
+/* Takes the suffixes off a report's name: ":nvtx-name:base". False: the report does not take them. */
+static bool take_suffixes(struct command_line *l, char *name, struct requested_report *ret)
 {
-	char *colon = strchr(name, ':');
-	enum kernel_name how = KERNEL_DEMANGLED;
-	const struct report *r;
+	char *rest = strchr(name, ':'), *word;
+	unsigned int flags = 0;
 
-	if (colon && !strcmp(colon, ":base"))
-		how = KERNEL_BASE;
-	else if (colon && !strcmp(colon, ":mangled"))
-		how = KERNEL_MANGLED;
-	if (how == KERNEL_DEMANGLED)
-		return how;
-	*colon = 0;
-	r = report_find(name);
-	if (!r || !(r->flags & REPORT_NAMES))
-		*colon = ':'; /* the report does not take this suffix */
-	return how;
+	if (rest)
+		*rest++ = 0;
+	while ((word = strsep(&rest, ":"))) {
+		if (!strcmp(word, "nvtx-name"))
+			ret->has_ranges = true;
+		else if (!strcmp(word, "base"))
+			ret->kernel_name = KERNEL_BASE;
+		else if (!strcmp(word, "mangled"))
+			ret->kernel_name = KERNEL_MANGLED;
+		else
+			return false;
+		flags = REPORT_NAMES;
+	}
+	ret->report = report_find(name);
+	if (ret->report && ret->has_ranges && !(ret->report->flags & REPORT_RANGES)) {
+		ret->has_ranges = false;
+		texts_add(&l->remarks, "%s:nvtx-name is ignored: cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum and "
+				       "cuda_gpu_sum have the names of ranges", name);
+	}
+	return ret->report && (ret->report->flags & flags) == flags;
 }
 
 static bool add_report(struct command_line *l, char *name)
 {
-	enum kernel_name how = take_suffix(name);
-	const struct report *r = report_find(name);
+	struct requested_report r = {0};
 
-	if (!r)
+	if (!take_suffixes(l, name, &r))
 		return false;
+	r.is_alias = strcmp(name, r.report->name) != 0;
 	l->reports = mem_grow(l->reports, l->report_count, &l->report_capacity, sizeof(*l->reports));
-	l->reports[l->report_count++] = (struct requested_report){r, how};
+	l->reports[l->report_count++] = r;
 	return true;
 }
 
+static void put_rule(struct command_line *l, const struct rule *r, uint32_t rows)
+{
+	l->rules = mem_grow(l->rules, l->rule_count, &l->rule_capacity, sizeof(*l->rules));
+	l->rules[l->rule_count++] = (struct requested_rule){r, rows};
+}
+
+/* "all", "RULE", "RULE:rows=N". Of what else nsys takes there, a remark says that it has no effect. */
 static bool add_rule(struct command_line *l, char *name)
 {
-	const struct rule *r = rule_find(name);
+	char *rest = strchr(name, ':'), *word, *end;
+	const struct rule *r;
+	uint32_t rows = 0;
 
-	if (!r)
-		return false;
-	l->rules = mem_grow(l->rules, l->rule_count, &l->rule_capacity, sizeof(*l->rules));
-	l->rules[l->rule_count++] = r;
-	return true;
+	if (rest)
+		*rest++ = 0;
+	r = rule_find(name);
+	while ((word = strsep(&rest, ":"))) {
+		if (!strncmp(word, "rows=", 5)) {
+			rows = (uint32_t)strtoul(word + 5, &end, 10);
+			if (!rows || *end)
+				return false;
+		} else if (strchr(word, '=')) {
+			texts_add(&l->remarks, "%s:%s is ignored%s", name, word,
+				  !strncmp(word, "nvtx=", 5)	? ": use --filter-nvtx"
+				  : !strncmp(word, "start=", 6) ||
+						  !strncmp(word, "end=", 4) ? ": use --filter-time"
+								 : "");
+		} else {
+			return false;
+		}
+	}
+	if (strcmp(name, "all") != 0 && r)
+		put_rule(l, r, rows);
+	for (size_t i = 0; i < rule_count && !strcmp(name, "all"); i++)
+		put_rule(l, &rule_list[i], rows);
+	return r || !strcmp(name, "all");
 }
 
 static const char *report_name(const void *list, size_t i)
@@ -95,9 +130,10 @@ static int add_names(const struct option *row, struct command_line *l, const str
 
 	while (*list) {
 		size_t length = strcspn(list, ",");
-		char *name = mem_copy_text(list, length);
-		int code = !length || n->add(l, name) ? 0 : unknown_name(n, name, why);
+		char *name = mem_copy_text(list, length), *parts = mem_copy_text(list, length);
+		int code = !length || n->add(l, parts) ? 0 : unknown_name(n, name, why);
 
+		free(parts);
 		free(name);
 		if (code)
 			return code;
@@ -134,6 +170,66 @@ static int set_fail_on(const struct option *row, void *settings, const char *val
 static const char *format_choice(size_t i)
 {
 	return i < FORMAT_COUNT ? format_names[i] : NULL;
+}
+
+/* The words of nsys besides ours. */
+static enum format format_find(const char *name)
+{
+	enum format f = 0;
+
+	if (!strcmp(name, "hdoc") || !strcmp(name, "htable"))
+		return FORMAT_HTML;
+	while (f < FORMAT_COUNT && strcmp(format_names[f], name) != 0)
+		f++;
+	return f;
+}
+
+/* Calls add() with each part of a list between commas. An empty part is refused. */
+static int add_parts(const struct option *row, struct command_line *l, const char *value, struct text *why,
+		     bool (*add)(struct command_line *l, const char *part))
+{
+	const char *list = value;
+	bool is_last = false;
+
+	while (!is_last) {
+		size_t length = strcspn(list, ",");
+		char *part = mem_copy_text(list, length);
+		bool is_taken = length && add(l, part);
+
+		free(part);
+		if (!is_taken)
+			return option_refuse(row, value, why);
+		is_last = !list[length];
+		list += length + 1;
+	}
+	return 0;
+}
+
+static bool add_format(struct command_line *l, const char *part)
+{
+	enum format f = format_find(part);
+
+	if (f == FORMAT_COUNT && strcmp(part, ".") != 0)
+		return false;
+	l->formats = mem_grow(l->formats, l->format_count, &l->format_capacity, sizeof(*l->formats));
+	l->formats[l->format_count++] = f;
+	return true;
+}
+
+static bool add_output(struct command_line *l, const char *part)
+{
+	texts_add(&l->outputs, "%s", part);
+	return strcmp(part, "@") != 0;
+}
+
+static int set_formats(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	return add_parts(row, settings, value, why, add_format);
+}
+
+static int set_outputs(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	return add_parts(row, settings, value, why, add_output);
 }
 
 static const char *by_choice(size_t i)
@@ -226,6 +322,7 @@ enum {
 	VERB_READS = VERB_SKILL | VERB_DIFF | VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW |
 		     VERB_WHERE | VERB_QUERY,
 	VERB_TABLES = VERB_DIFF | VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_WHERE | VERB_QUERY,
+	VERB_ONE_OUTPUT = VERB_READS & ~VERB_STATS,
 	VERB_FILTERS = VERB_STATS | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_QUERY,
 	VERB_ALL = (1 << VERB_COUNT) - 1,
 };
@@ -234,20 +331,13 @@ static const struct option rows[] = {
 	{"report", 'r', OPTION_OWN, SET(reports), VERBS_OF(VERB_STATS), .title = "What to show",
 	 .value = "REPORT[,REPORT]...", .help = "reports to show; may be repeated"},
 	{"rule", 'r', OPTION_OWN, SET(rules), VERBS_OF(VERB_ANALYZE), .value = "RULE[,RULE]...",
-	 .help = "rules to apply; may be repeated"},
+	 .help = "rules to apply; may be repeated; all: each of them, RULE:rows=N: at most N rows"},
 	{"type", 't', OPTION_OWN, SET(type), VERBS_OF(VERB_EXPORT), .value = "TYPE", .choice = type_choice,
 	 .help = "the format to export to"},
 	{"metric", 0, OPTION_OWN, SET(metric), VERBS_OF(VERB_EXPORT), .value = "METRIC", .choice = metric_choice,
-	 .help = "the values in folded, speedscope and pprof"},
+	 .help = "the values in folded, speedscope, pprof and otlp"},
 	{"by", 0, OPTION_CHOICE, AT(by), VERBS_OF(VERB_STATS), .value = "WHAT", .choice = by_choice,
 	 .help = "one row for each"},
-	{"by", 0, OPTION_CHOICE, AT(diff_by), VERBS_OF(VERB_DIFF), .title = "What to compare", .value = "WHAT",
-	 .choice = diff_by_choice, .initial = "auto",
-	 .help = "rows; auto: what the captures have, in this order: kernel, line, range, api"},
-	{"gate", 0, OPTION_OWN, SET(gate), VERBS_OF(VERB_DIFF), .value = "PERCENT", .initial = "3%",
-	 .takes = "a percentage, such as 3%", .help = "worse is what has become slower by this much or more"},
-	{"over", 0, OPTION_TEXT, AT(over), VERBS_OF(VERB_DIFF), .value = "RANGE[@DOMAIN]",
-	 .help = "compare the mean time of a step: what begins within an NVTX range of this name; @*: any domain"},
 	{"source", 0, OPTION_TEXT, AT(source), VERBS_OF(VERB_STATS), .value = "FILE",
 	 .help = "report lines: the text of FILE with the cost of each line; the end of its path is enough"},
 	{"lines-all", 0, OPTION_SWITCH, AT(lines_all), VERBS_OF(VERB_STATS),
@@ -260,9 +350,20 @@ static const struct option rows[] = {
 	{"filter-nvtx", 0, OPTION_TEXT, AT(filter_nvtx), VERBS_OF(VERB_FILTERS), .value = "RANGE[@DOMAIN][/INDEX]",
 	 .help = "only what overlaps these NVTX ranges: all of this name, or the one with this index from 0; @*: any "
 		 "domain"},
+	{"by", 0, OPTION_CHOICE, AT(diff_by), VERBS_OF(VERB_DIFF), .title = "What to compare", .value = "WHAT",
+	 .choice = diff_by_choice, .initial = "auto",
+	 .help = "rows; auto: what the captures have, in this order: kernel, line, range, api"},
+	{"gate", 0, OPTION_OWN, SET(gate), VERBS_OF(VERB_DIFF), .value = "PERCENT", .initial = "3%",
+	 .takes = "a percentage, such as 3%", .help = "worse is what has become slower by this much or more"},
+	{"over", 0, OPTION_TEXT, AT(over), VERBS_OF(VERB_DIFF), .value = "RANGE[@DOMAIN]",
+	 .help = "compare the mean time of a step: what begins within an NVTX range of this name; @*: any domain"},
 
-	{"format", 'f', OPTION_CHOICE, AT(format), VERBS_OF(VERB_TABLES), .title = "Output", .value = "FORMAT",
-	 .choice = format_choice, .help = "the format of tables"},
+	{"format", 'f', OPTION_OWN, SET(formats), VERBS_OF(VERB_STATS), .title = "Output",
+	 .value = "FORMAT[,FORMAT]...", .choice = format_choice,
+	 .help = "the format of tables; of several, each report in turn has its own, and the last one is that of "
+		 "all others; . is the default of the output"},
+	{"format", 'f', OPTION_CHOICE, AT(format), VERBS_OF(VERB_TABLES & ~VERB_STATS), .title = "Output",
+	 .value = "FORMAT", .choice = format_choice, .help = "the format of tables"},
 	{"json", 0, OPTION_SWITCH, AT(is_json), VERBS_OF(VERB_ALL & ~VERB_WRITES & ~VERB_MCP),
 	 .help = "one JSON object with rows, a verdict and its reason, as envelope.schema.json describes it"},
 	{"json", 0, OPTION_SWITCH, AT(is_json), VERBS_OF(VERB_WRITES),
@@ -277,7 +378,15 @@ static const struct option rows[] = {
 	 .help = "at most N rows of each table, 0: all; default: 20 on a terminal, otherwise all"},
 	{"fail-on", 0, OPTION_OWN, SET(fail_on), VERBS_OF(VERB_ANALYZE), .value = "found[:RULE]",
 	 .takes = "found or found:RULE", .help = "exit with 3 if a rule, or this rule, has found something"},
-	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_READS), .value = "-|FILE",
+	{"output", 'o', OPTION_OWN, SET(outputs), VERBS_OF(VERB_STATS), .value = "-|.|@COMMAND|FILE[,...]",
+	 .takes = "a list of -, ., @COMMAND and names of files",
+	 .help = "where to write to. -: standard output; FILE: all tables into this file; .: each report into a file "
+		 "of its own, report1_REPORT.csv for report1.pillion; @COMMAND: into the standard input of a command "
+		 "that is run for each report, without a shell. Of several, each report in turn has its own, the last "
+		 "one is that of all others, and FILE is the beginning of a name, FILE_REPORT.csv"},
+	{"force-overwrite", 0, OPTION_FLAG, AT(is_forced), VERBS_OF(VERB_STATS),
+	 .help = "replace files of reports that exist"},
+	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_ONE_OUTPUT), .value = "-|FILE",
 	 .help = "the file to write to; -: standard output"},
 	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_PACK), .value = "FILE",
 	 .help = "the file to write to; default: report1.pillpack for report1.pillion"},
@@ -303,7 +412,16 @@ static const struct option rows[] = {
 	{"quiet", 'q', OPTION_SWITCH, AT(quiet), VERBS_OF(VERB_READS | VERB_PACK | VERB_UNPACK | VERB_RECOVER),
 	 .help = "print errors only"},
 
+	{"force-export", 0, OPTION_FLAG, OPTION_IGNORED, .is_nsys = true, .offset = OPTION_NO_FIELD,
+	 VERBS_OF(VERB_STATS), .value = "true|false", .help = "captures are read without an export"},
+	{"sqlite", 0, OPTION_TEXT, OPTION_IGNORED, .is_nsys = true, .offset = OPTION_NO_FIELD, VERBS_OF(VERB_STATS),
+	 .help = "captures are read without an export; pillion export -t sqlite writes one"},
+
 	{"help", 'h', OPTION_SWITCH, AT(help), VERBS_OF(VERB_ALL), .title = "General", .help = "print this text"},
+	{"help-reports", 0, OPTION_SWITCH, AT(help_reports), VERBS_OF(VERB_STATS),
+	 .help = "print the list of reports, or the rows of those that are named"},
+	{"help-formats", 0, OPTION_SWITCH, AT(help_formats), VERBS_OF(VERB_STATS),
+	 .help = "print the list of formats"},
 	{"version", 0, OPTION_SWITCH, AT(version), VERBS_OF(VERB_ALL), .help = "print the version"},
 };
 
@@ -314,12 +432,31 @@ static struct option_table table_of(unsigned int verb, const char *help)
 
 /* ---- parsing ---- */
 
+/* One format and one plain name are for all tables together. */
+static int combine_outputs(struct command_line *l, struct text *why)
+{
+	const char *first = l->outputs.count ? l->outputs.items[0] : "-";
+
+	l->is_listed = l->format_count > 1 || l->outputs.count > 1 || !strcmp(first, ".") || *first == '@';
+	if (!l->is_listed) {
+		l->format = l->format_count && l->formats[0] != FORMAT_COUNT ? l->formats[0] : l->format;
+		l->output = l->outputs.count ? first : l->output;
+	} else if (l->is_json || l->summary || l->source) {
+		text_add(why, "several formats or outputs are for reports and cannot be combined with --");
+		text_add(why, l->is_json ? "json" : l->summary ? "summary" : "source");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* What options mean together. */
 static int combine(struct command_line *l, struct text *why)
 {
 	const struct option_table stats = table_of(VERB_STATS, "");
-
 	bool is_applied = !l->fail_on || !l->rule_count;
+
+	if (combine_outputs(l, why))
+		return -EINVAL;
 
 	if (l->is_json)
 		l->format = FORMAT_JSON;
@@ -328,7 +465,7 @@ static int combine(struct command_line *l, struct text *why)
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < l->rule_count; i++)
-		is_applied |= l->rules[i] == l->fail_on;
+		is_applied |= l->rules[i].rule == l->fail_on;
 	if (!is_applied) {
 		text_add(why, "--fail-on: -r does not select ");
 		text_add(why, l->fail_on->name);
@@ -370,6 +507,10 @@ int command_line_parse(unsigned int verb, const char *help, char **words, struct
 			code = option_set(row, ret, value, &why);
 		if (code)
 			return code;
+		if (text_length(&why)) {
+			texts_add(&ret->remarks, "%s", err->text);
+			why = text_init(err->text, sizeof(err->text));
+		}
 	}
 	return combine(ret, &why);
 }
@@ -378,6 +519,10 @@ void command_line_done(struct command_line *l)
 {
 	free(l->reports);
 	free(l->rules);
+	free(l->formats);
+	texts_done(&l->outputs);
+	texts_done(&l->remarks);
+	l->formats = NULL;
 	l->reports = NULL;
 	l->rules = NULL;
 }

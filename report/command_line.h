@@ -27,17 +27,29 @@ enum { TOP_DEFAULT = UINT32_MAX };
 struct requested_report {
 	const struct report *report;
 	enum kernel_name kernel_name;
+	bool has_ranges; /* as kernel_ranges of struct report_context */
+	bool is_alias; /* it was requested by its older name */
+};
+
+struct requested_rule {
+	const struct rule *rule;
+	uint32_t rows; /* at most; 0: not given */
 };
 
 struct command_line {
 	struct requested_report *reports; /* NULL: the default set */
 	size_t report_count, report_capacity;
-	const struct rule **rules; /* NULL: all */
+	struct requested_rule *rules; /* NULL: all */
 	size_t rule_count, rule_capacity;
 	enum format format;
 	enum time_unit unit;
 	enum by by;
 	const char *output; /* NULL or "-": stdout */
+	/* stats: each report in turn has a format and an output, the last one of each is that of the others, too. */
+	enum format *formats; /* FORMAT_COUNT: the default of the output */
+	size_t format_count, format_capacity;
+	struct texts outputs;
+	bool is_listed; /* the reports are written one by one as these lists say, not all as format and output do */
 	const char *filter_time, *filter_nvtx; /* NULL: everything; see filter.h */
 	uint32_t top;	/* rows of a table, 0: all; TOP_DEFAULT: not given */
 	bool fail_on_found;
@@ -45,6 +57,7 @@ struct command_line {
 	bool lines_all;
 	const char *source; /* NULL: not given */
 	bool quiet, summary, help, version;
+	bool help_reports, help_formats; /* stats: prints its lists */
 	const struct export_type *type; /* NULL: not given */
 	enum metric metric;
 	struct split split;
@@ -58,6 +71,7 @@ struct command_line {
 	double gate;
 	const char *over;    /* diff: the range that is a step; NULL: not given */
 	size_t before_count; /* diff: captures before "--"; 0: there was none */
+	struct texts remarks; /* what of the options has no effect */
 	char **captures; /* borrowed from argv */
 	size_t capture_count;
 };

@@ -105,6 +105,8 @@ static int run_verb(const struct verb *v, char **words)
 		status = print(version);
 	} else {
 		envelope_settings(line.captures, line.capture_count, line.json_bytes);
+		for (size_t i = 0; i < line.remarks.count && !line.quiet; i++)
+			say("%s", line.remarks.items[i]);
 		status = v->run(&line);
 	}
 	if (envelope_is_open() && !line.help && !line.version)

@@ -84,7 +84,7 @@ static void work_terminal(struct work *w)
 	if (!pager_has_reader() || w->line->summary || !format_is_human(w->emit.format))
 		return;
 	w->emit.rows = w->line->source ? 0 : TERMINAL_ROWS;
-	w->paged = pager_begin();
+	w->paged = w->line->is_listed ? NULL : pager_begin();
 	if (w->paged)
 		w->emit.file = w->paged;
 }

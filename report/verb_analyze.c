@@ -14,7 +14,7 @@ static size_t chosen_count(const struct command_line *l)
 
 static const struct rule *chosen_rule(const struct command_line *l, size_t i)
 {
-	return l->rule_count ? l->rules[i] : &rule_list[i];
+	return l->rule_count ? l->rules[i].rule : &rule_list[i];
 }
 
 static void run_rule(struct work *w, struct rules *rules, const struct rule *rule, struct finding *ret)
@@ -34,6 +34,18 @@ static void run_rule(struct work *w, struct rules *rules, const struct rule *rul
 		w->status = EXIT_INCOMPLETE;
 }
 
+/* The rows of the `i`th chosen rule, at most as many as RULE:rows=N says. */
+static void put_rows(struct work *w, size_t i, const struct finding *f, const char *title)
+{
+	uint32_t rows = w->line->rule_count ? w->line->rules[i].rows : 0;
+	size_t before = w->emit.rows;
+
+	if (rows)
+		w->emit.rows = rows;
+	work_table(w, f->rule->name, title, &f->table);
+	w->emit.rows = before;
+}
+
 /* A table for each rule, in the order of the list. */
 static void show_tables(struct work *w, struct rules *rules)
 {
@@ -41,16 +53,16 @@ static void show_tables(struct work *w, struct rules *rules)
 		struct finding f;
 
 		run_rule(w, rules, chosen_rule(w->line, i), &f);
-		work_table(w, f.rule->name, f.rule->title, &f.table);
+		put_rows(w, i, &f, f.rule->title);
 		finding_done(&f);
 	}
 }
 
-static void show_finding(struct work *w, const struct finding *f)
+static void show_finding(struct work *w, size_t i, const struct finding *f)
 {
 	struct buffer text = {0};
 
-	work_table(w, f->rule->name, f->rule->title, &f->table);
+	put_rows(w, i, f, f->rule->title);
 	buffer_print(&text, "%s. %s", buffer_string(&f->text), f->rule->advice);
 	if (!w->line->quiet)
 		emit_remark(&w->emit, text.data);
@@ -90,7 +102,7 @@ static void show_findings(struct work *w, struct rules *rules)
 	order = findings_in_order(w, rules, all);
 	for (size_t i = 0; i < count; i++)
 		if (all[order[i]].verdict == VERDICT_FOUND)
-			show_finding(w, &all[order[i]]);
+			show_finding(w, order[i], &all[order[i]]);
 	for (size_t i = 0; i < count; i++) {
 		if (all[i].verdict == VERDICT_CLEAN)
 			buffer_print(&clean, "%s%s", clean.size ? ", " : "clean: ", all[i].rule->name);
@@ -156,7 +168,7 @@ static void show_envelope(struct work *w, struct rules *rules)
 	work_table(w, "findings", NULL, &table);
 	for (size_t i = 0; i < count; i++)
 		if (all[order[i]].verdict == VERDICT_FOUND)
-			work_table(w, all[order[i]].rule->name, NULL, &all[order[i]].table);
+			put_rows(w, order[i], &all[order[i]], NULL);
 	for (size_t i = 0; i < count; i++)
 		finding_done(&all[i]);
 	table_done(&table);

@@ -7,20 +7,10 @@
 
 #include "report/analyze/summary.h"
 #include "report/derive/device/graph_estimate.h"
+#include "report/destination.h"
+#include "report/export/export.h"
 #include "report/keep.h"
 #include "report/verb.h"
-
-/* Reports of the default set without rows are collected in `skipped`. */
-static void show_empty(struct work *w, const struct report *r, const struct table *table, struct buffer *skipped)
-{
-	if (skipped) {
-		buffer_print(skipped, "%s%s", skipped->size ? ", " : "", r->name);
-		return;
-	}
-	work_table(w, r->name, r->title, table);
-	if (!w->line->quiet)
-		say("%s: no rows", r->name);
-}
 
 /* States the source of the device times in the table above. */
 static void remark_source(struct work *w, const struct report *r)
@@ -41,6 +31,131 @@ static void remark_source(struct work *w, const struct report *r)
 	buffer_done(&estimates);
 }
 
+/* ---- a place for each report ---- */
+
+/* A report that is shown, the `index`th one. */
+struct shown {
+	const struct requested_report *asked;
+	size_t index;
+};
+
+static const char *output_of(const struct command_line *l, size_t index)
+{
+	const struct texts *t = &l->outputs;
+
+	return !t->count ? "-" : t->items[index < t->count ? index : t->count - 1];
+}
+
+static enum format format_of(const struct command_line *l, size_t index, bool is_console)
+{
+	size_t last = l->format_count ? l->format_count - 1 : 0;
+	enum format f = l->format_count ? l->formats[index < last ? index : last] : FORMAT_COUNT;
+
+	return f != FORMAT_COUNT ? f : is_console ? FORMAT_COLUMN : FORMAT_CSV;
+}
+
+/* BASE_REPORT.csv; a suffix of the report belongs to its name: BASE_cuda_gpu_kern_sum_base.csv. */
+static void file_name(const struct command_line *l, const struct shown *s, const char *output, enum format format,
+		      struct buffer *ret)
+{
+	static const char *const endings[FORMAT_COUNT] = {".txt", ".txt", ".csv", ".tsv", ".json", ".md", ".html"};
+	static const char *const suffixes[] = {
+		[KERNEL_DEMANGLED] = "", [KERNEL_BASE] = "_base", [KERNEL_MANGLED] = "_mangled"};
+	const struct export_type type = {.ending = ""};
+	const struct report *r = s->asked->report;
+
+	if (!strcmp(output, "."))
+		export_name(l->captures[0], &type, ret);
+	else
+		buffer_text(ret, output);
+	buffer_print(ret, "_%s%s%s%s", s->asked->is_alias ? r->alias : r->name,
+		     s->asked->has_ranges ? "_nvtx-name" : "", suffixes[s->asked->kernel_name], endings[format]);
+}
+
+static void put_table(struct work *w, const struct shown *s, const struct table *table)
+{
+	const struct report *r = s->asked->report;
+
+	work_table(w, r->name, r->title, table);
+	if (table_rows(table))
+		remark_source(w, r);
+}
+
+static void put_elsewhere(struct work *w, const struct shown *s, const char *output, const struct table *table)
+{
+	enum format format = format_of(w->line, s->index, false);
+	bool is_command = *output == '@';
+	struct destination d;
+	struct buffer name = {0};
+	struct err err;
+	int code;
+
+	if (!is_command)
+		file_name(w->line, s, output, format, &name);
+	code = is_command ? destination_command(output + 1, &d, &err)
+			  : destination_file(name.data, w->line->is_forced, &d, &err);
+	if (!code) {
+		struct emit before = w->emit;
+
+		w->emit = (struct emit){.file = d.file, .format = format, .unit = before.unit};
+		w->emit.rows = w->line->top != TOP_DEFAULT ? w->line->top : 0;
+		emit_begin(&w->emit);
+		put_table(w, s, table);
+		emit_end(&w->emit);
+		w->emit = before;
+		code = destination_close(&d, &err);
+	}
+	if (code)
+		say("%s: %s", s->asked->report->name, err.text);
+	else if (!is_command && !w->line->quiet)
+		say("wrote %s", name.data);
+	if (code)
+		w->status = EXIT_INCOMPLETE;
+	buffer_done(&name);
+}
+
+static void put_on_console(struct work *w, const struct shown *s, const struct table *table)
+{
+	struct emit before = w->emit;
+
+	w->emit.format = format_of(w->line, s->index, true);
+	if (!format_is_human(w->emit.format) && w->line->top == TOP_DEFAULT)
+		w->emit.rows = 0;
+	emit_begin(&w->emit);
+	put_table(w, s, table);
+	emit_end(&w->emit);
+	before.emitted = w->emit.emitted;
+	w->emit = before;
+}
+
+static void put(struct work *w, const struct shown *s, const struct table *table)
+{
+	const char *output = output_of(w->line, s->index);
+
+	if (!w->line->is_listed)
+		put_table(w, s, table);
+	else if (!strcmp(output, "-"))
+		put_on_console(w, s, table);
+	else
+		put_elsewhere(w, s, output, table);
+}
+
+/* ---- reports ---- */
+
+/* Reports of the default set without rows are collected in `skipped`. */
+static void show_empty(struct work *w, const struct shown *s, const struct table *table, struct buffer *skipped)
+{
+	const struct report *r = s->asked->report;
+
+	if (skipped) {
+		buffer_print(skipped, "%s%s", skipped->size ? ", " : "", r->name);
+		return;
+	}
+	put(w, s, table);
+	if (!w->line->quiet)
+		say("%s: no rows", r->name);
+}
+
 /* What another rank shows: this one reads its part of the events. */
 static void help_report(struct work *w, const struct report *r)
 {
@@ -53,8 +168,9 @@ static void help_report(struct work *w, const struct report *r)
 }
 
 /* `skipped` is NULL for a report that the user named: then it is an error if it cannot be shown. */
-static void show_report(struct work *w, const struct report *r, struct buffer *skipped)
+static void show_report(struct work *w, const struct shown *s, struct buffer *skipped)
 {
+	const struct report *r = s->asked->report;
 	bool is_asked = !skipped;
 	struct table table = {0};
 	struct err err;
@@ -80,12 +196,10 @@ static void show_report(struct work *w, const struct report *r, struct buffer *s
 		say("%s: %s", r->name, err.text);
 	if (code && is_asked)
 		w->status = EXIT_INCOMPLETE;
-	if (table_rows(&table)) {
-		work_table(w, r->name, r->title, &table);
-		remark_source(w, r);
-	} else if (!code || is_asked) {
-		show_empty(w, r, &table, skipped);
-	}
+	if (table_rows(&table))
+		put(w, s, &table);
+	else if (!code || is_asked)
+		show_empty(w, s, &table, skipped);
 	table_done(&table);
 }
 
@@ -97,8 +211,9 @@ static bool by_applies(enum by by, const struct report *r)
 	return by == BY_DEVICE ? has_devices : by == BY_THREAD ? !has_devices : true;
 }
 
-static void show_asked(struct work *w, const struct requested_report *asked)
+static void show_asked(struct work *w, size_t index)
 {
+	const struct requested_report *asked = &w->line->reports[index];
 	enum by by = w->context.by;
 
 	if (!by_applies(by, asked->report)) {
@@ -107,8 +222,10 @@ static void show_asked(struct work *w, const struct requested_report *asked)
 		w->context.by = BY_NOTHING;
 	}
 	w->context.kernel_name = asked->kernel_name;
-	show_report(w, asked->report, NULL);
+	w->context.kernel_ranges = asked->has_ranges;
+	show_report(w, &(struct shown){asked, index}, NULL);
 	w->context.kernel_name = KERNEL_DEMANGLED;
+	w->context.kernel_ranges = false;
 	w->context.by = by;
 }
 
@@ -200,20 +317,43 @@ static enum share_role join_ranks(const struct command_line *l, struct share **r
 	return role;
 }
 
+static void show_default_set(struct work *w, struct buffer *skipped)
+{
+	size_t index = 0;
+
+	for (size_t i = 0; i < report_count; i++) {
+		const struct requested_report asked = {.report = &report_list[i]};
+
+		if (report_list[i].flags & REPORT_DEFAULT && by_applies(w->line->by, &report_list[i]))
+			show_report(w, &(struct shown){&asked, index++}, skipped);
+	}
+}
+
+/* As of nsys. */
+static void remark_excess(const struct command_line *l)
+{
+	bool is_excess = l->format_count > l->report_count || l->outputs.count > l->report_count;
+
+	if (l->is_listed && l->report_count && is_excess && !l->quiet)
+		say("there are more %s than reports: the last ones are not used",
+		    l->format_count > l->report_count ? "formats" : "outputs");
+}
+
 static void show_tables(struct work *w)
 {
 	const struct command_line *l = w->line;
 	bool prints = !share_self(w->model.share);
 	struct buffer skipped = {0};
 
-	w->emit.is_list = l->report_count != 1;
+	w->emit.is_list = l->report_count != 1 && !l->is_listed;
 	if (prints)
+		remark_excess(l);
+	if (prints && !l->is_listed)
 		emit_begin(&w->emit);
 	for (size_t i = 0; i < l->report_count; i++)
-		show_asked(w, &l->reports[i]);
-	for (size_t i = 0; i < report_count && !l->report_count; i++)
-		if (report_list[i].flags & REPORT_DEFAULT && by_applies(l->by, &report_list[i]))
-			show_report(w, &report_list[i], &skipped);
+		show_asked(w, i);
+	if (!l->report_count)
+		show_default_set(w, &skipped);
 	if (prints && skipped.size && !l->quiet)
 		say("no rows: %s", skipped.data);
 	buffer_done(&skipped);
@@ -222,10 +362,45 @@ static void show_tables(struct work *w)
 		if (*share_failure(w->model.share))
 			say("%s", share_failure(w->model.share));
 		w->status = EXIT_UNUSABLE;
+	} else if (prints && l->is_listed) {
+		if (w->emit.emitted)
+			work_ledger(w);
 	} else if (prints) {
 		work_ledger(w);
 		emit_end(&w->emit);
 	}
+}
+
+/* ---- --help-reports, --help-formats ---- */
+
+static bool is_named(const struct command_line *l, const struct report *r)
+{
+	bool is_there = !l->capture_count;
+
+	for (size_t i = 0; i < l->capture_count; i++)
+		is_there |= !strcmp(l->captures[i], "ALL") || report_find(l->captures[i]) == r;
+	return is_there;
+}
+
+enum { LIST_BYTES = 32768 };
+
+static int print_lists(const struct command_line *l)
+{
+	static char bytes[LIST_BYTES];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	for (size_t i = 0; l->help_formats && i < FORMAT_COUNT; i++)
+		verb_help_row("  ", format_names[i], format_titles[i], NULL, &t);
+	for (size_t i = 0; l->help_reports && i < report_count; i++) {
+		const struct report *r = &report_list[i];
+
+		if (!(r->flags & REPORT_HIDDEN) && is_named(l, r))
+			verb_help_row(r->flags & REPORT_DEFAULT ? " *" : "  ", r->name, r->title, r->alias, &t);
+	}
+	if (!*bytes)
+		say("unknown report '%s'; see pillion stats --help-reports", l->captures[0]);
+	fputs(bytes, stdout);
+	return *bytes && !fflush(stdout) ? EXIT_DONE : EXIT_UNUSABLE;
 }
 
 static int run_stats(const struct command_line *l)
@@ -234,6 +409,8 @@ static int run_stats(const struct command_line *l)
 	struct work w;
 	int status;
 
+	if (l->help_reports || l->help_formats)
+		return print_lists(l);
 	if (join_ranks(l, &share) == SHARE_ABSENT)
 		return EXIT_DONE;
 	status = keep_names(l);

@@ -63,19 +63,13 @@ static void os_add(struct os_calls *o, const struct scan *s, uint32_t function, 
 static bool is_of_interpreter(struct os_calls *o, const struct image *image, uint32_t stack)
 {
 	uint64_t *known = map_put(&o->callers, stack, (uint64_t)(image - o->rules->context->model->images), NULL);
-	struct symbol_frame frame;
-	const char *base;
 
 	if (*known || !stack)
 		return *known > 1;
 	*known = 1;
 	if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack)) {
 		o->has_python = true;
-		if (symbols_native(o->rules->context->symbols, image, stack, &frame, 1)) {
-			base = strrchr(frame.module, '/');
-			base = base ? base + 1 : frame.module;
-			*known += !strncmp(base, "python", 6) || !strncmp(base, "libpython", 9);
-		}
+		*known += attribution_is_interpreter(o->rules->context->symbols, image, stack);
 	}
 	return *known > 1;
 }

@@ -10,6 +10,15 @@
 #include "report/base/text.h"
 
 const char *const format_names[FORMAT_COUNT] = {"column", "table", "csv", "tsv", "json", "markdown", "html"};
+const char *const format_titles[FORMAT_COUNT] = {
+	"columns of text, as wide as the terminal",
+	"the same in a frame",
+	"comma-separated values; times in ns, sizes in bytes",
+	"tab-separated values, likewise",
+	"JavaScript Object Notation, likewise",
+	"tables of Markdown",
+	"an HTML document with tables",
+};
 const char *const unit_names[UNIT_COUNT] = {"ns", "us", "ms", "s", "auto"};
 static const double unit_ns[] = {1, 1e3, 1e6, 1e9};
 

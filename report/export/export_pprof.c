@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pprof: profile.proto, gzipped. Each stack is a sample with two values: count and total. */
-#include <string.h>
-
-#include "report/base/protobuf.h"
-#include "report/export/export.h"
 #include "report/derive/stacks/frame.h"
+#include "report/export/export.h"
+#include "report/export/profile_proto.h"
 
 /* Field numbers of profile.proto. */
 enum {
@@ -29,34 +27,36 @@ enum {
 	FUNCTION_FILE = 4,
 };
 
-/* Strings are numbered from 0, the empty string, and written when they first occur. */
+/* Strings are written when they first occur. */
 struct strings {
 	struct sink *out;
 	struct aggregate known;
 };
 
+static void pprof_send(struct sink *out, struct buffer *message)
+{
+	if (message->size)
+		sink_add(out, message->data, message->size);
+	buffer_clear(message);
+}
+
 static uint64_t string_id(struct strings *s, const char *text)
 {
-	size_t before = s->known.count;
-	uint32_t row = aggregate_row(&s->known, text, strlen(text) + 1);
 	struct buffer message = {0};
+	uint32_t id = profile_proto_text(&s->known, text, PROFILE_STRING, &message);
 
-	if (s->known.count > before) {
-		proto_text(&message, PROFILE_STRING, text);
-		sink_add(s->out, message.data, message.size);
-		buffer_done(&message);
-	}
-	return row;
+	pprof_send(s->out, &message);
+	buffer_done(&message);
+	return id;
 }
 
 static void pprof_send_message(struct sink *out, unsigned int field, struct buffer *message)
 {
 	struct buffer whole = {0};
 
-	proto_bytes(&whole, field, message->data, message->size);
-	sink_add(out, whole.data, whole.size);
+	profile_proto_message(field, message, &whole);
+	pprof_send(out, &whole);
 	buffer_done(&whole);
-	buffer_clear(message);
 }
 
 static void pprof_add_type(struct strings *s, const char *name, const char *unit)
@@ -95,11 +95,8 @@ static void pprof_add_frame(struct strings *s, const char *text, uint64_t id)
 static void pprof_add_sample(struct sink *out, const struct profile *p, size_t row)
 {
 	struct buffer b = {0}, numbers = {0};
-	size_t count;
-	const uint32_t *stack = profile_stack(p, row, &count);
 
-	while (count > 0) /* the innermost first */
-		proto_varint(&numbers, stack[--count] + 1u);
+	profile_proto_stack(p, row, &numbers);
 	proto_bytes(&b, SAMPLE_LOCATIONS, numbers.data, numbers.size);
 	buffer_clear(&numbers);
 	proto_varint(&numbers, p->aggregate.rows[row].count);
@@ -113,13 +110,9 @@ static void pprof_add_sample(struct sink *out, const struct profile *p, size_t r
 static void pprof_add_times(struct strings *s, const struct model *m, const struct metric_words *words)
 {
 	struct buffer b = {0};
-	uint64_t end = m->origin_ns;
 
-	for (size_t i = 0; i < m->process_count; i++)
-		if (m->processes[i].end_ns > end)
-			end = m->processes[i].end_ns;
 	proto_number(&b, PROFILE_TIME_NS, m->origin_ns);
-	proto_number(&b, PROFILE_DURATION_NS, end - m->origin_ns);
+	proto_number(&b, PROFILE_DURATION_NS, profile_proto_end(m) - m->origin_ns);
 	proto_number(&b, PROFILE_DEFAULT_TYPE, string_id(s, words->value));
 	sink_add(s->out, b.data, b.size);
 	buffer_done(&b);

@@ -14,6 +14,7 @@ enum {
 	REPORT_HIDDEN = 4,  /* a part of `info`, not listed */
 	REPORT_DEVICE = 8,  /* has device times: prints their source, takes --by device */
 	REPORT_NAMES = 16,  /* takes the suffixes :base and :mangled */
+	REPORT_RANGES = 128, /* and :nvtx-name */
 	REPORT_ATTRIBUTED = 32, /* attributes device times to calls: states which of them are estimates */
 	REPORT_SHARED = 64, /* reads events by scan_next_pass and what scan_is_mine allows: ranks can divide it */
 };

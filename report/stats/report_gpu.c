@@ -1,25 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, cuda_gpu_sum: device records by name. */
+/* cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, cuda_gpu_sum: device records by name. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "report/derive/device/attribute.h"
 #include "report/derive/device/device.h"
 #include "report/stats/report.h"
 
 /* Which operations a report covers, and which of their values it aggregates. */
 struct gpu_sum {
 	uint32_t kinds; /* bits of enum tf_device_operation_kind */
-	bool has_category, in_bytes;
+	bool has_category, has_shape, in_bytes;
+	const char *range; /* that the names of kernels begin with; NULL: none */
 };
 
 /* Distinguishes keys of device operations from those of CUDA calls in a report that has both. */
 #define A_CALL ((uint64_t)1 << 32)
+
+/* As nsys prints it: three numbers of four digits. */
+static void shape_field(const uint32_t sizes[3], struct buffer *fields)
+{
+	buffer_print(fields, "%4u %4u %4u", sizes[0], sizes[1], sizes[2]);
+	buffer_add(fields, "", 1);
+}
 
 static bool operation_key(struct scan *s, const void *id, struct buffer *fields)
 {
 	const struct gpu_sum *g = s->more;
 	const struct trace *t = s->image->trace;
 	struct tf_device_operation operation;
+	bool is_kernel;
 
 	if (!device_operation(t, *(const uint32_t *)id, &operation))
 		operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
@@ -27,12 +37,17 @@ static bool operation_key(struct scan *s, const void *id, struct buffer *fields)
 		return false;
 	if (s->context->by == BY_DEVICE)
 		device_name(t, operation.device, &s->device);
+	is_kernel = operation.kind == TF_DEVICE_KERNEL;
+	if (g->has_shape) {
+		shape_field(operation.grid, fields);
+		shape_field(operation.block, fields);
+	}
 	if (g->has_category) {
-		buffer_text(fields, operation.kind == TF_DEVICE_KERNEL || operation.kind == TF_DEVICE_GRAPH
-					    ? "CUDA_KERNEL"
-					    : "MEMORY_OPER");
+		buffer_text(fields, is_kernel || operation.kind == TF_DEVICE_GRAPH ? "CUDA_KERNEL" : "MEMORY_OPER");
 		buffer_add(fields, "", 1);
 	}
+	if (g->range && is_kernel)
+		buffer_print(fields, "%s/", g->range);
 	device_operation_name(s->context, t, &operation, fields);
 	return true;
 }
@@ -46,6 +61,70 @@ static void gpu_visit_record(struct scan *s, const struct device_record *r)
 	if (row != SCAN_NO_ROW)
 		aggregate_add(s->aggregate, row, g->in_bytes ? r->bytes : r->duration_ns);
 }
+
+/* ---- :nvtx-name ---- */
+
+struct ranged {
+	struct scan *scan;
+	struct nvtx_tree tree;
+	size_t node; /* the innermost range around a call */
+};
+
+static void ranged_node(void *context, size_t node)
+{
+	((struct ranged *)context)->node = node; /* those inside are last */
+}
+
+static void ranged_visit(void *context, const struct correlated *k)
+{
+	struct ranged *r = context;
+	struct scan *s = r->scan;
+	struct gpu_sum *g = s->more;
+	struct buffer name = {0}, fields = {0}, key = {0};
+
+	r->node = SIZE_MAX;
+	if (k->thread)
+		attribute_ranges(&r->tree, k, r, ranged_node);
+	if (r->node != SIZE_MAX)
+		nvtx_tree_sum_name(&r->tree, r->node, &name);
+	g->range = name.size ? name.data : NULL;
+	for (size_t i = 0; i < k->record_count; i++) {
+		const struct device_record *record = &k->records[i];
+		uint64_t start = s->context->by == BY_RANGE ? clock_map_ticks(s->clock, record->start_ns) : 0;
+
+		buffer_clear(&fields);
+		buffer_clear(&key);
+		if (!operation_key(s, &record->operation, &fields))
+			continue;
+		scan_group(s, s->context->by == BY_THREAD ? 0 : scan_range(s, start), &key);
+		buffer_add(&key, fields.data, fields.size);
+		aggregate_add(s->aggregate, scan_row(s, &key), record->duration_ns);
+	}
+	buffer_done(&s->device);
+	buffer_done(&name);
+	buffer_done(&fields);
+	buffer_done(&key);
+}
+
+/* Reads the records with the ranges of their calls. */
+static void scan_ranged(struct scan *s)
+{
+	const struct model *m = s->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct ranged r = {.scan = s};
+
+		if (!m->images[i].trace || !scan_is_mine(s->context, &m->images[i]))
+			continue;
+		s->image = &m->images[i];
+		s->clock = &m->machines[s->image->machine].clock;
+		nvtx_tree_make(&r.tree, s->image, false);
+		attribute_image(s->context, s->image, &r, ranged_visit);
+		nvtx_tree_done(&r.tree);
+	}
+}
+
+/* ---- reports ---- */
 
 static bool *images_with_source(const struct model *m, bool *ret_any)
 {
@@ -85,7 +164,10 @@ static int by_time(const struct report_context *c, struct table *table, struct e
 	struct scan s = {.context = c, .aggregate = &aggregate, .more = &g};
 
 	do
-		device_scan(&s, gpu_visit_record, NULL);
+		if (c->kernel_ranges)
+			scan_ranged(&s);
+		else
+			device_scan(&s, gpu_visit_record, NULL);
 	while (scan_next_pass(c, &aggregate));
 	aggregate_table(c, &aggregate, shape, table);
 	aggregate_done(&aggregate);
@@ -98,6 +180,18 @@ static const struct aggregate_shape by_name = {
 int report_cuda_gpu_kern_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_DEVICE_KERNEL}, &by_name);
+}
+
+int report_cuda_gpu_kern_gb_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
+						     .count = "Instances",
+						     .type = COLUMN_NS,
+						     .names = {"GridXYZ", "BlockXYZ", "Name"},
+						     .has_percent = true};
+	struct gpu_sum g = {.kinds = 1u << TF_DEVICE_KERNEL, .has_shape = true};
+
+	return by_time(c, table, err, g, &shape);
 }
 
 int gpu_work_sum(const struct report_context *c, struct table *table, struct err *err)

@@ -25,7 +25,9 @@
 	X(cuda_launch_sum, NULL, "CUDA Kernel Launch Summary",                                                         \
 	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_NAMES)                                                   \
 	X(cuda_gpu_kern_sum, "gpukernsum", "CUDA GPU Kernel Summary",                                                  \
-	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_DEVICE | REPORT_NAMES)                                   \
+	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_DEVICE | REPORT_NAMES | REPORT_RANGES)                   \
+	X(cuda_gpu_kern_gb_sum, "gpukerngbsum", "CUDA GPU Kernel/Grid/Block Summary",                                  \
+	  REPORT_BY | REPORT_SHARED | REPORT_DEVICE | REPORT_NAMES | REPORT_RANGES)                                    \
 	X(cuda_gpu_mem_time_sum, "gpumemtimesum", "CUDA GPU MemOps Summary (by Time)",                                 \
 	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_DEVICE)                                                  \
 	X(cuda_gpu_mem_size_sum, "gpumemsizesum", "CUDA GPU MemOps Summary (by Size)",                                 \
@@ -35,6 +37,8 @@
 	X(mpi_comm_sum, NULL, "MPI Calls by Communicator", REPORT_BY | REPORT_SHARED)                                  \
 	X(mpi_line_sum, NULL, "MPI Calls by Source Line", REPORT_BY | REPORT_SHARED)                                   \
 	X(mpi_msg_size_sum, NULL, "MPI Calls by Message Size", REPORT_BY | REPORT_SHARED)                              \
+	X(mpi_event_sum, NULL, "MPI Event Summary", REPORT_BY | REPORT_SHARED)                                         \
+	X(mpi_event_trace, NULL, "MPI Event Trace", 0)                                                                 \
 	X(mpi_matrix, NULL, "MPI Messages Between Ranks", 0)                                                           \
 	X(mpi_wait_sum, NULL, "MPI Waits for Other Ranks", REPORT_BY)                                                  \
 	X(mpi_overlap_sum, NULL, "MPI Overlap with Computation (At Most)", REPORT_BY)                                  \
@@ -48,13 +52,15 @@
 	X(pytorch_sum, NULL, "PyTorch Operators", REPORT_BY | REPORT_ATTRIBUTED)                                       \
 	X(pytorch_ops, NULL, "PyTorch Operators by Kernel", REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)          \
 	X(python_import_sum, NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY)                                \
+	X(python_gil_sum, NULL, "Waits for Python's Global Interpreter Lock", REPORT_BY | REPORT_SHARED)               \
+	X(python_gil_trace, NULL, "Trace of Waits for Python's Global Interpreter Lock", 0)                           \
 	X(lines, NULL, "Source Lines", REPORT_BY | REPORT_ATTRIBUTED)                                                  \
 	X(time_sum, NULL, "Time of Threads: CPU, Runnable, Blocked", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)       \
 	X(processes, NULL, "Processes", REPORT_DEFAULT)                                                                \
 	X(jobs, NULL, "Batch Jobs", 0)                                                                                 \
 	X(ledger, NULL, "Ledger", REPORT_DEFAULT)                                                                      \
 	X(cuda_gpu_sum, "gpusum", "CUDA GPU Summary (Kernels/MemOps)",                                                 \
-	  REPORT_BY | REPORT_SHARED | REPORT_DEVICE | REPORT_NAMES)                                                    \
+	  REPORT_BY | REPORT_SHARED | REPORT_DEVICE | REPORT_NAMES | REPORT_RANGES)                                    \
 	X(cuda_api_trace, "cudaapitrace", "CUDA API Trace", 0)                                                         \
 	X(cuda_api_gpu_sum, "apigpusum", "CUDA Summary (API/Kernels/MemOps)",                                          \
 	  REPORT_BY | REPORT_SHARED | REPORT_DEVICE | REPORT_NAMES)                                                    \

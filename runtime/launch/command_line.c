@@ -145,8 +145,14 @@ static int given_apply(struct run *run, const struct given *given, const char *f
 {
 	char bytes[WHY];
 	struct text why = text_init(bytes, sizeof(bytes));
-	int rc = option_set(given->row, &run->options, given->value, &why);
+	const char *value = given->value, *remark = NULL;
+	int rc;
 
+	if (!strcmp(given->row->name, "trace"))
+		value = python_gil_replace(value, &remark);
+	rc = option_set(given->row, &run->options, value, &why);
+	if (remark)
+		say("%s%s", from, remark);
 	if (text_length(&why)) {
 		say("%s%s", from, bytes);
 		if (!rc)

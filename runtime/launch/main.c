@@ -96,7 +96,11 @@ static int program_missing(const char *name, int error, bool by_path)
 {
 	bool is_missing = error == ENOENT || error == ENOTDIR;
 
-	if (by_path && is_missing)
+	const char *instead = by_path && is_missing ? verb_nsys_instead(name) : NULL;
+
+	if (instead)
+		say("%s: command not found; if the verb of nsys is meant: %s", name, instead);
+	else if (by_path && is_missing)
 		say("%s: command not found", name);
 	else
 		say("%s: %s", name, strerror(error));

@@ -51,6 +51,28 @@ static int functions_take(struct run *run)
 	return rc;
 }
 
+const char *python_gil_replace(const char *list, const char **ret_remark)
+{
+	static const char word[] = "python-gil";
+	size_t length = strlen(word);
+	const char *at = list;
+	bool has_osrt = false;
+	char *copy;
+
+	*ret_remark = NULL;
+	for (const char *w = list; *w; w += w[strcspn(w, ",")] ? strcspn(w, ",") + 1 : strlen(w))
+		has_osrt |= !strncmp(w, "osrt", 4) && (!w[4] || w[4] == ',');
+	while (at && (strncmp(at, word, length) || (at[length] && at[length] != ','))) {
+		at = strchr(at, ',');
+		at += at != NULL;
+	}
+	if (!at || asprintf(&copy, "%.*sosrt%s", (int)(at - list), list, at + length) < 0)
+		return list;
+	if (!has_osrt)
+		*ret_remark = "--trace: python-gil: waits for the GIL are found among OS calls: osrt is added";
+	return copy;
+}
+
 int python_check(struct run *run)
 {
 	const struct options *o = &run->options;

@@ -71,6 +71,8 @@ enum { VERB_NONE = -1 };
 int verb_run(struct run *run, char **words);
 /* Appends the names of the verbs, separated by "|". */
 void verbs_print(struct text *t);
+/* What to use in place of a verb of nsys; NULL: it is none. */
+const char *verb_nsys_instead(const char *word);
 
 /* command_line.c: prints --help, or --help=nsys, and returns the exit status. */
 int command_line_help(bool is_nsys);
@@ -83,6 +85,9 @@ extern const struct option_table command_line_options;
 /* python.c: checks the options for Python programs, and makes a path in them absolute. 0, or EXIT_USAGE after an error
  * message. */
 int python_check(struct run *run);
+/* The list of --trace with osrt in place of python-gil, which reports derive from it; never freed. *ret_remark: what to
+ * tell the user, NULL: nothing. */
+const char *python_gil_replace(const char *list, const char **ret_remark);
 
 /* capture.c: each returns 0, or EXIT_USAGE after an error message. */
 int capture_open(struct run *run);

@@ -81,6 +81,40 @@ static bool are_captures(char **words)
 	return has_capture;
 }
 
+/* ---- verbs of nsys that have no counterpart ---- */
+
+#define NO_SESSIONS "there are no sessions: a run is recorded as a whole, or where --capture-range says"
+
+static const struct {
+	const char *name, *instead;
+} nsys_verbs[] = {
+	{"launch", "run pillion COMMAND; --capture-range or --delay start recording later"},
+	{"start", "recording starts with pillion COMMAND; --capture-range or --delay start it later"},
+	{"stop", "recording ends with the command, after --duration, or where --capture-range ends"},
+	{"cancel", NO_SESSIONS},
+	{"shutdown", NO_SESSIONS},
+	{"sessions", NO_SESSIONS "; pillion where CAPTURE shows a run in progress"},
+	{"service", NO_SESSIONS},
+	{"status", "pillion --version prints what this build records, pillion info CAPTURE what a run recorded"},
+};
+
+const char *verb_nsys_instead(const char *word)
+{
+	for (size_t i = 0; i < sizeof(nsys_verbs) / sizeof(*nsys_verbs); i++)
+		if (!strcmp(word, nsys_verbs[i].name))
+			return nsys_verbs[i].instead;
+	return NULL;
+}
+
+/* Such a verb may be the name of a program, too, which does not take these options. */
+static bool is_nsys_session(char **words)
+{
+	return verb_nsys_instead(words[1]) && words[2] &&
+	       (!strncmp(words[2], "--session", 9) || !strncmp(words[2], "--kill", 6));
+}
+
+/* ---- our verbs ---- */
+
 /* The environment in PILLION_ENVIRON is that of a command. */
 static void environment_forget(void)
 {
@@ -145,6 +179,11 @@ int verb_run(struct run *run, char **words)
 		return VERB_NONE;
 	if (!strcmp(word, "help"))
 		return help_run(run, words);
+	if (is_nsys_session(words)) {
+		environment_forget();
+		say("%s: %s", word, verb_nsys_instead(word));
+		return EXIT_USAGE;
+	}
 	for (size_t i = 0; i < VERB_COUNT; i++)
 		if (!strcmp(word, verbs[i].name) && (verbs[i].use == VERB_ALWAYS || are_captures(words + 2)))
 			return report_execute(run, words);

@@ -138,7 +138,7 @@ refused() { # WANTED OPTION...
 }
 refused 'no type given: use -t TYPE; see pillion export --help' stacks.pillion
 refused 'no CAPTURE given; see pillion export --help' -t folded
-refused "--type takes sqlite|parquetdir|arrow|chrome|perfetto|speedscope|folded|pprof|pstats|html, not 'svg'" \
+refused "--type takes sqlite|parquetdir|arrow|chrome|perfetto|speedscope|folded|pprof|otlp|pstats|html, not 'svg'" \
 	-t svg stacks.pillion
 refused '--metric does not apply to chrome' -t chrome --metric calls stacks.pillion
 refused '--split-time and --split-size do not apply to folded' -t folded --split-size 1M stacks.pillion

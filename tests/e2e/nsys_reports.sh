@@ -10,14 +10,14 @@ nsys=${NSYS:-$(command -v nsys)}
 "$nsys" stats --help 2>&1 | grep -q -- '--report' || skip_all 'this nsys has no stats'
 command -v python3 >/dev/null || skip_all 'no python3'
 
-# same CAPTURE NAME...: compares each report, under its older name in both
+# same CAPTURE NAME...: compares each report, under its older name in both; OURS=THEIRS where the names differ
 same() {
 	local capture=$1 name
 	shift
 	report export -t sqlite -f true -o "$capture.sqlite" "$capture.pillion" >out 2>err || diag "$(cat err)"
 	for name in "$@"; do
-		report stats -q -r "$name" -f csv "$capture.pillion" >ours.csv 2>err
-		timeout "$patience" "$nsys" stats -q -r "$name" -f csv -o - "$capture.sqlite" >theirs.csv 2>err
+		report stats -q -r "${name%=*}" -f csv "$capture.pillion" >ours.csv 2>err
+		timeout "$patience" "$nsys" stats -q -r "${name#*=}" -f csv -o - "$capture.sqlite" >theirs.csv 2>err
 		ok "$capture: $name" python3 "$tests_dir/nsys_compare.py" ours.csv theirs.csv
 	done
 }
@@ -26,7 +26,8 @@ doubles=$PILLION_BUILD_DIR/tests/doubles
 if [ -x "$targets/cuda_steps" ] && [ -e "$doubles/libcuda.so.1" ]; then
 	LD_LIBRARY_PATH=$doubles pillion -o steps "$targets/cuda_steps" 20 >out 2>err
 	is "$?" 0 'a program with CUDA and NVTX runs'
-	same steps cudaapisum cudaapitrace gpukernsum gpumemsizesum gpumemtimesum gpusum apigpusum gputrace \
+	same steps cudaapisum cudaapitrace gpukernsum cuda_gpu_kern_gb_sum=gpukernsum \
+		cuda_gpu_kern_gb_sum:base=gpukernsum:base gpumemsizesum gpumemtimesum gpusum apigpusum gputrace \
 		kernexecsum kernexectrace \
 		nvtxsum nvtxppsum nvtxpptrace nvtxsesum nvtxgpuproj nvtxkernsum
 	is "$(python3 -c 'import sqlite3

@@ -21,6 +21,14 @@ PATH=$work/bin:$PATH
 pillion stat run.pillion >out 2>err
 is "$? $(cat out)" '2 ' 'a word that is nearly a verb, with a capture: not run as a program'
 like "$(cat err)" "'stat' is not a verb; did you mean pillion stats\? pillion -- stat runs" 'the message names the verb'
+for verb in start sessions cancel; do
+	PATH=${PILLION%/*} "$PILLION" "$verb" >out 2>err
+	is "$?" 127 "nsys's verb $verb: there is no such command"
+	like "$(cat err)" 'if the verb of nsys is meant: ' 'the message has what to use instead'
+done
+"$PILLION" shutdown --kill=none >out 2>err
+is "$?" 2 'nsys shutdown --kill: the program of that name does not run'
+like "$(cat err)" 'shutdown: there are no sessions' 'the message states the reason'
 pillion expotr -t folded -o - run.pillion/ >out 2>err
 is "$?" 2 'options and their values are not operands'
 like "$(cat err)" 'did you mean pillion export' 'the message names the nearest verb'

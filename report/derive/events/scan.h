@@ -19,6 +19,7 @@ struct report_context {
 	enum by by;
 	struct symbols *symbols;
 	enum kernel_name kernel_name;
+	bool kernel_ranges; /* the name of the innermost NVTX range of its launch is a part of a kernel's name */
 	bool totals_only;   /* medians are not needed */
 	bool lines_all;     /* see lines.h */
 	const char *source; /* see source.h; NULL: not requested */

@@ -72,6 +72,18 @@ bool attribution_polls(struct symbols *s, const struct image *image, uint32_t st
 	return false;
 }
 
+bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack)
+{
+	struct symbol_frame frame;
+	const char *base;
+
+	if (!stack || !symbols_native(s, image, stack, &frame, 1))
+		return false;
+	base = strrchr(frame.module, '/');
+	base = base ? base + 1 : frame.module;
+	return !strncmp(base, "python", 6) || !strncmp(base, "libpython", 9);
+}
+
 static bool is_users_file(const char *file)
 {
 	return !attribution_is_library(file);

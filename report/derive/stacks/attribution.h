@@ -31,6 +31,9 @@ bool attribution_is_system(const char *module);
  * for other threads. */
 bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack);
 
+/* Whether the innermost function of a stack is code of the Python interpreter. */
+bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack);
+
 /* Whether a Python file is that of the import system: it is in the stacks of all import statements. */
 bool attribution_is_import(const char *file);
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/export/profile_proto.h"
+
+#include <string.h>
+
+uint32_t profile_proto_text(struct aggregate *known, const char *text, unsigned int field, struct buffer *out)
+{
+	size_t before = known->count;
+	uint32_t number = aggregate_row(known, text, strlen(text) + 1);
+
+	if (known->count > before)
+		proto_text(out, field, text);
+	return number;
+}
+
+void profile_proto_stack(const struct profile *p, size_t row, struct buffer *ret)
+{
+	size_t count;
+	const uint32_t *stack = profile_stack(p, row, &count);
+
+	while (count > 0)
+		proto_varint(ret, stack[--count] + 1u);
+}
+
+void profile_proto_message(unsigned int field, struct buffer *message, struct buffer *out)
+{
+	proto_bytes(out, field, message->data, message->size);
+	buffer_clear(message);
+}
+
+uint64_t profile_proto_end(const struct model *m)
+{
+	uint64_t end = m->origin_ns;
+
+	for (size_t i = 0; i < m->process_count; i++)
+		if (m->processes[i].end_ns > end)
+			end = m->processes[i].end_ns;
+	return end;
+}

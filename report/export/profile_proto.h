@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What pprof and OpenTelemetry have in common: texts are numbered in the order of their first use, from 0 for "", and a
+ * stack is a list of numbers of frames. */
+#ifndef PILLION_PROFILE_PROTO_H
+#define PILLION_PROFILE_PROTO_H
+
+#include "report/base/protobuf.h"
+#include "report/derive/stacks/profile.h"
+
+/* The number of the text. If it is new it is appended to `out` as field `field`. */
+uint32_t profile_proto_text(struct aggregate *known, const char *text, unsigned int field, struct buffer *out);
+
+/* Appends the numbers of a stack's frames, from 1, the innermost first, packed. */
+void profile_proto_stack(const struct profile *p, size_t row, struct buffer *ret);
+
+/* Appends a message as a field, and empties it. */
+void profile_proto_message(unsigned int field, struct buffer *message, struct buffer *out);
+
+/* The end of the last process. */
+uint64_t profile_proto_end(const struct model *m);
+
+#endif

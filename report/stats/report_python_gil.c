@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* python_gil_sum, python_gil_trace: waits of Python threads for the global interpreter lock (GIL).
+ *
+ * CPython's other locks are semaphores: it waits on a condition variable only to take the GIL
+ * (pthread_cond_timedwait, in pieces of the switch interval), and after a request to release it until another thread
+ * has taken it (pthread_cond_wait). The stack of such a call tells that the interpreter made it. A call without a
+ * stack, because it is shorter than --osrt-backtrace-threshold, is a row of its own: it may be a wait of a library for
+ * something else. Free-threaded builds have no GIL, and no rows. See docs/decisions/python-gil.md. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/stacks/attribution.h"
+#include "report/derive/stacks/profile.h"
+#include "report/stats/report.h"
+
+enum gil_state { GIL_NONE, GIL_TAKES, GIL_RELEASES, GIL_UNKNOWN };
+static const char *const state_names[] = {
+	[GIL_TAKES] = "Waiting for GIL",
+	[GIL_RELEASES] = "Released GIL, waiting for its next holder",
+	[GIL_UNKNOWN] = "Waiting, not known for what (no stack)",
+};
+
+struct gil {
+	struct attribution attribution;
+	struct map callers;	/* (image, stack) -> 1 + whether the interpreter made the call */
+	const uint8_t *classes; /* by function of `image`: enum gil_state */
+	const struct image *image;
+	bool is_python; /* the program of that image */
+	uint64_t calls; /* OS calls, of any function */
+	struct gil_wait *waits;
+	size_t count, capacity;
+};
+
+struct gil_wait {
+	uint64_t start_ns, duration_ns;
+	const struct image *image;
+	const struct trace_thread *thread;
+	uint32_t stack;
+	enum gil_state state;
+};
+
+static uint8_t classify_wait(const struct function *f)
+{
+	if (f->group != TF_GROUP_OSRT)
+		return GIL_NONE;
+	if (!strcmp(f->name, "pthread_cond_timedwait") || !strcmp(f->name, "pthread_cond_clockwait"))
+		return GIL_TAKES;
+	return strcmp(f->name, "pthread_cond_wait") ? GIL_NONE : GIL_RELEASES;
+}
+
+static bool is_python_program(const struct image *image)
+{
+	const char *base = image->executable ? strrchr(image->executable, '/') : NULL;
+
+	return base && !strncmp(base + 1, "python", 6);
+}
+
+static void begin_image(struct gil *g, const struct image *image)
+{
+	g->image = image;
+	g->classes = functions_classes(image->trace->functions, classify_wait);
+	g->is_python = is_python_program(image);
+}
+
+static bool is_made_by_interpreter(struct gil *g, const struct scan *s, uint32_t stack)
+{
+	size_t image = (size_t)(s->image - s->context->model->images);
+	uint64_t *known = map_put(&g->callers, image, stack, NULL);
+
+	if (!*known)
+		*known = 1 + attribution_is_interpreter(s->context->symbols, s->image, stack);
+	return *known > 1;
+}
+
+static enum gil_state state_of(struct scan *s, const struct event *e, uint32_t *ret_stack)
+{
+	struct gil *g = s->more;
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+
+	if (!f)
+		return GIL_NONE;
+	if (g->image != s->image)
+		begin_image(g, s->image);
+	g->calls += f->group == TF_GROUP_OSRT;
+	if (!g->classes[e->id])
+		return GIL_NONE;
+	*ret_stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	if (!*ret_stack)
+		return g->is_python ? GIL_UNKNOWN : GIL_NONE;
+	return is_made_by_interpreter(g, s, *ret_stack) ? (enum gil_state)g->classes[e->id] : GIL_NONE;
+}
+
+/* The line that waited, as report lines attributes it. */
+static void line_of(struct gil *g, const struct report_context *c, const struct image *image, uint32_t stack,
+		    struct buffer *ret)
+{
+	struct symbol_frame frame;
+	bool is_users;
+
+	g->attribution.symbols = c->symbols;
+	if (!stack || !attribution_stack(&g->attribution, image, stack, &frame, &is_users)) {
+		buffer_text(ret, "?");
+		return;
+	}
+	symbols_name(c->symbols, &frame);
+	buffer_text(ret, frame.text);
+}
+
+static void gil_done(struct gil *g)
+{
+	attribution_done(&g->attribution);
+	map_done(&g->callers);
+	free(g->waits);
+}
+
+static int gil_none(const struct gil *g, struct err *err)
+{
+	if (!g->calls)
+		return err_set(err, -ENODATA, "no OS calls were recorded: -t python-gil or -t osrt records them");
+	return err_set(err, -ENODATA,
+		       "no waits for the GIL of Python by calls longer than --osrt-backtrace-threshold; without stacks "
+		       "(--python-backtrace, --osrt-backtrace-threshold) they cannot be told from others");
+}
+
+/* ---- python_gil_sum ---- */
+
+static bool wait_key(struct scan *s, const void *of, struct buffer *fields)
+{
+	const struct gil_wait *w = of;
+
+	thread_label(s->thread, fields);
+	buffer_add(fields, "", 1);
+	buffer_text(fields, state_names[w->state]);
+	buffer_add(fields, "", 1);
+	line_of(s->more, s->context, s->image, w->stack, fields);
+	return true;
+}
+
+static void sum_visit(struct scan *s, const struct event *e)
+{
+	struct gil_wait w = {0};
+
+	w.state = state_of(s, e, &w.stack);
+	if (w.state)
+		scan_add_call(s, e, (uint64_t)s->thread->number << 34 | (uint64_t)w.state << 32 | w.stack, wait_key,
+			      &w);
+}
+
+int report_python_gil_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
+						     .count = "Waits",
+						     .type = COLUMN_NS,
+						     .names = {"Thread", "State", "Line"},
+						     .has_percent = true};
+	struct aggregate aggregate = {.totals_only = c->totals_only};
+	struct gil g = {0};
+	int code;
+
+	scan_aggregate(&(struct scan){.context = c,
+				      .aggregate = &aggregate,
+				      .groups = 1u << TF_GROUP_OSRT,
+				      .more = &g},
+		       sum_visit);
+	aggregate_table(c, &aggregate, &shape, table);
+	code = table_rows(table) ? 0 : gil_none(&g, err);
+	aggregate_done(&aggregate);
+	gil_done(&g);
+	return code;
+}
+
+/* ---- python_gil_trace ---- */
+
+static void trace_visit(struct scan *s, const struct event *e)
+{
+	struct gil *g = s->more;
+	struct gil_wait w = {.image = s->image, .thread = s->thread};
+
+	w.state = state_of(s, e, &w.stack);
+	if (!w.state)
+		return;
+	w.duration_ns = clock_map_duration(s->clock, e->duration);
+	w.start_ns = clock_map_ns(s->clock, e->ticks) - w.duration_ns;
+	g->waits = mem_grow(g->waits, g->count, &g->capacity, sizeof(*g->waits));
+	g->waits[g->count++] = w;
+}
+
+static int waits_by_start(const void *left, const void *right)
+{
+	const struct gil_wait *a = left, *b = right;
+
+	return order_of(a->start_ns, b->start_ns) ?: order_of((uintptr_t)a->image, (uintptr_t)b->image) ?:
+	       order_of((uintptr_t)a->thread, (uintptr_t)b->thread);
+}
+
+int report_python_gil_trace(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct gil g = {0};
+	int code;
+
+	table_has(table, {"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
+		  {"TID", COLUMN_ID}, {"Thread Name", COLUMN_TEXT}, {"State", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
+	scan_events(&(struct scan){.context = c, .groups = 1u << TF_GROUP_OSRT, .more = &g}, trace_visit);
+	if (g.count)
+		qsort(g.waits, g.count, sizeof(*g.waits), waits_by_start);
+	for (size_t i = 0; i < g.count; i++) {
+		const struct gil_wait *w = &g.waits[i];
+		struct buffer line = {0};
+
+		line_of(&g, c, w->image, w->stack, &line);
+		table_number(table, model_since_origin(c->model, w->start_ns));
+		table_number(table, w->duration_ns);
+		table_number(table, w->image->pid);
+		table_number(table, w->thread->tid);
+		table_text(table, w->thread->name);
+		table_text(table, state_names[w->state]);
+		table_text(table, buffer_string(&line));
+		buffer_done(&line);
+	}
+	code = g.count ? 0 : gil_none(&g, err);
+	gil_done(&g);
+	return code;
+}
