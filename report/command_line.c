@@ -261,7 +261,7 @@ static const struct option rows[] = {
 	 .help = "only what overlaps these NVTX ranges: all of this name, or the one with this index from 0; @*: any "
 		 "domain"},
 
-	{"format", 'f', OPTION_CHOICE, AT(format), VERBS_OF(VERB_TABLES), .title = "Output", .value = "FORMAT",
+	{"format", 'f', OPTION_CHOICE, AT(format), VERBS_OF(VERB_TABLES | VERB_DOCTOR), .title = "Output", .value = "FORMAT",
 	 .choice = format_choice, .help = "the format of tables"},
 	{"json", 0, OPTION_SWITCH, AT(is_json), VERBS_OF(VERB_ALL & ~VERB_WRITES & ~VERB_MCP),
 	 .help = "one JSON object with rows, a verdict and its reason, as envelope.schema.json describes it"},
@@ -283,6 +283,8 @@ static const struct option rows[] = {
 	 .help = "the file to write to; default: report1.pillpack for report1.pillion"},
 	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_UNPACK), .value = "DIRECTORY",
 	 .help = "the directory to write to; default: the capture's original name, beside the file"},
+	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_DOCTOR), .value = "NAME",
+	 .help = "the capture that a run would write; default: one in the current directory"},
 	{"force-overwrite", 'f', OPTION_FLAG, AT(is_forced), VERBS_OF(VERB_EXPORT | VERB_PACK | VERB_VIEW),
 	 .help = "replace an existing file"},
 	{"interactive", 'i', OPTION_SWITCH, AT(interactive), VERBS_OF(VERB_QUERY),

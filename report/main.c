@@ -108,7 +108,7 @@ static int run_verb(const struct verb *v, char **words)
 		status = v->run(&line);
 	}
 	if (envelope_is_open() && !line.help && !line.version)
-		status = envelope_end(status, v->bit & VERB_WRITES || !line.output || !strcmp(line.output, "-")
+		status = envelope_end(status, v->bit & VERB_NAMES || !line.output || !strcmp(line.output, "-")
 						      ? NULL
 						      : line.output);
 	command_line_done(&line);
