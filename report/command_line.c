@@ -8,6 +8,8 @@
 
 #include "runtime/base/nearest.h"
 
+enum { WORDS_BYTES = 8192 };
+
 /* ---- values ---- */
 
 /* What -r takes the names of. */
@@ -389,4 +391,31 @@ void command_line_help(unsigned int verb, struct text *ret)
 	const struct option_table table = table_of(verb, "");
 
 	option_help(&table, false, ret);
+}
+
+/* The names of reports or rules, without their aliases. */
+static void add_words(const struct named *n, struct text *ret)
+{
+	for (size_t i = 0; i < *n->count; i++) {
+		text_add(ret, i ? "|" : "");
+		text_add(ret, n->name(NULL, 2 * i));
+	}
+}
+
+void command_line_table(unsigned int verb, const char *name, struct text *ret)
+{
+	const struct option_table table = table_of(verb, "");
+	const struct option *row;
+
+	for (size_t i = 0; (row = option_row(&table, i)); i++) {
+		char bytes[WORDS_BYTES];
+		struct text words = text_init(bytes, sizeof(bytes));
+		bool is_named = row->set == set_reports || row->set == set_rules;
+
+		if (!option_belongs(&table, row))
+			continue;
+		if (is_named)
+			add_words(row->set == set_reports ? &named_reports : &named_rules, &words);
+		option_help_row(row, name, is_named ? bytes : NULL, ret);
+	}
 }

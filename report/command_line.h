@@ -73,4 +73,7 @@ void command_line_done(struct command_line *l);
 /* The options of a verb, for --help. */
 void command_line_help(unsigned int verb, struct text *ret);
 
+/* Likewise, for programs: option_help_table. */
+void command_line_table(unsigned int verb, const char *name, struct text *ret);
+
 #endif
