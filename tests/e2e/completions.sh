@@ -31,7 +31,7 @@ is "$(bash_complete pillion skill '')" ' ' 'bash: no captures where a verb takes
 is "$(bash_complete pillion -t cuda,nvt)" 'cuda,nvtx ' 'bash: an option of a run'
 is "$(bash_complete pillion profile --cudab)" '--cudabacktrace ' 'bash: likewise after profile'
 is "$(bash_complete pillion -o x cat oth)" 'other.txt ' 'bash: operands of the command'
-for verb in $("$PILLION_BUILD_DIR/report/pillion-report" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+for verb in $("$PILLION_BUILD_DIR/report/pillion-report" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
 	like "$(bash_complete pillion "$verb" --)" '(^| )--help ' "bash: $verb has options"
 done
 
