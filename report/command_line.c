@@ -8,6 +8,8 @@
 
 #include "runtime/base/nearest.h"
 
+enum { WORDS_BYTES = 8192 };
+
 /* ---- values ---- */
 
 /* What -r takes the names of. */
@@ -362,8 +364,8 @@ static const struct option rows[] = {
 	 .value = "FORMAT[,FORMAT]...", .choice = format_choice,
 	 .help = "the format of tables; of several, each report in turn has its own, and the last one is that of "
 		 "all others; . is the default of the output"},
-	{"format", 'f', OPTION_CHOICE, AT(format), VERBS_OF(VERB_TABLES & ~VERB_STATS), .title = "Output",
-	 .value = "FORMAT", .choice = format_choice, .help = "the format of tables"},
+	{"format", 'f', OPTION_CHOICE, AT(format), VERBS_OF((VERB_TABLES & ~VERB_STATS) | VERB_DOCTOR),
+	 .title = "Output", .value = "FORMAT", .choice = format_choice, .help = "the format of tables"},
 	{"json", 0, OPTION_SWITCH, AT(is_json), VERBS_OF(VERB_ALL & ~VERB_WRITES & ~VERB_MCP),
 	 .help = "one JSON object with rows, a verdict and its reason, as envelope.schema.json describes it"},
 	{"json", 0, OPTION_SWITCH, AT(is_json), VERBS_OF(VERB_WRITES),
@@ -392,6 +394,8 @@ static const struct option rows[] = {
 	 .help = "the file to write to; default: report1.pillpack for report1.pillion"},
 	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_UNPACK), .value = "DIRECTORY",
 	 .help = "the directory to write to; default: the capture's original name, beside the file"},
+	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_DOCTOR), .value = "NAME",
+	 .help = "the capture that a run would write; default: one in the current directory"},
 	{"force-overwrite", 'f', OPTION_FLAG, AT(is_forced), VERBS_OF(VERB_EXPORT | VERB_PACK | VERB_VIEW),
 	 .help = "replace an existing file"},
 	{"interactive", 'i', OPTION_SWITCH, AT(interactive), VERBS_OF(VERB_QUERY),
@@ -532,4 +536,31 @@ void command_line_help(unsigned int verb, struct text *ret)
 	const struct option_table table = table_of(verb, "");
 
 	option_help(&table, false, ret);
+}
+
+/* The names of reports or rules, without their aliases. */
+static void add_words(const struct named *n, struct text *ret)
+{
+	for (size_t i = 0; i < *n->count; i++) {
+		text_add(ret, i ? "|" : "");
+		text_add(ret, n->name(NULL, 2 * i));
+	}
+}
+
+void command_line_table(unsigned int verb, const char *name, struct text *ret)
+{
+	const struct option_table table = table_of(verb, "");
+	const struct option *row;
+
+	for (size_t i = 0; (row = option_row(&table, i)); i++) {
+		char bytes[WORDS_BYTES];
+		struct text words = text_init(bytes, sizeof(bytes));
+		bool is_named = row->set == set_reports || row->set == set_rules;
+
+		if (!option_belongs(&table, row))
+			continue;
+		if (is_named)
+			add_words(row->set == set_reports ? &named_reports : &named_rules, &words);
+		option_help_row(row, name, is_named ? bytes : NULL, ret);
+	}
 }

@@ -21,6 +21,9 @@ enum { VERBS(VERB_BIT) };
 /* Their -o names what they write, not a table. */
 enum { VERB_WRITES = VERB_EXPORT | VERB_VIEW | VERB_PACK | VERB_UNPACK };
 
+/* Likewise; that of doctor names the capture of a later run. */
+enum { VERB_NAMES = VERB_WRITES | VERB_DOCTOR };
+
 enum { TOP_DEFAULT = UINT32_MAX };
 #define GATE_DEFAULT 0.03
 
@@ -83,5 +86,8 @@ void command_line_done(struct command_line *l);
 
 /* The options of a verb, for --help. */
 void command_line_help(unsigned int verb, struct text *ret);
+
+/* Likewise, for programs: option_help_table. */
+void command_line_table(unsigned int verb, const char *name, struct text *ret);
 
 #endif

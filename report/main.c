@@ -76,6 +76,24 @@ static const char *usage_of(const struct verb *v)
 	return bytes;
 }
 
+/* A line "VERB", its usage and what it does, and its options: option_help_table. */
+static const char *usage_table(void)
+{
+	static char bytes[2 * HELP_BYTES];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	for (size_t i = 0; i < VERB_COUNT; i++) {
+		text_add(&t, verbs[i]->name);
+		text_add(&t, "\t\t\t\t");
+		text_add(&t, verbs[i]->usage);
+		text_add(&t, "\t\t");
+		text_add(&t, verbs[i]->help);
+		text_add(&t, "\n");
+		command_line_table(verbs[i]->bit, verbs[i]->name, &t);
+	}
+	return bytes;
+}
+
 /* Also where the rest of the command line is wrong. */
 static bool asks_json(char **words)
 {
@@ -110,7 +128,7 @@ static int run_verb(const struct verb *v, char **words)
 		status = v->run(&line);
 	}
 	if (envelope_is_open() && !line.help && !line.version)
-		status = envelope_end(status, v->bit & VERB_WRITES || !line.output || !strcmp(line.output, "-")
+		status = envelope_end(status, v->bit & VERB_NAMES || !line.output || !strcmp(line.output, "-")
 						      ? NULL
 						      : line.output);
 	command_line_done(&line);
@@ -144,6 +162,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return print(usage());
+	if (!strcmp(argv[1], "--help=table"))
+		return print(usage_table());
 	if (!strcmp(argv[1], "--version"))
 		return print(version);
 	for (size_t i = 0; i < VERB_COUNT; i++)

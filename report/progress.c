@@ -10,7 +10,7 @@
 static struct {
 	const char *label;
 	uint64_t done, total; /* total 0: not known */
-	time_t start, shown;
+	time_t start, begun, shown; /* of the program, of the operation, the last drawing */
 	bool is_wanted, is_drawn, is_drawing;
 } progress;
 
@@ -22,6 +22,7 @@ void progress_init(void)
 
 static void draw(uint64_t done)
 {
+	uint64_t seconds = (uint64_t)(progress.shown - progress.begun), part;
 	unsigned int percent;
 
 	progress.is_drawn = true;
@@ -30,9 +31,12 @@ static void draw(uint64_t done)
 		return;
 	}
 	/* A report may read everything several times: the indicator then starts again. */
-	percent = (unsigned int)(done % progress.total * 100 / progress.total);
+	part = done % progress.total;
+	percent = (unsigned int)(part * 100 / progress.total);
 	fprintf(stderr, "\r\033[K%s [%-20.*s] %u %%", progress.label, (int)percent / 5, "####################",
 		percent);
+	if (seconds && done)
+		fprintf(stderr, ", about %.0f s left", (double)(progress.total - part) * (double)seconds / (double)done);
 }
 
 void progress_add(uint64_t bytes)
@@ -57,6 +61,7 @@ void progress_begin(const char *label, uint64_t total_bytes)
 	progress.label = label;
 	progress.done = 0;
 	progress.total = total_bytes;
+	progress.begun = time(NULL);
 }
 
 void progress_clear(void)

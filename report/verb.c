@@ -46,6 +46,20 @@ void work_text(struct work *w, const char *name, const struct buffer *text)
 		fwrite(buffer_string(text), 1, text->size, w->emit.file);
 }
 
+void work_marked(struct work *w, const char *text, const char *mark, enum colour colour)
+{
+	bool is_shown = w->paged || w->emit.file == stdout;
+	const char *at = is_shown && *colour_begin(colour) ? strstr(text, mark) : NULL;
+
+	while (at && at > text && at[-1] != '\n')
+		at = strstr(at + 1, mark);
+	if (at)
+		fprintf(w->emit.file, "%.*s%s%s%s", (int)(at - text), text, colour_begin(colour), mark, colour_end());
+	fputs(at ? at + strlen(mark) : text, w->emit.file);
+	if (!*text || text[strlen(text) - 1] != '\n')
+		fputc('\n', w->emit.file);
+}
+
 int say_all(const struct texts *texts)
 {
 	for (size_t i = 0; i < texts->count; i++)

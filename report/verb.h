@@ -4,6 +4,7 @@
 #ifndef PILLION_VERB_H
 #define PILLION_VERB_H
 
+#include "report/colour.h"
 #include "report/command_line.h"
 #include "report/progress.h"
 
@@ -64,6 +65,9 @@ void work_table(struct work *w, const char *name, const char *title, const struc
 
 /* Writes a text as it is. */
 void work_text(struct work *w, const char *name, const struct buffer *text);
+
+/* Writes lines, and a newline if the last one has none; on a terminal, `mark` is coloured where a line begins with it. */
+void work_marked(struct work *w, const char *text, const char *mark, enum colour colour);
 
 /* One row of a list in --help; `note`, if any, follows `text` in parentheses. */
 void verb_help_row(const char *mark, const char *name, const char *text, const char *note, struct text *ret);

@@ -8,6 +8,7 @@
 #include "report/analyze/summary.h"
 #include "report/derive/device/graph_estimate.h"
 #include "report/destination.h"
+#include "report/envelope.h"
 #include "report/export/export.h"
 #include "report/keep.h"
 #include "report/verb.h"
@@ -240,7 +241,10 @@ static void show_summary(struct work *w)
 		capture += length + 1;
 	summary_text(&w->context, capture, &text);
 	progress_clear();
-	work_text(w, "summary", &text);
+	if (envelope_is_open())
+		work_text(w, "summary", &text);
+	else
+		work_marked(w, buffer_string(&text), "FIX FIRST", COLOUR_WARNING);
 	buffer_done(&text);
 }
 

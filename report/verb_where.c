@@ -163,7 +163,7 @@ static void find_cycles(struct place *p)
 
 static void print_line(const struct place *p, struct buffer *line)
 {
-	fprintf(p->work->emit.file, "%s\n", buffer_string(line));
+	work_marked(p->work, buffer_string(line), "DEADLOCK", COLOUR_BAD);
 	buffer_clear(line);
 }
 

@@ -107,6 +107,12 @@ enum { OPTION_HELP_COLUMNS = 80 };
 
 /* The options of a table by group; is_nsys: those for compatibility with nsys instead of the others. */
 void option_help(const struct option_table *table, bool is_nsys, struct text *ret);
+/* For --help=table, of which completions of shells and manual pages are made: a line for each option of a table, with
+ * tabs between VERB, name, letter, no|may|must take a value, the value's name, the words that it can be separated by
+ * '|', and the help. */
+void option_help_table(const struct option_table *table, const char *verb, struct text *ret);
+/* One such line; `words`: instead of those of the row, separated by '|', or NULL. */
+void option_help_row(const struct option *row, const char *verb, const char *words, struct text *ret);
 /* `left` and, from `column` on, `help` in as many lines as it needs. */
 void option_help_entry(const char *left, size_t column, const char *help, struct text *ret);
 

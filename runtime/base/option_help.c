@@ -99,3 +99,42 @@ void option_help(const struct option_table *table, bool is_nsys, struct text *re
 		row_print(row, ret);
 	}
 }
+
+static void field_add(struct text *t, const char *field)
+{
+	text_char(t, '\t');
+	text_add(t, field ? field : "");
+}
+
+void option_help_row(const struct option *row, const char *verb, const char *words, struct text *ret)
+{
+	bool is_bool = row->kind == OPTION_BOOL || row->kind == OPTION_FLAG;
+	bool may_take = row->kind == OPTION_FLAG || (row->kind == OPTION_ACTION && row->value);
+	bool takes_none = row->kind == OPTION_SWITCH || (row->kind == OPTION_ACTION && !row->value);
+
+	text_add(ret, verb);
+	field_add(ret, row->name);
+	text_char(ret, '\t');
+	if (row->letter)
+		text_char(ret, row->letter);
+	field_add(ret, takes_none ? "no" : may_take ? "may" : "must");
+	field_add(ret, row->value);
+	text_char(ret, '\t');
+	if (words)
+		text_add(ret, words);
+	else if (is_bool)
+		text_add(ret, "true|false");
+	else if (row->kind == OPTION_CHOICE || row->choice)
+		option_choices_print(row, "|", ret);
+	field_add(ret, row->help);
+	text_char(ret, '\n');
+}
+
+void option_help_table(const struct option_table *table, const char *verb, struct text *ret)
+{
+	const struct option *row;
+
+	for (size_t i = 0; (row = option_row(table, i)); i++)
+		if (!row->is_nsys && option_belongs(table, row))
+			option_help_row(row, verb, NULL, ret);
+}

@@ -23,6 +23,7 @@ enum verb_use {
 	X(ANALYZE, analyze, VERB_ALWAYS) \
 	X(DIFF, diff, VERB_OF_CAPTURES)  \
 	X(MCP, mcp, VERB_ALWAYS)         \
-	X(SKILL, skill, VERB_ALWAYS)
+	X(SKILL, skill, VERB_ALWAYS)     \
+	X(DOCTOR, doctor, VERB_ALWAYS)
 
 #endif

@@ -66,6 +66,12 @@ static void nsys_print(struct text *t)
 
 enum { HELP_BYTES = 32768 };
 
+static int text_print(const char *text)
+{
+	fputs(text, stdout);
+	return fflush(stdout) ? EXIT_USAGE : 0;
+}
+
 int command_line_help(bool is_nsys)
 {
 	static char bytes[HELP_BYTES];
@@ -75,14 +81,24 @@ int command_line_help(bool is_nsys)
 		nsys_print(&t);
 	else
 		usage_print(&t);
-	fputs(bytes, stdout);
-	return fflush(stdout) ? EXIT_USAGE : 0;
+	return text_print(bytes);
+}
+
+static int table_print(void)
+{
+	static char bytes[HELP_BYTES];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	option_help_table(&options_table, "profile", &t);
+	return text_print(bytes);
 }
 
 /* --help and --version: -1, or EXIT_USAGE if they cannot be printed. For the topics of nsys, as in --help=cuda, the
  * whole text is printed. The value of --version is ignored. */
 static int action_run(const struct option *row, const char *value)
 {
+	if (row->letter == 'h' && value && !strcmp(value, "table"))
+		return table_print() ? EXIT_USAGE : -1;
 	if (row->letter == 'h')
 		return command_line_help(value && !strcmp(value, row->value)) ? EXIT_USAGE : -1;
 	fputs("pillion " PILLION_VERSION "\nrecords " BUILT_CUDA "\n" BUILT_STACKS "\n", stdout);

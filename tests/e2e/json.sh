@@ -75,6 +75,8 @@ envelope 'a statement that is wrong' '"error" in a and a["hint"] == "pillion que
 envelope 'a damaged capture' 'a["status"] == 1 and any("x.trace" in text for text in a["messages"])' \
 	stats --json damaged.pillion
 envelope 'markup in names' 'any("<img" in str(row) for row in a["rows"])' stats --json hostile.pillion
+envelope 'doctor' "'recording' in a['reason'] and any(row['Check'] == 'glibc' for row in a['rows'])" doctor --json
+envelope 'doctor with an unknown option' '"--nosuch" in a["error"]' doctor --json --nosuch
 for verb in stats info analyze where export pack unpack view diff query; do
 	envelope "$verb without a capture" 'a["hint"] == "pillion '"$verb"' --help"' "$verb" --json
 	envelope "$verb with an unknown option" '"--nosuch" in a["error"]' "$verb" --json --nosuch
