@@ -10,8 +10,9 @@
 
 const char *const diff_verdicts[] = {"not worse", "worse", "cannot judge"};
 
-/* Rows that are compared by their names' spelling at most, and the part of a name that may differ. */
-enum { RENAMED_MOST = 300, RENAMED_PART = 3 };
+/* Rows that are compared by their names' spelling at most, the part of a name that may differ, and the factor by which
+ * the times of a renamed row may differ. */
+enum { RENAMED_MOST = 300, RENAMED_PART = 3, RENAMED_FACTOR = 4 };
 
 struct joining {
 	struct diff *d;
@@ -114,6 +115,14 @@ static int by_kinship(size_t a, size_t b, const void *context)
 		       ?: (left < right) - (left > right);
 }
 
+/* Whether the new row's time is similar enough for it to be the old one's. */
+static bool is_similar(const struct diff *d, size_t old, size_t new)
+{
+	double before = side_time(d, old, false) / (double)d->before, after = side_time(d, new, true) / (double)d->after;
+
+	return before <= RENAMED_FACTOR * after && after <= RENAMED_FACTOR * before;
+}
+
 /* Gives the old row the times of the new one, which becomes empty. */
 static void rename_row(struct joining *j, size_t old, size_t new)
 {
@@ -163,10 +172,17 @@ static void match_kin(struct joining *j)
 			bool is_old = side_time(j->d, order[old], false) > 0 && side_time(j->d, order[old], true) <= 0,
 			     is_new = side_time(j->d, order[new], true) > 0 && side_time(j->d, order[new], false) <= 0;
 
-			if (is_old && is_new)
-				rename_row(j, order[old], order[new]);
-			old += !is_old || is_new;
-			new += !is_new || is_old;
+			if (!is_old) {
+				old++;
+			} else if (!is_new) {
+				new++;
+			} else if (is_similar(j->d, order[old], order[new])) {
+				rename_row(j, order[old++], order[new++]);
+			} else if (old < new) {
+				old++; /* it has more time than any that could be the same */
+			} else {
+				new++;
+			}
 		}
 		next = end;
 	}
@@ -247,6 +263,19 @@ static void name_lines(struct joining *j)
 	free(most);
 }
 
+/* The lines of a function are a group, any other row is one alone. */
+static void find_groups(struct joining *j)
+{
+	struct aggregate functions = {0};
+
+	for (size_t i = 0; i < j->d->count; i++) {
+		const char *like = aggregate_field(&j->names.rows[i], 1);
+
+		j->d->judged[i].group = j->d->by == DIFF_LINE ? aggregate_row(&functions, like, strlen(like) + 1) : i;
+	}
+	aggregate_done(&functions);
+}
+
 void diff_compare(struct diff *d)
 {
 	struct joining j = {.d = d};
@@ -263,6 +292,7 @@ void diff_compare(struct diff *d)
 					       .variances = d->variances + i * runs,
 					       .samplings = d->samplings + i * runs};
 	}
+	find_groups(&j);
 	match_kin(&j);
 	if (d->by == DIFF_KERNEL)
 		match_others(&j);

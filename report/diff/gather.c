@@ -12,6 +12,7 @@
 #include "report/derive/stacks/attribution.h"
 #include "report/derive/stacks/lines.h"
 #include "report/derive/stacks/samples.h"
+#include "report/derive/time/blocked.h"
 
 const char *const diff_by_names[DIFF_BY_COUNT] = {"auto", "kernel", "api", "line", "range", "op", "rank"};
 
@@ -209,14 +210,37 @@ struct line_rows {
 	struct gathering *g;
 	struct lines lines;
 	struct map rows; /* row of lines.keys -> row + 1 */
+	bool has_samples;
+	const struct image *described; /* the image to which `descriptors` belong; NULL: none yet */
+	struct descriptors descriptors;
 };
+
+/* What another thread or process computes meanwhile has samples of its own, and the wait for it depends on what else
+ * the machine does. */
+static bool waits_for_others(struct line_rows *l, const struct scan *s, const struct event *e)
+{
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+
+	if (!l->has_samples || !f || f->group != TF_GROUP_OSRT)
+		return false;
+	if (l->described != s->image) {
+		if (l->described)
+			descriptors_done(&l->descriptors);
+		descriptors_init(&l->descriptors, s->image->trace);
+		l->described = s->image;
+	}
+	return blocked_waits_for_others(blocked_kind_of(f)) || blocked_is_of_pipe(&l->descriptors, e);
+}
 
 static void visit_line(void *more, uint32_t row, const struct scan *s, const struct event *e, uint64_t ns)
 {
 	struct line_rows *l = more;
 	struct gathering *g = l->g;
-	uint64_t *known = map_put(&l->rows, row, 0, NULL);
+	uint64_t *known;
 
+	if (waits_for_others(l, s, e))
+		return;
+	known = map_put(&l->rows, row, 0, NULL);
 	if (!*known) {
 		const struct aggregate_row *r = &l->lines.keys.rows[row];
 		const char *file = aggregate_field(r, 0), *function = aggregate_field(r, 2);
@@ -235,9 +259,11 @@ static void visit_line(void *more, uint32_t row, const struct scan *s, const str
 
 static void gather_lines(struct gathering *g)
 {
-	struct line_rows l = {.g = g};
+	struct line_rows l = {.g = g, .has_samples = samples_any(g->scan.context->model)};
 
 	lines_gather_each(g->scan.context, visit_line, &l, &l.lines);
+	if (l.described)
+		descriptors_done(&l.descriptors);
 	lines_done(&l.lines);
 	map_done(&l.rows);
 }

@@ -281,6 +281,22 @@ static void find_presence(struct judging *j)
 	}
 }
 
+/* Of a function with a row whose change is no noise, all rows count: its time may have moved between its lines, or be
+ * spread over lines with few samples. */
+static double explained_by(const struct judging *j)
+{
+	bool *changed = mem_alloc(j->count + 1);
+	double sum = 0;
+
+	for (size_t i = 0; i < j->count; i++)
+		changed[j->rows[i].group] |= j->rows[i].verdict >= ROW_SLOWER;
+	for (size_t i = 0; i < j->count; i++)
+		if (changed[j->rows[i].group])
+			sum += j->rows[i].after * exp(-j->ret->common) - j->rows[i].before;
+	free(changed);
+	return sum / j->ret->before;
+}
+
 void judge(struct judged *rows, size_t count, size_t before, size_t after, double gate, struct judgement *ret)
 {
 	struct judging j = {rows, count, before, after, gate, before + after < LEAST_RUNS, ret};
@@ -293,9 +309,7 @@ void judge(struct judged *rows, size_t count, size_t before, size_t after, doubl
 		judge_pair(&j);
 	else
 		judge_runs(&j);
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].verdict >= ROW_SLOWER)
-			ret->explained += (rows[i].after * exp(-ret->common) - rows[i].before) / ret->before;
+	ret->explained = explained_by(&j);
 	if (ret->explained >= gate)
 		ret->verdict = DIFF_WORSE;
 }

@@ -14,6 +14,7 @@ struct judged {
 	const double *times;	 /* by run, those before first */
 	const double *variances; /* likewise, see series_variance */
 	const double *samplings; /* likewise, see series_sampling */
+	size_t group;		 /* rows of one function have the same, below the number of rows */
 	/* filled in: */
 	double before, after; /* means */
 	double change;	      /* logarithm of after / before; 0 if one of them is 0 */
@@ -26,7 +27,8 @@ struct judgement {
 	double before, after;
 	double change, noise; /* of the sum, as in struct judged */
 	double common;	      /* few runs: the change that all rows have in common, as a logarithm */
-	double explained;     /* by rows whose change is no noise: the part of `before` by which they are longer */
+	double explained;     /* by groups with a row whose change is no noise: the part of `before` by which they are
+				 longer */
 	bool is_pair;	      /* one run on each side */
 	size_t compared;      /* rows whose noise is known */
 };

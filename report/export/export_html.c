@@ -18,33 +18,6 @@
 /* Maximum number of rows of a table in the page. */
 enum { TABLE_ROWS = 100000, FULL = 1 << 16 };
 
-/* ---- text within the page itself ---- */
-
-static void add_escaped(struct sink *out, const char *text)
-{
-	struct buffer safe = {0};
-
-	text_escape(&safe, text, "\n");
-	for (const char *p = safe.data; p && *p; p++)
-		switch (*p) {
-		case '<':
-			sink_text(out, "&lt;");
-			break;
-		case '>':
-			sink_text(out, "&gt;");
-			break;
-		case '&':
-			sink_text(out, "&amp;");
-			break;
-		case '"':
-			sink_text(out, "&quot;");
-			break;
-		default:
-			sink_add(out, p, 1);
-		}
-	buffer_done(&safe);
-}
-
 static const char *title(const struct model *m)
 {
 	if (m->run_count)
@@ -54,24 +27,19 @@ static const char *title(const struct model *m)
 
 /* ---- the model: JSON, added to the pack in pieces ---- */
 
-struct json {
-	struct html *html;
-	struct buffer text;
-};
-
-static void take_if_full(struct json *j)
+static void take_if_full(struct html_json *j)
 {
-	if (j->text.size > FULL)
+	if (j->html->pack && j->text.size > FULL)
 		pack_take(j->html->pack, &j->text);
 }
 
 /* A name from the program, as an index into the strings. */
-static void add_string(struct json *j, const char *text)
+static void add_string(struct html_json *j, const char *text)
 {
 	buffer_print(&j->text, "%" PRIu32, html_string(j->html, text));
 }
 
-static void add_process(struct json *j, const struct process *p)
+static void add_process(struct html_json *j, const struct process *p)
 {
 	const struct model *m = j->html->model;
 	struct buffer label = {0};
@@ -93,7 +61,7 @@ static void add_process(struct json *j, const struct process *p)
 	take_if_full(j);
 }
 
-static void add_track(struct json *j, const struct html_track *t)
+static void add_track(struct html_json *j, const struct html_track *t)
 {
 	static const char *const kinds[] = {"calls", "nvtx", "ranges", "stream", "samples", "counter", "links",
 					    "states"};
@@ -118,7 +86,7 @@ static void add_real(struct buffer *b, const char *format, double real)
 }
 
 /* Numbers have the same digits as in csv. */
-static void json_add_cell(struct json *j, const struct table *t, size_t cell)
+static void json_add_cell(struct html_json *j, const struct table *t, size_t cell)
 {
 	union cell value = t->cells[cell];
 
@@ -151,7 +119,7 @@ static void json_add_cell(struct json *j, const struct table *t, size_t cell)
 	}
 }
 
-static void add_columns(struct json *j, const struct table *t)
+static void add_columns(struct html_json *j, const struct table *t)
 {
 	static const char *const types[] = {"text", "id", "count", "ns", "mean", "percent", "mb", "count", "mean"};
 
@@ -164,7 +132,7 @@ static void add_columns(struct json *j, const struct table *t)
 	buffer_text(&j->text, "],\"cells\":[");
 }
 
-static void json_add_table(struct json *j, const char *name, const char *title, bool is_info, const struct table *t)
+void html_json_table(struct html_json *j, const char *name, const char *title, bool is_info, const struct table *t)
 {
 	size_t rows = table_rows(t), kept = rows < TABLE_ROWS ? rows : TABLE_ROWS;
 
@@ -185,7 +153,7 @@ static void json_add_table(struct json *j, const char *name, const char *title, 
 	buffer_text(&j->text, "]}");
 }
 
-static void add_tables(struct json *j)
+static void add_tables(struct html_json *j)
 {
 	struct report_context context = *j->html->x->context;
 	const char *separator = "";
@@ -201,14 +169,14 @@ static void add_tables(struct json *j)
 		r->run(&context, &table, &err);
 		if (table_rows(&table)) {
 			buffer_text(&j->text, separator);
-			json_add_table(j, r->name, r->title, r->flags & REPORT_HIDDEN, &table);
+			html_json_table(j, r->name, r->title, r->flags & REPORT_HIDDEN, &table);
 			separator = ",";
 		}
 		table_done(&table);
 	}
 }
 
-static void add_finding(struct json *j, const struct finding *f)
+static void add_finding(struct html_json *j, const struct finding *f)
 {
 	static const char *const verdicts[] = {"clean", "found", "unchecked"};
 
@@ -222,11 +190,11 @@ static void add_finding(struct json *j, const struct finding *f)
 	buffer_text(&j->text, ",\"line\":");
 	add_string(j, buffer_string(&f->line));
 	buffer_text(&j->text, ",\"table\":");
-	json_add_table(j, f->rule->name, f->rule->title, false, &f->table);
+	html_json_table(j, f->rule->name, f->rule->title, false, &f->table);
 	buffer_text(&j->text, "}");
 }
 
-static void add_findings(struct json *j)
+static void add_findings(struct html_json *j)
 {
 	struct rules rules = {.context = j->html->x->context};
 
@@ -241,7 +209,7 @@ static void add_findings(struct json *j)
 	rules_done(&rules);
 }
 
-static void json_add_profile(struct json *j, const struct profile *p)
+void html_json_profile(struct html_json *j, const struct profile *p)
 {
 	uint32_t *strings = mem_alloc((p->names.count + 1) * sizeof(*strings));
 	const struct metric_words *words = &metrics[p->metric];
@@ -264,7 +232,7 @@ static void json_add_profile(struct json *j, const struct profile *p)
 	free(strings);
 }
 
-static void add_profiles(struct json *j)
+static void add_profiles(struct html_json *j)
 {
 	const char *separator = "";
 
@@ -274,14 +242,14 @@ static void add_profiles(struct json *j)
 
 		if (!profile_make(j->html->x->context, (enum metric)metric, &p, &err) && p.aggregate.count) {
 			buffer_text(&j->text, separator);
-			json_add_profile(j, &p);
+			html_json_profile(j, &p);
 			separator = ",";
 		}
 		profile_done(&p);
 	}
 }
 
-static void add_texts(struct json *j, const struct texts *t, bool is_json)
+void html_json_texts(struct html_json *j, const struct texts *t, bool is_json)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		if (i)
@@ -294,7 +262,7 @@ static void add_texts(struct json *j, const struct texts *t, bool is_json)
 	}
 }
 
-static void json_add_names(struct json *j)
+static void json_add_names(struct html_json *j)
 {
 #define CATEGORY(number, NAME, word, set, category, title, hue, saturation, ...)                                       \
 	[number] = {#category, title, hue, saturation},
@@ -328,7 +296,7 @@ static void json_add_names(struct json *j)
 	buffer_text(&j->text, "]");
 }
 
-static void add_left_out(struct json *j)
+static void add_left_out(struct html_json *j)
 {
 	const struct html *h = j->html;
 	struct texts notes = {0};
@@ -340,11 +308,11 @@ static void add_left_out(struct json *j)
 			  " ns. Tables and flame graphs count them all. --filter-time and --filter-nvtx select "
 			  "a part of the capture for a page of its own.",
 			  h->left_out, h->left_out + h->event_count, h->least_ns);
-	add_texts(j, &notes, false);
+	html_json_texts(j, &notes, false);
 	texts_done(&notes);
 }
 
-static void add_remarks(struct json *j)
+static void add_remarks(struct html_json *j)
 {
 	struct buffer line = {0};
 	struct texts remarks = {0};
@@ -360,18 +328,18 @@ static void add_remarks(struct json *j)
 	if (has_devices)
 		texts_add(&remarks, "%s", line.data);
 	buffer_text(&j->text, ",\"remarks\":[");
-	add_texts(j, &remarks, false);
+	html_json_texts(j, &remarks, false);
 	buffer_text(&j->text, "],\"leftOut\":[");
 	add_left_out(j);
 	buffer_text(&j->text, "],\"problems\":[");
-	add_texts(j, &j->html->model->problems, false);
+	html_json_texts(j, &j->html->model->problems, false);
 	buffer_text(&j->text, "]");
 	texts_done(&remarks);
 	buffer_done(&line);
 }
 
 /* Strings are last, because everything before may add some. */
-static void add_model(struct json *j)
+static void add_model(struct html_json *j)
 {
 	struct html *h = j->html;
 
@@ -398,9 +366,9 @@ static void add_model(struct json *j)
 	buffer_text(&j->text, "],\"profiles\":[");
 	add_profiles(j);
 	buffer_text(&j->text, "],\"details\":[");
-	add_texts(j, &h->details, true);
+	html_json_texts(j, &h->details, true);
 	buffer_text(&j->text, "],\"strings\":[");
-	add_texts(j, &h->strings, false);
+	html_json_texts(j, &h->strings, false);
 	buffer_text(&j->text, "]}");
 	pack_take(h->pack, &j->text);
 	buffer_done(&j->text);
@@ -408,18 +376,9 @@ static void add_model(struct json *j)
 
 /* ---- the page ---- */
 
-static void add_plain_summary(struct html *h)
-{
-	struct buffer text = {0};
-
-	summary_text(h->x->context, NULL, &text);
-	add_escaped(h->x->out, buffer_string(&text));
-	buffer_done(&text);
-}
-
 static int add_data(struct html *h, struct err *err)
 {
-	struct json json = {.html = h};
+	struct html_json json = {.html = h};
 
 	h->pack = pack_begin(h->x->out, "events");
 	if (h->pack) {
@@ -437,18 +396,15 @@ static int add_data(struct html *h, struct err *err)
 int export_html(struct export *x, struct err *err)
 {
 	struct html h = {.x = x, .model = x->context->model};
+	struct buffer summary = {0};
 	int code;
 
-	for (int i = 0; i < 2; i++) {
-		sink_text(x->out, html_parts[i]);
-		add_escaped(x->out, title(h.model));
-	}
-	sink_text(x->out, html_parts[2]);
-	add_plain_summary(&h);
-	sink_text(x->out, html_parts[3]);
+	summary_text(x->context, NULL, &summary);
+	html_page_begin(x->out, html_parts, title(h.model), buffer_string(&summary));
+	buffer_done(&summary);
 	code = add_data(&h, err);
 	if (!code)
-		sink_text(x->out, html_parts[4]);
+		html_page_end(x->out, html_parts);
 	html_done(&h);
 	return code;
 }

@@ -6,9 +6,12 @@
 #ifndef PILLION_EXPORT_HTML_H
 #define PILLION_EXPORT_HTML_H
 
+#include "report/base/emit.h"
+#include "report/derive/stacks/profile.h"
 #include "report/export/export.h"
 #include "report/derive/device/stream_name.h"
 #include "report/export/html_pack.h"
+#include "report/export/html_page.h"
 
 enum { HTML_BLOCK_EVENTS = 65536 };
 
@@ -143,10 +146,17 @@ void html_memory(struct html *h);
 /* Adds when threads were on a CPU, runnable and blocked, from the partition of time and the launcher's samples. */
 void html_states(struct html *h);
 
-/* ---- generated from html/ by join.py ---- */
+/* ---- export_html.c: the data of a page as JSON, which is added to the pack in pieces if there is one ---- */
 
-/* The page in parts: up to the title, to the second title, to the plain-text summary, to the data, to the end. */
-enum { HTML_PARTS = 5 };
-extern const char *const html_parts[HTML_PARTS];
+struct html_json {
+	struct html *html;
+	struct buffer text;
+};
+
+/* Numbers have the same digits as in csv. is_info: it is no table of its own in the page. */
+void html_json_table(struct html_json *j, const char *name, const char *title, bool is_info, const struct table *t);
+void html_json_profile(struct html_json *j, const struct profile *p);
+/* is_json: they are JSON values, not strings. */
+void html_json_texts(struct html_json *j, const struct texts *t, bool is_json);
 
 #endif

@@ -9,16 +9,6 @@ node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all 'no Chromium'
 reports=$(report stats --help | sed -n 's/^ [* ]\([a-z_]*\) .*/\1/p')
 
-# axe-core checks whether the page can be used by everybody; it is fetched once per build directory.
-fetch_axe() {
-	modules=$PILLION_BUILD_DIR/tests/axe
-	[ ! -e "$modules/.whole" ] || return 0
-	command -v npm >/dev/null || return
-	mkdir -p "$modules" && printf '{"private":true}\n' >"$modules/package.json"
-	timeout 60 npm install --prefix "$modules" --no-audit --no-fund --ignore-scripts axe-core@4 >npm.log 2>&1 &&
-		touch "$modules/.whole"
-}
-
 if fetch_axe; then
 	export AXE="$modules/node_modules/axe-core/axe.min.js"
 else

@@ -278,3 +278,13 @@ done_testing() {
 	[ "$failed" -eq 0 ]
 	exit
 }
+
+# axe-core checks whether the page can be used by everybody; it is fetched once per build directory.
+fetch_axe() {
+	modules=$PILLION_BUILD_DIR/tests/axe
+	[ ! -e "$modules/.whole" ] || return 0
+	command -v npm >/dev/null || return
+	mkdir -p "$modules" && printf '{"private":true}\n' >"$modules/package.json"
+	timeout 60 npm install --prefix "$modules" --no-audit --no-fund --ignore-scripts axe-core@4 >npm.log 2>&1 &&
+		touch "$modules/.whole"
+}

@@ -15,8 +15,8 @@ test('numbers are written as people read them', () => {
 	assert.deepEqual([bytes(900), bytes(-25000), bytes(4e6), bytes(3e9)],
 		['900 B', '-25.0 kB', '4.0 MB', '3.00 GB']);
 	assert.equal(instant(1.5e9, 1e6), '1.500 s');
-	assert.deepEqual([cell(null, 'ns'), cell(1234, 'id'), cell(1234.5, 'mean'), cell(0.0625, 'mb')],
-		['', '1234', '1,234.5', '0.063']);
+	assert.deepEqual([cell(null, 'ns'), cell(1234, 'id'), cell(1234.5, 'mean'), cell(-0.4, 'percent'),
+		cell(0.0625, 'mb')], ['', '1234', '1,234.5', '-0.4', '0.063']);
 });
 
 test('stacks merge into a tree, and small boxes are left out', () => {

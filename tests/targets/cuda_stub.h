@@ -58,8 +58,8 @@ static void cuda_stub_end(void)
 }
 
 /* kernel<<<grid, block, 0, stream>>>(args...) */
-static void cuda_stub_launch(cudaKernel_t *handle, const void *host, dim3 grid, dim3 block, cudaStream_t stream,
-			     void **args)
+static __attribute__((unused)) void cuda_stub_launch(cudaKernel_t *handle, const void *host, dim3 grid, dim3 block,
+						     cudaStream_t stream, void **args)
 {
 	size_t shared;
 

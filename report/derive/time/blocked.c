@@ -62,23 +62,21 @@ struct open_call {
 struct gathering {
 	struct blocked *blocked; /* totals in ticks */
 	const struct trace *trace;
-	const struct descriptors *descriptors;
 	struct map places; /* (function and whether it is of a pipe, stack) -> place + 1 */
 	struct open_call *open; /* OPEN_CALLS */
 	size_t open_count;
 };
 
-/* Read and write of a pipe wait for its other end. */
-static bool is_of_pipe(const struct gathering *g, const struct event *e)
+bool blocked_is_of_pipe(const struct descriptors *descriptors, const struct event *e)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
-	const struct descriptor *d = arg && fd != 0xffff ? descriptors_find(g->descriptors, fd, e->ticks) : NULL;
+	const struct descriptor *d = arg && fd != 0xffff ? descriptors_find(descriptors, fd, e->ticks) : NULL;
 	struct buffer text = {0};
 	bool is_pipe;
 
 	if (!d || d->kind != TF_DESCRIPTOR_OTHER)
 		return false;
-	descriptors_text(g->descriptors, d, &text);
+	descriptors_text(descriptors, d, &text);
 	is_pipe = text.data && !strncmp(text.data, "pipe:", 5);
 	buffer_done(&text);
 	return is_pipe;
@@ -122,7 +120,7 @@ static void gather_call(struct gathering *g, size_t place, uint64_t start, uint6
 void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
 		    const struct descriptors *descriptors, uint64_t end, struct blocked *ret)
 {
-	struct gathering *g = &(struct gathering){.blocked = ret, .trace = image->trace, .descriptors = descriptors};
+	struct gathering *g = &(struct gathering){.blocked = ret, .trace = image->trace};
 	const struct clock_map *clock = &c->model->machines[image->machine].clock;
 	struct cursor cursor;
 	struct event e;
@@ -138,7 +136,7 @@ void blocked_gather(const struct report_context *c, const struct image *image, c
 			gather_call(g,
 				    gather_place(g, e.id,
 						 e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_STACK)) : 0,
-						 is_of_pipe(g, &e)),
+						 blocked_is_of_pipe(descriptors, &e)),
 				    event_start(&e), e.ticks);
 	if (thread_current(thread, &function, &start) && start < end)
 		gather_call(g, gather_place(g, function, 0, false), start, end);

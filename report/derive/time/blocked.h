@@ -42,6 +42,9 @@ struct blocked {
 
 enum blocked_kind blocked_kind_of(const struct function *f);
 
+/* Whether the call reads or writes a pipe, and so waits for the other end of it: BLOCKED_PIPE. */
+bool blocked_is_of_pipe(const struct descriptors *descriptors, const struct event *e);
+
 /* Whether what blocks is another thread or process, which has its own partition. */
 static inline bool blocked_waits_for_others(enum blocked_kind kind)
 {

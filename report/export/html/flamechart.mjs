@@ -12,12 +12,14 @@ const ALL = {hue: 0, saturation: 0}, PROCESS = {hue: 214, saturation: 16}, FRAME
 
 export class FlameChart {
 	// onLook(node) is called for the node under the pointer or with the keyboard, onPick(node, tree) for a new one.
-	constructor(model, canvas, scroller, {onLook, onPick = () => {}}) {
+	// colorOf(node, isDark) returns the CSS colour of a box; by default it follows from the name.
+	constructor(model, canvas, scroller, {onLook, onPick = () => {}, colorOf = null}) {
 		this.model = model;
 		this.canvas = canvas;
 		this.scroller = scroller;
 		this.onLook = onLook;
 		this.onPick = onPick;
+		this.colorOf = colorOf;
 		this.trees = [];
 		this.draw = onceAFrame(() => this.paint());
 		canvas.addEventListener('click', event => this.pick(this.hit(event)));
@@ -147,7 +149,7 @@ export class FlameChart {
 		const kind = !node.parent ? ALL : this.heads.has(node.name) ? PROCESS : FRAME;
 
 		c.globalAlpha = this.wanted && !text.toLowerCase().includes(this.wanted) ? 0.25 : 1;
-		c.fillStyle = color(kind, text, colors.isDark);
+		c.fillStyle = this.colorOf ? this.colorOf(node, colors.isDark) : color(kind, text, colors.isDark);
 		c.fillRect(x, y, Math.max(1, width - 1), BOX - 1);
 		if (width > 30) {
 			c.fillStyle = colors.onEvent;

@@ -35,6 +35,11 @@ export function whole(count) {
 	return String(Math.trunc(count)).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+// 1,234,567.8
+function grouped(value, digits) {
+	return value.toFixed(digits).replace(/\B(?=(\d{3})+\.)/g, ',');
+}
+
 // A cell of a table by its column's type.
 export function cell(value, type) {
 	if (value === null)
@@ -45,9 +50,9 @@ export function cell(value, type) {
 		return whole(value);
 	case 'mean':
 	case 'percent':
-		return `${whole(value)}${value.toFixed(1).slice(-2)}`;
+		return grouped(value, 1);
 	case 'mb':
-		return `${whole(value)}${value.toFixed(3).slice(-4)}`;
+		return grouped(value, 3);
 	default:
 		return String(value);
 	}

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""join.py OUTPUT PAGE STYLE MODULE...: writes the page, with its style and script inserted, as C. Each module must be
-listed after those that it imports; imports and exports are removed, because all modules share one function."""
+"""join.py OUTPUT NAME PAGE STYLE MODULE...: writes the page, with its style and script inserted, as the C array NAME.
+Each module must be listed after those that it imports; imports and exports are removed, because all modules share one
+function."""
 import base64
 import hashlib
 import re
@@ -39,18 +40,18 @@ def as_c(text):
 
 
 def main():
-    output, page_path, style_path, *modules = sys.argv[1:]
+    output, name, page_path, style_path, *modules = sys.argv[1:]
     style, code, page = read(style_path), script(modules), read(page_path)
     assert '</script' not in code and '</style' not in style
     page = page.replace('@STYLE_HASH@', content_hash(style)).replace('@SCRIPT_HASH@', content_hash(code))
     page = page.replace('@STYLE@', style).replace('@SCRIPT@', code)
     parts = re.split('@TITLE@|@SUMMARY@|@DATA@', page)
     with open(output, 'w', encoding='utf-8') as file:
-        file.write('/* Made by report/export/html/join.py. */\n#include "report/export/export_html.h"\n\n')
+        file.write('/* Made by report/export/html/join.py. */\n#include "report/export/html_page.h"\n\n')
         for i, part in enumerate(parts):
             file.write(f'static const char part{i}[] = {as_c(part)};\n')
         names = ', '.join(f'part{i}' for i in range(len(parts)))
-        file.write(f'const char *const html_parts[HTML_PARTS] = {{{names}}};\n')
+        file.write(f'const char *const {name}[HTML_PARTS] = {{{names}}};\n')
 
 
 main()

@@ -28,8 +28,10 @@ function widths(model, table, order) {
 		least: `calc(${parts.map(p => p.least).join(' + ')})`};
 }
 
-// A table that scrolls, with its own filter; returns its element. onChange is called with {filter, sort}.
-export function tableView(model, table, {isPlain = false, filter: wanted = '', sort = '', onChange = null} = {}) {
+// A table that scrolls, with its own filter; returns its element. onChange is called with {filter, sort}. kindOf returns
+// the data-kind of a row, by which it has a style; addressOf what the row links to.
+export function tableView(model, table, {isPlain = false, filter: wanted = '', sort = '', onChange = null,
+	addressOf = rowAddress, kindOf = () => ''} = {}) {
 	const order = columnOrder(table), shown = new Map();
 	let column = -1, isDown = false, rows = [], isPrinting = false;
 	const filter =
@@ -63,7 +65,7 @@ export function tableView(model, table, {isPlain = false, filter: wanted = '', s
 	}
 
 	function line(row, position) {
-		const address = rowAddress(model, table, row);
+		const address = addressOf(model, table, row), kind = kindOf(row);
 		const element = make('div', {class: 'row', role: 'row', 'aria-rowindex': String(position + 2)},
 			...order.map((k, place) => {
 				const {type} = table.columns[k], text = cell(cellText(model, table, k, row), type);
@@ -77,6 +79,8 @@ export function tableView(model, table, {isPlain = false, filter: wanted = '', s
 			}));
 
 		element.style.top = `${position * ROW}px`;
+		if (kind)
+			element.dataset.kind = kind;
 		return element;
 	}
 
