@@ -314,6 +314,46 @@ static int set_gate(const struct option *row, void *settings, const char *value,
 	return 0;
 }
 
+static const char *ops_column_choice(size_t i)
+{
+	return i < OPS_COLUMNS ? ops_column_names[i] : NULL;
+}
+
+static int refuse_column(const char *name, size_t length, struct text *why)
+{
+	text_add(why, "--columns takes a list of names with commas, and there is no '");
+	text_bytes(why, name, length < 100 ? length : 100);
+	text_add(why, "'; there are ");
+	for (size_t i = 0; i < OPS_COLUMNS; i++) {
+		text_add(why, i ? " " : "");
+		text_add(why, ops_column_names[i]);
+	}
+	return -EINVAL;
+}
+
+static int set_columns(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct command_line *l = settings;
+	const char *at = value;
+
+	(void)row;
+	for (l->column_count = 0; l->column_count < OPS_COLUMNS; at++) {
+		size_t length = strcspn(at, ","), column = 0;
+
+		while (column < OPS_COLUMNS && (strlen(ops_column_names[column]) != length ||
+						strncmp(ops_column_names[column], at, length) != 0))
+			column++;
+		if (column == OPS_COLUMNS)
+			return refuse_column(at, length, why);
+		l->columns[l->column_count++] = (uint8_t)column;
+		at += length;
+		if (!*at)
+			return 0;
+	}
+	text_add(why, "--columns takes each name once");
+	return -EINVAL;
+}
+
 /* ---- the table ---- */
 
 #define AT(field) .offset = offsetof(struct command_line, field)
@@ -322,10 +362,10 @@ static int set_gate(const struct option *row, void *settings, const char *value,
 
 enum {
 	VERB_READS = VERB_SKILL | VERB_DIFF | VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW |
-		     VERB_WHERE | VERB_QUERY,
-	VERB_TABLES = VERB_DIFF | VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_WHERE | VERB_QUERY,
+		     VERB_WHERE | VERB_QUERY | VERB_OPS,
+	VERB_TABLES = VERB_DIFF | VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_WHERE | VERB_QUERY | VERB_OPS,
 	VERB_ONE_OUTPUT = VERB_READS & ~VERB_STATS,
-	VERB_FILTERS = VERB_STATS | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_QUERY,
+	VERB_FILTERS = VERB_STATS | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_QUERY | VERB_OPS,
 	VERB_ALL = (1 << VERB_COUNT) - 1,
 };
 
@@ -344,6 +384,9 @@ static const struct option rows[] = {
 	 .help = "report lines: the text of FILE with the cost of each line; the end of its path is enough"},
 	{"lines-all", 0, OPTION_SWITCH, AT(lines_all), VERBS_OF(VERB_STATS),
 	 .help = "report lines: attribute costs to the innermost line, also in libraries"},
+	{"columns", 'c', OPTION_OWN, SET(columns), VERBS_OF(VERB_OPS), .title = "What to show",
+	 .value = "COLUMN[,COLUMN]...", .choice = ops_column_choice, .initial = "idx,dir,sub,mod,op,kernel,params,sil",
+	 .help = "the columns, in this order"},
 	{"summary", 0, OPTION_SWITCH, AT(summary), VERBS_OF(VERB_STATS),
 	 .help = "a few lines on the whole run instead of reports"},
 	{"filter-time", 0, OPTION_TEXT, AT(filter_time), VERBS_OF(VERB_FILTERS), .value = "START/END",
@@ -366,6 +409,11 @@ static const struct option rows[] = {
 		 "all others; . is the default of the output"},
 	{"format", 'f', OPTION_CHOICE, AT(format), VERBS_OF((VERB_TABLES & ~VERB_STATS) | VERB_DOCTOR),
 	 .title = "Output", .value = "FORMAT", .choice = format_choice, .help = "the format of tables"},
+	{"width", 'w', OPTION_COUNT, AT(width), VERBS_OF(VERB_OPS), .value = "N", .takes = "a number of columns",
+	 .minimum = 1, .maximum = 100000,
+	 .help = "as PyProf prints its table: columns of fixed width, cut, in lines of N characters"},
+	{"csv", 0, OPTION_SWITCH, AT(is_quoted_csv), VERBS_OF(VERB_OPS),
+	 .help = "as PyProf prints it: CSV with all cells quoted, and 0 for what is not known; -f csv leaves it empty"},
 	{"json", 0, OPTION_SWITCH, AT(is_json), VERBS_OF(VERB_ALL & ~VERB_WRITES & ~VERB_MCP),
 	 .help = "one JSON object with rows, a verdict and its reason, as envelope.schema.json describes it"},
 	{"json", 0, OPTION_SWITCH, AT(is_json), VERBS_OF(VERB_WRITES),
@@ -466,6 +514,14 @@ static int combine(struct command_line *l, struct text *why)
 		l->format = FORMAT_JSON;
 	if (l->is_json && l->type && l->output && !strcmp(l->output, "-")) {
 		text_add(why, "--json and -o - are both for standard output");
+		return -EINVAL;
+	}
+	if (l->is_quoted_csv && l->width) {
+		text_add(why, "--csv and --width are two layouts of one table");
+		return -EINVAL;
+	}
+	if (l->is_json && (l->is_quoted_csv || l->width)) {
+		text_add(why, "--json prints one JSON object, not a table");
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < l->rule_count; i++)

@@ -6,6 +6,7 @@
 #include "report/diff/gather.h"
 #include "report/export/export_split.h"
 #include "report/analyze/rule.h"
+#include "report/ops/ops.h"
 #include "report/stats/report.h"
 #include "runtime/base/option.h"
 #include "runtime/base/verb_list.h"
@@ -69,6 +70,10 @@ struct command_line {
 	bool is_json; /* one JSON object: envelope.h */
 	uint32_t json_bytes; /* of its rows at most; 0: any */
 	bool is_closed; /* view: does not open the page */
+	uint8_t columns[OPS_COLUMNS]; /* ops: enum ops_column, in this order */
+	size_t column_count;	      /* 0: those of PyProf */
+	uint32_t width;		      /* ops: of PyProf's columns, 0: not given */
+	bool is_quoted_csv;	      /* ops: PyProf's CSV */
 	bool interactive; /* query: statements come from standard input */
 	enum diff_by diff_by;
 	double gate;

@@ -29,6 +29,16 @@ bool operation_field(const struct tf_operation *op, unsigned int field, int64_t 
 	return false;
 }
 
+size_t operation_fields(const struct tf_operation *op, unsigned int field, int64_t *ret, size_t room)
+{
+	size_t count = 0;
+
+	for (unsigned int i = 0; i < op->count && count < room; i++)
+		if (op->fields[i] == field)
+			ret[count++] = op->values[i];
+	return count;
+}
+
 /* ---- as text ---- */
 
 static const char *const field_names[TF_FIELDS] = {
@@ -246,6 +256,41 @@ double operation_flops(const char *function, const struct tf_operation *op)
 	if (strstr(function, "syrk") || strstr(function, "herk"))
 		return n * (n + 1) * k * flop_factor(function, op);
 	return 0;
+}
+
+/* enum kinds: conv-fwd, conv-bwd-filter, conv-bwd-data */
+bool operation_is_convolution(const char *function, const struct tf_operation *op)
+{
+	static const char *const functions[] = {"cudnnConvolutionForward", "cudnnConvolutionBiasActivationForward",
+						"cudnnConvolutionBackwardData", "cudnnConvolutionBackwardFilter"};
+	int64_t found[8];
+	size_t count = strncmp(function, "cudnnBackend", strlen("cudnnBackend"))
+			       ? 0
+			       : operation_fields(op, TF_FIELD_KIND, found, sizeof(found) / sizeof(*found));
+
+	for (size_t i = 0; i < count; i++)
+		if (found[i] >= 10 && found[i] <= 12)
+			return true;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		if (!strcmp(function, functions[i]))
+			return true;
+	return false;
+}
+
+unsigned int operation_element(const char *function, unsigned int group, const struct tf_operation *op)
+{
+	const char *letter = function + strlen("cublas");
+	const struct named *n;
+	int64_t type;
+
+	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type)) {
+		n = find_named(types_of(group), type);
+		return n ? n->bytes : 0;
+	}
+	if (group != TF_GROUP_CUBLAS || strncmp(function, "cublas", 6) != 0)
+		return 0;
+	letter += strncmp(letter, "Xt", 2) ? 0 : 2;
+	return *letter == 'H' ? 2 : *letter == 'S' ? 4 : *letter == 'D' || *letter == 'C' ? 8 : *letter == 'Z' ? 16 : 0;
 }
 
 /* Bits of an element of A; 32-bit types count only if rounding is allowed. */

@@ -17,6 +17,15 @@ void operation_text(const struct tf_operation *op, unsigned int group, struct bu
 /* Appends the first value of a field. False: there is none. */
 bool operation_value(const struct tf_operation *op, unsigned int group, unsigned int field, struct buffer *ret);
 
+/* All values of a field, at most `room`, such as the dimensions of a tensor. Returns how many there are. */
+size_t operation_fields(const struct tf_operation *op, unsigned int field, int64_t *ret, size_t room);
+
+/* Whether the call computes a convolution or a gradient of one: A is its input, B the weight, C the result. */
+bool operation_is_convolution(const char *function, const struct tf_operation *op);
+
+/* Bytes of an element of A, 0: not known. */
+unsigned int operation_element(const char *function, unsigned int group, const struct tf_operation *op);
+
 /* Number of floating-point operations of a product or of solving linear equations, by definition; 0: not known. */
 double operation_flops(const char *function, const struct tf_operation *op);
 

@@ -17,6 +17,7 @@ enum verb_use {
 	X(WHERE, where, VERB_ALWAYS)     \
 	X(EXPORT, export, VERB_ALWAYS)   \
 	X(QUERY, query, VERB_ALWAYS)     \
+	X(OPS, ops, VERB_ALWAYS)         \
 	X(PACK, pack, VERB_ALWAYS)       \
 	X(UNPACK, unpack, VERB_ALWAYS)   \
 	X(RECOVER, recover, VERB_ALWAYS) \

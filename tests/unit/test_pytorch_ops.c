@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/derive/nvtx/operator_work.h"
+#include "report/derive/nvtx/operator_marker.h"
+#include "report/ops/ops.h"
 #include "report/stats/report.h"
 #include "trace_writer.h"
 
@@ -37,23 +38,25 @@ Test(operator_work, counts_the_operations_of_each_form)
 		{"aten::matmul", "[[2, 1, 3, 4], [6, 4, 5]]", NULL, 2 * 2 * 6 * 3 * 5 * 4, "B=12,M=5,N=3,K=4"},
 		{"aten::linear", "[[2, 3, 4], [5, 4], [5]]", NULL, 2 * 6 * 5 * 4, "M=5,N=6,K=4"},
 		{"aten::cudnn_convolution", "[[2, 3, 8, 8], [4, 3, 3, 3]]", "[[2, 4, 6, 6]]", 2 * 2 * 4 * 36 * 27,
-		 "N=2,C=3,K=4,g=1"},
+		 "N=2,C=3,H=8,W=8,K=4,P=6,Q=6,R=3,S=3,g=1"},
 		{"aten::cudnn_convolution", "[[1, 4, 5, 5], [8, 2, 3, 3]]", "[[1, 8, 3, 3]]", 2 * 8 * 9 * 2 * 9,
-		 "N=1,C=4,K=8,g=2"},
+		 "N=1,C=4,H=5,W=5,K=8,P=3,Q=3,R=3,S=3,g=2"},
 		{"aten::cudnn_convolution", "[[2, 4, 9], [6, 4, 3]]", "[[2, 6, 4]]", 2 * 2 * 6 * 4 * 4 * 3,
-		 "N=2,C=4,K=6,g=1"},
+		 "N=2,C=4,W=9,K=6,Q=4,S=3,g=1"},
 		{"aten::cudnn_convolution_transpose", "[[1, 4, 5, 5], [4, 2, 3, 3]]", "[[1, 2, 7, 7]]",
-		 2 * 4 * 25 * 2 * 9, "N=1,C=4,K=2,g=1"},
+		 2 * 4 * 25 * 2 * 9, "N=1,C=4,H=5,W=5,K=2,P=7,Q=7,R=3,S=3,g=1"},
 		{"aten::cudnn_convolution_transpose", "[[1, 4, 5, 5], [4, 4, 2, 2]]", "[[1, 4, 10, 10]]",
-		 2 * 4 * 25 * 4 * 4, "N=1,C=4,K=4,g=1"},
+		 2 * 4 * 25 * 4 * 4, "N=1,C=4,H=5,W=5,K=4,P=10,Q=10,R=2,S=2,g=1"},
 		{"aten::convolution_backward", "[[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3], [], []]", NULL,
-		 2 * 2 * 4 * 36 * 27, "N=2,C=3,K=4,g=1"},
+		 2 * 2 * 4 * 36 * 27, "N=2,C=3,H=8,W=8,K=4,P=6,Q=6,R=3,S=3,g=1"},
 		{"aten::_scaled_dot_product_flash_attention", "[[2, 3, 5, 8], [2, 3, 7, 8], [2, 3, 7, 8]]", NULL,
 		 2 * 2 * 3 * 5 * 7 * (8 + 8), "B=2,H=3,Q=5,K=7,D=8"},
 		{"aten::_flash_attention_forward", "[[2, 5, 3, 8], [2, 7, 3, 8], [2, 7, 3, 8]]", NULL,
 		 2 * 2 * 3 * 5 * 7 * (8 + 8), "B=2,H=3,Q=5,K=7,D=8"},
 		{"aten::_flash_attention_backward", "[[2, 5, 3, 8], [2, 5, 3, 8], [2, 7, 3, 8], [2, 7, 3, 8]]", NULL,
 		 2 * 2 * 3 * 5 * 7 * (3 * 8 + 2 * 8), "B=2,H=3,Q=5,K=7,D=8"},
+		{"aten::_cudnn_rnn", "[[5, 8, 32], [256, 32], [256, 64], [256], [], [9], [1, 8, 64]]", NULL,
+		 2 * 5 * 8 * 256 * (32 + 64), "T=5,B=8,X=32"},
 	};
 	struct operator_work work;
 
@@ -100,6 +103,7 @@ Test(operator_work, does_not_guess)
 		{"aten::cudnn_convolution", "[[2, 3, 8, 8], [4, 0, 3, 3]]", "[[2, 4, 6, 6]]"},
 		{"aten::_flash_attention_forward", "[[5, 3, 8], [7, 3, 8], [7, 3, 8]]", NULL},
 		{"mm", "[[3, 4], [4, 5]]", NULL},
+		{"aten::_cudnn_rnn", "[[5, 8, 32], [256]]", NULL},
 		{"aten::", "[[3, 4], [4, 5]]", NULL},
 		{"aten::mm", "[[[[[", NULL},
 	};
@@ -110,6 +114,98 @@ Test(operator_work, does_not_guess)
 			      cases[i][1]);
 	cr_assert(work_of("aten::mm", "[[99999999999, 99999999999], [99999999999, 5]]", NULL, &work));
 	cr_assert_eq(work.flops, UINT64_MAX, "it does not wrap");
+}
+
+/* ---- PyProf's ranges ---- */
+
+#define TENSOR(shape) "{'name': '', 'type': 'tensor', 'shape': (" shape "), 'dtype': 'float16'}"
+#define NUMBER(name, value) "{'name': '" name "', 'type': 'int', 'value': " value "}"
+#define CALL(op, args) "{'mod': 'torch', 'op': '" op "', 'args': [" args "]}"
+
+static bool marker_work(const char *text, size_t nth, struct operator_work *ret)
+{
+	struct operator_marker m;
+
+	return operator_marker_parse(text, &m) && operator_marker_work(&m, nth, ret);
+}
+
+/* Computed by hand. */
+Test(operator_marker, counts_the_operations_of_functions)
+{
+	static const struct {
+		const char *text;
+		uint64_t flops;
+		const char *params;
+	} cases[] = {
+		{CALL("linear", TENSOR("2, 3, 4") ", " TENSOR("5, 4")), 2 * 6 * 5 * 4, "M=5,N=6,K=4,fp16"},
+		{CALL("__matmul__", TENSOR("3, 4") ", " TENSOR("4, 5")), 2 * 3 * 4 * 5, "M=5,N=3,K=4,fp16"},
+		{CALL("addmm", TENSOR("5,") ", " TENSOR("3, 4") ", " TENSOR("4, 5")), 2 * 3 * 4 * 5,
+		 "M=5,N=3,K=4,fp16"},
+		{CALL("conv1d", TENSOR("2, 4, 9") ", " TENSOR("6, 4, 3") ", " NUMBER("stride", "2")),
+		 2 * 2 * 6 * 4 * 4 * 3, "N=2,C=4,W=9,K=6,Q=4,S=3,g=1,fp16"},
+		{CALL("conv2d", TENSOR("2, 4, 9, 8") ", " TENSOR("6, 2, 3, 3") ", {'name': '', 'type': 'NoneType', "
+		      "'value': None}, {'name': '', 'type': 'tuple', 'value': (2, 1)}, " NUMBER("padding", "1") ", "
+		      NUMBER("groups", "2") ", {'name': 'dilation', 'type': 'list', 'value': [1, 2]}"),
+		 2 * 2 * 6 * (5 * 6) * 2 * 9,
+		 "N=2,C=4,H=9,W=8,K=6,P=5,Q=6,R=3,S=3,ph=1,pw=1,U=2,V=1,dh=1,dw=2,g=2,fp16"},
+		{CALL("conv3d", TENSOR("1, 2, 4, 4, 4") ", " TENSOR("3, 2, 2, 2, 2")), 2 * 3 * 27 * 2 * 8,
+		 "N=1,C=2,K=3,g=1,fp16"},
+		{CALL("conv_transpose2d", TENSOR("1, 4, 5, 5") ", " TENSOR("4, 2, 3, 3") ", " NUMBER("stride", "2") ", "
+		      NUMBER("output_padding", "1")),
+		 2 * 4 * 25 * 2 * 9, "N=1,C=4,H=5,W=5,K=2,P=12,Q=12,R=3,S=3,ph=0,pw=0,U=2,V=2,dh=1,dw=1,g=1,fp16"},
+		{CALL("scaled_dot_product_attention",
+		      TENSOR("2, 3, 5, 8") ", " TENSOR("2, 3, 7, 8") ", " TENSOR("2, 3, 7, 8")),
+		 2 * 2 * 3 * 5 * 7 * 16, "B=2,H=3,Q=5,K=7,D=8,fp16"},
+	};
+	static const char cell[] = "{'mod': 'GRUCell', 'op': 'forward', 'args': [" TENSOR("8, 32") ", "
+				   TENSOR("8, 64") "]}";
+	struct operator_work work;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		cr_assert(marker_work(cases[i].text, 0, &work), "%s", cases[i].text);
+		cr_expect_eq(work.flops, cases[i].flops, "%s: %" PRIu64, cases[i].text, work.flops);
+		cr_expect_str_eq(work.params, cases[i].params, "%s: %s", cases[i].text, work.params);
+		cr_expect_eq(work.element, 2);
+	}
+	cr_assert(marker_work(cell, 0, &work));
+	cr_expect_eq(work.flops, 2 * 8 * 32 * 3 * 64);
+	cr_assert(marker_work(cell, 1, &work));
+	cr_expect_eq(work.flops, 2 * 8 * 64 * 3 * 64);
+	cr_expect_not(marker_work(cell, 2, &work));
+	cr_expect_not(marker_work(cell, SIZE_MAX, &work));
+}
+
+Test(operator_marker, does_not_guess)
+{
+	static const char *const cases[] = {
+		"aten::mm",
+		"{",
+		"{'mod': 'torch', 'op': 'mm'}",
+		"{'mod': 'Linear', 'strRepr': 'in_features=4'}",
+		CALL("mm", ""),
+		CALL("mm", TENSOR("3, 4")),
+		CALL("mm", TENSOR("3, 4") ", " NUMBER("", "7")),
+		CALL("relu", TENSOR("3, 4")),
+		CALL("conv2d", TENSOR("2, 4, 9, 8") ", " TENSOR("6, 4, 3, 3") ", {'name': 'padding', 'type': 'str', "
+		     "'value': 'same'}"),
+		CALL("conv2d", TENSOR("2, 4, 2, 2") ", " TENSOR("6, 4, 3, 3")),
+		CALL("conv2d", TENSOR("2, 4, 9, 8") ", " TENSOR("6, 4, 3, 3") ", " NUMBER("stride", "0")),
+		CALL("conv2d", TENSOR("2, 4, 9, 8") ", " TENSOR("6, 4, 3, 3") ", " NUMBER("padding", "-1")),
+		"{'mod': 'torch', 'op': 'mm', 'args': [{'name': '",
+		"{'mod': 'torch', 'op': 'mm', 'args': [{'shape': (3",
+	};
+	struct operator_work work;
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		cr_expect_not(marker_work(cases[i], 0, &work), "%s", cases[i]);
+	cr_expect(operator_marker_is_module(cases[3]));
+	cr_expect_not(operator_marker_is_module(cases[4]));
+	cr_expect(operator_marker_trace("{'traceMarker': ['/opt/torch/nn/modules/a.py:7', 'a.py:1', \"b's.py:2\"]}",
+					&text));
+	cr_expect_str_eq(buffer_string(&text), "a.py:1,b's.py:2");
+	cr_expect_not(operator_marker_trace("a.py:1", &text));
+	buffer_done(&text);
 }
 
 /* ---- the table ---- */
@@ -228,7 +324,7 @@ static void write_job(const char *directory)
 #define HEAD                                                                                                        \
 	"Idx,SeqId,AltSeqId,TId,Layer,Trace,Direction,Sub,Module,Op,Kernel,Params,Sil(ns),TC,Device,Stream,Grid," \
 	"Block,FLOPs,Bytes\n"
-#define SIZES "\"N=2,C=3,K=4,g=1\""
+#define SIZES "\"N=2,C=3,H=8,W=8,K=4,P=6,Q=6,R=3,S=3,g=1\""
 #define AT(grid) "1,7,\"" grid ",2,1\",\"128,1,1\","
 
 /* The longest kernel of addmm has its work, each gradient its own kernel; a backward kernel has the layer of the
@@ -270,6 +366,124 @@ Test(pytorch_ops, has_a_row_for_each_kernel)
 		"7,-,-,7,plain,-,na,0,na,na,elementwise,na,30,-," AT("6") ",\n",
 		"%s", text);
 	free(text);
+	table_done(&table);
+	symbols_free(context.symbols);
+	model_done(&model);
+	capture_remove(directory);
+}
+
+/* ---- calls of libraries ---- */
+
+static void library_call(struct job *j, uint16_t function, uint32_t id, const uint8_t *fields, const int64_t *values,
+			 uint8_t count, uint64_t duration)
+{
+	uint64_t arg = tf_arg(TF_ARG_OPERATION, 0, id), start = j->now;
+	struct tf_operation op = {.count = count};
+
+	memcpy(op.fields, fields, count);
+	memcpy(op.values, values, count * sizeof(*values));
+	writer_blob(&j->host, TF_BLOB_OPERATION, id, &op,
+		    offsetof(struct tf_operation, values) + count * sizeof(*values));
+	launch(j, &j->host, 6, duration / 2);
+	launch(j, &j->host, 1, duration);
+	j->now += 10;
+	writer_call(&j->host, function, j->now, j->now - start, &arg, 1);
+}
+
+enum {
+	DIM_A = TF_FIELD_DIMENSION | TF_ROLE_A,
+	DIM_B = TF_FIELD_DIMENSION | TF_ROLE_B,
+	DIM_C = TF_FIELD_DIMENSION | TF_ROLE_C,
+	TYPE_A = TF_FIELD_TYPE | TF_ROLE_A,
+};
+
+static const uint8_t convolution_fields[] = {DIM_A, DIM_A, DIM_A, DIM_A, DIM_B, DIM_B, DIM_B,
+					     DIM_B, DIM_C, DIM_C, DIM_C, DIM_C, TYPE_A};
+
+/* The convolutions of these calls. Operations by hand: 2 * elements of the result * elements of a filter. A: the input,
+ * B: the weight, C: the result of the convolution, also for its gradients, as cuDNN has them. */
+static const struct convolution {
+	const char *function;
+	int64_t sizes[13]; /* the last: CUDNN_DATA_HALF or CUDNN_DATA_FLOAT */
+	uint64_t flops, bytes;
+} convolutions[] = {
+	{"cudnnConvolutionForward", {16, 3, 32, 32, 8, 3, 5, 5, 16, 8, 28, 28, 2}, 2 * 100352 * 75,
+	 2 * (49152 + 600 + 100352)},
+	{"cudnnConvolutionBackwardFilter", {16, 3, 32, 32, 8, 3, 5, 5, 16, 8, 28, 28, 0}, 2 * 100352 * 75,
+	 4 * (49152 + 600 + 100352)},
+	{"cudnnConvolutionForward", {2, 8, 9, 9, 8, 1, 3, 3, 2, 8, 7, 7, 0}, 2 * 784 * 9, 4 * (1296 + 72 + 784)},
+	/* a transposed convolution of 4 to 2 channels and from 5x5 to 11x11, which cuDNN has as a gradient */
+	{"cudnnConvolutionBackwardData", {1, 2, 11, 11, 4, 2, 3, 3, 1, 4, 5, 5, 0}, 2 * 100 * 18,
+	 4 * (242 + 72 + 100)},
+	/* padded so that the result is larger than the input */
+	{"cudnnConvolutionForward", {1, 4, 5, 5, 4, 4, 1, 1, 1, 4, 9, 9, 0}, 2 * 324 * 4, 4 * (100 + 16 + 324)},
+};
+
+Test(pytorch_ops, takes_the_work_of_library_calls)
+{
+	static const struct tf_launch launched = {.kernel = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+	enum { CONVOLUTIONS = sizeof(convolutions) / sizeof(*convolutions) };
+	char directory[] = "/tmp/pillion-pytorch-ops-XXXXXX", *paths[] = {directory};
+	uint16_t functions[CONVOLUTIONS + 1];
+	struct job j = {.now = START};
+	struct model model;
+	struct report_context context = {.model = &model};
+	struct table table = {0};
+	struct err err = {{0}};
+
+	cr_assert_not_null(mkdtemp(directory));
+	capture_create(directory);
+	writer_init(&j.w, 7, 7, 1, START);
+	j.function = writer_function(&j.w, TF_GROUP_CUDA, "cudaLaunchKernel");
+	for (size_t i = 0; i < CONVOLUTIONS; i++)
+		functions[i] = writer_function(&j.w, TF_GROUP_CUDNN, convolutions[i].function);
+	functions[CONVOLUTIONS] = writer_function(&j.w, TF_GROUP_CUBLAS, "cublasSgemm");
+	writer_thread(&j.w, &j.host, 7, "python", TF_PAGE * 4);
+	writer_thread(&j.w, &j.cupti, 9, "cupti", TF_PAGE * 4);
+	writer_device_source(&j.cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
+	for (uint32_t i = 1; i < sizeof(kernels) / sizeof(*kernels); i++) {
+		struct tf_device_operation work = {.kind = TF_DEVICE_KERNEL, .kernel = i, .device = 1, .stream = 7};
+
+		writer_text(&j.cupti, TF_BLOB_KERNEL, i, kernels[i]);
+		writer_blob(&j.cupti, TF_BLOB_DEVICE_OPERATION, i, &work, sizeof(work));
+	}
+	writer_blob(&j.host, TF_BLOB_LAUNCH, 1, &launched, sizeof(launched));
+	writer_text(&j.host, TF_BLOB_STRING, ADDMM, texts[ADDMM]);
+	for (uint32_t i = 0; i < CONVOLUTIONS; i++)
+		library_call(&j, functions[i], i + 1,
+			     convolution_fields, convolutions[i].sizes, sizeof(convolution_fields), 1000);
+	/* the call is inside of an operator, which has another kernel: the work is there once */
+	push(&j, &j.host, ADDMM);
+	launch(&j, &j.host, 1, 5000);
+	library_call(&j, functions[CONVOLUTIONS], 50,
+		     (const uint8_t[]){TF_FIELD_M, TF_FIELD_N, TF_FIELD_K}, (const int64_t[]){5, 3, 4}, 3, 600);
+	pop(&j, &j.host);
+	writer_end(&j.w, TF_END_EXIT, 0, j.now + 90000);
+	writer_save(&j.w, directory);
+	writer_done(&j.w);
+
+	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
+	context.symbols = symbols_new(&model, true);
+	cr_expect_eq(report_find("pytorch_ops")->run(&context, &table, &err), 0, "%s", err.text);
+	cr_assert_eq(table_rows(&table), 2 * CONVOLUTIONS + 3);
+	for (size_t i = 0; i < CONVOLUTIONS; i++) {
+		const union cell *short_one = &table.cells[2 * i * OPS_COLUMNS], *long_one = short_one + OPS_COLUMNS;
+
+		cr_expect(table.absent[(short_one - table.cells) + OPS_FLOPS], "the shorter kernel has none");
+		cr_expect_eq(long_one[OPS_FLOPS].count, convolutions[i].flops, "%zu: %" PRIu64, i,
+			     long_one[OPS_FLOPS].count);
+		cr_expect_eq(long_one[OPS_BYTES].count, convolutions[i].bytes, "%zu: %" PRIu64, i,
+			     long_one[OPS_BYTES].count);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		size_t at = (2 * CONVOLUTIONS + i) * OPS_COLUMNS;
+
+		cr_expect_eq(table.absent[at + OPS_FLOPS], i != 2, "%zu", i);
+		if (i == 2) {
+			cr_expect_eq(table.cells[at + OPS_FLOPS].count, 2 * 5 * 3 * 4);
+			cr_expect_str_eq(table.cells[at + OPS_PARAMS].text, "M=5,N=3,K=4");
+		}
+	}
 	table_done(&table);
 	symbols_free(context.symbols);
 	model_done(&model);

@@ -6,7 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHAPES = 8, RANK = 8 };
+enum { SHAPES = 64, RANK = 8 };
+
+enum form {
+	PRODUCT,
+	LINEAR,
+	CONVOLUTION, /* of either kind: the sizes tell */
+	CONVOLUTION_PLAIN,
+	CONVOLUTION_TRANSPOSED,
+	CONVOLUTION_BACKWARD,
+	HEADS_FIRST,
+	LENGTH_FIRST,
+	RECURRENT
+};
 
 struct shape {
 	uint64_t sizes[RANK];
@@ -139,20 +151,44 @@ static bool is_transposed(const struct shape *input, const struct shape *weight,
 	return may_be && (!may_not_be || positions(result) > positions(input));
 }
 
-static bool convolution_work(const struct shape *input, const struct shape *weight, const struct shape *result,
-			     struct operator_work *ret)
+/* ",H=8,W=8": the sizes of an image under the last of these names. Three dimensions have no names in PyProf. */
+static void params_image(const struct shape *s, const char *names, char *text, size_t size)
 {
+	if (s->rank == 3)
+		snprintf(text, size, ",%c=%" PRIu64, names[1], s->sizes[2]);
+	else if (s->rank == 4)
+		snprintf(text, size, ",%c=%" PRIu64 ",%c=%" PRIu64, names[0], s->sizes[2], names[1], s->sizes[3]);
+	else
+		*text = 0;
+}
+
+static void convolution_params(const struct shape *input, const struct shape *weight, const struct shape *result,
+			       uint64_t groups, struct operator_work *ret)
+{
+	char of_input[48], of_result[48], of_weight[48];
+
+	params_image(input, "HW", of_input, sizeof(of_input));
+	params_image(result, "PQ", of_result, sizeof(of_result));
+	params_image(weight, "RS", of_weight, sizeof(of_weight));
+	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64 ",C=%" PRIu64 "%s,K=%" PRIu64 "%s%s,g=%" PRIu64,
+		 input->sizes[0], input->sizes[1], of_input, result->sizes[1], of_result, of_weight, groups);
+}
+
+static bool convolution_work(const struct shape *input, const struct shape *weight, const struct shape *result,
+			     enum form form, struct operator_work *ret)
+{
+	bool may_be_either = form == CONVOLUTION || form == CONVOLUTION_BACKWARD;
 	const struct shape *many;
 
 	if (input->rank < 3 || weight->rank != input->rank || result->rank != input->rank || !elements_of(weight) ||
-	    result->sizes[0] != input->sizes[0])
+	    !elements_of(result) || result->sizes[0] != input->sizes[0])
 		return false;
-	many = is_transposed(input, weight, result) ? input : result;
+	many = form == CONVOLUTION_TRANSPOSED || (may_be_either && is_transposed(input, weight, result)) ? input
+													   : result;
 	if (many->sizes[1] != weight->sizes[0])
 		return false;
-	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64 ",C=%" PRIu64 ",K=%" PRIu64 ",g=%" PRIu64,
-		 input->sizes[0], input->sizes[1], result->sizes[1],
-		 (many == result ? input : result)->sizes[1] / weight->sizes[1]);
+	convolution_params(input, weight, result,
+			   (many == result ? input : result)->sizes[1] / weight->sizes[1], ret);
 	ret->flops = times(2, times(elements_of(many), elements_of(weight) / weight->sizes[0]));
 	ret->elements = plus(elements_of(input), plus(elements_of(weight), elements_of(result)));
 	return true;
@@ -182,9 +218,29 @@ static bool attention_work(const struct shape *query, bool heads_first, bool is_
 	return true;
 }
 
-/* ---- by name ---- */
+/* ---- recurrent networks ---- */
 
-enum form { PRODUCT, LINEAR, CONVOLUTION, CONVOLUTION_BACKWARD, HEADS_FIRST, LENGTH_FIRST };
+/* The input has the sizes length, batch, width, or batch, length, width. Each matrix among the weights, of the input,
+ * the state or the projection, is multiplied once at each position, whatever the order of the weights is; they follow
+ * the input and end at the state, which has three sizes, or at a buffer with all weights, which has one. */
+static bool recurrent_work(const struct shapes *s, struct operator_work *ret)
+{
+	const struct shape *input = &s->items[0];
+	uint64_t positions_of = input->rank == 3 ? times(input->sizes[0], input->sizes[1]) : 0, weights = 0;
+
+	for (size_t i = 1; i < s->count && s->items[i].rank < 3; i++)
+		weights = plus(weights, s->items[i].rank == 2 ? elements_of(&s->items[i]) : 0);
+	if (!positions_of || !weights)
+		return false;
+	snprintf(ret->params, sizeof(ret->params), "T=%" PRIu64 ",B=%" PRIu64 ",X=%" PRIu64, input->sizes[0],
+		 input->sizes[1], input->sizes[2]);
+	ret->class = OPERATOR_RECURRENT;
+	ret->flops = times(2, times(positions_of, weights));
+	ret->elements = plus(elements_of(input), weights);
+	return true;
+}
+
+/* ---- by name ---- */
 
 static const struct known {
 	const char *name; /* without "aten::" and a final underscore */
@@ -208,17 +264,18 @@ static const struct known {
 	{"linear", LINEAR, 0, false},
 	{"convolution", CONVOLUTION, 0, false},
 	{"_convolution", CONVOLUTION, 0, false},
-	{"cudnn_convolution", CONVOLUTION, 0, false},
-	{"cudnn_convolution_relu", CONVOLUTION, 0, false},
-	{"cudnn_convolution_transpose", CONVOLUTION, 0, false},
-	{"_slow_conv2d_forward", CONVOLUTION, 0, false},
-	{"slow_conv_dilated2d", CONVOLUTION, 0, false},
-	{"slow_conv_dilated3d", CONVOLUTION, 0, false},
-	{"slow_conv_transpose2d", CONVOLUTION, 0, false},
-	{"slow_conv_transpose3d", CONVOLUTION, 0, false},
-	{"_conv_depthwise2d", CONVOLUTION, 0, false},
-	{"conv_depthwise3d", CONVOLUTION, 0, false},
+	{"cudnn_convolution", CONVOLUTION_PLAIN, 0, false},
+	{"cudnn_convolution_relu", CONVOLUTION_PLAIN, 0, false},
+	{"cudnn_convolution_transpose", CONVOLUTION_TRANSPOSED, 0, false},
+	{"_slow_conv2d_forward", CONVOLUTION_PLAIN, 0, false},
+	{"slow_conv_dilated2d", CONVOLUTION_PLAIN, 0, false},
+	{"slow_conv_dilated3d", CONVOLUTION_PLAIN, 0, false},
+	{"slow_conv_transpose2d", CONVOLUTION_TRANSPOSED, 0, false},
+	{"slow_conv_transpose3d", CONVOLUTION_TRANSPOSED, 0, false},
+	{"_conv_depthwise2d", CONVOLUTION_PLAIN, 0, false},
+	{"conv_depthwise3d", CONVOLUTION_PLAIN, 0, false},
 	{"convolution_backward", CONVOLUTION_BACKWARD, 1, true},
+	{"_cudnn_rnn", RECURRENT, 0, false},
 	{"_scaled_dot_product_flash_attention", HEADS_FIRST, 0, false},
 	{"_scaled_dot_product_efficient_attention", HEADS_FIRST, 0, false},
 	{"_scaled_dot_product_cudnn_attention", HEADS_FIRST, 0, false},
@@ -257,6 +314,13 @@ bool operator_is_convolution_backward(const struct operator_field *name)
 	       (name->length > sizeof(node) - 1 && !strncmp(name->text, node, sizeof(node) - 1));
 }
 
+bool operator_is_product(const struct operator_field *name)
+{
+	const struct known *o = known_find(name);
+
+	return o && (o->form == PRODUCT || o->form == LINEAR);
+}
+
 bool operator_work(const struct operator_text *operator, const struct operator_field *result,
 		   struct operator_work *ret)
 {
@@ -277,16 +341,20 @@ bool operator_work(const struct operator_text *operator, const struct operator_f
 	case LINEAR:
 		return linear_work(first, first + 1, ret);
 	case CONVOLUTION:
+	case CONVOLUTION_PLAIN:
+	case CONVOLUTION_TRANSPOSED:
 		shapes_parse(result, &of_result);
 		ret->class = OPERATOR_CONVOLUTION;
-		return of_result.count && convolution_work(first, first + 1, &of_result.items[0], ret);
+		return of_result.count && convolution_work(first, first + 1, &of_result.items[0], o->form, ret);
 	case CONVOLUTION_BACKWARD:
 		ret->class = OPERATOR_CONVOLUTION_BACKWARD;
-		return convolution_work(first, first + 1, &s.items[0], ret);
+		return convolution_work(first, first + 1, &s.items[0], o->form, ret);
 	case HEADS_FIRST:
 	case LENGTH_FIRST:
 		return s.count >= o->first + 3u &&
 		       attention_work(first, o->form == HEADS_FIRST, o->is_backward, ret);
+	case RECURRENT:
+		return recurrent_work(&s, ret);
 	}
 	return false;
 }

@@ -13,13 +13,15 @@ enum operator_class {
 	OPERATOR_CONVOLUTION,
 	OPERATOR_CONVOLUTION_BACKWARD,
 	OPERATOR_ATTENTION,
+	OPERATOR_RECURRENT,
 };
 
 struct operator_work {
 	enum operator_class class;
 	uint64_t flops;	   /* of CONVOLUTION_BACKWARD: those of one gradient, of the input or of the weight */
 	uint64_t elements; /* of inputs and output; likewise */
-	char params[128];  /* sizes under the names that PyProf gives them */
+	unsigned element;  /* bytes of one element; 0: not known */
+	char params[192];  /* sizes under the names that PyProf gives them */
 };
 
 /* `result`: sizes of which the first are those of the operator's result; NULL: not known. False: not an operator of
@@ -29,5 +31,8 @@ bool operator_work(const struct operator_text *operator, const struct operator_f
 
 /* Is it the operator that computes a convolution's gradients, whose first argument has the sizes of the result? */
 bool operator_is_convolution_backward(const struct operator_field *name);
+
+/* Is it a product of matrices? */
+bool operator_is_product(const struct operator_field *name);
 
 #endif
