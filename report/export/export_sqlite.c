@@ -157,6 +157,29 @@ static void finish_table(struct sqlite_output *s, enum nsys_table table)
 	free(t->waiting);
 }
 
+/* On what readers join and group by; made at the end, where it is quicker than row by row. */
+static void add_indexes(struct sqlite_output *s)
+{
+	static const struct {
+		enum nsys_table table;
+		const char *column;
+	} indexes[] = {
+		{NSYS_KERNEL, "shortName"},	{NSYS_KERNEL, "correlationId"}, {NSYS_MEMCPY, "correlationId"},
+		{NSYS_MEMSET, "correlationId"}, {NSYS_RUNTIME, "nameId"},	{NSYS_RUNTIME, "correlationId"},
+		{NSYS_OSRT, "nameId"},		{NSYS_NVTX, "textId"},
+	};
+
+	for (size_t i = 0; i < sizeof(indexes) / sizeof(*indexes); i++) {
+		const char *table = nsys_schemas[indexes[i].table].name, *column = indexes[i].column;
+		struct buffer sql = {0};
+
+		buffer_print(&sql, "CREATE INDEX %s_%s ON %s (%s)", table, column, table, column);
+		if (s->insertions[indexes[i].table].one)
+			execute(s, buffer_string(&sql));
+		buffer_done(&sql);
+	}
+}
+
 int export_sqlite(struct export *x, struct err *err)
 {
 	struct sqlite_output s = {.output = {.begin = begin_table, .row = take_row, .tables = NSYS_ALL_TABLES}};
@@ -170,6 +193,7 @@ int export_sqlite(struct export *x, struct err *err)
 		nsys_rows(x->context, &strings, &s.output);
 	for (int i = 0; i < NSYS_TABLES; i++)
 		finish_table(&s, (enum nsys_table)i);
+	add_indexes(&s);
 	execute(&s, "COMMIT");
 	if (sqlite3_close(s.db))
 		note_failure(&s, SQLITE_ERROR);

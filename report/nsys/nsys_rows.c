@@ -2,6 +2,7 @@
 /* Calls, samples, processes and what is written once. */
 #include "report/nsys/nsys_writer.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,6 +330,30 @@ static void format_date(char *text, size_t size, const struct tm *tm)
 		*text = 0;
 }
 
+/* Under names of nsys where it has them. */
+static void add_capture_facts(struct nsys_writer *w, uint64_t duration_ns)
+{
+	char duration[32];
+
+	snprintf(duration, sizeof(duration), "%" PRIu64, duration_ns / 1000000);
+	nsys_row(w, NSYS_META_CAPTURE, (int64_t[]){nsys_text("RUN_DURATION_MS"), nsys_text(duration)}, 2);
+	for (size_t i = 0; i < w->model->run_count; i++) {
+		const struct run *r = &w->model->runs[i];
+		bool by_nodes = strstr(r->options ? r->options : "", "cuda-graph-trace=node");
+		const char *const facts[][2] = {
+			{"CUDA_GRAPH_TRACE_OPTIONS:MODE", by_nodes ? "node" : "graph"},
+			{"PILLION_COMMAND", r->command},
+			{"PILLION_OPTIONS", r->options},
+			{"PILLION_VERSION", r->version},
+		};
+
+		for (size_t k = 0; k < sizeof(facts) / sizeof(*facts); k++)
+			if (facts[k][1])
+				nsys_row(w, NSYS_META_CAPTURE,
+					 (int64_t[]){nsys_text(facts[k][0]), nsys_text(facts[k][1])}, 2);
+	}
+}
+
 static void add_times(struct nsys_writer *w)
 {
 	time_t seconds = (time_t)(w->origin_ns / 1000000000u);
@@ -341,6 +366,7 @@ static void add_times(struct nsys_writer *w)
 			end = w->model->processes[i].end_ns;
 	nsys_row(w, NSYS_ANALYSIS,
 		 (int64_t[]){(int64_t)1 << 48, (int64_t)(end - w->origin_ns), 0, (int64_t)(end - w->origin_ns)}, 4);
+	add_capture_facts(w, end - w->origin_ns);
 	format_date(utc, sizeof(utc), gmtime_r(&seconds, &tm));
 	format_date(local, sizeof(local), localtime_r(&seconds, &tm));
 	nsys_row(w, NSYS_START_TIME, (int64_t[]){(int64_t)w->origin_ns, nsys_text(utc), nsys_text(local)}, 3);

@@ -161,14 +161,13 @@ static int given_apply(struct run *run, const struct given *given, const char *f
 {
 	char bytes[WHY];
 	struct text why = text_init(bytes, sizeof(bytes));
-	const char *value = given->value, *remark = NULL;
-	int rc;
+	const char *remark, *value = python_words(run, given->row->name, given->value, &remark);
+	int rc = option_set(given->row, &run->options, value, &why);
 
-	if (!strcmp(given->row->name, "trace"))
-		value = python_gil_replace(value, &remark);
-	rc = option_set(given->row, &run->options, value, &why);
-	if (remark)
+	if (remark) {
 		say("%s%s", from, remark);
+		notes_keep(run, remark);
+	}
 	if (text_length(&why)) {
 		say("%s%s", from, bytes);
 		if (!rc)

@@ -250,6 +250,8 @@ static int run_start(struct run *run)
 		rc = range_clock_prepare(run);
 	if (!rc)
 		spool_begin(run);
+	if (!rc)
+		python_prepare(run);
 	environment = rc ? NULL : environment_build(run);
 	if (!rc && !environment)
 		rc = EXIT_USAGE;

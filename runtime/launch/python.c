@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options that affect a Python program: errors in them are reported before it starts. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/common/functions.h"
 #include "runtime/launch/run.h"
@@ -51,36 +53,131 @@ static int functions_take(struct run *run)
 	return rc;
 }
 
-const char *python_gil_replace(const char *list, const char **ret_remark)
+/* ---- words of nsys that the launcher translates ---- */
+
+/* The list with `instead` in place of the word, never freed; the list itself if it does not have the word, or there is
+ * no memory. `instead` is a word and a comma, or nothing. */
+static const char *list_replace(const char *list, const char *word, const char *instead)
 {
-	static const char word[] = "python-gil";
 	size_t length = strlen(word);
-	const char *at = list;
-	bool has_osrt = false;
+	const char *at = list, *rest;
 	char *copy;
 
-	*ret_remark = NULL;
-	for (const char *w = list; *w; w += w[strcspn(w, ",")] ? strcspn(w, ",") + 1 : strlen(w))
-		has_osrt |= !strncmp(w, "osrt", 4) && (!w[4] || w[4] == ',');
 	while (at && (strncmp(at, word, length) || (at[length] && at[length] != ','))) {
 		at = strchr(at, ',');
 		at += at != NULL;
 	}
-	if (!at || asprintf(&copy, "%.*sosrt%s", (int)(at - list), list, at + length) < 0)
+	if (!at)
 		return list;
-	if (!has_osrt)
-		*ret_remark = "--trace: python-gil: waits for the GIL are found among OS calls: osrt is added";
+	rest = at + length + (at[length] == ',');
+	if (asprintf(&copy, "%.*s%s%s", (int)(at - list), list, instead, rest) < 0)
+		return list;
+	if (*copy && copy[strlen(copy) - 1] == ',' && (!*rest || !*instead))
+		copy[strlen(copy) - 1] = '\0';
 	return copy;
 }
+
+static const char *gil_replace(const char *list, const char **ret_remark)
+{
+	const char *with = list_replace(list, "python-gil", "osrt,");
+
+	if (with != list && list_replace(list, "osrt", "") == list)
+		*ret_remark = "--trace: python-gil: waits for the GIL are found among OS calls: osrt is added";
+	return with;
+}
+
+static const char *functions_replace(struct run *run, const char *list, const char **ret_remark)
+{
+	const char *without = list_replace(list, "functions-trace", ""), *rest;
+
+	rest = list_replace(without, "functions-trace-shapes", "");
+	run->traces_pytorch = rest != list;
+	if (rest != without)
+		*ret_remark = "--pytorch: functions-trace-shapes: ranges have no sizes; autograd-shapes-nvtx has those "
+			      "of operators";
+	return *rest ? rest : "none";
+}
+
+const char *python_words(struct run *run, const char *option, const char *value, const char **ret_remark)
+{
+	*ret_remark = NULL;
+	if (!strcmp(option, "trace"))
+		return gil_replace(value, ret_remark);
+	return strcmp(option, "pytorch") ? value : functions_replace(run, value, ret_remark);
+}
+
+/* ---- --pytorch=functions-trace ---- */
+
+#define OPTIMIZER(file, class)                                                                                     \
+	"{\"domain\":\"PyTorch\",\"module\":\"torch.optim." file "\",\"functions\":[\"" class ".step\"]},\n"
+
+/* Modules forward, the backward pass, steps of optimizers and of data loaders: in the form of a file of
+ * --python-functions-trace, without the brackets. */
+static const char pytorch_functions[] =
+	"{\"domain\":\"PyTorch\",\"module\":\"torch.nn.modules.module\",\"functions\":[\"Module.__call__\"]},\n"
+	"{\"domain\":\"PyTorch\",\"module\":\"torch.autograd\",\"functions\":[\"backward\"]},\n"
+	"{\"domain\":\"PyTorch\",\"module\":\"torch.utils.data.dataloader\","
+	"\"functions\":[\"_BaseDataLoaderIter.__next__\"]},\n"
+	OPTIMIZER("adadelta", "Adadelta") OPTIMIZER("adagrad", "Adagrad") OPTIMIZER("adam", "Adam")
+	OPTIMIZER("adamax", "Adamax") OPTIMIZER("adamw", "AdamW") OPTIMIZER("asgd", "ASGD")
+	OPTIMIZER("lbfgs", "LBFGS") OPTIMIZER("nadam", "NAdam") OPTIMIZER("radam", "RAdam")
+	OPTIMIZER("rmsprop", "RMSprop") OPTIMIZER("rprop", "Rprop") OPTIMIZER("sgd", "SGD");
+
+/* The user's list, if there is one, which was checked, and ours. */
+static bool functions_write(FILE *f, const char *users)
+{
+	char *text = NULL, *end;
+	FILE *in = users ? fopen(users, "re") : NULL;
+	size_t size = 0;
+
+	if (in && getdelim(&text, &size, '\0', in) > 0 && (end = strrchr(text, ']'))) {
+		*end = '\0';
+		fprintf(f, "%s,\n", text);
+	} else {
+		fputs("[\n", f);
+	}
+	fprintf(f, "%.*s\n]\n", (int)sizeof(pytorch_functions) - 3, pytorch_functions);
+	if (in)
+		fclose(in);
+	free(text);
+	return !ferror(f);
+}
+
+void python_prepare(struct run *run)
+{
+	char *path = NULL, *temporary = NULL;
+	bool is_written = false;
+	FILE *f;
+	int fd;
+
+	if (!run->traces_pytorch || asprintf(&path, "%s/.functions.json", run->directory) < 0 ||
+	    asprintf(&temporary, "%s.%ld", path, (long)getpid()) < 0)
+		return;
+	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (f)
+		is_written = functions_write(f, run->options.python_functions);
+	if (f && fclose(f))
+		is_written = false;
+	if (is_written && !rename(temporary, path)) {
+		run->options.python_functions = path;
+	} else {
+		say("--pytorch=functions-trace: %s: %s", path, strerror(errno));
+		unlink(temporary);
+	}
+	free(temporary);
+}
+
+/* ---- checks ---- */
 
 int python_check(struct run *run)
 {
 	const struct options *o = &run->options;
-	const char *name = o->pytorch != PYTORCH_NONE ? "pytorch"
-			   : o->python_functions      ? "python-functions-trace"
-						      : "python-import-time";
+	const char *name = o->pytorch != PYTORCH_NONE || run->traces_pytorch ? "pytorch"
+			   : o->python_functions			     ? "python-functions-trace"
+									     : "python-import-time";
 
-	if (o->pytorch == PYTORCH_NONE && !o->python_functions && !o->python_import_time)
+	if (o->pytorch == PYTORCH_NONE && !run->traces_pytorch && !o->python_functions && !o->python_import_time)
 		return 0;
 	if (!(o->trace & TRACE_NVTX)) {
 		say("--%s records NVTX ranges: nvtx is added to --trace", name);

@@ -32,6 +32,7 @@ struct run {
 	bool has_output;	/* -o was given: no report# */
 	char **command;		/* NULL-terminated, within argv */
 	char **variables;	/* the values of every -e, NULL-terminated; owned */
+	bool traces_pytorch; /* --pytorch=functions-trace */
 	char **notes;		/* on options without effect, for the ledger; owned */
 	size_t note_count;
 	char program[PATH_MAX]; /* COMMAND's file */
@@ -85,9 +86,11 @@ extern const struct option_table command_line_options;
 /* python.c: checks the options for Python programs, and makes a path in them absolute. 0, or EXIT_USAGE after an error
  * message. */
 int python_check(struct run *run);
-/* The list of --trace with osrt in place of python-gil, which reports derive from it; never freed. *ret_remark: what to
- * tell the user, NULL: nothing. */
-const char *python_gil_replace(const char *list, const char **ret_remark);
+/* The value of an option without words that are the launcher's: python-gil of --trace becomes osrt, from which reports
+ * derive it, and functions-trace of --pytorch a list of functions. *ret_remark: what to tell the user, NULL: nothing. */
+const char *python_words(struct run *run, const char *option, const char *value, const char **ret_remark);
+/* Writes that list into the capture, with the user's own. */
+void python_prepare(struct run *run);
 
 /* capture.c: each returns 0, or EXIT_USAGE after an error message. */
 int capture_open(struct run *run);

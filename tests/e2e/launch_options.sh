@@ -63,7 +63,7 @@ warned '--ftrace is ignored: kernel events' --ftrace=sched
 warned '--storage-metrics=true is ignored' --storage-metrics
 warned '--capture-range=hotkey is ignored' -c hotkey
 warned 'needs --nvtx-capture=RANGE\[@DOMAIN\]: everything is recorded' -c nvtx
-warned 'functions-trace is not recorded' --pytorch=functions-trace
+warned 'functions-trace-shapes: ranges have no sizes' --pytorch=functions-trace-shapes
 warned '--python-import-time records NVTX ranges: nvtx is added to --trace' -t osrt --python-import-time=true
 warned 'system-wide samples the processes of COMMAND only' -s system-wide
 like "$(report stats -r ledger -f csv w.pillion)" 'system-wide samples the processes of COMMAND only' \
