@@ -281,8 +281,8 @@ static void find_presence(struct judging *j)
 	}
 }
 
-/* Of a function with a row whose change is no noise, all rows count: its time may have moved between its lines, or be
- * spread over lines with few samples. */
+/* Of a function with a row whose change is no noise, rows with few values count, too: its time may be spread over lines
+ * with few samples. */
 static double explained_by(const struct judging *j)
 {
 	bool *changed = mem_alloc(j->count + 1);
@@ -291,7 +291,7 @@ static double explained_by(const struct judging *j)
 	for (size_t i = 0; i < j->count; i++)
 		changed[j->rows[i].group] |= j->rows[i].verdict >= ROW_SLOWER;
 	for (size_t i = 0; i < j->count; i++)
-		if (changed[j->rows[i].group])
+		if (j->rows[i].verdict >= ROW_SLOWER || (changed[j->rows[i].group] && j->rows[i].noise < 0))
 			sum += j->rows[i].after * exp(-j->ret->common) - j->rows[i].before;
 	free(changed);
 	return sum / j->ret->before;

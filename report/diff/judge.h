@@ -27,8 +27,8 @@ struct judgement {
 	double before, after;
 	double change, noise; /* of the sum, as in struct judged */
 	double common;	      /* few runs: the change that all rows have in common, as a logarithm */
-	double explained;     /* by groups with a row whose change is no noise: the part of `before` by which they are
-				 longer */
+	double explained;     /* by rows whose change is no noise, and those of their groups with few values: the part
+				 of `before` by which they are longer */
 	bool is_pair;	      /* one run on each side */
 	size_t compared;      /* rows whose noise is known */
 };

@@ -376,16 +376,22 @@ static void add_range_args(struct chrome *w, const struct nvtx_range *r)
 static void add_pushpop(struct chrome *w, const struct nvtx_range *r)
 {
 	uint64_t duration = clock_map_duration(w->clock, r->end - r->start);
+	bool is_pytorch = chrome_pytorch_name(w, r);
 
-	chrome_begin(w);
-	sink_text(w->out, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":");
-	sink_text(w->out, string_json(w, r->text));
+	if (!is_pytorch) {
+		chrome_begin(w);
+		sink_text(w->out, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":");
+		sink_text(w->out, string_json(w, r->text));
+	}
 	sink_text(w->out, ",");
 	sink_add(w->out, w->lane.data, w->lane.size);
 	add_time(w, r->start);
 	sink_text(w->out, ",\"dur\":");
 	sink_us(w->out, (int64_t)duration);
-	add_range_args(w, r);
+	if (is_pytorch)
+		chrome_pytorch_args(w, r);
+	else
+		add_range_args(w, r);
 	sink_text(w->out, "}");
 }
 
@@ -551,5 +557,6 @@ int export_chrome(struct export *x, struct err *err)
 	map_done(&w.lanes);
 	buffer_done(&w.lane);
 	buffer_done(&w.scratch);
+	buffer_done(&w.operator);
 	return 0;
 }

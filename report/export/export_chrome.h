@@ -33,7 +33,7 @@ struct chrome {
 	struct chrome_cache calls, strings, launches, stacks, library_calls, operations; /* of the image */
 	struct buffer lane;                                          /* "pid":1,"tid":2 of the thread */
 	const struct trace_thread *thread;
-	struct buffer scratch;
+	struct buffer scratch, operator; /* operator: the text of the last range that may be PyTorch's */
 	struct correlation_ids ids; /* of the image */
 	struct nvtx_definitions nvtx; /* likewise */
 	struct chrome_autograd autograd; /* likewise */
@@ -65,6 +65,11 @@ void chrome_memory(struct chrome *w);
 
 /* One end of the arrow with the number next_flow. */
 void chrome_flow(struct chrome *w, const char *category, bool is_start, uint32_t pid, uint32_t tid, uint64_t ns);
+
+/* Begins the event of a range that PyTorch has annotated, an operator or a record_function, up to its name, which is
+ * without numbers and sizes; false: it is none. Then its args, as Kineto writes them. */
+bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r);
+void chrome_pytorch_args(struct chrome *w, const struct nvtx_range *r);
 
 /* Examines a range of a thread; writes the arrows found, after all ranges of an image. */
 void chrome_autograd_range(struct chrome_autograd *a, const char *text, uint32_t tid, uint64_t start_ns);

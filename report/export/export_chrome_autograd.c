@@ -1,11 +1,112 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrows from PyTorch's forward operators to their backward operators. Autograd's annotations have a sequence
- * number, "aten::mul, seq = 7", that is equal on both sides. Numbers are per thread: one that two threads use in
- * forward operators is ambiguous and ignored. */
+/* PyTorch's operators as Kineto writes them, and arrows from forward operators to their backward operators. Autograd's
+ * annotations have a sequence number, "aten::mul, seq = 7", that is equal on both sides. Numbers are per thread: one
+ * that two threads use in forward operators is ambiguous and ignored. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/nvtx/operator_text.h"
 #include "report/export/export_chrome.h"
+
+/* ---- operators ---- */
+
+static bool field_has(const struct operator_field *f, const char *text)
+{
+	return f->text && memmem(f->text, f->length, text, strlen(text));
+}
+
+/* Operators have a namespace, a sequence number, tensors, or are one of the few that record themselves without any of
+ * these. Other annotations of PyTorch, such as "Optimizer.step#SGD.step" and those of record_function, have none. */
+static bool is_operator(const struct operator_text *o, bool has_fields)
+{
+	static const char detach[] = "detach";
+
+	if (field_has(&o->name, "#"))
+		return false;
+	if (!has_fields)
+		return !strncmp(o->name.text, "aten::", 6) || !strncmp(o->name.text, "autograd::", 10);
+	return field_has(&o->name, "::") || o->seq.length || (o->sizes.text && o->sizes.length > 2) ||
+	       (o->name.length >= strlen(detach) && !memcmp(o->name.text, detach, strlen(detach)));
+}
+
+/* Whether the text is JSON that consists of lists and integers. */
+static bool is_list(const struct operator_field *f)
+{
+	bool wants = true, may_end = false; /* a value is next; the list may end without one */
+	size_t depth = 0;
+
+	for (size_t i = 0; i < f->length; i++) {
+		char c = f->text[i];
+
+		if (c == ' ')
+			continue;
+		if (c == '[' && wants && (depth || !i)) {
+			depth++;
+			may_end = true;
+		} else if (c == ']' && depth && (!wants || may_end)) {
+			depth--;
+			wants = may_end = false;
+		} else if (c == ',' && depth && !wants) {
+			wants = true;
+			may_end = false;
+		} else if (depth && wants && (isdigit((unsigned char)c) || c == '-')) {
+			size_t first = c == '-' ? i + 1 : i, end = first;
+
+			while (end < f->length && isdigit((unsigned char)f->text[end]))
+				end++;
+			if (end == first || (end > first + 1 && f->text[first] == '0'))
+				return false;
+			i = end - 1;
+			wants = may_end = false;
+		} else {
+			return false;
+		}
+	}
+	return f->length && !depth && !wants;
+}
+
+bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r)
+{
+	const struct blob *b = r->domain ? NULL : trace_definition(w->image->trace, TF_BLOB_STRING, r->text);
+	struct operator_text o;
+	struct buffer name = {0};
+	bool has_fields, is_one;
+
+	buffer_clear(&w->operator);
+	if (b)
+		trace_text(w->image->trace, b, &w->operator);
+	has_fields = operator_text_parse(buffer_string(&w->operator), &o);
+	is_one = is_operator(&o, has_fields);
+	if (!is_one && !has_fields)
+		return false;
+	buffer_add(&name, o.name.text, o.name.length);
+	chrome_begin(w);
+	sink_text(w->out, is_one ? "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":"
+				 : "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":");
+	sink_json(w->out, buffer_string(&name));
+	buffer_done(&name);
+	return true;
+}
+
+void chrome_pytorch_args(struct chrome *w, const struct nvtx_range *r)
+{
+	struct operator_text o;
+
+	operator_text_parse(buffer_string(&w->operator), &o);
+	chrome_number(w, ",\"args\":{\"External id\":", o.op_id.length ? strtoull(o.op_id.text, NULL, 10) : 0);
+	if (o.seq.length && *o.seq.text != '-')
+		chrome_number(w, ",\"Sequence number\":", strtoull(o.seq.text, NULL, 10));
+	if (o.sizes.text && is_list(&o.sizes)) {
+		sink_text(w->out, ",\"Input Dims\":");
+		sink_add(w->out, o.sizes.text, o.sizes.length);
+	}
+	if (r->is_unfinished)
+		sink_text(w->out, ",\"unfinished\":true");
+	sink_text(w->out, "}");
+}
+
+/* ---- arrows ---- */
 
 struct chrome_pair {
 	uint64_t forward_ns, backward_ns; /* of CLOCK_REALTIME; 0: not seen */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/bits.h"
 #include "report/base/protobuf.h"
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/kernel.h"
@@ -15,6 +16,8 @@
 #include "report/export/export.h"
 #include "report/export/perfetto_trace.h"
 #include "report/read/operation.h"
+
+enum { CALLED_BITS = 1 << 28 };
 
 struct perfetto {
 	struct export *x;
@@ -29,7 +32,8 @@ struct perfetto {
 	/* of the image */
 	struct map known;    /* (enum known, number) -> number of the text */
 	struct map counters; /* (kind, number) -> uuid */
-	struct map flows;    /* those that begin at a call */
+	struct bits called;  /* correlation ids of calls, below CALLED_BITS; the others are in `called_others` */
+	struct map called_others;
 	struct nvtx_definitions nvtx;
 	struct correlation_ids ids;
 	struct stream_names streams;
@@ -205,7 +209,10 @@ static void add_call(struct perfetto *p, const struct event *e)
 	perfetto_event_begin(&p->trace, PERFETTO_BEGIN, track, known_number(p, KNOWN_FUNCTION, e->id, function_make),
 			     known_number(p, KNOWN_CATEGORY, e->id, category_make));
 	if (correlation) {
-		map_put(&p->flows, flow_number(p, correlation), 0, NULL);
+		if (correlation < CALLED_BITS)
+			bits_set(&p->called, correlation);
+		else
+			map_put(&p->called_others, correlation, 0, NULL);
 		proto_fixed64(&p->trace.event, PERFETTO_FLOW, flow_number(p, correlation));
 	}
 	for (uint32_t i = 0; i < e->args_count; i++)
@@ -298,7 +305,7 @@ static void add_thread(struct perfetto *p, const struct trace_thread *thread)
 struct slice {
 	uint64_t row; /* slices of one are on one track, and on its tracks for overlapping ones */
 	uint64_t start, end;
-	uint64_t name, flow, bytes; /* flow, bytes 0: none */
+	uint64_t name, correlation, bytes; /* correlation, bytes 0: none */
 };
 
 struct slices {
@@ -322,13 +329,20 @@ static int by_row_and_end(const void *a, const void *b)
 	return order_of(x->row, y->row) ?: order_of(x->end, y->end) ?: order_of(y->start, x->start);
 }
 
+/* Whether a flow begins at a call with that id. */
+static bool is_called(const struct perfetto *p, uint64_t correlation)
+{
+	return correlation < CALLED_BITS ? bits_get(&p->called, correlation)
+					 : map_find(&p->called_others, correlation, 0) != NULL;
+}
+
 static void slice_write(struct perfetto *p, const struct slice *slice, uint64_t category)
 {
 	uint64_t track = perfetto_lane(&p->trace, slice->start, slice->end);
 
 	perfetto_event_begin(&p->trace, PERFETTO_BEGIN, track, slice->name, category);
-	if (slice->flow && map_find(&p->flows, slice->flow, 0))
-		proto_fixed64(&p->trace.event, PERFETTO_FLOW_END, slice->flow);
+	if (is_called(p, slice->correlation))
+		proto_fixed64(&p->trace.event, PERFETTO_FLOW_END, flow_number(p, slice->correlation));
 	if (slice->bytes)
 		perfetto_annotate(&p->trace, "bytes", PERFETTO_UINT, slice->bytes);
 	perfetto_event_write(&p->trace, slice->start);
@@ -384,7 +398,7 @@ static void visit_record(struct scan *scan, const struct device_record *r)
 	slice->start = clock_map_monotonic(scan->clock, r->start_ns);
 	slice->end = slice->start + r->duration_ns;
 	slice->name = known_number(s->p, KNOWN_OPERATION, r->operation, operation_make);
-	slice->flow = flow_number(s->p, correlation_number(s->p->model, s->p->image, r));
+	slice->correlation = correlation_number(s->p->model, s->p->image, r);
 	slice->bytes = r->bytes;
 }
 
@@ -496,7 +510,8 @@ static void add_image(struct perfetto *p, const struct image *image)
 	nvtx_definitions_done(&p->nvtx);
 	map_done(&p->known);
 	map_done(&p->counters);
-	map_done(&p->flows);
+	bits_done(&p->called);
+	map_done(&p->called_others);
 }
 
 int export_perfetto(struct export *x, struct err *err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// diff_page.mjs CHROMIUM KIND PAGE ROWS: opens a page of diff -f html, drives it, and prints "ok - ..." or "not ok - ..."
-// for each check. ROWS: the table of the same comparison as JSON. PILLION_PICTURES names a folder for pictures.
+// diff_page.mjs CHROMIUM KIND PAGE ROWS: opens a page of diff -f html, drives it, and prints "ok - ..." or "not ok -
+// ..." for each check. ROWS: the table of the same comparison as JSON. PILLION_PICTURES names a folder for pictures.
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
@@ -88,10 +88,11 @@ async function checkSorting(page) {
 // A row's link shows its function; both sides, by pointer and by keys.
 async function checkFlame(page) {
 	const name = rows.find(row => CHANGED.includes(row.Verdict)).Name;
+	const quoted = JSON.stringify(name);
 
-	await page.get(`[...document.querySelectorAll('.body a')].find(a => a.textContent === ${JSON.stringify(name)}).click()`);
+	await page.get(`[...document.querySelectorAll('.body a')].find(a => a.textContent === ${quoted}).click()`);
 	check(await page.becomes(`!document.getElementById('flames').hidden &&
-		document.getElementById('flame-search').value === ${JSON.stringify(name)}`), 'a row leads to the flame graph');
+		document.getElementById('flame-search').value === ${quoted}`), 'a row leads to the flame graph');
 	await page.frames(3);
 	const whole = await page.get(LINE), picture = `document.getElementById('flame').toDataURL()`;
 

@@ -30,8 +30,9 @@ is "$? $(cat err)" '0 ' 'the same again'
 like "$(cat out)" '^::notice:: not worse' 'is not worse'
 like "$(cat summary)" '^\| .*Change \(%\)' 'the summary has the table'
 cp -r .pillion-baseline kept
-REPLACE=true OVER=step "$compare" '7 1.45' >out 2>err
+PAGE=$work/page.html REPLACE=true OVER=step "$compare" '7 1.45' >out 2>err
 is "$?" 1 'slower: the job fails'
+like "$(grep '<title>' page.html)" ' · pillion diff</title>' 'PAGE has the comparison'
 like "$(cat out)" '^::error:: worse: .*train.py:70' 'with the line'
 ok 'a slower run does not become the baseline' diff -r kept .pillion-baseline
 REPLACE=true "$compare" '7 0.9' >out 2>err

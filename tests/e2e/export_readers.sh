@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The programs that the exports target read them: speedscope in headless Chromium and its schema, pprof-format, and
-# HolisticTraceAnalysis if HTA_PYTHON names a Python that has it. npm packages are fetched once per build directory.
+# HolisticTraceAnalysis and TensorBoard's plugin if HTA_PYTHON names a Python that has them; for the latter PYTHON_TORCH
+# names one that has PyTorch. npm packages are fetched once per build directory.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -47,5 +48,23 @@ if "${HTA_PYTHON:-python3}" -c 'import hta.trace_analysis' 2>/dev/null; then
 		"$PWD/cuda.json" cuda_gpu_kern_sum.csv cuda_gpu_mem_time_sum.csv
 else
 	skip 'HolisticTraceAnalysis' 'HTA_PYTHON names no Python that has it'
+fi
+
+torch=${PYTHON_TORCH:-python3}
+if ! "${HTA_PYTHON:-python3}" -c 'import torch_tb_profiler' 2>/dev/null; then
+	skip "TensorBoard's plugin" 'HTA_PYTHON names no Python that has torch_tb_profiler'
+elif ! "$torch" -c 'import torch.profiler' 2>/dev/null; then
+	skip "TensorBoard's plugin" 'PYTHON_TORCH names no Python that has PyTorch'
+else
+	steps=${tests_dir%/e2e}/targets/train_steps.py
+	timeout "$patience" "$torch" "$steps" torch.pt.trace.json >out 2>&1
+	is "$?" 0 "PyTorch's own export"
+	pillion -o steps --pytorch=autograd-shapes-nvtx "$torch" "$steps" >out 2>err
+	is "$? $(cat out)" '0 ' 'the same program'
+	report export -q -t chrome -o steps.pt.trace.json steps.pillion 2>err
+	timeout "$patience" "${HTA_PYTHON:-python3}" "$tests_dir/export_tensorboard.py" torch.pt.trace.json \
+		steps.pt.trace.json >differences 2>err
+	is "$? $(grep -v ' operators$' differences)" '0 ' "TensorBoard's plugin lists the operators of PyTorch's own export"
+	like "$(cat differences)" '^[1-9][0-9]+ operators$' 'and there are some'
 fi
 done_testing

@@ -57,12 +57,12 @@ def jobs_of(scratch):
     """The jobs that this machine can run."""
     pairs, doubles, layers = HERE / "pairs", BUILD / "tests/doubles", BUILD / "tests/targets/cuda_layers"
     native = ("-s", "cpu", "--sampling-frequency=1999", "--sampling-source=perf")
-    yield Job("python", [PYTHON, str(pairs / "python_job.py")], 600, 40000)
+    yield Job("python", [PYTHON, str(pairs / "python_job.py")], 800, 40000)
     if not subprocess.run([PYTHON, "-c", "import numpy"], stderr=subprocess.DEVNULL, check=False).returncode:
-        yield Job("numpy", [PYTHON, str(pairs / "numpy_job.py")], 1600, 400)
+        yield Job("numpy", [PYTHON, str(pairs / "numpy_job.py")], 2600, 400)
     subprocess.run(["gcc", "-g", "-O1", "-o", f"{scratch}/c_job", pairs / "c_job.c", "-lm"], check=True)
     yield Job("C", [f"{scratch}/c_job"], 6000, 1000, native, [plant_line(pairs / "c_job.c")])
-    yield Job("shell", [str(pairs / "shell_job.sh")], 20, 100000, ("-t", "none", *native),
+    yield Job("shell", [str(pairs / "shell_job.sh")], 30, 100000, ("-t", "none", *native),
               ["[factor]"])
     if layers.exists():
         yield Job("simulated GPU", [str(layers)], 4000, 8000, ("-t", "cuda"),

@@ -104,3 +104,35 @@ Test(export_chrome, draws_none_where_two_threads_have_the_number)
 	cr_expect_eq(arrows(text), 0, "%s", text);
 	free(text);
 }
+
+/* As Kineto writes them; a text that could break the JSON does not. */
+Test(export_chrome, operators_have_bare_names_and_their_fields)
+{
+	static const struct range ranges[] = {
+		{0, "aten::addmm, seq = 7, op_id = 2, sizes = [[2], [3, 4], []], input_op_ids = [(0,-1)]", 1100, 1190},
+		{0, "detach, op_id = 3", 1110, 1120},
+		{0, "Optimizer.step#SGD.step, op_id = 4", 1200, 1290},
+		{0, "forward, op_id = 5, sizes = []", 1210, 1220},
+		{0, "aten::odd, seq = -1, op_id = 6, sizes = [[1], \"}]", 1230, 1240},
+		{0, "aten::zeros, sizes = [01]", 1241, 1242},
+		{0, "aten::lists, sizes = [1,]", 1243, 1244},
+		{0, "aten::closed, sizes = []]", 1245, 1246},
+		{0, "solver::step", 1250, 1260},
+	};
+	char *text = exported(ranges, sizeof(ranges) / sizeof(*ranges));
+
+	cr_expect(strstr(text, "\"cat\":\"cpu_op\",\"name\":\"aten::addmm\","), "%s", text);
+	cr_expect(strstr(text, ",\"args\":{\"External id\":2,\"Sequence number\":7,\"Input Dims\":[[2], [3, 4], []]}}"),
+		  "%s", text);
+	cr_expect(strstr(text, "\"cat\":\"cpu_op\",\"name\":\"detach\","), "%s", text);
+	cr_expect(strstr(text, "\"cat\":\"user_annotation\",\"name\":\"Optimizer.step#SGD.step\","), "%s", text);
+	cr_expect(strstr(text, "\"cat\":\"user_annotation\",\"name\":\"forward\","), "%s", text);
+	cr_expect(strstr(text, ",\"args\":{\"External id\":6}}"), "%s", text);
+	for (const char *name = "zeros\0lists\0closed\0"; *name; name += strlen(name) + 1) {
+		const char *at = strstr(text, name);
+
+		cr_expect(at && !strncmp(strchr(at, '{'), "{\"External id\":0}}", 18), "%s: %s", name, text);
+	}
+	cr_expect(strstr(text, "\"cat\":\"user_annotation\",\"name\":\"solver::step\","), "%s", text);
+	free(text);
+}

@@ -28,8 +28,8 @@ function widths(model, table, order) {
 		least: `calc(${parts.map(p => p.least).join(' + ')})`};
 }
 
-// A table that scrolls, with its own filter; returns its element. onChange is called with {filter, sort}. kindOf returns
-// the data-kind of a row, by which it has a style; addressOf what the row links to.
+// A table that scrolls, with its own filter; returns its element. onChange is called with {filter, sort}. kindOf
+// returns the data-kind of a row, by which it has a style; addressOf what the row links to.
 export function tableView(model, table, {isPlain = false, filter: wanted = '', sort = '', onChange = null,
 	addressOf = rowAddress, kindOf = () => ''} = {}) {
 	const order = columnOrder(table), shown = new Map();

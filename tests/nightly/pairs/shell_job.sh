@@ -10,7 +10,7 @@ while [ "$step" -lt "$1" ]; do
 	echo "$text" | sed 's/quick/slow/; s/\([0-9]*\) the/the \1/' | tail -n 1
 	echo "$text" | awk '{ count[substr($1, 1, 2)]++ } END { print length(count) }'
 	echo "$text" | grep -c '[13579]*5 .*[a-z]*x$'
-	seq $((60000 + $2)) | factor | tail -n 1 # PLANT
+	seq $((25000 + $2)) | factor | tail -n 1 # PLANT
 	echo "$text" | gzip -9 | wc -c
 	echo "$text" | sha256sum
 	step=$((step + 1))
