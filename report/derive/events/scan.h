@@ -21,6 +21,7 @@ struct report_context {
 	enum kernel_name kernel_name;
 	bool totals_only;   /* medians are not needed */
 	bool lines_all;     /* see lines.h */
+	bool is_inclusive;  /* likewise: the times with callees are needed */
 	const char *source; /* see source.h; NULL: not requested */
 	struct share *share; /* each reads the events of a part of the traces; NULL: this process reads all of them */
 	size_t records_held; /* device records and calls held in memory at a time; 0: 2^20 */
