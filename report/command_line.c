@@ -387,6 +387,9 @@ static const struct option rows[] = {
 	{"columns", 'c', OPTION_OWN, SET(columns), VERBS_OF(VERB_OPS), .title = "What to show",
 	 .value = "COLUMN[,COLUMN]...", .choice = ops_column_choice, .initial = "idx,dir,sub,mod,op,kernel,params,sil",
 	 .help = "the columns, in this order"},
+	{"inclusive", 0, OPTION_SWITCH, AT(is_inclusive), VERBS_OF(VERB_STATS),
+	 .help = "report lines: also the time with callees, as line_profiler shows it: CPU samples and recorded calls "
+		 "of all stacks that the line is in"},
 	{"summary", 0, OPTION_SWITCH, AT(summary), VERBS_OF(VERB_STATS),
 	 .help = "a few lines on the whole run instead of reports"},
 	{"filter-time", 0, OPTION_TEXT, AT(filter_time), VERBS_OF(VERB_FILTERS), .value = "START/END",

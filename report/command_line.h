@@ -58,7 +58,7 @@ struct command_line {
 	uint32_t top;	/* rows of a table, 0: all; TOP_DEFAULT: not given */
 	bool fail_on_found;
 	const struct rule *fail_on; /* NULL: any rule */
-	bool lines_all;
+	bool lines_all, is_inclusive;
 	const char *source; /* NULL: not given */
 	bool quiet, summary, help, version;
 	bool help_reports, help_formats; /* stats: prints its lists */

@@ -9,26 +9,26 @@
 
 /* ---- ranges ---- */
 
-/* "AddmmBackward0": a node of the graph of autograd. */
-static bool is_backward(const struct operator_field *name)
+/* A node of autograd. What checkpointing executes again is the forward pass. */
+static bool is_node(const struct operator_text *t)
 {
-	static const char word[] = "Backward";
-	size_t length = name->length;
-
-	while (length && name->text[length - 1] >= '0' && name->text[length - 1] <= '9')
-		length--;
-	return length >= sizeof(word) - 1 && !strncmp(name->text + length - sizeof(word) + 1, word, sizeof(word) - 1);
+	return operator_is_backward(&t->name) && !operator_is_checkpoint(&t->name);
 }
 
-/* Whether a range around this one is a node of autograd. */
-static bool is_within_backward(const struct ops *o, size_t range)
+/* The innermost range from this one on that is a node of autograd. False: none is. */
+static bool node_around(const struct ops *o, size_t range, uint64_t *ret_seq)
 {
 	struct operator_text t;
 	struct buffer text = {0};
 	bool found = false;
 
-	RANGES_AROUND (o, i, range)
-		found = found || (ops_parse(o, i, &text, &t) && is_backward(&t.name));
+	RANGES_AROUND (o, i, range) {
+		found = ops_parse(o, i, &text, &t) && is_node(&t);
+		if (found)
+			*ret_seq = ops_seq(&t);
+		if (found)
+			break;
+	}
 	buffer_done(&text);
 	return found;
 }
@@ -39,19 +39,37 @@ static void index_operators(struct ops *o)
 	struct buffer text = {0};
 
 	for (size_t i = 0; i < o->range_count; i++) {
-		uint64_t *place;
+		uint64_t *place, seq, node;
 
 		if (!ops_parse(o, i, &text, &t) || !t.seq.length)
 			continue;
+		seq = ops_seq(&t);
 		if (operator_is_convolution_backward(&t.name) && t.sizes.length)
-			*map_put(&o->results, ops_seq(&t), 0, NULL) = i + 1;
-		if (is_within_backward(o, i))
+			*map_put(&o->results, seq, 0, NULL) = i + 1;
+		if (node_around(o, i, &node)) {
+			if (node != OPS_NO_SEQ && node != seq)
+				*map_put(&o->aliases, seq, 0, NULL) = node + 1;
 			continue;
-		place = map_put(&o->forward, ops_seq(&t), 0, NULL);
+		}
+		place = map_put(&o->forward, seq, 0, NULL);
 		if (!*place || o->ranges[*place - 1].start <= o->ranges[i].start)
 			*place = i + 1;
 	}
 	buffer_done(&text);
+}
+
+/* The number of the forward operator whose gradient, or the gradient of whose gradient, a node computes. */
+static uint64_t first_cause(const struct ops *o, uint64_t seq)
+{
+	/* a trace may have any numbers, a circle of them, too */
+	for (int depth = 0; depth < 16 && !map_find(&o->forward, seq, 0); depth++) {
+		const uint64_t *alias = map_find(&o->aliases, seq, 0);
+
+		if (!alias)
+			break;
+		seq = *alias - 1;
+	}
+	return seq;
 }
 
 /* ---- kernels ---- */
@@ -65,7 +83,7 @@ void ops_add(struct ops *o, const struct op *op)
 /* Where the ranges of the forward pass are that caused the kernel; of a forward kernel its own. */
 static size_t forward_of(const struct ops *o, const struct op *op)
 {
-	const uint64_t *forward = op->is_backward && op->seq != OPS_NO_SEQ ? map_find(&o->forward, op->seq, 0) : NULL;
+	const uint64_t *forward = op->cause != OPS_NO_SEQ ? map_find(&o->forward, op->cause, 0) : NULL;
 
 	return forward ? *forward - 1 : op->range;
 }
@@ -86,8 +104,11 @@ static void op_place(const struct ops *o, struct op *op)
 			op->operator = i;
 		if (op->seq == OPS_NO_SEQ)
 			op->seq = ops_seq(&t);
-		op->is_backward = op->is_backward || is_backward(&t.name);
 	}
+	op->cause = OPS_NO_SEQ;
+	op->is_backward = node_around(o, op->range, &op->cause);
+	if (op->cause != OPS_NO_SEQ)
+		op->cause = first_cause(o, op->cause);
 	RANGES_AROUND (o, i, forward_of(o, op))
 		if (ops_parse_marker(o, i, &text, &m))
 			op->marker = i;
@@ -172,15 +193,22 @@ static void layer_cell(const struct ops *o, const struct op *op, struct table *t
 	buffer_done(&cell);
 }
 
-/* The lines that PyProf has noted, else the line of the program; of a backward kernel those of the forward operator. */
-static void trace_cell(struct ops *o, const struct op *op, struct table *table)
+/* The line that launched the kernel; of a backward kernel that of the forward operator. Kernels come by start. */
+static uint32_t line_of(struct ops *o, const struct op *op)
 {
-	const uint64_t *forward = op->is_backward && op->seq != OPS_NO_SEQ ? map_find(&o->lines, op->seq, 0) : NULL;
-	uint32_t line = forward ? (uint32_t)*forward : op->line;
-	struct buffer text = {0}, cell = {0};
+	const uint64_t *forward = op->cause != OPS_NO_SEQ ? map_find(&o->lines, op->cause, 0) : NULL;
 
 	if (!op->is_backward && op->seq != OPS_NO_SEQ && op->line)
 		*map_put(&o->lines, op->seq, 0, NULL) = op->line;
+	return forward ? (uint32_t)*forward : op->line;
+}
+
+/* The lines that PyProf has noted, else the program's line. */
+static void trace_cell(struct ops *o, const struct op *op, struct table *table)
+{
+	uint32_t line = line_of(o, op);
+	struct buffer text = {0}, cell = {0};
+
 	RANGES_AROUND (o, i, forward_of(o, op)) {
 		buffer_clear(&text);
 		o->range_text(o->source, i, &text);
@@ -271,6 +299,14 @@ static void op_row(struct ops *o, const struct op *op, struct table *table)
 	buffer_done(&kernel);
 }
 
+static void op_visit(struct ops *o, const struct op *op)
+{
+	struct operator_work work;
+	bool is_known = op->has_flops && ops_work_of(o, op, &work);
+
+	o->visit(o->visit_context, op, is_known ? &work : NULL, line_of(o, op));
+}
+
 /* ---- the table ---- */
 
 const char *const ops_column_names[OPS_COLUMNS] = {
@@ -299,11 +335,15 @@ void ops_rows(struct ops *o, struct table *table)
 		qsort(o->items, o->count, sizeof(*o->items), ops_by_start);
 	ops_choose_kernels(o);
 	for (size_t i = 0; i < o->count; i++)
-		op_row(o, &o->items[i], table);
+		if (o->visit)
+			op_visit(o, &o->items[i]);
+		else
+			op_row(o, &o->items[i], table);
 	map_done(&o->forward);
+	map_done(&o->aliases);
 	map_done(&o->results);
 	map_done(&o->lines);
-	o->forward = o->results = o->lines = (struct map){0};
+	o->forward = o->aliases = o->results = o->lines = (struct map){0};
 	o->count = 0;
 }
 

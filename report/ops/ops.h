@@ -22,6 +22,7 @@ struct op {
 	size_t operator; /* the innermost range that is an operator */
 	size_t marker;	 /* the outermost range of PyProf with arguments, of the forward operator */
 	uint64_t seq;	 /* the innermost sequence number; OPS_NO_SEQ: none */
+	uint64_t cause;	 /* that of the forward operator, if it is backward; OPS_NO_SEQ: none */
 	uint64_t sub;	 /* how many kernels before it have this number and direction */
 	size_t nth;	 /* how many products of matrices before it have the same marker */
 	bool is_backward;
@@ -38,12 +39,18 @@ struct ops {
 	/* False: the call is not one whose work is known. May be NULL. */
 	bool (*call_work)(const void *source, uint32_t call, struct operator_work *ret);
 
+	/* Called for each kernel by start instead of adding rows. `work`: NULL: not known. `line`: that of the forward
+	 * operator, 0: not known. */
+	void (*visit)(void *context, const struct op *op, const struct operator_work *work, uint32_t line);
+	void *visit_context;
+
 	const struct nvtx_node *ranges;
 	size_t range_count;
 	struct op *items;
 	size_t count, capacity;
 
 	struct map forward; /* seq -> range + 1 of the last forward operator that has it */
+	struct map aliases; /* seq of an operator in a node of autograd -> that of the node + 1 */
 	struct map results; /* seq -> range + 1 of the range that computes the gradients of a convolution */
 	struct map lines;   /* seq -> line of the last forward kernel */
 	uint64_t number;    /* of rows */
@@ -90,6 +97,13 @@ void ops_done(struct ops *o);
 
 /* Adds the rows of a model's processes. */
 void ops_of_model(const struct report_context *c, struct table *table);
+
+/* Whether there may be kernels whose work is known. */
+bool ops_may_know_work(const struct model *m);
+
+/* Calls visit for each kernel whose operations are known, with the stack of the line that caused it (0: not known). */
+void ops_visit_work(const struct report_context *c, void *context,
+		    void (*visit)(void *context, const struct image *image, uint32_t stack, uint64_t flops));
 
 /* Adds those of a database in the form that Nsight Systems exports. 0 or -errno. */
 int ops_of_database(const char *path, struct table *table, struct err *err);

@@ -215,6 +215,8 @@ static void add_correlated(void *context, const struct correlated *k)
 
 static void add_image(struct model_source *m, const struct image *image, struct table *table)
 {
+	if (!device_source(image->trace).is_known)
+		return;
 	m->image = image;
 	nvtx_tree_make(&m->tree, image, true);
 	read_calls(m);
@@ -228,20 +230,72 @@ static void add_image(struct model_source *m, const struct image *image, struct 
 	nvtx_tree_done(&m->tree);
 }
 
+static void read_model(struct model_source *m, struct table *table)
+{
+	const struct model *model = m->context->model;
+
+	m->attribution.symbols = m->context->symbols;
+	m->ops.source = m;
+	m->ops.range_text = model_range_text;
+	m->ops.kernel_name = model_kernel_name;
+	m->ops.line_text = model_line_text;
+	m->ops.call_work = model_call_work;
+	for (size_t i = 0; i < model->image_count; i++)
+		if (model->images[i].trace)
+			add_image(m, &model->images[i], table);
+	attribution_done(&m->attribution);
+	free(m->calls);
+	ops_done(&m->ops);
+}
+
 void ops_of_model(const struct report_context *c, struct table *table)
 {
-	struct model_source m = {.context = c,
-				 .attribution = {.symbols = c->symbols},
-				 .ops = {.source = &m,
-					 .range_text = model_range_text,
-					 .kernel_name = model_kernel_name,
-					 .line_text = model_line_text,
-					 .call_work = model_call_work}};
+	struct model_source m = {.context = c};
 
-	for (size_t i = 0; i < c->model->image_count; i++)
-		if (c->model->images[i].trace)
-			add_image(&m, &c->model->images[i], table);
-	attribution_done(&m.attribution);
-	free(m.calls);
-	ops_done(&m.ops);
+	read_model(&m, table);
+}
+
+/* ---- work by line ---- */
+
+struct work_visit {
+	struct model_source m;
+	void *context;
+	void (*visit)(void *context, const struct image *image, uint32_t stack, uint64_t flops);
+};
+
+static void visit_work(void *context, const struct op *op, const struct operator_work *work, uint32_t line)
+{
+	struct work_visit *v = context;
+
+	(void)op;
+	if (work)
+		v->visit(v->context, v->m.image, line, work->flops);
+}
+
+void ops_visit_work(const struct report_context *c, void *context,
+		    void (*visit)(void *context, const struct image *image, uint32_t stack, uint64_t flops))
+{
+	struct work_visit v = {.m = {.context = c}, .context = context, .visit = visit};
+
+	v.m.ops.visit = visit_work;
+	v.m.ops.visit_context = &v;
+	read_model(&v.m, NULL);
+}
+
+static bool has_library_calls(const struct image *image)
+{
+	const struct trace *t = image->trace;
+
+	for (size_t i = 0; t && i < t->thread_count; i++)
+		if (t->threads[i].groups & (1u << TF_GROUP_CUBLAS | 1u << TF_GROUP_CUDNN))
+			return true;
+	return false;
+}
+
+bool ops_may_know_work(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		if (has_library_calls(&m->images[i]))
+			return true;
+	return nvtx_has_operators(m);
 }

@@ -8,6 +8,7 @@
 #include "report/derive/events/filter.h"
 #include "report/derive/stacks/lines.h"
 #include "report/derive/stacks/source.h"
+#include "report/ops/ops.h"
 #include "report/stats/report.h"
 
 static const struct {
@@ -15,31 +16,71 @@ static const struct {
 	enum column_type type;
 } columns[LINE_VALUES] = {
 	[LINE_TOTAL] = {"Total Time (ns)", COLUMN_NS},
+	[LINE_INCLUSIVE] = {"Inclusive (ns)", COLUMN_NS},
 	[LINE_PYTHON] = {"CPU Python (ns)", COLUMN_NS},
 	[LINE_NATIVE] = {"CPU Native (ns)", COLUMN_NS},
 	[LINE_OFF_CPU] = {"Off-CPU (ns)", COLUMN_NS},
 	[LINE_OS] = {"OS Calls (ns)", COLUMN_NS},
 	[LINE_CUDA] = {"CUDA Calls (ns)", COLUMN_NS},
 	[LINE_GPU] = {"GPU Time (ns)", COLUMN_NS},
+	[LINE_BACKWARD] = {"GPU Backward (ns)", COLUMN_NS},
+	[LINE_LAUNCHES] = {"Launches", COLUMN_COUNT},
 	[LINE_ALLOCATED] = {"Allocated (MB)", COLUMN_MB},
 	[LINE_COPIED] = {"Copied (MB)", COLUMN_MB},
+	[LINE_FLOPS] = {"FLOPs", COLUMN_COUNT},
 	[LINE_SAMPLES] = {"Samples", COLUMN_COUNT},
 	[LINE_CALLS] = {"Calls", COLUMN_COUNT},
 };
 
-static void value_columns(struct table *table)
+/* Whether the table has the column. FLOPs are not known by thread or range. */
+static bool has_column(const struct report_context *c, enum line_value value)
+{
+	return value == LINE_INCLUSIVE ? c->is_inclusive
+	       : value == LINE_FLOPS   ? c->by != BY_THREAD && c->by != BY_RANGE
+				       : true;
+}
+
+/* After the values of each line: FLOPs by time on the device. */
+static const char rate_title[] = "GFLOP/s";
+
+static void value_columns(const struct report_context *c, struct table *table)
 {
 	table->hides_zeros = true;
 	table_column(table, "Time (%)", COLUMN_PERCENT);
-	for (size_t i = 0; i < LINE_VALUES; i++)
-		table_column(table, columns[i].title, columns[i].type);
+	for (size_t i = 0; i < LINE_VALUES; i++) {
+		if (has_column(c, i))
+			table_column(table, columns[i].title, columns[i].type);
+		if (i == LINE_FLOPS && has_column(c, i))
+			table_column(table, rate_title, COLUMN_NS_MEAN);
+	}
 }
 
-static void value_cells(const struct line_values *v, uint64_t all, struct table *table)
+static void number_cell(uint64_t value, bool is_sparse, struct table *table)
 {
-	table_real(table, all ? 100 * (double)v->of[LINE_TOTAL] / (double)all : 0);
-	for (size_t i = 0; i < LINE_VALUES; i++)
-		table_number(table, v->of[i]);
+	if (is_sparse && !value)
+		table_nothing(table);
+	else
+		table_number(table, value);
+}
+
+/* is_sparse: zero values are left empty, so that the others stand out. */
+static void value_cells(const struct report_context *c, const struct line_values *v, uint64_t all, bool is_sparse,
+			struct table *table)
+{
+	if (is_sparse && !v->of[LINE_TOTAL])
+		table_nothing(table);
+	else
+		table_real(table, all ? 100 * (double)v->of[LINE_TOTAL] / (double)all : 0);
+	for (size_t i = 0; i < LINE_VALUES; i++) {
+		if (has_column(c, i))
+			number_cell(v->of[i], is_sparse, table);
+		if (i != LINE_FLOPS || !has_column(c, i))
+			continue;
+		if (v->of[LINE_FLOPS] && v->of[LINE_GPU])
+			table_real(table, (double)v->of[LINE_FLOPS] / (double)v->of[LINE_GPU]);
+		else
+			table_nothing(table);
+	}
 }
 
 static uint64_t total_of(const struct lines *l)
@@ -60,13 +101,13 @@ static void lines_fill_table(const struct report_context *c, const struct lines 
 	struct buffer place = {0};
 
 	by_column(c, table);
-	value_columns(table);
+	value_columns(c, table);
 	table_has(table, {"Line", COLUMN_TEXT}, {"Function", COLUMN_TEXT});
 	for (size_t i = 0; i < l->count; i++) {
 		const char *file = lines_field(c, l, order[i], 0);
 
 		by_cell(c, table, aggregate_field(&l->keys.rows[order[i]], 0));
-		value_cells(&l->values[order[i]], all, table);
+		value_cells(c, &l->values[order[i]], all, false, table);
 		buffer_clear(&place);
 		buffer_print(&place, "%s:%s", file, lines_field(c, l, order[i], 1));
 		table_text(table, *file ? place.data : "?");
@@ -113,21 +154,12 @@ static size_t noted_lines(const struct report_context *c, const struct lines *l,
 	return used;
 }
 
-/* Zero values are left empty, so that the others stand out. */
-static void source_row(const struct noted *n, uint64_t line, uint64_t all, const char *text, struct table *table)
+static void source_row(const struct report_context *c, const struct noted *n, uint64_t line, uint64_t all,
+		       const char *text, struct table *table)
 {
-	for (size_t i = 0; n && i <= LINE_VALUES; i++) {
-		uint64_t value = n->values.of[i ? i - 1 : LINE_TOTAL];
+	static const struct line_values none = {0};
 
-		if (!value)
-			table_nothing(table);
-		else if (!i)
-			table_real(table, all ? 100 * (double)value / (double)all : 0);
-		else
-			table_number(table, value);
-	}
-	for (size_t i = 0; !n && i <= LINE_VALUES; i++)
-		table_nothing(table);
+	value_cells(c, n ? &n->values : &none, all, true, table);
 	table_number(table, line);
 	if (text)
 		table_text(table, text);
@@ -146,7 +178,7 @@ static int lines_annotate_source(const struct report_context *c, const struct li
 	size_t count, next = 0;
 	int code = source_choose(c, l, &file, err);
 
-	value_columns(table);
+	value_columns(c, table);
 	table_has(table, {"Line", COLUMN_ID}, {"Source", COLUMN_TEXT});
 	if (code)
 		return code;
@@ -158,18 +190,36 @@ static int lines_annotate_source(const struct report_context *c, const struct li
 		line++;
 		has = next < count && noted[next].line == line;
 
-		source_row(has ? &noted[next] : NULL, line, all, text.data, table);
+		source_row(c, has ? &noted[next] : NULL, line, all, text.data, table);
 		next += has;
 	}
 	if (!code && next < count)
 		code = err_set(err, -ENODATA, "%s ends before line %" PRIu64 ": it is not the file that was executed",
 			       source.path, noted[count - 1].line);
 	for (; next < count; next++)
-		source_row(&noted[next], noted[next].line, all, NULL, table);
+		source_row(c, &noted[next], noted[next].line, all, NULL, table);
 	source_done(&source);
 	buffer_done(&text);
 	free(noted);
 	return code;
+}
+
+/* ---- floating-point operations ---- */
+
+struct line_work {
+	const struct report_context *context;
+	struct lines *lines;
+};
+
+static void add_work(void *context, const struct image *image, uint32_t stack, uint64_t flops)
+{
+	struct line_work *w = context;
+	uint64_t *row = map_find(&w->lines->stacks, (uint64_t)(image - w->context->model->images), stack), *sum;
+
+	if (!row)
+		return;
+	sum = &w->lines->values[*row - 1].of[LINE_FLOPS];
+	*sum = *sum > UINT64_MAX - flops ? UINT64_MAX : *sum + flops;
 }
 
 int report_lines(const struct report_context *c, struct table *table, struct err *err)
@@ -178,6 +228,8 @@ int report_lines(const struct report_context *c, struct table *table, struct err
 	int code = 0;
 
 	lines_gather(c, &lines);
+	if (lines.has_stacks && has_column(c, LINE_FLOPS) && ops_may_know_work(c->model))
+		ops_visit_work(c, &(struct line_work){c, &lines}, add_work);
 	if (!lines.has_stacks && filter_is_set(c->model))
 		code = err_set(err, -ENODATA, "no event that passes the filter has a stack");
 	else if (!lines.has_stacks)

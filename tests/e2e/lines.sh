@@ -75,7 +75,7 @@ for method in fork spawn; do
 	at_least "$(cell $method "$(planted fetch)" 'Off-CPU (ns)')" $((12 * 24 * 20000000)) \
 		"workers by $method: the whole time they slept"
 	is "$(report stats -q -r lines --by process -f csv $method.pillion |
-		awk -F, -v place="$(planted fetch)" '$14 == place' | wc -l)" 3 \
+		awk -F, -v place="$(planted fetch)" '$18 == place' | wc -l)" 3 \
 		"workers by $method: --by process has a row for each"
 done
 
@@ -124,7 +124,7 @@ if "$python" -c 'import torch' 2>/dev/null; then
 	like "$(report stats --summary torch.pillion | grep -A1 '^lines ')" "${named_place##*/} \(" \
 		'torch: the first line of the summary is that of the report'
 	is "$(report stats -q -r lines --by process -f csv torch.pillion |
-		awk -F, -v place="$(planted fetch)" '$14 == place' | wc -l)" 2 \
+		awk -F, -v place="$(planted fetch)" '$18 == place' | wc -l)" 2 \
 		'a DataLoader of PyTorch: a row for each worker'
 else
 	skip 'a DataLoader of PyTorch' 'no torch for this python3'

@@ -22,6 +22,7 @@ struct report_context {
 	bool kernel_ranges; /* the name of the innermost NVTX range of its launch is a part of a kernel's name */
 	bool totals_only;   /* medians are not needed */
 	bool lines_all;     /* see lines.h */
+	bool is_inclusive;  /* likewise: the times with callees are needed */
 	const char *source; /* see source.h; NULL: not requested */
 	struct share *share; /* each reads the events of a part of the traces; NULL: this process reads all of them */
 	size_t records_held; /* device records and calls held in memory at a time; 0: 2^20 */

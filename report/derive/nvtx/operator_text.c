@@ -44,3 +44,20 @@ bool operator_text_parse(const char *text, struct operator_text *ret)
 	end_at(ret, text, &ret->sizes, sizes);
 	return ret->name.length < length;
 }
+
+bool operator_is_backward(const struct operator_field *name)
+{
+	static const char word[] = "Backward";
+	size_t length = name->length;
+
+	while (length && name->text[length - 1] >= '0' && name->text[length - 1] <= '9')
+		length--;
+	return length >= sizeof(word) - 1 && !strncmp(name->text + length - sizeof(word) + 1, word, sizeof(word) - 1);
+}
+
+bool operator_is_checkpoint(const struct operator_field *name)
+{
+	static const char node[] = "CheckpointFunctionBackward";
+
+	return memmem(name->text, name->length, node, sizeof(node) - 1);
+}

@@ -19,4 +19,10 @@ struct operator_text {
 /* Whether the text has such a field. If it has none, `name` is the whole text. */
 bool operator_text_parse(const char *text, struct operator_text *ret);
 
+/* "AddmmBackward0": a node of the graph of autograd. */
+bool operator_is_backward(const struct operator_field *name);
+
+/* "CheckpointFunctionBackward": such a node that executes a part of the forward pass again. */
+bool operator_is_checkpoint(const struct operator_field *name);
+
 #endif

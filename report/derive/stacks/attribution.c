@@ -181,6 +181,22 @@ bool attribution_stack(struct attribution *c, const struct image *image, uint32_
 	       find_native(c, image, stack, ret, ret_is_users);
 }
 
+size_t attribution_users(struct attribution *c, const struct image *image, uint32_t stack,
+			 const struct symbol_frame **ret)
+{
+	size_t count, users = 0;
+
+	if (!c->frames)
+		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
+	count = stack ? symbols_frames(c->symbols, image, stack, c->frames, STACK_FRAMES) : 0;
+	for (size_t i = 0; i < count; i++)
+		if (!c->frames[i].is_interpreter && c->frames[i].place != SYMBOL_NO_PLACE &&
+		    standing_of(c, &c->frames[i]) == USERS)
+			c->frames[users++] = c->frames[i];
+	*ret = c->frames;
+	return users;
+}
+
 void attribution_done(struct attribution *c)
 {
 	free(c->frames);

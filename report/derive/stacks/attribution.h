@@ -24,6 +24,10 @@ bool attribution_stack(struct attribution *c, const struct image *image, uint32_
 		       bool *ret_is_users);
 void attribution_done(struct attribution *c);
 
+/* All frames of a stack that are user code, the innermost first. Borrowed until the next call. Returns how many. */
+size_t attribution_users(struct attribution *c, const struct image *image, uint32_t stack,
+			 const struct symbol_frame **ret);
+
 /* Whether a native module belongs to the system, the interpreter or an installed package. */
 bool attribution_is_system(const char *module);
 

@@ -6,48 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/stacks/attribution.h"
 #include "report/derive/device/attribute.h"
 #include "report/derive/stacks/frame.h"
+#include "report/derive/stacks/lines_pass.h"
 #include "report/derive/stacks/samples.h"
 
-enum { WITHIN = 64 };
-
-static const char no_stack[] = "(no stack)";
-
-/* A call or sample that has ended on a thread and may be inside a call that is still to come: calls are written when
- * they end. */
-struct within {
-	uint64_t start; /* ticks */
-	uint64_t total, os, cuda; /* ns */
-};
-
-/* Sums before they are named: the place of a frame, in one group of --by. */
-struct site {
-	const struct image *image;
-	const struct trace_thread *thread;
-	uint32_t range;
-	bool is_users, is_stackless;
-	struct symbol_frame frame;
-	uint64_t values[LINE_VALUES];
-	uint32_t row; /* once it has one */
-	bool has_row;
-};
-
-struct lines_pass {
-	struct scan scan;
-	struct lines *lines;
-	struct attribution attribution;
-	struct site *sites;
-	size_t site_count, site_capacity;
-	struct map numbers; /* image, range and place of a frame -> site + 1 */
-	struct map stacks;  /* image, range and stack -> site << 1 | whether its innermost frame is the interpreter's */
-	const struct trace_thread *thread; /* the thread to which `within` belongs */
-	struct within within[WITHIN];
-	size_t within_count;
-	lines_each *each; /* NULL: nobody is told */
-	void *more;
-};
+static const char no_stack[] = "(not attributed)";
 
 /* ---- rows ---- */
 
@@ -66,31 +30,45 @@ static void lines_add_frame(const struct symbol_frame *f, struct buffer *key)
 	frame_done(&parts);
 }
 
+/* The site of a frame at `place`; *site is what it is if it is new. */
+static size_t site_number(struct lines_pass *w, uint64_t group, uint64_t place, const struct site *site)
+{
+	uint64_t *number = map_put(&w->numbers, group, place, NULL);
+
+	if (!*number) {
+		w->sites = mem_grow(w->sites, w->site_count, &w->site_capacity, sizeof(*w->sites));
+		w->sites[w->site_count] = *site;
+		*number = ++w->site_count;
+	}
+	return *number - 1;
+}
+
 /* Attributes a stack that was not seen before; returns the value stored in `stacks`. */
 static uint64_t new_stack(struct lines_pass *w, uint64_t group, uint32_t range, uint32_t stack)
 {
 	struct scan *s = &w->scan;
 	struct site site = {.image = s->image, .thread = s->thread, .range = range};
-	uint64_t *number;
+	size_t number;
 
 	site.is_stackless = !attribution_stack(&w->attribution, s->image, stack, &site.frame, &site.is_users);
-	number = map_put(&w->numbers, group, site.is_stackless ? UINT64_MAX : site.frame.place, NULL);
-	if (!*number) {
-		w->sites = mem_grow(w->sites, w->site_count, &w->site_capacity, sizeof(*w->sites));
-		w->sites[w->site_count] = site;
-		*number = ++w->site_count;
-	}
-	return (*number - 1) << 1 |
+	number = site_number(w, group, site.is_stackless ? UINT64_MAX : site.frame.place, &site);
+	return number << 1 |
 	       (!site.is_stackless && symbols_ends_in_interpreter(w->attribution.symbols, s->image, stack));
 }
 
-/* The line of an event. Valid until the next call. */
-static struct site *lines_site_of(struct lines_pass *w, const struct event *e, bool *ret_is_interpreter)
+static uint64_t group_of(const struct lines_pass *w, uint64_t start, uint32_t *ret_range)
 {
-	struct scan *s = &w->scan;
-	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
-	uint32_t range = s->thread ? scan_range(s, event_start(e)) : 0;
-	uint64_t group = (uint64_t)(s->image - s->context->model->images) << 32 | range;
+	const struct scan *s = &w->scan;
+
+	*ret_range = s->thread ? scan_range(s, start) : 0;
+	return (uint64_t)(s->image - s->context->model->images) << 32 | *ret_range;
+}
+
+/* The line of a stack that was taken at `start`. Valid until the next call. */
+static struct site *lines_site(struct lines_pass *w, uint32_t stack, uint64_t start, bool *ret_is_interpreter)
+{
+	uint32_t range;
+	uint64_t group = group_of(w, start, &range);
 	bool is_new;
 	uint64_t *known = map_put(&w->stacks, group, stack, &is_new);
 
@@ -99,6 +77,16 @@ static struct site *lines_site_of(struct lines_pass *w, const struct event *e, b
 	if (ret_is_interpreter)
 		*ret_is_interpreter = *known & 1;
 	return &w->sites[*known >> 1];
+}
+
+static uint32_t stack_of(const struct event *e)
+{
+	return e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+}
+
+static struct site *lines_site_of(struct lines_pass *w, const struct event *e, bool *ret_is_interpreter)
+{
+	return lines_site(w, stack_of(e), event_start(e), ret_is_interpreter);
 }
 
 /* The row of a site, named at the first call. */
@@ -129,8 +117,54 @@ static uint32_t lines_row(struct lines_pass *w, struct site *site)
 	return site->row;
 }
 
-/* Adds a site to its row. */
-static void lines_add_row(struct lines_pass *w, struct site *site)
+/* Finds the lines that a stack is in, each once, though it may be there several times in a recursive function. Returns
+ * the first place + 1. */
+static uint64_t new_around(struct lines_pass *w, uint64_t group, uint32_t range, uint32_t stack)
+{
+	struct site site = {.image = w->scan.image, .thread = w->scan.thread, .range = range, .is_users = true};
+	const struct symbol_frame *frames;
+	size_t count = attribution_users(&w->attribution, w->scan.image, stack, &frames), first = w->around_count;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t number, at = first;
+		uint32_t row;
+
+		site.frame = frames[i];
+		number = site_number(w, group, frames[i].place, &site);
+		row = lines_row(w, &w->sites[number]);
+		while (at < w->around_count && w->sites[w->around[at].site].row != row)
+			at++;
+		if (at < w->around_count)
+			continue;
+		w->around = mem_grow(w->around, w->around_count, &w->around_capacity, sizeof(*w->around));
+		w->around[w->around_count++] = (struct around){.site = number};
+	}
+	if (w->around_count == first)
+		return UINT64_MAX;
+	w->around[w->around_count - 1].is_last = true;
+	return first + 1;
+}
+
+/* Sites may move. */
+static void add_inclusive(struct lines_pass *w, const struct event *e, uint64_t ns)
+{
+	uint32_t range, stack = stack_of(e);
+	uint64_t group, *place;
+
+	if (!w->scan.context->is_inclusive)
+		return;
+	group = group_of(w, event_start(e), &range);
+	place = map_put(&w->around_stacks, group, stack, NULL);
+	if (!*place)
+		*place = new_around(w, group, range, stack);
+	for (size_t i = *place - 1; *place != UINT64_MAX; i++) {
+		w->sites[w->around[i].site].values[LINE_INCLUSIVE] += ns;
+		if (w->around[i].is_last)
+			break;
+	}
+}
+
+void lines_add_row(struct lines_pass *w, struct site *site)
 {
 	uint32_t row = lines_row(w, site);
 
@@ -183,8 +217,11 @@ static void add_total(struct lines_pass *w, struct site *site, const struct even
 static void lines_add_sample(struct lines_pass *w, const struct event *e)
 {
 	bool is_interpreter;
-	struct site *site = lines_site_of(w, e, &is_interpreter);
+	struct site *site;
 	uint64_t ns = samples_ns(e);
+
+	add_inclusive(w, e, ns);
+	site = lines_site_of(w, e, &is_interpreter);
 
 	site->values[is_interpreter ? LINE_PYTHON : LINE_NATIVE] += ns;
 	site->values[LINE_SAMPLES]++;
@@ -215,9 +252,10 @@ static void lines_add_call(struct lines_pass *w, const struct event *e)
 
 	if (!is_os && !is_cuda)
 		return;
+	in = collect_within(w, start);
+	add_inclusive(w, e, difference_or_zero(ns, in.total));
 	site = lines_site_of(w, e, NULL);
 	line = site->values;
-	in = collect_within(w, start);
 	line[LINE_CALLS]++;
 	add_total(w, site, e, difference_or_zero(ns, in.total));
 	if (is_os) {
@@ -246,22 +284,73 @@ static void lines_visit_event(struct scan *s, const struct event *e)
 		lines_add_call(w, e);
 }
 
+static void lines_defer(struct lines_pass *w, uint64_t seq, size_t site, uint64_t ns, bool is_launch)
+{
+	uint64_t *place = map_put(&w->deferred_numbers, seq, site, NULL);
+	struct deferred *d;
+
+	if (!*place) {
+		w->deferred = mem_grow(w->deferred, w->deferred_count, &w->deferred_capacity, sizeof(*w->deferred));
+		w->deferred[w->deferred_count] = (struct deferred){.seq = seq, .site = site};
+		*place = ++w->deferred_count;
+	}
+	d = &w->deferred[*place - 1];
+	d->ns += ns;
+	d->launches += is_launch;
+}
+
 static void lines_visit_correlated(void *context, const struct correlated *k)
 {
 	struct lines_pass *w = context;
-	uint64_t ns = 0;
+	struct tf_device_operation o;
+	enum backward_kind kind = BACKWARD_NONE;
+	struct site *site;
+	uint64_t ns = 0, seq;
+	bool is_launch;
 
 	if (!k->record_count)
 		return;
 	for (size_t i = 0; i < k->record_count; i++)
 		ns += k->records[i].duration_ns;
+	is_launch = device_operation(k->image->trace, k->records->operation, &o) &&
+		    (o.kind == TF_DEVICE_KERNEL || o.kind == TF_DEVICE_GRAPH);
 	w->scan.thread = k->thread;
-	lines_site_of(w, k->thread ? &k->event : &(struct event){0}, NULL)->values[LINE_GPU] += ns;
+	site = lines_site_of(w, k->thread ? &k->event : &(struct event){0}, NULL);
+	if (k->thread && w->backward)
+		kind = backward_take(w->backward, k, &seq);
+	if (kind == BACKWARD_OF_FORWARD) {
+		lines_defer(w, seq, (size_t)(site - w->sites), ns, is_launch);
+		return;
+	}
+	site->values[LINE_GPU] += ns;
+	site->values[LINE_BACKWARD] += kind == BACKWARD_AGAIN ? ns : 0;
+	site->values[LINE_LAUNCHES] += is_launch;
+}
+
+/* Once the whole image was read. Work whose forward pass is not known remains at the line that launched it. */
+static void lines_take_deferred(struct lines_pass *w)
+{
+	for (size_t i = 0; i < w->deferred_count; i++) {
+		const struct deferred *d = &w->deferred[i];
+		const struct backward_cause *cause = backward_cause(w->backward, d->seq);
+		struct site *site = &w->sites[d->site];
+
+		if (cause) {
+			w->scan.thread = cause->thread;
+			site = lines_site(w, cause->stack, cause->start, NULL);
+		}
+		site->values[LINE_GPU] += d->ns;
+		site->values[LINE_BACKWARD] += cause ? d->ns : 0;
+		site->values[LINE_LAUNCHES] += d->launches;
+	}
+	w->deferred_count = 0;
+	map_done(&w->deferred_numbers);
+	w->deferred_numbers = (struct map){0};
 }
 
 /* ---- from events to lines ---- */
 
-static void lines_pass_begin(struct lines_pass *w, const struct report_context *context, struct lines *ret)
+void lines_pass_begin(struct lines_pass *w, const struct report_context *context, struct lines *ret)
 {
 	*ret = (struct lines){0};
 	*w = (struct lines_pass){.scan = {.context = context}, .lines = ret};
@@ -270,9 +359,12 @@ static void lines_pass_begin(struct lines_pass *w, const struct report_context *
 	w->scan.more = w;
 }
 
-static void lines_pass_done(struct lines_pass *w)
+void lines_pass_done(struct lines_pass *w)
 {
 	free(w->sites);
+	free(w->deferred);
+	free(w->around);
+	map_done(&w->around_stacks);
 	map_done(&w->numbers);
 	map_done(&w->stacks);
 	attribution_done(&w->attribution);
@@ -288,17 +380,32 @@ static bool image_has_args(const struct image *image, uint32_t args)
 	return false;
 }
 
-static void lines_read_image(struct lines_pass *w)
+static void lines_read_device(struct lines_pass *w, const struct image *image, bool has_operators)
+{
+	struct backward backward;
+
+	w->scan.image = image;
+	if (has_operators) {
+		backward_begin(&backward, image);
+		w->backward = &backward;
+	}
+	attribute_image(w->scan.context, image, w, lines_visit_correlated);
+	lines_take_deferred(w);
+	w->backward = NULL;
+	if (has_operators)
+		backward_done(&backward);
+}
+
+void lines_pass_read(struct lines_pass *w)
 {
 	const struct model *m = w->scan.context->model;
+	bool has_operators = nvtx_has_operators(m);
 
 	scan_events(&w->scan, lines_visit_event);
-	for (size_t i = 0; i < m->image_count; i++) {
-		w->scan.image = &m->images[i];
-		if (w->scan.args && !image_has_args(&m->images[i], w->scan.args))
-			continue;
-		attribute_image(w->scan.context, w->scan.image, w, lines_visit_correlated);
-	}
+	for (size_t i = 0; i < m->image_count; i++)
+		if (!w->scan.args || image_has_args(&m->images[i], w->scan.args))
+			lines_read_device(w, &m->images[i], has_operators && m->images[i].trace &&
+							   device_source(m->images[i].trace).is_known);
 	for (size_t i = 0; i < w->site_count; i++)
 		w->lines->has_stacks |= !w->sites[i].is_stackless;
 }
@@ -315,22 +422,19 @@ void lines_gather_each(const struct report_context *context, lines_each *each, v
 	lines_pass_begin(&w, context, ret);
 	w.each = each;
 	w.more = more;
-	lines_read_image(&w);
+	lines_pass_read(&w);
 	for (size_t i = 0; i < w.site_count; i++)
 		lines_add_row(&w, &w.sites[i]);
+	for (size_t i = 0; i < w.stacks.size; i++)
+		if (w.stacks.slots[i].used && !(uint32_t)w.stacks.slots[i].a)
+			*map_put(&ret->stacks, w.stacks.slots[i].a >> 32, w.stacks.slots[i].b, NULL) =
+				1ull + w.sites[w.stacks.slots[i].value >> 1].row;
 	lines_pass_done(&w);
 }
 
-/* ---- the first few ---- */
+/* ---- order ---- */
 
-/* A site in user code, with the values of all sites of its file and line. */
-struct ranked {
-	struct site *site;
-	const uint64_t *line; /* LINE_VALUES */
-	uint32_t number;      /* of the file and line */
-};
-
-static int compare_line_values(const uint64_t *a, const uint64_t *b)
+int compare_line_values(const uint64_t *a, const uint64_t *b)
 {
 	static const enum line_value keys[] = {LINE_TOTAL, LINE_GPU, LINE_ALLOCATED, LINE_COPIED};
 
@@ -339,96 +443,6 @@ static int compare_line_values(const uint64_t *a, const uint64_t *b)
 			return a[keys[n]] > b[keys[n]] ? -1 : 1;
 	return 0;
 }
-
-static int compare_ranked(const void *left, const void *right)
-{
-	const struct ranked *a = left, *b = right;
-
-	return compare_line_values(a->line, b->line) ?: order_of(a->number, b->number) ?:
-	       order_of((uintptr_t)a->site, (uintptr_t)b->site);
-}
-
-/* File and line without the function, whose name is the expensive part of a native frame. */
-static void lines_add_place(struct lines_pass *w, struct site *site, struct buffer *key)
-{
-	uint32_t line;
-	const char *file = symbols_source(w->attribution.symbols, &site->frame, &line);
-	struct frame parts;
-
-	if (!site->frame.is_python) {
-		buffer_print(key, "%s:%" PRIu32, file, line);
-		return;
-	}
-	symbols_name(w->attribution.symbols, &site->frame);
-	frame_split(site->frame.text, &parts);
-	buffer_print(key, "%s:%" PRIu32, parts.file, parts.line);
-	frame_done(&parts);
-}
-
-/* The sites in user code, those of the most expensive line first. Returns how many; ret_lines holds the values that
- * their `line` points to. */
-static size_t lines_rank_stacks(struct lines_pass *w, struct ranked *ret, uint64_t **ret_lines)
-{
-	uint64_t *lines = mem_alloc((w->site_count + 1) * LINE_VALUES * sizeof(*lines));
-	struct aggregate places = {0};
-	size_t count = 0;
-
-	for (size_t i = 0; i < w->site_count; i++) {
-		struct site *site = &w->sites[i];
-		struct buffer key = {0};
-		uint32_t row;
-
-		if (!site->is_users)
-			continue;
-		lines_add_place(w, site, &key);
-		row = aggregate_row(&places, key.data, key.size);
-		buffer_done(&key);
-		for (size_t k = 0; k < LINE_VALUES; k++)
-			lines[row * LINE_VALUES + k] += site->values[k];
-		ret[count++] = (struct ranked){site, lines + row * LINE_VALUES, row};
-	}
-	aggregate_done(&places);
-	qsort(ret, count, sizeof(*ret), compare_ranked);
-	*ret_lines = lines;
-	return count;
-}
-
-/* Whether that many rows precede all rows that this line can have: a row has at most the values of its line. */
-static bool has_before(const struct lines *l, size_t wanted, const uint64_t *line)
-{
-	size_t before = 0;
-
-	for (size_t i = 0; i < l->count; i++)
-		before += compare_line_values(l->values[i].of, line) <= 0;
-	return before >= wanted;
-}
-
-void lines_top(const struct report_context *context, size_t wanted, struct lines *ret)
-{
-	struct report_context plain = *context;
-	struct ranked *ranked;
-	uint64_t *lines;
-	struct lines_pass w;
-	size_t count;
-
-	plain.by = BY_NOTHING;
-	plain.lines_all = false;
-	lines_pass_begin(&w, &plain, ret);
-	w.scan.args = 1u << TF_ARG_STACK;
-	lines_read_image(&w);
-	ranked = mem_alloc((w.site_count + 1) * sizeof(*ranked));
-	count = lines_rank_stacks(&w, ranked, &lines);
-	for (size_t i = 0; i < count; i++) {
-		if ((!i || ranked[i].number != ranked[i - 1].number) && has_before(ret, wanted, ranked[i].line))
-			break;
-		lines_add_row(&w, ranked[i].site);
-	}
-	free(ranked);
-	free(lines);
-	lines_pass_done(&w);
-}
-
-/* ---- order ---- */
 
 struct sorting {
 	const struct report_context *context;
@@ -458,6 +472,7 @@ size_t *lines_order(const struct report_context *context, const struct lines *l)
 void lines_done(struct lines *l)
 {
 	aggregate_done(&l->keys);
+	map_done(&l->stacks);
 	free(l->values);
 	*l = (struct lines){0};
 }

@@ -10,14 +10,18 @@
 /* Times in ns, memory in bytes. */
 enum line_value {
 	LINE_TOTAL, /* the thread's time without double counting: samples, and calls without what was inside of them */
+	LINE_INCLUSIVE, /* the times of LINE_TOTAL of all stacks that the line is in; only if it is requested */
 	LINE_PYTHON,	/* CPU samples in the Python interpreter */
 	LINE_NATIVE,	/* CPU samples in other code */
 	LINE_OFF_CPU,	/* OS calls without the samples taken during them */
 	LINE_OS,	/* OS calls */
 	LINE_CUDA,	/* CUDA calls */
-	LINE_GPU,	/* what the devices executed for the line's calls, at any time */
+	LINE_GPU,	/* what the devices executed for the line's calls, at any time, and for LINE_BACKWARD */
+	LINE_BACKWARD,	/* of it: the work of the backward pass that the line's operators caused (backward.h) */
+	LINE_LAUNCHES,	/* of kernels and graphs; those of the backward pass likewise */
 	LINE_ALLOCATED, /* device memory */
 	LINE_COPIED,	/* by copies and memsets, as requested by the calls */
+	LINE_FLOPS,	/* of the kernels of LINE_GPU, as far as they are known; set by who needs them (report/ops) */
 	LINE_SAMPLES,
 	LINE_CALLS,	/* recorded OS and CUDA calls */
 	LINE_VALUES
@@ -32,7 +36,8 @@ struct lines {
 	struct aggregate keys; /* fields: of --by, file ("": not known), line, function */
 	struct line_values *values; /* by row of keys */
 	size_t count, capacity;
-	bool has_stacks; /* false: everything is attributed to "(no stack)" */
+	bool has_stacks; /* false: everything is attributed to "(not attributed)" */
+	struct map stacks; /* number of the image, stack -> row + 1; not with --by range or thread */
 };
 
 /* Told of each part of LINE_TOTAL: the row of keys, the event with its image (s->image). The rows' values are not
@@ -48,14 +53,14 @@ void lines_done(struct lines *l);
  * lines get no row. The cost is that of reading the events; only candidates for these rows are named. */
 void lines_top(const struct report_context *context, size_t wanted, struct lines *ret);
 
-/* Row numbers in output order: user code by time, then by device time; then libraries; then "(no stack)". The caller
- * frees them. */
+/* Row numbers in output order: user code by time, then by device time; then libraries; then "(not attributed)". The
+ * caller frees them. */
 size_t *lines_order(const struct report_context *context, const struct lines *l);
 
 /* The i-th field after that of --by, "" past the end. */
 const char *lines_field(const struct report_context *context, const struct lines *l, size_t row, size_t i);
 
-/* "(no stack)": what is not attributed to a line. */
+/* "(not attributed)": what is not attributed to a line. */
 bool lines_is_stackless(const struct report_context *context, const struct lines *l, size_t row);
 
 #endif
