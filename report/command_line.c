@@ -6,232 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/nearest.h"
+#include "report/command_list.h"
+
 
 enum { WORDS_BYTES = 8192 };
 
 /* ---- values ---- */
 
-/* What -r takes the names of. */
-struct named {
-	const char *what, *help;
-	const size_t *count;
-	const char *(*name)(const void *list, size_t i);	   /* names and aliases in turn */
-	bool (*add)(struct command_line *l, char *name); /* false: there is none of that name */
-};
-
-/* Takes the suffixes off a report's name: ":nvtx-name:base". False: the report does not take them. */
-static bool take_suffixes(struct command_line *l, char *name, struct requested_report *ret)
-{
-	char *rest = strchr(name, ':'), *word;
-	unsigned int flags = 0;
-
-	if (rest)
-		*rest++ = 0;
-	while ((word = strsep(&rest, ":"))) {
-		if (!strcmp(word, "nvtx-name"))
-			ret->has_ranges = true;
-		else if (!strcmp(word, "base"))
-			ret->kernel_name = KERNEL_BASE;
-		else if (!strcmp(word, "mangled"))
-			ret->kernel_name = KERNEL_MANGLED;
-		else
-			return false;
-		flags = REPORT_NAMES;
-	}
-	ret->report = report_find(name);
-	if (ret->report && ret->has_ranges && !(ret->report->flags & REPORT_RANGES)) {
-		ret->has_ranges = false;
-		texts_add(&l->remarks, "%s:nvtx-name is ignored: cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum and "
-				       "cuda_gpu_sum have the names of ranges", name);
-	}
-	return ret->report && (ret->report->flags & flags) == flags;
-}
-
-static bool add_report(struct command_line *l, char *name)
-{
-	struct requested_report r = {0};
-
-	if (!take_suffixes(l, name, &r))
-		return false;
-	r.is_alias = strcmp(name, r.report->name) != 0;
-	l->reports = mem_grow(l->reports, l->report_count, &l->report_capacity, sizeof(*l->reports));
-	l->reports[l->report_count++] = r;
-	return true;
-}
-
-static void put_rule(struct command_line *l, const struct rule *r, uint32_t rows)
-{
-	l->rules = mem_grow(l->rules, l->rule_count, &l->rule_capacity, sizeof(*l->rules));
-	l->rules[l->rule_count++] = (struct requested_rule){r, rows};
-}
-
-/* "all", "RULE", "RULE:rows=N". Of what else nsys takes there, a remark says that it has no effect. */
-static bool add_rule(struct command_line *l, char *name)
-{
-	char *rest = strchr(name, ':'), *word, *end;
-	const struct rule *r;
-	uint32_t rows = 0;
-
-	if (rest)
-		*rest++ = 0;
-	r = rule_find(name);
-	while ((word = strsep(&rest, ":"))) {
-		if (!strncmp(word, "rows=", 5)) {
-			rows = (uint32_t)strtoul(word + 5, &end, 10);
-			if (!rows || *end)
-				return false;
-		} else if (strchr(word, '=')) {
-			texts_add(&l->remarks, "%s:%s is ignored%s", name, word,
-				  !strncmp(word, "nvtx=", 5)	? ": use --filter-nvtx"
-				  : !strncmp(word, "start=", 6) ||
-						  !strncmp(word, "end=", 4) ? ": use --filter-time"
-								 : "");
-		} else {
-			return false;
-		}
-	}
-	if (strcmp(name, "all") != 0 && r)
-		put_rule(l, r, rows);
-	for (size_t i = 0; i < rule_count && !strcmp(name, "all"); i++)
-		put_rule(l, &rule_list[i], rows);
-	return r || !strcmp(name, "all");
-}
-
-static const char *report_name(const void *list, size_t i)
-{
-	return i % 2 ? report_list[i / 2].alias : report_list[i / 2].name;
-}
-
-static const char *rule_name(const void *list, size_t i)
-{
-	return i % 2 ? rule_list[i / 2].alias : rule_list[i / 2].name;
-}
-
-static const struct named named_reports = {"report", "pillion stats --help", &report_count, report_name, add_report};
-static const struct named named_rules = {"rule", "pillion analyze --help", &rule_count, rule_name, add_rule};
-
-static int unknown_name(const struct named *n, const char *typed, struct text *why)
-{
-	const struct nearest names = {n->name, NULL, 2 * *n->count};
-
-	text_add(why, "unknown ");
-	text_add(why, n->what);
-	text_add(why, " '");
-	text_bytes(why, typed, strnlen(typed, 100));
-	text_add(why, "'");
-	nearest_suggest(&names, typed, "", n->help, why);
-	return -EINVAL;
-}
-
-static int add_names(const struct option *row, struct command_line *l, const struct named *n, const char *value,
-		struct text *why)
-{
-	const char *list = value;
-	size_t taken = 0;
-
-	while (*list) {
-		size_t length = strcspn(list, ",");
-		char *name = mem_copy_text(list, length), *parts = mem_copy_text(list, length);
-		int code = !length || n->add(l, parts) ? 0 : unknown_name(n, name, why);
-
-		free(parts);
-		free(name);
-		if (code)
-			return code;
-		taken += length > 0;
-		list += length + (list[length] == ',');
-	}
-	return taken ? 0 : option_refuse(row, value, why);
-}
-
-static int set_reports(const struct option *row, void *settings, const char *value, struct text *why)
-{
-	return add_names(row, settings, &named_reports, value, why);
-}
-
-static int set_rules(const struct option *row, void *settings, const char *value, struct text *why)
-{
-	return add_names(row, settings, &named_rules, value, why);
-}
-
-/* "found" or "found:RULE". */
-static int set_fail_on(const struct option *row, void *settings, const char *value, struct text *why)
-{
-	static const char found[] = "found";
-	struct command_line *l = settings;
-	const char *name = value + strlen(found);
-
-	if (strncmp(value, found, strlen(found)) != 0 || (*name && *name != ':'))
-		return option_refuse(row, value, why);
-	l->fail_on_found = true;
-	l->fail_on = *name ? rule_find(name + 1) : NULL;
-	return !*name || l->fail_on ? 0 : unknown_name(&named_rules, name + 1, why);
-}
-
 static const char *format_choice(size_t i)
 {
 	return i < FORMAT_COUNT ? format_names[i] : NULL;
-}
-
-/* The words of nsys besides ours. */
-static enum format format_find(const char *name)
-{
-	enum format f = 0;
-
-	if (!strcmp(name, "hdoc") || !strcmp(name, "htable"))
-		return FORMAT_HTML;
-	while (f < FORMAT_COUNT && strcmp(format_names[f], name) != 0)
-		f++;
-	return f;
-}
-
-/* Calls add() with each part of a list between commas. An empty part is refused. */
-static int add_parts(const struct option *row, struct command_line *l, const char *value, struct text *why,
-		     bool (*add)(struct command_line *l, const char *part))
-{
-	const char *list = value;
-	bool is_last = false;
-
-	while (!is_last) {
-		size_t length = strcspn(list, ",");
-		char *part = mem_copy_text(list, length);
-		bool is_taken = length && add(l, part);
-
-		free(part);
-		if (!is_taken)
-			return option_refuse(row, value, why);
-		is_last = !list[length];
-		list += length + 1;
-	}
-	return 0;
-}
-
-static bool add_format(struct command_line *l, const char *part)
-{
-	enum format f = format_find(part);
-
-	if (f == FORMAT_COUNT && strcmp(part, ".") != 0)
-		return false;
-	l->formats = mem_grow(l->formats, l->format_count, &l->format_capacity, sizeof(*l->formats));
-	l->formats[l->format_count++] = f;
-	return true;
-}
-
-static bool add_output(struct command_line *l, const char *part)
-{
-	texts_add(&l->outputs, "%s", part);
-	return strcmp(part, "@") != 0;
-}
-
-static int set_formats(const struct option *row, void *settings, const char *value, struct text *why)
-{
-	return add_parts(row, settings, value, why, add_format);
-}
-
-static int set_outputs(const struct option *row, void *settings, const char *value, struct text *why)
-{
-	return add_parts(row, settings, value, why, add_output);
 }
 
 static const char *by_choice(size_t i)
@@ -357,6 +141,7 @@ static int set_columns(const struct option *row, void *settings, const char *val
 /* ---- the table ---- */
 
 #define AT(field) .offset = offsetof(struct command_line, field)
+#define LIST(function) .offset = OPTION_NO_FIELD, .set = command_list_##function
 #define SET(function) .offset = OPTION_NO_FIELD, .set = set_##function
 #define VERBS_OF(verbs) .users = (verbs)
 
@@ -370,9 +155,9 @@ enum {
 };
 
 static const struct option rows[] = {
-	{"report", 'r', OPTION_OWN, SET(reports), VERBS_OF(VERB_STATS), .title = "What to show",
+	{"report", 'r', OPTION_OWN, LIST(reports), VERBS_OF(VERB_STATS), .title = "What to show",
 	 .value = "REPORT[,REPORT]...", .help = "reports to show; may be repeated"},
-	{"rule", 'r', OPTION_OWN, SET(rules), VERBS_OF(VERB_ANALYZE), .value = "RULE[,RULE]...",
+	{"rule", 'r', OPTION_OWN, LIST(rules), VERBS_OF(VERB_ANALYZE), .value = "RULE[,RULE]...",
 	 .help = "rules to apply; may be repeated; all: each of them, RULE:rows=N: at most N rows"},
 	{"type", 't', OPTION_OWN, SET(type), VERBS_OF(VERB_EXPORT), .value = "TYPE", .choice = type_choice,
 	 .help = "the format to export to"},
@@ -406,7 +191,7 @@ static const struct option rows[] = {
 	{"over", 0, OPTION_TEXT, AT(over), VERBS_OF(VERB_DIFF), .value = "RANGE[@DOMAIN]",
 	 .help = "compare the mean time of a step: what begins within an NVTX range of this name; @*: any domain"},
 
-	{"format", 'f', OPTION_OWN, SET(formats), VERBS_OF(VERB_STATS), .title = "Output",
+	{"format", 'f', OPTION_OWN, LIST(formats), VERBS_OF(VERB_STATS), .title = "Output",
 	 .value = "FORMAT[,FORMAT]...", .choice = format_choice,
 	 .help = "the format of tables; of several, each report in turn has its own, and the last one is that of "
 		 "all others; . is the default of the output"},
@@ -429,9 +214,9 @@ static const struct option rows[] = {
 	{"top", 0, OPTION_COUNT, AT(top), VERBS_OF(VERB_TABLES), .value = "N", .takes = "a number of rows, 0 for all",
 	 .maximum = UINT32_MAX - 1,
 	 .help = "at most N rows of each table, 0: all; default: 20 on a terminal, otherwise all"},
-	{"fail-on", 0, OPTION_OWN, SET(fail_on), VERBS_OF(VERB_ANALYZE), .value = "found[:RULE]",
+	{"fail-on", 0, OPTION_OWN, LIST(fail_on), VERBS_OF(VERB_ANALYZE), .value = "found[:RULE]",
 	 .takes = "found or found:RULE", .help = "exit with 3 if a rule, or this rule, has found something"},
-	{"output", 'o', OPTION_OWN, SET(outputs), VERBS_OF(VERB_STATS), .value = "-|.|@COMMAND|FILE[,...]",
+	{"output", 'o', OPTION_OWN, LIST(outputs), VERBS_OF(VERB_STATS), .value = "-|.|@COMMAND|FILE[,...]",
 	 .takes = "a list of -, ., @COMMAND and names of files",
 	 .help = "where to write to. -: standard output; FILE: all tables into this file; .: each report into a file "
 		 "of its own, report1_REPORT.csv for report1.pillion; @COMMAND: into the standard input of a command "
@@ -597,15 +382,6 @@ void command_line_help(unsigned int verb, struct text *ret)
 	option_help(&table, false, ret);
 }
 
-/* The names of reports or rules, without their aliases. */
-static void add_words(const struct named *n, struct text *ret)
-{
-	for (size_t i = 0; i < *n->count; i++) {
-		text_add(ret, i ? "|" : "");
-		text_add(ret, n->name(NULL, 2 * i));
-	}
-}
-
 void command_line_table(unsigned int verb, const char *name, struct text *ret)
 {
 	const struct option_table table = table_of(verb, "");
@@ -614,12 +390,9 @@ void command_line_table(unsigned int verb, const char *name, struct text *ret)
 	for (size_t i = 0; (row = option_row(&table, i)); i++) {
 		char bytes[WORDS_BYTES];
 		struct text words = text_init(bytes, sizeof(bytes));
-		bool is_named = row->set == set_reports || row->set == set_rules;
 
 		if (!option_belongs(&table, row))
 			continue;
-		if (is_named)
-			add_words(row->set == set_reports ? &named_reports : &named_rules, &words);
-		option_help_row(row, name, is_named ? bytes : NULL, ret);
+		option_help_row(row, name, command_list_words(row, &words) ? bytes : NULL, ret);
 	}
 }
