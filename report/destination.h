@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where one report goes if `stats` writes each to a place of its own: a new file, or the standard input of a command. */
+/* Where one report goes if `stats` writes each to a place of its own: a new file, or the standard input of a
+ * command. */
 #ifndef PILLION_DESTINATION_H
 #define PILLION_DESTINATION_H
 

@@ -87,7 +87,8 @@ extern const struct option_table command_line_options;
  * message. */
 int python_check(struct run *run);
 /* The value of an option without words that are the launcher's: python-gil of --trace becomes osrt, from which reports
- * derive it, and functions-trace of --pytorch a list of functions. *ret_remark: what to tell the user, NULL: nothing. */
+ * derive it, and functions-trace of --pytorch a list of functions. *ret_remark: what to tell the user, NULL:
+ * nothing. */
 const char *python_words(struct run *run, const char *option, const char *value, const char **ret_remark);
 /* Writes that list into the capture, with the user's own. */
 void python_prepare(struct run *run);

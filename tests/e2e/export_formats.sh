@@ -114,9 +114,11 @@ is "$? $(head -c 15 out.sqlite)" '0 SQLite format 3' '-o - with -t sqlite'
 is "$(python3 -c 'import sqlite3
 file = sqlite3.connect("out.sqlite")
 facts = dict(file.execute("SELECT name, value FROM META_DATA_CAPTURE"))
-print(int(facts["RUN_DURATION_MS"]) >= 0, facts["PILLION_COMMAND"].split("/")[-1], facts["CUDA_GRAPH_TRACE_OPTIONS:MODE"])
+print(int(facts["RUN_DURATION_MS"]) >= 0, facts["PILLION_COMMAND"].split("/")[-1],
+      facts["CUDA_GRAPH_TRACE_OPTIONS:MODE"])
 plan = file.execute("EXPLAIN QUERY PLAN SELECT nameId, COUNT(*) FROM OSRT_API GROUP BY nameId").fetchall()
-print("OSRT_API_nameId" in str(plan))' | paste -sd' ')" 'True stacks graph True' 'sqlite: facts of the run, and an index on names'
+print("OSRT_API_nameId" in str(plan))' | paste -sd' ')" 'True stacks graph True' \
+	'sqlite: facts of the run, and an index on names'
 report export -q -t chrome -o t.json.gz stacks.pillion
 is "$? $(gzip -dc t.json.gz | cmp - stacks.json)" '0 ' 'a name that ends with .gz is gzipped'
 printf old >there.folded

@@ -18,7 +18,8 @@ if [ -z "$python" ]; then
 	fi
 fi
 "$python" -c 'from opentelemetry.proto.profiles.v1development import profiles_pb2 as p
-p.ProfilesDictionary.DESCRIPTOR.fields_by_name["stack_table"]' 2>err || skip_all 'this opentelemetry-proto has no table of stacks'
+p.ProfilesDictionary.DESCRIPTOR.fields_by_name["stack_table"]' 2>err ||
+	skip_all 'this opentelemetry-proto has no table of stacks'
 unset LD_PRELOAD
 
 # agrees NAME METRIC: the exports of NAME.pillion have the same stacks

@@ -13,8 +13,8 @@ if [ -z "$python" ]; then
 	python=$(command -v python3) || skip_all 'no python3'
 	export PYTHONPATH=$modules
 	if [ ! -e "$modules/.whole" ]; then
-		LD_LIBRARY_PATH='' timeout 300 python3 -m pip -q --disable-pip-version-check --retries 1 --timeout 15 install \
-			--target "$modules" nsys-ai >pip.log 2>&1 || skip_all 'pip cannot fetch nsys-ai'
+		LD_LIBRARY_PATH='' timeout 300 python3 -m pip -q --disable-pip-version-check --retries 1 --timeout 15 \
+			install --target "$modules" nsys-ai >pip.log 2>&1 || skip_all 'pip cannot fetch nsys-ai'
 		touch "$modules/.whole"
 	fi
 fi

@@ -9,7 +9,8 @@ python=$(command -v python3) || skip_all 'no python3'
 has_unwinder || skip_all 'no native stacks in this build'
 "$python" -c 'import sys, sysconfig
 sys.exit(sys.implementation.name != "cpython" or sys.version_info < (3, 8) or
-	bool(sysconfig.get_config_var("Py_GIL_DISABLED")))' || skip_all 'this Python is not CPython 3.8 or newer with a GIL'
+	bool(sysconfig.get_config_var("Py_GIL_DISABLED")))' ||
+	skip_all 'this Python is not CPython 3.8 or newer with a GIL'
 
 # Each thread computes until all have: each of them has to take the lock from another one.
 cat >compute.py <<'END'
@@ -45,7 +46,8 @@ END
 
 pillion -o compute -t python-gil --osrt-backtrace-threshold=20000 "$python" compute.py >out 2>err
 is "$?" 0 'a program whose threads compute'
-like "$(cat err)" 'python-gil: waits for the GIL are found among OS calls: osrt is added' 'osrt is added, and this is stated'
+like "$(cat err)" 'python-gil: waits for the GIL are found among OS calls: osrt is added' \
+	'osrt is added, and this is stated'
 unlike "$(cat err)" 'not recorded' 'nothing is left out'
 report stats -q -r python_gil_sum -f json compute.pillion >sum.json
 report stats -q -r python_gil_trace -f json compute.pillion >trace.json
@@ -62,7 +64,8 @@ for key in ('Waits', 'Total Time (ns)'):
     total = sum(row[key] for row in rows)
     assert total == (len(trace) if key == 'Waits' else sum(row['Duration (ns)'] for row in trace)), (key, total)
     # the program has no other waits by condition variables
-    calls = [row for row in osrt if row['Name'] in ('pthread_cond_wait', 'pthread_cond_timedwait', 'pthread_cond_clockwait')]
+    names = ('pthread_cond_wait', 'pthread_cond_timedwait', 'pthread_cond_clockwait')
+    calls = [row for row in osrt if row['Name'] in names]
     assert total == sum(row[key.replace('Waits', 'Num Calls')] for row in calls), (key, total, calls)
 assert trace == sorted(trace, key=lambda row: row['Start (ns)'])
 print(sum(row['Total Time (ns)'] for row in waits))

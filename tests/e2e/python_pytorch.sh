@@ -50,7 +50,8 @@ ranges() { # CAPTURE
 
 pillion -o run --pytorch=functions-trace -t nvtx "$python" train.py >out 2>err
 is "$? $(cat out)" '0 done' 'a program with these functions runs'
-is "$(ranges run)" '3 PyTorch:Module.__call__ 3 PyTorch:SGD.step 3 PyTorch:_BaseDataLoaderIter.__next__ 3 PyTorch:backward' \
+is "$(ranges run)" \
+	'3 PyTorch:Module.__call__ 3 PyTorch:SGD.step 3 PyTorch:_BaseDataLoaderIter.__next__ 3 PyTorch:backward' \
 	'each of its calls is a range'
 is "$(grep -vc 'capture in' err)" 0 'without a warning'
 is "$(stat -c %a run.pillion/.functions.json)" 600 'the list in the capture is private'
@@ -64,7 +65,8 @@ is "$? $(cat out)" '0 done' 'beside a list of the user'
 like "$(ranges both)" '^3 PyTorch:Module.__call__ 3 .* 1 mine$' 'both have their ranges'
 like "$(cat err)" 'functions-trace-shapes: ranges have no sizes' 'sizes are not recorded, and this is stated'
 like "$(cat err)" '--pytorch records NVTX ranges: nvtx is added' 'nvtx is added'
-like "$(report stats -q -r ledger -f csv both.pillion)" 'functions-trace-shapes: ranges have no sizes' 'and in the ledger'
+like "$(report stats -q -r ledger -f csv both.pillion)" 'functions-trace-shapes: ranges have no sizes' \
+	'and in the ledger'
 pillion -o bad --pytorch=functions-traces true >out 2>err
 is "$?" 2 'a misspelt word is refused'
 

@@ -97,7 +97,8 @@ is "$(names cuda_gpu_kern_sum:nvtx-name)" "$(names cuda_gpu_kern_sum)" ':nvtx-na
 is "$(names cuda_gpu_kern_gb_sum:base:nvtx-name)" "$(names cuda_gpu_kern_sum)" ':base:nvtx-name of the report by shape'
 if [ -x "$targets/cuda_steps" ] && [ -e "$PILLION_BUILD_DIR/tests/doubles/libcuda.so.1" ]; then
 	LD_LIBRARY_PATH=$PILLION_BUILD_DIR/tests/doubles pillion -o steps "$targets/cuda_steps" 20 >out 2>err
-	is "$(report stats -q -r cuda_gpu_kern_sum:nvtx-name:base -f csv steps.pillion | awk -F, 'NR > 1 { print $9, $3 }')" \
+	is "$(report stats -q -r cuda_gpu_kern_sum:nvtx-name:base -f csv steps.pillion |
+		awk -F, 'NR > 1 { print $9, $3 }')" \
 		$'library:inner/work 20\nlibrary:inner/other 19\nwork 1' 'with the name of the innermost range'
 else
 	skip 'with the name of the innermost range' 'built without CUDA headers'
