@@ -118,7 +118,8 @@ static int by_kinship(size_t a, size_t b, const void *context)
 /* Whether the new row's time is similar enough for it to be the old one's. */
 static bool is_similar(const struct diff *d, size_t old, size_t new)
 {
-	double before = side_time(d, old, false) / (double)d->before, after = side_time(d, new, true) / (double)d->after;
+	double before = side_time(d, old, false) / (double)d->before,
+	       after = side_time(d, new, true) / (double)d->after;
 
 	return before <= RENAMED_FACTOR * after && after <= RENAMED_FACTOR * before;
 }

@@ -75,4 +75,36 @@ if command -v python3 >/dev/null; then
 print(rows[0]["Verdict"], len(rows), rows[1]["Name"], rows[1]["Line"])')" \
 		'worse 13 layer07_forward layer07 (/home/user/train.py:70)' 'json: the total, then the rows'
 fi
+
+# ---- lines: CPU time, not the waits for others ----
+
+if command -v python3 >/dev/null; then
+	cat >job.py <<'END'
+import os, time
+
+def child():
+    time.sleep(0.3)
+    os._exit(0)
+
+def waits(pid):
+    os.waitpid(pid, 0)
+
+while time.process_time() < 0.5:
+    sum(range(1000))
+pid = os.fork()
+if not pid:
+    child()
+waits(pid)
+END
+	python=$(python3 -c 'import sys; print(sys.executable)')
+	# lines NAME: the functions of job.py that take time
+	lines() {
+		report diff -q --by=line -f csv "$1.pillion" "$1.pillion" | grep -oE '(child|waits) \([^,]*job\.py' |
+			sed 's/ .*//' | sort -u | tr '\n' ' '
+	}
+	PILLION_STATS=false pillion -o sampled -s cpu "$python" job.py 2>err
+	is "$(lines sampled)" 'child ' 'with samples: a sleep counts, the wait for a child does not'
+	PILLION_STATS=false pillion -o called "$python" job.py 2>err
+	is "$(lines called)" 'child waits ' 'without samples: both do'
+fi
 done_testing

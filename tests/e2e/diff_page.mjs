@@ -54,13 +54,14 @@ async function readRows(page) {
 async function checkRows(page) {
 	const shown = await readRows(page), isSure = row => CHANGED.includes(row.Verdict);
 	const wanted = [...rows.filter(isSure), ...rows.filter(row => !isSure(row))];
-	const text = row => `${row.Name} ${row.Verdict} ${Number(row['Change (%)'] ?? 0).toFixed(1)}`;
-	const seen = row => `${row.Name} ${row.Verdict} ${Number(row['Change (%)'].replaceAll(',', '') || 0).toFixed(1)}`;
+	const text = ({Name: name, Verdict: verdict, 'Change (%)': change}) =>
+		`${name} ${verdict} ${Number(String(change ?? 0).replaceAll(',', '')).toFixed(1)}`;
 
-	check(shown.length === wanted.length && shown.every((row, i) => seen(row) === text(wanted[i])),
-		`${wanted.length} rows, changed ones first`, shown.length, shown.slice(0, 3).map(seen),
+	check(shown.length === wanted.length && shown.every((row, i) => text(row) === text(wanted[i])),
+		`${wanted.length} rows, changed ones first`, shown.length, shown.slice(0, 3).map(text),
 		wanted.slice(0, 3).map(text));
-	const unit = /Before \((.+?)\)/.exec(Object.keys(shown[0]))[1], scale = {s: 1e9, ms: 1e6, µs: 1e3, ns: 1}[unit];
+	const unit = /Before \((.+?)\)/.exec(Object.keys(shown[0]))[1];
+	const scale = {s: 1e9, ms: 1e6, µs: 1e3, ns: 1}[unit];
 	const times = shown.map(row => Number(row[`After (${unit})`].replaceAll(',', '')) * scale);
 
 	check(times.every((ns, i) => Math.abs(ns - wanted[i]['After (ns)']) <= 0.0006 * scale), `times in ${unit}`,
@@ -68,12 +69,14 @@ async function checkRows(page) {
 }
 
 async function checkSorting(page) {
-	const column = [...await page.get(`[...document.querySelectorAll('[role=columnheader]')].map(h => h.textContent)`)]
-		.findIndex(title => title.startsWith('After'));
+	const titles = await page.get(`[...document.querySelectorAll('[role=columnheader]')].map(h => h.textContent)`);
+	const column = titles.findIndex(title => title.startsWith('After'));
 	const most = rows.reduce((a, b) => b['After (ns)'] > a['After (ns)'] ? b : a);
 
 	await page.press(`[role=columnheader]:nth-child(${column + 1}) button`);
-	check((await page.get(NAMES))[0] === most.Name, 'sorted by the time after', (await page.get(NAMES))[0], most.Name);
+	const [first] = await page.get(NAMES);
+
+	check(first === most.Name, 'sorted by the time after', first, most.Name);
 	await page.get(`document.querySelector('.sheet input').focus()`);
 	await page.type(rows[0].Name);
 	await page.frames(3);
@@ -105,8 +108,8 @@ async function checkFlame(page) {
 	check(down !== whole && / before, /.test(down), 'the arrow keys go to what was called', down);
 	await page.key('Escape');
 	await page.press('#before');
-	check(await page.get(picture) !== after && (await page.get(LINE)) === whole, 'the other side has the same figures',
-		await page.get(LINE));
+	check(await page.get(picture) !== after && (await page.get(LINE)) === whole,
+		'the other side has the same figures', await page.get(LINE));
 	await page.press('#tab-changes');
 	check(await page.get(`document.getElementById('flames').hidden`), 'and back');
 }
@@ -146,9 +149,11 @@ async function checkAxe(page) {
 			await page.get(`document.documentElement.dataset.theme = '${theme}'`);
 			await page.get(`document.getElementById('tab-${view}').click()`);
 			await page.frames(3);
-			(await page.get(`axe.run(document.body, ${JSON.stringify(rules)}).then(result => result.violations.map(
-				v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.target + ' ' + n.failureSummary).join(' ; ')))`))
-				.forEach(text => violations.add(`${view} ${theme} ${text}`));
+			const found = await page.get(`axe.run(document.body, ${JSON.stringify(rules)}).then(result =>
+				result.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n =>
+					n.target + ' ' + n.failureSummary).join(' ; ')))`);
+
+			found.forEach(text => violations.add(`${view} ${theme} ${text}`));
 		}
 	check(!violations.size, 'axe finds no violation', ...violations);
 	await page.get(`document.documentElement.dataset.theme = 'auto'`);
@@ -183,7 +188,8 @@ async function run(browser) {
 		check(!await page.get(`document.querySelectorAll('img, iframe').length`), 'names are text');
 	await pictures(page);
 	check(!page.errors.length, 'no error on the console', ...page.errors);
-	check(page.requests.every(request => request.split('#')[0] === url), 'no request but for itself', ...page.requests);
+	check(page.requests.every(request => request.split('#')[0] === url), 'no request but for itself',
+		...page.requests);
 }
 
 const browser = new Browser(chromium);

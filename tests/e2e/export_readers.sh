@@ -64,7 +64,8 @@ else
 	report export -q -t chrome -o steps.pt.trace.json steps.pillion 2>err
 	timeout "$patience" "${HTA_PYTHON:-python3}" "$tests_dir/export_tensorboard.py" torch.pt.trace.json \
 		steps.pt.trace.json >differences 2>err
-	is "$? $(grep -v ' operators$' differences)" '0 ' "TensorBoard's plugin lists the operators of PyTorch's own export"
+	is "$? $(grep -v ' operators$' differences)" '0 ' \
+		"TensorBoard's plugin lists the operators of PyTorch's own export"
 	like "$(cat differences)" '^[1-9][0-9]+ operators$' 'and there are some'
 fi
 done_testing

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""export_tensorboard.py TORCH OURS: whether TensorBoard's plugin for PyTorch profiles lists the same operators, with the
-same calls and sizes of their tensors, in both traces: PyTorch's own export and -t chrome of the same program."""
+"""export_tensorboard.py TORCH OURS: whether TensorBoard's plugin for PyTorch profiles lists the same operators, with
+the same calls and sizes of their tensors, in both traces: PyTorch's own export and -t chrome of the same program."""
 import logging
 import sys
 import tempfile

@@ -60,8 +60,10 @@ def jobs_of(scratch):
     yield Job("python", [PYTHON, str(pairs / "python_job.py")], 800, 40000)
     if not subprocess.run([PYTHON, "-c", "import numpy"], stderr=subprocess.DEVNULL, check=False).returncode:
         yield Job("numpy", [PYTHON, str(pairs / "numpy_job.py")], 2600, 400)
-    subprocess.run(["gcc", "-g", "-O1", "-o", f"{scratch}/c_job", pairs / "c_job.c", "-lm"], check=True)
-    yield Job("C", [f"{scratch}/c_job"], 6000, 1000, native, [plant_line(pairs / "c_job.c")])
+    program = pathlib.Path(scratch) / "c_job"
+    if not program.exists():
+        subprocess.run(["gcc", "-g", "-O1", "-o", program, pairs / "c_job.c", "-lm"], check=True)
+    yield Job("C", [str(program)], 6000, 1000, native, [plant_line(pairs / "c_job.c")])
     yield Job("shell", [str(pairs / "shell_job.sh")], 30, 100000, ("-t", "none", *native),
               ["[factor]"])
     if layers.exists():
@@ -81,7 +83,7 @@ class Rounds:
         self.extra = self.calibrated(slower)
 
     def cpu_of(self, extra):
-        """The time that the plant changes: of the CPU, or simulated."""
+        """The time that is sampled: of the CPU in user mode; or simulated."""
         command, environment = self.job.command(extra, 1)
         if "PILLION_SIMGPU_SEED" in environment:
             path = self.record(f"calibration{extra}", extra)
@@ -89,13 +91,13 @@ class Rounds:
         before = os.times()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
         after = os.times()
-        return after.children_user + after.children_system - before.children_user - before.children_system
+        return after.children_user - before.children_user
 
     def calibrated(self, slower):
         """The amount that makes the job that much slower."""
         known = self.scratch / "extra"
         if not known.exists():
-            ratios = [self.cpu_of(self.job.extra) / self.cpu_of(0) for _ in range(3)]
+            ratios = [self.cpu_of(self.job.extra) / self.cpu_of(0) for _ in range(5)]
             known.write_text(str(round(self.job.extra * slower / (statistics.median(ratios) - 1))), encoding="utf-8")
         return int(known.read_text(encoding="utf-8"))
 
@@ -180,9 +182,10 @@ def main():
     parser.add_argument("--captures", help="a folder that keeps the captures; those in it are compared again")
     wanted = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pillion-diff.") as scratch:
-        jobs = [job for job in jobs_of(scratch) if not wanted.job or job.kind in wanted.job]
-        rounds = [Rounds(job, pathlib.Path(wanted.captures or scratch) / job.kind, wanted.slower / 100)
-                  for job in jobs]
+        folder = pathlib.Path(wanted.captures or scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        jobs = [job for job in jobs_of(folder) if not wanted.job or job.kind in wanted.job]
+        rounds = [Rounds(job, folder / job.kind, wanted.slower / 100) for job in jobs]
         for number in range(1 - -wanted.pairs // len(jobs)):
             for r in rounds:
                 r.go(number)

@@ -219,3 +219,91 @@ Test(diff, a_series_keeps_its_sum_and_its_parts)
 	cr_expect_lt(series_variance(&s), 0.001);
 	cr_expect_geq(s.parts, SERIES_PARTS / 2);
 }
+
+/* ---- lines ---- */
+
+enum { STEADY = 8, SAMPLE_NS = 4000000 };
+
+/* Samples of a line. */
+static void line_add(struct gathered *g, const char *function, int line, int samples)
+{
+	struct buffer key = {0};
+	uint32_t row;
+
+	buffer_print(&key, "%s (a.py:%d)", function, line);
+	buffer_add(&key, "", 1);
+	buffer_print(&key, "a.py %s", function);
+	buffer_add(&key, "", 1);
+	row = aggregate_row(&g->names, key.data, key.size);
+	buffer_done(&key);
+	g->series = mem_grow(g->series, row, &g->capacity, sizeof(*g->series));
+	g->series[row] = (struct series){0};
+	g->count = row + 1;
+	for (int i = 0; i < samples; i++) {
+		g->series[row].sampled += (double)SAMPLE_NS * SAMPLE_NS;
+		series_add(&g->series[row], SAMPLE_NS);
+	}
+}
+
+/* With lines that are the same in both captures. */
+static void compare_lines(struct gathered captures[2], struct diff *ret)
+{
+	char name[16];
+
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < STEADY; i++) {
+			snprintf(name, sizeof(name), "steady%d", i);
+			line_add(&captures[side], name, 100 + i, 60);
+		}
+	*ret = (struct diff){DIFF_LINE, .gate = 0.03, .captures = captures, .before = 1, .after = 1};
+	diff_compare(ret);
+}
+
+static size_t row_named(const struct diff *d, const char *name)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (!strcmp(d->rows[i].name, name))
+			return i;
+	return SIZE_MAX;
+}
+
+static void lines_compared(struct gathered captures[2], struct diff *d)
+{
+	diff_done(d);
+	for (size_t i = 0; i < 2; i++)
+		gathered_done(&captures[i]);
+}
+
+Test(diff, a_line_with_a_sample_does_not_hide_a_new_one)
+{
+	struct gathered captures[2] = {0};
+	struct diff d;
+	size_t row;
+
+	line_add(&captures[0], "work", 18, 1);
+	line_add(&captures[1], "work", 19, 30);
+	line_add(&captures[1], "work", 20, 6);
+	line_add(&captures[0], "work", 17, 30);
+	line_add(&captures[1], "work", 17, 24);
+	compare_lines(captures, &d);
+	row = row_named(&d, "work (a.py:19)");
+	cr_assert_neq(row, SIZE_MAX);
+	cr_expect_eq(d.judged[row].verdict, ROW_NEW);
+	cr_expect_eq(d.judgement.verdict, DIFF_WORSE);
+	/* 30 and 6 samples more and one less, of 511; the change of line 17 is noise */
+	cr_expect_float_eq(d.judgement.explained, 35.0 / 511, 0.01, "%g", d.judgement.explained);
+	lines_compared(captures, &d);
+}
+
+Test(diff, a_line_that_has_moved_is_renamed)
+{
+	struct gathered captures[2] = {0};
+	struct diff d;
+
+	line_add(&captures[0], "work", 18, 40);
+	line_add(&captures[1], "work", 21, 42);
+	compare_lines(captures, &d);
+	cr_expect_neq(row_named(&d, "work (a.py:18) -> work (a.py:21)"), SIZE_MAX);
+	cr_expect_neq(d.judgement.verdict, DIFF_WORSE);
+	lines_compared(captures, &d);
+}

@@ -34,9 +34,10 @@ function fillVerdict() {
 		make('h2', {}, make('span', {class: 'sign', 'aria-hidden': 'true'}, SIGNS[verdict]), verdict),
 		make('p', {}, `${reason.slice(reason.indexOf(':') + 2)}.`));
 	byId('tiles').replaceChildren(
-		tile('Before', duration(before), captureNames(false)), tile('After', duration(after), captureNames(true)),
-		...isKnown ? [tile('Change', percent(change), `noise ±${(100 * noise).toFixed(1)} %, the standard error`)]
-			: [],
+		tile('Before', duration(before), captureNames(false)),
+		tile('After', duration(after), captureNames(true)),
+		...isKnown ? [tile('Change', percent(change),
+				   `noise ±${(100 * noise).toFixed(1)} %, the standard error`)] : [],
 		...isKnown && isPair ? [tile('Common to all rows', percent(common), 'as on a slower or faster machine')]
 			: [],
 		tile('By changed rows', percent(explained), 'whose change is no noise'),
@@ -55,8 +56,9 @@ function knownFrames() {
 }
 
 function fillRows() {
-	const table = changedRows(model, model.table), name = table.columns.findIndex(column => column.title === 'Name');
-	const verdict = table.columns.findIndex(column => column.title === 'Verdict'), known = knownFrames();
+	const table = changedRows(model, model.table), known = knownFrames();
+	const [name, verdict] = ['Name', 'Verdict'].map(title =>
+		table.columns.findIndex(column => column.title === title));
 	const address = (of, {cells}, row) => {
 		const text = of.strings[cells[name][row]].split(' -> ').at(-1);
 
@@ -134,8 +136,9 @@ function followRow() {
 
 	if (!text || !chart)
 		return;
-	const has = ({metric}) => model.captures.some(({profiles}) => profiles.some(profile => profile.metric === metric &&
-		profile.stacks.some(stack => stack.slice(3).some(id => model.strings[id] === text))));
+	const has = ({metric}) => model.captures.flatMap(({profiles}) => profiles).some(profile =>
+		profile.metric === metric &&
+		profile.stacks.some(stack => stack.slice(3).some(id => model.strings[id] === text)));
 
 	turn('flames');
 	byId('flame-search').value = text;
