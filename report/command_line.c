@@ -426,8 +426,8 @@ static const struct option rows[] = {
 	{"group-by", 0, OPTION_OWN, SET(group), VERBS_OF(VERB_STATS), .value = "WHAT", .initial = "shape",
 	 .takes = "shape, name, stack, stack:N, line, module or phase",
 	 .help = "report pytorch_sum: one row for each operator and shape, name (nothing else), stack[:N] (the N "
-		 "innermost frames of the program that launched it), line, module (of nn.Module), phase (forward, backward, "
-		 "optimizer, data loading)"},
+		 "innermost frames of the program that launched it), line, module (of nn.Module), phase (forward, "
+		 "backward, optimizer, data loading)"},
 	{"sort", 0, OPTION_CHOICE, AT(sort), VERBS_OF(VERB_STATS), .value = "KEY", .choice = sort_choice,
 	 .help = "report pytorch_sum: the order, by torch.profiler's names"},
 	{"summary", 0, OPTION_SWITCH, AT(summary), VERBS_OF(VERB_STATS),
