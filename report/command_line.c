@@ -98,6 +98,39 @@ static int set_gate(const struct option *row, void *settings, const char *value,
 	return 0;
 }
 
+static const char *sort_choice(size_t i)
+{
+	static const char *const names[SORTS] = {
+		"",		       "cpu_time",	      "cuda_time",	   "cpu_time_total", "cuda_time_total",
+		"self_cpu_time_total", "self_cuda_time_total", "cuda_memory_usage", "flops",	     "count"};
+
+	return i < SORTS ? names[i] : NULL;
+}
+
+/* "shape", "stack:5" */
+static int set_group(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	static const char *const names[GROUP_COUNT] = {"shape", "name", "stack", "line", "module", "phase"};
+	struct command_line *l = settings;
+	size_t length = strcspn(value, ":");
+	char *end;
+
+	for (l->group = 0; l->group < GROUP_COUNT; l->group++)
+		if (strlen(names[l->group]) == length && !strncmp(names[l->group], value, length))
+			break;
+	if (l->group == GROUP_COUNT || (value[length] && l->group != GROUP_STACK))
+		return option_refuse(row, value, why);
+	l->group_depth = 5;
+	if (value[length]) {
+		unsigned long depth = strtoul(value + length + 1, &end, 10);
+
+		if (*end || value[length + 1] < '1' || value[length + 1] > '9' || depth > 256)
+			return option_refuse(row, value, why);
+		l->group_depth = (uint32_t)depth;
+	}
+	return 0;
+}
+
 static const char *ops_column_choice(size_t i)
 {
 	return i < OPS_COLUMNS ? ops_column_names[i] : NULL;
@@ -175,6 +208,13 @@ static const struct option rows[] = {
 	{"inclusive", 0, OPTION_SWITCH, AT(is_inclusive), VERBS_OF(VERB_STATS),
 	 .help = "report lines: also the time with callees, as line_profiler shows it: CPU samples and recorded calls "
 		 "of all stacks that the line is in"},
+	{"group-by", 0, OPTION_OWN, SET(group), VERBS_OF(VERB_STATS), .value = "WHAT", .initial = "shape",
+	 .takes = "shape, name, stack, stack:N, line, module or phase",
+	 .help = "report pytorch_sum: one row for each operator and shape, name (nothing else), stack[:N] (the N "
+		 "innermost frames of the program that launched it), line, module (of nn.Module), phase (forward, "
+		 "backward, optimizer, data loading)"},
+	{"sort", 0, OPTION_CHOICE, AT(sort), VERBS_OF(VERB_STATS), .value = "KEY", .choice = sort_choice,
+	 .help = "report pytorch_sum: the order, by torch.profiler's names"},
 	{"summary", 0, OPTION_SWITCH, AT(summary), VERBS_OF(VERB_STATS),
 	 .help = "a few lines on the whole run instead of reports"},
 	{"filter-time", 0, OPTION_TEXT, AT(filter_time), VERBS_OF(VERB_FILTERS), .value = "START/END",

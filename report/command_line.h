@@ -59,6 +59,9 @@ struct command_line {
 	bool fail_on_found;
 	const struct rule *fail_on; /* NULL: any rule */
 	bool lines_all, is_inclusive;
+	enum operator_group group;
+	uint32_t group_depth;
+	enum operator_sort sort;
 	const char *source; /* NULL: not given */
 	bool quiet, summary, help, version;
 	bool help_reports, help_formats; /* stats: prints its lists */

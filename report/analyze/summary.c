@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/base/text.h"
+#include "report/derive/nvtx/nvtx.h"
 #include "report/derive/stacks/frame.h"
 #include "report/derive/device/gap.h"
 #include "report/derive/stacks/lines.h"
@@ -87,6 +88,50 @@ static void section_of_report(const struct report_context *c, struct section *re
 			rule_time(&sum, cells[total].count);
 		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, cells[total + 1].count);
 		summary_add_name(&row, cells[t.column_count - 1].text, NAME_WIDTH);
+		texts_add(&ret->rows, "%s", row.data);
+	}
+	buffer_done(&sum);
+	buffer_done(&row);
+	table_done(&t);
+}
+
+static size_t column_of(const struct table *t, const char *title)
+{
+	size_t i = 0;
+
+	while (i + 1 < t->column_count && strcmp(t->columns[i].title, title) != 0)
+		i++;
+	return i;
+}
+
+/* By the time of the devices, if they have executed any; without operators nested in them. */
+static void top_operators(const struct report_context *context, struct section *ret)
+{
+	struct report_context c = *context;
+	struct table t = {0};
+	struct buffer row = {0}, sum = {0};
+	struct err err;
+	size_t time, calls, name;
+
+	c.group = GROUP_NAME;
+	report_pytorch_sum(&c, &t, &err);
+	time = column_of(&t, "GPU Self (ns)");
+	calls = column_of(&t, "Calls");
+	name = column_of(&t, "Operator");
+	ret->total = table_rows(&t);
+	if (!ret->total || !t.cells[time].count)
+		time = column_of(&t, "CPU Self (ns)");
+	buffer_print(&row, "operators, own %s time", time == column_of(&t, "CPU Self (ns)") ? "CPU" : "GPU");
+	ret->title = row.data;
+	row = (struct buffer){0};
+	for (size_t i = 0; i < ret->total && i < TOP; i++) {
+		const union cell *cells = t.cells + i * t.column_count;
+
+		buffer_clear(&sum);
+		buffer_clear(&row);
+		rule_time(&sum, cells[time].count);
+		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, cells[calls].count);
+		summary_add_name(&row, cells[name].text, NAME_WIDTH);
 		texts_add(&ret->rows, "%s", row.data);
 	}
 	buffer_done(&sum);
@@ -356,13 +401,13 @@ static size_t count_lines(const struct buffer *b)
 }
 
 /* In output order. */
-enum { KERNELS, CALLS, COPIES, OS, SOURCE, RANGES, SECTIONS };
+enum { KERNELS, CALLS, COPIES, OS, SOURCE, OPERATORS, RANGES, SECTIONS };
 
 /* Distributes `room` lines: one row to each section, then a second, then a third, as long as lines are left.
  * Sections are in order of importance; the last ones may get no row. */
 static void share_room(struct section *all, size_t room)
 {
-	static const uint8_t telling[SECTIONS] = {SOURCE, KERNELS, CALLS, OS, COPIES, RANGES};
+	static const uint8_t telling[SECTIONS] = {SOURCE, KERNELS, OPERATORS, CALLS, OS, COPIES, RANGES};
 
 	for (size_t rows = 1; rows <= TOP; rows++)
 		for (size_t i = 0; i < SECTIONS; i++) {
@@ -478,6 +523,8 @@ static void summary_sections(const struct summary *s, size_t room, struct buffer
 	section_of_report(c, &sections[RANGES], "NVTX ranges", 1, false, report_nvtx_sum);
 	if (c->model->written_bytes <= LINES_BYTES)
 		top_lines(c, &sections[SOURCE]);
+	if (c->model->written_bytes <= LINES_BYTES && nvtx_has_operators(c->model))
+		top_operators(c, &sections[OPERATORS]);
 	share_room(sections, room);
 	for (size_t i = 0; i < SECTIONS; i++)
 		section_show(&sections[i], out);

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pytorch_sum: PyTorch operators by name and argument sizes, with their time on the CPU and on the devices. */
+/* pytorch_sum: PyTorch operators by name and argument sizes, or another group, with their time on the CPU and on the
+ * devices, device memory and floating-point operations: torch.profiler's key_averages(). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/device/attribute.h"
 #include "report/derive/nvtx/nvtx_tree.h"
-#include "report/derive/nvtx/operator_text.h"
+#include "report/derive/nvtx/operator_work.h"
+#include "report/stats/operator_groups.h"
 #include "report/stats/report.h"
 
 /* Total: including nested operators; an operator nested in one of the same name is counted once. Self: without
  * nested operators. */
 struct operator_sum {
 	uint64_t calls, cpu_total, cpu_self, gpu_total, gpu_self;
+	uint64_t allocated; /* device memory, by the innermost operators */
+	double flops;	    /* of operators without others within them whose operations are known */
 	size_t open; /* number of open ranges, while ranges are read */
 };
 
@@ -20,6 +24,8 @@ struct operator_sum {
 struct place {
 	uint32_t row; /* SCAN_NO_ROW: not an operator */
 	bool is_within_its_like;
+	size_t around; /* the innermost operator around it */
+	size_t children;
 	uint64_t self; /* ticks */
 };
 
@@ -31,26 +37,33 @@ struct operators {
 	size_t count, capacity;
 	uint64_t gpu; /* device time in ns of the current call */
 	struct operator_sum *innermost;
+	struct operator_groups groups;
+};
+
+struct keyed {
+	const struct nvtx_node *node;
+	const char *group; /* NULL: by sizes or name */
 };
 
 /* ---- the text ---- */
 
 static bool operator_key(struct scan *s, const void *of, struct buffer *fields)
 {
-	const struct nvtx_node *n = of;
+	const struct keyed *k = of;
 	struct operator_text operator;
 	struct buffer text = {0};
 	bool is_operator;
 
-	if (n->domain || !n->is_pushpop)
-		return false;
-	nvtx_name(s->image->trace, 0, n->text, &text);
+	nvtx_name(s->image->trace, 0, k->node->text, &text);
 	/* Ranges without a number are identified by PyTorch's naming: aten::empty, Optimizer.step#SGD.step. */
 	is_operator = text.data && (operator_text_parse(text.data, &operator) || strpbrk(text.data, "#:"));
 	if (is_operator) {
 		buffer_add(fields, operator.name.text, operator.name.length);
 		buffer_add(fields, "", 1);
-		buffer_add(fields, operator.sizes.text, operator.sizes.length);
+		if (k->group)
+			buffer_text(fields, k->group);
+		else if (s->context->group == GROUP_SHAPE)
+			buffer_add(fields, operator.sizes.text, operator.sizes.length);
 	}
 	buffer_done(&text);
 	return is_operator;
@@ -58,13 +71,21 @@ static bool operator_key(struct scan *s, const void *of, struct buffer *fields)
 
 /* ---- time of each operator ---- */
 
-static uint32_t operator_row_of(struct operators *o, const struct nvtx_node *n)
+static bool is_grouped(const struct operators *o)
 {
-	uint64_t what = (uint64_t)n->is_pushpop << 63 | (uint64_t)n->domain << 32 | n->text;
-	uint32_t row;
+	return o->scan.context->group != GROUP_SHAPE && o->scan.context->group != GROUP_NAME;
+}
 
+static uint32_t operator_row_of(struct operators *o, size_t node)
+{
+	const struct nvtx_node *n = &o->tree.nodes[node];
+	uint32_t group = is_grouped(o) ? o->groups.numbers[node] : 0, row;
+	struct keyed k = {n, is_grouped(o) ? o->groups.texts.items[group] : NULL};
+
+	if (n->domain || !n->is_pushpop)
+		return SCAN_NO_ROW;
 	o->scan.thread = n->thread;
-	row = scan_row_of(&o->scan, n->start, what, operator_key, n);
+	row = scan_row_of(&o->scan, n->start, (uint64_t)group << 32 | n->text, operator_key, &k);
 	while (row != SCAN_NO_ROW && o->count <= row) {
 		o->items = mem_grow(o->items, o->count, &o->capacity, sizeof(*o->items));
 		o->items[o->count++] = (struct operator_sum){0};
@@ -72,32 +93,70 @@ static uint32_t operator_row_of(struct operators *o, const struct nvtx_node *n)
 	return row;
 }
 
-/* Ranges of one domain nest: those around a range are the previous ones that have not ended. */
-static void find_places(struct operators *o)
+static bool is_same_operator(const struct operators *o, uint32_t row, uint32_t other)
+{
+	size_t field = o->scan.context->by != BY_NOTHING;
+
+	return !strcmp(aggregate_field(&o->scan.aggregate->rows[row], field),
+		       aggregate_field(&o->scan.aggregate->rows[other], field));
+}
+
+/* Ranges of one domain nest: those around a range are the previous ones that have not ended. Calls visit for each
+ * operator with the innermost one around it. */
+static void visit_nested(struct operators *o, void (*visit)(struct operators *o, size_t i, size_t around))
 {
 	const struct nvtx_node *nodes = o->tree.nodes;
 	size_t *open = mem_alloc((o->tree.count + 1) * sizeof(*open)), count = 0;
 
 	for (size_t i = 0; i < o->tree.count; i++) {
-		struct place *p = &o->places[i], *around;
-
-		p->row = operator_row_of(o, &nodes[i]);
-		if (p->row == SCAN_NO_ROW)
+		if (o->places[i].row == SCAN_NO_ROW)
 			continue;
 		for (; count &&
 		       (nodes[open[count - 1]].thread != nodes[i].thread || nodes[open[count - 1]].end < nodes[i].end);
 		     count--)
 			o->items[o->places[open[count - 1]].row].open--;
-		p->is_within_its_like = o->items[p->row].open++ > 0;
-		p->self = nodes[i].end - nodes[i].start;
-		around = count ? &o->places[open[count - 1]] : NULL;
-		if (around)
-			around->self -= p->self < around->self ? p->self : around->self;
+		visit(o, i, count ? open[count - 1] : NVTX_NO_PARENT);
+		o->items[o->places[i].row].open++;
 		open[count++] = i;
 	}
 	while (count)
 		o->items[o->places[open[--count]].row].open--;
 	free(open);
+}
+
+static void place_around(struct operators *o, size_t i, size_t around)
+{
+	o->places[i].around = around;
+	if (around != NVTX_NO_PARENT)
+		o->places[around].children++;
+}
+
+static void place_self(struct operators *o, size_t i, size_t around)
+{
+	struct place *p = &o->places[i];
+
+	p->is_within_its_like = o->items[p->row].open > 0;
+	p->self = o->tree.nodes[i].end - o->tree.nodes[i].start;
+	if (around != NVTX_NO_PARENT)
+		o->places[around].self -= p->self < o->places[around].self ? p->self : o->places[around].self;
+}
+
+/* An operator whose only one within it has the same name is one call, as torch.profiler has it: PyTorch redispatches
+ * aten::mean to an overload of aten::mean. */
+static void find_places(struct operators *o)
+{
+	for (size_t i = 0; i < o->tree.count; i++)
+		o->places[i].row = operator_row_of(o, i);
+	visit_nested(o, place_around);
+	for (size_t i = o->tree.count; i-- > 0;) {
+		const struct place *p = &o->places[i], *around = p->row == SCAN_NO_ROW || p->around == NVTX_NO_PARENT
+									 ? NULL
+									 : &o->places[p->around];
+
+		if (around && around->children == 1 && is_same_operator(o, p->row, around->row))
+			o->places[i].row = SCAN_NO_ROW;
+	}
+	visit_nested(o, place_self);
 }
 
 static void add_cpu(struct operators *o)
@@ -141,28 +200,157 @@ static void pytorch_add_correlated(void *context, const struct correlated *k)
 		o->innermost->gpu_self += o->gpu;
 }
 
+/* ---- floating-point operations ---- */
+
+/* The sizes of a convolution's result are those of its gradient, by sequence number. */
+static void find_results(const struct operators *o, struct map *ret)
+{
+	struct operator_text t;
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < o->tree.count; i++) {
+		if (o->places[i].row == SCAN_NO_ROW)
+			continue;
+		buffer_clear(&text);
+		nvtx_tree_name(&o->tree, i, &text);
+		if (operator_text_parse(buffer_string(&text), &t) && t.seq.length && t.sizes.length &&
+		    operator_is_convolution_backward(&t.name))
+			*map_put(ret, strtoull(t.seq.text, NULL, 10), 0, NULL) = i + 1;
+	}
+	buffer_done(&text);
+}
+
+static bool work_of(const struct operators *o, size_t node, const struct map *results, struct operator_work *ret)
+{
+	struct operator_text t, result = {0};
+	struct buffer text = {0}, of_result = {0};
+	const uint64_t *place = NULL;
+	bool is_known;
+
+	nvtx_tree_name(&o->tree, node, &text);
+	operator_text_parse(buffer_string(&text), &t);
+	if (t.seq.length)
+		place = map_find(results, strtoull(t.seq.text, NULL, 10), 0);
+	if (place) {
+		nvtx_tree_name(&o->tree, *place - 1, &of_result);
+		operator_text_parse(buffer_string(&of_result), &result);
+	}
+	is_known = t.sizes.length && operator_work(&t, place ? &result.sizes : NULL, ret);
+	/* a gradient of the input and one of the weight */
+	if (is_known && ret->class == OPERATOR_CONVOLUTION_BACKWARD)
+		ret->flops = ret->flops > UINT64_MAX / 2 ? UINT64_MAX : 2 * ret->flops;
+	buffer_done(&text);
+	buffer_done(&of_result);
+	return is_known;
+}
+
+/* An operator comes after those around it, so that from the last one on each knows of those within it. */
+static void add_flops(struct operators *o)
+{
+	bool *is_within = mem_alloc(o->tree.count + 1); /* one is, whose operations are known */
+	struct operator_work work;
+	struct map results = {0};
+
+	find_results(o, &results);
+	for (size_t i = o->tree.count; i-- > 0;) {
+		size_t parent = o->tree.nodes[i].parent;
+		bool is_known = o->places[i].row != SCAN_NO_ROW && !is_within[i] && work_of(o, i, &results, &work);
+
+		if (is_known)
+			o->items[o->places[i].row].flops += (double)work.flops;
+		if (parent != NVTX_NO_PARENT)
+			is_within[parent] = is_within[parent] || is_known || is_within[i];
+	}
+	map_done(&results);
+	free(is_within);
+}
+
+/* ---- device memory ---- */
+
+static void take_innermost(void *context, size_t node)
+{
+	struct operators *o = context;
+
+	if (o->places[node].row != SCAN_NO_ROW)
+		o->innermost = &o->items[o->places[node].row];
+}
+
+static void add_memory(struct scan *s, const struct event *e)
+{
+	struct operators *o = s->more;
+	uint64_t memory = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_MEMORY) : 0;
+
+	if (!memory || event_arg(e, TF_ARG_RESULT) || tf_arg_small(memory) & TF_MEMORY_FREE ||
+	    tf_arg_small(memory) == TF_MEMORY_HOST)
+		return;
+	o->innermost = NULL;
+	nvtx_tree_around(&o->tree, s->thread, event_start(e), e->ticks, o, take_innermost);
+	if (o->innermost)
+		o->innermost->allocated += tf_arg_value(event_arg(e, TF_ARG_BYTES));
+}
+
 static void pytorch_add_image(struct operators *o, const struct image *image)
 {
 	o->scan.image = image;
 	o->scan.clock = &o->scan.context->model->machines[image->machine].clock;
 	nvtx_tree_make(&o->tree, image, true);
 	o->places = mem_alloc((o->tree.count + 1) * sizeof(*o->places));
+	if (image->trace)
+		operator_groups_of(&o->groups, &o->tree);
 	find_places(o);
 	add_cpu(o);
-	if (o->count)
+	if (o->count) {
+		struct scan s = {.context = o->scan.context, .image = image, .args = 1u << TF_ARG_MEMORY, .more = o};
+
 		attribute_image(o->scan.context, image, o, pytorch_add_correlated);
+		scan_image(&s, add_memory);
+		add_flops(o);
+	}
 	free(o->places);
 	nvtx_tree_done(&o->tree);
 }
 
 /* ---- the table ---- */
 
-static int operators_by_self(size_t i, size_t k, const void *context)
+static double mean_of(uint64_t sum, uint64_t count)
+{
+	return count ? (double)sum / (double)count : 0;
+}
+
+static double sort_value(const struct operator_sum *s, enum operator_sort by)
+{
+	switch (by) {
+	case SORT_CPU_TIME:
+		return mean_of(s->cpu_total, s->calls);
+	case SORT_CUDA_TIME:
+		return mean_of(s->gpu_total, s->calls);
+	case SORT_CPU_TIME_TOTAL:
+		return (double)s->cpu_total;
+	case SORT_CUDA_TIME_TOTAL:
+		return (double)s->gpu_total;
+	case SORT_SELF_CPU_TIME_TOTAL:
+		return (double)s->cpu_self;
+	case SORT_SELF_CUDA_TIME_TOTAL:
+		return (double)s->gpu_self;
+	case SORT_CUDA_MEMORY_USAGE:
+		return (double)s->allocated;
+	case SORT_FLOPS:
+		return s->flops;
+	case SORT_COUNT:
+		return (double)s->calls;
+	default:
+		return 0;
+	}
+}
+
+static int operators_in_order(size_t i, size_t k, const void *context)
 {
 	const struct operators *o = context;
 	const struct operator_sum *a = &o->items[i], *b = &o->items[k];
+	double of_a = sort_value(a, o->scan.context->sort), of_b = sort_value(b, o->scan.context->sort);
 
-	return order_of(b->gpu_self, a->gpu_self) ?: order_of(b->cpu_self, a->cpu_self) ?:
+	return (of_a < of_b) - (of_a > of_b) ?: order_of(b->gpu_self, a->gpu_self) ?:
+	       order_of(b->cpu_self, a->cpu_self) ?:
 	       strcmp(o->scan.aggregate->rows[i].key, o->scan.aggregate->rows[k].key);
 }
 
@@ -171,10 +359,14 @@ static double operator_percent(uint64_t part, uint64_t all)
 	return all ? 100 * (double)part / (double)all : 0;
 }
 
+static const char *const group_titles[GROUP_COUNT] = {
+	[GROUP_SHAPE] = "Sizes",   [GROUP_STACK] = "Stack", [GROUP_LINE] = "Line",
+	[GROUP_MODULE] = "Module", [GROUP_PHASE] = "Phase"};
+
 static void pytorch_fill_table(struct operators *o, struct table *table)
 {
 	const struct report_context *c = o->scan.context;
-	size_t *order = places_in_order(o->count, operators_by_self, o);
+	size_t *order = places_in_order(o->count, operators_in_order, o);
 	uint64_t cpu = 0, gpu = 0;
 
 	for (size_t i = 0; i < o->count; i++) {
@@ -186,17 +378,27 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 		const struct operator_sum *s = &o->items[order[i]];
 		size_t field = 0;
 
+		if (!s->calls)
+			continue;
 		if (c->by != BY_NOTHING)
 			by_cell(c, table, aggregate_field(row, field++));
 		table_real(table, operator_percent(s->gpu_self, gpu));
 		table_number(table, s->gpu_self);
 		table_number(table, s->gpu_total);
+		table_real(table, mean_of(s->gpu_total, s->calls));
 		table_real(table, operator_percent(s->cpu_self, cpu));
 		table_number(table, s->cpu_self);
 		table_number(table, s->cpu_total);
+		table_real(table, mean_of(s->cpu_total, s->calls));
+		table_number(table, s->allocated);
+		if (s->flops > 0)
+			table_real(table, s->flops / 1e9);
+		else
+			table_nothing(table);
 		table_number(table, s->calls);
 		table_text(table, aggregate_field(row, field));
-		table_text(table, aggregate_field(row, field + 1));
+		if (group_titles[c->group])
+			table_text(table, aggregate_field(row, field + 1));
 	}
 	free(order);
 }
@@ -204,16 +406,21 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 int report_pytorch_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct aggregate aggregate = {0};
-	struct operators o = {.scan = {.context = c, .aggregate = &aggregate}};
+	struct operators o = {.scan = {.context = c, .aggregate = &aggregate}, .groups = {.context = c}};
 
 	by_column(c, table);
 	table_has(table, {"GPU (%)", COLUMN_PERCENT}, {"GPU Self (ns)", COLUMN_NS}, {"GPU Total (ns)", COLUMN_NS},
-		  {"CPU (%)", COLUMN_PERCENT}, {"CPU Self (ns)", COLUMN_NS}, {"CPU Total (ns)", COLUMN_NS},
-		  {"Calls", COLUMN_COUNT}, {"Operator", COLUMN_TEXT}, {"Sizes", COLUMN_TEXT});
+		  {"GPU Avg (ns)", COLUMN_NS_MEAN}, {"CPU (%)", COLUMN_PERCENT}, {"CPU Self (ns)", COLUMN_NS},
+		  {"CPU Total (ns)", COLUMN_NS}, {"CPU Avg (ns)", COLUMN_NS_MEAN}, {"Allocated (MB)", COLUMN_MB},
+		  {"GFLOPs", COLUMN_REAL}, {"Calls", COLUMN_COUNT}, {"Operator", COLUMN_TEXT});
+	if (group_titles[c->group])
+		table_column(table, group_titles[c->group], COLUMN_TEXT);
+	table->hides_zeros = true;
 	for (size_t i = 0; i < c->model->image_count; i++)
 		pytorch_add_image(&o, &c->model->images[i]);
 	pytorch_fill_table(&o, table);
 	free(o.items);
+	operator_groups_done(&o.groups);
 	aggregate_done(&aggregate);
 	return table_rows(table)
 		       ? 0

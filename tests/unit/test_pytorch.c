@@ -83,11 +83,10 @@ static void operators(const char *directory, bool has_operators)
 	writer_done(&w);
 }
 
-static void check(bool has_operators, enum by by, int wanted_code, const char *wanted)
+static void check_as(bool has_operators, struct report_context context, int wanted_code, const char *wanted)
 {
 	char directory[] = "/tmp/pillion-pytorch-XXXXXX", *paths[] = {directory}, *text = NULL;
 	struct model model;
-	struct report_context context = {.model = &model, .by = by};
 	struct emit emit = {.format = FORMAT_CSV};
 	struct table table = {0};
 	struct err err = {{0}};
@@ -97,6 +96,8 @@ static void check(bool has_operators, enum by by, int wanted_code, const char *w
 	capture_create(directory);
 	operators(directory, has_operators);
 	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
+	context.model = &model;
+	context.symbols = symbols_new(&model, false);
 	cr_expect_eq(report_find("pytorch_sum")->run(&context, &table, &err), wanted_code, "%s", err.text);
 	emit.file = open_memstream(&text, &size);
 	emit_begin(&emit);
@@ -106,30 +107,53 @@ static void check(bool has_operators, enum by by, int wanted_code, const char *w
 	cr_expect_str_eq(text, wanted, "%s", text);
 	free(text);
 	table_done(&table);
+	symbols_free(context.symbols);
 	model_done(&model);
 	capture_remove(directory);
 }
 
-#define HEAD "GPU (%),GPU Self (ns),GPU Total (ns),CPU (%),CPU Self (ns),CPU Total (ns),Calls,Operator,Sizes\n"
+static void check(bool has_operators, enum by by, int wanted_code, const char *wanted)
+{
+	check_as(has_operators, (struct report_context){.by = by}, wanted_code, wanted);
+}
 
-/* linear has 300, of which mm has 100; mm within mm counts once in the total; the launch outside of all operators
- * counts for none. */
+#define TIMES                                                                                                \
+	"GPU (%),GPU Self (ns),GPU Total (ns),GPU Avg (ns),CPU (%),CPU Self (ns),CPU Total (ns),CPU Avg (ns)," \
+	"Allocated (MB),GFLOPs,Calls,Operator"
+#define HEAD TIMES ",Sizes\n"
+#define LINEAR_ROW "81.0,1000,1230,1230.0,54.6,200,300,300.0,0.000000,,1,aten::linear,"
+#define MM_ROW "18.6,230,230,115.0,28.7,105,105,52.5,0.000000,2.4e-07,2,aten::mm,"
+#define BACKWARD_ROW "0.4,5,5,5.0,16.4,60,60,60.0,0.000000,,1,AddmmBackward0,"
+#define EMPTY_ROW "0.0,0,0,0.0,0.3,1,1,1.0,0.000000,,1,aten::empty,"
+
+/* linear has 300, of which mm has 100; mm alone within mm is one call; the launch outside of all operators counts for
+ * none. The operations are those of the innermost operator: 2 * 3 * 4 * 5 for each of two calls. */
 Test(pytorch, operators_by_name_and_sizes_with_and_without_those_within)
 {
 	check(true, BY_NOTHING, 0,
-	      HEAD "81.0,1000,1230,54.6,200,300,1,aten::linear,\"[[3, 4], [5]]\"\n"
-		   "18.6,230,230,28.7,105,105,3,aten::mm,\"[[3, 4], [4, 5]]\"\n"
-		   "0.4,5,5,16.4,60,60,1,AddmmBackward0,\n"
-		   "0.0,0,0,0.3,1,1,1,aten::empty,\n");
+	      HEAD LINEAR_ROW "\"[[3, 4], [5]]\"\n" MM_ROW "\"[[3, 4], [4, 5]]\"\n" BACKWARD_ROW "\n" EMPTY_ROW "\n");
 }
 
 Test(pytorch, by_thread_forward_and_backward_are_two)
 {
 	check(true, BY_THREAD, 0,
-	      "TID," HEAD "7,81.0,1000,1230,54.6,200,300,1,aten::linear,\"[[3, 4], [5]]\"\n"
-	      "7,18.6,230,230,28.7,105,105,3,aten::mm,\"[[3, 4], [4, 5]]\"\n"
-	      "8,0.4,5,5,16.4,60,60,1,AddmmBackward0,\n"
-	      "7,0.0,0,0,0.3,1,1,1,aten::empty,\n");
+	      "TID," HEAD "7," LINEAR_ROW "\"[[3, 4], [5]]\"\n7," MM_ROW "\"[[3, 4], [4, 5]]\"\n8," BACKWARD_ROW
+	      "\n7," EMPTY_ROW "\n");
+}
+
+Test(pytorch, grouped_and_sorted)
+{
+	check_as(true, (struct report_context){.group = GROUP_PHASE, .sort = SORT_COUNT}, 0,
+		 TIMES ",Phase\n" MM_ROW "forward\n" LINEAR_ROW "forward\n" BACKWARD_ROW "backward\n" EMPTY_ROW
+		       "forward\n");
+	check_as(true, (struct report_context){.group = GROUP_NAME, .sort = SORT_CPU_TIME}, 0,
+		 TIMES "\n81.0,1000,1230,1230.0,54.6,200,300,300.0,0.000000,,1,aten::linear\n"
+		       "0.4,5,5,5.0,16.4,60,60,60.0,0.000000,,1,AddmmBackward0\n"
+		       "18.6,230,230,115.0,28.7,105,105,52.5,0.000000,2.4e-07,2,aten::mm\n"
+		       "0.0,0,0,0.0,0.3,1,1,1.0,0.000000,,1,aten::empty\n");
+	check_as(true, (struct report_context){.group = GROUP_LINE, .sort = SORT_FLOPS}, 0,
+		 TIMES ",Line\n" MM_ROW "(not attributed)\n" LINEAR_ROW "(not attributed)\n" BACKWARD_ROW
+		       "(not attributed)\n" EMPTY_ROW "(not attributed)\n");
 }
 
 Test(pytorch, without_operators_it_could_not_look)

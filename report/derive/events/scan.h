@@ -14,6 +14,22 @@ extern const char *const by_names[BY_COUNT];
 /* Forms of a kernel's name: "void add<float>(float*, int)", "add", "_Z3addIfEvPT_i". */
 enum kernel_name { KERNEL_DEMANGLED, KERNEL_BASE, KERNEL_MANGLED };
 
+/* How pytorch_sum groups operators besides their names; the words of torch where it has them. */
+enum operator_group { GROUP_SHAPE, GROUP_NAME, GROUP_STACK, GROUP_LINE, GROUP_MODULE, GROUP_PHASE, GROUP_COUNT };
+enum operator_sort {
+	SORT_DEFAULT,
+	SORT_CPU_TIME,
+	SORT_CUDA_TIME,
+	SORT_CPU_TIME_TOTAL,
+	SORT_CUDA_TIME_TOTAL,
+	SORT_SELF_CPU_TIME_TOTAL,
+	SORT_SELF_CUDA_TIME_TOTAL,
+	SORT_CUDA_MEMORY_USAGE,
+	SORT_FLOPS,
+	SORT_COUNT,
+	SORTS
+};
+
 struct report_context {
 	const struct model *model;
 	enum by by;
@@ -23,6 +39,9 @@ struct report_context {
 	bool totals_only;   /* medians are not needed */
 	bool lines_all;     /* see lines.h */
 	bool is_inclusive;  /* likewise: the times with callees are needed */
+	enum operator_group group;
+	uint32_t group_depth; /* of GROUP_STACK: frames */
+	enum operator_sort sort;
 	const char *source; /* see source.h; NULL: not requested */
 	struct share *share; /* each reads the events of a part of the traces; NULL: this process reads all of them */
 	size_t records_held; /* device records and calls held in memory at a time; 0: 2^20 */
