@@ -204,30 +204,30 @@ static bool passes_filter(const struct state *s, const struct event *e, size_t f
 static void visit_correlated(struct state *s, const struct trace_thread *thread, const struct event *e, size_t from,
 			     size_t count)
 {
-	struct correlated c = {.image = s->image,
-			       .thread = thread,
-			       .records = count ? s->records + from : NULL,
-			       .record_count = count};
+	struct correlated c = {.image = s->image, .thread = thread, .record_count = count};
 
 	if (e)
 		c.event = *e;
+	c.records = count ? s->records + from : NULL;
 	if (count)
-		c.correlation = s->records[from].correlation;
+		c.correlation = c.records->correlation;
 	if (s->visit && passes_filter(s, e, from, count))
 		s->visit(s->context, &c);
 }
 
-static bool has_records(const struct state *s, uint64_t id, size_t *ret_from)
+/* Allocations have none, and may be below a threshold. */
+static bool has_records(const struct state *s, uint64_t id)
 {
-	*ret_from = find_records(s, id);
-	return *ret_from < s->record_count && id_at(s, *ret_from) == id;
+	size_t from = find_records(s, id);
+
+	return from < s->record_count && id_at(s, from) == id;
 }
 
 static void match_call(struct state *s, size_t thread, const struct calls *call, uint64_t id)
 {
-	size_t from, count;
+	size_t from = find_records(s, id), count;
 
-	if (!has_records(s, id, &from))
+	if (from == s->record_count || id_at(s, from) != id)
 		return; /* an allocation, or its records are in a later part of the file, or lost */
 	count = same_id(s, from);
 	s->hint = from + count;
@@ -271,33 +271,26 @@ static size_t next_free(struct state *s, size_t at)
 	return at;
 }
 
-/* Allocations have none, and may be below a threshold. */
-static bool has_operation(const struct state *s, const struct entry *entry)
-{
-	size_t at;
-
-	return has_records(s, entry->id, &at);
-}
-
 /* An entry with device records that the call does not enclose. */
 static bool sticks_out(const struct state *s, const struct entry *e, const struct event *call)
 {
-	return (e->middle < event_start(call) + e->half || e->middle + e->half > call->ticks) && has_operation(s, e);
+	return (e->middle < event_start(call) + e->half || e->middle + e->half > call->ticks) && has_records(s, e->id);
 }
 
-/* Calls are read in the order of their ends, so if two contain an entry, it is matched to the inner one. A call that did
- * not submit work, such as the one that loads a kernel before its first launch, gets an entry that sticks out of it only
- * if `is_last`: the call that submitted the work may be beside it. */
+/* Of two calls that contain an entry, the inner one ends first and gets it. One that submits no work, such as one that
+ * loads a kernel, gets what sticks out only if `is_last`: the call that submitted the work may be beside it. */
 static void match_by_time(struct state *s, size_t k, size_t from, size_t end, bool is_last)
 {
 	struct calls c;
 
-	for (calls_begin(&c, &s->calls, k); calls_next(&c);)
-		for (size_t i = next_free(s, seek_entry(s->entries, from, end, event_start(&c.event)));
-		     i < end && s->entries[i].middle <= c.event.ticks; i = next_free(s, i + 1))
-			if (is_last || !sticks_out(s, &s->entries[i], &c.event) ||
-			    host_call_requests(&s->calls, &c.event))
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
+		bool takes_all = is_last || host_call_requests(&s->calls, &c.event);
+		size_t i = next_free(s, seek_entry(s->entries, from, end, event_start(&c.event)));
+
+		for (; i < end && s->entries[i].middle <= c.event.ticks; i = next_free(s, i + 1))
+			if (takes_all || !sticks_out(s, &s->entries[i], &c.event))
 				match_entry(s, k, &c, &s->entries[i]);
+	}
 }
 
 /* An unmatched entry with device records that was in progress within `half` ticks of that time. */
@@ -305,13 +298,12 @@ static bool is_unmatched_near(const struct state *s, const struct entry *e, uint
 {
 	uint64_t distance = e->middle > ticks ? e->middle - ticks : ticks - e->middle;
 
-	return e->next == (size_t)(e - s->entries) && distance <= e->half + half && has_operation(s, e);
+	return e->next == (size_t)(e - s->entries) && distance <= e->half + half && has_records(s, e->id);
 }
 
-/* A statically linked runtime calls the driver from within its own call. The host call is then the driver's, while
- * CUPTI's record is the runtime's, whose middle may lie outside of it. A very short call may also miss the middle
- * because of the error between the two clocks. Unmatched calls and entries that were in progress at the same time
- * belong together. Returns the number of entries with device records that are left. */
+/* A statically linked runtime calls the driver from within its own call: the host call is the driver's, CUPTI's record
+ * the runtime's, whose middle may lie outside. A very short call may miss the middle because of the error between the
+ * clocks. What was unmatched at the same time belongs together. Returns how many with device records are left. */
 static size_t match_from_within(struct state *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
@@ -364,7 +356,7 @@ static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
 	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
 		if (!host_call_requests(&s->calls, &c.event))
 			continue;
-		while (from < end && !has_operation(s, &s->entries[from]))
+		while (from < end && !has_records(s, s->entries[from].id))
 			from++;
 		if (from == end)
 			return;
@@ -373,7 +365,7 @@ static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
 	}
 }
 
-/* How many entries of a thread lie within a host call. Nothing is matched. */
+/* How many entries of a thread lie within a host call. */
 static size_t count_fitting(const struct state *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
@@ -398,7 +390,7 @@ static bool goes_by_order(const struct state *s, size_t k, size_t from, size_t e
 	if (!s->is_single || !s->entries[from].is_placed || count_fitting(s, k, from, end) > (end - from) / 2)
 		return false;
 	for (size_t i = from; i < end; i++)
-		working += has_operation(s, &s->entries[i]);
+		working += has_records(s, s->entries[i].id);
 	return working && working == asking_calls(s, k);
 }
 
@@ -538,8 +530,6 @@ static void match_all(struct state *s)
 
 static void counts_add(struct correlate_counts *to, const struct correlate_counts *more)
 {
-	if (!to)
-		return;
 	to->matched += more->matched;
 	to->without_call += more->without_call;
 	to->calls += more->calls;
@@ -555,7 +545,6 @@ struct known_counts {
 	bool is_known;
 	struct correlate_counts counts;
 };
-
 static const struct attachment_kind known_counts = {.size = sizeof(struct known_counts)};
 
 static void correlate_all(struct state *s)
@@ -592,7 +581,8 @@ static void correlate_shown(const struct report_context *c, const struct image *
 		correlate_all(&s);
 		*known = (struct known_counts){true, counts};
 	}
-	counts_add(ret_counts, &known->counts);
+	if (ret_counts)
+		counts_add(ret_counts, &known->counts);
 }
 
 void correlate_image(const struct report_context *c, const struct image *image, void *context,
