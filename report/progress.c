@@ -36,7 +36,8 @@ static void draw(uint64_t done)
 	fprintf(stderr, "\r\033[K%s [%-20.*s] %u %%", progress.label, (int)percent / 5, "####################",
 		percent);
 	if (seconds && done)
-		fprintf(stderr, ", about %.0f s left", (double)(progress.total - part) * (double)seconds / (double)done);
+		fprintf(stderr, ", about %.0f s left",
+			(double)(progress.total - part) * (double)seconds / (double)done);
 }
 
 void progress_add(uint64_t bytes)

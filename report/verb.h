@@ -66,7 +66,8 @@ void work_table(struct work *w, const char *name, const char *title, const struc
 /* Writes a text as it is. */
 void work_text(struct work *w, const char *name, const struct buffer *text);
 
-/* Writes lines, and a newline if the last one has none; on a terminal, `mark` is coloured where a line begins with it. */
+/* Writes lines, and a newline if the last one has none; on a terminal, `mark` is coloured where a line begins with
+ * it. */
 void work_marked(struct work *w, const char *text, const char *mark, enum colour colour);
 
 /* One row of a list in --help; `note`, if any, follows `text` in parentheses. */

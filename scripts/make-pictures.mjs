@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// make-pictures.mjs [PYTHON]: makes docs/pictures/summary.svg and page.webp from a recording of examples/pytorch/train.py
-// by a Python that has PyTorch. Needs a build in build/, Node and Chromium (CHROMIUM=PROGRAM).
+// make-pictures.mjs [PYTHON]: makes docs/pictures/summary.svg and page.webp from a recording of
+// examples/pytorch/train.py by a Python that has PyTorch. Needs a build in build/, Node, and Chromium
+// (CHROMIUM=PROGRAM).
 import {execFileSync, spawnSync} from 'node:child_process';
 import {cpSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -64,7 +65,8 @@ if (ran.status !== 0)
 	throw new Error(`${ran.stdout}${ran.stderr}`);
 const shown = (ran.stdout + ran.stderr).replaceAll(`${job}/`, '').replaceAll(/\/\S*\/(site-packages\/)/g, '$1');
 
-writeFileSync(join(pictures, 'summary.svg'), terminal([`$ pillion ${command.join(' ')}`, ...shown.trimEnd().split('\n')]));
+writeFileSync(join(pictures, 'summary.svg'),
+	terminal([`$ pillion ${command.join(' ')}`, ...shown.trimEnd().split('\n')]));
 // The first epoch, a little before and after it.
 const epoch = execFileSync(pillion, ['stats', '-q', '-r', 'nvtx_pushpop_trace', '-f', 'csv', 'train.pillion'],
 	{cwd: job, env, encoding: 'utf8'}).split('\n').map(line => line.split(',')).find(row => row[5] === 'epoch 0');
