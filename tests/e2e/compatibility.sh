@@ -5,7 +5,7 @@
 
 captures=${tests_dir%/tests/*}/tests/data/captures
 cat >compare.py <<'END_OF_PYTHON'
-"""Each row of the older table is in the newer one, by the columns of the older one. Times of day may be formatted anew."""
+"""Each row of the older table is in the newer one, by the columns of the older one."""
 import csv, sys
 older, newer = (list(csv.DictReader(open(path, encoding="utf-8"))) for path in sys.argv[1:3])
 assert older and len(older) == len(newer), f"{len(older)} rows before, {len(newer)} now"

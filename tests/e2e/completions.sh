@@ -51,8 +51,8 @@ if command -v zsh >/dev/null; then
 		        if select.select([fd], [], [], 1)[0]:
 		            text += os.read(fd, 4096)
 		    return text
-		os.write(fd, b"PS1=''; stty -echo; fpath=($PWD/functions $fpath); autoload -U compinit; compinit -u -D; "
-		             b"unsetopt beep; bindkey '^I' complete-word; echo rea''dy\n")
+		os.write(fd, b"PS1=''; stty -echo; fpath=($PWD/functions $fpath); autoload -U compinit; "
+		             b"compinit -u -D; unsetopt beep; bindkey '^I' complete-word; echo rea''dy\n")
 		read_until(b"ready\r\n")
 		for line in sys.argv[1:]:
 		    typed, wanted = line.split("|")
@@ -65,7 +65,8 @@ if command -v zsh >/dev/null; then
 	PATIENCE=$((patience / 4)) adopt python3 type.py 'pillion doct|doctor' 'pillion stats --form|--format=' \
 		'pillion stats --format=mark|markdown' 'pillion stats -f mark|markdown' \
 		'pillion stats -r osrt_sum,um_t|osrt_sum,um_total_sum' 'pillion info run|run.pillion' \
-		'pillion info pack|packed.pillpack' 'pillion -t cuda,nvt|cuda,nvtx' 'pillion profile --cudabacktrace=kern|kernel' \
+		'pillion info pack|packed.pillpack' 'pillion -t cuda,nvt|cuda,nvtx' \
+		'pillion profile --cudabacktrace=kern|kernel' \
 		'pillion -o x cat oth|other.txt'
 else
 	skip 'zsh' 'no zsh'
@@ -81,7 +82,8 @@ if command -v fish >/dev/null; then
 	like "$(fish_complete 'pillion doct')" '(^| )doctor ' 'fish: a verb'
 	is "$(fish_complete 'pillion stats --form')" '--format ' 'fish: an option of a verb'
 	is "$(fish_complete 'pillion stats --format=m')" '--format=markdown ' 'fish: the words of --NAME='
-	is "$(fish_complete 'pillion stats -r osrt_sum,um_t')" 'osrt_sum,um_total_sum ' 'fish: reports, separated by commas'
+	is "$(fish_complete 'pillion stats -r osrt_sum,um_t')" 'osrt_sum,um_total_sum ' \
+		'fish: reports, separated by commas'
 	like "$(fish_complete 'pillion info run')" '(^| )run.pillion/? ' 'fish: captures'
 	like "$(fish_complete 'pillion info pack')" '(^| )packed.pillpack ' 'fish: packed captures'
 	is "$(fish_complete 'pillion -t cuda,nvt')" 'cuda,nvtx ' 'fish: an option of a run'

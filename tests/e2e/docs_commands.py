@@ -75,7 +75,8 @@ def environment_in(place, root, build):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PILLION_E2E")}
     environment.update(PATH=":".join(path + [environment["PATH"]]), PILLION_BUILD_DIR=build, HOME=place,
                        OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", JAX_PLATFORMS="cpu",
-                       OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1", TORCHINDUCTOR_CACHE_DIR=place + "/.inductor")
+                       OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1",
+                       TORCHINDUCTOR_CACHE_DIR=place + "/.inductor")
     return environment
 
 

@@ -9,7 +9,8 @@ unset LD_PRELOAD "${!SLURM_@}"
 mkdir bin && cp "$(type -P true)" bin/
 # A short PATH, so that the Pythons are those of this script.
 doctor() {
-	timeout "$patience" env PATH="$work/bin" "${program:-$PILLION_BUILD_DIR/report/pillion-report}" doctor "$@" >out 2>err
+	timeout "$patience" env PATH="$work/bin" \
+		"${program:-$PILLION_BUILD_DIR/report/pillion-report}" doctor "$@" >out 2>err
 }
 
 # row CHECK: its state, what was found, and what to do, as "STATE|FOUND|ADVICE"
@@ -45,7 +46,8 @@ if command -v script >/dev/null; then
 	command="'$PILLION_BUILD_DIR/report/pillion-report' doctor"
 	PATH=$work/bin:$PATH PILLION_PAGER='' TERM=xterm script -qec "$command" /dev/null >terminal </dev/null
 	like "$(cat terminal)" $'\033\\[32mok' 'colours in a terminal'
-	PATH=$work/bin:$PATH PILLION_PAGER='' TERM=xterm NO_COLOR=1 script -qec "$command" /dev/null >terminal </dev/null
+	PATH=$work/bin:$PATH PILLION_PAGER='' TERM=xterm NO_COLOR=1 script -qec "$command" /dev/null \
+		>terminal </dev/null
 	unlike "$(cat terminal)" $'\033\\[3' 'NO_COLOR: none'
 else
 	skip 'colours' 'no script'

@@ -17,7 +17,8 @@ setup() { # FUNCTION
 
 is "$(setup see_to_compiler)" '' 'a compiler that works: silence'
 mkdir empty
-like "$(PATH=$work/empty:/bin CC=no-such-cc setup see_to_compiler)" 'no-such-cc is not on PATH\. Next: apt-get install gcc' \
+like "$(PATH=$work/empty:/bin CC=no-such-cc setup see_to_compiler)" \
+	'no-such-cc is not on PATH\. Next: apt-get install gcc' \
 	'no compiler on PATH'
 printf '#!/bin/sh\necho "fatal error: stdio.h: No such file" >&2\nexit 1\n' >empty/cc && chmod +x empty/cc
 said=$(CC=$work/empty/cc setup see_to_compiler)
@@ -54,8 +55,9 @@ if command -v openssl >/dev/null && openssl req -x509 -newkey rsa:2048 -nodes -k
 	said=$(PIP_INDEX_URL=https://127.0.0.1:$(cat port)/simple setup fetch_cuda_headers)
 	like "$said" '[Cc]ertificate' "a certificate that cannot be verified: pip's error"
 	like "$said" 'Next: apt-get install ca-certificates' 'and what to do'
-	sed -i "s|^source_url *=.*|source_url = https://127.0.0.1:$(cat port)/x|
-		s|^source_fallback_url *=.*|source_fallback_url = https://127.0.0.1:$(cat port)/x|" subprojects/libunwind.wrap
+	url=https://127.0.0.1:$(cat port)/x
+	sed -i "s|^source_url *=.*|source_url = $url|; s|^source_fallback_url *=.*|source_fallback_url = $url|" \
+		subprojects/libunwind.wrap
 	said=$(SSL_CERT_FILE=/nonexistent setup see_to_libunwind)
 	like "$said" 'CERTIFICATE_VERIFY_FAILED' "libunwind's source: the error"
 	like "$said" 'Next: apt-get install ca-certificates' 'and what to do'
