@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "report/base/newer_libc.h"
 #include "report/derive/where/look.h"
 
 /* A launcher looks for requests once per second; one on another host sees the file when its file system shows it. */
@@ -271,7 +271,7 @@ static int ask(const char *capture, const struct model *m, struct where_answers 
 		waits[i] = is_alive(m, &m->runs[i]);
 		ret->asked += waits[i];
 	}
-	while (ret->asked && !ret->request && getrandom(&ret->request, sizeof(ret->request), 0) < 0)
+	while (ret->asked && !ret->request && random_bytes(&ret->request, sizeof(ret->request)) < 0)
 		ret->request = time_ns(CLOCK_REALTIME);
 	if (ret->asked)
 		code = place_request(capture, ret->request, &path, err);

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "report/base/newer_libc.h"
 #include "report/export/columns.h"
 
 struct place {
@@ -182,7 +183,7 @@ static int move_into_place(struct place *p)
 {
 	if (p->is_forced)
 		return rename(p->temporary, p->path) < 0 ? -errno : 0;
-	if (!renameat2(AT_FDCWD, p->temporary, AT_FDCWD, p->path, RENAME_NOREPLACE))
+	if (!rename_by_flags(p->temporary, p->path, RENAME_NOREPLACE))
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
@@ -290,7 +291,7 @@ static int move_directory(const char *temporary, const char *path, bool is_force
 {
 	int code;
 
-	if (!renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE))
+	if (!rename_by_flags(temporary, path, RENAME_NOREPLACE))
 		return 0;
 	if (errno != EEXIST)
 		return rename(temporary, path) ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;

@@ -12,6 +12,7 @@
 #include "report/export/export.h"
 #include "report/read/pack.h"
 #include "report/read/pack_block.h"
+#include "report/base/newer_libc.h"
 #include "report/base/parallel.h"
 #include "report/read/reader.h"
 
@@ -362,7 +363,7 @@ static int replace_directory(const char *packed, const char *directory, struct e
 	struct buffer aside = {0};
 	int code = 0;
 
-	if (!renameat2(AT_FDCWD, packed, AT_FDCWD, directory, RENAME_EXCHANGE)) {
+	if (!rename_by_flags(packed, directory, RENAME_EXCHANGE)) {
 		remove_capture(packed);
 		return 0;
 	}

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "report/base/newer_libc.h"
 #include "report/read/model.h"
 
 /* Containers on one machine have different host names and the same clock. */
@@ -376,7 +377,7 @@ static bool is_alive(const struct image *image)
 
 static void signal_text(char *text, size_t size, int signal)
 {
-	const char *name = sigabbrev_np(signal);
+	const char *name = signal_name(signal);
 
 	if (name)
 		snprintf(text, size, "killed by signal %d (SIG%s)", signal, name);

@@ -81,7 +81,8 @@ void environment_paths(struct run *run)
 		return;
 	self[n] = '\0';
 	*strrchr(self, '/') = '\0';
-	if (!take_file(self, "../preload/libpillion.so", run->library)) {
+	if (!take_file(self, "../preload/libpillion.so", run->library) &&
+	    !take_file(self, "../../lib/pillion/libpillion.so", run->library)) {
 		prefix = text_join(self, "/../..", "", "");
 		library_find(prefix, 0, run->library);
 		free(prefix);
@@ -196,7 +197,7 @@ static void value_unset(struct environment *e, const char *name)
 
 static void variable_append(struct environment *e, char *entry)
 {
-	e->list = reallocarray(e->list, e->count + 2, sizeof(*e->list));
+	e->list = realloc(e->list, (e->count + 2) * sizeof(*e->list));
 	memory_check(e->list);
 	e->list[e->count++] = entry;
 	e->list[e->count] = NULL;

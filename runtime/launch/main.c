@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
+#include "runtime/common/sys.h"
 
 void say(const char *format, ...)
 {
@@ -76,7 +76,7 @@ static void identity_find(struct run *run)
 	if (f)
 		fclose(f);
 	index_name(run->index, sizeof(run->index), run->host, run->boot);
-	while (!run->id && getrandom(&run->id, sizeof(run->id), 0) < 0)
+	while (!run->id && sys_getrandom(&run->id, sizeof(run->id)) < 0)
 		run->id = clock_monotonic_ns() * 0x9e3779b97f4a7c15u ^ (uint64_t)getpid();
 }
 

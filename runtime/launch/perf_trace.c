@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
+#include "runtime/common/sys.h"
 #include "runtime/launch/perf.h"
 
 enum {
@@ -124,7 +124,7 @@ static void header_fill(struct tf_header *h, const struct run *run, const struct
 		.first.ticks = perf_trace_ticks(image->begin_ns),
 		.osrt_threshold_ns = run->options.osrt_threshold_ns,
 	};
-	while (!h->nonce && getrandom(&h->nonce, sizeof(h->nonce), 0) < 0)
+	while (!h->nonce && sys_getrandom(&h->nonce, sizeof(h->nonce)) < 0)
 		h->nonce = clock_monotonic_ns() * 0x9e3779b97f4a7c15u ^ image->pid;
 	snprintf(h->host, sizeof(h->host), "%s", run->host);
 	snprintf(h->boot, sizeof(h->boot), "%s", run->boot);
