@@ -487,6 +487,26 @@ static void add_reasons(const struct model *m, struct buffer *ret)
 			     m->lost_lines);
 }
 
+/* Programs that are not recorded, and each reason once: "2 programs not recorded (musl, setuid)". */
+static void add_bare(const struct model *m, struct buffer *ret)
+{
+	const char *seen[8];
+	size_t count = 0, k;
+
+	if (!m->bare_count)
+		return;
+	buffer_print(ret, ", %zu program%s not recorded (", m->bare_count, m->bare_count == 1 ? "" : "s");
+	for (size_t i = 0; i < m->bare_count && count < sizeof(seen) / sizeof(*seen); i++) {
+		for (k = 0; k < count && strcmp(seen[k], m->bare[i].reason) != 0; k++)
+			;
+		if (k < count)
+			continue;
+		buffer_print(ret, "%s%s", count ? ", " : "", m->bare[i].reason);
+		seen[count++] = m->bare[i].reason;
+	}
+	buffer_text(ret, ")");
+}
+
 void ledger_line(const struct model *m, struct buffer *ret)
 {
 	struct facts f = {0};
@@ -520,8 +540,7 @@ void ledger_line(const struct model *m, struct buffer *ret)
 		buffer_print(ret, ", %" PRIu64 " stacks lost", f.stacks_lost);
 	if (f.threads_lost)
 		buffer_print(ret, ", %" PRIu64 " threads lost", f.threads_lost);
-	if (m->bare_count)
-		buffer_print(ret, ", %zu program%s not recorded", m->bare_count, m->bare_count == 1 ? "" : "s");
+	add_bare(m, ret);
 	add_reasons(m, ret);
 	if (notes)
 		buffer_print(ret, ", %zu note%s", notes, notes == 1 ? "" : "s");

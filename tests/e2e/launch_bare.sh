@@ -21,6 +21,8 @@ runs() { # TEXT WANTED-OUTPUT REASON COMMAND...
 3" "$text runs"
 	is "$(grep -cv '^pillion: ' err)" 0 "$text: no message of the loader"
 	if [ -n "$reason" ]; then
+		like "$(report stats -r processes bare.pillion)" "^ *ledger: .* not recorded \\($reason\\)" \
+			"$text: the ledger says why it is not recorded"
 		like "$(cat bare.pillion/*.index)" "^bare	.*reason=$reason	" \
 			"$text: the index has the reason $reason"
 	else
@@ -62,6 +64,14 @@ if $cc -fsanitize=address -o asan hello.c 2>/dev/null; ASAN_OPTIONS=detect_leaks
 	runs 'an AddressSanitizer program' preload '' $fixed ./asan
 else
 	skip 'an AddressSanitizer program runs' 'no libasan'
+fi
+# A launcher whose loader does not exist, as on a system with musl.
+mkdir -p none/bin none/libexec/pillion
+cp "$PILLION" none/bin/pillion
+if $cc -Wl,--dynamic-linker=/nonexistent -o none/libexec/pillion/pillion-launch hello.c 2>/dev/null; then
+	is "$(none/bin/pillion true 2>err; echo $?)" 127 'a launcher that cannot be executed: status 127'
+	like "$(cat err)" 'pillion-launch(: not found| does not start here: it is for glibc|: cannot execute)' \
+		'a launcher that cannot be executed: the reason'
 fi
 loader=$(ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>/dev/null | head -1)
 [ -z "$loader" ] || runs 'a program through its loader' preload '' "$loader" ./hello
