@@ -285,7 +285,7 @@ def check_suite(suite, options, tap):
         return None
     unsteady = sum(bare["outcomes"].get(test) != again["outcomes"].get(test)
         for test in {**bare["outcomes"], **again["outcomes"]})
-    cells = []
+    cells, date = [], bare["date"]
     for name in configurations:
         result = result_of(suite, name, options)
         differences, compared = compare(suite, name, bare["outcomes"], again["outcomes"], result["outcomes"])
@@ -300,7 +300,8 @@ def check_suite(suite, options, tap):
         tap.line(capture["read status"] == 0, f"{suite.name}, {name}: the capture is read",
             capture["read errors"].splitlines()[:5])
         cells.append(str(len(differences)))
-    return [suite.name, suite.subset, str(len(bare["outcomes"])), str(unsteady), *cells, bare["date"], options.commit]
+        date = max(date, result["date"])
+    return [suite.name, suite.subset, str(len(bare["outcomes"])), str(unsteady), *cells, date, options.commit]
 
 
 # ---- begin ----

@@ -40,8 +40,10 @@ run() {
 	program 'jshell' jshell -s jobs.jsh
 	program 'jlink' jlink --add-modules java.base --output image
 	program 'image of jlink' image/bin/java -cp "$SOURCE/classes" Jobs
-	program 'flight recorder' java -XX:StartFlightRecording=filename=jobs.jfr,settings=profile \
-		-cp "$SOURCE/classes" Jobs
+	# Its messages contain the time and its process id.
+	program 'flight recorder' bash -o pipefail -c '
+		java -XX:StartFlightRecording=filename=jobs.jfr,settings=profile -cp "$SOURCE/classes" Jobs |
+			sed "/\[jfr,startup\]/d"'
 	program 'jfr summary' sh -c 'jfr summary jobs.jfr | grep -c jdk.ThreadStart'
 	program 'jcmd' sh -c 'sleep 60 | jshell -s - & p=$!
 		until jcmd -l | grep -q jdk.jshell; do sleep 0.2; done
