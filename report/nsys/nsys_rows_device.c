@@ -231,6 +231,38 @@ static void stream_names(struct nsys_writer *w)
 	stream_names_done(&names);
 }
 
+static void stream_row(struct nsys_writer *w, struct map *seen, const struct tf_device_operation *operation)
+{
+	enum { FLAG_NULL = 3 }; /* CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL */
+	bool is_default = operation->kind == TF_DEVICE_CONTEXT, is_new;
+
+	if (is_default && !operation->stream)
+		return; /* CUPTI states none */
+	map_put(seen, operation->context, operation->stream, &is_new);
+	if (is_new)
+		nsys_row(w, NSYS_STREAM,
+			 (int64_t[]){operation->stream, (int64_t)host_number(w->model, w->image->machine) + 1, 0,
+				     w->image->pid, operation->context, NSYS_NULL,
+				     is_default ? FLAG_NULL : operation->value},
+			 7);
+}
+
+/* The streams that CUPTI has described, and the default ones of its contexts. */
+static void streams(struct nsys_writer *w)
+{
+	const struct trace *t = w->image->trace;
+	struct map seen = {0};
+
+	for (size_t i = 0; i < t->blob_count; i++) {
+		struct tf_device_operation operation;
+
+		if (t->blobs[i].type == TF_BLOB_DEVICE_OPERATION && device_operation(t, t->blobs[i].id, &operation) &&
+		    (operation.kind == TF_DEVICE_STREAM || operation.kind == TF_DEVICE_CONTEXT))
+			stream_row(w, &seen, &operation);
+	}
+	map_done(&seen);
+}
+
 void nsys_device_events(struct nsys_writer *w)
 {
 	struct scan s = {.context = w->context, .image = w->image, .more = w};
@@ -238,5 +270,6 @@ void nsys_device_events(struct nsys_writer *w)
 	graph_prepare(w->context, w->image);
 	device_scan_image(&s, visit_device, NULL);
 	device_scan_more(&s, add_activity, NULL);
+	streams(w);
 	stream_names(w);
 }

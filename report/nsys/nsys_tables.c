@@ -87,6 +87,10 @@ const struct nsys_schema nsys_schemas[NSYS_TABLES] = {
 	[NSYS_NVTX_STREAM] = {"TARGET_INFO_NVTX_CUDA_STREAM",
 		COLUMNS(TEXT(name), INT(hwId), INT(vmId), INT(processId), INT(deviceId), INT(contextId),
 			INT(streamId))},
+	/* CUPTI's priority of a stream is not recorded, so NULL must be possible. */
+	[NSYS_STREAM] = {"TARGET_INFO_CUDA_STREAM",
+		COLUMNS(NEED(streamId), NEED(hwId), NEED(vmId), NEED(processId), NEED(contextId), INT(priority),
+			NEED(flag))},
 	[NSYS_CUBLAS] = {"CUBLAS_EVENTS",
 		COLUMNS(NEED(start), NEED(end), NEED(eventClass), INT(globalTid), NEED(nameId))},
 	[NSYS_CUDNN] = {"CUDNN_EVENTS",

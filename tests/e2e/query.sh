@@ -80,6 +80,23 @@ done
 is "$differ" '' "tables have the columns of nsys 2026.2 ($checked tables)"
 ok 'most tables of nsys 2026.2 are here' test "$checked" -ge 15
 
+# ---- tables of the device ----
+
+device() { # SQL: its rows, one line each, of a program with CUDA
+	report query -f csv steps.pillion "$1" 2>err | tail -n +2
+}
+if [ -x "$targets/cuda_steps" ] && [ -e "$PILLION_BUILD_DIR/tests/doubles/libcuda.so.1" ]; then
+	LD_LIBRARY_PATH=$PILLION_BUILD_DIR/tests/doubles pillion -o steps "$targets/cuda_steps" 3 >out 2>err
+	is $? 0 'a program with CUDA'
+	is "$(device 'SELECT streamId, contextId FROM TARGET_INFO_CUDA_STREAM ORDER BY 1')" \
+		"$(device 'SELECT DISTINCT streamId, contextId FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY 1')" \
+		'TARGET_INFO_CUDA_STREAM has the streams of the kernels'
+	is "$(device 'SELECT DISTINCT processId = pid, priority, flag
+		FROM TARGET_INFO_CUDA_STREAM, PROCESSES')" '1,,1' 'with process and type, without a priority'
+else
+	skip 'tables of the device' 'built without CUDA headers'
+fi
+
 # ---- statements ----
 
 printf 'SELECT 1 AS one;\nSELECT\n2 AS two;' | report query -f csv run.pillion >out 2>err
