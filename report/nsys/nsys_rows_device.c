@@ -178,7 +178,17 @@ void nsys_device(struct nsys_writer *w, const struct blob *b)
 	buffer_done(&name);
 }
 
-/* Waits, allocations and frees. nsys numbers memory operations from 0, CUPTI from 1. */
+/* nsys numbers what CUPTI spends time on from 2, the driver's compiler, on; its names end with CUPTI's kind 6. */
+static int64_t overhead_type(uint32_t kind)
+{
+	enum { UNKNOWN = 1, COMPILER = 2, LAST_KIND = 6 };
+
+	if (kind == 1)
+		return COMPILER;
+	return kind >> 16 && kind >> 16 <= LAST_KIND ? COMPILER + (int64_t)(kind >> 16) : UNKNOWN;
+}
+
+/* Waits, allocations, frees and overhead. nsys numbers memory operations from 0, CUPTI from 1. */
 static void add_activity(struct scan *s, const struct device_record *r)
 {
 	struct nsys_writer *w = s->more;
@@ -193,6 +203,11 @@ static void add_activity(struct scan *s, const struct device_record *r)
 			 (int64_t[]){start, start + (int64_t)r->duration_ns, t.device, t.context, NSYS_NULL, t.stream,
 				     correlation, w->global_pid, NSYS_NULL, t.value, 0},
 			 11);
+	else if (t.kind == TF_DEVICE_OVERHEAD)
+		nsys_row(w, NSYS_OVERHEAD,
+			 (int64_t[]){start, start + (int64_t)r->duration_ns, NSYS_NULL, NSYS_NULL, NSYS_NULL, NSYS_NULL,
+				     overhead_type(t.value)},
+			 7);
 	else if (t.kind == TF_DEVICE_ALLOCATE || t.kind == TF_DEVICE_FREE)
 		nsys_row(w, NSYS_MEMORY,
 			 (int64_t[]){start, w->global_pid, t.device, t.context, (int64_t)r->address, 0,

@@ -125,6 +125,10 @@ const struct nsys_schema nsys_schemas[NSYS_TABLES] = {
 		COLUMNS(NEED(start), NEED(end), NEED(deviceId), NEED(contextId), INT(greenContextId), NEED(streamId),
 			INT(correlationId), INT(globalPid), INT(deprecatedSyncType), NEED(syncType), NEED(eventId),
 			INT(eventSyncId))},
+	/* eventClass is NOT NULL in nsys's files, but nsys's number of it is not known. */
+	[NSYS_OVERHEAD] = {"CUPTI_ACTIVITY_KIND_OVERHEAD",
+		COLUMNS(NEED(start), NEED(end), INT(eventClass), INT(globalTid), INT(correlationId), INT(nameId),
+			NEED(overheadType))},
 	[NSYS_DIAGNOSTIC] = {"DIAGNOSTIC_EVENT",
 		COLUMNS(NEED(timestamp), NEED(timestampType), NEED(source), NEED(severity), NEED_TEXT(text),
 			INT(globalPid))},

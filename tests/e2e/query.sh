@@ -93,6 +93,10 @@ if [ -x "$targets/cuda_steps" ] && [ -e "$PILLION_BUILD_DIR/tests/doubles/libcud
 		'TARGET_INFO_CUDA_STREAM has the streams of the kernels'
 	is "$(device 'SELECT DISTINCT processId = pid, priority, flag
 		FROM TARGET_INFO_CUDA_STREAM, PROCESSES')" '1,,1' 'with process and type, without a priority'
+	is "$(device 'SELECT overheadType, SUM(end - start) FROM CUPTI_ACTIVITY_KIND_OVERHEAD GROUP BY 1')" \
+		"$(report stats -q -r ledger -f csv steps.pillion |
+			awk -F, -v OFS=, '$3 == "CUPTI'\''s overhead" && $5 == "buffer delivery" { print 3, $4 }')" \
+		"CUPTI_ACTIVITY_KIND_OVERHEAD has the ledger's overhead of CUPTI"
 else
 	skip 'tables of the device' 'built without CUDA headers'
 fi
