@@ -13,15 +13,6 @@
 #include "report/derive/stacks/samples.h"
 #include "report/stats/report.h"
 
-#ifndef PILLION_VERSION
-#define PILLION_VERSION "unknown"
-#endif
-
-/* DIAGNOSTIC_EVENT.severity: numbers of ours, which ENUM_DIAGNOSTIC_SEVERITY_LEVEL names. */
-enum { SEVERITY_INFORMATION = 1, SEVERITY_WARNING = 2 };
-
-/* eventClass. */
-enum { CLASS_RUNTIME = 0, CLASS_DRIVER = 1, CLASS_OSRT = 27, CLASS_CUBLAS = 46, CLASS_CUDNN = 45 };
 enum { THREAD_NAME_PRIORITY = 20, FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 
 int64_t nsys_time(const struct nsys_writer *w, uint64_t ticks)
@@ -184,18 +175,18 @@ static void add_call(struct nsys_writer *w, const struct event *e)
 	switch (f->group) {
 	case TF_GROUP_OSRT:
 		nsys_row(w, NSYS_OSRT,
-			 (int64_t[]){start, end, CLASS_OSRT, w->global_tid, function_name(w, e->id), return_value(e),
-				     NSYS_NULL, call_chain(w, e, NSYS_OSRT_STACKS)},
+			 (int64_t[]){start, end, NSYS_CLASS_OSRT, w->global_tid, function_name(w, e->id),
+				     return_value(e), NSYS_NULL, call_chain(w, e, NSYS_OSRT_STACKS)},
 			 8);
 		break;
 	case TF_GROUP_CUDA:
 	case TF_GROUP_CUDA_DRIVER:
-		cuda_call(w, e, start, end, f->group == TF_GROUP_CUDA ? CLASS_RUNTIME : CLASS_DRIVER);
+		cuda_call(w, e, start, end, f->group == TF_GROUP_CUDA ? NSYS_CLASS_RUNTIME : NSYS_CLASS_DRIVER);
 		break;
 	case TF_GROUP_CUBLAS:
 	case TF_GROUP_CUDNN:
 		nsys_row(w, f->group == TF_GROUP_CUBLAS ? NSYS_CUBLAS : NSYS_CUDNN,
-			 (int64_t[]){start, end, f->group == TF_GROUP_CUBLAS ? CLASS_CUBLAS : CLASS_CUDNN,
+			 (int64_t[]){start, end, f->group == TF_GROUP_CUBLAS ? NSYS_CLASS_CUBLAS : NSYS_CLASS_CUDNN,
 				     w->global_tid, function_name(w, e->id)},
 			 5);
 		break;
@@ -264,66 +255,6 @@ static void add_image(struct nsys_writer *w, const struct image *image)
 
 /* ---- rows written once ---- */
 
-static const struct constant {
-	enum nsys_table table;
-	int64_t id;
-	const char *name, *label;
-} constants[] = {
-	{NSYS_EVENT_TYPES, 33, "NvtxCategory", "NVTX category"},
-	{NSYS_EVENT_TYPES, 34, "NvtxMark", "NVTX mark"},
-	{NSYS_EVENT_TYPES, 39, "NvtxThread", "NVTX thread name"},
-	{NSYS_EVENT_TYPES, 59, "NvtxPushPopRange", "NVTX push/pop range"},
-	{NSYS_EVENT_TYPES, 60, "NvtxStartEndRange", "NVTX start/end range"},
-	{NSYS_EVENT_TYPES, 75, "NvtxDomainCreate", "NVTX domain create"},
-	{NSYS_EVENT_TYPES, 76, "NvtxDomainDestroy", "NVTX domain destroy"},
-	{NSYS_EVENT_CLASSES, CLASS_RUNTIME, "TRACE_PROCESS_EVENT_CUDA_RUNTIME", "CUDA runtime"},
-	{NSYS_EVENT_CLASSES, CLASS_DRIVER, "TRACE_PROCESS_EVENT_CUDA_DRIVER", "CUDA driver"},
-	{NSYS_EVENT_CLASSES, CLASS_OSRT, "TRACE_PROCESS_EVENT_OS_RUNTIME", "OS runtime"},
-	{NSYS_COPY_KINDS, 0, "CUDA_MEMCPY_KIND_UNKNOWN", "Unknown"},
-	{NSYS_COPY_KINDS, 1, "CUDA_MEMCPY_KIND_HTOD", "Host-to-Device"},
-	{NSYS_COPY_KINDS, 2, "CUDA_MEMCPY_KIND_DTOH", "Device-to-Host"},
-	{NSYS_COPY_KINDS, 3, "CUDA_MEMCPY_KIND_HTOA", "Host-to-Array"},
-	{NSYS_COPY_KINDS, 4, "CUDA_MEMCPY_KIND_ATOH", "Array-to-Host"},
-	{NSYS_COPY_KINDS, 5, "CUDA_MEMCPY_KIND_ATOA", "Array-to-Array"},
-	{NSYS_COPY_KINDS, 6, "CUDA_MEMCPY_KIND_ATOD", "Array-to-Device"},
-	{NSYS_COPY_KINDS, 7, "CUDA_MEMCPY_KIND_DTOA", "Device-to-Array"},
-	{NSYS_COPY_KINDS, 8, "CUDA_MEMCPY_KIND_DTOD", "Device-to-Device"},
-	{NSYS_COPY_KINDS, 9, "CUDA_MEMCPY_KIND_HTOH", "Host-to-Host"},
-	{NSYS_COPY_KINDS, 10, "CUDA_MEMCPY_KIND_PTOP", "Peer-to-Peer"},
-	{NSYS_SYNC_TYPES, 0, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN", "Unknown"},
-	{NSYS_SYNC_TYPES, 1, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE", "Event sync"},
-	{NSYS_SYNC_TYPES, 2, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT", "Stream wait event"},
-	{NSYS_SYNC_TYPES, 3, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE", "Stream sync"},
-	{NSYS_SYNC_TYPES, 4, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE", "Context sync"},
-	{NSYS_SEVERITIES, SEVERITY_INFORMATION, "Information", "Information"},
-	{NSYS_SEVERITIES, SEVERITY_WARNING, "Warning", "Warning"},
-	{NSYS_MEMORY_KINDS, 0, "CUDA_MEMOPR_MEMORY_KIND_PAGEABLE", "Pageable"},
-	{NSYS_MEMORY_KINDS, 1, "CUDA_MEMOPR_MEMORY_KIND_PINNED", "Pinned"},
-	{NSYS_MEMORY_KINDS, 2, "CUDA_MEMOPR_MEMORY_KIND_DEVICE", "Device"},
-	{NSYS_MEMORY_KINDS, 3, "CUDA_MEMOPR_MEMORY_KIND_ARRAY", "Array"},
-	{NSYS_MEMORY_KINDS, 4, "CUDA_MEMOPR_MEMORY_KIND_MANAGED", "Managed"},
-	{NSYS_MEMORY_KINDS, 5, "CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC", "Device Static"},
-	{NSYS_MEMORY_KINDS, 6, "CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC", "Managed Static"},
-	{NSYS_MEMORY_KINDS, 7, "CUDA_MEMOPR_MEMORY_KIND_UNKNOWN", "Unknown"},
-};
-
-/* nsys 2022.4 reads EXPORT_META_DATA, later versions META_DATA_EXPORT. */
-static const struct {
-	enum nsys_table table;
-	const char *name, *value;
-} meta[] = {
-	{NSYS_META, "EXPORT_PRODUCT_NAME", "pillion " PILLION_VERSION},
-	{NSYS_META, "EXPORT_SCHEMA_VERSION", "3.0.0"},
-	{NSYS_META, "EXPORT_SCHEMA_VERSION_MAJOR", "3"},
-	{NSYS_META, "EXPORT_SCHEMA_VERSION_MINOR", "0"},
-	{NSYS_META, "EXPORT_SCHEMA_VERSION_MICRO", "0"},
-	{NSYS_META_EXPORT, "EXPORT_PRODUCT_NAME", "pillion " PILLION_VERSION},
-	{NSYS_META_EXPORT, "EXPORT_SCHEMA_VERSION", "3.25.0"},
-	{NSYS_META_EXPORT, "EXPORT_SCHEMA_VERSION_MAJOR", "3"},
-	{NSYS_META_EXPORT, "EXPORT_SCHEMA_VERSION_MINOR", "25"},
-	{NSYS_META_EXPORT, "EXPORT_SCHEMA_VERSION_MICRO", "0"},
-};
-
 static void format_date(char *text, size_t size, const struct tm *tm)
 {
 	if (!strftime(text, size, "%Y-%m-%d %H:%M:%S", tm))
@@ -390,11 +321,7 @@ static void add_once(struct nsys_writer *w)
 	for (int i = 0; i < NSYS_TABLES; i++)
 		if (nsys_schemas[i].is_always)
 			nsys_begin(w, (enum nsys_table)i);
-	for (size_t i = 0; i < sizeof(constants) / sizeof(*constants); i++)
-		nsys_row(w, constants[i].table,
-			 (int64_t[]){constants[i].id, nsys_text(constants[i].name), nsys_text(constants[i].label)}, 3);
-	for (size_t i = 0; i < sizeof(meta) / sizeof(*meta); i++)
-		nsys_row(w, meta[i].table, (int64_t[]){nsys_text(meta[i].name), nsys_text(meta[i].value)}, 2);
+	nsys_constants(w);
 	add_times(w);
 	add_processes(w);
 }
@@ -430,9 +357,9 @@ static void add_ledger(struct nsys_writer *w)
 		buffer_print(&text, "%s: %llu%s%s", fact, (unsigned long long)cells[LEDGER_COUNT].count,
 			     *detail ? ", " : "", detail);
 		nsys_row(w, NSYS_DIAGNOSTIC,
-			 (int64_t[]){0, 0, 0,
-				     is_warning(fact, cells[LEDGER_COUNT].count) ? SEVERITY_WARNING
-										 : SEVERITY_INFORMATION,
+			 (int64_t[]){0, NSYS_TIMESTAMP_TARGET, NSYS_SOURCE_ANALYSIS,
+				     is_warning(fact, cells[LEDGER_COUNT].count) ? NSYS_SEVERITY_WARNING
+										 : NSYS_SEVERITY_INFO,
 				     nsys_text(text.data)},
 			 5);
 		buffer_done(&text);

@@ -51,6 +51,7 @@ struct nsys_output {
 };
 
 #define NSYS_ALL_TABLES (((uint64_t)1 << NSYS_TABLES) - 1)
+_Static_assert(NSYS_TABLES < 64, "sets of tables are uint64_t");
 
 /* Makes the rows. `strings` has the texts of StringIds, the id of a row is its number + 1; it may have texts already,
  * whose ids remain. StringIds has at least those that the rows of wanted tables refer to. All other ids do not depend

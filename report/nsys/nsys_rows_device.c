@@ -29,7 +29,6 @@ static int64_t graph_node(const struct tf_device_operation *t)
 /* The node of an executable graph, with the call that made the node from which it was instantiated. */
 static void graph_node_row(struct nsys_writer *w, const struct tf_device_operation *t)
 {
-	enum { CLASS_GRAPH_NODE = 0 }; /* as of calls of the runtime: nsys's own number is not known */
 	const struct graph_node *made = graph_node_of(w->image->trace, t, UINT64_MAX);
 	const struct function *f = made ? trace_function(w->image->trace, made->event.id) : NULL;
 	int64_t end;
@@ -38,8 +37,9 @@ static void graph_node_row(struct nsys_writer *w, const struct tf_device_operati
 		return;
 	end = (int64_t)(clock_map_ns(w->clock, made->event.ticks) - w->origin_ns);
 	nsys_row(w, NSYS_GRAPH_NODE,
-		 (int64_t[]){end - (int64_t)clock_map_duration(w->clock, made->event.duration), end, CLASS_GRAPH_NODE,
-			     w->global_pid | (made->thread->tid & 0xffffff), nsys_string(w, f->name),
+		 (int64_t[]){end - (int64_t)clock_map_duration(w->clock, made->event.duration), end,
+			     NSYS_CLASS_GRAPH_NODE, w->global_pid | (made->thread->tid & 0xffffff),
+			     nsys_string(w, f->name),
 			     graph_node(t), (int64_t)((uint64_t)made->graph << 32 | made->node)},
 		 7);
 }

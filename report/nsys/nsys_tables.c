@@ -11,24 +11,26 @@
 #define NEED_TEXT(name) {#name, NSYS_TEXT, true}
 #define COLUMNS(...) (const struct nsys_column[]){__VA_ARGS__}, \
 		     sizeof((const struct nsys_column[]){__VA_ARGS__}) / sizeof(struct nsys_column)
+/* The meaning of the numbers in a column. */
+#define ENUM(name_of_table) {name_of_table, COLUMNS(NEED(id), TEXT(name), TEXT(label)), .is_always = true, .key = "id"}
 
 const struct nsys_schema nsys_schemas[NSYS_TABLES] = {
-	[NSYS_EVENT_TYPES] = {"ENUM_NSYS_EVENT_TYPE",
-		COLUMNS(NEED(id), TEXT(name), TEXT(label)),
-		.is_always = true, .key = "id"},
-	[NSYS_EVENT_CLASSES] = {"ENUM_NSYS_EVENT_CLASS",
-		COLUMNS(NEED(id), TEXT(name), TEXT(label)),
-		.is_always = true, .key = "id"},
-	[NSYS_COPY_KINDS] = {"ENUM_CUDA_MEMCPY_OPER",
-		COLUMNS(NEED(id), TEXT(name), TEXT(label)),
-		.is_always = true, .key = "id"},
-	[NSYS_MEMORY_KINDS] = {"ENUM_CUDA_MEM_KIND",
-		COLUMNS(NEED(id), TEXT(name), TEXT(label)),
-		.is_always = true, .key = "id"},
-	[NSYS_SYNC_TYPES] = {"ENUM_CUPTI_SYNC_TYPE",
-		COLUMNS(NEED(id), TEXT(name), TEXT(label)), .is_always = true, .key = "id"},
-	[NSYS_SEVERITIES] = {"ENUM_DIAGNOSTIC_SEVERITY_LEVEL",
-		COLUMNS(NEED(id), TEXT(name), TEXT(label)), .is_always = true, .key = "id"},
+	[NSYS_EVENT_TYPES] = ENUM("ENUM_NSYS_EVENT_TYPE"),
+	[NSYS_EVENT_CLASSES] = ENUM("ENUM_NSYS_EVENT_CLASS"),
+	[NSYS_COPY_KINDS] = ENUM("ENUM_CUDA_MEMCPY_OPER"),
+	[NSYS_MEMORY_KINDS] = ENUM("ENUM_CUDA_MEM_KIND"),
+	[NSYS_SYNC_TYPES] = ENUM("ENUM_CUPTI_SYNC_TYPE"),
+	[NSYS_SEVERITIES] = ENUM("ENUM_DIAGNOSTIC_SEVERITY_LEVEL"),
+	[NSYS_MEMORY_OPERATIONS] = ENUM("ENUM_CUDA_DEV_MEM_EVENT_OPER"),
+	[NSYS_MIGRATION_CAUSES] = ENUM("ENUM_CUDA_UNIF_MEM_MIGRATION"),
+	[NSYS_LAUNCH_TYPES] = ENUM("ENUM_CUDA_KERNEL_LAUNCH_TYPE"),
+	[NSYS_CACHE_CONFIGS] = ENUM("ENUM_CUDA_FUNC_CACHE_CONFIG"),
+	[NSYS_SHARED_LIMITS] = ENUM("ENUM_CUDA_SHARED_MEM_LIMIT_CONFIG"),
+	[NSYS_STREAM_TYPES] = ENUM("ENUM_CUPTI_STREAM_TYPE"),
+	[NSYS_OVERHEAD_TYPES] = ENUM("ENUM_CUPTI_OVERHEAD_TYPE"),
+	[NSYS_DIAGNOSTIC_SOURCES] = ENUM("ENUM_DIAGNOSTIC_SOURCE_TYPE"),
+	[NSYS_DIAGNOSTIC_TIMES] = ENUM("ENUM_DIAGNOSTIC_TIMESTAMP_SOURCE"),
+	[NSYS_THREAD_STATES] = ENUM("ENUM_SAMPLING_THREAD_STATE"),
 	[NSYS_META] = {"EXPORT_META_DATA",
 		COLUMNS(NEED_TEXT(name), TEXT(value)),
 		.is_always = true},

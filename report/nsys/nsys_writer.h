@@ -8,6 +8,17 @@
 #include "report/derive/stacks/profile.h"
 #include "report/nsys/nsys_rows.h"
 
+/* Numbers of nsys, which nsys_constants names: the column eventClass, and those of DIAGNOSTIC_EVENT. */
+enum {
+	NSYS_CLASS_RUNTIME = 0,
+	NSYS_CLASS_DRIVER = 1,
+	NSYS_CLASS_OSRT = 27,
+	NSYS_CLASS_CUDNN = 28,
+	NSYS_CLASS_CUBLAS = 29,
+	NSYS_CLASS_GRAPH_NODE = 77,
+};
+enum { NSYS_SEVERITY_INFO = 1, NSYS_SEVERITY_WARNING = 2, NSYS_SOURCE_ANALYSIS = 3, NSYS_TIMESTAMP_TARGET = 1 };
+
 enum { NSYS_TEXTS = 4 }; /* text columns of a table at most */
 
 struct known_operation {
@@ -60,6 +71,9 @@ void nsys_row(struct nsys_writer *w, enum nsys_table table, const int64_t *value
 
 /* The id of a text in StringIds. */
 int64_t nsys_string(struct nsys_writer *w, const char *text);
+
+/* Adds the rows that are the same for every capture. */
+void nsys_constants(struct nsys_writer *w);
 
 /* Adds a row for an MPI call. */
 void nsys_mpi_call(struct nsys_writer *w, const struct event *e, const struct function *f, int64_t start, int64_t end,

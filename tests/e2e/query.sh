@@ -97,6 +97,23 @@ if [ -x "$targets/cuda_steps" ] && [ -e "$PILLION_BUILD_DIR/tests/doubles/libcud
 		"$(report stats -q -r ledger -f csv steps.pillion |
 			awk -F, -v OFS=, '$3 == "CUPTI'\''s overhead" && $5 == "buffer delivery" { print 3, $4 }')" \
 		"CUPTI_ACTIVITY_KIND_OVERHEAD has the ledger's overhead of CUPTI"
+	unnamed=
+	for column in RUNTIME.eventClass=NSYS_EVENT_CLASS MEMCPY.copyKind=CUDA_MEMCPY_OPER \
+		MEMCPY.srcKind=CUDA_MEM_KIND MEMSET.memKind=CUDA_MEM_KIND SYNCHRONIZATION.syncType=CUPTI_SYNC_TYPE \
+		OVERHEAD.overheadType=CUPTI_OVERHEAD_TYPE TARGET_INFO_CUDA_STREAM.flag=CUPTI_STREAM_TYPE \
+		CUDA_GPU_MEMORY_USAGE_EVENTS.memKind=CUDA_MEM_KIND \
+		CUDA_GPU_MEMORY_USAGE_EVENTS.memoryOperationType=CUDA_DEV_MEM_EVENT_OPER \
+		DIAGNOSTIC_EVENT.timestampType=DIAGNOSTIC_TIMESTAMP_SOURCE \
+		DIAGNOSTIC_EVENT.source=DIAGNOSTIC_SOURCE_TYPE \
+		DIAGNOSTIC_EVENT.severity=DIAGNOSTIC_SEVERITY_LEVEL NVTX_EVENTS.eventType=NSYS_EVENT_TYPE; do
+		table=${column%%.*}
+		[ "${table#*_}" != "$table" ] || table=CUPTI_ACTIVITY_KIND_$table
+		number=${column#*.}
+		[ "$(device "SELECT COUNT(*) > 0, COUNT(*) = COUNT(e.label)
+			FROM $table LEFT JOIN ENUM_${column#*=} e ON e.id = ${number%=*}")" = 1,1 ] ||
+			unnamed="$unnamed $column"
+	done
+	is "$unnamed" '' 'the ENUM tables name the numbers'
 else
 	skip 'tables of the device' 'built without CUDA headers'
 fi
