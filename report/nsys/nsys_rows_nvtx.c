@@ -170,6 +170,42 @@ static void device_name_row(struct nsys_writer *w, const struct nvtx_definition 
 		 4);
 }
 
+/* ---- what payloads consist of ---- */
+
+/* Offsets are those that the schema results in; of an entry behind one of variable size: NULL. */
+static void schema_entry_row(struct nsys_writer *w, const int64_t *key, const struct tf_nvtx_entry *e, const char *name)
+{
+	nsys_row(w, NSYS_PAYLOAD_ENTRY,
+		 (int64_t[]){key[0], key[1], key[2], (int64_t)e->flags, (int64_t)e->type, nsys_text(name), NSYS_NULL,
+			     (int64_t)e->detail, e->offset == TF_NVTX_FOLLOWS ? NSYS_NULL : (int64_t)e->offset},
+		 9);
+}
+
+static void enum_entry_row(struct nsys_writer *w, const int64_t *key, const struct tf_nvtx_entry *e, const char *name)
+{
+	nsys_row(w, NSYS_PAYLOAD_ENUM_ENTRY,
+		 (int64_t[]){key[0], key[1], key[2], nsys_text(name), (int64_t)e->type, (int64_t)(e->flags & 1)}, 6);
+}
+
+static void payload_type_rows(struct nsys_writer *w, const struct nvtx_definition *n)
+{
+	bool is_enum = n->head.kind == TF_NVTX_ENUM;
+	int64_t domain = domain_id(w, n->head.domain), id = (int64_t)n->head.id,
+		name = nsys_text(*n->name ? n->name : NULL), size = n->head.size ? (int64_t)n->head.size : NSYS_NULL;
+	struct tf_nvtx_entry entry;
+	char text[256];
+
+	if (is_enum)
+		nsys_row(w, NSYS_PAYLOAD_ENUM, (int64_t[]){domain, id, name, n->head.count, size}, 5);
+	else
+		nsys_row(w, NSYS_PAYLOAD_SCHEMA,
+			 (int64_t[]){domain, id, name, (int64_t)n->head.type, (int64_t)n->head.flags, n->head.count,
+				     size},
+			 7);
+	for (uint32_t i = 0; nvtx_definition_entry(n, i, &entry, text, sizeof(text)); i++)
+		(is_enum ? enum_entry_row : schema_entry_row)(w, (int64_t[]){domain, id, i}, &entry, text);
+}
+
 /* Domains and categories are rows as well, with the name in `text`. */
 void nsys_nvtx_names(struct nsys_writer *w)
 {
@@ -193,6 +229,8 @@ void nsys_nvtx_names(struct nsys_writer *w)
 		else if (n->head.kind == TF_NVTX_RESOURCE &&
 			 (n->head.type == TF_NVTX_CUDA_DEVICE || n->head.type == TF_NVTX_CUDART_DEVICE))
 			device_name_row(w, n);
+		else if (n->head.kind == TF_NVTX_SCHEMA || n->head.kind == TF_NVTX_ENUM)
+			payload_type_rows(w, n);
 	}
 }
 

@@ -89,6 +89,24 @@ like "$(cat rows)" '^59\|with a list\|1\|7\|4279246896\|' 'category and color of
 for value in '-81985529216486896|||||' '|-5||||' '||1.5|||' '|||4294967294||' '||||-7|' '|||||1.25'; do
 	like "$(cat rows)" "^34\|plain\|0\|\|\|${value//|/\\|}\|$" "column of $value"
 done
+python3 - >schemas <<'END'
+import sqlite3
+d = sqlite3.connect('run.sqlite')
+for row in d.execute('select s.name, payloadSize, idx, e.name, e.flags, arrayOrUnionDetail, offset '
+        'from NVTX_PAYLOAD_SCHEMAS s join NVTX_PAYLOAD_SCHEMA_ENTRIES e using (domainId, schemaId)'):
+    print(*row)
+for row in d.execute('select s.name, size, numEntries, e.name, value, isFlag '
+        'from NVTX_PAYLOAD_ENUMS s join NVTX_PAYLOAD_ENUM_ENTRIES e using (domainId, schemaId)'):
+    print('enum', *row)
+print('unknown', *d.execute('select count(*) from NVTX_PAYLOAD_SCHEMA_ENTRIES where type >= 1 << 24 and type not in '
+    '(select schemaId from NVTX_PAYLOAD_SCHEMAS union select schemaId from NVTX_PAYLOAD_ENUMS)').fetchone())
+END
+for line in 'point 4 0 x 0 0 0' 'point 4 1 y 0 0 2' 'message 72 6 dims 16 3 44' 'message 72 8 tag 0 6 60' \
+	'list None 1 values 48 0 8' 'list None 2 last 0 0 None' 'enum kind 1 2 RECEIVE 2 0' \
+	'enum flags 4 2 PINNED 4 1'; do
+	is "$(grep -cxF "$line" schemas)" 1 "NVTX_PAYLOAD tables: $line"
+done
+is "$(grep unknown schemas)" 'unknown 0' 'each type of an entry is a schema or an enum'
 is "$(python3 -c "import sqlite3; print(*sqlite3.connect('run.sqlite').execute(
 	'select name, deviceId from TARGET_INFO_NVTX_CUDA_DEVICE'))")" \
 	"('the first device', 0)" 'the name of a device'
