@@ -316,6 +316,51 @@ static void add_processes(struct nsys_writer *w)
 	}
 }
 
+/* The CPUs of a host, as its launchers have recorded them; 0: not recorded. */
+static uint32_t online_cpus(const struct model *m, size_t host)
+{
+	uint32_t ret = 0;
+
+	for (size_t i = 0; i < m->usage_count; i++)
+		for (size_t k = 0; k < m->usages[i].count && host_number(m, m->usages[i].machine) == host; k++) {
+			struct tf_usage_cpus cpus;
+
+			if (m->usages[i].items[k].kind != TF_USAGE_CPUS)
+				continue;
+			memcpy(&cpus, &m->usages[i].items[k], sizeof(cpus));
+			ret = cpus.online ? cpus.online : ret;
+		}
+	return ret;
+}
+
+/* Under names of nsys, whose numbers of these names are not known. */
+static void host_fact(struct nsys_writer *w, size_t host, const char *name, const char *value)
+{
+	nsys_row(w, NSYS_SYSTEM,
+		 (int64_t[]){(int64_t)(host + 1) << 48, NSYS_NULL, nsys_text(name), NSYS_NULL, nsys_text(value)}, 5);
+}
+
+static void add_hosts(struct nsys_writer *w)
+{
+	struct map seen = {0};
+
+	for (size_t i = 0; i < w->model->machine_count; i++) {
+		size_t host = host_number(w->model, i);
+		uint32_t cpus = online_cpus(w->model, host);
+		bool is_new;
+		char text[16];
+
+		map_put(&seen, host, 0, &is_new);
+		if (!is_new)
+			continue;
+		host_fact(w, host, "Hostname", w->model->machines[i].host);
+		snprintf(text, sizeof(text), "%" PRIu32, cpus);
+		if (cpus)
+			host_fact(w, host, "CpuCores", text);
+	}
+	map_done(&seen);
+}
+
 static void add_once(struct nsys_writer *w)
 {
 	for (int i = 0; i < NSYS_TABLES; i++)
@@ -323,6 +368,7 @@ static void add_once(struct nsys_writer *w)
 			nsys_begin(w, (enum nsys_table)i);
 	nsys_constants(w);
 	add_times(w);
+	add_hosts(w);
 	add_processes(w);
 }
 

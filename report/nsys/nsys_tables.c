@@ -44,6 +44,9 @@ const struct nsys_schema nsys_schemas[NSYS_TABLES] = {
 	[NSYS_START_TIME] = {"TARGET_INFO_SESSION_START_TIME",
 		COLUMNS(INT(utcEpochNs), TEXT(utcTime), TEXT(localTime), INT(systemClockNs)),
 		.is_always = true},
+	/* devStateName and nameEnum are NOT NULL in nsys's files, but nsys's values of them are not known. */
+	[NSYS_SYSTEM] = {"TARGET_INFO_SYSTEM_ENV",
+		COLUMNS(INT(globalVid), TEXT(devStateName), NEED_TEXT(name), INT(nameEnum), NEED_TEXT(value))},
 	[NSYS_ANALYSIS] = {"ANALYSIS_DETAILS",
 		COLUMNS(NEED(globalVid), NEED(duration), NEED(startTime), NEED(stopTime)),
 		.is_always = true},

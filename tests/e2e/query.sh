@@ -80,6 +80,14 @@ done
 is "$differ" '' "tables have the columns of nsys 2026.2 ($checked tables)"
 ok 'most tables of nsys 2026.2 are here' test "$checked" -ge 15
 
+# ---- hosts ----
+
+# Until the launcher has written the first samples, behind a head of 64 bytes.
+pillion -o host sh -c 'until find host.pillion -name "*.usage" -size +64c | grep -q .; do sleep 0.1; done' >out 2>err
+is "$? $(report query -f csv host.pillion 'SELECT name, value FROM TARGET_INFO_SYSTEM_ENV ORDER BY name' 2>&1 |
+	tail -n +2 | tr '\n' ' ')" "0 CpuCores,$(getconf _NPROCESSORS_ONLN) Hostname,$(uname -n) " \
+	'TARGET_INFO_SYSTEM_ENV has the host and its CPUs'
+
 # ---- tables of the device ----
 
 device() { # SQL: its rows, one line each, of a program with CUDA
