@@ -162,8 +162,12 @@ static void visit_device(struct scan *s, const struct device_record *r)
 	}
 }
 
+/* Columns of TARGET_INFO_GPU that are known: CUPTI describes a device in more detail than the recorder keeps. */
+enum { GPU_VM, GPU_ID, GPU_NAME, GPU_CUDA_DEVICE = 14, GPU_COLUMNS };
+
 void nsys_device(struct nsys_writer *w, const struct blob *b)
 {
+	int64_t row[GPU_COLUMNS];
 	struct buffer name = {0};
 	bool is_new;
 
@@ -171,10 +175,12 @@ void nsys_device(struct nsys_writer *w, const struct blob *b)
 	if (!is_new)
 		return;
 	trace_text(w->image->trace, b, &name);
-	nsys_row(w, NSYS_GPU,
-		 (int64_t[]){(int64_t)(host_number(w->model, w->image->machine) + 1) << 48, b->id,
-			     nsys_text(buffer_string(&name))},
-		 3);
+	for (int i = 0; i < GPU_COLUMNS; i++)
+		row[i] = NSYS_NULL;
+	row[GPU_VM] = (int64_t)(host_number(w->model, w->image->machine) + 1) << 48;
+	row[GPU_ID] = row[GPU_CUDA_DEVICE] = b->id;
+	row[GPU_NAME] = nsys_text(buffer_string(&name));
+	nsys_row(w, NSYS_GPU, row, GPU_COLUMNS);
 	buffer_done(&name);
 }
 
