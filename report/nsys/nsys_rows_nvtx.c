@@ -202,7 +202,8 @@ static void payload_type_rows(struct nsys_writer *w, const struct nvtx_definitio
 			 (int64_t[]){domain, id, name, (int64_t)n->head.type, (int64_t)n->head.flags, n->head.count,
 				     size},
 			 7);
-	for (uint32_t i = 0; nvtx_definition_entry(n, i, &entry, text, sizeof(text)); i++)
+	/* The id 1 << 63 reads as NULL, which the tables of entries do not allow. */
+	for (uint32_t i = 0; id != NSYS_NULL && nvtx_definition_entry(n, i, &entry, text, sizeof(text)); i++)
 		(is_enum ? enum_entry_row : schema_entry_row)(w, (int64_t[]){domain, id, i}, &entry, text);
 }
 
