@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats: tables of where the time went. */
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "report/analyze/summary.h"
 #include "report/derive/device/graph_estimate.h"
 #include "report/destination.h"
+#include "report/dumps/dumps.h"
 #include "report/envelope.h"
 #include "report/export/export.h"
 #include "report/keep.h"
@@ -184,6 +186,11 @@ static void show_report(struct work *w, const struct shown *s, struct buffer *sk
 	}
 	if (share_failure(w->model.share))
 		return;
+	if (!w->line->capture_count && !(r->flags & REPORT_DUMP)) {
+		say("%s: needs a capture", r->name);
+		w->status = EXIT_INCOMPLETE;
+		return;
+	}
 	if (w->context.by != BY_NOTHING && !(r->flags & REPORT_BY) && is_asked && !w->line->quiet)
 		say("%s: --by does not apply", r->name);
 	progress_begin(r->name, w->model.trace_bytes);
@@ -321,6 +328,15 @@ static enum share_role join_ranks(const struct command_line *l, struct share **r
 	return role;
 }
 
+static bool is_in_default_set(const struct work *w, const struct report *r)
+{
+	bool is_shown = r->flags & REPORT_DEFAULT && w->line->capture_count;
+
+	if (r->flags & REPORT_DUMP)
+		is_shown = w->context.dumps != NULL;
+	return is_shown && by_applies(w->line->by, r);
+}
+
 static void show_default_set(struct work *w, struct buffer *skipped)
 {
 	size_t index = 0;
@@ -328,7 +344,7 @@ static void show_default_set(struct work *w, struct buffer *skipped)
 	for (size_t i = 0; i < report_count; i++) {
 		const struct requested_report asked = {.report = &report_list[i]};
 
-		if (report_list[i].flags & REPORT_DEFAULT && by_applies(w->line->by, &report_list[i]))
+		if (is_in_default_set(w, &report_list[i]))
 			show_report(w, &(struct shown){&asked, index++}, skipped);
 	}
 }
@@ -361,16 +377,18 @@ static void show_tables(struct work *w)
 	if (prints && skipped.size && !l->quiet)
 		say("no rows: %s", skipped.data);
 	buffer_done(&skipped);
-	work_gather(w);
+	if (l->capture_count)
+		work_gather(w);
 	if (share_failure(w->model.share)) {
 		if (*share_failure(w->model.share))
 			say("%s", share_failure(w->model.share));
 		w->status = EXIT_UNUSABLE;
 	} else if (prints && l->is_listed) {
-		if (w->emit.emitted)
+		if (w->emit.emitted && l->capture_count)
 			work_ledger(w);
 	} else if (prints) {
-		work_ledger(w);
+		if (l->capture_count)
+			work_ledger(w);
 		emit_end(&w->emit);
 	}
 }
@@ -407,19 +425,75 @@ static int print_lists(const struct command_line *l)
 	return *bytes && !fflush(stdout) ? EXIT_DONE : EXIT_UNUSABLE;
 }
 
-static int run_stats(const struct command_line *l)
+/* ---- dumps of other tools ---- */
+
+/* The operands that are captures, and behind them those that are not: only the former are counted. */
+static struct command_line without_dumps(const struct command_line *l)
 {
-	struct share *share;
+	struct command_line ret = *l;
+	size_t count = 0, behind = l->capture_count;
+
+	ret.captures = mem_alloc((l->capture_count + 1) * sizeof(*ret.captures));
+	for (size_t i = 0; i < l->capture_count; i++)
+		if (dump_recognise(l->captures[i]))
+			ret.captures[--behind] = l->captures[i];
+		else
+			ret.captures[count++] = l->captures[i];
+	ret.capture_count = count;
+	return ret;
+}
+
+/* EXIT_UNUSABLE: nothing was read, and there is no capture either. */
+static int read_dumps(const struct command_line *l, size_t operands, struct dumps **ret)
+{
+	struct texts problems = {0};
+	struct err err;
+	int status;
+
+	*ret = operands > l->capture_count ? dumps_new(&err) : NULL;
+	if (operands > l->capture_count && !*ret)
+		texts_add(&problems, "%s: %s", l->captures[l->capture_count], err.text);
+	for (size_t i = operands; *ret && i-- > l->capture_count;)
+		dumps_read(*ret, l->captures[i], &problems);
+	status = say_all(&problems);
+	if (problems.count && !l->capture_count && !dumps_have(*ret, DUMP_FLIGHT) && !dumps_have(*ret, DUMP_INSPECTOR))
+		status = EXIT_UNUSABLE;
+	texts_done(&problems);
+	return status;
+}
+
+static int begin_with_dumps(struct work *w, const struct command_line *l, size_t operands, struct share *share,
+			    struct dumps **dumps)
+{
+	int of_dumps = read_dumps(l, operands, dumps), status;
+
+	if (of_dumps == EXIT_UNUSABLE)
+		return of_dumps;
+	if (!l->capture_count && l->summary) {
+		say("--summary needs a capture");
+		return EXIT_UNUSABLE;
+	}
+	status = *dumps && !l->capture_count ? work_begin_output(w, l) : work_begin_shared(w, l, share);
+	if (status)
+		return status;
+	w->context.model = &w->model;
+	w->context.dumps = *dumps;
+	w->status = w->status ? w->status : of_dumps;
+	return EXIT_DONE;
+}
+
+static int run_reports(const struct command_line *l, size_t operands)
+{
+	struct dumps *dumps = NULL;
+	struct share *share = NULL;
 	struct work w;
 	int status;
 
-	if (l->help_reports || l->help_formats)
-		return print_lists(l);
-	if (join_ranks(l, &share) == SHARE_ABSENT)
+	if (operands == l->capture_count && join_ranks(l, &share) == SHARE_ABSENT)
 		return EXIT_DONE;
 	status = keep_names(l);
 	if (!status)
-		status = work_begin_shared(&w, l, share);
+		status = begin_with_dumps(&w, l, operands, share, &dumps);
 	if (status) {
 		share_abandon(share);
 	} else if (l->summary) {
@@ -430,11 +504,27 @@ static int run_stats(const struct command_line *l)
 		status = work_end(&w);
 	}
 	share_leave(share);
+	dumps_free(dumps);
+	return status;
+}
+
+static int run_stats(const struct command_line *l)
+{
+	struct command_line captures;
+	int status;
+
+	if (l->help_reports || l->help_formats)
+		return print_lists(l);
+	captures = without_dumps(l);
+	status = run_reports(&captures, l->capture_count);
+	free(captures.captures);
 	return status;
 }
 
 static void more_help(struct text *ret)
 {
+	text_add(ret, "\nA DUMP is JSON that PyTorch's flight recorder (nccl_flight_sum) or NCCL's inspector\n"
+		      "(nccl_inspector_sum) has written.\n");
 	text_add(ret, "\nReports (*: in the default set):\n");
 	for (size_t i = 0; i < report_count; i++) {
 		const struct report *r = &report_list[i];
@@ -445,5 +535,5 @@ static void more_help(struct text *ret)
 }
 
 const struct verb verb_stats = {
-	"stats", "[OPTION]... CAPTURE...", "tables of where the time went", VERB_STATS, run_stats, more_help,
+	"stats", "[OPTION]... CAPTURE|DUMP...", "tables of where the time went", VERB_STATS, run_stats, more_help,
 };

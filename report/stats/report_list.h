@@ -87,6 +87,8 @@
 	X(correlated, NULL, "Host Calls and Their Device Operations", REPORT_HIDDEN | REPORT_DEVICE)                   \
 	X(device_facts, NULL, "Device Facts", REPORT_HIDDEN | REPORT_DEVICE)                                           \
 	X(not_recorded, NULL, "Programs Not Recorded", REPORT_HIDDEN)                                                  \
+	X(nccl_flight_sum, NULL, "Collectives by Rank (PyTorch Flight Recorder)", REPORT_DUMP)                         \
+	X(nccl_inspector_sum, NULL, "Collectives by Size (NCCL Inspector)", REPORT_DUMP)                               \
 	X(openmp_sum, "openmpevtsum", "OpenMP Summary", 0)
 
 #endif

@@ -43,6 +43,7 @@ struct report_context {
 	uint32_t group_depth; /* of GROUP_STACK: frames */
 	enum operator_sort sort;
 	const char *source; /* see source.h; NULL: not requested */
+	const struct dumps *dumps; /* files of other tools; NULL: none. See report/dumps/dumps.h */
 	struct share *share; /* each reads the events of a part of the traces; NULL: this process reads all of them */
 	size_t records_held; /* device records and calls held in memory at a time; 0: 2^20 */
 };
