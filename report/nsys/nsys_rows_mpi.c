@@ -7,7 +7,9 @@
 #include "report/derive/mpi/mpi_call.h"
 #include "report/nsys/nsys_writer.h"
 
-_Static_assert(NSYS_NULL == MPI_CALL_UNKNOWN, "what is not known is NULL");
+#if NSYS_NULL != MPI_CALL_UNKNOWN
+#error "what is not known of a call is NULL in a table"
+#endif
 
 /* Adds a row once for each calling thread; the table exists even if no rank is known. */
 static void rank_row(struct nsys_writer *w)
