@@ -523,8 +523,8 @@ static int run_stats(const struct command_line *l)
 
 static void more_help(struct text *ret)
 {
-	text_add(ret, "\nA DUMP is JSON that PyTorch's flight recorder (nccl_flight_sum) or NCCL's inspector\n"
-		      "(nccl_inspector_sum) has written.\n");
+	text_add(ret, "\nA DUMP is JSON that PyTorch's flight recorder (nccl_flight_sum) or NCCL's\n"
+		      "inspector (nccl_inspector_sum) has written.\n");
 	text_add(ret, "\nReports (*: in the default set):\n");
 	for (size_t i = 0; i < report_count; i++) {
 		const struct report *r = &report_list[i];
