@@ -62,9 +62,14 @@ int destination_command(const char *command, struct destination *ret, struct err
 
 	*ret = (struct destination){.name = command};
 	fflush(stdout);
-	code = pipe2(pipes, O_CLOEXEC) ? errno : spawn_command(words, pipes[0], &ret->command);
+	code = pipe2(pipes, O_CLOEXEC) ? errno : 0;
 	if (!code) {
+		code = spawn_command(words, pipes[0], &ret->command);
 		close(pipes[0]);
+		if (code)
+			close(pipes[1]);
+	}
+	if (!code) {
 		ret->file = fdopen(pipes[1], "w");
 		sigaction(SIGPIPE, &ignore, &ret->at_pipe);
 	} else {

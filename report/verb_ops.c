@@ -151,8 +151,11 @@ static void add_row(struct ops_output *o, size_t row)
 	buffer_text(&o->text, "\n");
 }
 
+/* Not cut on a terminal, unlike tables of ours, which say so. */
 static void show_layout(struct ops_output *o)
 {
+	size_t most = o->work->line->top == TOP_DEFAULT ? 0 : o->work->line->top;
+
 	if (o->work->line->width && !divide_width(o)) {
 		o->work->status = EXIT_UNUSABLE;
 		return;
@@ -160,7 +163,7 @@ static void show_layout(struct ops_output *o)
 	for (size_t i = 0; i < o->count; i++)
 		add_cell(o, i, o->all->columns[o->columns[i]].title, false);
 	buffer_text(&o->text, "\n");
-	for (size_t row = 0; row < table_rows(o->all) && (!o->work->emit.rows || row < o->work->emit.rows); row++)
+	for (size_t row = 0; row < table_rows(o->all) && (!most || row < most); row++)
 		add_row(o, row);
 	work_text(o->work, "ops", &o->text);
 	buffer_done(&o->text);
@@ -250,8 +253,7 @@ static int run_captures(const struct command_line *l)
 	ops_of_model(&w.context, &all);
 	progress_clear();
 	if (!table_rows(&all)) {
-		device_none(&w.model, &err);
-		say("%s", err.text);
+		say("%s", device_none(&w.model, &err) ? err.text : "no kernels were launched");
 		w.status = EXIT_INCOMPLETE;
 	}
 	show(&w, &all);

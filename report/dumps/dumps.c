@@ -176,11 +176,11 @@ static bool is_blank(const char *text, size_t size)
 	return true;
 }
 
-/* `line` is the first one. */
+/* `line` is the first one after `skipped` empty ones. */
 static void read_inspector(struct dumps *d, const char *path, FILE *file, char **line, size_t *capacity, ssize_t size,
-			   struct texts *problems)
+			   uint64_t skipped, struct texts *problems)
 {
-	struct inspected of = {0};
+	struct inspected of = {.lines = skipped};
 
 	for (; size > 0; size = getline(line, capacity, file))
 		if (is_blank(*line, (size_t)size))
@@ -226,7 +226,10 @@ static void read_file(struct dumps *d, const char *path, FILE *file, struct text
 	ssize_t size = getline(&line, &capacity, file);
 	struct store_facts facts = {0};
 	struct buffer text = {0};
+	uint64_t skipped = 0;
 
+	for (; size > 0 && is_blank(line, (size_t)size); skipped++)
+		size = getline(&line, &capacity, file);
 	if (size > 0 && size <= TEXT_LIMIT)
 		dumps_store_look(d->store, line, (size_t)size, &facts);
 	if (size <= 0 && !ferror(file)) {
@@ -237,7 +240,7 @@ static void read_file(struct dumps *d, const char *path, FILE *file, struct text
 			  "python3 -c 'import json, pickle, sys; json.dump(pickle.load(sys.stdin.buffer), sys.stdout)' "
 			  "<'%s' >'%s.json'", path, path, path);
 	} else if (facts.is_inspector || (size > 0 && !facts.is_json && !strncmp(line, "{\"header\"", 9))) {
-		read_inspector(d, path, file, &line, &capacity, size, problems);
+		read_inspector(d, path, file, &line, &capacity, size, skipped, problems);
 	} else if (size > 0) {
 		buffer_add(&text, line, (size_t)size);
 		while (text.size <= TEXT_LIMIT && (count = fread(piece, 1, sizeof(piece), file)) > 0)

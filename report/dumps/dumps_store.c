@@ -82,7 +82,7 @@ static const char *const flight[] = {
 };
 
 static const char inspector[] =
-	"INSERT INTO perf SELECT json_extract(?1, '$.header.id'), coalesce(json_extract(?1, '$.header.comm_name'), ''),"
+	"INSERT INTO perf SELECT coalesce(json_extract(?1, '$.header.id'), ''), coalesce(json_extract(?1, '$.header.comm_name'), ''),"
 	" json_extract(?1, '$.header.rank'), json_extract(?1, '$.header.n_ranks'),"
 	" coalesce(json_extract(e.value, '$.coll'), json_extract(e.value, '$.p2p')),"
 	" coalesce(json_extract(e.value, '$.coll_msg_size_bytes'), json_extract(e.value, '$.p2p_msg_size_bytes')),"
@@ -94,7 +94,13 @@ static const char inspector[] =
 	" AND typeof(coalesce(json_extract(e.value, '$.coll_exec_time_us'),"
 	"  json_extract(e.value, '$.p2p_exec_time_us'))) = 'integer'"
 	" AND typeof(coalesce(json_extract(e.value, '$.coll_msg_size_bytes'),"
-	"  json_extract(e.value, '$.p2p_msg_size_bytes'))) = 'integer'";
+	"  json_extract(e.value, '$.p2p_msg_size_bytes'))) = 'integer'"
+	/* Less than 12 days, so that sums of ns do not overflow. */
+	" AND coalesce(json_extract(e.value, '$.coll_exec_time_us'),"
+	"  json_extract(e.value, '$.p2p_exec_time_us')) BETWEEN 0 AND 1000000000000"
+	" AND coalesce(json_extract(e.value, '$.coll_msg_size_bytes'),"
+	"  json_extract(e.value, '$.p2p_msg_size_bytes')) >= 0"
+	" AND json_extract(?1, '$.header.rank') BETWEEN 0 AND 4294967295";
 
 static const char look[] =
 	"SELECT json_type(?1, '$.entries') = 'array' OR json_type(?1, '$.pg_config') = 'object',"
@@ -140,7 +146,7 @@ static void ranks_text(sqlite3_context *context)
 	if (r && r->count)
 		qsort(r->items, r->count, sizeof(*r->items), compare_ranks);
 	for (size_t i = 0, end; r && i < r->count; i = end) {
-		for (end = i + 1; end < r->count && r->items[end] - r->items[end - 1] <= 1;)
+		for (end = i + 1; end < r->count && (uint64_t)r->items[end] - (uint64_t)r->items[end - 1] <= 1;)
 			end++;
 		buffer_print(&text, "%s%lld", i ? "," : "", (long long)r->items[i]);
 		if (r->items[end - 1] != r->items[i])

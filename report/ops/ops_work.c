@@ -213,7 +213,8 @@ static void find_called(const struct ops *o, struct map *ret)
 
 		if (!op->call || !o->call_work(o->source, op->call, &work))
 			continue;
-		map_put(ret, op->operator, 0, NULL);
+		if (op->operator != NVTX_NO_PARENT)
+			map_put(ret, op->operator, 0, NULL);
 		if (!op->is_backward && op->marker != NVTX_NO_PARENT)
 			map_put(ret, op->marker, 1, NULL);
 	}

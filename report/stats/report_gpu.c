@@ -95,6 +95,7 @@ static void ranged_visit(void *context, const struct correlated *k)
 
 		buffer_clear(&fields);
 		buffer_clear(&key);
+		buffer_clear(&s->device);
 		if (!operation_key(s, &record->operation, &fields))
 			continue;
 		scan_group(s, s->context->by == BY_THREAD ? 0 : scan_range(s, start), &key);

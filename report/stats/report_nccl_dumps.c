@@ -66,14 +66,16 @@ static const char inspector_sql[] =
 	" each AS (SELECT comm, max(name) AS name, max(ranks) AS ranks, op, coalesce(low, 0) AS low, rank,"
 	"   count(*) AS count, sum(us) * 1000 AS total, min(us) * 1000 AS least, max(us) * 1000 AS most,"
 	"   avg(bus) AS bus, avg(us) * 1000 AS mean"
-	"  FROM perf LEFT JOIN power ON size >= low AND size < low * 2 GROUP BY comm, op, low, perf.rank)"
+	"  FROM perf LEFT JOIN power ON size >= low AND size < low * 2 GROUP BY comm, op, low, perf.rank),"
+	" slow AS (SELECT comm, op, low, min(rank) AS rank FROM each JOIN (SELECT comm, op, low, max(mean) AS mean"
+	"   FROM each GROUP BY comm, op, low) USING (comm, op, low, mean) GROUP BY comm, op, low),"
+	" fast AS (SELECT comm, op, low, min(rank) AS rank FROM each JOIN (SELECT comm, op, low, min(mean) AS mean"
+	"   FROM each GROUP BY comm, op, low) USING (comm, op, low, mean) GROUP BY comm, op, low)"
 	" SELECT comm, name, max(ranks), op, low, sum(count), sum(total) * 1.0 / sum(count), min(least), max(most),"
 	"  round(sum(bus * count) / sum(CASE WHEN bus IS NOT NULL THEN count END), 3),"
-	"  (SELECT rank FROM each s WHERE s.comm IS e.comm AND s.op = e.op AND s.low = e.low"
-	"   ORDER BY mean DESC, rank LIMIT 1), max(mean),"
-	"  (SELECT rank FROM each s WHERE s.comm IS e.comm AND s.op = e.op AND s.low = e.low"
-	"   ORDER BY mean, rank LIMIT 1), min(mean)"
-	" FROM each e GROUP BY comm, op, low ORDER BY sum(total) DESC, comm, op, low";
+	"  slow.rank, max(mean), fast.rank, min(mean)"
+	" FROM each JOIN slow USING (comm, op, low) JOIN fast USING (comm, op, low)"
+	" GROUP BY comm, op, low ORDER BY sum(total) DESC, comm, op, low";
 
 int report_nccl_inspector_sum(const struct report_context *c, struct table *table, struct err *err)
 {

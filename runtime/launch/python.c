@@ -95,7 +95,7 @@ static const char *functions_replace(struct run *run, const char *list, const ch
 	if (rest != without)
 		*ret_remark = "--pytorch: functions-trace-shapes: ranges have no sizes; autograd-shapes-nvtx has those "
 			      "of operators";
-	return *rest ? rest : "none";
+	return *rest || !run->traces_pytorch ? rest : "none";
 }
 
 const char *python_words(struct run *run, const char *option, const char *value, const char **ret_remark)
@@ -151,7 +151,7 @@ void python_prepare(struct run *run)
 	int fd;
 
 	if (!run->traces_pytorch || asprintf(&path, "%s/.functions.json", run->directory) < 0 ||
-	    asprintf(&temporary, "%s.%ld", path, (long)getpid()) < 0)
+	    asprintf(&temporary, "%s.%016llx.%ld", path, (unsigned long long)run->id, (long)getpid()) < 0)
 		return;
 	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	f = fd < 0 ? NULL : fdopen(fd, "w");

@@ -32,6 +32,7 @@ refused 'repeat\[:N\]' --capture-range-end=repeat:0
 refused 'other\[:NS\]' --cudabacktrace=kernel:x
 refused "takes none\|sigkill\|sigterm\|N, not '99'" --kill=99
 refused "takes none\|autograd-nvtx\|autograd-shapes-nvtx, not 'autograd'" --pytorch=autograd
+refused "takes none\|autograd-nvtx\|autograd-shapes-nvtx, not ''" --pytorch=
 refused "takes none\|sqlite\|parquetdir\|arrowdir,..., not 'xml'" --export=xml
 refused 'cannot read /no/such/file: No such file' --python-functions-trace=/no/such/file
 printf '[{"module": "m",\n"functions": ["f" "g"]}]' >functions.json

@@ -126,6 +126,14 @@ for size in $(seq 1 97 "$(stat -c %s framed_0.json)"); do
 done
 is "$signals" 0 'a dump that was cut anywhere: status 2 and a reason'
 
+log=$(ls node1-pid*.log | head -1)
+{ printf '\n\n' && cat "$log" && head -1 "$log" | sed 's/"\(coll_exec_time_us\)": *[0-9]*/"\1": -5/'; } >edges.log
+report stats -f csv -r nccl_inspector_sum edges.log >out 2>err
+last=$(($(wc -l <"$log") + 3))
+is "$(cat err)" "pillion stats: edges.log: damaged lines: 1, the first is line $last; the others are read" \
+	'empty lines before the first, and a negative time'
+is "$(cat out)" "$(report stats -q -f csv -r nccl_inspector_sum "$log")" 'they change nothing'
+
 # ---- with a capture and without one ----
 
 report stats plain_?.json >out 2>err

@@ -90,5 +90,5 @@ fi
 pillion -o none -t osrt true 2>err
 report ops none.pillion >out 2>err
 is "$?" 1 'a capture without kernels'
-like "$(cat err)" 'ops: ' 'why'
+like "$(cat err)" 'ops: no kernels were launched$' 'why'
 done_testing
