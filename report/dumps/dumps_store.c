@@ -82,7 +82,8 @@ static const char *const flight[] = {
 };
 
 static const char inspector[] =
-	"INSERT INTO perf SELECT coalesce(json_extract(?1, '$.header.id'), ''), coalesce(json_extract(?1, '$.header.comm_name'), ''),"
+	"INSERT INTO perf SELECT coalesce(json_extract(?1, '$.header.id'), ''),"
+	" coalesce(json_extract(?1, '$.header.comm_name'), ''),"
 	" json_extract(?1, '$.header.rank'), json_extract(?1, '$.header.n_ranks'),"
 	" coalesce(json_extract(e.value, '$.coll'), json_extract(e.value, '$.p2p')),"
 	" coalesce(json_extract(e.value, '$.coll_msg_size_bytes'), json_extract(e.value, '$.p2p_msg_size_bytes')),"
