@@ -6,6 +6,7 @@
 #include "runtime/device/cupti.h"
 #include "runtime/record/process.h"
 #include "runtime/record/thread.h"
+#include "preload/heap/heap.h"
 #include "preload/python/annotate.h"
 #include "preload/lookup/lookup.h"
 #include "preload/hook/hook.h"
@@ -33,6 +34,7 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 			nvtx_filter_init();
 		on_exit(at_exit, NULL);
 	}
+	heap_init();
 	annotate_init();
 	errno = error;
 }

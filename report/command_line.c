@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/command_line.h"
-#include "report/command_line_operators.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -8,7 +7,6 @@
 #include <string.h>
 
 #include "report/command_list.h"
-
 
 enum { WORDS_BYTES = 8192 };
 
@@ -99,6 +97,44 @@ static int set_gate(const struct option *row, void *settings, const char *value,
 	return 0;
 }
 
+static const char *sort_choice(size_t i)
+{
+	static const char *const names[SORTS] = {
+		"",		       "cpu_time",	      "cuda_time",	   "cpu_time_total", "cuda_time_total",
+		"self_cpu_time_total", "self_cuda_time_total", "cuda_memory_usage", "flops",	     "count"};
+
+	return i < SORTS ? names[i] : NULL;
+}
+
+/* "shape", "stack:5" */
+static int set_group(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	static const char *const names[GROUP_COUNT] = {"shape", "name", "stack", "line", "module", "phase"};
+	struct command_line *l = settings;
+	size_t length = strcspn(value, ":");
+	char *end;
+
+	for (l->group = 0; l->group < GROUP_COUNT; l->group++)
+		if (strlen(names[l->group]) == length && !strncmp(names[l->group], value, length))
+			break;
+	if (l->group == GROUP_COUNT || (value[length] && l->group != GROUP_STACK))
+		return option_refuse(row, value, why);
+	l->group_depth = 5;
+	if (value[length]) {
+		unsigned long depth = strtoul(value + length + 1, &end, 10);
+
+		if (*end || value[length + 1] < '1' || value[length + 1] > '9' || depth > 256)
+			return option_refuse(row, value, why);
+		l->group_depth = (uint32_t)depth;
+	}
+	return 0;
+}
+
+static const char *ops_column_choice(size_t i)
+{
+	return i < OPS_COLUMNS ? ops_column_rows[i].name : NULL;
+}
+
 /* ---- the table ---- */
 
 #define AT(field) .offset = offsetof(struct command_line, field)
@@ -130,20 +166,20 @@ static const struct option rows[] = {
 	 .help = "report lines: the text of FILE with the cost of each line; the end of its path is enough"},
 	{"lines-all", 0, OPTION_SWITCH, AT(lines_all), VERBS_OF(VERB_STATS),
 	 .help = "report lines: attribute costs to the innermost line, also in libraries"},
-	{"columns", 'c', OPTION_OWN, .offset = OPTION_NO_FIELD, .set = command_line_set_columns, VERBS_OF(VERB_OPS),
-	 .title = "What to show", .value = "COLUMN[,COLUMN]...", .choice = command_line_ops_column,
+	{"columns", 'c', OPTION_OWN, LIST(columns), VERBS_OF(VERB_OPS),
+	 .title = "What to show", .value = "COLUMN[,COLUMN]...", .choice = ops_column_choice,
 	 .initial = "idx,dir,sub,mod,op,kernel,params,sil",
 	 .help = "the columns, in this order"},
 	{"inclusive", 0, OPTION_SWITCH, AT(is_inclusive), VERBS_OF(VERB_STATS),
 	 .help = "report lines: also the time with callees, as line_profiler shows it: CPU samples and recorded calls "
 		 "of all stacks that the line is in"},
-	{"group-by", 0, OPTION_OWN, .offset = OPTION_NO_FIELD, .set = command_line_set_group, VERBS_OF(VERB_STATS),
+	{"group-by", 0, OPTION_OWN, SET(group), VERBS_OF(VERB_STATS),
 	 .value = "WHAT", .initial = "shape",
 	 .takes = "shape, name, stack, stack:N, line, module or phase",
 	 .help = "report pytorch_sum: one row for each operator and shape, name (nothing else), stack[:N] (the N "
 		 "innermost frames of the program that launched it), line, module (of nn.Module), phase (forward, "
 		 "backward, optimizer, data loading)"},
-	{"sort", 0, OPTION_CHOICE, AT(sort), VERBS_OF(VERB_STATS), .value = "KEY", .choice = command_line_sort,
+	{"sort", 0, OPTION_CHOICE, AT(sort), VERBS_OF(VERB_STATS), .value = "KEY", .choice = sort_choice,
 	 .help = "report pytorch_sum: the order, by torch.profiler's names"},
 	{"summary", 0, OPTION_SWITCH, AT(summary), VERBS_OF(VERB_STATS),
 	 .help = "a few lines on the whole run instead of reports"},

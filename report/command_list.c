@@ -68,10 +68,12 @@ static bool add_rule(struct command_line *l, char *name)
 	char *rest = strchr(name, ':'), *word, *end;
 	const struct rule *r;
 	uint32_t rows = 0;
+	bool is_all;
 
 	if (rest)
 		*rest++ = 0;
 	r = rule_find(name);
+	is_all = !strcmp(name, "all");
 	while ((word = strsep(&rest, ":"))) {
 		if (!strncmp(word, "rows=", 5)) {
 			rows = (uint32_t)strtoul(word + 5, &end, 10);
@@ -87,11 +89,11 @@ static bool add_rule(struct command_line *l, char *name)
 			return false;
 		}
 	}
-	if (strcmp(name, "all") != 0 && r)
+	if (r && !is_all)
 		put_rule(l, r, rows);
-	for (size_t i = 0; i < rule_count && !strcmp(name, "all"); i++)
+	for (size_t i = 0; i < rule_count && is_all; i++)
 		put_rule(l, &rule_list[i], rows);
-	return r || !strcmp(name, "all");
+	return r || is_all;
 }
 
 static const char *report_name(const void *list, size_t i)
@@ -223,6 +225,45 @@ int command_list_formats(const struct option *row, void *settings, const char *v
 int command_list_outputs(const struct option *row, void *settings, const char *value, struct text *why)
 {
 	return add_parts(row, settings, value, why, add_output);
+}
+
+static bool is_word(const char *word, const char *text, size_t length)
+{
+	return strlen(word) == length && !strncmp(word, text, length);
+}
+
+static int refuse_column(const char *name, size_t length, struct text *why)
+{
+	text_add(why, "--columns takes a list of names with commas, and there is no '");
+	text_bytes(why, name, length < 100 ? length : 100);
+	text_add(why, "'; there are ");
+	for (size_t i = 0; i < OPS_COLUMNS; i++) {
+		text_add(why, i ? " " : "");
+		text_add(why, ops_column_rows[i].name);
+	}
+	return -EINVAL;
+}
+
+int command_list_columns(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct command_line *l = settings;
+	const char *at = value;
+
+	(void)row;
+	for (l->column_count = 0; l->column_count < OPS_COLUMNS; at++) {
+		size_t length = strcspn(at, ","), column = 0;
+
+		while (column < OPS_COLUMNS && !is_word(ops_column_rows[column].name, at, length))
+			column++;
+		if (column == OPS_COLUMNS)
+			return refuse_column(at, length, why);
+		l->columns[l->column_count++] = (uint8_t)column;
+		at += length;
+		if (!*at)
+			return 0;
+	}
+	text_add(why, "--columns takes each name once");
+	return -EINVAL;
 }
 
 bool command_list_words(const struct option *row, struct text *ret)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "report/derive/clocks/align.h"
+#include "report/derive/device/graph_estimate.h"
 #include "report/derive/nvtx/filter_nvtx.h"
 #include "report/base/text.h"
 #include "report/envelope.h"
@@ -44,6 +45,28 @@ void work_text(struct work *w, const char *name, const struct buffer *text)
 		envelope_text(name, buffer_string(text));
 	else
 		fwrite(buffer_string(text), 1, text->size, w->emit.file);
+}
+
+void work_remark_source(struct work *w, unsigned int flags)
+{
+	struct buffer text = {0}, estimates = {0};
+
+	if (w->line->quiet || !w->model.image_count || !format_is_human(w->emit.format))
+		return;
+	if (flags & REPORT_DEVICE)
+		device_remark(&w->model, &text);
+	if (flags & REPORT_ATTRIBUTED)
+		graph_estimate_remark(&w->context, &estimates);
+	if (estimates.size)
+		buffer_print(&text, "%s%s", text.size ? "; " : "", estimates.data);
+	if (flags & REPORT_PEAK) {
+		buffer_text(&text, text.size ? "; " : "");
+		device_peak_remark(&w->model, &text);
+	}
+	if (text.size)
+		emit_remark(&w->emit, text.data);
+	buffer_done(&text);
+	buffer_done(&estimates);
 }
 
 void work_marked(struct work *w, const char *text, const char *mark, enum colour colour)

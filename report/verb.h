@@ -66,6 +66,9 @@ void work_table(struct work *w, const char *name, const char *title, const struc
 /* Writes a text as it is. */
 void work_text(struct work *w, const char *name, const struct buffer *text);
 
+/* States the source of the device times in the table above; flags: REPORT_DEVICE, REPORT_ATTRIBUTED. */
+void work_remark_source(struct work *w, unsigned int flags);
+
 /* Writes lines, and a newline if the last one has none; on a terminal, `mark` is coloured where a line begins with
  * it. */
 void work_marked(struct work *w, const char *text, const char *mark, enum colour colour);

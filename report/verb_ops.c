@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/derive/device/graph_estimate.h"
 #include "report/ops/ops.h"
 #include "report/verb.h"
 
@@ -34,23 +33,6 @@ static size_t place_of(const struct ops_output *o, size_t row, size_t column)
 
 /* ---- the tables of pillion ---- */
 
-/* The source of the device times. */
-static void remark(struct work *w)
-{
-	struct buffer text = {0}, estimates = {0};
-
-	if (w->line->quiet || !w->model.image_count || !format_is_human(w->emit.format))
-		return;
-	device_remark(&w->model, &text);
-	graph_estimate_remark(&w->context, &estimates);
-	if (estimates.size)
-		buffer_print(&text, "%s%s", text.size ? "; " : "", estimates.data);
-	if (text.size)
-		emit_remark(&w->emit, text.data);
-	buffer_done(&text);
-	buffer_done(&estimates);
-}
-
 static void show_table(struct ops_output *o)
 {
 	struct table table = {.keeps_empty = true};
@@ -63,6 +45,8 @@ static void show_table(struct ops_output *o)
 
 			if (o->all->absent[at])
 				table_nothing(&table);
+			else if (o->all->columns[o->columns[i]].type == COLUMN_PERCENT)
+				table_real(&table, o->all->cells[at].real);
 			else if (is_number(o, o->columns[i]))
 				table_number(&table, o->all->cells[at].count);
 			else
@@ -70,20 +54,12 @@ static void show_table(struct ops_output *o)
 		}
 	emit_begin(&o->work->emit);
 	work_table(o->work, "ops", "PyTorch Operators by Kernel", &table);
-	remark(o->work);
+	work_remark_source(o->work, REPORT_DEVICE | REPORT_ATTRIBUTED);
 	emit_end(&o->work->emit);
 	table_done(&table);
 }
 
 /* ---- PyProf's layouts ---- */
-
-/* At least this wide; the kernel and its parameters share what is left. */
-static const uint8_t widths[OPS_COLUMNS] = {
-	[OPS_IDX] = 7,	  [OPS_SEQ] = 7,   [OPS_ALTSEQ] = 7, [OPS_TID] = 12,   [OPS_LAYER] = 10,
-	[OPS_TRACE] = 25, [OPS_DIR] = 5,   [OPS_SUB] = 3,    [OPS_MOD] = 15,   [OPS_OP] = 15,
-	[OPS_KERNEL] = 0, [OPS_PARAMS] = 0, [OPS_SIL] = 10,  [OPS_TC] = 2,     [OPS_DEVICE] = 3,
-	[OPS_STREAM] = 3, [OPS_GRID] = 12, [OPS_BLOCK] = 12, [OPS_FLOPS] = 12, [OPS_BYTES] = 12,
-};
 
 /* False: the lines are too short. */
 static bool divide_width(struct ops_output *o)
@@ -91,11 +67,11 @@ static bool divide_width(struct ops_output *o)
 	size_t least = 0, open = 0;
 
 	for (size_t i = 0; i < o->count; i++) {
-		least += o->widths[i] = widths[o->columns[i]];
-		open += o->columns[i] == OPS_KERNEL || o->columns[i] == OPS_PARAMS;
+		least += o->widths[i] = ops_column_rows[o->columns[i]].width;
+		open += !o->widths[i];
 	}
 	for (size_t i = 0; i < o->count && o->work->line->width >= least; i++)
-		if (o->columns[i] == OPS_KERNEL || o->columns[i] == OPS_PARAMS)
+		if (!o->widths[i])
 			o->widths[i] = (o->work->line->width - least) / open;
 	if (o->work->line->width < least)
 		say("these columns take at least --width=%zu", least);
@@ -140,7 +116,10 @@ static void add_row(struct ops_output *o, size_t row)
 		size_t column = o->columns[i], at = place_of(o, row, column);
 		const char *text = o->all->cells[at].text;
 
-		if (is_number(o, column)) {
+		if (o->all->columns[column].type == COLUMN_PERCENT) {
+			snprintf(number, sizeof(number), "%.1f", o->all->absent[at] ? 0 : o->all->cells[at].real);
+			text = number;
+		} else if (is_number(o, column)) {
 			snprintf(number, sizeof(number), "%" PRIu64, o->all->absent[at] ? 0 : o->all->cells[at].count);
 			text = number;
 		} else if (column == OPS_TRACE && o->work->line->width) {
@@ -279,18 +258,10 @@ static void more_help(struct text *ret)
 	text_add(ret, "\nEach kernel with its operator, as PyProf prints it. A CAPTURE may be an sqlite\n"
 		      "database that Nsight Systems exported (nsys export -t sqlite) of a program with\n"
 		      "PyProf's ranges or those of torch.autograd.profiler.emit_nvtx.\n"
-		      "\nColumns:\n"
-		      "  idx      number of the row          kernel   the kernel\n"
-		      "  seq      autograd's number          params   sizes\n"
-		      "  altseq   others around it           sil      time on the device (ns)\n"
-		      "  tid      thread                     tc       1: tensor cores, by the kernel's name\n"
-		      "  layer    ranges of the program      device   number of the device\n"
-		      "  trace    line of the program        stream   stream\n"
-		      "  dir      fprop or bprop             grid     sizes of the grid\n"
-		      "  sub      number within seq          block    sizes of a block\n"
-		      "  mod      module of the operator     flops    operations; a fused one is two\n"
-		      "  op       operator                   bytes    of inputs and results, an estimate\n"
-		      "\nFLOPs are exact for products of matrices (2MNK), convolutions and attention:\n"
+		      "\nColumns:\n");
+	for (size_t i = 0; i < OPS_COLUMNS; i++)
+		verb_help_row("  ", ops_column_rows[i].name, ops_column_rows[i].help, NULL, ret);
+	text_add(ret, "\nFLOPs are exact for products of matrices (2MNK), convolutions and attention:\n"
 		      "from the arguments of cuBLAS and cuDNN, the sizes of the operators (record with\n"
 		      "--pytorch=autograd-shapes-nvtx), or PyProf's ranges. Of the kernels of one\n"
 		      "operator the longest has them.\n"

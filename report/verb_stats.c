@@ -7,32 +7,12 @@
 #include <unistd.h>
 
 #include "report/analyze/summary.h"
-#include "report/derive/device/graph_estimate.h"
 #include "report/destination.h"
 #include "report/dumps/dumps.h"
 #include "report/envelope.h"
 #include "report/export/export.h"
 #include "report/keep.h"
 #include "report/verb.h"
-
-/* States the source of the device times in the table above. */
-static void remark_source(struct work *w, const struct report *r)
-{
-	struct buffer text = {0}, estimates = {0};
-
-	if (w->line->quiet || !format_is_human(w->emit.format))
-		return;
-	if (r->flags & REPORT_DEVICE)
-		device_remark(&w->model, &text);
-	if (r->flags & REPORT_ATTRIBUTED)
-		graph_estimate_remark(&w->context, &estimates);
-	if (estimates.size)
-		buffer_print(&text, "%s%s", text.size ? "; " : "", estimates.data);
-	if (text.size)
-		emit_remark(&w->emit, text.data);
-	buffer_done(&text);
-	buffer_done(&estimates);
-}
 
 /* ---- a place for each report ---- */
 
@@ -61,7 +41,6 @@ static enum format format_of(const struct command_line *l, size_t index, bool is
 static void file_name(const struct command_line *l, const struct shown *s, const char *output, enum format format,
 		      struct buffer *ret)
 {
-	static const char *const endings[FORMAT_COUNT] = {".txt", ".txt", ".csv", ".tsv", ".json", ".md", ".html"};
 	static const char *const suffixes[] = {
 		[KERNEL_DEMANGLED] = "", [KERNEL_BASE] = "_base", [KERNEL_MANGLED] = "_mangled"};
 	const struct export_type type = {.ending = ""};
@@ -72,7 +51,7 @@ static void file_name(const struct command_line *l, const struct shown *s, const
 	else
 		buffer_text(ret, output);
 	buffer_print(ret, "_%s%s%s%s", s->asked->is_alias ? r->alias : r->name,
-		     s->asked->has_ranges ? "_nvtx-name" : "", suffixes[s->asked->kernel_name], endings[format]);
+		     s->asked->has_ranges ? "_nvtx-name" : "", suffixes[s->asked->kernel_name], format_endings[format]);
 }
 
 static void put_table(struct work *w, const struct shown *s, const struct table *table)
@@ -81,7 +60,7 @@ static void put_table(struct work *w, const struct shown *s, const struct table 
 
 	work_table(w, r->name, r->title, table);
 	if (table_rows(table))
-		remark_source(w, r);
+		work_remark_source(w, r->flags);
 }
 
 static void put_elsewhere(struct work *w, const struct shown *s, const char *output, const struct table *table)
@@ -404,6 +383,17 @@ static bool is_named(const struct command_line *l, const struct report *r)
 	return is_there;
 }
 
+/* l: NULL: all reports. */
+static void list_reports(const struct command_line *l, struct text *ret)
+{
+	for (size_t i = 0; i < report_count; i++) {
+		const struct report *r = &report_list[i];
+
+		if (!(r->flags & REPORT_HIDDEN) && (!l || is_named(l, r)))
+			verb_help_row(r->flags & REPORT_DEFAULT ? " *" : "  ", r->name, r->title, r->alias, ret);
+	}
+}
+
 enum { LIST_BYTES = 32768 };
 
 static int print_lists(const struct command_line *l)
@@ -413,12 +403,8 @@ static int print_lists(const struct command_line *l)
 
 	for (size_t i = 0; l->help_formats && i < FORMAT_COUNT; i++)
 		verb_help_row("  ", format_names[i], format_titles[i], NULL, &t);
-	for (size_t i = 0; l->help_reports && i < report_count; i++) {
-		const struct report *r = &report_list[i];
-
-		if (!(r->flags & REPORT_HIDDEN) && is_named(l, r))
-			verb_help_row(r->flags & REPORT_DEFAULT ? " *" : "  ", r->name, r->title, r->alias, &t);
-	}
+	if (l->help_reports)
+		list_reports(l, &t);
 	if (!*bytes)
 		say("unknown report '%s'; see pillion stats --help-reports", l->captures[0]);
 	fputs(bytes, stdout);
@@ -526,12 +512,7 @@ static void more_help(struct text *ret)
 	text_add(ret, "\nA DUMP is JSON that PyTorch's flight recorder (nccl_flight_sum) or NCCL's\n"
 		      "inspector (nccl_inspector_sum) has written.\n");
 	text_add(ret, "\nReports (*: in the default set):\n");
-	for (size_t i = 0; i < report_count; i++) {
-		const struct report *r = &report_list[i];
-
-		if (!(r->flags & REPORT_HIDDEN))
-			verb_help_row(r->flags & REPORT_DEFAULT ? " *" : "  ", r->name, r->title, r->alias, ret);
-	}
+	list_reports(NULL, ret);
 }
 
 const struct verb verb_stats = {

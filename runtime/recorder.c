@@ -81,7 +81,8 @@ static bool recorder_start_image(void)
 		return false;
 	}
 	if (!is_fork)
-		process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0);
+		process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0) |
+				      (process_options.memory ? PROCESS_MEMORY : 0);
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
 	 * inherits the results. */
 	if (!is_fork) {

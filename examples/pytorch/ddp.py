@@ -3,6 +3,8 @@
 """Trains with DistributedDataParallel: one process for each GPU, or two on the CPU.
 
     torchrun --nproc-per-node=2 ddp.py"""
+import gc
+
 import torch
 import torch.distributed as dist
 
@@ -25,6 +27,10 @@ def main():
         optimizer.step()
     if rank == 0:
         print(f"{dist.get_world_size()} ranks, {STEPS} steps each")
+    # DistributedDataParallel is part of a reference cycle, and its threads must end before the interpreter does.
+    del model, optimizer
+    gc.collect()
+    dist.barrier()
     dist.destroy_process_group()
 
 

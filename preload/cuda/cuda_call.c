@@ -62,7 +62,7 @@ unsigned cuda_captured(uint64_t *words, unsigned count, void *stream, void *exec
 {
 	bool is_per_thread = !stream && cuda_is_per_thread_variant(function);
 
-	if ((!stream && !is_per_thread) || stream == (void *)cudaStreamLegacy)
+	if ((!stream && !is_per_thread) || stream == (void *)CUDA_STREAM_LEGACY)
 		return count;
 	return graph_captured(words, count, stream, is_per_thread, exec);
 }

@@ -4,12 +4,7 @@
 #ifndef PILLION_CUDA_CALL_H
 #define PILLION_CUDA_CALL_H
 
-/* With this macro the headers declare the variants for per-thread default streams beside the plain functions, and
- * rename neither to the other. */
-#define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
-#include <cuda_runtime_api.h>
-
+#include "preload/cuda/cuda_abi.h"
 #include "runtime/device/cupti.h"
 #include "runtime/device/event_timing.h"
 #include "runtime/device/graph.h"

@@ -2,7 +2,7 @@
 /* The CUDA runtime's rows of the hook table: libcudart.so.12 and .13, shared.
  *
  * X(kind, returns, symbol, parameters, arguments, about, record)
- *   TIMED  the wrapper is generated, and its prototype checked against the CUDA header's
+ *   TIMED  the wrapper is generated; its prototype is that of all releases from 11.8 on (tests/abi)
  *   WORDS  generated too, for functions that not every header has, or whose prototype differs between versions: each
  *          parameter is a register wide, and those past what a version takes are passed on as they came
  *   OWN    the body is wrap_<symbol>() in wrap_cudart.c, CUPTI's in wrap_cupti.c

@@ -49,19 +49,14 @@ static unsigned copy_kind(CUmemorytype from, CUmemorytype to)
 	return result;
 
 #define CUDA_ROW_TIMED(returns, symbol, parameters, arguments, about, record)                                          \
-	ENTRY_TIMED(symbol, returns, symbol, parameters, arguments, CUDA_NONE, cuda_is_off(CUDA_LAYER),                \
+	ENTRY_TIMED(returns, symbol, parameters, arguments, CUDA_NONE, cuda_is_off(CUDA_LAYER),                        \
 		    CUDA_BODY(arguments, about, record))
-#define CUDA_ROW_WORDS(returns, symbol, parameters, arguments, about, record)                                          \
-	ENTRY_WORDS(returns, symbol, parameters, arguments, CUDA_NONE, cuda_is_off(CUDA_LAYER),                        \
-		    CUDA_BODY(arguments, about, record))
+#define CUDA_ROW_WORDS CUDA_ROW_TIMED
 #define CUDA_ROW_OWN(returns, symbol, parameters, arguments, about, record)                                            \
 	ENTRY_OWN(returns, symbol, parameters, arguments)
 #define CUDA_ROW(kind, returns, symbol, parameters, arguments, about, record, since)                                   \
 	CUDA_ROW_##kind(returns, symbol, parameters, arguments, about, record)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* deprecated functions are recorded too */
 HOOK_CUDA(CUDA_ROW)
-#pragma GCC diagnostic pop
 
 /* ---- calls that name kernels ---- */
 
@@ -137,9 +132,9 @@ typedef CUresult lookup_2(const char *, void **, int, uint64_t, void *);
 static void *driver_trampoline(const char *name, int version, uint64_t flags, void *found, void *older,
 			       struct entry from)
 {
-	bool is_known = version <= CUDA_VERSION || older == found;
+	bool is_known = version <= CUDA_NEWEST || older == found;
 
-	return lookup_driver_trampoline(name, !is_known ? 0 : version < CUDA_VERSION ? version : CUDA_VERSION, flags,
+	return lookup_driver_trampoline(name, !is_known ? 0 : version < CUDA_NEWEST ? version : CUDA_NEWEST, flags,
 					found, from.real, from.caller);
 }
 
@@ -151,7 +146,7 @@ CUresult wrap_cuGetProcAddress(const char *name, void **ret, int version, uint64
 
 	if (result || !name || !ret || !*ret)
 		return result;
-	if (version > CUDA_VERSION && real(name, &older, CUDA_VERSION, flags))
+	if (version > CUDA_NEWEST && real(name, &older, CUDA_NEWEST, flags))
 		older = NULL;
 	*ret = driver_trampoline(name, version, flags, *ret, older, from);
 	return result;
@@ -166,7 +161,7 @@ CUresult wrap_cuGetProcAddress_v2(const char *name, void **ret, int version, uin
 
 	if (result || !name || !ret || !*ret)
 		return result;
-	if (version > CUDA_VERSION && real(name, &older, CUDA_VERSION, flags, NULL))
+	if (version > CUDA_NEWEST && real(name, &older, CUDA_NEWEST, flags, NULL))
 		older = NULL;
 	*ret = driver_trampoline(name, version, flags, *ret, older, from);
 	return result;

@@ -41,19 +41,14 @@ static int runtime_major(const void *real)
 	return result;
 
 #define CUDART_ROW_TIMED(returns, symbol, parameters, arguments, about, record)                                        \
-	ENTRY_TIMED(symbol, returns, symbol, parameters, arguments, CUDART_NONE, cuda_is_off(CUDA_LAYER),              \
+	ENTRY_TIMED(returns, symbol, parameters, arguments, CUDART_NONE, cuda_is_off(CUDA_LAYER),                      \
 		    CUDART_BODY(arguments, about, record))
-#define CUDART_ROW_WORDS(returns, symbol, parameters, arguments, about, record)                                        \
-	ENTRY_WORDS(returns, symbol, parameters, arguments, CUDART_NONE, cuda_is_off(CUDA_LAYER),                      \
-		    CUDART_BODY(arguments, about, record))
+#define CUDART_ROW_WORDS CUDART_ROW_TIMED
 #define CUDART_ROW_OWN(returns, symbol, parameters, arguments, about, record)                                          \
 	ENTRY_OWN(returns, symbol, parameters, arguments)
 #define CUDART_ROW(kind, returns, symbol, parameters, arguments, about, record)                                        \
 	CUDART_ROW_##kind(returns, symbol, parameters, arguments, about, record)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* deprecated functions are recorded too */
 HOOK_CUDART(CUDART_ROW)
-#pragma GCC diagnostic pop
 
 /* ---- calls that name kernels ---- */
 
@@ -126,7 +121,7 @@ CUDA_MOVES_RANGE(cudaError_t, cudaProfilerStop, CUDART_NONE, range_stop)
 static void replace_entry_point(const char *name, int version, uint64_t flags, void **found, struct entry from)
 {
 	if (name && found && *found)
-		*found = lookup_driver_trampoline(name, version <= CUDART_VERSION ? version : 0, flags, *found, NULL,
+		*found = lookup_driver_trampoline(name, version <= CUDA_NEWEST ? version : 0, flags, *found, NULL,
 						  from.caller);
 }
 

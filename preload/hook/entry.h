@@ -66,25 +66,25 @@ struct entry_row {
 		caller_real(&place_, place, #symbol, __builtin_return_address(0));                                     \
 	})
 
-/* Defines both entry points. `name`: the exported function as the compiler names it. `none`: the result if no library
- * defines the function. If `is_off`, the call is forwarded by a jump, which is the whole cost of a deselected call;
- * else `body` is executed with the real function in `real` and the row's id in HOOK_CURRENT. CUDA_LAYER, the group of
- * the file's rows, must be in scope. */
-#define ENTRY_TIMED(name, returns, symbol, parameters, arguments, none, is_off, body)                                  \
+/* Defines both entry points. `none`: the result if no library defines the function. If `is_off`, the call is forwarded
+ * by a jump, which is the whole cost of a deselected call; else `body` is executed with the real function in `real` and
+ * the row's id in HOOK_CURRENT. CUDA_LAYER, the group of the file's rows, must be in scope. */
+#define ENTRY_TIMED(returns, symbol, parameters, arguments, none, is_off, body)                                        \
+	HOOK_EXPORT returns symbol parameters;                                                                         \
 	__attribute__((noinline)) static returns timed_##symbol ENTRY_APPEND(parameters, arguments, double handed_)    \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
-		__typeof__(&name) real = entry_real(handed_);                                                          \
+		__typeof__(&symbol) real = entry_real(handed_);                                                        \
 		body                                                                                                   \
 	}                                                                                                              \
 	static returns via_##symbol ENTRY_APPEND(parameters, arguments, ENTRY_REALS, double handed_)                   \
 	{                                                                                                              \
 		if (is_off)                                                                                            \
-			return ((__typeof__(&name))entry_real(handed_))arguments;                                      \
+			return ((__typeof__(&symbol))entry_real(handed_))arguments;                                    \
 		return timed_##symbol ENTRY_APPEND(arguments, arguments, handed_);                                     \
 	}                                                                                                              \
 	ENTRY_HANDED(symbol, HOOK_##symbol, CUDA_LAYER)                                                                \
-	HOOK_EXPORT returns name parameters                                                                            \
+	HOOK_EXPORT returns symbol parameters                                                                          \
 	{                                                                                                              \
 		void *found_ = ENTRY_CALLER_REAL(symbol, HOOK_##symbol);                                               \
                                                                                                                        \
@@ -92,12 +92,6 @@ struct entry_row {
 			return none;                                                                                   \
 		return via_##symbol ENTRY_APPEND(arguments, arguments, ENTRY_REALS_NONE, entry_hand(found_));          \
 	}
-
-/* The function has a name of its own for the compiler, which may have another prototype of it, and the ABI's name for
- * the linker. */
-#define ENTRY_WORDS(returns, symbol, parameters, arguments, none, is_off, body)                                        \
-	HOOK_EXPORT returns words_##symbol parameters __asm__(#symbol);                                                \
-	ENTRY_TIMED(words_##symbol, returns, symbol, parameters, arguments, none, is_off, body)
 
 /* Passed to the body of an OWN row. */
 struct entry {
@@ -114,8 +108,8 @@ struct entry {
 		return wrap_##symbol ENTRY_APPEND(arguments, arguments, from_);                                        \
 	}                                                                                                              \
 	ENTRY_HANDED(symbol, HOOK_##symbol, CUDA_LAYER)                                                                \
-	HOOK_EXPORT returns words_##symbol parameters __asm__(#symbol);                                                \
-	HOOK_EXPORT returns words_##symbol parameters                                                                  \
+	HOOK_EXPORT returns symbol parameters;                                                                         \
+	HOOK_EXPORT returns symbol parameters                                                                          \
 	{                                                                                                              \
 		struct entry from_ = {ENTRY_CALLER_REAL(symbol, HOOK_##symbol), __builtin_return_address(0)};          \
                                                                                                                        \

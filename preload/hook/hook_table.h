@@ -5,12 +5,7 @@
 
 #include "preload/libc/hook_libc.h"
 #include "preload/library/hook_library.h"
-#ifdef HAVE_CUDA_HEADERS
 #include "preload/cuda/hook_cuda.h"
 #include "preload/cuda/hook_cudart.h"
-#else
-#define HOOK_CUDART(X)
-#define HOOK_CUDA(X)
-#endif
 
 #endif

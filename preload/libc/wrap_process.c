@@ -33,6 +33,7 @@
 			/* Records the child even if it never calls us again. Not by hook_attached(), whose slow path  \
 			 * is among code that a child does not execute otherwise: two page faults. */                  \
 			process_touch();                                                                               \
+			process_wipe_unless_wiped();                                                                   \
 			if (process_gate.groups)                                                                       \
 				recorder_attach(&thread_self, &hook_functions);                                        \
 		} else if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                           \
@@ -54,6 +55,7 @@ int wrap_daemon(int keep_directory, int keep_files)
 	recorder_end(TF_END_EXIT, 0);
 	result = real_daemon(keep_directory, keep_files);
 	error = errno;
+	process_wipe_unless_wiped();
 	if (process.end)
 		recorder_end(TF_END_NONE, 0); /* no child was created */
 	else if (process_gate.groups)

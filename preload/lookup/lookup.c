@@ -16,9 +16,8 @@
 
 /* ---- rows by name ---- */
 
-/* Weak: without CUDA's headers there is no such row. */
-extern const struct entry_row __start_pillion_entries[] __attribute__((visibility("hidden"), weak));
-extern const struct entry_row __stop_pillion_entries[] __attribute__((visibility("hidden"), weak));
+extern const struct entry_row __start_pillion_entries[] HIDDEN;
+extern const struct entry_row __stop_pillion_entries[] HIDDEN;
 
 static struct intern_table row_of; /* hash of a symbol -> its entry */
 static bool has_rows;

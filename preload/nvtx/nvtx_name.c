@@ -143,6 +143,7 @@ void nvtx_name_function(struct nvtx_domain *d, const char *text, const char *nam
 		char texts[FUNCTION_TEXTS];
 	} blob = {.head = {.kind = TF_NVTX_FUNCTION, .domain = d ? d->number : 0, .id = first_line, .count = 2}};
 	const char *texts[] = {text, name, file};
+	struct intern_entry *e;
 	size_t at = 0;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -150,7 +151,9 @@ void nvtx_name_function(struct nvtx_domain *d, const char *text, const char *nam
 			return;
 		at = append_text(blob.texts, at, texts[i]);
 	}
-	nvtx_define(d, &blob, sizeof(blob.head) + at);
+	e = nvtx_text_entry(3, &blob, sizeof(blob.head) + at);
+	if (e && !__atomic_exchange_n(&e->value, 1, __ATOMIC_RELAXED))
+		nvtx_define(d, &blob, sizeof(blob.head) + at);
 }
 
 static void domain_name_category(struct nvtx_domain *d, uint32_t number, const char *name)

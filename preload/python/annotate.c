@@ -12,52 +12,17 @@
 #include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
 #include "runtime/record/names.h"
+#include "preload/heap/heap.h"
 #include "preload/nvtx/nvtx_tool.h"
+#include "preload/python/annotate_calls.h"
 #include "preload/python/annotate_range.h"
 #include "preload/python/annotate_torch.h"
-
-/* ---- CPython's stable functions, all from the object that defines the first of them ---- */
-
-#define PYTHON_FUNCTIONS(X)                                                                                            \
-	X(int, Py_AddPendingCall, (int (*call)(void *), void *argument))                                               \
-	X(int, Py_AtExit, (void (*call)(void)))                                                                        \
-	X(void *, PyGILState_GetThisThreadState, (void))                                                               \
-	X(void *, Py_CompileString, (const char *source, const char *name, int start))                                 \
-	X(void *, PyEval_EvalCode, (void *code, void *globals, void *locals))                                          \
-	X(void *, PyEval_GetBuiltins, (void))                                                                          \
-	X(void *, Py_BuildValue, (const char *format, ...))                                                            \
-	X(int, PyArg_ParseTuple, (void *tuple, const char *format, ...))                                               \
-	X(void *, PyCFunction_NewEx, (void *method, void *self, void *module))                                         \
-	X(void *, PyDict_New, (void))                                                                                  \
-	X(int, PyDict_SetItemString, (void *dict, const char *key, void *value))                                       \
-	X(void *, PyList_New, (long size))                                                                             \
-	X(int, PyList_Append, (void *list, void *item))                                                                \
-	X(void *, PyLong_FromVoidPtr, (void *pointer))                                                                 \
-	X(void *, PyLong_AsVoidPtr, (void *number))                                                                    \
-	X(const char *, PyUnicode_AsUTF8, (void *text))                                                                \
-	X(int, PyErr_ExceptionMatches, (void *type))                                                                   \
-	X(void, PyErr_Clear, (void))                                                                                   \
-	X(void, Py_IncRef, (void *object))                                                                             \
-	X(void, Py_DecRef, (void *object))                                                                             \
-	X(char, _Py_NoneStruct, [1])                                                                                   \
-	X(void *, PyExc_Exception, [1])
-
-#define DECLARE(type, name, rest) __typeof__(type rest) *name;
-static struct python {
-	PYTHON_FUNCTIONS(DECLARE)
-} python;
-#undef DECLARE
-
-/* PyMethodDef and its flags. */
-enum { TAKES_TUPLE = 1, TAKES_NOTHING = 4, TAKES_ONE = 8, FILE_INPUT = 257 };
-struct method {
-	const char *name;
-	void *(*call)(void *self, void *argument);
-	int flags;
-	const char *help;
-};
+#include "preload/python/python_api.h"
 
 bool annotate_is_wanted;
+static bool has_ranges; /* the options request them */
+static uintptr_t python_base; /* of the object that `python` was found in */
+static const void *python_dynamic;
 static bool is_known; /* The loader's counters when `python` was found: */
 static unsigned long long adds, subs;
 
@@ -84,7 +49,12 @@ static int look_for_python(struct dl_phdr_info *info, size_t size, void *ret_see
 #define FIND(type, name, rest) is_whole &= (python.name = dso_symbol(info->dlpi_addr, dynamic, #name)) != NULL;
 	PYTHON_FUNCTIONS(FIND)
 #undef FIND
+#define FIND(type, name, rest) python.name = dso_symbol(info->dlpi_addr, dynamic, #name);
+	PYTHON_CALLS_FUNCTIONS(FIND)
+#undef FIND
 	is_known = is_whole;
+	python_base = info->dlpi_addr;
+	python_dynamic = dynamic;
 	return is_whole;
 }
 
@@ -116,12 +86,6 @@ struct annotation {
 };
 
 static void *imports; /* the domain of python_import_sum */
-
-static void *python_none(void)
-{
-	python.Py_IncRef(python._Py_NoneStruct);
-	return python._Py_NoneStruct;
-}
 
 static void *annotation_begin(void *self, void *unused)
 {
@@ -288,16 +252,6 @@ static const struct method natives[] = {
 
 /* ---- running annotate.py ---- */
 
-/* Takes over the reference to `value`. */
-static void set_item(void *space, const char *name, void *value)
-{
-	if (value)
-		python.PyDict_SetItemString(space, name, value);
-	else
-		python.PyErr_Clear();
-	python.Py_DecRef(value);
-}
-
 static void append_function(void *list, const struct functions_entry *e)
 {
 	void *item = python.Py_BuildValue("(sssI)", e->domain, e->module, e->name, (unsigned)e->color);
@@ -342,11 +296,12 @@ static void *make_space(void)
 		return space;
 	python.PyDict_SetItemString(space, "__builtins__", builtins);
 	for (size_t i = 0; i < sizeof(natives) / sizeof(*natives); i++)
-		set_item(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
-	set_item(space, "wants_imports", python.Py_BuildValue("i", (int)process_options.python_import_time));
-	set_item(space, "wants_operators", python.Py_BuildValue("i", process_options.pytorch > PYTORCH_NONE));
-	set_item(space, "wants_shapes", python.Py_BuildValue("i", process_options.pytorch == PYTORCH_SHAPES));
-	set_item(space, "functions", read_traced_functions());
+		python_set_item(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
+	python_set_item(space, "wants_imports", python.Py_BuildValue("i", (int)process_options.python_import_time));
+	python_set_item(space, "wants_operators", python.Py_BuildValue("i", process_options.pytorch > PYTORCH_NONE));
+	python_set_item(space, "wants_shapes", python.Py_BuildValue("i", process_options.pytorch == PYTORCH_SHAPES));
+	python_set_item(space, "functions", read_traced_functions());
+	annotate_calls_offer(space);
 	return space;
 }
 
@@ -358,9 +313,8 @@ static void interpreter_ended(void)
 	__atomic_store_n(&annotate_is_wanted, true, __ATOMIC_RELEASE);
 }
 
-/* Called by the interpreter, on its main thread and with the GIL. An exception that is not ours, from a signal, is
- * passed on. */
-static int run_annotate(void *unused)
+/* An exception that is not ours, from a signal, is passed on. */
+static int run_annotate(void)
 {
 	void *space = make_space(), *code, *result = NULL;
 	int rc = 0;
@@ -378,8 +332,18 @@ static int run_annotate(void *unused)
 	python.Py_DecRef(result);
 	python.Py_DecRef(code);
 	python.Py_DecRef(space);
-	python.Py_AtExit(interpreter_ended);
 	return rc;
+}
+
+/* Called by the interpreter, on its main thread and with the GIL. */
+static int meet_interpreter(void *unused)
+{
+	const char *why = heap.is_python ? heap_python_wrap(python_base, python_dynamic) : NULL;
+
+	if (why)
+		annotate_note(why);
+	python.Py_AtExit(interpreter_ended);
+	return has_ranges ? run_annotate() : 0;
 }
 
 void annotate_meet(void)
@@ -388,7 +352,7 @@ void annotate_meet(void)
 
 	if (find_python() && python.PyGILState_GetThisThreadState() && __atomic_exchange_n(&annotate_is_wanted, false,
 											   __ATOMIC_ACQ_REL) &&
-	    python.Py_AddPendingCall(run_annotate, NULL))
+	    python.Py_AddPendingCall(meet_interpreter, NULL))
 		annotate_is_wanted = true; /* the interpreter's queue is full */
 	errno = error;
 }
@@ -397,7 +361,7 @@ void annotate_init(void)
 {
 	const struct options *o = &process_options;
 
-	if (o->pytorch == PYTORCH_NONE && !o->python_functions && !o->python_import_time)
-		return;
-	annotate_is_wanted = hook_attached() && (process_gate.groups & 1u << TF_GROUP_NVTX) && annotate_range_init();
+	if (o->pytorch != PYTORCH_NONE || o->python_functions || o->python_calls || o->python_import_time)
+		has_ranges = hook_attached() && (process_gate.groups & 1u << TF_GROUP_NVTX) && annotate_range_init();
+	annotate_is_wanted = has_ranges || heap.is_python;
 }

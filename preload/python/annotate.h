@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges in Python programs. annotate.py is run once in the program's interpreter, when the interpreter chooses to
- * (Py_AddPendingCall), and adds ranges to imports, PyTorch's operators and chosen functions. Neither the script nor the
- * environment is changed. CPython 3.8 and newer, static or libpython, through its public functions only. */
+/* Ranges and allocations in Python programs. annotate.py is run once in the program's interpreter, when the interpreter
+ * chooses to (Py_AddPendingCall), and adds ranges to imports, PyTorch's operators and chosen functions. Neither the
+ * script nor the environment is changed. CPython 3.8 and newer, static or libpython, through its public functions
+ * only. */
 #ifndef PILLION_ANNOTATE_H
 #define PILLION_ANNOTATE_H
 
 #include <stdbool.h>
 
-/* The options request ranges, and no interpreter has been found in this process yet. */
+/* The options request ranges or allocations, and no interpreter has been found in this process yet. */
 extern bool annotate_is_wanted;
 
 /* Reads the options. Called by the constructor, after the recorder has been started. */

@@ -5,6 +5,7 @@
 #   import_begin(name)   import_end()   note(text)   thread_name(text)
 #   operators_end() -> number   operators_begin(number)
 #   torch_offer() -> bool   torch_settle() -> bool   torch_open()   torch_close()
+#   calls_*   python_calls: see annotate_calls.h
 #   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
 # Everything depends on replacing one function, by which both `import` and importlib load a module. CPython 3.8 and
 # newer. Nothing here may raise into the program, print, import a module that is not built in, or leave a name behind.
@@ -14,6 +15,7 @@ import _thread
 FUNCTION = type(lambda: None)
 GENERATOR, COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x200
 known = ['threading', 'torch']
+hidden = [] # code objects of ours that have the names of others
 wanted = {}
 for domain, module, name, color in functions:
     wanted.setdefault(module, []).append((domain, name, color))
@@ -237,17 +239,85 @@ def torch_is_there(torch):
         note('--pytorch: no ranges of its operators: ' + (str(error) or type(error).__name__).split('\n')[0])
 
 
+# ---- calls ----
+
+METHOD, BUILTIN = type(list.append), type(len)
+class_of, order_of, contents_of = type, type.__dict__['__mro__'].__get__, type.__dict__['__dict__'].__get__
+texts = {}
+
+
+def is_chosen(module):
+    for name in python_calls.split(','):
+        if name in ('all', module) or name[-2:] == '.*' and (module == name[:-2] or module.startswith(name[:-1])):
+            return True
+    return False
+
+
+def describe(code):
+    """Text, name, file and first line of a function whose calls are recorded. The caller is in its frame."""
+    frame = sys._getframe(1)
+    module = frame.f_globals.get('__name__') if frame.f_code is code else None
+    if code.co_filename == '<pillion>' or any(code is c for c in hidden) or not is_chosen(str(module)):
+        return None
+    name, file = getattr(code, 'co_qualname', code.co_name), code.co_filename.encode('utf-8', 'replace').decode()
+    text = '%s (%s:%d)' % (name, file[file.rfind('/') + 1:], code.co_firstlineno)
+    if texts.setdefault(text, file) != file:
+        text = '%s (%s:%d)' % (name, file, code.co_firstlineno)
+    return text, name, file, code.co_firstlineno
+
+
+def c_name(function, *owner):
+    """As cProfile names it. Without `owner` it belongs to no object."""
+    if type(function) is METHOD:
+        function = function.__get__(owner[0], class_of(owner[0])) # 3.12 needs the type
+    name, module = function.__name__, function.__module__
+    if not owner:
+        return '<%s>' % name if module in (None, 'builtins') else '<%s.%s>' % (module, name)
+    for place in order_of(class_of(owner[0])):
+        if name in contents_of(place):
+            text = repr(contents_of(place)[name])
+            return text[:text.rfind(' at 0x')] + '>' if ' at 0x' in text else text
+    return '<built-in method %s.%s>' % (module, name) if isinstance(module, str) else '<built-in method %s>' % name
+
+
+def describe_c(function, *owner):
+    name = c_name(function, *owner).encode('utf-8', 'replace').decode()
+    return '{%s}' % name[1:-1], name, '~', 0
+
+
+def begin_calls():
+    monitoring = getattr(sys, 'monitoring', None)
+    tool = next((t for t in (4, 3) if monitoring and monitoring.get_tool(t) is None), None)
+    if object.__basicsize__ != 16 or monitoring and tool is None or not calls_open(
+            describe, describe_c, getattr(monitoring, 'DISABLE', None), getattr(monitoring, 'MISSING', None)):
+        return note('--python-calls: not possible in this interpreter')
+    if not monitoring:
+        return calls_here()
+    events = monitoring.events
+    callbacks = {events.PY_START: calls_enter, events.PY_RESUME: calls_enter, events.PY_THROW: calls_throw,
+                 events.PY_RETURN: calls_leave, events.PY_YIELD: calls_leave, events.PY_UNWIND: calls_unwind,
+                 events.CALL: calls_c_enter, events.C_RETURN: calls_c_leave, events.C_RAISE: calls_c_leave}
+    monitoring.use_tool_id(tool, 'pillion')
+    for event in callbacks:
+        monitoring.register_callback(tool, event, callbacks[event])
+    monitoring.set_events(tool, sum(callbacks))
+
+
 # ---- threads ----
 
-def name_threads(threading):
+def watch_threads(threading):
     """In the first function that a thread calls. The main thread keeps the name of the program."""
     def _set_native_id(thread):
         set_native_id(thread)
         if thread._name != 'MainThread':
             thread_name(thread._name)
+            if records_threads:
+                calls_here()
 
+    records_threads = python_calls and not hasattr(sys, 'monitoring')
     set_native_id = threading.Thread._set_native_id
     _set_native_id.__code__ = _set_native_id.__code__.replace(co_filename=set_native_id.__code__.co_filename)
+    hidden.append(_set_native_id.__code__)
     threading.Thread._set_native_id = _set_native_id
 
 
@@ -269,7 +339,7 @@ def loaded(name):
     if name == 'torch' and wants_operators:
         torch_is_there(module)
     if name == 'threading' and hasattr(getattr(module, 'Thread', None), '_set_native_id'):
-        name_threads(module)
+        watch_threads(module)
 
 
 def watch(importlib):
@@ -293,6 +363,7 @@ def watch(importlib):
 
     # Under importlib's own file name, so that tracebacks and warnings skip it as they skip the rest of importlib.
     _find_and_load.__code__ = _find_and_load.__code__.replace(co_filename=find_and_load.__code__.co_filename)
+    hidden.append(_find_and_load.__code__)
     importlib._find_and_load = _find_and_load
 
 
@@ -303,6 +374,8 @@ def begin_here():
         if is_loaded(name):
             loaded(name)
     watch(sys.modules['_frozen_importlib'])
+    if python_calls:
+        begin_calls()
 
 
 begin_here()

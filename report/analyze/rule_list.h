@@ -25,6 +25,8 @@
 	  "Fuse small kernels or record them in a CUDA graph (torch.compile does both), or use larger batches.")       \
 	X(gpu_idle, NULL, "GPU Idle Time by Cause", 0,                                                                 \
 	  "Start with the largest cause; its line submitted the device's next operation, or delayed it.")              \
+	X(gpu_slowed, NULL, "GPU Clocks Lowered by Power or Heat", RULE_OUTSIDE | RULE_PART,                           \
+	  "Look at the GPU's power limit and cooling (nvidia-smi -q -d POWER,PERFORMANCE), or try another GPU.")       \
 	X(implicit_sync, NULL, "Implicit Synchronization", 0,                                                          \
 	  "Copy asynchronously, keep results on the device until the end of a step (no .item(), .cpu() or print "      \
 	  "within it), and allocate memory before it.")                                                                \
@@ -61,6 +63,9 @@
 	  "Do the work in one process: a loop within one program, a library instead of a program, larger tasks.")      \
 	X(memory_growth, NULL, "Growing Host Memory", RULE_NOT_TIME,                                                   \
 	  "Find what keeps the memory: caches without a limit, lists of results, tensors with their graph.")           \
+	X(memory_leak, NULL, "Lines Whose Memory Grows from Step to Step", RULE_NOT_TIME,                              \
+	  "Release what the line allocates at the end of the step, or give the container that keeps it a limit; "      \
+	  "mem_leaks has all such lines.")                                                                             \
 	X(straggling_rank, NULL, "Straggling Rank", 0,                                                                 \
 	  "Give the rank less work, or find out why it is slower: its host, its devices, its input.")                  \
 	X(late_message, NULL, "Ranks That Wait for a Late Message", 0,                                                 \

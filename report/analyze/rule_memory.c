@@ -1,72 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory_growth: the resident memory of a process grows steadily after its start. It is known about once per second,
- * from the launcher's samples. */
+ * from the launcher's samples. memory_leak: the lines that allocate what grows, with --memory. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/analyze/rule.h"
+#include "report/derive/stacks/heap.h"
+#include "report/derive/time/resident.h"
 
 /* The first 1/START of the time is start-up. The rest is divided into PARTS; in each of them the memory must grow at
  * least 1/EVEN of the mean, by MB and by PERCENT of what it was in all; with fewer than MANY_SAMPLES by twice that. */
 enum { SAMPLES = 4, MANY_SAMPLES = 8, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
 
-struct point {
-	uint32_t pid;
-	uint64_t process_start, ns;
-	uint64_t kb;
-	size_t machine;
-};
-
-static int compare_points(const void *left, const void *right)
-{
-	const struct point *a = left, *b = right;
-
-	return order_of(a->machine, b->machine) ?: order_of(a->pid, b->pid)
-	       ?: order_of(a->process_start, b->process_start) ?: order_of(a->ns, b->ns);
-}
-
-static struct point *points_of(const struct model *m, size_t *ret_count)
-{
-	struct point *points = NULL;
-	size_t capacity = 0;
-
-	*ret_count = 0;
-	for (size_t i = 0; i < m->usage_count; i++) {
-		const struct usage_samples *u = &m->usages[i];
-
-		for (size_t k = 0; k < u->count; k++) {
-			const struct tf_usage_sample *s = &u->items[k];
-
-			/* A process that is ending has given its memory back. */
-			if (s->kind != TF_USAGE_PROCESS || !s->resident_kb)
-				continue;
-			points = mem_grow(points, *ret_count, &capacity, sizeof(*points));
-			points[(*ret_count)++] = (struct point){
-				.pid = s->pid,
-				.process_start = s->process_start,
-				.ns = clock_map_ns(&m->machines[u->machine].clock, s->ticks),
-				.kb = s->resident_kb,
-				.machine = u->machine,
-			};
-		}
-	}
-	if (points)
-		qsort(points, *ret_count, sizeof(*points), compare_points);
-	return points;
-}
-
 /* Between two samples the memory is assumed to change evenly. */
-static uint64_t kb_at(const struct point *points, size_t count, uint64_t ns)
+static uint64_t kb_at(const struct resident_point *points, size_t count, uint64_t ns)
 {
 	size_t at = first_place(i, 0, count, points[i].ns <= ns);
-	const struct point *a = &points[at ? at - 1 : 0], *b = &points[at < count ? at : count - 1];
+	const struct resident_point *a = &points[at ? at - 1 : 0], *b = &points[at < count ? at : count - 1];
 	double share = b->ns > a->ns ? (double)(ns - a->ns) / (double)(b->ns - a->ns) : 0;
 
 	return (uint64_t)((double)a->kb + share * ((double)b->kb - (double)a->kb));
 }
 
 /* Without the samples after the peak, if it is in the last third: there the process frees what it kept, and ends. */
-static size_t until_peak(const struct point *points, size_t count)
+static size_t until_peak(const struct resident_point *points, size_t count)
 {
 	size_t peak = 0;
 
@@ -75,7 +33,7 @@ static size_t until_peak(const struct point *points, size_t count)
 	return (points[peak].ns - points[0].ns) * 3 >= (points[count - 1].ns - points[0].ns) * 2 ? peak + 1 : count;
 }
 
-static bool grows_steadily(const struct point *points, size_t count, uint64_t *ret_from, uint64_t *ret_to,
+static bool grows_steadily(const struct resident_point *points, size_t count, uint64_t *ret_from, uint64_t *ret_to,
 			   uint64_t *ret_ns)
 {
 	uint64_t start = points[0].ns, end = points[count - 1].ns, kb[PARTS + 1], grown;
@@ -107,7 +65,7 @@ static void add_line(struct rules *r, uint32_t pid, struct finding *f)
 			role_hot_frame(r->context, &t->roles.items[i], &f->line);
 }
 
-static bool add_growth(struct finding *f, const struct point *p, uint64_t from, uint64_t to, uint64_t ns,
+static bool add_growth(struct finding *f, const struct resident_point *p, uint64_t from, uint64_t to, uint64_t ns,
 		       uint64_t *most)
 {
 	double seconds = (double)ns / 1e9, rate = (double)(to - from) * 1024 / seconds;
@@ -129,17 +87,14 @@ static bool add_growth(struct finding *f, const struct point *p, uint64_t from, 
 void rule_memory_growth(struct rules *r, struct finding *f)
 {
 	size_t count, checked = 0;
-	struct point *points = points_of(r->context->model, &count);
+	struct resident_point *points = resident_points(r->context->model, &count);
 	uint64_t most = 0;
 
 	rule_has(f, {"PID", COLUMN_ID}, {"From (MB)", COLUMN_MB}, {"To (MB)", COLUMN_MB}, {"Time (ns)", COLUMN_NS});
 	for (size_t from = 0, to; from < count; from = to) {
 		uint64_t kb_from, kb_to, ns;
 
-		for (to = from + 1; to < count && points[to].machine == points[from].machine &&
-				    points[to].pid == points[from].pid &&
-				    points[to].process_start == points[from].process_start;)
-			to++;
+		to = resident_end(points, count, from);
 		if (to - from < SAMPLES)
 			continue;
 		checked++;
@@ -150,4 +105,59 @@ void rule_memory_growth(struct rules *r, struct finding *f)
 	if (!checked)
 		rule_unchecked(f, "no process lived for %d samples of its memory, one per second", SAMPLES);
 	free(points);
+}
+
+/* ---- memory_leak ---- */
+
+/* Less growth, or from fewer allocations that were recorded, is not worth a finding. */
+enum { LEAK_BYTES = 1 << 20, LEAK_SAMPLES = 8 };
+
+static void add_leak(struct finding *f, const struct heap *h, const struct heap_line *l, uint64_t *most)
+{
+	uint64_t growth = heap_growth(&l->values);
+
+	rule_row(f);
+	table_number(&f->table, h->image->pid);
+	table_number(&f->table, growth);
+	table_number(&f->table, h->instances);
+	rule_line_cell(f, *l->place ? l->place : l->function);
+	if (growth <= *most)
+		return;
+	*most = growth;
+	buffer_clear(&f->text);
+	buffer_clear(&f->line);
+	buffer_print(&f->text, "the memory that one line allocates in process %u grows steadily by %.1f MB over ",
+		     h->image->pid, (double)growth / 1e6);
+	buffer_print(&f->text, "%" PRIu64, h->instances);
+	if (h->step_name)
+		buffer_print(&f->text, " ranges \"%s\"", h->step_name);
+	else
+		buffer_text(&f->text, " equal parts of the run");
+	buffer_print(&f->line, "%s (%s)", l->function, l->place);
+}
+
+void rule_memory_leak(struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+	uint64_t most = 0;
+	bool is_recorded = false;
+
+	rule_has(f, {"PID", COLUMN_ID}, {"Growth (MB)", COLUMN_MB}, {"Steps", COLUMN_COUNT}, {"Line", COLUMN_TEXT});
+	r->attribution.symbols = r->context->symbols;
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct heap h;
+
+		if (!heap_is_recorded(&m->images[i]))
+			continue;
+		is_recorded = true;
+		heap_replay(m, &m->images[i], &r->attribution, &h);
+		for (size_t k = 0; k < h.line_count; k++)
+			if (heap_line_grows(&h, &h.lines[k]) && *h.lines[k].place &&
+			    heap_growth(&h.lines[k].values) >= LEAK_BYTES &&
+			    h.lines[k].values.samples >= LEAK_SAMPLES)
+				add_leak(f, &h, &h.lines[k], &most);
+		heap_done(&h);
+	}
+	if (!is_recorded)
+		rule_unchecked(f, "no allocations were recorded: record with --memory=all");
 }

@@ -220,9 +220,12 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 			is_new &= strcmp(m->machines[i].host, m->machines[k].host) != 0;
 		hosts += is_new;
 	}
-	buffer_print(out, wall_ns >= 1000000000 ? "%.2f s" : "%.0f ms",
-		     wall_ns >= 1000000000 ? (double)wall_ns / 1e9 : (double)wall_ns / 1e6);
-	buffer_print(out, ", %zu process%s", processes, processes == 1 ? "" : "es");
+	/* without a process the time of the run is unknown */
+	if (m->process_count)
+		buffer_print(out, wall_ns >= 1000000000 ? "%.2f s, " : "%.0f ms, ",
+			     wall_ns >= 1000000000 ? (double)wall_ns / 1e9 : (double)wall_ns / 1e6);
+	buffer_print(out, "%zu process%s%s", processes, processes == 1 ? "" : "es",
+		     m->process_count ? "" : " recorded");
 	if (hosts > 1)
 		buffer_print(out, ", %zu hosts", hosts);
 	if (m->process_count)

@@ -121,7 +121,7 @@ bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *
 	for (size_t i = 0; i < roles->count; i++)
 		cpu_ns += roles->items[i].cpu_ns;
 	lacks_samples = computes ||
-			(!samples_any(r->context->model) && cpu_ns * 100 >= roles->wall_ns * SAMPLES_PERCENT);
+			(cpu_ns && !samples_any(r->context->model) && cpu_ns * 100 >= roles->wall_ns * SAMPLES_PERCENT);
 	if (lacks_samples || lacks_messages)
 		buffer_print(ret, "%-*s ", SUMMARY_LABEL, "next");
 	if (lacks_samples)

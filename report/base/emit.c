@@ -19,6 +19,7 @@ const char *const format_titles[FORMAT_COUNT] = {
 	"tables of Markdown",
 	"an HTML document with tables",
 };
+const char *const format_endings[FORMAT_COUNT] = {".txt", ".txt", ".csv", ".tsv", ".json", ".md", ".html"};
 const char *const unit_names[UNIT_COUNT] = {"ns", "us", "ms", "s", "auto"};
 static const double unit_ns[] = {1, 1e3, 1e6, 1e9};
 

@@ -82,6 +82,7 @@ enum time_unit { UNIT_NS, UNIT_US, UNIT_MS, UNIT_S, UNIT_AUTO, UNIT_COUNT };
 
 extern const char *const format_names[FORMAT_COUNT];
 extern const char *const format_titles[FORMAT_COUNT];
+extern const char *const format_endings[FORMAT_COUNT]; /* of the names of files */
 extern const char *const unit_names[UNIT_COUNT];
 
 struct emit {

@@ -552,6 +552,7 @@ int export_chrome(struct export *x, struct err *err)
 	sink_text(x->out, ",\"traceEvents\":[\n");
 	for (size_t i = 0; i < w.model->image_count; i++)
 		chrome_add_image(&w, &w.model->images[i]);
+	chrome_energy(&w);
 	sink_text(x->out, "\n]}\n");
 	map_done(&w.process_numbers);
 	map_done(&w.lanes);

@@ -121,7 +121,7 @@ static void json_add_cell(struct html_json *j, const struct table *t, size_t cel
 
 static void add_columns(struct html_json *j, const struct table *t)
 {
-	static const char *const types[] = {"text", "id", "count", "ns", "mean", "percent", "mb", "count", "mean"};
+	static const char *const types[] = {"text", "id", "count", "ns", "mean", "percent", "mb", "count", "real"};
 
 	buffer_text(&j->text, ",\"columns\":[");
 	for (size_t i = 0; i < t->column_count; i++) {

@@ -140,6 +140,8 @@ void html_device(struct html *h);
 
 /* Adds the memory in use of the image, by device. */
 void html_memory(struct html *h);
+/* Adds the power of its devices. */
+void html_power(struct html *h);
 
 /* ---- export_html_states.c ---- */
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline of a page, second part: device operations with their calls, and memory in use. */
+/* The timeline of a page, second part: device operations with their calls, memory in use, and power. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "report/derive/events/filter.h"
 #include "report/derive/device/correlate.h"
+#include "report/derive/energy/energy.h"
 #include "report/export/export_html.h"
 #include "report/derive/device/memory.h"
+#include "report/derive/stacks/heap.h"
+#include "report/derive/time/resident.h"
 
 /* ---- devices ---- */
 
@@ -195,6 +198,25 @@ static void html_add_memory_change(void *context, const struct memory *m, const 
 	buffer_done(&label);
 }
 
+static void html_add_bytes(struct html *h, uint32_t number, const char *label, uint64_t bytes, uint64_t ns)
+{
+	struct html_event out = {.start = (int64_t)(ns - h->model->origin_ns), .value = (int64_t)bytes};
+
+	out.name = html_name(h, HTML_MEMORY, label);
+	html_add(h, html_process_track(h, HTML_COUNTER, number, label), &out);
+}
+
+/* The numbers of devices are smaller. */
+static void html_add_resident(void *context, uint64_t bytes, uint64_t ns)
+{
+	html_add_bytes(context, UINT32_MAX - 1, "Resident", bytes, ns);
+}
+
+static void html_add_heap(void *context, uint64_t bytes, uint64_t ns)
+{
+	html_add_bytes(context, UINT32_MAX - 2, "Allocated", bytes, ns);
+}
+
 /* With a filter the memory in use is not known, because earlier allocations are excluded. */
 void html_memory(struct html *h)
 {
@@ -203,6 +225,9 @@ void html_memory(struct html *h)
 
 	if (h->image->trace && filter_of(h->image->trace))
 		return;
+	if (h->image == &h->model->images[h->model->processes[h->image->process].first_image])
+		resident_of(h->model, h->image, h, html_add_resident);
+	heap_over_time(h->model, h->image, html_add_heap, h);
 	memory_replay(h->model, h->image, &m, html_add_memory_change, &lane);
 	/* Memory does not survive exec. */
 	for (size_t i = 0; h->image->end == TF_END_EXEC && i < lane.last.size; i++)
@@ -212,4 +237,44 @@ void html_memory(struct html *h)
 					       clock_map_ns(h->clock, image_last_ticks(h->image)));
 	map_done(&lane.last);
 	memory_done(&m);
+}
+
+/* ---- power ---- */
+
+/* DEVICES: of a process. POWER: the counters of power behind those of memory. */
+enum { DEVICES = 64, POWER = 1 << 20 };
+
+/* Of a device that the process used, while it lived; in mW. */
+static void html_add_power(struct html *h, const struct energy_source *s, uint32_t device)
+{
+	uint64_t from = clock_map_ns(h->clock, h->image->start_ticks);
+	uint64_t to = clock_map_ns(h->clock, image_last_ticks(h->image));
+	struct buffer label = {0};
+	struct html_event out = {0};
+
+	buffer_text(&label, "Power of ");
+	energy_source_name(h->model, s, &label);
+	out.name = html_name(h, HTML_MEMORY, label.data);
+	for (size_t i = 0; i + 1 < s->count && !s->is_unknown; i++) {
+		if (s->points[i + 1].ns <= from || s->points[i].ns >= to)
+			continue;
+		out.start = (int64_t)(s->points[i].ns > from ? s->points[i].ns : from) - (int64_t)h->model->origin_ns;
+		out.value = (int64_t)(energy_watts(s, i + 1) * 1e3);
+		html_add(h, html_process_track(h, HTML_COUNTER, POWER + device, label.data), &out);
+	}
+	buffer_done(&label);
+}
+
+void html_power(struct html *h)
+{
+	const struct trace *t = h->image->trace;
+
+	for (uint32_t device = 0; t && device < DEVICES; device++) {
+		const struct energy_source *s = trace_definition(t, TF_BLOB_DEVICE_NAME, device)
+							? energy_of_device(h->model, h->image, device)
+							: NULL;
+
+		if (s)
+			html_add_power(h, s, device);
+	}
 }

@@ -501,6 +501,7 @@ static void html_add_image(struct html *h, const struct image *image)
 	h->image = image;
 	h->clock = &h->model->machines[image->machine].clock;
 	html_memory(h);
+	html_power(h);
 	nvtx_definitions_make(&h->nvtx, t);
 	for (size_t i = 0; t && i < t->thread_count; i++)
 		html_add_thread(h, &t->threads[i]);

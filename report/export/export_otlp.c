@@ -145,7 +145,7 @@ static void add_profile(struct dictionary *d, const struct model *m, const struc
 		profile_proto_message(PROFILE_SAMPLE, &b, &profile);
 	}
 	proto_fixed64(&profile, PROFILE_TIME, m->origin_ns);
-	proto_number(&profile, PROFILE_DURATION, profile_proto_end(m) - m->origin_ns);
+	proto_number(&profile, PROFILE_DURATION, model_end_ns(m) - m->origin_ns);
 	profile_proto_message(SCOPE_PROFILES_PROFILE, &profile, out);
 	buffer_done(&profile);
 	buffer_done(&b);

@@ -10,7 +10,10 @@
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/kernel.h"
 #include "report/derive/device/memory.h"
+#include "report/derive/stacks/heap.h"
+#include "report/derive/time/resident.h"
 #include "report/derive/device/stream_name.h"
+#include "report/derive/energy/energy_counter.h"
 #include "report/derive/events/filter.h"
 #include "report/derive/stacks/samples.h"
 #include "report/export/export.h"
@@ -465,6 +468,24 @@ static void add_memory_change(void *context, const struct memory *m, const struc
 	buffer_done(&name);
 }
 
+static void add_bytes(struct perfetto *p, uint64_t kind, const char *name, uint64_t bytes, uint64_t ns)
+{
+	perfetto_event_begin(&p->trace, PERFETTO_VALUE, counter_track(p, kind, 0, name, PERFETTO_UNIT_BYTES), 0, 0);
+	proto_number(&p->trace.event, PERFETTO_COUNTER, bytes);
+	perfetto_event_write(&p->trace, ns);
+}
+
+/* The kinds of CUDA's memory are below 64. */
+static void add_resident(void *context, uint64_t bytes, uint64_t ns)
+{
+	add_bytes(context, 64, "Resident memory", bytes, ns);
+}
+
+static void add_heap(void *context, uint64_t bytes, uint64_t ns)
+{
+	add_bytes(context, 65, "Recorded allocations in use", bytes, ns);
+}
+
 /* ---- images ---- */
 
 /* Processes of several machines may have the same pid: the later one gets an unused number. */
@@ -504,6 +525,9 @@ static void add_image(struct perfetto *p, const struct image *image)
 	slices_write(&ranges, "user_annotation", nvtx_track);
 	if (device_source(t).is_known)
 		add_device(p);
+	if (image == &p->model->images[p->model->processes[image->process].first_image])
+		resident_of(p->model, image, p, add_resident);
+	heap_over_time(p->model, image, add_heap, p);
 	memory_replay(p->model, image, &memory, add_memory_change, p);
 	memory_done(&memory);
 	correlation_ids_done(&p->ids);
@@ -514,6 +538,33 @@ static void add_image(struct perfetto *p, const struct image *image)
 	map_done(&p->called_others);
 }
 
+/* Counters of GPUs and CPUs, beside the processes. */
+static void add_energy(struct perfetto *p)
+{
+	const struct energies *e = energies_of(p->model);
+	double value;
+
+	for (size_t i = 0; i < e->count * ENERGY_COUNTERS; i++) {
+		const struct energy_counter *c = &energy_counters[i % ENERGY_COUNTERS];
+		const struct energy_source *s = &e->items[i / ENERGY_COUNTERS];
+		struct buffer name = {0};
+		uint64_t track = 0;
+
+		energy_source_name(p->model, s, &name);
+		buffer_print(&name, ", %s%s%s", c->name, *c->unit ? " in " : "", c->unit);
+		for (size_t k = 0; k < s->count; k++) {
+			if (!c->value(s, k, &value))
+				continue;
+			if (!track)
+				track = perfetto_counter(&p->trace, 0, buffer_string(&name), PERFETTO_UNIT_NONE);
+			perfetto_event_begin(&p->trace, PERFETTO_VALUE, track, 0, 0);
+			proto_double(&p->trace.event, PERFETTO_COUNTER_DOUBLE, value);
+			perfetto_event_write(&p->trace, s->points[k].ns);
+		}
+		buffer_done(&name);
+	}
+}
+
 int export_perfetto(struct export *x, struct err *err)
 {
 	struct perfetto p = {.x = x, .model = x->context->model};
@@ -522,6 +573,7 @@ int export_perfetto(struct export *x, struct err *err)
 	perfetto_begin(&p.trace, x->out, p.model->origin_ns);
 	for (size_t i = 0; i < p.model->image_count; i++)
 		add_image(&p, &p.model->images[i]);
+	add_energy(&p);
 	perfetto_end(&p.trace);
 	map_done(&p.pids);
 	map_done(&p.gpu_tracks);

@@ -112,7 +112,7 @@ static void pprof_add_times(struct strings *s, const struct model *m, const stru
 	struct buffer b = {0};
 
 	proto_number(&b, PROFILE_TIME_NS, m->origin_ns);
-	proto_number(&b, PROFILE_DURATION_NS, profile_proto_end(m) - m->origin_ns);
+	proto_number(&b, PROFILE_DURATION_NS, model_end_ns(m) - m->origin_ns);
 	proto_number(&b, PROFILE_DEFAULT_TYPE, string_id(s, words->value));
 	sink_add(s->out, b.data, b.size);
 	buffer_done(&b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pstats: the calls of traced Python functions (--python-functions-trace) as cProfile counts them, in the file that its
- * dump_stats() writes: a dict of functions in the format of Python's marshal. A function's own time has that of the
- * functions it called that are not traced. */
+/* pstats: the calls of Python functions (--python-calls, --python-functions-trace) as cProfile counts them, in the file
+ * that its dump_stats() writes: a dict of functions in the format of Python's marshal. A function's own time has that
+ * of the functions it called that are not traced. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static uint32_t function_row(struct pstats *p, uint32_t domain, uint32_t text)
 
 	if (!is_new || !nvtx_function_find(&p->named, domain, text, &f))
 		return (uint32_t)*row;
-	name = strrchr(f.name, '.'); /* cProfile does not qualify names */
+	name = strcmp(f.file, "~") ? strrchr(f.name, '.') : NULL; /* cProfile does not qualify names of Python's */
 	buffer_print(&key, "%s%c%u%c%s%c", f.file, 0, f.first_line, 0, name ? name + 1 : f.name, 0);
 	*row = aggregate_row(&p->keys, key.data, key.size) + 1;
 	buffer_done(&key);
@@ -92,14 +92,22 @@ static size_t edge_of(struct pstats *p, uint32_t caller, uint32_t callee)
 	return *place;
 }
 
+/* The innermost call in progress; 0: none. */
+static size_t innermost_call(const struct pstats *p)
+{
+	size_t at = p->depth;
+
+	while (at && (!p->stack[at - 1].row || p->stack[at - 1].is_closed))
+		at = p->stack[at - 1].caller;
+	return at;
+}
+
 static void enter(struct pstats *p, const struct event *e)
 {
 	size_t *top = &p->top[e->id % EVENT_IDS];
-	struct open_call call = {.start = e->ticks, .below = *top, .row = function_row(p, e->id, e->text)};
-	const struct open_call *outer = p->depth ? &p->stack[p->depth - 1] : NULL;
+	struct open_call call = {.start = e->ticks, .below = *top, .row = function_row(p, e->id, e->text),
+				 .caller = innermost_call(p)};
 
-	if (outer)
-		call.caller = outer->row && !outer->is_closed ? p->depth : outer->caller;
 	if (call.row)
 		p->functions[call.row - 1].tally.depth++;
 	if (call.row && call.caller) {
@@ -267,7 +275,7 @@ int export_pstats(struct export *x, struct err *err)
 		pstats_read_image(&p, m, &m->images[i]);
 	if (!p.function_count)
 		code = err_set(err, -ENODATA, "pstats: the captures have no calls of Python functions: record with "
-			       "--python-functions-trace=FILE");
+			       "--python-calls=all");
 	if (p.function_count)
 		sink_text(x->out, "{");
 	for (size_t i = 0; i < p.function_count; i++)

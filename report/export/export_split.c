@@ -156,17 +156,14 @@ int export_split(struct export *x, struct model *m, const struct export_type *ty
 		 const struct split *split, struct err *err)
 {
 	struct parts p = {x, m, type, path, is_forced, split, {0}, 0, 0};
-	uint64_t end = m->origin_ns, step;
+	uint64_t step;
 	int code = 0;
 
-	for (size_t i = 0; i < m->process_count; i++)
-		if (m->processes[i].end_ns > end)
-			end = m->processes[i].end_ns;
 	if (!split_is_requested(split))
 		return write_one(&p, path, err);
 	if (!strcmp(path, "-"))
 		return err_set(err, -EINVAL, "several files cannot be written to standard output");
-	p.length = end - m->origin_ns + 1;
+	p.length = model_end_ns(m) - m->origin_ns + 1;
 	step = split->time_ns ? split->time_ns : p.length;
 	if (p.length / step >= MOST_PARTS)
 		return err_set(err, -EFBIG, "more than %d parts: use a larger limit", MOST_PARTS);

@@ -27,13 +27,3 @@ void profile_proto_message(unsigned int field, struct buffer *message, struct bu
 	proto_bytes(out, field, message->data, message->size);
 	buffer_clear(message);
 }
-
-uint64_t profile_proto_end(const struct model *m)
-{
-	uint64_t end = m->origin_ns;
-
-	for (size_t i = 0; i < m->process_count; i++)
-		if (m->processes[i].end_ns > end)
-			end = m->processes[i].end_ns;
-	return end;
-}

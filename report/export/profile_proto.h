@@ -16,7 +16,4 @@ void profile_proto_stack(const struct profile *p, size_t row, struct buffer *ret
 /* Appends a message as a field, and empties it. */
 void profile_proto_message(unsigned int field, struct buffer *message, struct buffer *out);
 
-/* The end of the last process. */
-uint64_t profile_proto_end(const struct model *m);
-
 #endif

@@ -290,14 +290,11 @@ static void add_times(struct nsys_writer *w)
 	time_t seconds = (time_t)(w->origin_ns / 1000000000u);
 	char utc[32], local[32];
 	struct tm tm;
-	uint64_t end = w->origin_ns;
+	uint64_t duration_ns = model_end_ns(w->model) - w->model->origin_ns;
 
-	for (size_t i = 0; i < w->model->process_count; i++)
-		if (w->model->processes[i].end_ns > end)
-			end = w->model->processes[i].end_ns;
 	nsys_row(w, NSYS_ANALYSIS,
-		 (int64_t[]){(int64_t)1 << 48, (int64_t)(end - w->origin_ns), 0, (int64_t)(end - w->origin_ns)}, 4);
-	add_capture_facts(w, end - w->origin_ns);
+		 (int64_t[]){(int64_t)1 << 48, (int64_t)duration_ns, 0, (int64_t)duration_ns}, 4);
+	add_capture_facts(w, duration_ns);
 	format_date(utc, sizeof(utc), gmtime_r(&seconds, &tm));
 	format_date(local, sizeof(local), localtime_r(&seconds, &tm));
 	nsys_row(w, NSYS_START_TIME, (int64_t[]){(int64_t)w->origin_ns, nsys_text(utc), nsys_text(local)}, 3);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/derive/device/graph.h"
+#include "report/derive/device/properties.h"
 #include "report/derive/device/stream_name.h"
 #include "report/nsys/nsys_writer.h"
 
@@ -162,13 +163,84 @@ static void visit_device(struct scan *s, const struct device_record *r)
 	}
 }
 
-/* Columns of TARGET_INFO_GPU that are known: CUPTI describes a device in more detail than the recorder keeps. */
-enum { GPU_VM, GPU_ID, GPU_NAME, GPU_CUDA_DEVICE = 14, GPU_COLUMNS };
+/* Columns of TARGET_INFO_GPU. */
+enum {
+	GPU_VM,
+	GPU_ID,
+	GPU_NAME,
+	GPU_BUS,
+	GPU_IS_DISCRETE,
+	GPU_L2,
+	GPU_MEMORY,
+	GPU_BANDWIDTH,
+	GPU_CLOCK,
+	GPU_SMS,
+	GPU_UUID = 11,
+	GPU_CUDA_DEVICE = 14,
+	GPU_CONSTANT_MEMORY = 19,
+	GPU_COLUMNS = 41
+};
+
+/* What nsys shows of attributes as they are. */
+static const struct {
+	uint8_t column, attribute;
+} gpu_attributes[] = {
+	{GPU_L2, TF_ATTRIBUTE_L2_BYTES},
+	{GPU_SMS, TF_ATTRIBUTE_SM_COUNT},
+	{GPU_CONSTANT_MEMORY, TF_ATTRIBUTE_CONSTANT_BYTES},
+	{21, TF_ATTRIBUTE_BLOCK_REGISTERS},
+	{22, TF_ATTRIBUTE_BLOCK_SHARED_BYTES},
+	{23, TF_ATTRIBUTE_BLOCK_SHARED_BYTES_OPTIN},
+	{24, TF_ATTRIBUTE_SM_SHARED_BYTES},
+	{25, TF_ATTRIBUTE_SM_REGISTERS},
+	{26, TF_ATTRIBUTE_WARP_THREADS},
+	{27, TF_ATTRIBUTE_COPY_ENGINES},
+	{29, TF_ATTRIBUTE_SM_BLOCKS},
+	{30, TF_ATTRIBUTE_BLOCK_THREADS},
+	{31, TF_ATTRIBUTE_BLOCK_X},
+	{32, TF_ATTRIBUTE_BLOCK_Y},
+	{33, TF_ATTRIBUTE_BLOCK_Z},
+	{34, TF_ATTRIBUTE_GRID_X},
+	{35, TF_ATTRIBUTE_GRID_Y},
+	{36, TF_ATTRIBUTE_GRID_Z},
+	{37, TF_ATTRIBUTE_MAJOR},
+	{38, TF_ATTRIBUTE_MINOR},
+	{39, TF_ATTRIBUTE_MAJOR},
+	{40, TF_ATTRIBUTE_MINOR},
+};
+enum { GPU_SM_WARPS = 28 };
+
+/* The texts have to last until the row is written. */
+static void gpu_cells(const struct device_properties *p, int64_t *row, struct buffer *bus, struct buffer *uuid)
+{
+	const int32_t *values = p->values;
+
+	for (size_t i = 0; i < sizeof(gpu_attributes) / sizeof(*gpu_attributes); i++)
+		if (p->has[gpu_attributes[i].attribute])
+			row[gpu_attributes[i].column] = values[gpu_attributes[i].attribute];
+	if (p->has[TF_ATTRIBUTE_IS_INTEGRATED])
+		row[GPU_IS_DISCRETE] = !values[TF_ATTRIBUTE_IS_INTEGRATED];
+	if (p->has[TF_ATTRIBUTE_CLOCK])
+		row[GPU_CLOCK] = 1000 * (int64_t)values[TF_ATTRIBUTE_CLOCK];
+	if (values[TF_ATTRIBUTE_WARP_THREADS] > 0 && p->has[TF_ATTRIBUTE_SM_THREADS])
+		row[GPU_SM_WARPS] = values[TF_ATTRIBUTE_SM_THREADS] / values[TF_ATTRIBUTE_WARP_THREADS];
+	if (p->bandwidth > 0)
+		row[GPU_BANDWIDTH] = (int64_t)p->bandwidth;
+	if (p->memory_bytes)
+		row[GPU_MEMORY] = (int64_t)p->memory_bytes;
+	device_bus(p, bus);
+	if (bus->size)
+		row[GPU_BUS] = nsys_text(bus->data);
+	device_uuid(p, uuid);
+	if (uuid->size)
+		row[GPU_UUID] = nsys_text(uuid->data);
+}
 
 void nsys_device(struct nsys_writer *w, const struct blob *b)
 {
+	struct device_properties p = device_properties(w->image->trace, b->id);
+	struct buffer name = {0}, bus = {0}, uuid = {0};
 	int64_t row[GPU_COLUMNS];
-	struct buffer name = {0};
 	bool is_new;
 
 	map_put(&w->devices, host_number(w->model, w->image->machine), b->id, &is_new);
@@ -180,8 +252,11 @@ void nsys_device(struct nsys_writer *w, const struct blob *b)
 	row[GPU_VM] = (int64_t)(host_number(w->model, w->image->machine) + 1) << 48;
 	row[GPU_ID] = row[GPU_CUDA_DEVICE] = b->id;
 	row[GPU_NAME] = nsys_text(buffer_string(&name));
+	gpu_cells(&p, row, &bus, &uuid);
 	nsys_row(w, NSYS_GPU, row, GPU_COLUMNS);
 	buffer_done(&name);
+	buffer_done(&bus);
+	buffer_done(&uuid);
 }
 
 /* nsys numbers what CUPTI spends time on from 2, the driver's compiler, on; its names end with CUPTI's kind 6. */

@@ -22,7 +22,7 @@ static bool node_around(const struct ops *o, size_t range, uint64_t *ret_seq)
 	struct buffer text = {0};
 	bool found = false;
 
-	RANGES_AROUND (o, i, range) {
+	NVTX_NODES_AROUND (o->ranges, i, range) {
 		found = ops_parse(o, i, &text, &t) && is_node(&t);
 		if (found)
 			*ret_seq = ops_seq(&t);
@@ -58,20 +58,6 @@ static void index_operators(struct ops *o)
 	buffer_done(&text);
 }
 
-/* The number of the forward operator whose gradient, or the gradient of whose gradient, a node computes. */
-static uint64_t first_cause(const struct ops *o, uint64_t seq)
-{
-	/* a trace may have any numbers, a circle of them, too */
-	for (int depth = 0; depth < 16 && !map_find(&o->forward, seq, 0); depth++) {
-		const uint64_t *alias = map_find(&o->aliases, seq, 0);
-
-		if (!alias)
-			break;
-		seq = *alias - 1;
-	}
-	return seq;
-}
-
 /* ---- kernels ---- */
 
 void ops_add(struct ops *o, const struct op *op)
@@ -97,7 +83,7 @@ static void op_place(const struct ops *o, struct op *op)
 
 	op->operator = op->marker = NVTX_NO_PARENT;
 	op->seq = OPS_NO_SEQ;
-	RANGES_AROUND (o, i, op->range) {
+	NVTX_NODES_AROUND (o->ranges, i, op->range) {
 		if (!ops_parse(o, i, &text, &t))
 			continue;
 		if (op->operator == NVTX_NO_PARENT)
@@ -108,8 +94,8 @@ static void op_place(const struct ops *o, struct op *op)
 	op->cause = OPS_NO_SEQ;
 	op->is_backward = node_around(o, op->range, &op->cause);
 	if (op->cause != OPS_NO_SEQ)
-		op->cause = first_cause(o, op->cause);
-	RANGES_AROUND (o, i, forward_of(o, op))
+		op->cause = operator_first_seq(&o->forward, &o->aliases, op->cause);
+	NVTX_NODES_AROUND (o->ranges, i, forward_of(o, op))
 		if (ops_parse_marker(o, i, &text, &m))
 			op->marker = i;
 	buffer_done(&text);
@@ -140,7 +126,7 @@ static void seq_cells(const struct ops *o, const struct op *op, struct table *ta
 	if (op->seq != OPS_NO_SEQ)
 		buffer_print(&cell, "%" PRIu64, op->seq);
 	text_cell(table, &cell, "-");
-	RANGES_AROUND (o, i, op->range) {
+	NVTX_NODES_AROUND (o->ranges, i, op->range) {
 		uint64_t seq = ops_parse(o, i, &text, &t) ? ops_seq(&t) : OPS_NO_SEQ;
 
 		if (seq == OPS_NO_SEQ || seq == last)
@@ -178,7 +164,7 @@ static void layer_cell(const struct ops *o, const struct op *op, struct table *t
 	struct buffer text = {0}, cell = {0};
 	size_t chain[NVTX_TREE_LEVELS], depth = 0;
 
-	RANGES_AROUND (o, i, forward_of(o, op))
+	NVTX_NODES_AROUND (o->ranges, i, forward_of(o, op))
 		if (is_layer(o, i))
 			chain[depth++] = i;
 	while (depth--) {
@@ -209,7 +195,7 @@ static void trace_cell(struct ops *o, const struct op *op, struct table *table)
 	uint32_t line = line_of(o, op);
 	struct buffer text = {0}, cell = {0};
 
-	RANGES_AROUND (o, i, forward_of(o, op)) {
+	NVTX_NODES_AROUND (o->ranges, i, forward_of(o, op)) {
 		buffer_clear(&text);
 		o->range_text(o->source, i, &text);
 		if (operator_marker_trace(buffer_string(&text), &cell))
@@ -274,10 +260,10 @@ static void op_row(struct ops *o, const struct op *op, struct table *table)
 	struct operator_work work = {0};
 	struct buffer kernel = {0};
 	bool is_known = op->has_flops && ops_work_of(o, op, &work);
-	unsigned size;
+	struct ops_rate rate;
 
 	o->kernel_name(o->source, op->name, &kernel);
-	size = work.element ? work.element : ops_element_size(buffer_string(&kernel));
+	rate = ops_rate_of(o, op, buffer_string(&kernel), is_known ? &work : NULL);
 	table_number(table, ++o->number);
 	seq_cells(o, op, table);
 	table_number_if(table, op->tid, op->tid);
@@ -289,13 +275,18 @@ static void op_row(struct ops *o, const struct op *op, struct table *table)
 	table_text(table, kernel.size ? kernel.data : "?");
 	table_text(table, is_known ? work.params : "na");
 	table_number(table, op->duration_ns);
-	table_text(table, !is_known ? "-" : ops_uses_tensor_cores(buffer_string(&kernel)) ? "1" : "0");
+	table_text(table, !is_known ? "-" : rate.on_tensor_cores ? "1" : "0");
 	table_number(table, op->device);
 	table_number(table, op->stream);
 	dimensions_cell(op->grid, table);
 	dimensions_cell(op->block, table);
 	table_number_if(table, is_known, work.flops);
-	table_number_if(table, is_known && size && work.elements < UINT64_MAX / 8, work.elements * size);
+	table_number_if(table, rate.bytes, rate.bytes);
+	table_text(table, rate.type ? number_names[rate.type] : "-");
+	if (rate.peak > 0 && op->duration_ns)
+		table_real(table, 1e11 * (double)rate.flops / ((double)op->duration_ns * rate.peak));
+	else
+		table_nothing(table);
 	buffer_done(&kernel);
 }
 
@@ -303,27 +294,47 @@ static void op_visit(struct ops *o, const struct op *op)
 {
 	struct operator_work work;
 	bool is_known = op->has_flops && ops_work_of(o, op, &work);
+	struct buffer kernel = {0};
+	struct ops_rate rate;
 
-	o->visit(o->visit_context, op, is_known ? &work : NULL, line_of(o, op));
+	if (is_known)
+		o->kernel_name(o->source, op->name, &kernel);
+	rate = ops_rate_of(o, op, buffer_string(&kernel), is_known ? &work : NULL);
+	o->visit(o->visit_context, op, &rate, line_of(o, op));
+	buffer_done(&kernel);
 }
 
 /* ---- the table ---- */
 
-const char *const ops_column_names[OPS_COLUMNS] = {
-	[OPS_IDX] = "idx",	 [OPS_SEQ] = "seq",	  [OPS_ALTSEQ] = "altseq", [OPS_TID] = "tid",
-	[OPS_LAYER] = "layer",	 [OPS_TRACE] = "trace",	  [OPS_DIR] = "dir",	   [OPS_SUB] = "sub",
-	[OPS_MOD] = "mod",	 [OPS_OP] = "op",	  [OPS_KERNEL] = "kernel", [OPS_PARAMS] = "params",
-	[OPS_SIL] = "sil",	 [OPS_TC] = "tc",	  [OPS_DEVICE] = "device", [OPS_STREAM] = "stream",
-	[OPS_GRID] = "grid",	 [OPS_BLOCK] = "block",	  [OPS_FLOPS] = "flops",   [OPS_BYTES] = "bytes",
+const struct ops_column_row ops_column_rows[OPS_COLUMNS] = {
+	[OPS_IDX] = {"idx", "Idx", COLUMN_ID, 7, "number of the row"},
+	[OPS_SEQ] = {"seq", "SeqId", COLUMN_TEXT, 7, "autograd's sequence number"},
+	[OPS_ALTSEQ] = {"altseq", "AltSeqId", COLUMN_TEXT, 7, "those of the operators around it"},
+	[OPS_TID] = {"tid", "TId", COLUMN_ID, 12, "the thread"},
+	[OPS_LAYER] = {"layer", "Layer", COLUMN_TEXT, 10, "ranges of the program"},
+	[OPS_TRACE] = {"trace", "Trace", COLUMN_TEXT, 25, "the line of the program"},
+	[OPS_DIR] = {"dir", "Direction", COLUMN_TEXT, 5, "fprop or bprop"},
+	[OPS_SUB] = {"sub", "Sub", COLUMN_ID, 3, "number within seq and dir"},
+	[OPS_MOD] = {"mod", "Module", COLUMN_TEXT, 15, "the module of the operator"},
+	[OPS_OP] = {"op", "Op", COLUMN_TEXT, 15, "the operator"},
+	[OPS_KERNEL] = {"kernel", "Kernel", COLUMN_TEXT, 0, "the kernel"},
+	[OPS_PARAMS] = {"params", "Params", COLUMN_TEXT, 0, "sizes"},
+	[OPS_SIL] = {"sil", "Sil(ns)", COLUMN_COUNT, 10, "time on the device (ns)"},
+	[OPS_TC] = {"tc", "TC", COLUMN_TEXT, 2, "1: tensor cores, by the kernel's name"},
+	[OPS_DEVICE] = {"device", "Device", COLUMN_ID, 3, "number of the device"},
+	[OPS_STREAM] = {"stream", "Stream", COLUMN_ID, 3, "number of the stream"},
+	[OPS_GRID] = {"grid", "Grid", COLUMN_TEXT, 12, "sizes of the grid"},
+	[OPS_BLOCK] = {"block", "Block", COLUMN_TEXT, 12, "sizes of a block"},
+	[OPS_FLOPS] = {"flops", "FLOPs", COLUMN_COUNT, 12, "floating-point operations; a fused one is two"},
+	[OPS_BYTES] = {"bytes", "Bytes", COLUMN_COUNT, 12, "of inputs and results, an estimate"},
+	[OPS_TYPE] = {"type", "Type", COLUMN_TEXT, 4, "of the numbers, by the call or the kernel's name"},
+	[OPS_PEAK] = {"peak", "Peak(%)", COLUMN_PERCENT, 7, "share of the device's peak of this type"},
 };
 
 void ops_columns(struct table *table)
 {
-	table_has(table, {"Idx", COLUMN_ID}, {"SeqId", COLUMN_TEXT}, {"AltSeqId", COLUMN_TEXT}, {"TId", COLUMN_ID},
-		  {"Layer", COLUMN_TEXT}, {"Trace", COLUMN_TEXT}, {"Direction", COLUMN_TEXT}, {"Sub", COLUMN_ID},
-		  {"Module", COLUMN_TEXT}, {"Op", COLUMN_TEXT}, {"Kernel", COLUMN_TEXT}, {"Params", COLUMN_TEXT},
-		  {"Sil(ns)", COLUMN_COUNT}, {"TC", COLUMN_TEXT}, {"Device", COLUMN_ID}, {"Stream", COLUMN_ID},
-		  {"Grid", COLUMN_TEXT}, {"Block", COLUMN_TEXT}, {"FLOPs", COLUMN_COUNT}, {"Bytes", COLUMN_COUNT});
+	for (size_t i = 0; i < OPS_COLUMNS; i++)
+		table_column(table, ops_column_rows[i].title, ops_column_rows[i].type);
 }
 
 void ops_rows(struct ops *o, struct table *table)

@@ -5,6 +5,7 @@
 #define PILLION_OPS_H
 
 #include "report/base/emit.h"
+#include "report/derive/device/properties.h"
 #include "report/derive/nvtx/nvtx_tree.h"
 #include "report/derive/nvtx/operator_work.h"
 #include "report/derive/events/scan.h"
@@ -31,6 +32,17 @@ struct op {
 
 #define OPS_NO_SEQ UINT64_MAX
 
+/* What a kernel did, and what its device could do at most. */
+struct ops_rate {
+	bool is_known;	      /* the operations */
+	uint64_t flops;
+	uint64_t bytes;	      /* of inputs and results, an estimate; 0: not known */
+	enum number_type type;
+	bool on_tensor_cores; /* by the kernel's name */
+	double peak;	      /* operations per second of the type; 0: not known */
+	double bandwidth;     /* bytes per second of the device's memory; 0: not known */
+};
+
 struct ops {
 	void *source;
 	void (*range_text)(const void *source, size_t range, struct buffer *ret);
@@ -38,10 +50,11 @@ struct ops {
 	void (*line_text)(void *source, uint32_t line, struct buffer *ret);
 	/* False: the call is not one whose work is known. May be NULL. */
 	bool (*call_work)(const void *source, uint32_t call, struct operator_work *ret);
+	/* The attributes of a device. */
+	const struct device_properties *(*device)(void *source, uint32_t device);
 
-	/* Called for each kernel by start instead of adding rows. `work`: NULL: not known. `line`: that of the forward
-	 * operator, 0: not known. */
-	void (*visit)(void *context, const struct op *op, const struct operator_work *work, uint32_t line);
+	/* Called for each kernel by start instead of adding rows. `line`: that of the forward operator, 0: not known */
+	void (*visit)(void *context, const struct op *op, const struct ops_rate *rate, uint32_t line);
 	void *visit_context;
 
 	const struct nvtx_node *ranges;
@@ -81,10 +94,19 @@ enum ops_column {
 	OPS_BLOCK,
 	OPS_FLOPS,
 	OPS_BYTES,
+	OPS_TYPE, /* from here on not PyProf's */
+	OPS_PEAK,
 	OPS_COLUMNS
 };
 
-extern const char *const ops_column_names[OPS_COLUMNS]; /* PyProf's: "idx", ... */
+struct ops_column_row {
+	const char *name, *title; /* PyProf's */
+	enum column_type type;
+	uint8_t width; /* in PyProf's layout, at least; 0: what the others leave */
+	const char *help;
+};
+
+extern const struct ops_column_row ops_column_rows[OPS_COLUMNS];
 
 void ops_columns(struct table *table);
 
@@ -101,9 +123,10 @@ void ops_of_model(const struct report_context *c, struct table *table);
 /* Whether there may be kernels whose work is known. */
 bool ops_may_know_work(const struct model *m);
 
-/* Calls visit for each kernel whose operations are known, with the stack of the line that caused it (0: not known). */
-void ops_visit_work(const struct report_context *c, void *context,
-		    void (*visit)(void *context, const struct image *image, uint32_t stack, uint64_t flops));
+/* Calls visit for each kernel, with the stack of the line that caused it (0: not known). */
+typedef void ops_visit_kernel(void *context, const struct image *image, const struct op *op,
+			      const struct ops_rate *rate, uint32_t stack);
+void ops_visit(const struct report_context *c, void *context, ops_visit_kernel *visit);
 
 /* Adds those of a database in the form that Nsight Systems exports. 0 or -errno. */
 int ops_of_database(const char *path, struct table *table, struct err *err);

@@ -31,6 +31,12 @@ struct database {
 	struct launch *launches;
 	size_t launch_count, launch_capacity;
 	struct map by_correlation; /* correlation id -> place in `launches` + 1 */
+
+	struct database_device {
+		uint32_t id;
+		struct device_properties properties;
+	} *devices;
+	size_t device_count, device_capacity;
 };
 
 /* ---- statements ---- */
@@ -110,6 +116,44 @@ static void database_line_text(void *source, uint32_t line, struct buffer *ret)
 	(void)source;
 	(void)line;
 	(void)ret;
+}
+
+static const struct device_properties *database_device(void *source, uint32_t device)
+{
+	const struct database *d = source;
+
+	for (size_t i = 0; i < d->device_count; i++)
+		if (d->devices[i].id == device)
+			return &d->devices[i].properties;
+	return NULL;
+}
+
+/* Clocks are in Hz there, the bandwidth in bytes per second. */
+static void read_devices(struct database *d)
+{
+	sqlite3_stmt *s;
+
+	if (!has_table(d, "TARGET_INFO_GPU"))
+		return;
+	s = prepare(d,
+		    "SELECT id, computeMajor, computeMinor, smCount, clockRate / 1000, memoryBandwidth FROM "
+		    "TARGET_INFO_GPU",
+		    0);
+	while (next_row(d, s)) {
+		static const uint8_t attributes[] = {TF_ATTRIBUTE_MAJOR, TF_ATTRIBUTE_MINOR, TF_ATTRIBUTE_SM_COUNT,
+						     TF_ATTRIBUTE_CLOCK};
+		struct database_device new = {.id = (uint32_t)column_number(s, 0)};
+
+		for (int i = 0; i < (int)sizeof(attributes); i++) {
+			new.properties.values[attributes[i]] = sqlite3_column_int(s, 1 + i);
+			new.properties.has[attributes[i]] = sqlite3_column_type(s, 1 + i) != SQLITE_NULL;
+		}
+		new.properties.bandwidth = sqlite3_column_double(s, 5);
+		new.properties.is_known = true;
+		d->devices = mem_grow(d->devices, d->device_count, &d->device_capacity, sizeof(*d->devices));
+		d->devices[d->device_count++] = new;
+	}
+	sqlite3_finalize(s);
 }
 
 /* ---- ranges ---- */
@@ -244,6 +288,7 @@ static void read_database(struct database *d, struct table *table)
 					  d->path);
 		return;
 	}
+	read_devices(d);
 	if (has_table(d, "NVTX_EVENTS"))
 		d->range_text = prepare(d,
 					"SELECT COALESCE(text, (SELECT value FROM StringIds WHERE id = textId)) FROM "
@@ -266,7 +311,8 @@ int ops_of_database(const char *path, struct table *table, struct err *err)
 			     .ops = {.source = &d,
 				     .range_text = database_range_text,
 				     .kernel_name = database_kernel_name,
-				     .line_text = database_line_text}};
+				     .line_text = database_line_text,
+				     .device = database_device}};
 
 	if (sqlite3_open_v2(path, &d.db, SQLITE_OPEN_READONLY, NULL))
 		fail(&d);
@@ -278,5 +324,6 @@ int ops_of_database(const char *path, struct table *table, struct err *err)
 	free(d.rows);
 	free(d.threads);
 	free(d.launches);
+	free(d.devices);
 	return d.code;
 }

@@ -27,6 +27,9 @@ struct model_source {
 	struct map call_numbers;     /* function and arguments -> place in `calls` + 1 */
 	struct interval_tree spans;  /* calls of libraries whose work is known, with their place in `calls` */
 	size_t span;		     /* while a call is visited */
+	struct device_properties device; /* of device_number in the image device_of */
+	const struct image *device_of;
+	uint32_t device_number;
 };
 
 /* ---- what the table asks for ---- */
@@ -65,6 +68,19 @@ static bool model_call_work(const void *source, uint32_t call, struct operator_w
 
 	*ret = m->calls[m->spans.items[call - 1].value].work;
 	return true;
+}
+
+/* Kernels come by start, and devices take turns rarely. */
+static const struct device_properties *model_device(void *source, uint32_t device)
+{
+	struct model_source *m = source;
+
+	if (m->device_of != m->image || m->device_number != device) {
+		m->device = device_properties(m->image->trace, device);
+		m->device_of = m->image;
+		m->device_number = device;
+	}
+	return &m->device;
 }
 
 /* ---- calls of libraries ---- */
@@ -137,6 +153,7 @@ static struct known_call known_call(const struct function *f, const struct tf_op
 	else
 		ret.is_known = product_of_call(f->name, op, &ret.work);
 	ret.work.element = operation_element(f->name, f->group, op);
+	ret.work.type = operation_type(f->name, f->group, op);
 	return ret;
 }
 
@@ -240,6 +257,7 @@ static void read_model(struct model_source *m, struct table *table)
 	m->ops.kernel_name = model_kernel_name;
 	m->ops.line_text = model_line_text;
 	m->ops.call_work = model_call_work;
+	m->ops.device = model_device;
 	for (size_t i = 0; i < model->image_count; i++)
 		if (model->images[i].trace)
 			add_image(m, &model->images[i], table);
@@ -255,29 +273,26 @@ void ops_of_model(const struct report_context *c, struct table *table)
 	read_model(&m, table);
 }
 
-/* ---- work by line ---- */
+/* ---- each kernel ---- */
 
-struct work_visit {
+struct kernel_visit {
 	struct model_source m;
 	void *context;
-	void (*visit)(void *context, const struct image *image, uint32_t stack, uint64_t flops);
+	ops_visit_kernel *visit;
 };
 
-static void visit_work(void *context, const struct op *op, const struct operator_work *work, uint32_t line)
+static void visit_kernel(void *context, const struct op *op, const struct ops_rate *rate, uint32_t line)
 {
-	struct work_visit *v = context;
+	struct kernel_visit *v = context;
 
-	(void)op;
-	if (work)
-		v->visit(v->context, v->m.image, line, work->flops);
+	v->visit(v->context, v->m.image, op, rate, line);
 }
 
-void ops_visit_work(const struct report_context *c, void *context,
-		    void (*visit)(void *context, const struct image *image, uint32_t stack, uint64_t flops))
+void ops_visit(const struct report_context *c, void *context, ops_visit_kernel *visit)
 {
-	struct work_visit v = {.m = {.context = c}, .context = context, .visit = visit};
+	struct kernel_visit v = {.m = {.context = c}, .context = context, .visit = visit};
 
-	v.m.ops.visit = visit_work;
+	v.m.ops.visit = visit_kernel;
 	v.m.ops.visit_context = &v;
 	read_model(&v.m, NULL);
 }

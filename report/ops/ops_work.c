@@ -45,18 +45,38 @@ static bool has_word(const char *kernel, const char *const *words, size_t count)
 
 #define HAS_WORD(kernel, words) has_word(kernel, words, sizeof(words) / sizeof(*(words)))
 
-unsigned ops_element_size(const char *kernel)
+/* The type that the kernel's name has, of what it multiplies: names of products have it first. */
+static enum number_type type_of(const char *kernel)
 {
 	static const struct {
 		const char *word;
-		unsigned size;
-	} words[] = {{"bf16", 2}, {"bfloat16", 2}, {"f16", 2}, {"half", 2}, {"hgemm", 2}, {"h16816", 2}, {"s16816", 2},
-		     {"884", 2},  {"f64", 8},	   {"dgemm", 8}, {"double", 8}, {"f32", 4}, {"sgemm", 4}, {"float", 4}};
+		enum number_type type;
+	} words[] = {
+		{"bf16", NUMBER_BF16}, {"bfloat16", NUMBER_BF16}, {"tf32", NUMBER_TF32},
+		{"e4m3", NUMBER_FP8}, {"e5m2", NUMBER_FP8}, {"fp8", NUMBER_FP8},
+		{"i8816", NUMBER_INT8}, {"i16832", NUMBER_INT8}, {"imma", NUMBER_INT8},
+		{"int8", NUMBER_INT8}, {"f16", NUMBER_FP16}, {"fp16", NUMBER_FP16},
+		{"half", NUMBER_FP16}, {"hgemm", NUMBER_FP16}, {"h16816", NUMBER_FP16},
+		{"884", NUMBER_FP16}, {"s16816", NUMBER_FP16}, {"f64", NUMBER_FP64},
+		{"dgemm", NUMBER_FP64}, {"double", NUMBER_FP64}, {"f32", NUMBER_FP32},
+		{"fp32", NUMBER_FP32}, {"sgemm", NUMBER_FP32}, {"float", NUMBER_FP32},
+	};
 
+	if (strstr(kernel, "d884")) /* tensor cores of fp64 */
+		return NUMBER_FP64;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strstr(kernel, words[i].word))
-			return words[i].size;
-	return 0;
+			return words[i].type;
+	return NUMBER_UNKNOWN;
+}
+
+static unsigned size_of(enum number_type type)
+{
+	static const uint8_t sizes[NUMBER_TYPES] = {
+		[NUMBER_FP64] = 8, [NUMBER_FP32] = 4, [NUMBER_TF32] = 4, [NUMBER_FP16] = 2,
+		[NUMBER_BF16] = 2, [NUMBER_FP8] = 1,  [NUMBER_INT8] = 1};
+
+	return sizes[type];
 }
 
 /* Families that have no other form, the shapes of the instructions in names of cuBLAS and cuDNN, and xmma, which has
@@ -69,7 +89,29 @@ bool ops_uses_tensor_cores(const char *kernel)
 	static const char *const ordinary[] = {"ffma", "simt", "f64"};
 
 	return HAS_WORD(kernel, always) ||
-	       (strstr(kernel, "xmma_") && ops_element_size(kernel) == 2 && !HAS_WORD(kernel, ordinary));
+	       (strstr(kernel, "xmma_") && size_of(type_of(kernel)) == 2 && !HAS_WORD(kernel, ordinary));
+}
+
+/* A call that multiplies fp32 may let the kernel round to a smaller type, which then is in its name. */
+struct ops_rate ops_rate_of(struct ops *o, const struct op *op, const char *kernel, const struct operator_work *work)
+{
+	const struct device_properties *device = o->device ? o->device(o->source, op->device) : NULL;
+	enum number_type by_name = type_of(kernel);
+	struct ops_rate ret = {.is_known = work};
+	unsigned size;
+
+	if (!work)
+		return ret;
+	size = work->element ? work->element : size_of(work->type ? work->type : by_name);
+	ret.flops = work->flops;
+	ret.bytes = work->elements < UINT64_MAX / 16 ? work->elements * size : 0;
+	ret.on_tensor_cores = ops_uses_tensor_cores(kernel);
+	ret.type = (work->type == NUMBER_UNKNOWN || work->type == NUMBER_FP32) && by_name ? by_name : work->type;
+	if (ret.on_tensor_cores && ret.type == NUMBER_FP32)
+		ret.type = NUMBER_TF32;
+	ret.peak = device ? device_peak(device, ret.type, ret.on_tensor_cores) : 0;
+	ret.bandwidth = device ? device->bandwidth : 0;
+	return ret;
 }
 
 /* Which gradient of a convolution the kernel computes: 1 or 2; 0: its name does not tell. */

@@ -6,11 +6,6 @@
 #include "report/derive/nvtx/operator_marker.h"
 #include "report/ops/ops.h"
 
-/* The range and those around it, but no more than a program nests that ends its ranges. */
-#define RANGES_AROUND(o, i, from)                                                                   \
-	for (size_t i = (from), left_ = NVTX_TREE_LEVELS; i != NVTX_NO_PARENT && left_; left_--, \
-		    i = (o)->ranges[i].parent)
-
 /* Whether the range is an operator of PyTorch. `text` gets its text, into which `ret` points. */
 bool ops_parse(const struct ops *o, size_t range, struct buffer *text, struct operator_text *ret);
 
@@ -28,7 +23,7 @@ bool ops_work_of(const struct ops *o, const struct op *op, struct operator_work 
 /* Whether a kernel that does such work uses tensor cores, by its family and types. */
 bool ops_uses_tensor_cores(const char *kernel);
 
-/* The size of an element, if the kernel's name has the type. 0: it does not tell. */
-unsigned ops_element_size(const char *kernel);
+/* What the kernel did. `work`: NULL: not known. */
+struct ops_rate ops_rate_of(struct ops *o, const struct op *op, const char *kernel, const struct operator_work *work);
 
 #endif

@@ -167,7 +167,8 @@ bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to)
 
 static bool cursor_passes(const struct cursor *c, const struct event *e)
 {
-	if (!c->shown || (e->kind != TF_CALL && e->kind != TF_MARK && e->kind != TF_SAMPLE))
+	if (!c->shown ||
+	    (e->kind != TF_CALL && e->kind != TF_MARK && e->kind != TF_SAMPLE && e->kind != TF_ALLOCATION))
 		return true;
 	return tick_spans_overlap(c->shown, event_start(e), e->ticks);
 }
@@ -195,6 +196,8 @@ bool cursor_step(struct cursor *c, struct event *e)
 		case TF_RANGE_END:
 		case TF_MARK:
 		case TF_SAMPLE:
+		case TF_ALLOCATION:
+		case TF_RELEASE:
 			take_event(c, slot, e);
 			if (cursor_passes(c, e))
 				return true;

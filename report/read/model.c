@@ -257,6 +257,9 @@ void model_done(struct model *m)
 	for (size_t i = 0; i < m->where_count; i++)
 		free(m->wheres[i].bytes);
 	free(m->wheres);
+	for (size_t i = 0; i < m->energy_count; i++)
+		free(m->energies[i].bytes);
+	free(m->energies);
 	attachments_done(&m->attachments);
 	map_done(&m->by_nonce);
 	map_done(&m->machine_by_name);
@@ -276,4 +279,14 @@ void model_done(struct model *m)
 	free(m->ranges);
 	free(m->wait_statuses);
 	*m = (struct model){0};
+}
+
+uint64_t model_end_ns(const struct model *m)
+{
+	uint64_t end = m->origin_ns;
+
+	for (size_t i = 0; i < m->process_count; i++)
+		if (m->processes[i].end_ns > end)
+			end = m->processes[i].end_ns;
+	return end;
 }

@@ -50,6 +50,14 @@ struct where_file {
 	size_t size;
 };
 
+/* What one launcher sampled of power and energy: the records of HOST.RUN.energy. */
+struct energy_file {
+	size_t machine;
+	uint64_t run;
+	uint8_t *bytes;
+	size_t size;
+};
+
 struct image {
 	uint64_t nonce, run, parent_nonce;
 	uint64_t process_start;		 /* from /proc/PID/stat, 0: not known */
@@ -145,6 +153,8 @@ struct model {
 	size_t usage_count, usage_capacity;
 	struct where_file *wheres;
 	size_t where_count, where_capacity;
+	struct energy_file *energies;
+	size_t energy_count, energy_capacity;
 	size_t machine_count, image_count, process_count, bare_count, run_count, note_count, ranges_count;
 	size_t machine_capacity, image_capacity, process_capacity, bare_capacity, run_capacity, note_capacity,
 		ranges_capacity;
@@ -226,6 +236,9 @@ static inline uint64_t model_since_origin(const struct model *m, uint64_t ns)
 	return ns > m->origin_ns ? ns - m->origin_ns : 0;
 }
 
+/* The end of the process that ended last. */
+uint64_t model_end_ns(const struct model *m);
+
 /* The last time known of the image, in its ticks. */
 uint64_t image_last_ticks(const struct image *image);
 
@@ -247,6 +260,7 @@ void model_index(struct model *m, const char *path, const char *name, const stru
 void image_done(struct image *image);
 void model_usage(struct model *m, const char *path, const char *name, const struct mapping *file);
 void model_where(struct model *m, const char *path, const struct mapping *file);
+void model_energy(struct model *m, const char *path, const char *name, const struct mapping *file);
 void model_link(struct model *m);  /* after all files: clock maps, processes, ends */
 
 #endif

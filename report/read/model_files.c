@@ -66,7 +66,8 @@ static bool path_ends_with(const char *name, const char *end)
 static bool is_of_capture(const char *name)
 {
 	return path_ends_with(name, ".trace") || path_ends_with(name, ".index") || path_ends_with(name, ".range") ||
-	       path_ends_with(name, ".usage") || path_ends_with(name, ".symbols") || path_ends_with(name, ".where");
+	       path_ends_with(name, ".usage") || path_ends_with(name, ".symbols") || path_ends_with(name, ".where") ||
+	       path_ends_with(name, ".energy");
 }
 
 bool file_is_trace(const struct file *f)
@@ -175,6 +176,8 @@ static void join_other(struct model *m, struct file *f)
 		model_usage(m, f->path, f->name, &bytes);
 	} else if (path_ends_with(f->name, ".where")) {
 		model_where(m, f->path, &bytes);
+	} else if (path_ends_with(f->name, ".energy")) {
+		model_energy(m, f->path, f->name, &bytes);
 	} else if (path_ends_with(f->name, ".symbols")) {
 		texts_add(&m->symbols, "%.*s", bytes.size < INT_MAX ? (int)bytes.size : INT_MAX,
 			  (const char *)bytes.data);

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+const char *const number_names[NUMBER_TYPES] = {"", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"};
+
 bool operation_of(const struct trace *t, const struct event *e, struct tf_operation *ret)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_OPERATION) : 0;
@@ -291,6 +293,38 @@ unsigned int operation_element(const char *function, unsigned int group, const s
 		return 0;
 	letter += strncmp(letter, "Xt", 2) ? 0 : 2;
 	return *letter == 'H' ? 2 : *letter == 'S' ? 4 : *letter == 'D' || *letter == 'C' ? 8 : *letter == 'Z' ? 16 : 0;
+}
+
+/* By the names in cuda_types and cudnn_types, whose first words decide. */
+enum number_type operation_type(const char *function, unsigned int group, const struct tf_operation *op)
+{
+	static const struct {
+		const char *start;
+		enum number_type type;
+	} types[] = {
+		{"R_32F", NUMBER_FP32}, {"C_32F", NUMBER_FP32}, {"R_64F", NUMBER_FP64},
+		{"C_64F", NUMBER_FP64}, {"R_16F", NUMBER_FP16}, {"C_16F", NUMBER_FP16},
+		{"R_16BF", NUMBER_BF16}, {"C_16BF", NUMBER_BF16}, {"R_8F", NUMBER_FP8},
+		{"R_8I", NUMBER_INT8}, {"R_8U", NUMBER_INT8}, {"FLOAT", NUMBER_FP32},
+		{"HALF", NUMBER_FP16}, {"DOUBLE", NUMBER_FP64}, {"BFLOAT16", NUMBER_BF16},
+		{"FP8", NUMBER_FP8}, {"INT8", NUMBER_INT8}, {"UINT8", NUMBER_INT8},
+	};
+	const char *letter = function + strlen("cublas");
+	const struct named *n = NULL;
+	int64_t type;
+
+	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type))
+		n = find_named(types_of(group), type);
+	for (size_t i = 0; n && i < sizeof(types) / sizeof(*types); i++)
+		if (!strncmp(n->name, types[i].start, strlen(types[i].start)))
+			return types[i].type;
+	if (n || group != TF_GROUP_CUBLAS || strncmp(function, "cublas", 6) != 0)
+		return NUMBER_UNKNOWN;
+	letter += strncmp(letter, "Xt", 2) ? 0 : 2;
+	return *letter == 'H'			     ? NUMBER_FP16
+	       : *letter == 'S' || *letter == 'C' ? NUMBER_FP32
+	       : *letter == 'D' || *letter == 'Z' ? NUMBER_FP64
+						     : NUMBER_UNKNOWN;
 }
 
 /* Bits of an element of A; 32-bit types count only if rounding is allowed. */

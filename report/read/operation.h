@@ -3,6 +3,7 @@
 #ifndef PILLION_OPERATION_H
 #define PILLION_OPERATION_H
 
+#include "report/read/number_type.h"
 #include "report/read/reader.h"
 
 /* False: the call has none, or it was lost. */
@@ -25,6 +26,9 @@ bool operation_is_convolution(const char *function, const struct tf_operation *o
 
 /* Bytes of an element of A, 0: not known. */
 unsigned int operation_element(const char *function, unsigned int group, const struct tf_operation *op);
+
+/* The type of A, which a product or a convolution multiplies. */
+enum number_type operation_type(const char *function, unsigned int group, const struct tf_operation *op);
 
 /* Number of floating-point operations of a product or of solving linear equations, by definition; 0: not known. */
 double operation_flops(const char *function, const struct tf_operation *op);

@@ -125,7 +125,7 @@ struct cursor {
 	/* the latest ones: a payload and its event may be separated by those of a signal handler */
 	const uint64_t *payloads[4];
 	/* may be set after cursor_init */
-	/* calls, marks and samples that overlap none of these are skipped; NULL: none is skipped */
+	/* calls, marks, samples and allocations that overlap none of these are skipped; NULL: none is skipped */
 	const struct tick_spans *shown;
 	const uint8_t *wanted;		/* by trace.chunks: which are read; NULL: all */
 };

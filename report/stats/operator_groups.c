@@ -138,8 +138,7 @@ static void take_launch(void *context, const struct correlated *k)
 	if (!k->thread || !k->record_count)
 		return;
 	kind = backward_take(&l->backward, k, &seq);
-	for (size_t i = l->backward.range, left = NVTX_TREE_LEVELS; i != NVTX_NO_PARENT && left;
-	     left--, i = l->backward.tree.nodes[i].parent) {
+	NVTX_NODES_AROUND (l->backward.tree.nodes, i, l->backward.range) {
 		if (kind == BACKWARD_OF_FORWARD && !l->causes[i])
 			l->causes[i] = seq + 1;
 		if (!l->stacks[i])

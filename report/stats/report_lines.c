@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/energy/energy.h"
 #include "report/derive/events/filter.h"
+#include "report/derive/stacks/heap.h"
 #include "report/derive/stacks/lines.h"
 #include "report/derive/stacks/source.h"
 #include "report/ops/ops.h"
@@ -24,24 +26,57 @@ static const struct {
 	[LINE_CUDA] = {"CUDA Calls (ns)", COLUMN_NS},
 	[LINE_GPU] = {"GPU Time (ns)", COLUMN_NS},
 	[LINE_BACKWARD] = {"GPU Backward (ns)", COLUMN_NS},
+	[LINE_ENERGY] = {"Energy Est. (J)", COLUMN_MB},
 	[LINE_LAUNCHES] = {"Launches", COLUMN_COUNT},
 	[LINE_ALLOCATED] = {"Allocated (MB)", COLUMN_MB},
+	[LINE_HOST] = {"Host Allocated (MB)", COLUMN_MB},
+	[LINE_HOST_PEAK] = {"Host At Peak (MB)", COLUMN_MB},
+	[LINE_HOST_GROWTH] = {"Host Growth (MB)", COLUMN_MB},
 	[LINE_COPIED] = {"Copied (MB)", COLUMN_MB},
 	[LINE_FLOPS] = {"FLOPs", COLUMN_COUNT},
 	[LINE_SAMPLES] = {"Samples", COLUMN_COUNT},
 	[LINE_CALLS] = {"Calls", COLUMN_COUNT},
 };
 
-/* Whether the table has the column. FLOPs are not known by thread or range. */
+/* Whether the table has the column. FLOPs and memory in use are not known by thread or range, energy where
+ * no power was sampled. */
 static bool has_column(const struct report_context *c, enum line_value value)
 {
-	return value == LINE_INCLUSIVE ? c->is_inclusive
-	       : value == LINE_FLOPS   ? c->by != BY_THREAD && c->by != BY_RANGE
-				       : true;
+	switch (value) {
+	case LINE_INCLUSIVE:
+		return c->is_inclusive;
+	case LINE_PEAK:
+		return false;
+	case LINE_ENERGY:
+		return energies_of(c->model)->count > 0;
+	case LINE_FLOPS:
+	case LINE_HOST_PEAK:
+	case LINE_HOST_GROWTH:
+		return c->by != BY_THREAD && c->by != BY_RANGE;
+	default:
+		return true;
+	}
 }
 
-/* After the values of each line: FLOPs by time on the device. */
-static const char rate_title[] = "GFLOP/s";
+/* After LINE_FLOPS: by time on the device, and what share of that time they take at the peak rates of their types. */
+static void rate_columns(struct table *table)
+{
+	table_has(table, {"GFLOP/s", COLUMN_NS_MEAN}, {"Peak (%)", COLUMN_PERCENT});
+}
+
+static void rate_cells(const struct line_values *v, struct table *table)
+{
+	double gpu = (double)v->of[LINE_GPU];
+
+	if (v->of[LINE_FLOPS] && v->of[LINE_GPU])
+		table_real(table, (double)v->of[LINE_FLOPS] / gpu);
+	else
+		table_nothing(table);
+	if (v->of[LINE_PEAK] && v->of[LINE_GPU])
+		table_real(table, 100 * (double)v->of[LINE_PEAK] / gpu);
+	else
+		table_nothing(table);
+}
 
 static void value_columns(const struct report_context *c, struct table *table)
 {
@@ -51,7 +86,7 @@ static void value_columns(const struct report_context *c, struct table *table)
 		if (has_column(c, i))
 			table_column(table, columns[i].title, columns[i].type);
 		if (i == LINE_FLOPS && has_column(c, i))
-			table_column(table, rate_title, COLUMN_NS_MEAN);
+			rate_columns(table);
 	}
 }
 
@@ -74,12 +109,8 @@ static void value_cells(const struct report_context *c, const struct line_values
 	for (size_t i = 0; i < LINE_VALUES; i++) {
 		if (has_column(c, i))
 			number_cell(v->of[i], is_sparse, table);
-		if (i != LINE_FLOPS || !has_column(c, i))
-			continue;
-		if (v->of[LINE_FLOPS] && v->of[LINE_GPU])
-			table_real(table, (double)v->of[LINE_FLOPS] / (double)v->of[LINE_GPU]);
-		else
-			table_nothing(table);
+		if (i == LINE_FLOPS && has_column(c, i))
+			rate_cells(v, table);
 	}
 }
 
@@ -211,15 +242,47 @@ struct line_work {
 	struct lines *lines;
 };
 
-static void add_work(void *context, const struct image *image, uint32_t stack, uint64_t flops)
+static void add_to(uint64_t *sum, uint64_t part)
+{
+	*sum = *sum > UINT64_MAX - part ? UINT64_MAX : *sum + part;
+}
+
+static void add_work(void *context, const struct image *image, const struct op *op, const struct ops_rate *rate,
+		     uint32_t stack)
 {
 	struct line_work *w = context;
-	uint64_t *row = map_find(&w->lines->stacks, (uint64_t)(image - w->context->model->images), stack), *sum;
+	uint64_t *row = map_find(&w->lines->stacks, (uint64_t)(image - w->context->model->images), stack);
+	double ns = rate->peak > 0 ? 1e9 * (double)rate->flops / rate->peak : 0;
 
-	if (!row)
+	(void)op;
+	if (!row || !rate->is_known)
 		return;
-	sum = &w->lines->values[*row - 1].of[LINE_FLOPS];
-	*sum = *sum > UINT64_MAX - flops ? UINT64_MAX : *sum + flops;
+	add_to(&w->lines->values[*row - 1].of[LINE_FLOPS], rate->flops);
+	add_to(&w->lines->values[*row - 1].of[LINE_PEAK], ns < 1.8e19 ? (uint64_t)ns : UINT64_MAX);
+}
+
+/* ---- host memory in use ---- */
+
+static void add_host_memory(const struct report_context *c, struct lines *lines)
+{
+	struct attribution attribution = {.symbols = c->symbols};
+
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		struct heap h;
+
+		heap_replay(c->model, &c->model->images[i], &attribution, &h);
+		for (size_t k = 0; k < h.stack_count; k++) {
+			uint64_t *row = map_find(&lines->stacks, i, h.stacks[k].stack), *values;
+
+			if (!row)
+				continue;
+			values = lines->values[*row - 1].of;
+			values[LINE_HOST_PEAK] += h.stacks[k].values.peak;
+			values[LINE_HOST_GROWTH] += heap_growth(&h.stacks[k].values);
+		}
+		heap_done(&h);
+	}
+	attribution_done(&attribution);
 }
 
 int report_lines(const struct report_context *c, struct table *table, struct err *err)
@@ -229,7 +292,9 @@ int report_lines(const struct report_context *c, struct table *table, struct err
 
 	lines_gather(c, &lines);
 	if (lines.has_stacks && has_column(c, LINE_FLOPS) && ops_may_know_work(c->model))
-		ops_visit_work(c, &(struct line_work){c, &lines}, add_work);
+		ops_visit(c, &(struct line_work){c, &lines}, add_work);
+	if (lines.has_stacks && has_column(c, LINE_HOST_PEAK))
+		add_host_memory(c, &lines);
 	if (!lines.has_stacks && filter_is_set(c->model))
 		code = err_set(err, -ENODATA, "no event that passes the filter has a stack");
 	else if (!lines.has_stacks)

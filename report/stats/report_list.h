@@ -44,6 +44,8 @@
 	X(mpi_overlap_sum, NULL, "MPI Overlap with Computation (At Most)", REPORT_BY)                                  \
 	X(cuda_mem_usage, NULL, "CUDA Memory Usage", REPORT_DEFAULT)                                                   \
 	X(cuda_mem_failures, NULL, "Failed CUDA Allocations", REPORT_DEFAULT)                                          \
+	X(energy_sum, NULL, "Power and Energy", REPORT_DEFAULT)                                                        \
+	X(energy_kern_sum, NULL, "Energy by Kernel (Estimated from Sampled Power)", REPORT_NAMES)                      \
 	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                               \
 	X(sample_sum, NULL, "CPU Samples by Function", REPORT_DEFAULT | REPORT_BY)                                     \
 	X(sample_line_sum, NULL, "CPU Samples by Line", REPORT_BY)                                                     \
@@ -54,7 +56,14 @@
 	X(python_import_sum, NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY)                                \
 	X(python_gil_sum, NULL, "Waits for Python's Global Interpreter Lock", REPORT_BY | REPORT_SHARED)               \
 	X(python_gil_trace, NULL, "Trace of Waits for Python's Global Interpreter Lock", 0)                           \
+	X(roofline, NULL, "Roofline by Kernel", REPORT_DEVICE | REPORT_ATTRIBUTED | REPORT_PEAK)                       \
+	X(roofline_line_sum, NULL, "Roofline by Line", REPORT_DEVICE | REPORT_ATTRIBUTED | REPORT_PEAK)                \
+	X(cuda_devices, NULL, "CUDA Devices and Their Peak Rates", 0)                                                  \
 	X(lines, NULL, "Source Lines", REPORT_BY | REPORT_ATTRIBUTED)                                                  \
+	X(mem_usage_sum, NULL, "Resident Memory of Processes", 0)                                                      \
+	X(mem_usage_trace, NULL, "Resident Memory over Time", 0)                                                       \
+	X(mem_alloc_sum, NULL, "Host Memory by Line (Estimates)", 0)                                                   \
+	X(mem_leaks, NULL, "Host Memory That Grows from Step to Step (by Line)", 0)                                    \
 	X(time_sum, NULL, "Time of Threads: CPU, Runnable, Blocked", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)       \
 	X(processes, NULL, "Processes", REPORT_DEFAULT)                                                                \
 	X(jobs, NULL, "Batch Jobs", 0)                                                                                 \

@@ -8,6 +8,7 @@
 #include "report/derive/device/attribute.h"
 #include "report/derive/nvtx/nvtx_tree.h"
 #include "report/derive/nvtx/operator_work.h"
+#include "report/ops/ops.h"
 #include "report/stats/operator_groups.h"
 #include "report/stats/report.h"
 
@@ -17,6 +18,7 @@ struct operator_sum {
 	uint64_t calls, cpu_total, cpu_self, gpu_total, gpu_self;
 	uint64_t allocated; /* device memory, by the innermost operators */
 	double flops;	    /* of operators without others within them whose operations are known */
+	double ideal_ns;    /* the time that their kernels would take at the peak rates of the devices */
 	size_t open; /* number of open ranges, while ranges are read */
 };
 
@@ -38,6 +40,7 @@ struct operators {
 	uint64_t gpu; /* device time in ns of the current call */
 	struct operator_sum *innermost;
 	struct operator_groups groups;
+	struct map ideal; /* number of the image, range -> ps at the peak rate */
 };
 
 struct keyed {
@@ -265,6 +268,34 @@ static void add_flops(struct operators *o)
 	free(is_within);
 }
 
+static void add_ideal(void *context, const struct image *image, const struct op *op, const struct ops_rate *rate,
+		      uint32_t stack)
+{
+	struct operators *o = context;
+	double ps = rate->peak > 0 ? 1e12 * (double)rate->flops / rate->peak : 0;
+
+	(void)stack;
+	if (op->operator != NVTX_NO_PARENT && ps > 0 && ps < 1e18)
+		*map_put(&o->ideal, (uint64_t)(image - o->scan.context->model->images), op->operator, NULL) +=
+			(uint64_t)ps;
+}
+
+/* The ranges have the same numbers in report/ops. */
+static void add_peaks(struct operators *o)
+{
+	uint64_t number = (uint64_t)(o->scan.image - o->scan.context->model->images);
+
+	for (size_t i = 0; i < o->tree.count; i++) {
+		const uint64_t *ps = map_find(&o->ideal, number, i);
+		size_t k = i;
+
+		while (ps && k != NVTX_NO_PARENT && o->places[k].row == SCAN_NO_ROW)
+			k = o->tree.nodes[k].parent;
+		if (ps && k != NVTX_NO_PARENT)
+			o->items[o->places[k].row].ideal_ns += (double)*ps / 1e3;
+	}
+}
+
 /* ---- device memory ---- */
 
 static void take_innermost(void *context, size_t node)
@@ -305,6 +336,7 @@ static void pytorch_add_image(struct operators *o, const struct image *image)
 		attribute_image(o->scan.context, image, o, pytorch_add_correlated);
 		scan_image(&s, add_memory);
 		add_flops(o);
+		add_peaks(o);
 	}
 	free(o->places);
 	nvtx_tree_done(&o->tree);
@@ -395,6 +427,10 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 			table_real(table, s->flops / 1e9);
 		else
 			table_nothing(table);
+		if (s->ideal_ns > 0 && s->gpu_self)
+			table_real(table, 100 * s->ideal_ns / (double)s->gpu_self);
+		else
+			table_nothing(table);
 		table_number(table, s->calls);
 		table_text(table, aggregate_field(row, field));
 		if (group_titles[c->group])
@@ -412,14 +448,18 @@ int report_pytorch_sum(const struct report_context *c, struct table *table, stru
 	table_has(table, {"GPU (%)", COLUMN_PERCENT}, {"GPU Self (ns)", COLUMN_NS}, {"GPU Total (ns)", COLUMN_NS},
 		  {"GPU Avg (ns)", COLUMN_NS_MEAN}, {"CPU (%)", COLUMN_PERCENT}, {"CPU Self (ns)", COLUMN_NS},
 		  {"CPU Total (ns)", COLUMN_NS}, {"CPU Avg (ns)", COLUMN_NS_MEAN}, {"Allocated (MB)", COLUMN_MB},
-		  {"GFLOPs", COLUMN_REAL}, {"Calls", COLUMN_COUNT}, {"Operator", COLUMN_TEXT});
+		  {"GFLOPs", COLUMN_REAL}, {"Peak (%)", COLUMN_PERCENT}, {"Calls", COLUMN_COUNT},
+		  {"Operator", COLUMN_TEXT});
 	if (group_titles[c->group])
 		table_column(table, group_titles[c->group], COLUMN_TEXT);
 	table->hides_zeros = true;
+	if (nvtx_has_operators(c->model))
+		ops_visit(c, &o, add_ideal);
 	for (size_t i = 0; i < c->model->image_count; i++)
 		pytorch_add_image(&o, &c->model->images[i]);
 	pytorch_fill_table(&o, table);
 	free(o.items);
+	map_done(&o.ideal);
 	operator_groups_done(&o.groups);
 	aggregate_done(&aggregate);
 	return table_rows(table)

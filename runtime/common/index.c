@@ -221,3 +221,8 @@ void index_where_name(char *ret, size_t size, const char *host, uint64_t run)
 {
 	run_file_name(ret, size, host, run, ".where");
 }
+
+void index_energy_name(char *ret, size_t size, const char *host, uint64_t run)
+{
+	run_file_name(ret, size, host, run, ".energy");
+}

@@ -31,11 +31,12 @@ int index_append(struct index_line *line, const char *directory, const char *nam
 
 /* The host's name for file names: characters other than [A-Za-z0-9._-], and a leading dot, become '_'. */
 void index_host(char *ret, size_t size, const char *host);
-/* HOST.BOOT.index, HOST.RUN.range, HOST.RUN.usage and HOST.RUN.where; `boot` is the boot_id, of which 8 digits are
- * used. */
+/* HOST.BOOT.index, HOST.RUN.range, HOST.RUN.usage, HOST.RUN.where and HOST.RUN.energy; `boot` is the boot_id, of which
+ * 8 digits are used. */
 void index_name(char *ret, size_t size, const char *host, const char *boot);
 void index_range_name(char *ret, size_t size, const char *host, uint64_t run);
 void index_usage_name(char *ret, size_t size, const char *host, uint64_t run);
 void index_where_name(char *ret, size_t size, const char *host, uint64_t run);
+void index_energy_name(char *ret, size_t size, const char *host, uint64_t run);
 
 #endif

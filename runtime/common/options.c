@@ -104,6 +104,15 @@ static const struct option rows[] = {
 	{"python-backtrace", 0, OPTION_OWN, RECORDED, SET(python_backtrace), PRINT(python_backtrace),
 	 .value = "auto|none", .initial = "auto", .help = "Python frames in the stacks"},
 
+	{"memory", 0, OPTION_CHOICE, RECORDED, AT(memory), .title = "Host memory", .value = "none|python|native|all",
+	 .initial = "none",
+	 .help = "record allocations with their stacks, and which of them are freed: by Python's objects, by malloc "
+		 "and its relatives, or both"},
+	{"memory-sampling", 0, OPTION_NUMBER, RECORDED, AT(memory_sampling), .value = "BYTES", .initial = "65536",
+	 .maximum = 1 << 30,
+	 .help = "record one in so many bytes of small allocations; those of at least half as many bytes are all "
+		 "recorded; 0: all allocations"},
+
 	{"gpu-activity", 0, OPTION_CHOICE, RECORDED, AT(gpu_activity), .title = "GPU",
 	 .value = "auto|cupti|events|none", .initial = "auto",
 	 .help = "the source of device times: CUPTI, CUDA events, or none"},
@@ -122,12 +131,21 @@ static const struct option rows[] = {
 	{"cuda-flush-interval", 0, OPTION_COUNT, RECORDED, AT(cuda_flush_interval_ms), .value = "MS", .initial = "1000",
 	 .maximum = 3600000, .help = "how long device records may stay in the driver's buffers"},
 
+	{"energy", 0, OPTION_CHOICE, AT(energy), .value = "auto|true|false", .initial = "auto",
+	 .help = "sample the power and energy of the machine's GPUs (NVML), and of its CPUs where they are readable "
+		 "(RAPL); auto: once a process records CUDA; true: from the start"},
+	{"energy-interval", 0, OPTION_COUNT, AT(energy_interval_ms), .value = "MS", .initial = "100", .minimum = 10,
+	 .maximum = 3600000, .help = "how often they are sampled"},
+
 	{"pytorch", 0, OPTION_OWN, RECORDED, SET(pytorch), PRINT(pytorch), .title = "Python", .initial = "none",
 	 .value = "none|autograd-nvtx|autograd-shapes-nvtx",
 	 .help = "NVTX ranges for PyTorch's operators, forward and backward; shapes: with the sizes of their tensors"},
 	{"python-functions-trace", 0, OPTION_TEXT, RECORDED, AT(python_functions), .value = "FILE",
 	 .help = "NVTX ranges for the Python functions listed in a JSON file: [{\"domain\", \"color\", \"module\", "
 		 "\"functions\": [\"f\", \"Class.f\"]}]"},
+	{"python-calls", 0, OPTION_TEXT, RECORDED, AT(python_calls), .value = "all|MODULE[.*],...",
+	 .help = "record each call of a Python function, or of those of some modules, and of C functions that they "
+		 "call, as cProfile does, for 'pillion export -t pstats'"},
 	{"python-import-time", 0, OPTION_FLAG, RECORDED, AT(python_import_time), .initial = "false",
 	 .help = "record Python's imports for the report python_import_sum"},
 

@@ -19,10 +19,12 @@ enum { TF_GROUPS(TRACE_BIT, ) };
 #undef TRACE_BIT
 
 enum cuda_kind { CUDA_KERNEL, CUDA_MEMORY, CUDA_SYNC, CUDA_OTHER, CUDA_KINDS };
+enum energy { ENERGY_AUTO, ENERGY_TRUE, ENERGY_FALSE };
 enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_ALL, LAUNCH_STACKS_LONG };
 enum capture_range { CAPTURE_ALL, CAPTURE_PROFILER_API, CAPTURE_NVTX };
 enum range_end { RANGE_END_NONE, RANGE_END_STOP, RANGE_END_STOP_SHUTDOWN, RANGE_END_REPEAT, RANGE_END_REPEAT_SHUTDOWN };
 enum gpu_activity { GPU_ACTIVITY_AUTO, GPU_ACTIVITY_CUPTI, GPU_ACTIVITY_EVENTS, GPU_ACTIVITY_NONE };
+enum memory { MEMORY_NONE = 0, MEMORY_PYTHON = 1, MEMORY_NATIVE = 2, MEMORY_ALL = MEMORY_PYTHON | MEMORY_NATIVE };
 enum pytorch { PYTORCH_NONE, PYTORCH_OPERATORS, PYTORCH_SHAPES };
 enum wait_for { WAIT_PRIMARY, WAIT_ALL };
 enum sampling_source { SAMPLING_AUTO, SAMPLING_SIGNAL, SAMPLING_PERF };
@@ -59,13 +61,18 @@ struct options {
 	enum sample sample;
 	uint32_t sampling_frequency;
 	enum sampling_source sampling_source;
+	enum memory memory;
+	uint64_t memory_sampling;
 	enum pytorch pytorch;
 	const char *python_functions; /* path of a JSON file, NULL: none */
+	const char *python_calls;     /* all, or patterns of modules; NULL: none */
 	bool python_import_time;
 	const char *output; /* as given; NULL: report# */
 	/* read by pillion-launch alone */
 	bool force_overwrite, append, pack, stop_on_exit, show_output, inherit_environment;
 	enum wait_for wait_for;
+	enum energy energy;
+	uint32_t energy_interval_ms;
 	int kill_signal; /* 0: none */
 	enum stats_mode stats;
 	uint32_t exports; /* OPTION_EXPORT_* */

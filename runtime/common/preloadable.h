@@ -7,7 +7,9 @@
 
 #include <stdbool.h>
 
-/* The loader's auditor, which is in the directory of libpillion.so. */
+/* libpillion.so, the one that also has malloc (--memory), and the loader's auditor, all in one directory. */
+#define PRELOADABLE_LIBRARY "libpillion.so"
+#define PRELOADABLE_MEMORY "libpillion-memory.so"
 #define PRELOADABLE_AUDITOR "libpillion-audit.so"
 
 enum preloadable_kind {

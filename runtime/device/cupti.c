@@ -19,6 +19,7 @@
 #include "runtime/device/cupti_record.h"
 #include "runtime/device/cupti_source.h"
 #include "runtime/device/event_timing.h"
+#include "runtime/device/facts.h"
 #include "runtime/device/graph.h"
 #include "runtime/record/event.h"
 #include "runtime/record/identity.h"
@@ -70,6 +71,8 @@ static void cupti_collect(bool is_last)
 	cupti_api.flush_all(is_last && !cupti_foreign_has_subscribers() ? FLUSH_FORCED : FLUSH_COMPLETE);
 	cupti_count_dropped(NULL, 0);
 	cupti_write_flush(ticks);
+	if (!cupti_foreign_has_subscribers()) /* their callbacks would see our calls of the driver */
+		device_facts_write();
 }
 
 static void cupti_collect_at_exit(int status, void *unused)
@@ -236,6 +239,8 @@ static void cupti_try_open(bool is_early)
 	cupti_state.opened_in = process.generation;
 	cupti_state.has_operations = cupti_state.has_records = cupti_state.is_registered = false;
 	launches = 0;
+	if (process_range)
+		__atomic_store_n(&process_range->uses_cuda, 1, __ATOMIC_RELAXED);
 	if (process_options.gpu_activity == GPU_ACTIVITY_EVENTS) {
 		cupti_use_event_timing();
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The common beginnings of CUPTI's activity records in all releases from 11.0 on: later releases only append fields.
- * They are declared here so that one build reads the records of any version. cupti_layout.c compares them with
- * NVIDIA's header. */
+ * They are declared here so that one build reads the records of any version. tests/abi compares them with NVIDIA's
+ * headers. */
 #ifndef PILLION_CUPTI_LAYOUT_H
 #define PILLION_CUPTI_LAYOUT_H
 

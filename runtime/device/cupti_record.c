@@ -14,6 +14,7 @@
 #include "runtime/device/cupti_foreign.h"
 #include "runtime/device/cupti_layout.h"
 #include "runtime/device/cupti_state.h"
+#include "runtime/device/facts.h"
 #include "runtime/record/event.h"
 
 /* A buffer holds some 300 kernels. CUPTI's own flushes return full buffers only, so what a buffer holds is what a kill
@@ -320,6 +321,7 @@ static void record_context(const struct cupti_context *r)
 	    .kind = TF_DEVICE_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
 
 	event_intern(TF_BLOB_DEVICE_OPERATION, &operation, sizeof(operation));
+	device_facts_note(r->device);
 }
 
 static void record_stream(const struct cupti_stream *r)

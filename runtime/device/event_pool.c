@@ -6,6 +6,7 @@
 
 #include "runtime/common/clock.h"
 #include "runtime/common/sys.h"
+#include "runtime/device/facts.h"
 #include "runtime/record/event.h"
 
 enum { MODE_RELAXED = 2, STREAM_NON_BLOCKING = 1, LOOKS = 16, PROBES = 3 };
@@ -61,6 +62,8 @@ static void pool_define_device(const struct event_pool *p)
 	event_intern(TF_BLOB_DEVICE_OPERATION, &fact, sizeof(fact));
 	if (!event_pool_api.device_name(name, sizeof(name), p->device))
 		event_blob(TF_BLOB_DEVICE_NAME, (uint32_t)p->device, name, strnlen(name, sizeof(name)));
+	device_facts_note((uint32_t)p->device);
+	device_facts_write();
 }
 
 static bool pool_init(struct event_pool *p)

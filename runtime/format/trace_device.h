@@ -91,6 +91,54 @@ struct tf_device_operation {
 	uint32_t node, node_graph;
 };
 
+/* Attributes of a device under the driver's numbers (CU_DEVICE_ATTRIBUTE_...): X(name, number). Clocks are in kHz,
+ * sizes in bytes, the width of the memory's bus in bits. */
+#define TF_DEVICE_ATTRIBUTES(X)                                                                                        \
+	X(BLOCK_THREADS, 1)                                                                                            \
+	X(BLOCK_X, 2)                                                                                                  \
+	X(BLOCK_Y, 3)                                                                                                  \
+	X(BLOCK_Z, 4)                                                                                                  \
+	X(GRID_X, 5)                                                                                                   \
+	X(GRID_Y, 6)                                                                                                   \
+	X(GRID_Z, 7)                                                                                                   \
+	X(BLOCK_SHARED_BYTES, 8)                                                                                       \
+	X(CONSTANT_BYTES, 9)                                                                                           \
+	X(WARP_THREADS, 10)                                                                                            \
+	X(BLOCK_REGISTERS, 12)                                                                                         \
+	X(CLOCK, 13)                                                                                                   \
+	X(SM_COUNT, 16)                                                                                                \
+	X(IS_INTEGRATED, 18)                                                                                           \
+	X(HAS_ECC, 32)                                                                                                 \
+	X(PCI_BUS, 33)                                                                                                 \
+	X(PCI_DEVICE, 34)                                                                                              \
+	X(MEMORY_CLOCK, 36)                                                                                            \
+	X(MEMORY_BUS_BITS, 37)                                                                                         \
+	X(L2_BYTES, 38)                                                                                                \
+	X(SM_THREADS, 39)                                                                                              \
+	X(COPY_ENGINES, 40)                                                                                            \
+	X(PCI_DOMAIN, 50)                                                                                              \
+	X(MAJOR, 75)                                                                                                   \
+	X(MINOR, 76)                                                                                                   \
+	X(SM_SHARED_BYTES, 81)                                                                                         \
+	X(SM_REGISTERS, 82)                                                                                            \
+	X(BLOCK_SHARED_BYTES_OPTIN, 97)                                                                                \
+	X(SM_BLOCKS, 106)
+
+#define TF_DEVICE_ATTRIBUTE(name, number) TF_ATTRIBUTE_##name = (number),
+enum tf_device_attribute { TF_DEVICE_ATTRIBUTES(TF_DEVICE_ATTRIBUTE) };
+#undef TF_DEVICE_ATTRIBUTE
+
+struct tf_attribute_value {
+	uint32_t attribute; /* enum tf_device_attribute, or another number of the driver's */
+	int32_t value;
+};
+
+/* Values follow: those of the attributes that this driver knows. */
+struct tf_device_facts {
+	uint64_t memory_bytes; /* 0: not known */
+	uint8_t uuid[16];      /* all 0: not known */
+};
+
 struct tf_device_source {
 	uint16_t source, time; /* enum tf_source, enum tf_device_time */
 	uint32_t version;      /* of the CUPTI interface: cuptiGetVersion */

@@ -7,12 +7,12 @@
  *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes;
  *                         then struct tf_images: the images of its short processes
  *   HOST.RUN.usage        struct tf_usage_head, then struct tf_usage_sample: what the launcher read from /proc
+ *   HOST.RUN.energy       power and energy of GPUs and CPUs, see trace_energy.h
  *   HOST.RUN.where        struct tf_where_head, then records: what the threads did when `pillion where` asked
  *   .where                text: the request of `pillion where`, while it waits: see runtime/launch/where.c
- *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), described below. An image that
- *                         records little has none
+ *   HOST.PID.NONCE.trace  one process image (of a fork or an exec), described below; none if it records little
  *
- * A capture may also be packed into one file that begins with TF_PACK_MAGIC. report/read/pack.h reads and writes it.
+ * A capture may also be packed into one file that begins with TF_PACK_MAGIC: report/read/pack.h.
  *
  * A trace file holds a struct tf_header in its first TF_PAGE bytes, then the function names (header.function_bytes,
  * padded to TF_PAGE), then chunks. A chunk starts on a multiple of TF_PAGE with a struct tf_chunk; the next chunk
@@ -42,7 +42,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 4
+#define TF_VERSION_MINOR 5
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -173,10 +173,13 @@ static inline uint32_t tf_slots_offset(const struct tf_chunk *chunk)
  *   RANGE_END    5..15 domain     16..39 time     TF_ARG_VALUE holds the range's id
  *   TIME         5..63 ticks, low 59 bits: the base of the times that follow
  *   ARG          5..9 enum tf_arg_kind  10..15 `small`  16..63 `value`; belongs to the event before it
- *   BLOB         5..9 enum tf_blob_kind  16..31 length in bytes  32..63 id; DATA slots follow
+ *   BLOB         5..12 enum tf_blob_kind  16..31 length in bytes  32..63 id; DATA slots follow
  *   DATA         8..63 seven bytes of a blob, the first in bits 8..15
  *   SAMPLE       16..39 time      40..63 CPU time in us that the thread has used since its previous sample (all ones:
  *                or more; the next sample has the rest)   TF_ARG_STACK: the stack of the thread, if it could be walked
+ *   ALLOCATION   5..15 enum tf_allocator   16..39 time   40..63 KiB of allocations that it represents, 0: itself only
+ *                TF_ARG_VALUE: the address   TF_ARG_BYTES: the size   TF_ARG_STACK as above. Host memory, from 1.5 on
+ *   RELEASE      16..39 time      TF_ARG_VALUE: the address of a recorded allocation, freed at this time or later
  *
  * The slots of an event and its ARGs, or of a blob and its DATA, are allocated by one instruction, so they are
  * contiguous; their first slot is stored last. ARG or DATA slots after a torn (0) slot belong to it: a reader drops
@@ -198,6 +201,13 @@ enum tf_kind {
 	TF_BLOB = 9,
 	TF_DATA = 10,
 	TF_SAMPLE = 12,
+	TF_ALLOCATION = 13,
+	TF_RELEASE = 14,
+};
+
+enum tf_allocator {
+	TF_ALLOCATOR_MALLOC = 0, /* and its relatives */
+	TF_ALLOCATOR_PYTHON = 1, /* CPython's allocators of objects */
 };
 
 #define TF_TIME_BITS 24
@@ -275,7 +285,7 @@ static inline uint64_t tf_blob(unsigned blob, unsigned length, uint32_t id)
 
 static inline unsigned tf_blob_kind(uint64_t slot)
 {
-	return slot >> 5 & 31;
+	return slot >> 5 & 0xff;
 }
 
 static inline unsigned tf_blob_length(uint64_t slot)
@@ -365,6 +375,8 @@ enum tf_blob_kind {
 	TF_BLOB_PYTHON_STACK = 24,
 	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of the library that used CUPTI meanwhile */
 	TF_BLOB_DEVICE_FLUSH = 30, /* struct tf_device_flush */
+	/* struct tf_device_facts and values; id = the device's number. From 1.5 on */
+	TF_BLOB_DEVICE_FACTS = 31,
 	TF_BLOB_OPERATION = 22, /* struct tf_operation */
 	TF_BLOB_NVTX = 28,	 /* struct tf_nvtx and its data: a registered object of an NVTX domain */
 	/* struct tf_payloads and its data, for the event that follows. Not a definition: only cursors read it */
@@ -553,6 +565,7 @@ struct tf_usage_cpus {
 };
 _Static_assert(sizeof(struct tf_usage_cpus) == sizeof(struct tf_usage_sample), "one stands in place of the other");
 
+#include "runtime/format/trace_energy.h"
 #include "runtime/format/trace_range.h"
 #include "runtime/format/trace_where.h"
 
@@ -582,7 +595,6 @@ _Static_assert(sizeof(struct tf_usage_cpus) == sizeof(struct tf_usage_sample), "
  *   clock   ticks= monotonic_ns= realtime_ns= error_ticks= clock= hz=
  *             from the launcher: before COMMAND starts, every 30 s, and at the end. hz: ticks per second as far as
  *             known; absent in older captures
- *   note    nonce= pid= text=
- *   seen    nonce= pid= text=
- *             one of the first NVTX ranges that did not match -c nvtx: RANGE or RANGE@DOMAIN  */
+ *   note, seen    nonce= pid= text=
+ *             seen: one of the first NVTX ranges that did not match -c nvtx: RANGE or RANGE@DOMAIN */
 #endif

@@ -10,7 +10,7 @@
 
 /* ---- the capture range of one launcher ---- */
 
-enum { TF_RANGE_FILE_BYTES = 1 << 20, TF_RANGE_MEMBERS = 1020 };
+enum { TF_RANGE_FILE_BYTES = 1 << 20, TF_RANGE_MEMBERS = 1019 };
 
 struct tf_range {
 	uint64_t begin_ticks, end_ticks; /* end 0: open, or lost because its processes died */
@@ -31,6 +31,7 @@ struct tf_range_page {
 	uint32_t launcher;  /* PID of the launcher, which receives SIGCHLD when it has to apply --kill; 0: none */
 	uint32_t lost_lines; /* lines of the index for which there was no room: a full disk, RLIMIT_FSIZE */
 	uint32_t members[TF_RANGE_MEMBERS]; /* PIDs inside; the launcher removes those of dead processes */
+	uint32_t uses_cuda; /* 1: a process of the run has begun to record CUDA */
 	/* In a capture whose processes write into a spool: what was recorded before this time has been moved to the
 	 * capture; TF_SPOOL_MOVED: everything was. 0: there is no spool. */
 	uint64_t spool_ticks;

@@ -11,11 +11,6 @@
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "0"
 #endif
-#ifdef HAVE_CUDA_HEADERS
-#define BUILT_CUDA "CUDA, OS and NVTX calls"
-#else
-#define BUILT_CUDA "OS and NVTX calls; built without CUDA headers"
-#endif
 #ifdef HAVE_UNWIND
 #define BUILT_STACKS "built-in stack walker; unwind tables read by libunwind " UNWIND_VERSION
 #else
@@ -101,7 +96,7 @@ static int action_run(const struct option *row, const char *value)
 		return table_print() ? EXIT_USAGE : -1;
 	if (row->letter == 'h')
 		return command_line_help(value && !strcmp(value, row->value)) ? EXIT_USAGE : -1;
-	fputs("pillion " PILLION_VERSION "\nrecords " BUILT_CUDA "\n" BUILT_STACKS "\n", stdout);
+	fputs("pillion " PILLION_VERSION "\n" BUILT_STACKS "\n", stdout);
 	return fflush(stdout) ? EXIT_USAGE : -1;
 }
 

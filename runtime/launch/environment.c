@@ -100,16 +100,29 @@ static uint64_t path_hash(const char *s)
 	return h;
 }
 
-/* The loader's auditor is in the directory of the library. */
-static char *auditor_of(const char *library)
+/* The path of another file in the directory of the library. */
+static char *beside(const char *library, const char *name)
 {
-	const char *name = strrchr(library, '/') + 1;
 	char *path = NULL;
 
-	if (asprintf(&path, "%.*s" PRELOADABLE_AUDITOR, (int)(name - library), library) < 0)
+	if (asprintf(&path, "%.*s%s", (int)(strrchr(library, '/') + 1 - library), library, name) < 0)
 		path = NULL;
 	memory_check(path);
 	return path;
+}
+
+/* Only the other library has malloc. False: it is not installed. */
+static bool library_choose(struct run *run)
+{
+	char *memory = beside(run->library, PRELOADABLE_MEMORY);
+	bool is_wanted = run->options.memory & MEMORY_NATIVE, is_there = !is_wanted || !access(memory, R_OK);
+
+	if (!is_there)
+		say("--memory: %s: %s", memory, strerror(errno));
+	else if (is_wanted)
+		snprintf(run->library, sizeof(run->library), "%s", memory);
+	free(memory);
+	return is_there;
 }
 
 static bool link_one(const char *file, const char *link)
@@ -137,9 +150,9 @@ static bool link_make(const char *directory, const char *library, char ret[PATH_
 		return false;
 	if ((st.st_mode & 07777) != 0700 && ((st.st_mode & 022) || chmod(directory, 0700)))
 		return false;
-	snprintf(ret, PATH_MAX, "%s/libpillion.so", directory);
-	auditor = auditor_of(library);
-	link = auditor_of(ret);
+	snprintf(ret, PATH_MAX, "%s%s", directory, strrchr(library, '/'));
+	auditor = beside(library, PRELOADABLE_AUDITOR);
+	link = beside(ret, PRELOADABLE_AUDITOR);
 	is_linked = link_one(library, ret) && link_one(auditor, link);
 	free(auditor);
 	free(link);
@@ -236,15 +249,15 @@ static void assignments_take(struct environment *e, const char *list)
 	free(text);
 }
 
-/* The user's list without `ours`, which an outer pillion may have added. */
-static char *list_others(const char *list, const char *ours, const char *separators)
+/* The user's list without `ours` and `alike`, which an outer pillion may have added. */
+static char *list_others(const char *list, const char *ours, const char *alike, const char *separators)
 {
 	char *others = text_join("", "", "", ""), *text = text_join(list ? list : "", "", "", ""), *next, *word;
 
 	for (word = strtok_r(text, separators, &next); word; word = strtok_r(NULL, separators, &next)) {
 		char *more;
 
-		if (!strcmp(word, ours))
+		if (!strcmp(word, ours) || !strcmp(word, alike))
 			continue;
 		more = text_join(others, *others ? ":" : "", word, "");
 		free(others);
@@ -254,16 +267,17 @@ static char *list_others(const char *list, const char *ours, const char *separat
 	return others;
 }
 
-/* Puts `front`, if any, before the other entries and removes `ours`. A list that needs neither is not changed. */
+/* Puts `front`, if any, before the other entries and removes `ours` and `alike`. A list that needs neither is not
+ * changed. */
 static void list_set(struct environment *e, const char *name, const char *separators, const char *front,
-		const char *ours)
+		const char *ours, const char *alike)
 {
 	const char *now = value_get(e, name);
 	char *others, *list;
 
-	if (!*front && (!now || !strstr(now, ours)))
+	if (!*front && (!now || (!strstr(now, ours) && !strstr(now, alike))))
 		return;
-	others = list_others(now, ours, separators);
+	others = list_others(now, ours, alike, separators);
 	list = text_join(front, *front && *others ? ":" : "", others, "");
 	if (*list)
 		value_set(e, name, list);
@@ -277,25 +291,28 @@ static void preload_set(const struct run *run, struct environment *e)
 {
 	const char *runtime = run->preloadable.runtime, *injection = value_get(e, "CUDA_INJECTION64_PATH");
 	bool is_harm = run->preloadable.kind == PRELOADABLE_HARM;
-	char *front;
+	char *front, *plain = beside(run->library, PRELOADABLE_LIBRARY), *memory = beside(run->library,
+											  PRELOADABLE_MEMORY);
 
 	if (is_harm && injection && !strcmp(injection, run->library))
 		value_unset(e, "CUDA_INJECTION64_PATH");
 	front = is_harm ? text_join("", "", "", "") : text_join(runtime, *runtime ? ":" : "", run->library, "");
-	list_set(e, "LD_PRELOAD", ": ", front, run->library);
+	list_set(e, "LD_PRELOAD", ": ", front, plain, memory);
 	free(front);
+	free(plain);
+	free(memory);
 }
 
 /* False: the auditor does not exist, and ld.so would report that in the program's name. */
 static bool audit_set(const struct run *run, struct environment *e)
 {
 	bool is_wanted = run->options.ld_audit && run->preloadable.kind != PRELOADABLE_HARM, is_there;
-	char *auditor = auditor_of(run->library);
+	char *auditor = beside(run->library, PRELOADABLE_AUDITOR);
 
 	is_there = !is_wanted || !access(auditor, R_OK);
 	if (!is_there)
 		say("--ld-audit: %s: %s", auditor, strerror(errno));
-	list_set(e, "LD_AUDIT", ":", is_wanted ? auditor : "", auditor);
+	list_set(e, "LD_AUDIT", ":", is_wanted ? auditor : "", auditor, auditor);
 	free(auditor);
 	return is_there;
 }
@@ -378,7 +395,7 @@ char **environment_build(struct run *run)
 	extern char **environ;
 	struct environment e = {0};
 
-	if (!library_make_safe(run))
+	if (!library_choose(run) || !library_make_safe(run))
 		return NULL;
 	e.list = calloc(1, sizeof(*e.list));
 	memory_check(e.list);

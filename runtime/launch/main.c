@@ -274,6 +274,7 @@ static void run_end(struct run *run)
 		range_clock_leave(run);
 	perf_finish(run, living > 0);
 	usage_finish();
+	energy_finish(run, living > 0);
 	capture_line_clock(run);
 	spool_finish(run, living);
 	summary_print(run);

@@ -159,7 +159,7 @@ static bool is_bare(uint32_t pid)
 	f = fopen(path, "re");
 	while (f && !has_recorder && getline(&line, &size, f) > 0) {
 		has_maps = true;
-		has_recorder = strstr(line, "/libpillion.so");
+		has_recorder = strstr(line, "/" PRELOADABLE_LIBRARY) || strstr(line, "/" PRELOADABLE_MEMORY);
 	}
 	free(line);
 	if (f)

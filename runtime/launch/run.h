@@ -189,6 +189,11 @@ void perf_start(struct run *run);
 int perf_tick(struct run *run);
 void perf_finish(struct run *run, bool leaves_processes);
 
+/* energy.c: samples the power and energy of GPUs and CPUs. Returns the milliseconds until the next call, -1: none is
+ * needed. */
+int energy_tick(struct run *run);
+void energy_finish(struct run *run, bool leaves_processes);
+
 /* where.c: answers `pillion where` if it asks; returns the milliseconds until the next call. */
 int where_tick(struct run *run);
 /* Records what the threads do, before a signal that may end COMMAND is forwarded. SIGCHLD: `pillion where` may ask. */

@@ -18,10 +18,10 @@
 #include "runtime/launch/cpus.h"
 #include "runtime/launch/run.h"
 
-/* CHANGE_NS: a smaller change of a thread's values is not written. FILE_BYTES: when the file exceeds it, the interval
- * doubles, and so on. AGE_MS: of a younger process its CPUs are not read. QUOTA_ROUNDS: a process without a quota is
- * looked at again after as many rounds. */
-enum { INTERVAL_MS = 1000, COST_SHARE = 200, CHANGE_NS = 1000000, FILE_BYTES = 32 << 20 };
+/* MEMORY_INTERVAL_MS: the interval with --memory. CHANGE_NS: a smaller change of a thread's values is not written.
+ * FILE_BYTES: when the file exceeds it, the interval doubles, and so on. AGE_MS: of a younger process its CPUs are not
+ * read. QUOTA_ROUNDS: a process without a quota is looked at again after as many rounds. */
+enum { INTERVAL_MS = 1000, MEMORY_INTERVAL_MS = 100, COST_SHARE = 200, CHANGE_NS = 1000000, FILE_BYTES = 32 << 20 };
 enum { AGE_MS = 500, QUOTA_ROUNDS = 8 };
 
 struct usage_thread {
@@ -41,12 +41,12 @@ struct usage_process {
 static struct {
 	int fd; /* -1: no file, or it could not be written */
 	bool is_open;
-	uint64_t due_ns, began_ns, cost_ns, written, interval_ms, tick_ns, online;
+	uint64_t due_ns, began_ns, cost_ns, written, interval_ms, wanted_ms, tick_ns, online;
 	uint32_t round, processes, threads;
 	struct tf_usage_sample *list; /* to be written */
 	size_t count, room;
 	struct usage_process launcher; /* only its CPUs */
-} usage = {.fd = -1, .interval_ms = INTERVAL_MS};
+} usage = {.fd = -1, .interval_ms = INTERVAL_MS, .wanted_ms = INTERVAL_MS};
 
 static uint64_t cpu_now(void)
 {
@@ -105,7 +105,7 @@ static void usage_flush(void)
 	}
 	usage.count = 0;
 	usage.written += size;
-	while (usage.written > FILE_BYTES * (usage.interval_ms / INTERVAL_MS))
+	while (usage.written > FILE_BYTES * (usage.interval_ms / usage.wanted_ms))
 		usage.interval_ms *= 2;
 }
 
@@ -396,8 +396,11 @@ void usage_finish(void)
 int usage_tick(struct run *run)
 {
 	static bool is_noted;
-	uint64_t now = clock_monotonic_ns(), pause = usage.interval_ms * 1000000u;
+	uint64_t now = clock_monotonic_ns(), pause;
 
+	if (!usage.due_ns && run->options.memory)
+		usage.interval_ms = usage.wanted_ms = MEMORY_INTERVAL_MS;
+	pause = usage.interval_ms * 1000000u;
 	if (!usage.due_ns)
 		usage.due_ns = now + pause;
 	if (now < usage.due_ns)

@@ -170,7 +170,7 @@ static int periodic_work(struct run *run)
 	}
 	ms = soonest_ms(soonest_ms(range_clock_tick(run), perf_tick(run)), spool_tick(run));
 	ms = soonest_ms(soonest_ms(ms, usage_tick(run)), where_tick(run));
-	ms = soonest_ms(ms, summary_tick(run));
+	ms = soonest_ms(soonest_ms(ms, energy_tick(run)), summary_tick(run));
 	return soonest_ms(ms, CLOCK_MS);
 }
 

@@ -48,6 +48,14 @@ static int file_populate(void *at, uint64_t size)
 	return error == -EFAULT ? -ENOSPC : error;
 }
 
+/* qemu-user accepts any advice and does nothing, so a store would raise SIGBUS on a full disk. */
+static bool is_advice_ignored(void *at)
+{
+	enum { UNKNOWN_ADVICE = -1 };
+
+	return !sys_madvise(at, TF_PAGE, UNKNOWN_ADVICE);
+}
+
 /* For the head, and for kernels that cannot populate (before 5.14): fallocate reserves the disk space. */
 static int file_map_by_descriptor(int fd, uint64_t offset, uint64_t size, void **ret)
 {
@@ -64,7 +72,7 @@ static int file_map_by_descriptor(int fd, uint64_t offset, uint64_t size, void *
 	if (!*ret)
 		return -ENOMEM;
 	error = file_populate(*ret, size);
-	process.can_populate = !error;
+	process.can_populate = !error && !is_advice_ignored(*ret);
 	if (!error || error == -EINVAL)
 		return 0;
 	sys_munmap(*ret, size);

@@ -27,6 +27,12 @@ bool process_is_borrowed(void)
 	return process.generation && (!sys_has_errno() || (!sys_is_silent && (uint32_t)sys_getpid() != process.pid));
 }
 
+void process_wipe(void)
+{
+	if ((uint32_t)sys_getpid() != process.pid)
+		memset(&process, 0, sizeof(process));
+}
+
 void process_lose(int64_t events)
 {
 	__atomic_fetch_add(&process.lost_apart, (uint64_t)events, __ATOMIC_RELAXED);

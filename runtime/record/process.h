@@ -119,6 +119,14 @@ static inline void process_touch(void)
 	*(volatile bool *)&process_inherited.is_touched = true;
 }
 
+/* In a forked child. qemu-user 7.2 accepts MADV_WIPEONFORK and does nothing: the child would record as its parent. */
+void process_wipe(void);
+static inline void process_wipe_unless_wiped(void)
+{
+	if (__builtin_expect(process.generation != 0, 0))
+		process_wipe();
+}
+
 /* Hooks read this first: the groups that this process records (bits of enum tf_group; 0: recording is off), and the
  * word of the run's range page, all ones or 0. All groups are set before the start, so that the first call starts
  * the recorder. */
@@ -128,6 +136,7 @@ struct process_gate {
 };
 extern struct process_gate process_gate HIDDEN;
 #define PROCESS_SAMPLES (1u << 31) /* in `groups`: set if samples are recorded, even if no group is */
+#define PROCESS_MEMORY (1u << 30)  /* likewise allocations of host memory */
 
 /* Thresholds in ticks. */
 extern uint64_t process_osrt_threshold HIDDEN, process_osrt_backtrace HIDDEN, process_cuda_backtrace[CUDA_KINDS] HIDDEN;

@@ -463,7 +463,7 @@ static bool ends_in(const char *name, const char *end)
 
 static bool is_appended(const char *name)
 {
-	return ends_in(name, ".index") || ends_in(name, ".usage");
+	return ends_in(name, ".index") || ends_in(name, ".usage") || ends_in(name, ".energy");
 }
 
 static int move_open_file(const struct moved *m, bool is_last)
@@ -474,7 +474,7 @@ static int move_open_file(const struct moved *m, bool is_last)
 		return move_trace(m);
 	if (!is_last && ends_in(m->f->name, ".range"))
 		return move_range(m);
-	if (!is_last && ends_in(m->f->name, ".usage"))
+	if (!is_last && is_appended(m->f->name))
 		return move_appended(m);
 	return copy_data(m);
 }

@@ -293,10 +293,9 @@ CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
 	return kind_set(kind, false, CLIENT_V1);
 }
 
-/* From CUDA 13.2; the headers of 13.0 lack it. Its configurations select fields; the double always has all fields. */
-struct CUpti_ActivityConfig;
+/* Its configurations select fields; the double always has all fields. */
 CUptiResult CUPTIAPI cuptiActivityEnable_v2(CUpti_SubscriberHandle handle, CUpti_ActivityKind kind,
-					    struct CUpti_ActivityConfig *config)
+					    CUpti_ActivityConfig *config)
 {
 	(void)config;
 	unsigned client = simcupti_client_of(handle);
@@ -305,7 +304,7 @@ CUptiResult CUPTIAPI cuptiActivityEnable_v2(CUpti_SubscriberHandle handle, CUpti
 }
 
 CUptiResult CUPTIAPI cuptiActivityDisable_v2(CUpti_SubscriberHandle handle, CUpti_ActivityKind kind,
-					     struct CUpti_ActivityConfig *config)
+					     CUpti_ActivityConfig *config)
 {
 	(void)config;
 	unsigned client = simcupti_client_of(handle);

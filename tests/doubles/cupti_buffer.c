@@ -25,8 +25,8 @@ static struct {
 	CUpti_BuffersCallbackRequestFunc request;
 	CUpti_BuffersCallbackCompleteFunc complete;
 	struct {
-		void (*request)(uint8_t **buffer, size_t *size, size_t *max_records, void *info);
-		void (*complete)(uint8_t *buffer, size_t size, size_t used, void *info);
+		CUpti_BuffersCallbackRequestFunc_v2 request;
+		CUpti_BuffersCallbackCompleteFunc_v2 complete;
 	} v2[CLIENTS];
 	struct buffer *current[CLIENTS][THREADS], *full_first, *full_last;
 	size_t dropped[CLIENTS];
@@ -383,10 +383,9 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
 	return CUPTI_SUCCESS;
 }
 
-/* From CUDA 13.2; the headers of 13.0 lack it. */
 CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks_v2(CUpti_SubscriberHandle handle,
-						       void (*request)(uint8_t **, size_t *, size_t *, void *),
-						       void (*complete)(uint8_t *, size_t, size_t, void *))
+						       CUpti_BuffersCallbackRequestFunc_v2 request,
+						       CUpti_BuffersCallbackCompleteFunc_v2 complete)
 {
 	unsigned client = simcupti_client_of(handle);
 

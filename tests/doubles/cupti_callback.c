@@ -17,16 +17,10 @@ struct CUpti_Subscriber_st {
 /* By client: a subscriber of cuptiSubscribe is the first. */
 static struct CUpti_Subscriber_st *subscribers[CLIENTS];
 
-/* The parameters of CUDA 13.2; the headers of 13.0 have the first part. */
-struct subscriber_params {
-	CUpti_SubscriberParams first;
-	uint8_t allows_several;
-};
-
 static bool wants_several(const CUpti_SubscriberParams *params)
 {
-	return params && params->structSize > offsetof(struct subscriber_params, allows_several) &&
-	       ((const struct subscriber_params *)params)->allows_several;
+	return params && params->structSize > offsetof(subscriber_params_13020, allowMultipleSubscribers) &&
+	       ((const subscriber_params_13020 *)params)->allowMultipleSubscribers;
 }
 
 static const struct CUpti_Subscriber_st *subscriber_first(void)

@@ -3,7 +3,7 @@
 #ifndef SIMCUPTI_H
 #define SIMCUPTI_H
 
-#include <cupti.h>	/* first: it conflicts with the internal names of cuda.h */
+#include "cupti_13020.h"	/* first: cupti.h conflicts with the internal names of cuda.h */
 
 #include "simgpu.h"
 

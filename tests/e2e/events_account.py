@@ -19,7 +19,8 @@ OURS = {'cuStreamIsCapturing', 'cuStreamGetCtx', 'cuStreamGetId', 'cuStreamCreat
     'cuCtxGetDevice', 'cuCtxPushCurrent_v2', 'cuCtxPopCurrent_v2',
         'cuDeviceGetName', 'cuDevicePrimaryCtxGetState', 'cuThreadExchangeStreamCaptureMode', 'cuEventCreate',
         'cuEventRecord',
-        'cuEventQuery', 'cuEventElapsedTime', 'cuFuncGetName', 'cuKernelGetName'}
+        'cuEventQuery', 'cuEventElapsedTime', 'cuFuncGetName', 'cuKernelGetName',
+        'cuDeviceGetAttribute', 'cuDeviceTotalMem_v2', 'cuDeviceGetUuid_v2'}
 
 
 WITHIN = 96 # the recorder queries events at every 32nd operation

@@ -34,18 +34,6 @@ is "$(echo run_*)" 'run_arwdir run_pqtdir' 'nothing temporary remains'
 
 # ---- readers ----
 
-python=${COLUMNS_PYTHON:-}
-modules=$PILLION_BUILD_DIR/tests/columns
-readers() {
-	[ -z "$python" ] || return 0
-	python=$(command -v python3) || { why='no python3' && return 1; }
-	export PYTHONPATH=$modules
-	[ ! -e "$modules/.whole" ] || return 0
-	why='pip cannot fetch pyarrow'
-	timeout 300 python3 -m pip -q --disable-pip-version-check --retries 1 --timeout 15 install --target "$modules" \
-		pyarrow >pip.log 2>&1 && touch "$modules/.whole"
-}
-
 # agree NAME: NAME.pillion by all three exports
 agree() {
 	local name=$1
@@ -57,7 +45,7 @@ agree() {
 
 if ! report export -t sqlite -o - run.pillion >/dev/null 2>&1; then
 	skip 'readers' 'this build has no sqlite'
-elif readers; then
+elif from_pypi COLUMNS_PYTHON columns pyarrow; then
 	like "$(agree run | tail -n 1)" '^[0-9]+ tables [0-9]{4,} rows pyarrow' \
 		'calls and stacks are those of the database'
 	"$targets/nvtx_extended" >/dev/null 2>&1

@@ -155,7 +155,7 @@ refused "--split-time takes a time of at least 1ms with its unit (ns, us, ms, s)
 refused "--split-size takes a number of bytes, at least 4096, or a number with K, M or G, not '2x'" \
 	-t chrome --split-size 2x stacks.pillion
 refused 'several files cannot be written to standard output' -t chrome --split-time 1s -o - stacks.pillion
-refused "--metric takes calls|gpu|cpu|alloc|off-cpu, not 'x'" -t folded --metric x stacks.pillion
+refused "--metric takes calls|gpu|cpu|alloc|off-cpu|host, not 'x'" -t folded --metric x stacks.pillion
 refused 'none.pillion: No such file or directory' -t folded none.pillion
 refused '/nonexistent/x: No such file or directory' -t folded -o /nonexistent/x stacks.pillion
 report export -t pprof --metric cpu stacks.pillion -o cpu.pb.gz >out 2>err

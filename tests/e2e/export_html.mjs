@@ -335,6 +335,38 @@ async function checkFindings(page) {
 		shown.join(), wanted.join());
 }
 
+// Each row with an intensity is a point, and one ceiling and one line of the memory are above them.
+async function checkRoofline(page) {
+	const names = table('roofline').map(row => row.Name);
+
+	await page.get(`document.getElementById('tab-overview').click()`);
+	await page.frames(2);
+	const points = await page.get(`[...document.querySelectorAll('.roofline .point title')]
+		.map(e => e.textContent)`);
+	const shown = await page.get(`document.querySelector('.roofline').textContent`);
+
+	check(points.length === names.length && names.every(name => points.some(text => text.startsWith(`${name}: `))),
+		'a point for each kernel', points, names);
+	check(/fp32 30\.7 TFLOP\/s/.test(shown) && /memory 1638 GB\/s/.test(shown), 'the peak rate and the bandwidth',
+		shown);
+	check(await page.get(`document.querySelectorAll('.roofline .roof').length`) === 2, 'as lines above the points');
+	const inside = await page.get(`[...document.querySelectorAll('.roofline .point')].every(e =>
+		e.cx.baseVal.value >= 84 && e.cx.baseVal.value <= 980 && e.cy.baseVal.value >= 26 &&
+		e.cy.baseVal.value <= 372)`);
+
+	check(inside, 'the points are within the axes');
+	await page.get(`[...document.querySelectorAll('#overview .card')].find(e => e.querySelector('.roofline'))
+		.querySelector('button').click()`);
+	await page.frames(2);
+	check(await page.get(`document.querySelector('#list [aria-pressed=true]').dataset.name`) === 'roofline',
+		'its button shows the table');
+	await page.get(`document.getElementById('tab-overview').click()`);
+	await page.get(`document.querySelector('.roofline a').dispatchEvent(new MouseEvent('click', {bubbles: true}))`);
+	await page.frames(3);
+	check(await page.get(`location.hash`).then(hash => hash.startsWith('#timeline?name=simgpu_')),
+		'a point leads to its kernels in the timeline');
+}
+
 async function pictures(page) {
 	if (!process.env.PILLION_PICTURES)
 		return;
@@ -356,12 +388,15 @@ async function run(browser) {
 	await page.until(`document.documentElement && 'ready' in document.documentElement.dataset`);
 	await checkTables(page);
 	await checkFindings(page);
+	if (kind === 'gemm')
+		await checkRoofline(page);
 	const context = {browser, page, url, check, table};
 
-	await checkLinks(context, kind);
+	if (kind !== 'gemm')
+		await checkLinks(context, kind);
 	if (kind === 'hostile') {
 		await checkHostile(page);
-	} else {
+	} else if (kind !== 'gemm') {
 		await checkSortAndFilter(page);
 		await checkTimeline(page);
 		await checkPointer(page);

@@ -56,6 +56,9 @@ if [ -x "$doubles/cuda_launches" ]; then
 	LD_LIBRARY_PATH=$doubles pillion -o cuda --osrt-threshold=0 "$doubles/cuda_launches" 50 >out 2>err
 	is $? 0 'a CUDA program'
 	drive cuda cuda
+	LD_LIBRARY_PATH=$doubles pillion -o gemm -t cuda,cublas "$targets/cuda_gemm" 40 sizes >out 2>err
+	is $? 0 'products of cuBLAS'
+	drive gemm gemm
 	if firefox=$(command -v firefox || command -v firefox-esr); then
 		adopt node "$tests_dir/export_html_firefox.mjs" "$firefox" cuda.html
 		like "$(tail -n 1 seen)" 'a search finds' 'driven to the end in Firefox'

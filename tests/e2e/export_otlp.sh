@@ -6,17 +6,7 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 report export -t pprof -o x "$work" 2>&1 | grep -q zlib && skip_all 'this build has no zlib'
-python=${OTLP_PYTHON:-}
-modules=$PILLION_BUILD_DIR/tests/otlp
-if [ -z "$python" ]; then
-	python=$(command -v python3) || skip_all 'no python3'
-	export PYTHONPATH=$modules
-	if [ ! -e "$modules/.whole" ]; then
-		timeout 300 python3 -m pip -q --disable-pip-version-check --retries 1 --timeout 15 install --target \
-			"$modules" opentelemetry-proto >pip.log 2>&1 || skip_all 'pip cannot fetch opentelemetry-proto'
-		touch "$modules/.whole"
-	fi
-fi
+from_pypi OTLP_PYTHON otlp opentelemetry-proto || skip_all "$why"
 "$python" -c 'from opentelemetry.proto.profiles.v1development import profiles_pb2 as p
 p.ProfilesDictionary.DESCRIPTOR.fields_by_name["stack_table"]' 2>err ||
 	skip_all 'this opentelemetry-proto has no table of stacks'

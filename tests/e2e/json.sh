@@ -5,12 +5,7 @@
 . "$(dirname -- "$0")/lib.sh"
 
 schema=${tests_dir%/tests/*}/report/envelope.schema.json
-python=${SCHEMA_PYTHON:-$(command -v python3)} || skip_all 'no python3'
-modules=$PILLION_BUILD_DIR/tests/schema
-if ! PYTHONPATH=$modules "$python" -c 'import jsonschema' 2>/dev/null; then
-	timeout 300 "$python" -m pip -q --disable-pip-version-check --retries 1 --timeout 15 install \
-		--target "$modules" jsonschema >pip.log 2>&1 || skip_all 'pip cannot fetch jsonschema'
-fi
+from_pypi SCHEMA_PYTHON schema jsonschema || skip_all "$why"
 writer=$PILLION_BUILD_DIR/tests/trace-writer
 "$writer" example run.pillion
 "$writer" hostile hostile.pillion
@@ -37,7 +32,7 @@ envelope() {
 	local text=$1 expression=$2
 	shift 2
 	report "$@" >out 2>err
-	ok "$text" env PYTHONPATH="$modules" "$python" check.py "$schema" out "$?" err "$expression"
+	ok "$text" "$python" check.py "$schema" out "$?" err "$expression"
 }
 
 first='a["rows"][0]'
@@ -84,7 +79,7 @@ done
 envelope 'an unknown verb' 'a["verb"] is None' nosuch --json
 report stats --json -o file.json run.pillion >out 2>err
 is "$? $(wc -c <out)" '0 0' '-o: the object is in the file'
-ok 'and is valid' env PYTHONPATH="$modules" "$python" check.py "$schema" file.json 0 err
+ok 'and is valid' "$python" check.py "$schema" file.json 0 err
 report stats --json run.pillion >/dev/full 2>err
 is "$?" 2 'a full disk'
 done_testing

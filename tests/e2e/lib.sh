@@ -183,6 +183,22 @@ skip_all() {
 	exit 0
 }
 
+# from_pypi VARIABLE FOLDER PACKAGE: sets `python` to the Python that VARIABLE names, or else to python3 with PACKAGE,
+# which pip fetches once per build directory. Fails, with the reason in `why`, if there is none.
+# shellcheck disable=SC2034 # `why` is read by the callers
+from_pypi() {
+	local modules=$PILLION_BUILD_DIR/tests/$2
+	python=${!1:-}
+	[ -z "$python" ] || return 0
+	why='no python3'
+	python=$(command -v python3) || return
+	export PYTHONPATH=$modules
+	[ ! -e "$modules/.whole" ] || return 0
+	why="pip cannot fetch $3"
+	LD_LIBRARY_PATH='' timeout 300 python3 -m pip -q --disable-pip-version-check --retries 1 --timeout 15 install \
+		--target "$modules" "$3" >pip.log 2>&1 && touch "$modules/.whole"
+}
+
 # ranks N COMMAND...: N of them under mpirun.
 ranks() {
 	local flags=(--oversubscribe)
@@ -200,10 +216,11 @@ needs_mpirun() {
 # on_doubles: simulates a machine with that GPU from here on; skips the script if the build lacks it.
 on_doubles() {
 	doubles=$PILLION_BUILD_DIR/tests/doubles
+	[ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
 	nm -D --defined-only "$library" | awk '{ print $3 }' >exported
-	{ grep -q '^cudaMalloc$' exported && [ -e "$doubles/libcuda.so.1" ]; } || skip_all 'built without CUDA headers'
 	export LD_LIBRARY_PATH="$doubles:$targets"
 	unset CUDA_INJECTION64_PATH
+	export PILLION_ENERGY=false # a real NVML of this machine knows nothing of the simulated GPU
 }
 
 # accounted NAME [OPTION...] COMMAND...: records it as NAME.pillion, with the GPU's account in log.

@@ -7,7 +7,7 @@ set -u
 
 all=cublas,cudnn,cusparse,cusolver,cufft,nccl
 reports=blas_sum,cudnn_sum,cusparse_sum,cusolver_sum,cufft_sum,nccl_sum
-addresses='s/0x7f[0-9a-f]*/LOCAL/g' # of the program's own stack
+addresses='s/0x\(7f\|55\)[0-9a-f]*/LOCAL/g' # of the program's own stack; 55: under qemu-user
 
 recorded() { # CAPTURE: "count name" of each function
 	for r in ${reports//,/ }; do

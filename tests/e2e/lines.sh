@@ -30,6 +30,11 @@ cell() {
 print(sum(row[sys.argv[2]] or 0 for row in json.load(sys.stdin) if row["Line"] == sys.argv[1]))' "$2" "$3"
 }
 
+# rows_at PLACE: how many rows of a csv have it as their line.
+rows_at() {
+	awk -F, -v place="$1" 'NR == 1 { while ($++column != "Line"); } $column == place' | wc -l
+}
+
 first() { # NAME
 	report stats -q -r lines -f json "$1.pillion" |
 		"$python" -c 'import json, sys; print(json.load(sys.stdin)[0]["Line"])'
@@ -45,6 +50,7 @@ for row in json.load(sys.stdin):
 print(sum(line == sys.argv[1] for _, line in top.values()))' "$2"
 }
 
+# rows_of NAME PLACE: number of rows of that line, one for each process.
 # named NAME WHAT TEXT: the planted line is the first in the summary, as in the report.
 named() {
 	report stats --summary "$1.pillion" >out 2>err
@@ -74,8 +80,7 @@ for method in fork spawn; do
 		"workers by $method, slow to collate: the line is the first in each"
 	at_least "$(cell $method "$(planted fetch)" 'Off-CPU (ns)')" $((12 * 24 * 20000000)) \
 		"workers by $method: the whole time they slept"
-	is "$(report stats -q -r lines --by process -f csv $method.pillion |
-		awk -F, -v place="$(planted fetch)" '$18 == place' | wc -l)" 3 \
+	is "$(report stats -q -r lines --by process -f csv $method.pillion | rows_at "$(planted fetch)")" 3 \
 		"workers by $method: --by process has a row for each"
 done
 
@@ -123,8 +128,7 @@ if "$python" -c 'import torch' 2>/dev/null; then
 	named_place=$(first torch)
 	like "$(report stats --summary torch.pillion | grep -A1 '^lines ')" "${named_place##*/} \(" \
 		'torch: the first line of the summary is that of the report'
-	is "$(report stats -q -r lines --by process -f csv torch.pillion |
-		awk -F, -v place="$(planted fetch)" '$18 == place' | wc -l)" 2 \
+	is "$(report stats -q -r lines --by process -f csv torch.pillion | rows_at "$(planted fetch)")" 2 \
 		'a DataLoader of PyTorch: a row for each worker'
 else
 	skip 'a DataLoader of PyTorch' 'no torch for this python3'

@@ -28,15 +28,11 @@ seq 1 130 | sed 's/^/layer() # /' >train.py
 touch -d 2000-01-01 train.py # older than the capture: what it executed
 adopt python3 "$tests_dir/mcp_client.py" raw "$PILLION" mcp
 
-python=${MCP_PYTHON:-$(command -v python3)}
-modules=$PILLION_BUILD_DIR/tests/mcp
-export PYTHONPATH=$modules
-if ! "$python" -c 'import mcp' 2>/dev/null && ! timeout 300 "$python" -m pip -q --disable-pip-version-check \
-	--retries 1 --timeout 15 install --target "$modules" mcp >pip.log 2>&1; then
-	skip 'the public client' 'pip cannot fetch mcp'
-else
+if from_pypi MCP_PYTHON mcp mcp; then
 	for mode in auto legacy; do
 		adopt "$python" "$tests_dir/mcp_client.py" "$mode" "$PILLION" mcp
 	done
+else
+	skip 'the public client' "$why"
 fi
 done_testing

@@ -7,17 +7,7 @@ set -u
 
 on_doubles
 report export -t sqlite -o x "$work" 2>&1 | grep -q 'no sqlite' && skip_all 'this build has no sqlite'
-python=${NSYS_AI_PYTHON:-}
-modules=$PILLION_BUILD_DIR/tests/nsys-ai
-if [ -z "$python" ]; then
-	python=$(command -v python3) || skip_all 'no python3'
-	export PYTHONPATH=$modules
-	if [ ! -e "$modules/.whole" ]; then
-		LD_LIBRARY_PATH='' timeout 300 python3 -m pip -q --disable-pip-version-check --retries 1 --timeout 15 \
-			install --target "$modules" nsys-ai >pip.log 2>&1 || skip_all 'pip cannot fetch nsys-ai'
-		touch "$modules/.whole"
-	fi
-fi
+from_pypi NSYS_AI_PYTHON nsys-ai nsys-ai || skip_all "$why"
 pillion -o steps "$targets/cuda_steps" 20 >out 2>err
 report export -q -t sqlite steps.pillion
 unset LD_LIBRARY_PATH

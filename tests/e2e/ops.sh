@@ -58,7 +58,7 @@ refused() { # TEXT PATTERN ARG...
 	is "$? $(cat out)" '2 ' "$1: refused"
 	like "$(cat err)" "$2" "$1: why"
 }
-refused 'an unknown column' 'no .flop.; there are idx seq .* bytes$' -c idx,flop ops_cnn.sqlite
+refused 'an unknown column' 'no .flop.; there are idx seq .* bytes type peak$' -c idx,flop ops_cnn.sqlite
 refused 'no column' 'no ..; there are idx' -c , ops_cnn.sqlite
 refused 'two layouts' 'two layouts' --csv -w 150 ops_cnn.sqlite
 refused 'a filter of captures' 'are for captures' --filter-time=1ms/ ops_cnn.sqlite

@@ -97,7 +97,7 @@ is $? 0 'pstats to standard output'
 pillion -f -o none true 2>err
 report export -t pstats -o none.pstats none.pillion >out 2>err
 is "$? $(cat err)" "1 pillion export: pstats: the captures have no calls of Python functions: record with \
---python-functions-trace=FILE" \
+--python-calls=all" \
 	'a capture without calls: status, message'
 not_ok 'a capture without calls: no file' test -e none.pstats
 is "$("$python" -m pillion.functions no_such_module 2>&1)" "pillion.functions: no_such_module: No module named \

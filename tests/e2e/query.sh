@@ -105,8 +105,8 @@ if [ -x "$targets/cuda_steps" ] && [ -e "$PILLION_BUILD_DIR/tests/doubles/libcud
 		"$(report stats -q -r ledger -f csv steps.pillion |
 			awk -F, -v OFS=, '$3 == "CUPTI'\''s overhead" && $5 == "buffer delivery" { print 3, $4 }')" \
 		"CUPTI_ACTIVITY_KIND_OVERHEAD has the ledger's overhead of CUPTI"
-	is "$(device 'SELECT id, cuDevice, name <> "", totalMemory, smMinor FROM TARGET_INFO_GPU')" '0,0,1,,' \
-		'TARGET_INFO_GPU has number and name of the device'
+	is "$(device 'SELECT id, cuDevice, name <> "", totalMemory, smMinor FROM TARGET_INFO_GPU')" \
+		'0,0,1,8589934592,0' 'TARGET_INFO_GPU has number, name and attributes of the device'
 	unnamed=
 	for column in RUNTIME.eventClass=NSYS_EVENT_CLASS MEMCPY.copyKind=CUDA_MEMCPY_OPER \
 		MEMCPY.srcKind=CUDA_MEM_KIND MEMSET.memKind=CUDA_MEM_KIND SYNCHRONIZATION.syncType=CUPTI_SYNC_TYPE \

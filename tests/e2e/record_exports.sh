@@ -14,14 +14,14 @@ is "$(objdump -p "$library" | awk '/^ *STACK/ { getline; print $NF }')" rw- 'no 
 	"$PILLION_BUILD_DIR/tests/hook-names"
 	printf '%s\n' InitializeInjectionNvtx2 InitializeInjectionNvtxExtension InitializeInjection pillion_bind
 } | sort -u >table
-nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u >exported
+nm -g -D --defined-only "$library" | awk '{ print $3 }' | sort -u >exported
 is "$(comm -13 table exported)" '' 'exports nothing that is not in the table'
 is "$(comm -23 table exported)" '' 'exports everything in the table'
 
 # The loader loads the auditor into a separate namespace without libc.
 auditor=${library%/*}/libpillion-audit.so
 is "$(objdump -p "$auditor" | grep -c NEEDED)$(nm -D --undefined-only "$auditor")" 0 'the auditor needs nothing'
-is "$(nm -D --defined-only "$auditor" | awk '{ print $3 }' | sort | tr '\n' ' ')" \
+is "$(nm -g -D --defined-only "$auditor" | awk '{ print $3 }' | sort | tr '\n' ' ')" \
 	'la_objopen la_preinit la_symbind64 la_version ' \
 	'the auditor exports the entries that the loader needs'
 done_testing

@@ -34,7 +34,7 @@ report stats "$(printf 'no\033[31m')" 2>err
 unlike "$(cat -v err)" '\^\[' 'control sequences in the name of a missing capture are escaped'
 
 # ---- other than regular files ----
-for name in capture x.trace x.index x.range x.usage; do
+for name in capture x.trace x.index x.range x.usage x.energy; do
 	cp -r good.pillion odd.pillion && rm -f "odd.pillion/$name" && mkfifo "odd.pillion/$name"
 	ok "a FIFO called $name" every_verb odd.pillion
 	report stats -q -r osrt_sum -f csv odd.pillion >out 2>err

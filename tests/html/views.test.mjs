@@ -5,6 +5,7 @@ import {boxes, invertedTree, makeTree, nodeAt, pathOf, sandwichTrees} from '../.
 import {bytes, cell, duration, instant, whole} from '../../report/export/html/format.mjs';
 import {makeStyles, ownColor} from '../../report/export/html/colors.mjs';
 import {layout, makeChoice, makeGroups, rowAt} from '../../report/export/html/rows.mjs';
+import {decades, roofPoints} from '../../report/export/html/roofline.mjs';
 import {findEvent, findMatches, linked, nextMatch} from '../../report/export/html/search.mjs';
 import {columnOrder, joinCells, pickRows, tableRecords} from '../../report/export/html/sheet.mjs';
 
@@ -180,4 +181,18 @@ test("the program's own colours keep their hue and stay readable, others keep th
 
 	assert.deepEqual([...byDetail].map(style => colors[style]), ['', 'hsl(120 100% 68%)', '', 'hsl(120 100% 68%)']);
 	assert.match(colors[byName[0]], /^hsl/);
+});
+
+test('the roofline has kernels whose intensity is known, and a ceiling for each peak', () => {
+	const model = {strings: ['a', 'b', 'c', 'fp32', 'fp16 tensor']};
+	const titles = ['Total Time (ns)', 'FLOP/byte', 'GFLOP/s', 'Type', 'Peak GFLOP/s', 'Attainable (%)', 'Name'];
+	const table = {columns: titles.map(title => ({title, type: /Type|Name/.test(title) ? 'text' : 'mean'})),
+		cells: [[30, 20, 10], [2, null, 300], [7, 8, 9000], [3, 3, 4], [100, 100, 1e5], [70, null, null],
+			[0, 1, 2]]};
+	const {points, ceilings} = roofPoints(model, table);
+
+	assert.deepEqual(points.map(p => [p.name, p.type, p.row, p.share]), [['a', 'fp32', 0, 70],
+		['c', 'fp16 tensor', 2, null]]);
+	assert.deepEqual(ceilings, [{peak: 100, type: 'fp32'}, {peak: 1e5, type: 'fp16 tensor'}]);
+	assert.deepEqual([decades([2, 300]), decades([0.5]), decades([10, 10])], [[0, 3], [-1, 0], [1, 2]]);
 });

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # tests/nightly/install.sh [SUITE...]: installs what scripts/dist made in roots of other distributions, which
-# debootstrap makes, records a job as root and as a user, upgrades, removes, and compares the files before and after.
-# Needs root.
+# debootstrap makes, records a job as root and as a user, upgrades, removes, and compares the files before and after;
+# and builds the recipe for Docker on the last of them, if podman is installed. Needs root.
 #   PILLION_DIST   where scripts/dist wrote; default: dist/ of this tree
 #   INSTALL_ROOTS  where the roots are kept; default: /var/cache/pillion-nightly/roots
 #   INSTALL_MIRROR_DEBIAN, INSTALL_MIRROR_UBUNTU  mirrors; default: those of debootstrap
@@ -94,6 +94,26 @@ inside() {
 		' sh "$roots/$1" "$root" "$dist" "$work/next" "$work/job" "$1" "$job"
 }
 
+# The recipe for Docker, built by podman from the root of a suite.
+make_image() { # SUITE
+	local recipes runtime
+	recipes=$(basename "$tarball" .tar.xz)-recipes
+	podman=(podman --root "$work/podman" --runroot "$work/podman.run" --storage-driver vfs
+		--cgroup-manager cgroupfs --events-backend none)
+	mkdir context && cp "$tarball" context
+	tar -C context --strip-components=1 -xf "$dist/$recipes.tar" "$recipes/Dockerfile"
+	tar -C "$roots/$1" -c . | "${podman[@]}" import - base >podman.log 2>&1 || return
+	ok "$1: podman builds the image of the Dockerfile" "${podman[@]}" build --isolation chroot --network host \
+		--build-arg BASE=localhost/base -t image context
+	for runtime in crun runc; do
+		"${podman[@]}" --runtime "$runtime" run --rm --network none --ulimit nofile=1024:1024 \
+			--ulimit nproc=4096:4096 image -o /tmp/c sh -c 'exit 3' >podman.log 2>&1
+		[ $? -ne 3 ] || break
+	done
+	like "$(cat podman.log)" '^ledger +[0-9]+ recorded' "$1: the image records its command"
+	"${podman[@]}" rmi -af >/dev/null 2>&1 || :
+}
+
 mkdir -p "$roots"
 ok 'a wheel and a .deb of the next version' make_next
 for suite in "${suites[@]}"; do
@@ -103,5 +123,11 @@ for suite in "${suites[@]}"; do
 	fi
 	inside "$suite" >"inside-$suite" 2>&1 || echo "not ok - $suite: every check ran" >>"inside-$suite"
 	adopt cat "inside-$suite"
+	latest=$suite
 done
+if ! command -v podman >/dev/null; then
+	skip 'the Dockerfile' 'no podman'
+elif [ -n "${latest:-}" ]; then
+	make_image "$latest" || fail "$latest: podman imports the root" "$(tail -n 1 podman.log)"
+fi
 done_testing

@@ -82,7 +82,7 @@ try_tarball() {
 try_deb() {
 	command -v dpkg >/dev/null || return 0
 	list >"$here/before"
-	check '.deb: installed' dpkg -i "$dist"/pillion_"$version"_*.deb
+	check '.deb: installed' dpkg -i "$dist/pillion_${version}_$(dpkg --print-architecture).deb"
 	check '.deb: a job of root' as_root pillion
 	check '.deb: a job of a user' as_user pillion
 	check '.deb: upgraded' dpkg -i "$next"/pillion_*.deb
@@ -95,7 +95,7 @@ try_rpm() {
 	command -v rpm >/dev/null || return 0
 	database=$here/rpm
 	list >"$here/before"
-	check '.rpm: installed' rpm -i --dbpath "$database" --nodeps "$dist"/pillion-"$version"-1.*.rpm
+	check '.rpm: installed' rpm -i --dbpath "$database" --nodeps "$dist/pillion-$version-1.$(uname -m).rpm"
 	check '.rpm: verified' rpm -V --dbpath "$database" --nodeps pillion
 	check '.rpm: a job of root' as_root pillion
 	check '.rpm: a job of a user' as_user pillion
@@ -110,7 +110,8 @@ with pillion.annotate("range"):
 }
 
 from_wheel_to_summary() {
-	"$here/venv/bin/pip" --disable-pip-version-check install --no-index "$dist"/pillion-"$version"-py3-*.whl &&
+	"$here/venv/bin/pip" --disable-pip-version-check install --no-index \
+		"$dist/pillion-$version"-py3-*_"$(uname -m)".whl &&
 		cd "$here" && venv/bin/pillion -o first python3 -c 'print(sum(range(1000000)))' 2>&1 | grep '^ledger'
 }
 
@@ -150,7 +151,7 @@ user=nobody
 here=$(mktemp -d)
 chmod 755 "$here"
 echo "# $name: $(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release), $(ldd --version | sed -n '1s/.* //p')," \
-	"$(python3 --version)"
+	"$(python3 --version), $(basename "$job")"
 try_tarball
 try_deb
 try_rpm

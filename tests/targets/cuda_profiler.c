@@ -14,7 +14,7 @@
  *   first     it takes CUPTI before any CUDA call
  *   threads   it is switched on and off 20 times while another thread works
  *   others    the same, and it allows other subscribers */
-#include <cupti.h>
+#include "../doubles/cupti_13020.h"
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -72,7 +72,7 @@ static int profile(void *device, int n, size_t bytes, int stays)
 	return failed;
 }
 
-/* ---- CUDA 13.2's functions, which the headers of 13.0 do not declare; older libraries lack them ---- */
+/* ---- CUDA 13.2's functions, which older libraries lack ---- */
 
 #pragma weak cuptiSubscribe_v2
 #pragma weak cuptiActivityRegisterCallbacks_v2
@@ -80,19 +80,13 @@ static int profile(void *device, int n, size_t bytes, int stays)
 #pragma weak cuptiActivityDisable_v2
 #pragma weak cuptiActivitySetAttribute_v2
 
-CUptiResult cuptiActivityRegisterCallbacks_v2(CUpti_SubscriberHandle handle,
-					      void (*request)(uint8_t **, size_t *, size_t *, void *),
-					      void (*complete)(uint8_t *, size_t, size_t, void *));
-CUptiResult cuptiActivityEnable_v2(CUpti_SubscriberHandle handle, CUpti_ActivityKind kind, void *config);
-CUptiResult cuptiActivityDisable_v2(CUpti_SubscriberHandle handle, CUpti_ActivityKind kind, void *config);
-
-static void on_request_v2(uint8_t **buffer, size_t *size, size_t *limit, void *info)
+static void CUPTIAPI on_request_v2(uint8_t **buffer, size_t *size, size_t *limit, CUpti_BufferCallbackRequestInfo *info)
 {
 	(void)info;
 	on_request(buffer, size, limit);
 }
 
-static void on_complete_v2(uint8_t *buffer, size_t size, size_t used, void *info)
+static void CUPTIAPI on_complete_v2(uint8_t *buffer, size_t size, size_t used, CUpti_BufferCallbackCompleteInfo *info)
 {
 	(void)info;
 	on_complete(NULL, 0, buffer, size, used);
@@ -121,22 +115,17 @@ CUptiResult cuptiActivitySetAttribute_v2(CUpti_SubscriberHandle handle, CUpti_Ac
 
 enum { ATTRIBUTE_GRAPHS = 20, ATTRIBUTE_THREADS = 21 };
 
-struct several_params {
-	CUpti_SubscriberParams first;
-	uint8_t allows_several, reserved[7];
-};
-
 static int subscribe_several(CUpti_SubscriberHandle *handle, int allows_several)
 {
 	char name[64] = "nobody";
-	struct several_params params = { .allows_several = (uint8_t)allows_several };
+	subscriber_params_13020 params = { .allowMultipleSubscribers = (uint8_t)allows_several };
 	int result;
 
-	params.first.structSize = sizeof(params);
-	params.first.subscriberName = "program";
-	params.first.oldSubscriberName = name;
-	params.first.oldSubscriberSize = sizeof(name);
-	result = cuptiSubscribe_v2(handle, NULL, NULL, &params.first);
+	params.structSize = sizeof(params);
+	params.subscriberName = "program";
+	params.oldSubscriberName = name;
+	params.oldSubscriberSize = sizeof(name);
+	result = cuptiSubscribe_v2(handle, NULL, NULL, (CUpti_SubscriberParams *)&params);
 	printf("subscribe %d, after %s\n", result, name);
 	return result;
 }

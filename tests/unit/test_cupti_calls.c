@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the list of calls that are enabled in CUPTI with the callback ids of NVIDIA's headers: those of the build's
- * toolkit and those in the colon-separated directories of PILLION_CUPTI_HEADERS. */
+ * toolkit and those in the colon-separated directories of PILLION_CUDA_HEADERS. */
 #include <criterion/criterion.h>
 #include <regex.h>
 #include <stdio.h>
@@ -127,7 +127,7 @@ static void check_directory(const char *directory)
 
 Test(cupti_calls, are_those_of_every_header_at_hand, .init = compile_all)
 {
-	char *list = strdup(getenv("PILLION_CUPTI_HEADERS") ?: ""), *rest;
+	char *list = strdup(getenv("PILLION_CUDA_HEADERS") ?: ""), *rest;
 
 	check_directory(CUPTI_HEADERS);
 	for (char *at = strtok_r(list, ":", &rest); at; at = strtok_r(NULL, ":", &rest))

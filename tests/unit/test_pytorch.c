@@ -119,12 +119,12 @@ static void check(bool has_operators, enum by by, int wanted_code, const char *w
 
 #define TIMES                                                                                                \
 	"GPU (%),GPU Self (ns),GPU Total (ns),GPU Avg (ns),CPU (%),CPU Self (ns),CPU Total (ns),CPU Avg (ns)," \
-	"Allocated (MB),GFLOPs,Calls,Operator"
+	"Allocated (MB),GFLOPs,Peak (%),Calls,Operator"
 #define HEAD TIMES ",Sizes\n"
-#define LINEAR_ROW "81.0,1000,1230,1230.0,54.6,200,300,300.0,0.000000,,1,aten::linear,"
-#define MM_ROW "18.6,230,230,115.0,28.7,105,105,52.5,0.000000,2.4e-07,2,aten::mm,"
-#define BACKWARD_ROW "0.4,5,5,5.0,16.4,60,60,60.0,0.000000,,1,AddmmBackward0,"
-#define EMPTY_ROW "0.0,0,0,0.0,0.3,1,1,1.0,0.000000,,1,aten::empty,"
+#define LINEAR_ROW "81.0,1000,1230,1230.0,54.6,200,300,300.0,0.000000,,,1,aten::linear,"
+#define MM_ROW "18.6,230,230,115.0,28.7,105,105,52.5,0.000000,2.4e-07,,2,aten::mm,"
+#define BACKWARD_ROW "0.4,5,5,5.0,16.4,60,60,60.0,0.000000,,,1,AddmmBackward0,"
+#define EMPTY_ROW "0.0,0,0,0.0,0.3,1,1,1.0,0.000000,,,1,aten::empty,"
 
 /* linear has 300, of which mm has 100; mm alone within mm is one call; the launch outside of all operators counts for
  * none. The operations are those of the innermost operator: 2 * 3 * 4 * 5 for each of two calls. */
@@ -147,10 +147,10 @@ Test(pytorch, grouped_and_sorted)
 		 TIMES ",Phase\n" MM_ROW "forward\n" LINEAR_ROW "forward\n" BACKWARD_ROW "backward\n" EMPTY_ROW
 		       "forward\n");
 	check_as(true, (struct report_context){.group = GROUP_NAME, .sort = SORT_CPU_TIME}, 0,
-		 TIMES "\n81.0,1000,1230,1230.0,54.6,200,300,300.0,0.000000,,1,aten::linear\n"
-		       "0.4,5,5,5.0,16.4,60,60,60.0,0.000000,,1,AddmmBackward0\n"
-		       "18.6,230,230,115.0,28.7,105,105,52.5,0.000000,2.4e-07,2,aten::mm\n"
-		       "0.0,0,0,0.0,0.3,1,1,1.0,0.000000,,1,aten::empty\n");
+		 TIMES "\n81.0,1000,1230,1230.0,54.6,200,300,300.0,0.000000,,,1,aten::linear\n"
+		       "0.4,5,5,5.0,16.4,60,60,60.0,0.000000,,,1,AddmmBackward0\n"
+		       "18.6,230,230,115.0,28.7,105,105,52.5,0.000000,2.4e-07,,2,aten::mm\n"
+		       "0.0,0,0,0.0,0.3,1,1,1.0,0.000000,,,1,aten::empty\n");
 	check_as(true, (struct report_context){.group = GROUP_LINE, .sort = SORT_FLOPS}, 0,
 		 TIMES ",Line\n" MM_ROW "(not attributed)\n" LINEAR_ROW "(not attributed)\n" BACKWARD_ROW
 		       "(not attributed)\n" EMPTY_ROW "(not attributed)\n");

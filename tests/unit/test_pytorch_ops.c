@@ -47,6 +47,20 @@ Test(operator_work, counts_the_operations_of_each_form)
 		 2 * 4 * 25 * 2 * 9, "N=1,C=4,H=5,W=5,K=2,P=7,Q=7,R=3,S=3,g=1"},
 		{"aten::cudnn_convolution_transpose", "[[1, 4, 5, 5], [4, 4, 2, 2]]", "[[1, 4, 10, 10]]",
 		 2 * 4 * 25 * 4 * 4, "N=1,C=4,H=5,W=5,K=4,P=10,Q=10,R=2,S=2,g=1"},
+		{"aten::cudnn_convolution", "[[1, 3, 224, 224], [64, 3, 7, 7]]", "[[1, 64, 112, 112]]", /* stride 2 */
+		 2 * 64 * 112 * 112 * 3 * 49, "N=1,C=3,H=224,W=224,K=64,P=112,Q=112,R=7,S=7,g=1"},
+		{"aten::slow_conv_dilated2d", "[[2, 8, 16, 16], [16, 8, 3, 3]]", "[[2, 16, 16, 16]]",
+		 2 * 2 * 16 * 256 * 72, "N=2,C=8,H=16,W=16,K=16,P=16,Q=16,R=3,S=3,g=1"},
+		{"aten::_conv_depthwise2d", "[[4, 8, 12, 12], [8, 1, 3, 3]]", "[[4, 8, 12, 12]]", 2 * 4 * 8 * 144 * 9,
+		 "N=4,C=8,H=12,W=12,K=8,P=12,Q=12,R=3,S=3,g=8"},
+		{"aten::cudnn_convolution", "[[1, 2, 8, 8, 8], [4, 2, 3, 3, 3]]", "[[1, 4, 6, 6, 6]]",
+		 2 * 4 * 216 * 54, "N=1,C=2,K=4,g=1"},
+		{"aten::cudnn_convolution_transpose", "[[1, 4, 5, 5], [4, 1, 3, 3]]", "[[1, 2, 7, 7]]",
+		 2 * 4 * 25 * 9, "N=1,C=4,H=5,W=5,K=2,P=7,Q=7,R=3,S=3,g=2"},
+		{"aten::cudnn_convolution_transpose", "[[1, 4, 5, 5], [4, 2, 4, 4]]", "[[1, 2, 12, 12]]", /* stride 2 */
+		 2 * 4 * 25 * 2 * 16, "N=1,C=4,H=5,W=5,K=2,P=12,Q=12,R=4,S=4,g=1"},
+		{"aten::convolution_backward", "[[1, 4, 3, 3, 3], [1, 2, 5, 5, 5], [4, 2, 3, 3, 3], [], []]", NULL,
+		 2 * 4 * 27 * 2 * 27, "N=1,C=2,K=4,g=1"},
 		{"aten::convolution_backward", "[[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3], [], []]", NULL,
 		 2 * 2 * 4 * 36 * 27, "N=2,C=3,H=8,W=8,K=4,P=6,Q=6,R=3,S=3,g=1"},
 		{"aten::_scaled_dot_product_flash_attention", "[[2, 3, 5, 8], [2, 3, 7, 8], [2, 3, 7, 8]]", NULL,
@@ -268,6 +282,24 @@ static void launch(struct job *j, struct writer_thread *t, uint32_t kernel, uint
 	j->now += 20;
 }
 
+/* 400 SMs at 1 MHz, compute capability 8.0: 51.2 operations of fp32 per ns, and 819.2 of fp16 by tensor cores. The
+ * memory has 32.768 bytes per ns. */
+static void write_facts(struct writer_thread *t)
+{
+	static const struct {
+		struct tf_device_facts facts;
+		struct tf_attribute_value values[6];
+	} blob = {.facts = {.memory_bytes = 1 << 30},
+		  .values = {{TF_ATTRIBUTE_CLOCK, 1000},
+			     {TF_ATTRIBUTE_SM_COUNT, 400},
+			     {TF_ATTRIBUTE_MEMORY_CLOCK, 1000},
+			     {TF_ATTRIBUTE_MEMORY_BUS_BITS, 131072},
+			     {TF_ATTRIBUTE_MAJOR, 8},
+			     {TF_ATTRIBUTE_MINOR, 0}}};
+
+	writer_blob(t, TF_BLOB_DEVICE_FACTS, 1, &blob, sizeof(blob));
+}
+
 static void write_job(const char *directory)
 {
 	static const struct tf_launch launched = {.kernel = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}};
@@ -281,6 +313,7 @@ static void write_job(const char *directory)
 	for (uint32_t i = 1; i < sizeof(texts) / sizeof(*texts); i++)
 		writer_text(&j.host, TF_BLOB_STRING, i, texts[i]);
 	writer_device_source(&j.cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
+	write_facts(&j.cupti);
 	for (uint32_t i = 1; i < sizeof(kernels) / sizeof(*kernels); i++) {
 		struct tf_device_operation work = {.kind = TF_DEVICE_KERNEL, .kernel = i, .device = 1, .stream = 7,
 						   .grid = {i, 2, 1}, .block = {128, 1, 1}};
@@ -323,50 +356,77 @@ static void write_job(const char *directory)
 
 #define HEAD                                                                                                        \
 	"Idx,SeqId,AltSeqId,TId,Layer,Trace,Direction,Sub,Module,Op,Kernel,Params,Sil(ns),TC,Device,Stream,Grid," \
-	"Block,FLOPs,Bytes\n"
+	"Block,FLOPs,Bytes,Type,Peak(%)\n"
 #define SIZES "\"N=2,C=3,H=8,W=8,K=4,P=6,Q=6,R=3,S=3,g=1\""
 #define AT(grid) "1,7,\"" grid ",2,1\",\"128,1,1\","
 
 /* The longest kernel of addmm has its work, each gradient its own kernel; a backward kernel has the layer of the
  * forward operator. The convolution's result is known from the sizes of its gradient. */
-Test(pytorch_ops, has_a_row_for_each_kernel)
+static char *report_text(struct report_context *context, const char *report)
 {
-	char directory[] = "/tmp/pillion-pytorch-ops-XXXXXX", *paths[] = {directory}, *text = NULL;
-	struct model model;
-	struct report_context context = {.model = &model};
 	struct emit emit = {.format = FORMAT_CSV};
 	struct table table = {0};
 	struct err err = {{0}};
+	char *text = NULL;
 	size_t size;
+
+	cr_expect_eq(report_find(report)->run(context, &table, &err), 0, "%s", err.text);
+	emit.file = open_memstream(&text, &size);
+	emit_begin(&emit);
+	emit_table(&emit, "x", "x", &table);
+	emit_end(&emit);
+	fclose(emit.file);
+	table_done(&table);
+	return text;
+}
+
+Test(pytorch_ops, has_a_row_for_each_kernel)
+{
+	char directory[] = "/tmp/pillion-pytorch-ops-XXXXXX", *paths[] = {directory}, *text;
+	struct model model;
+	struct report_context context = {.model = &model};
+	struct err err = {{0}};
 
 	cr_assert_not_null(mkdtemp(directory));
 	capture_create(directory);
 	write_job(directory);
 	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
 	context.symbols = symbols_new(&model, true);
-	cr_expect_eq(report_find("pytorch_ops")->run(&context, &table, &err), 0, "%s", err.text);
-	emit.file = open_memstream(&text, &size);
-	emit_begin(&emit);
-	emit_table(&emit, "x", "x", &table);
-	emit_end(&emit);
-	fclose(emit.file);
+	text = report_text(&context, "pytorch_ops");
 	cr_expect_str_eq(
 		text,
 		HEAD
-		"1,3,-,7,epoch:forward,-,fprop,0,aten,addmm,splitKreduce_kernel,na,200,-," AT("2") ",\n"
+		"1,3,-,7,epoch:forward,-,fprop,0,aten,addmm,splitKreduce_kernel,na,200,-," AT("2") ",,-,\n"
 		"2,3,-,7,epoch:forward,-,fprop,1,aten,addmm,ampere_sgemm_32x32_tn,\"M=5,N=3,K=4\",1000,0," AT("1")
-		"120,188\n"
+		"120,188,fp32,0.2\n"
 		"3,4,-,7,epoch:forward,-,fprop,0,aten,cudnn_convolution,sm80_xmma_fprop_tensorop_f16," SIZES
-		",500,1," AT("3") "15552,1560\n"
+		",500,1," AT("3") "15552,1560,fp16,3.8\n"
 		"4,4,-,8,epoch:forward,-,bprop,0,aten,convolution_backward,cudnn_dgrad_f32," SIZES ",600,0," AT("4")
-		"15552,3120\n"
+		"15552,3120,fp32,50.6\n"
 		"5,4,-,8,epoch:forward,-,bprop,1,aten,convolution_backward,cudnn_wgrad_f32," SIZES ",700,0," AT("5")
-		"15552,3120\n"
-		"6,4,-,8,epoch:forward,-,bprop,2,aten,convolution_backward,elementwise,na,9000,-," AT("6") ",\n"
-		"7,-,-,7,plain,-,na,0,na,na,elementwise,na,30,-," AT("6") ",\n",
+		"15552,3120,fp32,43.4\n"
+		"6,4,-,8,epoch:forward,-,bprop,2,aten,convolution_backward,elementwise,na,9000,-," AT("6") ",,-,\n"
+		"7,-,-,7,plain,-,na,0,na,na,elementwise,na,30,-," AT("6") ",,-,\n",
 		"%s", text);
 	free(text);
-	table_done(&table);
+	/* FLOPs by bytes times 32.768 bytes per ns, or 51.2 or 819.2 operations per ns */
+	text = report_text(&context, "roofline");
+	cr_expect_str_eq(text,
+			 "Time (%),Total Time (ns),Instances,FLOPs,Estimated (MB),FLOP/byte,GFLOP/s,Type,Peak GFLOP/s,"
+			 "Peak (%),Bound,Attainable GFLOP/s,Attainable (%),Name\n"
+			 "8.3,1000,1,120,0.000188,0.638,0.12,fp32,51.2,0.2,memory,20.916,0.6,ampere_sgemm_32x32_tn\n"
+			 "5.8,700,1,15552,0.003120,4.985,22.217,fp32,51.2,43.4,compute,51.2,43.4,cudnn_wgrad_f32\n"
+			 "5.0,600,1,15552,0.003120,4.985,25.92,fp32,51.2,50.6,compute,51.2,50.6,cudnn_dgrad_f32\n"
+			 "4.2,500,1,15552,0.001560,9.969,31.104,fp16 tensor,819.2,3.8,memory,326.672,9.5,"
+			 "sm80_xmma_fprop_tensorop_f16\n"
+			 "76.7,9230,3,,,,,,,,,,,(kernels whose FLOPs are not known)\n",
+			 "%s", text);
+	free(text);
+	/* by the device time of all kernels of the operator: 2 * 303.75 ns at the peak rate of 10300 */
+	text = report_text(&context, "pytorch_sum");
+	cr_expect(strstr(text, ",3.1104e-05,5.9,1,aten::convolution_backward,"), "%s", text);
+	cr_expect(strstr(text, ",1.5552e-05,3.8,1,aten::cudnn_convolution,"), "%s", text);
+	free(text);
 	symbols_free(context.symbols);
 	model_done(&model);
 	capture_remove(directory);

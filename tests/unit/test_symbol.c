@@ -149,15 +149,15 @@ Test(symbol, inlined_functions_are_frames)
 	cr_assert_eq(symbols_frames(symbols, model.images, 7, frames, 2), 2);
 }
 
-/* A function that contains another one, a function with two names, and a label after them. */
+/* A function that contains another one, a function with two names, and a label after them. Never called. */
 __asm__(".pushsection .text.named, \"ax\", @progbits\n"
-	".type named_outer, @function\n.globl named_outer\nnamed_outer: nop\nnop\n"
-	".type named_inner, @function\nnamed_inner: nop\nnop\n.size named_inner, . - named_inner\n"
-	"nop\nnop\n.size named_outer, . - named_outer\n"
+	".type named_outer, @function\n.globl named_outer\nnamed_outer: .byte 0\n.byte 0\n"
+	".type named_inner, @function\nnamed_inner: .byte 0\n.byte 0\n.size named_inner, . - named_inner\n"
+	".byte 0\n.byte 0\n.size named_outer, . - named_outer\n"
 	".type named_weakly, @function\n.weak named_weakly\nnamed_weakly:\n"
-	".type named_twice, @function\n.globl named_twice\nnamed_twice: nop\nnop\n"
+	".type named_twice, @function\n.globl named_twice\nnamed_twice: .byte 0\n.byte 0\n"
 	".size named_twice, . - named_twice\n.size named_weakly, . - named_weakly\n"
-	".type named_label, @function\nnamed_label: nop\nnop\n.popsection\n");
+	".type named_label, @function\nnamed_label: .byte 0\n.byte 0\n.popsection\n");
 extern const char named_outer[], named_twice[];
 
 Test(symbol, a_name_is_that_of_the_nearest_function_which_holds_the_address)

@@ -48,17 +48,12 @@ static void backward_visit_range(void *context, size_t node)
 	((struct backward *)context)->range = node;
 }
 
-/* The range and those around it, but no more than a program nests that ends its ranges. */
-#define RANGES_AROUND(b, i) \
-	for (size_t i = (b)->range, left_ = NVTX_TREE_LEVELS; i != NVTX_NO_PARENT && left_; left_--, \
-		    i = (b)->tree.nodes[i].parent)
-
 static void take_forward(struct backward *b, const struct correlated *k)
 {
 	uint32_t stack = (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK));
 	size_t made = 0;
 
-	RANGES_AROUND (b, i) {
+	NVTX_NODES_AROUND (b->tree.nodes, i, b->range) {
 		uint64_t *place;
 
 		if (b->ranges[i].is_backward)
@@ -83,7 +78,7 @@ enum backward_kind backward_take(struct backward *b, const struct correlated *k,
 
 	b->range = NVTX_NO_PARENT;
 	attribute_ranges(&b->tree, k, b, backward_visit_range);
-	RANGES_AROUND (b, i)
+	NVTX_NODES_AROUND (b->tree.nodes, i, b->range)
 		if (node == NVTX_NO_PARENT && b->ranges[i].is_backward)
 			node = i;
 	if (node == NVTX_NO_PARENT || b->ranges[node].is_checkpoint || b->ranges[node].seq == NO_SEQ) {
@@ -91,7 +86,7 @@ enum backward_kind backward_take(struct backward *b, const struct correlated *k,
 		return node == NVTX_NO_PARENT ? BACKWARD_NONE : BACKWARD_AGAIN;
 	}
 	*ret_seq = b->ranges[node].seq;
-	RANGES_AROUND (b, i) {
+	NVTX_NODES_AROUND (b->tree.nodes, i, b->range) {
 		if (i == node)
 			break;
 		if (b->ranges[i].seq != NO_SEQ && b->ranges[i].seq != *ret_seq)
@@ -102,17 +97,9 @@ enum backward_kind backward_take(struct backward *b, const struct correlated *k,
 
 const struct backward_cause *backward_cause(const struct backward *b, uint64_t seq)
 {
-	/* a trace may have any numbers, a circle of them, too */
-	for (int depth = 0; depth < 16; depth++) {
-		const uint64_t *place = map_find(&b->numbers, seq, 0), *alias = map_find(&b->aliases, seq, 0);
+	const uint64_t *place = map_find(&b->numbers, operator_first_seq(&b->numbers, &b->aliases, seq), 0);
 
-		if (place)
-			return &b->causes[*place - 1];
-		if (!alias)
-			return NULL;
-		seq = *alias - 1;
-	}
-	return NULL;
+	return place ? &b->causes[*place - 1] : NULL;
 }
 
 void backward_done(struct backward *b)

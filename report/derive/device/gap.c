@@ -483,10 +483,7 @@ struct gaps *gaps_find(const struct report_context *c)
 	struct state s = {
 		.context = c, .gaps = mem_alloc(sizeof(*s.gaps)), .batch = mem_alloc(BATCH * sizeof(*s.batch))};
 
-	s.run_end = c->model->origin_ns;
-	for (size_t i = 0; i < c->model->process_count; i++)
-		if (c->model->processes[i].end_ns > s.run_end)
-			s.run_end = c->model->processes[i].end_ns;
+	s.run_end = model_end_ns(c->model);
 	for (s.process = 0; s.process < c->model->process_count; s.process++) {
 		s.life = &c->model->processes[s.process];
 		process_gaps(&s);

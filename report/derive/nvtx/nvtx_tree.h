@@ -38,6 +38,11 @@ void nvtx_tree_sum_name(const struct nvtx_tree *t, size_t node, struct buffer *r
 /* Paths and drawings show this many levels of nested ranges. */
 enum { NVTX_TREE_LEVELS = 256 };
 
+/* From a node outwards through those around it, but no more than a program nests that ends its ranges. */
+#define NVTX_NODES_AROUND(nodes, i, node)                                                                  \
+	for (size_t i = (node), left_ = NVTX_TREE_LEVELS; i != NVTX_NO_PARENT && left_; left_--, \
+		    i = (nodes)[i].parent)
+
 /* Appends ":1:4:7", the ids (position + 1 + first) of the ranges from the outermost to this one; if there are too
  * many, ":..." and the innermost ones. */
 void nvtx_tree_path(const struct nvtx_tree *t, size_t node, size_t first, struct buffer *ret);

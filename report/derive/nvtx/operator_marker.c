@@ -174,6 +174,14 @@ static const struct {
 	     {"uint8", "uint8", 1},    {"int16", "int16", 2}, {"int32", "int32", 4},	{"int", "int32", 4},
 	     {"int64", "int64", 8},    {"long", "int64", 8},  {"float8_e4m3fn", "fp8", 1}, {"float8_e5m2", "fp8", 1}};
 
+static enum number_type number_type_of(const char *short_name)
+{
+	for (size_t i = NUMBER_UNKNOWN + 1; i < NUMBER_TYPES; i++)
+		if (!strcmp(short_name, number_names[i]))
+			return (enum number_type)i;
+	return NUMBER_UNKNOWN;
+}
+
 static void add_type(const struct argument *a, struct operator_work *ret)
 {
 	size_t length = strlen(ret->params);
@@ -181,6 +189,7 @@ static void add_type(const struct argument *a, struct operator_work *ret)
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		if (field_is(&a->dtype, types[i].name)) {
 			ret->element = types[i].size;
+			ret->type = number_type_of(types[i].short_name);
 			snprintf(ret->params + length, sizeof(ret->params) - length, ",%s", types[i].short_name);
 			return;
 		}

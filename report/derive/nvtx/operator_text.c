@@ -61,3 +61,16 @@ bool operator_is_checkpoint(const struct operator_field *name)
 
 	return memmem(name->text, name->length, node, sizeof(node) - 1);
 }
+
+uint64_t operator_first_seq(const struct map *known, const struct map *aliases, uint64_t seq)
+{
+	/* a trace may have any numbers, a circle of them, too */
+	for (int depth = 0; depth < 16 && !map_find(known, seq, 0); depth++) {
+		const uint64_t *alias = map_find(aliases, seq, 0);
+
+		if (!alias)
+			break;
+		seq = *alias - 1;
+	}
+	return seq;
+}

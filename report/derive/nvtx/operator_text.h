@@ -4,8 +4,7 @@
 #ifndef PILLION_OPERATOR_TEXT_H
 #define PILLION_OPERATOR_TEXT_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "report/base/util.h"
 
 struct operator_field {
 	const char *text; /* within the range's text, NULL: absent */
@@ -24,5 +23,9 @@ bool operator_is_backward(const struct operator_field *name);
 
 /* "CheckpointFunctionBackward": such a node that executes a part of the forward pass again. */
 bool operator_is_checkpoint(const struct operator_field *name);
+
+/* Sequence numbers: that of an operator within a node of autograd stands for the node's, which may be within another
+ * one; `aliases` has the outer number + 1. Follows them until `known` has the number. */
+uint64_t operator_first_seq(const struct map *known, const struct map *aliases, uint64_t seq);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "report/derive/nvtx/operator_text.h"
+#include "report/read/number_type.h"
 
 enum operator_class {
 	OPERATOR_GEMM,
@@ -21,6 +22,7 @@ struct operator_work {
 	uint64_t flops;	   /* of CONVOLUTION_BACKWARD: those of one gradient, of the input or of the weight */
 	uint64_t elements; /* of inputs and output; likewise */
 	unsigned element;  /* bytes of one element; 0: not known */
+	enum number_type type; /* of an element */
 	char params[192];  /* sizes under the names that PyProf gives them */
 };
 

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "report/derive/device/attribute.h"
+#include "report/derive/energy/energy_share.h"
 #include "report/derive/stacks/frame.h"
+#include "report/derive/stacks/heap.h"
 #include "report/derive/stacks/lines_pass.h"
 #include "report/derive/stacks/samples.h"
 
@@ -282,9 +284,12 @@ static void lines_visit_event(struct scan *s, const struct event *e)
 		lines_add_sample(w, e);
 	else if (e->kind == TF_CALL)
 		lines_add_call(w, e);
+	else if (e->kind == TF_ALLOCATION)
+		lines_site_of(w, e, NULL)->values[LINE_HOST] += heap_weight(e);
 }
 
-static void lines_defer(struct lines_pass *w, uint64_t seq, size_t site, uint64_t ns, bool is_launch)
+static void lines_defer(struct lines_pass *w, uint64_t seq, size_t site, uint64_t ns, uint64_t energy_uj,
+			bool is_launch)
 {
 	uint64_t *place = map_put(&w->deferred_numbers, seq, site, NULL);
 	struct deferred *d;
@@ -296,6 +301,7 @@ static void lines_defer(struct lines_pass *w, uint64_t seq, size_t site, uint64_
 	}
 	d = &w->deferred[*place - 1];
 	d->ns += ns;
+	d->energy_uj += energy_uj;
 	d->launches += is_launch;
 }
 
@@ -305,13 +311,16 @@ static void lines_visit_correlated(void *context, const struct correlated *k)
 	struct tf_device_operation o;
 	enum backward_kind kind = BACKWARD_NONE;
 	struct site *site;
-	uint64_t ns = 0, seq;
+	uint64_t ns = 0, energy_uj = 0, seq;
 	bool is_launch;
 
 	if (!k->record_count)
 		return;
-	for (size_t i = 0; i < k->record_count; i++)
+	for (size_t i = 0; i < k->record_count; i++) {
 		ns += k->records[i].duration_ns;
+		if (w->has_energy)
+			energy_uj += (uint64_t)(energy_of_record(w->scan.context, k->image, &k->records[i]) * 1e6 + .5);
+	}
 	is_launch = device_operation(k->image->trace, k->records->operation, &o) &&
 		    (o.kind == TF_DEVICE_KERNEL || o.kind == TF_DEVICE_GRAPH);
 	w->scan.thread = k->thread;
@@ -319,11 +328,12 @@ static void lines_visit_correlated(void *context, const struct correlated *k)
 	if (k->thread && w->backward)
 		kind = backward_take(w->backward, k, &seq);
 	if (kind == BACKWARD_OF_FORWARD) {
-		lines_defer(w, seq, (size_t)(site - w->sites), ns, is_launch);
+		lines_defer(w, seq, (size_t)(site - w->sites), ns, energy_uj, is_launch);
 		return;
 	}
 	site->values[LINE_GPU] += ns;
 	site->values[LINE_BACKWARD] += kind == BACKWARD_AGAIN ? ns : 0;
+	site->values[LINE_ENERGY] += energy_uj;
 	site->values[LINE_LAUNCHES] += is_launch;
 }
 
@@ -341,6 +351,7 @@ static void lines_take_deferred(struct lines_pass *w)
 		}
 		site->values[LINE_GPU] += d->ns;
 		site->values[LINE_BACKWARD] += cause ? d->ns : 0;
+		site->values[LINE_ENERGY] += d->energy_uj;
 		site->values[LINE_LAUNCHES] += d->launches;
 	}
 	w->deferred_count = 0;
@@ -422,6 +433,7 @@ void lines_gather_each(const struct report_context *context, lines_each *each, v
 	lines_pass_begin(&w, context, ret);
 	w.each = each;
 	w.more = more;
+	w.has_energy = context->model->energy_count > 0;
 	lines_pass_read(&w);
 	for (size_t i = 0; i < w.site_count; i++)
 		lines_add_row(&w, &w.sites[i]);
@@ -436,7 +448,7 @@ void lines_gather_each(const struct report_context *context, lines_each *each, v
 
 int compare_line_values(const uint64_t *a, const uint64_t *b)
 {
-	static const enum line_value keys[] = {LINE_TOTAL, LINE_GPU, LINE_ALLOCATED, LINE_COPIED};
+	static const enum line_value keys[] = {LINE_TOTAL, LINE_GPU, LINE_ALLOCATED, LINE_COPIED, LINE_HOST};
 
 	for (size_t n = 0; n < sizeof(keys) / sizeof(*keys); n++)
 		if (a[keys[n]] != b[keys[n]])

@@ -18,10 +18,15 @@ enum line_value {
 	LINE_CUDA,	/* CUDA calls */
 	LINE_GPU,	/* what the devices executed for the line's calls, at any time, and for LINE_BACKWARD */
 	LINE_BACKWARD,	/* of it: the work of the backward pass that the line's operators caused (backward.h) */
+	LINE_ENERGY,	/* that the work of LINE_GPU took, in uJ: an estimate, see energy_share.h */
 	LINE_LAUNCHES,	/* of kernels and graphs; those of the backward pass likewise */
 	LINE_ALLOCATED, /* device memory */
+	LINE_HOST,	/* host memory allocated, as far as --memory recorded it; an estimate */
+	LINE_HOST_PEAK, /* of it: in use at the peak of the process; set by who needs it */
+	LINE_HOST_GROWTH, /* likewise: see heap_growth() */
 	LINE_COPIED,	/* by copies and memsets, as requested by the calls */
 	LINE_FLOPS,	/* of the kernels of LINE_GPU, as far as they are known; set by who needs them (report/ops) */
+	LINE_PEAK,	/* likewise: the time (ns) that LINE_FLOPS take at the devices' peak rates */
 	LINE_SAMPLES,
 	LINE_CALLS,	/* recorded OS and CUDA calls */
 	LINE_VALUES

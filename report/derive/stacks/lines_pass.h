@@ -30,7 +30,7 @@ struct site {
 
 /* Device work of the backward pass, until the line of its forward pass is known. */
 struct deferred {
-	uint64_t seq, ns, launches;
+	uint64_t seq, ns, launches, energy_uj;
 	size_t site; /* that it has otherwise */
 };
 
@@ -58,6 +58,7 @@ struct lines_pass {
 	struct around *around;	 /* what LINE_INCLUSIVE needs */
 	size_t around_count, around_capacity;
 	struct map around_stacks; /* image, range and stack -> the first place in `around` + 1 */
+	bool has_energy; /* LINE_ENERGY is wanted and known */
 	lines_each *each; /* NULL: nobody is told */
 	void *more;
 };

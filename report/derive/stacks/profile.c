@@ -9,6 +9,7 @@
 
 #include "report/derive/device/attribute.h"
 #include "report/base/text.h"
+#include "report/derive/stacks/heap.h"
 #include "report/derive/stacks/nesting.h"
 #include "report/derive/stacks/samples.h"
 
@@ -20,6 +21,7 @@ const struct metric_words metrics[METRIC_COUNT] = {
 	[METRIC_CPU] = {"cpu", "CPU samples", "samples", "cpu_time", "nanoseconds"},
 	[METRIC_ALLOC] = {"alloc", "device memory allocated", "allocations", "alloc_space", "bytes"},
 	[METRIC_OFF_CPU] = {"off-cpu", "time in OS calls, mostly off the CPU", "calls", "off_cpu_time", "nanoseconds"},
+	[METRIC_HOST] = {"host", "host memory allocated (estimate)", "allocations", "alloc_space", "bytes"},
 };
 
 struct profile_pass {
@@ -129,7 +131,7 @@ static size_t call_ids(struct profile_pass *w, const struct event *e, uint32_t s
 	w->ids[used++] = w->head[1];
 	while (count > 0)
 		w->ids[used++] = name_id(w->profile, w->frames[--count].text);
-	if (e->kind != TF_SAMPLE)
+	if (e->kind == TF_CALL)
 		w->ids[used++] = name_id(w->profile, f ? f->name : "?");
 	else if (used == 2)
 		w->ids[used++] = name_id(w->profile, "(stack lost)");
@@ -330,6 +332,20 @@ static void profile_visit_sample(struct scan *s, const struct event *e)
 		profile_add_value(s->more, e, samples_ns(e));
 }
 
+static void visit_host_allocation(struct scan *s, const struct event *e)
+{
+	if (e->kind == TF_ALLOCATION)
+		profile_add_value(s->more, e, heap_weight(e));
+}
+
+static bool model_has_heap(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		if (heap_is_recorded(&m->images[i]))
+			return true;
+	return false;
+}
+
 static bool model_has_args(const struct model *m, uint32_t args)
 {
 	for (size_t i = 0; i < m->image_count; i++)
@@ -352,6 +368,7 @@ static void (*const visits[METRIC_COUNT])(struct scan *, const struct event *) =
 	[METRIC_CPU] = profile_visit_sample,
 	[METRIC_ALLOC] = visit_allocation,
 	[METRIC_OFF_CPU] = visit_os_call,
+	[METRIC_HOST] = visit_host_allocation,
 };
 
 int profile_make(const struct report_context *context, enum metric metric, struct profile *ret, struct err *err)
@@ -367,6 +384,8 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 		return err_set(err, -ENODATA, "gpu: the captures have no device records");
 	if (metric == METRIC_ALLOC && !model_has_args(context->model, 1u << TF_ARG_MEMORY))
 		return err_set(err, -ENODATA, "alloc: the captures have no allocations of device memory");
+	if (metric == METRIC_HOST && !model_has_heap(context->model))
+		return err_set(err, -ENODATA, "host: the captures have no allocations of host memory (--memory)");
 	w.frames = mem_alloc(STACK_FRAMES * sizeof(*w.frames));
 	w.ids = mem_alloc((STACK_FRAMES + 3) * sizeof(*w.ids));
 	w.scan.more = &w;

@@ -7,7 +7,7 @@
 
 #include "report/derive/events/scan.h"
 
-enum metric { METRIC_CALLS, METRIC_GPU, METRIC_CPU, METRIC_ALLOC, METRIC_OFF_CPU, METRIC_COUNT };
+enum metric { METRIC_CALLS, METRIC_GPU, METRIC_CPU, METRIC_ALLOC, METRIC_OFF_CPU, METRIC_HOST, METRIC_COUNT };
 
 struct metric_words {
 	const char *name;                 /* on the command line */

@@ -53,7 +53,7 @@ static char *shown_path(const struct module_file *f)
 
 static size_t add_file(struct modules *m, const char *path, const uint8_t *build_id, uint8_t length)
 {
-	const char *base = strrchr(path, '/');
+	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	struct module_file *f;
 
 	m->files = mem_grow(m->files, m->file_count, &m->file_capacity, sizeof(*m->files));
@@ -61,7 +61,8 @@ static size_t add_file(struct modules *m, const char *path, const uint8_t *build
 	*f = (struct module_file){.path = mem_copy_text(path, strlen(path)), .build_id_length = length};
 	memcpy(f->build_id, build_id, length);
 	f->shown = shown_path(f);
-	f->is_recorder = !strncmp(base ? base + 1 : path, "libpillion.so", strlen("libpillion.so"));
+	f->is_recorder = !strncmp(base, "libpillion.so", strlen("libpillion.so")) ||
+			 !strncmp(base, "libpillion-memory.so", strlen("libpillion-memory.so"));
 	return m->file_count++;
 }
 

@@ -21,7 +21,7 @@ function found(model, finding) {
 		    {class: 'card whole finding', 'data-rule': finding.rule, 'data-verdict': finding.verdict},
 		    make('header', {},
 			 make('h2', {}, make('a', {href: findingAddress(model, finding)}, finding.title)),
-			 make('span', {class: 'soft'}, `up to ${duration(finding.cost)}`)),
+			 ...finding.cost ? [make('span', {class: 'soft'}, `up to ${duration(finding.cost)}`)] : []),
 		    make('p', {}, `${model.strings[finding.text]}.`),
 		    ...line ? [make('p', {}, make('a', {href: formatAddress({view: 'timeline', search: line})},
 						  make('code', {}, line)))]

@@ -20,6 +20,11 @@ export function instant(ns, step) {
 	return `${(ns / scale).toFixed(unit === 'ns' ? 0 : digits)} ${unit}`;
 }
 
+// The value of a counter: power is in mW, the others are bytes.
+export function isPower(label) {
+	return label.startsWith('Power of ');
+}
+
 export function bytes(count) {
 	const size = Math.abs(count);
 

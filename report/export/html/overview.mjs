@@ -5,6 +5,7 @@ import {make} from './dom.mjs';
 import {bytes, duration, idFirst, whole} from './format.mjs';
 import {union} from './lanes.mjs';
 import {counterPeak} from './paint.mjs';
+import {rooflineCard} from './roofline.mjs';
 import {cellText} from './sheet.mjs';
 
 const TOP = 6, LONGEST = 16;
@@ -40,13 +41,17 @@ function tiles(model) {
 	const threads = new Set(model.tracks.filter(t => t.kind === 'calls' && t.count)).size;
 	const hosts = new Set(model.processes.map(p => p.host)).size;
 	const mean = busy.reduce((sum, d) => sum + d.busy, 0) / (busy.length || 1);
-	const peaks = model.tracks.filter(t => t.kind === 'counter' && t.count).map(counterPeak);
+	const counters = model.tracks.filter(t => t.kind === 'counter' && t.count);
+	const peaks = counters.filter(t => model.strings[t.label].startsWith('Memory in use')).map(counterPeak);
+	const resident = counters.filter(t => model.strings[t.label] === 'Resident').map(counterPeak);
 
 	if (busy.length)
 		made.push(tile('GPU busy', `${(100 * mean / (span || 1)).toFixed(1)} %`,
 			busy.length > 1 ? `mean of ${busy.length} devices` : busy[0].name));
 	if (peaks.length)
 		made.push(tile('Device memory', bytes(Math.max(...peaks)), 'peak of a process'));
+	if (resident.length)
+		made.push(tile('Resident memory', bytes(Math.max(...resident)), 'peak of a process'));
 	made.push(tile('Processes', whole(model.processes.length),
 		       `${counted(threads, 'thread')} with calls, ${counted(hosts, 'host')}`));
 	made.push(tile('Events', whole(model.events),
@@ -158,6 +163,7 @@ export function overview(model, show) {
 			      .map(([table, title]) => card(model, table, title, show));
 	const notes = [...model.leftOut, ...model.problems].map(text => make('p', {class: 'note'}, text));
 
-	return [tiles(model), ...notes, make('div', {class: 'cards'}, ...cards, processCard(model, show)),
+	return [tiles(model), ...notes,
+		make('div', {class: 'cards'}, ...cards, ...rooflineCard(model, show), processCard(model, show)),
 		...[...model.remarks, model.ledger].map(text => make('p', {class: 'soft'}, text))];
 }

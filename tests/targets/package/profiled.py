@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """profiled.py JOB [FILE]: a job of the standard library, profiled by cProfile into FILE, or in the capture range of a
-pillion.Profiler. Prints what the job returns."""
+pillion.Profiler. Prints what the job returns. FILE.json has all functions: of several with the same name on one line,
+as of lambdas, FILE has only one."""
 import cProfile
 import difflib
 import html.parser
@@ -90,6 +91,8 @@ if len(sys.argv) > 2:
     profiler = cProfile.Profile()
     result = profiler.runcall(job)
     profiler.dump_stats(sys.argv[2])
+    with open(sys.argv[2] + ".json", "w") as file:
+        json.dump([(*cProfile.label(e.code), e.callcount, e.reccallcount) for e in profiler.getstats()], file)
 else:
     with pillion.Profiler(cuda=False):
         result = job()

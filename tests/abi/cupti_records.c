@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contains only comparisons with NVIDIA's header, if the build has it. */
-#include "runtime/device/cupti_layout.h"
-
-#if defined(HAVE_CUDA_HEADERS) && __has_include(<cupti.h>)
+/* Compares the records and values of runtime/device/cupti_layout.h with those of NVIDIA's headers. */
 #include <cupti.h>
 #include <stddef.h>
+
+#include "runtime/device/cupti_layout.h"
 
 #define SAME(ours, field, theirs, their_field)                                                                         \
 	_Static_assert(offsetof(struct ours, field) == offsetof(theirs, their_field) &&                                \
@@ -102,16 +101,20 @@ SAME(cupti_context, default_stream, CUpti_ActivityContext, nullStreamId);
 SAME(cupti_stream, context, CUpti_ActivityStream, contextId);
 SAME(cupti_stream, stream, CUpti_ActivityStream, streamId);
 SAME(cupti_stream, flag, CUpti_ActivityStream, flag);
+#if CUPTI_API_VERSION >= 21 /* 12.3 */
 SAME(cupti_device_graph, start, CUpti_ActivityDeviceGraphTrace, start);
 SAME(cupti_device_graph, graph, CUpti_ActivityDeviceGraphTrace, graphId);
 SAME(cupti_device_graph, context, CUpti_ActivityDeviceGraphTrace, contextId);
 SAME(cupti_device_graph, stream, CUpti_ActivityDeviceGraphTrace, streamId);
+#endif
+#if CUPTI_API_VERSION >= 26 /* 12.8 */
 SAME(cupti_decompression, device, CUpti_ActivityMemDecompress, deviceId);
 SAME(cupti_decompression, stream, CUpti_ActivityMemDecompress, streamId);
 SAME(cupti_decompression, correlation, CUpti_ActivityMemDecompress, correlationId);
 SAME(cupti_decompression, bytes, CUpti_ActivityMemDecompress, sourceBytes);
 SAME(cupti_decompression, start, CUpti_ActivityMemDecompress, start);
 SAME(cupti_decompression, end, CUpti_ActivityMemDecompress, end);
+#endif
 SAME(cupti_call, function, CUpti_ActivityAPI, cbid);
 SAME(cupti_call, start, CUpti_ActivityAPI, start);
 SAME(cupti_call, end, CUpti_ActivityAPI, end);
@@ -120,10 +123,12 @@ SAME(cupti_call, correlation, CUpti_ActivityAPI, correlationId);
 SAME(cupti_device, id, CUpti_ActivityDevice4, id);
 SAME(cupti_device, name, CUpti_ActivityDevice4, name);
 
+#if CUPTI_API_VERSION >= 130000 /* 13.0 */
 SAME(cupti_subscriber_params, size, CUpti_SubscriberParams, structSize);
 SAME(cupti_subscriber_params, name, CUpti_SubscriberParams, subscriberName);
 SAME(cupti_subscriber_params, old_name, CUpti_SubscriberParams, oldSubscriberName);
 SAME(cupti_subscriber_params, old_size, CUpti_SubscriberParams, oldSubscriberSize);
+#endif
 
 #define SAME_VALUE(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours " is not " #theirs)
 
@@ -135,8 +140,12 @@ SAME_VALUE(CUPTI_DRIVER_CALL, CUPTI_ACTIVITY_KIND_DRIVER);
 SAME_VALUE(CUPTI_RUNTIME_CALL, CUPTI_ACTIVITY_KIND_RUNTIME);
 SAME_VALUE(CUPTI_MEMCPY_PEER, CUPTI_ACTIVITY_KIND_MEMCPY2);
 SAME_VALUE(CUPTI_GRAPH, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+#if CUPTI_API_VERSION >= 21 /* 12.3 */
 SAME_VALUE(CUPTI_DEVICE_GRAPH, CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE);
+#endif
+#if CUPTI_API_VERSION >= 26 /* 12.8 */
 SAME_VALUE(CUPTI_DECOMPRESSION, CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS);
+#endif
 SAME_VALUE(CUPTI_CONTEXT, CUPTI_ACTIVITY_KIND_CONTEXT);
 SAME_VALUE(CUPTI_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD);
 SAME_VALUE(CUPTI_MANAGED, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
@@ -151,4 +160,9 @@ SAME_VALUE(CUPTI_OTHER_SUBSCRIBER, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTE
 _Static_assert((int)CUPTI_THREADS_DEFAULT == CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT &&
 		       (int)CUPTI_THREADS_SYSTEM == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM,
 	       "names of threads");
+#if CUPTI_API_VERSION >= 130200 /* 13.2 */
+SAME(cupti_subscriber_params, allows_several, CUpti_SubscriberParams, allowMultipleSubscribers);
+SAME_VALUE(CUPTI_ATTRIBUTE_USER_DEFINED_RECORDS, CUPTI_ACTIVITY_ATTR_USER_DEFINED_RECORDS);
+SAME_VALUE(CUPTI_ATTRIBUTE_THREADS, CUPTI_ACTIVITY_ATTR_THREAD_ID_TYPE);
+SAME_VALUE(CUPTI_ATTRIBUTE_TIMESTAMP, CUPTI_ACTIVITY_ATTR_TIMESTAMP_CALLBACK);
 #endif

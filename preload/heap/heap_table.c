@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A hash table in levels, each four times as large as the one before and mapped when that has no room for an address
+ * in its place. A place is one cache line. */
+#include "preload/heap/heap_table.h"
+
+#include "runtime/common/sys.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum { LEVELS = 8, FIRST_PLACES = 1 << 12, PLACE = 8 };
+
+uint8_t *heap_filter;
+
+static uintptr_t *levels[LEVELS];
+
+static uint64_t level_places(int level)
+{
+	return (uint64_t)FIRST_PLACES << 2 * level;
+}
+
+/* Memory of zeros, which a forked child has anew. The first of several threads sets *place. */
+static void *map_once(void *place, size_t size)
+{
+	void *fresh = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+	     *other = NULL;
+
+	if (!fresh)
+		return NULL;
+	sys_madvise(fresh, size, MADV_WIPEONFORK);
+	if (__atomic_compare_exchange_n((void **)place, &other, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return fresh;
+	sys_munmap(fresh, size);
+	return other;
+}
+
+static uintptr_t *place_of(uintptr_t *places, int level, uint64_t hash)
+{
+	return places + (hash >> 16 & (level_places(level) - 1)) * PLACE;
+}
+
+/* Replaces an entry of the place. False: none has that value. */
+static bool place_replace(uintptr_t *place, uintptr_t old, uintptr_t new)
+{
+	for (int i = 0; i < PLACE; i++) {
+		uintptr_t expected = old;
+
+		if (__atomic_load_n(&place[i], __ATOMIC_RELAXED) == old &&
+		    __atomic_compare_exchange_n(&place[i], &expected, new, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
+}
+
+/* Adds 1 or subtracts it. */
+static void filter_count(uint64_t hash, int change)
+{
+	uint8_t *count = heap_filter + (hash >> (64 - HEAP_FILTER_BITS)), now = __atomic_load_n(count, __ATOMIC_RELAXED);
+
+	while (now != UINT8_MAX && (now || change > 0) &&
+	       !__atomic_compare_exchange_n(count, &now, (uint8_t)(now + change), false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED))
+		;
+}
+
+bool heap_table_add(const void *block)
+{
+	uint64_t hash = heap_hash(block);
+
+	if (!__atomic_load_n(&heap_filter, __ATOMIC_ACQUIRE) && !map_once(&heap_filter, 1 << HEAP_FILTER_BITS))
+		return false;
+	for (int level = 0; level < LEVELS; level++) {
+		uintptr_t *places = __atomic_load_n(&levels[level], __ATOMIC_ACQUIRE);
+
+		if (!places &&
+		    !(places = map_once(&levels[level], level_places(level) * PLACE * sizeof(uintptr_t))))
+			return false;
+		if (!place_replace(place_of(places, level, hash), 0, (uintptr_t)block))
+			continue;
+		filter_count(hash, 1);
+		return true;
+	}
+	return false;
+}
+
+bool heap_table_remove(const void *block)
+{
+	uint64_t hash = heap_hash(block);
+	uintptr_t *places;
+
+	for (int level = 0; level < LEVELS && (places = __atomic_load_n(&levels[level], __ATOMIC_ACQUIRE)); level++) {
+		if (!place_replace(place_of(places, level, hash), (uintptr_t)block, 0))
+			continue;
+		filter_count(hash, -1);
+		return true;
+	}
+	return false;
+}

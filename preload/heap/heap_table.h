@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The addresses of the recorded blocks that are in use. Lock-free; a forked child begins with an empty table. */
+#ifndef PILLION_HEAP_TABLE_H
+#define PILLION_HEAP_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/common/hot.h"
+
+/* Most blocks that are freed are not in the table: a small filter counts, by hash, those that are. A count that has
+ * reached its maximum stays there. It is mapped when the first block is added, so that it costs no other process. */
+enum { HEAP_FILTER_BITS = 16 };
+extern uint8_t *heap_filter HIDDEN;
+
+static inline uint64_t heap_hash(const void *block)
+{
+	return ((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15ull;
+}
+
+static inline bool heap_table_may_have(const void *block)
+{
+	uint8_t *filter = __atomic_load_n(&heap_filter, __ATOMIC_ACQUIRE);
+
+	return filter && __atomic_load_n(&filter[heap_hash(block) >> (64 - HEAP_FILTER_BITS)], __ATOMIC_RELAXED);
+}
+
+/* False: there is no room. */
+bool heap_table_add(const void *block);
+
+/* False: it is not in the table. */
+bool heap_table_remove(const void *block);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of CPython that annotations use, as they are found in the program. No header of Python is needed. */
+#ifndef PILLION_PYTHON_API_H
+#define PILLION_PYTHON_API_H
+
+/* Stable functions, all from the object that defines the first of them. */
+#define PYTHON_FUNCTIONS(X)                                                                                            \
+	X(int, Py_AddPendingCall, (int (*call)(void *), void *argument))                                               \
+	X(int, Py_AtExit, (void (*call)(void)))                                                                        \
+	X(void *, PyGILState_GetThisThreadState, (void))                                                               \
+	X(void *, Py_CompileString, (const char *source, const char *name, int start))                                 \
+	X(void *, PyEval_EvalCode, (void *code, void *globals, void *locals))                                          \
+	X(void *, PyEval_GetBuiltins, (void))                                                                          \
+	X(void *, Py_BuildValue, (const char *format, ...))                                                            \
+	X(int, PyArg_ParseTuple, (void *tuple, const char *format, ...))                                               \
+	X(void *, PyCFunction_NewEx, (void *method, void *self, void *module))                                         \
+	X(void *, PyDict_New, (void))                                                                                  \
+	X(int, PyDict_SetItemString, (void *dict, const char *key, void *value))                                       \
+	X(void *, PyList_New, (long size))                                                                             \
+	X(int, PyList_Append, (void *list, void *item))                                                                \
+	X(void *, PyLong_FromVoidPtr, (void *pointer))                                                                 \
+	X(void *, PyLong_AsVoidPtr, (void *number))                                                                    \
+	X(const char *, PyUnicode_AsUTF8, (void *text))                                                                \
+	X(int, PyErr_ExceptionMatches, (void *type))                                                                   \
+	X(void, PyErr_Clear, (void))                                                                                   \
+	X(void, Py_IncRef, (void *object))                                                                             \
+	X(void, Py_DecRef, (void *object))                                                                             \
+	X(char, _Py_NoneStruct, [1])                                                                                   \
+	X(void *, PyExc_Exception, [1])
+
+/* Those of --python-calls. NULL: this version does not have it. From 3.12 on, _PyCode_GetExtra has the name
+ * PyUnstable_Code_GetExtra, and likewise the two that follow. */
+#define PYTHON_CALLS_FUNCTIONS(X)                                                                                      \
+	X(int, _PyCode_GetExtra, (void *code, long index, void **ret))                                                 \
+	X(int, PyUnstable_Code_GetExtra, (void *code, long index, void **ret))                                         \
+	X(int, _PyCode_SetExtra, (void *code, long index, void *value))                                                \
+	X(int, PyUnstable_Code_SetExtra, (void *code, long index, void *value))                                        \
+	X(long, _PyEval_RequestCodeExtraIndex, (void (*release)(void *)))                                              \
+	X(long, PyUnstable_Eval_RequestCodeExtraIndex, (void (*release)(void *)))                                      \
+	X(void, PyEval_SetProfile, (int (*call)(void *, void *, int, void *), void *argument))                         \
+	X(void *, PyFrame_GetCode, (void *frame))                                                                      \
+	X(int, PySys_AddAuditHook, (int (*hook)(const char *event, void *arguments, void *data), void *data))          \
+	X(void *, PyObject_CallFunction, (void *callable, const char *format, ...))                                    \
+	X(void, PyErr_Fetch, (void **type, void **value, void **traceback))                                            \
+	X(void, PyErr_Restore, (void *type, void *value, void *traceback))                                             \
+	X(int, PyType_IsSubtype, (void *type, void *base))                                                             \
+	X(char, PyCFunction_Type, [1])                                                                                 \
+	X(char, PyMethodDescr_Type, [1])
+
+#define DECLARE(type, name, rest) __typeof__(type rest) *name;
+extern struct python {
+	PYTHON_FUNCTIONS(DECLARE)
+	PYTHON_CALLS_FUNCTIONS(DECLARE)
+} python __attribute__((visibility("hidden")));
+#undef DECLARE
+
+/* PyMethodDef and its flags. */
+enum { TAKES_TUPLE = 1, TAKES_NOTHING = 4, TAKES_ONE = 8, TAKES_ARRAY = 0x80, FILE_INPUT = 257 };
+struct method {
+	const char *name;
+	void *(*call)(void *self, void *argument);
+	int flags;
+	const char *help;
+};
+
+static inline void *python_none(void)
+{
+	python.Py_IncRef(python._Py_NoneStruct);
+	return python._Py_NoneStruct;
+}
+
+/* Takes over the reference to `value`; NULL: an error is cleared. */
+void python_set_item(void *space, const char *name, void *value);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts and ends the sampler of power and energy. It is a process of its own: a library that hangs or crashes in it
+ * harms neither COMMAND nor the launcher. */
+#include "runtime/launch/energy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A machine without NVIDIA's device file hardly has such a GPU. END_MS: how long the sampler may take to end. */
+enum { LOOK_MS = 100, LOOK_SELDOM_MS = 1000, WATCH_MS = 1000, END_MS = 2000, KILL_MS = 200 };
+
+static struct {
+	pid_t sampler; /* 0: none */
+	int stop;      /* closing it ends the sampler */
+	bool is_over;  /* it has ended, or is not wanted */
+} energy = {.stop = -1};
+
+static void energy_start(struct run *run)
+{
+	int ends[2];
+
+	energy.is_over = true;
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	energy.sampler = fork(); /* with all signals blocked */
+	if (!energy.sampler) {
+		close(ends[1]);
+		energy_sampler_run(run, ends[0]);
+	}
+	close(ends[0]);
+	energy.stop = ends[1];
+	energy.is_over = energy.sampler < 0;
+}
+
+/* True: the sampler has ended. */
+static bool energy_reap(struct run *run)
+{
+	char text[128];
+	int status;
+
+	if (waitpid(energy.sampler, &status, WNOHANG) != energy.sampler)
+		return false;
+	energy.is_over = true;
+	if (WIFSIGNALED(status)) {
+		snprintf(text, sizeof(text),
+			 "energy: sampling ended early: signal %d in the library that reads the GPUs",
+			 WTERMSIG(status));
+		capture_line_note(run, text);
+	}
+	return true;
+}
+
+static bool uses_cuda(const struct run *run)
+{
+	return run->range && __atomic_load_n(&run->range->uses_cuda, __ATOMIC_RELAXED);
+}
+
+int energy_tick(struct run *run)
+{
+	if (run->options.energy == ENERGY_FALSE || energy.is_over)
+		return -1;
+	if (!energy.sampler) {
+		if (run->options.energy == ENERGY_AUTO && !uses_cuda(run))
+			return access("/dev/nvidiactl", F_OK) ? LOOK_SELDOM_MS : LOOK_MS;
+		energy_start(run);
+	}
+	return energy.is_over || energy_reap(run) ? -1 : WATCH_MS;
+}
+
+void energy_finish(struct run *run, bool leaves_processes)
+{
+	static const struct timespec step = {0, 2000000};
+	int ms = 0;
+
+	if (energy.sampler <= 0 || energy.is_over)
+		return;
+	if (leaves_processes)
+		capture_line_note(run, "energy: not sampled after the launcher has ended");
+	close(energy.stop);
+	for (; !energy_reap(run) && ms < END_MS; ms += 2)
+		nanosleep(&step, NULL);
+	if (energy.is_over)
+		return;
+	capture_line_note(run, "energy: the sampler did not end and was killed; its last samples may be missing");
+	kill(energy.sampler, SIGKILL);
+	/* A process in a driver may not end before the driver returns. */
+	for (ms = 0; waitpid(energy.sampler, NULL, WNOHANG) != energy.sampler && ms < KILL_MS; ms += 2)
+		nanosleep(&step, NULL);
+	energy.is_over = true;
+}

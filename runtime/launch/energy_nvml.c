@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads GPUs by NVML. Its functions are declared here after NVIDIA's documentation; its header is not needed. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/common/clock.h"
+#include "runtime/launch/energy.h"
+
+enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
+
+struct nvml_pci {
+	char bus_legacy[16];
+	unsigned domain, bus, device, device_id, subsystem_id;
+	char bus_id[32];
+};
+
+struct nvml_memory {
+	unsigned long long total, free, used;
+};
+
+struct nvml_utilization {
+	unsigned gpu, memory;
+};
+
+/* Each returns 0 or an error. The functions up to `uuid` are needed. */
+static struct {
+	int (*init)(void);
+	int (*count)(unsigned *ret);
+	int (*handle)(unsigned index, void **ret);
+	int (*name)(void *device, char *ret, unsigned size);
+	int (*uuid)(void *device, char *ret, unsigned size);
+	int (*pci)(void *device, struct nvml_pci *ret);
+	int (*limit)(void *device, unsigned *ret_mw);
+	int (*energy)(void *device, unsigned long long *ret_mj);
+	int (*power)(void *device, unsigned *ret_mw);
+	int (*clock)(void *device, int kind, unsigned *ret_mhz);
+	int (*reasons)(void *device, unsigned long long *ret);
+	int (*old_reasons)(void *device, unsigned long long *ret);
+	int (*memory)(void *device, struct nvml_memory *ret);
+	int (*utilization)(void *device, struct nvml_utilization *ret);
+	int (*temperature)(void *device, int kind, unsigned *ret_celsius);
+	const char *(*error_text)(int error);
+} nvml;
+
+static const struct {
+	const char *symbol;
+	size_t place;
+} functions[] = {
+#define FUNCTION(field, symbol) {symbol, offsetof(__typeof__(nvml), field)}
+	FUNCTION(init, "nvmlInit_v2"),
+	FUNCTION(count, "nvmlDeviceGetCount_v2"),
+	FUNCTION(handle, "nvmlDeviceGetHandleByIndex_v2"),
+	FUNCTION(name, "nvmlDeviceGetName"),
+	FUNCTION(uuid, "nvmlDeviceGetUUID"),
+	FUNCTION(pci, "nvmlDeviceGetPciInfo_v3"),
+	FUNCTION(limit, "nvmlDeviceGetEnforcedPowerLimit"),
+	FUNCTION(energy, "nvmlDeviceGetTotalEnergyConsumption"),
+	FUNCTION(power, "nvmlDeviceGetPowerUsage"),
+	FUNCTION(clock, "nvmlDeviceGetClockInfo"),
+	FUNCTION(reasons, "nvmlDeviceGetCurrentClocksEventReasons"),
+	FUNCTION(old_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons"),
+	FUNCTION(memory, "nvmlDeviceGetMemoryInfo"),
+	FUNCTION(utilization, "nvmlDeviceGetUtilizationRates"),
+	FUNCTION(temperature, "nvmlDeviceGetTemperature"),
+	FUNCTION(error_text, "nvmlErrorString"),
+#undef FUNCTION
+};
+
+static bool nvml_load(char *ret_why, size_t size)
+{
+	void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	const char *why = library ? NULL : dlerror();
+	int error;
+
+	for (size_t i = 0; library && i < sizeof(functions) / sizeof(functions[0]); i++) {
+		void *function = dlsym(library, functions[i].symbol);
+
+		memcpy((char *)&nvml + functions[i].place, &function, sizeof(function));
+	}
+	if (library && (!nvml.init || !nvml.count || !nvml.handle || !nvml.name || !nvml.uuid))
+		why = "libnvidia-ml.so.1 lacks functions that are needed";
+	if (!why && (error = nvml.init()))
+		why = nvml.error_text ? nvml.error_text(error) : "nvmlInit failed";
+	snprintf(ret_why, size, "%s", why ? why : "");
+	return !why;
+}
+
+static bool gpu_describe(unsigned index, struct energy_source *ret)
+{
+	struct nvml_pci pci = {0};
+
+	*ret = (struct energy_source){.kind = TF_ENERGY_GPU, .counter = -1};
+	if (nvml.handle(index, &ret->device) || nvml.uuid(ret->device, ret->id, sizeof(ret->id)))
+		return false;
+	if (nvml.name(ret->device, ret->name, sizeof(ret->name)))
+		strcpy(ret->name, "GPU");
+	if (nvml.pci && !nvml.pci(ret->device, &pci))
+		snprintf(ret->bus, sizeof(ret->bus), "%.31s", pci.bus_id);
+	if (nvml.limit && nvml.limit(ret->device, &ret->fixed.limit_mw))
+		ret->fixed.limit_mw = 0;
+	return true;
+}
+
+/* What the GPUs do not tell, in words; "": nothing. */
+static void missing_describe(const struct energy_source *s, char *ret, size_t size)
+{
+	unsigned long long energy;
+	unsigned power;
+	bool has_energy = nvml.energy && !nvml.energy(s->device, &energy);
+	bool has_power = nvml.power && !nvml.power(s->device, &power);
+
+	if (!has_energy)
+		snprintf(ret, size, "%s has no energy counter, %s", s->name,
+			 has_power ? "its energy is computed from sampled power" : "and does not tell its power");
+}
+
+size_t energy_nvml_find(struct energy_source *list, size_t room, char *ret_why, size_t size)
+{
+	unsigned count = 0;
+	size_t found = 0;
+	int error;
+
+	if (!nvml_load(ret_why, size))
+		return 0;
+	error = nvml.count(&count);
+	for (unsigned i = 0; !error && i < count && found < room; i++)
+		found += gpu_describe(i, &list[found]);
+	if (found)
+		missing_describe(&list[0], ret_why, size);
+	else
+		snprintf(ret_why, size, "%s",
+			 error && nvml.error_text ? nvml.error_text(error) : "NVML shows none that it may read");
+	return found;
+}
+
+static unsigned ask_clock(void *device, int kind)
+{
+	unsigned mhz;
+
+	return nvml.clock && !nvml.clock(device, kind, &mhz) && mhz < UINT16_MAX ? mhz : UINT16_MAX;
+}
+
+void energy_nvml_read(const struct energy_source *s, struct tf_energy_sample *ret)
+{
+	struct nvml_utilization utilization;
+	struct nvml_memory memory;
+	unsigned long long number;
+	uint64_t before = clock_now();
+	unsigned value;
+
+	if (nvml.energy && !nvml.energy(s->device, &number))
+		ret->energy_uj = number * 1000;
+	ret->ticks = before + (clock_now() - before) / 2;
+	if (nvml.power && !nvml.power(s->device, &value))
+		ret->power_mw = value;
+	if ((nvml.reasons && !nvml.reasons(s->device, &number)) ||
+	    (nvml.old_reasons && !nvml.old_reasons(s->device, &number)))
+		ret->reasons = number;
+	ret->sm_mhz = (uint16_t)ask_clock(s->device, NVML_CLOCK_SM);
+	ret->memory_mhz = (uint16_t)ask_clock(s->device, NVML_CLOCK_MEMORY);
+	if (nvml.memory && !nvml.memory(s->device, &memory))
+		ret->memory_bytes = memory.used;
+	if (nvml.utilization && !nvml.utilization(s->device, &utilization)) {
+		ret->busy_percent = (uint8_t)utilization.gpu;
+		ret->memory_percent = (uint8_t)utilization.memory;
+	}
+	if (nvml.temperature && !nvml.temperature(s->device, NVML_TEMPERATURE_GPU, &value))
+		ret->celsius = (uint8_t)value;
+}

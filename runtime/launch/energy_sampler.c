@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What runs in the sampler of power and energy. Launchers of one capture on one machine, as the ranks of a job have,
+ * divide the sources among them by locks, so that each source is read once; a lock is free again when its process
+ * ends. */
+#include "runtime/launch/energy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "runtime/common/clock.h"
+
+/* COST_SHARE: a round that takes long makes the next one come later, so that sampling uses at most 1/COST_SHARE of a
+ * CPU. FILE_BYTES: when the file exceeds it, the interval doubles, and so on. LOCK_NS: how often free locks are looked
+ * for. */
+enum { COST_SHARE = 50, FILE_BYTES = 32 << 20, LOCK_NS = 1000000000, DESCRIPTORS_MAX = 1024, STOP_FD = 3 };
+
+static struct {
+	struct energy_source sources[ENERGY_SOURCES];
+	size_t count;
+	int fd; /* of the file; -1: none */
+	uint64_t written, interval_ms, locked_ns;
+	uint64_t capture; /* identifies the capture on this machine */
+	uint8_t bytes[ENERGY_SOURCES * 512]; /* of one round */
+	size_t used;
+} sampler = {.fd = -1};
+
+/* ---- the process ---- */
+
+static void descriptors_close(void)
+{
+#ifdef SYS_close_range
+	if (!syscall(SYS_close_range, (unsigned)STOP_FD + 1, ~0u, 0u))
+		return;
+#endif
+	for (int fd = STOP_FD + 1; fd < DESCRIPTORS_MAX; fd++)
+		close(fd);
+}
+
+/* The process holds open nothing of COMMAND or of the terminal, leaves no core file, and ends with the launcher. */
+static void process_isolate(int stop)
+{
+	static const struct rlimit none;
+	int null = open("/dev/null", O_RDWR);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "pillion-energy");
+	setrlimit(RLIMIT_CORE, &none);
+	for (int fd = 0; fd < STOP_FD; fd++)
+		dup2(null, fd);
+	dup2(stop, STOP_FD);
+	descriptors_close();
+}
+
+/* ---- the file ---- */
+
+static bool file_open(const struct run *run)
+{
+	struct tf_energy_head head = {.magic = TF_ENERGY_MAGIC, .run = run->id, .clock = clock_kind};
+	char path[PATH_MAX + INDEX_NAME_BYTES], name[INDEX_NAME_BYTES];
+
+	memcpy(head.boot, run->boot, sizeof(head.boot));
+	index_energy_name(name, sizeof(name), run->host, run->id);
+	snprintf(path, sizeof(path), "%s/%s", run->spool[0] ? run->spool : run->directory, name);
+	sampler.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return sampler.fd >= 0 && write(sampler.fd, &head, sizeof(head)) == (ssize_t)sizeof(head);
+}
+
+static void add(const void *bytes, size_t size)
+{
+	if (sampler.used + size <= sizeof(sampler.bytes)) {
+		memcpy(sampler.bytes + sampler.used, bytes, size);
+		sampler.used += size;
+	}
+}
+
+static void record_add(enum tf_energy_kind kind, const struct energy_source *source, size_t size)
+{
+	add(&(struct tf_energy_record){(uint16_t)kind, source->number, (uint32_t)((size + 7) & ~(size_t)7)},
+	    sizeof(struct tf_energy_record));
+}
+
+static void source_define(struct energy_source *s)
+{
+	static const char zeros[8];
+	size_t name = strlen(s->name) + 1, id = strlen(s->id) + 1, bus = strlen(s->bus) + 1;
+	size_t size = sizeof(s->fixed) + name + id + bus;
+
+	record_add(s->kind, s, size);
+	add(&s->fixed, sizeof(s->fixed));
+	add(s->name, name);
+	add(s->id, id);
+	add(s->bus, bus);
+	add(zeros, -size & 7);
+	s->is_defined = true;
+}
+
+/* A partial write ends the sampling, because the records after it could not be found. */
+static bool flush(void)
+{
+	bool is_written = write(sampler.fd, sampler.bytes, sampler.used) == (ssize_t)sampler.used;
+
+	sampler.written += sampler.used;
+	sampler.used = 0;
+	return is_written;
+}
+
+/* ---- locks ---- */
+
+/* A socket with a name in the abstract namespace, which stays open: no file remains, whatever happens to the process.
+ * Where there are no such sockets, everyone has the lock: readings of several samplers do no harm. */
+static bool lock_try(const char *id)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "pillion-energy-%u-%llx-%.48s",
+			      (unsigned)getuid(), (unsigned long long)sampler.capture, id);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address,
+			    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) &&
+	    errno == EADDRINUSE) {
+		close(fd);
+		return false;
+	}
+	return true;
+}
+
+static void locks_take(uint64_t now)
+{
+	if (sampler.locked_ns && now - sampler.locked_ns < LOCK_NS)
+		return;
+	sampler.locked_ns = now;
+	for (size_t i = 0; i < sampler.count; i++)
+		if (!sampler.sources[i].is_mine)
+			sampler.sources[i].is_mine = lock_try(sampler.sources[i].id);
+}
+
+/* ---- rounds ---- */
+
+static void source_sample(struct energy_source *s)
+{
+	struct tf_energy_sample sample;
+
+	if (!s->is_defined)
+		source_define(s);
+	memset(&sample, 0xff, sizeof(sample));
+	if (s->kind == TF_ENERGY_GPU)
+		energy_nvml_read(s, &sample);
+	else
+		energy_rapl_read(s, &sample);
+	record_add(TF_ENERGY_SAMPLE, s, sizeof(sample));
+	add(&sample, sizeof(sample));
+}
+
+/* Returns the milliseconds until the next round, -1: the file cannot be written. */
+static int round_take(void)
+{
+	uint64_t began = clock_monotonic_ns(), ms;
+
+	locks_take(began);
+	for (size_t i = 0; i < sampler.count; i++)
+		if (sampler.sources[i].is_mine)
+			source_sample(&sampler.sources[i]);
+	if (sampler.used && !flush())
+		return -1;
+	while (sampler.written > FILE_BYTES && sampler.interval_ms < 3600000) {
+		sampler.written = 0;
+		sampler.interval_ms *= 2;
+	}
+	ms = (clock_monotonic_ns() - began) / 1000000u;
+	ms = ms * COST_SHARE > sampler.interval_ms ? ms * COST_SHARE
+						   : sampler.interval_ms - (ms < sampler.interval_ms ? ms : 0);
+	return (int)(ms < 3600000 ? ms : 3600000);
+}
+
+static void sources_find(struct run *run)
+{
+	char why[256], text[320];
+	size_t denied, gpus = energy_nvml_find(sampler.sources, ENERGY_SOURCES, why, sizeof(why));
+
+	/* A machine without a GPU has no NVML, which is no problem unless it was asked for. */
+	if (*why && (run->options.energy == ENERGY_TRUE || !access("/dev/nvidiactl", F_OK))) {
+		snprintf(text, sizeof(text), "energy: GPUs: %s", why);
+		capture_line_note(run, text);
+	}
+	sampler.count = gpus + energy_rapl_find("/sys/class/powercap", sampler.sources + gpus, ENERGY_SOURCES - gpus,
+						&denied);
+	if (denied && sampler.count == gpus && run->options.energy == ENERGY_TRUE)
+		capture_line_note(run, "energy: CPUs: the counters in /sys/class/powercap are readable by root only");
+	for (size_t i = 0; i < sampler.count; i++)
+		sampler.sources[i].number = (uint16_t)i;
+}
+
+void energy_sampler_run(struct run *run, int stop)
+{
+	pid_t launcher = getppid();
+	struct stat st;
+	int ms = 0;
+
+	process_isolate(stop);
+	sampler.interval_ms = run->options.energy_interval_ms;
+	if (!stat(run->directory, &st))
+		sampler.capture = (uint64_t)st.st_ino ^ (uint64_t)st.st_dev << 40;
+	sources_find(run);
+	if (!sampler.count || getppid() != launcher)
+		_exit(0);
+	if (!file_open(run)) {
+		capture_line_note(run, "energy: its file could not be written");
+		_exit(0);
+	}
+	do
+		ms = round_take();
+	while (ms >= 0 && !poll(&(struct pollfd){STOP_FD, POLLIN, 0}, 1, ms));
+	if (ms >= 0)
+		ms = round_take();
+	if (ms < 0)
+		capture_line_note(run, "energy: sampling ended early: its file could not be written");
+	_exit(0);
+}

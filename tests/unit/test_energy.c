@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples of power and energy, and their division over device operations. */
+#include <math.h>
+
+#include "captured.h"
+#include "report/derive/energy/energy_share.h"
+
+CAPTURED_SUITE(energy);
+
+#define US 1000ull
+#define MS 1000000ull
+#define NOT_KNOWN UINT64_MAX
+
+/* ---- energy files ---- */
+
+struct file {
+	uint8_t bytes[1 << 16];
+	size_t size;
+};
+
+static void file_add(struct file *f, const void *bytes, size_t size)
+{
+	cr_assert_leq(f->size + size, sizeof(f->bytes));
+	memcpy(f->bytes + f->size, bytes, size);
+	f->size += size;
+}
+
+static void file_begin(struct file *f, uint64_t run)
+{
+	struct tf_energy_head head = {
+		.magic = TF_ENERGY_MAGIC, .run = run, .clock = TF_CLOCK_MONOTONIC, .boot = WRITER_BOOT};
+
+	f->size = 0;
+	file_add(f, &head, sizeof(head));
+}
+
+static void file_source(struct file *f, enum tf_energy_kind kind, uint16_t number, uint64_t range, const char *id)
+{
+	struct {
+		struct tf_energy_record record;
+		struct tf_energy_source source;
+		char texts[64];
+	} s = {{(uint16_t)kind, number, sizeof(s) - sizeof(s.record)}, {range, 700000, 0}, "NVIDIA H200"};
+
+	strcpy(s.texts + 12, id);
+	strcpy(s.texts + 12 + strlen(id) + 1, id);
+	file_add(f, &s, sizeof(s));
+}
+
+static void file_sample(struct file *f, uint16_t number, uint64_t ms, uint64_t uj, uint32_t mw, uint64_t reasons)
+{
+	struct {
+		struct tf_energy_record record;
+		struct tf_energy_sample sample;
+	} s = {{TF_ENERGY_SAMPLE, number, sizeof(s.sample)}, {0}};
+
+	memset(&s.sample, 0xff, sizeof(s.sample));
+	s.sample.ticks = ms * MS;
+	s.sample.energy_uj = uj;
+	s.sample.power_mw = mw;
+	s.sample.reasons = reasons;
+	file_add(f, &s, sizeof(s));
+}
+
+static void file_save(const struct file *f, const char *name)
+{
+	capture_file(directory, name, f->bytes, f->size);
+}
+
+/* A GPU whose counter has these values, in J, at 1000 ms and each 100 ms later. */
+static void gpu(const double *joules, size_t count)
+{
+	static struct file f;
+
+	file_begin(&f, 0x77);
+	file_source(&f, TF_ENERGY_GPU, 0, 0, "GPU-1");
+	for (size_t i = 0; i < count; i++)
+		file_sample(&f, 0, 1000 + 100 * i, (uint64_t)(joules[i] * 1e6), UINT32_MAX, 0);
+	file_save(&f, "node1.77.energy");
+}
+
+/* ---- device operations ---- */
+
+/* Times in ms. */
+struct operation {
+	double from, to;
+	bool is_copy;
+	double joules; /* expected */
+};
+
+static void operations_save(const struct operation *list, size_t count)
+{
+	const struct tf_device_operation kernel = {.kind = TF_DEVICE_KERNEL, .context = 1, .stream = 7},
+					 copy = {.kind = TF_DEVICE_COPY, .copy = 1, .context = 1, .stream = 7};
+	struct writer_device_record records[64];
+	struct writer_thread t;
+	struct writer w;
+
+	capture_line(directory, "node1.11111111.index",
+		     "clock\tticks=1\tmonotonic_ns=1\trealtime_ns=5000000001\terror_ticks=0\tclock=1\thz=1000000000");
+	writer_init(&w, 1, 100, 1, 900 * MS);
+	writer_thread(&w, &t, 100, "main", TF_PAGE);
+	writer_blob(&t, TF_BLOB_DEVICE_OPERATION, 1, &kernel, sizeof(kernel));
+	writer_blob(&t, TF_BLOB_DEVICE_OPERATION, 2, &copy, sizeof(copy));
+	writer_device_source(&t, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
+	cr_assert_leq(count, sizeof(records) / sizeof(records[0]));
+	for (size_t i = 0; i < count; i++)
+		records[i] = (struct writer_device_record){.work = list[i].is_copy ? 2 : 1,
+							   .correlation = (uint32_t)i + 1,
+							   .start = (uint64_t)(list[i].from * 1e6),
+							   .duration = (uint64_t)((list[i].to - list[i].from) * 1e6)};
+	writer_device(&t, TF_DEVICE_TIME_MONOTONIC, records, count);
+	writer_end(&w, TF_END_EXIT, 0, 3000 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+}
+
+static struct report_context context;
+
+static void read_capture(void)
+{
+	open_capture(&model, directory);
+	cr_assert_eq(model.problems.count, 0);
+	context = (struct report_context){.model = &model};
+}
+
+static double joules_of[64];
+
+static void take_joules(struct scan *s, const struct device_record *r)
+{
+	joules_of[r->correlation - 1] = energy_of_record(s->context, s->image, r);
+}
+
+static const struct energy_share *shares_read(void)
+{
+	struct scan s = {.context = &context};
+	const struct energy_share *shares;
+	size_t count;
+
+	memset(joules_of, 0, sizeof(joules_of));
+	shares = energy_shares(&context, &count);
+	cr_assert_not_null(shares);
+	cr_assert_eq(count, 1);
+	device_scan(&s, take_joules, NULL);
+	return shares;
+}
+
+/* Each operation has the expected energy, and together with idle time they have all of it. */
+static void assert_shares(const double *joules, size_t points, const struct operation *list, size_t count, double idle)
+{
+	const struct energy_share *share;
+	double sum = 0;
+
+	gpu(joules, points);
+	operations_save(list, count);
+	read_capture();
+	share = shares_read();
+	for (size_t i = 0; i < count; i++) {
+		cr_expect_float_eq(joules_of[i], list[i].joules, 1e-6, "operation %zu has %f J", i, joules_of[i]);
+		sum += joules_of[i];
+	}
+	cr_expect_float_eq(share->idle, idle, 1e-6, "idle %f J", share->idle);
+	cr_expect_float_eq(sum + share->idle, energy_total(share->source), 1e-6);
+	cr_expect_float_eq(share->kernels + share->copies, sum, 1e-6);
+}
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+Test(energy, kernels_at_the_same_time_divide_it)
+{
+	const double joules[] = {50, 60};
+	const struct operation list[] = {{1000, 1050, false, 2.5}, {1000, 1050, false, 2.5}};
+
+	assert_shares(joules, 2, list, COUNT(list), 5);
+}
+
+Test(energy, a_kernel_takes_the_power_of_each_interval)
+{
+	const double joules[] = {0, 10, 40};
+	const struct operation list[] = {{1050, 1150, false, 5 + 15}};
+
+	assert_shares(joules, 3, list, COUNT(list), 5 + 15);
+}
+
+Test(energy, a_copy_beside_a_kernel_takes_nothing)
+{
+	const double joules[] = {0, 10};
+	const struct operation list[] = {{1000, 1040, false, 4}, {1010, 1030, true, 0}};
+
+	assert_shares(joules, 2, list, COUNT(list), 6);
+}
+
+Test(energy, a_copy_alone_takes_its_time)
+{
+	const double joules[] = {0, 10};
+	const struct operation list[] = {{1000, 1020, true, 2}, {1020, 1060, false, 4}};
+
+	assert_shares(joules, 2, list, COUNT(list), 4);
+}
+
+Test(energy, idle_time_takes_the_power_of_idle_intervals)
+{
+	const double joules[] = {0, 2, 12};
+	const struct operation list[] = {{1150, 1200, false, 9}};
+
+	assert_shares(joules, 3, list, COUNT(list), 2 + 1);
+}
+
+Test(energy, what_ran_outside_of_the_samples_has_none)
+{
+	const double joules[] = {0, 10};
+	const struct operation list[] = {{950, 1050, false, 5}, {2000, 2100, false, 0}};
+
+	assert_shares(joules, 2, list, COUNT(list), 5);
+	cr_expect_eq(shares_read()->outside_ns, 150 * MS);
+}
+
+/* Whatever overlaps, the parts add up. */
+Test(energy, parts_add_up)
+{
+	struct operation list[60];
+	double joules[20] = {1000}, sum = 0;
+	const struct energy_share *share;
+
+	srand(12);
+	for (size_t i = 1; i < COUNT(joules); i++)
+		joules[i] = joules[i - 1] + rand() % 1000 / 10.0;
+	for (size_t i = 0; i < COUNT(list); i++) {
+		double from = 1000 + rand() % 1800;
+
+		list[i] = (struct operation){from, from + 1 + rand() % 90, i % 3 == 0, 0};
+	}
+	gpu(joules, COUNT(joules));
+	operations_save(list, COUNT(list));
+	read_capture();
+	share = shares_read();
+	for (size_t i = 0; i < COUNT(list); i++) {
+		cr_expect_geq(joules_of[i], 0);
+		sum += joules_of[i];
+	}
+	cr_expect_float_eq(sum + share->idle, joules[19] - joules[0], 1e-6);
+	cr_expect_gt(share->idle, 0);
+	cr_expect_gt(share->copies, 0);
+}
+
+/* ---- sources ---- */
+
+static const struct energy_source *only_source(void)
+{
+	const struct energies *e;
+
+	read_capture();
+	e = energies_of(&model);
+	cr_assert_eq(e->count, 1);
+	return &e->items[0];
+}
+
+/* Two ranks on one machine: the second goes on where the first ends, and one reading came late. */
+Test(energy, launchers_of_one_machine_continue_one_sequence)
+{
+	const struct energy_source *s;
+	static struct file f;
+
+	file_begin(&f, 0x77);
+	file_source(&f, TF_ENERGY_GPU, 3, 0, "GPU-1");
+	file_sample(&f, 3, 1000, 10000000, UINT32_MAX, 0);
+	file_sample(&f, 3, 1100, 20000000, UINT32_MAX, 0);
+	file_sample(&f, 3, 1300, 40000000, UINT32_MAX, 0);
+	file_save(&f, "node1.77.energy");
+	file_begin(&f, 0x78);
+	file_source(&f, TF_ENERGY_GPU, 0, 0, "GPU-1");
+	file_sample(&f, 0, 1301, 39900000, UINT32_MAX, 0);
+	file_sample(&f, 0, 1400, 50000000, UINT32_MAX, 0);
+	file_save(&f, "node1.78.energy");
+	s = only_source();
+	cr_expect_eq(s->count, 5);
+	cr_expect_float_eq(energy_total(s), 40, 1e-6);
+	cr_expect_eq(energy_duration_ns(s), 400 * MS);
+}
+
+Test(energy, a_counter_starts_again_behind_its_range)
+{
+	const struct energy_source *s;
+	static struct file f;
+
+	file_begin(&f, 0x77);
+	file_source(&f, TF_ENERGY_CPU, 0, 100000000, "intel-rapl:0");
+	file_sample(&f, 0, 1000, 90000000, UINT32_MAX, NOT_KNOWN);
+	file_sample(&f, 0, 1100, 99000000, UINT32_MAX, NOT_KNOWN);
+	file_sample(&f, 0, 1200, 4000000, UINT32_MAX, NOT_KNOWN);
+	file_save(&f, "node1.77.energy");
+	s = only_source();
+	cr_expect_float_eq(energy_total(s), 14, 1e-6);
+	cr_expect_not(s->is_computed);
+}
+
+Test(energy, without_a_counter_it_is_computed_from_power)
+{
+	const struct energy_source *s;
+	static struct file f;
+
+	file_begin(&f, 0x77);
+	file_source(&f, TF_ENERGY_GPU, 0, 0, "GPU-1");
+	file_sample(&f, 0, 1000, NOT_KNOWN, 100000, TF_ENERGY_POWER_CAP);
+	file_sample(&f, 0, 1100, NOT_KNOWN, 300000, TF_ENERGY_IDLE);
+	file_sample(&f, 0, 1400, NOT_KNOWN, 300000, NOT_KNOWN);
+	file_save(&f, "node1.77.energy");
+	s = only_source();
+	cr_expect(s->is_computed && !s->is_unknown);
+	cr_expect_float_eq(energy_total(s), 20 + 90, 1e-6);
+	cr_expect_float_eq(energy_watts(s, 1), 200, 1e-6);
+	cr_expect_eq(energy_reason_ns(s, ENERGY_SLOWDOWNS), 100 * MS);
+}
+
+Test(energy, a_source_may_know_nothing)
+{
+	static struct file f;
+
+	file_begin(&f, 0x77);
+	file_source(&f, TF_ENERGY_GPU, 0, 0, "GPU-1");
+	file_sample(&f, 0, 1000, NOT_KNOWN, UINT32_MAX, NOT_KNOWN);
+	file_sample(&f, 0, 1100, NOT_KNOWN, UINT32_MAX, NOT_KNOWN);
+	file_save(&f, "node1.77.energy");
+	cr_expect(only_source()->is_unknown);
+}
+
+/* Its writer was killed within a record; a sample names a source that does not exist. */
+Test(energy, a_damaged_file_is_read_up_to_the_damage)
+{
+	static struct file f;
+
+	file_begin(&f, 0x77);
+	file_source(&f, TF_ENERGY_GPU, 0, 0, "GPU-1");
+	file_sample(&f, 9, 1000, 1000000, UINT32_MAX, 0);
+	file_sample(&f, 0, 1000, 1000000, UINT32_MAX, 0);
+	file_sample(&f, 0, 1100, 3000000, UINT32_MAX, 0);
+	file_sample(&f, 0, 1200, 9000000, UINT32_MAX, 0);
+	f.size -= 8;
+	file_save(&f, "node1.77.energy");
+	cr_expect_float_eq(energy_total(only_source()), 2, 1e-6);
+}
+
+Test(energy, another_file_is_a_problem)
+{
+	capture_file(directory, "node1.77.energy", "hello", 5);
+	open_capture(&model, directory);
+	cr_expect_eq(model.problems.count, 1);
+}
+
+/* ---- the devices of a process ---- */
+
+static const char *gpu_of(const char *variables, size_t size, uint32_t device)
+{
+	const struct energy_source *s;
+	struct writer w;
+
+	writer_init(&w, 1, 100, 1, 900 * MS);
+	writer_variables(&w, variables, size);
+	writer_end(&w, TF_END_EXIT, 0, 3000 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	read_capture();
+	s = energy_of_device(&model, &model.images[0], device);
+	return s ? s->id : "none";
+}
+
+static void three_gpus(void)
+{
+	static struct file f;
+
+	file_begin(&f, 0x77);
+	file_source(&f, TF_ENERGY_CPU, 5, 0, "intel-rapl:0");
+	file_source(&f, TF_ENERGY_GPU, 0, 0, "GPU-cc");
+	file_source(&f, TF_ENERGY_GPU, 1, 0, "GPU-aa");
+	file_source(&f, TF_ENERGY_GPU, 2, 0, "GPU-bb");
+	file_save(&f, "node1.77.energy");
+}
+
+Test(energy, devices_are_numbered_by_address)
+{
+	three_gpus();
+	cr_expect_str_eq(gpu_of("", 1, 2), "GPU-cc");
+}
+
+Test(energy, visible_devices_are_numbered_in_their_order)
+{
+	static const char variables[] = "CUDA_VISIBLE_DEVICES=2,0\0";
+
+	three_gpus();
+	cr_expect_str_eq(gpu_of(variables, sizeof(variables), 1), "GPU-aa");
+}
+
+Test(energy, visible_devices_may_be_named)
+{
+	static const char variables[] = "CUDA_VISIBLE_DEVICES=GPU-bb,GPU-c\0";
+
+	three_gpus();
+	cr_expect_str_eq(gpu_of(variables, sizeof(variables), 1), "GPU-cc");
+}
+
+Test(energy, a_device_that_is_not_visible_is_none)
+{
+	static const char variables[] = "CUDA_VISIBLE_DEVICES=1\0";
+
+	three_gpus();
+	cr_expect_str_eq(gpu_of(variables, sizeof(variables), 1), "none");
+}
