@@ -56,7 +56,8 @@ static bool place_replace(uintptr_t *place, uintptr_t old, uintptr_t new)
 /* Adds 1 or subtracts it. */
 static void filter_count(uint64_t hash, int change)
 {
-	uint8_t *count = heap_filter + (hash >> (64 - HEAP_FILTER_BITS)), now = __atomic_load_n(count, __ATOMIC_RELAXED);
+	uint8_t *count = heap_filter + (hash >> (64 - HEAP_FILTER_BITS));
+	uint8_t now = __atomic_load_n(count, __ATOMIC_RELAXED);
 
 	while (now != UINT8_MAX && (now || change > 0) &&
 	       !__atomic_compare_exchange_n(count, &now, (uint8_t)(now + change), false, __ATOMIC_ACQ_REL,
@@ -89,6 +90,8 @@ bool heap_table_remove(const void *block)
 	uint64_t hash = heap_hash(block);
 	uintptr_t *places;
 
+	if (!block) /* which marks an empty entry */
+		return false;
 	for (int level = 0; level < LEVELS && (places = __atomic_load_n(&levels[level], __ATOMIC_ACQUIRE)); level++) {
 		if (!place_replace(place_of(places, level, hash), (uintptr_t)block, 0))
 			continue;

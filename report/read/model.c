@@ -20,6 +20,14 @@ static const char *this_boot(void)
 	return boot;
 }
 
+/* The name of a host may contain dots. */
+char *model_file_host(const char *name)
+{
+	const char *kind = strrchr(name, '.'), *run = kind ? memrchr(name, '.', (size_t)(kind - name)) : NULL;
+
+	return mem_copy_text(name, run ? (size_t)(run - name) : strlen(name));
+}
+
 size_t model_machine(struct model *m, const char *host, const char *boot, uint32_t clock)
 {
 	uint64_t by_boot = hash_bytes(boot, strlen(boot)) ^ clock, by_host = hash_bytes(host, strlen(host)), *place;

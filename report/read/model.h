@@ -258,6 +258,7 @@ void model_images(struct model *m); /* after all files: the images that are in r
 void model_image_files_done(struct model *m);
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file);
 void image_done(struct image *image);
+char *model_file_host(const char *name); /* of a file HOST.RUN.KIND; the caller frees the result */
 void model_usage(struct model *m, const char *path, const char *name, const struct mapping *file);
 void model_where(struct model *m, const char *path, const struct mapping *file);
 void model_energy(struct model *m, const char *path, const char *name, const struct mapping *file);

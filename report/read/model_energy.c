@@ -5,15 +5,6 @@
 
 #include "report/read/model.h"
 
-/* The file's name is HOST.RUN.energy; the name of a host may contain dots. */
-static char *host_from_name(const char *name)
-{
-	size_t length = strlen(name) - strlen(".energy");
-	const char *dot = memrchr(name, '.', length);
-
-	return mem_copy_text(name, dot ? (size_t)(dot - name) : length);
-}
-
 void model_energy(struct model *m, const char *path, const char *name, const struct mapping *file)
 {
 	struct tf_energy_head head;
@@ -25,7 +16,7 @@ void model_energy(struct model *m, const char *path, const char *name, const str
 		return;
 	}
 	head.boot[sizeof(head.boot) - 1] = 0;
-	host = host_from_name(name);
+	host = model_file_host(name);
 	m->energies = mem_grow(m->energies, m->energy_count, &m->energy_capacity, sizeof(*m->energies));
 	e = &m->energies[m->energy_count++];
 	*e = (struct energy_file){.machine = model_machine(m, host, head.boot, head.clock),

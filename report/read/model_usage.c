@@ -5,15 +5,6 @@
 
 #include "report/read/model.h"
 
-/* The file's name is HOST.RUN.usage; the name of a host may contain dots. */
-static char *host_from_name(const char *name)
-{
-	size_t length = strlen(name) - strlen(".usage");
-	const char *dot = memrchr(name, '.', length);
-
-	return mem_copy_text(name, dot ? (size_t)(dot - name) : length);
-}
-
 /* An incomplete sample at the end is being written, or its writer was killed. */
 void model_usage(struct model *m, const char *path, const char *name, const struct mapping *file)
 {
@@ -27,7 +18,7 @@ void model_usage(struct model *m, const char *path, const char *name, const stru
 		return;
 	}
 	head.boot[sizeof(head.boot) - 1] = 0;
-	host = host_from_name(name);
+	host = model_file_host(name);
 	m->usages = mem_grow(m->usages, m->usage_count, &m->usage_capacity, sizeof(*m->usages));
 	u = &m->usages[m->usage_count++];
 	*u = (struct usage_samples){.machine = model_machine(m, host, head.boot, head.clock),

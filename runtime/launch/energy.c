@@ -43,11 +43,13 @@ static bool energy_reap(struct run *run)
 {
 	char text[128];
 	int status;
+	pid_t ended = waitpid(energy.sampler, &status, WNOHANG);
 
-	if (waitpid(energy.sampler, &status, WNOHANG) != energy.sampler)
+	if (!ended)
 		return false;
 	energy.is_over = true;
-	if (WIFSIGNALED(status)) {
+	/* waitpid() fails if who started the launcher had SIGCHLD ignored: the kernel has reaped the sampler. */
+	if (ended > 0 && WIFSIGNALED(status)) {
 		snprintf(text, sizeof(text),
 			 "energy: sampling ended early: signal %d in the library that reads the GPUs",
 			 WTERMSIG(status));
@@ -90,7 +92,7 @@ void energy_finish(struct run *run, bool leaves_processes)
 	capture_line_note(run, "energy: the sampler did not end and was killed; its last samples may be missing");
 	kill(energy.sampler, SIGKILL);
 	/* A process in a driver may not end before the driver returns. */
-	for (ms = 0; waitpid(energy.sampler, NULL, WNOHANG) != energy.sampler && ms < KILL_MS; ms += 2)
+	for (ms = 0; !waitpid(energy.sampler, NULL, WNOHANG) && ms < KILL_MS; ms += 2)
 		nanosleep(&step, NULL);
 	energy.is_over = true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads add addresses and remove those of their neighbours: each is removed once, and none is left or lost. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "preload/heap/heap_table.h"
@@ -43,6 +44,7 @@ static void run(void *(*work)(void *))
 int main(void)
 {
 	unsigned left = 0;
+	bool removes_null;
 
 	run(add);
 	printf("%sok 1 - all are added\n", added == THREADS * BLOCKS ? "" : "not ");
@@ -51,6 +53,8 @@ int main(void)
 	for (int t = 0; t < THREADS; t++)
 		for (int i = 0; i < BLOCKS; i++)
 			left += heap_table_remove(blocks[t][i]);
-	printf("%sok 3 - none is left\n1..3\n", left ? "not " : "");
-	return added != THREADS * BLOCKS || removed != THREADS * BLOCKS || left;
+	printf("%sok 3 - none is left\n", left ? "not " : "");
+	removes_null = heap_table_remove(NULL);
+	printf("%sok 4 - NULL, which free() accepts, is no block\n1..4\n", removes_null ? "not " : "");
+	return added != THREADS * BLOCKS || removed != THREADS * BLOCKS || left || removes_null;
 }
