@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* The newest release of which all rows are known: wrap_cuGetProcAddress. */
-enum { CUDA_NEWEST = 13000 };
+enum { CUDA_NEWEST = 13050 };
 
 enum { CUDA_STREAM_LEGACY = 1 }; /* cudaStreamLegacy, a handle */
 

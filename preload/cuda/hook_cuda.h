@@ -66,9 +66,11 @@
 		(f, grid_width, grid_height, hStream), KERNEL,                                                         \
 		LAUNCH(f, dim(grid_width, grid_height, 1), dim(0, 0, 0), 0, hStream), 2000)                            \
 	CU_PTSZ(X, TIMED, cuGraphLaunch, (CUgraphExec hGraph, CUstream hStream), (hGraph, hStream), KERNEL,            \
-		GRAPH(hGraph, hStream), 10000)                                                                        \
+		GRAPH(hGraph, hStream), 10000)                                                                         \
 	CU_PTSZ(X, TIMED, cuLaunchHostFunc, (CUstream hStream, CUhostFn fn, void *userData), (hStream, fn, userData),  \
 		KERNEL, HOST(fn, hStream), 10000)                                                                      \
+	CU_PTSZ(X, WORDS, cuLaunchHostFunc_v2, (void *hStream, void *fn, void *userData, size_t syncMode),             \
+		(hStream, fn, userData, syncMode), KERNEL, HOST(fn, hStream), 13010)                                   \
 	/* registration and lookup of kernels, and launches */                                                         \
 	X(OWN, CUresult, cuModuleGetFunction, (void **hfunc, void *hmod, const char *name), (hfunc, hmod, name),       \
 		OTHER, NOTHING, 2000)                                                                                  \
@@ -461,7 +463,10 @@
 		(node, graph, dependencies, count, params), KERNEL, ANY_NODE(graph, node, params), 12020)              \
 	X(WORDS, CUresult, cuGraphAddNode_v2,                                                                          \
 		(void *node, void *graph, void *dependencies, void *edges, size_t count, void *params),                \
-		(node, graph, dependencies, edges, count, params), KERNEL, ANY_NODE(graph, node, params), 12030)
+		(node, graph, dependencies, edges, count, params), KERNEL, ANY_NODE(graph, node, params), 12030)       \
+	X(WORDS, CUresult, cuGraphAddNode_v3,                                                                          \
+		(void *node, void *graph, void *dependencies, void *edges, size_t count, void *params),                \
+		(node, graph, dependencies, edges, count, params), KERNEL, ANY_NODE(graph, node, params), 13040)
 
 #define HOOK_CUDA_OTHER(X)                                                                                             \
 	X(TIMED, CUresult, cuInit, (unsigned Flags), (Flags), OTHER, NOTHING, 2000)                                    \

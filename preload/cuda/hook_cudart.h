@@ -54,6 +54,8 @@
 	CUDA_PTSZ(X, TIMED, cudaGraphLaunch, (cudaGraphExec_t g, cudaStream_t s), (g, s), KERNEL, GRAPH(g, s))         \
 	CUDA_PTSZ(X, TIMED, cudaLaunchHostFunc, (cudaStream_t s, cudaHostFn_t f, void *data), (s, f, data), KERNEL,    \
 		HOST(f, s))                                                                                            \
+	CUDA_PTSZ(X, WORDS, cudaLaunchHostFunc_v2, (void *s, void *f, void *data, size_t mode), (s, f, data, mode),    \
+		KERNEL, HOST(f, s))                                                                                    \
 	/* registration and lookup of kernels, and launches */                                                         \
 	X(OWN, void, __cudaRegisterFunction,                                                                           \
 		(void **binary, const char *f, char *device, const char *name, int limit, void *tid, void *bid,        \

@@ -84,19 +84,28 @@ static void *driver_function(unsigned function, const void *lookup)
 struct choice {
 	const struct entry_row *row;
 	unsigned since;
-	bool is_variant;
+	bool is_exported, is_variant;
 };
 
-/* The row of the function that the driver has returned. If the driver does not export that function: the newest row of
- * the name in the requested version, and a variant for per-thread default streams before a plain one. */
+static bool is_better(const struct choice *this, const struct choice *best)
+{
+	if (!best->row || this->is_exported != best->is_exported)
+		return !best->row || this->is_exported;
+	return this->is_variant != best->is_variant ? this->is_variant : this->since > best->since;
+}
+
+/* The row of the function that the driver has returned. If the driver does not export that address: the newest row of
+ * the name in the requested version, and a variant for per-thread default streams before a plain one. A symbol that the
+ * driver does not export is newer than the driver: a runtime asks for its own version. */
 static const struct entry_row *choose_row(const char *name, int version, uint64_t flags, void *real, const void *lookup)
 {
 	uint64_t bits = intern_get(&bits_of, name_hash(name, strlen(name)));
-	struct choice best = {NULL, 0, false};
+	struct choice best = {0};
 	char symbol[NAME];
 
 	for (unsigned i = 0; bits && i < VERSIONS * VARIANTS; i++) {
 		const struct entry_row *row;
+		const void *exported;
 		struct choice this;
 
 		if (!(bits & 1ull << i))
@@ -105,13 +114,13 @@ static const struct entry_row *choose_row(const char *name, int version, uint64_
 		row = lookup_row(symbol);
 		if (!row)
 			continue;
-		if (driver_function(row->place, lookup) == real)
+		exported = driver_function(row->place, lookup);
+		if (exported == real)
 			return row;
-		this = (struct choice){row, since[row->place - HOOK_CUDA_FIRST], i % VARIANTS != 0};
+		this = (struct choice){row, since[row->place - HOOK_CUDA_FIRST], exported != NULL, i % VARIANTS != 0};
 		if ((int)this.since > version || (this.is_variant && !(flags & 2)))
 			continue;
-		if (!best.row || this.is_variant > best.is_variant || (this.is_variant == best.is_variant &&
-								 this.since > best.since))
+		if (is_better(&this, &best))
 			best = this;
 	}
 	return best.row;
