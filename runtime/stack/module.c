@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "runtime/common/dso.h"
 #include "runtime/common/maps.h"
@@ -189,16 +190,44 @@ bool module_is_ours(uintptr_t address)
 	return address >= ours_start && address < ours_end;
 }
 
+enum { GO_BUILD_ID = 4 };
+
+static bool program_has(uintptr_t address, uintptr_t bias, const ElfW(Phdr) *headers, unsigned long count)
+{
+	for (unsigned long i = 0; i < count; i++)
+		if (headers[i].p_type == PT_LOAD && address - bias - headers[i].p_vaddr < headers[i].p_memsz)
+			return true;
+	return false;
+}
+
+/* Takes no lock, because a signal handler may call sigaction() while its thread holds the loader's. */
+static bool program_is_go(uintptr_t address)
+{
+	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	unsigned long count = getauxval(AT_PHNUM);
+
+	for (unsigned long i = 0; headers && i < count; i++) {
+		uintptr_t bias = (uintptr_t)headers - headers[i].p_vaddr;
+
+		if (headers[i].p_type == PT_PHDR)
+			return program_has(address, bias, headers, count) &&
+			       elf_find_note(bias, headers, count, "Go", GO_BUILD_ID);
+	}
+	return false;
+}
+
 bool module_is_go(const void *address)
 {
-	enum { GO_BUILD_ID = 4 };
 	struct object found;
 
-	return object_has_lookup() && object_find((uintptr_t)address, &found) == OBJECT_FOUND && found.link_map &&
+	if (!object_has_lookup())
+		return program_is_go((uintptr_t)address);
+	return object_find((uintptr_t)address, &found) == OBJECT_FOUND && found.link_map &&
 	       object_find_note(&found, "Go", GO_BUILD_ID);
 }
 
 void module_init(void)
 {
+	object_init(dso_next("_dl_find_object"));
 	dso_own_range(&ours_start, &ours_end);
 }

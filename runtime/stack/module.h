@@ -19,7 +19,8 @@ void module_unloaded(void);
 /* Is the address in our own shared object? */
 bool module_is_ours(uintptr_t address);
 
-/* Is the address in an object with the Go runtime? Safe in a signal handler; always false with glibc before 2.35. */
+/* Is the address in an object with the Go runtime? With glibc before 2.35, only the program is known to be one.
+ * Safe in a signal handler. */
 bool module_is_go(const void *address);
 
 void module_init(void);

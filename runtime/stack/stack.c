@@ -79,7 +79,6 @@ void stack_init(void)
 
 	thread_watch(&(struct thread_watch){.end = stack_unmap_memo});
 	lost_by = 0; /* those of the parent of a forked child */
-	object_init(dso_next("_dl_find_object"));
 	if (spare_stack_exists())
 		room = ROOM_SPARE;
 	sys_call(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit);

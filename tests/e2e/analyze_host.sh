@@ -4,6 +4,7 @@
 # no such finding. Verdicts depend on shares of the time, never on the machine's speed.
 set -u
 . "$(dirname "$0")/lib.sh"
+has_unwinder || skip_all 'built without the unwinder'
 
 verdict() { # CAPTURE RULE: found, clean, could not check: why
 	report analyze -q -r "$2" -f csv "$1.pillion" 2>/dev/null |

@@ -4,6 +4,7 @@
 # rules of the real nsys, applied to our export, print the same rows.
 set -u
 . "$(dirname "$0")/lib.sh"
+has_unwinder || skip_all 'built without the unwinder'
 
 doubles=$PILLION_BUILD_DIR/tests/doubles
 trouble=$targets/cuda_trouble

@@ -3,6 +3,7 @@
 # What a CUDA graph executes is attributed to the line, range and operator that captured or added its nodes.
 set -u
 . "$(dirname "$0")/lib.sh"
+has_unwinder || skip_all 'built without the unwinder'
 
 on_doubles
 python=$(python3 -c 'import sys; print(sys.executable)') || skip_all 'no python3'

@@ -78,7 +78,7 @@ fi
 
 # ---- lines: CPU time, not the waits for others ----
 
-if command -v python3 >/dev/null; then
+if has_unwinder && command -v python3 >/dev/null; then
 	cat >job.py <<'END'
 import os, time
 

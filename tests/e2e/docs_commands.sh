@@ -4,6 +4,7 @@
 # DOCS_PYTHON, those that need PyTorch or JAX are skipped unless python3 has them. Their text has no unknown file names:
 # links are checked by the site (docs_site.sh).
 . "$(dirname -- "$0")/lib.sh"
+has_unwinder || skip_all 'built without the unwinder'
 
 root=${tests_dir%/tests/*}
 patience=$((patience * 2)) adopt python3 -B "$tests_dir/docs_commands.py" "$root" "$root"/docs/user/*.md \

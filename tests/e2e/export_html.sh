@@ -3,6 +3,7 @@
 # The page of export -t html in headless Chromium: a job of several processes, hostile names, 1e6 events.
 set -u
 . "$(dirname "$0")/lib.sh"
+has_unwinder || skip_all 'built without the unwinder'
 
 report export --help | grep -q '^  html .*this build has no' && skip_all 'this build has no zlib'
 node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null || skip_all 'no Node 18'

@@ -4,6 +4,7 @@
 # to what the device executed; FLOPs by line; --inclusive has the time with callees.
 set -u
 . "$(dirname "$0")/lib.sh"
+has_unwinder || skip_all 'built without the unwinder'
 
 on_doubles
 python=$(python3 -c 'import sys; print(sys.executable)') || skip_all 'no python3'

@@ -48,7 +48,8 @@ same 'a bound that is NULL' 'SELECT COUNT(*) FROM OSRT_API WHERE start < NULL'
 same 'NULL in an integer column' 'SELECT COUNT(*), COUNT(nestingLevel) FROM OSRT_API WHERE nestingLevel IS NULL'
 same 'descending order' 'SELECT start, end FROM OSRT_API ORDER BY start DESC, end LIMIT 100'
 same 'one value' 'SELECT COUNT(*) FROM OSRT_API WHERE nameId = (SELECT id FROM StringIds WHERE value = "getpid")'
-same 'a stack of each kind of call' 'SELECT n.value, s.value, COUNT(*) FROM OSRT_API o JOIN OSRT_CALLCHAINS c
+! has_unwinder || same 'a stack of each kind of call' '
+	SELECT n.value, s.value, COUNT(*) FROM OSRT_API o JOIN OSRT_CALLCHAINS c
 	ON c.id = o.callchainId JOIN StringIds n ON n.id = o.nameId JOIN StringIds s ON s.id = c.symbol
 	WHERE c.stackDepth = 0 GROUP BY 1, 2 ORDER BY 1, 2'
 same 'all texts' 'SELECT value FROM StringIds ORDER BY value'

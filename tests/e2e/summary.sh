@@ -114,7 +114,8 @@ is "$(awk -F, 'NR > 1 && $7 > 1000000000 { print ($8 >= $7 * 0.9) }' time.csv | 
 
 LD_PRELOAD=$targets/slow_fsync.so recorded fsync "$parts" fsync
 adds_up fsync 'fsync'
-first_line '40 calls that wait until data is on the disk, .* time_parts\.c:[0-9]+ flush' 'fsync: named first'
+! has_unwinder || first_line '40 calls that wait until data is on the disk, .* time_parts\.c:[0-9]+ flush' \
+	'fsync: named first'
 
 # ---- shells, stops, kills ----
 
@@ -194,13 +195,15 @@ if command -v python3 >/dev/null; then
 	recorded python python3 job.py
 	is $code 0 'Python: status'
 	adds_up python 'Python'
-	like "$(cat summary)" '^main .*[0-9]+ % CPU' 'Python: the time that it computes'
-	like "$(cat summary)" '^threads .*[0-9]+ % clock_nanosleep job\.py:6 doze' \
-		'Python: the sleep of a thread, with its line'
-	like "$(cat summary)" '^main .*waits for them in .*job\.py:10 ' 'Python: the line that waits for it'
-	first_line ".*(job\.py:6 doze|$starved)" 'Python: named first'
-	recorded sampled -s cpu python3 job.py
-	like "$(cat summary)" '^main .* CPU job\.py:[34] step' 'Python with samples: the line that computes'
+	if has_unwinder; then
+		like "$(cat summary)" '^main .*[0-9]+ % CPU' 'Python: the time that it computes'
+		like "$(cat summary)" '^threads .*[0-9]+ % clock_nanosleep job\.py:6 doze' \
+			'Python: the sleep of a thread, with its line'
+		like "$(cat summary)" '^main .*waits for them in .*job\.py:10 ' 'Python: the line that waits for it'
+		first_line ".*(job\.py:6 doze|$starved)" 'Python: named first'
+		recorded sampled -s cpu python3 job.py
+		like "$(cat summary)" '^main .* CPU job\.py:[34] step' 'Python with samples: the line that computes'
+	fi
 else
 	skip Python 'no python3'
 fi
