@@ -129,7 +129,9 @@ print(profiler.start(), profiler.stop(), profiler.path)')" 'False False None' \
 
 # ---- captures ----
 
-PYTHONPATH=$PYTHONPATH adopt "$python" "$tests_dir/python_package_account.py" tables ranges
+reader=$python
+! has pandas || reader=$rich
+PYTHONPATH=$PYTHONPATH adopt "$reader" "$tests_dir/python_package_account.py" tables ranges
 "$python" -c 'import pillion.magic
 capture = pillion.magic.pillion("-t osrt", "import sys\nprint(6 * 7)\nprint(8, file=sys.stderr)\nsys.exit(3)")
 print(len(capture["processes"]))' >out 2>err
