@@ -15,7 +15,6 @@ import _thread
 FUNCTION = type(lambda: None)
 GENERATOR, COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x200
 known = ['threading', 'torch']
-hidden = [] # code objects of ours that have the names of others
 wanted = {}
 for domain, module, name, color in functions:
     wanted.setdefault(module, []).append((domain, name, color))
@@ -241,35 +240,14 @@ def torch_is_there(torch):
 
 # ---- calls ----
 
-METHOD, BUILTIN = type(list.append), type(len)
+METHOD = type(list.append)
 class_of, order_of, contents_of = type, type.__dict__['__mro__'].__get__, type.__dict__['__dict__'].__get__
-texts = {}
-
-
-def is_chosen(module):
-    for name in python_calls.split(','):
-        if name in ('all', module) or name[-2:] == '.*' and (module == name[:-2] or module.startswith(name[:-1])):
-            return True
-    return False
-
-
-def describe(code):
-    """Text, name, file and first line of a function whose calls are recorded. The caller is in its frame."""
-    frame = sys._getframe(1)
-    module = frame.f_globals.get('__name__') if frame.f_code is code else None
-    if code.co_filename == '<pillion>' or any(code is c for c in hidden) or not is_chosen(str(module)):
-        return None
-    name, file = getattr(code, 'co_qualname', code.co_name), code.co_filename.encode('utf-8', 'replace').decode()
-    text = '%s (%s:%d)' % (name, file[file.rfind('/') + 1:], code.co_firstlineno)
-    if texts.setdefault(text, file) != file:
-        text = '%s (%s:%d)' % (name, file, code.co_firstlineno)
-    return text, name, file, code.co_firstlineno
 
 
 def c_name(function, *owner):
     """As cProfile names it. Without `owner` it belongs to no object."""
     if type(function) is METHOD:
-        function = function.__get__(owner[0], class_of(owner[0])) # 3.12 needs the type
+        return repr(function)
     name, module = function.__name__, function.__module__
     if not owner:
         return '<%s>' % name if module in (None, 'builtins') else '<%s.%s>' % (module, name)
@@ -282,14 +260,14 @@ def c_name(function, *owner):
 
 def describe_c(function, *owner):
     name = c_name(function, *owner).encode('utf-8', 'replace').decode()
-    return '{%s}' % name[1:-1], name, '~', 0
+    return '{%s}' % name[1:-1], name
 
 
 def begin_calls():
     monitoring = getattr(sys, 'monitoring', None)
     tool = next((t for t in (4, 3) if monitoring and monitoring.get_tool(t) is None), None)
     if object.__basicsize__ != 16 or monitoring and tool is None or not calls_open(
-            describe, describe_c, getattr(monitoring, 'DISABLE', None), getattr(monitoring, 'MISSING', None)):
+            describe_c, getattr(monitoring, 'DISABLE', None), getattr(monitoring, 'MISSING', None)):
         return note('--python-calls: not possible in this interpreter')
     if not monitoring:
         return calls_here()
@@ -301,6 +279,12 @@ def begin_calls():
     for event in callbacks:
         monitoring.register_callback(tool, event, callbacks[event])
     monitoring.set_events(tool, sum(callbacks))
+
+
+def hide(function):
+    """It is ours and has the names of another one."""
+    if python_calls:
+        calls_hide(function.__code__)
 
 
 # ---- threads ----
@@ -317,7 +301,7 @@ def watch_threads(threading):
     records_threads = python_calls and not hasattr(sys, 'monitoring')
     set_native_id = threading.Thread._set_native_id
     _set_native_id.__code__ = _set_native_id.__code__.replace(co_filename=set_native_id.__code__.co_filename)
-    hidden.append(_set_native_id.__code__)
+    hide(_set_native_id)
     threading.Thread._set_native_id = _set_native_id
 
 
@@ -363,19 +347,19 @@ def watch(importlib):
 
     # Under importlib's own file name, so that tracebacks and warnings skip it as they skip the rest of importlib.
     _find_and_load.__code__ = _find_and_load.__code__.replace(co_filename=find_and_load.__code__.co_filename)
-    hidden.append(_find_and_load.__code__)
+    hide(_find_and_load)
     importlib._find_and_load = _find_and_load
 
 
 def begin_here():
     if wants_imports:
         note('--python-import-time: %d modules were there before' % len(sys.modules))
+    if python_calls:
+        begin_calls()
     for name in list(wanted) + known:
         if is_loaded(name):
             loaded(name)
     watch(sys.modules['_frozen_importlib'])
-    if python_calls:
-        begin_calls()
 
 
 begin_here()

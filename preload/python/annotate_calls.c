@@ -3,10 +3,12 @@
 #include "preload/python/annotate_calls.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "preload/nvtx/nvtx_tool.h"
 #include "preload/python/annotate_range.h"
 #include "preload/python/python_api.h"
+#include "runtime/base/text.h"
 #include "runtime/record/event.h"
 #include "runtime/record/intern_table.h"
 
@@ -16,10 +18,11 @@ enum { ON_CALL = 0, ON_RETURN = 3, ON_C_CALL = 4, ON_C_EXCEPTION = 5, ON_C_RETUR
  * called for a build that has others. */
 enum { OBJECT_TYPE = 8, FUNCTION_METHOD = 16, FUNCTION_SELF = 24, DESCRIPTOR_METHOD = 40, FRAME_CODE = 32 };
 
-static struct nvtx_domain *domain;
+static struct nvtx_domain *domain;  /* NULL: calls are not recorded */
 static long code_index;		    /* of our pointer in each code object: it is freed with the code object */
+static struct intern_table files;   /* hash of a text -> hash of the file of the function that has it */
 static struct intern_table methods; /* PyMethodDef and its name -> struct nvtx_string * */
-static void *describe_code, *describe_c, *disable, *missing;
+static void *describe_c, *disable, *missing;
 static struct nvtx_string unwanted;
 static __thread bool is_ours; /* this thread is setting our profile function */
 
@@ -28,45 +31,118 @@ static void *load(const void *object, unsigned offset)
 	return *(void *const *)((const char *)object + offset);
 }
 
-/* ---- names ---- */
+/* ---- functions in Python ----
+ * No code in Python runs here: a signal's handler could be called in it, and its exception would be lost. */
 
-/* The string for what annotate.py says about a function: (text, name, file, first line) or None. Takes over the
- * reference. */
-static struct nvtx_string *string_learn(void *said)
+static bool is_chosen(const char *module)
 {
-	struct nvtx_string *s = &unwanted;
-	const char *text, *name, *file;
-	unsigned first_line;
+	const char *name = process_options.python_calls;
 
-	if (said && said != python._Py_NoneStruct &&
-	    python.PyArg_ParseTuple(said, "sssI", &text, &name, &file, &first_line)) {
-		s = nvtx_text_string(text, nvtx_text_length(text)) ?: &unwanted;
-		nvtx_name_function(domain, text, name, file, first_line);
+	for (size_t length; name; name = name[length] ? name + length + 1 : NULL) {
+		length = strcspn(name, ",");
+		if ((length == 3 && !memcmp(name, "all", 3)) || (!strncmp(module, name, length) && !module[length]))
+			return true;
+		if (length < 2 || memcmp(name + length - 2, ".*", 2) != 0 || strncmp(module, name, length - 2) != 0)
+			continue;
+		if (!module[length - 2] || module[length - 2] == '.')
+			return true;
 	}
-	python.PyErr_Clear();
-	python.Py_DecRef(said);
+	return false;
+}
+
+/* Of the function that is executed; "": it has none. */
+static const char *module_name(void)
+{
+	void *globals = python.PyEval_GetGlobals();
+	void *name = globals ? python.PyDict_GetItemString(globals, "__name__") : NULL;
+	const char *text = name ? python.PyUnicode_AsUTF8(name) : NULL;
+
+	return text ? text : "";
+}
+
+/* A new reference to bytes; NULL: there is no such text. */
+static void *code_bytes(void *code, const char *attribute)
+{
+	void *text = python.PyObject_GetAttrString(code, attribute);
+	void *bytes = text ? python.PyUnicode_AsEncodedString(text, "utf-8", "replace") : NULL;
+
+	if (!bytes)
+		python.PyErr_Clear();
+	python.Py_DecRef(text);
+	return bytes;
+}
+
+static unsigned code_line(void *code)
+{
+	void *number = python.PyObject_GetAttrString(code, "co_firstlineno");
+	unsigned line = number ? (unsigned)(uintptr_t)python.PyLong_AsVoidPtr(number) : 0;
+
+	python.Py_DecRef(number);
+	return line;
+}
+
+/* "name (file:line)", with the path of the file if another file has a function of this text. */
+static struct nvtx_string *code_text(const char *name, const char *file, unsigned line)
+{
+	const char *slash = strrchr(file, '/');
+	char bytes[4096];
+	struct nvtx_string *s;
+
+	for (const char *shown = slash ? slash + 1 : file;; shown = file) {
+		struct text text = text_init(bytes, sizeof(bytes));
+		uint64_t key, of_file = intern_hash(0, file, strlen(file)), known;
+
+		text_add(&text, name);
+		text_add(&text, " (");
+		text_add(&text, shown);
+		text_add(&text, ":");
+		text_number(&text, line);
+		text_add(&text, ")");
+		key = intern_hash(0, bytes, text_length(&text));
+		known = intern_get(&files, key);
+		if (!known)
+			intern_set(&files, key, of_file);
+		if (shown == file || !known || known == of_file)
+			break;
+	}
+	s = nvtx_text_string(bytes, nvtx_text_length(bytes));
+	if (s)
+		nvtx_name_function(domain, s->text, name, file, line);
 	return s;
 }
 
+static struct nvtx_string *code_describe(void *code)
+{
+	void *name = code_bytes(code, "co_qualname"), *file = code_bytes(code, "co_filename");
+	struct nvtx_string *s = NULL;
+
+	if (!name)
+		name = code_bytes(code, "co_name"); /* before 3.11 */
+	if (name && file && strcmp(python.PyBytes_AsString(file), "<pillion>") != 0 && is_chosen(module_name()))
+		s = code_text(python.PyBytes_AsString(name), python.PyBytes_AsString(file), code_line(code));
+	python.PyErr_Clear();
+	python.Py_DecRef(name);
+	python.Py_DecRef(file);
+	return s ? s : &unwanted;
+}
+
+static void code_set(void *code, struct nvtx_string *s)
+{
+	(python.PyUnstable_Code_SetExtra ?: python._PyCode_SetExtra)(code, code_index, s);
+}
+
 /* A function may be entered with an exception that is being thrown into it. */
-static struct nvtx_string *string_ask(void *describe, const char *format, void *function, void *owner)
+static __attribute__((noinline)) struct nvtx_string *code_learn(void *code)
 {
 	void *type, *value, *traceback;
 	struct nvtx_string *s;
 	int error = errno;
 
 	python.PyErr_Fetch(&type, &value, &traceback);
-	s = string_learn(python.PyObject_CallFunction(describe, format, function, owner));
+	s = code_describe(code);
+	code_set(code, s);
 	python.PyErr_Restore(type, value, traceback);
 	errno = error;
-	return s;
-}
-
-static __attribute__((noinline)) struct nvtx_string *code_learn(void *code)
-{
-	struct nvtx_string *s = string_ask(describe_code, "(O)", code, NULL);
-
-	(python.PyUnstable_Code_SetExtra ?: python._PyCode_SetExtra)(code, code_index, s);
 	return s;
 }
 
@@ -81,31 +157,71 @@ static struct nvtx_string *code_string(void *code)
 	return s == &unwanted ? NULL : s;
 }
 
+/* ---- functions in C ---- */
+
+/* The string for what annotate.py says about a function: its name and text. Takes over the reference. */
+static struct nvtx_string *string_learn(void *said)
+{
+	struct nvtx_string *s = NULL;
+	const char *text, *name;
+
+	if (said && python.PyArg_ParseTuple(said, "ss", &text, &name)) {
+		s = nvtx_text_string(text, nvtx_text_length(text));
+		nvtx_name_function(domain, text, name, "~", 0);
+	}
+	python.Py_DecRef(said);
+	return s ? s : &unwanted;
+}
+
+/* NULL: a signal's handler has raised an exception in annotate.py. It is passed on, as if it had been called before
+ * the function. */
+static struct nvtx_string *string_ask(void *function, void *owner)
+{
+	void *type, *value, *traceback;
+	struct nvtx_string *s;
+	int error = errno;
+
+	python.PyErr_Fetch(&type, &value, &traceback);
+	s = string_learn(python.PyObject_CallFunction(describe_c, owner ? "(OO)" : "(O)", function, owner));
+	errno = error;
+	if (s == &unwanted && python.PyErr_Occurred() && !python.PyErr_ExceptionMatches(**python.PyExc_Exception)) {
+		python.Py_DecRef(type);
+		python.Py_DecRef(value);
+		python.Py_DecRef(traceback);
+		return NULL;
+	}
+	python.PyErr_Restore(type, value, traceback);
+	return s;
+}
+
 static bool is_of(const void *object, const char *type)
 {
 	return load(object, OBJECT_TYPE) == type || python.PyType_IsSubtype(load(object, OBJECT_TYPE), (void *)type);
 }
 
-/* `argument` is the first one of the call, `missing` if there is none. */
-static struct nvtx_string *function_string(void *function, void *argument)
+/* `argument` is the first one of the call, `missing` if there is none. *ret: NULL: calls of it are not recorded. False:
+ * an exception is to be passed on. */
+static bool function_string(void *function, void *argument, struct nvtx_string **ret)
 {
 	bool is_function = is_of(function, (const char *)python.PyCFunction_Type);
 	const void *method;
 	struct nvtx_string *s;
 	uint64_t key;
 
+	*ret = NULL;
 	if (!is_function && (load(function, OBJECT_TYPE) != python.PyMethodDescr_Type || argument == missing))
-		return NULL;
+		return true;
 	method = load(function, is_function ? FUNCTION_METHOD : DESCRIPTOR_METHOD);
 	key = intern_fold((uint64_t)method, (uint64_t)load(method, 0));
 	s = (struct nvtx_string *)intern_get(&methods, key);
-	if (s)
-		return s == &unwanted ? NULL : s;
-	if (is_function)
-		argument = load(function, FUNCTION_SELF);
-	s = string_ask(describe_c, argument ? "(OO)" : "(O)", function, argument);
-	intern_set(&methods, key, (uint64_t)s);
-	return s == &unwanted ? NULL : s;
+	if (!s) {
+		s = string_ask(function, is_function ? load(function, FUNCTION_SELF) : argument);
+		if (!s)
+			return false;
+		intern_set(&methods, key, (uint64_t)s);
+	}
+	*ret = s == &unwanted ? NULL : s;
+	return true;
 }
 
 /* ---- events ---- */
@@ -165,17 +281,25 @@ static void *calls_unwind(void *self, void *arguments)
 
 static void *calls_c_enter(void *self, void *arguments)
 {
-	bool is_wanted = code_string(load(arguments, 0));
+	struct nvtx_string *s;
 
-	if (is_wanted)
-		enter(function_string(load(arguments, 16), load(arguments, 24)));
-	return answer(is_wanted);
+	if (!code_string(load(arguments, 0)))
+		return answer(false);
+	if (!function_string(load(arguments, 16), load(arguments, 24), &s))
+		return NULL;
+	enter(s);
+	return answer(true);
 }
 
 static void *calls_c_leave(void *self, void *arguments)
 {
-	if (code_string(load(arguments, 0)))
-		leave(function_string(load(arguments, 16), load(arguments, 24)));
+	struct nvtx_string *s;
+
+	if (!code_string(load(arguments, 0)))
+		return answer(true);
+	if (!function_string(load(arguments, 16), load(arguments, 24), &s))
+		return NULL;
+	leave(s);
 	return answer(true);
 }
 
@@ -185,16 +309,15 @@ static int profile(void *unused, void *frame, int what, void *function)
 {
 	void *code = python.PyFrame_GetCode ? python.PyFrame_GetCode(frame) : load(frame, FRAME_CODE);
 	struct nvtx_string *s = code_string(code);
+	bool is_thrown = s && what >= ON_C_CALL && !function_string(function, missing, &s);
 
-	if (s && what >= ON_C_CALL)
-		s = function_string(function, missing);
-	if (what == ON_CALL || what == ON_C_CALL)
+	if (!is_thrown && (what == ON_CALL || what == ON_C_CALL))
 		enter(s);
-	else if (what == ON_RETURN || what == ON_C_RETURN || what == ON_C_EXCEPTION)
+	else if (!is_thrown && (what == ON_RETURN || what == ON_C_RETURN || what == ON_C_EXCEPTION))
 		leave(s);
 	if (python.PyFrame_GetCode)
 		python.Py_DecRef(code);
-	return 0;
+	return is_thrown ? -1 : 0;
 }
 
 static int profile_is_replaced(const char *event, void *arguments, void *unused)
@@ -217,33 +340,45 @@ static void *calls_here(void *self, void *unused)
 
 /* ---- beginning ---- */
 
+/* Of a function of ours that has the names of another one. */
+static void *calls_hide(void *self, void *code)
+{
+	if (domain)
+		code_set(code, &unwanted);
+	return python_none();
+}
+
 static bool python_has_functions(void)
 {
 	return (python.PyUnstable_Code_GetExtra || python._PyCode_GetExtra) &&
 	       (python.PyUnstable_Code_SetExtra || python._PyCode_SetExtra) && python.PyObject_CallFunction &&
 	       (python.PyUnstable_Eval_RequestCodeExtraIndex || python._PyEval_RequestCodeExtraIndex) &&
-	       python.PyErr_Fetch && python.PyErr_Restore && python.PyType_IsSubtype && python.PyCFunction_Type &&
-	       python.PyMethodDescr_Type && python.PyEval_SetProfile && python.PySys_AddAuditHook;
+	       python.PyErr_Fetch && python.PyErr_Restore && python.PyErr_Occurred && python.PyType_IsSubtype &&
+	       python.PyCFunction_Type && python.PyMethodDescr_Type && python.PyEval_SetProfile &&
+	       python.PySys_AddAuditHook && python.PyEval_GetGlobals && python.PyDict_GetItemString &&
+	       python.PyObject_GetAttrString && python.PyUnicode_AsEncodedString && python.PyBytes_AsString;
 }
 
 static void *calls_open(void *self, void *arguments)
 {
+	domain = NULL;
 	if (!python_has_functions() ||
-	    !python.PyArg_ParseTuple(arguments, "OOOO", &describe_code, &describe_c, &disable, &missing))
+	    !python.PyArg_ParseTuple(arguments, "OOO", &describe_c, &disable, &missing))
 		return python.PyErr_Clear(), python.Py_BuildValue("i", 0);
 	code_index = (python.PyUnstable_Eval_RequestCodeExtraIndex ?: python._PyEval_RequestCodeExtraIndex)(NULL);
-	domain = annotate_range_domain("python");
-	python.Py_IncRef(describe_code);
+	if (code_index >= 0)
+		domain = annotate_range_domain("python");
 	python.Py_IncRef(describe_c);
 	python.Py_IncRef(disable);
 	python.Py_IncRef(missing);
 	if (disable == python._Py_NoneStruct)
 		python.PySys_AddAuditHook(profile_is_replaced, NULL);
-	return python.Py_BuildValue("i", code_index >= 0 && domain);
+	return python.Py_BuildValue("i", domain != NULL);
 }
 
 static const struct method natives[] = {
 	{"calls_open", calls_open, TAKES_TUPLE, NULL},
+	{"calls_hide", calls_hide, TAKES_ONE, NULL},
 	{"calls_here", calls_here, TAKES_NOTHING, NULL},
 	{"calls_enter", calls_enter, TAKES_ARRAY, NULL},
 	{"calls_leave", calls_leave, TAKES_ARRAY, NULL},

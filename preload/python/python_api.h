@@ -41,6 +41,12 @@
 	X(void *, PyFrame_GetCode, (void *frame))                                                                      \
 	X(int, PySys_AddAuditHook, (int (*hook)(const char *event, void *arguments, void *data), void *data))          \
 	X(void *, PyObject_CallFunction, (void *callable, const char *format, ...))                                    \
+	X(void *, PyObject_GetAttrString, (void *object, const char *name))                                            \
+	X(void *, PyEval_GetGlobals, (void))                                                                           \
+	X(void *, PyDict_GetItemString, (void *dict, const char *key))                                                 \
+	X(void *, PyUnicode_AsEncodedString, (void *text, const char *encoding, const char *errors))                   \
+	X(const char *, PyBytes_AsString, (void *bytes))                                                               \
+	X(void *, PyErr_Occurred, (void))                                                                              \
 	X(void, PyErr_Fetch, (void **type, void **value, void **traceback))                                            \
 	X(void, PyErr_Restore, (void *type, void *value, void *traceback))                                             \
 	X(int, PyType_IsSubtype, (void *type, void *base))                                                             \

@@ -86,6 +86,40 @@ job 1 1 ('<module>', 1, 1)
 steps 8 8 ('<built-in method builtins.next>', 1, 1) ('<built-in method builtins.sum>', 6, 6) (\"<method 'throw' of \
 'generator' objects>\", 1, 1)" "$any: recursion, generators, exceptions, threads, a child"
 	is "$(notes calls)" '' "$any: nothing is missing"
+
+	# Signals that arrive while functions are called for the first time, and the events of such a call.
+	cat >signals.py <<-'END'
+		import signal, sys, types
+		def template():
+		    pass
+		def fresh(line):
+		    types.FunctionType(template.__code__.replace(co_firstlineno=line), globals())()
+		def handle(*unused):
+		    global handled
+		    handled += 1
+		    raise TimeoutError
+		def wait(before):
+		    line = 1
+		    while handled == before:
+		        line += 1
+		        fresh(line)
+		handled = lost = 0
+		signal.signal(signal.SIGALRM, handle)
+		for number in range(200):
+		    try:
+		        signal.setitimer(signal.ITIMER_REAL, 0.0001 + number % 10 * 0.00002)
+		        wait(number)
+		        lost += 1
+		    except TimeoutError:
+		        pass
+		events = set()
+		sys.addaudithook(lambda event, arguments: events.add(event))
+		fresh(1)
+		print(handled, lost, sorted(events))
+	END
+	timeout "$patience" "$any" signals.py >bare
+	pillion -f -o signals -t nvtx --python-calls=all "$any" signals.py >out 2>err
+	is "$? $(cat out)" "0 $(cat bare)" "$any: each exception of a signal's handler is raised; no event for auditing"
 done
 
 pillion -f -o some -t nvtx --python-calls='json.*,email' "$python" -c 'import json, email.message, textwrap
