@@ -294,6 +294,22 @@ Test(energy, a_counter_starts_again_behind_its_range)
 	cr_expect_not(s->is_computed);
 }
 
+Test(energy, a_reading_that_came_late_is_no_new_start)
+{
+	const struct energy_source *s;
+	static struct file f;
+
+	file_begin(&f, 0x77);
+	file_source(&f, TF_ENERGY_CPU, 0, 100000000, "intel-rapl:0");
+	file_sample(&f, 0, 1000, 10000000, UINT32_MAX, NOT_KNOWN);
+	file_sample(&f, 0, 1100, 30000000, UINT32_MAX, NOT_KNOWN);
+	file_sample(&f, 0, 1101, 29900000, UINT32_MAX, NOT_KNOWN);
+	file_sample(&f, 0, 1200, 40000000, UINT32_MAX, NOT_KNOWN);
+	file_save(&f, "node1.77.energy");
+	s = only_source();
+	cr_expect_float_eq(energy_total(s), 30, 1e-6);
+}
+
 Test(energy, without_a_counter_it_is_computed_from_power)
 {
 	const struct energy_source *s;
@@ -310,6 +326,23 @@ Test(energy, without_a_counter_it_is_computed_from_power)
 	cr_expect_float_eq(energy_total(s), 20 + 90, 1e-6);
 	cr_expect_float_eq(energy_watts(s, 1), 200, 1e-6);
 	cr_expect_eq(energy_reason_ns(s, ENERGY_SLOWDOWNS), 100 * MS);
+}
+
+Test(energy, a_counter_that_was_not_read_once_counts_that_interval_too)
+{
+	const struct energy_source *s;
+	static struct file f;
+
+	file_begin(&f, 0x77);
+	file_source(&f, TF_ENERGY_GPU, 0, 0, "GPU-1");
+	file_sample(&f, 0, 1000, 10000000, 100000, 0);
+	file_sample(&f, 0, 1100, NOT_KNOWN, 100000, 0);
+	file_sample(&f, 0, 1200, 32000000, 100000, 0);
+	file_save(&f, "node1.77.energy");
+	s = only_source();
+	cr_expect(s->is_computed);
+	cr_expect_float_eq(s->points[1].joules, 10, 1e-6);
+	cr_expect_float_eq(energy_total(s), 22, 1e-6);
 }
 
 Test(energy, a_source_may_know_nothing)

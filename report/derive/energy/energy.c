@@ -117,37 +117,44 @@ static int compare_points(const void *left, const void *right)
 }
 
 /* By how much a counter has grown. One that has a range starts again at 0 behind it; another one does so when the
- * driver is loaded. Of two launchers that read a counter at once, the later reading may be in front. */
+ * driver is loaded. Of two launchers that read a counter at once, the later reading may be in front: 0. */
 static uint64_t counter_growth(const struct energy_source *s, uint64_t before, uint64_t now)
 {
+	uint64_t back = before - now, range = s->counter_range_uj;
+
 	if (now >= before)
 		return now - before;
-	if (s->counter_range_uj)
-		return now + s->counter_range_uj > before ? now + s->counter_range_uj - before : 0;
+	if (range)
+		return back > range / 2 && back <= range ? range - back : 0;
 	return now < before / 2 ? now : 0;
 }
 
 static void joules_add_up(struct energy_source *s)
 {
 	uint64_t counter = TF_ENERGY_UNKNOWN;
+	double at_counter = 0; /* the energy when the counter was read last */
 
 	s->is_unknown = s->count > 0;
 	for (size_t i = 0; i < s->count; i++) {
 		struct energy_point *p = &s->points[i], *before = i ? p - 1 : p;
-		uint64_t now = p->sample.energy_uj;
-		bool has_power = p->sample.power_mw != UINT32_MAX && before->sample.power_mw != UINT32_MAX;
+		uint64_t now = p->sample.energy_uj, growth = 0;
+		bool is_counted = now != TF_ENERGY_UNKNOWN && counter != TF_ENERGY_UNKNOWN;
 
 		p->joules = before->joules;
-		if (now != TF_ENERGY_UNKNOWN && counter != TF_ENERGY_UNKNOWN) {
-			p->joules += (double)counter_growth(s, counter, now) / 1e6;
-		} else if (i && has_power) {
+		if (is_counted) {
+			growth = counter_growth(s, counter, now);
+			/* what was computed since is part of it */
+			if (at_counter + (double)growth / 1e6 > p->joules)
+				p->joules = at_counter + (double)growth / 1e6;
+		} else if (i && p->sample.power_mw != UINT32_MAX && before->sample.power_mw != UINT32_MAX) {
 			p->joules += ((double)p->sample.power_mw + before->sample.power_mw) / 2e3 *
 				     ((double)(p->ns - before->ns) / 1e9);
 			s->is_computed = true;
 		}
-		if (now != TF_ENERGY_UNKNOWN && (counter == TF_ENERGY_UNKNOWN || now > counter || s->counter_range_uj ||
-						 now < counter / 2))
+		if (growth || (now != TF_ENERGY_UNKNOWN && counter == TF_ENERGY_UNKNOWN)) {
 			counter = now;
+			at_counter = p->joules;
+		}
 		s->is_unknown &= now == TF_ENERGY_UNKNOWN && p->sample.power_mw == UINT32_MAX;
 	}
 }
