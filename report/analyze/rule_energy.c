@@ -6,7 +6,7 @@
 /* The share of the samples' time above which it is a finding. */
 enum { SLOWED_PERCENT = 5 };
 
-/* Mean clock while any of the reasons held, and the highest one otherwise; 0: not known. */
+/* Mean clock while any of the reasons held, and the highest one of all samples; 0: not known. */
 struct clocks {
 	double slowed_mhz, best_mhz;
 };
@@ -59,7 +59,7 @@ static void add_slowed(struct rules *r, const struct energy_share *share, struct
 
 	if (!reason || percent < SLOWED_PERCENT)
 		return;
-	if (clocks.best_mhz > clocks.slowed_mhz)
+	if (clocks.slowed_mhz > 0 && clocks.best_mhz > clocks.slowed_mhz)
 		lost = 1 - clocks.slowed_mhz / clocks.best_mhz;
 	energy_source_name(r->context->model, s, &name);
 	rule_row(f);
