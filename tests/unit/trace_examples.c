@@ -80,9 +80,20 @@ static void device_records(struct writer_thread *t)
 		};
 	const struct tf_device_lost lost = {.dropped = 3, .timeless = 1};
 	const struct tf_device_flush flush = {1100 * MS};
+	static const struct {
+		struct tf_device_facts facts;
+		struct tf_attribute_value values[6];
+	} attributes = {{150ull << 30, "simulated-gpu-00"},
+			{{TF_ATTRIBUTE_MAJOR, 9},
+			 {TF_ATTRIBUTE_CLOCK, 1980000},
+			 {TF_ATTRIBUTE_SM_COUNT, 132},
+			 {TF_ATTRIBUTE_MEMORY_CLOCK, 3201000},
+			 {TF_ATTRIBUTE_MEMORY_BUS_BITS, 6144},
+			 {~0u, -1}}};
 
 	writer_device_source(t, TF_DEVICE_TIME_MONOTONIC, 130001, "/opt/cuda/lib64/libcupti.so.13");
 	writer_text(t, TF_BLOB_DEVICE_NAME, 0, "NVIDIA H200");
+	writer_blob(t, TF_BLOB_DEVICE_FACTS, 0, &attributes, sizeof(attributes));
 	for (uint32_t i = 0; i < 5; i++)
 		writer_blob(t, TF_BLOB_DEVICE_OPERATION, 10 + i, &works[i], sizeof(works[i]));
 	for (uint32_t i = 0; i < 4; i++)
@@ -170,6 +181,31 @@ static void nvtx(struct writer_thread *t)
 	writer_event(t, TF_POP, 0, 1381 * MS, 0); /* one too many */
 }
 
+/* A large block that is freed, small ones of which one stands for 64 KiB, and frees of what was not recorded. */
+static void host_memory(struct writer_thread *t)
+{
+	static const struct {
+		uint32_t kind, id, kb;
+		uint64_t address, bytes, stack;
+	} events[] = {
+		{TF_ALLOCATION, TF_ALLOCATOR_MALLOC, 0, 0x10000, 1000000, 1},
+		{TF_ALLOCATION, TF_ALLOCATOR_PYTHON, 64, 0x20000, 48, 1},
+		{TF_ALLOCATION, TF_ALLOCATOR_PYTHON, 64, 0x20030, 64, 0},
+		{TF_RELEASE, 0, 0, 0x10000, 0, 0},
+		{TF_RELEASE, 0, 0, 0x99990, 0, 0},
+		{TF_ALLOCATION, TF_ALLOCATOR_MALLOC, 0, 0x20030, 200000, 1},
+	};
+
+	for (uint64_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		writer_event(t, events[i].kind, events[i].id, 1350 * MS + i * MS, events[i].kb);
+		writer_slot(t, tf_arg(TF_ARG_VALUE, 0, events[i].address));
+		if (events[i].kind == TF_ALLOCATION)
+			writer_slot(t, tf_arg(TF_ARG_BYTES, 0, events[i].bytes));
+		if (events[i].stack)
+			writer_slot(t, tf_arg(TF_ARG_STACK, 0, events[i].stack));
+	}
+}
+
 static void first_process(const char *directory)
 {
 	struct writer w;
@@ -194,6 +230,7 @@ static void first_process(const char *directory)
 	device_facts(&t);
 	os_calls(&t, f[2], f[3]);
 	nvtx(&t);
+	host_memory(&t);
 	writer_call(&t, f[4], 1500 * MS, 90 * MS, NULL, 0);
 	writer_blob(&t, TF_BLOB_CHILD, 1, &child, sizeof(child));
 	writer_page(&t)->counters[f[2]] = (struct tf_counter){40, 20 * US};
