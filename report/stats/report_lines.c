@@ -45,7 +45,7 @@ static bool has_column(const struct report_context *c, enum line_value value)
 	switch (value) {
 	case LINE_INCLUSIVE:
 		return c->is_inclusive;
-	case LINE_PEAK:
+	case LINE_AT_PEAK:
 		return false;
 	case LINE_ENERGY:
 		return energies_of(c->model)->count > 0;
@@ -72,8 +72,8 @@ static void rate_cells(const struct line_values *v, struct table *table)
 		table_real(table, (double)v->of[LINE_FLOPS] / gpu);
 	else
 		table_nothing(table);
-	if (v->of[LINE_PEAK] && v->of[LINE_GPU])
-		table_real(table, 100 * (double)v->of[LINE_PEAK] / gpu);
+	if (v->of[LINE_AT_PEAK] && v->of[LINE_GPU])
+		table_real(table, 100 * (double)v->of[LINE_AT_PEAK] / gpu);
 	else
 		table_nothing(table);
 }
@@ -258,7 +258,7 @@ static void add_work(void *context, const struct image *image, const struct op *
 	if (!row || !rate->is_known)
 		return;
 	add_to(&w->lines->values[*row - 1].of[LINE_FLOPS], rate->flops);
-	add_to(&w->lines->values[*row - 1].of[LINE_PEAK], ns < 1.8e19 ? (uint64_t)ns : UINT64_MAX);
+	add_to(&w->lines->values[*row - 1].of[LINE_AT_PEAK], ns < 1.8e19 ? (uint64_t)ns : UINT64_MAX);
 }
 
 /* ---- host memory in use ---- */

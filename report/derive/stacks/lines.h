@@ -26,7 +26,7 @@ enum line_value {
 	LINE_HOST_GROWTH, /* likewise: see heap_growth() */
 	LINE_COPIED,	/* by copies and memsets, as requested by the calls */
 	LINE_FLOPS,	/* of the kernels of LINE_GPU, as far as they are known; set by who needs them (report/ops) */
-	LINE_PEAK,	/* likewise: the time (ns) that LINE_FLOPS take at the devices' peak rates */
+	LINE_AT_PEAK,	/* likewise: the time (ns) that LINE_FLOPS take at the devices' peak rates */
 	LINE_SAMPLES,
 	LINE_CALLS,	/* recorded OS and CUDA calls */
 	LINE_VALUES
