@@ -154,7 +154,7 @@ int report_mem_alloc_sum(const struct report_context *c, struct table *table, st
 		table_number(table, r->heap->image->pid);
 		table_real(table, r->heap->peak ? 100.0 * (double)v->peak / (double)r->heap->peak : 0);
 		table_number(table, v->peak);
-		table_number(table, v->last);
+		table_number(table, heap_growth(v));
 		table_number(table, v->in_use);
 		table_number(table, v->allocated);
 		table_number(table, v->allocations);
