@@ -33,12 +33,26 @@ static void text_cell(struct buffer *text, struct table *table)
 	buffer_clear(text);
 }
 
+/* Processes may have different numbers for one device, and one number for different devices (CUDA_VISIBLE_DEVICES). */
+static bool is_seen(struct map *seen, uint64_t host, uint32_t device, const struct device_properties *p)
+{
+	struct buffer uuid = {0};
+	bool is_new;
+
+	device_uuid(p, &uuid);
+	map_put(seen, host, uuid.size ? hash_bytes(uuid.data, uuid.size) : device, &is_new);
+	buffer_done(&uuid);
+	return !is_new;
+}
+
 static void device_row(const struct report_context *c, const struct image *image, const struct blob *b,
-		       struct table *table)
+		       struct map *seen, struct table *table)
 {
 	struct device_properties p = device_properties(image->trace, b->id);
 	struct buffer text = {0};
 
+	if (is_seen(seen, host_number(c->model, image->machine), b->id, &p))
+		return;
 	table_text(table, c->model->machines[image->machine].host);
 	table_number(table, b->id);
 	trace_text(image->trace, b, &text);
@@ -92,15 +106,9 @@ int report_cuda_devices(const struct report_context *c, struct table *table, str
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		const struct trace *t = c->model->images[i].trace;
 
-		for (size_t k = 0; t && k < t->blob_count; k++) {
-			bool is_new = false;
-
+		for (size_t k = 0; t && k < t->blob_count; k++)
 			if (t->blobs[k].type == TF_BLOB_DEVICE_NAME)
-				map_put(&seen, host_number(c->model, c->model->images[i].machine), t->blobs[k].id,
-					&is_new);
-			if (is_new)
-				device_row(c, &c->model->images[i], &t->blobs[k], table);
-		}
+				device_row(c, &c->model->images[i], &t->blobs[k], &seen, table);
 	}
 	map_done(&seen);
 	return table_rows(table) ? 0 : device_none(c->model, err);

@@ -261,10 +261,12 @@ ENTRY(cuDeviceGetName, 2000, (name, len, dev), char *name, int len, CUdevice dev
 
 ENTRY(cuDeviceGetUuid_v2, 11040, (uuid, dev), CUuuid *uuid, CUdevice dev)
 {
+	const char *first = getenv("PILLION_SIMGPU_FIRST");
+
 	if (!uuid || !sim_device(dev))
 		return uuid ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
 	memcpy(uuid->bytes, "simulated-gpu-00", sizeof(uuid->bytes));
-	uuid->bytes[15] = (char)('0' + dev % 10);
+	uuid->bytes[15] = (char)('0' + (dev + (first ? atoi(first) : 0)) % 10);
 	return CUDA_SUCCESS;
 }
 

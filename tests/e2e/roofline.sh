@@ -81,6 +81,16 @@ PILLION_SIMGPU_DEVICES=2 pillion -o two -t cuda "$targets/cuda_event_timing" dev
 is "$? $(report stats -q -r cuda_devices -f json two.pillion | json '[(x["Device"], x["PCI Bus"]) for x in r]')" \
 	"0 [(0, '0000:01:00.0'), (1, '0000:02:00.0')]" 'two devices: each once'
 
+# Two processes for which different devices have the number 0, and one more that has the first of them again.
+ranks=0
+for process in 0 1 0; do
+	PILLION_SIMGPU_FIRST=$process pillion -o "ranks$((ranks++))" -t cuda,cublas "$targets/cuda_gemm" 4 sizes >out \
+		2>err
+	is $? 0 "a process of which device $process has the number 0"
+done
+is "$(report stats -q -r cuda_devices -f json ranks?.pillion | json '[x["UUID"][-2:] for x in r]')" "['30', '31']" \
+	'devices are told apart by their UUIDs'
+
 PILLION_SIMGPU_CAPABILITY=19 pillion -o unknown -t cuda,cublas "$targets/cuda_gemm" 4 sizes >out 2>err
 report stats -q -r roofline -f json unknown.pillion >unknown.json 2>err
 is "$? $(json '[[x[k] for k in ("Peak GFLOP/s", "Peak (%)", "Bound", "Attainable GFLOP/s")] for x in r]' \
