@@ -25,15 +25,10 @@ struct facts_blob {
 	struct tf_attribute_value values[ATTRIBUTES];
 };
 
-static uint64_t noted, written; /* a bit for each device */
-static uint64_t noted_in;	/* generation of the image that noted them: a forked child has no contexts */
-
 void device_facts_note(uint32_t device)
 {
-	if (__atomic_exchange_n(&noted_in, process.generation, __ATOMIC_RELAXED) != process.generation)
-		noted = written = 0;
 	if (device < 64)
-		__atomic_fetch_or(&noted, 1ull << device, __ATOMIC_RELEASE);
+		__atomic_fetch_or(&process.devices_noted, 1ull << device, __ATOMIC_RELEASE);
 }
 
 static bool facts_find(struct facts_api *ret)
@@ -66,13 +61,10 @@ static void facts_write(const struct facts_api *api, int device)
 
 void device_facts_write(void)
 {
-	uint64_t wanted = __atomic_load_n(&noted, __ATOMIC_ACQUIRE), known;
+	uint64_t wanted = __atomic_load_n(&process.devices_noted, __ATOMIC_ACQUIRE);
 	struct facts_api api;
 
-	if (noted_in != process.generation)
-		return;
-	known = __atomic_fetch_or(&written, wanted, __ATOMIC_RELAXED);
-	wanted &= ~known;
+	wanted &= ~__atomic_fetch_or(&process.devices_written, wanted, __ATOMIC_RELAXED);
 	if (!wanted || !facts_find(&api))
 		return;
 	for (int device = 0; device < 64; device++)

@@ -69,6 +69,7 @@ struct process {
 	uint32_t acting;               /* lock of altstack.c */
 	uint32_t nvtx_inside;      /* open ranges of -c nvtx */
 	uint64_t tracer_checked_ticks; /* see sample.c */
+	uint64_t devices_noted, devices_written; /* see facts.c: a bit for each device */
 	bool has_noted_frozen, has_noted_silent; /* see recorder.c */
 	bool spare_stacks[PROCESS_SPARE_STACKS]; /* spare_stack.c: in use */
 	/* modules in the trace; value = start address, until one of them has been unloaded */
