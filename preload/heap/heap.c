@@ -105,6 +105,10 @@ static const char *heap_hindrance(void)
 	if (dso_before("malloc"))
 		return "native allocations: the program, or a library preloaded before ours, has a malloc of its own, "
 		       "whose calls are not recorded";
+	/* those of jemalloc and tcmalloc do not call malloc */
+	if (dso_beside(heap_malloc_resolve(), "_Znwm"))
+		return "native allocations: the library that has malloc has C++'s operator new, too, whose calls are "
+		       "not recorded";
 	return NULL;
 }
 

@@ -35,7 +35,7 @@ static void *find_next(const char *name)
 	return found ? found : dso_next(name);
 }
 
-void heap_malloc_resolve(void)
+void *heap_malloc_resolve(void)
 {
 	void *found;
 
@@ -43,6 +43,7 @@ void heap_malloc_resolve(void)
 	if (__atomic_load_n(&real_##name, __ATOMIC_RELAXED) == resolve_##name && (found = find_next(#name)))           \
 		__atomic_store_n((void **)(void *)&real_##name, found, __ATOMIC_RELAXED);
 	HEAP_FUNCTIONS(FIND)
+	return *(void **)(void *)&real_malloc;
 }
 
 #define RESOLVE(returns, name, parameters, arguments, failure)                                                         \
