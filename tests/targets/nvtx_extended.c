@@ -17,15 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int failed;
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                        \
-			failed = 1;                                                                                    \
-		}                                                                                                      \
-	} while (0)
+#include "check.h"
 
 enum { SHAPE_ID = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 7 };
 

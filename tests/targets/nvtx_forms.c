@@ -11,15 +11,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-static int failed;
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                        \
-			failed = 1;                                                                                    \
-		}                                                                                                      \
-	} while (0)
+#include "check.h"
 
 static nvtxDomainHandle_t domain, wide_domain;
 static nvtxStringHandle_t registered;
