@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/derive/device/attribute.h"
+#include "report/derive/energy/energy_share.h"
 #include "report/derive/nvtx/nvtx_tree.h"
 #include "report/derive/nvtx/operator_work.h"
 #include "report/ops/ops.h"
@@ -18,6 +19,7 @@ struct operator_sum {
 	uint64_t calls, cpu_total, cpu_self, gpu_total, gpu_self;
 	uint64_t allocated; /* device memory, by the innermost operators */
 	double flops;	    /* of operators without others within them whose operations are known */
+	double joules;	    /* that gpu_self took: an estimate, see energy_share.h */
 	double ideal_ns;    /* the time that their kernels would take at the peak rates of the devices */
 	size_t open; /* number of open ranges, while ranges are read */
 };
@@ -38,6 +40,7 @@ struct operators {
 	struct operator_sum *items; /* by row of the aggregate */
 	size_t count, capacity;
 	uint64_t gpu; /* device time in ns of the current call */
+	bool has_energy; /* power was sampled */
 	struct operator_sum *innermost;
 	struct operator_groups groups;
 	struct map ideal; /* number of the image, range -> ps at the peak rate */
@@ -199,8 +202,11 @@ static void pytorch_add_correlated(void *context, const struct correlated *k)
 		o->gpu += k->records[i].duration_ns;
 	o->innermost = NULL;
 	attribute_ranges(&o->tree, k, o, add_gpu);
-	if (o->innermost)
-		o->innermost->gpu_self += o->gpu;
+	if (!o->innermost)
+		return;
+	o->innermost->gpu_self += o->gpu;
+	for (size_t i = 0; o->has_energy && i < k->record_count; i++)
+		o->innermost->joules += energy_of_record(o->scan.context, k->image, &k->records[i]);
 }
 
 /* ---- floating-point operations ---- */
@@ -418,6 +424,8 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 		table_number(table, s->gpu_self);
 		table_number(table, s->gpu_total);
 		table_real(table, mean_of(s->gpu_total, s->calls));
+		if (o->has_energy)
+			table_real(table, s->joules * 1e6);
 		table_real(table, operator_percent(s->cpu_self, cpu));
 		table_number(table, s->cpu_self);
 		table_number(table, s->cpu_total);
@@ -444,9 +452,13 @@ int report_pytorch_sum(const struct report_context *c, struct table *table, stru
 	struct aggregate aggregate = {0};
 	struct operators o = {.scan = {.context = c, .aggregate = &aggregate}, .groups = {.context = c}};
 
+	o.has_energy = energies_of(c->model)->count > 0;
 	by_column(c, table);
 	table_has(table, {"GPU (%)", COLUMN_PERCENT}, {"GPU Self (ns)", COLUMN_NS}, {"GPU Total (ns)", COLUMN_NS},
-		  {"GPU Avg (ns)", COLUMN_NS_MEAN}, {"CPU (%)", COLUMN_PERCENT}, {"CPU Self (ns)", COLUMN_NS},
+		  {"GPU Avg (ns)", COLUMN_NS_MEAN});
+	if (o.has_energy)
+		table_column(table, "Energy Est. (J)", COLUMN_MB); /* of GPU Self */
+	table_has(table, {"CPU (%)", COLUMN_PERCENT}, {"CPU Self (ns)", COLUMN_NS},
 		  {"CPU Total (ns)", COLUMN_NS}, {"CPU Avg (ns)", COLUMN_NS_MEAN}, {"Allocated (MB)", COLUMN_MB},
 		  {"GFLOPs", COLUMN_REAL}, {"Peak (%)", COLUMN_PERCENT}, {"Calls", COLUMN_COUNT},
 		  {"Operator", COLUMN_TEXT});

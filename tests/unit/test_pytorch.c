@@ -83,6 +83,32 @@ static void operators(const char *directory, bool has_operators)
 	writer_done(&w);
 }
 
+/* From START for 20000 ns a GPU took 20000 * 9012 uJ. It executed kernels of 9012 ns in all, some at the same time, in
+ * 8357 ns: each takes 8357 uJ per ns. */
+static void energy(const char *directory)
+{
+	static const struct {
+		struct tf_energy_head head;
+		struct tf_energy_record record;
+		struct tf_energy_source source;
+		char texts[8];
+		struct {
+			struct tf_energy_record record;
+			struct tf_energy_sample sample;
+		} samples[2];
+	} file = {{TF_ENERGY_MAGIC, 0x77, TF_CLOCK_MONOTONIC, 0, WRITER_BOOT},
+		  {TF_ENERGY_GPU, 0, sizeof(file.source) + sizeof(file.texts)},
+		  {0},
+		  "N\0GPU-1",
+		  {{{TF_ENERGY_SAMPLE, 0, sizeof(file.samples[0].sample)}, {.ticks = START}},
+		   {{TF_ENERGY_SAMPLE, 0, sizeof(file.samples[0].sample)},
+		    {.ticks = START + 20000, .energy_uj = 20000 * 9012}}}};
+
+	capture_file(directory, "node1.77.energy", &file, sizeof(file));
+}
+
+static bool has_energy;
+
 static void check_as(bool has_operators, struct report_context context, int wanted_code, const char *wanted)
 {
 	char directory[] = "/tmp/pillion-pytorch-XXXXXX", *paths[] = {directory}, *text = NULL;
@@ -95,6 +121,8 @@ static void check_as(bool has_operators, struct report_context context, int want
 	cr_assert_not_null(mkdtemp(directory));
 	capture_create(directory);
 	operators(directory, has_operators);
+	if (has_energy)
+		energy(directory);
 	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
 	context.model = &model;
 	context.symbols = symbols_new(&model, false);
@@ -154,6 +182,18 @@ Test(pytorch, grouped_and_sorted)
 	check_as(true, (struct report_context){.group = GROUP_LINE, .sort = SORT_FLOPS}, 0,
 		 TIMES ",Line\n" MM_ROW "(not attributed)\n" LINEAR_ROW "(not attributed)\n" BACKWARD_ROW
 		       "(not attributed)\n" EMPTY_ROW "(not attributed)\n");
+}
+
+Test(pytorch, with_energy_where_power_was_sampled)
+{
+	has_energy = true;
+	check_as(true, (struct report_context){.group = GROUP_NAME}, 0,
+		 "GPU (%),GPU Self (ns),GPU Total (ns),GPU Avg (ns),Energy Est. (J),CPU (%),CPU Self (ns),"
+		 "CPU Total (ns),CPU Avg (ns),Allocated (MB),GFLOPs,Peak (%),Calls,Operator\n"
+		 "81.0,1000,1230,1230.0,8.357000,54.6,200,300,300.0,0.000000,,,1,aten::linear\n"
+		 "18.6,230,230,115.0,1.922110,28.7,105,105,52.5,0.000000,2.4e-07,,2,aten::mm\n"
+		 "0.4,5,5,5.0,0.041785,16.4,60,60,60.0,0.000000,,,1,AddmmBackward0\n"
+		 "0.0,0,0,0.0,0.000000,0.3,1,1,1.0,0.000000,,,1,aten::empty\n");
 }
 
 Test(pytorch, without_operators_it_could_not_look)
