@@ -15,6 +15,7 @@
 #include "preload/heap/heap.h"
 #include "preload/nvtx/nvtx_tool.h"
 #include "preload/python/annotate_calls.h"
+#include "preload/python/annotate_jax.h"
 #include "preload/python/annotate_range.h"
 #include "preload/python/annotate_torch.h"
 #include "preload/python/python_api.h"
@@ -302,6 +303,7 @@ static void *make_space(void)
 	python_set_item(space, "wants_shapes", python.Py_BuildValue("i", process_options.pytorch == PYTORCH_SHAPES));
 	python_set_item(space, "functions", read_traced_functions());
 	annotate_calls_offer(space);
+	annotate_jax_offer(space);
 	return space;
 }
 
@@ -361,7 +363,8 @@ void annotate_init(void)
 {
 	const struct options *o = &process_options;
 
-	if (o->pytorch != PYTORCH_NONE || o->python_functions || o->python_calls || o->python_import_time)
+	if (o->pytorch != PYTORCH_NONE || o->python_functions || o->python_calls || o->python_import_time ||
+	    o->jax)
 		has_ranges = hook_attached() && (process_gate.groups & 1u << TF_GROUP_NVTX) && annotate_range_init();
 	annotate_is_wanted = has_ranges || heap.is_python;
 }

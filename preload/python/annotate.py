@@ -5,7 +5,7 @@
 #   import_begin(name)   import_end()   note(text)   thread_name(text)
 #   operators_end() -> number   operators_begin(number)
 #   torch_offer() -> bool   torch_settle() -> bool   torch_open()   torch_close()
-#   calls_*   python_calls: see annotate_calls.h
+#   calls_*   python_calls: see annotate_calls.h; jax_*   wants_jax: see annotate_jax.h
 #   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
 # Everything depends on replacing one function, by which both `import` and importlib load a module. CPython 3.8 and
 # newer. Nothing here may raise into the program, print, import a module that is not built in, or leave a name behind.
@@ -21,6 +21,18 @@ for domain, module, name, color in functions:
 
 
 # ---- functions ----
+
+texts = {} # text of a function -> its file
+
+
+def placed(name, code):
+    """'name (file:line)', with the directory of the file where another one has the same name."""
+    file = code.co_filename.encode('utf-8', 'replace').decode()
+    text = '%s (%s:%d)' % (name, file[file.rfind('/') + 1:], code.co_firstlineno)
+    if texts.setdefault(text, file) != file:
+        text = '%s (%s:%d)' % (name, file, code.co_firstlineno)
+    return text
+
 
 def stepping(inner, begin, end):
     """Runs a generator or coroutine with a range around each step: between steps its thread does other things."""
@@ -238,6 +250,82 @@ def torch_is_there(torch):
         note('--pytorch: no ranges of its operators: ' + (str(error) or type(error).__name__).split('\n')[0])
 
 
+# ---- JAX ----
+
+PHASES = {'/jax/core/compile/jaxpr_trace_duration': 'trace',
+          '/jax/core/compile/jaxpr_to_mlir_module_duration': 'lower',
+          '/jax/core/compile/backend_compile_duration': 'compile'}
+
+
+def watch_phases(dispatch):
+    """All phases are in contexts of this function, whose arguments are the same from 0.4.13 to 0.12."""
+    class Phase:
+        __slots__ = ('inner', 'text')
+
+        def __init__(self, *args, **kwargs):
+            self.inner = log_elapsed_time(*args, **kwargs)
+            values = dict(zip(('fmt', 'fun_name', 'event'), args), **kwargs)
+            name, self.text = values.get('fun_name'), PHASES.get(values.get('event'))
+            if self.text:
+                self.text += ' ' + (name if type(name) is str else '?')
+
+        def __enter__(self):
+            result = self.inner.__enter__()
+            if self.text:
+                jax_begin(self.text)
+            return result
+
+        def __exit__(self, *error):
+            if self.text:
+                jax_end()
+            return self.inner.__exit__(*error)
+
+    log_elapsed_time = dispatch.log_elapsed_time
+    dispatch.log_elapsed_time = Phase
+
+
+def jitted_text(made):
+    """From the function that jax.jit was given, without those that decorate it."""
+    function = made.__wrapped__
+    while type(function) is FUNCTION and '__wrapped__' in function.__dict__:
+        function = function.__dict__['__wrapped__']
+    name = made.__name__.encode('utf-8', 'replace').decode()
+    if type(function) is not FUNCTION:
+        return 'run ' + name
+    return 'run ' + placed(name, function.__code__)
+
+
+def watch_calls(pjit):
+    def _cpp_pjit(*args, **kwargs):
+        made = make(*args, **kwargs)
+        try:
+            kind = type(made)
+            if not jax_count(made, jitted_text(made), kind.__basicsize__, kind.__flags__):
+                note('--jax: this version of JAX or Python has functions whose calls cannot be recorded')
+        except Exception as error:
+            note('--jax: calls of a function are not recorded: ' + type(error).__name__)
+        return made
+
+    make = pjit._cpp_pjit
+    _cpp_pjit.__code__ = _cpp_pjit.__code__.replace(co_filename=make.__code__.co_filename)
+    hide(_cpp_pjit)
+    pjit._cpp_pjit = _cpp_pjit
+
+
+def jax_is_there(module, watch):
+    try:
+        if object.__basicsize__ != 16:
+            return note('--jax: not possible in this interpreter')
+        watch(module)
+    except Exception as error:
+        note('--jax: nothing is recorded of %s: %s' % (module.__name__, type(error).__name__))
+
+
+if wants_jax:
+    jax_parts = {'jax._src.dispatch': watch_phases, 'jax._src.pjit': watch_calls}
+    known += list(jax_parts)
+
+
 # ---- calls ----
 
 METHOD = type(list.append)
@@ -322,6 +410,8 @@ def loaded(name):
         trace_functions(module, rows)
     if name == 'torch' and wants_operators:
         torch_is_there(module)
+    if wants_jax and name in jax_parts:
+        jax_is_there(module, jax_parts[name])
     if name == 'threading' and hasattr(getattr(module, 'Thread', None), '_set_native_id'):
         watch_threads(module)
 

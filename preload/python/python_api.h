@@ -28,7 +28,7 @@
 	X(char, _Py_NoneStruct, [1])                                                                                   \
 	X(void *, PyExc_Exception, [1])
 
-/* Those of --python-calls. NULL: this version does not have it. From 3.12 on, _PyCode_GetExtra has the name
+/* Those of --python-calls and --jax. NULL: this version does not have it. From 3.12 on, _PyCode_GetExtra has the name
  * PyUnstable_Code_GetExtra, and likewise the two that follow. */
 #define PYTHON_CALLS_FUNCTIONS(X)                                                                                      \
 	X(int, _PyCode_GetExtra, (void *code, long index, void **ret))                                                 \
@@ -50,6 +50,7 @@
 	X(void, PyErr_Fetch, (void **type, void **value, void **traceback))                                            \
 	X(void, PyErr_Restore, (void *type, void *value, void *traceback))                                             \
 	X(int, PyType_IsSubtype, (void *type, void *base))                                                             \
+	X(void *, PyVectorcall_Call, (void *callable, void *tuple, void *dict))                                        \
 	X(char, PyCFunction_Type, [1])                                                                                 \
 	X(char, PyMethodDescr_Type, [1])
 

@@ -140,6 +140,8 @@ static const struct option rows[] = {
 	{"pytorch", 0, OPTION_OWN, RECORDED, SET(pytorch), PRINT(pytorch), .title = "Python", .initial = "none",
 	 .value = "none|autograd-nvtx|autograd-shapes-nvtx",
 	 .help = "NVTX ranges for PyTorch's operators, forward and backward; shapes: with the sizes of their tensors"},
+	{"jax", 0, OPTION_FLAG, RECORDED, AT(jax), .initial = "false",
+	 .help = "NVTX ranges for each call of a function of jax.jit, and for its tracing, lowering and compilation"},
 	{"python-functions-trace", 0, OPTION_TEXT, RECORDED, AT(python_functions), .value = "FILE",
 	 .help = "NVTX ranges for the Python functions listed in a JSON file: [{\"domain\", \"color\", \"module\", "
 		 "\"functions\": [\"f\", \"Class.f\"]}]"},

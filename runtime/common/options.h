@@ -66,6 +66,7 @@ struct options {
 	enum pytorch pytorch;
 	const char *python_functions; /* path of a JSON file, NULL: none */
 	const char *python_calls;     /* all, or patterns of modules; NULL: none */
+	bool jax;
 	bool python_import_time;
 	const char *output; /* as given; NULL: report# */
 	/* read by pillion-launch alone */

@@ -174,12 +174,13 @@ int python_check(struct run *run)
 {
 	const struct options *o = &run->options;
 	const char *name = o->pytorch != PYTORCH_NONE || run->traces_pytorch ? "pytorch"
+			   : o->jax					     ? "jax"
 			   : o->python_functions			     ? "python-functions-trace"
 			   : o->python_calls				     ? "python-calls"
 									     : "python-import-time";
 
 	if (o->pytorch == PYTORCH_NONE && !run->traces_pytorch && !o->python_functions && !o->python_calls &&
-	    !o->python_import_time)
+	    !o->python_import_time && !o->jax)
 		return 0;
 	if (!(o->trace & TRACE_NVTX)) {
 		say("--%s records NVTX ranges: nvtx is added to --trace", name);

@@ -8,6 +8,14 @@ struct making {
 	bool only_pushpop;
 };
 
+static uint32_t range_stack(const struct nvtx_range *r)
+{
+	for (uint32_t i = 0; i < r->args_count; i++)
+		if (tf_arg_kind(r->args[i]) == TF_ARG_STACK)
+			return (uint32_t)tf_arg_value(r->args[i]);
+	return 0;
+}
+
 static void tree_add_range(void *context, const struct nvtx_range *r)
 {
 	struct making *m = context;
@@ -22,6 +30,7 @@ static void tree_add_range(void *context, const struct nvtx_range *r)
 		.parent = NVTX_NO_PARENT,
 		.domain = r->domain,
 		.text = r->text,
+		.stack = range_stack(r),
 		.is_pushpop = r->is_pushpop,
 		.thread = r->thread,
 	};

@@ -10,6 +10,7 @@ struct nvtx_node {
 	uint64_t start, end; /* ticks */
 	size_t parent;	     /* index of the innermost range around it; NVTX_NO_PARENT: none */
 	uint32_t domain, text, level, children;
+	uint32_t stack; /* of its begin; 0: none was taken */
 	bool is_pushpop;
 	const struct trace_thread *thread;
 };

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --jax: ranges of the domain "JAX" for JAX's phases of compilation, with the stack that caused them, and for each call
+ * of a function that jax.jit returned: "trace f", "lower jit(f)", "compile jit(f)", "run f (train.py:17)".
+ *
+ * Such a call does not pass through Python: it is counted in the function object itself, whose pointer for the
+ * vectorcall protocol (PEP 590) is replaced. The object, its type and its attributes remain. */
+#ifndef PILLION_ANNOTATE_JAX_H
+#define PILLION_ANNOTATE_JAX_H
+
+/* Adds to the namespace of annotate.py:
+ *	wants_jax: the option
+ *	jax_begin(text), jax_end(): around a phase
+ *	jax_count(function, text, basic size and flags of its type) -> bool: from now on its calls are recorded */
+void annotate_jax_offer(void *space);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ranges of one image that are about JAX: what each is, and the function that it belongs to.
+ *
+ * A phase names its function without the place of it, and XLA names a module after it. They belong to the call around
+ * them if that has the name, else to the only function called that has it; where several have, or none, they have a
+ * row of their own. */
+#ifndef PILLION_JAX_RANGES_H
+#define PILLION_JAX_RANGES_H
+
+#include "report/derive/jax/jax_text.h"
+#include "report/derive/nvtx/nvtx_tree.h"
+
+struct jax_place {
+	enum jax_kind kind;
+	/* Numbers of texts: of an OP the operation; else the function, with its place in the program if that is known */
+	uint32_t name;
+	uint32_t full; /* of a MODULE: its own name */
+	/* A call while another function is traced: it becomes a part of that one, nothing is executed. */
+	bool is_staged;
+	uint64_t self;	/* ticks, without the phases within it */
+	size_t module;	/* the innermost range around it, itself included, that is a MODULE. NVTX_NO_PARENT: none */
+};
+
+struct jax_ranges {
+	struct nvtx_tree tree;
+	struct jax_place *places; /* of the tree's nodes */
+	struct texts names;
+	struct map numbers; /* hash of a name -> number + 1 */
+	bool has_calls;	    /* --jax was used */
+};
+
+/* Whether the image has such ranges; the others cost nothing. */
+bool jax_is_in(const struct image *image);
+
+/* The caller frees *r with jax_ranges_done. */
+void jax_ranges_make(struct jax_ranges *r, const struct image *image);
+void jax_ranges_done(struct jax_ranges *r);
+
+#endif

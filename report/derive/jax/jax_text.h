@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The texts of ranges about JAX.
+ *
+ * Domain "JAX" is ours (preload/python/annotate_jax.h): "run f (train.py:17)", "trace f", "lower jit(f)", "compile
+ * jit(f)". Domain "TSL" is XLA's, where it is built for NVIDIA's devices: "XlaModule:#hlo_module=jit_f,program_id=7#",
+ * "Thunk:#hlo_op=fusion.1#" or "Thunk:#name=fusion.1#", "XlaCompile:#module=jit_f,program_id=7#" and further ones that
+ * begin with XlaCompile, as consumers of these texts read them. */
+#ifndef PILLION_JAX_TEXT_H
+#define PILLION_JAX_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* RUN: a call of a jitted function. TRACE, LOWER, COMPILE: of Python to a jaxpr, to StableHLO, to machine code.
+ * MODULE: XLA executes a module, OP: one of its operations, BUILD: XLA compiles a module. */
+enum jax_kind { JAX_NONE, JAX_RUN, JAX_TRACE, JAX_LOWER, JAX_COMPILE, JAX_MODULE, JAX_OP, JAX_BUILD };
+
+struct jax_text {
+	enum jax_kind kind;
+	const char *name; /* within the text: the function "f", or the operation */
+	size_t length;
+	const char *full; /* of a RUN: the function with its place; of a MODULE: its own name; else `name` */
+	size_t full_length;
+};
+
+/* False: the range is of another kind. `domain` "" is the default one. */
+bool jax_text_parse(const char *domain, const char *text, struct jax_text *ret);
+
+/* The value of a field in "...#key=value,key=value#". False: there is none. */
+bool jax_text_field(const char *text, const char *key, const char **ret, size_t *ret_length);
+
+static inline bool jax_is_phase(enum jax_kind kind)
+{
+	return kind == JAX_TRACE || kind == JAX_LOWER || kind == JAX_COMPILE;
+}
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jax_sum: the functions that jax.jit compiled: their compilation against their runs.
+ * jax_ops_sum: the operations that XLA executed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/device/attribute.h"
+#include "report/derive/device/device.h"
+#include "report/derive/jax/jax_functions.h"
+#include "report/derive/stacks/attribution.h"
+#include "report/stats/report.h"
+
+/* ---- jax_sum ---- */
+
+static void line_cell(struct attribution *a, const struct jax_function *f, struct table *table)
+{
+	struct symbol_frame frame;
+	bool is_users;
+
+	if (!f->stack || !attribution_stack(a, f->image, f->stack, &frame, &is_users)) {
+		table_nothing(table);
+		return;
+	}
+	symbols_name(a->symbols, &frame);
+	table_text(table, frame.text);
+}
+
+int report_jax_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct attribution attribution = {.symbols = c->symbols};
+	struct jax_functions functions;
+	size_t *order, field = c->by != BY_NOTHING;
+	uint64_t all = 0;
+
+	by_column(c, table);
+	table_has(table, {"Compile (%)", COLUMN_PERCENT}, {"Compile Total (ns)", COLUMN_NS},
+		  {"Trace (ns)", COLUMN_NS}, {"Lower (ns)", COLUMN_NS}, {"XLA (ns)", COLUMN_NS},
+		  {"Compilations", COLUMN_COUNT}, {"Runs", COLUMN_COUNT}, {"Run Host (ns)", COLUMN_NS},
+		  {"Run Avg (ns)", COLUMN_NS_MEAN}, {"GPU (ns)", COLUMN_NS}, {"Kernels", COLUMN_COUNT},
+		  {"Function", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
+	jax_functions_make(c, &functions);
+	order = jax_functions_order(&functions);
+	for (size_t i = 0; i < functions.count; i++)
+		all += jax_compile_ns(&functions.items[i]);
+	for (size_t i = 0; i < functions.count; i++) {
+		const struct jax_function *f = &functions.items[order[i]];
+		const struct aggregate_row *row = &functions.keys.rows[order[i]];
+
+		if (field)
+			by_cell(c, table, aggregate_field(row, 0));
+		table_real(table, all ? 100 * (double)jax_compile_ns(f) / (double)all : 0);
+		table_number(table, jax_compile_ns(f));
+		table_number(table, f->trace_ns);
+		table_number(table, f->lower_ns);
+		table_number(table, f->compile_ns);
+		table_number(table, f->compilations);
+		table_number(table, f->runs);
+		table_number(table, f->run_ns);
+		if (f->runs)
+			table_real(table, (double)f->run_ns / (double)f->runs);
+		else
+			table_nothing(table);
+		table_number(table, f->device_ns);
+		table_number(table, f->kernels);
+		table_text(table, aggregate_field(row, field));
+		line_cell(&attribution, f, table);
+	}
+	table->hides_zeros = true;
+	free(order);
+	jax_functions_done(&functions);
+	attribution_done(&attribution);
+	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no ranges of JAX: record with --jax");
+}
