@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jax_sum: the functions that jax.jit compiled: their compilation against their runs.
- * jax_ops_sum: the operations that XLA executed. */
+/* jax_sum: the functions that jax.jit compiled: their compilation against their runs. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "report/derive/device/attribute.h"
-#include "report/derive/device/device.h"
 #include "report/derive/jax/jax_functions.h"
 #include "report/derive/stacks/attribution.h"
 #include "report/stats/report.h"
-
-/* ---- jax_sum ---- */
 
 static void line_cell(struct attribution *a, const struct jax_function *f, struct table *table)
 {

@@ -54,6 +54,7 @@
 	X(pytorch_sum, NULL, "PyTorch Operators", REPORT_BY | REPORT_ATTRIBUTED)                                       \
 	X(pytorch_ops, NULL, "PyTorch Operators by Kernel", REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)          \
 	X(jax_sum, NULL, "JAX Functions: Compilation and Runs", REPORT_DEFAULT | REPORT_BY | REPORT_ATTRIBUTED)        \
+	X(jax_ops_sum, NULL, "JAX Operations (HLO)", REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)                 \
 	X(python_import_sum, NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY)                                \
 	X(python_gil_sum, NULL, "Waits for Python's Global Interpreter Lock", REPORT_BY | REPORT_SHARED)               \
 	X(python_gil_trace, NULL, "Trace of Waits for Python's Global Interpreter Lock", 0)                           \

@@ -99,6 +99,7 @@ static struct word word_of(struct placing *p, const struct nvtx_node *n)
 	nvtx_name(r->tree.image->trace, 0, n->text, &text);
 	if (jax_text_parse(buffer_string(&domain), buffer_string(&text), &t)) {
 		w.kind = t.kind;
+		r->has_any = true;
 		w.name = name_number(r, t.name, t.length);
 		w.full = name_number(r, t.full, t.full_length);
 		w.module = module_number(r, t.name, t.length);

@@ -12,7 +12,7 @@
 
 struct jax_place {
 	enum jax_kind kind;
-	/* Numbers of texts: of an OP the operation; else the function, with its place in the program if that is known */
+	/* Numbers of texts: of an OP the operation; else the function, with its place in the program if known */
 	uint32_t name;
 	uint32_t full; /* of a MODULE: its own name */
 	/* A call while another function is traced: it becomes a part of that one, nothing is executed. */
@@ -26,10 +26,11 @@ struct jax_ranges {
 	struct jax_place *places; /* of the tree's nodes */
 	struct texts names;
 	struct map numbers; /* hash of a name -> number + 1 */
-	bool has_calls;	    /* --jax was used */
+	bool has_any;	    /* of any kind */
+	bool has_calls;	    /* of --jax */
 };
 
-/* Whether the image has such ranges; the others cost nothing. */
+/* Whether the image may have such ranges: it has their domains. The others cost nothing. */
 bool jax_is_in(const struct image *image);
 
 /* The caller frees *r with jax_ranges_done. */

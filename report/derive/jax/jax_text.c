@@ -50,10 +50,8 @@ static void strip_transform(struct jax_text *t)
 static size_t run_name_length(const char *full)
 {
 	size_t length = strlen(full);
-	const char *open = NULL;
+	const char *open = strstr(full, " (");
 
-	for (const char *at = strstr(full, " ("); at; at = strstr(at + 1, " ("))
-		open = at;
 	return open && full[length - 1] == ')' ? (size_t)(open - full) : length;
 }
 

@@ -19,7 +19,7 @@ struct jax_text {
 	enum jax_kind kind;
 	const char *name; /* within the text: the function "f", or the operation */
 	size_t length;
-	const char *full; /* of a RUN: the function with its place; of a MODULE: its own name; else `name` */
+	const char *full; /* of a RUN: the function with its place; of a MODULE or BUILD: the module; else `name` */
 	size_t full_length;
 };
 

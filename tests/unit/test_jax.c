@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests jax_sum and jax_ops_sum with captures written here, and the texts that they are made of. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/derive/jax/jax_text.h"
+#include "report/stats/report.h"
+#include "trace_writer.h"
+
+/* ---- texts ---- */
+
+static void reads(const char *domain, const char *text, enum jax_kind kind, const char *name, const char *full)
+{
+	struct jax_text t;
+
+	cr_expect_eq(jax_text_parse(domain, text, &t), kind != JAX_NONE, "%s", text);
+	cr_expect_eq(t.kind, kind, "%s: %d", text, t.kind);
+	if (!kind)
+		return;
+	cr_expect(t.length == strlen(name) && !strncmp(t.name, name, t.length), "%s: %.*s", text, (int)t.length,
+		  t.name);
+	cr_expect(t.full_length == strlen(full) && !strncmp(t.full, full, t.full_length), "%s: %.*s", text,
+		  (int)t.full_length, t.full);
+}
+
+Test(jax, texts)
+{
+	reads("JAX", "run f (train.py:17)", JAX_RUN, "f", "f (train.py:17)");
+	reads("JAX", "run <lambda> (a (1).py:2)", JAX_RUN, "<lambda>", "<lambda> (a (1).py:2)");
+	reads("JAX", "run f", JAX_RUN, "f", "f");
+	reads("JAX", "trace f", JAX_TRACE, "f", "f");
+	reads("JAX", "trace jit_f", JAX_TRACE, "jit_f", "jit_f");
+	reads("JAX", "lower jit(f)", JAX_LOWER, "f", "f");
+	reads("JAX", "compile jit(<lambda>)", JAX_COMPILE, "<lambda>", "<lambda>");
+	reads("JAX", "compile pmap(f)", JAX_COMPILE, "f", "f");
+	reads("JAX", "compile jit_f", JAX_COMPILE, "f", "f");
+	reads("JAX", "compile jit", JAX_COMPILE, "jit", "jit");
+	reads("JAX", "compile jit()", JAX_COMPILE, "jit()", "jit()");
+	reads("JAX", "compiles", JAX_NONE, "", "");
+	reads("", "run f (train.py:17)", JAX_NONE, "", "");
+	reads("TSL", "run f (train.py:17)", JAX_NONE, "", "");
+	reads("TSL", "XlaModule:#hlo_module=jit_f,program_id=7#", JAX_MODULE, "f", "jit_f");
+	reads("TSL", "XlaModule:#prefix=a/b,hlo_module=jit_f,program_id=7#", JAX_MODULE, "f", "jit_f");
+	reads("TSL", "XlaModule:#program_id=7#", JAX_NONE, "", "");
+	reads("TSL", "XlaModule:#hlo_module=main", JAX_NONE, "", "");
+	reads("TSL", "XlaModule:#hlo_module=main#", JAX_MODULE, "main", "main");
+	reads("TSL", "Thunk:#hlo_op=fusion.1#", JAX_OP, "fusion.1", "fusion.1");
+	reads("TSL", "Thunk:#name=jit_f#", JAX_OP, "jit_f", "jit_f");
+	reads("TSL", "Thunk:#hlo_op=#", JAX_OP, "", "");
+	reads("TSL", "XlaCompileBackend:#module=jit_f,program_id=7#", JAX_BUILD, "f", "jit_f");
+	reads("TSL", "XlaCompile:#", JAX_NONE, "", "");
+	reads("TSL", "", JAX_NONE, "", "");
+}
+
+Test(jax, fields_are_whole)
+{
+	const char *value;
+	size_t length;
+
+	cr_expect(jax_text_field("X:#ab=1,b=2#", "b", &value, &length) && length == 1 && *value == '2');
+	cr_expect(jax_text_field("X:#b=#", "b", &value, &length) && !length);
+	cr_expect_not(jax_text_field("X:#ab=1#", "b", &value, &length));
+	cr_expect_not(jax_text_field("b=1", "b", &value, &length));
+	cr_expect_not(jax_text_field("#", "b", &value, &length));
+	cr_expect_not(jax_text_field("", "b", &value, &length));
+}
+
+/* ---- reports ---- */
+
+enum { START = 1000, OURS = 1, XLAS = 2 };
+enum {
+	RUN_F = 1,
+	RUN_G,
+	RUN_OTHER_G,
+	TRACE_F,
+	TRACE_G,
+	LOWER_F,
+	COMPILE_F,
+	COMPILE_G,
+	MODULE_F,
+	MODULE_H,
+	FUSION,
+	COMMAND_BUFFER,
+	BUILD_H,
+};
+
+static const char *const texts[] = {
+	NULL,
+	"run f (a.py:3)",
+	"run g (a.py:9)",
+	"run g (b.py:9)",
+	"trace f",
+	"trace g",
+	"lower jit(f)",
+	"compile jit(f)",
+	"compile jit(g)",
+	"XlaModule:#prefix=x,hlo_module=jit_f,program_id=7#",
+	"XlaModule:#hlo_module=jit_h,program_id=8#",
+	"Thunk:#hlo_op=fusion.1#",
+	"Thunk:#name=command_buffer_1#",
+	"XlaCompile:#module=jit_h,program_id=8#",
+};
+
+static const char *const kernels[] = {NULL, "fusion_1", "loop_add_fusion", "gemm", "other"};
+
+struct job {
+	struct writer w;
+	struct writer_thread t, xla, cupti;
+	uint16_t function;
+	uint32_t launches;
+};
+
+static void range(struct writer_thread *t, unsigned domain, uint32_t text, uint64_t from, uint64_t to)
+{
+	if (from)
+		writer_event(t, TF_PUSH, domain, START + from, text);
+	if (to)
+		writer_event(t, TF_POP, domain, START + to, 0);
+}
+
+static void launch(struct job *j, struct writer_thread *host, uint32_t kernel, uint64_t at, uint64_t duration)
+{
+	uint32_t id = ++j->launches;
+	uint64_t arg = tf_arg(TF_ARG_LAUNCH, 0, 1);
+
+	writer_call(host, j->function, START + at + 1, 1, &arg, 1);
+	writer_device_calls(&j->cupti, TF_DEVICE_TIME_MONOTONIC,
+			    &(struct writer_device_call){host->tid, id, START + at, 1, false}, 1);
+	writer_device(&j->cupti, TF_DEVICE_TIME_MONOTONIC,
+		      &(struct writer_device_record){kernel, id, START + 5000 + id * 2000, duration, 0}, 1);
+}
+
+static void job_begin(struct job *j)
+{
+	static const struct tf_launch launched = {.kernel = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+
+	*j = (struct job){0};
+	writer_init(&j->w, 7, 7, 1, START);
+	j->function = writer_function(&j->w, TF_GROUP_CUDA, "cuLaunchKernel");
+	writer_thread(&j->w, &j->t, 7, "python", TF_PAGE * 4);
+	writer_thread(&j->w, &j->xla, 8, "xla", TF_PAGE * 4);
+	writer_thread(&j->w, &j->cupti, 9, "cupti", TF_PAGE * 4);
+	for (uint32_t i = 1; i < sizeof(texts) / sizeof(*texts); i++)
+		writer_text(&j->t, TF_BLOB_STRING, i, texts[i]);
+	writer_text(&j->t, TF_BLOB_DOMAIN, OURS, "JAX");
+	writer_text(&j->t, TF_BLOB_DOMAIN, XLAS, "TSL");
+	writer_device_source(&j->cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
+	for (uint32_t i = 1; i < sizeof(kernels) / sizeof(*kernels); i++) {
+		struct tf_device_operation work = {
+			.kind = TF_DEVICE_KERNEL, .kernel = i, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+
+		writer_text(&j->cupti, TF_BLOB_KERNEL, i, kernels[i]);
+		writer_blob(&j->cupti, TF_BLOB_DEVICE_OPERATION, i, &work, sizeof(work));
+	}
+	writer_blob(&j->t, TF_BLOB_LAUNCH, 1, &launched, sizeof(launched));
+}
+
+/* The first call compiles f, which calls g while it is traced; the second one executes it. */
+static void compiled(struct job *j)
+{
+	range(&j->t, OURS, RUN_F, 100, 0);
+	range(&j->t, OURS, TRACE_F, 110, 0);
+	range(&j->t, OURS, RUN_G, 120, 0);
+	range(&j->t, OURS, TRACE_G, 125, 130);
+	range(&j->t, OURS, RUN_G, 0, 140);
+	range(&j->t, OURS, TRACE_F, 0, 150);
+	range(&j->t, OURS, LOWER_F, 160, 180);
+	range(&j->t, OURS, COMPILE_F, 200, 0);
+	range(&j->t, XLAS, BUILD_H, 210, 290);
+	range(&j->t, OURS, COMPILE_F, 0, 300);
+	range(&j->t, OURS, RUN_F, 0, 400);
+}
+
+static void executed(struct job *j)
+{
+	range(&j->t, OURS, RUN_F, 500, 0);
+	range(&j->t, XLAS, MODULE_F, 502, 0);
+	range(&j->t, XLAS, FUSION, 504, 0);
+	launch(j, &j->t, 1, 505, 1000);
+	range(&j->t, XLAS, FUSION, 0, 508);
+	range(&j->t, XLAS, COMMAND_BUFFER, 510, 0);
+	launch(j, &j->t, 2, 511, 300);
+	range(&j->t, XLAS, COMMAND_BUFFER, 0, 514);
+	launch(j, &j->t, 3, 516, 20);
+	range(&j->t, XLAS, MODULE_F, 0, 518);
+	range(&j->t, OURS, RUN_F, 0, 520);
+	launch(j, &j->t, 4, 600, 7);
+	range(&j->xla, XLAS, MODULE_F, 700, 703); /* the only f */
+}
+
+static void check(void (*write)(struct job *), const char *report, int wanted_code, const char *wanted)
+{
+	char directory[] = "/tmp/pillion-jax-XXXXXX", *paths[] = {directory}, *text = NULL;
+	struct report_context context = {0};
+	struct model model;
+	struct emit emit = {.format = FORMAT_CSV};
+	struct table table = {0};
+	struct err err = {{0}};
+	struct job j;
+	size_t size;
+
+	cr_assert_not_null(mkdtemp(directory));
+	capture_create(directory);
+	job_begin(&j);
+	write(&j);
+	writer_end(&j.w, TF_END_EXIT, 0, START + 90000);
+	writer_save(&j.w, directory);
+	writer_done(&j.w);
+	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
+	context.model = &model;
+	context.symbols = symbols_new(&model, false);
+	cr_expect_eq(report_find(report)->run(&context, &table, &err), wanted_code, "%s", err.text);
+	emit.file = open_memstream(&text, &size);
+	emit_begin(&emit);
+	emit_table(&emit, "x", "x", &table);
+	emit_end(&emit);
+	fclose(emit.file);
+	cr_expect_str_eq(strchr(text, '\n') ? strchr(text, '\n') + 1 : text, wanted, "%s", text);
+	free(text);
+	table_done(&table);
+	symbols_free(context.symbols);
+	model_done(&model);
+	capture_remove(directory);
+}
+
+static void job_of_two(struct job *j)
+{
+	compiled(j);
+	executed(j);
+}
+
+Test(jax, compilation_and_runs_of_each_function)
+{
+	check(job_of_two, "jax_sum", 0,
+	      "96.9,155,35,20,100,1,2,160,80.0,1320,3,f (a.py:3),\n"
+	      "3.1,5,5,0,0,0,0,0,,0,0,g (a.py:9),\n");
+}
+
+Test(jax, operations_by_range_and_by_kernel)
+{
+	check(job_of_two, "jax_ops_sum", 0,
+	      "75.4,1000,1,4,1,fusion.1,jit_f,f (a.py:3),range\n"
+	      "22.6,300,1,0,0,loop_add_fusion,jit_f,f (a.py:3),command buffer\n"
+	      "1.5,20,1,0,0,gemm,jit_f,f (a.py:3),kernel\n"
+	      "0.5,7,1,0,0,(not within a range of JAX or XLA),,,outside\n"
+	      "0.0,0,0,4,1,command_buffer_1,jit_f,f (a.py:3),range\n");
+}
+
+/* XLA alone, without --jax. */
+static void job_of_xla(struct job *j)
+{
+	range(&j->t, XLAS, BUILD_H, 100, 0);
+	range(&j->t, XLAS, BUILD_H, 120, 150);
+	range(&j->t, XLAS, BUILD_H, 0, 180);
+	range(&j->t, XLAS, MODULE_H, 200, 0);
+	launch(j, &j->t, 3, 201, 9);
+	range(&j->t, XLAS, MODULE_H, 0, 205);
+	range(&j->t, XLAS, MODULE_H, 300, 302);
+}
+
+Test(jax, without_our_ranges_there_are_those_of_xla)
+{
+	check(job_of_xla, "jax_sum", 0, "100.0,80,0,0,80,1,2,7,3.5,9,1,h,\n");
+	check(job_of_xla, "jax_ops_sum", 0, "100.0,9,1,0,0,gemm,jit_h,h,kernel\n");
+}
+
+/* Two functions have the name g: a phase belongs to the one called around it, and to neither outside of them. */
+static void job_of_two_names(struct job *j)
+{
+	range(&j->t, OURS, RUN_G, 100, 0);
+	range(&j->t, OURS, COMPILE_G, 110, 120);
+	range(&j->t, OURS, RUN_G, 0, 130);
+	range(&j->t, OURS, RUN_OTHER_G, 200, 0);
+	range(&j->t, OURS, COMPILE_G, 210, 212);
+	range(&j->t, OURS, RUN_OTHER_G, 0, 215);
+	range(&j->t, OURS, COMPILE_G, 300, 301);
+}
+
+Test(jax, functions_of_one_name)
+{
+	check(job_of_two_names, "jax_sum", 0,
+	      "76.9,10,0,0,10,1,1,20,20.0,0,0,g (a.py:9),\n"
+	      "15.4,2,0,0,2,1,1,13,13.0,0,0,g (b.py:9),\n"
+	      "7.7,1,0,0,1,1,0,0,,0,0,g,\n");
+}
+
+static void job_of_nothing(struct job *j)
+{
+	launch(j, &j->t, 1, 100, 1);
+}
+
+static void job_on_the_cpu(struct job *j)
+{
+	range(&j->t, OURS, RUN_F, 100, 110);
+}
+
+Test(jax, nothing_to_show)
+{
+	check(job_of_nothing, "jax_sum", -ENODATA, "");
+	check(job_of_nothing, "jax_ops_sum", -ENODATA, "");
+	check(job_on_the_cpu, "jax_ops_sum", -ENODATA, "");
+}
