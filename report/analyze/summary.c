@@ -15,6 +15,7 @@
 #include "report/derive/device/memory.h"
 #include "report/stats/report.h"
 #include "report/analyze/fix_first.h"
+#include "report/analyze/summary_jax.h"
 #include "report/analyze/summary_next.h"
 #include "report/analyze/summary_ranks.h"
 #include "report/analyze/summary_time.h"
@@ -546,6 +547,8 @@ void summary_text(const struct report_context *context, const char *capture, str
 	summary_head(c->model, s.roles, ret);
 	summary_first(&s.first, ret);
 	summary_roles(c, s.roles, ROLE_LINES, ret);
+	if (!s.is_large)
+		summary_jax(c, ret);
 	range_never_seen(c->model, ret);
 	summary_ranks(c->model, ret);
 	summary_messages(&s.rules, BLOCKED_MPI, "MPI", ret);

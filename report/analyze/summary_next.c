@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/analyze/summary_time.h"
+#include "report/derive/jax/jax_ranges.h"
 #include "report/derive/stacks/samples.h"
 
 /* Computing for so much of the run's time is worth samples; waiting in MPI for so much of the ranks' time is worth a
@@ -31,7 +32,8 @@ static bool is_mpi_library(const char *path)
 	return base && (!strncmp(base + 1, "libmpi", 6) || !strncmp(base + 1, "libpmpi", 7));
 }
 
-static bool uses_mpi(const struct image *image)
+/* Modules are those in stacks. */
+static bool uses_module(const struct image *image, bool (*is_such)(const char *path))
 {
 	const struct trace *t = image->trace;
 	bool found = false;
@@ -44,7 +46,7 @@ static bool uses_mpi(const struct image *image)
 			continue;
 		size = trace_blob(t, &t->blobs[i], bytes, TF_BLOB_BYTES);
 		bytes[size] = 0;
-		found = size > sizeof(struct tf_module) && is_mpi_library(bytes + sizeof(struct tf_module));
+		found = size > sizeof(struct tf_module) && is_such(bytes + sizeof(struct tf_module));
 	}
 	return found;
 }
@@ -95,7 +97,7 @@ static bool lacks_mpi(struct rules *r, bool is_large, struct buffer *ret)
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct image *image = &m->images[i];
 
-		if (!uses_mpi(image))
+		if (!uses_module(image, is_mpi_library))
 			continue;
 		buffer_clear(ret);
 		traced_words(m, image, ret);
@@ -111,29 +113,44 @@ static bool lacks_mpi(struct rules *r, bool is_large, struct buffer *ret)
 	return messages.ns && messages.ns * 100 >= wall_ns * MESSAGES_PERCENT;
 }
 
+/* ---- JAX ---- */
+
+static bool is_jax_library(const char *path)
+{
+	return strstr(path, "/jaxlib/");
+}
+
+static bool lacks_jax(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		if (uses_module(&m->images[i], is_jax_library) && !jax_has_phases(&m->images[i]))
+			return true;
+	return false;
+}
+
 bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *ret)
 {
 	const struct roles *roles = &rules_time(r)->roles;
 	struct buffer words = {0};
-	bool lacks_samples, lacks_messages = lacks_mpi(r, is_large, &words);
+	bool lacks_samples, lacks_messages = lacks_mpi(r, is_large, &words), jax = lacks_jax(r->context->model);
 	uint64_t cpu_ns = 0;
 
 	for (size_t i = 0; i < roles->count; i++)
 		cpu_ns += roles->items[i].cpu_ns;
 	lacks_samples = computes ||
 			(cpu_ns && !samples_any(r->context->model) && cpu_ns * 100 >= roles->wall_ns * SAMPLES_PERCENT);
-	if (lacks_samples || lacks_messages)
-		buffer_print(ret, "%-*s ", SUMMARY_LABEL, "next");
+	if (!lacks_samples && !lacks_messages && !jax)
+		goto done;
+	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "next");
 	if (lacks_samples)
 		buffer_print(ret, "CPU %.1f s of %.1f s wall: ", (double)cpu_ns / 1e9, (double)roles->wall_ns / 1e9);
 	else if (lacks_messages)
 		buffer_text(ret, "ranks wait in MPI: ");
-	if (lacks_samples || lacks_messages)
-		buffer_print(ret, "run again with%s", lacks_samples ? " -s cpu" : "");
+	buffer_print(ret, "run again with%s%s", lacks_samples ? " -s cpu" : "", jax ? " --jax" : "");
 	if (lacks_messages)
 		buffer_print(ret, " -t mpi%s", words.data);
-	if (lacks_samples || lacks_messages)
-		buffer_text(ret, "\n");
+	buffer_text(ret, "\n");
+done:
 	buffer_done(&words);
-	return lacks_samples || lacks_messages;
+	return lacks_samples || lacks_messages || jax;
 }

@@ -67,10 +67,13 @@ static void add_range(struct gathering *g, size_t node)
 		return;
 	row = function_row(g, node);
 	f = &g->functions->items[row];
+	f->image = f->image ? f->image : g->scan.image;
 	f->trace_ns += p->kind == JAX_TRACE ? ns : 0;
 	f->lower_ns += p->kind == JAX_LOWER ? ns : 0;
 	f->compile_ns += p->kind == JAX_COMPILE || p->kind == JAX_BUILD ? ns : 0;
 	f->compilations += p->kind == JAX_COMPILE || p->kind == JAX_BUILD;
+	if ((p->kind == JAX_COMPILE || p->kind == JAX_BUILD) && ns > f->longest_ns)
+		f->longest_ns = ns;
 	f->calls += p->kind == JAX_RUN;
 	f->call_ns += p->kind == JAX_RUN ? ns : 0;
 	f->modules += p->kind == JAX_MODULE;

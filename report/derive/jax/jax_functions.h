@@ -9,11 +9,11 @@
 struct jax_function {
 	/* ns; the phases of another function within a phase are that function's */
 	uint64_t trace_ns, lower_ns, compile_ns;
-	uint64_t compilations;
+	uint64_t compilations, longest_ns; /* longest_ns: of compile_ns */
 	uint64_t runs, run_ns; /* calls, without what they compiled; without --jax the modules that XLA executed */
 	uint64_t calls, modules, call_ns, module_ns; /* of both kinds */
 	uint64_t kernels, device_ns; /* device_ns: of copies and memsets as well */
-	/* The stack that caused most of its compilation; 0: none was taken. */
+	/* The stack that caused most of its compilation; 0: none was taken. Without one, `image` is one that has it. */
 	const struct image *image;
 	uint32_t stack;
 	uint64_t stack_ns;

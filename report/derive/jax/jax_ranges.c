@@ -32,9 +32,8 @@ static void domain_name(const struct trace *t, uint32_t domain, struct buffer *r
 		trace_text(t, name, ret);
 }
 
-bool jax_is_in(const struct image *image)
+static bool has_domain(const struct trace *t, const char *first, const char *second)
 {
-	const struct trace *t = image->trace;
 	bool found = false;
 
 	for (size_t i = 0; t && i < t->blob_count && !found; i++) {
@@ -43,10 +42,20 @@ bool jax_is_in(const struct image *image)
 		if (t->blobs[i].type != TF_BLOB_DOMAIN)
 			continue;
 		trace_text(t, &t->blobs[i], &name);
-		found = !strcmp(buffer_string(&name), "JAX") || !strcmp(buffer_string(&name), "TSL");
+		found = !strcmp(buffer_string(&name), first) || !strcmp(buffer_string(&name), second);
 		buffer_done(&name);
 	}
 	return found;
+}
+
+bool jax_is_in(const struct image *image)
+{
+	return has_domain(image->trace, JAX_DOMAIN, JAX_XLA_DOMAIN);
+}
+
+bool jax_has_phases(const struct image *image)
+{
+	return has_domain(image->trace, JAX_DOMAIN, JAX_DOMAIN);
 }
 
 /* ---- names ---- */

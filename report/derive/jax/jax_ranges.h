@@ -33,6 +33,9 @@ struct jax_ranges {
 /* Whether the image may have such ranges: it has their domains. The others cost nothing. */
 bool jax_is_in(const struct image *image);
 
+/* Whether it has those of --jax. */
+bool jax_has_phases(const struct image *image);
+
 /* The caller frees *r with jax_ranges_done. */
 void jax_ranges_make(struct jax_ranges *r, const struct image *image);
 void jax_ranges_done(struct jax_ranges *r);

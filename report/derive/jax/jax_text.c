@@ -98,5 +98,6 @@ static bool parse_xla(const char *text, struct jax_text *ret)
 bool jax_text_parse(const char *domain, const char *text, struct jax_text *ret)
 {
 	*ret = (struct jax_text){0};
-	return !strcmp(domain, "JAX") ? parse_ours(text, ret) : !strcmp(domain, "TSL") && parse_xla(text, ret);
+	return !strcmp(domain, JAX_DOMAIN) ? parse_ours(text, ret)
+					   : !strcmp(domain, JAX_XLA_DOMAIN) && parse_xla(text, ret);
 }

@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define JAX_DOMAIN "JAX"
+#define JAX_XLA_DOMAIN "TSL"
+
 /* RUN: a call of a jitted function. TRACE, LOWER, COMPILE: of Python to a jaxpr, to StableHLO, to machine code.
  * MODULE: XLA executes a module, OP: one of its operations, BUILD: XLA compiles a module. */
 enum jax_kind { JAX_NONE, JAX_RUN, JAX_TRACE, JAX_LOWER, JAX_COMPILE, JAX_MODULE, JAX_OP, JAX_BUILD };

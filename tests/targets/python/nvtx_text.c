@@ -12,14 +12,30 @@ __attribute__((visibility("default"))) void text_pop(void)
 	nvtxRangePop();
 }
 
-__attribute__((visibility("default"))) void xla_step(const char *text)
+static nvtxDomainHandle_t xla(void)
 {
 	static nvtxDomainHandle_t domain;
-	nvtxEventAttributes_t a = {
-	    .version = NVTX_VERSION, .size = sizeof(a), .messageType = NVTX_MESSAGE_TYPE_ASCII, .message.ascii = text};
 
 	if (!domain)
 		domain = nvtxDomainCreateA("TSL");
-	nvtxDomainRangePushEx(domain, &a);
-	nvtxDomainRangePop(domain);
+	return domain;
+}
+
+__attribute__((visibility("default"))) void xla_push(const char *text)
+{
+	nvtxEventAttributes_t a = {
+	    .version = NVTX_VERSION, .size = sizeof(a), .messageType = NVTX_MESSAGE_TYPE_ASCII, .message.ascii = text};
+
+	nvtxDomainRangePushEx(xla(), &a);
+}
+
+__attribute__((visibility("default"))) void xla_pop(void)
+{
+	nvtxDomainRangePop(xla());
+}
+
+__attribute__((visibility("default"))) void xla_step(const char *text)
+{
+	xla_push(text);
+	xla_pop();
 }

@@ -1,0 +1,133 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# JAX: compilations, calls and operations of its functions, by --jax, by the ranges of XLA, and where neither is
+# possible.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+jobs=$(cd "$tests_dir/../targets/python" && pwd)
+interpreter=$(python3 -c 'import sys; print(sys.executable)') || skip_all 'no python3'
+notes() { report stats -q -r ledger -f csv "$1.pillion" | sed -n 's/.*,note,1,//p' | tr -d '"' | sort -u; }
+
+# ---- versions of JAX that are unlike those known ----
+
+stub() { # DISPATCH PJIT: a package jax with these bodies
+	rm -rf stub
+	mkdir -p stub/jax/_src
+	echo 'from jax._src import dispatch, pjit' >stub/jax/__init__.py
+	: >stub/jax/_src/__init__.py
+	printf '%s\n' "$1" >stub/jax/_src/dispatch.py
+	printf '%s\n' "$2" >stub/jax/_src/pjit.py
+}
+
+of_stub() { # TEXT NOTES
+	PYTHONPATH=stub "$interpreter" use.py >bare.out 2>bare.err
+	PYTHONPATH=stub pillion -f -o stub --jax "$interpreter" use.py >out 2>err
+	is "$? $(cat out) $(grep -v '^pillion: ' err)" "0 $(cat bare.out) $(cat bare.err)" "$1: the program is as without us"
+	is "$(notes stub | tr '\n' ';')" "$2" "$1: the ledger"
+}
+
+phases='import contextlib
+@contextlib.contextmanager
+def log_elapsed_time(fmt, fun_name, event=None):
+    yield 7'
+cat >use.py <<'END'
+import jax
+if hasattr(jax.dispatch, 'log_elapsed_time'):
+    with jax.dispatch.log_elapsed_time('', 'jit(f)', event='/jax/core/compile/backend_compile_duration') as value:
+        print(value)
+    try:
+        with jax.dispatch.log_elapsed_time('', fun_name=len, event='/jax/core/compile/jaxpr_trace_duration'):
+            raise KeyError(3)
+    except KeyError as error:
+        print('caught', error)
+    with jax.dispatch.log_elapsed_time('', 'other', '/jax/another'):
+        pass
+if hasattr(jax.pjit, '_cpp_pjit'):
+    print(jax.pjit._cpp_pjit(len)('abc'))
+END
+stub "$phases" 'class Jitted:
+    def __init__(self, f):
+        self.f, self.__wrapped__, self.__name__ = f, f, "f"
+    def __call__(self, *args):
+        return self.f(*args)
+def _cpp_pjit(f):
+    return Jitted(f)'
+of_stub 'functions of another kind' \
+	'--jax: this version of JAX or Python has functions whose calls cannot be recorded;'
+is "$(report stats -q -r nvtx_sum -f csv stub.pillion | awk -F, '/JAX:/ { print $3, $NF }' | sort | tr '\n' ';')" \
+	'1 JAX:compile jit(f);1 JAX:trace ?;' 'functions of another kind: the phases are recorded'
+like "$(report stats -q -r jax_sum -f csv stub.pillion)" ',1,0,0,,0,0,f,.*use.py:3' \
+	'functions of another kind: a compilation with its line'
+stub 'pass' 'def _cpp_pjit(f):
+    return f'
+of_stub 'no phases, functions without a name of their own' \
+	'--jax: calls of a function are not recorded: AttributeError;'\
+'--jax: nothing is recorded of jax._src.dispatch: AttributeError;'
+pillion -f -o none --jax "$interpreter" -c 'import json' >out 2>err
+is "$? $(notes none) $(report stats -q -r nvtx_sum -f csv none.pillion | grep -c JAX)" '0  0' \
+	'a program without JAX has nothing of it'
+
+# ---- the real one, on the CPU ----
+
+if from_pypi PYTHON_JAX jax jax && timeout "$patience" "$python" -c 'import jax' 2>err; then
+	export JAX_PLATFORMS=cpu
+	timeout "$patience" "$python" "$jobs/jax_steps.py" >bare.out 2>bare.err
+	bare=$?
+	pillion -o real --jax "$python" "$jobs/jax_steps.py" >out 2>err
+	is "$? $(cat out) $(grep -v '^pillion: ' err)" "$bare $(cat bare.out) $(cat bare.err)" \
+		'JAX: status, output and errors are as without us'
+	is "$(notes real)" '' 'JAX: nothing is missing'
+	pillion -o counted --jax "$python" "$jobs/jax_steps.py" counts.json >out 2>err
+	report stats -q -r jax_sum -f json counted.pillion >ours.json
+	is "$(python3 -c 'import json
+ours, theirs, all = {}, {}, 0
+for row in json.load(open("ours.json")):
+    name = row["Function"].split(" (")[0]
+    ours[name] = ours.get(name, 0) + row["Compilations"]
+    all += row["Compilations"]
+for name, count in json.load(open("counts.json")).items():
+    theirs[name[4:-1]] = theirs.get(name[4:-1], 0) + count
+if list(theirs) == [""]: # before 0.5 it has no names
+    ours, theirs = all, theirs[""]
+else:
+    ours = {name: count for name, count in ours.items() if count}
+print(ours == theirs or (ours, theirs))')" True 'JAX: compilations by function are those that JAX counts'
+	report stats -q -r jax_sum -f csv real.pillion >sum
+	is "$(awk -F, '$12 ~ /jax_steps.py/ { sub(/ .*/, "", $12); print $12, $6, $7 }' sum | sort | tr '\n' ';')" \
+		'<lambda> 5 5;fails 0 3;method 1 3;stable 1 21;unstable 8 8;' \
+		'JAX: compilations and calls of each function, in all threads, not those while another is traced'
+	line=$(sed -n '/line of the compilations/=' "$jobs/jax_steps.py")
+	like "$(grep unstable sum)" "jax_steps.py:$line\)" 'JAX: the line that had it compiled'
+	is "$(awk -F, 'NR > 1 && ($3 + $4 + $5 != $2 || $7 && !$8)' sum)" '' \
+		'JAX: the phases add up, and calls take time'
+	like "$(report analyze -r recompilation real.pillion)" \
+		"JAX's function unstable \(jax_steps.py:[0-9]+\) is compiled 8 times, " 'JAX: rule recompilation'
+	like "$(report stats --summary real.pillion)" \
+		'^JAX +unstable \(jax_steps.py:[0-9]+\): compiled 8 times, .*; 8 runs, .* of all [0-9]+ functions: ' \
+		'JAX: the summary has compilation against runs'
+	is "$(report stats -r jax_ops_sum real.pillion 2>&1 | grep -c 'neither ranges nor kernels here')" 1 \
+		'JAX: there are no operations on the CPU, and the report says why'
+	pillion -o without "$python" "$jobs/jax_steps.py" >out 2>err
+	like "$(report stats --summary without.pillion)" '^next .* --jax' 'JAX: the summary of a run without it names --jax'
+else
+	skip 'a real JAX' "${why:-$(tail -1 err)}; PYTHON_JAX names a Python that has it"
+fi
+unset PYTHONPATH
+
+# ---- XLA's ranges, on the simulated device ----
+
+on_doubles
+[ -e "$targets/nvtx_text.so" ] || { skip 'the ranges of XLA' "built without NVTX's headers"; done_testing; exit; }
+pillion -o xla -t cuda,nvtx "$interpreter" "$jobs/xla.py" 6 "$targets/nvtx_text.so" >out 2>err
+is "$? $(cat out)" '0 ' 'a program with the ranges of XLA'
+is "$(report stats -q -r jax_ops_sum -f csv xla.pillion | awk -F, 'NR > 1 { print $3, $5, $6, $7, $9 }' | sort |
+	tr '\n' ';')" \
+	'0 6 command_buffer jit_step range;1 0 (not within a range of JAX or XLA)  outside;'\
+'12 6 dot.2 jit_step range;6 0 copy_fusion jit_step kernel;6 0 loop_add_fusion jit_step command buffer;'\
+'6 6 fusion.1 jit_step range;' 'kernels and ranges of each operation'
+is "$(report stats -q -r jax_sum -f csv xla.pillion | awk -F, 'NR > 1 { print $6, $7, $11, $12 }')" '1 6 30 step' \
+	'compilations, runs and kernels of a module'
+gpu() { report stats -q -r "$1" -f csv xla.pillion | awk -F, -v column="$2" 'NR > 1 { n += $column } END { print n }'; }
+is "$(gpu jax_ops_sum 2)" "$(gpu cuda_gpu_kern_sum 2)" 'the time of the operations is that of all kernels'
+done_testing
