@@ -23,7 +23,8 @@ stub() { # DISPATCH PJIT: a package jax with these bodies
 of_stub() { # TEXT NOTES
 	PYTHONPATH=stub "$interpreter" use.py >bare.out 2>bare.err
 	PYTHONPATH=stub pillion -f -o stub --jax "$interpreter" use.py >out 2>err
-	is "$? $(cat out) $(grep -v '^pillion: ' err)" "0 $(cat bare.out) $(cat bare.err)" "$1: the program is as without us"
+	is "$? $(cat out) $(grep -v '^pillion: ' err)" "0 $(cat bare.out) $(cat bare.err)" \
+		"$1: the program is as without us"
 	is "$(notes stub | tr '\n' ';')" "$2" "$1: the ledger"
 }
 
@@ -70,7 +71,8 @@ is "$? $(notes none) $(report stats -q -r nvtx_sum -f csv none.pillion | grep -c
 
 # ---- the real one, on the CPU ----
 
-if from_pypi PYTHON_JAX jax jax && timeout "$patience" "$python" -c 'import jax' 2>err; then
+has_jax() { why='it cannot be imported' && timeout "$patience" "$python" -c 'import jax' 2>err; }
+if from_pypi PYTHON_JAX jax/site-packages jax && has_jax; then
 	export JAX_PLATFORMS=cpu
 	timeout "$patience" "$python" "$jobs/jax_steps.py" >bare.out 2>bare.err
 	bare=$?
@@ -97,6 +99,7 @@ print(ours == theirs or (ours, theirs))')" True 'JAX: compilations by function a
 	is "$(awk -F, '$12 ~ /jax_steps.py/ { sub(/ .*/, "", $12); print $12, $6, $7 }' sum | sort | tr '\n' ';')" \
 		'<lambda> 5 5;fails 0 3;method 1 3;stable 1 21;unstable 8 8;' \
 		'JAX: compilations and calls of each function, in all threads, not those while another is traced'
+	like "$(cat sum)" ',1,0,0,,0,0,ahead,' 'JAX: what is compiled ahead of time, whose calls are not recorded'
 	line=$(sed -n '/line of the compilations/=' "$jobs/jax_steps.py")
 	like "$(grep unstable sum)" "jax_steps.py:$line\)" 'JAX: the line that had it compiled'
 	is "$(awk -F, 'NR > 1 && ($3 + $4 + $5 != $2 || $7 && !$8)' sum)" '' \
@@ -109,9 +112,10 @@ print(ours == theirs or (ours, theirs))')" True 'JAX: compilations by function a
 	is "$(report stats -r jax_ops_sum real.pillion 2>&1 | grep -c 'neither ranges nor kernels here')" 1 \
 		'JAX: there are no operations on the CPU, and the report says why'
 	pillion -o without "$python" "$jobs/jax_steps.py" >out 2>err
-	like "$(report stats --summary without.pillion)" '^next .* --jax' 'JAX: the summary of a run without it names --jax'
+	like "$(report stats --summary without.pillion)" '^next .* --jax' \
+		'JAX: the summary of a run without it names --jax'
 else
-	skip 'a real JAX' "${why:-$(tail -1 err)}; PYTHON_JAX names a Python that has it"
+	skip 'a real JAX' "$why; PYTHON_JAX names a Python that has it"
 fi
 unset PYTHONPATH
 

@@ -47,6 +47,11 @@ def fails(x):
     return x * (1 / len(()))
 
 
+@jax.jit
+def ahead(x):
+    return x * 3
+
+
 def main():
     x, model = jnp.ones((8, 8)), Model()
     for i in range(20):
@@ -64,7 +69,7 @@ def main():
             print('fails', error)
     for i in range(5):
         print(float(jax.jit(lambda x: x.sum())(x)))  # a new function each time
-    print(float(stable.lower(x).compile()(x).sum()), type(stable), stable.__name__, stable.__wrapped__ is not None)
+    print(float(ahead.lower(x).compile()(x).sum()), type(stable), stable.__name__, stable.__wrapped__ is not None)
 
 
 main()
