@@ -11,13 +11,17 @@ import pkgutil
 import sys
 import types
 
+# From 3.14 on, the compiler makes these; they evaluate the annotations of a module or class.
+_GENERATED = "__annotate__", "__annotate_func__"
+
 
 def _functions(owner, module, prefix=""):
     """Qualified names of what is written in Python in this module or class."""
     for name, value in vars(owner).items():
         function = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
         if isinstance(function, types.FunctionType) and function.__module__ == module:
-            yield prefix + name
+            if name not in _GENERATED:
+                yield prefix + name
         elif isinstance(value, type) and value.__module__ == module and not prefix.count(".") > 8:
             if value.__qualname__ == prefix + name:
                 yield from _functions(value, module, prefix + name + ".")

@@ -15,7 +15,7 @@ enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, LOCK_
 enum { STEPS = 4 * FRAMES, FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 10000000, UNIT = 2 };
 enum { OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, RUNTIME_BYTES = 64 * 8 };
 /* Offsets: in a thread state, an object, a built-in method, a type, a lock. */
-enum { STATE_NEXT = 8, TYPE = 8, METHOD_DEFINITION = 16, METHOD_SELF = 24, TYPE_NAME = 24 };
+enum { STATE_NEXT = 8, TYPE = PYSTACK_TYPE, METHOD_DEFINITION = 16, METHOD_SELF = 24, TYPE_NAME = 24 };
 enum { LOCK_LOCK = 16, LOCK_OWNER = 24 };
 /* Where glibc has the TID in what pthread_self() points to: x86-64, aarch64. */
 enum { PTHREAD_TID = sizeof(void *) == 8 ? 0x2d0 : 0 };
@@ -29,7 +29,7 @@ static const struct states {
 };
 /* In words of _Py_DebugOffsets: see pystack_layout.c. */
 enum { WORD_INTERPRETERS = 5, WORD_NEXT_INTERPRETER = 8, WORD_THREADS = 9 };
-enum { WORD_THREAD_OF_13 = 24, WORD_THREAD_OF_14 = 27, LOCALS_OF_13 = 72 };
+enum { WORD_THREAD_OF_13 = 24, WORD_THREAD_OF_14 = 27, WORD_THREAD_OF_15 = 30, LOCALS_OF_13 = 72 };
 
 struct state {
 	uint64_t address, thread; /* thread: as pthread_self() returns it */
@@ -79,25 +79,24 @@ static unsigned version_find(const struct where_symbol *s)
 	return s[SINCE_10].address ? 0x30a : s[SINCE_9].address ? 0x309 : s[SINCE_8].address ? 0x308 : 0;
 }
 
-static bool offsets_find(unsigned version, const char *runtime)
+static void offsets_find(unsigned version, const char *runtime)
 {
-	unsigned thread = version >= 0x30e ? WORD_THREAD_OF_14 : WORD_THREAD_OF_13;
+	unsigned thread = version >= 0x30f   ? WORD_THREAD_OF_15
+			  : version == 0x30e ? WORD_THREAD_OF_14
+					     : WORD_THREAD_OF_13;
 
 	for (size_t i = 0; i < sizeof(states_by_version) / sizeof(*states_by_version); i++) {
 		if (states_by_version[i].version != version)
 			continue;
 		python.offsets = states_by_version[i];
 		python.threads = python.offsets.threads;
-		return true;
+		return;
 	}
-	if (version < 0x30d || pystack_is_free_threaded(runtime))
-		return false;
 	python.offsets = (struct states){(uint16_t)version, (uint16_t)word_in(runtime, WORD_INTERPRETERS * 8), 0,
 					 (uint16_t)word_in(runtime, thread * 8),
 					 (uint16_t)word_in(runtime, (thread + 1) * 8), LOCALS_OF_13};
 	python.next_interpreter = (uint32_t)word_in(runtime, WORD_NEXT_INTERPRETER * 8);
 	python.threads = (uint32_t)word_in(runtime, WORD_THREADS * 8);
-	return true;
 }
 
 /* NULL, or why the frames cannot be read. */
@@ -105,16 +104,19 @@ static const char *interpreter_open(struct where_symbol *s, uint64_t *ret_runtim
 {
 	char runtime[RUNTIME_BYTES];
 	unsigned version = version_find(s);
+	const char *why;
 
 	python.code_type = s[CODE].address;
 	python.text_type = s[TEXT].address;
 	python.bytes_type = s[BYTES].address;
 	python.method_type = s[METHOD].address;
 	*ret_runtime = s[RUNTIME].address;
-	if (!where_copy_all(python.pid, s[RUNTIME].address, runtime, sizeof(runtime)) ||
-	    !pystack_layout_find(version, runtime, &python.layout) || !offsets_find(version, runtime))
-		return "no Python frames: not a CPython from 3.8 to 3.14, or a free-threaded one";
-	return NULL;
+	if (!where_copy_all(python.pid, s[RUNTIME].address, runtime, sizeof(runtime)))
+		return "its memory cannot be read";
+	why = pystack_layout_find(version, runtime, &python.layout);
+	if (!why)
+		offsets_find(version, runtime);
+	return why;
 }
 
 /* Whether a mapped file may be an interpreter: by its name, or the executable, into which one may be linked. */
@@ -190,15 +192,17 @@ static uint32_t tid_of_thread(uint64_t thread)
 static int text_read(uint64_t text, char *ret, unsigned size)
 {
 	const struct pystack_layout *l = &python.layout;
-	char head[40];
+	char head[64];
 	uint32_t characters[NAME_BYTES * 2], state, kind;
 	uint64_t length;
 	unsigned used = 0;
 
-	if (!where_copy_all(python.pid, text, head, sizeof(head)) || word_in(head, TYPE) != python.text_type)
+	if (!where_copy_all(python.pid, text, head, PYSTACK_STATE + l->head + 8) ||
+	    word_in(head, TYPE + l->head) != python.text_type)
 		return -1;
-	length = word_in(head, 16);
-	memcpy(&state, head + 32, sizeof(state));
+	length = word_in(head, PYSTACK_LENGTH + l->head);
+	memcpy(&state, head + PYSTACK_STATE + l->head, sizeof(state));
+	state = pystack_text_state(l, state);
 	kind = state >> 2 & 7;
 	if (!(state >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4))
 		return -1;
@@ -221,20 +225,22 @@ static void code_record(uint32_t id, const char *code)
 		struct tf_python_code code;
 	} head = {id, {.version = l->version}};
 	uint64_t table = word_in(code, l->lines);
-	char bytes[24];
+	char bytes[40];
 	size_t size;
 	int file, name;
 
 	memcpy(&head.code.first_line, code + l->first_line, sizeof(head.code.first_line));
 	file = text_read(word_in(code, l->file), text, FILE_BYTES);
 	name = file < 0 ? -1 : text_read(word_in(code, l->name), text + file, NAME_BYTES);
-	if (name < 0 || head.code.first_line > LINES || !where_copy_all(python.pid, table, bytes, sizeof(bytes)) ||
-	    word_in(bytes, TYPE) != python.bytes_type)
+	if (name < 0 || head.code.first_line > LINES || 
+	    !where_copy_all(python.pid, table, bytes, PYSTACK_LENGTH + l->head + 8) ||
+	    word_in(bytes, TYPE + l->head) != python.bytes_type)
 		return;
 	head.code.file_bytes = (uint16_t)file;
 	head.code.name_bytes = (uint16_t)name;
-	size = word_in(bytes, 16) < TABLE_BYTES ? word_in(bytes, 16) : TABLE_BYTES;
-	size = where_copy(python.pid, table + 32, text + file + name, size);
+	size = word_in(bytes, PYSTACK_LENGTH + l->head);
+	size = size < TABLE_BYTES ? size : TABLE_BYTES;
+	size = where_copy(python.pid, table + PYSTACK_BYTES_DATA + l->head, text + file + name, size);
 	where_record(TF_WHERE_PYTHON_CODE, &head, sizeof(head), text, (size_t)(file + name) + size);
 }
 
@@ -323,13 +329,30 @@ static bool is_shim(const struct pystack_layout *l, const char *frame)
 	return l->owner != NONE && l->is_entry == NONE && frame[l->owner] >= OWNED_BY_C;
 }
 
+/* Offset in the copy of the bytecode that the frame executes; the first one is that of the code object itself. If the
+ * instruction is in none: the function's first one. */
+static int64_t copy_offset(const struct pystack_layout *l, const char *frame, uint64_t address, const char *code)
+{
+	uint64_t at = word_in(frame, l->instruction), size = word_in(code, PYSTACK_LENGTH + l->head) * UNIT;
+	uint64_t start = address + l->start;
+	uint32_t copy;
+	int32_t first;
+
+	memcpy(&copy, frame + l->copy, sizeof(copy));
+	if (at - start >= size)
+		start = word_at(word_in(code, l->copies) + (1 + (uint64_t)copy) * sizeof(start));
+	memcpy(&first, code + l->traceable, sizeof(first));
+	return at - start < size ? (int64_t)(at - start) : (int64_t)first * UNIT;
+}
+
 /* Offset of the instruction in bytes; negative: the frame has not started. */
-static int64_t instruction_offset(const struct pystack_layout *l, const char *frame, uint64_t code)
+static int64_t instruction_offset(const struct pystack_layout *l, const char *frame, uint64_t address, const char *code)
 {
 	int32_t number;
 
 	if (l->start != NONE)
-		return (int64_t)(word_in(frame, l->instruction) - (code + l->start));
+		return l->copies ? copy_offset(l, frame, address, code)
+				 : (int64_t)(word_in(frame, l->instruction) - (address + l->start));
 	memcpy(&number, frame + l->instruction, sizeof(number));
 	return (int64_t)number * (l->version == 0x30a ? UNIT : 1);
 }
@@ -370,12 +393,14 @@ static bool frame_add(struct walk *w, const char *frame)
 	int64_t offset;
 
 	if (is_shim(l, frame)) {
-		invocation_close(w);
+		/* The last one of a thread is no invocation. */
+		if (!l->has_base || word_in(frame, l->previous))
+			invocation_close(w);
 		return true;
 	}
-	if (!where_copy_all(python.pid, address, code, sizeof(code)) || word_in(code, TYPE) != python.code_type)
+	if (!where_copy_all(python.pid, address, code, sizeof(code)) || word_in(code, TYPE + l->head) != python.code_type)
 		return false;
-	offset = instruction_offset(l, frame, address);
+	offset = instruction_offset(l, frame, address, code);
 	if (is_hidden(l, frame, code, offset)) {
 		if (is_entry)
 			invocation_close(w);
@@ -431,6 +456,7 @@ void where_python(const struct where_process *p)
 		[SINCE_10] = {"Py_NewRef", 0},
 	};
 	const char *problem;
+	char note[128];
 	uint64_t runtime;
 
 	if (!interpreter_find(p, symbols))
@@ -443,7 +469,8 @@ void where_python(const struct where_process *p)
 			python.futexes[python.futex_count++] = where_futex(&p->threads[i]);
 	problem = interpreter_open(symbols, &runtime);
 	if (problem) {
-		where_record(TF_WHERE_PYTHON_NOTE, NULL, 0, problem, strlen(problem));
+		snprintf(note, sizeof(note), "no Python frames: %s", problem);
+		where_record(TF_WHERE_PYTHON_NOTE, NULL, 0, note, strlen(note));
 		return;
 	}
 	states_read(runtime);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "runtime/base/text.h"
 #include "runtime/common/dso.h"
 #include "runtime/python/pystack_object.h"
 
@@ -60,12 +61,8 @@ static const char *python_find_symbols(uintptr_t base, const void *dynamic, unsi
 	pystack_python.bytes_type = dso_symbol(base, dynamic, "PyBytes_Type");
 	if (!pystack_python.state || !pystack_python.is_finalizing || !pystack_python.code_type ||
 	    !pystack_python.text_type || !pystack_python.bytes_type)
-		return "stacks have no Python frames: not a CPython from 3.8 to 3.14";
-	if (version >= 0x30d && pystack_is_free_threaded(runtime))
-		return "stacks have no Python frames: a free-threaded CPython";
-	if (!pystack_layout_find(version, runtime, &pystack_python.found))
-		return "stacks have no Python frames: not a CPython from 3.8 to 3.14, or one with an unknown layout";
-	return NULL;
+		return PYSTACK_UNKNOWN;
+	return pystack_layout_find(version, runtime, &pystack_python.found);
 }
 
 static bool is_executable_object(const void *dynamic)
@@ -86,9 +83,13 @@ static void python_start(uintptr_t base, const void *dynamic)
 {
 	unsigned version = python_version(base, dynamic);
 	const char *why = python_find_symbols(base, dynamic, version);
+	char note[128];
+	struct text t = text_init(note, sizeof(note));
 
 	if (why) {
-		process_note(why);
+		text_add(&t, "stacks have no Python frames: ");
+		text_add(&t, why);
+		process_note(note);
 		return;
 	}
 	pystack_python.unchecked = CHECKED_STACKS;
@@ -126,16 +127,16 @@ bool pystack_has_interpreter(void)
 
 /* ---- walking ---- */
 
-static bool is_object(const char *object, unsigned size, const char *type)
+static bool is_object(const struct pystack_layout *l, const char *object, unsigned size, const char *type)
 {
-	return object && !((uintptr_t)object & 7) && is_readable(object, size) && load_pointer(object, 8) == type;
+	return object && !((uintptr_t)object & 7) && is_readable(object, size) && object_type(l, object) == type;
 }
 
 static bool is_code(const struct pystack_layout *l, const char *code)
 {
-	return is_object(code, 208, pystack_python.code_type) &&
-	       is_object(load_pointer(code, l->known), TEXT_BYTES, pystack_python.text_type) &&
-	       is_object(load_pointer(code, l->file), TEXT_STATE + 8, pystack_python.text_type);
+	return is_object(l, code, l->start == NONE ? CODE_BYTES : l->start, pystack_python.code_type) &&
+	       is_object(l, load_pointer(code, l->known), TEXT_BYTES, pystack_python.text_type) &&
+	       is_object(l, load_pointer(code, l->file), TEXT_STATE_BYTES, pystack_python.text_type);
 }
 
 /* Probes the memory that the loads of the walk depend on. */
@@ -147,12 +148,49 @@ static bool is_frame(const struct pystack_layout *l, const char *frame)
 
 static bool is_code_object(const struct pystack_layout *l, const char *code)
 {
-	return l->version < 0x30d || load_pointer(code, 8) == pystack_python.code_type;
+	return l->version < 0x30d || object_type(l, code) == pystack_python.code_type;
 }
 
-/* Offset in the code in bytes; negative: the frame has not started. */
-static int64_t pystack_code_offset(const struct pystack_layout *l, const char *frame, const char *code)
+/* ---- bytecode of threads ---- */
+
+/* Of each code object, a thread executes a copy that it keeps as long as it lives. Where copies start: the address, and
+ * above it a part of the key, in one word, because threads and signal handlers share the table. */
+enum { COPIES_KNOWN = 1024, ADDRESS_BITS = 48 };
+static uint64_t copies_known[COPIES_KNOWN];
+
+/* Offset in the thread's copy of the bytecode. The array of copies may be freed by another thread: the kernel reads it,
+ * and an address is only used if the instruction is in the copy that starts there. If none is found: the function's
+ * first instruction, which has its first line. */
+static __attribute__((noinline)) int64_t pystack_copy_offset(const struct pystack_layout *l, const char *frame,
+							     const char *code, const char *bytes)
 {
+	uint64_t at = load_word(frame, l->instruction), size = object_length(l, bytes) * UNIT;
+	uint32_t index = *(const uint32_t *)(frame + l->copy);
+	uint64_t key = ((uint64_t)code + index) * 0x9fb21c651e98df25ull;
+	uint64_t *known = &copies_known[(key >> 32) % COPIES_KNOWN], word = __atomic_load_n(known, __ATOMIC_RELAXED);
+	uint64_t start = word & ((UINT64_C(1) << ADDRESS_BITS) - 1);
+
+	key >>= ADDRESS_BITS;
+	if (word >> ADDRESS_BITS == key && at - start < size)
+		return (int64_t)(at - start);
+	if (!sys_is_silent && pystack_python.is_sampled &&
+	    copy_memory(&start, load_pointer(bytes, l->copies) + (1 + (uint64_t)index) * sizeof(start),
+			sizeof(start)) &&
+	    at - start < size) {
+		__atomic_store_n(known, key << ADDRESS_BITS | start, __ATOMIC_RELAXED);
+		return (int64_t)(at - start);
+	}
+	return (int64_t)*(const int32_t *)(bytes + l->traceable) * UNIT;
+}
+
+/* Offset in the code in bytes; negative: the frame has not started. `bytes`: the content of the code object. */
+static int64_t pystack_code_offset(const struct pystack_layout *l, const char *frame, const char *code,
+				   const char *bytes)
+{
+	/* The main thread executes the code object's own bytecode. */
+	if (l->copies && load_word(frame, l->instruction) - (uint64_t)(code + l->start) >=
+			     object_length(l, bytes) * UNIT)
+		return pystack_copy_offset(l, frame, code, bytes);
 	if (l->start != NONE)
 		return (int64_t)(load_word(frame, l->instruction) - (uint64_t)(code + l->start));
 	return (int64_t)*(const int32_t *)(frame + l->instruction) * (l->version == 0x30a ? UNIT : 1);
@@ -178,6 +216,12 @@ static bool is_shim(const struct pystack_layout *l, const char *frame)
 	return l->owner != NONE && l->is_entry == NONE && frame[l->owner] >= OWNED_BY_C;
 }
 
+/* No invocation: the end of the stack. */
+static bool is_base(const struct pystack_layout *l, const char *frame)
+{
+	return l->has_base && !load_word(frame, l->previous);
+}
+
 struct walk {
 	struct pystack_frame *frames;
 	unsigned count;
@@ -201,7 +245,7 @@ static inline __attribute__((always_inline)) void pystack_add_frame(const struct
 								    const char *bytes, uint64_t key)
 {
 	bool is_entry = l->is_entry != NONE && frame[l->is_entry];
-	int64_t offset = bytes ? pystack_code_offset(l, frame, code) : -1;
+	int64_t offset = bytes ? pystack_code_offset(l, frame, code, bytes) : -1;
 	struct pystack_frame *f = &w->frames[w->count];
 
 	if (!bytes || is_hidden(l, frame, bytes, offset)) {
@@ -257,6 +301,8 @@ static inline __attribute__((always_inline)) bool pystack_walk_frames(const stru
 		if (is_checked && !is_frame(l, frame))
 			return false;
 		code = pystack_frame_code(l, frame);
+		if (is_base(l, frame))
+			continue;
 		if (is_shim(l, frame))
 			pystack_close_invocation(&w);
 		else if (is_code_object(l, code))
@@ -278,7 +324,7 @@ static bool pystack_walk_version(const struct pystack_layout *l, const char *sta
 	case number:                                                                                                   \
 		return pystack_walk_frames(&(const struct pystack_layout){number, __VA_ARGS__}, state, is_checked,     \
 					   ret, size);
-	switch (l->version) {
+	switch (l->head ? 0 : l->version) {
 		PYSTACK_LAYOUTS(WALK)
 	default:
 		return pystack_walk_frames(l, state, is_checked, ret, size);
@@ -336,9 +382,9 @@ static bool pystack_copy_frame(struct batch *b, uintptr_t frame)
 	return true;
 }
 
-static bool is_code_copy(const char *bytes)
+static bool is_code_copy(const struct pystack_layout *l, const char *bytes)
 {
-	return load_pointer(bytes, 8) == pystack_python.code_type;
+	return object_type(l, bytes) == pystack_python.code_type;
 }
 
 /* Copies the frames from `frame` on, and their code objects. Returns the frame after them; 0: none; 1: unreadable. */
@@ -358,7 +404,7 @@ static uintptr_t pystack_copy_batch(const struct pystack_layout *l, struct batch
 	}
 	read = pystack_copy_codes(b->code, b->count, b->codes);
 	for (unsigned i = 0; i < read; i++)
-		if (l->version < 0x30d && b->code[i] && !is_code_copy(b->codes[i]))
+		if (l->version < 0x30d && b->code[i] && !is_code_copy(l, b->codes[i]))
 			read = i;
 	if (read != b->count)
 		frame = 1;
@@ -403,11 +449,11 @@ unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash
 		unsigned i;
 
 		for (i = 0; i < b.count && w.count + 1 < size; i++) {
-			if (!b.code[i])
-				pystack_close_invocation(&w);
-			else
+			if (b.code[i])
 				pystack_add_frame(l, &w, b.frames[i], b.code[i],
-						  is_code_copy(b.codes[i]) ? b.codes[i] : NULL, b.keys[i]);
+						  is_code_copy(l, b.codes[i]) ? b.codes[i] : NULL, b.keys[i]);
+			else if (!is_base(l, b.frames[i]))
+				pystack_close_invocation(&w);
 		}
 		if (i < b.count)
 			frame = 1;

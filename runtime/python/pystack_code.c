@@ -34,12 +34,12 @@ void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[CODE_BYTES]
 	for (unsigned i = 0; i < count; i++) {
 		ret[i] = 0;
 		remote[i] = (struct iovec){(void *)pystack_python.code_type, TEXT_BYTES};
-		if (load_pointer(codes[i], 8) == pystack_python.code_type)
+		if (object_type(l, codes[i]) == pystack_python.code_type)
 			remote[i].iov_base = (void *)load_pointer(codes[i], l->known);
 	}
 	size = sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)remote, count, 0);
 	for (unsigned i = 0; size > 0 && i < (unsigned)(size / TEXT_BYTES); i++)
-		ret[i] = pystack_name_key(heads[i]);
+		ret[i] = pystack_name_key(l, heads[i]);
 }
 
 /* Where process_vm_readv is not permitted, objects that the thread's frames keep alive are read directly. */
@@ -57,16 +57,17 @@ static bool pystack_copy_object(void *to, const char *from, size_t size)
 static bool pystack_copy_text(const struct pystack_layout *l, const char *text, char *ret, unsigned size,
 			      uint16_t *ret_length)
 {
-	char head[40];
+	char head[TEXT_STATE_BYTES];
 	uint32_t state, kind, part[64];
 	uint64_t length;
 	unsigned used = 0;
 	const char *data;
 
-	if (!pystack_copy_object(head, text, sizeof(head)) || load_pointer(head, TEXT_TYPE) != pystack_python.text_type)
+	if (!pystack_copy_object(head, text, PYSTACK_STATE + l->head + 8) ||
+	    object_type(l, head) != pystack_python.text_type)
 		return false;
-	length = load_word(head, TEXT_LENGTH);
-	state = *(const uint32_t *)(head + TEXT_STATE);
+	length = object_length(l, head);
+	state = text_state(l, head);
 	kind = text_kind(state);
 	if (!(state >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4))
 		return false;
@@ -107,18 +108,19 @@ static bool code_write(const struct pystack_layout *l, uint32_t id, const char *
 	struct code_blob blob = {
 	    {.first_line = *(const uint32_t *)(bytes + l->first_line), .version = l->version}, "", 0};
 	const char *lines = load_pointer(bytes, l->lines);
-	char head[24];
+	char head[40];
 	uint64_t size;
 
 	if (blob.head.first_line > LINES ||
 	    !pystack_copy_text(l, load_pointer(bytes, l->file), blob.text, FILE_BYTES, &blob.head.file_bytes) ||
 	    !pystack_copy_text(l, load_pointer(bytes, l->name), blob.text + blob.head.file_bytes, NAME_BYTES,
 			       &blob.head.name_bytes) ||
-	    !pystack_copy_object(head, lines, sizeof(head)) || load_pointer(head, 8) != pystack_python.bytes_type)
+	    !pystack_copy_object(head, lines, PYSTACK_LENGTH + l->head + 8) ||
+	    object_type(l, head) != pystack_python.bytes_type)
 		return false;
 	blob.size = sizeof(blob.head) + blob.head.file_bytes + blob.head.name_bytes;
-	lines += 32;
-	size = load_word(head, 16) < TABLE_BYTES ? load_word(head, 16) : TABLE_BYTES;
+	lines += PYSTACK_BYTES_DATA + l->head;
+	size = object_length(l, head) < TABLE_BYTES ? object_length(l, head) : TABLE_BYTES;
 	if (is_sample)
 		return code_write_copied(id, &blob, lines, size);
 	return is_readable(lines, size) && event_blob_of_two(TF_BLOB_PYTHON_CODE, id, &blob, blob.size, lines, size);

@@ -12,9 +12,8 @@
 
 /* Number of code objects that a signal handler reads at a time. */
 enum { PYSTACK_BATCH = 32 };
-/* Offsets in a str: type, length, hash (-1: not computed yet) and state. TEXT_BYTES of it are read to distinguish it
- * from others. */
-enum { TEXT_TYPE = 8, TEXT_LENGTH = 16, TEXT_HASH = 24, TEXT_STATE = 32, TEXT_BYTES = 32 };
+/* Number of bytes that are read of a str to distinguish it from others; with its state. */
+enum { TEXT_BYTES = 48, TEXT_STATE_BYTES = 56 };
 
 /* One interpreter per process, the first that is found. */
 extern struct pystack_python {
@@ -55,10 +54,26 @@ static inline bool is_readable(const void *from, uint64_t size)
 	return sys_is_silent || readable_bytes(from, size);
 }
 
-/* A key of the content of a str, from its head only; it differs from that of an earlier str at this address. */
-static inline uint64_t pystack_name_key(const char *head)
+static inline const char *object_type(const struct pystack_layout *l, const char *object)
 {
-	return load_pointer(head, TEXT_TYPE) == pystack_python.text_type ? load_word(head, TEXT_HASH) : 0;
+	return load_pointer(object, PYSTACK_TYPE + l->head);
+}
+
+/* Of an object of variable size and of a str. */
+static inline uint64_t object_length(const struct pystack_layout *l, const char *object)
+{
+	return load_word(object, PYSTACK_LENGTH + l->head);
+}
+
+/* A key of the content of a str, from its head only; it differs from that of an earlier str at this address. */
+static inline uint64_t pystack_name_key(const struct pystack_layout *l, const char *head)
+{
+	return object_type(l, head) == pystack_python.text_type ? load_word(head, PYSTACK_HASH + l->head) : 0;
+}
+
+static inline uint32_t text_state(const struct pystack_layout *l, const char *head)
+{
+	return pystack_text_state(l, *(const uint32_t *)(head + PYSTACK_STATE + l->head));
 }
 
 static inline unsigned text_kind(uint32_t state)
@@ -74,8 +89,8 @@ static inline unsigned text_start(const struct pystack_layout *l, uint32_t state
 /* Likewise for a file name, whose hash is seldom computed: names of generated code differ at their end. */
 static inline uint64_t pystack_file_key(const struct pystack_layout *l, const char *file)
 {
-	uint32_t state = *(const uint32_t *)(file + TEXT_STATE);
-	uint64_t length = load_word(file, TEXT_LENGTH), key = pystack_name_key(file);
+	uint32_t state = text_state(l, file);
+	uint64_t length = object_length(l, file), key = pystack_name_key(l, file);
 
 	if (key != UINT64_MAX || !(state >> 5 & 1))
 		return key;
@@ -96,7 +111,7 @@ static inline uint64_t pystack_code_key(const struct pystack_layout *l, const ch
 	if (file->name != load_pointer(code, l->file))
 		*file = (struct pystack_file){load_pointer(code, l->file),
 					      pystack_file_key(l, load_pointer(code, l->file)) * 0xff51afd7ed558ccdull};
-	return pystack_name_key(load_pointer(code, l->known)) + file->key;
+	return pystack_name_key(l, load_pointer(code, l->known)) + file->key;
 }
 
 /* Copies code objects up to the first unreadable one, at most PYSTACK_BATCH; returns their number. NULL: no code

@@ -199,6 +199,18 @@ from_pypi() {
 		--target "$modules" "$3" >pip.log 2>&1 && touch "$modules/.whole"
 }
 
+# all_pythons FIRST: sets `pythons` to FIRST, those of pyenv from 3.8 on, and those that PILLION_PYTHONS names, separated
+# by colons; as far as they exist.
+# shellcheck disable=SC2034 # the callers read it
+all_pythons() {
+	local any named
+	IFS=: read -ra named <<<"${PILLION_PYTHONS:-}"
+	pythons=()
+	for any in "$1" "$HOME"/.pyenv/versions/3.{8,9,1[0-9]}.*/bin/python3 "${named[@]}"; do
+		any=$(command -v "$any") && pythons+=("$any")
+	done
+}
+
 # ranks N COMMAND...: N of them under mpirun.
 ranks() {
 	local flags=(--oversubscribe)

@@ -88,8 +88,8 @@ all_threads() {
 }
 
 tried=0
-for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
-	[ -x "$python" ] || continue
+all_pythons "${PYTHON:-/usr/bin/python3}"
+for python in "${pythons[@]}"; do
 	tried=$((tried + 1))
 	one=$python
 	version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')

@@ -21,8 +21,8 @@ compare() {
 	adopt "$1" "$account" "${1#"$HOME"/.pyenv/versions/}, $2" ours theirs.json
 }
 
-for any in "$python" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
-	[ -x "$any" ] || continue
+all_pythons "$python"
+for any in "${pythons[@]}"; do
 	for job in difflib html ipaddress json parser random shlex statistics string textwrap urllib; do
 		compare "$any" "$job"
 	done

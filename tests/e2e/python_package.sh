@@ -69,8 +69,8 @@ END2
 sed -n '/active$\|pillion step/p' wanted >active
 
 tried=0
-for python in "${PYTHON:-python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
-	command -v "$python" >/dev/null || continue
+all_pythons "${PYTHON:-python3}"
+for python in "${pythons[@]}"; do
 	tried=$((tried + 1))
 	version=$("$python" -V 2>&1)
 	timeout "$patience" "$python" "$jobs/ranges.py" >bare 2>err

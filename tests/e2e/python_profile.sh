@@ -33,8 +33,8 @@ compare "$python" statistics statistics
 compare "$python" string string
 compare "$python" textwrap textwrap
 compare "$python" urllib urllib.parse
-for other in "$HOME"/.pyenv/versions/3.{8,9,10,12,13,14}.*/bin/python3; do
-	[ -x "$other" ] || continue
+all_pythons "$python"
+for other in "${pythons[@]:1}"; do
 	compare "$other" ipaddress ipaddress
 	compare "$other" json 'json.*'
 done

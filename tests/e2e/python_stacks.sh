@@ -74,8 +74,8 @@ while time.process_time() < end:
 print("done")
 END
 
-for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
-	[ -x "$python" ] || continue
+all_pythons "${PYTHON:-/usr/bin/python3}"
+for python in "${pythons[@]}"; do
 	one=$python
 	version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 	tried=$((tried + 1))

@@ -13,11 +13,7 @@ doubles=$PILLION_BUILD_DIR/tests/doubles
 [ -e "$doubles/libcudart.so.13" ] && export STRESS_CUDART="$doubles/libcudart.so.13" LD_LIBRARY_PATH=$doubles
 export PYTHONWARNINGS=ignore
 
-pythons=()
-for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
-	[ -x "$python" ] || continue
-	pythons+=("$python")
-done
+all_pythons "${PYTHON:-/usr/bin/python3}"
 [ "${#pythons[@]}" -gt 0 ] || skip_all 'no CPython'
 wanted="0 $(timeout "$patience" "${pythons[0]}" "$script" 2>&1) 0"
 like "$wanted" '^0 \[[0-9, ]{30,}\] True 0$' 'the job computes a result without pillion'

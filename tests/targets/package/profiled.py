@@ -91,8 +91,9 @@ if len(sys.argv) > 2:
     profiler = cProfile.Profile()
     result = profiler.runcall(job)
     profiler.dump_stats(sys.argv[2])
+    label = sys.modules[cProfile.Profile.__module__].label  # from 3.15 on in profiling.tracing
     with open(sys.argv[2] + ".json", "w") as file:
-        json.dump([(*cProfile.label(e.code), e.callcount, e.reccallcount) for e in profiler.getstats()], file)
+        json.dump([(*label(e.code), e.callcount, e.reccallcount) for e in profiler.getstats()], file)
 else:
     with pillion.Profiler(cuda=False):
         result = job()
