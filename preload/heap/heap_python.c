@@ -4,7 +4,6 @@
  * PyMem_RawMalloc allocates is native memory. */
 #include "preload/heap/heap.h"
 #include "runtime/common/dso.h"
-#include "runtime/python/pystack_object.h"
 
 /* PyMemAllocatorEx */
 struct python_allocator {
@@ -19,11 +18,8 @@ struct python_allocator {
 enum { DOMAIN_RAW, DOMAIN_MEM, DOMAIN_OBJ, DOMAINS };
 static struct python_allocator real[DOMAINS];
 
-enum { FREE_THREADED_SINCE = 0x30d };
-
-static void *python_malloc(void *context, size_t size)
+static inline void *python_malloc(const struct python_allocator *a, size_t size)
 {
-	const struct python_allocator *a = context;
 	void *block;
 
 	heap_thread.inside++;
@@ -33,9 +29,8 @@ static void *python_malloc(void *context, size_t size)
 	return block;
 }
 
-static void *python_calloc(void *context, size_t count, size_t size)
+static inline void *python_calloc(const struct python_allocator *a, size_t count, size_t size)
 {
-	const struct python_allocator *a = context;
 	void *block;
 
 	heap_thread.inside++;
@@ -45,9 +40,8 @@ static void *python_calloc(void *context, size_t count, size_t size)
 	return block;
 }
 
-static void *python_realloc(void *context, void *block, size_t size)
+static inline void *python_realloc(const struct python_allocator *a, void *block, size_t size)
 {
-	const struct python_allocator *a = context;
 	void *moved;
 
 	if (!heap_thread.inside)
@@ -59,10 +53,8 @@ static void *python_realloc(void *context, void *block, size_t size)
 	return moved;
 }
 
-static void python_free(void *context, void *block)
+static inline void python_free(const struct python_allocator *a, void *block)
 {
-	const struct python_allocator *a = context;
-
 	if (!heap_thread.inside)
 		heap_freed(block);
 	heap_thread.inside++;
@@ -70,18 +62,44 @@ static void python_free(void *context, void *block)
 	heap_thread.inside--;
 }
 
+/* Without a GIL other threads allocate while the functions are replaced, one after the other. So the context remains
+ * that of the real ones, and ours do not use it. */
+#define WRAPPERS(domain)                                                                                               \
+	static void *domain##_malloc(void *context, size_t size)                                                       \
+	{                                                                                                              \
+		return python_malloc(&real[domain], size);                                                             \
+	}                                                                                                              \
+	static void *domain##_calloc(void *context, size_t count, size_t size)                                         \
+	{                                                                                                              \
+		return python_calloc(&real[domain], count, size);                                                      \
+	}                                                                                                              \
+	static void *domain##_realloc(void *context, void *block, size_t size)                                         \
+	{                                                                                                              \
+		return python_realloc(&real[domain], block, size);                                                     \
+	}                                                                                                              \
+	static void domain##_free(void *context, void *block)                                                          \
+	{                                                                                                              \
+		python_free(&real[domain], block);                                                                     \
+	}
+WRAPPERS(DOMAIN_MEM)
+WRAPPERS(DOMAIN_OBJ)
+static const struct python_allocator ours[] = {
+	[DOMAIN_MEM] = {NULL, DOMAIN_MEM_malloc, DOMAIN_MEM_calloc, DOMAIN_MEM_realloc, DOMAIN_MEM_free},
+	[DOMAIN_OBJ] = {NULL, DOMAIN_OBJ_malloc, DOMAIN_OBJ_calloc, DOMAIN_OBJ_realloc, DOMAIN_OBJ_free},
+};
+
 /* A second interpreter in the process, or one that is initialised again, may still have our allocator, perhaps below
  * another one (tracemalloc's). It is replaced only if it is the one from before. */
-static bool may_wrap(const struct python_allocator *now, const struct python_allocator *before)
+static bool may_wrap(int domain, const struct python_allocator *now)
 {
-	return now->malloc != python_malloc &&
+	const struct python_allocator *before = &real[domain];
+
+	return now->malloc != ours[domain].malloc &&
 	       (!before->malloc || (now->malloc == before->malloc && now->context == before->context));
 }
 
 const char *heap_python_wrap(uintptr_t base, const void *dynamic)
 {
-	const uint32_t *version = dso_symbol(base, dynamic, "Py_Version");
-	const char *runtime = dso_symbol(base, dynamic, "_PyRuntime");
 	void (*get)(int domain, struct python_allocator *ret) = NULL;
 	void (*set)(int domain, const struct python_allocator *a) = NULL;
 
@@ -89,17 +107,15 @@ const char *heap_python_wrap(uintptr_t base, const void *dynamic)
 	*(void **)&set = dso_symbol(base, dynamic, "PyMem_SetAllocator");
 	if (!get || !set)
 		return "no allocations of Python: this interpreter has no PyMem_SetAllocator";
-	if (version && *version >> 16 >= FREE_THREADED_SINCE && runtime && pystack_is_free_threaded(runtime))
-		return "no allocations of Python: a free-threaded CPython";
 	for (int domain = DOMAIN_MEM; domain < DOMAINS; domain++) {
-		struct python_allocator now;
+		struct python_allocator now, wrapper = ours[domain];
 
 		get(domain, &now);
-		if (!may_wrap(&now, &real[domain]))
+		if (!may_wrap(domain, &now))
 			continue;
 		real[domain] = now;
-		set(domain, &(struct python_allocator){&real[domain], python_malloc, python_calloc, python_realloc,
-						       python_free});
+		wrapper.context = now.context;
+		set(domain, &wrapper);
 	}
 	return NULL;
 }

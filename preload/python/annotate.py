@@ -354,8 +354,11 @@ def describe_c(function, *owner):
 def begin_calls():
     monitoring = getattr(sys, 'monitoring', None)
     tool = next((t for t in (4, 3) if monitoring and monitoring.get_tool(t) is None), None)
-    if object.__basicsize__ != 16 or monitoring and tool is None or not calls_open(
-            describe_c, getattr(monitoring, 'DISABLE', None), getattr(monitoring, 'MISSING', None)):
+    head = object.__basicsize__ - 16
+    if head == 16 and sys.version_info < (3, 15): # code objects' own data are not thread-safe
+        return note('--python-calls: not possible in a free-threaded CPython before 3.15')
+    if head not in (0, 16) or monitoring and tool is None or not calls_open(
+            describe_c, getattr(monitoring, 'DISABLE', None), getattr(monitoring, 'MISSING', None), head):
         return note('--python-calls: not possible in this interpreter')
     if not monitoring:
         return calls_here()

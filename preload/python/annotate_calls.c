@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything here runs with the GIL, so nothing is locked. */
+/* Without a GIL, callbacks run in several threads at a time: what they share is lock-free. */
 #include "preload/python/annotate_calls.h"
 
 #include <errno.h>
@@ -14,10 +14,11 @@
 
 /* What CPython passes to a profile function. */
 enum { ON_CALL = 0, ON_RETURN = 3, ON_C_CALL = 4, ON_C_EXCEPTION = 5, ON_C_RETURN = 6 };
-/* Offsets in a PyObject, a PyCFunctionObject, a PyMethodDescrObject, and a PyFrameObject of 3.8; calls_open() is not
- * called for a build that has others. */
+/* Offsets in a PyObject, a PyCFunctionObject, a PyMethodDescrObject, and a PyFrameObject of 3.8, where an object begins
+ * with 16 bytes. Without a GIL it has `head` more; calls_open() is not called for a build that has others. */
 enum { OBJECT_TYPE = 8, FUNCTION_METHOD = 16, FUNCTION_SELF = 24, DESCRIPTOR_METHOD = 40, FRAME_CODE = 32 };
 
+static unsigned head;
 static struct nvtx_domain *domain;  /* NULL: calls are not recorded */
 static long code_index;		    /* of our pointer in each code object: it is freed with the code object */
 static struct intern_table files;   /* hash of a text -> hash of the file of the function that has it */
@@ -196,7 +197,9 @@ static struct nvtx_string *string_ask(void *function, void *owner)
 
 static bool is_of(const void *object, const char *type)
 {
-	return load(object, OBJECT_TYPE) == type || python.PyType_IsSubtype(load(object, OBJECT_TYPE), (void *)type);
+	void *of = load(object, OBJECT_TYPE + head);
+
+	return of == type || python.PyType_IsSubtype(of, (void *)type);
 }
 
 /* `argument` is the first one of the call, `missing` if there is none. *ret: NULL: calls of it are not recorded. False:
@@ -209,13 +212,13 @@ static bool function_string(void *function, void *argument, struct nvtx_string *
 	uint64_t key;
 
 	*ret = NULL;
-	if (!is_function && (load(function, OBJECT_TYPE) != python.PyMethodDescr_Type || argument == missing))
+	if (!is_function && (load(function, OBJECT_TYPE + head) != python.PyMethodDescr_Type || argument == missing))
 		return true;
-	method = load(function, is_function ? FUNCTION_METHOD : DESCRIPTOR_METHOD);
+	method = load(function, (is_function ? FUNCTION_METHOD : DESCRIPTOR_METHOD) + head);
 	key = intern_fold((uint64_t)method, (uint64_t)load(method, 0));
 	s = (struct nvtx_string *)intern_get(&methods, key);
 	if (!s) {
-		s = string_ask(function, is_function ? load(function, FUNCTION_SELF) : argument);
+		s = string_ask(function, is_function ? load(function, FUNCTION_SELF + head) : argument);
 		if (!s)
 			return false;
 		intern_set(&methods, key, (uint64_t)s);
@@ -363,7 +366,7 @@ static void *calls_open(void *self, void *arguments)
 {
 	domain = NULL;
 	if (!python_has_functions() ||
-	    !python.PyArg_ParseTuple(arguments, "OOO", &describe_c, &disable, &missing))
+	    !python.PyArg_ParseTuple(arguments, "OOOI", &describe_c, &disable, &missing, &head))
 		return python.PyErr_Clear(), python.Py_BuildValue("i", 0);
 	code_index = (python.PyUnstable_Eval_RequestCodeExtraIndex ?: python._PyEval_RequestCodeExtraIndex)(NULL);
 	if (code_index >= 0)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* The versions whose frames the recorder reads: runtime/python/pystack_layout.c. */
-enum { MINOR_LEAST = 8, MINOR_MOST = 15, PYTHONS_MOST = 16 };
+enum { MINOR_LEAST = 8, MINOR_MOST = 15, CALLS_FREE_THREADED_LEAST = 15, PYTHONS_MOST = 16 };
 
 static const char ask[] =
 	"import sys, sysconfig, glob\n"
@@ -58,8 +58,8 @@ static void add_interpreter(struct doctor *d, const char *name, const char *vers
 		check_worse(c, CHECK_LIMITED, "debug builds have no Python frames in stacks");
 	else if (major != 3 || minor < MINOR_LEAST || minor > MINOR_MOST)
 		check_worse(c, CHECK_LIMITED, "no Python frames in stacks: they are recorded of 3.8 to 3.15");
-	else if (!is_usual)
-		check_worse(c, CHECK_LIMITED, "no --memory=python and no --python-calls in a free-threaded build");
+	else if (!is_usual && minor < CALLS_FREE_THREADED_LEAST)
+		check_worse(c, CHECK_LIMITED, "no --python-calls: free-threaded builds have it from 3.15 on");
 }
 
 /* The last one known is `path`. A name that does not start is a wrapper without an interpreter: no row. */

@@ -232,7 +232,7 @@ static void code_record(uint32_t id, const char *code)
 	memcpy(&head.code.first_line, code + l->first_line, sizeof(head.code.first_line));
 	file = text_read(word_in(code, l->file), text, FILE_BYTES);
 	name = file < 0 ? -1 : text_read(word_in(code, l->name), text + file, NAME_BYTES);
-	if (name < 0 || head.code.first_line > LINES || 
+	if (name < 0 || head.code.first_line > LINES ||
 	    !where_copy_all(python.pid, table, bytes, PYSTACK_LENGTH + l->head + 8) ||
 	    word_in(bytes, TYPE + l->head) != python.bytes_type)
 		return;
@@ -346,7 +346,8 @@ static int64_t copy_offset(const struct pystack_layout *l, const char *frame, ui
 }
 
 /* Offset of the instruction in bytes; negative: the frame has not started. */
-static int64_t instruction_offset(const struct pystack_layout *l, const char *frame, uint64_t address, const char *code)
+static int64_t instruction_offset(const struct pystack_layout *l, const char *frame, uint64_t address,
+				  const char *code)
 {
 	int32_t number;
 

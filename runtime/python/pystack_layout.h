@@ -25,8 +25,8 @@ struct pystack_layout {
 	uint16_t tags;		 /* bits of the pointer to the code object that are flags */
 	uint16_t head;		 /* see above; 0 in a build with a GIL */
 	uint16_t shift;		 /* of the bits in the state of a str */
-	/* Without a GIL, from 3.14 on, each thread executes a copy of the bytecode: in the code object, the pointer to the array of
-	 * copies; in the frame, the int32_t index of the one that it executes. 0: there are none. */
+	/* Without a GIL, from 3.14 on, each thread executes a copy of the bytecode: in the code object, the pointer to
+	 * the array of copies; in the frame, the int32_t index of the one that it executes. 0: there are none. */
 	uint16_t copies, copy;
 	uint16_t has_base; /* the outermost frame of a thread is no invocation of the interpreter */
 };

@@ -64,6 +64,8 @@ python() { # NAME IMPLEMENTATION VERSION KIND [CUPTI]
 }
 python python3.11 cpython 3.11.2 usual
 python python3.14t cpython 3.14.0 free-threaded
+python python3.15t cpython 3.15.2 free-threaded
+python python3.16 cpython 3.16.0 usual
 python python3.6 cpython 3.6.9 usual
 python python3 pypy 3.10.1 usual
 printf '#!/bin/sh\nexit 127\n' >bin/python2
@@ -71,9 +73,13 @@ chmod +x bin/python2
 ln -s python3.11 bin/python
 doctor -f csv
 is "$(row Python | cut -d'|' -f1,2 | sort)" "limited|cpython 3.14.0 free-threaded, $work/bin/python3.14t
+limited|cpython 3.16.0, $work/bin/python3.16
 limited|cpython 3.6.9, $work/bin/python3.6
 limited|pypy 3.10.1, $work/bin/python3
-ok|cpython 3.11.2, $work/bin/python3.11" 'Pythons: each once, with what limits it'
+ok|cpython 3.11.2, $work/bin/python3.11
+ok|cpython 3.15.2 free-threaded, $work/bin/python3.15t" 'Pythons: each once, with what limits it'
+like "$(row Python | grep 3.16.0)" 'no Python frames in stacks: they are recorded of 3.8 to 3.15' 'a later version: what it lacks'
+like "$(row Python | grep 3.14.0)" 'no --python-calls: .* from 3.15 on' 'a free-threaded one: what it lacks'
 
 # A directory that is not there, and one that cannot be written to.
 doctor -f csv -o no/such

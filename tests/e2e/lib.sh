@@ -199,8 +199,8 @@ from_pypi() {
 		--target "$modules" "$3" >pip.log 2>&1 && touch "$modules/.whole"
 }
 
-# all_pythons FIRST: sets `pythons` to FIRST, those of pyenv from 3.8 on, and those that PILLION_PYTHONS names, separated
-# by colons; as far as they exist.
+# all_pythons FIRST: sets `pythons` to FIRST, those of pyenv from 3.8 on, and those that PILLION_PYTHONS names,
+# separated by colons; as far as they exist.
 # shellcheck disable=SC2034 # the callers read it
 all_pythons() {
 	local any named

@@ -103,6 +103,13 @@ print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var(
 	is "$(($(wc -l <got) > 0)) $(grep -c '\.py:' got)" '1 0' "$version: its stacks are native"
 done
 [ "$tried" -gt 0 ] || skip_all 'no CPython'
+
+pillion -f -o later -s cpu --osrt-threshold=0 --osrt-backtrace-threshold=0 "$targets/python_later" >said 2>err
+is "$? $(cat said) $(num_calls later nanosleep)" '0 done 20' 'a version that is not known: it runs and is recorded'
+like "$(notes later)" 'stacks have no Python frames: a CPython newer than 3.15, the newest that is known' \
+	'a version that is not known: the ledger says so'
+like "$(report stats -q -r stacks_sum -f csv later.pillion)" ',nanosleep,main ' \
+	'a version that is not known: its stacks are native'
 pillion -f -o none --python-backtrace=none --osrt-threshold=0 --osrt-backtrace-threshold=0 "$one" \
 	"$script" >/dev/null 2>err
 unlike "$(report stats -r stacks_sum -f csv none.pillion)" 'python_stacks\.py' \
