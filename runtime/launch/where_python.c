@@ -399,7 +399,8 @@ static bool frame_add(struct walk *w, const char *frame)
 			invocation_close(w);
 		return true;
 	}
-	if (!where_copy_all(python.pid, address, code, sizeof(code)) || word_in(code, TYPE + l->head) != python.code_type)
+	if (!where_copy_all(python.pid, address, code, sizeof(code)) ||
+	    word_in(code, TYPE + l->head) != python.code_type)
 		return false;
 	offset = instruction_offset(l, frame, address, code);
 	if (is_hidden(l, frame, code, offset)) {

@@ -184,8 +184,9 @@ static __attribute__((noinline)) int64_t pystack_copy_offset(const struct pystac
 }
 
 /* Offset in the code in bytes; negative: the frame has not started. `bytes`: the content of the code object. */
-static int64_t pystack_code_offset(const struct pystack_layout *l, const char *frame, const char *code,
-				   const char *bytes)
+static inline __attribute__((always_inline)) int64_t pystack_code_offset(const struct pystack_layout *l,
+									 const char *frame, const char *code,
+									 const char *bytes)
 {
 	/* The main thread executes the code object's own bytecode. */
 	if (l->copies && load_word(frame, l->instruction) - (uint64_t)(code + l->start) >=

@@ -78,7 +78,8 @@ limited|cpython 3.6.9, $work/bin/python3.6
 limited|pypy 3.10.1, $work/bin/python3
 ok|cpython 3.11.2, $work/bin/python3.11
 ok|cpython 3.15.2 free-threaded, $work/bin/python3.15t" 'Pythons: each once, with what limits it'
-like "$(row Python | grep 3.16.0)" 'no Python frames in stacks: they are recorded of 3.8 to 3.15' 'a later version: what it lacks'
+like "$(row Python | grep 3.16.0)" 'no Python frames in stacks: they are recorded of 3.8 to 3.15' \
+	'a later version: what it lacks'
 like "$(row Python | grep 3.14.0)" 'no --python-calls: .* from 3.15 on' 'a free-threaded one: what it lacks'
 
 # A directory that is not there, and one that cannot be written to.
