@@ -23,6 +23,14 @@ compare() {
 
 all_pythons "$python"
 for any in "${pythons[@]}"; do
+	if "$any" -c 'import sys, sysconfig
+sys.exit(sys.version_info >= (3, 15) or not sysconfig.get_config_var("Py_GIL_DISABLED"))'; then
+		pillion -f -o refused -t nvtx --python-calls=all "$any" -c 'print(6 * 7)' >out 2>err
+		is "$? $(cat out) $(notes refused)" \
+			'0 42 --python-calls: not possible in a free-threaded CPython before 3.15' \
+			"$any: the ledger says why no call is recorded"
+		continue
+	fi
 	for job in difflib html ipaddress json parser random shlex statistics string textwrap urllib; do
 		compare "$any" "$job"
 	done

@@ -23,7 +23,8 @@ print("%d.%d" % sys.version_info[:2] + ("t" if sysconfig.get_config_var("Py_GIL_
 	report export -q -t folded --metric cpu -o - busy.pillion >busy.folded 2>err
 	adopt /usr/bin/python3 "$account" "$version" "$script" busy.folded
 	is "$(report stats -q -r stacks_sum -f csv busy.pillion | grep -E ',clock_nanosleep,|,select,' |
-		grep -o 'work ([^)]*)' | sort -u)" "work ($script:$(grep -n '# work sleeps$' "$script" | cut -d: -f1))" \
+		grep -o 'work ([^)]*)' | sort -u)" \
+		"work ($script:$(grep -n '# work sleeps$' "$script" | cut -d: -f1))" \
 		"$version: a call that all threads make is at its line"
 	is "$(ledger busy 'lost events') $(report stats -q -r ledger -f csv busy.pillion | grep -c ',note,')" '0 0' \
 		"$version, samples: the ledger has no losses and no notes"
