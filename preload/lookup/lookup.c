@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <string.h>
 
 #include "runtime/common/dso.h"
@@ -199,6 +200,15 @@ static struct lookup_result not_found(void)
 	return (struct lookup_result){NULL, real_dlvsym ? real_dlvsym : (void *)real_dlsym};
 }
 
+/* Whether the program has opened our object by its path, as the Python package does where there is no CUDA runtime. The
+ * handles of glibc are link maps. */
+static bool is_own_handle(const void *handle)
+{
+	extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+
+	return ((const struct link_map *)handle)->l_ld == _DYNAMIC;
+}
+
 static struct lookup_result look_up_row(const struct entry_row *row, void *handle, const char *name, const void *caller)
 {
 	struct lookup_result unchanged = {NULL, (void *)real_dlsym};
@@ -212,6 +222,8 @@ static struct lookup_result look_up_row(const struct entry_row *row, void *handl
 	real = real_dlsym(handle, name);
 	if (!real)
 		return (struct lookup_result){NULL, NULL};
+	if (lookup_is_ours(real) && is_own_handle(handle))
+		return unchanged;
 	if (lookup_is_ours(real)) /* `handle` is the whole program's */
 		return is_reachable(name, caller) ? unchanged : not_found();
 	if (kind == LOOKUP_BY_RUNTIME && row->group == TF_GROUP_CUDA_DRIVER)

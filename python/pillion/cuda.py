@@ -32,8 +32,9 @@ def _installed():
 
 def _libraries(library):
     import ctypes
-    # None: a recorder that is preloaded has the functions even where there is no CUDA.
-    for path in [library] if library else [*_loaded(), *_installed(), None]:
+    # A recorder has the functions even where there is no CUDA.
+    recorder = os.environ.get("NVTX_INJECTION64_PATH")
+    for path in [library] if library else [*_loaded(), *_installed(), *([recorder] if recorder else [])]:
         try:
             found = ctypes.CDLL(path)
             found.cudaProfilerStart, found.cudaProfilerStop

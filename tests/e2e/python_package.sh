@@ -110,6 +110,9 @@ if nm -D --defined-only "$library" | grep -q ' cudaProfilerStart$'; then
 	END2
 	pillion -f -o range -c cudaProfilerApi -t nvtx "$python" decorated.py 2>err
 	is "$? $(tells events range)" '0 mark  inside' 'CudaProfiler as a decorator'
+	sed -i 's/CudaProfiler()/CudaProfiler(__import__("os").environ["NVTX_INJECTION64_PATH"])/' decorated.py
+	pillion -f -o range -c cudaProfilerApi -t nvtx "$python" decorated.py 2>err
+	is "$? $(tells events range)" '0 mark  inside' 'CudaProfiler of the recorder, where there is no CUDA runtime'
 	doubles=$PILLION_BUILD_DIR/tests/doubles
 	finds='import ctypes, sys, pillion
 if len(sys.argv) > 1: kept = ctypes.CDLL(sys.argv[1])
