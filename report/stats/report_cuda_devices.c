@@ -93,7 +93,7 @@ int report_cuda_devices(const struct report_context *c, struct table *table, str
 		  {"Compute Capability", COLUMN_TEXT}, {"SMs", COLUMN_COUNT}, {"SM Clock (MHz)", COLUMN_REAL},
 		  {"Memory (MB)", COLUMN_MB}, {"Memory Clock (MHz)", COLUMN_REAL}, {"Memory Bus (bits)", COLUMN_COUNT},
 		  {"Bandwidth (GB/s)", COLUMN_REAL}, {"L2 (MB)", COLUMN_MB}, {"Threads per SM", COLUMN_COUNT},
-		  {"Shared Memory per SM", COLUMN_COUNT}, {"ECC", COLUMN_TEXT}, {"PCI Bus", COLUMN_TEXT},
+		  {"Shared Memory per SM (bytes)", COLUMN_COUNT}, {"ECC", COLUMN_TEXT}, {"PCI Bus", COLUMN_TEXT},
 		  {"UUID", COLUMN_TEXT});
 	for (int on_tensor_cores = 0; on_tensor_cores < 2; on_tensor_cores++)
 		for (int type = NUMBER_UNKNOWN + 1; type < NUMBER_TYPES; type++) {
