@@ -312,6 +312,33 @@ def watch_calls(pjit):
     pjit._cpp_pjit = _cpp_pjit
 
 
+def watch_modules(compiler):
+    """This function returns what is compiled or read from the cache of JAX, also ahead of time and for pmap."""
+    def compile_or_get_cached(*args, **kwargs):
+        executable = make(*args, **kwargs)
+        try:
+            for module in executable.hlo_modules():
+                if not jax_module(module.to_string()):
+                    raise TypeError
+        except Exception as error:
+            if not failed:
+                failed.append(True)
+                note('--jax: operations of XLA without scopes: ' + type(error).__name__)
+        return executable
+
+    failed = []
+    make = compiler.compile_or_get_cached
+    compile_or_get_cached.__code__ = compile_or_get_cached.__code__.replace(co_filename=make.__code__.co_filename)
+    hide(compile_or_get_cached)
+    compiler.compile_or_get_cached = compile_or_get_cached
+
+
+def watch_dispatch(dispatch):
+    watch_phases(dispatch)
+    if 'compile_or_get_cached' in vars(dispatch): # in 0.4.13
+        watch_modules(dispatch)
+
+
 def jax_is_there(module, watch):
     try:
         if object.__basicsize__ != 16:
@@ -322,7 +349,8 @@ def jax_is_there(module, watch):
 
 
 if wants_jax:
-    jax_parts = {'jax._src.dispatch': watch_phases, 'jax._src.pjit': watch_calls}
+    jax_parts = {'jax._src.compiler': watch_modules, 'jax._src.dispatch': watch_dispatch,
+                 'jax._src.pjit': watch_calls}
     known += list(jax_parts)
 
 

@@ -3,6 +3,7 @@
 #include "preload/python/annotate_jax.h"
 
 #include "preload/nvtx/nvtx_tool.h"
+#include "preload/python/annotate_jax_module.h"
 #include "preload/python/annotate_range.h"
 #include "preload/python/python_api.h"
 #include "runtime/record/event.h"
@@ -119,10 +120,24 @@ static void *jax_count(void *self, void *arguments)
 	return python.Py_BuildValue("i", (int)count_calls(function, text, size, flags));
 }
 
+/* ---- modules ---- */
+
+static void *jax_module(void *self, void *text)
+{
+	const char *bytes = python.PyUnicode_AsUTF8(text);
+
+	if (bytes)
+		annotate_jax_module(domain, bytes);
+	else
+		python.PyErr_Clear();
+	return python.Py_BuildValue("i", bytes != NULL);
+}
+
 static const struct method natives[] = {
 	{"jax_begin", jax_begin, TAKES_ONE, NULL},
 	{"jax_end", jax_end, TAKES_NOTHING, NULL},
 	{"jax_count", jax_count, TAKES_TUPLE, NULL},
+	{"jax_module", jax_module, TAKES_ONE, NULL},
 };
 
 void annotate_jax_offer(void *space)

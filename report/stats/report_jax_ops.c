@@ -8,10 +8,12 @@
 
 #include "report/derive/device/attribute.h"
 #include "report/derive/device/device.h"
+#include "report/derive/jax/jax_modules.h"
 #include "report/derive/jax/jax_ranges.h"
 #include "report/stats/report.h"
 
 enum op_source { OP_RANGE, OP_KERNEL, OP_COMMAND_BUFFER, OP_OUTSIDE };
+enum { FIELDS = 6 };
 static const char *const source_names[] = {"range", "kernel", "command buffer", "outside"};
 static const char command_buffer[] = "command_buffer"; /* XLA's names of these begin with it */
 
@@ -23,7 +25,8 @@ struct jax_ops {
 	const struct report_context *context;
 	const struct clock_map *clock;
 	struct jax_ranges ranges;
-	struct aggregate keys; /* operation, module, function, source */
+	struct jax_modules modules;
+	struct aggregate keys; /* FIELDS fields: operation, module, function, source, scope, line */
 	struct op_sum *items;  /* by row of keys */
 	size_t count, capacity;
 	size_t op, function; /* the innermost ranges around a call; NVTX_NO_PARENT: none */
@@ -32,13 +35,14 @@ struct jax_ops {
 static struct op_sum *sum_of(struct jax_ops *o, const char *op, size_t module, size_t function, enum op_source source)
 {
 	const struct jax_ranges *r = &o->ranges;
+	const char *module_name = module == NVTX_NO_PARENT ? "" : r->names.items[r->places[module].full];
+	const struct jax_origin *origin = jax_modules_find(&o->modules, module_name, op);
 	struct buffer key = {0};
 	uint32_t row;
 
-	buffer_print(&key, "%s%c%s%c%s%c%s", op, 0,
-		     module == NVTX_NO_PARENT ? "" : r->names.items[r->places[module].full], 0,
+	buffer_print(&key, "%s%c%s%c%s%c%s%c%s%c%s", op, 0, module_name, 0,
 		     function == NVTX_NO_PARENT ? "" : r->names.items[r->places[function].name], 0,
-		     source_names[source]);
+		     source_names[source], 0, origin ? origin->scope : "", 0, origin ? origin->line : "");
 	row = aggregate_row(&o->keys, key.data, key.size + 1);
 	while (o->count <= row) {
 		o->items = mem_grow(o->items, o->count, &o->capacity, sizeof(*o->items));
@@ -124,6 +128,7 @@ static bool ops_add_image(struct jax_ops *o, const struct image *image)
 		return false;
 	o->clock = &o->context->model->machines[image->machine].clock;
 	jax_ranges_make(&o->ranges, image);
+	jax_modules_make(&o->modules, image->trace);
 	for (size_t i = 0; i < o->ranges.tree.count; i++) {
 		const struct nvtx_node *n = &o->ranges.tree.nodes[i];
 		struct op_sum *sum;
@@ -138,6 +143,7 @@ static bool ops_add_image(struct jax_ops *o, const struct image *image)
 	if (is_jax)
 		attribute_image(o->context, image, o, add_correlated);
 	jax_ranges_done(&o->ranges);
+	jax_modules_done(&o->modules);
 	return is_jax;
 }
 
@@ -177,7 +183,7 @@ static void ops_fill(struct jax_ops *o, struct table *table)
 		table_number(table, s->host_ns);
 		table_number(table, s->instances);
 		table_text(table, aggregate_field(row, 0));
-		for (size_t field = 1; field < 4; field++)
+		for (size_t field = 1; field < FIELDS; field++)
 			text_if(table, aggregate_field(row, field));
 	}
 	free(order);
@@ -190,7 +196,8 @@ int report_jax_ops_sum(const struct report_context *c, struct table *table, stru
 
 	table_has(table, {"GPU (%)", COLUMN_PERCENT}, {"GPU (ns)", COLUMN_NS}, {"Kernels", COLUMN_COUNT},
 		  {"Host (ns)", COLUMN_NS}, {"Instances", COLUMN_COUNT}, {"Operation", COLUMN_TEXT},
-		  {"HLO Module", COLUMN_TEXT}, {"Function", COLUMN_TEXT}, {"Source", COLUMN_TEXT});
+		  {"HLO Module", COLUMN_TEXT}, {"Function", COLUMN_TEXT}, {"Source", COLUMN_TEXT},
+		  {"Scope", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
 	table->hides_zeros = true;
 	for (size_t i = 0; i < c->model->image_count; i++)
 		is_jax |= ops_add_image(&o, &c->model->images[i]);

@@ -375,8 +375,8 @@ enum tf_blob_kind {
 	TF_BLOB_PYTHON_STACK = 24,
 	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of the library that used CUPTI meanwhile */
 	TF_BLOB_DEVICE_FLUSH = 30, /* struct tf_device_flush */
-	/* struct tf_device_facts and values; id = the device's number. From 1.5 on */
-	TF_BLOB_DEVICE_FACTS = 31,
+	TF_BLOB_DEVICE_FACTS = 31, /* struct tf_device_facts and values; id = the device's number. From 1.5 on */
+	TF_BLOB_XLA_MODULE = 32, /* lines of the text of a module, see trace_nvtx.h; id = the module. From 1.5 on */
 	TF_BLOB_OPERATION = 22, /* struct tf_operation */
 	TF_BLOB_NVTX = 28,	 /* struct tf_nvtx and its data: a registered object of an NVTX domain */
 	/* struct tf_payloads and its data, for the event that follows. Not a definition: only cursors read it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of trace_format.h: registered objects of NVTX domains, and payloads. */
+/* A part of trace_format.h: registered objects of NVTX domains, payloads, and what XLA's ranges refer to. */
 #ifndef PILLION_TRACE_NVTX_H
 #define PILLION_TRACE_NVTX_H
 
@@ -43,5 +43,12 @@ struct tf_nvtx_entry { uint64_t flags, type, detail, offset; };
  * offset of the reference, and a name. */
 struct tf_payloads { uint32_t domain, count; };
 struct tf_payload { uint64_t schema; uint32_t size, texts; };
+
+/* The data of a TF_BLOB_XLA_MODULE: lines of the text (HLO) of a module that XLA compiled, each with its newline:
+ *   "HloModule name"
+ *   "%name {", "ENTRY %name {"                          a computation; its instructions follow
+ *   "  ROOT %name, calls=%computation, metadata={...}"  an instruction; "ROOT " and what follows the name may be absent
+ *   further ones, as the tables of source lines, unchanged
+ * The blobs with one id are the parts of one module, in this order. */
 
 #endif

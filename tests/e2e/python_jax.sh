@@ -65,6 +65,27 @@ stub 'pass' 'def _cpp_pjit(f):
 of_stub 'no phases, functions without a name of their own' \
 	'--jax: calls of a function are not recorded: AttributeError;'\
 '--jax: nothing is recorded of jax._src.dispatch: AttributeError;'
+stub "$phases
+def compile_or_get_cached(text):
+    return Executable(text)
+class Executable:
+    def __init__(self, text):
+        self.hlo_modules = lambda: [self]
+        self.to_string = lambda: text + 1 if text == 2 else text" 'pass'
+cat >>use.py <<'END'
+long = 'HloModule f\n' + 'x' * 100000 + '\n  %' + 'y' * 70000 + ' = f32[] add(), metadata={op_name="a\\'
+for text in (1, 2, '\ud800', long):
+    print(type(jax.dispatch.compile_or_get_cached(text=text)))
+try:
+    jax.dispatch.compile_or_get_cached()
+except TypeError as error:
+    print(error)
+END
+of_stub 'modules of another kind' \
+	'--jax: a module of XLA has more than 64 MiB of text, or a line of more than 64 KiB: not all of its '\
+'operations have scopes;'\
+'--jax: nothing is recorded of jax._src.pjit: AttributeError;'\
+'--jax: operations of XLA without scopes: TypeError;'
 pillion -f -o none --jax "$interpreter" -c 'import json' >out 2>err
 is "$? $(notes none) $(report stats -q -r nvtx_sum -f csv none.pillion | grep -c JAX)" '0  0' \
 	'a program without JAX has nothing of it'
@@ -111,6 +132,27 @@ print(ours == theirs or (ours, theirs))')" True 'JAX: compilations by function a
 		'JAX: the summary has compilation against runs'
 	is "$(report stats -r jax_ops_sum real.pillion 2>&1 | grep -c 'neither ranges nor kernels here')" 1 \
 		'JAX: there are no operations on the CPU, and the report says why'
+	if [ -e "$targets/nvtx_text.so" ]; then
+		scopes() { # NAME: with ranges for all of its operations
+			pillion -f -o "$1" --jax "$python" "$jobs/jax_scopes.py" "$targets/nvtx_text.so" >"$1.out" \
+				2>err || return
+			report stats -q -r jax_ops_sum -f csv "$1.pillion" |
+				awk -F, 'NR > 1 { print $6 "," $10 "," $11 }' | LC_ALL=C sort >"$1.scopes"
+		}
+		scopes compiled
+		is "$? $(cat compiled.scopes)" "0 $(cat compiled.out)" \
+			'JAX: scope and line of each operation are those of the compiled text'
+		like "$(cat compiled.scopes)" "attention/.*jax_scopes.py:$(sed -n '/tanh/=' "$jobs/jax_scopes.py")$" \
+			'JAX: an operation in a scope'
+		export JAX_COMPILATION_CACHE_DIR=$PWD/cache JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
+			JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1
+		scopes written
+		scopes cached
+		unset JAX_COMPILATION_CACHE_DIR
+		is "$(cat cached.scopes)" "$(cat cached.out)" 'JAX: the same of what is read from its cache'
+	else
+		skip 'JAX: scopes' "built without NVTX's headers"
+	fi
 	pillion -o without "$python" "$jobs/jax_steps.py" >out 2>err
 	like "$(report stats --summary without.pillion)" '^next .* --jax' \
 		'JAX: the summary of a run without it names --jax'

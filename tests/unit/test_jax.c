@@ -68,6 +68,17 @@ Test(jax, fields_are_whole)
 	cr_expect_not(jax_text_field("", "b", &value, &length));
 }
 
+Test(jax, path_within_the_function)
+{
+	cr_expect_str_eq(jax_text_within("jit(f)/a/sin"), "a/sin");
+	cr_expect_str_eq(jax_text_within("pmap(<lambda>)/sin"), "sin");
+	cr_expect_str_eq(jax_text_within("jit(f)"), "jit(f)");
+	cr_expect_str_eq(jax_text_within("jit(f)/"), "jit(f)/");
+	cr_expect_str_eq(jax_text_within("jitter(f)/sin"), "jitter(f)/sin");
+	cr_expect_str_eq(jax_text_within("a/jit(f)/sin"), "a/jit(f)/sin");
+	cr_expect_str_eq(jax_text_within(""), "");
+}
+
 /* ---- reports ---- */
 
 enum { START = 1000, OURS = 1, XLAS = 2 };
@@ -242,11 +253,78 @@ Test(jax, compilation_and_runs_of_each_function)
 Test(jax, operations_by_range_and_by_kernel)
 {
 	check(job_of_two, "jax_ops_sum", 0,
-	      "75.4,1000,1,4,1,fusion.1,jit_f,f (a.py:3),range\n"
-	      "22.6,300,1,0,0,loop_add_fusion,jit_f,f (a.py:3),command buffer\n"
-	      "1.5,20,1,0,0,gemm,jit_f,f (a.py:3),kernel\n"
-	      "0.5,7,1,0,0,(not within a range of JAX or XLA),,,outside\n"
-	      "0.0,0,0,4,1,command_buffer_1,jit_f,f (a.py:3),range\n");
+	      "75.4,1000,1,4,1,fusion.1,jit_f,f (a.py:3),range,,\n"
+	      "22.6,300,1,0,0,loop_add_fusion,jit_f,f (a.py:3),command buffer,,\n"
+	      "1.5,20,1,0,0,gemm,jit_f,f (a.py:3),kernel,,\n"
+	      "0.5,7,1,0,0,(not within a range of JAX or XLA),,,outside,,\n"
+	      "0.0,0,0,4,1,command_buffer_1,jit_f,f (a.py:3),range,,\n");
+}
+
+/* A fusion with metadata; one without, whose kernel has its name with other characters; a kernel with the name of what
+ * is within a fusion; a module in two parts. */
+static void job_of_scopes(struct job *j)
+{
+	executed(j);
+	writer_text(&j->t, TF_BLOB_XLA_MODULE, 4,
+		    "HloModule jit_f\n"
+		    "%fused_computation {\n"
+		    "  %gemm, metadata={op_name=\"jit(f)/jit(main)/mlp/mul\" "
+		    "source_file=\"/x/a.py\" source_line=7}\n"
+		    "  ROOT %add.2, metadata={op_type=\"add\" op_name=\"jit(f)/jit(main)/mlp/add[a=(1,) b=x/y]\" "
+		    "source_file=\"/x/a \\\"b\\\".py\" source_line=8}\n"
+		    "  %last, metadata={op_name=\"jit(f)/jit(main)/mlp/sub\"}\n");
+	writer_text(&j->t, TF_BLOB_XLA_MODULE, 4,
+		    "ENTRY %main.9 {\n"
+		    "  %loop-add.fusion, calls=%fused_computation\n"
+		    "  ROOT %fusion.1, calls=%other, metadata={"
+		    "op_name=\"jit(f)/jit(main)/transpose(jvp(a/b))/dot_general\" "
+		    "source_file=\"/x/a.py\" source_line=9}\n");
+}
+
+Test(jax, operations_have_scopes_and_lines)
+{
+	check(job_of_scopes, "jax_ops_sum", 0,
+	      "75.4,1000,1,4,1,fusion.1,jit_f,f (a.py:3),range,transpose(jvp(a/b))/dot_general,/x/a.py:9\n"
+	      "22.6,300,1,0,0,loop_add_fusion,jit_f,f (a.py:3),command buffer,mlp/add,\"/x/a \"\"b\"\".py:8\"\n"
+	      "1.5,20,1,0,0,gemm,jit_f,f (a.py:3),kernel,,\n"
+	      "0.5,7,1,0,0,(not within a range of JAX or XLA),,,outside,,\n"
+	      "0.0,0,0,4,1,command_buffer_1,jit_f,f (a.py:3),range,,\n");
+}
+
+/* The whole text of a newer version, with tables of lines; a module of another name; one of the same name that differs
+ * in the scope of an operation and in the line of another one; texts that are cut or senseless. */
+static void job_of_modules(struct job *j)
+{
+	executed(j);
+	writer_text(&j->t, TF_BLOB_XLA_MODULE, 4,
+		    "HloModule jit_f, is_scheduled=true\n\nFileNames\n1 \"/x/a.py\"\n2 \"/x/b.py\"\n\n"
+		    "FunctionNames\n1 \"f\"\n\nFileLocations\n"
+		    "1 {file_name_id=1 function_name_id=1 line=10 end_line=11 column=23}\n"
+		    "2 {file_name_id=2 function_name_id=1 line=20}\n\nStackFrames\n1 {file_location_id=2 "
+		    "parent_frame_id=1}\n3 {file_location_id=1 parent_frame_id=1}\n\n\n"
+		    "ENTRY %main.9 (w: f32[2]) -> f32[2] {\n"
+		    "  %w = f32[2]{0} parameter(0), metadata={op_name=\"w\"}\n"
+		    "  %gemm = f32[2]{0} custom-call(%w), metadata={op_name=\"jit(f)/mlp/dot\" stack_frame_id=1}\n"
+		    "  %loop_add_fusion = f32[2]{0} add(%w), metadata={op_name=\"jit(f)/mlp/add\" stack_frame_id=3}\n"
+		    "  ROOT %fusion.1 = f32[2]{0} sine(%gemm), "
+		    "metadata={op_name=\"jit(f)/a/sin\" stack_frame_id=9}\n}\n");
+	writer_text(&j->t, TF_BLOB_XLA_MODULE, 5,
+		    "HloModule jit_g\nENTRY main {\n  gemm, metadata={op_name=\"jit(g)/other\"}\n");
+	writer_text(&j->t, TF_BLOB_XLA_MODULE, 6,
+		    "HloModule jit_f\nENTRY main {\n  fusion.1, metadata={op_name=\"jit(f)/b/sin\"}\n"
+		    "  loop_add_fusion, metadata={op_name=\"jit(f)/mlp/add\" stack_frame_id=1}\n");
+	writer_text(&j->t, TF_BLOB_XLA_MODULE, 7, "  gemm, metadata={op_name=\"jit(f)/x\"}\nHloModule jit_f\n{\n");
+	writer_text(&j->t, TF_BLOB_XLA_MODULE, 8, "HloModule jit_f\n%\n ROOT\n1\nFileNames\n1 \"\n {\n, metadata={");
+}
+
+Test(jax, modules_of_one_name)
+{
+	check(job_of_modules, "jax_ops_sum", 0,
+	      "75.4,1000,1,4,1,fusion.1,jit_f,f (a.py:3),range,(several),\n"
+	      "22.6,300,1,0,0,loop_add_fusion,jit_f,f (a.py:3),command buffer,mlp/add,\n"
+	      "1.5,20,1,0,0,gemm,jit_f,f (a.py:3),kernel,mlp/dot,/x/b.py:20\n"
+	      "0.5,7,1,0,0,(not within a range of JAX or XLA),,,outside,,\n"
+	      "0.0,0,0,4,1,command_buffer_1,jit_f,f (a.py:3),range,,\n");
 }
 
 /* XLA alone, without --jax. */
@@ -264,7 +342,7 @@ static void job_of_xla(struct job *j)
 Test(jax, without_our_ranges_there_are_those_of_xla)
 {
 	check(job_of_xla, "jax_sum", 0, "100.0,80,0,0,80,1,2,7,3.5,9,1,h,\n");
-	check(job_of_xla, "jax_ops_sum", 0, "100.0,9,1,0,0,gemm,jit_h,h,kernel\n");
+	check(job_of_xla, "jax_ops_sum", 0, "100.0,9,1,0,0,gemm,jit_h,h,kernel,,\n");
 }
 
 /* Two functions have the name g: a phase belongs to the one called around it, and to neither outside of them. */

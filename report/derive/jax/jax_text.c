@@ -46,6 +46,18 @@ static void strip_transform(struct jax_text *t)
 	}
 }
 
+const char *jax_text_within(const char *path)
+{
+	for (size_t i = 0; i < sizeof(transforms) / sizeof(*transforms); i++) {
+		size_t length = strlen(transforms[i]);
+		const char *end = strstr(path, ")/");
+
+		if (!strncmp(path, transforms[i], length) && path[length] == '(' && end && end[2])
+			return end + 2;
+	}
+	return path;
+}
+
 /* "f (train.py:17)" -> "f" */
 static size_t run_name_length(const char *full)
 {

@@ -32,6 +32,9 @@ bool jax_text_parse(const char *domain, const char *text, struct jax_text *ret);
 /* The value of a field in "...#key=value,key=value#". False: there is none. */
 bool jax_text_field(const char *text, const char *key, const char **ret, size_t *ret_length);
 
+/* The path of an operation within the function that was compiled: "jit(f)/a/sin" -> "a/sin". Within `path`. */
+const char *jax_text_within(const char *path);
+
 static inline bool jax_is_phase(enum jax_kind kind)
 {
 	return kind == JAX_TRACE || kind == JAX_LOWER || kind == JAX_COMPILE;
