@@ -2,8 +2,10 @@
 #include "preload/python/annotate_jax_module.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "preload/nvtx/nvtx_tool.h"
+#include "runtime/common/sys.h"
 #include "runtime/record/event.h"
 #include "runtime/record/intern_table.h"
 
@@ -14,18 +16,30 @@ struct piece {
 	size_t size;
 };
 
-/* The part that is being filled: whole lines. The GIL protects it. */
-static struct {
-	uint32_t id;
+/* The part that is being filled: whole lines. The GIL protects it. Mapped when the first module is recorded, because
+ * limits of address space count it. */
+static struct part {
 	size_t size;
+	uint32_t id;
 	char bytes[TF_BLOB_BYTES];
-} part;
+} *part;
+
+static bool part_begin(uint32_t id)
+{
+	if (!part)
+		part = sys_mmap(NULL, sizeof(*part), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!part)
+		return false;
+	part->id = id;
+	part->size = 0;
+	return true;
+}
 
 static void part_write(void)
 {
-	if (part.size)
-		event_blob(TF_BLOB_XLA_MODULE, part.id, part.bytes, part.size);
-	part.size = 0;
+	if (part->size)
+		event_blob(TF_BLOB_XLA_MODULE, part->id, part->bytes, part->size);
+	part->size = 0;
 }
 
 /* False: the line is longer than a part. */
@@ -35,15 +49,15 @@ static bool part_add(const struct piece *pieces, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		size += pieces[i].size;
-	if (size > sizeof(part.bytes))
+	if (size > sizeof(part->bytes))
 		return false;
-	if (size > sizeof(part.bytes) - part.size)
+	if (size > sizeof(part->bytes) - part->size)
 		part_write();
 	for (size_t i = 0; i < count; i++) {
-		memcpy(part.bytes + part.size, pieces[i].at, pieces[i].size);
-		part.size += pieces[i].size;
+		memcpy(part->bytes + part->size, pieces[i].at, pieces[i].size);
+		part->size += pieces[i].size;
 	}
-	part.bytes[part.size++] = '\n';
+	part->bytes[part->size++] = '\n';
 	return true;
 }
 
@@ -159,17 +173,18 @@ void annotate_jax_module(const struct nvtx_domain *domain, const char *text)
 {
 	static uint64_t noted;
 	size_t size = strlen(text);
-	bool is_new = false;
+	bool is_new = false, is_whole = false;
 	uint32_t id;
 
 	if (domain->is_off || !hook_attached())
 		return;
 	if (!intern_add(&process.interned, intern_hash(TF_BLOB_XLA_MODULE, text, size), &id, &is_new) || !is_new)
 		return;
-	part.id = id;
-	part.size = 0;
-	if (!write_lines(text, size))
+	if (part_begin(id)) {
+		is_whole = write_lines(text, size);
+		part_write();
+	}
+	if (!is_whole)
 		nvtx_note_once(&noted, "--jax: a module of XLA has more than 64 MiB of text, or a line of more than "
-				       "64 KiB: not all of its operations have scopes");
-	part_write();
+				       "64 KiB, or there is no memory: not all of its operations have scopes");
 }

@@ -155,7 +155,7 @@ static bool is_code_object(const struct pystack_layout *l, const char *code)
 
 /* Of each code object, a thread executes a copy that it keeps as long as it lives. Where copies start: the address, and
  * above it a part of the key, in one word, because threads and signal handlers share the table. */
-enum { COPIES_KNOWN = 1024, ADDRESS_BITS = 48 };
+enum { COPIES_KNOWN = 256, ADDRESS_BITS = 48 };
 static uint64_t copies_known[COPIES_KNOWN];
 
 /* Offset in the thread's copy of the bytecode. The array of copies may be freed by another thread: the kernel reads it,

@@ -276,8 +276,9 @@ ledger() { # NAME FACT: its count
 		awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
 }
 
-notes() { # NAME
-	report stats -q -r ledger -f csv "$1.pillion" | grep ',note,'
+notes() { # NAME: without that about the cost of looking at many threads, which a slow machine has
+	report stats -q -r ledger -f csv "$1.pillion" | grep ',note,' |
+		grep -v 'samples CPU time less than once per second'
 }
 
 sets() { # NAME: memsets by their size in 10^6 bytes with three decimals, as "COUNTxMB"
