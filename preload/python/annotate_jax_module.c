@@ -185,6 +185,8 @@ void annotate_jax_module(const struct nvtx_domain *domain, const char *text)
 		part_write();
 	}
 	if (!is_whole)
-		nvtx_note_once(&noted, "--jax: a module of XLA has more than 64 MiB of text, or a line of more than "
-				       "64 KiB, or there is no memory: not all of its operations have scopes");
+		nvtx_note_once(&noted,
+			       part ? "--jax: a module of XLA has more than 64 MiB of text, or a line of more than "
+				      "64 KiB: not all of its operations have scopes"
+				    : "--jax: no memory: operations of XLA have no scopes");
 }
