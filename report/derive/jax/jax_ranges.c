@@ -62,10 +62,8 @@ bool jax_has_phases(const struct image *image)
 
 static uint32_t name_number(struct jax_ranges *r, const char *name, size_t length)
 {
-	uint64_t hash = 14695981039346656037ull;
+	uint64_t hash = hash_bytes(name, length);
 
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)name[i]) * 1099511628211ull;
 	for (uint64_t next = 0;; next++) { /* after a collision the next one */
 		uint64_t *number = map_put(&r->numbers, hash, next, NULL);
 
