@@ -151,7 +151,7 @@ static const char *operation_text(struct chrome *w, uint32_t id)
 			operation.registers, operation.static_shared_bytes + operation.dynamic_shared_bytes,
 			operation.grid[0], operation.grid[1], operation.grid[2], operation.block[0], operation.block[1],
 			operation.block[2]);
-	if (operation.node)
+	if (device_is_node(&operation))
 		buffer_print(&text, ",\"graph id\":%u,\"graph node id\":%u", operation.graph, operation.node);
 	known = chrome_keep(&w->operations, id, text.data);
 	buffer_done(&text);

@@ -24,7 +24,7 @@ static int64_t kernel_name(struct nsys_writer *w, const struct tf_device_operati
 /* CUPTI's id of the node that executed the operation. */
 static int64_t graph_node(const struct tf_device_operation *t)
 {
-	return t->node ? (int64_t)((uint64_t)t->node_graph << 32 | t->node) : NSYS_NULL;
+	return device_is_node(t) ? (int64_t)((uint64_t)t->node_graph << 32 | t->node) : NSYS_NULL;
 }
 
 /* The node of an executable graph, with the call that made the node from which it was instantiated. */
@@ -61,7 +61,7 @@ static struct known_operation *known_operation(struct nsys_writer *w, uint32_t i
 		k->operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
 	for (int form = 0; k->operation.kind == TF_DEVICE_KERNEL && form < 3; form++)
 		k->names[form] = kernel_name(w, &k->operation, (enum kernel_name)form);
-	if (k->operation.node)
+	if (device_is_node(&k->operation))
 		graph_node_row(w, &k->operation);
 	return k;
 }

@@ -68,7 +68,7 @@ static bool cupti_is_usable(void)
 	return cupti_phase_has(CUPTI_RECORDS) && cupti_is_open();
 }
 
-/* 0: not known. */
+/* 0: not known. No graph has the id 0, while its first node may have the number 0. */
 static uint64_t node_id(void *node)
 {
 	const struct driver *d = driver_find();

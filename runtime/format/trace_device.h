@@ -87,7 +87,7 @@ struct tf_device_operation {
 	uint32_t value;				     /* of a memset */
 	uint16_t source_device, target_device;	     /* of a copy between devices */
 	/* the node's number and the graph in which it has that number: `graph`, or one inside of it (a child graph, the
-	 * body of a conditional node). 0: not a node. Absent before 1.2 */
+	 * body of a conditional node). Numbers begin at 0 or 1; both 0: not a node. Absent before 1.2 */
 	uint32_t node, node_graph;
 };
 

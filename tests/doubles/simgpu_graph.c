@@ -6,6 +6,19 @@
 
 static uint32_t next_graph_id = 1;
 
+/* No document says whether a graph's first node has the number 0 or 1. */
+static uint32_t first_number(void)
+{
+	const char *text = getenv("PILLION_SIMGPU_FIRST_NODE");
+
+	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+static uint64_t numbered(const struct sim_graph *graph, size_t place)
+{
+	return (uint64_t)graph->id << 32 | (first_number() + (uint32_t)place);
+}
+
 uint32_t sim_graph_id(CUgraph graph)
 {
 	return graph ? ((struct sim_graph *)graph)->id : 0;
@@ -75,7 +88,7 @@ static CUresult add(struct sim_graph *graph, const struct sim_work *work, bool i
 			inner[i - 1] = sim_graph_copy(inner[i - 1]);
 	node->graph = graph;
 	sim_lock();
-	node->id = (uint64_t)graph->id << 32 | ++graph->count;
+	node->id = numbered(graph, graph->count++);
 	if (!is_copy)
 		node->work.origin = node->id;
 	if (graph->last)
@@ -148,12 +161,12 @@ bool sim_graph_update(struct sim_graph *graph, const struct sim_graph *other)
 
 static void renumber(struct sim_graph *graph, bool is_inner)
 {
-	uint64_t number = graph->count;
+	size_t left = graph->count;
 	struct sim_graph **inner = NULL;
 
 	for (struct sim_node *node = graph->first; node; node = node->next) {
 		if (is_inner)
-			node->id = (uint64_t)graph->id << 32 | number--;
+			node->id = numbered(graph, --left);
 		for (size_t i = inner_graphs(&node->work, &inner); i > 0; i--)
 			if (inner[i - 1])
 				renumber(inner[i - 1], true);

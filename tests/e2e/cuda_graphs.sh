@@ -30,13 +30,15 @@ attributed() {
 
 # HOW NODES MADE: nodes that 40 replays execute, calls that made nodes of graphs
 while read -r how nodes made; do
-	for ids in driver cupti; do
-		[ $ids = cupti ] || export PILLION_SIMGPU_IDS=1
+	for source in driver,0 driver,1 cupti,0 cupti,1; do
+		case="$how, ids from $source"
+		export PILLION_SIMGPU_FIRST_NODE=${source#*,}
+		[ "${source%,*}" = cupti ] || export PILLION_SIMGPU_IDS=1
 		graphs "$how" "$how" 40 --cuda-graph-trace=node
-		is "$? $(attributed "$how")" "0 $nodes" "$how, ids from $ids: all device time is at its lines"
+		is "$? $(attributed "$how")" "0 $nodes" "$case: all device time is at its lines"
 		is "$(ledger "$how" 'unmatched calls') $(ledger "$how" 'graph nodes')" "0 $made" \
-			"$how, ids from $ids: no call is unmatched"
-		unset PILLION_SIMGPU_IDS
+			"$case: no call is unmatched"
+		unset PILLION_SIMGPU_IDS PILLION_SIMGPU_FIRST_NODE
 	done
 done <<-END
 	capture 360 9

@@ -56,6 +56,7 @@ Test(graph, a_node_is_that_of_the_graph_by_which_the_executable_one_was_updated_
 	graph_call(2100, GRAPH, TF_ARG_GRAPH_NODE, 2);
 	graph_call(2200, GRAPH, TF_ARG_GRAPH_EXEC, EXEC);
 	graph_call(2300, AGAIN, TF_ARG_GRAPH_NODE, 1);
+	graph_call(2400, AGAIN, TF_ARG_GRAPH_NODE, 0);
 	graph_call(3000, AGAIN, TF_ARG_GRAPH_EXEC, EXEC);
 	graph_call(3100, CLONE, TF_ARG_GRAPH_INNER, GRAPH);
 	graph_call(3200, CLONE, TF_ARG_GRAPH_EXEC, OF_CLONE);
@@ -64,6 +65,7 @@ Test(graph, a_node_is_that_of_the_graph_by_which_the_executable_one_was_updated_
 	assert_made(EXEC, 1, 2500, GRAPH);
 	assert_made(EXEC, 2, 2999, GRAPH);
 	assert_made(EXEC, 1, 3000, AGAIN);
+	assert_made(EXEC, 0, 3000, AGAIN);
 	assert_made(EXEC, 2, 3000, 0); /* the other graph has no such node: nothing is guessed */
 	assert_made(OF_CLONE, 2, 4000, GRAPH);
 	assert_made(9, 1, 4000, 0);
@@ -86,8 +88,8 @@ static void launch(uint32_t n, uint64_t first, uint64_t second)
 Test(graph, a_node_that_varies_takes_the_time_by_which_a_launch_is_longer)
 {
 	const struct tf_device_operation operations[] = {
+		{.kind = TF_DEVICE_KERNEL, .graph = EXEC, .node = 0, .node_graph = EXEC},
 		{.kind = TF_DEVICE_KERNEL, .graph = EXEC, .node = 1, .node_graph = EXEC},
-		{.kind = TF_DEVICE_KERNEL, .graph = EXEC, .node = 2, .node_graph = EXEC},
 		{.kind = TF_DEVICE_GRAPH, .graph = EXEC}};
 	const struct graph_shares *s;
 

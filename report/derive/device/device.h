@@ -69,6 +69,12 @@ void device_scan_calls(struct scan *s, void (*visit)(struct scan *, const struct
 /* The device operation with that id. False: its definition is lost. */
 bool device_operation(const struct trace *t, uint32_t id, struct tf_device_operation *ret);
 
+/* Was it executed as the node of a graph? A node may have the number 0. */
+static inline bool device_is_node(const struct tf_device_operation *operation)
+{
+	return operation->node || operation->node_graph;
+}
+
 /* Appends "NVIDIA H200 (0)". */
 void device_name(const struct trace *t, uint32_t device, struct buffer *ret);
 

@@ -213,7 +213,7 @@ static bool agrees(const struct trace *t, const struct event *e, const struct tf
 
 static bool is_inside(const struct tf_device_operation *w)
 {
-	return w->graph && w->node && w->node_graph && w->node_graph != w->graph;
+	return w->graph && w->node_graph && w->node_graph != w->graph;
 }
 
 static void keep_first(struct scan *s, const struct device_record *r)
@@ -323,7 +323,7 @@ const struct graph_node *graph_node_of(const struct trace *t, const struct tf_de
 	const struct graphs *g = attachment_find(&t->attachments, &graphs_kind);
 	const uint64_t *at;
 
-	if (!g || !w->graph || !w->node)
+	if (!g || !w->graph || !device_is_node(w))
 		return NULL;
 	if (!is_inside(w))
 		return node_at(g, source_of(g, w->graph, ticks), w->node);

@@ -114,7 +114,7 @@ static void estimate_visit_correlated(void *context, const struct correlated *k)
 
 		g->shares.as_whole++;
 		g->whole += (double)k->records[0].duration_ns;
-	} else if (w.node) {
+	} else if (device_is_node(&w)) {
 		add_launch(e, k, w.graph);
 	}
 }
@@ -170,7 +170,7 @@ static unsigned ways_of(const struct trace *t)
 
 	for (size_t i = 0; i < t->blob_count && ways != (WHOLE | BY_NODES); i++)
 		if (t->blobs[i].type == TF_BLOB_DEVICE_OPERATION && device_operation(t, t->blobs[i].id, &w))
-			ways |= (w.kind == TF_DEVICE_GRAPH ? WHOLE : 0) | (w.node ? BY_NODES : 0);
+			ways |= (w.kind == TF_DEVICE_GRAPH ? WHOLE : 0) | (device_is_node(&w) ? BY_NODES : 0);
 	return ways;
 }
 
