@@ -255,6 +255,9 @@ static const struct option rows[] = {
 	{"split-size", 0, OPTION_OWN, SET(split_size), VERBS_OF(VERB_EXPORT), .value = "SIZE",
 	 .takes = "a number of bytes, at least 4096, or a number with K, M or G",
 	 .help = "chrome: files of at most this size in bytes, or with K, M or G"},
+	{"show-secrets", 0, OPTION_SWITCH, AT(shows_secrets), VERBS_OF(VERB_READS & ~VERB_SKILL),
+	 .help = "show command lines as they were; default: the values of options and variables named like a password, "
+		 "a token or a key, and passwords in URLs, are shown as [masked]"},
 	{"quiet", 'q', OPTION_SWITCH, AT(quiet), VERBS_OF(VERB_READS | VERB_PACK | VERB_UNPACK | VERB_RECOVER),
 	 .help = "print errors only"},
 

@@ -69,7 +69,7 @@ struct command_line {
 	enum metric metric;
 	struct split split;
 	bool is_metric_given, is_forced, is_replacing;
-	bool keeps_symbols;
+	bool keeps_symbols, shows_secrets;
 	bool is_json; /* one JSON object: envelope.h */
 	uint32_t json_bytes; /* of its rows at most; 0: any */
 	bool is_closed; /* view: does not open the page */

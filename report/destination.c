@@ -9,9 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+FILE *private_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0600);
+
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
 int destination_file(const char *path, bool is_forced, struct destination *ret, struct err *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (is_forced ? O_TRUNC : O_EXCL), 0666);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (is_forced ? O_TRUNC : O_EXCL), 0600);
 
 	*ret = (struct destination){.name = path};
 	if (fd < 0 && errno == EEXIST)

@@ -17,7 +17,10 @@ struct destination {
 	struct sigaction at_pipe; /* the caller's action for SIGPIPE while there is a command */
 };
 
-/* Creates a file. -EEXIST if it exists and may not be replaced. */
+/* Opens a file for writing and empties it. A new one is readable by its owner only, as a capture is. NULL: errno. */
+FILE *private_file(const char *path);
+
+/* Creates a file, private likewise. -EEXIST if it exists and may not be replaced. */
 int destination_file(const char *path, bool is_forced, struct destination *ret, struct err *err);
 
 /* Runs a command: its words are separated by spaces, and there is no shell, as in nsys. It shares our standard output,

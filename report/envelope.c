@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "report/base/text.h"
+#include "report/destination.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "unknown"
@@ -232,7 +233,7 @@ static void add_answer(struct buffer *b, int status)
 
 static int print_to(const char *path, const struct buffer *text)
 {
-	FILE *file = path ? fopen(path, "we") : stdout;
+	FILE *file = path ? private_file(path) : stdout;
 	int code = 0;
 
 	if (!file || fwrite(text->data, 1, text->size, file) != text->size || fflush(file))

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "report/envelope.h"
+#include "report/read/command.h"
 #include "report/verb.h"
 #include "runtime/base/nearest.h"
 
@@ -125,6 +126,7 @@ static int run_verb(const struct verb *v, char **words)
 		envelope_settings(line.captures, line.capture_count, line.json_bytes);
 		for (size_t i = 0; i < line.remarks.count && !line.quiet; i++)
 			say("%s", line.remarks.items[i]);
+		command_masks_secrets = !line.shows_secrets;
 		status = v->run(&line);
 	}
 	if (envelope_is_open() && !line.help && !line.version)

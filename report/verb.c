@@ -12,6 +12,7 @@
 #include "report/derive/device/graph_estimate.h"
 #include "report/derive/nvtx/filter_nvtx.h"
 #include "report/base/text.h"
+#include "report/destination.h"
 #include "report/envelope.h"
 #include "report/pager.h"
 
@@ -162,7 +163,7 @@ static int output_open(struct work *w)
 	if (l->top != TOP_DEFAULT)
 		w->emit.rows = l->top;
 	if (path)
-		w->emit.file = fopen(path, "we");
+		w->emit.file = private_file(path);
 	if (w->emit.file)
 		return EXIT_DONE;
 	say("%s: %s", path, strerror(errno));

@@ -236,9 +236,9 @@ static void read_file(struct dumps *d, const char *path, FILE *file, struct text
 		texts_add(problems, "%s: the file is empty", path);
 	} else if (size > 0 && is_pickle(line, (size_t)size)) {
 		texts_add(problems,
-			  "%s: a pickle is not read; this command writes it as JSON: "
-			  "python3 -c 'import json, pickle, sys; json.dump(pickle.load(sys.stdin.buffer), sys.stdout)' "
-			  "<'%s' >'%s.json'", path, path, path);
+			  "%s: a pickle is not read, because that executes what it says; if your own job wrote it, the "
+			  "user's guide has a command that makes JSON of it",
+			  path);
 	} else if (facts.is_inspector || (size > 0 && !facts.is_json && !strncmp(line, "{\"header\"", 9))) {
 		read_inspector(d, path, file, &line, &capacity, size, skipped, problems);
 	} else if (size > 0) {

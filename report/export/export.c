@@ -98,9 +98,7 @@ void export_name(const char *capture, const struct export_type *type, struct buf
 static int open_temporary(struct place *p, const char *beside, struct err *err)
 {
 	struct buffer name = {0};
-	mode_t mask = umask(0);
 
-	umask(mask);
 	buffer_print(&name, "%s.XXXXXX", beside);
 	p->fd = mkostemp(name.data, O_CLOEXEC);
 	if (p->fd < 0) {
@@ -109,9 +107,6 @@ static int open_temporary(struct place *p, const char *beside, struct err *err)
 		err_set(err, code, "%s: %s", beside, strerror(errno));
 		buffer_done(&name);
 		return code;
-	}
-	if (fchmod(p->fd, 0666 & ~mask) < 0) {
-		/* otherwise it stays private */
 	}
 	p->temporary = name.data;
 	watch_temporary(p->temporary);
@@ -307,12 +302,10 @@ static int move_directory(const char *temporary, const char *path, bool is_force
 static int write_directory(struct export *x, const struct export_type *type, const char *path, bool is_forced,
 			   struct err *err)
 {
-	mode_t mask = umask(0);
 	struct buffer name = {0};
 	struct stat st;
 	int code = 0;
 
-	umask(mask);
 	if (!strcmp(path, "-"))
 		return err_set(err, -EINVAL, "%s is a directory: name one by -o", type->name);
 	if (!lstat(path, &st) && !is_forced)
@@ -324,9 +317,6 @@ static int write_directory(struct export *x, const struct export_type *type, con
 		return code;
 	}
 	watch_temporary(name.data);
-	if (chmod(name.data, 0777 & ~mask) < 0) {
-		/* otherwise it stays private */
-	}
 	x->path = name.data;
 	code = type->run(x, err);
 	x->path = NULL;

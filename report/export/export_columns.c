@@ -101,7 +101,7 @@ static void begin_table(struct nsys_output *output, enum nsys_table table)
 	struct buffer path = {0};
 
 	buffer_print(&path, "%s/%s%s", o->directory, schema->name, o->format->extension);
-	t->fd = open(path.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	t->fd = open(path.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (t->fd < 0)
 		note_failure(o, table, -errno);
 	buffer_done(&path);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/read/command.h"
+
 static const char *this_boot(void)
 {
 	static char boot[40];
@@ -65,24 +67,16 @@ struct image *model_image(struct model *m, uint64_t nonce)
 	return &m->images[m->image_count++];
 }
 
-/* Joins NUL-terminated items, up to an empty one or the end, to a command line. */
-static char *join_items(const char *items, size_t size)
+/* The arguments in the header of a trace, which end with an empty one or are cut. */
+static char *header_command(const struct tf_header *h)
 {
-	struct buffer b = {0};
-	const char *end = items + size;
+	char items[sizeof(h->arguments) + 1] = "";
+	size_t size = 0;
 
-	while (items < end && *items) {
-		size_t length = strnlen(items, (size_t)(end - items));
-		bool quoted = strcspn(items, " \t\n\"'\\$`*?;&|<>()") < length;
-
-		if (b.size)
-			buffer_text(&b, " ");
-		buffer_text(&b, quoted ? "'" : "");
-		buffer_add(&b, items, length);
-		buffer_text(&b, quoted ? "'" : "");
-		items += length + 1;
-	}
-	return b.data ? b.data : mem_copy_text("", 0);
+	memcpy(items, h->arguments, sizeof(h->arguments));
+	while (size < sizeof(h->arguments) && items[size])
+		size += strlen(items + size) + 1;
+	return command_join(items, items + size);
 }
 
 static void report_damage(struct model *m, const struct trace *t)
@@ -161,7 +155,7 @@ void model_trace(struct model *m, struct trace *t)
 	if (!image->executable || !image->executable[0])
 		mem_replace_text(&image->executable, mem_copy_text(h->executable, strlen(h->executable)));
 	if (!image->command || !image->command[0])
-		mem_replace_text(&image->command, join_items(h->arguments, sizeof(h->arguments)));
+		mem_replace_text(&image->command, header_command(h));
 	if (!image->variables || !image->variables[0])
 		mem_replace_text(&image->variables, mem_copy_text(h->variables, sizeof(h->variables)));
 	m->trace_bytes += t->bytes.size;

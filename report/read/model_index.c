@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/read/command.h"
 #include "report/read/index.h"
 #include "report/read/model.h"
 
@@ -57,17 +58,7 @@ static size_t line_machine(struct model *m, struct place *place, const struct in
 
 static char *join_field(const struct index_field *f)
 {
-	struct buffer b = {0};
-	const char *item, *end = f ? f->value + f->length : NULL;
-
-	for (item = f ? f->value : NULL; item && item < end; item += strlen(item) + 1) {
-		bool quoted = strpbrk(item, " \t\n\"'\\$`*?;&|<>()") || !*item;
-
-		if (b.size)
-			buffer_text(&b, " ");
-		buffer_print(&b, quoted ? "'%s'" : "%s", item);
-	}
-	return b.data ? b.data : mem_copy_text("", 0);
+	return f ? command_join(f->value, f->value + f->length) : mem_copy_text("", 0);
 }
 
 static void process_line(struct model *m, struct place *place, const struct index_line *l)

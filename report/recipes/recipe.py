@@ -95,6 +95,7 @@ def main():
         return 2
     from recipes import RECIPES
     options = parse(sys.argv[1:], RECIPES)
+    os.umask(0o077)  # what is written is as private as a capture
     try:
         write(run(RECIPES[options.recipe], options), options)
     except RecipeError as error:

@@ -137,6 +137,45 @@ for type in $types html; do
 done
 is "$(ls there.folded.* stacks.*.?????? 2>/dev/null)" '' 'no temporary file is left'
 
+# What is written holds command lines and is as private as the capture, whatever the umask is.
+mkdir private
+(
+	umask 0
+	for type in $types html parquetdir arrow perfetto otlp; do
+		report export -q -t "$type" -o "private/$type" stacks.pillion
+	done
+	report export -q -t chrome --split-size 64K -o private/split.json stacks.pillion
+	report stats -q -r osrt_sum -o private/one.txt stacks.pillion
+	report stats -q -r osrt_sum,processes -f csv -o private/each stacks.pillion
+	report stats -q --json -o private/stats.json stacks.pillion
+	report analyze -q -f json -o private/analyze.json stacks.pillion
+	report diff -q -o private/diff.html stacks.pillion stacks.pillion
+) 2>err
+is "$(find private -mindepth 1 ! -type d -printf '%m\n' | sort | uniq -c | awk '{ print $2, ($1 > 15) }')" '600 1' \
+	'files that are written are 0600'
+is "$(find private -mindepth 1 -type d -printf '%m\n' | sort | uniq -c | sed 's/^ *//')" '2 700' 'directories 0700'
+
+# Passwords in command lines.
+pillion -f -o secret sh -c : --password sesame --token=sesame 'postgres://joe:sesame@db/x' PGPASSWORD=sesame
+mkdir masked
+for type in $types html parquetdir perfetto otlp; do
+	report export -q -t "$type" -o "masked/$type" secret.pillion 2>err
+done
+report export -q -t html --show-secrets -o shown.html secret.pillion 2>err
+for words in 'stats' 'stats --summary' 'stats --json' 'info' 'analyze' 'info -f json' 'query' 'where'; do
+	sql=
+	[ "$words" != query ] || sql='SELECT * FROM processes, TARGET_INFO_SYSTEM_ENV'
+	# shellcheck disable=SC2086
+	report $words secret.pillion ${sql:+"$sql"} >"masked/$words" 2>&1
+done
+is "$(grep -rl sesame masked)" '' 'no output has the secrets of a command line'
+shown='--password [masked] --token=[masked] postgres://joe:[masked]@db/x PGPASSWORD=[masked]'
+for output in html otlp speedscope sqlite info 'info -f json' query stats 'stats --json'; do
+	ok "they are masked: $output" grep -qF -e "$shown" "masked/$output"
+done
+is "$(report stats -r processes -f csv --show-secrets secret.pillion | grep -o sesame | wc -l)" 4 '--show-secrets: not'
+ok 'nor in an export' grep -q sesame shown.html
+
 # Refused options.
 refused() { # WANTED OPTION...
 	refused_wanted=$1

@@ -64,13 +64,21 @@ is "$(cat rows err)" '0 (default_pg)|3|gloo:barrier|2|0-1|0|0||
 
 report stats nccl_trace_rank_2 >out 2>err
 is "$? $(cat out)" '2 ' 'a pickle is not read'
+like "$(cat err)" 'nccl_trace_rank_2: a pickle is not read, because that executes what it says' 'and why'
+not_ok 'no command is proposed that reads it' grep -q 'python3\|pickle.load' err
+command=$(sed -n '/^    python3 -c .*pickle/ s/^ *//p' "${tests_dir%/tests/*}/docs/user/reading.md")
 for rank in 0 1 2 3; do
-	report stats "nccl_trace_rank_$rank" 2>&1 | sed -n 's/.*writes it as JSON: //p' >"convert.$rank"
-done
-one="^python3 -c 'import json, pickle, sys; .* <'nccl_trace_rank_.' >'nccl_trace_rank_.\.json'$"
-is "$(cat convert.? | grep -c "$one")" 4 'but the command that converts it is printed'
-cat convert.? >convert
-ok 'it converts' bash -e convert
+	printf '%s\n' "$command" | sed "s/DUMP/nccl_trace_rank_$rank/g"
+done >convert
+ok 'the command of the guide converts what is plain data' bash -e convert
+python3 -c 'import os, pickle, sys
+class Harmful:
+    def __reduce__(self):
+        return os.mkdir, ("executed",)
+pickle.dump({"entries": [Harmful()]}, sys.stdout.buffer, protocol=2)' >harmful
+printf '%s\n' "$command" | sed "s/DUMP/harmful/g" >convert
+not_ok 'and refuses what is not' bash -e convert
+not_ok 'which is not executed' test -e executed
 cells nccl_flight_sum "$columns" nccl_trace_rank_?.json >rows
 is "$(diff wanted rows; cat err)" '' 'what it writes is read'
 

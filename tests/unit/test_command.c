@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "report/read/command.h"
+
+/* `arguments`: each with its NUL. */
+static void assert_joined(const char *arguments, size_t size, const char *wanted)
+{
+	char *line = command_join(arguments, arguments + size);
+
+	cr_assert_str_eq(line, wanted, "%s", line);
+	free(line);
+}
+
+#define JOINED(arguments, wanted) assert_joined(arguments, sizeof(arguments) - 1, wanted)
+
+Test(command, quotes_what_a_shell_would_split)
+{
+	JOINED("sh\0-c\0a b\0\0", "sh -c 'a b' ''");
+	JOINED("", "");
+}
+
+Test(command, masks_the_values_of_secret_options)
+{
+	JOINED("a\0--password\0x\0-v\0", "a --password [masked] -v");
+	JOINED("a\0--token=x y\0z\0", "a --token=[masked] z");
+	JOINED("a\0-hf-token\0x\0--db-password\0y\0", "a -hf-token [masked] --db-password [masked]");
+	JOINED("env\0PGPASSWORD=x\0AWS_SECRET_ACCESS_KEY=y\0WANDB_API_KEY=z\0psql\0",
+	       "env PGPASSWORD=[masked] AWS_SECRET_ACCESS_KEY=[masked] WANDB_API_KEY=[masked] psql");
+	JOINED("env-var=A=b,PASSWORD=x,C=d\0", "env-var=A=b,PASSWORD=[masked],C=d");
+	JOINED("curl\0-H\0Authorization: Bearer x\0", "curl -H 'Authorization: [masked]'");
+}
+
+Test(command, masks_passwords_in_urls)
+{
+	JOINED("postgres://joe:x@db/a@b\0", "postgres://joe:[masked]@db/a@b");
+	JOINED("--url=https://u:p@q@h?r\0", "'--url=https://u:[masked]@h?r'");
+	JOINED("tcp://host:80/a@b\0", "tcp://host:80/a@b");
+}
+
+Test(command, masks_within_scripts)
+{
+	JOINED("sh\0-c\0A=1 PGPASSWORD=x psql -h h && mysql --password y -u z\0",
+	       "sh -c 'A=1 PGPASSWORD=[masked] psql -h h && mysql --password [masked] -u z'");
+	JOINED("sh\0-c\0curl -H \"X-Api-Key: a b\" http://u:p@h/\0",
+	       "sh -c 'curl -H \"X-Api-Key: [masked]\" http://u:[masked]@h/'");
+}
+
+Test(command, leaves_what_is_not_secret)
+{
+	JOINED("a\0--max-tokens\0x\0--eos-token\0</s>\0--tokenizer=x\0",
+	       "a --max-tokens x --eos-token '</s>' --tokenizer=x");
+	JOINED("a\0--password-file=/run/p\0--password\0--host=h\0", "a --password-file=/run/p --password --host=h");
+	JOINED("--password\0", "--password");
+	JOINED("a=\0--token=\0=\0:\0://\0://:@\0-\0--\0", "a= --token= = : :// ://:@ - --");
+}
+
+Test(command, shows_all_if_asked)
+{
+	command_masks_secrets = false;
+	JOINED("a\0--password\0x\0--token=y\0", "a --password x --token=y");
+}
