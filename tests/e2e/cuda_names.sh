@@ -70,6 +70,17 @@ if [ -x "$doubles/cuda_names_nvcc" ]; then
 		of_nvcc $name "$doubles/$name"
 		strip -o stripped "$doubles/$name" && of_nvcc "$name, stripped" ./stripped
 	done
+	# The line of a launch is that of the program, not of the stub that nvcc generates, nor that of the kernel.
+	wanted=$(grep -n '<<<' "$tests_dir/../targets/cuda_names.cu" | sed 's/^\([0-9]*\):.*/cuda_names.cu:\1 1/')
+	for name in cuda_names_nvcc_lines cuda_names_nvcc_lines_o2; do
+		pillion -f true -o lines "$doubles/$name" >out 2>err
+		report stats -q -r lines -f json lines.pillion >out
+		is "$(python3 -c '
+import json, os
+rows = [row for row in json.load(open("out")) if row["Launches"]]
+print("\n".join(sorted("%s %d" % (os.path.basename(row["Line"]), row["Launches"]) for row in rows)))')" "$wanted" \
+			"$name: each launch has its line"
+	done
 	of_nvcc library "$targets/cuda_lookups" plugin "$doubles/cuda_names_nvcc_plugin.so" 1
 	strip -o stripped.so "$doubles/cuda_names_nvcc_plugin.so" &&
 		of_nvcc 'library, stripped' "$targets/cuda_lookups" plugin ./stripped.so 1

@@ -77,8 +77,8 @@ int main()
 	fixed<<<1, 32>>>(x);
 	unnamed<<<1, 32>>>(hidden{1}, x);
 	triton_poi_fused_add_0<<<1, 32>>>(x);
-	outer::inner::fill<double, 3, outer::inner::way::column>
-	    <<<1, 32>>>(outer::inner::vector<double, 3>{}, (double *)nullptr);
+	outer::inner::fill<double, 3, outer::inner::way::column><<<1, 32>>>(outer::inner::vector<double, 3>{},
+									    (double *)nullptr);
 	outer::inner::apply<<<1, 32>>>([=] __device__(int i) { if (x) x[i] = 3; }, 0);
 	outer::inner::many<<<1, 32>>>(1, 2.5f, std::pair<int, const char *>(1, nullptr), 'x');
 	over<twice><<<1, 32>>>(x);

@@ -327,6 +327,64 @@ Test(lines, only_what_is_shown_is_named)
 	cr_assert_eq(symbols_cost(context.symbols).names, 1);
 }
 
+/* Functions as nvcc makes them for a launch; each returns an address in its caller. */
+#define FUNCTION(name, body)                                                                                           \
+	static __attribute__((noinline, noclone)) uint64_t name(void)                                                  \
+	{                                                                                                              \
+		uint64_t address = body;                                                                               \
+                                                                                                                       \
+		__asm__ volatile("# " #name : "+r"(address));                                                          \
+		return address;                                                                                        \
+	}
+
+#line 1 "/opt/cuda/targets/x86_64-linux/include/crt/device_functions.h"
+FUNCTION(__cudaLaunchKernel_helper, here())
+#line 1 "/tmp/gone.cudafe1.stub.c"
+FUNCTION(__device_stub__Z3addPf, here())
+#line 1 "kernel.cu"
+FUNCTION(_Z3addPf, here())
+#line 2 "kernel.cu"
+FUNCTION(_Z3addPfi, here())
+#line 3 "kernel.cu"
+FUNCTION(__device_stub__add, here())
+#line 4 "kernel.cu"
+FUNCTION(_Z4stepv, here())
+#line 353 "../tests/unit/test_lines.c"
+
+Test(lines, launches_are_at_the_line_around_their_stubs)
+{
+	const uint64_t helper = __cudaLaunchKernel_helper(), stub = __device_stub__Z3addPf(), kernel = _Z3addPf(),
+		       overload = _Z3addPfi(), clang = __device_stub__add(), step = _Z4stepv(),
+		       stacks[][4] = {{helper, stub, kernel, step},
+				      {helper, stub, step}, /* called by a jump */
+				      {stub, overload, step}, /* of the same name: it launches */
+				      {clang, step}, /* the kernel's name is the stub's */
+				      {kernel, step}, /* not a launch */
+				      {helper, stub}};
+	static const uint32_t wanted[] = {4, 4, 2, 4, 1, 1};
+	struct attribution a = {0};
+	struct symbol_frame f;
+	char path[4096] = "";
+	uint64_t bias = 0;
+	uint32_t line;
+	bool is_users;
+
+	cr_assert_gt(readlink("/proc/self/exe", path, sizeof(path) - 1), 0);
+	dl_iterate_phdr(find_self, &bias);
+	writer_module(&t, bias, bias + (16 << 20), bias, NULL, 0, path);
+	for (uint32_t i = 0; i < 6; i++)
+		writer_blob(&t, TF_BLOB_STACK, i + 1, stacks[i], (stacks[i][2] ? stacks[i][3] ? 4 : 3 : 2) * 8);
+	open_written(&model, &w);
+	context.symbols = a.symbols = symbols_new(&model, true);
+	for (uint32_t i = 0; i < 6; i++) {
+		cr_assert(attribution_stack(&a, model.images, i + 1, &f, &is_users));
+		symbols_source(a.symbols, &f, &line);
+		cr_expect_eq(line, wanted[i], "stack %u: line %u", i, line);
+		cr_expect_eq(is_users, i != 5);
+	}
+	attribution_done(&a);
+}
+
 Test(lines, python_alone_opens_no_file)
 {
 	const uint32_t user[] = {1, 2};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/derive/stacks/frame.h"
+#include "report/derive/stacks/launch_stub.h"
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), POLLING_FRAMES = 8 };
 
@@ -106,11 +107,12 @@ static bool is_users_python(struct attribution *c, struct symbol_frame *f)
 static bool is_header(const char *file)
 {
 	return (!strncmp(file, "/usr/", 5) && strstr(file, "/include/")) || strstr(file, "/include/c++/") ||
+	       (strstr(file, "/targets/") && strstr(file, "-linux/include/")) || /* of nvcc, wherever it is */
 	       attribution_is_library(file);
 }
 
 /* How a frame is attributed, in ascending order. */
-enum standing { NOT_KNOWN, SYSTEM, NO_LINE, HEADER, USERS };
+enum standing { NOT_KNOWN, STUB, SYSTEM, NO_LINE, HEADER, USERS };
 
 static enum standing standing_of(struct attribution *c, struct symbol_frame *f)
 {
@@ -126,9 +128,24 @@ static enum standing standing_of(struct attribution *c, struct symbol_frame *f)
 		*known = SYSTEM;
 	} else {
 		file = symbols_source(c->symbols, f, &line);
-		*known = !file ? NO_LINE : is_header(file) ? HEADER : USERS;
+		*known = launch_stub_is(symbols_function(c->symbols, f), file) ? STUB
+			 : !file					       ? NO_LINE
+			 : is_header(file)				       ? HEADER
+									       : USERS;
 	}
 	return (enum standing)*known;
+}
+
+/* Likewise of a frame around those that `stub` knows: what launches a kernel is neither the stub nor the kernel. */
+static enum standing standing_around(struct attribution *c, struct launch_stub *stub, struct symbol_frame *f)
+{
+	enum standing standing = standing_of(c, f);
+
+	if (standing == STUB)
+		launch_stub_enter(stub, symbols_function(c->symbols, f));
+	else if (stub->base.size && !f->is_python && launch_stub_is_kernel(stub, symbols_function(c->symbols, f)))
+		return STUB;
+	return standing;
 }
 
 /* The innermost frame of the user's own sources, with the functions that are inlined; else of a header. */
@@ -137,18 +154,20 @@ static bool find_native(struct attribution *c, const struct image *image, uint32
 {
 	size_t count = symbols_native(c->symbols, image, stack, c->frames, STACK_FRAMES);
 	enum standing best = NOT_KNOWN, now = NOT_KNOWN;
+	struct launch_stub stub = {0};
 
 	for (size_t i = 0; i < count && now != USERS; i++) {
 		struct symbol_frame f = c->frames[i];
 
 		do {
-			now = standing_of(c, &f);
-			if (!best || (now >= HEADER && now > best)) {
+			now = standing_around(c, &stub, &f);
+			if (best <= STUB || now == STUB || (now >= HEADER && now > best)) {
 				*ret = f;
 				best = now;
 			}
 		} while (now != USERS && now != SYSTEM && symbols_inlined_in(c->symbols, &f));
 	}
+	launch_stub_done(&stub);
 	*ret_is_users = best >= HEADER;
 	return count;
 }
@@ -184,6 +203,7 @@ bool attribution_stack(struct attribution *c, const struct image *image, uint32_
 size_t attribution_users(struct attribution *c, const struct image *image, uint32_t stack,
 			 const struct symbol_frame **ret)
 {
+	struct launch_stub stub = {0};
 	size_t count, users = 0;
 
 	if (!c->frames)
@@ -191,8 +211,9 @@ size_t attribution_users(struct attribution *c, const struct image *image, uint3
 	count = stack ? symbols_frames(c->symbols, image, stack, c->frames, STACK_FRAMES) : 0;
 	for (size_t i = 0; i < count; i++)
 		if (!c->frames[i].is_interpreter && c->frames[i].place != SYMBOL_NO_PLACE &&
-		    standing_of(c, &c->frames[i]) == USERS)
+		    standing_around(c, &stub, &c->frames[i]) == USERS)
 			c->frames[users++] = c->frames[i];
+	launch_stub_done(&stub);
 	*ret = c->frames;
 	return users;
 }

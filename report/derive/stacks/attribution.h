@@ -3,7 +3,8 @@
  * neither in an interpreter's lib/pythonX.Y nor in site-packages or dist-packages nor in a frozen module; else the
  * innermost Python frame; else, without Python frames, the innermost native frame, or inlined function, that has a
  * source line and is not in a module of the system, the interpreter or such a directory, one in a header of the system
- * only if there is no other; else the innermost frame.
+ * only if there is no other; else the innermost frame. What a CUDA compiler generates to launch a kernel
+ * (launch_stub.h) and the frames inside of it are skipped.
  *
  * This reads no symbol table, and opens only files of the user's own modules, for stacks without Python frames. */
 #ifndef PILLION_ATTRIBUTION_H

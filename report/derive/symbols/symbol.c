@@ -16,10 +16,8 @@ struct place {
 	const struct image *image; /* NULL: it is not Python code */
 	struct tf_python_frame python;
 	char *text;	    /* NULL: not looked up yet */
-	const char *source; /* NULL: not known */
-	const char *inlined; /* the mangled name of an inlined function; NULL: the one that has the symbol */
+	struct symbol_line found; /* by debug information */
 	uint32_t caller; /* 1 + the place of the function into which it was inlined; 0: it was not */
-	int line;
 	bool knows_source;
 };
 
@@ -101,14 +99,11 @@ static void find_source(struct symbols *s, uint32_t number)
 
 	s->places[number].knows_source = true;
 	for (size_t i = 0; i < count; i++) {
-		struct place *now = &s->places[number];
 		uint32_t caller;
 
-		now->source = lines[i].file;
-		now->line = lines[i].line;
+		s->places[number].found = lines[i];
 		if (i + 1 == count)
 			break;
-		now->inlined = lines[i].name ? lines[i].name : "?";
 		caller = place_number(s, (p.file + 1) | (uint64_t)(i + 1) << 32, p.address,
 				      (struct place){.file = p.file, .address = p.address, .knows_source = true});
 		s->places[number].caller = caller + 1;
@@ -116,9 +111,11 @@ static void find_source(struct symbols *s, uint32_t number)
 	}
 }
 
-/* The name that the symbol table has for the address. */
+/* The name of an inlined function, else the one that the symbol table has for the address. */
 static const char *symbol_name(struct symbols *s, const struct place *p)
 {
+	if (p->caller)
+		return p->found.name ? p->found.name : "?";
 	s->names += modules_open(&s->modules, p->file);
 	return modules_name(&s->modules, p->file, p->address);
 }
@@ -130,8 +127,8 @@ static void describe_place(struct symbols *s, uint32_t number, struct buffer *re
 
 	find_source(s, number);
 	p = &s->places[number];
-	name = p->inlined ? p->inlined : symbol_name(s, p);
-	if (!name && !p->source) {
+	name = symbol_name(s, p);
+	if (!name && !p->found.file) {
 		const char *module = s->modules.files[p->file].shown;
 
 		base = strrchr(module, '/');
@@ -148,8 +145,8 @@ static void describe_place(struct symbols *s, uint32_t number, struct buffer *re
 	} else {
 		buffer_text(ret, "?");
 	}
-	if (p->source)
-		buffer_print(ret, " (%s:%d)", p->source, p->line);
+	if (p->found.file)
+		buffer_print(ret, " (%s:%d)", p->found.file, p->found.line);
 }
 
 static const struct mapped_module *frame_module(struct symbols *s, const struct image *image, uint64_t address,
@@ -221,8 +218,16 @@ const char *symbols_source(struct symbols *s, const struct symbol_frame *f, uint
 		return NULL;
 	find_source(s, f->place);
 	p = &s->places[f->place];
-	*ret_line = p->line > 0 ? (uint32_t)p->line : 0;
-	return p->source;
+	*ret_line = p->found.line > 0 ? (uint32_t)p->found.line : 0;
+	return p->found.file;
+}
+
+const char *symbols_function(struct symbols *s, const struct symbol_frame *f)
+{
+	if (f->place >= s->place_count || s->places[f->place].file == NO_FILE)
+		return NULL;
+	find_source(s, f->place);
+	return s->places[f->place].found.name ?: symbol_name(s, &s->places[f->place]);
 }
 
 bool symbols_inlined_in(struct symbols *s, struct symbol_frame *f)
@@ -555,7 +560,7 @@ static void keep_place(struct symbols *s, uint32_t number, struct buffer *ret)
 	find_source(s, number);
 	do {
 		p = &s->places[number];
-		line = (struct symbol_line){p->inlined ? p->inlined : symbol_name(s, p), p->source, p->line};
+		line = (struct symbol_line){symbol_name(s, p), p->found.file, p->found.line};
 		if (line.name || line.file)
 			kept_write_line(ret, p->address, &line);
 		number = p->caller - 1;

@@ -58,6 +58,10 @@ void symbols_name(struct symbols *s, struct symbol_frame *f);
  * a name. */
 const char *symbols_source(struct symbols *s, const struct symbol_frame *f, uint32_t *ret_line);
 
+/* The name of a native frame's function, NULL: not known; borrowed. Mangled, or plain if the debug information has only
+ * that. Reads the symbol table only where there is no debug information. */
+const char *symbols_function(struct symbols *s, const struct symbol_frame *f);
+
 /* Replaces a native frame by that of the function into which it was inlined, at the line of the call. False: it was
  * not inlined. Opens the file, and reads no symbol table. */
 bool symbols_inlined_in(struct symbols *s, struct symbol_frame *f);

@@ -29,8 +29,9 @@ enum { SYMBOL_LINES = 64 };
 /* The function whose symbol an address has, NULL if there is none; borrowed. */
 const char *symbol_file_name(struct symbol_file *f, uint64_t address);
 
-/* The functions that were inlined at an address, innermost first, then the one into which they were inlined, without
- * its name, which only the symbol table has (symbol_file_name). Returns how many, at least one. */
+/* The functions that were inlined at an address, innermost first, then the one into which they were inlined. The name
+ * of the latter is that of the debug information, which the symbol table has mangled in more cases (symbol_file_name).
+ * Returns how many, at least one. */
 size_t symbol_file_lines(struct symbol_file *f, uint64_t address, struct symbol_line ret[SYMBOL_LINES]);
 
 /* The address in the file of the byte at that offset; false: it is not loaded. */

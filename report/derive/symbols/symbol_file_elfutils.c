@@ -291,19 +291,21 @@ static Dwarf_Die *find_unit(struct symbol_file *f, uint64_t address, Dwarf_Addr 
 
 size_t symbol_file_lines(struct symbol_file *f, uint64_t address, struct symbol_line ret[SYMBOL_LINES])
 {
-	Dwarf_Die chain[SYMBOL_LINES - 1], *unit;
+	Dwarf_Die chain[SYMBOL_LINES], *unit;
 	Dwarf_Addr bias = 0;
 	size_t count;
 
 	*ret = (struct symbol_line){0};
 	unit = find_unit(f, address, &bias, ret);
-	count = unit ? inline_chain(&f->units, unit, address - bias, chain, SYMBOL_LINES - 1) : 0;
+	count = unit ? inline_chain(&f->units, unit, address - bias, chain, SYMBOL_LINES) : 0;
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Die *die = &chain[count - 1 - i];
 
 		ret[i].name = inline_name(die);
+		if (i + 1 == count)
+			break;
 		ret[i + 1] = (struct symbol_line){0};
 		ret[i + 1].file = inline_call(unit, die, &ret[i + 1].line);
 	}
-	return count + 1;
+	return count ? count : 1;
 }

@@ -96,13 +96,13 @@ static bool inline_descend(Dwarf_Die *die, Dwarf_Addr address, bool *ret_is_inli
 size_t inline_chain(struct inline_units *u, Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die *ret, size_t size)
 {
 	const struct inline_unit *functions = inline_unit_of(u, unit);
-	size_t at = first_place(i, 0, functions->count, functions->functions[i].start <= address), used = 0;
+	size_t at = first_place(i, 0, functions->count, functions->functions[i].start <= address), used = 1;
 	bool is_inlined;
 	Dwarf_Die die;
 
 	if (!at || address >= functions->functions[at - 1].end)
 		return 0;
-	die = functions->functions[at - 1].die;
+	die = *ret = functions->functions[at - 1].die;
 	while (used < size && inline_descend(&die, address, &is_inlined))
 		if (is_inlined)
 			ret[used++] = die;

@@ -14,7 +14,8 @@ struct inline_units {
 	size_t count, capacity;
 };
 
-/* The inlined subroutines of a unit that contain an address, outermost first. Returns how many. */
+/* The function of a unit that contains an address, then the subroutines inlined there, outermost first. Returns how
+ * many, at most `size`, which is not 0. */
 size_t inline_chain(struct inline_units *u, Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die *ret, size_t size);
 
 /* The mangled name, else the plain one, else NULL. */
