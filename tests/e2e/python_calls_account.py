@@ -3,14 +3,17 @@
 while the capture range was open, which begins and ends in functions of the package pillion."""
 import collections
 import json
+import os
 import pstats
 import re
 import sys
 
+PACKAGE = os.path.normpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../python/pillion")) + os.sep
+
 
 def is_around(key):
     """The functions that begin or end the profile or the capture range."""
-    return "/pillion/" in key[0] or key[2] == "<method 'disable' of '_lsprof.Profiler' objects>"
+    return key[0].startswith(PACKAGE) or key[2] == "<method 'disable' of '_lsprof.Profiler' objects>"
 
 
 def our_counts(path):
