@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A capture range over chosen steps of a loop."""
+import sys
+
 from pillion import ranges
 from pillion.cuda import CudaProfiler
 
@@ -7,21 +9,46 @@ WAIT, WARMUP, ACTIVE = "wait", "warm-up", "active"
 DOMAIN = "pillion"
 
 
+class _Schedule:
+    """The phase of each step, and how long it lasts."""
+    __slots__ = ("wait", "warmup", "cycle", "first", "end")
+
+    def __init__(self, wait, warmup, active, repeat, skip_first):
+        self.wait, self.warmup, self.cycle = wait, wait + warmup, wait + warmup + active
+        self.first, self.end = skip_first, skip_first + self.cycle * repeat if repeat else sys.maxsize
+
+    def __call__(self, step):
+        if not self.first <= step < self.end:
+            return WAIT
+        step = (step - self.first) % self.cycle
+        return WAIT if step < self.wait else WARMUP if step < self.warmup else ACTIVE
+
+    def phase_end(self, step):
+        """A later step; all before it have the phase of this one."""
+        if step < self.first:
+            return self.first
+        if step >= self.end:
+            return sys.maxsize
+        place = (step - self.first) % self.cycle
+        return step - place + (self.wait if place < self.wait else self.warmup if place < self.warmup else self.cycle)
+
+
+class _Always:
+    """The schedule in which each step is active."""
+
+    def __call__(self, step):
+        return ACTIVE
+
+    def phase_end(self, step):
+        return sys.maxsize
+
+
 def schedule(*, wait=0, warmup=0, active=1, repeat=0, skip_first=0):
     """The phase of each step: after `skip_first` steps, cycles of `wait`, `warmup` and `active` steps, `repeat` times
     (0: until the end), as torch.profiler.schedule has them."""
     if min(wait, warmup, repeat, skip_first) < 0 or active < 1:
         raise ValueError("active must be at least 1, the other numbers of steps at least 0")
-    cycle = wait + warmup + active
-
-    def phase(step):
-        step -= skip_first
-        if step < 0 or (repeat and step >= cycle * repeat):
-            return WAIT
-        step %= cycle
-        return WAIT if step < wait else WARMUP if step < wait + warmup else ACTIVE
-
-    return phase
+    return _Schedule(wait, warmup, active, repeat, skip_first)
 
 
 class Profiler:
@@ -39,11 +66,17 @@ class Profiler:
         pillion -c cudaProfilerApi --capture-range-end=repeat COMMAND
         pillion -c nvtx -p active@pillion --capture-range-end=repeat COMMAND
 
-    Without a schedule each step is active. `cuda=False` leaves the CUDA runtime alone; `on_active` is called with the
-    profiler after each series of active steps."""
+    Without a schedule each step is active. A schedule may be any function that returns "wait", "warm-up" or "active"
+    for a step's number. `cuda=False` leaves the CUDA runtime alone; `on_active` is called with the profiler after each
+    series of active steps."""
 
     def __init__(self, schedule=None, name="step", cuda=True, on_active=None):
-        self._schedule = schedule or (lambda step: ACTIVE)
+        if schedule is not None and not callable(schedule):
+            raise TypeError("schedule must be a function of the step's number, such as what pillion.schedule() returns,"
+                f" not {schedule!r}")
+        self._schedule = _Always() if schedule is None else schedule
+        # Before this step, step() has nothing to do but to count. Schedules of others may change with each step.
+        self._busy_step, self._phase_end = 0, getattr(self._schedule, "phase_end", lambda step: step + 1)
         self._name, self._on_active = name, on_active
         self._cuda = CudaProfiler() if cuda else None
         self._is_open, self._window = False, None
@@ -56,12 +89,18 @@ class Profiler:
 
     def step(self):
         """Ends a step and begins the next one; the first call begins step 0 if start() has not."""
-        if self.phase is None:
+        number = self.step_number + 1
+        if number < self._busy_step:
+            self.step_number = number
+        elif self.phase is None:
             self.start()
-            return
+        else:
+            self._change_step(number)
+
+    def _change_step(self, number):
         self._leave_step()
-        last, self.step_number = self.phase, self.step_number + 1
-        phase = self._schedule(self.step_number)
+        last, self.step_number = self.phase, number
+        phase = self._schedule(number)
         # A schedule without pauses has one cycle after the other in one capture range.
         if last == ACTIVE != phase:
             self._close()
@@ -72,7 +111,7 @@ class Profiler:
         if self.phase is None:
             return
         self._leave_step()
-        self.phase = None
+        self.phase, self._busy_step = None, 0
         if self._is_open:
             self._close()
 
@@ -82,6 +121,8 @@ class Profiler:
         self.phase = phase
         if phase != WAIT:
             ranges.range_push(self._name if phase == ACTIVE else WARMUP, payload=self.step_number, domain=DOMAIN)
+        if phase == WAIT or not ranges.is_active():
+            self._busy_step = self._phase_end(self.step_number)
 
     def _leave_step(self):
         if self.phase != WAIT:

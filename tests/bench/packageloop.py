@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """packageloop.py KIND CALLS SLICES: ns per call of the Python package's functions. Prints "median=NS min=NS".
 
-KIND: push, pop, mark, annotate; empty: a context manager that does nothing."""
+KIND: push, pop, mark, annotate; step, schedule: Profiler.step() without and with a schedule; empty: a context manager
+that does nothing."""
 import os
 import statistics
 import sys
@@ -20,13 +21,14 @@ class Empty:
 
 
 LOOPS = {"push": "push('x')", "pop": "pop()", "mark": "mark('x')", "annotate": "with annotate('x'): pass",
-    "empty": "with Empty(): pass"}
+    "step": "step()", "schedule": "scheduled()", "empty": "with Empty(): pass"}
 
 
 def main():
     kind, calls, slices = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     names = {"push": pillion.range_push, "pop": pillion.range_pop, "mark": pillion.mark, "annotate": pillion.annotate,
-        "Empty": Empty}
+        "Empty": Empty, "step": pillion.Profiler(cuda=False).step,
+        "scheduled": pillion.Profiler(pillion.schedule(wait=50, warmup=5, active=5), cuda=False).step}
     got = [t / calls * 1e9 for t in timeit.repeat(LOOPS[kind], globals=names, number=calls, repeat=slices)]
     print(f"median={statistics.median(got):.1f} min={min(got):.1f}")
 

@@ -91,6 +91,31 @@ is "$(NVTX_INJECTION64_PATH=$work/none "$python" -c 'import pillion; print(pilli
 is "$("$python" -c 'import pillion; print(pillion.__version__)')" "$("$PILLION" --version | sed -n '1s/pillion //p')" \
 	'its version is that of pillion'
 
+# Steps in which nothing changes are only counted: the phases, and the calls of on_active, are those of a schedule of
+# which only single steps are known.
+cat >phases.py <<'END'
+import itertools, pillion
+def seen(schedule):
+    found = []
+    with pillion.Profiler(schedule, cuda=False, on_active=lambda p: found.append(("end", p.step_number))) as p:
+        for step in range(20):
+            found.append((p.step_number, p.phase))
+            p.step()
+    p.step()
+    return found + [(p.step_number, p.phase)]
+for wait, warmup, active, repeat, skip in itertools.product(range(3), range(3), (1, 2), range(3), (0, 3)):
+    given = dict(wait=wait, warmup=warmup, active=active, repeat=repeat, skip_first=skip)
+    schedule = pillion.schedule(**given)
+    if seen(schedule) != seen(lambda step: schedule(step)):
+        print(given, seen(schedule), seen(lambda step: schedule(step)))
+if seen(None) != seen(lambda step: "active"):
+    print(seen(None))
+END
+is "$("$python" phases.py 2>&1)" '' 'steps that are only counted'
+like "$("$python" -c 'import pillion
+pillion.Profiler((1, 1, 3))' 2>&1 | tail -n 1)" '^TypeError: schedule must be a function .*not \(1, 1, 3\)$' \
+	'a tuple as a schedule is refused by the constructor'
+
 # ---- what is recorded ----
 
 pillion -f -o range -c nvtx -p active@pillion --capture-range-end=repeat "$python" "$jobs/ranges.py" >out 2>err
@@ -156,8 +181,8 @@ rm -rf copy
 cp -r "$package" copy
 if has pip setuptools && "$rich" -c 'import setuptools, sys
 sys.exit(int(setuptools.__version__.split(".")[0]) < 71)' 2>/dev/null; then
-	timeout "$patience" "$rich" -m pip install -q --no-deps --no-build-isolation --no-index --target site ./copy \
-		>out 2>&1
+	PIP_ROOT_USER_ACTION=ignore timeout "$patience" "$rich" -m pip install -q --no-deps --no-build-isolation \
+		--no-index --target site ./copy >out 2>&1
 	is "$? $(cat out)$(cd / && PYTHONPATH=$work/site "$rich" -c 'import pillion; print(pillion.__file__)')" \
 		"0 $work/site/pillion/__init__.py" 'pip installs it'
 	is "$(files_of site/pillion)" "$(files_of "$package/pillion")" \
