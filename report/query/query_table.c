@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* idxNum: the column whose order is used, and how. */
 enum { INDEX_COLUMN = 0xff, INDEX_EQUAL = 0x100, INDEX_FROM = 0x200, INDEX_TO = 0x400, INDEX_ORDER = 0x800,
@@ -12,6 +13,9 @@ enum { INDEX_COLUMN = 0xff, INDEX_EQUAL = 0x100, INDEX_FROM = 0x200, INDEX_TO = 
 /* Guesses for the planner: tables are made when a statement is executed, so their sizes are not known before. */
 enum { ROWS = 1000000, ROWS_OF_RANGE = ROWS / 4, ROWS_OF_VALUE = 100 };
 
+/* A table of nsys and a report of the same name (PROCESSES: for SQL, case makes no difference) are one table: to the
+ * columns of the former are added those of the latter that it lacks. Both have a row for the same things in the same
+ * order. */
 struct source {
 	struct store *store;
 	int number; /* of nsys_schemas; from NSYS_TABLES: of report_list */
@@ -48,18 +52,72 @@ static bool is_real(enum column_type type)
 	return type == COLUMN_NS_MEAN || type == COLUMN_PERCENT || type == COLUMN_MB || type == COLUMN_REAL;
 }
 
+static void declare_column(const struct column *c, struct buffer *ret)
+{
+	buffer_text(ret, "\"");
+	for (const char *p = c->title; *p; p++)
+		buffer_add(ret, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+	buffer_print(ret, "\" %s", c->type == COLUMN_TEXT ? "TEXT" : is_real(c->type) ? "REAL" : "INTEGER");
+}
+
 static void declare_report(const char *name, const struct table *t, struct buffer *ret)
 {
 	buffer_text(ret, name);
 	for (size_t i = 0; i < t->column_count; i++) {
-		enum column_type type = t->columns[i].type;
-
 		buffer_text(ret, i ? "," : "(");
-		buffer_text(ret, "\"");
-		for (const char *p = t->columns[i].title; *p; p++)
-			buffer_add(ret, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
-		buffer_print(ret, "\" %s",
-			     type == COLUMN_TEXT ? "TEXT" : is_real(type) ? "REAL" : "INTEGER");
+		declare_column(&t->columns[i], ret);
+	}
+	buffer_text(ret, ")");
+}
+
+/* The report with the name of a table of nsys; NULL: there is none. */
+static const struct report *namesake(int number)
+{
+	for (size_t i = 0; i < report_count; i++)
+		if (!strcasecmp(report_list[i].name, nsys_schemas[number].name))
+			return &report_list[i];
+	return NULL;
+}
+
+static const struct table *namesake_table(const struct source *s)
+{
+	const struct report *report = is_report(s) ? NULL : namesake(s->number);
+
+	return report ? store_report(s->store, (size_t)(report - report_list)) : NULL;
+}
+
+static bool has_column(const struct nsys_schema *schema, const char *name)
+{
+	for (size_t i = 0; i < schema->count; i++)
+		if (!strcasecmp(schema->columns[i].name, name))
+			return true;
+	return false;
+}
+
+/* The column of its namesake's table that is the `more`-th of those that a table of nsys lacks; column_count: there
+ * are fewer. */
+static size_t added_column(const struct nsys_schema *schema, const struct table *t, size_t more)
+{
+	size_t i = 0;
+
+	while (i < t->column_count && (has_column(schema, t->columns[i].title) || more--))
+		i++;
+	return i;
+}
+
+static void declare_nsys(const struct source *s, struct buffer *ret)
+{
+	const struct nsys_schema *schema = &nsys_schemas[s->number];
+	const struct table *t = namesake_table(s);
+	size_t column;
+
+	nsys_declare(schema, ret);
+	if (!t)
+		return;
+	ret->size--; /* the bracket */
+	for (size_t i = 0; (column = added_column(schema, t, i)) < t->column_count; i++) {
+		buffer_text(ret, ",");
+		declare_column(&t->columns[column], ret);
 	}
 	buffer_text(ret, ")");
 }
@@ -70,7 +128,7 @@ static void declare(const struct source *s, struct buffer *ret)
 		declare_report(report_list[s->number - NSYS_TABLES].name,
 			       store_report(s->store, (size_t)(s->number - NSYS_TABLES)), ret);
 	else
-		nsys_declare(&nsys_schemas[s->number], ret);
+		declare_nsys(s, ret);
 }
 
 static int table_connect(sqlite3 *db, void *source, int count, const char *const *words, sqlite3_vtab **ret,
@@ -121,7 +179,8 @@ static int use_of(unsigned char operator)
 
 static bool is_sorted_column(const struct source *s, int column)
 {
-	return !is_report(s) && column >= 0 && nsys_schemas[s->number].columns[column].type == NSYS_INTEGER;
+	return !is_report(s) && column >= 0 && (size_t)column < nsys_schemas[s->number].count &&
+	       nsys_schemas[s->number].columns[column].type == NSYS_INTEGER;
 }
 
 /* The column with the narrowest constraints; -1: none. */
@@ -314,6 +373,16 @@ static void report_value(sqlite3_context *ret, const struct table *t, size_t at)
 		sqlite3_result_int64(ret, (int64_t)t->cells[at].count);
 }
 
+static void added_value(sqlite3_context *ret, const struct source *s, size_t row, size_t column)
+{
+	const struct nsys_schema *schema = &nsys_schemas[s->number];
+	const struct table *t = namesake_table(s);
+
+	column = added_column(schema, t, column - schema->count);
+	if (column < t->column_count && row < table_rows(t))
+		report_value(ret, t, row * t->column_count + column);
+}
+
 static int rows_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ret, int column)
 {
 	const struct query_cursor *c = (const struct query_cursor *)cursor;
@@ -323,6 +392,10 @@ static int rows_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ret, int co
 
 	if (c->report) {
 		report_value(ret, c->report, rows_row(c) * c->report->column_count + (size_t)column);
+		return SQLITE_OK;
+	}
+	if ((size_t)column >= nsys_schemas[s->number].count) {
+		added_value(ret, s, rows_row(c), (size_t)column);
 		return SQLITE_OK;
 	}
 	schema = &nsys_schemas[s->number].columns[column];
@@ -394,6 +467,12 @@ static int authorize(void *context, int action, const char *first, const char *s
 	}
 }
 
+/* Whether a report is a table of its own. */
+static bool is_listed(const struct report *report)
+{
+	return !(report->flags & REPORT_HIDDEN) && nsys_table_find(report->name) == NSYS_TABLES;
+}
+
 int query_tables_add(sqlite3 *db, struct store *store)
 {
 	int count = NSYS_TABLES + (int)report_count, code = SQLITE_OK;
@@ -401,7 +480,7 @@ int query_tables_add(sqlite3 *db, struct store *store)
 	for (int i = 0; i < count && !code; i++) {
 		struct source *s = mem_alloc(sizeof(*s));
 
-		if (i >= NSYS_TABLES && report_list[i - NSYS_TABLES].flags & REPORT_HIDDEN) {
+		if (i >= NSYS_TABLES && !is_listed(&report_list[i - NSYS_TABLES])) {
 			free(s);
 			continue;
 		}
@@ -418,7 +497,7 @@ void query_tables_list(struct buffer *ret)
 	for (int i = 0; i < NSYS_TABLES; i++)
 		buffer_print(ret, "%s\n", nsys_schemas[i].name);
 	for (size_t i = 0; i < report_count; i++)
-		if (!(report_list[i].flags & REPORT_HIDDEN))
+		if (is_listed(&report_list[i]))
 			buffer_print(ret, "%s\n", report_list[i].name);
 }
 

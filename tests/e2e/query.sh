@@ -67,12 +67,22 @@ is "$(report query run.pillion .tables | grep -cxE 'OSRT_API|osrt_sum')" 2 ".tab
 is "$(report query run.pillion '.schema ThreadNames')" \
 	'ThreadNames(nameId INTEGER NOT NULL,priority INTEGER,globalTid INTEGER)' '.schema shows the columns'
 
+# For SQL, PROCESSES of nsys and the report processes have one name.
+is "$(query 'SELECT name, PPID > 0, Ended, Command FROM PROCESSES
+	WHERE pid = globalPid / 0x1000000 % 0x1000000 AND globalPid IN (SELECT globalTid & ~0xffffff FROM OSRT_API)
+	ORDER BY "Start (ns)" LIMIT 1')" \
+	"name,PPID > 0,Ended,Command
+$targets/osrt,1,exit 0,$targets/osrt 5" "PROCESSES has nsys's columns and those of the report"
+is "$(report query run.pillion .tables | grep -cix processes)" 1 'and is listed once'
+
 # ---- the schema of nsys 2026.2 ----
 
 differ=
 checked=0
 for table in $(awk '!/^#/ { print $1 }' "$tests_dir/../data/nsys_columns_2026.txt" | uniq); do
 	declared=$(report query run.pillion ".schema $table" 2>/dev/null) || continue
+	# Columns of the report come after those of nsys.
+	declared=${declared%%,"\""*}
 	checked=$((checked + 1))
 	[ "$(sed 's/^[^(]*(//; s/,PRIMARY KEY.*//; s/)$//' <<<"$declared" | tr ',' '\n' | cut -d' ' -f1)" = \
 		"$(awk -v table="$table" '$1 == table { print $2 }' "$tests_dir/../data/nsys_columns_2026.txt")" ] ||
