@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares each report, in some format, of the example capture, the job (.job) or the messages (.mpi) with
- * tests/golden/REPORT.FORMAT. PILLION_GOLDEN names another directory for these files; if PILLION_GOLDEN_UPDATE is set
- * they are written instead of compared. */
+/* Compares each report, in some format, of the example capture, the job (.job), the messages (.mpi) or the calls that
+ * concern names of files (.metadata) with tests/golden/REPORT.FORMAT; a table without rows fails. PILLION_GOLDEN names
+ * another directory for these files; if PILLION_GOLDEN_UPDATE is set they are written instead of compared. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <libgen.h>
@@ -15,6 +15,7 @@
 
 #define JOB ".job"
 #define MPI ".mpi"
+#define METADATA ".metadata"
 
 struct golden {
 	char report[32];
@@ -41,7 +42,7 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"files_rank_sum", FORMAT_CSV, BY_NOTHING, ""},
 		{"files_size_sum", FORMAT_CSV, BY_NOTHING, ""},
 		{"files_size_sum", FORMAT_CSV, BY_PROCESS, ".by_process"},
-		{"files_meta_sum", FORMAT_CSV, BY_NOTHING, ""},
+		{"files_meta_sum", FORMAT_CSV, BY_NOTHING, METADATA},
 		{"sockets", FORMAT_CSV, BY_NOTHING, ""},
 		{"nvtx_sum", FORMAT_CSV, BY_NOTHING, ""},
 		{"nvtx_sum", FORMAT_JSON, BY_RANK, ".by_rank"},
@@ -79,8 +80,8 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"cuda_kern_exec_trace", FORMAT_CSV, BY_NOTHING, ""},
 		{"nvtx_names", FORMAT_CSV, BY_NOTHING, ""},
 		{"nvtx_pushpop_trace", FORMAT_CSV, BY_NOTHING, ""},
-		{"nvtx_gpu_proj_sum", FORMAT_CSV, BY_NOTHING, ""},
-		{"nvtx_gpu_proj_trace", FORMAT_CSV, BY_NOTHING, ""},
+		{"nvtx_gpu_proj_sum", FORMAT_CSV, BY_NOTHING, JOB},
+		{"nvtx_gpu_proj_trace", FORMAT_CSV, BY_NOTHING, JOB},
 		{"nvtx_kern_sum", FORMAT_CSV, BY_NOTHING, ""},
 		{"correlated", FORMAT_CSV, BY_NOTHING, ""},
 		{"device_facts", FORMAT_CSV, BY_NOTHING, ""},
@@ -142,6 +143,7 @@ static void emit_report(struct emit *e, const struct report_context *c, const ch
 	struct err err;
 
 	cr_assert_eq(report_find(name)->run(c, &table, &err), 0);
+	cr_assert_gt(table_rows(&table), 0, "%s has no rows: choose a capture in which it has", name);
 	emit_table(e, name, report_find(name)->title, &table);
 	table_done(&table);
 }
@@ -177,8 +179,8 @@ static char *made(const struct golden *g)
 	cr_assert_not_null(mkdtemp(directory));
 	if (!strcmp(g->suffix, JOB))
 		capture_job(directory);
-	else if (!strcmp(g->suffix, MPI))
-		cr_assert(capture_kind(directory, "mpi", 40));
+	else if (!strcmp(g->suffix, MPI) || !strcmp(g->suffix, METADATA))
+		cr_assert(capture_kind(directory, g->suffix + 1, 40));
 	else
 		capture_example(directory);
 	open_capture(&model, directory);

@@ -196,6 +196,14 @@ static void launch_event(struct kind_writer *k, uint64_t number)
 		launch_batch(k);
 }
 
+static void metadata_event(struct kind_writer *k, uint64_t number)
+{
+	uint64_t duration = 3000 + draw(4000), stack = tf_arg(TF_ARG_STACK, 0, 1 + draw(STACKS));
+
+	k->now += duration + 1000 + draw(10000);
+	writer_call(&k->host, k->functions[number % 4], k->now, duration, &stack, 1);
+}
+
 static void stacks_begin(struct kind_writer *k)
 {
 	stack_definitions(&k->host);
@@ -217,6 +225,7 @@ static const struct kind {
 	{"nvtx", TF_GROUP_OSRT, {"read", "read", "read", "read"}, nvtx_begin, nvtx_event},
 	{"mpi", TF_GROUP_MPI, {"MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Allreduce"}, mpi_begin, mpi_event},
 	{"files", TF_GROUP_OSRT, {"read", "write", "lseek", "fsync"}, stacks_begin, file_event},
+	{"metadata", TF_GROUP_OSRT, {"open", "stat", "rename", "mkdir"}, stacks_begin, metadata_event},
 	{"samples", TF_GROUP_OSRT, {"read", "write", "lseek", "fsync"}, stacks_begin, sample_event},
 	{"launches",
 	 TF_GROUP_CUDA,

@@ -49,6 +49,6 @@ int main(int argc, char **argv)
 			"       large DIRECTORY CALLS THREADS [PROCESSES] |\n"
 			"       steps DIRECTORY SEED KERNELS RUN ROW LAUNCH SLOWER FACTOR |\n"
 			"       ranks DIRECTORY RANKS HOSTS CALLS |\n"
-			"       nvtx|mpi|files|samples|launches DIRECTORY EVENTS\n");
+			"       nvtx|mpi|files|metadata|samples|launches DIRECTORY EVENTS\n");
 	return 2;
 }
