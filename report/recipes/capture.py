@@ -7,7 +7,10 @@ import shutil
 import subprocess
 import tempfile
 
-import pandas
+try:
+    import pandas
+except ImportError:  # --help does without
+    pandas = None
 
 
 class CaptureError(Exception):

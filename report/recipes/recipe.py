@@ -88,13 +88,13 @@ def write(table, options):
 
 
 def main():
+    from recipes import RECIPES
+    options = parse(sys.argv[1:], RECIPES)
     missing = missing_packages()
     if missing:
         print(f"pillion recipe: {sys.executable} has no {', '.join(missing)}; install with `python3 -m pip install "
               f"{' '.join(NEEDED)}`, or name a Python that has them in PILLION_PYTHON", file=sys.stderr)
         return 2
-    from recipes import RECIPES
-    options = parse(sys.argv[1:], RECIPES)
     os.umask(0o077)  # what is written is as private as a capture
     try:
         write(run(RECIPES[options.recipe], options), options)

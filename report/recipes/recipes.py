@@ -2,8 +2,7 @@
 """The recipes. Each has map(), which runs once for each capture in a worker, and reduce(), which joins the results."""
 import os
 
-import pandas
-from capture import CaptureError, Tables, pid_of, report_table, union
+from capture import CaptureError, Tables, pandas, pid_of, report_table, union
 
 DEVICE_TABLES = "CUPTI_ACTIVITY_KIND_[KM]*"  # kernels, copies, memsets
 

@@ -10,9 +10,12 @@ cat >bare <<-'END'
 	exec python3 -S -E "$@"
 END
 chmod +x bare
-PILLION_PYTHON=./bare "$PILLION" recipe diff a b >out 2>err
+PILLION_PYTHON=./bare "$PILLION" recipe diff a.pillion b.pillion >out 2>err
 is "$? $(cat out)" '2 ' 'without the packages: status 2'
 like "$(cat err)" '^pillion recipe: .* has no dask, distributed, .*PILLION_PYTHON' 'without the packages: it names them'
+PILLION_PYTHON=./bare "$PILLION" recipe --help >out 2>err
+is "$? $(cat err)" '0 ' 'without the packages: --help'
+like "$(cat out)" '^  cuda_gpu_kern_pace +[A-Z]' 'it lists the recipes'
 export PILLION_PYTHON=${SCALE_PYTHON:-python3}
 "$PILLION_PYTHON" -c 'import dask, distributed, pandas, pyarrow' 2>/dev/null || {
 	skip 'the recipes' 'no Python with dask, distributed, pandas and pyarrow (SCALE_PYTHON)'
