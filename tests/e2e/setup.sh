@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # scripts/setup: what it says where something is missing, each with the next command. Nothing is installed: the parts
-# that look and download are called on their own. Servers are on loopback.
+# that look and download are called on their own. Servers are on loopback. Then scripts/dist, scripts/demo and the build
+# itself in an environment that lacks something.
 . "$(dirname -- "$0")/lib.sh"
 
 root=${tests_dir%/tests/*}
@@ -66,4 +67,21 @@ if command -v openssl >/dev/null && openssl req -x509 -newkey rsa:2048 -nodes -k
 else
 	skip 'certificates' 'no openssl'
 fi
+
+# ---- scripts/dist: libunwind's source is the first thing that it looks for ----
+
+mkdir -p dist/scripts dist/subprojects dist/packaging dist/bin
+cp "$root/scripts/dist" dist/scripts/
+cp "$root/subprojects/libunwind.wrap" dist/subprojects/
+cp "$root/packaging/zig.txt" dist/packaging/
+cp "$root/meson.build" dist/
+printf '#!/bin/sh\necho "no mirror" >&2\nexit 1\n' >dist/scripts/fetch-libunwind
+printf '#!/bin/sh\necho "no upstream: $*"\nexit 1\n' >dist/bin/meson
+for tool in ninja pkg-config make m4 tclsh dpkg-source xz gcc python3; do
+	printf '#!/bin/sh\necho "$0 $*" >>"%s/ran"\n' "$work" >"dist/bin/$tool"
+done
+chmod +x dist/scripts/fetch-libunwind dist/bin/*
+SOURCE_DATE_EPOCH=1 PATH=$work/dist/bin:$PATH timeout "$patience" dist/scripts/dist >out 2>&1
+is "$? $(grep -vc 'pip --version' ran)" '1 0' "dist without libunwind's source: nothing was downloaded or built"
+like "$(cat out)" 'no upstream: subprojects download libunwind' 'dist: why'
 done_testing
