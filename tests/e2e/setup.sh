@@ -84,4 +84,16 @@ chmod +x dist/scripts/fetch-libunwind dist/bin/*
 SOURCE_DATE_EPOCH=1 PATH=$work/dist/bin:$PATH timeout "$patience" dist/scripts/dist >out 2>&1
 is "$? $(grep -vc 'pip --version' ran)" '1 0' "dist without libunwind's source: nothing was downloaded or built"
 like "$(cat out)" 'no upstream: subprojects download libunwind' 'dist: why'
+
+# ---- scripts/demo: no pager ----
+
+mkdir -p demo/scripts demo/bin
+cp "$root/scripts/demo" demo/scripts/
+printf '#!/bin/sh\n' | tee demo/scripts/setup demo/bin/meson >demo/bin/ninja
+printf '#!/bin/sh\nexit 1\n' >demo/bin/nvidia-smi
+printf '#!/bin/sh\necho "$1 with pager ${PILLION_PAGER-that is default}"\n' >demo/scripts/pillion
+chmod +x demo/scripts/* demo/bin/*
+PATH=$work/demo/bin:$PATH timeout "$patience" demo/scripts/demo >out 2>&1
+is "$? $(grep 'with pager' out | sort -u | tr '\n' ' ')" '0 --version with pager  -f with pager  stats with pager  ' \
+	'the demo prints its tables without a pager'
 done_testing
