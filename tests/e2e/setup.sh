@@ -96,4 +96,16 @@ chmod +x demo/scripts/* demo/bin/*
 PATH=$work/demo/bin:$PATH timeout "$patience" demo/scripts/demo >out 2>&1
 is "$? $(grep 'with pager' out | sort -u | tr '\n' ' ')" '0 --version with pager  -f with pager  stats with pager  ' \
 	'the demo prints its tables without a pager'
+
+# ---- a build without Criterion: it says so ----
+
+if command -v meson >/dev/null; then
+	PKG_CONFIG_LIBDIR=$work/empty timeout "$patience" meson setup "$work/bare" "$root" >out 2>&1
+	is $? 0 'a build without Criterion is configured'
+	like "$(cat out)" 'unit tests +: none: Criterion was not found' 'its summary says that there are no unit tests'
+	like "$(timeout "$patience" meson test -C "$work/bare" --no-rebuild --suite unit unit-tests 2>&1)" \
+		'unit-tests +SKIP' 'and so does meson test'
+else
+	skip 'a build without Criterion' 'no meson'
+fi
 done_testing
