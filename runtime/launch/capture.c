@@ -286,7 +286,7 @@ static int capture_refuse(const struct run *run, const char *path, enum found fo
 static int capture_failed(const char *path, int rc)
 {
 	say("cannot create the capture %s: %s", path, strerror(-rc));
-	return EXIT_USAGE;
+	return NO_CAPTURE;
 }
 
 /* Whether -f true must not replace a capture, because another step or array task of this job may still write to it. An
@@ -353,7 +353,7 @@ static int open_numbered(struct run *run, const char *prefix)
 			return rc;
 	}
 	say("no free number for %s1, %s2, ...", prefix, prefix);
-	return EXIT_USAGE;
+	return NO_CAPTURE;
 }
 
 static int open_next(struct run *run, const char *path)
@@ -370,29 +370,49 @@ static int open_next(struct run *run, const char *path)
 	return rc;
 }
 
-int capture_open(struct run *run)
+static int open_named(struct run *run, char path[PATH_MAX], bool is_as_given)
 {
-	char path[PATH_MAX];
 	enum found found;
 	int rc;
 
-	job_find(&run->job);
-	step_find(run);
-	if (run->has_output && !*run->options.output) {
-		say("--output needs a name");
-		return EXIT_USAGE;
-	}
-	rc = name_expand(run, run->has_output ? run->options.output : "report", path);
-	if (rc)
-		return rc;
 	if (!run->has_output) {
 		name_strip(path);
 		return open_numbered(run, path);
 	}
-	rc = open_at(run, path, true, &found);
+	rc = open_at(run, path, is_as_given, &found);
 	if (rc != OPEN_TAKEN)
 		return rc;
 	return run->job.scheduler ? open_next(run, path) : capture_refuse(run, path, found);
+}
+
+static int capture_path(const struct run *run, char ret[PATH_MAX])
+{
+	if (run->has_output && !*run->options.output) {
+		say("--output needs a name");
+		return EXIT_USAGE;
+	}
+	return name_expand(run, run->has_output ? run->options.output : "report", ret);
+}
+
+int capture_open(struct run *run)
+{
+	char path[PATH_MAX];
+	int rc = capture_path(run, path);
+
+	return rc ? rc : open_named(run, path, true);
+}
+
+int capture_open_local(struct run *run, const char *directory)
+{
+	char path[PATH_MAX], local[PATH_MAX];
+	int rc = capture_path(run, path);
+
+	if (rc)
+		return rc;
+	if (snprintf(local, sizeof(local), "%s%s", directory, strrchr(path, '/')) >= (int)sizeof(local))
+		return NO_CAPTURE;
+	run->is_local = true;
+	return open_named(run, local, false);
 }
 
 static int line_write(const struct run *run, struct index_line *line)
@@ -404,7 +424,7 @@ static int line_write(const struct run *run, struct index_line *line)
 		return 0;
 	if (rc)
 		say("cannot write %s/%s: %s", run->directory, run->index, strerror(-rc));
-	return rc ? EXIT_USAGE : 0;
+	return rc ? NO_CAPTURE : 0;
 }
 
 static void options_field(struct index_line *line, const struct run *run)
@@ -574,4 +594,6 @@ void capture_discard(struct run *run)
 {
 	if (run->is_creator && !run->key[0] && !run->options.append)
 		remove_tree(AT_FDCWD, run->directory);
+	run->directory[0] = '\0';
+	run->is_creator = false;
 }

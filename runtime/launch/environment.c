@@ -303,18 +303,29 @@ static void preload_set(const struct run *run, struct environment *e)
 	free(memory);
 }
 
-/* False: the auditor does not exist, and ld.so would report that in the program's name. */
-static bool audit_set(const struct run *run, struct environment *e)
+static bool auditor_is_wanted(const struct run *run)
 {
-	bool is_wanted = run->options.ld_audit && run->preloadable.kind != PRELOADABLE_HARM, is_there;
-	char *auditor = beside(run->library, PRELOADABLE_AUDITOR);
+	return run->options.ld_audit && run->preloadable.kind != PRELOADABLE_HARM;
+}
 
-	is_there = !is_wanted || !access(auditor, R_OK);
+/* False: the auditor does not exist, and ld.so would report that in the program's name. */
+static bool auditor_check(const struct run *run)
+{
+	char *auditor = beside(run->library, PRELOADABLE_AUDITOR);
+	bool is_there = !auditor_is_wanted(run) || !access(auditor, R_OK);
+
 	if (!is_there)
 		say("--ld-audit: %s: %s", auditor, strerror(errno));
-	list_set(e, "LD_AUDIT", ":", is_wanted ? auditor : "", auditor, auditor);
 	free(auditor);
 	return is_there;
+}
+
+static void audit_set(const struct run *run, struct environment *e)
+{
+	char *auditor = beside(run->library, PRELOADABLE_AUDITOR);
+
+	list_set(e, "LD_AUDIT", ":", auditor_is_wanted(run) ? auditor : "", auditor, auditor);
+	free(auditor);
 }
 
 /* Passes the options on to the recorder. Older spellings are removed: their effect is in the options that they set. */
@@ -390,14 +401,12 @@ static void odd_take(struct environment *e)
 	value_unset(e, "PILLION_ENVIRON");
 }
 
-char **environment_build(struct run *run)
+/* The user's, and --env-var. */
+char **environment_bare(const struct run *run)
 {
 	extern char **environ;
-	struct environment e = {0};
+	struct environment e = {.list = calloc(1, sizeof(*e.list))};
 
-	if (!library_choose(run) || !library_make_safe(run))
-		return NULL;
-	e.list = calloc(1, sizeof(*e.list));
 	memory_check(e.list);
 	for (char **entry = environ; *entry; entry++)
 		variable_append(&e, *entry);
@@ -408,8 +417,21 @@ char **environment_build(struct run *run)
 	}
 	for (char **list = run->variables; *list; list++)
 		assignments_take(&e, *list);
+	return e.list;
+}
+
+char **environment_build(struct run *run)
+{
+	struct environment e = {0};
+
+	if (!library_choose(run) || !library_make_safe(run) || !auditor_check(run))
+		return NULL;
+	e.list = environment_bare(run);
+	while (e.list[e.count])
+		e.count++;
 	options_pass_on(run, &e);
 	run_pass_on(run, &e);
 	preload_set(run, &e);
-	return audit_set(run, &e) ? e.list : NULL;
+	audit_set(run, &e);
+	return e.list;
 }

@@ -177,6 +177,16 @@ static int command_execute(const struct run *run, char **environment)
 	return ENOEXEC;
 }
 
+static int command_failed(const struct run *run, int error)
+{
+	/* The file exists, so its interpreter does not. */
+	if (error == ENOENT)
+		say("%s: its interpreter is missing", run->command[0]);
+	else
+		say("%s: %s", run->command[0], strerror(error));
+	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
 /* `gate` is closed by a successful exec; otherwise the child writes its errno to it. If COMMAND is sampled by perf, the
  * child waits until `hold` is closed. */
 static int command_start(struct run *run, char **environment)
@@ -210,58 +220,100 @@ static int command_start(struct run *run, char **environment)
 	if (n != (ssize_t)sizeof(error))
 		return 0;
 	waitpid(run->child, NULL, 0);
-	/* The file exists, so its interpreter does not. */
-	if (error == ENOENT)
-		say("%s: its interpreter is missing", run->command[0]);
-	else
-		say("%s: %s", run->command[0], strerror(error));
-	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	return command_failed(run, error);
 }
 
 static int run_prepare(struct run *run)
 {
-	int rc;
+	int rc = program_find(run);
 
-	environment_paths(run);
-	if (!run->library[0]) {
-		say("libpillion.so was not found in this installation");
-		return EXIT_USAGE;
-	}
-	rc = program_find(run);
 	if (rc)
 		return rc;
+	job_find(&run->job);
+	step_find(run);
 	identity_find(run);
 	clock_init();
 	preloadable_check(run->program, &run->preloadable);
-	rc = capture_open(run);
-	/* Measures the rate where the processor does not state it: COMMAND may be killed before any second reading. */
-	clock_ticks(0);
-	return rc;
+	return 0;
 }
 
-static int run_start(struct run *run)
+/* Creates what processes record into, in the open capture. */
+static int recording_begin(struct run *run)
 {
-	int rc = spool_prepare(run); /* the line of the run states its path */
-	char **environment;
+	int rc;
 
+	/* Measures the rate where the processor does not state it: COMMAND may be killed before any second reading. */
+	clock_ticks(0);
+	rc = spool_prepare(run); /* the line of the run states its path */
 	if (!rc)
 		rc = capture_line_run(run);
 	if (!rc)
 		rc = range_clock_prepare(run);
 	if (!rc)
 		spool_begin(run);
-	if (!rc)
-		python_prepare(run);
-	environment = rc ? NULL : environment_build(run);
-	if (!rc && !environment)
-		rc = EXIT_USAGE;
-	if (!rc)
-		rc = command_start(run, environment);
-	if (rc) {
-		if (run->spool[0])
-			spool_finish(run, 0);
-		capture_discard(run);
+	return rc;
+}
+
+static void recording_discard(struct run *run)
+{
+	if (run->spool[0])
+		spool_finish(run, 0);
+	run->spool[0] = '\0';
+	capture_discard(run);
+}
+
+/* In node-local storage. */
+static int recording_open_local(struct run *run)
+{
+	char directory[PATH_MAX];
+	size_t place = 0;
+
+	while (spool_local(run, &place, directory)) {
+		if (!capture_open_local(run, directory) && !recording_begin(run)) {
+			say("recorded in %s on %s instead: keep it before the job ends", run->directory, run->host);
+			return 0;
+		}
+		recording_discard(run);
 	}
+	return NO_CAPTURE;
+}
+
+static int recording_open(struct run *run)
+{
+	int rc = capture_open(run);
+
+	if (!rc)
+		rc = recording_begin(run);
+	if (rc)
+		recording_discard(run);
+	return rc == NO_CAPTURE && run->job.scheduler ? recording_open_local(run) : rc;
+}
+
+/* Becomes COMMAND; returns only if that fails. */
+static int run_bare(const struct run *run)
+{
+	say("COMMAND runs without being recorded");
+	return command_failed(run, command_execute(run, environment_bare(run)));
+}
+
+static int run_start(struct run *run)
+{
+	char **environment = NULL;
+	int rc;
+
+	environment_paths(run);
+	if (!run->library[0])
+		say("libpillion.so was not found in this installation");
+	rc = run->library[0] ? recording_open(run) : NO_CAPTURE;
+	if (!rc) {
+		python_prepare(run);
+		environment = environment_build(run);
+		rc = environment ? command_start(run, environment) : NO_CAPTURE;
+		if (rc)
+			recording_discard(run);
+	}
+	if (rc == NO_CAPTURE)
+		rc = run->job.scheduler ? run_bare(run) : EXIT_USAGE;
 	return rc;
 }
 

@@ -82,7 +82,7 @@ int name_expand(const struct run *run, const char *pattern, char ret[PATH_MAX])
 	if (*pattern != '/') {
 		if (!getcwd(ret, PATH_MAX)) {
 			say("cannot determine the working directory: %s", strerror(errno));
-			return EXIT_USAGE;
+			return NO_CAPTURE;
 		}
 		used = strlen(ret);
 		rc = name_add(ret, &used, "/", 1);

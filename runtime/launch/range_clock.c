@@ -44,7 +44,7 @@ int range_clock_prepare(struct run *run)
 	if (!run->range && (rc != -EFBIG || has_ranges || is_timed)) {
 		say("cannot create the range file in %s: %s", page_directory(run),
 		    rc ? strerror(-rc) : "it cannot be mapped");
-		return EXIT_USAGE;
+		return NO_CAPTURE;
 	}
 	/* --duration without --delay: the range is open before COMMAND makes its first call. */
 	if (run->range && o->duration_s > 0 && o->delay_s <= 0 && !has_ranges)

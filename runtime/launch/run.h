@@ -18,6 +18,9 @@
 #include "runtime/format/trace_format.h"
 
 enum { EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+/* In place of an exit status, after an error message: nothing can be recorded there. In a batch job COMMAND runs
+ * nevertheless; elsewhere the exit status is EXIT_USAGE. */
+enum { NO_CAPTURE = -2 };
 
 /* The batch job that the launcher runs in. Empty strings: unknown. */
 struct job {
@@ -43,6 +46,7 @@ struct run {
 	char index[INDEX_NAME_BYTES]; /* HOST.BOOT.index */
 
 	char directory[PATH_MAX]; /* the capture, absolute */
+	bool is_local; /* it is in node-local storage, because it could not be made where it was wanted */
 	bool is_creator;	  /* this launcher created the capture; others are ranks that joined it */
 	char key[512];		  /* identifies the job step, "": not a rank of one */
 	char rank[32];		  /* within the step, "": unknown */
@@ -93,10 +97,12 @@ const char *python_words(struct run *run, const char *option, const char *value,
 /* Writes that list into the capture, with the user's own. */
 void python_prepare(struct run *run);
 
-/* capture.c: each returns 0, or EXIT_USAGE after an error message. */
+/* capture.c: each returns 0, or EXIT_USAGE or NO_CAPTURE after an error message. */
 int capture_open(struct run *run);
+/* Opens a capture of that name in a directory of spool_local. */
+int capture_open_local(struct run *run, const char *directory);
 int capture_line_run(struct run *run); /* writes the lines "launch" and "clock" */
-/* Removes what this launcher created, when COMMAND could not be started. */
+/* Removes what this launcher created, when COMMAND could not be started or not be recorded there. */
 void capture_discard(struct run *run);
 void capture_line_clock(struct run *run);
 void capture_line_bare(struct run *run);
@@ -117,22 +123,26 @@ void step_find(struct run *run);
 /* Whether this rank is in the capture already: then this is a second run within the step, not a rank of the first. */
 bool step_has_rank(const struct run *run, const char *directory);
 
-/* name.c: expands a pattern of -o. 0, or EXIT_USAGE after an error message. */
+/* name.c: expands a pattern of -o. 0, or EXIT_USAGE or NO_CAPTURE after an error message. */
 int name_expand(const struct run *run, const char *pattern, char ret[PATH_MAX]);
 /* PREFIX and a number, with the suffix of captures. */
 int name_number(const char *prefix, int number, char ret[PATH_MAX]);
 /* Removes that suffix. */
 void name_strip(char path[PATH_MAX]);
 
-/* range_clock.c: creates the page of range.h, and opens and closes ranges by time. */
+/* range_clock.c: creates the page of range.h (0, or NO_CAPTURE), and opens and closes ranges by time. */
 int range_clock_prepare(struct run *run);
 void range_clock_begin(struct run *run);
 /* Does what is due; returns the milliseconds until the next call, -1: none is needed. */
 int range_clock_tick(struct run *run);
 void range_clock_leave(struct run *run);
 
-/* spool.c: each does nothing without a spool, except the first. 0, or EXIT_USAGE after an error message. */
+/* spool.c: each does nothing without a spool, except these two. 0, or EXIT_USAGE or NO_CAPTURE after an error
+ * message. */
 int spool_prepare(struct run *run);
+/* The next directory for captures in node-local storage, which exists and has room; *place begins at 0. False: there is
+ * none. */
+bool spool_local(const struct run *run, size_t *place, char ret[PATH_MAX]);
 void spool_begin(struct run *run); /* when the range file exists */
 /* Moves what is due; returns the milliseconds until the next call, -1: none is needed. */
 int spool_tick(struct run *run);
@@ -144,6 +154,7 @@ void spool_finish(struct run *run, unsigned living);
 
 /* environment.c */
 char **environment_build(struct run *run); /* never freed: it is COMMAND's. NULL after an error message */
+char **environment_bare(const struct run *run); /* without the recorder */
 void environment_paths(struct run *run);
 
 /* A process of the run. */

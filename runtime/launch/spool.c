@@ -61,31 +61,62 @@ static int spool_make(struct run *run, const char *base)
 	return rc;
 }
 
+/* The next directory of node-local storage that has room; *place begins at 0. NULL: there are no more. */
+static const char *base_next(const struct run *run, size_t *place)
+{
+	const char *bases[] = {run->options.spool, getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
+
+	while (*place < sizeof(bases) / sizeof(bases[0])) {
+		const char *base = bases[(*place)++];
+
+		if (base && *base == '/' && is_local(base) && has_room(base))
+			return base;
+	}
+	return NULL;
+}
+
+/* No other user can write to it: another one's captures could have been put in place of ours in /tmp. */
+bool spool_local(const struct run *run, size_t *place, char ret[PATH_MAX])
+{
+	const char *base;
+	struct stat st;
+
+	while ((base = base_next(run, place))) {
+		if (snprintf(ret, PATH_MAX, "%s/pillion-%u", base, (unsigned)geteuid()) >= PATH_MAX)
+			continue;
+		if (mkdir(ret, 0700) && errno != EEXIST)
+			continue;
+		if (!lstat(ret, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022))
+			return true;
+	}
+	return false;
+}
+
 int spool_prepare(struct run *run)
 {
-	const char *wanted = run->options.spool;
-	const char *bases[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
+	const char *wanted = run->options.spool, *base;
+	size_t place = 0;
 	int rc;
 
 	interval_ms = run->options.spool_interval_ms;
+	if (run->is_local)
+		return 0;
 	if (wanted && *wanted) {
 		rc = *wanted == '/' ? spool_make(run, wanted) : -EINVAL;
 		if (rc)
 			say("--spool: cannot create a spool in %s: %s", wanted,
 			    rc == -EINVAL ? "the path must be absolute" : strerror(-rc));
-		return rc ? EXIT_USAGE : 0;
+		return !rc ? 0 : rc == -EINVAL ? EXIT_USAGE : NO_CAPTURE;
 	}
 	if (is_local(run->directory))
 		return 0;
-	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
-		if (bases[i] && *bases[i] == '/' && is_local(bases[i]) && has_room(bases[i]) &&
-		    !spool_make(run, bases[i]))
+	while ((base = base_next(run, &place)))
+		if (!spool_make(run, base))
 			return 0;
-	}
 	say("%s is on a file system whose files cannot be mapped, and no local directory has enough space: set "
 	    "--spool to one",
 	    run->directory);
-	return EXIT_USAGE;
+	return NO_CAPTURE;
 }
 
 /* Everything that was recorded before this call is then in the capture. */

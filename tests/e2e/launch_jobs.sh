@@ -146,8 +146,85 @@ unnamed/report2.pillion 4' 'without -o a requeued step uses the next report'
 pillion -o suffix touch touched 2>err
 is $? 2 'outside a batch job an existing capture is status 2'
 not_ok 'and COMMAND is not started' test -e touched
-batch -o no/such/directory/c touch touched 2>err
-is $? 2 'in a batch job a capture that cannot be created is status 2'
+pillion -o no/such/directory/c touch touched 2>err
+is "$? $(test -e touched; echo $?)" '2 1' 'outside a batch job a missing directory is status 2'
+
+# ---- no capture can be made: COMMAND runs ----
+mkdir local
+local_batch() { # ARG...: node-local storage is a directory of the test's own
+	TMPDIR=$work/local SLURM_JOB_ID=7 pillion "$@"
+}
+node_local=$work/local/pillion-$(id -u)
+local_batch -o no/such/directory/c sh -c 'echo ran; exit 3' >out 2>err
+is "$? $(cat out)" '3 ran' 'a missing directory: COMMAND runs'
+like "$(cat err)" "^pillion: cannot create the capture $work/no/such/directory/c.pillion: No such file" \
+	'a missing directory: the reason'
+like "$(cat err)" "^pillion: recorded in $node_local/c.pillion on .* instead" \
+	'a missing directory: what is used instead'
+is "$(launches "$node_local/c.pillion") $(stat -c %a "$node_local")" '1 700' \
+	'a missing directory: it is recorded in node-local storage'
+local_batch -f true -o no/such/directory/c true 2>err
+is "$? $(launches "$node_local/c.pillion") $(launches "$node_local/c.1.pillion")" '0 1 1' \
+	'a missing directory again: the next free name'
+chmod 777 local/pillion-*
+local_batch -o no/such/directory/d true 2>err
+is "$? $(ls -d local/pillion-*/d.pillion 2>/dev/null)" '0 ' 'a directory that others may write to is not used'
+like "$(cat err)" "^pillion: recorded in /.*/d.pillion on .* instead" 'the next local directory is used'
+next=$(sed -n 's/^pillion: recorded in \(.*\.pillion\) on .*/\1/p' err)
+rm -rf "$next"
+rmdir "${next%/*}" 2>/dev/null
+chmod 700 local/pillion-*
+(cd local && mkdir gone && cd gone && rmdir ../gone && local_batch echo ran) >out 2>err
+is "$? $(cat out)" '0 ran' 'a working directory that was removed: COMMAND runs'
+local_batch --spool="$work/no/spool" -o spooled echo ran >out 2>err
+is "$? $(cat out) $(launches "$node_local/spooled.pillion")" '0 ran 1' 'a missing --spool: COMMAND runs'
+local_batch --no-such-option -o usage echo ran >out 2>err
+is "$? $(cat out)" '2 ' 'wrong usage is status 2'
+local_batch -o ran/c no-such-program >out 2>err
+is "$? $(cat out)" '127 ' 'a missing COMMAND is 127'
+mkdir small
+if mount -t tmpfs -o size=4k none small 2>/dev/null; then
+	for ((pages = 1; pages <= 24; pages++)); do
+		mount -o remount,size=$((pages * 4))k none small
+		rm -rf small/*
+		local_batch -o small/c echo ran >out 2>err
+		is "$? $(cat out)" '0 ran' "a disk of $pages pages: COMMAND runs"
+		[ -d small/c.pillion ] || like "$(cat err)" "^pillion: recorded in $node_local/" \
+			"a disk of $pages pages: it is recorded in node-local storage"
+	done
+	mount -o remount,ro none small
+	(export TMPDIR=$work/local && step 4 SLURM_JOB_ID=70 -- -o small/ranks)
+	is "$? $(launches "$node_local/ranks.pillion") $(keys "$node_local/ranks.pillion")" '0 4 1' \
+		'a read-only directory: the ranks of a node share a capture'
+	umount small
+else
+	skip 'a full disk' 'no mount allowed here'
+fi
+# No local directory has room: not even $TMPDIR and /tmp.
+why=$(unshare -m true 2>&1)
+case :$PILLION:$PILLION_BUILD_DIR in
+*:/tmp/*) why='the build is below /tmp' ;;
+esac
+if [ -z "$why" ]; then
+	nowhere() { # COMMAND...
+		unshare -m sh -c 'for d in /tmp /var/tmp /dev/shm; do mount -t tmpfs -o size=16k,ro none $d || exit
+		done
+			TMPDIR=/tmp SLURM_JOB_ID=7 "$@"' sh "$@"
+	}
+	export PILLION_STATS=false
+	nowhere "$PILLION" -o /tmp/c -e A=1 sh -c 'echo $A $PILLION_OUTPUT$LD_PRELOAD; exit 4' >out 2>err
+	is "$? $(cat out)" '4 1' 'no storage at all: COMMAND runs, without the recorder'
+	is "$(tail -n 1 err)" 'pillion: COMMAND runs without being recorded' 'no storage at all: the message'
+	nowhere "$PILLION" -o /tmp/c sh -c 'kill -TERM $$' >out 2>err
+	is $? 143 'no storage at all: a signal'
+	inherited='grep -E "^Sig(Ign|Blk)" /proc/self/status; ls -l /proc/$$/fd | wc -l'
+	nowhere "$PILLION" -o /tmp/c bash -c "$inherited" >out 2>err
+	is "$(cat out)" "$(bash -c "$inherited" 2>err)" \
+		'no storage at all: signals and descriptors are those of a bare run'
+	unset PILLION_STATS
+else
+	skip 'no storage at all' "$why"
+fi
 
 # ---- steps in one capture ----
 export PILLION_OSRT_THRESHOLD=0
