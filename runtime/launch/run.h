@@ -210,11 +210,11 @@ int where_tick(struct run *run);
 /* Records what the threads do, before a signal that may end COMMAND is forwarded. SIGCHLD: `pillion where` may ask. */
 void where_signal(struct run *run, int signal);
 
-/* witness.c: a process that receives the signals of COMMAND's process group, in a job step. */
+/* witness.c: a process that receives the signals of our process group. */
 void witness_begin(const struct run *run);
 void witness_end(void);
 /* Whether a signal that this launcher received was sent to the whole group, and so to COMMAND. Waits shortly. */
-bool witness_has(int signal);
+bool witness_has(const struct run *run, const siginfo_t *info);
 
 /* summary.c */
 /* --export. What cannot be written is said; the capture stays. */

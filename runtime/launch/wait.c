@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Supervises COMMAND, which shares our process group and terminal. Signals of the terminal reach it without us; signals
- * sent to us alone are forwarded. All signals are blocked and read one by one, without handlers. */
+/* Supervises COMMAND, which shares our process group and terminal. Signals of the terminal and of the group reach it
+ * without us; signals sent to us alone are forwarded. All signals are blocked and read one by one, without handlers. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -131,7 +131,7 @@ static void signal_forward(struct run *run, const siginfo_t *info)
 	/* From ourselves: a write of ours raised SIGXFSZ or SIGPIPE. From COMMAND: it signals its whole group. */
 	if (info->si_signo == SIGCHLD || info->si_pid == getpid() || info->si_pid == run->child)
 		return;
-	if (witness_has(info->si_signo))
+	if (witness_has(run, info))
 		return;
 	kill(run->child, info->si_signo);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process in COMMAND's process group that blocks all signals and does nothing. Slurm and Open MPI send a signal to
- * each process of a rank, or to its group: COMMAND has it then, and a second one from us might end at once what the
- * first one asked to end in order. Such a signal is pending in this process, too; one sent to the launcher alone is
- * not. */
+/* A process in the launcher's process group that blocks all signals and does nothing. A signal sent to the group
+ * (kill -INT -PGID, timeout) reaches COMMAND without us, as does one that Slurm, Open MPI or systemd send to each
+ * process: a second one from us might end at once what the first one asked to end in order. Such a signal is pending in
+ * this process, too; one sent to the launcher alone is not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +15,13 @@
 #include "runtime/common/sys.h"
 #include "runtime/launch/run.h"
 
-/* WAIT_MS: how much later than us it may receive a signal that is sent to one process after the other. */
-enum { WAIT_MS = 100, STEP_MS = 5, DESCRIPTORS_MAX = 1024 };
+/* How much later than us it may receive a signal: one sent to the group reaches it first, because it is the youngest
+ * process; others send to one process after the other. LONG_WAIT_MS: in a job step, and if the sender is in the group,
+ * as timeout is, which signals its child and then the group. */
+enum { WAIT_MS = 20, LONG_WAIT_MS = 100, STEP_MS = 5, DESCRIPTORS_MAX = 1024 };
 
 static pid_t witness;
+static bool is_in_step;
 static int repeated; /* a signal that came again before this witness was there; 0: none */
 
 static void descriptors_close(void)
@@ -47,8 +50,8 @@ static void witness_start(void)
 
 void witness_begin(const struct run *run)
 {
-	if (run->job.scheduler || run->key[0])
-		witness_start();
+	is_in_step = run->job.scheduler || run->key[0];
+	witness_start();
 }
 
 void witness_end(void)
@@ -72,20 +75,28 @@ static bool is_pending(pid_t pid, int signal)
 	return at && (strtoull(at + strlen("\nShdPnd:"), NULL, 16) >> (signal - 1) & 1);
 }
 
-bool witness_has(int signal)
+/* Without us COMMAND would lead this group, and could not leave it by setsid() or setpgid(). */
+static bool has_left_its_group(pid_t command)
 {
+	return getpgrp() == getpid() && getpgid(command) != getpgrp();
+}
+
+bool witness_has(const struct run *run, const siginfo_t *info)
+{
+	bool waits_long = is_in_step || getpgid(info->si_pid) == getpgrp();
 	struct timespec step = {0, STEP_MS * 1000000L};
+	int signal = info->si_signo;
 	pid_t last = witness;
 	sigset_t pending;
 
-	if (witness <= 0)
+	if (witness <= 0 || (!is_in_step && has_left_its_group(run->child)))
 		return false;
 	if (signal == repeated) {
 		repeated = 0;
 		return true;
 	}
 	for (int ms = 0; !is_pending(witness, signal); ms += STEP_MS) {
-		if (ms >= WAIT_MS)
+		if (ms >= (waits_long ? LONG_WAIT_MS : WAIT_MS))
 			return false;
 		nanosleep(&step, NULL);
 	}

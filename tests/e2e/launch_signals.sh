@@ -38,8 +38,49 @@ begin ready SIGINT
 kill -INT $launcher
 wait $launcher
 is "$? $(cat out)" '9 SIGINT' 'SIGINT to the launcher alone reaches COMMAND once'
-set +m
 like "$(cat err)" 'capture in' 'SIGINT: the message names the capture'
+for name in INT TERM USR1; do
+	begin ready SIG$name
+	kill -$name -- -$launcher
+	wait $launcher
+	is "$? $(cat out)" "9 SIG$name" "SIG$name to the process group reaches COMMAND once"
+done
+set +m
+# timeout(1) passes a signal on to its child, and then to its process group.
+rm -f ready
+timeout "$patience" "$PILLION" -f -o sig python3 catch.py ready SIGTERM >out 2>err &
+timer=$!
+eventually test -s ready
+kill -TERM $timer
+wait $timer
+is "$? $(cat out)" '9 SIGTERM' 'the signal of timeout reaches COMMAND once'
+# Without the launcher, COMMAND would lead a job's group and could not leave it by setsid(). Elsewhere it leaves the
+# group, and then has no part in the signals of the group.
+cat >leave.py <<'END'
+import os, runpy, sys
+os.setsid()
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0])
+END
+set -m
+rm -f ready
+"$PILLION" -f -o sig python3 leave.py catch.py ready SIGTERM >out 2>err &
+launcher=$!
+eventually test -s ready
+kill -TERM -- -$launcher
+wait $launcher
+is "$? $(cat out)" '9 SIGTERM' 'a COMMAND that left the group of a job: a signal to the group reaches it'
+rm -f ready
+sh -c 'trap "" TERM; "$@" & wait $!; exit' sh "$PILLION" -f -o sig \
+	python3 leave.py catch.py ready SIGUSR1 SIGTERM >out 2>err &
+shell=$!
+eventually test -s ready
+kill -TERM -- -$shell
+sleep 1
+kill -USR1 "$(cat ready)"
+wait $shell
+is "$? $(cat out)" '9 SIGUSR1' 'a COMMAND that left the group of its shell: a signal to the group does not'
+set +m
 
 rm -f ready
 "$PILLION" -f -o sig sh -c 'echo $$ >ready; exec sleep 100' 2>err &

@@ -159,9 +159,9 @@ eventually() {
 	done
 }
 
-# child_of PID: the process id of its only child.
+# child_of PID: the process id of its first child. The launcher's is COMMAND.
 child_of() {
-	cat "/proc/$1/task/"*/children 2>/dev/null | tr -d ' \n'
+	cat "/proc/$1/task/"*/children 2>/dev/null | tr ' ' '\n' | head -n 1
 }
 
 # adopt COMMAND...: its lines "ok - ..." and "not ok - ..." become checks of the script; all lines are in ./seen.
