@@ -72,6 +72,7 @@ struct image {
 	int32_t end_status;
 	char *executable, *command;
 	char *variables;   /* NAME=value items, terminated by an empty one */
+	bool is_missing; /* it had a trace file, which is not in the capture */
 	bool is_dropped; /* while reading: samples of perf that the process has itself */
 	uint64_t recorded, lost, threads_lost; /* from its end line if there is no trace */
 	struct short_calls *shorts;
@@ -86,7 +87,7 @@ struct process {
 	uint32_t pid, parent_pid;
 	const char *command; /* of its last image */
 	const char *rank;    /* "" if none; RANK@STEP where the captures have several steps, so that these are apart */
-	char ended[48];
+	char ended[80];
 	uint64_t start_ns, end_ns; /* CLOCK_REALTIME */
 	bool end_is_known;	   /* false: end_ns is the last time known */
 	bool is_running;

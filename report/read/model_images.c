@@ -2,6 +2,7 @@
 /* The images in a range file, which have no trace file or lost a part of it. See struct tf_images. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report/read/model.h"
 
@@ -144,15 +145,11 @@ static const struct image *find_image(const struct model *m, uint64_t nonce)
 	return place ? &m->images[*place] : NULL;
 }
 
-static void add_image(struct model *m, const struct image_file *f, const struct tf_image *place, const uint8_t *chunk)
+static void describe_image(struct model *m, const struct image_file *f, const struct tf_image *place,
+			   struct image *image)
 {
-	struct image *image = model_image(m, place->nonce);
 	const struct image *parent = find_image(m, place->parent_nonce);
 
-	if (image->trace) {
-		join_image(image, chunk);
-		return;
-	}
 	if (!image->command)
 		image->machine = image_machine(m, f, parent);
 	inherit(image, parent);
@@ -168,11 +165,40 @@ static void add_image(struct model *m, const struct image_file *f, const struct 
 	image->end = place->end <= TF_END_ABORT ? place->end : TF_END_NONE;
 	image->end_status = place->end_status;
 	image->threads_lost = place->threads_lost;
+}
+
+static void add_image(struct model *m, const struct image_file *f, const struct tf_image *place, const uint8_t *chunk)
+{
+	struct image *image = model_image(m, place->nonce);
+
+	if (image->trace) {
+		join_image(image, chunk);
+		return;
+	}
+	describe_image(m, f, place, image);
 	image->trace = open_place(m, f, image, place, chunk);
 	image->trace->owner = image->nonce % share_count(m->share);
 	m->trace_bytes += TF_IMAGE_BYTES;
 	m->written_bytes += image->trace->written_bytes;
 	model_wait_statuses(m, image->trace, image->machine);
+}
+
+/* The image has moved to a trace file. Of a live run, the file may be younger than the list of files that was read. */
+static void check_moved(struct model *m, const struct image_file *f, const struct tf_image *place)
+{
+	const char *name = strrchr(f->path, '/');
+	struct image *image = model_image(m, place->nonce);
+	struct buffer path = {0};
+
+	if (image->trace)
+		return;
+	describe_image(m, f, place, image);
+	buffer_print(&path, "%.*s%s.%u.%016llx.trace", name ? (int)(name + 1 - f->path) : 0, f->path,
+		     m->machines[image->machine].host, image->pid, (unsigned long long)image->nonce);
+	image->is_missing = access(path.data, F_OK) != 0;
+	if (image->is_missing)
+		texts_add(&m->problems, "%s: missing, no report has the events of process %u", path.data, image->pid);
+	buffer_done(&path);
 }
 
 /* An image takes its place before it forks, so parents precede their children. */
@@ -190,8 +216,8 @@ static void read_images(struct model *m, const struct image_file *f)
 		if (!place.nonce)
 			continue;
 		if (!head.magic && head.nonce == place.nonce)
-			continue; /* moved to a trace file */
-		if (is_image(&place, &head))
+			check_moved(m, f, &place);
+		else if (is_image(&place, &head))
 			add_image(m, f, &place, bytes + sizeof(place));
 		else
 			damaged++;

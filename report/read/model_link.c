@@ -399,12 +399,18 @@ static void describe_end(struct model *m, struct process *p, const struct image 
 		p->is_running = true;
 	else if (last->end == TF_END_EXEC)
 		snprintf(p->ended, sizeof(p->ended), "exec");
-	else if (last->via == TF_VIA_OBSERVED && last->end_ticks)
+	else if ((last->via == TF_VIA_OBSERVED && last->end_ticks) || last->is_missing)
 		snprintf(p->ended, sizeof(p->ended), "status unknown");
 	else
 		snprintf(p->ended, sizeof(p->ended), "killed");
 	if (p->is_running)
 		snprintf(p->ended, sizeof(p->ended), "running");
+	for (size_t i = 0; i < p->image_count; i++)
+		if (m->images[p->first_image + i].is_missing) {
+			snprintf(p->ended + strlen(p->ended), sizeof(p->ended) - strlen(p->ended),
+				 ", trace file missing");
+			break;
+		}
 }
 
 /* The last image by time. An image that the launcher observed counts only if the process has no image of its own after

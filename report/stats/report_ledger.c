@@ -18,7 +18,7 @@ struct facts {
 	uint64_t overhead_ns[DEVICE_OVERHEADS], more;
 	uint64_t dropped, timeless, device_unreadable, sources;
 	uint64_t texts_at_limit;
-	uint64_t traffic_uncounted;
+	uint64_t traffic_uncounted, missing_files;
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
 		unmatched_ends, stacks_lost, own_ns, unreadable;
 	uint64_t unknown_frees, replaced_blocks, failures_left_out; /* memory.h */
@@ -126,6 +126,7 @@ static void image_facts(const struct model *m, const struct image *image, struct
 
 	for (size_t i = 0; i < image->short_count && !t; i++)
 		f->below += image->shorts[i].calls;
+	f->missing_files += image->is_missing;
 	if (!t) {
 		f->recorded += image->recorded;
 		f->lost += image->lost;
@@ -182,6 +183,8 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"below threshold, without a file",
 		 "of these, short reads and writes that are missing in files and sockets", f.traffic_uncounted, false},
 		{"lost", "events that could not be stored", f.lost, true},
+		{"missing files", "trace files that are not in the capture, with all events in them", f.missing_files,
+		 false},
 		{"threads lost", "threads that could not be recorded", f.threads_lost, false},
 		{"torn", "slots that their writer could not finish", f.torn, false},
 		{"unreadable", "damaged records", f.unreadable + f.correlated.broken, false},
@@ -524,6 +527,9 @@ void ledger_line(const struct model *m, struct buffer *ret)
 	unmatched = f.unmatched_pushes + f.unmatched_pops + f.unmatched_starts + f.unmatched_ends;
 	buffer_print(ret, "ledger: %" PRIu64 " recorded, %" PRIu64 " below threshold, %" PRIu64 " lost", f.recorded,
 		     f.below, f.lost);
+	if (f.missing_files)
+		buffer_print(ret, ", %" PRIu64 " trace file%s missing", f.missing_files,
+			     f.missing_files == 1 ? "" : "s");
 	if (f.torn || f.unreadable || f.correlated.broken)
 		buffer_print(ret, ", %" PRIu64 " torn", f.torn + f.unreadable + f.correlated.broken);
 	if (unmatched)

@@ -44,6 +44,18 @@ for functions in 0 10 40; do
 	is "$? $(num_calls grow poll)" '0 5000' "an image that goes on, $functions other functions: exact count"
 	like "$(traces grow)" '^[12]$' 'it has a trace file'
 done
+
+# ---- a trace file that is not there ----
+rm grow.pillion/*.trace
+report stats -q -r processes,ledger -f csv grow.pillion >out 2>err
+is $? 1 'a missing trace file: status 1'
+like "$(cat err)" 'grow.pillion/.*\.trace: missing, no report has the events of process [0-9]+$' 'its name'
+like "$(cat out)" ',"status unknown, trace file missing",.*short grow 5000' 'the table of processes names it'
+like "$(cat out)" '^[0-9]+,.*,missing files,1,' 'the ledger counts it'
+like "$(report stats --summary grow.pillion 2>err)" '^ledger .* 0 lost, 1 trace file missing' 'so does the summary'
+like "$(report stats --summary grow.pillion 2>err)" '^ended +process [0-9]+ status unknown, trace file missing: ' \
+	'and its line of that process'
+
 PILLION_OSRT_THRESHOLD=1000000000 pillion -f -o counted "$short" grow 5000 40 >out 2>err
 is "$(report stats -r osrt_short_sum -f csv counted.pillion | awk -F, '$5 == "poll" { print $3 }')" 5000 \
 	'short calls of more functions than a place has counters for: exact count'
