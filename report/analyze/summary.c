@@ -557,6 +557,7 @@ void summary_text(const struct report_context *context, const char *capture, str
 	summary_in_progress(c->model, s.partition, ret);
 	if (!s.is_large) {
 		summary_devices(c, rules_gaps(&s.rules), ret);
+		summary_untimed(c, ret);
 		if (device_has_whole_graphs(c->model))
 			buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows their kernels and "
 				     "lines\n", SUMMARY_LABEL, "graphs");

@@ -8,6 +8,7 @@
 
 #include "report/analyze/rule.h"
 #include "report/base/text.h"
+#include "report/derive/device/untimed.h"
 
 /* DETAILS: calls of a role that have a part of their own, if they take PART_PERCENT of its time; the rest of them are
  * one part. ROLE_PERCENT: a role that takes less of all time than this is folded. */
@@ -273,4 +274,39 @@ void summary_devices(const struct report_context *c, const struct gaps *g, struc
 		buffer_print(ret, " of %zu pairs of process and device", g->device_count);
 	idle_causes(g, ret);
 	buffer_text(ret, "\n");
+}
+
+static void untimed_line(const char *text, size_t count, struct buffer *ret)
+{
+	buffer_print(ret, "%-*s %s", SUMMARY_LABEL, "GPU", text);
+	if (count > 1)
+		buffer_print(ret, " (%zu processes)", count);
+	buffer_text(ret, "\n");
+}
+
+void summary_untimed(const struct report_context *c, struct buffer *ret)
+{
+	const struct model *m = c->model;
+	const char *first = NULL;
+	size_t notes = 0, images = 0;
+	uint64_t calls = 0;
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < m->note_count; i++)
+		if (!strncmp(m->notes[i].text, UNTIMED_NOTE, strlen(UNTIMED_NOTE)) && !notes++)
+			first = m->notes[i].text;
+	for (size_t i = 0; i < m->image_count; i++) {
+		uint64_t more = untimed_calls(c, &m->images[i]);
+
+		images += more != 0;
+		calls += more;
+	}
+	if (notes)
+		untimed_line(first, notes, ret);
+	if (images) {
+		buffer_text(&text, UNTIMED_NOTE);
+		untimed_text(calls, &text);
+		untimed_line(text.data, images, ret);
+		buffer_done(&text);
+	}
 }

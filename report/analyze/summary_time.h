@@ -25,4 +25,7 @@ void summary_roles(const struct report_context *c, const struct roles *roles, si
 /* Kernels, copies, graphs and idle time with its causes; nothing if no device was used. */
 void summary_devices(const struct report_context *c, const struct gaps *g, struct buffer *ret);
 
+/* Why device operations that were requested have no times; nothing if all have. */
+void summary_untimed(const struct report_context *c, struct buffer *ret);
+
 #endif

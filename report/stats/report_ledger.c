@@ -8,6 +8,7 @@
 #include "report/derive/clocks/align.h"
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/memory.h"
+#include "report/derive/device/untimed.h"
 #include "report/derive/events/traffic.h"
 #include "report/derive/nvtx/nvtx.h"
 #include "report/derive/stacks/samples.h"
@@ -64,22 +65,15 @@ static void count_activity(struct scan *s, const struct device_record *r)
 
 static void device_facts(const struct report_context *c, const struct image *image, struct facts *f)
 {
-	const struct trace *t = image->trace;
+	const struct tf_device_lost lost = device_lost(image->trace);
 
-	f->sources += device_source(t).is_known;
+	f->sources += device_source(image->trace).is_known;
 	correlate_image(c, image, NULL, NULL, &f->correlated);
 	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_activity,
 			 &f->correlated.broken);
-	for (size_t i = 0; t && i < t->blob_count; i++) {
-		struct tf_device_lost lost;
-
-		if (t->blobs[i].type != TF_BLOB_DEVICE_LOST ||
-		    trace_blob(t, &t->blobs[i], &lost, sizeof(lost)) < sizeof(lost))
-			continue;
-		f->dropped += lost.dropped;
-		f->timeless += lost.timeless;
-		f->device_unreadable += lost.unreadable;
-	}
+	f->dropped += lost.dropped;
+	f->timeless += lost.timeless;
+	f->device_unreadable += lost.unreadable;
 }
 
 static void memory_facts(const struct model *m, const struct image *image, struct facts *f)
@@ -317,6 +311,18 @@ static void image_gaps(const struct model *m, const struct image *image, struct 
 	free(gaps);
 }
 
+static void image_untimed(const struct report_context *c, const struct image *image, struct table *table)
+{
+	uint64_t calls = untimed_calls(c, image);
+	struct buffer text = {0};
+
+	if (!calls)
+		return;
+	untimed_text(calls, &text);
+	ledger_add_row(table, image->pid, c->model->machines[image->machine].host, "no device times", calls, text.data);
+	buffer_done(&text);
+}
+
 /* A process that was killed could not read its last device records. */
 static void image_unflushed(const struct model *m, const struct image *image, struct table *table)
 {
@@ -416,6 +422,7 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 		image_gaps(m, &m->images[i], table);
 		image_operator_gaps(m, &m->images[i], table);
 		image_unflushed(m, &m->images[i], table);
+		image_untimed(c, &m->images[i], table);
 	}
 	for (size_t i = 0; i < m->note_count; i++)
 		ledger_add_row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1,

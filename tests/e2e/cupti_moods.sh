@@ -75,6 +75,18 @@ for name in silent mute lenient,silent; do
 		fail "$name" "$(cat said)"
 	fi
 done
+# One wait at the end is too late to take times from CUDA events.
+once=("$targets/cuda_event_timing" queue 1000)
+for name in silent mute lenient,silent; do
+	PILLION_SIMCUPTI=$name pillion -o once -f true --stats=summary "${once[@]}" >out 2>err
+	is "$? $(<out) $(ledger once 'no device times')" '0 done 1000' "$name, one wait: the ledger counts them"
+	like "$(<err)" 'GPU +no device times: CUPTI .* no record of 1000 launches, .*: .* --gpu-activity=events' \
+		"$name, one wait: the summary says why there are no device times, and what to do"
+done
+PILLION_SIMCUPTI=silent pillion -o once -f true --gpu-activity=events "${once[@]}" >out 2>&1
+is "$(ledger once 'device records') $(ledger once 'no device times')" '1000 0' 'silent: CUDA events have the times'
+pillion -o once -f true "${once[@]}" >out 2>&1
+is "$(ledger once 'device records') $(ledger once 'no device times')" '1000 0' 'a CUPTI that works: no such sentence'
 mood oldclock --loose 100000
 mood thread,layout=11.8,oldclock --loose 100000
 mood dropped --dropped

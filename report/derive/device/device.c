@@ -97,6 +97,21 @@ size_t device_gaps(const struct image *image, struct device_gap **ret)
 	return count;
 }
 
+struct tf_device_lost device_lost(const struct trace *t)
+{
+	struct tf_device_lost all = {0}, lost;
+
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		if (t->blobs[i].type != TF_BLOB_DEVICE_LOST ||
+		    trace_blob(t, &t->blobs[i], &lost, sizeof(lost)) < sizeof(lost))
+			continue;
+		all.dropped += lost.dropped;
+		all.timeless += lost.timeless;
+		all.unreadable += lost.unreadable;
+	}
+	return all;
+}
+
 uint64_t device_last_flush(const struct image *image)
 {
 	const struct trace *t = image->trace;

@@ -44,6 +44,9 @@ struct device_gap {
 /* The intervals of an image in no particular order; the caller frees *ret. Returns how many. */
 size_t device_gaps(const struct image *image, struct device_gap **ret);
 
+/* Records of a trace that CUPTI or the recorder lost. */
+struct tf_device_lost device_lost(const struct trace *t);
+
 /* When device records were read for the last time; 0: CUPTI was not used, or the trace is an older one. */
 uint64_t device_last_flush(const struct image *image);
 
