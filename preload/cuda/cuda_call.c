@@ -28,7 +28,7 @@ void cuda_record(const struct call *e, unsigned function, unsigned about, unsign
 		    graph_is_capturing() ? stack_threshold(about, words, count) : process_cuda_backtrace[about], words,
 		    count);
 	if (!result)
-		cupti_succeeded();
+		cupti_succeeded(about == CUDA_KERNEL || about == CUDA_MEMORY);
 	if (event_timing_is_on()) {
 		if (about == CUDA_SYNC)
 			event_timing_collect(false); /* the device operations that the call waited for are complete */

@@ -287,6 +287,22 @@ static void cupti_open_if_driver_is_initialized(bool has_driver)
 		cupti_try_open(false);
 }
 
+/* A library that forwards CUDA's calls to another process or machine has no driver beside it. */
+void cupti_check_driver(void)
+{
+	static uint64_t checked_in; /* generation of the image in which this was checked */
+	struct thread_guard guard;
+
+	if (cupti_phase() != CUPTI_UNTRIED || !thread_attached() ||
+	    __atomic_exchange_n(&checked_in, process.generation, __ATOMIC_RELAXED) == process.generation)
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	if (!cupti_driver_is_initialized() && !cupti_driver_is_found())
+		process_note("no device times: CUDA calls succeed, but this process has no libcuda: a library forwards "
+			     "them, and the process that executes them is to be recorded");
+	thread_guard_leave(&thread_self, &guard);
+}
+
 /* The program's other threads wait for its cuInit, so no operation is requested before CUPTI records it. CUDA events
  * need an initialised driver. If CUPTI cannot be opened now, the next call finds the driver initialised, no matter
  * how many earlier calls did not find it. */

@@ -15,6 +15,9 @@
  * error, so libcuda has been loaded completely. */
 void cupti_change(bool is_wanted, bool has_driver);
 
+/* Adds a note to the ledger if this process has no driver, although a call has succeeded that needs one. */
+void cupti_check_driver(void);
+
 /* To be called before a CUDA call; is_wanted: the call is recorded. Two loads if nothing changes. Waits while
  * another thread opens CUPTI. */
 static inline void cupti_follow(bool is_wanted)
@@ -23,11 +26,14 @@ static inline void cupti_follow(bool is_wanted)
 		cupti_change(is_wanted, false);
 }
 
-/* To be called after a recorded CUDA call that returned no error. */
-static inline void cupti_succeeded(void)
+/* To be called after a recorded CUDA call that returned no error; needs_driver: none succeeds without a driver. */
+static inline void cupti_succeeded(bool needs_driver)
 {
-	if (__builtin_expect(!cupti_phase_has(CUPTI_SETTLED), 0))
+	if (__builtin_expect(!cupti_phase_has(CUPTI_SETTLED), 0)) {
 		cupti_change(true, true);
+		if (needs_driver)
+			cupti_check_driver();
+	}
 }
 
 /* The slow paths of the next two. */

@@ -10,7 +10,7 @@
 #include "runtime/device/event_pool.h"
 #include "runtime/record/event.h"
 
-enum { TAKEN_BEFORE_COLLECTION = 32, BUSY_STREAMS = 16, DEFAULT_STREAMS = 2 };
+enum { TAKEN_BEFORE_COLLECTION = 32, BUSY_STREAMS = 16, DEFAULT_STREAMS = 2, CUDA_12 = 12000 };
 #define LEGACY_STREAM ((void *)1)
 #define PER_THREAD_STREAM ((void *)2)
 
@@ -23,11 +23,12 @@ static uint64_t collecting_in;      /* generation of the image in which a thread
 
 const char *event_timing_start(void)
 {
-	void *unknown = NULL;
+	const char *missing = NULL;
+	int (*get_version)(int *) = dso_library_symbol("libcuda.so", "cuDriverGetVersion"), version;
 
 #define FIND(field, symbol)                                                                                            \
-	if (!(event_pool_api.field = dso_library_symbol("libcuda.so", symbol)))                                        \
-		unknown = &event_pool_api;
+	if (!(event_pool_api.field = dso_library_symbol("libcuda.so", symbol)) && !missing)                            \
+		missing = "libcuda lacks " symbol;
 	FIND(is_capturing, "cuStreamIsCapturing")
 	FIND(stream_context, "cuStreamGetCtx")
 	FIND(stream_id, "cuStreamGetId")
@@ -45,8 +46,9 @@ const char *event_timing_start(void)
 	FIND(query, "cuEventQuery")
 	FIND(elapsed, "cuEventElapsedTime")
 #undef FIND
-	if (unknown)
-		return "this driver is older than CUDA 12";
+	if (missing)
+		return get_version && !get_version(&version) && version < CUDA_12 ? "this driver is older than CUDA 12"
+										  : missing;
 	event_timing_on = process.generation;
 	return NULL;
 }

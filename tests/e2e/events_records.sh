@@ -122,6 +122,25 @@ mkdir without && cp "$doubles/libcuda.so.1" "$doubles/libcudart.so.13" without/
 LD_LIBRARY_PATH=$PWD/without as_bare without "$doubles/cuda_launches" 3
 like "$(notes without)" 'from CUDA events because CUPTI is unavailable: (there is no libcupti|CUPTI does not work)' \
 	'auto, no libcupti: by events, and the ledger gives the reason'
+# A libcuda that has everything but one function, as other implementations of CUDA.
+mkdir partial && cp without/* partial/ && sed 's/cuCtxGetId/cuCtxGetIx/g' without/libcuda.so.1 >partial/libcuda.so.1
+LD_LIBRARY_PATH=$PWD/partial pillion -o partial "$doubles/cuda_launches" 3 >out 2>&1
+like "$(notes partial)" 'no device times: libcuda lacks cuCtxGetId' \
+	'auto, a driver without cuCtxGetId: the ledger names the function, not a release'
+remote='import ctypes
+runtime = ctypes.CDLL("libcudart.so.13")
+address = ctypes.c_void_p()
+assert runtime.cudaMalloc(ctypes.byref(address), ctypes.c_size_t(64)) == 0
+for i in range(100):
+    assert runtime.cudaMemset(address, 0, ctypes.c_size_t(64)) == 0
+print("done")'
+python=$(python3 -c 'import sys; print(sys.executable)')
+LD_LIBRARY_PATH=$doubles/remote pillion -o remote --stats=summary "$python" -c "$remote" >out 2>err
+is "$? $(<out) $(ledger remote 'device records')" '0 done 0' 'no libcuda in the process: the program is undisturbed'
+like "$(notes remote)" 'no device times: CUDA calls succeed, but this process has no libcuda' \
+	'no libcuda in the process: the ledger gives the reason'
+like "$(<err)" 'GPU +no device times: CUDA calls succeed, but this process has no libcuda' \
+	'no libcuda in the process: the summary gives the reason'
 for mood in notinit error39; do
 	PILLION_SIMCUPTI=$mood accounted mood "$doubles/cuda_launches" 3
 	is "$? $(ledger mood 'device records') $(ledger mood 'unmatched device records')" "0 51 0" \
