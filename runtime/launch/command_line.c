@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/nearest.h"
 #include "runtime/launch/run.h"
 
 #ifndef PILLION_VERSION
@@ -290,6 +291,63 @@ static int options_agree(struct run *run)
 	return why ? EXIT_USAGE : 0;
 }
 
+/* ---- the environment ---- */
+
+/* Variables at this edit distance from that of an option, and of at least three times as many letters, are misspelt. */
+enum { MISSPELT = 2 };
+
+/* The option whose variable has nearly this name; NULL: there is none, or it is the name of one. */
+static const struct option *misspelt(const char *name, size_t length)
+{
+	static const char recipes[] = "PILLION_REPORT"; /* scripts/pillion, for recipes */
+	const struct option *ret = NULL;
+	char word[NEAREST_BYTES], bytes[OPTION_NAME_BYTES];
+	size_t fewest = MISSPELT + 1;
+
+	if (length >= sizeof(word) || (length == strlen(recipes) && !strncmp(name, recipes, length)))
+		return NULL;
+	memcpy(word, name, length);
+	word[length] = '\0';
+	for (size_t i = 0; i < options_table.count; i++) {
+		const struct option *row = &options_table.rows[i];
+		struct text variable = text_init(bytes, sizeof(bytes));
+		size_t distance;
+
+		if (row->kind == OPTION_ACTION)
+			continue;
+		option_variable(row, &variable);
+		distance = nearest_distance(word, bytes);
+		if (!distance)
+			return NULL;
+		if (distance < fewest && 3 * distance <= length - strlen("PILLION_")) {
+			fewest = distance;
+			ret = row;
+		}
+	}
+	return ret;
+}
+
+/* A misspelt variable has no effect, which nobody else says. Inside another run its launcher has said it. */
+static void variables_check(struct run *run)
+{
+	extern char **environ;
+
+	for (char **e = environ; *e && !getenv("PILLION_RUN"); e++) {
+		char bytes[OPTION_NAME_BYTES], remark[WHY];
+		struct text variable = text_init(bytes, sizeof(bytes));
+		size_t length = strcspn(*e, "=");
+		const struct option *row = !strncmp(*e, "PILLION_", 8) ? misspelt(*e, length) : NULL;
+
+		if (!row)
+			continue;
+		option_variable(row, &variable);
+		snprintf(remark, sizeof(remark), "the variable %.*s has no effect; did you mean %s?", (int)length, *e,
+			 bytes);
+		say("%s", remark);
+		notes_keep(run, remark);
+	}
+}
+
 static int options_apply(struct run *run, const struct line *line)
 {
 	extern char **environ;
@@ -301,6 +359,7 @@ static int options_apply(struct run *run, const struct line *line)
 		say("environment: %s", why);
 		return EXIT_USAGE;
 	}
+	variables_check(run);
 	/* Inside another run, PILLION_OUTPUT and PILLION_SPOOL are those of that run. */
 	if (getenv("PILLION_RUN"))
 		run->options.output = run->options.spool = NULL;

@@ -80,6 +80,12 @@ like "$(PILLION_BACKTRACE_DEPTH=0 pillion true 2>&1)" 'environment: --backtrace-
 like "$(PILLION_OUTPUT=fromenv pillion true 2>&1)" 'fromenv.pillion' 'PILLION_OUTPUT is -o'
 like "$(PILLION_OUTPUT=fromenv pillion -o fromline true 2>&1)" 'fromline.pillion' \
 	'the command line overrides the environment'
+is "$(PILLION_OUTPTU=x PILLION_SAMPEL=cpu PILLION_HOME=y PILLION_REPORT=z PILLION_TRACE=osrt pillion -f -o w \
+	"$PILLION" -o inner true 2>&1 | grep PILLION | sort)" \
+	'pillion: the variable PILLION_OUTPTU has no effect; did you mean PILLION_OUTPUT?
+pillion: the variable PILLION_SAMPEL has no effect; did you mean PILLION_SAMPLE?' \
+	'misspelt variables are named once, others are not'
+like "$(report stats -r ledger -f csv w.pillion)" 'PILLION_OUTPTU has no effect' 'in the ledger, too'
 like "$(pillion -f -ow true 2>&1)" 'w.pillion' 'a value may follow its letter directly'
 cat >options <<'END'
 # a comment
