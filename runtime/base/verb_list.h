@@ -6,7 +6,7 @@
 
 enum verb_use {
 	VERB_ALWAYS,	 /* the word is the verb; `pillion -- WORD` runs a program of that name */
-	VERB_OF_CAPTURES /* a common program has that name: the word is the verb if all operands are captures */
+	VERB_OF_CAPTURES /* a common program has that name: it is the verb without operands or with a capture */
 };
 
 /* X(NAME, name, use) in the order of --help. */

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Verbs: `pillion stats CAPTURE` and the others are handed over to pillion-report. A word that is nearly a verb, with
  * captures as its only operands, is an error rather than a program of that name. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/nearest.h"
 #include "runtime/base/option.h"
 #include "runtime/base/verb_list.h"
+#include "runtime/format/trace_format.h"
 #include "runtime/launch/run.h"
 
 /* A word at this edit distance from a verb is taken for it if its operands are captures. */
@@ -48,18 +54,62 @@ void verbs_print(struct text *t)
 	}
 }
 
+static bool ends_with(const char *text, const char *ending)
+{
+	size_t length = strlen(text), size = strlen(ending);
+
+	return length > size && !strcmp(text + length - size, ending);
+}
+
+static bool is_capture_directory(DIR *directory)
+{
+	bool ret = false;
+
+	for (struct dirent *e; !ret && (e = readdir(directory));)
+		ret = !strcmp(e->d_name, "capture") || ends_with(e->d_name, ".trace") ||
+		      ends_with(e->d_name, ".index");
+	return ret;
+}
+
+/* Whether what is at the path is a capture, by its content; -1: nothing is there, or it cannot be read. */
+static int path_is_capture(const char *path)
+{
+	uint64_t magic = 0;
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = -1;
+	DIR *directory;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st))
+		ret = S_ISREG(st.st_mode) && read(fd, &magic, sizeof(magic)) == sizeof(magic) &&
+		      magic == TF_PACK_MAGIC;
+	directory = ret >= 0 && S_ISDIR(st.st_mode) ? fdopendir(fd) : NULL;
+	if (!directory) {
+		close(fd);
+		return ret;
+	}
+	ret = is_capture_directory(directory);
+	closedir(directory);
+	return ret;
+}
+
+/* NAME stands for NAME.pillion or NAME.pillpack where there is no NAME. A name with such an ending of which nothing can
+ * be read is the verb's to explain. */
 static bool is_capture(const char *word)
 {
+	static const char *const endings[] = {"", ".pillion", ".pillpack"};
+	char path[PATH_MAX];
 	size_t length = strlen(word);
-	const char *dot;
+	int found = -1;
 
-	while (length && word[length - 1] == '/')
+	while (length > 1 && word[length - 1] == '/')
 		length--;
-	for (dot = word + length; dot > word && dot[-1] != '.' && dot[-1] != '/';)
-		dot--;
-	length -= (size_t)(dot - word);
-	return dot > word && dot[-1] == '.' &&
-	       ((length == 7 && !memcmp(dot, "pillion", 7)) || (length == 8 && !memcmp(dot, "pillpack", 8)));
+	for (size_t i = 0; i < 3 && found < 0; i++)
+		if (snprintf(path, sizeof(path), "%.*s%s", (int)length, word, endings[i]) < (int)sizeof(path))
+			found = path_is_capture(path);
+	snprintf(path, sizeof(path), "%.*s", (int)length, word);
+	return found < 0 ? ends_with(path, ".pillion") || ends_with(path, ".pillpack") : found;
 }
 
 /* Whether there are operands and all are captures. A word after an option may be its value. */
@@ -79,6 +129,22 @@ static bool are_captures(char **words)
 		may_be_value = false;
 	}
 	return has_capture;
+}
+
+/* Whether a word that names a common program, too, is the verb: with no operand, with options only, or if an operand
+ * is a capture. */
+static bool is_verb_here(char **words)
+{
+	bool has_operand = false;
+
+	for (; *words; words++) {
+		if (option_is_word(*words))
+			continue;
+		if (is_capture(*words))
+			return true;
+		has_operand = true;
+	}
+	return !has_operand;
 }
 
 /* ---- verbs of nsys that have no counterpart ---- */
@@ -184,9 +250,15 @@ int verb_run(struct run *run, char **words)
 		say("%s: %s", word, verb_nsys_instead(word));
 		return EXIT_USAGE;
 	}
-	for (size_t i = 0; i < VERB_COUNT; i++)
-		if (!strcmp(word, verbs[i].name) && (verbs[i].use == VERB_ALWAYS || are_captures(words + 2)))
+	for (size_t i = 0; i < VERB_COUNT; i++) {
+		if (strcmp(word, verbs[i].name) != 0)
+			continue;
+		if (verbs[i].use == VERB_ALWAYS || is_verb_here(words + 2))
 			return report_execute(run, words);
+		say("%s: no operand is a capture, so the program %s runs; pillion %s --help is on the verb", word, word,
+		    word);
+		return VERB_NONE;
+	}
 	if (strchr(word, '/') || !strcmp(word, "profile") || !are_captures(words + 2))
 		return VERB_NONE;
 	return near_refuse(word);

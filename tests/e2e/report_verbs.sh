@@ -39,6 +39,25 @@ is "$(pillion profile stat run.pillion 2>err)" 'the program view: run.pillion' '
 pillion cat run.pillion/capture >out 2>err
 is "$?" 0 'a path within a capture is not a capture'
 is "$(pillion view notes.txt 2>err)" 'the program view: notes.txt' 'view without a capture is the program'
+is "$(grep 'view: ' err)" \
+	'pillion: view: no operand is a capture, so the program view runs; pillion view --help is on the verb' \
+	'one line says so'
+like "$(pillion view --help 2>&1)" '^Usage: pillion view ' 'view with options only is the verb'
+like "$(pillion diff --help 2>&1)" '^Usage: pillion diff ' 'diff with options only is the verb'
+pillion diff >out 2>err
+is "$? $(cat out err)" '2 pillion diff: two captures are compared: pillion diff BEFORE AFTER' 'diff alone is the verb'
+pillion diff -q run other.txt >out 2>err
+like "$? $(cat err)" '^2 pillion diff: .*other.txt: No such file or directory' \
+	'with a capture among the operands, here NAME for NAME.pillion, it is the verb'
+mkdir empty.pillion && echo text >text.pillion
+is "$(pillion view -x empty.pillion text.pillion 2>err)" 'the program view: -x empty.pillion text.pillion' \
+	'what is named like a capture and is none is no capture'
+pillion view none.pillion >out 2>err
+is "$? $(cat err)" '2 pillion view: none.pillion: No such file or directory' \
+	'a capture that is missing: the verb says so'
+pillion stat run >out 2>err
+is "$? $(cat out)" '2 ' 'a word that is nearly a verb, with NAME for NAME.pillion: not run as a program'
+is "$(cp out run; pillion stat run 2>err; rm run)" 'the program view: run' 'with a file of that name: run'
 is "$(pillion -- view run.pillion 2>err)" 'the program view: run.pillion' 'view after -- is the program'
 like "$(pillion help)" '^Usage: pillion \[profile\]' 'help prints the help of a run'
 like "$(pillion help nsys)" 'Nsight Systems' 'help nsys'
