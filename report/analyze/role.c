@@ -58,28 +58,14 @@ static const struct image *last_image(const struct model *m, const struct proces
 
 /* ---- labels ---- */
 
-/* The word of a command at `number`, up to a space, without quotes. */
-static size_t command_word(const char *command, size_t number, const char **ret)
-{
-	const char *at = command ? command : "";
-
-	while (number-- && *at) {
-		at += strcspn(at, " ");
-		at += strspn(at, " ");
-	}
-	at += *at == '\'';
-	*ret = at;
-	return strcspn(at, " '");
-}
-
 /* "job.py" of "python3 -u dir/job.py ARG", "torchrun" of "python3 -m torchrun", "gzip" of "/bin/gzip -9". */
 static void label_process(const struct image *image, char *ret, size_t size)
 {
 	const char *word, *program = program_of(image);
-	size_t length = command_word(image->command, 0, &word);
+	size_t length = model_command_word(image->command, 0, &word);
 
 	if (!strncmp(program, "python", 6)) {
-		for (size_t i = 1; (length = command_word(image->command, i, &word)); i++) {
+		for (size_t i = 1; (length = model_command_word(image->command, i, &word)); i++) {
 			if (*word != '-') {
 				program = word;
 				break;

@@ -79,6 +79,29 @@ static char *header_command(const struct tf_header *h)
 	return command_join(items, items + size);
 }
 
+size_t model_command_word(const char *command, size_t number, const char **ret)
+{
+	const char *at = command ? command : "";
+
+	for (;; number--) {
+		size_t length = strcspn(at, " ");
+		const char *end;
+
+		if (*at == '\'') { /* to a quote before a space */
+			at++;
+			for (end = at; *end && (*end != '\'' || (end[1] && end[1] != ' '));)
+				end++;
+			length = (size_t)(end - at);
+		}
+		if (!number) {
+			*ret = at;
+			return length;
+		}
+		at += length + (at[length] == '\'');
+		at += strspn(at, " ");
+	}
+}
+
 static void report_damage(struct model *m, const struct trace *t)
 {
 	if (t->missing_bytes)

@@ -237,6 +237,9 @@ static inline uint64_t model_since_origin(const struct model *m, uint64_t ns)
 	return ns > m->origin_ns ? ns - m->origin_ns : 0;
 }
 
+/* A word of a command, without the quotes that a word with spaces has. The length; 0: it has fewer words. */
+size_t model_command_word(const char *command, size_t number, const char **ret);
+
 /* The end of the process that ended last. */
 uint64_t model_end_ns(const struct model *m);
 

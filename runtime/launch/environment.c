@@ -137,12 +137,13 @@ static bool link_one(const char *file, const char *link)
 	return !strcmp(there, file);
 }
 
-/* Creates links in a directory that no other user can write to. False: it exists and is not ours. */
+/* Creates links in a directory that no other user can write to. False: it exists and is not ours. All libraries are
+ * there, because an inner pillion replaces the one by the other. */
 static bool link_make(const char *directory, const char *library, char ret[PATH_MAX])
 {
-	char *auditor, *link;
+	static const char *const names[] = {PRELOADABLE_LIBRARY, PRELOADABLE_MEMORY, PRELOADABLE_AUDITOR};
 	struct stat st;
-	bool is_linked;
+	bool is_linked = true;
 
 	if (mkdir(directory, 0700) && errno != EEXIST)
 		return false;
@@ -151,24 +152,30 @@ static bool link_make(const char *directory, const char *library, char ret[PATH_
 	if ((st.st_mode & 07777) != 0700 && ((st.st_mode & 022) || chmod(directory, 0700)))
 		return false;
 	snprintf(ret, PATH_MAX, "%s%s", directory, strrchr(library, '/'));
-	auditor = beside(library, PRELOADABLE_AUDITOR);
-	link = beside(ret, PRELOADABLE_AUDITOR);
-	is_linked = link_one(library, ret) && link_one(auditor, link);
-	free(auditor);
-	free(link);
+	for (size_t i = 0; is_linked && i < sizeof(names) / sizeof(*names); i++) {
+		char *file = beside(library, names[i]), *link = beside(ret, names[i]);
+
+		is_linked = link_one(file, link);
+		free(file);
+		free(link);
+	}
 	return is_linked;
 }
 
 /* ld.so splits LD_PRELOAD at spaces and colons and expands '$', so such a path is replaced by a link. */
 static bool library_make_safe(struct run *run)
 {
-	char directory[64], link[PATH_MAX];
+	char directory[64], link[PATH_MAX], *folder;
+	uint64_t hash;
 
 	if (!strpbrk(run->library, " :$"))
 		return true;
+	folder = beside(run->library, "");
+	hash = path_hash(folder);
+	free(folder);
 	for (int i = 0; i < 16; i++) {
 		snprintf(directory, sizeof(directory), "/tmp/pillion-%u-%016llx", (unsigned)geteuid(),
-			 (unsigned long long)(path_hash(run->library) + (unsigned)i));
+			 (unsigned long long)(hash + (unsigned)i));
 		if (link_make(directory, run->library, link)) {
 			strcpy(run->library, link);
 			return true;

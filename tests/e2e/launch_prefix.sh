@@ -9,7 +9,7 @@ install_to() { # PREFIX LIBDIR
 	cp "$PILLION" "$1/bin/pillion"
 	cp "$PILLION_BUILD_DIR/runtime/pillion-launch" "$1/libexec/pillion/"
 	cp "$PILLION_BUILD_DIR/report/pillion-report" "$1/bin/"
-	cp "$PILLION_BUILD_DIR/preload/libpillion.so" "$PILLION_BUILD_DIR/preload/libpillion-audit.so" "$1/$2/pillion/"
+	cp "$PILLION_BUILD_DIR"/preload/libpillion*.so "$1/$2/pillion/"
 }
 
 try() { # PREFIX LIBDIR TEXT
@@ -24,6 +24,19 @@ try "$work/multi" lib/x86_64-linux-gnu 'a multiarch library directory works'
 try "$work/sixty four" lib64 'a prefix with a space works'
 try "$work/a:b" lib 'a prefix with a colon works'
 try "$work/\$LIB [x]*" lib 'a prefix with characters that ld.so and the shell expand works'
+# inner PREFIX: the libraries of a run within one that records allocations.
+inner() {
+	# shellcheck disable=SC2016 # the inner shell expands them
+	env -u PILLION_BUILD_DIR PILLION_STATS=false "$1/bin/pillion" -f -o p --memory=native \
+		sh -c 'exec "$0" -f -o q --memory=none sh -c "echo \"\$LD_PRELOAD\""' "$1/bin/pillion" 2>err |
+		sed 's@[^:]*/@@g'
+}
+is "$(inner "$work/sixty four")" "$(inner "$work/plain")" \
+	'a prefix with a space: an inner run replaces the other library'
+cp "$(readlink -f "$(command -v sleep)")" "$work/sixty four/sleeper"
+PILLION_STATS=summary "$PILLION" -f -o p "$work/sixty four/sleeper" 0.2 >out 2>err
+like "$(cat err)" '^sleeper ' 'a program in a directory with a space: the summary has its name'
+like "$(report export -q -t folded -o - p.pillion)" '^sleeper 0.2 \[[0-9]+\];' 'and the flame graph'
 link=$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" -f -o p \
 	sh -c 'echo ${LD_PRELOAD%%:*}' 2>err)
 case $link in

@@ -79,16 +79,20 @@ bool has_several_hosts(const struct model *m)
 
 void process_label(const struct model *m, const struct process *p, struct buffer *ret)
 {
-	const char *at = p->command && *p->command ? p->command : "?", *base = at + strcspn(at, " ");
-	size_t width = 0;
+	const char *at, *word, *command = p->command && *p->command ? p->command : "?";
+	size_t length = model_command_word(command, 0, &word), width = 0;
+	const char *base = word + length, *rest = base + (*base == '\'');
+	struct buffer text = {0};
 
 	/* Without the directory of the program. */
-	while (base > at && base[-1] != '/')
+	while (base > word && base[-1] != '/')
 		base--;
-	for (at = base; *at && width < LABEL_WIDTH; width++)
+	buffer_print(&text, "%.*s%s", (int)(word + length - base), base, rest);
+	for (at = text.data; *at && width < LABEL_WIDTH; width++)
 		text_add_code(ret, text_next(&at));
 	if (*at)
 		buffer_text(ret, "...");
+	buffer_done(&text);
 	buffer_print(ret, " [%" PRIu32, p->pid);
 	if (has_several_hosts(m))
 		buffer_print(ret, " on %s", m->machines[p->machine].host);
