@@ -8,6 +8,8 @@ set -u
 
 on_doubles
 export PILLION_GPU_ACTIVITY=none # host calls only
+interposer=$(preloadable "$targets/cuda_interposer.so")
+runtime=$(preloadable "$doubles/libcudart.so.13")
 
 equal() { # CAPTURE LOG OPTION...
 	report stats -q -r cuda_api_sum -f csv "$1" >api.csv &&
@@ -70,7 +72,7 @@ like "$(report info deep.pillion 2>&1)" 'calls that cannot be seen' \
 like "$(report info deep.pillion 2>&1)" \
 	"calls of cuda[A-Za-z]* and similar functions are not recorded: .* in $targets/cuda_launches_plugin.so" \
 	'RTLD_DEEPBIND: the ledger names the library'
-LD_PRELOAD=$doubles/libcudart.so.13 pillion -o deeper "$targets/cuda_lookups" plugin \
+LD_PRELOAD=$runtime pillion -o deeper "$targets/cuda_lookups" plugin \
 	"$targets/cuda_launches_plugin.so" 2 deep >out
 like "$(report info deeper.pillion 2>&1)" \
 	"are not recorded: the loader has bound them directly .* in $targets/cuda_launches_plugin.so" \
@@ -103,15 +105,15 @@ fi
 
 # ---- interposers ----
 
-LD_PRELOAD=$targets/cuda_interposer.so "$doubles/cuda_launches" 2 >wanted
+LD_PRELOAD=$interposer "$doubles/cuda_launches" 2 >wanted
 rm -rf chain.pillion log
-PILLION_SIMGPU_LOG=log LD_PRELOAD=$targets/cuda_interposer.so pillion -t cuda -o chain \
+PILLION_SIMGPU_LOG=log LD_PRELOAD=$interposer pillion -t cuda -o chain \
 	"$doubles/cuda_launches" 2 >out 2>err
 # The launcher's processes load the interposer, too, but make no calls through it.
 is "$(grep -v 'interposed 0' out)" "$(cat wanted)" "a user's interposer sees the same calls as without pillion"
 is "$(report stats -q -r cuda_api_sum -f csv chain.pillion | awk -F, '$9 == "cudaMalloc" { print $3 }')" \
 	"$(grep -c '"name":"cudaMalloc"' log)" "the interposer's calls are recorded once"
-LD_PRELOAD="$targets/cuda_interposer.so:$library" PILLION_OUTPUT=$work/before.pillion \
+LD_PRELOAD="$interposer:$library" PILLION_OUTPUT=$work/before.pillion \
 	"$doubles/cuda_launches" 2 >out 2>err
 is "$(cat out)" "$(cat wanted)" 'an interposer before ours: the same output'
 unlike "$(report info before.pillion 2>&1; report info chain.pillion 2>&1)" 'has bound them directly' \
@@ -128,8 +130,8 @@ unset LD_LIBRARY_PATH
 probe nothing
 LD_LIBRARY_PATH=$doubles
 export LD_LIBRARY_PATH
-LD_PRELOAD=$doubles/libcudart.so.13 "$targets/cuda_lookups" probe >wanted
-LD_PRELOAD="$library:$doubles/libcudart.so.13" PILLION_OUTPUT=$work/present "$targets/cuda_lookups" probe >out
+LD_PRELOAD=$runtime "$targets/cuda_lookups" probe >wanted
+LD_PRELOAD="$library:$runtime" PILLION_OUTPUT=$work/present "$targets/cuda_lookups" probe >out
 is "$(cat out)" "$(cat wanted)" 'an installed runtime is found'
 # ---- the driver loads libpillion.so ----
 

@@ -7,6 +7,8 @@
 has_unwinder || skip_all 'built without the unwinder'
 
 root=${tests_dir%/tests/*}
+# They use LD_PRELOAD, too.
+PILLION_BUILD_DIR=$(dirname "$(preloadable "$PILLION_BUILD_DIR/meson-info")")
 patience=$((patience * 2)) adopt python3 -B "$tests_dir/docs_commands.py" "$root" "$root"/docs/user/*.md \
 	"$root/examples/README.md"
 ok 'there are commands' test "$count" -gt 10

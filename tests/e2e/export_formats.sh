@@ -114,7 +114,7 @@ is "$? $(head -c 15 out.sqlite)" '0 SQLite format 3' '-o - with -t sqlite'
 is "$(python3 -c 'import sqlite3
 file = sqlite3.connect("out.sqlite")
 facts = dict(file.execute("SELECT name, value FROM META_DATA_CAPTURE"))
-print(int(facts["RUN_DURATION_MS"]) >= 0, facts["PILLION_COMMAND"].split("/")[-1],
+print(int(facts["RUN_DURATION_MS"]) >= 0, facts["PILLION_COMMAND"].split("/")[-1].replace(chr(39), ""),
       facts["CUDA_GRAPH_TRACE_OPTIONS:MODE"])
 plan = file.execute("EXPLAIN QUERY PLAN SELECT nameId, COUNT(*) FROM OSRT_API GROUP BY nameId").fetchall()
 print("OSRT_API_nameId" in str(plan))' | paste -sd' ')" 'True stacks graph True' \

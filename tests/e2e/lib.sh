@@ -19,9 +19,21 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 cd "$work" || exit 99
 
+# preloadable FILE: its path for LD_PRELOAD, which ld.so splits at spaces and colons: that of a link, if necessary.
+preloadable() {
+	local directory=${1%/*}
+	case $1 in
+	*[\ :]*)
+		ln -sfn "$directory" "$work/.${directory##*/}"
+		directory=$work/.${directory##*/}
+		;;
+	esac
+	printf '%s/%s\n' "$directory" "${1##*/}"
+}
+
 # Programs of tests/targets, the object that is preloaded, the report.
 targets=$PILLION_BUILD_DIR/tests/targets
-library=$PILLION_BUILD_DIR/preload/libpillion.so
+library=$(preloadable "$PILLION_BUILD_DIR/preload/libpillion.so")
 
 report() {
 	timeout "$patience" "$PILLION_BUILD_DIR/report/pillion-report" "$@"

@@ -58,7 +58,8 @@ pillion -f -o all --memory=native --memory-sampling=0 "$targets/memory_leak" >ou
 is "$? $(cat out)" '0 done' 'malloc: all of them: status and output'
 is "$(cell all mem_alloc_sum "$leak" small Allocations) $(cell all mem_alloc_sum "$leak" small 'Allocated (MB)')" \
 	'200000 20000000' 'malloc: all of them are recorded'
-LD_PRELOAD=$targets/memory_allocator.so pillion -f -o allocator --memory=native "$targets/memory_leak" >out 2>err
+LD_PRELOAD=$(preloadable "$targets/memory_allocator.so") pillion -f -o allocator --memory=native \
+	"$targets/memory_leak" >out 2>err
 is "$? $(cat out) $(cell allocator mem_leaks "$leak" kept 'Growth (MB)')" '0 done 5000000' \
 	"the malloc of another library is used"
 like "$(report info allocator.pillion)" "has C..'s operator new, too, whose calls are not recorded" \

@@ -10,7 +10,7 @@ objects=$PILLION_BUILD_DIR/preload/libpillion.so.p
 
 # graph: "OBJECT OBJECT" for each symbol that the first uses from the second.
 graph() {
-	find "$objects" -name '*.o' -exec nm -A {} + | awk '
+	(cd "$objects" && find . -name '*.o' -exec nm -A {} +) | awk '
 		{ sub(/^.*\//, "", $1); split($1, part, ":"); object = part[1]; kind = $(NF - 1); name = $NF }
 		kind ~ /^[TDBRVWCGS]$/ { from[name] = object }
 		kind ~ /^[Uvw]$/ { needs[object " " name] = 1 }

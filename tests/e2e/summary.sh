@@ -112,7 +112,7 @@ adds_up stream 'a read by __uflow'
 is "$(awk -F, 'NR > 1 && $7 > 1000000000 { print ($8 >= $7 * 0.9) }' time.csv | sort -u)" 1 \
 	'a read by __uflow: it explains that the thread is blocked'
 
-LD_PRELOAD=$targets/slow_fsync.so recorded fsync "$parts" fsync
+LD_PRELOAD=$(preloadable "$targets/slow_fsync.so") recorded fsync "$parts" fsync
 adds_up fsync 'fsync'
 ! has_unwinder || first_line '40 calls that wait until data is on the disk, .* time_parts\.c:[0-9]+ flush' \
 	'fsync: named first'
