@@ -86,6 +86,7 @@ static bool recorder_start_image(void)
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
 	 * inherits the results. */
 	if (!is_fork) {
+		loader_keep_state(&process.loader);
 		spare_stack_init();
 		usage_init();
 		module_init();

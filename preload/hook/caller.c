@@ -2,10 +2,10 @@
 #include "preload/hook/caller.h"
 
 #include <errno.h>
-#include <link.h>
 #include <string.h>
 
 #include "runtime/common/dso.h"
+#include "runtime/common/loader.h"
 #include "runtime/record/intern_table.h"
 #include "runtime/record/thread.h"
 
@@ -62,7 +62,7 @@ void caller_unloaded(void)
 	int error = errno;
 	uint64_t count = 0, known_count = __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
 
-	dl_iterate_phdr(count_unloads, &count);
+	loader_each(count_unloads, &count);
 	/* The epoch changes before the count: no thread returns that has found the count but not the new epoch. */
 	if (known_count < count)
 		__atomic_fetch_add(&caller_epoch, 0x9e3779b97f4a7c15ull, __ATOMIC_RELEASE);
@@ -108,7 +108,7 @@ bool caller_is_in_library(const char *text)
 	if ((uintptr_t)text >= from && (uintptr_t)text < to &&
 	    __atomic_load_n(&check, __ATOMIC_RELAXED) == (from ^ to << 1 ^ epoch))
 		return true;
-	dl_iterate_phdr(measure_text, &extent);
+	loader_each(measure_text, &extent);
 	if (extent.length < 0)
 		return false;
 	__atomic_store_n(&start, extent.start, __ATOMIC_RELAXED);
@@ -121,6 +121,6 @@ int64_t caller_text_length(const char *text)
 {
 	struct text_extent extent = {text, -1, 0, 0};
 
-	dl_iterate_phdr(measure_text, &extent);
+	loader_each(measure_text, &extent);
 	return extent.length;
 }

@@ -3,6 +3,8 @@
 #include <sched.h>
 #include <string.h>
 
+#include "runtime/common/loader.h"
+#include "runtime/common/sys.h"
 #include "runtime/stack/stack.h"
 #include "preload/hook/caller.h"
 #include "preload/hook/hook.h"
@@ -16,17 +18,17 @@
 	pid_t wrap_##symbol parameters                                                                                 \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
-		bool is_timed, is_announced;                                                                           \
+		bool is_timed;                                                                                         \
 		struct call e;                                                                                         \
 		pid_t result;                                                                                          \
                                                                                                                        \
 		if (process_gate.groups)                                                                               \
 			recorder_before_fork();                                                                        \
 		is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);                               \
-		is_announced = stack_fork_begin();                                                                     \
+		loader_fork_begin();                                                                                   \
 		result = real_##symbol arguments;                                                                      \
-		if (is_announced)                                                                                      \
-			stack_fork_end(result == 0);                                                                   \
+		if (result)                                                                                            \
+			loader_fork_end(false);                                                                        \
 		if (result > 0)                                                                                        \
 			after;                                                                                         \
 		if (result == 0) {                                                                                     \
@@ -34,6 +36,7 @@
 			 * is among code that a child does not execute otherwise: two page faults. */                  \
 			process_touch();                                                                               \
 			process_wipe_unless_wiped();                                                                   \
+			loader_fork_end(true);                                                                         \
 			if (process_gate.groups)                                                                       \
 				recorder_attach(&thread_self, &hook_functions);                                        \
 		} else if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                           \
@@ -50,12 +53,14 @@ FORK(forkpty, (int *fd, char *name, const struct termios *t, const struct winsiz
 /* The parent ends inside it, by an _exit that is not intercepted; the child returns from it. */
 int wrap_daemon(int keep_directory, int keep_files)
 {
-	int result, error;
+	int result, error, pid = sys_getpid();
 
 	recorder_end(TF_END_EXIT, 0);
+	loader_fork_begin();
 	result = real_daemon(keep_directory, keep_files);
 	error = errno;
 	process_wipe_unless_wiped();
+	loader_fork_end(sys_getpid() != pid);
 	if (process.end)
 		recorder_end(TF_END_NONE, 0); /* no child was created */
 	else if (process_gate.groups)

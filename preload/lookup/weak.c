@@ -11,6 +11,7 @@
 #include "preload/lookup/lookup.h"
 #include "runtime/common/dso.h"
 #include "runtime/common/elf_object.h"
+#include "runtime/common/loader.h"
 #include "runtime/common/sys.h"
 #include "runtime/record/thread.h"
 
@@ -86,7 +87,7 @@ static void clear_missing(const struct link_map *map)
 
 	elf_object_read(&o);
 	if (!o.symbols || !o.strings || !o.relocations || has_text_relocations(map) ||
-	    !dl_iterate_phdr(visit_relro, &relro))
+	    !loader_each(visit_relro, &relro))
 		return;
 	for (size_t i = 0; i < o.relocation_bytes / sizeof(*o.relocations); i++) {
 		const ElfW(Rela) *r = &o.relocations[i];

@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 
 #include "runtime/common/elf_object.h"
+#include "runtime/common/loader.h"
 
 enum { TREE = 256 };
 
@@ -72,7 +73,7 @@ void *dso_next(const char *symbol)
 {
 	struct next n = {.symbol = symbol};
 
-	dl_iterate_phdr(visit_next, &n);
+	loader_each(visit_next, &n);
 	return n.found;
 }
 
@@ -122,7 +123,7 @@ bool dso_before(const char *symbol)
 {
 	struct next n = {.symbol = symbol};
 
-	dl_iterate_phdr(visit_before, &n);
+	loader_each(visit_before, &n);
 	return n.found;
 }
 
@@ -165,7 +166,7 @@ void dso_next_each(const struct dso_wanted *wanted, size_t count)
 {
 	struct each e = {.wanted = wanted, .count = count};
 
-	dl_iterate_phdr(visit_each, &e);
+	loader_each(visit_each, &e);
 }
 
 /* ---- from a caller ---- */
@@ -246,9 +247,9 @@ void *dso_below(const void *caller, const char *symbol)
 {
 	struct tree t = {.caller = caller, .symbol = symbol};
 
-	dl_iterate_phdr(visit_caller, &t);
+	loader_each(visit_caller, &t);
 	for (; !t.found && t.at < t.count; t.at++)
-		dl_iterate_phdr(visit_dependency, &t);
+		loader_each(visit_dependency, &t);
 	return t.found;
 }
 
@@ -282,7 +283,7 @@ void *dso_beside(const void *address, const char *symbol)
 {
 	struct place p = {.address = address};
 
-	dl_iterate_phdr(visit_place, &p);
+	loader_each(visit_place, &p);
 	return p.is_found ? elf_object_find(&p.object, symbol) : NULL;
 }
 
@@ -290,7 +291,7 @@ bool dso_all_beside(const void *address, const char *const *symbols, void **ret,
 {
 	struct place p = {.address = address};
 
-	dl_iterate_phdr(visit_place, &p);
+	loader_each(visit_place, &p);
 	for (size_t i = 0; i < count; i++)
 		ret[i] = p.is_found ? elf_object_find(&p.object, symbols[i]) : NULL;
 	return p.is_found;
@@ -300,7 +301,7 @@ const char *dso_name(const void *address)
 {
 	struct place p = {.address = address};
 
-	dl_iterate_phdr(visit_place, &p);
+	loader_each(visit_place, &p);
 	return p.is_found ? p.object.path : "";
 }
 
@@ -308,7 +309,7 @@ bool dso_path(const void *address, char *ret, size_t size)
 {
 	struct place p = {.address = address};
 
-	dl_iterate_phdr(visit_place, &p);
+	loader_each(visit_place, &p);
 	if (!p.is_found || strlen(p.object.path) >= size)
 		return false;
 	memcpy(ret, p.object.path, strlen(p.object.path) + 1);
@@ -319,7 +320,7 @@ uintptr_t dso_start(const void *address)
 {
 	struct place p = {.address = address};
 
-	dl_iterate_phdr(visit_place, &p);
+	loader_each(visit_place, &p);
 	return p.is_found ? p.object.start : (uintptr_t)address;
 }
 
@@ -345,7 +346,7 @@ bool dso_library(const char *prefix, char *ret, size_t size)
 {
 	struct library l = {.prefix = prefix};
 
-	dl_iterate_phdr(visit_library, &l);
+	loader_each(visit_library, &l);
 	if (!l.is_found || strlen(l.object.path) >= size)
 		return false;
 	memcpy(ret, l.object.path, strlen(l.object.path) + 1);
@@ -356,7 +357,7 @@ void *dso_library_symbol(const char *prefix, const char *symbol)
 {
 	struct library l = {.prefix = prefix};
 
-	dl_iterate_phdr(visit_library, &l);
+	loader_each(visit_library, &l);
 	return l.is_found ? elf_object_find(&l.object, symbol) : NULL;
 }
 
@@ -364,7 +365,7 @@ void dso_own_range(uintptr_t *ret_start, uintptr_t *ret_end)
 {
 	struct place p = {.address = (const void *)visit_place};
 
-	dl_iterate_phdr(visit_place, &p);
+	loader_each(visit_place, &p);
 	*ret_start = p.is_found ? p.object.start : 0;
 	*ret_end = p.is_found ? p.object.end : 0;
 }
@@ -411,7 +412,7 @@ static bool is_past(struct past *p, const struct elf_object *o, uintptr_t at)
 {
 	p->at = at;
 	p->is_after = false;
-	return at && !object_holds(o, (const void *)at) && dl_iterate_phdr(visit_definition, p) && p->is_after;
+	return at && !object_holds(o, (const void *)at) && loader_each(visit_definition, p) && p->is_after;
 }
 
 static const char *find_past(struct past *p, const struct elf_object *o, const ElfW(Rela) *list, size_t bytes)
@@ -450,5 +451,5 @@ void dso_bound_past_us(bool (*is_wanted)(const char *symbol), void (*say)(const 
 {
 	struct past p = {.is_wanted = is_wanted, .say = say};
 
-	dl_iterate_phdr(visit_past, &p);
+	loader_each(visit_past, &p);
 }

@@ -5,8 +5,7 @@
  * An object is in the list before its relocations and constructors are complete. A function that is found in it may
  * only be called if this thread has opened the library or has returned from a call of it.
  *
- * Any thread. Takes the loader's list lock (dl_iterate_phdr), so a signal handler must not call it. errno is
- * preserved. */
+ * Any thread. Searches the loader's list (loader.h), so a signal handler must not call it. errno is preserved. */
 #ifndef PILLION_DSO_H
 #define PILLION_DSO_H
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "runtime/common/hot.h"
+#include "runtime/common/loader.h"
 #include "runtime/common/options.h"
 #include "runtime/common/range.h"
 #include "runtime/format/trace_format.h"
@@ -43,6 +44,7 @@ struct process {
 	bool has_noted_unsampled; /* see sample.c */
 	uint32_t starting; /* lock of the start and of the creation of the file */
 	uint32_t threads;  /* attached so far */
+	struct loader_state loader;
 	uint64_t nonce;
 	uint32_t pid;
 	struct tf_image *image;   /* the place in the range file, see image.h; NULL: none */

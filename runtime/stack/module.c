@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 
 #include "runtime/common/dso.h"
+#include "runtime/common/loader.h"
 #include "runtime/common/maps.h"
 #include "runtime/python/pystack.h"
 #include "runtime/record/event.h"
@@ -58,16 +59,12 @@ static void module_set_build_id(struct tf_module *module, const ElfW(Nhdr) *note
 		memcpy(module->build_id, (const char *)(note + 1) + 4, module->build_id_length);
 }
 
-/* The first segment begins with the ELF header, except in unusual objects. */
 static const ElfW(Nhdr) *object_find_note(const struct object *found, const char *owner, uint32_t type)
 {
-	const ElfW(Ehdr) *head = found->map_start;
+	unsigned count = 0;
+	const ElfW(Phdr) *headers = object_headers(found, &count);
 
-	if (memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_phentsize != sizeof(ElfW(Phdr)) ||
-	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) > TF_PAGE)
-		return NULL;
-	return elf_find_note(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff),
-			     head->e_phnum, owner, type);
+	return elf_find_note(found->link_map->l_addr, headers, headers ? count : 0, owner, type);
 }
 
 /* The loader's path is relative to the directory in which it opened the object. The vDSO's has no slash. */
@@ -146,7 +143,7 @@ void module_write(void *const *addresses, int count)
 	struct object found;
 
 	if (!object_has_lookup()) {
-		object_each(module_write_listed, NULL);
+		loader_try_each(module_write_listed, NULL);
 		return;
 	}
 	/* A return address is attributed to the call instruction before it. */

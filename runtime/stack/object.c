@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/stack/object.h"
 
+#include <string.h>
 #include <sys/auxv.h>
 
-#include "runtime/common/sys.h"
+#include "runtime/common/loader.h"
+
+enum { HEADER_BYTES = 4096 }; /* mapped with the ELF header */
 
 typedef int find_object(void *address, struct object *ret);
 
 static find_object *dl_find;
-
-/* Threads in dl_iterate_phdr, and forks that wait for them to leave. A child that was forked while another thread
- * was in it must not call it: its copy of the loader's lock may never be released. */
-static unsigned searches, forks;
-static bool is_search_lost;
-
-enum { MOST_ROUNDS = 10000 }; /* of sys_wait, which sleeps for 50 us */
 
 void object_init(void *dl_find_object)
 {
@@ -24,26 +20,6 @@ void object_init(void *dl_find_object)
 bool object_has_lookup(void)
 {
 	return __atomic_load_n(&dl_find, __ATOMIC_RELAXED);
-}
-
-/* Signals are blocked, because a handler that interrupted the loader between taking its lock and storing the owner
- * would deadlock. Without system calls they cannot be blocked, so there is no search. */
-bool object_each(object_visit *visit, void *data)
-{
-	uint64_t signals;
-	bool is_visited = false;
-
-	if (sys_is_silent || __atomic_load_n(&is_search_lost, __ATOMIC_SEQ_CST))
-		return false;
-	sys_signals_block(&signals);
-	__atomic_fetch_add(&searches, 1, __ATOMIC_SEQ_CST);
-	if (!__atomic_load_n(&forks, __ATOMIC_SEQ_CST)) {
-		dl_iterate_phdr(visit, data);
-		is_visited = true;
-	}
-	__atomic_fetch_sub(&searches, 1, __ATOMIC_SEQ_CST);
-	sys_signals_restore(&signals);
-	return is_visited;
 }
 
 /* The range of an object's segments and its unwind table. False: no segment contains `address`. */
@@ -111,28 +87,41 @@ enum object_answer object_find(uintptr_t address, struct object *ret)
 				    address, ret);
 		return OBJECT_FOUND;
 	}
-	if (!object_each(object_match, &search))
+	if (!loader_try_each(object_match, &search))
 		return OBJECT_UNKNOWN;
 	return search.is_found ? OBJECT_FOUND : OBJECT_NONE;
 }
 
-bool object_fork_begin(void)
+/* The first segment begins with the ELF header, except in unusual objects. */
+const ElfW(Phdr) *object_headers(const struct object *o, unsigned *ret_count)
 {
-	if (object_has_lookup())
-		return false;
-	__atomic_fetch_add(&forks, 1, __ATOMIC_SEQ_CST);
-	for (int round = 0; __atomic_load_n(&searches, __ATOMIC_SEQ_CST) && round < MOST_ROUNDS; round++)
-		sys_wait(round);
-	return true;
+	const ElfW(Ehdr) *head = o->map_start;
+
+	if (memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_phentsize != sizeof(ElfW(Phdr)) ||
+	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) > HEADER_BYTES)
+		return NULL;
+	*ret_count = head->e_phnum;
+	return (const ElfW(Phdr) *)((const char *)head + head->e_phoff);
 }
 
-void object_fork_end(bool is_child)
+const void *object_dynamic(const struct object *o, uintptr_t *ret_bias)
 {
-	if (!is_child) {
-		__atomic_fetch_sub(&forks, 1, __ATOMIC_SEQ_CST);
-		return;
+	const ElfW(Phdr) *headers, *load = NULL, *dynamic = NULL;
+	unsigned count = 0;
+
+	if (o->link_map) {
+		*ret_bias = o->link_map->l_addr;
+		return o->link_map->l_ld;
 	}
-	if (__atomic_exchange_n(&searches, 0, __ATOMIC_SEQ_CST))
-		__atomic_store_n(&is_search_lost, true, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&forks, 0, __ATOMIC_SEQ_CST);
+	headers = object_headers(o, &count);
+	for (unsigned i = 0; headers && i < count; i++) {
+		if (headers[i].p_type == PT_LOAD && (!load || headers[i].p_vaddr < load->p_vaddr))
+			load = &headers[i];
+		if (headers[i].p_type == PT_DYNAMIC)
+			dynamic = &headers[i];
+	}
+	if (!load || !dynamic)
+		return NULL;
+	*ret_bias = (uintptr_t)o->map_start - load->p_vaddr;
+	return (const void *)(*ret_bias + dynamic->p_vaddr);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the loaded object that contains an address: by glibc's _dl_find_object (2.35 and newer), which takes no
- * lock; with older versions by dl_iterate_phdr, which takes the loader's lock.
+ * lock; with older versions by loader_try_each().
  *
  * Any thread, any signal handler. errno is preserved. */
 #ifndef PILLION_OBJECT_H
@@ -15,15 +15,13 @@
 struct object {
 	unsigned long long flags;
 	void *map_start, *map_end;
-	struct link_map *link_map; /* NULL if dl_iterate_phdr found it */
+	struct link_map *link_map; /* NULL if loader_try_each() found it */
 	void *eh_frame_hdr;	   /* NULL: none */
 	unsigned long long reserved[7];
 };
 
 /* OBJECT_UNKNOWN: the loader's list cannot be searched at this moment. */
 enum object_answer { OBJECT_FOUND, OBJECT_NONE, OBJECT_UNKNOWN };
-
-typedef int object_visit(struct dl_phdr_info *info, size_t size, void *data);
 
 /* Sets the address of _dl_find_object; NULL: unavailable. May be called again at any time. */
 void object_init(void *dl_find_object);
@@ -32,14 +30,10 @@ bool object_has_lookup(void);
 
 enum object_answer object_find(uintptr_t address, struct object *ret);
 
-/* dl_iterate_phdr, protected against handlers of this thread and against fork. False: nothing was visited. */
-bool object_each(object_visit *visit, void *data);
+/* The program headers of an object that was found; NULL: not where they usually are. */
+const ElfW(Phdr) *object_headers(const struct object *o, unsigned *ret_count);
 
-/* To be called around fork, in the thread that forks: begin before it; if that returned true, end after it, in both
- * processes, or after its failure. They ensure that the loader's lock is not copied while another thread is in
- * object_each: the wait usually takes microseconds, at most a second or two. After that, or in a child without a begin,
- * object_find returns OBJECT_UNKNOWN. False: _dl_find_object is in use, so there are no searches. */
-bool object_fork_begin(void);
-void object_fork_end(bool is_child);
+/* The dynamic section of an object that was found, and its load bias. NULL: it has none. */
+const void *object_dynamic(const struct object *o, uintptr_t *ret_bias);
 
 #endif

@@ -409,13 +409,3 @@ void stack_module_unloaded(void)
 	module_unloaded();
 	pystack_module_unloaded();
 }
-
-bool stack_fork_begin(void)
-{
-	return object_fork_begin();
-}
-
-void stack_fork_end(bool is_child)
-{
-	object_fork_end(is_child);
-}

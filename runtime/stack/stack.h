@@ -35,11 +35,6 @@ void stack_prepare(void);
 /* After a dlclose: other code may be loaded at the same addresses. */
 void stack_module_unloaded(void);
 
-/* Around fork, in the thread that forks: the loader's lock is not copied while a stack walk holds it. False: that
- * cannot happen, and stack_fork_end() need not be called, which saves the child a page fault. */
-bool stack_fork_begin(void);
-void stack_fork_end(bool is_child);
-
 /* The program has set an alternate signal stack: from now on every stack walk checks by a system call whether it is
  * on one. */
 void stack_alternate_set(void);

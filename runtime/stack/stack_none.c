@@ -35,13 +35,3 @@ void stack_prepare(void)
 void stack_module_unloaded(void)
 {
 }
-
-bool stack_fork_begin(void)
-{
-	return false;
-}
-
-void stack_fork_end(bool is_child)
-{
-	(void)is_child;
-}

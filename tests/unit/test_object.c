@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/common/loader.h"
 #include "runtime/common/sys.h"
 #include "runtime/stack/object.h"
 
@@ -78,12 +79,12 @@ Test(object, searches_no_list_while_a_fork_is_announced)
 	struct object found;
 
 	object_init(NULL);
-	object_fork_begin();
-	object_fork_begin();
+	loader_fork_begin();
+	loader_fork_begin();
 	cr_assert_eq(object_find((uintptr_t)is_in_this_program, &found), OBJECT_UNKNOWN);
-	object_fork_end(false);
+	loader_fork_end(false);
 	cr_assert_eq(object_find((uintptr_t)is_in_this_program, &found), OBJECT_UNKNOWN);
-	object_fork_end(false);
+	loader_fork_end(false);
 	is_in_this_program();
 }
 
@@ -93,12 +94,12 @@ Test(object, searches_the_list_in_an_announced_child)
 	int status;
 
 	object_init(NULL);
-	object_fork_begin();
+	loader_fork_begin();
 	if (fork() == 0) {
-		object_fork_end(true);
+		loader_fork_end(true);
 		_exit(object_find((uintptr_t)is_in_this_program, &found) == OBJECT_FOUND ? 0 : 1);
 	}
-	object_fork_end(false);
+	loader_fork_end(false);
 	wait(&status);
 	cr_assert_eq(status, 0);
 }
@@ -109,11 +110,13 @@ static int fork_in_a_search(struct dl_phdr_info *info, size_t size, void *data)
 	pid_t *child = data;
 
 	(void)info, (void)size;
+	loader_fork_begin();
 	*child = fork();
 	if (*child == 0) {
-		object_fork_end(true);
+		loader_fork_end(true);
 		_exit(object_find((uintptr_t)is_in_this_program, &found) == OBJECT_UNKNOWN ? 0 : 1);
 	}
+	loader_fork_end(false);
 	return 1;
 }
 
@@ -123,7 +126,7 @@ Test(object, searches_no_list_in_a_child_that_was_forked_during_a_search)
 	int status;
 
 	object_init(NULL);
-	cr_assert(object_each(fork_in_a_search, &child));
+	cr_assert(loader_try_each(fork_in_a_search, &child));
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	cr_assert_eq(status, 0);
 	is_in_this_program();
@@ -140,7 +143,7 @@ Test(object, blocks_signals_for_the_time_of_a_search_alone)
 {
 	sigset_t within, after;
 
-	cr_assert(object_each(note_blocked, &within));
+	cr_assert(loader_try_each(note_blocked, &within));
 	cr_assert_eq(sigismember(&within, SIGALRM), 1);
 	sigprocmask(SIG_BLOCK, NULL, &after);
 	cr_assert_eq(sigismember(&after, SIGALRM), 0);
@@ -153,8 +156,34 @@ Test(object, searches_no_list_where_no_system_call_is_allowed)
 	object_init(NULL);
 	sys_is_silent = true;
 	cr_assert_eq(object_find((uintptr_t)is_in_this_program, &found), OBJECT_UNKNOWN);
-	object_fork_begin();
-	object_fork_end(false);
+	loader_fork_begin();
+	loader_fork_end(false);
 	sys_is_silent = false;
 	is_in_this_program();
+}
+
+static uintptr_t dynamic_beside(void *address)
+{
+	struct object found;
+	uintptr_t bias;
+	const void *dynamic;
+
+	cr_assert_eq(object_find((uintptr_t)address, &found), OBJECT_FOUND);
+	dynamic = object_dynamic(&found, &bias);
+	cr_assert_neq(dynamic, NULL);
+	return (uintptr_t)dynamic ^ bias << 1;
+}
+
+Test(object, has_the_same_dynamic_section_with_and_without_dl_find_object)
+{
+	void *look_up = dlsym(RTLD_DEFAULT, "_dl_find_object"), *places[] = {is_in_this_program, malloc};
+
+	for (int i = 0; look_up && i < 2; i++) {
+		uintptr_t listed;
+
+		object_init(NULL);
+		listed = dynamic_beside(places[i]);
+		object_init(look_up);
+		cr_assert_eq(dynamic_beside(places[i]), listed);
+	}
 }

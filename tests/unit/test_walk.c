@@ -12,6 +12,7 @@
 #include <ucontext.h>
 
 #ifdef HAVE_UNWIND
+#include "runtime/common/loader.h"
 #include "runtime/stack/object.h"
 #include "runtime/stack/walk.h"
 #include "stack_bounds.h"
@@ -459,11 +460,11 @@ Test(walk, stops_where_the_loaders_list_cannot_be_searched_and_keeps_no_rule_of_
 {
 	object_init(NULL);
 	walk_invalidate();
-	object_fork_begin();
+	loader_fork_begin();
 	walk_here(FRAMES);
 	cr_assert(walked_bits & WALK_CUT);
 	cr_assert_eq(walked_count, 1);
-	object_fork_end(false);
+	loader_fork_end(false);
 	walk_here(FRAMES);
 	cr_assert_not(walked_bits & WALK_CUT);
 	cr_assert_gt(walked_count, 1);
