@@ -27,7 +27,7 @@
 		mode_t mode = MODE(flags);                                                                             \
 		int result;                                                                                            \
                                                                                                                        \
-		annotate_here();                                                                                       \
+		annotate_here(__builtin_return_address(0));                                                            \
 		HOOK_TIME(real_##symbol(path, flags, mode), OPENED(path));                                             \
 		return result;                                                                                         \
 	}

@@ -4,14 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <string.h>
 
 #include "runtime/record/event.h"
 #include "runtime/common/functions.h"
 #include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
+#include "runtime/record/intern_table.h"
 #include "runtime/record/names.h"
+#include "runtime/stack/object.h"
+#include "preload/hook/caller.h"
 #include "preload/heap/heap.h"
 #include "preload/nvtx/nvtx_tool.h"
 #include "preload/python/annotate_calls.h"
@@ -22,50 +24,41 @@
 
 bool annotate_is_wanted;
 static bool has_ranges; /* the options request them */
-static uintptr_t python_base; /* of the object that `python` was found in */
+static uintptr_t python_base; /* of the object that `python` is in */
 static const void *python_dynamic;
-static bool is_known; /* The loader's counters when `python` was found: */
-static unsigned long long adds, subs;
 
-static int look_for_python(struct dl_phdr_info *info, size_t size, void *ret_seen)
+/* Call sites whose object is not a Python interpreter -> 1. */
+static struct intern_table strangers;
+
+static bool find_functions(uintptr_t base, const void *dynamic, struct python *ret)
 {
-	unsigned long long *seen = ret_seen;
-	const void *dynamic = NULL;
 	bool is_whole = true;
 
-	if (!seen[2]++) {
-		bool is_same = info->dlpi_adds == adds && info->dlpi_subs == subs;
-
-		adds = info->dlpi_adds;
-		subs = info->dlpi_subs;
-		if (is_same)
-			return 1;
-		is_known = false;
-	}
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	if (!dynamic || !dso_symbol(info->dlpi_addr, dynamic, "Py_AddPendingCall"))
-		return 0;
-#define FIND(type, name, rest) is_whole &= (python.name = dso_symbol(info->dlpi_addr, dynamic, #name)) != NULL;
+#define FIND(type, name, rest) is_whole &= (ret->name = dso_symbol(base, dynamic, #name)) != NULL;
 	PYTHON_FUNCTIONS(FIND)
 #undef FIND
-#define FIND(type, name, rest) python.name = dso_symbol(info->dlpi_addr, dynamic, #name);
+#define FIND(type, name, rest) ret->name = dso_symbol(base, dynamic, #name);
 	PYTHON_CALLS_FUNCTIONS(FIND)
 #undef FIND
-	is_known = is_whole;
-	python_base = info->dlpi_addr;
-	python_dynamic = dynamic;
 	return is_whole;
 }
 
-/* An interpreter may be loaded or unloaded at any time; the loader counts both. */
-static bool find_python(void)
+/* Finds the interpreter that the code at `caller` belongs to. The loader's list is not searched for one: open() may be
+ * called by a signal handler that has interrupted the loader. With _dl_find_object nothing here takes a lock. Code of
+ * an interpreter is not called by signal handlers that open files, so Python's own locks are free as well. */
+static bool find_python(const void *caller, struct python *ret, uintptr_t *ret_base, const void **ret_dynamic)
 {
-	unsigned long long seen[3] = {0};
+	uint64_t key = caller_key(0, (uintptr_t)caller);
+	struct object object;
 
-	dl_iterate_phdr(look_for_python, seen);
-	return is_known;
+	if (intern_get(&strangers, key) || object_find((uintptr_t)caller, &object) != OBJECT_FOUND)
+		return false;
+	*ret_dynamic = object_dynamic(&object, ret_base);
+	if (*ret_dynamic && dso_symbol(*ret_base, *ret_dynamic, "Py_AddPendingCall") &&
+	    find_functions(*ret_base, *ret_dynamic, ret))
+		return true;
+	intern_set(&strangers, key, 1);
+	return false;
 }
 
 static void annotate_note(const char *text)
@@ -310,8 +303,6 @@ static void *make_space(void)
 /* The interpreter may be initialised again, or be unloaded. */
 static void interpreter_ended(void)
 {
-	is_known = false;
-	adds = subs = 0;
 	__atomic_store_n(&annotate_is_wanted, true, __ATOMIC_RELEASE);
 }
 
@@ -348,14 +339,21 @@ static int meet_interpreter(void *unused)
 	return has_ranges ? run_annotate() : 0;
 }
 
-void annotate_meet(void)
+void annotate_meet(const void *caller)
 {
+	struct python found;
+	const void *dynamic;
 	int error = errno;
+	uintptr_t base;
 
-	if (find_python() && python.PyGILState_GetThisThreadState() && __atomic_exchange_n(&annotate_is_wanted, false,
-											   __ATOMIC_ACQ_REL) &&
-	    python.Py_AddPendingCall(meet_interpreter, NULL))
-		annotate_is_wanted = true; /* the interpreter's queue is full */
+	if (find_python(caller, &found, &base, &dynamic) && found.PyGILState_GetThisThreadState() &&
+	    __atomic_exchange_n(&annotate_is_wanted, false, __ATOMIC_ACQ_REL)) {
+		python = found;
+		python_base = base;
+		python_dynamic = dynamic;
+		if (python.Py_AddPendingCall(meet_interpreter, NULL))
+			annotate_is_wanted = true; /* the interpreter's queue is full */
+	}
 	errno = error;
 }
 

@@ -14,15 +14,15 @@ extern bool annotate_is_wanted;
 /* Reads the options. Called by the constructor, after the recorder has been started. */
 void annotate_init(void);
 
-/* Out of line: runs annotate.py if the calling thread belongs to an interpreter. */
-void annotate_meet(void);
+/* Out of line: has annotate.py run if the calling thread belongs to an interpreter and `caller` is in its code. */
+void annotate_meet(const void *caller);
 
-/* Called by wrappers that every import goes through: those that open files. Any thread, with or without the GIL; errno
- * is preserved. */
-static inline void annotate_here(void)
+/* Called by wrappers that every import goes through: those that open files. `caller`: the wrapper's return address.
+ * Any thread, with or without the GIL; any signal handler; errno is preserved. */
+static inline void annotate_here(const void *caller)
 {
 	if (__builtin_expect(annotate_is_wanted, 0))
-		annotate_meet();
+		annotate_meet(caller);
 }
 
 /* The text of annotate.py, see embed.py. */

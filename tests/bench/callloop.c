@@ -49,6 +49,17 @@ static void make_reads(struct job *job, long n)
 			abort();
 }
 
+/* Two calls each. */
+static void make_opens(struct job *job, long n)
+{
+	int fd;
+
+	(void)job;
+	while (n-- > 0)
+		if ((fd = open("/dev/null", O_RDONLY)) < 0 || close(fd))
+			abort();
+}
+
 /* The cheapest call that is recorded without arguments. */
 static void make_polls(struct job *job, long n)
 {
@@ -86,6 +97,7 @@ static void make_marks(struct job *job, long n)
 
 static const struct kind kinds[] = {
     {"write", make_writes}, {"read", make_reads}, {"poll", make_polls}, {"mutex", make_locks},
+    {"open", make_opens},
 #ifdef HAVE_NVTX
     {"nvtx", make_ranges},  {"mark", make_marks},
 #endif
