@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The objects of libpillion.so call each other in one direction: their graph, as nm shows it, has no cycle.
+# The objects of libpillion.so call each other in one direction: their graph, as nm shows it, has no cycle. They import
+# nothing from libc that takes a lock, but for one object that searches the loader's list.
 . "$(dirname -- "$0")/lib.sh"
 
 command -v nm >/dev/null || skip_all 'no nm'
@@ -30,4 +31,45 @@ is "$(tsort graph.txt 2>&1 >/dev/null | grep -v 'input contains a loop' | sed 's
 # A test of the check: one reference back makes a cycle.
 awk 'NR == 1 { print $2, $1 } { print }' graph.txt >back.txt
 unlike "$(tsort back.txt 2>&1 >/dev/null)" '^$' 'a reference back is found'
+
+# ---- what the objects import ----
+
+# Functions of libc that any signal handler may call: none allocates, prints or takes a lock. Fortified builds call
+# __memcpy_chk and similar ones.
+safe='^(__)?(mem[a-z]+|str(n?len|n?cmp|n?cpy|n?cat|r?chr|chrnul|c?spn|str)|stpn?cpy|bcmp)(_chk)?$'
+safe="$safe|^(__errno_location|_*environ|getauxval|geteuid|dirfd|pthread_self|pthread_setcancelstate)$"
+safe="$safe|^(sigdelset|sigismember|__stack_chk_(fail|guard)|_GLOBAL_OFFSET_TABLE_|_DYNAMIC|__ehdr_start|_end)$"
+safe="$safe|^(__u(div|mod)ti3|__aarch64_[a-z0-9_]+|unwind_table_row)$" # of libgcc, and our static library
+# Those of single objects: dl_iterate_phdr takes the loader's lock; on_exit, which may allocate, is called by our
+# constructor and when CUDA's driver starts; a wrapper of streams reads the variable stdout.
+alone='runtime_common_loader.c.o dl_iterate_phdr
+init.c.o on_exit
+runtime_device_cupti.c.o on_exit
+libc_export.c.o stdout'
+
+# imports: "OBJECT SYMBOL" for each symbol that none of the objects defines.
+imports() {
+	find "$objects" -name '*.o' -exec nm -A {} + | awk '
+		{ sub(/^.*\//, "", $1); split($1, part, ":"); kind = $(NF - 1); name = $NF }
+		kind ~ /^[TDBRVWCGS]$/ { own[name] = 1 }
+		kind == "U" { needs[part[1] " " name] = 1 }
+		END {
+			for (need in needs) {
+				split(need, part, " ")
+				if (!(part[2] in own) && part[2] !~ /^__st(art|op)_/)
+					print need
+			}
+		}' | sed 's/^\.\._//' | sort -u
+}
+
+# unsafe: the imports that are not allowed.
+unsafe() {
+	grep -vxF "$alone" | awk -v safe="$safe" '$2 !~ safe'
+}
+
+imports >imports.txt
+like "$(cat imports.txt)" ' memcpy$' 'the objects import from libc'
+is "$(unsafe <imports.txt)" '' 'the objects import nothing that allocates, prints or takes a lock'
+is "$(printf '%s\n' 'libc_wrap_file.c.o malloc' 'python_annotate.c.o dl_iterate_phdr' 'x.c.o dlsym' 'x.c.o printf' \
+	'x.c.o pthread_mutex_lock' | unsafe | wc -l)" 5 'forbidden imports are found'
 done_testing
