@@ -52,6 +52,28 @@ print(len(theirs) > 300, {key: (ours[key], theirs[key]) for key in ours | theirs
 	is "$(report stats -q -r pytorch_sum --group-by=phase -f json net.pillion | python3 -c 'import json, sys
 print(*sorted({row["Phase"] for row in json.load(sys.stdin)}))')" 'backward forward optimizer' 'phases'
 	like "$(report stats --summary net.pillion)" 'operators, own CPU time' 'the summary has the operators'
+
+	cat >closure.py <<-'END'
+		import torch
+		torch.set_num_threads(1)
+		net = torch.nn.Linear(8, 4)
+		optimizer = torch.optim.Adam(net.parameters(), foreach=False)
+		def closure():
+		    loss = torch.relu(net(torch.ones(2, 8))).mean()
+		    optimizer.zero_grad()
+		    loss.backward()
+		    return loss
+		for i in range(3):
+		    optimizer.step(closure)
+	END
+	pillion -o closure -t nvtx --pytorch=autograd-nvtx "$real" closure.py >out 2>err
+	is "$? $(report stats -q -r pytorch_sum --group-by=phase -f json closure.pillion | python3 -c 'import json, sys
+names = {"aten::linear": [], "aten::addcdiv_": [], "aten::threshold_backward": []}
+for row in json.load(sys.stdin):
+    if row["Operator"] in names:
+        names[row["Operator"]].append("%s=%d" % (row["Phase"], row["Calls"]))
+print(names)')" "0 {'aten::linear': ['forward=3'], 'aten::addcdiv_': ['optimizer=6'], 'aten::threshold_backward': ['backward=3']}" \
+		"phases of operators in an optimizer's closure"
 else
 	skip 'the calls of a real PyTorch' 'no torch for python3; PYTHON_TORCH names one'
 fi
