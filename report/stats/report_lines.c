@@ -19,6 +19,7 @@ static const struct {
 } columns[LINE_VALUES] = {
 	[LINE_TOTAL] = {"Total Time (ns)", COLUMN_NS},
 	[LINE_INCLUSIVE] = {"Inclusive (ns)", COLUMN_NS},
+	[LINE_GPU_INCLUSIVE] = {"Inclusive GPU (ns)", COLUMN_NS},
 	[LINE_PYTHON] = {"CPU Python (ns)", COLUMN_NS},
 	[LINE_NATIVE] = {"CPU Native (ns)", COLUMN_NS},
 	[LINE_OFF_CPU] = {"Off-CPU (ns)", COLUMN_NS},
@@ -44,6 +45,7 @@ static bool has_column(const struct report_context *c, enum line_value value)
 {
 	switch (value) {
 	case LINE_INCLUSIVE:
+	case LINE_GPU_INCLUSIVE:
 		return c->is_inclusive;
 	case LINE_AT_PEAK:
 		return false;

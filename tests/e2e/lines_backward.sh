@@ -69,4 +69,15 @@ print(inner >= 5 * 10 ** 7, rows["3"][inclusive] == inner, rows["5"][total], row
     rows["7"][total], rows["7"][inclusive] == inner, rows["8"][inclusive] == rows["8"][total])')" \
 	'True True 0 True 0 True True' 'a line has the time of what it calls, once if it is recursive'
 is "$(report stats -q -r lines -f csv nested.pillion | head -n 1 | grep -c Inclusive)" 0 'only if requested'
+is "$("$python" -c 'import json
+times = [r["Inclusive (ns)"] for r in json.load(open("inclusive.json")) if "nested.py" in r["Line"]]
+print(len(times) > 3, times == sorted(times, reverse=True))')" 'True True' 'the lines are in order of this time'
+is "$(report stats -q -r lines --inclusive -f json autograd.pillion | "$python" -c 'import json, sys
+rows = [row for row in json.load(sys.stdin) if "autograd.py" in row["Line"]]
+own, inclusive = (sum(row[title] for row in rows if row["Function"] == "<module>")
+    for title in ("GPU Time (ns)", "Inclusive GPU (ns)"))
+launching = [row for row in rows if row["GPU Time (ns)"]]
+print(own, inclusive == sum(row["GPU Time (ns)"] for row in rows if row["Function"] != "backward"), inclusive > 0,
+    all(row["Inclusive GPU (ns)"] == row["GPU Time (ns)"] for row in launching))')" \
+	'0 True True True' 'device time with callees, once for each launch'
 done_testing

@@ -147,20 +147,20 @@ static uint64_t new_around(struct lines_pass *w, uint64_t group, uint32_t range,
 	return first + 1;
 }
 
-/* Sites may move. */
-static void add_inclusive(struct lines_pass *w, const struct event *e, uint64_t ns)
+/* Adds to the lines that the stack taken at `start` is in. Sites may move. */
+static void add_inclusive(struct lines_pass *w, enum line_value value, uint32_t stack, uint64_t start, uint64_t ns)
 {
-	uint32_t range, stack = stack_of(e);
+	uint32_t range;
 	uint64_t group, *place;
 
-	if (!w->scan.context->is_inclusive)
+	if (!w->scan.context->is_inclusive || !ns)
 		return;
-	group = group_of(w, event_start(e), &range);
+	group = group_of(w, start, &range);
 	place = map_put(&w->around_stacks, group, stack, NULL);
 	if (!*place)
 		*place = new_around(w, group, range, stack);
 	for (size_t i = *place - 1; *place != UINT64_MAX; i++) {
-		w->sites[w->around[i].site].values[LINE_INCLUSIVE] += ns;
+		w->sites[w->around[i].site].values[value] += ns;
 		if (w->around[i].is_last)
 			break;
 	}
@@ -222,7 +222,7 @@ static void lines_add_sample(struct lines_pass *w, const struct event *e)
 	struct site *site;
 	uint64_t ns = samples_ns(e);
 
-	add_inclusive(w, e, ns);
+	add_inclusive(w, LINE_INCLUSIVE, stack_of(e), e->ticks, ns);
 	site = lines_site_of(w, e, &is_interpreter);
 
 	site->values[is_interpreter ? LINE_PYTHON : LINE_NATIVE] += ns;
@@ -255,7 +255,7 @@ static void lines_add_call(struct lines_pass *w, const struct event *e)
 	if (!is_os && !is_cuda)
 		return;
 	in = collect_within(w, start);
-	add_inclusive(w, e, difference_or_zero(ns, in.total));
+	add_inclusive(w, LINE_INCLUSIVE, stack_of(e), start, difference_or_zero(ns, in.total));
 	site = lines_site_of(w, e, NULL);
 	line = site->values;
 	line[LINE_CALLS]++;
@@ -288,53 +288,65 @@ static void lines_visit_event(struct scan *s, const struct event *e)
 		lines_site_of(w, e, NULL)->values[LINE_HOST] += heap_weight(e);
 }
 
-static void lines_defer(struct lines_pass *w, uint64_t seq, size_t site, uint64_t ns, uint64_t energy_uj,
-			bool is_launch)
+/* What the devices executed for a call that had `stack` at `start`. */
+static void add_device(struct lines_pass *w, uint32_t stack, uint64_t start, const struct device_work *d,
+		       bool is_backward)
 {
-	uint64_t *place = map_put(&w->deferred_numbers, seq, site, NULL);
+	struct site *site;
+
+	add_inclusive(w, LINE_GPU_INCLUSIVE, stack, start, d->ns);
+	site = lines_site(w, stack, start, NULL);
+	site->values[LINE_GPU] += d->ns;
+	site->values[LINE_BACKWARD] += is_backward ? d->ns : 0;
+	site->values[LINE_ENERGY] += d->energy_uj;
+	site->values[LINE_LAUNCHES] += d->launches;
+}
+
+static void lines_defer(struct lines_pass *w, uint64_t seq, uint32_t stack, uint64_t start,
+			const struct device_work *work)
+{
+	size_t site = (size_t)(lines_site(w, stack, start, NULL) - w->sites);
+	uint64_t *place = map_put(&w->deferred_numbers, seq, (uint64_t)stack << 32 | site, NULL);
 	struct deferred *d;
 
 	if (!*place) {
 		w->deferred = mem_grow(w->deferred, w->deferred_count, &w->deferred_capacity, sizeof(*w->deferred));
-		w->deferred[w->deferred_count] = (struct deferred){.seq = seq, .site = site};
+		w->deferred[w->deferred_count] = (struct deferred){
+			.seq = seq, .thread = w->scan.thread, .stack = stack, .start = start};
 		*place = ++w->deferred_count;
 	}
 	d = &w->deferred[*place - 1];
-	d->ns += ns;
-	d->energy_uj += energy_uj;
-	d->launches += is_launch;
+	d->work.ns += work->ns;
+	d->work.energy_uj += work->energy_uj;
+	d->work.launches += work->launches;
 }
 
 static void lines_visit_correlated(void *context, const struct correlated *k)
 {
 	struct lines_pass *w = context;
+	const struct event none = {0}, *e = k->thread ? &k->event : &none;
 	struct tf_device_operation o;
 	enum backward_kind kind = BACKWARD_NONE;
-	struct site *site;
-	uint64_t ns = 0, energy_uj = 0, seq;
-	bool is_launch;
+	struct device_work work = {0};
+	uint64_t seq;
 
 	if (!k->record_count)
 		return;
 	for (size_t i = 0; i < k->record_count; i++) {
-		ns += k->records[i].duration_ns;
+		work.ns += k->records[i].duration_ns;
 		if (w->has_energy)
-			energy_uj += (uint64_t)(energy_of_record(w->scan.context, k->image, &k->records[i]) * 1e6 + .5);
+			work.energy_uj +=
+				(uint64_t)(energy_of_record(w->scan.context, k->image, &k->records[i]) * 1e6 + .5);
 	}
-	is_launch = device_operation(k->image->trace, k->records->operation, &o) &&
-		    (o.kind == TF_DEVICE_KERNEL || o.kind == TF_DEVICE_GRAPH);
+	work.launches = device_operation(k->image->trace, k->records->operation, &o) &&
+			(o.kind == TF_DEVICE_KERNEL || o.kind == TF_DEVICE_GRAPH);
 	w->scan.thread = k->thread;
-	site = lines_site_of(w, k->thread ? &k->event : &(struct event){0}, NULL);
 	if (k->thread && w->backward)
 		kind = backward_take(w->backward, k, &seq);
-	if (kind == BACKWARD_OF_FORWARD) {
-		lines_defer(w, seq, (size_t)(site - w->sites), ns, energy_uj, is_launch);
-		return;
-	}
-	site->values[LINE_GPU] += ns;
-	site->values[LINE_BACKWARD] += kind == BACKWARD_AGAIN ? ns : 0;
-	site->values[LINE_ENERGY] += energy_uj;
-	site->values[LINE_LAUNCHES] += is_launch;
+	if (kind == BACKWARD_OF_FORWARD)
+		lines_defer(w, seq, stack_of(e), event_start(e), &work);
+	else
+		add_device(w, stack_of(e), event_start(e), &work, kind == BACKWARD_AGAIN);
 }
 
 /* Once the whole image was read. Work whose forward pass is not known remains at the line that launched it. */
@@ -343,16 +355,9 @@ static void lines_take_deferred(struct lines_pass *w)
 	for (size_t i = 0; i < w->deferred_count; i++) {
 		const struct deferred *d = &w->deferred[i];
 		const struct backward_cause *cause = backward_cause(w->backward, d->seq);
-		struct site *site = &w->sites[d->site];
 
-		if (cause) {
-			w->scan.thread = cause->thread;
-			site = lines_site(w, cause->stack, cause->start, NULL);
-		}
-		site->values[LINE_GPU] += d->ns;
-		site->values[LINE_BACKWARD] += cause ? d->ns : 0;
-		site->values[LINE_ENERGY] += d->energy_uj;
-		site->values[LINE_LAUNCHES] += d->launches;
+		w->scan.thread = cause ? cause->thread : d->thread;
+		add_device(w, cause ? cause->stack : d->stack, cause ? cause->start : d->start, &d->work, cause);
 	}
 	w->deferred_count = 0;
 	map_done(&w->deferred_numbers);
@@ -448,7 +453,8 @@ void lines_gather_each(const struct report_context *context, lines_each *each, v
 
 int compare_line_values(const uint64_t *a, const uint64_t *b)
 {
-	static const enum line_value keys[] = {LINE_TOTAL, LINE_GPU, LINE_ALLOCATED, LINE_COPIED, LINE_HOST};
+	static const enum line_value keys[] = {LINE_INCLUSIVE, LINE_GPU_INCLUSIVE, LINE_TOTAL, LINE_GPU,
+					       LINE_ALLOCATED, LINE_COPIED, LINE_HOST};
 
 	for (size_t n = 0; n < sizeof(keys) / sizeof(*keys); n++)
 		if (a[keys[n]] != b[keys[n]])

@@ -11,6 +11,7 @@
 enum line_value {
 	LINE_TOTAL, /* the thread's time without double counting: samples, and calls without what was inside of them */
 	LINE_INCLUSIVE, /* the times of LINE_TOTAL of all stacks that the line is in; only if it is requested */
+	LINE_GPU_INCLUSIVE, /* likewise: of LINE_GPU */
 	LINE_PYTHON,	/* CPU samples in the Python interpreter */
 	LINE_NATIVE,	/* CPU samples in other code */
 	LINE_OFF_CPU,	/* OS calls without the samples taken during them */

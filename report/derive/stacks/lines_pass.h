@@ -28,10 +28,17 @@ struct site {
 	bool has_row;
 };
 
-/* Device work of the backward pass, until the line of its forward pass is known. */
+/* What the devices executed. */
+struct device_work {
+	uint64_t ns, launches, energy_uj;
+};
+
+/* Device work of the backward pass, until the line of its forward pass is known, and the stack of its launch. */
 struct deferred {
-	uint64_t seq, ns, launches, energy_uj;
-	size_t site; /* that it has otherwise */
+	uint64_t seq, start;
+	const struct trace_thread *thread;
+	uint32_t stack;
+	struct device_work work;
 };
 
 /* The sites of all lines that a stack is in, one after the other. */
@@ -70,7 +77,7 @@ void lines_pass_done(struct lines_pass *w);
 /* Adds a site to its row. */
 void lines_add_row(struct lines_pass *w, struct site *site);
 
-/* The order of lines: by time, then by device time. */
+/* The order of lines: by time, then by device time, with callees if these times are requested. */
 int compare_line_values(const uint64_t *a, const uint64_t *b);
 
 #endif
