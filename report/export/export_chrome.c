@@ -373,21 +373,31 @@ static void add_range_args(struct chrome *w, const struct nvtx_range *r)
 	sink_text(w->out, "}");
 }
 
+static void add_span(struct chrome *w, const struct nvtx_range *r)
+{
+	sink_text(w->out, ",");
+	sink_add(w->out, w->lane.data, w->lane.size);
+	add_time(w, r->start);
+	sink_text(w->out, ",\"dur\":");
+	sink_us(w->out, (int64_t)clock_map_duration(w->clock, r->end - r->start));
+}
+
 static void add_pushpop(struct chrome *w, const struct nvtx_range *r)
 {
-	uint64_t duration = clock_map_duration(w->clock, r->end - r->start);
-	bool is_pytorch = chrome_pytorch_name(w, r);
+	bool is_pytorch;
+
+	if (chrome_pytorch_step(w, r)) {
+		add_span(w, r);
+		sink_text(w->out, "}");
+	}
+	is_pytorch = chrome_pytorch_name(w, r);
 
 	if (!is_pytorch) {
 		chrome_begin(w);
 		sink_text(w->out, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":");
 		sink_text(w->out, string_json(w, r->text));
 	}
-	sink_text(w->out, ",");
-	sink_add(w->out, w->lane.data, w->lane.size);
-	add_time(w, r->start);
-	sink_text(w->out, ",\"dur\":");
-	sink_us(w->out, (int64_t)duration);
+	add_span(w, r);
 	if (is_pytorch)
 		chrome_pytorch_args(w, r);
 	else

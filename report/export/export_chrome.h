@@ -74,6 +74,9 @@ void chrome_flow(struct chrome *w, const char *category, bool is_start, uint32_t
 bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r);
 void chrome_pytorch_args(struct chrome *w, const struct nvtx_range *r);
 
+/* Begins an event with torch.profiler's name if the range is a step, else does nothing and returns false. */
+bool chrome_pytorch_step(struct chrome *w, const struct nvtx_range *r);
+
 /* Examines a range of a thread; writes the arrows found, after all ranges of an image. */
 void chrome_autograd_range(struct chrome_autograd *a, const char *text, uint32_t tid, uint64_t start_ns);
 void chrome_autograd_flows(struct chrome *w);

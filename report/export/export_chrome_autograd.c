@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PyTorch's operators as Kineto writes them, and arrows from forward operators to their backward operators. Autograd's
- * annotations have a sequence number, "aten::mul, seq = 7", that is equal on both sides. Numbers are per thread: one
+/* PyTorch's operators and steps as Kineto writes them, and arrows from forward operators to their backward operators.
+ * Autograd's annotations have a sequence number, "aten::mul, seq = 7", that is equal on both sides. Numbers are per thread: one
  * that two threads use in forward operators is ambiguous and ignored. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "report/derive/nvtx/operator_text.h"
 #include "report/export/export_chrome.h"
@@ -104,6 +105,47 @@ void chrome_pytorch_args(struct chrome *w, const struct nvtx_range *r)
 	if (r->is_unfinished)
 		sink_text(w->out, ",\"unfinished\":true");
 	sink_text(w->out, "}");
+}
+
+/* ---- steps ---- */
+
+/* The number of a range that is a step: "step 7", "Step#7", or "step" with a whole number as its payload. */
+static bool step_number(struct chrome *w, const struct nvtx_range *r, uint64_t *ret)
+{
+	static const char word[] = "step";
+	const struct blob *b = trace_definition(w->image->trace, TF_BLOB_STRING, r->text);
+	struct buffer *text = &w->scratch;
+	const char *number;
+	char *end;
+
+	buffer_clear(text);
+	if (b)
+		trace_text(w->image->trace, b, text);
+	if (strncasecmp(buffer_string(text), word, strlen(word)) != 0)
+		return false;
+	number = buffer_string(text) + strlen(word);
+	if (!*number && event_arg(&(struct event){.args = r->args, .args_count = r->args_count}, TF_ARG_PAYLOAD)) {
+		buffer_clear(text);
+		nvtx_payload_plain(r->args, r->args_count, text);
+		number = buffer_string(text);
+	} else {
+		number += strspn(number, " #_:=");
+	}
+	*ret = strtoull(number, &end, 10);
+	return isdigit((unsigned char)*number) && !*end;
+}
+
+/* HTA and TensorBoard's plugin know steps by this name alone, which torch.profiler gives them. */
+bool chrome_pytorch_step(struct chrome *w, const struct nvtx_range *r)
+{
+	uint64_t number;
+
+	if (!step_number(w, r, &number))
+		return false;
+	chrome_begin(w);
+	chrome_number(w, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#", number);
+	sink_text(w->out, "\"");
+	return true;
 }
 
 /* ---- arrows ---- */

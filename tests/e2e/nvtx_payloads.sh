@@ -22,6 +22,23 @@ for what in 'deferred events (nvtxEventSubmit' 'time domains (nvtxTimeDomainRegi
 done
 report export -t chrome -o run.json run.pillion >/dev/null 2>err
 is "$? $(cat err)" '0 ' 'chrome export'
+cat >loop.py <<'END'
+import pillion
+profiler = pillion.Profiler()
+profiler.start()
+profiler.step()
+profiler.stop()
+for name in 'Step#7', 'step 8 of 9', 'stepping 10', 'ProfilerStep#11':
+    with pillion.annotate(name):
+        pass
+END
+if PYTHONPATH=$tests_dir/../../python pillion -o loop -t nvtx python3 loop.py >out 2>err; then
+	report export -t chrome -o loop.json loop.pillion >/dev/null 2>err
+	is "$(grep -oE '"ProfilerStep#[^"]*"' loop.json | tr '\n' ' ')" \
+		'"ProfilerStep#0" "ProfilerStep#1" "ProfilerStep#7" "ProfilerStep#11" ' "steps have torch.profiler's name"
+else
+	skip 'steps' 'no python3'
+fi
 if [ -x "$targets/cuda_steps" ]; then
 	LD_LIBRARY_PATH=$PILLION_BUILD_DIR/tests/doubles pillion -o steps "$targets/cuda_steps" 2 >out 2>err
 	report export -t chrome -o steps.json steps.pillion >/dev/null 2>err
