@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's operators and steps as Kineto writes them, and arrows from forward operators to their backward operators.
- * Autograd's annotations have a sequence number, "aten::mul, seq = 7", that is equal on both sides. Numbers are per thread: one
- * that two threads use in forward operators is ambiguous and ignored. */
+ * Autograd's annotations have a sequence number, "aten::mul, seq = 7", that is equal on both sides. Numbers are per
+ * thread: one that two threads use in forward operators is ambiguous and ignored. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -35,7 +35,8 @@ END
 if PYTHONPATH=$tests_dir/../../python pillion -o loop -t nvtx python3 loop.py >out 2>err; then
 	report export -t chrome -o loop.json loop.pillion >/dev/null 2>err
 	is "$(grep -oE '"ProfilerStep#[^"]*"' loop.json | tr '\n' ' ')" \
-		'"ProfilerStep#0" "ProfilerStep#1" "ProfilerStep#7" "ProfilerStep#11" ' "steps have torch.profiler's name"
+		'"ProfilerStep#0" "ProfilerStep#1" "ProfilerStep#7" "ProfilerStep#11" ' \
+		"steps have torch.profiler's name"
 else
 	skip 'steps' 'no python3'
 fi

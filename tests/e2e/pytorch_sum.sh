@@ -68,11 +68,11 @@ print(*sorted({row["Phase"] for row in json.load(sys.stdin)}))')" 'backward forw
 	END
 	pillion -o closure -t nvtx --pytorch=autograd-nvtx "$real" closure.py >out 2>err
 	is "$? $(report stats -q -r pytorch_sum --group-by=phase -f json closure.pillion | python3 -c 'import json, sys
-names = {"aten::linear": [], "aten::addcdiv_": [], "aten::threshold_backward": []}
+names = {"aten::linear": "", "aten::addcdiv_": "", "aten::threshold_backward": ""}
 for row in json.load(sys.stdin):
     if row["Operator"] in names:
-        names[row["Operator"]].append("%s=%d" % (row["Phase"], row["Calls"]))
-print(names)')" "0 {'aten::linear': ['forward=3'], 'aten::addcdiv_': ['optimizer=6'], 'aten::threshold_backward': ['backward=3']}" \
+        names[row["Operator"]] += "%s=%d" % (row["Phase"], row["Calls"])
+print(*names.values())')" '0 forward=3 optimizer=6 backward=3' \
 		"phases of operators in an optimizer's closure"
 else
 	skip 'the calls of a real PyTorch' 'no torch for python3; PYTHON_TORCH names one'
