@@ -68,7 +68,7 @@ is "$(report query run.pillion '.schema ThreadNames')" \
 	'ThreadNames(nameId INTEGER NOT NULL,priority INTEGER,globalTid INTEGER)' '.schema shows the columns'
 
 # For SQL, PROCESSES of nsys and the report processes have one name.
-is "$(query 'SELECT name, PPID > 0, Ended, Command FROM PROCESSES
+is "$(query 'SELECT name, PPID > 0, Ended, REPLACE(Command, char(39), "") AS Command FROM PROCESSES
 	WHERE pid = globalPid / 0x1000000 % 0x1000000 AND globalPid IN (SELECT globalTid & ~0xffffff FROM OSRT_API)
 	ORDER BY "Start (ns)" LIMIT 1')" \
 	"name,PPID > 0,Ended,Command
