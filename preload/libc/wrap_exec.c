@@ -115,11 +115,22 @@ static void list_without(const char *list, const char *at, size_t length, char *
 		memmove(ret, ret + 1, strlen(ret));
 }
 
-/* After a chroot ld.so would print an error; under a seccomp filter the new image would not know which system calls it
- * must not make. */
+/* After a chroot, or in a sandbox. */
+static bool is_hidden(const char *file)
+{
+	return sys_access(file, R_OK) != 0;
+}
+
+/* Where it is hidden, ld.so would print an error; under a seccomp filter the new image would not know which system
+ * calls it must not make. */
 static bool is_unwelcome(const struct preloadable *program, const char *file)
 {
-	return program->kind == PRELOADABLE_HARM || sys_is_silent || sys_access(file, R_OK) != 0;
+	return program->kind == PRELOADABLE_HARM || sys_is_silent || is_hidden(file);
+}
+
+static bool is_following(void)
+{
+	return process.generation && process_options.output && process_gate.groups;
 }
 
 /* `room` has space for the old value, the library and a sanitizer's name. */
@@ -133,7 +144,7 @@ static struct plan make_plan(const struct preloadable *program, const char *list
 		list_without(list, at, strlen(library), room);
 		return (struct plan){.preload = *room ? room : NULL};
 	}
-	if (!at && !process_options.follow_clean_env)
+	if (!is_following() || (!at && !process_options.follow_clean_env))
 		return (struct plan){.keep_preload = true};
 	if (at && !program->runtime[0] && find_runtime(list, at)) {
 		const char *runtime = find_runtime(list, at);
@@ -172,7 +183,7 @@ static void plan_audit(const struct preloadable *program, const char *list, char
 		plan->keep_audit = !at;
 		if (at)
 			list_without(list, at, strlen(auditor), value);
-	} else if (!at && process_options.follow_clean_env) {
+	} else if (!at && process_options.follow_clean_env && is_following()) {
 		plan->keep_audit = false;
 		strcpy(value, auditor);
 		if (list && *list)
@@ -230,15 +241,18 @@ static void merge_environment(char *const *old, const struct plan *plan, char **
 	}
 }
 
-static bool is_following(void)
-{
-	return process.generation && process_options.output && process_gate.groups;
-}
-
 /* The program cleaned the environment, and the user does not want us to restore it (--follow-clean-env=false). */
 static bool loses_environment(char *const *environment)
 {
 	return !process_options.follow_clean_env && !identity_variable(environment, "PILLION_OUTPUT");
+}
+
+/* Why any program would not be recorded; NULL: it would be. */
+static const char *reason_not_to_follow(char *const *environment)
+{
+	if (is_following() && loses_environment(environment))
+		return "environment";
+	return !sys_is_silent && is_hidden(process_library()) ? "hidden" : NULL;
 }
 
 /* Shared by calls with the program's path and calls with its descriptor. Defines `environment_` for the real call. A
@@ -253,11 +267,13 @@ static bool loses_environment(char *const *environment)
                                                                                                                        \
 		if (!process.generation && process_gate.groups)                                                        \
 			hook_attached(); /* a child of forkpty or daemon */                                            \
-		if (!is_following())                                                                                   \
+		/* A recorder that has failed, as where the capture is hidden, still removes a hidden library. */      \
+		if (!process_inherited.is_configured || !process_options.output)                                       \
 			break;                                                                                         \
-		check;                                                                                                 \
-		if (!program_.reason && loses_environment(environment_))                                               \
-			program_.reason = "environment";                                                               \
+		if (is_following())                                                                                    \
+			check;                                                                                         \
+		if (!program_.reason)                                                                                  \
+			program_.reason = reason_not_to_follow(environment_);                                          \
 		if (program_.reason)                                                                                   \
 			process_bare(shown, program_.reason);                                                          \
 		list_ = identity_variable(environment_, "LD_PRELOAD");                                                 \

@@ -105,6 +105,26 @@ is "$? $(cat out)" '0 calls done' 'no directory for the capture: the program con
 is "$(cat err)" "pillion: recording is off: no directory for the capture: $work/none/cap" \
 	'no directory for the capture: one message names it'
 
+# hidden DIRECTORY...: a shell and its child in a sandbox, made by a raw clone, without these directories.
+hidden() {
+	local mounts=() directory
+	for directory in "$@"; do
+		mounts+=(--tmpfs "$directory")
+	done
+	same "a sandbox without ${*##*/}" bwrap --dev-bind / / --chdir / "${mounts[@]}" \
+		sh -c 'echo started; ls -d /; exit 4'
+}
+
+if bwrap --dev-bind / / true 2>/dev/null; then
+	hidden "$work" "${library%/*}"
+	hidden "$work"
+	hidden "${library%/*}"
+	like "$(report info same.pillion)" '^ *[0-9]+ .*/sh +hidden$' \
+		'a program from which the library is hidden is listed as not recorded'
+else
+	skip 'a sandbox that hides the library' 'no bwrap that works'
+fi
+
 # 1e5 exceptions: the program uses its own unwinder.
 same 'C++ exceptions' "$targets/throws" 100000
 LD_PRELOAD=$library PILLION_OUTPUT=$work/throw.pillion LD_DEBUG=bindings "$targets/throws" 1 2>&1 |
