@@ -295,12 +295,41 @@ static void lock_check(uint32_t tid, uint32_t frame, uint64_t object, bool is_en
 	where_record(TF_WHERE_PYTHON_LOCK, &lock, sizeof(lock), NULL, 0);
 }
 
+static uint64_t tuple_length(uint64_t tuple)
+{
+	return tuple ? word_at(tuple + PYSTACK_LENGTH + python.layout.head) : 0;
+}
+
+/* The number of words that a frame of the code object has for local variables and temporaries. Behind them are other
+ * frames or freed memory, whose locks are not the frame's. */
+static uint64_t locals_count(const char *code)
+{
+	const struct pystack_layout *l = &python.layout;
+	bool is_divided = l->version < 0x30b; /* cells and free variables are counted by their names */
+	int32_t variables, stack;
+	uint64_t count;
+
+	memcpy(&variables, code + l->first_line + (is_divided ? -12 : 4), sizeof(variables));
+	memcpy(&stack, code + l->first_line - (is_divided ? 8 : 4), sizeof(stack));
+	count = variables > 0 ? (uint64_t)variables : 0;
+	count += stack > 0 ? (uint64_t)stack : 0;
+	if (is_divided)
+		count += tuple_length(word_in(code, l->file - 24)) + tuple_length(word_in(code, l->file - 16));
+	return count < LOCALS ? count : LOCALS;
+}
+
 /* The local variables and temporaries of a frame: locks, and methods that are bound to locks. A `with` statement keeps
- * the lock's method __exit__ on the frame's stack. */
-static void locks_find(uint32_t tid, uint32_t frame_number, uint64_t frame)
+ * the lock's method __exit__ on the frame's stack, some versions while __enter__ still waits. */
+static void locks_find(uint32_t tid, uint32_t frame_number, uint64_t frame, uint64_t code_address)
 {
 	uint64_t words[LOCALS];
-	size_t size = where_copy(python.pid, frame + python.offsets.locals, words, sizeof(words)), count = size / 8;
+	char code[CODE_BYTES];
+	size_t size = 0, count;
+
+	if (where_copy_all(python.pid, code_address, code, sizeof(code)) &&
+	    word_in(code, TYPE + python.layout.head) == python.code_type)
+		size = where_copy(python.pid, frame + python.offsets.locals, words, 8 * locals_count(code));
+	count = size / 8;
 
 	for (size_t i = 0; i < count; i++) {
 		char object[40], name[16] = "";
@@ -436,7 +465,7 @@ static void stack_walk(const struct state *s)
 		    !frame_add(&w, frame))
 			break;
 		if (number < LOCK_FRAMES && python.futex_count)
-			locks_find(s->tid, number, at);
+			locks_find(s->tid, number, at, word_in(frame, l->code) & ~(uint64_t)l->tags);
 		at = word_in(frame, l->previous);
 	}
 	if (at)

@@ -36,6 +36,13 @@ line() {
 	grep -n -m 1 -- "$2" "$1" | cut -d: -f1
 }
 
+# each_owns_the_other NAME: two threads wait for each other.
+each_owns_the_other() {
+	looked "$1" && report where -q -f tsv "$1.pillion" >table.tsv && [ "$(awk -F'\t' '
+		NR > 1 && $10 != "" { owner[$2] = $9 }
+		END { for (tid in owner) if (owner[owner[tid]] == tid) n++; print n }' table.tsv)" = 2 ]
+}
+
 options=()
 under=()
 c=$here/where_hang.c
@@ -51,10 +58,7 @@ like "$(cat seen)" "^ +thread [0-9]+ $mutex at backward \\(.*:$(line "$c" 'backw
 is "$(grep -c '^DEADLOCK ' seen)" 1 'it is one deadlock'
 like "$(cat seen)" "^  [0-9]+ where_hang  pthread_join for .*waits for the end of a thread: " \
 	'pthread_join names the thread'
-report where -q -f tsv mutexes.pillion >table.tsv
-is "$(awk -F'\t' 'NR > 1 && $10 != "" { owner[$2] = $9 } END {
-		for (tid in owner) if (owner[owner[tid]] == tid) n++
-		print n }' table.tsv)" 2 'tsv: each of the two is the owner of what the other waits for'
+ok 'tsv: each of the two is the owner of what the other waits for' each_owns_the_other mutexes
 ok 'the PID of the process instead of the capture' "$PILLION" where "$(child_of "$launcher")"
 ok 'the PID of the launcher' "$PILLION" where "$launcher"
 is "$(find mutexes.pillion -name '.where*')" '' 'no request is left'
@@ -163,6 +167,16 @@ sys.exit(sys.version_info >= (3, 14) or bool(sysconfig.get_config_var("Py_GIL_DI
 		'a pipe whose other end nobody else has'
 	ok 'Python: a thread that computes' eventually shows python "at computer \\(.*where_hang.py:"
 	killed
+	all_pythons python3
+	for each in "${pythons[@]}"; do
+		if "$each" -c 'import sys; sys.exit(not (3, 8) <= sys.version_info < (3, 14))'; then
+			started nested "$each" "$python" nested
+			ok "$each: nested with statements: each waits for the other" \
+				eventually each_owns_the_other nested
+			unlike "$(cat seen)" 'which this thread itself holds' "$each: no thread waits for itself"
+			killed
+		fi
+	done
 else
 	skip 'Python' 'no python3'
 fi

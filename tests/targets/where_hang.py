@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hangs: two threads take a Lock and an RLock in opposite order, one computes, the main thread reads from a pipe."""
+"""Hangs: two threads take a Lock and an RLock in opposite order, one computes, the main thread reads from a pipe.
+With the argument `nested`: both threads take two Locks in nested `with` statements."""
 import os
+import sys
 import threading
 
 lock, rlock = threading.Lock(), threading.RLock()
@@ -25,6 +27,21 @@ def computer():
         pass
 
 
+def nested(first, second):
+    with first:
+        both.wait()
+        with second:
+            pass
+
+
+if sys.argv[1:] == ["nested"]:
+    locks = threading.Lock(), threading.Lock()
+    threads = [threading.Thread(target=nested, args=order) for order in (locks, locks[::-1])]
+    for thread in threads:
+        thread.start()
+    print("ready", flush=True)
+    for thread in threads:
+        thread.join()
 for function in forward, backward, computer:
     threading.Thread(target=function, daemon=True).start()
 print("ready", flush=True)
