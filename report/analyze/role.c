@@ -395,15 +395,17 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	*ret = (struct roles){.attribution.symbols = c->symbols,
 			      .role_of = mem_alloc((p->count + 1) * sizeof(*ret->role_of))};
 	for (size_t i = 0; i < m->process_count; i++)
-		if (m->processes[i].end_ns - m->origin_ns > ret->wall_ns)
-			ret->wall_ns = m->processes[i].end_ns - m->origin_ns;
+		if (m->processes[i].end_ns - m->origin_ns > ret->run_ns)
+			ret->run_ns = m->processes[i].end_ns - m->origin_ns;
+	ret->recorded = recorded_find(m);
+	ret->wall_ns = ret->recorded.is_part ? ret->recorded.ns : ret->run_ns;
 	find_processes(&k);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct thread_time *t = &p->threads[i];
 		struct role *role;
 
 		/* What a process did before exec was start-up, as that of a shim. */
-		if (k.is_shim[t->process] || t->image->end == TF_END_EXEC)
+		if (t->is_outside || k.is_shim[t->process] || t->image->end == TF_END_EXEC)
 			continue;
 		if (is_idle(t) && (t->origin != THREAD_MAIN || k.is_idle[t->process])) {
 			ret->idle_threads++;
@@ -417,6 +419,8 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	for (size_t i = 0; i < ret->count; i++) {
 		struct role *role = &ret->items[i];
 
+		if (ret->recorded.is_part && role->last_ns - role->first_ns > ret->wall_ns)
+			role->last_ns = role->first_ns + ret->wall_ns;
 		if (role->is_main && has_others(&k))
 			strcpy(role->label, "main");
 	}

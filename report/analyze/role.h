@@ -7,7 +7,7 @@
 #define PILLION_ROLE_H
 
 #include "report/derive/stacks/attribution.h"
-#include "report/derive/time/partition.h"
+#include "report/derive/time/recorded.h"
 
 /* Blocked time of a role in calls of one kind that one line made; or in `lines`, the CPU time of a line. */
 struct role_call {
@@ -48,7 +48,9 @@ struct roles {
 	struct role *items; /* what did most itself first */
 	size_t count, capacity;
 	size_t idle_threads, idle_processes, shims;
-	uint64_t wall_ns;
+	uint64_t run_ns;	 /* of the run */
+	uint64_t wall_ns;	 /* likewise, or of its capture ranges: all shares are of this */
+	struct recorded recorded;
 	size_t *role_of; /* by thread of the partition: its role + 1, as in the order of items; 0: none */
 	uint8_t *is_shim;  /* by process: it is a shim */
 	struct attribution attribution;

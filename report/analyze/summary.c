@@ -208,11 +208,19 @@ static void top_lines(const struct report_context *c, struct section *ret)
 	lines_done(&l);
 }
 
+static void add_wall(uint64_t ns, struct buffer *out)
+{
+	bool is_long = ns >= 1000000000;
+
+	buffer_print(out, is_long ? "%.2f s" : "%.0f ms", (double)ns / (is_long ? 1e9 : 1e6));
+}
+
 /* "4.79 s, 5 processes, exit 0": the end is that of the command, or of the first process. */
 static void summary_head(const struct model *m, const struct roles *roles, struct buffer *out)
 {
 	size_t hosts = 0, processes = m->process_count - roles->shims;
-	uint64_t wall_ns = roles->wall_ns;
+	const struct recorded *r = &roles->recorded;
+	struct buffer wall = {0};
 
 	for (size_t i = 0; i < m->machine_count; i++) {
 		bool is_new = true;
@@ -222,9 +230,15 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 		hosts += is_new;
 	}
 	/* without a process the time of the run is unknown */
-	if (m->process_count)
-		buffer_print(out, wall_ns >= 1000000000 ? "%.2f s, " : "%.0f ms, ",
-			     wall_ns >= 1000000000 ? (double)wall_ns / 1e9 : (double)wall_ns / 1e6);
+	if (m->process_count) {
+		add_wall(roles->run_ns, out);
+		add_wall(r->ns, &wall);
+		if (r->is_part)
+			buffer_print(out, " (recorded: %s in %zu capture range%s, of which all shares are)", wall.data,
+				     r->ranges, r->ranges == 1 ? "" : "s");
+		buffer_text(out, ", ");
+	}
+	buffer_done(&wall);
 	buffer_print(out, "%zu process%s%s", processes, processes == 1 ? "" : "es",
 		     m->process_count ? "" : " recorded");
 	if (hosts > 1)
@@ -556,7 +570,7 @@ void summary_text(const struct report_context *context, const char *capture, str
 	summary_ends(c->model, s.roles, ret);
 	summary_in_progress(c->model, s.partition, ret);
 	if (!s.is_large) {
-		summary_devices(c, rules_gaps(&s.rules), ret);
+		summary_devices(c, rules_gaps(&s.rules), s.roles->recorded.is_part, ret);
 		summary_untimed(c, ret);
 		if (device_has_whole_graphs(c->model))
 			buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows their kernels and "

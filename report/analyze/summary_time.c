@@ -211,8 +211,14 @@ static void device_visit(struct scan *s, const struct device_record *r)
 	k->all += r->duration_ns;
 }
 
+/* With capture ranges: idle time outside of them. */
+static bool is_unrecorded(const struct gap_sum *s)
+{
+	return s->cause == GAP_NOT_RECORDED || s->cause == GAP_NOT_STARTED || s->cause == GAP_ENDED;
+}
+
 /* The causes of idle time over all devices, the largest first. */
-static void idle_causes(const struct gaps *g, struct buffer *ret)
+static void idle_causes(const struct gaps *g, bool has_ranges, struct buffer *ret)
 {
 	struct {
 		const struct gap_sum *sum;
@@ -225,7 +231,7 @@ static void idle_causes(const struct gaps *g, struct buffer *ret)
 
 		while (at && g->sums[i].total_ns > worst[at - 1].ns)
 			at--;
-		if (at == CAUSES)
+		if (at == CAUSES || (has_ranges && is_unrecorded(&g->sums[i])))
 			continue;
 		memmove(worst + at + 1, worst + at, (CAUSES - 1 - at) * sizeof(*worst));
 		worst[at].sum = &g->sums[i];
@@ -242,7 +248,7 @@ static void idle_causes(const struct gaps *g, struct buffer *ret)
 		buffer_text(ret, ")");
 }
 
-void summary_devices(const struct report_context *c, const struct gaps *g, struct buffer *ret)
+void summary_devices(const struct report_context *c, const struct gaps *g, bool has_ranges, struct buffer *ret)
 {
 	static const struct {
 		const char *name;
@@ -257,6 +263,10 @@ void summary_devices(const struct report_context *c, const struct gaps *g, struc
 		busy += g->devices[i].busy_ns;
 		wall += g->devices[i].wall_ns;
 	}
+	for (size_t i = 0; has_ranges && i < g->sum_count; i++)
+		if (is_unrecorded(&g->sums[i]))
+			wall -= g->sums[i].total_ns;
+	wall = wall > busy ? wall : busy;
 	if (!wall)
 		return;
 	device_scan(&(struct scan){.context = c, .more = &kinds}, device_visit, NULL);
@@ -272,7 +282,7 @@ void summary_devices(const struct report_context *c, const struct gaps *g, struc
 	buffer_print(ret, "idle %.1f %%", 100 * (double)(wall - busy) / (double)wall);
 	if (g->device_count > 1)
 		buffer_print(ret, " of %zu pairs of process and device", g->device_count);
-	idle_causes(g, ret);
+	idle_causes(g, has_ranges, ret);
 	buffer_text(ret, "\n");
 }
 

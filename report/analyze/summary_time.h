@@ -23,7 +23,7 @@ void summary_parts(struct part *parts, size_t count, struct buffer *ret);
 void summary_roles(const struct report_context *c, const struct roles *roles, size_t lines, struct buffer *ret);
 
 /* Kernels, copies, graphs and idle time with its causes; nothing if no device was used. */
-void summary_devices(const struct report_context *c, const struct gaps *g, struct buffer *ret);
+void summary_devices(const struct report_context *c, const struct gaps *g, bool has_ranges, struct buffer *ret);
 
 /* Why device operations that were requested have no times; nothing if all have. */
 void summary_untimed(const struct report_context *c, struct buffer *ret);

@@ -49,6 +49,32 @@ like "$(report stats --summary never.pillion)" '^--capture-range=cudaProfilerApi
 	'no Start: the summary gives the reason'
 unlike "$(report stats --summary stopped.pillion)" 'never called' 'with Start: the summary does not say so'
 
+# ---- shares are of the ranges, not of what was around them ----
+
+if command -v python3 >/dev/null; then
+	cat >around.py <<'END'
+import ctypes, time
+cuda = ctypes.CDLL("libcudart.so.13")
+def computes():
+    begin = time.process_time()
+    while time.process_time() - begin < 1:
+        pass
+computes()
+cuda.cudaProfilerStart()
+time.sleep(0.5)
+cuda.cudaProfilerStop()
+computes()
+END
+	python=$(python3 -c 'import sys; print(sys.executable)')
+	pillion -f -o around -c cudaProfilerApi "$python" around.py >out 2>err
+	report stats --summary around.pillion >out 2>err
+	like "$(cat out)" '^[0-9.]+ s \(recorded: [0-9.]+ m?s in 1 capture range, of which all shares are\), 1 p' \
+		'the summary has the time of the range beside that of the run'
+	like "$(cat out)" '^FIX FIRST +(main|around.py) is blocked [0-9]+ % .* \(1 call\): around.py:9 ' \
+		'FIX FIRST: the sleep in the range'
+	unlike "$(cat out)" ' % (CPU|runnable|blocked outside)' 'no share of the time outside of the range'
+fi
+
 # Without the launcher, by environment variables only.
 LD_PRELOAD=$library PILLION_OUTPUT=$work/bare.pillion PILLION_CAPTURE_RANGE=cudaProfilerApi "$loops" 3 5 >out 2>err
 is "$(num_cuda bare cudaMalloc)" 12 'without the launcher'

@@ -186,6 +186,7 @@ static void add_main(struct maker *k, const struct image *image, const struct tr
 		usage_complete(&of, sampled);
 	if (!image->trace && image->usage.is_known)
 		before_us = image->usage.before_us;
+	t->start_ticks = start;
 	t->thread = thread;
 	strcpy(t->name, thread ? thread->name : "");
 	thread_use(t, &of, k->base_cpu_ns, k->base_delay_ns);
@@ -214,6 +215,7 @@ static void add_recorded(struct maker *k, const struct image *image, const struc
 	of = usages_recorded(k->usages, image, thread->tid, start, end < end_ticks ? end : UINT64_MAX);
 	usage_complete(&of, usages_sampled(k->usages, image, thread->tid));
 	t = thread_new(k, image, THREAD_RECORDED, thread->tid);
+	t->start_ticks = start;
 	t->thread = thread;
 	t->ended = end < end_ticks;
 	strcpy(t->name, thread->name);
@@ -244,6 +246,7 @@ static void add_sampled(struct maker *k, const struct image *image, const struct
 	struct thread_time *t = thread_new(k, image, THREAD_SAMPLED, s->tid);
 	uint64_t end = sampled_end(k, image, s, &of, end_ticks);
 
+	t->start_ticks = s->first.ticks;
 	usage_complete(&of, s);
 	memcpy(t->name, s->name, sizeof(s->name));
 	t->ended = end < end_ticks;

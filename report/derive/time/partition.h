@@ -27,7 +27,7 @@ struct thread_time {
 	enum thread_origin origin;
 	uint32_t tid;
 	char name[64];
-	uint64_t end_ticks;
+	uint64_t start_ticks, end_ticks;
 	uint64_t lifetime_ns, cpu_ns, delay_ns, blocked_ns;
 	uint64_t stopped_ns;	  /* part of blocked_ns, in which the process was stopped (SIGSTOP) */
 	uint64_t unexplained_ns; /* part of blocked_ns that is neither in a recorded call nor stopped */
@@ -35,6 +35,7 @@ struct thread_time {
 	bool cpu_is_known;   /* false: cpu_ns is 0 */
 	bool delay_is_known; /* false: delay_ns is 0, and what there was is in blocked_ns */
 	bool ended; /* by itself, before its image */
+	bool is_outside; /* of the capture ranges: see recorded_limit */
 	struct cpu_limit limit;
 	struct blocked blocked;
 };

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/time/recorded.h"
+
+#include "report/derive/stacks/samples.h"
+
+/* NULL: the run is recorded as a whole. */
+static const struct ranges *ranges_of(const struct model *m, uint64_t run)
+{
+	for (size_t i = 0; i < m->ranges_count; i++)
+		if (m->ranges[i].run == run && m->ranges[i].count)
+			return &m->ranges[i];
+	return NULL;
+}
+
+/* The time from `from` to `to` that the ranges cover. */
+static uint64_t covered_ticks(const struct ranges *r, uint64_t from, uint64_t to)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		uint64_t begin = r->items[i].begin_ticks, end = r->items[i].end_ticks ? r->items[i].end_ticks : to;
+
+		begin = begin > from ? begin : from;
+		end = end < to ? end : to;
+		sum += end > begin ? end - begin : 0;
+	}
+	return sum;
+}
+
+static uint64_t last_ticks(const struct model *m, uint64_t run)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < m->image_count; i++)
+		if (m->images[i].run == run && image_last_ticks(&m->images[i]) > last)
+			last = image_last_ticks(&m->images[i]);
+	return last;
+}
+
+struct recorded recorded_find(const struct model *m)
+{
+	struct recorded ret = {0};
+
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+		const struct ranges *r = ranges_of(m, p->run);
+		uint64_t ns;
+
+		if (!r)
+			return (struct recorded){0};
+		if (i && p->run == m->processes[i - 1].run)
+			continue;
+		ns = clock_map_duration(&m->machines[p->machine].clock, covered_ticks(r, 0, last_ticks(m, p->run)));
+		if (!ret.is_part || ns > ret.ns)
+			ret = (struct recorded){ns, r->count, true};
+	}
+	return ret;
+}
+
+static void limit_thread(const struct model *m, const struct ranges *r, struct thread_time *t)
+{
+	const struct clock_map *clock = &m->machines[t->image->machine].clock;
+	uint64_t end = t->end_ticks > t->start_ticks ? t->end_ticks : t->start_ticks,
+		 covered = covered_ticks(r, t->start_ticks, end), sampled_ns;
+
+	if (covered == end - t->start_ticks && covered)
+		return;
+	t->lifetime_ns = clock_map_duration(clock, covered);
+	t->is_outside = !covered;
+	sampled_ns = t->thread ? t->thread->sampled_us * 1000 : 0;
+	t->cpu_is_known = sampled_ns > 0;
+	t->cpu_ns = sampled_ns < t->lifetime_ns ? sampled_ns : t->lifetime_ns;
+	t->delay_is_known = false;
+	t->delay_ns = t->stopped_ns = 0;
+	t->blocked_ns = t->lifetime_ns - t->cpu_ns;
+	t->unexplained_ns = blocked_divide(&t->blocked, t->blocked_ns);
+}
+
+void recorded_limit(const struct model *m, struct partition *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct ranges *r = ranges_of(m, p->threads[i].image->run);
+
+		if (r)
+			limit_thread(m, r, &p->threads[i]);
+	}
+	for (size_t i = 0; i < m->process_count; i++)
+		if (ranges_of(m, m->processes[i].run))
+			p->processes[i].cpu_ns = TF_USAGE_UNKNOWN;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The time that a capture range recorded, and the partition of it. The kernel's accounts are of a thread's whole life;
+ * its calls and samples are those of the ranges. */
+#ifndef PILLION_RECORDED_H
+#define PILLION_RECORDED_H
+
+#include "report/derive/time/partition.h"
+
+struct recorded {
+	uint64_t ns;	/* of the ranges; of several runs, the longest sum */
+	size_t ranges;	/* of that run */
+	bool is_part;	/* false: there are no ranges, or none has begun: the whole run counts */
+};
+
+struct recorded recorded_find(const struct model *m);
+
+/* Replaces the accounts of threads that lived outside of the ranges, too. Their lifetime becomes that in the ranges, in
+ * which the CPU time is that of their samples, or is not known. */
+void recorded_limit(const struct model *m, struct partition *p);
+
+#endif
