@@ -6,7 +6,7 @@ import {bytes, cell, duration, instant, whole} from '../../report/export/html/fo
 import {makeStyles, ownColor} from '../../report/export/html/colors.mjs';
 import {layout, makeChoice, makeGroups, rowAt} from '../../report/export/html/rows.mjs';
 import {decades, roofPoints} from '../../report/export/html/roofline.mjs';
-import {findEvent, findMatches, linked, nextMatch} from '../../report/export/html/search.mjs';
+import {findEvent, findMatches, linked, matchSpan, nextMatch} from '../../report/export/html/search.mjs';
 import {columnOrder, joinCells, pickRows, tableRecords} from '../../report/export/html/sheet.mjs';
 
 test('numbers are written as people read them', () => {
@@ -158,6 +158,8 @@ test('a search goes through its matches by time, and around the end', () => {
 	const [kernels] = model.tracks[1].lanes;
 
 	assert.equal(found.count, 2);
+	assert.deepEqual(matchSpan(model.groups, found), [kernels.start[0], kernels.end[1]]);
+	assert.equal(matchSpan(model.groups, findMatches(model, model.groups, 'none')), null);
 	let at = nextMatch(rows, found, null, 1);
 
 	assert.deepEqual(at, {lane: kernels, i: 0});

@@ -54,6 +54,20 @@ export function findMatches(model, groups, text) {
 	return {isHit, hits, count, places};
 }
 
+// The time from the first match to the last one: [from, to]; null: there is none.
+export function matchSpan(groups, found) {
+	let from = Infinity, to = -Infinity;
+
+	eachLane(groups, lane => {
+		for (let i = 0; i < lane.count; i++)
+			if (found.isHit(lane, i)) {
+				from = Math.min(from, lane.start[i]);
+				to = Math.max(to, lane.end[i]);
+			}
+	});
+	return from <= to ? [from, to] : null;
+}
+
 // The match after `last` ({lane, i}) by time, then by row, starting over at the end; null: there is none.
 export function nextMatch(rows, found, last, direction) {
 	const lanes = rows.filter(row => row.lane).map(row => row.lane);

@@ -12,7 +12,7 @@ import {Minimap} from './minimap.mjs';
 import {paintRows, paintRuler} from './paint.mjs';
 import {RangePanel} from './rangeview.mjs';
 import {lanesOf, layout, LANE, makeChoice, rowAt} from './rows.mjs';
-import {eachLane, findEvent, findMatches, linked, nextMatch, pick} from './search.mjs';
+import {eachLane, findEvent, findMatches, linked, matchSpan, nextMatch, pick} from './search.mjs';
 
 const RULER = 28, REACH = 4; // pixels
 const WIDE = 760; // a page narrower than this has short labels
@@ -291,7 +291,21 @@ export class Timeline {
 		else if (Object.keys(wanted).some(key => key in {name: 0, pid: 0, start: 0}))
 			this.seek(wanted);
 		else if (search)
+			this.showMatches();
+	}
+
+	// What a link looks for, as a whole: a frame has many samples, of which one tells nothing.
+	showMatches() {
+		const span = this.found.places.length ? null : matchSpan(this.groups, this.found);
+		const first = span && nextMatch(this.rows, this.found, null, 1);
+
+		if (!span) {
 			this.go(1);
+			return;
+		}
+		if (first && this.rowOf(first.lane))
+			this.scrollTo(this.rowOf(first.lane));
+		this.camera.look(...span);
 	}
 
 	// Selects the event that a link names, or shows the process and the time.
