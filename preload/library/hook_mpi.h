@@ -35,6 +35,7 @@
 	MPI(X, Init, 2, NOTHING)                                                                                       \
 	MPI(X, Init_thread, 4, NOTHING)                                                                                \
 	MPI(X, Finalize, 1, NOTHING)                                                                                   \
+	MPI(X, Abort, 2, NOTHING)                                                                                      \
 	MPI_MAKER(X, Comm_dup, 2, MPI_NEW_2)                                                                           \
 	MPI_MAKER(X, Comm_idup, 3, MPI_LATER_2)                                                                        \
 	MPI_MAKER(X, Comm_split, 4, MPI_NEW_4)                                                                         \

@@ -15,6 +15,7 @@
 #include "report/derive/device/memory.h"
 #include "report/stats/report.h"
 #include "report/analyze/fix_first.h"
+#include "report/analyze/summary_died.h"
 #include "report/analyze/summary_jax.h"
 #include "report/analyze/summary_next.h"
 #include "report/analyze/summary_ranks.h"
@@ -258,9 +259,11 @@ static struct map all_pids(const struct model *m)
 	return pids;
 }
 
-/* Processes that did not exit with status 0. Children of processes that exited with a nonzero status are only
+/* Processes that did not exit with status 0, but the one that died first; the ranks that ended because of it are only
+ * counted. Children of processes that exited with a nonzero status are only
  * counted: of a shell, for example, they are not worth a line each. */
-static void summary_ends(const struct model *m, const struct roles *roles, struct buffer *out)
+static void summary_ends(const struct model *m, const struct roles *roles, const struct died *died,
+			 struct buffer *out)
 {
 	struct map pids = all_pids(m);
 	size_t shown = 0, others = 0;
@@ -269,9 +272,10 @@ static void summary_ends(const struct model *m, const struct roles *roles, struc
 		const struct process *p = &m->processes[i];
 
 		/* The first process is in the first line. */
-		if (!i || roles->is_shim[i] || !strcmp(p->ended, "exit 0") || !strcmp(p->ended, "exec"))
+		if (!i || p == died->process || roles->is_shim[i] || !strcmp(p->ended, "exit 0") ||
+		    !strcmp(p->ended, "exec"))
 			continue;
-		if (shown == FEW ||
+		if (shown == FEW || (died->process && died->is_of_ranks) ||
 		    (!strncmp(p->ended, "exit ", strlen("exit ")) && map_find(&pids, p->parent_pid, p->machine))) {
 			others++;
 			continue;
@@ -284,7 +288,7 @@ static void summary_ends(const struct model *m, const struct roles *roles, struc
 	map_done(&pids);
 	if (others)
 		buffer_print(out, "%-*s %zu %s did not exit 0\n", SUMMARY_LABEL, "ended", others,
-			     shown         ? "more"
+			     shown || (died->process && died->is_of_ranks) ? "more"
 			     : others == 1 ? "child process"
 					   : "child processes");
 }
@@ -554,11 +558,14 @@ void summary_text(const struct report_context *context, const char *capture, str
 	const struct report_context *c = &totals;
 	struct summary s = {0};
 	struct buffer tail = {0};
+	struct died died;
 
 	totals.totals_only = true;
 	totals.by = BY_NOTHING;
 	summary_gather(c, &s);
 	summary_head(c->model, s.roles, ret);
+	summary_died_find(c->model, &died);
+	summary_died(&s.rules, &died, ret);
 	summary_first(&s.first, ret);
 	summary_roles(c, s.roles, ROLE_LINES, ret);
 	if (!s.is_large)
@@ -567,7 +574,7 @@ void summary_text(const struct report_context *context, const char *capture, str
 	summary_ranks(c->model, ret);
 	summary_messages(&s.rules, BLOCKED_MPI, "MPI", ret);
 	summary_messages(&s.rules, BLOCKED_NCCL, "NCCL", ret);
-	summary_ends(c->model, s.roles, ret);
+	summary_ends(c->model, s.roles, &died, ret);
 	summary_in_progress(c->model, s.partition, ret);
 	if (!s.is_large) {
 		summary_devices(c, rules_gaps(&s.rules), s.roles->recorded.is_part, ret);

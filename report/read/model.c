@@ -249,6 +249,7 @@ static void run_done(struct run *r)
 	free(r->task);
 	free(r->restart);
 	free(r->step);
+	free(r->oom_group);
 	free(r->node);
 }
 

@@ -114,6 +114,9 @@ struct run {
 	char *spool; /* the directory that its processes write into, "": the capture itself */
 	/* the batch job; each "" if unknown */
 	char *scheduler, *job, *task, *restart, *step, *node;
+	/* processes that the kernel killed because the cgroup had reached its limit; 0: none, and NULL */
+	uint64_t oom_kills, oom_limit;
+	char *oom_group;
 };
 
 struct note {

@@ -262,6 +262,18 @@ static void note_line(struct model *m, struct place *place, const struct index_l
 	};
 }
 
+static void oom_line(struct model *m, const struct index_line *l)
+{
+	const uint64_t *place = map_find(&m->run_by_id, index_hex(l, "run"), 0);
+	struct run *r = place && *place ? &m->runs[*place - 1] : NULL;
+
+	if (!r || r->oom_group)
+		return;
+	r->oom_kills = index_number(l, "kills");
+	r->oom_limit = index_number(l, "limit");
+	r->oom_group = field_copy(l, "cgroup");
+}
+
 /* False if the line is not valid. Unknown words are from a later minor version, or from damage. */
 static bool apply_line(struct model *m, struct place *place, const struct index_line *l)
 {
@@ -281,6 +293,8 @@ static bool apply_line(struct model *m, struct place *place, const struct index_
 		seen_line(m, l);
 	else if (!strcmp(l->name, "note"))
 		note_line(m, place, l);
+	else if (!strcmp(l->name, "oom"))
+		oom_line(m, l);
 	else
 		return l->count > 0;
 	return true;

@@ -554,6 +554,7 @@ void capture_line_child(struct run *run)
 	index_number(&line, "launcher", 1);
 	index_number(&line, "cpu_ns", run->cpu_ns);
 	index_hex(&line, "run", run->id);
+	index_number(&line, "ticks", run->end_ticks);
 	line_write(run, &line);
 }
 

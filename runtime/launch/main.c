@@ -353,12 +353,14 @@ int main(int argc, char **argv)
 	if (rc)
 		return rc;
 	witness_begin(&run);
+	oom_begin();
 	capture_line_bare(&run);
 	for (size_t i = 0; run.is_creator && i < run.note_count; i++)
 		capture_line_note(&run, run.notes[i]);
 	wait_command(&run);
 	witness_end();
 	capture_line_child(&run);
+	oom_end(&run);
 	run_end(&run);
 	return WIFSIGNALED(run.status) ? 128 + WTERMSIG(run.status) : WEXITSTATUS(run.status);
 }

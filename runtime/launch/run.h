@@ -64,6 +64,7 @@ struct run {
 	pid_t child;
 	int status; /* wait status of COMMAND */
 	uint64_t cpu_ns; /* that COMMAND and what it waited for had used at its end */
+	uint64_t end_ticks;
 };
 
 /* main.c */
@@ -216,14 +217,18 @@ void witness_end(void);
 /* Whether a signal that this launcher received was sent to the whole group, and so to COMMAND. Waits shortly. */
 bool witness_has(const struct run *run, const siginfo_t *info);
 
+/* oom.c: whether the kernel has killed processes of our cgroup since oom_begin. */
+void oom_begin(void);
+void oom_end(struct run *run);
+
 /* summary.c */
 /* --export. What cannot be written is said; the capture stays. */
 void summary_export(struct run *run);
 void summary_print(struct run *run);
 /* A signal was received, while COMMAND is running. */
 void summary_signal(const struct run *run, int signal);
-/* In a batch job prints the summary so far if COMMAND has not ended after SIGTERM; returns the milliseconds until the
- * next call, -1: none is needed. */
+/* In a batch job or a job step prints the summary so far if COMMAND has not ended after SIGTERM; returns the
+ * milliseconds until the next call, -1: none is needed. */
 int summary_tick(const struct run *run);
 /* --pack. If packing fails, says so and leaves the directory. */
 void summary_pack(struct run *run, unsigned living);

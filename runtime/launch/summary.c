@@ -13,13 +13,18 @@
 #include "runtime/common/clock.h"
 #include "runtime/launch/run.h"
 
-enum { OTHERS_MS = 2000, STEP_MS = 50, TERMINATED_S = 10, EARLY_MS = 2000 };
+/* OTHERS_MS: how long the ranks of a step may take to end after the first; DYING_MS: where it failed, and mpirun or the
+ * batch system kills the others. EARLY_MS: when the summary so far is due after SIGTERM. mpirun sends SIGKILL after one
+ * second. */
+enum { OTHERS_MS = 2000, DYING_MS = 100, STEP_MS = 20, TERMINATED_S = 10, EARLY_MS = 200 };
 
 /* SIGKILL may follow SIGTERM, and leave the log of a job without any summary. `early_ns`: when the summary so far is
  * due, because COMMAND has not ended after SIGTERM; UINT64_MAX: it was printed. */
 static struct {
 	uint64_t terminated_ns, early_ns; /* 0: no SIGTERM */
 	pid_t early_pid;		  /* of pillion-report, 0: it does not run */
+	bool has_path;			  /* that of the capture was printed */
+	bool is_ours;			  /* this rank has claimed the summary */
 } end;
 
 static void wait_step(void)
@@ -46,11 +51,19 @@ static int claim_open(const struct run *run, int flags)
 /* Whether this rank is the first that prints a summary of the capture. */
 static bool summary_claim(const struct run *run)
 {
-	int fd = run->key[0] ? claim_open(run, O_WRONLY | O_CREAT | O_EXCL) : -1;
+	int fd = run->key[0] && !end.is_ours ? claim_open(run, O_WRONLY | O_CREAT | O_EXCL) : -1;
 
 	if (fd >= 0)
 		close(fd);
-	return fd >= 0 || !run->key[0];
+	end.is_ours |= fd >= 0 || !run->key[0];
+	return end.is_ours;
+}
+
+static void path_print(const struct run *run)
+{
+	if (!end.has_path)
+		say("capture in %s", run->directory);
+	end.has_path = true;
 }
 
 /* Whether another rank prints, or has printed. */
@@ -66,7 +79,7 @@ static bool is_claimed(const struct run *run)
 /* Whether this rank prints. If the rank that created the capture was killed, another one that received SIGTERM does. */
 static bool summary_begin(const struct run *run)
 {
-	uint64_t limit_ns = end.terminated_ns + OTHERS_MS * 1000000ull;
+	uint64_t limit_ns = end.terminated_ns + EARLY_MS * 1000000ull;
 	bool is_first;
 
 	if (!is_printer(run)) {
@@ -82,11 +95,12 @@ static bool summary_begin(const struct run *run)
 /* The ranks of a step end at about the same time. */
 static void others_wait(const struct run *run)
 {
+	int limit_ms = end.terminated_ns || run->status ? DYING_MS : OTHERS_MS;
 	unsigned n = 0, started;
 
 	if (!run->key[0])
 		return;
-	for (int ms = 0; (n = capture_launchers_running(run->directory, &started)) && ms < OTHERS_MS; ms += STEP_MS)
+	for (int ms = 0; (n = capture_launchers_running(run->directory, &started)) && ms < limit_ms; ms += STEP_MS)
 		wait_step();
 	if (n)
 		say("%u other ranks are still running; the summary covers what they have recorded so far", n);
@@ -175,7 +189,11 @@ void summary_signal(const struct run *run, int signal)
 	if (signal != SIGTERM || end.terminated_ns)
 		return;
 	end.terminated_ns = clock_monotonic_ns();
-	if (run->job.scheduler && is_printer(run) && run->options.stats != STATS_FALSE && run->report[0])
+	if (!is_printer(run))
+		return;
+	summary_claim(run);
+	path_print(run);
+	if ((run->job.scheduler || run->key[0]) && run->options.stats != STATS_FALSE && run->report[0])
 		end.early_ns = end.terminated_ns + EARLY_MS * 1000000ull;
 }
 
@@ -218,8 +236,8 @@ void summary_print(struct run *run)
 	summary_early_end();
 	if (!summary_begin(run))
 		return;
+	path_print(run);
 	others_wait(run);
-	say("capture in %s", run->directory);
 	if (run->options.stats != STATS_FALSE)
 		status = report_run(run, arguments, "no summary", true);
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGINT)

@@ -111,6 +111,7 @@ static bool child_reap(struct run *run)
 	while (wait4(run->child, &status, WNOHANG | WUNTRACED, &r) == run->child) {
 		if (!WIFSTOPPED(status)) {
 			run->status = status;
+			run->end_ticks = clock_now();
 			run->cpu_ns = (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000000u +
 				      (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000u;
 			return true;
@@ -124,8 +125,8 @@ static bool child_reap(struct run *run)
  * from a timer that was set before our exec and is meant for COMMAND. */
 static void signal_forward(struct run *run, const siginfo_t *info)
 {
-	where_signal(run, info->si_signo);
 	summary_signal(run, info->si_signo);
+	where_signal(run, info->si_signo);
 	if (info->si_code > 0 && info->si_signo != SIGALRM)
 		return;
 	/* From ourselves: a write of ours raised SIGXFSZ or SIGPIPE. From COMMAND: it signals its whole group. */

@@ -214,6 +214,17 @@ static size_t find_look(const struct where_file *file, uint64_t request)
 	return found;
 }
 
+uint64_t look_first_signal(const struct where_file *file)
+{
+	struct records r = {file->bytes, file->size};
+	struct tf_where_begin begin;
+
+	while (next_record(&r))
+		if (r.head.kind == TF_WHERE_BEGIN && read_begin(&r, &begin) && begin.signal)
+			return begin.ticks;
+	return 0;
+}
+
 static bool is_this_machine(uint32_t machine)
 {
 #if defined(__x86_64__)

@@ -62,6 +62,8 @@ struct look {
 
 /* The last look of a file, or the last one that answers `request` (0: any). False: there is none. The caller frees it
  * in either case; it refers to the model's bytes. */
+/* When the launcher first looked because of a signal that may end COMMAND, in ticks; 0: there was none. */
+uint64_t look_first_signal(const struct where_file *file);
 bool look_read(const struct where_file *file, uint64_t request, struct look *ret);
 void look_done(struct look *l);
 

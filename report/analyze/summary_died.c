@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/analyze/summary_died.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "report/analyze/summary_time.h"
+#include "report/base/newer_libc.h"
+#include "report/base/text.h"
+#include "report/derive/stacks/frame.h"
+#include "report/derive/where/look.h"
+
+enum { NAME_WIDTH = 40 };
+
+static const struct image *last_image(const struct model *m, const struct process *p)
+{
+	return &m->images[p->first_image + p->image_count - 1];
+}
+
+static int signal_of(const struct model *m, const struct process *p)
+{
+	if (p->is_running)
+		return 0;
+	if (p->has_status)
+		return WIFSIGNALED(p->status) ? WTERMSIG(p->status) : 0;
+	return last_image(m, p)->end == TF_END_ABORT ? SIGABRT : 0;
+}
+
+static bool is_crash(int signal)
+{
+	return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGABRT ||
+	       signal == SIGSYS || signal == SIGTRAP;
+}
+
+static const struct run *run_of(const struct model *m, const struct process *p)
+{
+	return model_run(m, &m->images[p->first_image]);
+}
+
+static bool is_command(const struct model *m, const struct process *p)
+{
+	const struct run *r = run_of(m, p);
+
+	return r && r->pid == p->parent_pid;
+}
+
+static bool has_failed(const struct process *p)
+{
+	return p->has_status && p->status;
+}
+
+/* When the launcher of the process was first told to end it; UINT64_MAX: it was not. CLOCK_REALTIME. */
+static uint64_t told_ns(const struct model *m, const struct process *p)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < m->where_count; i++) {
+		uint64_t ticks = m->wheres[i].run == p->run ? look_first_signal(&m->wheres[i]) : 0;
+		uint64_t ns = ticks ? clock_map_ns(&m->machines[p->machine].clock, ticks) : UINT64_MAX;
+
+		first = ns < first ? ns : first;
+	}
+	return first;
+}
+
+/* The call that a thread of the process is in; NULL: none, or its name is not known. */
+static const char *call_of(const struct model *m, const struct process *p, const struct trace_thread *thread)
+{
+	const struct trace *t = last_image(m, p)->trace;
+	const struct function *f;
+	uint32_t id;
+	uint64_t start;
+
+	if (!t || !thread_current(thread, &id, &start))
+		return NULL;
+	f = trace_function(t, id);
+	return f ? f->name : NULL;
+}
+
+static bool has_aborted_ranks(const struct model *m, const struct process *p)
+{
+	const struct trace *t = last_image(m, p)->trace;
+
+	for (size_t i = 0; t && !p->is_running && i < t->thread_count; i++) {
+		const char *call = call_of(m, p, &t->threads[i]);
+
+		if (call && !strcmp(call, "MPI_Abort"))
+			return true;
+	}
+	return false;
+}
+
+static bool has_several_ranks(const struct model *m)
+{
+	const char *rank = NULL;
+
+	for (size_t i = 0; i < m->process_count; i++) {
+		const char *its = m->processes[i].rank;
+
+		if (rank && its && *its && strcmp(rank, its) != 0)
+			return true;
+		rank = its && *its ? its : rank;
+	}
+	return false;
+}
+
+static bool is_death(const struct model *m, const struct process *p)
+{
+	if (is_crash(signal_of(m, p)) || has_aborted_ranks(m, p))
+		return true;
+	return is_command(m, p) && has_failed(p) && p->end_ns <= told_ns(m, p);
+}
+
+/* A rank that called MPI_Abort may be seen to end after those that it ended. */
+static bool comes_before(const struct model *m, const struct process *a, const struct process *b)
+{
+	bool a_aborted, b_aborted;
+
+	if (!b)
+		return true;
+	a_aborted = has_aborted_ranks(m, a);
+	b_aborted = has_aborted_ranks(m, b);
+	return a_aborted != b_aborted ? a_aborted : a->end_ns < b->end_ns;
+}
+
+void summary_died_find(const struct model *m, struct died *ret)
+{
+	bool is_failure = false;
+
+	*ret = (struct died){.is_of_ranks = has_several_ranks(m)};
+	for (size_t i = 0; i < m->run_count; i++)
+		if (m->runs[i].oom_kills)
+			ret->oom = &m->runs[i];
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+
+		is_failure |= is_command(m, p) && (has_failed(p) || has_aborted_ranks(m, p));
+		if (is_death(m, p) && comes_before(m, p, ret->process))
+			ret->process = p;
+	}
+	if (!is_failure)
+		ret->process = NULL;
+	ret->signal = ret->process ? signal_of(m, ret->process) : 0;
+}
+
+/* ---- its line ---- */
+
+/* What a thread recorded last. */
+struct last {
+	const struct trace_thread *thread;
+	uint64_t ticks;
+	uint32_t stack; /* of the last event that has one, 0: none */
+};
+
+static void last_of_thread(const struct trace *t, const struct trace_thread *thread, struct last *ret)
+{
+	struct cursor c;
+	struct event e;
+
+	*ret = (struct last){.thread = thread, .ticks = thread->last_ticks};
+	cursor_init(&c, t, thread);
+	cursor_skip_to(&c, thread->last_ticks);
+	while (cursor_next(&c, &e))
+		if ((e.kind == TF_CALL || e.kind == TF_SAMPLE) && rule_stack(&e))
+			ret->stack = rule_stack(&e);
+}
+
+static void add_name(const char *text, struct buffer *out)
+{
+	struct buffer safe = {0};
+
+	text_escape(&safe, text ? text : "", "");
+	text_shorten(out, buffer_string(&safe), NAME_WIDTH);
+	buffer_done(&safe);
+}
+
+/* "file:line function" */
+static void add_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *out)
+{
+	struct buffer line = {0};
+	const char *slash;
+	struct frame parts;
+
+	rule_line(r, image, stack, &line);
+	frame_split(buffer_string(&line), &parts);
+	slash = parts.file ? strrchr(parts.file, '/') : NULL;
+	if (parts.file)
+		buffer_print(out, "%s:%" PRIu32 " ", slash ? slash + 1 : parts.file, parts.line);
+	text_shorten(out, parts.name, NAME_WIDTH);
+	frame_done(&parts);
+	buffer_done(&line);
+}
+
+/* The thread that recorded last: its call, and its last line. */
+static void add_last(struct rules *r, const struct process *p, struct buffer *out)
+{
+	const struct model *m = r->context->model;
+	const struct image *image = last_image(m, p);
+	struct last last = {0};
+	const char *call;
+
+	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++) {
+		struct last its;
+
+		last_of_thread(image->trace, &image->trace->threads[i], &its);
+		if (!last.thread || its.ticks > last.ticks || (!last.stack && its.stack))
+			last = its;
+	}
+	if (!last.thread)
+		return;
+	call = call_of(m, p, last.thread);
+	if (call)
+		buffer_print(out, ", in %s", call);
+	buffer_print(out, "; last recorded: thread %" PRIu32, last.thread->tid);
+	if (last.stack) {
+		buffer_text(out, ", ");
+		add_line(r, image, last.stack, out);
+	}
+}
+
+static void add_end(const struct process *p, int signal, struct buffer *out)
+{
+	const char *name = signal ? signal_name(signal) : NULL;
+
+	if (name)
+		buffer_print(out, "SIG%s", name);
+	else
+		buffer_text(out, p->ended);
+}
+
+/* What SIGKILL ended is what the kernel killed, unless somebody sent that signal at the same time. */
+static void add_oom(const struct model *m, const struct run *r, struct buffer *out)
+{
+	buffer_print(out, "OUT OF MEMORY: the kernel killed %" PRIu64 " process%s", r->oom_kills,
+		     r->oom_kills == 1 ? "" : "es");
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+
+		if (p->run != r->id || signal_of(m, p) != SIGKILL)
+			continue;
+		buffer_print(out, " (process %" PRIu32 " ", p->pid);
+		add_name(p->command, out);
+		buffer_text(out, ")");
+		break;
+	}
+	buffer_text(out, ": the limit of cgroup ");
+	add_name(r->oom_group, out);
+	if (r->oom_limit == UINT64_MAX)
+		buffer_text(out, " is not known\n");
+	else
+		buffer_print(out, " is %.1f MB\n", (double)r->oom_limit / 1e6);
+}
+
+void summary_died(struct rules *r, const struct died *d, struct buffer *out)
+{
+	const struct model *m = r->context->model;
+	const struct process *p = d->process;
+
+	if (d->oom)
+		add_oom(m, d->oom, out);
+	if (!p || (!d->is_of_ranks && !is_crash(d->signal)))
+		return;
+	buffer_print(out, "%-*s ", SUMMARY_LABEL, d->is_of_ranks ? "DIED FIRST" : "CRASH");
+	if (p->rank && *p->rank) {
+		buffer_text(out, "rank ");
+		add_name(p->rank, out);
+		buffer_text(out, " on ");
+		add_name(m->machines[p->machine].host, out);
+		buffer_text(out, ": ");
+	}
+	add_end(p, d->signal, out);
+	buffer_text(out, " after ");
+	rule_time(out, model_since_origin(m, p->end_ns));
+	buffer_print(out, ", process %" PRIu32 " ", p->pid);
+	add_name(p->command, out);
+	add_last(r, p, out);
+	buffer_text(out, "\n");
+}

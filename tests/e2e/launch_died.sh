@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The end of a run that failed: the capture's path at the first sign of it, a summary before SIGKILL, and in it what
+# died first.
+set -u
+. "$(dirname "$0")/lib.sh"
+unset "${!SLURM_@}" PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK RANK MASTER_ADDR MASTER_PORT
+export PILLION_STATS=summary
+crash="^CRASH +SIGSEGV after [0-9.]+ [mu]?s, process [0-9]+ "
+
+timeout "$patience" "$PILLION" -o crash sh -c 'echo x; kill -SEGV $$' >out 2>err
+is $? 139 'a crash: status'
+like "$(sed -n 3p err)" "${crash}sh " 'a crash: the line after the first of the summary'
+timeout "$patience" "$PILLION" -o child sh -c 'sh -c "kill -SEGV \$\$"; exit 1' >out 2>err
+like "$(cat err)" "${crash}sh " 'a child that crashed, of a COMMAND that failed'
+timeout "$patience" "$PILLION" -o well sh -c 'sh -c "kill -SEGV \$\$"; exit 0' >out 2>err
+unlike "$(cat err)" '^CRASH' 'a child that crashed, of a COMMAND that did not fail'
+timeout "$patience" "$PILLION" -o failed sh -c 'exit 1' >out 2>err
+unlike "$(cat err)" '^(CRASH|DIED FIRST)' 'a COMMAND that exits with 1'
+if command -v python3 >/dev/null && has_unwinder; then
+	cat >busy.py <<'END'
+import os, signal, time
+def spin():
+    end = time.process_time() + 0.5
+    while time.process_time() < end:
+        pass
+spin()
+os.kill(os.getpid(), signal.SIGSEGV)
+END
+	timeout "$patience" "$PILLION" -s cpu -o line python3 busy.py >out 2>err
+	like "$(cat err)" "${crash}.*; last recorded: thread [0-9]+, busy.py:[0-9]+ " \
+		'a crash: the last line that was recorded'
+else
+	skip 'a crash: the last line that was recorded' 'no python3 or no unwinder'
+fi
+
+# A rank of a job step whose COMMAND does not end after SIGTERM: SIGKILL comes soon.
+(export PMIX_NAMESPACE=step PMIX_RANK=0 && exec "$PILLION" -o early sh -c 'trap "" TERM
+	echo >ready; until [ -e enough ]; do sleep 0.1; done') 2>err &
+launcher=$!
+eventually test -e ready
+kill -TERM $launcher
+ok 'SIGTERM: the path at once' eventually grep -q "^pillion: capture in $work/early.pillion$" err
+ok 'a COMMAND that ignores SIGTERM: a summary so far' eventually grep -q '^ledger ' err
+touch enough
+wait $launcher
+is "$? $(grep -c '^pillion: capture in' err)" '0 1' 'the path is printed once'
+
+# cgroup v1 or v2, where this user may make one.
+group=/sys/fs/cgroup/memory limit=memory.limit_in_bytes
+[ -d $group ] || group=/sys/fs/cgroup limit=memory.max
+group=$group/pillion-test-$$
+if command -v python3 >/dev/null && mkdir $group 2>/dev/null && echo 100000000 2>/dev/null >$group/$limit; then
+	ok_in_group() {
+		sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' $group "$@"
+	}
+	ok_in_group "$PILLION" -o oom python3 -c 'x = [bytes([1]) * 1000000 for i in range(1000)]' >out 2>err
+	is $? 137 'a kill for memory: status'
+	like "$(sed -n 3p err)" '^OUT OF MEMORY: the kernel killed 1 process \(process .*/pillion-test-.* 100\.0 MB' \
+		'a kill for memory: the summary names the limit'
+	ok_in_group "$PILLION" -o enough python3 -c 'import os, signal; os.kill(os.getpid(), signal.SIGKILL)' >out 2>err
+	unlike "$(cat err)" 'OUT OF MEMORY' 'SIGKILL by somebody is no kill for memory'
+	rmdir $group
+else
+	skip 'a kill for memory' 'no cgroup can be made here'
+fi
+
+# mpirun kills the other ranks a second after SIGTERM; a slow machine has more time here.
+if ! command -v mpirun >/dev/null || ! ranks 1 true >out 2>err; then
+	skip 'ranks' "mpirun does not run here"
+	done_testing
+fi
+export OMPI_MCA_odls_base_sigkill_timeout=6
+first='^DIED FIRST rank 2 on [^ ]+: '
+died() { # TEXT ENDED COMMAND: of four ranks, rank 2 ends by COMMAND
+	rm -rf ranks.pillion
+	# shellcheck disable=SC2016
+	ranks 4 "$PILLION" -o ranks sh -c '[ "$OMPI_COMM_WORLD_RANK" = 2 ] || exec sleep 1000; sleep 1; '"$3" >out 2>err
+	like "$(cat err)" "$first$2 after [0-9.]+ s, process [0-9]+ sh " "$1: who died first"
+	is "$(grep -c '^pillion: capture in' err) $(grep -c '^ledger ' err)" '1 1' "$1: one summary"
+}
+died 'a rank that crashes' SIGSEGV 'kill -SEGV $$'
+died 'a rank that fails' 'exit 3' 'exit 3'
+died 'a rank that is killed' SIGKILL 'kill -KILL $$'
+if [ -x "$targets/mpi_died" ]; then
+	for end in abort segv; do
+		ranks 3 "$PILLION" -t mpi -o $end "$targets/mpi_died" $end >out 2>err
+		like "$(cat err)" '^DIED FIRST rank 1 on ' "MPI, $end: who died first"
+		[ $end = segv ] || like "$(cat err)" '^DIED FIRST rank 1 .*, in MPI_Abort' 'MPI_Abort is named'
+	done
+else
+	skip 'MPI_Abort' 'built without MPI'
+fi
+done_testing
