@@ -169,7 +169,7 @@ static const struct option rows[] = {
 	{"columns", 'c', OPTION_OWN, LIST(columns), VERBS_OF(VERB_OPS),
 	 .title = "What to show", .value = "COLUMN[,COLUMN]...", .choice = ops_column_choice,
 	 .initial = "idx,dir,sub,mod,op,kernel,params,sil",
-	 .help = "the columns, in this order"},
+	 .help = "the columns, in this order; all: every one"},
 	{"inclusive", 0, OPTION_SWITCH, AT(is_inclusive), VERBS_OF(VERB_STATS),
 	 .help = "report lines: also the time with callees, as line_profiler shows it: CPU samples and recorded calls "
 		 "of all stacks that the line is in"},

@@ -236,7 +236,7 @@ static int refuse_column(const char *name, size_t length, struct text *why)
 {
 	text_add(why, "--columns takes a list of names with commas, and there is no '");
 	text_bytes(why, name, length < 100 ? length : 100);
-	text_add(why, "'; there are ");
+	text_add(why, "'; there are all, or ");
 	for (size_t i = 0; i < OPS_COLUMNS; i++) {
 		text_add(why, i ? " " : "");
 		text_add(why, ops_column_rows[i].name);
@@ -250,6 +250,11 @@ int command_list_columns(const struct option *row, void *settings, const char *v
 	const char *at = value;
 
 	(void)row;
+	if (!strcmp(value, "all")) {
+		for (l->column_count = 0; l->column_count < OPS_COLUMNS; l->column_count++)
+			l->columns[l->column_count] = (uint8_t)l->column_count;
+		return 0;
+	}
 	for (l->column_count = 0; l->column_count < OPS_COLUMNS; at++) {
 		size_t length = strcspn(at, ","), column = 0;
 

@@ -77,6 +77,17 @@ static bool has_table(struct database *d, const char *name)
 	return has;
 }
 
+/* Appends the name of a column, or NULL where the version of nsys that wrote the table has none of that name. */
+static void add_column(struct database *d, const char *table, const char *name, struct buffer *ret)
+{
+	sqlite3_stmt *s = prepare(d, "SELECT COUNT(*) FROM pragma_table_info(?) WHERE name = ?", 0);
+	bool has = s && !sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC) &&
+		   !sqlite3_bind_text(s, 2, name, -1, SQLITE_STATIC) && next_row(d, s) && sqlite3_column_int(s, 0);
+
+	buffer_print(ret, "%s%s", ret->size ? ", " : "SELECT ", has ? name : "NULL");
+	sqlite3_finalize(s);
+}
+
 static uint64_t column_number(sqlite3_stmt *s, int column)
 {
 	return (uint64_t)sqlite3_column_int64(s, column);
@@ -131,21 +142,27 @@ static const struct device_properties *database_device(void *source, uint32_t de
 /* Clocks are in Hz there, the bandwidth in bytes per second. */
 static void read_devices(struct database *d)
 {
+	static const char table[] = "TARGET_INFO_GPU",
+			  *const columns[] = {"id", "computeMajor", "computeMinor", "smCount", "clockRate",
+					      "memoryBandwidth"};
+	struct buffer query = {0};
 	sqlite3_stmt *s;
 
-	if (!has_table(d, "TARGET_INFO_GPU"))
+	if (!has_table(d, table))
 		return;
-	s = prepare(d,
-		    "SELECT id, computeMajor, computeMinor, smCount, clockRate / 1000, memoryBandwidth FROM "
-		    "TARGET_INFO_GPU",
-		    0);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		add_column(d, table, columns[i], &query);
+	buffer_print(&query, " FROM %s", table);
+	s = prepare(d, query.data, 0);
+	buffer_done(&query);
 	while (next_row(d, s)) {
 		static const uint8_t attributes[] = {TF_ATTRIBUTE_MAJOR, TF_ATTRIBUTE_MINOR, TF_ATTRIBUTE_SM_COUNT,
 						     TF_ATTRIBUTE_CLOCK};
 		struct database_device new = {.id = (uint32_t)column_number(s, 0)};
 
 		for (int i = 0; i < (int)sizeof(attributes); i++) {
-			new.properties.values[attributes[i]] = sqlite3_column_int(s, 1 + i);
+			new.properties.values[attributes[i]] =
+				(int)(sqlite3_column_int64(s, 1 + i) / (attributes[i] == TF_ATTRIBUTE_CLOCK ? 1000 : 1));
 			new.properties.has[attributes[i]] = sqlite3_column_type(s, 1 + i) != SQLITE_NULL;
 		}
 		new.properties.bandwidth = sqlite3_column_double(s, 5);

@@ -29,6 +29,23 @@ is "$(report ops -f csv -c params,flops ops_cnn.sqlite | grep -c '^"N=4,C=6.*g=1
 is "$(report ops -f csv -c flops ops_lstm.sqlite | awk '{ sum += $1 } END { print sum }')" \
 	$((2 * 8 * 256 * (32 + 64) * 3 + 2 * 5 * 8 * 256 * (32 + 64) + 2 * 2 * 8 * 64 * 256)) \
 	'an LSTM: the products of three cells, a layer of cuDNN, two gradients'
+# Some versions of nsys have no clock rate, so the peak is not known.
+python3 -c 'import shutil, sqlite3
+for name, column in ("clock", ", clockRate INTEGER"), ("clockless", ""):
+    shutil.copy("ops_cnn.sqlite", name + ".sqlite")
+    db = sqlite3.connect(name + ".sqlite")
+    db.execute("CREATE TABLE TARGET_INFO_GPU (id INTEGER, computeMajor INTEGER, computeMinor INTEGER, smCount INTEGER, "
+               "memoryBandwidth INTEGER" + column + ")")
+    db.execute("INSERT INTO TARGET_INFO_GPU VALUES (0, 9, 0, 100, 3000000000000" + (", 1500000000)" if column else ")"))
+    db.commit()'
+report ops -f csv -c peak clock.sqlite >out 2>err
+is "$? $(cat err) $(grep -c '^[0-9.]\+$' out)" '0  9' 'shares of the peak by the clock rate'
+report ops --csv -c $all clockless.sqlite >table.csv 2>err
+is "$? $(cat err)$(diff "$golden/ops_cnn.csv" table.csv)" '0 ' 'a table of devices without the clock rate'
+report ops -f csv -c peak clockless.sqlite >out 2>err
+is "$? $(cat err)$(grep '[0-9]' out)" '0 ' 'without it the peak is not known'
+is "$(report ops -f csv -c all ops_cnn.sqlite)" "$(report ops -f csv -c "$all,type,peak" ops_cnn.sqlite)" \
+	'all: every column'
 
 # ---- layouts ----
 
@@ -58,8 +75,8 @@ refused() { # TEXT PATTERN ARG...
 	is "$? $(cat out)" '2 ' "$1: refused"
 	like "$(cat err)" "$2" "$1: why"
 }
-refused 'an unknown column' 'no .flop.; there are idx seq .* bytes type peak$' -c idx,flop ops_cnn.sqlite
-refused 'no column' 'no ..; there are idx' -c , ops_cnn.sqlite
+refused 'an unknown column' 'no .flop.; there are all, or idx seq .* bytes type peak$' -c idx,flop ops_cnn.sqlite
+refused 'no column' 'no ..; there are all, or idx' -c , ops_cnn.sqlite
 refused 'two layouts' 'two layouts' --csv -w 150 ops_cnn.sqlite
 refused 'a filter of captures' 'are for captures' --filter-time=1ms/ ops_cnn.sqlite
 python3 -c 'import sqlite3; sqlite3.connect("other.sqlite").execute("CREATE TABLE t (x)")'
