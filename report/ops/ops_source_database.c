@@ -162,7 +162,8 @@ static void read_devices(struct database *d)
 
 		for (int i = 0; i < (int)sizeof(attributes); i++) {
 			new.properties.values[attributes[i]] =
-				(int)(sqlite3_column_int64(s, 1 + i) / (attributes[i] == TF_ATTRIBUTE_CLOCK ? 1000 : 1));
+				(int)(sqlite3_column_int64(s, 1 + i) /
+				      (attributes[i] == TF_ATTRIBUTE_CLOCK ? 1000 : 1));
 			new.properties.has[attributes[i]] = sqlite3_column_type(s, 1 + i) != SQLITE_NULL;
 		}
 		new.properties.bandwidth = sqlite3_column_double(s, 5);

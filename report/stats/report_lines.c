@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/device/graph_estimate.h"
 #include "report/derive/energy/energy.h"
 #include "report/derive/events/filter.h"
 #include "report/derive/stacks/heap.h"
@@ -26,6 +27,7 @@ static const struct {
 	[LINE_OS] = {"OS Calls (ns)", COLUMN_NS},
 	[LINE_CUDA] = {"CUDA Calls (ns)", COLUMN_NS},
 	[LINE_GPU] = {"GPU Time (ns)", COLUMN_NS},
+	[LINE_ESTIMATED] = {"GPU Estimated (ns)", COLUMN_NS},
 	[LINE_BACKWARD] = {"GPU Backward (ns)", COLUMN_NS},
 	[LINE_ENERGY] = {"Energy Est. (J)", COLUMN_MB},
 	[LINE_LAUNCHES] = {"Launches", COLUMN_COUNT},
@@ -51,6 +53,8 @@ static bool has_column(const struct report_context *c, enum line_value value)
 		return false;
 	case LINE_ENERGY:
 		return energies_of(c->model)->count > 0;
+	case LINE_ESTIMATED:
+		return graph_estimate_any(c);
 	case LINE_FLOPS:
 	case LINE_HOST_PEAK:
 	case LINE_HOST_GROWTH:

@@ -126,8 +126,8 @@ static const struct option rows[] = {
 	 .initial = "graph", .help = "record a CUDA graph as a whole, or each of its nodes"},
 	{"cuda-graph-sampling", 0, OPTION_COUNT, RECORDED, AT(cuda_graph_sampling), .value = "N", .initial = "0",
 	 .maximum = 1000000,
-	 .help = "record also the first and every Nth launch of a graph by its nodes, and divide the time of the "
-		 "others accordingly; 0: none"},
+	 .help = "record also the first launch of a graph by its nodes, then one in N at random, and divide the time "
+		 "of the others accordingly; 0: none"},
 	{"cuda-flush-interval", 0, OPTION_COUNT, RECORDED, AT(cuda_flush_interval_ms), .value = "MS", .initial = "1000",
 	 .maximum = 3600000, .help = "how long device records may stay in the driver's buffers"},
 

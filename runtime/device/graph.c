@@ -118,26 +118,35 @@ static void *newest_node(void *stream, bool is_per_thread)
 
 enum { LAUNCHES_WITHOUT_RECORD = 32, FLUSHES_WITHOUT_RECORD = 3 };
 
-static struct intern_table launches; /* executable graph -> its launches since it was instantiated */
+static struct intern_table launches; /* executable graph -> its launches before the next one by nodes */
 
 /* With the claim: launches in progress that are recorded by nodes; whether all are from now on; flushes that returned
  * no record of a whole graph although there were launches. */
 static unsigned by_nodes, silent_flushes;
 static bool is_by_nodes_only;
 
+/* How many launches are recorded as a whole before the next one by nodes: at random, because a program may repeat
+ * itself every so many launches, and N - 1 in the mean. */
+static uint64_t launches_as_whole(uint32_t every)
+{
+	static uint64_t drawn;
+
+	return intern_fold(process.nonce, __atomic_add_fetch(&drawn, 1, __ATOMIC_RELAXED)) % (2 * (uint64_t)every - 1);
+}
+
 bool graph_launch_by_nodes(void *exec)
 {
 	uint32_t every = process_options.cuda_graph_sampling;
 	struct thread_guard guard;
-	uint64_t count;
+	uint64_t left;
 	bool is_sampled;
 
 	if (!every || process_options.cuda_graph_nodes || cupti_state.has_hardware || !exec ||
 	    !cupti_phase_has(CUPTI_RECORDS))
 		return false;
-	count = intern_get(&launches, (uintptr_t)exec);
-	intern_set(&launches, (uintptr_t)exec, count + 1);
-	if (count % every || !cupti_claim(&guard)) {
+	left = intern_get(&launches, (uintptr_t)exec);
+	intern_set(&launches, (uintptr_t)exec, left ? left - 1 : launches_as_whole(every));
+	if (left || !cupti_claim(&guard)) {
 		__atomic_add_fetch(&cupti_state.whole_launches, 1, __ATOMIC_RELAXED);
 		return false;
 	}

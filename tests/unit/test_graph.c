@@ -112,3 +112,25 @@ Test(graph, a_node_that_varies_takes_the_time_by_which_a_launch_is_longer)
 	}
 	cr_assert_null(graph_estimate(model.images[0].trace, OF_CLONE));
 }
+
+Test(graph, a_launch_longer_than_all_by_nodes_has_an_error)
+{
+	const struct tf_device_operation operations[] = {
+		{.kind = TF_DEVICE_KERNEL, .graph = EXEC, .node = 0, .node_graph = EXEC},
+		{.kind = TF_DEVICE_KERNEL, .graph = EXEC, .node = 1, .node_graph = EXEC},
+		{.kind = TF_DEVICE_GRAPH, .graph = EXEC}};
+	const struct graph_shares *s;
+
+	for (uint32_t i = 0; i < 3; i++)
+		writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, i + 1, &operations[i], sizeof(operations[i]));
+	launch(1, 10200, 0);
+	for (uint32_t n = 2; n <= 40; n++)
+		launch(n, 100, 100);
+	open_written(&model, &w);
+	cr_assert(graph_estimate_prepare(&context, &model.images[0]) && graph_estimate_any(&context));
+	s = graph_estimate(model.images[0].trace, EXEC);
+	cr_assert(s && s->node_count == 2);
+	cr_expect_float_eq(s->outside_ns, 10000, 1);
+	for (size_t i = 0; i < 2; i++)
+		cr_expect_geq(graph_estimate_error(s, i), 4999); /* either may have taken all of it */
+}

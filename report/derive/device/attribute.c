@@ -19,12 +19,13 @@ static const struct graph_node *node_of(const struct correlated *k, uint32_t ope
 
 /* Records of one launch of which all or none are of this node. */
 static void visit_part(struct attributing *a, const struct correlated *k, const struct device_record *records,
-		       size_t count, const struct graph_node *node)
+		       size_t count, const struct graph_node *node, bool is_estimate)
 {
 	struct correlated part = *k;
 
 	part.records = records;
 	part.record_count = count;
+	part.is_estimate = is_estimate;
 	if (node) {
 		part.thread = node->thread;
 		part.event = node->event;
@@ -38,20 +39,24 @@ static void divide(struct attributing *a, const struct correlated *k, const stru
 		   const struct graph_shares *s)
 {
 	struct device_record r = *whole;
-	uint64_t left = whole->duration_ns;
+	uint64_t left = whole->duration_ns, before = 0, now;
+	double taken = 0;
 
 	for (size_t i = 0; i < s->node_count; i++) {
 		r.operation = s->nodes[i].operation;
-		r.duration_ns = graph_estimate_ns(s, i, whole->duration_ns);
+		taken += graph_estimate_ns(s, i, whole->duration_ns);
+		now = (uint64_t)(taken + 0.5); /* rounds the sum, so that it is exact */
+		r.duration_ns = now - before;
+		before = now;
 		if (r.duration_ns)
-			visit_part(a, k, &r, 1, node_of(k, r.operation));
+			visit_part(a, k, &r, 1, node_of(k, r.operation), true);
 		left -= r.duration_ns < left ? r.duration_ns : left;
 		r.start_ns = whole->start_ns + whole->duration_ns - left;
 	}
 	r.operation = whole->operation;
 	r.duration_ns = left;
 	if (left)
-		visit_part(a, k, &r, 1, NULL);
+		visit_part(a, k, &r, 1, NULL, true);
 }
 
 static const struct graph_shares *shares_of(const struct correlated *k, const struct device_record *r)
@@ -78,7 +83,7 @@ static void attribute_launch(void *context, const struct correlated *k)
 
 		for (from = i++; i < k->record_count && node_of(k, k->records[i].operation) == node;)
 			i++;
-		visit_part(a, k, k->records + from, i - from, node);
+		visit_part(a, k, k->records + from, i - from, node, false);
 	}
 }
 

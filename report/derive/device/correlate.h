@@ -30,6 +30,7 @@ struct correlated {
 	const struct device_record *records; /* by start; borrowed until the visit returns */
 	size_t record_count;
 	const struct correlated *launch; /* NULL except by attribute.h */
+	bool is_estimate;		 /* likewise: a part of a graph that was recorded as a whole */
 };
 
 struct correlate_counts {

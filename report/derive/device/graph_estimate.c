@@ -16,7 +16,9 @@ struct node_sums {
 
 struct graph_sums {
 	struct graph_shares shares;
-	double d, dd, whole;
+	double d, dd, whole, shortest, longest;
+	double *outside; /* durations as a whole, shorter or longer than those by nodes that were read before */
+	size_t outside_count, outside_capacity;
 	struct node_sums *nodes;
 	size_t count, capacity;
 	struct map places; /* operation -> position */
@@ -37,6 +39,7 @@ static void estimates_done(void *state)
 
 	for (size_t i = 0; i < e->count; i++) {
 		free(e->graphs[i].nodes);
+		free(e->graphs[i].outside);
 		free(e->graphs[i].shares.nodes);
 		map_done(&e->graphs[i].places);
 	}
@@ -90,6 +93,8 @@ static void add_launch(struct estimates *e, const struct correlated *k, uint32_t
 	}
 	d = (double)(end - start);
 	g->shares.by_nodes++;
+	g->shortest = g->d == 0 || d < g->shortest ? d : g->shortest;
+	g->longest = d > g->longest ? d : g->longest;
 	g->d += d;
 	g->dd += d * d;
 	for (size_t i = 0; i < k->record_count; i++) {
@@ -102,6 +107,16 @@ static void add_launch(struct estimates *e, const struct correlated *k, uint32_t
 	}
 }
 
+static void add_whole(struct graph_sums *g, double d)
+{
+	g->shares.as_whole++;
+	g->whole += d;
+	if (d >= g->shortest && d <= g->longest)
+		return;
+	g->outside = mem_grow(g->outside, g->outside_count, &g->outside_capacity, sizeof(*g->outside));
+	g->outside[g->outside_count++] = d;
+}
+
 static void estimate_visit_correlated(void *context, const struct correlated *k)
 {
 	struct estimates *e = context;
@@ -110,10 +125,7 @@ static void estimate_visit_correlated(void *context, const struct correlated *k)
 	if (!k->record_count || !device_operation(e->trace, k->records[0].operation, &w) || !w.graph)
 		return;
 	if (w.kind == TF_DEVICE_GRAPH) {
-		struct graph_sums *g = sums_of(e, w.graph);
-
-		g->shares.as_whole++;
-		g->whole += (double)k->records[0].duration_ns;
+		add_whole(sums_of(e, w.graph), (double)k->records[0].duration_ns);
 	} else if (device_is_node(&w)) {
 		add_launch(e, k, w.graph);
 	}
@@ -152,6 +164,8 @@ static void fit_graph(struct graph_sums *g)
 	s->mean_whole_ns = s->as_whole ? g->whole / (double)s->as_whole : s->mean_ns;
 	s->spread = g->dd - s->mean_ns * s->mean_ns * (double)s->by_nodes;
 	s->spread = s->spread > 0 ? s->spread : 0;
+	for (size_t i = 0; i < g->outside_count; i++)
+		s->outside_ns += fmax(0, fmax(g->shortest - g->outside[i], g->outside[i] - g->longest));
 	s->nodes = mem_alloc((g->count + 1) * sizeof(*s->nodes));
 	s->node_count = g->count;
 	for (size_t i = 0; i < g->count; i++)
@@ -215,23 +229,34 @@ const struct graph_shares *graph_estimate(const struct trace *t, uint32_t exec)
 		       : NULL;
 }
 
-uint64_t graph_estimate_ns(const struct graph_shares *s, size_t node, uint64_t whole_ns)
+double graph_estimate_ns(const struct graph_shares *s, size_t node, uint64_t whole_ns)
 {
 	const struct graph_node_share *n = &s->nodes[node];
 	double ns = n->mean_ns + n->slope * ((double)whole_ns - s->mean_ns);
 
-	return ns < 0.5 ? 0 : (uint64_t)(ns + 0.5);
+	return ns > 0 ? ns : 0;
 }
 
-/* That of a sum of predicted values: the values scatter, and the fitted line is uncertain. */
+/* That of a sum of predicted values: the values scatter, and the fitted line is uncertain. Nothing is known of its
+ * course outside of the fitted range, where the node may take all or nothing. */
 double graph_estimate_error(const struct graph_shares *s, size_t node)
 {
-	double n = (double)s->by_nodes, r = (double)s->as_whole, distance = s->mean_whole_ns - s->mean_ns, variance;
+	double n = (double)s->by_nodes, r = (double)s->as_whole, distance = s->mean_whole_ns - s->mean_ns, variance,
+	       slope = fmin(1, fmax(0, s->nodes[node].slope));
 
 	if (s->by_nodes < 3)
 		return -1;
 	variance = r + r * r * (1 / n + (distance != 0 ? distance * distance / (s->spread + small_spread(s)) : 0));
-	return 2 * s->nodes[node].deviation_ns * sqrt(variance);
+	return 2 * s->nodes[node].deviation_ns * sqrt(variance) + s->outside_ns * fmax(slope, 1 - slope);
+}
+
+bool graph_estimate_any(const struct report_context *c)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < c->model->image_count; i++)
+		has |= graph_estimate_prepare(c, &c->model->images[i]);
+	return has;
 }
 
 void graph_estimate_remark(const struct report_context *c, struct buffer *ret)

@@ -22,6 +22,7 @@ struct graph_shares {
 	uint64_t by_nodes, as_whole; /* launches */
 	double mean_ns, mean_whole_ns; /* duration of the former and of the latter */
 	double spread; /* sum of the squared distances from mean_ns */
+	double outside_ns; /* of the latter: by which they are shorter or longer than all of the former */
 	struct graph_node_share *nodes; /* in the order of their first execution */
 	size_t node_count;
 };
@@ -37,12 +38,15 @@ const struct graph_shares *graph_estimate(const struct trace *t, uint32_t exec);
 void graph_estimate_each(const struct report_context *c, const struct image *image, void *context,
 			 void (*visit)(void *context, const struct graph_shares *s));
 
-/* The time of a node in a launch that took `whole_ns`. */
-uint64_t graph_estimate_ns(const struct graph_shares *s, size_t node, uint64_t whole_ns);
+/* The time of a node in a launch that took `whole_ns`, not negative. */
+double graph_estimate_ns(const struct graph_shares *s, size_t node, uint64_t whole_ns);
 
 /* The error of a node's total over all launches that were recorded as a whole, in ns, at a confidence of 95 %. < 0: not
  * known, because fewer than 3 launches were recorded by nodes. */
 double graph_estimate_error(const struct graph_shares *s, size_t node);
+
+/* Whether a capture has times that are estimates. */
+bool graph_estimate_any(const struct report_context *c);
 
 /* Appends a remark on the images whose times are estimates, with their error; nothing if there are none. */
 void graph_estimate_remark(const struct report_context *c, struct buffer *ret);

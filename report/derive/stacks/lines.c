@@ -297,6 +297,7 @@ static void add_device(struct lines_pass *w, uint32_t stack, uint64_t start, con
 	add_inclusive(w, LINE_GPU_INCLUSIVE, stack, start, d->ns);
 	site = lines_site(w, stack, start, NULL);
 	site->values[LINE_GPU] += d->ns;
+	site->values[LINE_ESTIMATED] += d->estimated;
 	site->values[LINE_BACKWARD] += is_backward ? d->ns : 0;
 	site->values[LINE_ENERGY] += d->energy_uj;
 	site->values[LINE_LAUNCHES] += d->launches;
@@ -317,6 +318,7 @@ static void lines_defer(struct lines_pass *w, uint64_t seq, uint32_t stack, uint
 	}
 	d = &w->deferred[*place - 1];
 	d->work.ns += work->ns;
+	d->work.estimated += work->estimated;
 	d->work.energy_uj += work->energy_uj;
 	d->work.launches += work->launches;
 }
@@ -338,6 +340,7 @@ static void lines_visit_correlated(void *context, const struct correlated *k)
 			work.energy_uj +=
 				(uint64_t)(energy_of_record(w->scan.context, k->image, &k->records[i]) * 1e6 + .5);
 	}
+	work.estimated = k->is_estimate ? work.ns : 0;
 	work.launches = device_operation(k->image->trace, k->records->operation, &o) &&
 			(o.kind == TF_DEVICE_KERNEL || o.kind == TF_DEVICE_GRAPH);
 	w->scan.thread = k->thread;

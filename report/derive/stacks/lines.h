@@ -18,7 +18,8 @@ enum line_value {
 	LINE_OS,	/* OS calls */
 	LINE_CUDA,	/* CUDA calls */
 	LINE_GPU,	/* what the devices executed for the line's calls, at any time, and for LINE_BACKWARD */
-	LINE_BACKWARD,	/* of it: the work of the backward pass that the line's operators caused (backward.h) */
+	LINE_ESTIMATED, /* of it: parts of CUDA graphs that were recorded as a whole (graph_estimate.h) */
+	LINE_BACKWARD,	/* of LINE_GPU: the work of the backward pass that the line's operators caused (backward.h) */
 	LINE_ENERGY,	/* that the work of LINE_GPU took, in uJ: an estimate, see energy_share.h */
 	LINE_LAUNCHES,	/* of kernels and graphs; those of the backward pass likewise */
 	LINE_ALLOCATED, /* device memory */

@@ -30,7 +30,7 @@ struct site {
 
 /* What the devices executed. */
 struct device_work {
-	uint64_t ns, launches, energy_uj;
+	uint64_t ns, estimated, launches, energy_uj; /* estimated: of ns */
 };
 
 /* Device work of the backward pass, until the line of its forward pass is known, and the stack of its launch. */
