@@ -464,7 +464,7 @@ void role_place(const struct report_context *c, const struct role_call *call, st
 	frame_split(frame.text, &parts);
 	if (parts.file)
 		buffer_print(ret, "%s:%u ", base_name(parts.file), parts.line);
-	buffer_text(ret, parts.name);
+	frame_function(&frame, parts.name, ret);
 	frame_done(&parts);
 }
 

@@ -75,10 +75,12 @@ void role_words(const struct role *r, struct buffer *ret);
 /* A part of the role's time as a part of the run's, with all its threads at work. */
 uint64_t role_wall_ns(const struct role *r, uint64_t ns);
 
-/* Appends "job.py:42 store"; nothing if the line is not known. */
+/* Appends "job.py:42 store", without lines only "store", or "[libjob.so]" if the function has no name; nothing if no stack
+ * was taken. */
 void role_place(const struct report_context *c, const struct role_call *call, struct buffer *ret);
 
-/* Appends the line where the role computed most, according to samples: "job.py:42 store"; nothing if there are none. */
+/* Appends the line where the role computed most, according to samples: "job.py:42 store", or "store" in a program
+ * without lines; nothing if it is not known. */
 void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret);
 
 /* The same as "store (job.py:42)", with the whole path. */

@@ -90,8 +90,14 @@ void roles_find_lines(const struct report_context *c, const struct partition *p,
 
 void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret)
 {
+	struct buffer place = {0};
+
 	if (r->line_count && r->lines[0].is_users)
-		role_place(c, &r->lines[0], ret);
+		role_place(c, &r->lines[0], &place);
+	/* A program without names of functions, as "[job]", says nothing. */
+	if (place.size && *place.data != '[')
+		buffer_add(ret, place.data, place.size);
+	buffer_done(&place);
 }
 
 void role_hot_frame(const struct report_context *c, const struct role *r, struct buffer *ret)

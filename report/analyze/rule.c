@@ -321,14 +321,8 @@ uint32_t rule_stack(const struct event *e)
 
 void rule_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret)
 {
-	struct symbol_frame frame;
-	bool is_users;
-
 	r->attribution.symbols = r->context->symbols;
-	if (!attribution_stack(&r->attribution, image, stack, &frame, &is_users))
-		return;
-	symbols_name(r->attribution.symbols, &frame);
-	buffer_text(ret, frame.text);
+	attribution_line(&r->attribution, image, stack, ret);
 }
 
 bool rule_polls(struct rules *r, const struct image *image, uint32_t stack)

@@ -74,16 +74,6 @@ static bool is_of_interpreter(struct os_calls *o, const struct image *image, uin
 	return *known > 1;
 }
 
-static bool is_systems_program(const struct image *image)
-{
-	static const char *const places[] = {"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"};
-
-	for (size_t i = 0; image->executable && i < sizeof(places) / sizeof(*places); i++)
-		if (!strncmp(image->executable, places[i], strlen(places[i])))
-			return true;
-	return false;
-}
-
 /* An interpreter is a program of the system, too, but its stacks have frames of the user's code. */
 static bool is_of_users(struct os_calls *o, const struct image *image, uint32_t stack)
 {
@@ -93,7 +83,7 @@ static bool is_of_users(struct os_calls *o, const struct image *image, uint32_t 
 
 	if (!*known) {
 		o->rules->attribution.symbols = o->rules->context->symbols;
-		if (is_systems_program(image))
+		if (attribution_is_systems_program(image))
 			attribution_stack(&o->rules->attribution, image, stack, &frame, &is_users);
 		else
 			is_users = true;

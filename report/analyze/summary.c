@@ -41,12 +41,16 @@ static void summary_add_name(struct buffer *b, const char *text, size_t width)
 	buffer_done(&safe);
 }
 
-/* file:line (function); leading directories of the file are dropped until it fits. */
+/* file:line (function), or the function alone; leading directories of the file are dropped until it fits. */
 static void summary_add_place(struct buffer *b, const char *file, const char *line, const char *function, size_t width)
 {
 	struct buffer text = {0};
 	const char *tail = file, *next;
 
+	if (!*line) {
+		summary_add_name(b, function, width);
+		return;
+	}
 	do {
 		buffer_clear(&text);
 		buffer_print(&text, "%s:%s (%s)", tail, line, function);

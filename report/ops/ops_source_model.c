@@ -53,13 +53,8 @@ static void model_kernel_name(const void *source, uint32_t name, struct buffer *
 static void model_line_text(void *source, uint32_t line, struct buffer *ret)
 {
 	struct model_source *m = source;
-	struct symbol_frame frame;
-	bool is_users;
 
-	if (!attribution_stack(&m->attribution, m->image, line, &frame, &is_users))
-		return;
-	symbols_name(m->context->symbols, &frame);
-	buffer_text(ret, frame.text);
+	attribution_line(&m->attribution, m->image, line, ret);
 }
 
 static bool model_call_work(const void *source, uint32_t call, struct operator_work *ret)

@@ -81,17 +81,11 @@ static bool line_key(struct scan *s, const struct call *c, struct buffer *fields
 {
 	struct visit *v = s->more;
 	uint64_t stack = c->event->args_count ? event_arg(c->event, TF_ARG_STACK) : 0;
-	struct symbol_frame frame;
-	bool is_users;
 
 	function_key(s, c, fields);
 	v->attribution.symbols = s->context->symbols;
-	if (stack && attribution_stack(&v->attribution, s->image, (uint32_t)tf_arg_value(stack), &frame, &is_users)) {
-		symbols_name(v->attribution.symbols, &frame);
-		buffer_text(fields, frame.text);
-	} else {
+	if (!attribution_line(&v->attribution, s->image, (uint32_t)tf_arg_value(stack), fields))
 		buffer_text(fields, "?");
-	}
 	end_field(fields);
 	return true;
 }

@@ -49,18 +49,12 @@ static bool line_key(struct scan *s, const void *event, struct buffer *fields)
 	struct overlaps *all = s->more;
 	const struct event *e = event;
 	uint64_t stack = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
-	struct symbol_frame frame;
-	bool is_users;
 
 	buffer_text(fields, trace_function(s->image->trace, e->id)->name);
 	buffer_add(fields, "", 1);
 	all->attribution.symbols = s->context->symbols;
-	if (stack && attribution_stack(&all->attribution, s->image, (uint32_t)tf_arg_value(stack), &frame, &is_users)) {
-		symbols_name(all->attribution.symbols, &frame);
-		buffer_text(fields, frame.text);
-	} else {
+	if (!attribution_line(&all->attribution, s->image, (uint32_t)tf_arg_value(stack), fields))
 		buffer_text(fields, "?");
-	}
 	buffer_add(fields, "", 1);
 	return true;
 }

@@ -95,16 +95,9 @@ static enum gil_state state_of(struct scan *s, const struct event *e, uint32_t *
 static void line_of(struct gil *g, const struct report_context *c, const struct image *image, uint32_t stack,
 		    struct buffer *ret)
 {
-	struct symbol_frame frame;
-	bool is_users;
-
 	g->attribution.symbols = c->symbols;
-	if (!stack || !attribution_stack(&g->attribution, image, stack, &frame, &is_users)) {
+	if (!attribution_line(&g->attribution, image, stack, ret))
 		buffer_text(ret, "?");
-		return;
-	}
-	symbols_name(c->symbols, &frame);
-	buffer_text(ret, frame.text);
 }
 
 static void gil_done(struct gil *g)

@@ -42,15 +42,8 @@ static void name_of_kernel(struct roofline *r, const struct image *image, const 
 
 static void name_of_line(struct roofline *r, const struct image *image, uint32_t stack, struct buffer *ret)
 {
-	struct symbol_frame frame;
-	bool is_users;
-
-	if (!stack || !attribution_stack(&r->attribution, image, stack, &frame, &is_users)) {
+	if (!attribution_line(&r->attribution, image, stack, ret))
 		buffer_text(ret, "(not attributed)");
-		return;
-	}
-	symbols_name(r->context->symbols, &frame);
-	buffer_text(ret, frame.text);
 }
 
 static struct roof *roof_of(struct roofline *r, struct buffer *key, const struct ops_rate *rate, uint32_t device)

@@ -12,17 +12,11 @@ static bool short_line_key(struct scan *s, const void *sample, struct buffer *fi
 	struct attribution *attribution = s->more;
 	const struct tf_short_stack *sampled = sample;
 	const struct function *f = trace_function(s->image->trace, sampled->function);
-	struct symbol_frame frame;
-	bool is_users;
 
 	buffer_text(fields, f ? f->name : "?");
 	buffer_add(fields, "", 1);
-	if (attribution_stack(attribution, s->image, sampled->stack, &frame, &is_users)) {
-		symbols_name(attribution->symbols, &frame);
-		buffer_text(fields, frame.text);
-	} else {
+	if (!attribution_line(attribution, s->image, sampled->stack, fields))
 		buffer_text(fields, "(no stack)");
-	}
 	buffer_add(fields, "", 1);
 	buffer_print(fields, "%" PRIu32, sampled->weight);
 	return true;

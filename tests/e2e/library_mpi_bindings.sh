@@ -89,6 +89,15 @@ fortran() {
 	! has_unwinder ||
 		like "$(report stats -q -r mpi_line_sum -f csv job.pillion)" 'MPI_Sendrecv,messages.*F90:6[01]' \
 			"$1, Fortran's mpi_f08: the line of a call"
+	if ! has_unwinder || ! strip --strip-debug -o fortran.bare fortran.mpi 2>err; then
+		skip "$1, Fortran without -g" 'no unwinder, no strip, or the compiler failed'
+		return
+	fi
+	PILLION_STATS=false ranks_of "$1" "$PILLION" -o bare -t mpi --cudabacktrace=all:0 ./fortran.bare >out 2>err
+	report stats -q -r mpi_line_sum -f csv bare.pillion >lines.csv
+	like "$(cat lines.csv)" 'MPI_Sendrecv,messages' "$1, Fortran without -g: the function that made a call"
+	unlike "$(cat lines.csv)" 'ompi_|mpi_sendrecv_' "$1, Fortran without -g: no function of the binding"
+	rm -rf bare.pillion
 }
 
 # python MPI: mpi4py is built for MPICH's ABI; Debian's MPICH has another name for its library.

@@ -52,6 +52,9 @@ ParameterizedTestParameters(demangle, names_are_readable_and_short)
 		{"_Z3addIiEDTplfp_fp_ET_", "decltype ({parm#1}+{parm#1}) add<int>(int)", "add"},
 		{"_Z3getIiEPFvfEi", "void (*get<int>(int))(float)", "get"},
 		{"_Z1fB5cxx11i", "f[abi:cxx11](int)", "f[abi:cxx11]"},
+		/* Fortran */
+		{"__work_MOD_compute", "work::compute", "compute"},
+		{"__work_MOD_", "__work_MOD_", "__work_MOD_"},
 		/* Rust */
 		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt::h0123456789abcdef",
 		 "write_fmt"},

@@ -385,6 +385,60 @@ Test(lines, launches_are_at_the_line_around_their_stubs)
 	attribution_done(&a);
 }
 
+static void module_at(uint64_t start, const char *path)
+{
+	writer_module(&t, start, start + 0x1000, start, NULL, 0, path);
+}
+
+static void native_stack(uint32_t id, const uint64_t *addresses, size_t count)
+{
+	writer_blob(&t, TF_BLOB_STACK, id, addresses, count * sizeof(*addresses));
+}
+
+Test(lines, a_program_without_lines_is_charged_instead_of_a_library)
+{
+	const uint64_t system[] = {0x4100, 0x5100, 0x4200}, installed[] = {0x4100, 0x6100, 0x5100},
+		       none[] = {0x4100, 0x4200};
+
+	writer_command(&w, "/home/u/job", "job", 4);
+	module_at(0x4000, "/usr/lib/libmpi.so");
+	module_at(0x5000, "/home/u/job");
+	module_at(0x6000, "/opt/mpi/lib/libmpi.so");
+	native_stack(1, system, 3);
+	native_stack(2, installed, 3);
+	native_stack(3, none, 2);
+	call(nap, 5000, 1000, 1);
+	call(nap, 6000, 500, 2);
+	call(nap, 9000, 2000, 3);
+	gather();
+	cr_assert_eq(lines.count, 2);
+	for (size_t i = 0; i < lines.count; i++) {
+		bool is_users = lines.values[i].is_users;
+
+		cr_assert_str_eq(lines_field(&context, &lines, i, 2), is_users ? "[job]" : "[libmpi.so]");
+		cr_assert_eq(lines.values[i].of[LINE_OS], is_users ? 1500 : 2000);
+	}
+	lines_done(&lines);
+	lines_top(&context, 3, &lines);
+	cr_assert_eq(lines.count, 1);
+	cr_assert_str_eq(lines_field(&context, &lines, 0, 2), "[job]");
+}
+
+Test(lines, a_program_of_the_system_is_not_the_users)
+{
+	const uint64_t stack[] = {0x4100, 0x5100};
+
+	writer_command(&w, "/usr/bin/tool", "tool", 5);
+	module_at(0x4000, "/usr/lib/libc.so");
+	module_at(0x5000, "/usr/bin/tool");
+	native_stack(1, stack, 2);
+	call(nap, 5000, 1000, 1);
+	gather();
+	cr_assert_eq(lines.count, 1);
+	cr_assert_str_eq(lines_field(&context, &lines, 0, 2), "[tool]");
+	cr_assert(!lines.values[0].is_users);
+}
+
 Test(lines, python_alone_opens_no_file)
 {
 	const uint32_t user[] = {1, 2};

@@ -32,17 +32,11 @@ static uint64_t place_of(struct sum *s, const struct mpi_side *side)
 static void add_side(struct sum *s, const struct mpi_side *side, struct buffer *key)
 {
 	const struct function *f = trace_function(side->image->trace, side->function);
-	struct symbol_frame frame;
-	bool is_users;
 
 	buffer_text(key, f ? f->name : "?");
 	buffer_add(key, "", 1);
-	if (side->stack && attribution_stack(&s->attribution, side->image, side->stack, &frame, &is_users)) {
-		symbols_name(s->attribution.symbols, &frame);
-		buffer_text(key, frame.text);
-	} else {
+	if (!attribution_line(&s->attribution, side->image, side->stack, key))
 		buffer_text(key, "?");
-	}
 	buffer_add(key, "", 1);
 }
 

@@ -45,6 +45,16 @@ bool attribution_is_system(const char *module)
 	return attribution_is_library(module);
 }
 
+bool attribution_is_systems_program(const struct image *image)
+{
+	static const char *const places[] = {"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"};
+
+	for (size_t i = 0; image->executable && i < sizeof(places) / sizeof(*places); i++)
+		if (!strncmp(image->executable, places[i], strlen(places[i])))
+			return true;
+	return false;
+}
+
 static bool is_of_openmp(const char *module)
 {
 	const char *base = strrchr(module, '/');
@@ -111,35 +121,41 @@ static bool is_header(const char *file)
 	       attribution_is_library(file);
 }
 
-/* How a frame is attributed, in ascending order. */
-enum standing { NOT_KNOWN, STUB, SYSTEM, NO_LINE, HEADER, USERS };
+/* How a frame is attributed, in ascending order. NO_LINE: native code without source lines, outside of the system;
+ * PROGRAM: such code in the executable of the user's program. */
+enum standing { NOT_KNOWN, STUB, SYSTEM, NO_LINE, PROGRAM, HEADER, USERS };
 
-static enum standing standing_of(struct attribution *c, struct symbol_frame *f)
+static enum standing standing_of_native(struct attribution *c, const struct image *image, struct symbol_frame *f)
+{
+	uint32_t line;
+	const char *file;
+
+	if (attribution_is_system(f->module))
+		return SYSTEM;
+	file = symbols_source(c->symbols, f, &line);
+	if (launch_stub_is(symbols_function(c->symbols, f), file))
+		return STUB;
+	if (file)
+		return is_header(file) ? HEADER : USERS;
+	return image->executable && !strcmp(f->module, image->executable) && !attribution_is_systems_program(image)
+		       ? PROGRAM
+		       : NO_LINE;
+}
+
+static enum standing standing_of(struct attribution *c, const struct image *image, struct symbol_frame *f)
 {
 	uint64_t *known = map_put(&c->users, f->place, 0, NULL);
-	const char *file;
-	uint32_t line;
 
-	if (*known)
-		return (enum standing)*known;
-	if (f->is_python) {
-		*known = is_users_python(c, f) ? USERS : SYSTEM;
-	} else if (attribution_is_system(f->module)) {
-		*known = SYSTEM;
-	} else {
-		file = symbols_source(c->symbols, f, &line);
-		*known = launch_stub_is(symbols_function(c->symbols, f), file) ? STUB
-			 : !file					       ? NO_LINE
-			 : is_header(file)				       ? HEADER
-									       : USERS;
-	}
+	if (!*known)
+		*known = f->is_python ? is_users_python(c, f) ? USERS : SYSTEM : standing_of_native(c, image, f);
 	return (enum standing)*known;
 }
 
 /* Likewise of a frame around those that `stub` knows: what launches a kernel is neither the stub nor the kernel. */
-static enum standing standing_around(struct attribution *c, struct launch_stub *stub, struct symbol_frame *f)
+static enum standing standing_around(struct attribution *c, const struct image *image, struct launch_stub *stub,
+				     struct symbol_frame *f)
 {
-	enum standing standing = standing_of(c, f);
+	enum standing standing = standing_of(c, image, f);
 
 	if (standing == STUB)
 		launch_stub_enter(stub, symbols_function(c->symbols, f));
@@ -148,7 +164,15 @@ static enum standing standing_around(struct attribution *c, struct launch_stub *
 	return standing;
 }
 
-/* The innermost frame of the user's own sources, with the functions that are inlined; else of a header. */
+/* The program's entry point, which is in the stacks of functions that libraries registered with atexit(). */
+static bool is_entry(struct attribution *c, struct symbol_frame *f)
+{
+	symbols_name(c->symbols, f);
+	return !strcmp(f->text, "_start");
+}
+
+/* The innermost frame of the user's own sources, with the functions that are inlined; else of a header; else of the
+ * program, whose function then stands for the line. */
 static bool find_native(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 			bool *ret_is_users)
 {
@@ -160,15 +184,16 @@ static bool find_native(struct attribution *c, const struct image *image, uint32
 		struct symbol_frame f = c->frames[i];
 
 		do {
-			now = standing_around(c, &stub, &f);
-			if (best <= STUB || now == STUB || (now >= HEADER && now > best)) {
+			now = standing_around(c, image, &stub, &f);
+			if (best <= STUB || now == STUB ||
+			    (now > best && !(now == PROGRAM && i + 1 == count && is_entry(c, &f)))) {
 				*ret = f;
 				best = now;
 			}
 		} while (now != USERS && now != SYSTEM && symbols_inlined_in(c->symbols, &f));
 	}
 	launch_stub_done(&stub);
-	*ret_is_users = best >= HEADER;
+	*ret_is_users = best >= PROGRAM;
 	return count;
 }
 
@@ -182,7 +207,7 @@ static bool find_innermost(struct attribution *c, const struct image *image, uin
 	if (at == count)
 		return false;
 	*ret = c->frames[at];
-	*ret_is_users = standing_of(c, ret) >= HEADER;
+	*ret_is_users = standing_of(c, image, ret) >= PROGRAM;
 	return true;
 }
 
@@ -200,6 +225,18 @@ bool attribution_stack(struct attribution *c, const struct image *image, uint32_
 	       find_native(c, image, stack, ret, ret_is_users);
 }
 
+bool attribution_line(struct attribution *c, const struct image *image, uint32_t stack, struct buffer *ret)
+{
+	struct symbol_frame frame;
+	bool is_users;
+
+	if (!attribution_stack(c, image, stack, &frame, &is_users))
+		return false;
+	symbols_name(c->symbols, &frame);
+	frame_function(&frame, frame.text, ret);
+	return true;
+}
+
 size_t attribution_users(struct attribution *c, const struct image *image, uint32_t stack,
 			 const struct symbol_frame **ret)
 {
@@ -209,10 +246,16 @@ size_t attribution_users(struct attribution *c, const struct image *image, uint3
 	if (!c->frames)
 		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
 	count = stack ? symbols_frames(c->symbols, image, stack, c->frames, STACK_FRAMES) : 0;
-	for (size_t i = 0; i < count; i++)
-		if (!c->frames[i].is_interpreter && c->frames[i].place != SYMBOL_NO_PLACE &&
-		    standing_around(c, &stub, &c->frames[i]) == USERS)
-			c->frames[users++] = c->frames[i];
+	for (size_t i = 0; i < count; i++) {
+		struct symbol_frame *f = &c->frames[i];
+		enum standing standing;
+
+		if (f->is_interpreter || f->place == SYMBOL_NO_PLACE)
+			continue;
+		standing = standing_around(c, image, &stub, f);
+		if (standing == USERS || (standing == PROGRAM && !is_entry(c, f)))
+			c->frames[users++] = *f;
+	}
 	launch_stub_done(&stub);
 	*ret = c->frames;
 	return users;

@@ -3,10 +3,12 @@
  * neither in an interpreter's lib/pythonX.Y nor in site-packages or dist-packages nor in a frozen module; else the
  * innermost Python frame; else, without Python frames, the innermost native frame, or inlined function, that has a
  * source line and is not in a module of the system, the interpreter or such a directory, one in a header of the system
- * only if there is no other; else the innermost frame. What a CUDA compiler generates to launch a kernel
- * (launch_stub.h) and the frames inside of it are skipped.
+ * only if there is no other; else, in programs without source lines, the innermost frame in the executable, which is
+ * user code unless the program is one of the system; else the innermost frame outside of the system; else the innermost
+ * frame. What a CUDA compiler generates to launch a kernel (launch_stub.h) and the frames inside of it are skipped.
  *
- * This reads no symbol table, and opens only files of the user's own modules, for stacks without Python frames. */
+ * This reads no symbol table but for the entry point of the executable, and opens only files of the user's own modules,
+ * for stacks without Python frames. */
 #ifndef PILLION_ATTRIBUTION_H
 #define PILLION_ATTRIBUTION_H
 
@@ -25,12 +27,19 @@ bool attribution_stack(struct attribution *c, const struct image *image, uint32_
 		       bool *ret_is_users);
 void attribution_done(struct attribution *c);
 
+/* Appends the line of a stack: "function (file:line)", or what frame_function() has where there is no line. False: as
+ * attribution_stack; nothing is appended. */
+bool attribution_line(struct attribution *c, const struct image *image, uint32_t stack, struct buffer *ret);
+
 /* All frames of a stack that are user code, the innermost first. Borrowed until the next call. Returns how many. */
 size_t attribution_users(struct attribution *c, const struct image *image, uint32_t stack,
 			 const struct symbol_frame **ret);
 
 /* Whether a native module belongs to the system, the interpreter or an installed package. */
 bool attribution_is_system(const char *module);
+
+/* Whether the image runs a program of the system's directories for programs. */
+bool attribution_is_systems_program(const struct image *image);
 
 /* Whether a stack is in code that polls while it waits: libraries of MPI for messages, the run-time library of OpenMP
  * for other threads. */

@@ -21,20 +21,24 @@ static int compare_ranked(const void *left, const void *right)
 	       order_of((uintptr_t)a->site, (uintptr_t)b->site);
 }
 
-/* File and line without the function, whose name is the expensive part of a native frame. */
+/* File and line without the function, whose name is the expensive part of a native frame; the function where there is
+ * no line. */
 static void lines_add_place(struct lines_pass *w, struct site *site, struct buffer *key)
 {
 	uint32_t line;
 	const char *file = symbols_source(w->attribution.symbols, &site->frame, &line);
 	struct frame parts;
 
-	if (!site->frame.is_python) {
+	if (file) {
 		buffer_print(key, "%s:%" PRIu32, file, line);
 		return;
 	}
 	symbols_name(w->attribution.symbols, &site->frame);
 	frame_split(site->frame.text, &parts);
-	buffer_print(key, "%s:%" PRIu32, parts.file, parts.line);
+	if (parts.file)
+		buffer_print(key, "%s:%" PRIu32, parts.file, parts.line);
+	else
+		frame_function(&site->frame, parts.name, key);
 	frame_done(&parts);
 }
 

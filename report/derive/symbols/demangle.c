@@ -107,7 +107,20 @@ static void rust_base(struct buffer *ret, const char *name)
 	rust_part(ret, before, before_length);
 }
 
-/* ---- either language ---- */
+/* ---- Fortran, as gfortran has it: "__module_MOD_procedure" ---- */
+
+static bool demangle_fortran(struct buffer *ret, const char *name)
+{
+	static const char mark[] = "_MOD_";
+	const char *found = strncmp(name, "__", 2) ? NULL : strstr(name + 2, mark);
+
+	if (!found || found == name + 2 || !found[strlen(mark)])
+		return false;
+	buffer_print(ret, "%.*s::%s", (int)(found - name - 2), name + 2, found + strlen(mark));
+	return true;
+}
+
+/* ---- each language ---- */
 
 /* Appends the demangled name. False: the name is not mangled. */
 static bool demangle_readable(struct buffer *ret, const char *name)
@@ -119,6 +132,8 @@ static bool demangle_readable(struct buffer *ret, const char *name)
 		demangle_rust(ret, name);
 		return true;
 	}
+	if (demangle_fortran(ret, name))
+		return true;
 	text = !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
 	if (text && !status)
 		buffer_text(ret, text);

@@ -6,7 +6,7 @@
 #include "report/base/util.h"
 
 /* Appends "void ns::add<float>(float*, int)" for a mangled C++ name, "core::fmt::write::h0123456789abcdef" for a
- * name in Rust's legacy scheme; any other name unchanged. */
+ * name in Rust's legacy scheme, "work::compute" for a procedure in a module of Fortran; any other name unchanged. */
 void demangle(struct buffer *ret, const char *name);
 
 /* Appends the base name, "add": without namespaces and classes, and without parameters. */
