@@ -81,16 +81,23 @@ static void propose_cpu(struct choice *k, const struct role *r)
 {
 	uint64_t idle_ns = r->import_ns + r->polling_ns, cpu_ns = r->cpu_ns > idle_ns ? r->cpu_ns - idle_ns : 0;
 	struct buffer text = {0}, line = {0};
+	uint64_t cost_ns = run_cost(k, r, cpu_ns);
 	bool is_sampled = samples_any(k->context->model);
 
 	role_words(r, &text);
-	buffer_print(&text, " %s %.0f %% of the time", r->threads > 1 ? "compute" : "computes",
+	buffer_print(&text, " %s %.0f %% of the time, ", r->threads > 1 ? "compute" : "computes",
 		     share_of(cpu_ns, r->lifetime_ns));
-	role_work_line(k->context, k->roles, r, &line);
-	if (line.size)
-		buffer_print(&text, "%s", line.data);
+	rule_time(&text, cost_ns);
+	role_hot_line(k->context, r, &line);
+	if (line.size) {
+		buffer_text(&text, ", of which ");
+		rule_time(&text, run_cost(k, r, r->lines[0].ns));
+		buffer_print(&text, " at %s", line.data);
+	} else {
+		role_work_line(k->context, k->roles, r, &text);
+	}
 	buffer_done(&line);
-	if (choose(k, run_cost(k, r, cpu_ns), PART_WEIGHT, &text))
+	if (choose(k, cost_ns, PART_WEIGHT, &text))
 		k->best[false].is_cpu = !is_sampled;
 }
 

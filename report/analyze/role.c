@@ -23,6 +23,7 @@ struct making {
 	const struct partition *partition;
 	struct roles *roles;
 	uint8_t *is_shim, *is_idle; /* by process; WRAPPER or STARTUP */
+	uint8_t *is_idle_thread;    /* by thread of the partition */
 	size_t *children;	    /* by process */
 	size_t root;
 	struct map by_pid, known; /* (pid, machine) -> process + 1; hash of a role's key -> role + 1 */
@@ -112,6 +113,49 @@ static bool is_idle(const struct thread_time *t)
 	return waits * 100 >= t->blocked_ns * IDLE_WAIT;
 }
 
+/* A daemon of an MPI library, or a thread of one: a helper, whatever it does. */
+static bool is_infrastructure(const struct making *k, const struct thread_time *t)
+{
+	static const char *const daemons[] = {"orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_proxy"};
+	struct attribution *a = &k->roles->attribution;
+	struct symbol_frame frame;
+	uint32_t stack = t->blocked.count ? t->blocked.calls[0].stack : 0;
+	bool is_users;
+
+	for (size_t i = 0; i < sizeof(daemons) / sizeof(*daemons); i++)
+		if (!strcmp(program_of(t->image), daemons[i]))
+			return true;
+	return t->origin != THREAD_MAIN && attribution_is_of_mpi(a->symbols, t->image, stack) &&
+	       !(attribution_stack(a, t->image, stack, &frame, &is_users) && is_users);
+}
+
+/* Threads of a process that wait longest in the same place are equal: one of them that had less to do than the others
+ * is no idle helper. */
+static uint64_t *threads_like(struct map *busy, const struct thread_time *t)
+{
+	const struct blocked_call *longest = t->blocked.count ? t->blocked.calls : NULL;
+	uint64_t place = !longest ? 0 : longest->stack ? longest->stack : (uintptr_t)longest->function;
+
+	return map_put(busy, (uint64_t)(t->origin == THREAD_MAIN) << 32 | t->process, place, NULL);
+}
+
+static void find_idle_threads(struct making *k)
+{
+	const struct partition *p = k->partition;
+	struct map busy = {0};
+
+	k->is_idle_thread = mem_alloc(p->count + 1);
+	for (size_t i = 0; i < p->count; i++) {
+		k->is_idle_thread[i] = is_idle(&p->threads[i]);
+		if (!k->is_idle_thread[i])
+			*threads_like(&busy, &p->threads[i]) = 1;
+	}
+	for (size_t i = 0; i < p->count; i++)
+		k->is_idle_thread[i] = is_infrastructure(k, &p->threads[i]) ||
+				       (k->is_idle_thread[i] && !*threads_like(&busy, &p->threads[i]));
+	map_done(&busy);
+}
+
 static bool waits_for_children(const struct thread_time *t)
 {
 	uint64_t waits = 0;
@@ -182,7 +226,7 @@ static void find_processes(struct making *k)
 	/* A process is idle if all of its threads are. */
 	memset(k->is_idle, 1, m->process_count);
 	for (size_t i = 0; i < k->partition->count; i++)
-		if (!is_idle(&k->partition->threads[i]))
+		if (!k->is_idle_thread[i])
 			k->is_idle[k->partition->threads[i].process] = 0;
 	if (m->process_count)
 		k->is_idle[k->root] = 0;
@@ -399,6 +443,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 			ret->run_ns = m->processes[i].end_ns - m->origin_ns;
 	ret->recorded = recorded_find(m);
 	ret->wall_ns = ret->recorded.is_part ? ret->recorded.ns : ret->run_ns;
+	find_idle_threads(&k);
 	find_processes(&k);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct thread_time *t = &p->threads[i];
@@ -407,7 +452,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 		/* What a process did before exec was start-up, as that of a shim. */
 		if (t->is_outside || k.is_shim[t->process] || t->image->end == TF_END_EXEC)
 			continue;
-		if (is_idle(t) && (t->origin != THREAD_MAIN || k.is_idle[t->process])) {
+		if (k.is_idle_thread[i] && (t->origin != THREAD_MAIN || k.is_idle[t->process])) {
 			ret->idle_threads++;
 			continue;
 		}
@@ -433,6 +478,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	}
 	ret->is_shim = k.is_shim;
 	free(k.is_idle);
+	free(k.is_idle_thread);
 	free(k.children);
 	map_done(&k.by_pid);
 	map_done(&k.known);

@@ -110,7 +110,7 @@ static void os_visit(struct scan *s, const struct event *e)
 	if (!f || f->group != TF_GROUP_OSRT)
 		return;
 	o->seen++;
-	if (!o->classes[e->id])
+	if (!o->classes[e->id] || rule_polls(o->rules, s->image, rule_stack(e)))
 		return;
 	ns = clock_map_duration(s->clock, e->duration);
 	if (os_counts(o, s->image, e, ns))

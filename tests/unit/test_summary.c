@@ -289,6 +289,95 @@ Test(summary, names_what_to_fix_first_and_then_divides_time)
 	cr_assert_eq(strncmp(summary, first, strlen(first)), 0, "%s", summary);
 }
 
+Test(summary, the_cost_of_a_line_is_its_own)
+{
+	struct writer_thread host;
+	struct writer w;
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/usr/bin/python3", "python3\0train.py", 17);
+	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
+	code(&host, 1, 12, "/home/u/train.py", "step");
+	code(&host, 2, 30, "/home/u/train.py", "load");
+	for (uint64_t i = 1; i <= 90; i++)
+		writer_sample(&host, BEGIN + i * MS, 1000, i <= 50 ? 1 : 2);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 90 * MS, 0, 10, 0, 0, 0});
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 90 * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	summary_text(&context, NULL, &text);
+	cr_assert_not_null(strstr(text.data, "\nFIX FIRST  train.py computes 90 % of the time, 90.000 ms, of which "
+					     "50.000 ms at train.py:12 step\n"),
+			   "%s", text.data);
+}
+
+/* Thirty threads that wait for most of their life; one of them computes a little less than the limit for helpers. */
+Test(summary, one_of_equal_threads_is_no_idle_helper)
+{
+	const uint64_t stack = tf_arg(TF_ARG_STACK, 0, 1);
+	struct writer_thread t;
+	struct writer w;
+	uint16_t wait;
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/home/u/job", "job", 4);
+	wait = writer_function(&w, TF_GROUP_OSRT, "pthread_cond_wait");
+	for (uint32_t i = 0; i <= 30; i++) {
+		uint64_t cpu_ns = i == 30 ? 4 * MS : 8 * MS;
+
+		writer_thread(&w, &t, 10 + i, "job", TF_PAGE);
+		if (!i)
+			code(&t, 1, 12, "/home/u/job.py", "work");
+		else
+			writer_call(&t, wait, BEGIN + 90 * MS, 90 * MS, &stack, 1);
+		writer_usage(&t, &(struct tf_usage){BEGIN + 100 * MS, cpu_ns, 0, 10, 0, 0, 0});
+		if (!i)
+			writer_usage(&t, &(struct tf_usage){BEGIN + 100 * MS, 240 * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	}
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	summary_text(&context, NULL, &text);
+	cr_assert_not_null(strstr(text.data, " of 30 threads: "), "%s", text.data);
+	cr_assert_null(strstr(text.data, "idle helper"), "%s", text.data);
+}
+
+Test(summary, helpers_of_mpi_are_folded)
+{
+	const uint64_t arg = tf_arg(TF_ARG_STACK, 0, 1), stack[] = {0x4100, 0x5100};
+	struct writer_thread t;
+	struct writer w;
+	uint16_t lock;
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/home/u/job", "job", 4);
+	lock = writer_function(&w, TF_GROUP_OSRT, "pthread_mutex_lock");
+	writer_thread(&w, &t, 10, "job", TF_PAGE);
+	writer_usage(&t, &(struct tf_usage){BEGIN + 100 * MS, 20 * MS, 0, 10, 0, 0, 0});
+	writer_usage(&t, &(struct tf_usage){BEGIN + 100 * MS, 60 * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	writer_thread(&w, &t, 11, "job", TF_PAGE);
+	writer_module(&t, 0x4000, 0x5000, 0x4000, NULL, 0, "/usr/lib/libevent_core.so");
+	writer_module(&t, 0x5000, 0x6000, 0x5000, NULL, 0, "/usr/lib/libpmix.so");
+	writer_blob(&t, TF_BLOB_STACK, 1, stack, sizeof(stack));
+	for (uint64_t i = 1; i <= 20; i++)
+		writer_call(&t, lock, BEGIN + i * 3 * MS, 2 * MS, &arg, 1);
+	writer_usage(&t, &(struct tf_usage){BEGIN + 100 * MS, 40 * MS, 0, 10, 0, 0, 0});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	summary_text(&context, NULL, &text);
+	cr_assert_not_null(strstr(text.data, "\nfolded     1 idle helper\n"), "%s", text.data);
+	cr_assert_null(strstr(text.data, "lock_convoy"), "%s", text.data);
+	cr_assert_null(strstr(text.data, "libevent"), "%s", text.data);
+}
+
 Test(summary, suggests_samples_where_a_thread_computes)
 {
 	const char *summary = summary_of_thread(5, 95);

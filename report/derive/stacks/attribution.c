@@ -63,16 +63,14 @@ static bool is_of_openmp(const char *module)
 			!strncmp(base + 1, "libomp", 6));
 }
 
-bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack)
+bool attribution_is_of_mpi(struct symbols *s, const struct image *image, uint32_t stack)
 {
-	static const char *const names[] = {"libmpi", "libopen-pal", "libopen-rte", "libpmpi", "libucp", "libuct",
-					    "libucs", "libpsm",	     "libfabric"};
+	static const char *const names[] = {"libmpi", "libopen-pal", "libopen-rte", "libprrte", "libpmix",
+					    "libpmpi", "libucp",     "libuct",	    "libucs",	"libpsm",
+					    "libfabric"};
 	struct symbol_frame frames[POLLING_FRAMES];
 	size_t count = stack ? symbols_native(s, image, stack, frames, POLLING_FRAMES) : 0;
 
-	/* What OpenMP calls is the program's work. */
-	if (count && is_of_openmp(frames[0].module))
-		return true;
 	for (size_t i = 0; i < count; i++) {
 		const char *base = strrchr(frames[i].module, '/');
 
@@ -81,6 +79,15 @@ bool attribution_polls(struct symbols *s, const struct image *image, uint32_t st
 				return true;
 	}
 	return false;
+}
+
+bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack)
+{
+	struct symbol_frame frame;
+
+	/* What OpenMP calls is the program's work. */
+	return (stack && symbols_native(s, image, stack, &frame, 1) && is_of_openmp(frame.module)) ||
+	       attribution_is_of_mpi(s, image, stack);
 }
 
 bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack)

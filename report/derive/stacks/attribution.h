@@ -41,6 +41,9 @@ bool attribution_is_system(const char *module);
 /* Whether the image runs a program of the system's directories for programs. */
 bool attribution_is_systems_program(const struct image *image);
 
+/* Whether a stack is in a library of MPI, of PMIx, or of what they communicate by. */
+bool attribution_is_of_mpi(struct symbols *s, const struct image *image, uint32_t stack);
+
 /* Whether a stack is in code that polls while it waits: libraries of MPI for messages, the run-time library of OpenMP
  * for other threads. */
 bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack);
