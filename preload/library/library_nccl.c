@@ -191,3 +191,38 @@ static void note_shrink(const uintptr_t *words)
 }
 
 const struct library_body library_nccl_shrink = {end_split, note_shrink};
+
+/* ncclCommGrow(parent, ranks, id, rank, made, config). New ranks have no parent, and of the others only one has the id:
+ * there is no number that all ranks can compute alike. Ranks of the parent pass -1. */
+static void describe_grown(struct tf_operation *op, const uintptr_t *words)
+{
+	*op = (struct tf_operation){0};
+	library_field(op, TF_FIELD_RANKS, (int)words[2]);
+	if ((int)words[4] >= 0)
+		library_field(op, TF_FIELD_RANK, (int)words[4]);
+}
+
+static void end_grow(struct call *e, unsigned function, int result, const uintptr_t *words)
+{
+	const uintptr_t *made = (const uintptr_t *)words[5];
+	struct tf_operation op;
+
+	if (!call_end(e, function, 0))
+		return;
+	describe_grown(&op, words);
+	if (library_has_done(TF_GROUP_NCCL, result) && made)
+		library_field(&op, TF_FIELD_COMMUNICATOR, (int64_t)*made);
+	library_record(e, function, result, &op);
+}
+
+static void note_grow(const uintptr_t *words)
+{
+	const uintptr_t *made = (const uintptr_t *)words[5];
+	struct tf_operation op;
+
+	describe_grown(&op, words);
+	if (made)
+		library_note_all(*made, &op);
+}
+
+const struct library_body library_nccl_grow = {end_grow, note_grow};

@@ -10,5 +10,6 @@ extern const struct library_body library_nccl_init_scalable HIDDEN;
 extern const struct library_body library_nccl_init_all HIDDEN;
 extern const struct library_body library_nccl_split HIDDEN;
 extern const struct library_body library_nccl_shrink HIDDEN;
+extern const struct library_body library_nccl_grow HIDDEN;
 
 #endif

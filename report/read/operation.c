@@ -370,9 +370,19 @@ bool operation_product(const char *function, const struct tf_operation *op, int6
 	return ret_sizes[0] > 0 && ret_sizes[1] > 0 && ret_sizes[2] > 0;
 }
 
+bool operation_is_nccl(const char *function, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(function, name, length) && (!function[length] || !strcmp(function + length, "Config"));
+}
+
 double operation_bytes(const char *function, unsigned int group, const struct tf_operation *op)
 {
 	double count = operation_number(op, TF_FIELD_COUNT, 0), ranks = operation_number(op, TF_FIELD_RANKS, 1);
+	/* their count is that of one rank's part */
+	static const char *const of_one_part[] = {"ncclAllGather", "ncclReduceScatter", "ncclAlltoAll", "ncclGather",
+						  "ncclScatter"};
 	const struct named *type;
 
 	if (group == TF_GROUP_MPI)
@@ -380,9 +390,8 @@ double operation_bytes(const char *function, unsigned int group, const struct tf
 	type = find_named(types_of(group), (int64_t)operation_number(op, TF_FIELD_TYPE, -2));
 	if (!type)
 		return 0;
-	/* their count is that of one rank's part */
-	if (!strcmp(function, "ncclAllGather") || !strcmp(function, "ncclReduceScatter") ||
-	    !strcmp(function, "ncclAlltoAll") || !strcmp(function, "ncclGather") || !strcmp(function, "ncclScatter"))
-		count *= ranks;
+	for (size_t i = 0; i < sizeof(of_one_part) / sizeof(*of_one_part); i++)
+		if (operation_is_nccl(function, of_one_part[i]))
+			count *= ranks;
 	return count * type->bytes;
 }

@@ -250,3 +250,32 @@ int ncclSend(const void *send, size_t count, int type, int peer, void *comm, voi
 {
 	SAY("ncclSend %p %zu %d %d %d %p\n", send, count, type, peer, comm != NULL, stream);
 }
+
+int ncclAllGatherConfig(const void *send, void *receive, size_t count, int type, void *comm, void *stream,
+			const void *config)
+{
+	SAY("ncclAllGatherConfig %p %p %zu %d %d %p %p\n", send, receive, count, type, comm != NULL, stream, config);
+}
+
+int ncclCommGrow(void *comm, int ranks, const nccl_id *id, int rank, void **made, void *config)
+{
+	*made = next_handle();
+	SAY("ncclCommGrow %d %d %d %d %p\n", comm != NULL, ranks, id != NULL, rank, config);
+}
+
+int ncclPutSignal(const void *local, size_t count, int type, int peer, void *window, size_t offset, int signal,
+		  int context, unsigned flags, void *comm, void *stream)
+{
+	SAY("ncclPutSignal %p %zu %d %d %p %zu %d %d %u %d %p\n", local, count, type, peer, window, offset, signal,
+	    context, flags, comm != NULL, stream);
+}
+
+int ncclSignal(int peer, int signal, int context, unsigned flags, void *comm, void *stream)
+{
+	SAY("ncclSignal %d %d %d %u %d %p\n", peer, signal, context, flags, comm != NULL, stream);
+}
+
+int ncclWaitSignal(int count, const void *descriptors, void *comm, void *stream)
+{
+	SAY("ncclWaitSignal %d %p %d %p\n", count, descriptors, comm != NULL, stream);
+}

@@ -68,6 +68,13 @@ int ncclCommSplit(void *comm, int color, int key, void **made, void *config);
 int ncclGroupStart(void);
 int ncclGroupEnd(void);
 int ncclAllReduce(const void *send, void *receive, size_t count, int type, int op, void *comm, void *stream);
+int ncclAllGatherConfig(const void *send, void *receive, size_t count, int type, void *comm, void *stream,
+			const void *config);
+int ncclCommGrow(void *comm, int ranks, const nccl_id *id, int rank, void **made, void *config);
+int ncclPutSignal(const void *local, size_t count, int type, int peer, void *window, size_t offset, int signal,
+		  int context, unsigned flags, void *comm, void *stream);
+int ncclSignal(int peer, int signal, int context, unsigned flags, void *comm, void *stream);
+int ncclWaitSignal(int count, const void *descriptors, void *comm, void *stream);
 int ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream);
 
 #endif

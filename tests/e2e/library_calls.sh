@@ -70,6 +70,13 @@ is "$(parts ranks.pillion | sed -n 's/^sum .* \(. of .\)$/\1/p' | tr '\n' ' ')" 
 like "$(report stats -q -r nccl_sum -f csv calls.pillion | grep ncclSend)" ',4096,bfloat16,,5,' \
 	'a message with its peer'
 
+like "$(report stats -q -r nccl_sum -f csv calls.pillion | grep ncclAllGatherConfig)" \
+	",512,float32,,,0x[0-9a-f]+,3 of 8,$((7 * 4 * 512 * 8))," 'a collective with a configuration'
+like "$(report stats -q -r nccl_sum -f csv calls.pillion | grep ncclPutSignal)" ',8192,float32,,6,' \
+	'a message into the window of a peer'
+like "$(report stats -q -r nccl_sum -f csv calls.pillion | grep ncclSignal)" ',ncclSignal,.*,2,.*,. of 12,' \
+	'a signal, by a communicator to which ranks were added'
+
 ok 'chrome' report export -t chrome -o calls.json calls.pillion
 like "$(cat calls.json)" '"shape":"transA=N transB=T m=64' 'chrome has the shapes'
 if report export -t sqlite -o calls.sqlite calls.pillion 2>/dev/null && command -v python3 >/dev/null; then

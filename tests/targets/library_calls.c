@@ -12,7 +12,7 @@
 
 #define AT(n) ((void *)(uintptr_t)(0x1000 + (n)))
 
-static void *blas, *layouts[3], *product, *sparse[3], *communicator, *parts[2], *plan;
+static void *blas, *layouts[3], *product, *sparse[3], *communicator, *parts[2], *grown, *plan;
 static int fft;
 
 static void set_backend(void *descriptor, int name, void *child)
@@ -84,6 +84,7 @@ static void make(void)
 	ncclCommInitRank(&communicator, 8, id, getenv("RANK") ? atoi(getenv("RANK")) : 3);
 	for (int color = 1; color <= 2; color++)
 		ncclCommSplit(communicator, color, 0, &parts[color - 1], NULL);
+	ncclCommGrow(communicator, 12, NULL, -1, &grown, NULL);
 }
 
 static void compute(int i)
@@ -115,6 +116,10 @@ static void compute(int i)
 	ncclAllReduce(AT(1), AT(2), 2048, 7, 2, parts[0], AT(3));
 	ncclAllReduce(AT(1), AT(2), 2048, 7, 3, parts[1], AT(3));
 	ncclGroupEnd();
+	ncclAllGatherConfig(AT(1), AT(2), 512, 7, communicator, AT(3), AT(4));
+	ncclPutSignal(AT(1), 8192, 7, 6, AT(2), 64, 1, 2, 0, communicator, AT(3));
+	ncclSignal(2, 1, 2, 0, grown, AT(3));
+	ncclWaitSignal(2, AT(4), grown, AT(3));
 }
 
 int library_calls(int rounds)

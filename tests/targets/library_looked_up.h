@@ -57,5 +57,10 @@ static void *look_up(const char *name)
 #define ncclGroupEnd LOOKED_UP(ncclGroupEnd)
 #define ncclAllReduce LOOKED_UP(ncclAllReduce)
 #define ncclSend LOOKED_UP(ncclSend)
+#define ncclAllGatherConfig LOOKED_UP(ncclAllGatherConfig)
+#define ncclCommGrow LOOKED_UP(ncclCommGrow)
+#define ncclPutSignal LOOKED_UP(ncclPutSignal)
+#define ncclSignal LOOKED_UP(ncclSignal)
+#define ncclWaitSignal LOOKED_UP(ncclWaitSignal)
 
 #endif

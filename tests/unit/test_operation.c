@@ -102,6 +102,8 @@ Test(operation, bytes_of_messages)
 
 	cr_expect_eq(operation_bytes("ncclAllReduce", TF_GROUP_NCCL, &op), 400);
 	cr_expect_eq(operation_bytes("ncclAllGather", TF_GROUP_NCCL, &op), 3200);
+	cr_expect_eq(operation_bytes("ncclAllReduceConfig", TF_GROUP_NCCL, &op), 400);
+	cr_expect_eq(operation_bytes("ncclAllGatherConfig", TF_GROUP_NCCL, &op), 3200);
 	cr_expect_eq(operation_bytes("MPI_Send", TF_GROUP_MPI, &mpi), 2400);
 	cr_expect_eq(operation_bytes("ncclAllGather", TF_GROUP_NCCL, &bad), 0);
 }

@@ -16,8 +16,8 @@
 /* The class of a function; FIRST_COLLECTIVE and above: the index of its name in `collectives`. */
 enum { NOT_NCCL, BEGINS, GROUP_START, GROUP_END, FIRST_COLLECTIVE };
 static const char *const collectives[] = {"ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclAlltoAll"};
-static const char *const beginnings[] = {"ncclCommInitRank", "ncclCommInitRankConfig", "ncclCommInitRankScalable",
-					 "ncclCommSplit", "ncclCommShrink"};
+static const char *const beginnings[] = {"ncclCommInitRank", "ncclCommInitRankScalable", "ncclCommSplit",
+					 "ncclCommShrink", "ncclCommGrow"};
 
 /* A communicator of an image, since its creation. */
 struct member {
@@ -61,7 +61,7 @@ struct reading {
 static bool is_one_of(const char *name, const char *const *names, size_t count, size_t *ret_place)
 {
 	for (*ret_place = 0; *ret_place < count; (*ret_place)++)
-		if (!strcmp(name, names[*ret_place]))
+		if (operation_is_nccl(name, names[*ret_place]))
 			return true;
 	return false;
 }
