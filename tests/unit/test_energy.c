@@ -206,6 +206,14 @@ Test(energy, idle_time_takes_the_power_of_idle_intervals)
 	assert_shares(joules, 3, list, COUNT(list), 2 + 1);
 }
 
+Test(energy, no_kernel_takes_more_than_the_power_limit)
+{
+	const double joules[] = {0, 2, 72};
+	const struct operation list[] = {{1150, 1200, false, 35}}; /* 700 W; with idle time at 20 W it would be 1380 */
+
+	assert_shares(joules, 3, list, COUNT(list), 2 + 35);
+}
+
 Test(energy, what_ran_outside_of_the_samples_has_none)
 {
 	const double joules[] = {0, 10};

@@ -191,12 +191,15 @@ static void interval_divide(struct energy_share *share, size_t i, double at_idle
 	const struct energy_point *p = &share->source->points[i];
 	struct energy_interval *interval = &share->intervals[i];
 	double joules = p[1].joules - p[0].joules, ns = (double)(p[1].ns - p[0].ns), busy = (double)interval->busy_ns;
+	double at_most = share->source->limit_watts; /* 0: not known */
 	double idle = ns > busy ? joules * (ns - busy) / ns : 0, kernels = 0, copies;
 
 	if (busy <= 0)
 		idle = joules;
 	else if (at_idle >= 0 && at_idle * (ns - busy) / 1e9 < idle)
 		idle = at_idle * (ns - busy) / 1e9;
+	if (busy > 0 && at_most > 0 && joules - idle > at_most * busy / 1e9)
+		idle = joules - at_most * busy / 1e9;
 	if (busy > 0)
 		kernels = (joules - idle) * (double)interval->kernel_ns / busy;
 	copies = joules - idle - kernels;

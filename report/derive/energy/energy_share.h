@@ -3,7 +3,7 @@
  *
  * Between two samples the energy is known, and when the device executed kernels, only copies and memsets, or nothing.
  *   idle      takes the power that the device had while it was idle from one sample to the next, where there are such
- *             intervals, but not more than its part of the time
+ *             intervals, but not more than its part of the time; and what is above the device's power limit otherwise
  *   kernels   take the rest of the time in which any ran, each in proportion to its time in the interval
  *   copies    likewise, of the time in which no kernel ran
  * So the parts add up to the device's energy. Operations of all processes count, whatever the filter is. */
