@@ -242,6 +242,10 @@ static const struct option rows[] = {
 	 .help = "replace an existing file"},
 	{"interactive", 'i', OPTION_SWITCH, AT(interactive), VERBS_OF(VERB_QUERY),
 	 .help = "read statements from standard input, with a prompt on a terminal"},
+	{"time-limit", 0, OPTION_COUNT, AT(time_limit), VERBS_OF(VERB_QUERY | VERB_OPS | VERB_MCP), .value = "SECONDS",
+	 .takes = "a number of seconds, 0 for any", .maximum = 1000000,
+	 .help = "end what takes longer: a query (default: 0, any time), reading a database (default: 600), a call of "
+		 "a tool of mcp (default: 60)"},
 	{"no-open", 0, OPTION_SWITCH, AT(is_closed), VERBS_OF(VERB_VIEW), .help = "write the page and do not open it"},
 	{"replace", 0, OPTION_SWITCH, AT(is_replacing), VERBS_OF(VERB_PACK),
 	 .help = "replace the capture's directory by the file once the file is complete"},
@@ -343,7 +347,8 @@ int command_line_parse(unsigned int verb, const char *help, char **words, struct
 	struct text why = text_init(err->text, sizeof(err->text));
 	bool only_captures = false;
 
-	*ret = (struct command_line){.captures = words, .top = TOP_DEFAULT, .gate = GATE_DEFAULT};
+	*ret = (struct command_line){.captures = words, .top = TOP_DEFAULT, .gate = GATE_DEFAULT,
+				     .time_limit = TIME_LIMIT_DEFAULT};
 	while (*words) {
 		const struct option *row;
 		const char *value;

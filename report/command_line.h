@@ -25,7 +25,7 @@ enum { VERB_WRITES = VERB_EXPORT | VERB_VIEW | VERB_PACK | VERB_UNPACK };
 /* Likewise; that of doctor names the capture of a later run. */
 enum { VERB_NAMES = VERB_WRITES | VERB_DOCTOR };
 
-enum { TOP_DEFAULT = UINT32_MAX };
+enum { TOP_DEFAULT = UINT32_MAX, TIME_LIMIT_DEFAULT = UINT32_MAX };
 #define GATE_DEFAULT 0.03
 
 struct requested_report {
@@ -56,6 +56,7 @@ struct command_line {
 	bool is_listed; /* the reports are written one by one as these lists say, not all as format and output do */
 	const char *filter_time, *filter_nvtx; /* NULL: everything; see filter.h */
 	uint32_t top;	/* rows of a table, 0: all; TOP_DEFAULT: not given */
+	uint32_t time_limit; /* seconds, 0: none; TIME_LIMIT_DEFAULT: not given */
 	bool fail_on_found;
 	const struct rule *fail_on; /* NULL: any rule */
 	bool lines_all, is_inclusive;

@@ -2,20 +2,14 @@
 #include "report/mcp_tool.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "report/base/text.h"
 
-/* What an answer has at most: rows of a table if the caller does not say it, and if it does; bytes, of which those of
- * rows are fewer. */
-enum { TOP_DEFAULT = 50, TOP_MOST = 1000, ANSWER_MOST = 256 << 10 };
+/* What an answer has at most: rows of a table if the caller does not say it, and if it does; bytes of rows. */
+enum { TOP_DEFAULT = 50, TOP_MOST = 1000 };
 #define BYTES "--json-bytes=60000"
 
 enum kind { CAPTURE, CAPTURES, SQL, TEXT, TOP };
@@ -192,93 +186,44 @@ static int add_argument(struct json_reader *r, const struct argument *a, struct 
 	return code;
 }
 
-/* ---- execution ---- */
+/* ---- calls ---- */
 
-/* Executes this program with these words and appends what it prints. */
-static int execute(char **words, struct buffer *ret, struct err *err)
+static const struct tool *find_tool(const char *name)
 {
-	int ends[2], status = 0;
-	char bytes[65536];
-	ssize_t n;
-	pid_t pid, server;
-
-	if (pipe2(ends, O_CLOEXEC))
-		return err_set(err, -errno, "pipe: %s", strerror(errno));
-	server = getpid();
-	pid = fork();
-	if (!pid) {
-		int none = open("/dev/null", O_RDWR);
-
-		dup2(none, STDIN_FILENO);
-		dup2(ends[1], STDOUT_FILENO);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != server)
-			_exit(127);
-		execv("/proc/self/exe", words);
-		_exit(127);
-	}
-	close(ends[1]);
-	while (pid > 0 && ((n = read(ends[0], bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR)))
-		if (n > 0)
-			buffer_add(ret, bytes, (size_t)n);
-	close(ends[0]);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (ret->size > ANSWER_MOST) {
-		size_t size = ret->size;
-
-		buffer_clear(ret);
-		return err_set(err, -E2BIG, "the answer has %zu bytes: ask for less, such as parts of long texts",
-			       size);
-	}
-	if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) < 127 && ret->size)
-		return 0;
-	buffer_clear(ret);
-	return err_set(err, -EIO, "pillion %s did not complete: wait status %d", words[1], pid > 0 ? status : -1);
+	for (size_t i = 0; i < TOOLS; i++)
+		if (!strcmp(tools[i].name, name))
+			return &tools[i];
+	return NULL;
 }
 
-static int run_tool(struct json_reader *r, const struct tool *t, struct buffer *ret, struct err *err)
+int mcp_tool_call(struct json_reader *request, const char *name, struct mcp_call *ret,
+		  struct err *err)
 {
-	struct texts words = {0}, operands = {0};
+	const struct tool *t = find_tool(name);
+	struct texts operands = {0}, *words = &ret->words;
 	int code = 0;
 
-	texts_add(&words, "pillion-report");
+	if (!t)
+		return err_set(err, -ENOENT, "unknown tool: %s", name);
+	ret->help = t->help;
+	texts_add(words, "pillion-report");
 	for (size_t i = 0; i < sizeof(t->words) / sizeof(*t->words) && t->words[i]; i++)
-		texts_add(&words, "%s", t->words[i]);
-	texts_add(&words, "--json");
-	texts_add(&words, BYTES);
+		texts_add(words, "%s", t->words[i]);
+	texts_add(words, "--json");
+	texts_add(words, BYTES);
 	for (size_t i = 0; i < ARGUMENTS && t->arguments[i].name && !code; i++)
-		code = add_argument(r, &t->arguments[i], &words, &operands, err);
+		code = add_argument(request, &t->arguments[i], words, &operands, err);
 	for (size_t i = 0; i < operands.count; i++)
-		texts_add(&words, "%s", operands.items[i]);
-	if (!code) {
-		char **argv = mem_alloc((words.count + 1) * sizeof(*argv));
-
-		memcpy(argv, words.items, words.count * sizeof(*argv));
-		code = execute(argv, ret, err);
-		free(argv);
-	}
-	texts_done(&words);
+		texts_add(words, "%s", operands.items[i]);
 	texts_done(&operands);
 	return code;
 }
 
-int mcp_tool_call(struct json_reader *request, const char *name, struct buffer *ret, bool *ret_failed)
+void mcp_tool_failed(const struct mcp_call *c, const struct err *err, struct buffer *ret)
 {
-	const struct tool *t = tools;
-	struct err err;
-
-	while (t < tools + TOOLS && strcmp(t->name, name) != 0)
-		t++;
-	if (t == tools + TOOLS)
-		return -ENOENT;
-	*ret_failed = run_tool(request, t, ret, &err) != 0;
-	if (*ret_failed) {
-		buffer_text(ret, "{\"error\":");
-		json_add(ret, err.text);
-		buffer_text(ret, ",\"hint\":");
-		json_add(ret, t->help);
-		buffer_text(ret, "}");
-	}
-	return 0;
+	buffer_text(ret, "{\"error\":");
+	json_add(ret, err->text);
+	buffer_text(ret, ",\"hint\":");
+	json_add(ret, c->help);
+	buffer_text(ret, "}");
 }

@@ -4,12 +4,16 @@
 #define PILLION_MCP_TOOL_H
 
 #include "report/json_reader.h"
+#include "report/mcp_call.h"
 
 /* Appends the descriptions of all tools, with the JSON Schema of their arguments. */
 void mcp_tools_describe(struct buffer *ret);
 
-/* Calls a tool with the arguments at $.params.arguments of the request. Appends the envelope that it prints. -ENOENT:
- * there is no such tool; 0 otherwise, also if it fails: then *ret_failed is set and the envelope says why. */
-int mcp_tool_call(struct json_reader *request, const char *name, struct buffer *ret, bool *ret_failed);
+/* Makes the command line of a call from the arguments at $.params.arguments of the request. -ENOENT: there is no such
+ * tool; -EINVAL: for mcp_tool_failed. */
+int mcp_tool_call(struct json_reader *request, const char *name, struct mcp_call *ret, struct err *err);
+
+/* Appends the envelope of a call that failed. */
+void mcp_tool_failed(const struct mcp_call *c, const struct err *err, struct buffer *ret);
 
 #endif

@@ -9,6 +9,8 @@
 #include "report/ops/ops.h"
 #include "report/verb.h"
 
+enum { DATABASE_SECONDS = 600 }; /* a database may be made to take for ever */
+
 static const uint8_t default_columns[] = {OPS_IDX, OPS_DIR,    OPS_SUB,	   OPS_MOD,
 					  OPS_OP,  OPS_KERNEL, OPS_PARAMS, OPS_SIL};
 
@@ -187,7 +189,9 @@ static int read_databases(const struct command_line *l, struct table *table, str
 		return err_set(err, -EINVAL, "--filter-time and --filter-nvtx are for captures");
 	for (size_t i = 0; i < l->capture_count && !code; i++)
 #ifdef HAVE_SQLITE
-		code = ops_of_database(l->captures[i], table, err);
+		code = ops_of_database(l->captures[i],
+				       l->time_limit == TIME_LIMIT_DEFAULT ? DATABASE_SECONDS : l->time_limit, table,
+				       err);
 #else
 		code = err_set(err, -ENOTSUP, "%s: this build has no sqlite", l->captures[i]);
 #endif

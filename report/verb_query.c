@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* query: SQL over a capture, without an export. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +21,13 @@ struct result_cell {
 struct result {
 	struct result_cell *cells;
 	size_t count, capacity;
+	size_t bytes;
 };
+
+/* Bytes of a result, and of SQLite itself, where the answer has a limit, too (--json-bytes). */
+enum { RESULT_MOST = 64 << 20, MEMORY_MOST = 256 << 20 };
+
+static struct sql_bounds bounds; /* of the connection */
 
 static void take_cell(struct result *r, sqlite3_stmt *statement, int column)
 {
@@ -38,7 +45,9 @@ static void take_cell(struct result *r, sqlite3_stmt *statement, int column)
 		const char *text = (const char *)sqlite3_column_text(statement, column);
 
 		cell->text = mem_copy_text(text ? text : "", text ? strlen(text) : 0);
+		r->bytes += strlen(cell->text);
 	}
+	r->bytes += sizeof(*cell);
 }
 
 /* A column of integers, of numbers, or of texts. */
@@ -92,7 +101,11 @@ static void show_result(struct work *w, sqlite3_stmt *statement, const struct re
 static int refuse(struct work *w, sqlite3 *db, int code)
 {
 	progress_clear();
-	if (code == SQLITE_AUTH)
+	if (code == SQLITE_INTERRUPT)
+		say("the query takes longer than %" PRIu32 " s (--time-limit)", w->line->time_limit);
+	else if (code == SQLITE_TOOBIG)
+		say("a text or the result is too big: ask for less, such as by LIMIT and substr()");
+	else if (code == SQLITE_AUTH && !strstr(sqlite3_errmsg(db), "function"))
 		say("a capture is only read: SELECT is the only statement");
 	else
 		say("%s", sqlite3_errmsg(db));
@@ -111,10 +124,16 @@ static int run_statement(struct work *w, sqlite3 *db, sqlite3_stmt *statement)
 		w->status = EXIT_UNUSABLE;
 		return SQLITE_TOOBIG;
 	}
+	sql_bound_restart(&bounds);
 	progress_begin("query", w->model.trace_bytes);
-	while ((code = sqlite3_step(statement)) == SQLITE_ROW)
+	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
 		for (int i = 0; i < columns; i++)
 			take_cell(&r, statement, i);
+		if (w->line->json_bytes && r.bytes > RESULT_MOST) {
+			code = SQLITE_TOOBIG;
+			break;
+		}
+	}
 	progress_clear();
 	if (code != SQLITE_DONE)
 		refuse(w, db, code);
@@ -215,7 +234,7 @@ static int run_query(const struct command_line *l)
 	struct store store;
 	struct work w;
 	sqlite3 *db = NULL;
-	int status;
+	int status, code;
 
 	if (!l->interactive && l->capture_count > 1 && access(l->captures[l->capture_count - 1], F_OK))
 		sql = l->captures[--reading.capture_count];
@@ -223,7 +242,13 @@ static int run_query(const struct command_line *l)
 	if (status)
 		return status;
 	store_open(&store, &w.context);
-	if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE, NULL) || query_tables_add(db, &store))
+	code = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE, NULL);
+	if (!code) {
+		sql_bound(db, &bounds, l->time_limit == TIME_LIMIT_DEFAULT ? 0 : l->time_limit,
+			  l->json_bytes ? MEMORY_MOST : 0);
+		code = query_tables_add(db, &store);
+	}
+	if (code)
 		refuse(&w, db, SQLITE_ERROR);
 	else if (sql && *sql == '.')
 		run_dot(&w, &store, sql);

@@ -129,6 +129,6 @@ typedef void ops_visit_kernel(void *context, const struct image *image, const st
 void ops_visit(const struct report_context *c, void *context, ops_visit_kernel *visit);
 
 /* Adds those of a database in the form that Nsight Systems exports. 0 or -errno. */
-int ops_of_database(const char *path, struct table *table, struct err *err);
+int ops_of_database(const char *path, uint32_t seconds, struct table *table, struct err *err);
 
 #endif

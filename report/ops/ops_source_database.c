@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ranges and kernels of a database that Nsight Systems exported. */
 #include <errno.h>
+#include <inttypes.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/sql_bounds.h"
 #include "report/ops/ops.h"
 
 /* globalTid and globalPid have the process in the upper bits and the thread in the lower ones. */
@@ -322,8 +324,9 @@ static void read_database(struct database *d, struct table *table)
 	sqlite3_finalize(d->string);
 }
 
-int ops_of_database(const char *path, struct table *table, struct err *err)
+int ops_of_database(const char *path, uint32_t seconds, struct table *table, struct err *err)
 {
+	struct sql_bounds bounds;
 	struct database d = {.path = path,
 			     .err = err,
 			     .ops = {.source = &d,
@@ -332,10 +335,15 @@ int ops_of_database(const char *path, struct table *table, struct err *err)
 				     .line_text = database_line_text,
 				     .device = database_device}};
 
-	if (sqlite3_open_v2(path, &d.db, SQLITE_OPEN_READONLY, NULL))
+	if (sqlite3_open_v2(path, &d.db, SQLITE_OPEN_READONLY, NULL)) {
 		fail(&d);
-	else
+	} else {
+		sql_bound(d.db, &bounds, seconds, 0);
 		read_database(&d, table);
+		if (d.code && bounds.has_expired)
+			err_set(err, d.code, "%s: reading it takes longer than %" PRIu32 " s (--time-limit)", path,
+				seconds);
+	}
 	sqlite3_close(d.db);
 	ops_done(&d.ops);
 	free(d.ranges);

@@ -461,7 +461,7 @@ static int authorize(void *context, int action, const char *first, const char *s
 	case SQLITE_RECURSIVE:
 		return SQLITE_OK;
 	case SQLITE_FUNCTION:
-		return second && !sqlite3_stricmp(second, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+		return sql_refuses(second) ? SQLITE_DENY : SQLITE_OK;
 	default:
 		return SQLITE_DENY;
 	}

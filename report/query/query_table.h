@@ -7,6 +7,7 @@
 
 #include <sqlite3.h>
 
+#include "report/base/sql_bounds.h"
 #include "report/query/query_store.h"
 
 /* Makes the tables available in a connection, and permits nothing but reading. The store is borrowed until the

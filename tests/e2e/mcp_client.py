@@ -4,6 +4,7 @@
 directory. raw: by messages of its own, good and bad; else by the package mcp, in that mode. TAP without a plan."""
 import asyncio
 import json
+import select
 import subprocess
 import sys
 
@@ -11,6 +12,11 @@ MODE, COMMAND = sys.argv[1], sys.argv[2:]
 TOOLS = ["summary", "findings", "table", "query", "lines", "source", "diff"]
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 BOUND = 256 << 10
+
+# 10,000 rows; rows without end
+ROWS = "WITH n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 10000) SELECT x FROM n"
+ENDLESS = "WITH n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT COUNT(*) FROM n"
+PATIENCE = 600  # seconds after which a server hangs
 
 # Arguments of good calls, and what is true of the answer.
 CALLS = [
@@ -53,6 +59,13 @@ BAD_CALLS = [
     ("query", {"capture": "run.pillion", "sql": "DROP TABLE osrt_sum"}, "only read"),
     ("query", {"capture": "run.pillion", "sql": "SELECT absent"}, "no such column"),
     ("query", {"capture": "run.pillion", "sql": "SELECT hex(zeroblob(400000)) AS x"}, "ask for less"),
+    ("query", {"capture": "run.pillion", "sql": "SELECT hex(zeroblob(200000000)) AS x"}, "too big"),
+    ("query", {"capture": "run.pillion", "sql": f"SELECT hex(zeroblob(1000000)) FROM ({ROWS})"}, "too big"),
+    ("query", {"capture": "run.pillion", "sql": f"SELECT 1 FROM ({ROWS}) ORDER BY randomblob(1000000)"},
+     "out of memory"),
+    ("query", {"capture": "run.pillion", "sql": "SELECT fts3_tokenizer('simple')"}, "fts3_tokenizer"),
+    ("query", {"capture": "run.pillion", "sql": "SELECT load_extension('x')"}, "load_extension"),
+    ("query", {"capture": "run.pillion", "sql": "SELECT '' LIKE hex(zeroblob(5000))"}, "too complex"),
     ("diff", {"before": [], "after": ["after.pillion"]}, "'before' must be"),
     ("diff", {"before": ["before.pillion"], "after": [1]}, "'after' must be"),
     ("diff", {"before": ["before.pillion"], "after": ["--json"]}, "No such file"),
@@ -128,6 +141,85 @@ def run_raw():
         check_call(name, arguments, wanted, result["isError"], result["content"][0]["text"])
 
 
+# ---- calls that take long ----
+
+class Server:
+    """A server that goes on running."""
+
+    def __init__(self, *options):
+        self.process = subprocess.Popen([*COMMAND, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.rest = b""
+
+    def send(self, *messages):
+        self.process.stdin.write("".join(json.dumps(m) + "\n" for m in messages).encode())
+        self.process.stdin.flush()
+
+    def call(self, number, sql):
+        self.send(request("tools/call", {"name": "query", "arguments": {"capture": "run.pillion", "sql": sql}}, number))
+
+    def cancel(self, number):
+        self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+
+    def answer(self):
+        """The next answer, None: there is none."""
+        while b"\n" not in self.rest:
+            ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+            more = self.process.stdout.read1() if ready else b""
+            if not more:
+                return None
+            self.rest += more
+        line, self.rest = self.rest.split(b"\n", 1)
+        return json.loads(line)
+
+    def children(self):
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="utf-8") as file:
+            return file.read().split()
+
+    def end(self):
+        """The exit status after the end of its input."""
+        self.process.stdin.close()
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return None
+
+
+def run_long():
+    server = Server()
+    server.call(7, ENDLESS)
+    server.send(request("ping", None, 8))
+    check("ping during a call", server.answer()["id"] == 8)
+    server.call("9", "SELECT 9")
+    check("another call during a call", server.answer()["id"] == "9")
+    server.cancel(7)
+    server.cancel("7")
+    server.send(request("ping", None, 10))
+    check("a call that was cancelled has no answer", server.answer()["id"] == 10)
+    check("and no process", server.children() == [], server.children())
+    for number in range(20, 30):
+        server.call(number, ENDLESS)
+    server.call(30, "SELECT 30")
+    server.send(request("ping", None, 31))
+    check("ping during many calls", server.answer()["id"] == 31)
+    check("of which few are executed", len(server.children()) <= 4, server.children())
+    for number in range(20, 30):
+        server.cancel(number)
+    check("one that waited is executed in the end", server.answer()["id"] == 30)
+    server.call(40, ENDLESS)
+    check("the server ends after its input, though a call runs", server.end() == 0)
+    answer = server.answer()
+    check("which fails", answer["id"] == 40 and answer["result"]["isError"], answer)
+
+    server = Server("--time-limit=1")
+    server.call(1, ENDLESS)
+    answer = server.answer()
+    check("the time of a call is limited", answer["id"] == 1 and "--time-limit" in str(answer["result"]), answer)
+    server.process.stdout.close()
+    server.call(2, ENDLESS)
+    check("the server ends if nobody reads", server.end() == 0)
+
+
 # ---- by the package mcp ----
 
 async def run_client():
@@ -153,5 +245,6 @@ async def run_client():
 
 if MODE == "raw":
     run_raw()
+    run_long()
 else:
     asyncio.run(run_client())

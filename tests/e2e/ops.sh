@@ -83,6 +83,26 @@ python3 -c 'import sqlite3; sqlite3.connect("other.sqlite").execute("CREATE TABL
 refused 'a database of another program' 'other.sqlite: no CUPTI_ACTIVITY_KIND_KERNEL' other.sqlite
 head -c 4000 ops_cnn.sqlite >cut.sqlite
 refused 'a damaged database' 'cut.sqlite: ' cut.sqlite
+python3 - ops_cnn.sqlite <<'END'
+import shutil, sqlite3, sys
+kernels = 'CUPTI_ACTIVITY_KIND_KERNEL'
+for name in 'view', 'slow':
+    shutil.copy(sys.argv[1], name + '.sqlite')
+    db = sqlite3.connect(name + '.sqlite')
+    db.execute(f'ALTER TABLE {kernels} RENAME TO kernels')
+    if name == 'view':
+        db.execute(f'CREATE VIEW {kernels} AS SELECT a.* FROM kernels a, kernels b')
+    else:
+        db.execute(f'CREATE TABLE {kernels} (start, end, correlationId, shortName, deviceId, streamId, gridX, gridY, '
+                   'gridZ, blockX, blockY, blockZ)')
+        db.executemany(f'INSERT INTO {kernels} (start) VALUES (?)', [(i,) for i in range(20000)])
+        db.execute(f'ALTER TABLE {kernels} ADD COLUMN globalPid AS (length(hex(zeroblob(10000000 + start))))')
+    db.commit()
+END
+refused 'a view, which may compute without end' 'view.sqlite: access to view "CUPTI_ACTIVITY_KIND_KERNEL" prohibited' \
+	view.sqlite
+refused 'a column that takes long to compute' 'slow.sqlite: reading it takes longer than 1 s' --time-limit=1 \
+	slow.sqlite
 refused 'captures and databases' 'one kind at a time' ops_cnn.sqlite other
 
 # ---- captures ----

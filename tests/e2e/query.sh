@@ -157,4 +157,15 @@ query 'SELECT 1 FROM none' >out
 is "$? $(cat err)" '2 pillion query: no such table: none' 'an unknown table'
 report query none.pillion 'SELECT 1' >out 2>err
 is "$?" 2 'a capture that is not there'
+query 'WITH n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT COUNT(*) FROM n' --time-limit=1 >out
+is "$? $(cat out err)" '2 pillion query: the query takes longer than 1 s (--time-limit)' 'a limit of time'
+printf '%s;\n' 'SELECT 1' 'SELECT 2' >statements
+is "$( (sed -n 1p statements; sleep 2; sed -n 2p statements) | report query -f csv --time-limit=1 run.pillion 2>&1 |
+	grep -c '^[12]$')" 4 'which is that of each statement'
+query "SELECT hex(zeroblob(200000000))" >out
+is "$? $(wc -c <out)" '2 0' 'a text of 400 MB'
+for function in "fts3_tokenizer('simple')" "load_extension('x')"; do
+	query "SELECT $function" >out
+	like "$? $(cat err)" "^2 .*not authorized to use function: ${function%%(*}" "refused: $function"
+done
 done_testing
