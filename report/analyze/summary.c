@@ -12,7 +12,6 @@
 #include "report/derive/device/gap.h"
 #include "report/derive/stacks/lines.h"
 #include "report/derive/stacks/samples.h"
-#include "report/derive/device/memory.h"
 #include "report/stats/report.h"
 #include "report/analyze/fix_first.h"
 #include "report/analyze/summary_died.h"
@@ -319,27 +318,6 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 	buffer_text(out, "\n");
 }
 
-static void memory_peak(const struct model *m, struct buffer *out)
-{
-	uint64_t most = 0;
-	const struct image *of = NULL;
-
-	for (size_t i = 0; i < m->image_count; i++) {
-		struct memory memory;
-
-		memory_replay(m, &m->images[i], &memory, NULL, NULL);
-		for (size_t k = 0; k < memory.use_count; k++)
-			if (!memory.uses[k].kind && memory.uses[k].peak > most) {
-				most = memory.uses[k].peak;
-				of = &m->images[i];
-			}
-		memory_done(&memory);
-	}
-	if (of)
-		buffer_print(out, "%-*s GPU peak %.3f MB in process %" PRIu32 "\n", SUMMARY_LABEL, "memory",
-			     (double)most / 1e6, of->pid);
-}
-
 /* Findings beside the first one, if they cost as much as would be worth a first line. */
 static void summary_findings(const struct finding *found, size_t count, uint64_t wall_ns, const struct fix_first *first,
 			     struct buffer *out)
@@ -586,7 +564,7 @@ void summary_text(const struct report_context *context, const char *capture, str
 		if (device_has_whole_graphs(c->model))
 			buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows their kernels and "
 				     "lines\n", SUMMARY_LABEL, "graphs");
-		memory_peak(c->model, ret);
+		summary_memory(c->model, ret);
 		summary_findings(s.found, s.found_count, s.roles->wall_ns, &s.first, &tail);
 	}
 	summary_ledger(c->model, &tail);

@@ -8,6 +8,7 @@
 
 #include "report/analyze/rule.h"
 #include "report/base/text.h"
+#include "report/derive/device/memory.h"
 #include "report/derive/device/untimed.h"
 
 /* DETAILS: calls of a role that have a part of their own, if they take PART_PERCENT of its time; the rest of them are
@@ -319,4 +320,25 @@ void summary_untimed(const struct report_context *c, struct buffer *ret)
 		untimed_line(text.data, images, ret);
 		buffer_done(&text);
 	}
+}
+
+void summary_memory(const struct model *m, struct buffer *out)
+{
+	uint64_t most = 0;
+	const struct image *of = NULL;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct memory memory;
+
+		memory_replay(m, &m->images[i], &memory, NULL, NULL);
+		for (size_t k = 0; k < memory.use_count; k++)
+			if (!memory.uses[k].kind && memory.uses[k].peak > most) {
+				most = memory.uses[k].peak;
+				of = &m->images[i];
+			}
+		memory_done(&memory);
+	}
+	if (of)
+		buffer_print(out, "%-*s GPU peak %.3f MB in process %" PRIu32 "\n", SUMMARY_LABEL, "memory",
+			     (double)most / 1e6, of->pid);
 }

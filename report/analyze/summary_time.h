@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines of the summary that divide time: one for each role, one for the devices. */
+/* The lines of the summary that divide time: one for each role, one for the devices; and what they
+ * lacked and used. */
 #ifndef PILLION_SUMMARY_TIME_H
 #define PILLION_SUMMARY_TIME_H
 
@@ -27,5 +28,8 @@ void summary_devices(const struct report_context *c, const struct gaps *g, bool 
 
 /* Why device operations that were requested have no times; nothing if all have. */
 void summary_untimed(const struct report_context *c, struct buffer *ret);
+
+/* The largest use of device memory by a process; nothing if there was none. */
+void summary_memory(const struct model *m, struct buffer *ret);
 
 #endif
