@@ -67,6 +67,7 @@ like "$(report analyze -q -r import_heavy -f csv import.pillion)" ',import,<modu
 # ---- a loader ----
 # A package with the file of PyTorch's loader, which waits for a worker as that one does.
 mkdir -p site-packages/torch/utils/data
+touch site-packages/torch/{,utils/,utils/data/}__init__.py # so that it precedes an installed PyTorch
 cat >site-packages/torch/utils/data/dataloader.py <<'END'
 import os, select
 
