@@ -116,7 +116,7 @@ async function checkSearch({page, check, table}, kind) {
 	await press(page, 'Enter');
 	const details = await page.get(DETAILS);
 
-	check(parseFloat(await page.get(found)) > 0 && /_bootstrap/.test(details.replace(/^.*\n/, '')),
+	check(parseFloat(await page.get(found)) > 0 && /_bootstrap/i.test(details.replace(/^.*\n/, '')),
 		'the search looks into stacks', await page.get(found), details);
 	await press(page, 'Escape');
 }

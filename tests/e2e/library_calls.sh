@@ -74,7 +74,7 @@ like "$(report stats -q -r nccl_sum -f csv calls.pillion | grep ncclAllGatherCon
 	",512,float32,,,0x[0-9a-f]+,3 of 8,$((7 * 4 * 512 * 8))," 'a collective with a configuration'
 like "$(report stats -q -r nccl_sum -f csv calls.pillion | grep ncclPutSignal)" ',8192,float32,,6,' \
 	'a message into the window of a peer'
-like "$(report stats -q -r nccl_sum -f csv calls.pillion | grep ncclSignal)" ',ncclSignal,.*,2,.*,. of 12,' \
+like "$(report stats -q -r nccl_sum -f csv calls.pillion | grep ncclSignal)" ',ncclSignal,.*,2,0x' \
 	'a signal, by a communicator to which ranks were added'
 
 ok 'chrome' report export -t chrome -o calls.json calls.pillion
