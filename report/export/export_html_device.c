@@ -206,28 +206,49 @@ static void html_add_bytes(struct html *h, uint32_t number, const char *label, u
 	html_add(h, html_process_track(h, HTML_COUNTER, number, label), &out);
 }
 
-/* The numbers of devices are smaller. */
-static void html_add_resident(void *context, uint64_t bytes, uint64_t ns)
+/* A counter of a process, which has nothing any more when the process has ended. */
+struct process_counter {
+	struct html *html;
+	uint32_t number; /* those of devices are smaller */
+	const char *label;
+	uint64_t last_bytes, last_ns;
+};
+
+static void html_add_point(void *context, uint64_t bytes, uint64_t ns)
 {
-	html_add_bytes(context, UINT32_MAX - 1, "Resident", bytes, ns);
+	struct process_counter *c = context;
+
+	html_add_bytes(c->html, c->number, c->label, bytes, ns);
+	c->last_bytes = bytes;
+	c->last_ns = ns;
 }
 
-static void html_add_heap(void *context, uint64_t bytes, uint64_t ns)
+static void counter_end(const struct process_counter *c)
 {
-	html_add_bytes(context, UINT32_MAX - 2, "Allocated", bytes, ns);
+	const struct process *p = &c->html->model->processes[c->html->image->process];
+
+	if (c->last_bytes && !p->is_running)
+		html_add_bytes(c->html, c->number, c->label, 0, p->end_ns > c->last_ns ? p->end_ns : c->last_ns);
 }
 
 /* With a filter the memory in use is not known, because earlier allocations are excluded. */
 void html_memory(struct html *h)
 {
 	struct memory_lane lane = {.html = h};
+	struct process_counter resident = {.html = h, .number = UINT32_MAX - 1, .label = "Resident"};
+	struct process_counter heap = {.html = h, .number = UINT32_MAX - 2, .label = "Allocated"};
+	const struct process *p = &h->model->processes[h->image->process];
 	struct memory m;
 
 	if (h->image->trace && filter_of(h->image->trace))
 		return;
-	if (h->image == &h->model->images[h->model->processes[h->image->process].first_image])
-		resident_of(h->model, h->image, h, html_add_resident);
-	heap_over_time(h->model, h->image, html_add_heap, h);
+	if (h->image == &h->model->images[p->first_image]) {
+		resident_of(h->model, h->image, &resident, html_add_point);
+		counter_end(&resident);
+	}
+	heap_over_time(h->model, h->image, html_add_point, &heap);
+	if (h->image == &h->model->images[p->first_image + p->image_count - 1])
+		counter_end(&heap);
 	memory_replay(h->model, h->image, &m, html_add_memory_change, &lane);
 	/* Memory does not survive exec. */
 	for (size_t i = 0; h->image->end == TF_END_EXEC && i < lane.last.size; i++)
