@@ -65,6 +65,7 @@ static void join_names(struct joining *j)
 			d->variances[row * runs + k] = series_variance(&g->series[i]);
 			d->samplings[row * runs + k] = series_sampling(&g->series[i]);
 			*(k < d->before ? &d->rows[row].before : &d->rows[row].after) += share;
+			d->rows[row].is_foreign |= g->is_foreign && g->is_foreign[i];
 		}
 }
 
@@ -190,11 +191,13 @@ static void match_kin(struct joining *j)
 	free(order);
 }
 
-static bool is_spelt_alike(const char *a, const char *b)
+/* The number of changes from one spelling to the other; SIZE_MAX: they are not alike. */
+static size_t spelling_distance(const char *a, const char *b)
 {
-	size_t length = strlen(a) > strlen(b) ? strlen(a) : strlen(b);
+	size_t length = strlen(a) > strlen(b) ? strlen(a) : strlen(b),
+	       distance = length < NEAREST_BYTES ? nearest_distance(a, b) : SIZE_MAX / RENAMED_PART;
 
-	return length < NEAREST_BYTES && nearest_distance(a, b) * RENAMED_PART <= length;
+	return distance * RENAMED_PART <= length ? distance : SIZE_MAX;
 }
 
 /* Others by the number of values, and by the line that has launched them or the spelling. */
@@ -205,16 +208,22 @@ static void match_others(struct joining *j)
 	struct diff_row *rows = j->d->rows;
 
 	for (size_t i = 0; i < old_count && i < RENAMED_MOST; i++) {
-		size_t found = SIZE_MAX;
-		bool is_sure = false;
+		size_t found = SIZE_MAX, least = SIZE_MAX;
 
-		for (size_t k = 0; k < new_count && k < RENAMED_MOST && !is_sure; k++) {
-			bool is_there = new[k] != SIZE_MAX && rows[old[i]].before == rows[new[k]].after,
-			     is_line = is_there && j->top[old[i]] && j->top[old[i]] == j->top[new[k]];
+		for (size_t k = 0; k < new_count && k < RENAMED_MOST; k++) {
+			size_t distance;
 
-			if (is_there && (is_line || is_spelt_alike(rows[old[i]].name, rows[new[k]].name)))
+			if (new[k] == SIZE_MAX || rows[old[i]].before != rows[new[k]].after)
+				continue;
+			if (j->top[old[i]] && j->top[old[i]] == j->top[new[k]]) {
 				found = k;
-			is_sure = is_line;
+				break;
+			}
+			distance = spelling_distance(rows[old[i]].name, rows[new[k]].name);
+			if (distance < least) {
+				least = distance;
+				found = k;
+			}
 		}
 		if (found == SIZE_MAX)
 			continue;
@@ -277,6 +286,52 @@ static void find_groups(struct joining *j)
 	aggregate_done(&functions);
 }
 
+/* ---- the whole runs ---- */
+
+static const char *const whole_names[WHOLE_COUNT] = {[WHOLE_WALL] = "wall time", [WHOLE_CPU] = "CPU time"};
+
+static void judge_whole(struct diff *d, struct diff_whole *w, bool is_cpu)
+{
+	size_t runs = runs_of(d);
+
+	w->times = mem_alloc(runs * sizeof(*w->times));
+	w->variances = mem_alloc(runs * sizeof(*w->variances));
+	w->is_known = true;
+	for (size_t k = 0; k < runs; k++) {
+		const struct whole_run *whole = &d->captures[k].whole;
+
+		w->times[k] = (double)(is_cpu ? whole->cpu_ns : whole->wall_ns);
+		w->variances[k] = -1; /* one value of a run does not show how much it varies */
+		w->is_known &= w->times[k] > 0;
+	}
+	w->judged = (struct judged){.times = w->times, .variances = w->variances, .samplings = w->variances};
+	judge(&w->judged, 1, d->before, d->after, d->gate, &w->judgement);
+}
+
+/* Lines and calls without samples are only what blocked. Kernels are not the host's work, whose threads poll. */
+static bool is_unsampled(const struct diff *d)
+{
+	for (size_t k = 0; k < runs_of(d) && (d->by == DIFF_API || d->by == DIFF_LINE); k++) {
+		const struct whole_run *w = &d->captures[k].whole;
+
+		if (!w->is_sampled && w->cpu_ns && w->cpu_ns + w->delay_ns > w->wall_ns / 2)
+			return true;
+	}
+	return false;
+}
+
+static void judge_wholes(struct diff *d)
+{
+	for (int i = 0; i < WHOLE_COUNT; i++) {
+		judge_whole(d, &d->whole[i], i == WHOLE_CPU);
+		if (d->whole[i].is_known && d->whole[i].judgement.verdict == DIFF_WORSE)
+			d->judgement.verdict = DIFF_WORSE;
+	}
+	d->is_unsampled = is_unsampled(d);
+	if (d->is_unsampled && d->judgement.verdict == DIFF_NOT_WORSE)
+		d->judgement.verdict = DIFF_UNCLEAR;
+}
+
 void diff_compare(struct diff *d)
 {
 	struct joining j = {.d = d};
@@ -298,6 +353,7 @@ void diff_compare(struct diff *d)
 	if (d->by == DIFF_KERNEL)
 		match_others(&j);
 	judge(d->judged, d->count, d->before, d->after, d->gate, &d->judgement);
+	judge_wholes(d);
 	name_lines(&j);
 	aggregate_done(&j.names);
 	aggregate_done(&j.lines);
@@ -317,6 +373,10 @@ void diff_done(struct diff *d)
 	free(d->times);
 	free(d->variances);
 	free(d->samplings);
+	for (int i = 0; i < WHOLE_COUNT; i++) {
+		free(d->whole[i].times);
+		free(d->whole[i].variances);
+	}
 }
 
 /* ---- output ---- */
@@ -326,10 +386,9 @@ static double percent_of(double change)
 	return 100 * (exp(change) - 1);
 }
 
-static void row_cells(const struct diff *d, const struct judged *r, struct table *table)
+/* all: the change of the sum, that of which the row's is a share; 0: of none. */
+static void row_cells(double all, const struct judged *r, struct table *table)
 {
-	double all = d->judgement.after - d->judgement.before;
-
 	if (r->before > 0 && r->after > 0)
 		table_real(table, percent_of(log(r->after / r->before)));
 	else
@@ -346,12 +405,31 @@ static void row_cells(const struct diff *d, const struct judged *r, struct table
 	table_real(table, r->after);
 }
 
+/* The lines of the program first. */
 static int by_change(size_t a, size_t b, const void *context)
 {
-	const struct judged *all = context;
+	const struct diff *d = context;
+	const struct judged *all = d->judged;
 	double left = fabs(all[a].after - all[a].before), right = fabs(all[b].after - all[b].before);
 
-	return (left < right) - (left > right);
+	return d->rows[a].is_foreign - d->rows[b].is_foreign ?: (left < right) - (left > right);
+}
+
+/* A change of two runs is not known to be more than noise. */
+static enum row_verdict whole_verdict(const struct diff *d, const struct diff_whole *w)
+{
+	if (w->judgement.verdict == DIFF_WORSE)
+		return ROW_SLOWER;
+	return w->judged.verdict == ROW_FASTER ? ROW_FASTER : runs_of(d) == 2 ? ROW_FEW : ROW_NOISE;
+}
+
+static void whole_cells(const struct diff_whole *w, const char *word, const char *name, struct table *table)
+{
+	row_cells(0, &w->judged, table);
+	table_nothings(table, 2);
+	table_text(table, word);
+	table_text(table, name);
+	table_nothing(table);
 }
 
 void diff_table(const struct diff *d, struct table *table)
@@ -359,24 +437,27 @@ void diff_table(const struct diff *d, struct table *table)
 	static const char *const words[] = {"noise", "too few", "slower", "faster", "new", "vanished"};
 	const struct judgement *all = &d->judgement;
 	struct judged sum = {.before = all->before, .after = all->after, .noise = all->noise};
-	size_t *order = places_in_order(d->count, by_change, d->judged);
+	size_t *order = places_in_order(d->count, by_change, d);
 
 	table_has(table, {"Change (%)", COLUMN_PERCENT}, {"Noise (%)", COLUMN_PERCENT}, {"Share (%)", COLUMN_PERCENT},
 		  {"Before (ns)", COLUMN_NS_MEAN}, {"After (ns)", COLUMN_NS_MEAN}, {"Count Before", COLUMN_COUNT},
 		  {"Count After", COLUMN_COUNT}, {"Verdict", COLUMN_TEXT}, {"Name", COLUMN_TEXT},
 		  {"Line", COLUMN_TEXT});
-	row_cells(d, &sum, table);
+	row_cells(all->after - all->before, &sum, table);
 	table_nothings(table, 2);
 	table_text(table, diff_verdicts[all->verdict]);
 	table_text(table, "(total)");
 	table_nothing(table);
+	for (int i = 0; i < WHOLE_COUNT; i++)
+		if (d->whole[i].is_known)
+			whole_cells(&d->whole[i], words[whole_verdict(d, &d->whole[i])], whole_names[i], table);
 	for (size_t i = 0; i < d->count; i++) {
 		const struct judged *r = &d->judged[order[i]];
 		const struct diff_row *row = &d->rows[order[i]];
 
 		if (r->before <= 0 && r->after <= 0)
 			continue;
-		row_cells(d, r, table);
+		row_cells(all->after - all->before, r, table);
 		table_number(table, (uint64_t)(row->before + 0.5));
 		table_number(table, (uint64_t)(row->after + 0.5));
 		table_text(table, words[r->verdict]);
@@ -389,24 +470,28 @@ void diff_table(const struct diff *d, struct table *table)
 	free(order);
 }
 
-/* The row that adds the most time: of those whose change is no noise, if there are any. */
+static bool is_surely_slower(const struct diff *d, size_t row)
+{
+	return d->judged[row].verdict == ROW_SLOWER || d->judged[row].verdict == ROW_NEW;
+}
+
+static bool adds_more(const struct diff *d, size_t a, size_t b)
+{
+	if (is_surely_slower(d, a) != is_surely_slower(d, b))
+		return is_surely_slower(d, a);
+	if (d->rows[a].is_foreign != d->rows[b].is_foreign)
+		return d->rows[b].is_foreign;
+	return d->judged[a].after - d->judged[a].before > d->judged[b].after - d->judged[b].before;
+}
+
+/* The row that adds the most time: of those whose change is no noise, and of the program's lines, if there are any. */
 static size_t worst_row(const struct diff *d)
 {
 	size_t worst = SIZE_MAX;
-	bool is_sure = false;
 
-	for (size_t i = 0; i < d->count; i++) {
-		const struct judged *r = &d->judged[i];
-		bool sure = r->verdict == ROW_SLOWER || r->verdict == ROW_NEW;
-		double added = r->after - r->before;
-
-		if (added <= 0 || (is_sure && !sure))
-			continue;
-		if (worst == SIZE_MAX || (sure && !is_sure) ||
-		    added > d->judged[worst].after - d->judged[worst].before)
+	for (size_t i = 0; i < d->count; i++)
+		if (d->judged[i].after > d->judged[i].before && (worst == SIZE_MAX || adds_more(d, i, worst)))
 			worst = i;
-		is_sure |= sure;
-	}
 	return worst;
 }
 
@@ -418,6 +503,8 @@ static void add_why_unclear(const struct diff *d, struct buffer *ret)
 		buffer_text(ret, "; a capture is damaged");
 	else if (j->before <= 0 || j->after <= 0)
 		buffer_text(ret, "; there is nothing to compare");
+	else if (d->is_unsampled)
+		return;
 	else if (!j->is_pair)
 		buffer_text(ret, "; the runs of a side differ too much among each other: give more of them");
 	else if (j->change >= log1p(d->gate))
@@ -441,6 +528,11 @@ void diff_reason(const struct diff *d, struct buffer *ret)
 		buffer_print(ret, "; %+.1f %% is common to all rows", percent_of(j->common));
 	if (j->explained >= d->gate)
 		buffer_print(ret, "; %+.1f %% by rows whose change is no noise", 100 * j->explained);
+	for (int i = 0; i < WHOLE_COUNT; i++)
+		if (d->whole[i].is_known)
+			buffer_print(ret, "; %s %+.1f %%", whole_names[i], percent_of(d->whole[i].judgement.change));
+	if (d->is_unsampled)
+		buffer_text(ret, "; most of a run is CPU time without samples: record with -s cpu");
 	if (j->verdict == DIFF_UNCLEAR)
 		add_why_unclear(d, ret);
 	if (j->verdict != DIFF_NOT_WORSE && worst != SIZE_MAX && j->before > 0) {

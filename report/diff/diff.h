@@ -11,7 +11,17 @@ struct diff_row {
 	char *name, *line; /* line: where its time changed most; "": not known */
 	double before, after; /* values per run */
 	bool is_renamed;
+	bool is_foreign; /* see struct gathered */
 };
+
+/* The wall and the CPU time of the run. They count in the verdict, but not in the sum of the rows. */
+struct diff_whole {
+	double *times, *variances; /* as in struct judged */
+	struct judged judged;
+	struct judgement judgement;
+	bool is_known; /* in each capture */
+};
+enum { WHOLE_WALL, WHOLE_CPU, WHOLE_COUNT };
 
 struct diff {
 	/* set by the caller: */
@@ -26,6 +36,8 @@ struct diff {
 	size_t count;
 	struct judgement judgement;
 	double *times, *variances, *samplings;
+	struct diff_whole whole[WHOLE_COUNT];
+	bool is_unsampled; /* most of a run computes what the rows do not have */
 };
 
 void diff_compare(struct diff *d);

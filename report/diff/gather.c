@@ -13,6 +13,7 @@
 #include "report/derive/stacks/lines.h"
 #include "report/derive/stacks/samples.h"
 #include "report/derive/time/blocked.h"
+#include "report/derive/time/recorded.h"
 
 const char *const diff_by_names[DIFF_BY_COUNT] = {"auto", "kernel", "api", "line", "range", "op", "rank"};
 
@@ -262,6 +263,13 @@ static void gather_lines(struct gathering *g)
 	struct line_rows l = {.g = g, .has_samples = samples_any(g->scan.context->model)};
 
 	lines_gather_each(g->scan.context, visit_line, &l, &l.lines);
+	g->ret->is_foreign = mem_alloc((g->ret->count + 1) * sizeof(*g->ret->is_foreign));
+	for (uint32_t i = 0; i < l.lines.count; i++) {
+		const uint64_t *row = map_find(&l.rows, i, 0);
+
+		if (row)
+			g->ret->is_foreign[*row - 1] = !l.lines.values[i].is_users;
+	}
 	if (l.described)
 		descriptors_done(&l.descriptors);
 	lines_done(&l.lines);
@@ -359,6 +367,36 @@ static void gather_ranks(struct gathering *g)
 	}
 }
 
+/* ---- the whole run ---- */
+
+/* Of a capture range, only what it recorded. */
+static void gather_whole(const struct report_context *context, struct whole_run *ret)
+{
+	const struct model *m = context->model;
+	struct recorded recorded = recorded_find(m);
+	struct partition p;
+
+	partition_make(context, false, &p);
+	if (recorded.is_part)
+		recorded_limit(m, &p);
+	for (size_t i = 0; i < p.count; i++) {
+		ret->cpu_ns += p.threads[i].cpu_ns;
+		ret->delay_ns += p.threads[i].delay_ns;
+	}
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *process = &m->processes[i];
+
+		if (!recorded.is_part)
+			ret->cpu_ns += p.processes[i].children_ns + p.processes[i].end_ns;
+		if (process->end_ns > m->origin_ns && process->end_ns - m->origin_ns > ret->wall_ns)
+			ret->wall_ns = process->end_ns - m->origin_ns;
+	}
+	if (recorded.is_part)
+		ret->wall_ns = recorded.ns;
+	ret->is_sampled = samples_any(m);
+	partition_done(&p);
+}
+
 /* ---- all ---- */
 
 static bool has_kinds(const struct model *m, uint32_t kinds)
@@ -430,6 +468,8 @@ int gather(const struct report_context *context, enum diff_by by, const char *ov
 		gather_ranges(&g);
 	if (g.steps)
 		add_steps(&g);
+	else
+		gather_whole(context, &ret->whole);
 	keep_parts(&g);
 	map_done(&g.cells);
 	map_done(&g.rows);
@@ -446,4 +486,5 @@ void gathered_done(struct gathered *g)
 	aggregate_done(&g->lines);
 	free(g->series);
 	free(g->parts);
+	free(g->is_foreign);
 }

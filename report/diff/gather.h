@@ -23,6 +23,12 @@ struct gathered {
 	struct aggregate lines;
 	struct gathered_line *parts; /* of rows that have stacks, each pair of row and line once */
 	size_t part_count;
+	bool *is_foreign; /* by row: a line of the interpreter or of a library; NULL: there are no lines */
+	struct whole_run {
+		uint64_t wall_ns, cpu_ns; /* 0: not known, or only steps of the run are compared */
+		uint64_t delay_ns;	  /* runnable without a CPU */
+		bool is_sampled;
+	} whole;
 };
 
 /* What captures of this kind are compared by if the user does not say it. */

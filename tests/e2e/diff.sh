@@ -58,7 +58,8 @@ is "$?" 2 'a capture that does not exist'
 
 # ---- rows, formats ----
 
-is "$(report diff -q --by=api -f csv old1.pillion same1.pillion | awk -F, 'NR == 3 { print $6, $7, $8, $9 }')" \
+is "$(report diff -q --by=api -f csv old1.pillion same1.pillion |
+	awk -F, '$9 == "cudaLaunchKernel" { print $6, $7, $8, $9 }')" \
 	'480 480 noise cudaLaunchKernel' '--by api: the calls'
 like "$(report diff -q --by=range -f csv old1.pillion same1.pillion)" ',40,40,noise,step,' '--by range'
 is "$(report diff -q --by=rank old1.pillion same1.pillion 2>&1)" 'pillion diff: old1.pillion: no ranks' \
@@ -72,8 +73,31 @@ is "$?" 2 '--gate takes a percentage'
 report diff -f json old1.pillion slow1.pillion >out.json 2>err
 if command -v python3 >/dev/null; then
 	is "$(python3 -c 'import json; rows = json.load(open("out.json"))
-print(rows[0]["Verdict"], len(rows), rows[1]["Name"], rows[1]["Line"])')" \
-		'worse 13 layer07_forward layer07 (/home/user/train.py:70)' 'json: the total, then the rows'
+print(rows[0]["Verdict"], len(rows), *(r["Name"] for r in rows[:3]), rows[2]["Line"])')" \
+		'worse 14 (total) wall time layer07_forward layer07 (/home/user/train.py:70)' \
+		'json: the total, the wall time, then the rows'
+fi
+
+# ---- CPU time that neither calls nor samples have ----
+
+if command -v python3 >/dev/null; then
+	cat >computes.py <<'END'
+import sys, time
+
+while time.process_time() < float(sys.argv[1]):
+    sum(range(1000))
+END
+	for i in 1 2 3; do
+		PILLION_STATS=false pillion -o "short$i" python3 computes.py 0.5 2>err
+		PILLION_STATS=false pillion -o "long$i" python3 computes.py 2 2>err
+	done
+	report diff --by=api short[123].pillion -- long[123].pillion >out 2>err
+	is "$?" 1 'default captures, four times the CPU time: status 1'
+	like "$(cat out)" ' slower +CPU time ' 'its row is slower'
+	like "$(cat out)" 'worse: .*CPU time \+[1-9].*record with -s cpu' 'and how to see the lines'
+	report diff --by=api --gate=900% short1.pillion short2.pillion >out 2>err
+	is "$?" 2 'without samples, CPU time is never judged as not worse'
+	unlike "$(cat out)" 'not worse' 'nor called that'
 fi
 
 # ---- lines: CPU time, not the waits for others ----

@@ -307,3 +307,123 @@ Test(diff, a_line_that_has_moved_is_renamed)
 	cr_expect_neq(d.judgement.verdict, DIFF_WORSE);
 	lines_compared(captures, &d);
 }
+
+Test(diff, the_programs_lines_come_before_those_of_the_interpreter)
+{
+	struct gathered captures[2] = {0};
+	struct diff d;
+	struct table table = {0};
+	struct buffer reason = {0};
+
+	line_add(&captures[0], "eval", 1, 100);
+	line_add(&captures[1], "eval", 1, 400);
+	line_add(&captures[0], "work", 2, 100);
+	line_add(&captures[1], "work", 2, 300);
+	for (int side = 0; side < 2; side++) {
+		captures[side].is_foreign = mem_alloc((STEADY + 2) * sizeof(*captures[side].is_foreign));
+		captures[side].is_foreign[0] = true;
+	}
+	compare_lines(captures, &d);
+	diff_table(&d, &table);
+	diff_reason(&d, &reason);
+	cr_expect_eq(d.judgement.verdict, DIFF_WORSE);
+	cr_expect_lt(row_of(&table, "work (a.py:2)"), row_of(&table, "eval (a.py:1)"));
+	cr_expect_not_null(strstr(reason.data, "The most is added by work (a.py:2)"), "%s", reason.data);
+	buffer_done(&reason);
+	table_done(&table);
+	lines_compared(captures, &d);
+}
+
+/* ---- renamed kernels ---- */
+
+static void kernel_add(struct gathered *g, const char *name, int launches)
+{
+	struct buffer key = {0};
+	uint32_t row;
+
+	buffer_add(&key, name, strlen(name) + 1);
+	buffer_add(&key, name, strlen(name) + 1);
+	row = aggregate_row(&g->names, key.data, key.size);
+	buffer_done(&key);
+	g->series = mem_grow(g->series, row, &g->capacity, sizeof(*g->series));
+	g->series[row] = (struct series){0};
+	g->count = row + 1;
+	for (int i = 0; i < launches; i++)
+		series_add(&g->series[row], 1000);
+}
+
+Test(diff, a_renamed_kernel_is_the_one_spelt_most_alike)
+{
+	struct gathered captures[2] = {0};
+	struct diff d = {DIFF_KERNEL, .gate = 0.03, .captures = captures, .before = 1, .after = 1};
+
+	kernel_add(&captures[0], "gemm_forward_128x64", 20);
+	kernel_add(&captures[1], "gemm_forward_128x65", 20);
+	kernel_add(&captures[1], "gemm_forward_256x99", 20);
+	diff_compare(&d);
+	cr_expect_neq(row_named(&d, "gemm_forward_128x64 -> gemm_forward_128x65"), SIZE_MAX);
+	lines_compared(captures, &d);
+}
+
+/* ---- the whole run ---- */
+
+enum { THREE = 3 };
+
+/* Runs whose only call takes the same time on both sides. The caller ends them. */
+static void compare_runs(enum diff_by by, bool is_sampled, uint64_t before_ns, uint64_t after_ns, struct diff *ret,
+			 struct gathered captures[2 * THREE])
+{
+	for (size_t k = 0; k < 2 * THREE; k++) {
+		uint64_t ns = (k < THREE ? before_ns : after_ns) + k % THREE;
+
+		captures[k] = (struct gathered){0};
+		captures[k].whole = (struct whole_run){.wall_ns = ns + 1000, .cpu_ns = ns, .is_sampled = is_sampled};
+		kernel_add(&captures[k], "fflush", 20);
+	}
+	*ret = (struct diff){by, .gate = 0.03, .captures = captures, .before = THREE, .after = THREE};
+	diff_compare(ret);
+}
+
+static enum diff_verdict verdict_of_runs(enum diff_by by, bool is_sampled, uint64_t before_ns, uint64_t after_ns)
+{
+	struct gathered captures[2 * THREE];
+	enum diff_verdict verdict;
+	struct diff d;
+
+	compare_runs(by, is_sampled, before_ns, after_ns, &d, captures);
+	verdict = d.judgement.verdict;
+	diff_done(&d);
+	for (size_t k = 0; k < 2 * THREE; k++)
+		gathered_done(&captures[k]);
+	return verdict;
+}
+
+Test(diff, the_runs_cpu_time_counts_in_the_verdict)
+{
+	struct gathered captures[2 * THREE];
+	struct table table = {0};
+	struct buffer reason = {0};
+	struct diff d;
+
+	compare_runs(DIFF_API, false, 100000000, 900000000, &d, captures);
+	diff_table(&d, &table);
+	diff_reason(&d, &reason);
+	cr_expect_eq(d.judgement.verdict, DIFF_WORSE);
+	cr_expect_str_eq(table.cells[row_of(&table, "CPU time") + 7].text, "slower");
+	cr_expect_str_eq(table.cells[row_of(&table, "wall time") + 7].text, "slower");
+	cr_expect_not_null(strstr(reason.data, "CPU time +800.0 %"), "%s", reason.data);
+	buffer_done(&reason);
+	table_done(&table);
+	diff_done(&d);
+	for (size_t k = 0; k < 2 * THREE; k++)
+		gathered_done(&captures[k]);
+}
+
+Test(diff, cpu_time_without_samples_is_not_judged)
+{
+	cr_expect_eq(verdict_of_runs(DIFF_API, false, 100000000, 100000000), DIFF_UNCLEAR);
+	cr_expect_eq(verdict_of_runs(DIFF_LINE, false, 100000000, 100000000), DIFF_UNCLEAR);
+	cr_expect_eq(verdict_of_runs(DIFF_LINE, true, 100000000, 100000000), DIFF_NOT_WORSE);
+	cr_expect_eq(verdict_of_runs(DIFF_KERNEL, false, 100000000, 100000000), DIFF_NOT_WORSE, "threads poll");
+	cr_expect_eq(verdict_of_runs(DIFF_KERNEL, false, 100000000, 900000000), DIFF_WORSE);
+}
