@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The threads of a job by their role, as a person would name them: the main thread, the workers that it started, other
  * programs. Threads that wait nearly all their life for work (pools of OpenBLAS and OpenMP, watchdogs, resource
- * trackers, supervisors), and daemons and threads of MPI libraries are idle helpers, and shells and wrappers that only wait for a child are shims; both are
- * recognised by what they do and are in no role. */
+ * trackers, supervisors), and daemons and threads of MPI libraries are idle helpers; shells and wrappers that only wait
+ * for a child are shims. Both are recognised by what they do and are in no role. */
 #ifndef PILLION_ROLE_H
 #define PILLION_ROLE_H
 
@@ -75,8 +75,8 @@ void role_words(const struct role *r, struct buffer *ret);
 /* A part of the role's time as a part of the run's, with all its threads at work. */
 uint64_t role_wall_ns(const struct role *r, uint64_t ns);
 
-/* Appends "job.py:42 store", without lines only "store", or "[libjob.so]" if the function has no name; nothing if no stack
- * was taken. */
+/* Appends "job.py:42 store", without lines only "store", or "[libjob.so]" if the function has no name; nothing if no
+ * stack was taken. */
 void role_place(const struct report_context *c, const struct role_call *call, struct buffer *ret);
 
 /* Appends the line where the role computed most, according to samples: "job.py:42 store", or "store" in a program

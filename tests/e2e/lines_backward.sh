@@ -76,6 +76,7 @@ is "$(report stats -q -r lines --inclusive -f json autograd.pillion | "$python" 
 rows = [row for row in json.load(sys.stdin) if "autograd.py" in row["Line"]]
 own, inclusive = (sum(row[title] for row in rows if row["Function"] == "<module>")
     for title in ("GPU Time (ns)", "Inclusive GPU (ns)"))
-print(own, inclusive, all(row["Inclusive GPU (ns)"] == row["GPU Time (ns)"] for row in rows if row["GPU Time (ns)"]))')" \
-	"0 $(executed 'forward|of_linear|of_wide') True" 'device time with callees, and of the backward pass that they caused'
+print(own, inclusive, all(row["Inclusive GPU (ns)"] == row["GPU Time (ns)"]
+    for row in rows if row["GPU Time (ns)"]))')" "0 $(executed 'forward|of_linear|of_wide') True" \
+	'device time with callees, and of the backward pass that they caused'
 done_testing
