@@ -64,13 +64,14 @@ struct command_line {
 	uint32_t group_depth;
 	enum operator_sort sort;
 	const char *source; /* NULL: not given */
+	struct texts source_roots;
 	bool quiet, summary, help, version;
 	bool help_reports, help_formats; /* stats: prints its lists */
 	const struct export_type *type; /* NULL: not given */
 	enum metric metric;
 	struct split split;
 	bool is_metric_given, is_forced, is_replacing;
-	bool keeps_symbols, shows_secrets;
+	bool keeps_symbols, keeps_sources, shows_secrets;
 	bool is_json; /* one JSON object: envelope.h */
 	uint32_t json_bytes; /* of its rows at most; 0: any */
 	bool is_closed; /* view: does not open the page */

@@ -8,17 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/derive/stacks/lines.h"
+#include "report/derive/stacks/source_record.h"
 #include "report/derive/symbols/symbol.h"
 
 /* A reader sees the old file or the new one. */
-static int write_file(const char *directory, const struct buffer *text, struct err *err)
+static int write_file(const char *directory, const char *name, const struct buffer *text, struct err *err)
 {
 	struct buffer made = {0}, path = {0};
 	FILE *file = NULL;
 	int fd, code = 0;
 
 	buffer_print(&made, "%s/.names.XXXXXX", directory); /* such a name is no file of a capture */
-	buffer_print(&path, "%s/names.symbols", directory);
+	buffer_print(&path, "%s/%s", directory, name);
 	fd = mkostemp(made.data, O_CLOEXEC);
 	if (fd >= 0)
 		file = fdopen(fd, "w");
@@ -53,11 +55,22 @@ int keep_symbols(const char *directory, struct err *err)
 	if (!code) {
 		symbols = symbols_new(&model, true);
 		symbols_keep(symbols, &text);
-		code = write_file(directory, &text, err);
+		code = write_file(directory, "names.symbols", &text, err);
 		symbols_free(symbols);
 	}
 	model_done(&model);
 	buffer_done(&text);
 	free(paths[0]);
+	return code;
+}
+
+int keep_sources(const char *directory, const struct report_context *context, struct err *err)
+{
+	struct buffer text = {0};
+	int code;
+
+	source_records_write(lines_files(context), &text);
+	code = text.size ? write_file(directory, "names.sources", &text, err) : 0;
+	buffer_done(&text);
 	return code;
 }

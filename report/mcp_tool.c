@@ -12,7 +12,7 @@
 enum { TOP_DEFAULT = 50, TOP_MOST = 1000 };
 #define BYTES "--json-bytes=60000"
 
-enum kind { CAPTURE, CAPTURES, SQL, TEXT, TOP };
+enum kind { CAPTURE, CAPTURES, SQL, TEXT, SOURCE, TOP };
 
 struct argument {
 	const char *name, *help;
@@ -64,7 +64,7 @@ static const struct tool {
 	 "The text of a source file with the cost of each line.",
 	 {"stats"},
 	 {CAPTURE_ARGUMENT,
-	  {"file", "path of the file; its end is enough", TEXT, true, "--source="},
+	  {"file", "path of the file; its end is enough", SOURCE, true, "--source="},
 	  TOP_ARGUMENT}},
 	{"diff",
 	 "What has become slower between captures, and whether noise explains it. Several captures of each side find "
@@ -89,6 +89,7 @@ static void describe_argument(const struct argument *a, struct buffer *ret)
 		[CAPTURES] = "\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1",
 		[SQL] = "\"type\":\"string\"",
 		[TEXT] = "\"type\":\"string\"",
+		[SOURCE] = "\"type\":\"string\"",
 		[TOP] = "\"type\":\"integer\",\"minimum\":1,\"maximum\":1000",
 	};
 
@@ -196,7 +197,7 @@ static const struct tool *find_tool(const char *name)
 	return NULL;
 }
 
-int mcp_tool_call(struct json_reader *request, const char *name, struct mcp_call *ret,
+int mcp_tool_call(struct json_reader *request, const char *name, const struct texts *roots, struct mcp_call *ret,
 		  struct err *err)
 {
 	const struct tool *t = find_tool(name);
@@ -213,6 +214,9 @@ int mcp_tool_call(struct json_reader *request, const char *name, struct mcp_call
 	texts_add(words, BYTES);
 	for (size_t i = 0; i < ARGUMENTS && t->arguments[i].name && !code; i++)
 		code = add_argument(request, &t->arguments[i], words, &operands, err);
+	for (size_t i = 0; i < roots->count; i++)
+		if (t->arguments[1].kind == SOURCE)
+			texts_add(words, "--source-root=%s", roots->items[i]);
 	for (size_t i = 0; i < operands.count; i++)
 		texts_add(words, "%s", operands.items[i]);
 	texts_done(&operands);

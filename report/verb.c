@@ -215,7 +215,8 @@ int work_begin_shared(struct work *w, const struct command_line *l, struct share
 	w->status = prints ? say_all(&w->model.problems) : EXIT_DONE;
 	w->context = (struct report_context){&w->model, l->by, symbols_new(&w->model, true), .lines_all = l->lines_all,
 					     .is_inclusive = l->is_inclusive, .group = l->group,
-					     .group_depth = l->group_depth, .sort = l->sort, .source = l->source};
+					     .group_depth = l->group_depth, .sort = l->sort, .source = l->source,
+					     .source_roots = l->source_roots.count ? &l->source_roots : NULL};
 	return output_open(w);
 }
 

@@ -48,6 +48,7 @@ static const char instructions[] =
 struct server {
 	struct json_reader *json;
 	struct mcp_call *calls; /* in the order of their requests */
+	struct texts roots;	/* of sources; none is shown elsewhere */
 	uint32_t seconds;	/* of a call, 0: any */
 	bool has_ended;		/* the input */
 	struct buffer line;	/* as far as it was read */
@@ -173,7 +174,7 @@ static void answer_call(struct request *r)
 		fail(r, INVALID_PARAMS, "arguments must be an object");
 	} else if (calls_waiting(r->server) >= WAITING_MOST) {
 		fail(r, SERVER_BUSY, "too many calls wait for others to end");
-	} else if ((code = mcp_tool_call(r->json, buffer_string(&name), c, &err)) == -ENOENT) {
+	} else if ((code = mcp_tool_call(r->json, buffer_string(&name), &r->server->roots, c, &err)) == -ENOENT) {
 		fail(r, INVALID_PARAMS, err.text);
 	} else if (code) {
 		add_failure(&r->result, c, &err);
@@ -492,6 +493,18 @@ static void wait_once(struct server *s)
 		read_input(s);
 }
 
+/* Clients that start the server in / have not chosen a directory: then no source is shown. */
+static void add_roots(struct server *s, const struct command_line *l)
+{
+	char *here = l->source_roots.count ? NULL : getcwd(NULL, 0);
+
+	for (size_t i = 0; i < l->source_roots.count; i++)
+		texts_add(&s->roots, "%s", l->source_roots.items[i]);
+	if (!l->source_roots.count)
+		texts_add(&s->roots, "%s", here && strcmp(here, "/") != 0 ? here : "/nonexistent");
+	free(here);
+}
+
 static int run_mcp(const struct command_line *l)
 {
 	struct server server = {.seconds = l->time_limit == TIME_LIMIT_DEFAULT ? CALL_SECONDS : l->time_limit};
@@ -506,12 +519,14 @@ static int run_mcp(const struct command_line *l)
 		say("%s", err.text);
 		return EXIT_UNUSABLE;
 	}
+	add_roots(&server, l);
 	while (!ferror(stdout) && (!server.has_ended || server.calls)) {
 		start_calls(&server);
 		if (!server.has_ended || server.calls)
 			wait_once(&server);
 	}
 	buffer_done(&server.line);
+	texts_done(&server.roots);
 	json_reader_free(server.json);
 	return EXIT_DONE;
 }

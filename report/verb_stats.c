@@ -468,6 +468,23 @@ static int begin_with_dumps(struct work *w, const struct command_line *l, size_t
 	return EXIT_DONE;
 }
 
+/* A packed capture stays as it is. */
+static void keep_source_records(struct work *w)
+{
+	const struct command_line *l = w->line;
+	struct buffer path = {0};
+	struct err err;
+
+	if (!l->keeps_sources || l->capture_count != 1 || share_self(w->model.share) ||
+	    !model_path_is_directory(l->captures[0]))
+		return;
+	if (model_find(l->captures[0], false, &path, &err) || keep_sources(path.data, &w->context, &err)) {
+		say("%s", err.text);
+		w->status = w->status ? w->status : EXIT_INCOMPLETE;
+	}
+	buffer_done(&path);
+}
+
 static int run_reports(const struct command_line *l, size_t operands)
 {
 	struct dumps *dumps = NULL;
@@ -484,9 +501,12 @@ static int run_reports(const struct command_line *l, size_t operands)
 		share_abandon(share);
 	} else if (l->summary) {
 		show_summary(&w);
+		fflush(w.emit.file);
+		keep_source_records(&w);
 		status = work_end(&w);
 	} else {
 		show_tables(&w);
+		keep_source_records(&w);
 		status = work_end(&w);
 	}
 	share_leave(share);

@@ -108,3 +108,13 @@ uint64_t index_hex(const struct index_line *l, const char *key)
 {
 	return strtoull(index_text(l, key), NULL, 16);
 }
+
+void index_write_field(struct buffer *ret, const char *key, const char *value)
+{
+	buffer_print(ret, "\t%s=", key);
+	for (const char *at = value; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == '\\')
+			buffer_print(ret, "\\x%02x", (unsigned char)*at);
+		else
+			buffer_add(ret, at, 1);
+}

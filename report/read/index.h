@@ -24,6 +24,9 @@ struct index_line {
 void index_parse(const char *line, size_t length, struct index_line *ret);
 void index_line_done(struct index_line *l);
 
+/* Appends "\tKEY=VALUE" to a line. */
+void index_write_field(struct buffer *ret, const char *key, const char *value);
+
 /* The field, or NULL. */
 const struct index_field *index_find(const struct index_line *l, const char *key);
 

@@ -301,6 +301,7 @@ void model_done(struct model *m)
 	free(m->runs);
 	free(m->notes);
 	texts_done(&m->symbols);
+	texts_done(&m->sources);
 	texts_done(&m->seen);
 	free(m->ranges);
 	free(m->wait_statuses);

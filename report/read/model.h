@@ -151,6 +151,7 @@ struct model {
 	struct note *notes;
 	uint64_t lost_lines, lost_events; /* see struct tf_range_page */
 	struct texts symbols; /* the text of each names.symbols: symbol_kept.h */
+	struct texts sources; /* likewise of each names.sources: source_record.h */
 	struct texts seen; /* the first few NVTX ranges that did not match -c nvtx */
 	struct ranges *ranges;
 	struct usage_samples *usages;

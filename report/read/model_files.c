@@ -67,7 +67,7 @@ static bool is_of_capture(const char *name)
 {
 	return path_ends_with(name, ".trace") || path_ends_with(name, ".index") || path_ends_with(name, ".range") ||
 	       path_ends_with(name, ".usage") || path_ends_with(name, ".symbols") || path_ends_with(name, ".where") ||
-	       path_ends_with(name, ".energy");
+	       path_ends_with(name, ".energy") || path_ends_with(name, ".sources");
 }
 
 bool file_is_trace(const struct file *f)
@@ -178,8 +178,8 @@ static void join_other(struct model *m, struct file *f)
 		model_where(m, f->path, &bytes);
 	} else if (path_ends_with(f->name, ".energy")) {
 		model_energy(m, f->path, f->name, &bytes);
-	} else if (path_ends_with(f->name, ".symbols")) {
-		texts_add(&m->symbols, "%.*s", bytes.size < INT_MAX ? (int)bytes.size : INT_MAX,
+	} else if (path_ends_with(f->name, ".symbols") || path_ends_with(f->name, ".sources")) {
+		texts_add(path_ends_with(f->name, ".symbols") ? &m->symbols : &m->sources, "%.*s", bytes.size < INT_MAX ? (int)bytes.size : INT_MAX,
 			  (const char *)bytes.data);
 	} else {
 		open_range(m, f->path, &bytes);

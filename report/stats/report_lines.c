@@ -220,7 +220,7 @@ static int lines_annotate_source(const struct report_context *c, const struct li
 	if (code)
 		return code;
 	count = noted_lines(c, l, file, &noted);
-	code = source_open(&source, c->source, file, c->model->origin_ns, err);
+	code = source_open(&source, c, file, err);
 	while (source_next(&source, &text)) {
 		bool has;
 

@@ -229,7 +229,7 @@ static void summary_early_end(void)
 void summary_print(struct run *run)
 {
 	bool is_short = run->options.stats == STATS_SUMMARY;
-	const char *arguments[] = {run->report, "stats", is_short ? "--summary" : run->directory,
+	const char *arguments[] = {run->report, "stats", "--keep-sources", is_short ? "--summary" : run->directory,
 			is_short ? run->directory : NULL, NULL};
 	int status = 0;
 

@@ -26,7 +26,40 @@ done
 "$writer" steps slower.pillion 9 12 0.01 0 0.05 7 1.45
 seq 1 130 | sed 's/^/layer() # /' >train.py
 touch -d 2000-01-01 train.py # older than the capture: what it executed
+report stats -q --summary --keep-sources before.pillion >out 2>err
+is "$? $(cat err)" '0 ' '--keep-sources'
 adopt python3 "$tests_dir/mcp_client.py" raw "$PILLION" mcp
+
+# source_of FILE [OPTION]...: the answer about a file of the capture named, by a server with these options.
+source_of() {
+	local file=$1
+	shift
+	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"source","arguments":{"capture":' \
+		"\"$capture\",\"file\":\"$file\"}}}" | tr -d '\n' | report mcp "$@"
+}
+printf 'secret_of_the_system = 1\n' >shadow
+printf 'secret_of_the_system = 1\n' >elsewhere.py
+for file in shadow elsewhere.py; do
+	cat >"names_$file" <<-END
+		exec(compile("def f():\n s = 0\n for i in range(3000000): s += i * i\nf()\n", "$work/$file", "exec"))
+	END
+	PILLION_STATS=summary pillion -f -o "names_$file" -s cpu python3 "names_$file" 2>err
+done
+mkdir below
+capture=names_shadow.pillion
+unlike "$(source_of "$work/shadow")" secret_of 'source: a file that is not named like a source is not shown'
+capture=names_elsewhere.py.pillion
+like "$(source_of elsewhere.py)" secret_of 'source: what was recorded, below the working directory'
+unlike "$(source_of elsewhere.py --source-root=below)" secret_of 'but not outside of --source-root'
+like "$(source_of elsewhere.py --source-root=below --source-root=.)" secret_of 'which may be repeated'
+rm names_elsewhere.py.pillion/names.sources
+like "$(source_of elsewhere.py)" 'cannot be verified' 'source: a capture without a record: it says so'
+unlike "$(source_of elsewhere.py)" secret_of 'and the text is not shown'
+like "$(report stats --source elsewhere.py $capture 2>&1)" 'cannot be verified' 'stats --source says so, too'
+report stats -q --summary --keep-sources $capture >out 2>err
+printf 'secret_of_the_system = 2\n' >elsewhere.py
+like "$(report stats --source elsewhere.py $capture 2>&1)" 'was changed after the run' 'a source that was changed'
+unlike "$(report stats --source elsewhere.py $capture 2>/dev/null)" secret_of 'is not shown'
 
 if from_pypi MCP_PYTHON mcp mcp; then
 	for mode in auto legacy; do

@@ -503,7 +503,7 @@ Test(lines, a_source_is_named_by_the_end_of_its_path_if_that_is_one)
 
 static void check_lines(const char *text, size_t size, const char *const *wanted)
 {
-	struct source s = {.bytes = mem_copy_text(text, size), .size = size};
+	struct source s = {.file = {.bytes = mem_copy_text(text, size), .is.size = size}};
 	struct buffer line = {0};
 
 	for (; *wanted; wanted++) {

@@ -42,6 +42,8 @@ struct report_context {
 	enum operator_group group;
 	uint32_t group_depth; /* of GROUP_STACK: frames */
 	enum operator_sort sort;
+	const struct texts *source_roots; /* the text of a source is shown only below these, and if it is as recorded;
+					   * NULL: any */
 	const char *source; /* see source.h; NULL: not requested */
 	const struct dumps *dumps; /* files of other tools; NULL: none. See report/dumps/dumps.h */
 	struct share *share; /* each reads the events of a part of the traces; NULL: this process reads all of them */

@@ -60,6 +60,9 @@ void lines_done(struct lines *l);
  * lines get no row. The cost is that of reading the events; only candidates for these rows are named. */
 void lines_top(const struct report_context *context, size_t wanted, struct lines *ret);
 
+/* The files of user code that events are attributed to, as the traces name them. Borrowed from the model. */
+const struct texts *lines_files(const struct report_context *context);
+
 /* Row numbers in output order: user code by time, then by device time; then libraries; then "(not attributed)". The
  * caller frees them. */
 size_t *lines_order(const struct report_context *context, const struct lines *l);

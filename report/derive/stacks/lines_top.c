@@ -2,6 +2,7 @@
 /* The first few lines in user code, of which alone names are looked up. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/derive/stacks/frame.h"
 #include "report/derive/stacks/lines_pass.h"
@@ -21,6 +22,35 @@ static int compare_ranked(const void *left, const void *right)
 	       order_of((uintptr_t)a->site, (uintptr_t)b->site);
 }
 
+/* The files of user code, once lines_top was called. */
+struct files {
+	struct aggregate names;
+	struct texts list;
+};
+
+static void files_forget(void *state)
+{
+	struct files *f = state;
+
+	aggregate_done(&f->names);
+	texts_done(&f->list);
+}
+
+static const struct attachment_kind files_kind = {sizeof(struct files), files_forget};
+
+static struct files *files_of(const struct report_context *context)
+{
+	return attachment_get((struct attachments *)&context->model->attachments, &files_kind);
+}
+
+static void add_file(struct lines_pass *w, const char *file)
+{
+	struct files *f = files_of(w->scan.context);
+
+	if (file && *file && aggregate_row(&f->names, file, strlen(file)) == f->list.count)
+		texts_add(&f->list, "%s", file);
+}
+
 /* File and line without the function, whose name is the expensive part of a native frame; the function where there is
  * no line. */
 static void lines_add_place(struct lines_pass *w, struct site *site, struct buffer *key)
@@ -31,6 +61,7 @@ static void lines_add_place(struct lines_pass *w, struct site *site, struct buff
 
 	if (file) {
 		buffer_print(key, "%s:%" PRIu32, file, line);
+		add_file(w, file);
 		return;
 	}
 	symbols_name(w->attribution.symbols, &site->frame);
@@ -39,6 +70,7 @@ static void lines_add_place(struct lines_pass *w, struct site *site, struct buff
 		buffer_print(key, "%s:%" PRIu32, parts.file, parts.line);
 	else
 		frame_function(&site->frame, parts.name, key);
+	add_file(w, parts.file);
 	frame_done(&parts);
 }
 
@@ -103,4 +135,18 @@ void lines_top(const struct report_context *context, size_t wanted, struct lines
 	free(ranked);
 	free(lines);
 	lines_pass_done(&w);
+}
+
+const struct texts *lines_files(const struct report_context *context)
+{
+	struct files *f = attachment_find(&context->model->attachments, &files_kind);
+
+	if (!f) {
+		struct lines l;
+
+		f = files_of(context);
+		lines_top(context, 0, &l);
+		lines_done(&l);
+	}
+	return &f->list;
 }

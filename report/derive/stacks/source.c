@@ -2,16 +2,13 @@
 #include "report/derive/stacks/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "report/base/text.h"
 
-enum { LARGEST = 64 << 20, TAB = 8, NAMED_FILES = 5 };
+enum { TAB = 8, NAMED_FILES = 5 };
 
 /* ---- selecting the file ---- */
 
@@ -83,55 +80,73 @@ int source_choose(const struct report_context *c, const struct lines *l, const c
 
 /* ---- its text ---- */
 
-static int read_text(struct source *s, int fd, size_t size)
+static bool is_below(const char *path, const char *directory)
 {
-	s->bytes = mem_alloc(size + 1);
-	while (s->size < size) {
-		ssize_t n = read(fd, s->bytes + s->size, size - s->size);
+	char *root = realpath(directory, NULL);
+	size_t length = root ? strlen(root) : 0;
+	bool is = root && !strncmp(path, root, length) && (path[length] == '/' || !strcmp(root, "/"));
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		s->size += (size_t)n;
-	}
-	return 0;
+	free(root);
+	return is;
 }
 
-int source_open(struct source *s, const char *named, const char *recorded, uint64_t since_ns, struct err *err)
+static bool is_below_any(const char *path, const struct texts *directories)
 {
-	/* do not wait for the writer of a FIFO */
-	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	int fd = open(named, flags), code = 0;
-	struct stat st;
+	for (size_t i = 0; i < directories->count; i++)
+		if (is_below(path, directories->items[i]))
+			return true;
+	return false;
+}
 
-	*s = (struct source){.path = named};
-	if (fd < 0 && errno == ENOENT) {
+/* Whether its text may be shown. 0 or -ENODATA: yes, what else is to be said; -EACCES: no. */
+static int check(const struct source *s, const struct report_context *c, const char *recorded, struct err *err)
+{
+	uint64_t mtime_ns = s->file.is.mtime_ns;
+	struct source_record record;
+	bool is_recorded = source_record_find(c->model, recorded, &record);
+
+	if (c->source_roots && !is_below_any(s->file.path, c->source_roots))
+		return err_set(err, -EACCES, "%s is not below a directory of --source-root", s->file.path);
+	if (is_recorded && !source_record_is(&record, &s->file))
+		return err_set(err, -EACCES, "%s was changed after the run", s->path);
+	if (!is_recorded && c->source_roots)
+		return err_set(err, -EACCES, "%s cannot be verified: the capture has not recorded what it was", s->path);
+	if (is_recorded)
+		mtime_ns = record.mtime_ns; /* the same content may have been written anew */
+	if (mtime_ns > c->model->origin_ns)
+		return err_set(err, -ENODATA, "%s was changed after the capture began: lines may have moved", s->path);
+	return is_recorded ? 0
+			   : err_set(err, -ENODATA,
+				     "%s cannot be verified: the capture has not recorded what it was", s->path);
+}
+
+int source_open(struct source *s, const struct report_context *c, const char *recorded, struct err *err)
+{
+	int code;
+
+	*s = (struct source){.path = c->source};
+	code = source_file_read(s->path, &s->file, err);
+	if (code == -ENOENT) {
 		s->path = recorded;
-		fd = open(recorded, flags);
+		source_file_done(&s->file);
+		code = source_file_read(s->path, &s->file, err);
 	}
-	if (fd < 0)
-		return err_set(err, -ENODATA, "%s: %s; its lines are shown without their text", s->path,
-			       strerror(errno));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		code = err_set(err, -ENODATA, "%s: not a regular file; its lines are shown without their text",
-			       s->path);
-	else if (st.st_size > LARGEST)
-		code = err_set(err, -ENODATA, "%s: larger than %d MB; its lines are shown without their text", s->path,
-			       LARGEST >> 20);
-	else if (read_text(s, fd, (size_t)st.st_size))
-		code = err_set(err, -ENODATA, "%s: could not be read", s->path);
-	else if ((uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec > since_ns)
-		code = err_set(err, -ENODATA, "%s was changed after the capture began: lines may have moved", s->path);
-	close(fd);
-	return code;
+	if (code) {
+		s->file.is.size = 0;
+	} else {
+		code = check(s, c, recorded, err);
+		if (code != -EACCES)
+			return code;
+		s->file.is.size = 0;
+	}
+	snprintf(err->text + strlen(err->text), sizeof(err->text) - strlen(err->text),
+		 "; its lines are shown without their text");
+	return -ENODATA;
 }
 
 void source_done(struct source *s)
 {
-	free(s->bytes);
+	source_file_done(&s->file);
 	*s = (struct source){0};
 }
 
@@ -141,13 +156,13 @@ bool source_next(struct source *s, struct buffer *ret)
 
 	buffer_clear(ret);
 	buffer_text(ret, "");
-	if (s->at >= s->size)
+	if (s->at >= s->file.is.size)
 		return false;
-	for (; s->at < s->size && s->bytes[s->at] != '\n'; s->at++) {
-		char byte = s->bytes[s->at];
+	for (; s->at < s->file.is.size && s->file.bytes[s->at] != '\n'; s->at++) {
+		char byte = s->file.bytes[s->at];
 		size_t spaces = byte == '\t' ? TAB - column % TAB : 0;
 
-		if (byte == '\r' && s->at + 1 < s->size && s->bytes[s->at + 1] == '\n')
+		if (byte == '\r' && s->at + 1 < s->file.is.size && s->file.bytes[s->at + 1] == '\n')
 			continue;
 		column += spaces ? spaces : 1;
 		for (; spaces; spaces--)

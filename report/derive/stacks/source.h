@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a source file, which is read when it is reported: it may have been removed or changed since the
- * capture. */
+ * capture. A capture is not trusted: it may name any file. */
 #ifndef PILLION_SOURCE_H
 #define PILLION_SOURCE_H
 
 #include "report/derive/stacks/lines.h"
+#include "report/derive/stacks/source_record.h"
 
 struct source {
 	const char *path; /* the file that was opened. Borrowed; NULL: none */
-	char *bytes;
-	size_t size, at;
+	struct source_file file;
+	size_t at;
 };
 
 /* The file of `lines` that context->source names, by its path or the end of its path. Borrowed. -ENODATA: it has no
@@ -17,10 +18,11 @@ struct source {
 int source_choose(const struct report_context *context, const struct lines *lines, const char **ret_file,
 		  struct err *err);
 
-/* Opens `named`, or `recorded` if that does not exist. -ENODATA with a reason: it cannot be read, and has no lines;
- * or it was changed after `since_ns` (CLOCK_REALTIME), and has lines. The caller frees *s with source_done in either
+/* Opens the file that context->source names, or `recorded` if that does not exist. -ENODATA with a reason: there is no
+ * text to show, because it cannot be read, is not what the run has recorded, or is not below context->source_roots,
+ * and then s has no lines; or something is to be said about its lines. The caller frees *s with source_done in either
  * case. */
-int source_open(struct source *s, const char *named, const char *recorded, uint64_t since_ns, struct err *err);
+int source_open(struct source *s, const struct report_context *context, const char *recorded, struct err *err);
 void source_done(struct source *s);
 
 /* The next line, with its tabs expanded. False at the end. */

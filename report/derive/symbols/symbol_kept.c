@@ -137,20 +137,10 @@ size_t kept_lines(const struct kept_module *m, uint64_t address, struct symbol_l
 
 /* ---- writing ---- */
 
-static void kept_write_field(struct buffer *ret, const char *key, const char *value)
-{
-	buffer_print(ret, "\t%s=", key);
-	for (const char *at = value; *at; at++)
-		if ((unsigned char)*at < ' ' || *at == '\\')
-			buffer_print(ret, "\\x%02x", (unsigned char)*at);
-		else
-			buffer_add(ret, at, 1);
-}
-
 void kept_write_module(struct buffer *ret, const char *path, const uint8_t *build_id, size_t length)
 {
 	buffer_text(ret, "module");
-	kept_write_field(ret, "path", path);
+	index_write_field(ret, "path", path);
 	buffer_text(ret, length ? "\tbuild=" : "");
 	for (size_t i = 0; i < length; i++)
 		buffer_print(ret, "%02x", build_id[i]);
@@ -161,9 +151,9 @@ void kept_write_line(struct buffer *ret, uint64_t address, const struct symbol_l
 {
 	buffer_print(ret, "frame\tat=0x%" PRIx64, address);
 	if (line->name)
-		kept_write_field(ret, "name", line->name);
+		index_write_field(ret, "name", line->name);
 	if (line->file) {
-		kept_write_field(ret, "file", line->file);
+		index_write_field(ret, "file", line->file);
 		buffer_print(ret, "\tline=%d", line->line);
 	}
 	buffer_text(ret, "\n");

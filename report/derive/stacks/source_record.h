@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the source files of a run were at its end, so that a text that is shown later is the one that was executed:
+ * names.sources, which the summary at the end of a run writes. The lines have the form of those of an index:
+ *   source  file=NAME size=N mtime_ns=N hash=0xN   NAME: as the traces have it */
+#ifndef PILLION_SOURCE_RECORD_H
+#define PILLION_SOURCE_RECORD_H
+
+#include "report/read/model.h"
+
+struct source_record {
+	uint64_t size, mtime_ns, hash; /* hash_bytes of the content */
+};
+
+/* An open file that may be a source: a regular one of at most 64 MB, whose name, after links, ends like one. */
+struct source_file {
+	char *path;  /* after links */
+	char *bytes; /* with a NUL behind them */
+	struct source_record is;
+};
+
+/* -errno; -ENODATA with the reason. The caller frees *ret with source_file_done in either case. */
+int source_file_read(const char *path, struct source_file *ret, struct err *err);
+void source_file_done(struct source_file *f);
+
+/* False: the capture has no record of a file that its traces name so. */
+bool source_record_find(const struct model *m, const char *file, struct source_record *ret);
+
+/* Whether the content is what was recorded. */
+bool source_record_is(const struct source_record *record, const struct source_file *file);
+
+/* Appends a line for each of the files that can be read. Relative names are those of the working directory. */
+void source_records_write(const struct texts *files, struct buffer *ret);
+
+#endif
