@@ -175,8 +175,8 @@ static const struct option rows[] = {
 	{"source", 0, OPTION_TEXT, AT(source), VERBS_OF(VERB_STATS), .value = "FILE",
 	 .help = "report lines: the text of FILE with the cost of each line; the end of its path is enough"},
 	{"source-root", 0, OPTION_OWN, SET(source_root), VERBS_OF(VERB_STATS | VERB_MCP), .value = "DIRECTORY",
-	 .help = "show the text of a source only if it is below this directory and is what the run has recorded; may be "
-		 "repeated; default of mcp: the working directory, unless that is /"},
+	 .help = "show the text of a source only if it is below this directory and is what the run has recorded; may "
+		 "be repeated; default of mcp: the working directory, unless that is /"},
 	{"lines-all", 0, OPTION_SWITCH, AT(lines_all), VERBS_OF(VERB_STATS),
 	 .help = "report lines: attribute costs to the innermost line, also in libraries"},
 	{"columns", 'c', OPTION_OWN, LIST(columns), VERBS_OF(VERB_OPS),
@@ -266,8 +266,8 @@ static const struct option rows[] = {
 	 .help = "first store the names of the functions in stacks in the capture, for when programs and libraries are "
 		 "rebuilt or removed, or for another machine"},
 	{"keep-sources", 0, OPTION_SWITCH, AT(keeps_sources), VERBS_OF(VERB_STATS),
-	 .help = "then store size, time and hash of the source files in stacks in the capture, so that their text can be "
-		 "verified later; the end of a run does so"},
+	 .help = "then store size, time and hash of the source files in stacks in the capture, so that their text can "
+		 "be verified later; the end of a run does so"},
 	{"split-time", 0, OPTION_OWN, SET(split_time), VERBS_OF(VERB_EXPORT), .value = "TIME",
 	 .takes = "a time of at least 1ms with its unit (ns, us, ms, s)",
 	 .help = "chrome: one file for each interval of this length (with its unit: ns, us, ms, s): NAME.001.json "

@@ -9,8 +9,8 @@
 /* Appends the descriptions of all tools, with the JSON Schema of their arguments. */
 void mcp_tools_describe(struct buffer *ret);
 
-/* `roots`: the directories below which sources may be shown. Makes the command line of a call from the arguments at $.params.arguments of the request. -ENOENT: there is no such
- * tool; -EINVAL: for mcp_tool_failed. */
+/* Makes the command line of a call from the arguments at $.params.arguments of the request. `roots`: the directories
+ * below which sources may be shown. -ENOENT: there is no such tool; -EINVAL: for mcp_tool_failed. */
 int mcp_tool_call(struct json_reader *request, const char *name, const struct texts *roots, struct mcp_call *ret,
 		  struct err *err);
 

@@ -293,7 +293,8 @@ static enum share_role join_ranks(const struct command_line *l, struct share **r
 	struct rank_job job;
 
 	*ret = NULL;
-	if (l->summary || l->is_json || l->keeps_symbols || !l->capture_count || !rank_job_find(&job))
+	if (l->summary || l->is_json || l->keeps_symbols || l->keeps_sources || !l->capture_count ||
+	    !rank_job_find(&job))
 		return role;
 	meeting_place(l->captures[0], &place);
 	command_text(&command);
@@ -475,8 +476,7 @@ static void keep_source_records(struct work *w)
 	struct buffer path = {0};
 	struct err err;
 
-	if (!l->keeps_sources || l->capture_count != 1 || share_self(w->model.share) ||
-	    !model_path_is_directory(l->captures[0]))
+	if (!l->keeps_sources || l->capture_count != 1 || !model_path_is_directory(l->captures[0]))
 		return;
 	if (model_find(l->captures[0], false, &path, &err) || keep_sources(path.data, &w->context, &err)) {
 		say("%s", err.text);

@@ -179,8 +179,8 @@ static void join_other(struct model *m, struct file *f)
 	} else if (path_ends_with(f->name, ".energy")) {
 		model_energy(m, f->path, f->name, &bytes);
 	} else if (path_ends_with(f->name, ".symbols") || path_ends_with(f->name, ".sources")) {
-		texts_add(path_ends_with(f->name, ".symbols") ? &m->symbols : &m->sources, "%.*s", bytes.size < INT_MAX ? (int)bytes.size : INT_MAX,
-			  (const char *)bytes.data);
+		texts_add(path_ends_with(f->name, ".symbols") ? &m->symbols : &m->sources, "%.*s",
+			  bytes.size < INT_MAX ? (int)bytes.size : INT_MAX, (const char *)bytes.data);
 	} else {
 		open_range(m, f->path, &bytes);
 		model_image_file(m, f->path, &bytes);

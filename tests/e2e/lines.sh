@@ -167,11 +167,20 @@ like "$(report stats --source "$job" file.pillion)" '^ +-  .* -  +1  # SPDX' '--
 unlike "$(report stats --source "$job" file.pillion)" 'GPU Time|Allocated' '--source: no columns without values'
 cp "$job" moved.py
 pillion -f -o moved --osrt-threshold=0 --osrt-backtrace-threshold=0 "$python" "$work/moved.py" file >out 2>err
+cp -r moved.pillion kept.pillion
+report stats -q --summary --keep-sources kept.pillion >out
+report stats --source moved.py moved.pillion >out 2>err
+is "$? $(cat err)" '1 pillion stats: lines: moved.py cannot be verified: the capture has not recorded what it was' \
+	'--source: a capture without records of sources'
 touch moved.py
+report stats --source moved.py kept.pillion >out 2>err
+is "$? $(cat err)" '0 ' '--source: a file that was written again, with the content that ran'
 report stats --source moved.py moved.pillion >out 2>err
 is "$? $(cat err)" '1 pillion stats: lines: moved.py was changed after the capture began: lines may have moved' \
 	'--source: a file that was changed'
 head -n 5 "$job" >moved.py
+like "$(report stats --source moved.py kept.pillion 2>&1)" 'moved.py was changed after the run; its lines are shown' \
+	'--source: a file with other content than what ran'
 report stats --source moved.py moved.pillion >out 2>err
 like "$? $(cat err)" '^1 .*moved.py (ends before line|was changed)' '--source: a file that is shorter now'
 rm moved.py

@@ -34,8 +34,8 @@ adopt python3 "$tests_dir/mcp_client.py" raw "$PILLION" mcp
 source_of() {
 	local file=$1
 	shift
-	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"source","arguments":{"capture":' \
-		"\"$capture\",\"file\":\"$file\"}}}" | tr -d '\n' | report mcp "$@"
+	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"source","arguments":{' \
+		"\"capture\":\"$capture\",\"file\":\"$file\"}}}" | tr -d '\n' | report mcp "$@"
 }
 printf 'secret_of_the_system = 1\n' >shadow
 printf 'secret_of_the_system = 1\n' >elsewhere.py

@@ -554,3 +554,43 @@ Test(lines, each_part_of_a_total_is_told)
 		cr_expect_eq(lines.values[i].of[LINE_TOTAL], sums[i]);
 	cr_expect_eq(values_of("/home/u/train.py", "7")[LINE_TOTAL], 1300);
 }
+
+/* The end of a run must not wait for large files. */
+Test(lines, records_of_sources_are_bounded)
+{
+	char directory[] = "/tmp/pillion-lines-XXXXXX", path[64];
+	const char *const names[] = {"small.py", "large.py", "other.c", "secret"};
+	struct source_record record;
+	struct buffer text = {0};
+	struct texts files = {0};
+	struct source_file f;
+	struct err err;
+
+	cr_assert_not_null(mkdtemp(directory));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
+		file = fopen(path, "w");
+		cr_assert_not_null(file);
+		fputs(names[i], file);
+		if (i == 1)
+			cr_assert_eq(ftruncate(fileno(file), (8 << 20) + 1), 0);
+		fclose(file);
+		texts_add(&files, "%s", path);
+	}
+	source_records_write(&files, &text);
+	texts_add(&model.sources, "%s", buffer_string(&text));
+	for (size_t i = 0; i < files.count; i++)
+		cr_expect_eq(source_record_find(&model, files.items[i], &record), i == 0 || i == 2, "%s", names[i]);
+	cr_assert(source_record_find(&model, files.items[0], &record));
+	cr_assert_eq(truncate(files.items[0], 1), 0);
+	cr_expect_eq(source_file_read(files.items[0], 1, &f, &err), 0);
+	cr_expect_not(source_record_is(&record, &f));
+	source_file_done(&f);
+	for (size_t i = 0; i < files.count; i++)
+		unlink(files.items[i]);
+	rmdir(directory);
+	texts_done(&files);
+	buffer_done(&text);
+}

@@ -8,7 +8,7 @@
 
 #include "report/base/text.h"
 
-enum { TAB = 8, NAMED_FILES = 5 };
+enum { LARGEST = 64 << 20, TAB = 8, NAMED_FILES = 5 };
 
 /* ---- selecting the file ---- */
 
@@ -98,7 +98,7 @@ static bool is_below_any(const char *path, const struct texts *directories)
 	return false;
 }
 
-/* Whether its text may be shown. 0 or -ENODATA: yes, what else is to be said; -EACCES: no. */
+/* Whether its text may be shown. 0: yes; -ENODATA: yes, with the remark in err; -EACCES: no. */
 static int check(const struct source *s, const struct report_context *c, const char *recorded, struct err *err)
 {
 	uint64_t mtime_ns = s->file.is.mtime_ns;
@@ -109,15 +109,14 @@ static int check(const struct source *s, const struct report_context *c, const c
 		return err_set(err, -EACCES, "%s is not below a directory of --source-root", s->file.path);
 	if (is_recorded && !source_record_is(&record, &s->file))
 		return err_set(err, -EACCES, "%s was changed after the run", s->path);
-	if (!is_recorded && c->source_roots)
-		return err_set(err, -EACCES, "%s cannot be verified: the capture has not recorded what it was", s->path);
 	if (is_recorded)
 		mtime_ns = record.mtime_ns; /* the same content may have been written anew */
-	if (mtime_ns > c->model->origin_ns)
+	if (mtime_ns > c->model->origin_ns && (is_recorded || !c->source_roots))
 		return err_set(err, -ENODATA, "%s was changed after the capture began: lines may have moved", s->path);
-	return is_recorded ? 0
-			   : err_set(err, -ENODATA,
-				     "%s cannot be verified: the capture has not recorded what it was", s->path);
+	if (is_recorded)
+		return 0;
+	return err_set(err, c->source_roots ? -EACCES : -ENODATA,
+		       "%s cannot be verified: the capture has not recorded what it was", s->path);
 }
 
 int source_open(struct source *s, const struct report_context *c, const char *recorded, struct err *err)
@@ -125,20 +124,18 @@ int source_open(struct source *s, const struct report_context *c, const char *re
 	int code;
 
 	*s = (struct source){.path = c->source};
-	code = source_file_read(s->path, &s->file, err);
+	code = source_file_read(s->path, LARGEST, &s->file, err);
 	if (code == -ENOENT) {
 		s->path = recorded;
 		source_file_done(&s->file);
-		code = source_file_read(s->path, &s->file, err);
+		code = source_file_read(s->path, LARGEST, &s->file, err);
 	}
-	if (code) {
-		s->file.is.size = 0;
-	} else {
+	if (!code) {
 		code = check(s, c, recorded, err);
 		if (code != -EACCES)
 			return code;
-		s->file.is.size = 0;
 	}
+	s->file.is.size = 0;
 	snprintf(err->text + strlen(err->text), sizeof(err->text) - strlen(err->text),
 		 "; its lines are shown without their text");
 	return -ENODATA;

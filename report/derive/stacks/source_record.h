@@ -11,15 +11,16 @@ struct source_record {
 	uint64_t size, mtime_ns, hash; /* hash_bytes of the content */
 };
 
-/* An open file that may be a source: a regular one of at most 64 MB, whose name, after links, ends like one. */
+/* A file that may be a source: a regular one whose name, after links, ends like one. */
 struct source_file {
 	char *path;  /* after links */
 	char *bytes; /* with a NUL behind them */
 	struct source_record is;
 };
 
-/* -errno; -ENODATA with the reason. The caller frees *ret with source_file_done in either case. */
-int source_file_read(const char *path, struct source_file *ret, struct err *err);
+/* Reads a file of at most `largest` bytes. -errno; -ENODATA with the reason. The caller frees *ret with
+ * source_file_done in either case. */
+int source_file_read(const char *path, size_t largest, struct source_file *ret, struct err *err);
 void source_file_done(struct source_file *f);
 
 /* False: the capture has no record of a file that its traces name so. */
@@ -28,7 +29,8 @@ bool source_record_find(const struct model *m, const char *file, struct source_r
 /* Whether the content is what was recorded. */
 bool source_record_is(const struct source_record *record, const struct source_file *file);
 
-/* Appends a line for each of the files that can be read. Relative names are those of the working directory. */
+/* Appends a line for each of the files that can be read, up to 300 files and 8 MB. Relative names are those of the
+ * working directory. */
 void source_records_write(const struct texts *files, struct buffer *ret);
 
 #endif
