@@ -49,7 +49,7 @@ libc_export.c.o stdout'
 
 # imports: "OBJECT SYMBOL" for each symbol that none of the objects defines.
 imports() {
-	find "$objects" -name '*.o' -exec nm -A {} + | awk '
+	(cd "$objects" && find . -name '*.o' -exec nm -A {} +) | awk '
 		{ sub(/^.*\//, "", $1); split($1, part, ":"); kind = $(NF - 1); name = $NF }
 		kind ~ /^[TDBRVWCGS]$/ { own[name] = 1 }
 		kind == "U" { needs[part[1] " " name] = 1 }

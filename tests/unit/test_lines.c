@@ -329,7 +329,7 @@ Test(lines, only_what_is_shown_is_named)
 
 /* Functions as nvcc makes them for a launch; each returns an address in its caller. */
 #define FUNCTION(name, body)                                                                                           \
-	static __attribute__((noinline, noclone)) uint64_t name(void)                                                  \
+	static __attribute__((noinline)) uint64_t name(void)                                                           \
 	{                                                                                                              \
 		uint64_t address = body;                                                                               \
                                                                                                                        \
