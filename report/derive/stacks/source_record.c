@@ -13,7 +13,7 @@
 
 #include "report/read/index.h"
 
-/* What is recorded at most: it takes some 20 ms at the end of a run. */
+/* What is recorded at most: it takes some 30 ms at the end of a run. */
 enum { RECORDED_BYTES = 8 << 20, RECORDED_FILES = 300 };
 
 /* ---- files ---- */
