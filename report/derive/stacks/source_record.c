@@ -36,12 +36,12 @@ static bool is_source_name(const char *path)
 
 static char *path_of(int fd)
 {
-	char link[64], path[PATH_MAX];
+	char proc_path[64], target[PATH_MAX];
 	ssize_t size;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	size = readlink(link, path, sizeof(path));
-	return mem_copy_text(path, size > 0 ? (size_t)size : 0);
+	snprintf(proc_path, sizeof(proc_path), "/proc/self/fd/%d", fd);
+	size = readlink(proc_path, target, sizeof(target));
+	return mem_copy_text(target, size > 0 ? (size_t)size : 0);
 }
 
 static int read_bytes(struct source_file *f, int fd, size_t size)
