@@ -517,7 +517,8 @@ struct tf_usage {
 };
 
 /* The launcher appends samples of the processes of its run, about once per second, each file by one write per round. A
- * thread or process has a sample in the first round that finds it, and in later ones if its values have changed. */
+ * thread or process has a sample in the first round that finds it, and in later ones if its values have changed. COMMAND
+ * has one between rounds, too, when it was stopped or continued. */
 struct tf_usage_head {
 	uint64_t magic;
 	uint64_t run;

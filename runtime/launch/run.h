@@ -169,6 +169,8 @@ struct living {
 /* usage.c: samples what the run's processes use, into the capture. */
 int usage_tick(struct run *run); /* samples if it is time; milliseconds until the next call, -1: none is needed */
 void usage_sample(struct run *run);
+/* COMMAND has just been stopped ('T') or continued ('R'), as the kernel reported. */
+void usage_state(struct run *run, char state);
 void usage_finish(void);
 void usage_forget(struct living *p);
 

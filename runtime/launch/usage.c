@@ -327,22 +327,32 @@ void usage_forget(struct living *p)
 	p->usage = NULL;
 }
 
-/* A process that has ended and was not waited for still has its CPU time. */
-static void process_sample(struct living *p)
+/* False: it has ended and was waited for. One that was not waited for still has its CPU time. */
+static bool process_read(const struct living *p, struct tf_usage_sample *ret)
 {
-	struct tf_usage_sample now = {.kind = TF_USAGE_PROCESS, .pid = p->pid, .process_start = p->start};
 	char path[48], text[1024];
 	uint64_t start;
 
-	if (p->has_ended)
-		return;
+	*ret = (struct tf_usage_sample){
+		.kind = TF_USAGE_PROCESS, .pid = p->pid, .process_start = p->start, .ticks = clock_now()};
+	snprintf(path, sizeof(path), "/proc/%u/stat", p->pid);
+	return sys_read_file(path, text, sizeof(text)) > 0 && stat_sample(text, ret, &start) && start == p->start;
+}
+
+static bool usage_of_process(struct living *p)
+{
 	if (!p->usage)
 		p->usage = calloc(1, sizeof(*p->usage));
-	if (!p->usage)
+	return p->usage;
+}
+
+static void process_sample(struct living *p)
+{
+	struct tf_usage_sample now;
+
+	if (p->has_ended || !usage_of_process(p))
 		return;
-	snprintf(path, sizeof(path), "/proc/%u/stat", p->pid);
-	now.ticks = clock_now();
-	if (sys_read_file(path, text, sizeof(text)) <= 0 || !stat_sample(text, &now, &start) || start != p->start) {
+	if (!process_read(p, &now)) {
 		p->has_ended = true;
 		if (p->usage->last.kind)
 			gone_add(&p->usage->last);
@@ -382,6 +392,26 @@ void usage_sample(struct run *run)
 	usage.list[0].tid = usage.threads;
 	usage_flush();
 	usage.cost_ns = cpu_now() - cpu;
+}
+
+/* A round may miss a short stop, or see it late; this is called when it begins and when it ends. */
+void usage_state(struct run *run, char state)
+{
+	struct living *list;
+	size_t count = wait_processes(run, &list), i = 0;
+	struct tf_usage_sample now;
+
+	while (i < count && list[i].pid != (uint32_t)run->child)
+		i++;
+	if (i == count || list[i].has_ended)
+		return;
+	if (!usage.is_open)
+		usage_open(run);
+	if (usage.fd < 0 || !usage_of_process(&list[i]) || !process_read(&list[i], &now))
+		return;
+	now.state = state;
+	sample_add(&now, &list[i].usage->last);
+	usage_flush();
 }
 
 /* How long the quota has held back the processes up to their end. */

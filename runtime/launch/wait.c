@@ -108,15 +108,17 @@ static bool child_reap(struct run *run)
 	if (!waitid(P_PID, (id_t)run->child, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid &&
 	    info.si_code != CLD_EXITED)
 		usage_sample(run);
-	while (wait4(run->child, &status, WNOHANG | WUNTRACED, &r) == run->child) {
-		if (!WIFSTOPPED(status)) {
+	while (wait4(run->child, &status, WNOHANG | WUNTRACED | WCONTINUED, &r) == run->child) {
+		if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) {
 			run->status = status;
 			run->end_ticks = clock_now();
 			run->cpu_ns = (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000000u +
 				      (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000u;
 			return true;
 		}
-		stop_too(run, WSTOPSIG(status));
+		usage_state(run, WIFSTOPPED(status) ? 'T' : 'R');
+		if (WIFSTOPPED(status))
+			stop_too(run, WSTOPSIG(status));
 	}
 	return false;
 }

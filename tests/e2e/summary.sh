@@ -145,6 +145,36 @@ adds_up stopped 'a stopped program'
 ok 'the stop is in the partition' stopped 3000000000
 like "$(cat summary)" '^FIX FIRST .*time_parts was stopped' 'a stopped program: named first'
 
+# A stop of half a second, of which samples once per second would make 0 or 1 s.
+state_of() {
+	sed 's/.*) \(.\).*/\1/' "/proc/$1/stat"
+}
+is_stopped() {
+	[ "$(state_of "$child")" = T ]
+}
+not_stopped() {
+	! is_stopped
+}
+PILLION_STATS=false "$PILLION" -o briefly "$parts" signal >out 2>err &
+launcher=$!
+if eventually grep -q ready out; then
+	child=$(child_of $launcher)
+	before=$(date +%s%N)
+	kill -STOP "$child"
+	eventually is_stopped
+	stopped=$(date +%s%N)
+	sleep 0.5
+	continued=$(date +%s%N)
+	kill -CONT "$child"
+	eventually not_stopped
+	after=$(date +%s%N)
+	kill -USR1 "$child"
+fi
+wait $launcher
+accounted=$(report stats -q -r time_sum -f csv briefly.pillion 2>/dev/null | awk -F, 'NR > 1 && $1 == $2 { print $9 }')
+ok "a stop of $((continued - stopped)) to $((after - before)) ns is accounted to ${accounted:=0} ns" test \
+	"$accounted" -gt $((continued - stopped - 300000000)) -a "$accounted" -lt $((after - before + 300000000))
+
 grandchild() { # its pid; empty: it does not exist yet
 	report stats -q -r processes -f csv killed.pillion 2>/dev/null | awk -F, 'NR == 4 { print $1 }'
 }
