@@ -109,7 +109,8 @@ async function checkSortAndFilter(page) {
 
 // ---- the timeline ----
 
-const PICTURE = `document.getElementById('lanes').toDataURL()`;
+// With the ruler: a part of the time may be without events.
+const PICTURE = `['ruler', 'lanes'].map(id => document.getElementById(id).toDataURL()).join()`;
 const HEIGHT = `document.getElementById('extent').offsetHeight`;
 const SEEN = `document.getElementById('seen').textContent`;
 

@@ -6,7 +6,8 @@ import {readFileSync} from 'node:fs';
 
 const SEEN = `document.getElementById('seen').textContent`;
 const HEIGHT = `document.getElementById('extent').offsetHeight`;
-const PICTURE = `document.getElementById('lanes').toDataURL()`;
+// With the ruler: a part of the time may be without events.
+const PICTURE = `['ruler', 'lanes'].map(id => document.getElementById(id).toDataURL()).join()`;
 const DETAILS = `(d => d.hidden ? '' : d.innerText)(document.getElementById('details'))`;
 const OVERFLOW = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
 const VIEWS = ['overview', 'timeline', 'tables', 'flames', 'findings', 'ledger'];
