@@ -155,6 +155,7 @@ is_stopped() {
 not_stopped() {
 	! is_stopped
 }
+rm -f out # the run above has printed "ready", too
 PILLION_STATS=false "$PILLION" -o briefly "$parts" signal >out 2>err &
 launcher=$!
 if eventually grep -q ready out; then
