@@ -25,6 +25,9 @@ enum { VERB_WRITES = VERB_EXPORT | VERB_VIEW | VERB_PACK | VERB_UNPACK };
 /* Likewise; that of doctor names the capture of a later run. */
 enum { VERB_NAMES = VERB_WRITES | VERB_DOCTOR };
 
+/* Without CAPTURE they take the newest one of the working directory. */
+enum { VERB_NEWEST = VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_VIEW | VERB_EXPORT | VERB_PACK };
+
 enum { TOP_DEFAULT = UINT32_MAX, TIME_LIMIT_DEFAULT = UINT32_MAX };
 #define GATE_DEFAULT 0.03
 

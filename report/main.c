@@ -71,6 +71,8 @@ static const char *usage_of(const struct verb *v)
 	text_add(&t, v->help);
 	text_add(&t, "\n\n");
 	command_line_help(v->bit, &t);
+	if (v->bit & VERB_NEWEST)
+		text_add(&t, "\nWithout CAPTURE: the newest one of the working directory.\n");
 	if (v->more_help)
 		v->more_help(&t);
 	option_help_entry("\nExit status:", STATUS_COLUMN, v->statuses ? v->statuses : statuses, &t);
@@ -104,10 +106,27 @@ static bool asks_json(char **words)
 	return false;
 }
 
+/* Returns the name of the capture, which the caller frees; NULL: one is given, or there is none. */
+static char *take_newest(const struct verb *v, struct command_line *line, char **ret_list)
+{
+	bool reads = v->bit & VERB_NEWEST && !line->help_reports && !line->help_formats;
+	char *name = reads && !line->capture_count ? newest_capture() : NULL;
+
+	if (!name)
+		return NULL;
+	if (!envelope_is_open()) /* which has a field for it */
+		say("%s", name);
+	*ret_list = name;
+	line->captures = ret_list;
+	line->capture_count = 1;
+	return name;
+}
+
 static int run_verb(const struct verb *v, char **words)
 {
 	struct command_line line;
 	struct err err;
+	char *newest = NULL, *list;
 	char help[64];
 	int status;
 
@@ -123,6 +142,7 @@ static int run_verb(const struct verb *v, char **words)
 	} else if (line.version) {
 		status = print(version);
 	} else {
+		newest = take_newest(v, &line, &list);
 		envelope_settings(line.captures, line.capture_count, line.json_bytes);
 		for (size_t i = 0; i < line.remarks.count && !line.quiet; i++)
 			say("%s", line.remarks.items[i]);
@@ -134,6 +154,7 @@ static int run_verb(const struct verb *v, char **words)
 						      ? NULL
 						      : line.output);
 	command_line_done(&line);
+	free(newest);
 	return status;
 }
 

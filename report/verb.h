@@ -29,6 +29,9 @@ extern const struct verb *verb_now;
 /* Prints one line on standard error. Names in it are untrusted: what a terminal would interpret is escaped. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* newest.c: the name of the capture of the working directory that was made last; NULL: there is none. Owned. */
+char *newest_capture(void);
+
 /* Prints the texts. EXIT_INCOMPLETE if there are any. */
 int say_all(const struct texts *texts);
 

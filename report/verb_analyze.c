@@ -209,7 +209,7 @@ static void more_help(struct text *ret)
 }
 
 const struct verb verb_analyze = {
-	"analyze", "[OPTION]... CAPTURE...", "rules that find performance problems: found, clean, or could not check",
+	"analyze", "[OPTION]... [CAPTURE]...", "rules that find performance problems: found, clean, or could not check",
 	VERB_ANALYZE, run_analyze, more_help,
 	"0 done, 1 done but something is missing or damaged, 2 wrong usage or unreadable input, 3 --fail-on applies",
 };

@@ -39,7 +39,9 @@ static int read_capture(const struct command_line *l, size_t at, struct diff *d,
 	progress_begin("reading", 0);
 	code = model_open(&model, &l->captures[at], 1, &err);
 	progress_clear();
-	if (!code) {
+	if (code) {
+		say("%s", err.text); /* begins with the path */
+	} else {
 		align_hosts(&model);
 		say_all(&model.problems);
 		d->is_damaged |= model.problems.count > 0;
@@ -51,10 +53,10 @@ static int read_capture(const struct command_line *l, size_t at, struct diff *d,
 		if (page)
 			diff_page_capture(page, &context, l->captures[at], at >= d->before);
 		symbols_free(context.symbols);
+		if (code)
+			say("%s: %s", l->captures[at], err.text);
 	}
 	model_done(&model);
-	if (code)
-		say("%s: %s", l->captures[at], err.text);
 	return code;
 }
 

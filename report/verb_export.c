@@ -20,7 +20,7 @@ static int check_export(const struct command_line *l)
 	else if (split_is_requested(&l->split) && !(type->flags & EXPORT_SPLIT))
 		say("--split-time and --split-size do not apply to %s", type->name);
 	else if (!l->capture_count)
-		say("no CAPTURE given; see pillion export --help");
+		say("no CAPTURE given; see pillion %s --help", verb_now->name);
 	else
 		return EXIT_DONE;
 	return EXIT_UNUSABLE;
@@ -90,5 +90,5 @@ static void more_help(struct text *ret)
 }
 
 const struct verb verb_export = {
-	"export", "-t TYPE [OPTION]... CAPTURE...", "files for other tools", VERB_EXPORT, run_export, more_help,
+	"export", "-t TYPE [OPTION]... [CAPTURE]...", "files for other tools", VERB_EXPORT, run_export, more_help,
 };

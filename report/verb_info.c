@@ -42,6 +42,6 @@ static int run_info(const struct command_line *l)
 }
 
 const struct verb verb_info = {
-	"info", "[OPTION]... CAPTURE...", "calls in progress, processes, settings, the ledger", VERB_INFO, run_info,
+	"info", "[OPTION]... [CAPTURE]...", "calls in progress, processes, settings, the ledger", VERB_INFO, run_info,
 	NULL,
 };

@@ -82,7 +82,7 @@ static int run_unpack(const struct command_line *l)
 }
 
 const struct verb verb_pack = {
-	"pack", "[OPTION]... CAPTURE...", "one small file of captures, which every verb reads", VERB_PACK, run_pack,
+	"pack", "[OPTION]... [CAPTURE]...", "one small file of captures, which every verb reads", VERB_PACK, run_pack,
 	NULL,
 };
 

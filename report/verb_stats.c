@@ -536,5 +536,5 @@ static void more_help(struct text *ret)
 }
 
 const struct verb verb_stats = {
-	"stats", "[OPTION]... CAPTURE|DUMP...", "tables of where the time went", VERB_STATS, run_stats, more_help,
+	"stats", "[OPTION]... [CAPTURE|DUMP]...", "tables of where the time went", VERB_STATS, run_stats, more_help,
 };

@@ -79,5 +79,5 @@ static int run_view(const struct command_line *l)
 }
 
 const struct verb verb_view = {
-	"view", "[OPTION]... CAPTURE...", "the run as a page, in a browser", VERB_VIEW, run_view, NULL,
+	"view", "[OPTION]... [CAPTURE]...", "the run as a page, in a browser", VERB_VIEW, run_view, NULL,
 };

@@ -184,7 +184,10 @@ refused() { # WANTED OPTION...
 	is "$? $(cat err)" "2 pillion export: $refused_wanted" "refused: $*"
 }
 refused 'no type given: use -t TYPE; see pillion export --help' stacks.pillion
+mkdir none
+cd none || exit 99
 refused 'no CAPTURE given; see pillion export --help' -t folded
+cd ..
 refused "--type takes sqlite|parquetdir|arrow|chrome|perfetto|speedscope|folded|pprof|otlp|pstats|html, not 'svg'" \
 	-t svg stacks.pillion
 refused '--metric does not apply to chrome' -t chrome --metric calls stacks.pillion

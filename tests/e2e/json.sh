@@ -32,7 +32,7 @@ envelope() {
 	local text=$1 expression=$2
 	shift 2
 	report "$@" >out 2>err
-	ok "$text" "$python" check.py "$schema" out "$?" err "$expression"
+	ok "$text" "$python" "$work/check.py" "$schema" out "$?" err "$expression"
 }
 
 first='a["rows"][0]'
@@ -72,10 +72,12 @@ envelope 'a damaged capture' 'a["status"] == 1 and any("x.trace" in text for tex
 envelope 'markup in names' 'any("<img" in str(row) for row in a["rows"])' stats --json hostile.pillion
 envelope 'doctor' "'recording' in a['reason'] and any(row['Check'] == 'glibc' for row in a['rows'])" doctor --json
 envelope 'doctor with an unknown option' '"--nosuch" in a["error"]' doctor --json --nosuch
+mkdir none && cd none || exit 99
 for verb in stats info analyze where export pack unpack view diff query; do
 	envelope "$verb without a capture" 'a["hint"] == "pillion '"$verb"' --help"' "$verb" --json
 	envelope "$verb with an unknown option" '"--nosuch" in a["error"]' "$verb" --json --nosuch
 done
+cd ..
 envelope 'an unknown verb' 'a["verb"] is None' nosuch --json
 report stats --json -o file.json run.pillion >out 2>err
 is "$? $(wc -c <out)" '0 0' '-o: the object is in the file'

@@ -55,6 +55,29 @@ is "$(pillion view -x empty.pillion text.pillion 2>err)" 'the program view: -x e
 pillion view none.pillion >out 2>err
 is "$? $(cat err)" '2 pillion view: none.pillion: No such file or directory' \
 	'a capture that is missing: the verb says so'
+pillion diff none.pillion run >out 2>err
+is "$? $(cat err)" '2 pillion diff: none.pillion: No such file or directory' 'diff names a missing capture once'
+
+# ---- no operand: the newest capture ----
+
+mkdir newest && cd newest || exit 99
+pillion view >out 2>err
+is "$? $(cat err)" '2 pillion view: no CAPTURE given; see pillion view --help' 'view where there is no capture'
+pillion -o older true 2>err
+pillion -o newer true 2>err
+touch -d '2001-01-01' older.pillion/capture
+mkdir empty.pillion && echo text >text.pillpack
+for verb in stats info analyze 'export -t folded -o -' pack; do
+	# shellcheck disable=SC2086
+	pillion $verb >out 2>err
+	is "$(head -n 1 err)" "pillion ${verb%% *}: newer.pillion" "$verb takes the newest capture and says so"
+done
+touch -d '2002-01-01' newer.pillion/capture
+pillion view --no-open >out 2>err
+is "$? $(head -n 1 err) $(ls -- *.html)" '0 pillion view: newer.pillpack newer.pillpack.html' 'view takes a packed one'
+is "$(pillion stats --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["capture"])')" \
+	"['newer.pillpack']" 'json has its name'
+cd ..
 pillion stat run >out 2>err
 is "$? $(cat out)" '2 ' 'a word that is nearly a verb, with NAME for NAME.pillion: not run as a program'
 is "$(cp out run; pillion stat run 2>err; rm run)" 'the program view: run' 'with a file of that name: run'
