@@ -30,7 +30,7 @@ struct choice {
 	const struct report_context *context;
 	const struct roles *roles;
 	const struct role *main;    /* NULL: the first program is a shim */
-	double others_own;	    /* what the other roles did themselves, as parts of the run's time */
+	double others_own; /* what the roles of the main thread did themselves (is_mains), as parts of the run's time */
 	bool is_outside; /* what is proposed now is outside of the job */
 	struct candidate best[2]; /* by is_outside */
 };
@@ -65,15 +65,17 @@ static bool choose(struct choice *k, uint64_t cost_ns, double weight, struct buf
 
 /* ---- what the partition tells ---- */
 
-/* What a part of a role's time costs the run. Of other roles than the main one this is at most what the main thread
- * waits for others, which they share in proportion to what they do. */
+/* What a part of a role's time costs the run. For what the main thread's program started, this is at most what the main
+ * thread waits for others: as long as it waited at the known line, else its waits divided in proportion to what these
+ * others do. */
 static uint64_t run_cost(const struct choice *k, const struct role *r, uint64_t ns)
 {
 	double cost = (double)role_wall_ns(r, ns), share;
+	const struct role_call *wait = r->is_mains ? role_parent_wait(k->roles, r, NULL) : NULL;
 
-	if (!k->main || r->is_main || k->others_own <= 0)
+	if (!k->main || !r->is_mains || k->others_own <= 0)
 		return (uint64_t)cost;
-	share = (double)k->main->waits_ns * cost / k->others_own;
+	share = wait ? (double)wait->ns : (double)k->main->waits_ns * cost / k->others_own;
 	return (uint64_t)(share < cost ? share : cost);
 }
 
@@ -237,7 +239,7 @@ void fix_first_find(const struct report_context *c, const struct roles *roles, c
 	for (size_t i = 0; i < roles->count; i++) {
 		if (roles->items[i].is_main)
 			k.main = &roles->items[i];
-		else
+		else if (roles->items[i].is_mains)
 			k.others_own += (double)role_wall_ns(&roles->items[i], role_own_ns(&roles->items[i]));
 	}
 	for (size_t i = 0; i < count; i++)

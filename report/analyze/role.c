@@ -399,6 +399,50 @@ static int roles_by_own(size_t left, size_t right, const void *roles)
 	return order_of(role_own_ns(&all[right]), role_own_ns(&all[left])) ?: order_of(left, right);
 }
 
+static bool is_mains(const struct making *k, const struct process *p)
+{
+	const struct model *m = k->context->model;
+	size_t process = (size_t)(p - m->processes);
+
+	for (size_t tries = 0; process != SIZE_MAX && tries < m->process_count; tries++) { /* PIDs are used again */
+		if (process == k->root)
+			return true;
+		process = parent_of(k, &m->processes[process]);
+	}
+	return false;
+}
+
+/* The role of the program that started the process; 0: none. `programs` has the role + 1 of each main thread. */
+static size_t starter_of(const struct making *k, const struct process *p, const size_t *programs)
+{
+	const struct model *m = k->context->model;
+	size_t process = parent_of(k, p);
+
+	for (size_t tries = 0; process != SIZE_MAX && k->is_shim[process] && tries < m->process_count; tries++)
+		process = parent_of(k, &m->processes[process]);
+	return process != SIZE_MAX ? programs[process] : 0;
+}
+
+static void find_parents(struct making *k)
+{
+	struct roles *roles = k->roles;
+	size_t *programs = mem_alloc((k->context->model->process_count + 1) * sizeof(*programs));
+
+	for (size_t i = 0; i < k->partition->count; i++)
+		if (k->partition->threads[i].origin == THREAD_MAIN && roles->role_of[i])
+			programs[k->partition->threads[i].process] = roles->role_of[i];
+	for (size_t i = 0; i < roles->count; i++) {
+		struct role *r = &roles->items[i];
+
+		r->is_mains = !r->is_main && is_mains(k, r->process);
+		if (r->is_program && !r->is_main)
+			r->parent = starter_of(k, r->process, programs);
+		if (r->parent == i + 1)
+			r->parent = 0;
+	}
+	free(programs);
+}
+
 static void sort_roles(struct roles *r, size_t threads)
 {
 	size_t *order = places_in_order(r->count, roles_by_own, r->items);
@@ -409,6 +453,8 @@ static void sort_roles(struct roles *r, size_t threads)
 		sorted[i] = r->items[order[i]];
 		place[order[i] + 1] = i + 1;
 	}
+	for (size_t i = 0; i < r->count; i++)
+		sorted[i].parent = place[sorted[i].parent];
 	for (size_t i = 0; i < threads; i++)
 		r->role_of[i] = place[r->role_of[i]];
 	free(r->items);
@@ -418,16 +464,11 @@ static void sort_roles(struct roles *r, size_t threads)
 }
 
 /* Whether the main thread's program has other threads or processes in a role; in a pipeline it has none. */
-static bool has_others(const struct making *k)
+static bool has_others(const struct roles *roles)
 {
-	const struct process *root = &k->context->model->processes[k->root];
-
-	for (size_t i = 0; i < k->roles->count; i++) {
-		const struct role *r = &k->roles->items[i];
-
-		if (!r->is_main && (r->process == root || r->process->parent_pid == root->pid))
+	for (size_t i = 0; i < roles->count; i++)
+		if (roles->items[i].is_mains)
 			return true;
-	}
 	return false;
 }
 
@@ -460,13 +501,14 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 		role_add(&k, role, t);
 		ret->role_of[i] = (size_t)(role - ret->items) + 1;
 	}
+	find_parents(&k);
 	roles_find_lines(c, p, ret);
 	for (size_t i = 0; i < ret->count; i++) {
 		struct role *role = &ret->items[i];
 
 		if (ret->recorded.is_part && role->last_ns - role->first_ns > ret->wall_ns)
 			role->last_ns = role->first_ns + ret->wall_ns;
-		if (role->is_main && has_others(&k))
+		if (role->is_main && has_others(ret))
 			strcpy(role->label, "main");
 	}
 	sort_roles(ret, p->count);

@@ -25,6 +25,8 @@ struct role {
 	bool is_workers; /* forked children of one process, beside each other */
 	bool is_program; /* main threads, as opposed to further threads of a program */
 	const struct process *process; /* the first one */
+	size_t parent; /* role + 1 of the program that started the first process, shims aside; 0: none */
+	bool is_mains; /* further threads, or a descendant, of the main thread's process */
 	size_t threads, processes;
 	uint64_t lifetime_ns, cpu_ns, delay_ns, stopped_ns, unexplained_ns;
 	uint64_t unsure_ns;  /* as unexplained_ns, of threads whose run delay is not known and may be a part of it */
@@ -86,8 +88,14 @@ void role_hot_line(const struct report_context *c, const struct role *r, struct 
 /* The same as "store (job.py:42)", with the whole path. */
 void role_hot_frame(const struct report_context *c, const struct role *r, struct buffer *ret);
 
-/* Appends ": job.py:42 store", or for threads of a library " for main: " and the line for which they work, where the
- * program's main thread waits for others or computes; nothing if neither is known. */
+/* The line at which the program that started this role's processes waited for them: the only one whose waits for
+ * children last as long as they lived. *ret_parent is that program; it may be NULL. NULL: not known. */
+const struct role_call *role_parent_wait(const struct roles *all, const struct role *r,
+					 const struct role **ret_parent);
+
+/* Appends ": job.py:42 store"; or for threads of a library " for main: " and the line for which they work, where the
+ * program's main thread waits for others or computes; or likewise that of role_parent_wait. Nothing if none is
+ * known. */
 void role_work_line(const struct report_context *c, const struct roles *all, const struct role *r, struct buffer *ret);
 
 /* role_line.c: fills in the lines of all roles. */

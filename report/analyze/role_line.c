@@ -120,14 +120,50 @@ static const struct role_call *longest_wait(const struct role *r)
 	return NULL;
 }
 
+/* The differences of a process's lifetime from the wait for it, in percent of it: what starting and ending it takes. */
+enum { LIFETIME_PERCENT = 10 };
+
+static bool waits_as_long(const struct role_call *call, const struct role *r)
+{
+	uint64_t difference = call->ns > r->lifetime_ns ? call->ns - r->lifetime_ns : r->lifetime_ns - call->ns;
+
+	return difference * 100 <= r->lifetime_ns * LIFETIME_PERCENT;
+}
+
+const struct role_call *role_parent_wait(const struct roles *all, const struct role *r, const struct role **ret_parent)
+{
+	const struct role *parent = r->parent && !r->is_workers ? &all->items[r->parent - 1] : NULL;
+	const struct role_call *found = NULL;
+
+	for (size_t i = 0; parent && i < parent->call_count; i++) {
+		const struct role_call *call = &parent->calls[i];
+
+		if ((call->kind != BLOCKED_CHILD && call->kind != BLOCKED_PIPE && call->kind != BLOCKED_POLL) ||
+		    !waits_as_long(call, r))
+			continue;
+		if (found)
+			return NULL;
+		found = call;
+	}
+	if (found && ret_parent)
+		*ret_parent = parent;
+	return found;
+}
+
 void role_work_line(const struct report_context *c, const struct roles *all, const struct role *r, struct buffer *ret)
 {
 	const struct role_call *wait;
+	const struct role *parent;
 	struct buffer line = {0};
 
 	role_hot_line(c, r, &line);
 	if (line.size)
 		buffer_print(ret, ": %s", line.data);
+	wait = line.size ? NULL : role_parent_wait(all, r, &parent);
+	if (wait) {
+		role_place(c, wait, &line);
+		buffer_print(ret, " for %s: %s", parent->is_workers ? "the workers" : parent->label, line.data);
+	}
 	for (size_t i = 0; i < all->count && !r->is_program && !line.size; i++) {
 		const struct role *program = &all->items[i];
 

@@ -125,6 +125,9 @@ adds_up shell 'a pipeline of a shell'
 like "$(cat summary)" '^time_parts .*% CPU' 'a pipeline of a shell: its program has a line'
 like "$(cat summary)" '^folded .*[0-9] shells? and start-up process' 'a pipeline of a shell: the shell is folded'
 
+recorded sequence -s none sh -c "'$parts' compute; awk 'BEGIN { while (i < 60000000) i++ }'"
+first_line "(awk computes|$starved)" 'a program of a shell that computes more than the first one'
+
 stopped() { # least ns
 	report stats -q -r time_sum -f csv stopped.pillion 2>/dev/null |
 		awk -F, -v least="$1" 'NR > 1 && $1 == $2 { n = $9 } END { exit !(n >= least) }'
@@ -232,6 +235,18 @@ if command -v python3 >/dev/null; then
 			'Python: the sleep of a thread, with its line'
 		like "$(cat summary)" '^main .*waits for them in .*job\.py:10 ' 'Python: the line that waits for it'
 		first_line ".*(job\.py:6 doze|$starved)" 'Python: named first'
+		cat >programs.py <<-'END'
+			import subprocess
+			def count(n):
+			    subprocess.run(['awk', f'BEGIN {{ while (i < {n}) i++ }}'], check=True)
+			def look():
+			    subprocess.run(['ls', '/'], stdout=subprocess.DEVNULL, check=True)
+			look()
+			count(30000000)
+		END
+		recorded programs -s none python3 programs.py
+		first_line "(awk computes .* for main: programs\.py:3 count|$starved)" \
+			'a program without lines: the line of its parent that waits for it'
 		recorded sampled -s cpu python3 job.py
 		like "$(cat summary)" '^main .* CPU job\.py:[34] step' 'Python with samples: the line that computes'
 	fi
