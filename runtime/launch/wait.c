@@ -311,25 +311,29 @@ static void rest_read(const struct run *run)
 }
 
 /* During an exec the file is empty, for less than a millisecond. */
-static bool environment_has(uint32_t pid, const char *text, size_t length)
+static bool environment_has(uint32_t pid, const char *wanted)
 {
-	static char bytes[1 << 20];
-	char path[48];
-	size_t used = 0;
+	char path[48], *variable = NULL;
+	bool is_empty = true, has = false;
+	size_t size = 0;
 
 	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
-	for (int tries = 0; !used && tries < 5; tries++) {
+	for (int tries = 0; is_empty && tries < 5; tries++) {
 		struct timespec ms = {0, 1000000};
 		FILE *f = fopen(path, "re");
 
 		if (!f)
-			return false;
-		used = fread(bytes, 1, sizeof(bytes), f);
+			break;
+		while (!has && getdelim(&variable, &size, '\0', f) > 0) {
+			is_empty = false;
+			has = !strcmp(variable, wanted);
+		}
 		fclose(f);
-		if (!used)
+		if (is_empty)
 			nanosleep(&ms, NULL);
 	}
-	return memmem(bytes, used, text, length);
+	free(variable);
+	return has;
 }
 
 /* A child that COMMAND started just before it ended may not have written its line yet. It is found in /proc among the
@@ -337,17 +341,17 @@ static bool environment_has(uint32_t pid, const char *text, size_t length)
 static void rest_scan(const struct run *run)
 {
 	char wanted[48];
-	int length = snprintf(wanted, sizeof(wanted), "PILLION_RUN=%016llx", (unsigned long long)run->id);
 	DIR *d = opendir("/proc");
 	struct dirent *entry;
 
+	snprintf(wanted, sizeof(wanted), "PILLION_RUN=%016llx", (unsigned long long)run->id);
 	while (d && (entry = readdir(d))) {
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 		uint64_t start;
 		int session;
 
 		if (pid > (uint32_t)run->child && stat_read(pid, &session, &start) && session &&
-		    environment_has(pid, wanted, (size_t)length + 1))
+		    environment_has(pid, wanted))
 			rest_add(pid, start);
 	}
 	if (d)

@@ -283,9 +283,8 @@ static bool is_process(uint32_t pid, uint64_t start, struct process_stat *ret)
 
 static void process_record(uint32_t pid, uint64_t start, uint64_t patience_ns)
 {
-	static struct tf_where_thread threads[WHERE_THREADS];
 	struct tf_where_process head = {.pid = pid, .start = start};
-	struct where_process p = {.pid = pid, .threads = threads, .patience_ns = patience_ns};
+	struct where_process p = {.pid = pid, .patience_ns = patience_ns};
 	char link[32], executable[PATH_MAX], *maps;
 	struct process_stat stat;
 	size_t begin = where.out.used, at = begin + sizeof(struct tf_where_record);
@@ -301,12 +300,14 @@ static void process_record(uint32_t pid, uint64_t start, uint64_t patience_ns)
 	p.maps = maps ? maps : "";
 	where_record(TF_WHERE_PROCESS, &head, sizeof(head), executable, n > 0 ? (size_t)n : 0);
 	where_record(TF_WHERE_MAPS, NULL, 0, p.maps, strlen(p.maps));
-	error = where_threads(&p);
+	p.threads = calloc(WHERE_THREADS, sizeof(*p.threads));
+	error = p.threads ? where_threads(&p) : -ENOMEM;
 	if (error && !where.out.is_cut)
 		((struct tf_where_process *)(where.out.bytes + at))->error = error;
 	record_descriptors(pid);
 	if (!error)
 		where_python(&p);
+	free(p.threads);
 	free(maps);
 	/* It has ended meanwhile, and its PID may be another process's. */
 	if (!is_process(pid, start, &stat))

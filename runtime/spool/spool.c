@@ -141,25 +141,22 @@ int spool_lock(struct spool *s)
 
 /* ---- its writers ---- */
 
-static bool file_has(int directory, const char *name, const char *wanted)
+/* Whether a part of the file, which `end` ends, contains the text. */
+static bool file_has(int directory, const char *name, char end, const char *wanted)
 {
-	static char bytes[1 << 20];
-	size_t used = 0, length = strlen(wanted);
 	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char *part = NULL;
 	bool has = false;
-	ssize_t n;
+	size_t size = 0;
 
-	if (fd < 0)
-		return false;
-	while (!has && (n = read(fd, bytes + used, sizeof(bytes) - used)) > 0) {
-		used += (size_t)n;
-		has = memmem(bytes, used, wanted, length);
-		if (used > sizeof(bytes) / 2 && !has) { /* keeps what may be the start of it */
-			memmove(bytes, bytes + used - length, length);
-			used = length;
-		}
-	}
-	close(fd);
+	while (f && !has && getdelim(&part, &size, end, f) > 0)
+		has = strstr(part, wanted);
+	free(part);
+	if (f)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
 	return has;
 }
 
@@ -171,11 +168,11 @@ static bool process_writes(int proc, const char *pid, const char *path)
 
 	snprintf(name, sizeof(name), "%.20s/maps", pid);
 	snprintf(wanted, sizeof(wanted), "%s/", path);
-	if (file_has(proc, name, wanted))
+	if (file_has(proc, name, '\n', wanted))
 		return true;
 	snprintf(name, sizeof(name), "%.20s/environ", pid);
 	snprintf(wanted, sizeof(wanted), "PILLION_SPOOL=%s", path);
-	return file_has(proc, name, wanted);
+	return file_has(proc, name, '\0', wanted);
 }
 
 bool spool_has_writers(const struct spool *s)

@@ -148,11 +148,21 @@ static int write_used(int out, const char *bytes, size_t size, off_t offset)
 	return 0;
 }
 
+/* Of COPY_BYTES; kept. Not static: RLIMIT_DATA may be less, and most runs have no spool. NULL: no memory. */
+static char *copy_buffer(void)
+{
+	static char *buffer;
+
+	if (!buffer)
+		buffer = malloc(COPY_BYTES);
+	return buffer;
+}
+
 static int copy_bytes(const struct moved *m, off_t offset, off_t size)
 {
-	static char buffer[COPY_BYTES];
+	char *buffer = copy_buffer();
 
-	while (size > 0) {
+	while (size > 0 && buffer) {
 		ssize_t n = pread(m->in, buffer, size < COPY_BYTES ? (size_t)size : COPY_BYTES, offset);
 		int rc;
 
@@ -165,7 +175,7 @@ static int copy_bytes(const struct moved *m, off_t offset, off_t size)
 		offset += n;
 		size -= n;
 	}
-	return 0;
+	return buffer ? 0 : -ENOMEM;
 }
 
 static int copy_all_data(const struct moved *m)
@@ -419,17 +429,19 @@ static int lines_compare(const struct moved *m)
 /* Copies only complete lines, because other launchers on this host append to the same file. */
 static int move_lines(const struct moved *m)
 {
-	static char text[COPY_BYTES];
+	char *text = copy_buffer();
 	struct spooled *f = m->f;
 	ssize_t n;
 
+	if (!text)
+		return -ENOMEM;
 	if (m->is_adopted && !f->is_begun) {
 		int rc = lines_compare(m);
 
 		if (rc)
 			return rc;
 	}
-	while ((n = pread(m->in, text, sizeof(text), f->done)) > 0) {
+	while ((n = pread(m->in, text, COPY_BYTES, f->done)) > 0) {
 		char *end = memrchr(text, '\n', (size_t)n);
 		ssize_t wrote;
 

@@ -23,7 +23,7 @@ is "$("$targets/stack_use" small 200)" 200 'threads with stacks of 16 KiB, bare'
 pillion "${run[@]}" -o small "$targets/stack_use" small 200 >out 2>err
 is "$? $(cat out)" '0 200' 'threads with stacks of 16 KiB: status and output'
 is "$(num_calls small nanosleep)" 800 'each call is recorded'
-lost=$(report stats -r ledger -f csv small.pillion | awk -F, '$3 == "stacks lost" { n += $4 } END { print n + 0 }')
+lost=$(report stats -r ledger -f csv scarce.pillion | awk -F, '$3 == "stacks lost" { n += $4 } END { print n + 0 }')
 is "$lost" 0 'and no stack is lost'
 
 # ---- signals and forks while stacks are taken ----
@@ -65,4 +65,19 @@ pillion "${run[@]}" -o limited bash -c "ulimit -v $limit; exec grep -c VmPeak /p
 is "$? $(cat recorded)" '0 1' 'no address space for unwind rules: status and output'
 like "$(report stats -r ledger limited.pillion)" 'note .*no memory for the cache of unwind rules' \
 	'no address space for unwind rules: the ledger says why there are no stacks'
+
+# ---- private data, which RLIMIT_DATA limits ----
+
+data() {
+	awk '$1 == "VmData:" { print $2 }' "$1"
+}
+grep VmData /proc/self/status >bare
+pillion -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=3600000000000 -o data \
+	grep VmData /proc/self/status >recorded
+more=$(($(data recorded) - $(data bare)))
+ok "a process has at most 450 KiB more private data ($more)" test "$more" -le 450
+(ulimit -d 2000 && exec "$PILLION" -o scarce grep -c VmData /proc/self/status) >recorded 2>err
+is "$? $(cat recorded)" '0 1' 'a limit of 2 MB on private data: status and output'
+like "$(report stats -q -r processes -f csv scarce.pillion)" 'grep -c VmData' \
+	'a limit of 2 MB on private data: it is recorded'
 done_testing
