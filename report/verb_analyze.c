@@ -63,7 +63,10 @@ static void show_finding(struct work *w, size_t i, const struct finding *f)
 	struct buffer text = {0};
 
 	put_rows(w, i, f, f->rule->title);
-	buffer_print(&text, "%s. %s", buffer_string(&f->text), f->rule->advice);
+	buffer_text(&text, buffer_string(&f->text));
+	if (f->called_from.size)
+		buffer_print(&text, "%scalled from %s", text.size ? ", " : "", f->called_from.data);
+	buffer_print(&text, ". %s", f->rule->advice);
 	if (!w->line->quiet)
 		emit_remark(&w->emit, text.data);
 	buffer_done(&text);
@@ -88,6 +91,7 @@ static size_t *findings_in_order(struct work *w, struct rules *rules, struct fin
 
 	for (size_t i = 0; i < count; i++)
 		run_rule(w, rules, chosen_rule(w->line, i), &ret[i]);
+	rules_find_callers(rules->context, ret, count);
 	return places_in_order(count, findings_by_cost, ret);
 }
 
@@ -140,7 +144,8 @@ static void show_envelope(struct work *w, struct rules *rules)
 	struct buffer reason = {0}, next = {0};
 
 	table_has(&table, {"Rule", COLUMN_TEXT}, {"Verdict", COLUMN_TEXT}, {"Cost (ns)", COLUMN_NS},
-		  {"Text", COLUMN_TEXT}, {"Line", COLUMN_TEXT}, {"Advice", COLUMN_TEXT});
+		  {"Text", COLUMN_TEXT}, {"Line", COLUMN_TEXT}, {"Called From", COLUMN_TEXT},
+		  {"Advice", COLUMN_TEXT});
 	for (size_t i = 0; i < count; i++) {
 		const struct finding *f = &all[order[i]];
 
@@ -152,6 +157,7 @@ static void show_envelope(struct work *w, struct rules *rules)
 		table_number_if(&table, f->verdict == VERDICT_FOUND, f->cost_ns);
 		add_text(&table, &f->text);
 		add_text(&table, &f->line);
+		add_text(&table, &f->called_from);
 		table_text(&table, f->rule->advice);
 	}
 	if (!counts[VERDICT_FOUND])

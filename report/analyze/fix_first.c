@@ -20,8 +20,7 @@
 #define NOT_TIME_SHARE 0.6
 
 struct candidate {
-	struct buffer text;
-	uint64_t cost_ns;
+	struct fix_first_cause cause;
 	double rank;
 	bool is_cpu;
 };
@@ -40,26 +39,34 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-/* The best of the causes within the job or outside of it. Both functions take ownership of the text. */
-static bool choose_rank(struct choice *k, uint64_t cost_ns, double rank, struct buffer *text)
+static void cause_done(struct fix_first_cause *cause)
+{
+	buffer_done(&cause->text);
+	buffer_done(&cause->line);
+	buffer_done(&cause->called_from);
+}
+
+/* The best of the causes within the job or outside of it. Both functions take ownership of the cause. */
+static bool choose_rank(struct choice *k, struct fix_first_cause *cause, double rank)
 {
 	struct candidate *best = &k->best[k->is_outside];
 
 	if (rank <= best->rank) {
-		buffer_done(text);
+		cause_done(cause);
 		return false;
 	}
-	buffer_done(&best->text);
-	*best = (struct candidate){
-		.text = *text, .cost_ns = cost_ns < k->roles->wall_ns ? cost_ns : k->roles->wall_ns, .rank = rank};
+	cause_done(&best->cause);
+	if (cause->cost_ns > k->roles->wall_ns)
+		cause->cost_ns = k->roles->wall_ns;
+	*best = (struct candidate){.cause = *cause, .rank = rank};
 	return true;
 }
 
-static bool choose(struct choice *k, uint64_t cost_ns, double weight, struct buffer *text)
+static bool choose(struct choice *k, struct fix_first_cause *cause, double weight)
 {
-	if (k->roles->wall_ns && cost_ns * 100 >= k->roles->wall_ns * FIX_PERCENT)
-		return choose_rank(k, cost_ns, weight * (double)cost_ns, text);
-	buffer_done(text);
+	if (k->roles->wall_ns && cause->cost_ns * 100 >= k->roles->wall_ns * FIX_PERCENT)
+		return choose_rank(k, cause, weight * (double)cause->cost_ns);
+	cause_done(cause);
 	return false;
 }
 
@@ -82,24 +89,25 @@ static uint64_t run_cost(const struct choice *k, const struct role *r, uint64_t 
 static void propose_cpu(struct choice *k, const struct role *r)
 {
 	uint64_t idle_ns = r->import_ns + r->polling_ns, cpu_ns = r->cpu_ns > idle_ns ? r->cpu_ns - idle_ns : 0;
-	struct buffer text = {0}, line = {0};
-	uint64_t cost_ns = run_cost(k, r, cpu_ns);
+	struct fix_first_cause cause = {.cost_ns = run_cost(k, r, cpu_ns)};
+	struct buffer line = {0};
 	bool is_sampled = samples_any(k->context->model);
 
-	role_words(r, &text);
-	buffer_print(&text, " %s %.0f %% of the time, ", r->threads > 1 ? "compute" : "computes",
+	role_words(r, &cause.text);
+	buffer_print(&cause.text, " %s %.0f %% of the time, ", r->threads > 1 ? "compute" : "computes",
 		     share_of(cpu_ns, r->lifetime_ns));
-	rule_time(&text, cost_ns);
+	rule_time(&cause.text, cause.cost_ns);
 	role_hot_line(k->context, r, &line);
 	if (line.size) {
-		buffer_text(&text, ", of which ");
-		rule_time(&text, run_cost(k, r, r->lines[0].ns));
-		buffer_print(&text, " at %s", line.data);
+		buffer_text(&cause.text, ", of which ");
+		rule_time(&cause.text, run_cost(k, r, r->lines[0].ns));
+		buffer_print(&cause.text, " at %s", line.data);
+		role_frame(k->context, &r->lines[0], &cause.line);
 	} else {
-		role_work_line(k->context, k->roles, r, &text);
+		role_work_line(k->context, k->roles, r, &cause.text);
 	}
 	buffer_done(&line);
-	if (choose(k, cost_ns, PART_WEIGHT, &text))
+	if (choose(k, &cause, PART_WEIGHT))
 		k->best[false].is_cpu = !is_sampled;
 }
 
@@ -139,36 +147,38 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 {
 	bool is_wait = role_call_waits(r, call->kind, call->ns, call->count);
 	const struct role *programs = call->kind == BLOCKED_CHILD ? programs_of(k, r) : NULL;
-	struct buffer text = {0}, place = {0};
+	struct fix_first_cause cause = {.cost_ns = run_cost(k, r, call->ns)};
+	struct buffer *text = &cause.text, place = {0};
 
 	if (is_wait && is_explained_by_others(k, r, call->ns))
 		return;
-	role_words(r, &text);
+	role_words(r, text);
 	if (programs && programs->processes > 1)
-		buffer_print(&text, " waits for %zu processes of %s %.0f %% of the time", programs->processes,
+		buffer_print(text, " waits for %zu processes of %s %.0f %% of the time", programs->processes,
 			     programs->label, share_of(call->ns, r->lifetime_ns));
 	else if (programs)
-		buffer_print(&text, " waits for %s %.0f %% of the time", programs->label,
+		buffer_print(text, " waits for %s %.0f %% of the time", programs->label,
 			     share_of(call->ns, r->lifetime_ns));
 	else
-		buffer_print(&text, " %s %.0f %% of the time in %s (%llu call%s)",
+		buffer_print(text, " %s %.0f %% of the time in %s (%llu call%s)",
 			     r->threads > 1 ? "are blocked" : "is blocked", share_of(call->ns, r->lifetime_ns),
 			     call->function, (unsigned long long)call->count, call->count == 1 ? "" : "s");
 	role_place(k->context, call, &place);
 	if (place.size)
-		buffer_print(&text, ": %s", place.data);
+		buffer_print(text, ": %s", place.data);
 	buffer_done(&place);
-	choose(k, run_cost(k, r, call->ns), call_weight(call, is_wait), &text);
+	role_frame(k->context, call, &cause.line);
+	choose(k, &cause, call_weight(call, is_wait));
 }
 
 static void propose_stop(struct choice *k, const struct role *r)
 {
-	struct buffer text = {0};
+	struct fix_first_cause cause = {.cost_ns = run_cost(k, r, r->stopped_ns)};
 
-	role_words(r, &text);
-	buffer_print(&text, " %s stopped (SIGSTOP, or a job stopped by its shell) %.0f %% of the time",
+	role_words(r, &cause.text);
+	buffer_print(&cause.text, " %s stopped (SIGSTOP, or a job stopped by its shell) %.0f %% of the time",
 		     r->threads > 1 ? "were" : "was", share_of(r->stopped_ns, r->lifetime_ns));
-	choose(k, run_cost(k, r, r->stopped_ns), SPENT_WEIGHT, &text);
+	choose(k, &cause, SPENT_WEIGHT);
 }
 
 /* ---- what the rules found ---- */
@@ -202,14 +212,15 @@ static double weight_of(const struct finding *f)
 
 static void propose_finding(struct choice *k, const struct finding *f)
 {
-	struct buffer text = {0};
+	struct fix_first_cause cause = {.cost_ns = f->cost_ns};
 
-	fix_first_words(f, &text);
+	fix_first_words(f, &cause.text);
+	buffer_add(&cause.line, f->line.data, f->line.size);
 	k->is_outside = f->rule->flags & RULE_OUTSIDE;
 	if (f->rule->flags & RULE_NOT_TIME)
-		choose_rank(k, 0, NOT_TIME_SHARE * (double)k->roles->wall_ns, &text);
+		choose_rank(k, &cause, NOT_TIME_SHARE * (double)k->roles->wall_ns);
 	else
-		choose(k, f->cost_ns, weight_of(f), &text);
+		choose(k, &cause, weight_of(f));
 	k->is_outside = false;
 }
 
@@ -220,14 +231,11 @@ static void conclude(struct choice *k, struct fix_first *ret)
 	bool is_outside = outside->rank > inside->rank;
 
 	ret->is_cpu = inside->is_cpu;
-	ret->text = is_outside ? outside->text : inside->text;
-	ret->cost_ns = is_outside ? outside->cost_ns : inside->cost_ns;
-	if (is_outside) {
-		ret->inside = inside->text;
-		ret->inside_ns = inside->cost_ns;
-	} else {
-		buffer_done(&outside->text);
-	}
+	ret->first = is_outside ? outside->cause : inside->cause;
+	if (is_outside)
+		ret->inside = inside->cause;
+	else
+		cause_done(&outside->cause);
 }
 
 void fix_first_find(const struct report_context *c, const struct roles *roles, const struct finding *found,
@@ -257,6 +265,6 @@ void fix_first_find(const struct report_context *c, const struct roles *roles, c
 
 void fix_first_done(struct fix_first *f)
 {
-	buffer_done(&f->text);
-	buffer_done(&f->inside);
+	cause_done(&f->first);
+	cause_done(&f->inside);
 }

@@ -7,11 +7,16 @@
 #include "report/analyze/role.h"
 #include "report/analyze/rule.h"
 
+struct fix_first_cause {
+	struct buffer text;	   /* with the line; empty: nothing is worth FIX_PERCENT of the run */
+	struct buffer line;	   /* as in struct finding */
+	struct buffer called_from; /* of the line, see caller.h; the caller fills it in */
+	uint64_t cost_ns;	   /* of the run's wall time */
+};
+
 struct fix_first {
-	struct buffer text; /* empty: nothing is worth FIX_PERCENT of the run */
-	uint64_t cost_ns;   /* of the run's wall time */
-	struct buffer inside; /* if the cause is outside of the job: what to fix first within it; may be empty */
-	uint64_t inside_ns;
+	struct fix_first_cause first;
+	struct fix_first_cause inside; /* if the cause is outside of the job: what to fix first within it */
 	bool is_cpu; /* a thread computes, and no samples tell where */
 };
 

@@ -541,6 +541,16 @@ void roles_done(struct roles *r)
 	*r = (struct roles){0};
 }
 
+void role_frame(const struct report_context *c, const struct role_call *call, struct buffer *ret)
+{
+	struct symbol_frame frame = call->frame;
+
+	if (!call->has_frame)
+		return;
+	symbols_name(c->symbols, &frame);
+	frame_function(&frame, frame.text, ret);
+}
+
 void role_place(const struct report_context *c, const struct role_call *call, struct buffer *ret)
 {
 	struct symbol_frame frame = call->frame;

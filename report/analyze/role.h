@@ -85,6 +85,9 @@ void role_place(const struct report_context *c, const struct role_call *call, st
  * without lines; nothing if it is not known. */
 void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret);
 
+/* Appends the line of the call as attribution_line() has it; nothing if no stack was taken. */
+void role_frame(const struct report_context *c, const struct role_call *call, struct buffer *ret);
+
 /* The same as "store (job.py:42)", with the whole path. */
 void role_hot_frame(const struct report_context *c, const struct role *r, struct buffer *ret);
 

@@ -65,6 +65,22 @@ void finding_done(struct finding *f)
 	table_done(&f->table);
 	buffer_done(&f->text);
 	buffer_done(&f->line);
+	buffer_done(&f->called_from);
+}
+
+struct caller_query rule_caller(const struct buffer *line, struct buffer *ret_called_from)
+{
+	return (struct caller_query){line->size ? line->data : NULL, ret_called_from};
+}
+
+void rules_find_callers(const struct report_context *c, struct finding *findings, size_t count)
+{
+	struct caller_query *queries = mem_alloc((count + 1) * sizeof(*queries));
+
+	for (size_t i = 0; i < count; i++)
+		queries[i] = rule_caller(&findings[i].line, &findings[i].called_from);
+	callers_find(c, queries, count);
+	free(queries);
 }
 
 int findings_by_cost(size_t left, size_t right, const void *findings)

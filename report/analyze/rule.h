@@ -7,6 +7,7 @@
 
 #include "report/base/emit.h"
 #include "report/derive/stacks/attribution.h"
+#include "report/derive/stacks/caller.h"
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/gap.h"
 #include "report/analyze/role.h"
@@ -21,6 +22,7 @@ struct finding {
 	struct table table; /* Rule, Verdict, the rule's own columns; one row if nothing was found */
 	struct buffer text; /* found: what, in figures; could not check: the reason */
 	struct buffer line; /* "function (file:line)" that caused the most of it; empty: no stack was taken */
+	struct buffer called_from; /* see caller.h, and rules_find_callers */
 	bool is_certain; /* despite RULE_PART: all of the cost could be saved */
 	uint64_t cost_ns;   /* the most time that it cost the run; findings are sorted by it */
 };
@@ -69,6 +71,10 @@ const struct rule *rule_find(const char *name);
 /* Runs a rule. The caller frees the finding with finding_done. */
 void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret);
 void finding_done(struct finding *f);
+
+/* Fills in called_from, with one reading of the events for all. */
+void rules_find_callers(const struct report_context *c, struct finding *findings, size_t count);
+struct caller_query rule_caller(const struct buffer *line, struct buffer *ret_called_from);
 
 /* For places_in_order: the costliest first, then in the order given. */
 int findings_by_cost(size_t left, size_t right, const void *findings);

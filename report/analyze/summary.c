@@ -15,6 +15,7 @@
 #include "report/stats/report.h"
 #include "report/analyze/fix_first.h"
 #include "report/analyze/summary_died.h"
+#include "report/analyze/summary_findings.h"
 #include "report/analyze/summary_jax.h"
 #include "report/analyze/summary_next.h"
 #include "report/analyze/summary_ranks.h"
@@ -22,23 +23,13 @@
 
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
 
-/* Width of a row with its source line, and of a finding's text. */
-enum { LINE_WIDTH = 80, PLACE_WIDTH = 48, FINDING_WIDTH = 140, FIRST_WIDTH = 200, ROLE_LINES = 6 };
+/* Width of a row with its source line. */
+enum { LINE_WIDTH = 80, PLACE_WIDTH = 48, ROLE_LINES = 6 };
 
 /* Above this number of events the rules are left to `pillion analyze`, so that the end of a run does not make its
  * user wait. */
 #define ANALYZE_BYTES (64ull << 20)
 #define LINES_BYTES (128ull << 20)
-
-/* A name that is safe for a terminal, on one line. */
-static void summary_add_name(struct buffer *b, const char *text, size_t width)
-{
-	struct buffer safe = {0};
-
-	text_escape(&safe, text, "");
-	text_shorten(b, buffer_string(&safe), width);
-	buffer_done(&safe);
-}
 
 /* file:line (function), or the function alone; leading directories of the file are dropped until it fits. */
 static void summary_add_place(struct buffer *b, const char *file, const char *line, const char *function, size_t width)
@@ -47,7 +38,7 @@ static void summary_add_place(struct buffer *b, const char *file, const char *li
 	const char *tail = file, *next;
 
 	if (!*line) {
-		summary_add_name(b, function, width);
+		text_fit(b, function, width);
 		return;
 	}
 	do {
@@ -56,7 +47,7 @@ static void summary_add_place(struct buffer *b, const char *file, const char *li
 		next = *tail ? strchr(tail + 1, '/') : NULL;
 		tail = next ? next + 1 : tail;
 	} while (next && text_width(text.data) > width);
-	summary_add_name(b, text.data, width);
+	text_fit(b, text.data, width);
 	buffer_done(&text);
 }
 
@@ -92,7 +83,7 @@ static void section_of_report(const struct report_context *c, struct section *re
 		else
 			rule_time(&sum, cells[total].count);
 		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, cells[total + 1].count);
-		summary_add_name(&row, cells[t.column_count - 1].text, NAME_WIDTH);
+		text_fit(&row, cells[t.column_count - 1].text, NAME_WIDTH);
 		texts_add(&ret->rows, "%s", row.data);
 	}
 	buffer_done(&sum);
@@ -136,7 +127,7 @@ static void top_operators(const struct report_context *context, struct section *
 		buffer_clear(&row);
 		rule_time(&sum, cells[time].count);
 		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, cells[calls].count);
-		summary_add_name(&row, cells[name].text, NAME_WIDTH);
+		text_fit(&row, cells[name].text, NAME_WIDTH);
 		texts_add(&ret->rows, "%s", row.data);
 	}
 	buffer_done(&sum);
@@ -285,7 +276,7 @@ static void summary_ends(const struct model *m, const struct roles *roles, const
 		}
 		shown++;
 		buffer_print(out, "%-*s process %" PRIu32 " %s: ", SUMMARY_LABEL, "ended", p->pid, p->ended);
-		summary_add_name(out, p->command ? p->command : "", NAME_WIDTH);
+		text_fit(out, p->command ? p->command : "", NAME_WIDTH);
 		buffer_text(out, "\n");
 	}
 	map_done(&pids);
@@ -313,58 +304,9 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 	buffer_text(out, m->seen.count ? "ranges that did: " : "no other range did");
 	for (size_t i = 0; i < m->seen.count; i++) {
 		buffer_text(out, i ? ", " : "");
-		summary_add_name(out, m->seen.items[i], NAME_WIDTH);
+		text_fit(out, m->seen.items[i], NAME_WIDTH);
 	}
 	buffer_text(out, "\n");
-}
-
-/* Findings beside the first one, if they cost as much as would be worth a first line. */
-static void summary_findings(const struct finding *found, size_t count, uint64_t wall_ns, const struct fix_first *first,
-			     struct buffer *out)
-{
-	size_t shown = 0;
-
-	for (size_t i = 0; i < count && shown < FEW; i++) {
-		struct buffer text = {0};
-
-		fix_first_words(&found[i], &text);
-		if ((found[i].rule->flags & RULE_NOT_TIME || found[i].cost_ns * 100 >= wall_ns * FIX_PERCENT) &&
-		    strcmp(text.data, buffer_string(&first->text)) &&
-		    strcmp(text.data, buffer_string(&first->inside))) {
-			buffer_print(out, "%-*s %s: ", SUMMARY_LABEL, "also", found[i].rule->name);
-			summary_add_name(out, text.data, FINDING_WIDTH);
-			buffer_text(out, "\n");
-			shown++;
-		}
-		buffer_done(&text);
-	}
-}
-
-static void summary_first_line(const char *title, const char *text, uint64_t cost_ns, struct buffer *out)
-{
-	struct buffer cost = {0};
-
-	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
-	summary_add_name(out, text, FIRST_WIDTH);
-	rule_time(&cost, cost_ns);
-	/* The text of a rule may have it. */
-	if (cost_ns && !strstr(text, cost.data))
-		buffer_print(out, ", %s", cost.data);
-	buffer_text(out, "\n");
-	buffer_done(&cost);
-}
-
-static void summary_first(const struct fix_first *first, struct buffer *out)
-{
-	struct buffer inside = {0};
-
-	if (first->text.size)
-		summary_first_line("FIX FIRST", first->text.data, first->cost_ns, out);
-	if (first->inside.size) {
-		buffer_print(&inside, "within the job: %s", first->inside.data);
-		summary_first_line("", inside.data, first->inside_ns, out);
-	}
-	buffer_done(&inside);
 }
 
 /* The calls in which processes were that did not end by themselves. */
@@ -447,7 +389,7 @@ struct summary {
 	struct rules rules;
 	const struct partition *partition; /* these two: of the rules */
 	const struct roles *roles;
-	struct finding found[TOP + 1]; /* the costliest first */
+	struct finding found[SUMMARY_FINDINGS]; /* the costliest first */
 	size_t found_count;
 	struct fix_first first;
 	bool is_large; /* rules are left to `pillion analyze` */
@@ -477,7 +419,7 @@ static void section_of_calls(const struct summary *s, struct section *ret)
 		buffer_clear(&row);
 		rule_time(&sum, all.rows[i].total);
 		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, all.rows[i].count);
-		summary_add_name(&row, aggregate_field(&all.rows[i], 0), NAME_WIDTH);
+		text_fit(&row, aggregate_field(&all.rows[i], 0), NAME_WIDTH);
 		texts_add(&ret->rows, "%s", row.data);
 	}
 	aggregate_done(&all);
@@ -494,8 +436,10 @@ static void summary_gather(const struct report_context *c, struct summary *s)
 	s->partition = &rules_time(&s->rules)->partition;
 	s->roles = &rules_time(&s->rules)->roles;
 	if (!s->is_large)
-		s->found_count = rules_worst(&s->rules, s->found, TOP + 1);
+		s->found_count = rules_worst(&s->rules, s->found, SUMMARY_FINDINGS);
 	fix_first_find(c, s->roles, s->found, s->found_count, &s->first);
+	if (!s->is_large)
+		summary_find_callers(c, s->found, s->found_count, &s->first);
 }
 
 static void summary_free(struct summary *s)
@@ -570,7 +514,7 @@ void summary_text(const struct report_context *context, const char *capture, str
 	summary_ledger(c->model, &tail);
 	if (!summary_next(&s.rules, s.first.is_cpu, s.is_large, &tail) && capture && (s.is_large || s.found_count)) {
 		buffer_print(&tail, "%-*s pillion analyze ", SUMMARY_LABEL, "next");
-		summary_add_name(&tail, capture, NAME_WIDTH);
+		text_fit(&tail, capture, NAME_WIDTH);
 		buffer_text(&tail, "\n");
 	}
 	summary_sections(&s, LINES - count_lines(ret) - count_lines(&tail), ret);

@@ -167,15 +167,6 @@ static void last_of_thread(const struct trace *t, const struct trace_thread *thr
 			ret->stack = rule_stack(&e);
 }
 
-static void add_name(const char *text, struct buffer *out)
-{
-	struct buffer safe = {0};
-
-	text_escape(&safe, text ? text : "", "");
-	text_shorten(out, buffer_string(&safe), NAME_WIDTH);
-	buffer_done(&safe);
-}
-
 /* "file:line function" */
 static void add_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *out)
 {
@@ -241,12 +232,12 @@ static void add_oom(const struct model *m, const struct run *r, struct buffer *o
 		if (p->run != r->id || signal_of(m, p) != SIGKILL)
 			continue;
 		buffer_print(out, " (process %" PRIu32 " ", p->pid);
-		add_name(p->command, out);
+		text_fit(out, p->command, NAME_WIDTH);
 		buffer_text(out, ")");
 		break;
 	}
 	buffer_text(out, ": the limit of cgroup ");
-	add_name(r->oom_group, out);
+	text_fit(out, r->oom_group, NAME_WIDTH);
 	if (r->oom_limit == UINT64_MAX)
 		buffer_text(out, " is not known\n");
 	else
@@ -265,16 +256,16 @@ void summary_died(struct rules *r, const struct died *d, struct buffer *out)
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, d->is_of_ranks ? "DIED FIRST" : "CRASH");
 	if (p->rank && *p->rank) {
 		buffer_text(out, "rank ");
-		add_name(p->rank, out);
+		text_fit(out, p->rank, NAME_WIDTH);
 		buffer_text(out, " on ");
-		add_name(m->machines[p->machine].host, out);
+		text_fit(out, m->machines[p->machine].host, NAME_WIDTH);
 		buffer_text(out, ": ");
 	}
 	add_end(p, d->signal, out);
 	buffer_text(out, " after ");
 	rule_time(out, model_since_origin(m, p->end_ns));
 	buffer_print(out, ", process %" PRIu32 " ", p->pid);
-	add_name(p->command, out);
+	text_fit(out, p->command, NAME_WIDTH);
 	add_last(r, p, out);
 	buffer_text(out, "\n");
 }

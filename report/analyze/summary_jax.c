@@ -11,15 +11,6 @@
 
 enum { FUNCTION_WIDTH = 50 };
 
-static void add_name(struct buffer *b, const char *name)
-{
-	struct buffer safe = {0};
-
-	text_escape(&safe, name, "");
-	text_shorten(b, buffer_string(&safe), FUNCTION_WIDTH);
-	buffer_done(&safe);
-}
-
 /* Device time is what counts where there is any: a call returns before the device has finished. */
 static void add_runs(struct buffer *b, const struct jax_function *f)
 {
@@ -46,7 +37,7 @@ void summary_jax(const struct report_context *context, struct buffer *out)
 	if (all) {
 		f = &functions.items[order[0]];
 		buffer_print(out, "%-*s ", SUMMARY_LABEL, "JAX");
-		add_name(out, aggregate_field(&functions.keys.rows[order[0]], 0));
+		text_fit(out, aggregate_field(&functions.keys.rows[order[0]], 0), FUNCTION_WIDTH);
 		buffer_print(out, ": compiled %" PRIu64 " time%s, ", f->compilations, f->compilations == 1 ? "" : "s");
 		rule_time(out, jax_compile_ns(f));
 		buffer_text(out, "; ");

@@ -129,6 +129,15 @@ void text_escape(struct buffer *b, const char *text, const char *keep)
 	}
 }
 
+void text_fit(struct buffer *b, const char *name, size_t width)
+{
+	struct buffer safe = {0};
+
+	text_escape(&safe, name ? name : "", "");
+	text_shorten(b, buffer_string(&safe), width);
+	buffer_done(&safe);
+}
+
 void json_add(struct buffer *b, const char *text)
 {
 	buffer_add(b, "\"", 1);

@@ -24,6 +24,9 @@ size_t text_shorten(struct buffer *b, const char *text, size_t width);
  * not escaped. */
 void text_escape(struct buffer *b, const char *text, const char *keep);
 
+/* Both, for a name from the program on a line of a terminal; NULL: appends nothing. */
+void text_fit(struct buffer *b, const char *name, size_t width);
+
 /* Appends a JSON string with its quotes. */
 void json_add(struct buffer *b, const char *text);
 

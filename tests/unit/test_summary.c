@@ -289,6 +289,51 @@ Test(summary, names_what_to_fix_first_and_then_divides_time)
 	cr_assert_eq(strncmp(summary, first, strlen(first)), 0, "%s", summary);
 }
 
+/* Calls of one line of a helper, `other_ms` of 70 ms of them from another caller than train.py:40. */
+static const char *summary_of_helper(uint64_t other_ms)
+{
+	const uint64_t first = tf_arg(TF_ARG_STACK, 0, 1), other = tf_arg(TF_ARG_STACK, 0, 2);
+	struct writer_thread host;
+	struct writer w;
+	uint16_t doze;
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/usr/bin/python3", "python3\0dir/train.py", 21);
+	doze = writer_function(&w, TF_GROUP_OSRT, "usleep");
+	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
+	writer_python_code(&host, 1, 3, "/home/u/dir/helpers.py", "retry");
+	writer_python_code(&host, 2, 1, "/usr/lib/python3.11/functools.py", "wrapper");
+	writer_python_code(&host, 3, 40, "/home/u/dir/train.py", "step");
+	writer_python_code(&host, 4, 50, "/home/u/dir/train.py", "save");
+	writer_python_stack(&host, 1, (uint32_t[]){1, 1, 2, 3}, 4);
+	writer_python_stack(&host, 2, (uint32_t[]){1, 4}, 2);
+	if (other_ms)
+		writer_call(&host, doze, BEGIN + other_ms * MS, other_ms * MS, &other, 1);
+	writer_call(&host, doze, BEGIN + 70 * MS, (70 - other_ms) * MS, &first, 1);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 25 * MS, 0, 10, 0, 0, 0});
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 25 * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	buffer_clear(&text);
+	summary_text(&context, "x.pillion", &text);
+	return text.data;
+}
+
+Test(summary, the_line_of_a_helper_comes_with_its_caller)
+{
+	static const char line[] = "in usleep (2 calls): helpers.py:3 retry, ";
+	const char *summary = summary_of_helper(7), *first = strstr(summary, line);
+
+	cr_assert(first && !strncmp(first + strlen(line), "called from train.py:40, 70.000 ms\n", 35), "%s", summary);
+	forget();
+	summary = summary_of_helper(8);
+	first = strstr(summary, line);
+	cr_assert(first && !strncmp(first + strlen(line), "70.000 ms\n", 10), "%s", summary);
+}
+
 Test(summary, the_cost_of_a_line_is_its_own)
 {
 	struct writer_thread host;

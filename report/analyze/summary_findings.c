@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of the summary about what to fix. */
+#include "report/analyze/summary_findings.h"
+
+#include <string.h>
+
+#include "report/analyze/summary_time.h"
+#include "report/base/text.h"
+
+/* Widths of texts, and of a caller's line. */
+enum { FINDING_WIDTH = 140, FIRST_WIDTH = 200, LINE_WIDTH = 48 };
+
+void summary_find_callers(const struct report_context *c, struct finding *found, size_t count,
+			  struct fix_first *first)
+{
+	struct caller_query queries[SUMMARY_FINDINGS + 2];
+	size_t n = 0;
+
+	for (size_t i = 0; i < count && i < SUMMARY_FINDINGS; i++)
+		queries[n++] = rule_caller(&found[i].line, &found[i].called_from);
+	queries[n++] = rule_caller(&first->first.line, &first->first.called_from);
+	queries[n++] = rule_caller(&first->inside.line, &first->inside.called_from);
+	callers_find(c, queries, n);
+}
+
+/* ", called from train.py:8" */
+static void summary_called_from(const struct buffer *called_from, struct buffer *out)
+{
+	const char *slash = called_from->size ? strrchr(called_from->data, '/') : NULL;
+
+	if (!called_from->size)
+		return;
+	buffer_text(out, ", called from ");
+	text_fit(out, slash && slash[1] ? slash + 1 : called_from->data, LINE_WIDTH);
+}
+
+void summary_findings(const struct finding *found, size_t count, uint64_t wall_ns, const struct fix_first *first,
+		      struct buffer *out)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < count && shown < SUMMARY_FINDINGS_SHOWN; i++) {
+		struct buffer text = {0};
+
+		fix_first_words(&found[i], &text);
+		if ((found[i].rule->flags & RULE_NOT_TIME || found[i].cost_ns * 100 >= wall_ns * FIX_PERCENT) &&
+		    strcmp(text.data, buffer_string(&first->first.text)) &&
+		    strcmp(text.data, buffer_string(&first->inside.text))) {
+			buffer_print(out, "%-*s %s: ", SUMMARY_LABEL, "also", found[i].rule->name);
+			text_fit(out, text.data, FINDING_WIDTH);
+			summary_called_from(&found[i].called_from, out);
+			buffer_text(out, "\n");
+			shown++;
+		}
+		buffer_done(&text);
+	}
+}
+
+static void summary_first_line(const char *title, const char *text, const struct fix_first_cause *cause,
+			       struct buffer *out)
+{
+	struct buffer cost = {0};
+
+	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
+	text_fit(out, text, FIRST_WIDTH);
+	summary_called_from(&cause->called_from, out);
+	rule_time(&cost, cause->cost_ns);
+	/* The text of a rule may have it. */
+	if (cause->cost_ns && !strstr(text, cost.data))
+		buffer_print(out, ", %s", cost.data);
+	buffer_text(out, "\n");
+	buffer_done(&cost);
+}
+
+void summary_first(const struct fix_first *first, struct buffer *out)
+{
+	struct buffer inside = {0};
+
+	if (first->first.text.size)
+		summary_first_line("FIX FIRST", first->first.text.data, &first->first, out);
+	if (first->inside.text.size) {
+		buffer_print(&inside, "within the job: %s", first->inside.text.data);
+		summary_first_line("", inside.data, &first->inside, out);
+	}
+	buffer_done(&inside);
+}
