@@ -289,8 +289,8 @@ Test(summary, names_what_to_fix_first_and_then_divides_time)
 	cr_assert_eq(strncmp(summary, first, strlen(first)), 0, "%s", summary);
 }
 
-/* Calls of one line of a helper, `other_ms` of 70 ms of them from another caller than train.py:40. */
-static const char *summary_of_helper(uint64_t other_ms)
+/* Calls of one line of a helper, from a function of a file; `other_ms` of 70 ms of them from train.py:50 save. */
+static const char *summary_of_helper(const char *file, const char *function, uint64_t other_ms)
 {
 	const uint64_t first = tf_arg(TF_ARG_STACK, 0, 1), other = tf_arg(TF_ARG_STACK, 0, 2);
 	struct writer_thread host;
@@ -303,7 +303,7 @@ static const char *summary_of_helper(uint64_t other_ms)
 	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
 	writer_python_code(&host, 1, 3, "/home/u/dir/helpers.py", "retry");
 	writer_python_code(&host, 2, 1, "/usr/lib/python3.11/functools.py", "wrapper");
-	writer_python_code(&host, 3, 40, "/home/u/dir/train.py", "step");
+	writer_python_code(&host, 3, 40, file, function);
 	writer_python_code(&host, 4, 50, "/home/u/dir/train.py", "save");
 	writer_python_stack(&host, 1, (uint32_t[]){1, 1, 2, 3}, 4);
 	writer_python_stack(&host, 2, (uint32_t[]){1, 4}, 2);
@@ -322,16 +322,25 @@ static const char *summary_of_helper(uint64_t other_ms)
 	return text.data;
 }
 
-Test(summary, the_line_of_a_helper_comes_with_its_caller)
+static void expect_caller(const char *file, const char *function, uint64_t other_ms, const char *rest)
 {
 	static const char line[] = "in usleep (2 calls): helpers.py:3 retry, ";
-	const char *summary = summary_of_helper(7), *first = strstr(summary, line);
+	const char *summary = summary_of_helper(file, function, other_ms), *found = strstr(summary, line);
 
-	cr_assert(first && !strncmp(first + strlen(line), "called from train.py:40, 70.000 ms\n", 35), "%s", summary);
+	cr_assert(found && !strncmp(found + strlen(line), rest, strlen(rest)), "%s", summary);
 	forget();
-	summary = summary_of_helper(8);
-	first = strstr(summary, line);
-	cr_assert(first && !strncmp(first + strlen(line), "70.000 ms\n", 10), "%s", summary);
+}
+
+Test(summary, the_line_of_a_helper_comes_with_its_caller)
+{
+	expect_caller("/home/u/dir/train.py", "step", 7, "called from train.py:40, 70.000 ms\n");
+	expect_caller("/home/u/dir/train.py", "step", 8, "70.000 ms\n");
+}
+
+Test(summary, the_top_level_of_the_same_file_is_no_caller)
+{
+	expect_caller("/home/u/dir/train.py", "<module>", 7, "called from train.py:40, 70.000 ms\n");
+	expect_caller("/home/u/dir/helpers.py", "<module>", 7, "70.000 ms\n");
 }
 
 Test(summary, the_cost_of_a_line_is_its_own)

@@ -56,16 +56,22 @@ static bool is_same_function(const struct frame *a, const struct frame *b)
 	return !strcmp(a->name, b->name) && !strcmp(a->file ? a->file : "", b->file ? b->file : "");
 }
 
+/* Every program in Python has a line at the top level of its file that calls main(). */
+static bool is_top_of(const struct frame *f, const struct frame *own)
+{
+	return f->file && own->file && !strcmp(f->name, "<module>") && !strcmp(f->file, own->file);
+}
+
 /* Appends the caller in a stack that is attributed to `line`. */
 static void add_caller(struct attribution *c, const struct stack_time *t, const char *line, struct buffer *ret)
 {
 	const struct symbol_frame *frames;
 	size_t count = attribution_users(c, t->image, t->stack, &frames);
 	struct frame own;
-	bool is_inside = false;
+	bool is_inside = false, is_done = false;
 
 	frame_split(line, &own);
-	for (size_t i = 0; i < count && !ret->size; i++) {
+	for (size_t i = 0; i < count && !is_done; i++) {
 		struct symbol_frame f = frames[i];
 		struct buffer text = {0};
 		struct frame parts;
@@ -73,11 +79,11 @@ static void add_caller(struct attribution *c, const struct stack_time *t, const 
 		symbols_name(c->symbols, &f);
 		frame_function(&f, f.text, &text);
 		frame_split(text.data, &parts);
-		if (is_same_function(&parts, &own))
-			is_inside = true;
-		else if (is_inside && parts.file)
+		is_done = is_inside && !is_same_function(&parts, &own);
+		is_inside |= is_same_function(&parts, &own);
+		if (is_done && parts.file && !is_top_of(&parts, &own))
 			buffer_print(ret, "%s:%u", parts.file, parts.line);
-		else if (is_inside)
+		else if (is_done && !parts.file)
 			buffer_text(ret, parts.name);
 		frame_done(&parts);
 		buffer_done(&text);
