@@ -103,7 +103,8 @@ adds_up sleep 'sleep'
 cpu_is_rusage 'sleep'
 first_line 'time_parts is blocked [0-9]+ % of the time in usleep \(1 call\)' 'sleep: named first'
 if has_unwinder; then
-	like "$(head -n 2 summary)" ': time_parts\.c:[0-9]+ doze, called from time_parts\.c:[0-9]+, (1\.9|[2-9]\.)[0-9]+ s$' \
+	like "$(head -n 2 summary)" \
+		': time_parts\.c:[0-9]+ doze, called from time_parts\.c:[0-9]+, (1\.9|[2-9]\.)[0-9]+ s$' \
 		'sleep: with its line, its caller and its cost'
 fi
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From where a line is reached: a line in a helper function tells little without the line that calls the helper. The
- * caller is the nearest frame of the user's code around the line that is in another function or file, unless that is the
- * top level of the same Python file. It is said where CALLER_PERCENT of the time that was recorded at the line, in calls
- * and samples with a stack, has the same caller. */
+/* From where a line is reached: a line in a helper function tells little without the line that calls the helper.
+ * The caller is the nearest frame of the user's code around the line that is in another function or file, unless that
+ * frame is the top level of the same Python file. The caller is named where CALLER_PERCENT of the time that was
+ * recorded at the line, in calls and samples with a stack, has the same caller. */
 #ifndef PILLION_CALLER_H
 #define PILLION_CALLER_H
 
