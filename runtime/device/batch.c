@@ -75,7 +75,8 @@ void batch_put(struct batch *b, const struct batch_item *item)
 		b->lost.timeless++;
 		return;
 	}
-	operation = event_intern(TF_BLOB_DEVICE_OPERATION, &item->operation, sizeof(item->operation));
+	operation = event_intern(TF_BLOB_DEVICE_OPERATION, &item->operation,
+				 tf_device_operation_size(&item->operation));
 	if (operation)
 		batch_put_known(b, operation, item);
 	else

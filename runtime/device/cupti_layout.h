@@ -39,6 +39,7 @@ enum {
 	CUPTI_HAS_HARDWARE = 26,  /* 12.8: the hardware event system, and records of decompression */
 	CUPTI_COPES_WITHOUT_BUFFER = 27, /* 12.9 */
 	CUPTI_HAS_SEVERAL = 130300, /* several subscribers, 13.3 */
+	CUPTI_HAS_SOURCES = 130400, /* records of nodes have the ids of their sources, 13.4 */
 };
 
 /* How CUPTI identifies threads (CUpti_ActivityThreadIdType): by pthread_t, or by the result of gettid(). */
@@ -157,6 +158,8 @@ struct cupti_kernel {
 	uint32_t shared_executed;
 	uint64_t graph_node;
 	uint32_t shared_limit, graph; /* CUPTI_HAS_GRAPH_IDS */
+	uint8_t between[80];
+	uint64_t source_node; /* CUPTI_HAS_SOURCES */
 };
 
 struct cupti_memcpy {
@@ -167,6 +170,8 @@ struct cupti_memcpy {
 	uint64_t reserved;
 	uint64_t graph_node;
 	uint32_t graph; /* CUPTI_HAS_GRAPH_IDS */
+	uint8_t between[28];
+	uint64_t source_node; /* CUPTI_HAS_SOURCES */
 };
 
 struct cupti_memcpy_peer {
@@ -189,6 +194,8 @@ struct cupti_memset {
 	uint64_t reserved;
 	uint64_t graph_node;
 	uint32_t graph; /* CUPTI_HAS_GRAPH_IDS */
+	uint8_t between[20];
+	uint64_t source_node; /* CUPTI_HAS_SOURCES */
 };
 
 struct cupti_graph {

@@ -167,19 +167,32 @@ static uint32_t record_kernel_name(const char *name)
 	.node = has_graph_ids() ? (uint32_t)(r)->graph_node : 0,                                                       \
 	.node_graph = has_graph_ids() ? (uint32_t)((r)->graph_node >> 32) : 0
 
+/* Most nodes of executable graphs have their sources' numbers: then the source is known without the record. */
+static uint64_t record_source(uint32_t graph, uint64_t node, const uint64_t *source)
+{
+	if (cupti_state.version < CUPTI_HAS_SOURCES || !graph)
+		return 0;
+	return node >> 32 != graph || (uint32_t)node != (uint32_t)*source ? *source : 0;
+}
+
+/* Likewise of a record that has the source of its node. */
+#define SOURCED_NODE(r)                                                                                                \
+	.source_node = (uint32_t)record_source((r)->graph, (r)->graph_node, &(r)->source_node),                        \
+	.source_graph = (uint32_t)(record_source((r)->graph, (r)->graph_node, &(r)->source_node) >> 32), NODE(r)
+
 static void record_kernel(struct batch *b, const struct cupti_kernel *r)
 {
 	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_KERNEL, .kernel = record_kernel_name(r->name),
 			       .grid = {r->grid[0], r->grid[1], r->grid[2]},
 			       .block = {r->block[0], r->block[1], r->block[2]}, .registers = r->registers,
 			       .static_shared_bytes = r->static_shared, .dynamic_shared_bytes = r->dynamic_shared,
-			       .local_bytes = r->local_per_thread, NODE(r)));
+			       .local_bytes = r->local_per_thread, SOURCED_NODE(r)));
 }
 
 static void record_copy(struct batch *b, const struct cupti_memcpy *r)
 {
 	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
-			       .target = r->target, NODE(r)));
+			       .target = r->target, SOURCED_NODE(r)));
 }
 
 static void record_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
@@ -192,7 +205,7 @@ static void record_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
 static void record_memset(struct batch *b, const struct cupti_memset *r)
 {
 	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_SET, .value = r->value, .target = (uint8_t)r->memory,
-			       NODE(r)));
+			       SOURCED_NODE(r)));
 }
 
 static void record_graph(struct batch *b, const struct cupti_graph *r)
@@ -320,7 +333,7 @@ static void record_context(const struct cupti_context *r)
 	struct tf_device_operation operation = {
 	    .kind = TF_DEVICE_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
 
-	event_intern(TF_BLOB_DEVICE_OPERATION, &operation, sizeof(operation));
+	event_intern(TF_BLOB_DEVICE_OPERATION, &operation, tf_device_operation_size(&operation));
 	device_facts_note(r->device);
 }
 
@@ -329,7 +342,7 @@ static void record_stream(const struct cupti_stream *r)
 	struct tf_device_operation operation = {
 	    .kind = TF_DEVICE_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
 
-	event_intern(TF_BLOB_DEVICE_OPERATION, &operation, sizeof(operation));
+	event_intern(TF_BLOB_DEVICE_OPERATION, &operation, tf_device_operation_size(&operation));
 }
 
 /* False: it is a device operation or a call. */

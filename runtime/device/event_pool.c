@@ -59,7 +59,7 @@ static void pool_define_device(const struct event_pool *p)
 	    .kind = TF_DEVICE_CONTEXT, .device = (uint32_t)p->device, .context = (uint32_t)p->id};
 	char name[256] = "";
 
-	event_intern(TF_BLOB_DEVICE_OPERATION, &fact, sizeof(fact));
+	event_intern(TF_BLOB_DEVICE_OPERATION, &fact, tf_device_operation_size(&fact));
 	if (!event_pool_api.device_name(name, sizeof(name), p->device))
 		event_blob(TF_BLOB_DEVICE_NAME, (uint32_t)p->device, name, strnlen(name, sizeof(name)));
 	device_facts_note((uint32_t)p->device);

@@ -138,7 +138,7 @@ bool event_timing_end(const struct event_timing *p, struct tf_device_operation *
 	operation->device = (uint32_t)p->pool->device;
 	operation->context = (uint32_t)p->pool->id;
 	operation->stream = (uint32_t)id;
-	s->operation = event_intern(TF_BLOB_DEVICE_OPERATION, operation, sizeof(*operation));
+	s->operation = event_intern(TF_BLOB_DEVICE_OPERATION, operation, tf_device_operation_size(operation));
 	s->bytes = bytes;
 	s->stream = p->stream;
 	__atomic_fetch_add(&pending_count, 1, __ATOMIC_RELAXED);

@@ -45,6 +45,7 @@ static struct driver {
 	int (*node_id)(void *node, uint64_t *ret);
 	int (*graph_id)(void *graph, uint32_t *ret);
 	int (*exec_id)(void *exec, uint32_t *ret);
+	int (*child)(void *node, void **ret_graph);
 } driver;
 
 static const struct driver *driver_find(void)
@@ -57,6 +58,7 @@ static const struct driver *driver_find(void)
 	FIND(node_id, "cuGraphNodeGetToolsId");
 	FIND(graph_id, "cuGraphGetId");
 	FIND(exec_id, "cuGraphExecGetId");
+	FIND(child, "cuGraphChildGraphNodeGetGraph");
 #undef FIND
 	__atomic_store_n(&driver.is_known, 1, __ATOMIC_RELEASE);
 	return &driver;
@@ -197,9 +199,27 @@ static unsigned add_node(uint64_t *words, unsigned count, uint64_t id)
 	return count;
 }
 
+/* A node has a copy of its child graph, whose nodes are the sources in CUPTI's records. 0: no child, or not known. */
+static uint32_t child_copy(void *node)
+{
+	void *copy = NULL;
+
+	if (cupti_state.version < CUPTI_HAS_SOURCES || !driver_find()->child || driver.child(node, &copy) || !copy)
+		return 0;
+	return graph_id(copy);
+}
+
+static unsigned add_copy(uint64_t *words, unsigned count, uint32_t copy)
+{
+	if (copy)
+		words[count++] = tf_arg(TF_ARG_GRAPH_INNER, 1, copy);
+	return count;
+}
+
 unsigned graph_captured(uint64_t *words, unsigned count, void *stream, bool is_per_thread, void *exec)
 {
 	uint64_t id = 0, inner = 0;
+	uint32_t copy = 0;
 	int error = errno;
 	void *node;
 
@@ -211,12 +231,14 @@ unsigned graph_captured(uint64_t *words, unsigned count, void *stream, bool is_p
 		id = node_id(node);
 	if (id && exec)
 		inner = exec_id(exec);
+	if (inner)
+		copy = child_copy(node);
 	errno = error;
 	if (id)
 		count = add_node(words, count, id);
 	if (inner)
 		words[count++] = tf_arg(TF_ARG_GRAPH_EXEC, 0, inner);
-	return count;
+	return add_copy(words, count, copy);
 }
 
 enum { INNERS = 2 }; /* more bodies, of a switch, are not recorded */
@@ -225,13 +247,15 @@ unsigned graph_added(uint64_t *words, unsigned count, void *graph, void *node, v
 {
 	struct thread_guard guard;
 	uint64_t id;
-	uint32_t ids[INNERS] = {0};
+	uint32_t ids[INNERS] = {0}, copy = 0;
 
 	(void)graph; /* part of the node's id */
 	thread_guard_enter(&thread_self, &guard);
 	id = node_id(node);
 	for (unsigned i = 0; i < inners && i < INNERS; i++)
 		ids[i] = graph_id(inner[i]);
+	if (inners == 1 && ids[0])
+		copy = child_copy(node);
 	thread_guard_leave(&thread_self, &guard);
 	if (!id)
 		return count;
@@ -239,7 +263,7 @@ unsigned graph_added(uint64_t *words, unsigned count, void *graph, void *node, v
 	for (unsigned i = 0; i < INNERS; i++)
 		if (ids[i])
 			words[count++] = tf_arg(TF_ARG_GRAPH_INNER, 0, ids[i]);
-	return count;
+	return add_copy(words, count, copy);
 }
 
 /* The beginning of CUgraphNodeParams and cudaGraphNodeParams, which older headers lack. */

@@ -89,7 +89,18 @@ struct tf_device_operation {
 	/* the node's number and the graph in which it has that number: `graph`, or one inside of it (a child graph, the
 	 * body of a conditional node). Numbers begin at 0 or 1; both 0: not a node. Absent before 1.2 */
 	uint32_t node, node_graph;
+	/* likewise of the node from which that one was instantiated or last updated, in the program's graph. Only if it
+	 * is known, and its number is another one or `node_graph` is inside of `graph`; absent before 1.6, and where
+	 * source_graph is 0 */
+	uint32_t source_node, source_graph;
 };
+
+/* How much of an operation is stored. */
+static inline uint32_t tf_device_operation_size(const struct tf_device_operation *operation)
+{
+	return operation->source_graph ? sizeof(*operation)
+				       : __builtin_offsetof(struct tf_device_operation, source_node);
+}
 
 /* Attributes of a device under the driver's numbers (CU_DEVICE_ATTRIBUTE_...): X(name, number). Clocks are in kHz,
  * sizes in bytes, the width of the memory's bus in bits. */

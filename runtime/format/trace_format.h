@@ -41,7 +41,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 5
+#define TF_VERSION_MINOR 6
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -317,7 +317,8 @@ enum tf_arg_kind {
 	TF_ARG_DEVICE_OPERATION = 14, /* value = key of its device record: epoch << 32, correlation id */
 	/* CUDA graphs, by their ids in device records. A call that made a node, by capture or explicitly: GRAPH and
 	 * GRAPH_NODE (its number in the graph), and for each graph inside of it (a child graph, the bodies of a
-	 * conditional node) GRAPH_INNER, or GRAPH_EXEC if the launch of that executable graph was captured. A call that
+	 * conditional node) GRAPH_INNER, or GRAPH_EXEC if the launch of that executable graph was captured; then a
+	 * GRAPH_INNER with small = 1 is the copy of that graph which the node contains, if known. A call that
 	 * instantiated a graph or updated an executable one: GRAPH and GRAPH_EXEC. A call that cloned GRAPH_INNER:
 	 * GRAPH is the clone */
 	TF_ARG_GRAPH = 15,

@@ -25,6 +25,11 @@ SAME(cupti_kernel, correlation, CUpti_ActivityKernel4, correlationId);
 SAME(cupti_kernel, name, CUpti_ActivityKernel4, name);
 SAME(cupti_kernel, graph_node, CUpti_ActivityKernel5, graphNodeId);
 SAME(cupti_kernel, graph, CUpti_ActivityKernel5, graphId);
+#if CUPTI_API_VERSION >= 130400
+SAME(cupti_kernel, source_node, CUpti_ActivityKernel13, sourceGraphNodeId);
+SAME(cupti_memcpy, source_node, CUpti_ActivityMemcpy7, sourceGraphNodeId);
+SAME(cupti_memset, source_node, CUpti_ActivityMemset5, sourceGraphNodeId);
+#endif
 SAME(cupti_memcpy, copy, CUpti_ActivityMemcpy3, copyKind);
 SAME(cupti_memcpy, source, CUpti_ActivityMemcpy3, srcKind);
 SAME(cupti_memcpy, target, CUpti_ActivityMemcpy3, dstKind);

@@ -12,7 +12,9 @@ struct source {
 
 /* A node of `graph` has the graph `inner` inside of it, or (is_exec) the one from which `inner` was instantiated. */
 struct inner {
+	uint64_t ticks; /* of the call that made the node */
 	uint32_t graph, inner;
+	uint32_t copy; /* of `inner` that the node contains; 0: not known */
 	bool is_exec;
 };
 
@@ -32,7 +34,7 @@ struct graphs {
 	size_t node_count, node_capacity, source_count, source_capacity, inner_count, inner_capacity, operation_count,
 		operation_capacity;
 	struct map by_id;    /* graph << 32 | node -> 1 + position in nodes */
-	struct map original; /* of a clone */
+	struct map original; /* of a clone, or of the copy of a graph that a node contains */
 	struct map inside;   /* (exec, graph << 32 | node) of an operation -> likewise */
 	struct map seen;     /* id of an operation -> 1 + position in operations */
 };
@@ -70,11 +72,16 @@ static void add_node(struct graphs *g, const struct trace_thread *thread, const 
 	for (uint32_t i = 0; i < e->args_count; i++) {
 		unsigned kind = tf_arg_kind(e->args[i]);
 
+		if (kind == TF_ARG_GRAPH_INNER && tf_arg_small(e->args[i])) {
+			if (i && g->inner_count)
+				g->inners[g->inner_count - 1].copy = (uint32_t)tf_arg_value(e->args[i]);
+			continue;
+		}
 		if (kind != TF_ARG_GRAPH_INNER && kind != TF_ARG_GRAPH_EXEC)
 			continue;
 		g->inners = mem_grow(g->inners, g->inner_count, &g->inner_capacity, sizeof(*g->inners));
-		g->inners[g->inner_count++] =
-			(struct inner){graph, (uint32_t)tf_arg_value(e->args[i]), kind == TF_ARG_GRAPH_EXEC};
+		g->inners[g->inner_count++] = (struct inner){e->ticks, graph, (uint32_t)tf_arg_value(e->args[i]), 0,
+							     kind == TF_ARG_GRAPH_EXEC};
 	}
 }
 
@@ -103,6 +110,27 @@ static int sources_by_exec(const void *left, const void *right)
 	return order_of(a->exec, b->exec) ?: order_of(a->ticks, b->ticks);
 }
 
+/* The graph whose nodes the executable one has at that time; 0: not known. */
+static uint32_t source_of(const struct graphs *g, uint32_t exec, uint64_t ticks)
+{
+	size_t first = first_place(i, 0, g->source_count, g->sources[i].exec < exec),
+	       after = first_place(i, first, g->source_count,
+				   g->sources[i].exec == exec && g->sources[i].ticks <= ticks);
+
+	if (after > first)
+		return g->sources[after - 1].graph;
+	return first < g->source_count && g->sources[first].exec == exec ? g->sources[first].graph : 0;
+}
+
+/* A launch that was captured contains a copy of what the executable graph was instantiated from. */
+static void add_copies(struct graphs *g)
+{
+	for (const struct inner *i = g->inners; i < g->inners + g->inner_count; i++)
+		if (i->copy)
+			*map_put(&g->original, i->copy, 0, NULL) =
+				i->is_exec ? source_of(g, i->inner, i->ticks) : i->inner;
+}
+
 static void read_calls(struct graphs *g, const struct trace *t)
 {
 	for (size_t k = 0; k < t->thread_count; k++) {
@@ -118,21 +146,10 @@ static void read_calls(struct graphs *g, const struct trace *t)
 	}
 	if (g->source_count)
 		qsort(g->sources, g->source_count, sizeof(*g->sources), sources_by_exec);
+	add_copies(g);
 }
 
 /* ---- nodes with their numbers ---- */
-
-/* The graph whose nodes the executable one has at that time; 0: not known. */
-static uint32_t source_of(const struct graphs *g, uint32_t exec, uint64_t ticks)
-{
-	size_t first = first_place(i, 0, g->source_count, g->sources[i].exec < exec),
-	       after = first_place(i, first, g->source_count,
-				   g->sources[i].exec == exec && g->sources[i].ticks <= ticks);
-
-	if (after > first)
-		return g->sources[after - 1].graph;
-	return first < g->source_count && g->sources[first].exec == exec ? g->sources[first].graph : 0;
-}
 
 /* A clone keeps the numbers of its original's nodes; later ones are its own. */
 static const struct graph_node *node_at(const struct graphs *g, uint32_t graph, uint32_t node)
@@ -211,6 +228,12 @@ static bool agrees(const struct trace *t, const struct event *e, const struct tf
 	       !memcmp(launch.grid, w->grid, sizeof(w->grid)) && !memcmp(launch.block, w->block, sizeof(w->block));
 }
 
+/* The node that the record names as the source of its own; NULL: not known. */
+static const struct graph_node *node_by_source(const struct graphs *g, const struct tf_device_operation *w)
+{
+	return w->source_graph ? node_at(g, w->source_graph, w->source_node) : NULL;
+}
+
 static bool is_inside(const struct tf_device_operation *w)
 {
 	return w->graph && w->node_graph && w->node_graph != w->graph;
@@ -223,7 +246,7 @@ static void keep_first(struct scan *s, const struct device_record *r)
 	bool is_new;
 	uint64_t *at = map_put(&g->seen, r->operation, 0, &is_new);
 
-	if (is_new && device_operation(s->image->trace, r->operation, &w) && is_inside(&w)) {
+	if (is_new && device_operation(s->image->trace, r->operation, &w) && is_inside(&w) && !node_by_source(g, &w)) {
 		g->operations = mem_grow(g->operations, g->operation_count, &g->operation_capacity,
 					 sizeof(*g->operations));
 		g->operations[g->operation_count++] = (struct operation){r->start_ns, w};
@@ -321,10 +344,14 @@ bool graph_prepare(const struct report_context *c, const struct image *image)
 const struct graph_node *graph_node_of(const struct trace *t, const struct tf_device_operation *w, uint64_t ticks)
 {
 	const struct graphs *g = attachment_find(&t->attachments, &graphs_kind);
+	const struct graph_node *source;
 	const uint64_t *at;
 
 	if (!g || !w->graph || !device_is_node(w))
 		return NULL;
+	source = node_by_source(g, w);
+	if (source)
+		return source;
 	if (!is_inside(w))
 		return node_at(g, source_of(g, w->graph, ticks), w->node);
 	at = map_find(&g->inside, w->graph, id_of(w->node_graph, w->node));
