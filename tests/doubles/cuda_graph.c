@@ -97,6 +97,7 @@ static CUresult kernel_change(struct sim_node *node, const CUDA_KERNEL_NODE_PARA
 		return CUDA_ERROR_INVALID_VALUE;
 	result = kernel_work(params, &work);
 	work.origin = node->work.origin;
+	work.source = node->work.source;
 	if (result == CUDA_SUCCESS) {
 		sim_work_done(&node->work);
 		node->work = work;
@@ -279,6 +280,14 @@ ENTRY(cuGraphAddDependencies_v2, 12030, (hGraph, from, to, edgeData, numDependen
 {
 	UNUSED(from, to, edgeData, &numDependencies);
 	return hGraph ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+ENTRY_QUIET(cuGraphChildGraphNodeGetGraph, 10000, (hNode, phGraph), CUgraphNode hNode, CUgraph *phGraph)
+{
+	if (!hNode || !phGraph || NODE(hNode)->work.kind != SIM_CHILD)
+		return CUDA_ERROR_INVALID_VALUE;
+	*phGraph = (CUgraph)NODE(hNode)->work.child.graph;
+	return CUDA_SUCCESS;
 }
 
 ENTRY(cuGraphNodeGetType, 10000, (hNode, type), CUgraphNode hNode, CUgraphNodeType *type)

@@ -293,7 +293,8 @@ static void spoil(CUpti_ActivityKernel4 *record)
 
 /* ---- the interface ---- */
 
-void simcupti_emit(const void *record)
+/* `source`: of the node of a graph, 0 for others. */
+static void emit(const void *record, uint64_t source)
 {
 	CUpti_ActivityKind kind = *(const CUpti_ActivityKind *)record;
 	size_t bytes = simcupti_record_size(kind), known = simcupti_record_known(kind);
@@ -305,6 +306,10 @@ void simcupti_emit(const void *record)
 	if (simcupti.has_defined_records && simcupti_current == CLIENT_V1)
 		known = sizeof(kind);
 	memcpy(copy, record, bytes < known ? bytes : known);
+	if (source && simcupti.layout >= LAYOUT_13_5 && known > sizeof(kind)) {
+		memcpy(copy + bytes - 16, (uint32_t[]){(uint32_t)(source >> 32)}, 4);
+		memcpy(copy + bytes - 8, &source, 8);
+	}
 	if (simcupti.is_odd && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && simcupti_random(8) == 0)
 		spoil((CUpti_ActivityKernel4 *)copy);
 	lock();
@@ -324,6 +329,16 @@ void simcupti_emit(const void *record)
 	} else {
 		hand_over();
 	}
+}
+
+void simcupti_emit(const void *record)
+{
+	emit(record, 0);
+}
+
+void simcupti_emit_node(const void *record, const struct sim_work *work)
+{
+	emit(record, work->source);
 }
 
 /* While an operation with a record is in progress, only a forced flush delivers buffers; it also delivers that record

@@ -202,7 +202,7 @@ static void kernel_record(const struct sim_op *op)
 	record.clusterX = work->kernel.cluster[0];
 	record.clusterY = work->kernel.cluster[1];
 	record.clusterZ = work->kernel.cluster[2];
-	simcupti_emit(&record);
+	simcupti_emit_node(&record, work);
 }
 
 static uint8_t copy_kind(const struct sim_copy *copy)
@@ -296,7 +296,7 @@ static void copy_record(const struct sim_op *op)
 	record.graphId = op->work.graph_id;
 	record.channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
 	record.copyCount = 1;
-	simcupti_emit(&record);
+	simcupti_emit_node(&record, &op->work);
 }
 
 static void decompression_record(const struct sim_op *op)
@@ -333,7 +333,7 @@ static void set_record(const struct sim_op *op)
 	record.graphNodeId = work->node_id;
 	record.graphId = work->graph_id;
 	record.channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
-	simcupti_emit(&record);
+	simcupti_emit_node(&record, work);
 }
 
 static void graph_record(const struct sim_op *end, const struct sim_op *first)

@@ -6,9 +6,9 @@
 #define RECORDS(X) \
 	X(KERNEL, CUpti_ActivityKernel10, 200, 208, 208, 208, 216, 232, 248) \
 	X(CONCURRENT_KERNEL, CUpti_ActivityKernel10, 200, 208, 208, 208, 216, 232, 248) \
-	X(MEMCPY, CUpti_ActivityMemcpy6, 88, 88, 88, 96, 96, 96, 96) \
+	X(MEMCPY, CUpti_ActivityMemcpy6, 88, 88, 88, 96, 96, 96, 112) \
 	X(MEMCPY2, CUpti_ActivityMemcpyPtoP4, 96, 96, 96, 96, 96, 96, 96) \
-	X(MEMSET, CUpti_ActivityMemset4, 88, 88, 88, 88, 88, 88, 88) \
+	X(MEMSET, CUpti_ActivityMemset4, 88, 88, 88, 88, 88, 88, 104) \
 	X(MEMORY2, CUpti_ActivityMemory4, 120, 120, 120, 128, 128, 128, 128) \
 	X(SYNCHRONIZATION, CUpti_ActivitySynchronization2, 40, 40, 40, 56, 56, 56, 56) \
 	X(UNIFIED_MEMORY_COUNTER, CUpti_ActivityUnifiedMemoryCounter3, 64, 64, 64, 64, 104, 104, 104) \

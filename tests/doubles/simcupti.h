@@ -80,6 +80,8 @@ void simcupti_tell_unfinished(void);
 
 /* cupti_buffer.c */
 void simcupti_emit(const void *record);
+/* Likewise for the node of a graph: from 13.4 on the record ends in the id of its source. */
+void simcupti_emit_node(const void *record, const struct sim_work *work);
 void simcupti_flush(bool is_forced);
 /* The client ends: its buffers are never delivered. */
 void simcupti_forget_buffers(unsigned client);

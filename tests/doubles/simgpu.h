@@ -62,6 +62,7 @@ struct sim_work {
 	enum sim_work_kind kind;
 	uint64_t node_id;	/* 0 outside a graph */
 	uint64_t origin;	/* likewise; of the node as the program added it, which its copies keep */
+	uint64_t source;	/* likewise; of the node from which the last copy was made; 0: it is no copy */
 	uint32_t graph_id, tool_epoch;	/* of the executable graph */
 	uint64_t queued_ns;	/* of all nodes of a launch, which the device gets at once; 0 outside a graph */
 	union {

@@ -120,10 +120,13 @@ struct sim_graph *sim_graph_copy(const struct sim_graph *graph)
 	struct sim_graph *copy = sim_graph_new();
 
 	for (const struct sim_node *node = graph->first; node && copy; node = node->next) {
-		if (add(copy, &node->work, true, NULL) != CUDA_SUCCESS) {
+		struct sim_node *twin = NULL;
+
+		if (add(copy, &node->work, true, &twin) != CUDA_SUCCESS) {
 			sim_graph_free(copy);
 			return NULL;
 		}
+		twin->work.source = node->id;
 	}
 	return copy;
 }

@@ -47,6 +47,17 @@ done <<-END
 	update 720 12
 	branch 80 5
 END
+# Which of equal graphs inside of another is executed is only known from CUPTI 13.4 on.
+for how in equal child update; do
+	for ids in '' 1; do
+		export PILLION_SIMCUPTI=layout=13.5 ${ids:+PILLION_SIMGPU_IDS=1}
+		graphs source "$how" 40 --cuda-graph-trace=node
+		is "$(attributed source) $(ledger source 'unmatched calls')" \
+			"$(case $how in equal) echo 120;; child) echo 560;; *) echo 720;; esac) 0" \
+			"$how, with the source of each node${ids:+, ids from driver}: all device time is at its lines"
+		unset PILLION_SIMCUPTI PILLION_SIMGPU_IDS
+	done
+done
 PILLION_SIMGPU_SEED=7 graphs branch branch 40 --cuda-graph-trace=node
 like "$(attributed branch)" '^(8[1-9]|9[0-9]|1[01][0-9])$' \
 	'a conditional node with two bodies: all device time is at its lines'

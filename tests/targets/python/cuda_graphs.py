@@ -6,7 +6,8 @@ HOW: capture   as torch.cuda.graph does it: operators in ranges, a stream captur
      explicit  as XLA's command buffers: nodes added by the driver API, then updated in place
      child     a captured graph added to another one twice, and one that is launched into a capture
      update    an executable graph updated by a graph captured again, and a clone
-     branch    a conditional node with two bodies, the second one captured"""
+     branch    a conditional node with two bodies, the second one captured
+     equal     two bodies of which the second is executed, then a child graph replaced by another, all equal"""
 import contextlib
 import ctypes
 import os
@@ -181,14 +182,19 @@ class Conditional(ctypes.Structure):
                 ('padding', ctypes.c_longlong * 26)]
 
 
+def add_conditional(graph, after, default):
+    """Adds an IF node. Returns its two bodies."""
+    condition = ctypes.c_uint64()
+    need(driver.cuGraphConditionalHandleCreate(ctypes.byref(condition), graph, None, default, 1))
+    choice = Conditional(type=13, handle=condition, kind=0, size=2)
+    handle(driver.cuGraphAddNode_v2, graph, *after, ctypes.byref(choice))
+    return [Handle(choice.bodies[i]) for i in range(2)]
+
+
 def branch():
     graph, first, node = handle(driver.cuGraphCreate, 0), Handle(), Handle()
     made(); need(driver.cuGraphAddKernelNode_v2(ctypes.byref(first), graph, *NONE, kernel_node('_Z4gemmv', 64)))
-    condition = ctypes.c_uint64()
-    need(driver.cuGraphConditionalHandleCreate(ctypes.byref(condition), graph, None, 1, 1))
-    choice = Conditional(type=13, handle=condition, kind=0, size=2)
-    handle(driver.cuGraphAddNode_v2, graph, ctypes.byref(first), None, ONE, ctypes.byref(choice))
-    met, unmet = (Handle(choice.bodies[i]) for i in range(2))
+    met, unmet = add_conditional(graph, (ctypes.byref(first), None, ONE), 1)
     with operator('jit::met, seq = 1'):
         made(); need(driver.cuGraphAddKernelNode_v2(ctypes.byref(node), met, *NONE, kernel_node('_Z4softv', 32)))
     need(driver.cuStreamBeginCaptureToGraph(stream, unmet, None, None, ctypes.c_size_t(0), 1))
@@ -199,4 +205,27 @@ def branch():
     replay(handle(driver.cuGraphInstantiateWithFlags, graph, ctypes.c_ulonglong(0)))
 
 
-{'capture': capture, 'explicit': explicit, 'child': child, 'update': update, 'branch': branch}[how]()
+def equal():
+    graph, node = handle(driver.cuGraphCreate, 0), Handle()
+    met, unmet = add_conditional(graph, (None, None, ctypes.c_size_t(0)), 0)
+    with operator('jit::met, seq = 1'):
+        made(); need(driver.cuGraphAddKernelNode_v2(ctypes.byref(node), met, *NONE, kernel_node('_Z4softv', 32)))
+    with operator('jit::unmet, seq = 2'):
+        made(); need(driver.cuGraphAddKernelNode_v2(ctypes.byref(node), unmet, *NONE, kernel_node('_Z4softv', 32)))
+    replay(handle(driver.cuGraphInstantiateWithFlags, graph, ctypes.c_ulonglong(0)))
+    first, second = Handle(), Handle()
+    with capturing(first):
+        made(); need(launch(*grid('_Z4gemmv', 64, stream)))
+    with capturing(second):
+        made(); need(launch(*grid('_Z4gemmv', 64, stream)))
+    graph, other = handle(driver.cuGraphCreate, 0), handle(driver.cuGraphCreate, 0)
+    handle(driver.cuGraphAddChildGraphNode, graph, *NONE, first)
+    handle(driver.cuGraphAddChildGraphNode, other, *NONE, second)
+    executable = handle(driver.cuGraphInstantiateWithFlags, graph, ctypes.c_ulonglong(0))
+    replay(executable)
+    need(runtime.cudaGraphExecUpdate(executable, other, None))
+    replay(executable)
+
+
+{'capture': capture, 'explicit': explicit, 'child': child, 'update': update, 'branch': branch,
+ 'equal': equal}[how]()
