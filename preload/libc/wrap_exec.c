@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/record/identity.h"
+#include "runtime/common/foreign_profiler.h"
 #include "runtime/common/preloadable.h"
 #include "runtime/stack/sample_mask.h"
 #include "runtime/common/sys.h"
@@ -217,9 +218,19 @@ static char *assignment(const char *name, char *value)
 	return memcpy(value - strlen(name), name, strlen(name));
 }
 
+/* CUDA_INJECTION64_PATH with our library, which a program that nsys or ncu starts must not get. */
+static bool is_our_injection(const char *assignment)
+{
+	static const char name[] = "CUDA_INJECTION64_PATH=";
+
+	return !strncmp(assignment, name, sizeof(name) - 1) &&
+	       !strcmp(assignment + sizeof(name) - 1, process_library());
+}
+
 /* `ret` has space for both environments and two more variables. */
 static void merge_environment(char *const *old, const struct plan *plan, char **ret)
 {
+	bool is_profiled = foreign_profiler_is_named(old);
 	char **out = ret;
 
 	if (plan->preload)
@@ -228,13 +239,14 @@ static void merge_environment(char *const *old, const struct plan *plan, char **
 		*out++ = assignment(AUDIT, plan->audit);
 	for (; old && *old; old++)
 		if ((plan->keep_preload || strncmp(*old, PRELOAD, strlen(PRELOAD)) != 0) &&
-		    (plan->keep_audit || strncmp(*old, AUDIT, strlen(AUDIT)) != 0))
+		    (plan->keep_audit || strncmp(*old, AUDIT, strlen(AUDIT)) != 0) &&
+		    !(is_profiled && is_our_injection(*old)))
 			*out++ = *old;
 	*out = NULL;
 	if (!plan->complete)
 		return;
 	for (char *const *ours = process_environment(); *ours; ours++) {
-		if (!has_variable(ret, *ours)) {
+		if (!has_variable(ret, *ours) && !(is_profiled && is_our_injection(*ours))) {
 			*out++ = *ours;
 			*out = NULL;
 		}

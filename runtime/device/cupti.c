@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
+#include "runtime/common/foreign_profiler.h"
 #include "runtime/common/sys.h"
 #include "runtime/device/cupti_client.h"
 #include "runtime/device/cupti_driver.h"
@@ -249,8 +250,7 @@ static void cupti_try_open(bool is_early)
 		cupti_turn_off("CUDA_INJECTION64_PATH names another tool, which uses CUPTI", NULL, 0);
 		return;
 	}
-	if (identity_variable(environ, "NSYS_PROFILING_SESSION_ID") ||
-	    identity_variable(environ, "NV_COMPUTE_PROFILER_PERFWORKS_DIR")) {
+	if (foreign_profiler_is_named(environ)) {
 		cupti_turn_off("the process runs under nsys or ncu, which use CUPTI", NULL, 0);
 		return;
 	}

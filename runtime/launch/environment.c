@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
+#include "runtime/common/foreign_profiler.h"
 #include "runtime/launch/run.h"
 
 struct environment {
@@ -374,7 +375,8 @@ static void run_pass_on(const struct run *run, struct environment *e)
 	if ((run->options.trace & TRACE_NVTX || run->options.capture_range == CAPTURE_NVTX) &&
 	    !value_get(e, "NVTX_INJECTION64_PATH"))
 		value_set(e, "NVTX_INJECTION64_PATH", run->library);
-	if ((run->options.trace & TRACE_CUDA) && !value_get(e, "CUDA_INJECTION64_PATH"))
+	if ((run->options.trace & TRACE_CUDA) && !value_get(e, "CUDA_INJECTION64_PATH") &&
+	    !foreign_profiler_is_named(e->list))
 		value_set(e, "CUDA_INJECTION64_PATH", run->library);
 }
 

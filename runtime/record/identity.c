@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The identity of the process, from /proc, uname and the environment. */
+#include "runtime/common/foreign_profiler.h"
 #include "runtime/common/hot.h"
 #include "runtime/record/identity.h"
 
@@ -251,7 +252,7 @@ static void identity_complete_environment(char *const *environment)
 }
 
 /* NVTX and the CUDA driver load the library that these variables name into every process. They name ours, unless
- * they are set already. */
+ * they are set already; the latter does not under nsys or ncu. */
 static const char *const injections[] = {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"};
 
 void identity_export(char *const *environment, const char *directory, uint64_t run, const char *library)
@@ -270,7 +271,7 @@ void identity_export(char *const *environment, const char *directory, uint64_t r
 	identity_keep(&room, &count, "PILLION_RUN=", digits);
 	if (!has_launcher)
 		identity_keep(&room, &count, "PILLION_OUTPUT=", directory);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < (foreign_profiler_is_named(environment) ? 1 : 2); i++) {
 		const char *value = identity_variable(environment, injections[i]);
 		char name[32];
 		struct text t = text_init(name, sizeof(name));

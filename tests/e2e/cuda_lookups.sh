@@ -164,6 +164,14 @@ is "$(PILLION_OUTPUT=$work/nowhere/at/all LD_PRELOAD=$library LD_LIBRARY_PATH=''
 	'without a place to record to, look-ups are unchanged'
 is "$(CUDA_INJECTION64_PATH=/tool.so pillion -o foreign sh -c 'echo "$CUDA_INJECTION64_PATH"' 2>/dev/null)" /tool.so \
 	'the value of another tool is kept'
+for variable in NSYS_PROFILING_SESSION_ID NV_COMPUTE_PROFILER_PERFWORKS_DIR; do
+	is "$(export "$variable=/tool"; pillion -o "front-$variable" sh -c 'echo "<$CUDA_INJECTION64_PATH>"' \
+		2>/dev/null)" '<>' "$variable: a program under another profiler does not get the variable"
+	export variable
+	is "$(pillion -o "within-$variable" sh -c 'env "$variable=/tool" sh -c "
+		echo \"<\$CUDA_INJECTION64_PATH>\""' 2>/dev/null)" '<>' \
+		"$variable: nor does one that the profiler starts"
+done
 CUDA_INJECTION64_PATH=/tool.so PILLION_GPU_ACTIVITY=auto pillion -o stranger "$doubles/cuda_launches" 1 >out 2>err
 like "$(report info stranger.pillion 2>&1)" 'another tool' 'the ledger says that another tool uses CUPTI'
 done_testing
