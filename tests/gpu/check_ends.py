@@ -108,13 +108,19 @@ def subscriber_inside(session, seen):
 
 
 def under_tool(session, seen, tool):
+    """The tool in front of pillion, and pillion in front of the tool."""
     argv = [session.program("jobs.cu"), "streams", "5"]
     bare = session.done(argv)
     alone = session.run([*tool, *argv], timeout=60)
     if alone.status:
         raise Skip(f"{os.path.basename(tool[0])} does not work here: {(alone.out + alone.err).strip()[-200:]}")
-    path = session.capture_path()
-    ran = session.done([*tool, *session.pillion_line(path, argv)], timeout=120)
+    path, inside = session.capture_path(), session.capture_path()
+    recorded_with_tool(session, seen, [*tool, *session.pillion_line(path, argv)], path, bare)
+    recorded_with_tool(session, seen, session.pillion_line(inside, [*tool, *argv]), inside, bare)
+
+
+def recorded_with_tool(session, seen, line, path, bare):
+    ran = session.done(line, timeout=120)
     rows = [line for line in ran.out.splitlines() if line.startswith("kernel:")]
     seen.equal(sorted(rows), sorted(bare.out.splitlines()), "the program's output")
     capture = Capture(session, path, ran)

@@ -115,11 +115,11 @@ def environment_for(session, argv):
     return env
 
 
-def calls_of(session, seen, define, stem, function, report, count=20):
+def calls_of(session, seen, define, stem, function, report, options=(), count=20):
     program = session.program("libraries.c", "-D" + define, name="libraries-" + define, libraries=[stem])
     argv = [program, str(count)]
     env = environment_for(session, argv)
-    capture, _ = undisturbed(session, seen, argv, timeout=90, env=env)
+    capture, _ = undisturbed(session, seen, argv, options, timeout=90, env=env)
     seen.equal(capture.calls(report).get(function), count, function)
     counted = session.by_cupti(argv, env=env)
     kernels, copies = kernels_of(counted), int(counted["memcpy"][0])
@@ -141,7 +141,7 @@ def cudnn(session, seen):
 
 @check("NCCL, one GPU", "libnccl.so", "headers", "cupti.h", "real")
 def nccl(session, seen):
-    calls_of(session, seen, "NCCL", "libnccl.so", "ncclAllReduce", "nccl_sum")
+    calls_of(session, seen, "NCCL", "libnccl.so", "ncclAllReduce", "nccl_sum", ["-t", "cuda,osrt,nccl"])
 
 
 @check("CUDA graphs, whole and by nodes", "nvcc", "libcudart.so")
@@ -153,6 +153,22 @@ def graphs(session, seen):
     seen.equal(sum(r["Name"].startswith("[CUDA graph") for r in whole.trace()), 200, "graphs as wholes")
     seen.equal(whole.kernels(), {}, "kernels beside them")
     seen.note("200 graphs, 600 nodes")
+
+
+@check("CUDA graphs, some launches by nodes", "nvcc", "libcudart.so")
+def sampled_graphs(session, seen):
+    """Recording of whole graphs is disabled for the launches that are recorded by nodes, and enabled after them."""
+    argv = [session.program("jobs.cu"), "graph", "400"]
+    capture, _ = undisturbed(session, seen, argv, ["--cuda-graph-sampling=4"], 3)
+    whole = sum(r["Name"].startswith("[CUDA graph") for r in capture.trace())
+    by_nodes, odd = divmod(sum(capture.kernels().values()), 3)
+    seen.equal((whole + by_nodes, odd), (400, 0), "launches as wholes and by nodes, kernels of incomplete ones")
+    seen.ok(by_nodes > 40, f"{by_nodes} launches by nodes of 400, one in four was requested")
+    rows = sorted(capture.report("cuda_graph_node_sum"), key=lambda r: int(r["Node"]))
+    first, second = ((int(r["Total Time (ns)"]) - int(r["Estimated (ns)"])) / by_nodes for r in rows[:2])
+    seen.figure("first node of a launch by nodes", first, "ns")
+    seen.figure("second node", second, "ns")
+    seen.note(f"{whole} whole, {by_nodes} by nodes: mean of the first node {first:.0f} ns, of the second {second:.0f} ns")
 
 
 @check("hardware events (-t cuda-hw)", "nvcc", "libcudart.so")

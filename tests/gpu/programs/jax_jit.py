@@ -10,6 +10,8 @@ FLAGS = ["--xla_gpu_autotune_level=0"]
 if "graphs" in sys.argv[2:]:
     FLAGS += ["--xla_gpu_graph_min_graph_size=1",
               "--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUBLASLT,CUDNN,CUSTOM_CALL"]
+else:
+    FLAGS += ["--xla_gpu_enable_command_buffer="]  # XLA of JAX 0.11 makes graphs by default
 os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS])
 
 import jax  # noqa: E402
