@@ -185,19 +185,11 @@ static void propose_stop(struct choice *k, const struct role *r)
 
 void fix_first_words(const struct finding *f, struct buffer *ret)
 {
-	struct frame parts;
-	const char *slash;
-
 	text_escape(ret, f->text.size ? f->text.data : f->rule->title, "");
 	if (!f->line.size)
 		return;
-	frame_split(f->line.data, &parts);
-	slash = parts.file ? strrchr(parts.file, '/') : NULL;
-	if (parts.file)
-		buffer_print(ret, ": %s:%u %s", slash ? slash + 1 : parts.file, parts.line, parts.name);
-	else
-		buffer_print(ret, ": %s", parts.name);
-	frame_done(&parts);
+	buffer_text(ret, ": ");
+	frame_short(f->line.data, ret);
 }
 
 /* What is outside of the program comes first only if it exceeds by far what is in the program. */

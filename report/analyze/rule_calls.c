@@ -131,9 +131,9 @@ static bool find_asked(struct lines *l, const struct image *image, uint32_t stac
 	struct symbols *symbols = l->rules->context->symbols;
 	struct symbol_frame frames[CALLER_FRAMES], python;
 	size_t count = stack ? symbols_native(symbols, image, stack, frames, CALLER_FRAMES) : 0, at = 0;
-	bool is_wanted;
+	enum python_rank rank;
 
-	if (stack && symbols_python(symbols, image, stack, NULL, &python, &is_wanted) &&
+	if (stack && symbols_python(symbols, image, stack, NULL, &python, &rank) &&
 	    is_python_wait(symbols, &python))
 		return true;
 	while (at < count && strstr(frames[at].module, "/libcuda"))

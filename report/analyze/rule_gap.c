@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/aggregate.h"
 #include "report/derive/events/reading.h"
 #include "report/derive/nvtx/nvtx.h"
+#include "report/derive/stacks/frame.h"
+#include "report/derive/stacks/samples.h"
 #include "report/analyze/rule.h"
 
 /* Shares of the time above which a finding is reported. */
@@ -68,8 +71,9 @@ static bool is_idle(const struct gaps *g, const struct gap_device *d, const stru
 	return idle > rule_wall(p) / 100 * IDLE_PERCENT;
 }
 
+/* *ret_largest: of the sums with other causes than input and launches, which have rules of their own. */
 static void idle_row(struct rules *r, struct finding *f, const struct gap_device *d, const struct gap_sum *s,
-		     struct buffer *text)
+		     struct buffer *text, const struct gap_sum **ret_largest)
 {
 	rule_row(f);
 	device_cells(r, f, s->process, s->device);
@@ -83,21 +87,106 @@ static void idle_row(struct rules *r, struct finding *f, const struct gap_device
 	table_number(&f->table, model_since_origin(r->context->model, s->longest_start));
 	gap_line_of_sum(r, s, text);
 	rule_line_cell(f, text->size ? text->data : NULL);
-	/* Input and launches have rules of their own. */
-	if (s->cause > GAP_LAUNCH && s->cause != GAP_OS && s->between_ns > f->cost_ns) {
-		f->cost_ns = s->between_ns;
-		buffer_clear(&f->line);
-		buffer_text(&f->line, text->size ? text->data : "");
-		buffer_clear(&f->text);
-		rule_time(&f->text, s->between_ns);
-		buffer_text(&f->text, " of device time lost to ");
-		gap_words(s, &f->text);
-		buffer_print(&f->text, ", in %llu gap%s", (unsigned long long)s->count, s->count == 1 ? "" : "s");
+	if (s->cause > GAP_LAUNCH && s->cause != GAP_OS &&
+	    (!*ret_largest || s->between_ns > (*ret_largest)->between_ns))
+		*ret_largest = s;
+}
+
+/* What is known of the lines to which the gaps of a sum belong. */
+struct idle_lines {
+	struct rules *rules;
+	size_t sum;
+	struct aggregate rows; /* by line; "": not known */
+};
+
+static void idle_add(struct idle_lines *l, const struct image *image, uint32_t stack, uint64_t count, uint64_t ns)
+{
+	struct buffer line = {0};
+
+	if (stack)
+		rule_line(l->rules, image, stack, &line);
+	buffer_add(&line, "", 1);
+	aggregate_add_total(&l->rows, aggregate_row(&l->rows, line.data, line.size), count, ns);
+	buffer_done(&line);
+}
+
+static void idle_visit_sample(struct scan *s, const struct event *e)
+{
+	struct idle_lines *l = s->more;
+	const struct gaps *g = rules_gaps(l->rules);
+	uint64_t now = clock_map_ns(s->clock, e->ticks);
+	size_t i;
+
+	if (e->kind != TF_SAMPLE)
+		return;
+	i = first_place(k, 0, g->host_count,
+			(uintptr_t)g->hosts[k].thread < (uintptr_t)s->thread ||
+				(g->hosts[k].thread == s->thread && g->hosts[k].end < now));
+	/* Gaps of several devices may overlap. */
+	for (; i < g->host_count && g->hosts[i].thread == s->thread && g->hosts[i].start <= now; i++) {
+		if (g->hosts[i].sum != l->sum || g->hosts[i].end < now)
+			continue;
+		idle_add(l, s->image, rule_stack(e), 1, samples_ns(e));
+		return;
 	}
+}
+
+/* Where a thread computed, its samples in these gaps tell the lines. Otherwise a gap belongs to its call, or to the
+ * call that ended it. */
+static void idle_find_lines(struct idle_lines *l, const struct gap_sum *s)
+{
+	const struct report_context *c = l->rules->context;
+	size_t i, end;
+
+	l->sum = (size_t)(s - rules_gaps(l->rules)->sums);
+	if (s->cause == GAP_HOST && samples_any(c->model))
+		scan_events(&(struct scan){.context = c, .kinds = 1u << TF_SAMPLE, .more = l}, idle_visit_sample);
+	if (l->rows.count)
+		return;
+	for (end = gap_stacks_of(rules_gaps(l->rules), s, &i); i < end; i++) {
+		const struct gap_stack *stack = &rules_gaps(l->rules)->stacks[i];
+
+		idle_add(l, stack->image, stack->stack, stack->count, stack->ns);
+	}
+}
+
+/* The cost is that of the line to which most of the time belongs, if this is at least half of it; otherwise it is that
+ * of all gaps, and the text has the part of the line. */
+static void idle_cost(struct rules *r, struct finding *f, const struct gap_sum *s)
+{
+	struct idle_lines lines = {.rules = r};
+	const struct aggregate_row *best = NULL;
+	uint64_t gaps = 0;
+	size_t at, end = gap_stacks_of(rules_gaps(r), s, &at);
+
+	for (; at < end; at++)
+		gaps += rules_gaps(r)->stacks[at].count;
+	idle_find_lines(&lines, s);
+	for (size_t i = 0; i < lines.rows.count; i++)
+		if (*aggregate_field(&lines.rows.rows[i], 0) && (!best || lines.rows.rows[i].total > best->total))
+			best = &lines.rows.rows[i];
+	f->cost_ns = s->between_ns;
+	if (best && best->total * 2 >= s->between_ns) {
+		f->cost_ns = best->total < s->between_ns ? best->total : s->between_ns;
+		buffer_text(&f->line, aggregate_field(best, 0));
+	}
+	rule_time(&f->text, f->cost_ns);
+	buffer_text(&f->text, " of device time lost to ");
+	gap_words(s, &f->text);
+	if (f->cost_ns == s->between_ns)
+		buffer_print(&f->text, ", in %llu gap%s", (unsigned long long)gaps, gaps == 1 ? "" : "s");
+	if (best && !f->line.size) {
+		buffer_text(&f->text, ", of which ");
+		rule_time(&f->text, best->total);
+		buffer_text(&f->text, " at ");
+		frame_short(aggregate_field(best, 0), &f->text);
+	}
+	aggregate_done(&lines.rows);
 }
 
 void rule_gpu_idle(struct rules *r, struct finding *f)
 {
+	const struct gap_sum *largest = NULL;
 	const struct gaps *g;
 	struct buffer text = {0};
 
@@ -114,8 +203,10 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 		if (!is_idle(g, d, &r->context->model->processes[d->process]))
 			continue;
 		for (; i < end; i++)
-			idle_row(r, f, d, &g->sums[i], &text);
+			idle_row(r, f, d, &g->sums[i], &text, &largest);
 	}
+	if (largest && largest->between_ns)
+		idle_cost(r, f, largest);
 	if (f->verdict == VERDICT_FOUND && !f->text.size)
 		buffer_print(&f->text, "devices were idle for more than %d %% of their processes' time", IDLE_PERCENT);
 	rule_missed_devices(r, f);

@@ -168,7 +168,8 @@ def sampled_graphs(session, seen):
     first, second = ((int(r["Total Time (ns)"]) - int(r["Estimated (ns)"])) / by_nodes for r in rows[:2])
     seen.figure("first node of a launch by nodes", first, "ns")
     seen.figure("second node", second, "ns")
-    seen.note(f"{whole} whole, {by_nodes} by nodes: mean of the first node {first:.0f} ns, of the second {second:.0f} ns")
+    seen.note(f"{whole} whole, {by_nodes} by nodes: mean of the first node {first:.0f} ns, of the second "
+              f"{second:.0f} ns")
 
 
 @check("hardware events (-t cuda-hw)", "nvcc", "libcudart.so")

@@ -454,22 +454,6 @@ Test(lines, python_alone_opens_no_file)
 	cr_assert_eq(symbols_cost(context.symbols).names, 0);
 }
 
-Test(lines, libraries_are_known_by_their_paths)
-{
-	static const char *const libraries[] = {"/usr/lib/python3.11/queue.py", "/opt/conda/lib64/python3.9/os.py",
-						"/v/lib/python3.12/site-packages/torch/nn.py",
-						"/usr/lib/python3/dist-packages/six.py",
-						"<frozen importlib._bootstrap>"},
-				 *const users[] = {
-					 "/home/u/train.py",       "train.py", "<string>", "/home/u/lib/python/x.py",
-					 "/home/site-packages.py", ""};
-
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
-		cr_assert(attribution_is_library(libraries[i]), "%s", libraries[i]);
-	for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++)
-		cr_assert_not(attribution_is_library(users[i]), "%s", users[i]);
-}
-
 /* Returns the chosen file, or NULL. */
 static const char *chosen(const char *named)
 {

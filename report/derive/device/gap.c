@@ -27,6 +27,7 @@ struct state {
 	const struct report_context *context;
 	struct gaps *gaps;
 	struct map by_cause; /* -> position in gaps.sums */
+	struct map by_stack; /* position in gaps.sums, image and stack -> position in gaps.stacks */
 	struct map by_operation;  /* image and operation -> position in gaps.shorts */
 	size_t process, first_device;
 	const struct process *life;
@@ -38,6 +39,29 @@ struct state {
 };
 
 /* ---- sums ---- */
+
+static void gap_add_stack(struct state *s, size_t sum, const struct image *image, uint32_t stack, uint64_t ns)
+{
+	uint64_t number = stack ? (uint64_t)(image - s->context->model->images) + 1 : 0;
+	struct gaps *g = s->gaps;
+	bool is_new;
+	uint64_t *place = map_put(&s->by_stack, (uint64_t)sum << 32 | stack, number, &is_new);
+
+	if (is_new) {
+		*place = g->stack_count;
+		g->stacks = mem_grow(g->stacks, g->stack_count, &g->stack_capacity, sizeof(*g->stacks));
+		g->stacks[g->stack_count++] =
+			(struct gap_stack){.sum = sum, .image = stack ? image : NULL, .stack = stack};
+	}
+	g->stacks[*place].count++;
+	g->stacks[*place].ns += ns;
+}
+
+static void gap_add_host(struct gaps *to, size_t sum, const struct gap *g)
+{
+	to->hosts = mem_grow(to->hosts, to->host_count, &to->host_capacity, sizeof(*to->hosts));
+	to->hosts[to->host_count++] = (struct gap_host){g->thread, g->start, g->end, sum};
+}
 
 static void gap_add_cause(struct state *s, enum gap_cause cause, const struct gap *g, uint32_t function, uint32_t stack)
 {
@@ -64,7 +88,12 @@ static void gap_add_cause(struct state *s, enum gap_cause cause, const struct ga
 	sum = &s->gaps->sums[*place];
 	sum->count++;
 	sum->total_ns += length;
-	sum->between_ns += g->is_between ? length : 0;
+	if (g->is_between) {
+		sum->between_ns += length;
+		gap_add_stack(s, *place, g->image, stack, length);
+		if (cause == GAP_HOST && g->thread && length >= GAP_HOST_NS)
+			gap_add_host(s->gaps, *place, g);
+	}
 	if (length > sum->longest_ns) {
 		sum->longest_ns = length;
 		sum->longest_start = g->start;
@@ -472,10 +501,55 @@ static int gap_sums_by_total(const void *left, const void *right)
 	       order_of(a->cause, b->cause);
 }
 
+size_t gap_stacks_of(const struct gaps *g, const struct gap_sum *s, size_t *ret_from)
+{
+	size_t sum = (size_t)(s - g->sums);
+
+	*ret_from = first_place(i, 0, g->stack_count, g->stacks[i].sum < sum);
+	return first_place(i, *ret_from, g->stack_count, g->stacks[i].sum == sum);
+}
+
 size_t gaps_of(const struct gaps *g, const struct gap_device *d, size_t *ret_from)
 {
 	*ret_from = first_place(i, 0, g->sum_count, order_of_device(&g->sums[i], d->process, d->device) < 0);
 	return first_place(i, *ret_from, g->sum_count, order_of_device(&g->sums[i], d->process, d->device) == 0);
+}
+
+static int gap_stacks_by_sum(const void *left, const void *right)
+{
+	const struct gap_stack *a = left, *b = right;
+
+	return order_of(a->sum, b->sum) ?: order_of(b->ns, a->ns) ?: order_of(a->stack, b->stack);
+}
+
+static int gap_hosts_by_thread(const void *left, const void *right)
+{
+	const struct gap_host *a = left, *b = right;
+
+	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start) ?:
+	       order_of(a->end, b->end) ?: order_of(a->sum, b->sum);
+}
+
+/* Largest first, for each device. What belongs to a sum follows it. */
+static void gap_sort_sums(struct gaps *g)
+{
+	size_t *place = mem_alloc((g->sum_count + 1) * sizeof(*place));
+
+	for (size_t i = 0; i < g->sum_count; i++)
+		g->sums[i].place = i;
+	if (g->sum_count)
+		qsort(g->sums, g->sum_count, sizeof(*g->sums), gap_sums_by_total);
+	for (size_t i = 0; i < g->sum_count; i++)
+		place[g->sums[i].place] = i;
+	for (size_t i = 0; i < g->stack_count; i++)
+		g->stacks[i].sum = place[g->stacks[i].sum];
+	for (size_t i = 0; i < g->host_count; i++)
+		g->hosts[i].sum = place[g->hosts[i].sum];
+	if (g->host_count)
+		qsort(g->hosts, g->host_count, sizeof(*g->hosts), gap_hosts_by_thread);
+	if (g->stack_count)
+		qsort(g->stacks, g->stack_count, sizeof(*g->stacks), gap_stacks_by_sum);
+	free(place);
 }
 
 struct gaps *gaps_find(const struct report_context *c)
@@ -488,9 +562,9 @@ struct gaps *gaps_find(const struct report_context *c)
 		s.life = &c->model->processes[s.process];
 		process_gaps(&s);
 	}
-	if (s.gaps->sum_count)
-		qsort(s.gaps->sums, s.gaps->sum_count, sizeof(*s.gaps->sums), gap_sums_by_total);
+	gap_sort_sums(s.gaps);
 	map_done(&s.by_cause);
+	map_done(&s.by_stack);
 	map_done(&s.by_operation);
 	free(s.batch);
 	free(s.unrecorded);
@@ -502,6 +576,8 @@ void gaps_free(struct gaps *g)
 	if (!g)
 		return;
 	free(g->sums);
+	free(g->stacks);
+	free(g->hosts);
 	free(g->shorts);
 	free(g->devices);
 	free(g);

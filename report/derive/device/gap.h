@@ -26,6 +26,7 @@ struct gap_sum {
 	size_t process;
 	uint32_t device;
 	enum gap_cause cause;
+	size_t place; /* where gaps_find() had it before it sorted the sums */
 	const char *function; /* if the cause is a call; borrowed from the trace. NULL: it is not */
 	uint64_t count, total_ns;
 	uint64_t between_ns; /* part of total_ns, between the device's first and last operation */
@@ -33,6 +34,25 @@ struct gap_sum {
 	const struct image *image;	    /* of the stack */
 	uint32_t stack; /* of that call, or of the call that ended the longest gap; 0: not taken */
 };
+
+/* The part of a gap_sum between the device's first and last operation that belongs to one stack, which is chosen for
+ * each gap as gap_sum's is for the longest. */
+struct gap_stack {
+	size_t sum;		   /* position in gaps.sums */
+	const struct image *image; /* of the stack; NULL: none */
+	uint32_t stack;		   /* 0: not taken */
+	uint64_t count, ns;
+};
+
+/* A gap between two operations in which a thread computed, GAP_HOST_NS or longer. */
+struct gap_host {
+	const struct trace_thread *thread; /* the one that submitted the next operation */
+	uint64_t start, end;		   /* CLOCK_REALTIME */
+	size_t sum;			   /* position in gaps.sums */
+};
+
+/* CPU samples are rarer: what they tell of shorter gaps is nothing. */
+enum { GAP_HOST_NS = 1000000 };
 
 struct gap_device {
 	size_t process;
@@ -55,6 +75,10 @@ struct gap_short {
 struct gaps {
 	struct gap_sum *sums; /* by process and device, largest first */
 	size_t sum_count, sum_capacity;
+	struct gap_stack *stacks; /* by sum */
+	size_t stack_count, stack_capacity;
+	struct gap_host *hosts; /* by thread, start and end */
+	size_t host_count, host_capacity;
 	struct gap_device *devices; /* devices that executed anything, by process */
 	size_t device_count, device_capacity;
 	struct gap_short *shorts; /* by process, then in the order of their first occurrence */
@@ -70,6 +94,9 @@ void gaps_free(struct gaps *g);
 
 /* The sums of a device: from *ret_from up to the returned index, exclusive. */
 size_t gaps_of(const struct gaps *g, const struct gap_device *d, size_t *ret_from);
+
+/* The stacks of a sum: from *ret_from up to the returned index, exclusive. */
+size_t gap_stacks_of(const struct gaps *g, const struct gap_sum *s, size_t *ret_from);
 
 /* Appends a description, such as "host in OS call: read" or "launch latency". */
 void gap_words(const struct gap_sum *s, struct buffer *ret);

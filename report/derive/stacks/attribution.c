@@ -10,11 +10,22 @@
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), POLLING_FRAMES = 8 };
 
+/* Python that no person wrote: of torch.compile (in /tmp/torchinductor_USER/) and torch.fx, attrs, NumPy. */
+static bool is_generated(const char *path)
+{
+	static const char *const names[] = {"<eval_with_key>", "<attrs generated", "<__array_function__"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(path, names[i], strlen(names[i])))
+			return true;
+	return strstr(path, "/torchinductor_");
+}
+
 bool attribution_is_library(const char *path)
 {
 	static const char *const marks[] = {"/lib/python", "/lib64/python"};
 
-	if (!strncmp(path, "<frozen", strlen("<frozen")) || strstr(path, "/site-packages/") ||
+	if (!strncmp(path, "<frozen", strlen("<frozen")) || is_generated(path) || strstr(path, "/site-packages/") ||
 	    strstr(path, "/dist-packages/"))
 		return true;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
@@ -105,6 +116,14 @@ bool attribution_is_interpreter(struct symbols *s, const struct image *image, ui
 static bool is_users_file(const char *file)
 {
 	return !attribution_is_library(file);
+}
+
+/* The text of `python -c` and what a library gives to exec(), as Triton its launchers, both are "<string>". */
+static enum python_rank rank_of_file(const char *file)
+{
+	if (!is_users_file(file))
+		return PYTHON_UNWANTED;
+	return strcmp(file, "<string>") ? PYTHON_WANTED : PYTHON_FALLBACK;
 }
 
 static bool is_users_python(struct attribution *c, struct symbol_frame *f)
@@ -221,6 +240,8 @@ static bool find_innermost(struct attribution *c, const struct image *image, uin
 bool attribution_stack(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 		       bool *ret_is_users)
 {
+	enum python_rank rank;
+
 	*ret_is_users = false;
 	if (!stack)
 		return false;
@@ -228,8 +249,10 @@ bool attribution_stack(struct attribution *c, const struct image *image, uint32_
 		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
 	if (c->is_innermost)
 		return find_innermost(c, image, stack, ret, ret_is_users);
-	return symbols_python(c->symbols, image, stack, is_users_file, ret, ret_is_users) ||
-	       find_native(c, image, stack, ret, ret_is_users);
+	if (!symbols_python(c->symbols, image, stack, rank_of_file, ret, &rank))
+		return find_native(c, image, stack, ret, ret_is_users);
+	*ret_is_users = rank > PYTHON_UNWANTED;
+	return true;
 }
 
 bool attribution_line(struct attribution *c, const struct image *image, uint32_t stack, struct buffer *ret)

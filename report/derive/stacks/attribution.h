@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which frame of a stack its time is attributed to: the innermost Python frame of user code, which is code that is
- * neither in an interpreter's lib/pythonX.Y nor in site-packages or dist-packages nor in a frozen module; else the
- * innermost Python frame; else, without Python frames, the innermost native frame, or inlined function, that has a
- * source line and is not in a module of the system, the interpreter or such a directory, one in a header of the system
- * only if there is no other; else, in programs without source lines, the innermost frame in the executable, which is
- * user code unless the program is one of the system; else the innermost frame outside of the system; else the innermost
- * frame. What a CUDA compiler generates to launch a kernel (launch_stub.h) and the frames inside of it are skipped.
+ * neither in an interpreter's lib/pythonX.Y nor in site-packages or dist-packages nor in a frozen module nor generated
+ * by a library, and what was given to exec() or `python -c` only if there is no other; else the innermost Python
+ * frame; else, without Python frames, the innermost native frame, or inlined function, that has a source line and is
+ * not in a module of the system, the interpreter or such a directory, one in a header of the system only if there is
+ * no other; else, in programs without source lines, the innermost frame in the executable, which is user code unless
+ * the program is one of the system; else the innermost frame outside of the system; else the innermost frame. What a
+ * CUDA compiler generates to launch a kernel (launch_stub.h) and the frames inside of it are skipped.
  *
  * This reads no symbol table but for the entry point of the executable, and opens only files of the user's own modules,
  * for stacks without Python frames. */

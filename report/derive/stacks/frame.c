@@ -54,6 +54,19 @@ void frame_done(struct frame *f)
 	free(f->file);
 }
 
+void frame_short(const char *text, struct buffer *ret)
+{
+	struct frame parts;
+	const char *slash;
+
+	frame_split(text, &parts);
+	slash = parts.file ? strrchr(parts.file, '/') : NULL;
+	if (parts.file)
+		buffer_print(ret, "%s:%u ", slash ? slash + 1 : parts.file, parts.line);
+	buffer_text(ret, parts.name);
+	frame_done(&parts);
+}
+
 void frame_function(const struct symbol_frame *f, const char *name, struct buffer *key)
 {
 	const char *base = strrchr(f->module, '/'), *offset = strstr(name, "+0x");

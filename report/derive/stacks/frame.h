@@ -15,6 +15,9 @@ struct frame {
 void frame_split(const char *text, struct frame *ret);
 void frame_done(struct frame *f);
 
+/* Appends "job.py:42 store" for the text of a frame; without a file only the name. */
+void frame_short(const char *text, struct buffer *ret);
+
 /* Appends the function of a frame whose text is `name`. Addresses of a module without names are not distinguished:
  * they all become "[module]". */
 void frame_function(const struct symbol_frame *f, const char *name, struct buffer *key);

@@ -23,12 +23,11 @@ struct place {
 
 #define NO_FILE SIZE_MAX
 
-/* the most that a stack has */
-enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) }; /* the most that a stack has */
 
 struct symbols {
 	struct modules modules;
-	struct map wanted; /* image and Python code -> 1 + the answer of is_wanted in symbols_python */
+	struct map ranks; /* image and Python code -> 1 + enum python_rank, by symbols_python */
 	struct map recorders; /* image and Python code -> 1 + whether it is the recorder's */
 	/* (file + 1, address in it), (0, address) or what Python code runs -> position in places; that of a function
 	 * into which others were inlined has their number in the upper half of the first word */
@@ -53,7 +52,7 @@ void symbols_free(struct symbols *s)
 	for (size_t i = 0; i < s->place_count; i++)
 		free(s->places[i].text);
 	free(s->places);
-	map_done(&s->wanted);
+	map_done(&s->ranks);
 	map_done(&s->recorders);
 	map_done(&s->frames);
 	modules_done(&s->modules);
@@ -277,7 +276,7 @@ struct python_side {
 	size_t count, next;
 };
 
-/* Whether preload/python/annotate.c compiled the code. */
+/* Whether preload/python/annotate.c compiled it. */
 static bool is_recorder_code(struct symbols *s, const struct image *image, uint32_t code)
 {
 	uint64_t *known = map_put(&s->recorders, (uint64_t)(image - s->modules.model->images), code, NULL);
@@ -335,8 +334,8 @@ static size_t bare_evaluations(const struct python_side *p, const struct symbol_
 	return evaluations > entries ? evaluations - entries : 0;
 }
 
-/* Python frames without a matching native frame, because the unwinder stopped early, are put below the native
- * frames, after a line that states this; without any native frames that line is not needed. */
+/* Python frames without a native frame, because the unwinder stopped early, are put below the native frames, after a
+ * line that states this, which is not needed without native frames. */
 static size_t add_left_over(struct symbols *s, const struct image *image, struct python_side *p,
 			    struct symbol_frame *ret, size_t used, size_t size)
 {
@@ -416,41 +415,38 @@ size_t symbols_native(struct symbols *s, const struct image *image, uint32_t sta
 	return used;
 }
 
-static bool is_code_wanted(const struct trace *t, uint32_t code, bool (*is_wanted)(const char *file))
+static enum python_rank code_rank(struct symbols *s, const struct image *image, uint32_t code, python_ranking *rank_of)
 {
+	uint64_t *known = map_put(&s->ranks, (uint64_t)(image - s->modules.model->images), code, NULL);
 	struct buffer file = {0};
-	bool is = python_file(t, code, &file) && is_wanted(file.data);
 
+	if (!*known)
+		*known = 1 + (python_file(image->trace, code, &file) ? rank_of(file.data) : PYTHON_UNWANTED);
 	buffer_done(&file);
-	return is;
+	return (enum python_rank)(*known - 1);
 }
 
-bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack, bool (*is_wanted)(const char *file),
-		    struct symbol_frame *ret, bool *ret_is_wanted)
+bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack, python_ranking *rank_of,
+		    struct symbol_frame *ret, enum python_rank *ret_rank)
 {
-	const struct tf_python_frame *innermost = NULL, *f;
+	const struct tf_python_frame *best = NULL;
 	struct python_side side;
 
 	read_python(image, stack, &side);
-	*ret_is_wanted = false;
-	for (f = side.frames; f < side.frames + side.count && !*ret_is_wanted; f++) {
-		bool is_shown = f->code && !is_recorder_code(s, image, f->code);
-		uint64_t number = (uint64_t)(image - s->modules.model->images),
-			 *known = is_shown ? map_put(&s->wanted, number, f->code, NULL) : NULL;
+	*ret_rank = PYTHON_UNWANTED;
+	for (size_t i = 0; i < side.count && *ret_rank < PYTHON_WANTED; i++) {
+		const struct tf_python_frame *f = &side.frames[i];
+		enum python_rank rank;
 
-		if (known && !is_wanted) {
-			innermost = f;
-			break;
-		}
-		if (known && !*known)
-			*known = 1 + is_code_wanted(image->trace, f->code, is_wanted);
-		*ret_is_wanted = known && *known > 1;
-		innermost = known && (!innermost || *ret_is_wanted) ? f : innermost;
+		if (!f->code || is_recorder_code(s, image, f->code))
+			continue;
+		rank = rank_of ? code_rank(s, image, f->code, rank_of) : PYTHON_WANTED;
+		best = !best || rank > *ret_rank ? f : best;
+		*ret_rank = rank > *ret_rank ? rank : *ret_rank;
 	}
-	if (innermost)
-		*ret = (struct symbol_frame){
-			.place = python_place(s, image, innermost), .module = "", .is_python = true};
-	return innermost;
+	if (best)
+		*ret = (struct symbol_frame){.place = python_place(s, image, best), .module = "", .is_python = true};
+	return best;
 }
 
 bool symbols_has_python(const struct image *image, uint32_t stack, bool (*is_wanted)(const char *file))
@@ -459,8 +455,12 @@ bool symbols_has_python(const struct image *image, uint32_t stack, bool (*is_wan
 	bool has = false;
 
 	read_python(image, stack, &side);
-	for (size_t i = 0; i < side.count && !has; i++)
-		has = is_code_wanted(image->trace, side.frames[i].code, is_wanted);
+	for (size_t i = 0; i < side.count && !has; i++) {
+		struct buffer file = {0};
+
+		has = python_file(image->trace, side.frames[i].code, &file) && is_wanted(file.data);
+		buffer_done(&file);
+	}
 	return has;
 }
 

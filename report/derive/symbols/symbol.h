@@ -42,11 +42,15 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
 size_t symbols_native(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 		      size_t size);
 
-/* Likewise one Python frame: the innermost one for whose file `is_wanted` is true, as *ret_is_wanted tells, else the
- * innermost one. False: there are none. is_wanted is called once for each code object and must always be the same
- * function; NULL: the innermost one. */
-bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack, bool (*is_wanted)(const char *file),
-		    struct symbol_frame *ret, bool *ret_is_wanted);
+/* How much a Python file is wanted, in ascending order. */
+enum python_rank { PYTHON_UNWANTED, PYTHON_FALLBACK, PYTHON_WANTED };
+typedef enum python_rank python_ranking(const char *file);
+
+/* Likewise one Python frame: of those whose files have the highest rank, which *ret_rank is, the innermost one. False:
+ * there are none. rank_of is called once for each code object and must always be the same function; NULL: the innermost
+ * frame. */
+bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack, python_ranking *rank_of,
+		    struct symbol_frame *ret, enum python_rank *ret_rank);
 
 /* Whether `is_wanted` is true for the file of any Python frame of the stack. */
 bool symbols_has_python(const struct image *image, uint32_t stack, bool (*is_wanted)(const char *file));

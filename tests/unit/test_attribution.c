@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+
+#include "report/derive/stacks/attribution.h"
+#include "opened.h"
+
+Test(attribution, libraries_are_known_by_their_paths)
+{
+	static const char *const libraries[] = {"/usr/lib/python3.11/queue.py", "/opt/conda/lib64/python3.9/os.py",
+						"/v/lib/python3.12/site-packages/torch/nn.py",
+						"/usr/lib/python3/dist-packages/six.py",
+						"<frozen importlib._bootstrap>",
+						"/tmp/torchinductor_u/li/cli56.py", "<eval_with_key>.4"},
+				 *const users[] = {
+					 "/home/u/train.py",       "train.py", "<string>", "/home/u/lib/python/x.py",
+					 "/home/site-packages.py", ""};
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		cr_assert(attribution_is_library(libraries[i]), "%s", libraries[i]);
+	for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++)
+		cr_assert_not(attribution_is_library(users[i]), "%s", users[i]);
+}
+
+
+static struct writer w;
+static struct writer_thread t;
+static struct model model;
+
+/* The line to which a stack of Python frames, the innermost first, is attributed. */
+static void assert_line(const char *const (*frames)[2], size_t count, const char *wanted)
+{
+	struct attribution a = {0};
+	struct buffer line = {0};
+	uint32_t codes[8];
+
+	writer_init(&w, 1, 10, 1, 0);
+	writer_thread(&w, &t, 10, "main", 4 * TF_PAGE);
+	for (uint32_t i = 0; i < count; i++) {
+		writer_python_code(&t, i + 1, 5, frames[i][0], frames[i][1]);
+		codes[i] = i + 1;
+	}
+	writer_python_stack(&t, 1, codes, count);
+	open_written(&model, &w);
+	a.symbols = symbols_new(&model, false);
+	cr_assert(attribution_line(&a, model.images, 1, &line));
+	cr_expect_str_eq(line.data, wanted);
+	buffer_done(&line);
+	attribution_done(&a);
+	symbols_free(a.symbols);
+	model_done(&model);
+	writer_done(&w);
+}
+
+Test(attribution, what_a_library_gives_to_exec_comes_after_written_code)
+{
+	static const char *const launcher[][2] = {{"<string>", "launcher"},
+						  {"/tmp/torchinductor_u/li/cli56.py", "Runner.call"},
+						  {"/v/lib/python3.12/site-packages/torch/nn.py", "_call_impl"},
+						  {"/home/u/train.py", "<module>"}},
+				 *const command[][2] = {{"/usr/lib/python3.11/json/encoder.py", "encode"},
+							{"<string>", "<module>"}},
+				 *const library[][2] = {{"/usr/lib/python3.11/threading.py", "wait"},
+							{"/usr/lib/python3.11/threading.py", "run"}};
+
+	assert_line(launcher, 4, "<module> (/home/u/train.py:5)");
+	assert_line(command, 2, "<module> (<string>:5)");
+	assert_line(library, 2, "wait (/usr/lib/python3.11/threading.py:5)");
+}
