@@ -34,6 +34,9 @@ static bool is_other_compiler_file(const char *file)
 	static const char *const parts[] = {"/torch/_dynamo/convert_frame.py", "/torch/_inductor/",
 					    "/numba/core/compiler", "/triton/compiler/"};
 
+	/* Threads of the pool of compile workers wait for work or for results. */
+	if (strstr(file, "/torch/_inductor/compile_worker/"))
+		return false;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		if (strstr(file, parts[i]))
 			return true;

@@ -163,6 +163,24 @@ Test(rule_python, a_step_that_is_compiled_once)
 	assert_verdict("recompilation", VERDICT_CLEAN);
 }
 
+Test(rule_python, threads_that_wait_for_compile_workers_do_not_compile)
+{
+	const uint32_t waiting[] = {1, 2}, running[] = {3};
+
+	writer_python_code(&host, 1, 76, "/v/lib/python3.12/site-packages/torch/_inductor/compile_worker/subproc_pool.py",
+			   "_recv_msg");
+	writer_python_code(&host, 2, 1, "/v/lib/python3.12/threading.py", "run");
+	writer_python_code(&host, 3, 9, "/home/u/train.py", "step");
+	writer_python_stack(&host, 1, waiting, 2);
+	writer_python_stack(&host, 2, running, 1);
+	for (size_t i = 0; i < 10; i++) {
+		call_of(f_read, i * 10 * MS, 8 * MS, 1);
+		call_of(f_futex, i * 10 * MS + 8 * MS, 1 * MS, 2);
+	}
+	open_model(100 * MS);
+	assert_verdict("recompilation", VERDICT_CLEAN);
+}
+
 /* A loader whose main process waits `each` ns for each batch; with a worker if has_worker. */
 static void loader(uint64_t each, bool has_worker)
 {
