@@ -41,6 +41,22 @@ def against_ncu(session, seen):
     seen.note(f"{sum(by_ncu.values())} kernels by ncu")
 
 
+@check("energy, against NVML's own counter", "nvcc", "libcudart.so", "real")
+def energy(session, seen):
+    capture = session.pillion([session.program("jobs.cu"), "burn", "5"], ["--energy=true"])
+    rows, counted = capture.report("energy_sum"), account(capture.ran.out)
+    mj, ns = counted["mJ"][0], counted["ns"][0]
+    if not mj:
+        raise Skip("NVML has no counter of energy here")
+    seen.equal(len(rows), 1, "devices")
+    # Before and after the multiplications the device is idle or starts: only the time when it was busy is compared.
+    busy = float(rows[0]["Busy (J)"])
+    seen.ok(abs(busy / (mj / 1e3) - 1) < 0.1, f"{busy:.1f} J while busy, NVML's counter has {mj / 1e3:.1f} J")
+    seen.figure("energy while busy, over NVML's counter", busy / (mj / 1e3), "")
+    seen.note(f"{busy:.1f} J while busy, by NVML's counter {mj / 1e3:.1f} J in {ns / 1e9:.2f} s; "
+              f"{rows[0]['Energy (J)']} J in all, at most {rows[0]['Max (W)']} W")
+
+
 def cost(ran, name):
     return account(ran.out)[name][0]
 

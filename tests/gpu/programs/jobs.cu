@@ -9,8 +9,11 @@
  *   launches  N times 500 launches of an empty kernel, which fit into the driver's queue: prints the median cost as
  *             "ns_per_launch" and the mean as "ns_per_launch_mean"
  *   captured  N times 500 launches of an empty kernel that are captured into a graph, which is never launched: the
- *             same lines */
+ *             same lines
+ *   burn      N seconds of multiplications on all multiprocessors: prints the energy by NVML's counter as "mJ", and the
+ *             time between its two readings as "ns" */
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -206,13 +209,67 @@ static void captured(int n)
 	free(cost);
 }
 
+__global__ void multiply(float *x, int rounds)
+{
+	float a = x[threadIdx.x], b = a + 1, c = a + 2, d = a + 3;
+
+	for (int i = 0; i < rounds; i++) {
+		a = a * 0.999f + b;
+		b = b * 0.999f + c;
+		c = c * 0.999f + d;
+		d = d * 0.999f + a;
+	}
+	x[threadIdx.x] = a + b + c + d;
+}
+
+/* The counter of the first device, in mJ; 0: there is no NVML, or none that counts. */
+static unsigned long long energy_now(void)
+{
+	static int (*count)(void *, unsigned long long *);
+	static void *device;
+	unsigned long long mj = 0;
+
+	if (!count) {
+		void *nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+		int (*init)(void) = nvml ? (int (*)(void))dlsym(nvml, "nvmlInit_v2") : NULL;
+		int (*get)(unsigned, void **) =
+			nvml ? (int (*)(unsigned, void **))dlsym(nvml, "nvmlDeviceGetHandleByIndex_v2") : NULL;
+
+		if (!init || !get || init() || get(0, &device))
+			return 0;
+		count = (int (*)(void *, unsigned long long *))dlsym(nvml, "nvmlDeviceGetTotalEnergyConsumption");
+	}
+	return count && !count(device, &mj) ? mj : 0;
+}
+
+static void burn(int n)
+{
+	double begin, end;
+	unsigned long long before, after;
+	float *x;
+
+	NEED(cudaMalloc(&x, 4096));
+	NEED(cudaMemset(x, 0, 4096));
+	NEED(cudaDeviceSynchronize());
+	before = energy_now();
+	begin = now_ns();
+	for (end = begin; end - begin < n * 1e9; end = now_ns()) {
+		multiply<<<2048, 1024>>>(x, 100000);
+		NEED(cudaDeviceSynchronize());
+	}
+	after = energy_now();
+	said("mJ", after - before, 0);
+	said("ns", (unsigned long long)(end - begin), 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(int);
 	} jobs[] = {{"streams", streams}, {"graph", graph}, {"managed", managed}, {"memory", memory}, {"oom", oom},
-		    {"forever", forever}, {"launches", launches}, {"captured", captured}};
+		    {"forever", forever}, {"launches", launches}, {"captured", captured},
+		    {"burn", burn}};
 	const char *name = argc > 2 ? argv[1] : "";
 
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++)
