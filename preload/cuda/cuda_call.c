@@ -6,7 +6,7 @@
 /* Copies to the host also wait. An asynchronous one does not, but a flush after it does no harm. */
 static bool has_waited(unsigned about, const uint64_t *words, unsigned count)
 {
-	return about == CUDA_SYNC || (about == CUDA_MEMORY && count && tf_arg_kind(words[0]) == TF_ARG_COPY &&
+	return about == CUDA_SYNC || (about == CUDA_COPY && count && tf_arg_kind(words[0]) == TF_ARG_COPY &&
 				      tf_arg_small(words[0]) == cudaMemcpyDeviceToHost);
 }
 
@@ -28,7 +28,7 @@ void cuda_record(const struct call *e, unsigned function, unsigned about, unsign
 		    graph_is_capturing() ? stack_threshold(about, words, count) : process_cuda_backtrace[about], words,
 		    count);
 	if (!result)
-		cupti_succeeded(about == CUDA_KERNEL || about == CUDA_MEMORY);
+		cupti_succeeded(about == CUDA_KERNEL || about == CUDA_MEMORY || about == CUDA_COPY);
 	if (event_timing_is_on()) {
 		if (about == CUDA_SYNC)
 			event_timing_collect(false); /* the device operations that the call waited for are complete */

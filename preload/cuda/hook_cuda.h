@@ -219,130 +219,130 @@
 
 #define HOOK_CUDA_COPY(X)                                                                                              \
 	CU_PTDS(X, TIMED, cuMemcpyHtoD_v2, (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount),             \
-		(dstDevice, srcHost, ByteCount), MEMORY, COPY(1, ByteCount), 3020)                                     \
+		(dstDevice, srcHost, ByteCount), COPY, COPY(1, ByteCount), 3020)                                       \
 	CU_PTDS(X, TIMED, cuMemcpyDtoH_v2, (void *dstHost, CUdeviceptr srcDevice, size_t ByteCount),                   \
-		(dstHost, srcDevice, ByteCount), MEMORY, COPY(2, ByteCount), 3020)                                     \
+		(dstHost, srcDevice, ByteCount), COPY, COPY(2, ByteCount), 3020)                                       \
 	CU_PTDS(X, TIMED, cuMemcpyDtoD_v2, (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount),           \
-		(dstDevice, srcDevice, ByteCount), MEMORY, COPY(3, ByteCount), 3020)                                   \
+		(dstDevice, srcDevice, ByteCount), COPY, COPY(3, ByteCount), 3020)                                     \
 	CU_PTDS(X, TIMED, cuMemcpyDtoA_v2,                                                                             \
 		(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount),                         \
-		(dstArray, dstOffset, srcDevice, ByteCount), MEMORY, COPY(3, ByteCount), 3020)                         \
+		(dstArray, dstOffset, srcDevice, ByteCount), COPY, COPY(3, ByteCount), 3020)                           \
 	CU_PTDS(X, TIMED, cuMemcpyAtoD_v2,                                                                             \
 		(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount),                         \
-		(dstDevice, srcArray, srcOffset, ByteCount), MEMORY, COPY(3, ByteCount), 3020)                         \
+		(dstDevice, srcArray, srcOffset, ByteCount), COPY, COPY(3, ByteCount), 3020)                           \
 	CU_PTDS(X, TIMED, cuMemcpyHtoA_v2,                                                                             \
 		(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount),                           \
-		(dstArray, dstOffset, srcHost, ByteCount), MEMORY, COPY(1, ByteCount), 3020)                           \
+		(dstArray, dstOffset, srcHost, ByteCount), COPY, COPY(1, ByteCount), 3020)                             \
 	CU_PTDS(X, TIMED, cuMemcpyAtoH_v2, (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount),      \
-		(dstHost, srcArray, srcOffset, ByteCount), MEMORY, COPY(2, ByteCount), 3020)                           \
+		(dstHost, srcArray, srcOffset, ByteCount), COPY, COPY(2, ByteCount), 3020)                             \
 	CU_PTDS(X, TIMED, cuMemcpyAtoA_v2,                                                                             \
 		(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount),            \
-		(dstArray, dstOffset, srcArray, srcOffset, ByteCount), MEMORY, COPY(3, ByteCount), 3020)               \
+		(dstArray, dstOffset, srcArray, srcOffset, ByteCount), COPY, COPY(3, ByteCount), 3020)                 \
 	CU_PTDS(X, TIMED, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount), (dst, src, ByteCount),       \
-		MEMORY, COPY(4, ByteCount), 4000)                                                                      \
+		COPY, COPY(4, ByteCount), 4000)                                                                        \
 	CU_PTDS(X, TIMED, cuMemcpyPeer,                                                                                \
 		(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext,             \
-		  size_t ByteCount), (dstDevice, dstContext, srcDevice, srcContext, ByteCount), MEMORY,                \
+		  size_t ByteCount), (dstDevice, dstContext, srcDevice, srcContext, ByteCount), COPY,                  \
 		COPY(3, ByteCount), 4000)                                                                              \
-	CU_PTDS(X, TIMED, cuMemcpy2D_v2, (const CUDA_MEMCPY2D *pCopy), (pCopy), MEMORY,                                \
+	CU_PTDS(X, TIMED, cuMemcpy2D_v2, (const CUDA_MEMCPY2D *pCopy), (pCopy), COPY,                                  \
 		COPY(copy_kind(pCopy->srcMemoryType, pCopy->dstMemoryType), pCopy->WidthInBytes * pCopy->Height),      \
 		3020)                                                                                                  \
-	CU_PTDS(X, TIMED, cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *pCopy), (pCopy), MEMORY,                       \
+	CU_PTDS(X, TIMED, cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *pCopy), (pCopy), COPY,                         \
 		COPY(copy_kind(pCopy->srcMemoryType, pCopy->dstMemoryType), pCopy->WidthInBytes * pCopy->Height),      \
 		3020)                                                                                                  \
-	CU_PTDS(X, TIMED, cuMemcpy3D_v2, (const CUDA_MEMCPY3D *pCopy), (pCopy), MEMORY,                                \
+	CU_PTDS(X, TIMED, cuMemcpy3D_v2, (const CUDA_MEMCPY3D *pCopy), (pCopy), COPY,                                  \
 		COPY(copy_kind(pCopy->srcMemoryType, pCopy->dstMemoryType),                                            \
 		  pCopy->WidthInBytes * pCopy->Height * pCopy->Depth), 3020)                                           \
-	CU_PTDS(X, TIMED, cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *pCopy), (pCopy), MEMORY,                          \
+	CU_PTDS(X, TIMED, cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *pCopy), (pCopy), COPY,                            \
 		COPY(3, pCopy->WidthInBytes * pCopy->Height * pCopy->Depth), 4000)                                     \
 	CU_PTSZ(X, TIMED, cuMemcpyHtoDAsync_v2,                                                                        \
 		(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream),                      \
-		(dstDevice, srcHost, ByteCount, hStream), MEMORY, COPY_ASYNC(1, ByteCount, hStream), 3020)             \
+		(dstDevice, srcHost, ByteCount, hStream), COPY, COPY_ASYNC(1, ByteCount, hStream), 3020)               \
 	CU_PTSZ(X, TIMED, cuMemcpyDtoHAsync_v2,                                                                        \
 		(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream),                            \
-		(dstHost, srcDevice, ByteCount, hStream), MEMORY, COPY_ASYNC(2, ByteCount, hStream), 3020)             \
+		(dstHost, srcDevice, ByteCount, hStream), COPY, COPY_ASYNC(2, ByteCount, hStream), 3020)               \
 	CU_PTSZ(X, TIMED, cuMemcpyDtoDAsync_v2,                                                                        \
 		(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream),                    \
-		(dstDevice, srcDevice, ByteCount, hStream), MEMORY, COPY_ASYNC(3, ByteCount, hStream), 3020)           \
+		(dstDevice, srcDevice, ByteCount, hStream), COPY, COPY_ASYNC(3, ByteCount, hStream), 3020)             \
 	CU_PTSZ(X, TIMED, cuMemcpyHtoAAsync_v2,                                                                        \
 		(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream),         \
-		(dstArray, dstOffset, srcHost, ByteCount, hStream), MEMORY, COPY_ASYNC(1, ByteCount, hStream), 3020)   \
+		(dstArray, dstOffset, srcHost, ByteCount, hStream), COPY, COPY_ASYNC(1, ByteCount, hStream), 3020)     \
 	CU_PTSZ(X, TIMED, cuMemcpyAtoHAsync_v2,                                                                        \
 		(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream),               \
-		(dstHost, srcArray, srcOffset, ByteCount, hStream), MEMORY, COPY_ASYNC(2, ByteCount, hStream), 3020)   \
+		(dstHost, srcArray, srcOffset, ByteCount, hStream), COPY, COPY_ASYNC(2, ByteCount, hStream), 3020)     \
 	CU_PTSZ(X, TIMED, cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream),       \
-		(dst, src, ByteCount, hStream), MEMORY, COPY_ASYNC(4, ByteCount, hStream), 4000)                       \
+		(dst, src, ByteCount, hStream), COPY, COPY_ASYNC(4, ByteCount, hStream), 4000)                         \
 	CU_PTSZ(X, TIMED, cuMemcpyPeerAsync,                                                                           \
 		(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext,             \
 		  size_t ByteCount, CUstream hStream),                                                                 \
-		(dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream), MEMORY,                            \
+		(dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream), COPY,                              \
 		COPY_ASYNC(3, ByteCount, hStream), 4000)                                                               \
 	CU_PTSZ(X, TIMED, cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *pCopy, CUstream hStream), (pCopy, hStream),        \
-		MEMORY,                                                                                                \
+		COPY,                                                                                                  \
 		COPY_ASYNC(copy_kind(pCopy->srcMemoryType, pCopy->dstMemoryType),                                      \
 		  pCopy->WidthInBytes * pCopy->Height, hStream), 3020)                                                 \
 	CU_PTSZ(X, TIMED, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *pCopy, CUstream hStream), (pCopy, hStream),        \
-		MEMORY,                                                                                                \
+		COPY,                                                                                                  \
 		COPY_ASYNC(copy_kind(pCopy->srcMemoryType, pCopy->dstMemoryType),                                      \
 		  pCopy->WidthInBytes * pCopy->Height * pCopy->Depth, hStream), 3020)                                  \
 	CU_PTSZ(X, TIMED, cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream), (pCopy, hStream),  \
-		MEMORY, COPY_ASYNC(3, pCopy->WidthInBytes * pCopy->Height * pCopy->Depth, hStream), 4000)              \
+		COPY, COPY_ASYNC(3, pCopy->WidthInBytes * pCopy->Height * pCopy->Depth, hStream), 4000)                \
 	CU_PTSZ(X, WORDS, cuMemcpyBatchAsync,                                                                          \
 		(void *dsts, void *srcs, const size_t *sizes, size_t count, void *attrs, void *attrsIdxs,              \
 		  size_t numAttrs, void *failIdx, void *hStream),                                                      \
-		(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx, hStream), MEMORY,                      \
+		(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx, hStream), COPY,                        \
 		COPY_ASYNC(4, cuda_total(sizes, count), hStream), 12080)                                               \
 	CU_PTSZ(X, WORDS, cuMemcpyBatchAsync_v2,                                                                       \
 		(void *dsts, void *srcs, const size_t *sizes, size_t count, void *attrs, void *attrsIdxs,              \
 		  size_t numAttrs, void *hStream), (dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream),    \
-		MEMORY, COPY_ASYNC(4, cuda_total(sizes, count), hStream), 13000)                                       \
+		COPY, COPY_ASYNC(4, cuda_total(sizes, count), hStream), 13000)                                         \
 	CU_PTSZ(X, WORDS, cuMemcpy3DBatchAsync,                                                                        \
 		(size_t numOps, void *opList, void *failIdx, size_t flags, void *hStream),                             \
-		(numOps, opList, failIdx, flags, hStream), MEMORY, STREAM(hStream), 12080)                             \
+		(numOps, opList, failIdx, flags, hStream), COPY, STREAM(hStream), 12080)                               \
 	CU_PTSZ(X, WORDS, cuMemcpy3DBatchAsync_v2, (size_t numOps, void *opList, size_t flags, void *hStream),         \
-		(numOps, opList, flags, hStream), MEMORY, STREAM(hStream), 13000)                                      \
+		(numOps, opList, flags, hStream), COPY, STREAM(hStream), 13000)                                        \
 	CU_PTSZ(X, WORDS, cuMemBatchDecompressAsync,                                                                   \
 		(void *list, size_t count, size_t flags, void *failIdx, void *hStream),                                \
-		(list, count, flags, failIdx, hStream), MEMORY, STREAM(hStream), 12060)                                \
+		(list, count, flags, failIdx, hStream), COPY, STREAM(hStream), 12060)                                  \
 	CU_PTSZ(X, WORDS, cuMemcpyWithAttributesAsync,                                                                 \
 		(CUdeviceptr dst, CUdeviceptr src, size_t size, void *attr, void *hStream),                            \
-		(dst, src, size, attr, hStream), MEMORY, COPY_ASYNC(4, size, hStream), 13020)                          \
+		(dst, src, size, attr, hStream), COPY, COPY_ASYNC(4, size, hStream), 13020)                            \
 	CU_PTSZ(X, WORDS, cuMemcpy3DWithAttributesAsync, (void *op, size_t flags, void *hStream),                      \
-		(op, flags, hStream), MEMORY, STREAM(hStream), 13020)
+		(op, flags, hStream), COPY, STREAM(hStream), 13020)
 
 #define HOOK_CUDA_SET(X)                                                                                               \
 	CU_PTDS(X, TIMED, cuMemsetD8_v2, (CUdeviceptr dstDevice, unsigned char uc, size_t N), (dstDevice, uc, N),      \
-		MEMORY, COPY(63, N), 3020)                                                                             \
+		COPY, COPY(63, N), 3020)                                                                               \
 	CU_PTDS(X, TIMED, cuMemsetD2D8_v2,                                                                             \
 		(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height),               \
-		(dstDevice, dstPitch, uc, Width, Height), MEMORY, COPY(63, Width * Height), 3020)                      \
+		(dstDevice, dstPitch, uc, Width, Height), COPY, COPY(63, Width * Height), 3020)                        \
 	CU_PTSZ(X, TIMED, cuMemsetD8Async, (CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream),      \
-		(dstDevice, uc, N, hStream), MEMORY, COPY_ASYNC(63, N, hStream), 3020)                                 \
+		(dstDevice, uc, N, hStream), COPY, COPY_ASYNC(63, N, hStream), 3020)                                   \
 	CU_PTSZ(X, TIMED, cuMemsetD2D8Async,                                                                           \
 		(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height,                \
-		  CUstream hStream), (dstDevice, dstPitch, uc, Width, Height, hStream), MEMORY,                        \
+		  CUstream hStream), (dstDevice, dstPitch, uc, Width, Height, hStream), COPY,                          \
 		COPY_ASYNC(63, Width * Height, hStream), 3020)                                                         \
 	CU_PTDS(X, TIMED, cuMemsetD16_v2, (CUdeviceptr dstDevice, unsigned short us, size_t N), (dstDevice, us, N),    \
-		MEMORY, COPY(63, N * 2), 3020)                                                                         \
+		COPY, COPY(63, N * 2), 3020)                                                                           \
 	CU_PTDS(X, TIMED, cuMemsetD2D16_v2,                                                                            \
 		(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height),              \
-		(dstDevice, dstPitch, us, Width, Height), MEMORY, COPY(63, Width * Height * 2), 3020)                  \
+		(dstDevice, dstPitch, us, Width, Height), COPY, COPY(63, Width * Height * 2), 3020)                    \
 	CU_PTSZ(X, TIMED, cuMemsetD16Async, (CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream),    \
-		(dstDevice, us, N, hStream), MEMORY, COPY_ASYNC(63, N * 2, hStream), 3020)                             \
+		(dstDevice, us, N, hStream), COPY, COPY_ASYNC(63, N * 2, hStream), 3020)                               \
 	CU_PTSZ(X, TIMED, cuMemsetD2D16Async,                                                                          \
 		(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height,               \
-		  CUstream hStream), (dstDevice, dstPitch, us, Width, Height, hStream), MEMORY,                        \
+		  CUstream hStream), (dstDevice, dstPitch, us, Width, Height, hStream), COPY,                          \
 		COPY_ASYNC(63, Width * Height * 2, hStream), 3020)                                                     \
-	CU_PTDS(X, TIMED, cuMemsetD32_v2, (CUdeviceptr dstDevice, unsigned ui, size_t N), (dstDevice, ui, N), MEMORY,  \
+	CU_PTDS(X, TIMED, cuMemsetD32_v2, (CUdeviceptr dstDevice, unsigned ui, size_t N), (dstDevice, ui, N), COPY,    \
 		COPY(63, N * 4), 3020)                                                                                 \
 	CU_PTDS(X, TIMED, cuMemsetD2D32_v2,                                                                            \
 		(CUdeviceptr dstDevice, size_t dstPitch, unsigned ui, size_t Width, size_t Height),                    \
-		(dstDevice, dstPitch, ui, Width, Height), MEMORY, COPY(63, Width * Height * 4), 3020)                  \
+		(dstDevice, dstPitch, ui, Width, Height), COPY, COPY(63, Width * Height * 4), 3020)                    \
 	CU_PTSZ(X, TIMED, cuMemsetD32Async, (CUdeviceptr dstDevice, unsigned ui, size_t N, CUstream hStream),          \
-		(dstDevice, ui, N, hStream), MEMORY, COPY_ASYNC(63, N * 4, hStream), 3020)                             \
+		(dstDevice, ui, N, hStream), COPY, COPY_ASYNC(63, N * 4, hStream), 3020)                               \
 	CU_PTSZ(X, TIMED, cuMemsetD2D32Async,                                                                          \
 		(CUdeviceptr dstDevice, size_t dstPitch, unsigned ui, size_t Width, size_t Height, CUstream hStream),  \
-		(dstDevice, dstPitch, ui, Width, Height, hStream), MEMORY,                                             \
+		(dstDevice, dstPitch, ui, Width, Height, hStream), COPY,                                               \
 		COPY_ASYNC(63, Width * Height * 4, hStream), 3020)
 
 #define HOOK_CUDA_STREAM(X)                                                                                            \

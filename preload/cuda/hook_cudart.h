@@ -6,7 +6,7 @@
  *   WORDS  generated too, for functions that not every header has, or whose prototype differs between versions: each
  *          parameter is a register wide, and those past what a version takes are passed on as they came
  *   OWN    the body is wrap_<symbol>() in wrap_cudart.c, CUPTI's in wrap_cupti.c
- * about: which threshold for stacks applies, enum cuda_kind.
+ * about: which threshold for stacks applies, enum cuda_kind, or COPY.
  * record: what is recorded besides the times and an error code, see cuda_call.h.
  * CUDA_PTDS, CUDA_PTSZ: a row and its variant for programs built with per-thread default streams. CUDA_NODE: a call
  *   that adds a node to a graph.
@@ -131,99 +131,99 @@
 
 #define HOOK_CUDART_COPY(X)                                                                                            \
 	CUDA_PTDS(X, cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKind k), (to, from, n, k),      \
-		MEMORY, COPY(k, n))                                                                                    \
+		COPY, COPY(k, n))                                                                                      \
 	CUDA_PTDS(X, cudaMemcpy2D,                                                                                     \
 		(void *to, size_t tp, const void *from, size_t fp, size_t width, size_t height,                        \
-		  enum cudaMemcpyKind k), (to, tp, from, fp, width, height, k), MEMORY, COPY(k, width * height))       \
-	CUDA_PTDS(X, cudaMemcpy3D, (const struct cudaMemcpy3DParms *p), (p), MEMORY,                                   \
+		  enum cudaMemcpyKind k), (to, tp, from, fp, width, height, k), COPY, COPY(k, width * height))         \
+	CUDA_PTDS(X, cudaMemcpy3D, (const struct cudaMemcpy3DParms *p), (p), COPY,                                     \
 		COPY(p->kind, extent(p->extent, p->srcArray, p->dstArray)))                                            \
-	CUDA_PTDS(X, cudaMemcpy3DPeer, (const struct cudaMemcpy3DPeerParms *p), (p), MEMORY,                           \
+	CUDA_PTDS(X, cudaMemcpy3DPeer, (const struct cudaMemcpy3DPeerParms *p), (p), COPY,                             \
 		COPY(cudaMemcpyDeviceToDevice, extent(p->extent, p->srcArray, p->dstArray)))                           \
 	X(TIMED, cudaError_t, cudaMemcpyPeer, (void *to, int td, const void *from, int fd, size_t n),                  \
-		(to, td, from, fd, n), MEMORY, COPY(cudaMemcpyDeviceToDevice, n))                                      \
+		(to, td, from, fd, n), COPY, COPY(cudaMemcpyDeviceToDevice, n))                                        \
 	CUDA_PTDS(X, cudaMemcpyToSymbol,                                                                               \
 		(const void *to, const void *from, size_t n, size_t at, enum cudaMemcpyKind k), (to, from, n, at, k),  \
-		MEMORY, COPY(k, n))                                                                                    \
+		COPY, COPY(k, n))                                                                                      \
 	CUDA_PTDS(X, cudaMemcpyFromSymbol, (void *to, const void *from, size_t n, size_t at, enum cudaMemcpyKind k),   \
-		(to, from, n, at, k), MEMORY, COPY(k, n))                                                              \
+		(to, from, n, at, k), COPY, COPY(k, n))                                                                \
 	CUDA_PTDS(X, cudaMemcpyToArray,                                                                                \
 		(cudaArray_t to, size_t x, size_t y, const void *from, size_t n, enum cudaMemcpyKind k),               \
-		(to, x, y, from, n, k), MEMORY, COPY(k, n))                                                            \
+		(to, x, y, from, n, k), COPY, COPY(k, n))                                                              \
 	CUDA_PTDS(X, cudaMemcpyFromArray,                                                                              \
 		(void *to, cudaArray_const_t from, size_t x, size_t y, size_t n, enum cudaMemcpyKind k),               \
-		(to, from, x, y, n, k), MEMORY, COPY(k, n))                                                            \
+		(to, from, x, y, n, k), COPY, COPY(k, n))                                                              \
 	CUDA_PTDS(X, cudaMemcpyArrayToArray,                                                                           \
 		(cudaArray_t to, size_t x, size_t y, cudaArray_const_t from, size_t fx, size_t fy, size_t n,           \
-		  enum cudaMemcpyKind k), (to, x, y, from, fx, fy, n, k), MEMORY, COPY(k, n))                          \
+		  enum cudaMemcpyKind k), (to, x, y, from, fx, fy, n, k), COPY, COPY(k, n))                            \
 	CUDA_PTDS(X, cudaMemcpy2DToArray,                                                                              \
 		(cudaArray_t to, size_t x, size_t y, const void *from, size_t fp, size_t width, size_t height,         \
-		  enum cudaMemcpyKind k), (to, x, y, from, fp, width, height, k), MEMORY, COPY(k, width * height))     \
+		  enum cudaMemcpyKind k), (to, x, y, from, fp, width, height, k), COPY, COPY(k, width * height))       \
 	CUDA_PTDS(X, cudaMemcpy2DFromArray,                                                                            \
 		(void *to, size_t tp, cudaArray_const_t from, size_t x, size_t y, size_t width, size_t height,         \
-		  enum cudaMemcpyKind k), (to, tp, from, x, y, width, height, k), MEMORY, COPY(k, width * height))     \
+		  enum cudaMemcpyKind k), (to, tp, from, x, y, width, height, k), COPY, COPY(k, width * height))       \
 	CUDA_PTDS(X, cudaMemcpy2DArrayToArray,                                                                         \
 		(cudaArray_t to, size_t x, size_t y, cudaArray_const_t from, size_t fx, size_t fy, size_t width,       \
-		  size_t height, enum cudaMemcpyKind k), (to, x, y, from, fx, fy, width, height, k), MEMORY,           \
+		  size_t height, enum cudaMemcpyKind k), (to, x, y, from, fx, fy, width, height, k), COPY,             \
 		COPY(k, width * height))                                                                               \
 	CUDA_PTSZ(X, TIMED, cudaMemcpyAsync,                                                                           \
 		(void *to, const void *from, size_t n, enum cudaMemcpyKind k, cudaStream_t s), (to, from, n, k, s),    \
-		MEMORY, COPY_ASYNC(k, n, s))                                                                           \
+		COPY, COPY_ASYNC(k, n, s))                                                                             \
 	CUDA_PTSZ(X, TIMED, cudaMemcpy2DAsync,                                                                         \
 		(void *to, size_t tp, const void *from, size_t fp, size_t width, size_t height,                        \
-		  enum cudaMemcpyKind k, cudaStream_t s), (to, tp, from, fp, width, height, k, s), MEMORY,             \
+		  enum cudaMemcpyKind k, cudaStream_t s), (to, tp, from, fp, width, height, k, s), COPY,               \
 		COPY_ASYNC(k, width * height, s))                                                                      \
-	CUDA_PTSZ(X, TIMED, cudaMemcpy3DAsync, (const struct cudaMemcpy3DParms *p, cudaStream_t s), (p, s), MEMORY,    \
+	CUDA_PTSZ(X, TIMED, cudaMemcpy3DAsync, (const struct cudaMemcpy3DParms *p, cudaStream_t s), (p, s), COPY,      \
 		COPY_ASYNC(p->kind, extent(p->extent, p->srcArray, p->dstArray), s))                                   \
 	CUDA_PTSZ(X, TIMED, cudaMemcpy3DPeerAsync, (const struct cudaMemcpy3DPeerParms *p, cudaStream_t s), (p, s),    \
-		MEMORY, COPY_ASYNC(cudaMemcpyDeviceToDevice, extent(p->extent, p->srcArray, p->dstArray), s))          \
+		COPY, COPY_ASYNC(cudaMemcpyDeviceToDevice, extent(p->extent, p->srcArray, p->dstArray), s))            \
 	X(TIMED, cudaError_t, cudaMemcpyPeerAsync,                                                                     \
 		(void *to, int td, const void *from, int fd, size_t n, cudaStream_t s), (to, td, from, fd, n, s),      \
-		MEMORY, COPY_ASYNC(cudaMemcpyDeviceToDevice, n, s))                                                    \
+		COPY, COPY_ASYNC(cudaMemcpyDeviceToDevice, n, s))                                                      \
 	CUDA_PTSZ(X, TIMED, cudaMemcpyToSymbolAsync,                                                                   \
 		(const void *to, const void *from, size_t n, size_t at, enum cudaMemcpyKind k, cudaStream_t s),        \
-		(to, from, n, at, k, s), MEMORY, COPY_ASYNC(k, n, s))                                                  \
+		(to, from, n, at, k, s), COPY, COPY_ASYNC(k, n, s))                                                    \
 	CUDA_PTSZ(X, TIMED, cudaMemcpyFromSymbolAsync,                                                                 \
 		(void *to, const void *from, size_t n, size_t at, enum cudaMemcpyKind k, cudaStream_t s),              \
-		(to, from, n, at, k, s), MEMORY, COPY_ASYNC(k, n, s))                                                  \
+		(to, from, n, at, k, s), COPY, COPY_ASYNC(k, n, s))                                                    \
 	CUDA_PTSZ(X, TIMED, cudaMemcpyToArrayAsync,                                                                    \
 		(cudaArray_t to, size_t x, size_t y, const void *from, size_t n, enum cudaMemcpyKind k,                \
-		  cudaStream_t s), (to, x, y, from, n, k, s), MEMORY, COPY_ASYNC(k, n, s))                             \
+		  cudaStream_t s), (to, x, y, from, n, k, s), COPY, COPY_ASYNC(k, n, s))                               \
 	CUDA_PTSZ(X, TIMED, cudaMemcpyFromArrayAsync,                                                                  \
 		(void *to, cudaArray_const_t from, size_t x, size_t y, size_t n, enum cudaMemcpyKind k,                \
-		  cudaStream_t s), (to, from, x, y, n, k, s), MEMORY, COPY_ASYNC(k, n, s))                             \
+		  cudaStream_t s), (to, from, x, y, n, k, s), COPY, COPY_ASYNC(k, n, s))                               \
 	CUDA_PTSZ(X, TIMED, cudaMemcpy2DToArrayAsync,                                                                  \
 		(cudaArray_t to, size_t x, size_t y, const void *from, size_t fp, size_t width, size_t height,         \
-		  enum cudaMemcpyKind k, cudaStream_t s), (to, x, y, from, fp, width, height, k, s), MEMORY,           \
+		  enum cudaMemcpyKind k, cudaStream_t s), (to, x, y, from, fp, width, height, k, s), COPY,             \
 		COPY_ASYNC(k, width * height, s))                                                                      \
 	CUDA_PTSZ(X, TIMED, cudaMemcpy2DFromArrayAsync,                                                                \
 		(void *to, size_t tp, cudaArray_const_t from, size_t x, size_t y, size_t width, size_t height,         \
-		  enum cudaMemcpyKind k, cudaStream_t s), (to, tp, from, x, y, width, height, k, s), MEMORY,           \
+		  enum cudaMemcpyKind k, cudaStream_t s), (to, tp, from, x, y, width, height, k, s), COPY,             \
 		COPY_ASYNC(k, width * height, s))                                                                      \
 	/* the eighth word is the stream in 13, the ninth in 12 */                                                     \
 	CUDA_PTSZ(X, WORDS, cudaMemcpyBatchAsync,                                                                      \
 		(void **to, void **from, size_t *sizes, size_t n, size_t e, size_t f, size_t g, size_t h, size_t i),   \
-		(to, from, sizes, n, e, f, g, h, i), MEMORY, BATCH(cudaMemcpyDefault, cuda_total(sizes, n)))           \
+		(to, from, sizes, n, e, f, g, h, i), COPY, BATCH(cudaMemcpyDefault, cuda_total(sizes, n)))             \
 	CUDA_PTSZ(X, WORDS, cudaMemcpy3DBatchAsync, (size_t n, void *list, size_t c, size_t d, size_t e),              \
-		(n, list, c, d, e), MEMORY, NOTHING)                                                                   \
+		(n, list, c, d, e), COPY, NOTHING)                                                                     \
 	CUDA_PTSZ(X, WORDS, cudaMemcpyWithAttributesAsync,                                                             \
 		(void *to, const void *from, size_t n, void *attributes, cudaStream_t s),                              \
-		(to, from, n, attributes, s), MEMORY, COPY_ASYNC(cudaMemcpyDefault, n, s))                             \
+		(to, from, n, attributes, s), COPY, COPY_ASYNC(cudaMemcpyDefault, n, s))                               \
 	CUDA_PTSZ(X, WORDS, cudaMemcpy3DWithAttributesAsync, (void *op, size_t flags, cudaStream_t s),                 \
-		(op, flags, s), MEMORY, STREAM(s))
+		(op, flags, s), COPY, STREAM(s))
 
 #define HOOK_CUDART_SET(X)                                                                                             \
-	CUDA_PTDS(X, cudaMemset, (void *p, int v, size_t n), (p, v, n), MEMORY, COPY(63, n))                           \
+	CUDA_PTDS(X, cudaMemset, (void *p, int v, size_t n), (p, v, n), COPY, COPY(63, n))                             \
 	CUDA_PTDS(X, cudaMemset2D, (void *p, size_t pitch, int v, size_t width, size_t height),                        \
-		(p, pitch, v, width, height), MEMORY, COPY(63, width * height))                                        \
-	CUDA_PTDS(X, cudaMemset3D, (struct cudaPitchedPtr p, int v, struct cudaExtent e), (p, v, e), MEMORY,           \
+		(p, pitch, v, width, height), COPY, COPY(63, width * height))                                          \
+	CUDA_PTDS(X, cudaMemset3D, (struct cudaPitchedPtr p, int v, struct cudaExtent e), (p, v, e), COPY,             \
 		COPY(63, e.width * e.height * e.depth))                                                                \
-	CUDA_PTSZ(X, TIMED, cudaMemsetAsync, (void *p, int v, size_t n, cudaStream_t s), (p, v, n, s), MEMORY,         \
+	CUDA_PTSZ(X, TIMED, cudaMemsetAsync, (void *p, int v, size_t n, cudaStream_t s), (p, v, n, s), COPY,           \
 		COPY_ASYNC(63, n, s))                                                                                  \
 	CUDA_PTSZ(X, TIMED, cudaMemset2DAsync,                                                                         \
 		(void *p, size_t pitch, int v, size_t width, size_t height, cudaStream_t s),                           \
-		(p, pitch, v, width, height, s), MEMORY, COPY_ASYNC(63, width * height, s))                            \
+		(p, pitch, v, width, height, s), COPY, COPY_ASYNC(63, width * height, s))                              \
 	CUDA_PTSZ(X, TIMED, cudaMemset3DAsync, (struct cudaPitchedPtr p, int v, struct cudaExtent e, cudaStream_t s),  \
-		(p, v, e, s), MEMORY, COPY_ASYNC(63, e.width * e.height * e.depth, s))
+		(p, v, e, s), COPY, COPY_ASYNC(63, e.width * e.height * e.depth, s))
 
 #define HOOK_CUDART_STREAM(X)                                                                                          \
 	X(TIMED, cudaError_t, cudaStreamCreate, (cudaStream_t * s), (s), OTHER, NOTHING)                               \

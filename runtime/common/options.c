@@ -91,8 +91,8 @@ static const struct option rows[] = {
 		 DIGITS(OPTION_CUDA_BACKTRACE_NS)},
 	{"cuda-launch-stacks", 0, OPTION_CHOICE, RECORDED, AT(launch_stacks), .value = "auto|true|false",
 	 .initial = "auto",
-	 .help = "record stacks of all kernel and graph launches, however short; auto: unless --cudabacktrace asks "
-		 "for longer ones or none"},
+	 .help = "record stacks of all kernel and graph launches, however short; auto: also of copies and memsets, "
+		 "unless --cudabacktrace asks for longer calls or none"},
 	{"osrt-backtrace-threshold", 0, OPTION_NUMBER, RECORDED, AT(osrt_backtrace_ns), .value = "NS",
 	 .initial = "80000", .maximum = UINT64_MAX - 1, .help = "record stacks of OS calls that last longer than this"},
 	{"osrt-short-sampling", 0, OPTION_COUNT, RECORDED, AT(osrt_short_sampling), .value = "N", .initial = "0",

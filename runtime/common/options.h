@@ -19,6 +19,8 @@ enum { TF_GROUPS(TRACE_BIT, ) };
 #undef TRACE_BIT
 
 enum cuda_kind { CUDA_KERNEL, CUDA_MEMORY, CUDA_SYNC, CUDA_OTHER, CUDA_KINDS };
+/* CUDA_COPY: calls of the kind MEMORY that request a copy or a memset. They have a threshold of their own. */
+enum { CUDA_COPY = CUDA_KINDS, CUDA_THRESHOLDS };
 enum energy { ENERGY_AUTO, ENERGY_TRUE, ENERGY_FALSE };
 enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_ALL, LAUNCH_STACKS_LONG };
 enum capture_range { CAPTURE_ALL, CAPTURE_PROFILER_API, CAPTURE_NVTX };

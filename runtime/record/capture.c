@@ -43,14 +43,16 @@ uint64_t capture_random_number(void)
 	return number ? number : 1;
 }
 
-/* All launches have stacks by default, so that each kernel can be attributed to the code that launched it. */
-static bool has_stacks_of_all_launches(void)
+/* All launches, copies and memsets have stacks by default, so that each device operation can be attributed to the code
+ * that requested it. */
+static bool has_all_stacks(enum cuda_kind kind)
 {
-	uint64_t requested_ns = process_options.cuda_backtrace_ns[CUDA_KERNEL];
+	uint64_t requested_ns = process_options.cuda_backtrace_ns[kind];
 
 	if (process_options.launch_stacks == LAUNCH_STACKS_AUTO)
 		return requested_ns <= OPTION_CUDA_BACKTRACE_NS;
-	return process_options.launch_stacks == LAUNCH_STACKS_ALL && requested_ns != OPTION_NEVER;
+	return kind == CUDA_KERNEL && process_options.launch_stacks == LAUNCH_STACKS_ALL &&
+	       requested_ns != OPTION_NEVER;
 }
 
 static void capture_set_thresholds(void)
@@ -59,7 +61,8 @@ static void capture_set_thresholds(void)
 	process_osrt_backtrace = clock_ticks(process_options.osrt_backtrace_ns);
 	for (int i = 0; i < CUDA_KINDS; i++)
 		process_cuda_backtrace[i] = clock_ticks(process_options.cuda_backtrace_ns[i]);
-	if (has_stacks_of_all_launches())
+	process_cuda_backtrace[CUDA_COPY] = has_all_stacks(CUDA_MEMORY) ? 0 : process_cuda_backtrace[CUDA_MEMORY];
+	if (has_all_stacks(CUDA_KERNEL))
 		process_cuda_backtrace[CUDA_KERNEL] = 0;
 }
 

@@ -142,7 +142,8 @@ extern struct process_gate process_gate HIDDEN;
 #define PROCESS_MEMORY (1u << 30)  /* likewise allocations of host memory */
 
 /* Thresholds in ticks. */
-extern uint64_t process_osrt_threshold HIDDEN, process_osrt_backtrace HIDDEN, process_cuda_backtrace[CUDA_KINDS] HIDDEN;
+extern uint64_t process_osrt_threshold HIDDEN, process_osrt_backtrace HIDDEN;
+extern uint64_t process_cuda_backtrace[CUDA_THRESHOLDS] HIDDEN;
 extern struct options process_options;
 /* Not 0: the view of the file system has changed, or is about to; this image and its forked children open no files.
  * Counts the calls that change it, and those in progress that may do so. */

@@ -3,10 +3,11 @@
  * lookuploop call ROUNDS LIBRARY: calls cuLaunchKernel of a library (emptycuda.c), found by dlsym. lookuploop bound
  * ROUNDS: the same, bound by the linker. lookuploop deep ROUNDS: the same at a stack depth of 14. lookuploop gemm
  * ROUNDS: calls cublasSgemm, alternating between two sizes. lookuploop replay ROUNDS: calls cuGraphLaunch at a stack
- * depth of 14. lookuploop stream ROUNDS LIBRARY: cuLaunchKernel as deep, on a stream that captures, with LIBRARY as the
- * driver. Prints ns per call: median and best round. */
+ * depth of 14. lookuploop memset ROUNDS: likewise cuMemsetD8Async. lookuploop stream ROUNDS LIBRARY: cuLaunchKernel as
+ * deep, on a stream that captures, with LIBRARY as the driver. Prints ns per call: median and best round. */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -154,15 +155,16 @@ __attribute__((noinline)) static int call_deep(int rounds, int frames)
 	return status;
 }
 
-__attribute__((noinline)) static int replay_deep(int rounds, int frames)
+__attribute__((noinline)) static int repeat_deep(int rounds, int frames, bool is_memset)
 {
-	int status = frames ? replay_deep(rounds, frames - 1) : 0;
+	int status = frames ? repeat_deep(rounds, frames - 1, is_memset) : 0;
 
 	for (count = 0; !frames && count < rounds; count++) {
 		double start = now();
 
 		for (int i = 0; i < CALLS; i++)
-			status |= cuGraphLaunch((CUgraphExec)ns, stream);
+			status |= is_memset ? cuMemsetD8Async((CUdeviceptr)ns, 0, 64, stream)
+					    : cuGraphLaunch((CUgraphExec)ns, stream);
 		ns[count] = (now() - start) / CALLS;
 	}
 	if (!frames)
@@ -198,7 +200,9 @@ int main(int argc, char **argv)
 	if (argc > 2 && argv[1][0] == 'd')
 		return call_deep(rounds, 10);
 	if (argc > 2 && argv[1][0] == 'r')
-		return replay_deep(rounds, 10);
+		return repeat_deep(rounds, 10, false);
+	if (argc > 2 && argv[1][0] == 'm')
+		return repeat_deep(rounds, 10, true);
 	if (argc > 3 && argv[1][0] == 's')
 		return call_on_stream(rounds, argv[3]);
 	return call(rounds, cuLaunchKernel);

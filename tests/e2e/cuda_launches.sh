@@ -58,6 +58,13 @@ if has_unwinder; then
 		pillion -o auto_$threshold -t cuda --cudabacktrace-threshold=$threshold \
 			"$doubles/cuda_launches" 2 >out 2>err
 	done
+	is "$(report stats -q -r stacks_sum -f csv auto_60000000000.pillion | wc -l)" 1 \
+		'a --cudabacktrace threshold: no stacks of shorter copies and memsets'
+	# Copies and memsets of less than 10 us had no stack.
+	without_stack=$(report stats -q -r lines -f json cuda_launches.pillion |
+		python3 -c 'import json, sys
+print(sum(row["GPU Time (ns)"] for row in json.load(sys.stdin) if "not attributed" in row["Function"]))')
+	is "$without_stack" 0 'each launch, copy and memset has a line, however short the call'
 	pillion -o auto_none -t cuda --cudabacktrace=none "$doubles/cuda_launches" 2 >out 2>err
 	is "$(launches_in auto_10000) $(launches_in auto_60000000000)" "$(launches_in stacks_true) 0" \
 		'launch stacks are taken by default, but not below a --cudabacktrace threshold'
