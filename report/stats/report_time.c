@@ -8,7 +8,7 @@
 #include "report/stats/report.h"
 
 struct time_row {
-	const struct thread_time *first;
+	const struct thread_time *first, *named; /* named: the last one that has a name, NULL: none */
 	uint64_t threads, lifetime_ns, cpu_ns, delay_ns, blocked_ns, unexplained_ns, stopped_ns, peak_kb;
 	bool cpu_is_known, delay_is_known; /* of any of its threads; what is not known is in blocked_ns */
 	size_t last_process; /* whose peak is in peak_kb */
@@ -55,6 +55,8 @@ static struct time_row *time_row_of(struct time_rows *rows, const struct report_
 static void time_row_add(struct time_row *row, const struct partition *p, const struct thread_time *t)
 {
 	row->threads += t->origin < THREAD_CHILDREN;
+	if (*t->name)
+		row->named = t;
 	row->lifetime_ns += t->lifetime_ns;
 	row->cpu_ns += t->cpu_ns;
 	row->delay_ns += t->delay_ns;
@@ -128,7 +130,7 @@ static void time_add_labels(const struct report_context *c, const struct time_ro
 	default:
 		table_number(table, p->pid);
 		table_number_if(table, row->first->tid, row->first->tid);
-		table_text(table, label_of(row->first));
+		table_text(table, label_of(row->named ? row->named : row->first));
 		return;
 	}
 	table_number(table, row->threads);

@@ -30,6 +30,10 @@ pillion -f -o reexec "$targets/reexec" 50 20 >out 2>err
 is $? 0 'execve to itself 50 times: status'
 is "$(num_calls reexec usleep)" 1020 'execve to itself 50 times: exact count'
 
+pillion -f -o execs sh -c 'sleep 0; exec sleep 0.1' >out 2>err
+is "$(report stats -q -r time_sum -f csv execs.pillion | awk -F, 'NR == 2 { print $3 }')" sleep \
+	'a thread has its name from after exec'
+
 pillion -f -o small sh -c 'for i in 1 2 3 4 5; do /bin/true; done' >out 2>err
 is "$(report stats -r processes -f csv small.pillion | grep -c ',/bin/true$')" 5 \
 	'processes that record nothing are listed'
