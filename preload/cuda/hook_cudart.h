@@ -268,6 +268,7 @@
 		NOTHING)                                                                                               \
 	X(TIMED, cudaError_t, cudaEventDestroy, (cudaEvent_t e), (e), OTHER, NOTHING)                                  \
 	X(TIMED, cudaError_t, cudaDeviceSynchronize, (void), (), SYNC, NOTHING)                                        \
+	X(WORDS, cudaError_t, cudaExecutionCtxSynchronize, (void *context), (context), SYNC, NOTHING)                  \
 	X(WORDS, cudaError_t, cudaThreadSynchronize, (void), (), SYNC, NOTHING)
 
 #define HOOK_CUDART_GRAPH(X)                                                                                           \
