@@ -3,12 +3,13 @@
 #include <sched.h>
 #include <string.h>
 
+#include "runtime/common/clock.h"
+#include "runtime/common/hot.h"
 #include "runtime/common/loader.h"
 #include "runtime/common/sys.h"
 #include "runtime/stack/stack.h"
 #include "preload/hook/caller.h"
 #include "preload/hook/hook.h"
-#include "preload/libc/wrap_signal.h"
 #include "runtime/recorder.h"
 
 /* ---- beginnings ---- */
@@ -20,11 +21,13 @@
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		bool is_timed;                                                                                         \
 		struct call e;                                                                                         \
+		uint64_t begin_ticks;                                                                                  \
 		pid_t result;                                                                                          \
                                                                                                                        \
 		if (process_gate.groups)                                                                               \
 			recorder_before_fork();                                                                        \
 		is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);                               \
+		begin_ticks = process.generation ? clock_now() : 0;                                                    \
 		loader_fork_begin();                                                                                   \
 		result = real_##symbol arguments;                                                                      \
 		if (result)                                                                                            \
@@ -37,6 +40,7 @@
 			process_touch();                                                                               \
 			process_wipe_unless_wiped();                                                                   \
 			loader_fork_end(true);                                                                         \
+			thread_self.created_ticks = begin_ticks;                                                       \
 			if (process_gate.groups)                                                                       \
 				recorder_attach(&thread_self, &hook_functions);                                        \
 		} else if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                           \
@@ -69,6 +73,48 @@ int wrap_daemon(int keep_directory, int keep_files)
 	return result;
 }
 
+/* What a new thread needs until it has begun. Static, because the program must not see an allocation of ours. */
+struct start {
+	uint32_t is_used;
+	void *(*function)(void *);
+	void *argument;
+	uint64_t ticks;
+};
+
+LARGE static struct start starts[256];
+
+/* A thread is attached when it starts, so that its account begins there, not at its first recorded call. Without room
+ * in the table, or while no range is open, it is attached at its first call. */
+static void *start_run(void *argument)
+{
+	struct start *s = argument, own = *s;
+
+	__atomic_store_n(&s->is_used, 0, __ATOMIC_RELEASE);
+	thread_self.created_ticks = own.ticks;
+	if (process_gate.groups & (*process_gate.recording | PROCESS_SAMPLES))
+		hook_attached();
+	return own.function(own.argument); /* a jump, so that this frame is in no stack */
+}
+
+/* Replaces the thread's function by ours, which calls it. NULL: not replaced. */
+static struct start *start_take(void *(**function)(void *), void **argument)
+{
+	for (size_t i = 0; process_gate.groups && i < sizeof(starts) / sizeof(*starts); i++) {
+		struct start *s = &starts[i];
+
+		if (__atomic_load_n(&s->is_used, __ATOMIC_RELAXED) ||
+		    __atomic_exchange_n(&s->is_used, 1, __ATOMIC_ACQUIRE))
+			continue;
+		s->function = *function;
+		s->argument = *argument;
+		s->ticks = clock_now();
+		*function = start_run;
+		*argument = s;
+		return s;
+	}
+	return NULL;
+}
+
 int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*function)(void *), void *argument)
 {
 	enum { HOOK_CURRENT = HOOK_pthread_create };
@@ -80,11 +126,11 @@ int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(
 	/* With two threads the page of the first one must be in the file, and only that thread can move it there. */
 	if (process_gate.groups && hook_attached())
 		thread_settle_guarded(&thread_self);
-	start = sampled_start(&function, &argument);
+	start = start_take(&function, &argument);
 	is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);
 	result = real_pthread_create(id, attributes, function, argument);
-	if (result)
-		sampled_start_failed(start);
+	if (result && start)
+		__atomic_store_n(&start->is_used, 0, __ATOMIC_RELEASE);
 	if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold))
 		call_record(&e, HOOK_CURRENT, process_osrt_backtrace, NULL, 0);
 	return result;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signals: the program sees all of them as if CPU samples used none (runtime/stack/sample.h). All of this is safe in a
  * signal handler. */
-#include "runtime/common/hot.h"
-#include "preload/libc/wrap_signal.h"
-
 #include <stdarg.h>
 #include <string.h>
 
@@ -192,48 +189,4 @@ HOOK_EXPORT void __longjmp_chk(struct __jmp_buf_tag *buffer, int value)
 	if (altstack_is_programs(__builtin_frame_address(0)))
 		real_siglongjmp(buffer, value);
 	real___longjmp_chk(buffer, value);
-}
-
-/* ---- threads ---- */
-
-/* The start of a new thread, until it has begun. Static, because the program must not see an allocation of ours. */
-struct start {
-	uint32_t is_used;
-	void *(*function)(void *);
-	void *argument;
-};
-
-LARGE static struct start starts[256];
-
-static void *begin(void *argument)
-{
-	struct start *s = argument, own = *s;
-
-	__atomic_store_n(&s->is_used, 0, __ATOMIC_RELEASE);
-	if (process_gate.groups)
-		hook_attached();
-	return own.function(own.argument); /* a jump, so that this frame is in no stack */
-}
-
-struct start *sampled_start(void *(**function)(void *), void **argument)
-{
-	for (size_t i = 0; sample_signal && i < sizeof(starts) / sizeof(*starts); i++) {
-		struct start *s = &starts[i];
-
-		if (__atomic_load_n(&s->is_used, __ATOMIC_RELAXED) ||
-		    __atomic_exchange_n(&s->is_used, 1, __ATOMIC_ACQUIRE))
-			continue;
-		s->function = *function;
-		s->argument = *argument;
-		*function = begin;
-		*argument = s;
-		return s;
-	}
-	return NULL;
-}
-
-void sampled_start_failed(struct start *s)
-{
-	if (s)
-		__atomic_store_n(&s->is_used, 0, __ATOMIC_RELEASE);
 }

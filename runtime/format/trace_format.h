@@ -41,7 +41,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 6
+#define TF_VERSION_MINOR 7
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -126,7 +126,8 @@ struct tf_chunk {
 	uint32_t full;	     /* 1: its writer has finished with it */
 	uint32_t is_tool;    /* of a FIRST or THREAD chunk. 1: a thread of the driver's tools, not of the program */
 	uint32_t slots;	     /* TF_CHUNK_FIRST: bytes from the chunk's start to its first slot */
-	/* TF_CHUNK_FIRST: CPU time that the thread had used when it was attached, in us, at most 2^32 - 1 */
+	/* TF_CHUNK_FIRST: CPU time that the thread had used when it was attached, in us, at most 2^32 - 1. From 1.7 on,
+	 * only of an image's first thread */
 	uint32_t cpu_before_us;
 };
 
@@ -147,7 +148,10 @@ struct tf_thread {
 	uint64_t slow_ticks; /* spent in slow paths of the recorder: chunks, stacks, files */
 	uint32_t stacks_lost; /* stacks that could not be walked: too little stack left, alternate stack, table full */
 	uint32_t counter_count;
-	char name[32];
+	char name[16];
+	/* When the thread was created, since when the kernel accounts for it (struct tf_usage). start_ticks is the time
+	 * when the recorder attached it. 0: not known, as before 1.7 */
+	uint64_t created_ticks, reserved;
 	struct tf_counter counters[]; /* counter_count of them */
 };
 

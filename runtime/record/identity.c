@@ -53,12 +53,20 @@ uint64_t identity_number(const char *digits)
 	return number;
 }
 
-/* Field 22 of /proc/self/stat. The second field is the program's name in parentheses and may contain any character. */
-static uint64_t identity_read_start(void)
+/* Field 22 of the stat file. The second field is the program's name in parentheses and may contain any character. */
+uint64_t identity_thread_start(uint32_t tid)
 {
-	char stat[1024], *at;
+	char path[64], stat[1024], *at;
+	struct text t = text_init(path, sizeof(path));
 
-	if (sys_read_file("/proc/self/stat", stat, sizeof(stat)) <= 0)
+	text_add(&t, "/proc/self/");
+	if (tid) {
+		text_add(&t, "task/");
+		text_number(&t, tid);
+		text_char(&t, '/');
+	}
+	text_add(&t, "stat");
+	if (sys_read_file(path, stat, sizeof(stat)) <= 0)
 		return 0;
 	at = strrchr(stat, ')');
 	for (int field = 2; at && field < 22; field++)
@@ -106,7 +114,7 @@ static bool is_kept_variable(const char *variable)
 void identity_forked(struct identity *id)
 {
 	id->parent_pid = (uint32_t)sys_getppid();
-	id->start = identity_read_start();
+	id->start = identity_thread_start(0);
 }
 
 void identity_read_host(struct identity *id)

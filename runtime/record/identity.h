@@ -30,6 +30,10 @@ void identity_read(struct identity *id, char *const *environment);
 /* In a forked child: updates the parent's pid and the start time; host, executable and arguments stay the parent's. */
 void identity_forked(struct identity *id);
 
+/* When a thread of this process, or the process (tid 0), was created: clock ticks since boot, 0: not known. */
+uint64_t identity_thread_start(uint32_t tid);
+enum { IDENTITY_TICK_NS = 10000000 }; /* of such a clock */
+
 /* False: /proc of this process cannot be read, so its start time is missing. */
 bool identity_has_proc(const struct identity *id);
 

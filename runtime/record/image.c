@@ -8,7 +8,7 @@
 #include "runtime/record/process.h"
 #include "runtime/record/spare_stack.h"
 
-enum { IMAGES_PER_BLOCK = TF_IMAGE_BLOCK_BYTES / TF_IMAGE_BYTES, TICKS_PER_SECOND = 100 /* of /proc/PID/stat */ };
+enum { IMAGES_PER_BLOCK = TF_IMAGE_BLOCK_BYTES / TF_IMAGE_BYTES };
 
 /* A forked child inherits the mapped blocks: it takes its place in the latest one, and a handler that forked may have
  * interrupted a store to the parent's place. The latest block is latest[latest_index]. The other one is filled in
@@ -184,7 +184,7 @@ void image_begin(bool is_fork)
 	if (!image)
 		return;
 	image->parent_nonce = process_inherited.parent_nonce;
-	image->process_start = is_fork ? sys_clock_ns(CLOCK_BOOTTIME) / (1000000000u / TICKS_PER_SECOND)
+	image->process_start = is_fork ? sys_clock_ns(CLOCK_BOOTTIME) / IDENTITY_TICK_NS
 				       : process_inherited.identity.start;
 	image->pid = process.pid;
 	image->parent_pid = process_inherited.identity.parent_pid;

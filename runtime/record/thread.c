@@ -140,6 +140,7 @@ static void thread_copy_page(struct tf_thread *full, struct tf_thread *page)
 	memcpy(&full->start_ticks, &page->start_ticks,
 	       offsetof(struct tf_thread, counter_count) - offsetof(struct tf_thread, start_ticks));
 	memcpy(full->name, page->name, sizeof(full->name));
+	full->created_ticks = page->created_ticks;
 	for (uint32_t i = 0; i < process_functions->counters; i++)
 		if (places[i])
 			full->counters[i] = page->counters[places[i] - 1];
@@ -273,6 +274,7 @@ static struct tf_thread *thread_init_main_page(void)
 
 static bool thread_attach(struct thread *t)
 {
+	uint64_t created_ticks = t->created_ticks; /* not kept: a forked child inherits `t` */
 	struct tf_thread *page;
 
 	/* In a child that a handler forked, the interrupted writer has yet to decrement `writing`. */
@@ -292,6 +294,7 @@ static bool thread_attach(struct thread *t)
 				   __ATOMIC_RELAXED);
 		return false;
 	}
+	page->created_ticks = created_ticks;
 	thread_begin_page(t, page);
 	short_choose(t);
 	/* If the end of the thread cannot be observed, its memo could not be released. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of a thread: its page and its chunk of the trace file.
  *
- * A thread is attached at its first recorded call. It ends in the destructor of our pthread key, in the last round,
+ * A thread is attached at its first recorded call; wrap_pthread_create() has one attached when it starts. It ends in the destructor of our pthread key, in the last round,
  * so that calls from other destructors are still recorded; later calls are only forwarded.
  *
  * The TLS model is initial-exec: reaching it takes no allocation and no call, also in a signal handler. */
@@ -47,6 +47,9 @@ struct thread {
 	bool has_walked;
 	void *memo; /* private to stack.c: memo of earlier walks, or THREAD_NO_MEMO; a forked child keeps it */
 	struct sampler *sampler; /* NULL: the thread is not sampled */
+	/* of a thread that is not attached yet: when it was created, or for a forked child a time just before that;
+	 * 0: not known */
+	uint64_t created_ticks;
 	/* traffic.h: addresses of counters in the chunk, NULL: none. traffic_mask: the number of entries - 1 */
 	uint64_t **traffic, *traffic_few[TRAFFIC_FEW];
 	uint64_t **traffic_many; /* mapped once TRAFFIC_FEW are too few; a forked child keeps it; NULL: none */

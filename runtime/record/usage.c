@@ -8,11 +8,12 @@
 #include "runtime/common/clock.h"
 #include "runtime/common/sys.h"
 #include "runtime/record/event.h"
+#include "runtime/record/identity.h"
 
-/* Below DELAY_NS that a thread was off the CPU, reading its run delay would cost more than it tells; CPU_NS: below it,
- * the reading, of about 5 us, would be more than 0.5 % of what a thread uses. OTHERS: other threads whose usage is read
- * at the end of an image. */
-enum { DELAY_NS = 500000, CPU_NS = 1000000, OTHERS = 256 };
+/* Below DELAY_NS that a thread was off the CPU, reading its run delay, which takes about 5 us, would cost more than it
+ * tells. FORK_NS: from the call of fork until the child records; below it, the child does not read when it was created.
+ * OTHERS: other threads whose usage is read at the end of an image. */
+enum { DELAY_NS = 500000, FORK_NS = 4 * DELAY_NS, OTHERS = 256 };
 enum { RUSAGE_OF_THREAD = 1, RUSAGE_OF_PROCESS = 0, RUSAGE_OF_CHILDREN = -1 };
 
 static uint64_t delay_ticks; /* DELAY_NS; a forked child inherits it */
@@ -52,9 +53,13 @@ static bool usage_get_schedule(uint32_t tid, uint64_t *ret_cpu_ns, uint64_t *ret
 	char path[64], line[96];
 	struct text t = text_init(path, sizeof(path));
 
-	text_add(&t, "/proc/self/task/");
-	text_number(&t, tid);
-	text_add(&t, "/schedstat");
+	text_add(&t, "/proc/self/");
+	if (tid != process.pid) { /* a path into task/ costs the kernel more */
+		text_add(&t, "task/");
+		text_number(&t, tid);
+		text_char(&t, '/');
+	}
+	text_add(&t, "schedstat");
 	if (sys_read_file(path, line, sizeof(line)) < 5 || line[0] < '0' || line[0] > '9')
 		return false;
 	usage_parse(usage_parse(line, ret_cpu_ns), ret_delay_ns);
@@ -64,26 +69,62 @@ static bool usage_get_schedule(uint32_t tid, uint64_t *ret_cpu_ns, uint64_t *ret
 
 /* ---- threads ---- */
 
-static void usage_thread_begin(struct thread *t)
+/* The age of the calling thread that a stat file tells, in ns: at most *ret_most, at least a clock tick less. */
+static bool usage_get_age(uint32_t tid, uint64_t *ret_most)
 {
-	struct tf_usage now;
-	uint64_t us;
+	bool is_program = tid == process.pid && !process_inherited.parent_nonce;
+	uint64_t now = sys_clock_ns(CLOCK_BOOTTIME), start = process_inherited.identity.start;
 
-	usage_get(RUSAGE_OF_THREAD, &now);
-	us = now.cpu_ns / 1000;
-	t->page->chunk.cpu_before_us = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+	if (!is_program)
+		start = process_is_frozen ? 0 : identity_thread_start(tid);
+	if (!start || start * IDENTITY_TICK_NS > now)
+		return false;
+	*ret_most = now - start * IDENTITY_TICK_NS;
+	return true;
 }
 
+/* When the calling thread was created, from what it has used since. If it has never waited, it was on a CPU or runnable
+ * all the time, which is exact. Otherwise its age is known to half a clock tick. 0: not known. */
+static uint64_t usage_created(struct tf_chunk *page)
+{
+	uint64_t age_ns, delay_ns, most_ns;
+	uint32_t tid = page->tid;
+	struct tf_usage u;
+
+	usage_get(RUSAGE_OF_THREAD, &u);
+	if (!u.ticks)
+		return 0;
+	age_ns = u.cpu_ns;
+	page->cpu_before_us = age_ns / 1000 < UINT32_MAX ? (uint32_t)(age_ns / 1000) : UINT32_MAX;
+	if (!sys_is_silent && !process_is_frozen && usage_get_schedule(tid, &age_ns, &delay_ns))
+		age_ns += delay_ns;
+	if (u.voluntary && !usage_get_age(tid, &most_ns))
+		return 0;
+	if (u.voluntary && age_ns + IDENTITY_TICK_NS < most_ns)
+		age_ns = most_ns - IDENTITY_TICK_NS / 2;
+	return u.ticks - clock_ticks(age_ns);
+}
+
+/* What created the thread has told the time, except for the first thread of a program and what a raw clone made. The
+ * time of a fork is that before the kernel copied the page tables, which takes long in a large process. */
+static void usage_thread_begin(struct thread *t)
+{
+	struct tf_thread *page = t->page;
+	uint64_t told = page->created_ticks < page->start_ticks ? page->created_ticks : 0;
+
+	if (told && (t->number || page->start_ticks - told < FORK_NS / DELAY_NS * delay_ticks))
+		return;
+	page->created_ticks = usage_created(&page->chunk);
+	if (page->created_ticks < told)
+		page->created_ticks = told;
+}
+
+/* The rate of the clock may not be known exactly yet: a thousandth of the time counts as off the CPU. */
 static bool usage_may_have_waited(const struct tf_usage *thread)
 {
-	const struct tf_thread *page = thread_self.page;
-	uint64_t passed;
+	uint64_t created = thread_self.page ? thread_self.page->created_ticks : 0, passed = thread->ticks - created;
 
-	if (!page)
-		return true;
-	passed = thread->ticks - page->start_ticks;
-	return passed > delay_ticks && passed + clock_ticks((uint64_t)page->chunk.cpu_before_us * 1000) >
-					       clock_ticks(thread->cpu_ns + DELAY_NS);
+	return !created || passed + passed / 1024 > clock_ticks(thread->cpu_ns + DELAY_NS);
 }
 
 /* Of the calling thread. */
@@ -106,7 +147,6 @@ static void usage_put(const struct tf_usage *u)
 		event_blob(TF_BLOB_USAGE, 0, u, sizeof(*u));
 }
 
-/* A thread that was never preempted has waited for a CPU in its calls only; the launcher's samples tell how long. */
 static void usage_thread_end(struct thread *t)
 {
 	struct tf_usage u;
@@ -116,8 +156,7 @@ static void usage_thread_end(struct thread *t)
 	usage_get(RUSAGE_OF_THREAD, &u);
 	u.tid = t->page->chunk.tid;
 	u.peak_kb = 0;
-	if (u.involuntary && u.cpu_ns >= CPU_NS)
-		usage_get_delay(&u);
+	usage_get_delay(&u);
 	usage_put(&u);
 }
 

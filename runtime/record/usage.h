@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU time, run delay and memory, as the kernel accounts them: read when a thread is attached and when a thread or the
- * image ends, never during a call. A thread that ends costs two system calls. Only a thread that used 1 ms, was
- * preempted and was off the CPU for 0.5 ms also reads its run delay, through a descriptor that is open for some
- * microseconds; otherwise descriptors are opened only at the end of the image, because a program may replace any. */
+/* CPU time, run delay and memory, as the kernel accounts them, and when that began: read when the first thread of an
+ * image is attached and when a thread or the image ends, never during a call. A thread that ends costs two system
+ * calls. Only a thread that was off the CPU for 0.5 ms also reads its run delay, through a descriptor that is open for
+ * some microseconds; otherwise descriptors are opened only at the start and the end of the image, because a program may
+ * replace any. */
 #ifndef PILLION_USAGE_H
 #define PILLION_USAGE_H
 
