@@ -175,6 +175,69 @@ Test(partition, divides_accounts_among_images)
 	cr_assert_eq(got[1].delay_ns, 5 * MS);
 }
 
+static void write_usage(const struct tf_usage_sample *list, size_t bytes)
+{
+	const struct tf_usage_head head = {
+		.magic = TF_USAGE_MAGIC, .run = 7, .clock = 1, .sample_bytes = 64, .boot = WRITER_BOOT};
+	char *file = mem_alloc(sizeof(head) + bytes);
+
+	memcpy(file, &head, sizeof(head));
+	memcpy(file + sizeof(head), list, bytes);
+	capture_file(directory, "node1.7.usage", file, sizeof(head) + bytes);
+	free(file);
+}
+
+/* The kernel's accounts begin when a thread is created, which may be long before its first recorded call. */
+Test(partition, begins_when_the_thread_was_created)
+{
+	struct writer_thread main, late;
+	struct writer w;
+	const struct thread_time *got;
+
+	begin_process(&w, 1, 10, BEGIN);
+	writer_thread(&w, &main, 10, "main", TF_PAGE);
+	writer_page(&main)->created_ticks = BEGIN - 20 * MS;
+	writer_usage(&main, &(struct tf_usage){BEGIN + 1000 * MS, 200 * MS, 100 * MS, 10, 0, 0, 0});
+	writer_thread(&w, &late, 11, "late", TF_PAGE);
+	writer_page(&late)->created_ticks = BEGIN + 100 * MS;
+	writer_page(&late)->start_ticks = BEGIN + 900 * MS;
+	writer_page(&late)->chunk.cpu_before_us = 150000; /* is in the lifetime already */
+	writer_usage(&late, &(struct tf_usage){BEGIN + 1000 * MS, 200 * MS, 300 * MS, 11, 0, 5, 5});
+	finish(&w, TF_END_EXIT, BEGIN + 1000 * MS);
+	got = made(2);
+	cr_assert_eq(got[0].lifetime_ns, 1020 * MS);
+	cr_assert_eq(got[0].blocked_ns, 720 * MS);
+	cr_assert_eq(got[1].lifetime_ns, 900 * MS);
+	cr_assert_eq(got[1].cpu_ns, 200 * MS);
+	cr_assert_eq(got[1].delay_ns, 300 * MS);
+	cr_assert_eq(got[1].unexplained_ns, 400 * MS);
+}
+
+/* Another thread described it, which does not know its switches. Nothing contradicts that it waited for a CPU. */
+Test(partition, believes_the_run_delay_of_a_thread_without_calls)
+{
+	const struct tf_usage_sample list[] = {
+		{.kind = TF_USAGE_ROUND, .ticks = BEGIN + 1900 * MS},
+		{TF_USAGE_PROCESS, 10, 0, 100, BEGIN + 1900 * MS, 10, 60 * MS, TF_USAGE_UNKNOWN, 'R', "task"},
+		{TF_USAGE_THREAD, 10, 11, 0, BEGIN + 1900 * MS, 10, 400 * MS, 1500 * MS, 'R', "burn"},
+	};
+	struct writer_thread t;
+	struct writer w;
+	const struct thread_time *got;
+
+	begin_process(&w, 1, 10, BEGIN);
+	writer_thread(&w, &t, 10, "main", TF_PAGE);
+	writer_usage(&t, &(struct tf_usage){BEGIN + 2000 * MS, 100 * MS, 0, 10, 0, 0, 0});
+	writer_usage(&t, &(struct tf_usage){BEGIN + 2000 * MS, 450 * MS, 1550 * MS, 11, 0, 0, 0});
+	finish(&w, TF_END_EXIT, BEGIN + 2000 * MS);
+	write_usage(list, sizeof(list));
+	got = made(2);
+	cr_assert_eq(got[1].tid, 11);
+	cr_assert(got[1].delay_is_known);
+	cr_assert_eq(got[1].delay_ns, 1550 * MS);
+	cr_assert_eq(got[1].blocked_ns, 0);
+}
+
 /* What other threads than the recorded ones have used is a part of its own: the sum equals getrusage. */
 Test(partition, has_the_cpu_time_of_threads_that_recorded_nothing)
 {
@@ -190,18 +253,6 @@ Test(partition, has_the_cpu_time_of_threads_that_recorded_nothing)
 	got = made(2);
 	cr_assert_eq(got[1].origin, THREAD_UNRECORDED);
 	cr_assert_eq(got[0].cpu_ns + got[1].cpu_ns, 90 * MS);
-}
-
-static void write_usage(const struct tf_usage_sample *list, size_t bytes)
-{
-	const struct tf_usage_head head = {
-		.magic = TF_USAGE_MAGIC, .run = 7, .clock = 1, .sample_bytes = 64, .boot = WRITER_BOOT};
-	char *file = mem_alloc(sizeof(head) + bytes);
-
-	memcpy(file, &head, sizeof(head));
-	memcpy(file + sizeof(head), list, bytes);
-	capture_file(directory, "node1.7.usage", file, sizeof(head) + bytes);
-	free(file);
 }
 
 /* Samples: a process that is killed, stopped for a time, with a thread that never made a recorded call. */

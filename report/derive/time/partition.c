@@ -91,15 +91,24 @@ static void usage_complete(struct usage_of *of, const struct usage_sampled *s)
 		of->delay_ns = s->last.delay_ns;
 }
 
+/* When the kernel began to account for the thread; 0: not known. */
+static uint64_t created_ticks(const struct trace_thread *thread)
+{
+	const struct tf_thread *page = thread ? thread->page : NULL;
+
+	return page && page->created_ticks <= page->start_ticks ? page->created_ticks : 0;
+}
+
 /* Linux 6.18 counts the sleep of some threads as run delay when a machine is overloaded: 12 s of a sleep of 12 s. Such
  * a delay contradicts the calls that only waited meanwhile, and is far longer for each switch than a scheduler lets a
- * thread wait. */
-static bool delay_is_wrong(const struct thread_time *t, uint64_t span_ns)
+ * thread wait. Of a thread that others describe the number of switches is not known, so that each call counts as one. */
+static bool delay_is_wrong(const struct thread_time *t, uint64_t alive_ns)
 {
 	uint64_t calls, waits_ns = blocked_waits(&t->blocked, &calls),
 			switches = t->voluntary + t->involuntary > calls ? t->voluntary + t->involuntary : calls;
 
-	return t->delay_ns / (switches + 1) > DELAY_PER_SWITCH_NS && waits_ns + t->delay_ns > span_ns + span_ns / 5;
+	return waits_ns && t->delay_ns / (switches + 1) > DELAY_PER_SWITCH_NS &&
+	       waits_ns + t->delay_ns > alive_ns + alive_ns / 5;
 }
 
 static void calls_save(struct calls_shared *s, const struct thread_time *t)
@@ -163,7 +172,7 @@ static void thread_finish(struct maker *k, struct thread_time *t, uint64_t span_
 		t->stopped_ns = clock_map_duration(k->clock, process->stopped_ticks);
 	if (k->has_calls && t->thread)
 		thread_calls(k, t, end_ticks);
-	if (delay_is_wrong(t, span_ns)) {
+	if (delay_is_wrong(t, span_ns + before_ns)) {
 		t->delay_is_known = false;
 		t->delay_ns = 0;
 	}
@@ -180,7 +189,8 @@ static void add_main(struct maker *k, const struct image *image, const struct tr
 	const struct usage_sampled *sampled = usages_sampled(k->usages, image, image->pid);
 	struct usage_of of = usages_recorded(k->usages, image, image->pid, image->start_ticks, UINT64_MAX);
 	uint64_t before_us = thread && thread->page ? thread->page->chunk.cpu_before_us : 0, attached_ns = 0, before_ns;
-	uint64_t start = k->base_ticks ? k->base_ticks : image->start_ticks;
+	uint64_t created = created_ticks(thread);
+	uint64_t start = k->base_ticks ? k->base_ticks : created ? created : image->start_ticks;
 
 	if (image->end != TF_END_EXEC)
 		usage_complete(&of, sampled);
@@ -191,7 +201,7 @@ static void add_main(struct maker *k, const struct image *image, const struct tr
 	strcpy(t->name, thread ? thread->name : "");
 	thread_use(t, &of, k->base_cpu_ns, k->base_delay_ns);
 	/* CPU time before the first call that exceeds the time since the start is from before that. */
-	before_ns = less(before_us * 1000, k->base_cpu_ns);
+	before_ns = created ? 0 : less(before_us * 1000, k->base_cpu_ns);
 	if (thread && thread->page)
 		attached_ns = clock_map_duration(k->clock, less(thread->page->start_ticks, start));
 	thread_finish(k, t, clock_map_duration(k->clock, less(end_ticks, start)), less(before_ns, attached_ns),
@@ -208,11 +218,16 @@ static void add_recorded(struct maker *k, const struct image *image, const struc
 {
 	struct thread_time *t;
 	uint64_t start = thread->page ? thread->page->start_ticks : thread->first_ticks, end = end_ticks;
+	uint64_t created = created_ticks(thread), before_us = 0;
 	struct usage_of of;
 
 	if (thread->page && thread->page->end_ticks)
 		end = thread->page->end_ticks;
 	of = usages_recorded(k->usages, image, thread->tid, start, end < end_ticks ? end : UINT64_MAX);
+	if (created)
+		start = created;
+	else if (thread->page)
+		before_us = thread->page->chunk.cpu_before_us;
 	usage_complete(&of, usages_sampled(k->usages, image, thread->tid));
 	t = thread_new(k, image, THREAD_RECORDED, thread->tid);
 	t->start_ticks = start;
@@ -220,8 +235,7 @@ static void add_recorded(struct maker *k, const struct image *image, const struc
 	t->ended = end < end_ticks;
 	strcpy(t->name, thread->name);
 	thread_use(t, &of, 0, 0);
-	thread_finish(k, t, clock_map_duration(k->clock, less(end, start)),
-		      thread->page ? (uint64_t)thread->page->chunk.cpu_before_us * 1000 : 0, end);
+	thread_finish(k, t, clock_map_duration(k->clock, less(end, start)), before_us * 1000, end);
 }
 
 /* The process recorded its living threads at its end. One that is not among them has ended before, after the launcher
