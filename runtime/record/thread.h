@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of a thread: its page and its chunk of the trace file.
  *
- * A thread is attached at its first recorded call; wrap_pthread_create() has one attached when it starts. It ends in the destructor of our pthread key, in the last round,
- * so that calls from other destructors are still recorded; later calls are only forwarded.
+ * A thread is attached at its first recorded call; one of pthread_create is attached when it starts. It ends in the
+ * destructor of our pthread key, in the last round, so that calls from other destructors are still recorded; later
+ * calls are only forwarded.
  *
  * The TLS model is initial-exec: reaching it takes no allocation and no call, also in a signal handler. */
 #ifndef PILLION_THREAD_H

@@ -213,6 +213,52 @@ Test(partition, begins_when_the_thread_was_created)
 	cr_assert_eq(got[1].unexplained_ns, 400 * MS);
 }
 
+/* The launcher's trace of a process that recorded itself has the same time once more. */
+Test(partition, counts_an_observed_process_once)
+{
+	struct writer_thread t;
+	struct writer w;
+	const struct thread_time *got;
+
+	begin_process(&w, 1, 10, BEGIN);
+	writer_thread(&w, &t, 10, "own", TF_PAGE);
+	writer_usage(&t, &(struct tf_usage){BEGIN + 1000 * MS, 300 * MS, 100 * MS, 10, 0, 0, 0});
+	finish(&w, TF_END_EXIT, BEGIN + 1000 * MS);
+	begin_process(&w, 2, 10, BEGIN + 5 * MS);
+	w.header.via = TF_VIA_OBSERVED;
+	writer_thread(&w, &t, 10, "observed", TF_PAGE);
+	writer_sample(&t, BEGIN + 600 * MS, 10000, 0);
+	finish(&w, TF_END_EXIT, BEGIN + 1001 * MS);
+	got = made(1);
+	cr_assert_eq(model.process_count, 1);
+	cr_assert_str_eq(got->name, "own");
+	cr_assert_eq(got->lifetime_ns, 1000 * MS);
+	cr_assert_eq(got->cpu_ns, 300 * MS);
+	cr_assert_eq(got->delay_ns, 100 * MS);
+}
+
+/* A program that cannot be recorded, executed by one that was. */
+Test(partition, continues_with_an_observed_program)
+{
+	struct writer_thread t;
+	struct writer w;
+	const struct thread_time *got;
+
+	begin_process(&w, 1, 10, BEGIN);
+	writer_thread(&w, &t, 10, "own", TF_PAGE);
+	writer_usage(&t, &(struct tf_usage){BEGIN + 100 * MS, 30 * MS, 0, 10, 0, 0, 0});
+	finish(&w, TF_END_EXEC, BEGIN + 100 * MS);
+	begin_process(&w, 2, 10, BEGIN + 101 * MS);
+	w.header.via = TF_VIA_OBSERVED;
+	writer_thread(&w, &t, 10, "static", TF_PAGE);
+	writer_sample(&t, BEGIN + 600 * MS, 10000, 0);
+	finish(&w, TF_END_EXIT, BEGIN + 1000 * MS);
+	got = made(2);
+	cr_assert_eq(got[0].lifetime_ns, 100 * MS);
+	cr_assert_str_eq(got[1].name, "static");
+	cr_assert_eq(got[1].lifetime_ns, 900 * MS);
+}
+
 /* Another thread described it, which does not know its switches. Nothing contradicts that it waited for a CPU. */
 Test(partition, believes_the_run_delay_of_a_thread_without_calls)
 {

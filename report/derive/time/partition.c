@@ -101,7 +101,7 @@ static uint64_t created_ticks(const struct trace_thread *thread)
 
 /* Linux 6.18 counts the sleep of some threads as run delay when a machine is overloaded: 12 s of a sleep of 12 s. Such
  * a delay contradicts the calls that only waited meanwhile, and is far longer for each switch than a scheduler lets a
- * thread wait. Of a thread that others describe the number of switches is not known, so that each call counts as one. */
+ * thread wait. If the switches are not known, because another thread described this one, each call counts as one. */
 static bool delay_is_wrong(const struct thread_time *t, uint64_t alive_ns)
 {
 	uint64_t calls, waits_ns = blocked_waits(&t->blocked, &calls),
@@ -347,24 +347,51 @@ static void add_rest(struct maker *k, const struct image *last, size_t from, str
 	}
 }
 
+/* Whether the image is a part of its process's time. What the launcher observed of a process that recorded itself is
+ * not, as it is the same time, unless it is a program that is not recorded, which the process executed last. */
+static bool is_part(const struct image *image, const struct image *own)
+{
+	return image->via != TF_VIA_OBSERVED || !own ||
+	       (own->end == TF_END_EXEC && image->start_ticks >= own->end_ticks);
+}
+
+/* The images that are parts of the process's time, in order of time, followed by NULL. The caller frees them. */
+static const struct image **parts_of(const struct model *m, const struct process *p)
+{
+	const struct image **parts = mem_alloc((p->image_count + 1) * sizeof(*parts));
+	const struct image *first = &m->images[p->first_image], *own = &first[p->image_count - 1];
+	size_t count = 0;
+
+	own = own->via != TF_VIA_OBSERVED ? own : NULL;
+	/* those that the launcher observed are before the others in the model */
+	for (int is_observed = 0; is_observed < 2; is_observed++)
+		for (size_t i = 0; i < p->image_count; i++)
+			if ((first[i].via == TF_VIA_OBSERVED) == is_observed && is_part(&first[i], own))
+				parts[count++] = &first[i];
+	parts[count] = NULL;
+	return parts;
+}
+
 static void add_process(struct maker *k, size_t number)
 {
 	const struct model *m = k->context->model;
 	const struct process *p = &m->processes[number];
-	const struct image *last = &m->images[p->first_image + p->image_count - 1];
+	const struct image **parts = parts_of(m, p), *last = NULL;
 	size_t from = k->partition->count;
 	uint64_t end = 0;
 
 	k->clock = &m->machines[p->machine].clock;
 	k->base_cpu_ns = k->base_delay_ns = k->base_ticks = 0;
-	for (const struct image *image = &m->images[p->first_image]; image <= last; image++) {
-		end = image->end_ticks ? image->end_ticks : clock_map_tick_at(k->clock, p->end_ns);
-		if (image != last && (!image->end_ticks || end > image[1].start_ticks))
-			end = image[1].start_ticks;
-		add_image(k, image, end);
+	for (size_t i = 0; parts[i]; i++) {
+		last = parts[i];
+		end = last->end_ticks ? last->end_ticks : clock_map_tick_at(k->clock, p->end_ns);
+		if (parts[i + 1] && (!last->end_ticks || end > parts[i + 1]->start_ticks))
+			end = parts[i + 1]->start_ticks;
+		add_image(k, last, end);
 	}
 	add_samples_of(k, last, from, end);
 	add_rest(k, last, from, &k->partition->processes[number]);
+	free(parts);
 }
 
 static void make(const struct report_context *c, bool has_calls, struct calls_shared *shared, struct partition *ret)
