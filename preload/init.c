@@ -13,6 +13,12 @@
 #include "preload/nvtx/nvtx_tool.h"
 #include "runtime/recorder.h"
 
+/* Of the calling thread; 0: it does not record. */
+static uint64_t slow_ticks(void)
+{
+	return thread_self.generation == process.generation ? thread_self.page->slow_ticks : 0;
+}
+
 /* on_exit passes the exit status, which atexit does not. The handler is registered first, so it runs last. */
 static void at_exit(int status, void *unused)
 {
@@ -24,6 +30,7 @@ static void at_exit(int status, void *unused)
 
 __attribute__((constructor)) static void load(int argc, char **argv, char **environment)
 {
+	uint64_t begin_ns = clock_monotonic_ns(), slow = slow_ticks();
 	int error = errno;
 
 	recorder_set_arguments(argc, argv, environment);
@@ -36,6 +43,9 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 	}
 	heap_init();
 	annotate_init();
+	/* What was measured within it is a part of it. */
+	if (slow_ticks())
+		thread_self.page->slow_ticks = slow + clock_ticks(clock_monotonic_ns() - begin_ns);
 	errno = error;
 }
 

@@ -115,11 +115,14 @@ static bool recorder_start(void)
 bool recorder_attach(struct thread *t, const struct function_table *functions)
 {
 	struct thread_guard guard;
+	uint64_t start;
 
 	if (!sys_has_errno() || t->generation == THREAD_OURS || t->generation == THREAD_DEAD || !process_gate.groups)
 		return false;
 	if (!__atomic_load_n(&process.generation, __ATOMIC_ACQUIRE)) {
+		start = process_inherited.is_configured ? clock_now() : 0; /* of others init.c measures the start */
 		thread_guard_enter(t, &guard);
+		guard.start_ticks = start;
 		/* The TLS of a forked child is a copy of its parent's: the chunks that it refers to are not mapped
 		 * here. */
 		t->page = NULL;

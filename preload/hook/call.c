@@ -6,11 +6,17 @@
 #include "runtime/record/traffic.h"
 #include "runtime/stack/stack.h"
 
+/* The time since the end of the call was spent here. What was measured within it, since `slow`, is a part of it. */
+static void call_add_cost(struct thread *t, const struct call *e, uint64_t slow)
+{
+	t->page->slow_ticks = slow + (clock_now() - e->end);
+}
+
 void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace, const uint64_t *args,
 			unsigned count)
 {
 	struct thread *t = &thread_self;
-	uint64_t slots[3 + EVENT_ARGS], duration = e->end - e->start;
+	uint64_t slots[3 + EVENT_ARGS], duration = e->end - e->start, slow = t->page->slow_ticks;
 	unsigned n = 1;
 
 	if ((int64_t)duration < 0)
@@ -28,6 +34,7 @@ void call_record_slowly(const struct call *e, unsigned function, uint64_t backtr
 	slots[0] = tf_event(TF_CALL, function, e->end, duration < TF_DURATION_LONG ? duration : TF_DURATION_LONG);
 	if (n > 3 || !event_put(t, e->end, slots[0], slots + 1, n - 1))
 		event_put_slowly(t, e->end, slots, n);
+	call_add_cost(t, e, slow);
 }
 
 void call_count(unsigned function, uint64_t duration)
@@ -47,6 +54,7 @@ void call_sample_short(const struct call *e, unsigned function)
 	struct thread *t = &thread_self;
 	struct tf_short_stack sampled = {
 		.ticks = e->end - e->start, .function = function, .weight = process_options.osrt_short_sampling};
+	uint64_t slow = t->page->slow_ticks;
 
 	short_choose(t);
 	/* An image that records little stays without a trace file. */
@@ -55,6 +63,7 @@ void call_sample_short(const struct call *e, unsigned function)
 	sampled.stack = stack_take(t, e->frame);
 	if (sampled.stack)
 		event_blob(TF_BLOB_SHORT_STACK, t->number, &sampled, sizeof(sampled));
+	call_add_cost(t, e, slow);
 }
 
 void call_many_short(unsigned function)

@@ -32,6 +32,7 @@ enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS
 struct process {
 	uint64_t generation; /* 0: not started. Else unique among the images that fork from this program */
 	uint32_t guarded; /* threads inside a guard */
+	uint64_t slow_ticks; /* as of a thread's page: of code that had none, to be added to the next one */
 	/* not 0: guards no longer block signals, because sys_is_silent is about to be set, and they could not unblock
 	 * them */
 	uint32_t closing;

@@ -309,6 +309,7 @@ static bool thread_attach(struct thread *t)
 bool thread_enter(struct thread *t)
 {
 	struct thread_guard guard;
+	uint64_t start;
 	bool is_attached;
 
 	if (!sys_has_errno())
@@ -317,7 +318,9 @@ bool thread_enter(struct thread *t)
 		return true; /* a signal handler has attached it meanwhile */
 	if (t->generation == THREAD_OURS || t->generation == THREAD_DEAD || !process_gate.groups || !process.generation)
 		return false;
+	start = clock_now();
 	thread_guard_enter(t, &guard);
+	guard.start_ticks = start; /* the new page gets the time of the attachment */
 	t->page = NULL; /* in a forked child it is the parent's and not mapped */
 	is_attached = thread_attach(t);
 	guard.generation = is_attached ? process.generation : process_gate.groups ? THREAD_DEAD : guard.generation;
