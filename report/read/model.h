@@ -117,6 +117,11 @@ struct run {
 	/* processes that the kernel killed because the cgroup had reached its limit; 0: none, and NULL */
 	uint64_t oom_kills, oom_limit;
 	char *oom_group;
+	struct run_cost {
+		bool is_known; /* what a call costs is */
+		uint64_t short_ps, short_error_ps, recorded_ps, recorded_error_ps;
+		uint64_t launcher_ns; /* CPU time of the launcher and its helpers; 0: not known */
+	} cost;
 };
 
 struct note {

@@ -274,6 +274,24 @@ static void oom_line(struct model *m, const struct index_line *l)
 	r->oom_group = field_copy(l, "cgroup");
 }
 
+static void cost_line(struct model *m, const struct index_line *l)
+{
+	const uint64_t *place = map_find(&m->run_by_id, index_hex(l, "run"), 0);
+	struct run *r = place && *place ? &m->runs[*place - 1] : NULL;
+
+	if (!r)
+		return;
+	if (index_find(l, "launcher_ns"))
+		r->cost.launcher_ns = index_number(l, "launcher_ns");
+	if (!index_find(l, "short_ps"))
+		return;
+	r->cost.is_known = true;
+	r->cost.short_ps = index_number(l, "short_ps");
+	r->cost.short_error_ps = index_number(l, "short_error_ps");
+	r->cost.recorded_ps = index_number(l, "recorded_ps");
+	r->cost.recorded_error_ps = index_number(l, "recorded_error_ps");
+}
+
 /* False if the line is not valid. Unknown words are from a later minor version, or from damage. */
 static bool apply_line(struct model *m, struct place *place, const struct index_line *l)
 {
@@ -295,6 +313,8 @@ static bool apply_line(struct model *m, struct place *place, const struct index_
 		note_line(m, place, l);
 	else if (!strcmp(l->name, "oom"))
 		oom_line(m, l);
+	else if (!strcmp(l->name, "cost"))
+		cost_line(m, l);
 	else
 		return l->count > 0;
 	return true;

@@ -12,6 +12,7 @@
 #include "report/derive/events/traffic.h"
 #include "report/derive/nvtx/nvtx.h"
 #include "report/derive/stacks/samples.h"
+#include "report/stats/own_cost.h"
 #include "report/stats/report.h"
 
 struct facts {
@@ -21,7 +22,8 @@ struct facts {
 	uint64_t texts_at_limit;
 	uint64_t traffic_uncounted, missing_files;
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
-		unmatched_ends, stacks_lost, own_ns, unreadable;
+		unmatched_ends, stacks_lost, slow_ns, unreadable;
+	struct own_cost own;
 	uint64_t unknown_frees, replaced_blocks, failures_left_out; /* memory.h */
 	uint64_t samples, sampled_us, stackless_samples, slowed, samples_by_perf;
 };
@@ -41,7 +43,7 @@ static void thread_facts(const struct model *m, const struct image *image, const
 		return;
 	f->lost += thread->page->lost;
 	f->stacks_lost += thread->page->stacks_lost;
-	f->own_ns += clock_map_duration(&m->machines[image->machine].clock, thread->page->slow_ticks);
+	f->slow_ns += clock_map_duration(&m->machines[image->machine].clock, thread->page->slow_ticks);
 }
 
 static void ignore_range(void *context, const struct nvtx_range *range)
@@ -113,7 +115,7 @@ static uint64_t count_texts_at_limit(const struct trace *t)
 	return count;
 }
 
-static void image_facts(const struct model *m, const struct image *image, struct facts *f)
+static void image_counts(const struct model *m, const struct image *image, struct facts *f)
 {
 	const struct trace *t = image->trace;
 	struct nvtx_counts counts = {0};
@@ -141,6 +143,14 @@ static void image_facts(const struct model *m, const struct image *image, struct
 	f->unmatched_ends += counts.unmatched_ends;
 }
 
+static void image_facts(const struct model *m, const struct image *image, struct facts *f)
+{
+	struct facts one = *f;
+
+	image_counts(m, image, f);
+	own_cost_add(m, image, f->below - one.below, f->recorded - one.recorded, f->slow_ns - one.slow_ns, &f->own);
+}
+
 static void ledger_add_row(struct table *table, uint32_t pid, const char *host, const char *fact, uint64_t count,
 			   const char *detail)
 {
@@ -159,7 +169,8 @@ static uint64_t device_records(const struct facts *f)
 static void process_rows(const struct report_context *c, const struct process *p, struct table *table)
 {
 	const struct model *m = c->model;
-	struct facts f = {0};
+	struct facts f = {.own = OWN_COST_NONE};
+	struct buffer text = {0};
 	const char *host = m->machines[p->machine].host;
 
 	for (size_t i = 0; i < p->image_count; i++) {
@@ -221,12 +232,16 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"blocks replaced", "CUDA memory allocated again without a recorded free", f.replaced_blocks, false},
 		{"memory failures left out", "from cuda_mem_failures, which lists 200 for each process",
 		 f.failures_left_out, false},
-		{"own overhead", "ns in the recorder's slow paths", f.own_ns, false},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (rows[i].count || rows[i].always)
 			ledger_add_row(table, p->pid, host, rows[i].fact, rows[i].count, rows[i].detail);
+	if (own_cost_ns(&f.own) > 0) {
+		own_cost_detail(&f.own, &text);
+		ledger_add_row(table, p->pid, host, "own overhead", (uint64_t)own_cost_ns(&f.own), text.data);
+	}
+	buffer_done(&text);
 	for (size_t i = 0; i < DEVICE_OVERHEADS; i++)
 		if (f.overhead_ns[i])
 			ledger_add_row(table, p->pid, host, i ? "CUPTI's overhead" : "driver's overhead",
@@ -391,6 +406,15 @@ static void spool_rows(const struct model *m, struct table *table)
 	buffer_done(&text);
 }
 
+static void launcher_rows(const struct model *m, struct table *table)
+{
+	for (size_t i = 0; i < m->run_count; i++)
+		if (m->runs[i].cost.launcher_ns)
+			ledger_add_row(table, m->runs[i].pid, m->machines[m->runs[i].machine].host, "own launcher",
+				       m->runs[i].cost.launcher_ns,
+				       "ns of CPU time of pillion-launch and its helpers, without the summary");
+}
+
 /* Modules whose functions have no names in this report. */
 static void module_rows(const struct report_context *c, struct table *table)
 {
@@ -433,6 +457,7 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	if (m->lost_events)
 		ledger_add_fact(table, "lost", m->lost_events,
 				"events of threads and processes without space in a trace file");
+	launcher_rows(m, table);
 	spool_rows(m, table);
 	clock_rows(m, table);
 	module_rows(c, table);
@@ -519,7 +544,7 @@ static void add_bare(const struct model *m, struct buffer *ret)
 
 void ledger_line(const struct model *m, struct buffer *ret)
 {
-	struct facts f = {0};
+	struct facts f = {.own = OWN_COST_NONE};
 	const struct report_context c = {.model = m};
 	uint64_t unmatched, device_lost;
 	size_t notes = m->note_count;
@@ -557,5 +582,6 @@ void ledger_line(const struct model *m, struct buffer *ret)
 	add_reasons(m, ret);
 	if (notes)
 		buffer_print(ret, ", %zu note%s", notes, notes == 1 ? "" : "s");
-	buffer_print(ret, ", %.3f ms own overhead", (double)f.own_ns / 1e6);
+	buffer_text(ret, ", ");
+	own_cost_line(m, &f.own, ret);
 }

@@ -145,7 +145,7 @@ struct tf_thread {
 	uint64_t start_ticks, end_ticks; /* end_ticks 0: alive, or killed */
 	uint64_t current;    /* the call in progress and the ticks at its start, see TF_CURRENT_SHIFT; 0: none */
 	uint64_t lost;	     /* events that could not be recorded */
-	uint64_t slow_ticks; /* spent in slow paths of the recorder: chunks, stacks, files */
+	uint64_t slow_ticks; /* spent in slow paths of the recorder: start, threads, chunks, stacks, files */
 	uint32_t stacks_lost; /* stacks that could not be walked: too little stack left, alternate stack, table full */
 	uint32_t counter_count;
 	char name[16];
@@ -551,6 +551,11 @@ struct tf_usage {
  *   clock   ticks= monotonic_ns= realtime_ns= error_ticks= clock= hz=
  *             from the launcher: before COMMAND starts, every 30 s, and at the end. hz: ticks per second as far as
  *             known; absent in older captures
+ *   cost    run= short_ps= short_error_ps= recorded_ps= recorded_error_ps=
+ *             from the launcher, once COMMAND runs: what is added to a short call, and to a recorded one without its
+ *             stack, and half of the distance between the quartiles of what was measured
+ *   cost    run= launcher_ns=
+ *             from the launcher, at the end: CPU time of it and of its helpers
  *   note, seen    nonce= pid= text=
  *             seen: one of the first NVTX ranges that did not match -c nvtx: RANGE or RANGE@DOMAIN */
 #endif

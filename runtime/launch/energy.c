@@ -42,13 +42,16 @@ static void energy_start(struct run *run)
 static bool energy_reap(struct run *run)
 {
 	char text[128];
+	struct rusage used;
 	int status;
-	pid_t ended = waitpid(energy.sampler, &status, WNOHANG);
+	pid_t ended = wait4(energy.sampler, &status, WNOHANG, &used);
 
 	if (!ended)
 		return false;
 	energy.is_over = true;
-	/* waitpid() fails if who started the launcher had SIGCHLD ignored: the kernel has reaped the sampler. */
+	if (ended > 0)
+		run->helpers_ns += usage_cpu_ns(&used);
+	/* wait4() fails if who started the launcher had SIGCHLD ignored: the kernel has reaped the sampler. */
 	if (ended > 0 && WIFSIGNALED(status)) {
 		snprintf(text, sizeof(text),
 			 "energy: sampling ended early: signal %d in the library that reads the GPUs",

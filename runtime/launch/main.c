@@ -327,6 +327,7 @@ static void run_end(struct run *run)
 	perf_finish(run, living > 0);
 	usage_finish();
 	energy_finish(run, living > 0);
+	own_cost_launcher(run);
 	capture_line_clock(run);
 	spool_finish(run, living);
 	summary_print(run);
@@ -357,6 +358,7 @@ int main(int argc, char **argv)
 	capture_line_bare(&run);
 	for (size_t i = 0; run.is_creator && i < run.note_count; i++)
 		capture_line_note(&run, run.notes[i]);
+	own_cost_calls(&run); /* COMMAND runs already: its start does not wait for this */
 	wait_command(&run);
 	witness_end();
 	capture_line_child(&run);

@@ -65,6 +65,7 @@ struct run {
 	int status; /* wait status of COMMAND */
 	uint64_t cpu_ns; /* that COMMAND and what it waited for had used at its end */
 	uint64_t end_ticks;
+	uint64_t helpers_ns; /* CPU time of helper processes that have ended */
 };
 
 /* main.c */
@@ -112,6 +113,11 @@ void capture_line_note(struct run *run, const char *text); /* for the ledger */
 /* The number of launchers whose COMMAND has not ended, in the capture at `path` and over all hosts, and how many
  * have started. */
 unsigned capture_launchers_running(const char *path, unsigned *ret_started);
+
+/* own_cost.c: writes what a recorded call costs on this machine, and the CPU time of the launcher so far and of its
+ * helpers. */
+void own_cost_calls(struct run *run);
+void own_cost_launcher(struct run *run);
 
 /* job.c */
 void job_find(struct job *job);
@@ -172,6 +178,7 @@ void usage_sample(struct run *run);
 /* COMMAND has just been stopped ('T') or continued ('R'), as the kernel reported. */
 void usage_state(struct run *run, char state);
 void usage_finish(void);
+uint64_t usage_cpu_ns(const struct rusage *r); /* user and system time */
 void usage_forget(struct living *p);
 
 /* wait.c */

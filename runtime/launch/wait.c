@@ -112,8 +112,7 @@ static bool child_reap(struct run *run)
 		if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) {
 			run->status = status;
 			run->end_ticks = clock_now();
-			run->cpu_ns = (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000000u +
-				      (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000u;
+			run->cpu_ns = usage_cpu_ns(&r);
 			return true;
 		}
 		usage_state(run, WIFSTOPPED(status) ? 'T' : 'R');

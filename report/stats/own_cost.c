@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/stats/own_cost.h"
+
+#include <inttypes.h>
+
+enum { PS_OF_NS = 1000 };
+/* What neither measurement knows: what the program loses of its caches, the loader's work, later CPU clock rates. */
+#define MODEL_ERROR 0.20
+
+static const struct run *run_of(const struct model *m, const struct image *image)
+{
+	const uint64_t *place = map_find(&m->run_by_id, image->run, 0);
+
+	return place && *place ? &m->runs[*place - 1] : NULL;
+}
+
+void own_cost_add(const struct model *m, const struct image *image, uint64_t short_calls, uint64_t recorded,
+		  uint64_t slow_ns, struct own_cost *sum)
+{
+	const struct run *run = run_of(m, image);
+
+	sum->short_calls += short_calls;
+	sum->recorded += recorded;
+	sum->slow_ns += (double)slow_ns;
+	if (!run || !run->cost.is_known) {
+		sum->is_known &= !short_calls && !recorded;
+		return;
+	}
+	sum->short_ns += (double)short_calls * (double)run->cost.short_ps / PS_OF_NS;
+	sum->recorded_ns += (double)recorded * (double)run->cost.recorded_ps / PS_OF_NS;
+	sum->error_ns += ((double)short_calls * (double)run->cost.short_error_ps +
+			  (double)recorded * (double)run->cost.recorded_error_ps) / PS_OF_NS;
+}
+
+double own_cost_ns(const struct own_cost *c)
+{
+	return c->short_ns + c->recorded_ns + c->slow_ns;
+}
+
+static double error_percent(const struct own_cost *c)
+{
+	double ns = own_cost_ns(c);
+
+	return ns > 0 ? 100 * (c->error_ns + MODEL_ERROR * ns) / ns : 0;
+}
+
+void own_cost_detail(const struct own_cost *c, struct buffer *ret)
+{
+	const char *separator = "";
+
+	if (!c->is_known) {
+		buffer_text(ret, "ns in the recorder's slow paths");
+		return;
+	}
+	buffer_print(ret, "ns of CPU time, +-%.0f %%: ", error_percent(c));
+	if (c->short_calls) {
+		buffer_print(ret, "%" PRIu64 " short calls of %.1f ns", c->short_calls,
+			     c->short_ns / (double)c->short_calls);
+		separator = ", ";
+	}
+	if (c->recorded) {
+		buffer_print(ret, "%s%" PRIu64 " events of %.1f ns", separator, c->recorded,
+			     c->recorded_ns / (double)c->recorded);
+		separator = ", ";
+	}
+	buffer_print(ret, "%s%.3f ms in start, threads, files, stacks and samples", separator, c->slow_ns / 1e6);
+}
+
+void own_cost_line(const struct model *m, const struct own_cost *c, struct buffer *ret)
+{
+	uint64_t launcher_ns = 0;
+
+	buffer_print(ret, "%.3f ms own overhead", own_cost_ns(c) / 1e6);
+	if (!c->is_known)
+		buffer_text(ret, " in slow paths");
+	else if (own_cost_ns(c) > 0)
+		buffer_print(ret, " (+-%.0f %%)", error_percent(c));
+	for (size_t i = 0; i < m->run_count; i++)
+		launcher_ns += m->runs[i].cost.launcher_ns;
+	if (launcher_ns)
+		buffer_print(ret, ", %.3f ms of the launcher", (double)launcher_ns / 1e6);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU time that recording has cost: what the recorder measured in its slow paths, and for each call what the
+ * launcher measured that one costs on this machine. docs/decisions/own-cost.md has how accurate it is. */
+#ifndef PILLION_OWN_COST_H
+#define PILLION_OWN_COST_H
+
+#include "report/read/model.h"
+
+struct own_cost {
+	uint64_t short_calls, recorded; /* recorded: events of all kinds */
+	double short_ns, recorded_ns;	/* of the above; 0 where the cost of a call is not known */
+	double slow_ns;			/* slow paths: start, threads, chunks, files, stacks, samples */
+	double error_ns;
+	bool is_known;			/* the cost of a call is, in all of the images */
+};
+
+/* Adds what recording an image of that many calls and events has cost. Initialise `sum` with OWN_COST_NONE. */
+#define OWN_COST_NONE ((struct own_cost){.is_known = true})
+void own_cost_add(const struct model *m, const struct image *image, uint64_t short_calls, uint64_t recorded,
+		  uint64_t slow_ns, struct own_cost *sum);
+
+double own_cost_ns(const struct own_cost *c);
+
+/* Appends what the sum consists of, and its error. */
+void own_cost_detail(const struct own_cost *c, struct buffer *ret);
+
+/* Appends "98.2 ms own overhead (+-9 %), 5.1 ms of the launcher". */
+void own_cost_line(const struct model *m, const struct own_cost *c, struct buffer *ret);
+
+#endif
