@@ -20,6 +20,7 @@ struct files {
 	const struct image *image; /* the trace for which descriptors and roles are valid */
 	struct descriptors descriptors;
 	uint8_t role[EVENT_IDS]; /* ROLE_UNKNOWN: not looked up yet */
+	uint8_t kind[EVENT_IDS]; /* enum traffic_kind, of those that were looked up */
 	struct aggregate keys; /* only for the keys; the numbers are in rows, in the same order */
 	struct file_sums *rows;
 	size_t row_count, row_capacity;
@@ -41,9 +42,17 @@ static enum traffic_role event_role(struct files *f, uint32_t function)
 
 	if (!callee || function >= sizeof(f->role))
 		return ROLE_OTHER;
-	if (f->role[function] == ROLE_UNKNOWN)
+	if (f->role[function] == ROLE_UNKNOWN) {
 		f->role[function] = (uint8_t)traffic_role(callee->name);
+		f->kind[function] = (uint8_t)traffic_kind(callee->name);
+	}
 	return f->role[function];
+}
+
+/* `role`: event_role() of it. */
+static enum traffic_kind event_kind(const struct files *f, uint32_t function, enum traffic_role role)
+{
+	return role == ROLE_OTHER ? TRAFFIC_CALLS : (enum traffic_kind)f->kind[function];
 }
 
 static bool files_key(struct scan *s, const void *descriptor, struct buffer *fields)
@@ -69,24 +78,30 @@ static struct file_sums *files_row(struct files *f, const struct descriptor *d, 
 	return &f->rows[row];
 }
 
-static void files_add_call(struct file_sums *r, const struct scan *s, const struct event *e, enum traffic_role role,
+static void files_add_moved(struct file_sums *r, enum traffic_role role, uint64_t transfers, uint64_t bytes)
+{
+	if (role == ROLE_READ) {
+		r->reads += transfers;
+		r->read_bytes += bytes;
+	} else if (role == ROLE_WRITE) {
+		r->writes += transfers;
+		r->written_bytes += bytes;
+	}
+}
+
+static void files_add_call(const struct files *f, struct file_sums *r, const struct event *e, enum traffic_role role,
 			   int64_t result)
 {
-	uint64_t duration = clock_map_duration(s->clock, e->duration), many = tf_arg_value(event_arg(e, TF_ARG_BYTES));
-	uint64_t bytes = many ? many : result > 0 ? (uint64_t)result : 0;
+	uint64_t duration = clock_map_duration(f->scan.clock, e->duration),
+		 many = tf_arg_value(event_arg(e, TF_ARG_BYTES)),
+		 bytes = many ? many : result > 0 ? (uint64_t)result : 0;
 
 	r->calls++;
 	r->total_ns += duration;
 	if (duration > r->longest_ns)
 		r->longest_ns = duration;
 	r->opens += (role == ROLE_OPEN || role == ROLE_MEET) && result >= 0;
-	if (role == ROLE_READ) {
-		r->reads++;
-		r->read_bytes += bytes;
-	} else if (role == ROLE_WRITE) {
-		r->writes++;
-		r->written_bytes += bytes;
-	}
+	files_add_moved(r, role, traffic_transfers(event_kind(f, e->id, role), 1, bytes), bytes);
 }
 
 static void files_visit_call(struct scan *s, const struct event *e)
@@ -109,7 +124,7 @@ static void files_visit_call(struct scan *s, const struct event *e)
 	d = descriptors_find(&f->descriptors, fd, role == ROLE_CLOSE ? event_start(e) : e->ticks);
 	if (f->is_sockets != (d && d->kind == TF_DESCRIPTOR_SOCKET))
 		return;
-	files_add_call(files_row(f, d, event_start(e)), s, e, role, result);
+	files_add_call(f, files_row(f, d, event_start(e)), e, role, result);
 }
 
 /* Sums of calls below the threshold. */
@@ -119,21 +134,17 @@ static void files_add_traffic(struct files *f, const struct traffic *traffic)
 	const struct descriptor *d = descriptors_find_generation(&f->descriptors, traffic->fd, traffic->generation,
 								 traffic->from_ticks);
 	enum traffic_role role = event_role(f, traffic->function);
+	enum traffic_kind kind;
 	struct file_sums *r;
 
 	if (f->is_sockets != (d && d->kind == TF_DESCRIPTOR_SOCKET))
 		return;
 	s->thread = traffic->thread;
 	r = files_row(f, d, traffic->from_ticks);
-	r->calls += traffic->calls;
+	kind = event_kind(f, traffic->function, role);
+	r->calls += traffic_calls(kind, traffic->calls);
 	r->total_ns += clock_map_duration(s->clock, traffic->ticks);
-	if (role == ROLE_READ) {
-		r->reads += traffic->calls;
-		r->read_bytes += traffic->bytes;
-	} else if (role == ROLE_WRITE) {
-		r->writes += traffic->calls;
-		r->written_bytes += traffic->bytes;
-	}
+	files_add_moved(r, role, traffic_transfers(kind, traffic->calls, traffic->bytes), traffic->bytes);
 }
 
 static void files_add_short(struct files *f)

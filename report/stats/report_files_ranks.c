@@ -110,10 +110,10 @@ static void visit_rank(struct file_calls *f, const struct file_call *call)
 	share->bytes += call->bytes;
 	file->ns += call->ns;
 	if (call->role == ROLE_READ) {
-		file->reads += call->calls;
+		file->reads += call->transfers;
 		file->read_bytes += call->bytes;
 	} else if (call->role == ROLE_WRITE) {
-		file->writes += call->calls;
+		file->writes += call->transfers;
 		file->written_bytes += call->bytes;
 	} else if (call->role == ROLE_OPEN) {
 		uint64_t at = clock_map_ns(&r->model->machines[call->image->machine].clock, call->start_ticks);
@@ -258,7 +258,7 @@ static void visit_size(struct file_calls *f, const struct file_call *call)
 {
 	struct by_size *all = f->more;
 	struct size_of of = {.is_write = call->role == ROLE_WRITE, .size = SIZES - 1};
-	uint64_t each = call->calls ? call->bytes / call->calls : 0;
+	uint64_t each = call->transfers ? call->bytes / call->transfers : 0;
 	struct size_sums *row;
 	uint32_t at;
 
@@ -268,16 +268,16 @@ static void visit_size(struct file_calls *f, const struct file_call *call)
 		of.size--;
 	all->scan.image = call->image;
 	all->scan.thread = call->thread;
-	if (!call->thread)
-		return;
+	if (!call->thread || (!call->transfers && call->calls))
+		return; /* a call of stdio that used the buffer only */
 	at = scan_row_of(&all->scan, call->start_ticks, of.is_write * SIZES + of.size, size_key, &of);
 	while (all->row_count <= at) {
 		all->rows = mem_grow(all->rows, all->row_count, &all->row_capacity, sizeof(*all->rows));
 		all->rows[all->row_count++] = (struct size_sums){0};
 	}
 	row = &all->rows[at];
-	row->calls += call->calls;
-	row->counted += call->is_sum ? call->calls : 0;
+	row->calls += call->transfers;
+	row->counted += call->is_sum ? call->transfers : 0;
 	row->bytes += call->bytes;
 	row->ns += call->ns;
 }

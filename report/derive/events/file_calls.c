@@ -43,6 +43,7 @@ static void enter_image(struct file_calls *f, const struct image *image)
 		bool is_os = function && function->group == TF_GROUP_OSRT;
 
 		f->roles[i] = is_os ? (uint8_t)traffic_role(function->name) : ROLE_OTHER;
+		f->kinds[i] = is_os ? (uint8_t)traffic_kind(function->name) : TRAFFIC_CALLS;
 		f->metadata[i] = is_os ? (uint8_t)metadata_of(function->name, (enum traffic_role)f->roles[i])
 				       : METADATA_NONE;
 	}
@@ -103,8 +104,10 @@ static void visit_event(struct scan *s, const struct event *e)
 	call.file = file_of(f, d);
 	call.start_ticks = event_start(e);
 	call.ns = clock_map_duration(s->clock, e->duration);
-	if (call.role == ROLE_READ || call.role == ROLE_WRITE)
+	if (call.role == ROLE_READ || call.role == ROLE_WRITE) {
 		call.bytes = many ? many : result > 0 ? (uint64_t)result : 0;
+		call.transfers = traffic_transfers(f->kinds[e->id], 1, call.bytes);
+	}
 	f->visit(f, &call);
 }
 
@@ -119,7 +122,6 @@ static void visit_traffic(struct file_calls *f, const struct clock_map *clock, c
 		.thread = t->thread,
 		.is_sum = true,
 		.start_ticks = t->from_ticks,
-		.calls = t->calls,
 		.ns = clock_map_duration(clock, t->ticks),
 	};
 
@@ -127,7 +129,11 @@ static void visit_traffic(struct file_calls *f, const struct clock_map *clock, c
 		return;
 	call.role = (enum traffic_role)f->roles[t->function];
 	call.metadata = (enum file_metadata)f->metadata[t->function];
-	call.bytes = call.role == ROLE_READ || call.role == ROLE_WRITE ? t->bytes : 0;
+	call.calls = traffic_calls(f->kinds[t->function], t->calls);
+	if (call.role == ROLE_READ || call.role == ROLE_WRITE) {
+		call.bytes = t->bytes;
+		call.transfers = traffic_transfers(f->kinds[t->function], t->calls, t->bytes);
+	}
 	call.file = file_of(f, d);
 	f->visit(f, &call);
 }

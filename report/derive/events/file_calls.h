@@ -19,6 +19,7 @@ struct file_call {
 	bool has_failed;      /* of an open */
 	uint64_t start_ticks; /* 0: not known */
 	uint64_t calls, ns, bytes;
+	uint64_t transfers; /* reads or writes of the kernel */
 };
 
 enum { FILE_UNKNOWN = UINT32_MAX };
@@ -31,7 +32,7 @@ struct file_calls {
 	/* private */
 	const struct image *image;
 	struct descriptors descriptors;
-	uint8_t roles[EVENT_IDS], metadata[EVENT_IDS];
+	uint8_t roles[EVENT_IDS], kinds[EVENT_IDS], metadata[EVENT_IDS];
 	struct scan scan;
 };
 

@@ -7,6 +7,7 @@
 static const struct {
 	const char *prefix;
 	enum traffic_role role;
+	enum traffic_kind kind;
 } roles[] = {
 	{"open", ROLE_OPEN},
 	{"creat", ROLE_OPEN},
@@ -19,6 +20,8 @@ static const struct {
 	{"fclose", ROLE_CLOSE},
 	{"pclose", ROLE_CLOSE},
 	{"mq_close", ROLE_CLOSE},
+	{"inner_read", ROLE_READ, TRAFFIC_INNER},
+	{"inner_write", ROLE_WRITE, TRAFFIC_INNER},
 	{"readlink", ROLE_OTHER},
 	{"readahead", ROLE_OTHER},
 	{"readdir", ROLE_OTHER},
@@ -28,32 +31,59 @@ static const struct {
 	{"read", ROLE_READ},
 	{"pread", ROLE_READ},
 	{"recv", ROLE_READ},
-	{"fread", ROLE_READ},
-	{"fget", ROLE_READ},
+	{"fread", ROLE_READ, TRAFFIC_STREAM},
+	{"fget", ROLE_READ, TRAFFIC_STREAM},
 	{"getaddrinfo", ROLE_OTHER},
 	{"gethost", ROLE_OTHER},
 	{"getnameinfo", ROLE_OTHER},
-	{"get", ROLE_READ},
+	{"get", ROLE_READ, TRAFFIC_STREAM},
+	{"scanf", ROLE_READ, TRAFFIC_STREAM},
+	{"fscanf", ROLE_READ, TRAFFIC_STREAM},
+	{"vscanf", ROLE_READ, TRAFFIC_STREAM},
+	{"vfscanf", ROLE_READ, TRAFFIC_STREAM},
 	{"mq_receive", ROLE_READ},
 	{"mq_timedreceive", ROLE_READ},
 	{"write", ROLE_WRITE},
 	{"pwrite", ROLE_WRITE},
 	{"send", ROLE_WRITE},
-	{"fwrite", ROLE_WRITE},
-	{"fput", ROLE_WRITE},
-	{"put", ROLE_WRITE},
+	{"fwrite", ROLE_WRITE, TRAFFIC_STREAM},
+	{"fput", ROLE_WRITE, TRAFFIC_STREAM},
+	{"put", ROLE_WRITE, TRAFFIC_STREAM},
+	{"printf", ROLE_WRITE, TRAFFIC_STREAM},
+	{"fprintf", ROLE_WRITE, TRAFFIC_STREAM},
+	{"vprintf", ROLE_WRITE, TRAFFIC_STREAM},
+	{"vfprintf", ROLE_WRITE, TRAFFIC_STREAM},
+	{"dprintf", ROLE_WRITE},
+	{"vdprintf", ROLE_WRITE},
 	{"copy_file_range", ROLE_WRITE},
 	{"splice", ROLE_WRITE},
 	{"tee", ROLE_WRITE},
 	{"vmsplice", ROLE_WRITE},
 };
+enum { ROLES = sizeof(roles) / sizeof(*roles) };
+
+/* ROLES: none. */
+static size_t traffic_place(const char *function)
+{
+	size_t i = 0;
+
+	while (i < ROLES && strncmp(function, roles[i].prefix, strlen(roles[i].prefix)))
+		i++;
+	return i;
+}
 
 enum traffic_role traffic_role(const char *function)
 {
-	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
-		if (!strncmp(function, roles[i].prefix, strlen(roles[i].prefix)))
-			return roles[i].role;
-	return ROLE_OTHER;
+	size_t place = traffic_place(function);
+
+	return place < ROLES ? roles[place].role : ROLE_OTHER;
+}
+
+enum traffic_kind traffic_kind(const char *function)
+{
+	size_t place = traffic_place(function);
+
+	return place < ROLES ? roles[place].kind : TRAFFIC_CALLS;
 }
 
 static uint64_t traffic_number(const struct tf_traffic *t, enum tf_traffic_number number)
@@ -103,7 +133,7 @@ static bool traffic_is_counted(const struct trace *t, uint32_t function)
 	const struct function *f = trace_function(t, function);
 	enum traffic_role role = f && f->group == TF_GROUP_OSRT ? traffic_role(f->name) : ROLE_OTHER;
 
-	return role == ROLE_READ || role == ROLE_WRITE;
+	return (role == ROLE_READ || role == ROLE_WRITE) && traffic_kind(f->name) != TRAFFIC_INNER;
 }
 
 uint64_t traffic_uncounted(const struct trace *t)

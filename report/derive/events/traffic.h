@@ -10,6 +10,24 @@ enum traffic_role { ROLE_OTHER, ROLE_OPEN, ROLE_MEET, ROLE_CLOSE, ROLE_READ, ROL
 
 enum traffic_role traffic_role(const char *function);
 
+/* How the reads and writes of a function are counted. CALLS: each call is one. STREAM: a call of stdio, which is one if
+ * the kernel moved bytes. INNER: what the kernel did during calls of other functions, which have their time. */
+enum traffic_kind { TRAFFIC_CALLS, TRAFFIC_STREAM, TRAFFIC_INNER };
+
+enum traffic_kind traffic_kind(const char *function);
+
+/* The reads or writes that `calls` calls were, whose sum of bytes is given. */
+static inline uint64_t traffic_transfers(enum traffic_kind kind, uint64_t calls, uint64_t bytes)
+{
+	return kind == TRAFFIC_STREAM && !bytes ? 0 : calls;
+}
+
+/* The calls of the program. */
+static inline uint64_t traffic_calls(enum traffic_kind kind, uint64_t calls)
+{
+	return kind == TRAFFIC_INNER ? 0 : calls;
+}
+
 /* struct tf_traffic. */
 struct traffic {
 	const struct trace_thread *thread; /* NULL: unknown */
