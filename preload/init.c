@@ -10,6 +10,7 @@
 #include "preload/python/annotate.h"
 #include "preload/lookup/lookup.h"
 #include "preload/hook/hook.h"
+#include "preload/hook/stream.h"
 #include "preload/nvtx/nvtx_tool.h"
 #include "runtime/recorder.h"
 
@@ -25,6 +26,7 @@ static void at_exit(int status, void *unused)
 	(void)unused;
 	cupti_note_unseen();
 	lookup_note_unseen();
+	stream_count_pending(NULL); /* libc writes it after this */
 	recorder_end(TF_END_EXIT, status);
 }
 

@@ -3,6 +3,14 @@
 #ifndef PILLION_HOOK_H
 #define PILLION_HOOK_H
 
+#include <features.h>
+/* Headers must not replace the names of scanf's family by those of one ISO C, since all of them have rows. */
+#undef __GLIBC_USE_DEPRECATED_SCANF
+#define __GLIBC_USE_DEPRECATED_SCANF 1
+#undef __GLIBC_USE_C2X_STRTOL
+#define __GLIBC_USE_C2X_STRTOL 0
+#undef __GLIBC_USE_C23_STRTOL
+#define __GLIBC_USE_C23_STRTOL 0
 #include <aio.h>
 #include <dirent.h>
 #include <dlfcn.h>
@@ -47,6 +55,7 @@
 #include "runtime/record/traffic.h"
 #include "preload/hook/call.h"
 #include "preload/hook/hook_table.h"
+#include "preload/hook/stream.h"
 #include "runtime/stack/stack.h"
 
 #define HOOK_EXPORT __attribute__((visibility("default")))
@@ -130,21 +139,15 @@ static inline int64_t hook_us(const struct timespec *t)
 	return !t || t->tv_sec < 0 || t->tv_sec > UINT32_MAX ? -1 : t->tv_sec * 1000000ll + t->tv_nsec / 1000;
 }
 
-/* The descriptors of libc's streams and directories, -1: none. fileno() would set errno in that case. */
-static inline int hook_stream_fd(FILE *f)
-{
-	return f ? f->_fileno : -1;
-}
-
 /* -1: the stream has neither output to write nor input to return to the file, so that fflush() does not use it. */
 static inline int hook_unflushed_fd(FILE *f)
 {
-	bool is_clean = f && f->_mode <= 0 && f->_IO_write_ptr == f->_IO_write_base &&
-			f->_IO_read_ptr == f->_IO_read_end;
+	bool is_clean = f && f->_mode <= 0 && !stream_pending(f) && f->_IO_read_ptr == f->_IO_read_end;
 
 	return is_clean ? -1 : hook_stream_fd(f);
 }
 
+/* -1: none. */
 static inline int hook_directory_fd(DIR *d)
 {
 	return d ? dirfd(d) : -1;
@@ -218,7 +221,7 @@ static inline size_t hook_length(const char *s)
 #define HOOK_RECORD_TIMEOUT(us)                                                                                        \
 	HOOK_RECORD_ARG(hook_timeout_arg(hook_is_fault((int64_t)result) ? -1 : (int64_t)(us), (int64_t)result))
 
-/* FD: uses this descriptor; the result is a number of bytes. STREAM, DIRECTORY: likewise, with the number given */
+/* FD: uses this descriptor; the result is a number of bytes. DIRECTORY: likewise, without bytes */
 #define HOOK_BEFORE_FD(fd)
 #define HOOK_AFTER_FD(fd)
 #define HOOK_SHORT_FD(fd) HOOK_SHORT_AMOUNT((fd), (int64_t)result)
@@ -231,23 +234,86 @@ static inline size_t hook_length(const char *s)
 		if (__builtin_expect(!descriptor_is_known(fd), 0))                                                     \
 			descriptor_describe((fd), event_.start);                                                       \
 	} while (0)
-#define HOOK_BEFORE_STREAM(stream, bytes)
-#define HOOK_AFTER_STREAM(stream, bytes)
-#define HOOK_SHORT_STREAM(stream, bytes) HOOK_SHORT_AMOUNT(hook_stream_fd(stream), (int64_t)(bytes))
-#define HOOK_RECORD_STREAM(stream, bytes) HOOK_RECORD_AMOUNT(hook_stream_fd(stream), (int64_t)(bytes))
+/* OUTPUT, INPUT: a call of stdio that adds so many bytes to the stream or gets them from it; _BLOCK, _TEXT: enum
+ * stream_use. Bytes are those that the kernel moved. A recorded call has those of its direction; those of others, and
+ * how often the kernel was called, are counted as calls of inner_read and inner_write */
+#define HOOK_BEFORE_OUTPUT(stream, bytes) const struct stream_output stream_ = stream_output_before(stream)
+#define HOOK_AFTER_OUTPUT(stream, bytes)
+#define HOOK_SHORT_OUTPUT(stream, bytes) HOOK_SHORT_STREAM(stream, stream_written, bytes, STREAM_PIECES, inner_write)
+#define HOOK_RECORD_OUTPUT(stream, bytes) HOOK_RECORD_STREAM(stream, stream_written, bytes, STREAM_PIECES, inner_write)
+#define HOOK_BEFORE_OUTPUT_BLOCK HOOK_BEFORE_OUTPUT
+#define HOOK_AFTER_OUTPUT_BLOCK HOOK_AFTER_OUTPUT
+#define HOOK_SHORT_OUTPUT_BLOCK(stream, bytes)                                                                         \
+	HOOK_SHORT_STREAM(stream, stream_written, bytes, STREAM_BLOCK, inner_write)
+#define HOOK_RECORD_OUTPUT_BLOCK(stream, bytes)                                                                        \
+	HOOK_RECORD_STREAM(stream, stream_written, bytes, STREAM_BLOCK, inner_write)
+#define HOOK_BEFORE_INPUT(stream, bytes) const struct stream_input stream_ = stream_input_before(stream)
+#define HOOK_AFTER_INPUT(stream, bytes)
+#define HOOK_SHORT_INPUT(stream, bytes) HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_PIECES, inner_read)
+#define HOOK_RECORD_INPUT(stream, bytes) HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_PIECES, inner_read)
+#define HOOK_BEFORE_INPUT_BLOCK HOOK_BEFORE_INPUT
+#define HOOK_AFTER_INPUT_BLOCK HOOK_AFTER_INPUT
+#define HOOK_SHORT_INPUT_BLOCK(stream, bytes) HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_BLOCK, inner_read)
+#define HOOK_RECORD_INPUT_BLOCK(stream, bytes) HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_BLOCK, inner_read)
+#define HOOK_BEFORE_INPUT_TEXT HOOK_BEFORE_INPUT
+#define HOOK_AFTER_INPUT_TEXT HOOK_AFTER_INPUT
+#define HOOK_SHORT_INPUT_TEXT(stream, bytes) HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_TEXT, inner_read)
+#define HOOK_RECORD_INPUT_TEXT(stream, bytes) HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_TEXT, inner_read)
+#define HOOK_SHORT_STREAM(stream, find, size, use, inner)                                                              \
+	do {                                                                                                           \
+		const struct stream_moved moved_ = find(&stream_, (stream), (ptrdiff_t)(size), (use));                 \
+                                                                                                                       \
+		HOOK_SHORT_AMOUNT(hook_stream_fd(stream), 0);                                                          \
+		if (__builtin_expect(moved_.calls != 0, 0))                                                            \
+			stream_count(HOOK_##inner, hook_stream_fd(stream), event_.start, moved_);                      \
+	} while (0)
+#define HOOK_RECORD_STREAM(stream, find, size, use, inner)                                                             \
+	do {                                                                                                           \
+		struct stream_moved moved_ = find(&stream_, (stream), (ptrdiff_t)(size), (use));                       \
+                                                                                                                       \
+		HOOK_RECORD_AMOUNT(hook_stream_fd(stream), (int64_t)moved_.bytes);                                     \
+		moved_.calls -= moved_.bytes > 0;                                                                      \
+		moved_.bytes = 0;                                                                                      \
+		stream_count(HOOK_##inner, hook_stream_fd(stream), event_.start, moved_);                              \
+	} while (0)
 /* FLUSHED: uses the stream's descriptor if its buffer is in use before the call. Shells flush empty streams in each
- * forked child, whose descriptors would be described at the cost of several system calls */
-#define HOOK_BEFORE_FLUSHED(stream) int flushed_ = hook_unflushed_fd(stream)
+ * forked child, whose descriptors would be described at the cost of several system calls. MOVED: a call that
+ * reads or writes because it moves in the file */
+#define HOOK_BEFORE_FLUSHED(stream)                                                                                    \
+	const struct stream_place place_ = stream_place_before(stream);                                                \
+	int flushed_ = hook_unflushed_fd(stream);                                                                      \
+	if (!(stream))                                                                                                 \
+	stream_count_pending(NULL)
 #define HOOK_AFTER_FLUSHED(stream)
-#define HOOK_SHORT_FLUSHED(stream) HOOK_SHORT_AMOUNT(flushed_, 0)
-#define HOOK_RECORD_FLUSHED(stream) HOOK_RECORD_AMOUNT(flushed_, 0)
+#define HOOK_SHORT_FLUSHED(stream)                                                                                     \
+	do {                                                                                                           \
+		HOOK_SHORT_AMOUNT(flushed_, 0);                                                                        \
+		stream_count_place(&place_, (stream), event_.start);                                                   \
+	} while (0)
+#define HOOK_RECORD_FLUSHED(stream)                                                                                    \
+	do {                                                                                                           \
+		HOOK_RECORD_AMOUNT(flushed_, 0);                                                                       \
+		stream_count_place(&place_, (stream), event_.start);                                                   \
+	} while (0)
+#define HOOK_BEFORE_MOVED(stream) const struct stream_place place_ = stream_place_before(stream)
+#define HOOK_AFTER_MOVED(stream)
+#define HOOK_SHORT_MOVED(stream)                                                                                       \
+	do {                                                                                                           \
+		HOOK_SHORT_AMOUNT(place_.fd, 0);                                                                       \
+		stream_count_place(&place_, (stream), event_.start);                                                   \
+	} while (0)
+#define HOOK_RECORD_MOVED(stream)                                                                                      \
+	do {                                                                                                           \
+		HOOK_RECORD_AMOUNT(place_.fd, 0);                                                                      \
+		stream_count_place(&place_, (stream), event_.start);                                                   \
+	} while (0)
 #define HOOK_BEFORE_DIRECTORY(directory)
 #define HOOK_AFTER_DIRECTORY(directory)
 #define HOOK_SHORT_DIRECTORY(directory) HOOK_SHORT_AMOUNT(hook_directory_fd(directory), 0)
 #define HOOK_RECORD_DIRECTORY(directory) HOOK_RECORD_AMOUNT(hook_directory_fd(directory), 0)
 
-/* NEW: the result is a new descriptor. OPENED: it is of the file with this path. REOPENED: it replaces that of this
- * stream. PAIR: two new descriptors */
+/* NEW: the result is a new descriptor. OPENED: it is of the file with this path. REOPENED: likewise, and it
+ * replaces that of this stream. PAIR: two new descriptors */
 #define HOOK_MADE _Generic(result, FILE *: hook_stream_fd, DIR *: hook_directory_fd, int: hook_number_fd)(result)
 #define HOOK_BEFORE_NEW
 #define HOOK_AFTER_NEW descriptor_invalidate(HOOK_MADE)
@@ -262,10 +328,18 @@ static inline size_t hook_length(const char *s)
 		if (HOOK_MADE >= 0)                                                                                    \
 			descriptor_describe_path(HOOK_MADE, event_.end, (path));                                       \
 	} while (0)
-#define HOOK_BEFORE_REOPENED(stream) descriptor_invalidate(hook_stream_fd(stream))
-#define HOOK_AFTER_REOPENED(stream) HOOK_AFTER_NEW
-#define HOOK_SHORT_REOPENED(stream) (void)0
-#define HOOK_RECORD_REOPENED(stream) HOOK_RECORD_NEW
+#define HOOK_BEFORE_REOPENED(stream, path)                                                                             \
+	if (stream)                                                                                                    \
+		stream_count_pending(stream);                                                                          \
+	descriptor_invalidate(hook_stream_fd(stream))
+#define HOOK_AFTER_REOPENED(stream, path) HOOK_AFTER_NEW
+#define HOOK_SHORT_REOPENED(stream, path) (void)0
+#define HOOK_RECORD_REOPENED(stream, path)                                                                             \
+	do {                                                                                                           \
+		HOOK_RECORD_NEW;                                                                                       \
+		if (HOOK_MADE >= 0 && (path))                                                                          \
+			descriptor_describe_path(HOOK_MADE, event_.end, (path));                                       \
+	} while (0)
 #define HOOK_BEFORE_PAIR(pair)
 #define HOOK_AFTER_PAIR(pair)                                                                                          \
 	do {                                                                                                           \
@@ -277,14 +351,22 @@ static inline size_t hook_length(const char *s)
 #define HOOK_SHORT_PAIR(pair) (void)0
 #define HOOK_RECORD_PAIR(pair) HOOK_RECORD_NOTHING
 
-/* CLOSED: this descriptor, determined before the call closes it. CHANGED, CONNECTED: it refers to something else after
- * the call */
+/* CLOSED: this descriptor, determined before the call closes it. CLOSED_STREAM: that of this stream, whose output is
+ * counted as written before the call, because descriptor and stream are others afterwards. CHANGED, CONNECTED: it
+ * refers to something else after the call */
 #define HOOK_BEFORE_CLOSED(fd)                                                                                         \
 	int closed_ = (fd);                                                                                            \
 	descriptor_invalidate(closed_)
 #define HOOK_AFTER_CLOSED(fd)
 #define HOOK_SHORT_CLOSED(fd) (void)0
 #define HOOK_RECORD_CLOSED(fd) HOOK_RECORD_ARG(hook_fd_arg(closed_, (int64_t)result))
+#define HOOK_BEFORE_CLOSED_STREAM(stream)                                                                              \
+	if (stream)                                                                                                    \
+		stream_count_pending(stream);                                                                          \
+	HOOK_BEFORE_CLOSED(hook_stream_fd(stream))
+#define HOOK_AFTER_CLOSED_STREAM(stream)
+#define HOOK_SHORT_CLOSED_STREAM(stream) (void)0
+#define HOOK_RECORD_CLOSED_STREAM(stream) HOOK_RECORD_CLOSED(closed_)
 #define HOOK_BEFORE_CHANGED(fd)
 #define HOOK_AFTER_CHANGED(fd) descriptor_invalidate(fd)
 #define HOOK_SHORT_CHANGED(fd) (void)0

@@ -17,15 +17,20 @@
 	HOOK_EXPORT returns symbol parameters                                                                          \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
-		struct call event_;                                                                                   \
+		struct call event_;                                                                                    \
+		enum call_length length_;                                                                              \
                                                                                                                        \
+		HOOK_BEFORE_##record;                                                                                  \
 		if (!event_enabled(TF_GROUP_OSRT) || !call_begin(&event_, HOOK_CURRENT)) {                             \
 			real_##symbol arguments;                                                                       \
 			return;                                                                                        \
 		}                                                                                                      \
 		real_##symbol arguments;                                                                               \
-		if (call_end(&event_, HOOK_CURRENT, process_osrt_threshold))                                          \
+		length_ = call_finish(&event_, HOOK_CURRENT, process_osrt_threshold);                                  \
+		if (length_ == CALL_LONG)                                                                              \
 			HOOK_RECORD_##record;                                                                          \
+		if (length_ == CALL_SHORT)                                                                             \
+			HOOK_SHORT_##record;                                                                           \
 	}
 #define HOOK_EXPORT_OWN(returns, symbol, parameters, arguments, record)                                                \
 	HOOK_EXPORT returns symbol parameters                                                                          \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of the OS runtime: files, directories, streams, mappings. hook_libc.h explains a row. */
+/* Rows of the OS runtime: files, directories, mappings. hook_libc.h explains a row. */
 #ifndef PILLION_HOOK_FILE_H
 #define PILLION_HOOK_FILE_H
 
@@ -171,81 +171,6 @@
 	X(TIMED, struct dirent *, readdir, (DIR * d), (d), DIRECTORY(d))                                               \
 	X(TIMED, struct dirent64 *, readdir64, (DIR * d), (d), DIRECTORY(d))                                           \
 	X(TIMED, int, closedir, (DIR * d), (d), CLOSED(hook_directory_fd(d)))
-
-#define HOOK_STREAM(X)                                                                                                 \
-	/* standard streams; calls that only access the buffer are not recorded, see wrap_stream.c */                  \
-	X(TIMED, FILE *, fopen, (const char *path, const char *mode), (path, mode), OPENED(path))                      \
-	X(TIMED, FILE *, freopen, (const char *path, const char *mode, FILE *f), (path, mode, f), REOPENED(f))         \
-	X(TIMED, FILE *, tmpfile, (void), (), NEW)                                                                     \
-	X(TIMED, FILE *, fopen64, (const char *path, const char *mode), (path, mode), OPENED(path))                    \
-	X(TIMED, FILE *, freopen64, (const char *path, const char *mode, FILE *f), (path, mode, f), REOPENED(f))       \
-	X(TIMED, FILE *, tmpfile64, (void), (), NEW)                                                                   \
-	X(TIMED, int, fclose, (FILE * f), (f), CLOSED(hook_stream_fd(f)))                                              \
-	X(OWN, int, fcloseall, (void), (), NOTHING)                                                                    \
-	X(TIMED, int, fflush, (FILE * f), (f), FLUSHED(f))                                                             \
-	X(TIMED, size_t, fread, (void *p, size_t size, size_t n, FILE *f), (p, size, n, f), STREAM(f, size * result))  \
-	X(TIMED_AS(fread), size_t, __fread_chk, (void *p, size_t room, size_t size, size_t n, FILE *f),                \
-	  (p, room, size, n, f),                                                                                       \
-	  STREAM(f, size * result))                                                                                    \
-	X(TIMED, size_t, fwrite, (const void *p, size_t size, size_t n, FILE *f), (p, size, n, f),                     \
-	  STREAM(f, size * result))                                                                                    \
-	X(TIMED, char *, fgets, (char *p, int n, FILE *f), (p, n, f), STREAM(f, hook_length(result)))                  \
-	X(TIMED_AS(fgets), char *, __fgets_chk, (char *p, size_t size, int n, FILE *f), (p, size, n, f),               \
-	  STREAM(f, hook_length(result)))                                                                              \
-	X(TIMED, int, fputs, (const char *s, FILE *f), (s, f), STREAM(f, result < 0 ? 0 : hook_length(s)))             \
-	X(TIMED, wchar_t *, fgetws, (wchar_t *p, int n, FILE *f), (p, n, f), STREAM(f, 0))                             \
-	X(TIMED_AS(fgetws), wchar_t *, __fgetws_chk, (wchar_t *p, size_t size, int n, FILE *f), (p, size, n, f),       \
-	  STREAM(f, 0))                                                                                                \
-	X(TIMED, int, fputws, (const wchar_t *s, FILE *f), (s, f), STREAM(f, 0))                                       \
-	X(OWN, int, getc, (FILE * f), (f), STREAM(f, result != EOF))                                                   \
-	X(OWN, int, fgetc, (FILE * f), (f), STREAM(f, result != EOF))                                                  \
-	X(TIMED, wint_t, getwc, (FILE * f), (f), STREAM(f, 0))                                                         \
-	X(TIMED, wint_t, fgetwc, (FILE * f), (f), STREAM(f, 0))                                                        \
-	X(OWN, int, putc, (int c, FILE *f), (c, f), STREAM(f, result != EOF))                                          \
-	X(OWN, int, fputc, (int c, FILE *f), (c, f), STREAM(f, result != EOF))                                         \
-	X(TIMED, wint_t, putwc, (wchar_t c, FILE *f), (c, f), STREAM(f, 0))                                            \
-	X(TIMED, wint_t, fputwc, (wchar_t c, FILE *f), (c, f), STREAM(f, 0))                                           \
-	X(TIMED, int, fflush_unlocked, (FILE * f), (f), FLUSHED(f))                                                    \
-	X(TIMED, size_t, fread_unlocked, (void *p, size_t size, size_t n, FILE *f), (p, size, n, f),                   \
-	  STREAM(f, size * result))                                                                                    \
-	X(TIMED_AS(fread_unlocked), size_t, __fread_unlocked_chk,                                                      \
-	  (void *p, size_t room, size_t size, size_t n, FILE *f),                                                      \
-	  (p, room, size, n, f), STREAM(f, size * result))                                                             \
-	X(TIMED, size_t, fwrite_unlocked, (const void *p, size_t size, size_t n, FILE *f), (p, size, n, f),            \
-	  STREAM(f, size * result))                                                                                    \
-	X(TIMED, char *, fgets_unlocked, (char *p, int n, FILE *f), (p, n, f), STREAM(f, hook_length(result)))         \
-	X(TIMED_AS(fgets_unlocked), char *, __fgets_unlocked_chk, (char *p, size_t size, int n, FILE *f),              \
-	  (p, size, n, f),                                                                                             \
-	  STREAM(f, hook_length(result)))                                                                              \
-	X(TIMED, int, fputs_unlocked, (const char *s, FILE *f), (s, f), STREAM(f, result < 0 ? 0 : hook_length(s)))    \
-	X(TIMED, wchar_t *, fgetws_unlocked, (wchar_t *p, int n, FILE *f), (p, n, f), STREAM(f, 0))                    \
-	X(TIMED_AS(fgetws_unlocked), wchar_t *, __fgetws_unlocked_chk, (wchar_t *p, size_t size, int n, FILE *f),      \
-	  (p, size, n, f),                                                                                             \
-	  STREAM(f, 0))                                                                                                \
-	X(TIMED, int, fputws_unlocked, (const wchar_t *s, FILE *f), (s, f), STREAM(f, 0))                              \
-	X(OWN, int, getc_unlocked, (FILE * f), (f), STREAM(f, result != EOF))                                          \
-	X(OWN, int, fgetc_unlocked, (FILE * f), (f), STREAM(f, result != EOF))                                         \
-	X(TIMED, wint_t, getwc_unlocked, (FILE * f), (f), STREAM(f, 0))                                                \
-	X(TIMED, wint_t, fgetwc_unlocked, (FILE * f), (f), STREAM(f, 0))                                               \
-	X(OWN, int, putc_unlocked, (int c, FILE *f), (c, f), STREAM(f, result != EOF))                                 \
-	X(OWN, int, fputc_unlocked, (int c, FILE *f), (c, f), STREAM(f, result != EOF))                                \
-	X(TIMED, wint_t, putwc_unlocked, (wchar_t c, FILE *f), (c, f), STREAM(f, 0))                                   \
-	X(TIMED, wint_t, fputwc_unlocked, (wchar_t c, FILE *f), (c, f), STREAM(f, 0))                                  \
-	/* the inline bodies of getc_unlocked and putc_unlocked in headers call these at the end of the buffer */      \
-	X(TIMED_AS(getc_unlocked), int, __uflow, (FILE * f), (f), STREAM(f, result != EOF))                            \
-	X(TIMED_AS(putc_unlocked), int, __overflow, (FILE * f, int c), (f, c), STREAM(f, result != EOF))               \
-	X(OWN_AS(getc), int, _IO_getc, (FILE * f), (f), STREAM(f, result != EOF))                                      \
-	X(OWN_AS(putc), int, _IO_putc, (int c, FILE *f), (c, f), STREAM(f, result != EOF))                             \
-	X(TIMED, int, getw, (FILE * f), (f), STREAM(f, 4))                                                             \
-	X(TIMED, int, puts, (const char *s), (s), STREAM(stdout, result < 0 ? 0 : hook_length(s) + 1))                 \
-	X(TIMED, ssize_t, getline, (char **line, size_t *n, FILE *f), (line, n, f),                                    \
-	  STREAM(f, result < 0 ? 0 : result))                                                                          \
-	X(TIMED, ssize_t, getdelim, (char **line, size_t *n, int end, FILE *f), (line, n, end, f),                     \
-	  STREAM(f, result < 0 ? 0 : result))                                                                          \
-	X(TIMED_AS(getdelim), ssize_t, __getdelim, (char **line, size_t *n, int end, FILE *f), (line, n, end, f),      \
-	  STREAM(f, result < 0 ? 0 : result))                                                                          \
-	X(TIMEDV, void, flockfile, (FILE * f), (f), NOTHING)                                                           \
-	X(TIMED, int, ftrylockfile, (FILE * f), (f), NOTHING)
 
 #define HOOK_MEMORY(X)                                                                                                 \
 	/* memory mappings */                                                                                          \

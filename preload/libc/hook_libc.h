@@ -17,12 +17,14 @@
 #define PILLION_HOOK_LIBC_H
 
 #include "preload/libc/hook_file.h"
+#include "preload/libc/hook_stream.h"
 #include "preload/libc/hook_wait.h"
 
 #define HOOK_LIBC(X)                                                                                                   \
 	HOOK_FILE(X)                                                                                                   \
 	HOOK_NAME(X)                                                                                                   \
 	HOOK_STREAM(X)                                                                                                 \
+	HOOK_FORMAT(X)                                                                                                 \
 	HOOK_MEMORY(X)                                                                                                 \
 	HOOK_WAIT(X)                                                                                                   \
 	/* locks: OWN rows try first and time only calls that block */                                                 \
@@ -119,7 +121,7 @@
 	  (request, pid, at, data), NOTHING)                                                                           \
 	X(TIMED, int, system, (const char *command), (command), NOTHING)                                               \
 	X(TIMED, FILE *, popen, (const char *command, const char *mode), (command, mode), NEW)                         \
-	X(TIMED, int, pclose, (FILE * f), (f), CLOSED(hook_stream_fd(f)))                                              \
+	X(TIMED, int, pclose, (FILE * f), (f), CLOSED_STREAM(f))                                                       \
 	X(NAKED, void, _exit, (int status), (status), NOTHING)                                                         \
 	X(NAKED, void, _Exit, (int status), (status), NOTHING)                                                         \
 	X(NAKED, void, quick_exit, (int status), (status), NOTHING)                                                    \

@@ -13,6 +13,9 @@
 	X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2)                                                        \
 	X(__fread_chk) X(__fread_unlocked_chk) X(__fgets_chk) X(__fgets_unlocked_chk)                                  \
 	X(__fgetws_chk) X(__fgetws_unlocked_chk) X(__longjmp_chk)                                                      \
+	X(__vprintf_chk) X(__vfprintf_chk) X(__vwprintf_chk) X(__vfwprintf_chk) X(__vdprintf_chk)                      \
+	X(__isoc99_vscanf) X(__isoc99_vfscanf) X(__isoc99_vwscanf) X(__isoc99_vfwscanf)                                \
+	X(__isoc23_vscanf) X(__isoc23_vfscanf) X(__isoc23_vwscanf) X(__isoc23_vfwscanf)                                \
 	/* used by programs that were linked to a glibc before 2.33 or 2.28 */                                     \
 	X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(__fxstat) X(__fxstat64) X(__fxstatat) X(__fxstatat64)      \
 	X(_IO_getc) X(_IO_putc)                                                                                        \

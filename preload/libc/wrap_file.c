@@ -105,6 +105,7 @@ int wrap_fcloseall(void)
 	enum { HOOK_CURRENT = HOOK_fcloseall };
 	int result;
 
+	stream_count_pending(NULL);
 	descriptor_invalidate_range(0, ~0u);
 	HOOK_TIME(real_fcloseall(), NOTHING);
 	return result;

@@ -41,11 +41,20 @@ safe="$safe|^(__errno_location|_*environ|getauxval|geteuid|dirfd|pthread_self|pt
 safe="$safe|^(sigdelset|sigismember|__stack_chk_(fail|guard)|_GLOBAL_OFFSET_TABLE_|_DYNAMIC|__ehdr_start|_end)$"
 safe="$safe|^(__u(div|mod)ti3|__aarch64_[a-z0-9_]+|unwind_table_row)$" # of libgcc, and our static library
 # Those of single objects: dl_iterate_phdr takes the loader's lock; on_exit, which may allocate, is called by our
-# constructor and when CUDA's driver starts; a wrapper of streams reads the variable stdout.
+# constructor and when CUDA's driver starts; wrappers of streams read stdin and stdout; the list of streams is read only
+# before libc takes the same lock, which a thread may take again, to flush them all.
 alone='runtime_common_loader.c.o dl_iterate_phdr
 init.c.o on_exit
 runtime_device_cupti.c.o on_exit
-libc_export.c.o stdout'
+hook_stream.c.o _IO_list_all
+hook_stream.c.o _IO_list_lock
+hook_stream.c.o _IO_list_unlock
+libc_export.c.o stdin
+libc_export.c.o stdout
+libc_wrap_format.c.o stdin
+libc_wrap_format.c.o stdout
+libc_wrap_stream.c.o stdin
+libc_wrap_stream.c.o stdout'
 
 # imports: "OBJECT SYMBOL" for each symbol that none of the objects defines.
 imports() {
