@@ -56,6 +56,7 @@
 #include "preload/hook/call.h"
 #include "preload/hook/hook_table.h"
 #include "preload/hook/stream.h"
+#include "runtime/stack/sample_mask.h"
 #include "runtime/stack/stack.h"
 
 #define HOOK_EXPORT __attribute__((visibility("default")))

@@ -4,24 +4,24 @@
 #define PILLION_HOOK_WAIT_H
 
 #define HOOK_WAIT(X)                                                                                                   \
-	/* waiting for descriptors */                                                                                  \
+	/* waiting for descriptors; SAMPLE_MASK_WAITING: runtime/stack/sample_mask.h */                                \
 	X(TIMED, int, poll, (struct pollfd * p, nfds_t n, int ms), (p, n, ms), TIMEOUT(ms * 1000ll))                   \
 	X(TIMED_AS(poll), int, __poll_chk, (struct pollfd * p, nfds_t n, int ms, size_t size), (p, n, ms, size),       \
 	  TIMEOUT(ms * 1000ll))                                                                                        \
-	X(TIMED, int, ppoll, (struct pollfd * p, nfds_t n, const struct timespec *t, const sigset_t *s), (p, n, t, s), \
-	  TIMEOUT(hook_us(t)))                                                                                         \
+	X(TIMED, int, ppoll, (struct pollfd * p, nfds_t n, const struct timespec *t, const sigset_t *s),            \
+	  (p, n, t, SAMPLE_MASK_WAITING(s)), TIMEOUT(hook_us(t)))                                                      \
 	X(TIMED_AS(ppoll), int, __ppoll_chk,                                                                           \
-	  (struct pollfd * p, nfds_t n, const struct timespec *t, const sigset_t *s, size_t size), (p, n, t, s, size), \
-	  TIMEOUT(hook_us(t)))                                                                                         \
+	  (struct pollfd * p, nfds_t n, const struct timespec *t, const sigset_t *s, size_t size),                     \
+	  (p, n, t, SAMPLE_MASK_WAITING(s), size), TIMEOUT(hook_us(t)))                                                \
 	X(TIMED, int, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t), (n, r, w, e, t), NOTHING)   \
 	X(TIMED, int, pselect, (int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t, const sigset_t *s),  \
-	  (n, r, w, e, t, s), TIMEOUT(hook_us(t)))                                                                     \
+	  (n, r, w, e, t, SAMPLE_MASK_WAITING(s)), TIMEOUT(hook_us(t)))                                                \
 	X(TIMED, int, epoll_wait, (int fd, struct epoll_event *v, int n, int ms), (fd, v, n, ms), FD(fd))              \
 	X(TIMED, int, epoll_pwait, (int fd, struct epoll_event *v, int n, int ms, const sigset_t *s),                  \
-	  (fd, v, n, ms, s), FD(fd))                                                                                   \
+	  (fd, v, n, ms, SAMPLE_MASK_WAITING(s)), FD(fd))                                                              \
 	X(TIMED, int, epoll_pwait2,                                                                                    \
-	  (int fd, struct epoll_event *v, int n, const struct timespec *t, const sigset_t *s), (fd, v, n, t, s),       \
-	  FD(fd))                                                                                                      \
+	  (int fd, struct epoll_event *v, int n, const struct timespec *t, const sigset_t *s),                         \
+	  (fd, v, n, t, SAMPLE_MASK_WAITING(s)), FD(fd))                                                               \
 	X(TIMED, int, epoll_ctl, (int fd, int operation, int what, struct epoll_event *v), (fd, operation, what, v),   \
 	  FD(fd))                                                                                                      \
 	/* sleeping, and waiting for signals */                                                                        \
@@ -32,7 +32,7 @@
 	  (c, flags, t, left), NOTHING)                                                                                \
 	X(TIMED, int, sched_yield, (void), (), NOTHING)                                                                \
 	X(TIMED, int, pause, (void), (), NOTHING)                                                                      \
-	X(TIMED, int, sigsuspend, (const sigset_t *s), (s), NOTHING)                                                   \
+	X(TIMED, int, sigsuspend, (const sigset_t *s), (SAMPLE_MASK_WAITING(s)), NOTHING)                              \
 	X(TIMED, unsigned, alarm, (unsigned s), (s), NOTHING)                                                          \
 	X(TIMED, int, kill, (pid_t pid, int signal), (pid, signal), VALUE(signal))                                     \
 	X(TIMED, int, killpg, (pid_t group, int signal), (group, signal), VALUE(signal))                               \

@@ -7,16 +7,25 @@
 #include "preload/hook/hook.h"
 #include "preload/libc/undeclared.h"
 #include "runtime/stack/altstack.h"
-#include "runtime/stack/sample.h"
 #include "runtime/stack/sample_mask.h"
 
 /* ---- dispositions ---- */
+
+static uint64_t kernel_mask(const sigset_t *set)
+{
+	uint64_t mask;
+
+	memcpy(&mask, set, sizeof(mask));
+	return mask;
+}
 
 int wrap_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
 	enum { HOOK_CURRENT = HOOK_sigaction };
 	int result;
 
+	if (action && sample_signal && !sample_mask_can_hide(kernel_mask(&action->sa_mask), sample_signal))
+		sample_release(sample_signal);
 	if (__builtin_expect(signal && signal == sample_signal, 0)) {
 		bool is_standard = !action || (!(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL);
 
@@ -53,14 +62,6 @@ int wrap_sigignore(int signal)
 }
 
 /* ---- masks ---- */
-
-static uint64_t kernel_mask(const sigset_t *set)
-{
-	uint64_t mask;
-
-	memcpy(&mask, set, sizeof(mask));
-	return mask;
-}
 
 /* The set that is passed to the kernel. A set that has all or none of the signals that matter is not examined. */
 static const sigset_t *without_ours(int how, const sigset_t *set, sigset_t *room)

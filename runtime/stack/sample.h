@@ -16,8 +16,9 @@
  * A wait of io_uring ends even so: a process that creates a ring by syscall() is not sampled from then on, one that
  * does so by a system call of its own from the first sample on that meets such a wait.
  *
- * One case remains: a call with a mask of its own (sigsuspend, ppoll, pselect, epoll_pwait) then returns EINTR before
- * the program's handler has run; the handler runs when the signal is next unblocked. */
+ * Calls with a mask of their own (sigsuspend, ppoll, ...) wait with our signal blocked, see sample_mask.h. Where such a
+ * call is not ours (sigpause, io_pgetevents, a system call of the program's own), it may return EINTR before the
+ * program's handler has run; the handler runs when the signal is next unblocked. */
 #ifndef PILLION_SAMPLE_H
 #define PILLION_SAMPLE_H
 

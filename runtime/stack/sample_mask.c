@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/stack/sample_mask.h"
 
-#include <signal.h>
 #include <stddef.h>
+#include <string.h>
 
+#include "runtime/common/readable.h"
 #include "runtime/common/sys.h"
-#include "runtime/stack/sample.h"
 
 static uint64_t sample_mask_of_kernel(void)
 {
@@ -51,4 +51,16 @@ void sample_mask_change(int how, uint64_t set)
 		sample_release(ours);
 		last = ours;
 	}
+}
+
+const sigset_t *sample_mask_waiting(const sigset_t *set, sigset_t *room)
+{
+	uint64_t mask;
+
+	if (!set || !readable_bytes(set, sizeof(mask)))
+		return set; /* if it cannot be read, the kernel returns EFAULT */
+	memcpy(&mask, set, sizeof(mask));
+	mask |= sample_mask_bit(sample_signal);
+	memcpy(room, &mask, sizeof(mask));
+	return room;
 }
