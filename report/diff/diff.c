@@ -191,45 +191,70 @@ static void match_kin(struct joining *j)
 	free(order);
 }
 
-/* The number of changes from one spelling to the other; SIZE_MAX: they are not alike. */
-static size_t spelling_distance(const char *a, const char *b)
-{
-	size_t length = strlen(a) > strlen(b) ? strlen(a) : strlen(b),
-	       distance = length < NEAREST_BYTES ? nearest_distance(a, b) : SIZE_MAX / RENAMED_PART;
+/* An old row and a new one that it may have become. */
+struct renaming {
+	size_t old, new;
+	size_t distance; /* the number of changes from one spelling to the other */
+	bool is_same_line; /* the same line launched most of both */
+};
 
-	return distance * RENAMED_PART <= length ? distance : SIZE_MAX;
+struct renamings {
+	struct renaming *items;
+	size_t count, capacity;
+};
+
+static int by_likeness(size_t a, size_t b, const void *context)
+{
+	const struct renaming *all = context, *left = &all[a], *right = &all[b];
+
+	if (left->is_same_line != right->is_same_line)
+		return right->is_same_line - left->is_same_line;
+	return (left->distance > right->distance) - (left->distance < right->distance)
+		       ?: (left->old > right->old) - (left->old < right->old)
+		       ?: (left->new > right->new) - (left->new < right->new);
 }
 
-/* Others by the number of values, and by the line that has launched them or the spelling. */
+/* Adds the pair if both have the same number of values, and the same line or a similar spelling. */
+static void add_renaming(struct renamings *r, const struct joining *j, size_t old, size_t new)
+{
+	const struct diff_row *before = &j->d->rows[old], *after = &j->d->rows[new];
+	size_t left = strlen(before->name), right = strlen(after->name), length = left > right ? left : right;
+	struct renaming pair = {old, new, SIZE_MAX, j->top[old] && j->top[old] == j->top[new]};
+
+	if (before->before != after->after)
+		return;
+	if (length < NEAREST_BYTES)
+		pair.distance = nearest_distance(before->name, after->name);
+	if (!pair.is_same_line && (pair.distance == SIZE_MAX || pair.distance * RENAMED_PART > length))
+		return;
+	r->items = mem_grow(r->items, r->count, &r->capacity, sizeof(*r->items));
+	r->items[r->count++] = pair;
+}
+
+/* Others by the number of values, and by the line that has launched them or the spelling: the most alike pairs
+ * first. */
 static void match_others(struct joining *j)
 {
 	size_t old_count, new_count, *old = rows_of_side(j->d, false, &old_count),
-				     *new = rows_of_side(j->d, true, &new_count);
-	struct diff_row *rows = j->d->rows;
+				     *new = rows_of_side(j->d, true, &new_count), *order;
+	bool *is_matched = mem_alloc((j->d->count + 1) * sizeof(*is_matched));
+	struct renamings all = {0};
 
-	for (size_t i = 0; i < old_count && i < RENAMED_MOST; i++) {
-		size_t found = SIZE_MAX, least = SIZE_MAX;
+	for (size_t i = 0; i < old_count && i < RENAMED_MOST; i++)
+		for (size_t k = 0; k < new_count && k < RENAMED_MOST; k++)
+			add_renaming(&all, j, old[i], new[k]);
+	order = places_in_order(all.count, by_likeness, all.items);
+	for (size_t i = 0; i < all.count; i++) {
+		const struct renaming *pair = &all.items[order[i]];
 
-		for (size_t k = 0; k < new_count && k < RENAMED_MOST; k++) {
-			size_t distance;
-
-			if (new[k] == SIZE_MAX || rows[old[i]].before != rows[new[k]].after)
-				continue;
-			if (j->top[old[i]] && j->top[old[i]] == j->top[new[k]]) {
-				found = k;
-				break;
-			}
-			distance = spelling_distance(rows[old[i]].name, rows[new[k]].name);
-			if (distance < least) {
-				least = distance;
-				found = k;
-			}
-		}
-		if (found == SIZE_MAX)
+		if (is_matched[pair->old] || is_matched[pair->new])
 			continue;
-		rename_row(j, old[i], new[found]);
-		new[found] = SIZE_MAX;
+		is_matched[pair->old] = is_matched[pair->new] = true;
+		rename_row(j, pair->old, pair->new);
 	}
+	free(order);
+	free(all.items);
+	free(is_matched);
 	free(old);
 	free(new);
 }
@@ -322,11 +347,16 @@ static bool is_unsampled(const struct diff *d)
 
 static void judge_wholes(struct diff *d)
 {
+	bool is_worse = false;
+
 	for (int i = 0; i < WHOLE_COUNT; i++) {
 		judge_whole(d, &d->whole[i], i == WHOLE_CPU);
 		if (d->whole[i].is_known && d->whole[i].judgement.verdict == DIFF_WORSE)
-			d->judgement.verdict = DIFF_WORSE;
+			is_worse = true;
 	}
+	d->is_worse_as_whole = is_worse && d->judgement.verdict != DIFF_WORSE;
+	if (d->is_worse_as_whole)
+		d->judgement.verdict = DIFF_WORSE;
 	d->is_unsampled = is_unsampled(d);
 	if (d->is_unsampled && d->judgement.verdict == DIFF_NOT_WORSE)
 		d->judgement.verdict = DIFF_UNCLEAR;
@@ -515,12 +545,24 @@ static void add_why_unclear(const struct diff *d, struct buffer *ret)
 		buffer_text(ret, "; the noise is larger than the gate: give several captures of each side");
 }
 
+static void add_wholes(const struct diff *d, const char *separator, struct buffer *ret)
+{
+	for (int i = 0; i < WHOLE_COUNT; i++)
+		if (d->whole[i].is_known)
+			buffer_print(ret, "%s%s %+.1f %%", i ? "; " : separator, whole_names[i],
+				     percent_of(d->whole[i].judgement.change));
+}
+
 void diff_reason(const struct diff *d, struct buffer *ret)
 {
 	const struct judgement *j = &d->judgement;
-	size_t worst = worst_row(d);
+	size_t worst = d->is_worse_as_whole ? SIZE_MAX : worst_row(d);
 
 	buffer_print(ret, "%s: ", diff_verdicts[j->verdict]);
+	if (d->is_worse_as_whole) {
+		add_wholes(d, "", ret);
+		buffer_print(ret, "; %s ", d->by == DIFF_API ? "the recorded calls" : "the rows");
+	}
 	if (j->before > 0 && j->after > 0)
 		buffer_print(ret, "%+.1f %% (noise %.1f %%, gate %.1f %%)", percent_of(j->change), percent_of(j->noise),
 			     100 * d->gate);
@@ -528,9 +570,8 @@ void diff_reason(const struct diff *d, struct buffer *ret)
 		buffer_print(ret, "; %+.1f %% is common to all rows", percent_of(j->common));
 	if (j->explained >= d->gate)
 		buffer_print(ret, "; %+.1f %% by rows whose change is no noise", 100 * j->explained);
-	for (int i = 0; i < WHOLE_COUNT; i++)
-		if (d->whole[i].is_known)
-			buffer_print(ret, "; %s %+.1f %%", whole_names[i], percent_of(d->whole[i].judgement.change));
+	if (!d->is_worse_as_whole)
+		add_wholes(d, "; ", ret);
 	if (d->is_unsampled)
 		buffer_text(ret, "; most of a run is CPU time without samples: record with -s cpu");
 	if (j->verdict == DIFF_UNCLEAR)

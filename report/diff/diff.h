@@ -37,6 +37,7 @@ struct diff {
 	struct judgement judgement;
 	double *times, *variances, *samplings;
 	struct diff_whole whole[WHOLE_COUNT];
+	bool is_worse_as_whole; /* the run is worse, the rows are not */
 	bool is_unsampled; /* most of a run computes what the rows do not have */
 };
 

@@ -365,6 +365,43 @@ Test(diff, a_renamed_kernel_is_the_one_spelt_most_alike)
 	lines_compared(captures, &d);
 }
 
+/* The first old kernel resembles both new ones, but less so than the second old kernel does. */
+Test(diff, renamed_kernels_are_matched_from_the_most_alike_pair_on)
+{
+	struct gathered captures[2] = {0};
+	struct diff d = {DIFF_KERNEL, .gate = 0.03, .captures = captures, .before = 1, .after = 1};
+
+	kernel_add(&captures[0], "gemm_forward_0000", 20);
+	kernel_add(&captures[0], "gemm_forward_0012", 20);
+	kernel_add(&captures[1], "gemm_forward_0011", 20);
+	kernel_add(&captures[1], "gemm_forward_9900", 20);
+	diff_compare(&d);
+	cr_expect_neq(row_named(&d, "gemm_forward_0012 -> gemm_forward_0011"), SIZE_MAX);
+	cr_expect_neq(row_named(&d, "gemm_forward_0000 -> gemm_forward_9900"), SIZE_MAX);
+	lines_compared(captures, &d);
+}
+
+/* Two kernels of one line: the line alone does not tell which has become which. */
+Test(diff, renamed_kernels_of_one_line_are_those_spelt_most_alike)
+{
+	struct gathered captures[2] = {0};
+	struct diff d = {DIFF_KERNEL, .gate = 0.03, .captures = captures, .before = 1, .after = 1};
+
+	kernel_add(&captures[0], "copy_old", 20);
+	kernel_add(&captures[1], "reduce_v2", 20);
+	kernel_add(&captures[1], "copy_new", 20);
+	for (size_t k = 0; k < 2; k++) {
+		aggregate_row(&captures[k].lines, "train.py:5", sizeof("train.py:5"));
+		captures[k].parts = calloc(2, sizeof(*captures[k].parts));
+		captures[k].part_count = captures[k].count;
+		for (uint32_t i = 0; i < captures[k].count; i++)
+			captures[k].parts[i] = (struct gathered_line){i, 0, 20000};
+	}
+	diff_compare(&d);
+	cr_expect_neq(row_named(&d, "copy_old -> copy_new"), SIZE_MAX);
+	lines_compared(captures, &d);
+}
+
 /* ---- the whole run ---- */
 
 enum { THREE = 3 };
@@ -412,6 +449,8 @@ Test(diff, the_runs_cpu_time_counts_in_the_verdict)
 	cr_expect_str_eq(table.cells[row_of(&table, "CPU time") + 7].text, "slower");
 	cr_expect_str_eq(table.cells[row_of(&table, "wall time") + 7].text, "slower");
 	cr_expect_not_null(strstr(reason.data, "CPU time +800.0 %"), "%s", reason.data);
+	cr_expect_eq(strncmp(reason.data, "worse: wall time +", 18), 0, "%s", reason.data);
+	cr_expect_null(strstr(reason.data, "The most is added by"), "%s", reason.data);
 	buffer_done(&reason);
 	table_done(&table);
 	diff_done(&d);
