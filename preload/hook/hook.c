@@ -46,29 +46,28 @@ __asm__("	.pushsection .rodata\n"
 	"	.globl hook_wanted\n"
 	"hook_wanted:\n" HOOK_LIBC(HOOK_WANTED) "	.popsection\n");
 #undef HOOK_WANTED
-extern const struct dso_wanted hook_wanted[HOOK_LIBC_COUNT] HIDDEN;
+extern const struct dso_wanted hook_wanted[HOOK_LIBC_ROWS] HIDDEN;
 
 bool hook_is_resolved;
 
 void hook_resolve(void)
 {
-	dso_next_each(hook_wanted, HOOK_LIBC_COUNT);
+	dso_next_each(hook_wanted, HOOK_LIBC_ROWS);
 	__atomic_store_n(&hook_is_resolved, true, __ATOMIC_RELEASE);
 }
 
 /* ---- names ---- */
 
-#define HOOK_TEXT_TIMED(symbol) #symbol
-#define HOOK_TEXT_TIMEDV(symbol) #symbol
-#define HOOK_TEXT_OWN(symbol) #symbol
-#define HOOK_TEXT_NAKED(symbol) #symbol
-#define HOOK_TEXT_RAW(symbol) #symbol
-#define HOOK_TEXT_REAL(symbol) #symbol
-#define HOOK_NO_TEXT(symbol)
-#define HOOK_TEXT_TIMED_AS(name) #name HOOK_NO_TEXT
-#define HOOK_TEXT_OWN_AS(name) #name HOOK_NO_TEXT
-#define HOOK_TEXT_NAKED_AS(name) #name HOOK_NO_TEXT
-#define HOOK_NAME_OSRT(kind, returns, symbol, ...) HOOK_ROW_TEXT(symbol, HOOK_TEXT_##kind(symbol), TF_GROUP_OSRT)
+#define HOOK_TEXT_TIMED(symbol) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_OSRT)
+#define HOOK_TEXT_TIMEDV HOOK_TEXT_TIMED
+#define HOOK_TEXT_OWN HOOK_TEXT_TIMED
+#define HOOK_TEXT_NAKED HOOK_TEXT_TIMED
+#define HOOK_TEXT_RAW HOOK_TEXT_TIMED
+#define HOOK_TEXT_REAL HOOK_TEXT_TIMED
+#define HOOK_TEXT_TIMED_AS(name) HOOK_NOT
+#define HOOK_TEXT_OWN_AS(name) HOOK_NOT
+#define HOOK_TEXT_NAKED_AS(name) HOOK_NOT
+#define HOOK_NAME_OSRT(kind, returns, symbol, ...) HOOK_TEXT_##kind(symbol)
 #define HOOK_NAME_CUDART(kind, returns, symbol, ...) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_CUDA)
 #define HOOK_NAME_CUDA(kind, returns, symbol, ...) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_CUDA_DRIVER)
 #define HOOK_NAME_LIBRARY(kind, group, symbol, name, ...)                                                              \

@@ -61,18 +61,50 @@
 
 #define HOOK_EXPORT __attribute__((visibility("default")))
 
-/* A row's position in the table is its id in the trace. */
+/* A row's position in the table, without the variants, is its id in the trace. */
+#define HOOK_NOT(...)
+#define HOOK_ID_TIMED(symbol) HOOK_##symbol,
+#define HOOK_ID_TIMEDV HOOK_ID_TIMED
+#define HOOK_ID_OWN HOOK_ID_TIMED
+#define HOOK_ID_NAKED HOOK_ID_TIMED
+#define HOOK_ID_REAL HOOK_ID_TIMED
+#define HOOK_ID_RAW HOOK_ID_TIMED
+#define HOOK_ID_TIMED_AS(name) HOOK_NOT
+#define HOOK_ID_OWN_AS(name) HOOK_NOT
+#define HOOK_ID_NAKED_AS(name) HOOK_NOT
+#define HOOK_ENUM_LIBC(kind, returns, symbol, ...) HOOK_ID_##kind(symbol)
 #define HOOK_ENUM(kind, returns, symbol, ...) HOOK_##symbol,
 #define HOOK_ENUM_LIBRARY(kind, group, symbol, name, ...) LIBRARY_IF_RECORDED(kind, HOOK_##name,)
 enum hook_id {
-	HOOK_LIBC(HOOK_ENUM)
+	HOOK_LIBC(HOOK_ENUM_LIBC)
+	HOOK_LIBC_COUNT, /* libc's ids are the first ones */
+	HOOK_LIBC_LAST = HOOK_LIBC_COUNT - 1,
 	HOOK_CUDART(HOOK_ENUM)
 	HOOK_CUDA(HOOK_ENUM)
 	HOOK_LIBRARY(HOOK_ENUM_LIBRARY)
 	HOOK_COUNT
 };
 #undef HOOK_ENUM
+#undef HOOK_ENUM_LIBC
 _Static_assert(HOOK_COUNT < 1 << 11, "an id has 11 bits in a slot");
+
+/* A variant (TIMED_AS, ...) has the id of the function as which it is reported. HOOK_VARIANT() receives the name, and
+ * takes the symbol from the text that follows. */
+#define HOOK_VARIANT(name, symbol) HOOK_VARIANT_IS(name, symbol)
+#define HOOK_VARIANT_IS(name, symbol) HOOK_##symbol = HOOK_##name,
+#define HOOK_VARIANT_SYMBOL(symbol) symbol
+#define HOOK_SAME_TIMED(symbol) HOOK_NOT(
+#define HOOK_SAME_TIMEDV HOOK_SAME_TIMED
+#define HOOK_SAME_OWN HOOK_SAME_TIMED
+#define HOOK_SAME_NAKED HOOK_SAME_TIMED
+#define HOOK_SAME_REAL HOOK_SAME_TIMED
+#define HOOK_SAME_RAW HOOK_SAME_TIMED
+#define HOOK_SAME_TIMED_AS(name) HOOK_VARIANT(name, HOOK_VARIANT_SYMBOL
+#define HOOK_SAME_OWN_AS HOOK_SAME_TIMED_AS
+#define HOOK_SAME_NAKED_AS HOOK_SAME_TIMED_AS
+#define HOOK_ENUM_VARIANT(kind, returns, symbol, ...) HOOK_SAME_##kind(symbol))
+enum hook_variant { HOOK_LIBC(HOOK_ENUM_VARIANT) HOOK_VARIANT_END };
+#undef HOOK_ENUM_VARIANT
 
 /* Several symbols of a library may share an id; these numbers distinguish them. */
 #define HOOK_PLACE(kind, group, symbol, ...) HOOK_PLACE_##symbol,
@@ -80,7 +112,7 @@ enum { HOOK_PLACES = HOOK_COUNT - 1, HOOK_LIBRARY(HOOK_PLACE) HOOK_PLACE_END };
 #undef HOOK_PLACE
 #define HOOK_ONE(...) +1
 enum { HOOK_LIBRARY_COUNT = HOOK_PLACE_END - HOOK_COUNT };
-enum { HOOK_LIBC_COUNT = 0 HOOK_LIBC(HOOK_ONE) }; /* libc's ids are the first ones */
+enum { HOOK_LIBC_ROWS = 0 HOOK_LIBC(HOOK_ONE) }; /* variants included */
 enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUNT HOOK_CUDART(HOOK_ONE) };
 #undef HOOK_ONE
 
@@ -159,6 +191,16 @@ static inline int hook_number_fd(int fd)
 	return fd;
 }
 
+/* The bytes of `count` messages that sendmmsg or recvmmsg has moved; -1 if that is its result. */
+static inline int64_t hook_message_bytes(const struct mmsghdr *messages, int count)
+{
+	int64_t bytes = count < 0 ? -1 : 0;
+
+	for (int i = 0; i < count; i++)
+		bytes += messages[i].msg_len;
+	return bytes;
+}
+
 static inline size_t hook_length(const char *s)
 {
 	return s ? strlen(s) : 0;
@@ -235,6 +277,36 @@ static inline size_t hook_length(const char *s)
 		if (__builtin_expect(!descriptor_is_known(fd), 0))                                                     \
 			descriptor_describe((fd), event_.start);                                                       \
 	} while (0)
+/* COPIED: writes the result's bytes to a descriptor and reads them from another one, which is counted as a call of
+ * inner_read. MESSAGES: the result is a number of messages, of which all but one are counted as calls of that row */
+#define HOOK_BEFORE_COPIED(to, from)
+#define HOOK_AFTER_COPIED(to, from)
+#define HOOK_SHORT_COPIED(to, from)                                                                                    \
+	do {                                                                                                           \
+		HOOK_SHORT_FD(to);                                                                                     \
+		stream_count(HOOK_inner_read, (from), event_.start,                                                    \
+			     (struct stream_moved){result > 0 ? (uint64_t)result : 0, 1});                             \
+	} while (0)
+#define HOOK_RECORD_COPIED(to, from)                                                                                   \
+	do {                                                                                                           \
+		HOOK_RECORD_FD(to);                                                                                    \
+		stream_count(HOOK_inner_read, (from), event_.start,                                                    \
+			     (struct stream_moved){result > 0 ? (uint64_t)result : 0, 1});                             \
+	} while (0)
+#define HOOK_BEFORE_MESSAGES(fd, messages, inner)
+#define HOOK_AFTER_MESSAGES(fd, messages, inner)
+#define HOOK_SHORT_MESSAGES(fd, messages, inner)                                                                       \
+	do {                                                                                                           \
+		HOOK_SHORT_AMOUNT((fd), hook_message_bytes((messages), result));                                       \
+		stream_count(HOOK_##inner, (fd), event_.start,                                                         \
+			     (struct stream_moved){0, result > 1 ? (uint32_t)result - 1 : 0});                         \
+	} while (0)
+#define HOOK_RECORD_MESSAGES(fd, messages, inner)                                                                      \
+	do {                                                                                                           \
+		HOOK_RECORD_AMOUNT((fd), hook_message_bytes((messages), result));                                      \
+		stream_count(HOOK_##inner, (fd), event_.start,                                                         \
+			     (struct stream_moved){0, result > 1 ? (uint32_t)result - 1 : 0});                         \
+	} while (0)
 /* OUTPUT, INPUT: a call of stdio that adds so many bytes to the stream or gets them from it; _BLOCK, _TEXT: enum
  * stream_use. Bytes are those that the kernel moved. A recorded call has those of its direction; those of others, and
  * how often the kernel was called, are counted as calls of inner_read and inner_write */
@@ -292,10 +364,7 @@ static inline size_t hook_length(const char *s)
 		stream_count_place(&place_, (stream), event_.start);                                                   \
 	} while (0)
 #define HOOK_RECORD_FLUSHED(stream)                                                                                    \
-	do {                                                                                                           \
-		HOOK_RECORD_AMOUNT(flushed_, 0);                                                                       \
-		stream_count_place(&place_, (stream), event_.start);                                                   \
-	} while (0)
+	HOOK_RECORD_AMOUNT(flushed_, (int64_t)stream_flushed(&place_, (stream)))
 #define HOOK_BEFORE_MOVED(stream) const struct stream_place place_ = stream_place_before(stream)
 #define HOOK_AFTER_MOVED(stream)
 #define HOOK_SHORT_MOVED(stream)                                                                                       \
@@ -352,8 +421,8 @@ static inline size_t hook_length(const char *s)
 #define HOOK_SHORT_PAIR(pair) (void)0
 #define HOOK_RECORD_PAIR(pair) HOOK_RECORD_NOTHING
 
-/* CLOSED: this descriptor, determined before the call closes it. CLOSED_STREAM: that of this stream, whose output is
- * counted as written before the call, because descriptor and stream are others afterwards. CHANGED, CONNECTED: it
+/* CLOSED: this descriptor, determined before the call closes it. CLOSED_STREAM: that of this stream, whose output
+ * the call writes. CHANGED, CONNECTED: it
  * refers to something else after the call */
 #define HOOK_BEFORE_CLOSED(fd)                                                                                         \
 	int closed_ = (fd);                                                                                            \
@@ -362,12 +431,14 @@ static inline size_t hook_length(const char *s)
 #define HOOK_SHORT_CLOSED(fd) (void)0
 #define HOOK_RECORD_CLOSED(fd) HOOK_RECORD_ARG(hook_fd_arg(closed_, (int64_t)result))
 #define HOOK_BEFORE_CLOSED_STREAM(stream)                                                                              \
-	if (stream)                                                                                                    \
-		stream_count_pending(stream);                                                                          \
+	const struct stream_closing closing_ = stream_closing_before(stream);                                          \
 	HOOK_BEFORE_CLOSED(hook_stream_fd(stream))
 #define HOOK_AFTER_CLOSED_STREAM(stream)
-#define HOOK_SHORT_CLOSED_STREAM(stream) (void)0
-#define HOOK_RECORD_CLOSED_STREAM(stream) HOOK_RECORD_CLOSED(closed_)
+#define HOOK_SHORT_CLOSED_STREAM(stream)                                                                               \
+	if (__builtin_expect(closing_.pending && result != -1, 0))                                                     \
+	traffic_count_slowly(HOOK_inner_write, closed_, closing_.state, event_.start, 0, (int64_t)closing_.pending)
+#define HOOK_RECORD_CLOSED_STREAM(stream)                                                                              \
+	HOOK_RECORD_ARG(hook_fd_arg(closed_, result == -1 ? -1 : (int64_t)closing_.pending))
 #define HOOK_BEFORE_CHANGED(fd)
 #define HOOK_AFTER_CHANGED(fd) descriptor_invalidate(fd)
 #define HOOK_SHORT_CHANGED(fd) (void)0

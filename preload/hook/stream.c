@@ -104,16 +104,28 @@ void stream_count(unsigned function, int fd, uint64_t ticks, struct stream_moved
 
 void stream_count_place(const struct stream_place *before, FILE *f, uint64_t ticks)
 {
-	ptrdiff_t written, read;
+	uint64_t written = stream_flushed(before, f);
+	ptrdiff_t read;
 
 	if (!f || f->_mode > 0)
 		return;
-	written = before->pending - stream_pending(f);
 	read = f->_offset != before->offset && f->_offset >= 0 ? f->_IO_read_end - f->_IO_buf_base : 0;
-	if (written > 0 && !(f->_flags & STREAM_FAILED))
-		stream_count(HOOK_inner_write, f->_fileno, ticks, (struct stream_moved){(uint64_t)written, 1});
+	if (written)
+		stream_count(HOOK_inner_write, f->_fileno, ticks, (struct stream_moved){written, 1});
 	if (read > 0)
 		stream_count(HOOK_inner_read, f->_fileno, ticks, (struct stream_moved){(uint64_t)read, 1});
+}
+
+struct stream_closing stream_closing_before(const FILE *f)
+{
+	struct stream_closing closing = {0};
+
+	if (!f || f->_mode > 0 || (unsigned)f->_fileno >= PROCESS_DESCRIPTORS || stream_pending(f) <= 0 ||
+	    !event_enabled(TF_GROUP_OSRT) || !hook_attached())
+		return closing;
+	if (!descriptor_is_known(f->_fileno))
+		descriptor_describe(f->_fileno, clock_now());
+	return (struct stream_closing){(uint64_t)stream_pending(f), process.descriptors[f->_fileno]};
 }
 
 static void stream_count_one(const FILE *f)

@@ -126,10 +126,28 @@ static inline struct stream_place stream_place_before(FILE *f)
 		 : (struct stream_place){.offset = -1, .fd = -1};
 }
 
+/* Output that the call wrote. */
+static inline uint64_t stream_flushed(const struct stream_place *before, const FILE *f)
+{
+	ptrdiff_t written = f ? before->pending - stream_pending(f) : 0;
+
+	return written > 0 && f->_mode <= 0 && !(f->_flags & STREAM_FAILED) ? (uint64_t)written : 0;
+}
+
 /* Counts what such a call read and wrote. */
 void stream_count_place(const struct stream_place *before, FILE *f, uint64_t ticks);
 
-/* Counts output that the call which is about to be made will write: to close this stream, or (NULL) to flush all. */
+/* ---- the end of a stream ---- */
+
+struct stream_closing {
+	uint64_t pending;
+	uint16_t state; /* of the descriptor, see descriptor.h */
+};
+
+/* Describes the descriptor if the call will write to it. */
+struct stream_closing stream_closing_before(const FILE *f);
+
+/* Counts output that the call which is about to be made will write: to replace this stream, or (NULL) to flush all. */
 void stream_count_pending(FILE *f);
 
 /* Counts reads or writes of the kernel during a call of another function: HOOK_inner_read, HOOK_inner_write. */

@@ -8,7 +8,8 @@
  *   NAKED  the exported symbol itself is in a wrap_*.c or .S: variadic functions and those that never return
  *   REAL   not intercepted: only real_<symbol>, for functions that some libcs do not have in a version up to 2.17
  *   RAW    a system call without a function of its own, made by syscall(): only an id and a name
- *   TIMED_AS(name), OWN_AS(name), NAKED_AS(name): a variant that headers substitute (__read_chk), reported as `name`
+ *   TIMED_AS(name), OWN_AS(name), NAKED_AS(name): a variant that headers substitute (__read_chk), which has the id
+ *          of the row `name`
  * record: what is recorded in addition to the times, see hook.h.
  * The rows of a function's 64-bit and fortified variants are beside it; the program's headers determine which one it
  * calls.
@@ -145,6 +146,7 @@
 	/* alternate signal stacks, which CPU samples replace by ours in the kernel */                                 \
 	X(OWN, int, sigaltstack, (const stack_t *s, stack_t *old), (s, old), NOTHING)                                  \
 	X(REAL, void, siglongjmp, (struct __jmp_buf_tag buffer[1], int value), (buffer, value), NOTHING)               \
-	X(NAKED_AS(longjmp), void, __longjmp_chk, (struct __jmp_buf_tag * buffer, int value), (buffer, value), NOTHING)
+	X(NAKED_AS(siglongjmp), void, __longjmp_chk, (struct __jmp_buf_tag * buffer, int value), (buffer, value),      \
+	  NOTHING)
 
 #endif

@@ -52,7 +52,8 @@
 	X(TIMED, ssize_t, sendto, (int fd, const void *p, size_t n, int flags, const struct sockaddr *a, socklen_t l), \
 	  (fd, p, n, flags, a, l), FD(fd))                                                                             \
 	X(TIMED, ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags), FD(fd))                \
-	X(TIMED, int, sendmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags), FD(fd))         \
+	X(TIMED, int, sendmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags),                 \
+	  MESSAGES(fd, m, inner_write))                                                                                \
 	X(TIMED, ssize_t, recv, (int fd, void *p, size_t n, int flags), (fd, p, n, flags), FD(fd))                     \
 	X(TIMED_AS(recv), ssize_t, __recv_chk, (int fd, void *p, size_t n, size_t size, int flags),                    \
 	  (fd, p, n, size, flags),                                                                                     \
@@ -64,7 +65,7 @@
 	  (fd, p, n, size, flags, a, l), FD(fd))                                                                       \
 	X(TIMED, ssize_t, recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags), FD(fd))                      \
 	X(TIMED, int, recvmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *t),                \
-	  (fd, m, n, flags, t), FD(fd))                                                                                \
+	  (fd, m, n, flags, t), MESSAGES(fd, m, inner_read))                                                           \
 	/* names of hosts */                                                                                           \
 	X(TIMED, int, getaddrinfo,                                                                                     \
 	  (const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **ret),                \

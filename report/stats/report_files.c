@@ -49,10 +49,12 @@ static enum traffic_role event_role(struct files *f, uint32_t function)
 	return f->role[function];
 }
 
-/* `role`: event_role() of it. */
-static enum traffic_kind event_kind(const struct files *f, uint32_t function, enum traffic_role role)
+/* After event_role(). */
+static enum traffic_kind event_kind(const struct files *f, uint32_t function)
 {
-	return role == ROLE_OTHER ? TRAFFIC_CALLS : (enum traffic_kind)f->kind[function];
+	bool is_known = function < EVENT_IDS && f->role[function] != ROLE_UNKNOWN;
+
+	return is_known ? (enum traffic_kind)f->kind[function] : TRAFFIC_CALLS;
 }
 
 static bool files_key(struct scan *s, const void *descriptor, struct buffer *fields)
@@ -95,13 +97,14 @@ static void files_add_call(const struct files *f, struct file_sums *r, const str
 	uint64_t duration = clock_map_duration(f->scan.clock, e->duration),
 		 many = tf_arg_value(event_arg(e, TF_ARG_BYTES)),
 		 bytes = many ? many : result > 0 ? (uint64_t)result : 0;
+	enum traffic_kind kind = event_kind(f, e->id);
 
 	r->calls++;
 	r->total_ns += duration;
 	if (duration > r->longest_ns)
 		r->longest_ns = duration;
 	r->opens += (role == ROLE_OPEN || role == ROLE_MEET) && result >= 0;
-	files_add_moved(r, role, traffic_transfers(event_kind(f, e->id, role), 1, bytes), bytes);
+	files_add_moved(r, traffic_moves(role, kind), traffic_transfers(kind, 1, bytes), bytes);
 }
 
 static void files_visit_call(struct scan *s, const struct event *e)
@@ -141,7 +144,7 @@ static void files_add_traffic(struct files *f, const struct traffic *traffic)
 		return;
 	s->thread = traffic->thread;
 	r = files_row(f, d, traffic->from_ticks);
-	kind = event_kind(f, traffic->function, role);
+	kind = event_kind(f, traffic->function);
 	r->calls += traffic_calls(kind, traffic->calls);
 	r->total_ns += clock_map_duration(s->clock, traffic->ticks);
 	files_add_moved(r, role, traffic_transfers(kind, traffic->calls, traffic->bytes), traffic->bytes);

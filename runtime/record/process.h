@@ -20,7 +20,7 @@
 #include "runtime/record/intern_table.h"
 
 /* PROCESS_TRAFFIC: blobs of counters; TRAFFIC_SLOTS: the slots of one. */
-enum { PROCESS_TRAFFIC = 12, TRAFFIC_SLOTS = 1 + TF_TRAFFIC_NUMBERS };
+enum { PROCESS_TRAFFIC = 28, TRAFFIC_SLOTS = 1 + TF_TRAFFIC_NUMBERS };
 enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS = 65535, PROCESS_SPARE_STACKS = 4 };
 #if defined(__aarch64__)
 #define PROCESS_ALIGN 65536 /* the largest page of the architecture */

@@ -114,7 +114,8 @@ static void traffic_grow(struct thread *t)
 }
 
 /* An image that records little stays without a trace file. Its first thread has counters in `process`, or none if there
- * is no room for them. False: the calls are so many that the image gets a trace file, which will have the counters. */
+ * is no room for them. False: the calls are so many, or not counted by function, that the image gets a trace file,
+ * which will have the counters. */
 static bool traffic_begin_in_process(const struct thread *t, unsigned function, const uint64_t *numbers,
 				     uint64_t **entry)
 {
@@ -122,7 +123,7 @@ static bool traffic_begin_in_process(const struct thread *t, unsigned function, 
 	uint32_t i = process.traffic_count;
 
 	if (i == PROCESS_TRAFFIC)
-		return !place || t->page->counters[place - 1].calls < MANY;
+		return place && t->page->counters[place - 1].calls < MANY;
 	/* A handler that interrupts this may take the same ones: its calls are then not counted here. */
 	process.traffic_count = i + 1;
 	process.traffic[i][0] = tf_blob(TF_BLOB_TRAFFIC, sizeof(struct tf_traffic), 0);
@@ -153,22 +154,43 @@ bool traffic_in_process(unsigned function)
 	return false;
 }
 
-void traffic_end(void)
+/* Are these bytes of calls that are not counted by function, so that nothing would show that they are missing? */
+static bool traffic_is_needed(const uint64_t *counters)
+{
+	return counters[1 + TF_TRAFFIC_BYTES] >> 8 && !thread_self.place[counters[1 + TF_TRAFFIC_KEY] >> 40];
+}
+
+static void traffic_write(bool is_needed)
 {
 	struct thread *t = &thread_self;
 	uint64_t *unused;
 
+	for (uint32_t i = 0; i < process.traffic_count; i++)
+		if (traffic_is_needed(process.traffic[i]) == is_needed &&
+		    event_has_room(t, t->next, TRAFFIC_SLOTS * TF_SLOT))
+			event_blob_in_place(TF_BLOB_TRAFFIC, 0, process.traffic[i] + 1, TF_TRAFFIC_NUMBERS, &unused);
+}
+
+void traffic_end(void)
+{
+	struct thread *t = &thread_self;
+	unsigned needed = 0;
+
 	memset(t->traffic, 0, (t->traffic_mask + 1) * sizeof(*t->traffic));
 	for (uint32_t i = 0; i < process.traffic_count; i++)
-		if (event_has_room(t, t->next, TRAFFIC_SLOTS * TF_SLOT))
-			event_blob_in_place(TF_BLOB_TRAFFIC, 0, process.traffic[i] + 1, TF_TRAFFIC_NUMBERS, &unused);
+		needed += traffic_is_needed(process.traffic[i]);
+	/* The chunk of a trace file, if there is one then, begins with all of the counters. */
+	if (needed && !event_has_room(t, t->next, needed * TRAFFIC_SLOTS * TF_SLOT))
+		thread_grow(t, needed * TRAFFIC_SLOTS);
+	traffic_write(true);
+	traffic_write(false);
 	process.traffic_count = 0;
 }
 
-void traffic_count_slowly(unsigned function, int fd, uint64_t start, uint64_t duration, int64_t amount)
+void traffic_count_slowly(unsigned function, int fd, uint16_t state, uint64_t start, uint64_t duration,
+			  int64_t amount)
 {
 	struct thread *t = &thread_self;
-	uint16_t state = process.descriptors[fd];
 	unsigned hash = traffic_hash(function, fd);
 	const uint64_t numbers[TF_TRAFFIC_NUMBERS] = {
 		[TF_TRAFFIC_KEY] = traffic_key(function, fd, state),

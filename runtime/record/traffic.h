@@ -35,9 +35,9 @@ static inline __attribute__((always_inline)) void traffic_add(uint64_t *counters
 	counters[1 + TF_TRAFFIC_BYTES] += (uint64_t)(amount > 0 ? amount : 0) << 8;
 }
 
-/* The cases that traffic_count() does not handle. */
-__attribute__((noinline, cold)) void traffic_count_slowly(unsigned function, int fd, uint64_t start, uint64_t duration,
-							  int64_t amount);
+/* The cases that traffic_count() does not handle. `state`: of the descriptor at the time of the call. */
+__attribute__((noinline, cold)) void traffic_count_slowly(unsigned function, int fd, uint16_t state, uint64_t start,
+							  uint64_t duration, int64_t amount);
 
 /* Counts a call of the attached thread on `fd`. */
 static inline __attribute__((always_inline)) void traffic_count(unsigned function, int fd, uint64_t start,
@@ -63,13 +63,14 @@ static inline __attribute__((always_inline)) void traffic_count(unsigned functio
 	}
 	event_taken(t);
 	if (__builtin_expect(!is_counted, 0))
-		traffic_count_slowly(function, fd, start, duration, amount);
+		traffic_count_slowly(function, fd, state, start, duration, amount);
 }
 
 /* Does the function have counters in `process`? */
 bool traffic_in_process(unsigned function);
 
-/* At the end of the image: writes the counters in `process`, if they have room in the thread's chunk. */
+/* At the end of the image: writes the counters in `process`, if they have room in the thread's chunk. Bytes of calls
+ * that are not counted by function, such as the kernel's during calls of stdio, get room. */
 void traffic_end(void);
 
 #endif

@@ -104,6 +104,7 @@ static void visit_event(struct scan *s, const struct event *e)
 	call.file = file_of(f, d);
 	call.start_ticks = event_start(e);
 	call.ns = clock_map_duration(s->clock, e->duration);
+	call.role = traffic_moves(call.role, f->kinds[e->id]);
 	if (call.role == ROLE_READ || call.role == ROLE_WRITE) {
 		call.bytes = many ? many : result > 0 ? (uint64_t)result : 0;
 		call.transfers = traffic_transfers(f->kinds[e->id], 1, call.bytes);

@@ -22,6 +22,12 @@ static inline uint64_t traffic_transfers(enum traffic_kind kind, uint64_t calls,
 	return kind == TRAFFIC_STREAM && !bytes ? 0 : calls;
 }
 
+/* What a call moves: flushing or closing a stream writes what is left in its buffer. */
+static inline enum traffic_role traffic_moves(enum traffic_role role, enum traffic_kind kind)
+{
+	return kind == TRAFFIC_STREAM && role != ROLE_READ ? ROLE_WRITE : role;
+}
+
 /* The calls of the program. */
 static inline uint64_t traffic_calls(enum traffic_kind kind, uint64_t calls)
 {
