@@ -268,7 +268,8 @@ static void add_flops(struct operators *o)
 		if (is_known)
 			o->items[o->places[i].row].flops += (double)work.flops;
 		if (parent != NVTX_NO_PARENT)
-			is_within[parent] = is_within[parent] || is_known || is_within[i];
+			is_within[parent] = is_within[parent] || is_within[i] ||
+					    (is_known && work.class != OPERATOR_ELEMENTWISE);
 	}
 	map_done(&results);
 	free(is_within);

@@ -71,6 +71,9 @@ Test(operator_work, counts_the_operations_of_each_form)
 		 2 * 2 * 3 * 5 * 7 * (3 * 8 + 2 * 8), "B=2,H=3,Q=5,K=7,D=8"},
 		{"aten::_cudnn_rnn", "[[5, 8, 32], [256, 32], [256, 64], [256], [], [9], [1, 8, 64]]", NULL,
 		 2 * 5 * 8 * 256 * (32 + 64), "T=5,B=8,X=32"},
+		{"aten::add", "[[3, 4], [3, 4], []]", NULL, 3 * 4, "N=12"},
+		{"aten::add_", "[[3, 4], [], []]", NULL, 3 * 4, "N=12"},
+		{"aten::mul", "[[7, 1, 4], [3, 1]]", NULL, 7 * 3 * 4, "N=84"},
 	};
 	struct operator_work work;
 
@@ -117,6 +120,8 @@ Test(operator_work, does_not_guess)
 		{"aten::cudnn_convolution", "[[2, 3, 8, 8], [4, 0, 3, 3]]", "[[2, 4, 6, 6]]"},
 		{"aten::_flash_attention_forward", "[[5, 3, 8], [7, 3, 8], [7, 3, 8]]", NULL},
 		{"mm", "[[3, 4], [4, 5]]", NULL},
+		{"aten::add", "[[], []]", NULL},
+		{"aten::mul", "[[3, 4], [4, 5]]", NULL},
 		{"aten::_cudnn_rnn", "[[5, 8, 32], [256]]", NULL},
 		{"aten::", "[[3, 4], [4, 5]]", NULL},
 		{"aten::mm", "[[[[[", NULL},

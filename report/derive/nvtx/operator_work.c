@@ -17,7 +17,8 @@ enum form {
 	CONVOLUTION_BACKWARD,
 	HEADS_FIRST,
 	LENGTH_FIRST,
-	RECURRENT
+	RECURRENT,
+	ELEMENTWISE
 };
 
 struct shape {
@@ -240,6 +241,31 @@ static bool recurrent_work(const struct shapes *s, struct operator_work *ret)
 	return true;
 }
 
+/* ---- element by element ---- */
+
+/* One operation for each element of the result, whose sizes are those of both arguments after broadcasting. */
+static bool elementwise_work(const struct shape *a, const struct shape *b, struct operator_work *ret)
+{
+	const struct shape *larger = a->rank >= b->rank ? a : b, *smaller = larger == a ? b : a;
+	uint64_t elements = 1;
+
+	if (!larger->rank)
+		return false;
+	for (size_t i = 0; i < larger->rank; i++) {
+		size_t skipped = larger->rank - smaller->rank;
+		uint64_t size = larger->sizes[i], other = i < skipped ? 1 : smaller->sizes[i - skipped];
+
+		if (size != other && size != 1 && other != 1)
+			return false;
+		elements = times(elements, size == 1 ? other : size);
+	}
+	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64, elements);
+	ret->class = OPERATOR_ELEMENTWISE;
+	ret->flops = elements;
+	ret->elements = plus(elements, plus(elements_of(a), elements_of(b)));
+	return elements != 0;
+}
+
 /* ---- by name ---- */
 
 static const struct known {
@@ -248,6 +274,8 @@ static const struct known {
 	uint8_t first; /* the argument that is the first factor, the input or the query */
 	bool is_backward;
 } known_operators[] = {
+	{"add", ELEMENTWISE, 0, false},
+	{"mul", ELEMENTWISE, 0, false},
 	{"mm", PRODUCT, 0, false},
 	{"bmm", PRODUCT, 0, false},
 	{"mv", PRODUCT, 0, false},
@@ -355,6 +383,8 @@ bool operator_work(const struct operator_text *operator, const struct operator_f
 		       attention_work(first, o->form == HEADS_FIRST, o->is_backward, ret);
 	case RECURRENT:
 		return recurrent_work(&s, ret);
+	case ELEMENTWISE:
+		return elementwise_work(first, first + 1, ret);
 	}
 	return false;
 }

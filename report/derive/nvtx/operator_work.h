@@ -15,6 +15,7 @@ enum operator_class {
 	OPERATOR_CONVOLUTION_BACKWARD,
 	OPERATOR_ATTENTION,
 	OPERATOR_RECURRENT,
+	OPERATOR_ELEMENTWISE, /* may be a part of any of the others */
 };
 
 struct operator_work {
