@@ -354,6 +354,14 @@ size_t trace_blob(const struct trace *t, const struct blob *b, void *ret, size_t
 	return length;
 }
 
+bool trace_stack_is_cut(const struct trace *t, const struct blob *b)
+{
+	uint64_t first = 0;
+
+	trace_blob(t, b, &first, sizeof(first));
+	return (first & TF_STACK_UNLOADS) && (first & TF_STACK_CUT);
+}
+
 void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret)
 {
 	char text[TF_BLOB_BYTES];

@@ -19,7 +19,7 @@ struct facts {
 	struct correlate_counts correlated;
 	uint64_t overhead_ns[DEVICE_OVERHEADS], more;
 	uint64_t dropped, timeless, device_unreadable, sources;
-	uint64_t texts_at_limit;
+	uint64_t texts_at_limit, stacks_cut;
 	uint64_t traffic_uncounted, missing_files;
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
 		unmatched_ends, stacks_lost, slow_ns, unreadable;
@@ -115,6 +115,15 @@ static uint64_t count_texts_at_limit(const struct trace *t)
 	return count;
 }
 
+static uint64_t count_cut_stacks(const struct trace *t)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < t->blob_count; i++)
+		count += t->blobs[i].type == TF_BLOB_STACK && trace_stack_is_cut(t, &t->blobs[i]);
+	return count;
+}
+
 static void image_counts(const struct model *m, const struct image *image, struct facts *f)
 {
 	const struct trace *t = image->trace;
@@ -134,6 +143,7 @@ static void image_counts(const struct model *m, const struct image *image, struc
 	f->threads_lost += t->header.threads_lost;
 	f->slowed += count_slowed(t);
 	f->texts_at_limit += count_texts_at_limit(t);
+	f->stacks_cut += count_cut_stacks(t);
 	f->traffic_uncounted += traffic_uncounted(t);
 	f->samples_by_perf += samples_by_perf(image);
 	f->torn += t->torn;
@@ -198,6 +208,8 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"unmatched start", "NVTX ranges open at the end", f.unmatched_starts, false},
 		{"unmatched end", "NVTX ends without a start", f.unmatched_ends, false},
 		{"texts truncated", "different NVTX texts of 8 KiB, which is the limit", f.texts_at_limit, false},
+		{"stacks cut", "different stacks with as many frames as --backtrace-depth allows: (cut) is their root",
+		 f.stacks_cut, false},
 		{"stacks lost", "stacks that could not be taken", f.stacks_lost, false},
 		{"CPU samples", "of running threads, see sample_sum", f.samples, false},
 		{"CPU samples by perf",

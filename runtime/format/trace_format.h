@@ -406,10 +406,12 @@ struct tf_module {
 	/* The path follows, not NUL-terminated. The loader has "" for the executable; its path is header.executable. */
 };
 
-/* Flags the first word of a stack that was walked after modules had been unloaded; the low 16 bits are the number of
- * unloads. An address of the stack belongs to the latest module at that address whose `unloads` is not higher:
- * another module may have been there before. No address has the highest bit set. */
+/* Flags the first word of a stack that was walked after modules had been unloaded, or that is cut; the low 16 bits are
+ * the number of unloads. An address of the stack belongs to the latest module at that address whose `unloads` is not
+ * higher: another module may have been there before. No address has the highest bit set. */
 #define TF_STACK_UNLOADS (1ull << 63)
+/* In that word: the stack has as many frames as --backtrace-depth allows, so outer ones may be missing. */
+#define TF_STACK_CUT (1ull << 62)
 
 struct tf_sampling {
 	uint64_t period_ns; /* of the thread's CPU time; the kernel's tick may be longer */

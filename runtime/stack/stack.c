@@ -205,12 +205,20 @@ static void native_walk(const struct thread *t, uintptr_t frame, uint32_t depth,
 		n->count = (int)depth;
 }
 
+static uint32_t backtrace_depth(void)
+{
+	return process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES;
+}
+
 static void native_write(uint32_t id, void *const *frames, int count)
 {
-	uint64_t unloads = __atomic_load_n(&process.unloads, __ATOMIC_RELAXED), first = TF_STACK_UNLOADS | unloads;
+	uint64_t cut = (uint32_t)count >= backtrace_depth() ? TF_STACK_CUT : 0,
+		 first = cut | __atomic_load_n(&process.unloads, __ATOMIC_RELAXED);
+	bool has_first = first != 0;
 
+	first |= TF_STACK_UNLOADS;
 	module_write(frames, count);
-	event_blob_of_two(TF_BLOB_STACK, id, &first, unloads ? sizeof(first) : 0, frames,
+	event_blob_of_two(TF_BLOB_STACK, id, &first, has_first ? sizeof(first) : 0, frames,
 			  (size_t)count * sizeof(*frames));
 }
 
@@ -321,11 +329,6 @@ static inline uint32_t stack_take_known(struct thread *t, uintptr_t frame, uint3
 	if (!id && !stack_take_slowly(&a, has_interpreter))
 		return stack_lose(t, a.is_tried ? LOSS_FAILED : LOSS_LITTLE);
 	return id ? id : a.id;
-}
-
-static uint32_t backtrace_depth(void)
-{
-	return process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES;
 }
 
 uint32_t stack_take(struct thread *t, uintptr_t frame)

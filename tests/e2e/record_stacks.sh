@@ -21,6 +21,13 @@ pillion -f -o none --osrt-backtrace-threshold=60000000000 "$targets/stacks" >out
 unlike "$(report stats -r stacks_sum -f csv none.pillion)" '_sleep' 'a threshold above all calls: no stacks'
 pillion -f -o depth --osrt-backtrace-threshold=40000000 --backtrace-depth=1 "$targets/stacks" >out 2>err
 unlike "$(report stats -r stacks_sum -f csv depth.pillion)" 'caller_of_long_sleep' '--backtrace-depth limits the depth'
+folded() { # NAME
+	report export -q -t folded -o - "$1.pillion"
+}
+is "$(folded depth | grep ';usleep ' | grep 'long_sleep' | cut -d';' -f3 | sort -u)" '(cut)' \
+	'a stack that it has cut has one root below its thread'
+like "$(report stats -r ledger -f csv depth.pillion | cut -d, -f3-)" '^stacks cut,[1-9]' 'the ledger counts such stacks'
+unlike "$(folded stacks; report stats -r ledger -f csv stacks.pillion)" 'cut[),]' 'complete stacks are not cut'
 
 # The recorder starts in the constructor of another library.
 pillion -f -o early --osrt-threshold=0 --osrt-backtrace-threshold=0 "$targets/library_early" >out 2>err

@@ -13,6 +13,8 @@
 #include "report/derive/stacks/nesting.h"
 #include "report/derive/stacks/samples.h"
 
+/* The root of all stacks of a thread that --backtrace-depth has cut: their outermost frames differ. */
+#define CUT "(cut)"
 enum { LABEL_WIDTH = 80, STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 
 const struct metric_words metrics[METRIC_COUNT] = {
@@ -122,6 +124,14 @@ static void label_thread(struct profile_pass *w, const struct image *image, cons
 	w->labelled = thread;
 }
 
+/* Whether frames of the stack are missing between its thread and its outermost one. */
+static bool is_cut(const struct image *image, uint32_t stack)
+{
+	const struct blob *b = stack ? trace_definition(image->trace, TF_BLOB_STACK, stack) : NULL;
+
+	return b && trace_stack_is_cut(image->trace, b);
+}
+
 /* Ids of process, thread, stack and function of a call; returns how many. */
 static size_t call_ids(struct profile_pass *w, const struct event *e, uint32_t stack)
 {
@@ -133,6 +143,8 @@ static size_t call_ids(struct profile_pass *w, const struct event *e, uint32_t s
 	label_thread(w, w->scan.image, w->scan.thread);
 	w->ids[used++] = w->head[0];
 	w->ids[used++] = w->head[1];
+	if (is_cut(w->scan.image, stack))
+		w->ids[used++] = name_id(w->profile, CUT);
 	while (count > 0)
 		w->ids[used++] = name_id(w->profile, w->frames[--count].text);
 	if (e->kind == TF_CALL)
@@ -206,6 +218,8 @@ static void add_frames(struct profile_pass *w, const struct nested_call *call, s
 	size_t count =
 		call->stack ? symbols_frames(symbols, call->image, call->stack, w->frames, STACK_FRAMES) : 0;
 
+	if (call->outer == NESTING_OUTERMOST && is_cut(call->image, call->stack))
+		add_id(path, name_id(w->profile, CUT));
 	for (size_t at = 2 * sizeof(uint32_t); count && at < path->size; at += sizeof(uint32_t)) {
 		uint32_t id;
 
@@ -391,7 +405,7 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 	if (metric == METRIC_HOST && !model_has_heap(context->model))
 		return err_set(err, -ENODATA, "host: the captures have no allocations of host memory (--memory)");
 	w.frames = mem_alloc(STACK_FRAMES * sizeof(*w.frames));
-	w.ids = mem_alloc((STACK_FRAMES + 3) * sizeof(*w.ids));
+	w.ids = mem_alloc((STACK_FRAMES + 4) * sizeof(*w.ids));
 	w.scan.more = &w;
 	w.scan.args = metric == METRIC_ALLOC ? 1u << TF_ARG_MEMORY : 0;
 	if (metric == METRIC_GPU)
