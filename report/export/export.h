@@ -3,7 +3,7 @@
 #ifndef PILLION_EXPORT_H
 #define PILLION_EXPORT_H
 
-#include "report/derive/stacks/profile.h"
+#include "report/derive/time/profile.h"
 #include "report/export/export_list.h"
 #include "report/base/sink.h"
 

@@ -7,7 +7,7 @@
 #define PILLION_EXPORT_HTML_H
 
 #include "report/base/emit.h"
-#include "report/derive/stacks/profile.h"
+#include "report/derive/time/profile.h"
 #include "report/export/export.h"
 #include "report/derive/device/stream_name.h"
 #include "report/export/html_pack.h"

@@ -5,7 +5,7 @@
 #define PILLION_PROFILE_PROTO_H
 
 #include "report/base/protobuf.h"
-#include "report/derive/stacks/profile.h"
+#include "report/derive/time/profile.h"
 
 /* The number of the text. If it is new it is appended to `out` as field `field`. */
 uint32_t profile_proto_text(struct aggregate *known, const char *text, unsigned int field, struct buffer *out);

@@ -5,7 +5,7 @@
 
 #include "report/derive/device/correlate.h"
 #include "report/derive/nvtx/nvtx_define.h"
-#include "report/derive/stacks/profile.h"
+#include "report/derive/time/profile.h"
 #include "report/nsys/nsys_rows.h"
 
 /* Numbers of nsys, which nsys_constants names: the column eventClass, and those of DIAGNOSTIC_EVENT. */

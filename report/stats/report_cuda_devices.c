@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "report/derive/device/properties.h"
-#include "report/derive/stacks/profile.h"
+#include "report/derive/time/profile.h"
 #include "report/stats/report.h"
 
 static void real_if(struct table *table, bool is_known, double value)

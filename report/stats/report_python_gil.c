@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "report/derive/stacks/attribution.h"
-#include "report/derive/stacks/profile.h"
+#include "report/derive/time/profile.h"
 #include "report/stats/report.h"
 
 enum gil_state { GIL_NONE, GIL_TAKES, GIL_RELEASES, GIL_UNKNOWN };

@@ -44,9 +44,27 @@ pillion -o python python3 job.py >out 2>err
 ok 'a Python job with processes and threads' account python
 pillion -o stacks "$targets/stacks" >out 2>err
 ok 'calls with stacks' account stacks
-is "$(report export -q -t folded --metric off-cpu -o - stacks.pillion | awk '{ n += $NF } END { print n }')" \
-	"$(report stats -q -r osrt_sum -f csv stacks.pillion | awk -F, 'NR > 1 { n += $2 } END { print n }')" \
-	'--metric off-cpu: the total of osrt_sum'
+off_cpu() { # NAME: the total of --metric off-cpu, 0 where nothing was blocked
+	report export -q -t folded --metric off-cpu -o - "$1.pillion" 2>/dev/null |
+		awk '{ n += $NF } END { printf "%d\n", n }'
+}
+in_calls() { # NAME: blocked time in calls
+	report stats -q -r time_sum -f csv "$1.pillion" | tr -d '"' | awk -F, '
+		/In Calls/ { for (i = 1; i <= NF; i++) if ($i == "In Calls (ns)") column = i; next }
+		{ n += $column }
+		END { printf "%d\n", n }'
+}
+# Each call's share is rounded down.
+near() { # A B
+	test "$(($1 - $2))" -le 1000 -a "$(($2 - $1))" -le 1000
+}
+ok "--metric off-cpu: blocked time in calls ($(off_cpu stacks), $(in_calls stacks))" \
+	near "$(off_cpu stacks)" "$(in_calls stacks)"
+ok '10 sleeps of 50 ms are in it' test "$(off_cpu stacks)" -ge 450000000
+# read(2) of /dev/zero computes, in the kernel, all the time.
+pillion -o zero --osrt-threshold=0 dd if=/dev/zero of=/dev/null bs=64M count=30 >out 2>err
+total=$(report stats -q -r osrt_sum -f csv zero.pillion | awk -F, '$NF == "read" { print $2 }')
+ok "and not the CPU time in calls ($(off_cpu zero) of $total)" test "$(($(off_cpu zero) * 2))" -lt "$total"
 ! has_unwinder || like "$(cat stacks.folded)" \
 	';main( \(.*\))?;caller_of_long_sleep( \(.*\))?;long_sleep( \(.*\))?;usleep [0-9]+$' \
 	'a stack, the outermost frame first'

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/derive/stacks/nesting.h"
-#include "report/derive/stacks/profile.h"
+#include "report/derive/time/profile.h"
 #include "opened.h"
 
 static struct writer w;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/stacks/profile.h"
+#include "report/derive/time/profile.h"
 #include "report/stats/report.h"
 #include "opened.h"
 

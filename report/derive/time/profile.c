@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Aggregates values by stack. */
-#include "report/derive/stacks/profile.h"
+#include "report/derive/time/profile.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 #include "report/derive/stacks/heap.h"
 #include "report/derive/stacks/nesting.h"
 #include "report/derive/stacks/samples.h"
+#include "report/derive/time/partition.h"
 
 /* The root of all stacks of a thread that --backtrace-depth has cut: their outermost frames differ. */
 #define CUT "(cut)"
@@ -22,7 +23,7 @@ const struct metric_words metrics[METRIC_COUNT] = {
 	[METRIC_GPU] = {"gpu", "GPU time", "operations", "gpu_time", "nanoseconds"},
 	[METRIC_CPU] = {"cpu", "CPU samples", "samples", "cpu_time", "nanoseconds"},
 	[METRIC_ALLOC] = {"alloc", "device memory allocated", "allocations", "alloc_space", "bytes"},
-	[METRIC_OFF_CPU] = {"off-cpu", "time in OS calls, mostly off the CPU", "calls", "off_cpu_time", "nanoseconds"},
+	[METRIC_OFF_CPU] = {"off-cpu", "time blocked in calls (estimate)", "calls", "off_cpu_time", "nanoseconds"},
 	[METRIC_HOST] = {"host", "host memory allocated (estimate)", "allocations", "alloc_space", "bytes"},
 };
 
@@ -132,13 +133,10 @@ static bool is_cut(const struct image *image, uint32_t stack)
 	return b && trace_stack_is_cut(image->trace, b);
 }
 
-/* Ids of process, thread, stack and function of a call; returns how many. */
-static size_t call_ids(struct profile_pass *w, const struct event *e, uint32_t stack)
+/* Ids of process, thread and the `count` frames in w->frames; returns how many. */
+static size_t stack_ids(struct profile_pass *w, uint32_t stack, size_t count)
 {
-	const struct function *f = trace_function(w->scan.image->trace, e->id);
-	size_t count =
-		   stack ? symbols_frames(w->scan.context->symbols, w->scan.image, stack, w->frames, STACK_FRAMES) : 0,
-	       used = 0;
+	size_t used = 0;
 
 	label_thread(w, w->scan.image, w->scan.thread);
 	w->ids[used++] = w->head[0];
@@ -147,6 +145,17 @@ static size_t call_ids(struct profile_pass *w, const struct event *e, uint32_t s
 		w->ids[used++] = name_id(w->profile, CUT);
 	while (count > 0)
 		w->ids[used++] = name_id(w->profile, w->frames[--count].text);
+	return used;
+}
+
+/* Likewise, and of the function of a call. */
+static size_t call_ids(struct profile_pass *w, const struct event *e, uint32_t stack)
+{
+	const struct function *f = trace_function(w->scan.image->trace, e->id);
+	size_t count =
+		   stack ? symbols_frames(w->scan.context->symbols, w->scan.image, stack, w->frames, STACK_FRAMES) : 0,
+	       used = stack_ids(w, stack, count);
+
 	if (e->kind == TF_CALL)
 		w->ids[used++] = name_id(w->profile, f ? f->name : "?");
 	else if (used == 2)
@@ -269,8 +278,9 @@ static uint32_t visit_nested(void *context, const struct nested_call *call)
 	return row;
 }
 
-static void add_call_of(struct scan *s, const struct event *e, uint32_t groups)
+static void profile_visit_call(struct scan *s, const struct event *e)
 {
+	const uint32_t groups = 1u << TF_GROUP_OSRT | 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 	struct profile_pass *w = s->more;
 
@@ -285,17 +295,6 @@ static void add_call_of(struct scan *s, const struct event *e, uint32_t groups)
 			    .ns = clock_map_duration(s->clock, e->duration),
 			    .function = e->id,
 			    .stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0});
-}
-
-static void profile_visit_call(struct scan *s, const struct event *e)
-{
-	add_call_of(s, e, 1u << TF_GROUP_OSRT | 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER);
-}
-
-/* A thread leaves the CPU in OS calls; those that return quickly are below the threshold. */
-static void visit_os_call(struct scan *s, const struct event *e)
-{
-	add_call_of(s, e, 1u << TF_GROUP_OSRT);
 }
 
 /* ---- other values ---- */
@@ -331,6 +330,38 @@ static void profile_visit_correlated(void *context, const struct correlated *k)
 		aggregate_add_total(aggregate, row, 1, r->duration_ns);
 		w->profile->total += r->duration_ns;
 	}
+}
+
+static void add_blocked_call(struct profile_pass *w, const struct blocked_call *c)
+{
+	size_t count = c->stack ? symbols_frames(w->scan.context->symbols, w->scan.image, c->stack, w->frames,
+						 STACK_FRAMES) : 0,
+	       used = stack_ids(w, c->stack, count);
+
+	w->ids[used++] = name_id(w->profile, c->function->name);
+	aggregate_add_total(w->scan.aggregate,
+			    aggregate_row(w->scan.aggregate, (const char *)w->ids, used * sizeof(*w->ids)), c->count,
+			    c->blocked_ns);
+	w->profile->total += c->blocked_ns;
+}
+
+/* The part of the calls' time that their threads were off the CPU and not runnable, by the kernel's accounts: a call
+ * that copies computes. */
+static void add_blocked_calls(struct profile_pass *w)
+{
+	struct partition p;
+
+	partition_make(w->scan.context, true, &p);
+	for (size_t i = 0; i < p.count; i++) {
+		const struct thread_time *t = &p.threads[i];
+
+		w->scan.image = t->image;
+		w->scan.thread = t->thread;
+		for (size_t k = 0; t->thread && k < t->blocked.count; k++)
+			if (t->blocked.calls[k].blocked_ns)
+				add_blocked_call(w, &t->blocked.calls[k]);
+	}
+	partition_done(&p);
 }
 
 /* Device time by the calls that submitted the operations. */
@@ -385,7 +416,6 @@ static void (*const visits[METRIC_COUNT])(struct scan *, const struct event *) =
 	[METRIC_CALLS] = profile_visit_call,
 	[METRIC_CPU] = profile_visit_sample,
 	[METRIC_ALLOC] = visit_allocation,
-	[METRIC_OFF_CPU] = visit_os_call,
 	[METRIC_HOST] = visit_host_allocation,
 };
 
@@ -410,13 +440,15 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 	w.scan.args = metric == METRIC_ALLOC ? 1u << TF_ARG_MEMORY : 0;
 	if (metric == METRIC_GPU)
 		add_device_work(&w);
+	else if (metric == METRIC_OFF_CPU)
+		add_blocked_calls(&w);
 	else
 		scan_events(&w.scan, visits[metric]);
 	nesting_done(&w.nesting);
 	free(w.frames);
 	free(w.ids);
 	return metric == METRIC_OFF_CPU && !ret->aggregate.count
-		       ? err_set(err, -ENODATA, "off-cpu: the captures have no OS calls")
+		       ? err_set(err, -ENODATA, "off-cpu: the captures have no calls in which a thread was blocked")
 		       : 0;
 }
 
