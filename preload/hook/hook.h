@@ -324,10 +324,14 @@ static inline size_t hook_length(const char *s)
 #define HOOK_AFTER_INPUT(stream, bytes)
 #define HOOK_SHORT_INPUT(stream, bytes) HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_PIECES, inner_read)
 #define HOOK_RECORD_INPUT(stream, bytes) HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_PIECES, inner_read)
-#define HOOK_BEFORE_INPUT_BLOCK HOOK_BEFORE_INPUT
-#define HOOK_AFTER_INPUT_BLOCK HOOK_AFTER_INPUT
-#define HOOK_SHORT_INPUT_BLOCK(stream, bytes) HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_BLOCK, inner_read)
-#define HOOK_RECORD_INPUT_BLOCK(stream, bytes) HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_BLOCK, inner_read)
+#define HOOK_BEFORE_INPUT_BLOCK(stream, bytes, request)                                                                \
+	struct stream_input stream_ = stream_input_before(stream);                                                     \
+	stream_.wanted = (ptrdiff_t)(request)
+#define HOOK_AFTER_INPUT_BLOCK(stream, bytes, request)
+#define HOOK_SHORT_INPUT_BLOCK(stream, bytes, request)                                                                 \
+	HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_BLOCK, inner_read)
+#define HOOK_RECORD_INPUT_BLOCK(stream, bytes, request)                                                                \
+	HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_BLOCK, inner_read)
 #define HOOK_BEFORE_INPUT_TEXT HOOK_BEFORE_INPUT
 #define HOOK_AFTER_INPUT_TEXT HOOK_AFTER_INPUT
 #define HOOK_SHORT_INPUT_TEXT(stream, bytes) HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_TEXT, inner_read)

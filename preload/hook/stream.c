@@ -85,8 +85,10 @@ struct stream_moved stream_read_slowly(const struct stream_input *before, FILE *
 	if (use == STREAM_TEXT && bytes < fill)
 		bytes = fill;
 	if (bytes > 0 && use == STREAM_BLOCK) {
-		fill = f->_IO_read_end > f->_IO_buf_base ? f->_IO_read_end - f->_IO_buf_base : 0;
-		moved = (struct stream_moved){(uint64_t)bytes, (fill > 0) + (bytes > fill)};
+		/* Whole blocks bypass the buffer, which then gets the rest. */
+		ptrdiff_t rest = before->wanted - before->unread, blocks = rest - rest % stream_size(f);
+
+		moved = (struct stream_moved){(uint64_t)bytes, (blocks > 0) + (bytes > blocks)};
 	} else if (bytes > 0) {
 		moved = (struct stream_moved){(uint64_t)bytes, stream_calls(f, bytes)};
 	}

@@ -80,6 +80,7 @@ struct stream_input {
 	ptrdiff_t pending, unread; /* unread: bytes in the buffer that the program has not got yet */
 	const char *next, *end;
 	int flags, locked;
+	ptrdiff_t wanted; /* of a BLOCK: bytes that the program wants */
 };
 
 static inline ptrdiff_t stream_unread(const FILE *f)

@@ -23,9 +23,9 @@
 	X(TIMEDV, void, rewind, (FILE * f), (f), MOVED(f))                                                             \
 	X(TIMED, int, setvbuf, (FILE * f, char *p, int mode, size_t n), (f, p, mode, n), FLUSHED(f))                   \
 	X(TIMED, size_t, fread, (void *p, size_t size, size_t n, FILE *f),                                             \
-	  (p, size, n, f), INPUT_BLOCK(f, size * result))                                                              \
+	  (p, size, n, f), INPUT_BLOCK(f, size * result, size * n))                                                    \
 	X(TIMED_AS(fread), size_t, __fread_chk, (void *p, size_t room, size_t size, size_t n, FILE *f),                \
-	  (p, room, size, n, f), INPUT_BLOCK(f, size * result))                                                        \
+	  (p, room, size, n, f), INPUT_BLOCK(f, size * result, size * n))                                              \
 	X(TIMED, size_t, fwrite, (const void *p, size_t size, size_t n, FILE *f),                                      \
 	  (p, size, n, f), OUTPUT_BLOCK(f, size * result))                                                             \
 	X(TIMED, char *, fgets, (char *p, int n, FILE *f), (p, n, f), INPUT_TEXT(f, hook_length(result)))              \
@@ -49,10 +49,10 @@
 	X(TIMED, wint_t, fputwc, (wchar_t c, FILE *f), (c, f), OUTPUT(f, 0))                                           \
 	X(TIMED, int, fflush_unlocked, (FILE * f), (f), FLUSHED(f))                                                    \
 	X(TIMED, size_t, fread_unlocked, (void *p, size_t size, size_t n, FILE *f),                                    \
-	  (p, size, n, f), INPUT_BLOCK(f, size * result))                                                              \
+	  (p, size, n, f), INPUT_BLOCK(f, size * result, size * n))                                                    \
 	X(TIMED_AS(fread_unlocked), size_t, __fread_unlocked_chk,                                                      \
 	  (void *p, size_t room, size_t size, size_t n, FILE *f),                                                      \
-	  (p, room, size, n, f), INPUT_BLOCK(f, size * result))                                                        \
+	  (p, room, size, n, f), INPUT_BLOCK(f, size * result, size * n))                                              \
 	X(TIMED, size_t, fwrite_unlocked, (const void *p, size_t size, size_t n, FILE *f),                             \
 	  (p, size, n, f), OUTPUT_BLOCK(f, size * result))                                                             \
 	X(TIMED, char *, fgets_unlocked, (char *p, int n, FILE *f),                                                    \
