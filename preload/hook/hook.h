@@ -52,9 +52,11 @@
 #include <wchar.h>
 
 #include "runtime/record/descriptor.h"
+#include "runtime/record/directory.h"
 #include "runtime/record/traffic.h"
 #include "preload/hook/call.h"
 #include "preload/hook/hook_table.h"
+#include "preload/hook/path.h"
 #include "preload/hook/stream.h"
 #include "runtime/stack/sample_mask.h"
 #include "runtime/stack/stack.h"
@@ -263,6 +265,27 @@ static inline size_t hook_length(const char *s)
 #define HOOK_SHORT_TIMEOUT(us) (void)0
 #define HOOK_RECORD_TIMEOUT(us)                                                                                        \
 	HOOK_RECORD_ARG(hook_timeout_arg(hook_is_fault((int64_t)result) ? -1 : (int64_t)(us), (int64_t)result))
+
+/* PATH: asks about the file of this path, relative to the descriptor `at`; CHANGE: changes it. CHDIR: relative paths
+ * mean others afterwards */
+#define HOOK_BEFORE_PATH(at, path)
+#define HOOK_AFTER_PATH(at, path)
+#define HOOK_SHORT_PATH(at, path) path_count(&event_, HOOK_CURRENT, (at), (path), (int64_t)result)
+#define HOOK_RECORD_PATH(at, path) HOOK_RECORD_DIRECTORY_OF(at, path, false)
+#define HOOK_BEFORE_CHANGE(at, path)
+#define HOOK_AFTER_CHANGE(at, path)
+#define HOOK_SHORT_CHANGE HOOK_SHORT_PATH
+#define HOOK_RECORD_CHANGE(at, path) HOOK_RECORD_DIRECTORY_OF(at, path, true)
+#define HOOK_RECORD_DIRECTORY_OF(at, path, is_change)                                                                  \
+	do {                                                                                                           \
+		const uint64_t directory_ = path_arg(&event_, (at), (path), (int64_t)result, (is_change));             \
+                                                                                                                       \
+		call_record(&event_, HOOK_CURRENT, process_osrt_backtrace, &directory_, directory_ != 0);              \
+	} while (0)
+#define HOOK_BEFORE_CHDIR
+#define HOOK_AFTER_CHDIR directory_changed()
+#define HOOK_SHORT_CHDIR (void)0
+#define HOOK_RECORD_CHDIR HOOK_RECORD_NOTHING
 
 /* FD: uses this descriptor; the result is a number of bytes. DIRECTORY: likewise, without bytes */
 #define HOOK_BEFORE_FD(fd)

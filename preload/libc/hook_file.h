@@ -71,14 +71,14 @@
 	X(TIMED, ssize_t, readahead, (int fd, off64_t at, size_t n), (fd, at, n), FD(fd))                              \
 	X(TIMED, int, flock, (int fd, int operation), (fd, operation), FD(fd))                                         \
 	X(TIMED, int, lockf, (int fd, int command, off_t n), (fd, command, n), FD(fd))                                 \
-	X(TIMED, int, truncate, (const char *path, off_t n), (path, n), NOTHING)                                       \
+	X(TIMED, int, truncate, (const char *path, off_t n), (path, n), CHANGE(AT_FDCWD, path))                        \
 	X(TIMED, int, ftruncate, (int fd, off_t n), (fd, n), FD(fd))                                                   \
 	X(TIMED, int, fallocate, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n), FD(fd))                     \
 	X(TIMED, int, posix_fallocate, (int fd, off_t at, off_t n), (fd, at, n), FD(fd))                               \
 	X(TIMED, int, posix_fadvise, (int fd, off_t at, off_t n, int advice), (fd, at, n, advice), FD(fd))             \
 	X(TIMED, ssize_t, sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n), COPIED(to, from))      \
 	X(TIMED, int, lockf64, (int fd, int command, off64_t n), (fd, command, n), FD(fd))                             \
-	X(TIMED, int, truncate64, (const char *path, off64_t n), (path, n), NOTHING)                                   \
+	X(TIMED, int, truncate64, (const char *path, off64_t n), (path, n), CHANGE(AT_FDCWD, path))                    \
 	X(TIMED, int, ftruncate64, (int fd, off64_t n), (fd, n), FD(fd))                                               \
 	X(TIMED, int, fallocate64, (int fd, int mode, off64_t at, off64_t n), (fd, mode, at, n), FD(fd))               \
 	X(TIMED, int, posix_fallocate64, (int fd, off64_t at, off64_t n), (fd, at, n), FD(fd))                         \
@@ -112,61 +112,70 @@
 
 #define HOOK_NAME(X)                                                                                                   \
 	/* names of files */                                                                                           \
-	X(TIMED, int, stat, (const char *path, struct stat *s), (path, s), NOTHING)                                    \
-	X(TIMED, int, lstat, (const char *path, struct stat *s), (path, s), NOTHING)                                   \
+	X(TIMED, int, stat, (const char *path, struct stat *s), (path, s), PATH(AT_FDCWD, path))                       \
+	X(TIMED, int, lstat, (const char *path, struct stat *s), (path, s), PATH(AT_FDCWD, path))                      \
 	X(TIMED, int, fstat, (int fd, struct stat *s), (fd, s), FD(fd))                                                \
-	X(TIMED, int, fstatat, (int at, const char *path, struct stat *s, int flags), (at, path, s, flags), NOTHING)   \
-	X(TIMED_AS(stat), int, __xstat, (int version, const char *path, struct stat *s), (version, path, s), NOTHING)  \
+	X(TIMED, int, fstatat, (int at, const char *path, struct stat *s, int flags), (at, path, s, flags),            \
+	  PATH(at, path))                                                                                              \
+	X(TIMED_AS(stat), int, __xstat, (int version, const char *path, struct stat *s), (version, path, s),           \
+	  PATH(AT_FDCWD, path))                                                                                        \
 	X(TIMED_AS(lstat), int, __lxstat, (int version, const char *path, struct stat *s), (version, path, s),         \
-	  NOTHING)                                                                                                     \
+	  PATH(AT_FDCWD, path))                                                                                        \
 	X(TIMED_AS(fstat), int, __fxstat, (int version, int fd, struct stat *s), (version, fd, s), FD(fd))             \
 	X(TIMED_AS(fstatat), int, __fxstatat, (int version, int at, const char *path, struct stat *s, int flags),      \
-	  (version, at, path, s, flags), NOTHING)                                                                      \
-	X(TIMED, int, statfs, (const char *path, struct statfs *s), (path, s), NOTHING)                                \
+	  (version, at, path, s, flags), PATH(at, path))                                                               \
+	X(TIMED, int, statfs, (const char *path, struct statfs *s), (path, s), PATH(AT_FDCWD, path))                   \
 	X(TIMED, int, fstatfs, (int fd, struct statfs *s), (fd, s), FD(fd))                                            \
-	X(TIMED, int, stat64, (const char *path, struct stat64 *s), (path, s), NOTHING)                                \
-	X(TIMED, int, lstat64, (const char *path, struct stat64 *s), (path, s), NOTHING)                               \
+	X(TIMED, int, stat64, (const char *path, struct stat64 *s), (path, s), PATH(AT_FDCWD, path))                   \
+	X(TIMED, int, lstat64, (const char *path, struct stat64 *s), (path, s), PATH(AT_FDCWD, path))                  \
 	X(TIMED, int, fstat64, (int fd, struct stat64 *s), (fd, s), FD(fd))                                            \
 	X(TIMED, int, fstatat64, (int at, const char *path, struct stat64 *s, int flags), (at, path, s, flags),        \
-	  NOTHING)                                                                                                     \
+	  PATH(at, path))                                                                                              \
 	X(TIMED_AS(stat64), int, __xstat64, (int version, const char *path, struct stat64 *s), (version, path, s),     \
-	  NOTHING)                                                                                                     \
+	  PATH(AT_FDCWD, path))                                                                                        \
 	X(TIMED_AS(lstat64), int, __lxstat64, (int version, const char *path, struct stat64 *s), (version, path, s),   \
-	  NOTHING)                                                                                                     \
+	  PATH(AT_FDCWD, path))                                                                                        \
 	X(TIMED_AS(fstat64), int, __fxstat64, (int version, int fd, struct stat64 *s), (version, fd, s), FD(fd))       \
 	X(TIMED_AS(fstatat64), int, __fxstatat64,                                                                      \
 	  (int version, int at, const char *path, struct stat64 *s, int flags),                                        \
-	  (version, at, path, s, flags), NOTHING)                                                                      \
-	X(TIMED, int, statfs64, (const char *path, struct statfs64 *s), (path, s), NOTHING)                            \
+	  (version, at, path, s, flags), PATH(at, path))                                                               \
+	X(TIMED, int, statfs64, (const char *path, struct statfs64 *s), (path, s), PATH(AT_FDCWD, path))               \
 	X(TIMED, int, fstatfs64, (int fd, struct statfs64 *s), (fd, s), FD(fd))                                        \
 	X(TIMED, int, statx, (int at, const char *path, int flags, unsigned mask, struct statx *s),                    \
-	  (at, path, flags, mask, s), NOTHING)                                                                         \
-	X(TIMED, int, access, (const char *path, int mode), (path, mode), NOTHING)                                     \
-	X(TIMED, int, faccessat, (int at, const char *path, int mode, int flags), (at, path, mode, flags), NOTHING)    \
-	X(TIMED, ssize_t, readlink, (const char *path, char *p, size_t n), (path, p, n), NOTHING)                      \
-	X(TIMED, ssize_t, readlinkat, (int at, const char *path, char *p, size_t n), (at, path, p, n), NOTHING)        \
-	X(TIMED, int, unlink, (const char *path), (path), NOTHING)                                                     \
-	X(TIMED, int, unlinkat, (int at, const char *path, int flags), (at, path, flags), NOTHING)                     \
-	X(TIMED, int, rename, (const char *path, const char *to), (path, to), NOTHING)                                 \
-	X(TIMED, int, renameat, (int at, const char *path, int to_at, const char *to), (at, path, to_at, to), NOTHING) \
+	  (at, path, flags, mask, s), PATH(at, path))                                                                  \
+	X(TIMED, int, access, (const char *path, int mode), (path, mode), PATH(AT_FDCWD, path))                        \
+	X(TIMED, int, faccessat, (int at, const char *path, int mode, int flags), (at, path, mode, flags),             \
+	  PATH(at, path))                                                                                              \
+	X(TIMED, ssize_t, readlink, (const char *path, char *p, size_t n), (path, p, n), PATH(AT_FDCWD, path))         \
+	X(TIMED, ssize_t, readlinkat, (int at, const char *path, char *p, size_t n), (at, path, p, n), PATH(at, path)) \
+	X(TIMED, int, unlink, (const char *path), (path), CHANGE(AT_FDCWD, path))                                      \
+	X(TIMED, int, unlinkat, (int at, const char *path, int flags), (at, path, flags), CHANGE(at, path))            \
+	X(TIMED, int, rename, (const char *path, const char *to), (path, to), CHANGE(AT_FDCWD, path))                  \
+	X(TIMED, int, renameat, (int at, const char *path, int to_at, const char *to), (at, path, to_at, to),          \
+	  CHANGE(at, path))                                                                                            \
 	X(TIMED, int, renameat2, (int at, const char *path, int to_at, const char *to, unsigned flags),                \
-	  (at, path, to_at, to, flags), NOTHING)                                                                       \
-	X(TIMED, int, link, (const char *path, const char *to), (path, to), NOTHING)                                   \
+	  (at, path, to_at, to, flags), CHANGE(at, path))                                                              \
+	X(TIMED, int, link, (const char *path, const char *to), (path, to), CHANGE(AT_FDCWD, path))                    \
 	X(TIMED, int, linkat, (int at, const char *path, int to_at, const char *to, int flags),                        \
-	  (at, path, to_at, to, flags), NOTHING)                                                                       \
-	X(TIMED, int, symlink, (const char *target, const char *path), (target, path), NOTHING)                        \
-	X(TIMED, int, symlinkat, (const char *target, int at, const char *path), (target, at, path), NOTHING)          \
-	X(TIMED, int, mkfifo, (const char *path, mode_t mode), (path, mode), NOTHING)                                  \
-	X(TIMED, int, mkfifoat, (int at, const char *path, mode_t mode), (at, path, mode), NOTHING)                    \
+	  (at, path, to_at, to, flags), CHANGE(at, path))                                                              \
+	X(TIMED, int, symlink, (const char *target, const char *path), (target, path), CHANGE(AT_FDCWD, path))         \
+	X(TIMED, int, symlinkat, (const char *target, int at, const char *path), (target, at, path), CHANGE(at, path)) \
+	X(TIMED, int, mkfifo, (const char *path, mode_t mode), (path, mode), CHANGE(AT_FDCWD, path))                   \
+	X(TIMED, int, mkfifoat, (int at, const char *path, mode_t mode), (at, path, mode), CHANGE(at, path))           \
 	X(TIMED, int, acct, (const char *path), (path), NOTHING)                                                       \
 	X(TIMED, int, mount,                                                                                           \
 	  (const char *what, const char *path, const char *type, unsigned long flags, const void *data),               \
 	  (what, path, type, flags, data), NOTHING)                                                                    \
 	X(TIMED, int, umount2, (const char *path, int flags), (path, flags), NOTHING)                                  \
 	/* directories */                                                                                              \
-	X(TIMED, int, mkdir, (const char *path, mode_t mode), (path, mode), NOTHING)                                   \
-	X(TIMED, int, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), NOTHING)                     \
-	X(TIMED, int, rmdir, (const char *path), (path), NOTHING)                                                      \
+	X(TIMED, int, mkdir, (const char *path, mode_t mode), (path, mode), CHANGE(AT_FDCWD, path))                    \
+	X(TIMED, int, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), CHANGE(at, path))            \
+	X(TIMED, int, chmod, (const char *path, mode_t mode), (path, mode), CHANGE(AT_FDCWD, path))                    \
+	X(TIMED, int, fchmodat, (int at, const char *path, mode_t mode, int flags), (at, path, mode, flags),           \
+	  CHANGE(at, path))                                                                                            \
+	X(TIMED, int, chdir, (const char *path), (path), CHDIR)                                                        \
+	X(TIMED, int, fchdir, (int fd), (fd), CHDIR)                                                                   \
+	X(TIMED, int, rmdir, (const char *path), (path), CHANGE(AT_FDCWD, path))                                       \
 	X(TIMED, DIR *, opendir, (const char *path), (path), OPENED(path))                                             \
 	X(TIMED, struct dirent *, readdir, (DIR * d), (d), DIRECTORY(d))                                               \
 	X(TIMED, struct dirent64 *, readdir64, (DIR * d), (d), DIRECTORY(d))                                           \

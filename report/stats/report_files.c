@@ -161,7 +161,7 @@ static void files_add_short(struct files *f)
 		f->scan.image = &m->images[i];
 		f->scan.clock = &m->machines[m->images[i].machine].clock;
 		for (size_t k = 0; t && k < t->blob_count; k++) {
-			if (!traffic_read(t, k, &traffic) || !traffic.thread)
+			if (!traffic_read(t, k, &traffic) || !traffic.thread || traffic.fd == TF_NO_DESCRIPTOR)
 				continue;
 			enter_image(f);
 			files_add_traffic(f, &traffic);

@@ -93,6 +93,14 @@ static struct file *file_at(struct ranks *r, uint32_t file)
 	return &r->files[file];
 }
 
+/* Of a call on a path, only the directory is known. */
+static bool is_directory(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length && path[length - 1] == '/';
+}
+
 static void visit_rank(struct file_calls *f, const struct file_call *call)
 {
 	struct ranks *r = f->more;
@@ -102,6 +110,8 @@ static void visit_rank(struct file_calls *f, const struct file_call *call)
 
 	if (row == FILE_UNKNOWN && call->role != ROLE_READ && call->role != ROLE_WRITE)
 		return; /* it may be the call of a path */
+	if (row != FILE_UNKNOWN && is_directory(file_path(f, row)))
+		return;
 	if (row == FILE_UNKNOWN)
 		row = aggregate_row(&f->paths, FILE_NOT_KNOWN, sizeof(FILE_NOT_KNOWN));
 	file = file_at(r, row);
@@ -332,7 +342,7 @@ int report_files_size_sum(const struct report_context *c, struct table *table, s
 /* ---- metadata ---- */
 
 struct directory {
-	uint64_t ns, opens, failed, stats, changes, sharers, files;
+	uint64_t ns, opens, failed_opens, stats, failed_stats, changes, failed_changes, sharers, files;
 };
 
 struct directories {
@@ -372,15 +382,17 @@ static void visit_metadata(struct file_calls *f, const struct file_call *call)
 	d = &all->rows[row];
 	map_put(&all->seen, row, sharer, &is_new);
 	d->sharers += is_new;
-	if (call->file != FILE_UNKNOWN) {
+	if (call->file != FILE_UNKNOWN && !is_directory(file_path(f, call->file))) {
 		map_put(&all->seen, row, (uint64_t)call->file << 32 | UINT32_MAX, &is_new);
 		d->files += is_new;
 	}
 	d->ns += call->ns;
 	d->opens += call->metadata == METADATA_OPEN ? call->calls : 0;
-	d->failed += call->has_failed;
+	d->failed_opens += call->metadata == METADATA_OPEN ? call->failed : 0;
 	d->stats += call->metadata == METADATA_STAT ? call->calls : 0;
+	d->failed_stats += call->metadata == METADATA_STAT ? call->failed : 0;
 	d->changes += call->metadata == METADATA_CHANGE ? call->calls : 0;
+	d->failed_changes += call->metadata == METADATA_CHANGE ? call->failed : 0;
 }
 
 static int directories_by_time(size_t a, size_t b, const void *context)
@@ -399,7 +411,8 @@ int report_files_meta_sum(const struct report_context *c, struct table *table, s
 	(void)err;
 	table_has(table, {"Total Time (ns)", COLUMN_NS}, {"Ranks", COLUMN_COUNT}, {"Files", COLUMN_COUNT},
 		  {"Opens", COLUMN_COUNT}, {"Failed Opens", COLUMN_COUNT}, {"Stats", COLUMN_COUNT},
-		  {"Changes", COLUMN_COUNT}, {"Directory", COLUMN_TEXT});
+		  {"Failed Stats", COLUMN_COUNT}, {"Changes", COLUMN_COUNT}, {"Failed Changes", COLUMN_COUNT},
+		  {"Directory", COLUMN_TEXT});
 	sharers_find(&all.sharers, c->model);
 	f->visit = visit_metadata;
 	f->more = &all;
@@ -412,9 +425,11 @@ int report_files_meta_sum(const struct report_context *c, struct table *table, s
 		table_number(table, d->sharers);
 		table_number(table, d->files);
 		table_number(table, d->opens);
-		table_number(table, d->failed);
+		table_number(table, d->failed_opens);
 		table_number(table, d->stats);
+		table_number(table, d->failed_stats);
 		table_number(table, d->changes);
+		table_number(table, d->failed_changes);
 		table_text(table, aggregate_field(&all.keys.rows[order[i]], 0));
 	}
 	free(order);

@@ -340,6 +340,9 @@ enum tf_arg_kind {
 	/* value = the result of the call in its low 16 bits (a count saturated at 32767, or -errno), in the 32 bits
 	 * above the timeout in us (all ones: none, or longer) */
 	TF_ARG_TIMEOUT = 19,
+	/* of a call on a path. value = the number of its directory, a TF_DESCRIPTOR_DIRECTORY, in its low 16 bits, and
+	 * errno above (0: success). From 1.5 on */
+	TF_ARG_DIRECTORY = 23,
 };
 
 enum tf_memory {
@@ -461,8 +464,12 @@ enum tf_descriptor_kind {
 	TF_DESCRIPTOR_FILE = 1,	   /* path of a file, a directory or a device */
 	/* "tcp 127.0.0.1:80", "unix /run/x", ...: the peer, or the socket's own address if it has no peer */
 	TF_DESCRIPTOR_SOCKET = 2,
+	/* path of a directory with a slash at its end; fd is TF_NO_DESCRIPTOR, generation the directory's number */
+	TF_DESCRIPTOR_DIRECTORY = 4,
 	TF_DESCRIPTOR_OTHER = 3,   /* "pipe:[1]", "anon_inode:[eventfd]": the name that the kernel gives */
 };
+
+enum { TF_NO_DESCRIPTOR = 0xffff };
 
 /* What a descriptor refers to in calls that end at from_ticks or later, until the next blob of the same descriptor.
  * The call that closes it refers to what it was when the call began. */
@@ -480,7 +487,8 @@ enum tf_traffic_number {
 	TF_TRAFFIC_FROM,  /* low 56 bits of the ticks when the first of the calls began */
 	TF_TRAFFIC_CALLS,
 	TF_TRAFFIC_TICKS, /* their total duration */
-	TF_TRAFFIC_BYTES, /* the sum of their results that are positive */
+	/* the sum of their results that are positive; of calls on paths of a directory: how many failed */
+	TF_TRAFFIC_BYTES,
 	TF_TRAFFIC_NUMBERS
 };
 

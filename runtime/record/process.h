@@ -22,6 +22,7 @@
 /* PROCESS_TRAFFIC: blobs of counters; TRAFFIC_SLOTS: the slots of one. */
 enum { PROCESS_TRAFFIC = 28, TRAFFIC_SLOTS = 1 + TF_TRAFFIC_NUMBERS };
 enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS = 65535, PROCESS_SPARE_STACKS = 4 };
+enum { PROCESS_DIRECTORIES = 256 };
 #if defined(__aarch64__)
 #define PROCESS_ALIGN 65536 /* the largest page of the architecture */
 #else
@@ -86,6 +87,7 @@ struct process {
 	uint32_t descriptor_last;  /* descriptor.c: the highest descriptor that the trace describes */
 	uint32_t descriptor_texts; /* descriptor.c: number of descriptions so far, whose ids are serial numbers */
 	uint16_t descriptors[PROCESS_DESCRIPTORS]; /* see descriptor.h; low ones are in the first page */
+	uint32_t chdirs, directories[PROCESS_DIRECTORIES]; /* see directory.c */
 	struct first_chunk_area areas[FIRST_CHUNK_AREAS];
 	char line[8192];              /* for the index, as are the next two */
 	char line_counts[2048], line_names[2048];

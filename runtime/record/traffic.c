@@ -16,6 +16,12 @@ static uint64_t **traffic_entry(const struct thread *t, unsigned hash, unsigned 
 	return &t->traffic[(hash + probe) & t->traffic_mask];
 }
 
+/* Of directories, which are one descriptor, by their number. */
+static unsigned traffic_hash_of(unsigned function, int fd, unsigned generation)
+{
+	return traffic_hash(function, fd == TF_NO_DESCRIPTOR ? (int)generation : fd);
+}
+
 static uint64_t traffic_calls(const uint64_t *counters)
 {
 	return counters[1 + TF_TRAFFIC_CALLS] >> 8;
@@ -63,7 +69,8 @@ static bool traffic_is_over(const uint64_t *counters)
 {
 	uint64_t key = counters[1 + TF_TRAFFIC_KEY] >> 8;
 
-	return descriptor_generation(process.descriptors[key & 0xffff]) != (key >> 16 & 0xffff);
+	return (key & 0xffff) < PROCESS_DESCRIPTORS &&
+	       descriptor_generation(process.descriptors[key & 0xffff]) != (key >> 16 & 0xffff);
 }
 
 /* An entry for new counters; NULL: all are in use. */
@@ -101,8 +108,8 @@ static void traffic_grow(struct thread *t)
 		uint64_t key = counters ? counters[1 + TF_TRAFFIC_KEY] >> 8 : 0;
 
 		if (counters)
-			t->traffic_many[traffic_hash(key >> 32, key & 0xffff) & (TRAFFIC_MANY - 1)] =
-				t->traffic_few[i];
+			t->traffic_many[traffic_hash_of(key >> 32, key & 0xffff, key >> 16 & 0xffff) &
+					(TRAFFIC_MANY - 1)] = t->traffic_few[i];
 	}
 	if (t->traffic_many) {
 		t->traffic = t->traffic_many;
@@ -191,7 +198,7 @@ void traffic_count_slowly(unsigned function, int fd, uint16_t state, uint64_t st
 			  int64_t amount)
 {
 	struct thread *t = &thread_self;
-	unsigned hash = traffic_hash(function, fd);
+	unsigned hash = traffic_hash_of(function, fd, descriptor_generation(state));
 	const uint64_t numbers[TF_TRAFFIC_NUMBERS] = {
 		[TF_TRAFFIC_KEY] = traffic_key(function, fd, state),
 		[TF_TRAFFIC_FROM] = TF_DATA | start << 8,

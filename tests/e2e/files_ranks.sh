@@ -42,7 +42,7 @@ report stats -r files_size_sum --by rank -f csv all.pillion >table 2>err
 is "$(row - '^2,write,1K - 10K' Bytes)" 24576 '--by rank: writes by size'
 report stats -r files_meta_sum -f csv all.pillion >table 2>err
 is "$(row - 'data$' Opens Ranks Files)" 9,3,5 'opens by directory'
-is "$(row - 'not known' Stats Ranks)" 15,3 'attributes that were asked for by path'
+is "$(row - '/nonexistent$' Stats 'Failed Stats' Ranks)" 15,15,3 'attributes that were asked for by path'
 
 # All calls are below the threshold: they are counted, and 16 calls make a file known.
 ok 'short calls: three ranks run' run short --osrt-threshold 1000000000

@@ -74,6 +74,17 @@ const struct descriptor *descriptors_find_generation(const struct descriptors *d
 	return NULL;
 }
 
+/* There are 256 at most, after all others. */
+const struct descriptor *descriptors_find_directory(const struct descriptors *d, uint32_t number)
+{
+	enum { DIRECTORIES = 256 };
+
+	for (size_t i = d->count; i > 0 && i + DIRECTORIES > d->count && d->items[i - 1].fd == TF_NO_DESCRIPTOR; i--)
+		if (d->items[i - 1].generation == number && d->items[i - 1].kind == TF_DESCRIPTOR_DIRECTORY)
+			return &d->items[i - 1];
+	return NULL;
+}
+
 void descriptors_text(const struct descriptors *d, const struct descriptor *item, struct buffer *ret)
 {
 	struct buffer all = {0};

@@ -16,6 +16,7 @@ static const struct {
 	{"faccess", METADATA_STAT}, {"readlink", METADATA_STAT},  {"unlink", METADATA_CHANGE},
 	{"rename", METADATA_CHANGE}, {"link", METADATA_CHANGE},	  {"symlink", METADATA_CHANGE},
 	{"mkdir", METADATA_CHANGE}, {"rmdir", METADATA_CHANGE},	  {"mkfifo", METADATA_CHANGE},
+	{"chmod", METADATA_CHANGE}, {"fchmodat", METADATA_CHANGE},
 	{"truncate", METADATA_CHANGE}, {"ftruncate", METADATA_CHANGE}, {"opendir", METADATA_OPEN},
 };
 
@@ -72,13 +73,15 @@ static uint32_t file_of(struct file_calls *f, const struct descriptor *d)
 
 static bool is_file(const struct descriptor *d)
 {
-	return !d || d->kind == TF_DESCRIPTOR_FILE || d->kind == TF_DESCRIPTOR_UNKNOWN;
+	return !d || d->kind == TF_DESCRIPTOR_FILE || d->kind == TF_DESCRIPTOR_UNKNOWN ||
+	       d->kind == TF_DESCRIPTOR_DIRECTORY;
 }
 
 static void visit_event(struct scan *s, const struct event *e)
 {
 	struct file_calls *f = s->more;
-	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = 0xffff, many;
+	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = 0xffff, many,
+		 directory = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_DIRECTORY) : 0;
 	int64_t result = (int32_t)(tf_arg_value(arg) >> 16);
 	const struct descriptor *d = NULL;
 	struct file_call call = {.image = s->image, .thread = s->thread, .calls = 1, .file = FILE_UNKNOWN};
@@ -93,14 +96,16 @@ static void visit_event(struct scan *s, const struct event *e)
 	if (arg)
 		fd = call.role == ROLE_OPEN ? (result < 0 || result >= 0xffff ? 0xffff : (uint64_t)result)
 					    : tf_arg_value(arg) & 0xffff;
-	if (fd != 0xffff)
+	if (directory)
+		d = descriptors_find_directory(&f->descriptors, tf_arg_value(directory) & 0xffff);
+	else if (fd != 0xffff)
 		d = descriptors_find(&f->descriptors, fd, call.role == ROLE_CLOSE ? event_start(e) : e->ticks);
 	else if (call.metadata == METADATA_NONE)
 		return;
 	if (!is_file(d))
 		return;
 	many = arg ? tf_arg_value(event_arg(e, TF_ARG_BYTES)) : 0;
-	call.has_failed = call.role == ROLE_OPEN && result < 0;
+	call.failed = directory ? tf_arg_value(directory) >> 16 != 0 : call.role == ROLE_OPEN && result < 0;
 	call.file = file_of(f, d);
 	call.start_ticks = event_start(e);
 	call.ns = clock_map_duration(s->clock, e->duration);
@@ -117,7 +122,9 @@ static void visit_event(struct scan *s, const struct event *e)
 static void visit_traffic(struct file_calls *f, const struct clock_map *clock, const struct traffic *t)
 {
 	const struct descriptor *d =
-		descriptors_find_generation(&f->descriptors, t->fd, t->generation, t->from_ticks);
+		t->fd == TF_NO_DESCRIPTOR
+			? descriptors_find_directory(&f->descriptors, t->generation)
+			: descriptors_find_generation(&f->descriptors, t->fd, t->generation, t->from_ticks);
 	struct file_call call = {
 		.image = f->image,
 		.thread = t->thread,
@@ -130,6 +137,7 @@ static void visit_traffic(struct file_calls *f, const struct clock_map *clock, c
 		return;
 	call.role = (enum traffic_role)f->roles[t->function];
 	call.metadata = (enum file_metadata)f->metadata[t->function];
+	call.failed = t->fd == TF_NO_DESCRIPTOR ? t->bytes : 0;
 	call.calls = traffic_calls(f->kinds[t->function], t->calls);
 	if (call.role == ROLE_READ || call.role == ROLE_WRITE) {
 		call.bytes = t->bytes;

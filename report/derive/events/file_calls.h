@@ -14,9 +14,9 @@ struct file_call {
 	const struct trace_thread *thread;
 	enum traffic_role role;
 	enum file_metadata metadata;
-	uint32_t file;	      /* row of file_calls.paths; FILE_UNKNOWN */
+	uint32_t file;	      /* row of file_calls.paths, of calls on paths the directory, with a slash; FILE_UNKNOWN */
 	bool is_sum;	      /* several calls below the threshold, of which start_ticks is not that of each */
-	bool has_failed;      /* of an open */
+	uint64_t failed;      /* of the calls that open, ask or change */
 	uint64_t start_ticks; /* 0: not known */
 	uint64_t calls, ns, bytes;
 	uint64_t transfers; /* reads or writes of the kernel */

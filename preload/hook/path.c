@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/hook/path.h"
+
+#include <errno.h>
+
+#include "runtime/record/directory.h"
+#include "runtime/record/traffic.h"
+
+/* The path is not read if the kernel could not read it. */
+static uint32_t path_directory(const struct call *e, int at, const char *path, int64_t result, bool is_change)
+{
+	if (!path || (result == -1 && errno == EFAULT) || thread_has_no_room(&thread_self))
+		return 0;
+	if (!is_change && !thread_self.number && !thread_is_in_file(&thread_self))
+		return 0;
+	return directory_number(at, path, e->start);
+}
+
+uint64_t path_arg(const struct call *e, int at, const char *path, int64_t result, bool is_change)
+{
+	uint32_t number = path_directory(e, at, path, result, is_change);
+	uint32_t error = result == -1 ? (uint32_t)errno : 0;
+
+	return number ? tf_arg(TF_ARG_DIRECTORY, 0, number | (uint64_t)error << 16) : 0;
+}
+
+void path_count(const struct call *e, unsigned function, int at, const char *path, int64_t result)
+{
+	uint32_t number = path_directory(e, at, path, result, false);
+
+	if (number)
+		traffic_count_slowly(function, TF_NO_DESCRIPTOR, (uint16_t)(number << 1 | 1), e->start,
+				     e->end - e->start, result == -1);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls on a path are recorded and counted by its directory. */
+#ifndef PILLION_PATH_H
+#define PILLION_PATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/hook/call.h"
+
+/* TF_ARG_DIRECTORY of a call that returned `result`; 0: its directory is not known. errno must be the one that the call
+ * set. An image that records little stays without a trace file, which the descriptions of directories would fill, so
+ * it has those of changes only. */
+__attribute__((noinline)) uint64_t path_arg(const struct call *e, int at, const char *path, int64_t result,
+					    bool is_change);
+
+/* Counts a call below the threshold. */
+__attribute__((noinline)) void path_count(const struct call *e, unsigned function, int at, const char *path,
+					  int64_t result);
+
+#endif
