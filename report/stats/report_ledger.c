@@ -427,6 +427,21 @@ static void launcher_rows(const struct model *m, struct table *table)
 				       "ns of CPU time of pillion-launch and its helpers, without the summary");
 }
 
+static void unsampled_rows(const struct model *m, struct table *table)
+{
+	struct unsampled unsampled;
+	struct buffer text = {0};
+
+	unsampled_find(m, &unsampled);
+	for (size_t i = 0; i < unsampled.reasons.count; i++) {
+		buffer_clear(&text);
+		buffer_print(&text, "processes: %s", unsampled.reasons.items[i]);
+		ledger_add_fact(table, "samples not taken", unsampled.processes[i], text.data);
+	}
+	buffer_done(&text);
+	unsampled_done(&unsampled);
+}
+
 /* Modules whose functions have no names in this report. */
 static void module_rows(const struct report_context *c, struct table *table)
 {
@@ -470,6 +485,7 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 		ledger_add_fact(table, "lost", m->lost_events,
 				"events of threads and processes without space in a trace file");
 	launcher_rows(m, table);
+	unsampled_rows(m, table);
 	spool_rows(m, table);
 	clock_rows(m, table);
 	module_rows(c, table);
@@ -483,15 +499,13 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	return 0;
 }
 
-/* Returns the number of notes that begin with `start`, and the first of them. That a process has no samples does not
- * count if perf has taken some. */
+/* Returns the number of notes that begin with `start`, and the first of them. */
 static size_t notes_with(const struct model *m, const char *start, const char **ret_first)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < m->note_count; i++)
-		if (!strncmp(m->notes[i].text, start, strlen(start)) &&
-		    (*start != 'C' || !samples_any_by_perf(m, m->notes[i].machine, m->notes[i].pid)) && !count++)
+		if (!strncmp(m->notes[i].text, start, strlen(start)) && !count++)
 			*ret_first = m->notes[i].text;
 	return count;
 }
@@ -515,10 +529,24 @@ static void add_spools(const struct model *m, struct buffer *ret)
 			     count == 1 ? "" : "s", (double)model_since_origin(m, since) / 1e9);
 }
 
-/* Notes that the summary prints: why samples that were requested are missing, and why events are. */
+static void add_unsampled(const struct model *m, struct buffer *ret)
+{
+	struct unsampled unsampled;
+
+	unsampled_find(m, &unsampled);
+	for (size_t i = 0; i < unsampled.reasons.count; i++)
+		buffer_print(ret, unsampled.processes[i] == 1 ? ", CPU samples: none, %s"
+							      : ", CPU samples: none, %s (%zu processes)",
+			     unsampled.reasons.items[i], unsampled.processes[i]);
+	unsampled_done(&unsampled);
+}
+
+/* Notes that the summary prints: why samples are missing, and why events are. */
 static void add_reasons(const struct model *m, struct buffer *ret)
 {
-	static const char *const starts[] = {"CPU samples: none", "disk full", "RLIMIT_FSIZE", "/proc"};
+	static const char *const starts[] = {"disk full", "RLIMIT_FSIZE", "/proc"};
+
+	add_unsampled(m, ret);
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
 		const char *first = NULL;

@@ -26,7 +26,8 @@ is "$? $(cat out)" '0 0 interrupted' 'no call returns EINTR because of samples'
 like "$(report stats -r ledger -f csv never.pillion)" 'CPU samples,[0-9]{2,}' 'samples were taken during the calls'
 
 pillion -s cpu --sampling-frequency=10000 -o masked "$targets/masked_waits" "$((seconds * 100000))" >out 2>err
-is "$? $(cat out)" '0 0 returned before the handler had run' 'a signal that ends a wait is handled before the wait returns'
+is "$? $(cat out)" '0 0 returned before the handler had run' \
+	'a signal that ends a wait is handled before the wait returns'
 like "$(report stats -r ledger -f csv masked.pillion)" 'CPU samples,[0-9]{2,}' 'samples were taken during these waits'
 
 "$targets/rings" syscall 0.01 >out

@@ -26,6 +26,13 @@ none 'a tracer that attaches before the program starts' ', the process is traced
 	"$targets/traced" seize "$altstack" small 4096
 like "$(report stats -r ledger own.pillion | tail -n 1)" 'CPU samples: none, the process is traced' \
 	'the last line of the ledger has the reason'
+pillion -s cpu --sampling-source=signal -f true -o own sh -c '"$@"; "$@"' sh \
+	"$targets/traced" seize "$altstack" small 4096 >out 2>err
+like "$(report stats -r ledger -f csv own.pillion)" \
+	'^,,samples not taken,2,"processes: the process is traced \(debugger, strace\), the tracer would see' \
+	'the ledger counts the processes by reason'
+like "$(report stats -r ledger own.pillion | tail -n 1)" 'the tracer would see the signals \(2 processes\)' \
+	'so does its last line'
 for tool in gdb strace valgrind; do
 	if ! command -v $tool >/dev/null 2>&1; then
 		skip "$tool" "no $tool"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/derive/stacks/samples.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum { NANOSECONDS = 1000 };
 
 uint64_t samples_ns(const struct event *e)
@@ -41,4 +44,59 @@ bool samples_any(const struct model *m)
 		if (count_samples(&m->images[i]))
 			return true;
 	return false;
+}
+
+/* ---- why there are none ---- */
+
+/* How the recorder's and the launcher's notes about it begin. */
+static const char note_start[] = "CPU samples: none";
+
+static void unsampled_add(const struct model *m, size_t machine, uint32_t pid, const char *note, struct unsampled *u,
+			  struct map *seen)
+{
+	const char *reason;
+	bool is_new;
+	size_t i = 0;
+
+	if (strncmp(note, note_start, sizeof(note_start) - 1) != 0 || samples_any_by_perf(m, machine, pid))
+		return;
+	reason = note + sizeof(note_start) - 1 + strspn(note + sizeof(note_start) - 1, ", ");
+	while (i < u->reasons.count && strcmp(u->reasons.items[i], reason) != 0)
+		i++;
+	if (i == u->reasons.count) {
+		u->processes = mem_grow(u->processes, i, &u->capacity, sizeof(*u->processes));
+		u->processes[i] = 0;
+		texts_add(&u->reasons, "%s", reason);
+	}
+	map_put(seen, (uint64_t)i << 32 | pid, machine, &is_new);
+	u->processes[i] += is_new;
+}
+
+void unsampled_find(const struct model *m, struct unsampled *ret)
+{
+	struct buffer text = {0};
+	struct map seen = {0};
+
+	*ret = (struct unsampled){0};
+	for (size_t i = 0; i < m->note_count; i++)
+		unsampled_add(m, m->notes[i].machine, m->notes[i].pid, m->notes[i].text, ret, &seen);
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct image *image = &m->images[i];
+
+		for (size_t k = 0; image->trace && k < image->trace->blob_count; k++) {
+			if (image->trace->blobs[k].type != TF_BLOB_NOTE)
+				continue;
+			buffer_clear(&text);
+			trace_text(image->trace, &image->trace->blobs[k], &text);
+			unsampled_add(m, image->machine, image->pid, buffer_string(&text), ret, &seen);
+		}
+	}
+	buffer_done(&text);
+	map_done(&seen);
+}
+
+void unsampled_done(struct unsampled *u)
+{
+	texts_done(&u->reasons);
+	free(u->processes);
 }

@@ -14,4 +14,15 @@ uint64_t samples_by_perf(const struct image *image);
 /* Whether perf took samples of a process of this pid. */
 bool samples_any_by_perf(const struct model *m, size_t machine, uint32_t pid);
 
+
+/* Why processes have no samples, or none from some time on: each reason once. Processes of which perf took samples do
+ * not count. */
+struct unsampled {
+	struct texts reasons;
+	size_t *processes; /* how many, by reason */
+	size_t capacity;
+};
+void unsampled_find(const struct model *m, struct unsampled *ret);
+void unsampled_done(struct unsampled *u);
+
 #endif
