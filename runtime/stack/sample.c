@@ -16,7 +16,7 @@
 #include "runtime/stack/sample_mask.h"
 #include "runtime/stack/stack.h"
 
-enum { GUARD_BYTES = 4096, STACK_BYTES = 131072, STACK_ROOM = 102400, STACK_KEPT = 8 };
+enum { GUARD_BYTES = 4096, STACK_BYTES = 131072, STACK_ROOM = 102400 };
 enum { CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
 
 /* The timer of a thread. It is at the top of the alternate stack that the samples run on; a guard page is below. */
@@ -111,21 +111,16 @@ static struct sampler *sampler_take_stack(void)
 		return (struct sampler *)(own + USED_BYTES);
 	if (s) {
 		process.kept_samplers = s->next;
-		process.kept_sampler_count--;
 		return s;
 	}
 	return sampler_map_stack();
 }
 
+/* It is not unmapped, because that would take longer than all else that is done for a thread. */
 static void sampler_keep_stack(struct sampler *s)
 {
-	if (process.kept_sampler_count < STACK_KEPT) {
-		s->next = process.kept_samplers;
-		process.kept_samplers = s;
-		process.kept_sampler_count++;
-	} else {
-		sys_munmap(sampler_stack_low(s) - GUARD_BYTES, GUARD_BYTES + STACK_BYTES);
-	}
+	s->next = process.kept_samplers;
+	process.kept_samplers = s;
 }
 
 static void sampler_link(struct sampler *s)
