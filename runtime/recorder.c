@@ -262,10 +262,14 @@ static void recorder_thaw(bool silent)
 
 void recorder_freeze_end(bool silent, const char *note)
 {
+	static const char no_samples[] = "CPU samples: none from here on, the program has installed a seccomp filter";
 	bool *has_noted = silent ? &process.has_noted_silent : &process.has_noted_frozen;
 
 	if (!note)
 		recorder_thaw(silent);
-	else if (recorder_has_thread() && !__atomic_exchange_n(has_noted, true, __ATOMIC_RELAXED))
+	else if (recorder_has_thread() && !__atomic_exchange_n(has_noted, true, __ATOMIC_RELAXED)) {
 		event_blob(TF_BLOB_NOTE, 0, note, strlen(note));
+		if (silent && sample_stopped_signal)
+			event_blob(TF_BLOB_NOTE, 0, no_samples, sizeof(no_samples) - 1);
+	}
 }

@@ -26,6 +26,10 @@ syscall:
 	je	wrap_syscall_rt_sigaction
 	cmpq	$131, %rdi		/* SYS_sigaltstack */
 	je	wrap_syscall_sigaltstack
+	cmpq	$38, %rdi		/* SYS_setitimer */
+	je	wrap_syscall_setitimer
+	cmpq	$222, %rdi		/* SYS_timer_create */
+	je	wrap_syscall_timer_create
 	cmpq	$3, %rdi		/* SYS_close */
 	je	wrap_syscall_close
 	cmpq	$436, %rdi		/* SYS_close_range */

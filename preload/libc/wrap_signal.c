@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signals: the program sees all of them as if CPU samples used none (runtime/stack/sample.h). All of this is safe in a
  * signal handler. */
+#include "preload/libc/wrap_signal.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -19,16 +21,23 @@ static uint64_t kernel_mask(const sigset_t *set)
 	return mask;
 }
 
+/* Before the program installs a handler, or ignores the signal. */
+static void leave_signal(int signal, bool is_standard)
+{
+	if ((signal == SIGPROF || signal == SIGVTALRM) && !is_standard)
+		sample_yield(SAMPLE_NOTE_TIMERS);
+}
+
 int wrap_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
 	enum { HOOK_CURRENT = HOOK_sigaction };
+	bool is_standard = !action || (!(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL);
 	int result;
 
+	leave_signal(signal, is_standard);
 	if (action && sample_signal && !sample_mask_can_hide(kernel_mask(&action->sa_mask), sample_signal))
 		sample_release(sample_signal);
 	if (__builtin_expect(signal && signal == sample_signal, 0)) {
-		bool is_standard = !action || (!(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL);
-
 		if (is_standard) {
 			if (old)
 				*old = (struct sigaction){.sa_handler = SIG_DFL};
@@ -45,6 +54,7 @@ int wrap_sigaction(int signal, const struct sigaction *action, struct sigaction 
 	{                                                                                                              \
 		if (handler == SIG_DFL && signal && signal == sample_signal)                                           \
 			return SIG_DFL;                                                                                \
+		leave_signal(signal, handler == SIG_DFL);                                                              \
 		sample_release(signal);                                                                                \
 		return (sighandler_t)altstack_handler(signal, (void *)real_##symbol(signal, handler));                 \
 	}
@@ -114,6 +124,35 @@ MASK(pthread_sigmask)
 	}
 MASK_ONE(sighold, SIG_BLOCK)
 MASK_ONE(sigrelse, SIG_UNBLOCK)
+
+/* ---- timers ---- */
+
+void leave_interval_timer(int which)
+{
+	if (which == ITIMER_PROF || which == ITIMER_VIRTUAL)
+		sample_yield(SAMPLE_NOTE_TIMERS);
+}
+
+void leave_clock(clockid_t clock)
+{
+	enum { CLOCK_KIND = 7, CLOCK_OF_DESCRIPTOR = 3 }; /* of the negative ids, which clock_getcpuclockid() returns */
+
+	if (clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID ||
+	    (clock < 0 && (clock & CLOCK_KIND) != CLOCK_OF_DESCRIPTOR))
+		sample_yield(SAMPLE_NOTE_TIMERS);
+}
+
+int wrap_setitimer(enum __itimer_which which, const struct itimerval *times, struct itimerval *old)
+{
+	leave_interval_timer((int)which);
+	return real_setitimer(which, times, old);
+}
+
+int wrap_timer_create(clockid_t clock, struct sigevent *event, timer_t *ret)
+{
+	leave_clock(clock);
+	return real_timer_create(clock, event, ret);
+}
 
 /* ---- waiting for signals ---- */
 

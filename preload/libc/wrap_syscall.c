@@ -7,6 +7,7 @@
 #include "runtime/stack/altstack.h"
 #include "runtime/stack/sample.h"
 #include "preload/hook/hook.h"
+#include "preload/libc/wrap_signal.h"
 
 /* Entered from syscall_<architecture>.S. */
 #define SYSCALL(symbol) HIDDEN long wrap_syscall_##symbol(long number, long a, long b, long c, long d, long e, long f)
@@ -41,7 +42,10 @@ BEFORE(close_range, descriptor_invalidate_range((unsigned)a, (unsigned)b))
 BEFORE(dup, descriptor_invalidate((int)b)) /* dup2, dup3 */
 BEFORE(io_uring_setup, sample_give_up(SAMPLE_NOTE_RINGS))
 
-/* ---- signals, as in wrap_signal.c ---- */
+/* ---- signals and timers, as in wrap_signal.c ---- */
+
+BEFORE(setitimer, leave_interval_timer((int)a))
+BEFORE(timer_create, leave_clock((clockid_t)a))
 
 HIDDEN long wrap_syscall_rt_sigaction(long number, long signal, const struct altstack_kernel_action *action,
 				      struct altstack_kernel_action *old, size_t mask_size);

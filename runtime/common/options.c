@@ -76,8 +76,9 @@ static const struct option rows[] = {
 	 .help = "record for SECONDS, then apply --kill; 0: to the end"},
 
 	{"sample", 's', OPTION_OWN, RECORDED, SET(sample), PRINT(sample), .title = "CPU samples and stacks",
-	 .value = "none|cpu|process-tree", .initial = "none",
-	 .help = "sample the stacks of running threads; cpu is the same as process-tree"},
+	 .value = "auto|cpu|process-tree|none", .initial = "auto",
+	 .help = "sample the stacks of running threads: wherever the program cannot notice it (auto; the ledger says "
+		 "where not), or in all processes that can be sampled (cpu, which is the same as process-tree)"},
 	{"sampling-frequency", 0, OPTION_COUNT, RECORDED, AT(sampling_frequency), .value = "HZ", .initial = "99",
 	 .minimum = 1, .maximum = 100000,
 	 .help = "samples per second of a thread's CPU time, at most the kernel's tick rate (250 or 1000)"},

@@ -318,25 +318,34 @@ void options_print_python_backtrace(const void *settings, struct text *t)
 
 int options_set_sample(const struct option *row, void *settings, const char *value, struct text *why)
 {
+	static const char none[] = ",none,", automatic[] = ",auto,", cpu[] = ",cpu,process-tree,",
+			  wide[] = ",system-wide,xhv,xhv-system-wide,";
 	struct options *o = settings;
-	bool is_wide = value_is_listed(",system-wide,xhv,xhv-system-wide,", value, strlen(value));
+	size_t length = strlen(value);
 
-	if (!is_wide && strcmp(value, "none") != 0 && strcmp(value, "cpu") != 0 && strcmp(value, "process-tree") != 0)
-		return option_refuse(row, value, why);
-	o->sample = strcmp(value, "none") ? SAMPLE_CPU : SAMPLE_NONE;
-	if (is_wide) {
+	if (value_is_listed(none, value, length)) {
+		o->sample = SAMPLE_NONE;
+	} else if (value_is_listed(automatic, value, length)) {
+		o->sample = SAMPLE_AUTO;
+	} else if (value_is_listed(cpu, value, length)) {
+		o->sample = SAMPLE_CPU;
+	} else if (value_is_listed(wide, value, length)) {
+		o->sample = SAMPLE_CPU;
 		text_add(why, "--sample=");
 		text_add(why, value);
 		text_add(why, " samples the processes of COMMAND only");
+	} else {
+		return option_refuse(row, value, why);
 	}
 	return 0;
 }
 
 void options_print_sample(const void *settings, struct text *t)
 {
+	static const char *const words[] = {[SAMPLE_NONE] = "none", [SAMPLE_AUTO] = "auto", [SAMPLE_CPU] = "cpu"};
 	const struct options *o = settings;
 
-	text_add(t, o->sample ? "cpu" : "none");
+	text_add(t, words[o->sample]);
 }
 
 int options_set_python_sampling(const struct option *row, void *settings, const char *value, struct text *why)

@@ -41,7 +41,7 @@ struct timer_event { /* the kernel's struct sigevent */
 };
 
 int sample_signal;
-static int stopped_signal; /* the one before sample_stop() */
+int sample_stopped_signal;
 static int (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
 static char timer_mark; /* its address identifies the signals of our timers */
 
@@ -130,10 +130,12 @@ static void sampler_link(struct sampler *s)
 	if (s->next)
 		s->next->previous = s;
 	process.samplers = s;
+	process.sampler_count++;
 }
 
 static void sampler_unlink(struct sampler *s)
 {
+	process.sampler_count--;
 	if (s->next)
 		s->next->previous = s->previous;
 	if (s->previous)
@@ -146,10 +148,11 @@ static void sampler_unlink(struct sampler *s)
 
 static const char *sampler_begin(struct thread *t)
 {
-	struct sampler *s = sampler_take_stack();
+	struct sampler *s = sample_may_begin(process.sampler_count) ? sampler_take_stack() : NULL;
 
 	if (!s)
-		return "CPU samples: a thread is not sampled, there is no memory for its signal stack (RLIMIT_AS?)";
+		return "CPU samples: a thread is not sampled, there is no memory for its signal stack (RLIMIT_AS?), or "
+		       "there are too many for -s auto (RLIMIT_SIGPENDING?)";
 	if (!altstack_begin(sampler_stack_low(s), USED_BYTES)) {
 		if (sampler_stack_low(s) != altstack_own())
 			sampler_keep_stack(s);
@@ -213,7 +216,7 @@ void sample_stop(void)
 	for (struct sampler *s = process.samplers; s; s = s->next)
 		sampler_disarm(s);
 	if (sample_signal)
-		stopped_signal = sample_signal;
+		sample_stopped_signal = sample_signal;
 	sample_signal = 0;
 	sys_unlock(&process.sampling);
 	altstack_stop();
@@ -493,6 +496,12 @@ void sample_give_up(const char *note)
 	errno = error;
 }
 
+void sample_yield(const char *note)
+{
+	if (process_options.sample == SAMPLE_AUTO)
+		sample_give_up(note);
+}
+
 /* If `signal` is ours, the timers use another one. `mask`: what the calling thread's mask will be. */
 static void sample_move(int signal, uint64_t *mask)
 {
@@ -500,15 +509,14 @@ static void sample_move(int signal, uint64_t *mask)
 	if (signal == sample_signal) {
 		*mask = sample_mask_shown(*mask, signal);
 		sample_withdraw_signal();
-		sample_choose_signal(signal - 1, *mask);
+		if (process_options.sample == SAMPLE_CPU)
+			sample_choose_signal(signal - 1, *mask);
 		*mask &= ~sample_mask_bit(sample_signal);
 		for (struct sampler *s = process.samplers; s; s = s->next)
 			if (!s->is_off)
 				sampler_arm(s);
-		if (sample_signal)
-			process_note("CPU samples: the program uses our signal, samples moved to another signal");
-		else
-			process_note("CPU samples: none from here on, the program uses all possible signals");
+		process_note(sample_signal ? "CPU samples: the program uses our signal, samples moved to another signal"
+					   : sample_note_no_signal());
 	}
 	sys_unlock(&process.sampling);
 }
@@ -556,13 +564,13 @@ void sample_continue(void)
 	struct thread *t = &thread_self;
 	uint64_t signals;
 
-	if (!stopped_signal || !sample_has_handler(stopped_signal))
+	if (!sample_stopped_signal || !sample_has_handler(sample_stopped_signal))
 		return;
 	sys_signals_block(&signals);
-	altstack_init(set_action, stopped_signal);
+	altstack_init(set_action, sample_stopped_signal);
 	sys_lock(&process.sampling);
-	sample_signal = stopped_signal;
-	stopped_signal = 0;
+	sample_signal = sample_stopped_signal;
+	sample_stopped_signal = 0;
 	if (t->generation == process.generation && t->sampler)
 		sampler_continue_here(t->sampler);
 	for (struct sampler *s = process.samplers; s; s = s->next)

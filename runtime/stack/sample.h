@@ -47,6 +47,7 @@ void sample_stack_changed(void);
  * sample_continue(), which the same thread calls if there is no filter, samples are taken as before. Any thread. */
 void sample_stop(void);
 void sample_continue(void);
+extern int sample_stopped_signal; /* what sample_signal was before sample_stop() */
 
 /* For sample_give_up(). */
 #define SAMPLE_NOTE_RINGS "CPU samples: none from here on, the program uses io_uring, whose waits samples would end"
@@ -54,6 +55,18 @@ void sample_continue(void);
 /* Deletes all timers and releases the signal, because a tracer would see them. Any thread, any handler; without
  * effect in the child of a vfork. */
 void sample_give_up(const char *note);
+
+/* With -s auto, the program is about to use something with which it could notice samples: none are taken from here on.
+ * Without effect with -s cpu. Any thread, any handler. */
+#define SAMPLE_NOTE_TIMERS "CPU samples: none from here on, the program uses CPU timers or their signals"
+void sample_yield(const char *note);
+
+/* sample_hindrance.c: may another thread be sampled? -s auto leaves most of RLIMIT_SIGPENDING, which the timers use up,
+ * and of vm.max_map_count to the program. */
+bool sample_may_begin(uint32_t sampled_threads);
+
+/* sample_hindrance.c, for the ledger: the program uses our signal, and samples do not use another one. */
+const char *sample_note_no_signal(void);
 
 /* The signal that we use; 0: none. */
 extern int sample_signal;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The conditions under which there are no CPU samples. */
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
+#include "runtime/record/process.h"
 #include "runtime/stack/sample.h"
 
 /* Is the kernel at least this version? "6.1.0" is at least 5.9. */
@@ -46,5 +48,29 @@ const char *sample_hindrance(void)
 		return "CPU samples: none under valgrind, which does not support their timers";
 	if (sample_is_traced())
 		return "CPU samples: none, the process is traced (debugger, strace), the tracer would see the signals";
+	if (process_options.sample == SAMPLE_AUTO && dso_next("io_uring_queue_init"))
+		return "CPU samples: none, the program is linked to liburing, whose waits samples would end";
 	return NULL;
+}
+
+/* ---- -s auto ---- */
+
+bool sample_may_begin(uint32_t sampled_threads)
+{
+	enum { MOST_THREADS = 4096, SHARE = 8 };
+	struct {
+		uint64_t soft, hard;
+	} limit;
+
+	if (process_options.sample != SAMPLE_AUTO)
+		return true;
+	return sampled_threads < MOST_THREADS && (sys_call(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, &limit) < 0 ||
+						  sampled_threads < limit.soft / SHARE);
+}
+
+const char *sample_note_no_signal(void)
+{
+	return process_options.sample == SAMPLE_AUTO
+		   ? "CPU samples: none from here on, the program uses the signal that takes them"
+		   : "CPU samples: none from here on, the program uses all possible signals";
 }

@@ -88,8 +88,8 @@ while time.process_time() < float(sys.argv[1]):
     sum(range(1000))
 END
 	for i in 1 2 3; do
-		PILLION_STATS=false pillion -o "short$i" python3 computes.py 0.5 2>err
-		PILLION_STATS=false pillion -o "long$i" python3 computes.py 2 2>err
+		PILLION_STATS=false pillion -s none -o "short$i" python3 computes.py 0.5 2>err
+		PILLION_STATS=false pillion -s none -o "long$i" python3 computes.py 2 2>err
 	done
 	report diff --by=api short[123].pillion -- long[123].pillion >out 2>err
 	is "$?" 1 'default captures, four times the CPU time: status 1'
@@ -128,7 +128,7 @@ END
 	}
 	PILLION_STATS=false pillion -o sampled -s cpu "$python" job.py 2>err
 	is "$(lines sampled)" 'child ' 'with samples: a sleep counts, the wait for a child does not'
-	PILLION_STATS=false pillion -o called "$python" job.py 2>err
+	PILLION_STATS=false pillion -s none -o called "$python" job.py 2>err
 	is "$(lines called)" 'child waits ' 'without samples: both do'
 fi
 done_testing

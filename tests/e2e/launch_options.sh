@@ -21,7 +21,7 @@ refused 'unknown option --zzzzzzzzzzzz; the nearest is --[a-z-]+; see pillion --
 refused '--help takes no value' -hotkey
 refused 'unknown option -Z; see pillion --help$' -Z
 refused "takes a list of cuda,nvtx,osrt,.* not 'cud'" -t cud,nvtx
-refused "takes none\|cpu\|process-tree, not 'gpu'" -s gpu
+refused "takes auto\|cpu\|process-tree\|none, not 'gpu'" -s gpu
 refused 'takes true or false' -x maybe
 refused 'takes a number' --osrt-threshold=-5
 refused 'takes a number' --osrt-threshold=1e3

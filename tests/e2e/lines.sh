@@ -141,12 +141,12 @@ else
 fi
 
 # With the default thresholds and without samples.
-pillion -f -o default "$python" "$job" lock >out 2>err
+pillion -f -s none -o default "$python" "$job" lock >out 2>err
 is "$? $(cat out)" '0 done' 'default thresholds: status and output'
 named default lock 'default thresholds: the line is in the summary'
 
 # A C program: its lines with their functions.
-PILLION_STATS=summary pillion -f -o native --osrt-backtrace-threshold=0 "$targets/stacks" >out 2>err
+PILLION_STATS=summary pillion -f -s none -o native --osrt-backtrace-threshold=0 "$targets/stacks" >out 2>err
 is "$? $(grep -A2 '^lines ' err | sed -n 's/.*\/\(stacks.c:.*\)/\1/p' | tr '\n' ' ')" \
 	'0 stacks.c:7 (long_sleep) stacks.c:18 (short_sleep) ' \
 	"a native program's lines in the summary, the longest first"
@@ -166,7 +166,7 @@ like "$(report stats --source "$job" file.pillion)" '[0-9,]{9,} .*labels.append\
 like "$(report stats --source "$job" file.pillion)" '^ +-  .* -  +1  # SPDX' '--source: a line without values is empty'
 unlike "$(report stats --source "$job" file.pillion)" 'GPU Time|Allocated' '--source: no columns without values'
 cp "$job" moved.py
-pillion -f -o moved --osrt-threshold=0 --osrt-backtrace-threshold=0 "$python" "$work/moved.py" file >out 2>err
+pillion -f -s none -o moved --osrt-threshold=0 --osrt-backtrace-threshold=0 "$python" "$work/moved.py" file >out 2>err
 cp -r moved.pillion kept.pillion
 report stats -q --summary --keep-sources kept.pillion >out
 report stats --source moved.py moved.pillion >out 2>err
@@ -203,7 +203,7 @@ like "$? $(cat err)" '^2 .*--source shows one text and cannot be combined with -
 # Names with terminal control sequences.
 odd=$(printf 'odd,"\033[31m name.py')
 printf 'import time\nfor i in range(40):\n\ttime.sleep(0.002)  # \033[32m,"\n' >"$odd"
-pillion -f -o odd --osrt-backtrace-threshold=0 "$python" "$odd" >out 2>err
+pillion -f -s none -o odd --osrt-backtrace-threshold=0 "$python" "$odd" >out 2>err
 is "$(report stats -q -r lines -f json odd.pillion |
 	"$python" -c 'import json, sys; print(json.load(sys.stdin)[0]["Line"].split("/")[-1])')" \
 	'odd,"\x1b[31m name.py:3' 'a name with control sequences'
@@ -213,7 +213,7 @@ like "$(report stats -q --source "$odd" -f csv odd.pillion)" '3,"        time.sl
 # A capture without lines of user code; one without stacks.
 like "$(report stats -q -r lines --lines-all -f csv lock.pillion | head -2)" ',[^,]*:[0-9]+,' \
 	'--lines-all: the innermost lines'
-pillion -f -o bare --osrt-backtrace-threshold=60000000000 "$python" "$job" lock >out 2>err
+pillion -f -s none -o bare --osrt-backtrace-threshold=60000000000 "$python" "$job" lock >out 2>err
 like "$(report stats -r lines bare.pillion 2>&1)" 'the captures have no stacks: record with' 'a capture without stacks'
 
 done_testing

@@ -50,18 +50,22 @@ space() {
 	awk '$1 == "VmPeak:" { print $2 }' "$1"
 }
 grep VmPeak /proc/self/status >bare
-pillion -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=3600000000000 -o unwalked \
+pillion -s none -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=3600000000000 -o unwalked \
 	grep VmPeak /proc/self/status >recorded
 is "$?" 0 'address space: status'
 limit=$(($(space recorded) + 600))
 more=$(($(space recorded) - $(space bare)))
 ok "a process has at most 2,100 KiB more address space ($more)" test "$more" -le 2100
-pillion "${run[@]}" -o walked grep VmPeak /proc/self/status >recorded
+pillion -f true -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=3600000000000 -o unwalked \
+	grep VmPeak /proc/self/status >sampled
+more=$(($(space sampled) - $(space bare)))
+ok "a process that is sampled has at most 2,240 KiB more ($more)" test "$more" -le 2240
+pillion -s none "${run[@]}" -o walked grep VmPeak /proc/self/status >recorded
 more=$(($(space recorded) - $(space bare)))
 ok "a process that records stacks has at most 3,900 KiB more ($more)" test "$more" -le 3900
 
 # The cache of unwind rules, 1 MiB, is mapped before the first walk.
-pillion "${run[@]}" -o limited bash -c "ulimit -v $limit; exec grep -c VmPeak /proc/self/status" >recorded
+pillion -s none "${run[@]}" -o limited bash -c "ulimit -v $limit; exec grep -c VmPeak /proc/self/status" >recorded
 is "$? $(cat recorded)" '0 1' 'no address space for unwind rules: status and output'
 like "$(report stats -r ledger limited.pillion)" 'note .*no memory for the cache of unwind rules' \
 	'no address space for unwind rules: the ledger says why there are no stacks'
@@ -72,7 +76,7 @@ data() {
 	awk '$1 == "VmData:" { print $2 }' "$1"
 }
 grep VmData /proc/self/status >bare
-pillion -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=3600000000000 -o data \
+pillion -s none -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=3600000000000 -o data \
 	grep VmData /proc/self/status >recorded
 more=$(($(data recorded) - $(data bare)))
 ok "a process has at most 450 KiB more private data ($more)" test "$more" -le 450

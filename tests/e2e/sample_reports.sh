@@ -64,9 +64,9 @@ else
 	skip 'sqlite: samples' 'no sqlite or no python3'
 fi
 like "$(report stats -r ledger -f csv shares.pillion)" 'CPU time sampled,[0-9]{7}' 'the ledger counts them'
-pillion -o none "$targets/samples" shares 0.1 2>err
-like "$(report export -t folded --metric cpu -o - none.pillion 2>&1)" 'no CPU samples' 'no samples without -s'
-unlike "$(report stats none.pillion 2>/dev/null)" 'sample_sum.:' 'no table of samples without -s'
+pillion -s none -o none "$targets/samples" shares 0.1 2>err
+like "$(report export -t folded --metric cpu -o - none.pillion 2>&1)" 'no CPU samples' 'no samples with -s none'
+unlike "$(report stats none.pillion 2>/dev/null)" 'sample_sum.:' 'no table of samples with -s none'
 
 take threads threads 32
 within "$(ms threads)" 2600 3400 '32 threads of 0.1 s each'
