@@ -3,9 +3,9 @@
 """costs.py [OPTION]... [WORKLOAD]...: what recording costs real programs, in CPU time.
 
 Runs each workload of costs.sh bare and under each tool, in turn, for some rounds. The CPU time is that of the program
-and of all its children, with the tool's own processes. A ratio is to the bare run of the same round; the table has
-the medians. No figure fails, a workload that does not work bare or under pillion does. The tools: bare; pillion, by
-default and with samples; nsys (OS calls, no samples) and strace -c -f where they are installed. Where one of these two
+and of all its children, with the tool's own processes. A ratio is to the bare run of the same round; the table has the
+medians. No figure fails, a workload that does not work bare or under pillion does. The tools: bare; pillion, without
+samples and by default; nsys (OS calls, no samples) and strace -c -f where they are installed. Where one of these two
 does not end within LIMIT_S, or fails, it has no figure."""
 import argparse
 import json
@@ -43,8 +43,8 @@ sys.exit(os.waitstatus_to_exitcode(status) & 127)
 def tools(pillion):
     every = {
         "bare": [],
-        "pillion": [pillion, "--stats=false", "-o", "capture"],
-        "samples": [pillion, "--stats=false", "-s", "cpu", "-o", "capture"],
+        "pillion": [pillion, "--stats=false", "-s", "none", "-o", "capture"],
+        "samples": [pillion, "--stats=false", "-o", "capture"],
         "nsys": ["nsys", "profile", "-t", "osrt", "-s", "none", "--stats=false", "-o", "capture"],
         "strace": ["strace", "-c", "-f", "-o", "counts"],
     }
