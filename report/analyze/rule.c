@@ -298,11 +298,6 @@ struct steady rule_steady(struct rules *r, const struct image *image)
 	return r->steady[image - m->images];
 }
 
-uint64_t rule_wall(const struct process *p)
-{
-	return p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
-}
-
 /* ---- spans of time ---- */
 
 static int compare_spans(const void *left, const void *right)

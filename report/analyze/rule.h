@@ -127,9 +127,6 @@ uint32_t rule_stack(const struct event *e); /* stack id, 0: not taken */
 /* Appends "1.234 ms". */
 void rule_time(struct buffer *b, uint64_t ns);
 
-/* Duration of the process in ns of CLOCK_REALTIME. */
-uint64_t rule_wall(const struct process *p);
-
 /* The time in which at least one of the spans existed. Sorts them. */
 struct rule_span {
 	uint64_t start, end;

@@ -155,7 +155,7 @@ void rule_recompilation(struct rules *r, struct finding *f)
 	order = places_in_order(p.aggregate.count, rows_by_total, p.aggregate.rows);
 	for (size_t i = 0; i < p.count && shown < ROWS; i++) {
 		const struct aggregate_row *row = &p.aggregate.rows[order[i]];
-		uint64_t wall = rule_wall(&m->processes[rule_call_process(row)]);
+		uint64_t wall = recorded_wall(m, &m->processes[rule_call_process(row)]);
 
 		if (p.times[order[i]] < TIMES || row->total * 100 < wall * FOUND_PERCENT)
 			continue;

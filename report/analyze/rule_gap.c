@@ -60,7 +60,7 @@ static void gap_line_of_sum(struct rules *r, const struct gap_sum *s, struct buf
 
 /* ---- gpu_idle ---- */
 
-static bool is_idle(const struct gaps *g, const struct gap_device *d, const struct process *p)
+static bool is_idle(const struct model *m, const struct gaps *g, const struct gap_device *d)
 {
 	size_t i, end = gaps_of(g, d, &i);
 	uint64_t idle = 0;
@@ -68,7 +68,7 @@ static bool is_idle(const struct gaps *g, const struct gap_device *d, const stru
 	for (; i < end; i++)
 		if (g->sums[i].cause > GAP_NOT_RECORDED)
 			idle += g->sums[i].total_ns;
-	return idle > rule_wall(p) / 100 * IDLE_PERCENT;
+	return idle > recorded_wall(m, &m->processes[d->process]) / 100 * IDLE_PERCENT;
 }
 
 /* *ret_largest: of the sums with other causes than input and launches, which have rules of their own. */
@@ -200,7 +200,7 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 		const struct gap_device *d = &g->devices[k];
 		size_t i, end = gaps_of(g, d, &i);
 
-		if (!is_idle(g, d, &r->context->model->processes[d->process]))
+		if (!is_idle(r->context->model, g, d))
 			continue;
 		for (; i < end; i++)
 			idle_row(r, f, d, &g->sums[i], &text, &largest);

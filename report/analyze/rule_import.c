@@ -238,18 +238,19 @@ static uint64_t avoidable(struct imports *p, size_t process, uint64_t *ret_unkno
 	return sum;
 }
 
-static bool is_much(const struct process *process, uint64_t ns)
+static bool is_much(const struct model *m, const struct process *process, uint64_t ns)
 {
-	return ns && ns * 100 >= rule_wall(process) * IMPORT_PERCENT;
+	return ns && ns * 100 >= recorded_wall(m, process) * IMPORT_PERCENT;
 }
 
 static void judge_process(struct imports *p, struct finding *f, size_t number)
 {
-	const struct process *process = &p->rules->context->model->processes[number];
+	const struct model *m = p->rules->context->model;
+	const struct process *process = &m->processes[number];
 	struct buffer names = {0};
 	uint64_t unknown, ns = avoidable(p, number, &unknown, &names);
 
-	if (is_much(process, ns)) {
+	if (is_much(m, process, ns)) {
 		if (ns > f->cost_ns)
 			buffer_clear(&f->line);
 		add_rows(p, f, number);
@@ -258,11 +259,12 @@ static void judge_process(struct imports *p, struct finding *f, size_t number)
 			buffer_clear(&f->text);
 			buffer_print(&f->text, "process %u imports modules for at least ", process->pid);
 			rule_time(&f->text, ns);
-			buffer_print(&f->text, ", %.1f %% of its time", 100 * (double)ns / (double)rule_wall(process));
+			buffer_print(&f->text, ", %.1f %% of its time",
+				     100 * (double)ns / (double)recorded_wall(m, process));
 			if (names.size)
 				buffer_print(&f->text, ", and hardly uses %s", names.data);
 		}
-	} else if (is_much(process, ns + unknown)) {
+	} else if (is_much(m, process, ns + unknown)) {
 		rule_unchecked(f, "which imported packages are used is known from CPU samples: record with "
 				  "--sample=cpu");
 	}
@@ -281,13 +283,13 @@ static size_t importers(struct imports *p, uint32_t package, struct rule_span *s
 		const struct process *process = &m->processes[i];
 		uint64_t ns = p->all_ns[i] ? *time_of(p, package, i, 0) : 0;
 
-		if (!is_much(process, ns) || (process->image_count == 1 &&
+		if (!is_much(m, process, ns) || (process->image_count == 1 &&
 					      m->images[process->first_image].via == TF_VIA_FORK))
 			continue;
 		spans[count++] = (struct rule_span){process->start_ns, process->end_ns};
 		*ret_ns += ns;
 		*ret_most = ns > *ret_most ? ns : *ret_most;
-		*ret_wall += rule_wall(process);
+		*ret_wall += recorded_wall(m, process);
 	}
 	return count;
 }

@@ -188,7 +188,8 @@ void rule_late_message(struct rules *r, struct finding *f)
 		 {"Late Line", COLUMN_TEXT});
 	for (size_t i = 0; i < all->count; i++) {
 		const struct cause *c = &all->items[i];
-		uint64_t wall = rule_wall(&all->model->processes[c->longest.waiting.image->process]), cost;
+		const struct process *waiting = &all->model->processes[c->longest.waiting.image->process];
+		uint64_t wall = recorded_wall(all->model, waiting), cost;
 
 		if (!is_message(c) || c->ns * 100 < wall * LATE_PERCENT)
 			continue;

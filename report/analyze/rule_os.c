@@ -155,7 +155,7 @@ static void os_gather(struct os_calls *o)
 static bool has_computing_threads(const struct os_calls *o, size_t process)
 {
 	const struct partition *p = &rules_time(o->rules)->partition;
-	uint64_t wall = rule_wall(&o->rules->context->model->processes[process]);
+	uint64_t wall = recorded_wall(o->rules->context->model, &o->rules->context->model->processes[process]);
 	size_t count = 0;
 
 	for (size_t i = 0; i < p->count; i++)
@@ -168,7 +168,7 @@ static uint64_t os_cost(const struct os_calls *o, size_t process)
 {
 	const struct os_sum *sum = &o->sums[process];
 	uint64_t cost = o->rule->threads > 1 && sum->threads ? sum->ns / sum->threads : sum->ns;
-	uint64_t wall = rule_wall(&o->rules->context->model->processes[process]);
+	uint64_t wall = recorded_wall(o->rules->context->model, &o->rules->context->model->processes[process]);
 
 	if (sum->calls < o->rule->calls || sum->threads < o->rule->threads || cost * 100 < wall * o->rule->percent)
 		return 0;

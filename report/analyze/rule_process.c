@@ -105,7 +105,8 @@ void rule_short_processes(struct rules *r, struct finding *f)
 		if (p->image_count == 1 && last->via == TF_VIA_FORK)
 			forks++;
 		else
-			aggregate_add(&programs, aggregate_row(&programs, program, strlen(program) + 1), rule_wall(p));
+			aggregate_add(&programs, aggregate_row(&programs, program, strlen(program) + 1),
+				      recorded_wall(m, p));
 	}
 	f->cost_ns = rule_union(spans, count);
 	if (count >= PROCESSES && is_most(t, m->process_count, cpu_ns) &&

@@ -48,8 +48,9 @@ static size_t python_find(struct python_times *p, struct finding *f, unsigned in
 	aggregate_sort(&p->aggregate);
 	for (size_t i = 0; i < p->aggregate.count && i < ROWS; i++) {
 		size_t process = rule_call_process(&p->aggregate.rows[i]);
+		uint64_t wall = recorded_wall(m, &m->processes[process]);
 
-		if (p->calls[process] < calls || p->ns[process] * 100 < rule_wall(&m->processes[process]) * percent)
+		if (p->calls[process] < calls || p->ns[process] * 100 < wall * percent)
 			continue;
 		rule_call_add_row(&p->aggregate.rows[i], f);
 		if (p->ns[process] > f->cost_ns) {
@@ -153,7 +154,7 @@ void rule_slow_loader(struct rules *r, struct finding *f)
 		rule_time(&f->text, f->cost_ns);
 		buffer_print(&f->text, " for its %zu worker processes, %.1f %% of its time",
 			     count_children(r->context->model, process),
-			     100 * (double)f->cost_ns / (double)rule_wall(process));
+			     100 * (double)f->cost_ns / (double)recorded_wall(r->context->model, process));
 		add_worker_line(r, process, &f->text);
 	}
 	python_end(&p, f);
@@ -215,7 +216,7 @@ void rule_blocked_loop(struct rules *r, struct finding *f)
 			     (unsigned long long)p.calls[worst], process->pid);
 		rule_time(&f->text, f->cost_ns);
 		buffer_print(&f->text, ", %.1f %% of its time",
-			     100 * (double)f->cost_ns / (double)rule_wall(process));
+			     100 * (double)f->cost_ns / (double)recorded_wall(r->context->model, process));
 	}
 	python_end(&p, f);
 }

@@ -54,7 +54,7 @@ static void rank_add(struct ranks_found *all, const struct scan *s, enum evidenc
 
 	if (!rank->by[BY_CALLS] && evidence == BY_CALLS) {
 		rank->process = s->image->process;
-		rank->wall_ns = rule_wall(&s->context->model->processes[s->image->process]);
+		rank->wall_ns = recorded_wall(s->context->model, &s->context->model->processes[s->image->process]);
 	}
 	all->has[evidence] = true;
 	rank->by[evidence] += ns;
@@ -120,7 +120,7 @@ static void ranks_gather(struct rules *r, struct ranks_found *all)
 		if (row == count) {
 			all->items = mem_grow(all->items, count, &all->capacity, sizeof(*all->items));
 			all->items[row] = (struct rank){
-				.name = p->rank, .process = m->images[i].process, .wall_ns = rule_wall(p)};
+				.name = p->rank, .process = m->images[i].process, .wall_ns = recorded_wall(m, p)};
 		}
 		all->of = &all->items[row];
 		rank_read(all, &m->images[i]);

@@ -175,7 +175,7 @@ static void judge_pieces(struct transfers *t, struct finding *f)
 	size_t worst = 0;
 
 	for (size_t i = 0; i < m->process_count; i++) {
-		uint64_t cost = cost_of(t->sums[i].ns, rule_wall(&m->processes[i]));
+		uint64_t cost = cost_of(t->sums[i].ns, recorded_wall(m, &m->processes[i]));
 
 		worst = t->sums[i].bytes > t->sums[worst].bytes ? i : worst;
 		most = cost > most ? cost : most;
@@ -209,7 +209,7 @@ static void judge_messages(struct transfers *t, struct finding *f)
 
 	for (size_t i = 0; i < m->process_count; i++)
 		worst = t->sums[i].pickle_ns > t->sums[worst].pickle_ns ? i : worst;
-	wall = m->process_count ? rule_wall(&m->processes[worst]) : 0;
+	wall = m->process_count ? recorded_wall(m, &m->processes[worst]) : 0;
 	if (!t->sums[worst].pickle_ns || !cost_of(t->sums[worst].pickle_ns, wall))
 		return;
 	add_rows(t, f, worst);

@@ -103,7 +103,7 @@ static bool lacks_mpi(struct rules *r, bool is_large, struct buffer *ret)
 		traced_words(m, image, ret);
 		if (strstr(ret->data, ",mpi"))
 			return false;
-		wall_ns += rule_wall(&m->processes[image->process]);
+		wall_ns += recorded_wall(m, &m->processes[image->process]);
 		if (!is_large)
 			scan_image(&(struct scan){.context = r->context, .image = image, .more = &messages},
 				   visit_messages);

@@ -36,18 +36,18 @@ void summary_ranks(const struct model *m, struct buffer *out)
 		if (!*rank_of(p) || aggregate_row(&known, rank_of(p), strlen(rank_of(p))) < count)
 			continue;
 		count++;
-		shortest = !shortest || rule_wall(p) < rule_wall(shortest) ? p : shortest;
-		longest = !longest || rule_wall(p) > rule_wall(longest) ? p : longest;
+		shortest = !shortest || recorded_wall(m, p) < recorded_wall(m, shortest) ? p : shortest;
+		longest = !longest || recorded_wall(m, p) > recorded_wall(m, longest) ? p : longest;
 	}
 	aggregate_done(&known);
 	if (count < 2)
 		return;
 	buffer_print(out, "%-*s %zu, ", SUMMARY_LABEL, "ranks", count);
-	rule_time(out, rule_wall(shortest));
+	rule_time(out, recorded_wall(m, shortest));
 	buffer_text(out, " (rank ");
 	add_rank(shortest, out);
 	buffer_text(out, ") to ");
-	rule_time(out, rule_wall(longest));
+	rule_time(out, recorded_wall(m, longest));
 	buffer_text(out, " (rank ");
 	add_rank(longest, out);
 	buffer_text(out, ")\n");

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/time/partition.h"
+#include "report/derive/time/recorded.h"
 #include "report/stats/report.h"
 
 struct time_row {
@@ -157,8 +157,11 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 		  {"Blocked (ns)", COLUMN_NS}, {"In Calls (ns)", COLUMN_NS}, {"Stopped (ns)", COLUMN_NS},
 		  {"Unexplained (ns)", COLUMN_NS}, {"Peak RSS (KiB)", COLUMN_COUNT});
 	partition_make(c, true, &p);
+	recorded_limit(c->model, &p);
 	rows.unrecorded = mem_alloc((c->model->process_count * 2 + 1) * sizeof(*rows.unrecorded));
 	for (size_t i = 0; i < p.count; i++) {
+		if (p.threads[i].is_outside)
+			continue;
 		time_row_add(time_row_of(&rows, c, &p.threads[i]), &p, &p.threads[i]);
 		if (i + 1 == p.count || p.threads[i + 1].process != p.threads[i].process)
 			time_add_unrecorded(&rows, c, &p, p.threads[i].process);

@@ -73,6 +73,15 @@ END
 	like "$(cat out)" '^FIX FIRST +(main|around.py) is blocked [0-9]+ % .* \(1 call\): around.py:9 ' \
 		'FIX FIRST: the sleep in the range'
 	unlike "$(cat out)" ' % (CPU|runnable|blocked outside)' 'no share of the time outside of the range'
+	# The program computes for 2 s around a range in which it sleeps for 0.5 s.
+	is "$(report stats -q -r time_sum -f csv around.pillion | awk -F, '
+		$1 == $2 { rows++; other += $4 - $8 - $10 } END { print rows, (other == 0) }')" '1 1' \
+		'time_sum has one process, whose main thread is in its calls or between them'
+	column() { # NUMBER: the sum of that column of time_sum
+		report stats -q -r time_sum -f csv around.pillion |
+			awk -F, -v column="$1" 'NR > 1 { n += $column } END { printf "%d", n }'
+	}
+	ok 'and not the CPU time around the range' test "$(column 10)" -lt "$(column 4)"
 fi
 
 # Without the launcher, by environment variables only.

@@ -57,6 +57,25 @@ struct recorded recorded_find(const struct model *m)
 	return ret;
 }
 
+uint64_t recorded_wall(const struct model *m, const struct process *p)
+{
+	const struct clock_map *clock = &m->machines[p->machine].clock;
+	const struct ranges *r = ranges_of(m, p->run);
+	uint64_t wall = 0;
+
+	if (p->end_ns <= p->start_ns || !r)
+		return p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
+	for (size_t i = 0; i < r->count; i++) {
+		uint64_t begin = clock_map_ns(clock, r->items[i].begin_ticks),
+			 end = r->items[i].end_ticks ? clock_map_ns(clock, r->items[i].end_ticks) : p->end_ns;
+
+		begin = begin > p->start_ns ? begin : p->start_ns;
+		end = end < p->end_ns ? end : p->end_ns;
+		wall += end > begin ? end - begin : 0;
+	}
+	return wall;
+}
+
 static void limit_thread(const struct model *m, const struct ranges *r, struct thread_time *t)
 {
 	const struct clock_map *clock = &m->machines[t->image->machine].clock;
@@ -85,6 +104,8 @@ void recorded_limit(const struct model *m, struct partition *p)
 			limit_thread(m, r, &p->threads[i]);
 	}
 	for (size_t i = 0; i < m->process_count; i++)
-		if (ranges_of(m, m->processes[i].run))
+		if (ranges_of(m, m->processes[i].run)) {
 			p->processes[i].cpu_ns = TF_USAGE_UNKNOWN;
+			p->processes[i].children_ns = p->processes[i].end_ns = 0;
+		}
 }
