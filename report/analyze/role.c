@@ -309,6 +309,21 @@ static void role_add_call(struct making *k, struct role *role, const struct imag
 	role->waits_ns += role_call_waits(role, c->kind, c->total_ns, c->count) ? c->blocked_ns : 0;
 }
 
+/* CPU time in calls of MPI and NCCL, which poll for their peers. Of a sampled thread role_line.c knows it from the
+ * stacks. */
+static uint64_t polls_in_calls(const struct thread_time *t)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < t->blocked.count; i++) {
+		const struct blocked_call *c = &t->blocked.calls[i];
+
+		if ((c->kind == BLOCKED_MPI || c->kind == BLOCKED_NCCL) && c->total_ns > c->blocked_ns)
+			ns += c->total_ns - c->blocked_ns;
+	}
+	return t->thread && t->thread->samples ? 0 : ns < t->cpu_ns ? ns : t->cpu_ns;
+}
+
 static void role_add(struct making *k, struct role *role, const struct thread_time *t)
 {
 	const struct process *p = &k->context->model->processes[t->process];
@@ -317,6 +332,7 @@ static void role_add(struct making *k, struct role *role, const struct thread_ti
 	role->processes += t->origin == THREAD_MAIN;
 	role->lifetime_ns += t->lifetime_ns;
 	role->cpu_ns += t->cpu_ns;
+	role->polling_ns += polls_in_calls(t);
 	role->delay_ns += t->delay_ns;
 	role->stopped_ns += t->stopped_ns;
 	if (role->threads == 1 || t->delay_ns > role->longest_delay_ns) {

@@ -43,7 +43,8 @@ struct role {
 	size_t line_count, line_capacity;
 	struct map known_lines;
 	uint64_t import_ns;  /* of the samples: in import statements */
-	uint64_t polling_ns; /* of the samples: see attribution_polls */
+	/* CPU time that polls for others: of the samples, see attribution_polls; without any, in calls of MPI, NCCL */
+	uint64_t polling_ns;
 };
 
 struct roles {

@@ -432,6 +432,29 @@ Test(summary, helpers_of_mpi_are_folded)
 	cr_assert_null(strstr(text.data, "libevent"), "%s", text.data);
 }
 
+Test(summary, a_rank_that_polls_in_mpi_waits_also_without_samples)
+{
+	struct writer_thread t;
+	struct writer w;
+	uint16_t receive;
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/home/u/job", "job", 4);
+	receive = writer_function(&w, TF_GROUP_MPI, "MPI_Recv");
+	writer_thread(&w, &t, 10, "job", TF_PAGE);
+	for (uint64_t i = 1; i <= 8; i++)
+		writer_call(&t, receive, BEGIN + i * 11 * MS, 10 * MS, NULL, 0);
+	writer_usage(&t, &(struct tf_usage){BEGIN + 100 * MS, 100 * MS, 0, 10, 0, 0, 0});
+	writer_usage(&t, &(struct tf_usage){BEGIN + 100 * MS, 100 * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	summary_text(&context, NULL, &text);
+	cr_assert(strstr(text.data, "80 % polling for others") && strstr(text.data, "20 % CPU"), "%s", text.data);
+}
+
 Test(summary, suggests_samples_where_a_thread_computes)
 {
 	const char *summary = summary_of_thread(5, 95);
