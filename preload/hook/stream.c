@@ -12,6 +12,9 @@ extern FILE *_IO_list_all;
 extern void _IO_list_lock(void);
 extern void _IO_list_unlock(void);
 
+/* Counted calls of the kernel during one call at most; counting takes 5 ns each. */
+enum { CALLS_MAX = 1 << 16 };
+
 /* The beginning of libc's lock of a stream. */
 struct stream_lock {
 	int locked, count;
@@ -40,7 +43,7 @@ static uint32_t stream_calls(const FILE *f, ptrdiff_t bytes)
 {
 	ptrdiff_t calls = (bytes + stream_size(f) - 1) / stream_size(f);
 
-	return bytes <= 0 ? 0 : calls < UINT32_MAX ? (uint32_t)calls : UINT32_MAX;
+	return bytes <= 0 ? 0 : calls < CALLS_MAX ? (uint32_t)calls : CALLS_MAX;
 }
 
 struct stream_moved stream_written_slowly(const struct stream_output *before, FILE *f, ptrdiff_t put,
@@ -49,8 +52,10 @@ struct stream_moved stream_written_slowly(const struct stream_output *before, FI
 	ptrdiff_t bytes = before->pending + put - stream_pending(f), first = before->pending + before->room;
 	struct stream_moved moved = {(uint64_t)bytes, 1};
 
-	/* After an error, the buffer is empty although nothing was written. */
-	if (bytes <= 0 || !stream_is_known(f, before->locked) || (f->_flags & ~before->flags & STREAM_FAILED))
+	/* After an error, the buffer is empty although nothing was written. More than there was: another thread is
+	 * changing the stream. */
+	if (bytes <= 0 || bytes > before->pending + put || !stream_is_known(f, before->locked) ||
+	    (f->_flags & ~before->flags & STREAM_FAILED))
 		return (struct stream_moved){0, 0};
 	if (f->_flags & STREAM_UNBUFFERED)
 		return moved;
@@ -77,7 +82,7 @@ struct stream_moved stream_read_slowly(const struct stream_input *before, FILE *
 	ptrdiff_t written = before->pending - stream_pending(f);
 	struct stream_moved moved = {0, 0};
 
-	if (!stream_is_known(f, before->locked))
+	if (!stream_is_known(f, before->locked) || bytes > got + 2 * stream_size(f))
 		return moved;
 	if (written > 0)
 		stream_count(HOOK_inner_write, f->_fileno, clock_now(),
