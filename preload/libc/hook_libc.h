@@ -93,7 +93,7 @@
 	/* timers on CPU time, with which -s auto takes no samples */                                                  \
 	X(OWN, int, setitimer, (enum __itimer_which which, const struct itimerval *t, struct itimerval *old),          \
 	  (which, t, old), NOTHING)                                                                                    \
-	X(OWN, int, timer_create, (clockid_t clock, struct sigevent * e, timer_t * ret), (clock, e, ret), NOTHING)      \
+	X(OWN, int, timer_create, (clockid_t clock, struct sigevent * e, timer_t * ret), (clock, e, ret), NOTHING)     \
 	/* processes; vfork has no row: it cannot be called from a C frame. Its child is recorded at its exec */       \
 	X(OWN, pid_t, fork, (void), (), NOTHING)                                                                       \
 	X(OWN, int, daemon, (int keep_directory, int keep_files), (keep_directory, keep_files), NOTHING)               \

@@ -12,154 +12,8 @@
 #include "report/derive/events/traffic.h"
 #include "report/derive/nvtx/nvtx.h"
 #include "report/derive/stacks/samples.h"
-#include "report/stats/own_cost.h"
+#include "report/stats/ledger_facts.h"
 #include "report/stats/report.h"
-
-struct facts {
-	struct correlate_counts correlated;
-	uint64_t overhead_ns[DEVICE_OVERHEADS], more;
-	uint64_t dropped, timeless, device_unreadable, sources;
-	uint64_t texts_at_limit, stacks_cut;
-	uint64_t traffic_uncounted, missing_files;
-	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
-		unmatched_ends, stacks_lost, slow_ns, unreadable;
-	struct own_cost own;
-	uint64_t unknown_frees, replaced_blocks, failures_left_out; /* memory.h */
-	uint64_t samples, sampled_us, stackless_samples, slowed, samples_by_perf;
-};
-
-static void thread_facts(const struct model *m, const struct image *image, const struct trace_thread *thread,
-			 struct facts *f)
-{
-	f->recorded += thread->events;
-	f->samples += thread->samples;
-	f->sampled_us += thread->sampled_us;
-	f->stackless_samples += thread->stackless_samples;
-	f->unmatched_pushes += thread->unmatched_pushes;
-	f->unmatched_pops += thread->unmatched_pops;
-	for (size_t i = 0; i < thread->counter_count; i++)
-		f->below += image->trace->counters[thread->first_counter + i].sum.calls;
-	if (!thread->page)
-		return;
-	f->lost += thread->page->lost;
-	f->stacks_lost += thread->page->stacks_lost;
-	f->slow_ns += clock_map_duration(&m->machines[image->machine].clock, thread->page->slow_ticks);
-}
-
-static void ignore_range(void *context, const struct nvtx_range *range)
-{
-	(void)context;
-	(void)range;
-}
-
-/* ---- devices ---- */
-
-static void count_activity(struct scan *s, const struct device_record *r)
-{
-	struct facts *f = s->more;
-	struct tf_device_operation operation;
-
-	f->more++;
-	if (device_operation(s->image->trace, r->operation, &operation) && operation.kind == TF_DEVICE_OVERHEAD &&
-	    operation.value >> 16 < DEVICE_OVERHEADS)
-		f->overhead_ns[operation.value >> 16] += r->duration_ns;
-}
-
-static void device_facts(const struct report_context *c, const struct image *image, struct facts *f)
-{
-	const struct tf_device_lost lost = device_lost(image->trace);
-
-	f->sources += device_source(image->trace).is_known;
-	correlate_image(c, image, NULL, NULL, &f->correlated);
-	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_activity,
-			 &f->correlated.broken);
-	f->dropped += lost.dropped;
-	f->timeless += lost.timeless;
-	f->device_unreadable += lost.unreadable;
-}
-
-static void memory_facts(const struct model *m, const struct image *image, struct facts *f)
-{
-	struct memory memory;
-
-	memory_replay(m, image, &memory, NULL, NULL);
-	f->unknown_frees += memory.unknown_frees;
-	f->replaced_blocks += memory.replaced;
-	f->failures_left_out += memory.failures_left_out;
-	memory_done(&memory);
-}
-
-static uint64_t count_slowed(const struct trace *t)
-{
-	uint64_t slowed = 0;
-
-	for (size_t i = 0; i < t->blob_count; i++) {
-		struct tf_sampling sampling;
-
-		slowed += t->blobs[i].type == TF_BLOB_SAMPLING &&
-			  trace_blob(t, &t->blobs[i], &sampling, sizeof(sampling)) == sizeof(sampling) &&
-			  sampling.is_slowed;
-	}
-	return slowed;
-}
-
-/* The recorder truncates NVTX texts to 8192 bytes, less where a character of UTF-8 would be divided. */
-enum { NVTX_TEXT_LIMIT = 8192, UTF8_LONGEST = 4 };
-
-static uint64_t count_texts_at_limit(const struct trace *t)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < t->blob_count; i++)
-		count += t->blobs[i].type == TF_BLOB_STRING && t->blobs[i].length > NVTX_TEXT_LIMIT - UTF8_LONGEST;
-	return count;
-}
-
-static uint64_t count_cut_stacks(const struct trace *t)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < t->blob_count; i++)
-		count += t->blobs[i].type == TF_BLOB_STACK && trace_stack_is_cut(t, &t->blobs[i]);
-	return count;
-}
-
-static void image_counts(const struct model *m, const struct image *image, struct facts *f)
-{
-	const struct trace *t = image->trace;
-	struct nvtx_counts counts = {0};
-
-	for (size_t i = 0; i < image->short_count && !t; i++)
-		f->below += image->shorts[i].calls;
-	f->missing_files += image->is_missing;
-	if (!t) {
-		f->recorded += image->recorded;
-		f->lost += image->lost;
-		f->threads_lost += image->threads_lost;
-		return;
-	}
-	for (size_t i = 0; i < t->thread_count; i++)
-		thread_facts(m, image, &t->threads[i], f);
-	f->threads_lost += t->header.threads_lost;
-	f->slowed += count_slowed(t);
-	f->texts_at_limit += count_texts_at_limit(t);
-	f->stacks_cut += count_cut_stacks(t);
-	f->traffic_uncounted += traffic_uncounted(t);
-	f->samples_by_perf += samples_by_perf(image);
-	f->torn += t->torn;
-	f->unreadable += t->broken + t->orphans;
-	nvtx_ranges(image, &counts, NULL, ignore_range);
-	f->unmatched_starts += counts.unmatched_starts;
-	f->unmatched_ends += counts.unmatched_ends;
-}
-
-static void image_facts(const struct model *m, const struct image *image, struct facts *f)
-{
-	struct facts one = *f;
-
-	image_counts(m, image, f);
-	own_cost_add(m, image, f->below - one.below, f->recorded - one.recorded, f->slow_ns - one.slow_ns, &f->own);
-}
 
 static void ledger_add_row(struct table *table, uint32_t pid, const char *host, const char *fact, uint64_t count,
 			   const char *detail)
@@ -171,22 +25,17 @@ static void ledger_add_row(struct table *table, uint32_t pid, const char *host, 
 	table_text(table, detail);
 }
 
-static uint64_t device_records(const struct facts *f)
-{
-	return f->correlated.matched + f->correlated.without_call;
-}
-
 static void process_rows(const struct report_context *c, const struct process *p, struct table *table)
 {
 	const struct model *m = c->model;
-	struct facts f = {.own = OWN_COST_NONE};
+	struct ledger_facts f = {.own = OWN_COST_NONE};
 	struct buffer text = {0};
 	const char *host = m->machines[p->machine].host;
 
 	for (size_t i = 0; i < p->image_count; i++) {
-		image_facts(m, &m->images[p->first_image + i], &f);
-		device_facts(c, &m->images[p->first_image + i], &f);
-		memory_facts(m, &m->images[p->first_image + i], &f);
+		ledger_add_image(m, &m->images[p->first_image + i], &f);
+		ledger_add_device(c, &m->images[p->first_image + i], &f);
+		ledger_add_memory(m, &m->images[p->first_image + i], &f);
 	}
 	const struct {
 		const char *fact, *detail;
@@ -220,8 +69,8 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"samples slowed down",
 		 "times that the period of a thread was doubled because samples took more than 3 % of its time",
 		 f.slowed, false},
-		{"device records", "kernels, copies, memsets and graphs, from CUPTI or CUDA events", device_records(&f),
-		 f.sources > 0},
+		{"device records", "kernels, copies, memsets and graphs, from CUPTI or CUDA events",
+		 ledger_device_records(&f), f.sources > 0},
 		{"other device facts", "waits, allocations, overhead, managed memory, compiling", f.more, false},
 		{"graph nodes", "calls that made a node of a CUDA graph, which its launches execute",
 		 f.correlated.captured, false},
@@ -584,15 +433,15 @@ static void add_bare(const struct model *m, struct buffer *ret)
 
 void ledger_line(const struct model *m, struct buffer *ret)
 {
-	struct facts f = {.own = OWN_COST_NONE};
+	struct ledger_facts f = {.own = OWN_COST_NONE};
 	const struct report_context c = {.model = m};
 	uint64_t unmatched, device_lost;
 	size_t notes = m->note_count;
 
 	f.lost = m->lost_events;
 	for (size_t i = 0; i < m->image_count; i++) {
-		image_facts(m, &m->images[i], &f);
-		device_facts(&c, &m->images[i], &f);
+		ledger_add_image(m, &m->images[i], &f);
+		ledger_add_device(&c, &m->images[i], &f);
 		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++)
 			notes += m->images[i].trace->blobs[k].type == TF_BLOB_NOTE;
 	}
@@ -608,7 +457,7 @@ void ledger_line(const struct model *m, struct buffer *ret)
 		buffer_print(ret, ", %" PRIu64 " unmatched", unmatched);
 	device_lost = f.dropped + f.timeless + f.device_unreadable;
 	if (f.sources)
-		buffer_print(ret, ", %" PRIu64 " device records", device_records(&f));
+		buffer_print(ret, ", %" PRIu64 " device records", ledger_device_records(&f));
 	if (device_lost)
 		buffer_print(ret, " (%" PRIu64 " lost)", device_lost);
 	if (f.sources && f.correlated.idle)

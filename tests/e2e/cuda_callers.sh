@@ -42,7 +42,8 @@ if [ -n "$real" ]; then
 	nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $3); print $3 }' | grep '^_*cuda' | sort -u >ours
 	# Only in CUDA 12, or only since 13.2.
 	is "$(comm -13 theirs ours | grep -v -e '_v2$' -e '_v2_ptsz$' -e cudaLaunchCooperativeKernelMultiDevice \
-		-e cudaThreadSynchronize -e '^cudaExecutionCtxSynchronize$' -e 'WithAttributesAsync$' -e 'WithAttributesAsync_ptsz$')" '' \
+		-e cudaThreadSynchronize -e '^cudaExecutionCtxSynchronize$' -e 'WithAttributesAsync$' \
+		-e 'WithAttributesAsync_ptsz$')" '' \
 		'every exported name exists in a CUDA runtime'
 else
 	skip 'names of the real runtime' 'no CUDA toolkit here'
