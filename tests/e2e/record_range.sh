@@ -66,7 +66,8 @@ cuda.cudaProfilerStop()
 computes()
 END
 	python=$(python3 -c 'import sys; print(sys.executable)')
-	pillion -f -o around -c cudaProfilerApi "$python" around.py >out 2>err
+	# A sample stands for the CPU time since the previous one, which may have been before the range.
+	pillion -f -o around -s none -c cudaProfilerApi "$python" around.py >out 2>err
 	report stats --summary around.pillion >out 2>err
 	like "$(cat out)" '^[0-9.]+ s \(recorded: [0-9.]+ m?s in 1 capture range, of which all shares are\), 1 p' \
 		'the summary has the time of the range beside that of the run'
