@@ -326,6 +326,12 @@ Test(rule_cpu, few_samples_of_memory_must_differ_much)
 	assert_verdict("memory_growth", VERDICT_FOUND);
 }
 
+Test(rule_cpu, memory_of_a_framework_that_starts)
+{
+	RESIDENT(200000, 349000, 540000, 730000, 929000);
+	assert_verdict("memory_growth", VERDICT_CLEAN);
+}
+
 Test(rule_cpu, memory_that_is_allocated_at_the_start)
 {
 	RESIDENT(50000, 500000, 900000, 900000, 901000, 900000, 902000, 901000, 900000, 900000);
