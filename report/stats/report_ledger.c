@@ -329,7 +329,7 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 			       m->notes[i].text);
 	if (m->lost_lines)
 		ledger_add_fact(table, "index lines lost", m->lost_lines,
-				"starts, ends or notes of processes: disk full or file size limited");
+				"starts, ends or notes of processes: disk full, file size limited or capture hidden");
 	if (m->lost_events)
 		ledger_add_fact(table, "lost", m->lost_events,
 				"events of threads and processes without space in a trace file");
@@ -407,7 +407,7 @@ static void add_reasons(const struct model *m, struct buffer *ret)
 	add_spools(m, ret);
 	if (m->lost_lines)
 		buffer_print(ret,
-			     ", disk full or file size limited: %" PRIu64 " lines of the index could not be stored",
+			     ", %" PRIu64 " lines of the index not stored (disk full, file size limited, capture hidden)",
 			     m->lost_lines);
 }
 

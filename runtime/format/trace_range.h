@@ -29,7 +29,7 @@ struct tf_range_page {
 	uint32_t ended;	    /* bit 0: no further range begins; the others are private to the writers (range.h) */
 	uint32_t clock;	    /* enum tf_clock of ranges[] */
 	uint32_t launcher;  /* PID of the launcher, which receives SIGCHLD when it has to apply --kill; 0: none */
-	uint32_t lost_lines; /* lines of the index for which there was no room: a full disk, RLIMIT_FSIZE */
+	uint32_t lost_lines; /* lines of the index that could not be stored: no room, or the capture is hidden */
 	uint32_t members[TF_RANGE_MEMBERS]; /* PIDs inside; the launcher removes those of dead processes */
 	uint32_t uses_cuda; /* 1: a process of the run has begun to record CUDA */
 	/* In a capture whose processes write into a spool: what was recorded before this time has been moved to the

@@ -31,8 +31,8 @@ static int process_line_finish(struct index_line *line)
 	index_name(name, sizeof(name), process_inherited.identity.host, process_inherited.identity.boot);
 	if (!process_is_frozen)
 		error = index_append(line, process_inherited.directory, name);
-	/* This page was allocated when the run began. */
-	if (sys_is_no_room(error) && process_range)
+	/* This page was allocated and mapped when the run began: it can be written where the capture cannot. */
+	if (error && error != -EPERM && process_range)
 		__atomic_fetch_add(&process_range->lost_lines, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&process.line_lock, 0, __ATOMIC_RELEASE);
 	return error;

@@ -125,6 +125,17 @@ else
 	skip 'a sandbox that hides the library' 'no bwrap that works'
 fi
 
+# Where both are hidden, the program cannot be named, but it is counted.
+if unshare -m sh -c "mount -t tmpfs none '$work'" 2>/dev/null; then
+	pillion -o covered unshare -m sh -c "mount -t tmpfs none '$work' && mount -t tmpfs none '${library%/*}' &&
+		/bin/ls -d /; exit 4" >out 2>err
+	is "$? $(cat out) $(grep -v '^pillion: ' err)" '4 / ' 'a sandbox that hides capture and library: output and status'
+	is "$(report stats -q -r ledger -f csv covered.pillion | grep -c '"*index lines lost"*,[1-9]')" 1 \
+		'the program that it starts is counted as a line that could not be stored'
+else
+	skip 'a sandbox that hides capture and library' 'no unshare -m that works'
+fi
+
 # 1e5 exceptions: the program uses its own unwinder.
 same 'C++ exceptions' "$targets/throws" 100000
 LD_PRELOAD=$library PILLION_OUTPUT=$work/throw.pillion LD_DEBUG=bindings "$targets/throws" 1 2>&1 |
