@@ -55,14 +55,15 @@ pillion -s none -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=3600000000
 is "$?" 0 'address space: status'
 limit=$(($(space recorded) + 600))
 more=$(($(space recorded) - $(space bare)))
-ok "a process has at most 2,100 KiB more address space ($more)" test "$more" -le 2100
+# Some 1,800 KiB of it are the text of libpillion.so.
+ok "a process has at most 2,280 KiB more address space ($more)" test "$more" -le 2280
 pillion -f true -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=3600000000000 -o unwalked \
 	grep VmPeak /proc/self/status >sampled
 more=$(($(space sampled) - $(space bare)))
-ok "a process that is sampled has at most 2,240 KiB more ($more)" test "$more" -le 2240
+ok "a process that is sampled has at most 2,420 KiB more ($more)" test "$more" -le 2420
 pillion -s none "${run[@]}" -o walked grep VmPeak /proc/self/status >recorded
 more=$(($(space recorded) - $(space bare)))
-ok "a process that records stacks has at most 3,900 KiB more ($more)" test "$more" -le 3900
+ok "a process that records stacks has at most 3,960 KiB more ($more)" test "$more" -le 3960
 
 # The cache of unwind rules, 1 MiB, is mapped before the first walk.
 pillion -s none "${run[@]}" -o limited bash -c "ulimit -v $limit; exec grep -c VmPeak /proc/self/status" >recorded
