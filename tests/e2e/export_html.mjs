@@ -98,7 +98,9 @@ async function checkSortAndFilter(page) {
 	await page.frames(3);
 	const after = await page.get(column);
 
-	check(JSON.stringify(after) === JSON.stringify([...before].sort()), 'a table sorts by name', after);
+	// Only the rows in view exist: those of a long table are others after it is sorted.
+	check(JSON.stringify(after) === JSON.stringify([...after].sort()) &&
+		JSON.stringify(before) !== JSON.stringify([...before].sort()), 'a table sorts by name', after);
 	await page.get(`document.querySelector('#sheet input').focus()`);
 	await page.type(before[0]);
 	await page.frames(3);
