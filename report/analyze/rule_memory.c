@@ -10,8 +10,8 @@
 #include "report/derive/time/resident.h"
 
 /* The first 1/START of the time is start-up. The rest is divided into PARTS; in each of them the memory must grow at
- * least 1/EVEN of the mean, by MB and by PERCENT of what it was in all. With fewer than MANY_SAMPLES it must be TIMES as
- * much, because the start of a framework grows steadily, too: JAX on a GPU by 580 MB in 3 s. */
+ * least 1/EVEN of the mean, by MB and by PERCENT of what it was in all. With fewer than MANY_SAMPLES it must be TIMES
+ * as much, because the start of a framework grows steadily, too: JAX on a GPU by 580 MB in 3 s. */
 enum { SAMPLES = 4, MANY_SAMPLES = 8, TIMES = 4, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
 
 /* Between two samples the memory is assumed to change evenly. */

@@ -407,7 +407,8 @@ static void add_reasons(const struct model *m, struct buffer *ret)
 	add_spools(m, ret);
 	if (m->lost_lines)
 		buffer_print(ret,
-			     ", %" PRIu64 " lines of the index not stored (disk full, file size limited, capture hidden)",
+			     ", %" PRIu64
+			     " lines of the index not stored (disk full, file size limited, capture hidden)",
 			     m->lost_lines);
 }
 

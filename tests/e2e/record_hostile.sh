@@ -129,7 +129,8 @@ fi
 if unshare -m sh -c "mount -t tmpfs none '$work'" 2>/dev/null; then
 	pillion -o covered unshare -m sh -c "mount -t tmpfs none '$work' && mount -t tmpfs none '${library%/*}' &&
 		/bin/ls -d /; exit 4" >out 2>err
-	is "$? $(cat out) $(grep -v '^pillion: ' err)" '4 / ' 'a sandbox that hides capture and library: output and status'
+	is "$? $(cat out) $(grep -v '^pillion: ' err)" '4 / ' \
+		'a sandbox that hides capture and library: output and status'
 	is "$(report stats -q -r ledger -f csv covered.pillion | grep -c '"*index lines lost"*,[1-9]')" 1 \
 		'the program that it starts is counted as a line that could not be stored'
 else

@@ -167,7 +167,7 @@ Test(rule_python, threads_that_wait_for_compile_workers_do_not_compile)
 {
 	const uint32_t waiting[] = {1, 2}, running[] = {3};
 
-	writer_python_code(&host, 1, 76, "/v/site-packages/torch/_inductor/compile_worker/subproc_pool.py", "_recv_msg");
+	writer_python_code(&host, 1, 76, "/v/site-packages/torch/_inductor/compile_worker/pool.py", "_recv_msg");
 	writer_python_code(&host, 2, 1, "/v/lib/python3.12/threading.py", "run");
 	writer_python_code(&host, 3, 9, "/home/u/train.py", "step");
 	writer_python_stack(&host, 1, waiting, 2);
