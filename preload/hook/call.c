@@ -6,17 +6,24 @@
 #include "runtime/record/traffic.h"
 #include "runtime/stack/stack.h"
 
+/* What the thread has spent so far; 0: it has no page, like a child that a signal handler forked meanwhile. */
+static uint64_t call_cost(const struct thread *t)
+{
+	return t->generation == process.generation && t->page ? t->page->slow_ticks : 0;
+}
+
 /* The time since the end of the call was spent here. What was measured within it, since `slow`, is a part of it. */
 static void call_add_cost(struct thread *t, const struct call *e, uint64_t slow)
 {
-	t->page->slow_ticks = slow + (clock_now() - e->end);
+	if (t->generation == process.generation && t->page)
+		t->page->slow_ticks = slow + (clock_now() - e->end);
 }
 
 void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace, const uint64_t *args,
 			unsigned count)
 {
 	struct thread *t = &thread_self;
-	uint64_t slots[3 + EVENT_ARGS], duration = e->end - e->start, slow = t->page->slow_ticks;
+	uint64_t slots[3 + EVENT_ARGS], duration = e->end - e->start, slow = call_cost(t);
 	unsigned n = 1;
 
 	if ((int64_t)duration < 0)
@@ -54,7 +61,7 @@ void call_sample_short(const struct call *e, unsigned function)
 	struct thread *t = &thread_self;
 	struct tf_short_stack sampled = {
 		.ticks = e->end - e->start, .function = function, .weight = process_options.osrt_short_sampling};
-	uint64_t slow = t->page->slow_ticks;
+	uint64_t slow = call_cost(t);
 
 	short_choose(t);
 	/* An image that records little stays without a trace file. */
