@@ -6,10 +6,21 @@
 #include "runtime/record/directory.h"
 #include "runtime/record/traffic.h"
 
-/* The path is not read if the kernel could not read it. */
+/* Whether the kernel has read the path, so that it can be read here. It returns other errors, as EFAULT and EINVAL,
+ * without or before that. */
+static bool path_is_readable(int64_t result)
+{
+	static const int errors[] = {ENOENT, ENOTDIR, EACCES, EEXIST, ENOTEMPTY, EISDIR, EROFS, EXDEV, ELOOP};
+
+	for (size_t i = 0; result == -1 && i < sizeof(errors) / sizeof(*errors); i++)
+		if (errno == errors[i])
+			return true;
+	return result != -1;
+}
+
 static uint32_t path_directory(const struct call *e, int at, const char *path, int64_t result, bool is_change)
 {
-	if (!path || (result == -1 && errno == EFAULT) || thread_has_no_room(&thread_self))
+	if (!path || !path_is_readable(result) || thread_has_no_room(&thread_self))
 		return 0;
 	if (!is_change && !thread_self.number && !thread_is_in_file(&thread_self))
 		return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* paths N: makes known numbers of calls on paths in the working directory, absolute, relative, relative to a descriptor
  * and after chdir(): in one/ N of stat, 7 of them of files that do not exist, in two/ 5 changes, in three/ one. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,5 +34,7 @@ int main(int argc, char **argv)
 		expect(!stat(i % 2 ? path : "./one/file", &s));
 	expect(!chdir("three") && !symlink("x", "./file"));
 	close(at);
+	/* The kernel refuses the flags before it reads the path. */
+	expect(unlinkat(AT_FDCWD, (const char *)8, 0x7fff0000) && errno == EINVAL);
 	return 0;
 }
