@@ -32,7 +32,7 @@ static void thread_add_slow(struct thread *t, uint64_t ticks)
 {
 	if (!t->page)
 		__atomic_fetch_add(&process.slow_ticks, ticks, __ATOMIC_RELAXED);
-	else if (__builtin_expect(process.slow_ticks != 0, 0))
+	else if (__builtin_expect(__atomic_load_n(&process.slow_ticks, __ATOMIC_RELAXED) != 0, 0))
 		t->page->slow_ticks += ticks + __atomic_exchange_n(&process.slow_ticks, 0, __ATOMIC_RELAXED);
 	else
 		t->page->slow_ticks += ticks;
