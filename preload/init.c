@@ -3,16 +3,16 @@
  * then starts the recorder without the program's arguments. */
 #include <stdlib.h>
 
-#include "runtime/device/cupti.h"
-#include "runtime/record/process.h"
-#include "runtime/record/thread.h"
+#include "runtime/recorder/device/cupti.h"
+#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/thread.h"
 #include "preload/heap/heap.h"
 #include "preload/python/annotate.h"
 #include "preload/lookup/lookup.h"
 #include "preload/hook/hook.h"
 #include "preload/hook/stream.h"
 #include "preload/nvtx/nvtx_tool.h"
-#include "runtime/recorder.h"
+#include "runtime/recorder/recorder.h"
 
 /* Of the calling thread; 0: it does not record. */
 static uint64_t slow_ticks(void)

@@ -8,8 +8,8 @@
 #include "report/analyze/rule.h"
 #include "report/ops/ops.h"
 #include "report/stats/report.h"
-#include "runtime/base/option.h"
-#include "runtime/base/verb_list.h"
+#include "runtime/shared/base/option.h"
+#include "runtime/shared/base/verb_list.h"
 
 /* verb_<name> is the struct verb, VERB_<NAME> the bit that the options of the verb have. */
 #define VERB_PLACE(NAME, name, use) VERB_PLACE_##NAME,

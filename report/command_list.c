@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/command_line.h"
-#include "runtime/base/nearest.h"
+#include "runtime/shared/base/nearest.h"
 
 /* What -r takes the names of. */
 struct named {

@@ -4,7 +4,7 @@
 #ifndef PILLION_COMMAND_LIST_H
 #define PILLION_COMMAND_LIST_H
 
-#include "runtime/base/option.h"
+#include "runtime/shared/base/option.h"
 
 int command_list_reports(const struct option *row, void *settings, const char *value, struct text *why);
 int command_list_rules(const struct option *row, void *settings, const char *value, struct text *why);

@@ -8,7 +8,7 @@
 #include "report/envelope.h"
 #include "report/read/command.h"
 #include "report/verb.h"
-#include "runtime/base/nearest.h"
+#include "runtime/shared/base/nearest.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "unknown"

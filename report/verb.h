@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs share: how one begins and ends, its messages, its exit status. A verb is a file verb_<name>.c with its
- * struct verb, and a row in the list of runtime/base/verb_list.h. */
+ * struct verb, and a row in the list of runtime/shared/base/verb_list.h. */
 #ifndef PILLION_VERB_H
 #define PILLION_VERB_H
 

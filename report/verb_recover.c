@@ -11,7 +11,7 @@
 
 #include "report/read/index.h"
 #include "report/verb.h"
-#include "runtime/spool/spool.h"
+#include "runtime/shared/spool/spool.h"
 
 struct recovery {
 	char capture[PATH_MAX]; /* absolute */

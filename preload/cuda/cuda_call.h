@@ -5,9 +5,9 @@
 #define PILLION_CUDA_CALL_H
 
 #include "preload/cuda/cuda_abi.h"
-#include "runtime/device/cupti.h"
-#include "runtime/device/event_timing.h"
-#include "runtime/device/graph.h"
+#include "runtime/recorder/device/cupti.h"
+#include "runtime/recorder/device/event_timing.h"
+#include "runtime/recorder/device/graph.h"
 #include "preload/hook/entry.h"
 
 /* wrap_<symbol>: the bodies of the OWN rows. */

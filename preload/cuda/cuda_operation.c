@@ -3,7 +3,7 @@
  * events. */
 #include <string.h>
 
-#include "runtime/record/event.h"
+#include "runtime/recorder/record/event.h"
 #include "preload/cuda/cuda_call.h"
 
 /* Graphs are numbered in the order of their first launch: CUPTI's number of a graph is not known here. */

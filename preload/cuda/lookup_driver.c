@@ -5,7 +5,7 @@
 
 #include "preload/hook/entry.h"
 #include "preload/lookup/lookup.h"
-#include "runtime/common/dso.h"
+#include "runtime/recorder/loader/dso.h"
 
 /* The suffixes that a driver function's symbol may have. Those that exist for a name are kept as bits of a word. */
 static const char *const versions[] = {"", "_v2", "_v3", "_v4"}, *const variants[] = {"", "_ptds", "_ptsz"};

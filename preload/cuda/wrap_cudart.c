@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wrappers that the CUDA runtime's rows generate, calls that name kernels, the capture range's Start and Stop. */
-#include "runtime/common/dso.h"
+#include "runtime/recorder/loader/dso.h"
 #include "preload/cuda/cuda_call.h"
 #include "preload/lookup/lookup.h"
 

@@ -4,10 +4,10 @@
  * wrappers. */
 #include <string.h>
 
-#include "runtime/device/cupti_foreign.h"
-#include "runtime/device/cupti_handover.h"
-#include "runtime/device/cupti_layout.h"
-#include "runtime/device/cupti_record.h"
+#include "runtime/recorder/device/cupti_foreign.h"
+#include "runtime/recorder/device/cupti_handover.h"
+#include "runtime/recorder/device/cupti_layout.h"
+#include "runtime/recorder/device/cupti_record.h"
 #include "preload/cuda/cuda_call.h"
 
 enum { NOT_INITIALIZED = 15 };

@@ -4,9 +4,9 @@
 #include <errno.h>
 
 #include "preload/hook/call.h"
-#include "runtime/common/dso.h"
-#include "runtime/common/sys.h"
-#include "runtime/stack/stack.h"
+#include "runtime/recorder/loader/dso.h"
+#include "runtime/recorder/stack/stack.h"
+#include "runtime/shared/common/sys.h"
 
 enum { KB = 1024 };
 

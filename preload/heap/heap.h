@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/common/hot.h"
-#include "runtime/format/trace_format.h"
+#include "runtime/shared/common/hot.h"
+#include "runtime/shared/format/trace_format.h"
 #include "preload/heap/heap_table.h"
 
 struct heap_thread {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "preload/heap/heap.h"
-#include "runtime/common/dso.h"
+#include "runtime/recorder/loader/dso.h"
 
 #define HEAP_EXPORT __attribute__((visibility("default")))
 

@@ -3,7 +3,7 @@
  * replaced by functions that call them, as tracemalloc does; blocks allocated before are passed on likewise. What
  * PyMem_RawMalloc allocates is native memory. */
 #include "preload/heap/heap.h"
-#include "runtime/common/dso.h"
+#include "runtime/recorder/loader/dso.h"
 
 /* PyMemAllocatorEx */
 struct python_allocator {

@@ -3,7 +3,7 @@
  * in its place. A place is one cache line. */
 #include "preload/heap/heap_table.h"
 
-#include "runtime/common/sys.h"
+#include "runtime/shared/common/sys.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18

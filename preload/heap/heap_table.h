@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/common/hot.h"
+#include "runtime/shared/common/hot.h"
 
 /* Most blocks that are freed are not in the table: a small filter counts, by hash, those that are. A count that has
  * reached its maximum stays there. It is mapped when the first block is added, so that it costs no other process. */

@@ -2,9 +2,9 @@
 /* The rare cases of call.h, which are not inlined into the wrapper. */
 #include "preload/hook/call.h"
 
-#include "runtime/record/short_sample.h"
-#include "runtime/record/traffic.h"
-#include "runtime/stack/stack.h"
+#include "runtime/recorder/record/short_sample.h"
+#include "runtime/recorder/record/traffic.h"
+#include "runtime/recorder/stack/stack.h"
 
 /* What the thread has spent so far; 0: it has no page, like a child that a signal handler forked meanwhile. */
 static uint64_t call_cost(const struct thread *t)

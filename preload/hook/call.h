@@ -13,7 +13,7 @@
 #ifndef PILLION_CALL_H
 #define PILLION_CALL_H
 
-#include "runtime/record/event.h"
+#include "runtime/recorder/record/event.h"
 
 /* Whether the calling thread may record. Attaches the thread, and starts the recorder first if necessary. False: the
  * wrapper only forwards the call. */

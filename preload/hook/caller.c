@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/common/dso.h"
-#include "runtime/common/loader.h"
-#include "runtime/record/intern_table.h"
-#include "runtime/record/thread.h"
+#include "runtime/recorder/loader/dso.h"
+#include "runtime/recorder/loader/loader.h"
+#include "runtime/recorder/record/intern_table.h"
+#include "runtime/recorder/record/thread.h"
 
 static struct intern_table reals; /* caller_key() -> real function */
 HOT uint64_t caller_epoch;

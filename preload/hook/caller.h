@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/common/hot.h"
+#include "runtime/shared/common/hot.h"
 
 /* Changes when libraries have been unloaded, which invalidates all cached results. All its bits change, so that it can
  * be part of a key. */

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "runtime/common/dso.h"
-#include "runtime/recorder.h"
+#include "runtime/recorder/loader/dso.h"
+#include "runtime/recorder/recorder.h"
 
 /* ---- the real functions ---- */
 

@@ -53,15 +53,15 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "runtime/record/descriptor.h"
-#include "runtime/record/directory.h"
-#include "runtime/record/traffic.h"
+#include "runtime/recorder/record/descriptor.h"
+#include "runtime/recorder/record/directory.h"
+#include "runtime/recorder/record/traffic.h"
 #include "preload/hook/call.h"
 #include "preload/hook/hook_table.h"
 #include "preload/hook/path.h"
 #include "preload/hook/stream.h"
-#include "runtime/stack/sample_mask.h"
-#include "runtime/stack/stack.h"
+#include "runtime/recorder/stack/sample_mask.h"
+#include "runtime/recorder/stack/stack.h"
 
 #define HOOK_EXPORT __attribute__((visibility("default")))
 

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "runtime/record/directory.h"
-#include "runtime/record/traffic.h"
+#include "runtime/recorder/record/directory.h"
+#include "runtime/recorder/record/traffic.h"
 
 /* Whether the kernel has read the path, so that it can be read here. It returns other errors, as EFAULT and EINVAL,
  * without or before that. */

@@ -4,7 +4,7 @@
 #define PILLION_HOOK_WAIT_H
 
 #define HOOK_WAIT(X)                                                                                                   \
-	/* waiting for descriptors; SAMPLE_MASK_WAITING: runtime/stack/sample_mask.h */                                \
+	/* waiting for descriptors; SAMPLE_MASK_WAITING: runtime/recorder/stack/sample_mask.h */                       \
 	X(TIMED, int, poll, (struct pollfd * p, nfds_t n, int ms), (p, n, ms), TIMEOUT(ms * 1000ll))                   \
 	X(TIMED_AS(poll), int, __poll_chk, (struct pollfd * p, nfds_t n, int ms, size_t size), (p, n, ms, size),       \
 	  TIMEOUT(ms * 1000ll))                                                                                        \

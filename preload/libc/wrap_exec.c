@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/record/identity.h"
-#include "runtime/common/foreign_profiler.h"
-#include "runtime/common/preloadable.h"
-#include "runtime/stack/sample_mask.h"
-#include "runtime/common/sys.h"
+#include "runtime/recorder/record/identity.h"
+#include "runtime/shared/common/foreign_profiler.h"
+#include "runtime/shared/common/preloadable.h"
+#include "runtime/recorder/stack/sample_mask.h"
+#include "runtime/shared/common/sys.h"
 #include "preload/hook/hook.h"
-#include "runtime/recorder.h"
+#include "runtime/recorder/recorder.h"
 
 /* ---- which file execvp would run ---- */
 

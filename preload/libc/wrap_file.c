@@ -4,7 +4,7 @@
 
 #include "preload/python/annotate.h"
 #include "preload/hook/hook.h"
-#include "runtime/stack/sample.h"
+#include "runtime/recorder/stack/sample.h"
 
 /* The mode is an argument only if the flags require it; otherwise it must not be read. */
 #define MODE(flags)                                                                                                    \

@@ -3,14 +3,14 @@
 #include <sched.h>
 #include <string.h>
 
-#include "runtime/common/clock.h"
-#include "runtime/common/hot.h"
-#include "runtime/common/loader.h"
-#include "runtime/common/sys.h"
-#include "runtime/stack/stack.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/hot.h"
+#include "runtime/recorder/loader/loader.h"
+#include "runtime/shared/common/sys.h"
+#include "runtime/recorder/stack/stack.h"
 #include "preload/hook/caller.h"
 #include "preload/hook/hook.h"
-#include "runtime/recorder.h"
+#include "runtime/recorder/recorder.h"
 
 /* ---- beginnings ---- */
 

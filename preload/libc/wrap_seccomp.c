@@ -7,10 +7,10 @@
 #include <sys/syscall.h>
 
 #include "preload/hook/hook.h"
-#include "runtime/common/clock.h"
-#include "runtime/common/sys.h"
-#include "runtime/record/process.h"
-#include "runtime/recorder.h"
+#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/recorder.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
 
 enum restriction { RESTRICTION_NONE, RESTRICTION_FILTER, RESTRICTION_STRICT };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signals: the program sees all of them as if CPU samples used none (runtime/stack/sample.h). All of this is safe in a
- * signal handler. */
+/* Signals: the program sees all of them as if CPU samples used none (runtime/recorder/stack/sample.h). All of this is
+ * safe in a signal handler. */
 #include "preload/libc/wrap_signal.h"
 
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 
 #include "preload/hook/hook.h"
 #include "preload/libc/undeclared.h"
-#include "runtime/stack/altstack.h"
-#include "runtime/stack/sample_mask.h"
+#include "runtime/recorder/stack/altstack.h"
+#include "runtime/recorder/stack/sample_mask.h"
 
 /* ---- dispositions ---- */
 

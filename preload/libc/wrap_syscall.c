@@ -4,8 +4,8 @@
  * undefined. */
 #include <sys/syscall.h>
 
-#include "runtime/stack/altstack.h"
-#include "runtime/stack/sample.h"
+#include "runtime/recorder/stack/altstack.h"
+#include "runtime/recorder/stack/sample.h"
 #include "preload/hook/hook.h"
 #include "preload/libc/wrap_signal.h"
 

@@ -33,7 +33,7 @@
 #include "preload/library/hook_cusparse.h"
 #include "preload/library/hook_mpi.h"
 #include "preload/library/hook_nccl.h"
-#include "runtime/format/trace_groups.h"
+#include "runtime/shared/format/trace_groups.h"
 
 /* The rows and shapes of all groups that are libraries. */
 #define ROWS_OF_GROUP(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, alias, X) \

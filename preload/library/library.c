@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/common/hot.h"
+#include "runtime/shared/common/hot.h"
 #include "preload/library/library.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
 #include "preload/library/library_mpi.h"
-#include "runtime/common/sys.h"
-#include "runtime/record/intern_table.h"
+#include "runtime/recorder/record/intern_table.h"
+#include "runtime/shared/common/sys.h"
 
 static void collect_list(struct tf_operation *op, const struct library_part *p, const uintptr_t *words)
 {

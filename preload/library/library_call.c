@@ -3,7 +3,7 @@
  * from the rows. */
 #include <string.h>
 
-#include "runtime/common/hot.h"
+#include "runtime/shared/common/hot.h"
 #include "preload/hook/entry.h"
 #include "preload/library/frame.h"
 #include "preload/library/library.h"

@@ -2,7 +2,7 @@
 #include "preload/library/library_lookup.h"
 
 #include "preload/library/frame.h"
-#include "runtime/common/sys.h"
+#include "runtime/shared/common/sys.h"
 
 extern const char library_trampolines[LIBRARY_TRAMPOLINES][16] HIDDEN; /* in entry_<architecture>.S */
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "preload/hook/caller.h"
-#include "runtime/common/dso.h"
-#include "runtime/record/intern_table.h"
-#include "runtime/record/names.h"
-#include "runtime/record/thread.h"
+#include "runtime/recorder/loader/dso.h"
+#include "runtime/recorder/record/intern_table.h"
+#include "runtime/recorder/record/names.h"
+#include "runtime/recorder/record/thread.h"
 
 enum { LIBRARY_MPI_WORLD = 0x44000000, LIBRARY_MPI_SELF = 0x44000001 };
 

@@ -2,7 +2,7 @@
 /* NCCL's communicators: their sizes, the rank of this process, and an id that is the same in all ranks. */
 #include "preload/library/library_nccl.h"
 
-#include "runtime/record/intern_table.h"
+#include "runtime/recorder/record/intern_table.h"
 
 struct unique_id {
 	char bytes[128];

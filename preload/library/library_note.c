@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The notes of handles: what calls on a handle have set, which calls that pass the handle record. */
 #include "preload/library/library.h"
-#include "runtime/record/intern_table.h"
-#include "runtime/record/names.h"
+#include "runtime/recorder/record/intern_table.h"
+#include "runtime/recorder/record/names.h"
 
 uint64_t library_epoch;
 

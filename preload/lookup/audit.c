@@ -13,7 +13,7 @@
 #include <link.h>
 #include <stdbool.h>
 
-#include "runtime/common/elf_object.h"
+#include "runtime/shared/common/elf_object.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

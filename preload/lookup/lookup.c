@@ -6,9 +6,9 @@
 #include <link.h>
 #include <string.h>
 
-#include "runtime/common/dso.h"
-#include "runtime/common/sys.h"
-#include "runtime/base/text.h"
+#include "runtime/recorder/loader/dso.h"
+#include "runtime/shared/common/sys.h"
+#include "runtime/shared/base/text.h"
 #include "preload/lookup/audit.h"
 #include "preload/lookup/trampoline.h"
 #include "preload/hook/entry.h"

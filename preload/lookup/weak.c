@@ -9,11 +9,11 @@
 #include <sys/mman.h>
 
 #include "preload/lookup/lookup.h"
-#include "runtime/common/dso.h"
-#include "runtime/common/elf_object.h"
-#include "runtime/common/loader.h"
-#include "runtime/common/sys.h"
-#include "runtime/record/thread.h"
+#include "runtime/recorder/loader/dso.h"
+#include "runtime/recorder/loader/loader.h"
+#include "runtime/recorder/record/thread.h"
+#include "runtime/shared/common/elf_object.h"
+#include "runtime/shared/common/sys.h"
 
 #ifdef __aarch64__
 enum { ADDRESSED = R_AARCH64_GLOB_DAT, POINTER = R_AARCH64_ABS64 };

@@ -2,7 +2,7 @@
 /* NVTX's counter extension: a sample is a mark with a value. */
 #include "preload/nvtx/nvtx_tool.h"
 
-#include "runtime/record/names.h"
+#include "runtime/recorder/record/names.h"
 
 enum { PAYLOAD_INT64 = 2, PAYLOAD_DOUBLE = 3 };
 #define FIRST_DYNAMIC_ID (1ull << 32)

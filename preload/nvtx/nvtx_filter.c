@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "runtime/base/text.h"
-#include "runtime/record/names.h"
+#include "runtime/recorder/record/names.h"
+#include "runtime/shared/base/text.h"
 
 enum { PATTERN = 1024, SEEN = 8, MATCHES = 8, OPEN = 64 };
 

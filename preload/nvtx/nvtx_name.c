@@ -2,8 +2,8 @@
 /* The names that a program gives by NVTX: to domains, registered strings, categories, threads and other resources. */
 #include "preload/nvtx/nvtx_tool.h"
 
-#include "runtime/common/sys.h"
-#include "runtime/record/names.h"
+#include "runtime/recorder/record/names.h"
+#include "runtime/shared/common/sys.h"
 
 enum { DOMAINS = 2048, CATEGORIES = 1 << 16, FUNCTION_TEXTS = 4096 };
 

@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 
 #include "preload/nvtx/nvtx_schema.h"
-#include "runtime/common/sys.h"
+#include "runtime/shared/common/sys.h"
 
 enum {
 	MAX_PAYLOADS = 16,  /* of one event */

@@ -3,8 +3,8 @@
  * the positions of texts to which a payload refers are kept in memory. */
 #include "preload/nvtx/nvtx_schema.h"
 
-#include "runtime/common/sys.h"
-#include "runtime/record/names.h"
+#include "runtime/recorder/record/names.h"
+#include "runtime/shared/common/sys.h"
 
 enum { MAX_ENTRIES = 1 << 10 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From texts of NVTX, plain, wide and registered, to string ids of the trace. */
-#include "runtime/common/hot.h"
+#include "runtime/shared/common/hot.h"
 #include "preload/nvtx/nvtx_tool.h"
 
-#include "runtime/record/names.h"
+#include "runtime/recorder/record/names.h"
 
 enum { STRING_IDS = 1 << 24 };
 

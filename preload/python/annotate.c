@@ -6,13 +6,13 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "runtime/record/event.h"
-#include "runtime/common/functions.h"
-#include "runtime/common/dso.h"
-#include "runtime/common/sys.h"
-#include "runtime/record/intern_table.h"
-#include "runtime/record/names.h"
-#include "runtime/stack/object.h"
+#include "runtime/recorder/record/event.h"
+#include "runtime/shared/common/functions.h"
+#include "runtime/recorder/loader/dso.h"
+#include "runtime/shared/common/sys.h"
+#include "runtime/recorder/record/intern_table.h"
+#include "runtime/recorder/record/names.h"
+#include "runtime/recorder/stack/object.h"
 #include "preload/hook/caller.h"
 #include "preload/heap/heap.h"
 #include "preload/nvtx/nvtx_tool.h"

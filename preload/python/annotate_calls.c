@@ -8,9 +8,9 @@
 #include "preload/nvtx/nvtx_tool.h"
 #include "preload/python/annotate_range.h"
 #include "preload/python/python_api.h"
-#include "runtime/base/text.h"
-#include "runtime/record/event.h"
-#include "runtime/record/intern_table.h"
+#include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/intern_table.h"
+#include "runtime/shared/base/text.h"
 
 /* What CPython passes to a profile function. */
 enum { ON_CALL = 0, ON_RETURN = 3, ON_C_CALL = 4, ON_C_EXCEPTION = 5, ON_C_RETURN = 6 };

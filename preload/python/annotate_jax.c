@@ -6,10 +6,10 @@
 #include "preload/python/annotate_jax_module.h"
 #include "preload/python/annotate_range.h"
 #include "preload/python/python_api.h"
-#include "runtime/record/event.h"
-#include "runtime/record/intern_table.h"
-#include "runtime/record/names.h"
-#include "runtime/stack/stack.h"
+#include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/intern_table.h"
+#include "runtime/recorder/record/names.h"
+#include "runtime/recorder/stack/stack.h"
 
 /* Offsets in a PyObject and in a PyTypeObject, from 3.8 on, and a flag of a type. */
 enum { OBJECT_TYPE = 8, TYPE_SIZE = 32, TYPE_VECTORCALL = 56, TYPE_CALL = 128, TYPE_FLAGS = 168 };

@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 
 #include "preload/nvtx/nvtx_tool.h"
-#include "runtime/common/sys.h"
-#include "runtime/record/event.h"
-#include "runtime/record/intern_table.h"
+#include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/intern_table.h"
+#include "runtime/shared/common/sys.h"
 
 enum { TEXT_LIMIT = 64 << 20, PIECES = 3 };
 

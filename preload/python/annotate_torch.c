@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "preload/python/annotate_range.h"
-#include "runtime/common/dso.h"
+#include "runtime/recorder/loader/dso.h"
 
 /* torch::profiler::impl::ProfilerStubs in the Itanium ABI. Its other functions remain PyTorch's. */
 enum { PUSH = 3, POP = 4, ENABLED = 5, SLOTS = 10, HEAD = 2 };

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "runtime/base/utf8.h"
+#include "runtime/shared/base/utf8.h"
 
 static bool is_tail(unsigned char c)
 {

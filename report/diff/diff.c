@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/base/name.h"
-#include "runtime/base/nearest.h"
+#include "runtime/shared/base/nearest.h"
 
 const char *const diff_verdicts[] = {"not worse", "worse", "cannot judge"};
 

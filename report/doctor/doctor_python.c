@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The versions whose frames the recorder reads: runtime/python/pystack_layout.c. */
+/* The versions whose frames the recorder reads: runtime/shared/common/pystack_layout.c. */
 enum { MINOR_LEAST = 8, MINOR_MOST = 15, CALLS_FREE_THREADED_LEAST = 15, PYTHONS_MOST = 16 };
 
 static const char ask[] =

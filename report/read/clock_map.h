@@ -4,7 +4,7 @@
 #ifndef PILLION_CLOCK_MAP_H
 #define PILLION_CLOCK_MAP_H
 
-#include "runtime/format/trace_format.h"
+#include "runtime/shared/format/trace_format.h"
 #include "report/base/util.h"
 
 /* How far a machine's CLOCK_REALTIME is ahead of the common time: ahead_ns when it shows since_ns, and `drift` more

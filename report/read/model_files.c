@@ -12,7 +12,7 @@
 
 #include "report/read/model_files.h"
 #include "report/base/parallel.h"
-#include "runtime/spool/spool.h"
+#include "runtime/shared/spool/spool.h"
 
 enum { LARGE_TRACE = 16 << 20 };
 

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "report/read/model.h"
-#include "runtime/spool/spool.h"
+#include "runtime/shared/spool/spool.h"
 
 /* A spool that was moved this long ago is assumed to be in use if it cannot be looked at. */
 enum { RECENT_S = 10 };

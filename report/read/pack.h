@@ -14,7 +14,7 @@
 #ifndef PILLION_PACK_H
 #define PILLION_PACK_H
 
-#include "runtime/format/trace_format.h"
+#include "runtime/shared/format/trace_format.h"
 #include "report/read/mapping.h"
 
 #define PACK_RECORD_MAGIC 0x524c4950u	 /* "PILR" */

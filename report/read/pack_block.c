@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/format/trace_format.h"
+#include "runtime/shared/format/trace_format.h"
 #include "report/base/util.h"
 
 #ifdef HAVE_ZSTD

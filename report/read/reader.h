@@ -4,7 +4,7 @@
 #ifndef PILLION_READER_H
 #define PILLION_READER_H
 
-#include "runtime/format/trace_format.h"
+#include "runtime/shared/format/trace_format.h"
 #include "report/base/attachment.h"
 #include "report/base/bytes.h"
 #include "report/read/functions.h"

@@ -4,7 +4,7 @@
 #ifndef PILLION_REPORT_LIST_H
 #define PILLION_REPORT_LIST_H
 
-#include "runtime/format/trace_groups.h"
+#include "runtime/shared/format/trace_groups.h"
 
 /* The calls of a library by function and shape. */
 #define REPORT_OF_GROUP(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, alias,  \

@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/common/clock.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "0"

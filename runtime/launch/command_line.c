@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/nearest.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/base/nearest.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "0"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/common/sys.h"
+#include "runtime/shared/common/sys.h"
 
 enum { MASK_CPUS = 16384 }; /* more than any kernel is configured for: a smaller buffer may be refused */
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "runtime/format/trace_format.h"
+#include "runtime/shared/format/trace_format.h"
 
 /* Sets cpus and mask; cpus to 0 if they cannot be read. */
 void cpus_affinity(uint32_t tid, struct tf_usage_cpus *ret);

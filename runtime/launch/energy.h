@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples the power and energy of the machine into HOST.RUN.energy (runtime/format/trace_energy.h). energy.c starts and
- * ends the sampler, a process of its own; energy_sampler.c is what runs in it; energy_nvml.c reads GPUs, energy_rapl.c
- * CPU packages. */
+/* Samples the power and energy of the machine into HOST.RUN.energy (runtime/shared/format/trace_energy.h). energy.c
+ * starts and ends the sampler, a process of its own; energy_sampler.c is what runs in it; energy_nvml.c reads GPUs,
+ * energy_rapl.c CPU packages. */
 #ifndef PILLION_LAUNCH_ENERGY_H
 #define PILLION_LAUNCH_ENERGY_H
 
-#include "runtime/format/trace_energy.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/format/trace_energy.h"
 
 enum { ENERGY_SOURCES = 64, ENERGY_NAME_BYTES = 96 };
 

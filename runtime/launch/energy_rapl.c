@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
-#include "runtime/common/sys.h"
 #include "runtime/launch/energy.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
 
 static bool text_read(const char *directory, const char *file, char *ret, size_t size)
 {

@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
+#include "runtime/shared/common/clock.h"
 
 /* COST_SHARE: a round that takes long makes the next one come later, so that sampling uses at most 1/COST_SHARE of a
  * CPU. FILE_BYTES: when the file exceeds it, the interval doubles, and so on. LOCK_NS: how often free locks are looked

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
-#include "runtime/common/foreign_profiler.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/foreign_profiler.h"
 
 struct environment {
 	char **list; /* NULL-terminated; entries are borrowed or never freed */

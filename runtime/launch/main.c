@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
-#include "runtime/common/sys.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
 
 void say(const char *format, ...)
 {

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/common/sys.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/common/sys.h"
 
 enum { CGROUP_BYTES = 512 };
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/common/clock.h"
-#include "runtime/common/sys.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
 
 /* CALLS of each kind in a round. A round that was interrupted does not change the median of ROUNDS. The probe uses
  * SLOTS slots again and again: in the target new ones are populated in a slow path, which is measured there. */
@@ -16,8 +16,9 @@ enum { ROUNDS = 15, CALLS = 48, SLOTS = 1024, FUNCTION = 5, SLOTS_OF_CALL = 2 };
 enum { PS_OF_NS = 1000 };
 enum kind { KIND_BARE, KIND_SHORT, KIND_RECORDED, KINDS };
 
-/* Read and written as preload/hook/call.h, runtime/record/event.h and traffic.h do: the thread, its page, a counter of
- * calls and one of traffic, the chunk. Volatile, because the compiler knows nothing of these in the target either. */
+/* Read and written as preload/hook/call.h, runtime/recorder/record/event.h and traffic.h do: the thread, its page, a
+ * counter of calls and one of traffic, the chunk. Volatile, because the compiler knows nothing of these in the target
+ * either. */
 static volatile struct {
 	uint64_t generation, current, frame, last_ticks, next;
 	uint32_t writing, short_left, mask;

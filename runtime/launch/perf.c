@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
-#include "runtime/common/range.h"
 #include "runtime/launch/perf.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/range.h"
 
 enum {
 	INDEX_MS = 50,

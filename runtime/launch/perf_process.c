@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
-#include "runtime/common/sys.h"
 #include "runtime/launch/perf.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
 
 enum { MAPS_MOST = 65536, COMMAND_BYTES = 1536, COMM_BYTES = 16, STACK_MOST = 256, ELF_BYTES = 65536 };
 

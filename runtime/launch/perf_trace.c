@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the samples of one process image as a trace file (runtime/format/trace_format.h) with via = TF_VIA_OBSERVED.
- * Each thread fills one chunk in memory, which is written again at each flush until it is full. */
+/* Writes the samples of one process image as a trace file (runtime/shared/format/trace_format.h) with via =
+ * TF_VIA_OBSERVED. Each thread fills one chunk in memory, which is written again at each flush until it is full. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
-#include "runtime/common/sys.h"
 #include "runtime/launch/perf.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
 
 enum {
 	CHUNK_BYTES = TF_PAGE,

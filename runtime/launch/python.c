@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/common/functions.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/common/functions.h"
 
 static int functions_check(const char *path, char *bytes, size_t size)
 {

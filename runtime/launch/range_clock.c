@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
+#include "runtime/shared/common/clock.h"
 #include "runtime/launch/run.h"
-#include "runtime/common/range.h"
+#include "runtime/shared/common/range.h"
 
 enum { POLL_MS = 50, HOUR_MS = 3600000 };
 

@@ -12,10 +12,10 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "runtime/common/index.h"
-#include "runtime/common/options.h"
-#include "runtime/common/preloadable.h"
-#include "runtime/format/trace_format.h"
+#include "runtime/shared/common/index.h"
+#include "runtime/shared/common/options.h"
+#include "runtime/shared/common/preloadable.h"
+#include "runtime/shared/format/trace_format.h"
 
 enum { EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 /* In place of an exit status, after an error message: nothing can be recorded there. In a batch job COMMAND runs

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If files on the capture's file system cannot be mapped reliably (NFS, Lustre, GPFS, FUSE...), processes write into a
- * spool on a local file system: see runtime/spool/spool.h. */
+ * spool on a local file system: see runtime/shared/spool/spool.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,9 +11,9 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
 #include "runtime/launch/run.h"
-#include "runtime/spool/spool.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/spool/spool.h"
 
 /* LEAVING_MS: the longest interval after a signal that may announce SIGKILL. ORPHANS_MS: how often the spools of other
  * launchers are looked at. */

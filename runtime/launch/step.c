@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/common/sys.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/common/sys.h"
 
 enum { ANCESTORS_MAX = 16 };
 

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/common/clock.h"
 
 /* OTHERS_MS: how long the ranks of a step may take to end after the first; DYING_MS: where it failed, and mpirun or the
  * batch system kills the others. EARLY_MS: when the summary so far is due after SIGTERM. mpirun sends SIGKILL after one

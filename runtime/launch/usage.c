@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
-#include "runtime/common/sys.h"
 #include "runtime/launch/cpus.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
 
 /* MEMORY_INTERVAL_MS: the interval with --memory. CHANGE_NS: a smaller change of a thread's values is not written.
  * FILE_BYTES: when the file exceeds it, the interval doubles, and so on. AGE_MS: of a younger process its CPUs are not

@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/base/nearest.h"
-#include "runtime/base/option.h"
-#include "runtime/base/verb_list.h"
-#include "runtime/format/trace_format.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/base/nearest.h"
+#include "runtime/shared/base/option.h"
+#include "runtime/shared/base/verb_list.h"
+#include "runtime/shared/format/trace_format.h"
 
 /* A word at this edit distance from a verb is taken for it if its operands are captures. */
 enum { NEAR = 2 };

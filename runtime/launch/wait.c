@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
-#include "runtime/common/range.h"
-#include "runtime/common/sys.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/range.h"
+#include "runtime/shared/common/sys.h"
 
 /* UNDESCRIBED_MS: how long an image may take to describe itself in its place. */
 enum { CLOCK_MS = 30000, REST_MS = 20, REPORT_REST_MS = 2000, UNDESCRIBED_MS = 2000 };

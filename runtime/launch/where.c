@@ -21,8 +21,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
-#include "runtime/common/sys.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
 
 enum { INTERVAL_MS = 1000, STALE_S = 60, SIGNAL_LOOKS = 4, PATIENCE_NS = 1000000000 };
 enum { DESCRIPTORS = 4096, TEXT_MOST = 4 << 20 };

@@ -4,7 +4,7 @@
  * signalled, so that no system call of a target ends early.
  *
  * where.c answers requests and describes processes, where_thread.c describes threads, where_perf.c those that run,
- * where_python.c the Python frames, where_elf.c finds symbols. The records: runtime/format/trace_where.h. */
+ * where_python.c the Python frames, where_elf.c finds symbols. The records: runtime/shared/format/trace_where.h. */
 #ifndef PILLION_LAUNCH_WHERE_H
 #define PILLION_LAUNCH_WHERE_H
 

@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
 #include "runtime/launch/where.h"
+#include "runtime/shared/common/clock.h"
 
 #ifdef __x86_64__
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/utf8.h"
 #include "runtime/launch/where.h"
-#include "runtime/python/pystack_layout.h"
+#include "runtime/shared/base/utf8.h"
+#include "runtime/shared/common/pystack_layout.h"
 
 enum { NONE = PYSTACK_NONE, STATES = WHERE_THREADS, INTERPRETERS = 64, FRAMES = 256, CODES = 4096, LOCALS = 128 };
 enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, LOCK_FRAMES = 32, LOCKS_AT_ONCE = 64 };

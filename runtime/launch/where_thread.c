@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/common/sys.h"
 #include "runtime/launch/where.h"
+#include "runtime/shared/common/sys.h"
 
 /* STACK_BYTES of a stack are copied, but LESS_BYTES once the stacks of a process are BUDGET together. */
 enum { STACK_BYTES = 256 << 10, LESS_BYTES = 8 << 10, BUDGET = 64 << 20, TRIES = 4, POLLED = 64 };

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/common/sys.h"
 #include "runtime/launch/run.h"
+#include "runtime/shared/common/sys.h"
 
 /* How much later than us it may receive a signal: one sent to the group reaches it first, because it is the youngest
  * process; others send to one process after the other. LONG_WAIT_MS: in a job step, and if the sender is in the group,

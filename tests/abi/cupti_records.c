@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the records and values of runtime/device/cupti_layout.h with those of NVIDIA's headers. */
+/* Compares the records and values of runtime/recorder/device/cupti_layout.h with those of NVIDIA's headers. */
 #include <cupti.h>
 #include <stddef.h>
 
-#include "runtime/device/cupti_layout.h"
+#include "runtime/recorder/device/cupti_layout.h"
 
 #define SAME(ours, field, theirs, their_field)                                                                         \
 	_Static_assert(offsetof(struct ours, field) == offsetof(theirs, their_field) &&                                \

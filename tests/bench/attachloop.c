@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "runtime/common/sys.h"
+#include "runtime/shared/common/sys.h"
 #include "bench.h"
 
 enum { MAX_THREADS = 30000, STACK = 128 << 10 };

@@ -14,7 +14,7 @@ cat >member.c <<'END'
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
-#include "runtime/common/range.h"
+#include "runtime/shared/common/range.h"
 /* For what the launcher or another member does. */
 static void wait_until(struct tf_range_page *page, const char *what)
 {
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 }
 END
 ok 'the member program is built' "$cc" -std=gnu11 -D_GNU_SOURCE -I"$root" -o member member.c \
-	"$root"/runtime/common/{range,index,sys}.c
+	"$root"/runtime/shared/common/{range,index,sys}.c
 
 shows() { # WANTED TEXT OPTIONS... -- ARGUMENTS OF MEMBER...; sets $begun to the start time
 	local wanted=$1 text=$2 options=()

@@ -7,12 +7,13 @@ root=${tests_dir%/tests/*}
 command -v git >/dev/null || skip_all 'no git'
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b \
 	GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
-mkdir -p tree/scripts tree/python/pillion tree/runtime/format tree/tests/data/captures/1.2.3 && cd tree || exit 99
+mkdir -p tree/scripts tree/python/pillion tree/runtime/shared/format tree/tests/data/captures/1.2.3 &&
+	cd tree || exit 99
 cp "$root/scripts/release" scripts/
 printf "project('pillion', 'c',\n  version: '1.2.3',\n)\n" >meson.build
 printf '# Changes\n\n## 1.2.3, 2026-11-23\n' >CHANGELOG.md
 printf '__version__ = "1.2.3"\n' >python/pillion/__init__.py
-touch runtime/format/format.h tests/data/captures/1.2.3/x
+touch runtime/shared/format/format.h tests/data/captures/1.2.3/x
 git init -q && git add -A && git commit -qm begin
 
 release() {
@@ -38,7 +39,8 @@ undo() {
 }
 change CHANGELOG.md '# Changes\n\n## 1.2.3, not released\n' && refused 'CHANGELOG.md begins with' && undo
 change python/pillion/__init__.py '__version__ = "1.2.2"\n' && refused 'the Python package' && undo
-git rm -qr tests/data && git commit -qm remove && printf '/* */\n' >runtime/format/format.h && git commit -qam format
+git rm -qr tests/data && git commit -qm remove && printf '/* */\n' >runtime/shared/format/format.h &&
+	git commit -qam format
 refused 'captures of this trace format'
 git reset -q --hard HEAD~2
 done_testing

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "preload/hook/call.h"
-#include "runtime/record/file.h"
-#include "runtime/recorder.h"
+#include "runtime/recorder/record/file.h"
+#include "runtime/recorder/recorder.h"
 
 /* Tests read the trace file, which an image creates only when its place in the range file is full. */
 static inline bool recorder_use_file(struct thread *t)

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "recorder.h"
-#include "runtime/record/short_sample.h"
+#include "runtime/recorder/record/short_sample.h"
 
 RECORDER_FUNCTIONS({"alpha", TF_GROUP_OSRT}, {"beta", TF_GROUP_OSRT});
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/device/cupti_calls.h"
-#include "runtime/device/cupti_client.h"
-#include "runtime/device/cupti_layout.h"
+#include "runtime/recorder/device/cupti_calls.h"
+#include "runtime/recorder/device/cupti_client.h"
+#include "runtime/recorder/device/cupti_layout.h"
 
 /* Name patterns of the calls that launch, copy, set, allocate or free. */
 #define WORK                                                                                                           \

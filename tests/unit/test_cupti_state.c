@@ -2,7 +2,7 @@
 /* The phases of recording with CUPTI: which flags they have, that OFF is final, and what a forked child begins with. */
 #include <criterion/criterion.h>
 
-#include "runtime/device/cupti_state.h"
+#include "runtime/recorder/device/cupti_state.h"
 
 static void begin(void)
 {

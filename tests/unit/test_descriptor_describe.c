@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/record/descriptor.h"
+#include "runtime/recorder/record/descriptor.h"
 #include "recorder.h"
 
 RECORDER_FUNCTIONS({"alpha", TF_GROUP_OSRT});

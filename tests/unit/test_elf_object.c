@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "runtime/common/elf_object.h"
+#include "runtime/shared/common/elf_object.h"
 
 static struct elf_object object_of(const char *library)
 {

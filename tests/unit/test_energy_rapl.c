@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/common/clock.h"
 #include "runtime/launch/energy.h"
+#include "runtime/shared/common/clock.h"
 
 static char root[64];
 

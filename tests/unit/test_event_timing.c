@@ -9,9 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/common/clock.h"
-#include "runtime/device/event_timing.h"
-#include "runtime/device/event_pool.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/recorder/device/event_timing.h"
+#include "runtime/recorder/device/event_pool.h"
 #include "recorder.h"
 
 RECORDER_FUNCTIONS({"cudaLaunchKernel", TF_GROUP_CUDA});

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/common/functions.h"
+#include "runtime/shared/common/functions.h"
 
 /* Returns all functions of `json` as "domain|module|name|color\n", or the error. The input is in memory of its exact
  * size, so that AddressSanitizer sees a read past its end. */

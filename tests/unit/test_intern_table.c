@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/record/intern_table.h"
+#include "runtime/recorder/record/intern_table.h"
 
 Test(table, knows_no_key_that_nobody_added)
 {

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "runtime/common/loader.h"
+#include "runtime/recorder/loader/loader.h"
 
 static int count(struct dl_phdr_info *info, size_t size, void *data)
 {

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/common/loader.h"
-#include "runtime/common/sys.h"
-#include "runtime/stack/object.h"
+#include "runtime/recorder/loader/loader.h"
+#include "runtime/recorder/stack/object.h"
+#include "runtime/shared/common/sys.h"
 
 static void is_in_this_program(void)
 {

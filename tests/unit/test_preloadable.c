@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/common/preloadable.h"
+#include "runtime/shared/common/preloadable.h"
 
 #if defined(__x86_64__)
 #define OWN EM_X86_64

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "runtime/python/pystack_layout.h"
+#include "runtime/shared/common/pystack_layout.h"
 
 /* In the order of Include/internal/pycore_debug_offsets.h of each version. */
 #define OFFSETS(...)                                                                                                   \

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <sys/mman.h>
 
-#include "runtime/common/range.h"
+#include "runtime/shared/common/range.h"
 
 static struct tf_range_page *page;
 

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/stack/sample.h"
+#include "runtime/recorder/stack/sample.h"
 #include "recorder.h"
 
 RECORDER_FUNCTIONS({"alpha", TF_GROUP_OSRT});

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/spool/spool.h"
+#include "runtime/shared/spool/spool.h"
 
 enum { CHUNK = 65536, CHUNKS = 3, FILE_BYTES = TF_PAGE * 2 + CHUNK * CHUNKS };
 static const uint64_t nonce = 0x1234;

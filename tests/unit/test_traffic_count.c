@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "recorder.h"
-#include "runtime/record/traffic.h"
+#include "runtime/recorder/record/traffic.h"
 
 RECORDER_FUNCTIONS({"read", TF_GROUP_OSRT}, {"write", TF_GROUP_OSRT});
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #ifdef HAVE_UNWIND
-#include "runtime/stack/unwind_table.h"
+#include "runtime/recorder/stack/unwind_table.h"
 
 enum { PAGE = 4096, CODE = 64, CODE_BYTES = 16, MOST = 512 };
 enum { ADVANCE = 0x40, OFFSET = 0x80, DEF_CFA = 0x0c, DEF_CFA_REGISTER, DEF_CFA_OFFSET, DEF_CFA_EXPRESSION };

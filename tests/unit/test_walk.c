@@ -12,9 +12,9 @@
 #include <ucontext.h>
 
 #ifdef HAVE_UNWIND
-#include "runtime/common/loader.h"
-#include "runtime/stack/object.h"
-#include "runtime/stack/walk.h"
+#include "runtime/recorder/loader/loader.h"
+#include "runtime/recorder/stack/object.h"
+#include "runtime/recorder/stack/walk.h"
 #include "stack_bounds.h"
 
 enum { FRAMES = 128, DEEP = 40, PAGE = 4096 };

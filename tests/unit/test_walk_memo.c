@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 #ifdef HAVE_UNWIND
-#include "runtime/stack/walk.h"
+#include "runtime/recorder/stack/walk.h"
 #include "stack_bounds.h"
 
 enum { FRAMES = 64 };

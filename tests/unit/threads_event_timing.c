@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/device/event_timing.h"
-#include "runtime/device/event_pool.h"
+#include "runtime/recorder/device/event_timing.h"
+#include "runtime/recorder/device/event_pool.h"
 #include "recorder.h"
 #include "threads.h"
 

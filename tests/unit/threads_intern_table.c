@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "runtime/record/intern_table.h"
+#include "runtime/recorder/record/intern_table.h"
 #include "threads.h"
 
 enum { KEYS = 40000, NUMBERS = 1 << 22 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sys_lock(): one holder at a time, and no waiter is left asleep. */
-#include "runtime/common/sys.h"
+#include "runtime/shared/common/sys.h"
 #include "threads.h"
 
 enum { ROUNDS = 50000 };

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "runtime/common/range.h"
+#include "runtime/shared/common/range.h"
 #include "threads.h"
 
 enum { ROUNDS = 2000 };

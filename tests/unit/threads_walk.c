@@ -6,8 +6,8 @@
 #include "threads.h"
 
 #ifdef HAVE_UNWIND
-#include "runtime/stack/object.h"
-#include "runtime/stack/walk.h"
+#include "runtime/recorder/stack/object.h"
+#include "runtime/recorder/stack/walk.h"
 #include "stack_bounds.h"
 
 enum { ROUNDS = 3000, DEEPEST = 24, FRAMES = 64 };

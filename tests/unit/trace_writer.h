@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes captures in the format of runtime/format/trace_format.h, independently of the recorder, for the report's
- * tests, fuzzing seeds and benchmarks. The output is deterministic. A failed write ends the program. */
+/* Writes captures in the format of runtime/shared/format/trace_format.h, independently of the recorder, for the
+ * report's tests, fuzzing seeds and benchmarks. The output is deterministic. A failed write ends the program. */
 #ifndef PILLION_TRACE_WRITER_H
 #define PILLION_TRACE_WRITER_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "runtime/format/trace_format.h"
+#include "runtime/shared/format/trace_format.h"
 
 #define WRITER_BOOT "11111111-2222-3333-4444-555555555555"
 

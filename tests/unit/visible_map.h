@@ -4,7 +4,7 @@
 #ifndef PILLION_TEST_VISIBLE_MAP_H
 #define PILLION_TEST_VISIBLE_MAP_H
 
-#include "runtime/common/sys.h"
+#include "runtime/shared/common/sys.h"
 
 static inline void *visible_mmap(void *at, size_t size, int protection, int flags, int fd, uint64_t offset)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Power and energy of GPUs and CPU packages as the launchers sampled them (runtime/format/trace_energy.h). */
+/* Power and energy of GPUs and CPU packages as the launchers sampled them (runtime/shared/format/trace_energy.h). */
 #ifndef PILLION_ENERGY_H
 #define PILLION_ENERGY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look: what the threads of one run did at some moment, as its launcher recorded it (runtime/format/trace_where.h).
- * Every length is checked here. */
+/* A look: what the threads of one run did at some moment, as its launcher recorded it
+ * (runtime/shared/format/trace_where.h). Every length is checked here. */
 #ifndef PILLION_LOOK_H
 #define PILLION_LOOK_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime/stack/unwind_table.h by libunwind's reader. libunwind is used as for another process ("remote" in its
- * terms): it then reads every byte through access_mem, which keeps it inside the object, however damaged its tables
+/* runtime/recorder/stack/unwind_table.h by libunwind's reader. libunwind is used as for another process ("remote" in
+ * its terms): it then reads every byte through access_mem, which keeps it inside the object, however damaged its tables
  * are. */
 #include "dwarf_i.h"
 #include "dwarf-eh.h"
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "runtime/stack/unwind_table.h"
+#include "runtime/recorder/stack/unwind_table.h"
 
 _Static_assert(UNWIND_RA < DWARF_NUM_PRESERVED_REGS && UNWIND_FP < DWARF_NUM_PRESERVED_REGS, "columns of the state");
 

@@ -1,4 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/common/sys.h"
-
-uint32_t sys_is_silent;

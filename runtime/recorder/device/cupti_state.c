@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/recorder/device/cupti_state.h"
+
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
+
+#define CLAIM_NS 5000000000ull /* opening CUPTI may take that long on a busy machine */
+
+uint64_t cupti_phase_word;
+struct cupti_api cupti_api;
+struct cupti_state cupti_state;
+__thread bool cupti_is_inside __attribute__((tls_model("initial-exec")));
+
+/* ---- phases ---- */
+
+static uint64_t phase_word(enum cupti_phase phase)
+{
+	return process.generation << CUPTI_PHASE_BITS | phase;
+}
+
+enum cupti_phase cupti_phase(void)
+{
+	uint64_t word = __atomic_load_n(&cupti_phase_word, __ATOMIC_RELAXED);
+
+	if (cupti_state.opened_in && cupti_state.opened_in != process.generation)
+		return CUPTI_OFF;
+	return word >> CUPTI_PHASE_BITS == process.generation ? word & CUPTI_PHASE_MASK : CUPTI_UNTRIED;
+}
+
+void cupti_set_phase(enum cupti_phase phase)
+{
+	uint64_t old = __atomic_load_n(&cupti_phase_word, __ATOMIC_RELAXED);
+
+	do {
+		if (old == phase_word(CUPTI_OFF))
+			return;
+	} while (!__atomic_compare_exchange_n(&cupti_phase_word, &old, phase_word(phase), true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+}
+
+/* ---- the claim ---- */
+
+static uint64_t claimed_in; /* generation of the image in which a thread has it */
+
+void cupti_enter(struct thread_guard *guard)
+{
+	thread_guard_enter(&thread_self, guard);
+	cupti_is_inside = true;
+}
+
+void cupti_leave(struct thread_guard *guard)
+{
+	cupti_is_inside = false;
+	thread_guard_leave(&thread_self, guard);
+}
+
+bool cupti_claim(struct thread_guard *guard)
+{
+	uint64_t old = __atomic_load_n(&claimed_in, __ATOMIC_RELAXED);
+
+	if (old == process.generation)
+		return false;
+	cupti_enter(guard);
+	if (__atomic_compare_exchange_n(&claimed_in, &old, process.generation, false, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED))
+		return true;
+	cupti_leave(guard);
+	return false;
+}
+
+void cupti_release(struct thread_guard *guard)
+{
+	__atomic_store_n(&claimed_in, 0, __ATOMIC_RELEASE);
+	cupti_leave(guard);
+}
+
+bool cupti_claim_patiently(struct thread_guard *guard)
+{
+	static uint64_t given_up_in; /* generation of the image in which a wait timed out */
+	struct timespec pause = {.tv_nsec = 100000};
+	uint64_t until = clock_monotonic_ns() + CLAIM_NS;
+
+	while (!cupti_claim(guard)) {
+		if (sys_is_silent || given_up_in == process.generation)
+			return false;
+		if (clock_monotonic_ns() > until) {
+			given_up_in = process.generation;
+			return false;
+		}
+		sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
+	}
+	return true;
+}

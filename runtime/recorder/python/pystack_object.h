@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of pystack: the interpreter of the process, and functions that read its objects. */
+#ifndef PILLION_PYSTACK_OBJECT_H
+#define PILLION_PYSTACK_OBJECT_H
+
+#include <sys/uio.h>
+
+#include "runtime/recorder/loader/readable.h"
+#include "runtime/recorder/record/process.h"
+#include "runtime/shared/common/pystack_layout.h"
+#include "runtime/shared/common/sys.h"
+
+/* Number of code objects that a signal handler reads at a time. */
+enum { PYSTACK_BATCH = 32 };
+/* Number of bytes that are read of a str to distinguish it from others; with its state. */
+enum { TEXT_BYTES = 48, TEXT_STATE_BYTES = 56 };
+
+/* One interpreter per process, the first that is found. */
+extern struct pystack_python {
+	const struct pystack_layout *layout; /* NULL: no interpreter, or its frames cannot be read */
+	struct pystack_layout found;
+	void *(*state)(void);
+	int (*is_finalizing)(void);
+	const char *code_type, *text_type, *bytes_type;
+	uintptr_t base;
+	const void *dynamic; /* of the interpreter's DSO; NULL: none found */
+	bool is_started;
+	bool has_state;	 /* a signal handler may read the state of any thread */
+	bool is_sampled; /* process_vm_readv is permitted */
+	uint32_t unchecked; /* number of stacks that are still walked with a probe of each pointer */
+} pystack_python;
+
+static inline uint64_t load_word(const char *object, unsigned offset)
+{
+	return *(const uint64_t *)(object + offset);
+}
+
+static inline const char *load_pointer(const char *object, unsigned offset)
+{
+	return (const char *)load_word(object, offset);
+}
+
+/* Copies memory that may be unmapped at any moment. False: it is unmapped; a plain load would kill the process. */
+static inline bool copy_memory(void *to, const void *from, size_t size)
+{
+	struct iovec local = {to, size}, remote = {(void *)from, size};
+
+	return sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)&remote, 1, 0) == (long)size;
+}
+
+/* If system calls are forbidden, nothing is probed: layouts that were not checked before are not walked. */
+static inline bool is_readable(const void *from, uint64_t size)
+{
+	return sys_is_silent || readable_bytes(from, size);
+}
+
+static inline const char *object_type(const struct pystack_layout *l, const char *object)
+{
+	return load_pointer(object, PYSTACK_TYPE + l->head);
+}
+
+/* Of an object of variable size and of a str. */
+static inline uint64_t object_length(const struct pystack_layout *l, const char *object)
+{
+	return load_word(object, PYSTACK_LENGTH + l->head);
+}
+
+/* A key of the content of a str, from its head only; it differs from that of an earlier str at this address. */
+static inline uint64_t pystack_name_key(const struct pystack_layout *l, const char *head)
+{
+	return object_type(l, head) == pystack_python.text_type ? load_word(head, PYSTACK_HASH + l->head) : 0;
+}
+
+static inline uint32_t text_state(const struct pystack_layout *l, const char *head)
+{
+	return pystack_text_state(l, *(const uint32_t *)(head + PYSTACK_STATE + l->head));
+}
+
+static inline unsigned text_kind(uint32_t state)
+{
+	return state >> 2 & 7;
+}
+
+static inline unsigned text_start(const struct pystack_layout *l, uint32_t state)
+{
+	return state >> 6 & 1 ? l->ascii : l->compact;
+}
+
+/* Likewise for a file name, whose hash is seldom computed: names of generated code differ at their end. */
+static inline uint64_t pystack_file_key(const struct pystack_layout *l, const char *file)
+{
+	uint32_t state = text_state(l, file);
+	uint64_t length = object_length(l, file), key = pystack_name_key(l, file);
+
+	if (key != UINT64_MAX || !(state >> 5 & 1))
+		return key;
+	return length +
+	       load_word(file, (unsigned)(text_start(l, state) + length * text_kind(state) - sizeof(uint64_t))) *
+		   0x9fb21c651e98df25ull;
+}
+
+/* The last file name and its key, because the frames of a stack share a few. */
+struct pystack_file {
+	const char *name;
+	uint64_t key;
+};
+
+/* Distinguishes this code object from an earlier one at its address. The code object must be alive. */
+static inline uint64_t pystack_code_key(const struct pystack_layout *l, const char *code, struct pystack_file *file)
+{
+	if (file->name != load_pointer(code, l->file))
+		*file = (struct pystack_file){load_pointer(code, l->file),
+					      pystack_file_key(l, load_pointer(code, l->file)) * 0xff51afd7ed558ccdull};
+	return pystack_name_key(l, load_pointer(code, l->known)) + file->key;
+}
+
+/* Copies code objects up to the first unreadable one, at most PYSTACK_BATCH; returns their number. NULL: no code
+ * object. */
+unsigned pystack_copy_codes(const char *const *code, unsigned count, char (*ret)[PYSTACK_CODE_BYTES]);
+
+/* pystack_code_key() of copies, without the name of the file, because only one system call is made. */
+void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[PYSTACK_CODE_BYTES], unsigned count,
+		       uint64_t *ret);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes slots into the thread's chunk: the cases that event.h does not handle inline. */
+#include "runtime/recorder/record/event.h"
+
+#include <string.h>
+
+/* Allocates `count` slots. *far: one more slot precedes them, for a TIME slot, because the reader could not derive
+ * `time` from the event before (time NULL: never). Returns NULL if there is no room; else the caller must call
+ * event_taken(). */
+static uint64_t *event_allocate_slots(struct thread *t, unsigned count, const uint64_t *time, bool *far)
+{
+	for (;;) {
+		uint64_t at = event_next(t), size;
+		bool has_room;
+
+		*far = time && event_is_far(t, *time);
+		size = (count + *far) * TF_SLOT;
+		has_room = event_has_room(t, at, size);
+		if (has_room && event_take(t, at, size))
+			return (uint64_t *)at;
+		event_taken(t);
+		if (!has_room && !thread_grow(t, count + *far))
+			return NULL;
+	}
+}
+
+void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, unsigned count)
+{
+	bool far;
+	uint64_t *at = event_allocate_slots(t, count, &time, &far);
+
+	if (__builtin_expect(!at, 0)) {
+		thread_lose(t, 1);
+		return;
+	}
+	for (unsigned i = count - 1; i > 0; i--)
+		at[far + i] = slots[i];
+	if (far)
+		at[0] = tf_time_slot(time);
+	event_store(&at[far], slots[0]);
+	t->last_ticks = time;
+	event_taken(t);
+}
+
+static __attribute__((noinline, cold)) void event_instant_slowly(uint64_t now, uint64_t first, const uint64_t *args,
+								 unsigned count)
+{
+	uint64_t slots[1 + EVENT_ARGS];
+
+	slots[0] = first;
+	for (unsigned i = 0; i < count; i++)
+		slots[1 + i] = args[i];
+	event_put_slowly(&thread_self, now, slots, 1 + count);
+}
+
+void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *args, unsigned count)
+{
+	uint64_t now = clock_now(), first = tf_event(kind, id, now, last);
+
+	if (__builtin_expect(count > 2 || !event_put(&thread_self, now, first, args, count), 0))
+		event_instant_slowly(now, first, args, count);
+}
+
+bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size)
+{
+	return event_blob_of_two(blob, id, bytes, size, NULL, 0);
+}
+
+/* Copies `count` bytes from offset `at` of the concatenation of two parts. */
+static void event_copy_parts(void *to, const unsigned char *p, size_t size, const unsigned char *more, size_t at,
+			     size_t count)
+{
+	size_t here = at >= size ? 0 : size - at < count ? size - at : count;
+
+	if (here)
+		memcpy(to, p + at, here);
+	if (count > here)
+		memcpy((char *)to + here, more + (at + here - size), count - here);
+}
+
+bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t first, const void *more, size_t second)
+{
+	struct thread *t = &thread_self;
+	const size_t size = first + second;
+	unsigned data = (unsigned)((size + TF_DATA_BYTES - 1) / TF_DATA_BYTES);
+	bool far;
+	uint64_t *at = event_allocate_slots(t, 1 + data, NULL, &far);
+
+	if (!at) {
+		thread_lose(t, 1);
+		return false;
+	}
+	for (unsigned i = 1; i <= data; i++) {
+		size_t left = size - (size_t)(i - 1) * TF_DATA_BYTES;
+		uint64_t seven = 0;
+
+		event_copy_parts(&seven, bytes, first, more, size - left, left < TF_DATA_BYTES ? left : TF_DATA_BYTES);
+		at[i] = TF_DATA | seven << 8;
+	}
+	event_store(at, tf_blob(blob, (unsigned)size, id));
+	event_taken(t);
+	return true;
+}
+
+void event_blob_in_place(unsigned blob, uint32_t id, const uint64_t *data, unsigned count, uint64_t **place)
+{
+	struct thread *t = &thread_self;
+	bool far;
+	uint64_t *at = event_allocate_slots(t, 1 + count, NULL, &far);
+	const struct tf_chunk *chunk = t->chunk;
+
+	if (!at)
+		return;
+	for (unsigned i = 0; i < count; i++)
+		at[1 + i] = data[i];
+	event_store(at, tf_blob(blob, count * TF_DATA_BYTES, id));
+	if ((uint64_t)at - (uint64_t)chunk < chunk->size_bytes)
+		*(uint64_t *volatile *)place = at;
+	EVENT_BARRIER();
+	if (t->chunk != chunk)
+		*(uint64_t *volatile *)place = NULL; /* a handler has replaced the chunk */
+	event_taken(t);
+}
+
+uint32_t event_intern(unsigned blob, const void *bytes, size_t size)
+{
+	uint32_t id;
+	bool is_new;
+
+	if (!intern_add(&process.interned, intern_hash(blob, bytes, size), &id, &is_new))
+		return 0;
+	if (is_new)
+		event_blob(blob, id, bytes, size);
+	return id;
+}

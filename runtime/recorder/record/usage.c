@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPU time of threads and the process: getrusage for the calling thread, /proc for others and for run delays. */
+#include "runtime/recorder/record/usage.h"
+
+#include <sys/resource.h>
+
+#include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/identity.h"
+#include "runtime/shared/base/text.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
+
+/* Below DELAY_NS that a thread was off the CPU, reading its run delay, which takes about 5 us, would cost more than it
+ * tells. FORK_NS: from the call of fork until the child records; below it, the child does not read when it was created.
+ * OTHERS: other threads whose usage is read at the end of an image. */
+enum { DELAY_NS = 500000, FORK_NS = 4 * DELAY_NS, OTHERS = 256 };
+enum { RUSAGE_OF_THREAD = 1, RUSAGE_OF_PROCESS = 0, RUSAGE_OF_CHILDREN = -1 };
+
+static uint64_t delay_ticks; /* DELAY_NS; a forked child inherits it */
+
+struct usage_dirent {
+	uint64_t inode, offset;
+	uint16_t size;
+	uint8_t type;
+	char name[];
+};
+
+static void usage_get(int who, struct tf_usage *ret)
+{
+	struct rusage r;
+
+	*ret = (struct tf_usage){.delay_ns = TF_USAGE_UNKNOWN};
+	if (sys_is_silent || sys_call(SYS_getrusage, who, &r, 0, 0))
+		return;
+	ret->ticks = clock_now();
+	ret->cpu_ns = (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000000 +
+		      (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000;
+	ret->peak_kb = (uint32_t)r.ru_maxrss;
+	ret->voluntary = (uint32_t)r.ru_nvcsw;
+	ret->involuntary = (uint32_t)r.ru_nivcsw;
+}
+
+static const char *usage_parse(const char *at, uint64_t *ret)
+{
+	for (*ret = 0; *at >= '0' && *at <= '9'; at++)
+		*ret = *ret * 10 + (uint64_t)(*at - '0');
+	return *at == ' ' ? at + 1 : at;
+}
+
+/* Reads CPU time and run delay of a thread of this process. False: unknown, as in some containers. */
+static bool usage_get_schedule(uint32_t tid, uint64_t *ret_cpu_ns, uint64_t *ret_delay_ns)
+{
+	char path[64], line[96];
+	struct text t = text_init(path, sizeof(path));
+
+	text_add(&t, "/proc/self/");
+	if (tid != process.pid) { /* a path into task/ costs the kernel more */
+		text_add(&t, "task/");
+		text_number(&t, tid);
+		text_char(&t, '/');
+	}
+	text_add(&t, "schedstat");
+	if (sys_read_file(path, line, sizeof(line)) < 5 || line[0] < '0' || line[0] > '9')
+		return false;
+	usage_parse(usage_parse(line, ret_cpu_ns), ret_delay_ns);
+	/* All zero: the kernel does not account it. */
+	return *ret_cpu_ns || *ret_delay_ns;
+}
+
+/* ---- threads ---- */
+
+/* The age of the calling thread that a stat file tells, in ns: at most *ret_most, at least a clock tick less. */
+static bool usage_get_age(uint32_t tid, uint64_t *ret_most)
+{
+	bool is_program = tid == process.pid && !process_inherited.parent_nonce;
+	uint64_t now = sys_clock_ns(CLOCK_BOOTTIME), start = process_inherited.identity.start;
+
+	if (!is_program)
+		start = process_is_frozen ? 0 : identity_thread_start(tid);
+	if (!start || start * IDENTITY_TICK_NS > now)
+		return false;
+	*ret_most = now - start * IDENTITY_TICK_NS;
+	return true;
+}
+
+/* When the calling thread was created, from what it has used since. If it has never waited, it was on a CPU or runnable
+ * all the time, which is exact. Otherwise its age is known to half a clock tick. 0: not known. */
+static uint64_t usage_created(struct tf_chunk *page)
+{
+	uint64_t age_ns, delay_ns, most_ns;
+	uint32_t tid = page->tid;
+	struct tf_usage u;
+
+	usage_get(RUSAGE_OF_THREAD, &u);
+	if (!u.ticks)
+		return 0;
+	age_ns = u.cpu_ns;
+	page->cpu_before_us = age_ns / 1000 < UINT32_MAX ? (uint32_t)(age_ns / 1000) : UINT32_MAX;
+	if (!sys_is_silent && !process_is_frozen && usage_get_schedule(tid, &age_ns, &delay_ns))
+		age_ns += delay_ns;
+	if (u.voluntary && !usage_get_age(tid, &most_ns))
+		return 0;
+	if (u.voluntary && age_ns + IDENTITY_TICK_NS < most_ns)
+		age_ns = most_ns - IDENTITY_TICK_NS / 2;
+	return u.ticks - clock_ticks(age_ns);
+}
+
+/* What created the thread has told the time, except for the first thread of a program and what a raw clone made. The
+ * time of a fork is that before the kernel copied the page tables, which takes long in a large process. */
+static void usage_thread_begin(struct thread *t)
+{
+	struct tf_thread *page = t->page;
+	uint64_t told = page->created_ticks < page->start_ticks ? page->created_ticks : 0;
+
+	if (told && (t->number || page->start_ticks - told < FORK_NS / DELAY_NS * delay_ticks))
+		return;
+	page->created_ticks = usage_created(&page->chunk);
+	if (page->created_ticks < told)
+		page->created_ticks = told;
+}
+
+/* The rate of the clock may not be known exactly yet: a thousandth of the time counts as off the CPU. */
+static bool usage_may_have_waited(const struct tf_usage *thread)
+{
+	uint64_t created = thread_self.page ? thread_self.page->created_ticks : 0, passed = thread->ticks - created;
+
+	return !created || passed + passed / 1024 > clock_ticks(thread->cpu_ns + DELAY_NS);
+}
+
+/* Of the calling thread. */
+static void usage_get_delay(struct tf_usage *thread)
+{
+	uint64_t cpu_ns, delay_ns;
+
+	if (!sys_is_silent && !process_is_frozen && usage_may_have_waited(thread) &&
+	    usage_get_schedule(thread->tid, &cpu_ns, &delay_ns))
+		thread->delay_ns = delay_ns;
+}
+
+/* Not counted as lost if there is no room: it is not an event of the program. */
+static void usage_put(const struct tf_usage *u)
+{
+	enum { SLOTS = 1 + (sizeof(*u) + TF_DATA_BYTES - 1) / TF_DATA_BYTES };
+	struct thread *t = &thread_self;
+
+	if (u->ticks && (t->next + SLOTS * TF_SLOT <= t->limit || thread_grow(t, SLOTS)))
+		event_blob(TF_BLOB_USAGE, 0, u, sizeof(*u));
+}
+
+static void usage_thread_end(struct thread *t)
+{
+	struct tf_usage u;
+
+	if (!t->chunk)
+		return;
+	usage_get(RUSAGE_OF_THREAD, &u);
+	u.tid = t->page->chunk.tid;
+	u.peak_kb = 0;
+	usage_get_delay(&u);
+	usage_put(&u);
+}
+
+void usage_init(void)
+{
+	delay_ticks = clock_ticks(DELAY_NS);
+	thread_watch(&(struct thread_watch){usage_thread_begin, usage_thread_end});
+}
+
+/* ---- the end of an image ---- */
+
+void usage_read(struct usage *ret)
+{
+	struct tf_usage children;
+
+	usage_get(RUSAGE_OF_PROCESS, &ret->process);
+	usage_get(RUSAGE_OF_CHILDREN, &children);
+	if (children.ticks)
+		ret->process.delay_ns = children.cpu_ns;
+	usage_get(RUSAGE_OF_THREAD, &ret->thread);
+	ret->thread.tid = (uint32_t)sys_gettid();
+	ret->thread.peak_kb = 0;
+	usage_get_delay(&ret->thread);
+}
+
+static void usage_write_other(uint32_t tid)
+{
+	struct tf_usage u = {.tid = tid, .ticks = clock_now()};
+
+	if (usage_get_schedule(tid, &u.cpu_ns, &u.delay_ns))
+		usage_put(&u);
+}
+
+static void usage_write_others(uint32_t self)
+{
+	char bytes[4096];
+	int fd = sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	unsigned others = 0;
+	long size;
+
+	while (fd >= 0 && others < OTHERS && (size = sys_call(SYS_getdents64, fd, bytes, sizeof(bytes), 0)) > 0) {
+		for (long at = 0; at < size && others < OTHERS;) {
+			const struct usage_dirent *entry = (const struct usage_dirent *)(bytes + at);
+			uint64_t tid;
+
+			usage_parse(entry->name, &tid);
+			at += entry->size;
+			if (!tid || tid == self)
+				continue;
+			usage_write_other((uint32_t)tid);
+			others++;
+		}
+	}
+	if (fd >= 0)
+		sys_close(fd);
+}
+
+void usage_write(const struct usage *usage)
+{
+	bool has_others = process.threads > 1 || usage->process.cpu_ns > usage->thread.cpu_ns + DELAY_NS;
+
+	usage_put(&usage->thread);
+	usage_put(&usage->process);
+	if (has_others && !sys_is_silent && !process_is_frozen)
+		usage_write_others(usage->thread.tid);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPU time, run delay and memory, as the kernel accounts them, and when that began: read when the first thread of an
+ * image is attached and when a thread or the image ends, never during a call. A thread that ends costs two system
+ * calls. Only a thread that was off the CPU for 0.5 ms also reads its run delay, through a descriptor that is open for
+ * some microseconds; otherwise descriptors are opened only at the start and the end of the image, because a program may
+ * replace any. */
+#ifndef PILLION_USAGE_H
+#define PILLION_USAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/shared/format/trace_format.h"
+
+/* Of the image at its end. Values that cannot be read are 0, delays TF_USAGE_UNKNOWN. */
+struct usage {
+	struct tf_usage process, thread; /* thread: the calling one */
+};
+
+/* Has threads record their usage. Once, before any thread is attached. */
+void usage_init(void);
+
+/* Reads the usage of the process and of the calling thread. Under a guard, as is usage_write. */
+void usage_read(struct usage *ret);
+
+/* Writes it to the trace, and that of the other living threads. The calling thread must have a page in the file. */
+void usage_write(const struct usage *usage);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order in which the parts of the recorder start and end, in an image and in its forked children. No other file
+ * depends on this order. */
+#include "runtime/recorder/recorder.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/recorder/device/cupti.h"
+#include "runtime/recorder/record/capture.h"
+#include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/file.h"
+#include "runtime/recorder/record/first_chunk.h"
+#include "runtime/recorder/record/image.h"
+#include "runtime/recorder/record/process_line.h"
+#include "runtime/recorder/record/spare_stack.h"
+#include "runtime/recorder/record/traffic.h"
+#include "runtime/recorder/record/usage.h"
+#include "runtime/recorder/stack/module.h"
+#include "runtime/recorder/stack/sample.h"
+#include "runtime/recorder/stack/sample_mask.h"
+#include "runtime/recorder/stack/stack.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum { FREEZE_RESERVE = 1 << 20 };
+
+static char *const *given_environment;
+
+/* ---- start ---- */
+
+/* Writes the index line of the image. False: there is no capture to record into. The launcher then finds no line of
+ * this process; there is no better place for a message. */
+static bool write_start_line(bool is_fork)
+{
+	int error = process_line_start(is_fork);
+
+	return !error || error == -EMFILE || error == -ENFILE || error == -EBUSY || error == -ENOMEM || error == -EINTR;
+}
+
+/* A forked image in the range file has no line of its own: its parent has all that its place does not have. */
+static bool recorder_list_image(bool is_fork)
+{
+	if (is_fork && process.image && !process_is_frozen)
+		return true;
+	if (is_fork)
+		identity_forked(&process_inherited.identity);
+	return write_start_line(is_fork);
+}
+
+static bool recorder_start_image(void)
+{
+	bool is_fork = process_inherited.is_configured;
+
+	if (!is_fork && !capture_find(given_environment ? given_environment : environ))
+		return false;
+	process.pid = (uint32_t)sys_getpid();
+	process.nonce = capture_random_number();
+	if (is_fork) {
+		process_inherited.parent_nonce = process_inherited.nonce;
+		process_inherited.identity.parent_pid = (uint32_t)sys_getppid();
+		clock_forked();
+		clock_pair(&process_inherited.loaded);
+	}
+	image_begin(is_fork);
+	if (!recorder_list_image(is_fork))
+		return false;
+	if (!is_fork && !identity_has_proc(&process_inherited.identity))
+		process_note("/proc cannot be read (a chroot without it?): the names of files and of the program are "
+			     "missing, and the clock is aligned by the time of day");
+	process_inherited.nonce = process.nonce;
+	/* Set once, since a child inherits it. Without it, a child created by clone(2) would write into its parent's
+	 * trace. */
+	if (!is_fork && sys_madvise(&process, sizeof(process), MADV_WIPEONFORK)) {
+		capture_report_off("Linux 4.14 or newer is required to detect forked children", "");
+		return false;
+	}
+	if (!is_fork)
+		process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0) |
+				      (process_options.memory ? PROCESS_MEMORY : 0);
+	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
+	 * inherits the results. */
+	if (!is_fork) {
+		loader_keep_state(&process.loader);
+		spare_stack_init();
+		usage_init();
+		module_init();
+		stack_init();
+		sample_init();
+	}
+	__atomic_store_n(&process.generation, ++process_inherited.generations, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Starts the recorder in this image once. True: the image records. Signals must be blocked. */
+static bool recorder_start(void)
+{
+	bool is_on;
+
+	if (__atomic_load_n(&process.generation, __ATOMIC_ACQUIRE))
+		return process_gate.groups;
+	sys_lock(&process.starting);
+	is_on = process.generation || (process_gate.groups && recorder_start_image());
+	if (!is_on)
+		process_gate.groups = 0;
+	sys_unlock(&process.starting);
+	return is_on;
+}
+
+bool recorder_attach(struct thread *t, const struct function_table *functions)
+{
+	struct thread_guard guard;
+	uint64_t start;
+
+	if (!sys_has_errno() || t->generation == THREAD_OURS || t->generation == THREAD_DEAD || !process_gate.groups)
+		return false;
+	if (!__atomic_load_n(&process.generation, __ATOMIC_ACQUIRE)) {
+		start = process_inherited.is_configured ? clock_now() : 0; /* of others init.c measures the start */
+		thread_guard_enter(t, &guard);
+		guard.start_ticks = start;
+		/* The TLS of a forked child is a copy of its parent's: the chunks that it refers to are not mapped
+		 * here. */
+		t->page = NULL;
+		process_use_functions(functions);
+		recorder_start();
+		thread_guard_leave(t, &guard);
+		sample_mask_hide(); /* the image may have inherited our signal as blocked */
+	}
+	return thread_enter(t);
+}
+
+void recorder_set_arguments(int argc, char **argv, char **environment)
+{
+	process_touch();
+	given_environment = environment;
+	identity_set_arguments(argc, argv);
+}
+
+void recorder_before_fork(void)
+{
+	struct thread_guard guard;
+
+	if (!process.generation || !image_expects_block())
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	image_map_block();
+	thread_guard_leave(&thread_self, &guard);
+}
+
+/* ---- the end ---- */
+
+void recorder_end(unsigned end, int status)
+{
+	struct thread_guard guard;
+	struct usage usage;
+
+	if (!process.generation || process_is_borrowed())
+		return;
+	if (end == TF_END_EXIT || end == TF_END_EXEC)
+		cupti_flush();
+	thread_guard_enter(&thread_self, &guard);
+	stack_note_lost();
+	process.end_ticks = clock_now();
+	process.end_status = status;
+	process.end = end;
+	if (thread_self.page && end == TF_END_EXIT)
+		thread_refresh_name(&thread_self);
+	if (end != TF_END_NONE)
+		usage_read(&usage);
+	/* If its place in the range file has no room for this, the image gets a trace file. */
+	if (end != TF_END_NONE && thread_self.page &&
+	    (process.header ? thread_settle(&thread_self)
+			    : process.image && thread_self.page == image_page(process.image))) {
+		usage_write(&usage);
+		if (!thread_self.number)
+			traffic_end();
+	}
+	if (process.header) {
+		process.header->end_status = status;
+		process.header->end_ticks = process.end_ticks;
+		__atomic_store_n(&process.header->end, end, __ATOMIC_RELEASE);
+		process_take_clocks();
+		if (end != TF_END_NONE)
+			first_chunk_trim();
+	} else if (process.image) {
+		image_end();
+	} else {
+		process_line_end(end == TF_END_NONE ? NULL : &usage);
+	}
+	if (process_range && end != TF_END_EXEC)
+		range_stop(process_range, process.pid, clock_now());
+	thread_guard_leave(&thread_self, &guard);
+}
+
+void recorder_child_ended(int pid, int status)
+{
+	struct tf_child child = {.pid = (uint32_t)pid, .status = status};
+
+	if (!process.generation || !process_gate.groups)
+		return;
+	if (process.header && thread_self.generation == process.generation) {
+		event_blob(TF_BLOB_CHILD, 0, &child, sizeof(child));
+		return;
+	}
+	/* A child records its exit code itself, but not the signal that kills it. */
+	if (status & 0x7f)
+		process_line_child(pid, status);
+}
+
+/* For the other threads, if the caller is not attached: a child that shares the memory and has thread-local storage of
+ * its own, such as that of a sandbox. */
+static void recorder_reserve_file(void)
+{
+	uint64_t signals;
+
+	if (!process.generation || process_is_frozen || process.header || !process_gate.groups)
+		return;
+	sys_signals_block(&signals);
+	if (file_make())
+		file_reserve(FREEZE_RESERVE);
+	sys_signals_restore(&signals);
+}
+
+/* Does the calling thread of this image record? */
+static bool recorder_has_thread(void)
+{
+	return process.generation && thread_self.generation == process.generation;
+}
+
+void recorder_freeze(bool silent)
+{
+	if (!process_is_frozen && recorder_has_thread())
+		thread_reserve(&thread_self);
+	recorder_reserve_file();
+	__atomic_add_fetch(&process_is_frozen, 1, __ATOMIC_SEQ_CST);
+	if (!silent)
+		return;
+	stack_prepare();
+	sample_stop();
+	__atomic_add_fetch(&process.closing, 1, __ATOMIC_SEQ_CST);
+	for (int i = 0; __atomic_load_n(&process.guarded, __ATOMIC_SEQ_CST) && i < 500; i++)
+		sys_wait(i);
+	__atomic_add_fetch(&sys_is_silent, 1, __ATOMIC_SEQ_CST);
+}
+
+static void recorder_thaw(bool silent)
+{
+	if (silent) {
+		uint32_t others = __atomic_sub_fetch(&sys_is_silent, 1, __ATOMIC_SEQ_CST);
+
+		__atomic_sub_fetch(&process.closing, 1, __ATOMIC_SEQ_CST);
+		if (!others)
+			sample_continue();
+	}
+	__atomic_sub_fetch(&process_is_frozen, 1, __ATOMIC_SEQ_CST);
+}
+
+void recorder_freeze_end(bool silent, const char *note)
+{
+	static const char no_samples[] = "CPU samples: none from here on, the program has installed a seccomp filter";
+	bool *has_noted = silent ? &process.has_noted_silent : &process.has_noted_frozen;
+
+	if (!note)
+		recorder_thaw(silent);
+	else if (recorder_has_thread() && !__atomic_exchange_n(has_noted, true, __ATOMIC_RELAXED)) {
+		event_blob(TF_BLOB_NOTE, 0, note, strlen(note));
+		if (silent && sample_stopped_signal)
+			event_blob(TF_BLOB_NOTE, 0, no_samples, sizeof(no_samples) - 1);
+	}
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recorder as a whole: start, fork, exec, exit. Any thread; recorder_end() also in a signal handler. The callers
+ * preserve errno. */
+#ifndef PILLION_RECORDER_H
+#define PILLION_RECORDER_H
+
+#include <stdbool.h>
+
+#include "runtime/recorder/record/thread.h"
+
+/* The slow path of a recorded call: attaches the thread. If the recorder has not been started in this image yet, it
+ * is started first: at load, at the first call of a forked child, or at a call before our constructor has run.
+ * `functions` must be valid for the life of the process. Returns false if the call must only be forwarded. */
+bool recorder_attach(struct thread *t, const struct function_table *functions);
+
+/* The arguments that the loader passes to our constructor. To be called before the first recorder_attach(), if at
+ * all. */
+void recorder_set_arguments(int argc, char **argv, char **environment);
+
+/* To be called before a fork, so that the child need not map a file. */
+void recorder_before_fork(void);
+
+/* Records how the image ends; `end` is an enum tf_end. TF_END_NONE cancels it (an exec that failed). */
+void recorder_end(unsigned end, int status);
+
+/* Records the wait status of a child. */
+void recorder_child_ended(int pid, int status);
+
+/* To be called before the file system view or the permissions of the process change (chroot, setuid, unshare): the
+ * calling thread allocates a large chunk, the file is extended in advance, and no file is opened from here on. With
+ * `silent` (a seccomp filter) the recorder makes no system call at all from here on. */
+void recorder_freeze(bool silent);
+
+/* To be called after that with the same `silent`. `note`, for the ledger: what has changed; NULL: nothing, so the
+ * recorder continues as before. */
+void recorder_freeze_end(bool silent, const char *note);
+
+#endif

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/recorder/stack/sample.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "runtime/recorder/loader/dso.h"
+#include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/stack/altstack.h"
+#include "runtime/recorder/stack/sample_mask.h"
+#include "runtime/recorder/stack/stack.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
+
+enum { GUARD_BYTES = 4096, STACK_BYTES = 131072, STACK_ROOM = 102400 };
+enum { CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
+
+/* The timer of a thread. It is at the top of the alternate stack that the samples run on; a guard page is below. */
+struct sampler {
+	struct sampler *next, *previous; /* of the samplers in use; `next` only: of those kept for other threads */
+	uint32_t tid;
+	int timer;   /* the kernel's id, -1: none */
+	bool is_off; /* our alternate stack is no longer registered for the thread */
+	uint64_t period_ns;
+	uint64_t cpu_ns; /* the part of the thread's CPU clock that samples account for */
+	/* of the samples since the last check, by the CPU clock, which excludes the time in which other threads run */
+	uint64_t cost_ns;
+	uint64_t checked_ns; /* CPU clock at the last check */
+	uint32_t taken;
+} __attribute__((aligned(64)));
+
+enum { USED_BYTES = STACK_BYTES - sizeof(struct sampler) };
+
+struct timer_event { /* the kernel's struct sigevent */
+	void *value;
+	int signal, notify, tid, reserved[11];
+};
+
+int sample_signal;
+int sample_stopped_signal;
+static int (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
+static char timer_mark; /* its address identifies the signals of our timers */
+
+static bool is_from_our_timer(const siginfo_t *info)
+{
+	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &timer_mark;
+}
+
+/* ---- timers ---- */
+
+static void sampler_set_period(const struct sampler *s)
+{
+	struct timespec period = {(time_t)(s->period_ns / 1000000000), (long)(s->period_ns % 1000000000)};
+	struct itimerspec times = {period, period};
+
+	sys_call(SYS_timer_settime, s->timer, 0, &times, NULL);
+}
+
+/* Any thread may do this for any other thread of the process. */
+static bool sampler_arm(struct sampler *s)
+{
+	struct timer_event event = {
+	    .value = &timer_mark, .signal = sample_signal, .notify = SIGEV_THREAD_ID, .tid = (int)s->tid};
+	clockid_t clock = (clockid_t)(~s->tid << 3 | 6); /* the kernel's id of a thread's scheduler clock */
+
+	if (!sample_signal || sys_call(SYS_timer_create, clock, &event, &s->timer, 0) < 0) {
+		s->timer = -1;
+		return false;
+	}
+	sampler_set_period(s);
+	return true;
+}
+
+static void sampler_disarm(struct sampler *s)
+{
+	if (s->timer >= 0)
+		sys_call(SYS_timer_delete, s->timer, 0, 0, 0);
+	s->timer = -1;
+}
+
+/* ---- stacks ---- */
+
+static char *sampler_stack_low(struct sampler *s)
+{
+	return (char *)s - USED_BYTES;
+}
+
+/* Only its last page is touched before a sample is taken. */
+static struct sampler *sampler_map_stack(void)
+{
+	enum { FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK };
+	char *at = sys_mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE, FLAGS, -1, 0);
+
+	if (!at)
+		return NULL;
+	sys_call(SYS_mprotect, at, GUARD_BYTES, PROT_NONE, 0);
+	return (struct sampler *)(at + GUARD_BYTES + USED_BYTES);
+}
+
+/* The calling thread's stack: the one it had before a fork, one that an ended thread left, or a new one. */
+static struct sampler *sampler_take_stack(void)
+{
+	char *own = altstack_own();
+	struct sampler *s = process.kept_samplers;
+
+	if (own)
+		return (struct sampler *)(own + USED_BYTES);
+	if (s) {
+		process.kept_samplers = s->next;
+		return s;
+	}
+	return sampler_map_stack();
+}
+
+/* It is not unmapped, because that would take longer than all else that is done for a thread. */
+static void sampler_keep_stack(struct sampler *s)
+{
+	s->next = process.kept_samplers;
+	process.kept_samplers = s;
+}
+
+static void sampler_link(struct sampler *s)
+{
+	s->previous = NULL;
+	s->next = process.samplers;
+	if (s->next)
+		s->next->previous = s;
+	process.samplers = s;
+	process.sampler_count++;
+}
+
+static void sampler_unlink(struct sampler *s)
+{
+	process.sampler_count--;
+	if (s->next)
+		s->next->previous = s->previous;
+	if (s->previous)
+		s->previous->next = s->next;
+	else
+		process.samplers = s->next;
+}
+
+/* ---- threads ---- */
+
+static const char *sampler_begin(struct thread *t)
+{
+	struct sampler *s = sample_may_begin(process.sampler_count) ? sampler_take_stack() : NULL;
+
+	if (!s)
+		return "CPU samples: a thread is not sampled, there is no memory for its signal stack (RLIMIT_AS?), or "
+		       "there are too many for -s auto (RLIMIT_SIGPENDING?)";
+	if (!altstack_begin(sampler_stack_low(s), USED_BYTES)) {
+		if (sampler_stack_low(s) != altstack_own())
+			sampler_keep_stack(s);
+		return "CPU samples: a thread is not sampled, it runs on its own alternate signal stack";
+	}
+	*s = (struct sampler){.tid = (uint32_t)sys_gettid(), .timer = -1};
+	s->period_ns = 1000000000 / process_options.sampling_frequency;
+	s->cpu_ns = s->checked_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	sampler_link(s);
+	t->sampler = s;
+	return sampler_arm(s) ? NULL : "CPU samples: a thread is not sampled, its timer failed (RLIMIT_SIGPENDING?)";
+}
+
+void sample_thread_begin(struct thread *t)
+{
+	const char *why;
+
+	if (!sample_signal)
+		return;
+	sys_lock(&process.sampling);
+	why = sampler_begin(t);
+	sys_unlock(&process.sampling);
+	if (why && !__atomic_exchange_n(&process.has_noted_unsampled, true, __ATOMIC_RELAXED))
+		process_note(why);
+}
+
+/* A pending sample would otherwise be delivered after the program's stack is restored. A signal of another sender is
+ * sent again. */
+static void sampler_drop_pending(void)
+{
+	uint64_t ours = sample_signal ? 1ull << (sample_signal - 1) : 0;
+	struct timespec none = {0, 0};
+	siginfo_t info;
+
+	if (ours && sys_call(SYS_rt_sigtimedwait, &ours, &info, &none, sizeof(ours)) > 0 && !is_from_our_timer(&info))
+		sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), info.si_signo, 0);
+}
+
+void sample_thread_end(struct thread *t)
+{
+	struct sampler *s = t->sampler;
+
+	t->sampler = NULL;
+	if (!s)
+		return;
+	sys_lock(&process.sampling);
+	sampler_disarm(s);
+	sampler_unlink(s);
+	sampler_drop_pending();
+	if (altstack_end())
+		sampler_keep_stack(s);
+	sys_unlock(&process.sampling);
+}
+
+void sample_stop(void)
+{
+	uint64_t signals;
+
+	sys_signals_block(&signals);
+	sys_lock(&process.sampling);
+	for (struct sampler *s = process.samplers; s; s = s->next)
+		sampler_disarm(s);
+	if (sample_signal)
+		sample_stopped_signal = sample_signal;
+	sample_signal = 0;
+	sys_unlock(&process.sampling);
+	altstack_stop();
+	altstack_end();
+	sys_signals_restore(&signals);
+}
+
+/* ---- a sample ---- */
+
+#if defined(__x86_64__)
+static struct stack_place context_place(const ucontext_t *u)
+{
+	const greg_t *r = u->uc_mcontext.gregs;
+
+	return (struct stack_place){(uintptr_t)r[REG_RIP], (uintptr_t)r[REG_RSP], (uintptr_t)r[REG_RBP], 0};
+}
+
+/* System calls that are restarted after a handler with SA_RESTART and interrupted by one without it. */
+static bool is_restartable_call(uint64_t number, uint64_t second)
+{
+	static const uint16_t known[] = {
+	    SYS_read,   SYS_write,    SYS_open,    SYS_openat,       SYS_ioctl,           SYS_pread64,  SYS_pwrite64,
+	    SYS_readv,  SYS_writev,   SYS_preadv,  SYS_pwritev,      SYS_connect,         SYS_accept,   SYS_accept4,
+	    SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg,      SYS_sendmmsg,        SYS_recvmmsg, SYS_wait4,
+	    SYS_waitid, SYS_fcntl,    SYS_flock,   SYS_mq_timedsend, SYS_mq_timedreceive,
+	};
+	enum { FUTEX_OPERATION = 127, WAIT = 0, WAIT_BITSET = 9 };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (number == known[i])
+			return true;
+	return number == SYS_futex && ((second & FUTEX_OPERATION) == WAIT || (second & FUTEX_OPERATION) == WAIT_BITSET);
+}
+
+/* Whether the interrupted code has just made a system call on a ring of io_uring. The instruction stores the address
+ * after it in rcx. */
+static bool is_ring_call(const ucontext_t *u)
+{
+	static const char link[] = "anon_inode:[io_uring]";
+	const greg_t *r = u->uc_mcontext.gregs;
+	char path[64] = "/proc/self/fd/", target[sizeof(link)];
+	struct text text = text_init(path, sizeof(path));
+
+	if (r[REG_RCX] != r[REG_RIP] || (uint64_t)r[REG_RDI] > INT_MAX)
+		return false;
+	text_add(&text, "/proc/self/fd/");
+	text_number(&text, (uint64_t)r[REG_RDI]);
+	return sys_call(SYS_readlink, path, (long)target, sizeof(target), 0) == sizeof(link) - 1 &&
+	       !memcmp(target, link, sizeof(link) - 1);
+}
+
+/* io_uring_enter() that waits runs the kernel's deferred work, our timer's too: our signal ends the wait, and there is
+ * no way to continue one that has submitted something. So a process that uses rings has no samples; a wait that has
+ * submitted nothing is repeated. */
+static void sample_leave_rings(ucontext_t *u)
+{
+	enum { SYSCALL_BYTES = 2, MOST_EVENTS = 65536 };
+	greg_t *r = u->uc_mcontext.gregs;
+	uint64_t pending = 0, blocked;
+
+	if (!is_ring_call(u))
+		return;
+	sample_give_up(SAMPLE_NOTE_RINGS);
+	memcpy(&blocked, &u->uc_sigmask, sizeof(blocked));
+	sys_call(SYS_rt_sigpending, &pending, sizeof(pending), 0, 0);
+	/* io_uring_register() has a pointer where io_uring_enter() has the number of events */
+	if (r[REG_RAX] != -EINTR || (uint64_t)r[REG_RDX] > MOST_EVENTS || pending & ~blocked)
+		return;
+	r[REG_RIP] -= SYSCALL_BYTES;
+	r[REG_RAX] = SYS_io_uring_enter;
+}
+
+/* A signal of the program has interrupted a system call, and our timer's signal is delivered before it: the kernel
+ * has restarted the call because of our SA_RESTART. If the program's handler does not have SA_RESTART, the call must
+ * return EINTR. */
+static void sample_fix_restart(ucontext_t *u)
+{
+	enum { SYSCALL_BYTES = 2 };
+	greg_t *r = u->uc_mcontext.gregs;
+	const uint8_t *at = (const uint8_t *)r[REG_RIP];
+	struct sigaction action;
+	uint64_t pending = 0, blocked;
+
+	/* the syscall instruction stores the address after it in rcx */
+	if (r[REG_RCX] != r[REG_RIP] + SYSCALL_BYTES || at[0] != 0x0f || at[1] != 0x05 ||
+	    !is_restartable_call((uint64_t)r[REG_RAX], (uint64_t)r[REG_RSI]))
+		return;
+	memcpy(&blocked, &u->uc_sigmask, sizeof(blocked));
+	sys_call(SYS_rt_sigpending, &pending, sizeof(pending), 0, 0);
+	pending &= ~blocked;
+	if (!pending || set_action(__builtin_ctzll(pending) + 1, NULL, &action) || action.sa_flags & SA_RESTART)
+		return;
+	if (!(action.sa_flags & SA_SIGINFO) && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN))
+		return;
+	r[REG_RIP] += SYSCALL_BYTES;
+	r[REG_RAX] = -EINTR;
+}
+#else
+static struct stack_place context_place(const ucontext_t *u)
+{
+	const mcontext_t *m = &u->uc_mcontext;
+
+	return (struct stack_place){(uintptr_t)m->pc, (uintptr_t)m->sp, (uintptr_t)m->regs[29], (uintptr_t)m->regs[30]};
+}
+
+static void sample_leave_rings(ucontext_t *u)
+{
+	(void)u;
+}
+
+static void sample_fix_restart(ucontext_t *u)
+{
+	(void)u; /* there are no samples on this architecture yet, see sample_hindrance() */
+}
+#endif
+
+/* Doubles the period if samples cost more than 1/32 of the CPU time that they measure. */
+static void sampler_check_cost(struct thread *t, struct sampler *s, uint64_t cpu_ns)
+{
+	struct tf_sampling sampling;
+
+	if (++s->taken % CHECKED && s->taken != 1)
+		return;
+	if (s->taken != 1 && s->cost_ns * COST_SHARE > cpu_ns - s->checked_ns) {
+		s->period_ns *= 2;
+		sampler_set_period(s);
+	} else if (s->taken != 1) {
+		s->cost_ns = 0;
+		s->checked_ns = cpu_ns;
+		return;
+	}
+	s->cost_ns = 0;
+	s->checked_ns = cpu_ns;
+	sampling = (struct tf_sampling){.period_ns = s->period_ns, .signal = (uint32_t)sample_signal};
+	sampling.is_slowed = s->period_ns > 1000000000 / process_options.sampling_frequency;
+	event_blob(TF_BLOB_SAMPLING, t->number, &sampling, sizeof(sampling));
+}
+
+static void sample_take(const ucontext_t *context)
+{
+	struct thread *t = &thread_self;
+	struct sampler *s = t->sampler;
+	struct stack_place place = context_place(context);
+	uint64_t start = clock_now(), cpu_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID),
+		 us = (cpu_ns - s->cpu_ns) / MICROSECOND, stack;
+
+	if (us > LONGEST_US)
+		us = LONGEST_US;
+	if (process_gate.groups & *process_gate.recording) {
+		stack = stack_take_at(t, &place);
+		stack = stack ? tf_arg(TF_ARG_STACK, 0, stack) : 0;
+		event_instant(TF_SAMPLE, 0, us, &stack, stack != 0);
+		s->cpu_ns += us * MICROSECOND;
+		sampler_check_cost(t, s, cpu_ns);
+	} else {
+		s->cpu_ns = cpu_ns;
+	}
+	s->cost_ns += sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	t->page->slow_ticks += clock_now() - start;
+}
+
+/* Checked at most once per second: a debugger that attaches then stops at one of our signals, not at each. */
+static bool sample_check_tracer(void)
+{
+	uint64_t now = clock_now(), last_check = __atomic_load_n(&process.tracer_checked_ticks, __ATOMIC_RELAXED);
+
+	if (now - last_check < clock_ticks(1000000000))
+		return false;
+	__atomic_store_n(&process.tracer_checked_ticks, now, __ATOMIC_RELAXED);
+	return sample_is_traced();
+}
+
+/* The kernel has another alternate stack than ours. */
+static void sampler_switch_off(struct sampler *s)
+{
+	s->is_off = true;
+	sampler_disarm(s);
+	if (!__atomic_exchange_n(&process.has_noted_unsampled, true, __ATOMIC_RELAXED))
+		process_note("CPU samples: a thread is no longer sampled, the program has replaced its alternate "
+			     "signal stack (SS_AUTODISARM, or set by a direct system call)");
+}
+
+void sample_stack_changed(void)
+{
+	struct thread *t = &thread_self;
+	uint64_t signals;
+	int error = errno;
+
+	if (t->generation != process.generation || !t->sampler || altstack_own())
+		return;
+	sys_signals_block(&signals);
+	sys_lock(&process.sampling);
+	sampler_switch_off(t->sampler);
+	sys_unlock(&process.sampling);
+	sys_signals_restore(&signals);
+	errno = error;
+}
+
+static void sample_forward_signal(int signal, ucontext_t *u);
+
+static void sample_on_signal(int signal, siginfo_t *info, void *context)
+{
+	const char *frame = __builtin_frame_address(0);
+	struct thread *t = &thread_self;
+
+	if (!is_from_our_timer(info)) {
+		sample_forward_signal(signal, context);
+		return;
+	}
+	sample_fix_restart(context);
+	sample_leave_rings(context);
+	if (t->generation != process.generation || !t->sampler)
+		return;
+	if (sample_check_tracer())
+		sample_give_up("CPU samples: none from here on, a debugger or tracer has attached (ptrace)");
+	else if (altstack_is_ours(frame) && frame - sampler_stack_low(t->sampler) < STACK_ROOM)
+		return; /* in a handler that uses our stack; the next sample accounts for the time */
+	else if (altstack_is_ours(frame))
+		sample_take(context);
+	else if (!altstack_repair(&((ucontext_t *)context)->uc_stack)) /* the next sample is on our stack again */
+		sampler_switch_off(t->sampler);
+}
+
+/* ---- the signal ---- */
+
+static bool is_free_signal(int signal)
+{
+	struct sigaction now;
+
+	return !set_action(signal, NULL, &now) && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL;
+}
+
+/* All signals are blocked while a sample is taken. `mask`: the calling thread's, from which the new signal must be
+ * absent. */
+static void sample_choose_signal(int first, uint64_t mask)
+{
+	struct sigaction action = {.sa_sigaction = sample_on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+
+	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
+	for (int signal = first; signal >= SAMPLE_SIGNAL_LAST; signal--) {
+		if (sample_mask_can_hide(mask, signal) && is_free_signal(signal) &&
+		    !set_action(signal, &action, NULL)) {
+			sample_signal = signal;
+			return;
+		}
+	}
+}
+
+/* Deletes the timers and discards the signals that are still pending. */
+static void sample_withdraw_signal(void)
+{
+	struct sigaction ignored = {.sa_handler = SIG_IGN}, standard = {.sa_handler = SIG_DFL};
+
+	for (struct sampler *s = process.samplers; s; s = s->next)
+		sampler_disarm(s);
+	set_action(sample_signal, &ignored, NULL);
+	set_action(sample_signal, &standard, NULL);
+	sample_signal = 0;
+}
+
+void sample_give_up(const char *note)
+{
+	uint64_t signals;
+	int error = errno;
+
+	if (!sample_signal || process_is_borrowed())
+		return;
+	sys_signals_block(&signals);
+	sys_lock(&process.sampling);
+	if (sample_signal) {
+		signals = sample_mask_shown(signals, sample_signal);
+		sample_withdraw_signal();
+		process_note(note);
+	}
+	sys_unlock(&process.sampling);
+	sys_signals_restore(&signals);
+	errno = error;
+}
+
+void sample_yield(const char *note)
+{
+	if (process_options.sample == SAMPLE_AUTO)
+		sample_give_up(note);
+}
+
+/* If `signal` is ours, the timers use another one. `mask`: what the calling thread's mask will be. */
+static void sample_move(int signal, uint64_t *mask)
+{
+	sys_lock(&process.sampling);
+	if (signal == sample_signal) {
+		*mask = sample_mask_shown(*mask, signal);
+		sample_withdraw_signal();
+		if (process_options.sample == SAMPLE_CPU)
+			sample_choose_signal(signal - 1, *mask);
+		*mask &= ~sample_mask_bit(sample_signal);
+		for (struct sampler *s = process.samplers; s; s = s->next)
+			if (!s->is_off)
+				sampler_arm(s);
+		process_note(sample_signal ? "CPU samples: the program uses our signal, samples moved to another signal"
+					   : sample_note_no_signal());
+	}
+	sys_unlock(&process.sampling);
+}
+
+/* Sent by another process or thread with kill(2): after our return it has the effect that it would have without us. */
+static void sample_forward_signal(int signal, ucontext_t *u)
+{
+	uint64_t mask;
+
+	memcpy(&mask, &u->uc_sigmask, sizeof(mask));
+	sample_move(signal, &mask);
+	memcpy(&u->uc_sigmask, &mask, sizeof(mask));
+	sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), signal, 0);
+}
+
+void sample_release(int signal)
+{
+	uint64_t signals;
+	int error = errno;
+
+	if (!signal || signal != sample_signal || process_is_borrowed())
+		return;
+	sys_signals_block(&signals);
+	sample_move(signal, &signals);
+	sys_signals_restore(&signals);
+	errno = error;
+}
+
+/* Our handler is still installed, unless the program has taken the signal meanwhile. */
+static bool sample_has_handler(int signal)
+{
+	struct sigaction now;
+
+	return !set_action(signal, NULL, &now) && now.sa_sigaction == sample_on_signal;
+}
+
+static void sampler_continue_here(struct sampler *s)
+{
+	if (!s->is_off && !altstack_own() && !altstack_begin(sampler_stack_low(s), USED_BYTES))
+		sampler_switch_off(s);
+}
+
+void sample_continue(void)
+{
+	struct thread *t = &thread_self;
+	uint64_t signals;
+
+	if (!sample_stopped_signal || !sample_has_handler(sample_stopped_signal))
+		return;
+	sys_signals_block(&signals);
+	altstack_init(set_action, sample_stopped_signal);
+	sys_lock(&process.sampling);
+	sample_signal = sample_stopped_signal;
+	sample_stopped_signal = 0;
+	if (t->generation == process.generation && t->sampler)
+		sampler_continue_here(t->sampler);
+	for (struct sampler *s = process.samplers; s; s = s->next)
+		if (!s->is_off)
+			sampler_arm(s);
+	sys_unlock(&process.sampling);
+	sys_signals_restore(&signals);
+}
+
+void sample_init(void)
+{
+	const char *why = process_options.sample ? sample_hindrance() : NULL;
+
+	if (!process_options.sample)
+		return;
+	thread_watch(&(struct thread_watch){sample_thread_begin, sample_thread_end});
+	set_action = dso_next("sigaction");
+	if (!why && set_action) {
+		altstack_init(set_action, 0); /* before our own handler with SA_ONSTACK is installed */
+		sample_choose_signal(SAMPLE_SIGNAL_FIRST, 0);
+	}
+	if (why || !sample_signal)
+		process_note(why ? why : "CPU samples: none, the program uses all possible signals");
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/shared/base/value.h"
+
+bool value_number(const char *s, size_t length, uint64_t *ret)
+{
+	uint64_t n = 0;
+
+	if (!length)
+		return false;
+	for (; length; s++, length--) {
+		if (*s < '0' || *s > '9' || __builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*s - '0'), &n))
+			return false;
+	}
+	*ret = n;
+	return true;
+}
+
+bool value_seconds(const char *s, double *ret)
+{
+	size_t whole = strcspn(s, ".");
+	const char *fraction = s[whole] ? s + whole + 1 : "";
+	double scale = 1;
+	uint64_t n = 0;
+
+	if (whole > 9 || !(whole + strlen(fraction)) || (whole && !value_number(s, whole, &n)))
+		return false;
+	*ret = (double)n;
+	for (; *fraction; fraction++) {
+		if (*fraction < '0' || *fraction > '9')
+			return false;
+		scale /= 10;
+		*ret += (*fraction - '0') * scale;
+	}
+	return true;
+}
+
+bool value_bool(const char *s, bool *ret)
+{
+	*ret = value_is_listed(",true,on,yes,True,", s, strlen(s));
+	return *ret || value_is_listed(",false,off,no,False,", s, strlen(s));
+}
+
+void value_seconds_print(double seconds, struct text *t)
+{
+	uint64_t whole = (uint64_t)seconds;
+	uint64_t nanos = (uint64_t)((seconds - (double)whole) * 1e9 + 0.5);
+	char digits[9];
+	int used = 9;
+
+	if (nanos >= 1000000000) {
+		whole++;
+		nanos = 0;
+	}
+	text_number(t, whole);
+	if (!nanos)
+		return;
+	for (int i = 8; i >= 0; i--, nanos /= 10)
+		digits[i] = (char)('0' + nanos % 10);
+	while (digits[used - 1] == '0')
+		used--;
+	text_add(t, ".");
+	text_bytes(t, digits, (size_t)used);
+}
+
+bool value_is(const char *s, size_t length, const char *word)
+{
+	return strlen(word) == length && !memcmp(s, word, length);
+}
+
+bool value_is_listed(const char *list, const char *s, size_t length)
+{
+	while (*list++ == ',' && *list) {
+		size_t word = strcspn(list, ",");
+
+		if (word == length && !memcmp(list, s, length))
+			return true;
+		list += word;
+	}
+	return false;
+}

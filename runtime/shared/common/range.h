@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The capture range of a run: a page that all its processes map. The launcher creates it; cudaProfilerStart and Stop of
+ * any process change its state. Used in the target: no allocation, no libc, bounded waiting.
+ *
+ * Changes are made under a lock of one bit in page->ended. Its holder may be killed, or interrupted by a signal handler
+ * that needs the lock too, so a waiter stops waiting after a while and proceeds. */
+#ifndef PILLION_RANGE_H
+#define PILLION_RANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/shared/common/options.h"
+#include "runtime/shared/format/trace_format.h"
+
+/* Bits of page->ended. */
+enum {
+	RANGE_ENDED = 1,
+	RANGE_LOCKED = 2,
+	RANGE_HELD = 4, /* --delay is not over: Start is stored, but no range begins */
+};
+
+/* Values of page->shutdown. RANGE_STOP_IGNORED is --capture-range-end=none. */
+enum { RANGE_GOES_ON = 0, RANGE_SHUTDOWN = 1, RANGE_STOP_IGNORED = 2 };
+
+/* The initial page of a run. A run that is recorded as a whole needs no page; creating one does no harm. */
+struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t clock);
+
+/* The path of HOST.RUN.range in `directory`. False: it does not fit. */
+bool range_path(char *ret, size_t size, const char *directory, const char *host, uint64_t run);
+
+/* Creates HOST.RUN.range in `directory`. 0, or -errno, and then there is no file. */
+int range_make(const char *directory, const char *host, const char *boot, const struct tf_clock_pair *now,
+	       const struct tf_range_page *head);
+
+/* Maps and checks HOST.RUN.range of `directory`. NULL: it does not exist or is not of this run. *ret_images: the
+ * head of its part for images; NULL: it has none. */
+struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run, struct tf_images **ret_images);
+
+/* cudaProfilerStart and Stop of process `pid`. */
+void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
+void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
+
+/* For a process that may be inside nested or concurrent ranges: `step` 1 begins one more, -1 ends one. *inside is their
+ * number; nothing else changes it. The page has the state after the last change, in any order of the threads. */
+void range_step(struct tf_range_page *page, uint32_t pid, uint64_t ticks, uint32_t *inside, int step);
+
+/* For the launcher. Opens the range regardless of the processes inside (whole run: --delay, --duration). */
+void range_open(struct tf_range_page *page, uint64_t ticks);
+/* --delay is over: opens the range if a process is inside. */
+void range_release(struct tf_range_page *page, uint64_t ticks);
+/* Closes the range permanently. */
+void range_end(struct tf_range_page *page, uint64_t ticks);
+/* Removes the processes that are not alive; the range closes when none is left. */
+void range_drop_dead(struct tf_range_page *page, uint64_t ticks, bool (*is_alive)(uint32_t pid));
+
+static inline bool range_has_ended(const struct tf_range_page *page)
+{
+	return __atomic_load_n(&page->ended, __ATOMIC_ACQUIRE) & RANGE_ENDED;
+}
+
+#endif

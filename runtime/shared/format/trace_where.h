@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HOST.RUN.where: what the threads of a run did at some moment, as the launcher read it from outside. It has what the
+ * report needs to unwind their stacks and to find what they wait for: raw memory, registers, mappings, descriptors.
+ * Included by trace_format.h.
+ *
+ * The file is a struct tf_where_head, then records: a struct tf_where_record, `size` bytes of content, and padding to a
+ * multiple of 8 bytes. A look is the records from BEGIN to END; one without END was not completed. */
+
+#ifndef PILLION_TRACE_WHERE_H
+#define PILLION_TRACE_WHERE_H
+
+#include <stdint.h>
+
+#include "runtime/shared/format/trace_format.h"
+
+#define TF_WHERE_MAGIC 0x45524548574c4950ull /* "PILWHERE" */
+
+struct tf_where_head {
+	uint64_t magic;
+	uint64_t run;
+	uint32_t clock; /* enum tf_clock */
+	uint32_t machine; /* e_machine of the registers, as in ELF */
+	char boot[40];
+};
+
+struct tf_where_record {
+	uint32_t kind; /* enum tf_where_kind */
+	uint32_t size; /* of the content */
+};
+
+/* Records from PROCESS on describe the process of the last PROCESS record. */
+enum tf_where_kind {
+	TF_WHERE_BEGIN = 1,   /* struct tf_where_begin */
+	TF_WHERE_END = 2,     /* struct tf_where_begin, the same as that of BEGIN */
+	TF_WHERE_PROCESS = 3, /* struct tf_where_process, then the path of its executable */
+	TF_WHERE_MAPS = 4,    /* text: /proc/PID/maps */
+	/* text: a line "FD ACCESS LINK" for each open descriptor; ACCESS: r, w, rw. Of an epoll descriptor LINK is
+	 * followed by the descriptors that it watches: " tfd 3 tfd 4" */
+	TF_WHERE_DESCRIPTORS = 5,
+	/* text: "TABLE LINE" for each socket of these descriptors: the line of /proc/net/TABLE; "peer INODE INODE":
+	 * the socket at the other end of a unix socket */
+	TF_WHERE_SOCKETS = 6,
+	TF_WHERE_THREAD = 7,	  /* struct tf_where_thread */
+	TF_WHERE_MEMORY = 8,	  /* struct tf_where_memory, then the bytes */
+	TF_WHERE_PYTHON_CODE = 9, /* uint32_t id, then as TF_BLOB_PYTHON_CODE */
+	/* struct tf_where_python, then struct tf_python_frame, innermost first, with the ids of PYTHON_CODE records */
+	TF_WHERE_PYTHON_STACK = 10,
+	TF_WHERE_PYTHON_LOCK = 11, /* struct tf_where_lock */
+	TF_WHERE_PYTHON_NOTE = 12, /* text: why there are no Python frames */
+};
+
+struct tf_where_begin {
+	uint64_t request; /* identifies the request; 0: a signal was the reason */
+	uint64_t ticks, realtime_ns;
+	uint32_t signal; /* that was about to be forwarded, or that the terminal sent; 0: none */
+	uint32_t reserved;
+};
+
+struct tf_where_process {
+	uint32_t pid, parent_pid;
+	uint64_t start; /* as in struct tf_header */
+	int32_t error;	/* -errno: why its threads could not be read; 0: they could */
+	uint32_t reserved;
+};
+
+/* A thread that is blocked shows its system call, stack pointer and pc to other processes, without being stopped. The
+ * registers of one that runs are those of a sample of perf_event_open(2). */
+enum tf_where_flag {
+	TF_WHERE_IN_CALL = 1,	    /* blocked in a system call: `call` and `arguments` are valid */
+	TF_WHERE_IS_RUNNING = 2,    /* on a CPU or waiting for one */
+	TF_WHERE_HAS_REGISTERS = 4, /* all registers are known, else the stack pointer and the pc */
+	TF_WHERE_HAS_STACK = 8,	    /* at least those two are */
+};
+enum { TF_WHERE_REGISTERS = 17 };
+
+struct tf_where_thread {
+	uint32_t tid;
+	uint32_t flags; /* of enum tf_where_flag */
+	char state;	/* as in /proc/PID/stat */
+	char name[15];	/* terminated unless it has 15 bytes */
+	int64_t call;
+	uint64_t arguments[6];
+	uint64_t registers[TF_WHERE_REGISTERS]; /* by their DWARF numbers, x86-64: 7 is rsp, 16 the pc */
+	uint64_t cpu_ns;
+};
+
+struct tf_where_memory {
+	uint64_t address;
+};
+
+struct tf_where_python {
+	uint32_t tid, reserved;
+};
+
+/* A Python lock that a frame of a thread refers to, and that some thread waits for. */
+enum tf_where_lock_flag {
+	TF_WHERE_LOCK_IS_RECURSIVE = 1, /* threading.RLock, which has an owner */
+	TF_WHERE_LOCK_IS_ENTERED = 2,	/* the thread is in a `with` statement of the lock, or about to enter it */
+};
+
+struct tf_where_lock {
+	uint32_t tid;
+	uint32_t flags; /* of enum tf_where_lock_flag */
+	uint64_t semaphore; /* address of the futex word that those who wait for the lock wait on */
+	uint64_t object;    /* address of the lock */
+	uint32_t owner;	    /* TID, 0: unknown or none */
+	uint32_t frame;	    /* number of the frame, from 0 at the innermost one */
+};
+
+#endif

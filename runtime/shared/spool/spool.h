@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A spool: the node-local directory that processes write into if files on the capture's file system cannot be mapped
+ * (NFS, Lustre, GPFS, FUSE, ...). It has files of the same names as the capture. The launcher moves what was recorded
+ * to the capture every --spool-interval and, at the end, everything. If it was killed, launchers of other ranks on the
+ * node or `pillion recover` do so. Linked by the launcher and the report. */
+#ifndef PILLION_SPOOL_H
+#define PILLION_SPOOL_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "runtime/shared/format/trace_format.h"
+
+/* The text file in a spool that states whose it is; its name begins with a dot, so no reader takes it for data. */
+#define SPOOL_OWNER ".spool"
+
+struct spooled;
+
+struct spool {
+	char path[PATH_MAX];
+	char capture[PATH_MAX]; /* absolute */
+	char host[TF_HOST], boot[40];
+	char pids[64]; /* the PID namespace of its launcher */
+	uint64_t run;
+	int fd; /* the directory; locked while its files are moved */
+	bool is_adopted; /* another process created it: what it has moved is found by comparison */
+	struct spooled *files;
+	void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+};
+
+/* Creates BASE/pillion-UID-RUN and locks it; capture, host, boot, run and say are set by the caller. 0 or -errno; then
+ * path is "". */
+int spool_create(struct spool *s, const char *base);
+
+/* Opens an existing one without a lock, and sets all fields. -ENOENT: it is not there; -EINVAL: it is no spool. */
+int spool_open(struct spool *s, const char *path);
+
+/* -EWOULDBLOCK: its launcher, or another process that moves it, is alive. -ENOENT: it was removed meanwhile. */
+int spool_lock(struct spool *s);
+
+/* Whether processes that may write to it are alive, or cannot be seen from here (another PID namespace). */
+bool spool_has_writers(const struct spool *s);
+
+/* Moves what was recorded. After success the capture states that it has everything up to `ticks` (0: states nothing),
+ * or, if is_last, simply everything. Returns the number of files that could not be moved. */
+unsigned spool_move(struct spool *s, bool is_last, uint64_t ticks);
+
+/* Removes the directory and its files. */
+void spool_remove(struct spool *s);
+
+/* Gives the lock back and frees the memory. */
+void spool_close(struct spool *s);
+
+/* ---- for the report ---- */
+
+/* Of two versions of a page of a trace, whether `b` is at least as late: slots are only added. */
+bool spool_page_is_later(const void *a, const void *b, size_t size);
+
+/* The number of bytes at the start of a spool's index `spooled` that are in the capture's index already. */
+size_t spool_lines_moved(const char *spooled, size_t spooled_size, const char *index, size_t index_size);
+
+#endif
