@@ -43,9 +43,9 @@ safe="$safe|^(__u(div|mod)ti3|__aarch64_[a-z0-9_]+|unwind_table_row)$" # of libg
 # Those of single objects: dl_iterate_phdr takes the loader's lock; on_exit, which may allocate, is called by our
 # constructor and when CUDA's driver starts; wrappers of streams read stdin and stdout; the list of streams is read only
 # before libc takes the same lock, which a thread may take again, to flush them all.
-alone='runtime_common_loader.c.o dl_iterate_phdr
+alone='runtime_recorder_loader_loader.c.o dl_iterate_phdr
 init.c.o on_exit
-runtime_device_cupti.c.o on_exit
+runtime_recorder_device_cupti.c.o on_exit
 hook_stream.c.o _IO_list_all
 hook_stream.c.o _IO_list_lock
 hook_stream.c.o _IO_list_unlock
