@@ -112,7 +112,7 @@ void envelope_text(const char *name, const char *text)
 {
 	struct table t = {0};
 
-	table_has(&t, {"Line", COLUMN_ID}, {"Text", COLUMN_TEXT});
+	table_has(&t, COL_LINE_NUMBER, COL_TEXT);
 	for (size_t line = 1; *text; line++) {
 		size_t length = strcspn(text, "\n");
 
@@ -130,7 +130,7 @@ void envelope_file(const char *path)
 	struct stat s;
 	bool is_file = !stat(path, &s) && S_ISREG(s.st_mode);
 
-	table_has(&t, {"Path", COLUMN_TEXT}, {"Bytes", COLUMN_COUNT});
+	table_has(&t, COL_PATH, COL_BYTES);
 	table_text(&t, path);
 	table_number_if(&t, is_file, is_file ? (uint64_t)s.st_size : 0);
 	envelope_table("written", &t, 1);

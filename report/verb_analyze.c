@@ -143,9 +143,7 @@ static void show_envelope(struct work *w, struct rules *rules)
 	struct table table = {0};
 	struct buffer reason = {0}, next = {0};
 
-	table_has(&table, {"Rule", COLUMN_TEXT}, {"Verdict", COLUMN_TEXT}, {"Cost (ns)", COLUMN_NS},
-		  {"Text", COLUMN_TEXT}, {"Line", COLUMN_TEXT}, {"Called From", COLUMN_TEXT},
-		  {"Advice", COLUMN_TEXT});
+	table_has(&table, COL_RULE, COL_VERDICT, COL_COST_NS, COL_TEXT, COL_LINE, COL_CALLED_FROM, COL_ADVICE);
 	for (size_t i = 0; i < count; i++) {
 		const struct finding *f = &all[order[i]];
 

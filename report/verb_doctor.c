@@ -13,7 +13,7 @@ enum { NAME_COLUMNS = 13, STATE_COLUMNS = 9 };
 
 static void fill_table(const struct doctor *d, struct table *t)
 {
-	table_has(t, {"Check", COLUMN_TEXT}, {"State", COLUMN_TEXT}, {"Found", COLUMN_TEXT}, {"Advice", COLUMN_TEXT});
+	table_has(t, COL_CHECK, COL_STATE, COL_FOUND, COL_ADVICE);
 	for (size_t i = 0; i < d->count; i++) {
 		const struct check *c = &d->checks[i];
 

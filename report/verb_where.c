@@ -417,9 +417,8 @@ static void fill_number(struct table *t, bool is_known, uint64_t value)
 
 static void fill_table(const struct place *p, struct table *t)
 {
-	table_has(t, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Thread", COLUMN_TEXT}, {"Rank", COLUMN_TEXT},
-		  {"Call", COLUMN_TEXT}, {"System Call", COLUMN_TEXT}, {"Age (ns)", COLUMN_NS},
-		  {"Waits For", COLUMN_TEXT}, {"Owner", COLUMN_ID}, {"Deadlock", COLUMN_ID}, {"Stack", COLUMN_TEXT});
+	table_has(t, COL_PID, COL_TID, COL_THREAD, COL_RANK, COL_CALL, COL_SYSTEM_CALL, COL_AGE_NS, COL_WAITS_FOR,
+		  COL_OWNER, COL_DEADLOCK, COL_STACK);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct item *item = &p->items[i];
 		struct buffer stack = {0};

@@ -7,10 +7,9 @@
 
 /* ---- results ---- */
 
-void rule_columns(struct finding *f, const struct column_head *columns, size_t count)
+void rule_columns(struct finding *f, const enum column_id *columns, size_t count)
 {
-	table_column(&f->table, "Rule", COLUMN_TEXT);
-	table_column(&f->table, "Verdict", COLUMN_TEXT);
+	table_has(&f->table, COL_RULE, COL_VERDICT);
 	table_columns(&f->table, columns, count);
 }
 

@@ -87,11 +87,11 @@ size_t rules_worst(struct rules *rules, struct finding *ret, size_t size);
 
 /* ---- for the implementations of rules ---- */
 
-void rule_columns(struct finding *f, const struct column_head *columns, size_t count);
+void rule_columns(struct finding *f, const enum column_id *columns, size_t count);
 /* Like table_has(). */
 #define rule_has(f, ...)                                                \
-	rule_columns(f, (const struct column_head[]){__VA_ARGS__},      \
-		     sizeof((const struct column_head[]){__VA_ARGS__}) / sizeof(struct column_head))
+	rule_columns(f, (const enum column_id[]){__VA_ARGS__},         \
+		     sizeof((const enum column_id[]){__VA_ARGS__}) / sizeof(enum column_id))
 void rule_row(struct finding *f); /* Begins a row with the cells Rule and Verdict, and sets the verdict to found. */
 
 /* Sets the verdict to could not check, with the reason. No effect once anything was found. */

@@ -8,8 +8,7 @@ enum { ROWS = 50 };
 
 void rule_call_columns(struct finding *f)
 {
-	rule_has(f, {"PID", COLUMN_ID}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT},
-		 {"Avg (ns)", COLUMN_NS_MEAN}, {"Max (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
+	rule_has(f, COL_PID, COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_AVG_NS, COL_MAX_NS, COL_NAME, COL_LINE);
 }
 
 uint32_t rule_call_row(struct rules *r, struct aggregate *aggregate, const struct image *image, uint32_t function,

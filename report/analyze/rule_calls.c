@@ -311,10 +311,8 @@ static void conclude_copies(struct lines *l, struct finding *f, const char *what
 	rule_time(&f->text, l->total_ns);
 }
 
-static const struct column_head copy_columns[] = {{"PID", COLUMN_ID},      {"Total Time (ns)", COLUMN_NS},
-						  {"Count", COLUMN_COUNT}, {"Total (MB)", COLUMN_MB},
-						  {"GB/s", COLUMN_TEXT},   {"Name", COLUMN_TEXT},
-						  {"Line", COLUMN_TEXT}};
+static const enum column_id copy_columns[] = {COL_PID,      COL_TOTAL_TIME_NS, COL_COUNT, COL_TOTAL_MB,
+					      COL_GB_PER_S, COL_NAME,		 COL_LINE};
 enum { COPY_COLUMNS = sizeof(copy_columns) / sizeof(*copy_columns) };
 
 void rule_pageable_copies(struct rules *r, struct finding *f)

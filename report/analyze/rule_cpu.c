@@ -101,9 +101,8 @@ static void cpu_run(struct rules *r, struct finding *f, uint64_t (*part)(const s
 	const struct job_time *t = rules_time(r);
 	size_t unknown = 0;
 
-	rule_has(f, {"Host", COLUMN_TEXT}, {"Threads", COLUMN_TEXT}, {"CPUs", COLUMN_PERCENT}, {"Online", COLUMN_COUNT},
-		 {"Runnable", COLUMN_PERCENT}, {"CPU (ns)", COLUMN_NS}, {"Waiting (ns)", COLUMN_NS},
-		 {"Cost (ns)", COLUMN_NS});
+	rule_has(f, COL_HOST, COL_THREAD_NAMES, COL_CPUS, COL_ONLINE, COL_RUNNABLE, COL_CPU_NS, COL_WAITING_NS,
+		 COL_COST_NS);
 	for (size_t i = 0; i < t->roles.count; i++) {
 		const struct role *role = &t->roles.items[i];
 		struct waiting w = {role, pressures_of(&t->pressures, role->process->machine, role->mask), 0};

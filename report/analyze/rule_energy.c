@@ -96,8 +96,7 @@ void rule_gpu_slowed(struct rules *r, struct finding *f)
 	size_t count = 0, checked = 0;
 	const struct energy_share *shares;
 
-	rule_has(f, {"Device", COLUMN_TEXT}, {"Reason", COLUMN_TEXT}, {"Time (ns)", COLUMN_NS},
-		 {"Time (%)", COLUMN_PERCENT}, {"Clock (MHz)", COLUMN_REAL}, {"Best Clock (MHz)", COLUMN_REAL});
+	rule_has(f, COL_DEVICE, COL_REASON, COL_TIME_NS, COL_TIME_PERCENT, COL_CLOCK_MHZ, COL_BEST_CLOCK_MHZ);
 	if (!r->context->model->energy_count) {
 		rule_unchecked(f, "clocks and power of GPUs were not sampled");
 		return;

@@ -190,9 +190,8 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 	const struct gaps *g;
 	struct buffer text = {0};
 
-	rule_has(f, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Cause", COLUMN_TEXT}, {"Time (%)", COLUMN_PERCENT},
-		 {"Idle Time (ns)", COLUMN_NS}, {"Gaps", COLUMN_COUNT}, {"Longest (ns)", COLUMN_NS},
-		 {"Longest Start (ns)", COLUMN_NS}, {"Line", COLUMN_TEXT});
+	rule_has(f, COL_PID, COL_DEVICE, COL_CAUSE, COL_TIME_PERCENT, COL_IDLE_TIME_NS, COL_GAPS, COL_LONGEST_NS,
+		 COL_LONGEST_START_NS, COL_LINE);
 	if (!rule_has_work(r, f))
 		return;
 	g = rules_gaps(r);
@@ -324,9 +323,8 @@ void rule_input_bound(struct rules *r, struct finding *f)
 {
 	const struct gaps *g;
 
-	rule_has(f, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Step", COLUMN_TEXT}, {"Steps", COLUMN_COUNT},
-		 {"Wait By Step (ns)", COLUMN_NS_MEAN}, {"Wait (ns)", COLUMN_NS}, {"Share (%)", COLUMN_PERCENT},
-		 {"Function", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
+	rule_has(f, COL_PID, COL_DEVICE, COL_STEP, COL_STEPS, COL_WAIT_BY_STEP_NS, COL_WAIT_NS, COL_SHARE_PERCENT,
+		 COL_FUNCTION, COL_LINE);
 	if (!rule_has_work(r, f))
 		return;
 	g = rules_gaps(r);
@@ -422,9 +420,8 @@ void rule_launch_bound(struct rules *r, struct finding *f)
 {
 	const struct gaps *g;
 
-	rule_has(f, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Short Kernels", COLUMN_COUNT},
-		 {"Kernel Avg (ns)", COLUMN_NS_MEAN}, {"Launch Avg (ns)", COLUMN_NS_MEAN}, {"Lost (ns)", COLUMN_NS},
-		 {"Share (%)", COLUMN_PERCENT}, {"Name", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
+	rule_has(f, COL_PID, COL_DEVICE, COL_SHORT_KERNELS, COL_KERNEL_AVG_NS, COL_LAUNCH_AVG_NS, COL_LOST_NS,
+		 COL_SHARE_PERCENT, COL_NAME, COL_LINE);
 	if (!rule_has_work(r, f))
 		return;
 	g = rules_gaps(r);

@@ -102,8 +102,7 @@ void rule_tensor_dims(struct rules *r, struct finding *f)
 {
 	struct products p = {.rules = r};
 
-	rule_has(f, {"PID", COLUMN_ID}, {"Num Calls", COLUMN_COUNT}, {"Sizes", COLUMN_TEXT},
-		 {"Multiple", COLUMN_COUNT}, {"Pad To", COLUMN_TEXT}, {"Name", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
+	rule_has(f, COL_PID, COL_NUM_CALLS, COL_SIZES, COL_MULTIPLE, COL_PAD_TO, COL_NAME, COL_LINE);
 	scan_events(&(struct scan){.context = r->context, .args = 1u << TF_ARG_OPERATION, .more = &p},
 		    products_visit_call);
 	products_add_rows(&p, f);

@@ -91,7 +91,7 @@ void rule_memory_growth(struct rules *r, struct finding *f)
 	struct resident_point *points = resident_points(r->context->model, &count);
 	uint64_t most = 0;
 
-	rule_has(f, {"PID", COLUMN_ID}, {"From (MB)", COLUMN_MB}, {"To (MB)", COLUMN_MB}, {"Time (ns)", COLUMN_NS});
+	rule_has(f, COL_PID, COL_FROM_MB, COL_TO_MB, COL_TIME_NS);
 	for (size_t from = 0, to; from < count; from = to) {
 		uint64_t kb_from, kb_to, ns;
 
@@ -143,7 +143,7 @@ void rule_memory_leak(struct rules *r, struct finding *f)
 	uint64_t most = 0;
 	bool is_recorded = false;
 
-	rule_has(f, {"PID", COLUMN_ID}, {"Growth (MB)", COLUMN_MB}, {"Steps", COLUMN_COUNT}, {"Line", COLUMN_TEXT});
+	rule_has(f, COL_PID, COL_GROWTH_MB, COL_STEPS, COL_LINE);
 	r->attribution.symbols = r->context->symbols;
 	for (size_t i = 0; i < m->image_count; i++) {
 		struct heap h;

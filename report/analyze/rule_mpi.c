@@ -183,9 +183,8 @@ void rule_late_message(struct rules *r, struct finding *f)
 {
 	const struct causes *all = rules_mpi(r);
 
-	rule_has(f, {"Rank", COLUMN_ID}, {"Name", COLUMN_TEXT}, {"Cost (ns)", COLUMN_NS}, {"Waiting (ns)", COLUMN_NS},
-		 {"Waits", COLUMN_COUNT}, {"Late Rank", COLUMN_ID}, {"Late Name", COLUMN_TEXT}, {"Line", COLUMN_TEXT},
-		 {"Late Line", COLUMN_TEXT});
+	rule_has(f, COL_RANK_NUMBER, COL_NAME, COL_COST_NS, COL_WAITING_NS, COL_WAITS, COL_LATE_RANK, COL_LATE_NAME,
+		 COL_LINE, COL_LATE_LINE);
 	for (size_t i = 0; i < all->count; i++) {
 		const struct cause *c = &all->items[i];
 		const struct process *waiting = &all->model->processes[c->longest.waiting.image->process];

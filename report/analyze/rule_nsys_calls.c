@@ -204,9 +204,8 @@ static void find_copies(struct rules *r, struct finding *f, bool (*is_function)(
 {
 	struct search s = {.rules = r, .is_function = is_function, .is_operation = is_operation};
 
-	rule_has(f, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"Src Kind", COLUMN_TEXT},
-		 {"Dst Kind", COLUMN_TEXT}, {"Bytes (MB)", COLUMN_MB}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID},
-		 {"Context ID", COLUMN_ID}, {"Stream ID", COLUMN_ID}, {"API Name", COLUMN_TEXT});
+	rule_has(f, COL_DURATION_NS, COL_START_NS, COL_SRC_KIND, COL_DST_KIND, COL_BYTES_MB, COL_PID, COL_DEVICE_ID,
+		 COL_CONTEXT_ID, COL_STREAM_ID, COL_API_NAME);
 	look_at_work(&s, f);
 	search_add_copy_rows(&s, f);
 	search_conclude(&s, f, what);
@@ -226,9 +225,8 @@ void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 {
 	struct search s = {.rules = r, .is_function = is_sync_set, .is_operation = is_host_set};
 
-	rule_has(f, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"Memory Kind", COLUMN_TEXT},
-		 {"Bytes (MB)", COLUMN_MB}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID},
-		 {"Stream ID", COLUMN_ID}, {"API Name", COLUMN_TEXT});
+	rule_has(f, COL_DURATION_NS, COL_START_NS, COL_MEMORY_KIND, COL_BYTES_MB, COL_PID, COL_DEVICE_ID,
+		 COL_CONTEXT_ID, COL_STREAM_ID, COL_API_NAME);
 	look_at_work(&s, f);
 	for (size_t i = 0; i < s.rows; i++) {
 		const struct line *line = &s.worst[i];
@@ -247,8 +245,7 @@ void rule_cuda_api_sync(struct rules *r, struct finding *f)
 {
 	struct search s = {.rules = r, .is_function = is_wait_function};
 
-	rule_has(f, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID},
-		 {"API Name", COLUMN_TEXT});
+	rule_has(f, COL_DURATION_NS, COL_START_NS, COL_PID, COL_TID, COL_API_NAME);
 	if (!rule_has_calls(r, f))
 		return;
 	scan_events(&(struct scan){.context = r->context, .groups = 1u << TF_GROUP_CUDA, .more = &s},

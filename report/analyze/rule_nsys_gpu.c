@@ -125,8 +125,7 @@ void rule_gpu_gaps(struct rules *r, struct finding *f)
 	struct device_check l = {.rules = r};
 	const struct model *m = r->context->model;
 
-	rule_has(f, {"Row#", COLUMN_COUNT}, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS},
-		 {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID});
+	rule_has(f, COL_ROW_NUMBER, COL_DURATION_NS, COL_START_NS, COL_PID, COL_DEVICE_ID, COL_CONTEXT_ID);
 	if (!rule_has_work(r, f))
 		return;
 	for (size_t i = 0; i < m->process_count; i++) {
@@ -224,8 +223,8 @@ void rule_gpu_time_util(struct rules *r, struct finding *f)
 	struct device_check l = {.rules = r};
 	const struct model *m = r->context->model;
 
-	rule_has(f, {"Row#", COLUMN_COUNT}, {"In-Use (%)", COLUMN_PERCENT}, {"Duration (ns)", COLUMN_NS},
-		 {"Start (ns)", COLUMN_NS}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID});
+	rule_has(f, COL_ROW_NUMBER, COL_IN_USE_PERCENT, COL_DURATION_NS, COL_START_NS, COL_PID, COL_DEVICE_ID,
+		 COL_CONTEXT_ID);
 	if (!rule_has_work(r, f))
 		return;
 	for (size_t i = 0; i < m->process_count; i++) {

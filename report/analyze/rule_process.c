@@ -89,7 +89,7 @@ void rule_short_processes(struct rules *r, struct finding *f)
 	uint64_t forks = 0, cpu_ns = 0;
 	size_t count = 0, known = 0;
 
-	rule_has(f, {"Program", COLUMN_TEXT}, {"Processes", COLUMN_COUNT}, {"Total Lifetime (ns)", COLUMN_NS});
+	rule_has(f, COL_PROGRAM, COL_PROCESSES, COL_TOTAL_LIFETIME_NS);
 	for (size_t i = 0; i < m->process_count; i++)
 		map_put(&pids, m->processes[i].pid, m->processes[i].machine, NULL);
 	for (size_t i = 0; i < m->process_count; i++) {

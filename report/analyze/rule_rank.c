@@ -276,8 +276,7 @@ static void rank_run(struct rules *r, struct finding *f,
 {
 	struct ranks_found all = {.rules = r};
 
-	rule_has(f, {"Rank", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"Lost (ns)", COLUMN_NS}, {"Waiting (ns)", COLUMN_NS},
-		 {"Share (%)", COLUMN_PERCENT}, {"Others Waiting (ns)", COLUMN_NS}, {"Line", COLUMN_TEXT});
+	rule_has(f, COL_RANK, COL_PID, COL_LOST_NS, COL_WAITING_NS, COL_SHARE_PERCENT, COL_OTHERS_WAITING_NS, COL_LINE);
 	ranks_gather(r, &all);
 	if (all.names.count < 2) {
 		rule_unchecked(f, "fewer than two ranks were recorded");

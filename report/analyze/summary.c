@@ -61,43 +61,37 @@ struct section {
 	size_t shown;
 };
 
-/* The first rows of an aggregated table: the total is in column `total`, the count behind it, the name in the last
- * column. */
-static void section_of_report(const struct report_context *c, struct section *ret, const char *title, size_t total,
-			      bool in_bytes, int (*run)(const struct report_context *, struct table *, struct err *))
+/* A row: a sum of time or of bytes, a count, a name. */
+static void section_add(struct section *s, const struct table *t, size_t row, enum column_id total,
+			enum column_id count, enum column_id name)
+{
+	struct buffer text = {0}, sum = {0};
+
+	if (column_kinds[total].type == COLUMN_MB)
+		buffer_print(&sum, "%.3f MB", table_cell(t, row, total)->real / 1e6);
+	else
+		rule_time(&sum, table_cell(t, row, total)->count);
+	buffer_print(&text, "%12s %9" PRIu64 " x  ", sum.data, table_cell(t, row, count)->count);
+	text_fit(&text, table_cell(t, row, name)->text, NAME_WIDTH);
+	texts_add(&s->rows, "%s", text.data);
+	buffer_done(&sum);
+	buffer_done(&text);
+}
+
+/* The first rows of an aggregated table. */
+static void section_of_report(const struct report_context *c, struct section *ret, const char *title,
+			      enum column_id total, enum column_id count, enum column_id name,
+			      int (*run)(const struct report_context *, struct table *, struct err *))
 {
 	struct table t = {0};
-	struct buffer row = {0}, sum = {0};
 	struct err err;
 
 	run(c, &t, &err);
 	ret->title = mem_copy_text(title, strlen(title));
 	ret->total = table_rows(&t);
-	for (size_t i = 0; i < ret->total && i < TOP; i++) {
-		const union cell *cells = t.cells + i * t.column_count;
-
-		buffer_clear(&sum);
-		buffer_clear(&row);
-		if (in_bytes)
-			buffer_print(&sum, "%.3f MB", cells[total].real / 1e6);
-		else
-			rule_time(&sum, cells[total].count);
-		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, cells[total + 1].count);
-		text_fit(&row, cells[t.column_count - 1].text, NAME_WIDTH);
-		texts_add(&ret->rows, "%s", row.data);
-	}
-	buffer_done(&sum);
-	buffer_done(&row);
+	for (size_t i = 0; i < ret->total && i < TOP; i++)
+		section_add(ret, &t, i, total, count, name);
 	table_done(&t);
-}
-
-static size_t column_of(const struct table *t, const char *title)
-{
-	size_t i = 0;
-
-	while (i + 1 < t->column_count && strcmp(t->columns[i].title, title) != 0)
-		i++;
-	return i;
 }
 
 /* By the time of the devices, if they have executed any; without operators nested in them. */
@@ -105,33 +99,17 @@ static void top_operators(const struct report_context *context, struct section *
 {
 	struct report_context c = *context;
 	struct table t = {0};
-	struct buffer row = {0}, sum = {0};
 	struct err err;
-	size_t time, calls, name;
+	bool by_gpu;
 
 	c.group = GROUP_NAME;
 	report_pytorch_sum(&c, &t, &err);
-	time = column_of(&t, "GPU Self (ns)");
-	calls = column_of(&t, "Calls");
-	name = column_of(&t, "Operator");
 	ret->total = table_rows(&t);
-	if (!ret->total || !t.cells[time].count)
-		time = column_of(&t, "CPU Self (ns)");
-	buffer_print(&row, "operators, own %s time", time == column_of(&t, "CPU Self (ns)") ? "CPU" : "GPU");
-	ret->title = row.data;
-	row = (struct buffer){0};
-	for (size_t i = 0; i < ret->total && i < TOP; i++) {
-		const union cell *cells = t.cells + i * t.column_count;
-
-		buffer_clear(&sum);
-		buffer_clear(&row);
-		rule_time(&sum, cells[time].count);
-		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, cells[calls].count);
-		text_fit(&row, cells[name].text, NAME_WIDTH);
-		texts_add(&ret->rows, "%s", row.data);
-	}
-	buffer_done(&sum);
-	buffer_done(&row);
+	by_gpu = ret->total && table_cell(&t, 0, COL_GPU_SELF_NS)->count;
+	ret->title = mem_copy_text(by_gpu ? "operators, own GPU time" : "operators, own CPU time",
+				   strlen("operators, own GPU time"));
+	for (size_t i = 0; i < ret->total && i < TOP; i++)
+		section_add(ret, &t, i, by_gpu ? COL_GPU_SELF_NS : COL_CPU_SELF_NS, COL_CALLS, COL_OPERATOR);
 	table_done(&t);
 }
 
@@ -464,11 +442,15 @@ static void summary_sections(const struct summary *s, size_t room, struct buffer
 	struct section sections[SECTIONS] = {0};
 	const struct report_context *c = s->context;
 
-	section_of_report(c, &sections[KERNELS], "GPU work", 1, false, gpu_work_sum);
-	section_of_report(c, &sections[CALLS], "CUDA API", 1, false, report_cuda_api_sum);
-	section_of_report(c, &sections[COPIES], "copies", 0, true, report_cuda_gpu_mem_size_sum);
+	section_of_report(c, &sections[KERNELS], "GPU work", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_NAME,
+			  gpu_work_sum);
+	section_of_report(c, &sections[CALLS], "CUDA API", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME,
+			  report_cuda_api_sum);
+	section_of_report(c, &sections[COPIES], "copies", COL_TOTAL_MB, COL_COUNT, COL_OPERATION,
+			  report_cuda_gpu_mem_size_sum);
 	section_of_calls(s, &sections[OS]);
-	section_of_report(c, &sections[RANGES], "NVTX ranges", 1, false, report_nvtx_sum);
+	section_of_report(c, &sections[RANGES], "NVTX ranges", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_RANGE,
+			  report_nvtx_sum);
 	if (c->model->written_bytes <= LINES_BYTES)
 		top_lines(c, &sections[SOURCE]);
 	if (c->model->written_bytes <= LINES_BYTES && nvtx_has_operators(c->model))

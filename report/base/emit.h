@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "report/base/column_list.h"
 #include "report/base/util.h"
 
 enum column_type {
@@ -19,9 +20,27 @@ enum column_type {
 	COLUMN_REAL,   /* a real number in full */
 };
 
+/* COL_NAME: the column with the title "Name", see column_list.h. */
+enum column_id {
+	COL_NONE, /* no column, or one that is made of data, such as that of a query */
+#define COLUMN_ENUMERATOR(id, title) COL_##id,
+#define COLUMN_ENUMERATORS(type, list) list(COLUMN_ENUMERATOR)
+	COLUMN_LISTS(COLUMN_ENUMERATORS)
+#undef COLUMN_ENUMERATORS
+#undef COLUMN_ENUMERATOR
+	COLUMN_IDS
+};
+
+struct column_kind {
+	const char *title;
+	enum column_type type;
+};
+extern const struct column_kind column_kinds[COLUMN_IDS];
+
 enum { TABLE_COLUMNS = 64 };
 
 struct column {
+	enum column_id id;
 	char *title;
 	enum column_type type;
 };
@@ -44,18 +63,16 @@ struct table {
 
 /* ---- filling: first the columns, then the cells from left to right, row by row ---- */
 
+/* table_has(t, COL_PID, has_rank ? COL_RANK : COL_NONE) */
+#define table_has(t, ...)                                                                                              \
+	table_columns(t, (const enum column_id[]){__VA_ARGS__},                                                        \
+		      sizeof((const enum column_id[]){__VA_ARGS__}) / sizeof(enum column_id))
+void table_columns(struct table *t, const enum column_id *ids, size_t count);
+/* With another type than that of the list. */
+void table_column_as(struct table *t, enum column_id id, enum column_type type);
+/* COL_NONE */
 void table_column(struct table *t, const char *title, enum column_type type);
 
-struct column_head {
-	const char *title;
-	enum column_type type;
-};
-void table_columns(struct table *t, const struct column_head *heads, size_t count);
-
-/* table_has(t, {"PID", COLUMN_ID}, {"Name", COLUMN_TEXT}) */
-#define table_has(t, ...)                                               \
-	table_columns(t, (const struct column_head[]){__VA_ARGS__},     \
-		      sizeof((const struct column_head[]){__VA_ARGS__}) / sizeof(struct column_head))
 void table_text(struct table *t, const char *text);  /* copied */
 void table_text_part(struct table *t, const char *text, size_t length); /* likewise; NULL: nothing */
 void table_number(struct table *t, uint64_t number); /* ID, COUNT, NS, MB, SIGNED */
@@ -64,6 +81,13 @@ void table_nothing(struct table *t);		     /* the value is not known */
 void table_nothings(struct table *t, size_t count);
 void table_number_if(struct table *t, bool is_known, uint64_t number);
 size_t table_rows(const struct table *t);
+
+/* ---- reading ---- */
+
+/* The number of the column; column_count: the table does not have it. */
+size_t table_find(const struct table *t, enum column_id id);
+/* The cell of a column that the table has. */
+const union cell *table_cell(const struct table *t, size_t row, enum column_id id);
 void table_done(struct table *t);
 
 /* ---- writing ---- */

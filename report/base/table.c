@@ -5,16 +5,55 @@
 
 #include "report/base/emit.h"
 
-void table_column(struct table *t, const char *title, enum column_type type)
+const struct column_kind column_kinds[COLUMN_IDS] = {
+#define TEXT_KIND(id, title) [COL_##id] = {title, COLUMN_TEXT},
+#define ID_KIND(id, title) [COL_##id] = {title, COLUMN_ID},
+#define COUNT_KIND(id, title) [COL_##id] = {title, COLUMN_COUNT},
+#define NS_KIND(id, title) [COL_##id] = {title, COLUMN_NS},
+#define NS_MEAN_KIND(id, title) [COL_##id] = {title, COLUMN_NS_MEAN},
+#define PERCENT_KIND(id, title) [COL_##id] = {title, COLUMN_PERCENT},
+#define MB_KIND(id, title) [COL_##id] = {title, COLUMN_MB},
+#define SIGNED_KIND(id, title) [COL_##id] = {title, COLUMN_SIGNED},
+#define REAL_KIND(id, title) [COL_##id] = {title, COLUMN_REAL},
+#define COLUMN_KINDS(type, list) list(type##_KIND)
+	COLUMN_LISTS(COLUMN_KINDS)
+};
+
+static void table_add_column(struct table *t, enum column_id id, const char *title, enum column_type type)
 {
 	if (t->column_count < TABLE_COLUMNS)
-		t->columns[t->column_count++] = (struct column){mem_copy_text(title, strlen(title)), type};
+		t->columns[t->column_count++] = (struct column){id, mem_copy_text(title, strlen(title)), type};
 }
 
-void table_columns(struct table *t, const struct column_head *heads, size_t count)
+void table_columns(struct table *t, const enum column_id *ids, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		table_column(t, heads[i].title, heads[i].type);
+		if (ids[i])
+			table_column_as(t, ids[i], column_kinds[ids[i]].type);
+}
+
+void table_column_as(struct table *t, enum column_id id, enum column_type type)
+{
+	table_add_column(t, id, column_kinds[id].title, type);
+}
+
+void table_column(struct table *t, const char *title, enum column_type type)
+{
+	table_add_column(t, COL_NONE, title, type);
+}
+
+size_t table_find(const struct table *t, enum column_id id)
+{
+	size_t i = 0;
+
+	while (i < t->column_count && t->columns[i].id != id)
+		i++;
+	return i;
+}
+
+const union cell *table_cell(const struct table *t, size_t row, enum column_id id)
+{
+	return &t->cells[row * t->column_count + table_find(t, id)];
 }
 
 static void table_add_cell(struct table *t, union cell cell, bool absent)

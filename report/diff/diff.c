@@ -469,10 +469,8 @@ void diff_table(const struct diff *d, struct table *table)
 	struct judged sum = {.before = all->before, .after = all->after, .noise = all->noise};
 	size_t *order = places_in_order(d->count, by_change, d);
 
-	table_has(table, {"Change (%)", COLUMN_PERCENT}, {"Noise (%)", COLUMN_PERCENT}, {"Share (%)", COLUMN_PERCENT},
-		  {"Before (ns)", COLUMN_NS_MEAN}, {"After (ns)", COLUMN_NS_MEAN}, {"Count Before", COLUMN_COUNT},
-		  {"Count After", COLUMN_COUNT}, {"Verdict", COLUMN_TEXT}, {"Name", COLUMN_TEXT},
-		  {"Line", COLUMN_TEXT});
+	table_has(table, COL_CHANGE_PERCENT, COL_NOISE_PERCENT, COL_SHARE_PERCENT, COL_BEFORE_NS, COL_AFTER_NS,
+		  COL_COUNT_BEFORE, COL_COUNT_AFTER, COL_VERDICT, COL_NAME, COL_LINE);
 	row_cells(all->after - all->before, &sum, table);
 	table_nothings(table, 2);
 	table_text(table, diff_verdicts[all->verdict]);

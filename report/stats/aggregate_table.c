@@ -14,13 +14,13 @@ static bool is_text(const struct report_context *context)
 
 void by_column(const struct report_context *context, struct table *table)
 {
-	static const char *const titles[BY_COUNT] = {
-		[BY_PROCESS] = "PID", [BY_RANK] = "Rank",     [BY_HOST] = "Host",
-		[BY_THREAD] = "TID",  [BY_DEVICE] = "Device", [BY_RANGE] = "Range",
+	static const enum column_id columns[BY_COUNT] = {
+		[BY_PROCESS] = COL_PID, [BY_RANK] = COL_RANK,     [BY_HOST] = COL_HOST,
+		[BY_THREAD] = COL_TID,  [BY_DEVICE] = COL_DEVICE, [BY_RANGE] = COL_RANGE,
 	};
 
 	if (context->by != BY_NOTHING)
-		table_column(table, titles[context->by], is_text(context) ? COLUMN_TEXT : COLUMN_ID);
+		table_column_as(table, columns[context->by], is_text(context) ? COLUMN_TEXT : COLUMN_ID);
 }
 
 void by_cell(const struct report_context *context, struct table *table, const char *text)
@@ -35,36 +35,21 @@ void by_cell(const struct report_context *context, struct table *table, const ch
 		table_nothing(table);
 }
 
-static const char *title_with_unit(struct buffer *b, const char *word, const struct aggregate_shape *shape)
-{
-	buffer_clear(b);
-	buffer_print(b, "%s (%s)", word, shape->type == COLUMN_MB ? "MB" : "ns");
-	return b->data;
-}
-
 static void aggregate_columns(const struct report_context *context, const struct aggregate_shape *shape,
 			      struct table *table)
 {
-	enum column_type mean = shape->type == COLUMN_MB ? COLUMN_MB : COLUMN_NS_MEAN;
-	struct buffer b = {0};
+	bool in_bytes = column_kinds[shape->total].type == COLUMN_MB;
 
 	by_column(context, table);
-	if (shape->has_percent)
-		table_column(table, "Time (%)", COLUMN_PERCENT);
-	table_column(table, shape->total, shape->type);
-	table_column(table, shape->count, COLUMN_COUNT);
-	table_column(table, title_with_unit(&b, "Avg", shape), mean);
-	if (!shape->totals_only) {
-		table_column(table, title_with_unit(&b, "Med", shape), mean);
-		table_column(table, title_with_unit(&b, "Min", shape), shape->type);
-		table_column(table, title_with_unit(&b, "Max", shape), shape->type);
-		table_column(table, title_with_unit(&b, "StdDev", shape), mean);
-	}
-	for (size_t i = 0; shape->names[i]; i++)
-		table_column(table, shape->names[i], COLUMN_TEXT);
-	for (size_t i = 0; i < sizeof(shape->more) / sizeof(shape->more[0]) && shape->more[i].title; i++)
-		table_column(table, shape->more[i].title, shape->more[i].type);
-	buffer_done(&b);
+	table_has(table, shape->has_percent ? COL_TIME_PERCENT : COL_NONE, shape->total, shape->count,
+		  in_bytes ? COL_AVG_MB : COL_AVG_NS);
+	if (!shape->totals_only && in_bytes)
+		table_has(table, COL_MED_MB, COL_MIN_MB, COL_MAX_MB, COL_STDDEV_MB);
+	else if (!shape->totals_only)
+		table_has(table, COL_MED_NS, COL_MIN_NS, COL_MAX_NS, COL_STDDEV_NS);
+	table_columns(table, shape->names, sizeof(shape->names) / sizeof(*shape->names));
+	for (size_t i = 0; i < sizeof(shape->more) / sizeof(shape->more[0]); i++)
+		table_has(table, shape->more[i].column);
 }
 
 void aggregate_table(const struct report_context *context, struct aggregate *aggregate,
@@ -97,7 +82,7 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 		}
 		for (size_t k = 0; shape->names[k]; k++)
 			table_text(table, aggregate_field(r, field++));
-		for (size_t k = 0; k < sizeof(shape->more) / sizeof(shape->more[0]) && shape->more[k].title; k++)
+		for (size_t k = 0; k < sizeof(shape->more) / sizeof(shape->more[0]) && shape->more[k].column; k++)
 			shape->more[k].cell(table, r, strtod(aggregate_field(r, field), NULL));
 	}
 }

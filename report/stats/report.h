@@ -41,15 +41,13 @@ REPORTS(REPORT_DECLARE)
 /* ---- aggregate_table.c ---- */
 
 struct aggregate_shape {
-	const char *total, *count; /* titles, e.g. "Total Time (ns)", "Num Calls" */
-	enum column_type type;	   /* COLUMN_NS or COLUMN_MB */
-	const char *names[8];	   /* titles of the key's fields, terminated by NULL */
+	enum column_id total, count; /* e.g. COL_TOTAL_TIME_NS, COL_NUM_CALLS; the total is in ns or bytes */
+	enum column_id names[8];     /* the fields of the key, terminated by COL_NONE */
 	struct aggregate_more {
-		const char *title;
-		enum column_type type;
+		enum column_id column;
 		/* `number`: the field of the key after the named ones */
 		void (*cell)(struct table *table, const struct aggregate_row *row, double number);
-	} more[3]; /* additional columns after the names; those without a title do not exist */
+	} more[3]; /* additional columns after the names, terminated by COL_NONE */
 	bool totals_only;	   /* omits median, minimum, maximum and deviation */
 	bool has_percent;
 };

@@ -8,7 +8,7 @@
 #include "report/stats/report.h"
 
 static const struct aggregate_shape shape = {
-	.total = "Total Time (ns)", .count = "Num Calls", .type = COLUMN_NS, .names = {"Name"}, .has_percent = true};
+	.total = COL_TOTAL_TIME_NS, .count = COL_NUM_CALLS, .names = {COL_NAME}, .has_percent = true};
 
 enum { UNKNOWN_ROW = SCAN_NO_ROW - 1 };
 
@@ -128,7 +128,7 @@ int report_openmp_sum(const struct report_context *c, struct table *table, struc
 	struct aggregate_shape empty = shape;
 	struct aggregate none = {0};
 
-	empty.count = "Count";
+	empty.count = COL_COUNT;
 	aggregate_table(c, &none, &empty, table);
 	return err_set(err, -ENODATA, "pillion does not record OpenMP");
 }

@@ -35,9 +35,8 @@ int report_correlated(const struct report_context *c, struct table *table, struc
 	struct context x = {c->model, table};
 	struct correlate_counts counts = {0};
 
-	table_has(table, {"Call Start (ns)", COLUMN_NS}, {"Call Duration (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
-		  {"TID", COLUMN_ID}, {"Call", COLUMN_TEXT}, {"CorrId", COLUMN_ID}, {"Device Records", COLUMN_COUNT},
-		  {"Device Time (ns)", COLUMN_NS});
+	table_has(table, COL_CALL_START_NS, COL_CALL_DURATION_NS, COL_PID, COL_TID, COL_CALL, COL_CORRID,
+		  COL_DEVICE_RECORDS, COL_DEVICE_TIME_NS);
 	for (size_t i = 0; i < c->model->image_count; i++)
 		correlate_image(c, &c->model->images[i], &x, correlated_add_row, &counts);
 	return table_rows(table) ? 0 : device_none(c->model, err);
@@ -66,9 +65,8 @@ int report_device_facts(const struct report_context *c, struct table *table, str
 {
 	struct scan s = {.context = c, .more = table};
 
-	table_has(table, {"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
-		  {"Kind", COLUMN_TEXT}, {"CorrId", COLUMN_ID}, {"Device", COLUMN_ID}, {"Strm", COLUMN_ID},
-		  {"Bytes", COLUMN_ID}, {"Address", COLUMN_ID});
+	table_has(table, COL_START_NS, COL_DURATION_NS, COL_PID, COL_KIND, COL_CORRID, COL_DEVICE_NUMBER, COL_STRM,
+		  COL_DEVICE_BYTES, COL_ADDRESS);
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		s.image = &c->model->images[i];
 		device_scan_more(&s, fact_row, NULL);

@@ -69,10 +69,9 @@ static void visit_launch(struct scan *s, const struct event *e)
 
 int report_cuda_launch_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
-						.count = "Num Launches",
-						.type = COLUMN_NS,
-						.names = {"GridXYZ", "BlockXYZ", "Name"},
+	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
+						.count = COL_NUM_LAUNCHES,
+						.names = {COL_GRIDXYZ, COL_BLOCKXYZ, COL_NAME},
 						.has_percent = true};
 	struct aggregate aggregate = {0};
 

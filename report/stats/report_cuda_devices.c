@@ -89,12 +89,9 @@ int report_cuda_devices(const struct report_context *c, struct table *table, str
 {
 	struct map seen = {0};
 
-	table_has(table, {"Host", COLUMN_TEXT}, {"Device", COLUMN_ID}, {"Name", COLUMN_TEXT},
-		  {"Compute Capability", COLUMN_TEXT}, {"SMs", COLUMN_COUNT}, {"SM Clock (MHz)", COLUMN_REAL},
-		  {"Memory (MB)", COLUMN_MB}, {"Memory Clock (MHz)", COLUMN_REAL}, {"Memory Bus (bits)", COLUMN_COUNT},
-		  {"Bandwidth (GB/s)", COLUMN_REAL}, {"L2 (MB)", COLUMN_MB}, {"Threads per SM", COLUMN_COUNT},
-		  {"Shared Memory per SM (bytes)", COLUMN_COUNT}, {"ECC", COLUMN_TEXT}, {"PCI Bus", COLUMN_TEXT},
-		  {"UUID", COLUMN_TEXT});
+	table_has(table, COL_HOST, COL_DEVICE_NUMBER, COL_NAME, COL_COMPUTE_CAPABILITY, COL_SMS, COL_SM_CLOCK_MHZ,
+		  COL_MEMORY_MB, COL_MEMORY_CLOCK_MHZ, COL_MEMORY_BUS_BITS, COL_PEAK_BANDWIDTH_GB_PER_S, COL_L2_MB,
+		  COL_THREADS_PER_SM, COL_SHARED_MEMORY_PER_SM_BYTES, COL_ECC, COL_PCI_BUS, COL_UUID);
 	for (int on_tensor_cores = 0; on_tensor_cores < 2; on_tensor_cores++)
 		for (int type = NUMBER_UNKNOWN + 1; type < NUMBER_TYPES; type++) {
 			char title[64];

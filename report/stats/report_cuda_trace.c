@@ -63,16 +63,12 @@ static void cuda_trace_add_row(const struct model *m, struct table *table, const
 
 int report_cuda_api_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct column_head columns[] = {
-		{"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT},
-		{"Result", COLUMN_ID},     {"CorrID", COLUMN_ID},        {"Pid", COLUMN_ID},
-		{"Tid", COLUMN_ID},        {"T-Pri", COLUMN_ID},         {"Thread Name", COLUMN_TEXT},
-	};
 	struct lines l = {0};
 	struct scan s = {.context = c, .more = &l};
 
 	(void)err;
-	table_columns(table, columns, sizeof(columns) / sizeof(*columns));
+	table_has(table, COL_START_NS, COL_DURATION_NS, COL_NAME, COL_RESULT, COL_NSYS_CORR_ID, COL_NSYS_PID,
+		  COL_NSYS_TID, COL_T_PRI, COL_THREAD_NAME);
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		correlation_ids(c, &c->model->images[i], &l.ids);
 		s.image = &c->model->images[i];

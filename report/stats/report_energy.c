@@ -127,11 +127,9 @@ int report_energy_sum(const struct report_context *c, struct table *table, struc
 	size_t count, rows = 0;
 	const struct energy_share *shares = energy_shares(c, &count);
 
-	table_has(table, {"Host", COLUMN_TEXT}, {"Device", COLUMN_TEXT}, {"Duration (ns)", COLUMN_NS},
-		  {"Energy (J)", COLUMN_MB}, {"Busy (J)", COLUMN_MB}, {"Avg (W)", COLUMN_REAL},
-		  {"Max (W)", COLUMN_REAL}, {"Limit (W)", COLUMN_REAL}, {"SM Clock (MHz)", COLUMN_REAL},
-		  {"Max (C)", COLUMN_REAL}, {"Max Memory (MB)", COLUMN_MB}, {"Slowed (%)", COLUMN_PERCENT},
-		  {"Samples", COLUMN_COUNT}, {"ID", COLUMN_TEXT}, {"Reasons", COLUMN_TEXT});
+	table_has(table, COL_HOST, COL_DEVICE, COL_DURATION_NS, COL_ENERGY_J, COL_BUSY_J, COL_AVG_W, COL_MAX_W,
+		  COL_LIMIT_W, COL_SM_CLOCK_MHZ, COL_MAX_C, COL_MAX_MEMORY_MB, COL_SLOWED_PERCENT, COL_SAMPLES, COL_ID,
+		  COL_REASONS);
 	for (size_t i = 0; i < e->count; i++) {
 		if (e->items[i].is_unknown || e->items[i].count < 2)
 			continue;
@@ -259,9 +257,8 @@ int report_energy_kern_sum(const struct report_context *c, struct table *table, 
 	const struct energy_share *shares = energy_shares(c, &count);
 
 	k.scan = &s;
-	table_has(table, {"Energy (%)", COLUMN_PERCENT}, {"Energy (J)", COLUMN_MB}, {"Time (ns)", COLUMN_NS},
-		  {"Instances", COLUMN_COUNT}, {"Power (W)", COLUMN_REAL}, {"Device", COLUMN_TEXT},
-		  {"Name", COLUMN_TEXT});
+	table_has(table, COL_ENERGY_PERCENT, COL_ENERGY_J, COL_TIME_NS, COL_INSTANCES, COL_POWER_W, COL_DEVICE,
+		  COL_NAME);
 	if (!shares && energies_of(c->model)->count)
 		return err_set(err, -ENODATA, "no device operation of a GPU whose power was sampled was recorded");
 	if (!shares)

@@ -182,13 +182,10 @@ static void files_columns(const struct files *f, struct table *table)
 {
 	table->hides_zeros = true;
 	by_column(f->scan.context, table);
-	table_has(table, {"Time (%)", COLUMN_PERCENT}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT},
-		  {"Max (ns)", COLUMN_NS}, {f->is_sockets ? "Connects" : "Opens", COLUMN_COUNT},
-		  {f->is_sockets ? "Receives" : "Reads", COLUMN_COUNT},
-		  {f->is_sockets ? "Received (bytes)" : "Read (bytes)", COLUMN_COUNT},
-		  {f->is_sockets ? "Sends" : "Writes", COLUMN_COUNT},
-		  {f->is_sockets ? "Sent (bytes)" : "Written (bytes)", COLUMN_COUNT},
-		  {f->is_sockets ? "Peer" : "Path", COLUMN_TEXT});
+	table_has(table, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_MAX_NS,
+		  f->is_sockets ? COL_CONNECTS : COL_OPENS, f->is_sockets ? COL_RECEIVES : COL_READS,
+		  f->is_sockets ? COL_RECEIVED_BYTES : COL_READ_BYTES, f->is_sockets ? COL_SENDS : COL_WRITES,
+		  f->is_sockets ? COL_SENT_BYTES : COL_WRITTEN_BYTES, f->is_sockets ? COL_PEER : COL_PATH);
 }
 
 static void files_fill_table(const struct files *f, struct table *table)

@@ -196,12 +196,10 @@ int report_files_rank_sum(const struct report_context *c, struct table *table, s
 	size_t *order;
 
 	(void)err;
-	table_has(table, {"Time (%)", COLUMN_PERCENT}, {"Total Time (ns)", COLUMN_NS}, {"Ranks", COLUMN_COUNT},
-		  {"Opens", COLUMN_COUNT}, {"Reads", COLUMN_COUNT}, {"Read (bytes)", COLUMN_COUNT},
-		  {"Writes", COLUMN_COUNT}, {"Written (bytes)", COLUMN_COUNT}, {"Least of a Rank (ns)", COLUMN_NS},
-		  {"Most of a Rank (ns)", COLUMN_NS}, {"Slowest Rank", COLUMN_TEXT},
-		  {"Least of a Rank (bytes)", COLUMN_COUNT}, {"Most of a Rank (bytes)", COLUMN_COUNT},
-		  {"First Open (ns)", COLUMN_NS}, {"First Opened By", COLUMN_TEXT}, {"Path", COLUMN_TEXT});
+	table_has(table, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_RANKS, COL_OPENS, COL_READS, COL_READ_BYTES,
+		  COL_WRITES, COL_WRITTEN_BYTES, COL_LEAST_OF_A_RANK_NS, COL_MOST_OF_A_RANK_NS, COL_SLOWEST_RANK,
+		  COL_LEAST_OF_A_RANK_BYTES, COL_MOST_OF_A_RANK_BYTES, COL_FIRST_OPEN_NS, COL_FIRST_OPENED_BY,
+		  COL_PATH);
 	sharers_find(&r.sharers, c->model);
 	f->visit = visit_rank;
 	f->more = &r;
@@ -310,8 +308,7 @@ int report_files_size_sum(const struct report_context *c, struct table *table, s
 
 	(void)err;
 	by_column(c, table);
-	table_has(table, {"Operation", COLUMN_TEXT}, {"Size (bytes)", COLUMN_TEXT}, {"Num Calls", COLUMN_COUNT},
-		  {"By Mean", COLUMN_COUNT}, {"Bytes", COLUMN_COUNT}, {"Total Time (ns)", COLUMN_NS});
+	table_has(table, COL_OPERATION, COL_SIZE_BYTES, COL_NUM_CALLS, COL_BY_MEAN, COL_BYTES, COL_TOTAL_TIME_NS);
 	all.scan.aggregate = &all.keys;
 	f->visit = visit_size;
 	f->more = &all;
@@ -409,10 +406,8 @@ int report_files_meta_sum(const struct report_context *c, struct table *table, s
 	size_t *order;
 
 	(void)err;
-	table_has(table, {"Total Time (ns)", COLUMN_NS}, {"Ranks", COLUMN_COUNT}, {"Files", COLUMN_COUNT},
-		  {"Opens", COLUMN_COUNT}, {"Failed Opens", COLUMN_COUNT}, {"Stats", COLUMN_COUNT},
-		  {"Failed Stats", COLUMN_COUNT}, {"Changes", COLUMN_COUNT}, {"Failed Changes", COLUMN_COUNT},
-		  {"Directory", COLUMN_TEXT});
+	table_has(table, COL_TOTAL_TIME_NS, COL_RANKS, COL_FILES, COL_OPENS, COL_FAILED_OPENS, COL_STATS,
+		  COL_FAILED_STATS, COL_CHANGES, COL_FAILED_CHANGES, COL_DIRECTORY);
 	sharers_find(&all.sharers, c->model);
 	f->visit = visit_metadata;
 	f->more = &all;

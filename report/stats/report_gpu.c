@@ -177,7 +177,7 @@ static int by_time(const struct report_context *c, struct table *table, struct e
 }
 
 static const struct aggregate_shape by_name = {
-	.total = "Total Time (ns)", .count = "Instances", .type = COLUMN_NS, .names = {"Name"}, .has_percent = true};
+	.total = COL_TOTAL_TIME_NS, .count = COL_INSTANCES, .names = {COL_NAME}, .has_percent = true};
 
 int report_cuda_gpu_kern_sum(const struct report_context *c, struct table *table, struct err *err)
 {
@@ -186,10 +186,9 @@ int report_cuda_gpu_kern_sum(const struct report_context *c, struct table *table
 
 int report_cuda_gpu_kern_gb_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
-						     .count = "Instances",
-						     .type = COLUMN_NS,
-						     .names = {"GridXYZ", "BlockXYZ", "Name"},
+	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
+						     .count = COL_INSTANCES,
+						     .names = {COL_GRIDXYZ, COL_BLOCKXYZ, COL_NAME},
 						     .has_percent = true};
 	struct gpu_sum g = {.kinds = 1u << TF_DEVICE_KERNEL, .has_shape = true};
 
@@ -205,10 +204,9 @@ int gpu_work_sum(const struct report_context *c, struct table *table, struct err
 
 int report_cuda_gpu_mem_time_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
-						     .count = "Count",
-						     .type = COLUMN_NS,
-						     .names = {"Operation"},
+	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
+						     .count = COL_COUNT,
+						     .names = {COL_OPERATION},
 						     .has_percent = true};
 
 	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_DEVICE_COPY | 1u << TF_DEVICE_SET}, &shape);
@@ -216,10 +214,9 @@ int report_cuda_gpu_mem_time_sum(const struct report_context *c, struct table *t
 
 int report_cuda_gpu_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
-						.count = "Instances",
-						.type = COLUMN_NS,
-						.names = {"Category", "Operation"},
+	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
+						.count = COL_INSTANCES,
+						.names = {COL_CATEGORY, COL_OPERATION},
 						.has_percent = true};
 
 	return by_time(c, table, err, (struct gpu_sum){.kinds = ~0u, .has_category = true}, &shape);
@@ -241,10 +238,9 @@ static void gpu_visit_call(struct scan *s, const struct event *e)
 
 int report_cuda_api_gpu_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
-						.count = "Instances",
-						.type = COLUMN_NS,
-						.names = {"Category", "Operation"},
+	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
+						.count = COL_INSTANCES,
+						.names = {COL_CATEGORY, COL_OPERATION},
 						.has_percent = true};
 	struct gpu_sum g = {.kinds = ~0u, .has_category = true};
 	struct aggregate aggregate = {.totals_only = c->totals_only};
@@ -264,7 +260,7 @@ int report_cuda_api_gpu_sum(const struct report_context *c, struct table *table,
 int report_cuda_gpu_mem_size_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	static const struct aggregate_shape shape = {
-		.total = "Total (MB)", .count = "Count", .type = COLUMN_MB, .names = {"Operation"}};
+		.total = COL_TOTAL_MB, .count = COL_COUNT, .names = {COL_OPERATION}};
 	struct gpu_sum g = {.kinds = 1u << TF_DEVICE_COPY | 1u << TF_DEVICE_SET, .in_bytes = true};
 	struct aggregate aggregate = {.totals_only = c->totals_only};
 	bool any = false, *has = images_with_source(c->model, &any);

@@ -107,22 +107,12 @@ static void gpu_trace_add_row(const struct report_context *c, struct table *tabl
 
 int report_cuda_gpu_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct column_head columns[] = {
-		{"Start (ns)", COLUMN_NS},   {"Duration (ns)", COLUMN_NS},
-		{"CorrId", COLUMN_ID},       {"GrdX", COLUMN_ID},
-		{"GrdY", COLUMN_ID},         {"GrdZ", COLUMN_ID},
-		{"BlkX", COLUMN_ID},         {"BlkY", COLUMN_ID},
-		{"BlkZ", COLUMN_ID},         {"Reg/Trd", COLUMN_ID},
-		{"StcSMem (MB)", COLUMN_MB}, {"DymSMem (MB)", COLUMN_MB},
-		{"Bytes (MB)", COLUMN_MB},   {"Throughput (MB/s)", COLUMN_MB},
-		{"SrcMemKd", COLUMN_TEXT},   {"DstMemKd", COLUMN_TEXT},
-		{"Device", COLUMN_TEXT},     {"Ctx", COLUMN_ID},
-		{"Strm", COLUMN_ID},         {"Name", COLUMN_TEXT},
-	};
 	struct lines l = {0};
 	struct scan s = {.context = c, .more = &l};
 
-	table_columns(table, columns, sizeof(columns) / sizeof(*columns));
+	table_has(table, COL_START_NS, COL_DURATION_NS, COL_CORRID, COL_GRDX, COL_GRDY, COL_GRDZ, COL_BLKX, COL_BLKY,
+		  COL_BLKZ, COL_REG_PER_TRD, COL_STCSMEM_MB, COL_DYMSMEM_MB, COL_BYTES_MB, COL_THROUGHPUT_MB_PER_S,
+		  COL_SRCMEMKD, COL_DSTMEMKD, COL_DEVICE, COL_CTX, COL_STRM, COL_NAME);
 	device_scan(&s, gpu_trace_collect, NULL);
 	if (l.count)
 		qsort(l.items, l.count, sizeof(*l.items), compare_trace_lines);

@@ -92,10 +92,8 @@ int report_cuda_graph_node_sum(const struct report_context *c, struct table *tab
 {
 	struct lines l = {.context = c, .attribution = {.symbols = c->symbols}};
 
-	table_has(table, {"PID", COLUMN_ID}, {"Graph", COLUMN_ID}, {"Node", COLUMN_ID}, {"Launches", COLUMN_COUNT},
-		  {"By Nodes", COLUMN_COUNT}, {"Executions", COLUMN_COUNT}, {"Total Time (ns)", COLUMN_NS},
-		  {"Estimated (ns)", COLUMN_NS}, {"Error (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT},
-		  {"Line", COLUMN_TEXT}, {"Made By", COLUMN_TEXT});
+	table_has(table, COL_PID, COL_GRAPH, COL_NODE_NUMBER, COL_LAUNCHES, COL_BY_NODES, COL_EXECUTIONS,
+		  COL_TOTAL_TIME_NS, COL_ESTIMATED_NS, COL_ERROR_NS, COL_NAME, COL_LINE, COL_MADE_BY);
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		l.image = &c->model->images[i];
 		graph_prepare(c, l.image);

@@ -42,9 +42,8 @@ int report_mem_usage_sum(const struct report_context *c, struct table *table, st
 	size_t count;
 	struct resident_point *points = resident_points(c->model, &count);
 
-	table_has(table, {"PID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Samples", COLUMN_COUNT},
-		  {"First (MB)", COLUMN_MB}, {"Peak (MB)", COLUMN_MB}, {"Peak At (ns)", COLUMN_NS},
-		  {"Last (MB)", COLUMN_MB}, {"Growth (MB)", COLUMN_MB}, {"Name", COLUMN_TEXT});
+	table_has(table, COL_PID, COL_HOST, COL_SAMPLES, COL_FIRST_MB, COL_PEAK_MB, COL_PEAK_AT_NS, COL_LAST_MB,
+		  COL_GROWTH_MB, COL_NAME);
 	for (size_t from = 0, to; from < count; from = to) {
 		to = resident_end(points, count, from);
 		usage_row(c, table, points + from, to - from);
@@ -58,8 +57,7 @@ int report_mem_usage_trace(const struct report_context *c, struct table *table, 
 	size_t count;
 	struct resident_point *points = resident_points(c->model, &count);
 
-	table_has(table, {"Time (ns)", COLUMN_NS}, {"PID", COLUMN_ID}, {"Host", COLUMN_TEXT},
-		  {"Resident (MB)", COLUMN_MB}, {"Name", COLUMN_TEXT});
+	table_has(table, COL_TIME_NS, COL_PID, COL_HOST, COL_RESIDENT_MB, COL_NAME);
 	for (size_t i = 0; i < count; i++) {
 		table_number(table, model_since_origin(c->model, points[i].ns));
 		table_number(table, points[i].pid);
@@ -141,10 +139,8 @@ int report_mem_alloc_sum(const struct report_context *c, struct table *table, st
 	size_t *order;
 	int code;
 
-	table_has(table, {"PID", COLUMN_ID}, {"Share of Peak (%)", COLUMN_PERCENT}, {"In Use At Peak (MB)", COLUMN_MB},
-		  {"Growth (MB)", COLUMN_MB}, {"Not Freed (MB)", COLUMN_MB}, {"Allocated (MB)", COLUMN_MB},
-		  {"Allocations", COLUMN_COUNT}, {"Samples", COLUMN_COUNT}, {"Line", COLUMN_TEXT},
-		  {"Function", COLUMN_TEXT});
+	table_has(table, COL_PID, COL_SHARE_OF_PEAK_PERCENT, COL_IN_USE_AT_PEAK_MB, COL_GROWTH_MB, COL_NOT_FREED_MB,
+		  COL_ALLOCATED_MB, COL_ALLOCATIONS, COL_SAMPLES, COL_LINE, COL_FUNCTION);
 	rows_gather(c, &rows);
 	order = places_in_order(rows.count, by_peak, rows.items);
 	for (size_t i = 0; i < rows.count; i++) {
@@ -183,9 +179,8 @@ int report_mem_leaks(const struct report_context *c, struct table *table, struct
 	size_t *order;
 	int code;
 
-	table_has(table, {"PID", COLUMN_ID}, {"Growth (MB)", COLUMN_MB}, {"Per Step (MB)", COLUMN_MB},
-		  {"Steps", COLUMN_COUNT}, {"Growing (%)", COLUMN_PERCENT}, {"Not Freed (MB)", COLUMN_MB},
-		  {"Line", COLUMN_TEXT}, {"Function", COLUMN_TEXT}, {"Step", COLUMN_TEXT});
+	table_has(table, COL_PID, COL_GROWTH_MB, COL_PER_STEP_MB, COL_STEPS, COL_GROWING_PERCENT, COL_NOT_FREED_MB,
+		  COL_LINE, COL_FUNCTION, COL_STEP);
 	rows_gather(c, &rows);
 	order = places_in_order(rows.count, by_growth, rows.items);
 	for (size_t i = 0; i < rows.count; i++) {

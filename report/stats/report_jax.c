@@ -28,11 +28,9 @@ int report_jax_sum(const struct report_context *c, struct table *table, struct e
 	uint64_t all = 0;
 
 	by_column(c, table);
-	table_has(table, {"Compile (%)", COLUMN_PERCENT}, {"Compile Total (ns)", COLUMN_NS},
-		  {"Trace (ns)", COLUMN_NS}, {"Lower (ns)", COLUMN_NS}, {"XLA (ns)", COLUMN_NS},
-		  {"Compilations", COLUMN_COUNT}, {"Runs", COLUMN_COUNT}, {"Run Host (ns)", COLUMN_NS},
-		  {"Run Avg (ns)", COLUMN_NS_MEAN}, {"GPU (ns)", COLUMN_NS}, {"Kernels", COLUMN_COUNT},
-		  {"Function", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
+	table_has(table, COL_COMPILE_PERCENT, COL_COMPILE_TOTAL_NS, COL_TRACE_NS, COL_LOWER_NS, COL_XLA_NS,
+		  COL_COMPILATIONS, COL_RUNS, COL_RUN_HOST_NS, COL_RUN_AVG_NS, COL_GPU_NS, COL_KERNELS, COL_FUNCTION,
+		  COL_LINE);
 	jax_functions_make(c, &functions);
 	order = jax_functions_order(&functions);
 	for (size_t i = 0; i < functions.count; i++)

@@ -194,10 +194,8 @@ int report_jax_ops_sum(const struct report_context *c, struct table *table, stru
 	struct jax_ops o = {.context = c};
 	bool is_jax = false;
 
-	table_has(table, {"GPU (%)", COLUMN_PERCENT}, {"GPU (ns)", COLUMN_NS}, {"Kernels", COLUMN_COUNT},
-		  {"Host (ns)", COLUMN_NS}, {"Instances", COLUMN_COUNT}, {"Operation", COLUMN_TEXT},
-		  {"HLO Module", COLUMN_TEXT}, {"Function", COLUMN_TEXT}, {"Source", COLUMN_TEXT},
-		  {"Scope", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
+	table_has(table, COL_GPU_PERCENT, COL_GPU_NS, COL_KERNELS, COL_HOST_NS, COL_INSTANCES, COL_OPERATION,
+		  COL_HLO_MODULE, COL_FUNCTION, COL_SOURCE, COL_SCOPE, COL_LINE);
 	table->hides_zeros = true;
 	for (size_t i = 0; i < c->model->image_count; i++)
 		is_jax |= ops_add_image(&o, &c->model->images[i]);

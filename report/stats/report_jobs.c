@@ -53,9 +53,8 @@ int report_jobs(const struct report_context *c, struct table *table, struct err 
 	struct aggregate jobs = {0};
 
 	(void)err;
-	table_has(table, {"Scheduler", COLUMN_TEXT}, {"Job", COLUMN_TEXT}, {"Array Task", COLUMN_TEXT},
-		  {"Step", COLUMN_TEXT}, {"Restarts", COLUMN_TEXT}, {"Node", COLUMN_TEXT}, {"Host", COLUMN_TEXT},
-		  {"Ranks", COLUMN_COUNT}, {"Processes", COLUMN_COUNT});
+	table_has(table, COL_SCHEDULER, COL_JOB, COL_ARRAY_TASK, COL_STEP, COL_RESTARTS, COL_NODE, COL_HOST, COL_RANKS,
+		  COL_PROCESSES);
 	for (size_t i = 0; i < m->run_count; i++)
 		row_of(m, &m->runs[i], &jobs);
 	count_processes(m, &jobs);

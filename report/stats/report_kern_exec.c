@@ -146,20 +146,12 @@ static void summary_row(struct summary *s, struct table *table, size_t row)
 
 static void summary_table(struct summary *s, struct table *table)
 {
-	static const char *const letters[PARTS] = {"T", "A", "Q", "K"};
 	size_t count = s->parts[PART_TOTAL].count, *order = places_in_order(count, by_mean, s->parts[PART_TOTAL].rows);
 
-	table_has(table, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"DevId", COLUMN_ID}, {"Count", COLUMN_COUNT},
-		  {"QCount", COLUMN_COUNT});
-	for (int part = 0; part < PARTS; part++)
-		for (int i = 0; i < 5; i++) {
-			static const char *const words[] = {"Avg", "Med", "Min", "Max", "StdDev"};
-			char title[32];
-
-			snprintf(title, sizeof(title), "%s%s (ns)", letters[part], words[i]);
-			table_column(table, title, i == 2 || i == 3 ? COLUMN_NS : COLUMN_NS_MEAN);
-		}
-	table_has(table, {"API Name", COLUMN_TEXT}, {"Kernel Name", COLUMN_TEXT});
+	table_has(table, COL_PID, COL_TID, COL_DEVID, COL_COUNT, COL_QCOUNT, COL_TAVG_NS, COL_TMED_NS, COL_TMIN_NS,
+		  COL_TMAX_NS, COL_TSTDDEV_NS, COL_AAVG_NS, COL_AMED_NS, COL_AMIN_NS, COL_AMAX_NS, COL_ASTDDEV_NS,
+		  COL_QAVG_NS, COL_QMED_NS, COL_QMIN_NS, COL_QMAX_NS, COL_QSTDDEV_NS, COL_KAVG_NS, COL_KMED_NS,
+		  COL_KMIN_NS, COL_KMAX_NS, COL_KSTDDEV_NS, COL_API_NAME, COL_KERNEL_NAME);
 	for (size_t i = 0; i < count; i++)
 		summary_row(s, table, order[i]);
 	free(order);
@@ -259,25 +251,11 @@ static void exec_add_line(const struct lines *l, struct table *table, const stru
 
 int report_cuda_kern_exec_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct column_head columns[] = {
-		{"API Start (ns)", COLUMN_NS},
-		{"API Dur (ns)", COLUMN_NS},
-		{"Queue Start (ns)", COLUMN_NS},
-		{"Queue Dur (ns)", COLUMN_NS},
-		{"Kernel Start (ns)", COLUMN_NS},
-		{"Kernel Dur (ns)", COLUMN_NS},
-		{"Total Dur (ns)", COLUMN_NS},
-		{"PID", COLUMN_ID},
-		{"TID", COLUMN_ID},
-		{"DevId", COLUMN_ID},
-		{"API Function", COLUMN_TEXT},
-		{"GridXYZ", COLUMN_TEXT},
-		{"BlockXYZ", COLUMN_TEXT},
-		{"Kernel Name", COLUMN_TEXT},
-	};
 	struct lines l = {.context = c};
 
-	table_columns(table, columns, sizeof(columns) / sizeof(*columns));
+	table_has(table, COL_API_START_NS, COL_API_DUR_NS, COL_QUEUE_START_NS, COL_QUEUE_DUR_NS, COL_KERNEL_START_NS,
+		  COL_KERNEL_DUR_NS, COL_TOTAL_DUR_NS, COL_PID, COL_TID, COL_DEVID, COL_API_FUNCTION, COL_GRIDXYZ,
+		  COL_BLOCKXYZ, COL_KERNEL_NAME);
 	for (size_t i = 0; i < c->model->image_count; i++)
 		correlate_image(c, &c->model->images[i], &l, exec_collect, NULL);
 	if (l.count)

@@ -312,8 +312,7 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	struct buffer text = {0};
 
 	(void)err;
-	table_has(table, {"PID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Fact", COLUMN_TEXT}, {"Count", COLUMN_COUNT},
-		  {"Detail", COLUMN_TEXT});
+	table_has(table, COL_PID, COL_HOST, COL_FACT, COL_COUNT, COL_DETAIL);
 	for (size_t i = 0; i < m->process_count; i++)
 		process_rows(c, &m->processes[i], table);
 	for (size_t i = 0; i < m->image_count; i++)

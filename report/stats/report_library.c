@@ -204,20 +204,19 @@ static int library_report(const struct report_context *c, struct table *table, c
 	return 0;
 }
 
-#define DEVICE {"GPU Time (ns)", COLUMN_NS, device_cell}
-#define TIMES .total = "Total Time (ns)", .count = "Num Calls", .type = COLUMN_NS, .has_percent = true
+#define DEVICE {COL_GPU_TIME_NS, device_cell}
+#define TIMES .total = COL_TOTAL_TIME_NS, .count = COL_NUM_CALLS, .has_percent = true
 
 /* By the form that trace_groups.h gives a library. MESSAGES_BY_CALL is that of MPI, which report_mpi.c has. */
-#define SHAPES shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}}
-#define FLOPS blas_key, {TIMES, .names = {"Name", "Shape"}, .more = {{"FLOP", COLUMN_COUNT, total_cell}, DEVICE}}
-#define MESSAGES                                                                                                       \
-	message_key,                                                                                                   \
-	{                                                                                                              \
-		TIMES, .names = {"Name", "Count", "Type", "Operation", "Peer", "Communicator", "Comm Rank"}, .more = { \
-			{"Bytes", COLUMN_COUNT, total_cell},                                                           \
-			{"Bandwidth (GB/s)", COLUMN_TEXT, device_rate_cell},                                           \
-			DEVICE                                                                                         \
-		}                                                                                                      \
+#define SHAPES shape_key, {TIMES, .names = {COL_NAME, COL_SHAPE}, .more = {DEVICE}}
+#define FLOPS blas_key, {TIMES, .names = {COL_NAME, COL_SHAPE}, .more = {{COL_FLOP, total_cell}, DEVICE}}
+#define MESSAGES												       \
+	message_key,												       \
+	{													       \
+		TIMES,												       \
+			.names = {COL_NAME, COL_COUNT_TEXT, COL_TYPE, COL_OPERATION, COL_PEER, COL_COMMUNICATOR,       \
+				  COL_COMM_RANK},								       \
+			.more = {{COL_BYTES, total_cell}, {COL_BANDWIDTH_GB_PER_S, device_rate_cell}, DEVICE}	       \
 	}
 #define IF_NO_REPORT(...)
 #define IF_SHAPES(...) __VA_ARGS__

@@ -14,31 +14,28 @@
 #include "report/ops/ops.h"
 #include "report/stats/report.h"
 
-static const struct {
-	const char *title;
-	enum column_type type;
-} columns[LINE_VALUES] = {
-	[LINE_TOTAL] = {"Total Time (ns)", COLUMN_NS},
-	[LINE_INCLUSIVE] = {"Inclusive (ns)", COLUMN_NS},
-	[LINE_GPU_INCLUSIVE] = {"Inclusive GPU (ns)", COLUMN_NS},
-	[LINE_PYTHON] = {"CPU Python (ns)", COLUMN_NS},
-	[LINE_NATIVE] = {"CPU Native (ns)", COLUMN_NS},
-	[LINE_OFF_CPU] = {"Off-CPU (ns)", COLUMN_NS},
-	[LINE_OS] = {"OS Calls (ns)", COLUMN_NS},
-	[LINE_CUDA] = {"CUDA Calls (ns)", COLUMN_NS},
-	[LINE_GPU] = {"GPU Time (ns)", COLUMN_NS},
-	[LINE_ESTIMATED] = {"GPU Estimated (ns)", COLUMN_NS},
-	[LINE_BACKWARD] = {"GPU Backward (ns)", COLUMN_NS},
-	[LINE_ENERGY] = {"Energy Est. (J)", COLUMN_MB},
-	[LINE_LAUNCHES] = {"Launches", COLUMN_COUNT},
-	[LINE_ALLOCATED] = {"Allocated (MB)", COLUMN_MB},
-	[LINE_HOST] = {"Host Allocated (MB)", COLUMN_MB},
-	[LINE_HOST_PEAK] = {"Host At Peak (MB)", COLUMN_MB},
-	[LINE_HOST_GROWTH] = {"Host Growth (MB)", COLUMN_MB},
-	[LINE_COPIED] = {"Copied (MB)", COLUMN_MB},
-	[LINE_FLOPS] = {"FLOPs", COLUMN_COUNT},
-	[LINE_SAMPLES] = {"Samples", COLUMN_COUNT},
-	[LINE_CALLS] = {"Calls", COLUMN_COUNT},
+static const enum column_id columns[LINE_VALUES] = {
+	[LINE_TOTAL] = COL_TOTAL_TIME_NS,
+	[LINE_INCLUSIVE] = COL_INCLUSIVE_NS,
+	[LINE_GPU_INCLUSIVE] = COL_INCLUSIVE_GPU_NS,
+	[LINE_PYTHON] = COL_CPU_PYTHON_NS,
+	[LINE_NATIVE] = COL_CPU_NATIVE_NS,
+	[LINE_OFF_CPU] = COL_OFF_CPU_NS,
+	[LINE_OS] = COL_OS_CALLS_NS,
+	[LINE_CUDA] = COL_CUDA_CALLS_NS,
+	[LINE_GPU] = COL_GPU_TIME_NS,
+	[LINE_ESTIMATED] = COL_GPU_ESTIMATED_NS,
+	[LINE_BACKWARD] = COL_GPU_BACKWARD_NS,
+	[LINE_ENERGY] = COL_ENERGY_EST_J,
+	[LINE_LAUNCHES] = COL_LAUNCHES,
+	[LINE_ALLOCATED] = COL_ALLOCATED_MB,
+	[LINE_HOST] = COL_HOST_ALLOCATED_MB,
+	[LINE_HOST_PEAK] = COL_HOST_AT_PEAK_MB,
+	[LINE_HOST_GROWTH] = COL_HOST_GROWTH_MB,
+	[LINE_COPIED] = COL_COPIED_MB,
+	[LINE_FLOPS] = COL_FLOPS,
+	[LINE_SAMPLES] = COL_SAMPLES,
+	[LINE_CALLS] = COL_CALLS,
 };
 
 /* Whether the table has the column. FLOPs and memory in use are not known by thread or range, energy where
@@ -67,7 +64,7 @@ static bool has_column(const struct report_context *c, enum line_value value)
 /* After LINE_FLOPS: by time on the device, and what share of that time they take at the peak rates of their types. */
 static void rate_columns(struct table *table)
 {
-	table_has(table, {"GFLOP/s", COLUMN_NS_MEAN}, {"Peak (%)", COLUMN_PERCENT});
+	table_has(table, COL_GFLOP_PER_S_MEAN, COL_PEAK_PERCENT);
 }
 
 static void rate_cells(const struct line_values *v, struct table *table)
@@ -87,10 +84,10 @@ static void rate_cells(const struct line_values *v, struct table *table)
 static void value_columns(const struct report_context *c, struct table *table)
 {
 	table->hides_zeros = true;
-	table_column(table, "Time (%)", COLUMN_PERCENT);
+	table_has(table, COL_TIME_PERCENT);
 	for (size_t i = 0; i < LINE_VALUES; i++) {
 		if (has_column(c, i))
-			table_column(table, columns[i].title, columns[i].type);
+			table_has(table, columns[i]);
 		if (i == LINE_FLOPS && has_column(c, i))
 			rate_columns(table);
 	}
@@ -139,7 +136,7 @@ static void lines_fill_table(const struct report_context *c, const struct lines 
 
 	by_column(c, table);
 	value_columns(c, table);
-	table_has(table, {"Line", COLUMN_TEXT}, {"Function", COLUMN_TEXT});
+	table_has(table, COL_LINE, COL_FUNCTION);
 	for (size_t i = 0; i < l->count; i++) {
 		const char *file = lines_field(c, l, order[i], 0);
 
@@ -216,7 +213,7 @@ static int lines_annotate_source(const struct report_context *c, const struct li
 	int code = source_choose(c, l, &file, err);
 
 	value_columns(c, table);
-	table_has(table, {"Line", COLUMN_ID}, {"Source", COLUMN_TEXT});
+	table_has(table, COL_LINE_NUMBER, COL_SOURCE);
 	if (code)
 		return code;
 	count = noted_lines(c, l, file, &noted);

@@ -114,9 +114,8 @@ int report_um_sum(const struct report_context *c, struct table *table, struct er
 {
 	struct pages p = {0};
 
-	table_has(table, {"Virtual Address", COLUMN_TEXT}, {"HtoD Migration Size (MB)", COLUMN_MB},
-		  {"DtoH Migration Size (MB)", COLUMN_MB}, {"CPU Page Faults", COLUMN_COUNT},
-		  {"GPU Page Faults", COLUMN_COUNT}, {"Migration Throughput (MB/s)", COLUMN_MB});
+	table_has(table, COL_VIRTUAL_ADDRESS, COL_HTOD_MIGRATION_SIZE_MB, COL_DTOH_MIGRATION_SIZE_MB,
+		  COL_CPU_PAGE_FAULTS, COL_GPU_PAGE_FAULTS, COL_MIGRATION_THROUGHPUT_MB_PER_S);
 	managed_collect(c, &p);
 	for (size_t i = 0; i < p.count; i++) {
 		const struct page *page = &p.items[i];
@@ -140,9 +139,8 @@ int report_um_total_sum(const struct report_context *c, struct table *table, str
 	struct page total = {0};
 	uint64_t lowest = UINT64_MAX, highest = 0;
 
-	table_has(table, {"Total HtoD Migration Size (MB)", COLUMN_MB}, {"Total DtoH Migration Size (MB)", COLUMN_MB},
-		  {"Total CPU Page Faults", COLUMN_COUNT}, {"Total GPU Page Faults", COLUMN_COUNT},
-		  {"Minimum Virtual Address", COLUMN_TEXT}, {"Maximum Virtual Address", COLUMN_TEXT});
+	table_has(table, COL_TOTAL_HTOD_MIGRATION_SIZE_MB, COL_TOTAL_DTOH_MIGRATION_SIZE_MB, COL_TOTAL_CPU_PAGE_FAULTS,
+		  COL_TOTAL_GPU_PAGE_FAULTS, COL_MINIMUM_VIRTUAL_ADDRESS, COL_MAXIMUM_VIRTUAL_ADDRESS);
 	managed_collect(c, &p);
 	for (size_t i = 0; i < p.count; i++) {
 		total.to_device += p.items[i].to_device;
@@ -167,7 +165,7 @@ int report_um_cpu_page_faults_sum(const struct report_context *c, struct table *
 {
 	struct pages p = {.by_instruction = true};
 
-	table_has(table, {"CPU Page Faults", COLUMN_COUNT}, {"CPU Instruction Address", COLUMN_TEXT});
+	table_has(table, COL_CPU_PAGE_FAULTS, COL_CPU_INSTRUCTION_ADDRESS);
 	managed_collect(c, &p);
 	for (size_t i = 0; i < p.count; i++) {
 		table_number(table, p.items[i].cpu_faults);

@@ -85,10 +85,8 @@ static void usage_rows(const struct view *v)
 int report_cuda_mem_usage(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	table_has(table, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Memory", COLUMN_TEXT},
-		  {"Allocations", COLUMN_COUNT}, {"Frees", COLUMN_COUNT}, {"Total (MB)", COLUMN_MB},
-		  {"Peak (MB)", COLUMN_MB}, {"Peak At (ns)", COLUMN_NS}, {"Not Freed", COLUMN_COUNT},
-		  {"In Use At End (MB)", COLUMN_MB});
+	table_has(table, COL_PID, COL_DEVICE, COL_MEMORY, COL_ALLOCATIONS, COL_FREES, COL_TOTAL_MB, COL_PEAK_MB,
+		  COL_PEAK_AT_NS, COL_NOT_FREED, COL_IN_USE_AT_END_MB);
 	fill_by_image(c, table, usage_rows);
 	return 0;
 }
@@ -141,9 +139,8 @@ static void peak_rows(const struct view *v)
 int report_cuda_mem_peak(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	table_has(table, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Peak At (ns)", COLUMN_NS},
-		  {"Share (%)", COLUMN_PERCENT}, {"In Use (MB)", COLUMN_MB}, {"Blocks", COLUMN_COUNT},
-		  {"Memory", COLUMN_TEXT}, {"Name", COLUMN_TEXT}, {"Stack", COLUMN_TEXT});
+	table_has(table, COL_PID, COL_DEVICE, COL_PEAK_AT_NS, COL_SHARE_PERCENT, COL_IN_USE_MB, COL_BLOCKS, COL_MEMORY,
+		  COL_NAME, COL_STACK);
 	fill_by_image(c, table, peak_rows);
 	return 0;
 }
@@ -172,9 +169,8 @@ static void leak_rows(const struct view *v)
 int report_cuda_mem_leaks(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	table_has(table, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Not Freed (MB)", COLUMN_MB},
-		  {"Blocks", COLUMN_COUNT}, {"Oldest At (ns)", COLUMN_NS}, {"Memory", COLUMN_TEXT},
-		  {"Name", COLUMN_TEXT}, {"Stack", COLUMN_TEXT});
+	table_has(table, COL_PID, COL_DEVICE, COL_NOT_FREED_MB, COL_BLOCKS, COL_OLDEST_AT_NS, COL_MEMORY, COL_NAME,
+		  COL_STACK);
 	fill_by_image(c, table, leak_rows);
 	return 0;
 }
@@ -219,10 +215,8 @@ static void failure_rows(const struct view *v)
 int report_cuda_mem_failures(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	table_has(table, {"At (ns)", COLUMN_NS}, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Who", COLUMN_TEXT},
-		  {"Bytes (MB)", COLUMN_MB}, {"Blocks", COLUMN_COUNT}, {"In Use Then (MB)", COLUMN_MB},
-		  {"Free When Last Told (MB)", COLUMN_MB}, {"Of (MB)", COLUMN_MB}, {"Memory", COLUMN_TEXT},
-		  {"Name", COLUMN_TEXT}, {"Stack", COLUMN_TEXT});
+	table_has(table, COL_AT_NS, COL_PID, COL_DEVICE, COL_WHO, COL_BYTES_MB, COL_BLOCKS, COL_IN_USE_THEN_MB,
+		  COL_FREE_WHEN_LAST_TOLD_MB, COL_OF_MB, COL_MEMORY, COL_NAME, COL_STACK);
 	fill_by_image(c, table, failure_rows);
 	return 0;
 }

@@ -178,22 +178,20 @@ static int mpi_view(const struct report_context *c, struct table *table, const s
 #define MPI_VIEW(report, key, by, ...)                                                                                 \
 	int report_##report(const struct report_context *c, struct table *table, struct err *err)                      \
 	{                                                                                                              \
-		static const struct view view = {                                                                      \
-			key, by,                                                                                       \
-			{.total = "Total Time (ns)",                                                                   \
-			 .count = "Num Calls",                                                                         \
-			 .type = COLUMN_NS,                                                                            \
-			 .has_percent = true,                                                                          \
-			 .names = {__VA_ARGS__},                                                                       \
-			 .more = {{"Bytes", COLUMN_COUNT, bytes_cell},                                                 \
-				  {"Bandwidth (GB/s)", COLUMN_TEXT, rate_cell}}}};                                     \
+		static const struct view view = {								       \
+			key, by,										       \
+			{.total = COL_TOTAL_TIME_NS,								       \
+			 .count = COL_NUM_CALLS,								       \
+			 .has_percent = true,									       \
+			 .names = {__VA_ARGS__},								       \
+			 .more = {{COL_BYTES, bytes_cell}, {COL_BANDWIDTH_GB_PER_S, rate_cell}}}};		       \
                                                                                                                        \
 		(void)err;                                                                                             \
 		return mpi_view(c, table, &view);                                                                      \
 	}
 
-MPI_VIEW(mpi_sum, function_key, 0, "Name")
-MPI_VIEW(mpi_peer_sum, peer_key, TF_ARG_OPERATION, "Name", "Peer", "Communicator")
-MPI_VIEW(mpi_comm_sum, communicator_key, TF_ARG_OPERATION, "Name", "Communicator")
-MPI_VIEW(mpi_line_sum, line_key, TF_ARG_STACK, "Name", "Line")
-MPI_VIEW(mpi_msg_size_sum, size_key, TF_ARG_OPERATION, "Name", "Least Size (bytes)")
+MPI_VIEW(mpi_sum, function_key, 0, COL_NAME)
+MPI_VIEW(mpi_peer_sum, peer_key, TF_ARG_OPERATION, COL_NAME, COL_PEER, COL_COMMUNICATOR)
+MPI_VIEW(mpi_comm_sum, communicator_key, TF_ARG_OPERATION, COL_NAME, COL_COMMUNICATOR)
+MPI_VIEW(mpi_line_sum, line_key, TF_ARG_STACK, COL_NAME, COL_LINE)
+MPI_VIEW(mpi_msg_size_sum, size_key, TF_ARG_OPERATION, COL_NAME, COL_LEAST_SIZE_BYTES)

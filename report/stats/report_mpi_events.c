@@ -51,10 +51,9 @@ static void sum_visit(struct scan *s, const struct event *e)
 
 int report_mpi_event_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
-						     .count = "Instances",
-						     .type = COLUMN_NS,
-						     .names = {"Source", "Name"},
+	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
+						     .count = COL_INSTANCES,
+						     .names = {COL_SOURCE, COL_NAME},
 						     .has_percent = true};
 	struct aggregate aggregate = {.totals_only = c->totals_only};
 	struct scan s = {.context = c, .aggregate = &aggregate, .groups = 1u << TF_GROUP_MPI};
@@ -136,10 +135,8 @@ int report_mpi_event_trace(const struct report_context *c, struct table *table, 
 	struct scan s = {.context = c, .more = &l, .groups = 1u << TF_GROUP_MPI};
 
 	(void)err;
-	table_has(table, {"Start (ns)", COLUMN_NS}, {"End (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS},
-		  {"Event", COLUMN_TEXT}, {"Pid", COLUMN_ID}, {"Tid", COLUMN_ID}, {"Tag", COLUMN_SIGNED},
-		  {"Rank", COLUMN_TEXT}, {"PeerRank", COLUMN_SIGNED}, {"RootRank", COLUMN_SIGNED},
-		  {"Size", COLUMN_COUNT}, {"CollSendSize", COLUMN_COUNT}, {"CollRecvSize", COLUMN_COUNT});
+	table_has(table, COL_START_NS, COL_END_NS, COL_DURATION_NS, COL_EVENT, COL_NSYS_PID, COL_NSYS_TID, COL_TAG,
+		  COL_RANK, COL_PEERRANK, COL_ROOTRANK, COL_SIZE, COL_COLLSENDSIZE, COL_COLLRECVSIZE);
 	scan_events(&s, trace_visit);
 	if (l.count)
 		qsort(l.items, l.count, sizeof(*l.items), lines_by_start);

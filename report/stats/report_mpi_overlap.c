@@ -124,9 +124,8 @@ int report_mpi_overlap_sum(const struct report_context *c, struct table *table, 
 
 	(void)err;
 	by_column(c, table);
-	table_has(table, {"Phases", COLUMN_COUNT}, {"Meanwhile (ns)", COLUMN_NS}, {"Waits", COLUMN_COUNT},
-		  {"Waiting (ns)", COLUMN_NS}, {"Overlap (%)", COLUMN_PERCENT}, {"Name", COLUMN_TEXT},
-		  {"Line", COLUMN_TEXT});
+	table_has(table, COL_PHASES, COL_MEANWHILE_NS, COL_WAITS, COL_WAITING_NS, COL_OVERLAP_PERCENT, COL_NAME,
+		  COL_LINE);
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		s.image = &c->model->images[i];
 		if (!s.image->trace)

@@ -18,10 +18,8 @@ int report_mpi_wait_sum(const struct report_context *c, struct table *table, str
 
 	mpi_wait_sum(c, &sum, &counts, NULL, NULL);
 	by_column(c, table);
-	table_has(table, {"Time (%)", COLUMN_PERCENT}, {"Total Wait (ns)", COLUMN_NS}, {"Waits", COLUMN_COUNT},
-		  {"Avg (ns)", COLUMN_NS_MEAN}, {"Max (ns)", COLUMN_NS}, {"Kind", COLUMN_TEXT}, {"Name", COLUMN_TEXT},
-		  {"Line", COLUMN_TEXT}, {"Late Rank", COLUMN_ID}, {"Late Name", COLUMN_TEXT},
-		  {"Late Line", COLUMN_TEXT});
+	table_has(table, COL_TIME_PERCENT, COL_TOTAL_WAIT_NS, COL_WAITS, COL_AVG_NS, COL_MAX_NS, COL_KIND, COL_NAME,
+		  COL_LINE, COL_LATE_RANK, COL_LATE_NAME, COL_LATE_LINE);
 	aggregate_sort(&sum);
 	for (size_t i = 0; i < sum.count; i++)
 		all += (double)sum.rows[i].total;
@@ -94,8 +92,7 @@ int report_mpi_matrix(const struct report_context *c, struct table *table, struc
 	(void)err;
 	whole.by = BY_NOTHING;
 	scan_events(&(struct scan){.context = &whole, .aggregate = &sum, .args = 1u << TF_ARG_OPERATION}, matrix_visit);
-	table_has(table, {"From Rank", COLUMN_TEXT}, {"To Rank", COLUMN_TEXT}, {"Communicator", COLUMN_TEXT},
-		  {"Messages", COLUMN_COUNT}, {"Bytes", COLUMN_COUNT}, {"Avg Size (bytes)", COLUMN_COUNT});
+	table_has(table, COL_FROM_RANK, COL_TO_RANK, COL_COMMUNICATOR, COL_MESSAGES, COL_BYTES, COL_AVG_SIZE_BYTES);
 	aggregate_sort(&sum);
 	for (size_t i = 0; i < sum.count; i++) {
 		const struct aggregate_row *r = &sum.rows[i];

@@ -51,10 +51,8 @@ static const char flight_sql[] =
 
 int report_nccl_flight_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	table_has(table, {"Process Group", COLUMN_TEXT}, {"Sequence", COLUMN_ID}, {"Operation", COLUMN_TEXT},
-		  {"Input Sizes", COLUMN_TEXT}, {"Ranks", COLUMN_COUNT}, {"Entered", COLUMN_TEXT},
-		  {"Started", COLUMN_TEXT}, {"Completed", COLUMN_TEXT}, {"Not Entered", COLUMN_TEXT},
-		  {"Not Known", COLUMN_TEXT}, {"Line", COLUMN_TEXT}, {"Finding", COLUMN_TEXT});
+	table_has(table, COL_PROCESS_GROUP, COL_SEQUENCE, COL_OPERATION, COL_INPUT_SIZES, COL_RANKS, COL_ENTERED,
+		  COL_STARTED, COL_COMPLETED, COL_NOT_ENTERED, COL_NOT_KNOWN, COL_LINE, COL_FINDING);
 	if (!dumps_have(c->dumps, DUMP_FLIGHT))
 		return c->dumps ? 0 : err_set(err, -ENODATA, "no dump of PyTorch's flight recorder is given");
 	return dumps_select(c->dumps, flight_sql, table, err);
@@ -79,12 +77,9 @@ static const char inspector_sql[] =
 
 int report_nccl_inspector_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	table_has(table, {"Communicator", COLUMN_TEXT}, {"Name", COLUMN_TEXT}, {"Ranks", COLUMN_COUNT},
-		  {"Operation", COLUMN_TEXT}, {"Bytes from", COLUMN_COUNT}, {"Num Calls", COLUMN_COUNT},
-		  {"Avg (ns)", COLUMN_NS_MEAN}, {"Min (ns)", COLUMN_NS}, {"Max (ns)", COLUMN_NS},
-		  {"Bus (GB/s)", COLUMN_REAL}, {"Slowest Rank", COLUMN_ID},
-		  {"Slowest Avg (ns)", COLUMN_NS_MEAN}, {"Fastest Rank", COLUMN_ID},
-		  {"Fastest Avg (ns)", COLUMN_NS_MEAN});
+	table_has(table, COL_COMMUNICATOR, COL_NAME, COL_RANKS, COL_OPERATION, COL_BYTES_FROM, COL_NUM_CALLS,
+		  COL_AVG_NS, COL_MIN_NS, COL_MAX_NS, COL_BUS_GB_PER_S, COL_SLOWEST_RANK_NUMBER, COL_SLOWEST_AVG_NS,
+		  COL_FASTEST_RANK, COL_FASTEST_AVG_NS);
 	if (!dumps_have(c->dumps, DUMP_INSPECTOR))
 		return c->dumps ? 0 : err_set(err, -ENODATA, "no output of NCCL's inspector is given");
 	return dumps_select(c->dumps, inspector_sql, table, err);

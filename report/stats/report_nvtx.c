@@ -40,16 +40,15 @@ static int nvtx_report_ranges(const struct report_context *c, struct table *tabl
 {
 	struct aggregate aggregate = {.totals_only = c->totals_only};
 	struct visitor v = {.scan = {.context = c, .aggregate = &aggregate}, .style = style};
-	struct aggregate_shape shape = {.total = "Total Time (ns)",
-				   .count = "Instances",
-				   .type = COLUMN_NS,
-				   .names = {"Range"},
+	struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
+				   .count = COL_INSTANCES,
+				   .names = {COL_RANGE},
 				   .has_percent = true};
 
 	v.scan.more = &v;
 	if (style == STYLE_BOTH) {
-		shape.names[0] = "Style";
-		shape.names[1] = "Range";
+		shape.names[0] = COL_STYLE;
+		shape.names[1] = COL_RANGE;
 	}
 	do {
 		for (size_t i = 0; i < c->model->image_count; i++) {

@@ -172,11 +172,9 @@ int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *tab
 	size_t first = 0;
 	bool has_operators = nvtx_has_operators(c->model);
 
-	table_has(table, {"Name", COLUMN_TEXT}, {"Projected Start (ns)", COLUMN_NS},
-		  {"Projected Duration (ns)", COLUMN_NS}, {"Orig Start (ns)", COLUMN_NS},
-		  {"Orig Duration (ns)", COLUMN_NS}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID},
-		  {"NumGPUOps", COLUMN_COUNT}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
-		  {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT});
+	table_has(table, COL_NAME, COL_PROJECTED_START_NS, COL_PROJECTED_DURATION_NS, COL_ORIG_START_NS,
+		  COL_ORIG_DURATION_NS, COL_STYLE, COL_PID, COL_TID, COL_NUM_GPU_OPS, COL_LVL, COL_NUM_CHILD,
+		  COL_RANGEID, COL_PARENTID, COL_RANGESTACK);
 	if (has_operators)
 		operator_columns(table);
 	for (size_t i = 0; i < c->model->image_count; i++) {
@@ -273,12 +271,9 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 	struct groups g = {0};
 	size_t *order;
 
-	table_has(table, {"Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"Total Proj Time (ns)", COLUMN_NS},
-		  {"Total Range Time (ns)", COLUMN_NS}, {"Range Instances", COLUMN_COUNT},
-		  {"Proj Avg (ns)", COLUMN_NS_MEAN}, {"Proj Med (ns)", COLUMN_NS_MEAN}, {"Proj Min (ns)", COLUMN_NS},
-		  {"Proj Max (ns)", COLUMN_NS}, {"Proj StdDev (ns)", COLUMN_NS_MEAN}, {"Total GPU Ops", COLUMN_COUNT},
-		  {"Avg GPU Ops", COLUMN_PERCENT}, {"Avg Range Lvl", COLUMN_PERCENT},
-		  {"Avg Num Child", COLUMN_PERCENT});
+	table_has(table, COL_RANGE, COL_STYLE, COL_TOTAL_PROJ_TIME_NS, COL_TOTAL_RANGE_TIME_NS, COL_RANGE_INSTANCES,
+		  COL_PROJ_AVG_NS, COL_PROJ_MED_NS, COL_PROJ_MIN_NS, COL_PROJ_MAX_NS, COL_PROJ_STDDEV_NS,
+		  COL_TOTAL_GPU_OPS, COL_AVG_GPU_OPS, COL_AVG_RANGE_LVL, COL_AVG_NUM_CHILD);
 	do
 		for (size_t i = 0; i < c->model->image_count; i++) {
 			projecting_image(&p, &c->model->images[i]);
@@ -409,10 +404,8 @@ int report_nvtx_kern_sum(const struct report_context *c, struct table *table, st
 	struct kernels k = {.p = {.context = c}};
 	size_t *order;
 
-	table_has(table, {"NVTX Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID},
-		  {"NVTX Inst", COLUMN_COUNT}, {"Kern Inst", COLUMN_COUNT}, {"Total Time (ns)", COLUMN_NS},
-		  {"Avg (ns)", COLUMN_NS_MEAN}, {"Med (ns)", COLUMN_NS_MEAN}, {"Min (ns)", COLUMN_NS},
-		  {"Max (ns)", COLUMN_NS}, {"StdDev (ns)", COLUMN_NS_MEAN}, {"Kernel Name", COLUMN_TEXT});
+	table_has(table, COL_NVTX_RANGE, COL_STYLE, COL_PID, COL_TID, COL_NVTX_INST, COL_KERN_INST, COL_TOTAL_TIME_NS,
+		  COL_AVG_NS, COL_MED_NS, COL_MIN_NS, COL_MAX_NS, COL_STDDEV_NS, COL_KERNEL_NAME);
 	do {
 		k.first = 0;
 		for (size_t i = 0; i < c->model->image_count; i++) {

@@ -17,7 +17,7 @@ static uint64_t *child_durations(const struct nvtx_tree *t, const struct clock_m
 
 void operator_columns(struct table *table)
 {
-	table_has(table, {"Seq", COLUMN_TEXT}, {"OpId", COLUMN_TEXT}, {"Sizes", COLUMN_TEXT});
+	table_has(table, COL_SEQ, COL_OPID, COL_SIZES);
 }
 
 void operator_cells(struct table *table, const struct operator_text *operator)
@@ -72,11 +72,8 @@ int report_nvtx_pushpop_trace(const struct report_context *c, struct table *tabl
 	bool has_operators = nvtx_has_operators(c->model);
 
 	(void)err;
-	table_has(table, {"Start (ns)", COLUMN_NS}, {"End (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS},
-		  {"DurChild (ns)", COLUMN_NS}, {"DurNonChild (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT},
-		  {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
-		  {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT},
-		  {"NameTree", COLUMN_TEXT});
+	table_has(table, COL_START_NS, COL_END_NS, COL_DURATION_NS, COL_DURCHILD_NS, COL_DURNONCHILD_NS, COL_NAME,
+		  COL_PID, COL_TID, COL_LVL, COL_NUM_CHILD, COL_RANGEID, COL_PARENTID, COL_RANGESTACK, COL_NAMETREE);
 	if (has_operators)
 		operator_columns(table);
 	for (size_t i = 0; i < c->model->image_count; i++) {

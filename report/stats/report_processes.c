@@ -13,9 +13,7 @@ int report_processes(const struct report_context *c, struct table *table, struct
 	const struct model *m = c->model;
 
 	(void)err;
-	table_has(table, {"PID", COLUMN_ID}, {"PPID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Rank", COLUMN_TEXT},
-		  {"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"Ended", COLUMN_TEXT},
-		  {"Command", COLUMN_TEXT});
+	table_has(table, COL_PID, COL_PPID, COL_HOST, COL_RANK, COL_START_NS, COL_DURATION_NS, COL_ENDED, COL_COMMAND);
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 
@@ -60,8 +58,7 @@ int report_calls_in_progress(const struct report_context *c, struct table *table
 	const struct model *m = c->model;
 
 	(void)err;
-	table_has(table, {"PID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"TID", COLUMN_ID}, {"Thread", COLUMN_TEXT},
-		  {"Name", COLUMN_TEXT}, {"Age (ns)", COLUMN_NS}, {"Until", COLUMN_TEXT});
+	table_has(table, COL_PID, COL_HOST, COL_TID, COL_THREAD, COL_NAME, COL_AGE_NS, COL_UNTIL);
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct image *image = &m->images[i];
 		bool is_last = i + 1 == m->image_count || m->images[i + 1].process != image->process;
@@ -173,7 +170,7 @@ int report_settings(const struct report_context *c, struct table *table, struct 
 	struct buffer text = {0};
 
 	(void)err;
-	table_has(table, {"Setting", COLUMN_TEXT}, {"Value", COLUMN_TEXT});
+	table_has(table, COL_SETTING, COL_VALUE);
 	for (size_t i = 0; i < m->run_count; i++) {
 		add_setting(table, "command", m->runs[i].command);
 		add_setting(table, "options", m->runs[i].options);
@@ -200,7 +197,7 @@ int report_not_recorded(const struct report_context *c, struct table *table, str
 	const struct model *m = c->model;
 
 	(void)err;
-	table_has(table, {"PID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Program", COLUMN_TEXT}, {"Reason", COLUMN_TEXT});
+	table_has(table, COL_PID, COL_HOST, COL_PROGRAM, COL_REASON);
 	for (size_t i = 0; i < m->bare_count; i++) {
 		table_number(table, m->bare[i].pid);
 		table_text(table, m->machines[m->bare[i].machine].host);

@@ -142,10 +142,9 @@ static void sum_visit(struct scan *s, const struct event *e)
 
 int report_python_gil_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
-						     .count = "Waits",
-						     .type = COLUMN_NS,
-						     .names = {"Thread", "State", "Line"},
+	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
+						     .count = COL_WAITS,
+						     .names = {COL_THREAD, COL_STATE, COL_LINE},
 						     .has_percent = true};
 	struct aggregate aggregate = {.totals_only = c->totals_only};
 	struct gil g = {0};
@@ -192,8 +191,7 @@ int report_python_gil_trace(const struct report_context *c, struct table *table,
 	struct gil g = {0};
 	int code;
 
-	table_has(table, {"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
-		  {"TID", COLUMN_ID}, {"Thread Name", COLUMN_TEXT}, {"State", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
+	table_has(table, COL_START_NS, COL_DURATION_NS, COL_PID, COL_TID, COL_THREAD_NAME, COL_STATE, COL_LINE);
 	scan_events(&(struct scan){.context = c, .groups = 1u << TF_GROUP_OSRT, .more = &g}, trace_visit);
 	if (g.count)
 		qsort(g.waits, g.count, sizeof(*g.waits), waits_by_start);

@@ -207,8 +207,7 @@ int report_python_import_sum(const struct report_context *c, struct table *table
 		m.texts = (struct map){0};
 	}
 	by_column(c, table);
-	table_has(table, {"Self (ns)", COLUMN_NS}, {"Cumulative (ns)", COLUMN_NS}, {"Instances", COLUMN_COUNT},
-		  {"Depth", COLUMN_COUNT}, {"Module", COLUMN_TEXT});
+	table_has(table, COL_SELF_NS, COL_CUMULATIVE_NS, COL_INSTANCES, COL_DEPTH, COL_MODULE);
 	for (uint32_t group = m.nodes[0].first_child; group; group = m.nodes[group].next)
 		add_rows(&m, group, table);
 	aggregate_done(&m.names);

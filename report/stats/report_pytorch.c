@@ -398,9 +398,11 @@ static double operator_percent(uint64_t part, uint64_t all)
 	return all ? 100 * (double)part / (double)all : 0;
 }
 
-static const char *const group_titles[GROUP_COUNT] = {
-	[GROUP_SHAPE] = "Sizes",   [GROUP_STACK] = "Stack", [GROUP_LINE] = "Line",
-	[GROUP_MODULE] = "Module", [GROUP_PHASE] = "Phase"};
+static const enum column_id group_columns[GROUP_COUNT] = {[GROUP_SHAPE] = COL_SIZES,
+								[GROUP_STACK] = COL_STACK,
+								[GROUP_LINE] = COL_LINE,
+								[GROUP_MODULE] = COL_MODULE,
+								[GROUP_PHASE] = COL_PHASE};
 
 static void pytorch_fill_table(struct operators *o, struct table *table)
 {
@@ -442,7 +444,7 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 			table_nothing(table);
 		table_number(table, s->calls);
 		table_text(table, aggregate_field(row, field));
-		if (group_titles[c->group])
+		if (group_columns[c->group])
 			table_text(table, aggregate_field(row, field + 1));
 	}
 	free(order);
@@ -455,16 +457,11 @@ int report_pytorch_sum(const struct report_context *c, struct table *table, stru
 
 	o.has_energy = energies_of(c->model)->count > 0;
 	by_column(c, table);
-	table_has(table, {"GPU (%)", COLUMN_PERCENT}, {"GPU Self (ns)", COLUMN_NS}, {"GPU Total (ns)", COLUMN_NS},
-		  {"GPU Avg (ns)", COLUMN_NS_MEAN});
-	if (o.has_energy)
-		table_column(table, "Energy Est. (J)", COLUMN_MB); /* of GPU Self */
-	table_has(table, {"CPU (%)", COLUMN_PERCENT}, {"CPU Self (ns)", COLUMN_NS},
-		  {"CPU Total (ns)", COLUMN_NS}, {"CPU Avg (ns)", COLUMN_NS_MEAN}, {"Allocated (MB)", COLUMN_MB},
-		  {"GFLOPs", COLUMN_REAL}, {"Peak (%)", COLUMN_PERCENT}, {"Calls", COLUMN_COUNT},
-		  {"Operator", COLUMN_TEXT});
-	if (group_titles[c->group])
-		table_column(table, group_titles[c->group], COLUMN_TEXT);
+	/* energy: of GPU Self */
+	table_has(table, COL_GPU_PERCENT, COL_GPU_SELF_NS, COL_GPU_TOTAL_NS, COL_GPU_AVG_NS,
+		  o.has_energy ? COL_ENERGY_EST_J : COL_NONE, COL_CPU_PERCENT, COL_CPU_SELF_NS, COL_CPU_TOTAL_NS,
+		  COL_CPU_AVG_NS, COL_ALLOCATED_MB, COL_GFLOPS, COL_PEAK_PERCENT, COL_CALLS, COL_OPERATOR,
+		  group_columns[c->group]);
 	table->hides_zeros = true;
 	if (nvtx_has_operators(c->model))
 		ops_visit(c, &o, add_ideal);

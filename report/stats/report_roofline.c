@@ -169,11 +169,9 @@ static int run_roofline(const struct report_context *c, bool by_line, struct tab
 	struct roofline r = {.context = c, .attribution = {.symbols = c->symbols}, .by_line = by_line};
 	bool has_any;
 
-	table_has(table, {"Time (%)", COLUMN_PERCENT}, {"Total Time (ns)", COLUMN_NS}, {"Instances", COLUMN_COUNT},
-		  {"FLOPs", COLUMN_COUNT}, {"Estimated (MB)", COLUMN_MB}, {"FLOP/byte", COLUMN_REAL},
-		  {"GFLOP/s", COLUMN_REAL}, {"Type", COLUMN_TEXT}, {"Peak GFLOP/s", COLUMN_REAL},
-		  {"Peak (%)", COLUMN_PERCENT}, {"Bound", COLUMN_TEXT}, {"Attainable GFLOP/s", COLUMN_REAL},
-		  {"Attainable (%)", COLUMN_PERCENT}, {by_line ? "Line" : "Name", COLUMN_TEXT});
+	table_has(table, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_INSTANCES, COL_FLOPS, COL_ESTIMATED_MB,
+		  COL_FLOP_PER_BYTE, COL_GFLOP_PER_S, COL_TYPE, COL_PEAK_GFLOP_PER_S, COL_PEAK_PERCENT, COL_BOUND,
+		  COL_ATTAINABLE_GFLOP_PER_S, COL_ATTAINABLE_PERCENT, by_line ? COL_LINE : COL_NAME);
 	if (ops_may_know_work(c->model))
 		ops_visit(c, &r, add_kernel);
 	has_any = r.count;

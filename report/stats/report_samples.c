@@ -257,25 +257,17 @@ static int samples_report(const struct report_context *c, enum unit unit, struct
 	struct samples_pass w = {.unit = unit};
 	struct scan s = {.context = c, .aggregate = &w.names, .kinds = 1u << TF_SAMPLE, .more = &w};
 	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+	bool is_python = unit == PYTHON_FUNCTIONS;
 
 	by_column(c, table);
-	table_column(table, "Time (%)", COLUMN_PERCENT);
-	table_column(table, "Self Time (ns)", COLUMN_NS);
-	if (unit == PYTHON_FUNCTIONS)
-		table_column(table, "Native Time (ns)", COLUMN_NS);
-	table_column(table, "Samples", COLUMN_COUNT);
-	if (unit == PYTHON_FUNCTIONS)
-		table_column(table, "Calls", COLUMN_COUNT);
-	table_column(table, "Cumulative (%)", COLUMN_PERCENT);
-	table_column(table, "Cumulative Time (ns)", COLUMN_NS);
-	if (unit == LINES)
-		table_column(table, "Line", COLUMN_TEXT);
-	table_column(table, unit == LINES ? "Function" : "Name", COLUMN_TEXT);
-	table_column(table, unit == PYTHON_FUNCTIONS ? "File" : "Module", COLUMN_TEXT);
+	table_has(table, COL_TIME_PERCENT, COL_SELF_TIME_NS, is_python ? COL_NATIVE_TIME_NS : COL_NONE, COL_SAMPLES,
+		  is_python ? COL_CALLS : COL_NONE, COL_CUMULATIVE_PERCENT, COL_CUMULATIVE_TIME_NS,
+		  unit == LINES ? COL_LINE : COL_NONE, unit == LINES ? COL_FUNCTION : COL_NAME,
+		  is_python ? COL_FILE : COL_MODULE);
 	scan_events(&s, samples_visit_sample);
 	for (size_t i = 0; i < w.bucket_count; i++)
 		share_bucket(&s, i, frames);
-	for (size_t i = 0; unit == PYTHON_FUNCTIONS && i < c->model->image_count; i++)
+	for (size_t i = 0; is_python && i < c->model->image_count; i++)
 		count_calls(&s, &c->model->images[i]);
 	samples_fill_table(c, &w, table);
 	free(frames);
@@ -331,8 +323,7 @@ int report_sample_thread_sum(const struct report_context *c, struct table *table
 	const struct model *m = c->model;
 
 	(void)err;
-	table_has(table, {"CPU Time (ns)", COLUMN_NS}, {"Samples", COLUMN_COUNT}, {"OS Calls Time (ns)", COLUMN_NS},
-		  {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Name", COLUMN_TEXT});
+	table_has(table, COL_CPU_TIME_NS, COL_SAMPLES, COL_OS_CALLS_TIME_NS, COL_PID, COL_TID, COL_HOST, COL_NAME);
 	for (size_t i = 0; i < m->image_count && samples_any(m); i++) {
 		const struct image *image = &m->images[i];
 

@@ -58,11 +58,10 @@ static void weight_cell(struct table *table, const struct aggregate_row *row, do
 int report_osrt_short_line_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	static const struct aggregate_shape shape = {
-		.total = "Estimated Time (ns)",
-		.count = "Estimated Calls",
-		.type = COLUMN_NS,
-		.names = {"Name", "Line"},
-		.more = {{"Calls for Each Stack", COLUMN_COUNT, weight_cell}},
+		.total = COL_ESTIMATED_TIME_NS,
+		.count = COL_ESTIMATED_CALLS,
+		.names = {COL_NAME, COL_LINE},
+		.more = {{COL_CALLS_FOR_EACH_STACK, weight_cell}},
 		.totals_only = true,
 		.has_percent = true,
 	};

@@ -23,10 +23,9 @@ static void visit_stack(struct scan *s, const struct event *e)
 
 int report_stacks_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
-						.count = "Num Calls",
-						.type = COLUMN_NS,
-						.names = {"Name", "Stack"},
+	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
+						.count = COL_NUM_CALLS,
+						.names = {COL_NAME, COL_STACK},
 						.has_percent = true};
 	struct aggregate aggregate = {0};
 

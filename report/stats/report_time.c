@@ -141,21 +141,15 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 	struct partition p;
 	struct time_rows rows = {0};
 
-	if (c->by == BY_PROCESS)
-		table_column(table, "PID", COLUMN_ID);
-	else if (c->by == BY_RANK)
-		table_column(table, "Rank", COLUMN_TEXT);
-	else if (c->by == BY_HOST)
-		table_column(table, "Host", COLUMN_TEXT);
-	else if (c->by == BY_RANGE)
+	if (c->by == BY_RANGE)
 		return err_set(err, -ENODATA, "the times are those of whole threads: --by range does not apply");
+	if (c->by == BY_PROCESS || c->by == BY_RANK || c->by == BY_HOST)
+		table_has(table, c->by == BY_PROCESS ? COL_PID : c->by == BY_RANK ? COL_RANK : COL_HOST);
 	else
-		table_has(table, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Thread", COLUMN_TEXT});
-	if (c->by != BY_NOTHING && c->by != BY_THREAD)
-		table_column(table, "Threads", COLUMN_COUNT);
-	table_has(table, {"Lifetime (ns)", COLUMN_NS}, {"CPU (ns)", COLUMN_NS}, {"Runnable (ns)", COLUMN_NS},
-		  {"Blocked (ns)", COLUMN_NS}, {"In Calls (ns)", COLUMN_NS}, {"Stopped (ns)", COLUMN_NS},
-		  {"Unexplained (ns)", COLUMN_NS}, {"Peak RSS (KiB)", COLUMN_COUNT});
+		table_has(table, COL_PID, COL_TID, COL_THREAD);
+	table_has(table, c->by == BY_NOTHING || c->by == BY_THREAD ? COL_NONE : COL_THREADS, COL_LIFETIME_NS,
+		  COL_CPU_NS, COL_RUNNABLE_NS, COL_BLOCKED_NS, COL_IN_CALLS_NS, COL_STOPPED_NS, COL_UNEXPLAINED_NS,
+		  COL_PEAK_RSS_KIB);
 	partition_make(c, true, &p);
 	recorded_limit(c->model, &p);
 	rows.unrecorded = mem_alloc((c->model->process_count * 2 + 1) * sizeof(*rows.unrecorded));

@@ -178,11 +178,36 @@ Test(emit, an_absent_value_is_no_zero)
 	assert_has(written(FORMAT_JSON, UNIT_NS), "\"Total Time (ns)\":null,\"Num Calls\":1");
 }
 
+Test(emit, a_column_has_one_id_for_each_title_and_type)
+{
+	for (size_t i = COL_NONE + 1; i < COLUMN_IDS; i++)
+		for (size_t k = i + 1; k < COLUMN_IDS; k++)
+			cr_assert(strcmp(column_kinds[i].title, column_kinds[k].title) ||
+					  column_kinds[i].type != column_kinds[k].type,
+				  "%s", column_kinds[i].title);
+}
+
+Test(emit, a_cell_is_found_by_the_id_of_its_column)
+{
+	table_done(&table);
+	table_has(&table, COL_PID, COL_NONE, COL_NAME, COL_NUM_CALLS);
+	table_number(&table, 7);
+	table_text(&table, "read");
+	table_number(&table, 3);
+	cr_assert_eq(table.column_count, 3);
+	cr_assert_str_eq(table_cell(&table, 0, COL_NAME)->text, "read");
+	cr_assert_eq(table_cell(&table, 0, COL_NUM_CALLS)->count, 3);
+	cr_assert_eq(table_find(&table, COL_LINE), table.column_count);
+}
+
 Test(emit, empty_columns_are_left_out_for_people)
 {
 	table_done(&table);
-	table_has(&table, {"Device", COLUMN_ID}, {"Total (ns)", COLUMN_NS}, {"Lost", COLUMN_COUNT},
-		  {"Range", COLUMN_TEXT}, {"Stream", COLUMN_ID});
+	table_column(&table, "Device", COLUMN_ID);
+	table_column(&table, "Total (ns)", COLUMN_NS);
+	table_column(&table, "Lost", COLUMN_COUNT);
+	table_column(&table, "Range", COLUMN_TEXT);
+	table_column(&table, "Stream", COLUMN_ID);
 	for (size_t i = 0; i < 2; i++) {
 		table_number(&table, 0);
 		table_number(&table, i * 7);
@@ -205,7 +230,7 @@ Test(emit, long_names_of_cpp_are_short_for_people_while_they_stay_different)
 	};
 
 	table_done(&table);
-	table_has(&table, {"Name", COLUMN_TEXT});
+	table_column(&table, "Name", COLUMN_TEXT);
 	for (size_t i = 0; i < 3; i++)
 		table_text(&table, rows[i]);
 	assert_has(written(FORMAT_COLUMN, UNIT_NS), rows[0]);
