@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mcp: a server of the Model Context Protocol on standard input and output, one JSON-RPC message per line. It serves
- * revision 2026-07-28, in which each request stands alone, and those before it, which begin with a handshake. */
+ * revision 2026-07-28, whose requests need no session, and the earlier revisions, whose sessions begin with a
+ * handshake. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>

@@ -313,8 +313,8 @@ static const char *collective_of(const struct place *p, const struct look_proces
 	return NULL;
 }
 
-/* Whether the process is a rank: the variables of other processes in its job may have the same value, such as those of
- * a shell that started it. */
+/* Whether the process is a rank. A rank's number in the environment is not sufficient: a shell that starts the rank
+ * has the same environment. */
 static bool is_rank(const struct place *p, const struct look_process *process)
 {
 	const struct item *item = main_item(p, process);

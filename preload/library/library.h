@@ -47,8 +47,8 @@ enum library_key {
 
 enum { LIBRARY_PARTS = 20 };
 
-/* key, key_position: the argument that is the handle whose note these parts become, or that points to where the call
- * stores it. */
+/* key, key_position: the argument with the handle to which the parts are attached, or with the address to which the
+ * call stores this handle. */
 struct library_shape {
 	uint8_t count, key, key_position;
 	struct library_part parts[LIBRARY_PARTS];

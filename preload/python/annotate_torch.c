@@ -2,8 +2,8 @@
 /* PyTorch's profiler reaches NVTX through an object with virtual functions, which a build without CUDA lacks. It is
  * replaced by ours, and emit_nvtx then works as in a build with CUDA, with the same texts.
  *
- * The order of the virtual functions is PyTorch's own (the same from 1.12 to 2.13). Before it is relied on, one
- * operator runs on a table whose functions only record which of them are called. */
+ * The order of the virtual functions is that of PyTorch 1.12 to 2.13. To verify the order, one operator first runs with
+ * a table whose functions only record that they were called. */
 #include "preload/python/annotate_torch.h"
 
 #include <stddef.h>

@@ -72,9 +72,9 @@ static bool choose(struct choice *k, struct fix_first_cause *cause, double weigh
 
 /* ---- what the partition tells ---- */
 
-/* What a part of a role's time costs the run. For what the main thread's program started, this is at most what the main
- * thread waits for others: as long as it waited at the known line, else its waits divided in proportion to what these
- * others do. */
+/* The time by which `ns` of a role's time lengthen the run. If the main thread's program started the role, the cost is
+ * at most the time that the main thread waits for it: the wait at the known line, else a share of all waits of the main
+ * thread, in proportion to the activity of the roles that it may wait for. */
 static uint64_t run_cost(const struct choice *k, const struct role *r, uint64_t ns)
 {
 	double cost = (double)role_wall_ns(r, ns), share;

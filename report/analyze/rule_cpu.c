@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_starved, cpu_oversubscribed: threads that were runnable and waited for a CPU, because other programs held the
- * CPUs, or because the job has more runnable threads than the CPUs that its affinity mask and its quota leave to it. */
+/* cpu_starved, cpu_oversubscribed: threads were runnable and waited for a CPU. The cause is either other programs on
+ * the CPUs, or more runnable threads in the job than its affinity mask and its quota allow CPUs. */
 #include <stdlib.h>
 #include <string.h>
 

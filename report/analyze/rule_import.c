@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import_heavy: imports that take a large part of a Python process and that could be avoided: modules that do work when
- * they are imported, packages that are hardly used, and packages that one program after the other imports anew. What
- * is used is known from stacks outside of imports. */
+/* import_heavy: avoidable imports that take a large part of a Python process. Three kinds are found: a module that
+ * computes when it is imported, a package that is hardly used, and a package that many short programs import. Stacks
+ * outside of imports show which packages are used. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* short_processes: processes that use so little CPU time that starting them is most of what they cost. */
+/* short_processes: processes whose start-up costs more CPU time than their work. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -194,8 +194,9 @@ static void rank_add_cpu(struct rules *r, const struct rank *rank, uint64_t *cpu
 		}
 }
 
-/* What the others lose because of the least one, less what it waited longer for a CPU than they did for the same CPU
- * time: that it was late because of other programs is no imbalance of the job. */
+/* The time that the other ranks lose because of the rank that waits least. That rank's run delay is subtracted as far
+ * as it exceeds the other ranks' run delay for the same CPU time: if other programs took its CPU, the job is not
+ * imbalanced. */
 static uint64_t imbalance(struct rules *r, const struct ranks_found *all, const size_t *order, uint64_t lost)
 {
 	uint64_t cpu = 0, delay = 0, others_cpu = 0, others_delay = 0, usual;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/diff/series.h"
 
-/* The mean of a run deviates from that of other runs by this share of the variance of its parts, however many parts
- * it has: what disturbs a part of a run may disturb a whole one. */
+/* The variance of the means of runs is at least this share of the variance of the parts of a run, however many parts a
+ * run has: a disturbance may last for a whole run. */
 static const double lasting = 1.0 / 16;
 
 void series_add(struct series *s, double value)

@@ -13,9 +13,8 @@ enum { INDEX_COLUMN = 0xff, INDEX_EQUAL = 0x100, INDEX_FROM = 0x200, INDEX_TO = 
 /* Guesses for the planner: tables are made when a statement is executed, so their sizes are not known before. */
 enum { ROWS = 1000000, ROWS_OF_RANGE = ROWS / 4, ROWS_OF_VALUE = 100 };
 
-/* A table of nsys and a report of the same name (PROCESSES: for SQL, case makes no difference) are one table: to the
- * columns of the former are added those of the latter that it lacks. Both have a row for the same things in the same
- * order. */
+/* SQL ignores case, so nsys's table PROCESSES and the report `processes` are one table. It has the columns of nsys's
+ * table, then those columns of the report that nsys's table lacks. Both have the same rows in the same order. */
 struct source {
 	struct store *store;
 	int number; /* of nsys_schemas; from NSYS_TABLES: of report_list */

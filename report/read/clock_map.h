@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clock map of one boot of one machine: converts ticks of its clock to CLOCK_REALTIME, and to the common time of
- * several machines. All processes of a boot share one clock map, so that their order is that of their clock. */
+ * several machines. All processes of a boot share one clock map, so that the conversion keeps the order of
+ * their events. */
 #ifndef PILLION_CLOCK_MAP_H
 #define PILLION_CLOCK_MAP_H
 

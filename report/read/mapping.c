@@ -111,8 +111,8 @@ static void place_free(void)
 	}
 }
 
-/* The block is created elsewhere and moved to its address when it is complete, so that other threads see all of it
- * or fault as well. */
+/* Fills the block at another address, and moves the complete block to its own address: another thread either reads
+ * complete memory or takes a page fault, too. */
 static bool lazy_place(struct lazy *z, uintptr_t address)
 {
 	size_t offset = (address - z->start) & ~(z->source.block_bytes - 1), size = block_size(z, offset);

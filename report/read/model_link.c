@@ -413,8 +413,8 @@ static void describe_end(struct model *m, struct process *p, const struct image 
 		}
 }
 
-/* The last image by time. An image that the launcher observed counts only if the process has no image of its own after
- * it, which is so if the last of these ended by the exec of a program that is not recorded. */
+/* The last image by time. If the last image that the process recorded ended by an exec, and the launcher observed the
+ * program that was executed, the observed image is the last one; other observed images are earlier. */
 static const struct image *last_image(const struct model *m, const struct process *p)
 {
 	const struct image *images = &m->images[p->first_image], *own = &images[p->image_count - 1], *observed = NULL;

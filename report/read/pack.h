@@ -31,8 +31,8 @@ enum pack_kind { PACK_CAPTURE = 1, PACK_FILE = 2, PACK_BLOCK = 3, PACK_END = 4, 
 struct pack_record {
 	uint32_t magic, kind;
 	uint64_t size_bytes, value;
-	/* hash_bytes of everything before it, and of the bytes that follow unless they are packed, which have a
-	 * checksum of their own */
+	/* hash_bytes of the members above, and of the content that follows unless it is packed; packed content has
+	 * its own checksum */
 	uint64_t check;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU time that recording has cost: what the recorder measured in its slow paths, and for each call what the
- * launcher measured that one costs on this machine. docs/decisions/own-cost.md has how accurate it is. */
+/* The CPU time that recording has cost: the time that the recorder measured in its slow paths, plus the number of calls
+ * times the cost of a call that the launcher measured on this machine. docs/decisions/own-cost.md states the error. */
 #ifndef PILLION_OWN_COST_H
 #define PILLION_OWN_COST_H
 

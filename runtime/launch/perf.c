@@ -167,8 +167,8 @@ static bool is_bare(uint32_t pid)
 	return has_maps && !has_recorder;
 }
 
-/* A "bare" line precedes the exec. It has the process that executes the program, or its parent, which created it by
- * vfork() or posix_spawn(). */
+/* A "bare" line of the index precedes the exec of a program that is not recorded. Its pid is that of the process that
+ * calls exec, or that of the parent if the process was created by vfork() or posix_spawn(). */
 static void attach_bare(const struct run *run, uint32_t pid)
 {
 	char path[64];

@@ -2,11 +2,11 @@
 /* Aligns the clocks of several machines by the collective operations of their ranks, because their CLOCK_REALTIME may
  * disagree.
  *
- * No rank leaves a collective before the last one has entered it. For a clock that is ahead by x therefore x <= its
- * exit - the other's entry, and x >= its entry - the other's exit. All ranks leave at about the same time, which gives
- * the estimate; the bounds give its error. Each source (align_mpi.c, align_nccl.c) determines which ranks meet and
- * when. If both sources connect two machines, the smaller error wins; a machine that did not meet a placed one directly
- * is placed through one that did. All other machines keep their CLOCK_REALTIME. */
+ * No rank leaves a collective before the last rank has entered it. If the clock of rank A is ahead of the clock of
+ * rank B by x, then entry(A) - exit(B) <= x <= exit(A) - entry(B). All ranks leave at about the same time: the estimate
+ * is exit(A) - exit(B), and the bounds give its error. Each source (align_mpi.c, align_nccl.c) determines which ranks
+ * meet and when. If both sources connect two machines, the smaller error wins; a machine that did not meet a placed one
+ * directly is placed through one that did. All other machines keep their CLOCK_REALTIME. */
 #ifndef PILLION_ALIGN_H
 #define PILLION_ALIGN_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device records with the call to which their time is attributed: that of correlate.h, except that an operation that
- * the launch of a CUDA graph executed is attributed to the call that made its node (graph.h), and the time of a launch
- * that was recorded as a whole is divided over its nodes where that can be estimated (graph_estimate.h). */
+/* Attributes the time of device records to calls. The call is the one that correlate.h finds, with two exceptions. An
+ * operation of a CUDA graph is attributed to the call that added its node to the graph (graph.h). If CUPTI recorded the
+ * launch of a graph as a whole, its time is divided over the nodes, provided that their times can be estimated
+ * (graph_estimate.h). */
 #ifndef PILLION_ATTRIBUTE_H
 #define PILLION_ATTRIBUTE_H
 

@@ -277,8 +277,8 @@ static bool sticks_out(const struct state *s, const struct entry *e, const struc
 	return (e->middle < event_start(call) + e->half || e->middle + e->half > call->ticks) && has_records(s, e->id);
 }
 
-/* Of two calls that contain an entry, the inner one ends first and gets it. One that submits no work, such as one that
- * loads a kernel, gets what sticks out only if `is_last`: the call that submitted the work may be beside it. */
+/* Of two calls that contain an entry, the inner call ends first and gets it. A call that submits no work (it loads a
+ * kernel) gets an entry that exceeds the call only if `is_last`: the call that submitted the work may follow. */
 static void match_by_time(struct state *s, size_t k, size_t from, size_t end, bool is_last)
 {
 	struct calls c;

@@ -2,10 +2,10 @@
 /* The calls that made the nodes of CUDA graphs, by capture or explicitly.
  *
  * A device record has the node's id in the executable graph. Instantiation keeps the numbers of the nodes and changes
- * the graph's id only, so the node is found by its number in the graph from which the executable one was instantiated,
- * or by which it was updated last. The nodes of graphs inside of it (child graphs, bodies of conditional nodes) are
- * numbered anew: they are matched with the nodes of the inner graphs by kind, kernel, grid and block, and those that
- * agree in all of these in order of execution. */
+ * only the id of the graph. Therefore the node's number identifies the node in the source graph: the graph that was
+ * instantiated, or the graph of the last update. The nodes of inner graphs (child graphs, bodies of conditional nodes)
+ * get new numbers. They are matched with the nodes of the inner source graph by kind, kernel, grid and block; nodes
+ * that agree in all four are matched in order of execution. */
 #ifndef PILLION_GRAPH_H
 #define PILLION_GRAPH_H
 

@@ -2,10 +2,11 @@
 /* Which part of a GPU's energy each device operation took: an estimate from sampled power, by time and class.
  *
  * Between two samples the energy is known, and when the device executed kernels, only copies and memsets, or nothing.
- *   idle      takes the power that the device had while it was idle from one sample to the next, where there are such
- *             intervals, but not more than its part of the time; and what is above the device's power limit otherwise
- *   kernels   take the rest of the time in which any ran, each in proportion to its time in the interval
- *   copies    likewise, of the time in which no kernel ran
+ *   idle      the idle power times the idle time, but at most the interval's energy times the idle share of the time.
+ *             The idle power is that of intervals in which the device was idle throughout. Idle also takes the energy
+ *             that exceeds the device's power limit.
+ *   kernels   the rest of the energy while a kernel ran, each kernel in proportion to its time in the interval
+ *   copies    the rest of the energy while copies or memsets ran and no kernel did, likewise
  * So the parts add up to the device's energy. Operations of all processes count, whatever the filter is. */
 #ifndef PILLION_ENERGY_SHARE_H
 #define PILLION_ENERGY_SHARE_H

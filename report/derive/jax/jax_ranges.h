@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ranges of one image that are about JAX: what each is, and the function that it belongs to.
  *
- * A phase names its function without the place of it, and XLA names a module after it. They belong to the call around
- * them if that has the name, else to the only function called that has it; where several have, or none, they have a
- * row of their own. */
+ * A phase has the name of its function without file and line, and XLA names a module after the function. A phase or a
+ * module belongs to the call that encloses it if the call has the same name, else to the only called function with this
+ * name. If no function or several functions have the name, the phase or module has a row of its own. */
 #ifndef PILLION_JAX_RANGES_H
 #define PILLION_JAX_RANGES_H
 

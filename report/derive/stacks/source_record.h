@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the source files of a run were at its end, so that a text that is shown later is the one that was executed:
- * names.sources, which the summary at the end of a run writes. The lines have the form of those of an index:
- *   source  file=NAME size=N mtime_ns=N hash=0xN   NAME: as the traces have it */
+/* Size, time and hash of each source file at the end of a run, so that a report shows a source file only if it is still
+ * the one that was executed. The summary at the end of a run writes the file names.sources. Its lines have the form of
+ * index lines; NAME is the name that the traces have:
+ *   source  file=NAME size=N mtime_ns=N hash=0xN */
 #ifndef PILLION_SOURCE_RECORD_H
 #define PILLION_SOURCE_RECORD_H
 

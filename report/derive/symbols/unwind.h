@@ -2,9 +2,9 @@
 /* Unwinds a stack from registers and memory, frame by frame, by the call frame information of the files: by elfutils
  * (unwind_elfutils.c), or not at all in a build without it (symbol_file_none.c). x86-64.
  *
- * Of a blocked thread only the stack pointer and the pc are known. That is enough while frames are addressed by the
- * stack pointer; the first that needs the frame pointer gets it from the function's prologue (prologue.c), and the
- * frames after it know it by what was saved. */
+ * Of a blocked thread, only the stack pointer and the pc are known. They are sufficient as long as the unwind table
+ * computes frames from the stack pointer. The first frame that needs the frame pointer takes it from the function's
+ * prologue (prologue.c); later frames find it in the saved registers. */
 #ifndef PILLION_UNWIND_H
 #define PILLION_UNWIND_H
 

@@ -55,8 +55,8 @@ static inline bool blocked_waits_for_others(enum blocked_kind kind)
 void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
 		    const struct descriptors *descriptors, uint64_t end, struct blocked *ret);
 
-/* Divides the blocked time among the calls: first among those that do nothing but wait, then among the others, each in
- * proportion to its duration and at most that. Returns what no call explains. */
+/* Divides the blocked time among the calls: first among the calls that only wait, then among the other calls. The share
+ * of a call is proportional to its duration and at most its duration. Returns the time that no call explains. */
 uint64_t blocked_divide(struct blocked *b, uint64_t blocked_ns);
 /* The duration of calls that do nothing but wait; *ret_count is set to the number of all calls. */
 uint64_t blocked_waits(const struct blocked *b, uint64_t *ret_count);

@@ -347,8 +347,9 @@ static void add_rest(struct maker *k, const struct image *last, size_t from, str
 	}
 }
 
-/* Whether the image is a part of its process's time. What the launcher observed of a process that recorded itself is
- * not, as it is the same time, unless it is a program that is not recorded, which the process executed last. */
+/* Whether the image is a part of its process's time. If the process recorded itself, an image that the launcher
+ * observed repeats the time of the recorded images. The exception is a program that the process executed last and that
+ * is not recorded. */
 static bool is_part(const struct image *image, const struct image *own)
 {
 	return image->via != TF_VIA_OBSERVED || !own ||

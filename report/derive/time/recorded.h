@@ -17,8 +17,8 @@ struct recorded recorded_find(const struct model *m);
 /* How long the process was recorded: its life, or the part of it in capture ranges. */
 uint64_t recorded_wall(const struct model *m, const struct process *p);
 
-/* Replaces the accounts of threads that lived outside of the ranges, too. Their lifetime becomes that in the ranges, in
- * which the CPU time is that of their samples, or is not known. */
+/* Limits the accounts of threads that also lived outside of the ranges. The lifetime becomes the part in the ranges.
+ * The CPU time becomes the sum of the samples in the ranges, or unknown if the thread was not sampled. */
 void recorded_limit(const struct model *m, struct partition *p);
 
 #endif

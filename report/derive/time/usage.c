@@ -164,8 +164,9 @@ struct usage_of usages_recorded(const struct usages *u, const struct image *imag
 				 .involuntary = r->of.involuntary};
 }
 
-/* Of a forked image in a range file only an upper bound of the start is known. Its process is the last sampled one that
- * has its pid and started by then, unless that one was sampled before the image began: then the pid is a reused one. */
+/* The start of the image's process, 0 if it is not known. For a forked image in a range file, only an upper bound of
+ * the start is known. The process is the last sampled process with this pid that started before the bound. If that
+ * process was sampled before the image began, the pid was reused, and the process is not known. */
 static uint64_t sampled_start(const struct usages *u, const struct image *image)
 {
 	struct usage_sampled last = {.pid = image->pid, .process_start = image->process_start, .tid = UINT32_MAX};

@@ -2,9 +2,9 @@
 /* The loader's list of objects. All searches of it go through here: the test object_graph forbids other calls of
  * dl_iterate_phdr.
  *
- * dl_iterate_phdr takes a lock of the loader. A signal handler would wait for it for ever if it had interrupted its
- * thread in the middle of taking it, and so would a child that was forked while another thread held it. Therefore
- * signals are blocked during a search, and fork waits for its end. The program's own searches are not protected:
+ * dl_iterate_phdr takes a lock of the loader. A signal handler that interrupts the holder of the lock would wait for
+ * ever, and so would a child that is forked while another thread holds the lock. Therefore signals are blocked during a
+ * search, and fork waits for the end of the search. The program's own searches are not protected:
  * a wrapper of an async-signal-safe function must not search at all, or at most by loader_try_each(). */
 #ifndef PILLION_LOADER_H
 #define PILLION_LOADER_H

@@ -10,9 +10,9 @@
 
 enum { IMAGES_PER_BLOCK = TF_IMAGE_BLOCK_BYTES / TF_IMAGE_BYTES };
 
-/* A forked child inherits the mapped blocks: it takes its place in the latest one, and a handler that forked may have
- * interrupted a store to the parent's place. The latest block is latest[latest_index]. The other one is filled in
- * before the index changes, so that a fork by another thread finds one of them complete in the child. */
+/* A forked child inherits the mapped blocks and takes its place in the latest block, latest[latest_index]. A new block
+ * is described in the other element before latest_index changes, so that a child that another thread forks meanwhile
+ * finds a complete description. A handler that forks may have interrupted a store to the parent's place. */
 static const struct image_block *block_latest(void)
 {
 	return &process_inherited.latest[__atomic_load_n(&process_inherited.latest_index, __ATOMIC_ACQUIRE)];

@@ -17,7 +17,8 @@ void image_begin(bool is_fork);
 /* Makes the image known to readers, once its first thread has a page. */
 void image_publish(void);
 
-/* Before a fork: is the block in which the child will take its place not the one that is mapped? Maps it. */
+/* Before a fork. image_expects_block: will the child's place be in a block that is not mapped yet? image_map_block maps
+ * this block. */
 bool image_expects_block(void);
 void image_map_block(void);
 

@@ -161,7 +161,7 @@ bool traffic_in_process(unsigned function)
 	return false;
 }
 
-/* Are these bytes of calls that are not counted by function, so that nothing would show that they are missing? */
+/* Are these the bytes of calls whose function has no counter? Then no other figure shows that bytes are missing. */
 static bool traffic_is_needed(const uint64_t *counters)
 {
 	return counters[1 + TF_TRAFFIC_BYTES] >> 8 && !thread_self.place[counters[1 + TF_TRAFFIC_KEY] >> 40];

@@ -101,7 +101,7 @@ static struct sampler *sampler_map_stack(void)
 	return (struct sampler *)(at + GUARD_BYTES + USED_BYTES);
 }
 
-/* The calling thread's stack: the one it had before a fork, one that an ended thread left, or a new one. */
+/* The calling thread's stack for samples: its stack from before a fork, the stack of an ended thread, or a new one. */
 static struct sampler *sampler_take_stack(void)
 {
 	char *own = altstack_own();

@@ -13,8 +13,8 @@
  * signal of the program has interrupted the call and ours is delivered with it, the flags of the program's handler
  * decide whether the call is restarted.
  *
- * A wait of io_uring ends even so: a process that creates a ring by syscall() is not sampled from then on, one that
- * does so by a system call of its own from the first sample on that meets such a wait.
+ * Our signal does end a wait of io_uring. Sampling therefore stops in a process that creates a ring: at once if the
+ * process calls syscall(), and at the first sample that interrupts such a wait if it has the instruction itself.
  *
  * Calls with a mask of their own (sigsuspend, ppoll, ...) wait with our signal blocked, see sample_mask.h. Where such a
  * call is not ours (sigpause, io_pgetevents, a system call of the program's own), it may return EINTR before the

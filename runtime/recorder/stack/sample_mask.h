@@ -5,9 +5,9 @@
  * while a call waits with a mask of its own (sigsuspend, ppoll, ...) and in the program's handlers that this call runs:
  * a sample would otherwise be delivered before a signal of the program that ends the wait, and the call would return
  * EINTR before the program's handler has run. Whether the program has blocked it is not stored, because masks are also
- * restored without a call that we see (siglongjmp, setcontext, the return from a handler). Instead, ours counts as
- * blocked wherever all signals of its group below it are. Where that is not what the program asked for, it means this
- * signal in particular, and samples move to another one. */
+ * restored without a call that we see (siglongjmp, setcontext, the return from a handler). Instead, our signal counts
+ * as blocked if all lower signals of its group are blocked. If a program asks for a mask in which these two differ, the
+ * program uses our signal in particular, and samples move to another signal. */
 #ifndef PILLION_SAMPLE_MASK_H
 #define PILLION_SAMPLE_MASK_H
 

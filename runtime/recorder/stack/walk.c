@@ -238,9 +238,9 @@ static struct walk walk_begin(uintptr_t frame, uintptr_t stack_high)
 	};
 }
 #else
-/* The frame address does not give the caller's stack pointer, so the walk begins in this function. The instructions
- * are one statement, so that all registers belong to one instruction, which the unwind table describes wherever it
- * is in the function. */
+/* The frame address does not give the caller's stack pointer, so the walk begins in this function. One asm statement
+ * reads all registers, so that they belong to one instruction. The unwind table describes every instruction of the
+ * function. */
 static inline __attribute__((always_inline)) struct walk walk_begin(uintptr_t frame, uintptr_t stack_high)
 {
 	struct walk walk = {.high = stack_high, .is_interrupted = true};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HOST.RUN.where: what the threads of a run did at some moment, as the launcher read it from outside. It has what the
- * report needs to unwind their stacks and to find what they wait for: raw memory, registers, mappings, descriptors.
+/* HOST.RUN.where: the state of the threads of a run at one or more moments, which the launcher read from outside. The
+ * file has the raw memory, registers, mappings and descriptors with which the report unwinds the threads' stacks and
+ * finds the objects that the threads wait for.
  * Included by trace_format.h.
  *
  * The file is a struct tf_where_head, then records: a struct tf_where_record, `size` bytes of content, and padding to a
