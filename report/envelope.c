@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "report/base/text.h"
+#include "report/base/json_writer.h"
 #include "report/destination.h"
 
 #ifndef PILLION_VERSION
@@ -18,15 +18,15 @@
 enum { MESSAGES = 20 };
 
 #define SCHEMA "pillion-envelope-1"
-#define HEAD "{\"schema\":\"" SCHEMA "\",\"version\":\"" PILLION_VERSION "\""
 
 static struct {
 	bool is_open, has_verdict;
 	const char *verb, *hint;
 	char *const *captures;
 	size_t capture_count;
-	struct texts messages;
-	struct buffer rows, keys, reason, ledger, next;
+	struct texts messages, tables; /* tables: whose columns are in `keys` */
+	struct buffer rows, keys; /* the elements of the array, the members of the object */
+	struct buffer reason, ledger, next;
 	size_t shown, of; /* rows */
 	size_t bytes;	  /* of rows at most; 0: any */
 	enum verdict verdict;
@@ -61,31 +61,25 @@ void envelope_message(const char *text)
 /* The columns that tell rows apart: names and ids. */
 static void add_keys(const char *name, const struct table *t)
 {
-	struct buffer *b = &envelope.keys, quoted = {0};
-	size_t count = 0;
-	bool is_known;
+	struct json_writer w = {.to = &envelope.keys, .has_value = envelope.keys.size};
 
-	json_add(&quoted, name);
-	buffer_text(&quoted, ":[");
-	is_known = b->size && strstr(b->data, quoted.data);
-	if (!is_known)
-		buffer_print(b, "%s%s", b->size ? "," : "", quoted.data);
-	buffer_done(&quoted);
-	if (is_known)
-		return;
-	for (size_t i = 0; i < t->column_count; i++) {
-		if (t->columns[i].type != COLUMN_TEXT && t->columns[i].type != COLUMN_ID)
-			continue;
-		buffer_text(b, count++ ? "," : "");
-		json_add(b, t->columns[i].title);
-	}
-	buffer_text(b, "]");
+	for (size_t i = 0; i < envelope.tables.count; i++)
+		if (!strcmp(envelope.tables.items[i], name))
+			return;
+	texts_add(&envelope.tables, "%s", name);
+	json_name(&w, name);
+	json_begin(&w, '[');
+	for (size_t i = 0; i < t->column_count; i++)
+		if (t->columns[i].type == COLUMN_TEXT || t->columns[i].type == COLUMN_ID)
+			json_string(&w, t->columns[i].title);
+	json_end(&w, ']');
 }
 
 void envelope_table(const char *name, const struct table *t, size_t rows)
 {
 	const struct emit e = {.format = FORMAT_JSON};
 	struct buffer *b = &envelope.rows;
+	struct json_writer w = {.to = b, .has_value = b->size};
 
 	add_keys(name, t);
 	envelope.of += table_rows(t);
@@ -96,15 +90,15 @@ void envelope_table(const char *name, const struct table *t, size_t rows)
 			if (envelope.bytes && b->size >= envelope.bytes)
 				return;
 			envelope.shown++;
-			buffer_text(b, b->size ? ",\n {\"table\":" : "\n {\"table\":");
-			json_add(b, name);
+			json_space(&w, "\n ");
+			json_begin(&w, '{');
+			json_member_string(&w, "table", name);
 		}
-		buffer_text(b, ",");
-		json_add(b, t->columns[column].title);
-		buffer_text(b, ":");
+		json_name(&w, t->columns[column].title);
 		emit_cell(b, &e, t, i, UNIT_NS);
+		w.has_value = true;
 		if (column + 1 == t->column_count)
-			buffer_text(b, "}");
+			json_end(&w, '}');
 	}
 }
 
@@ -178,57 +172,85 @@ static void decide(int status)
 		buffer_text(&envelope.reason, "no rows");
 }
 
-static void add_text(struct buffer *b, const char *name, const char *text)
+/* A member on a line of its own, whose value follows. */
+static void add_name(struct json_writer *w, const char *name)
 {
-	buffer_print(b, ",\n\"%s\":", name);
-	if (text)
-		json_add(b, text);
-	else
-		buffer_text(b, "null");
+	json_space(w, "\n");
+	json_name(w, name);
 }
 
-static void add_texts(struct buffer *b, const char *name, char *const *texts, size_t count)
+static void add_text(struct json_writer *w, const char *name, const char *text)
+{
+	add_name(w, name);
+	json_string(w, text);
+}
+
+static void add_texts(struct json_writer *w, const char *name, char *const *texts, size_t count)
 {
 	size_t most = envelope.bytes && count > MESSAGES ? MESSAGES : count;
 
-	buffer_print(b, ",\n\"%s\":[", name);
-	for (size_t i = 0; i < most; i++) {
-		buffer_text(b, i ? "," : "");
-		json_add(b, texts[i]);
+	add_name(w, name);
+	json_begin(w, '[');
+	for (size_t i = 0; i < most; i++)
+		json_string(w, texts[i]);
+	if (most < count) {
+		struct buffer more = {0};
+
+		buffer_print(&more, "and %zu more", count - most);
+		json_string(w, more.data);
+		buffer_done(&more);
 	}
-	if (most < count)
-		buffer_print(b, ",\"and %zu more\"", count - most);
-	buffer_text(b, "]");
+	json_end(w, ']');
 }
 
-static void add_error(struct buffer *b)
+static void add_error(struct json_writer *w)
 {
-	add_text(b, "error", envelope.messages.count ? envelope.messages.items[0] : "failed");
-	add_text(b, "hint", envelope.hint);
+	add_text(w, "error", envelope.messages.count ? envelope.messages.items[0] : "failed");
+	add_text(w, "hint", envelope.hint);
 	if (envelope.messages.count > 1)
-		add_texts(b, "messages", envelope.messages.items + 1, envelope.messages.count - 1);
+		add_texts(w, "messages", envelope.messages.items + 1, envelope.messages.count - 1);
 }
 
-static void add_answer(struct buffer *b, int status)
+static void add_rows(struct json_writer *w)
+{
+	add_name(w, "rows");
+	json_begin(w, '[');
+	json_ready(w, buffer_string(&envelope.rows));
+	json_end(w, ']');
+	add_name(w, "row_key");
+	json_begin(w, '{');
+	json_ready(w, buffer_string(&envelope.keys));
+	json_end(w, '}');
+}
+
+static void add_truncated(struct json_writer *w)
+{
+	add_name(w, "truncated");
+	if (envelope.shown >= envelope.of) {
+		json_null(w);
+		return;
+	}
+	json_begin(w, '{');
+	json_member_number(w, "shown", envelope.shown);
+	json_member_number(w, "of", envelope.of);
+	json_end(w, '}');
+}
+
+static void add_answer(struct json_writer *w, int status)
 {
 	static const char *const verdicts[] = {"clean", "found", "could_not_check"};
 
 	decide(status);
 	if (envelope.shown < envelope.of && !envelope.next.size)
 		envelope_next("the same with a larger --top, or of a part of the run: --filter-time, --filter-nvtx");
-	add_text(b, "verdict", verdicts[envelope.verdict]);
-	add_text(b, "reason", buffer_string(&envelope.reason));
-	buffer_print(b, ",\n\"rows\":[%s", buffer_string(&envelope.rows));
-	buffer_print(b, "]");
-	buffer_print(b, ",\n\"row_key\":{%s}", buffer_string(&envelope.keys));
-	add_texts(b, "capture", envelope.captures, envelope.capture_count);
-	add_text(b, "ledger", envelope.ledger.size ? envelope.ledger.data : NULL);
-	if (envelope.shown < envelope.of)
-		buffer_print(b, ",\n\"truncated\":{\"shown\":%zu,\"of\":%zu}", envelope.shown, envelope.of);
-	else
-		buffer_text(b, ",\n\"truncated\":null");
-	add_text(b, "next", envelope.next.size ? envelope.next.data : NULL);
-	add_texts(b, "messages", envelope.messages.items, envelope.messages.count);
+	add_text(w, "verdict", verdicts[envelope.verdict]);
+	add_text(w, "reason", buffer_string(&envelope.reason));
+	add_rows(w);
+	add_texts(w, "capture", envelope.captures, envelope.capture_count);
+	add_text(w, "ledger", envelope.ledger.size ? envelope.ledger.data : NULL);
+	add_truncated(w);
+	add_text(w, "next", envelope.next.size ? envelope.next.data : NULL);
+	add_texts(w, "messages", envelope.messages.items, envelope.messages.count);
 }
 
 static int print_to(const char *path, const struct buffer *text)
@@ -248,6 +270,7 @@ static int print_to(const char *path, const struct buffer *text)
 static void envelope_done(void)
 {
 	texts_done(&envelope.messages);
+	texts_done(&envelope.tables);
 	buffer_done(&envelope.rows);
 	buffer_done(&envelope.keys);
 	buffer_done(&envelope.reason);
@@ -259,15 +282,20 @@ static void envelope_done(void)
 int envelope_end(int status, const char *path)
 {
 	struct buffer b = {0};
+	struct json_writer w = {.to = &b};
 
-	buffer_text(&b, HEAD);
-	add_text(&b, "verb", envelope.verb);
-	buffer_print(&b, ",\n\"status\":%d", status);
+	json_begin(&w, '{');
+	json_member_string(&w, "schema", SCHEMA);
+	json_member_string(&w, "version", PILLION_VERSION);
+	add_text(&w, "verb", envelope.verb);
+	add_name(&w, "status");
+	json_signed(&w, status);
 	if (status == 2 && !envelope.has_verdict && !envelope.shown)
-		add_error(&b);
+		add_error(&w);
 	else
-		add_answer(&b, status);
-	buffer_text(&b, "}\n");
+		add_answer(&w, status);
+	json_end(&w, '}');
+	buffer_text(&b, "\n");
 	if (print_to(path, &b))
 		status = 2;
 	buffer_done(&b);
@@ -277,7 +305,8 @@ int envelope_end(int status, const char *path)
 
 void envelope_abandon(void)
 {
-	fputs(HEAD ",\"verb\":null,\"status\":2,\"error\":\"out of memory\",\"hint\":\"use --filter-time or --top\"}\n",
+	fputs("{\"schema\":\"" SCHEMA "\",\"version\":\"" PILLION_VERSION "\",\"verb\":null,\"status\":2,"
+	      "\"error\":\"out of memory\",\"hint\":\"use --filter-time or --top\"}\n",
 	      stdout);
 	fflush(stdout);
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/text.h"
 
 /* What an answer has at most: rows of a table if the caller does not say it, and if it does; bytes of rows. */
 enum { TOP_DEFAULT = 50, TOP_MOST = 1000 };
@@ -82,55 +81,54 @@ enum { TOOLS = sizeof(tools) / sizeof(*tools), ARGUMENTS = sizeof(tools->argumen
 
 /* ---- descriptions ---- */
 
-static void describe_argument(const struct argument *a, struct buffer *ret)
+static void describe_argument(struct json_writer *w, const struct argument *a)
 {
-	static const char *const types[] = {
-		[CAPTURE] = "\"type\":\"string\"",
-		[CAPTURES] = "\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1",
-		[SQL] = "\"type\":\"string\"",
-		[TEXT] = "\"type\":\"string\"",
-		[SOURCE] = "\"type\":\"string\"",
-		[TOP] = "\"type\":\"integer\",\"minimum\":1,\"maximum\":1000",
-	};
-
-	json_add(ret, a->name);
-	buffer_print(ret, ":{%s,\"description\":", types[a->kind]);
-	json_add(ret, a->help);
-	buffer_text(ret, "}");
+	json_name(w, a->name);
+	json_begin(w, '{');
+	json_member_string(w, "type", a->kind == TOP ? "integer" : a->kind == CAPTURES ? "array" : "string");
+	if (a->kind == CAPTURES) {
+		json_member_ready(w, "items", "{\"type\":\"string\"}");
+		json_member_number(w, "minItems", 1);
+	} else if (a->kind == TOP) {
+		json_member_number(w, "minimum", 1);
+		json_member_number(w, "maximum", TOP_MOST);
+	}
+	json_member_string(w, "description", a->help);
+	json_end(w, '}');
 }
 
-static void describe_tool(const struct tool *t, struct buffer *ret)
+static void describe_arguments(struct json_writer *w, const struct argument *arguments)
 {
-	size_t required = 0;
-
-	buffer_text(ret, "{\"name\":");
-	json_add(ret, t->name);
-	buffer_text(ret, ",\"description\":");
-	json_add(ret, t->help);
-	buffer_text(ret, ",\"annotations\":{\"readOnlyHint\":true,\"openWorldHint\":false},\"inputSchema\":"
-			 "{\"type\":\"object\",\"properties\":{");
-	for (size_t i = 0; i < ARGUMENTS && t->arguments[i].name; i++) {
-		buffer_text(ret, i ? "," : "");
-		describe_argument(&t->arguments[i], ret);
-	}
-	buffer_text(ret, "},\"required\":[");
-	for (size_t i = 0; i < ARGUMENTS && t->arguments[i].name; i++) {
-		if (!t->arguments[i].is_required)
-			continue;
-		buffer_text(ret, required++ ? "," : "");
-		json_add(ret, t->arguments[i].name);
-	}
-	buffer_text(ret, "],\"additionalProperties\":false}}");
+	json_begin(w, '{');
+	json_member_string(w, "type", "object");
+	json_name(w, "properties");
+	json_begin(w, '{');
+	for (size_t i = 0; i < ARGUMENTS && arguments[i].name; i++)
+		describe_argument(w, &arguments[i]);
+	json_end(w, '}');
+	json_name(w, "required");
+	json_begin(w, '[');
+	for (size_t i = 0; i < ARGUMENTS && arguments[i].name; i++)
+		if (arguments[i].is_required)
+			json_string(w, arguments[i].name);
+	json_end(w, ']');
+	json_member_bool(w, "additionalProperties", false);
+	json_end(w, '}');
 }
 
-void mcp_tools_describe(struct buffer *ret)
+void mcp_tools_describe(struct json_writer *w)
 {
-	buffer_text(ret, "[");
+	json_begin(w, '[');
 	for (size_t i = 0; i < TOOLS; i++) {
-		buffer_text(ret, i ? "," : "");
-		describe_tool(&tools[i], ret);
+		json_begin(w, '{');
+		json_member_string(w, "name", tools[i].name);
+		json_member_string(w, "description", tools[i].help);
+		json_member_ready(w, "annotations", "{\"readOnlyHint\":true,\"openWorldHint\":false}");
+		json_name(w, "inputSchema");
+		describe_arguments(w, tools[i].arguments);
+		json_end(w, '}');
 	}
-	buffer_text(ret, "]");
+	json_end(w, ']');
 }
 
 /* ---- arguments ---- */
@@ -225,9 +223,10 @@ int mcp_tool_call(struct json_reader *request, const char *name, const struct te
 
 void mcp_tool_failed(const struct mcp_call *c, const struct err *err, struct buffer *ret)
 {
-	buffer_text(ret, "{\"error\":");
-	json_add(ret, err->text);
-	buffer_text(ret, ",\"hint\":");
-	json_add(ret, c->help);
-	buffer_text(ret, "}");
+	struct json_writer w = {.to = ret};
+
+	json_begin(&w, '{');
+	json_member_string(&w, "error", err->text);
+	json_member_string(&w, "hint", c->help);
+	json_end(&w, '}');
 }

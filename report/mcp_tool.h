@@ -4,10 +4,11 @@
 #define PILLION_MCP_TOOL_H
 
 #include "report/json_reader.h"
+#include "report/base/json_writer.h"
 #include "report/mcp_call.h"
 
 /* Appends the descriptions of all tools, with the JSON Schema of their arguments. */
-void mcp_tools_describe(struct buffer *ret);
+void mcp_tools_describe(struct json_writer *w);
 
 /* Makes the command line of a call from the arguments at $.params.arguments of the request. `roots`: the directories
  * below which sources may be shown. -ENOENT: there is no such tool; -EINVAL: for mcp_tool_failed. */

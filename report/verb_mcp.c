@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/base/text.h"
+#include "report/base/json_writer.h"
 #include "report/mcp_tool.h"
 #include "report/verb.h"
 
@@ -19,6 +19,7 @@
 
 #define META "$.params._meta.\"io.modelcontextprotocol/"
 #define SERVER "{\"name\":\"pillion\",\"version\":\"" PILLION_VERSION "\"}"
+#define CAPABILITIES "{\"tools\":{}}"
 #define MODERN "2026-07-28"
 
 /* Errors of JSON-RPC, and of the protocol. */
@@ -74,10 +75,10 @@ static void fail(struct request *r, int error, const char *message)
 	buffer_text(&r->message, message);
 }
 
-static void add_field(struct buffer *b, const char *name, const char *text)
+/* Adds members to the result. */
+static struct json_writer result_writer(struct request *r)
 {
-	buffer_print(b, "\"%s\":", name);
-	json_add(b, text);
+	return (struct json_writer){.to = &r->result, .has_value = r->result.size};
 }
 
 /* Newlines outside of texts are white space. */
@@ -92,6 +93,7 @@ static void spaces_for_newlines(char *json)
 static void answer_initialize(struct request *r)
 {
 	const char *wanted = json_text(r->json, "$.params.protocolVersion"), *version = versions[0];
+	struct json_writer w = result_writer(r);
 
 	if (strcmp(json_type(r->json, "$.params.protocolVersion"), "text") != 0) {
 		fail(r, INVALID_PARAMS, "protocolVersion is missing");
@@ -100,56 +102,71 @@ static void answer_initialize(struct request *r)
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
 		if (!strcmp(wanted, versions[i]))
 			version = versions[i];
-	add_field(&r->result, "protocolVersion", version);
-	buffer_text(&r->result, ",\"capabilities\":{\"tools\":{}},\"serverInfo\":" SERVER ",");
-	add_field(&r->result, "instructions", instructions);
+	json_member_string(&w, "protocolVersion", version);
+	json_member_ready(&w, "capabilities", CAPABILITIES);
+	json_member_ready(&w, "serverInfo", SERVER);
+	json_member_string(&w, "instructions", instructions);
 }
 
-static void add_versions(struct buffer *b)
+static void add_versions(struct json_writer *w)
 {
-	buffer_text(b, "[\"" MODERN "\"");
+	json_begin(w, '[');
+	json_string(w, MODERN);
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
-		buffer_print(b, ",\"%s\"", versions[i]);
-	buffer_text(b, "]");
+		json_string(w, versions[i]);
+	json_end(w, ']');
 }
 
 /* Tools do not change while the server runs. */
-static void add_caching(struct request *r)
+static void add_caching(struct json_writer *w, bool is_modern)
 {
-	if (r->is_modern)
-		buffer_text(&r->result, ",\"ttlMs\":3600000,\"cacheScope\":\"public\"");
+	if (!is_modern)
+		return;
+	json_member_number(w, "ttlMs", 3600000);
+	json_member_string(w, "cacheScope", "public");
 }
 
 static void answer_discover(struct request *r)
 {
-	buffer_text(&r->result, "\"supportedVersions\":");
-	add_versions(&r->result);
-	buffer_text(&r->result, ",\"capabilities\":{\"tools\":{}},");
-	add_field(&r->result, "instructions", instructions);
-	add_caching(r);
+	struct json_writer w = result_writer(r);
+
+	json_name(&w, "supportedVersions");
+	add_versions(&w);
+	json_member_ready(&w, "capabilities", CAPABILITIES);
+	json_member_string(&w, "instructions", instructions);
+	add_caching(&w, r->is_modern);
 }
 
 static void answer_list(struct request *r)
 {
-	buffer_text(&r->result, "\"tools\":");
-	mcp_tools_describe(&r->result);
-	add_caching(r);
+	struct json_writer w = result_writer(r);
+
+	json_name(&w, "tools");
+	mcp_tools_describe(&w);
+	add_caching(&w, r->is_modern);
 }
 
-static void add_content(struct buffer *result, struct buffer *envelope, bool has_failed)
+static void add_content(struct request *r, struct buffer *envelope, bool has_failed)
 {
+	struct json_writer w = result_writer(r);
+
 	spaces_for_newlines(envelope->data);
-	buffer_text(result, "\"content\":[{\"type\":\"text\",");
-	add_field(result, "text", envelope->data);
-	buffer_print(result, "}],\"isError\":%s", has_failed ? "true" : "false");
+	json_name(&w, "content");
+	json_begin(&w, '[');
+	json_begin(&w, '{');
+	json_member_string(&w, "type", "text");
+	json_member_string(&w, "text", envelope->data);
+	json_end(&w, '}');
+	json_end(&w, ']');
+	json_member_bool(&w, "isError", has_failed);
 }
 
-static void add_failure(struct buffer *result, const struct mcp_call *c, const struct err *err)
+static void add_failure(struct request *r, const struct mcp_call *c, const struct err *err)
 {
 	struct buffer envelope = {0};
 
 	mcp_tool_failed(c, err, &envelope);
-	add_content(result, &envelope, true);
+	add_content(r, &envelope, true);
 	buffer_done(&envelope);
 }
 
@@ -178,7 +195,7 @@ static void answer_call(struct request *r)
 	} else if ((code = mcp_tool_call(r->json, buffer_string(&name), &r->server->roots, c, &err)) == -ENOENT) {
 		fail(r, INVALID_PARAMS, err.text);
 	} else if (code) {
-		add_failure(&r->result, c, &err);
+		add_failure(r, c, &err);
 	} else {
 		buffer_text(&c->id, r->id.data);
 		c->is_modern = r->is_modern;
@@ -210,16 +227,17 @@ static const struct {
 static bool check_version(struct request *r)
 {
 	const char *version = json_text(r->json, META "protocolVersion\"");
+	struct json_writer w = {.to = &r->data};
 
 	r->is_modern = *version;
 	if (!*version)
 		return true;
 	if (strcmp(version, MODERN) != 0) {
-		buffer_text(&r->data, "{\"supported\":");
-		add_versions(&r->data);
-		buffer_text(&r->data, ",");
-		add_field(&r->data, "requested", version);
-		buffer_text(&r->data, "}");
+		json_begin(&w, '{');
+		json_name(&w, "supported");
+		add_versions(&w);
+		json_member_string(&w, "requested", version);
+		json_end(&w, '}');
 		fail(r, UNSUPPORTED_VERSION, "unsupported protocol version");
 	} else if (strcmp(json_type(r->json, META "clientCapabilities\""), "object") != 0) {
 		fail(r, INVALID_PARAMS, "_meta lacks io.modelcontextprotocol/clientCapabilities");
@@ -278,26 +296,45 @@ static bool read_request(struct request *r, const char *line, size_t length)
 	return r->error;
 }
 
+static void add_error(struct json_writer *w, struct request *r)
+{
+	json_name(w, "error");
+	json_begin(w, '{');
+	json_name(w, "code");
+	json_signed(w, r->error);
+	json_member_string(w, "message", buffer_string(&r->message));
+	if (r->data.size)
+		json_member_ready(w, "data", r->data.data);
+	json_end(w, '}');
+}
+
+static void add_result(struct json_writer *w, struct request *r)
+{
+	json_name(w, "result");
+	json_begin(w, '{');
+	if (r->result.size)
+		json_ready(w, r->result.data);
+	if (r->is_modern) {
+		json_member_string(w, "resultType", "complete");
+		json_member_ready(w, "_meta", "{\"io.modelcontextprotocol/serverInfo\":" SERVER "}");
+	}
+	json_end(w, '}');
+}
+
 /* A message is one line. */
 static void print_answer(struct request *r)
 {
 	struct buffer b = {0};
+	struct json_writer w = {.to = &b};
 
-	buffer_print(&b, "{\"jsonrpc\":\"2.0\",\"id\":%s,", r->id.size ? r->id.data : "null");
-	if (r->error) {
-		buffer_print(&b, "\"error\":{\"code\":%d,", r->error);
-		add_field(&b, "message", buffer_string(&r->message));
-		if (r->data.size)
-			buffer_print(&b, ",\"data\":%s", r->data.data);
-		buffer_text(&b, "}}");
-	} else {
-		buffer_print(&b, "\"result\":{%s", buffer_string(&r->result));
-		if (r->is_modern)
-			buffer_print(&b, "%s\"resultType\":\"complete\",\"_meta\":{\"io.modelcontextprotocol/"
-					 "serverInfo\":" SERVER "}",
-				     r->result.size ? "," : "");
-		buffer_text(&b, "}}");
-	}
+	json_begin(&w, '{');
+	json_member_string(&w, "jsonrpc", "2.0");
+	json_member_ready(&w, "id", r->id.size ? r->id.data : "null");
+	if (r->error)
+		add_error(&w, r);
+	else
+		add_result(&w, r);
+	json_end(&w, '}');
 	spaces_for_newlines(b.data);
 	buffer_text(&b, "\n");
 	fwrite(b.data, 1, b.size, stdout);
@@ -333,9 +370,9 @@ static void answer_ended(struct server *s, struct mcp_call *c, bool is_killed)
 
 	buffer_text(&r.id, c->id.data);
 	if (mcp_call_end(c, is_killed, &err))
-		add_failure(&r.result, c, &err);
+		add_failure(&r, c, &err);
 	else
-		add_content(&r.result, &c->answer, strstr(c->answer.data, "\n\"error\":"));
+		add_content(&r, &c->answer, strstr(c->answer.data, "\n\"error\":"));
 	print_answer(&r);
 	request_done(&r);
 	remove_call(s, c);
@@ -360,7 +397,7 @@ static void start_calls(struct server *s)
 		if (!mcp_call_start(c, seconds, &err))
 			continue;
 		buffer_text(&r.id, c->id.data);
-		add_failure(&r.result, c, &err);
+		add_failure(&r, c, &err);
 		print_answer(&r);
 		request_done(&r);
 		remove_call(s, c);

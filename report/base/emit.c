@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/json_writer.h"
 #include "report/base/text.h"
 
 const char *const format_names[FORMAT_COUNT] = {"column", "table", "csv", "tsv", "json", "markdown", "html"};
@@ -279,26 +280,31 @@ static void emit_separated(struct emit *e, const struct table *t)
 static void emit_json(struct emit *e, const char *name, const struct table *t)
 {
 	struct buffer b = {0};
+	struct json_writer w = {.to = &b};
 
 	if (e->is_list) {
-		buffer_text(&b, e->emitted ? ",\n" : "");
-		json_add(&b, name);
-		buffer_text(&b, ":");
+		w.has_value = e->emitted;
+		json_space(&w, e->emitted ? "\n" : NULL);
+		json_name(&w, name);
 	}
-	buffer_text(&b, "[");
+	json_begin(&w, '[');
 	for (size_t i = 0; i < t->cell_count; i++) {
 		size_t column = i % t->column_count;
 
-		buffer_text(&b, column ? "," : i ? ",\n {" : "\n {");
-		json_add(&b, t->columns[column].title);
-		buffer_text(&b, ":");
+		if (!column) {
+			json_space(&w, "\n ");
+			json_begin(&w, '{');
+		}
+		json_name(&w, t->columns[column].title);
 		emit_cell(&b, e, t, i, UNIT_NS);
+		w.has_value = true;
 		if (column + 1 < t->column_count)
 			continue;
-		buffer_text(&b, "}");
+		json_end(&w, '}');
 		emit_write(e, &b);
 	}
-	buffer_text(&b, "\n]");
+	json_space(&w, "\n");
+	json_end(&w, ']');
 	emit_write(e, &b);
 	buffer_done(&b);
 }

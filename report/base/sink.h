@@ -4,7 +4,7 @@
 #ifndef PILLION_SINK_H
 #define PILLION_SINK_H
 
-#include "report/base/text.h"
+#include "report/base/json_writer.h"
 
 enum { SINK_BYTES = 1 << 16, SINK_NOWHERE = -1 };
 

@@ -137,19 +137,3 @@ void text_fit(struct buffer *b, const char *name, size_t width)
 	text_shorten(b, buffer_string(&safe), width);
 	buffer_done(&safe);
 }
-
-void json_add(struct buffer *b, const char *text)
-{
-	buffer_add(b, "\"", 1);
-	while (*text) {
-		uint32_t code = text_next(&text);
-
-		if (code == '"' || code == '\\')
-			buffer_print(b, "\\%c", (char)code);
-		else if (text_is_control(code))
-			buffer_print(b, "\\u%04x", code);
-		else
-			text_add_code(b, code);
-	}
-	buffer_add(b, "\"", 1);
-}

@@ -27,7 +27,4 @@ void text_escape(struct buffer *b, const char *text, const char *keep);
 /* Both, for a name from the program on a line of a terminal; NULL: appends nothing. */
 void text_fit(struct buffer *b, const char *name, size_t width);
 
-/* Appends a JSON string with its quotes. */
-void json_add(struct buffer *b, const char *text);
-
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/base/aggregate.h"
+#include "report/base/text.h"
 #include "report/derive/events/filter.h"
 #include "report/derive/nvtx/nvtx_function.h"
 #include "report/export/export.h"

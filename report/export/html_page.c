@@ -2,6 +2,8 @@
 /* The text of a page around its data. */
 #include "report/export/html_page.h"
 
+#include "report/base/text.h"
+
 static void html_escaped(struct sink *out, const char *text)
 {
 	struct buffer safe = {0};

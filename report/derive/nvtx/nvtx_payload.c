@@ -9,6 +9,7 @@
 
 #include "report/derive/nvtx/nvtx_define.h"
 #include "report/base/sink.h"
+#include "report/base/json_writer.h"
 #include "report/base/text.h"
 
 enum { DEPTH = 8, VALUES = 20000, NAME = 256 };
