@@ -7,26 +7,15 @@
 
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
-void proto_varint(struct buffer *b, uint64_t value)
-{
-	uint8_t bytes[10];
-	size_t size = 0;
-
-	for (; value >= 0x80; value >>= 7)
-		bytes[size++] = (uint8_t)(value | 0x80);
-	bytes[size++] = (uint8_t)value;
-	buffer_add(b, bytes, size);
-}
-
 static void add_tag(struct buffer *b, unsigned int field, unsigned int wire)
 {
-	proto_varint(b, field << 3 | wire);
+	buffer_varint(b, field << 3 | wire);
 }
 
 void proto_number(struct buffer *b, unsigned int field, uint64_t value)
 {
 	add_tag(b, field, WIRE_VARINT);
-	proto_varint(b, value);
+	buffer_varint(b, value);
 }
 
 void proto_fixed64(struct buffer *b, unsigned int field, uint64_t value)
@@ -50,7 +39,7 @@ void proto_double(struct buffer *b, unsigned int field, double value)
 void proto_bytes(struct buffer *b, unsigned int field, const void *data, size_t size)
 {
 	add_tag(b, field, WIRE_BYTES);
-	proto_varint(b, size);
+	buffer_varint(b, size);
 	if (size)
 		buffer_add(b, data, size);
 }

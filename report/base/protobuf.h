@@ -4,9 +4,7 @@
 #ifndef PILLION_PROTOBUF_H
 #define PILLION_PROTOBUF_H
 
-#include "report/base/util.h"
-
-void proto_varint(struct buffer *b, uint64_t value);
+#include "report/base/varint.h"
 
 /* A field with a number. */
 void proto_number(struct buffer *b, unsigned int field, uint64_t value);

@@ -140,7 +140,7 @@ static void add_profile(struct dictionary *d, const struct model *m, const struc
 		const struct aggregate_row *row = &p->aggregate.rows[i];
 
 		proto_number(&b, SAMPLE_STACK, i + 1);
-		proto_varint(&value, is_count ? row->count : row->total);
+		buffer_varint(&value, is_count ? row->count : row->total);
 		profile_proto_message(SAMPLE_VALUES, &value, &b);
 		profile_proto_message(PROFILE_SAMPLE, &b, &profile);
 	}

@@ -99,8 +99,8 @@ static void pprof_add_sample(struct sink *out, const struct profile *p, size_t r
 	profile_proto_stack(p, row, &numbers);
 	proto_bytes(&b, SAMPLE_LOCATIONS, numbers.data, numbers.size);
 	buffer_clear(&numbers);
-	proto_varint(&numbers, p->aggregate.rows[row].count);
-	proto_varint(&numbers, p->aggregate.rows[row].total);
+	buffer_varint(&numbers, p->aggregate.rows[row].count);
+	buffer_varint(&numbers, p->aggregate.rows[row].total);
 	proto_bytes(&b, SAMPLE_VALUES, numbers.data, numbers.size);
 	pprof_send_message(out, PROFILE_SAMPLE, &b);
 	buffer_done(&numbers);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/varint.h"
 #include "report/export/columns.h"
 
 #ifndef PILLION_VERSION
@@ -49,22 +50,6 @@ static void write_bytes(struct parquet *p, const void *bytes, size_t size)
 
 enum { THRIFT_I32 = 5, THRIFT_I64 = 6, THRIFT_BINARY = 8, THRIFT_LIST = 9, THRIFT_STRUCT = 12 };
 
-static void varint(struct buffer *b, uint64_t value)
-{
-	unsigned char bytes[10];
-	size_t size = 0;
-
-	for (; value > 127; value >>= 7)
-		bytes[size++] = (unsigned char)(value | 128);
-	bytes[size++] = (unsigned char)value;
-	buffer_add(b, bytes, size);
-}
-
-static uint64_t zigzag(int64_t value)
-{
-	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
-}
-
 /* A field begins with its number relative to the field before it, *last, and its type. */
 static void field(struct buffer *b, int *last, int number, int type)
 {
@@ -77,12 +62,12 @@ static void field(struct buffer *b, int *last, int number, int type)
 static void field_number(struct buffer *b, int *last, int number, int type, int64_t value)
 {
 	field(b, last, number, type);
-	varint(b, zigzag(value));
+	buffer_varint(b, zigzag(value));
 }
 
 static void binary(struct buffer *b, const void *bytes, size_t size)
 {
-	varint(b, size);
+	buffer_varint(b, size);
 	buffer_add(b, bytes, size);
 }
 
@@ -99,7 +84,7 @@ static void field_list(struct buffer *b, int *last, int number, int type, size_t
 	field(b, last, number, THRIFT_LIST);
 	buffer_add(b, &head, 1);
 	if (count >= 15)
-		varint(b, count);
+		buffer_varint(b, count);
 }
 
 static void end_struct(struct buffer *b)
@@ -151,7 +136,7 @@ static void delta_block(struct buffer *b, uint64_t *deltas, size_t count)
 			all |= deltas[m * MINIBLOCK + i];
 		widths[m] = all ? (unsigned char)(64 - __builtin_clzll(all)) : 0;
 	}
-	varint(b, zigzag(least));
+	buffer_varint(b, zigzag(least));
 	buffer_add(b, widths, sizeof(widths));
 	for (size_t m = 0; m < MINIBLOCKS; m++)
 		if (widths[m])
@@ -165,16 +150,16 @@ static void encode_integers(struct buffer *b, const int64_t *values, size_t rows
 	size_t waiting = 0;
 	bool is_first = true;
 
-	varint(b, BLOCK);
-	varint(b, MINIBLOCKS);
-	varint(b, count);
+	buffer_varint(b, BLOCK);
+	buffer_varint(b, MINIBLOCKS);
+	buffer_varint(b, count);
 	if (!count)
-		varint(b, 0);
+		buffer_varint(b, 0);
 	for (size_t i = 0; i < rows; i++) {
 		if (values[i] == NSYS_NULL)
 			continue;
 		if (is_first)
-			varint(b, zigzag(values[i]));
+			buffer_varint(b, zigzag(values[i]));
 		else
 			deltas[waiting++] = (uint64_t)values[i] - (uint64_t)last;
 		is_first = false;
@@ -226,7 +211,7 @@ static void encode_levels(struct buffer *b, const struct column_values *c, size_
 
 		for (end = i + 1; end < rows && is_null(c, end) == !level;)
 			end++;
-		varint(&runs, (end - i) << 1);
+		buffer_varint(&runs, (end - i) << 1);
 		buffer_add(&runs, &level, 1);
 	}
 	size = (uint32_t)runs.size;
@@ -379,8 +364,8 @@ static void add_chunk(struct buffer *b, const struct nsys_column *column, const 
 	field(b, &last, 3, THRIFT_STRUCT);
 	field_number(b, &inner, 1, THRIFT_I32, type_of(column));
 	field_list(b, &inner, 2, THRIFT_I32, 2);
-	varint(b, zigzag(encoding_of(column)));
-	varint(b, zigzag(RLE));
+	buffer_varint(b, zigzag(encoding_of(column)));
+	buffer_varint(b, zigzag(RLE));
 	field_list(b, &inner, 3, THRIFT_BINARY, 1);
 	binary(b, column->name, strlen(column->name));
 	field_number(b, &inner, 4, THRIFT_I32, columns_can_compress() ? ZSTD : UNCOMPRESSED);

@@ -56,8 +56,8 @@ static void packet_write(struct perfetto_trace *p)
 {
 	proto_number(&p->packet, PACKET_SEQUENCE, 1);
 	buffer_clear(&p->head);
-	proto_varint(&p->head, TRACE_PACKET << 3 | 2);
-	proto_varint(&p->head, p->packet.size);
+	buffer_varint(&p->head, TRACE_PACKET << 3 | 2);
+	buffer_varint(&p->head, p->packet.size);
 	sink_add(p->out, p->head.data, p->head.size);
 	sink_add(p->out, p->packet.data, p->packet.size);
 	buffer_clear(&p->packet);

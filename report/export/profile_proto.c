@@ -19,7 +19,7 @@ void profile_proto_stack(const struct profile *p, size_t row, struct buffer *ret
 	const uint32_t *stack = profile_stack(p, row, &count);
 
 	while (count > 0)
-		proto_varint(ret, stack[--count] + 1u);
+		buffer_varint(ret, stack[--count] + 1u);
 }
 
 void profile_proto_message(unsigned int field, struct buffer *message, struct buffer *out)
