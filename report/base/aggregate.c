@@ -27,23 +27,18 @@ static uint64_t bucket_low(unsigned int bucket, uint64_t *ret_width)
 
 uint32_t aggregate_row(struct aggregate *s, const char *key, size_t size)
 {
-	for (uint64_t hash = hash_bytes(key, size);; hash++) {
-		uint64_t *place = map_put(&s->keys, hash, 0, NULL);
+	uint32_t row = interner_number(&s->keys, key, size);
 
-		if (!*place) {
-			s->rows = mem_grow(s->rows, s->count, &s->capacity, sizeof(*s->rows));
-			/* A name that first occurs in a later pass comes from a process that is still running; the
-			 * next report will have it. */
-			s->rows[s->count] = (struct aggregate_row){.key = mem_copy_text(key, size),
-							      .key_size = size,
-							      .least = UINT64_MAX,
-							      .is_settled = s->pass > 0};
-			*place = ++s->count;
-			return (uint32_t)*place - 1;
-		}
-		if (s->rows[*place - 1].key_size == size && !memcmp(s->rows[*place - 1].key, key, size))
-			return (uint32_t)*place - 1;
-	}
+	if (row < s->count)
+		return row;
+	s->rows = mem_grow(s->rows, s->count, &s->capacity, sizeof(*s->rows));
+	/* A name that first occurs in a later pass comes from a process that is still running; the next report will
+	 * have it. */
+	s->rows[s->count++] = (struct aggregate_row){.key = s->keys.items[row].text,
+						     .key_size = size,
+						     .least = UINT64_MAX,
+						     .is_settled = s->pass > 0};
+	return row;
 }
 
 const uint64_t *aggregate_recall(const struct aggregate *s, uint64_t a, uint64_t b)
@@ -416,22 +411,17 @@ double aggregate_deviation(const struct aggregate_row *r)
 
 const char *aggregate_field(const struct aggregate_row *r, size_t i)
 {
-	const char *at = r->key, *end = r->key + r->key_size;
-
-	while (i-- && at < end)
-		at += strlen(at) + 1;
-	return at < end ? at : "";
+	return field_of_text(r->key, r->key_size, i);
 }
 
 void aggregate_done(struct aggregate *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
-		free(s->rows[i].key);
 		free(s->rows[i].values);
 		free(s->rows[i].buckets);
 	}
 	free(s->rows);
-	map_done(&s->keys);
+	interner_done(&s->keys);
 	map_done(&s->cache);
 	*s = (struct aggregate){0};
 }

@@ -9,9 +9,10 @@
 #define PILLION_AGGREGATE_H
 
 #include "report/base/bytes.h"
+#include "report/base/interner.h"
 
 struct aggregate_row {
-	char *key; /* fields, each terminated by NUL */
+	const char *key; /* fields, each terminated by NUL */
 	size_t key_size;
 	uint64_t count, total, least, most;
 	unsigned __int128 squares;
@@ -30,7 +31,7 @@ struct aggregate_row {
 struct aggregate {
 	struct aggregate_row *rows;
 	size_t count, capacity;
-	struct map keys;  /* hash of a key -> row + 1; after a collision the next hash */
+	struct interner keys; /* the number of a key is its row, until aggregate_sort */
 	struct map cache; /* a pair of numbers by which the caller identifies a row -> row */
 	unsigned int pass;
 	bool totals_only; /* no medians are needed: one pass suffices */
