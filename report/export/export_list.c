@@ -5,11 +5,6 @@
 #include "report/export/export.h"
 
 #define NOTHING(run) NULL, run
-#ifdef HAVE_SQLITE
-#define SQLITE(run) NULL, run
-#else
-#define SQLITE(run) "sqlite", NULL
-#endif
 #ifdef HAVE_ZLIB
 #define ZLIB(run) NULL, run
 #else

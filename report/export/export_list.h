@@ -6,7 +6,7 @@
 #define PILLION_EXPORT_LIST_H
 
 #define EXPORTS(X)                                                                                               \
-	X(sqlite, ".sqlite", "database with the tables of Nsight Systems", EXPORT_FILE, SQLITE)                  \
+	X(sqlite, ".sqlite", "database with the tables of Nsight Systems", EXPORT_FILE, NOTHING)                 \
 	X(parquetdir, "_pqtdir", "the same tables as Parquet files in a directory", EXPORT_DIRECTORY, NOTHING)   \
 	X(arrow, "_arwdir", "the same tables as Arrow IPC files in a directory", EXPORT_DIRECTORY, NOTHING)      \
 	X(chrome, ".json", "timeline for Perfetto, chrome://tracing and HTA; gzipped if the name ends with .gz", \

@@ -1,202 +1,226 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sqlite: the database that `nsys export` would have made of the same run. No journal is needed: the file is discarded
- * if it cannot be completed. */
+/* sqlite: the database that `nsys export` would have made of the same run. Each table is a tree of rows by rowid, and
+ * has an index for its key and for the columns that readers join and group by. */
 #include <errno.h>
-#include <sqlite3.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "report/base/external_sort.h"
 #include "report/export/export.h"
+#include "report/export/sqlite_pages.h"
 #include "report/nsys/nsys_rows.h"
 
-static const char setup[] = "PRAGMA page_size=8192;PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;"
-			    "PRAGMA locking_mode=EXCLUSIVE;PRAGMA cache_size=-32768;BEGIN;";
+enum { KEYS_HELD = 1 << 18 }; /* in memory, of an index; others are in a file while they are sorted */
 
-/* Rows inserted by one statement: nearly twice as fast as one by one. */
-enum { BATCH = 32 };
+static const struct {
+	enum nsys_table table;
+	const char *column;
+} indexes[] = {
+	{NSYS_KERNEL, "shortName"},	{NSYS_KERNEL, "correlationId"}, {NSYS_MEMCPY, "correlationId"},
+	{NSYS_MEMSET, "correlationId"}, {NSYS_RUNTIME, "nameId"},	{NSYS_RUNTIME, "correlationId"},
+	{NSYS_OSRT, "nameId"},		{NSYS_NVTX, "textId"},
+};
 
-struct insertion {
-	sqlite3_stmt *one, *batch; /* insert one row, BATCH rows; `batch` of tables of numbers only */
-	int64_t *waiting;	   /* rows of the next batch */
-	size_t count;		   /* number of rows in it */
+enum { INDEXES = sizeof(indexes) / sizeof(*indexes) };
+
+/* An entry of an index. NULL, the least integer, comes before all numbers, as in SQLite. */
+struct index_key {
+	int64_t value, rowid;
+};
+
+struct sqlite_index {
+	size_t column; /* of the table */
+	struct external_sort keys;
+};
+
+struct sqlite_table {
+	bool has_begun;
+	uint32_t number; /* its place in the schema */
+	struct sqlite_tree rows, key;
+	bool has_key;	   /* an index of the primary key, which rows come in the order of */
+	bool id_is_rowid; /* the primary key is an integer, the first column */
+	int64_t rowid;	   /* of the last row */
 };
 
 struct sqlite_output {
 	struct nsys_output output;
-	sqlite3 *db;
-	struct insertion insertions[NSYS_TABLES];
-	char why[256]; /* of the first failure */
+	struct sqlite_file file;
+	struct sqlite_table tables[NSYS_TABLES];
+	uint32_t table_count;
+	struct sqlite_index indexes[INDEXES];
+	struct sqlite_record record, key;
+	struct sqlite_tree schema;
+	int64_t schema_rows;
 };
 
-static void note_failure(struct sqlite_output *s, int code)
+static int compare_keys(const void *left, const void *right)
 {
-	if (s->output.failed)
-		return;
-	s->output.failed = code;
-	snprintf(s->why, sizeof(s->why), "%s", s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(code));
+	const struct index_key *a = left, *b = right;
+
+	return (a->value > b->value) - (a->value < b->value) ?: (a->rowid > b->rowid) - (a->rowid < b->rowid);
 }
 
-static void execute(struct sqlite_output *s, const char *sql)
+static void add_number(struct sqlite_record *r, int64_t value)
 {
-	int code = s->output.failed ? SQLITE_OK : sqlite3_exec(s->db, sql, NULL, NULL, NULL);
-
-	if (code)
-		note_failure(s, code);
+	if (value == NSYS_NULL)
+		sqlite_record_null(r);
+	else
+		sqlite_record_number(r, value);
 }
 
-static sqlite3_stmt *prepare_insert(struct sqlite_output *s, enum nsys_table table, int rows)
-{
-	struct buffer sql = {0};
-	sqlite3_stmt *ret = NULL;
-	int code = SQLITE_OK;
-
-	buffer_print(&sql, "INSERT INTO %s VALUES", nsys_schemas[table].name);
-	for (int row = 0; row < rows; row++) {
-		buffer_text(&sql, row ? ",(?" : "(?");
-		for (size_t i = 1; i < nsys_schemas[table].count; i++)
-			buffer_text(&sql, ",?");
-		buffer_text(&sql, ")");
-	}
-	if (!s->output.failed)
-		code = sqlite3_prepare_v3(s->db, sql.data, -1, SQLITE_PREPARE_PERSISTENT, &ret, NULL);
-	if (code)
-		note_failure(s, code);
-	buffer_done(&sql);
-	return ret;
-}
+/* ---- rows ---- */
 
 static void begin_table(struct nsys_output *o, enum nsys_table table)
 {
 	struct sqlite_output *s = (struct sqlite_output *)o;
-	const struct nsys_schema *schema = &nsys_schemas[table];
-	bool has_text = false;
-	struct buffer sql = {0};
+	struct sqlite_table *t = &s->tables[table];
+	const char *key = nsys_schemas[table].key;
 
-	buffer_text(&sql, "CREATE TABLE ");
-	nsys_declare(schema, &sql);
-	execute(s, buffer_string(&sql));
-	buffer_done(&sql);
-	for (size_t i = 0; i < schema->count; i++)
-		has_text |= schema->columns[i].type != NSYS_INTEGER;
-	s->insertions[table].one = prepare_insert(s, table, 1);
-	if (has_text)
-		return;
-	s->insertions[table].batch = prepare_insert(s, table, BATCH);
-	s->insertions[table].waiting = mem_alloc(BATCH * schema->count * sizeof(int64_t));
+	t->has_begun = true;
+	t->number = s->table_count++;
+	t->has_key = key && strchr(key, ',');
+	t->id_is_rowid = key && !t->has_key;
+	sqlite_tree_begin(&t->rows, &s->file, false);
+	sqlite_tree_begin(&t->key, &s->file, true);
+	for (size_t i = 0; i < INDEXES; i++) {
+		if (indexes[i].table != table)
+			continue;
+		while (strcmp(nsys_schemas[table].columns[s->indexes[i].column].name, indexes[i].column) != 0)
+			s->indexes[i].column++;
+		external_sort_init(&s->indexes[i].keys, sizeof(struct index_key), KEYS_HELD, compare_keys);
+	}
 }
 
-static void bind(sqlite3_stmt *insert, const struct nsys_schema *schema, const int64_t *values)
+static void add_value(struct sqlite_record *r, enum nsys_type type, int64_t value)
 {
-	for (size_t i = 0; i < schema->count; i++)
-		if (values[i] == NSYS_NULL)
-			sqlite3_bind_null(insert, (int)i + 1);
-		else if (schema->columns[i].type == NSYS_TEXT)
-			sqlite3_bind_text(insert, (int)i + 1, nsys_text_of(values[i]), -1, SQLITE_STATIC);
-		else if (schema->columns[i].type == NSYS_REAL)
-			sqlite3_bind_double(insert, (int)i + 1, nsys_real_of(values[i]));
-		else
-			sqlite3_bind_int64(insert, (int)i + 1, values[i]);
+	if (value == NSYS_NULL)
+		sqlite_record_null(r);
+	else if (type == NSYS_TEXT)
+		sqlite_record_text(r, nsys_text_of(value));
+	else if (type == NSYS_REAL)
+		sqlite_record_real(r, nsys_real_of(value));
+	else
+		sqlite_record_number(r, value);
 }
 
-static void step(struct sqlite_output *s, sqlite3_stmt *insert)
+/* The keys of all tables that have one are the columns id and stackDepth, the first and the last one. */
+static void add_key(struct sqlite_output *s, struct sqlite_table *t, const int64_t *values, size_t columns)
 {
-	int code = sqlite3_step(insert);
-
-	if (code != SQLITE_DONE)
-		note_failure(s, code);
-	sqlite3_reset(insert);
-}
-
-static void insert_row(struct sqlite_output *s, enum nsys_table table, const int64_t *values)
-{
-	if (s->output.failed)
-		return;
-	bind(s->insertions[table].one, &nsys_schemas[table], values);
-	step(s, s->insertions[table].one);
-}
-
-static void insert_batch(struct sqlite_output *s, enum nsys_table table)
-{
-	struct insertion *t = &s->insertions[table];
-	size_t count = BATCH * nsys_schemas[table].count;
-
-	for (size_t i = 0; i < count; i++)
-		if (t->waiting[i] == NSYS_NULL)
-			sqlite3_bind_null(t->batch, (int)i + 1);
-		else
-			sqlite3_bind_int64(t->batch, (int)i + 1, t->waiting[i]);
-	step(s, t->batch);
-	t->count = 0;
+	sqlite_record_clear(&s->key);
+	add_number(&s->key, values[0]);
+	add_number(&s->key, values[columns - 1]);
+	add_number(&s->key, t->rowid);
+	sqlite_tree_add_key(&t->key, &s->key);
 }
 
 static void take_row(struct nsys_output *o, enum nsys_table table, const int64_t *values)
 {
 	struct sqlite_output *s = (struct sqlite_output *)o;
-	struct insertion *t = &s->insertions[table];
-	size_t columns = nsys_schemas[table].count;
+	struct sqlite_table *t = &s->tables[table];
+	const struct nsys_schema *schema = &nsys_schemas[table];
 
-	if (!t->waiting) {
-		insert_row(s, table, values);
-		return;
-	}
-	memcpy(t->waiting + t->count * columns, values, columns * sizeof(*values));
-	if (++t->count == BATCH)
-		insert_batch(s, table);
+	t->rowid = t->id_is_rowid ? values[0] : t->rowid + 1;
+	sqlite_record_clear(&s->record);
+	for (size_t i = 0; i < schema->count; i++)
+		add_value(&s->record, schema->columns[i].type, i || !t->id_is_rowid ? values[i] : NSYS_NULL);
+	sqlite_tree_add_row(&t->rows, t->rowid, &s->record);
+	if (t->has_key)
+		add_key(s, t, values, schema->count);
+	for (size_t i = 0; i < INDEXES; i++)
+		if (indexes[i].table == table)
+			*(struct index_key *)external_sort_add(&s->indexes[i].keys) =
+				(struct index_key){values[s->indexes[i].column], t->rowid};
+	if (s->file.out.error)
+		o->failed = -s->file.out.error;
 }
 
-/* Inserts the rows of a last batch, which is not full. */
+/* ---- the schema ---- */
+
+/* sql NULL: SQLite makes that index itself. */
+static void schema_row(struct sqlite_output *s, const char *type, const char *name, const char *table, uint32_t root,
+		       const char *sql)
+{
+	sqlite_record_clear(&s->record);
+	sqlite_record_text(&s->record, type);
+	sqlite_record_text(&s->record, name);
+	sqlite_record_text(&s->record, table);
+	sqlite_record_number(&s->record, root);
+	if (sql)
+		sqlite_record_text(&s->record, sql);
+	else
+		sqlite_record_null(&s->record);
+	sqlite_tree_add_row(&s->schema, ++s->schema_rows, &s->record);
+}
+
 static void finish_table(struct sqlite_output *s, enum nsys_table table)
 {
-	struct insertion *t = &s->insertions[table];
+	struct sqlite_table *t = &s->tables[table];
+	const char *name = nsys_schemas[table].name;
+	struct buffer sql = {0}, index = {0};
 
-	for (size_t i = 0; i < t->count; i++)
-		insert_row(s, table, t->waiting + i * nsys_schemas[table].count);
-	sqlite3_finalize(t->one);
-	sqlite3_finalize(t->batch);
-	free(t->waiting);
+	buffer_text(&sql, "CREATE TABLE ");
+	nsys_declare(&nsys_schemas[table], &sql);
+	schema_row(s, "table", name, name, sqlite_tree_end(&t->rows), buffer_string(&sql));
+	if (t->has_key) {
+		buffer_print(&index, "sqlite_autoindex_%s_1", name);
+		schema_row(s, "index", buffer_string(&index), name, sqlite_tree_end(&t->key), NULL);
+	}
+	buffer_done(&sql);
+	buffer_done(&index);
 }
 
-/* On what readers join and group by; made at the end, where it is quicker than row by row. */
-static void add_indexes(struct sqlite_output *s)
+/* In the order in which the tables have begun. */
+static void finish_tables(struct sqlite_output *s)
 {
-	static const struct {
-		enum nsys_table table;
-		const char *column;
-	} indexes[] = {
-		{NSYS_KERNEL, "shortName"},	{NSYS_KERNEL, "correlationId"}, {NSYS_MEMCPY, "correlationId"},
-		{NSYS_MEMSET, "correlationId"}, {NSYS_RUNTIME, "nameId"},	{NSYS_RUNTIME, "correlationId"},
-		{NSYS_OSRT, "nameId"},		{NSYS_NVTX, "textId"},
-	};
+	for (uint32_t number = 0; number < s->table_count; number++)
+		for (int i = 0; i < NSYS_TABLES; i++)
+			if (s->tables[i].has_begun && s->tables[i].number == number)
+				finish_table(s, (enum nsys_table)i);
+}
 
-	for (size_t i = 0; i < sizeof(indexes) / sizeof(*indexes); i++) {
-		const char *table = nsys_schemas[indexes[i].table].name, *column = indexes[i].column;
-		struct buffer sql = {0};
+static void finish_index(struct sqlite_output *s, size_t i)
+{
+	const char *table = nsys_schemas[indexes[i].table].name, *column = indexes[i].column;
+	struct buffer name = {0}, sql = {0};
+	struct sqlite_tree tree;
+	const struct index_key *k;
 
-		buffer_print(&sql, "CREATE INDEX %s_%s ON %s (%s)", table, column, table, column);
-		if (s->insertions[indexes[i].table].one)
-			execute(s, buffer_string(&sql));
-		buffer_done(&sql);
+	sqlite_tree_begin(&tree, &s->file, true);
+	while ((k = external_sort_next(&s->indexes[i].keys))) {
+		sqlite_record_clear(&s->key);
+		add_number(&s->key, k->value);
+		add_number(&s->key, k->rowid);
+		sqlite_tree_add_key(&tree, &s->key);
 	}
+	external_sort_done(&s->indexes[i].keys);
+	buffer_print(&name, "%s_%s", table, column);
+	buffer_print(&sql, "CREATE INDEX %s ON %s (%s)", buffer_string(&name), table, column);
+	schema_row(s, "index", buffer_string(&name), table, sqlite_tree_end(&tree), buffer_string(&sql));
+	buffer_done(&name);
+	buffer_done(&sql);
 }
 
 int export_sqlite(struct export *x, struct err *err)
 {
 	struct sqlite_output s = {.output = {.begin = begin_table, .row = take_row, .tables = NSYS_ALL_TABLES}};
 	struct aggregate strings = {0};
-	int code = sqlite3_open_v2(x->path, &s.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+	int fd = open(x->path, O_WRONLY | O_CLOEXEC), code = fd < 0 ? -errno : sqlite_file_open(&s.file, fd, err);
 
-	if (code)
-		note_failure(&s, code);
-	execute(&s, setup);
-	if (!s.output.failed)
+	if (!code) {
 		nsys_rows(x->context, &strings, &s.output);
-	for (int i = 0; i < NSYS_TABLES; i++)
-		finish_table(&s, (enum nsys_table)i);
-	add_indexes(&s);
-	execute(&s, "COMMIT");
-	if (sqlite3_close(s.db))
-		note_failure(&s, SQLITE_ERROR);
+		sqlite_schema_begin(&s.schema, &s.file);
+		finish_tables(&s);
+		for (size_t i = 0; i < INDEXES; i++)
+			if (s.tables[indexes[i].table].has_begun)
+				finish_index(&s, i);
+		code = sqlite_file_close(&s.file, &s.schema);
+	}
+	if (fd >= 0 && close(fd) && !code)
+		code = -errno;
 	aggregate_done(&strings);
-	return s.output.failed ? err_set(err, -EIO, "sqlite: %s", s.why) : 0;
+	free(s.record.body);
+	free(s.key.body);
+	return code ? err_set(err, code, "sqlite: %s", strerror(-code)) : 0;
 }
