@@ -14,6 +14,7 @@
 #include "report/base/text.h"
 #include "report/destination.h"
 #include "report/envelope.h"
+#include "report/stats/ledger.h"
 #include "report/pager.h"
 
 enum { VERB_HELP_COLUMN = 27, TERMINAL_ROWS = 20 };

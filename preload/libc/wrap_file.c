@@ -170,7 +170,7 @@ HOOK_EXPORT long ptrace(enum __ptrace_request request, ...)
 	data = va_arg(list, void *);
 	va_end(list);
 	if (request == PTRACE_TRACEME)
-		sample_give_up("CPU samples: none from here on, the process lets itself be traced (PTRACE_TRACEME)");
+		sample_give_up(TF_NOTE_NO_SAMPLES " from here on, the process lets itself be traced (PTRACE_TRACEME)");
 	HOOK_TIME(real_ptrace(request, pid, at, data), NOTHING);
 	return result;
 }

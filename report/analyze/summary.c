@@ -12,6 +12,7 @@
 #include "report/derive/device/gap.h"
 #include "report/derive/stacks/lines.h"
 #include "report/derive/stacks/samples.h"
+#include "report/stats/ledger.h"
 #include "report/stats/report.h"
 #include "report/analyze/fix_first.h"
 #include "report/analyze/summary_died.h"

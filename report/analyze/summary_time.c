@@ -304,7 +304,7 @@ void summary_untimed(const struct report_context *c, struct buffer *ret)
 	struct buffer text = {0};
 
 	for (size_t i = 0; i < m->note_count; i++)
-		if (!strncmp(m->notes[i].text, UNTIMED_NOTE, strlen(UNTIMED_NOTE)) && !notes++)
+		if (m->notes[i].code == NOTE_NO_DEVICE_TIMES && !notes++)
 			first = m->notes[i].text;
 	for (size_t i = 0; i < m->image_count; i++) {
 		uint64_t more = untimed_calls(c, &m->images[i]);
@@ -315,7 +315,7 @@ void summary_untimed(const struct report_context *c, struct buffer *ret)
 	if (notes)
 		untimed_line(first, notes, ret);
 	if (images) {
-		buffer_text(&text, UNTIMED_NOTE);
+		buffer_text(&text, TF_NOTE_NO_DEVICE_TIMES);
 		untimed_text(calls, &text);
 		untimed_line(text.data, images, ret);
 		buffer_done(&text);

@@ -22,7 +22,8 @@
 	X(MINIMUM_VIRTUAL_ADDRESS, "Minimum Virtual Address") X(MODULE, "Module") X(NAME, "Name")		       \
 	X(NAMETREE, "NameTree") X(NODE, "Node") X(NOT_ENTERED, "Not Entered") X(NOT_KNOWN, "Not Known")		       \
 	X(NVTX_ID, "Id") X(NVTX_RANGE, "NVTX Range") X(OPERATION, "Operation") X(OPERATOR, "Operator")		       \
-	X(OPID, "OpId") X(PAD_TO, "Pad To") X(PATH, "Path") X(PCI_BUS, "PCI Bus") X(PEER, "Peer") X(PHASE, "Phase")		       \
+	X(OPID, "OpId") X(PAD_TO, "Pad To") X(PATH, "Path") X(PCI_BUS, "PCI Bus") X(PEER, "Peer")		       \
+	X(PHASE, "Phase")											       \
 	X(PROCESS_GROUP, "Process Group") X(PROGRAM, "Program") X(RANGE, "Range") X(RANGESTACK, "RangeStack")	       \
 	X(RANK, "Rank") X(REASON, "Reason") X(REASONS, "Reasons") X(RESTARTS, "Restarts") X(RULE, "Rule")	       \
 	X(SCHEDULER, "Scheduler") X(SCOPE, "Scope") X(SEQ, "Seq") X(SETTING, "Setting") X(SHAPE, "Shape")	       \

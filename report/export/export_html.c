@@ -8,6 +8,7 @@
 #include "report/export/export_html.h"
 #include "report/analyze/rule.h"
 #include "report/base/text.h"
+#include "report/stats/ledger.h"
 #include "report/stats/report.h"
 #include "report/analyze/summary.h"
 

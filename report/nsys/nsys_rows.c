@@ -11,7 +11,7 @@
 #include "report/base/text.h"
 #include "report/derive/events/filter.h"
 #include "report/derive/stacks/samples.h"
-#include "report/stats/report.h"
+#include "report/stats/ledger.h"
 
 enum { THREAD_NAME_PRIORITY = 20, FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 
@@ -369,45 +369,21 @@ static void add_once(struct nsys_writer *w)
 	add_processes(w);
 }
 
-/* Whether a fact of the ledger says that something is missing. */
-static bool is_warning(const char *fact, uint64_t count)
+/* An entry of the ledger as a diagnostic message of nsys. */
+static void add_diagnostic(void *data, const struct ledger_entry *e)
 {
-	static const char *const warnings[] = {"note", "lost", "torn", "unreadable", "damaged", "unmatched", "missing",
-					       "changed", "not recorded", "without", "disk full"};
+	bool is_warning = e->count && ledger_kinds[e->fact].flags & LEDGER_WARNING;
+	struct buffer text = {0};
 
-	for (size_t i = 0; count && i < sizeof(warnings) / sizeof(*warnings); i++)
-		if (strstr(fact, warnings[i]))
-			return true;
-	return false;
-}
-
-/* The ledger as nsys's diagnostic messages: PID, host, fact, count, detail. */
-static void add_ledger(struct nsys_writer *w)
-{
-	enum { LEDGER_PID, LEDGER_FACT = 2, LEDGER_COUNT, LEDGER_DETAIL, LEDGER_COLUMNS };
-	struct table table = {0};
-	struct err err;
-
-	if (!nsys_wants(w, NSYS_BIT(NSYS_DIAGNOSTIC)) || report_ledger(w->context, &table, &err))
-		return;
-	for (size_t i = 0; i < table.cell_count; i += LEDGER_COLUMNS) {
-		const union cell *cells = &table.cells[i];
-		const char *fact = cells[LEDGER_FACT].text, *detail = cells[LEDGER_DETAIL].text;
-		struct buffer text = {0};
-
-		if (!table.absent[i + LEDGER_PID])
-			buffer_print(&text, "process %llu: ", (unsigned long long)cells[LEDGER_PID].count);
-		buffer_print(&text, "%s: %llu%s%s", fact, (unsigned long long)cells[LEDGER_COUNT].count,
-			     *detail ? ", " : "", detail);
-		nsys_row(w, NSYS_DIAGNOSTIC,
-			 (int64_t[]){0, NSYS_TIMESTAMP_TARGET, NSYS_SOURCE_ANALYSIS,
-				     is_warning(fact, cells[LEDGER_COUNT].count) ? NSYS_SEVERITY_WARNING
-										 : NSYS_SEVERITY_INFO,
-				     nsys_text(text.data)},
-			 5);
-		buffer_done(&text);
-	}
-	table_done(&table);
+	if (e->pid >= 0)
+		buffer_print(&text, "process %" PRId64 ": ", e->pid);
+	buffer_print(&text, "%s: %" PRIu64 "%s%s", ledger_kinds[e->fact].fact, e->count, *e->detail ? ", " : "",
+		     e->detail);
+	nsys_row(data, NSYS_DIAGNOSTIC,
+		 (int64_t[]){0, NSYS_TIMESTAMP_TARGET, NSYS_SOURCE_ANALYSIS,
+			     is_warning ? NSYS_SEVERITY_WARNING : NSYS_SEVERITY_INFO, nsys_text(text.data)},
+		 5);
+	buffer_done(&text);
 }
 
 static void add_thread_names(struct nsys_writer *w)
@@ -504,7 +480,8 @@ int nsys_rows(const struct report_context *context, struct aggregate *strings, s
 	for (size_t i = 0; i < w.model->image_count && !o->failed; i++)
 		add_image(&w, &w.model->images[i]);
 	add_thread_names(&w);
-	add_ledger(&w);
+	if (nsys_wants(&w, NSYS_BIT(NSYS_DIAGNOSTIC)))
+		ledger_each(context, &w, add_diagnostic);
 	for (size_t i = 0; i < NSYS_TEXTS; i++)
 		buffer_done(&w.safe[i]);
 	free(w.frames);

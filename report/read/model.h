@@ -7,6 +7,7 @@
 
 #include "report/base/share.h"
 #include "report/read/clock_map.h"
+#include "report/read/note.h"
 #include "report/read/pack.h"
 #include "report/read/reader.h"
 
@@ -127,6 +128,7 @@ struct run {
 struct note {
 	size_t machine;
 	uint32_t pid;
+	enum note_code code;
 	char *text;
 };
 

@@ -254,10 +254,13 @@ static void seen_line(struct model *m, const struct index_line *l)
 
 static void note_line(struct model *m, struct place *place, const struct index_line *l)
 {
+	const char *rest;
+
 	m->notes = mem_grow(m->notes, m->note_count, &m->note_capacity, sizeof(*m->notes));
 	m->notes[m->note_count++] = (struct note){
 		.machine = place_machine(m, place),
 		.pid = (uint32_t)index_number(l, "pid"),
+		.code = note_decode(index_text(l, "text"), &rest),
 		.text = field_copy(l, "text"),
 	};
 }

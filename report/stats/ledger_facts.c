@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/stats/ledger_facts.h"
 
+#include "report/derive/device/correlate.h"
 #include "report/derive/device/memory.h"
 #include "report/derive/events/traffic.h"
 #include "report/derive/nvtx/nvtx.h"
@@ -9,18 +10,18 @@
 static void thread_facts(const struct model *m, const struct image *image, const struct trace_thread *thread,
 			 struct ledger_facts *f)
 {
-	f->recorded += thread->events;
-	f->samples += thread->samples;
-	f->sampled_us += thread->sampled_us;
-	f->stackless_samples += thread->stackless_samples;
-	f->unmatched_pushes += thread->unmatched_pushes;
-	f->unmatched_pops += thread->unmatched_pops;
+	f->counts[LEDGER_RECORDED] += thread->events;
+	f->counts[LEDGER_SAMPLES] += thread->samples;
+	f->counts[LEDGER_SAMPLED_US] += thread->sampled_us;
+	f->counts[LEDGER_SAMPLES_WITHOUT_STACK] += thread->stackless_samples;
+	f->counts[LEDGER_UNMATCHED_PUSH] += thread->unmatched_pushes;
+	f->counts[LEDGER_UNMATCHED_POP] += thread->unmatched_pops;
 	for (size_t i = 0; i < thread->counter_count; i++)
-		f->below += image->trace->counters[thread->first_counter + i].sum.calls;
+		f->counts[LEDGER_BELOW] += image->trace->counters[thread->first_counter + i].sum.calls;
 	if (!thread->page)
 		return;
-	f->lost += thread->page->lost;
-	f->stacks_lost += thread->page->stacks_lost;
+	f->counts[LEDGER_LOST] += thread->page->lost;
+	f->counts[LEDGER_STACKS_LOST] += thread->page->stacks_lost;
 	f->slow_ns += clock_map_duration(&m->machines[image->machine].clock, thread->page->slow_ticks);
 }
 
@@ -37,7 +38,7 @@ static void count_activity(struct scan *s, const struct device_record *r)
 	struct ledger_facts *f = s->more;
 	struct tf_device_operation operation;
 
-	f->more++;
+	f->counts[LEDGER_DEVICE_MORE]++;
 	if (device_operation(s->image->trace, r->operation, &operation) && operation.kind == TF_DEVICE_OVERHEAD &&
 	    operation.value >> 16 < DEVICE_OVERHEADS)
 		f->overhead_ns[operation.value >> 16] += r->duration_ns;
@@ -46,14 +47,21 @@ static void count_activity(struct scan *s, const struct device_record *r)
 void ledger_add_device(const struct report_context *c, const struct image *image, struct ledger_facts *f)
 {
 	const struct tf_device_lost lost = device_lost(image->trace);
+	struct correlate_counts k = {0};
 
 	f->sources += device_source(image->trace).is_known;
-	correlate_image(c, image, NULL, NULL, &f->correlated);
+	correlate_image(c, image, NULL, NULL, &k);
 	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_activity,
-			 &f->correlated.broken);
-	f->dropped += lost.dropped;
-	f->timeless += lost.timeless;
-	f->device_unreadable += lost.unreadable;
+			 &k.broken);
+	f->counts[LEDGER_UNREADABLE] += k.broken;
+	f->counts[LEDGER_DEVICE_RECORDS] += k.matched + k.without_call;
+	f->counts[LEDGER_GRAPH_NODES] += k.captured;
+	f->counts[LEDGER_UNMATCHED_CALLS] += k.idle;
+	f->counts[LEDGER_UNMATCHED_RECORDS] += k.without_call;
+	f->counts[LEDGER_MATCHED_BY_ORDER] += k.by_order;
+	f->counts[LEDGER_DEVICE_DROPPED] += lost.dropped;
+	f->counts[LEDGER_DEVICE_TIMELESS] += lost.timeless;
+	f->counts[LEDGER_DEVICE_UNREADABLE] += lost.unreadable;
 }
 
 void ledger_add_memory(const struct model *m, const struct image *image, struct ledger_facts *f)
@@ -61,9 +69,9 @@ void ledger_add_memory(const struct model *m, const struct image *image, struct 
 	struct memory memory;
 
 	memory_replay(m, image, &memory, NULL, NULL);
-	f->unknown_frees += memory.unknown_frees;
-	f->replaced_blocks += memory.replaced;
-	f->failures_left_out += memory.failures_left_out;
+	f->counts[LEDGER_UNKNOWN_FREES] += memory.unknown_frees;
+	f->counts[LEDGER_BLOCKS_REPLACED] += memory.replaced;
+	f->counts[LEDGER_FAILURES_LEFT_OUT] += memory.failures_left_out;
 	memory_done(&memory);
 }
 
@@ -108,38 +116,34 @@ static void image_counts(const struct model *m, const struct image *image, struc
 	struct nvtx_counts counts = {0};
 
 	for (size_t i = 0; i < image->short_count && !t; i++)
-		f->below += image->shorts[i].calls;
-	f->missing_files += image->is_missing;
+		f->counts[LEDGER_BELOW] += image->shorts[i].calls;
+	f->counts[LEDGER_MISSING_FILES] += image->is_missing;
 	if (!t) {
-		f->recorded += image->recorded;
-		f->lost += image->lost;
-		f->threads_lost += image->threads_lost;
+		f->counts[LEDGER_RECORDED] += image->recorded;
+		f->counts[LEDGER_LOST] += image->lost;
+		f->counts[LEDGER_THREADS_LOST] += image->threads_lost;
 		return;
 	}
 	for (size_t i = 0; i < t->thread_count; i++)
 		thread_facts(m, image, &t->threads[i], f);
-	f->threads_lost += t->header.threads_lost;
-	f->slowed += count_slowed(t);
-	f->texts_at_limit += count_texts_at_limit(t);
-	f->stacks_cut += count_cut_stacks(t);
-	f->traffic_uncounted += traffic_uncounted(t);
-	f->samples_by_perf += samples_by_perf(image);
-	f->torn += t->torn;
-	f->unreadable += t->broken + t->orphans;
+	f->counts[LEDGER_THREADS_LOST] += t->header.threads_lost;
+	f->counts[LEDGER_SAMPLES_SLOWED] += count_slowed(t);
+	f->counts[LEDGER_TEXTS_TRUNCATED] += count_texts_at_limit(t);
+	f->counts[LEDGER_STACKS_CUT] += count_cut_stacks(t);
+	f->counts[LEDGER_BELOW_WITHOUT_FILE] += traffic_uncounted(t);
+	f->counts[LEDGER_SAMPLES_BY_PERF] += samples_by_perf(image);
+	f->counts[LEDGER_TORN] += t->torn;
+	f->counts[LEDGER_UNREADABLE] += t->broken + t->orphans;
 	nvtx_ranges(image, &counts, NULL, ignore_range);
-	f->unmatched_starts += counts.unmatched_starts;
-	f->unmatched_ends += counts.unmatched_ends;
+	f->counts[LEDGER_UNMATCHED_START] += counts.unmatched_starts;
+	f->counts[LEDGER_UNMATCHED_END] += counts.unmatched_ends;
 }
 
 void ledger_add_image(const struct model *m, const struct image *image, struct ledger_facts *f)
 {
-	struct ledger_facts one = *f;
+	const uint64_t below = f->counts[LEDGER_BELOW], recorded = f->counts[LEDGER_RECORDED], slow_ns = f->slow_ns;
 
 	image_counts(m, image, f);
-	own_cost_add(m, image, f->below - one.below, f->recorded - one.recorded, f->slow_ns - one.slow_ns, &f->own);
-}
-
-uint64_t ledger_device_records(const struct ledger_facts *f)
-{
-	return f->correlated.matched + f->correlated.without_call;
+	own_cost_add(m, image, f->counts[LEDGER_BELOW] - below, f->counts[LEDGER_RECORDED] - recorded,
+		     f->slow_ns - slow_ns, &f->own);
 }

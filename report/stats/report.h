@@ -73,7 +73,4 @@ void host_copy_visit(struct scan *s, const struct event *e);
 /* report_gpu.c: 0 if there was nothing to record, -ENODATA if it was not recorded. */
 int device_none(const struct model *m, struct err *err);
 
-/* report_ledger.c: the totals of the ledger in one line. */
-void ledger_line(const struct model *m, struct buffer *ret);
-
 #endif

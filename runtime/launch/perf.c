@@ -13,6 +13,7 @@
 #include "runtime/launch/perf.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/range.h"
+#include "runtime/shared/format/trace_notes.h"
 
 enum {
 	INDEX_MS = 50,
@@ -92,17 +93,18 @@ static void perf_failed(uint32_t pid, int error)
 	perf.has_failed = true;
 	if ((error == EACCES || error == EPERM) && level > PERMITTED_LEVEL)
 		snprintf(text, sizeof(text),
-			 "CPU samples: none by perf_event_open, kernel.perf_event_paranoid is %d (at most 2 is needed)",
+			 TF_NOTE_NO_SAMPLES " by perf_event_open, kernel.perf_event_paranoid is %d (at most 2 is "
+					    "needed)",
 			 level);
 	else if (error == EACCES)
-		snprintf(text, sizeof(text), "CPU samples: none by perf_event_open: %s (the process is not dumpable?)",
-			 strerror(error));
+		snprintf(text, sizeof(text),
+			 TF_NOTE_NO_SAMPLES " by perf_event_open: %s (the process is not dumpable?)", strerror(error));
 	else if (error == EPERM)
 		snprintf(text, sizeof(text),
-			 "CPU samples: none by perf_event_open: %s (a seccomp filter, or perf_event_mlock_kb?)",
+			 TF_NOTE_NO_SAMPLES " by perf_event_open: %s (a seccomp filter, or perf_event_mlock_kb?)",
 			 strerror(error));
 	else
-		snprintf(text, sizeof(text), "CPU samples: none by perf_event_open: %s", strerror(error));
+		snprintf(text, sizeof(text), TF_NOTE_NO_SAMPLES " by perf_event_open: %s", strerror(error));
 	perf_note(pid, text);
 }
 

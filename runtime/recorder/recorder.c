@@ -71,7 +71,8 @@ static bool recorder_start_image(void)
 	if (!recorder_list_image(is_fork))
 		return false;
 	if (!is_fork && !identity_has_proc(&process_inherited.identity))
-		process_note("/proc cannot be read (a chroot without it?): the names of files and of the program are "
+		process_note(TF_NOTE_NO_PROC
+			     " cannot be read (a chroot without it?): the names of files and of the program are "
 			     "missing, and the clock is aligned by the time of day");
 	process_inherited.nonce = process.nonce;
 	/* Set once, since a child inherits it. Without it, a child created by clone(2) would write into its parent's
@@ -262,7 +263,7 @@ static void recorder_thaw(bool silent)
 
 void recorder_freeze_end(bool silent, const char *note)
 {
-	static const char no_samples[] = "CPU samples: none from here on, the program has installed a seccomp filter";
+	static const char no_samples[] = TF_NOTE_NO_SAMPLES " from here on, the program has installed a seccomp filter";
 	bool *has_noted = silent ? &process.has_noted_silent : &process.has_noted_frozen;
 
 	if (!note)

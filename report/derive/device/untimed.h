@@ -13,7 +13,4 @@ uint64_t untimed_calls(const struct report_context *c, const struct image *image
 /* Appends a sentence on so many of them, and what to do. */
 void untimed_text(uint64_t calls, struct buffer *ret);
 
-/* How the recorder's notes on images without device times begin. */
-#define UNTIMED_NOTE "no device times: "
-
 #endif

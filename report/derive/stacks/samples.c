@@ -48,9 +48,6 @@ bool samples_any(const struct model *m)
 
 /* ---- why there are none ---- */
 
-/* How the recorder's and the launcher's notes about it begin. */
-static const char note_start[] = "CPU samples: none";
-
 static void unsampled_add(const struct model *m, size_t machine, uint32_t pid, const char *note, struct unsampled *u,
 			  struct map *seen)
 {
@@ -58,9 +55,9 @@ static void unsampled_add(const struct model *m, size_t machine, uint32_t pid, c
 	bool is_new;
 	size_t i = 0;
 
-	if (strncmp(note, note_start, sizeof(note_start) - 1) != 0 || samples_any_by_perf(m, machine, pid))
+	if (note_decode(note, &reason) != NOTE_NO_SAMPLES || samples_any_by_perf(m, machine, pid))
 		return;
-	reason = note + sizeof(note_start) - 1 + strspn(note + sizeof(note_start) - 1, ", ");
+	reason += strspn(reason, ", ");
 	while (i < u->reasons.count && strcmp(u->reasons.items[i], reason) != 0)
 		i++;
 	if (i == u->reasons.count) {

@@ -103,7 +103,7 @@ static void cupti_register_exit_handler(bool is_early)
 
 static void cupti_turn_off(const char *why, const char *what, int result)
 {
-	cupti_source_note("no device times: ", why, what, result);
+	cupti_source_note(TF_NOTE_NO_DEVICE_TIMES, why, what, result);
 	cupti_set_phase(CUPTI_OFF);
 }
 
@@ -298,7 +298,8 @@ void cupti_check_driver(void)
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	if (!cupti_driver_is_initialized() && !cupti_driver_is_found())
-		process_note("no device times: CUDA calls succeed, but this process has no libcuda: a library forwards "
+		process_note(TF_NOTE_NO_DEVICE_TIMES
+			     "CUDA calls succeed, but this process has no libcuda: a library forwards "
 			     "them, and the process that executes them is to be recorded");
 	thread_guard_leave(&thread_self, &guard);
 }

@@ -36,8 +36,9 @@ static void file_note_no_room(int error)
 {
 	if (sys_is_no_room(error) && !__atomic_exchange_n(&process.has_noted_no_room, true, __ATOMIC_RELAXED))
 		process_note(error == -EFBIG
-				     ? "RLIMIT_FSIZE: events could not be stored beyond this size of the trace file"
-				     : "disk full: events could not be stored");
+				     ? TF_NOTE_FILE_LIMIT
+				       ": events could not be stored beyond this size of the trace file"
+				     : TF_NOTE_DISK_FULL ": events could not be stored");
 }
 
 /* Populating reports by EFAULT what a store would report by SIGBUS. */

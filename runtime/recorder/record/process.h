@@ -18,6 +18,7 @@
 #include "runtime/shared/common/options.h"
 #include "runtime/shared/common/range.h"
 #include "runtime/shared/format/trace_format.h"
+#include "runtime/shared/format/trace_notes.h"
 
 /* PROCESS_TRAFFIC: blobs of counters; TRAFFIC_SLOTS: the slots of one. */
 enum { PROCESS_TRAFFIC = 28, TRAFFIC_SLOTS = 1 + TF_TRAFFIC_NUMBERS };

@@ -431,7 +431,7 @@ static void sample_on_signal(int signal, siginfo_t *info, void *context)
 	if (t->generation != process.generation || !t->sampler)
 		return;
 	if (sample_check_tracer())
-		sample_give_up("CPU samples: none from here on, a debugger or tracer has attached (ptrace)");
+		sample_give_up(TF_NOTE_NO_SAMPLES " from here on, a debugger or tracer has attached (ptrace)");
 	else if (altstack_is_ours(frame) && frame - sampler_stack_low(t->sampler) < STACK_ROOM)
 		return; /* in a handler that uses our stack; the next sample accounts for the time */
 	else if (altstack_is_ours(frame))
@@ -593,5 +593,5 @@ void sample_init(void)
 		sample_choose_signal(SAMPLE_SIGNAL_FIRST, 0);
 	}
 	if (why || !sample_signal)
-		process_note(why ? why : "CPU samples: none, the program uses all possible signals");
+		process_note(why ? why : TF_NOTE_NO_SAMPLES ", the program uses all possible signals");
 }

@@ -50,7 +50,7 @@ void sample_continue(void);
 extern int sample_stopped_signal; /* what sample_signal was before sample_stop() */
 
 /* For sample_give_up(). */
-#define SAMPLE_NOTE_RINGS "CPU samples: none from here on, the program uses io_uring, whose waits samples would end"
+#define SAMPLE_NOTE_RINGS TF_NOTE_NO_SAMPLES " from here on, the program uses io_uring, whose waits samples would end"
 
 /* Deletes all timers and releases the signal, because a tracer would see them. Any thread, any handler; without
  * effect in the child of a vfork. */
@@ -58,7 +58,7 @@ void sample_give_up(const char *note);
 
 /* With -s auto, the program is about to use something with which it could notice samples: none are taken from here on.
  * Without effect with -s cpu. Any thread, any handler. */
-#define SAMPLE_NOTE_TIMERS "CPU samples: none from here on, the program uses CPU timers or their signals"
+#define SAMPLE_NOTE_TIMERS TF_NOTE_NO_SAMPLES " from here on, the program uses CPU timers or their signals"
 void sample_yield(const char *note);
 
 /* sample_hindrance.c: may another thread be sampled? -s auto leaves most of RLIMIT_SIGPENDING, which the timers use up,

@@ -38,18 +38,19 @@ bool sample_is_traced(void)
 const char *sample_hindrance(void)
 {
 #if !defined(__x86_64__)
-	return "CPU samples: none on this architecture yet, where timers may interrupt system calls";
+	return TF_NOTE_NO_SAMPLES " on this architecture yet, where timers may interrupt system calls";
 #endif
 	if (!is_kernel(5, 9))
-		return "CPU samples: none before Linux 5.9, where timers may interrupt system calls";
+		return TF_NOTE_NO_SAMPLES " before Linux 5.9, where timers may interrupt system calls";
 	if (!dso_next("_dl_find_object"))
-		return "CPU samples: none with glibc before 2.35, which cannot find a module without a lock";
+		return TF_NOTE_NO_SAMPLES " with glibc before 2.35, which cannot find a module without a lock";
 	if (sys_is_under_valgrind())
-		return "CPU samples: none under valgrind, which does not support their timers";
+		return TF_NOTE_NO_SAMPLES " under valgrind, which does not support their timers";
 	if (sample_is_traced())
-		return "CPU samples: none, the process is traced (debugger, strace), the tracer would see the signals";
+		return TF_NOTE_NO_SAMPLES
+			", the process is traced (debugger, strace), the tracer would see the signals";
 	if (process_options.sample == SAMPLE_AUTO && dso_next("io_uring_queue_init"))
-		return "CPU samples: none, the program is linked to liburing, whose waits samples would end";
+		return TF_NOTE_NO_SAMPLES ", the program is linked to liburing, whose waits samples would end";
 	return NULL;
 }
 
@@ -71,6 +72,6 @@ bool sample_may_begin(uint32_t sampled_threads)
 const char *sample_note_no_signal(void)
 {
 	return process_options.sample == SAMPLE_AUTO
-		   ? "CPU samples: none from here on, the program uses the signal that takes them"
-		   : "CPU samples: none from here on, the program uses all possible signals";
+		   ? TF_NOTE_NO_SAMPLES " from here on, the program uses the signal that takes them"
+		   : TF_NOTE_NO_SAMPLES " from here on, the program uses all possible signals";
 }
