@@ -1,43 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_gpu_trace: each device record, ordered by start. */
-#include <stdlib.h>
-
 #include "report/derive/device/device.h"
-#include "report/stats/report.h"
+#include "report/stats/sorted_rows.h"
 
-struct line {
-	uint64_t start_ns; /* CLOCK_REALTIME */
+struct operation_row {
+	struct sorted_row sorted; /* by start in CLOCK_REALTIME */
 	uint64_t duration_ns, bytes;
 	const struct image *image;
-	uint32_t operation, correlation;
+	uint32_t operation;
 };
 
-struct lines {
-	struct line *items;
-	size_t count, capacity;
-};
-
-static void gpu_trace_collect(struct scan *s, const struct device_record *r)
+static void operation_add(struct scan *s, const struct device_record *r)
 {
-	struct lines *l = s->more;
+	struct operation_row *row = sorted_rows_add(s->more, clock_map_monotonic(s->clock, r->start_ns),
+						    (uint64_t)(s->image - s->context->model->images), r->correlation);
 
-	l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
-	l->items[l->count++] = (struct line){
-		.start_ns = clock_map_monotonic(s->clock, r->start_ns),
-		.duration_ns = r->duration_ns,
-		.bytes = r->bytes,
-		.image = s->image,
-		.operation = r->operation,
-		.correlation = r->correlation,
-	};
+	row->duration_ns = r->duration_ns;
+	row->bytes = r->bytes;
+	row->image = s->image;
+	row->operation = r->operation;
 }
 
-static int compare_trace_lines(const void *left, const void *right)
+static void operations_collect(struct sorted_rows *rows)
 {
-	const struct line *a = left, *b = right;
-
-	return order_of(a->start_ns, b->start_ns) ?: order_of((uintptr_t)a->image, (uintptr_t)b->image) ?:
-	       order_of(a->correlation, b->correlation);
+	device_scan(&(struct scan){.context = rows->context, .more = rows}, operation_add, NULL);
 }
 
 static const char *memory_name(uint8_t kind)
@@ -63,15 +49,15 @@ static void kernel_cells(struct table *table, const struct tf_device_operation *
 	table_number(table, w->dynamic_shared_bytes);
 }
 
-static void memory_cells(struct table *table, const struct tf_device_operation *w, const struct line *l)
+static void memory_cells(struct table *table, const struct tf_device_operation *w, const struct operation_row *row)
 {
 	if (w->kind != TF_DEVICE_COPY && w->kind != TF_DEVICE_SET) {
 		table_nothings(table, 4);
 		return;
 	}
-	table_number(table, l->bytes);
-	if (l->duration_ns)
-		table_real(table, (double)l->bytes / (double)l->duration_ns * 1e9);
+	table_number(table, row->bytes);
+	if (row->duration_ns)
+		table_real(table, (double)row->bytes / (double)row->duration_ns * 1e9);
 	else
 		table_nothing(table);
 	/* nsys shows the target of a memset in the first of the two columns. */
@@ -82,42 +68,38 @@ static void memory_cells(struct table *table, const struct tf_device_operation *
 		table_nothing(table);
 }
 
-static void gpu_trace_add_row(const struct report_context *c, struct table *table, const struct line *l)
+static void operation_cells(struct sorted_rows *rows, const void *of, struct table *table)
 {
-	const struct trace *t = l->image->trace;
+	const struct operation_row *row = of;
+	const struct trace *t = row->image->trace;
 	struct tf_device_operation w;
 	struct buffer text = {0};
 
-	if (!device_operation(t, l->operation, &w))
+	if (!device_operation(t, row->operation, &w))
 		w = (struct tf_device_operation){0};
-	table_number(table, model_since_origin(c->model, l->start_ns));
-	table_number(table, l->duration_ns);
-	table_number(table, l->correlation);
+	table_number(table, model_since_origin(rows->context->model, row->sorted.key[0]));
+	table_number(table, row->duration_ns);
+	table_number(table, row->sorted.key[2]);
 	kernel_cells(table, &w);
-	memory_cells(table, &w, l);
+	memory_cells(table, &w, row);
 	device_name(t, w.device, &text);
 	table_text(table, text.data);
 	table_number(table, w.context);
 	table_number(table, w.stream);
 	buffer_clear(&text);
-	device_operation_name(c, t, &w, &text);
+	device_operation_name(rows->context, t, &w, &text);
 	table_text(table, text.data);
 	buffer_done(&text);
 }
 
 int report_cuda_gpu_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct lines l = {0};
-	struct scan s = {.context = c, .more = &l};
+	static const struct row_report report = {
+		{COL_START_NS, COL_DURATION_NS, COL_CORRID, COL_GRDX, COL_GRDY, COL_GRDZ, COL_BLKX, COL_BLKY,
+		 COL_BLKZ, COL_REG_PER_TRD, COL_STCSMEM_MB, COL_DYMSMEM_MB, COL_BYTES_MB, COL_THROUGHPUT_MB_PER_S,
+		 COL_SRCMEMKD, COL_DSTMEMKD, COL_DEVICE, COL_CTX, COL_STRM, COL_NAME},
+		sizeof(struct operation_row), operations_collect, operation_cells};
 
-	table_has(table, COL_START_NS, COL_DURATION_NS, COL_CORRID, COL_GRDX, COL_GRDY, COL_GRDZ, COL_BLKX, COL_BLKY,
-		  COL_BLKZ, COL_REG_PER_TRD, COL_STCSMEM_MB, COL_DYMSMEM_MB, COL_BYTES_MB, COL_THROUGHPUT_MB_PER_S,
-		  COL_SRCMEMKD, COL_DSTMEMKD, COL_DEVICE, COL_CTX, COL_STRM, COL_NAME);
-	device_scan(&s, gpu_trace_collect, NULL);
-	if (l.count)
-		qsort(l.items, l.count, sizeof(*l.items), compare_trace_lines);
-	for (size_t i = 0; i < l.count; i++)
-		gpu_trace_add_row(c, table, &l.items[i]);
-	free(l.items);
+	report_rows(c, table, &report, NULL);
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }

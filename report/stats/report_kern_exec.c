@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/derive/device/correlate.h"
-#include "report/stats/report.h"
+#include "report/stats/sorted_rows.h"
 
 /* CLOCK_REALTIME. The queue time is the time between call and kernel, if any. */
 struct execution {
@@ -173,45 +173,41 @@ int report_cuda_kern_exec_sum(const struct report_context *c, struct table *tabl
 
 /* ---- the trace ---- */
 
-struct line {
+struct kernel_row {
+	struct sorted_row sorted; /* by the starts of the call and the kernel */
 	struct execution times;
 	const struct image *image;
 	const char *call;
 	uint32_t tid, operation;
 };
 
-struct lines {
-	const struct report_context *context;
-	struct line *items;
-	size_t count, capacity;
-};
-
-static void exec_collect(void *context, const struct correlated *k)
+static void kernel_add(void *context, const struct correlated *k)
 {
-	struct lines *l = context;
+	struct sorted_rows *rows = context;
 
 	for (size_t i = 0; k->thread && i < k->record_count; i++) {
+		struct execution times = execution_of(rows->context, k, &k->records[i]);
 		struct tf_device_operation operation;
+		struct kernel_row *row;
 
 		if (device_operation(k->image->trace, k->records[i].operation, &operation) &&
 		    operation.kind != TF_DEVICE_KERNEL)
 			continue;
-		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
-		l->items[l->count++] = (struct line){
-			.times = execution_of(l->context, k, &k->records[i]),
-			.image = k->image,
-			.call = call_name(k),
-			.tid = k->thread->tid,
-			.operation = k->records[i].operation,
-		};
+		row = sorted_rows_add(rows, times.call_start, times.start, 0);
+		row->times = times;
+		row->image = k->image;
+		row->call = call_name(k);
+		row->tid = k->thread->tid;
+		row->operation = k->records[i].operation;
 	}
 }
 
-static int by_call(const void *left, const void *right)
+static void kernels_collect(struct sorted_rows *rows)
 {
-	const struct line *a = left, *b = right;
+	const struct report_context *c = rows->context;
 
-	return order_of(a->times.call_start, b->times.call_start) ?: order_of(a->times.start, b->times.start);
+	for (size_t i = 0; i < c->model->image_count; i++)
+		correlate_image(c, &c->model->images[i], rows, kernel_add, NULL);
 }
 
 static void shape_cell(struct table *table, const uint32_t *shape)
@@ -222,14 +218,15 @@ static void shape_cell(struct table *table, const uint32_t *shape)
 	table_text(table, text);
 }
 
-static void exec_add_line(const struct lines *l, struct table *table, const struct line *line)
+static void kernel_row_cells(struct sorted_rows *rows, const void *of, struct table *table)
 {
-	const struct execution *e = &line->times;
-	const struct model *m = l->context->model;
+	const struct kernel_row *row = of;
+	const struct execution *e = &row->times;
+	const struct model *m = rows->context->model;
 	struct tf_device_operation operation;
 	struct buffer name = {0};
 
-	if (!device_operation(line->image->trace, line->operation, &operation))
+	if (!device_operation(row->image->trace, row->operation, &operation))
 		operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
 	table_number(table, model_since_origin(m, e->call_start));
 	table_number(table, e->call_end - e->call_start);
@@ -238,30 +235,25 @@ static void exec_add_line(const struct lines *l, struct table *table, const stru
 	table_number(table, model_since_origin(m, e->start));
 	table_number(table, e->end - e->start);
 	table_number(table, total_ns(e));
-	table_number(table, line->image->pid);
-	table_number(table, line->tid);
+	table_number(table, row->image->pid);
+	table_number(table, row->tid);
 	table_number(table, operation.device);
-	table_text(table, line->call);
+	table_text(table, row->call);
 	shape_cell(table, operation.grid);
 	shape_cell(table, operation.block);
-	device_operation_name(l->context, line->image->trace, &operation, &name);
+	device_operation_name(rows->context, row->image->trace, &operation, &name);
 	table_text(table, buffer_string(&name));
 	buffer_done(&name);
 }
 
 int report_cuda_kern_exec_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct lines l = {.context = c};
+	static const struct row_report report = {
+		{COL_API_START_NS, COL_API_DUR_NS, COL_QUEUE_START_NS, COL_QUEUE_DUR_NS, COL_KERNEL_START_NS,
+		 COL_KERNEL_DUR_NS, COL_TOTAL_DUR_NS, COL_PID, COL_TID, COL_DEVID, COL_API_FUNCTION, COL_GRIDXYZ,
+		 COL_BLOCKXYZ, COL_KERNEL_NAME},
+		sizeof(struct kernel_row), kernels_collect, kernel_row_cells};
 
-	table_has(table, COL_API_START_NS, COL_API_DUR_NS, COL_QUEUE_START_NS, COL_QUEUE_DUR_NS, COL_KERNEL_START_NS,
-		  COL_KERNEL_DUR_NS, COL_TOTAL_DUR_NS, COL_PID, COL_TID, COL_DEVID, COL_API_FUNCTION, COL_GRIDXYZ,
-		  COL_BLOCKXYZ, COL_KERNEL_NAME);
-	for (size_t i = 0; i < c->model->image_count; i++)
-		correlate_image(c, &c->model->images[i], &l, exec_collect, NULL);
-	if (l.count)
-		qsort(l.items, l.count, sizeof(*l.items), by_call);
-	for (size_t i = 0; i < l.count; i++)
-		exec_add_line(&l, table, &l.items[i]);
-	free(l.items);
+	report_rows(c, table, &report, NULL);
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "report/derive/mpi/mpi_call.h"
-#include "report/stats/report.h"
+#include "report/stats/sorted_rows.h"
 
 static const struct function *mpi_function(const struct scan *s, const struct event *e)
 {
@@ -67,41 +67,34 @@ int report_mpi_event_sum(const struct report_context *c, struct table *table, st
 
 /* ---- mpi_event_trace ---- */
 
-struct line {
-	uint64_t start_ns, duration_ns;
+struct call_row {
+	struct sorted_row sorted;
+	uint64_t duration_ns;
 	const struct image *image;
 	const struct trace_thread *thread;
 	uint32_t function;
 	struct mpi_call call;
 };
 
-struct lines {
-	struct line *items;
-	size_t count, capacity;
-};
-
-static void trace_visit(struct scan *s, const struct event *e)
+static void call_add(struct scan *s, const struct event *e)
 {
-	struct lines *l = s->more;
 	const struct function *f = mpi_function(s, e);
-	struct line *line;
+	uint64_t duration_ns = clock_map_duration(s->clock, e->duration);
+	struct call_row *row;
 
 	if (!f)
 		return;
-	l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
-	line = &l->items[l->count++];
-	*line = (struct line){.image = s->image, .thread = s->thread, .function = e->id};
-	line->duration_ns = clock_map_duration(s->clock, e->duration);
-	line->start_ns = clock_map_ns(s->clock, e->ticks) - line->duration_ns;
-	mpi_call_of(s->image->trace, e, f, &line->call);
+	row = sorted_rows_add_event(s, clock_map_ns(s->clock, e->ticks) - duration_ns);
+	row->duration_ns = duration_ns;
+	row->image = s->image;
+	row->thread = s->thread;
+	row->function = e->id;
+	mpi_call_of(s->image->trace, e, f, &row->call);
 }
 
-static int lines_by_start(const void *left, const void *right)
+static void calls_collect(struct sorted_rows *rows)
 {
-	const struct line *a = left, *b = right;
-
-	return order_of(a->start_ns, b->start_ns) ?: order_of((uintptr_t)a->image, (uintptr_t)b->image) ?:
-	       order_of((uintptr_t)a->thread, (uintptr_t)b->thread);
+	scan_events(&(struct scan){.context = rows->context, .more = rows, .groups = 1u << TF_GROUP_MPI}, call_add);
 }
 
 static void known_cell(struct table *table, int64_t value)
@@ -109,39 +102,36 @@ static void known_cell(struct table *table, int64_t value)
 	table_number_if(table, value != MPI_CALL_UNKNOWN, (uint64_t)value);
 }
 
-static void trace_row(const struct model *m, struct table *table, const struct line *l)
+static void call_cells(struct sorted_rows *rows, const void *of, struct table *table)
 {
-	const struct function *f = trace_function(l->image->trace, l->function);
-	bool is_collective = l->call.class == MPI_CLASS_COLLECTIVE;
+	const struct call_row *row = of;
+	uint64_t start_ns = model_since_origin(rows->context->model, row->sorted.key[0]);
+	const struct function *f = trace_function(row->image->trace, row->function);
+	bool is_collective = row->call.class == MPI_CLASS_COLLECTIVE;
 
-	table_number(table, model_since_origin(m, l->start_ns));
-	table_number(table, model_since_origin(m, l->start_ns) + l->duration_ns);
-	table_number(table, l->duration_ns);
+	table_number(table, start_ns);
+	table_number(table, start_ns + row->duration_ns);
+	table_number(table, row->duration_ns);
 	table_text(table, f ? f->name : "");
-	table_number(table, l->image->pid);
-	table_number(table, l->thread->tid);
-	known_cell(table, l->call.tag);
-	table_text(table, image_rank(l->image));
-	known_cell(table, l->call.peer);
-	known_cell(table, l->call.root);
-	known_cell(table, is_collective ? MPI_CALL_UNKNOWN : l->call.bytes);
-	known_cell(table, is_collective ? l->call.bytes : MPI_CALL_UNKNOWN);
+	table_number(table, row->image->pid);
+	table_number(table, row->thread->tid);
+	known_cell(table, row->call.tag);
+	table_text(table, image_rank(row->image));
+	known_cell(table, row->call.peer);
+	known_cell(table, row->call.root);
+	known_cell(table, is_collective ? MPI_CALL_UNKNOWN : row->call.bytes);
+	known_cell(table, is_collective ? row->call.bytes : MPI_CALL_UNKNOWN);
 	table_nothing(table); /* what a rank receives is not recorded apart */
 }
 
 int report_mpi_event_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct lines l = {0};
-	struct scan s = {.context = c, .more = &l, .groups = 1u << TF_GROUP_MPI};
+	static const struct row_report report = {
+		{COL_START_NS, COL_END_NS, COL_DURATION_NS, COL_EVENT, COL_NSYS_PID, COL_NSYS_TID, COL_TAG, COL_RANK,
+		 COL_PEERRANK, COL_ROOTRANK, COL_SIZE, COL_COLLSENDSIZE, COL_COLLRECVSIZE},
+		sizeof(struct call_row), calls_collect, call_cells};
 
 	(void)err;
-	table_has(table, COL_START_NS, COL_END_NS, COL_DURATION_NS, COL_EVENT, COL_NSYS_PID, COL_NSYS_TID, COL_TAG,
-		  COL_RANK, COL_PEERRANK, COL_ROOTRANK, COL_SIZE, COL_COLLSENDSIZE, COL_COLLRECVSIZE);
-	scan_events(&s, trace_visit);
-	if (l.count)
-		qsort(l.items, l.count, sizeof(*l.items), lines_by_start);
-	for (size_t i = 0; i < l.count; i++)
-		trace_row(c->model, table, &l.items[i]);
-	free(l.items);
+	report_rows(c, table, &report, NULL);
 	return 0;
 }

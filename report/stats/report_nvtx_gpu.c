@@ -7,7 +7,7 @@
 
 #include "report/derive/device/attribute.h"
 #include "report/derive/nvtx/nvtx_tree.h"
-#include "report/stats/report.h"
+#include "report/stats/sorted_rows.h"
 
 /* A range and the device operations of its calls. CLOCK_REALTIME. */
 struct projection {
@@ -85,7 +85,8 @@ static uint32_t *count_children(const struct projecting *p)
 
 /* ---- the trace ---- */
 
-struct line {
+struct range_row {
+	struct sorted_row sorted; /* by the start of the projection, then its duration in descending order */
 	struct projection projection;
 	uint64_t start_ns, duration_ns;
 	char *name, *path;
@@ -94,103 +95,94 @@ struct line {
 	size_t id, parent; /* parent 0: none */
 };
 
-struct lines {
-	struct line *items;
-	size_t count, capacity;
-};
-
-static void add_lines(struct lines *l, const struct projecting *p, size_t first)
+static void ranges_add(struct sorted_rows *rows, const struct projecting *p, size_t first)
 {
 	const struct clock_map *clock = &p->context->model->machines[p->tree.image->machine].clock;
 	uint32_t *children = count_children(p);
 
 	for (size_t i = 0; i < p->tree.count; i++) {
 		const struct nvtx_node *n = &p->tree.nodes[i];
+		const struct projection *j = &p->projections[i];
 		struct buffer name = {0}, path = {0};
+		struct range_row *row;
 
-		if (!p->projections[i].calls)
+		if (!j->calls)
 			continue;
 		nvtx_tree_name(&p->tree, i, &name);
 		nvtx_tree_path(&p->tree, i, first, &path);
-		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
-		l->items[l->count++] = (struct line){
-			.projection = p->projections[i],
-			.start_ns = clock_map_ns(clock, n->start),
-			.duration_ns = clock_map_duration(clock, n->end - n->start),
-			.name = name.data ? name.data : mem_copy_text("", 0),
-			.path = path.data,
-			.style = range_style(n),
-			.pid = p->tree.image->pid,
-			.tid = n->thread->tid,
-			.level = n->level,
-			.children = children[i],
-			.id = first + i + 1,
-			.parent = n->parent == NVTX_NO_PARENT ? 0 : first + n->parent + 1,
-		};
+		row = sorted_rows_add(rows, j->start_ns, UINT64_MAX - (j->end_ns - j->start_ns), first + i + 1);
+		row->projection = *j;
+		row->start_ns = clock_map_ns(clock, n->start);
+		row->duration_ns = clock_map_duration(clock, n->end - n->start);
+		row->name = name.data ? name.data : mem_copy_text("", 0);
+		row->path = path.data;
+		row->style = range_style(n);
+		row->pid = p->tree.image->pid;
+		row->tid = n->thread->tid;
+		row->level = n->level;
+		row->children = children[i];
+		row->id = first + i + 1;
+		row->parent = n->parent == NVTX_NO_PARENT ? 0 : first + n->parent + 1;
 	}
 	free(children);
 }
 
-static int projections_by_start(const void *left, const void *right)
+static void ranges_collect(struct sorted_rows *rows)
 {
-	const struct line *a = left, *b = right;
-	uint64_t x = a->projection.end_ns - a->projection.start_ns, y = b->projection.end_ns - b->projection.start_ns;
+	const struct report_context *c = rows->context;
+	struct projecting p = {.context = c};
+	size_t first = 0;
 
-	return order_of(a->projection.start_ns, b->projection.start_ns) ?: order_of(y, x) ?: order_of(a->id, b->id);
+	if (nvtx_has_operators(c->model))
+		operator_columns(rows->table);
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		projecting_image(&p, &c->model->images[i]);
+		ranges_add(rows, &p, first);
+		first += p.tree.count;
+		projecting_done(&p);
+	}
 }
 
-static void projection_add_line(struct table *table, const struct line *l, uint64_t origin, bool has_operators)
+static void range_cells(struct sorted_rows *rows, const void *of, struct table *table)
 {
+	const struct range_row *row = of;
+	const struct model *m = rows->context->model;
+	bool has_operators = nvtx_has_operators(m);
 	struct operator_text operator;
 
-	operator_text_parse(l->name, &operator);
+	operator_text_parse(row->name, &operator);
 	if (has_operators)
 		table_text_part(table, operator.name.text, operator.name.length);
 	else
-		table_text(table, l->name);
-	table_number(table, l->projection.start_ns - origin);
-	table_number(table, l->projection.end_ns - l->projection.start_ns);
-	table_number(table, l->start_ns - origin);
-	table_number(table, l->duration_ns);
-	table_text(table, l->style);
-	table_number(table, l->pid);
-	table_number(table, l->tid);
-	table_number(table, l->projection.calls);
-	table_number(table, l->level);
-	table_number(table, l->children);
-	table_number(table, l->id);
-	table_number_if(table, l->parent, l->parent);
-	table_text(table, l->path);
+		table_text(table, row->name);
+	table_number(table, row->projection.start_ns - m->origin_ns);
+	table_number(table, row->projection.end_ns - row->projection.start_ns);
+	table_number(table, row->start_ns - m->origin_ns);
+	table_number(table, row->duration_ns);
+	table_text(table, row->style);
+	table_number(table, row->pid);
+	table_number(table, row->tid);
+	table_number(table, row->projection.calls);
+	table_number(table, row->level);
+	table_number(table, row->children);
+	table_number(table, row->id);
+	table_number_if(table, row->parent, row->parent);
+	table_text(table, row->path);
 	if (has_operators)
 		operator_cells(table, &operator);
+	free(row->name);
+	free(row->path);
 }
 
 int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct projecting p = {.context = c};
-	struct lines l = {0};
-	size_t first = 0;
-	bool has_operators = nvtx_has_operators(c->model);
+	static const struct row_report report = {
+		{COL_NAME, COL_PROJECTED_START_NS, COL_PROJECTED_DURATION_NS, COL_ORIG_START_NS, COL_ORIG_DURATION_NS,
+		 COL_STYLE, COL_PID, COL_TID, COL_NUM_GPU_OPS, COL_LVL, COL_NUM_CHILD, COL_RANGEID, COL_PARENTID,
+		 COL_RANGESTACK},
+		sizeof(struct range_row), ranges_collect, range_cells};
 
-	table_has(table, COL_NAME, COL_PROJECTED_START_NS, COL_PROJECTED_DURATION_NS, COL_ORIG_START_NS,
-		  COL_ORIG_DURATION_NS, COL_STYLE, COL_PID, COL_TID, COL_NUM_GPU_OPS, COL_LVL, COL_NUM_CHILD,
-		  COL_RANGEID, COL_PARENTID, COL_RANGESTACK);
-	if (has_operators)
-		operator_columns(table);
-	for (size_t i = 0; i < c->model->image_count; i++) {
-		projecting_image(&p, &c->model->images[i]);
-		add_lines(&l, &p, first);
-		first += p.tree.count;
-		projecting_done(&p);
-	}
-	if (l.count)
-		qsort(l.items, l.count, sizeof(*l.items), projections_by_start);
-	for (size_t i = 0; i < l.count; i++) {
-		projection_add_line(table, &l.items[i], c->model->origin_ns, has_operators);
-		free(l.items[i].name);
-		free(l.items[i].path);
-	}
-	free(l.items);
+	report_rows(c, table, &report, NULL);
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }
 

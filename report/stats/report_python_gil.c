@@ -7,12 +7,11 @@
  * stack, because it is shorter than --osrt-backtrace-threshold, is a row of its own: it may be a wait of a library for
  * something else. Free-threaded builds have no GIL, and no rows. See docs/decisions/python-gil.md. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/stacks/attribution.h"
 #include "report/derive/time/profile.h"
-#include "report/stats/report.h"
+#include "report/stats/sorted_rows.h"
 
 enum gil_state { GIL_NONE, GIL_TAKES, GIL_RELEASES, GIL_UNKNOWN };
 static const char *const state_names[] = {
@@ -28,12 +27,11 @@ struct gil {
 	const struct image *image;
 	bool is_python; /* the program of that image */
 	uint64_t calls; /* OS calls, of any function */
-	struct gil_wait *waits;
-	size_t count, capacity;
 };
 
 struct gil_wait {
-	uint64_t start_ns, duration_ns;
+	struct sorted_row sorted;
+	uint64_t duration_ns;
 	const struct image *image;
 	const struct trace_thread *thread;
 	uint32_t stack;
@@ -73,9 +71,8 @@ static bool is_made_by_interpreter(struct gil *g, const struct scan *s, uint32_t
 	return *known > 1;
 }
 
-static enum gil_state state_of(struct scan *s, const struct event *e, uint32_t *ret_stack)
+static enum gil_state state_of(struct gil *g, struct scan *s, const struct event *e, uint32_t *ret_stack)
 {
-	struct gil *g = s->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 
 	if (!f)
@@ -104,7 +101,6 @@ static void gil_done(struct gil *g)
 {
 	attribution_done(&g->attribution);
 	map_done(&g->callers);
-	free(g->waits);
 }
 
 static int gil_none(const struct gil *g, struct err *err)
@@ -134,7 +130,7 @@ static void sum_visit(struct scan *s, const struct event *e)
 {
 	struct gil_wait w = {0};
 
-	w.state = state_of(s, e, &w.stack);
+	w.state = state_of(s->more, s, e, &w.stack);
 	if (w.state)
 		scan_add_call(s, e, (uint64_t)s->thread->number << 34 | (uint64_t)w.state << 32 | w.stack, wait_key,
 			      &w);
@@ -164,52 +160,55 @@ int report_python_gil_sum(const struct report_context *c, struct table *table, s
 
 /* ---- python_gil_trace ---- */
 
-static void trace_visit(struct scan *s, const struct event *e)
+static void wait_add(struct scan *s, const struct event *e)
 {
-	struct gil *g = s->more;
-	struct gil_wait w = {.image = s->image, .thread = s->thread};
+	const struct sorted_rows *rows = s->more;
+	uint64_t duration_ns = clock_map_duration(s->clock, e->duration);
+	uint32_t stack;
+	enum gil_state state = state_of(rows->data, s, e, &stack);
+	struct gil_wait *w;
 
-	w.state = state_of(s, e, &w.stack);
-	if (!w.state)
+	if (!state)
 		return;
-	w.duration_ns = clock_map_duration(s->clock, e->duration);
-	w.start_ns = clock_map_ns(s->clock, e->ticks) - w.duration_ns;
-	g->waits = mem_grow(g->waits, g->count, &g->capacity, sizeof(*g->waits));
-	g->waits[g->count++] = w;
+	w = sorted_rows_add_event(s, clock_map_ns(s->clock, e->ticks) - duration_ns);
+	w->duration_ns = duration_ns;
+	w->image = s->image;
+	w->thread = s->thread;
+	w->stack = stack;
+	w->state = state;
 }
 
-static int waits_by_start(const void *left, const void *right)
+static void waits_collect(struct sorted_rows *rows)
 {
-	const struct gil_wait *a = left, *b = right;
+	scan_events(&(struct scan){.context = rows->context, .groups = 1u << TF_GROUP_OSRT, .more = rows}, wait_add);
+}
 
-	return order_of(a->start_ns, b->start_ns) ?: order_of((uintptr_t)a->image, (uintptr_t)b->image) ?:
-	       order_of((uintptr_t)a->thread, (uintptr_t)b->thread);
+static void wait_cells(struct sorted_rows *rows, const void *of, struct table *table)
+{
+	const struct gil_wait *w = of;
+	struct buffer line = {0};
+
+	line_of(rows->data, rows->context, w->image, w->stack, &line);
+	table_number(table, model_since_origin(rows->context->model, w->sorted.key[0]));
+	table_number(table, w->duration_ns);
+	table_number(table, w->image->pid);
+	table_number(table, w->thread->tid);
+	table_text(table, w->thread->name);
+	table_text(table, state_names[w->state]);
+	table_text(table, buffer_string(&line));
+	buffer_done(&line);
 }
 
 int report_python_gil_trace(const struct report_context *c, struct table *table, struct err *err)
 {
+	static const struct row_report report = {
+		{COL_START_NS, COL_DURATION_NS, COL_PID, COL_TID, COL_THREAD_NAME, COL_STATE, COL_LINE},
+		sizeof(struct gil_wait), waits_collect, wait_cells};
 	struct gil g = {0};
 	int code;
 
-	table_has(table, COL_START_NS, COL_DURATION_NS, COL_PID, COL_TID, COL_THREAD_NAME, COL_STATE, COL_LINE);
-	scan_events(&(struct scan){.context = c, .groups = 1u << TF_GROUP_OSRT, .more = &g}, trace_visit);
-	if (g.count)
-		qsort(g.waits, g.count, sizeof(*g.waits), waits_by_start);
-	for (size_t i = 0; i < g.count; i++) {
-		const struct gil_wait *w = &g.waits[i];
-		struct buffer line = {0};
-
-		line_of(&g, c, w->image, w->stack, &line);
-		table_number(table, model_since_origin(c->model, w->start_ns));
-		table_number(table, w->duration_ns);
-		table_number(table, w->image->pid);
-		table_number(table, w->thread->tid);
-		table_text(table, w->thread->name);
-		table_text(table, state_names[w->state]);
-		table_text(table, buffer_string(&line));
-		buffer_done(&line);
-	}
-	code = g.count ? 0 : gil_none(&g, err);
+	report_rows(c, table, &report, &g);
+	code = table_rows(table) ? 0 : gil_none(&g, err);
 	gil_done(&g);
 	return code;
 }
