@@ -10,7 +10,8 @@
  *     f process: forks it and waits for its end
  *
  * A record of a thread has what was true when its last operation had ended:
- *   end PID TID NOW BORN_AFTER BORN_BEFORE CPU DELAY RAW     all in ns; RAW: time in raw system calls that wait
+ *   end PID TID NOW BORN_AFTER BORN_BEFORE CPU DELAY RAW BURNED
+ * all in ns; RAW: time in raw system calls that wait; BURNED: CPU time outside of recorded calls, at least;
  * and what was true after its end, from its last destructor or the parent of its process:
  *   after PID TID NOW CPU DELAY */
 #include <errno.h>
@@ -33,7 +34,7 @@
 enum { MAX_THREADS = 16, LINE = 256, TICK_NS = 10000000 };
 
 struct account {
-	long long born_after, born_before, raw;
+	long long born_after, born_before, raw, burned;
 	int rounds; /* of the key's destructor */
 };
 
@@ -104,9 +105,9 @@ void account_open(const char *path)
 	pthread_once(&once, make_key);
 }
 
-void account_begin(long long born_after, long long born_before, long long raw)
+void account_begin(long long born_after, long long born_before, long long raw, long long burned)
 {
-	self = (struct account){born_after, born_before ? born_before : now(CLOCK_MONOTONIC), raw, 0};
+	self = (struct account){born_after, born_before ? born_before : now(CLOCK_MONOTONIC), raw, burned, 0};
 	pthread_setspecific(key, &self);
 }
 
@@ -121,7 +122,7 @@ void account_begin_program(void)
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL;
 	start = (at ? strtoll(at, NULL, 10) : 0) * TICK_NS - from_boot;
-	account_begin(start, start + TICK_NS, 0);
+	account_begin(start, start + TICK_NS, 0, 0);
 }
 
 void account_sleep(long long ns)
@@ -133,15 +134,20 @@ void account_sleep(long long ns)
 	self.raw += now(CLOCK_MONOTONIC) - from;
 }
 
+void account_burned(long long ns)
+{
+	self.burned += ns;
+}
+
 void account_end(void)
 {
-	long long cpu, delay;
+	long long cpu, delay, at = now(CLOCK_MONOTONIC); /* a run delay between the readings is in neither */
 	char line[LINE];
 
 	schedule_of("/proc/thread-self/schedstat", &cpu, &delay);
-	write_record(line, snprintf(line, sizeof(line), "end %ld %ld %lld %lld %lld %lld %lld %lld\n",
-				    syscall(SYS_getpid), syscall(SYS_gettid), now(CLOCK_MONOTONIC), self.born_after,
-				    self.born_before, cpu, delay, self.raw));
+	write_record(line, snprintf(line, sizeof(line), "end %ld %ld %lld %lld %lld %lld %lld %lld %lld\n",
+				    syscall(SYS_getpid), syscall(SYS_gettid), at, self.born_after, self.born_before,
+				    cpu, delay, self.raw, self.burned));
 }
 
 long long account_now(void)
@@ -152,7 +158,7 @@ long long account_now(void)
 /* The words of the account that a program needs which this one executes. */
 void account_words(char *ret, size_t size)
 {
-	snprintf(ret, size, "%lld %lld %lld", self.born_after, self.born_before, self.raw);
+	snprintf(ret, size, "%lld %lld %lld %lld", self.born_after, self.born_before, self.raw, self.burned);
 }
 
 /* Waits until the child has ended, whose main thread has its accounts until it is waited for. */
@@ -196,6 +202,7 @@ static void burn(long long ns)
 	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
 		for (int i = 0; i < 5000; i++)
 			x = x * 1.0000001 + 1e-9;
+	account_burned(ns);
 }
 
 static void nap(long long ns)
@@ -245,7 +252,7 @@ static void run_child(const char *plan)
 
 	if (!pid) {
 		pthread_mutex_init(&lock, NULL); /* another thread may have held it */
-		account_begin(before, 0, 0);
+		account_begin(before, 0, 0, 0);
 		run_process(plan);
 	}
 	if (pid < 0) {
@@ -301,7 +308,7 @@ static void *run_thread(void *argument)
 {
 	const struct thread_plan *t = argument;
 
-	account_begin(t->born_after, 0, 0);
+	account_begin(t->born_after, 0, 0, 0);
 	run_operations(t->operations);
 	account_end();
 	return NULL;
@@ -348,13 +355,13 @@ static void run_process(const char *plan)
 
 int main(int argc, char **argv)
 {
-	long long after, before, raw;
+	long long after, before, raw, burned;
 
 	if (argc < 3)
 		return 2;
 	account_open(argv[1]);
-	if (argc > 3 && sscanf(argv[3], "%lld %lld %lld", &after, &before, &raw) == 3)
-		account_begin(after, before, raw);
+	if (argc > 3 && sscanf(argv[3], "%lld %lld %lld %lld", &after, &before, &raw, &burned) == 4)
+		account_begin(after, before, raw, burned);
 	else
 		account_begin_program();
 	run_process(argv[2]);

@@ -62,17 +62,17 @@ func work(seed int64, lock *sync.Mutex, done *sync.WaitGroup) {
 }
 
 func record(file *os.File, directory string) {
+	at := now(1)
 	schedule, err := os.ReadFile(directory + "/schedstat")
 	stat, _ := os.ReadFile(directory + "/stat")
 	if err != nil {
 		return
 	}
-	at := now(1)
 	account := strings.Fields(string(schedule))
 	fields := strings.Fields(string(stat)[strings.LastIndex(string(stat), ")")+1:])
 	start, _ := strconv.ParseInt(fields[19], 10, 64)
 	born := start*tick - (now(7) - now(1))
-	fmt.Fprintf(file, "end %d %s %d %d %d %s %s -1\n", os.Getpid(), filepath.Base(directory), at, born, born+tick,
+	fmt.Fprintf(file, "end %d %s %d %d %d %s %s -1 0\n", os.Getpid(), filepath.Base(directory), at, born, born+tick,
 		account[0], account[1])
 }
 

@@ -10,7 +10,8 @@ import time
 
 module = ctypes.CDLL(sys.argv[1])
 module.account_now.restype = ctypes.c_longlong
-module.account_begin.argtypes = [ctypes.c_longlong] * 3
+module.account_begin.argtypes = [ctypes.c_longlong] * 4
+module.account_burned.argtypes = [ctypes.c_longlong]
 module.account_sleep.argtypes = [ctypes.c_longlong]
 lock = threading.Lock()
 
@@ -34,6 +35,7 @@ def burn(seconds):
     while time.thread_time() < end:
         for _ in range(500):
             x = x * 1.0000001 + 1e-9
+    module.account_burned(int(seconds * 1e9))
 
 
 def locked(seconds):
@@ -63,7 +65,7 @@ def run_child(plan, at):
     pid = os.fork()
     if not pid:
         lock = threading.Lock()  # another thread may have held it
-        module.account_begin(before, 0, 0)
+        module.account_begin(before, 0, 0, 0)
         run_process(plan, at)
     module.account_child(pid)
     os.waitpid(pid, 0)
@@ -86,7 +88,7 @@ def run_operations(plan, at):
 
 
 def run_thread(plan, at, born_after):
-    module.account_begin(born_after, 0, 0)
+    module.account_begin(born_after, 0, 0, 0)
     run_operations(plan, at)
     module.account_end()
 
