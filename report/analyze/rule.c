@@ -121,8 +121,7 @@ const struct job_time *rules_time(struct rules *rules)
 	if (t)
 		return t;
 	t = rules->time = mem_alloc(sizeof(*t));
-	partition_make(rules->context, !rules->has_no_calls, &t->partition);
-	recorded_limit(rules->context->model, &t->partition);
+	recorded_partition(rules->context, !rules->has_no_calls, &t->partition);
 	roles_make(rules->context, &t->partition, &t->roles);
 	pressures_find(rules->context, &t->partition, &t->pressures);
 	return t;

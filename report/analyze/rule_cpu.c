@@ -124,7 +124,8 @@ static void cpu_run(struct rules *r, struct finding *f, uint64_t (*part)(const s
 		buffer_done(&why);
 	}
 	if (!has_delays(&t->partition))
-		rule_unchecked(f, "the kernel did not account for time without a CPU");
+		rule_unchecked(f, t->roles.recorded.is_part ? "time without a CPU is not known of capture ranges"
+							    : "the kernel did not account for time without a CPU");
 	else if (unknown)
 		rule_unchecked(f, "the CPUs that the job may use were not recorded");
 }

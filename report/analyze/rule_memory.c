@@ -67,7 +67,7 @@ static void add_line(struct rules *r, uint32_t pid, struct finding *f)
 }
 
 static bool add_growth(struct finding *f, const struct resident_point *p, uint64_t from, uint64_t to, uint64_t ns,
-		       uint64_t *most)
+		       bool is_part, uint64_t *most)
 {
 	double seconds = (double)ns / 1e9, rate = (double)(to - from) * 1024 / seconds;
 
@@ -82,6 +82,9 @@ static bool add_growth(struct finding *f, const struct resident_point *p, uint64
 	buffer_clear(&f->text);
 	buffer_print(&f->text, "the memory of process %u grows steadily by %.0f MB per second, from %.0f to %.0f MB",
 		     p->pid, rate / 1e6, (double)from * 1024 / 1e6, (double)to * 1024 / 1e6);
+	/* the launcher samples it inside and outside of capture ranges */
+	if (is_part)
+		buffer_text(&f->text, " (of the whole run)");
 	return true;
 }
 
@@ -100,7 +103,7 @@ void rule_memory_growth(struct rules *r, struct finding *f)
 			continue;
 		checked++;
 		if (grows_steadily(points + from, until_peak(points + from, to - from), &kb_from, &kb_to, &ns) &&
-		    add_growth(f, &points[from], kb_from, kb_to, ns, &most))
+		    add_growth(f, &points[from], kb_from, kb_to, ns, recorded_find(r->context->model).is_part, &most))
 			add_line(r, points[from].pid, f);
 	}
 	if (!checked)

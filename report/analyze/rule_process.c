@@ -117,7 +117,8 @@ void rule_short_processes(struct rules *r, struct finding *f)
 		f->cost_ns = 0;
 	}
 	if (!known)
-		rule_unchecked(f, "no CPU time of processes was recorded");
+		rule_unchecked(f, t->roles.recorded.is_part ? "CPU time of processes is not known of capture ranges"
+							    : "no CPU time of processes was recorded");
 	map_done(&pids);
 	aggregate_done(&programs);
 	free(spans);

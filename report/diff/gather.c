@@ -376,9 +376,7 @@ static void gather_whole(const struct report_context *context, struct whole_run 
 	struct recorded recorded = recorded_find(m);
 	struct partition p;
 
-	partition_make(context, false, &p);
-	if (recorded.is_part)
-		recorded_limit(m, &p);
+	recorded_partition(context, false, &p);
 	for (size_t i = 0; i < p.count; i++) {
 		ret->cpu_ns += p.threads[i].cpu_ns;
 		ret->delay_ns += p.threads[i].delay_ns;

@@ -343,11 +343,14 @@ static void add_remarks(struct html_json *j)
 static void add_model(struct html_json *j)
 {
 	struct html *h = j->html;
+	struct recorded recorded = recorded_find(h->model);
 
 	buffer_text(&j->text, "{\"version\":\"" PILLION_VERSION "\",\"title\":");
 	add_string(j, title(h->model));
-	buffer_print(&j->text, ",\"realtime\":%" PRIu64 ",\"events\":%" PRIu64 ",\"processes\":[",
+	buffer_print(&j->text, ",\"realtime\":%" PRIu64 ",\"events\":%" PRIu64,
 		     h->model->origin_ns / 1000000, h->event_count);
+	buffer_print(&j->text, ",\"recorded\":{\"ns\":%" PRIu64 ",\"ranges\":%zu},\"processes\":[", recorded.ns,
+		     recorded.is_part ? recorded.ranges : 0);
 	for (size_t i = 0; i < h->model->process_count; i++) {
 		buffer_text(&j->text, i ? "," : "");
 		add_process(j, &h->model->processes[i]);

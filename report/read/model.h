@@ -65,6 +65,7 @@ struct image {
 	uint64_t start_ticks, end_ticks; /* end 0: not recorded */
 	uint64_t end_realtime_ns;	 /* from its end line, 0: none */
 	size_t machine, process;
+	const struct ranges *ranges; /* of its run; NULL: none has begun, the whole run counts */
 	struct trace *trace; /* NULL: it never wrote an event */
 	uint32_t pid, parent_pid;
 	uint32_t via; /* enum tf_via */
@@ -230,8 +231,11 @@ int model_find(const char *word, bool is_packed, struct buffer *ret, struct err 
 /* For tests and the fuzzer: a capture that consists of one trace file in memory. */
 int model_open_bytes(struct model *m, const void *data, size_t size, struct err *err);
 
-/* The capture range (from 1) that contains the image's tick; 0: none. */
-uint32_t model_range(const struct model *m, const struct image *image, uint64_t ticks);
+/* The capture range (from 1) that contains the tick; 0: none. */
+uint32_t image_range(const struct image *image, uint64_t ticks);
+
+/* How much of a call from `start` to `end` is in the capture range in which it began; without ranges, all of it. */
+uint64_t image_range_part(const struct image *image, uint64_t start, uint64_t end);
 
 /* Builds the processes from the images, ordered by time. To be called again after the offset of a clock was set. */
 void model_order(struct model *m);

@@ -520,31 +520,35 @@ static void drop_observed_twice(struct model *m)
 	m->image_count = kept;
 }
 
+static const struct ranges *ranges_of(const struct model *m, uint64_t run)
+{
+	for (size_t i = 0; i < m->ranges_count; i++)
+		if (m->ranges[i].run == run && m->ranges[i].count)
+			return &m->ranges[i];
+	return NULL;
+}
+
 void model_link(struct model *m)
 {
 	drop_observed_twice(m);
+	for (size_t i = 0; i < m->image_count; i++)
+		m->images[i].ranges = ranges_of(m, m->images[i].run);
 	build_clock_maps(m);
 	model_order(m);
 }
 
-uint32_t model_range(const struct model *m, const struct image *image, uint64_t ticks)
+uint32_t image_range(const struct image *image, uint64_t ticks)
 {
-	for (size_t i = 0; i < m->ranges_count; i++) {
-		const struct ranges *r = &m->ranges[i];
-		size_t low = 0, high = r->count;
+	const struct ranges *r = image->ranges;
+	size_t after = r ? first_place(i, 0, r->count, r->items[i].begin_ticks <= ticks) : 0;
 
-		if (r->run != image->run || !r->count)
-			continue;
-		while (high - low > 1) {
-			size_t middle = low + (high - low) / 2;
+	return after && (!r->items[after - 1].end_ticks || ticks < r->items[after - 1].end_ticks) ? (uint32_t)after : 0;
+}
 
-			if (r->items[middle].begin_ticks <= ticks)
-				low = middle;
-			else
-				high = middle;
-		}
-		if (ticks >= r->items[low].begin_ticks && (!r->items[low].end_ticks || ticks < r->items[low].end_ticks))
-			return (uint32_t)low + 1;
-	}
-	return 0;
+uint64_t image_range_part(const struct image *image, uint64_t start, uint64_t end)
+{
+	uint32_t range = image_range(image, start);
+	uint64_t last = range ? image->ranges->items[range - 1].end_ticks : 0;
+
+	return (last && last < end ? last : end) - start;
 }

@@ -150,8 +150,7 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 	table_has(table, c->by == BY_NOTHING || c->by == BY_THREAD ? COL_NONE : COL_THREADS, COL_LIFETIME_NS,
 		  COL_CPU_NS, COL_RUNNABLE_NS, COL_BLOCKED_NS, COL_IN_CALLS_NS, COL_STOPPED_NS, COL_UNEXPLAINED_NS,
 		  COL_PEAK_RSS_KIB);
-	partition_make(c, true, &p);
-	recorded_limit(c->model, &p);
+	recorded_partition(c, true, &p);
 	rows.unrecorded = mem_alloc((c->model->process_count * 2 + 1) * sizeof(*rows.unrecorded));
 	for (size_t i = 0; i < p.count; i++) {
 		if (p.threads[i].is_outside)

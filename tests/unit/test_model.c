@@ -279,11 +279,14 @@ Test(model, numbers_the_capture_ranges)
 	write_image(1, 50, 1, 1000 * MS, TF_END_EXIT, 0);
 	capture_range(directory, &page, ranges);
 	open_capture(&model, directory);
-	cr_assert_eq(model_range(&model, model.images, 999 * MS), 0);
-	cr_assert_eq(model_range(&model, model.images, 1000 * MS), 1);
-	cr_assert_eq(model_range(&model, model.images, 1010 * MS), 0);
-	cr_assert_eq(model_range(&model, model.images, 1025 * MS), 2);
-	cr_assert_eq(model_range(&model, model.images, 9999 * MS), 3);
+	cr_assert_eq(image_range(model.images, 999 * MS), 0);
+	cr_assert_eq(image_range(model.images, 1000 * MS), 1);
+	cr_assert_eq(image_range(model.images, 1010 * MS), 0);
+	cr_assert_eq(image_range(model.images, 1025 * MS), 2);
+	cr_assert_eq(image_range(model.images, 9999 * MS), 3);
+	cr_assert_eq(image_range_part(model.images, 1001 * MS, 1005 * MS), 4 * MS);
+	cr_assert_eq(image_range_part(model.images, 1001 * MS, 9999 * MS), 9 * MS, "up to the end of the range");
+	cr_assert_eq(image_range_part(model.images, 999 * MS, 9999 * MS), 9000 * MS, "begun outside");
 }
 
 Test(model, takes_the_rate_of_a_counter_from_its_pairs)

@@ -62,7 +62,7 @@ static bool find_begin(const struct model *m, struct rank *r)
 		cursor_init(&cursor, t, &t->threads[i]);
 		while (may_collect(&t->threads[i]) && cursor_next(&cursor, &e))
 			if (begins_job(t, &e)) {
-				r->range = model_range(m, r->image, event_start(&e));
+				r->range = image_range(r->image, event_start(&e));
 				return true;
 			}
 	}
@@ -76,7 +76,7 @@ static enum collective next_collective(const struct model *m, const struct rank 
 	while (cursor_next(cursor, e)) {
 		enum collective kind = collective_of(r->image->trace, e);
 
-		if (kind && model_range(m, r->image, event_start(e)) == r->range)
+		if (kind && image_range(r->image, event_start(e)) == r->range)
 			return kind;
 	}
 	return NONE;

@@ -92,7 +92,7 @@ static void nccl_begin_call(struct reading *r, const struct event *e)
 		return;
 	r->members = mem_grow(r->members, r->member_count, &r->member_capacity, sizeof(*r->members));
 	r->members[r->member_count++] =
-		(struct member){.rank = -1, .range = model_range(r->model, r->image, event_start(e))};
+		(struct member){.rank = -1, .range = image_range(r->image, event_start(e))};
 	*map_put(&r->by_handle, (uint64_t)handle, 0, NULL) = r->member_count;
 }
 
@@ -127,7 +127,7 @@ static void nccl_collect_call(struct reading *r, const struct merge_event *e, ui
 	found = map_find(&r->by_handle, (uint64_t)handle, 0);
 	member = found ? &r->members[*found - 1] : NULL;
 	if (!member || (member->id && member->id != id) ||
-	    member->range != model_range(r->model, r->image, event_start(&e->event)))
+	    member->range != image_range(r->image, event_start(&e->event)))
 		return;
 	operation_field(&op, TF_FIELD_RANK, &rank);
 	operation_field(&op, TF_FIELD_COUNT, &count);

@@ -405,22 +405,16 @@ static void add_unrecorded(struct state *s, uint64_t from, uint64_t to)
 
 static void outside_of_ranges(struct state *s, const struct image *image)
 {
-	const struct model *m = s->context->model;
-	const struct clock_map *clock = &m->machines[image->machine].clock;
+	const struct clock_map *clock = &s->context->model->machines[image->machine].clock;
+	const struct ranges *r = image->ranges;
 	uint64_t at = s->life->start_ns;
 
-	for (size_t i = 0; i < m->ranges_count; i++) {
-		const struct ranges *r = &m->ranges[i];
-
-		if (r->run != image->run || r->mode == TF_RANGE_WHOLE_RUN)
-			continue;
-		for (size_t k = 0; k < r->count; k++) {
-			add_unrecorded(s, at, clock_map_ns(clock, r->items[k].begin_ticks));
-			at = r->items[k].end_ticks ? clock_map_ns(clock, r->items[k].end_ticks) : s->life->end_ns;
-		}
-		add_unrecorded(s, at, s->life->end_ns);
-		return;
+	for (size_t i = 0; r && i < r->count; i++) {
+		add_unrecorded(s, at, clock_map_ns(clock, r->items[i].begin_ticks));
+		at = r->items[i].end_ticks ? clock_map_ns(clock, r->items[i].end_ticks) : s->life->end_ns;
 	}
+	if (r)
+		add_unrecorded(s, at, s->life->end_ns);
 }
 
 static void lost_sources(struct state *s, const struct image *image)

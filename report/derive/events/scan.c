@@ -202,7 +202,7 @@ uint32_t scan_range(const struct scan *s, uint64_t start_ticks)
 {
 	if (s->context->by == BY_THREAD)
 		return s->thread->number;
-	return s->context->by == BY_RANGE ? model_range(s->context->model, s->image, start_ticks) : 0;
+	return s->context->by == BY_RANGE ? image_range(s->image, start_ticks) : 0;
 }
 
 void scan_group(const struct scan *s, uint32_t range, struct buffer *key)

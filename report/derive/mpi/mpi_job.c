@@ -112,7 +112,7 @@ static bool find_begin(const struct model *m, const struct image *image, uint32_
 		cursor_init(&cursor, t, &t->threads[i]);
 		while (t->threads[i].args & 1u << TF_ARG_OPERATION && cursor_next(&cursor, &e))
 			if (begins_job(t, &e)) {
-				*ret_range = model_range(m, image, event_start(&e));
+				*ret_range = image_range(image, event_start(&e));
 				return true;
 			}
 	}

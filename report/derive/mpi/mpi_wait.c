@@ -371,7 +371,7 @@ static void visit_event(const struct matching *x, const struct mpi_jobs *jobs, c
 	if (!class)
 		return;
 	job = &x->jobs[jobs->job_of[image] - 1];
-	if (model_range(x->model, e->image, start) != job->of->ranges[rank])
+	if (image_range(e->image, start) != job->of->ranges[rank])
 		return;
 	operation_of(t, &e->event, &op);
 	match_call(x, job, class, &op,

@@ -61,6 +61,7 @@ struct open_call {
 
 struct gathering {
 	struct blocked *blocked; /* totals in ticks */
+	const struct image *image;
 	const struct trace *trace;
 	struct map places; /* (function and whether it is of a pipe, stack) -> place + 1 */
 	struct open_call *open; /* OPEN_CALLS */
@@ -99,9 +100,9 @@ static size_t gather_place(struct gathering *g, uint32_t function, uint32_t stac
 
 static void gather_call(struct gathering *g, size_t place, uint64_t start, uint64_t end)
 {
-
 	if (place == SIZE_MAX)
 		return;
+	end = start + image_range_part(g->image, start, end);
 	while (g->open_count && g->open[g->open_count - 1].start >= start) {
 		const struct open_call *inner = &g->open[--g->open_count];
 
@@ -120,7 +121,7 @@ static void gather_call(struct gathering *g, size_t place, uint64_t start, uint6
 void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
 		    const struct descriptors *descriptors, uint64_t end, struct blocked *ret)
 {
-	struct gathering *g = &(struct gathering){.blocked = ret, .trace = image->trace};
+	struct gathering *g = &(struct gathering){.blocked = ret, .image = image, .trace = image->trace};
 	const struct clock_map *clock = &c->model->machines[image->machine].clock;
 	struct cursor cursor;
 	struct event e;

@@ -35,7 +35,7 @@ struct thread_time {
 	bool cpu_is_known;   /* false: cpu_ns is 0 */
 	bool delay_is_known; /* false: delay_ns is 0, and what there was is in blocked_ns */
 	bool ended; /* by itself, before its image */
-	bool is_outside; /* of the capture ranges: see recorded_limit */
+	bool is_outside; /* of the capture ranges: see recorded_partition */
 	struct cpu_limit limit;
 	struct blocked blocked;
 };

@@ -12,7 +12,7 @@
 #include "report/derive/stacks/heap.h"
 #include "report/derive/stacks/nesting.h"
 #include "report/derive/stacks/samples.h"
-#include "report/derive/time/partition.h"
+#include "report/derive/time/recorded.h"
 
 /* The root of all stacks of a thread that --backtrace-depth has cut: their outermost frames differ. */
 #define CUT "(cut)"
@@ -351,7 +351,7 @@ static void add_blocked_calls(struct profile_pass *w)
 {
 	struct partition p;
 
-	partition_make(w->scan.context, true, &p);
+	recorded_partition(w->scan.context, true, &p);
 	for (size_t i = 0; i < p.count; i++) {
 		const struct thread_time *t = &p.threads[i];
 

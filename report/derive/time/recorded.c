@@ -4,12 +4,9 @@
 #include "report/derive/stacks/samples.h"
 
 /* NULL: the run is recorded as a whole. */
-static const struct ranges *ranges_of(const struct model *m, uint64_t run)
+static const struct ranges *ranges_of(const struct model *m, const struct process *p)
 {
-	for (size_t i = 0; i < m->ranges_count; i++)
-		if (m->ranges[i].run == run && m->ranges[i].count)
-			return &m->ranges[i];
-	return NULL;
+	return m->images[p->first_image].ranges;
 }
 
 /* The time from `from` to `to` that the ranges cover. */
@@ -43,7 +40,7 @@ struct recorded recorded_find(const struct model *m)
 
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
-		const struct ranges *r = ranges_of(m, p->run);
+		const struct ranges *r = ranges_of(m, p);
 		uint64_t ns;
 
 		if (!r)
@@ -60,7 +57,7 @@ struct recorded recorded_find(const struct model *m)
 uint64_t recorded_wall(const struct model *m, const struct process *p)
 {
 	const struct clock_map *clock = &m->machines[p->machine].clock;
-	const struct ranges *r = ranges_of(m, p->run);
+	const struct ranges *r = ranges_of(m, p);
 	uint64_t wall = 0;
 
 	if (p->end_ns <= p->start_ns || !r)
@@ -95,16 +92,19 @@ static void limit_thread(const struct model *m, const struct ranges *r, struct t
 	t->unexplained_ns = blocked_divide(&t->blocked, t->blocked_ns);
 }
 
-void recorded_limit(const struct model *m, struct partition *p)
+void recorded_partition(const struct report_context *c, bool has_calls, struct partition *p)
 {
+	const struct model *m = c->model;
+
+	partition_make(c, has_calls, p);
 	for (size_t i = 0; i < p->count; i++) {
-		const struct ranges *r = ranges_of(m, p->threads[i].image->run);
+		const struct ranges *r = p->threads[i].image->ranges;
 
 		if (r)
 			limit_thread(m, r, &p->threads[i]);
 	}
 	for (size_t i = 0; i < m->process_count; i++)
-		if (ranges_of(m, m->processes[i].run)) {
+		if (ranges_of(m, &m->processes[i])) {
 			p->processes[i].cpu_ns = TF_USAGE_UNKNOWN;
 			p->processes[i].children_ns = p->processes[i].end_ns = 0;
 		}

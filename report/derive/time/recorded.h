@@ -17,8 +17,9 @@ struct recorded recorded_find(const struct model *m);
 /* How long the process was recorded: its life, or the part of it in capture ranges. */
 uint64_t recorded_wall(const struct model *m, const struct process *p);
 
-/* Limits the accounts of threads that also lived outside of the ranges. The lifetime becomes the part in the ranges.
- * The CPU time becomes the sum of the samples in the ranges, or unknown if the thread was not sampled. */
-void recorded_limit(const struct model *m, struct partition *p);
+/* The partition of what was recorded: as partition_make(), with other accounts of threads that also lived outside of
+ * the ranges. Their lifetime becomes the part in the ranges. Their CPU time becomes the sum of the samples in the
+ * ranges, or unknown if the thread was not sampled. */
+void recorded_partition(const struct report_context *c, bool has_calls, struct partition *ret);
 
 #endif

@@ -37,7 +37,9 @@ export function deviceBusy(model) {
 }
 
 function tiles(model) {
-	const span = wall(model), busy = deviceBusy(model), made = [tile('Wall time', duration(span))];
+	const {recorded} = model, span = recorded.ranges ? recorded.ns : wall(model), busy = deviceBusy(model);
+	const made = [tile('Wall time', duration(wall(model)), recorded.ranges ?
+		`recorded: ${duration(recorded.ns)} in ${counted(recorded.ranges, 'capture range')}` : '')];
 	const threads = new Set(model.tracks.filter(t => t.kind === 'calls' && t.count)).size;
 	const hosts = new Set(model.processes.map(p => p.host)).size;
 	const mean = busy.reduce((sum, d) => sum + d.busy, 0) / (busy.length || 1);

@@ -69,6 +69,8 @@ export class RangePanel {
 			['Kind', 'text', row => row.category.title],
 			['Time (ns)', 'ns', row => row.time], ['Count', 'count', row => row.count],
 			['Max (ns)', 'ns', row => row.longest]];
+		// the kernel accounts for threads inside and outside of capture ranges
+		const whole = model.recorded.ranges ? ', in capture ranges or not' : '';
 		const state = key => row => row.states ? row.states[key] : null;
 		const kernels = names.filter(row => DEVICE_WORK.includes(row.category.name));
 		const made = [makeTable(model, 'range_names', 'Time by name', columns, names)];
@@ -78,8 +80,10 @@ export class RangePanel {
 		if (threads.length)
 			made.push(makeTable(model, 'range_threads', 'Threads', [
 				['Thread', 'text', row => row.item.label], ['PID', 'id', row => row.group.pid],
-				['TID', 'id', row => row.item.tid], ['On a CPU (ns)', 'ns', state('running')],
-				['Runnable (ns)', 'ns', state('runnable')], ['Blocked (ns)', 'ns', state('blocked')],
+				['TID', 'id', row => row.item.tid],
+				[`On a CPU${whole} (ns)`, 'ns', state('running')],
+				[`Runnable${whole} (ns)`, 'ns', state('runnable')],
+				[`Blocked${whole} (ns)`, 'ns', state('blocked')],
 				['In Calls (ns)', 'ns', row => row.calls], ['Calls', 'count', row => row.count],
 				['CPU Samples', 'count', row => row.samples]
 			], threads));
