@@ -202,7 +202,7 @@ int sink_close(struct sink *s)
 	return -s->error;
 }
 
-void sink_add(struct sink *s, const void *data, size_t size)
+void sink_add_pieces(struct sink *s, const void *data, size_t size)
 {
 	const char *at = data;
 
@@ -217,11 +217,6 @@ void sink_add(struct sink *s, const void *data, size_t size)
 	}
 	memcpy(s->bytes + s->used, at, size);
 	s->used += size;
-}
-
-void sink_text(struct sink *s, const char *text)
-{
-	sink_add(s, text, strlen(text));
 }
 
 /* Writes the digits from right to left, ending before `end`. */

@@ -4,6 +4,8 @@
 #ifndef PILLION_SINK_H
 #define PILLION_SINK_H
 
+#include <string.h>
+
 #include "report/base/json_writer.h"
 
 enum { SINK_BYTES = 1 << 16, SINK_NOWHERE = -1 };
@@ -23,8 +25,25 @@ int sink_open(struct sink *s, int fd, bool is_gzip, struct err *err);
 /* 0, or -errno of the first failure since the sink was opened. */
 int sink_close(struct sink *s);
 
-void sink_add(struct sink *s, const void *data, size_t size);
-void sink_text(struct sink *s, const char *text);
+/* For more than there is room for. */
+void sink_add_pieces(struct sink *s, const void *data, size_t size);
+
+static inline void sink_add(struct sink *s, const void *data, size_t size)
+{
+	if (size > SINK_BYTES - s->used) {
+		sink_add_pieces(s, data, size);
+		return;
+	}
+	memcpy(s->bytes + s->used, data, size);
+	s->used += size;
+}
+
+/* Inline, because the length of a text in the source is known to the compiler. */
+static inline void sink_text(struct sink *s, const char *text)
+{
+	sink_add(s, text, strlen(text));
+}
+
 void sink_number(struct sink *s, uint64_t number);
 
 /* Nanoseconds as microseconds with three decimals. */
