@@ -3,15 +3,8 @@
 #ifndef PILLION_EXPORT_CHROME_H
 #define PILLION_EXPORT_CHROME_H
 
-#include "report/derive/device/correlate.h"
+#include "report/derive/timeline/timeline.h"
 #include "report/export/export.h"
-#include "report/derive/device/stream_name.h"
-
-/* Texts by number, created when first needed. */
-struct chrome_cache {
-	struct map places; /* number -> position in texts + 1 */
-	struct texts texts;
-};
 
 /* What is known about the sequence numbers of autograd. */
 struct chrome_autograd {
@@ -23,21 +16,17 @@ struct chrome_autograd {
 struct chrome {
 	struct export *x;
 	struct sink *out;
-	const struct model *model;
-	const struct image *image;
-	const struct clock_map *clock;
+	struct timeline timeline;
 	struct map process_numbers; /* pid in this file -> its owner */
-	struct map lanes;           /* (pid of a device, tid) in this file -> the owner of that stream */
+	struct map lanes;	    /* (pid of a device, tid) in this file -> the owner of that stream */
+	/* of the program that is visited */
 	uint32_t pid;
-	bool has_device_records;                                     /* of the image */
-	struct chrome_cache calls, strings, launches, stacks, library_calls, operations; /* of the image */
-	struct buffer lane;                                          /* "pid":1,"tid":2 of the thread */
+	struct buffer *texts; /* JSON; the slot of a text has its place + 1 */
+	size_t text_count, text_capacity;
+	struct buffer lane; /* "pid":1,"tid":2 of the thread */
 	const struct trace_thread *thread;
 	struct buffer scratch, operator; /* operator: the text of the last range that may be PyTorch's */
-	struct correlation_ids ids; /* of the image */
-	struct nvtx_definitions nvtx; /* likewise */
-	struct chrome_autograd autograd; /* likewise */
-	struct stream_names streams; /* likewise */
+	struct chrome_autograd autograd;
 	uint64_t correlation; /* unique in a process */
 	uint64_t next_flow;
 	uint64_t next_range;
@@ -48,20 +37,25 @@ struct chrome {
 void chrome_begin(struct chrome *w);
 void chrome_number(struct chrome *w, const char *name, uint64_t value);
 
+/* "ts" of an event at that common time. */
+void chrome_time(struct chrome *w, uint64_t ns);
+
 /* Metadata: `value` is JSON. */
 void chrome_meta(struct chrome *w, uint32_t pid, uint32_t tid, const char *what, const char *key, const char *value);
 
-/* The pid in this file for a process, or for a device with an owner above 2^32: `wanted`, or an unused number. */
-uint32_t chrome_pid(struct chrome *w, uint32_t wanted, uint64_t owner, bool *ret_new);
+/* The JSON of a text, which `make` appends to the empty scratch buffer when it is first needed. Borrowed until the
+ * next call. */
+const struct buffer *chrome_text(struct chrome *w, enum timeline_text kind, uint64_t number,
+				 void (*make)(struct chrome *w, uint64_t number, struct buffer *json));
 
-const char *chrome_cached(const struct chrome_cache *c, uint64_t number);
-const char *chrome_keep(struct chrome_cache *c, uint64_t number, const char *text);
+/* The JSON string of a text of NVTX. */
+const struct buffer *chrome_string(struct chrome *w, uint32_t number);
 
 /* The devices of a model, as a JSON array. */
 void chrome_device_properties(struct chrome *w);
 
-/* Bytes in use over time, by device and kind, of the writer's image. */
-void chrome_memory(struct chrome *w);
+/* Bytes in use over time, by device and kind. */
+void chrome_counter(void *chrome, const struct timeline_counter *c);
 
 /* What was sampled of power and energy, of the whole model. */
 void chrome_energy(struct chrome *w);
@@ -77,11 +71,12 @@ void chrome_pytorch_args(struct chrome *w, const struct nvtx_range *r);
 /* Begins an event with torch.profiler's name if the range is a step, else does nothing and returns false. */
 bool chrome_pytorch_step(struct chrome *w, const struct nvtx_range *r);
 
-/* Examines a range of a thread; writes the arrows found, after all ranges of an image. */
+/* Examines a range of a thread; writes the arrows found, after all ranges of a program. */
 void chrome_autograd_range(struct chrome_autograd *a, const char *text, uint32_t tid, uint64_t start_ns);
 void chrome_autograd_flows(struct chrome *w);
 
-/* Writes the device records of the writer's image, and the arrows from calls to them. */
-void chrome_device_events(struct chrome *w);
+/* A device operation, and the arrows from a call to those that it caused. */
+void chrome_operation(struct chrome *w, const struct timeline_event *e);
+void chrome_flows(void *chrome, const struct timeline_flow *f);
 
 #endif

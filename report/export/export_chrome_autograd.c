@@ -69,14 +69,14 @@ static bool is_list(const struct operator_field *f)
 
 bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r)
 {
-	const struct blob *b = r->domain ? NULL : trace_definition(w->image->trace, TF_BLOB_STRING, r->text);
+	const struct blob *b = r->domain ? NULL : trace_definition(w->timeline.image->trace, TF_BLOB_STRING, r->text);
 	struct operator_text o;
 	struct buffer name = {0};
 	bool has_fields, is_one;
 
 	buffer_clear(&w->operator);
 	if (b)
-		trace_text(w->image->trace, b, &w->operator);
+		trace_text(w->timeline.image->trace, b, &w->operator);
 	has_fields = operator_text_parse(buffer_string(&w->operator), &o);
 	is_one = is_operator(&o, has_fields);
 	if (!is_one && !has_fields)
@@ -113,14 +113,14 @@ void chrome_pytorch_args(struct chrome *w, const struct nvtx_range *r)
 static bool step_number(struct chrome *w, const struct nvtx_range *r, uint64_t *ret)
 {
 	static const char word[] = "step";
-	const struct blob *b = trace_definition(w->image->trace, TF_BLOB_STRING, r->text);
+	const struct blob *b = trace_definition(w->timeline.image->trace, TF_BLOB_STRING, r->text);
 	struct buffer *text = &w->scratch;
 	const char *number;
 	char *end;
 
 	buffer_clear(text);
 	if (b)
-		trace_text(w->image->trace, b, text);
+		trace_text(w->timeline.image->trace, b, text);
 	if (strncasecmp(buffer_string(text), word, strlen(word)) != 0)
 		return false;
 	number = buffer_string(text) + strlen(word);
@@ -159,14 +159,14 @@ struct chrome_pair {
 static struct chrome_pair *pair_of(struct chrome_autograd *a, uint64_t sequence)
 {
 	bool is_new;
-	uint64_t *place = map_put(&a->by_sequence, sequence, 0, &is_new);
+	uint64_t *at = map_put(&a->by_sequence, sequence, 0, &is_new);
 
 	if (is_new) {
-		*place = a->count;
+		*at = a->count;
 		a->pairs = mem_grow(a->pairs, a->count, &a->capacity, sizeof(*a->pairs));
 		a->pairs[a->count++] = (struct chrome_pair){0};
 	}
-	return &a->pairs[*place];
+	return &a->pairs[*at];
 }
 
 void chrome_autograd_range(struct chrome_autograd *a, const char *text, uint32_t tid, uint64_t start_ns)

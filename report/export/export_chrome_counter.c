@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counters: memory in use of a process, one for each device, one for the host, one for what is resident, one for what
+ * --memory recorded; and power, energy, clocks and so on of GPUs and CPUs in a group of their own. */
+#include <inttypes.h>
+
+#include "report/base/json_writer.h"
+#include "report/derive/device/memory.h"
+#include "report/derive/events/filter.h"
+#include "report/export/export_chrome.h"
+
+/* PID: of the group of power and energy in the file. */
+enum { PID = 4000000 };
+
+/* Omits the sum of all kinds, because viewers stack the kinds, and what the filter excludes. */
+void chrome_counter(void *chrome, const struct timeline_counter *c)
+{
+	static const char *const names[] = {"resident memory", "recorded allocations in use", "CUDA memory in use"};
+	struct chrome *w = chrome;
+	const struct trace *t = w->timeline.image->trace;
+	uint64_t ticks = t && filter_of(t) ? clock_map_tick_at(w->timeline.clock, c->ns) : 0;
+
+	if ((c->kind == COUNTER_CUDA && !c->memory) || (t && !filter_shows(t, ticks, ticks)))
+		return;
+	chrome_begin(w);
+	sink_text(w->out, "{\"ph\":\"C\",\"name\":\"");
+	sink_text(w->out, names[c->kind]);
+	if (c->kind == COUNTER_CUDA && c->device == MEMORY_HOST)
+		sink_text(w->out, ", host");
+	else if (c->kind == COUNTER_CUDA)
+		chrome_number(w, ", device ", c->device);
+	chrome_number(w, "\",\"pid\":", w->pid);
+	chrome_time(w, c->ns);
+	sink_text(w->out, ",\"args\":{\"");
+	if (c->kind == COUNTER_CUDA)
+		sink_text(w->out, memory_kind(c->memory));
+	chrome_number(w, c->kind == COUNTER_CUDA ? " (bytes)\":" : "bytes\":", c->bytes);
+	sink_text(w->out, "}}");
+}
+
+static void energy_counter(struct chrome *w, uint32_t pid, const struct energy_source *s,
+			   const struct energy_counter *c)
+{
+	struct buffer head = {0}, name = {0};
+	double value;
+
+	buffer_print(&name, "%s, ", c->name);
+	energy_source_name(w->timeline.model, s, &name);
+	buffer_text(&head, "{\"ph\":\"C\",\"name\":");
+	json_add(&head, buffer_string(&name));
+	buffer_print(&head, ",\"pid\":%" PRIu32, pid);
+	for (size_t i = 0; i < s->count; i++) {
+		if (!c->value(s, i, &value))
+			continue;
+		chrome_begin(w);
+		sink_text(w->out, buffer_string(&head));
+		chrome_time(w, s->points[i].ns);
+		buffer_clear(&name);
+		buffer_print(&name, ",\"args\":{\"%s\":%.6g}}", *c->unit ? c->unit : "value", value);
+		sink_text(w->out, buffer_string(&name));
+	}
+	buffer_done(&head);
+	buffer_done(&name);
+}
+
+void chrome_energy(struct chrome *w)
+{
+	const struct energies *e = energies_of(w->timeline.model);
+	uint32_t pid;
+	bool is_new;
+
+	if (!e->count)
+		return;
+	pid = timeline_pid(&w->process_numbers, PID, UINT64_MAX, &is_new);
+	chrome_meta(w, pid, 0, "process_name", "name", "\"Power and energy\"");
+	for (size_t i = 0; i < e->count; i++)
+		for (size_t k = 0; k < ENERGY_COUNTERS; k++)
+			energy_counter(w, pid, &e->items[i], &energy_counters[k]);
+}
