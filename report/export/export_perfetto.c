@@ -7,45 +7,36 @@
 
 #include "report/base/bits.h"
 #include "report/base/protobuf.h"
-#include "report/derive/device/correlate.h"
-#include "report/derive/device/kernel.h"
 #include "report/derive/device/memory.h"
-#include "report/derive/stacks/heap.h"
-#include "report/derive/time/resident.h"
-#include "report/derive/device/stream_name.h"
-#include "report/derive/energy/energy_counter.h"
-#include "report/derive/events/filter.h"
 #include "report/derive/stacks/samples.h"
+#include "report/derive/time/profile.h"
+#include "report/derive/timeline/timeline.h"
 #include "report/export/export.h"
 #include "report/export/perfetto_trace.h"
-#include "report/read/operation.h"
 
 enum { CALLED_BITS = 1 << 28 };
 
+/* Slices that are sorted before they are written: NVTX ranges, device operations. */
+struct slice {
+	uint64_t row; /* slices of one are on one track, and on its tracks for overlapping ones */
+	uint64_t start, end;
+	uint64_t name, correlation, bytes; /* correlation, bytes 0: none */
+};
+
 struct perfetto {
-	struct export *x;
 	struct perfetto_trace trace;
-	const struct model *model;
-	const struct image *image;
-	const struct clock_map *clock;
+	struct timeline timeline;
 	struct map pids;      /* pid in this file -> process */
 	struct map gpu_tracks; /* (host, device) -> uuid */
 	uint64_t process_track;
 	uint32_t pid;
-	/* of the image */
-	struct map known;    /* (enum known, number) -> number of the text */
+	/* of the program that is visited */
+	uint64_t thread_track;
 	struct map counters; /* (kind, number) -> uuid */
 	struct bits called;  /* correlation ids of calls, below CALLED_BITS; the others are in `called_others` */
 	struct map called_others;
-	struct nvtx_definitions nvtx;
-	struct correlation_ids ids;
-	struct stream_names streams;
-};
-
-static const char *const categories[TF_GROUP_COUNT] = {
-#define CATEGORY(number, NAME, word, set, category, ...) [number] = #category,
-	TF_GROUPS(CATEGORY, )
-#undef CATEGORY
+	struct slice *slices;
+	size_t slice_count, slice_capacity;
 };
 
 static uint64_t category_of(struct perfetto *p, const char *name)
@@ -53,178 +44,89 @@ static uint64_t category_of(struct perfetto *p, const char *name)
 	return perfetto_intern(&p->trace, PERFETTO_CATEGORY, name);
 }
 
-/* ---- texts of an image by their numbers there ---- */
+/* ---- texts: their slots have their numbers in the file ---- */
 
-enum known { KNOWN_FUNCTION, KNOWN_STRING, KNOWN_STACK, KNOWN_OPERATION, KNOWN_KERNEL, KNOWN_CATEGORY };
-
-/* The number of a text in the file, made by `make` when it is first needed. */
-static uint64_t known_number(struct perfetto *p, enum known kind, uint32_t id,
-			     uint64_t (*make)(struct perfetto *p, uint32_t id))
+/* Number 0: the text is not known. */
+static uint64_t make_text(struct perfetto *p, enum timeline_text kind, uint64_t number)
 {
-	const uint64_t *place = map_find(&p->known, kind, id);
-	uint64_t number;
-
-	if (place)
-		return *place;
-	number = make(p, id);
-	*map_put(&p->known, kind, id, NULL) = number;
-	return number;
-}
-
-static uint64_t function_make(struct perfetto *p, uint32_t id)
-{
-	const struct function *f = trace_function(p->image->trace, id);
-
-	return perfetto_intern(&p->trace, PERFETTO_EVENT, f ? f->name : "?");
-}
-
-static uint64_t category_make(struct perfetto *p, uint32_t id)
-{
-	const struct function *f = trace_function(p->image->trace, id);
-
-	return category_of(p, f && f->group < TF_GROUP_COUNT ? categories[f->group] : "other");
-}
-
-static uint64_t string_make(struct perfetto *p, uint32_t id)
-{
-	const struct blob *b = trace_definition(p->image->trace, TF_BLOB_STRING, id);
 	struct buffer text = {0};
-	uint64_t number;
+	bool is_known = timeline_text(&p->timeline, kind, number, &text);
+	uint64_t ret;
 
-	if (b)
-		trace_text(p->image->trace, b, &text);
-	number = perfetto_intern(&p->trace, PERFETTO_EVENT, b ? buffer_string(&text) : "(text lost)");
+	if (kind == TEXT_STACK)
+		ret = perfetto_stack(&p->trace, buffer_string(&text));
+	else if (kind == TEXT_KERNEL || kind == TEXT_SHAPE)
+		ret = is_known ? perfetto_intern(&p->trace, PERFETTO_TEXT, buffer_string(&text)) : 0;
+	else
+		ret = perfetto_intern(&p->trace, PERFETTO_EVENT, buffer_string(&text));
 	buffer_done(&text);
-	return number;
+	return ret;
 }
 
-static uint64_t stack_make(struct perfetto *p, uint32_t id)
+/* A slot has the number + 1. */
+static uint64_t text_number(struct perfetto *p, enum timeline_text kind, uint64_t number)
 {
-	struct buffer text = {0};
-	uint64_t number;
+	uint64_t *slot = timeline_slot(&p->timeline, kind, number), made;
 
-	symbols_stack(p->x->context->symbols, p->image, id, &text);
-	number = perfetto_stack(&p->trace, buffer_string(&text));
-	buffer_done(&text);
-	return number;
+	if (*slot)
+		return *slot - 1;
+	made = make_text(p, kind, number);
+	*timeline_slot(&p->timeline, kind, number) = made + 1;
+	return made;
 }
 
-static uint64_t kernel_make(struct perfetto *p, uint32_t id)
+/* ---- calls, marks, counters, samples ---- */
+
+static void add_argument(struct perfetto *p, const struct timeline_argument *a)
 {
-	const struct trace *t = p->image->trace;
-	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, id);
-	struct buffer name = {0};
-	struct tf_launch l;
-	uint64_t number = 0;
+	const struct timeline_argument_kind *kind = &timeline_arguments[a->id];
+	uint64_t value = a->value;
 
-	if (b && trace_blob(t, b, &l, sizeof(l)) == sizeof(l) &&
-	    kernel_of_launch(p->x->context, p->image, id, &l, &name))
-		number = perfetto_intern(&p->trace, PERFETTO_TEXT, buffer_string(&name));
-	buffer_done(&name);
-	return number;
-}
-
-static uint64_t operation_make(struct perfetto *p, uint32_t id)
-{
-	struct tf_device_operation operation;
-	struct buffer name = {0};
-	uint64_t number;
-
-	if (device_operation(p->image->trace, id, &operation))
-		device_operation_name(p->x->context, p->image->trace, &operation, &name);
-	number = perfetto_intern(&p->trace, PERFETTO_EVENT, buffer_string(&name));
-	buffer_done(&name);
-	return number;
-}
-
-static void add_stack(struct perfetto *p, uint64_t slot)
-{
-	proto_number(&p->trace.event, PERFETTO_STACK,
-		     known_number(p, KNOWN_STACK, (uint32_t)tf_arg_value(slot), stack_make));
-}
-
-/* ---- calls ---- */
-
-static void add_shape(struct perfetto *p, const struct event *e)
-{
-	const struct function *f = trace_function(p->image->trace, e->id);
-	struct tf_operation operation;
-	struct buffer text = {0};
-
-	if (!f || !operation_of(p->image->trace, e, &operation))
+	if (a->id == ARGUMENT_STACK) {
+		proto_number(&p->trace.event, PERFETTO_STACK, text_number(p, TEXT_STACK, value));
 		return;
-	operation_text(&operation, f->group, &text);
-	perfetto_annotate(&p->trace, "shape", PERFETTO_INTERNED,
-			  perfetto_intern(&p->trace, PERFETTO_TEXT, buffer_string(&text)));
-	buffer_done(&text);
+	}
+	if (!kind->perfetto)
+		return;
+	if (kind->type == TYPE_TEXT)
+		value = text_number(p, kind->text, value);
+	if (value || kind->type != TYPE_TEXT)
+		perfetto_annotate(&p->trace, kind->perfetto,
+				  kind->type == TYPE_TEXT     ? PERFETTO_INTERNED
+				  : kind->type == TYPE_SIGNED ? PERFETTO_INT
+							      : PERFETTO_UINT,
+				  value);
 }
 
-static void add_argument(struct perfetto *p, const struct event *e, uint64_t slot)
+static void add_arguments(struct perfetto *p, const struct timeline_event *e)
 {
-	uint64_t value = tf_arg_value(slot);
-
-	switch (tf_arg_kind(slot)) {
-	case TF_ARG_STACK:
-		add_stack(p, slot);
-		break;
-	case TF_ARG_FD:
-		if ((value & 0xffff) != 0xffff)
-			perfetto_annotate(&p->trace, "fd", PERFETTO_UINT, value & 0xffff);
-		perfetto_annotate(&p->trace, "result", PERFETTO_INT, (uint64_t)(int64_t)(int32_t)(value >> 16));
-		break;
-	case TF_ARG_LAUNCH:
-		value = known_number(p, KNOWN_KERNEL, (uint32_t)value, kernel_make);
-		if (value)
-			perfetto_annotate(&p->trace, "kernel", PERFETTO_INTERNED, value);
-		break;
-	case TF_ARG_COPY:
-	case TF_ARG_BYTES:
-		perfetto_annotate(&p->trace, "bytes", PERFETTO_UINT, value);
-		break;
-	case TF_ARG_STREAM:
-		perfetto_annotate(&p->trace, "stream handle", PERFETTO_UINT, value);
-		break;
-	case TF_ARG_RESULT:
-		perfetto_annotate(&p->trace, "error", PERFETTO_UINT, value);
-		break;
-	case TF_ARG_OPERATION:
-		add_shape(p, e);
-		break;
-	default:
-		break;
-	}
+	for (size_t i = 0; i < e->argument_count; i++)
+		add_argument(p, &e->arguments[i]);
 }
 
 /* The number of the flow from a call to what it made the device do. */
 static uint64_t flow_number(const struct perfetto *p, uint64_t correlation)
 {
-	return (uint64_t)(p->image->process + 1) << 40 ^ correlation;
+	return (uint64_t)(p->timeline.image->process + 1) << 40 ^ correlation;
 }
 
-static void add_call(struct perfetto *p, const struct event *e)
+static void add_call(struct perfetto *p, const struct timeline_event *e)
 {
-	const struct function *f = trace_function(p->image->trace, e->id);
-	uint64_t end = clock_map_ns(p->clock, e->ticks), start = end - clock_map_duration(p->clock, e->duration);
-	uint64_t track = perfetto_lane(&p->trace, start, end);
-	bool is_cuda = f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER);
-	uint64_t correlation = is_cuda ? correlation_of(&p->ids, e) : 0;
+	uint64_t track = perfetto_lane(&p->trace, e->start_ns, e->end_ns);
 
-	perfetto_event_begin(&p->trace, PERFETTO_BEGIN, track, known_number(p, KNOWN_FUNCTION, e->id, function_make),
-			     known_number(p, KNOWN_CATEGORY, e->id, category_make));
-	if (correlation) {
-		if (correlation < CALLED_BITS)
-			bits_set(&p->called, correlation);
+	perfetto_event_begin(&p->trace, PERFETTO_BEGIN, track, text_number(p, TEXT_FUNCTION, e->name),
+			     category_of(p, timeline_category(e->function)));
+	if (e->correlation) {
+		if (e->correlation < CALLED_BITS)
+			bits_set(&p->called, e->correlation);
 		else
-			map_put(&p->called_others, correlation, 0, NULL);
-		proto_fixed64(&p->trace.event, PERFETTO_FLOW, flow_number(p, correlation));
+			map_put(&p->called_others, e->correlation, 0, NULL);
+		proto_fixed64(&p->trace.event, PERFETTO_FLOW, flow_number(p, e->correlation));
 	}
-	for (uint32_t i = 0; i < e->args_count; i++)
-		add_argument(p, e, e->args[i]);
-	perfetto_event_write(&p->trace, start);
-	perfetto_slice_end(&p->trace, track, end);
+	add_arguments(p, e);
+	perfetto_event_write(&p->trace, e->start_ns);
+	perfetto_slice_end(&p->trace, track, e->end_ns);
 }
-
-/* ---- marks, counters, samples ---- */
 
 static uint64_t counter_track(struct perfetto *p, uint64_t kind, uint64_t number, const char *name, uint64_t unit)
 {
@@ -237,91 +139,70 @@ static uint64_t counter_track(struct perfetto *p, uint64_t kind, uint64_t number
 }
 
 /* A payload that is one number is a point of the counter's curve. */
-static void add_counter(struct perfetto *p, const struct event *e)
+static void add_counter(struct perfetto *p, const struct timeline_event *e)
 {
-	const struct blob *b = trace_definition(p->image->trace, TF_BLOB_STRING, e->text);
 	struct buffer value = {0}, name = {0};
 	double number;
 	char *end;
 
-	if (e->payload)
-		nvtx_payload_json(&p->nvtx, e->payload, &value);
+	if (e->event->payload)
+		nvtx_payload_json(&p->timeline.nvtx, e->event->payload, &value);
 	else
-		nvtx_payload_plain(e->args, e->args_count, &value);
+		nvtx_payload_plain(e->event->args, e->event->args_count, &value);
 	number = strtod(buffer_string(&value), &end);
 	if (value.size && !*end) {
-		if (b)
-			trace_text(p->image->trace, b, &name);
+		if (trace_definition(p->timeline.image->trace, TF_BLOB_STRING, e->name))
+			timeline_text(&p->timeline, TEXT_STRING, e->name, &name);
 		perfetto_event_begin(&p->trace, PERFETTO_VALUE,
-				     counter_track(p, 0, e->text, buffer_string(&name), PERFETTO_UNIT_NONE), 0, 0);
+				     counter_track(p, 0, e->name, buffer_string(&name), PERFETTO_UNIT_NONE), 0, 0);
 		proto_double(&p->trace.event, PERFETTO_COUNTER_DOUBLE, number);
-		perfetto_event_write(&p->trace, clock_map_ns(p->clock, e->ticks));
+		perfetto_event_write(&p->trace, e->start_ns);
 	}
 	buffer_done(&value);
 	buffer_done(&name);
 }
 
-static void add_mark(struct perfetto *p, const struct event *e, uint64_t track)
+static void add_mark(struct perfetto *p, const struct timeline_event *e)
 {
-	perfetto_event_begin(&p->trace, PERFETTO_INSTANT, track,
-			     known_number(p, KNOWN_STRING, e->text, string_make), category_of(p, "user_annotation"));
-	perfetto_event_write(&p->trace, clock_map_ns(p->clock, e->ticks));
+	perfetto_event_begin(&p->trace, PERFETTO_INSTANT, p->thread_track, text_number(p, TEXT_STRING, e->name),
+			     category_of(p, "user_annotation"));
+	perfetto_event_write(&p->trace, e->start_ns);
 }
 
-static void add_sample(struct perfetto *p, const struct event *e, uint64_t track)
+static void add_sample(struct perfetto *p, const struct timeline_event *e)
 {
-	uint64_t stack = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
-
-	perfetto_event_begin(&p->trace, PERFETTO_INSTANT, track,
+	perfetto_event_begin(&p->trace, PERFETTO_INSTANT, p->thread_track,
 			     perfetto_intern(&p->trace, PERFETTO_EVENT, "CPU sample"), category_of(p, "cpu_sample"));
-	if (stack)
-		add_stack(p, stack);
-	perfetto_annotate(&p->trace, "CPU time (ns)", PERFETTO_UINT, samples_ns(e));
-	perfetto_event_write(&p->trace, clock_map_ns(p->clock, e->ticks));
+	add_arguments(p, e);
+	perfetto_event_write(&p->trace, e->start_ns);
 }
 
-static void add_thread(struct perfetto *p, const struct trace_thread *thread)
-{
-	struct buffer name = {0};
-	struct cursor cursor;
-	struct event e;
-	uint64_t track;
+/* ---- NVTX ranges, device operations ---- */
 
-	thread_label(thread, &name);
-	track = perfetto_thread(&p->trace, p->process_track, p->pid, thread->tid, buffer_string(&name));
-	perfetto_lanes_begin(&p->trace, track);
-	filter_cursor_init(&cursor, p->image->trace, thread);
-	while (cursor_next(&cursor, &e))
-		if (e.kind == TF_CALL)
-			add_call(p, &e);
-		else if (e.kind == TF_MARK && e.args_count && event_arg(&e, TF_ARG_COUNTER))
-			add_counter(p, &e);
-		else if (e.kind == TF_MARK)
-			add_mark(p, &e, track);
-		else if (e.kind == TF_SAMPLE)
-			add_sample(p, &e, track);
-	buffer_done(&name);
+static struct slice *slice_add(struct perfetto *p, const struct timeline_event *e)
+{
+	p->slices = mem_grow(p->slices, p->slice_count, &p->slice_capacity, sizeof(*p->slices));
+	p->slices[p->slice_count] = (struct slice){.start = e->start_ns, .end = e->end_ns};
+	return &p->slices[p->slice_count++];
 }
 
-/* ---- slices that are sorted before they are written: NVTX ranges, device operations ---- */
-
-struct slice {
-	uint64_t row; /* slices of one are on one track, and on its tracks for overlapping ones */
-	uint64_t start, end;
-	uint64_t name, correlation, bytes; /* correlation, bytes 0: none */
-};
-
-struct slices {
-	struct perfetto *p;
-	struct slice *items;
-	size_t count, capacity;
-};
-
-static struct slice *slice_add(struct slices *s)
+static void add_range(struct perfetto *p, const struct timeline_event *e)
 {
-	s->items = mem_grow(s->items, s->count, &s->capacity, sizeof(*s->items));
-	s->items[s->count] = (struct slice){0};
-	return &s->items[s->count++];
+	struct slice *slice = slice_add(p, e);
+
+	slice->row = e->range->is_pushpop ? e->thread->tid : 0;
+	slice->name = text_number(p, TEXT_STRING, e->name);
+}
+
+static void add_operation(struct perfetto *p, const struct timeline_event *e)
+{
+	struct slice *slice = slice_add(p, e);
+	const struct tf_device_operation *o = e->operation;
+
+	slice->row = (uint64_t)o->device << 48 | (uint64_t)(o->context & 0xffff) << 32 | o->stream;
+	slice->name = text_number(p, TEXT_OPERATION, e->name);
+	slice->correlation = e->correlation;
+	slice->bytes = e->record->bytes;
 }
 
 /* In the order of ends; of two that end together, the inner one first. */
@@ -352,27 +233,16 @@ static void slice_write(struct perfetto *p, const struct slice *slice, uint64_t 
 	perfetto_slice_end(&p->trace, track, slice->end);
 }
 
-/* Writes and frees them. `track` makes the track of a row. */
-static void slices_write(struct slices *s, const char *category, uint64_t (*track)(struct perfetto *p, uint64_t row))
+/* `track` makes the track of a row. */
+static void slices_write(struct perfetto *p, const char *category, uint64_t (*track)(struct perfetto *p, uint64_t row))
 {
-	sort_unless_sorted(s->items, s->count, sizeof(*s->items), by_row_and_end);
-	for (size_t i = 0; i < s->count; i++) {
-		if (!i || s->items[i].row != s->items[i - 1].row)
-			perfetto_lanes_begin(&s->p->trace, track(s->p, s->items[i].row));
-		slice_write(s->p, &s->items[i], category_of(s->p, category));
+	sort_unless_sorted(p->slices, p->slice_count, sizeof(*p->slices), by_row_and_end);
+	for (size_t i = 0; i < p->slice_count; i++) {
+		if (!i || p->slices[i].row != p->slices[i - 1].row)
+			perfetto_lanes_begin(&p->trace, track(p, p->slices[i].row));
+		slice_write(p, &p->slices[i], category_of(p, category));
 	}
-	free(s->items);
-}
-
-static void visit_range(void *context, const struct nvtx_range *r)
-{
-	struct slices *s = context;
-	struct slice *slice = slice_add(s);
-
-	slice->row = r->is_pushpop ? r->thread->tid : 0;
-	slice->start = clock_map_ns(s->p->clock, r->start);
-	slice->end = clock_map_ns(s->p->clock, r->end);
-	slice->name = known_number(s->p, KNOWN_STRING, r->text, string_make);
+	p->slice_count = 0;
 }
 
 static uint64_t nvtx_track(struct perfetto *p, uint64_t row)
@@ -389,34 +259,19 @@ static uint64_t nvtx_track(struct perfetto *p, uint64_t row)
 	return uuid;
 }
 
-static void visit_record(struct scan *scan, const struct device_record *r)
-{
-	struct slices *s = scan->more;
-	struct slice *slice = slice_add(s);
-	struct tf_device_operation operation;
-
-	if (!device_operation(s->p->image->trace, r->operation, &operation))
-		operation = (struct tf_device_operation){0};
-	slice->row = (uint64_t)operation.device << 48 | (uint64_t)(operation.context & 0xffff) << 32 | operation.stream;
-	slice->start = clock_map_monotonic(scan->clock, r->start_ns);
-	slice->end = slice->start + r->duration_ns;
-	slice->name = known_number(s->p, KNOWN_OPERATION, r->operation, operation_make);
-	slice->correlation = correlation_number(s->p->model, s->p->image, r);
-	slice->bytes = r->bytes;
-}
-
 static uint64_t gpu_track(struct perfetto *p, uint32_t device)
 {
+	const struct timeline *t = &p->timeline;
 	bool is_new;
-	uint64_t *uuid = map_put(&p->gpu_tracks, host_number(p->model, p->image->machine), device, &is_new);
+	uint64_t *uuid = map_put(&p->gpu_tracks, host_number(t->model, t->image->machine), device, &is_new);
 	struct buffer name = {0};
 
 	if (!is_new)
 		return *uuid;
-	device_name(p->image->trace, device, &name);
+	device_name(t->image->trace, device, &name);
 	buffer_print(&name, " (GPU %" PRIu32 ")", device);
-	if (has_several_hosts(p->model))
-		buffer_print(&name, " on %s", p->model->machines[p->image->machine].host);
+	if (has_several_hosts(t->model))
+		buffer_print(&name, " on %s", t->model->machines[t->image->machine].host);
 	*uuid = perfetto_track(&p->trace, 0, name.data);
 	buffer_done(&name);
 	return *uuid;
@@ -431,108 +286,84 @@ static uint64_t stream_track(struct perfetto *p, uint64_t row)
 	operation.device = row >> 48;
 	operation.context = row >> 32 & 0xffff;
 	operation.stream = (uint32_t)row;
-	stream_label(&p->streams, &operation, &name);
-	buffer_text(&name, " of ");
-	process_label(p->model, &p->model->processes[p->image->process], &name);
+	timeline_stream_label(&p->timeline, &operation, &name);
 	uuid = perfetto_track(&p->trace, gpu_track(p, operation.device), name.data);
 	buffer_done(&name);
 	return uuid;
 }
 
-static void add_device(struct perfetto *p)
-{
-	struct slices s = {.p = p};
-	struct scan scan = {.context = p->x->context, .image = p->image, .more = &s};
+/* ---- the printer ---- */
 
-	stream_names_make(&p->streams, p->x->context, p->image, &p->nvtx);
-	device_scan_image(&scan, visit_record, NULL);
-	slices_write(&s, "gpu", stream_track);
-	stream_names_done(&p->streams);
+static void print_event(void *perfetto, const struct timeline_event *e)
+{
+	static void (*const print[])(struct perfetto *, const struct timeline_event *) = {
+		[TIMELINE_CALL] = add_call,	  [TIMELINE_SAMPLE] = add_sample, [TIMELINE_MARK] = add_mark,
+		[TIMELINE_COUNTER] = add_counter, [TIMELINE_RANGE] = add_range,
+		[TIMELINE_OPERATION] = add_operation};
+
+	print[e->kind](perfetto, e);
 }
 
-static void add_memory_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)
+/* Memory in use; the sum of all kinds of CUDA's memory is omitted, because viewers stack the kinds. */
+static void print_counter(void *perfetto, const struct timeline_counter *c)
 {
-	struct perfetto *p = context;
+	enum { RESIDENT = 64, HEAP = 65 }; /* the kinds of CUDA's memory are below */
+	struct perfetto *p = perfetto;
 	struct buffer name = {0};
+	uint64_t kind = c->kind == COUNTER_CUDA ? 1u + c->memory : c->kind == COUNTER_HEAP ? HEAP : RESIDENT;
 
-	(void)m;
-	if (!use->kind)
+	if (c->kind == COUNTER_CUDA && !c->memory)
 		return;
-	buffer_print(&name, "CUDA memory in use, %s", memory_kind(use->kind));
-	if (use->device != MEMORY_HOST)
-		buffer_print(&name, ", device %" PRIu32, use->device);
+	if (c->kind == COUNTER_CUDA)
+		buffer_print(&name, "CUDA memory in use, %s", memory_kind(c->memory));
+	else
+		buffer_text(&name, c->kind == COUNTER_HEAP ? "Recorded allocations in use" : "Resident memory");
+	if (c->kind == COUNTER_CUDA && c->device != MEMORY_HOST)
+		buffer_print(&name, ", device %" PRIu32, c->device);
 	perfetto_event_begin(&p->trace, PERFETTO_VALUE,
-			     counter_track(p, 1u + use->kind, use->device, name.data, PERFETTO_UNIT_BYTES), 0, 0);
-	proto_number(&p->trace.event, PERFETTO_COUNTER, use->in_use);
-	perfetto_event_write(&p->trace, ns);
+			     counter_track(p, kind, c->device, name.data, PERFETTO_UNIT_BYTES), 0, 0);
+	proto_number(&p->trace.event, PERFETTO_COUNTER, c->bytes);
+	perfetto_event_write(&p->trace, c->ns);
 	buffer_done(&name);
 }
 
-static void add_bytes(struct perfetto *p, uint64_t kind, const char *name, uint64_t bytes, uint64_t ns)
+static void begin_program(void *perfetto)
 {
-	perfetto_event_begin(&p->trace, PERFETTO_VALUE, counter_track(p, kind, 0, name, PERFETTO_UNIT_BYTES), 0, 0);
-	proto_number(&p->trace.event, PERFETTO_COUNTER, bytes);
-	perfetto_event_write(&p->trace, ns);
-}
-
-/* The kinds of CUDA's memory are below 64. */
-static void add_resident(void *context, uint64_t bytes, uint64_t ns)
-{
-	add_bytes(context, 64, "Resident memory", bytes, ns);
-}
-
-static void add_heap(void *context, uint64_t bytes, uint64_t ns)
-{
-	add_bytes(context, 65, "Recorded allocations in use", bytes, ns);
-}
-
-/* ---- images ---- */
-
-/* Processes of several machines may have the same pid: the later one gets an unused number. */
-static void add_process(struct perfetto *p)
-{
-	const struct process *process = &p->model->processes[p->image->process];
+	struct perfetto *p = perfetto;
+	const struct model *m = p->timeline.model;
+	const struct process *process = &m->processes[p->timeline.image->process];
 	struct buffer name = {0};
 	bool is_new;
 
-	for (p->pid = process->pid;; p->pid += 10000000) {
-		uint64_t *owner = map_put(&p->pids, p->pid, 0, &is_new);
-
-		if (is_new)
-			*owner = p->image->process;
-		if (*owner == p->image->process)
-			break;
-	}
-	process_label(p->model, process, &name);
+	p->pid = timeline_pid(&p->pids, process->pid, p->timeline.image->process, &is_new);
+	process_label(m, process, &name);
 	p->process_track = perfetto_process(&p->trace, p->pid, buffer_string(&name));
 	buffer_done(&name);
 }
 
-static void add_image(struct perfetto *p, const struct image *image)
+static void begin_thread(void *perfetto, const struct trace_thread *thread)
 {
-	const struct trace *t = image->trace;
-	struct slices ranges = {.p = p};
-	struct memory memory;
+	struct perfetto *p = perfetto;
+	struct buffer name = {0};
 
-	p->image = image;
-	p->clock = &p->model->machines[image->machine].clock;
-	add_process(p);
-	correlation_ids(p->x->context, image, &p->ids);
-	nvtx_definitions_make(&p->nvtx, t);
-	for (size_t i = 0; t && i < t->thread_count; i++)
-		add_thread(p, &t->threads[i]);
-	nvtx_ranges(image, NULL, &ranges, visit_range);
-	slices_write(&ranges, "user_annotation", nvtx_track);
-	if (device_source(t).is_known)
-		add_device(p);
-	if (image == &p->model->images[p->model->processes[image->process].first_image])
-		resident_of(p->model, image, p, add_resident);
-	heap_over_time(p->model, image, add_heap, p);
-	memory_replay(p->model, image, &memory, add_memory_change, p);
-	memory_done(&memory);
-	correlation_ids_done(&p->ids);
-	nvtx_definitions_done(&p->nvtx);
-	map_done(&p->known);
+	thread_label(thread, &name);
+	p->thread_track = perfetto_thread(&p->trace, p->process_track, p->pid, thread->tid, buffer_string(&name));
+	perfetto_lanes_begin(&p->trace, p->thread_track);
+	buffer_done(&name);
+}
+
+static void end_part(void *perfetto, enum timeline_part part)
+{
+	if (part == PART_RANGES)
+		slices_write(perfetto, "user_annotation", nvtx_track);
+	else if (part == PART_OPERATIONS)
+		slices_write(perfetto, "gpu", stream_track);
+}
+
+static void end_program(void *perfetto)
+{
+	struct perfetto *p = perfetto;
+
 	map_done(&p->counters);
 	bits_done(&p->called);
 	map_done(&p->called_others);
@@ -541,7 +372,7 @@ static void add_image(struct perfetto *p, const struct image *image)
 /* Counters of GPUs and CPUs, beside the processes. */
 static void add_energy(struct perfetto *p)
 {
-	const struct energies *e = energies_of(p->model);
+	const struct energies *e = energies_of(p->timeline.model);
 	double value;
 
 	for (size_t i = 0; i < e->count * ENERGY_COUNTERS; i++) {
@@ -550,7 +381,7 @@ static void add_energy(struct perfetto *p)
 		struct buffer name = {0};
 		uint64_t track = 0;
 
-		energy_source_name(p->model, s, &name);
+		energy_source_name(p->timeline.model, s, &name);
 		buffer_print(&name, ", %s%s%s", c->name, *c->unit ? " in " : "", c->unit);
 		for (size_t k = 0; k < s->count; k++) {
 			if (!c->value(s, k, &value))
@@ -567,15 +398,25 @@ static void add_energy(struct perfetto *p)
 
 int export_perfetto(struct export *x, struct err *err)
 {
-	struct perfetto p = {.x = x, .model = x->context->model};
+	static const struct timeline_printer printer = {
+		.parts = {PART_THREADS, PART_RANGES, PART_OPERATIONS, PART_COUNTERS},
+		.wants_correlations = true,
+		.begin = begin_program,
+		.thread = begin_thread,
+		.event = print_event,
+		.counter = print_counter,
+		.part_end = end_part,
+		.end = end_program,
+	};
+	struct perfetto p = {0};
 
 	(void)err;
-	perfetto_begin(&p.trace, x->out, p.model->origin_ns);
-	for (size_t i = 0; i < p.model->image_count; i++)
-		add_image(&p, &p.model->images[i]);
+	perfetto_begin(&p.trace, x->out, x->context->model->origin_ns);
+	timeline_visit(&p.timeline, x->context, &printer, &p);
 	add_energy(&p);
 	perfetto_end(&p.trace);
 	map_done(&p.pids);
 	map_done(&p.gpu_tracks);
+	free(p.slices);
 	return 0;
 }

@@ -84,9 +84,9 @@ static void interned_write(struct perfetto_trace *p, unsigned int kind, const st
 /* The number of a text; *ret_new: it has none in the file yet. */
 static uint64_t number_of(struct perfetto_trace *p, enum perfetto_interned kind, const char *text, bool *ret_new)
 {
-	struct aggregate *known = &p->texts[kind];
+	struct interner *known = &p->texts[kind];
 	size_t before = known->count;
-	uint64_t number = aggregate_row(known, text, strlen(text) + 1) + 1u;
+	uint64_t number = interner_text_number(known, text) + 1u;
 
 	*ret_new = known->count > before;
 	return number;
@@ -305,7 +305,7 @@ void perfetto_begin(struct perfetto_trace *p, struct sink *out, uint64_t origin_
 void perfetto_end(struct perfetto_trace *p)
 {
 	for (size_t i = 0; i < PERFETTO_INTERNED_KINDS; i++)
-		aggregate_done(&p->texts[i]);
+		interner_done(&p->texts[i]);
 	buffer_done(&p->event);
 	buffer_done(&p->packet);
 	buffer_done(&p->head);

@@ -9,7 +9,7 @@
 #ifndef PILLION_PERFETTO_TRACE_H
 #define PILLION_PERFETTO_TRACE_H
 
-#include "report/base/aggregate.h"
+#include "report/base/interner.h"
 #include "report/base/sink.h"
 
 /* Fields of InternedData, which also name the kinds of texts. */
@@ -48,7 +48,7 @@ struct perfetto_lane {
 struct perfetto_trace {
 	struct sink *out; /* borrowed */
 	uint64_t origin_ns;
-	struct aggregate texts[PERFETTO_INTERNED_KINDS]; /* the number of a text is its row + 1 */
+	struct interner texts[PERFETTO_INTERNED_KINDS]; /* the number of a text in the file is one more */
 	struct buffer event; /* the TrackEvent that is being made */
 	struct buffer packet, head, scratch;
 	uint64_t tracks; /* the last uuid */
