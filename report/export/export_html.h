@@ -9,7 +9,7 @@
 #include "report/base/emit.h"
 #include "report/derive/time/profile.h"
 #include "report/export/export.h"
-#include "report/derive/device/stream_name.h"
+#include "report/derive/timeline/timeline.h"
 #include "report/export/html_pack.h"
 #include "report/export/html_page.h"
 
@@ -75,6 +75,11 @@ struct html_track {
 	uint64_t last_link;
 };
 
+/* Of a counter of the process: the last point. */
+struct html_point {
+	uint64_t bytes, ns;
+};
+
 struct html {
 	struct export *x;
 	const struct model *model;
@@ -88,13 +93,14 @@ struct html {
 	struct buffer scratch;
 	uint64_t least_ns; /* shorter calls and device operations are omitted */
 	uint64_t event_count, left_out;
-	/* of the image being read */
+	/* of the program that is visited */
 	const struct image *image;
 	const struct clock_map *clock;
-	struct nvtx_definitions nvtx;
-	struct stream_names streams;
-	/* id -> name; known_operations: id -> position */
-	struct map known_calls, known_texts, known_samples, known_operations;
+	uint32_t calls_track;	    /* of the thread, + 1; 0: it has none yet */
+	struct buffer operations;   /* struct html_operation; the slot of an operation has its place + 1 */
+	struct map last_bytes;	    /* device -> bytes of memory in use after the last change */
+	struct html_point resident, heap;
+	struct timeline timeline;
 };
 
 /* ---- html_track.c: names, details and tracks by index, and blocks ---- */
@@ -127,20 +133,25 @@ void html_member_shape(struct buffer *json, const uint32_t *grid, const uint32_t
 /* A track of an image's process that belongs to no thread. */
 struct html_track *html_process_track(struct html *h, enum html_track_kind kind, uint64_t which, const char *label);
 
-/* ns since the origin, `before` that tick. */
-int64_t html_since_origin(const struct html *h, uint64_t ticks, uint64_t before_ns);
+/* ns since the origin. */
+static inline int64_t html_since_origin(const struct html *h, uint64_t ns)
+{
+	return (int64_t)(ns - h->model->origin_ns);
+}
 
 /* The main thread of a process remains the same through exec; it is named as in the last image. */
 struct html_track *html_thread_track(struct html *h, enum html_track_kind kind, const struct trace_thread *thread);
 
 /* ---- export_html_device.c ---- */
 
-/* Adds what the devices executed for the image, and the links to the calls. */
-void html_device(struct html *h);
+/* What the devices executed, and the links to the calls. */
+void html_operation(struct html *h, const struct timeline_event *e);
+void html_activity(struct html *h, const struct timeline_event *e);
+void html_flow(void *html, const struct timeline_flow *f);
 
-/* Adds the memory in use of the image, by device. */
-void html_memory(struct html *h);
-/* Adds the power of its devices. */
+/* Memory in use, by device; what follows the last point; the power of the devices. */
+void html_counter(void *html, const struct timeline_counter *c);
+void html_counters_end(struct html *h);
 void html_power(struct html *h);
 
 /* ---- export_html_states.c ---- */

@@ -4,12 +4,9 @@
 #include <string.h>
 
 #include "report/derive/events/filter.h"
-#include "report/derive/device/correlate.h"
 #include "report/derive/energy/energy.h"
 #include "report/export/export_html.h"
 #include "report/derive/device/memory.h"
-#include "report/derive/stacks/heap.h"
-#include "report/derive/time/resident.h"
 
 /* ---- devices ---- */
 
@@ -44,220 +41,171 @@ static struct html_track *stream_track(struct html *h, const struct tf_device_op
 
 	if (!is_new)
 		return t;
-	stream_label(&h->streams, w, &text);
+	stream_label(&h->timeline.streams, w, &text);
 	t->label = html_string(h, text.data);
 	buffer_clear(&text);
-	device_name(h->image->trace, w->device, &text);
-	if (has_several_hosts(h->model))
-		buffer_print(&text, " on %s", h->model->machines[h->image->machine].host);
+	timeline_device_label(&h->timeline, w->device, &text);
 	t->group = html_string(h, text.data);
 	t->tid = w->stream;
 	buffer_done(&text);
 	return t;
 }
 
-struct known_operation {
+struct html_operation {
 	uint32_t name, detail, track;
 };
 
-static uint64_t new_operation(struct html *h, uint32_t id, struct buffer *operations)
+static struct html_operation make_operation(struct html *h, uint32_t id, const struct tf_device_operation *operation)
 {
 	static const unsigned int categories[] = {HTML_KERNEL, HTML_KERNEL, HTML_COPY, HTML_SET, HTML_GRAPH};
+	static const struct tf_device_operation lost = {.kind = TF_DEVICE_KERNEL};
+	const struct tf_device_operation *w = operation->kind ? operation : &lost;
 	struct buffer name = {0};
-	struct known_operation k;
-	struct tf_device_operation w;
+	struct html_operation o;
 
-	if (!device_operation(h->image->trace, id, &w))
-		w = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
-	device_operation_name(h->x->context, h->image->trace, &w, &name);
-	k.name = html_name(h, categories[w.kind <= TF_DEVICE_GRAPH ? w.kind : 0], name.data ? name.data : "?");
-	k.detail = html_detail(h, (uint64_t)1 << 63 | id, make_work_detail, &w);
-	k.track = (uint32_t)(stream_track(h, &w) - h->tracks);
-	buffer_add(operations, &k, sizeof(k));
+	device_operation_name(h->x->context, h->image->trace, w, &name);
+	o.name = html_name(h, categories[w->kind <= TF_DEVICE_GRAPH ? w->kind : 0], name.data ? name.data : "?");
+	o.detail = html_detail(h, (uint64_t)1 << 63 | id, make_work_detail, w);
+	o.track = (uint32_t)(stream_track(h, w) - h->tracks);
 	buffer_done(&name);
-	return operations->size / sizeof(k) - 1;
+	return o;
 }
-
-struct device_pass {
-	struct html *html;
-	struct buffer operations; /* struct known_operation */
-};
 
 static uint64_t link_of(const struct device_record *r)
 {
 	return r->correlation ? (uint64_t)r->epoch << 32 | r->correlation : 0;
 }
 
-static void html_add_record(struct scan *s, const struct device_record *r)
+void html_operation(struct html *h, const struct timeline_event *e)
 {
-	struct device_pass *pass = s->more;
-	struct html *h = pass->html;
-	struct html_event out = {.duration = r->duration_ns, .value = (int64_t)r->bytes, .link = link_of(r)};
-	struct known_operation k;
-	bool is_new;
-	uint64_t *place;
+	uint64_t *slot = timeline_slot(&h->timeline, TEXT_OPERATION, e->name);
+	struct html_event out = {.start = html_since_origin(h, e->start_ns),
+				 .duration = e->duration_ns,
+				 .value = (int64_t)e->record->bytes,
+				 .link = link_of(e->record)};
+	struct html_operation o;
 
-	if (r->duration_ns < h->least_ns) {
+	if (e->duration_ns < h->least_ns) {
 		h->left_out++;
 		return;
 	}
-	place = map_put(&h->known_operations, r->operation, 0, &is_new);
-	if (is_new)
-		*place = new_operation(h, r->operation, &pass->operations);
-	memcpy(&k, pass->operations.data + *place * sizeof(k), sizeof(k));
-	out.start = (int64_t)(clock_map_monotonic(h->clock, r->start_ns) - h->model->origin_ns);
-	out.name = k.name;
-	out.detail = k.detail;
-	html_add(h, &h->tracks[k.track], &out);
+	if (!*slot) {
+		o = make_operation(h, e->name, e->operation);
+		buffer_add(&h->operations, &o, sizeof(o));
+		*slot = h->operations.size / sizeof(o);
+	}
+	memcpy(&o, h->operations.data + (*slot - 1) * sizeof(o), sizeof(o));
+	out.name = o.name;
+	out.detail = o.detail;
+	html_add(h, &h->tracks[o.track], &out);
 }
 
-/* Other activities: waits for devices, and the cost of recording and compiling. */
-static void add_activity(struct scan *s, const struct device_record *r)
+/* Waits for devices, and the cost of recording and compiling. */
+void html_activity(struct html *h, const struct timeline_event *e)
 {
 	static const char *const waits[] = {"wait", "wait for an event", "stream waits for an event",
 					    "wait for a stream", "wait for a context"};
-	struct html *h = s->more;
-	struct html_event out = {.start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - h->model->origin_ns),
-				 .duration = r->duration_ns};
-	bool is_wait;
-	struct tf_device_operation w;
+	const struct tf_device_operation *w = e->operation;
+	struct html_event out = {.start = html_since_origin(h, e->start_ns), .duration = e->duration_ns};
+	bool is_wait = w->kind == TF_DEVICE_WAIT;
 
-	if (!device_operation(h->image->trace, r->operation, &w) ||
-	    (w.kind != TF_DEVICE_WAIT && w.kind != TF_DEVICE_OVERHEAD) || r->duration_ns < h->least_ns)
+	if ((!is_wait && w->kind != TF_DEVICE_OVERHEAD) || e->duration_ns < h->least_ns)
 		return;
-	is_wait = w.kind == TF_DEVICE_WAIT;
-	out.name = is_wait ? html_name(h, HTML_WAIT, waits[w.value < 5 ? w.value : 0])
+	out.name = is_wait ? html_name(h, HTML_WAIT, waits[w->value < 5 ? w->value : 0])
 			   : html_name(h, HTML_OVERHEAD,
-				       w.value >> 16 < DEVICE_OVERHEADS ? device_overheads[w.value >> 16] : "?");
+				       w->value >> 16 < DEVICE_OVERHEADS ? device_overheads[w->value >> 16] : "?");
 	html_add(h, is_wait ? html_process_track(h, HTML_RANGES, 1, "Waits for devices")
 			    : html_process_track(h, HTML_RANGES, 2, "Overhead of recording"), &out);
 }
 
-static void add_records(struct html *h)
-{
-	struct device_pass pass = {.html = h};
-	struct scan s = {.context = h->x->context, .image = h->image, .more = &pass};
-
-	device_scan_image(&s, html_add_record, NULL);
-	s.more = h;
-	device_scan_more(&s, add_activity, NULL);
-	buffer_done(&pass.operations);
-}
-
 /* Links connect both ends, because calls are not kept until their device records are known. */
-static void add_link(void *context, const struct correlated *c)
+void html_flow(void *html, const struct timeline_flow *f)
 {
-	struct html *h = context;
-	uint64_t duration = clock_map_duration(h->clock, c->event.duration);
-	struct html_event out = {0};
+	struct html *h = html;
+	struct html_event out = {.start = html_since_origin(h, f->start_ns), .link = link_of(f->records)};
 	struct html_track *t;
 	uint32_t calls;
 
-	if (!c->thread || !c->record_count || duration < h->least_ns)
+	if (f->duration_ns < h->least_ns)
 		return;
-	calls = (uint32_t)(html_thread_track(h, HTML_CALLS, c->thread) - h->tracks);
+	calls = (uint32_t)(html_thread_track(h, HTML_CALLS, f->thread) - h->tracks);
 	t = html_track(h, HTML_LINKS, calls, 0, NULL);
 	t->of = calls;
-	out.start = html_since_origin(h, c->event.ticks, duration);
-	out.link = link_of(&c->records[0]);
 	html_add(h, t, &out);
-}
-
-void html_device(struct html *h)
-{
-	struct correlate_counts counts = {0};
-
-	if (!h->image->trace || !device_source(h->image->trace).is_known)
-		return;
-	add_records(h);
-	correlate_image(h->x->context, h->image, h, add_link, &counts);
 }
 
 /* ---- memory in use ---- */
 
-struct memory_lane {
-	struct html *html;
-	struct map last; /* device -> bytes after its last change */
-};
+/* Numbers of counters of a process; those of devices are smaller. */
+enum { COUNTER_OF_RESIDENT = UINT32_MAX - 1, COUNTER_OF_HEAP = UINT32_MAX - 2 };
 
-/* Only the sum of all kinds of a device is shown. */
-static void html_add_memory_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)
+static void add_bytes(struct html *h, uint32_t number, const char *label, uint64_t bytes, uint64_t ns)
 {
-	struct memory_lane *lane = context;
-	struct html *h = lane->html;
-	struct html_event out = {.start = (int64_t)(ns - h->model->origin_ns), .value = (int64_t)use->in_use};
-	struct buffer label = {0};
-
-	(void)m;
-	if (use->kind || use->device == MEMORY_HOST)
-		return;
-	*map_put(&lane->last, use->device, 0, NULL) = use->in_use;
-	buffer_print(&label, "Memory in use, device %" PRIu32, use->device);
-	out.name = html_name(h, HTML_MEMORY, label.data);
-	html_add(h, html_process_track(h, HTML_COUNTER, use->device, label.data), &out);
-	buffer_done(&label);
-}
-
-static void html_add_bytes(struct html *h, uint32_t number, const char *label, uint64_t bytes, uint64_t ns)
-{
-	struct html_event out = {.start = (int64_t)(ns - h->model->origin_ns), .value = (int64_t)bytes};
+	struct html_event out = {.start = html_since_origin(h, ns), .value = (int64_t)bytes};
 
 	out.name = html_name(h, HTML_MEMORY, label);
 	html_add(h, html_process_track(h, HTML_COUNTER, number, label), &out);
 }
 
-/* A counter of a process, which has nothing any more when the process has ended. */
-struct process_counter {
-	struct html *html;
-	uint32_t number; /* those of devices are smaller */
-	const char *label;
-	uint64_t last_bytes, last_ns;
-};
-
-static void html_add_point(void *context, uint64_t bytes, uint64_t ns)
+static void add_device_bytes(struct html *h, uint32_t device, uint64_t bytes, uint64_t ns)
 {
-	struct process_counter *c = context;
+	struct buffer label = {0};
 
-	html_add_bytes(c->html, c->number, c->label, bytes, ns);
-	c->last_bytes = bytes;
-	c->last_ns = ns;
-}
-
-static void counter_end(const struct process_counter *c)
-{
-	const struct process *p = &c->html->model->processes[c->html->image->process];
-
-	if (c->last_bytes && !p->is_running)
-		html_add_bytes(c->html, c->number, c->label, 0, p->end_ns > c->last_ns ? p->end_ns : c->last_ns);
+	buffer_print(&label, "Memory in use, device %" PRIu32, device);
+	add_bytes(h, device, label.data, bytes, ns);
+	buffer_done(&label);
 }
 
 /* With a filter the memory in use is not known, because earlier allocations are excluded. */
-void html_memory(struct html *h)
+static bool is_known(const struct html *h)
 {
-	struct memory_lane lane = {.html = h};
-	struct process_counter resident = {.html = h, .number = UINT32_MAX - 1, .label = "Resident"};
-	struct process_counter heap = {.html = h, .number = UINT32_MAX - 2, .label = "Allocated"};
-	const struct process *p = &h->model->processes[h->image->process];
-	struct memory m;
+	return !h->image->trace || !filter_of(h->image->trace);
+}
 
-	if (h->image->trace && filter_of(h->image->trace))
+/* Of a device, only the sum of all kinds is shown. */
+void html_counter(void *html, const struct timeline_counter *c)
+{
+	struct html *h = html;
+
+	if (!is_known(h))
 		return;
-	if (h->image == &h->model->images[p->first_image]) {
-		resident_of(h->model, h->image, &resident, html_add_point);
-		counter_end(&resident);
+	if (c->kind == COUNTER_RESIDENT) {
+		add_bytes(h, COUNTER_OF_RESIDENT, "Resident", c->bytes, c->ns);
+		h->resident = (struct html_point){c->bytes, c->ns};
+	} else if (c->kind == COUNTER_HEAP) {
+		add_bytes(h, COUNTER_OF_HEAP, "Allocated", c->bytes, c->ns);
+		h->heap = (struct html_point){c->bytes, c->ns};
+	} else if (!c->memory && c->device != MEMORY_HOST) {
+		*map_put(&h->last_bytes, c->device, 0, NULL) = c->bytes;
+		add_device_bytes(h, c->device, c->bytes, c->ns);
 	}
-	heap_over_time(h->model, h->image, html_add_point, &heap);
-	if (h->image == &h->model->images[p->first_image + p->image_count - 1])
-		counter_end(&heap);
-	memory_replay(h->model, h->image, &m, html_add_memory_change, &lane);
-	/* Memory does not survive exec. */
-	for (size_t i = 0; h->image->end == TF_END_EXEC && i < lane.last.size; i++)
-		if (lane.last.slots[i].used)
-			html_add_memory_change(&lane, &m,
-					       &(struct memory_use){.device = (uint32_t)lane.last.slots[i].a},
-					       clock_map_ns(h->clock, image_last_ticks(h->image)));
-	map_done(&lane.last);
-	memory_done(&m);
+}
+
+/* A process has nothing any more when it has ended. */
+static void counter_end(struct html *h, const struct html_point *last, uint32_t number, const char *label)
+{
+	const struct process *p = &h->model->processes[h->image->process];
+
+	if (last->bytes && !p->is_running)
+		add_bytes(h, number, label, 0, p->end_ns > last->ns ? p->end_ns : last->ns);
+}
+
+void html_counters_end(struct html *h)
+{
+	const struct process *p = &h->model->processes[h->image->process];
+
+	if (is_known(h)) {
+		counter_end(h, &h->resident, COUNTER_OF_RESIDENT, "Resident");
+		if (h->image == &h->model->images[p->first_image + p->image_count - 1])
+			counter_end(h, &h->heap, COUNTER_OF_HEAP, "Allocated");
+		/* Memory does not survive exec. */
+		for (size_t i = 0; h->image->end == TF_END_EXEC && i < h->last_bytes.size; i++)
+			if (h->last_bytes.slots[i].used)
+				add_device_bytes(h, (uint32_t)h->last_bytes.slots[i].a, 0,
+						 clock_map_ns(h->clock, image_last_ticks(h->image)));
+	}
+	h->resident = h->heap = (struct html_point){0};
+	map_done(&h->last_bytes);
 }
 
 /* ---- power ---- */

@@ -4,11 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/events/filter.h"
-#include "report/derive/device/kernel.h"
 #include "report/derive/stacks/samples.h"
 #include "report/export/export_html.h"
-#include "report/read/operation.h"
 
 uint64_t html_event_limit = 4000000;
 
@@ -94,6 +91,12 @@ void html_member_number(struct buffer *json, const char *name, uint64_t number)
 	buffer_print(json, "\"%" PRIu64 "\"", number);
 }
 
+static void html_member_handle(struct buffer *json, const char *name, uint64_t handle)
+{
+	json_add_member(json, name);
+	buffer_print(json, "\"0x%" PRIx64 "\"", handle);
+}
+
 void html_member_shape(struct buffer *json, const uint32_t *grid, const uint32_t *block)
 {
 	json_add_member(json, "grid");
@@ -114,129 +117,81 @@ static void add_stack(struct html *h, uint32_t stack, struct buffer *json)
 	free(frames);
 }
 
-static void add_launch(struct html *h, uint32_t id, struct buffer *json)
+static void add_member(struct html *h, const char *name, enum timeline_text kind, uint64_t number,
+		       struct buffer *json)
 {
-	const struct trace *t = h->image->trace;
-	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, id);
-	struct buffer name = {0};
-	struct tf_launch l;
-
-	if (!b || trace_blob(t, b, &l, sizeof(l)) < sizeof(l)) {
-		html_member_text(json, "kernel", "(launch lost)");
-		return;
-	}
-	if (kernel_of_launch(h->x->context, h->image, id, &l, &name))
-		html_member_text(json, "kernel", name.data);
-	html_member_shape(json, l.grid, l.block);
-	if (l.shared_bytes)
-		html_member_number(json, "dynamic shared memory", l.shared_bytes);
-	buffer_done(&name);
-}
-
-/* The operation of a library call; its enum values depend on the group of the function. */
-static void add_operation(struct html *h, const struct event *e, struct buffer *json)
-{
-	const struct function *f = trace_function(h->image->trace, e->id);
 	struct buffer text = {0};
-	struct tf_operation op;
 
-	if (!f || !operation_of(h->image->trace, e, &op))
-		return;
-	operation_text(&op, f->group, &text);
-	html_member_text(json, "shape", buffer_string(&text));
+	if (timeline_text(&h->timeline, kind, number, &text))
+		html_member_text(json, name, buffer_string(&text));
 	buffer_done(&text);
 }
 
-static void arg_members(struct html *h, const struct event *e, uint64_t slot, struct buffer *json)
+static void add_launch(struct html *h, uint32_t id, struct buffer *json)
+{
+	struct tf_launch l;
+
+	if (!timeline_launch(&h->timeline, id, &l)) {
+		html_member_text(json, "kernel", "(launch lost)");
+		return;
+	}
+	add_member(h, "kernel", TEXT_KERNEL, id, json);
+	html_member_shape(json, l.grid, l.block);
+	if (l.shared_bytes)
+		html_member_number(json, "dynamic shared memory", l.shared_bytes);
+}
+
+static void argument_member(struct html *h, const struct timeline_argument *a, struct buffer *json)
 {
 	static const char *const copies[] = {"host to host", "host to device", "device to host", "device to device",
 					     "default"};
 	static const char *const memories[] = {"?", "device", "managed", "pinned host", "pool"};
-	unsigned int small = tf_arg_small(slot);
-	uint64_t value = tf_arg_value(slot);
+	const struct timeline_argument_kind *kind = &timeline_arguments[a->id];
 
-	switch (tf_arg_kind(slot)) {
-	case TF_ARG_STACK:
-		add_stack(h, (uint32_t)value, json);
-		break;
-	case TF_ARG_LAUNCH:
-		add_launch(h, (uint32_t)value, json);
-		break;
-	case TF_ARG_OPERATION:
-		add_operation(h, e, json);
-		break;
-	case TF_ARG_STREAM:
-		json_add_member(json, "stream");
-		buffer_print(json, "\"0x%" PRIx64 "\"", value);
-		break;
-	case TF_ARG_RESULT:
-		html_member_number(json, "error", value);
-		break;
-	case TF_ARG_FD:
-		if ((value & 0xffff) != 0xffff)
-			html_member_number(json, "descriptor", value & 0xffff);
-		html_member_text(json, "value", "result");
-		break;
-	case TF_ARG_COPY:
-		html_member_text(json, "copy", small == 63 ? "memset" : copies[small < 5 ? small : 4]);
-		html_member_text(json, "value", "bytes");
-		break;
-	case TF_ARG_MEMORY:
-		html_member_text(json, small & TF_MEMORY_FREE ? "frees" : "allocates",
-				 memories[(small & 31) < 5 ? small & 31 : 0]);
-		break;
-	case TF_ARG_BYTES:
-		html_member_text(json, "value", "bytes");
-		break;
-	case TF_ARG_VALUE:
-		html_member_text(json, "value", "argument");
-		break;
-	default:
-		break;
-	}
+	if (!kind->page)
+		return;
+	if (kind->is_value) /* what the number in the column of values is */
+		html_member_text(json, "value", kind->page);
+	else if (a->id == ARGUMENT_STACK)
+		add_stack(h, (uint32_t)a->value, json);
+	else if (a->id == ARGUMENT_LAUNCH)
+		add_launch(h, (uint32_t)a->value, json);
+	else if (kind->type == TYPE_TEXT)
+		add_member(h, kind->page, kind->text, a->value, json);
+	else if (kind->type == TYPE_COPY)
+		html_member_text(json, kind->page, a->value == 63 ? "memset" : copies[a->value < 5 ? a->value : 4]);
+	else if (kind->type == TYPE_MEMORY)
+		html_member_text(json, kind->page, memories[a->value < 5 ? a->value : 0]);
+	else if (kind->type == TYPE_HANDLE)
+		html_member_handle(json, kind->page, a->value);
+	else
+		html_member_number(json, kind->page, a->value);
 }
 
 static void make_call_detail(struct html *h, const void *from, struct buffer *json)
 {
-	const struct event *e = from;
+	const struct timeline_event *e = from;
 
-	for (uint32_t i = 0; i < e->args_count; i++)
-		arg_members(h, e, e->args[i], json);
+	for (size_t i = 0; i < e->argument_count; i++)
+		argument_member(h, &e->arguments[i], json);
 }
 
-/* The part of an ARG slot that is equal for many calls: the rest is a column of its own. */
-static uint64_t shared_part(uint64_t slot, int64_t *ret_value)
+/* Many calls share a detail. What differs from call to call, such as the bytes, is in the column of values. */
+static uint32_t call_detail(struct html *h, const struct timeline_event *e, int64_t *ret_value)
 {
-	switch (tf_arg_kind(slot)) {
-	case TF_ARG_STACK:
-	case TF_ARG_LAUNCH:
-	case TF_ARG_OPERATION:
-	case TF_ARG_STREAM:
-	case TF_ARG_RESULT:
-		return slot;
-	case TF_ARG_FD:
-		*ret_value = (int32_t)(tf_arg_value(slot) >> 16);
-		return slot & 0xffffffff;
-	case TF_ARG_COPY:
-	case TF_ARG_BYTES:
-	case TF_ARG_VALUE:
-		*ret_value = (int64_t)tf_arg_value(slot);
-		return slot & 0xffff;
-	case TF_ARG_MEMORY:
-		return slot & 0xffff;
-	default:
-		return 0;
-	}
-}
-
-static uint32_t call_detail(struct html *h, const struct event *e, int64_t *ret_value)
-{
-	uint64_t shared[16] = {e->id}; /* the group determines how an operation is read */
+	uint64_t shared[1 + 2 * TIMELINE_ARGUMENTS_MOST] = {e->name};
 	size_t count = 1;
 
-	for (uint32_t i = 0; i < e->args_count && count < sizeof(shared) / sizeof(*shared); i++) {
-		shared[count] = shared_part(e->args[i], ret_value);
-		count += shared[count] != 0;
+	for (size_t i = 0; i < e->argument_count; i++) {
+		const struct timeline_argument *a = &e->arguments[i];
+
+		if (!timeline_arguments[a->id].page)
+			continue;
+		shared[count++] = a->id;
+		if (timeline_arguments[a->id].is_value)
+			*ret_value = (int64_t)a->value;
+		else
+			shared[count++] = a->value;
 	}
 	return count > 1 ? html_detail(h, hash_bytes(shared, count * sizeof(*shared)), make_call_detail, e) : 0;
 }
@@ -261,34 +216,29 @@ struct html_track *html_thread_track(struct html *h, enum html_track_kind kind, 
 	return t;
 }
 
-int64_t html_since_origin(const struct html *h, uint64_t ticks, uint64_t before_ns)
-{
-	return (int64_t)(clock_map_ns(h->clock, ticks) - before_ns - h->model->origin_ns);
-}
-
 static uint32_t call_name(struct html *h, uint32_t id)
 {
 	const struct function *f = trace_function(h->image->trace, id);
-	bool is_new;
-	uint64_t *place = map_put(&h->known_calls, id, 0, &is_new);
+	uint64_t *slot = timeline_slot(&h->timeline, TEXT_FUNCTION, id);
 
-	if (is_new)
-		*place = html_name(h, f && f->group < TF_GROUP_COUNT ? f->group : TF_GROUP_OSRT, f ? f->name : "?");
-	return (uint32_t)*place;
+	if (!*slot)
+		*slot = 1 + html_name(h, f && f->group < TF_GROUP_COUNT ? f->group : TF_GROUP_OSRT, f ? f->name : "?");
+	return (uint32_t)*slot - 1;
 }
 
-static void html_add_call(struct html *h, struct html_track *t, const struct event *e)
+static void add_call(struct html *h, const struct timeline_event *e)
 {
-	uint64_t duration = clock_map_duration(h->clock, e->duration);
-	struct html_event out = {.start = html_since_origin(h, e->ticks, duration), .duration = duration};
+	struct html_event out = {.start = html_since_origin(h, e->start_ns), .duration = e->duration_ns};
 
-	if (duration < h->least_ns) {
+	if (!h->calls_track)
+		h->calls_track = 1 + (uint32_t)(html_thread_track(h, HTML_CALLS, e->thread) - h->tracks);
+	if (e->duration_ns < h->least_ns) {
 		h->left_out++;
 		return;
 	}
-	out.name = call_name(h, e->id);
-	out.detail = e->args_count ? call_detail(h, e, &out.value) : 0;
-	html_add(h, t, &out);
+	out.name = call_name(h, e->name);
+	out.detail = e->argument_count ? call_detail(h, e, &out.value) : 0;
+	html_add(h, &h->tracks[h->calls_track - 1], &out);
 }
 
 static void make_unfinished(struct html *h, const void *from, struct buffer *json)
@@ -299,8 +249,9 @@ static void make_unfinished(struct html *h, const void *from, struct buffer *jso
 }
 
 /* The call that a thread was in when it ended; a call that ended in exec did not hang. */
-static void add_call_in_progress(struct html *h, const struct trace_thread *thread)
+static void add_call_in_progress(void *html, const struct trace_thread *thread)
 {
+	struct html *h = html;
 	const struct process *p = &h->model->processes[h->image->process];
 	bool is_last = h->image == &h->model->images[p->first_image + p->image_count - 1];
 	struct html_event out = {0};
@@ -310,7 +261,7 @@ static void add_call_in_progress(struct html *h, const struct trace_thread *thre
 
 	if (!is_last || h->image->end == TF_END_EXEC || !thread_current(thread, &function, &start))
 		return;
-	out.start = html_since_origin(h, start, 0);
+	out.start = html_since_origin(h, clock_map_ns(h->clock, start));
 	if (end <= out.start)
 		return;
 	out.duration = (uint64_t)end - (uint64_t)out.start;
@@ -321,35 +272,28 @@ static void add_call_in_progress(struct html *h, const struct trace_thread *thre
 
 /* ---- NVTX ---- */
 
-struct range_facts {
-	uint32_t domain;
-	bool is_unfinished;
-	const uint64_t *args, *payload;
-	uint32_t args_count;
-};
-
 static void make_range_detail(struct html *h, const void *from, struct buffer *json)
 {
-	const struct range_facts *f = from;
-	const struct blob *b = f->domain ? trace_definition(h->image->trace, TF_BLOB_DOMAIN, f->domain) : NULL;
-	struct buffer name = {0};
+	const struct nvtx_range *r = from;
+	const struct nvtx_definitions *nvtx = &h->timeline.nvtx;
+	struct buffer text = {0};
 
-	if (b)
-		trace_text(h->image->trace, b, &name);
-	if (f->domain)
-		html_member_text(json, "domain", name.data ? name.data : "?");
-	buffer_clear(&name);
-	if (nvtx_category(&h->nvtx, f->domain, f->args, f->args_count, &name))
-		html_member_text(json, "category", name.data);
-	buffer_clear(&name);
-	if (nvtx_color(f->args, f->args_count, &name))
-		html_member_text(json, "color", name.data);
-	buffer_clear(&name);
-	if (nvtx_payload_any(&h->nvtx, f->args, f->args_count, f->payload, &name))
-		html_member_text(json, "payload", name.data);
-	if (f->is_unfinished)
+	if (r->domain) {
+		timeline_text(&h->timeline, TEXT_DOMAIN, r->domain, &text);
+		html_member_text(json, "domain", text.data ? text.data : "?");
+	}
+	buffer_clear(&text);
+	if (nvtx_category(nvtx, r->domain, r->args, r->args_count, &text))
+		html_member_text(json, "category", text.data);
+	buffer_clear(&text);
+	if (nvtx_color(r->args, r->args_count, &text))
+		html_member_text(json, "color", text.data);
+	buffer_clear(&text);
+	if (nvtx_payload_any(nvtx, r->args, r->args_count, r->payload, &text))
+		html_member_text(json, "payload", text.data);
+	if (r->is_unfinished)
 		html_member_text(json, "state", "not ended: drawn to the end of its process");
-	buffer_done(&name);
+	buffer_done(&text);
 }
 
 /* The id of a start/end range is not part of a detail, because it is different for each range. */
@@ -358,55 +302,25 @@ static bool is_more(uint64_t arg)
 	return tf_arg_kind(arg) != TF_ARG_VALUE;
 }
 
-static bool has_more(const struct range_facts *f)
+static bool has_more(const struct nvtx_range *r)
 {
-	for (uint32_t i = 0; i < f->args_count; i++)
-		if (is_more(f->args[i]))
+	for (uint32_t i = 0; i < r->args_count; i++)
+		if (is_more(r->args[i]))
 			return true;
 	return false;
 }
 
 /* 0 and 1 are used by others */
-static uint64_t detail_key(const struct range_facts *f)
+static uint64_t detail_key(const struct nvtx_range *r)
 {
 	uint64_t more[8];
 	size_t count = 0;
 
-	for (uint32_t i = 0; i < f->args_count && count < sizeof(more) / sizeof(*more); i++)
-		if (is_more(f->args[i]))
-			more[count++] = f->args[i];
+	for (uint32_t i = 0; i < r->args_count && count < sizeof(more) / sizeof(*more); i++)
+		if (is_more(r->args[i]))
+			more[count++] = r->args[i];
 	return (count ? hash_bytes(more, count * sizeof(*more)) & ~0xffffull : 2) +
-	       ((uint64_t)f->domain << 1 | f->is_unfinished);
-}
-
-static void add_annotation(struct html *h, struct html_track *t, uint32_t text, struct range_facts facts,
-			   struct html_event *e)
-{
-	const struct blob *b = trace_definition(h->image->trace, TF_BLOB_STRING, text);
-	struct buffer name = {0};
-	bool is_new;
-	uint64_t *place = map_put(&h->known_texts, text, 0, &is_new);
-
-	if (is_new) {
-		if (b)
-			trace_text(h->image->trace, b, &name);
-		*place = html_name(h, TF_GROUP_NVTX, b ? buffer_string(&name) : "(text lost)");
-		buffer_done(&name);
-	}
-	e->name = (uint32_t)*place;
-	if (facts.domain || facts.is_unfinished || has_more(&facts))
-		e->detail = html_detail(h, detail_key(&facts), make_range_detail, &facts);
-	html_add(h, t, e);
-}
-
-static void html_add_mark(struct html *h, const struct trace_thread *thread, const struct event *e)
-{
-	struct html_event out = {.start = html_since_origin(h, e->ticks, 0)};
-
-	add_annotation(h, html_thread_track(h, HTML_NVTX, thread), e->text,
-		       (struct range_facts){
-			       .domain = e->id, .args = e->args, .args_count = e->args_count, .payload = e->payload},
-		       &out);
+	       ((uint64_t)r->domain << 1 | r->is_unfinished);
 }
 
 struct html_track *html_process_track(struct html *h, enum html_track_kind kind, uint64_t which, const char *label)
@@ -419,17 +333,35 @@ struct html_track *html_process_track(struct html *h, enum html_track_kind kind,
 	return t;
 }
 
-static void html_visit_range(void *context, const struct nvtx_range *r)
+static void add_annotation(struct html *h, struct html_track *t, const struct timeline_event *e)
 {
-	struct html *h = context;
-	struct html_event out = {.start = html_since_origin(h, r->start, 0)};
+	const struct nvtx_range *r = e->range;
+	struct html_event out = {.start = html_since_origin(h, e->start_ns), .duration = e->duration_ns};
+	uint64_t *slot = timeline_slot(&h->timeline, TEXT_STRING, e->name);
+	struct buffer text = {0};
 
-	out.duration = clock_map_duration(h->clock, r->end - r->start);
+	if (!*slot) {
+		timeline_text(&h->timeline, TEXT_STRING, e->name, &text);
+		*slot = 1 + html_name(h, TF_GROUP_NVTX, buffer_string(&text));
+		buffer_done(&text);
+	}
+	out.name = (uint32_t)*slot - 1;
+	if (r->domain || r->is_unfinished || has_more(r))
+		out.detail = html_detail(h, detail_key(r), make_range_detail, r);
+	html_add(h, t, &out);
+}
+
+static void add_mark(struct html *h, const struct timeline_event *e)
+{
+	add_annotation(h, html_thread_track(h, HTML_NVTX, e->thread), e);
+}
+
+static void add_range(struct html *h, const struct timeline_event *e)
+{
 	add_annotation(h,
-		       r->is_pushpop ? html_thread_track(h, HTML_NVTX, r->thread)
-				     : html_process_track(h, HTML_RANGES, 0, "NVTX start/end ranges"),
-		       r->text, (struct range_facts){r->domain, r->is_unfinished, r->args, r->payload, r->args_count},
-		       &out);
+		       e->range->is_pushpop ? html_thread_track(h, HTML_NVTX, e->thread)
+					    : html_process_track(h, HTML_RANGES, 0, "NVTX start/end ranges"),
+		       e);
 }
 
 /* ---- CPU samples ---- */
@@ -442,85 +374,94 @@ static void make_sample_detail(struct html *h, const void *from, struct buffer *
 /* Attributed to the innermost frame in the program's own language. */
 static uint32_t sample_name(struct html *h, uint32_t stack)
 {
-	bool is_new;
-	uint64_t *place = map_put(&h->known_samples, stack, 0, &is_new);
+	uint64_t *slot = timeline_slot(&h->timeline, TEXT_STACK, stack);
 	struct symbol_frame *frames;
 	size_t count, i = 0;
 
-	if (!is_new)
-		return (uint32_t)*place;
+	if (*slot)
+		return (uint32_t)*slot - 1;
 	frames = mem_alloc(FRAMES * sizeof(*frames));
 	count = stack ? symbols_frames(h->x->context->symbols, h->image, stack, frames, FRAMES) : 0;
 	while (i + 1 < count && frames[i].is_interpreter)
 		i++;
-	*place = html_name(h, HTML_SAMPLE, count ? frames[i].text : "(stack lost)");
+	*slot = 1 + html_name(h, HTML_SAMPLE, count ? frames[i].text : "(stack lost)");
 	free(frames);
-	return (uint32_t)*place;
+	return (uint32_t)*slot - 1;
 }
 
-static void html_add_sample(struct html *h, const struct trace_thread *thread, const struct event *e)
+static void add_sample(struct html *h, const struct timeline_event *e)
 {
-	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
-	uint32_t stack = (uint32_t)tf_arg_value(arg);
-	struct html_event out = {.start = html_since_origin(h, e->ticks, 0),
+	uint32_t stack = e->argument_count > 1 ? (uint32_t)e->arguments[0].value : 0;
+	struct html_event out = {.start = html_since_origin(h, e->start_ns),
 				 .name = sample_name(h, stack),
-				 .value = (int64_t)samples_ns(e)};
+				 .value = (int64_t)samples_ns(e->event)};
 
 	if (stack)
 		out.detail = html_detail(h, (uint64_t)1 << 62 | stack, make_sample_detail, &stack);
-	html_add(h, html_thread_track(h, HTML_SAMPLES, thread), &out);
+	html_add(h, html_thread_track(h, HTML_SAMPLES, e->thread), &out);
 }
 
 /* ---- all of it ---- */
 
-static void html_add_thread(struct html *h, const struct trace_thread *thread)
+static void print_event(void *html, const struct timeline_event *e)
 {
-	struct html_track *t = NULL;
-	struct cursor cursor;
-	struct event e;
+	static void (*const print[])(struct html *, const struct timeline_event *) = {
+		[TIMELINE_CALL] = add_call,
+		[TIMELINE_SAMPLE] = add_sample,
+		[TIMELINE_MARK] = add_mark,
+		[TIMELINE_COUNTER] = add_mark,
+		[TIMELINE_RANGE] = add_range,
+		[TIMELINE_OPERATION] = html_operation,
+		[TIMELINE_ACTIVITY] = html_activity,
+	};
 
-	filter_cursor_init(&cursor, h->image->trace, thread);
-	while (cursor_next(&cursor, &e))
-		if (e.kind == TF_CALL) {
-			t = t ? t : html_thread_track(h, HTML_CALLS, thread);
-			html_add_call(h, t, &e);
-		} else if (e.kind == TF_MARK) {
-			html_add_mark(h, thread, &e);
-			t = NULL; /* the tracks may have moved */
-		} else if (e.kind == TF_SAMPLE) {
-			html_add_sample(h, thread, &e);
-			t = NULL;
-		}
-	add_call_in_progress(h, thread);
+	print[e->kind](html, e);
 }
 
-static void html_add_image(struct html *h, const struct image *image)
+static void begin_program(void *html)
 {
-	const struct trace *t = image->trace;
+	struct html *h = html;
 
-	h->image = image;
-	h->clock = &h->model->machines[image->machine].clock;
-	html_memory(h);
-	html_power(h);
-	nvtx_definitions_make(&h->nvtx, t);
-	for (size_t i = 0; t && i < t->thread_count; i++)
-		html_add_thread(h, &t->threads[i]);
-	nvtx_ranges(image, NULL, h, html_visit_range);
-	stream_names_make(&h->streams, h->x->context, image, &h->nvtx);
-	html_device(h);
-	stream_names_done(&h->streams);
-	nvtx_definitions_done(&h->nvtx);
-	map_done(&h->known_calls);
-	map_done(&h->known_texts);
-	map_done(&h->known_samples);
-	map_done(&h->known_operations);
+	h->image = h->timeline.image;
+	h->clock = h->timeline.clock;
+}
+
+static void begin_thread(void *html, const struct trace_thread *thread)
+{
+	((struct html *)html)->calls_track = 0;
+}
+
+static void end_part(void *html, enum timeline_part part)
+{
+	if (part != PART_COUNTERS)
+		return;
+	html_counters_end(html);
+	html_power(html);
+}
+
+static void end_program(void *html)
+{
+	struct html *h = html;
+
+	buffer_clear(&h->operations);
 	html_flush(h);
 }
 
 void html_events(struct html *h)
 {
+	static const struct timeline_printer printer = {
+		.parts = {PART_COUNTERS, PART_THREADS, PART_RANGES, PART_OPERATIONS, PART_ACTIVITIES, PART_FLOWS},
+		.begin = begin_program,
+		.thread = begin_thread,
+		.thread_end = add_call_in_progress,
+		.event = print_event,
+		.flow = html_flow,
+		.counter = html_counter,
+		.part_end = end_part,
+		.end = end_program,
+	};
+
 	h->least_ns = least_ns(h);
-	for (size_t i = 0; i < h->model->image_count; i++)
-		html_add_image(h, &h->model->images[i]);
+	timeline_visit(&h->timeline, h->x->context, &printer, h);
 	html_states(h);
 }

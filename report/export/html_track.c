@@ -152,4 +152,5 @@ void html_done(struct html *h)
 	map_done(&h->by_detail);
 	map_done(&h->by_track);
 	buffer_done(&h->scratch);
+	buffer_done(&h->operations);
 }
