@@ -9,16 +9,10 @@
 #include <time.h>
 
 #include "report/base/text.h"
-#include "report/derive/events/filter.h"
-#include "report/derive/stacks/samples.h"
+#include "report/derive/device/graph.h"
 #include "report/stats/ledger.h"
 
 enum { THREAD_NAME_PRIORITY = 20, FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
-
-int64_t nsys_time(const struct nsys_writer *w, uint64_t ticks)
-{
-	return (int64_t)(clock_map_ns(w->clock, ticks) - w->origin_ns);
-}
 
 /* Like nsys: machine, 24 bits of pid, 24 bits of tid. */
 static int64_t process_id(const struct model *m, const struct image *image)
@@ -32,33 +26,33 @@ int64_t nsys_thread(const struct nsys_writer *w, uint32_t tid)
 	return w->global_pid | (tid & 0xffffff);
 }
 
-static int64_t function_name(struct nsys_writer *w, uint32_t id)
+int64_t nsys_text_id(struct nsys_writer *w, enum timeline_text kind, uint32_t number)
 {
-	const struct function *f = trace_function(w->image->trace, id);
-
-	if (!f)
-		return nsys_string(w, "?");
-	if (!w->functions[id])
-		w->functions[id] = nsys_string(w, f->name);
-	return w->functions[id];
-}
-
-int64_t nsys_text_id(struct nsys_writer *w, uint32_t string)
-{
-	const struct blob *b = trace_definition(w->image->trace, TF_BLOB_STRING, string);
-	bool is_new;
-	uint64_t *place = map_put(&w->texts, string, 0, &is_new);
+	uint64_t *slot = timeline_slot(&w->timeline, kind, number);
 	struct buffer text = {0};
 
-	if (!is_new)
-		return (int64_t)*place;
-	if (b)
-		trace_text(w->image->trace, b, &text);
-	else
-		buffer_print(&text, "(text %u lost)", string);
-	*place = (uint64_t)nsys_string(w, buffer_string(&text));
-	buffer_done(&text);
-	return (int64_t)*place;
+	if (!*slot) {
+		timeline_text(&w->timeline, kind, number, &text);
+		*slot = (uint64_t)nsys_string(w, buffer_string(&text));
+		buffer_done(&text);
+	}
+	return (int64_t)*slot;
+}
+
+/* NULL: the event does not have it. */
+static const struct timeline_argument *argument_of(const struct timeline_event *e, enum timeline_argument_id id)
+{
+	for (size_t i = 0; i < e->argument_count; i++)
+		if (e->arguments[i].id == id)
+			return &e->arguments[i];
+	return NULL;
+}
+
+static int64_t value_of(const struct timeline_event *e, enum timeline_argument_id id)
+{
+	const struct timeline_argument *a = argument_of(e, id);
+
+	return a ? (int64_t)a->value : 0;
 }
 
 /* ---- call chains ---- */
@@ -90,48 +84,38 @@ static void chain_rows(struct nsys_writer *w, enum nsys_table table, int64_t id,
 		chain_row(w, table, id, i, &w->frames[i]);
 }
 
-static int64_t call_chain(struct nsys_writer *w, const struct event *e, enum nsys_table table)
+static int64_t call_chain(struct nsys_writer *w, const struct timeline_event *e, enum nsys_table table)
 {
-	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
-	uint64_t *place;
+	const struct timeline_argument *stack = argument_of(e, ARGUMENT_STACK);
+	uint64_t *chain;
 	bool is_new;
 
-	if (!arg)
+	if (!stack)
 		return 0;
-	place = map_put(&w->stacks, tf_arg_value(arg), table, &is_new);
+	chain = map_put(&w->stacks, stack->value, table, &is_new);
 	if (!is_new)
-		return (int64_t)*place;
-	*place = (uint64_t)++w->next_chain;
-	chain_rows(w, table, w->next_chain, (uint32_t)tf_arg_value(arg));
+		return (int64_t)*chain;
+	*chain = (uint64_t)++w->next_chain;
+	chain_rows(w, table, w->next_chain, (uint32_t)stack->value);
 	return w->next_chain;
 }
 
 /* nsys has the value of the counter that triggered the sample in cpuCycles. Here that is the thread's CPU time in ns.
  * A call chain has the id of its sample, so equal ones are not shared. */
-static void add_sample(struct nsys_writer *w, const struct event *e)
+static void add_sample(struct nsys_writer *w, const struct timeline_event *e)
 {
-	uint64_t stack = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
+	const struct timeline_argument *stack = argument_of(e, ARGUMENT_STACK);
 	int64_t id = ++w->next_sample;
 
 	nsys_row(w, NSYS_SAMPLE,
-		 (int64_t[]){id, nsys_time(w, e->ticks), NSYS_NULL, NSYS_NULL, w->global_tid,
-			     (int64_t)samples_ns(e)},
+		 (int64_t[]){id, nsys_time(w, e->start_ns), NSYS_NULL, NSYS_NULL, w->global_tid,
+			     value_of(e, ARGUMENT_CPU_NS)},
 		 6);
 	if (stack)
-		chain_rows(w, NSYS_SAMPLE_STACKS, id, (uint32_t)tf_arg_value(stack));
+		chain_rows(w, NSYS_SAMPLE_STACKS, id, (uint32_t)stack->value);
 }
 
 /* ---- calls ---- */
-
-static int64_t return_value(const struct event *e)
-{
-	uint64_t fd = e->args_count ? event_arg(e, TF_ARG_FD) : 0,
-		 timeout = e->args_count && !fd ? event_arg(e, TF_ARG_TIMEOUT) : 0;
-
-	if (timeout)
-		return (int16_t)tf_arg_value(timeout);
-	return fd ? (int32_t)(tf_arg_value(fd) >> 16) : 0;
-}
 
 int64_t nsys_correlation(struct nsys_writer *w, uint64_t number)
 {
@@ -149,107 +133,116 @@ static int64_t own_correlation(struct nsys_writer *w)
 	return nsys_correlation(w, (uint64_t)UINT32_MAX << 32 | (uint32_t)++w->correlation);
 }
 
-static void cuda_call(struct nsys_writer *w, const struct event *e, int64_t start, int64_t end, int64_t class)
+static void cuda_call(struct nsys_writer *w, const struct timeline_event *e, int64_t start, int64_t end)
 {
-	uint64_t error = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_RESULT)) : 0;
 	int64_t callchain = call_chain(w, e, NSYS_CUDA_STACKS);
 	/* Device records use CUPTI's correlation ids; a call without a device record has none. */
-	uint64_t matched = correlation_of(&w->ids, e);
-	int64_t correlation = matched                 ? nsys_correlation(w, matched)
-			      : w->has_device_records ? NSYS_NULL
-						      : own_correlation(w);
+	int64_t correlation = e->correlation                   ? nsys_correlation(w, e->correlation)
+			      : w->timeline.has_device_records ? NSYS_NULL
+							       : own_correlation(w);
 
 	nsys_row(w, NSYS_RUNTIME,
-		 (int64_t[]){start, end, class, w->global_tid, correlation, function_name(w, e->id), (int64_t)error,
-			     callchain ? callchain : NSYS_NULL},
+		 (int64_t[]){start, end, e->function->group == TF_GROUP_CUDA ? NSYS_CLASS_RUNTIME : NSYS_CLASS_DRIVER,
+			     w->global_tid, correlation, nsys_text_id(w, TEXT_FUNCTION, e->name),
+			     value_of(e, ARGUMENT_ERROR), callchain ? callchain : NSYS_NULL},
 		 8);
 }
 
-static void add_call(struct nsys_writer *w, const struct event *e)
+static void add_call(struct nsys_writer *w, const struct timeline_event *e)
 {
-	const struct function *f = trace_function(w->image->trace, e->id);
-	int64_t end = nsys_time(w, e->ticks), start = end - (int64_t)clock_map_duration(w->clock, e->duration);
+	int64_t end = nsys_time(w, e->end_ns), start = end - (int64_t)e->duration_ns;
+	unsigned int group = e->function ? e->function->group : TF_GROUP_COUNT;
+	bool is_cublas = group == TF_GROUP_CUBLAS;
 
-	if (!f)
-		return;
-	switch (f->group) {
+	switch (group) {
 	case TF_GROUP_OSRT:
 		nsys_row(w, NSYS_OSRT,
-			 (int64_t[]){start, end, NSYS_CLASS_OSRT, w->global_tid, function_name(w, e->id),
-				     return_value(e), NSYS_NULL, call_chain(w, e, NSYS_OSRT_STACKS)},
+			 (int64_t[]){start, end, NSYS_CLASS_OSRT, w->global_tid,
+				     nsys_text_id(w, TEXT_FUNCTION, e->name),
+				     value_of(e, ARGUMENT_RESULT) ?: value_of(e, ARGUMENT_READY),
+				     NSYS_NULL, call_chain(w, e, NSYS_OSRT_STACKS)},
 			 8);
 		break;
 	case TF_GROUP_CUDA:
 	case TF_GROUP_CUDA_DRIVER:
-		cuda_call(w, e, start, end, f->group == TF_GROUP_CUDA ? NSYS_CLASS_RUNTIME : NSYS_CLASS_DRIVER);
+		cuda_call(w, e, start, end);
 		break;
 	case TF_GROUP_CUBLAS:
 	case TF_GROUP_CUDNN:
-		nsys_row(w, f->group == TF_GROUP_CUBLAS ? NSYS_CUBLAS : NSYS_CUDNN,
-			 (int64_t[]){start, end, f->group == TF_GROUP_CUBLAS ? NSYS_CLASS_CUBLAS : NSYS_CLASS_CUDNN,
-				     w->global_tid, function_name(w, e->id)},
+		nsys_row(w, is_cublas ? NSYS_CUBLAS : NSYS_CUDNN,
+			 (int64_t[]){start, end, is_cublas ? NSYS_CLASS_CUBLAS : NSYS_CLASS_CUDNN, w->global_tid,
+				     nsys_text_id(w, TEXT_FUNCTION, e->name)},
 			 5);
 		break;
 	case TF_GROUP_MPI:
-		nsys_mpi_call(w, e, f, start, end, function_name(w, e->id));
+		nsys_mpi_call(w, e);
 		break;
 	default: /* nsys has no table for it */
 		break;
 	}
 }
 
-/* ---- images ---- */
+/* ---- programs ---- */
 
-static void add_thread(struct nsys_writer *w, const struct trace_thread *thread)
+static void begin_thread(void *writer, const struct trace_thread *thread)
 {
-	struct cursor cursor;
-	struct event e;
+	struct nsys_writer *w = writer;
 
 	w->global_tid = nsys_thread(w, thread->tid);
 	if (*thread->name)
 		*map_put(&w->thread_names, (uint64_t)w->global_tid, 0, NULL) =
 		    (uint64_t)nsys_string(w, thread->name);
-	filter_cursor_init(&cursor, w->image->trace, thread);
-	while (!w->output->failed && cursor_next(&cursor, &e))
-		if (e.kind == TF_CALL)
-			add_call(w, &e);
-		else if (e.kind == TF_MARK)
-			nsys_nvtx_mark(w, &e);
-		else if (e.kind == TF_SAMPLE)
-			add_sample(w, &e);
 }
 
-static void add_image(struct nsys_writer *w, const struct image *image)
+static void print_event(void *writer, const struct timeline_event *e)
 {
+	static void (*const print[])(struct nsys_writer *, const struct timeline_event *) = {
+		[TIMELINE_CALL] = add_call,
+		[TIMELINE_SAMPLE] = add_sample,
+		[TIMELINE_MARK] = nsys_nvtx_event,
+		[TIMELINE_COUNTER] = nsys_nvtx_event,
+		[TIMELINE_RANGE] = nsys_nvtx_event,
+		[TIMELINE_OPERATION] = nsys_operation,
+		[TIMELINE_ACTIVITY] = nsys_activity,
+	};
+
+	print[e->kind](writer, e);
+}
+
+static void begin_program(void *writer)
+{
+	struct nsys_writer *w = writer;
+	const struct image *image = w->timeline.image;
 	const struct trace *t = image->trace;
-	const struct process *p = &w->model->processes[image->process];
 
 	w->image = image;
-	w->clock = &w->model->machines[image->machine].clock;
 	w->global_pid = process_id(w->model, image);
-	w->image_number = image - &w->model->images[p->first_image];
+	w->image_number = image - &w->model->images[w->model->processes[image->process].first_image];
 	if (!w->image_number)
 		w->correlation = 0;
 	if (!t)
 		return;
-	w->has_device_records = device_source(t).is_known;
-	w->functions = mem_alloc(t->functions->count * sizeof(*w->functions));
 	for (size_t i = 0; i < t->blob_count; i++)
 		if (t->blobs[i].type == TF_BLOB_DEVICE_NAME)
 			nsys_device(w, &t->blobs[i]);
-	nvtx_definitions_make(&w->nvtx, t);
 	nsys_nvtx_names(w);
-	correlation_ids(w->context, image, &w->ids);
-	for (size_t i = 0; i < t->thread_count; i++)
-		add_thread(w, &t->threads[i]);
-	nsys_nvtx_ranges(w);
-	nsys_device_events(w);
-	correlation_ids_done(&w->ids);
-	nvtx_definitions_done(&w->nvtx);
-	free(w->functions);
+}
+
+static void end_part(void *writer, enum timeline_part part)
+{
+	struct nsys_writer *w = writer;
+
+	if (w->image->trace && part == PART_RANGES)
+		graph_prepare(w->context, w->image); /* the operations refer to it */
+	if (w->image->trace && part == PART_ACTIVITIES)
+		nsys_streams(w);
+}
+
+static void end_program(void *writer)
+{
+	struct nsys_writer *w = writer;
+
 	w->operation_count = 0;
-	map_done(&w->works_by_id);
-	map_done(&w->texts);
 	map_done(&w->stacks);
 }
 
@@ -465,6 +458,16 @@ static uint64_t tables_with_texts(void)
 
 int nsys_rows(const struct report_context *context, struct aggregate *strings, struct nsys_output *o)
 {
+	const struct timeline_printer printer = {
+		.parts = {PART_THREADS, PART_RANGES, PART_OPERATIONS, PART_ACTIVITIES},
+		.wants_correlations = true,
+		.begin = begin_program,
+		.thread = begin_thread,
+		.event = print_event,
+		.part_end = end_part,
+		.end = end_program,
+		.failed = &o->failed,
+	};
 	struct nsys_writer w = {.output = o,
 				.strings = strings,
 				.with_texts = tables_with_texts(),
@@ -477,8 +480,8 @@ int nsys_rows(const struct report_context *context, struct aggregate *strings, s
 		nsys_row(&w, NSYS_STRINGS,
 			 (int64_t[]){(int64_t)i + 1, nsys_text(aggregate_field(&strings->rows[i], 0))}, 2);
 	add_once(&w);
-	for (size_t i = 0; i < w.model->image_count && !o->failed; i++)
-		add_image(&w, &w.model->images[i]);
+	if (!o->failed)
+		timeline_visit(&w.timeline, context, &printer, &w);
 	add_thread_names(&w);
 	if (nsys_wants(&w, NSYS_BIT(NSYS_DIAGNOSTIC)))
 		ledger_each(context, &w, add_diagnostic);

@@ -4,7 +4,6 @@
 
 #include "report/derive/device/graph.h"
 #include "report/derive/device/properties.h"
-#include "report/derive/device/stream_name.h"
 #include "report/nsys/nsys_writer.h"
 
 /* The id of a kernel's name in StringIds, in one of its forms. */
@@ -36,29 +35,28 @@ static void graph_node_row(struct nsys_writer *w, const struct tf_device_operati
 
 	if (!f)
 		return;
-	end = (int64_t)(clock_map_ns(w->clock, made->event.ticks) - w->origin_ns);
+	end = nsys_time(w, clock_map_ns(w->timeline.clock, made->event.ticks));
 	nsys_row(w, NSYS_GRAPH_NODE,
-		 (int64_t[]){end - (int64_t)clock_map_duration(w->clock, made->event.duration), end,
+		 (int64_t[]){end - (int64_t)clock_map_duration(w->timeline.clock, made->event.duration), end,
 			     NSYS_CLASS_GRAPH_NODE, w->global_pid | (made->thread->tid & 0xffffff),
 			     nsys_string(w, f->name),
 			     graph_node(t), (int64_t)((uint64_t)made->graph << 32 | made->node)},
 		 7);
 }
 
-static struct known_operation *known_operation(struct nsys_writer *w, uint32_t id)
+static struct nsys_operation *operation_of_event(struct nsys_writer *w, const struct timeline_event *e)
 {
-	bool is_new;
-	uint64_t *place = map_put(&w->works_by_id, id, 0, &is_new);
-	struct known_operation *k;
+	uint64_t *slot = timeline_slot(&w->timeline, TEXT_OPERATION, e->name);
+	struct nsys_operation *k;
 
-	if (!is_new)
-		return &w->operations[*place];
-	*place = w->operation_count;
+	if (*slot)
+		return &w->operations[*slot - 1];
 	w->operations = mem_grow(w->operations, w->operation_count, &w->operation_capacity, sizeof(*w->operations));
 	k = &w->operations[w->operation_count++];
-	*k = (struct known_operation){0};
-	if (!device_operation(w->image->trace, id, &k->operation))
-		k->operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
+	*slot = w->operation_count;
+	*k = (struct nsys_operation){.operation = *e->operation};
+	if (!k->operation.kind)
+		k->operation.kind = TF_DEVICE_KERNEL; /* its definition is lost */
 	for (int form = 0; k->operation.kind == TF_DEVICE_KERNEL && form < 3; form++)
 		k->names[form] = kernel_name(w, &k->operation, (enum kernel_name)form);
 	if (device_is_node(&k->operation))
@@ -75,7 +73,7 @@ static int64_t memory_kind(uint8_t kind)
 /* The leading columns that all kinds of device operations share. */
 enum { WORK_COLUMNS = 8 };
 
-static void kernel_row(struct nsys_writer *w, const int64_t *front, const struct known_operation *k)
+static void kernel_row(struct nsys_writer *w, const int64_t *front, const struct nsys_operation *k)
 {
 	const struct tf_device_operation *t = &k->operation;
 	int64_t row[NSYS_COLUMNS];
@@ -138,15 +136,20 @@ static void copy_row(struct nsys_writer *w, const int64_t *front, const struct t
 	nsys_row(w, NSYS_MEMCPY, row, WORK_COLUMNS + sizeof(rest) / sizeof(*rest));
 }
 
-static void visit_device(struct scan *s, const struct device_record *r)
+void nsys_operation(struct nsys_writer *w, const struct timeline_event *e)
 {
-	struct nsys_writer *w = s->more;
-	const struct known_operation *k = known_operation(w, r->operation);
+	const struct nsys_operation *k = operation_of_event(w, e);
 	const struct tf_device_operation *t = &k->operation;
-	int64_t start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - w->origin_ns);
-	int64_t row[WORK_COLUMNS + 4] = {
-	    start, start + (int64_t)r->duration_ns, t->device, t->context, NSYS_NULL, t->stream,
-	    nsys_correlation(w, correlation_number(w->model, w->image, r)), w->global_pid};
+	const struct device_record *r = e->record;
+	int64_t start = nsys_time(w, e->start_ns);
+	int64_t row[WORK_COLUMNS + 4] = {start,
+					 start + (int64_t)e->duration_ns,
+					 t->device,
+					 t->context,
+					 NSYS_NULL,
+					 t->stream,
+					 nsys_correlation(w, e->correlation),
+					 w->global_pid};
 
 	if (t->kind == TF_DEVICE_KERNEL) {
 		kernel_row(w, row, k);
@@ -270,29 +273,27 @@ static int64_t overhead_type(uint32_t kind)
 }
 
 /* Waits, allocations, frees and overhead. nsys numbers memory operations from 0, CUPTI from 1. */
-static void add_activity(struct scan *s, const struct device_record *r)
+void nsys_activity(struct nsys_writer *w, const struct timeline_event *e)
 {
-	struct nsys_writer *w = s->more;
-	int64_t start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - w->origin_ns);
-	int64_t correlation = nsys_correlation(w, correlation_number(w->model, w->image, r));
-	struct tf_device_operation t;
+	const struct tf_device_operation *t = e->operation;
+	const struct device_record *r = e->record;
+	int64_t start = nsys_time(w, e->start_ns), end = start + (int64_t)e->duration_ns;
+	int64_t correlation = nsys_correlation(w, e->correlation);
 
-	if (!device_operation(w->image->trace, r->operation, &t))
-		return;
-	if (t.kind == TF_DEVICE_WAIT)
+	if (t->kind == TF_DEVICE_WAIT)
 		nsys_row(w, NSYS_SYNC,
-			 (int64_t[]){start, start + (int64_t)r->duration_ns, t.device, t.context, NSYS_NULL, t.stream,
-				     correlation, w->global_pid, NSYS_NULL, t.value, 0},
+			 (int64_t[]){start, end, t->device, t->context, NSYS_NULL, t->stream,
+				     correlation, w->global_pid, NSYS_NULL, t->value, 0},
 			 11);
-	else if (t.kind == TF_DEVICE_OVERHEAD)
+	else if (t->kind == TF_DEVICE_OVERHEAD)
 		nsys_row(w, NSYS_OVERHEAD,
-			 (int64_t[]){start, start + (int64_t)r->duration_ns, NSYS_NULL, NSYS_NULL, NSYS_NULL, NSYS_NULL,
-				     overhead_type(t.value)},
+			 (int64_t[]){start, end, NSYS_NULL, NSYS_NULL, NSYS_NULL, NSYS_NULL,
+				     overhead_type(t->value)},
 			 7);
-	else if (t.kind == TF_DEVICE_ALLOCATE || t.kind == TF_DEVICE_FREE)
+	else if (t->kind == TF_DEVICE_ALLOCATE || t->kind == TF_DEVICE_FREE)
 		nsys_row(w, NSYS_MEMORY,
-			 (int64_t[]){start, w->global_pid, t.device, t.context, (int64_t)r->address, 0,
-				     (int64_t)r->bytes, memory_kind(t.target), t.kind == TF_DEVICE_FREE, NSYS_NULL,
+			 (int64_t[]){start, w->global_pid, t->device, t->context, (int64_t)r->address, 0,
+				     (int64_t)r->bytes, memory_kind(t->target), t->kind == TF_DEVICE_FREE, NSYS_NULL,
 				     correlation},
 			 11);
 }
@@ -308,13 +309,11 @@ static void stream_name_row(struct nsys_writer *w, const char *name, const struc
 /* Only streams with device operations. */
 static void stream_names(struct nsys_writer *w)
 {
-	struct stream_names names;
 	struct map seen = {0};
 
-	stream_names_make(&names, w->context, w->image, &w->nvtx);
 	for (size_t i = 0; i < w->operation_count; i++) {
 		const struct tf_device_operation *operation = &w->operations[i].operation;
-		const char *name = stream_name(&names, operation);
+		const char *name = stream_name(&w->timeline.streams, operation);
 		bool is_new;
 
 		if (!name)
@@ -324,7 +323,6 @@ static void stream_names(struct nsys_writer *w)
 			stream_name_row(w, name, operation);
 	}
 	map_done(&seen);
-	stream_names_done(&names);
 }
 
 static void stream_row(struct nsys_writer *w, struct map *seen, const struct tf_device_operation *operation)
@@ -359,13 +357,8 @@ static void streams(struct nsys_writer *w)
 	map_done(&seen);
 }
 
-void nsys_device_events(struct nsys_writer *w)
+void nsys_streams(struct nsys_writer *w)
 {
-	struct scan s = {.context = w->context, .image = w->image, .more = w};
-
-	graph_prepare(w->context, w->image);
-	device_scan_image(&s, visit_device, NULL);
-	device_scan_more(&s, add_activity, NULL);
 	streams(w);
 	stream_names(w);
 }

@@ -27,8 +27,7 @@ static void rank_row(struct nsys_writer *w)
 		nsys_row(w, NSYS_MPI_RANKS, (int64_t[]){w->global_tid, number}, 2);
 }
 
-void nsys_mpi_call(struct nsys_writer *w, const struct event *e, const struct function *f, int64_t start,
-		     int64_t end, int64_t name)
+void nsys_mpi_call(struct nsys_writer *w, const struct timeline_event *e)
 {
 	static const enum nsys_table tables[] = {
 		[MPI_CLASS_P2P] = NSYS_MPI_P2P,
@@ -36,11 +35,13 @@ void nsys_mpi_call(struct nsys_writer *w, const struct event *e, const struct fu
 		[MPI_CLASS_WAIT] = NSYS_MPI_WAIT,
 		[MPI_CLASS_OTHER] = NSYS_MPI_OTHER,
 	};
-	int64_t row[8] = {start, end, w->global_tid, name, NSYS_NULL, NSYS_NULL, NSYS_NULL, NSYS_NULL};
+	int64_t end = nsys_time(w, e->end_ns);
+	int64_t row[8] = {end - (int64_t)e->duration_ns, end, w->global_tid, nsys_text_id(w, TEXT_FUNCTION, e->name),
+			  NSYS_NULL, NSYS_NULL, NSYS_NULL, NSYS_NULL};
 	struct mpi_call call;
 
 	rank_row(w);
-	mpi_call_of(w->image->trace, e, f, &call);
+	mpi_call_of(w->image->trace, e->event, e->function, &call);
 	if (call.class == MPI_CLASS_P2P)
 		memcpy(&row[4], (int64_t[]){call.communicator, call.tag, call.peer, call.bytes}, 4 * sizeof(*row));
 	else if (call.class == MPI_CLASS_COLLECTIVE)

@@ -28,19 +28,13 @@ enum {
 	NVTX_COLUMNS
 };
 
-struct nvtx_row {
-	int64_t start, end, type, id, tid, end_tid, text, domain;
-	const uint64_t *args, *payload, *end_payload;
-	uint32_t args_count;
-};
-
-static uint64_t find_arg(const struct nvtx_row *r, enum tf_arg_kind kind)
+static uint64_t find_arg(const struct nvtx_range *r, enum tf_arg_kind kind)
 {
 	return event_arg(&(struct event){.args = r->args, .args_count = r->args_count}, kind);
 }
 
 /* The columns for payloads are in the order of nvtxPayloadType_t. */
-static void set_payload(int64_t *row, const struct nvtx_row *r, uint64_t payload)
+static void set_payload(int64_t *row, const struct nvtx_range *r, uint64_t payload)
 {
 	uint64_t bits = tf_arg_value(payload) | tf_arg_value(find_arg(r, TF_ARG_PAYLOAD_HIGH)) << 48;
 	int type = (int)tf_arg_small(payload), column = NVTX_UINT64 - 1 + type;
@@ -59,40 +53,64 @@ static void set_payload(int64_t *row, const struct nvtx_row *r, uint64_t payload
 }
 
 /* The payloads of a range's start and end, as an array if both have one. */
-static void payloads_json(struct nsys_writer *w, const struct nvtx_row *r, struct buffer *ret)
+static void payloads_json(struct nsys_writer *w, const struct nvtx_range *r, struct buffer *ret)
 {
 	if (r->payload && r->end_payload)
 		buffer_text(ret, "[");
 	if (r->payload)
-		nvtx_payload_json(&w->nvtx, r->payload, ret);
+		nvtx_payload_json(&w->timeline.nvtx, r->payload, ret);
 	if (r->payload && r->end_payload)
 		buffer_text(ret, ",");
 	if (r->end_payload)
-		nvtx_payload_json(&w->nvtx, r->end_payload, ret);
+		nvtx_payload_json(&w->timeline.nvtx, r->end_payload, ret);
 	if (r->payload && r->end_payload)
 		buffer_text(ret, "]");
 }
 
-static void nvtx_row(struct nsys_writer *w, const struct nvtx_row *r)
+static int64_t domain_id(const struct nsys_writer *w, uint32_t domain)
 {
+	return domain ? domain + w->image_number * DOMAINS : 0;
+}
+
+static int64_t type_of(const struct timeline_event *e)
+{
+	return e->kind != TIMELINE_RANGE ? TYPE_MARK : e->range->is_pushpop ? TYPE_PUSHPOP : TYPE_STARTEND;
+}
+
+/* What a range has beside its start. */
+static void set_range(struct nsys_writer *w, int64_t *row, const struct timeline_event *e)
+{
+	const struct nvtx_range *r = e->range;
+
+	if (!r->is_unfinished)
+		row[NVTX_END] = row[NVTX_START] + (int64_t)e->duration_ns;
+	if (r->is_pushpop)
+		return;
+	row[NVTX_RANGE] = (int64_t)tf_arg_value(find_arg(r, TF_ARG_VALUE));
+	if (r->end_thread && r->end_thread != r->thread) /* like nsys: only if it differs */
+		row[NVTX_END_THREAD] = nsys_thread(w, r->end_thread->tid);
+}
+
+void nsys_nvtx_event(struct nsys_writer *w, const struct timeline_event *e)
+{
+	const struct nvtx_range *r = e->range;
 	uint64_t color = find_arg(r, TF_ARG_COLOR), payload = find_arg(r, TF_ARG_PAYLOAD);
 	struct buffer json = {0};
 	int64_t row[NVTX_COLUMNS];
 
 	for (int i = 0; i < NVTX_COLUMNS; i++)
 		row[i] = NSYS_NULL;
-	row[NVTX_START] = r->start;
-	row[NVTX_END] = r->end;
-	row[NVTX_TYPE] = r->type;
-	row[NVTX_RANGE] = r->id;
+	row[NVTX_START] = nsys_time(w, e->start_ns);
+	row[NVTX_TYPE] = type_of(e);
+	if (e->kind == TIMELINE_RANGE)
+		set_range(w, row, e);
 	if (color) {
 		row[NVTX_CATEGORY] = (int64_t)(tf_arg_value(color) >> 32);
 		row[NVTX_COLOR] = (int64_t)(tf_arg_value(color) & 0xffffffff);
 	}
-	row[NVTX_THREAD] = r->tid;
-	row[NVTX_END_THREAD] = r->end_tid;
-	row[NVTX_TEXT_ID] = r->text;
-	row[NVTX_DOMAIN] = r->domain;
+	row[NVTX_THREAD] = nsys_thread(w, e->thread->tid);
+	row[NVTX_TEXT_ID] = nsys_text_id(w, TEXT_STRING, e->name);
+	row[NVTX_DOMAIN] = domain_id(w, r->domain);
 	if (payload)
 		set_payload(row, r, payload);
 	if (r->payload || r->end_payload) {
@@ -103,60 +121,12 @@ static void nvtx_row(struct nsys_writer *w, const struct nvtx_row *r)
 	buffer_done(&json);
 }
 
-static int64_t domain_id(const struct nsys_writer *w, uint32_t domain)
-{
-	return domain ? domain + w->image_number * DOMAINS : 0;
-}
-
-static void visit_range(void *context, const struct nvtx_range *r)
-{
-	struct nsys_writer *w = context;
-	int64_t start = nsys_time(w, r->start);
-	struct nvtx_row row = {
-	    .start = start,
-	    .end = r->is_unfinished ? NSYS_NULL : start + (int64_t)clock_map_duration(w->clock, r->end - r->start),
-	    .type = r->is_pushpop ? TYPE_PUSHPOP : TYPE_STARTEND,
-	    .id = NSYS_NULL,
-	    .tid = nsys_thread(w, r->thread->tid),
-	    .end_tid = NSYS_NULL,
-	    .text = nsys_text_id(w, r->text),
-	    .domain = domain_id(w, r->domain),
-	    .args = r->args,
-	    .args_count = r->args_count,
-	    .payload = r->payload,
-	    .end_payload = r->end_payload,
-	};
-
-	if (!r->is_pushpop) {
-		row.id = (int64_t)tf_arg_value(find_arg(&row, TF_ARG_VALUE));
-		/* Like nsys: only if it differs. */
-		row.end_tid =
-			r->end_thread && r->end_thread != r->thread ? nsys_thread(w, r->end_thread->tid) : NSYS_NULL;
-	}
-	nvtx_row(w, &row);
-}
-
-void nsys_nvtx_mark(struct nsys_writer *w, const struct event *e)
-{
-	nvtx_row(w, &(struct nvtx_row){
-			.start = nsys_time(w, e->ticks),
-			.end = NSYS_NULL,
-			.type = TYPE_MARK,
-			.id = NSYS_NULL,
-			.tid = w->global_tid,
-			.end_tid = NSYS_NULL,
-			.text = nsys_text_id(w, e->text),
-			.domain = domain_id(w, e->id),
-			.args = e->args,
-			.args_count = e->args_count,
-			.payload = e->payload,
-		    });
-}
-
 static void name_row(struct nsys_writer *w, int64_t type, uint32_t domain, int64_t category, const char *name)
 {
+	int64_t start = nsys_time(w, clock_map_ns(w->timeline.clock, w->image->start_ticks));
+
 	nsys_row(w, NSYS_NVTX,
-		 (int64_t[]){nsys_time(w, w->image->start_ticks), NSYS_NULL, type, NSYS_NULL,
+		 (int64_t[]){start, NSYS_NULL, type, NSYS_NULL,
 			     type == TYPE_CATEGORY ? category : NSYS_NULL, NSYS_NULL, nsys_text(name), w->global_pid,
 			     NSYS_NULL, NSYS_NULL, domain_id(w, domain)},
 		 11);
@@ -222,8 +192,8 @@ void nsys_nvtx_names(struct nsys_writer *w)
 		name_row(w, TYPE_DOMAIN, b->id, 0, buffer_string(&text));
 		buffer_done(&text);
 	}
-	for (size_t i = 0; i < w->nvtx.count; i++) {
-		const struct nvtx_definition *n = &w->nvtx.items[i];
+	for (size_t i = 0; i < w->timeline.nvtx.count; i++) {
+		const struct nvtx_definition *n = &w->timeline.nvtx.items[i];
 
 		if (n->head.kind == TF_NVTX_CATEGORY)
 			name_row(w, TYPE_CATEGORY, n->head.domain, (int64_t)n->head.id, n->name);
@@ -233,9 +203,4 @@ void nsys_nvtx_names(struct nsys_writer *w)
 		else if (n->head.kind == TF_NVTX_SCHEMA || n->head.kind == TF_NVTX_ENUM)
 			payload_type_rows(w, n);
 	}
-}
-
-void nsys_nvtx_ranges(struct nsys_writer *w)
-{
-	nvtx_ranges(w->image, NULL, w, visit_range);
 }
