@@ -45,12 +45,24 @@ def check_table(table, wanted):
         check(table, 'duckdb', readers['duckdb'].sql(f"SELECT * FROM '{files[0]}'").fetchall(), wanted)
     if 'pandas' in readers and len(readers['pandas'].read_parquet(files[0])) != len(wanted):
         faults.append(f'{table}: pandas reads another number of rows')
-    if wanted and 'start' in tables[0].column_names:
-        least = min(value for value in tables[0].column('start').to_pylist() if value is not None)
-        group = pyarrow.parquet.ParquetFile(files[0]).metadata.row_group(0)
-        index = tables[0].column_names.index('start')
-        if group.column(index).statistics.min != least:
-            faults.append(f'{table}: the least start is not in the statistics')
+    check_statistics(table, tables[0], pyarrow.parquet.ParquetFile(files[0]).metadata)
+    required = {row[1] for row in db.execute(f'PRAGMA table_info("{table}")') if row[3]}
+    for name, read in zip(('Parquet', 'Arrow'), tables):
+        if {field.name for field in read.schema if not field.nullable} != required:
+            faults.append(f'{table}: in {name} other columns than NOT NULL ones are required')
+
+
+def check_statistics(table, read, metadata):
+    """The first row group has the least and the largest value of each column of integers."""
+    for index, column in enumerate(read.columns if metadata.num_row_groups == 1 else ()):
+        statistics = metadata.row_group(0).column(index).statistics
+        values = [value for value in column.to_pylist() if isinstance(value, int)]
+        if statistics and statistics.has_min_max and values and \
+                (statistics.min, statistics.max) != (min(values), max(values)):
+            faults.append(f'{table}: wrong statistics of {read.column_names[index]}')
+    if read.num_rows and 'start' in read.column_names:
+        if not metadata.row_group(0).column(read.column_names.index('start')).statistics.has_min_max:
+            faults.append(f'{table}: no statistics of start')
 
 
 db = sqlite3.connect(database)

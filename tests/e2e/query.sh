@@ -46,6 +46,9 @@ same 'a bound that is a real number' \
 same 'a bound that is a text' "SELECT COUNT(*) FROM OSRT_API WHERE start < 'x'"
 same 'a bound that is NULL' 'SELECT COUNT(*) FROM OSRT_API WHERE start < NULL'
 same 'NULL in an integer column' 'SELECT COUNT(*), COUNT(nestingLevel) FROM OSRT_API WHERE nestingLevel IS NULL'
+same 'descending order of one column' 'SELECT start FROM OSRT_API ORDER BY start DESC LIMIT 100'
+same 'an interval in descending order' \
+	"SELECT start FROM OSRT_API WHERE start > $first AND start <= $middle ORDER BY start DESC"
 same 'descending order' 'SELECT start, end FROM OSRT_API ORDER BY start DESC, end LIMIT 100'
 same 'one value' 'SELECT COUNT(*) FROM OSRT_API WHERE nameId = (SELECT id FROM StringIds WHERE value = "getpid")'
 ! has_unwinder || same 'a stack of each kind of call' '

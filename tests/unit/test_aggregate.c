@@ -78,6 +78,23 @@ ParameterizedTest(struct values *v, aggregate, finds_the_exact_median)
 	aggregate_done(&s);
 }
 
+/* The lower middle value occurs so often that the upper one is the least of the larger values, in any order. */
+Test(aggregate, finds_the_upper_middle_value_among_larger_ones)
+{
+	enum { COUNT = 20000, LEAST_LARGE = 1000000 };
+	struct aggregate s = {0};
+
+	do {
+		for (uint64_t i = 0; i < COUNT; i++) {
+			uint64_t large = LEAST_LARGE + (i * 7919 + 40) % (COUNT / 2) * 1000;
+
+			aggregate_add(&s, aggregate_row(&s, "name", 4), i < COUNT / 2 ? 100 : large);
+		}
+	} while (aggregate_next_pass(&s));
+	cr_assert_float_eq(s.rows[0].median, (100 + LEAST_LARGE) / 2.0, 1e-6, "%f", s.rows[0].median);
+	aggregate_done(&s);
+}
+
 /* What another process gets of an aggregate; `from` keeps its rows, without values. */
 static struct aggregate sent(struct aggregate *from)
 {

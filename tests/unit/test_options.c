@@ -3,6 +3,7 @@
 #include <criterion/parameterized.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/launch/run.h"
@@ -78,6 +79,32 @@ Test(options, are_a_sound_table)
 				  "--%s does not take what it prints: %s", row->name, why);
 		}
 	}
+}
+
+Test(options, take_numbers_from_the_least_to_the_largest)
+{
+	const struct option *row;
+	int rows = 0;
+
+	for (size_t i = 0; (row = option_row(all_options, i)); i++) {
+		struct text t = text_init(why, sizeof(why));
+		char text[32];
+
+		if (row->state != OPTION_WORKS || (row->kind != OPTION_NUMBER && row->kind != OPTION_COUNT))
+			continue;
+		rows++;
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)row->minimum);
+		cr_expect_eq(option_set(row, &o, text, &t), 0, "--%s=%s: %s", row->name, text, why);
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)row->maximum);
+		cr_expect_eq(option_set(row, &o, text, &t), 0, "--%s=%s: %s", row->name, text, why);
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)row->maximum + 1);
+		cr_expect_neq(option_set(row, &o, text, &t), 0, "--%s=%s", row->name, text);
+		if (!row->minimum)
+			continue;
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)row->minimum - 1);
+		cr_expect_neq(option_set(row, &o, text, &t), 0, "--%s=%s", row->name, text);
+	}
+	cr_expect_gt(rows, 3);
 }
 
 struct value {

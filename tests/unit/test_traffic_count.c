@@ -131,6 +131,21 @@ Test(traffic_count, gives_up_counters_if_there_are_too_many_descriptors)
 	cr_assert(counted <= 100 * DESCRIPTORS);
 }
 
+/* As in a server that accepts many connections one after the other: more than the table has entries. */
+Test(traffic_count, reuses_the_counters_of_closed_descriptors)
+{
+	enum { CONNECTIONS = 3000 };
+
+	for (int i = 0; i < CONNECTIONS; i++) {
+		int fd = 3 + i % 50;
+
+		traffic_count(READ, fd, 1000, 1, 1);
+		descriptor_invalidate(fd);
+	}
+	cr_assert_eq(sums_of(READ, -1, -1).calls, CONNECTIONS);
+	cr_assert_eq(sums_of(READ, -1, -1).blobs, CONNECTIONS);
+}
+
 Test(traffic_count, continues_in_the_next_chunk)
 {
 	for (int i = 0; i < 4; i++) {
