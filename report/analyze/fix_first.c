@@ -100,9 +100,9 @@ static void propose_cpu(struct choice *k, const struct role *r)
 	role_hot_line(k->context, r, &line);
 	if (line.size) {
 		buffer_text(&cause.text, ", of which ");
-		rule_time(&cause.text, run_cost(k, r, r->lines[0].ns));
+		rule_time(&cause.text, run_cost(k, r, r->lines.items[0].ns));
 		buffer_print(&cause.text, " at %s", line.data);
-		role_frame(k->context, &r->lines[0], &cause.line);
+		role_frame(k->context, &r->lines.items[0], &cause.line);
 	} else {
 		role_work_line(k->context, k->roles, r, &cause.text);
 	}

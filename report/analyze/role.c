@@ -309,22 +309,8 @@ static void role_add_call(struct making *k, struct role *role, const struct imag
 	role->waits_ns += role_call_waits(role, c->kind, c->total_ns, c->count) ? c->blocked_ns : 0;
 }
 
-/* CPU time in calls of MPI and NCCL, which poll for their peers. Of a sampled thread role_line.c knows it from the
- * stacks. */
-static uint64_t polls_in_calls(const struct thread_time *t)
-{
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < t->blocked.count; i++) {
-		const struct blocked_call *c = &t->blocked.calls[i];
-
-		if ((c->kind == BLOCKED_MPI || c->kind == BLOCKED_NCCL) && c->total_ns > c->blocked_ns)
-			ns += c->total_ns - c->blocked_ns;
-	}
-	return t->thread && t->thread->samples ? 0 : ns < t->cpu_ns ? ns : t->cpu_ns;
-}
-
-static void role_add(struct making *k, struct role *role, const struct thread_time *t)
+/* Sets *ret_only_polls. */
+static void role_add(struct making *k, struct role *role, const struct thread_time *t, bool *ret_only_polls)
 {
 	const struct process *p = &k->context->model->processes[t->process];
 
@@ -332,7 +318,7 @@ static void role_add(struct making *k, struct role *role, const struct thread_ti
 	role->processes += t->origin == THREAD_MAIN;
 	role->lifetime_ns += t->lifetime_ns;
 	role->cpu_ns += t->cpu_ns;
-	role->polling_ns += polls_in_calls(t);
+	role->polling_ns += role_polls(k->context, t, ret_only_polls);
 	role->delay_ns += t->delay_ns;
 	role->stopped_ns += t->stopped_ns;
 	if (role->threads == 1 || t->delay_ns > role->longest_delay_ns) {
@@ -357,7 +343,9 @@ bool role_call_waits(const struct role *r, enum blocked_kind kind, uint64_t ns, 
 
 uint64_t role_own_ns(const struct role *r)
 {
-	return r->lifetime_ns > r->waits_ns ? r->lifetime_ns - r->waits_ns : 0;
+	uint64_t waits_ns = r->waits_ns + (r->polling_ns < r->cpu_ns ? r->polling_ns : r->cpu_ns);
+
+	return r->lifetime_ns > waits_ns ? r->lifetime_ns - waits_ns : 0;
 }
 
 double role_width(const struct role *r)
@@ -494,7 +482,8 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	struct making k = {.context = c, .partition = p, .roles = ret};
 
 	*ret = (struct roles){.attribution.symbols = c->symbols,
-			      .role_of = mem_alloc((p->count + 1) * sizeof(*ret->role_of))};
+			      .role_of = mem_alloc((p->count + 1) * sizeof(*ret->role_of)),
+			      .only_polls = mem_alloc((p->count + 1) * sizeof(*ret->only_polls))};
 	for (size_t i = 0; i < m->process_count; i++)
 		if (m->processes[i].end_ns - m->origin_ns > ret->run_ns)
 			ret->run_ns = m->processes[i].end_ns - m->origin_ns;
@@ -514,7 +503,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 			continue;
 		}
 		role = role_of(&k, t);
-		role_add(&k, role, t);
+		role_add(&k, role, t, &ret->only_polls[i]);
 		ret->role_of[i] = (size_t)(role - ret->items) + 1;
 	}
 	find_parents(&k);
@@ -532,7 +521,8 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 		size_t named = i < NAMED_ROLES ? NAMED_CALLS : 0;
 
 		sort_calls(c, ret->items[i].calls, ret->items[i].call_count, named);
-		sort_calls(c, ret->items[i].lines, ret->items[i].line_count, named);
+		sort_calls(c, ret->items[i].lines.items, ret->items[i].lines.count, named);
+		sort_calls(c, ret->items[i].polls.items, ret->items[i].polls.count, named);
 	}
 	ret->is_shim = k.is_shim;
 	free(k.is_idle);
@@ -546,12 +536,15 @@ void roles_done(struct roles *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		free(r->items[i].calls);
-		free(r->items[i].lines);
+		free(r->items[i].lines.items);
+		free(r->items[i].polls.items);
 		map_done(&r->items[i].known_calls);
-		map_done(&r->items[i].known_lines);
+		map_done(&r->items[i].lines.known);
+		map_done(&r->items[i].polls.known);
 	}
 	free(r->items);
 	free(r->role_of);
+	free(r->only_polls);
 	free(r->is_shim);
 	attribution_done(&r->attribution);
 	*r = (struct roles){0};

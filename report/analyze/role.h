@@ -19,6 +19,13 @@ struct role_call {
 	bool has_frame, is_users; /* is_users: as in attribution.h */
 };
 
+/* By line: those of the user first, the largest first. */
+struct role_lines {
+	struct role_call *items;
+	size_t count, capacity;
+	struct map known;
+};
+
 struct role {
 	char label[32];
 	bool is_main;	 /* the main thread of the job's first program that is not a shim */
@@ -38,13 +45,10 @@ struct role {
 	struct role_call *calls; /* the largest first */
 	size_t call_count, call_capacity;
 	struct map known_calls;
-	/* CPU samples, without those in import statements: the user's lines first, the largest first */
-	struct role_call *lines;
-	size_t line_count, line_capacity;
-	struct map known_lines;
+	/* CPU samples, without those in import statements; polls: of threads that only poll */
+	struct role_lines lines, polls;
 	uint64_t import_ns;  /* of the samples: in import statements */
-	/* CPU time that polls for others: of the samples, see attribution_polls; without any, in calls of MPI, NCCL */
-	uint64_t polling_ns;
+	uint64_t polling_ns; /* CPU time that polls for others: see role_polls, and of the samples attribution_polls */
 };
 
 struct roles {
@@ -55,6 +59,7 @@ struct roles {
 	uint64_t wall_ns;	 /* likewise, or of its capture ranges: all shares are of this */
 	struct recorded recorded;
 	size_t *role_of; /* by thread of the partition: its role + 1, as in the order of items; 0: none */
+	bool *only_polls; /* by thread of the partition, as role_polls() says */
 	uint8_t *is_shim;  /* by process: it is a shim */
 	struct attribution attribution;
 };
@@ -101,6 +106,10 @@ const struct role_call *role_parent_wait(const struct roles *all, const struct r
  * program's main thread waits for others or computes; or likewise that of role_parent_wait. Nothing if none is
  * known. */
 void role_work_line(const struct report_context *c, const struct roles *all, const struct role *r, struct buffer *ret);
+
+/* role_poll.c: CPU time of a thread in calls that poll. *ret_only is set to whether it does nothing else; then the loop
+ * around them is part of it. */
+uint64_t role_polls(const struct report_context *c, const struct thread_time *t, bool *ret_only);
 
 /* role_line.c: fills in the lines of all roles. */
 void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles);

@@ -16,7 +16,7 @@ struct place {
 
 struct finder {
 	struct roles *roles;
-	struct map roles_of; /* (process, tid) -> role + 1 */
+	struct map roles_of; /* (process, tid) -> (role + 1) << 1 | whether it only polls */
 	struct map stacks;   /* (stack, image) -> place + 1 */
 	struct place *places;
 	size_t place_count, place_capacity;
@@ -40,37 +40,39 @@ static const struct place *place_of(struct finder *f, const struct scan *s, uint
 	return &f->places[*known - 1];
 }
 
-static void line_add(struct role *r, const struct place *p, uint64_t ns)
+static void line_add(struct role_lines *lines, const struct place *p, uint64_t ns)
 {
-	uint64_t *known = map_put(&r->known_lines, p->frame.place, 0, NULL);
+	uint64_t *known = map_put(&lines->known, p->frame.place, 0, NULL);
 
 	if (!*known) {
-		r->lines = mem_grow(r->lines, r->line_count, &r->line_capacity, sizeof(*r->lines));
-		r->lines[r->line_count] = (struct role_call){.kind = BLOCKED_KINDS,
-							     .frame = p->frame,
-							     .has_frame = p->has_frame,
-							     .is_users = p->is_users};
-		*known = ++r->line_count;
+		lines->items = mem_grow(lines->items, lines->count, &lines->capacity, sizeof(*lines->items));
+		lines->items[lines->count] = (struct role_call){.kind = BLOCKED_KINDS,
+								.frame = p->frame,
+								.has_frame = p->has_frame,
+								.is_users = p->is_users};
+		*known = ++lines->count;
 	}
-	r->lines[*known - 1].ns += ns;
-	r->lines[*known - 1].count++;
+	lines->items[*known - 1].ns += ns;
+	lines->items[*known - 1].count++;
 }
 
 static void line_visit(struct scan *s, const struct event *e)
 {
 	struct finder *f = s->more;
-	const uint64_t *role = e->kind == TF_SAMPLE ? map_find(&f->roles_of, s->image->process, s->thread->tid) : NULL;
+	const uint64_t *of = e->kind == TF_SAMPLE ? map_find(&f->roles_of, s->image->process, s->thread->tid) : NULL;
 	const struct place *p;
+	struct role *role;
 
-	if (!role)
+	if (!of)
 		return;
+	role = &f->roles->items[(*of >> 1) - 1];
 	p = place_of(f, s, e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0);
-	if (p->is_import)
-		f->roles->items[*role - 1].import_ns += samples_ns(e);
-	else if (p->polls)
-		f->roles->items[*role - 1].polling_ns += samples_ns(e);
+	if (p->is_import && !(*of & 1))
+		role->import_ns += samples_ns(e);
+	else if (p->polls && !(*of & 1))
+		role->polling_ns += samples_ns(e);
 	else if (p->has_frame)
-		line_add(&f->roles->items[*role - 1], p, samples_ns(e));
+		line_add(*of & 1 ? &role->polls : &role->lines, p, samples_ns(e));
 }
 
 void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles)
@@ -81,7 +83,8 @@ void roles_find_lines(const struct report_context *c, const struct partition *p,
 		return;
 	for (size_t i = 0; i < p->count; i++)
 		if (roles->role_of[i])
-			*map_put(&f.roles_of, p->threads[i].process, p->threads[i].tid, NULL) = roles->role_of[i];
+			*map_put(&f.roles_of, p->threads[i].process, p->threads[i].tid, NULL) =
+				roles->role_of[i] << 1 | roles->only_polls[i];
 	scan_events(&(struct scan){.context = c, .kinds = 1u << TF_SAMPLE, .more = &f}, line_visit);
 	map_done(&f.roles_of);
 	map_done(&f.stacks);
@@ -92,8 +95,8 @@ void role_hot_line(const struct report_context *c, const struct role *r, struct 
 {
 	struct buffer place = {0};
 
-	if (r->line_count && r->lines[0].is_users)
-		role_place(c, &r->lines[0], &place);
+	if (r->lines.count && r->lines.items[0].is_users)
+		role_place(c, &r->lines.items[0], &place);
 	/* A program without names of functions, as "[job]", says nothing. */
 	if (place.size && *place.data != '[')
 		buffer_add(ret, place.data, place.size);
@@ -104,9 +107,9 @@ void role_hot_frame(const struct report_context *c, const struct role *r, struct
 {
 	struct symbol_frame frame;
 
-	if (!r->line_count || !r->lines[0].is_users)
+	if (!r->lines.count || !r->lines.items[0].is_users)
 		return;
-	frame = r->lines[0].frame;
+	frame = r->lines.items[0].frame;
 	symbols_name(c->symbols, &frame);
 	buffer_text(ret, frame.text);
 }
@@ -170,7 +173,7 @@ void role_work_line(const struct report_context *c, const struct roles *all, con
 		if (!program->is_program || program->process != r->process)
 			continue;
 		wait = longest_wait(program);
-		if (!wait || (program->line_count && program->lines[0].ns > wait->ns))
+		if (!wait || (program->lines.count && program->lines.items[0].ns > wait->ns))
 			role_hot_line(c, program, &line);
 		if (!line.size && wait)
 			role_place(c, wait, &line);

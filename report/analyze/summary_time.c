@@ -115,6 +115,8 @@ static size_t role_parts(const struct report_context *c, const struct role *r, b
 	}
 	buffer_done(&line);
 	part_add(parts, &count, r->cpu_ns < r->polling_ns ? r->cpu_ns : r->polling_ns, "polling for others");
+	if (r->polls.count)
+		add_place(c, &r->polls.items[0], &parts[count - 1].words);
 	part_add(parts, &count, r->stopped_ns, "stopped");
 	part_add(parts, &count, r->unexplained_ns, "blocked outside of recorded calls");
 	part_add(parts, &count, r->unsure_ns, "runnable, or blocked outside of recorded calls");
