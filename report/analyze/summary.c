@@ -245,11 +245,11 @@ static void summary_ends(const struct model *m, const struct roles *roles, const
 		const struct process *p = &m->processes[i];
 
 		/* The first process is in the first line. */
-		if (!i || p == died->process || roles->is_shim[i] || !strcmp(p->ended, "exit 0") ||
-		    !strcmp(p->ended, "exec"))
+		if (!i || p == died->process || roles->is_shim[i] ||
+		    (!p->lacks_file && (!p->exit_status || p->has_exec)))
 			continue;
 		if (shown == FEW || (died->process && died->is_of_ranks) ||
-		    (!strncmp(p->ended, "exit ", strlen("exit ")) && map_find(&pids, p->parent_pid, p->machine))) {
+		    (p->exit_status >= 0 && map_find(&pids, p->parent_pid, p->machine))) {
 			others++;
 			continue;
 		}

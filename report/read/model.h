@@ -90,6 +90,9 @@ struct process {
 	const char *command; /* of its last image */
 	const char *rank;    /* "" if none; RANK@STEP where the captures have several steps, so that these are apart */
 	char ended[80];
+	int exit_status; /* -1: it did not exit, or how it ended is not known */
+	bool has_exec;	 /* ended by the exec of a program that is not recorded */
+	bool lacks_file; /* a trace file is missing */
 	uint64_t start_ns, end_ns; /* CLOCK_REALTIME */
 	bool end_is_known;	   /* false: end_ns is the last time known */
 	bool is_running;

@@ -387,18 +387,21 @@ static void signal_text(char *text, size_t size, int signal)
 
 static void describe_end(struct model *m, struct process *p, const struct image *last)
 {
+	bool has_exited = p->has_status ? !WIFSIGNALED(p->status) : last->end == TF_END_EXIT;
+
+	p->exit_status = !has_exited ? -1 : p->has_status ? WEXITSTATUS(p->status) : last->end_status;
 	if (p->has_status && WIFSIGNALED(p->status))
 		signal_text(p->ended, sizeof(p->ended), WTERMSIG(p->status));
-	else if (p->has_status)
-		snprintf(p->ended, sizeof(p->ended), "exit %d", WEXITSTATUS(p->status));
-	else if (last->end == TF_END_EXIT)
-		snprintf(p->ended, sizeof(p->ended), "exit %d", last->end_status);
+	else if (has_exited)
+		snprintf(p->ended, sizeof(p->ended), "exit %d", p->exit_status);
 	else if (last->end == TF_END_ABORT)
 		signal_text(p->ended, sizeof(p->ended), SIGABRT);
 	else if (m->machines[p->machine].is_this && last->process_start && is_alive(last))
 		p->is_running = true;
-	else if (last->end == TF_END_EXEC)
+	else if (last->end == TF_END_EXEC) {
 		snprintf(p->ended, sizeof(p->ended), "exec");
+		p->has_exec = true;
+	}
 	else if ((last->via == TF_VIA_OBSERVED && last->end_ticks) || last->is_missing)
 		snprintf(p->ended, sizeof(p->ended), "status unknown");
 	else
@@ -406,11 +409,9 @@ static void describe_end(struct model *m, struct process *p, const struct image 
 	if (p->is_running)
 		snprintf(p->ended, sizeof(p->ended), "running");
 	for (size_t i = 0; i < p->image_count; i++)
-		if (m->images[p->first_image + i].is_missing) {
-			snprintf(p->ended + strlen(p->ended), sizeof(p->ended) - strlen(p->ended),
-				 ", trace file missing");
-			break;
-		}
+		p->lacks_file |= m->images[p->first_image + i].is_missing;
+	if (p->lacks_file)
+		snprintf(p->ended + strlen(p->ended), sizeof(p->ended) - strlen(p->ended), ", trace file missing");
 }
 
 /* The last image by time. If the last image that the process recorded ended by an exec, and the launcher observed the
