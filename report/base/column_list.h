@@ -109,7 +109,7 @@
 #define COLUMNS_NS_MEAN(X)											       \
 	X(AAVG_NS, "AAvg (ns)") X(AFTER_NS, "After (ns)") X(AMED_NS, "AMed (ns)") X(ASTDDEV_NS, "AStdDev (ns)")	       \
 	X(AVG_NS, "Avg (ns)") X(BEFORE_NS, "Before (ns)") X(CPU_AVG_NS, "CPU Avg (ns)")				       \
-	X(FASTEST_AVG_NS, "Fastest Avg (ns)") X(GFLOP_PER_S_MEAN, "GFLOP/s") X(GPU_AVG_NS, "GPU Avg (ns)")	       \
+	X(FASTEST_AVG_NS, "Fastest Avg (ns)") X(GPU_AVG_NS, "GPU Avg (ns)")	       \
 	X(KAVG_NS, "KAvg (ns)") X(KERNEL_AVG_NS, "Kernel Avg (ns)") X(KMED_NS, "KMed (ns)")			       \
 	X(KSTDDEV_NS, "KStdDev (ns)") X(LAUNCH_AVG_NS, "Launch Avg (ns)") X(MED_NS, "Med (ns)")			       \
 	X(PROJ_AVG_NS, "Proj Avg (ns)") X(PROJ_MED_NS, "Proj Med (ns)") X(PROJ_STDDEV_NS, "Proj StdDev (ns)")	       \
@@ -121,7 +121,7 @@
 	X(ATTAINABLE_PERCENT, "Attainable (%)") X(AVG_GPU_OPS, "Avg GPU Ops") X(AVG_NUM_CHILD, "Avg Num Child")	       \
 	X(AVG_RANGE_LVL, "Avg Range Lvl") X(CHANGE_PERCENT, "Change (%)") X(COMPILE_PERCENT, "Compile (%)")	       \
 	X(CPUS, "CPUs") X(CPU_PERCENT, "CPU (%)") X(CUMULATIVE_PERCENT, "Cumulative (%)")			       \
-	X(ENERGY_PERCENT, "Energy (%)") X(GPU_PERCENT, "GPU (%)") X(GROWING_PERCENT, "Growing (%)")		       \
+	X(ENERGY_PERCENT, "Energy (%)") X(GFLOP_PER_S_TENTHS, "GFLOP/s") X(GPU_PERCENT, "GPU (%)") X(GROWING_PERCENT, "Growing (%)")		       \
 	X(IN_USE_PERCENT, "In-Use (%)") X(NOISE_PERCENT, "Noise (%)") X(OVERLAP_PERCENT, "Overlap (%)")		       \
 	X(PEAK_PERCENT, "Peak (%)") X(RUNNABLE, "Runnable") X(SHARE_OF_PEAK_PERCENT, "Share of Peak (%)")	       \
 	X(SHARE_PERCENT, "Share (%)") X(SLOWED_PERCENT, "Slowed (%)") X(TIME_PERCENT, "Time (%)")

@@ -63,12 +63,12 @@ void emit_title(struct buffer *b, const struct table *t, size_t column, enum tim
 	const char *title = t->columns[column].title;
 	size_t length = strlen(title);
 
-	if (unit != UNIT_NS && length > 5 && !strcmp(title + length - 5, " (ns)")) {
-		buffer_add(b, title, length - 3);
-		buffer_print(b, "%s)", unit_names[unit]);
-	} else {
+	if (unit == UNIT_NS) {
 		buffer_text(b, title);
+		return;
 	}
+	buffer_add(b, title, length - strlen("ns)"));
+	buffer_print(b, "%s)", unit_names[unit]);
 }
 
 /* Inserts a comma before every third digit of the integer part that starts at `from`. */

@@ -14,7 +14,7 @@ enum column_type {
 	COLUMN_COUNT,	/* an integer */
 	COLUMN_NS,	/* nanoseconds as an integer; the title ends with " (ns)" */
 	COLUMN_NS_MEAN, /* nanoseconds with one decimal; likewise */
-	COLUMN_PERCENT,
+	COLUMN_PERCENT, /* a real number with one decimal */
 	COLUMN_MB, /* the value is in bytes, shown in 10^6 bytes; exact in csv, tsv and json */
 	COLUMN_SIGNED, /* an integer that may be negative, without separators */
 	COLUMN_REAL,   /* a real number in full */

@@ -64,7 +64,7 @@ static bool has_column(const struct report_context *c, enum line_value value)
 /* After LINE_FLOPS: by time on the device, and what share of that time they take at the peak rates of their types. */
 static void rate_columns(struct table *table)
 {
-	table_has(table, COL_GFLOP_PER_S_MEAN, COL_PEAK_PERCENT);
+	table_has(table, COL_GFLOP_PER_S_TENTHS, COL_PEAK_PERCENT);
 }
 
 static void rate_cells(const struct line_values *v, struct table *table)

@@ -187,6 +187,16 @@ Test(emit, a_column_has_one_id_for_each_title_and_type)
 				  "%s", column_kinds[i].title);
 }
 
+Test(emit, the_title_of_a_column_of_times_ends_with_its_unit)
+{
+	for (size_t i = COL_NONE + 1; i < COLUMN_IDS; i++) {
+		const char *title = column_kinds[i].title, *unit = strrchr(title, '(');
+
+		cr_assert_eq(unit && !strcmp(unit, "(ns)"),
+			     column_kinds[i].type == COLUMN_NS || column_kinds[i].type == COLUMN_NS_MEAN, "%s", title);
+	}
+}
+
 Test(emit, a_cell_is_found_by_the_id_of_its_column)
 {
 	table_done(&table);
