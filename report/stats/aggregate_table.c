@@ -86,3 +86,26 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 			shape->more[k].cell(table, r, strtod(aggregate_field(r, field), NULL));
 	}
 }
+
+int report_sums(const struct report_context *c, struct table *table, struct err *err, const struct sum_report *report,
+		void *data)
+{
+	struct aggregate aggregate = {.totals_only = c->totals_only || report->shape.totals_only};
+	struct scan s = {.context = c,
+			 .aggregate = &aggregate,
+			 .groups = report->groups,
+			 .args = report->args,
+			 .more = data};
+
+	if (report->read)
+		scan_aggregate_parts(&s, report->read);
+	else if (report->visit)
+		scan_aggregate(&s, report->visit);
+	else
+		do
+			report->pass(&s);
+		while (scan_next_pass(c, &aggregate));
+	aggregate_table(c, &aggregate, &report->shape, table);
+	aggregate_done(&aggregate);
+	return report->is_of_device && !table_rows(table) ? device_none(c->model, err) : 0;
+}

@@ -52,6 +52,32 @@ struct aggregate_shape {
 	bool has_percent;
 };
 
+/* A report that sums by a key: what it reads, and its columns. */
+struct sum_report {
+	struct aggregate_shape shape;
+	uint32_t groups, args; /* see struct scan */
+	/* Adds values to s->aggregate, as often as exact medians require. One of them: by event; by part of a thread, in
+	 * several threads (scan_aggregate_parts); or all at once. */
+	void (*visit)(struct scan *s, const struct event *);
+	void (*read)(struct scan *s, struct cursor *);
+	void (*pass)(struct scan *s);
+	/* with device_none as the answer if there are no rows */
+	bool is_of_device;
+};
+
+/* data: s->more */
+int report_sums(const struct report_context *c, struct table *table, struct err *err, const struct sum_report *report,
+		void *data);
+
+/* A report that needs nothing else: SUM_REPORT(osrt_sum, .shape = {...}, .groups = ...) */
+#define SUM_REPORT(name, ...)                                                                                          \
+	int report_##name(const struct report_context *c, struct table *table, struct err *err)                        \
+	{                                                                                                              \
+		static const struct sum_report report = {__VA_ARGS__};                                                 \
+                                                                                                                       \
+		return report_sums(c, table, err, &report, NULL);                                                      \
+	}
+
 /* Sorts the aggregate and fills the table with it. */
 void aggregate_table(const struct report_context *context, struct aggregate *aggregate,
 		     const struct aggregate_shape *shape, struct table *table);

@@ -7,8 +7,7 @@
 #include "report/derive/events/filter.h"
 #include "report/stats/report.h"
 
-static const struct aggregate_shape shape = {
-	.total = COL_TOTAL_TIME_NS, .count = COL_NUM_CALLS, .names = {COL_NAME}, .has_percent = true};
+#define CALLS .total = COL_TOTAL_TIME_NS, .count = COL_NUM_CALLS, .names = {COL_NAME}, .has_percent = true
 
 enum { UNKNOWN_ROW = SCAN_NO_ROW - 1 };
 
@@ -53,27 +52,9 @@ static void calls_read(struct scan *s, struct cursor *c)
 	free(rows);
 }
 
-static int calls_by_group(const struct report_context *c, struct table *table, uint32_t groups)
-{
-	struct aggregate aggregate = {.totals_only = c->totals_only};
-
-	scan_aggregate_parts(&(struct scan){.context = c, .aggregate = &aggregate, .groups = groups}, calls_read);
-	aggregate_table(c, &aggregate, &shape, table);
-	aggregate_done(&aggregate);
-	return 0;
-}
-
-int report_cuda_api_sum(const struct report_context *c, struct table *table, struct err *err)
-{
-	(void)err;
-	return calls_by_group(c, table, 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER);
-}
-
-int report_osrt_sum(const struct report_context *c, struct table *table, struct err *err)
-{
-	(void)err;
-	return calls_by_group(c, table, 1u << TF_GROUP_OSRT);
-}
+SUM_REPORT(cuda_api_sum, .shape = {CALLS}, .groups = 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER,
+	   .read = calls_read)
+SUM_REPORT(osrt_sum, .shape = {CALLS}, .groups = 1u << TF_GROUP_OSRT, .read = calls_read)
 
 /* Counters have no time, and therefore no capture range. */
 static void add_short(struct scan *s, const char *name, uint64_t calls, uint64_t ticks)
@@ -98,37 +79,37 @@ static void add_counters(struct scan *s, const struct trace_thread *thread)
 	}
 }
 
+static void short_pass(struct scan *s)
+{
+	const struct model *m = s->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		s->image = &m->images[i];
+		s->clock = &m->machines[s->image->machine].clock;
+		s->thread = NULL;
+		for (size_t k = 0; s->image->trace && k < s->image->trace->thread_count; k++)
+			add_counters(s, &s->image->trace->threads[k]);
+		for (size_t k = 0; !s->image->trace && k < s->image->short_count; k++)
+			add_short(s, s->image->shorts[k].name, s->image->shorts[k].calls, s->image->shorts[k].ticks);
+	}
+}
+
 int report_osrt_short_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct aggregate_shape totals = shape;
-	struct aggregate aggregate = {0};
-	struct scan s = {.context = c, .aggregate = &aggregate};
+	static const struct sum_report report = {.shape = {CALLS, .totals_only = true}, .pass = short_pass};
 
 	if (filter_is_set(c->model))
 		return err_set(err, -ENODATA,
 			       "calls below the threshold are counted, not timed: a filter does not apply");
-	for (size_t i = 0; i < c->model->image_count; i++) {
-		s.image = &c->model->images[i];
-		s.clock = &c->model->machines[s.image->machine].clock;
-		s.thread = NULL;
-		for (size_t k = 0; s.image->trace && k < s.image->trace->thread_count; k++)
-			add_counters(&s, &s.image->trace->threads[k]);
-		for (size_t k = 0; !s.image->trace && k < s.image->short_count; k++)
-			add_short(&s, s.image->shorts[k].name, s.image->shorts[k].calls, s.image->shorts[k].ticks);
-	}
-	totals.totals_only = true;
-	aggregate_table(c, &aggregate, &totals, table);
-	aggregate_done(&aggregate);
-	return 0;
+	return report_sums(c, table, err, &report, NULL);
 }
 
 /* nsys's columns, for programs that read them. */
 int report_openmp_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct aggregate_shape empty = shape;
-	struct aggregate none = {0};
+	static const struct aggregate_shape shape = {
+		.total = COL_TOTAL_TIME_NS, .count = COL_COUNT, .names = {COL_NAME}, .has_percent = true};
 
-	empty.count = COL_COUNT;
-	aggregate_table(c, &none, &empty, table);
+	aggregate_table(c, &(struct aggregate){0}, &shape, table);
 	return err_set(err, -ENODATA, "pillion does not record OpenMP");
 }

@@ -67,18 +67,6 @@ static void visit_launch(struct scan *s, const struct event *e)
 		scan_add_call(s, e, (uint64_t)e->id << 32 | id, launch_key, e);
 }
 
-int report_cuda_launch_sum(const struct report_context *c, struct table *table, struct err *err)
-{
-	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
-						.count = COL_NUM_LAUNCHES,
-						.names = {COL_GRIDXYZ, COL_BLOCKXYZ, COL_NAME},
-						.has_percent = true};
-	struct aggregate aggregate = {0};
-
-	(void)err;
-	scan_aggregate(&(struct scan){.context = c, .aggregate = &aggregate, .args = 1u << TF_ARG_LAUNCH},
-		       visit_launch);
-	aggregate_table(c, &aggregate, &shape, table);
-	aggregate_done(&aggregate);
-	return 0;
-}
+SUM_REPORT(cuda_launch_sum, .shape = {.total = COL_TOTAL_TIME_NS, .count = COL_NUM_LAUNCHES,
+				      .names = {COL_GRIDXYZ, COL_BLOCKXYZ, COL_NAME}, .has_percent = true},
+	   .args = 1u << TF_ARG_LAUNCH, .visit = visit_launch)

@@ -159,67 +159,60 @@ int device_none(const struct model *m, struct err *err)
 		       "the reason");
 }
 
-static int by_time(const struct report_context *c, struct table *table, struct err *err, struct gpu_sum g,
-		   const struct aggregate_shape *shape)
+static void device_pass(struct scan *s)
 {
-	struct aggregate aggregate = {.totals_only = c->totals_only};
-	struct scan s = {.context = c, .aggregate = &aggregate, .more = &g};
-
-	do
-		if (c->kernel_ranges)
-			scan_ranged(&s);
-		else
-			device_scan(&s, gpu_visit_record, NULL);
-	while (scan_next_pass(c, &aggregate));
-	aggregate_table(c, &aggregate, shape, table);
-	aggregate_done(&aggregate);
-	return table_rows(table) ? 0 : device_none(c->model, err);
+	if (s->context->kernel_ranges)
+		scan_ranged(s);
+	else
+		device_scan(s, gpu_visit_record, NULL);
 }
 
-static const struct aggregate_shape by_name = {
-	.total = COL_TOTAL_TIME_NS, .count = COL_INSTANCES, .names = {COL_NAME}, .has_percent = true};
+#define DEVICE_TIME .total = COL_TOTAL_TIME_NS, .has_percent = true
+
+static const struct sum_report by_name = {
+	{DEVICE_TIME, .count = COL_INSTANCES, .names = {COL_NAME}}, .pass = device_pass, .is_of_device = true};
 
 int report_cuda_gpu_kern_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_DEVICE_KERNEL}, &by_name);
-}
-
-int report_cuda_gpu_kern_gb_sum(const struct report_context *c, struct table *table, struct err *err)
-{
-	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
-						     .count = COL_INSTANCES,
-						     .names = {COL_GRIDXYZ, COL_BLOCKXYZ, COL_NAME},
-						     .has_percent = true};
-	struct gpu_sum g = {.kinds = 1u << TF_DEVICE_KERNEL, .has_shape = true};
-
-	return by_time(c, table, err, g, &shape);
+	return report_sums(c, table, err, &by_name, &(struct gpu_sum){.kinds = 1u << TF_DEVICE_KERNEL});
 }
 
 int gpu_work_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct gpu_sum g = {.kinds = 1u << TF_DEVICE_KERNEL | 1u << TF_DEVICE_GRAPH};
 
-	return by_time(c, table, err, g, &by_name);
+	return report_sums(c, table, err, &by_name, &g);
+}
+
+int report_cuda_gpu_kern_gb_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct sum_report report = {
+		{DEVICE_TIME, .count = COL_INSTANCES, .names = {COL_GRIDXYZ, COL_BLOCKXYZ, COL_NAME}},
+		.pass = device_pass,
+		.is_of_device = true};
+
+	return report_sums(c, table, err, &report,
+			   &(struct gpu_sum){.kinds = 1u << TF_DEVICE_KERNEL, .has_shape = true});
 }
 
 int report_cuda_gpu_mem_time_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
-						     .count = COL_COUNT,
-						     .names = {COL_OPERATION},
-						     .has_percent = true};
+	static const struct sum_report report = {{DEVICE_TIME, .count = COL_COUNT, .names = {COL_OPERATION}},
+						 .pass = device_pass,
+						 .is_of_device = true};
 
-	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_DEVICE_COPY | 1u << TF_DEVICE_SET}, &shape);
+	return report_sums(c, table, err, &report,
+			   &(struct gpu_sum){.kinds = 1u << TF_DEVICE_COPY | 1u << TF_DEVICE_SET});
 }
 
 int report_cuda_gpu_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
-						.count = COL_INSTANCES,
-						.names = {COL_CATEGORY, COL_OPERATION},
-						.has_percent = true};
+	static const struct sum_report report = {
+		{DEVICE_TIME, .count = COL_INSTANCES, .names = {COL_CATEGORY, COL_OPERATION}},
+		.pass = device_pass,
+		.is_of_device = true};
 
-	return by_time(c, table, err, (struct gpu_sum){.kinds = ~0u, .has_category = true}, &shape);
+	return report_sums(c, table, err, &report, &(struct gpu_sum){.kinds = ~0u, .has_category = true});
 }
 
 static bool gpu_call_key(struct scan *s, const void *function, struct buffer *fields)
@@ -236,44 +229,49 @@ static void gpu_visit_call(struct scan *s, const struct event *e)
 		scan_add_call(s, e, A_CALL | e->id, gpu_call_key, f);
 }
 
+static void calls_and_device_pass(struct scan *s)
+{
+	struct scan host = *s, device = *s;
+
+	scan_events(&host, gpu_visit_call);
+	device_scan(&device, gpu_visit_record, NULL);
+}
+
 int report_cuda_api_gpu_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
-						.count = COL_INSTANCES,
-						.names = {COL_CATEGORY, COL_OPERATION},
-						.has_percent = true};
-	struct gpu_sum g = {.kinds = ~0u, .has_category = true};
-	struct aggregate aggregate = {.totals_only = c->totals_only};
-	struct scan host = {.context = c, .aggregate = &aggregate},
-		    device = {.context = c, .aggregate = &aggregate, .more = &g};
+	static const struct sum_report report = {
+		{DEVICE_TIME, .count = COL_INSTANCES, .names = {COL_CATEGORY, COL_OPERATION}},
+		.pass = calls_and_device_pass};
 
-	(void)err;
-	do {
-		scan_events(&host, gpu_visit_call);
-		device_scan(&device, gpu_visit_record, NULL);
-	} while (scan_next_pass(c, &aggregate));
-	aggregate_table(c, &aggregate, &shape, table);
-	aggregate_done(&aggregate);
-	return 0;
+	return report_sums(c, table, err, &report, &(struct gpu_sum){.kinds = ~0u, .has_category = true});
+}
+
+struct copied {
+	struct gpu_sum device;
+	bool *has_source; /* by image: see host_copy_visit */
+};
+
+static void copies_pass(struct scan *s)
+{
+	struct copied *copied = s->more;
+	struct scan host = *s, device = *s;
+
+	host.more = copied->has_source;
+	host.args = 1u << TF_ARG_COPY;
+	device.more = &copied->device;
+	scan_events(&host, host_copy_visit);
+	device_scan(&device, gpu_visit_record, NULL);
 }
 
 int report_cuda_gpu_mem_size_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {
-		.total = COL_TOTAL_MB, .count = COL_COUNT, .names = {COL_OPERATION}};
-	struct gpu_sum g = {.kinds = 1u << TF_DEVICE_COPY | 1u << TF_DEVICE_SET, .in_bytes = true};
-	struct aggregate aggregate = {.totals_only = c->totals_only};
-	bool any = false, *has = images_with_source(c->model, &any);
-	struct scan host = {.context = c, .aggregate = &aggregate, .args = 1u << TF_ARG_COPY, .more = has};
-	struct scan device = {.context = c, .aggregate = &aggregate, .more = &g};
+	static const struct sum_report report = {
+		{.total = COL_TOTAL_MB, .count = COL_COUNT, .names = {COL_OPERATION}}, .pass = copies_pass};
+	struct copied copied = {.device = {.kinds = 1u << TF_DEVICE_COPY | 1u << TF_DEVICE_SET, .in_bytes = true}};
+	bool any = false;
 
-	(void)err;
-	do {
-		scan_events(&host, host_copy_visit);
-		device_scan(&device, gpu_visit_record, NULL);
-	} while (scan_next_pass(c, &aggregate));
-	aggregate_table(c, &aggregate, &shape, table);
-	aggregate_done(&aggregate);
-	free(has);
+	copied.has_source = images_with_source(c->model, &any);
+	report_sums(c, table, err, &report, &copied);
+	free(copied.has_source);
 	return 0;
 }

@@ -49,21 +49,9 @@ static void sum_visit(struct scan *s, const struct event *e)
 	scan_add_call(s, e, e->id, source_key, &of);
 }
 
-int report_mpi_event_sum(const struct report_context *c, struct table *table, struct err *err)
-{
-	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
-						     .count = COL_INSTANCES,
-						     .names = {COL_SOURCE, COL_NAME},
-						     .has_percent = true};
-	struct aggregate aggregate = {.totals_only = c->totals_only};
-	struct scan s = {.context = c, .aggregate = &aggregate, .groups = 1u << TF_GROUP_MPI};
-
-	(void)err;
-	scan_aggregate(&s, sum_visit);
-	aggregate_table(c, &aggregate, &shape, table);
-	aggregate_done(&aggregate);
-	return 0;
-}
+SUM_REPORT(mpi_event_sum, .shape = {.total = COL_TOTAL_TIME_NS, .count = COL_INSTANCES,
+				    .names = {COL_SOURCE, COL_NAME}, .has_percent = true},
+	   .groups = 1u << TF_GROUP_MPI, .visit = sum_visit)
 
 /* ---- mpi_event_trace ---- */
 

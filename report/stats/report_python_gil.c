@@ -138,22 +138,17 @@ static void sum_visit(struct scan *s, const struct event *e)
 
 int report_python_gil_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
-						     .count = COL_WAITS,
-						     .names = {COL_THREAD, COL_STATE, COL_LINE},
-						     .has_percent = true};
-	struct aggregate aggregate = {.totals_only = c->totals_only};
+	static const struct sum_report report = {.shape = {.total = COL_TOTAL_TIME_NS,
+							   .count = COL_WAITS,
+							   .names = {COL_THREAD, COL_STATE, COL_LINE},
+							   .has_percent = true},
+						 .groups = 1u << TF_GROUP_OSRT,
+						 .visit = sum_visit};
 	struct gil g = {0};
 	int code;
 
-	scan_aggregate(&(struct scan){.context = c,
-				      .aggregate = &aggregate,
-				      .groups = 1u << TF_GROUP_OSRT,
-				      .more = &g},
-		       sum_visit);
-	aggregate_table(c, &aggregate, &shape, table);
+	report_sums(c, table, err, &report, &g);
 	code = table_rows(table) ? 0 : gil_none(&g, err);
-	aggregate_done(&aggregate);
 	gil_done(&g);
 	return code;
 }

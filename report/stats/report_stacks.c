@@ -21,17 +21,6 @@ static void visit_stack(struct scan *s, const struct event *e)
 		scan_add_call(s, e, (uint64_t)e->id << 48 | tf_arg_value(arg), stack_key, e);
 }
 
-int report_stacks_sum(const struct report_context *c, struct table *table, struct err *err)
-{
-	static const struct aggregate_shape shape = {.total = COL_TOTAL_TIME_NS,
-						.count = COL_NUM_CALLS,
-						.names = {COL_NAME, COL_STACK},
-						.has_percent = true};
-	struct aggregate aggregate = {0};
-
-	(void)err;
-	scan_aggregate(&(struct scan){.context = c, .aggregate = &aggregate, .args = 1u << TF_ARG_STACK}, visit_stack);
-	aggregate_table(c, &aggregate, &shape, table);
-	aggregate_done(&aggregate);
-	return 0;
-}
+SUM_REPORT(stacks_sum, .shape = {.total = COL_TOTAL_TIME_NS, .count = COL_NUM_CALLS, .names = {COL_NAME, COL_STACK},
+				 .has_percent = true},
+	   .args = 1u << TF_ARG_STACK, .visit = visit_stack)
