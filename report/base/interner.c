@@ -6,14 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 16 };
+/* Keys of aggregates are texts that may be arrays of numbers: each text begins at a multiple of ALIGNMENT. */
+enum { CHUNK = 1 << 16, ALIGNMENT = sizeof(uint64_t) };
 
 static const char *keep(struct interner *n, const char *text, size_t size)
 {
+	size_t room = (size + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 	char *place;
 
-	if (!n->chunk || n->chunk_size - n->chunk_used <= size) {
-		size_t needed = sizeof(char *) + size + 1, chunk_size = needed > CHUNK ? needed : CHUNK;
+	if (!n->chunk || n->chunk_size - n->chunk_used < room) {
+		size_t needed = sizeof(char *) + room, chunk_size = needed > CHUNK ? needed : CHUNK;
 		char *chunk = mem_resize(NULL, chunk_size);
 
 		memcpy(chunk, &n->chunk, sizeof(n->chunk));
@@ -25,7 +27,7 @@ static const char *keep(struct interner *n, const char *text, size_t size)
 	if (size)
 		memcpy(place, text, size);
 	place[size] = 0;
-	n->chunk_used += size + 1;
+	n->chunk_used += room;
 	return place;
 }
 

@@ -289,7 +289,8 @@ void sqlite_tree_add_key(struct sqlite_tree *t, const struct sqlite_record *r)
 	size_t size = put_varint(cell, header_size(r) + r->body_size);
 
 	size += put_header(cell + size, r);
-	memcpy(cell + size, r->body, r->body_size);
+	if (r->body_size)
+		memcpy(cell + size, r->body, r->body_size);
 	level_add(t, 0, cell, size + r->body_size);
 }
 

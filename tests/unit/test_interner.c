@@ -85,3 +85,18 @@ Test(varint, has_seven_bits_in_a_byte)
 	cr_assert_eq(zigzag(INT64_MIN), UINT64_MAX);
 	buffer_done(&b);
 }
+
+/* Keys of aggregates are read as arrays of numbers. */
+Test(interner, texts_are_aligned)
+{
+	struct interner n = {0};
+	char text[200000] = "";
+
+	for (size_t size = 0; size < sizeof(text); size += size / 3 + 1) {
+		uint32_t number = interner_number(&n, text, size);
+
+		cr_expect_eq((uintptr_t)n.items[number].text % sizeof(uint64_t), 0, "%zu bytes", size);
+		cr_expect_eq(n.items[number].size, size);
+	}
+	interner_done(&n);
+}
