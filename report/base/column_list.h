@@ -121,7 +121,8 @@
 	X(ATTAINABLE_PERCENT, "Attainable (%)") X(AVG_GPU_OPS, "Avg GPU Ops") X(AVG_NUM_CHILD, "Avg Num Child")	       \
 	X(AVG_RANGE_LVL, "Avg Range Lvl") X(CHANGE_PERCENT, "Change (%)") X(COMPILE_PERCENT, "Compile (%)")	       \
 	X(CPUS, "CPUs") X(CPU_PERCENT, "CPU (%)") X(CUMULATIVE_PERCENT, "Cumulative (%)")			       \
-	X(ENERGY_PERCENT, "Energy (%)") X(GFLOP_PER_S_TENTHS, "GFLOP/s") X(GPU_PERCENT, "GPU (%)") X(GROWING_PERCENT, "Growing (%)")		       \
+	X(ENERGY_PERCENT, "Energy (%)") X(GFLOP_PER_S_TENTHS, "GFLOP/s") X(GPU_PERCENT, "GPU (%)")		       \
+	X(GROWING_PERCENT, "Growing (%)")									       \
 	X(IN_USE_PERCENT, "In-Use (%)") X(NOISE_PERCENT, "Noise (%)") X(OVERLAP_PERCENT, "Overlap (%)")		       \
 	X(PEAK_PERCENT, "Peak (%)") X(RUNNABLE, "Runnable") X(SHARE_OF_PEAK_PERCENT, "Share of Peak (%)")	       \
 	X(SHARE_PERCENT, "Share (%)") X(SLOWED_PERCENT, "Slowed (%)") X(TIME_PERCENT, "Time (%)")

@@ -56,13 +56,12 @@ struct aggregate_shape {
 struct sum_report {
 	struct aggregate_shape shape;
 	uint32_t groups, args; /* see struct scan */
-	/* Adds values to s->aggregate, as often as exact medians require. One of them: by event; by part of a thread, in
-	 * several threads (scan_aggregate_parts); or all at once. */
+	/* Adds values to s->aggregate, as often as exact medians require. One of them: by event; by part of a thread,
+	 * in several threads (scan_aggregate_parts); or all at once. */
 	void (*visit)(struct scan *s, const struct event *);
 	void (*read)(struct scan *s, struct cursor *);
 	void (*pass)(struct scan *s);
-	/* with device_none as the answer if there are no rows */
-	bool is_of_device;
+	bool is_of_device; /* device_none is the answer if there are no rows */
 };
 
 /* data: s->more */
