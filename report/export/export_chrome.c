@@ -33,19 +33,6 @@ static void add_text(struct chrome *w, const struct buffer *json)
 		sink_add(w->out, json->data, json->size);
 }
 
-/* The begin of a call's event. */
-static void make_call(struct chrome *w, uint64_t number, struct buffer *json)
-{
-	struct buffer name = {0};
-
-	buffer_print(json, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":",
-		     timeline_category(trace_function(w->timeline.image->trace, (uint32_t)number)));
-	timeline_text(&w->timeline, TEXT_FUNCTION, number, &name);
-	json_add(json, buffer_string(&name));
-	buffer_text(json, ",");
-	buffer_done(&name);
-}
-
 static void make_string(struct chrome *w, uint64_t number, struct buffer *json)
 {
 	struct buffer text = {0};
@@ -181,13 +168,29 @@ static void set_lane(struct chrome *w, const struct trace_thread *thread)
 	buffer_print(&w->lane, "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, w->pid, thread->tid);
 }
 
+/* What is equal for all calls of a function by a thread. Metadata of the thread comes before it, hence the comma. */
+static void make_call(struct chrome *w, const struct timeline_event *e, struct buffer *json)
+{
+	struct buffer name = {0};
+
+	timeline_text(&w->timeline, TEXT_FUNCTION, e->name, &name);
+	buffer_print(json, ",\n{\"ph\":\"X\",\"cat\":\"%s\",\"name\":", timeline_category(e->function));
+	json_add(json, buffer_string(&name));
+	buffer_print(json, ",%s,\"ts\":", w->lane.data);
+	buffer_done(&name);
+}
+
 static void add_call(struct chrome *w, const struct timeline_event *e)
 {
 	const struct event *call = e->event;
+	struct buffer *json = &w->calls[e->name % EVENT_IDS];
 
-	add_text(w, chrome_text(w, TEXT_FUNCTION, e->name, make_call));
-	add_text(w, &w->lane);
-	add_span(w, e);
+	if (!json->size)
+		make_call(w, e, json);
+	sink_add(w->out, json->data, json->size);
+	sink_us(w->out, (int64_t)(e->start_ns - w->timeline.model->origin_ns));
+	sink_text(w->out, ",\"dur\":");
+	sink_us(w->out, (int64_t)e->duration_ns);
 	if (e->is_cuda ||
 	    (call->args_count && (call->args_count > 1 || tf_arg_kind(call->args[0]) != TF_ARG_LONG))) {
 		sink_text(w->out, ",\"args\":{");
@@ -365,7 +368,7 @@ static void print_event(void *chrome, const struct timeline_event *e)
 		[TIMELINE_OPERATION] = chrome_operation};
 	struct chrome *w = chrome;
 
-	if (e->kind <= TIMELINE_MARK)
+	if (e->kind == TIMELINE_SAMPLE || e->kind == TIMELINE_MARK)
 		chrome_begin(w);
 	print[e->kind](w, e);
 }
@@ -433,6 +436,8 @@ static void begin_thread(void *chrome, const struct trace_thread *thread)
 	meta_number(w, thread->tid, "thread_sort_index", thread->number);
 	buffer_done(&label);
 	set_lane(w, thread);
+	for (size_t i = 0; i < EVENT_IDS; i++)
+		buffer_clear(&w->calls[i]);
 }
 
 static void end_part(void *chrome, enum timeline_part part)
@@ -476,6 +481,8 @@ int export_chrome(struct export *x, struct err *err)
 	sink_text(x->out, "\n]}\n");
 	map_done(&w.process_numbers);
 	map_done(&w.lanes);
+	for (size_t i = 0; i < EVENT_IDS; i++)
+		buffer_done(&w.calls[i]);
 	buffer_done(&w.lane);
 	buffer_done(&w.scratch);
 	buffer_done(&w.operator);

@@ -24,6 +24,7 @@ struct chrome {
 	struct buffer *texts; /* JSON; the slot of a text has its place + 1 */
 	size_t text_count, text_capacity;
 	struct buffer lane; /* "pid":1,"tid":2 of the thread */
+	struct buffer calls[EVENT_IDS]; /* of the thread, by function: the begin of a call's event; empty: not made */
 	const struct trace_thread *thread;
 	struct buffer scratch, operator; /* operator: the text of the last range that may be PyTorch's */
 	struct chrome_autograd autograd;
