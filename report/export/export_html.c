@@ -384,11 +384,11 @@ static int add_data(struct html *h, struct err *err)
 {
 	struct html_json json = {.html = h};
 
-	h->pack = pack_begin(h->x->out, "events");
+	h->pack = pack_begin(h->x->out, "events", PACK_FAST);
 	if (h->pack) {
 		html_events(h);
 		pack_end(h->pack);
-		h->pack = pack_begin(h->x->out, "model");
+		h->pack = pack_begin(h->x->out, "model", PACK_SMALL);
 	}
 	if (!h->pack)
 		return err_set(err, -ENOMEM, "zlib: cannot start");

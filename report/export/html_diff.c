@@ -150,7 +150,7 @@ int diff_page_write(struct diff_page *p, const struct diff *d, const char *title
 	diff_table(d, &table);
 	plain_text(d, title, &table, &plain);
 	html_page_begin(&sink, html_diff_parts, buffer_string(&p->title), buffer_string(&plain));
-	p->html.pack = pack_begin(&sink, "model");
+	p->html.pack = pack_begin(&sink, "model", PACK_SMALL);
 	if (p->html.pack) {
 		add_page_data(p, d, title, &table);
 		pack_end(p->html.pack);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deflate, base64, varints. */
+/* Deflate, base64. */
 #include "report/export/html_pack.h"
 
 #include <stdlib.h>
 #include <zlib.h>
 
-enum { PACK_BYTES = 48 * 1024, LEVEL = 6 };
+enum { PACK_BYTES = 48 * 1024 };
 
 struct pack {
 	struct sink *out;
@@ -36,12 +36,12 @@ static void add_base64(struct sink *out, const unsigned char *bytes, size_t size
 	sink_add(out, text, used);
 }
 
-struct pack *pack_begin(struct sink *out, const char *id)
+struct pack *pack_begin(struct sink *out, const char *id, enum pack_level level)
 {
 	struct pack *p = mem_alloc(sizeof(*p));
 
 	p->out = out;
-	if (deflateInit2(&p->stream, LEVEL, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+	if (deflateInit2(&p->stream, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(p);
 		return NULL;
 	}
@@ -96,15 +96,4 @@ void pack_end(struct pack *p)
 	deflateEnd(&p->stream);
 	sink_text(p->out, "</script>\n");
 	free(p);
-}
-
-void varint_add(struct buffer *b, uint64_t number)
-{
-	unsigned char bytes[10];
-	size_t size = 0;
-
-	for (; number >= 128; number >>= 7)
-		bytes[size++] = (unsigned char)(number | 128);
-	bytes[size++] = (unsigned char)number;
-	buffer_add(b, bytes, size);
 }

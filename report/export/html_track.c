@@ -5,6 +5,7 @@
 
 #include "report/export/export_html.h"
 #include "report/base/text.h"
+#include "report/base/varint.h"
 
 uint32_t html_string(struct html *h, const char *text)
 {
@@ -79,9 +80,9 @@ static void track_flush_block(struct html *h, struct html_track *t)
 	if (!t->count)
 		return;
 	buffer_clear(&h->scratch);
-	varint_add(&h->scratch, (uint64_t)(t - h->tracks));
-	varint_add(&h->scratch, t->used);
-	varint_add(&h->scratch, t->count);
+	buffer_varint(&h->scratch, (uint64_t)(t - h->tracks));
+	buffer_varint(&h->scratch, t->used);
+	buffer_varint(&h->scratch, t->count);
 	pack_take(h->pack, &h->scratch);
 	for (int i = 0; i < HTML_COLUMNS; i++)
 		if (t->used & 1u << i)
@@ -108,23 +109,18 @@ static void track_put_number(struct html_track *t, enum html_column column, uint
 			left -= piece;
 		}
 	}
-	varint_add(&t->columns[column], number);
+	buffer_varint(&t->columns[column], number);
 }
 
-/* 2n, or -2n - 1. Differences of times from a damaged file may wrap. */
-static uint64_t zigzag_encode(uint64_t number)
-{
-	return number << 1 ^ (number >> 63 ? UINT64_MAX : 0);
-}
-
+/* Differences of times from a damaged file may wrap. */
 void html_add(struct html *h, struct html_track *t, const struct html_event *e)
 {
-	track_put_number(t, HTML_START, zigzag_encode((uint64_t)e->start - (uint64_t)t->last_start));
+	track_put_number(t, HTML_START, zigzag((int64_t)((uint64_t)e->start - (uint64_t)t->last_start)));
 	track_put_number(t, HTML_DURATION, e->duration);
 	track_put_number(t, HTML_NAME, e->name);
 	track_put_number(t, HTML_DETAIL, e->detail);
-	track_put_number(t, HTML_VALUE, zigzag_encode((uint64_t)e->value));
-	track_put_number(t, HTML_LINK, zigzag_encode((uint64_t)e->link - t->last_link));
+	track_put_number(t, HTML_VALUE, zigzag(e->value));
+	track_put_number(t, HTML_LINK, zigzag((int64_t)(e->link - t->last_link)));
 	t->last_start = e->start;
 	t->last_link = e->link;
 	h->event_count += t->kind < HTML_COUNTER;

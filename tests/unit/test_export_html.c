@@ -257,7 +257,7 @@ Test(html_pack, gives_back_what_went_in)
 			buffer_add(&bytes, (char[]){(char)(seed >> 56)}, 1);
 		}
 		cr_assert_eq(sink_open(&sink, fd, false, &err), 0);
-		pack = pack_begin(&sink, "x");
+		pack = pack_begin(&sink, "x", PACK_FAST);
 		cr_assert_not_null(pack);
 		for (size_t k = 0; k < sizes[i]; k += 7777)
 			pack_add(pack, bytes.data + k, sizes[i] - k < 7777 ? sizes[i] - k : 7777);
