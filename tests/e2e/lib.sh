@@ -3,6 +3,7 @@
 # What every end-to-end script sources first: TAP, a scratch directory, the path of pillion.
 #   PILLION            path of the pillion script; default: scripts/pillion beside this tree
 #   PILLION_BUILD_DIR  where Meson built
+#   PILLION_TESTS_LONG not empty: also what takes long and rarely finds more (scripts/test --long)
 #   PILLION_E2E_SITES  not empty: before each check, the lines of the script that made it (for tests/nightly/mutants.py)
 #   PILLION_E2E_INVERT not empty: each check is given the opposite of its fact, and must fail
 # Ends with done_testing, which prints the plan; a script that dies before it prints none, and fails.

@@ -93,7 +93,8 @@ is "$? $(notes none) $(report stats -q -r nvtx_sum -f csv none.pillion | grep -c
 # ---- the real one, on the CPU ----
 
 has_jax() { why='it cannot be imported' && timeout "$patience" "$python" -c 'import jax' 2>err; }
-if from_pypi PYTHON_JAX jax/site-packages jax && has_jax; then
+is_wanted() { why='scripts/test --long downloads it' && [ -n "${PYTHON_JAX:-}${PILLION_TESTS_LONG:-}" ]; }
+if is_wanted && from_pypi PYTHON_JAX jax/site-packages jax && has_jax; then
 	export JAX_PLATFORMS=cpu
 	timeout "$patience" "$python" "$jobs/jax_steps.py" >bare.out 2>bare.err
 	bare=$?

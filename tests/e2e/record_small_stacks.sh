@@ -23,7 +23,7 @@ is "$("$targets/stack_use" small 200)" 200 'threads with stacks of 16 KiB, bare'
 pillion "${run[@]}" -o small "$targets/stack_use" small 200 >out 2>err
 is "$? $(cat out)" '0 200' 'threads with stacks of 16 KiB: status and output'
 is "$(num_calls small nanosleep)" 800 'each call is recorded'
-lost=$(report stats -r ledger -f csv scarce.pillion | awk -F, '$3 == "stacks lost" { n += $4 } END { print n + 0 }')
+lost=$(report stats -r ledger -f csv small.pillion | awk -F, '$3 == "stacks lost" { n += $4 } END { print n + 0 }')
 is "$lost" 0 'and no stack is lost'
 
 # ---- signals and forks while stacks are taken ----
