@@ -12,156 +12,36 @@
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/sample_mask.h"
+#include "runtime/recorder/stack/sampler.h"
 #include "runtime/recorder/stack/stack.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
-enum { GUARD_BYTES = 4096, STACK_BYTES = 131072, STACK_ROOM = 102400 };
+enum { STACK_ROOM = 102400 }; /* that a sample may find used; the rest is enough for it */
 enum { CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
-
-/* The timer of a thread. It is at the top of the alternate stack that the samples run on; a guard page is below. */
-struct sampler {
-	struct sampler *next, *previous; /* of the samplers in use; `next` only: of those kept for other threads */
-	uint32_t tid;
-	int timer;   /* the kernel's id, -1: none */
-	bool is_off; /* our alternate stack is no longer registered for the thread */
-	uint64_t period_ns;
-	uint64_t cpu_ns; /* the part of the thread's CPU clock that samples account for */
-	/* of the samples since the last check, by the CPU clock, which excludes the time in which other threads run */
-	uint64_t cost_ns;
-	uint64_t checked_ns; /* CPU clock at the last check */
-	uint32_t taken;
-} __attribute__((aligned(64)));
-
-enum { USED_BYTES = STACK_BYTES - sizeof(struct sampler) };
-
-struct timer_event { /* the kernel's struct sigevent */
-	void *value;
-	int signal, notify, tid, reserved[11];
-};
 
 int sample_signal;
 int sample_stopped_signal;
 static int (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
-static char timer_mark; /* its address identifies the signals of our timers */
-
-static bool is_from_our_timer(const siginfo_t *info)
-{
-	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &timer_mark;
-}
-
-/* ---- timers ---- */
-
-static void sampler_set_period(const struct sampler *s)
-{
-	struct timespec period = {(time_t)(s->period_ns / 1000000000), (long)(s->period_ns % 1000000000)};
-	struct itimerspec times = {period, period};
-
-	sys_call(SYS_timer_settime, s->timer, 0, &times, NULL);
-}
-
-/* Any thread may do this for any other thread of the process. */
-static bool sampler_arm(struct sampler *s)
-{
-	struct timer_event event = {
-	    .value = &timer_mark, .signal = sample_signal, .notify = SIGEV_THREAD_ID, .tid = (int)s->tid};
-	clockid_t clock = (clockid_t)(~s->tid << 3 | 6); /* the kernel's id of a thread's scheduler clock */
-
-	if (!sample_signal || sys_call(SYS_timer_create, clock, &event, &s->timer, 0) < 0) {
-		s->timer = -1;
-		return false;
-	}
-	sampler_set_period(s);
-	return true;
-}
-
-static void sampler_disarm(struct sampler *s)
-{
-	if (s->timer >= 0)
-		sys_call(SYS_timer_delete, s->timer, 0, 0, 0);
-	s->timer = -1;
-}
-
-/* ---- stacks ---- */
-
-static char *sampler_stack_low(struct sampler *s)
-{
-	return (char *)s - USED_BYTES;
-}
-
-/* Only its last page is touched before a sample is taken. */
-static struct sampler *sampler_map_stack(void)
-{
-	enum { FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK };
-	char *at = sys_mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE, FLAGS, -1, 0);
-
-	if (!at)
-		return NULL;
-	sys_call(SYS_mprotect, at, GUARD_BYTES, PROT_NONE, 0);
-	return (struct sampler *)(at + GUARD_BYTES + USED_BYTES);
-}
-
-/* The calling thread's stack for samples: its stack from before a fork, the stack of an ended thread, or a new one. */
-static struct sampler *sampler_take_stack(void)
-{
-	char *own = altstack_own();
-	struct sampler *s = process.kept_samplers;
-
-	if (own)
-		return (struct sampler *)(own + USED_BYTES);
-	if (s) {
-		process.kept_samplers = s->next;
-		return s;
-	}
-	return sampler_map_stack();
-}
-
-/* It is not unmapped, because that would take longer than all else that is done for a thread. */
-static void sampler_keep_stack(struct sampler *s)
-{
-	s->next = process.kept_samplers;
-	process.kept_samplers = s;
-}
-
-static void sampler_link(struct sampler *s)
-{
-	s->previous = NULL;
-	s->next = process.samplers;
-	if (s->next)
-		s->next->previous = s;
-	process.samplers = s;
-	process.sampler_count++;
-}
-
-static void sampler_unlink(struct sampler *s)
-{
-	process.sampler_count--;
-	if (s->next)
-		s->next->previous = s->previous;
-	if (s->previous)
-		s->previous->next = s->next;
-	else
-		process.samplers = s->next;
-}
 
 /* ---- threads ---- */
 
-static const char *sampler_begin(struct thread *t)
+static const char *sample_begin_thread(struct thread *t)
 {
-	struct sampler *s = sample_may_begin(process.sampler_count) ? sampler_take_stack() : NULL;
+	struct sampler *s = sample_may_begin(process.sampler_count) ? sampler_take() : NULL;
 
 	if (!s)
 		return "CPU samples: a thread is not sampled, there is no memory for its signal stack (RLIMIT_AS?), or "
 		       "there are too many for -s auto (RLIMIT_SIGPENDING?)";
-	if (!altstack_begin(sampler_stack_low(s), USED_BYTES)) {
-		if (sampler_stack_low(s) != altstack_own())
-			sampler_keep_stack(s);
+	if (!altstack_begin(s->low, SAMPLER_STACK_BYTES)) {
+		if (s->low != altstack_own())
+			sampler_keep(s);
 		return "CPU samples: a thread is not sampled, it runs on its own alternate signal stack";
 	}
-	*s = (struct sampler){.tid = (uint32_t)sys_gettid(), .timer = -1};
+	*s = (struct sampler){.low = s->low, .tid = (uint32_t)sys_gettid(), .timer = -1};
 	s->period_ns = 1000000000 / process_options.sampling_frequency;
 	s->cpu_ns = s->checked_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	sampler_link(s);
+	sampler_begin(s);
 	t->sampler = s;
 	return sampler_arm(s) ? NULL : "CPU samples: a thread is not sampled, its timer failed (RLIMIT_SIGPENDING?)";
 }
@@ -173,7 +53,7 @@ void sample_thread_begin(struct thread *t)
 	if (!sample_signal)
 		return;
 	sys_lock(&process.sampling);
-	why = sampler_begin(t);
+	why = sample_begin_thread(t);
 	sys_unlock(&process.sampling);
 	if (why && !__atomic_exchange_n(&process.has_noted_unsampled, true, __ATOMIC_RELAXED))
 		process_note(why);
@@ -187,7 +67,7 @@ static void sampler_drop_pending(void)
 	struct timespec none = {0, 0};
 	siginfo_t info;
 
-	if (ours && sys_call(SYS_rt_sigtimedwait, &ours, &info, &none, sizeof(ours)) > 0 && !is_from_our_timer(&info))
+	if (ours && sys_call(SYS_rt_sigtimedwait, &ours, &info, &none, sizeof(ours)) > 0 && !sampler_has_sent(&info))
 		sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), info.si_signo, 0);
 }
 
@@ -200,10 +80,10 @@ void sample_thread_end(struct thread *t)
 		return;
 	sys_lock(&process.sampling);
 	sampler_disarm(s);
-	sampler_unlink(s);
+	sampler_end(s);
 	sampler_drop_pending();
 	if (altstack_end())
-		sampler_keep_stack(s);
+		sampler_keep(s);
 	sys_unlock(&process.sampling);
 }
 
@@ -422,7 +302,7 @@ static void sample_on_signal(int signal, siginfo_t *info, void *context)
 	const char *frame = __builtin_frame_address(0);
 	struct thread *t = &thread_self;
 
-	if (!is_from_our_timer(info)) {
+	if (!sampler_has_sent(info)) {
 		sample_forward_signal(signal, context);
 		return;
 	}
@@ -432,7 +312,7 @@ static void sample_on_signal(int signal, siginfo_t *info, void *context)
 		return;
 	if (sample_check_tracer())
 		sample_give_up(TF_NOTE_NO_SAMPLES " from here on, a debugger or tracer has attached (ptrace)");
-	else if (altstack_is_ours(frame) && frame - sampler_stack_low(t->sampler) < STACK_ROOM)
+	else if (altstack_is_ours(frame) && frame - t->sampler->low < STACK_ROOM)
 		return; /* in a handler that uses our stack; the next sample accounts for the time */
 	else if (altstack_is_ours(frame))
 		sample_take(context);
@@ -555,7 +435,7 @@ static bool sample_has_handler(int signal)
 
 static void sampler_continue_here(struct sampler *s)
 {
-	if (!s->is_off && !altstack_own() && !altstack_begin(sampler_stack_low(s), USED_BYTES))
+	if (!s->is_off && !altstack_own() && !altstack_begin(s->low, SAMPLER_STACK_BYTES))
 		sampler_switch_off(s);
 }
 

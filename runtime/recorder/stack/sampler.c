@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/recorder/stack/sampler.h"
+
+#include <time.h>
+
+#include "runtime/recorder/record/process.h"
+#include "runtime/recorder/stack/altstack.h"
+#include "runtime/recorder/stack/sample_mask.h"
+#include "runtime/shared/common/sys.h"
+
+enum { GUARD_BYTES = 4096, BLOCK_STACKS = 16, BLOCK_SAMPLERS_BYTES = 4096 };
+enum { STACK_AND_GUARD = GUARD_BYTES + SAMPLER_STACK_BYTES };
+_Static_assert(BLOCK_STACKS * sizeof(struct sampler) <= BLOCK_SAMPLERS_BYTES, "the samplers of a block are in a page");
+
+struct timer_event { /* the kernel's struct sigevent */
+	void *value;
+	int signal, notify, tid, reserved[11];
+};
+
+static char timer_mark; /* its address identifies the signals of our timers */
+
+/* Of the calling thread, also in a child that it forks. */
+static __thread struct sampler *own __attribute__((tls_model("initial-exec")));
+
+/* ---- timers ---- */
+
+bool sampler_has_sent(const siginfo_t *info)
+{
+	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &timer_mark;
+}
+
+void sampler_set_period(const struct sampler *s)
+{
+	struct timespec period = {(time_t)(s->period_ns / 1000000000), (long)(s->period_ns % 1000000000)};
+	struct itimerspec times = {period, period};
+
+	sys_call(SYS_timer_settime, s->timer, 0, &times, NULL);
+}
+
+bool sampler_arm(struct sampler *s)
+{
+	struct timer_event event = {
+	    .value = &timer_mark, .signal = sample_signal, .notify = SIGEV_THREAD_ID, .tid = (int)s->tid};
+	clockid_t clock = (clockid_t)(~s->tid << 3 | 6); /* the kernel's id of a thread's scheduler clock */
+
+	if (!sample_signal || sys_call(SYS_timer_create, clock, &event, &s->timer, 0) < 0) {
+		s->timer = -1;
+		return false;
+	}
+	sampler_set_period(s);
+	return true;
+}
+
+void sampler_disarm(struct sampler *s)
+{
+	if (s->timer >= 0)
+		sys_call(SYS_timer_delete, s->timer, 0, 0, 0);
+	s->timer = -1;
+}
+
+/* ---- stacks ---- */
+
+/* It is not unmapped, because that would take longer than all else that is done for a thread. */
+void sampler_keep(struct sampler *s)
+{
+	s->next = process.kept_samplers;
+	process.kept_samplers = s;
+}
+
+/* Maps stacks with a guard page below each. No page of them is touched before a sample is taken. */
+static char *stacks_map(unsigned count, size_t more)
+{
+	enum { FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK };
+	char *at = sys_mmap(NULL, count * STACK_AND_GUARD + more, PROT_READ | PROT_WRITE, FLAGS, -1, 0);
+
+	for (unsigned i = 0; at && i < count; i++)
+		sys_call(SYS_mprotect, at + i * STACK_AND_GUARD, GUARD_BYTES, PROT_NONE, 0);
+	return at;
+}
+
+/* As many stacks as are in use, because a mapping and the page of the samplers cost a thread more than all else that is
+ * done for it. The first one has no such page: most processes have one thread. */
+static void sampler_map_block(void)
+{
+	static struct sampler first;
+	unsigned count = process.sampler_count < BLOCK_STACKS ? process.sampler_count : BLOCK_STACKS;
+	bool is_first = !first.low;
+	struct sampler *samplers = &first;
+	char *at;
+
+	if (is_first || !count)
+		count = 1;
+	at = stacks_map(count, is_first ? 0 : BLOCK_SAMPLERS_BYTES);
+	if (!at)
+		return;
+	if (!is_first)
+		samplers = (struct sampler *)(at + count * STACK_AND_GUARD);
+	for (unsigned i = 0; i < count; i++) {
+		samplers[i].low = at + i * STACK_AND_GUARD + GUARD_BYTES;
+		sampler_keep(&samplers[i]);
+	}
+}
+
+struct sampler *sampler_take(void)
+{
+	struct sampler *s;
+
+	if (own && altstack_own() == own->low)
+		return own;
+	if (!process.kept_samplers)
+		sampler_map_block();
+	s = process.kept_samplers;
+	if (s)
+		process.kept_samplers = s->next;
+	return s;
+}
+
+void sampler_begin(struct sampler *s)
+{
+	own = s;
+	s->previous = NULL;
+	s->next = process.samplers;
+	if (s->next)
+		s->next->previous = s;
+	process.samplers = s;
+	process.sampler_count++;
+}
+
+void sampler_end(struct sampler *s)
+{
+	process.sampler_count--;
+	if (s->next)
+		s->next->previous = s->previous;
+	if (s->previous)
+		s->previous->next = s->next;
+	else
+		process.samplers = s->next;
+}

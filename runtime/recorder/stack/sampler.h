@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a thread needs to be sampled: a timer, and an alternate stack that the samples run on. All but the timer's
+ * period requires the lock process.sampling. */
+#ifndef PILLION_SAMPLER_H
+#define PILLION_SAMPLER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SAMPLER_STACK_BYTES = 131072 };
+
+struct sampler {
+	struct sampler *next, *previous; /* of the samplers in use; `next` only: of those kept for other threads */
+	char *low;                       /* of the stack; a guard page is below */
+	uint32_t tid;
+	int timer;   /* the kernel's id, -1: none */
+	bool is_off; /* our alternate stack is no longer registered for the thread */
+	uint32_t taken;
+	uint64_t period_ns;
+	uint64_t cpu_ns; /* the part of the thread's CPU clock that samples account for */
+	/* of the samples since the last check, by the CPU clock, which excludes the time in which other threads run */
+	uint64_t cost_ns;
+	uint64_t checked_ns; /* CPU clock at the last check */
+};
+
+/* The calling thread's: the one it had before a fork, one that an ended thread left, or a new one. NULL: no memory. */
+struct sampler *sampler_take(void);
+
+/* For another thread: neither the sampler nor its stack is in use any more. */
+void sampler_keep(struct sampler *s);
+
+/* Puts the sampler that sampler_take() returned into the list of those in use, and removes it. */
+void sampler_begin(struct sampler *s);
+void sampler_end(struct sampler *s);
+
+/* Creates and deletes the timer. Any thread may do this for any other thread of the process. */
+bool sampler_arm(struct sampler *s);
+void sampler_disarm(struct sampler *s);
+void sampler_set_period(const struct sampler *s);
+
+/* Was the signal sent by a timer of ours? */
+bool sampler_has_sent(const siginfo_t *info);
+
+#endif
