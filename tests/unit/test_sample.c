@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "runtime/recorder/stack/sample.h"
+#include "runtime/recorder/stack/sampler.h"
+#include "runtime/shared/common/sys.h"
 #include "recorder.h"
 
 RECORDER_FUNCTIONS({"alpha", TF_GROUP_OSRT});
@@ -188,4 +190,51 @@ Test(sample, timers_end_with_their_threads)
 		cr_skip_test("no /proc/self/timers");
 	fclose(timers);
 	cr_assert_eq(count, 1);
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+Test(sample, handlers_are_found_that_were_installed_before_ours)
+{
+	uint64_t handled = 0, one = 1;
+
+	signal(SIGUSR2, ignore);
+	signal(SIGUSR1, SIG_IGN);
+	cr_assert_not(sample_is_traced(&handled));
+	cr_assert(handled & one << (SIGUSR2 - 1));
+	cr_assert_not(handled & one << (SIGUSR1 - 1));
+}
+
+static const char *stacks[40];
+static int stack_count;
+
+static void *live_until_all_do(void *all)
+{
+	stack_t registered;
+
+	hook_attached();
+	sys_call(SYS_sigaltstack, NULL, &registered, 0, 0);
+	stacks[__atomic_fetch_add(&stack_count, 1, __ATOMIC_RELAXED)] = registered.ss_sp;
+	pthread_barrier_wait(all);
+	return NULL;
+}
+
+Test(sample, threads_have_stacks_of_their_own)
+{
+	enum { THREADS = sizeof(stacks) / sizeof(*stacks) };
+	pthread_t threads[THREADS];
+	pthread_barrier_t all;
+
+	pthread_barrier_init(&all, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		cr_assert_not(pthread_create(&threads[i], NULL, live_until_all_do, &all));
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < THREADS; i++)
+		for (int j = 0; j < i; j++)
+			cr_assert(stacks[i] + SAMPLER_STACK_BYTES <= stacks[j] ||
+				  stacks[j] + SAMPLER_STACK_BYTES <= stacks[i]);
 }

@@ -180,17 +180,24 @@ void *altstack_handler(int signal, void *now)
 	return now == altstack_enter && signal > 0 && signal <= SIGNALS ? altstack_action(signal).handler : now;
 }
 
-void altstack_init(altstack_action_call *real, int ours)
+void altstack_start(void)
 {
-	struct sigaction action;
-
 #if defined(__x86_64__)
 	is_active = true;
 #endif
-	for (int signal = 1; signal <= SIGNALS; signal++)
-		if (signal != ours && !real(signal, NULL, &action) &&
+}
+
+void altstack_replace_handlers(altstack_action_call *real, uint64_t signals)
+{
+	struct sigaction action;
+
+	for (; signals; signals &= signals - 1) {
+		int signal = __builtin_ctzll(signals) + 1;
+
+		if (!real(signal, NULL, &action) &&
 		    is_replaced_handler((void *)action.sa_handler, (unsigned long)action.sa_flags))
 			altstack_sigaction(signal, &action, NULL, real);
+	}
 }
 
 void altstack_stop(void)

@@ -35,9 +35,12 @@ struct altstack_kernel_action {
 	uint64_t mask;
 };
 
-/* Replaces the handlers with SA_ONSTACK that are installed already, except that of the signal `ours`. Once per image
- * that was exec'ed, and after altstack_stop(). */
-void altstack_init(altstack_action_call *real, int ours);
+/* From here on, handlers with SA_ONSTACK are replaced when they are installed. Once per image that was exec'ed, and
+ * after altstack_stop(). */
+void altstack_start(void);
+
+/* Replaces those that are installed already, for these signals. */
+void altstack_replace_handlers(altstack_action_call *real, uint64_t signals);
 
 /* Restores all handlers in the kernel as the program set them: a seccomp filter may forbid our system calls. */
 void altstack_stop(void);

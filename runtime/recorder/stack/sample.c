@@ -28,7 +28,7 @@ static int (*set_action)(int signal, const struct sigaction *action, struct siga
 
 static const char *sample_begin_thread(struct thread *t)
 {
-	struct sampler *s = sample_may_begin(process.sampler_count) ? sampler_take() : NULL;
+	struct sampler *s = sample_may_begin() ? sampler_take() : NULL;
 
 	if (!s)
 		return "CPU samples: a thread is not sampled, there is no memory for its signal stack (RLIMIT_AS?), or "
@@ -261,12 +261,13 @@ static void sample_take(const ucontext_t *context)
 /* Checked at most once per second: a debugger that attaches then stops at one of our signals, not at each. */
 static bool sample_check_tracer(void)
 {
-	uint64_t now = clock_now(), last_check = __atomic_load_n(&process.tracer_checked_ticks, __ATOMIC_RELAXED);
+	uint64_t now = clock_now(), last_check = __atomic_load_n(&process.tracer_checked_ticks, __ATOMIC_RELAXED),
+		 handled;
 
 	if (now - last_check < clock_ticks(1000000000))
 		return false;
 	__atomic_store_n(&process.tracer_checked_ticks, now, __ATOMIC_RELAXED);
-	return sample_is_traced();
+	return sample_is_traced(&handled);
 }
 
 /* The kernel has another alternate stack than ours. */
@@ -447,7 +448,8 @@ void sample_continue(void)
 	if (!sample_stopped_signal || !sample_has_handler(sample_stopped_signal))
 		return;
 	sys_signals_block(&signals);
-	altstack_init(set_action, sample_stopped_signal);
+	altstack_start();
+	altstack_replace_handlers(set_action, ~sample_mask_bit(sample_stopped_signal));
 	sys_lock(&process.sampling);
 	sample_signal = sample_stopped_signal;
 	sample_stopped_signal = 0;
@@ -462,16 +464,21 @@ void sample_continue(void)
 
 void sample_init(void)
 {
-	const char *why = process_options.sample ? sample_hindrance() : NULL;
+	uint64_t handled = ~0ull;
+	const char *why;
 
 	if (!process_options.sample)
 		return;
 	thread_watch(&(struct thread_watch){sample_thread_begin, sample_thread_end});
 	set_action = dso_next("sigaction");
+	altstack_start(); /* before `handled` is read, so that a handler of another thread is in one of both */
+	why = sample_hindrance(&handled);
 	if (!why && set_action) {
-		altstack_init(set_action, 0); /* before our own handler with SA_ONSTACK is installed */
+		altstack_replace_handlers(set_action, handled); /* before our own with SA_ONSTACK is installed */
 		sample_choose_signal(SAMPLE_SIGNAL_FIRST, 0);
 	}
+	if (!sample_signal)
+		altstack_stop();
 	if (why || !sample_signal)
 		process_note(why ? why : TF_NOTE_NO_SAMPLES ", the program uses all possible signals");
 }

@@ -30,10 +30,10 @@
 /* Selects the signal. Once per image that was exec'ed. Under a guard. */
 void sample_init(void);
 
-/* sample_hindrance.c: the reason, for the ledger, why samples cannot be taken without the target noticing, or NULL.
- * Is the process traced by ptrace()? */
-const char *sample_hindrance(void);
-bool sample_is_traced(void);
+/* sample_hindrance.c: the reason, for the ledger, why samples cannot be taken without the target noticing, or NULL;
+ * and the signals that have handlers, or all if that is not known. Is the process traced by ptrace()? */
+const char *sample_hindrance(uint64_t *ret_handled);
+bool sample_is_traced(uint64_t *ret_handled);
 
 /* Creates and deletes the calling thread's timer. Under a guard. */
 void sample_thread_begin(struct thread *t);
@@ -63,7 +63,7 @@ void sample_yield(const char *note);
 
 /* sample_hindrance.c: may another thread be sampled? -s auto leaves most of RLIMIT_SIGPENDING, which the timers use up,
  * and of vm.max_map_count to the program. */
-bool sample_may_begin(uint32_t sampled_threads);
+bool sample_may_begin(void);
 
 /* sample_hindrance.c, for the ledger: the program uses our signal, and samples do not use another one. */
 const char *sample_note_no_signal(void);

@@ -24,18 +24,39 @@ static bool is_kernel(unsigned major, unsigned minor)
 	return number[0] > major || (number[0] == major && number[1] >= minor);
 }
 
-bool sample_is_traced(void)
+/* The value of a line; NULL: there is none. */
+static const char *status_value(const char *status, const char *key, size_t key_bytes)
 {
-	static const char key[] = "\nTracerPid:\t";
-	char status[512], *at; /* the line is near the beginning */
+	const char *at = strstr(status, key);
 
-	if (sys_read_file("/proc/self/status", status, sizeof(status)) <= 0)
-		return false;
-	at = strstr(status, key);
-	return at && at[sizeof(key) - 1] != '0';
+	return at ? at + key_bytes : NULL;
 }
 
-const char *sample_hindrance(void)
+/* As the kernel writes a signal set. */
+static uint64_t status_set(const char *digits)
+{
+	uint64_t set = 0;
+
+	for (; (*digits >= '0' && *digits <= '9') || (*digits >= 'a' && *digits <= 'f'); digits++)
+		set = set << 4 | (uint64_t)(*digits <= '9' ? *digits - '0' : *digits - 'a' + 10);
+	return set;
+}
+
+bool sample_is_traced(uint64_t *ret_handled)
+{
+	static const char tracer[] = "\nTracerPid:\t", handled[] = "\nSigCgt:\t";
+	char status[1024]; /* has both lines, unless the program is in many groups */
+	const char *value = NULL;
+	bool has_status = sys_read_file("/proc/self/status", status, sizeof(status)) > 0;
+
+	if (has_status)
+		value = status_value(status, handled, sizeof(handled) - 1);
+	*ret_handled = value && strchr(value, '\n') ? status_set(value) : ~0ull;
+	value = has_status ? status_value(status, tracer, sizeof(tracer) - 1) : NULL;
+	return value && *value != '0';
+}
+
+const char *sample_hindrance(uint64_t *ret_handled)
 {
 #if !defined(__x86_64__)
 	return TF_NOTE_NO_SAMPLES " on this architecture yet, where timers may interrupt system calls";
@@ -46,9 +67,8 @@ const char *sample_hindrance(void)
 		return TF_NOTE_NO_SAMPLES " with glibc before 2.35, which cannot find a module without a lock";
 	if (sys_is_under_valgrind())
 		return TF_NOTE_NO_SAMPLES " under valgrind, which does not support their timers";
-	if (sample_is_traced())
-		return TF_NOTE_NO_SAMPLES
-			", the process is traced (debugger, strace), the tracer would see the signals";
+	if (sample_is_traced(ret_handled))
+		return TF_NOTE_NO_SAMPLES ", the process is traced (debugger, strace), the tracer would see the signals";
 	if (process_options.sample == SAMPLE_AUTO && dso_next("io_uring_queue_init"))
 		return TF_NOTE_NO_SAMPLES ", the program is linked to liburing, whose waits samples would end";
 	return NULL;
@@ -56,17 +76,20 @@ const char *sample_hindrance(void)
 
 /* ---- -s auto ---- */
 
-bool sample_may_begin(uint32_t sampled_threads)
+/* The limit is read again now and then, because the program may lower it. */
+bool sample_may_begin(void)
 {
-	enum { MOST_THREADS = 4096, SHARE = 8 };
-	struct {
-		uint64_t soft, hard;
-	} limit;
+	enum { MOST_THREADS = 4096, SHARE = 8, READ_AGAIN = 16 };
+	uint64_t limit[2]; /* soft and hard */
 
 	if (process_options.sample != SAMPLE_AUTO)
 		return true;
-	return sampled_threads < MOST_THREADS && (sys_call(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, &limit) < 0 ||
-						  sampled_threads < limit.soft / SHARE);
+	if (process.sampler_count % READ_AGAIN == 0) {
+		process.sampler_limit = MOST_THREADS;
+		if (!sys_call(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, limit) && limit[0] / SHARE < MOST_THREADS)
+			process.sampler_limit = (uint32_t)(limit[0] / SHARE);
+	}
+	return process.sampler_count < process.sampler_limit;
 }
 
 const char *sample_note_no_signal(void)
