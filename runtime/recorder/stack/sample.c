@@ -473,6 +473,7 @@ void sample_init(void)
 	set_action = dso_next("sigaction");
 	altstack_start(); /* before `handled` is read, so that a handler of another thread is in one of both */
 	why = sample_hindrance(&handled);
+	process.tracer_checked_ticks = clock_now();
 	if (!why && set_action) {
 		altstack_replace_handlers(set_action, handled); /* before our own with SA_ONSTACK is installed */
 		sample_choose_signal(SAMPLE_SIGNAL_FIRST, 0);
