@@ -24,7 +24,8 @@ struct sampler {
 	uint64_t checked_ns; /* CPU clock at the last check */
 };
 
-/* The calling thread's: the one it had before a fork, one that an ended thread left, or a new one. NULL: no memory. */
+/* The sampler for the calling thread: its own from before a fork, that of an ended thread, or a new one. NULL: there is
+ * no memory. */
 struct sampler *sampler_take(void);
 
 /* For another thread: neither the sampler nor its stack is in use any more. */
