@@ -20,7 +20,6 @@
 enum { STACK_ROOM = 102400 }; /* that a sample may find used; the rest is enough for it */
 enum { CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
 
-int sample_signal;
 int sample_stopped_signal;
 static int (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
 

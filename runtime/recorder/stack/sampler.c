@@ -17,6 +17,7 @@ struct timer_event { /* the kernel's struct sigevent */
 	int signal, notify, tid, reserved[11];
 };
 
+int sample_signal;
 static char timer_mark; /* its address identifies the signals of our timers */
 
 /* Of the calling thread, also in a child that it forks. */
