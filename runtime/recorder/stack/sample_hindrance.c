@@ -68,7 +68,8 @@ const char *sample_hindrance(uint64_t *ret_handled)
 	if (sys_is_under_valgrind())
 		return TF_NOTE_NO_SAMPLES " under valgrind, which does not support their timers";
 	if (sample_is_traced(ret_handled))
-		return TF_NOTE_NO_SAMPLES ", the process is traced (debugger, strace), the tracer would see the signals";
+		return TF_NOTE_NO_SAMPLES
+		    ", the process is traced (debugger, strace), the tracer would see the signals";
 	if (process_options.sample == SAMPLE_AUTO && dso_next("io_uring_queue_init"))
 		return TF_NOTE_NO_SAMPLES ", the program is linked to liburing, whose waits samples would end";
 	return NULL;
