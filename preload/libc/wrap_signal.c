@@ -56,14 +56,22 @@ int wrap_sigaction(int signal, const struct sigaction *action, struct sigaction 
 			return SIG_DFL;                                                                                \
 		leave_signal(signal, handler == SIG_DFL);                                                              \
 		sample_release(signal);                                                                                \
-		return (sighandler_t)altstack_handler(signal, (void *)real_##symbol(signal, handler));                 \
+		return altstack_signal(signal, handler, real_##symbol);                                                \
 	}
 SIGNAL(signal)
 SIGNAL(ssignal)
 SIGNAL(bsd_signal)
 SIGNAL(sysv_signal)
 SIGNAL(__sysv_signal)
-SIGNAL(sigset)
+
+sighandler_t wrap_sigset(int signal, sighandler_t handler)
+{
+	if (handler == SIG_DFL && signal && signal == sample_signal)
+		return SIG_DFL;
+	leave_signal(signal, handler == SIG_DFL);
+	sample_release(signal);
+	return (sighandler_t)altstack_handler(signal, (void *)real_sigset(signal, handler));
+}
 
 int wrap_sigignore(int signal)
 {

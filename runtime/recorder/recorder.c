@@ -17,6 +17,7 @@
 #include "runtime/recorder/record/spare_stack.h"
 #include "runtime/recorder/record/traffic.h"
 #include "runtime/recorder/record/usage.h"
+#include "runtime/recorder/stack/crash.h"
 #include "runtime/recorder/stack/module.h"
 #include "runtime/recorder/stack/sample.h"
 #include "runtime/recorder/stack/sample_mask.h"
@@ -93,6 +94,7 @@ static bool recorder_start_image(void)
 		module_init();
 		stack_init();
 		sample_init();
+		crash_init();
 	}
 	__atomic_store_n(&process.generation, ++process_inherited.generations, __ATOMIC_RELEASE);
 	return true;
@@ -255,8 +257,10 @@ static void recorder_thaw(bool silent)
 		uint32_t others = __atomic_sub_fetch(&sys_is_silent, 1, __ATOMIC_SEQ_CST);
 
 		__atomic_sub_fetch(&process.closing, 1, __ATOMIC_SEQ_CST);
-		if (!others)
+		if (!others) {
 			sample_continue();
+			crash_init();
+		}
 	}
 	__atomic_sub_fetch(&process_is_frozen, 1, __ATOMIC_SEQ_CST);
 }

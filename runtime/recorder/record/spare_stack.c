@@ -14,9 +14,7 @@ static bool is_usable; /* stacks are there, or are mapped at their first use */
 
 #if defined(__x86_64__)
 
-/* Calls work(argument) with the stack pointer `top`. It is marked as a signal frame, because gdb then accepts that the
- * caller's stack may be at a lower address. */
-void spare_stack_switch(void (*work)(void *), void *argument, char *top) HIDDEN;
+/* It is marked as a signal frame, because gdb then accepts that the caller's stack may be at a lower address. */
 __asm__(".pushsection .text\n"
 	".hidden spare_stack_switch\n"
 	".globl spare_stack_switch\n"

@@ -23,4 +23,9 @@ bool spare_stack_run(void (*work)(void *), void *argument);
 /* Like spare_stack_run() in the thread's guard `g`, but if there is no stack, the work runs on the caller's. */
 void spare_stack_prefer(const struct thread_guard *g, void (*work)(void *), void *argument);
 
+#if defined(__x86_64__)
+/* Calls work(argument) with the stack pointer `top`, a multiple of 16. */
+void spare_stack_switch(void (*work)(void *), void *argument, char *top) __attribute__((visibility("hidden")));
+#endif
+
 #endif

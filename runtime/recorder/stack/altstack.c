@@ -13,6 +13,13 @@
 
 enum { SIGNALS = 64, RED_ZONE = 128, FRAME_ALIGN = 16, FPU_ALIGN = 64 };
 
+/* The kernel's SA_RESTORER, which libc adds to the flags of each action; the other architectures have none. */
+#if defined(__x86_64__)
+#define RESTORER 0x04000000ul
+#else
+#define RESTORER 0ul
+#endif
+
 #ifndef SS_AUTODISARM
 #define SS_AUTODISARM (1u << 31)
 #endif
@@ -37,6 +44,11 @@ static __thread struct {
 } self __attribute__((tls_model("initial-exec"))) = {.programs = {.ss_flags = SS_DISABLE}};
 
 static bool is_active;
+
+/* Stands in the kernel for SIG_DFL of the fatal signals while is_watching. */
+static void *fatal_handler;
+static altstack_action_call *fatal_action;
+static bool is_watching;
 
 /* Never called by us: installed in the kernel in place of each handler with SA_ONSTACK. */
 extern char altstack_enter[] HIDDEN;
@@ -85,9 +97,29 @@ static bool is_replaced_handler(const void *handler, unsigned long flags)
 	return !module_is_go(handler);
 }
 
+static bool is_fatal_signal(int signal)
+{
+	return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGABRT;
+}
+
+/* What the kernel is given in place of an action of the program. False: the action itself. A fault within our handler
+ * is delivered to it as well. */
+static bool altstack_replace(int signal, const struct action *wanted, struct action *ret)
+{
+	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1);
+
+	if (is_active && is_replaced_handler(wanted->handler, wanted->flags))
+		*ret = (struct action){altstack_enter, ~0ull, wanted->flags};
+	else if (is_watching && is_fatal_signal(signal) && wanted->handler == (void *)SIG_DFL)
+		*ret = (struct action){fatal_handler, ~faults, SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	else
+		return false;
+	return true;
+}
+
 static bool is_tracked_signal(int signal, bool takes)
 {
-	return is_active && signal >= 1 && signal <= SIGNALS && (takes || actions[signal].turn);
+	return (is_active || is_watching) && signal >= 1 && signal <= SIGNALS && (takes || actions[signal].turn);
 }
 
 /* Does the kernel have what altstack_sigaction() installed for this action? SA_RESETHAND resets the handler but
@@ -96,30 +128,47 @@ static bool is_replacement(const void *handler, unsigned long flags, const struc
 {
 	const unsigned long once = SA_ONSTACK | SA_RESETHAND;
 
-	return handler == altstack_enter ||
+	return handler == altstack_enter || (fatal_handler && handler == fatal_handler) ||
 	       (handler == (void *)SIG_DFL && (flags & programs_action->flags & once) == once);
+}
+
+/* The old action as it would be without us. */
+static void altstack_answer(struct sigaction *old, const struct action *before)
+{
+	if ((void *)old->sa_handler != (void *)SIG_DFL)
+		old->sa_handler = (void (*)(int))before->handler;
+	if (before->handler == (void *)SIG_DFL) {
+		old->sa_flags = (int)before->flags;
+		if (!(before->flags & RESTORER))
+			old->sa_restorer = NULL;
+	}
+	memset(&old->sa_mask, 0, sizeof(old->sa_mask));
+	memcpy(&old->sa_mask, &before->mask, sizeof(before->mask));
 }
 
 int altstack_sigaction(int signal, const struct sigaction *action, struct sigaction *old, altstack_action_call *real)
 {
-	void *handler = action ? (void *)action->sa_handler : (void *)SIG_DFL;
-	unsigned long flags = action ? (unsigned long)action->sa_flags : 0;
-	bool takes = is_active && is_replaced_handler(handler, flags), is_locked;
-	struct action before, wanted = {.handler = handler, .flags = flags};
+	struct action before, wanted = {.handler = (void *)SIG_DFL}, instead;
+	bool takes, is_locked;
 	struct sigaction changed;
 	int result, error;
 	uint64_t signals;
 
+	if (action) {
+		wanted = (struct action){(void *)action->sa_handler, 0, (unsigned long)action->sa_flags | RESTORER};
+		memcpy(&wanted.mask, &action->sa_mask, sizeof(wanted.mask));
+	}
+	takes = action && altstack_replace(signal, &wanted, &instead);
 	if (!is_tracked_signal(signal, takes))
 		return real(signal, action, old);
 	is_locked = altstack_lock(&signals);
 	takes = takes && is_locked;
 	before = altstack_action(signal);
 	if (takes) {
-		changed = *action;
-		memcpy(&wanted.mask, &action->sa_mask, sizeof(wanted.mask));
-		changed.sa_handler = (void (*)(int))(void *)altstack_enter;
+		changed = (struct sigaction){.sa_flags = (int)instead.flags};
+		changed.sa_handler = (void (*)(int))instead.handler;
 		memset(&changed.sa_mask, 0xff, sizeof(changed.sa_mask));
+		memcpy(&changed.sa_mask, &instead.mask, sizeof(instead.mask));
 		altstack_set_action(signal, wanted);
 		action = &changed;
 	}
@@ -127,18 +176,15 @@ int altstack_sigaction(int signal, const struct sigaction *action, struct sigact
 	error = errno;
 	if (result && takes)
 		altstack_set_action(signal, before);
-	if (!result && old && is_replacement((void *)old->sa_handler, (unsigned long)old->sa_flags, &before)) {
-		if ((void *)old->sa_handler == altstack_enter)
-			old->sa_handler = (void (*)(int))before.handler;
-		memset(&old->sa_mask, 0, sizeof(old->sa_mask));
-		memcpy(&old->sa_mask, &before.mask, sizeof(before.mask));
-	}
+	if (!result && old && is_replacement((void *)old->sa_handler, (unsigned long)old->sa_flags, &before))
+		altstack_answer(old, &before);
 	if (is_locked)
 		altstack_unlock(&signals);
 	errno = error;
 	return result;
 }
 
+/* Leaves SIG_DFL as it is: there is no return from a handler without the restorer of libc. */
 long altstack_raw_sigaction(int signal, const struct altstack_kernel_action *action, struct altstack_kernel_action *old,
 			    size_t mask_size)
 {
@@ -146,19 +192,19 @@ long altstack_raw_sigaction(int signal, const struct altstack_kernel_action *act
 	bool is_locked, takes;
 	const struct altstack_kernel_action standard = {.handler = (void *)SIG_DFL};
 	struct altstack_kernel_action changed = is_readable ? *action : standard;
-	struct action before, wanted = {changed.handler, changed.mask, changed.flags};
+	struct action before, wanted = {changed.handler, changed.mask, changed.flags}, instead;
 	uint64_t signals;
 	long result;
 
-	takes = is_active && is_replaced_handler(changed.handler, changed.flags);
+	takes = wanted.handler != (void *)SIG_DFL && altstack_replace(signal, &wanted, &instead);
 	if (!is_tracked_signal(signal, takes))
 		return sys_enter(SYS_rt_sigaction, signal, (long)action, (long)old, (long)mask_size, 0, 0);
 	is_locked = altstack_lock(&signals);
 	takes = takes && is_locked;
 	before = altstack_action(signal);
 	if (takes) {
-		changed.handler = altstack_enter;
-		changed.mask = ~0ull;
+		changed.handler = instead.handler;
+		changed.mask = instead.mask;
 		altstack_set_action(signal, wanted);
 		action = &changed;
 	}
@@ -166,8 +212,12 @@ long altstack_raw_sigaction(int signal, const struct altstack_kernel_action *act
 	if (result && takes)
 		altstack_set_action(signal, before);
 	if (!result && old && is_replacement(old->handler, old->flags, &before)) {
-		if (old->handler == altstack_enter)
+		if (old->handler != (void *)SIG_DFL)
 			old->handler = before.handler;
+		if (before.handler == (void *)SIG_DFL) {
+			old->flags = before.flags;
+			old->restorer = before.flags & RESTORER ? old->restorer : NULL;
+		}
 		old->mask = before.mask;
 	}
 	if (is_locked)
@@ -175,9 +225,65 @@ long altstack_raw_sigaction(int signal, const struct altstack_kernel_action *act
 	return result;
 }
 
+/* Puts our handler in place of SIG_DFL, if that is what the kernel has. Under the lock. */
+static void altstack_watch(int signal)
+{
+	struct sigaction now, changed = {.sa_handler = SIG_DFL};
+	struct action wanted, instead;
+
+	if (fatal_action(signal, NULL, &now) || now.sa_handler != SIG_DFL)
+		return;
+	wanted = (struct action){(void *)SIG_DFL, 0, (unsigned long)now.sa_flags};
+	memcpy(&wanted.mask, &now.sa_mask, sizeof(wanted.mask));
+	if (!altstack_replace(signal, &wanted, &instead))
+		return;
+	changed.sa_handler = (void (*)(int))instead.handler;
+	changed.sa_flags = (int)instead.flags;
+	memcpy(&changed.sa_mask, &instead.mask, sizeof(instead.mask));
+	altstack_set_action(signal, wanted);
+	fatal_action(signal, &changed, NULL);
+}
+
+void altstack_watch_fatal(void (*handler)(int, siginfo_t *, void *), altstack_action_call *real)
+{
+	uint64_t signals;
+
+	if (!altstack_lock(&signals))
+		return;
+	fatal_handler = (void *)handler;
+	fatal_action = real;
+	is_watching = true;
+	for (int signal = 1; signal < SIGNALS; signal++)
+		if (is_fatal_signal(signal))
+			altstack_watch(signal);
+	altstack_unlock(&signals);
+}
+
+void (*altstack_signal(int signal, void (*handler)(int), altstack_signal_call *real))(int)
+{
+	bool is_locked;
+	uint64_t signals;
+	void (*old)(int);
+	int error;
+
+	if (!is_watching || !is_fatal_signal(signal))
+		return (void (*)(int))altstack_handler(signal, (void *)real(signal, handler));
+	is_locked = altstack_lock(&signals);
+	old = (void (*)(int))altstack_handler(signal, (void *)real(signal, handler));
+	error = errno;
+	if (is_locked && handler == SIG_DFL && old != SIG_ERR)
+		altstack_watch(signal);
+	if (is_locked)
+		altstack_unlock(&signals);
+	errno = error;
+	return old;
+}
+
 void *altstack_handler(int signal, void *now)
 {
-	return now == altstack_enter && signal > 0 && signal <= SIGNALS ? altstack_action(signal).handler : now;
+	bool is_ours = now == altstack_enter || (fatal_handler && now == fatal_handler);
+
+	return is_ours && signal > 0 && signal <= SIGNALS ? altstack_action(signal).handler : now;
 }
 
 void altstack_start(void)
@@ -212,13 +318,14 @@ void altstack_stop(void)
 		programs = altstack_action(signal);
 		if (!actions[signal].turn || sys_call(SYS_rt_sigaction, signal, NULL, &now, sizeof(now.mask)))
 			continue;
-		if (now.handler != altstack_enter)
+		if (now.handler != altstack_enter && (!fatal_handler || now.handler != fatal_handler))
 			continue;
 		now.handler = programs.handler;
+		now.flags = programs.flags | RESTORER;
 		now.mask = programs.mask;
 		sys_call(SYS_rt_sigaction, signal, &now, NULL, sizeof(now.mask));
 	}
-	is_active = false;
+	is_active = is_watching = false;
 	altstack_unlock(&signals);
 }
 

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 typedef int altstack_action_call(int signal, const struct sigaction *action, struct sigaction *old);
+typedef void (*altstack_signal_call(int signal, void (*handler)(int)))(int);
 typedef int altstack_stack_call(const stack_t *stack, stack_t *old);
 
 /* The kernel's struct sigaction. */
@@ -41,6 +42,11 @@ void altstack_start(void);
 
 /* Replaces those that are installed already, for these signals. */
 void altstack_replace_handlers(altstack_action_call *real, uint64_t signals);
+
+/* From here on, `handler` stands in the kernel for SIG_DFL of the signals that faults and abort() send, and the program
+ * sees SIG_DFL. It runs on the alternate stack, if the thread has one, with all signals but SIGSEGV and SIGBUS blocked.
+ * Not in the child of a vfork. Until altstack_stop(). */
+void altstack_watch_fatal(void (*handler)(int, siginfo_t *, void *), altstack_action_call *real);
 
 /* Restores all handlers in the kernel as the program set them: a seccomp filter may forbid our system calls. */
 void altstack_stop(void);
@@ -66,6 +72,9 @@ bool altstack_repair(stack_t *context_stack);
 /* sigaction() and sigaltstack() as the program expects them; `real` is the next definition in the loader's order. */
 int altstack_sigaction(int signal, const struct sigaction *action, struct sigaction *old, altstack_action_call *real);
 int altstack_sigaltstack(const stack_t *stack, stack_t *old, altstack_stack_call *real);
+
+/* signal() and its relatives that do not change the mask. */
+void (*altstack_signal(int signal, void (*handler)(int), altstack_signal_call *real))(int);
 
 /* The system call rt_sigaction, made through syscall(). */
 long altstack_raw_sigaction(int signal, const struct altstack_kernel_action *action, struct altstack_kernel_action *old,

@@ -34,6 +34,7 @@ void sample_init(void);
  * and the signals that have handlers, or all if that is not known. Is the process traced by ptrace()? */
 const char *sample_hindrance(uint64_t *ret_handled);
 bool sample_is_traced(uint64_t *ret_handled);
+bool sample_was_traced(void); /* at the start of the image */
 
 /* Creates and deletes the calling thread's timer. Under a guard. */
 void sample_thread_begin(struct thread *t);

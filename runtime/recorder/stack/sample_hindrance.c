@@ -42,6 +42,8 @@ static uint64_t status_set(const char *digits)
 	return set;
 }
 
+static int was_traced = -1; /* what was found first */
+
 bool sample_is_traced(uint64_t *ret_handled)
 {
 	static const char tracer[] = "\nTracerPid:\t", handled[] = "\nSigCgt:\t";
@@ -53,7 +55,16 @@ bool sample_is_traced(uint64_t *ret_handled)
 		value = status_value(status, handled, sizeof(handled) - 1);
 	*ret_handled = value && strchr(value, '\n') ? status_set(value) : ~0ull;
 	value = has_status ? status_value(status, tracer, sizeof(tracer) - 1) : NULL;
+	if (was_traced < 0)
+		was_traced = value && *value != '0';
 	return value && *value != '0';
+}
+
+bool sample_was_traced(void)
+{
+	uint64_t unused;
+
+	return was_traced < 0 ? sample_is_traced(&unused) : was_traced;
 }
 
 const char *sample_hindrance(uint64_t *ret_handled)

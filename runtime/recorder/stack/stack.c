@@ -21,6 +21,7 @@
 /* Nearer than `room` to the end of a stack, no stack is walked. ROOM: a walk and the blob of a new stack need less than
  * this on the caller's stack; ROOM_SPARE: what remains there if that is done on a spare stack.
  * HANDLER_FRAMES: a shorter stack may not reach the frame of a signal handler. */
+enum { PAGE = 4096, PAGES_OVER = 16 };
 enum { ROOM = 16384, ROOM_SPARE = 1024, HANDLER_FRAMES = 16, STAY = 65536, MAIN_STACK = 8 << 20 };
 
 /* Frames of the recorder at the start of a walk: none if the walk begins at the wrapper's caller. */
@@ -393,6 +394,22 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 	if (is_new)
 		stack_write(id, &n, python, python_count, pystack_sample);
 	return is_known ? id : stack_lose(t, LOSS_FAILED);
+}
+
+/* The page of an overflowed stack pointer, and perhaps some above it, cannot be read. */
+uint32_t stack_take_crash(struct thread *t, const struct stack_place *place)
+{
+	uintptr_t top = (uintptr_t)__builtin_thread_pointer(), page = place->sp & -(uintptr_t)PAGE;
+
+	if (top != main_top && place->sp < top && !readable_address(place->sp)) {
+		for (int i = 0; i < PAGES_OVER && !readable_address(page); i++)
+			page += PAGE;
+		if (page < top && readable_between(page, top)) {
+			t->stack_low = place->sp;
+			t->stack_high = top;
+		}
+	}
+	return stack_take_at(t, place);
 }
 
 void stack_alternate_set(void)

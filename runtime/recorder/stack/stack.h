@@ -26,6 +26,9 @@ uint32_t stack_take(struct thread *t, uintptr_t frame);
  * addresses. If the bounds of the stack are unknown, each of its pages is probed. */
 uint32_t stack_take_at(struct thread *t, const struct stack_place *place);
 
+/* Likewise for a thread that crashes: its stack may have overflowed. */
+uint32_t stack_take_crash(struct thread *t, const struct stack_place *place);
+
 /* At the end of an image: adds to the ledger why stacks were lost. */
 void stack_note_lost(void);
 

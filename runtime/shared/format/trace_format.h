@@ -41,7 +41,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 7
+#define TF_VERSION_MINOR 8
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -398,6 +398,7 @@ enum tf_blob_kind {
 	TF_BLOB_OPERATOR_GAP = 20,
 	/* struct tf_short_stack; id = the thread's number. Not a definition: all of them are valid */
 	TF_BLOB_SHORT_STACK = 21,
+	TF_BLOB_CRASH = 33, /* struct tf_crash; id = the thread's number. The last one is valid. From 1.8 on */
 	TF_BLOB_USAGE = 27, /* struct tf_usage; not a definition: the last one of a thread or process is valid */
 };
 
@@ -443,6 +444,17 @@ struct tf_python_frame {
 struct tf_child {
 	uint32_t pid;
 	int32_t status; /* as wait(2) returns it */
+};
+
+/* A thread was about to end its process by this signal. */
+struct tf_crash {
+	uint64_t ticks;
+	uint64_t address; /* that the fault concerns, si_addr; 0 where `code` is not positive */
+	uint32_t tid;
+	int32_t signal, code; /* si_signo, si_code */
+	uint32_t sender;      /* PID of the process that sent it; 0 where `code` is positive */
+	uint32_t stack;	      /* id of a TF_BLOB_STACK; 0: not known */
+	uint32_t reserved;
 };
 
 struct tf_launch {
