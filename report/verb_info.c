@@ -4,16 +4,16 @@
 
 #include "report/verb.h"
 
-/* Most runs are not in a batch job, and then there is no line about it. */
+/* Most runs are not in a batch job and do not crash, and then there is no line about it. */
 static bool is_optional(const struct report *r)
 {
-	return !strcmp(r->name, "jobs");
+	return !strcmp(r->name, "jobs") || !strcmp(r->name, "crashes");
 }
 
 static int run_info(const struct command_line *l)
 {
-	static const char *const parts[] = {"calls_in_progress", "processes", "jobs", "settings",
-					    "not_recorded", "ledger"};
+	static const char *const parts[] = {"crashes", "calls_in_progress", "processes", "jobs",
+					    "settings", "not_recorded", "ledger"};
 	struct work w;
 	int status = work_begin(&w, l);
 

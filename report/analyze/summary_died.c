@@ -11,6 +11,7 @@
 #include "report/base/text.h"
 #include "report/derive/stacks/frame.h"
 #include "report/derive/where/look.h"
+#include "report/stats/report.h"
 
 enum { NAME_WIDTH = 40 };
 
@@ -21,10 +22,14 @@ static const struct image *last_image(const struct model *m, const struct proces
 
 static int signal_of(const struct model *m, const struct process *p)
 {
+	struct crash crash;
+
 	if (p->is_running)
 		return 0;
 	if (p->has_status)
 		return WIFSIGNALED(p->status) ? WTERMSIG(p->status) : 0;
+	if (crash_find(m, p, &crash))
+		return crash.what.signal;
 	return last_image(m, p)->end == TF_END_ABORT ? SIGABRT : 0;
 }
 
@@ -211,14 +216,34 @@ static void add_last(struct rules *r, const struct process *p, struct buffer *ou
 	}
 }
 
-static void add_end(const struct process *p, int signal, struct buffer *out)
+/* Where it crashed, as the recorder saw it at that moment. */
+static void add_crash(struct rules *r, const struct process *p, const struct crash *crash, struct buffer *out)
 {
-	const char *name = signal ? signal_name(signal) : NULL;
+	buffer_text(out, crash->what.tid == p->pid ? "main thread" : "thread ");
+	if (crash->what.tid != p->pid && crash->thread && *crash->thread->name)
+		text_fit(out, crash->thread->name, NAME_WIDTH);
+	else if (crash->what.tid != p->pid)
+		buffer_print(out, "%" PRIu32, crash->what.tid);
+	if (crash->what.stack) {
+		buffer_text(out, ": at ");
+		add_line(r, crash->image, crash->what.stack, out);
+	}
+}
 
-	if (name)
-		buffer_print(out, "SIG%s", name);
+static void add_end(const struct process *p, int signal, const struct crash *crash, struct buffer *out)
+{
+	if (signal)
+		crash_signal(signal, crash, out);
 	else
 		buffer_text(out, p->ended);
+}
+
+static void add_rank(const struct model *m, const struct process *p, struct buffer *out)
+{
+	buffer_text(out, "rank ");
+	text_fit(out, p->rank, NAME_WIDTH);
+	buffer_text(out, " on ");
+	text_fit(out, m->machines[p->machine].host, NAME_WIDTH);
 }
 
 /* What SIGKILL ended is what the kernel killed, unless somebody sent that signal at the same time. */
@@ -248,24 +273,34 @@ void summary_died(struct rules *r, const struct died *d, struct buffer *out)
 {
 	const struct model *m = r->context->model;
 	const struct process *p = d->process;
+	struct crash found, *crash;
+	bool has_rank;
 
 	if (d->oom)
 		add_oom(m, d->oom, out);
 	if (!p || (!d->is_of_ranks && !is_crash(d->signal)))
 		return;
+	crash = crash_find(m, p, &found) ? &found : NULL;
+	has_rank = p->rank && *p->rank;
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, d->is_of_ranks ? "DIED FIRST" : "CRASH");
-	if (p->rank && *p->rank) {
-		buffer_text(out, "rank ");
-		text_fit(out, p->rank, NAME_WIDTH);
-		buffer_text(out, " on ");
-		text_fit(out, m->machines[p->machine].host, NAME_WIDTH);
+	if (d->is_of_ranks && has_rank) {
+		add_rank(m, p, out);
 		buffer_text(out, ": ");
 	}
-	add_end(p, d->signal, out);
-	buffer_text(out, " after ");
-	rule_time(out, model_since_origin(m, p->end_ns));
-	buffer_print(out, ", process %" PRIu32 " ", p->pid);
+	add_end(p, d->signal, crash, out);
+	if (!d->is_of_ranks && has_rank) {
+		buffer_text(out, " in ");
+		add_rank(m, p, out);
+	}
+	if (crash) {
+		buffer_text(out, !d->is_of_ranks && has_rank ? ", " : " in ");
+		add_crash(r, p, crash, out);
+	}
+	buffer_print(out, "; process %" PRIu32 " ", p->pid);
 	text_fit(out, p->command, NAME_WIDTH);
-	add_last(r, p, out);
+	buffer_text(out, ", after ");
+	rule_time(out, model_since_origin(m, p->end_ns));
+	if (!crash)
+		add_last(r, p, out);
 	buffer_text(out, "\n");
 }

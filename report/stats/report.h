@@ -98,4 +98,15 @@ void host_copy_visit(struct scan *s, const struct event *e);
 /* report_gpu.c: 0 if there was nothing to record, -ENODATA if it was not recorded. */
 int device_none(const struct model *m, struct err *err);
 
+/* report_crashes.c: what the recorder wrote when a thread was about to end its process by a signal. */
+struct crash {
+	struct tf_crash what;
+	const struct image *image;
+	const struct trace_thread *thread; /* NULL: it has recorded nothing */
+};
+/* False: the process did not end so, or there was no record. */
+bool crash_find(const struct model *m, const struct process *p, struct crash *ret);
+/* Appends "signal 11 (SIGSEGV, address 0x0)"; crash NULL: not known. */
+void crash_signal(int signal, const struct crash *crash, struct buffer *ret);
+
 #endif

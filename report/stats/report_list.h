@@ -93,6 +93,7 @@
 	X(um_sum, "umsum", "Unified Memory Analysis Summary", REPORT_DEVICE)                                           \
 	X(um_total_sum, "umtotalsum", "Unified Memory Totals Summary", REPORT_DEVICE)                                  \
 	X(um_cpu_page_faults_sum, "umcpupagefaults", "Unified Memory CPU Page Faults Summary", REPORT_DEVICE)          \
+	X(crashes, NULL, "Crashes", REPORT_HIDDEN)                                                                     \
 	X(calls_in_progress, NULL, "Calls in Progress", REPORT_HIDDEN)                                                 \
 	X(settings, NULL, "Settings", REPORT_HIDDEN)                                                                   \
 	X(correlated, NULL, "Host Calls and Their Device Operations", REPORT_HIDDEN | REPORT_DEVICE)                   \

@@ -120,7 +120,7 @@ function listTables() {
 }
 
 function fillLedger() {
-	const of = ['ledger', 'calls_in_progress', 'not_recorded', 'settings'];
+	const of = ['crashes', 'ledger', 'calls_in_progress', 'not_recorded', 'settings'];
 	const tables = of.map(name => model.tables.find(table => table.name === name)).filter(Boolean);
 
 	byId('ledger').replaceChildren(make('p', {}, model.ledger),

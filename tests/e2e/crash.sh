@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Crashes: the summary names signal, thread and line, and the program dies as it does alone.
+set -u
+. "$(dirname "$0")/lib.sh"
+unset "${!SLURM_@}" PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK RANK MASTER_ADDR MASTER_PORT
+ulimit -c 0
+crash=$targets/crash
+source=$(readlink -f -- "${tests_dir%/e2e}/targets")/crash.c
+
+line() { # TEXT: the number of the line of crash.c with that text
+	grep -n -m 1 -- "$1" "$source" | cut -d: -f1
+}
+
+# alike OPTIONS COMMAND...: run alone and recorded, it has the same status and output; the summary is in `err`.
+alike() {
+	local options=$1
+	shift
+	timeout "$patience" "$@" >alone 2>/dev/null
+	alone=$?
+	rm -rf run.pillion
+	# shellcheck disable=SC2086
+	PILLION_STATS=summary timeout "$patience" "$PILLION" $options -o run "$@" >recorded 2>err
+	is "$? $(cat recorded)" "$alone $(cat alone)" "$* $options: status and output"
+}
+
+named() { # TEXT REGEX: the line after the first of the summary
+	if has_unwinder; then
+		like "$(grep '^CRASH' err)" "^CRASH +$2" "$1: the summary"
+	else
+		skip "$1: the summary" 'no unwinder'
+	fi
+}
+
+alike '' "$crash" dispositions
+alike '-s none' "$crash" dispositions
+
+fault="signal 11 \\(SIGSEGV, address 0x0\\) in main thread: at crash.c:$(line 'read_nothing crashes') read_nothing;"
+alike '' "$crash" segv
+named 'a null pointer' "$fault process [0-9]+ .*, after [0-9.]+ [mu]?s$"
+report info -q run.pillion >out
+like "$(cat out)" 'Crashes' 'info has the crash'
+report info -q -f json run.pillion >out
+like "$(tr -d '\n' <out)" '"Signal": *"signal 11 \(SIGSEGV, address 0x0\)"' 'and info as JSON'
+alike '-s none' "$crash" segv
+named 'without samples' "$fault"
+alike '' "$crash" thread segv
+named 'in a thread' "signal 11 \\(SIGSEGV, address 0x0\\) in thread worker: at crash.c:[0-9]+ read_nothing;"
+while read -r how signal; do
+	alike '' "$crash" "$how"
+	named "$how" "$signal\\) in main thread: at crash.c:[0-9]+ "
+done <<END
+bus signal 7 \(SIGBUS, address 0x[0-9a-f]+
+fpe signal 8 \(SIGFPE
+abort signal 6 \(SIGABRT
+jump signal 11 \(SIGSEGV, address 0x0
+raise signal 11 \(SIGSEGV
+kill signal 8 \(SIGFPE
+END
+[ "$(uname -m)" = x86_64 ] && alike '' "$crash" ill
+for stack in '' 'thread '; do
+	# shellcheck disable=SC2086
+	alike '' "$crash" ${stack}overflow
+	if [ "$(uname -m)" = x86_64 ]; then
+		named "a stack overflow, $stack" 'signal 11 \(SIGSEGV, address 0x[0-9a-f]+\) in .*: at crash.c:[0-9]+ descend'
+	fi
+done
+
+# The program has handlers: they run as without us, and what they leave to the default action is recorded.
+for how in segv raise abort; do
+	for handler in chain signal once ignored; do
+		alike '' "$crash" $handler $how
+	done
+done
+alike '' "$crash" stack overflow
+alike '' "$crash" chain segv
+named 'a handler that restores the default action' "$fault"
+alike '' "$crash" signal segv
+named 'a handler that raises the signal again' 'signal 11 \(SIGSEGV\) in main thread: at crash.c:[0-9]+ read_nothing;'
+
+cat >throws.cpp <<'END'
+#include <stdexcept>
+static void parse() { throw std::runtime_error("bad"); }
+int main() { parse(); }
+END
+if command -v g++ >/dev/null && g++ -g -o throws throws.cpp 2>/dev/null; then
+	alike '' ./throws
+	named 'an exception that nobody catches' 'signal 6 \(SIGABRT\) in main thread: at throws.cpp:2 parse\(?\)?;'
+else
+	skip 'an exception that nobody catches' 'no g++'
+fi
+
+cat >job.py <<'END'
+import ctypes
+def inner():
+    ctypes.string_at(0)
+inner()
+END
+if command -v python3 >/dev/null && python3 -c 'import ctypes' 2>/dev/null; then
+	alike '' python3 job.py
+	named 'Python' 'signal 11 \(SIGSEGV, address 0x0\) in main thread: at job.py:3 inner;'
+	alike '' python3 -X faulthandler job.py
+	named 'Python with faulthandler' 'signal 11 \(SIGSEGV\) in main thread: at job.py:3 inner;'
+	like "$(cat err)" 'Fatal Python error: Segmentation fault' 'whose message is printed'
+else
+	skip 'Python' 'no python3 with ctypes'
+fi
+
+# Under a tracer there is no handler: it sees one signal, as without us.
+if command -v strace >/dev/null && strace -o alone.trace true 2>/dev/null; then
+	strace -f -e trace=none -o traced.trace "$PILLION" -o traced "$crash" segv >/dev/null 2>&1
+	is "$(grep -c 'SIGSEGV {' traced.trace)" 1 'a tracer sees the signal once'
+else
+	skip 'a tracer' 'no strace'
+fi
+done_testing
