@@ -27,7 +27,8 @@
 	X(PROCESS_GROUP, "Process Group") X(PROGRAM, "Program") X(RANGE, "Range") X(RANGESTACK, "RangeStack")	       \
 	X(RANK, "Rank") X(REASON, "Reason") X(REASONS, "Reasons") X(RESTARTS, "Restarts") X(RULE, "Rule")	       \
 	X(SCHEDULER, "Scheduler") X(SCOPE, "Scope") X(SEQ, "Seq") X(SETTING, "Setting") X(SHAPE, "Shape")	       \
-	X(SIGNAL, "Signal") X(SIZES, "Sizes") X(SIZE_BYTES, "Size (bytes)") X(SLOWEST_RANK, "Slowest Rank") X(SOURCE, "Source")	       \
+	X(SIGNAL, "Signal")											       \
+	X(SIZES, "Sizes") X(SIZE_BYTES, "Size (bytes)") X(SLOWEST_RANK, "Slowest Rank") X(SOURCE, "Source")	       \
 	X(SRCMEMKD, "SrcMemKd") X(SRC_KIND, "Src Kind") X(STACK, "Stack") X(STARTED, "Started") X(STATE, "State")      \
 	X(STEP, "Step") X(STYLE, "Style") X(SYSTEM_CALL, "System Call") X(TEXT, "Text") X(THREAD, "Thread")	       \
 	X(THREAD_NAME, "Thread Name") X(THREAD_NAMES, "Threads") X(TO_RANK, "To Rank") X(TYPE, "Type")		       \

@@ -62,7 +62,8 @@ for stack in '' 'thread '; do
 	# shellcheck disable=SC2086
 	alike '' "$crash" ${stack}overflow
 	if [ "$(uname -m)" = x86_64 ]; then
-		named "a stack overflow, $stack" 'signal 11 \(SIGSEGV, address 0x[0-9a-f]+\) in .*: at crash.c:[0-9]+ descend'
+		named "a stack overflow, $stack" \
+			'signal 11 \(SIGSEGV, address 0x[0-9a-f]+\) in .*: at crash.c:[0-9]+ descend'
 	fi
 done
 

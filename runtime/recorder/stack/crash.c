@@ -165,7 +165,8 @@ static void crash_on_signal(int signal, siginfo_t *info, void *context)
 /* Go and the JVM rely on the handlers that they find or install; Wine has threads without our thread-local storage. */
 static bool crash_is_foreign_runtime(void)
 {
-	static const char *const symbols[] = {"JLI_Launch", "JNI_CreateJavaVM", "wine_main_preload_info", "__wine_main"};
+	static const char *const symbols[] = {"JLI_Launch", "JNI_CreateJavaVM", "wine_main_preload_info",
+					      "__wine_main"};
 
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
 		if (dso_next(symbols[i]))
