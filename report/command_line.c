@@ -2,7 +2,9 @@
 #include "report/command_line.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +132,18 @@ static int set_group(const struct option *row, void *settings, const char *value
 	return 0;
 }
 
+/* "0/4" */
+static int set_partial(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct command_line *l = settings;
+	char end;
+
+	if (sscanf(value, "%" SCNu32 "/%" SCNu32 "%c", &l->part, &l->part_count, &end) != 2 ||
+	    l->part >= l->part_count)
+		return option_refuse(row, value, why);
+	return 0;
+}
+
 static int set_source_root(const struct option *row, void *settings, const char *value, struct text *why)
 {
 	struct command_line *l = settings;
@@ -196,6 +210,10 @@ static const struct option rows[] = {
 	 .help = "report pytorch_sum: the order, by torch.profiler's names"},
 	{"summary", 0, OPTION_SWITCH, AT(summary), VERBS_OF(VERB_STATS),
 	 .help = "a few lines on the whole run instead of reports"},
+	{"partial", 0, OPTION_OWN, SET(partial), VERBS_OF(VERB_STATS), .value = "I/N",
+	 .takes = "the number of a part from 0, and of all parts, such as 0/4",
+	 .help = "read one of N parts of the trace files, for a program that starts all N and carries their messages: "
+		 "pillion recipe stats"},
 	{"filter-time", 0, OPTION_TEXT, AT(filter_time), VERBS_OF(VERB_FILTERS), .value = "START/END",
 	 .help = "only what overlaps this interval since the start of the run; numbers with ns, us, ms or s; either "
 		 "may be omitted"},

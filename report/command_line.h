@@ -70,6 +70,7 @@ struct command_line {
 	struct texts source_roots;
 	bool quiet, summary, help, version;
 	bool help_reports, help_formats; /* stats: prints its lists */
+	uint32_t part, part_count; /* stats: of the trace files, this process reads a part; count 0: all */
 	const struct export_type *type; /* NULL: not given */
 	enum metric metric;
 	struct split split;

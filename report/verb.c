@@ -155,7 +155,7 @@ static int output_open(struct work *w)
 	const char *path = l->output && strcmp(l->output, "-") != 0 ? l->output : NULL;
 
 	if (share_self(w->model.share))
-		path = "/dev/null"; /* the first rank prints */
+		path = "/dev/null"; /* part 0 prints */
 	w->emit = (struct emit){.file = stdout, .format = l->format, .unit = l->unit};
 	if (l->is_json)
 		path = "/dev/null"; /* the envelope has all, and is written at the end */
@@ -205,7 +205,7 @@ int work_begin_shared(struct work *w, const struct command_line *l, struct share
 	    (l->filter_time && filter_time(&w->model, l->filter_time, &err)) ||
 	    (l->filter_nvtx && filter_nvtx(&w->model, l->filter_nvtx, &err))) {
 		progress_clear();
-		if (prints && err.text[0])
+		if (err.text[0])
 			say("%s", err.text);
 		model_done(&w->model);
 		return EXIT_UNUSABLE;

@@ -42,7 +42,7 @@ struct work {
 	struct report_context context;
 	struct emit emit;
 	FILE *paged; /* what emit writes to if it may be shown in a pager; else NULL */
-	struct texts theirs; /* of other ranks: what work_end says, too */
+	struct texts theirs; /* of other parts: what work_end says, too */
 	bool was_cut;	     /* likewise: a file was truncated */
 	int status;
 };
@@ -54,10 +54,10 @@ int work_begin(struct work *w, const struct command_line *l);
 /* Likewise without captures: the model is empty. */
 int work_begin_output(struct work *w, const struct command_line *l);
 
-/* Likewise; ranks divide the reading. All but the first of them print nothing. */
+/* Likewise; `share`: this process reads a part of the files. All parts but the first print nothing. */
 int work_begin_shared(struct work *w, const struct command_line *l, struct share *share);
 
-/* Where ranks divided the work: the first one gets what the others have to say at the end. */
+/* Part 0 gets what the other parts have to say at the end. */
 void work_gather(struct work *w);
 
 /* Returns the exit status. */

@@ -138,7 +138,7 @@ static void show_empty(struct work *w, const struct shown *s, const struct table
 		say("%s: no rows", r->name);
 }
 
-/* What another rank shows: this one reads its part of the events. */
+/* What part 0 shows: this one reads its part of the events. */
 static void help_report(struct work *w, const struct report *r)
 {
 	struct table table = {0};
@@ -249,63 +249,6 @@ static int keep_names(const struct command_line *l)
 	if (code)
 		say("%s", err.text);
 	return code ? EXIT_UNUSABLE : EXIT_DONE;
-}
-
-/* Where the ranks of a job step meet: in the capture, or beside it if it is a file. */
-static void meeting_place(const char *word, struct buffer *ret)
-{
-	struct err err;
-	struct stat st;
-
-	if (model_find(word, false, ret, &err)) {
-		buffer_clear(ret);
-		return;
-	}
-	if (stat(ret->data, &st) == 0 && !S_ISDIR(st.st_mode)) {
-		char *slash = strrchr(ret->data, '/');
-
-		buffer_text(ret, slash ? "" : "/..");
-		if (slash)
-			*slash = '\0';
-		else
-			mem_replace_text(&ret->data, mem_copy_text(".", 1));
-	}
-}
-
-/* All words of the command line, so that two commands of the same ranks are kept apart. */
-static void command_text(struct buffer *ret)
-{
-	FILE *f = fopen("/proc/self/cmdline", "re");
-	char piece[4096];
-	size_t size;
-
-	while (f && (size = fread(piece, 1, sizeof(piece), f)) > 0)
-		for (size_t i = 0; i < size; i++)
-			buffer_add(ret, piece[i] ? &piece[i] : "\n", 1);
-	if (f)
-		fclose(f);
-}
-
-static enum share_role join_ranks(const struct command_line *l, struct share **ret)
-{
-	struct buffer place = {0}, command = {0}, note = {0};
-	enum share_role role = SHARE_ALONE;
-	struct rank_job job;
-
-	*ret = NULL;
-	if (l->summary || l->is_json || l->keeps_symbols || l->keeps_sources || !l->capture_count ||
-	    !rank_job_find(&job))
-		return role;
-	meeting_place(l->captures[0], &place);
-	command_text(&command);
-	if (place.size)
-		role = share_join(&job, buffer_string(&place), buffer_string(&command), ret, &note);
-	if (note.size && !l->quiet)
-		say("%s", note.data);
-	buffer_done(&place);
-	buffer_done(&command);
-	buffer_done(&note);
-	return role;
 }
 
 static bool is_in_default_set(const struct work *w, const struct report *r)
@@ -485,32 +428,46 @@ static void keep_source_records(struct work *w)
 	buffer_done(&path);
 }
 
-static int run_reports(const struct command_line *l, size_t operands)
+static int run_reports(const struct command_line *l, size_t operands, struct share *share)
 {
 	struct dumps *dumps = NULL;
-	struct share *share = NULL;
 	struct work w;
 	int status;
 
-	if (operands == l->capture_count && join_ranks(l, &share) == SHARE_ABSENT)
-		return EXIT_DONE;
 	status = keep_names(l);
 	if (!status)
 		status = begin_with_dumps(&w, l, operands, share, &dumps);
-	if (status) {
-		share_abandon(share);
-	} else if (l->summary) {
-		show_summary(&w);
-		fflush(w.emit.file);
-		keep_source_records(&w);
-		status = work_end(&w);
-	} else {
-		show_tables(&w);
+	if (!status) {
+		if (l->summary) {
+			show_summary(&w);
+			fflush(w.emit.file);
+		} else {
+			show_tables(&w);
+		}
 		keep_source_records(&w);
 		status = work_end(&w);
 	}
-	share_leave(share);
 	dumps_free(dumps);
+	return status;
+}
+
+/* One part of several, of which another program carries the messages. */
+static int run_part(const struct command_line *l, size_t operands)
+{
+	struct share *share = NULL;
+	struct err err;
+	int status = EXIT_UNUSABLE;
+
+	if (l->summary || l->is_json || l->keeps_symbols || l->keeps_sources || operands != l->capture_count)
+		say("--partial is for tables of captures");
+	else if (share_new(l->part, l->part_count, &share, &err))
+		say("%s", err.text);
+	else
+		status = run_reports(l, operands, share);
+	if (share_end(share, &err) && status != EXIT_UNUSABLE) {
+		say("%s", err.text);
+		status = EXIT_UNUSABLE;
+	}
 	return status;
 }
 
@@ -522,7 +479,8 @@ static int run_stats(const struct command_line *l)
 	if (l->help_reports || l->help_formats)
 		return print_lists(l);
 	captures = without_dumps(l);
-	status = run_reports(&captures, l->capture_count);
+	status = l->part_count ? run_part(&captures, l->capture_count)
+			       : run_reports(&captures, l->capture_count, NULL);
 	free(captures.captures);
 	return status;
 }

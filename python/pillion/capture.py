@@ -22,9 +22,9 @@ def _command():
 
 
 def _quiet_environment():
-    """Without the recorder: reading a capture is no part of what is recorded, nor do ranks divide it."""
+    """Without the recorder: reading a capture is no part of what is recorded."""
     hidden = ("LD_PRELOAD", "NVTX_INJECTION64_PATH", "PILLION_OUTPUT")
-    return {**{k: v for k, v in os.environ.items() if k not in hidden}, "PILLION_RANKS": "alone"}
+    return {k: v for k, v in os.environ.items() if k not in hidden}
 
 
 class Table:

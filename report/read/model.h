@@ -193,7 +193,7 @@ struct model {
 	uint64_t trace_bytes;  /* of all trace files */
 	uint64_t written_bytes; /* of the data in them, without holes */
 	struct attachments attachments; /* state of modules that derive from the model */
-	struct share *share;		/* that share the reading of the files; NULL: there is one process */
+	struct share *share;		/* the processes that share the reading of the files; NULL: there is one */
 	struct texts problems; /* damaged, truncated or foreign files, one line for each */
 };
 
@@ -211,7 +211,7 @@ struct wait_status {
  * in model.problems; returns -errno with err only if a capture as a whole cannot be read. The caller frees the model
  * in either case. */
 int model_open(struct model *m, char *const *paths, size_t count, struct err *err);
-/* Likewise: each rank reads a part of the traces, and all get the same model. */
+/* Likewise: each process of `share` reads a part of the traces, and all get the same model. */
 int model_open_shared(struct model *m, char *const *paths, size_t count, struct share *share, struct err *err);
 void model_done(struct model *m);
 

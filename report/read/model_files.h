@@ -14,15 +14,15 @@ struct file {
 	struct trace *trace;	  /* if it is a trace without a problem */
 	char *problem;
 	bool is_unwritten; /* the problem: its writer was killed when it had just created the file */
-	uint64_t size;	   /* only where ranks share the files */
-	size_t owner;	   /* the rank that reads it */
+	uint64_t size;	   /* only where several processes share the files */
+	size_t owner;	   /* the process that reads it */
 };
 
 struct files {
 	struct file *items;
 	size_t count, capacity;
 	size_t next; /* index of the next file that no thread has taken */
-	size_t self; /* the rank that this process is */
+	size_t self; /* the number of this process */
 };
 
 /* Takes ownership of path; name is within it, or stays valid. */
@@ -33,12 +33,12 @@ bool file_is_trace(const struct file *f);
 int file_map(const struct file *f, struct mapping *ret, struct err *err);
 void file_problem(struct file *f, int code, const struct err *err);
 
-/* ---- model_share.c: where ranks share the files ---- */
+/* ---- model_share.c: where several processes share the files ---- */
 
-/* All ranks get the first one's list of files, and each file an owner. `directory`: NULL for a packed file. */
+/* All processes get the first one's list of files, and each file an owner. `directory`: NULL for a packed file. */
 void files_divide(struct model *m, struct files *l, const char *directory);
 
-/* Each rank has read its files. Sends what they contain to the others, and gets the rest. */
+/* Each process has read its files. Sends what they contain to the others, and gets the rest. */
 void files_exchange(struct model *m, struct files *l);
 
 #endif

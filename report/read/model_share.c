@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks share the files of a capture: each opens, and thereby reads, a part of the traces, and sends the others what it
- * has found. Then all of them have the whole model. */
+/* Processes share the files of a capture: each opens, and thereby reads, a part of the traces, and sends the others
+ * what it has found. Then all of them have the whole model. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +52,8 @@ static void list_load(struct files *l, const char *directory, struct bytes *from
 	}
 }
 
-/* Consecutive files of about the same number of bytes for each rank. */
-static void set_owners(struct files *l, size_t ranks)
+/* Consecutive files of about the same number of bytes for each process. */
+static void set_owners(struct files *l, size_t processes)
 {
 	uint64_t all = 0, before = 0;
 
@@ -63,8 +63,8 @@ static void set_owners(struct files *l, size_t ranks)
 		struct file *f = &l->items[i];
 		uint64_t size = file_is_trace(f) ? f->size + TF_PAGE : 0;
 
-		f->owner = all ? (size_t)((unsigned __int128)(before + size / 2) * ranks / all) : 0;
-		f->owner = f->owner < ranks ? f->owner : ranks - 1;
+		f->owner = all ? (size_t)((unsigned __int128)(before + size / 2) * processes / all) : 0;
+		f->owner = f->owner < processes ? f->owner : processes - 1;
 		before += size;
 	}
 }

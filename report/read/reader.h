@@ -78,7 +78,7 @@ struct trace {
 	size_t child_count, child_capacity;
 	struct attachments attachments; /* state of modules that derive from the trace */
 	uint64_t written_bytes; /* of events and definitions; the file may contain holes */
-	size_t owner;		/* the rank that reads its events, where ranks share them; else 0 */
+	size_t owner;		/* the process that reads its events, where several share them; else 0 */
 	/* unreadable parts */
 	uint64_t torn, orphans, broken, holes, damaged_bytes, missing_bytes;
 };

@@ -101,7 +101,7 @@ int reader_open_saved(const char *path, struct mapping *bytes, struct bytes *sav
 
 	*ret = NULL;
 	if (!code && !trace_load(t, saved))
-		code = err_set(err, -EPROTO, "%s: is not what another rank has read", path);
+		code = err_set(err, -EPROTO, "%s: is not what another process has read", path);
 	if (code) {
 		reader_close(t);
 		return code;

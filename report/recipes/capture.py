@@ -12,19 +12,12 @@ try:
 except ImportError:  # --help does without
     pandas = None
 
-
-class CaptureError(Exception):
-    """A capture that cannot be read."""
-
-
-def report_program():
-    return os.environ.get("PILLION_REPORT") or shutil.which("pillion-report") or "pillion-report"
+from parts import CaptureError, report_program
 
 
 def run_report(*arguments):
     try:
-        done = subprocess.run([report_program(), *arguments], capture_output=True, check=False,
-            env={**os.environ, "PILLION_RANKS": "alone"})
+        done = subprocess.run([report_program(), *arguments], capture_output=True, check=False)
     except OSError as error:
         raise CaptureError(f"{report_program()}: {error.strerror}") from None
     if done.returncode > 1:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recipes. Each has map(), which runs once for each capture in a worker, and reduce(), which joins the results."""
 import os
+import sys
 
 from capture import CaptureError, Tables, pandas, pid_of, report_table, union
 
@@ -149,6 +150,34 @@ class Utilisation:
         return joined(frames, cls.COLUMNS)
 
 
+class Stats:
+    """The tables of pillion stats, byte for byte; each worker reads a part of the trace files."""
+
+    @staticmethod
+    def words(paths, options):
+        words = ["-f", options.format, *options.further]
+        for name in ("report", "by"):
+            if getattr(options, name):
+                words.append(f"--{name}={getattr(options, name)}")
+        return words + paths
+
+    @classmethod
+    def run(cls, client, paths, options):
+        """One process on each worker. It uses all of the worker's cores, as stats does."""
+        from parts import CaptureError, Part, run_parts  # as the workers have it: upload_file imports it anew
+        if not options.scheduler and not options.scheduler_file:
+            client.wait_for_workers(options.workers or 1)
+        workers = sorted(client.nthreads())
+        if not workers:
+            raise CaptureError("the scheduler has no workers")
+        words = cls.words(paths, options)
+        futures = [client.submit(Part, number, len(workers), words, actor=True, workers=[worker], pure=False)
+                   for number, worker in enumerate(workers)]
+        status, printed, messages = run_parts([future.result() for future in futures])
+        sys.stderr.buffer.write(messages)
+        return status, printed if status < 2 else None
+
+
 class Gaps:
     """Times in which a process had no work on a GPU, between two of its operations."""
     COLUMNS = ["Capture", "PID", "Device", "Start (ns)", "Duration (ns)"]
@@ -176,7 +205,7 @@ class Diff:
 
     @staticmethod
     def map(capture, options):
-        return report_table(capture, options.report)
+        return report_table(capture, options.report or "cuda_gpu_kern_sum")
 
     @staticmethod
     def reduce(frames, options):
@@ -207,6 +236,7 @@ def attempt(recipe, capture, options):
 
 
 RECIPES = {
+    "stats": Stats,
     "cuda_gpu_kern_pace": KernelPace,
     "nccl_sum": NcclSum,
     "nvtx_gpu_proj_pace": RangePace,

@@ -26,7 +26,6 @@ struct gil {
 	const uint8_t *classes; /* by function of `image`: enum gil_state */
 	const struct image *image;
 	bool is_python; /* the program of that image */
-	uint64_t calls; /* OS calls, of any function */
 };
 
 struct gil_wait {
@@ -79,7 +78,6 @@ static enum gil_state state_of(struct gil *g, struct scan *s, const struct event
 		return GIL_NONE;
 	if (g->image != s->image)
 		begin_image(g, s->image);
-	g->calls += f->group == TF_GROUP_OSRT;
 	if (!g->classes[e->id])
 		return GIL_NONE;
 	*ret_stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
@@ -103,9 +101,18 @@ static void gil_done(struct gil *g)
 	map_done(&g->callers);
 }
 
-static int gil_none(const struct gil *g, struct err *err)
+static bool has_os_calls(const struct model *m)
 {
-	if (!g->calls)
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
+			if (m->images[i].trace->threads[k].groups & 1u << TF_GROUP_OSRT)
+				return true;
+	return false;
+}
+
+static int gil_none(const struct model *m, struct err *err)
+{
+	if (!has_os_calls(m))
 		return err_set(err, -ENODATA, "no OS calls were recorded: -t python-gil or -t osrt records them");
 	return err_set(err, -ENODATA,
 		       "no waits for the GIL of Python by calls longer than --osrt-backtrace-threshold; without stacks "
@@ -148,7 +155,7 @@ int report_python_gil_sum(const struct report_context *c, struct table *table, s
 	int code;
 
 	report_sums(c, table, err, &report, &g);
-	code = table_rows(table) ? 0 : gil_none(&g, err);
+	code = table_rows(table) ? 0 : gil_none(c->model, err);
 	gil_done(&g);
 	return code;
 }
@@ -203,7 +210,7 @@ int report_python_gil_trace(const struct report_context *c, struct table *table,
 	int code;
 
 	report_rows(c, table, &report, &g);
-	code = table_rows(table) ? 0 : gil_none(&g, err);
+	code = table_rows(table) ? 0 : gil_none(c->model, err);
 	gil_done(&g);
 	return code;
 }

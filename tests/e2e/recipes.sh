@@ -66,6 +66,24 @@ is "$(recipe diff one.pillion two.pillion | columns 'Total Change' 'Count Change
 	'diff of equal captures'
 is "$(recipe diff --report osrt_sum one.pillion mpi.pillion | columns 'Total 1' 'Total 2' Name)" \
 	"$(report stats -q -r osrt_sum -f csv one.pillion | columns 'Total Time (ns)' Name | sed 's/|/|0.0|/')" 'diff'
+"$writer" large large.pillion 30000 2 5
+for options in '' '-f json -r osrt_sum,nvtx_sum,time_sum' '-f column --by=rank -r mpi_sum --top=3'; do
+	# shellcheck disable=SC2086
+	report stats -f csv $options mpi.pillion large.pillion >one 2>one.err
+	# shellcheck disable=SC2086
+	recipe stats --workers 2 $options mpi.pillion large.pillion >two 2>two.err
+	is "$?" 0 "stats $options: status"
+	ok "stats $options: the tables of one process" cmp one two
+	ok "stats $options: its messages" cmp one.err <(grep -v '^[0-9-]* [0-9:,]* - distributed' two.err)
+done
+recipe stats -o sums.csv -r osrt_sum large.pillion
+report stats -q -r osrt_sum -f csv large.pillion >one
+ok 'stats -o' cmp one sums.csv
+recipe stats -r osrt_sum missing.pillion >out 2>err
+is "$? $(cat out)" '2 ' 'stats of a missing capture: status 2'
+like "$(cat err)" '^pillion stats: .*missing.pillion: No such file or directory$' 'stats: the message'
+recipe nccl_sum --by=rank one.pillion >out 2>err
+is "$? $(tail -1 err)" '2 pillion recipe: error: unrecognized arguments: --by' 'other recipes have no --by'
 recipe diff one.pillion missing.pillion >out 2>err
 is "$? $(cat out)" '2 ' 'a missing capture: status 2'
 like "$(cat err)" '^pillion recipe: .*missing.pillion: No such file or directory$' 'a missing capture: the message'

@@ -45,7 +45,7 @@ void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event
 	}
 }
 
-/* ---- passes, also of several ranks ---- */
+/* ---- passes, also of several processes ---- */
 
 bool scan_is_mine(const struct report_context *c, const struct image *image)
 {
@@ -63,7 +63,7 @@ static void join_theirs(void *whole, size_t from, struct buffer *theirs)
 	aggregate_done(&part);
 }
 
-/* The ranges that all ranks search next. */
+/* The ranges that all parts search next. */
 static void take_ranges(struct aggregate *part, struct bytes *from)
 {
 	struct aggregate whole = {0};

@@ -74,10 +74,10 @@ struct scan {
 	void *more;    /* private to the report */
 };
 
-/* Does this process read the events of the image? Where ranks share the traces, another one may. */
+/* Does this process read the events of the image? With stats --partial, another one may. */
 bool scan_is_mine(const struct report_context *c, const struct image *image);
 
-/* aggregate_next_pass, for what all ranks have added. In the end the first one has the whole. */
+/* aggregate_next_pass, for what all parts have added. In the end part 0 has the whole. */
 bool scan_next_pass(const struct report_context *c, struct aggregate *aggregate);
 
 /* Calls visit for each event of each thread of s->image that passes the filter. */

@@ -11,10 +11,10 @@
 #define DELAY_NS 1000000ull
 #define DELAY_PER_SWITCH_NS 500000000ull
 
-/* Ranks that share the traces make the partition twice: first each gathers the calls of its threads, then the first
- * rank, which has those of all threads by then, completes it. */
+/* The parts of stats --partial make the partition twice: first each gathers the calls of its threads, then part 0,
+ * which has those of all threads by then, completes it. */
 struct calls_shared {
-	struct buffer bytes; /* of this rank: the number of a thread, and its calls */
+	struct buffer bytes; /* of this part: the number of a thread, and its calls */
 	struct map places;   /* the number of a thread -> where its calls are in `bytes` */
 	size_t threads;	     /* so far */
 	bool is_complete;
