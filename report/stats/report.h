@@ -18,7 +18,7 @@ enum {
 	REPORT_ATTRIBUTED = 32, /* attributes device times to calls: states which of them are estimates */
 	REPORT_DUMP = 256, /* of dumps, not of captures: in the default set where it has rows */
 	REPORT_PEAK = 512, /* has shares of peak rates: states where these are from */
-	REPORT_SHARED = 64, /* reads events by scan_next_pass and what scan_is_mine allows: stats --partial divides it */
+	REPORT_SHARED = 64, /* reads events by scan_next_pass where scan_is_mine: stats --partial divides it */
 };
 
 struct report {

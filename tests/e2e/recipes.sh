@@ -67,9 +67,9 @@ is "$(recipe diff one.pillion two.pillion | columns 'Total Change' 'Count Change
 is "$(recipe diff --report osrt_sum one.pillion mpi.pillion | columns 'Total 1' 'Total 2' Name)" \
 	"$(report stats -q -r osrt_sum -f csv one.pillion | columns 'Total Time (ns)' Name | sed 's/|/|0.0|/')" 'diff'
 "$writer" large large.pillion 30000 2 5
-for options in '' '-f json -r osrt_sum,nvtx_sum,time_sum' '-f column --by=rank -r mpi_sum --top=3'; do
+for options in '-f csv' '-f json -r osrt_sum,nvtx_sum,time_sum' '-f column --by=rank -r mpi_sum --top=3'; do
 	# shellcheck disable=SC2086
-	report stats -f csv $options mpi.pillion large.pillion >one 2>one.err
+	report stats $options mpi.pillion large.pillion >one 2>one.err
 	# shellcheck disable=SC2086
 	recipe stats --workers 2 $options mpi.pillion large.pillion >two 2>two.err
 	is "$?" 0 "stats $options: status"
