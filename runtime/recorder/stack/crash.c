@@ -94,7 +94,8 @@ static bool crash_is_ours_to_record(void)
 {
 	uint64_t unused;
 
-	if (!sys_has_errno() || sys_is_silent || !process_gate.groups || sample_is_traced(&unused) || !thread_attached())
+	if (!sys_has_errno() || sys_is_silent || !process_gate.groups || sample_is_traced(&unused) ||
+	    !thread_attached())
 		return false;
 	return thread_self.page->chunk.tid == (uint32_t)crash.owner;
 }
