@@ -69,6 +69,13 @@ async function checkRows(context) {
 	await page.key('0');
 }
 
+// Of a text as duration() makes it.
+function nanoseconds(text) {
+	const [value, unit] = text.trim().split(' ');
+
+	return Number(value) * {s: 1e9, ms: 1e6, '\u00b5s': 1e3, us: 1e3, ns: 1}[unit];
+}
+
 async function checkProcessRow({page, check, table}) {
 	const [row] = table('processes');
 
@@ -76,7 +83,7 @@ async function checkProcessRow({page, check, table}) {
 	await showTable(page, 'processes');
 	await page.get(`document.querySelector('#sheet .body .row [role=cell]:last-child').click()`);
 	await page.frames(3);
-	const seen = parseFloat(await page.get(SEEN)), whole = parseFloat(duration(Number(row['Duration (ns)'])));
+	const seen = nanoseconds(await page.get(SEEN)), whole = nanoseconds(duration(Number(row['Duration (ns)'])));
 
 	check(await page.get(VISIBLE) === 'timeline' && seen >= whole,
 		'a click anywhere in the row of a process shows its life', seen, whole);
