@@ -49,7 +49,10 @@ list='for i in /proc/self/fd/*; do echo "${i##*/} $(readlink "$i" | sed "s/[0-9]
 timeout --foreground "$patience" sh -c "$list" >plain 2>&1 </dev/null # as the function pillion runs it
 pillion -s cpu --sampling-source=perf -o fds sh -c "$list" >out 2>err </dev/null
 sed -i '/SigQ/d; /^2 /d' out plain
-is "$(cat out)" "$(cat plain)" 'the program has no descriptor and no signal of ours'
+# SIGILL, SIGABRT, SIGBUS, SIGFPE and SIGSEGV have handlers that record a crash: docs/decisions/crashes.md.
+caught=$(sed -n 's/^SigCgt:\t//p' plain)
+sed -i "s/^SigCgt:.*/SigCgt:\t$(printf %016x $((0x$caught | 0x4e8)))/" plain
+is "$(cat out)" "$(cat plain)" 'the program has no descriptor of ours, and no signal but those of crashes'
 prlimit --nofile=64:64 "$PILLION" --stats=false -s cpu --sampling-source=perf -o few sh -c 'ulimit -n' >out 2>err
 is "$? $(cat out)" '0 64' 'the limit on descriptors is unchanged'
 
