@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters: memory in use of a process, one for each device, one for the host, one for what is resident, one for what
- * --memory recorded; and power, energy, clocks and so on of GPUs and CPUs in a group of their own. */
+/* Counters. Of each process: device memory by device, host memory of CUDA, resident memory, and the memory that
+ * --memory recorded. In a group of their own: power, energy, clocks and other counters of GPUs and CPUs. */
 #include <inttypes.h>
 
 #include "report/base/json_writer.h"

@@ -246,8 +246,8 @@ void perfetto_slice_end(struct perfetto_trace *p, uint64_t track, uint64_t ns)
 
 /* ---- lanes ---- */
 
-/* False: the slice overlaps another one in part, or begins where one begins that was written before, so that Perfetto
- * would take it for the inner one. */
+/* False: the slice partly overlaps another slice of the lane, or begins at the same time as a slice that was written
+ * before and that Perfetto would therefore show as the outer slice. */
 static bool lane_takes(struct perfetto_lane *l, uint64_t start, uint64_t end)
 {
 	size_t outside = l->count; /* the slices before it are not inside this one */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jax_ops_sum: what XLA executed, by operation (HLO). Its ranges name them; where it has none, and within a command
- * buffer (a CUDA graph, whose launch has one range for all of its operations), the kernels do, which XLA names after
- * the operation or fusion that they execute. */
+/* jax_ops_sum: the operations (HLO) that XLA executed. XLA's NVTX ranges name an operation. Without such ranges, and in
+ * a command buffer (a CUDA graph, whose launch has a single range), the name of the kernel is used: XLA names a kernel
+ * after its operation or fusion. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

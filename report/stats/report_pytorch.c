@@ -147,8 +147,8 @@ static void place_self(struct operators *o, size_t i, size_t around)
 		o->places[around].self -= p->self < o->places[around].self ? p->self : o->places[around].self;
 }
 
-/* An operator whose only one within it has the same name is one call, as torch.profiler has it: PyTorch redispatches
- * aten::mean to an overload of aten::mean. */
+/* If an operator has a single inner operator, and both have the same name, they count as one call, as in
+ * torch.profiler: PyTorch redispatches aten::mean to an overload of aten::mean. */
 static void find_places(struct operators *o)
 {
 	for (size_t i = 0; i < o->tree.count; i++)
@@ -253,7 +253,7 @@ static bool work_of(const struct operators *o, size_t node, const struct map *re
 	return is_known;
 }
 
-/* An operator comes after those around it, so that from the last one on each knows of those within it. */
+/* The tree lists an operator before its inner operators, so a loop from the end visits the inner operators first. */
 static void add_flops(struct operators *o)
 {
 	bool *is_within = mem_alloc(o->tree.count + 1); /* one is, whose operations are known */

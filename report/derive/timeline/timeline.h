@@ -2,9 +2,9 @@
 /* The one visitor of events: chrome, perfetto, the page and nsys's tables print what it yields.
  *
  * For each program of a process it visits the calls, marks and samples of each thread, NVTX ranges, device operations,
- * the calls that caused them, and counters. What an event is called, on which track it is, when it began, which
- * arguments it has and to which other event it belongs is decided here; a printer knows its format only. An argument
- * is added in TIMELINE_ARGUMENTS, with its name in each format.
+ * the calls that caused them, and counters. The visitor decides the name, track, times, arguments and flows of each
+ * event; a printer knows only its format. A new argument is one row of TIMELINE_ARGUMENTS, with its name in each
+ * format.
  *
  * Nothing is stored: an event is valid until the printer returns, and memory grows with the number of names, not of
  * events. Texts have numbers in their program. A printer makes its own form of a text when the text is first needed,
