@@ -175,6 +175,8 @@ void recorder_end(unsigned end, int status)
 		thread_refresh_name(&thread_self);
 	if (end != TF_END_NONE)
 		usage_read(&usage);
+	if (end != TF_END_NONE && usage.thread.ticks)
+		process.end_ticks = usage.thread.ticks; /* what follows is the recorder's time */
 	/* If its place in the range file has no room for this, the image gets a trace file. */
 	if (end != TF_END_NONE && thread_self.page &&
 	    (process.header ? thread_settle(&thread_self)

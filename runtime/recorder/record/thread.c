@@ -563,7 +563,8 @@ static void thread_finish(struct thread *t)
 	thread_refresh_name(t);
 	thread_settle_last(t);
 	t->page->current = 0;
-	t->page->end_ticks = clock_now();
+	if (!t->page->end_ticks) /* else it is when the usage was read */
+		t->page->end_ticks = clock_now();
 	t->writing = 0;
 	thread_retire_chunk(t);
 	t->chunk = NULL;

@@ -14,9 +14,17 @@
  * tells. FORK_NS: from the call of fork until the child records; below it, the child does not read when it was created.
  * OTHERS: other threads whose usage is read at the end of an image. */
 enum { DELAY_NS = 500000, FORK_NS = 4 * DELAY_NS, OTHERS = 256 };
+/* A reading of the schedule that took longer is repeated: under a tracer or without a free CPU, the thread waits at a
+ * system call for longer than all else takes. */
+enum { READING_NS = 200000, READINGS = 4 };
 enum { RUSAGE_OF_THREAD = 1, RUSAGE_OF_PROCESS = 0, RUSAGE_OF_CHILDREN = -1 };
 
 static uint64_t delay_ticks; /* DELAY_NS; a forked child inherits it */
+
+/* What the kernel has accounted to a thread. */
+struct schedule {
+	uint64_t ticks, cpu_ns, delay_ns;
+};
 
 struct usage_dirent {
 	uint64_t inode, offset;
@@ -47,10 +55,9 @@ static const char *usage_parse(const char *at, uint64_t *ret)
 	return *at == ' ' ? at + 1 : at;
 }
 
-/* Reads CPU time and run delay of a thread of this process. False: unknown, as in some containers. */
-static bool usage_get_schedule(uint32_t tid, uint64_t *ret_cpu_ns, uint64_t *ret_delay_ns)
+static int usage_open_schedule(uint32_t tid)
 {
-	char path[64], line[96];
+	char path[64];
 	struct text t = text_init(path, sizeof(path));
 
 	text_add(&t, "/proc/self/");
@@ -60,11 +67,40 @@ static bool usage_get_schedule(uint32_t tid, uint64_t *ret_cpu_ns, uint64_t *ret
 		text_char(&t, '/');
 	}
 	text_add(&t, "schedstat");
-	if (sys_read_file(path, line, sizeof(line)) < 5 || line[0] < '0' || line[0] > '9')
+	return sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+/* One reading, and how long it took; *ret_took is unchanged if it took longer than that. */
+static bool usage_read_schedule(int fd, struct schedule *ret, uint64_t *ret_took)
+{
+	char line[96] = "";
+	uint64_t start = clock_now();
+	long size = sys_pread(fd, line, sizeof(line) - 1, 0);
+	uint64_t took = clock_now() - start;
+
+	if (size < 5 || line[0] < '0' || line[0] > '9')
 		return false;
-	usage_parse(usage_parse(line, ret_cpu_ns), ret_delay_ns);
+	if (took < *ret_took) {
+		usage_parse(usage_parse(line, &ret->cpu_ns), &ret->delay_ns);
+		ret->ticks = start + took / 2;
+		*ret_took = took;
+	}
 	/* All zero: the kernel does not account it. */
-	return *ret_cpu_ns || *ret_delay_ns;
+	return ret->cpu_ns || ret->delay_ns;
+}
+
+/* Reads the schedule of a thread of this process, and when that was true. False: unknown, as in some containers. */
+static bool usage_get_schedule(uint32_t tid, struct schedule *ret)
+{
+	int fd = usage_open_schedule(tid);
+	uint64_t took = UINT64_MAX, enough = clock_ticks(READING_NS);
+	bool is_known = fd >= 0;
+
+	for (int i = 0; i < READINGS && is_known && took > enough; i++)
+		is_known = usage_read_schedule(fd, ret, &took);
+	if (fd >= 0)
+		sys_close(fd);
+	return is_known;
 }
 
 /* ---- threads ---- */
@@ -87,8 +123,9 @@ static bool usage_get_age(uint32_t tid, uint64_t *ret_most)
  * all the time, which is exact. Otherwise its age is known to half a clock tick. 0: not known. */
 static uint64_t usage_created(struct tf_chunk *page)
 {
-	uint64_t age_ns, delay_ns, most_ns;
+	uint64_t age_ns, most_ns;
 	uint32_t tid = page->tid;
+	struct schedule s;
 	struct tf_usage u;
 
 	usage_get(RUSAGE_OF_THREAD, &u);
@@ -96,8 +133,10 @@ static uint64_t usage_created(struct tf_chunk *page)
 		return 0;
 	age_ns = u.cpu_ns;
 	page->cpu_before_us = age_ns / 1000 < UINT32_MAX ? (uint32_t)(age_ns / 1000) : UINT32_MAX;
-	if (!sys_is_silent && !process_is_frozen && usage_get_schedule(tid, &age_ns, &delay_ns))
-		age_ns += delay_ns;
+	if (!sys_is_silent && !process_is_frozen && usage_get_schedule(tid, &s)) {
+		age_ns = s.cpu_ns + s.delay_ns;
+		u.ticks = s.ticks;
+	}
 	if (u.voluntary && !usage_get_age(tid, &most_ns))
 		return 0;
 	if (u.voluntary && age_ns + IDENTITY_TICK_NS < most_ns)
@@ -127,14 +166,17 @@ static bool usage_may_have_waited(const struct tf_usage *thread)
 	return !created || passed + passed / 1024 > clock_ticks(thread->cpu_ns + DELAY_NS);
 }
 
-/* Of the calling thread. */
+/* Of the calling thread. What is known of its time ends with this reading, not with the system calls after it. */
 static void usage_get_delay(struct tf_usage *thread)
 {
-	uint64_t cpu_ns, delay_ns;
+	struct schedule s;
 
-	if (!sys_is_silent && !process_is_frozen && usage_may_have_waited(thread) &&
-	    usage_get_schedule(thread->tid, &cpu_ns, &delay_ns))
-		thread->delay_ns = delay_ns;
+	if (sys_is_silent || process_is_frozen || !usage_may_have_waited(thread) ||
+	    !usage_get_schedule(thread->tid, &s))
+		return;
+	thread->ticks = s.ticks;
+	thread->cpu_ns = s.cpu_ns;
+	thread->delay_ns = s.delay_ns;
 }
 
 /* Not counted as lost if there is no room: it is not an event of the program. */
@@ -158,6 +200,7 @@ static void usage_thread_end(struct thread *t)
 	u.peak_kb = 0;
 	usage_get_delay(&u);
 	usage_put(&u);
+	t->page->end_ticks = u.ticks;
 }
 
 void usage_init(void)
@@ -184,10 +227,15 @@ void usage_read(struct usage *ret)
 
 static void usage_write_other(uint32_t tid)
 {
-	struct tf_usage u = {.tid = tid, .ticks = clock_now()};
+	struct tf_usage u = {.tid = tid};
+	struct schedule s;
 
-	if (usage_get_schedule(tid, &u.cpu_ns, &u.delay_ns))
-		usage_put(&u);
+	if (!usage_get_schedule(tid, &s))
+		return;
+	u.ticks = s.ticks;
+	u.cpu_ns = s.cpu_ns;
+	u.delay_ns = s.delay_ns;
+	usage_put(&u);
 }
 
 static void usage_write_others(uint32_t self)
