@@ -285,6 +285,15 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 	return &k->roles->items[*place - 1];
 }
 
+const uint64_t *role_find_call(struct roles *all, size_t role, const struct image *image, const struct blocked_call *c)
+{
+	struct symbol_frame frame = {.place = SYMBOL_NO_PLACE};
+	bool is_users;
+	bool has_frame = c->stack && attribution_stack(&all->attribution, image, c->stack, &frame, &is_users);
+
+	return map_find(&all->items[role].known_calls, c->kind, has_frame ? frame.place : SYMBOL_NO_PLACE);
+}
+
 static void role_add_call(struct making *k, struct role *role, const struct image *image, const struct blocked_call *c)
 {
 	struct symbol_frame frame = {.place = SYMBOL_NO_PLACE};
@@ -387,6 +396,8 @@ static void sort_calls(const struct report_context *c, struct role_call *calls, 
 				continue;
 			calls[k].ns += calls[i].ns;
 			calls[k].count += calls[i].count;
+			if (calls[i].end.ns > calls[k].end.ns)
+				calls[k].end = calls[i].end;
 			calls[i].ns = calls[i].count = 0;
 			break;
 		}
@@ -508,6 +519,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	}
 	find_parents(&k);
 	roles_find_lines(c, p, ret);
+	roles_follow_waits(c, p, ret);
 	for (size_t i = 0; i < ret->count; i++) {
 		struct role *role = &ret->items[i];
 
@@ -548,43 +560,4 @@ void roles_done(struct roles *r)
 	free(r->is_shim);
 	attribution_done(&r->attribution);
 	*r = (struct roles){0};
-}
-
-void role_frame(const struct report_context *c, const struct role_call *call, struct buffer *ret)
-{
-	struct symbol_frame frame = call->frame;
-
-	if (!call->has_frame)
-		return;
-	symbols_name(c->symbols, &frame);
-	frame_function(&frame, frame.text, ret);
-}
-
-void role_place(const struct report_context *c, const struct role_call *call, struct buffer *ret)
-{
-	struct symbol_frame frame = call->frame;
-	struct frame parts;
-
-	if (!call->has_frame)
-		return;
-	symbols_name(c->symbols, &frame);
-	frame_split(frame.text, &parts);
-	if (parts.file)
-		buffer_print(ret, "%s:%u ", base_name(parts.file), parts.line);
-	frame_function(&frame, parts.name, ret);
-	frame_done(&parts);
-}
-
-void role_words(const struct role *r, struct buffer *ret)
-{
-	if (r->is_workers)
-		buffer_print(ret, r->threads == 1 ? "the worker" : "the %zu workers", r->threads);
-	else if (r->threads > 1)
-		buffer_print(ret, r->is_program ? "the %zu processes of %s" : "the %zu %s", r->threads, r->label);
-	else if (!r->is_program && strcmp(r->label, "threads"))
-		buffer_print(ret, "thread %s", r->label);
-	else if (!r->is_program)
-		buffer_text(ret, "a thread");
-	else
-		buffer_text(ret, r->label);
 }

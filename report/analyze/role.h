@@ -9,6 +9,18 @@
 #include "report/derive/stacks/attribution.h"
 #include "report/derive/time/recorded.h"
 
+/* What took most of the time for which a role waited at a line, at the end of the chain of threads that wait for each
+ * other. */
+struct role_end {
+	uint64_t ns;	      /* 0: not known */
+	size_t thread;	      /* of the partition; see roles.role_of */
+	const char *name;     /* of the thread, "": that of its program; borrowed from the partition */
+	const char *function; /* NULL: the thread was in no recorded call */
+	bool computes;	      /* then it was on a CPU, or waited for one */
+	struct symbol_frame frame;
+	bool has_frame;
+};
+
 /* Blocked time of a role in calls of one kind that one line made; or in `lines`, the CPU time of a line. */
 struct role_call {
 	enum blocked_kind kind; /* BLOCKED_KINDS: it is of `lines` */
@@ -17,6 +29,7 @@ struct role_call {
 	uint64_t ns, count;
 	struct symbol_frame frame; /* see roles_place; has_frame: a stack was taken */
 	bool has_frame, is_users; /* is_users: as in attribution.h */
+	struct role_end end;	  /* of a wait */
 };
 
 /* By line: those of the user first, the largest first. */
@@ -110,6 +123,18 @@ void role_work_line(const struct report_context *c, const struct roles *all, con
 /* role_poll.c: CPU time of a thread in calls that poll. *ret_only is set to whether it does nothing else; then the loop
  * around them is part of it. */
 uint64_t role_polls(const struct report_context *c, const struct thread_time *t, bool *ret_only);
+
+/* The position + 1 of the role's call to which a call of one of its threads was added; NULL: there is none. Valid until
+ * the calls are sorted. */
+const uint64_t *role_find_call(struct roles *all, size_t role, const struct image *image,
+			       const struct blocked_call *c);
+
+/* role_chain.c: fills in the ends of waits, before the roles and their calls are sorted. */
+void roles_follow_waits(const struct report_context *c, const struct partition *p, struct roles *roles);
+
+/* Appends "thread last (nanosleep job.c:12 work)"; nothing if the end of the wait is not known. */
+void role_end_words(const struct report_context *c, const struct roles *all, const struct role_call *wait,
+		    struct buffer *ret);
 
 /* role_line.c: fills in the lines of all roles. */
 void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles);

@@ -100,7 +100,23 @@ static void add_place(const struct report_context *c, const struct role_call *ca
 	buffer_done(&place);
 }
 
-static size_t role_parts(const struct report_context *c, const struct role *r, bool has_others, struct part *parts)
+/* "waits for thread last (nanosleep job.c:12 work) in ", or how much of it is known. */
+static void add_wait(const struct report_context *c, const struct roles *roles, const struct role *r,
+		     const struct role_call *call, struct buffer *ret)
+{
+	bool has_others = roles->count > 1;
+	struct buffer end = {0};
+
+	role_end_words(c, roles, call, &end);
+	if (end.size)
+		buffer_print(ret, "waits for %s in ", end.data);
+	else
+		buffer_text(ret, has_others && r->is_main ? "waits for them in " : "waits in ");
+	buffer_done(&end);
+}
+
+static size_t role_parts(const struct report_context *c, const struct roles *roles, const struct role *r,
+			 struct part *parts)
 {
 	size_t count = 0, details = 0;
 	struct buffer line = {0};
@@ -130,9 +146,9 @@ static size_t role_parts(const struct report_context *c, const struct role *r, b
 			continue;
 		}
 		details++;
-		part_add(parts, &count, call->ns, waits && has_others && r->is_main ? "waits for them in "
-						  : waits			    ? "waits in "
-										    : "");
+		part_add(parts, &count, call->ns, "");
+		if (waits)
+			add_wait(c, roles, r, call, &parts[count - 1].words);
 		buffer_text(&parts[count - 1].words, call->function);
 		add_place(c, call, &parts[count - 1].words);
 	}
@@ -140,7 +156,8 @@ static size_t role_parts(const struct report_context *c, const struct role *r, b
 	return count;
 }
 
-static void role_line(const struct report_context *c, const struct role *r, bool has_others, struct buffer *ret)
+static void role_line(const struct report_context *c, const struct roles *roles, const struct role *r,
+		      struct buffer *ret)
 {
 	struct part parts[DETAILS + 9];
 	struct buffer label = {0};
@@ -154,7 +171,7 @@ static void role_line(const struct report_context *c, const struct role *r, bool
 	if (r->threads > 1)
 		buffer_print(ret, " of %zu %s", r->threads, r->processes > 1 ? "processes" : "threads");
 	buffer_text(ret, ": ");
-	summary_parts(parts, role_parts(c, r, has_others, parts), ret);
+	summary_parts(parts, role_parts(c, roles, r, parts), ret);
 	buffer_text(ret, "\n");
 }
 
@@ -191,7 +208,7 @@ void summary_roles(const struct report_context *c, const struct roles *roles, si
 
 		if (shown + 1 >= lines || (shown && !r->is_main && r->lifetime_ns * 100 < all * ROLE_PERCENT))
 			continue;
-		role_line(c, r, roles->count > 1, ret);
+		role_line(c, roles, r, ret);
 		shown++;
 	}
 	folded_line(roles, roles->count - shown, ret);

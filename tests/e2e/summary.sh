@@ -235,7 +235,7 @@ if command -v python3 >/dev/null; then
 		like "$(cat summary)" '^main .*[0-9]+ % CPU' 'Python: the time that it computes'
 		like "$(cat summary)" '^threads .*[0-9]+ % clock_nanosleep job\.py:6 doze' \
 			'Python: the sleep of a thread, with its line'
-		like "$(cat summary)" '^main .*waits for them in .*job\.py:10 ' 'Python: the line that waits for it'
+		like "$(cat summary)" '^main .*waits for .* in .*job\.py:10 ' 'Python: the line that waits for it'
 		first_line ".*(job\.py:6 doze|$starved)" 'Python: named first'
 		cat >programs.py <<-'END'
 			import subprocess

@@ -98,6 +98,18 @@ static size_t gather_place(struct gathering *g, uint32_t function, uint32_t stac
 	return b->count - 1;
 }
 
+static void longest_add(struct blocked_span *longest, uint64_t start, uint64_t end)
+{
+	size_t at = BLOCKED_LONGEST;
+
+	while (at && end - start > longest[at - 1].end - longest[at - 1].start)
+		at--;
+	if (at == BLOCKED_LONGEST)
+		return;
+	memmove(longest + at + 1, longest + at, (BLOCKED_LONGEST - 1 - at) * sizeof(*longest));
+	longest[at] = (struct blocked_span){start, end};
+}
+
 static void gather_call(struct gathering *g, size_t place, uint64_t start, uint64_t end)
 {
 	if (place == SIZE_MAX)
@@ -116,6 +128,7 @@ static void gather_call(struct gathering *g, size_t place, uint64_t start, uint6
 	g->open[g->open_count++] = (struct open_call){start, end, place};
 	g->blocked->calls[place].total_ns += end - start;
 	g->blocked->calls[place].count++;
+	longest_add(g->blocked->calls[place].longest, start, end);
 }
 
 void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,

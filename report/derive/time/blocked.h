@@ -27,12 +27,20 @@ enum blocked_kind {
 	BLOCKED_KINDS
 };
 
+enum { BLOCKED_LONGEST = 4 };
+
+/* In ticks. */
+struct blocked_span {
+	uint64_t start, end;
+};
+
 struct blocked_call {
 	const struct function *function; /* borrowed from the trace */
 	enum blocked_kind kind;
 	uint32_t stack; /* 0: not taken */
 	uint64_t count, total_ns;
 	uint64_t blocked_ns; /* estimate, at most total_ns; see blocked_divide */
+	struct blocked_span longest[BLOCKED_LONGEST]; /* of the calls, the longest first; {0}: there are no more */
 };
 
 struct blocked {
