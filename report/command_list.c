@@ -9,7 +9,7 @@
 #include "runtime/shared/base/nearest.h"
 
 /* What -r takes the names of. */
-struct named {
+struct name_list {
 	const char *what, *help;
 	const size_t *count;
 	const char *(*name)(const void *list, size_t i);	   /* names and aliases in turn */
@@ -106,10 +106,11 @@ static const char *rule_name(const void *list, size_t i)
 	return i % 2 ? rule_list[i / 2].alias : rule_list[i / 2].name;
 }
 
-static const struct named named_reports = {"report", "pillion stats --help", &report_count, report_name, add_report};
-static const struct named named_rules = {"rule", "pillion analyze --help", &rule_count, rule_name, add_rule};
+static const struct name_list named_reports = {"report", "pillion stats --help", &report_count, report_name,
+					       add_report};
+static const struct name_list named_rules = {"rule", "pillion analyze --help", &rule_count, rule_name, add_rule};
 
-static int unknown_name(const struct named *n, const char *typed, struct text *why)
+static int unknown_name(const struct name_list *n, const char *typed, struct text *why)
 {
 	const struct nearest names = {n->name, NULL, 2 * *n->count};
 
@@ -122,8 +123,8 @@ static int unknown_name(const struct named *n, const char *typed, struct text *w
 	return -EINVAL;
 }
 
-static int add_names(const struct option *row, struct command_line *l, const struct named *n, const char *value,
-		struct text *why)
+static int add_names(const struct option *row, struct command_line *l, const struct name_list *n, const char *value,
+		     struct text *why)
 {
 	const char *list = value;
 	size_t taken = 0;
@@ -273,9 +274,9 @@ int command_list_columns(const struct option *row, void *settings, const char *v
 
 bool command_list_words(const struct option *row, struct text *ret)
 {
-	const struct named *n = row->set == command_list_reports ? &named_reports
-				: row->set == command_list_rules ? &named_rules
-								 : NULL;
+	const struct name_list *n = row->set == command_list_reports ? &named_reports
+				    : row->set == command_list_rules ? &named_rules
+								     : NULL;
 
 	for (size_t i = 0; n && i < *n->count; i++) {
 		text_add(ret, i ? "|" : "");

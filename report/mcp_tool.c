@@ -11,11 +11,11 @@
 enum { TOP_DEFAULT = 50, TOP_MOST = 1000 };
 #define BYTES "--json-bytes=60000"
 
-enum kind { CAPTURE, CAPTURES, SQL, TEXT, SOURCE, TOP };
+enum argument_kind { CAPTURE, CAPTURES, SQL, TEXT, SOURCE, TOP };
 
-struct argument {
+struct tool_argument {
 	const char *name, *help;
-	enum kind kind;
+	enum argument_kind kind;
 	bool is_required;
 	const char *option; /* with its '='; NULL: an operand */
 	const char *before; /* an operand to put before it; NULL: none */
@@ -28,7 +28,7 @@ struct argument {
 
 static const struct tool {
 	const char *name, *help, *words[4]; /* the verb and what is always said to it */
-	struct argument arguments[8];
+	struct tool_argument arguments[8];
 } tools[] = {
 	{"summary",
 	 "What a recorded run spent its time on, in at most 25 lines, with what to fix first. Call this first.",
@@ -81,7 +81,7 @@ enum { TOOLS = sizeof(tools) / sizeof(*tools), ARGUMENTS = sizeof(tools->argumen
 
 /* ---- descriptions ---- */
 
-static void describe_argument(struct json_writer *w, const struct argument *a)
+static void describe_argument(struct json_writer *w, const struct tool_argument *a)
 {
 	json_name(w, a->name);
 	json_begin(w, '{');
@@ -97,7 +97,7 @@ static void describe_argument(struct json_writer *w, const struct argument *a)
 	json_end(w, '}');
 }
 
-static void describe_arguments(struct json_writer *w, const struct argument *arguments)
+static void describe_arguments(struct json_writer *w, const struct tool_argument *arguments)
 {
 	json_begin(w, '{');
 	json_member_string(w, "type", "object");
@@ -134,7 +134,7 @@ void mcp_tools_describe(struct json_writer *w)
 /* ---- arguments ---- */
 
 /* An operand that looks like an option would be taken for one. */
-static void add_operand(enum kind kind, const char *text, struct texts *ret)
+static void add_operand(enum argument_kind kind, const char *text, struct texts *ret)
 {
 	texts_add(ret, "%s%s", *text != '-' ? "" : kind == SQL ? " " : "./", text);
 }
@@ -150,7 +150,7 @@ static int add_top(const char *type, const char *text, struct texts *ret, struct
 }
 
 /* The options of an argument go to `options`, its operands to `operands`. */
-static int add_argument(struct json_reader *r, const struct argument *a, struct texts *options,
+static int add_argument(struct json_reader *r, const struct tool_argument *a, struct texts *options,
 			struct texts *operands, struct err *err)
 {
 	struct texts list = {0};

@@ -173,7 +173,7 @@ static int output_open(struct work *w)
 	return EXIT_UNUSABLE;
 }
 
-static void spool_problem(struct model *m, const struct run *run)
+static void spool_problem(struct model *m, const struct run_record *run)
 {
 	enum spool_state state = model_spool(m, run);
 	struct buffer text = {0};

@@ -136,7 +136,7 @@ static uint64_t time_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static bool is_alive(const struct model *m, const struct run *r)
+static bool is_alive(const struct model *m, const struct run_record *r)
 {
 	return m->machines[r->machine].is_this ? is_launcher(r->pid) : !r->has_ended;
 }

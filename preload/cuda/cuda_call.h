@@ -16,7 +16,7 @@
 #define CUDA_DECLARE_TIMED(returns, symbol, parameters, arguments)
 #define CUDA_DECLARE_WORDS(returns, symbol, parameters, arguments)
 #define CUDA_DECLARE_OWN(returns, symbol, parameters, arguments)                                                       \
-	returns wrap_##symbol ENTRY_APPEND(parameters, arguments, struct entry);
+	returns wrap_##symbol ENTRY_APPEND(parameters, arguments, struct hook_entry);
 HOOK_CUDART(CUDA_DECLARE)
 HOOK_CUDA(CUDA_DECLARE)
 #undef CUDA_DECLARE
@@ -231,7 +231,7 @@ void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint
 
 /* The bodies of the wrappers of cudaProfilerStart and cudaProfilerStop. */
 #define CUDA_MOVES_RANGE(returns, symbol, none, move)                                                                  \
-	returns wrap_##symbol(struct entry from)                                                                       \
+	returns wrap_##symbol(struct hook_entry from)                                                                  \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		returns (*real)(void) = from.real, result = none;                                                      \

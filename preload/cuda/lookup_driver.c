@@ -81,13 +81,13 @@ static void *driver_function(unsigned function, const void *lookup)
 	return driver_at[function - HOOK_CUDA_FIRST];
 }
 
-struct choice {
+struct driver_entry {
 	const struct entry_row *row;
 	unsigned since;
 	bool is_exported, is_variant;
 };
 
-static bool is_better(const struct choice *this, const struct choice *best)
+static bool is_better(const struct driver_entry *this, const struct driver_entry *best)
 {
 	if (!best->row || this->is_exported != best->is_exported)
 		return !best->row || this->is_exported;
@@ -100,13 +100,13 @@ static bool is_better(const struct choice *this, const struct choice *best)
 static const struct entry_row *choose_row(const char *name, int version, uint64_t flags, void *real, const void *lookup)
 {
 	uint64_t bits = intern_get(&bits_of, name_hash(name, strlen(name)));
-	struct choice best = {0};
+	struct driver_entry best = {0};
 	char symbol[NAME];
 
 	for (unsigned i = 0; bits && i < VERSIONS * VARIANTS; i++) {
 		const struct entry_row *row;
 		const void *exported;
-		struct choice this;
+		struct driver_entry this;
 
 		if (!(bits & 1ull << i))
 			continue;
@@ -117,7 +117,8 @@ static const struct entry_row *choose_row(const char *name, int version, uint64_
 		exported = driver_function(row->place, lookup);
 		if (exported == real)
 			return row;
-		this = (struct choice){row, since[row->place - HOOK_CUDA_FIRST], exported != NULL, i % VARIANTS != 0};
+		this = (struct driver_entry){row, since[row->place - HOOK_CUDA_FIRST], exported != NULL,
+					     i % VARIANTS != 0};
 		if ((int)this.since > version || (this.is_variant && !(flags & 2)))
 			continue;
 		if (is_better(&this, &best))

@@ -61,7 +61,7 @@ HOOK_CUDA(CUDA_ROW)
 /* ---- calls that name kernels ---- */
 
 #define NAMED_HANDLE(symbol)                                                                                           \
-	CUresult wrap_##symbol(void **handle, void *owner, const char *name, struct entry from)                        \
+	CUresult wrap_##symbol(void **handle, void *owner, const char *name, struct hook_entry from)                   \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		CUresult (*real)(void **, void *, const char *) = from.real, result;                                   \
@@ -76,7 +76,7 @@ HOOK_CUDA(CUDA_ROW)
 NAMED_HANDLE(cuModuleGetFunction)
 NAMED_HANDLE(cuLibraryGetKernel)
 
-CUresult wrap_cuKernelGetFunction(void **function, void *kernel, struct entry from)
+CUresult wrap_cuKernelGetFunction(void **function, void *kernel, struct hook_entry from)
 {
 	enum { HOOK_CURRENT = HOOK_cuKernelGetFunction };
 	CUresult (*real)(void **, void *) = from.real, result;
@@ -91,7 +91,7 @@ CUresult wrap_cuKernelGetFunction(void **function, void *kernel, struct entry fr
 
 /* ---- calls that destroy contexts, also while nothing is recorded ---- */
 
-CUresult wrap_cuCtxDestroy_v2(void *context, struct entry from)
+CUresult wrap_cuCtxDestroy_v2(void *context, struct hook_entry from)
 {
 	enum { HOOK_CURRENT = HOOK_cuCtxDestroy_v2 };
 	CUresult (*real)(void *) = from.real, result = CUDA_NONE;
@@ -104,7 +104,7 @@ CUresult wrap_cuCtxDestroy_v2(void *context, struct entry from)
 }
 
 #define ENDS_PRIMARY(symbol)                                                                                           \
-	CUresult wrap_##symbol(CUdevice device, struct entry from)                                                     \
+	CUresult wrap_##symbol(CUdevice device, struct hook_entry from)                                                \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		CUresult (*real)(CUdevice) = from.real, result = CUDA_NONE;                                            \
@@ -130,7 +130,7 @@ typedef CUresult lookup_2(const char *, void **, int, uint64_t, void *);
 
 /* `older`: what the lookup returns for the newest version that our rows know, if a newer one was requested. */
 static void *driver_trampoline(const char *name, int version, uint64_t flags, void *found, void *older,
-			       struct entry from)
+			       struct hook_entry from)
 {
 	bool is_known = version <= CUDA_NEWEST || older == found;
 
@@ -138,7 +138,7 @@ static void *driver_trampoline(const char *name, int version, uint64_t flags, vo
 					found, from.real, from.caller);
 }
 
-CUresult wrap_cuGetProcAddress(const char *name, void **ret, int version, uint64_t flags, struct entry from)
+CUresult wrap_cuGetProcAddress(const char *name, void **ret, int version, uint64_t flags, struct hook_entry from)
 {
 	lookup_1 *real = from.real;
 	void *older = NULL;
@@ -153,7 +153,7 @@ CUresult wrap_cuGetProcAddress(const char *name, void **ret, int version, uint64
 }
 
 CUresult wrap_cuGetProcAddress_v2(const char *name, void **ret, int version, uint64_t flags, void *status,
-				  struct entry from)
+				  struct hook_entry from)
 {
 	lookup_2 *real = from.real;
 	void *older = NULL;

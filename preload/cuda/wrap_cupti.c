@@ -12,7 +12,7 @@
 
 enum { NOT_INITIALIZED = 15 };
 
-int wrap_cuptiActivityRegisterCallbacks(void *request, void *complete, struct entry from)
+int wrap_cuptiActivityRegisterCallbacks(void *request, void *complete, struct hook_entry from)
 {
 	int (*real)(void *, void *) = from.real;
 
@@ -23,7 +23,7 @@ int wrap_cuptiActivityRegisterCallbacks(void *request, void *complete, struct en
 	return real(request, complete);
 }
 
-int wrap_cuptiActivityRegisterTimestampCallback(void *now, struct entry from)
+int wrap_cuptiActivityRegisterTimestampCallback(void *now, struct hook_entry from)
 {
 	int (*real)(void *) = from.real;
 
@@ -32,7 +32,7 @@ int wrap_cuptiActivityRegisterTimestampCallback(void *now, struct entry from)
 	return real ? real(now) : NOT_INITIALIZED;
 }
 
-int wrap_cuptiActivityEnable(uint32_t kind, struct entry from)
+int wrap_cuptiActivityEnable(uint32_t kind, struct hook_entry from)
 {
 	int (*real)(uint32_t) = from.real, result;
 
@@ -44,7 +44,7 @@ int wrap_cuptiActivityEnable(uint32_t kind, struct entry from)
 	return result;
 }
 
-int wrap_cuptiActivityDisable(uint32_t kind, struct entry from)
+int wrap_cuptiActivityDisable(uint32_t kind, struct hook_entry from)
 {
 	int (*real)(uint32_t) = from.real, result;
 
@@ -53,14 +53,14 @@ int wrap_cuptiActivityDisable(uint32_t kind, struct entry from)
 	return result;
 }
 
-int wrap_cuptiActivityEnableAndDump(uint32_t kind, struct entry from)
+int wrap_cuptiActivityEnableAndDump(uint32_t kind, struct hook_entry from)
 {
 	return wrap_cuptiActivityEnable(kind, from);
 }
 
 /* A subscription of this kind is refused while kinds are enabled without one. If we have subscribed first, CUPTI must
  * not tell the program of an earlier subscriber. */
-int wrap_cuptiSubscribe_v2(void *ret, void *callback, void *data, void *params, struct entry from)
+int wrap_cuptiSubscribe_v2(void *ret, void *callback, void *data, void *params, struct hook_entry from)
 {
 	int (*real)(void *, void *, void *, void *) = from.real, result;
 	const struct cupti_subscriber_params *p = params;
@@ -86,7 +86,7 @@ int wrap_cuptiSubscribe_v2(void *ret, void *callback, void *data, void *params, 
 
 /* Some attributes are accepted only while no kind is enabled. */
 int wrap_cuptiActivitySetAttribute_v2(void *subscriber, uint32_t attribute, size_t *size, void *value,
-				      struct entry from)
+				      struct hook_entry from)
 {
 	int (*real)(void *, uint32_t, size_t *, void *) = from.real, result;
 
@@ -99,7 +99,7 @@ int wrap_cuptiActivitySetAttribute_v2(void *subscriber, uint32_t attribute, size
 	return result;
 }
 
-int wrap_cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value, struct entry from)
+int wrap_cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value, struct hook_entry from)
 {
 	int (*real)(uint32_t, size_t *, void *) = from.real, result;
 	bool is_definition = attribute == CUPTI_ATTRIBUTE_USER_DEFINED_RECORDS && size && *size && value;
@@ -113,7 +113,7 @@ int wrap_cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value
 	return result;
 }
 
-int wrap_cuptiUnsubscribe(void *subscriber, struct entry from)
+int wrap_cuptiUnsubscribe(void *subscriber, struct hook_entry from)
 {
 	int (*real)(void *) = from.real, result;
 
@@ -123,7 +123,7 @@ int wrap_cuptiUnsubscribe(void *subscriber, struct entry from)
 	return result;
 }
 
-int wrap_cuptiFinalize(struct entry from)
+int wrap_cuptiFinalize(struct hook_entry from)
 {
 	int (*real)(void) = from.real, result;
 

@@ -10,7 +10,7 @@
 
 enum { KB = 1024 };
 
-struct heap heap = {.always = SIZE_MAX};
+struct heap_settings heap = {.always = SIZE_MAX};
 __thread struct heap_thread heap_thread;
 
 static bool has_noted_full;

@@ -25,12 +25,12 @@ struct heap_thread {
 extern __thread struct heap_thread heap_thread __attribute__((tls_model("initial-exec"))) HIDDEN;
 
 /* What is recorded; allocations of `always` bytes or more are always recorded. */
-struct heap {
+struct heap_settings {
 	bool is_native, is_python;
 	uint32_t interval_kb; /* 0: all allocations are recorded */
 	size_t always;
 };
-extern struct heap heap HIDDEN;
+extern struct heap_settings heap HIDDEN;
 
 /* Reads the options. Called by the constructor, after the recorder has been started: before that, nothing is
  * recorded. */

@@ -94,16 +94,16 @@ struct entry_row {
 	}
 
 /* Passed to the body of an OWN row. */
-struct entry {
+struct hook_entry {
 	void *real; /* NULL: no library has the function */
 	void *caller;
 };
 
-/* The body is wrap_<symbol>(), with a struct entry after the row's own parameters. */
+/* The body is wrap_<symbol>(), with a struct hook_entry after the row's own parameters. */
 #define ENTRY_OWN(returns, symbol, parameters, arguments)                                                              \
 	static returns via_##symbol ENTRY_APPEND(parameters, arguments, ENTRY_REALS, double handed_)                   \
 	{                                                                                                              \
-		struct entry from_ = {entry_real(handed_), __builtin_return_address(0)};                               \
+		struct hook_entry from_ = {entry_real(handed_), __builtin_return_address(0)};                          \
                                                                                                                        \
 		return wrap_##symbol ENTRY_APPEND(arguments, arguments, from_);                                        \
 	}                                                                                                              \
@@ -111,7 +111,7 @@ struct entry {
 	HOOK_EXPORT returns symbol parameters;                                                                         \
 	HOOK_EXPORT returns symbol parameters                                                                          \
 	{                                                                                                              \
-		struct entry from_ = {ENTRY_CALLER_REAL(symbol, HOOK_##symbol), __builtin_return_address(0)};          \
+		struct hook_entry from_ = {ENTRY_CALLER_REAL(symbol, HOOK_##symbol), __builtin_return_address(0)};     \
                                                                                                                        \
 		return wrap_##symbol ENTRY_APPEND(arguments, arguments, from_);                                        \
 	}

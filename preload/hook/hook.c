@@ -78,18 +78,18 @@ void hook_resolve(void)
 
 /* HOOK_ROW_TEXT(id, text, group) of each row, three times: the room for its name, the name, where that is. */
 #define HOOK_ROW_TEXT(id, text, group) char HOOK_##id[sizeof(text)];
-struct texts {
+struct hook_texts {
 	HOOK_NAMES
 };
 #undef HOOK_ROW_TEXT
 #define HOOK_ROW_TEXT(id, text, group) text,
-static const struct texts texts = {HOOK_NAMES};
+static const struct hook_texts texts = {HOOK_NAMES};
 #undef HOOK_ROW_TEXT
-#define HOOK_ROW_TEXT(id, text, group) {offsetof(struct texts, HOOK_##id), group},
+#define HOOK_ROW_TEXT(id, text, group) {offsetof(struct hook_texts, HOOK_##id), group},
 static const struct function_name names[HOOK_COUNT] = {HOOK_NAMES};
 #undef HOOK_ROW_TEXT
 
-_Static_assert(sizeof(struct texts) <= UINT16_MAX, "a name's position has 16 bits");
+_Static_assert(sizeof(struct hook_texts) <= UINT16_MAX, "a name's position has 16 bits");
 _Static_assert(sizeof(struct tf_thread) + HOOK_LIBC_COUNT * (sizeof(struct tf_counter) + sizeof(uint16_t)) + TF_SLOT <=
 		       PROCESS_MAIN_PAGE,
 	       "a page holds a thread's counters");

@@ -80,7 +80,7 @@ static const struct symbols {
 } symbols = {HOOK_LIBRARY(SYMBOL_TEXT)};
 _Static_assert(sizeof(symbols) <= UINT16_MAX, "offsets have 16 bits");
 
-enum kind { CALL, TWIN, SHIFTED, SHIFTED_TWIN, MAKER, SHIFTED_MAKER, NOTE, SET, OWN };
+enum row_kind { CALL, TWIN, SHIFTED, SHIFTED_TWIN, MAKER, SHIFTED_MAKER, NOTE, SET, OWN };
 #define IS_NOTED(kind) ((kind) >= MAKER)
 #define IS_WIDE(kind) ((kind) == TWIN || (kind) == SHIFTED_TWIN)
 #define IS_SHIFTED(kind) ((kind) == SHIFTED || (kind) == SHIFTED_TWIN || (kind) == SHIFTED_MAKER)

@@ -251,7 +251,7 @@ int64_t library_mpi_source(const struct library_returned *call, const struct lib
 enum how { COUNT, EACH, LIST, OWN, TYPES, PARTS, ONE };
 
 /* Which ranks lists are for. */
-enum group { LOCAL, PEERS, NEIGHBORS };
+enum rank_group { LOCAL, PEERS, NEIGHBORS };
 
 /* Positions of arguments; 0: there is none. If `buffer` is MPI_IN_PLACE, the second count and type are used. */
 static const struct layout {
@@ -311,7 +311,7 @@ static int neighbors_of(const struct mpi *m, uintptr_t communicator)
 	return kind != dist_graph || m->dist_graph_neighbors(communicator, &in, &count, &is_weighted) ? 0 : count;
 }
 
-static int ranks_of(const struct mpi *m, uintptr_t communicator, enum group group)
+static int ranks_of(const struct mpi *m, uintptr_t communicator, enum rank_group group)
 {
 	int is_inter = 0, count = 0;
 

@@ -12,7 +12,7 @@ uint64_t library_epoch;
 static struct intern_table notes;
 
 /* Most notes are short. `room`: the number of items that were allocated. */
-struct note {
+struct call_note {
 	uint32_t count, room;
 	struct {
 		uint64_t field;
@@ -20,15 +20,15 @@ struct note {
 	} items[];
 };
 
-static struct note *note_of(uintptr_t handle)
+static struct call_note *note_of(uintptr_t handle)
 {
-	return handle ? (struct note *)intern_get(&notes, handle) : NULL;
+	return handle ? (struct call_note *)intern_get(&notes, handle) : NULL;
 }
 
 /* The note of a handle with room for `count` fields, or NULL. */
-static struct note *note_make(uintptr_t handle, unsigned count)
+static struct call_note *note_make(uintptr_t handle, unsigned count)
 {
-	struct note *n = note_of(handle);
+	struct call_note *n = note_of(handle);
 	unsigned room = count < 4 ? 4 : count < 10 ? 10 : TF_OPERATION_FIELDS;
 
 	if (!handle || (n && n->room >= count))
@@ -41,7 +41,7 @@ static struct note *note_make(uintptr_t handle, unsigned count)
 	return intern_set(&notes, handle, (uint64_t)n) ? n : NULL;
 }
 
-static bool is_noted(const struct note *n, const struct tf_operation *op)
+static bool is_noted(const struct call_note *n, const struct tf_operation *op)
 {
 	bool is_same = n && n->count == op->count;
 
@@ -52,7 +52,7 @@ static bool is_noted(const struct note *n, const struct tf_operation *op)
 
 void library_note_all(uintptr_t handle, const struct tf_operation *op)
 {
-	struct note *n = note_of(handle);
+	struct call_note *n = note_of(handle);
 
 	if (is_noted(n, op))
 		return;
@@ -69,7 +69,7 @@ void library_note_all(uintptr_t handle, const struct tf_operation *op)
 
 void library_note_field(uintptr_t handle, uint8_t field, int64_t value)
 {
-	struct note *n = note_of(handle);
+	struct call_note *n = note_of(handle);
 	struct tf_operation op = {0};
 
 	for (unsigned i = 0; n && i < n->count; i++)
@@ -87,7 +87,7 @@ void library_note_field(uintptr_t handle, uint8_t field, int64_t value)
 
 void library_append(struct tf_operation *op, uintptr_t handle, uint8_t role)
 {
-	const struct note *n = note_of(handle);
+	const struct call_note *n = note_of(handle);
 	unsigned count = n ? __atomic_load_n(&n->count, __ATOMIC_ACQUIRE) : 0;
 
 	for (unsigned i = 0; i < count; i++)

@@ -7,15 +7,15 @@
 
 enum { DOMAINS = 2048, CATEGORIES = 1 << 16, FUNCTION_TEXTS = 4096 };
 
-struct nvtx_definition {
-	struct nvtx_definition *next; /* the previous one */
+struct name_definition {
+	struct name_definition *next; /* the previous one */
 	struct nvtx_domain *domain;
 	uint32_t id, length;
 	char bytes[];
 };
 
 static uint32_t domains, definitions;
-struct nvtx_definition *nvtx_defined, *nvtx_written;
+struct name_definition *nvtx_defined, *nvtx_written;
 uint64_t nvtx_written_generation;
 
 /* ---- domains and strings ---- */
@@ -84,7 +84,7 @@ void nvtx_domain_write(struct nvtx_domain *d)
 
 uint32_t nvtx_define(struct nvtx_domain *d, const void *bytes, size_t size)
 {
-	struct nvtx_definition *n = size <= NAMES_BYTES - sizeof(*n) ? names_take(sizeof(*n) + size) : NULL;
+	struct name_definition *n = size <= NAMES_BYTES - sizeof(*n) ? names_take(sizeof(*n) + size) : NULL;
 
 	if (!n)
 		return 0;
@@ -101,10 +101,10 @@ uint32_t nvtx_define(struct nvtx_domain *d, const void *bytes, size_t size)
 /* Two threads may write the same definition, which does no harm. */
 __attribute__((noinline)) void nvtx_definitions_write(void)
 {
-	struct nvtx_definition *first = __atomic_load_n(&nvtx_defined, __ATOMIC_ACQUIRE);
-	struct nvtx_definition *end = nvtx_written_generation == process.generation ? nvtx_written : NULL;
+	struct name_definition *first = __atomic_load_n(&nvtx_defined, __ATOMIC_ACQUIRE);
+	struct name_definition *end = nvtx_written_generation == process.generation ? nvtx_written : NULL;
 
-	for (struct nvtx_definition *n = first; n != end; n = n->next) {
+	for (struct name_definition *n = first; n != end; n = n->next) {
 		nvtx_domain_number(n->domain);
 		event_blob(TF_BLOB_NVTX, n->id, n->bytes, n->length);
 	}

@@ -51,7 +51,7 @@ static bool is_text(uint64_t type)
 
 /* ---- layout: the offsets of entries ---- */
 
-struct layout {
+struct schema_layout {
 	uint64_t at; /* the end of the previous entry */
 	size_t pack, alignment;
 	bool is_known, is_union;
@@ -60,7 +60,7 @@ struct layout {
 };
 
 /* Handles are dereferenced without a check, so not in a union, where the value may be another member's. */
-static void add_pointer(struct layout *l, uint64_t offset, uint64_t type, bool is_message)
+static void add_pointer(struct schema_layout *l, uint64_t offset, uint64_t type, bool is_message)
 {
 	if (l->is_union && type == NVTX_TYPE_REGISTERED)
 		return;
@@ -98,7 +98,7 @@ static size_t value_size(const struct nvtx_schema_entry *e, const struct nvtx_sc
 	return (e->flags & ENTRY_ARRAY) == ENTRY_FIXED && e->detail < NVTX_PAYLOAD_BYTES ? size * e->detail : 0;
 }
 
-static void add_texts(struct layout *l, const struct nvtx_schema_entry *e, const struct nvtx_schema_info *nested,
+static void add_texts(struct schema_layout *l, const struct nvtx_schema_entry *e, const struct nvtx_schema_info *nested,
 		      uint64_t offset)
 {
 	bool is_message = e->flags & ENTRY_MESSAGE;
@@ -117,7 +117,7 @@ static void add_texts(struct layout *l, const struct nvtx_schema_entry *e, const
 }
 
 /* The entry's offset, or TF_NVTX_FOLLOWS if it depends on the payload's contents. */
-static uint64_t place_entry(struct layout *l, struct nvtx_domain *d, const struct nvtx_schema_entry *e)
+static uint64_t place_entry(struct schema_layout *l, struct nvtx_domain *d, const struct nvtx_schema_entry *e)
 {
 	const struct nvtx_schema_info *nested = e->type >= 1 << 24 ? nvtx_schema_find(d, e->type) : NULL;
 	size_t alignment, size = value_size(e, nested, &alignment);
@@ -191,7 +191,7 @@ static uint64_t next_schema_id(void)
 	return FIRST_DYNAMIC_ID + __atomic_fetch_add(&ids, 1, __ATOMIC_RELAXED);
 }
 
-static void keep_schema(struct nvtx_domain *d, uint64_t id, const struct layout *l, uint64_t size)
+static void keep_schema(struct nvtx_domain *d, uint64_t id, const struct schema_layout *l, uint64_t size)
 {
 	struct nvtx_schema_info *s = names_take(sizeof(*s) + l->count * sizeof(*l->pointers));
 	struct intern_entry *e = s ? schema_entry(d, id) : NULL;
@@ -208,7 +208,7 @@ static void keep_schema(struct nvtx_domain *d, uint64_t id, const struct layout 
 uint64_t nvtx_schema_register(struct nvtx_domain *d, const struct nvtx_schema *a)
 {
 	struct definition *n;
-	struct layout l = {.is_known = true, .is_union = a && a->type > SCHEMA_DYNAMIC};
+	struct schema_layout l = {.is_known = true, .is_union = a && a->type > SCHEMA_DYNAMIC};
 	struct tf_nvtx head = {.kind = TF_NVTX_SCHEMA, .domain = d ? d->number : 0};
 
 	if (!a || !(a->fields & NVTX_FIELD_ENTRIES) || !a->entries || a->count > MAX_ENTRIES ||
@@ -239,7 +239,7 @@ uint64_t nvtx_schema_register(struct nvtx_domain *d, const struct nvtx_schema *a
 uint64_t nvtx_schema_register_enum(struct nvtx_domain *d, const struct nvtx_enum *a)
 {
 	struct definition *n;
-	struct layout l = {0};
+	struct schema_layout l = {0};
 	struct tf_nvtx head = {.kind = TF_NVTX_ENUM, .domain = d ? d->number : 0};
 
 	if (!a || !(a->fields & NVTX_ENUM_FIELD_ENTRIES) || !a->entries || a->count > MAX_ENTRIES ||

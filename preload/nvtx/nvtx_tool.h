@@ -98,9 +98,9 @@ uint32_t nvtx_define(struct nvtx_domain *d, const void *bytes, size_t size);
 void nvtx_name_function(struct nvtx_domain *d, const char *text, const char *name, const char *file,
 			unsigned first_line);
 
-struct nvtx_definition;
-extern struct nvtx_definition *nvtx_defined __attribute__((visibility("hidden"))); /* the last one defined */
-extern struct nvtx_definition *nvtx_written __attribute__((visibility("hidden"))); /* the last one written */
+struct name_definition;
+extern struct name_definition *nvtx_defined __attribute__((visibility("hidden"))); /* the last one defined */
+extern struct name_definition *nvtx_written __attribute__((visibility("hidden"))); /* the last one written */
 extern uint64_t nvtx_written_generation __attribute__((visibility("hidden")));
 void nvtx_definitions_write(void);
 

@@ -261,7 +261,7 @@ static void *read_traced_functions(void)
 	char why[256], *bytes = sys_mmap(NULL, FUNCTIONS_FILE_BYTES, PROT_READ | PROT_WRITE,
 					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct functions_entry e;
-	struct functions f;
+	struct functions_parser f;
 	void *list = python.PyList_New(0);
 	long size = -1;
 	int rc;

@@ -17,13 +17,13 @@ enum { HAS_VECTORCALL = 1 << 11 };
 
 typedef void *vectorcall(void *function, void *const *arguments, size_t count, void *names);
 
-struct jax_function {
+struct traced_function {
 	vectorcall *call;
 	struct nvtx_string *text;
 };
 
 static struct nvtx_domain *domain;
-static struct intern_table functions; /* function object -> the last struct jax_function that had its address */
+static struct intern_table functions; /* function object -> the last struct traced_function that had its address */
 
 /* ---- phases ---- */
 
@@ -54,8 +54,8 @@ static void *jax_end(void *self, void *unused)
 
 static void *call_counted(void *function, void *const *arguments, size_t count, void *names)
 {
-	const struct jax_function *f =
-		(const struct jax_function *)intern_get(&functions, (uint64_t)(uintptr_t)function);
+	const struct traced_function *f =
+		(const struct traced_function *)intern_get(&functions, (uint64_t)(uintptr_t)function);
 	bool is_recorded = nvtx_wanted(domain);
 	void *result;
 
@@ -92,7 +92,7 @@ static vectorcall **call_place(void *function, unsigned long size, unsigned long
 static bool count_calls(void *function, const char *text, unsigned long size, unsigned long flags)
 {
 	vectorcall **place = call_place(function, size, flags);
-	struct jax_function *f;
+	struct traced_function *f;
 
 	if (!place || !*place)
 		return false;

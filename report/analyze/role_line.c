@@ -9,29 +9,29 @@
 #include "report/derive/stacks/samples.h"
 
 /* What is known of a stack of an image. */
-struct place {
+struct role_key {
 	struct symbol_frame frame;
 	bool has_frame, is_users, is_import, polls;
 };
 
-struct finder {
+struct role_line_finder {
 	struct roles *roles;
 	struct map roles_of; /* (process, tid) -> (role + 1) << 1 | whether it only polls */
 	struct map stacks;   /* (stack, image) -> place + 1 */
-	struct place *places;
+	struct role_key *places;
 	size_t place_count, place_capacity;
 };
 
-static const struct place *place_of(struct finder *f, const struct scan *s, uint32_t stack)
+static const struct role_key *place_of(struct role_line_finder *f, const struct scan *s, uint32_t stack)
 {
 	size_t image = (size_t)(s->image - s->context->model->images);
 	uint64_t *known = map_put(&f->stacks, stack, image, NULL);
-	struct place *p;
+	struct role_key *p;
 
 	if (!*known) {
 		f->places = mem_grow(f->places, f->place_count, &f->place_capacity, sizeof(*f->places));
 		p = &f->places[f->place_count];
-		*p = (struct place){.frame.place = SYMBOL_NO_PLACE};
+		*p = (struct role_key){.frame.place = SYMBOL_NO_PLACE};
 		p->has_frame = attribution_stack(&f->roles->attribution, s->image, stack, &p->frame, &p->is_users);
 		p->polls = attribution_polls(f->roles->attribution.symbols, s->image, stack);
 		p->is_import = symbols_has_python(s->image, stack, attribution_is_import);
@@ -40,7 +40,7 @@ static const struct place *place_of(struct finder *f, const struct scan *s, uint
 	return &f->places[*known - 1];
 }
 
-static void line_add(struct role_lines *lines, const struct place *p, uint64_t ns)
+static void line_add(struct role_lines *lines, const struct role_key *p, uint64_t ns)
 {
 	uint64_t *known = map_put(&lines->known, p->frame.place, 0, NULL);
 
@@ -58,9 +58,9 @@ static void line_add(struct role_lines *lines, const struct place *p, uint64_t n
 
 static void line_visit(struct scan *s, const struct event *e)
 {
-	struct finder *f = s->more;
+	struct role_line_finder *f = s->more;
 	const uint64_t *of = e->kind == TF_SAMPLE ? map_find(&f->roles_of, s->image->process, s->thread->tid) : NULL;
-	const struct place *p;
+	const struct role_key *p;
 	struct role *role;
 
 	if (!of)
@@ -77,7 +77,7 @@ static void line_visit(struct scan *s, const struct event *e)
 
 void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles)
 {
-	struct finder f = {.roles = roles};
+	struct role_line_finder f = {.roles = roles};
 
 	if (!samples_any(c->model))
 		return;

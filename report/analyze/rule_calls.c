@@ -13,7 +13,7 @@ enum { CALLER_FRAMES = 8 }; /* those of the CUDA libraries, and the one that cal
 enum { MIN_BYTES = 65536, LOADER_BYTES = 4096, PER_MILLE = 10 };
 
 /* Calls or copies, by name and source line. */
-struct lines {
+struct call_lines {
 	struct rules *rules;
 	struct aggregate aggregate;
 	uint64_t *bytes; /* by row */
@@ -28,7 +28,7 @@ struct lines {
 	const struct trace_thread *thread;
 };
 
-static void calls_add_time(struct lines *l, uint32_t row, uint64_t ns)
+static void calls_add_time(struct call_lines *l, uint32_t row, uint64_t ns)
 {
 	aggregate_add(&l->aggregate, row, ns);
 	l->count++;
@@ -65,7 +65,7 @@ static uint8_t calls_classify(const struct function *f)
 
 /* Calls visit for each CUDA call of images that launch anything, and sets the ticks of the first launch and the last;
  * with `later`, of the first tenth of the time between them instead of the first launch. */
-static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *, const struct event *))
+static void each_steady(struct call_lines *l, bool later, void (*visit)(struct scan *, const struct event *))
 {
 	const struct model *m = l->rules->context->model;
 
@@ -85,7 +85,7 @@ static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *
 
 /* ---- rows ---- */
 
-static void calls_conclude(struct lines *l, struct finding *f, const char *what)
+static void calls_conclude(struct call_lines *l, struct finding *f, const char *what)
 {
 	f->cost_ns = l->total_ns;
 	buffer_print(&f->text, "%llu %s, ", (unsigned long long)l->count, what);
@@ -126,7 +126,7 @@ static bool is_interpreter(const struct image *image)
 
 /* Whether the program itself called the waiting function, or a Python function that waits; a library that was asked
  * for something else (a number, a copy) waits implicitly. */
-static bool find_asked(struct lines *l, const struct image *image, uint32_t stack)
+static bool find_asked(struct call_lines *l, const struct image *image, uint32_t stack)
 {
 	struct symbols *symbols = l->rules->context->symbols;
 	struct symbol_frame frames[CALLER_FRAMES], python;
@@ -141,7 +141,7 @@ static bool find_asked(struct lines *l, const struct image *image, uint32_t stac
 	return at < count ? !attribution_is_system(frames[at].module) : !is_interpreter(image);
 }
 
-static bool is_asked_for(struct lines *l, const struct image *image, uint32_t stack)
+static bool is_asked_for(struct call_lines *l, const struct image *image, uint32_t stack)
 {
 	uint64_t *known = map_put(&l->asked, (uint64_t)(image - l->rules->context->model->images), stack, NULL);
 
@@ -152,7 +152,7 @@ static bool is_asked_for(struct lines *l, const struct image *image, uint32_t st
 
 static void visit_waiting(struct scan *s, const struct event *e)
 {
-	struct lines *l = s->more;
+	struct call_lines *l = s->more;
 	uint8_t class = e->kind == TF_CALL && e->id < s->image->trace->functions->count ? l->classes[e->id] : 0;
 	const char *name = NULL;
 
@@ -180,7 +180,7 @@ static void visit_waiting(struct scan *s, const struct event *e)
 static void calls_rule(struct rules *r, struct finding *f, bool later,
 		       void (*visit)(struct scan *, const struct event *), uint64_t least, const char *what)
 {
-	struct lines l = {.rules = r};
+	struct call_lines l = {.rules = r};
 
 	rule_call_columns(f);
 	if (!rule_has_calls(r, f))
@@ -203,7 +203,7 @@ void rule_implicit_sync(struct rules *r, struct finding *f)
 
 static void visit_memory(struct scan *s, const struct event *e)
 {
-	struct lines *l = s->more;
+	struct call_lines *l = s->more;
 	uint64_t memory = e->args_count ? event_arg(e, TF_ARG_MEMORY) : 0;
 	const struct function *f = memory ? rule_cuda_function(s->image, e) : NULL;
 
@@ -221,7 +221,7 @@ void rule_alloc_churn(struct rules *r, struct finding *f)
 
 /* ---- pageable_copies, unpinned_loader ---- */
 
-static void add_copy(struct lines *l, const struct correlated *k, const struct device_record *record,
+static void add_copy(struct call_lines *l, const struct correlated *k, const struct device_record *record,
 		     const struct tf_device_operation *w)
 {
 	static const char *const directions[] = {"copy", "HtoD", "DtoH"};
@@ -260,7 +260,7 @@ static void visit_pageable(void *context, const struct correlated *k)
 
 static void visit_loaded(void *context, const struct correlated *k)
 {
-	struct lines *l = context;
+	struct call_lines *l = context;
 
 	for (size_t i = 0; i < k->record_count; i++) {
 		struct tf_device_operation w;
@@ -281,7 +281,7 @@ static int calls_by_total(size_t left, size_t right, const void *rows)
 }
 
 /* Sorts indices, because the numbers of bytes are in a parallel array. */
-static void calls_find_copies(struct lines *l, struct finding *f)
+static void calls_find_copies(struct call_lines *l, struct finding *f)
 {
 	size_t *order = places_in_order(l->aggregate.count, calls_by_total, l->aggregate.rows);
 
@@ -304,7 +304,7 @@ static void calls_find_copies(struct lines *l, struct finding *f)
 	free(order);
 }
 
-static void conclude_copies(struct lines *l, struct finding *f, const char *what)
+static void conclude_copies(struct call_lines *l, struct finding *f, const char *what)
 {
 	f->cost_ns = l->total_ns;
 	buffer_print(&f->text, "%llu %s, %.3f MB, ", (unsigned long long)l->count, what, (double)l->total_bytes / 1e6);
@@ -318,7 +318,7 @@ enum { COPY_COLUMNS = sizeof(copy_columns) / sizeof(*copy_columns) };
 void rule_pageable_copies(struct rules *r, struct finding *f)
 {
 	const struct model *m = r->context->model;
-	struct lines l = {.rules = r};
+	struct call_lines l = {.rules = r};
 	bool has_any;
 
 	rule_columns(f, copy_columns, COPY_COLUMNS);
@@ -347,7 +347,7 @@ static bool has_workers(const struct model *m, const struct image *image)
 void rule_unpinned_loader(struct rules *r, struct finding *f)
 {
 	const struct model *m = r->context->model;
-	struct lines l = {.rules = r};
+	struct call_lines l = {.rules = r};
 
 	rule_columns(f, copy_columns, COPY_COLUMNS);
 	if (!rule_has_devices(r, f))

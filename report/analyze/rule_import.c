@@ -70,7 +70,7 @@ static uint32_t package_number(struct imports *p, const char *file)
 
 /* ---- stacks ---- */
 
-struct reading {
+struct import_reader {
 	struct imports *imports;
 	bool is_import, is_user_code, is_inside; /* is_inside: the user's code runs within an import */
 	uint32_t package;
@@ -78,7 +78,7 @@ struct reading {
 
 static void read_import(void *context, const char *file)
 {
-	struct reading *r = context;
+	struct import_reader *r = context;
 
 	if (attribution_is_import(file)) {
 		r->is_import = true;
@@ -107,7 +107,7 @@ static void read_used(void *context, const char *file)
 static struct stack_kind stack_read(struct imports *p, const struct image *image, uint32_t stack)
 {
 	struct symbol_frame frames[MODULES];
-	struct reading reading = {.imports = p};
+	struct import_reader reading = {.imports = p};
 	struct stack_kind kind = {.first = (uint32_t)p->used_count};
 	struct buffer name = {0};
 	size_t count;

@@ -11,7 +11,7 @@
 enum { ROWS = 50, CHUNKS = 30, LOW_PERCENT = 50 };
 #define GAP_NS 500000000ull
 
-struct line {
+struct gpu_row {
 	uint64_t duration, start;
 	double percent;
 	uint32_t pid, device, context;
@@ -30,7 +30,7 @@ struct device_check {
 	uint32_t pid;
 	struct device *devices; /* at most GAP_DEVICES: rules_gaps reports the others */
 	size_t device_count, device_capacity;
-	struct line *lines;
+	struct gpu_row *lines;
 	size_t count, capacity;
 	uint64_t total_ns;
 };
@@ -53,7 +53,7 @@ static struct device *device_check_device(struct device_check *l, const struct t
 
 static int by_duration(const void *left, const void *right)
 {
-	const struct line *a = left, *b = right;
+	const struct gpu_row *a = left, *b = right;
 
 	return order_of(b->duration, a->duration) ?: order_of(a->start, b->start);
 }
@@ -68,11 +68,11 @@ static void visit_gap(void *context, const struct timeline_entry *b)
 		return;
 	if (b->start > d->last && b->start - d->last > GAP_NS) {
 		l->lines = mem_grow(l->lines, l->count, &l->capacity, sizeof(*l->lines));
-		l->lines[l->count++] = (struct line){.duration = b->start - d->last,
-						     .start = model_since_origin(l->rules->context->model, d->last),
-						     .pid = l->pid,
-						     .device = d->device,
-						     .context = d->last_context};
+		l->lines[l->count++] = (struct gpu_row){.duration = b->start - d->last,
+							.start = model_since_origin(l->rules->context->model, d->last),
+							.pid = l->pid,
+							.device = d->device,
+							.context = d->last_context};
 		l->total_ns += b->start - d->last;
 	}
 	if (b->end >= d->last) {
@@ -91,7 +91,7 @@ static void device_check_conclude(const struct device_check *l, struct finding *
 	buffer_text(&f->text, " idle in total");
 }
 
-static void add_device_cells(struct finding *f, const struct line *line)
+static void add_device_cells(struct finding *f, const struct gpu_row *line)
 {
 	table_number(&f->table, line->duration);
 	table_number(&f->table, line->start);
@@ -196,12 +196,12 @@ static void low_lines(struct device_check *l, const struct device *d)
 		} else if (end) {
 			l->lines = mem_grow(l->lines, l->count, &l->capacity, sizeof(*l->lines));
 			l->lines[l->count++] =
-				(struct line){.duration = end - begin,
-					      .start = model_since_origin(l->rules->context->model, begin),
-					      .percent = round_tenth(busy / (double)(end - begin) * 100),
-					      .pid = l->pid,
-					      .device = d->device,
-					      .context = d->context};
+				(struct gpu_row){.duration = end - begin,
+						 .start = model_since_origin(l->rules->context->model, begin),
+						 .percent = round_tenth(busy / (double)(end - begin) * 100),
+						 .pid = l->pid,
+						 .device = d->device,
+						 .context = d->context};
 			l->total_ns += end - begin - smaller_of((uint64_t)busy, end - begin);
 			end = 0;
 			busy = 0;
@@ -211,7 +211,7 @@ static void low_lines(struct device_check *l, const struct device *d)
 
 static int by_percent(const void *left, const void *right)
 {
-	const struct line *a = left, *b = right;
+	const struct gpu_row *a = left, *b = right;
 
 	if (a->percent < b->percent || a->percent > b->percent)
 		return a->percent < b->percent ? -1 : 1;

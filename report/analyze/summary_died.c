@@ -39,14 +39,14 @@ static bool is_crash(int signal)
 	       signal == SIGSYS || signal == SIGTRAP;
 }
 
-static const struct run *run_of(const struct model *m, const struct process *p)
+static const struct run_record *run_of(const struct model *m, const struct process *p)
 {
 	return model_run(m, &m->images[p->first_image]);
 }
 
 static bool is_command(const struct model *m, const struct process *p)
 {
-	const struct run *r = run_of(m, p);
+	const struct run_record *r = run_of(m, p);
 
 	return r && r->pid == p->parent_pid;
 }
@@ -247,7 +247,7 @@ static void add_rank(const struct model *m, const struct process *p, struct buff
 }
 
 /* What SIGKILL ended is what the kernel killed, unless somebody sent that signal at the same time. */
-static void add_oom(const struct model *m, const struct run *r, struct buffer *out)
+static void add_oom(const struct model *m, const struct run_record *r, struct buffer *out)
 {
 	buffer_print(out, "OUT OF MEMORY: the kernel killed %" PRIu64 " process%s", r->oom_kills,
 		     r->oom_kills == 1 ? "" : "es");

@@ -10,7 +10,7 @@ struct died {
 	const struct process *process; /* NULL: the run did not fail, or was told to end */
 	int signal;		       /* 0: it exited */
 	bool is_of_ranks;	       /* there are several ranks */
-	const struct run *oom;	       /* whose processes the kernel killed for memory; NULL: none */
+	const struct run_record *oom;	       /* whose processes the kernel killed for memory; NULL: none */
 };
 
 /* The first process that crashed, or the first COMMAND that failed without having been told to end by a signal to its

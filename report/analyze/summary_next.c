@@ -54,7 +54,7 @@ static bool uses_module(const struct image *image, bool (*is_such)(const char *p
 /* The words of --trace of the image's run. */
 static void traced_words(const struct model *m, const struct image *image, struct buffer *ret)
 {
-	const struct run *run = model_run(m, image);
+	const struct run_record *run = model_run(m, image);
 	const char *option = run ? strstr(run->options, "trace=") : NULL;
 
 	if (option && (option == run->options || option[-1] == ' '))

@@ -12,7 +12,7 @@
 /* Texts are not cut below this width; continuation lines of a row are indented. */
 enum { LEAST_TEXT = 24, INDENT = 4 };
 
-struct layout {
+struct column_layout {
 	const struct emit *emit;
 	const struct table *table;
 	size_t widths[TABLE_COLUMNS];
@@ -27,20 +27,20 @@ static void buffer_pad(struct buffer *b, char with, size_t count)
 		buffer_add(b, &with, 1);
 }
 
-static bool has_frame(const struct layout *l)
+static bool has_frame(const struct column_layout *l)
 {
 	return l->emit->format == FORMAT_TABLE;
 }
 
 /* The width that a column takes beside its cells, and a line beside its columns. */
-static size_t column_gap(const struct layout *l)
+static size_t column_gap(const struct column_layout *l)
 {
 	return has_frame(l) ? 3 : 2;
 }
 
 /* One space, or a border and a space; and the border at the end of a line. Every column but the first has two spaces
  * before it. */
-static size_t line_width(const struct layout *l, size_t from, size_t to)
+static size_t line_width(const struct column_layout *l, size_t from, size_t to)
 {
 	size_t total = (has_frame(l) ? 2 : 0) + (from ? INDENT : 0);
 
@@ -76,7 +76,7 @@ static size_t cut_width(char *title)
 }
 
 /* Widths of the titles, whole or split, and of the cells. */
-static void layout_measure(struct layout *l, char *const *texts, size_t cells, bool is_cut)
+static void layout_measure(struct column_layout *l, char *const *texts, size_t cells, bool is_cut)
 {
 	size_t columns = l->table->column_count;
 
@@ -90,13 +90,13 @@ static void layout_measure(struct layout *l, char *const *texts, size_t cells, b
 	}
 }
 
-static bool layout_fits(const struct layout *l)
+static bool layout_fits(const struct column_layout *l)
 {
 	return !l->emit->columns || line_width(l, 0, l->table->column_count) <= l->emit->columns;
 }
 
 /* Narrows the widest text columns until the row fits or they have their minimum width. */
-static void narrow_texts(struct layout *l)
+static void narrow_texts(struct column_layout *l)
 {
 	size_t *widths = l->widths, columns = l->table->column_count, total = line_width(l, 0, columns);
 
@@ -120,7 +120,7 @@ static void narrow_texts(struct layout *l)
 }
 
 /* Gives a text column the rest of its line if that is wide enough to be readable, else a line of its own. */
-static void narrow_to_line(struct layout *l, size_t column, size_t from)
+static void narrow_to_line(struct column_layout *l, size_t column, size_t from)
 {
 	size_t others = line_width(l, from, column) + column_gap(l),
 	       room = l->emit->columns > others ? l->emit->columns - others : 0;
@@ -130,7 +130,7 @@ static void narrow_to_line(struct layout *l, size_t column, size_t from)
 		l->widths[column] = room;
 }
 
-static void layout_fold(struct layout *l)
+static void layout_fold(struct column_layout *l)
 {
 	size_t columns = l->table->column_count, from = 0;
 
@@ -147,7 +147,7 @@ static void layout_fold(struct layout *l)
 	l->lines[l->line_count] = columns;
 }
 
-static void lay_out(struct layout *l, char *const *texts, size_t cells)
+static void lay_out(struct column_layout *l, char *const *texts, size_t cells)
 {
 	l->line_count = 1;
 	l->lines[1] = l->table->column_count;
@@ -181,7 +181,7 @@ static void add_padded(struct buffer *b, const char *text, size_t width, bool to
 		buffer_pad(b, ' ', missing);
 }
 
-static void add_rule(struct buffer *b, const struct layout *l, size_t line)
+static void add_rule(struct buffer *b, const struct column_layout *l, size_t line)
 {
 	size_t from = l->lines[line];
 
@@ -193,7 +193,7 @@ static void add_rule(struct buffer *b, const struct layout *l, size_t line)
 	buffer_text(b, has_frame(l) ? "+\n" : "\n");
 }
 
-static void add_line(struct buffer *b, const struct layout *l, size_t line, char *const *cells)
+static void add_line(struct buffer *b, const struct column_layout *l, size_t line, char *const *cells)
 {
 	size_t from = l->lines[line], to = l->lines[line + 1];
 
@@ -207,7 +207,7 @@ static void add_line(struct buffer *b, const struct layout *l, size_t line, char
 }
 
 /* Lines whose width differs from the previous one need a border of their own. */
-static void layout_add_row(struct buffer *b, const struct layout *l, char *const *cells)
+static void layout_add_row(struct buffer *b, const struct column_layout *l, char *const *cells)
 {
 	for (size_t line = 0; line < l->line_count; line++) {
 		add_line(b, l, line, cells);
@@ -217,7 +217,7 @@ static void layout_add_row(struct buffer *b, const struct layout *l, char *const
 }
 
 /* Cuts the cells in place. */
-static void add_titles(struct buffer *b, const struct layout *l, char *const *titles)
+static void add_titles(struct buffer *b, const struct column_layout *l, char *const *titles)
 {
 	char *upper[TABLE_COLUMNS], *lower[TABLE_COLUMNS], nothing[] = "";
 
@@ -329,7 +329,7 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 	       *places = mem_alloc((cells + 1) * sizeof(*places));
 	char **texts = mem_alloc((cells + 1) * sizeof(*texts));
 	struct buffer all = {0}, out = {0};
-	struct layout l = {.emit = e, .table = &shown};
+	struct column_layout l = {.emit = e, .table = &shown};
 	struct map names = {0};
 
 	for (size_t i = 0; i < t->cell_count; i++)

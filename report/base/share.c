@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { MESSAGE_GATHER = 1, MESSAGE_BROADCAST, MESSAGE_PRINTED };
+enum message_kind { MESSAGE_GATHER = 1, MESSAGE_BROADCAST, MESSAGE_PRINTED };
 
 struct head {
 	uint64_t kind, size;
@@ -95,7 +95,7 @@ static void read_all(struct share *r, void *ret, size_t size)
 	}
 }
 
-static void send_message(struct share *r, enum kind kind, const struct buffer *b)
+static void send_message(struct share *r, enum message_kind kind, const struct buffer *b)
 {
 	struct head head = {kind, b->size};
 
@@ -104,7 +104,7 @@ static void send_message(struct share *r, enum kind kind, const struct buffer *b
 }
 
 /* Replaces *ret. */
-static void receive_message(struct share *r, enum kind kind, struct buffer *ret)
+static void receive_message(struct share *r, enum message_kind kind, struct buffer *ret)
 {
 	static const size_t piece = 1 << 16;
 	struct head head = {0};

@@ -17,7 +17,7 @@
 
 const char *const diff_by_names[DIFF_BY_COUNT] = {"auto", "kernel", "api", "line", "range", "op", "rank"};
 
-struct gathering {
+struct diff_gatherer {
 	struct scan scan;
 	struct gathered *ret;
 	enum diff_by by;
@@ -32,7 +32,7 @@ struct gathering {
 
 /* ---- values ---- */
 
-static uint32_t row_of(struct gathering *g, const char *name, const char *like)
+static uint32_t row_of(struct diff_gatherer *g, const char *name, const char *like)
 {
 	struct gathered *r = g->ret;
 	struct buffer key = {0};
@@ -49,7 +49,7 @@ static uint32_t row_of(struct gathering *g, const char *name, const char *like)
 	return row;
 }
 
-static size_t step_of(const struct gathering *g, const struct image *image, uint64_t ns)
+static size_t step_of(const struct diff_gatherer *g, const struct image *image, uint64_t ns)
 {
 	const struct nvtx_instance *s = g->steps;
 	size_t after = first_place(at, 0, g->step_count,
@@ -59,7 +59,7 @@ static size_t step_of(const struct gathering *g, const struct image *image, uint
 }
 
 /* Adds a value that began at that time. False: it is in no step. */
-static bool add_value(struct gathering *g, uint32_t row, const struct image *image, uint64_t at_ns, uint64_t ns,
+static bool add_value(struct diff_gatherer *g, uint32_t row, const struct image *image, uint64_t at_ns, uint64_t ns,
 		      bool is_sample)
 {
 	size_t step;
@@ -78,7 +78,7 @@ static bool add_value(struct gathering *g, uint32_t row, const struct image *ima
 }
 
 /* A row that a step lacks took no time in it. */
-static void add_steps(struct gathering *g)
+static void add_steps(struct diff_gatherer *g)
 {
 	for (uint32_t row = 0; row < g->ret->count; row++)
 		for (size_t step = 0; step < g->step_count; step++) {
@@ -91,7 +91,7 @@ static void add_steps(struct gathering *g)
 
 /* ---- source lines ---- */
 
-static uint32_t line_of(struct gathering *g, const struct image *image, uint32_t stack)
+static uint32_t line_of(struct diff_gatherer *g, const struct image *image, uint32_t stack)
 {
 	bool is_new, is_users;
 	uint64_t *known = map_put(&g->stacks, (uint64_t)(image - g->scan.context->model->images), stack, &is_new);
@@ -104,7 +104,8 @@ static uint32_t line_of(struct gathering *g, const struct image *image, uint32_t
 	return (uint32_t)*known;
 }
 
-static void add_line(struct gathering *g, uint32_t row, const struct image *image, const struct event *e, uint64_t ns)
+static void add_line(struct diff_gatherer *g, uint32_t row, const struct image *image, const struct event *e,
+		     uint64_t ns)
 {
 	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0,
 		 line = stack ? line_of(g, image, stack) : 0;
@@ -113,7 +114,7 @@ static void add_line(struct gathering *g, uint32_t row, const struct image *imag
 		*map_put(&g->parts, row, line - 1, NULL) += ns;
 }
 
-static void keep_parts(struct gathering *g)
+static void keep_parts(struct diff_gatherer *g)
 {
 	struct gathered *r = g->ret;
 
@@ -144,7 +145,7 @@ static void base_name(const char *name, struct buffer *ret)
 	buffer_add(ret, name, length);
 }
 
-static uint32_t kernel_row(struct gathering *g, const struct image *image, uint32_t id)
+static uint32_t kernel_row(struct diff_gatherer *g, const struct image *image, uint32_t id)
 {
 	uint64_t *known = map_put(&g->rows, (uint64_t)(image - g->scan.context->model->images), id, NULL);
 	struct buffer name = {0}, base = {0};
@@ -164,7 +165,7 @@ static uint32_t kernel_row(struct gathering *g, const struct image *image, uint3
 
 static void visit_correlated(void *context, const struct correlated *k)
 {
-	struct gathering *g = context;
+	struct diff_gatherer *g = context;
 	const struct clock_map *clock = &g->scan.context->model->machines[k->image->machine].clock;
 
 	for (size_t i = 0; i < k->record_count; i++) {
@@ -178,7 +179,7 @@ static void visit_correlated(void *context, const struct correlated *k)
 	}
 }
 
-static void gather_kernels(struct gathering *g)
+static void gather_kernels(struct diff_gatherer *g)
 {
 	const struct model *m = g->scan.context->model;
 
@@ -191,7 +192,7 @@ static void gather_kernels(struct gathering *g)
 
 static void visit_call(struct scan *s, const struct event *e)
 {
-	struct gathering *g = s->more;
+	struct diff_gatherer *g = s->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 	uint64_t ns, *known;
 
@@ -208,7 +209,7 @@ static void visit_call(struct scan *s, const struct event *e)
 /* ---- lines ---- */
 
 struct line_rows {
-	struct gathering *g;
+	struct diff_gatherer *g;
 	struct lines lines;
 	struct map rows; /* row of lines.keys -> row + 1 */
 	bool has_samples;
@@ -236,7 +237,7 @@ static bool waits_for_others(struct line_rows *l, const struct scan *s, const st
 static void visit_line(void *more, uint32_t row, const struct scan *s, const struct event *e, uint64_t ns)
 {
 	struct line_rows *l = more;
-	struct gathering *g = l->g;
+	struct diff_gatherer *g = l->g;
 	uint64_t *known;
 
 	if (waits_for_others(l, s, e))
@@ -258,7 +259,7 @@ static void visit_line(void *more, uint32_t row, const struct scan *s, const str
 	add_value(g, (uint32_t)*known - 1, s->image, clock_map_ns(s->clock, event_start(e)), ns, e->kind == TF_SAMPLE);
 }
 
-static void gather_lines(struct gathering *g)
+static void gather_lines(struct diff_gatherer *g)
 {
 	struct line_rows l = {.g = g, .has_samples = samples_any(g->scan.context->model)};
 
@@ -279,7 +280,7 @@ static void gather_lines(struct gathering *g)
 /* ---- ranges, operators ---- */
 
 /* The name that ranges are summed by; false: a range that is no operator, where those are compared. */
-static bool node_name(const struct gathering *g, const struct nvtx_tree *t, size_t node, struct buffer *ret)
+static bool node_name(const struct diff_gatherer *g, const struct nvtx_tree *t, size_t node, struct buffer *ret)
 {
 	struct operator_text operator;
 
@@ -299,7 +300,7 @@ static bool node_name(const struct gathering *g, const struct nvtx_tree *t, size
 }
 
 /* Each range counts without those in it. */
-static void gather_nodes(struct gathering *g, const struct nvtx_tree *t, const struct image *image)
+static void gather_nodes(struct diff_gatherer *g, const struct nvtx_tree *t, const struct image *image)
 {
 	const struct clock_map *clock = &g->scan.context->model->machines[image->machine].clock;
 	uint64_t *inner = mem_alloc((t->count + 1) * sizeof(*inner));
@@ -331,7 +332,7 @@ static void gather_nodes(struct gathering *g, const struct nvtx_tree *t, const s
 	free(inner);
 }
 
-static void gather_ranges(struct gathering *g)
+static void gather_ranges(struct diff_gatherer *g)
 {
 	const struct model *m = g->scan.context->model;
 
@@ -348,7 +349,7 @@ static void gather_ranges(struct gathering *g)
 
 /* ---- ranks ---- */
 
-static void gather_ranks(struct gathering *g)
+static void gather_ranks(struct diff_gatherer *g)
 {
 	const struct model *m = g->scan.context->model;
 
@@ -440,7 +441,7 @@ static const char *missing(enum diff_by by)
 int gather(const struct report_context *context, enum diff_by by, const char *over, struct gathered *ret,
 	   struct err *err)
 {
-	struct gathering g = {.scan = {.context = context}, .ret = ret, .by = by};
+	struct diff_gatherer g = {.scan = {.context = context}, .ret = ret, .by = by};
 	int code = 0;
 
 	*ret = (struct gathered){0};

@@ -88,7 +88,7 @@ static void add_file_system(struct doctor *d, const char *spool)
 		check_worse(c, CHECK_LIMITED, "captures of long runs take gigabytes: name another directory with -o");
 }
 
-static void add_scheduler(struct doctor *d, const struct run *run)
+static void add_scheduler(struct doctor *d, const struct run_record *run)
 {
 	struct check *c;
 

@@ -117,14 +117,14 @@ struct dumps_store {
 
 /* ---- an aggregate function: rank_list(2), of 0, 1, 2 and 5: 0-2,5 ---- */
 
-struct ranks {
+struct rank_list {
 	int64_t *items;
 	size_t count, capacity;
 };
 
 static void ranks_add(sqlite3_context *context, int count, sqlite3_value **values)
 {
-	struct ranks *r = sqlite3_aggregate_context(context, sizeof(*r));
+	struct rank_list *r = sqlite3_aggregate_context(context, sizeof(*r));
 
 	if (!r || sqlite3_value_type(values[0]) == SQLITE_NULL)
 		return;
@@ -141,7 +141,7 @@ static int compare_ranks(const void *a, const void *b)
 
 static void ranks_text(sqlite3_context *context)
 {
-	struct ranks *r = sqlite3_aggregate_context(context, 0);
+	struct rank_list *r = sqlite3_aggregate_context(context, 0);
 	struct buffer text = {0};
 
 	if (r && r->count)

@@ -147,7 +147,7 @@ enum { HEADER_SCHEMA = 1, HEADER_BATCH = 3 };
 enum { ARROW_INT = 2, ARROW_FLOATING_POINT = 3, ARROW_UTF8 = 5 };
 enum { CODEC_ZSTD = 1 };
 
-struct block {
+struct arrow_block {
 	int64_t offset, size; /* of the message without its body; the format has 4 bytes and padding */
 	int64_t body;
 };
@@ -156,7 +156,7 @@ struct arrow {
 	int fd, failed;
 	const struct nsys_schema *schema;
 	int64_t at;
-	struct block *blocks;
+	struct arrow_block *blocks;
 	size_t block_count, block_capacity;
 };
 
@@ -220,7 +220,7 @@ static void write_padding(struct arrow *a)
 /* Writes a message with its body; a batch is noted for the footer. */
 static void write_message(struct arrow *a, struct flat *f, int type, size_t header, const struct buffer *body)
 {
-	struct block block = {.offset = a->at, .body = (int64_t)body->size};
+	struct arrow_block block = {.offset = a->at, .body = (int64_t)body->size};
 	uint32_t head[2] = {UINT32_MAX};
 
 	table_begin(f);
@@ -245,14 +245,14 @@ static void write_message(struct arrow *a, struct flat *f, int type, size_t head
 
 enum { BUFFERS = 3 * NSYS_COLUMNS };
 
-struct batch {
+struct arrow_batch {
 	struct buffer body;
 	int64_t buffers[2 * BUFFERS]; /* offset and size of each */
 	size_t count;
 };
 
 /* Adds a buffer: its uncompressed size, then its bytes. It may also be stored as it is, with the size -1. */
-static void add_buffer(struct batch *b, const void *bytes, size_t size)
+static void add_buffer(struct arrow_batch *b, const void *bytes, size_t size)
 {
 	static const unsigned char zeros[8];
 	struct buffer plain = {.data = (char *)(uintptr_t)bytes, .size = size};
@@ -269,7 +269,7 @@ static void add_buffer(struct batch *b, const void *bytes, size_t size)
 	buffer_add(&b->body, zeros, -b->body.size & 7);
 }
 
-static void add_validity(struct batch *b, const struct column_values *c, size_t rows)
+static void add_validity(struct arrow_batch *b, const struct column_values *c, size_t rows)
 {
 	unsigned char *bits;
 
@@ -285,7 +285,8 @@ static void add_validity(struct batch *b, const struct column_values *c, size_t 
 	free(bits);
 }
 
-static void add_column(struct batch *b, const struct nsys_column *column, const struct column_values *c, size_t rows)
+static void add_column(struct arrow_batch *b, const struct nsys_column *column, const struct column_values *c,
+		       size_t rows)
 {
 	int32_t *offsets;
 
@@ -305,7 +306,7 @@ static void add_column(struct batch *b, const struct nsys_column *column, const 
 static int arrow_add(void *file, const struct columns *c)
 {
 	struct arrow *a = file;
-	struct batch b = {0};
+	struct arrow_batch b = {0};
 	struct flat f = {0};
 	int64_t nodes[2 * NSYS_COLUMNS];
 	size_t buffers, node_list, compression = 0;

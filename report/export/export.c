@@ -16,7 +16,7 @@
 #include "report/base/newer_libc.h"
 #include "report/export/columns.h"
 
-struct place {
+struct export_target {
 	int fd;
 	char *path;      /* the real path, with links resolved; NULL: a stream */
 	char *temporary; /* the file being written; NULL: none */
@@ -95,7 +95,7 @@ void export_name(const char *capture, const struct export_type *type, struct buf
 
 /* ---- opening ---- */
 
-static int open_temporary(struct place *p, const char *beside, struct err *err)
+static int open_temporary(struct export_target *p, const char *beside, struct err *err)
 {
 	struct buffer name = {0};
 
@@ -114,7 +114,7 @@ static int open_temporary(struct place *p, const char *beside, struct err *err)
 }
 
 /* A temporary file in place of a stream for formats that need a file. */
-static int place_open_temporary(struct place *p, struct err *err)
+static int place_open_temporary(struct export_target *p, struct err *err)
 {
 	const char *directory = getenv("TMPDIR");
 	struct buffer name = {0};
@@ -126,12 +126,12 @@ static int place_open_temporary(struct place *p, struct err *err)
 	return code;
 }
 
-static int place_open(struct place *p, const char *path, bool is_forced, struct err *err)
+static int place_open(struct export_target *p, const char *path, bool is_forced, struct err *err)
 {
 	struct stat st;
 	int code;
 
-	*p = (struct place){.fd = -1, .is_forced = is_forced};
+	*p = (struct export_target){.fd = -1, .is_forced = is_forced};
 	if (!strcmp(path, "-")) {
 		p->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		return p->fd < 0 ? err_set(err, -errno, "standard output: %s", strerror(errno)) : 0;
@@ -174,7 +174,7 @@ static int copy_out(int from, int to)
 	return size < 0 ? -errno : 0;
 }
 
-static int move_into_place(struct place *p)
+static int move_into_place(struct export_target *p)
 {
 	if (p->is_forced)
 		return rename(p->temporary, p->path) < 0 ? -errno : 0;
@@ -192,7 +192,7 @@ static int move_into_place(struct place *p)
 }
 
 /* After an earlier failure the file is removed. */
-static int place_close(struct place *p, int code, struct err *err)
+static int place_close(struct export_target *p, int code, struct err *err)
 {
 	const char *name = p->path ? p->path : "standard output";
 
@@ -218,7 +218,7 @@ bool export_is_gzip(const struct export_type *type, const char *path)
 	return type->flags & EXPORT_GZIP || name_ends_with(path, ".gz");
 }
 
-static int write_stream(struct export *x, const struct export_type *type, struct place *p, const char *path,
+static int write_stream(struct export *x, const struct export_type *type, struct export_target *p, const char *path,
 			struct err *err)
 {
 	struct sink sink;
@@ -235,10 +235,10 @@ static int write_stream(struct export *x, const struct export_type *type, struct
 	return code;
 }
 
-static int write_file(struct export *x, const struct export_type *type, struct place *p, const char *path,
+static int write_file(struct export *x, const struct export_type *type, struct export_target *p, const char *path,
 		      struct err *err)
 {
-	struct place scratch = *p;
+	struct export_target scratch = *p;
 	int code = p->path ? 0 : place_open_temporary(&scratch, err), failed;
 
 	if (code)
@@ -331,7 +331,7 @@ static int write_directory(struct export *x, const struct export_type *type, con
 
 int export_write(struct export *x, const struct export_type *type, const char *path, bool is_forced, struct err *err)
 {
-	struct place place;
+	struct export_target place;
 	int code;
 
 	if (type->flags & EXPORT_DIRECTORY)

@@ -83,7 +83,7 @@ struct html_point {
 struct html {
 	struct export *x;
 	const struct model *model;
-	struct pack *pack;
+	struct page_pack *pack;
 	struct texts strings, details;
 	struct map by_string, by_name, by_detail, by_track;
 	uint32_t *names; /* pairs: string, category */

@@ -32,7 +32,7 @@ struct pstats_function {
 };
 
 /* A range of the thread that is being read. Places in the stack are counted from 1; 0: none. */
-struct open_call {
+struct pstats_call {
 	uint64_t start, inner_ns; /* inner: of traced functions that it called */
 	uint32_t row;		  /* row + 1; 0: not a call */
 	bool is_closed;		  /* while a range of another domain above it is open */
@@ -52,7 +52,7 @@ struct pstats {
 	struct nvtx_functions named;
 	struct map known; /* domain, text -> row + 1; 0: not a call */
 	const struct clock_map *clock;
-	struct open_call *stack;
+	struct pstats_call *stack;
 	size_t depth, capacity;
 	size_t top[EVENT_IDS]; /* by domain: its innermost open range */
 };
@@ -106,8 +106,8 @@ static size_t innermost_call(const struct pstats *p)
 static void enter(struct pstats *p, const struct event *e)
 {
 	size_t *top = &p->top[e->id % EVENT_IDS];
-	struct open_call call = {.start = e->ticks, .below = *top, .row = function_row(p, e->id, e->text),
-				 .caller = innermost_call(p)};
+	struct pstats_call call = {
+		.start = e->ticks, .below = *top, .row = function_row(p, e->id, e->text), .caller = innermost_call(p)};
 
 	if (call.row)
 		p->functions[call.row - 1].tally.depth++;
@@ -130,7 +130,7 @@ static void tally_add(struct tally *t, uint64_t own_ns, uint64_t total_ns)
 	t->total_ns += total_ns;
 }
 
-static void leave(struct pstats *p, struct open_call *call, uint64_t end)
+static void leave(struct pstats *p, struct pstats_call *call, uint64_t end)
 {
 	uint64_t ns = end > call->start ? clock_map_duration(p->clock, end - call->start) : 0;
 	uint64_t own_ns = ns > call->inner_ns ? ns - call->inner_ns : 0;
@@ -150,7 +150,7 @@ static void leave(struct pstats *p, struct open_call *call, uint64_t end)
 static void leave_domain(struct pstats *p, uint32_t domain, uint64_t end)
 {
 	size_t *top = &p->top[domain % EVENT_IDS];
-	struct open_call *call = *top ? &p->stack[*top - 1] : NULL;
+	struct pstats_call *call = *top ? &p->stack[*top - 1] : NULL;
 
 	if (!call)
 		return; /* a pop without a push */

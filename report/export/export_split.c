@@ -12,7 +12,7 @@
 
 enum { MOST_PARTS = 999, LEAST_NS = 1000, LEAST_TIME_NS = 1000000 };
 
-struct parts {
+struct split_export {
 	struct export *x;
 	struct model *model;
 	const struct export_type *type;
@@ -58,7 +58,7 @@ bool split_is_requested(const struct split *s)
 
 /* Narrows the user's filter to one part. The last part is unbounded, so that it includes what was recorded after the
  * last process ended. */
-static void select_part(struct parts *p, uint64_t from_ns, uint64_t to_ns)
+static void select_part(struct split_export *p, uint64_t from_ns, uint64_t to_ns)
 {
 	struct time_interval part = {from_ns ? p->model->origin_ns + from_ns : 0,
 				     to_ns < p->length ? p->model->origin_ns + to_ns : UINT64_MAX};
@@ -79,7 +79,7 @@ static void part_name(const char *path, size_t number, struct buffer *ret)
 	buffer_print(ret, ".%03zu%s", number, end);
 }
 
-static int write_one(struct parts *p, const char *path, struct err *err)
+static int write_one(struct split_export *p, const char *path, struct err *err)
 {
 	int code = export_write(p->x, p->type, path, p->is_forced, err);
 
@@ -88,7 +88,7 @@ static int write_one(struct parts *p, const char *path, struct err *err)
 	return code;
 }
 
-static int write_part(struct parts *p, struct err *err)
+static int write_part(struct split_export *p, struct err *err)
 {
 	struct buffer name = {0};
 	int code;
@@ -102,7 +102,7 @@ static int write_part(struct parts *p, struct err *err)
 }
 
 /* A reader that takes all parts would include these as well. They may not be ours, so they are not removed. */
-static void name_left(struct parts *p)
+static void name_left(struct split_export *p)
 {
 	struct buffer name = {0};
 
@@ -117,7 +117,7 @@ static void name_left(struct parts *p)
 }
 
 /* The size of the part if it were written. */
-static int split_measure_part(struct parts *p, uint64_t *ret_bytes, struct err *err)
+static int split_measure_part(struct split_export *p, uint64_t *ret_bytes, struct err *err)
 {
 	struct sink sink;
 	int code = sink_open(&sink, SINK_NOWHERE, export_is_gzip(p->type, p->path), err);
@@ -133,7 +133,7 @@ static int split_measure_part(struct parts *p, uint64_t *ret_bytes, struct err *
 }
 
 /* A part that is too large is split again, unless it is as short as a microsecond. */
-static int write_span(struct parts *p, uint64_t from_ns, uint64_t to_ns, struct err *err)
+static int write_span(struct split_export *p, uint64_t from_ns, uint64_t to_ns, struct err *err)
 {
 	uint64_t size = 0, length = to_ns - from_ns, pieces;
 	int code = 0;
@@ -155,7 +155,7 @@ static int write_span(struct parts *p, uint64_t from_ns, uint64_t to_ns, struct 
 int export_split(struct export *x, struct model *m, const struct export_type *type, const char *path, bool is_forced,
 		 const struct split *split, struct err *err)
 {
-	struct parts p = {x, m, type, path, is_forced, split, {0}, 0, 0};
+	struct split_export p = {x, m, type, path, is_forced, split, {0}, 0, 0};
 	uint64_t step;
 	int code = 0;
 

@@ -7,7 +7,7 @@
 
 enum { PACK_BYTES = 48 * 1024 };
 
-struct pack {
+struct page_pack {
 	struct sink *out;
 	z_stream stream;
 	unsigned char bytes[PACK_BYTES]; /* packed bytes; what is left over is at the start */
@@ -36,9 +36,9 @@ static void add_base64(struct sink *out, const unsigned char *bytes, size_t size
 	sink_add(out, text, used);
 }
 
-struct pack *pack_begin(struct sink *out, const char *id, enum pack_level level)
+struct page_pack *pack_begin(struct sink *out, const char *id, enum pack_level level)
 {
-	struct pack *p = mem_alloc(sizeof(*p));
+	struct page_pack *p = mem_alloc(sizeof(*p));
 
 	p->out = out;
 	if (deflateInit2(&p->stream, level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
@@ -51,7 +51,7 @@ struct pack *pack_begin(struct sink *out, const char *id, enum pack_level level)
 	return p;
 }
 
-static void deflate_all(struct pack *p, const void *data, size_t size, bool is_last)
+static void deflate_all(struct page_pack *p, const void *data, size_t size, bool is_last)
 {
 	z_stream *z = &p->stream;
 	bool is_full;
@@ -74,7 +74,7 @@ static void deflate_all(struct pack *p, const void *data, size_t size, bool is_l
 	} while (is_full);
 }
 
-void pack_add(struct pack *p, const void *data, size_t size)
+void pack_add(struct page_pack *p, const void *data, size_t size)
 {
 	enum { PIECE = 1 << 30 }; /* zlib's counters have 32 bits */
 	const char *at = data;
@@ -84,13 +84,13 @@ void pack_add(struct pack *p, const void *data, size_t size)
 	deflate_all(p, at, size, false);
 }
 
-void pack_take(struct pack *p, struct buffer *b)
+void pack_take(struct page_pack *p, struct buffer *b)
 {
 	pack_add(p, b->data, b->size);
 	buffer_clear(b);
 }
 
-void pack_end(struct pack *p)
+void pack_end(struct page_pack *p)
 {
 	deflate_all(p, NULL, 0, true);
 	deflateEnd(&p->stream);

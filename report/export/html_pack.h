@@ -6,7 +6,7 @@
 
 #include "report/base/sink.h"
 
-struct pack;
+struct page_pack;
 
 /* zlib's levels. Most bytes of events are of times, which do not repeat: level 6 takes 1.7 times as long for 0 to 8 %
  * less. The model is text. */
@@ -14,13 +14,13 @@ enum pack_level { PACK_FAST = 1, PACK_SMALL = 6 };
 
 /* Begins an element with this id. The sink is borrowed until pack_end, and nothing else must be written to it. NULL
  * if zlib cannot start. */
-struct pack *pack_begin(struct sink *out, const char *id, enum pack_level level);
-void pack_add(struct pack *p, const void *data, size_t size);
+struct page_pack *pack_begin(struct sink *out, const char *id, enum pack_level level);
+void pack_add(struct page_pack *p, const void *data, size_t size);
 
 /* Adds the buffer's bytes and empties it. */
-void pack_take(struct pack *p, struct buffer *b);
+void pack_take(struct page_pack *p, struct buffer *b);
 
 /* Ends the element and frees the pack. */
-void pack_end(struct pack *p);
+void pack_end(struct page_pack *p);
 
 #endif

@@ -18,7 +18,7 @@
 
 enum { BATCH = 64 };
 
-struct work {
+struct pack_batch {
 	struct mapping file;
 	uint64_t first, count; /* number of blocks in the batch */
 	uint64_t next;	       /* the next block that no thread has taken */
@@ -31,7 +31,7 @@ struct packer {
 	uint64_t records;
 	struct block_coder *coders[PARALLEL_MOST]; /* one for each thread */
 	size_t thread_count;
-	struct work work;
+	struct pack_batch work;
 	struct shared_table {
 		uint64_t hash;
 		size_t size;
@@ -117,7 +117,7 @@ static const uint8_t *block_without_shared(struct packer *p, const uint8_t *bloc
 static void pack_blocks(void *argument, size_t thread)
 {
 	struct packer *p = argument;
-	struct work *work = &p->work;
+	struct pack_batch *work = &p->work;
 	uint64_t i;
 
 	while ((i = __atomic_fetch_add(&work->next, 1, __ATOMIC_RELAXED)) < work->count) {
@@ -136,7 +136,7 @@ static void pack_blocks(void *argument, size_t thread)
 /* Packs the file's current bytes: a recorder may still be writing to it. */
 static void put_file(struct packer *p, const char *name)
 {
-	struct work *w = &p->work;
+	struct pack_batch *w = &p->work;
 	uint64_t blocks = (w->file.size + BLOCK_BYTES - 1) / BLOCK_BYTES;
 
 	p->shared = find_table(p);
@@ -232,7 +232,7 @@ static int pack_capture(struct packer *p, const char *path, struct texts *left_o
 
 /* ---- reading back ---- */
 
-struct check {
+struct pack_check {
 	struct pack *pack;
 	size_t next; /* of pack.files */
 };
@@ -253,7 +253,7 @@ static bool is_same(const struct mapping *a, const struct mapping *b)
 
 static int check_one(void *argument, const char *path, const char *name, const struct mapping *file, struct err *err)
 {
-	struct check *c = argument;
+	struct pack_check *c = argument;
 	struct pack_file *f = c->next < c->pack->file_count ? c->pack->files[c->next++] : NULL;
 	struct mapping packed = {0};
 	int code;
@@ -271,7 +271,7 @@ static int check_one(void *argument, const char *path, const char *name, const s
 
 static int check_pack(const struct pack_wish *w, const char *path, struct err *err)
 {
-	struct check check = {0};
+	struct pack_check check = {0};
 	struct texts said = {0};
 	int code = pack_open(path, &check.pack, err);
 
@@ -288,7 +288,7 @@ static int check_pack(const struct pack_wish *w, const char *path, struct err *e
 
 /* ---- the file ---- */
 
-struct job {
+struct pack_job {
 	struct export export; /* the first one is passed to run() */
 	const struct pack_wish *wish;
 };
@@ -322,7 +322,7 @@ static int write_captures(struct packer *p, const struct pack_wish *wish, struct
 
 static int run_job(struct export *x, struct err *err)
 {
-	const struct pack_wish *wish = ((struct job *)x)->wish;
+	const struct pack_wish *wish = ((struct pack_job *)x)->wish;
 	struct packer *p;
 	FILE *out = fopen(x->path, "we");
 	int code;
@@ -411,7 +411,7 @@ int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err
 {
 	static const struct export_type type = {
 		.name = "pack", .ending = ".pillpack", .flags = EXPORT_FILE, .run = run_job};
-	struct job job = {.wish = wish};
+	struct pack_job job = {.wish = wish};
 	int code = find_captures(wish, err);
 
 	if (code)

@@ -262,7 +262,7 @@ static void add_capture_facts(struct nsys_writer *w, uint64_t duration_ns)
 	snprintf(duration, sizeof(duration), "%" PRIu64, duration_ns / 1000000);
 	nsys_row(w, NSYS_META_CAPTURE, (int64_t[]){nsys_text("RUN_DURATION_MS"), nsys_text(duration)}, 2);
 	for (size_t i = 0; i < w->model->run_count; i++) {
-		const struct run *r = &w->model->runs[i];
+		const struct run_record *r = &w->model->runs[i];
 		bool by_nodes = strstr(r->options ? r->options : "", "cuda-graph-trace=node");
 		const char *const facts[][2] = {
 			{"CUDA_GRAPH_TRACE_OPTIONS:MODE", by_nodes ? "node" : "graph"},

@@ -15,14 +15,14 @@ enum { ROWS = 1000000, ROWS_OF_RANGE = ROWS / 4, ROWS_OF_VALUE = 100 };
 
 /* SQL ignores case, so nsys's table PROCESSES and the report `processes` are one table. It has the columns of nsys's
  * table, then those columns of the report that nsys's table lacks. Both have the same rows in the same order. */
-struct source {
+struct query_source {
 	struct store *store;
 	int number; /* of nsys_schemas; from NSYS_TABLES: of report_list */
 };
 
 struct query_table {
 	sqlite3_vtab base;
-	const struct source *source;
+	const struct query_source *source;
 };
 
 struct query_cursor {
@@ -34,12 +34,12 @@ struct query_cursor {
 	bool is_descending;	     /* from end - 1 to at */
 };
 
-static const struct source *source_of(sqlite3_vtab *table)
+static const struct query_source *source_of(sqlite3_vtab *table)
 {
 	return ((struct query_table *)table)->source;
 }
 
-static bool is_report(const struct source *s)
+static bool is_report(const struct query_source *s)
 {
 	return s->number >= NSYS_TABLES;
 }
@@ -78,7 +78,7 @@ static const struct report *namesake(int number)
 	return NULL;
 }
 
-static const struct table *namesake_table(const struct source *s)
+static const struct table *namesake_table(const struct query_source *s)
 {
 	const struct report *report = is_report(s) ? NULL : namesake(s->number);
 
@@ -104,7 +104,7 @@ static size_t added_column(const struct nsys_schema *schema, const struct table 
 	return i;
 }
 
-static void declare_nsys(const struct source *s, struct buffer *ret)
+static void declare_nsys(const struct query_source *s, struct buffer *ret)
 {
 	const struct nsys_schema *schema = &nsys_schemas[s->number];
 	const struct table *t = namesake_table(s);
@@ -121,7 +121,7 @@ static void declare_nsys(const struct source *s, struct buffer *ret)
 	buffer_text(ret, ")");
 }
 
-static void declare(const struct source *s, struct buffer *ret)
+static void declare(const struct query_source *s, struct buffer *ret)
 {
 	if (is_report(s))
 		declare_report(report_list[s->number - NSYS_TABLES].name,
@@ -133,7 +133,7 @@ static void declare(const struct source *s, struct buffer *ret)
 static int table_connect(sqlite3 *db, void *source, int count, const char *const *words, sqlite3_vtab **ret,
 			 char **message)
 {
-	struct store *store = ((const struct source *)source)->store;
+	struct store *store = ((const struct query_source *)source)->store;
 	struct buffer sql = {0};
 	int code;
 
@@ -176,14 +176,14 @@ static int use_of(unsigned char operator)
 	}
 }
 
-static bool is_sorted_column(const struct source *s, int column)
+static bool is_sorted_column(const struct query_source *s, int column)
 {
 	return !is_report(s) && column >= 0 && (size_t)column < nsys_schemas[s->number].count &&
 	       nsys_schemas[s->number].columns[column].type == NSYS_INTEGER;
 }
 
 /* The column with the narrowest constraints; -1: none. */
-static int best_column(const struct source *s, const sqlite3_index_info *info, int *ret_uses)
+static int best_column(const struct query_source *s, const sqlite3_index_info *info, int *ret_uses)
 {
 	int best = -1;
 
@@ -223,7 +223,7 @@ static void take_arguments(sqlite3_index_info *info, int column, int uses)
 
 static int table_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 {
-	const struct source *s = source_of(table);
+	const struct query_source *s = source_of(table);
 	int uses, column = best_column(s, info, &uses);
 	bool is_key = column >= 0 && nsys_schemas[s->number].key &&
 		      !strcmp(nsys_schemas[s->number].key, nsys_schemas[s->number].columns[column].name);
@@ -291,7 +291,8 @@ static void narrow(struct query_cursor *c, int column, int64_t from, int64_t to)
 	c->end = first_place(at, c->at, count, values[c->order[at]] <= to);
 }
 
-static int filter_rows(struct query_cursor *c, const struct source *s, int plan, int count, sqlite3_value **values)
+static int filter_rows(struct query_cursor *c, const struct query_source *s, int plan, int count,
+		       sqlite3_value **values)
 {
 	int column = plan & INDEX_COLUMN, next = 0;
 	int64_t from = INT64_MIN, to = INT64_MAX;
@@ -323,7 +324,7 @@ static int filter_rows(struct query_cursor *c, const struct source *s, int plan,
 static int rows_filter(sqlite3_vtab_cursor *cursor, int plan, const char *name, int count, sqlite3_value **values)
 {
 	struct query_cursor *c = (struct query_cursor *)cursor;
-	const struct source *s = source_of(cursor->pVtab);
+	const struct query_source *s = source_of(cursor->pVtab);
 
 	if (!is_report(s))
 		return filter_rows(c, s, plan, count, values);
@@ -372,7 +373,7 @@ static void report_value(sqlite3_context *ret, const struct table *t, size_t at)
 		sqlite3_result_int64(ret, (int64_t)t->cells[at].count);
 }
 
-static void added_value(sqlite3_context *ret, const struct source *s, size_t row, size_t column)
+static void added_value(sqlite3_context *ret, const struct query_source *s, size_t row, size_t column)
 {
 	const struct nsys_schema *schema = &nsys_schemas[s->number];
 	const struct table *t = namesake_table(s);
@@ -385,7 +386,7 @@ static void added_value(sqlite3_context *ret, const struct source *s, size_t row
 static int rows_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ret, int column)
 {
 	const struct query_cursor *c = (const struct query_cursor *)cursor;
-	const struct source *s = source_of(cursor->pVtab);
+	const struct query_source *s = source_of(cursor->pVtab);
 	const struct nsys_column *schema;
 	int64_t value;
 
@@ -477,13 +478,13 @@ int query_tables_add(sqlite3 *db, struct store *store)
 	int count = NSYS_TABLES + (int)report_count, code = SQLITE_OK;
 
 	for (int i = 0; i < count && !code; i++) {
-		struct source *s = mem_alloc(sizeof(*s));
+		struct query_source *s = mem_alloc(sizeof(*s));
 
 		if (i >= NSYS_TABLES && !is_listed(&report_list[i - NSYS_TABLES])) {
 			free(s);
 			continue;
 		}
-		*s = (struct source){store, i};
+		*s = (struct query_source){store, i};
 		code = sqlite3_create_module_v2(
 			db, i < NSYS_TABLES ? nsys_schemas[i].name : report_list[i - NSYS_TABLES].name, &module, s,
 			free);
@@ -507,7 +508,8 @@ bool query_table_declare(struct store *store, const char *name, struct buffer *r
 
 	if (table == NSYS_TABLES && !report)
 		return false;
-	declare(&(struct source){store, table == NSYS_TABLES ? NSYS_TABLES + (int)(report - report_list) : (int)table},
+	declare(&(struct query_source){store,
+				       table == NSYS_TABLES ? NSYS_TABLES + (int)(report - report_list) : (int)table},
 		ret);
 	return true;
 }

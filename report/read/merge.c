@@ -12,7 +12,7 @@ struct stream {
 };
 
 /* Has a copy of the key, because thousands of streams do not fit into the CPU's caches. */
-struct entry {
+struct heap_entry {
 	uint64_t key;
 	uint32_t stream; /* in streams */
 };
@@ -20,12 +20,12 @@ struct entry {
 struct merge {
 	struct stream *streams;
 	size_t count, capacity;
-	struct entry *heap; /* the earliest first */
+	struct heap_entry *heap; /* the earliest first */
 	size_t heap_count;
 	struct merge_event current;
 };
 
-static bool is_before(const struct entry *a, const struct entry *b)
+static bool is_before(const struct heap_entry *a, const struct heap_entry *b)
 {
 	return a->key != b->key ? a->key < b->key : a->stream < b->stream;
 }
@@ -42,7 +42,7 @@ static bool stream_advance(struct stream *s)
 
 static void sift_down(struct merge *g, size_t at)
 {
-	struct entry moved = g->heap[at];
+	struct heap_entry moved = g->heap[at];
 
 	for (;;) {
 		size_t child = at * 2 + 1;
@@ -79,7 +79,7 @@ static struct merge *merge_started(struct merge *g)
 	g->heap = mem_alloc(g->count * sizeof(*g->heap));
 	for (size_t i = 0; i < g->count; i++)
 		if (stream_advance(&g->streams[i]))
-			g->heap[g->heap_count++] = (struct entry){g->streams[i].key, (uint32_t)i};
+			g->heap[g->heap_count++] = (struct heap_entry){g->streams[i].key, (uint32_t)i};
 	for (size_t i = g->heap_count / 2; i-- > 0;)
 		sift_down(g, i);
 	return g;

@@ -237,7 +237,7 @@ void image_done(struct image *image)
 	free(image->shorts);
 }
 
-static void run_done(struct run *r)
+static void run_done(struct run_record *r)
 {
 	free(r->command);
 	free(r->options);

@@ -109,7 +109,7 @@ struct bare_program {
 };
 
 /* What one start of pillion-launch recorded of itself: the "launch" line of an index. */
-struct run {
+struct run_record {
 	size_t machine;
 	uint64_t id, realtime_ns;
 	uint32_t pid;
@@ -158,7 +158,7 @@ struct model {
 	struct image *images;	   /* by process, then by time */
 	struct process *processes; /* by start */
 	struct bare_program *bare;
-	struct run *runs;
+	struct run_record *runs;
 	struct note *notes;
 	uint64_t lost_lines, lost_events; /* see struct tf_range_page */
 	struct texts symbols; /* the text of each names.symbols: symbol_kept.h */
@@ -221,11 +221,11 @@ void model_done(struct model *m);
  * ELSEWHERE: it is on a machine that cannot be looked at. */
 enum spool_state { SPOOL_MOVED, SPOOL_MOVING, SPOOL_LEFT, SPOOL_GONE, SPOOL_ELSEWHERE };
 
-enum spool_state model_spool(const struct model *m, const struct run *run);
+enum spool_state model_spool(const struct model *m, const struct run_record *run);
 /* CLOCK_REALTIME: what was recorded before this time is in the capture. */
-uint64_t model_spool_since(const struct model *m, const struct run *run);
+uint64_t model_spool_since(const struct model *m, const struct run_record *run);
 /* Appends what is missing, from when, and what to do about it. */
-void model_spool_text(const struct model *m, const struct run *run, enum spool_state state, struct buffer *ret);
+void model_spool_text(const struct model *m, const struct run_record *run, enum spool_state state, struct buffer *ret);
 
 /* The path for a capture named by the user: the word itself, or with .pillion or .pillpack appended (is_packed:
  * .pillpack first), also in place of nsys's .nsys-rep. -errno if there is none. Replaces ret. */
@@ -244,7 +244,7 @@ uint64_t image_range_part(const struct image *image, uint64_t start, uint64_t en
 void model_order(struct model *m);
 
 /* The run that the image belongs to; NULL: there was no launcher. */
-const struct run *model_run(const struct model *m, const struct image *image);
+const struct run_record *model_run(const struct model *m, const struct image *image);
 
 /* "" if it is not one of several ranks. */
 const char *image_rank(const struct image *image);

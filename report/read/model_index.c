@@ -9,7 +9,7 @@
 #include "report/read/model.h"
 
 /* The machine of lines without host= and boot=. */
-struct place {
+struct index_machine {
 	char *host, *boot;
 	uint32_t clock;
 	/* 1 + the wait status that the launcher recorded for its COMMAND; the next clock line has its time */
@@ -34,13 +34,13 @@ static uint32_t clock_number(const char *text)
 	return (uint32_t)strtoul(text, NULL, 10);
 }
 
-static size_t place_machine(struct model *m, const struct place *place)
+static size_t place_machine(struct model *m, const struct index_machine *place)
 {
 	return model_machine(m, place->host, place->boot, place->clock);
 }
 
 /* The machine that a line names, else that of the file. */
-static size_t line_machine(struct model *m, struct place *place, const struct index_line *l)
+static size_t line_machine(struct model *m, struct index_machine *place, const struct index_line *l)
 {
 	const struct index_field *host = index_find(l, "host"), *boot = index_find(l, "boot"),
 				 *clock = index_find(l, "clock");
@@ -61,7 +61,7 @@ static char *join_field(const struct index_field *f)
 	return f ? command_join(f->value, f->value + f->length) : mem_copy_text("", 0);
 }
 
-static void process_line(struct model *m, struct place *place, const struct index_line *l)
+static void process_line(struct model *m, struct index_machine *place, const struct index_line *l)
 {
 	size_t machine = line_machine(m, place, l);
 	struct machine *where = &m->machines[machine];
@@ -166,7 +166,7 @@ static void end_line(struct model *m, const struct index_line *l)
 	short_list(image, index_text(l, "short"), index_text(l, "functions"));
 }
 
-static void child_line(struct model *m, struct place *place, const struct index_line *l)
+static void child_line(struct model *m, struct index_machine *place, const struct index_line *l)
 {
 	const uint64_t *run = index_number(l, "launcher") ? map_find(&m->run_by_id, index_hex(l, "run"), 0) : NULL;
 
@@ -187,7 +187,7 @@ static void child_line(struct model *m, struct place *place, const struct index_
 	};
 }
 
-static void bare_line(struct model *m, struct place *place, const struct index_line *l)
+static void bare_line(struct model *m, struct index_machine *place, const struct index_line *l)
 {
 	m->bare = mem_grow(m->bare, m->bare_count, &m->bare_capacity, sizeof(*m->bare));
 	m->bare[m->bare_count++] = (struct bare_program){
@@ -198,11 +198,11 @@ static void bare_line(struct model *m, struct place *place, const struct index_l
 	};
 }
 
-static void run_line(struct model *m, struct place *place, const struct index_line *l)
+static void run_line(struct model *m, struct index_machine *place, const struct index_line *l)
 {
 	*map_put(&m->run_by_id, index_hex(l, "run"), 0, NULL) = m->run_count + 1;
 	m->runs = mem_grow(m->runs, m->run_count, &m->run_capacity, sizeof(*m->runs));
-	m->runs[m->run_count++] = (struct run){
+	m->runs[m->run_count++] = (struct run_record){
 		.machine = line_machine(m, place, l),
 		.id = index_hex(l, "run"),
 		.realtime_ns = index_number(l, "realtime_ns"),
@@ -221,7 +221,7 @@ static void run_line(struct model *m, struct place *place, const struct index_li
 	};
 }
 
-static void clock_line(struct model *m, struct place *place, const struct index_line *l)
+static void clock_line(struct model *m, struct index_machine *place, const struct index_line *l)
 {
 	struct machine *machine = &m->machines[line_machine(m, place, l)];
 	struct tf_clock_pair pair = {
@@ -252,7 +252,7 @@ static void seen_line(struct model *m, const struct index_line *l)
 		texts_add(&m->seen, "%s", text);
 }
 
-static void note_line(struct model *m, struct place *place, const struct index_line *l)
+static void note_line(struct model *m, struct index_machine *place, const struct index_line *l)
 {
 	const char *rest;
 
@@ -268,7 +268,7 @@ static void note_line(struct model *m, struct place *place, const struct index_l
 static void oom_line(struct model *m, const struct index_line *l)
 {
 	const uint64_t *place = map_find(&m->run_by_id, index_hex(l, "run"), 0);
-	struct run *r = place && *place ? &m->runs[*place - 1] : NULL;
+	struct run_record *r = place && *place ? &m->runs[*place - 1] : NULL;
 
 	if (!r || r->oom_group)
 		return;
@@ -280,7 +280,7 @@ static void oom_line(struct model *m, const struct index_line *l)
 static void cost_line(struct model *m, const struct index_line *l)
 {
 	const uint64_t *place = map_find(&m->run_by_id, index_hex(l, "run"), 0);
-	struct run *r = place && *place ? &m->runs[*place - 1] : NULL;
+	struct run_record *r = place && *place ? &m->runs[*place - 1] : NULL;
 
 	if (!r)
 		return;
@@ -296,7 +296,7 @@ static void cost_line(struct model *m, const struct index_line *l)
 }
 
 /* False if the line is not valid. Unknown words are from a later minor version, or from damage. */
-static bool apply_line(struct model *m, struct place *place, const struct index_line *l)
+static bool apply_line(struct model *m, struct index_machine *place, const struct index_line *l)
 {
 	if (!strcmp(l->name, "process"))
 		process_line(m, place, l);
@@ -324,7 +324,7 @@ static bool apply_line(struct model *m, struct place *place, const struct index_
 }
 
 /* HOST.BOOT.index; the name of a host may contain dots. */
-static void place_from_name(struct place *place, const char *name)
+static void place_from_name(struct index_machine *place, const char *name)
 {
 	size_t length = strlen(name) - strlen(".index");
 	const char *dot = memrchr(name, '.', length);
@@ -334,7 +334,7 @@ static void place_from_name(struct place *place, const char *name)
 }
 
 /* The file's name has a truncated boot id; lines with the complete one may come after those that need it. */
-static void place_from_lines(struct model *m, struct place *place, const char *at, const char *end)
+static void place_from_lines(struct model *m, struct index_machine *place, const char *at, const char *end)
 {
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -354,7 +354,7 @@ static void place_from_lines(struct model *m, struct place *place, const char *a
 
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file)
 {
-	struct place place = {.clock = TF_CLOCK_MONOTONIC};
+	struct index_machine place = {.clock = TF_CLOCK_MONOTONIC};
 	/* an empty file has no bytes */
 	const char *at = file->size ? (const char *)file->data : "", *end = at + file->size;
 	size_t foreign = 0;

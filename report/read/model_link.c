@@ -231,7 +231,7 @@ const char *image_rank(const struct image *image)
 	return "";
 }
 
-const struct run *model_run(const struct model *m, const struct image *image)
+const struct run_record *model_run(const struct model *m, const struct image *image)
 {
 	const uint64_t *place = map_find(&m->run_by_id, image->run, 0);
 
@@ -240,7 +240,7 @@ const struct run *model_run(const struct model *m, const struct image *image)
 
 /* Names the job step of a run: JOB[TASK].STEP of Slurm, else what mpirun or torchrun call the step and the job.
  * Empty: none. */
-static void step_name(const struct run *r, struct buffer *ret)
+static void step_name(const struct run_record *r, struct buffer *ret)
 {
 	const char *name = r ? strchr(r->key, ':') : NULL;
 	bool is_slurm = r && *r->step && !strncmp(r->key, "slurm:", 6);

@@ -8,7 +8,7 @@
 
 #include "report/read/model_files.h"
 
-enum found { FOUND_TRACE, FOUND_PROBLEM, FOUND_UNWRITTEN };
+enum found_kind { FOUND_TRACE, FOUND_PROBLEM, FOUND_UNWRITTEN };
 
 /* ---- the list ---- */
 
@@ -109,7 +109,7 @@ static void file_save(const struct file *f, size_t place, struct buffer *ret)
 }
 
 /* Maps the file after its owner has read it, so that it is not shorter here. */
-static void file_load(struct file *f, enum found found, struct bytes *from)
+static void file_load(struct file *f, enum found_kind found, struct bytes *from)
 {
 	struct mapping bytes;
 	struct err err;
@@ -139,7 +139,8 @@ static void files_load(struct files *l, struct bytes *from)
 			continue;
 		if (f->packed)
 			f->packed->lost_bytes = lost;
-		file_load(f, (enum found)found, &(struct bytes){.at = at ? at : (const uint8_t *)"", .left = size});
+		file_load(f, (enum found_kind)found,
+			  &(struct bytes){.at = at ? at : (const uint8_t *)"", .left = size});
 		if (f->trace)
 			f->trace->owner = f->owner;
 	}

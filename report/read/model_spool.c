@@ -10,7 +10,7 @@
 /* A spool that was moved this long ago is assumed to be in use if it cannot be looked at. */
 enum { RECENT_S = 10 };
 
-static const struct ranges *run_ranges(const struct model *m, const struct run *run)
+static const struct ranges *run_ranges(const struct model *m, const struct run_record *run)
 {
 	for (size_t i = 0; i < m->ranges_count; i++)
 		if (m->ranges[i].run == run->id)
@@ -18,7 +18,7 @@ static const struct ranges *run_ranges(const struct model *m, const struct run *
 	return NULL;
 }
 
-uint64_t model_spool_since(const struct model *m, const struct run *run)
+uint64_t model_spool_since(const struct model *m, const struct run_record *run)
 {
 	const struct ranges *r = run_ranges(m, run);
 	uint64_t start = clock_map_realtime(&m->machines[run->machine].clock, run->realtime_ns);
@@ -26,7 +26,7 @@ uint64_t model_spool_since(const struct model *m, const struct run *run)
 	return r && r->spool_ticks ? clock_map_ns(&m->machines[run->machine].clock, r->spool_ticks) : start;
 }
 
-static bool is_recent(const struct model *m, const struct run *run)
+static bool is_recent(const struct model *m, const struct run_record *run)
 {
 	struct timespec now;
 
@@ -34,7 +34,7 @@ static bool is_recent(const struct model *m, const struct run *run)
 	return (uint64_t)now.tv_sec < model_spool_since(m, run) / 1000000000 + RECENT_S;
 }
 
-enum spool_state model_spool(const struct model *m, const struct run *run)
+enum spool_state model_spool(const struct model *m, const struct run_record *run)
 {
 	const struct ranges *r = *run->spool ? run_ranges(m, run) : NULL;
 	struct spool s;
@@ -56,7 +56,7 @@ enum spool_state model_spool(const struct model *m, const struct run *run)
 	return code == -EWOULDBLOCK ? SPOOL_MOVING : code ? SPOOL_ELSEWHERE : SPOOL_LEFT;
 }
 
-void model_spool_text(const struct model *m, const struct run *run, enum spool_state state, struct buffer *ret)
+void model_spool_text(const struct model *m, const struct run_record *run, enum spool_state state, struct buffer *ret)
 {
 	const char *host = m->machines[run->machine].host;
 	uint64_t ms = model_since_origin(m, model_spool_since(m, run)) / 1000000;

@@ -76,7 +76,7 @@ static const char *const field_names[TF_FIELDS] = {
 	[TF_FIELD_COMMUNICATOR_OF_MPI] = "id",
 };
 
-struct named {
+struct named_value {
 	int64_t value;
 	const char *name;
 	unsigned int bytes;
@@ -84,7 +84,7 @@ struct named {
 
 /* cudaDataType_t, and from 0x29 the kinds of Fourier transforms; cudnnDataType_t, ncclDataType_t,
  * cublasComputeType_t */
-static const struct named cuda_types[] = {
+static const struct named_value cuda_types[] = {
 	{0, "R_32F", 4},      {1, "R_64F", 8},  {2, "R_16F", 2},  {3, "R_8I", 1},       {4, "C_32F", 8},
 	{5, "C_64F", 16},     {6, "C_16F", 4},  {7, "C_8I", 2},   {8, "R_8U", 1},       {9, "C_8U", 2},
 	{10, "R_32I", 4},     {11, "C_32I", 8}, {12, "R_32U", 4}, {13, "C_32U", 8},     {14, "R_16BF", 2},
@@ -92,24 +92,24 @@ static const struct named cuda_types[] = {
 	{33, "R_4F_E2M1", 0}, {0x29, "C2C", 0}, {0x2a, "R2C", 0}, {0x2c, "C2R", 0},     {0x69, "Z2Z", 0},
 	{0x6a, "D2Z", 0},     {0x6c, "Z2D", 0}, {-1, NULL, 0},
 };
-static const struct named cudnn_types[] = {
+static const struct named_value cudnn_types[] = {
 	{0, "FLOAT", 4},  {1, "DOUBLE", 8},   {2, "HALF", 2},      {3, "INT8", 1},      {4, "INT32", 4},
 	{5, "INT8x4", 4}, {6, "UINT8", 1},    {7, "UINT8x4", 4},   {8, "INT8x32", 32},  {9, "BFLOAT16", 2},
 	{10, "INT64", 8}, {11, "BOOLEAN", 1}, {12, "FP8_E4M3", 1}, {13, "FP8_E5M2", 1}, {-1, NULL, 0},
 };
-static const struct named nccl_types[] = {
+static const struct named_value nccl_types[] = {
 	{0, "int8", 1},        {1, "uint8", 1},       {2, "int32", 4},   {3, "uint32", 4},  {4, "int64", 8},
 	{5, "uint64", 8},      {6, "float16", 2},     {7, "float32", 4}, {8, "float64", 8}, {9, "bfloat16", 2},
 	{10, "float8e4m3", 1}, {11, "float8e5m2", 1}, {-1, NULL, 0},
 };
-static const struct named compute_types[] = {
+static const struct named_value compute_types[] = {
 	{64, "16F", 0},          {65, "16F_PEDANTIC", 0},  {68, "32F", 0},           {69, "32F_PEDANTIC", 0},
 	{70, "64F", 0},          {71, "64F_PEDANTIC", 0},  {72, "32I", 0},           {73, "32I_PEDANTIC", 0},
 	{74, "32F_FAST_16F", 0}, {75, "32F_FAST_16BF", 0}, {77, "32F_FAST_TF32", 0}, {-1, NULL, 0},
 };
-static const struct named nccl_reductions[] = {
+static const struct named_value nccl_reductions[] = {
 	{0, "sum", 0}, {1, "prod", 0}, {2, "max", 0}, {3, "min", 0}, {4, "avg", 0}, {-1, NULL, 0}};
-static const struct named kinds[] = {
+static const struct named_value kinds[] = {
 	{1, "convolution", 0}, {2, "engine", 0},           {3, "engine-config", 0},  {5, "plan", 0},
 	{10, "conv-fwd", 0},   {11, "conv-bwd-filter", 0}, {12, "conv-bwd-data", 0}, {13, "pointwise", 0},
 	{14, "gen-stats", 0},  {15, "graph", 0},           {16, "variant-pack", 0},  {17, "tensor", 0},
@@ -117,10 +117,10 @@ static const struct named kinds[] = {
 	{27, "concat", 0},     {28, "signal", 0},          {29, "norm-fwd", 0},      {30, "norm-bwd", 0},
 	{-1, NULL, 0},
 };
-static const struct named communicators[] = {{0x44000000, "world", 0}, {0x44000001, "self", 0}, {-1, NULL, 0}};
-static const struct named transposes[] = {{0, "N", 0}, {1, "T", 0}, {2, "C", 0}, {-1, NULL, 0}};
+static const struct named_value communicators[] = {{0x44000000, "world", 0}, {0x44000001, "self", 0}, {-1, NULL, 0}};
+static const struct named_value transposes[] = {{0, "N", 0}, {1, "T", 0}, {2, "C", 0}, {-1, NULL, 0}};
 
-static const struct named *find_named(const struct named *list, int64_t value)
+static const struct named_value *find_named(const struct named_value *list, int64_t value)
 {
 	for (; list->name; list++)
 		if (list->value == value)
@@ -128,14 +128,14 @@ static const struct named *find_named(const struct named *list, int64_t value)
 	return NULL;
 }
 
-static const struct named *types_of(unsigned int group)
+static const struct named_value *types_of(unsigned int group)
 {
 	return group == TF_GROUP_CUDNN ? cudnn_types : group == TF_GROUP_NCCL ? nccl_types : cuda_types;
 }
 
-static void add_named(const struct named *list, int64_t value, struct buffer *ret)
+static void add_named(const struct named_value *list, int64_t value, struct buffer *ret)
 {
-	const struct named *n = find_named(list, value);
+	const struct named_value *n = find_named(list, value);
 
 	if (n)
 		buffer_text(ret, n->name);
@@ -215,7 +215,7 @@ static double flop_factor(const char *function, const struct tf_operation *op)
 	if (!strncmp(letter, "Xt", 2))
 		letter += 2;
 	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type)) {
-		const struct named *n = find_named(cuda_types, type);
+		const struct named_value *n = find_named(cuda_types, type);
 
 		return n && n->name[0] == 'C' ? 4 : 1;
 	}
@@ -282,7 +282,7 @@ bool operation_is_convolution(const char *function, const struct tf_operation *o
 unsigned int operation_element(const char *function, unsigned int group, const struct tf_operation *op)
 {
 	const char *letter = function + strlen("cublas");
-	const struct named *n;
+	const struct named_value *n;
 	int64_t type;
 
 	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type)) {
@@ -310,7 +310,7 @@ enum number_type operation_type(const char *function, unsigned int group, const 
 		{"FP8", NUMBER_FP8}, {"INT8", NUMBER_INT8}, {"UINT8", NUMBER_INT8},
 	};
 	const char *letter = function + strlen("cublas");
-	const struct named *n = NULL;
+	const struct named_value *n = NULL;
 	int64_t type;
 
 	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type))
@@ -331,7 +331,7 @@ enum number_type operation_type(const char *function, unsigned int group, const 
 static unsigned int product_bytes(const char *function, const struct tf_operation *op)
 {
 	int64_t type, compute;
-	const struct named *n;
+	const struct named_value *n;
 
 	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type)) {
 		n = find_named(cuda_types, type);
@@ -383,7 +383,7 @@ double operation_bytes(const char *function, unsigned int group, const struct tf
 	/* their count is that of one rank's part */
 	static const char *const of_one_part[] = {"ncclAllGather", "ncclReduceScatter", "ncclAlltoAll", "ncclGather",
 						  "ncclScatter"};
-	const struct named *type;
+	const struct named_value *type;
 
 	if (group == TF_GROUP_MPI)
 		return count * operation_number(op, TF_FIELD_ELEMENT, 0);

@@ -17,7 +17,7 @@
 #include <zstd.h>
 
 enum { LEVEL = 3, NEW_HEAD = 255, SLOTS = BLOCK_BYTES / TF_SLOT };
-enum column { HEADS, PAUSES, DURATIONS, TIMES, LASTS, VALUES, TICKS, DATA, COLUMNS };
+enum slot_column { HEADS, PAUSES, DURATIONS, TIMES, LASTS, VALUES, TICKS, DATA, COLUMNS };
 static const uint8_t widths[COLUMNS] = {1, 3, 3, 3, 3, 6, 8, TF_DATA_BYTES};
 
 /* A slot takes at most 3 bytes of HEADS and 8 more. */
@@ -73,7 +73,7 @@ static void coder_reset(struct block_coder *c)
 }
 
 /* How the bits of a slot are interpreted, by its low 16 bits. Heads of class TICKS or DATA consist of the kind only. */
-static enum column class_of(unsigned int head)
+static enum slot_column class_of(unsigned int head)
 {
 	unsigned int kind = head & 31;
 
@@ -122,7 +122,7 @@ static unsigned int put_head(struct block_coder *c, unsigned int head)
 	return c->head_count++;
 }
 
-static void column_put(struct block_coder *c, enum column column, uint64_t entry)
+static void column_put(struct block_coder *c, enum slot_column column, uint64_t entry)
 {
 	c->entries[column][c->count[column]++] = entry;
 }
@@ -136,7 +136,7 @@ static uint64_t call_length(uint64_t duration)
 static void put_slot(struct block_coder *c, uint64_t slot)
 {
 	unsigned int head = slot & 0xffff, number;
-	enum column class = class_of(head);
+	enum slot_column class = class_of(head);
 
 	if (class == TICKS || class == DATA)
 		head &= class == TICKS ? 31 : 0xff;
@@ -167,7 +167,7 @@ static void put_slot(struct block_coder *c, uint64_t slot)
 }
 
 /* Byte 0 of all entries, then byte 1; text and packed records are copied. */
-static uint8_t *block_spread(const struct block_coder *c, enum column column, uint8_t *to)
+static uint8_t *block_spread(const struct block_coder *c, enum slot_column column, uint8_t *to)
 {
 	const uint64_t *entries = c->entries[column];
 	uint32_t count = c->count[column];
@@ -215,7 +215,7 @@ const uint8_t *block_encode(struct block_coder *c, const uint8_t *bytes, size_t 
 	at += c->count[HEADS];
 	ZSTD_CCtx_reset(c->compressor, ZSTD_reset_session_only);
 	block_compress(c, &out, c->columns, at, false);
-	for (enum column column = PAUSES; column < COLUMNS; column++) {
+	for (enum slot_column column = PAUSES; column < COLUMNS; column++) {
 		uint8_t *end = block_spread(c, column, at);
 
 		/* The low byte is noise, unlike the others. */
@@ -235,20 +235,20 @@ const uint8_t *block_encode(struct block_coder *c, const uint8_t *bytes, size_t 
 
 /* ---- decoding ---- */
 
-struct columns {
+struct slot_columns {
 	const uint8_t *at[COLUMNS]; /* the next entry; for HEADS the next byte */
 	const uint8_t *heads_end, *tail;
 	uint32_t left[COLUMNS];
 };
 
-static bool find_columns(struct block_coder *c, size_t have, size_t tail, struct columns *ret)
+static bool find_columns(struct block_coder *c, size_t have, size_t tail, struct slot_columns *ret)
 {
 	size_t at = sizeof(c->count);
 
 	if (have < at + tail)
 		return false;
 	memcpy(c->count, c->columns, sizeof(c->count));
-	for (enum column column = HEADS; column < COLUMNS; column++) {
+	for (enum slot_column column = HEADS; column < COLUMNS; column++) {
 		size_t size = (size_t)c->count[column] * widths[column];
 
 		if (size > have - tail - at)
@@ -263,7 +263,7 @@ static bool find_columns(struct block_coder *c, size_t have, size_t tail, struct
 }
 
 /* The next entry; 0 if there is none, which shows in `left` below 0. */
-static inline uint64_t column_take(const struct block_coder *c, struct columns *k, enum column column)
+static inline uint64_t column_take(const struct block_coder *c, struct slot_columns *k, enum slot_column column)
 {
 	uint32_t stride = c->count[column];
 	const uint8_t *at = k->at[column];
@@ -286,7 +286,7 @@ static inline uint64_t column_take(const struct block_coder *c, struct columns *
 	return entry;
 }
 
-static bool take_head(struct block_coder *c, struct columns *k, unsigned int *ret_number, unsigned int *ret_head)
+static bool take_head(struct block_coder *c, struct slot_columns *k, unsigned int *ret_number, unsigned int *ret_head)
 {
 	unsigned int number = *k->at[HEADS]++;
 
@@ -306,7 +306,7 @@ static bool take_head(struct block_coder *c, struct columns *k, unsigned int *re
 	return true;
 }
 
-static uint64_t take_slot(struct block_coder *c, struct columns *k, unsigned int number, unsigned int head)
+static uint64_t take_slot(struct block_coder *c, struct slot_columns *k, unsigned int number, unsigned int head)
 {
 	uint64_t entry, last;
 
@@ -336,7 +336,7 @@ static uint64_t take_slot(struct block_coder *c, struct columns *k, unsigned int
 bool block_decode(struct block_coder *c, const uint8_t *packed, size_t packed_size, uint8_t *ret, size_t size)
 {
 	size_t slots = size / TF_SLOT, have, done;
-	struct columns k;
+	struct slot_columns k;
 
 	have = ZSTD_decompressDCtx(c->decompressor, c->columns, sizeof(c->columns), packed, packed_size);
 	coder_reset(c);

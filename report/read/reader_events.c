@@ -15,7 +15,7 @@ struct part_child {
 };
 
 /* Chunks of one thread, and what they contain. */
-struct part {
+struct thread_part {
 	size_t thread;	      /* in trace.threads */
 	size_t first, count;  /* chunks of the thread */
 	struct trace_thread facts;
@@ -32,9 +32,9 @@ struct part {
 	uint64_t written_bytes, torn, orphans, broken;
 };
 
-struct reading {
+struct events_reader {
 	struct trace *trace;
-	struct part *parts;
+	struct thread_part *parts;
 	size_t count, capacity;
 	size_t next; /* index of the next part that no worker has taken */
 	/* state of the thread whose parts are being joined */
@@ -54,13 +54,13 @@ static struct blob blob_of(const struct trace *t, const struct event *e)
 	};
 }
 
-static void part_define(const struct trace *t, struct part *p, const struct event *e)
+static void part_define(const struct trace *t, struct thread_part *p, const struct event *e)
 {
 	p->blobs = mem_grow(p->blobs, p->blob_count, &p->blob_capacity, sizeof(*p->blobs));
 	p->blobs[p->blob_count++] = blob_of(t, e);
 }
 
-static void add_child(const struct trace *t, struct part *p, const struct event *e)
+static void add_child(const struct trace *t, struct thread_part *p, const struct event *e)
 {
 	struct blob b = blob_of(t, e);
 	struct part_child c = {.child.ticks = p->facts.last_ticks};
@@ -81,7 +81,7 @@ static bool is_wait_call(const struct trace *t, const struct event *e)
 	return f && (strstr(f->name, "wait") || !strcmp(f->name, "system") || !strcmp(f->name, "pclose"));
 }
 
-static void take_blob(const struct trace *t, struct part *p, const struct event *e)
+static void take_blob(const struct trace *t, struct thread_part *p, const struct event *e)
 {
 	struct blob b = blob_of(t, e);
 
@@ -123,7 +123,7 @@ static void begin_facts(struct trace_thread *facts, uint64_t ticks)
 		facts->first_ticks = ticks;
 }
 
-static void take_event(const struct trace *t, struct part *p, const struct event *e)
+static void take_event(const struct trace *t, struct thread_part *p, const struct event *e)
 {
 	struct trace_thread *facts = &p->facts;
 
@@ -157,7 +157,7 @@ static void take_event(const struct trace *t, struct part *p, const struct event
 }
 
 /* Calls that are not the first event of the part, and not after a child. */
-static void take_calls(struct part *p, struct cursor *cursor)
+static void take_calls(struct thread_part *p, struct cursor *cursor)
 {
 	struct passed_calls *calls = &p->calls;
 	struct trace_thread *facts = &p->facts;
@@ -177,7 +177,7 @@ static void take_calls(struct part *p, struct cursor *cursor)
 	p->written_bytes += calls->slots * TF_SLOT;
 }
 
-static void part_read(const struct trace *t, struct part *p)
+static void part_read(const struct trace *t, struct thread_part *p)
 {
 	struct cursor cursor;
 	struct event e;
@@ -203,7 +203,7 @@ static void part_read(const struct trace *t, struct part *p)
 
 /* ---- joining them ---- */
 
-static void join_blobs(struct trace *t, const struct part *p)
+static void join_blobs(struct trace *t, const struct thread_part *p)
 {
 	for (size_t i = 0; i < p->blob_count; i++) {
 		/* The last definition wins: ids are unique, but thread names change. */
@@ -214,7 +214,7 @@ static void join_blobs(struct trace *t, const struct part *p)
 }
 
 /* `last` is the last tick of the parts before. */
-static void join_children(struct reading *r, const struct part *p, uint64_t last)
+static void join_children(struct events_reader *r, const struct thread_part *p, uint64_t last)
 {
 	struct trace *t = r->trace;
 
@@ -234,7 +234,7 @@ static void join_children(struct reading *r, const struct part *p, uint64_t last
 	}
 }
 
-static void join_depths(struct reading *r, struct trace_thread *thread, const struct part *p)
+static void join_depths(struct events_reader *r, struct trace_thread *thread, const struct thread_part *p)
 {
 	for (size_t i = 0; i < p->depths.size; i++) {
 		const struct map_slot *slot = &p->depths.slots[i];
@@ -269,7 +269,7 @@ static void join_facts(struct trace_thread *to, const struct trace_thread *from)
 }
 
 /* Also frees the part's state. */
-static void part_join(struct reading *r, struct part *p)
+static void part_join(struct events_reader *r, struct thread_part *p)
 {
 	struct trace *t = r->trace;
 	struct trace_thread *thread = &t->threads[p->thread];
@@ -298,20 +298,20 @@ static void part_join(struct reading *r, struct part *p)
 
 /* ---- all of them ---- */
 
-static void parts_add(struct reading *r, size_t thread)
+static void parts_add(struct events_reader *r, size_t thread)
 {
 	size_t all = r->trace->threads[thread].chunk_count;
 
 	for (size_t i = 0; i < all; i += PART_CHUNKS) {
 		r->parts = mem_grow(r->parts, r->count, &r->capacity, sizeof(*r->parts));
-		r->parts[r->count++] = (struct part){
+		r->parts[r->count++] = (struct thread_part){
 			.thread = thread, .first = i, .count = all - i < PART_CHUNKS ? all - i : PART_CHUNKS};
 	}
 }
 
 static void read_parts(void *argument, size_t worker)
 {
-	struct reading *r = argument;
+	struct events_reader *r = argument;
 	size_t i;
 
 	(void)worker;
@@ -321,12 +321,12 @@ static void read_parts(void *argument, size_t worker)
 
 void trace_read_events(struct trace *t, size_t workers)
 {
-	struct reading r = {.trace = t};
+	struct events_reader r = {.trace = t};
 
 	for (size_t k = 0; k < t->thread_count && workers > 1; k++)
 		parts_add(&r, k);
 	for (size_t k = 0; k < t->thread_count && workers <= 1; k++) {
-		struct part all = {.thread = k, .count = t->threads[k].chunk_count};
+		struct thread_part all = {.thread = k, .count = t->threads[k].chunk_count};
 
 		part_read(t, &all);
 		part_join(&r, &all);

@@ -37,7 +37,7 @@ static void add_of_image(const struct ledger *l, enum ledger_fact fact, const st
 	add_entry(l, fact, image->pid, l->context->model->machines[image->machine].host, count, detail);
 }
 
-static void add_of_run(const struct ledger *l, enum ledger_fact fact, const struct run *run, uint64_t count,
+static void add_of_run(const struct ledger *l, enum ledger_fact fact, const struct run_record *run, uint64_t count,
 		       const char *detail)
 {
 	add_entry(l, fact, run->pid, l->context->model->machines[run->machine].host, count, detail);

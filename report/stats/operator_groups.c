@@ -125,7 +125,7 @@ static uint32_t group_of_stack(struct operator_groups *g, const struct image *im
 /* ---- stacks of ranges ---- */
 
 /* The first launch within each range. */
-struct launches {
+struct first_launches {
 	struct backward backward;
 	uint32_t *stacks; /* 0: none */
 	uint64_t *causes; /* sequence number of the forward operator + 1, 0: none */
@@ -133,7 +133,7 @@ struct launches {
 
 static void take_launch(void *context, const struct correlated *k)
 {
-	struct launches *l = context;
+	struct first_launches *l = context;
 	enum backward_kind kind;
 	uint64_t seq;
 
@@ -150,8 +150,8 @@ static void take_launch(void *context, const struct correlated *k)
 
 static void find_stacks(struct operator_groups *g, const struct nvtx_tree *tree)
 {
-	struct launches l = {.stacks = mem_alloc((tree->count + 1) * sizeof(*l.stacks)),
-			     .causes = mem_alloc((tree->count + 1) * sizeof(*l.causes))};
+	struct first_launches l = {.stacks = mem_alloc((tree->count + 1) * sizeof(*l.stacks)),
+				   .causes = mem_alloc((tree->count + 1) * sizeof(*l.causes))};
 	struct map known = {0}; /* stack -> number + 1 */
 
 	backward_begin(&l.backward, tree->image);

@@ -7,7 +7,7 @@ enum { PS_OF_NS = 1000 };
 /* What neither measurement knows: what the program loses of its caches, the loader's work, later CPU clock rates. */
 #define MODEL_ERROR 0.20
 
-static const struct run *run_of(const struct model *m, const struct image *image)
+static const struct run_record *run_of(const struct model *m, const struct image *image)
 {
 	const uint64_t *place = map_find(&m->run_by_id, image->run, 0);
 
@@ -17,7 +17,7 @@ static const struct run *run_of(const struct model *m, const struct image *image
 void own_cost_add(const struct model *m, const struct image *image, uint64_t short_calls, uint64_t recorded,
 		  uint64_t slow_ns, struct own_cost *sum)
 {
-	const struct run *run = run_of(m, image);
+	const struct run_record *run = run_of(m, image);
 
 	sum->short_calls += short_calls;
 	sum->recorded += recorded;

@@ -3,7 +3,7 @@
 #include "report/derive/device/correlate.h"
 #include "report/stats/sorted_rows.h"
 
-struct call_row {
+struct cuda_row {
 	struct sorted_row sorted;
 	uint64_t duration_ns, correlation;
 	const struct image *image;
@@ -16,7 +16,7 @@ static void call_add(struct scan *s, const struct event *e)
 	const struct sorted_rows *rows = s->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 	uint64_t duration_ns = clock_map_duration(s->clock, e->duration);
-	struct call_row *row;
+	struct cuda_row *row;
 
 	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER))
 		return;
@@ -44,7 +44,7 @@ static void calls_collect(struct sorted_rows *rows)
 
 static void call_cells(struct sorted_rows *rows, const void *of, struct table *table)
 {
-	const struct call_row *row = of;
+	const struct cuda_row *row = of;
 	const struct function *f = trace_function(row->image->trace, row->function);
 
 	table_number(table, model_since_origin(rows->context->model, row->sorted.key[0]));
@@ -63,7 +63,7 @@ int report_cuda_api_trace(const struct report_context *c, struct table *table, s
 	static const struct row_report report = {
 		{COL_START_NS, COL_DURATION_NS, COL_NAME, COL_RESULT, COL_NSYS_CORR_ID, COL_NSYS_PID, COL_NSYS_TID,
 		 COL_T_PRI, COL_THREAD_NAME},
-		sizeof(struct call_row), calls_collect, call_cells};
+		sizeof(struct cuda_row), calls_collect, call_cells};
 
 	struct correlation_ids ids = {0};
 

@@ -146,7 +146,7 @@ struct kernel_energy {
 	uint64_t ns, count;
 };
 
-struct kernels {
+struct energy_kernels {
 	struct scan *scan;
 	struct aggregate keys; /* fields: device, name */
 	struct kernel_energy *rows;
@@ -154,7 +154,7 @@ struct kernels {
 	struct map known; /* image and operation -> row + 1 */
 };
 
-static size_t row_of(struct kernels *k, const struct energy_source *source, const char *name)
+static size_t row_of(struct energy_kernels *k, const struct energy_source *source, const char *name)
 {
 	struct buffer key = {0};
 	size_t row;
@@ -174,7 +174,7 @@ static size_t row_of(struct kernels *k, const struct energy_source *source, cons
 
 static void kernel_add(struct scan *s, const struct device_record *r)
 {
-	struct kernels *k = s->more;
+	struct energy_kernels *k = s->more;
 	const struct model *m = s->context->model;
 	const struct trace *t = s->image->trace;
 	bool is_new;
@@ -200,7 +200,7 @@ static void kernel_add(struct scan *s, const struct device_record *r)
 }
 
 /* What the rows of a device do not have: idle time, and with a filter other operations. */
-static void rest_add(struct kernels *k, const struct energy_share *share)
+static void rest_add(struct energy_kernels *k, const struct energy_share *share)
 {
 	double rest = share->kernels + share->copies;
 	struct buffer name = {0};
@@ -220,12 +220,12 @@ static void rest_add(struct kernels *k, const struct energy_share *share)
 
 static int compare_rows(size_t a, size_t b, const void *context)
 {
-	const struct kernels *k = context;
+	const struct energy_kernels *k = context;
 
 	return (k->rows[b].joules > k->rows[a].joules) - (k->rows[b].joules < k->rows[a].joules);
 }
 
-static void kernel_rows(const struct kernels *k, struct table *table)
+static void kernel_rows(const struct energy_kernels *k, struct table *table)
 {
 	size_t *order = places_in_order(k->count, compare_rows, k);
 	double all = 0;
@@ -251,7 +251,7 @@ static void kernel_rows(const struct kernels *k, struct table *table)
 
 int report_energy_kern_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct kernels k = {0};
+	struct energy_kernels k = {0};
 	struct scan s = {.context = c, .more = &k};
 	size_t count;
 	const struct energy_share *shares = energy_shares(c, &count);

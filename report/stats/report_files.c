@@ -14,7 +14,7 @@ struct file_sums {
 
 enum { ROLE_UNKNOWN = UINT8_MAX };
 
-struct files {
+struct files_scan {
 	struct scan scan;
 	bool is_sockets;
 	const struct image *image; /* the trace for which descriptors and roles are valid */
@@ -26,7 +26,7 @@ struct files {
 	size_t row_count, row_capacity;
 };
 
-static void enter_image(struct files *f)
+static void enter_image(struct files_scan *f)
 {
 	if (f->image == f->scan.image)
 		return;
@@ -36,7 +36,7 @@ static void enter_image(struct files *f)
 	memset(f->role, ROLE_UNKNOWN, sizeof(f->role));
 }
 
-static enum traffic_role event_role(struct files *f, uint32_t function)
+static enum traffic_role event_role(struct files_scan *f, uint32_t function)
 {
 	const struct function *callee = trace_function(f->image->trace, function);
 
@@ -50,7 +50,7 @@ static enum traffic_role event_role(struct files *f, uint32_t function)
 }
 
 /* After event_role(). */
-static enum traffic_kind event_kind(const struct files *f, uint32_t function)
+static enum traffic_kind event_kind(const struct files_scan *f, uint32_t function)
 {
 	bool is_known = function < EVENT_IDS && f->role[function] != ROLE_UNKNOWN;
 
@@ -59,7 +59,7 @@ static enum traffic_kind event_kind(const struct files *f, uint32_t function)
 
 static bool files_key(struct scan *s, const void *descriptor, struct buffer *fields)
 {
-	const struct files *f = s->more;
+	const struct files_scan *f = s->more;
 
 	if (descriptor)
 		descriptors_text(&f->descriptors, descriptor, fields);
@@ -68,7 +68,7 @@ static bool files_key(struct scan *s, const void *descriptor, struct buffer *fie
 	return true;
 }
 
-static struct file_sums *files_row(struct files *f, const struct descriptor *d, uint64_t start)
+static struct file_sums *files_row(struct files_scan *f, const struct descriptor *d, uint64_t start)
 {
 	uint32_t row =
 		scan_row_of(&f->scan, start, d ? (uint64_t)(d - f->descriptors.items) : UINT64_MAX, files_key, d);
@@ -91,8 +91,8 @@ static void files_add_moved(struct file_sums *r, enum traffic_role role, uint64_
 	}
 }
 
-static void files_add_call(const struct files *f, struct file_sums *r, const struct event *e, enum traffic_role role,
-			   int64_t result)
+static void files_add_call(const struct files_scan *f, struct file_sums *r, const struct event *e,
+			   enum traffic_role role, int64_t result)
 {
 	uint64_t duration = clock_map_duration(f->scan.clock, e->duration),
 		 many = tf_arg_value(event_arg(e, TF_ARG_BYTES)),
@@ -109,7 +109,7 @@ static void files_add_call(const struct files *f, struct file_sums *r, const str
 
 static void files_visit_call(struct scan *s, const struct event *e)
 {
-	struct files *f = s->more;
+	struct files_scan *f = s->more;
 	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_FD) : 0,
 		 fd = tf_arg_value(arg) & 0xffff;
 	int64_t result = (int32_t)(tf_arg_value(arg) >> 16);
@@ -131,7 +131,7 @@ static void files_visit_call(struct scan *s, const struct event *e)
 }
 
 /* Sums of calls below the threshold. */
-static void files_add_traffic(struct files *f, const struct traffic *traffic)
+static void files_add_traffic(struct files_scan *f, const struct traffic *traffic)
 {
 	struct scan *s = &f->scan;
 	const struct descriptor *d = descriptors_find_generation(&f->descriptors, traffic->fd, traffic->generation,
@@ -150,7 +150,7 @@ static void files_add_traffic(struct files *f, const struct traffic *traffic)
 	files_add_moved(r, role, traffic_transfers(kind, traffic->calls, traffic->bytes), traffic->bytes);
 }
 
-static void files_add_short(struct files *f)
+static void files_add_short(struct files_scan *f)
 {
 	const struct model *m = f->scan.context->model;
 	struct traffic traffic;
@@ -178,7 +178,7 @@ static int files_by_total(size_t a, size_t b, const void *context)
 	return order_of(rows[b].total_ns, rows[a].total_ns);
 }
 
-static void files_columns(const struct files *f, struct table *table)
+static void files_columns(const struct files_scan *f, struct table *table)
 {
 	table->hides_zeros = true;
 	by_column(f->scan.context, table);
@@ -188,7 +188,7 @@ static void files_columns(const struct files *f, struct table *table)
 		  f->is_sockets ? COL_SENT_BYTES : COL_WRITTEN_BYTES, f->is_sockets ? COL_PEER : COL_PATH);
 }
 
-static void files_fill_table(const struct files *f, struct table *table)
+static void files_fill_table(const struct files_scan *f, struct table *table)
 {
 	size_t *order = places_in_order(f->row_count, files_by_total, f->rows);
 	double all = 0;
@@ -221,7 +221,7 @@ static void files_fill_table(const struct files *f, struct table *table)
 
 static int files_report_traffic(const struct report_context *c, struct table *table, bool is_sockets)
 {
-	struct files *f = mem_alloc(sizeof(*f));
+	struct files_scan *f = mem_alloc(sizeof(*f));
 
 	f->is_sockets = is_sockets;
 	f->scan = (struct scan){.context = c, .aggregate = &f->keys, .args = 1u << TF_ARG_FD, .more = f};

@@ -48,12 +48,12 @@ static void sharers_done(struct sharers *all)
 /* ---- files over ranks ---- */
 
 /* What one rank did with one file. */
-struct share {
+struct file_share {
 	uint32_t file, sharer;
 	uint64_t ns, bytes;
 };
 
-struct file {
+struct ranked_file {
 	uint64_t ns, opens, reads, read_bytes, writes, written_bytes;
 	uint64_t first_ns; /* of the first recorded open; UINT64_MAX: none */
 	uint32_t first_by;
@@ -61,17 +61,17 @@ struct file {
 	uint32_t most_by;
 };
 
-struct ranks {
+struct file_ranks {
 	const struct model *model;
 	struct sharers sharers;
 	struct map places; /* file, sharer -> position in `shares` */
-	struct share *shares;
+	struct file_share *shares;
 	size_t share_count, share_capacity;
-	struct file *files; /* by row of the paths */
+	struct ranked_file *files; /* by row of the paths */
 	size_t file_count, file_capacity;
 };
 
-static struct share *share_of(struct ranks *r, uint32_t file, uint32_t sharer)
+static struct file_share *share_of(struct file_ranks *r, uint32_t file, uint32_t sharer)
 {
 	bool is_new;
 	uint64_t *place = map_put(&r->places, file, sharer, &is_new);
@@ -79,16 +79,16 @@ static struct share *share_of(struct ranks *r, uint32_t file, uint32_t sharer)
 	if (is_new) {
 		*place = r->share_count;
 		r->shares = mem_grow(r->shares, r->share_count, &r->share_capacity, sizeof(*r->shares));
-		r->shares[r->share_count++] = (struct share){.file = file, .sharer = sharer};
+		r->shares[r->share_count++] = (struct file_share){.file = file, .sharer = sharer};
 	}
 	return &r->shares[*place];
 }
 
-static struct file *file_at(struct ranks *r, uint32_t file)
+static struct ranked_file *file_at(struct file_ranks *r, uint32_t file)
 {
 	while (r->file_count <= file) {
 		r->files = mem_grow(r->files, r->file_count, &r->file_capacity, sizeof(*r->files));
-		r->files[r->file_count++] = (struct file){.first_ns = UINT64_MAX};
+		r->files[r->file_count++] = (struct ranked_file){.first_ns = UINT64_MAX};
 	}
 	return &r->files[file];
 }
@@ -103,10 +103,10 @@ static bool is_directory(const char *path)
 
 static void visit_rank(struct file_calls *f, const struct file_call *call)
 {
-	struct ranks *r = f->more;
+	struct file_ranks *r = f->more;
 	uint32_t sharer = r->sharers.of_process[call->image->process], row = call->file;
-	struct share *share;
-	struct file *file;
+	struct file_share *share;
+	struct ranked_file *file;
 
 	if (row == FILE_UNKNOWN && call->role != ROLE_READ && call->role != ROLE_WRITE)
 		return; /* it may be the call of a path */
@@ -136,11 +136,11 @@ static void visit_rank(struct file_calls *f, const struct file_call *call)
 	}
 }
 
-static void files_spread(struct ranks *r)
+static void files_spread(struct file_ranks *r)
 {
 	for (size_t i = 0; i < r->share_count; i++) {
-		const struct share *s = &r->shares[i];
-		struct file *f = &r->files[s->file];
+		const struct file_share *s = &r->shares[i];
+		struct ranked_file *f = &r->files[s->file];
 		bool is_first = !f->sharers++;
 
 		if (is_first || s->ns < f->least_ns)
@@ -158,12 +158,13 @@ static void files_spread(struct ranks *r)
 
 static int files_by_time(size_t a, size_t b, const void *context)
 {
-	const struct file *files = context;
+	const struct ranked_file *files = context;
 
 	return order_of(files[b].ns, files[a].ns);
 }
 
-static void file_row(const struct ranks *r, const struct file *f, const char *path, double all, struct table *table)
+static void file_row(const struct file_ranks *r, const struct ranked_file *f, const char *path, double all,
+		     struct table *table)
 {
 	table_real(table, all > 0 ? 100 * (double)f->ns / all : 0);
 	table_number(table, f->ns);
@@ -190,7 +191,7 @@ static void file_row(const struct ranks *r, const struct file *f, const char *pa
 
 int report_files_rank_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct ranks r = {.model = c->model};
+	struct file_ranks r = {.model = c->model};
 	struct file_calls *f = mem_alloc(sizeof(*f));
 	double all = 0;
 	size_t *order;

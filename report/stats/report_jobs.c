@@ -8,7 +8,7 @@
 enum { FIELDS = 7 };
 
 /* The row of a run; NULL: it is in no batch job. */
-static struct aggregate_row *row_of(const struct model *m, const struct run *r, struct aggregate *jobs)
+static struct aggregate_row *row_of(const struct model *m, const struct run_record *r, struct aggregate *jobs)
 {
 	const char *fields[FIELDS];
 	struct buffer key = {0};

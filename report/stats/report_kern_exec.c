@@ -40,16 +40,16 @@ static const char *call_name(const struct correlated *k)
 
 /* ---- the summary ---- */
 
-enum part { PART_TOTAL, PART_CALL, PART_QUEUE, PART_KERNEL, PARTS };
+enum exec_part { PART_TOTAL, PART_CALL, PART_QUEUE, PART_KERNEL, PARTS };
 
-struct summary {
+struct exec_summary {
 	const struct report_context *context;
 	struct aggregate parts[PARTS]; /* they have the same row numbers */
 };
 
 enum { NO_ROW = UINT32_MAX };
 
-static uint32_t exec_make_row(struct summary *s, const struct correlated *k, uint32_t id)
+static uint32_t exec_make_row(struct exec_summary *s, const struct correlated *k, uint32_t id)
 {
 	struct buffer key = {0};
 	struct tf_device_operation operation;
@@ -72,7 +72,7 @@ static uint32_t exec_make_row(struct summary *s, const struct correlated *k, uin
 
 static void exec_add_correlated(void *context, const struct correlated *k)
 {
-	struct summary *s = context;
+	struct exec_summary *s = context;
 	uint64_t a = k->thread ? (uint64_t)(k->image - s->context->model->images) << 32 | k->thread->number : 0;
 
 	for (size_t i = 0; k->thread && i < k->record_count; i++) {
@@ -94,7 +94,7 @@ static void exec_add_correlated(void *context, const struct correlated *k)
 	}
 }
 
-static bool next_pass(struct summary *s)
+static bool next_pass(struct exec_summary *s)
 {
 	bool again = false;
 
@@ -130,7 +130,7 @@ static void part_cells(struct table *table, const struct aggregate_row *r)
 	table_real(table, aggregate_deviation(r));
 }
 
-static void summary_row(struct summary *s, struct table *table, size_t row)
+static void summary_row(struct exec_summary *s, struct table *table, size_t row)
 {
 	const struct aggregate_row *key = &s->parts[PART_TOTAL].rows[row];
 
@@ -144,7 +144,7 @@ static void summary_row(struct summary *s, struct table *table, size_t row)
 	table_text(table, aggregate_field(key, 4));
 }
 
-static void summary_table(struct summary *s, struct table *table)
+static void summary_table(struct exec_summary *s, struct table *table)
 {
 	size_t count = s->parts[PART_TOTAL].count, *order = places_in_order(count, by_mean, s->parts[PART_TOTAL].rows);
 
@@ -159,7 +159,7 @@ static void summary_table(struct summary *s, struct table *table)
 
 int report_cuda_kern_exec_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct summary s = {.context = c};
+	struct exec_summary s = {.context = c};
 
 	do
 		for (size_t i = 0; i < c->model->image_count; i++)

@@ -10,7 +10,7 @@
 #include "report/stats/report.h"
 
 /* One report: how a call becomes a key; the last field of the key is a number that is not shown. */
-struct kind {
+struct library_report {
 	uint32_t groups;
 	void (*key)(const struct function *f, const struct tf_operation *op, struct buffer *key);
 	struct aggregate_shape shape;
@@ -99,15 +99,15 @@ static void device_cell(struct table *table, const struct aggregate_row *row, do
 
 /* ---- the reports ---- */
 
-struct call {
-	const struct kind *kind;
+struct library_call {
+	const struct library_report *kind;
 	const struct function *function;
 	const struct event *event;
 };
 
 static bool library_call_key(struct scan *s, const void *of, struct buffer *fields)
 {
-	const struct call *c = of;
+	const struct library_call *c = of;
 	struct tf_operation op;
 
 	operation_of(s->image->trace, c->event, &op);
@@ -118,7 +118,7 @@ static bool library_call_key(struct scan *s, const void *of, struct buffer *fiel
 }
 
 /* The row of the call. False: it is not a call of these libraries. */
-static bool find_row(struct scan *s, const struct kind *kind, const struct event *e, uint32_t *ret)
+static bool find_row(struct scan *s, const struct library_report *kind, const struct event *e, uint32_t *ret)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 	uint64_t operation = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_OPERATION)) : 0;
@@ -126,7 +126,7 @@ static bool find_row(struct scan *s, const struct kind *kind, const struct event
 	if (!f || f->group >= TF_GROUP_COUNT || !(kind->groups & 1u << f->group))
 		return false;
 	*ret = scan_row_of(s, event_start(e), (uint64_t)e->id << 48 | operation, library_call_key,
-			   &(struct call){kind, f, e});
+			   &(struct library_call){kind, f, e});
 	return true;
 }
 
@@ -144,7 +144,7 @@ static void library_read(struct scan *s, struct cursor *c)
 
 struct device_time {
 	struct scan scan;
-	const struct kind *kind;
+	const struct library_report *kind;
 	struct interval_tree intervals; /* the library calls of one image, with their rows */
 	size_t innermost;
 };
@@ -175,7 +175,8 @@ static void library_add_correlated(void *context, const struct correlated *k)
 		d->scan.aggregate->rows[d->intervals.items[d->innermost].value].beside += k->records[i].duration_ns;
 }
 
-static void add_device_time(const struct report_context *c, struct aggregate *aggregate, const struct kind *kind)
+static void add_device_time(const struct report_context *c, struct aggregate *aggregate,
+			    const struct library_report *kind)
 {
 	struct device_time d = {.scan = {.context = c, .aggregate = aggregate, .groups = kind->groups}, .kind = kind};
 
@@ -190,7 +191,7 @@ static void add_device_time(const struct report_context *c, struct aggregate *ag
 	}
 }
 
-static int library_report(const struct report_context *c, struct table *table, const struct kind *kind)
+static int library_report(const struct report_context *c, struct table *table, const struct library_report *kind)
 {
 	struct aggregate aggregate = {0};
 
@@ -226,7 +227,7 @@ static int library_report(const struct report_context *c, struct table *table, c
 
 #define LIBRARY_REPORT(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, ...)     \
 	IF_##form(int report_##report(const struct report_context *c, struct table *table, struct err *err) {          \
-		static const struct kind kind = {1u << TF_GROUP_##NAME, form};                                         \
+		static const struct library_report kind = {1u << TF_GROUP_##NAME, form};                               \
                                                                                                                        \
 		(void)err;                                                                                             \
 		return library_report(c, table, &kind);                                                                \

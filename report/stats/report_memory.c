@@ -6,13 +6,13 @@
 #include "report/derive/device/memory.h"
 #include "report/stats/report.h"
 
-struct view {
+struct memory_view {
 	const struct report_context *context;
 	struct table *table;
 	const struct memory *memory;
 };
 
-static void process_cells(const struct view *v, uint32_t device)
+static void process_cells(const struct memory_view *v, uint32_t device)
 {
 	struct buffer text = {0};
 
@@ -25,7 +25,7 @@ static void process_cells(const struct view *v, uint32_t device)
 	buffer_done(&text);
 }
 
-static void site_cells(const struct view *v, uint32_t function, uint32_t stack)
+static void site_cells(const struct memory_view *v, uint32_t function, uint32_t stack)
 {
 	const struct function *f = trace_function(v->memory->image->trace, function);
 	struct buffer text = {0};
@@ -40,11 +40,11 @@ static void site_cells(const struct view *v, uint32_t function, uint32_t stack)
 	buffer_done(&text);
 }
 
-static void fill_by_image(const struct report_context *c, struct table *table, void (*rows)(const struct view *))
+static void fill_by_image(const struct report_context *c, struct table *table, void (*rows)(const struct memory_view *))
 {
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		struct memory m;
-		struct view v = {.context = c, .table = table, .memory = &m};
+		struct memory_view v = {.context = c, .table = table, .memory = &m};
 
 		memory_replay_peaks(c->model, &c->model->images[i], &m);
 		rows(&v);
@@ -61,7 +61,7 @@ static int compare_uses(const void *a, const void *b)
 	return order_of(x->device, y->device) ?: order_of(x->kind, y->kind);
 }
 
-static void usage_rows(const struct view *v)
+static void usage_rows(const struct memory_view *v)
 {
 	const struct memory *m = v->memory;
 
@@ -115,7 +115,7 @@ static const struct memory_use *all_of(const struct memory *m, uint32_t device)
 	return NULL;
 }
 
-static void peak_rows(const struct view *v)
+static void peak_rows(const struct memory_view *v)
 {
 	size_t *order = places_in_order(v->memory->site_count, by_peak, v->memory->sites);
 
@@ -147,7 +147,7 @@ int report_cuda_mem_peak(const struct report_context *c, struct table *table, st
 
 /* ---- cuda_mem_leaks ---- */
 
-static void leak_rows(const struct view *v)
+static void leak_rows(const struct memory_view *v)
 {
 	size_t *order = places_in_order(v->memory->site_count, by_rest, v->memory->sites);
 
@@ -177,7 +177,7 @@ int report_cuda_mem_leaks(const struct report_context *c, struct table *table, s
 
 /* ---- cuda_mem_failures: a row for the call, then one for each of the largest owners ---- */
 
-static void owner_rows(const struct view *v, const struct memory_failure *f)
+static void owner_rows(const struct memory_view *v, const struct memory_failure *f)
 {
 	for (size_t i = 0; i < f->owner_count; i++) {
 		const struct memory_site *s = &v->memory->sites[f->owners[i].site];
@@ -193,7 +193,7 @@ static void owner_rows(const struct view *v, const struct memory_failure *f)
 	}
 }
 
-static void failure_rows(const struct view *v)
+static void failure_rows(const struct memory_view *v)
 {
 	for (size_t i = 0; i < v->memory->failure_count; i++) {
 		const struct memory_failure *f = &v->memory->failures[i];

@@ -8,23 +8,23 @@
 #include "report/read/operation.h"
 #include "report/stats/report.h"
 
-struct call {
+struct mpi_operation {
 	const struct function *function;
 	const struct event *event;
 	struct tf_operation operation;
 };
 
 /* One report. */
-struct view {
+struct mpi_report {
 	/* Appends the fields of the key; false: the report does not cover the call. */
-	bool (*key)(struct scan *s, const struct call *call, struct buffer *fields);
+	bool (*key)(struct scan *s, const struct mpi_operation *call, struct buffer *fields);
 	/* the argument of a call, beside its function, that decides its row */
 	enum tf_arg_kind by;
 	struct aggregate_shape shape;
 };
 
 struct visit {
-	const struct view *view;
+	const struct mpi_report *view;
 	struct attribution attribution;
 };
 
@@ -35,7 +35,7 @@ static void end_field(struct buffer *key)
 
 /* ---- keys ---- */
 
-static bool function_key(struct scan *s, const struct call *c, struct buffer *fields)
+static bool function_key(struct scan *s, const struct mpi_operation *c, struct buffer *fields)
 {
 	(void)s;
 	buffer_text(fields, c->function->name);
@@ -45,7 +45,7 @@ static bool function_key(struct scan *s, const struct call *c, struct buffer *fi
 
 /* MPI_COMM_WORLD and MPI_COMM_SELF are known in all ranks, and so is the number of a communicator that was made of
  * others; an intercommunicator is known by the handle of its process, which is an address in Open MPI. */
-static void add_communicator(const struct call *c, struct buffer *fields)
+static void add_communicator(const struct mpi_operation *c, struct buffer *fields)
 {
 	if (!operation_value(&c->operation, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR_OF_MPI, fields))
 		operation_value(&c->operation, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR, fields);
@@ -53,7 +53,7 @@ static void add_communicator(const struct call *c, struct buffer *fields)
 }
 
 /* The peer of a message, or the root of a collective. */
-static bool peer_key(struct scan *s, const struct call *c, struct buffer *fields)
+static bool peer_key(struct scan *s, const struct mpi_operation *c, struct buffer *fields)
 {
 	int64_t peer;
 
@@ -66,7 +66,7 @@ static bool peer_key(struct scan *s, const struct call *c, struct buffer *fields
 	return true;
 }
 
-static bool communicator_key(struct scan *s, const struct call *c, struct buffer *fields)
+static bool communicator_key(struct scan *s, const struct mpi_operation *c, struct buffer *fields)
 {
 	int64_t communicator;
 
@@ -77,7 +77,7 @@ static bool communicator_key(struct scan *s, const struct call *c, struct buffer
 	return true;
 }
 
-static bool line_key(struct scan *s, const struct call *c, struct buffer *fields)
+static bool line_key(struct scan *s, const struct mpi_operation *c, struct buffer *fields)
 {
 	struct visit *v = s->more;
 	uint64_t stack = c->event->args_count ? event_arg(c->event, TF_ARG_STACK) : 0;
@@ -91,7 +91,7 @@ static bool line_key(struct scan *s, const struct call *c, struct buffer *fields
 }
 
 /* The largest power of two that is not above the size, so that 1024 stands for 1024 to 2047 bytes. */
-static bool size_key(struct scan *s, const struct call *c, struct buffer *fields)
+static bool size_key(struct scan *s, const struct mpi_operation *c, struct buffer *fields)
 {
 	double bytes = operation_bytes(c->function->name, TF_GROUP_MPI, &c->operation);
 	uint64_t least = 1;
@@ -140,7 +140,7 @@ static bool call_key(struct scan *s, const void *of, struct buffer *fields)
 static void mpi_visit_call(struct scan *s, const struct event *e)
 {
 	const struct visit *v = s->more;
-	struct call c = {.event = e};
+	struct mpi_operation c = {.event = e};
 	uint64_t by = 0;
 	uint32_t row;
 
@@ -161,7 +161,7 @@ static void mpi_visit_call(struct scan *s, const struct event *e)
 	}
 }
 
-static int mpi_view(const struct report_context *c, struct table *table, const struct view *view)
+static int mpi_view(const struct report_context *c, struct table *table, const struct mpi_report *view)
 {
 	struct aggregate aggregate = {.totals_only = c->totals_only};
 	struct visit v = {.view = view};
@@ -178,13 +178,14 @@ static int mpi_view(const struct report_context *c, struct table *table, const s
 #define MPI_VIEW(report, key, by, ...)                                                                                 \
 	int report_##report(const struct report_context *c, struct table *table, struct err *err)                      \
 	{                                                                                                              \
-		static const struct view view = {								       \
-			key, by,										       \
-			{.total = COL_TOTAL_TIME_NS,								       \
-			 .count = COL_NUM_CALLS,								       \
-			 .has_percent = true,									       \
-			 .names = {__VA_ARGS__},								       \
-			 .more = {{COL_BYTES, bytes_cell}, {COL_BANDWIDTH_GB_PER_S, rate_cell}}}};		       \
+		static const struct mpi_report view = {                                                                \
+			key,                                                                                           \
+			by,                                                                                            \
+			{.total = COL_TOTAL_TIME_NS,                                                                   \
+			 .count = COL_NUM_CALLS,                                                                       \
+			 .has_percent = true,                                                                          \
+			 .names = {__VA_ARGS__},                                                                       \
+			 .more = {{COL_BYTES, bytes_cell}, {COL_BANDWIDTH_GB_PER_S, rate_cell}}}};                     \
                                                                                                                        \
 		(void)err;                                                                                             \
 		return mpi_view(c, table, &view);                                                                      \

@@ -18,7 +18,7 @@ static const struct function *mpi_function(const struct scan *s, const struct ev
 
 struct source_of {
 	const struct function *function;
-	enum mpi_class class;
+	enum mpi_call_class class;
 };
 
 static bool source_key(struct scan *s, const void *of, struct buffer *fields)
@@ -55,7 +55,7 @@ SUM_REPORT(mpi_event_sum, .shape = {.total = COL_TOTAL_TIME_NS, .count = COL_INS
 
 /* ---- mpi_event_trace ---- */
 
-struct call_row {
+struct mpi_row {
 	struct sorted_row sorted;
 	uint64_t duration_ns;
 	const struct image *image;
@@ -68,7 +68,7 @@ static void call_add(struct scan *s, const struct event *e)
 {
 	const struct function *f = mpi_function(s, e);
 	uint64_t duration_ns = clock_map_duration(s->clock, e->duration);
-	struct call_row *row;
+	struct mpi_row *row;
 
 	if (!f)
 		return;
@@ -92,7 +92,7 @@ static void known_cell(struct table *table, int64_t value)
 
 static void call_cells(struct sorted_rows *rows, const void *of, struct table *table)
 {
-	const struct call_row *row = of;
+	const struct mpi_row *row = of;
 	uint64_t start_ns = model_since_origin(rows->context->model, row->sorted.key[0]);
 	const struct function *f = trace_function(row->image->trace, row->function);
 	bool is_collective = row->call.class == MPI_CLASS_COLLECTIVE;
@@ -117,7 +117,7 @@ int report_mpi_event_trace(const struct report_context *c, struct table *table, 
 	static const struct row_report report = {
 		{COL_START_NS, COL_END_NS, COL_DURATION_NS, COL_EVENT, COL_NSYS_PID, COL_NSYS_TID, COL_TAG, COL_RANK,
 		 COL_PEERRANK, COL_ROOTRANK, COL_SIZE, COL_COLLSENDSIZE, COL_COLLRECVSIZE},
-		sizeof(struct call_row), calls_collect, call_cells};
+		sizeof(struct mpi_row), calls_collect, call_cells};
 
 	(void)err;
 	report_rows(c, table, &report, NULL);

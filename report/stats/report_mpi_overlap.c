@@ -8,7 +8,7 @@
 #include "report/derive/stacks/attribution.h"
 #include "report/stats/report.h"
 
-enum class { NO_MPI, POSTS, WAITS, TESTS, OTHER };
+enum overlap_class { NO_MPI, POSTS, WAITS, TESTS, OTHER };
 
 /* Of the calls of one line that wait. */
 struct overlap {

@@ -188,13 +188,13 @@ int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *tab
 
 /* ---- the summary ---- */
 
-struct group {
+struct nvtx_group {
 	uint64_t range_ns, calls, levels, children;
 };
 
 struct groups {
 	struct aggregate aggregate; /* of projected durations */
-	struct group *items; /* by its rows */
+	struct nvtx_group *items;   /* by its rows */
 	size_t capacity;
 };
 
@@ -217,7 +217,7 @@ static void add_groups(struct groups *g, const struct projecting *p)
 		buffer_done(&key);
 		if (g->aggregate.count > before) {
 			g->items = mem_grow(g->items, row, &g->capacity, sizeof(*g->items));
-			g->items[row] = (struct group){0};
+			g->items[row] = (struct nvtx_group){0};
 		}
 		aggregate_add(&g->aggregate, row, p->projections[i].end_ns - p->projections[i].start_ns);
 		if (g->aggregate.pass)
@@ -237,7 +237,7 @@ static int kernels_by_total(size_t a, size_t b, const void *context)
 	return order_of(rows[b].total, rows[a].total);
 }
 
-static void group_row(struct table *table, const struct aggregate_row *r, const struct group *g)
+static void group_row(struct table *table, const struct aggregate_row *r, const struct nvtx_group *g)
 {
 	double count = (double)r->count;
 
@@ -284,7 +284,7 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 
 /* ---- kernels by range ---- */
 
-struct kernels {
+struct nvtx_kernels {
 	struct projecting p;
 	struct aggregate aggregate;
 	struct map ranges; /* (row, range) that occurred; (row, ~0) -> number of ranges */
@@ -294,7 +294,7 @@ struct kernels {
 	bool is_inside; /* aggregated over all ranges */
 };
 
-static void kernels_add(struct kernels *k, const char *range, const char *how, size_t id)
+static void kernels_add(struct nvtx_kernels *k, const char *range, const char *how, size_t id)
 {
 	const struct correlated *call = k->p.call;
 	struct buffer key = {0};
@@ -317,7 +317,7 @@ static void kernels_add(struct kernels *k, const char *range, const char *how, s
 
 static void add_to_range(void *context, size_t node)
 {
-	struct kernels *k = context;
+	struct nvtx_kernels *k = context;
 	struct buffer name = {0};
 
 	nvtx_tree_sum_name(&k->p.tree, node, &name);
@@ -328,7 +328,7 @@ static void add_to_range(void *context, size_t node)
 
 static void visit_kernels(void *context, const struct correlated *call)
 {
-	struct kernels *k = context;
+	struct nvtx_kernels *k = context;
 
 	k->p.call = call;
 	for (size_t i = 0; i < call->record_count; i++) {
@@ -371,7 +371,7 @@ static void number_or_nothing(struct table *table, const char *text)
 		table_nothing(table);
 }
 
-static void kernels_add_line(struct table *table, struct kernels *k, size_t row)
+static void kernels_add_line(struct table *table, struct nvtx_kernels *k, size_t row)
 {
 	const struct aggregate_row *r = &k->aggregate.rows[row];
 	const uint64_t *ranges = map_find(&k->ranges, row, UINT64_MAX);
@@ -393,7 +393,7 @@ static void kernels_add_line(struct table *table, struct kernels *k, size_t row)
 
 int report_nvtx_kern_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct kernels k = {.p = {.context = c}};
+	struct nvtx_kernels k = {.p = {.context = c}};
 	size_t *order;
 
 	table_has(table, COL_NVTX_RANGE, COL_STYLE, COL_PID, COL_TID, COL_NVTX_INST, COL_KERN_INST, COL_TOTAL_TIME_NS,

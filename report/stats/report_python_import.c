@@ -22,7 +22,7 @@ struct open_import {
 	uint64_t start; /* ticks */
 };
 
-struct imports {
+struct import_tree {
 	struct scan scan;
 	struct aggregate names; /* only used to number the names */
 	struct map places; /* (parent, name) -> node */
@@ -35,7 +35,7 @@ struct imports {
 	uint32_t domain, other;
 };
 
-static uint32_t node_add(struct imports *m, uint32_t parent, uint32_t name)
+static uint32_t node_add(struct import_tree *m, uint32_t parent, uint32_t name)
 {
 	bool is_new;
 	uint64_t *place = map_put(&m->places, parent, name, &is_new);
@@ -54,7 +54,7 @@ static uint32_t node_add(struct imports *m, uint32_t parent, uint32_t name)
 	return node;
 }
 
-static uint32_t group_node(struct imports *m, uint64_t ticks)
+static uint32_t group_node(struct import_tree *m, uint64_t ticks)
 {
 	struct buffer key = {0};
 	uint32_t name;
@@ -65,7 +65,7 @@ static uint32_t group_node(struct imports *m, uint64_t ticks)
 	return node_add(m, 0, name);
 }
 
-static bool is_import(struct imports *m, uint32_t domain)
+static bool is_import(struct import_tree *m, uint32_t domain)
 {
 	const struct blob *name;
 	struct buffer text = {0};
@@ -84,7 +84,7 @@ static bool is_import(struct imports *m, uint32_t domain)
 }
 
 /* Module names end with a NUL, so they differ from all keys of groups. */
-static uint32_t module_name(struct imports *m, uint32_t text)
+static uint32_t module_name(struct import_tree *m, uint32_t text)
 {
 	bool is_new;
 	uint64_t *name = map_put(&m->texts, text, 0, &is_new);
@@ -104,7 +104,7 @@ static uint32_t module_name(struct imports *m, uint32_t text)
 	return (uint32_t)*name;
 }
 
-static void import_begin(struct imports *m, const struct event *e)
+static void import_begin(struct import_tree *m, const struct event *e)
 {
 	uint32_t parent = m->depth ? m->stack[m->depth - 1].node : group_node(m, e->ticks);
 
@@ -112,7 +112,7 @@ static void import_begin(struct imports *m, const struct event *e)
 	m->stack[m->depth++] = (struct open_import){node_add(m, parent, module_name(m, e->text)), e->ticks};
 }
 
-static void import_end(struct imports *m, uint64_t ticks)
+static void import_end(struct import_tree *m, uint64_t ticks)
 {
 	struct open_import *o = &m->stack[--m->depth];
 	struct node *n = &m->nodes[o->node];
@@ -126,7 +126,7 @@ static void import_end(struct imports *m, uint64_t ticks)
 	m->nodes[n->parent].inside += ns;
 }
 
-static void imports_read_thread(struct imports *m, const struct trace_thread *thread)
+static void imports_read_thread(struct import_tree *m, const struct trace_thread *thread)
 {
 	struct cursor cursor;
 	struct event e;
@@ -145,7 +145,7 @@ static void imports_read_thread(struct imports *m, const struct trace_thread *th
 		import_end(m, image_last_ticks(m->scan.image));
 }
 
-static void imports_add_row(const struct imports *m, const struct node *n, const char *group, unsigned depth,
+static void imports_add_row(const struct import_tree *m, const struct node *n, const char *group, unsigned depth,
 			    struct table *table)
 {
 	const char *module = m->names.rows[n->name].key;
@@ -164,7 +164,7 @@ static void imports_add_row(const struct imports *m, const struct node *n, const
 }
 
 /* Parents come before their children. */
-static void add_rows(const struct imports *m, uint32_t group, struct table *table)
+static void add_rows(const struct import_tree *m, uint32_t group, struct table *table)
 {
 	const char *group_text = m->names.rows[m->nodes[group].name].key;
 	uint32_t at = m->nodes[group].first_child;
@@ -190,7 +190,7 @@ static void add_rows(const struct imports *m, uint32_t group, struct table *tabl
 
 int report_python_import_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct imports m = {.scan = {.context = c}};
+	struct import_tree m = {.scan = {.context = c}};
 
 	(void)err;
 	m.scan.aggregate = &m.names;

@@ -25,7 +25,7 @@ struct operator_sum {
 };
 
 /* The operator of a range. */
-struct place {
+struct range_operator {
 	uint32_t row; /* SCAN_NO_ROW: not an operator */
 	bool is_within_its_like;
 	size_t around; /* the innermost operator around it */
@@ -36,7 +36,7 @@ struct place {
 struct operators {
 	struct scan scan;
 	struct nvtx_tree tree;
-	struct place *places; /* of the tree's nodes */
+	struct range_operator *places; /* of the tree's nodes */
 	struct operator_sum *items; /* by row of the aggregate */
 	size_t count, capacity;
 	uint64_t gpu; /* device time in ns of the current call */
@@ -139,7 +139,7 @@ static void place_around(struct operators *o, size_t i, size_t around)
 
 static void place_self(struct operators *o, size_t i, size_t around)
 {
-	struct place *p = &o->places[i];
+	struct range_operator *p = &o->places[i];
 
 	p->is_within_its_like = o->items[p->row].open > 0;
 	p->self = o->tree.nodes[i].end - o->tree.nodes[i].start;
@@ -155,9 +155,10 @@ static void find_places(struct operators *o)
 		o->places[i].row = operator_row_of(o, i);
 	visit_nested(o, place_around);
 	for (size_t i = o->tree.count; i-- > 0;) {
-		const struct place *p = &o->places[i], *around = p->row == SCAN_NO_ROW || p->around == NVTX_NO_PARENT
-									 ? NULL
-									 : &o->places[p->around];
+		const struct range_operator *p = &o->places[i],
+					    *around = p->row == SCAN_NO_ROW || p->around == NVTX_NO_PARENT
+							      ? NULL
+							      : &o->places[p->around];
 
 		if (around && around->children == 1 && is_same_operator(o, p->row, around->row))
 			o->places[i].row = SCAN_NO_ROW;
@@ -169,7 +170,7 @@ static void add_cpu(struct operators *o)
 {
 	for (size_t i = 0; i < o->tree.count; i++) {
 		const struct nvtx_node *n = &o->tree.nodes[i];
-		const struct place *p = &o->places[i];
+		const struct range_operator *p = &o->places[i];
 
 		if (p->row == SCAN_NO_ROW)
 			continue;
@@ -183,7 +184,7 @@ static void add_cpu(struct operators *o)
 static void add_gpu(void *context, size_t node)
 {
 	struct operators *o = context;
-	const struct place *p = &o->places[node];
+	const struct range_operator *p = &o->places[node];
 
 	if (p->row == SCAN_NO_ROW)
 		return;

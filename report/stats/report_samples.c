@@ -25,7 +25,7 @@ struct bucket {
 
 enum unit { FUNCTIONS, LINES, PYTHON_FUNCTIONS };
 
-struct share {
+struct function_share {
 	/* native: part of self spent in C code called by a Python function */
 	uint64_t self_count, self_ns, native_ns, ns;
 	size_t counted; /* 1 + the last bucket that was added: a recursive function counts once */
@@ -39,7 +39,7 @@ struct samples_pass {
 	struct map places; /* image, range and stack -> bucket */
 	struct aggregate names; /* row = position in shares */
 	struct map rows; /* image and place of a native frame, range or thread -> row + 1 */
-	struct share *shares;
+	struct function_share *shares;
 	size_t share_count, share_capacity;
 	uint64_t ns;
 	enum unit unit;
@@ -89,7 +89,7 @@ static uint32_t samples_make_row(struct scan *s, uint32_t range, const struct sy
 	row = scan_row(s, &key);
 	while (w->share_count <= row) {
 		w->shares = mem_grow(w->shares, w->share_count, &w->share_capacity, sizeof(*w->shares));
-		w->shares[w->share_count++] = (struct share){.first_line = f->first_line};
+		w->shares[w->share_count++] = (struct function_share){.first_line = f->first_line};
 	}
 	if (w->shares[row].first_line != f->first_line)
 		w->shares[row].first_line = 0;
@@ -131,7 +131,7 @@ static void share_bucket(struct scan *s, size_t number, struct symbol_frame *fra
 	}
 	for (size_t i = 0; i < count; i++) {
 		uint32_t row;
-		struct share *share;
+		struct function_share *share;
 
 		if (w->unit == PYTHON_FUNCTIONS && !frames[i].is_python) {
 			is_native = is_native || !frames[i].is_interpreter;
@@ -209,7 +209,7 @@ static void count_calls(struct scan *s, const struct image *image)
 static int samples_by_self(size_t i, size_t k, const void *context)
 {
 	const struct samples_pass *w = context;
-	const struct share *a = &w->shares[i], *b = &w->shares[k];
+	const struct function_share *a = &w->shares[i], *b = &w->shares[k];
 
 	return order_of(b->self_ns, a->self_ns) ?: order_of(b->ns, a->ns) ?:
 	       strcmp(w->names.rows[i].key, w->names.rows[k].key);
@@ -225,7 +225,7 @@ static void samples_fill_table(const struct report_context *c, struct samples_pa
 	size_t *order = places_in_order(w->share_count, samples_by_self, w);
 
 	for (size_t i = 0; i < w->share_count; i++) {
-		const struct share *share = &w->shares[order[i]];
+		const struct function_share *share = &w->shares[order[i]];
 		const struct aggregate_row *row = &w->names.rows[order[i]];
 		size_t field = 0;
 

@@ -35,7 +35,7 @@ enum {
 };
 
 /* What exists at the path of the capture. FOUND_STUCK: it could not be replaced, which has been reported. */
-enum found { FOUND_NOTHING, FOUND_OURS, FOUND_OTHER, FOUND_PACKED, FOUND_FOREIGN, FOUND_STUCK };
+enum capture_found { FOUND_NOTHING, FOUND_OURS, FOUND_OTHER, FOUND_PACKED, FOUND_FOREIGN, FOUND_STUCK };
 
 /* The owner of a capture, from its file "capture". */
 struct owner {
@@ -155,7 +155,7 @@ static bool is_same_step(const struct owner *a, const struct owner *b)
 	return *a->key && !strcmp(a->key, b->key) && (is_same_job || !*a->job || !*b->job);
 }
 
-static enum found capture_find(const struct run *run, const char *path, int *ret_directory, struct owner *ret)
+static enum capture_found capture_find(const struct run *run, const char *path, int *ret_directory, struct owner *ret)
 {
 	struct owner self;
 
@@ -267,7 +267,7 @@ static int capture_replace_packed(const char *path)
 	return EXIT_USAGE;
 }
 
-static int capture_refuse(const struct run *run, const char *path, enum found found)
+static int capture_refuse(const struct run *run, const char *path, enum capture_found found)
 {
 	if (found == FOUND_NOTHING)
 		say("%s keeps appearing and disappearing; giving up", path);
@@ -308,7 +308,7 @@ static bool is_in_use(const struct run *run, const struct owner *owner, const ch
 /* Creates or joins the capture at `path`. 0; OPEN_TAKEN: *ret_found exists there; or an exit status after an error
  * message. -f true and --append apply only to the name that the user gave. */
 enum { OPEN_TAKEN = -1 };
-static int open_at(struct run *run, const char *path, bool is_as_given, enum found *ret_found)
+static int open_at(struct run *run, const char *path, bool is_as_given, enum capture_found *ret_found)
 {
 	*ret_found = FOUND_NOTHING;
 	for (int tries = 0; tries < TRIES_MAX && *ret_found == FOUND_NOTHING; tries++) {
@@ -344,7 +344,7 @@ static int open_numbered(struct run *run, const char *prefix)
 {
 	for (int n = 1; n < NUMBER_MAX; n++) {
 		char path[PATH_MAX];
-		enum found found;
+		enum capture_found found;
 		int rc = name_number(prefix, n, path);
 
 		if (!rc)
@@ -372,7 +372,7 @@ static int open_next(struct run *run, const char *path)
 
 static int open_named(struct run *run, char path[PATH_MAX], bool is_as_given)
 {
-	enum found found;
+	enum capture_found found;
 	int rc;
 
 	if (!run->has_output) {
@@ -415,7 +415,7 @@ int capture_open_local(struct run *run, const char *directory)
 	return open_named(run, local, false);
 }
 
-static int line_write(const struct run *run, struct index_line *line)
+static int line_write(const struct run *run, struct index_writer *line)
 {
 	int rc = index_append(line, run->directory, run->index);
 
@@ -427,7 +427,7 @@ static int line_write(const struct run *run, struct index_line *line)
 	return rc ? NO_CAPTURE : 0;
 }
 
-static void options_field(struct index_line *line, const struct run *run)
+static void options_field(struct index_writer *line, const struct run *run)
 {
 	struct options initial;
 	char text[4096];
@@ -448,7 +448,7 @@ static void options_field(struct index_line *line, const struct run *run)
 	index_field(line, "options", text, used);
 }
 
-static void command_field(struct index_line *line, const struct run *run)
+static void command_field(struct index_writer *line, const struct run *run)
 {
 	char text[8192];
 	size_t used = 0;
@@ -458,7 +458,7 @@ static void command_field(struct index_line *line, const struct run *run)
 	index_field(line, "command", text, used < sizeof(text) ? used : sizeof(text));
 }
 
-static void job_fields(struct index_line *line, const struct job *job)
+static void job_fields(struct index_writer *line, const struct batch_job *job)
 {
 	const struct {
 		const char *name, *value;
@@ -476,7 +476,7 @@ static void job_fields(struct index_line *line, const struct job *job)
 int capture_line_run(struct run *run)
 {
 	char buffer[16384];
-	struct index_line line;
+	struct index_writer line;
 	int rc;
 
 	index_begin(&line, buffer, sizeof(buffer), "launch");
@@ -504,7 +504,7 @@ int capture_line_run(struct run *run)
 void capture_line_clock(struct run *run)
 {
 	char buffer[512];
-	struct index_line line;
+	struct index_writer line;
 	struct tf_clock_pair pair;
 
 	clock_pair(&pair);
@@ -521,7 +521,7 @@ void capture_line_clock(struct run *run)
 void capture_line_bare(struct run *run)
 {
 	char buffer[PATH_MAX * 4 + 256];
-	struct index_line line;
+	struct index_writer line;
 
 	if (run->preloadable.kind == PRELOADABLE)
 		return;
@@ -535,7 +535,7 @@ void capture_line_bare(struct run *run)
 void capture_line_note(struct run *run, const char *text)
 {
 	char buffer[512];
-	struct index_line line;
+	struct index_writer line;
 
 	index_begin(&line, buffer, sizeof(buffer), "note");
 	index_number(&line, "pid", (uint64_t)getpid());
@@ -546,7 +546,7 @@ void capture_line_note(struct run *run, const char *text)
 void capture_line_child(struct run *run)
 {
 	char buffer[512];
-	struct index_line line;
+	struct index_writer line;
 
 	index_begin(&line, buffer, sizeof(buffer), "child");
 	index_number(&line, "pid", (uint64_t)run->child);

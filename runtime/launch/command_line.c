@@ -27,7 +27,7 @@ struct given {
 	const char *value;
 };
 
-struct line {
+struct option_line {
 	struct given *given;
 	size_t count;
 	char **rest; /* the first word that is not an option, or the terminating NULL */
@@ -101,7 +101,7 @@ static int action_run(const struct option *row, const char *value)
 	return fflush(stdout) ? EXIT_USAGE : -1;
 }
 
-static int given_add(struct line *line, const struct option *row, const char *value)
+static int given_add(struct option_line *line, const struct option *row, const char *value)
 {
 	struct given *more = realloc(line->given, (line->count + 1) * sizeof(*more));
 
@@ -115,7 +115,7 @@ static int given_add(struct line *line, const struct option *row, const char *va
 }
 
 /* Reads options up to "--" or the first other word. */
-static int line_read(struct line *line, char **words)
+static int line_read(struct option_line *line, char **words)
 {
 	int rc = 0;
 
@@ -232,7 +232,7 @@ static char *file_read(const char *path)
 static int command_file(struct run *run, const char *path)
 {
 	char from[PATH_MAX + 4], *text = file_read(path), **words = text ? words_split(text) : NULL;
-	struct line line = {0};
+	struct option_line line = {0};
 	int rc = words ? line_read(&line, words) : EXIT_USAGE;
 
 	snprintf(from, sizeof(from), "%s: ", path);
@@ -254,7 +254,7 @@ static int command_file(struct run *run, const char *path)
 }
 
 /* Collects every -e; the field of the table holds only one. */
-static int variables_keep(struct run *run, const struct line *line)
+static int variables_keep(struct run *run, const struct option_line *line)
 {
 	size_t count = 0;
 
@@ -348,7 +348,7 @@ static void variables_check(struct run *run)
 	}
 }
 
-static int options_apply(struct run *run, const struct line *line)
+static int options_apply(struct run *run, const struct option_line *line)
 {
 	extern char **environ;
 	char why[WHY];
@@ -380,7 +380,7 @@ static int options_apply(struct run *run, const struct line *line)
 
 int command_line_read(struct run *run, int argc, char **argv)
 {
-	struct line line = {0};
+	struct option_line line = {0};
 	int rc;
 
 	argv += argc > 0;

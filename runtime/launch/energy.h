@@ -10,7 +10,7 @@
 
 enum { ENERGY_SOURCES = 64, ENERGY_NAME_BYTES = 96 };
 
-struct energy_source {
+struct energy_meter {
 	enum tf_energy_kind kind;
 	struct tf_energy_source fixed;
 	char name[ENERGY_NAME_BYTES], id[ENERGY_NAME_BYTES], bus[32];
@@ -30,13 +30,13 @@ void energy_sampler_run(struct run *run, int stop);
 
 /* Loads NVML and adds the GPUs to `list`, which has room for `room`. Returns how many; *ret_why: what went wrong, "":
  * nothing. */
-size_t energy_nvml_find(struct energy_source *list, size_t room, char *ret_why, size_t size);
-void energy_nvml_read(const struct energy_source *source, struct tf_energy_sample *ret);
+size_t energy_nvml_find(struct energy_meter *list, size_t room, char *ret_why, size_t size);
+void energy_nvml_read(const struct energy_meter *source, struct tf_energy_sample *ret);
 
 /* ---- energy_rapl.c ---- */
 
 /* Adds the domains in `root` (/sys/class/powercap) whose counters can be read. *ret_denied: how many cannot. */
-size_t energy_rapl_find(const char *root, struct energy_source *list, size_t room, size_t *ret_denied);
-void energy_rapl_read(const struct energy_source *source, struct tf_energy_sample *ret);
+size_t energy_rapl_find(const char *root, struct energy_meter *list, size_t room, size_t *ret_denied);
+void energy_rapl_read(const struct energy_meter *source, struct tf_energy_sample *ret);
 
 #endif

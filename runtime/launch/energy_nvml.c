@@ -86,11 +86,11 @@ static bool nvml_load(char *ret_why, size_t size)
 	return !why;
 }
 
-static bool gpu_describe(unsigned index, struct energy_source *ret)
+static bool gpu_describe(unsigned index, struct energy_meter *ret)
 {
 	struct nvml_pci pci = {0};
 
-	*ret = (struct energy_source){.kind = TF_ENERGY_GPU, .counter = -1};
+	*ret = (struct energy_meter){.kind = TF_ENERGY_GPU, .counter = -1};
 	if (nvml.handle(index, &ret->device) || nvml.uuid(ret->device, ret->id, sizeof(ret->id)))
 		return false;
 	if (nvml.name(ret->device, ret->name, sizeof(ret->name)))
@@ -103,7 +103,7 @@ static bool gpu_describe(unsigned index, struct energy_source *ret)
 }
 
 /* What the GPUs do not tell, in words; "": nothing. */
-static void missing_describe(const struct energy_source *s, char *ret, size_t size)
+static void missing_describe(const struct energy_meter *s, char *ret, size_t size)
 {
 	unsigned long long energy;
 	unsigned power;
@@ -115,7 +115,7 @@ static void missing_describe(const struct energy_source *s, char *ret, size_t si
 			 has_power ? "its energy is computed from sampled power" : "and does not tell its power");
 }
 
-size_t energy_nvml_find(struct energy_source *list, size_t room, char *ret_why, size_t size)
+size_t energy_nvml_find(struct energy_meter *list, size_t room, char *ret_why, size_t size)
 {
 	unsigned count = 0;
 	size_t found = 0;
@@ -141,7 +141,7 @@ static unsigned ask_clock(void *device, int kind)
 	return nvml.clock && !nvml.clock(device, kind, &mhz) && mhz < UINT16_MAX ? mhz : UINT16_MAX;
 }
 
-void energy_nvml_read(const struct energy_source *s, struct tf_energy_sample *ret)
+void energy_nvml_read(const struct energy_meter *s, struct tf_energy_sample *ret)
 {
 	struct nvml_utilization utilization;
 	struct nvml_memory memory;

@@ -26,7 +26,7 @@ static bool text_read(const char *directory, const char *file, char *ret, size_t
 }
 
 /* intel-rapl:0 is a package, intel-rapl:0:1 a part of it: its name then has the package's before it. */
-static bool domain_describe(const char *root, const char *entry, struct energy_source *ret)
+static bool domain_describe(const char *root, const char *entry, struct energy_meter *ret)
 {
 	char directory[PATH_MAX], text[64], package[40] = "";
 	const char *part = strchr(entry, ':');
@@ -35,7 +35,7 @@ static bool domain_describe(const char *root, const char *entry, struct energy_s
 	snprintf(directory, sizeof(directory), "%s/%s", root, entry);
 	if (!text_read(directory, "name", text, sizeof(text)))
 		return false;
-	*ret = (struct energy_source){.kind = TF_ENERGY_CPU, .counter = -1};
+	*ret = (struct energy_meter){.kind = TF_ENERGY_CPU, .counter = -1};
 	snprintf(ret->id, sizeof(ret->id), "%s", entry);
 	if (part) {
 		snprintf(directory, sizeof(directory), "%s/%.*s", root, (int)(part - entry), entry);
@@ -53,11 +53,11 @@ static bool domain_describe(const char *root, const char *entry, struct energy_s
 
 static int compare_sources(const void *a, const void *b)
 {
-	return strcmp(((const struct energy_source *)a)->id, ((const struct energy_source *)b)->id);
+	return strcmp(((const struct energy_meter *)a)->id, ((const struct energy_meter *)b)->id);
 }
 
 /* intel-rapl-mmio has the packages a second time. */
-size_t energy_rapl_find(const char *root, struct energy_source *list, size_t room, size_t *ret_denied)
+size_t energy_rapl_find(const char *root, struct energy_meter *list, size_t room, size_t *ret_denied)
 {
 	DIR *d = opendir(root);
 	struct dirent *entry;
@@ -77,7 +77,7 @@ size_t energy_rapl_find(const char *root, struct energy_source *list, size_t roo
 	return found;
 }
 
-void energy_rapl_read(const struct energy_source *s, struct tf_energy_sample *ret)
+void energy_rapl_read(const struct energy_meter *s, struct tf_energy_sample *ret)
 {
 	char text[32];
 	ssize_t n = pread(s->counter, text, sizeof(text) - 1, 0);

@@ -26,7 +26,7 @@
 enum { COST_SHARE = 50, FILE_BYTES = 32 << 20, LOCK_NS = 1000000000, DESCRIPTORS_MAX = 1024, STOP_FD = 3 };
 
 static struct {
-	struct energy_source sources[ENERGY_SOURCES];
+	struct energy_meter sources[ENERGY_SOURCES];
 	size_t count;
 	int fd; /* of the file; -1: none */
 	uint64_t written, interval_ms, locked_ns;
@@ -84,13 +84,13 @@ static void add(const void *bytes, size_t size)
 	}
 }
 
-static void record_add(enum tf_energy_kind kind, const struct energy_source *source, size_t size)
+static void record_add(enum tf_energy_kind kind, const struct energy_meter *source, size_t size)
 {
 	add(&(struct tf_energy_record){(uint16_t)kind, source->number, (uint32_t)((size + 7) & ~(size_t)7)},
 	    sizeof(struct tf_energy_record));
 }
 
-static void source_define(struct energy_source *s)
+static void source_define(struct energy_meter *s)
 {
 	static const char zeros[8];
 	size_t name = strlen(s->name) + 1, id = strlen(s->id) + 1, bus = strlen(s->bus) + 1;
@@ -147,7 +147,7 @@ static void locks_take(uint64_t now)
 
 /* ---- rounds ---- */
 
-static void source_sample(struct energy_source *s)
+static void source_sample(struct energy_meter *s)
 {
 	struct tf_energy_sample sample;
 

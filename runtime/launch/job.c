@@ -49,7 +49,7 @@ static void value_take(char *ret, size_t size, const char *name)
 	}
 }
 
-void job_find(struct job *job)
+void job_find(struct batch_job *job)
 {
 	for (size_t i = 0; i < sizeof(schedulers) / sizeof(schedulers[0]); i++) {
 		const struct scheduler *s = &schedulers[i];
@@ -69,7 +69,7 @@ void job_find(struct job *job)
 	}
 }
 
-void job_names(const struct job *job, char ret_job[JOB_NAME_BYTES], char ret_array[JOB_NAME_BYTES])
+void job_names(const struct batch_job *job, char ret_job[JOB_NAME_BYTES], char ret_array[JOB_NAME_BYTES])
 {
 	*ret_job = *ret_array = '\0';
 	if (!job->scheduler)

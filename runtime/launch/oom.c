@@ -102,7 +102,7 @@ void oom_begin(void)
 void oom_end(struct run *run)
 {
 	char buffer[2048];
-	struct index_line line;
+	struct index_writer line;
 	uint64_t kills, limit;
 
 	if (!oom.version || !kills_read(&kills) || kills <= oom.kills)

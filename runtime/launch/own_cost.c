@@ -14,7 +14,7 @@
  * SLOTS slots again and again: in the target new ones are populated in a slow path, which is measured there. */
 enum { ROUNDS = 15, CALLS = 48, SLOTS = 1024, FUNCTION = 5, SLOTS_OF_CALL = 2 };
 enum { PS_OF_NS = 1000 };
-enum kind { KIND_BARE, KIND_SHORT, KIND_RECORDED, KINDS };
+enum call_kind { KIND_BARE, KIND_SHORT, KIND_RECORDED, KINDS };
 
 /* Read and written as preload/hook/call.h, runtime/recorder/record/event.h and traffic.h do: the thread, its page, a
  * counter of calls and one of traffic, the chunk. Volatile, because the compiler knows nothing of these in the target
@@ -82,7 +82,7 @@ static __attribute__((noinline)) void probe_call(void)
 		probe_count(end - start);
 }
 
-static void probe_begin(enum kind kind)
+static void probe_begin(enum call_kind kind)
 {
 	memset((void *)&probe, 0, sizeof(probe));
 	probe.groups = probe.recording = 1;
@@ -93,7 +93,7 @@ static void probe_begin(enum kind kind)
 }
 
 /* Duration of one call. */
-static uint64_t probe_time_ps(enum kind kind)
+static uint64_t probe_time_ps(enum call_kind kind)
 {
 	uint64_t begin;
 
@@ -126,7 +126,7 @@ static uint64_t added_ps(int64_t added[ROUNDS], uint64_t *ret_error)
 static void line_append(struct run *run, const char *const names[], const uint64_t values[], size_t count)
 {
 	char buffer[512];
-	struct index_line line;
+	struct index_writer line;
 
 	index_begin(&line, buffer, sizeof(buffer), "cost");
 	index_hex(&line, "run", run->id);
@@ -144,7 +144,7 @@ void own_cost_calls(struct run *run)
 	for (int i = 0; i < ROUNDS; i++) {
 		int64_t bare_ps = (int64_t)probe_time_ps(KIND_BARE);
 
-		for (enum kind kind = KIND_SHORT; kind < KINDS; kind++)
+		for (enum call_kind kind = KIND_SHORT; kind < KINDS; kind++)
 			added[kind][i] = (int64_t)probe_time_ps(kind) - bare_ps;
 	}
 	values[0] = added_ps(added[KIND_SHORT], &values[1]);

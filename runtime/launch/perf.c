@@ -60,7 +60,7 @@ bool perf_is_recording(const struct run *run, uint64_t ticks)
 static void perf_note(uint32_t pid, const char *text)
 {
 	char buffer[1024];
-	struct index_line line;
+	struct index_writer line;
 
 	index_begin(&line, buffer, sizeof(buffer), "note");
 	index_hex(&line, "nonce", 0);

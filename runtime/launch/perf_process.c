@@ -18,21 +18,21 @@
 enum { MAPS_MOST = 65536, COMMAND_BYTES = 1536, COMM_BYTES = 16, STACK_MOST = 256, ELF_BYTES = 65536 };
 
 /* An executable mapping. */
-struct map {
+struct perf_mapping {
 	uint64_t start, end, offset; /* offset: in the file */
 	char *path;
 	bool is_defined; /* in the trace, as a module */
 };
 
-struct process {
-	struct process *next, *previous;
+struct perf_target {
+	struct perf_target *next, *previous;
 	uint32_t pid, parent_pid;
 	uint32_t threads;
 	uint64_t begin_ns; /* of the image */
 	uint64_t start;	   /* of the process, as in struct tf_header */
 	bool has_children;
 	char name[COMM_BYTES];
-	struct map *maps;
+	struct perf_mapping *maps;
 	size_t map_count, map_room;
 	unsigned unloads; /* mappings of modules in the trace that were replaced */
 	struct perf_trace *trace;
@@ -41,7 +41,7 @@ struct process {
 
 static struct {
 	const struct run *run;
-	struct process **by_pid, *first;
+	struct perf_target **by_pid, *first;
 	uint32_t pid_end;
 } all;
 
@@ -59,7 +59,7 @@ void perf_process_init(const struct run *run)
 	all.pid_end = all.by_pid ? most + 1 : 0;
 }
 
-static struct process *process_find(uint32_t pid)
+static struct perf_target *process_find(uint32_t pid)
 {
 	return pid < all.pid_end ? all.by_pid[pid] : NULL;
 }
@@ -71,7 +71,7 @@ bool perf_process_is_known(uint32_t pid)
 
 /* ---- mappings ---- */
 
-static void maps_clear(struct process *p)
+static void maps_clear(struct perf_target *p)
 {
 	for (size_t i = 0; i < p->map_count; i++)
 		free(p->maps[i].path);
@@ -79,12 +79,12 @@ static void maps_clear(struct process *p)
 }
 
 /* Removes what the new mapping covers completely. Of those that it covers in part, a search finds the new one first. */
-static void maps_remove_covered(struct process *p, uint64_t start, uint64_t end)
+static void maps_remove_covered(struct perf_target *p, uint64_t start, uint64_t end)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->map_count; i++) {
-		struct map *m = &p->maps[i];
+		struct perf_mapping *m = &p->maps[i];
 
 		if (m->start < end && start < m->end)
 			p->unloads += m->is_defined;
@@ -96,9 +96,9 @@ static void maps_remove_covered(struct process *p, uint64_t start, uint64_t end)
 	p->map_count = kept;
 }
 
-static void maps_add(struct process *p, uint64_t start, uint64_t end, uint64_t offset, const char *path)
+static void maps_add(struct perf_target *p, uint64_t start, uint64_t end, uint64_t offset, const char *path)
 {
-	struct map *more;
+	struct perf_mapping *more;
 
 	maps_remove_covered(p, start, end);
 	if (p->map_count >= MAPS_MOST)
@@ -110,10 +110,10 @@ static void maps_add(struct process *p, uint64_t start, uint64_t end, uint64_t o
 		p->maps = more;
 		p->map_room = p->map_room * 2 + 16;
 	}
-	p->maps[p->map_count++] = (struct map){start, end, offset, strdup(path), false};
+	p->maps[p->map_count++] = (struct perf_mapping){start, end, offset, strdup(path), false};
 }
 
-static struct map *maps_find(const struct process *p, uint64_t address)
+static struct perf_mapping *maps_find(const struct perf_target *p, uint64_t address)
 {
 	for (size_t i = p->map_count; i-- > 0;)
 		if (address >= p->maps[i].start && address < p->maps[i].end)
@@ -121,7 +121,7 @@ static struct map *maps_find(const struct process *p, uint64_t address)
 	return NULL;
 }
 
-static void maps_read(struct process *p)
+static void maps_read(struct perf_target *p)
 {
 	char path[48], *line = NULL;
 	size_t size = 0;
@@ -171,7 +171,7 @@ static void module_read_notes(struct tf_module *module, const uint8_t *at, const
 }
 
 /* The address that byte 0 of the file's address space has in memory, and the build id. */
-static void module_read_file(struct tf_module *module, const struct map *m)
+static void module_read_file(struct tf_module *module, const struct perf_mapping *m)
 {
 	static uint8_t bytes[ELF_BYTES];
 	int fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -203,7 +203,7 @@ static void module_read_file(struct tf_module *module, const struct map *m)
 }
 
 /* Anonymous code has no module, as in the recorder's traces. */
-static void module_define(struct process *p, struct map *m, uint32_t tid, uint64_t time_ns)
+static void module_define(struct perf_target *p, struct perf_mapping *m, uint32_t tid, uint64_t time_ns)
 {
 	struct tf_module module = {.start = m->start, .end = m->end, .bias = m->start, .unloads = (uint16_t)p->unloads};
 
@@ -242,7 +242,7 @@ static uint64_t start_of_fork(uint64_t time_ns)
 
 /* If the process has ended or executes another program meanwhile, its first mapping has the path, and the name of its
  * thread stands for its arguments. */
-static void trace_begin(struct process *p)
+static void trace_begin(struct perf_target *p)
 {
 	char link[32], executable[PATH_MAX] = "", arguments[COMMAND_BYTES];
 	const char *first = p->map_count && p->maps[0].path[0] == '/' ? p->maps[0].path : "";
@@ -268,9 +268,9 @@ static void trace_begin(struct process *p)
 
 /* ---- processes ---- */
 
-static struct process *process_new(uint32_t pid)
+static struct perf_target *process_new(uint32_t pid)
 {
-	struct process *p = pid < all.pid_end ? calloc(1, sizeof(*p)) : NULL;
+	struct perf_target *p = pid < all.pid_end ? calloc(1, sizeof(*p)) : NULL;
 
 	if (!p)
 		return NULL;
@@ -284,7 +284,7 @@ static struct process *process_new(uint32_t pid)
 	return p;
 }
 
-static void image_end(struct process *p, enum tf_end end, uint64_t time_ns)
+static void image_end(struct perf_target *p, enum tf_end end, uint64_t time_ns)
 {
 	if (p->trace)
 		perf_trace_end(p->trace, end, time_ns);
@@ -293,7 +293,7 @@ static void image_end(struct process *p, enum tf_end end, uint64_t time_ns)
 	maps_clear(p);
 }
 
-static void process_end(struct process *p, uint64_t time_ns)
+static void process_end(struct perf_target *p, uint64_t time_ns)
 {
 	image_end(p, TF_END_NONE, time_ns);
 	if (!p->has_children) /* its children's events are freed with its own */
@@ -308,7 +308,7 @@ static void process_end(struct process *p, uint64_t time_ns)
 
 void perf_process_add(pid_t pid, struct perf_events *events, bool is_running)
 {
-	struct process *p = process_new((uint32_t)pid);
+	struct perf_target *p = process_new((uint32_t)pid);
 	struct process_stat stat;
 
 	if (!p) {
@@ -331,7 +331,7 @@ void perf_process_add(pid_t pid, struct perf_events *events, bool is_running)
 static void handle_fork(const struct perf_event_header *record, uint64_t time_ns)
 {
 	const uint32_t *body = (const uint32_t *)(record + 1); /* pid, ppid, tid, ptid */
-	struct process *p = process_find(body[0]), *parent = process_find(body[1]);
+	struct perf_target *p = process_find(body[0]), *parent = process_find(body[1]);
 
 	if (body[0] == body[1]) {
 		if (p)
@@ -357,7 +357,7 @@ static void handle_fork(const struct perf_event_header *record, uint64_t time_ns
 static void handle_exit(const struct perf_event_header *record, uint64_t time_ns)
 {
 	const uint32_t *body = (const uint32_t *)(record + 1);
-	struct process *p = process_find(body[0]);
+	struct perf_target *p = process_find(body[0]);
 
 	if (p && !--p->threads)
 		process_end(p, time_ns);
@@ -366,7 +366,7 @@ static void handle_exit(const struct perf_event_header *record, uint64_t time_ns
 static void handle_comm(const struct perf_event_header *record, uint64_t time_ns)
 {
 	const uint32_t *body = (const uint32_t *)(record + 1); /* pid, tid, the name */
-	struct process *p = process_find(body[0]);
+	struct perf_target *p = process_find(body[0]);
 
 	if (!p)
 		return;
@@ -391,14 +391,14 @@ static void handle_map(const struct perf_event_header *record)
 		uint32_t access, flags;
 		char path[];
 	} *m = (const void *)record;
-	struct process *p = process_find(m->pid);
+	struct perf_target *p = process_find(m->pid);
 
 	if (p && m->access & PROT_EXEC)
 		maps_add(p, m->address, m->address + m->length, m->offset, m->path);
 }
 
 /* A thread that has ended has the name of the main thread. */
-static void name_thread(struct process *p, uint32_t tid, uint64_t time_ns)
+static void name_thread(struct perf_target *p, uint32_t tid, uint64_t time_ns)
 {
 	char path[32], comm[COMM_BYTES + 1];
 
@@ -413,7 +413,7 @@ static void handle_sample(const struct perf_event_header *record)
 {
 	const struct perf_sample *s = (const void *)record;
 	uint64_t stack[STACK_MOST], ticks = perf_trace_ticks(s->time_ns);
-	struct process *p = process_find(s->pid);
+	struct perf_target *p = process_find(s->pid);
 	size_t count = 1;
 
 	if (!p || !perf_is_recording(all.run, ticks))
@@ -426,7 +426,7 @@ static void handle_sample(const struct perf_event_header *record)
 		name_thread(p, s->tid, s->time_ns);
 	for (uint64_t i = 0; i < s->count && count < STACK_MOST; i++) {
 		uint64_t address = s->chain[i];
-		struct map *m;
+		struct perf_mapping *m;
 
 		if (address >= PERF_CONTEXT_MAX)
 			continue; /* says that user frames follow */
@@ -466,7 +466,7 @@ void perf_process_handle(const struct perf_event_header *record, uint64_t time_n
 
 void perf_process_flush(bool is_last)
 {
-	for (struct process *p = all.first, *next; p; p = next) {
+	for (struct perf_target *p = all.first, *next; p; p = next) {
 		next = p->next;
 		if (p->trace)
 			perf_trace_flush(p->trace);

@@ -248,14 +248,14 @@ static void ring_read(struct ring *ring)
 	}
 }
 
-struct place {
+struct ring_position {
 	uint64_t time_ns;
 	size_t offset;
 };
 
 static int compare_places(const void *left, const void *right)
 {
-	const struct place *a = left, *b = right;
+	const struct ring_position *a = left, *b = right;
 
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
@@ -284,9 +284,9 @@ static void count_lost(const struct perf_event_header *record)
 }
 
 /* The places of all held records; the caller frees them. */
-static struct place *held_places(size_t *ret_count)
+static struct ring_position *held_places(size_t *ret_count)
 {
-	struct place *places = calloc(held.used / sizeof(struct perf_event_header) + 1, sizeof(*places));
+	struct ring_position *places = calloc(held.used / sizeof(struct perf_event_header) + 1, sizeof(*places));
 	size_t count = 0;
 
 	for (size_t at = 0; places && at + sizeof(struct perf_event_header) <= held.used; count++) {
@@ -294,7 +294,7 @@ static struct place *held_places(size_t *ret_count)
 
 		if (record->size < sizeof(*record) + sizeof(uint64_t) || at + record->size > held.used)
 			break;
-		places[count] = (struct place){record_time(record), at};
+		places[count] = (struct ring_position){record_time(record), at};
 		at += record->size;
 	}
 	if (count)
@@ -304,7 +304,7 @@ static struct place *held_places(size_t *ret_count)
 }
 
 /* Keeps the records from the given place on. */
-static void held_keep(const struct place *places, size_t count)
+static void held_keep(const struct ring_position *places, size_t count)
 {
 	uint8_t *kept = NULL;
 	size_t used = 0;
@@ -328,7 +328,7 @@ static void held_keep(const struct place *places, size_t count)
 
 void perf_ring_drain(uint64_t until_ns, void (*handle)(const struct perf_event_header *record, uint64_t time_ns))
 {
-	struct place *places;
+	struct ring_position *places;
 	size_t count, n = 0;
 
 	for (long cpu = 0; cpu < rings.count; cpu++)

@@ -13,7 +13,7 @@
 static int functions_check(const char *path, char *bytes, size_t size)
 {
 	struct functions_entry e;
-	struct functions f;
+	struct functions_parser f;
 	char why[256];
 	size_t count = 0;
 	int rc;

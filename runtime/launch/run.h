@@ -23,7 +23,7 @@ enum { EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 enum { NO_CAPTURE = -2 };
 
 /* The batch job that the launcher runs in. Empty strings: unknown. */
-struct job {
+struct batch_job {
 	const char *scheduler; /* NULL: not in a batch job */
 	char id[128];
 	char array[128]; /* shared by all tasks of an array; equals `id` outside an array */
@@ -50,7 +50,7 @@ struct run {
 	bool is_creator;	  /* this launcher created the capture; others are ranks that joined it */
 	char key[512];		  /* identifies the job step, "": not a rank of one */
 	char rank[32];		  /* within the step, "": unknown */
-	struct job job;
+	struct batch_job job;
 	char spool[PATH_MAX]; /* "": processes write into the capture itself */
 	struct tf_range_page *range;
 
@@ -120,10 +120,10 @@ void own_cost_calls(struct run *run);
 void own_cost_launcher(struct run *run);
 
 /* job.c */
-void job_find(struct job *job);
+void job_find(struct batch_job *job);
 /* Names of this job or array task, and of the whole array; "" outside a batch job. */
 enum { JOB_NAME_BYTES = 192 };
-void job_names(const struct job *job, char ret_job[JOB_NAME_BYTES], char ret_array[JOB_NAME_BYTES]);
+void job_names(const struct batch_job *job, char ret_job[JOB_NAME_BYTES], char ret_array[JOB_NAME_BYTES]);
 
 /* step.c: sets key and rank from the environment of a job step. */
 void step_find(struct run *run);

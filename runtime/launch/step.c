@@ -132,7 +132,7 @@ void step_find(struct run *run)
 static bool index_has_rank(const struct run *run, int directory, const char *name)
 {
 	char buffer[4096], *line = NULL;
-	struct index_line wanted;
+	struct index_writer wanted;
 	size_t size = 0;
 	bool has = false;
 	FILE *f;

@@ -398,13 +398,13 @@ static bool is_hidden(const struct pystack_layout *l, const char *frame, const c
 	return offset < (int64_t)first * UNIT;
 }
 
-struct walk {
+struct interpreter_walk {
 	struct tf_python_frame frames[FRAMES];
 	size_t count;
 	bool is_open; /* the last frame is the outermost of its invocation, unless another one follows */
 };
 
-static void invocation_close(struct walk *w)
+static void invocation_close(struct interpreter_walk *w)
 {
 	if (w->is_open)
 		w->frames[w->count - 1].place |= TF_PYTHON_ENTRY;
@@ -414,7 +414,7 @@ static void invocation_close(struct walk *w)
 }
 
 /* False: the frame is not as expected. */
-static bool frame_add(struct walk *w, const char *frame)
+static bool frame_add(struct interpreter_walk *w, const char *frame)
 {
 	const struct pystack_layout *l = &python.layout;
 	uint64_t address = word_in(frame, l->code) & ~(uint64_t)l->tags;
@@ -446,7 +446,7 @@ static bool frame_add(struct walk *w, const char *frame)
 
 static void stack_walk(const struct state *s)
 {
-	static struct walk w;
+	static struct interpreter_walk w;
 	const struct pystack_layout *l = &python.layout;
 	struct tf_where_python head = {.tid = s->tid};
 	uint64_t state = s->address, at;

@@ -50,7 +50,7 @@ static void domain(const char *entry, const char *name, const char *counter)
 		file(entry, "energy_uj", counter);
 }
 
-static struct energy_source list[8];
+static struct energy_meter list[8];
 
 Test(energy_rapl, packages_and_their_parts)
 {

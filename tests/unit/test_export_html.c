@@ -246,7 +246,7 @@ Test(html_pack, gives_back_what_went_in)
 		char path[] = "/tmp/pillion-pack-XXXXXX", *text, *back;
 		struct buffer bytes = {0};
 		struct sink sink;
-		struct pack *pack;
+		struct page_pack *pack;
 		struct err err;
 		uint64_t seed = 42;
 		size_t size;

@@ -15,7 +15,7 @@ static const char *all_of(const char *json)
 	size_t size = strlen(json), used = 0;
 	char *bytes = malloc(size + 1), why[128] = "";
 	struct functions_entry e;
-	struct functions f;
+	struct functions_parser f;
 	int rc;
 
 	memcpy(bytes, json, size);

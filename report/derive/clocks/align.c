@@ -19,7 +19,7 @@ struct meeting {
 };
 
 /* The part of a team that is on one side. */
-struct part {
+struct team_part {
 	size_t side;
 	uint64_t error_ns;
 	struct meeting *meetings;
@@ -27,7 +27,7 @@ struct part {
 
 struct team {
 	enum align_source source;
-	struct part *parts;
+	struct team_part *parts;
 	size_t count, capacity;
 	struct map by_side;  /* part + 1 */
 	struct map ranks;    /* number -> its image */
@@ -105,21 +105,21 @@ static struct team *team_of(struct align *a, enum align_source source, uint64_t 
 	return a->teams[*place - 1];
 }
 
-static struct part *find_part(const struct team *t, size_t side)
+static struct team_part *find_part(const struct team *t, size_t side)
 {
 	const uint64_t *place = map_find(&t->by_side, side, 0);
 
 	return place ? &t->parts[*place - 1] : NULL;
 }
 
-static struct part *team_part_of(struct team *t, size_t side)
+static struct team_part *team_part_of(struct team *t, size_t side)
 {
 	uint64_t *place = map_put(&t->by_side, side, 0, NULL);
 
 	if (*place)
 		return &t->parts[*place - 1];
 	t->parts = mem_grow(t->parts, t->count, &t->capacity, sizeof(*t->parts));
-	t->parts[t->count] = (struct part){.side = side};
+	t->parts[t->count] = (struct team_part){.side = side};
 	*place = ++t->count;
 	return &t->parts[*place - 1];
 }
@@ -128,7 +128,7 @@ void align_join(struct align *a, enum align_source source, const struct align_ra
 {
 	struct team *t = team_of(a, source, r->team);
 	size_t side = a->side_of[r->image->machine];
-	struct part *p = team_part_of(t, side);
+	struct team_part *p = team_part_of(t, side);
 
 	p->error_ns = r->error_ns > p->error_ns ? r->error_ns : p->error_ns;
 	t->common = r->meetings < t->common ? r->meetings : t->common;
@@ -178,7 +178,7 @@ void align_meet(struct align *a, enum align_source source, uint64_t team, const 
 		const struct align_meeting *m)
 {
 	struct team *t = find_team(a, source, team);
-	struct part *p = t && t->kept ? find_part(t, a->side_of[image->machine]) : NULL;
+	struct team_part *p = t && t->kept ? find_part(t, a->side_of[image->machine]) : NULL;
 	struct meeting *to;
 
 	if (!p || !align_wants(a, source, team, m->number))
@@ -217,7 +217,7 @@ static double difference_ns(uint64_t a, uint64_t b)
 }
 
 /* Bounds on how far `y` is ahead of the common time, from its meetings with `x`, which is already placed. */
-static size_t add_bounds(struct align *a, const struct team *t, const struct part *x, const struct part *y,
+static size_t add_bounds(struct align *a, const struct team *t, const struct team_part *x, const struct team_part *y,
 			 size_t count, uint64_t *since)
 {
 	const struct clock_offset *offset = &a->sides[x->side].offset;
@@ -281,8 +281,8 @@ static void place_relative_to(struct align *a, enum align_source source, size_t 
 
 	for (size_t i = 0; i < a->team_count; i++) {
 		const struct team *t = a->teams[i];
-		const struct part *x = t->kept && !t->trouble && t->source == source ? find_part(t, by) : NULL;
-		const struct part *y = x ? find_part(t, side) : NULL;
+		const struct team_part *x = t->kept && !t->trouble && t->source == source ? find_part(t, by) : NULL;
+		const struct team_part *y = x ? find_part(t, side) : NULL;
 
 		if (y)
 			count = add_bounds(a, t, x, y, count, &since);

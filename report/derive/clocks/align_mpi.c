@@ -10,15 +10,15 @@
 enum { WORLD = 0x44000000 }; /* as trace_format.h defines for TF_FIELD_COMMUNICATOR */
 enum collective { NONE, BARRIER, ALLREDUCE };
 
-struct rank {
+struct mpi_rank_calls {
 	const struct image *image;
 	const struct trace_thread *thread; /* the thread that called all of its collectives */
 	uint64_t collectives;
 	uint32_t range; /* the capture range that began before MPI_Init: only within it all collectives are recorded */
 };
 
-struct ranks {
-	struct rank *items;
+struct mpi_ranks_calls {
+	struct mpi_rank_calls *items;
 	size_t count, capacity;
 };
 
@@ -51,7 +51,7 @@ static bool begins_job(const struct trace *t, const struct event *e)
 	return f && f->group == TF_GROUP_MPI && (!strcmp(f->name, "MPI_Init") || !strcmp(f->name, "MPI_Init_thread"));
 }
 
-static bool find_begin(const struct model *m, struct rank *r)
+static bool find_begin(const struct model *m, struct mpi_rank_calls *r)
 {
 	const struct trace *t = r->image->trace;
 
@@ -70,7 +70,7 @@ static bool find_begin(const struct model *m, struct rank *r)
 }
 
 /* The next collective of the thread that counts as a meeting; false: there is none. */
-static enum collective next_collective(const struct model *m, const struct rank *r, struct cursor *cursor,
+static enum collective next_collective(const struct model *m, const struct mpi_rank_calls *r, struct cursor *cursor,
 				       struct event *e)
 {
 	while (cursor_next(cursor, e)) {
@@ -83,7 +83,7 @@ static enum collective next_collective(const struct model *m, const struct rank 
 }
 
 /* False: there are none, several threads have some, or some were lost. */
-static bool find_thread(const struct model *m, struct rank *r)
+static bool find_thread(const struct model *m, struct mpi_rank_calls *r)
 {
 	const struct trace *t = r->image->trace;
 
@@ -108,10 +108,10 @@ static bool find_thread(const struct model *m, struct rank *r)
 
 void *align_mpi_join(struct align *a, const struct model *m)
 {
-	struct ranks *ranks = mem_alloc(sizeof(*ranks));
+	struct mpi_ranks_calls *ranks = mem_alloc(sizeof(*ranks));
 
 	for (size_t i = 0; i < m->image_count; i++) {
-		struct rank r = {.image = &m->images[i]};
+		struct mpi_rank_calls r = {.image = &m->images[i]};
 		const char *number = image_rank(r.image);
 
 		if (!find_begin(m, &r) || !find_thread(m, &r))
@@ -126,7 +126,7 @@ void *align_mpi_join(struct align *a, const struct model *m)
 	return ranks;
 }
 
-static void mpi_meet_rank(struct align *a, const struct model *m, const struct rank *r)
+static void mpi_meet_rank(struct align *a, const struct model *m, const struct mpi_rank_calls *r)
 {
 	const struct clock_map *clock = &m->machines[r->image->machine].clock;
 	struct align_meeting meeting;
@@ -148,7 +148,7 @@ static void mpi_meet_rank(struct align *a, const struct model *m, const struct r
 
 void align_mpi_meet(struct align *a, const struct model *m, void *joined)
 {
-	struct ranks *ranks = joined;
+	struct mpi_ranks_calls *ranks = joined;
 
 	for (size_t i = 0; i < ranks->count; i++)
 		mpi_meet_rank(a, m, &ranks->items[i]);

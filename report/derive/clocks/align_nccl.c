@@ -27,7 +27,7 @@ struct member {
 };
 
 /* A collective whose kernels are searched for. */
-struct call {
+struct nccl_call {
 	const struct trace_thread *thread;
 	uint64_t from, to;   /* ticks of the call that launches the kernels */
 	uint64_t start, end; /* ns of the clock map; end 0: none found */
@@ -38,12 +38,12 @@ struct call {
 };
 
 /* The state of a thread. */
-struct place {
+struct nccl_thread {
 	uint32_t depth; /* nesting depth of groups */
 	size_t first_open; /* first one of the group in calls */
 };
 
-struct reading {
+struct nccl_reader {
 	struct align *align;
 	const struct model *model;
 	const struct image *image;
@@ -51,9 +51,9 @@ struct reading {
 	struct map by_handle; /* member + 1 */
 	struct member *members;
 	size_t member_count, member_capacity;
-	struct place *places; /* by thread */
+	struct nccl_thread *places; /* by thread */
 	bool keeps_calls;
-	struct call *calls; /* by thread and time, once sorted */
+	struct nccl_call *calls; /* by thread and time, once sorted */
 	size_t call_count, call_capacity;
 	struct map kernels; /* by device operation: 1 + whether it is a kernel of NCCL */
 };
@@ -83,7 +83,7 @@ static uint8_t nccl_classify(const struct function *f)
 
 /* ---- calls ---- */
 
-static void nccl_begin_call(struct reading *r, const struct event *e)
+static void nccl_begin_call(struct nccl_reader *r, const struct event *e)
 {
 	struct tf_operation op;
 	int64_t handle;
@@ -96,25 +96,26 @@ static void nccl_begin_call(struct reading *r, const struct event *e)
 	*map_put(&r->by_handle, (uint64_t)handle, 0, NULL) = r->member_count;
 }
 
-static void nccl_keep_call(struct reading *r, const struct merge_event *e, const struct member *member, uint32_t kind)
+static void nccl_keep_call(struct nccl_reader *r, const struct merge_event *e, const struct member *member,
+			   uint32_t kind)
 {
-	struct place *place = &r->places[e->thread - r->image->trace->threads];
+	struct nccl_thread *place = &r->places[e->thread - r->image->trace->threads];
 
 	if (!align_wants(r->align, ALIGN_NCCL, (uint64_t)member->id, member->collectives))
 		return;
 	if (place->depth && place->first_open == SIZE_MAX)
 		place->first_open = r->call_count;
 	r->calls = mem_grow(r->calls, r->call_count, &r->call_capacity, sizeof(*r->calls));
-	r->calls[r->call_count++] = (struct call){.thread = e->thread,
-						  .from = event_start(&e->event),
-						  .to = e->event.ticks,
-						  .number = member->collectives,
-						  .id = member->id,
-						  .kind = kind,
-						  .is_open = place->depth};
+	r->calls[r->call_count++] = (struct nccl_call){.thread = e->thread,
+						       .from = event_start(&e->event),
+						       .to = e->event.ticks,
+						       .number = member->collectives,
+						       .id = member->id,
+						       .kind = kind,
+						       .is_open = place->depth};
 }
 
-static void nccl_collect_call(struct reading *r, const struct merge_event *e, uint32_t kind)
+static void nccl_collect_call(struct nccl_reader *r, const struct merge_event *e, uint32_t kind)
 {
 	int64_t handle, id, rank = -1, count = 0;
 	struct tf_operation op;
@@ -138,9 +139,9 @@ static void nccl_collect_call(struct reading *r, const struct merge_event *e, ui
 	member->collectives++;
 }
 
-static void end_group(struct reading *r, const struct merge_event *e)
+static void end_group(struct nccl_reader *r, const struct merge_event *e)
 {
-	struct place *place = &r->places[e->thread - r->image->trace->threads];
+	struct nccl_thread *place = &r->places[e->thread - r->image->trace->threads];
 
 	if (!place->depth || --place->depth)
 		return;
@@ -153,7 +154,7 @@ static void end_group(struct reading *r, const struct merge_event *e)
 	place->first_open = SIZE_MAX;
 }
 
-static void nccl_read_calls(struct reading *r)
+static void nccl_read_calls(struct nccl_reader *r)
 {
 	const struct trace *t = r->image->trace;
 	struct merge *g = merge_new_image(r->model, r->image);
@@ -182,13 +183,13 @@ static void nccl_read_calls(struct reading *r)
 
 static int compare_calls(const void *left, const void *right)
 {
-	const struct call *a = left, *b = right;
+	const struct nccl_call *a = left, *b = right;
 
 	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->from, b->from) ?:
 	       order_of(a->number, b->number);
 }
 
-static bool is_nccl_kernel(struct reading *r, uint32_t operation_id)
+static bool is_nccl_kernel(struct nccl_reader *r, uint32_t operation_id)
 {
 	const struct trace *t = r->image->trace;
 	uint64_t *known = map_put(&r->kernels, operation_id, 0, NULL);
@@ -207,7 +208,7 @@ static bool is_nccl_kernel(struct reading *r, uint32_t operation_id)
 	return *known == 2;
 }
 
-static void nccl_add_kernel(const struct clock_map *clock, struct call *c, const struct device_record *record)
+static void nccl_add_kernel(const struct clock_map *clock, struct nccl_call *c, const struct device_record *record)
 {
 	uint64_t start = clock_map_monotonic(clock, record->start_ns),
 		 end = clock_map_monotonic(clock, record->start_ns + record->duration_ns);
@@ -219,9 +220,9 @@ static void nccl_add_kernel(const struct clock_map *clock, struct call *c, const
 /* Calls of one group have the same `from`. */
 static void nccl_take_correlated(void *context, const struct correlated *k)
 {
-	struct reading *r = context;
+	struct nccl_reader *r = context;
 	uint64_t start = k->thread ? event_start(&k->event) : 0;
-	const struct call here = {.thread = k->thread, .from = start, .number = UINT64_MAX};
+	const struct nccl_call here = {.thread = k->thread, .from = start, .number = UINT64_MAX};
 	size_t i = k->thread && k->record_count
 			   ? first_place(at, 0, r->call_count, compare_calls(&r->calls[at], &here) <= 0)
 			   : 0;
@@ -274,15 +275,15 @@ static bool uses_nccl(const struct trace *t)
 }
 
 static void read_image(struct align *a, const struct model *m, const struct image *image, bool keeps_calls,
-		       struct reading *ret)
+		       struct nccl_reader *ret)
 {
-	*ret = (struct reading){.align = a, .model = m, .image = image, .keeps_calls = keeps_calls};
+	*ret = (struct nccl_reader){.align = a, .model = m, .image = image, .keeps_calls = keeps_calls};
 	ret->classes = functions_classes(image->trace->functions, nccl_classify);
 	if (keeps_calls || (uses_nccl(image->trace) && is_whole(image)))
 		nccl_read_calls(ret);
 }
 
-static void reading_done(struct reading *r)
+static void reading_done(struct nccl_reader *r)
 {
 	free(r->members);
 	free(r->places);
@@ -299,7 +300,7 @@ void *align_nccl_join(struct align *a, const struct model *m)
 	for (size_t i = 0; i < m->image_count; i++) {
 		const char *rank = image_rank(&m->images[i]);
 		uint64_t error_ns;
-		struct reading r;
+		struct nccl_reader r;
 
 		if (!m->images[i].trace)
 			continue;
@@ -326,7 +327,7 @@ void *align_nccl_join(struct align *a, const struct model *m)
 static void nccl_meet_image(struct align *a, const struct model *m, const struct image *image)
 {
 	const struct report_context context = {.model = m};
-	struct reading r;
+	struct nccl_reader r;
 
 	read_image(a, m, image, true, &r);
 	if (r.call_count) {

@@ -9,7 +9,7 @@
 #include "report/derive/events/filter.h"
 
 /* A call record of CUPTI in the current stretch. */
-struct entry {
+struct call_record {
 	uint64_t id;	 /* epoch and correlation id */
 	uint64_t middle; /* ticks */
 	uint32_t tid;
@@ -18,7 +18,7 @@ struct entry {
 	bool is_driver, is_placed;
 };
 
-struct state {
+struct correlation {
 	const struct report_context *report;
 	const struct image *image;
 	void *context;
@@ -34,7 +34,7 @@ struct state {
 	uint64_t total;
 	bool is_measuring; /* the first load: everything is counted, and kept as long as there is little */
 	bool is_single; /* there is only one stretch */
-	struct entry *entries; /* by thread and time, once sorted */
+	struct call_record *entries; /* by thread and time, once sorted */
 	size_t entry_count, entry_capacity;
 	struct device_record *records; /* by id and start */
 	bool *is_used;
@@ -55,14 +55,14 @@ static uint64_t id_of(uint16_t epoch, uint32_t correlation)
 
 static int compare_ids(const void *left, const void *right)
 {
-	const struct entry *a = left, *b = right;
+	const struct call_record *a = left, *b = right;
 
 	return order_of(a->id, b->id) ?: a->is_driver - b->is_driver;
 }
 
 static int compare_times(const void *left, const void *right)
 {
-	const struct entry *a = left, *b = right;
+	const struct call_record *a = left, *b = right;
 
 	return order_of(a->tid, b->tid) ?: order_of(a->middle, b->middle) ?: order_of(a->id, b->id);
 }
@@ -77,7 +77,7 @@ static int compare_records(const void *left, const void *right)
 
 /* ---- a stretch ---- */
 
-static void count_epoch_id(struct state *s, uint64_t id)
+static void count_epoch_id(struct correlation *s, uint64_t id)
 {
 	struct epoch *e;
 
@@ -92,7 +92,7 @@ static void count_epoch_id(struct state *s, uint64_t id)
 	s->total++;
 }
 
-static bool keeps_id(struct state *s, size_t chunk, uint64_t id)
+static bool keeps_id(struct correlation *s, size_t chunk, uint64_t id)
 {
 	struct id_span *span = &s->ids[chunk];
 
@@ -106,7 +106,7 @@ static bool keeps_id(struct state *s, size_t chunk, uint64_t id)
 
 static void keep_device_call(struct scan *scan, const struct device_call *c)
 {
-	struct state *s = scan->more;
+	struct correlation *s = scan->more;
 	uint64_t id = id_of(c->epoch, c->correlation),
 		 middle = clock_map_ticks(scan->clock, c->start_ns + c->duration_ns / 2), half;
 
@@ -114,17 +114,17 @@ static void keep_device_call(struct scan *scan, const struct device_call *c)
 		return;
 	half = middle - clock_map_ticks(scan->clock, c->start_ns);
 	s->entries = mem_grow(s->entries, s->entry_count, &s->entry_capacity, sizeof(*s->entries));
-	s->entries[s->entry_count++] = (struct entry){.id = id,
-						      .middle = middle,
-						      .half = half < UINT32_MAX ? (uint32_t)half : UINT32_MAX,
-						      .tid = c->tid,
-						      .is_driver = c->is_driver,
-						      .is_placed = c->is_placed};
+	s->entries[s->entry_count++] = (struct call_record){.id = id,
+							    .middle = middle,
+							    .half = half < UINT32_MAX ? (uint32_t)half : UINT32_MAX,
+							    .tid = c->tid,
+							    .is_driver = c->is_driver,
+							    .is_placed = c->is_placed};
 }
 
 static void keep_device_record(struct scan *scan, const struct device_record *r)
 {
-	struct state *s = scan->more;
+	struct correlation *s = scan->more;
 
 	if (!keeps_id(s, scan->chunk, id_of(r->epoch, r->correlation)))
 		return;
@@ -134,7 +134,7 @@ static void keep_device_record(struct scan *scan, const struct device_record *r)
 
 /* Of a call that both runtime and driver recorded, the runtime's record is kept: the host call may enclose it
  * closely. */
-static void drop_twins(struct state *s)
+static void drop_twins(struct correlation *s)
 {
 	size_t kept = 0;
 
@@ -148,7 +148,7 @@ static void drop_twins(struct state *s)
 		s->entries[i].next = (uint32_t)i;
 }
 
-static void load_stretch(struct state *s, uint64_t *ret_broken)
+static void load_stretch(struct correlation *s, uint64_t *ret_broken)
 {
 	struct scan scan = {
 		.context = s->report, .image = s->image, .is_unfiltered = true, .chunks = s->has_ids, .more = s};
@@ -163,20 +163,20 @@ static void load_stretch(struct state *s, uint64_t *ret_broken)
 
 /* ---- visiting ---- */
 
-static uint64_t id_at(const struct state *s, size_t record)
+static uint64_t id_at(const struct correlation *s, size_t record)
 {
 	return id_of(s->records[record].epoch, s->records[record].correlation);
 }
 
 /* The first record whose id is not less than this one. */
-static size_t find_records(const struct state *s, uint64_t id)
+static size_t find_records(const struct correlation *s, uint64_t id)
 {
 	if (s->hint < s->record_count && id_at(s, s->hint) == id && (!s->hint || id_at(s, s->hint - 1) != id))
 		return s->hint;
 	return first_place(i, 0, s->record_count, id_at(s, i) < id);
 }
 
-static size_t same_id(const struct state *s, size_t from)
+static size_t same_id(const struct correlation *s, size_t from)
 {
 	size_t n = 1;
 
@@ -186,7 +186,7 @@ static size_t same_id(const struct state *s, size_t from)
 }
 
 /* The filter is applied to the call if there is one, so that it and its device operations are shown together. */
-static bool passes_filter(const struct state *s, const struct event *e, size_t from, size_t count)
+static bool passes_filter(const struct correlation *s, const struct event *e, size_t from, size_t count)
 {
 	const struct clock_map *clock = &s->report->model->machines[s->image->machine].clock;
 
@@ -201,8 +201,8 @@ static bool passes_filter(const struct state *s, const struct event *e, size_t f
 	return false;
 }
 
-static void visit_correlated(struct state *s, const struct trace_thread *thread, const struct event *e, size_t from,
-			     size_t count)
+static void visit_correlated(struct correlation *s, const struct trace_thread *thread, const struct event *e,
+			     size_t from, size_t count)
 {
 	struct correlated c = {.image = s->image, .thread = thread, .record_count = count};
 
@@ -216,14 +216,14 @@ static void visit_correlated(struct state *s, const struct trace_thread *thread,
 }
 
 /* Allocations have none, and may be below a threshold. */
-static bool has_records(const struct state *s, uint64_t id)
+static bool has_records(const struct correlation *s, uint64_t id)
 {
 	size_t from = find_records(s, id);
 
 	return from < s->record_count && id_at(s, from) == id;
 }
 
-static void match_call(struct state *s, size_t thread, const struct calls *call, uint64_t id)
+static void match_call(struct correlation *s, size_t thread, const struct calls *call, uint64_t id)
 {
 	size_t from = find_records(s, id), count;
 
@@ -237,7 +237,7 @@ static void match_call(struct state *s, size_t thread, const struct calls *call,
 	visit_correlated(s, &s->image->trace->threads[thread], &call->event, from, count);
 }
 
-static void match_entry(struct state *s, size_t thread, const struct calls *call, struct entry *entry)
+static void match_entry(struct correlation *s, size_t thread, const struct calls *call, struct call_record *entry)
 {
 	entry->next++;
 	match_call(s, thread, call, entry->id);
@@ -246,20 +246,20 @@ static void match_entry(struct state *s, size_t thread, const struct calls *call
 /* ---- host calls ---- */
 
 /* The entries of a thread: from *ret_from up to the returned index, exclusive. */
-static size_t entries_of(const struct state *s, uint32_t tid, size_t *ret_from)
+static size_t entries_of(const struct correlation *s, uint32_t tid, size_t *ret_from)
 {
 	*ret_from = first_place(i, 0, s->entry_count, s->entries[i].tid < tid);
 	return first_place(i, *ret_from, s->entry_count, s->entries[i].tid <= tid);
 }
 
 /* The first entry of [from, end) whose middle is at `ticks` or later. */
-static size_t seek_entry(const struct entry *entries, size_t from, size_t end, uint64_t ticks)
+static size_t seek_entry(const struct call_record *entries, size_t from, size_t end, uint64_t ticks)
 {
 	return first_place(i, from, end, entries[i].middle < ticks);
 }
 
 /* The first unmatched entry from this index on; shortens the path for the next search. */
-static size_t next_free(struct state *s, size_t at)
+static size_t next_free(struct correlation *s, size_t at)
 {
 	while (at < s->entry_count && s->entries[at].next != at) {
 		uint32_t next = s->entries[at].next;
@@ -272,14 +272,14 @@ static size_t next_free(struct state *s, size_t at)
 }
 
 /* An entry with device records that the call does not enclose. */
-static bool sticks_out(const struct state *s, const struct entry *e, const struct event *call)
+static bool sticks_out(const struct correlation *s, const struct call_record *e, const struct event *call)
 {
 	return (e->middle < event_start(call) + e->half || e->middle + e->half > call->ticks) && has_records(s, e->id);
 }
 
 /* Of two calls that contain an entry, the inner call ends first and gets it. A call that submits no work (it loads a
  * kernel) gets an entry that exceeds the call only if `is_last`: the call that submitted the work may follow. */
-static void match_by_time(struct state *s, size_t k, size_t from, size_t end, bool is_last)
+static void match_by_time(struct correlation *s, size_t k, size_t from, size_t end, bool is_last)
 {
 	struct calls c;
 
@@ -294,7 +294,7 @@ static void match_by_time(struct state *s, size_t k, size_t from, size_t end, bo
 }
 
 /* An unmatched entry with device records that was in progress within `half` ticks of that time. */
-static bool is_unmatched_near(const struct state *s, const struct entry *e, uint64_t ticks, uint64_t half)
+static bool is_unmatched_near(const struct correlation *s, const struct call_record *e, uint64_t ticks, uint64_t half)
 {
 	uint64_t distance = e->middle > ticks ? e->middle - ticks : ticks - e->middle;
 
@@ -304,7 +304,7 @@ static bool is_unmatched_near(const struct state *s, const struct entry *e, uint
 /* A statically linked runtime calls the driver from within its own call: the host call is the driver's, CUPTI's record
  * the runtime's, whose middle may lie outside. A very short call may miss the middle because of the error between the
  * clocks. What was unmatched at the same time belongs together. Returns how many with device records are left. */
-static size_t match_from_within(struct state *s, size_t k, size_t from, size_t end)
+static size_t match_from_within(struct correlation *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
 	size_t left = 0;
@@ -326,7 +326,7 @@ static size_t match_from_within(struct state *s, size_t k, size_t from, size_t e
 	return left;
 }
 
-static uint64_t asking_calls(const struct state *s, size_t k)
+static uint64_t asking_calls(const struct correlation *s, size_t k)
 {
 	struct calls c;
 	uint64_t n = 0;
@@ -337,7 +337,7 @@ static uint64_t asking_calls(const struct state *s, size_t k)
 }
 
 /* The recorder measured the device itself, and stored the id of the operation with the call. */
-static void match_by_number(struct state *s, size_t k)
+static void match_by_number(struct correlation *s, size_t k)
 {
 	struct calls c;
 
@@ -349,7 +349,7 @@ static void match_by_number(struct state *s, size_t k)
 	}
 }
 
-static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
+static void match_by_order(struct correlation *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
 
@@ -366,7 +366,7 @@ static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
 }
 
 /* How many entries of a thread lie within a host call. */
-static size_t count_fitting(const struct state *s, size_t k, size_t from, size_t end)
+static size_t count_fitting(const struct correlation *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
 	size_t at = from, n = 0;
@@ -383,7 +383,7 @@ static size_t count_fitting(const struct state *s, size_t k, size_t from, size_t
 	return n;
 }
 
-static bool goes_by_order(const struct state *s, size_t k, size_t from, size_t end)
+static bool goes_by_order(const struct correlation *s, size_t k, size_t from, size_t end)
 {
 	uint64_t working = 0;
 
@@ -395,12 +395,12 @@ static bool goes_by_order(const struct state *s, size_t k, size_t from, size_t e
 }
 
 /* Selects the host calls that may match one of these entries, or a record of this stretch. */
-static void want_calls(struct state *s, size_t k, size_t from, size_t end)
+static void want_calls(struct correlation *s, size_t k, size_t from, size_t end)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 
 	for (size_t i = from; i < end; i++) {
-		const struct entry *e = &s->entries[i];
+		const struct call_record *e = &s->entries[i];
 		uint64_t start = e->middle > e->half ? e->middle - e->half : 0;
 
 		first = start < first ? start : first;
@@ -409,7 +409,7 @@ static void want_calls(struct state *s, size_t k, size_t from, size_t end)
 	host_calls_select(&s->calls, k, first, last, s->low, s->high);
 }
 
-static void match_stretch(struct state *s)
+static void match_stretch(struct correlation *s)
 {
 	const struct trace *t = s->image->trace;
 
@@ -444,7 +444,7 @@ static void match_stretch(struct state *s)
 
 /* ---- an image ---- */
 
-static void visit_idle_calls(struct state *s, size_t k)
+static void visit_idle_calls(struct correlation *s, size_t k)
 {
 	struct calls c;
 
@@ -460,7 +460,7 @@ static void visit_idle_calls(struct state *s, size_t k)
 	}
 }
 
-static void match_loaded(struct state *s)
+static void match_loaded(struct correlation *s)
 {
 	drop_twins(s);
 	sort_unless_sorted(s->records, s->record_count, sizeof(*s->records), compare_records);
@@ -470,7 +470,7 @@ static void match_loaded(struct state *s)
 }
 
 /* Ids are distributed about evenly within an epoch. */
-static void match_ids(struct state *s, const struct epoch *e)
+static void match_ids(struct correlation *s, const struct epoch *e)
 {
 	uint64_t stretches = e->total / (2 * scan_records_held(s->report)) + 1,
 		 step = (e->last - e->first) / stretches + 1;
@@ -485,7 +485,7 @@ static void match_ids(struct state *s, const struct epoch *e)
 
 /* Ids of each epoch start at 1, so there are none between the last id of one epoch and the first of the next. Small
  * epochs are joined. */
-static void match_epochs(struct state *s)
+static void match_epochs(struct correlation *s)
 {
 	struct epoch all = {0};
 
@@ -506,7 +506,7 @@ static void match_epochs(struct state *s)
 		match_ids(s, &all);
 }
 
-static void match_all(struct state *s)
+static void match_all(struct correlation *s)
 {
 	size_t chunks = s->image->trace->chunk_count;
 
@@ -547,7 +547,7 @@ struct known_counts {
 };
 static const struct attachment_kind known_counts = {.size = sizeof(struct known_counts)};
 
-static void correlate_all(struct state *s)
+static void correlate_all(struct correlation *s)
 {
 	const struct trace *t = s->image->trace;
 
@@ -574,7 +574,7 @@ static void correlate_shown(const struct report_context *c, const struct image *
 {
 	struct known_counts *known = attachment_get(&image->trace->attachments, &known_counts);
 	struct correlate_counts counts = {0};
-	struct state s = {
+	struct correlation s = {
 		.report = c, .image = image, .context = context, .visit = visit, .shown = shown, .counts = &counts};
 
 	if ((visit || !known->is_known) && host_calls_may_matter(image->trace)) {

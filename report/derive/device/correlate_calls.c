@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum class { CLASS_CUDA = 1, CLASS_HOST_FUNCTION = 2 };
+enum host_class { CLASS_CUDA = 1, CLASS_HOST_FUNCTION = 2 };
 
 static uint8_t host_calls_classify(const struct function *f)
 {

@@ -243,7 +243,7 @@ void device_operation_name(const struct report_context *c, const struct trace *t
 
 /* ---- clocks ---- */
 
-struct clocks {
+struct device_clocks {
 	struct tf_device_clock *pairs; /* by device_ns */
 	size_t count, capacity;
 };
@@ -255,7 +255,7 @@ static int compare_device_pairs(const void *left, const void *right)
 	return a->device_ns < b->device_ns ? -1 : a->device_ns > b->device_ns;
 }
 
-static void read_clocks(const struct trace *t, struct clocks *c)
+static void read_clocks(const struct trace *t, struct device_clocks *c)
 {
 	for (size_t i = 0; i < t->blob_count; i++) {
 		if (t->blobs[i].type != TF_BLOB_DEVICE_CLOCK)
@@ -268,7 +268,7 @@ static void read_clocks(const struct trace *t, struct clocks *c)
 }
 
 /* Interpolates between two pairs; outside of them the offset of the nearest pair applies. */
-static uint64_t place_device_time(const struct clocks *c, uint64_t device_ns)
+static uint64_t place_device_time(const struct device_clocks *c, uint64_t device_ns)
 {
 	const struct tf_device_clock *before = c->pairs, *after;
 	size_t low = 0, high = c->count;
@@ -321,17 +321,17 @@ static uint64_t take_distance(struct unpack *u)
 	return n >> 1 ^ -(n & 1);
 }
 
-struct walk {
+struct record_walk {
 	struct scan *scan;
 	const struct tick_spans *shown; /* NULL: everything passes */
-	struct clocks clocks;
+	struct device_clocks clocks;
 	enum tf_blob_kind blob;
 	void (*visit_record)(struct scan *, const struct device_record *);
 	void (*visit_call)(struct scan *, const struct device_call *);
 	uint64_t broken;
 };
 
-static bool record_is_shown(const struct walk *w, const struct device_record *r)
+static bool record_is_shown(const struct record_walk *w, const struct device_record *r)
 {
 	const struct clock_map *clock = w->scan->clock;
 
@@ -339,7 +339,7 @@ static bool record_is_shown(const struct walk *w, const struct device_record *r)
 					       clock_map_ticks(clock, r->start_ns + r->duration_ns));
 }
 
-static void read_device_records(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
+static void read_device_records(struct record_walk *w, const struct tf_device_batch *head, struct unpack *u)
 {
 	struct device_record r = {.epoch = head->epoch};
 	uint64_t start = head->base_ns;
@@ -365,7 +365,7 @@ static void read_device_records(struct walk *w, const struct tf_device_batch *he
 	}
 }
 
-static void read_device_calls(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
+static void read_device_calls(struct record_walk *w, const struct tf_device_batch *head, struct unpack *u)
 {
 	struct device_call c = {.epoch = head->epoch, .is_placed = head->time == TF_DEVICE_TIME_OWN};
 	uint64_t start = head->base_ns;
@@ -387,7 +387,7 @@ static void read_device_calls(struct walk *w, const struct tf_device_batch *head
 	}
 }
 
-static void read_batch(struct walk *w, const struct event *e)
+static void read_batch(struct record_walk *w, const struct event *e)
 {
 	uint8_t bytes[TF_BLOB_BYTES];
 	struct blob b = {.offset = (uint64_t)((const uint8_t *)e->args - w->scan->image->trace->bytes.data),
@@ -407,7 +407,7 @@ static void read_batch(struct walk *w, const struct event *e)
 		read_device_calls(w, &head, &u);
 }
 
-static void unpack_image(struct walk *w, uint64_t *ret_broken)
+static void unpack_image(struct record_walk *w, uint64_t *ret_broken)
 {
 	struct scan *s = w->scan;
 	const struct trace *t = s->image->trace;
@@ -440,17 +440,17 @@ static void unpack_image(struct walk *w, uint64_t *ret_broken)
 
 void device_scan_image(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)
 {
-	unpack_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE, .visit_record = visit}, ret_broken);
+	unpack_image(&(struct record_walk){.scan = s, .blob = TF_BLOB_DEVICE, .visit_record = visit}, ret_broken);
 }
 
 void device_scan_more(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)
 {
-	unpack_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE_MORE, .visit_record = visit}, ret_broken);
+	unpack_image(&(struct record_walk){.scan = s, .blob = TF_BLOB_DEVICE_MORE, .visit_record = visit}, ret_broken);
 }
 
 void device_scan_calls(struct scan *s, void (*visit)(struct scan *, const struct device_call *), uint64_t *ret_broken)
 {
-	unpack_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE_CALLS, .visit_call = visit}, ret_broken);
+	unpack_image(&(struct record_walk){.scan = s, .blob = TF_BLOB_DEVICE_CALLS, .visit_call = visit}, ret_broken);
 }
 
 void device_scan(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)

@@ -3,7 +3,7 @@
 
 #include "report/base/external_sort.h"
 
-struct state {
+struct timeline_state {
 	const struct report_context *report;
 	const struct image *image;
 	struct external_sort sort; /* of struct timeline_entry */
@@ -11,7 +11,7 @@ struct state {
 	struct map operations; /* image and id -> kind << 56 | device << 32 | context */
 };
 
-static void set_device(struct state *s, uint32_t id, struct timeline_entry *b)
+static void set_device(struct timeline_state *s, uint32_t id, struct timeline_entry *b)
 {
 	bool is_new;
 	uint64_t *known = map_put(&s->operations, (uint64_t)(s->image - s->report->model->images), id, &is_new);
@@ -27,7 +27,7 @@ static void set_device(struct state *s, uint32_t id, struct timeline_entry *b)
 	b->context = (uint32_t)*known;
 }
 
-static struct timeline_entry *keep_entry(struct state *s, const struct device_record *r)
+static struct timeline_entry *keep_entry(struct timeline_state *s, const struct device_record *r)
 {
 	uint64_t start = clock_map_monotonic(&s->report->model->machines[s->image->machine].clock, r->start_ns);
 	struct timeline_entry *b = external_sort_add(&s->sort);
@@ -48,7 +48,7 @@ static void keep_scanned_record(struct scan *scan, const struct device_record *r
 
 static void keep_correlated(void *context, const struct correlated *k)
 {
-	struct state *s = context;
+	struct timeline_state *s = context;
 	const struct clock_map *clock = &s->report->model->machines[s->image->machine].clock;
 
 	for (size_t i = 0; i < k->record_count; i++) {
@@ -75,7 +75,7 @@ uint64_t device_timeline(const struct report_context *c, size_t process, bool wi
 			 void (*visit)(void *context, const struct timeline_entry *))
 {
 	const struct process *p = &c->model->processes[process];
-	struct state s = {.report = c};
+	struct timeline_state s = {.report = c};
 	const struct timeline_entry *b;
 
 	external_sort_init(&s.sort, sizeof(struct timeline_entry), scan_records_held(c), entries_by_start);

@@ -19,11 +19,11 @@ struct gap {
 	bool is_between; /* between two operations, so neither before the first nor after the last */
 };
 
-struct span {
+struct gap_span {
 	uint64_t from, to;
 };
 
-struct state {
+struct gap_state {
 	const struct report_context *context;
 	struct gaps *gaps;
 	struct map by_cause; /* -> position in gaps.sums */
@@ -34,13 +34,13 @@ struct state {
 	uint64_t run_end;
 	struct gap *batch;
 	size_t count;
-	struct span *unrecorded; /* in order, disjoint */
+	struct gap_span *unrecorded; /* in order, disjoint */
 	size_t unrecorded_count, unrecorded_capacity;
 };
 
 /* ---- sums ---- */
 
-static void gap_add_stack(struct state *s, size_t sum, const struct image *image, uint32_t stack, uint64_t ns)
+static void gap_add_stack(struct gap_state *s, size_t sum, const struct image *image, uint32_t stack, uint64_t ns)
 {
 	uint64_t number = stack ? (uint64_t)(image - s->context->model->images) + 1 : 0;
 	struct gaps *g = s->gaps;
@@ -63,7 +63,8 @@ static void gap_add_host(struct gaps *to, size_t sum, const struct gap *g)
 	to->hosts[to->host_count++] = (struct gap_host){g->thread, g->start, g->end, sum};
 }
 
-static void gap_add_cause(struct state *s, enum gap_cause cause, const struct gap *g, uint32_t function, uint32_t stack)
+static void gap_add_cause(struct gap_state *s, enum gap_cause cause, const struct gap *g, uint32_t function,
+			  uint32_t stack)
 {
 	const struct function *f =
 		g->image && function != UINT32_MAX ? trace_function(g->image->trace, function) : NULL;
@@ -127,7 +128,7 @@ static enum gap_cause cause_of(const struct function *f)
 
 /* The gaps of one thread and device, in order, and the one being filled. */
 struct filling {
-	struct state *state;
+	struct gap_state *state;
 	struct gap *gaps;
 	size_t count, at;
 	struct part {
@@ -216,7 +217,7 @@ static int by_thread(const void *left, const void *right)
 	       order_of(a->start, b->start);
 }
 
-static void gap_settle_batch(struct state *s)
+static void gap_settle_batch(struct gap_state *s)
 {
 	struct filling f = {.state = s};
 
@@ -240,7 +241,7 @@ static void gap_settle_batch(struct state *s)
 
 /* ---- gaps ---- */
 
-static void examine_gap(struct state *s, struct gap g)
+static void examine_gap(struct gap_state *s, struct gap g)
 {
 	if (g.start >= g.end)
 		return;
@@ -254,12 +255,12 @@ static void examine_gap(struct state *s, struct gap g)
 }
 
 /* Removes the intervals that were not recorded from the gap. */
-static void add_recorded_parts(struct state *s, struct gap g)
+static void add_recorded_parts(struct gap_state *s, struct gap g)
 {
 	size_t first = first_place(i, 0, s->unrecorded_count, s->unrecorded[i].to <= g.start);
 
 	for (size_t i = first; i < s->unrecorded_count && g.start < g.end && s->unrecorded[i].from < g.end; i++) {
-		const struct span *off = &s->unrecorded[i];
+		const struct gap_span *off = &s->unrecorded[i];
 		struct gap before = g, inside = g;
 
 		if (off->from > g.start) {
@@ -275,7 +276,7 @@ static void add_recorded_parts(struct state *s, struct gap g)
 	examine_gap(s, g);
 }
 
-static void gap_explain(struct state *s, struct gap g)
+static void gap_explain(struct gap_state *s, struct gap g)
 {
 	struct gap before = g, after = g;
 
@@ -294,7 +295,7 @@ static void gap_explain(struct state *s, struct gap g)
 	add_recorded_parts(s, g);
 }
 
-static struct gap_device *gap_device_of(struct state *s, const struct timeline_entry *b)
+static struct gap_device *gap_device_of(struct gap_state *s, const struct timeline_entry *b)
 {
 	struct gaps *g = s->gaps;
 
@@ -322,7 +323,7 @@ static const struct trace_thread *main_thread(const struct image *image)
 	return image->trace->thread_count ? &image->trace->threads[0] : NULL;
 }
 
-static void count_short(struct state *s, const struct timeline_entry *b, uint64_t call_ns)
+static void count_short(struct gap_state *s, const struct timeline_entry *b, uint64_t call_ns)
 {
 	struct gaps *g = s->gaps;
 	bool is_new;
@@ -346,7 +347,7 @@ static void count_short(struct state *s, const struct timeline_entry *b, uint64_
 	}
 }
 
-static void count_launch(struct state *s, struct gap_device *d, const struct timeline_entry *b)
+static void count_launch(struct gap_state *s, struct gap_device *d, const struct timeline_entry *b)
 {
 	const struct function *f = b->thread ? trace_function(b->image->trace, b->function) : NULL;
 	uint64_t call_ns = b->call_end - b->call_start;
@@ -362,7 +363,7 @@ static void count_launch(struct state *s, struct gap_device *d, const struct tim
 
 static void gap_visit_entry(void *context, const struct timeline_entry *b)
 {
-	struct state *s = context;
+	struct gap_state *s = context;
 	struct gap_device *d = gap_device_of(s, b);
 	uint64_t start = b->start < s->run_end ? b->start : s->run_end, end = b->end < s->run_end ? b->end : s->run_end;
 
@@ -395,15 +396,15 @@ static const struct image *last_image(const struct model *m, const struct proces
 
 /* ---- unrecorded intervals ---- */
 
-static void add_unrecorded(struct state *s, uint64_t from, uint64_t to)
+static void add_unrecorded(struct gap_state *s, uint64_t from, uint64_t to)
 {
 	if (from >= to)
 		return;
 	s->unrecorded = mem_grow(s->unrecorded, s->unrecorded_count, &s->unrecorded_capacity, sizeof(*s->unrecorded));
-	s->unrecorded[s->unrecorded_count++] = (struct span){from, to};
+	s->unrecorded[s->unrecorded_count++] = (struct gap_span){from, to};
 }
 
-static void outside_of_ranges(struct state *s, const struct image *image)
+static void outside_of_ranges(struct gap_state *s, const struct image *image)
 {
 	const struct clock_map *clock = &s->context->model->machines[image->machine].clock;
 	const struct ranges *r = image->ranges;
@@ -417,7 +418,7 @@ static void outside_of_ranges(struct state *s, const struct image *image)
 		add_unrecorded(s, at, s->life->end_ns);
 }
 
-static void lost_sources(struct state *s, const struct image *image)
+static void lost_sources(struct gap_state *s, const struct image *image)
 {
 	const struct clock_map *clock = &s->context->model->machines[image->machine].clock;
 	struct device_gap *gaps;
@@ -431,12 +432,12 @@ static void lost_sources(struct state *s, const struct image *image)
 
 static int by_from(const void *left, const void *right)
 {
-	const struct span *a = left, *b = right;
+	const struct gap_span *a = left, *b = right;
 
 	return order_of(a->from, b->from);
 }
 
-static void find_unrecorded(struct state *s)
+static void find_unrecorded(struct gap_state *s)
 {
 	size_t used = 0;
 
@@ -451,7 +452,7 @@ static void find_unrecorded(struct state *s)
 	if (s->unrecorded_count)
 		qsort(s->unrecorded, s->unrecorded_count, sizeof(*s->unrecorded), by_from);
 	for (size_t i = 0; i < s->unrecorded_count; i++) {
-		const struct span *next = &s->unrecorded[i];
+		const struct gap_span *next = &s->unrecorded[i];
 
 		if (!used || next->from > s->unrecorded[used - 1].to)
 			s->unrecorded[used++] = *next;
@@ -463,7 +464,7 @@ static void find_unrecorded(struct state *s)
 
 /* ---- results ---- */
 
-static void process_gaps(struct state *s)
+static void process_gaps(struct gap_state *s)
 {
 	const struct image *last = last_image(s->context->model, s->life);
 
@@ -548,7 +549,7 @@ static void gap_sort_sums(struct gaps *g)
 
 struct gaps *gaps_find(const struct report_context *c)
 {
-	struct state s = {
+	struct gap_state s = {
 		.context = c, .gaps = mem_alloc(sizeof(*s.gaps)), .batch = mem_alloc(BATCH * sizeof(*s.batch))};
 
 	s.run_end = model_end_ns(c->model);

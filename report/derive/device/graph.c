@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* From `ticks` on, the executable graph has the nodes of `graph`. */
-struct source {
+struct graph_source {
 	uint64_t ticks;
 	uint32_t exec, graph;
 };
@@ -28,7 +28,7 @@ struct operation {
 struct graphs {
 	bool is_prepared;
 	struct graph_node *nodes; /* in the order of the calls of each thread */
-	struct source *sources;   /* by exec and ticks */
+	struct graph_source *sources; /* by exec and ticks */
 	struct inner *inners;
 	struct operation *operations;
 	size_t node_count, node_capacity, source_count, source_capacity, inner_count, inner_capacity, operation_count,
@@ -97,7 +97,7 @@ static void add_event(struct graphs *g, const struct trace_thread *thread, const
 		add_node(g, thread, e, graph);
 	} else if (exec) {
 		g->sources = mem_grow(g->sources, g->source_count, &g->source_capacity, sizeof(*g->sources));
-		g->sources[g->source_count++] = (struct source){e->ticks, (uint32_t)tf_arg_value(exec), graph};
+		g->sources[g->source_count++] = (struct graph_source){e->ticks, (uint32_t)tf_arg_value(exec), graph};
 	} else if (inner) {
 		*map_put(&g->original, graph, 0, NULL) = tf_arg_value(inner);
 	}
@@ -105,7 +105,7 @@ static void add_event(struct graphs *g, const struct trace_thread *thread, const
 
 static int sources_by_exec(const void *left, const void *right)
 {
-	const struct source *a = left, *b = right;
+	const struct graph_source *a = left, *b = right;
 
 	return order_of(a->exec, b->exec) ?: order_of(a->ticks, b->ticks);
 }

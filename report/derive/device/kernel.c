@@ -5,7 +5,7 @@
 #include "report/derive/symbols/demangle.h"
 
 /* The map of kernel_names maps (side, number) to: */
-enum side {
+enum kernel_key {
 	BY_RECORD, /* correlation number of a record -> kernel */
 	BY_LAUNCH, /* TF_BLOB_LAUNCH -> kernel */
 	MADE,	   /* operation << 32 | kernel -> id of the operation with that kernel's name */
@@ -17,7 +17,7 @@ enum { KNOWS_RECORDS = 1, KNOWS_LAUNCHES = 2 };
 /* State kept with a trace: names that only the other source has. */
 struct kernel_names {
 	unsigned int known; /* KNOWS_... */
-	struct map map;	    /* by enum side and number */
+	struct map map;	    /* by enum kernel_key and number */
 };
 
 static void kernel_names_done(void *state)

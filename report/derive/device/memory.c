@@ -7,21 +7,21 @@
 
 enum { OUT_OF_MEMORY = 2 }; /* cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY */
 
-struct block {
+struct device_block {
 	uint64_t bytes, ns;
 	size_t site;
 	bool is_replacing; /* the free of the block before it is still to come */
 	bool is_live;
 };
 
-struct replay {
+struct memory_replay {
 	struct memory *m;
 	const struct model *model;
 	struct map addresses; /* address -> block + 1 */
 	struct map sites, uses; /* -> position + 1 */
 	struct map devices;   /* thread -> its current device */
 	struct map info_by_device;      /* device -> position in infos + 1 */
-	struct block *blocks;
+	struct device_block *blocks;
 	size_t block_count, block_capacity;
 	size_t *holes; /* indices of unused blocks */
 	size_t hole_count, hole_capacity;
@@ -42,7 +42,7 @@ const char *memory_kind(unsigned int kind)
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "Other";
 }
 
-static struct memory_use *use_of(struct replay *r, uint32_t device, uint8_t kind)
+static struct memory_use *use_of(struct memory_replay *r, uint32_t device, uint8_t kind)
 {
 	struct memory *m = r->m;
 	uint64_t *place = map_put(&r->uses, device, kind, NULL);
@@ -55,7 +55,7 @@ static struct memory_use *use_of(struct replay *r, uint32_t device, uint8_t kind
 	return &m->uses[*place - 1];
 }
 
-static size_t site_of(struct replay *r, const struct event *e, uint32_t device, uint8_t kind)
+static size_t site_of(struct memory_replay *r, const struct event *e, uint32_t device, uint8_t kind)
 {
 	struct memory *m = r->m;
 	uint32_t stack = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK));
@@ -70,7 +70,7 @@ static size_t site_of(struct replay *r, const struct event *e, uint32_t device, 
 	return *place - 1;
 }
 
-static void use_grows(struct replay *r, uint32_t device, uint8_t kind, uint64_t bytes)
+static void use_grows(struct memory_replay *r, uint32_t device, uint8_t kind, uint64_t bytes)
 {
 	struct memory_use *u = use_of(r, device, kind);
 
@@ -87,7 +87,7 @@ static void use_grows(struct replay *r, uint32_t device, uint8_t kind, uint64_t 
 		r->watch(r->context, r->m, u, r->ns);
 }
 
-static void use_shrinks(struct replay *r, uint32_t device, uint8_t kind, uint64_t bytes)
+static void use_shrinks(struct memory_replay *r, uint32_t device, uint8_t kind, uint64_t bytes)
 {
 	struct memory_use *u = use_of(r, device, kind);
 
@@ -98,9 +98,9 @@ static void use_shrinks(struct replay *r, uint32_t device, uint8_t kind, uint64_
 		r->watch(r->context, r->m, u, r->ns);
 }
 
-static void memory_drop_block(struct replay *r, size_t place)
+static void memory_drop_block(struct memory_replay *r, size_t place)
 {
-	struct block *b = &r->blocks[place];
+	struct device_block *b = &r->blocks[place];
 	struct memory_site *s = &r->m->sites[b->site];
 
 	b->is_live = false;
@@ -113,7 +113,7 @@ static void memory_drop_block(struct replay *r, size_t place)
 	r->holes[r->hole_count++] = place;
 }
 
-static size_t block_place(struct replay *r)
+static size_t block_place(struct memory_replay *r)
 {
 	if (r->hole_count)
 		return r->holes[--r->hole_count];
@@ -121,7 +121,8 @@ static size_t block_place(struct replay *r)
 	return r->block_count++;
 }
 
-static void memory_allocate(struct replay *r, const struct event *e, uint64_t address, uint8_t kind, uint32_t device)
+static void memory_allocate(struct memory_replay *r, const struct event *e, uint64_t address, uint8_t kind,
+			    uint32_t device)
 {
 	uint64_t bytes = tf_arg_value(event_arg(e, TF_ARG_BYTES)), *known = map_put(&r->addresses, address, 0, NULL);
 	bool is_replacing = *known != 0;
@@ -134,7 +135,7 @@ static void memory_allocate(struct replay *r, const struct event *e, uint64_t ad
 	}
 	site = site_of(r, e, device, kind);
 	place = block_place(r);
-	r->blocks[place] = (struct block){
+	r->blocks[place] = (struct device_block){
 		.bytes = bytes, .ns = r->ns, .site = site, .is_replacing = is_replacing, .is_live = true};
 	*known = place + 1;
 	s = &r->m->sites[site];
@@ -145,10 +146,10 @@ static void memory_allocate(struct replay *r, const struct event *e, uint64_t ad
 		use_grows(r, device, 0, bytes);
 }
 
-static void memory_release(struct replay *r, uint64_t address, uint64_t start_ns)
+static void memory_release(struct memory_replay *r, uint64_t address, uint64_t start_ns)
 {
 	const uint64_t *known = map_find(&r->addresses, address, 0);
-	struct block *b = known ? &r->blocks[*known - 1] : NULL;
+	struct device_block *b = known ? &r->blocks[*known - 1] : NULL;
 
 	if (!b) {
 		r->m->unknown_frees++;
@@ -165,7 +166,7 @@ static void memory_release(struct replay *r, uint64_t address, uint64_t start_ns
 }
 
 /* cudaDeviceReset frees all memory of the process on the device. */
-static void memory_reset_device(struct replay *r, uint32_t device)
+static void memory_reset_device(struct memory_replay *r, uint32_t device)
 {
 	struct map old = r->addresses;
 
@@ -204,7 +205,7 @@ static void collect_owners(const struct memory *m, struct memory_failure *f)
 	}
 }
 
-static void memory_note_failure(struct replay *r, const struct merge_event *g, uint32_t device)
+static void memory_note_failure(struct memory_replay *r, const struct merge_event *g, uint32_t device)
 {
 	struct memory *m = r->m;
 	uint64_t arg = event_arg(&g->event, TF_ARG_MEMORY);
@@ -231,7 +232,7 @@ static void memory_note_failure(struct replay *r, const struct merge_event *g, u
 	m->failures[m->failure_count++] = f;
 }
 
-static void note_memory_info(struct replay *r, uint32_t device, uint64_t left, uint64_t total)
+static void note_memory_info(struct memory_replay *r, uint32_t device, uint64_t left, uint64_t total)
 {
 	uint64_t *place = map_put(&r->info_by_device, device, 0, NULL);
 
@@ -254,7 +255,7 @@ static bool is_memory_info_call(const struct event *e, const struct function *f)
 	return !strcmp(f->name, "cudaDeviceReset");
 }
 
-static void replay_one(struct replay *r, const struct merge_event *g)
+static void replay_one(struct memory_replay *r, const struct merge_event *g)
 {
 	const struct event *e = &g->event;
 	const struct function *f = e->kind == TF_CALL ? trace_function(g->image->trace, e->id) : NULL;
@@ -287,7 +288,7 @@ static void replay_one(struct replay *r, const struct merge_event *g)
 		memory_reset_device(r, (uint32_t)*device);
 }
 
-static void take_peaks(struct replay *r, const struct memory_use *peaks, size_t count)
+static void take_peaks(struct memory_replay *r, const struct memory_use *peaks, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (peaks[i].kind || !peaks[i].peak || peaks[i].peak_event != r->event)
@@ -304,7 +305,7 @@ static void take_peaks(struct replay *r, const struct memory_use *peaks, size_t 
 }
 
 /* `peaks`: result of the first pass; the owners at each peak are collected when its event is replayed. */
-static void memory_pass_change(struct replay *r, const struct memory_use *peaks, size_t count)
+static void memory_pass_change(struct memory_replay *r, const struct memory_use *peaks, size_t count)
 {
 	struct merge *merge = merge_new_image(r->model, r->m->image);
 	const struct merge_event *g;
@@ -316,7 +317,7 @@ static void memory_pass_change(struct replay *r, const struct memory_use *peaks,
 	}
 	merge_free(merge);
 	for (size_t i = 0; i < r->block_count; i++) {
-		const struct block *b = &r->blocks[i];
+		const struct device_block *b = &r->blocks[i];
 		struct memory_site *s = &r->m->sites[b->site];
 
 		if (b->is_live && (!s->first_ns || b->ns < s->first_ns))
@@ -324,7 +325,7 @@ static void memory_pass_change(struct replay *r, const struct memory_use *peaks,
 	}
 }
 
-static void replay_done(struct replay *r)
+static void replay_done(struct memory_replay *r)
 {
 	map_done(&r->addresses);
 	map_done(&r->sites);
@@ -347,7 +348,7 @@ static bool has_memory(const struct trace *t)
 void memory_replay(const struct model *model, const struct image *image, struct memory *ret, memory_watch *watch,
 		   void *context)
 {
-	struct replay r = {.m = ret, .model = model, .watch = watch, .context = context};
+	struct memory_replay r = {.m = ret, .model = model, .watch = watch, .context = context};
 
 	*ret = (struct memory){.image = image};
 	if (has_memory(image->trace))
@@ -358,7 +359,7 @@ void memory_replay(const struct model *model, const struct image *image, struct 
 void memory_replay_peaks(const struct model *model, const struct image *image, struct memory *ret)
 {
 	struct memory first;
-	struct replay r = {.m = ret, .model = model};
+	struct memory_replay r = {.m = ret, .model = model};
 
 	memory_replay(model, image, &first, NULL, NULL);
 	*ret = (struct memory){.image = image};

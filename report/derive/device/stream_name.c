@@ -5,7 +5,7 @@
 
 #include "report/derive/device/correlate.h"
 
-struct making {
+struct stream_names_builder {
 	struct stream_names *names;
 	struct map handles; /* handle -> position in definitions */
 };
@@ -34,7 +34,7 @@ static bool handle_of(const struct correlated *k, uint64_t *ret)
 
 static void stream_visit_correlated(void *context, const struct correlated *k)
 {
-	struct making *m = context;
+	struct stream_names_builder *m = context;
 	struct tf_device_operation operation;
 	uint64_t handle, *position;
 
@@ -48,7 +48,7 @@ static void stream_visit_correlated(void *context, const struct correlated *k)
 void stream_names_make(struct stream_names *n, const struct report_context *c, const struct image *image,
 		       const struct nvtx_definitions *definitions)
 {
-	struct making m = {.names = n};
+	struct stream_names_builder m = {.names = n};
 	bool has_names = false;
 
 	*n = (struct stream_names){.definitions = definitions};

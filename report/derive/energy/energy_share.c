@@ -18,7 +18,7 @@ struct energy_interval {
 	uint64_t kernel_ns, busy_ns; /* in which a kernel ran, in which anything ran */
 };
 
-struct shares {
+struct energy_shares {
 	struct energy_share *items; /* by source; those that executed nothing have no intervals */
 	size_t count;
 	bool is_known; /* any has intervals */
@@ -28,7 +28,7 @@ struct shares {
 
 static void shares_done(void *state)
 {
-	struct shares *s = state;
+	struct energy_shares *s = state;
 
 	for (size_t i = 0; i < s->count; i++)
 		free(s->items[i].intervals);
@@ -37,17 +37,17 @@ static void shares_done(void *state)
 	map_done(&s->operations);
 }
 
-static const struct attachment_kind shares_kind = {sizeof(struct shares), shares_done};
+static const struct attachment_kind shares_kind = {sizeof(struct energy_shares), shares_done};
 
 /* ---- operations ---- */
 
-struct span {
+struct energy_span {
 	uint64_t start, end; /* the common time */
 	uint32_t source;
 	bool is_kernel;
 };
 
-static struct energy_share *share_of_device(struct shares *s, const struct model *m, const struct image *image,
+static struct energy_share *share_of_device(struct energy_shares *s, const struct model *m, const struct image *image,
 					    uint32_t device)
 {
 	bool is_new;
@@ -62,7 +62,7 @@ static struct energy_share *share_of_device(struct shares *s, const struct model
 }
 
 /* The share of the device that executed an operation; NULL: it was not sampled. */
-static struct energy_share *share_of(struct shares *s, const struct model *m, const struct image *image,
+static struct energy_share *share_of(struct energy_shares *s, const struct model *m, const struct image *image,
 				     uint32_t operation, bool *ret_is_kernel)
 {
 	bool is_new;
@@ -77,24 +77,25 @@ static struct energy_share *share_of(struct shares *s, const struct model *m, co
 	return share_of_device(s, m, image, (uint32_t)((*known - 1) >> 1));
 }
 
-static void span_of(const struct model *m, const struct image *image, const struct device_record *r, struct span *ret)
+static void span_of(const struct model *m, const struct image *image, const struct device_record *r,
+		    struct energy_span *ret)
 {
 	ret->start = clock_map_monotonic(&m->machines[image->machine].clock, r->start_ns);
 	ret->end = ret->start + r->duration_ns < ret->start ? ret->start : ret->start + r->duration_ns;
 }
 
-struct reading {
-	struct shares *shares;
-	struct external_sort sort; /* of struct span */
+struct energy_reader {
+	struct energy_shares *shares;
+	struct external_sort sort; /* of struct energy_span */
 };
 
 static void keep_record(struct scan *scan, const struct device_record *r)
 {
-	struct reading *reading = scan->more;
+	struct energy_reader *reading = scan->more;
 	const struct model *m = scan->context->model;
 	bool is_kernel;
 	struct energy_share *share = share_of(reading->shares, m, scan->image, r->operation, &is_kernel);
-	struct span *span;
+	struct energy_span *span;
 
 	if (!share || share->source->count < 2)
 		return;
@@ -106,7 +107,7 @@ static void keep_record(struct scan *scan, const struct device_record *r)
 
 static int spans_by_start(const void *left, const void *right)
 {
-	const struct span *a = left, *b = right;
+	const struct energy_span *a = left, *b = right;
 
 	return order_of(a->start, b->start) ?: order_of(a->end, b->end);
 }
@@ -136,7 +137,7 @@ static void time_add(struct energy_share *share, uint64_t from, uint64_t to, siz
 }
 
 /* Adds the part of a span that no earlier one has covered; *until is the end of those. */
-static void time_cover(struct energy_share *share, const struct span *s, uint64_t *until, size_t field)
+static void time_cover(struct energy_share *share, const struct energy_span *s, uint64_t *until, size_t field)
 {
 	uint64_t from = s->start > *until ? s->start : *until;
 
@@ -151,7 +152,7 @@ struct until {
 };
 
 /* Spans are added in the order of their starts. */
-static void span_add(struct energy_share *share, struct until *until, const struct span *s)
+static void span_add(struct energy_share *share, struct until *until, const struct energy_span *s)
 {
 	const struct energy_source *source = share->source;
 	uint64_t first = source->points[0].ns, last = source->points[source->count - 1].ns;
@@ -228,18 +229,18 @@ static void share_divide(struct energy_share *share)
 	}
 }
 
-static void shares_read(const struct report_context *c, struct shares *s)
+static void shares_read(const struct report_context *c, struct energy_shares *s)
 {
 	const struct energies *energies = energies_of(c->model);
 	struct until *until = mem_alloc((energies->count + 1) * sizeof(*until));
-	struct reading reading = {.shares = s};
-	const struct span *span;
+	struct energy_reader reading = {.shares = s};
+	const struct energy_span *span;
 
 	s->items = mem_alloc((energies->count + 1) * sizeof(*s->items));
 	s->count = energies->count;
 	for (size_t i = 0; i < s->count; i++)
 		s->items[i].source = &energies->items[i];
-	external_sort_init(&reading.sort, sizeof(struct span), scan_records_held(c), spans_by_start);
+	external_sort_init(&reading.sort, sizeof(struct energy_span), scan_records_held(c), spans_by_start);
 	for (size_t i = 0; i < c->model->image_count && s->count; i++) {
 		struct scan scan = {
 			.context = c, .image = &c->model->images[i], .is_unfiltered = true, .more = &reading};
@@ -259,10 +260,10 @@ static void shares_read(const struct report_context *c, struct shares *s)
 	free(until);
 }
 
-static struct shares *shares_of(const struct report_context *c)
+static struct energy_shares *shares_of(const struct report_context *c)
 {
 	struct attachments *a = (struct attachments *)&c->model->attachments;
-	struct shares *s = attachment_find(a, &shares_kind);
+	struct energy_shares *s = attachment_find(a, &shares_kind);
 
 	if (!s) {
 		s = attachment_get(a, &shares_kind);
@@ -273,7 +274,7 @@ static struct shares *shares_of(const struct report_context *c)
 
 const struct energy_share *energy_shares(const struct report_context *c, size_t *ret_count)
 {
-	const struct shares *s = shares_of(c);
+	const struct energy_shares *s = shares_of(c);
 
 	*ret_count = s->count;
 	return s->is_known ? s->items : NULL;
@@ -294,9 +295,9 @@ static double joules_until(const struct energy_share *share, bool is_kernel, uin
 
 double energy_of_record(const struct report_context *c, const struct image *image, const struct device_record *r)
 {
-	struct shares *s = shares_of(c);
+	struct energy_shares *s = shares_of(c);
 	const struct energy_share *share;
-	struct span span;
+	struct energy_span span;
 	bool is_kernel;
 	double joules;
 

@@ -57,14 +57,14 @@ void interval_tree_build(struct interval_tree *s)
 	}
 }
 
-struct asking {
+struct interval_query {
 	const struct interval_tree *intervals;
 	uint64_t start, end;
 	void *context;
 	void (*visit)(void *, size_t);
 };
 
-static void visit_enclosing(const struct asking *a, size_t low, size_t high)
+static void visit_enclosing(const struct interval_query *a, size_t low, size_t high)
 {
 	size_t middle = low + (high - low) / 2;
 	const struct interval *n;
@@ -88,5 +88,5 @@ void interval_tree_around(const struct interval_tree *s, const struct trace_thre
 	size_t from = first_place(i, 0, s->count, s->items[i].thread < thread);
 
 	if (from < s->count && s->items[from].thread == thread)
-		visit_enclosing(&(struct asking){s, start, end, context, visit}, from, thread_end(s, from));
+		visit_enclosing(&(struct interval_query){s, start, end, context, visit}, from, thread_end(s, from));
 }

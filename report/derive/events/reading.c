@@ -34,14 +34,14 @@ bool reading_is_wait(const char *function)
 	return begins_with_any(function, names, sizeof(names) / sizeof(*names));
 }
 
-struct reading {
+struct chunk_reading {
 	const struct trace *trace;
 	uint64_t from, to, ns;
 };
 
 static void add_input(void *context, const struct host_span *span)
 {
-	struct reading *r = context;
+	struct chunk_reading *r = context;
 	const struct function *f = trace_function(r->trace, span->function);
 	uint64_t start = span->start > r->from ? span->start : r->from, end = span->end < r->to ? span->end : r->to;
 
@@ -61,7 +61,7 @@ bool reading_by_another(const struct model *m, size_t process, uint64_t from, ui
 		if (!image->trace || (p != waiting && !is_child) || p->start_ns >= to || p->end_ns <= from)
 			continue;
 		for (size_t k = 0; k < image->trace->thread_count; k++) {
-			struct reading r = {image->trace, from, to, 0};
+			struct chunk_reading r = {image->trace, from, to, 0};
 
 			host_time(m, image, &image->trace->threads[k], from, to, &r, add_input);
 			if (r.ns * 2 >= to - from)

@@ -116,32 +116,32 @@ void scan_aggregate(struct scan *s, void (*visit)(struct scan *, const struct ev
 
 enum { PART_CHUNKS = 16 };
 
-struct part {
+struct scan_part {
 	const struct image *image;
 	const struct trace_thread *thread;
 	size_t first, count; /* chunks of the thread */
 };
 
-struct parts {
+struct scan_parts {
 	const struct scan *scan;
 	void (*read)(struct scan *, struct cursor *);
-	struct part *items;
+	struct scan_part *items;
 	size_t count, capacity;
 	size_t next; /* index of the next part that no worker has taken */
 	struct aggregate aggregates[PARALLEL_MOST];
 };
 
-static void parts_add(struct parts *l, const struct image *image, const struct trace_thread *thread)
+static void parts_add(struct scan_parts *l, const struct image *image, const struct trace_thread *thread)
 {
 	for (size_t i = 0; i < thread->chunk_count; i += PART_CHUNKS) {
 		size_t left = thread->chunk_count - i;
 
 		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
-		l->items[l->count++] = (struct part){image, thread, i, left < PART_CHUNKS ? left : PART_CHUNKS};
+		l->items[l->count++] = (struct scan_part){image, thread, i, left < PART_CHUNKS ? left : PART_CHUNKS};
 	}
 }
 
-static void parts_find(struct parts *l)
+static void parts_find(struct scan_parts *l)
 {
 	const struct model *m = l->scan->context->model;
 
@@ -158,13 +158,13 @@ static void parts_find(struct parts *l)
 
 static void read_parts(void *argument, size_t worker)
 {
-	struct parts *l = argument;
+	struct scan_parts *l = argument;
 	struct scan s = *l->scan;
 	size_t i;
 
 	s.aggregate = &l->aggregates[worker];
 	while ((i = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED)) < l->count) {
-		const struct part *p = &l->items[i];
+		const struct scan_part *p = &l->items[i];
 		struct cursor cursor;
 
 		s.image = p->image;
@@ -178,7 +178,7 @@ static void read_parts(void *argument, size_t worker)
 
 void scan_aggregate_parts(struct scan *s, void (*read)(struct scan *, struct cursor *))
 {
-	struct parts l = {.scan = s, .read = read};
+	struct scan_parts l = {.scan = s, .read = read};
 	size_t workers;
 
 	parts_find(&l);

@@ -7,7 +7,7 @@
 #include "report/derive/device/attribute.h"
 #include "report/derive/device/device.h"
 
-struct gathering {
+struct jax_scan {
 	struct jax_functions *functions;
 	struct scan scan;
 	struct jax_ranges ranges;
@@ -22,7 +22,7 @@ static bool function_key(struct scan *s, const void *name, struct buffer *fields
 	return true;
 }
 
-static uint32_t function_row(struct gathering *g, size_t node)
+static uint32_t function_row(struct jax_scan *g, size_t node)
 {
 	struct jax_functions *f = g->functions;
 	const struct nvtx_node *n = &g->ranges.tree.nodes[node];
@@ -39,7 +39,7 @@ static uint32_t function_row(struct gathering *g, size_t node)
 
 /* ---- time of the host ---- */
 
-static void add_stack(struct gathering *g, uint32_t row, uint32_t stack, uint64_t ns)
+static void add_stack(struct jax_scan *g, uint32_t row, uint32_t stack, uint64_t ns)
 {
 	struct jax_function *f = &g->functions->items[row];
 	uint64_t image = (uint64_t)(g->scan.image - g->scan.context->model->images);
@@ -55,7 +55,7 @@ static void add_stack(struct gathering *g, uint32_t row, uint32_t stack, uint64_
 	}
 }
 
-static void add_range(struct gathering *g, size_t node)
+static void add_range(struct jax_scan *g, size_t node)
 {
 	const struct nvtx_node *n = &g->ranges.tree.nodes[node];
 	const struct jax_place *p = &g->ranges.places[node];
@@ -86,7 +86,7 @@ static void add_range(struct gathering *g, size_t node)
 
 static void take_node(void *context, size_t node)
 {
-	struct gathering *g = context;
+	struct jax_scan *g = context;
 	const struct jax_place *p = &g->ranges.places[node];
 
 	if ((p->kind == JAX_RUN && !p->is_staged) || p->kind == JAX_MODULE)
@@ -95,7 +95,7 @@ static void take_node(void *context, size_t node)
 
 static void add_correlated(void *context, const struct correlated *k)
 {
-	struct gathering *g = context;
+	struct jax_scan *g = context;
 	struct tf_device_operation operation;
 	struct jax_function *f;
 
@@ -117,7 +117,7 @@ static void add_correlated(void *context, const struct correlated *k)
 
 void jax_functions_make(const struct report_context *c, struct jax_functions *ret)
 {
-	struct gathering g = {.functions = ret, .scan = {.context = c}};
+	struct jax_scan g = {.functions = ret, .scan = {.context = c}};
 
 	*ret = (struct jax_functions){0};
 	g.scan.aggregate = &ret->keys;

@@ -6,11 +6,11 @@
 
 #include "report/derive/jax/jax_text.h"
 
-enum table { TABLE_NONE, TABLE_FILES, TABLE_LOCATIONS, TABLE_FRAMES };
+enum hlo_table { TABLE_NONE, TABLE_FILES, TABLE_LOCATIONS, TABLE_FRAMES };
 
 static const struct {
 	const char *title;
-	enum table table;
+	enum hlo_table table;
 } titles[] = {{"FileNames", TABLE_FILES},
 	      {"FunctionNames", TABLE_NONE},
 	      {"FileLocations", TABLE_LOCATIONS},
@@ -19,26 +19,26 @@ static const struct {
 static const char several[] = "(several)";
 
 /* A computation, or an instruction. */
-struct part {
+struct hlo_part {
 	char *name;
 	char *scope, *line; /* "": not known. Of a computation: of its root, or else of the last one that has them */
 	size_t computation; /* of an instruction: the one that it is in */
 	bool is_fused, has_root;
 };
 
-struct parts {
-	struct part *items;
+struct hlo_parts {
+	struct hlo_part *items;
 	size_t count, capacity;
 };
 
 /* The text that is being read. */
-struct reading {
+struct hlo_reader {
 	struct jax_modules *modules;
 	uint64_t module; /* hash of its name */
-	enum table table;
+	enum hlo_table table;
 	struct map numbers; /* (table, number) -> position in files + 1; file << 32 | line; number of the location */
 	struct texts files;
-	struct parts computations, instructions;
+	struct hlo_parts computations, instructions;
 	struct map by_name; /* hash of a computation's name -> position + 1 */
 };
 
@@ -47,15 +47,15 @@ static uint64_t hash_text(const char *text)
 	return hash_bytes(text, strlen(text));
 }
 
-static struct part *part_add(struct parts *p, const char *name, size_t length)
+static struct hlo_part *part_add(struct hlo_parts *p, const char *name, size_t length)
 {
 	p->items = mem_grow(p->items, p->count, &p->capacity, sizeof(*p->items));
-	p->items[p->count] = (struct part){
+	p->items[p->count] = (struct hlo_part){
 		.name = mem_copy_text(name, length), .scope = mem_copy_text("", 0), .line = mem_copy_text("", 0)};
 	return &p->items[p->count++];
 }
 
-static void parts_done(struct parts *p)
+static void parts_done(struct hlo_parts *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		free(p->items[i].name);
@@ -131,7 +131,7 @@ static const char *bare(const char *name)
 
 /* ---- lines ---- */
 
-static void read_computation(struct reading *r, const char *line)
+static void read_computation(struct hlo_reader *r, const char *line)
 {
 	const char *name = after(line, "ENTRY ");
 
@@ -141,7 +141,7 @@ static void read_computation(struct reading *r, const char *line)
 		r->computations.count;
 }
 
-static struct part *computation_called(struct reading *r, const char *line)
+static struct hlo_part *computation_called(struct hlo_reader *r, const char *line)
 {
 	const char *name = after(line, ", calls=");
 	const uint64_t *place = NULL;
@@ -154,7 +154,7 @@ static struct part *computation_called(struct reading *r, const char *line)
 }
 
 /* Appends "file:line" as the metadata has it, or as the table of frames does. */
-static void read_line(const struct reading *r, const char *metadata, struct buffer *ret)
+static void read_line(const struct hlo_reader *r, const char *metadata, struct buffer *ret)
 {
 	const uint64_t *frame, *location = NULL, *file = NULL;
 
@@ -172,18 +172,18 @@ static void read_line(const struct reading *r, const char *metadata, struct buff
 		buffer_print(ret, "%s:%u", r->files.items[*file - 1], (unsigned)*location);
 }
 
-static void origin_copy(struct part *to, const struct part *from)
+static void origin_copy(struct hlo_part *to, const struct hlo_part *from)
 {
 	mem_replace_text(&to->scope, mem_copy_text(from->scope, strlen(from->scope)));
 	mem_replace_text(&to->line, mem_copy_text(from->line, strlen(from->line)));
 }
 
 /* A fusion that has no metadata has those of what is fused. */
-static void read_instruction(struct reading *r, const char *line)
+static void read_instruction(struct hlo_reader *r, const char *line)
 {
 	static const char root[] = "ROOT ";
 	const char *name = line + strspn(line, " "), *metadata = strstr(line, ", metadata={");
-	struct part *called = computation_called(r, line), *computation, *i;
+	struct hlo_part *called = computation_called(r, line), *computation, *i;
 	struct buffer op_name = {0}, place = {0};
 	bool is_root = !strncmp(name, root, sizeof(root) - 1);
 
@@ -210,7 +210,7 @@ static void read_instruction(struct reading *r, const char *line)
 	buffer_done(&place);
 }
 
-static void read_entry(struct reading *r, const char *line)
+static void read_entry(struct hlo_reader *r, const char *line)
 {
 	uint64_t number = strtoull(line, NULL, 10), value = 0;
 	struct buffer file = {0};
@@ -229,7 +229,7 @@ static void read_entry(struct reading *r, const char *line)
 		*map_put(&r->numbers, r->table, number, NULL) = value;
 }
 
-static void read_module_line(struct reading *r, const char *line)
+static void read_module_line(struct hlo_reader *r, const char *line)
 {
 	static const char module[] = "HloModule ";
 	size_t length = strlen(line);
@@ -249,7 +249,7 @@ static void read_module_line(struct reading *r, const char *line)
 
 /* ---- modules ---- */
 
-static void name_origin(struct jax_modules *m, uint64_t module, const char *name, const struct part *p)
+static void name_origin(struct jax_modules *m, uint64_t module, const char *name, const struct hlo_part *p)
 {
 	bool is_new;
 	uint64_t *place = map_put(&m->by_name, module, hash_text(name), &is_new);
@@ -269,10 +269,10 @@ static void name_origin(struct jax_modules *m, uint64_t module, const char *name
 		mem_replace_text(&o->line, mem_copy_text("", 0));
 }
 
-static void name_origins(struct reading *r)
+static void name_origins(struct hlo_reader *r)
 {
 	for (size_t i = 0; i < r->instructions.count; i++) {
-		struct part *p = &r->instructions.items[i];
+		struct hlo_part *p = &r->instructions.items[i];
 		bool is_other = false;
 
 		if (r->computations.items[p->computation].is_fused)
@@ -291,7 +291,7 @@ static void name_origins(struct reading *r)
 
 static void module_read(struct jax_modules *m, char *text)
 {
-	struct reading r = {.modules = m};
+	struct hlo_reader r = {.modules = m};
 
 	for (char *line = text, *end; *line; line = end) {
 		end = line + strcspn(line, "\n");

@@ -7,7 +7,7 @@
 #include "report/read/operation.h"
 
 static const struct {
-	enum mpi_class class;
+	enum mpi_call_class class;
 	const char *start; /* of the name, after "MPI_" and the I of a nonblocking call */
 } kinds[] = {
 	{MPI_CLASS_P2P, "Send"},
@@ -34,7 +34,7 @@ static const struct {
 	{MPI_CLASS_WAIT, "Start"},
 };
 
-static enum mpi_class class_of(const char *function)
+static enum mpi_call_class class_of(const char *function)
 {
 	const char *name = strncmp(function, "MPI_", 4) ? function : function + 4;
 

@@ -15,16 +15,16 @@
 enum { OPEN_WAITS = 64, OPEN_MEETINGS = 1 << 20 /* sides of one collective function */ };
 
 /* A collective that not all ranks have left yet. */
-struct meeting {
+struct open_collective {
 	struct mpi_side *sides; /* by rank in the communicator; image NULL: not there yet */
 	size_t arrived;
 	uint32_t root;
 };
 
 /* The meetings of one collective function on one communicator, in order. */
-struct team {
+struct collective_series {
 	uint64_t *numbers; /* by rank in the communicator: of its next one */
-	struct meeting *open; /* from `next` on; that one has number `first` */
+	struct open_collective *open; /* from `next` on; that one has number `first` */
 	size_t next, count, capacity;
 	uint64_t first;
 };
@@ -48,7 +48,7 @@ struct open_wait {
 	struct mpi_wait best; /* ns 0: none */
 };
 
-struct rank {
+struct matched_rank {
 	bool receives_unknown, sends_unknown; /* from here on */
 	size_t pending;			      /* unmatched nonblocking receives */
 	struct mpi_side arrival;	      /* the latest sender of a message that no wait has covered; image NULL */
@@ -56,11 +56,11 @@ struct rank {
 	size_t wait_count;
 };
 
-struct job {
+struct matched_job {
 	const struct mpi_job *of;
-	struct rank *ranks;
+	struct matched_rank *ranks;
 	struct mpi_communicators communicators;
-	struct team (*teams)[MPI_CLASSES]; /* by communicator */
+	struct collective_series (*teams)[MPI_CLASSES]; /* by communicator */
 	struct map by_message; /* (from, to), (communicator, tag) -> channel + 1 */
 	struct channel *channels;
 	size_t channel_count, channel_capacity;
@@ -68,14 +68,14 @@ struct job {
 };
 
 /* Where a call takes place. */
-struct place {
+struct rank_place {
 	size_t communicator;
 	uint32_t rank; /* of the caller, there */
 };
 
 struct matching {
 	const struct model *model;
-	struct job *jobs;
+	struct matched_job *jobs;
 	const uint8_t **classes; /* by image; borrowed */
 	void *context;
 	void (*visit)(void *context, const struct mpi_wait *wait);
@@ -93,7 +93,7 @@ static void report_wait(const struct matching *x, enum mpi_wait_kind kind, const
 
 /* ---- collectives ---- */
 
-static const struct mpi_side *last_of(const struct meeting *m, size_t ranks, size_t except)
+static const struct mpi_side *last_of(const struct open_collective *m, size_t ranks, size_t except)
 {
 	const struct mpi_side *last = NULL;
 
@@ -103,7 +103,7 @@ static const struct mpi_side *last_of(const struct meeting *m, size_t ranks, siz
 	return last;
 }
 
-static void finish_meeting(const struct matching *x, size_t ranks, uint8_t class, const struct meeting *m)
+static void finish_meeting(const struct matching *x, size_t ranks, uint8_t class, const struct open_collective *m)
 {
 	const struct mpi_side *late;
 
@@ -123,7 +123,7 @@ static void finish_meeting(const struct matching *x, size_t ranks, uint8_t class
 }
 
 /* Drops what is finished, and the oldest ones if there are too many: some rank does not take part any more. */
-static void close_meetings(struct team *t, size_t ranks)
+static void close_meetings(struct collective_series *t, size_t ranks)
 {
 	while (t->next < t->count &&
 	       (t->open[t->next].arrived == ranks || (t->count - t->next) * ranks > OPEN_MEETINGS)) {
@@ -138,13 +138,13 @@ static void close_meetings(struct team *t, size_t ranks)
 	}
 }
 
-static void enter_collective(const struct matching *x, struct job *job, const struct place *at, uint8_t class,
-			     const struct mpi_side *side, int64_t root)
+static void enter_collective(const struct matching *x, struct matched_job *job, const struct rank_place *at,
+			     uint8_t class, const struct mpi_side *side, int64_t root)
 {
-	struct team *t = &job->teams[at->communicator][class];
+	struct collective_series *t = &job->teams[at->communicator][class];
 	size_t ranks = job->communicators.items[at->communicator].count;
 	uint64_t number;
-	struct meeting *m;
+	struct open_collective *m;
 
 	if (!t->numbers)
 		t->numbers = mem_alloc(ranks * sizeof(*t->numbers));
@@ -153,7 +153,7 @@ static void enter_collective(const struct matching *x, struct job *job, const st
 		return;
 	while (t->first + (t->count - t->next) <= number) {
 		t->open = mem_grow(t->open, t->count, &t->capacity, sizeof(*t->open));
-		t->open[t->count++] = (struct meeting){.sides = mem_alloc(ranks * sizeof(struct mpi_side))};
+		t->open[t->count++] = (struct open_collective){.sides = mem_alloc(ranks * sizeof(struct mpi_side))};
 	}
 	m = &t->open[t->next + (number - t->first)];
 	m->sides[at->rank] = *side;
@@ -165,7 +165,7 @@ static void enter_collective(const struct matching *x, struct job *job, const st
 
 /* ---- waits for requests ---- */
 
-static void close_waits(const struct matching *x, struct rank *r, size_t count)
+static void close_waits(const struct matching *x, struct matched_rank *r, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (r->waits[i].best.ns)
@@ -186,7 +186,7 @@ static void improve_wait(struct open_wait *w, const struct mpi_side *sender)
 }
 
 /* A nonblocking receive was matched. The wait that was in progress when its sender began may come later. */
-static void note_sender(const struct matching *x, struct rank *r, const struct mpi_side *sender)
+static void note_sender(const struct matching *x, struct matched_rank *r, const struct mpi_side *sender)
 {
 	if (!r->arrival.image || sender->start_ns > r->arrival.start_ns)
 		r->arrival = *sender;
@@ -196,7 +196,7 @@ static void note_sender(const struct matching *x, struct rank *r, const struct m
 		close_waits(x, r, r->wait_count);
 }
 
-static void note_wait(const struct matching *x, struct rank *r, const struct mpi_side *side)
+static void note_wait(const struct matching *x, struct matched_rank *r, const struct mpi_side *side)
 {
 	struct open_wait w = {.side = *side};
 
@@ -215,7 +215,7 @@ static void note_wait(const struct matching *x, struct rank *r, const struct mpi
 
 /* ---- messages ---- */
 
-static struct channel *channel_of(struct job *job, size_t communicator, uint32_t from, uint32_t to, int64_t tag)
+static struct channel *channel_of(struct matched_job *job, size_t communicator, uint32_t from, uint32_t to, int64_t tag)
 {
 	uint64_t *place = map_put(&job->by_message, (uint64_t)from << 32 | to,
 				  (uint64_t)communicator << 32 | (uint32_t)tag, NULL);
@@ -228,7 +228,7 @@ static struct channel *channel_of(struct job *job, size_t communicator, uint32_t
 	return &job->channels[*place - 1];
 }
 
-static void match_message(const struct matching *x, struct job *job, const struct half *sent,
+static void match_message(const struct matching *x, struct matched_job *job, const struct half *sent,
 			  const struct half *received)
 {
 	x->counts->messages++;
@@ -256,8 +256,8 @@ static void add_half(struct channel *c, const struct half *half, bool is_send)
 }
 
 /* One half of the message between the rank of `half` and its peer. */
-static void take_half(const struct matching *x, struct job *job, const struct place *at, const struct half *half,
-		      bool is_send, int64_t peer, int64_t tag)
+static void take_half(const struct matching *x, struct matched_job *job, const struct rank_place *at,
+		      const struct half *half, bool is_send, int64_t peer, int64_t tag)
 {
 	const struct mpi_communicator *communicator = &job->communicators.items[at->communicator];
 	uint32_t rank = half->side.rank, other_rank, to, from;
@@ -282,8 +282,8 @@ static void take_half(const struct matching *x, struct job *job, const struct pl
 	}
 }
 
-static void take_receive(const struct matching *x, struct job *job, const struct place *at, const struct half *half,
-			 int64_t peer, int64_t tag)
+static void take_receive(const struct matching *x, struct matched_job *job, const struct rank_place *at,
+			 const struct half *half, int64_t peer, int64_t tag)
 {
 	if (peer < 0 && peer == job->proc_null)
 		return;
@@ -311,8 +311,8 @@ static bool is_send(uint8_t class)
 }
 
 /* The receiving half of MPI_Sendrecv, which returns when it has the message. */
-static void take_second_half(const struct matching *x, struct job *job, const struct place *at, uint8_t class,
-			     const struct tf_operation *op, const struct mpi_side *side)
+static void take_second_half(const struct matching *x, struct matched_job *job, const struct rank_place *at,
+			     uint8_t class, const struct tf_operation *op, const struct mpi_side *side)
 {
 	const struct half half = {*side, class == MPI_SEND_AND_RECEIVE};
 	int64_t source = 0, tag = 0;
@@ -324,13 +324,13 @@ static void take_second_half(const struct matching *x, struct job *job, const st
 		job->ranks[side->rank].receives_unknown = true;
 }
 
-static void match_call(const struct matching *x, struct job *job, uint8_t class, const struct tf_operation *op,
+static void match_call(const struct matching *x, struct matched_job *job, uint8_t class, const struct tf_operation *op,
 		       const struct mpi_side *side)
 {
 	struct half half = {*side, class == MPI_SEND || class == MPI_RECEIVE};
-	struct rank *rank = &job->ranks[side->rank];
+	struct matched_rank *rank = &job->ranks[side->rank];
 	int64_t peer = -1, tag = 0;
-	struct place at;
+	struct rank_place at;
 
 	if (class == MPI_WAIT) {
 		note_wait(x, rank, side);
@@ -366,7 +366,7 @@ static void visit_event(const struct matching *x, const struct mpi_jobs *jobs, c
 	uint64_t start = event_start(&e->event);
 	uint32_t rank = jobs->rank_of[image];
 	struct tf_operation op;
-	struct job *job;
+	struct matched_job *job;
 
 	if (!class)
 		return;
@@ -387,7 +387,7 @@ static void visit_event(const struct matching *x, const struct mpi_jobs *jobs, c
 
 /* ---- the whole ---- */
 
-static void team_done(struct team *t)
+static void team_done(struct collective_series *t)
 {
 	for (size_t i = t->next; i < t->count; i++)
 		free(t->open[i].sides);
@@ -395,7 +395,7 @@ static void team_done(struct team *t)
 	free(t->numbers);
 }
 
-static void job_done(const struct matching *x, struct job *job)
+static void job_done(const struct matching *x, struct matched_job *job)
 {
 	for (size_t i = 0; job->ranks && i < job->of->count; i++) {
 		close_waits(x, &job->ranks[i], job->ranks[i].wait_count);
@@ -421,7 +421,7 @@ static void match_jobs(struct matching *x, const struct mpi_jobs *jobs)
 		x->jobs[i].of = &jobs->items[i];
 		if (!jobs->items[i].count)
 			continue;
-		x->jobs[i].ranks = mem_alloc(jobs->items[i].count * sizeof(struct rank));
+		x->jobs[i].ranks = mem_alloc(jobs->items[i].count * sizeof(struct matched_rank));
 		mpi_communicators_find(&jobs->items[i], &x->jobs[i].communicators);
 		x->jobs[i].teams = mem_alloc(x->jobs[i].communicators.count * sizeof(*x->jobs[i].teams));
 		x->jobs[i].proc_null = mpi_proc_null(jobs->items[i].ranks[0]);

@@ -10,7 +10,7 @@
 
 enum { SEEN = 8 };
 
-struct search {
+struct range_search {
 	const struct model *model;
 	const struct image *image;
 	struct buffer range, domain; /* domain NULL: the default one; "*": any */
@@ -33,7 +33,7 @@ static const char *copy_part(const char *at, const char *stops, struct buffer *r
 	return at;
 }
 
-static int parse_range_spec(struct search *s, const char *spec, struct err *err)
+static int parse_range_spec(struct range_search *s, const char *spec, struct err *err)
 {
 	const char *at = copy_part(spec, "@/", &s->range);
 	char *end;
@@ -55,7 +55,7 @@ static int parse_range_spec(struct search *s, const char *spec, struct err *err)
 	return 0;
 }
 
-static bool is_domain(const struct search *s, const struct trace *t, uint32_t domain)
+static bool is_domain(const struct range_search *s, const struct trace *t, uint32_t domain)
 {
 	const struct blob *name = domain ? trace_definition(t, TF_BLOB_DOMAIN, domain) : NULL;
 	struct buffer text = {0};
@@ -73,7 +73,7 @@ static bool is_domain(const struct search *s, const struct trace *t, uint32_t do
 	return same;
 }
 
-static void remember_name(struct search *s, const struct nvtx_range *r, const char *text)
+static void remember_name(struct range_search *s, const struct nvtx_range *r, const char *text)
 {
 	struct buffer name = {0};
 
@@ -99,7 +99,7 @@ static void remember_name(struct search *s, const struct nvtx_range *r, const ch
 
 static void search_visit_range(void *context, const struct nvtx_range *r)
 {
-	struct search *s = context;
+	struct range_search *s = context;
 	const struct trace *t = s->image->trace;
 	const struct clock_map *clock = &s->model->machines[s->image->machine].clock;
 	const struct blob *words = trace_definition(t, TF_BLOB_STRING, r->text);
@@ -141,7 +141,7 @@ static size_t join_overlapping(const struct nvtx_instance *found, size_t count, 
 	return used;
 }
 
-static int report_no_match(const struct search *s, const char *spec, struct err *err)
+static int report_no_match(const struct range_search *s, const char *spec, struct err *err)
 {
 	struct buffer list = {0};
 	int code;
@@ -163,7 +163,7 @@ static int report_no_match(const struct search *s, const char *spec, struct err 
 int nvtx_instances(const struct model *m, const char *option, const char *spec, struct nvtx_instance **ret,
 		   size_t *ret_count, struct err *err)
 {
-	struct search s = {.model = m, .option = option};
+	struct range_search s = {.model = m, .option = option};
 	int code = parse_range_spec(&s, spec, err);
 
 	for (size_t i = 0; !code && i < m->image_count; i++) {

@@ -21,7 +21,7 @@ struct open_range {
 	bool is_hole; /* popped while a range of another domain above it is still open */
 };
 
-struct walk {
+struct range_walk {
 	const struct trace *trace;
 	const struct tick_spans *shown;	   /* NULL: everything passes */
 	const struct trace_thread *thread; /* the one being read */
@@ -40,7 +40,7 @@ struct walk {
 	void (*visit)(void *context, const struct nvtx_range *range);
 };
 
-static struct open_range open_range_of(const struct walk *w, const struct event *e)
+static struct open_range open_range_of(const struct range_walk *w, const struct event *e)
 {
 	return (struct open_range){.start = e->ticks,
 				   .text = e->text,
@@ -51,7 +51,7 @@ static struct open_range open_range_of(const struct walk *w, const struct event 
 				   .thread = w->thread};
 }
 
-static void close_range(struct walk *w, const struct open_range *o, uint64_t end, bool is_pushpop,
+static void close_range(struct range_walk *w, const struct open_range *o, uint64_t end, bool is_pushpop,
 			const struct trace_thread *end_thread, const uint64_t *end_payload)
 {
 	if (end < o->start)
@@ -74,7 +74,7 @@ static void close_range(struct walk *w, const struct open_range *o, uint64_t end
 			     });
 }
 
-static void nvtx_push_range(struct walk *w, struct open_range o)
+static void nvtx_push_range(struct range_walk *w, struct open_range o)
 {
 	size_t *top = &w->top[o.domain % DOMAINS];
 
@@ -85,7 +85,7 @@ static void nvtx_push_range(struct walk *w, struct open_range o)
 }
 
 /* Alternating domains would otherwise leave more and more holes. */
-static void close_holes(struct walk *w)
+static void close_holes(struct range_walk *w)
 {
 	size_t depth = w->depth;
 
@@ -96,7 +96,7 @@ static void close_holes(struct walk *w)
 			nvtx_push_range(w, w->stack[i]);
 }
 
-static void nvtx_pop_range(struct walk *w, const struct event *e)
+static void nvtx_pop_range(struct range_walk *w, const struct event *e)
 {
 	size_t *top = &w->top[e->id % DOMAINS];
 	struct open_range *o = *top ? &w->stack[*top - 1] : NULL;
@@ -113,7 +113,7 @@ static void nvtx_pop_range(struct walk *w, const struct event *e)
 		close_holes(w);
 }
 
-static void range_start(struct walk *w, const struct event *e)
+static void range_start(struct range_walk *w, const struct event *e)
 {
 	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_VALUE));
 	const uint64_t *end = map_find(&w->ends, id, 0), *thread = map_find(&w->ends, id, 1),
@@ -140,7 +140,7 @@ static void range_start(struct walk *w, const struct event *e)
 	w->starts[*place] = start;
 }
 
-static void range_end(struct walk *w, const struct event *e)
+static void range_end(struct range_walk *w, const struct event *e)
 {
 	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_VALUE));
 	const uint64_t *place = map_find(&w->by_id, id, 0);
@@ -163,7 +163,7 @@ static bool has_ranges(const struct trace_thread *thread)
 	return thread->kinds & (1u << TF_PUSH | 1u << TF_POP | 1u << TF_RANGE_START | 1u << TF_RANGE_END);
 }
 
-static void walk_thread(struct walk *w, const struct trace *t, const struct trace_thread *thread, uint64_t last)
+static void walk_thread(struct range_walk *w, const struct trace *t, const struct trace_thread *thread, uint64_t last)
 {
 	struct cursor cursor;
 	struct event e;
@@ -191,7 +191,7 @@ static void walk_thread(struct walk *w, const struct trace *t, const struct trac
 			close_range(w, &w->stack[w->depth], last, true, NULL, NULL);
 }
 
-static void end_starts(struct walk *w, uint64_t last, struct nvtx_counts *counts)
+static void end_starts(struct range_walk *w, uint64_t last, struct nvtx_counts *counts)
 {
 	for (size_t i = 0; i < w->by_id.size; i++) {
 		const struct map_slot *slot = &w->by_id.slots[i];
@@ -208,7 +208,8 @@ static void end_starts(struct walk *w, uint64_t last, struct nvtx_counts *counts
 static void walk_image(const struct image *image, struct nvtx_counts *counts, void *context,
 		       void (*visit)(void *context, const struct nvtx_range *range))
 {
-	struct walk w = {.trace = image->trace, .shown = filter_of(image->trace), .context = context, .visit = visit};
+	struct range_walk w = {
+		.trace = image->trace, .shown = filter_of(image->trace), .context = context, .visit = visit};
 	struct nvtx_counts own = {0};
 	uint64_t last = image_last_ticks(image);
 

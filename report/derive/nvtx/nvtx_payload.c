@@ -100,7 +100,7 @@ static const struct {
 	[TYPE_SELECTOR] = {4, 'u'},
 };
 
-struct reading {
+struct payload_reader {
 	const struct nvtx_definitions *definitions;
 	uint32_t domain;
 	const uint8_t *bytes; /* of the current payload */
@@ -112,12 +112,12 @@ struct reading {
 	size_t values_left; /* entries may overlap and nest, so that few bytes could become a very long text */
 };
 
-static void spend_values(struct reading *r, size_t values)
+static void spend_values(struct payload_reader *r, size_t values)
 {
 	r->values_left -= values < r->values_left ? values : r->values_left;
 }
 
-static uint64_t integer_at(const struct reading *r, uint64_t offset, size_t size)
+static uint64_t integer_at(const struct payload_reader *r, uint64_t offset, size_t size)
 {
 	uint64_t value = 0;
 
@@ -128,7 +128,7 @@ static uint64_t integer_at(const struct reading *r, uint64_t offset, size_t size
 
 /* ---- single values ---- */
 
-static void put_hex(struct reading *r, uint64_t offset, size_t size)
+static void put_hex(struct payload_reader *r, uint64_t offset, size_t size)
 {
 	if (offset > r->size)
 		offset = r->size;
@@ -140,7 +140,7 @@ static void put_hex(struct reading *r, uint64_t offset, size_t size)
 	buffer_text(r->out, "\"");
 }
 
-static double float_at(const struct reading *r, uint64_t type, uint64_t offset)
+static double float_at(const struct payload_reader *r, uint64_t type, uint64_t offset)
 {
 	uint64_t bits = integer_at(r, offset, types[type].size);
 	uint32_t low = (uint32_t)bits;
@@ -169,7 +169,7 @@ static double float_at(const struct reading *r, uint64_t type, uint64_t offset)
 	return (double)single;
 }
 
-static void put_text(struct reading *r, const uint8_t *text, size_t size, size_t unit)
+static void put_text(struct payload_reader *r, const uint8_t *text, size_t size, size_t unit)
 {
 	struct buffer copy = {0};
 
@@ -189,7 +189,7 @@ static void put_text(struct reading *r, const uint8_t *text, size_t size, size_t
 }
 
 /* What the address at `offset` points to; false: it was not recorded. */
-static bool put_pointed_to(struct reading *r, uint64_t offset)
+static bool put_pointed_to(struct payload_reader *r, uint64_t offset)
 {
 	const uint8_t *at = r->texts;
 
@@ -211,7 +211,7 @@ static bool put_pointed_to(struct reading *r, uint64_t offset)
 	return false;
 }
 
-static void put_scalar(struct reading *r, uint64_t type, uint64_t offset)
+static void put_scalar(struct payload_reader *r, uint64_t type, uint64_t offset)
 {
 	size_t size = types[type].size;
 	uint64_t value = integer_at(r, offset, size);
@@ -255,7 +255,7 @@ static void put_scalar(struct reading *r, uint64_t type, uint64_t offset)
 	}
 }
 
-static void put_enum(struct reading *r, const struct nvtx_definition *n, uint64_t offset)
+static void put_enum(struct payload_reader *r, const struct nvtx_definition *n, uint64_t offset)
 {
 	uint64_t value = integer_at(r, offset, n->head.size < 8 ? n->head.size : 8), left = value;
 	struct buffer text = {0};
@@ -279,10 +279,11 @@ static void put_enum(struct reading *r, const struct nvtx_definition *n, uint64_
 
 /* ---- entries of a schema ---- */
 
-static uint64_t put_schema(struct reading *r, const struct nvtx_definition *n, uint64_t offset, uint64_t selected);
+static uint64_t put_schema(struct payload_reader *r, const struct nvtx_definition *n, uint64_t offset,
+			   uint64_t selected);
 
 /* Size of a type in bytes; 0: it varies or is not known. */
-static size_t size_of(const struct reading *r, uint64_t type)
+static size_t size_of(const struct payload_reader *r, uint64_t type)
 {
 	const struct nvtx_definition *n;
 
@@ -295,7 +296,7 @@ static size_t size_of(const struct reading *r, uint64_t type)
 }
 
 /* Appends one value and returns where it ends. */
-static uint64_t put_value(struct reading *r, uint64_t type, uint64_t offset, uint64_t selected)
+static uint64_t put_value(struct payload_reader *r, uint64_t type, uint64_t offset, uint64_t selected)
 {
 	const struct nvtx_definition *schema = type >= TYPES ? nvtx_definition_find(r->definitions, TF_NVTX_SCHEMA,
 										    r->domain, type)
@@ -324,7 +325,7 @@ static uint64_t put_value(struct reading *r, uint64_t type, uint64_t offset, uin
 	return list || type < TYPES ? offset + size_of(r, type) : r->size;
 }
 
-static uint64_t put_array(struct reading *r, uint64_t type, uint64_t offset, uint64_t count)
+static uint64_t put_array(struct payload_reader *r, uint64_t type, uint64_t offset, uint64_t count)
 {
 	size_t unit = size_of(r, type);
 
@@ -352,7 +353,7 @@ static uint64_t put_array(struct reading *r, uint64_t type, uint64_t offset, uin
 }
 
 /* Finds the end of an array that ends with a zero value, which belongs to it. */
-static uint64_t count_up_to_zero(const struct reading *r, uint64_t type, uint64_t offset)
+static uint64_t count_up_to_zero(const struct payload_reader *r, uint64_t type, uint64_t offset)
 {
 	static const uint8_t zeroes[16];
 	size_t unit = size_of(r, type);
@@ -371,7 +372,7 @@ static bool is_text(uint64_t type)
 }
 
 /* `detail`: the entry's own, or the value of the entry that it refers to. */
-static uint64_t put_entry(struct reading *r, const struct tf_nvtx_entry *e, uint64_t offset, uint64_t detail)
+static uint64_t put_entry(struct payload_reader *r, const struct tf_nvtx_entry *e, uint64_t offset, uint64_t detail)
 {
 	uint64_t kind = e->flags & ENTRY_ARRAY, end;
 
@@ -395,7 +396,7 @@ static uint64_t put_entry(struct reading *r, const struct tf_nvtx_entry *e, uint
 	return put_value(r, e->type, offset, detail);
 }
 
-static uint64_t aligned_offset(const struct reading *r, const struct tf_nvtx_entry *e, uint64_t at)
+static uint64_t aligned_offset(const struct payload_reader *r, const struct tf_nvtx_entry *e, uint64_t at)
 {
 	size_t unit = e->type < TYPES ? types[e->type].size : 1;
 
@@ -405,7 +406,7 @@ static uint64_t aligned_offset(const struct reading *r, const struct tf_nvtx_ent
 }
 
 /* Appends an object with one member for each entry, of a union only the selected one. Returns where it ends. */
-static uint64_t put_schema(struct reading *r, const struct nvtx_definition *n, uint64_t base, uint64_t selected)
+static uint64_t put_schema(struct payload_reader *r, const struct nvtx_definition *n, uint64_t base, uint64_t selected)
 {
 	uint64_t at = base, *offsets = mem_alloc((n->head.count + 1) * sizeof(*offsets));
 	bool is_union = n->head.type == SCHEMA_UNION, is_first = true;
@@ -449,7 +450,7 @@ static uint64_t put_schema(struct reading *r, const struct nvtx_definition *n, u
 
 /* ---- payloads of an event ---- */
 
-static void put_payload(struct reading *r, uint64_t schema)
+static void put_payload(struct payload_reader *r, uint64_t schema)
 {
 	if (is_text(schema))
 		put_text(r, r->bytes, r->size, types[schema].size);
@@ -463,7 +464,7 @@ static void put_payload(struct reading *r, uint64_t schema)
 }
 
 /* Appends the payload at `at` and returns where the next one begins; NULL: its bytes are incomplete. */
-static const uint8_t *read_payload(struct reading *r, const uint8_t *at, const uint8_t *end)
+static const uint8_t *read_payload(struct payload_reader *r, const uint8_t *at, const uint8_t *end)
 {
 	struct tf_payload head;
 
@@ -501,7 +502,7 @@ void nvtx_payload_json(const struct nvtx_definitions *d, const uint64_t *payload
 			 .length = (uint16_t)tf_blob_length(*payload)};
 	uint8_t *bytes = mem_alloc((size_t)b.length + 16); /* a long double may be read past its end */
 	const uint8_t *at = bytes, *end = bytes + trace_blob(t, &b, bytes, b.length);
-	struct reading r = {.definitions = d, .out = ret, .values_left = VALUES};
+	struct payload_reader r = {.definitions = d, .out = ret, .values_left = VALUES};
 	struct tf_payloads head = {0};
 
 	if (b.length >= sizeof(head)) {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-struct making {
+struct tree_builder {
 	struct nvtx_tree *tree;
 	bool only_pushpop;
 };
@@ -18,7 +18,7 @@ static uint32_t range_stack(const struct nvtx_range *r)
 
 static void tree_add_range(void *context, const struct nvtx_range *r)
 {
-	struct making *m = context;
+	struct tree_builder *m = context;
 	struct nvtx_tree *t = m->tree;
 
 	if ((r->end_thread && r->end_thread != r->thread) || (m->only_pushpop && !r->is_pushpop))
@@ -93,7 +93,7 @@ static void find_parents(struct nvtx_tree *t, size_t from, size_t to)
 
 void nvtx_tree_make(struct nvtx_tree *t, const struct image *image, bool only_pushpop)
 {
-	struct making m = {t, only_pushpop};
+	struct tree_builder m = {t, only_pushpop};
 
 	*t = (struct nvtx_tree){.image = image};
 	if (!image->trace)
@@ -118,7 +118,7 @@ void nvtx_tree_done(struct nvtx_tree *t)
 	*t = (struct nvtx_tree){0};
 }
 
-struct asking {
+struct tree_query {
 	const struct nvtx_tree *tree;
 	void *context;
 	void (*visit)(void *, size_t);
@@ -126,7 +126,7 @@ struct asking {
 
 static void visit_found_node(void *context, size_t span)
 {
-	const struct asking *a = context;
+	const struct tree_query *a = context;
 
 	a->visit(a->context, (size_t)a->tree->intervals.items[span].value);
 }
@@ -134,7 +134,8 @@ static void visit_found_node(void *context, size_t span)
 void nvtx_tree_around(const struct nvtx_tree *t, const struct trace_thread *thread, uint64_t start, uint64_t end,
 		      void *context, void (*visit)(void *, size_t))
 {
-	interval_tree_around(&t->intervals, thread, start, end, &(struct asking){t, context, visit}, visit_found_node);
+	interval_tree_around(&t->intervals, thread, start, end, &(struct tree_query){t, context, visit},
+			     visit_found_node);
 }
 
 void nvtx_tree_name(const struct nvtx_tree *t, size_t node, struct buffer *ret)

@@ -8,7 +8,7 @@
 
 enum { ARGUMENTS = 8, NUMBERS = 8 };
 
-struct argument {
+struct marker_argument {
 	struct operator_field name, type, dtype;
 	uint64_t numbers[NUMBERS]; /* a tensor's sizes, or the value */
 	size_t count;
@@ -16,7 +16,7 @@ struct argument {
 };
 
 struct arguments {
-	struct argument items[ARGUMENTS];
+	struct marker_argument items[ARGUMENTS];
 	size_t count;
 };
 
@@ -40,7 +40,7 @@ static const char *take_quoted(const char *at, struct operator_field *ret)
 }
 
 /* "(2, 3)", "[2, 3]", "2" or a word. */
-static const char *take_numbers(const char *at, struct argument *a)
+static const char *take_numbers(const char *at, struct marker_argument *a)
 {
 	size_t length = *at == '(' ? strcspn(at, ")") : *at == '[' ? strcspn(at, "]") : strcspn(at, ",}");
 	const char *end = at + length;
@@ -65,11 +65,11 @@ static bool field_is(const struct operator_field *f, const char *word)
 }
 
 /* {'name': 'x', 'type': 'tensor', 'shape': (2, 3), 'dtype': 'float16'}: `at` is at the brace. */
-static const char *take_argument(const char *at, struct argument *ret)
+static const char *take_argument(const char *at, struct marker_argument *ret)
 {
 	struct operator_field key, value;
 
-	*ret = (struct argument){0};
+	*ret = (struct marker_argument){0};
 	for (at++; *at && *at != '}';) {
 		if (!is_quote(*at)) {
 			at++;
@@ -182,7 +182,7 @@ static enum number_type number_type_of(const char *short_name)
 	return NUMBER_UNKNOWN;
 }
 
-static void add_type(const struct argument *a, struct operator_work *ret)
+static void add_type(const struct marker_argument *a, struct operator_work *ret)
 {
 	size_t length = strlen(ret->params);
 
@@ -214,7 +214,7 @@ static bool work_of(const char *name, const struct buffer *sizes, const struct b
 }
 
 /* The argument with this name, or without a name at this position. */
-static const struct argument *argument_of(const struct arguments *a, const char *name, size_t position)
+static const struct marker_argument *argument_of(const struct arguments *a, const char *name, size_t position)
 {
 	for (size_t i = 0; i < a->count; i++)
 		if (field_is(&a->items[i].name, name))
@@ -226,7 +226,7 @@ static const struct argument *argument_of(const struct arguments *a, const char 
 static bool option_of(const struct arguments *a, const char *name, size_t position, uint64_t otherwise, size_t rank,
 		      uint64_t *ret)
 {
-	const struct argument *found = argument_of(a, name, position);
+	const struct marker_argument *found = argument_of(a, name, position);
 
 	if (found && (found->is_other || (found->count != 1 && found->count != rank)))
 		return false;
@@ -275,7 +275,7 @@ static void add_geometry(const struct geometry *g, struct operator_work *ret)
 
 static bool marker_convolution(const struct arguments *a, bool is_transposed, struct operator_work *ret)
 {
-	const struct argument *input = &a->items[0], *weight = &a->items[1];
+	const struct marker_argument *input = &a->items[0], *weight = &a->items[1];
 	uint64_t sizes[NUMBERS] = {0};
 	size_t rank = a->count > 1 && input->count > 2 ? input->count - 2 : 0;
 	struct buffer of_arguments = {0}, of_result = {0};
@@ -314,7 +314,7 @@ bool operator_marker_is_cell(const struct operator_marker *m)
 static bool cell_work(const struct operator_marker *m, const struct arguments *a, size_t nth,
 		      struct operator_work *ret)
 {
-	const struct argument *input = &a->items[0], *state = &a->items[1];
+	const struct marker_argument *input = &a->items[0], *state = &a->items[1];
 	struct buffer sizes = {0}, none = {0};
 	uint64_t weight[2];
 	bool is_known;

@@ -31,7 +31,7 @@ struct course {
 	bool has_point;
 };
 
-struct replay {
+struct heap_replay {
 	const struct model *model;
 	struct heap *heap;
 	struct attribution *attribution; /* NULL: only the sum is needed */
@@ -63,7 +63,7 @@ uint64_t heap_weight(const struct event *e)
 
 /* ---- stacks and lines ---- */
 
-static size_t new_line(struct replay *r, const char *place, const char *function, bool is_users)
+static size_t new_line(struct heap_replay *r, const char *place, const char *function, bool is_users)
 {
 	struct heap *h = r->heap;
 	uint64_t *known = map_put(&r->lines, hash_bytes(place, strlen(place)), hash_bytes(function, strlen(function)),
@@ -79,7 +79,7 @@ static size_t new_line(struct replay *r, const char *place, const char *function
 	return *known - 1;
 }
 
-static size_t line_of(struct replay *r, uint32_t stack)
+static size_t line_of(struct heap_replay *r, uint32_t stack)
 {
 	struct buffer place = {0}, function = {0};
 	struct symbol_frame f;
@@ -101,7 +101,7 @@ static size_t line_of(struct replay *r, uint32_t stack)
 	return line;
 }
 
-static size_t stack_of(struct replay *r, uint32_t stack)
+static size_t stack_of(struct heap_replay *r, uint32_t stack)
 {
 	struct heap *h = r->heap;
 	uint64_t *known = map_put(&r->stacks, stack, 0, NULL);
@@ -116,7 +116,7 @@ static size_t stack_of(struct replay *r, uint32_t stack)
 
 /* ---- blocks ---- */
 
-static void change_in_use(struct replay *r, const struct heap_block *b, bool is_free)
+static void change_in_use(struct heap_replay *r, const struct heap_block *b, bool is_free)
 {
 	uint64_t change = is_free ? 0 - b->bytes : b->bytes;
 
@@ -129,7 +129,7 @@ static void change_in_use(struct replay *r, const struct heap_block *b, bool is_
 	}
 }
 
-static void heap_release(struct replay *r, uint64_t address)
+static void heap_release(struct heap_replay *r, uint64_t address)
 {
 	const uint64_t *known = map_find(&r->addresses, address, 0);
 	size_t place = known ? *known - 1 : 0;
@@ -142,7 +142,7 @@ static void heap_release(struct replay *r, uint64_t address)
 	r->first_free = place + 1;
 }
 
-static size_t new_block(struct replay *r)
+static size_t new_block(struct heap_replay *r)
 {
 	size_t place = r->first_free;
 
@@ -163,7 +163,7 @@ static void heap_values_add(struct heap_values *v, const struct event *e)
 	v->samples++;
 }
 
-static void heap_allocate(struct replay *r, const struct event *e)
+static void heap_allocate(struct heap_replay *r, const struct event *e)
 {
 	uint64_t address = tf_arg_value(event_arg(e, TF_ARG_VALUE));
 	struct heap_block b = {.bytes = heap_weight(e)};
@@ -183,7 +183,7 @@ static void heap_allocate(struct replay *r, const struct event *e)
 
 /* ---- steps ---- */
 
-static void take_peak(struct replay *r)
+static void take_peak(struct heap_replay *r)
 {
 	struct heap *h = r->heap;
 
@@ -200,7 +200,7 @@ static void begin_or_end(struct heap_values *v, size_t step)
 		v->first = v->in_use;
 }
 
-static void take_steps(struct replay *r, uint64_t ns)
+static void take_steps(struct heap_replay *r, uint64_t ns)
 {
 	struct heap *h = r->heap;
 
@@ -242,7 +242,7 @@ static void course_add(struct course *c, struct point p)
 	c->has_point = true;
 }
 
-static void heap_pass(struct replay *r)
+static void heap_pass(struct heap_replay *r)
 {
 	struct merge *merge = merge_new_image(r->model, r->heap->image);
 	const struct merge_event *g;
@@ -276,7 +276,7 @@ static void heap_pass(struct replay *r)
 }
 
 /* Ranges of one thread and name. */
-struct candidate {
+struct step_candidate {
 	uint64_t ticks, count;
 	uint64_t *ends, first;
 	size_t end_count, end_capacity;
@@ -286,7 +286,7 @@ struct candidate {
 struct candidates {
 	const struct image *image;
 	struct map known; /* thread, hash of the name -> position + 1 */
-	struct candidate *items;
+	struct step_candidate *items;
 	size_t count, capacity;
 };
 
@@ -295,7 +295,7 @@ static void add_range(void *context, const struct nvtx_range *range)
 {
 	struct candidates *all = context;
 	struct buffer name = {0};
-	struct candidate *c;
+	struct step_candidate *c;
 	uint64_t *known;
 
 	if (range->is_unfinished)
@@ -306,8 +306,8 @@ static void add_range(void *context, const struct nvtx_range *range)
 	known = map_put(&all->known, range->thread->number, hash_bytes(buffer_string(&name), name.size), NULL);
 	if (!*known) {
 		all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
-		all->items[all->count] = (struct candidate){.first = range->start,
-							    .name = mem_copy_text(buffer_string(&name), name.size)};
+		all->items[all->count] = (struct step_candidate){
+			.first = range->start, .name = mem_copy_text(buffer_string(&name), name.size)};
 		*known = ++all->count;
 	}
 	buffer_done(&name);
@@ -327,7 +327,7 @@ static void steps_of_ranges(const struct model *model, struct heap *h)
 {
 	const struct clock_map *clock = &model->machines[h->image->machine].clock;
 	struct candidates all = {.image = h->image};
-	struct candidate *best = NULL;
+	struct step_candidate *best = NULL;
 
 	nvtx_ranges(h->image, NULL, &all, add_range);
 	for (size_t i = 0; i < all.count; i++)
@@ -351,7 +351,7 @@ static void steps_of_ranges(const struct model *model, struct heap *h)
 	free(all.items);
 }
 
-static void steps_of_time(struct heap *h, const struct replay *first)
+static void steps_of_time(struct heap *h, const struct heap_replay *first)
 {
 	uint64_t from = first->first_ns, length = first->last_ns - from;
 
@@ -367,7 +367,7 @@ static void steps_of_time(struct heap *h, const struct replay *first)
 void heap_replay(const struct model *model, const struct image *image, struct attribution *attribution,
 		 struct heap *ret)
 {
-	struct replay first = {.model = model, .heap = ret}, second;
+	struct heap_replay first = {.model = model, .heap = ret}, second;
 
 	*ret = (struct heap){.image = image};
 	if (!heap_is_recorded(image))
@@ -376,7 +376,7 @@ void heap_replay(const struct model *model, const struct image *image, struct at
 	steps_of_ranges(model, ret);
 	if (!ret->steps)
 		steps_of_time(ret, &first);
-	second = (struct replay){
+	second = (struct heap_replay){
 		.model = model, .heap = ret, .attribution = attribution, .peak_event = first.peak_event};
 	heap_pass(&second);
 	map_done(&second.stacks);
@@ -388,7 +388,7 @@ void heap_over_time(const struct model *model, const struct image *image, heap_w
 	const struct clock_map *clock = &model->machines[image->machine].clock;
 	struct heap h = {.image = image};
 	struct course course = {.watch = watch, .context = context};
-	struct replay r = {.model = model, .heap = &h, .course = &course};
+	struct heap_replay r = {.model = model, .heap = &h, .course = &course};
 	uint64_t from = clock_map_ns(clock, image->start_ticks), to = clock_map_ns(clock, image_last_ticks(image));
 
 	if (!heap_is_recorded(image))

@@ -23,29 +23,29 @@ static int compare_ranked(const void *left, const void *right)
 }
 
 /* The files of user code, once lines_top was called. */
-struct files {
+struct user_files {
 	struct aggregate names;
 	struct texts list;
 };
 
 static void files_forget(void *state)
 {
-	struct files *f = state;
+	struct user_files *f = state;
 
 	aggregate_done(&f->names);
 	texts_done(&f->list);
 }
 
-static const struct attachment_kind files_kind = {sizeof(struct files), files_forget};
+static const struct attachment_kind files_kind = {sizeof(struct user_files), files_forget};
 
-static struct files *files_of(const struct report_context *context)
+static struct user_files *files_of(const struct report_context *context)
 {
 	return attachment_get((struct attachments *)&context->model->attachments, &files_kind);
 }
 
 static void add_file(struct lines_pass *w, const char *file)
 {
-	struct files *f = files_of(w->scan.context);
+	struct user_files *f = files_of(w->scan.context);
 
 	if (file && *file && aggregate_row(&f->names, file, strlen(file)) == f->list.count)
 		texts_add(&f->list, "%s", file);
@@ -139,7 +139,7 @@ void lines_top(const struct report_context *context, size_t wanted, struct lines
 
 const struct texts *lines_files(const struct report_context *context)
 {
-	struct files *f = attachment_find(&context->model->attachments, &files_kind);
+	struct user_files *f = attachment_find(&context->model->attachments, &files_kind);
 
 	if (!f) {
 		struct lines l;

@@ -10,7 +10,7 @@
 #include "report/derive/symbols/symbol_module.h"
 
 /* The place of a frame: an address in a file, or an instruction of Python code. */
-struct place {
+struct symbol_key {
 	size_t file;	  /* NO_FILE: the address is one of the image */
 	uint64_t address; /* in the file */
 	const struct image *image; /* NULL: it is not Python code */
@@ -32,7 +32,7 @@ struct symbols {
 	/* (file + 1, address in it), (0, address) or what Python code runs -> position in places; that of a function
 	 * into which others were inlined has their number in the upper half of the first word */
 	struct map frames;
-	struct place *places;
+	struct symbol_key *places;
 	size_t place_count, place_capacity;
 	size_t names; /* number of addresses that were looked up in symbol tables */
 };
@@ -76,7 +76,7 @@ struct symbols_cost symbols_cost(const struct symbols *s)
 
 /* ---- places ---- */
 
-static uint32_t place_number(struct symbols *s, uint64_t a, uint64_t b, struct place place)
+static uint32_t place_number(struct symbols *s, uint64_t a, uint64_t b, struct symbol_key place)
 {
 	bool is_new;
 	uint64_t *known = map_put(&s->frames, a, b, &is_new);
@@ -92,7 +92,7 @@ static uint32_t place_number(struct symbols *s, uint64_t a, uint64_t b, struct p
 /* Also makes the places of the functions into which the one at the address was inlined. */
 static void find_source(struct symbols *s, uint32_t number)
 {
-	const struct place p = s->places[number];
+	const struct symbol_key p = s->places[number];
 	struct symbol_line lines[SYMBOL_LINES];
 	size_t count = p.file == NO_FILE || p.knows_source ? 0 : modules_lines(&s->modules, p.file, p.address, lines);
 
@@ -104,14 +104,14 @@ static void find_source(struct symbols *s, uint32_t number)
 		if (i + 1 == count)
 			break;
 		caller = place_number(s, (p.file + 1) | (uint64_t)(i + 1) << 32, p.address,
-				      (struct place){.file = p.file, .address = p.address, .knows_source = true});
+				      (struct symbol_key){.file = p.file, .address = p.address, .knows_source = true});
 		s->places[number].caller = caller + 1;
 		number = caller;
 	}
 }
 
 /* The name of an inlined function, else the one that the symbol table has for the address. */
-static const char *symbol_name(struct symbols *s, const struct place *p)
+static const char *symbol_name(struct symbols *s, const struct symbol_key *p)
 {
 	if (p->caller)
 		return p->found.name ? p->found.name : "?";
@@ -121,7 +121,7 @@ static const char *symbol_name(struct symbols *s, const struct place *p)
 
 static void describe_place(struct symbols *s, uint32_t number, struct buffer *ret)
 {
-	const struct place *p;
+	const struct symbol_key *p;
 	const char *name, *base;
 
 	find_source(s, number);
@@ -161,7 +161,7 @@ static uint32_t native_place(struct symbols *s, const struct mapped_module *m, u
 	uint64_t in_file = m ? address - 1 - m->bias : address;
 
 	return place_number(s, m ? m->file + 1 : 0, in_file,
-			    (struct place){.file = m ? m->file : NO_FILE, .address = in_file});
+			    (struct symbol_key){.file = m ? m->file : NO_FILE, .address = in_file});
 }
 
 /* ---- Python ---- */
@@ -170,12 +170,12 @@ static uint32_t python_place(struct symbols *s, const struct image *image, const
 {
 	return place_number(s, 1ull << 63 | (uint64_t)(image - s->modules.model->images),
 			    (uint64_t)f->code << 32 | (f->place & ~TF_PYTHON_ENTRY),
-			    (struct place){.file = NO_FILE, .image = image, .python = *f});
+			    (struct symbol_key){.file = NO_FILE, .image = image, .python = *f});
 }
 
 static const char *place_text(struct symbols *s, uint32_t number)
 {
-	const struct place *p = &s->places[number];
+	const struct symbol_key *p = &s->places[number];
 	struct buffer text = {0};
 
 	if (p->text)
@@ -198,7 +198,7 @@ const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t
 
 void symbols_name(struct symbols *s, struct symbol_frame *f)
 {
-	const struct place *p;
+	const struct symbol_key *p;
 
 	if (f->place == SYMBOL_NO_PLACE)
 		return;
@@ -210,7 +210,7 @@ void symbols_name(struct symbols *s, struct symbol_frame *f)
 
 const char *symbols_source(struct symbols *s, const struct symbol_frame *f, uint32_t *ret_line)
 {
-	const struct place *p;
+	const struct symbol_key *p;
 
 	*ret_line = 0;
 	if (f->place >= s->place_count)
@@ -547,7 +547,8 @@ void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack,
 
 static int places_by_address(size_t a, size_t b, const void *context)
 {
-	const struct place *x = &((const struct place *)context)[a], *y = &((const struct place *)context)[b];
+	const struct symbol_key *x = &((const struct symbol_key *)context)[a],
+				*y = &((const struct symbol_key *)context)[b];
 
 	return order_of(x->file, y->file) ?: order_of(x->address, y->address);
 }
@@ -555,7 +556,7 @@ static int places_by_address(size_t a, size_t b, const void *context)
 static void keep_place(struct symbols *s, uint32_t number, struct buffer *ret)
 {
 	struct symbol_line line = {0};
-	const struct place *p;
+	const struct symbol_key *p;
 
 	find_source(s, number);
 	do {
@@ -586,7 +587,7 @@ void symbols_keep(struct symbols *s, struct buffer *ret)
 	count = s->place_count; /* naming them adds those of callers */
 	order = places_in_order(count, places_by_address, s->places);
 	for (size_t i = 0; i < count; i++) {
-		const struct place *p = &s->places[order[i]];
+		const struct symbol_key *p = &s->places[order[i]];
 		const struct module_file *f = p->file != NO_FILE ? &s->modules.files[p->file] : NULL;
 
 		if (!f || !modules_open(&s->modules, p->file))

@@ -5,13 +5,13 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-struct function {
+struct dwarf_function {
 	Dwarf_Addr start, end;
 	Dwarf_Die die;
 };
 
 struct inline_unit {
-	struct function *functions; /* by start */
+	struct dwarf_function *functions; /* by start */
 	size_t count, capacity;
 };
 
@@ -22,7 +22,7 @@ static void add_function(struct inline_unit *u, Dwarf_Die *die)
 
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		u->functions = mem_grow(u->functions, u->count, &u->capacity, sizeof(*u->functions));
-		u->functions[u->count++] = (struct function){start, end, *die};
+		u->functions[u->count++] = (struct dwarf_function){start, end, *die};
 	}
 }
 
@@ -50,7 +50,7 @@ static void add_functions(struct inline_unit *u, Dwarf_Die *parent, int depth)
 
 static int compare_functions(const void *left, const void *right)
 {
-	const struct function *a = left, *b = right;
+	const struct dwarf_function *a = left, *b = right;
 
 	return order_of(a->start, b->start) ?: order_of(a->end, b->end);
 }

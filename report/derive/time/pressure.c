@@ -9,7 +9,7 @@
 enum { WAITS = 10 };
 
 /* What the threads of one limit used in one interval, and the sums over all intervals, in seconds. */
-struct interval {
+struct pressure_interval {
 	uint64_t cpu_ns, delay_ns;
 	double waited, others, weighted; /* weighted: waited, times the number of runnable threads */
 };
@@ -19,12 +19,12 @@ struct last_sample {
 	size_t item;
 };
 
-struct finder {
+struct pressure_finder {
 	const struct report_context *context;
 	struct pressures *pressures;
 	struct cpu_limits *limits;
 	struct map waiting; /* (process, mask) -> threads for which competes() holds */
-	struct interval *intervals; /* by item */
+	struct pressure_interval *intervals; /* by item */
 	struct map known;	    /* (pid and tid, process_start) -> last + 1 */
 	struct last_sample *last;
 	size_t last_count, last_capacity;
@@ -56,7 +56,7 @@ static bool competes(const struct thread_time *t)
 	       t->delay_ns * WAITS >= t->lifetime_ns;
 }
 
-static void add_thread(struct finder *f, const struct thread_time *t)
+static void add_thread(struct pressure_finder *f, const struct thread_time *t)
 {
 	const struct process *process = &f->context->model->processes[t->process];
 	struct pressure *p = pressure_get(f->pressures, t->image->machine, &t->limit);
@@ -79,7 +79,7 @@ static void add_thread(struct finder *f, const struct thread_time *t)
 /* ---- intervals between the launcher's samples ---- */
 
 /* While a thread waits, no CPU that it may use is idle: what the job does not use, others do. */
-static void interval_add(struct interval *sums, double width, double seconds, double cpu, double delay)
+static void interval_add(struct pressure_interval *sums, double width, double seconds, double cpu, double delay)
 {
 	double left = width * seconds > cpu ? width * seconds - cpu : 0;
 
@@ -89,10 +89,10 @@ static void interval_add(struct interval *sums, double width, double seconds, do
 }
 
 /* 0 seconds: the first samples have what was used since the threads began. */
-static void interval_end(struct finder *f, double seconds)
+static void interval_end(struct pressure_finder *f, double seconds)
 {
 	for (size_t i = 0; i < f->pressures->count; i++) {
-		struct interval *now = &f->intervals[i];
+		struct pressure_interval *now = &f->intervals[i];
 
 		if (seconds > 0)
 			interval_add(now, cpu_limit_width(&f->pressures->items[i].limit), seconds,
@@ -101,7 +101,8 @@ static void interval_end(struct finder *f, double seconds)
 	}
 }
 
-static struct last_sample *last_of(struct finder *f, const struct usage_samples *u, const struct tf_usage_sample *s)
+static struct last_sample *last_of(struct pressure_finder *f, const struct usage_samples *u,
+				   const struct tf_usage_sample *s)
 {
 	uint64_t *place = map_put(&f->known, (uint64_t)s->pid << 32 | s->tid, s->process_start, NULL);
 
@@ -118,7 +119,7 @@ static struct last_sample *last_of(struct finder *f, const struct usage_samples 
 	return &f->last[*place - 1];
 }
 
-static void add_sample(struct finder *f, const struct usage_samples *u, const struct tf_usage_sample *s)
+static void add_sample(struct pressure_finder *f, const struct usage_samples *u, const struct tf_usage_sample *s)
 {
 	struct last_sample *last = last_of(f, u, s);
 
@@ -132,7 +133,7 @@ static void add_sample(struct finder *f, const struct usage_samples *u, const st
 	last->delay_ns = s->delay_ns;
 }
 
-static void add_samples(struct finder *f, const struct usage_samples *u)
+static void add_samples(struct pressure_finder *f, const struct usage_samples *u)
 {
 	const struct clock_map *clock = &f->context->model->machines[u->machine].clock;
 	uint64_t round = 0, before = 0;
@@ -152,14 +153,14 @@ static void add_samples(struct finder *f, const struct usage_samples *u)
 }
 
 /* Threads that end between two samples are missing in the intervals: those must have most of the delay. */
-static void conclude(struct pressure *p, const struct interval *intervals)
+static void conclude(struct pressure *p, const struct pressure_interval *intervals)
 {
 	double width = cpu_limit_width(&p->limit), seconds = (double)(p->last_ns - p->first_ns) / 1e9,
 	       delay = (double)p->delay_ns / 1e9;
-	struct interval all = *intervals;
+	struct pressure_interval all = *intervals;
 
 	if (all.waited < delay / 2 && seconds > 0) {
-		all = (struct interval){0};
+		all = (struct pressure_interval){0};
 		interval_add(&all, width, seconds, (double)p->cpu_ns / 1e9, delay);
 	}
 	p->is_known = width > 0;
@@ -170,7 +171,7 @@ static void conclude(struct pressure *p, const struct interval *intervals)
 void pressures_find(const struct report_context *c, const struct partition *p, struct pressures *ret)
 {
 	const struct model *m = c->model;
-	struct finder f = {.context = c, .pressures = ret, .limits = cpu_limits_new(m)};
+	struct pressure_finder f = {.context = c, .pressures = ret, .limits = cpu_limits_new(m)};
 
 	*ret = (struct pressures){0};
 	for (size_t i = 0; i < p->count; i++)

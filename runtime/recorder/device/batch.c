@@ -5,14 +5,14 @@
 
 enum { RECORD = 10 * 6 }; /* bytes of the longest record */
 
-static void batch_clear(struct batch *b)
+static void batch_clear(struct device_batch *b)
 {
 	b->head.count = 0;
 	b->used = sizeof(b->head);
 	b->correlation = b->thread = 0;
 }
 
-void batch_begin(struct batch *b, unsigned blob, const struct tf_device_batch *head)
+void batch_begin(struct device_batch *b, unsigned blob, const struct tf_device_batch *head)
 {
 	b->head = *head;
 	b->blob = (uint8_t)blob;
@@ -20,26 +20,26 @@ void batch_begin(struct batch *b, unsigned blob, const struct tf_device_batch *h
 	batch_clear(b);
 }
 
-void batch_end(struct batch *b)
+void batch_end(struct device_batch *b)
 {
 	if (b->head.count && !event_blob(b->blob, 0, b->bytes, b->used))
 		thread_lose(&thread_self, b->head.count - 1); /* all records are lost; event_blob() has counted one */
 	batch_clear(b);
 }
 
-void batch_number(struct batch *b, uint64_t n)
+void batch_number(struct device_batch *b, uint64_t n)
 {
 	for (; n >= 0x80; n >>= 7)
 		b->bytes[b->used++] = (uint8_t)(n | 0x80);
 	b->bytes[b->used++] = (uint8_t)n;
 }
 
-static void batch_signed_number(struct batch *b, int64_t n)
+static void batch_signed_number(struct device_batch *b, int64_t n)
 {
 	batch_number(b, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
 }
 
-void batch_next(struct batch *b, uint64_t start)
+void batch_next(struct device_batch *b, uint64_t start)
 {
 	if (b->used + RECORD > BATCH_BYTES)
 		batch_end(b);
@@ -47,7 +47,7 @@ void batch_next(struct batch *b, uint64_t start)
 		b->head.base_ns = b->start = start;
 }
 
-void batch_times(struct batch *b, uint64_t start, uint64_t end, uint32_t correlation)
+void batch_times(struct device_batch *b, uint64_t start, uint64_t end, uint32_t correlation)
 {
 	batch_signed_number(b, (int64_t)(start - b->start));
 	batch_number(b, end - start);
@@ -56,7 +56,7 @@ void batch_times(struct batch *b, uint64_t start, uint64_t end, uint32_t correla
 	b->correlation = correlation;
 }
 
-void batch_put_known(struct batch *b, uint32_t operation, const struct batch_item *item)
+void batch_put_known(struct device_batch *b, uint32_t operation, const struct batch_item *item)
 {
 	batch_next(b, item->start);
 	batch_number(b, (uint64_t)operation << 2 | (item->address != 0) << 1 | (item->bytes != 0));
@@ -67,7 +67,7 @@ void batch_put_known(struct batch *b, uint32_t operation, const struct batch_ite
 		batch_number(b, item->address);
 }
 
-void batch_put(struct batch *b, const struct batch_item *item)
+void batch_put(struct device_batch *b, const struct batch_item *item)
 {
 	uint32_t operation;
 

@@ -13,7 +13,7 @@
 
 enum { BATCH_BYTES = 2000 };
 
-struct batch {
+struct device_batch {
 	union {
 		struct tf_device_batch head;
 		uint8_t bytes[BATCH_BYTES];
@@ -32,19 +32,19 @@ struct batch_item {
 };
 
 /* Only the source, the time and the epoch of `head` are used. */
-void batch_begin(struct batch *b, unsigned blob, const struct tf_device_batch *head);
-void batch_end(struct batch *b);
+void batch_begin(struct device_batch *b, unsigned blob, const struct tf_device_batch *head);
+void batch_end(struct device_batch *b);
 
 /* Adds a record. A record without times, or without space for its definition, is counted in b->lost. */
-void batch_put(struct batch *b, const struct batch_item *item);
+void batch_put(struct device_batch *b, const struct batch_item *item);
 
 /* Likewise for a device operation that the trace defines already, by its id. */
-void batch_put_known(struct batch *b, uint32_t operation, const struct batch_item *item);
+void batch_put_known(struct device_batch *b, uint32_t operation, const struct batch_item *item);
 
 /* For records of other formats: begins one that starts at `start`; adds a number; adds the common fields. */
-void batch_next(struct batch *b, uint64_t start);
-void batch_number(struct batch *b, uint64_t n);
-void batch_times(struct batch *b, uint64_t start, uint64_t end, uint32_t correlation);
+void batch_next(struct device_batch *b, uint64_t start);
+void batch_number(struct device_batch *b, uint64_t n);
+void batch_times(struct device_batch *b, uint64_t start, uint64_t end, uint32_t correlation);
 
 /* Writes the counts for the ledger, unless all are 0. */
 void batch_write_lost(const struct tf_device_lost *lost);

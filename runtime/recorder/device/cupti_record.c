@@ -130,7 +130,7 @@ static void buffer_free(uint8_t *buffer)
 
 /* The output of one buffer. */
 struct batches {
-	struct batch operations, calls, more;
+	struct device_batch operations, calls, more;
 	/* the driver's record of a call, until the runtime's record of the same call could have followed;
 	 * correlation 0: none */
 	struct cupti_call pending;
@@ -180,7 +180,7 @@ static uint64_t record_source(uint32_t graph, uint64_t node, const uint64_t *sou
 	.source_node = (uint32_t)record_source((r)->graph, (r)->graph_node, &(r)->source_node),                        \
 	.source_graph = (uint32_t)(record_source((r)->graph, (r)->graph_node, &(r)->source_node) >> 32), NODE(r)
 
-static void record_kernel(struct batch *b, const struct cupti_kernel *r)
+static void record_kernel(struct device_batch *b, const struct cupti_kernel *r)
 {
 	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_KERNEL, .kernel = record_kernel_name(r->name),
 			       .grid = {r->grid[0], r->grid[1], r->grid[2]},
@@ -189,26 +189,26 @@ static void record_kernel(struct batch *b, const struct cupti_kernel *r)
 			       .local_bytes = r->local_per_thread, SOURCED_NODE(r)));
 }
 
-static void record_copy(struct batch *b, const struct cupti_memcpy *r)
+static void record_copy(struct device_batch *b, const struct cupti_memcpy *r)
 {
 	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
 			       .target = r->target, SOURCED_NODE(r)));
 }
 
-static void record_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
+static void record_peer_copy(struct device_batch *b, const struct cupti_memcpy_peer *r)
 {
 	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
 			       .target = r->target, .source_device = (uint16_t)r->source_device,
 			       .target_device = (uint16_t)r->target_device, NODE(r)));
 }
 
-static void record_memset(struct batch *b, const struct cupti_memset *r)
+static void record_memset(struct device_batch *b, const struct cupti_memset *r)
 {
 	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_SET, .value = r->value, .target = (uint8_t)r->memory,
 			       SOURCED_NODE(r)));
 }
 
-static void record_graph(struct batch *b, const struct cupti_graph *r)
+static void record_graph(struct device_batch *b, const struct cupti_graph *r)
 {
 	__atomic_store_n(&cupti_state.whole_launches, 0, __ATOMIC_RELAXED);
 	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_GRAPH));
@@ -217,7 +217,7 @@ static void record_graph(struct batch *b, const struct cupti_graph *r)
 enum { DEVICE_MEMORY = 3 }; /* CUpti_ActivityMemoryKind */
 
 /* No host call requests it. */
-static void record_device_graph(struct batch *b, const struct cupti_device_graph *r)
+static void record_device_graph(struct device_batch *b, const struct cupti_device_graph *r)
 {
 	batch_put(b, &(const struct batch_item){.start = r->start,
 						.end = r->end,
@@ -228,7 +228,7 @@ static void record_device_graph(struct batch *b, const struct cupti_device_graph
 							      .graph = r->graph}});
 }
 
-static void record_decompression(struct batch *b, const struct cupti_decompression *r)
+static void record_decompression(struct device_batch *b, const struct cupti_decompression *r)
 {
 	batch_put(b, &(const struct batch_item){.start = r->start,
 						.end = r->end,
@@ -243,7 +243,7 @@ static void record_decompression(struct batch *b, const struct cupti_decompressi
 							      .stream = r->stream}});
 }
 
-static void record_write_call(struct batch *b, const struct cupti_call *r)
+static void record_write_call(struct device_batch *b, const struct cupti_call *r)
 {
 	int64_t thread;
 
@@ -285,14 +285,14 @@ static void record_call(struct batches *all, const struct cupti_call *r)
 
 #define FACT(from, to, ...) (&(const struct batch_item){.start = (from), .end = (to), __VA_ARGS__})
 
-static void record_wait(struct batch *b, const struct cupti_wait *r)
+static void record_wait(struct device_batch *b, const struct cupti_wait *r)
 {
 	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
 			  .operation = {
 			      .kind = TF_DEVICE_WAIT, .value = r->type, .context = r->context, .stream = r->stream}));
 }
 
-static void record_memory(struct batch *b, const struct cupti_memory *r)
+static void record_memory(struct device_batch *b, const struct cupti_memory *r)
 {
 	batch_put(b, FACT(r->time, r->time, .bytes = r->bytes, .address = r->address, .correlation = r->correlation,
 			  .operation = {.kind = r->operation == 1 ? TF_DEVICE_ALLOCATE : TF_DEVICE_FREE,
@@ -303,13 +303,13 @@ static void record_memory(struct batch *b, const struct cupti_memory *r)
 					.stream = r->stream}));
 }
 
-static void record_overhead(struct batch *b, const struct cupti_overhead *r)
+static void record_overhead(struct device_batch *b, const struct cupti_overhead *r)
 {
 	batch_put(b, FACT(r->start, r->end, .operation = {.kind = TF_DEVICE_OVERHEAD, .value = r->overhead}));
 }
 
 /* Fault counters have no end time. */
-static void record_managed(struct batch *b, const struct cupti_managed *r)
+static void record_managed(struct device_batch *b, const struct cupti_managed *r)
 {
 	batch_put(b, FACT(r->start, r->end > r->start ? r->end : r->start, .bytes = r->value, .address = r->address,
 			  .operation = {.kind = TF_DEVICE_MANAGED,
@@ -319,7 +319,7 @@ static void record_managed(struct batch *b, const struct cupti_managed *r)
 					.target_device = (uint16_t)r->target}));
 }
 
-static void record_jit(struct batch *b, const struct cupti_jit *r)
+static void record_jit(struct device_batch *b, const struct cupti_jit *r)
 {
 	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
 			  .operation = {.kind = TF_DEVICE_COMPILE,
@@ -346,7 +346,7 @@ static void record_stream(const struct cupti_stream *r)
 }
 
 /* False: it is a device operation or a call. */
-static bool record_fact(struct batch *b, const void *record)
+static bool record_fact(struct device_batch *b, const void *record)
 {
 	switch (((const struct cupti_record *)record)->kind) {
 	case CUPTI_WAIT:
@@ -385,7 +385,7 @@ static void record_convert(struct batches *all, const void *record)
 {
 	uint32_t kind = ((const struct cupti_record *)record)->kind;
 	const struct cupti_device *device = record;
-	struct batch *b = &all->operations;
+	struct device_batch *b = &all->operations;
 
 	if (record_fact(&all->more, record))
 		return;

@@ -199,13 +199,13 @@ struct event_slot *event_pool_take_slot(struct event_pool *p)
 
 /* ---- the clock ---- */
 
-struct reading {
+struct clock_reading {
 	uint64_t host_ns, error_ns;
 };
 
 /* The device reached the probe between two readings of our clock. False: not within patience_ns; it is still
  * pending. */
-static bool clock_read_probe(struct event_pool *p, uint64_t patience_ns, struct reading *ret)
+static bool clock_read_probe(struct event_pool *p, uint64_t patience_ns, struct clock_reading *ret)
 {
 	static const struct timespec pause = {.tv_nsec = 20000};
 	uint64_t before = clock_monotonic_ns(), after;
@@ -219,12 +219,12 @@ static bool clock_read_probe(struct event_pool *p, uint64_t patience_ns, struct 
 		if (result && after - before > PROBE_NS)
 			sys_call(SYS_nanosleep, &pause, NULL, 0, 0); /* the driver's own thread may need this CPU */
 	} while (result && after - before < patience_ns);
-	*ret = (struct reading){before + (after - before) / 2, after - before};
+	*ret = (struct clock_reading){before + (after - before) / 2, after - before};
 	return !result;
 }
 
 /* The probe becomes the base: its time is known, however far the two clocks have drifted apart. */
-static void clock_rebase(struct event_pool *p, const struct reading *r)
+static void clock_rebase(struct event_pool *p, const struct clock_reading *r)
 {
 	struct tf_device_clock reading = {.monotonic_ns = r->host_ns, .error_ns = r->error_ns};
 	void *old = p->base;
@@ -250,7 +250,7 @@ bool event_pool_update_clock(struct event_pool *p, bool is_patient)
 {
 	uint64_t now = clock_monotonic_ns();
 	uint64_t patience = p->has_clock ? PROBE_NS : is_patient ? LAST_PROBE_NS : FIRST_PROBE_NS;
-	struct reading r;
+	struct clock_reading r;
 	bool is_read = false;
 
 	if (p->has_clock && now - p->taken_ns < process_options.cuda_flush_interval_ms * 1000000ull)

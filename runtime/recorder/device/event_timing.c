@@ -150,7 +150,7 @@ bool event_timing_end(const struct event_timing *p, struct tf_device_operation *
 /* ---- completed operations ---- */
 
 struct collection {
-	struct batch batch;
+	struct device_batch batch;
 	/* streams of this pool with an incomplete operation: their later operations are incomplete, too */
 	void *busy[BUSY_STREAMS];
 	unsigned busy_count;

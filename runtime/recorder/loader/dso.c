@@ -262,7 +262,7 @@ void *dso_from(const void *caller, const char *symbol)
 
 /* ---- objects ---- */
 
-struct place {
+struct address_search {
 	const void *address;
 	struct elf_object object;
 	bool is_found;
@@ -270,7 +270,7 @@ struct place {
 
 static int visit_place(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct place *p = data;
+	struct address_search *p = data;
 
 	read_bounds(info, &p->object);
 	p->is_found = object_holds(&p->object, p->address);
@@ -281,7 +281,7 @@ static int visit_place(struct dl_phdr_info *info, size_t size, void *data)
 
 void *dso_beside(const void *address, const char *symbol)
 {
-	struct place p = {.address = address};
+	struct address_search p = {.address = address};
 
 	loader_each(visit_place, &p);
 	return p.is_found ? elf_object_find(&p.object, symbol) : NULL;
@@ -289,7 +289,7 @@ void *dso_beside(const void *address, const char *symbol)
 
 bool dso_all_beside(const void *address, const char *const *symbols, void **ret, size_t count)
 {
-	struct place p = {.address = address};
+	struct address_search p = {.address = address};
 
 	loader_each(visit_place, &p);
 	for (size_t i = 0; i < count; i++)
@@ -299,7 +299,7 @@ bool dso_all_beside(const void *address, const char *const *symbols, void **ret,
 
 const char *dso_name(const void *address)
 {
-	struct place p = {.address = address};
+	struct address_search p = {.address = address};
 
 	loader_each(visit_place, &p);
 	return p.is_found ? p.object.path : "";
@@ -307,7 +307,7 @@ const char *dso_name(const void *address)
 
 bool dso_path(const void *address, char *ret, size_t size)
 {
-	struct place p = {.address = address};
+	struct address_search p = {.address = address};
 
 	loader_each(visit_place, &p);
 	if (!p.is_found || strlen(p.object.path) >= size)
@@ -318,7 +318,7 @@ bool dso_path(const void *address, char *ret, size_t size)
 
 uintptr_t dso_start(const void *address)
 {
-	struct place p = {.address = address};
+	struct address_search p = {.address = address};
 
 	loader_each(visit_place, &p);
 	return p.is_found ? p.object.start : (uintptr_t)address;
@@ -363,7 +363,7 @@ void *dso_library_symbol(const char *prefix, const char *symbol)
 
 void dso_own_range(uintptr_t *ret_start, uintptr_t *ret_end)
 {
-	struct place p = {.address = (const void *)visit_place};
+	struct address_search p = {.address = (const void *)visit_place};
 
 	loader_each(visit_place, &p);
 	*ret_start = p.is_found ? p.object.start : 0;

@@ -223,7 +223,7 @@ static bool is_base(const struct pystack_layout *l, const char *frame)
 	return l->has_base && !load_word(frame, l->previous);
 }
 
-struct walk {
+struct pystack_walk {
 	struct pystack_frame *frames;
 	unsigned count;
 	bool is_open; /* the last frame is the outermost of its invocation, unless another one follows */
@@ -231,7 +231,7 @@ struct walk {
 };
 
 /* The outermost frame of a C invocation has been passed. The invocation may have no visible frame. */
-static void pystack_close_invocation(struct walk *w)
+static void pystack_close_invocation(struct pystack_walk *w)
 {
 	if (w->is_open)
 		w->frames[w->count - 1].is_entry = true;
@@ -241,9 +241,9 @@ static void pystack_close_invocation(struct walk *w)
 }
 
 /* `frame` and `bytes`, the content of the code object, may be copies. `bytes` NULL: the frame runs no code. */
-static inline __attribute__((always_inline)) void pystack_add_frame(const struct pystack_layout *l, struct walk *w,
-								    const char *frame, const char *code,
-								    const char *bytes, uint64_t key)
+static inline __attribute__((always_inline)) void pystack_add_frame(const struct pystack_layout *l,
+								    struct pystack_walk *w, const char *frame,
+								    const char *code, const char *bytes, uint64_t key)
 {
 	bool is_entry = l->is_entry != NONE && frame[l->is_entry];
 	int64_t offset = bytes ? pystack_code_offset(l, frame, code, bytes) : -1;
@@ -263,7 +263,7 @@ static inline __attribute__((always_inline)) void pystack_add_frame(const struct
 }
 
 /* Marks that outer frames are missing. */
-static void pystack_add_cut(struct walk *w)
+static void pystack_add_cut(struct pystack_walk *w)
 {
 	w->frames[w->count++] = (struct pystack_frame){0};
 }
@@ -289,10 +289,11 @@ static bool pystack_may_walk(const struct pystack_layout *l, const char *state, 
 
 /* False: a frame is not laid out as expected. */
 static inline __attribute__((always_inline)) bool pystack_walk_frames(const struct pystack_layout *l, const char *state,
-								      bool is_checked, struct walk *ret, unsigned size)
+								      bool is_checked, struct pystack_walk *ret,
+								      unsigned size)
 {
 	struct pystack_file file = {NULL, 0};
-	struct walk w = *ret;
+	struct pystack_walk w = *ret;
 	const char *frame;
 
 	for (frame = pystack_innermost_frame(l, state); frame && w.count + 1 < size;
@@ -318,8 +319,8 @@ static inline __attribute__((always_inline)) bool pystack_walk_frames(const stru
 }
 
 /* One instance for each version, with its offsets as constants: half as many instructions. */
-static bool pystack_walk_version(const struct pystack_layout *l, const char *state, bool is_checked, struct walk *ret,
-				 unsigned size)
+static bool pystack_walk_version(const struct pystack_layout *l, const char *state, bool is_checked,
+				 struct pystack_walk *ret, unsigned size)
 {
 #define WALK(number, ...)                                                                                              \
 	case number:                                                                                                   \
@@ -338,7 +339,7 @@ unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 	const struct pystack_layout *l = python_layout();
 	const char *state = l ? pystack_python.state() : NULL;
 	uint32_t unchecked = __atomic_load_n(&pystack_python.unchecked, __ATOMIC_RELAXED);
-	struct walk w = {ret, 0, false, *hash};
+	struct pystack_walk w = {ret, 0, false, *hash};
 
 	if (!l || !pystack_may_walk(l, state, unchecked))
 		return 0;
@@ -439,7 +440,7 @@ unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash
 	const struct pystack_layout *l = sys_is_silent ? NULL : python_layout();
 	bool may_read_state = l && pystack_python.is_sampled && (pystack_python.has_state || has_state);
 	const char *state = may_read_state ? pystack_python.state() : NULL;
-	struct walk w = {ret, 0, false, *hash};
+	struct pystack_walk w = {ret, 0, false, *hash};
 	struct batch b;
 	uintptr_t frame;
 

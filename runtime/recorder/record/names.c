@@ -8,17 +8,17 @@
 
 enum { CHUNK = 65536 };
 
-struct chunk {
+struct names_block {
 	uint64_t used;
 	char room[CHUNK - 8];
 };
 
-static struct chunk *current;
+static struct names_block *current;
 
 /* The thread that finds the chunk full maps the next one; if several do at once, the later ones unmap theirs. */
-static bool names_replace_chunk(struct chunk *full)
+static bool names_replace_chunk(struct names_block *full)
 {
-	struct chunk *fresh = sys_mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct names_block *fresh = sys_mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (!fresh)
 		return false;
@@ -34,7 +34,7 @@ void *names_take(size_t size)
 	if (size > NAMES_BYTES)
 		return NULL;
 	for (;;) {
-		struct chunk *c = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+		struct names_block *c = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
 		uint64_t at = c ? __atomic_fetch_add(&c->used, size, __ATOMIC_RELAXED) : CHUNK;
 
 		if (at + size <= sizeof(c->room))

@@ -9,7 +9,7 @@
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
-__attribute__((section(".sbss.pillion_process"))) struct process process;
+__attribute__((section(".sbss.pillion_process"))) struct process_state process;
 
 HOT static uint32_t always = ~0u;
 HOT struct process_gate process_gate = {.groups = ~0u, .recording = &always};

@@ -31,7 +31,7 @@ enum { PROCESS_DIRECTORIES = 256 };
 #endif
 
 /* In an order in which a short image touches the first page only: each page that is touched costs a page fault. */
-struct process {
+struct process_state {
 	uint64_t generation; /* 0: not started. Else unique among the images that fork from this program */
 	uint32_t guarded; /* threads inside a guard */
 	uint64_t slow_ticks; /* as of a thread's page: of code that had none, to be added to the next one */
@@ -97,8 +97,7 @@ struct process {
 	uint64_t main_page[PROCESS_MAIN_PAGE / sizeof(uint64_t)];
 } __attribute__((aligned(PROCESS_ALIGN)));
 
-extern struct process process HIDDEN;
-
+extern struct process_state process HIDDEN;
 
 /* A mapped block of the range file, see image.c. */
 struct image_block {

@@ -12,7 +12,7 @@
 
 /* One line at a time, because the buffer is shared. A missing line is better than a delay of the target, so the wait
  * for the lock is bounded. The lock is in `process`, so it is free in a forked child. */
-static bool process_line_begin(struct index_line *line, const char *name)
+static bool process_line_begin(struct index_writer *line, const char *name)
 {
 	for (int i = 0; __atomic_exchange_n(&process.line_lock, 1, __ATOMIC_ACQUIRE); i++) {
 		if (i > 1000)
@@ -23,7 +23,7 @@ static bool process_line_begin(struct index_line *line, const char *name)
 	return true;
 }
 
-static int process_line_finish(struct index_line *line)
+static int process_line_finish(struct index_writer *line)
 {
 	char name[INDEX_NAME_BYTES];
 	int error = -EPERM;
@@ -38,7 +38,7 @@ static int process_line_finish(struct index_line *line)
 	return error;
 }
 
-static void process_line_add_clocks(struct index_line *line, const struct tf_clock_pair *pair)
+static void process_line_add_clocks(struct index_writer *line, const struct tf_clock_pair *pair)
 {
 	index_number(line, "realtime_ns", pair->realtime_ns);
 	index_number(line, "ticks", pair->ticks);
@@ -48,7 +48,7 @@ static void process_line_add_clocks(struct index_line *line, const struct tf_clo
 int process_line_start(bool is_fork)
 {
 	const struct identity *id = &process_inherited.identity;
-	struct index_line line;
+	struct index_writer line;
 	struct tf_clock_pair now;
 	int error;
 
@@ -76,7 +76,7 @@ int process_line_start(bool is_fork)
 
 static void process_line_text(const char *kind, const char *text)
 {
-	struct index_line line;
+	struct index_writer line;
 
 	if (process_is_frozen || !process_line_begin(&line, kind))
 		return;
@@ -104,7 +104,7 @@ void process_seen(const char *range)
 
 void process_bare(const char *executable, const char *reason)
 {
-	struct index_line line;
+	struct index_writer line;
 
 	if (process_is_frozen || !process_inherited.is_configured || !process_line_begin(&line, "bare"))
 		return;
@@ -114,7 +114,7 @@ void process_bare(const char *executable, const char *reason)
 	process_line_finish(&line);
 }
 
-static void process_line_add_counts(struct index_line *line)
+static void process_line_add_counts(struct index_writer *line)
 {
 	const struct tf_thread *page = (const struct tf_thread *)process.main_page;
 
@@ -144,7 +144,7 @@ static void process_line_add_counts(struct index_line *line)
 	index_text(line, "functions", names);
 }
 
-static void process_line_add_usage(struct index_line *line, const struct usage *u)
+static void process_line_add_usage(struct index_writer *line, const struct usage *u)
 {
 	const struct tf_thread *page = (const struct tf_thread *)process.main_page;
 	const uint64_t values[] = {u->process.cpu_ns,	      u->thread.cpu_ns,	  u->thread.delay_ns,
@@ -166,7 +166,7 @@ void process_line_end(const struct usage *usage)
 {
 	static const char *const kinds[] = {"none", "exit", "exec", "abort"};
 	uint64_t lost = __atomic_load_n(&process.lost_apart, __ATOMIC_RELAXED);
-	struct index_line line;
+	struct index_writer line;
 	struct tf_clock_pair now;
 	int error;
 
@@ -194,7 +194,7 @@ void process_line_end(const struct usage *usage)
 
 void process_line_child(int pid, int status)
 {
-	struct index_line line;
+	struct index_writer line;
 
 	if (process_is_frozen || !process_line_begin(&line, "child"))
 		return;

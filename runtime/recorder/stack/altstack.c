@@ -467,7 +467,7 @@ int altstack_sigaltstack(const stack_t *stack, stack_t *old, altstack_stack_call
 #if defined(__x86_64__)
 
 /* The kernel's struct rt_sigframe; the FPU state is above it, at the address in the context. */
-struct frame {
+struct signal_frame {
 	void *restorer;
 	struct {
 		unsigned long flags;
@@ -479,11 +479,12 @@ struct frame {
 	siginfo_t info;
 };
 enum { FRAME_SP = 15, FRAME_FPU = 23 };
-_Static_assert(sizeof(struct frame) == 440 && offsetof(struct frame, info) == 312, "altstack_enter depends on it");
+_Static_assert(sizeof(struct signal_frame) == 440 && offsetof(struct signal_frame, info) == 312,
+	       "altstack_enter depends on it");
 
 /* How altstack_enter continues. */
 struct landing {
-	struct frame *frame;
+	struct signal_frame *frame;
 	void *handler;
 	uint64_t mask, signal;
 };
@@ -517,19 +518,19 @@ static __attribute__((noreturn)) void altstack_die(void)
 }
 
 /* Moves the frame to where the kernel would have put it. */
-static struct frame *frame_move(const struct frame *from)
+static struct signal_frame *frame_move(const struct signal_frame *from)
 {
 	uintptr_t sp = from->context.registers[FRAME_SP] - RED_ZONE, fpu = from->context.registers[FRAME_FPU];
 	bool is_on_stack = is_in_stack(&self.programs, sp);
 	size_t bytes = fpu ? frame_fpu_bytes((const char *)fpu) : 0;
-	struct frame *to;
+	struct signal_frame *to;
 
 	if (!is_on_stack && !(self.programs.ss_flags & SS_DISABLE)) {
 		sp = (uintptr_t)self.programs.ss_sp + self.programs.ss_size;
 		is_on_stack = true;
 	}
 	sp = (sp - bytes) & ~(uintptr_t)(FPU_ALIGN - 1);
-	to = (struct frame *)(((sp - sizeof(*to)) & ~(uintptr_t)(FRAME_ALIGN - 1)) - 8);
+	to = (struct signal_frame *)(((sp - sizeof(*to)) & ~(uintptr_t)(FRAME_ALIGN - 1)) - 8);
 	if (is_on_stack && !is_in_stack(&self.programs, (uintptr_t)to))
 		altstack_die();
 	altstack_copy((void *)sp, (const void *)fpu, bytes);
@@ -540,8 +541,8 @@ static struct frame *frame_move(const struct frame *from)
 }
 
 /* Called by altstack_enter with all signals blocked. */
-HIDDEN void altstack_land(uint64_t signal, struct frame *from, struct landing *ret);
-__attribute__((used)) void altstack_land(uint64_t signal, struct frame *from, struct landing *ret)
+HIDDEN void altstack_land(uint64_t signal, struct signal_frame *from, struct landing *ret);
+__attribute__((used)) void altstack_land(uint64_t signal, struct signal_frame *from, struct landing *ret)
 {
 	struct action action = altstack_action((int)signal);
 	bool was_on_ours = altstack_is_ours((void *)from->context.registers[FRAME_SP]);

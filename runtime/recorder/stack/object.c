@@ -48,7 +48,7 @@ static bool object_read(uintptr_t bias, const ElfW(Phdr) *headers, unsigned long
 	return is_inside;
 }
 
-struct search {
+struct object_search {
 	uintptr_t address;
 	bool is_found;
 	struct object *ret;
@@ -56,7 +56,7 @@ struct search {
 
 static int object_match(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct search *s = data;
+	struct object_search *s = data;
 	struct object found = {0};
 
 	(void)size;
@@ -75,7 +75,7 @@ static bool is_program(const struct link_map *map)
 enum object_answer object_find(uintptr_t address, struct object *ret)
 {
 	find_object *find = __atomic_load_n(&dl_find, __ATOMIC_RELAXED);
-	struct search search = {address, false, ret};
+	struct object_search search = {address, false, ret};
 
 	if (find) {
 		if (find((void *)address, ret))

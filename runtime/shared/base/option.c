@@ -43,14 +43,14 @@ const struct option *option_by_letter(const struct option_table *table, char let
 
 /* ---- the words of a choice ---- */
 
-struct choice {
+struct option_choice {
 	const char *word;
 	size_t length;
 	bool has_effect;
 };
 
 /* The choice at `position`; false: there are no more. */
-static bool choice_at(const struct option *row, size_t position, struct choice *ret)
+static bool choice_at(const struct option *row, size_t position, struct option_choice *ret)
 {
 	const char *at = row->choice ? row->choice(position) : row->value;
 
@@ -69,7 +69,7 @@ static bool choice_at(const struct option *row, size_t position, struct choice *
 void option_choices_print(const struct option *row, const char *separator, struct text *t)
 {
 	const char *before = "";
-	struct choice choice;
+	struct option_choice choice;
 
 	for (size_t i = 0; choice_at(row, i, &choice); i++) {
 		if (!choice.has_effect || !choice.length)
@@ -136,7 +136,7 @@ void option_has_no_effect(const struct option *row, const char *value, struct te
 
 int option_set_choice(const struct option *row, void *field, const char *value, struct text *why)
 {
-	struct choice choice;
+	struct option_choice choice;
 	int position = 0;
 
 	while (choice_at(row, (size_t)position, &choice) && (!choice.length || !value_is(choice.word, choice.length,
@@ -223,7 +223,7 @@ static int set_working(const struct option *row, void *settings, const char *val
 /* Whether an ignored option has one of the words of its row. */
 static bool asks_for_nothing(const struct option *row, const char *value)
 {
-	struct choice choice;
+	struct option_choice choice;
 
 	for (size_t i = 0; choice_at(row, i, &choice); i++) {
 		if (value_is(choice.word, choice.length, value))
@@ -256,7 +256,7 @@ enum { VALUE_BYTES = 4096 };
 bool option_print(const struct option *row, const void *settings, struct text *ret)
 {
 	const char *field = (const char *)settings + row->offset, *text;
-	struct choice choice;
+	struct option_choice choice;
 	uint64_t n = 0;
 	double seconds;
 	int position;

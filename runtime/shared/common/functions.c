@@ -15,14 +15,14 @@ static bool is_one_of(char c, const char *set)
 	return c && strchr(set, c);
 }
 
-static char next_char(struct functions *f)
+static char next_char(struct functions_parser *f)
 {
 	while (f->at < f->end && is_one_of(*f->at, " \t\r\n"))
 		f->at++;
 	return f->at < f->end ? *f->at : '\0';
 }
 
-static bool take_char(struct functions *f, char c)
+static bool take_char(struct functions_parser *f, char c)
 {
 	if (next_char(f) != c)
 		return false;
@@ -30,7 +30,7 @@ static bool take_char(struct functions *f, char c)
 	return true;
 }
 
-static int refuse(const struct functions *f, struct text *why, const char *what)
+static int refuse(const struct functions_parser *f, struct text *why, const char *what)
 {
 	unsigned line = 1;
 
@@ -99,7 +99,7 @@ static size_t take_code(const char *s, const char *end, uint32_t *ret)
 }
 
 /* Unescapes a string in place; the result is never longer than the string. */
-static int take_string(struct functions *f, const char **ret, struct text *why, const char *what)
+static int take_string(struct functions_parser *f, const char **ret, struct text *why, const char *what)
 {
 	static const char escapes[] = "\"\\/";
 	char *to;
@@ -137,7 +137,7 @@ static int take_string(struct functions *f, const char **ret, struct text *why, 
 }
 
 /* Skips any value. */
-static bool skip_value(struct functions *f)
+static bool skip_value(struct functions_parser *f)
 {
 	unsigned depth = 0;
 
@@ -194,7 +194,7 @@ static uint32_t color_of(const char *text)
 }
 
 /* A name, "#rrggbb", or a number. */
-static int take_color(struct functions *f, uint32_t *ret, struct text *why)
+static int take_color(struct functions_parser *f, uint32_t *ret, struct text *why)
 {
 	const char *text;
 	int rc;
@@ -216,7 +216,7 @@ static int take_color(struct functions *f, uint32_t *ret, struct text *why)
 /* ---- objects ---- */
 
 /* Takes the comma before the next item, or the end. 1: there is an item; 0: it was the end. */
-static int next_item(struct functions *f, bool is_first, char end, struct text *why)
+static int next_item(struct functions_parser *f, bool is_first, char end, struct text *why)
 {
 	if (take_char(f, end))
 		return 0;
@@ -225,7 +225,7 @@ static int next_item(struct functions *f, bool is_first, char end, struct text *
 	return take_char(f, ',') ? 1 : refuse(f, why, end == '}' ? "expected ',' or '}'" : "expected ',' or ']'");
 }
 
-static int take_key(struct functions *f, const char **ret, struct text *why)
+static int take_key(struct functions_parser *f, const char **ret, struct text *why)
 {
 	int rc = take_string(f, ret, why, "expected a key, as \"module\"");
 
@@ -233,7 +233,7 @@ static int take_key(struct functions *f, const char **ret, struct text *why)
 }
 
 /* An element of "functions": its name, or {"function": its name, "color": ...}. */
-static int take_function(struct functions *f, struct functions_entry *e, struct text *why)
+static int take_function(struct functions_parser *f, struct functions_entry *e, struct text *why)
 {
 	const char *key;
 	int rc = 0;
@@ -257,7 +257,7 @@ static int take_function(struct functions *f, struct functions_entry *e, struct 
 }
 
 /* The keys may come in any order: the list of functions is read after all other keys. */
-static int open_object(struct functions *f, struct text *why)
+static int open_object(struct functions_parser *f, struct text *why)
 {
 	char *functions = NULL;
 	const char *key;
@@ -294,13 +294,13 @@ static int open_object(struct functions *f, struct text *why)
 	return 0;
 }
 
-void functions_begin(struct functions *f, char *bytes, size_t size)
+void functions_begin(struct functions_parser *f, char *bytes, size_t size)
 {
-	*f = (struct functions){.start = bytes, .at = bytes, .end = bytes + size, .is_first = true};
+	*f = (struct functions_parser){.start = bytes, .at = bytes, .end = bytes + size, .is_first = true};
 	*f->end = '\0';
 }
 
-static int next_of_list(struct functions *f, struct text *why)
+static int next_of_list(struct functions_parser *f, struct text *why)
 {
 	bool is_first = f->is_first;
 
@@ -310,7 +310,7 @@ static int next_of_list(struct functions *f, struct text *why)
 	return next_item(f, is_first, ']', why);
 }
 
-int functions_next(struct functions *f, struct functions_entry *ret, char *why_text, size_t size)
+int functions_next(struct functions_parser *f, struct functions_entry *ret, char *why_text, size_t size)
 {
 	struct text why = text_init(why_text, size);
 	int rc;

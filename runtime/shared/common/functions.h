@@ -21,7 +21,7 @@ struct functions_entry {
 	uint32_t color;			    /* ARGB; 0: none */
 };
 
-struct functions {
+struct functions_parser {
 	char *start, *at, *end;
 	char *after;   /* of the object whose functions are being read; NULL: between objects */
 	bool is_first; /* no item of the list has been read */
@@ -29,9 +29,9 @@ struct functions {
 };
 
 /* `bytes` are modified, and must have space for one byte more than `size`. */
-void functions_begin(struct functions *f, char *bytes, size_t size);
+void functions_begin(struct functions_parser *f, char *bytes, size_t size);
 
 /* 1: *ret is the next function; 0: there is none; -EINVAL: `why` has an error message with the number of the line. */
-int functions_next(struct functions *f, struct functions_entry *ret, char *why, size_t size);
+int functions_next(struct functions_parser *f, struct functions_entry *ret, char *why, size_t size);
 
 #endif

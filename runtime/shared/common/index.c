@@ -9,7 +9,7 @@
 static const char hex[] = "0123456789abcdef";
 
 /* One byte is reserved for the newline. */
-static bool line_put(struct index_line *line, const char *bytes, size_t length)
+static bool line_put(struct index_writer *line, const char *bytes, size_t length)
 {
 	if (line->is_cut || line->size - line->used <= length) {
 		line->is_cut = true;
@@ -20,13 +20,13 @@ static bool line_put(struct index_line *line, const char *bytes, size_t length)
 	return true;
 }
 
-void index_begin(struct index_line *line, char *buffer, size_t size, const char *kind)
+void index_begin(struct index_writer *line, char *buffer, size_t size, const char *kind)
 {
-	*line = (struct index_line){.bytes = buffer, .size = size};
+	*line = (struct index_writer){.bytes = buffer, .size = size};
 	line_put(line, kind, strlen(kind));
 }
 
-static bool key_put(struct index_line *line, const char *key)
+static bool key_put(struct index_writer *line, const char *key)
 {
 	size_t start = line->used;
 
@@ -36,7 +36,7 @@ static bool key_put(struct index_line *line, const char *key)
 	return false;
 }
 
-void index_field(struct index_line *line, const char *key, const void *value, size_t length)
+void index_field(struct index_writer *line, const char *key, const void *value, size_t length)
 {
 	const unsigned char *byte = value;
 
@@ -52,12 +52,12 @@ void index_field(struct index_line *line, const char *key, const void *value, si
 	}
 }
 
-void index_text(struct index_line *line, const char *key, const char *value)
+void index_text(struct index_writer *line, const char *key, const char *value)
 {
 	index_field(line, key, value, strlen(value));
 }
 
-void index_number(struct index_line *line, const char *key, uint64_t value)
+void index_number(struct index_writer *line, const char *key, uint64_t value)
 {
 	char digits[20];
 	size_t used = sizeof(digits);
@@ -68,7 +68,7 @@ void index_number(struct index_line *line, const char *key, uint64_t value)
 	index_field(line, key, digits + used, sizeof(digits) - used);
 }
 
-void index_signed(struct index_line *line, const char *key, int64_t value)
+void index_signed(struct index_writer *line, const char *key, int64_t value)
 {
 	char digits[21];
 	size_t used = sizeof(digits);
@@ -88,7 +88,7 @@ static void format_hex16(char ret[16], uint64_t value)
 		ret[i] = hex[value & 15];
 }
 
-void index_hex(struct index_line *line, const char *key, uint64_t value)
+void index_hex(struct index_writer *line, const char *key, uint64_t value)
 {
 	char digits[16];
 
@@ -116,7 +116,7 @@ static long write_limited(int fd, const void *bytes, size_t size, uint64_t limit
 	return wrote;
 }
 
-int index_append(struct index_line *line, const char *directory, const char *name)
+int index_append(struct index_writer *line, const char *directory, const char *name)
 {
 	char *path = line->bytes + line->used + 1; /* after the newline: stacks may be small */
 	size_t d = strlen(directory), n = strlen(name);

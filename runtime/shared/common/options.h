@@ -26,7 +26,7 @@ enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_ALL, LAUNCH_STACKS_LONG }
 enum capture_range { CAPTURE_ALL, CAPTURE_PROFILER_API, CAPTURE_NVTX };
 enum range_end { RANGE_END_NONE, RANGE_END_STOP, RANGE_END_STOP_SHUTDOWN, RANGE_END_REPEAT, RANGE_END_REPEAT_SHUTDOWN };
 enum gpu_activity { GPU_ACTIVITY_AUTO, GPU_ACTIVITY_CUPTI, GPU_ACTIVITY_EVENTS, GPU_ACTIVITY_NONE };
-enum memory { MEMORY_NONE = 0, MEMORY_PYTHON = 1, MEMORY_NATIVE = 2, MEMORY_ALL = MEMORY_PYTHON | MEMORY_NATIVE };
+enum memory_trace { MEMORY_NONE = 0, MEMORY_PYTHON = 1, MEMORY_NATIVE = 2, MEMORY_ALL = MEMORY_PYTHON | MEMORY_NATIVE };
 enum pytorch { PYTORCH_NONE, PYTORCH_OPERATORS, PYTORCH_SHAPES };
 enum wait_for { WAIT_PRIMARY, WAIT_ALL };
 enum sampling_source { SAMPLING_AUTO, SAMPLING_SIGNAL, SAMPLING_PERF };
@@ -63,7 +63,7 @@ struct options {
 	enum sample sample;
 	uint32_t sampling_frequency;
 	enum sampling_source sampling_source;
-	enum memory memory;
+	enum memory_trace memory;
 	uint64_t memory_sampling;
 	enum pytorch pytorch;
 	const char *python_functions; /* path of a JSON file, NULL: none */

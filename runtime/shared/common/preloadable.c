@@ -16,7 +16,7 @@
 enum { HEADERS = 32, ENTRIES = 32, SCRIPT_DEPTH = 5, LINE = 256 };
 
 /* An ELF file under inspection: its loaded segments, to find what the dynamic section points to. */
-struct image {
+struct elf_file {
 	int fd;
 	unsigned count;
 	Elf64_Phdr headers[HEADERS];
@@ -33,7 +33,7 @@ static void verdict(struct preloadable *ret, enum preloadable_kind kind, const c
 	ret->reason = reason;
 }
 
-static const Elf64_Phdr *header_find(const struct image *image, uint32_t type)
+static const Elf64_Phdr *header_find(const struct elf_file *image, uint32_t type)
 {
 	for (unsigned i = 0; i < image->count; i++) {
 		if (image->headers[i].p_type == type)
@@ -42,7 +42,7 @@ static const Elf64_Phdr *header_find(const struct image *image, uint32_t type)
 	return NULL;
 }
 
-static bool file_offset(const struct image *image, uint64_t address, uint64_t *ret)
+static bool file_offset(const struct elf_file *image, uint64_t address, uint64_t *ret)
 {
 	for (unsigned i = 0; i < image->count; i++) {
 		const Elf64_Phdr *h = &image->headers[i];
@@ -69,7 +69,7 @@ static bool is_runtime(const char *name)
 }
 
 /* Calls take() for each entry of the dynamic section, until it returns true or the section ends. */
-static bool dynamic_each(const struct image *image, bool (*take)(const struct image *, const Elf64_Dyn *, void *),
+static bool dynamic_each(const struct elf_file *image, bool (*take)(const struct elf_file *, const Elf64_Dyn *, void *),
 			 void *context)
 {
 	const Elf64_Phdr *dynamic = header_find(image, PT_DYNAMIC);
@@ -92,7 +92,7 @@ static bool dynamic_each(const struct image *image, bool (*take)(const struct im
 	return false;
 }
 
-static bool take_strings(const struct image *image, const Elf64_Dyn *entry, void *context)
+static bool take_strings(const struct elf_file *image, const Elf64_Dyn *entry, void *context)
 {
 	return entry->d_tag == DT_STRTAB && file_offset(image, entry->d_un.d_ptr, context);
 }
@@ -102,7 +102,7 @@ struct needed {
 	char *name; /* char[64] of struct preloadable */
 };
 
-static bool take_needed(const struct image *image, const Elf64_Dyn *entry, void *context)
+static bool take_needed(const struct elf_file *image, const Elf64_Dyn *entry, void *context)
 {
 	struct needed *needed = context;
 	long n;
@@ -118,7 +118,7 @@ static bool take_needed(const struct image *image, const Elf64_Dyn *entry, void 
 }
 
 /* The program's loader determines which libc it uses. */
-static void check_interpreter(const struct image *image, const Elf64_Phdr *header, struct preloadable *ret)
+static void check_interpreter(const struct elf_file *image, const Elf64_Phdr *header, struct preloadable *ret)
 {
 	char path[128];
 	size_t size = header->p_filesz < sizeof(path) - 1 ? header->p_filesz : sizeof(path) - 1;
@@ -136,7 +136,7 @@ static void check_interpreter(const struct image *image, const Elf64_Phdr *heade
 
 /* The loader itself as a program (`ld-linux-x86-64.so.2 ./program`) has no interpreter, but preloads. Unlike a static
  * program it has the name of a shared object. */
-static bool take_soname(const struct image *image, const Elf64_Dyn *entry, void *context)
+static bool take_soname(const struct elf_file *image, const Elf64_Dyn *entry, void *context)
 {
 	(void)image;
 	(void)context;
@@ -145,7 +145,7 @@ static bool take_soname(const struct image *image, const Elf64_Dyn *entry, void 
 
 static void check_elf(int fd, const unsigned char *head, struct preloadable *ret)
 {
-	struct image image = {.fd = fd};
+	struct elf_file image = {.fd = fd};
 	const Elf64_Phdr *interpreter;
 	struct needed needed = {.name = ret->runtime};
 	Elf64_Ehdr elf;
