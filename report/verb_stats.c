@@ -63,7 +63,7 @@ static void put_table(struct work *w, const struct shown *s, const struct table 
 		work_remark_source(w, r->flags);
 }
 
-static void put_elsewhere(struct work *w, const struct shown *s, const char *output, const struct table *table)
+static void write_table_to_file(struct work *w, const struct shown *s, const char *output, const struct table *table)
 {
 	enum format format = format_of(w->line, s->index, false);
 	bool is_command = *output == '@';
@@ -110,7 +110,7 @@ static void put_on_console(struct work *w, const struct shown *s, const struct t
 	w->emit = before;
 }
 
-static void put(struct work *w, const struct shown *s, const struct table *table)
+static void write_table(struct work *w, const struct shown *s, const struct table *table)
 {
 	const char *output = output_of(w->line, s->index);
 
@@ -119,7 +119,7 @@ static void put(struct work *w, const struct shown *s, const struct table *table
 	else if (!strcmp(output, "-"))
 		put_on_console(w, s, table);
 	else
-		put_elsewhere(w, s, output, table);
+		write_table_to_file(w, s, output, table);
 }
 
 /* ---- reports ---- */
@@ -133,7 +133,7 @@ static void show_empty(struct work *w, const struct shown *s, const struct table
 		buffer_print(skipped, "%s%s", skipped->size ? ", " : "", r->name);
 		return;
 	}
-	put(w, s, table);
+	write_table(w, s, table);
 	if (!w->line->quiet)
 		say("%s: no rows", r->name);
 }
@@ -184,7 +184,7 @@ static void show_report(struct work *w, const struct shown *s, struct buffer *sk
 	if (code && is_asked)
 		w->status = EXIT_INCOMPLETE;
 	if (table_rows(&table))
-		put(w, s, &table);
+		write_table(w, s, &table);
 	else if (!code || is_asked)
 		show_empty(w, s, &table, skipped);
 	table_done(&table);

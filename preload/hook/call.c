@@ -76,5 +76,5 @@ void call_sample_short(const struct call *e, unsigned function)
 void call_many_short(unsigned function)
 {
 	if (!process.image || traffic_in_process(function))
-		thread_settle_guarded(&thread_self);
+		thread_finish_pending(&thread_self);
 }

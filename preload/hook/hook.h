@@ -413,19 +413,19 @@ static inline size_t hook_length(const char *s)
 
 /* NEW: the result is a new descriptor. OPENED: it is of the file with this path. REOPENED: likewise, and it
  * replaces that of this stream. PAIR: two new descriptors */
-#define HOOK_MADE _Generic(result, FILE *: hook_stream_fd, DIR *: hook_directory_fd, int: hook_number_fd)(result)
+#define HOOK_NEW_FD _Generic(result, FILE *: hook_stream_fd, DIR *: hook_directory_fd, int: hook_number_fd)(result)
 #define HOOK_BEFORE_NEW
-#define HOOK_AFTER_NEW descriptor_invalidate(HOOK_MADE)
+#define HOOK_AFTER_NEW descriptor_invalidate(HOOK_NEW_FD)
 #define HOOK_SHORT_NEW (void)0
-#define HOOK_RECORD_NEW HOOK_RECORD_ARG(hook_fd_arg(-1, HOOK_MADE))
+#define HOOK_RECORD_NEW HOOK_RECORD_ARG(hook_fd_arg(-1, HOOK_NEW_FD))
 #define HOOK_BEFORE_OPENED(path)
 #define HOOK_AFTER_OPENED(path) HOOK_AFTER_NEW
 #define HOOK_SHORT_OPENED(path) (void)0
 #define HOOK_RECORD_OPENED(path)                                                                                       \
 	do {                                                                                                           \
 		HOOK_RECORD_NEW;                                                                                       \
-		if (HOOK_MADE >= 0)                                                                                    \
-			descriptor_describe_path(HOOK_MADE, event_.end, (path));                                       \
+		if (HOOK_NEW_FD >= 0)										       \
+			descriptor_describe_path(HOOK_NEW_FD, event_.end, (path));				       \
 	} while (0)
 #define HOOK_BEFORE_REOPENED(stream, path)                                                                             \
 	if (stream)                                                                                                    \
@@ -436,8 +436,8 @@ static inline size_t hook_length(const char *s)
 #define HOOK_RECORD_REOPENED(stream, path)                                                                             \
 	do {                                                                                                           \
 		HOOK_RECORD_NEW;                                                                                       \
-		if (HOOK_MADE >= 0 && (path))                                                                          \
-			descriptor_describe_path(HOOK_MADE, event_.end, (path));                                       \
+		if (HOOK_NEW_FD >= 0 && (path))									       \
+			descriptor_describe_path(HOOK_NEW_FD, event_.end, (path));				       \
 	} while (0)
 #define HOOK_BEFORE_PAIR(pair)
 #define HOOK_AFTER_PAIR(pair)                                                                                          \

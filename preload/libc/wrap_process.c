@@ -125,7 +125,7 @@ int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(
 
 	/* With two threads the page of the first one must be in the file, and only that thread can move it there. */
 	if (process_gate.groups && hook_attached())
-		thread_settle_guarded(&thread_self);
+		thread_finish_pending(&thread_self);
 	start = start_take(&function, &argument);
 	is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);
 	result = real_pthread_create(id, attributes, function, argument);

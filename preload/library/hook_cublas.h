@@ -8,7 +8,7 @@
 #define CUBLAS_ONE(X, name, suffix, words, shape) X(CALL, CUBLAS, name##suffix, name, words, shape)
 #define CUBLAS_TWO(X, name, suffix, words, shape)                                                                      \
 	X(CALL, CUBLAS, name##suffix, name, words, shape)                                                              \
-	X(TWIN, CUBLAS, name##suffix##_64, name, words, shape)
+	X(INT64_VARIANT, CUBLAS, name##suffix##_64, name, words, shape)
 /* Likewise for the real types, the complex ones, all four. */
 #define CUBLAS_SD(X, form, name, suffix, words, shape) LIBRARY_SD(CUBLAS_##form, X, cublas, name, suffix, words, shape)
 #define CUBLAS_CZ(X, form, name, suffix, words, shape) LIBRARY_CZ(CUBLAS_##form, X, cublas, name, suffix, words, shape)
@@ -21,7 +21,7 @@
 	HOOK_CUBLAS_VECTOR(X) HOOK_CUBLAS_MATRIX_VECTOR(X) HOOK_CUBLAS_MATRIX(X) HOOK_CUBLAS_SOLVE(X) HOOK_CUBLAS_LT(X)
 
 #define HOOK_CUBLAS_VECTOR(X)                                                                                          \
-	X(MAKER, CUBLAS, cublasCreate_v2, cublasCreate, 1, CUBLAS_CREATE)                                              \
+	X(CREATES_HANDLE, CUBLAS, cublasCreate_v2, cublasCreate, 1, CUBLAS_CREATE)				       \
 	CUBLAS_ONE(X, cublasDestroy, _v2, 1, NOTHING)                                                                  \
 	X(NOTE, CUBLAS, cublasSetMathMode, cublasSetMathMode, 2, MATH_MODE)                                            \
 	CUBLAS_SD(X, TWO, nrm2, _v2, 5, VECTOR)                                                                        \

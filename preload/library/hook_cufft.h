@@ -4,7 +4,7 @@
 #define PILLION_HOOK_CUFFT_H
 
 #define CUFFT(X, name, words, shape) X(CALL, CUFFT, name, name, words, shape)
-#define CUFFT_PLAN(X, name, words, shape) X(MAKER, CUFFT, name, name, words, shape)
+#define CUFFT_PLAN(X, name, words, shape) X(CREATES_HANDLE, CUFFT, name, name, words, shape)
 
 #define HOOK_CUFFT(X)                                                                                                  \
 	CUFFT_PLAN(X, cufftPlan1d, 4, FFT_PLAN_1)                                                                      \

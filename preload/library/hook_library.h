@@ -2,15 +2,18 @@
 /* The libraries' rows of the hook table. The libraries' headers are not needed.
  *
  * X(kind, group, symbol, name, words, shape)
- *   CALL   the call is recorded
- *   TWIN   likewise, for a function of 64-bit integers: it has the id and the name of the CALL row of that name
- *   SHIFTED, SHIFTED_TWIN  likewise, for MPI's second name of the function, PMPI_*, which libraries call: recorded as a
- *          CALL or TWIN, unless the call is made inside another call of MPI
- *   MAKER  a CALL that makes a handle: the fields of its shape become the handle's note, even if it is not recorded
- *   SHIFTED_MAKER  a MAKER that is SHIFTED
- *   NOTE   not recorded: its fields become part of a handle's note
- *   SET    not recorded; `shape` names a struct library_body, which receives the words of each call that succeeded
- *   OWN    likewise, and the call is recorded
+ *   CALL                   the call is recorded
+ *   INT64_VARIANT          likewise, for a function of 64-bit integers: it has the id and the name of the CALL row of
+ *                          that name
+ *   PMPI_ALIAS, PMPI_INT64_VARIANT  likewise, for MPI's second name of the function, PMPI_*, which libraries call: it
+ *                          is recorded unless the call is made inside another call of MPI
+ *   CREATES_HANDLE         a CALL that creates a handle: the fields of its shape become the handle's note, even if the
+ *                          call is not recorded
+ *   PMPI_CREATES_HANDLE    likewise, for a PMPI_ALIAS
+ *   NOTE                   not recorded: its fields become part of a handle's note
+ *   SET                    not recorded; `shape` names a struct library_body, which receives the words of each call
+ *                          that succeeded
+ *   OWN                    likewise, and the call is recorded
  * group: TF_GROUP_<group>. symbol: of the ABI. name: in reports. All functions return an int, 0 for success.
  * words: the number of parameters, each of which takes a register or eight bytes of stack. It is one for a function
  * without parameters; that register is passed unchanged. Floating-point parameters do not count: they have eight
@@ -47,12 +50,12 @@
 /* The kinds that have an id of their own. */
 #define LIBRARY_IF_RECORDED(kind, ...) LIBRARY_IF_RECORDED_##kind(__VA_ARGS__)
 #define LIBRARY_IF_RECORDED_CALL(...) __VA_ARGS__
-#define LIBRARY_IF_RECORDED_MAKER(...) __VA_ARGS__
+#define LIBRARY_IF_RECORDED_CREATES_HANDLE(...) __VA_ARGS__
 #define LIBRARY_IF_RECORDED_OWN(...) __VA_ARGS__
-#define LIBRARY_IF_RECORDED_TWIN(...)
-#define LIBRARY_IF_RECORDED_SHIFTED(...)
-#define LIBRARY_IF_RECORDED_SHIFTED_TWIN(...)
-#define LIBRARY_IF_RECORDED_SHIFTED_MAKER(...)
+#define LIBRARY_IF_RECORDED_INT64_VARIANT(...)
+#define LIBRARY_IF_RECORDED_PMPI_ALIAS(...)
+#define LIBRARY_IF_RECORDED_PMPI_INT64_VARIANT(...)
+#define LIBRARY_IF_RECORDED_PMPI_CREATES_HANDLE(...)
 #define LIBRARY_IF_RECORDED_NOTE(...)
 #define LIBRARY_IF_RECORDED_SET(...)
 

@@ -3,24 +3,24 @@
  * and counts are 64-bit integers in the functions whose names end in _c.
  *
  * Bindings of Fortran call the names of the profiling interface, PMPI_*, and so do tools that define MPI_*: those names
- * are SHIFTED rows. */
+ * are PMPI_ALIAS rows. */
 #ifndef PILLION_HOOK_MPI_H
 #define PILLION_HOOK_MPI_H
 
 #define MPI(X, name, words, shape)                                                                                     \
 	X(CALL, MPI, MPI_##name, MPI_##name, words, shape)                                                             \
-	X(SHIFTED, MPI, PMPI_##name, MPI_##name, words, shape)
+	X(PMPI_ALIAS, MPI, PMPI_##name, MPI_##name, words, shape)
 /* Makes a communicator. */
-#define MPI_MAKER(X, name, words, shape)                                                                               \
-	X(MAKER, MPI, MPI_##name, MPI_##name, words, shape)                                                            \
-	X(SHIFTED_MAKER, MPI, PMPI_##name, MPI_##name, words, shape)
+#define MPI_CREATES(X, name, words, shape)									       \
+	X(CREATES_HANDLE, MPI, MPI_##name, MPI_##name, words, shape)						       \
+	X(PMPI_CREATES_HANDLE, MPI, PMPI_##name, MPI_##name, words, shape)
 /* Also with 64-bit counts. Bindings call these by their first name, except for functions without a buffer. */
 #define MPI_LARGE(X, name, words, shape)                                                                               \
 	MPI(X, name, words, shape)                                                                                     \
-	X(TWIN, MPI, MPI_##name##_c, MPI_##name, words, shape)
-#define MPI_LARGE_SHIFTED(X, name, words, shape)                                                                       \
+	X(INT64_VARIANT, MPI, MPI_##name##_c, MPI_##name, words, shape)
+#define MPI_LARGE_PMPI(X, name, words, shape)                                                                       \
 	MPI_LARGE(X, name, words, shape)                                                                               \
-	X(SHIFTED_TWIN, MPI, PMPI_##name##_c, MPI_##name, words, shape)
+	X(PMPI_INT64_VARIANT, MPI, PMPI_##name##_c, MPI_##name, words, shape)
 /* A message: blocking, and non-blocking with a request as its last argument. */
 #define MPI_BOTH(X, name, iname, words, iwords, shape)                                                                 \
 	MPI_LARGE(X, name, words, shape) MPI_LARGE(X, iname, iwords, shape)
@@ -36,30 +36,30 @@
 	MPI(X, Init_thread, 4, NOTHING)                                                                                \
 	MPI(X, Finalize, 1, NOTHING)                                                                                   \
 	MPI(X, Abort, 2, NOTHING)                                                                                      \
-	MPI_MAKER(X, Comm_dup, 2, MPI_NEW_2)                                                                           \
-	MPI_MAKER(X, Comm_idup, 3, MPI_LATER_2)                                                                        \
-	MPI_MAKER(X, Comm_split, 4, MPI_NEW_4)                                                                         \
-	MPI_MAKER(X, Comm_split_type, 5, MPI_NEW_5)                                                                    \
-	MPI_MAKER(X, Comm_create, 3, MPI_NEW_3)                                                                        \
-	MPI_MAKER(X, Comm_create_group, 4, MPI_NEW_4)                                                                  \
+	MPI_CREATES(X, Comm_dup, 2, MPI_NEW_2)									       \
+	MPI_CREATES(X, Comm_idup, 3, MPI_LATER_2)								       \
+	MPI_CREATES(X, Comm_split, 4, MPI_NEW_4)								       \
+	MPI_CREATES(X, Comm_split_type, 5, MPI_NEW_5)								       \
+	MPI_CREATES(X, Comm_create, 3, MPI_NEW_3)								       \
+	MPI_CREATES(X, Comm_create_group, 4, MPI_NEW_4)								       \
 	MPI(X, Comm_free, 1, NOTHING)                                                                                  \
-	MPI_MAKER(X, Intercomm_create, 6, MPI_NEW_6)                                                                   \
-	MPI_MAKER(X, Intercomm_merge, 3, MPI_NEW_3)                                                                    \
-	MPI_MAKER(X, Comm_spawn, 8, MPI_ANEW_7)                                                                        \
-	MPI_MAKER(X, Comm_spawn_multiple, 9, MPI_ANEW_8)                                                               \
-	MPI_MAKER(X, Comm_connect, 5, MPI_ANEW_5)                                                                      \
-	MPI_MAKER(X, Comm_accept, 5, MPI_ANEW_5)                                                                       \
+	MPI_CREATES(X, Intercomm_create, 6, MPI_NEW_6)								       \
+	MPI_CREATES(X, Intercomm_merge, 3, MPI_NEW_3)								       \
+	MPI_CREATES(X, Comm_spawn, 8, MPI_ANEW_7)								       \
+	MPI_CREATES(X, Comm_spawn_multiple, 9, MPI_ANEW_8)							       \
+	MPI_CREATES(X, Comm_connect, 5, MPI_ANEW_5)								       \
+	MPI_CREATES(X, Comm_accept, 5, MPI_ANEW_5)								       \
 	MPI(X, Comm_disconnect, 1, NOTHING)                                                                            \
-	MPI_MAKER(X, Cart_create, 6, MPI_NEW_6)                                                                        \
-	MPI_MAKER(X, Cart_sub, 3, MPI_NEW_3)                                                                           \
-	MPI_MAKER(X, Graph_create, 6, MPI_NEW_6)                                                                       \
-	MPI_MAKER(X, Dist_graph_create, 9, MPI_NEW_9)                                                                  \
-	MPI_MAKER(X, Dist_graph_create_adjacent, 10, MPI_NEW_10)                                                       \
+	MPI_CREATES(X, Cart_create, 6, MPI_NEW_6)								       \
+	MPI_CREATES(X, Cart_sub, 3, MPI_NEW_3)									       \
+	MPI_CREATES(X, Graph_create, 6, MPI_NEW_6)								       \
+	MPI_CREATES(X, Dist_graph_create, 9, MPI_NEW_9)								       \
+	MPI_CREATES(X, Dist_graph_create_adjacent, 10, MPI_NEW_10)						       \
 	MPI(X, Session_init, 3, NOTHING)                                                                               \
 	MPI(X, Session_finalize, 1, NOTHING)                                                                           \
-	MPI_MAKER(X, Comm_create_from_group, 5, MPI_ANEW_5)                                                            \
-	MPI_MAKER(X, Comm_dup_with_info, 3, MPI_NEW_3)                                                                 \
-	MPI_MAKER(X, Comm_idup_with_info, 4, MPI_LATER_3)                                                              \
+	MPI_CREATES(X, Comm_create_from_group, 5, MPI_ANEW_5)							       \
+	MPI_CREATES(X, Comm_dup_with_info, 3, MPI_NEW_3)							       \
+	MPI_CREATES(X, Comm_idup_with_info, 4, MPI_LATER_3)							       \
 	X(SET, MPI, MPI_Type_free, MPI_Type_free, 1, library_mpi_type_free)                                            \
 	X(SET, MPI, PMPI_Type_free, MPI_Type_free, 1, library_mpi_type_free)
 
@@ -93,8 +93,8 @@
 	MPI_LARGE(X, Imrecv, 5, MPI_COUNT_TYPE)                                                                        \
 	MPI_LARGE(X, Pack, 7, MPI_COUNT_TYPE)                                                                          \
 	MPI_LARGE(X, Unpack, 7, MPI_UNPACK)                                                                            \
-	MPI_LARGE_SHIFTED(X, Buffer_attach, 2, NOTHING)                                                                \
-	MPI_LARGE_SHIFTED(X, Buffer_detach, 2, NOTHING)
+	MPI_LARGE_PMPI(X, Buffer_attach, 2, NOTHING)                                                                \
+	MPI_LARGE_PMPI(X, Buffer_detach, 2, NOTHING)
 
 #define HOOK_MPI_WAIT(X)                                                                                               \
 	MPI(X, Start, 1, NOTHING)                                                                                      \
@@ -139,8 +139,8 @@
 
 #define HOOK_MPI_WINDOW(X)                                                                                             \
 	MPI_LARGE(X, Win_create, 6, NOTHING)                                                                           \
-	MPI_LARGE_SHIFTED(X, Win_allocate, 6, NOTHING)                                                                 \
-	MPI_LARGE_SHIFTED(X, Win_allocate_shared, 6, NOTHING)                                                          \
+	MPI_LARGE_PMPI(X, Win_allocate, 6, NOTHING)                                                                 \
+	MPI_LARGE_PMPI(X, Win_allocate_shared, 6, NOTHING)                                                          \
 	MPI(X, Win_create_dynamic, 3, NOTHING)                                                                         \
 	MPI(X, Win_free, 1, NOTHING)                                                                                   \
 	MPI(X, Win_fence, 2, NOTHING)                                                                                  \

@@ -58,11 +58,11 @@ enum { SHAPES_LIBRARY(SHAPE_NUMBER) };
 
 /* The kinds whose `shape` is the name of a struct library_body. */
 #define IF_BODY_CALL(...)
-#define IF_BODY_TWIN(...)
-#define IF_BODY_SHIFTED(...)
-#define IF_BODY_SHIFTED_TWIN(...)
-#define IF_BODY_MAKER(...)
-#define IF_BODY_SHIFTED_MAKER(...)
+#define IF_BODY_INT64_VARIANT(...)
+#define IF_BODY_PMPI_ALIAS(...)
+#define IF_BODY_PMPI_INT64_VARIANT(...)
+#define IF_BODY_CREATES_HANDLE(...)
+#define IF_BODY_PMPI_CREATES_HANDLE(...)
 #define IF_BODY_NOTE(...)
 #define IF_BODY_SET(...) __VA_ARGS__
 #define IF_BODY_OWN(...) __VA_ARGS__
@@ -80,10 +80,20 @@ static const struct symbols {
 } symbols = {HOOK_LIBRARY(SYMBOL_TEXT)};
 _Static_assert(sizeof(symbols) <= UINT16_MAX, "offsets have 16 bits");
 
-enum row_kind { CALL, TWIN, SHIFTED, SHIFTED_TWIN, MAKER, SHIFTED_MAKER, NOTE, SET, OWN };
-#define IS_NOTED(kind) ((kind) >= MAKER)
-#define IS_WIDE(kind) ((kind) == TWIN || (kind) == SHIFTED_TWIN)
-#define IS_SHIFTED(kind) ((kind) == SHIFTED || (kind) == SHIFTED_TWIN || (kind) == SHIFTED_MAKER)
+enum row_kind {
+	CALL,
+	INT64_VARIANT,
+	PMPI_ALIAS,
+	PMPI_INT64_VARIANT,
+	CREATES_HANDLE,
+	PMPI_CREATES_HANDLE,
+	NOTE,
+	SET,
+	OWN
+};
+#define IS_NOTED(kind) ((kind) >= CREATES_HANDLE)
+#define IS_WIDE(kind) ((kind) == INT64_VARIANT || (kind) == PMPI_INT64_VARIANT)
+#define IS_PMPI(kind) ((kind) == PMPI_ALIAS || (kind) == PMPI_INT64_VARIANT || (kind) == PMPI_CREATES_HANDLE)
 #define IS_RECORDED(kind) ((kind) != NOTE && (kind) != SET)
 #define HAS_BODY(kind) ((kind) == SET || (kind) == OWN)
 
@@ -95,20 +105,20 @@ static const struct function {
 	uint8_t stack; /* words on the stack */
 } functions[HOOK_LIBRARY_COUNT] = {
 #define ID_CALL(name) HOOK_##name
-#define ID_TWIN(name) HOOK_##name
-#define ID_SHIFTED(name) HOOK_##name
-#define ID_SHIFTED_TWIN(name) HOOK_##name
-#define ID_MAKER(name) HOOK_##name
-#define ID_SHIFTED_MAKER(name) HOOK_##name
+#define ID_INT64_VARIANT(name) HOOK_##name
+#define ID_PMPI_ALIAS(name) HOOK_##name
+#define ID_PMPI_INT64_VARIANT(name) HOOK_##name
+#define ID_CREATES_HANDLE(name) HOOK_##name
+#define ID_PMPI_CREATES_HANDLE(name) HOOK_##name
 #define ID_OWN(name) HOOK_##name
 #define ID_NOTE(name) 0
 #define ID_SET(name) 0
 #define SHAPE_OF_CALL(symbol, shape) SHAPE_##shape
-#define SHAPE_OF_TWIN(symbol, shape) SHAPE_##shape
-#define SHAPE_OF_SHIFTED(symbol, shape) SHAPE_##shape
-#define SHAPE_OF_SHIFTED_TWIN(symbol, shape) SHAPE_##shape
-#define SHAPE_OF_MAKER(symbol, shape) SHAPE_##shape
-#define SHAPE_OF_SHIFTED_MAKER(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_INT64_VARIANT(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_PMPI_ALIAS(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_PMPI_INT64_VARIANT(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_CREATES_HANDLE(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_PMPI_CREATES_HANDLE(symbol, shape) SHAPE_##shape
 #define SHAPE_OF_NOTE(symbol, shape) SHAPE_##shape
 #define SHAPE_OF_OWN(symbol, shape) BODY_##symbol
 #define SHAPE_OF_SET(symbol, shape) BODY_##symbol
@@ -174,7 +184,7 @@ enum { MPI_FIRST = HOOK_MPI_Init, MPI_COUNT = 0 HOOK_MPI(ONE_RECORDED) };
 /* Is the call part of one that is recorded? */
 static inline __attribute__((always_inline)) bool is_part(const struct function *function, uintptr_t frame)
 {
-	return IS_SHIFTED(function->kind) ? library_is_inside(MPI_FIRST, MPI_COUNT, frame)
+	return IS_PMPI(function->kind) ? library_is_inside(MPI_FIRST, MPI_COUNT, frame)
 					  : library_is_inside(function->id, 1, frame);
 }
 

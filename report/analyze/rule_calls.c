@@ -85,7 +85,7 @@ static void each_steady(struct call_lines *l, bool later, void (*visit)(struct s
 
 /* ---- rows ---- */
 
-static void calls_conclude(struct call_lines *l, struct finding *f, const char *what)
+static void calls_write_finding(struct call_lines *l, struct finding *f, const char *what)
 {
 	f->cost_ns = l->total_ns;
 	buffer_print(&f->text, "%llu %s, ", (unsigned long long)l->count, what);
@@ -188,7 +188,7 @@ static void calls_rule(struct rules *r, struct finding *f, bool later,
 	each_steady(&l, later, visit);
 	if (l.count >= least && l.total_ns * 1000 >= l.span_ns * PER_MILLE) {
 		rule_call_rows(&l.aggregate, f);
-		calls_conclude(&l, f, what);
+		calls_write_finding(&l, f, what);
 	}
 	map_done(&l.asked);
 	aggregate_done(&l.aggregate);

@@ -174,11 +174,6 @@ static void add_chunk_use(void *context, const struct timeline_entry *b)
 	}
 }
 
-static double round_tenth(double x)
-{
-	return round(x * 10) / 10;
-}
-
 /* Adjacent chunks below the threshold become one row. */
 static void low_lines(struct device_check *l, const struct device *d)
 {
@@ -198,7 +193,7 @@ static void low_lines(struct device_check *l, const struct device *d)
 			l->lines[l->count++] =
 				(struct gpu_row){.duration = end - begin,
 						 .start = model_since_origin(l->rules->context->model, begin),
-						 .percent = round_tenth(busy / (double)(end - begin) * 100),
+						 .percent = round_to_tenth(busy / (double)(end - begin) * 100),
 						 .pid = l->pid,
 						 .device = d->device,
 						 .context = d->context};

@@ -249,7 +249,7 @@ static void join_first(struct aggregate_row *whole, const struct aggregate_row *
 	whole->count += part->count;
 	whole->total += part->total;
 	whole->squares += part->squares;
-	whole->beside += part->beside;
+	whole->report_value += part->report_value;
 	whole->is_settled |= part->is_settled;
 	if (part->least < whole->least)
 		whole->least = part->least;

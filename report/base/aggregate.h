@@ -17,7 +17,7 @@ struct aggregate_row {
 	uint64_t count, total, least, most;
 	unsigned __int128 squares;
 	double median;
-	uint64_t beside; /* free for use by the report */
+	uint64_t report_value; /* free for use by the report */
 	/* search for the median: values are stored, or counted in buckets of [low, low + width) */
 	uint64_t *values, *buckets;
 	size_t value_count, value_capacity;

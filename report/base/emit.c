@@ -89,7 +89,7 @@ static void separate_thousands(struct buffer *b, size_t from)
 	}
 }
 
-double emit_tenths(double number)
+double round_to_tenth(double number)
 {
 	return floor(number * 10 + 0.5) / 10;
 }
@@ -110,12 +110,12 @@ static void add_number(struct buffer *b, const struct emit *e, enum column_type 
 		break;
 	case COLUMN_NS_MEAN:
 		if (unit == UNIT_NS)
-			buffer_print(b, "%.1f", emit_tenths(cell.real));
+			buffer_print(b, "%.1f", round_to_tenth(cell.real));
 		else
 			buffer_print(b, "%.3f", cell.real / unit_ns[unit]);
 		break;
 	case COLUMN_PERCENT:
-		buffer_print(b, "%.1f", emit_tenths(cell.real));
+		buffer_print(b, "%.1f", round_to_tenth(cell.real));
 		break;
 	case COLUMN_MB:
 		buffer_print(b, format_is_human(e->format) ? "%.3f" : "%.6f", cell.real / 1e6);

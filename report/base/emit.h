@@ -132,7 +132,7 @@ void emit_end(struct emit *e);
 
 /* Rounds a mean or a percentage to one decimal. Ties are rounded up as in SQL's round(), so that figures equal those
  * of other tools. */
-double emit_tenths(double number);
+double round_to_tenth(double number);
 
 /* Whether the format is made for people. */
 bool format_is_human(enum format f);

@@ -106,7 +106,7 @@ static double side_time(const struct diff *d, size_t row, bool is_after)
 	return sum;
 }
 
-static int by_kinship(size_t a, size_t b, const void *context)
+static int by_template(size_t a, size_t b, const void *context)
 {
 	const struct joining *j = context;
 	double left = side_time(j->d, a, false) + side_time(j->d, a, true),
@@ -160,9 +160,9 @@ static size_t *rows_of_side(const struct diff *d, bool is_after, size_t *ret_cou
 }
 
 /* Rows that have something in common are matched by their time: instances of a template, lines of a function. */
-static void match_kin(struct joining *j)
+static void match_same_template(struct joining *j)
 {
-	size_t *order = places_in_order(j->d->count, by_kinship, j), next = 0;
+	size_t *order = places_in_order(j->d->count, by_template, j), next = 0;
 
 	while (next < j->d->count) {
 		const char *like = aggregate_field(&j->names.rows[order[next]], 1);
@@ -379,7 +379,7 @@ void diff_compare(struct diff *d)
 					       .samplings = d->samplings + i * runs};
 	}
 	find_groups(&j);
-	match_kin(&j);
+	match_same_template(&j);
 	if (d->by == DIFF_KERNEL)
 		match_others(&j);
 	judge(d->judged, d->count, d->before, d->after, d->gate, &d->judgement);

@@ -106,7 +106,7 @@ static void json_add_cell(struct html_json *j, const struct table *t, size_t cel
 		break;
 	case COLUMN_NS_MEAN:
 	case COLUMN_PERCENT:
-		add_real(&j->text, "%.1f", emit_tenths(value.real));
+		add_real(&j->text, "%.1f", round_to_tenth(value.real));
 		break;
 	case COLUMN_MB:
 		add_real(&j->text, "%.3f", value.real / 1e6);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD(field) t->header.field[sizeof(t->header.field) - 1] = 0
+#define TERMINATE_FIELD(field) t->header.field[sizeof(t->header.field) - 1] = 0
 
 static int read_header(struct trace *t, struct err *err)
 {
@@ -28,11 +28,11 @@ static int read_header(struct trace *t, struct err *err)
 	if (h->version_major != TF_VERSION_MAJOR)
 		return err_set(err, -ENOTSUP, "%s: format version %u.%u, this program reads %u.x", t->path,
 			       h->version_major, h->version_minor, TF_VERSION_MAJOR);
-	HEAD(host);
-	HEAD(boot);
-	HEAD(executable);
-	HEAD(arguments);
-	HEAD(variables);
+	TERMINATE_FIELD(host);
+	TERMINATE_FIELD(boot);
+	TERMINATE_FIELD(executable);
+	TERMINATE_FIELD(arguments);
+	TERMINATE_FIELD(variables);
 	return 0;
 }
 

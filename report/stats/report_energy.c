@@ -16,7 +16,7 @@ static void joules_cell(struct table *table, double joules)
 
 static void watts_cell(struct table *table, double watts)
 {
-	table_real(table, emit_tenths(watts));
+	table_real(table, round_to_tenth(watts));
 }
 
 static void percent_cell(struct table *table, double part, double whole)

@@ -27,7 +27,7 @@ static struct aggregate_row *row_of(const struct model *m, const struct run_reco
 	return &jobs->rows[row];
 }
 
-/* Counts processes in `count`, ranks in `beside`. */
+/* Counts processes in `count`, ranks in `report_value`. */
 static void count_processes(const struct model *m, struct aggregate *jobs)
 {
 	struct map ranks = {0};
@@ -42,7 +42,7 @@ static void count_processes(const struct model *m, struct aggregate *jobs)
 		row->count++;
 		if (*p->rank)
 			map_put(&ranks, hash_bytes(p->rank, strlen(p->rank)), (uint64_t)(row - jobs->rows), &is_new);
-		row->beside += is_new;
+		row->report_value += is_new;
 	}
 	map_done(&ranks);
 }
@@ -61,7 +61,7 @@ int report_jobs(const struct report_context *c, struct table *table, struct err 
 	for (size_t i = 0; i < jobs.count; i++) {
 		for (size_t k = 0; k < FIELDS; k++)
 			table_text(table, aggregate_field(&jobs.rows[i], k));
-		table_number(table, jobs.rows[i].beside);
+		table_number(table, jobs.rows[i].report_value);
 		table_number(table, jobs.rows[i].count);
 	}
 	aggregate_done(&jobs);

@@ -87,14 +87,14 @@ static void rate_cell(struct table *table, double bytes, uint64_t ns)
 /* NCCL calls only enqueue a kernel: their duration does not depend on the size. */
 static void device_rate_cell(struct table *table, const struct aggregate_row *row, double number)
 {
-	rate_cell(table, number * (double)row->count, row->beside);
+	rate_cell(table, number * (double)row->count, row->report_value);
 }
 
 /* Device time of the CUDA calls that the library made. */
 static void device_cell(struct table *table, const struct aggregate_row *row, double number)
 {
 	(void)number;
-	table_number_if(table, row->beside, row->beside);
+	table_number_if(table, row->report_value, row->report_value);
 }
 
 /* ---- the reports ---- */
@@ -172,7 +172,8 @@ static void library_add_correlated(void *context, const struct correlated *k)
 	d->innermost = SIZE_MAX;
 	interval_tree_around(&d->intervals, k->thread, event_start(&k->event), k->event.ticks, d, take_innermost);
 	for (size_t i = 0; d->innermost != SIZE_MAX && i < k->record_count; i++)
-		d->scan.aggregate->rows[d->intervals.items[d->innermost].value].beside += k->records[i].duration_ns;
+		d->scan.aggregate->rows[d->intervals.items[d->innermost].value].report_value +=
+			k->records[i].duration_ns;
 }
 
 static void add_device_time(const struct report_context *c, struct aggregate *aggregate,

@@ -112,7 +112,7 @@ static bool size_key(struct scan *s, const struct mpi_operation *c, struct buffe
 static void bytes_cell(struct table *table, const struct aggregate_row *row, double number)
 {
 	(void)number;
-	table_number_if(table, row->beside, row->beside);
+	table_number_if(table, row->report_value, row->report_value);
 }
 
 /* Bytes per ns equal 10^9 bytes per second. */
@@ -121,8 +121,8 @@ static void rate_cell(struct table *table, const struct aggregate_row *row, doub
 	char text[32];
 
 	(void)number;
-	snprintf(text, sizeof(text), "%.3f", row->total ? (double)row->beside / (double)row->total : 0);
-	if (row->beside && row->total)
+	snprintf(text, sizeof(text), "%.3f", row->total ? (double)row->report_value / (double)row->total : 0);
+	if (row->report_value && row->total)
 		table_text(table, text);
 	else
 		table_nothing(table);
@@ -157,7 +157,7 @@ static void mpi_visit_call(struct scan *s, const struct event *e)
 	if (!s->aggregate->pass) {
 		double bytes = operation_bytes(c.function->name, TF_GROUP_MPI, &c.operation);
 
-		s->aggregate->rows[row].beside += bytes < 1e15 ? (uint64_t)bytes : 0;
+		s->aggregate->rows[row].report_value += bytes < 1e15 ? (uint64_t)bytes : 0;
 	}
 }
 

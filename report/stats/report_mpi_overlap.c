@@ -71,7 +71,7 @@ static void add_wait(struct scan *s, const struct event *e)
 		all->items[all->count++] = (struct overlap){0};
 	}
 	aggregate_add(s->aggregate, row, clock_map_duration(s->clock, e->duration));
-	s->aggregate->rows[row].beside = row;
+	s->aggregate->rows[row].report_value = row;
 	if (!all->is_posted)
 		return;
 	all->items[row].phases++;
@@ -136,8 +136,8 @@ int report_mpi_overlap_sum(const struct report_context *c, struct table *table, 
 	}
 	aggregate_sort(&sum);
 	for (size_t i = 0; i < sum.count; i++)
-		if (all.items[sum.rows[i].beside].between_ns + sum.rows[i].total)
-			fill_row(c, &sum.rows[i], &all.items[sum.rows[i].beside], table);
+		if (all.items[sum.rows[i].report_value].between_ns + sum.rows[i].total)
+			fill_row(c, &sum.rows[i], &all.items[sum.rows[i].report_value], table);
 	attribution_done(&all.attribution);
 	aggregate_done(&sum);
 	free(all.items);

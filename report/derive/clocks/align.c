@@ -300,7 +300,7 @@ static void place_relative_to(struct align *a, enum align_source source, size_t 
 }
 
 /* Places all sides that met the root, then those that met them, and so on. */
-static void place_around(struct align *a, size_t root, size_t *queue)
+static void propagate_offsets_from(struct align *a, size_t root, size_t *queue)
 {
 	size_t count = 0;
 
@@ -324,10 +324,10 @@ static void place_all(struct align *a)
 	size_t *queue = mem_alloc(a->side_count * sizeof(*queue));
 
 	if (a->base != SIZE_MAX)
-		place_around(a, a->base, queue);
+		propagate_offsets_from(a, a->base, queue);
 	for (size_t i = 0; i < a->side_count; i++)
 		if (!a->sides[i].is_placed && !a->sides[i].is_refused)
-			place_around(a, i, queue);
+			propagate_offsets_from(a, i, queue);
 	free(queue);
 }
 

@@ -55,7 +55,7 @@ static void shapes_parse(const struct operator_field *f, struct shapes *ret)
 }
 
 /* A product that saturates, so that sizes out of a damaged trace are not taken for small ones. */
-static uint64_t times(uint64_t a, uint64_t b)
+static uint64_t mul_sat(uint64_t a, uint64_t b)
 {
 	uint64_t product;
 
@@ -67,11 +67,11 @@ static uint64_t elements_of(const struct shape *s)
 	uint64_t product = 1;
 
 	for (size_t i = 0; i < s->rank; i++)
-		product = times(product, s->sizes[i]);
+		product = mul_sat(product, s->sizes[i]);
 	return product;
 }
 
-static uint64_t plus(uint64_t a, uint64_t b)
+static uint64_t add_sat(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
@@ -90,7 +90,7 @@ static uint64_t batches(const struct shape *a, const struct shape *b)
 
 		if (of_a != of_b && of_a != 1 && of_b != 1)
 			return 0;
-		product = times(product, of_a > of_b ? of_a : of_b);
+		product = mul_sat(product, of_a > of_b ? of_a : of_b);
 	}
 	return product;
 }
@@ -106,8 +106,8 @@ static bool gemm_work(uint64_t batch, uint64_t m, uint64_t n, uint64_t k, struct
 		snprintf(batched, sizeof(batched), "B=%" PRIu64 ",", batch);
 	snprintf(ret->params, sizeof(ret->params), "%sM=%" PRIu64 ",N=%" PRIu64 ",K=%" PRIu64, batched, n, m, k);
 	ret->class = OPERATOR_GEMM;
-	ret->flops = times(2, times(batch, times(m, times(n, k))));
-	ret->elements = times(batch, plus(times(m, n), plus(times(m, k), times(n, k))));
+	ret->flops = mul_sat(2, mul_sat(batch, mul_sat(m, mul_sat(n, k))));
+	ret->elements = mul_sat(batch, add_sat(mul_sat(m, n), add_sat(mul_sat(m, k), mul_sat(n, k))));
 	return true;
 }
 
@@ -138,7 +138,7 @@ static uint64_t positions(const struct shape *s)
 	uint64_t product = 1;
 
 	for (size_t i = 2; i < s->rank; i++)
-		product = times(product, s->sizes[i]);
+		product = mul_sat(product, s->sizes[i]);
 	return product;
 }
 
@@ -190,8 +190,8 @@ static bool convolution_work(const struct shape *input, const struct shape *weig
 		return false;
 	convolution_params(input, weight, result,
 			   (many == result ? input : result)->sizes[1] / weight->sizes[1], ret);
-	ret->flops = times(2, times(elements_of(many), elements_of(weight) / weight->sizes[0]));
-	ret->elements = plus(elements_of(input), plus(elements_of(weight), elements_of(result)));
+	ret->flops = mul_sat(2, mul_sat(elements_of(many), elements_of(weight) / weight->sizes[0]));
+	ret->elements = add_sat(elements_of(input), add_sat(elements_of(weight), elements_of(result)));
 	return true;
 }
 
@@ -207,15 +207,16 @@ static bool attention_work(const struct shape *query, bool heads_first, bool is_
 
 	if (query->rank != 4 || key->rank != 4 || value->rank != 4)
 		return false;
-	pairs = times(times(query->sizes[0], query->sizes[heads]), times(query->sizes[length], key->sizes[length]));
-	widths = is_backward ? plus(times(3, query->sizes[3]), times(2, value->sizes[3]))
-			     : plus(query->sizes[3], value->sizes[3]);
+	pairs = mul_sat(mul_sat(query->sizes[0], query->sizes[heads]),
+			mul_sat(query->sizes[length], key->sizes[length]));
+	widths = is_backward ? add_sat(mul_sat(3, query->sizes[3]), mul_sat(2, value->sizes[3]))
+			     : add_sat(query->sizes[3], value->sizes[3]);
 	snprintf(ret->params, sizeof(ret->params),
 		 "B=%" PRIu64 ",H=%" PRIu64 ",Q=%" PRIu64 ",K=%" PRIu64 ",D=%" PRIu64, query->sizes[0],
 		 query->sizes[heads], query->sizes[length], key->sizes[length], query->sizes[3]);
 	ret->class = OPERATOR_ATTENTION;
-	ret->flops = times(2, times(pairs, widths));
-	ret->elements = plus(times(2, elements_of(query)), plus(elements_of(key), elements_of(value)));
+	ret->flops = mul_sat(2, mul_sat(pairs, widths));
+	ret->elements = add_sat(mul_sat(2, elements_of(query)), add_sat(elements_of(key), elements_of(value)));
 	return true;
 }
 
@@ -227,17 +228,17 @@ static bool attention_work(const struct shape *query, bool heads_first, bool is_
 static bool recurrent_work(const struct shapes *s, struct operator_work *ret)
 {
 	const struct shape *input = &s->items[0];
-	uint64_t positions_of = input->rank == 3 ? times(input->sizes[0], input->sizes[1]) : 0, weights = 0;
+	uint64_t positions_of = input->rank == 3 ? mul_sat(input->sizes[0], input->sizes[1]) : 0, weights = 0;
 
 	for (size_t i = 1; i < s->count && s->items[i].rank < 3; i++)
-		weights = plus(weights, s->items[i].rank == 2 ? elements_of(&s->items[i]) : 0);
+		weights = add_sat(weights, s->items[i].rank == 2 ? elements_of(&s->items[i]) : 0);
 	if (!positions_of || !weights)
 		return false;
 	snprintf(ret->params, sizeof(ret->params), "T=%" PRIu64 ",B=%" PRIu64 ",X=%" PRIu64, input->sizes[0],
 		 input->sizes[1], input->sizes[2]);
 	ret->class = OPERATOR_RECURRENT;
-	ret->flops = times(2, times(positions_of, weights));
-	ret->elements = plus(elements_of(input), weights);
+	ret->flops = mul_sat(2, mul_sat(positions_of, weights));
+	ret->elements = add_sat(elements_of(input), weights);
 	return true;
 }
 
@@ -257,12 +258,12 @@ static bool elementwise_work(const struct shape *a, const struct shape *b, struc
 
 		if (size != other && size != 1 && other != 1)
 			return false;
-		elements = times(elements, size == 1 ? other : size);
+		elements = mul_sat(elements, size == 1 ? other : size);
 	}
 	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64, elements);
 	ret->class = OPERATOR_ELEMENTWISE;
 	ret->flops = elements;
-	ret->elements = plus(elements, plus(elements_of(a), elements_of(b)));
+	ret->elements = add_sat(elements, add_sat(elements_of(a), elements_of(b)));
 	return elements != 0;
 }
 

@@ -386,7 +386,7 @@ bool cupti_join(const char *name)
 	return true;
 }
 
-void cupti_leave_alone(void)
+void cupti_disable(void)
 {
 	if (!cupti_client_is_sharing())
 		return;
@@ -421,7 +421,7 @@ static void cupti_resume(void)
 }
 
 /* For a recorded call while CUPTI has been recording since cuInit. */
-static void cupti_leave_early(bool has_driver)
+static void cupti_stop_before_init(bool has_driver)
 {
 	early_calls++;
 	if (!has_driver)
@@ -471,7 +471,7 @@ void cupti_change(bool is_wanted, bool has_driver)
 	else if (is_wanted && phase == CUPTI_UNTRIED)
 		cupti_open_if_driver_is_initialized(has_driver);
 	else if (is_wanted && phase == CUPTI_EARLY)
-		cupti_leave_early(has_driver);
+		cupti_stop_before_init(has_driver);
 	else if (is_wanted && phase == CUPTI_PAUSED && !cupti_foreign_is_detaching())
 		cupti_resume();
 	cupti_release(&guard);
@@ -489,7 +489,7 @@ void cupti_count_launch(void *stream)
 
 /* On some virtual machines CUPTI is enabled without an error and delivers no record. Nothing is concluded before a
  * forced flush has returned none either; it cuts off what other streams execute, so it follows several waits. */
-static void cupti_leave_silent(void)
+static void cupti_stop_quietly(void)
 {
 	static const char text[] = "CUPTI was enabled without an error, but delivers no record of any kernel";
 
@@ -525,7 +525,7 @@ void cupti_flush_waited(void)
 		cupti_collect(false);
 		graph_check_whole();
 		if (is_silent && !cupti_state.has_records)
-			cupti_leave_silent();
+			cupti_stop_quietly();
 	}
 	cupti_release(&guard);
 }

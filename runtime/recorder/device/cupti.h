@@ -84,6 +84,6 @@ void cupti_stop(void);
 bool cupti_join(const char *name);
 
 /* With the claim: the program has no subscription any more, so ours ends, too. The next recorded call resumes. */
-void cupti_leave_alone(void);
+void cupti_disable(void);
 
 #endif

@@ -138,7 +138,7 @@ void cupti_handover_unsubscribed(void *subscriber)
 	if (cupti_foreign_has_subscribers())
 		return;
 	if (cupti_client_is_sharing() && thread_attached() && cupti_claim_patiently(&guard)) {
-		cupti_leave_alone();
+		cupti_disable();
 		cupti_release(&guard);
 	}
 	cupti_give_up(CUPTI_FOREIGN_SUBSCRIBED);

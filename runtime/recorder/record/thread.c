@@ -439,7 +439,7 @@ static bool thread_settle_work(struct thread *t, unsigned unused)
 	return thread_settle(t);
 }
 
-void thread_settle_guarded(struct thread *t)
+void thread_finish_pending(struct thread *t)
 {
 	struct thread_guard guard;
 

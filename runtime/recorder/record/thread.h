@@ -116,7 +116,7 @@ bool thread_is_in_file(const struct thread *t);
 bool thread_settle(struct thread *t);
 
 /* Likewise, under a guard of its own. */
-__attribute__((cold)) void thread_settle_guarded(struct thread *t);
+__attribute__((cold)) void thread_finish_pending(struct thread *t);
 
 /* Once per process, at the constructor. */
 void thread_init(void);

@@ -221,7 +221,7 @@ static int set_working(const struct option *row, void *settings, const char *val
 }
 
 /* Whether an ignored option has one of the words of its row. */
-static bool asks_for_nothing(const struct option *row, const char *value)
+static bool value_is_none(const struct option *row, const char *value)
 {
 	struct option_choice choice;
 
@@ -238,7 +238,7 @@ int option_set(const struct option *row, void *settings, const char *value, stru
 	case OPTION_WORKS:
 		return set_working(row, settings, value, why);
 	case OPTION_IGNORED:
-		if (!asks_for_nothing(row, value))
+		if (!value_is_none(row, value))
 			option_has_no_effect(row, row->value ? value : NULL, why);
 		return 0;
 	default:
