@@ -547,8 +547,7 @@ void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack,
 
 static int places_by_address(size_t a, size_t b, const void *context)
 {
-	const struct symbol_key *x = &((const struct symbol_key *)context)[a],
-				*y = &((const struct symbol_key *)context)[b];
+	const struct symbol_key *places = context, *x = &places[a], *y = &places[b];
 
 	return order_of(x->file, y->file) ?: order_of(x->address, y->address);
 }
