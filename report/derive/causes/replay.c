@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/causes/replay.h"
+
+#include <stdlib.h>
+
+bool replay_is_bound(const struct graph *g, uint32_t node)
+{
+	const struct node *n = &g->nodes[node];
+	uint32_t previous = graph_previous(g, node);
+
+	return n->source != NODE_NONE &&
+	       (previous == NODE_NONE || g->nodes[n->source].end_ns >= g->nodes[previous].end_ns);
+}
+
+static double factor_of(const struct edit *edit, const struct node *n, uint32_t what)
+{
+	double factor = edit->factors ? edit->factors[what] : 1;
+
+	return edit->actor_factors ? factor * edit->actor_factors[n->actor] : factor;
+}
+
+/* The time that the node's parts lose. */
+static double lost(const struct graph *g, const struct edit *edit, uint32_t node)
+{
+	const struct part *parts;
+	size_t count = graph_parts(g, node, &parts);
+	double sum = 0;
+
+	if (!edit->factors && !edit->actor_factors)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		sum += (1 - factor_of(edit, &g->nodes[node], parts[i].what)) * (double)parts[i].ns;
+	return sum;
+}
+
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* A wait, a start or a meeting: what came after the later of the two that it depends on stays. */
+static double end_of_wait(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
+			  uint32_t previous)
+{
+	const struct node *n = &g->nodes[node];
+	double before = previous == NODE_NONE ? 0 : ends[previous];
+	uint64_t start = previous == NODE_NONE ? 0 : g->nodes[previous].end_ns;
+
+	if (replay_is_bound(g, node))
+		return larger(before, ends[n->source] + (double)(n->end_ns - g->nodes[n->source].end_ns));
+	return larger(before + (double)(n->end_ns - start) * (n->kind == NODE_WAIT ? factor_of(edit, n, n->what) : 1),
+		      ends[n->source]);
+}
+
+static double end_of_operation(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
+			       uint32_t previous)
+{
+	const struct node *n = &g->nodes[node];
+	double ns = (double)g->parts[n->parts].ns, start = (double)n->end_ns - ns, before = ends[previous];
+	uint64_t source = n->source == NODE_NONE ? 0 : g->nodes[n->source].end_ns, free = g->nodes[previous].end_ns;
+	double launch = start - (double)source, begin;
+
+	if (n->source == NODE_NONE)
+		begin = before + start - (double)free;
+	else if (source > free)
+		begin = larger(before, ends[n->source] + launch);
+	else
+		begin = larger(before + start - (double)free,
+			       ends[n->source] + (launch < (double)g->launch_ns ? launch : (double)g->launch_ns));
+	return begin + ns - lost(g, edit, node);
+}
+
+/* `ahead`: how much earlier anything so far would have ended. */
+static double end_of_unseen(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
+			    uint32_t previous, double ahead)
+{
+	const struct node *n = &g->nodes[node];
+	double length = (double)(n->end_ns - g->nodes[previous].end_ns) * factor_of(edit, n, n->what);
+	double end = ends[previous] + length;
+
+	if (edit->unseen == UNSEEN_STAY || end < (double)n->end_ns - ahead)
+		return end;
+	return larger(ends[previous], (double)n->end_ns - ahead);
+}
+
+static double end_of(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node, double ahead)
+{
+	const struct node *n = &g->nodes[node];
+	uint32_t previous = graph_previous(g, node);
+
+	switch (n->kind) {
+	case NODE_WORK:
+		return ends[previous] + (double)(n->end_ns - g->nodes[previous].end_ns) - lost(g, edit, node);
+	case NODE_OPERATION:
+		return end_of_operation(g, edit, ends, node, previous);
+	case NODE_UNSEEN:
+		return end_of_unseen(g, edit, ends, node, previous, ahead);
+	default:
+		return n->source == NODE_NONE ? (double)n->end_ns : end_of_wait(g, edit, ends, node, previous);
+	}
+}
+
+/* What the waits that do not wait still have to wait for. */
+struct deferred {
+	uint32_t last; /* the last of these waits of an actor */
+	double ns;     /* the latest end of a source so far */
+};
+
+static struct deferred *deferred_of(const struct graph *g, const struct edit *edit)
+{
+	struct deferred *all = edit->no_waits ? mem_alloc((g->actor_count + 1) * sizeof(*all)) : NULL;
+
+	for (uint32_t i = 0; all && i < g->node_count; i++)
+		if (g->nodes[i].kind == NODE_WAIT && edit->no_waits[g->nodes[i].what])
+			all[g->nodes[i].actor].last = i;
+	return all;
+}
+
+static double end_of_deferred(struct deferred *all, uint32_t node, const struct node *n, double begin, double end)
+{
+	struct deferred *d = &all[n->actor];
+
+	d->ns = larger(d->ns, end);
+	return d->last == node ? larger(begin, d->ns) : begin;
+}
+
+double replay_run(const struct graph *g, const struct edit *edit, double *ret_ends)
+{
+	struct deferred *deferred = deferred_of(g, edit);
+	double *ends = ret_ends ? ret_ends : mem_alloc((g->node_count + 1) * sizeof(*ends)), ahead = 0, run = 0;
+
+	for (size_t i = 0; i < g->node_count; i++) {
+		uint32_t node = g->order[i];
+
+		ends[node] = end_of(g, edit, ends, node, ahead);
+		if (deferred && g->nodes[node].kind == NODE_WAIT && edit->no_waits[g->nodes[node].what])
+			ends[node] = end_of_deferred(deferred, node, &g->nodes[node], ends[node - 1], ends[node]);
+		ahead = larger(ahead, (double)g->nodes[node].end_ns - ends[node]);
+	}
+	for (size_t i = 0; i < g->end_count; i++)
+		run = larger(run, ends[g->ends[i]]);
+	if (!ret_ends)
+		free(ends);
+	free(deferred);
+	return run;
+}
+
+uint32_t replay_last(const struct graph *g)
+{
+	uint32_t last = NODE_NONE;
+
+	for (size_t i = 0; i < g->end_count; i++)
+		if (last == NODE_NONE || g->nodes[g->ends[i]].end_ns > g->nodes[last].end_ns)
+			last = g->ends[i];
+	return last;
+}

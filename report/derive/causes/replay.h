@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Repeats a run in virtual time, with edits: when would each node have ended? Without an edit, when it did. One replay
+ * visits each node once. */
+#ifndef PILLION_REPLAY_H
+#define PILLION_REPLAY_H
+
+#include "report/derive/causes/graph.h"
+
+/* How long waits without a source last. UNSEEN_SHRINK: the unknown cause of their end came earlier by as much as
+ * anything did: the most that they could be shorter. */
+enum replay_unseen { UNSEEN_STAY, UNSEEN_SHRINK };
+
+/* What is changed. Factors multiply times: 0 is no time, 1 the recorded one. */
+struct edit {
+	float *factors;	      /* by what; NULL: none */
+	double *actor_factors; /* by actor, of its work; NULL: none */
+	/* by what: its waits do not wait for their sources, except the last one of an actor, which waits for all that
+	 * the others did not wait for; NULL: none */
+	uint8_t *no_waits;
+	enum replay_unseen unseen;
+};
+
+/* When the run would have ended, in ns. `ret_ends` (may be NULL): when each node would have. */
+double replay_run(const struct graph *g, const struct edit *edit, double *ret_ends);
+
+/* The node whose end was that of the run. */
+uint32_t replay_last(const struct graph *g);
+
+/* The latest end of the nodes that a wait or an operation depended on is that of its source, not of the node before. */
+bool replay_is_bound(const struct graph *g, uint32_t node);
+
+/* When a node other than an operation began. */
+static inline uint64_t replay_start(const struct graph *g, uint32_t node)
+{
+	uint32_t previous = graph_previous(g, node);
+
+	return previous == NODE_NONE ? g->nodes[node].end_ns : g->nodes[previous].end_ns;
+}
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs built by hand, and their replays. An editable is a number here. */
+#include <criterion/criterion.h>
+
+#include "report/derive/causes/critical.h"
+#include "report/derive/causes/replay.h"
+
+enum { A, B, C, WAIT, KERNEL, WHATS };
+
+static struct graph g;
+static float factors[WHATS];
+static struct edit edit;
+
+static void setup(void)
+{
+	g = (struct graph){0};
+	for (int i = 0; i < WHATS; i++)
+		factors[i] = 1;
+	edit = (struct edit){.factors = factors};
+}
+
+static void teardown(void)
+{
+	graph_done(&g);
+}
+
+TestSuite(causes, .init = setup, .fini = teardown);
+
+static double run(void)
+{
+	return replay_run(&g, &edit, NULL);
+}
+
+/* Every node ends when it was recorded to end. */
+static void assert_exact(void)
+{
+	double *ends = mem_alloc((g.node_count + 1) * sizeof(*ends));
+
+	replay_run(&g, &(struct edit){0}, ends);
+	for (size_t i = 0; i < g.node_count; i++)
+		cr_expect_eq(ends[i], (double)g.nodes[i].end_ns, "node %zu of kind %u", i, g.nodes[i].kind);
+	free(ends);
+}
+
+/* A worker thread: the main one works for 300, waits until 500 for the worker that works until 490, works for 100. */
+static void fork_and_join(void)
+{
+	graph_edge(&g, 0, 99, 1, 110);
+	graph_edge(&g, 1, 490, 0, 500);
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_work(&g, 400, A);
+	graph_call(&g, 500, WAIT, true);
+	graph_work(&g, 600, C);
+	graph_end(&g, true);
+	graph_begin(&g, 1, 110);
+	graph_work(&g, 490, B);
+	graph_end(&g, false);
+	graph_finish(&g);
+}
+
+Test(causes, without_an_edit_nothing_changes)
+{
+	fork_and_join();
+	assert_exact();
+	cr_expect_eq(run(), 600);
+}
+
+Test(causes, a_wait_follows_its_source_and_no_further)
+{
+	fork_and_join();
+	factors[B] = 0.9f; /* 38 less */
+	cr_expect_float_eq(run(), 600 - 38, 0.01);
+	factors[B] = 0; /* the main thread works until 400; then the wait is nothing */
+	cr_expect_float_eq(run(), 500, 0.01);
+	factors[B] = 2;
+	cr_expect_float_eq(run(), 600 + 380, 0.01);
+}
+
+Test(causes, work_before_the_start_of_another_actor_moves_that)
+{
+	fork_and_join();
+	factors[A] = 0; /* the worker starts 99 earlier, and its end is awaited */
+	cr_expect_float_eq(run(), 600 - 99, 0.01);
+}
+
+static double by_what[WHATS], latencies;
+
+static void visit(void *context, enum critical_kind kind, uint32_t node, uint32_t what, double ns)
+{
+	(void)context;
+	(void)node;
+	if (kind == CRITICAL_PART)
+		by_what[what] += ns;
+	else
+		latencies += ns;
+}
+
+Test(causes, the_critical_path_adds_up_to_the_run)
+{
+	fork_and_join();
+	critical_walk(&g, replay_last(&g), 0, UINT64_MAX, visit, NULL);
+	cr_expect_float_eq(by_what[A], 99, 0.01);
+	cr_expect_float_eq(by_what[B], 380, 0.01);
+	cr_expect_float_eq(by_what[C], 100, 0.01);
+	cr_expect_float_eq(latencies, 11 + 10, 0.01);
+}
+
+Test(causes, a_part_of_the_critical_path)
+{
+	fork_and_join();
+	critical_walk(&g, replay_last(&g), 200, 550, visit, NULL);
+	cr_expect_float_eq(by_what[A], 0, 0.01);
+	cr_expect_float_eq(by_what[B], 290, 0.01);
+	cr_expect_float_eq(by_what[C], 50, 0.01);
+	cr_expect_float_eq(latencies, 10, 0.01);
+}
+
+Test(causes, a_wait_without_a_source_keeps_its_length)
+{
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_work(&g, 100, A);
+	graph_call(&g, 400, WAIT, true);
+	graph_end(&g, true);
+	graph_finish(&g);
+	assert_exact();
+	factors[A] = 0;
+	cr_expect_eq(run(), 300);
+	factors[WAIT] = 0;
+	cr_expect_eq(run(), 0);
+}
+
+Test(causes, at_most_such_a_wait_shrinks_with_what_came_earlier)
+{
+	fork_and_join();
+	graph_done(&g);
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_work(&g, 10, A);
+	graph_call(&g, 400, WAIT, true);
+	graph_end(&g, true);
+	graph_begin(&g, 1, 0);
+	graph_work(&g, 390, B);
+	graph_end(&g, false);
+	graph_finish(&g);
+	factors[B] = 0.5f;
+	cr_expect_eq(run(), 400);
+	edit.unseen = UNSEEN_SHRINK;
+	cr_expect_float_eq(run(), 400 - 195, 0.01);
+	factors[B] = 1;
+	cr_expect_eq(run(), 400);
+}
+
+/* Two actors arrive at a meeting at 100 and at 300, and leave it at 310 and 320. */
+static void meeting(void)
+{
+	uint32_t m = graph_meeting(&g);
+
+	graph_arrive(&g, m, 0, 100);
+	graph_arrive(&g, m, 1, 300);
+	graph_leave(&g, m, 300, 0, 310);
+	graph_leave(&g, m, 300, 1, 320);
+	graph_edges_done(&g);
+	for (uint32_t i = 0; i < 2; i++) {
+		graph_begin(&g, i, 0);
+		graph_work(&g, i ? 300 : 100, i ? B : A);
+		graph_call(&g, i ? 320 : 310, WAIT, true);
+		graph_end(&g, true);
+	}
+	graph_finish(&g);
+}
+
+Test(causes, a_meeting_waits_for_whoever_comes_last)
+{
+	meeting();
+	assert_exact();
+	cr_expect_eq(run(), 320);
+	factors[B] = 0; /* now the other one is last */
+	cr_expect_float_eq(run(), 120, 0.01);
+	factors[A] = 0.5f;
+	cr_expect_float_eq(run(), 70, 0.01);
+}
+
+Test(causes, several_sources_of_one_wait_are_a_meeting)
+{
+	graph_edge(&g, 1, 200, 0, 310);
+	graph_edge(&g, 2, 300, 0, 310);
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_call(&g, 310, WAIT, true);
+	graph_end(&g, true);
+	for (uint32_t i = 1; i < 3; i++) {
+		graph_begin(&g, i, 0);
+		graph_work(&g, i == 1 ? 200 : 300, i == 1 ? A : B);
+		graph_end(&g, false);
+	}
+	graph_finish(&g);
+	assert_exact();
+	factors[B] = 0;
+	cr_expect_float_eq(run(), 210, 0.01);
+}
+
+/* The host launches three operations of 100 at 0, 10 and 20, which begin at 15, 115 and 215, waits for the last one
+ * until 320, and launches one more at 330, which begins at 340. */
+static void stream(void)
+{
+	static const uint64_t launches[] = {1, 10, 20, 330}, starts[] = {15, 115, 215, 340};
+
+	g.launch_ns = 10;
+	for (uint32_t i = 0; i < 4; i++)
+		graph_edge(&g, 0, launches[i], 1, starts[i] + 100);
+	graph_edge(&g, 1, 315, 0, 320);
+	graph_edge(&g, 1, 440, 0, 445);
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_work(&g, 30, A);
+	graph_call(&g, 320, WAIT, true);
+	graph_work(&g, 340, A);
+	graph_call(&g, 445, WAIT, true);
+	graph_end(&g, true);
+	graph_begin(&g, 1, 0);
+	for (uint32_t i = 0; i < 4; i++)
+		graph_operation(&g, starts[i], starts[i] + 100, KERNEL);
+	graph_end(&g, false);
+	graph_finish(&g);
+}
+
+Test(causes, operations_of_a_stream)
+{
+	stream();
+	assert_exact();
+	factors[KERNEL] = 0.5f;
+	cr_expect_float_eq(run(), 445 - 4 * 50, 1.01);
+	factors[KERNEL] = 0; /* the launches are what is left */
+	cr_expect_leq(run(), 70);
+	cr_expect_geq(run(), 50);
+}
+
+Test(causes, a_wait_that_is_removed_is_made_by_the_last_one)
+{
+	uint8_t no_waits[WHATS] = {[WAIT] = 1};
+
+	stream();
+	edit.no_waits = no_waits;
+	/* the host is at 50 when it waits for the end of the fourth one, which follows the third one at 315 */
+	cr_expect_float_eq(run(), 315 + 100 + 5, 1.01);
+}
+
+Test(causes, an_edge_from_a_later_moment_is_none)
+{
+	graph_edge(&g, 1, 500, 0, 400);
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_call(&g, 400, WAIT, true);
+	graph_end(&g, true);
+	graph_begin(&g, 1, 0);
+	graph_work(&g, 600, B);
+	graph_end(&g, false);
+	graph_finish(&g);
+	cr_expect_eq(g.nodes[1].kind, NODE_UNSEEN);
+	assert_exact();
+}
+
+Test(causes, a_long_chain_is_exact)
+{
+	enum { LINKS = 1000 };
+
+	for (uint64_t i = 1; i < LINKS; i++)
+		graph_edge(&g, i % 2 ? 0 : 1, i * 100, i % 2 ? 1 : 0, i * 100 + 7);
+	graph_edges_done(&g);
+	for (uint32_t a = 0; a < 2; a++) {
+		graph_begin(&g, a, 0);
+		for (uint64_t i = 1; i < LINKS; i++)
+			if ((i % 2 ? 1 : 0) == a) {
+				graph_call(&g, i * 100 + 7, WAIT, true);
+				graph_work(&g, (i + 1) * 100 + 3, a ? B : A);
+			}
+		graph_end(&g, true);
+	}
+	graph_finish(&g);
+	assert_exact();
+	factors[A] = factors[B] = 0;
+	cr_expect_lt(run(), LINKS * 8 + 100);
+}
