@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the graph of a capture: reads the events of each thread in order, and divides its time into calls and what is
+ * between them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/causes/causes_build.h"
+#include "report/derive/causes/replay.h"
+#include "report/derive/stacks/samples.h"
+
+/* Calls and samples that a later, longer call may still turn out to contain. */
+enum { PENDING = 4096 };
+
+/* A stretch of computing with at least so many samples is divided by its own. */
+enum { OWN_SAMPLES = 8 };
+
+/* A call, or a sample. */
+struct piece {
+	uint64_t start_ns, end_ns;
+	uint64_t cpu_ns; /* of a sample */
+	uint32_t what;
+	bool is_sample, is_unseen, has_edge;
+};
+
+struct builder {
+	struct causes *causes;
+	uint32_t actor;
+	const struct image *image;
+	struct piece *pending; /* by start; those inside of others are not in it */
+	size_t count;
+	/* what was not added to the graph yet: samples since the end of the last call */
+	struct piece *samples;
+	size_t sample_count, sample_capacity;
+
+	uint32_t before;  /* the last call that was added */
+};
+
+/* What does not wait for anything that an edge could tell. */
+static bool is_wait(enum blocked_kind kind)
+{
+	switch (kind) {
+	case BLOCKED_CHILD:
+	case BLOCKED_THREAD:
+	case BLOCKED_LOCK:
+	case BLOCKED_POLL:
+	case BLOCKED_PIPE:
+	case BLOCKED_SOCKET:
+	case BLOCKED_MPI:
+	case BLOCKED_NCCL:
+	case BLOCKED_GPU:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- pieces to nodes ---- */
+
+/* The time between two calls: by its own samples if there are many, else by those of all stretches between the same
+ * two calls. */
+static void add_computing(struct builder *b, uint64_t until_ns, uint32_t after)
+{
+	struct causes *s = b->causes;
+	uint64_t from_ns = s->graph.now_ns;
+	uint32_t pool;
+
+	if (until_ns > from_ns && b->sample_count >= OWN_SAMPLES) {
+		for (size_t i = 0; i < b->sample_count; i++) {
+			const struct piece *p = &b->samples[i];
+			bool is_last = i + 1 == b->sample_count;
+
+			s->editables.items[p->what].samples++;
+			graph_work(&s->graph, is_last || p->end_ns > until_ns ? until_ns : p->end_ns, p->what);
+		}
+	} else if (until_ns > from_ns) {
+		pool = editable_pool(&s->editables, b->image, b->before, after);
+		for (size_t i = 0; i < b->sample_count; i++)
+			editable_pool_sample(&s->editables, pool, b->samples[i].what, b->samples[i].cpu_ns);
+		graph_work(&s->graph, until_ns, pool);
+	}
+	b->sample_count = 0;
+}
+
+static void add_piece(struct builder *b, const struct piece *p)
+{
+	struct causes *s = b->causes;
+
+	if (p->is_sample) {
+		b->samples = mem_grow(b->samples, b->sample_count, &b->sample_capacity, sizeof(*b->samples));
+		b->samples[b->sample_count++] = *p;
+		return;
+	}
+	add_computing(b, p->start_ns, p->what);
+	if (p->has_edge || p->is_unseen)
+		graph_call(&s->graph, p->end_ns, p->what, p->is_unseen);
+	else
+		graph_work(&s->graph, p->end_ns, p->what);
+	b->before = p->what;
+}
+
+/* The first `count` pieces cannot be inside of a later call any more. */
+static void flush(struct builder *b, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		add_piece(b, &b->pending[i]);
+	b->count -= count;
+	memmove(b->pending, b->pending + count, b->count * sizeof(*b->pending));
+}
+
+static void push(struct builder *b, const struct piece *p)
+{
+	if (b->count == PENDING)
+		flush(b, PENDING / 2);
+	b->pending[b->count++] = *p;
+}
+
+/* The call contains the pieces from the `first`-th on. What ended by an edge stays; the rest is of the call. */
+static void enclose(struct builder *b, const struct piece *call, size_t first)
+{
+	struct piece inner[16];
+	size_t count = 0;
+	struct piece part = *call;
+
+	for (size_t i = first; i < b->count && count < sizeof(inner) / sizeof(*inner); i++)
+		if (b->pending[i].has_edge && !b->pending[i].is_sample)
+			inner[count++] = b->pending[i];
+	b->count = first;
+	for (size_t i = 0; i < count && !call->has_edge; i++) {
+		part.end_ns = inner[i].start_ns;
+		part.is_unseen = false;
+		if (part.end_ns > part.start_ns)
+			push(b, &part);
+		push(b, &inner[i]);
+		part.start_ns = inner[i].end_ns;
+		part.end_ns = call->end_ns;
+	}
+	if (part.end_ns > part.start_ns)
+		push(b, &part);
+}
+
+static void take_call(struct builder *b, const struct event *e)
+{
+	struct causes *s = b->causes;
+	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	struct piece p = {.start_ns = causes_ns(s, b->image, event_start(e)),
+			  .end_ns = causes_ns(s, b->image, e->ticks),
+			  .what = editable_call(&s->editables, b->image, e->id, stack)};
+	size_t first = b->count;
+
+	if (p.end_ns - p.start_ns >= CAUSES_WAIT_NS)
+		p.is_unseen = is_wait(s->editables.items[p.what].waits);
+	p.has_edge = graph_has_edge(&s->graph, b->actor, p.end_ns);
+	while (first && b->pending[first - 1].start_ns >= p.start_ns)
+		first--;
+	if (first < b->count)
+		enclose(b, &p, first);
+	else
+		push(b, &p);
+}
+
+static void take_sample(struct builder *b, const struct event *e)
+{
+	struct causes *s = b->causes;
+	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	uint64_t ns = causes_ns(s, b->image, e->ticks);
+	struct piece p = {.start_ns = ns, .end_ns = ns, .cpu_ns = samples_ns(e), .is_sample = true,
+			  .what = editable_cpu(&s->editables, b->image, stack)};
+
+	push(b, &p);
+}
+
+/* The call that the thread was in at its end. */
+static void take_current(struct builder *b, const struct actor *a)
+{
+	struct causes *s = b->causes;
+	uint32_t function;
+	uint64_t start;
+	struct piece p;
+
+	if (!thread_current(a->thread, &function, &start))
+		return;
+	p = (struct piece){.start_ns = causes_ns(s, b->image, start), .end_ns = a->end_ns, .is_unseen = true,
+			   .what = editable_call(&s->editables, b->image, function, 0)};
+	if (p.start_ns < p.end_ns)
+		push(b, &p);
+}
+
+static void build_thread(struct builder *b, const struct actor *a)
+{
+	struct cursor cursor;
+	struct event e;
+
+	b->image = a->image;
+	b->count = b->sample_count = 0;
+	b->before = UINT32_MAX;
+	if (a->thread) {
+		cursor_init(&cursor, a->image->trace, a->thread);
+		while (cursor_next(&cursor, &e))
+			if (e.kind == TF_CALL)
+				take_call(b, &e);
+			else if (e.kind == TF_SAMPLE)
+				take_sample(b, &e);
+		take_current(b, a);
+	}
+	flush(b, b->count);
+	if (a->thread)
+		add_computing(b, a->end_ns, UINT32_MAX);
+	else
+		graph_work(&b->causes->graph, a->end_ns,
+			   editable_named(&b->causes->editables, EDITABLE_PROGRAM,
+					  a->image->executable ? a->image->executable : "", a->image, 0));
+}
+
+/* ---- the whole ---- */
+
+/* The run ends with the processes that no recorded process started. */
+static bool is_root(const struct linker *l, uint32_t actor)
+{
+	const struct actor *a = &l->causes->actors[actor];
+
+	return a->is_main && l->last_of[a->image->process] == actor && !l->parents[a->image->process];
+}
+
+static void number_pools(struct causes *s)
+{
+	editables_finish(&s->editables);
+	for (size_t i = 0; i < s->graph.part_count; i++)
+		s->graph.parts[i].what = editable_of_pool(&s->editables, s->graph.parts[i].what);
+}
+
+static void build(struct causes *s, const struct linker *l)
+{
+	struct builder b = {.causes = s, .pending = mem_resize(NULL, PENDING * sizeof(*b.pending))};
+
+	for (uint32_t i = 0; i < s->actor_count; i++) {
+		const struct actor *a = &s->actors[i];
+
+		b.actor = i;
+		graph_begin(&s->graph, i, a->start_ns);
+		build_thread(&b, a);
+		graph_end(&s->graph, is_root(l, i));
+	}
+	free(b.pending);
+	free(b.samples);
+	number_pools(s);
+	graph_finish(&s->graph);
+}
+
+struct causes *causes_find(const struct report_context *c)
+{
+	struct causes *s = mem_alloc(sizeof(*s));
+	struct linker l = {.causes = s};
+	uint32_t last;
+
+	s->context = c;
+	editables_init(&s->editables, c->symbols);
+	actors_find(s);
+	moments_read(&l);
+	link_processes(&l);
+	link_threads(&l);
+	link_transfers(&l);
+	link_only_causes(&l);
+	graph_edges_done(&s->graph);
+	build(s, &l);
+	linker_done(&l);
+	last = replay_last(&s->graph);
+	if (last == NODE_NONE) {
+		causes_free(s);
+		return NULL;
+	}
+	s->run_ns = s->graph.nodes[last].end_ns;
+	return s;
+}
+
+void causes_free(struct causes *s)
+{
+	if (!s)
+		return;
+	graph_done(&s->graph);
+	editables_done(&s->editables);
+	free(s->actors);
+	free(s->first_of_image);
+	free(s);
+}

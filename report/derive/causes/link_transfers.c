@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Edges by what is written to pipes and read from them; and waits whose end can have had one cause only. */
+#include "report/derive/causes/causes_build.h"
+
+#include <stdlib.h>
+
+/* A wait ends so soon after its cause: the end of a thread or a send; the end of a process, which the kernel has to
+ * clean up. */
+enum { WAKE_NS = 300000, REAP_NS = 10000000 };
+
+/* A wait for any of several descriptors is for the one that is read so soon after it. */
+enum { POLLED_NS = 2000000 };
+
+static int compare_transfers(const void *left, const void *right)
+{
+	const struct moment *const *a = left, *const *b = right;
+
+	return order_of((*a)->value, (*b)->value) ?: order_of((*a)->start_ns, (*b)->start_ns);
+}
+
+/* Both kinds by channel, then by start. The caller frees them. */
+static struct moment **by_channel(const struct moments *of)
+{
+	struct moment **all = mem_alloc((of->count + 1) * sizeof(*all));
+
+	for (size_t i = 0; i < of->count; i++)
+		all[i] = &of->items[i];
+	if (of->count)
+		qsort(all, of->count, sizeof(*all), compare_transfers);
+	return all;
+}
+
+/* The last transfer of the channel that another actor began before that time; NULL: none. */
+static const struct moment *last_before(struct moment *const *all, size_t count, const struct moment *other,
+					uint64_t ns)
+{
+	size_t at = first_place(i, 0, count,
+				all[i]->value < other->value ||
+					(all[i]->value == other->value && all[i]->start_ns < ns));
+
+	while (at && all[at - 1]->value == other->value && all[at - 1]->actor == other->actor)
+		at--;
+	return at && all[at - 1]->value == other->value ? all[at - 1] : NULL;
+}
+
+/* The next transfer that the actor began soon after its wait for descriptors. */
+static const struct moment *read_after(const struct moments *of, const struct moment *wait)
+{
+	size_t at = first_place(i, 0, of->count,
+				of->items[i].actor < wait->actor || (of->items[i].actor == wait->actor &&
+								     of->items[i].end_ns < wait->end_ns));
+	const struct moment *m = at < of->count ? &of->items[at] : NULL;
+
+	return m && m->actor == wait->actor && m->start_ns >= wait->end_ns && m->start_ns - wait->end_ns < POLLED_NS
+		       ? m
+		       : NULL;
+}
+
+void link_transfers(struct linker *l)
+{
+	struct moments *reads = &l->of[MOMENT_READ], *writes = &l->of[MOMENT_WRITE];
+	struct moment **read_places = by_channel(reads), **write_places = by_channel(writes);
+	const struct moment *cause, *read;
+
+	for (size_t i = 0; i < reads->count; i++) {
+		struct moment *m = &reads->items[i];
+
+		cause = m->result ? last_before(write_places, writes->count, m, m->end_ns) : NULL;
+		if (cause && m->end_ns - m->start_ns >= CAUSES_WAIT_NS && cause->end_ns > m->start_ns)
+			link_wait(l, m, cause->actor, cause->start_ns);
+	}
+	for (size_t i = 0; i < writes->count; i++) {
+		struct moment *m = &writes->items[i];
+
+		cause = m->end_ns - m->start_ns >= CAUSES_WAIT_NS
+				? last_before(read_places, reads->count, m, m->end_ns)
+				: NULL;
+		if (cause && cause->start_ns > m->start_ns)
+			link_wait(l, m, cause->actor, cause->start_ns);
+	}
+	for (size_t i = 0; i < l->of[MOMENT_POLL].count; i++) {
+		struct moment *m = &l->of[MOMENT_POLL].items[i];
+
+		read = read_after(reads, m);
+		cause = read && read->result ? last_before(write_places, writes->count, read, m->end_ns) : NULL;
+		if (cause && cause->end_ns > m->start_ns)
+			link_wait(l, m, cause->actor, cause->start_ns);
+	}
+	free(read_places);
+	free(write_places);
+}
+
+/* ---- the only possible cause ---- */
+
+struct ending {
+	uint64_t ns;
+	uint32_t actor;
+};
+
+struct endings {
+	struct ending *items; /* by time */
+	size_t count, capacity;
+};
+
+static int compare_endings(const void *left, const void *right)
+{
+	const struct ending *a = left, *b = right;
+
+	return order_of(a->ns, b->ns) ?: order_of(a->actor, b->actor);
+}
+
+static void endings_add(struct endings *e, uint64_t ns, uint32_t actor)
+{
+	e->items = mem_grow(e->items, e->count, &e->capacity, sizeof(*e->items));
+	e->items[e->count++] = (struct ending){ns, actor};
+}
+
+/* The last one that is a cause of the end of the wait, by `is_cause`, at most so long before it; NULL: none. */
+static const struct ending *last_ending(const struct linker *l, const struct endings *e, const struct moment *wait,
+					uint64_t window_ns,
+					bool (*is_cause)(const struct linker *l, const struct moment *, uint32_t))
+{
+	for (size_t i = first_place(k, 0, e->count, e->items[k].ns < wait->end_ns); i-- > 0;) {
+		if (e->items[i].ns <= wait->start_ns || wait->end_ns - e->items[i].ns > window_ns)
+			break;
+		if (is_cause(l, wait, e->items[i].actor))
+			return &e->items[i];
+	}
+	return NULL;
+}
+
+static bool is_thread_beside(const struct linker *l, const struct moment *wait, uint32_t actor)
+{
+	return actor != wait->actor && l->causes->actors[actor].image == l->causes->actors[wait->actor].image;
+}
+
+static bool is_descendant(const struct linker *l, const struct moment *wait, uint32_t actor)
+{
+	size_t own = l->causes->actors[wait->actor].image->process, p = l->causes->actors[actor].image->process;
+
+	if (p == own)
+		return false;
+	while (l->parents[p] && p != own)
+		p = l->parents[p] - 1;
+	return p == own;
+}
+
+static bool is_other(const struct linker *l, const struct moment *wait, uint32_t actor)
+{
+	(void)l;
+	return actor != wait->actor;
+}
+
+/* When the actor was last not in a long call, before that time. */
+static uint64_t last_running(const struct linker *l, uint32_t actor, uint64_t ns)
+{
+	const struct moments *of = &l->of[MOMENT_LONG];
+	size_t at = first_place(i, 0, of->count,
+				of->items[i].actor < actor ||
+					(of->items[i].actor == actor && of->items[i].end_ns < ns));
+
+	return at < of->count && of->items[at].actor == actor && of->items[at].start_ns < ns ? of->items[at].start_ns
+											       : ns - 1;
+}
+
+enum { THREADS_MOST = 64 };
+
+/* The only other thread of the process that was not in a call shortly before the wait ended; NODE_NONE: none, or
+ * several. */
+static uint32_t only_running(const struct linker *l, const struct moment *wait, uint64_t window_ns, uint64_t *ret_ns)
+{
+	const struct causes *s = l->causes;
+	const struct image *image = s->actors[wait->actor].image;
+	uint32_t first = s->first_of_image[image - s->context->model->images], found = NODE_NONE;
+
+	for (uint32_t i = first; i < s->actor_count && s->actors[i].image == image; i++) {
+		uint64_t ns;
+
+		if (i - first > THREADS_MOST)
+			return NODE_NONE;
+		if (i == wait->actor || s->actors[i].start_ns >= wait->end_ns || s->actors[i].end_ns < wait->end_ns)
+			continue;
+		ns = last_running(l, i, wait->end_ns);
+		if (ns <= wait->start_ns || wait->end_ns - ns > window_ns)
+			continue;
+		if (found != NODE_NONE)
+			return NODE_NONE;
+		found = i;
+		*ret_ns = ns;
+	}
+	return found;
+}
+
+struct causes_of_ends {
+	struct endings threads, processes, sends, wakes;
+};
+
+static const struct ending *cause_of(const struct linker *l, const struct causes_of_ends *all, enum moment_kind kind,
+				     const struct moment *wait)
+{
+	const struct ending *cause = NULL;
+
+	if (kind == MOMENT_WAIT)
+		return last_ending(l, &all->wakes, wait, WAKE_NS, is_thread_beside)
+			       ?: last_ending(l, &all->threads, wait, WAKE_NS, is_thread_beside);
+	if (kind == MOMENT_RECEIVE || kind == MOMENT_POLL)
+		cause = last_ending(l, &all->sends, wait, WAKE_NS, is_other);
+	return cause ?: last_ending(l, &all->processes, wait, REAP_NS, is_descendant);
+}
+
+static void link_only_cause(struct linker *l, const struct causes_of_ends *all, enum moment_kind kind,
+			    struct moment *wait)
+{
+	static const uint64_t windows_ns[] = {1, 100000, 1000000};
+	const struct ending *cause;
+	uint32_t running = NODE_NONE;
+	uint64_t ns = 0;
+
+	if (wait->is_linked || wait->end_ns - wait->start_ns < CAUSES_WAIT_NS)
+		return;
+	cause = cause_of(l, all, kind, wait);
+	if (cause) {
+		link_wait(l, wait, cause->actor, cause->ns);
+		return;
+	}
+	for (size_t i = 0; i < 3 && kind == MOMENT_WAIT && running == NODE_NONE; i++)
+		running = only_running(l, wait, windows_ns[i], &ns);
+	if (running != NODE_NONE)
+		link_wait(l, wait, running, ns);
+}
+
+static void endings_of(const struct moments *of, struct endings *ret)
+{
+	for (size_t i = 0; i < of->count; i++)
+		endings_add(ret, of->items[i].start_ns, of->items[i].actor);
+}
+
+static void endings_sort(struct endings *e)
+{
+	sort_unless_sorted(e->items, e->count, sizeof(*e->items), compare_endings);
+}
+
+void link_only_causes(struct linker *l)
+{
+	static const enum moment_kind kinds[] = {MOMENT_READ, MOMENT_RECEIVE, MOMENT_POLL, MOMENT_WAIT, MOMENT_CHILD};
+	const struct causes *s = l->causes;
+	struct causes_of_ends all = {0};
+
+	for (uint32_t i = 0; i < s->actor_count; i++)
+		if (s->actors[i].ended)
+			endings_add(&all.threads, s->actors[i].end_ns, i);
+	for (size_t i = 0; i < s->context->model->process_count; i++)
+		if (l->last_of[i] != NODE_NONE)
+			endings_add(&all.processes, s->actors[l->last_of[i]].end_ns, l->last_of[i]);
+	endings_of(&l->of[MOMENT_SEND], &all.sends);
+	endings_of(&l->of[MOMENT_WAKE], &all.wakes);
+	endings_sort(&all.threads);
+	endings_sort(&all.processes);
+	endings_sort(&all.sends);
+	endings_sort(&all.wakes);
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+		for (size_t i = 0; i < l->of[kinds[k]].count; i++)
+			link_only_cause(l, &all, kinds[k], &l->of[kinds[k]].items[i]);
+	free(all.threads.items);
+	free(all.processes.items);
+	free(all.sends.items);
+	free(all.wakes.items);
+}

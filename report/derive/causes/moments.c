@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the calls that the edges between actors follow from. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/causes/causes_build.h"
+#include "report/derive/events/traffic.h"
+
+static bool is_any(const char *name, const char *const *names)
+{
+	while (*names && strcmp(name, *names) != 0)
+		names++;
+	return *names;
+}
+
+/* The bit of a call that is also a transfer, whose descriptor tells. */
+uint8_t moment_classify(const struct function *f)
+{
+	static const char *const spawns[] = {"fork", "forkpty", "posix_spawn", "posix_spawnp", NULL};
+	static const char *const joins[] = {"pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", NULL};
+
+	static const char *const wakes[] = {"pthread_cond_signal", "pthread_cond_broadcast", "sem_post",
+					    "pthread_mutex_unlock", "pthread_rwlock_unlock", NULL};
+
+	if (f->group != TF_GROUP_OSRT)
+		return MOMENT_NONE;
+	if (is_any(f->name, wakes))
+		return MOMENT_WAKE;
+	if (is_any(f->name, spawns))
+		return MOMENT_SPAWN;
+	if (!strcmp(f->name, "pthread_create"))
+		return MOMENT_CREATE;
+	if (is_any(f->name, joins))
+		return MOMENT_JOIN;
+	switch (traffic_role(f->name)) {
+	case ROLE_READ:
+		return MOMENT_READ;
+	case ROLE_WRITE:
+		return MOMENT_WRITE;
+	case ROLE_MEET:
+		return strncmp(f->name, "accept", 6) ? MOMENT_SEND : MOMENT_RECEIVE;
+	default:
+		break;
+	}
+	switch (blocked_kind_of(f)) {
+	case BLOCKED_CHILD:
+		return MOMENT_CHILD;
+	case BLOCKED_POLL:
+		return MOMENT_POLL;
+	case BLOCKED_THREAD:
+	case BLOCKED_LOCK:
+		return MOMENT_WAIT;
+	default:
+		return MOMENT_NONE;
+	}
+}
+
+struct reading_calls {
+	struct linker *linker;
+	const struct image *image;
+	struct descriptors descriptors;
+	const uint8_t *kinds;
+	uint32_t actor;
+};
+
+static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d)
+{
+	struct buffer text = {0};
+	uint64_t *number;
+
+	descriptors_text(&r->descriptors, d, &text);
+	number = map_put(&r->linker->channels, hash_bytes(buffer_string(&text), text.size), r->image->machine, NULL);
+	if (!*number)
+		*number = r->linker->channels.count;
+	buffer_done(&text);
+	return *number;
+}
+
+/* Which kind of moment a transfer is: of a pipe, of a socket, or none. */
+static enum moment_kind transfer_kind(struct reading_calls *r, const struct event *e, struct moment *m)
+{
+	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
+	const struct descriptor *d = arg && fd != TF_NO_DESCRIPTOR ? descriptors_find(&r->descriptors, fd, e->ticks)
+								    : NULL;
+	bool is_read = r->kinds[e->id] == MOMENT_READ || r->kinds[e->id] == MOMENT_RECEIVE;
+
+	if (!d)
+		return MOMENT_NONE;
+	m->result = (int32_t)(tf_arg_value(arg) >> 16);
+	if (d->kind == TF_DESCRIPTOR_SOCKET)
+		return is_read ? MOMENT_RECEIVE : MOMENT_SEND;
+	if (d->kind != TF_DESCRIPTOR_OTHER || m->result < 0)
+		return MOMENT_NONE;
+	m->value = channel_of(r, d);
+	return is_read ? MOMENT_READ : MOMENT_WRITE;
+}
+
+static void put(struct moments *to, const struct moment *m)
+{
+	to->items = mem_grow(to->items, to->count, &to->capacity, sizeof(*to->items));
+	to->items[to->count++] = *m;
+}
+
+static void moment_add(struct reading_calls *r, const struct event *e)
+{
+	enum moment_kind kind = r->kinds[e->id];
+	struct moment m = {.actor = r->actor};
+
+	if (kind >= MOMENT_READ && kind <= MOMENT_SEND)
+		kind = transfer_kind(r, e, &m);
+	else if (e->args_count)
+		m.value = tf_arg_value(event_arg(e, TF_ARG_VALUE));
+	m.start_ns = causes_ns(r->linker->causes, r->image, event_start(e));
+	m.end_ns = causes_ns(r->linker->causes, r->image, e->ticks);
+	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
+		put(&r->linker->of[MOMENT_LONG], &m);
+	if (kind && (kind < MOMENT_POLL || m.end_ns - m.start_ns >= CAUSES_WAIT_NS))
+		put(&r->linker->of[kind], &m);
+}
+
+void moments_read(struct linker *l)
+{
+	const struct causes *s = l->causes;
+	struct reading_calls r = {.linker = l};
+
+	for (size_t i = 0; i < s->actor_count; i++) {
+		const struct actor *a = &s->actors[i];
+		struct cursor cursor;
+		struct event e;
+
+		if (a->is_main && a->image->trace) {
+			descriptors_done(&r.descriptors);
+			descriptors_init(&r.descriptors, a->image->trace);
+			r.kinds = functions_classes(a->image->trace->functions, moment_classify);
+		}
+		if (!a->thread || !(a->thread->groups & 1u << TF_GROUP_OSRT))
+			continue;
+		r.image = a->image;
+		r.actor = (uint32_t)i;
+		cursor_init(&cursor, a->image->trace, a->thread);
+		while (cursor_next(&cursor, &e))
+			if (e.kind == TF_CALL && e.id < a->image->trace->functions->count)
+				moment_add(&r, &e);
+	}
+	descriptors_done(&r.descriptors);
+}
+
+void linker_done(struct linker *l)
+{
+	for (size_t i = 0; i < MOMENT_KINDS; i++)
+		free(l->of[i].items);
+	map_done(&l->channels);
+	map_done(&l->processes);
+	free(l->earlier);
+	free(l->parents);
+	free(l->last_of);
+}
