@@ -14,7 +14,7 @@
 #define PILLION_VERSION "unknown"
 #endif
 
-enum { HELP_BYTES = 32768, VERB_COLUMN = 11, STATUS_COLUMN = 13 };
+enum { HELP_BYTES = 32768, VERB_COLUMN = 12, STATUS_COLUMN = 13 };
 
 static const char statuses[] = "0 done, 1 done but something is missing or damaged, 2 wrong usage or unreadable input";
 static const char version[] = "pillion-report " PILLION_VERSION "\n";

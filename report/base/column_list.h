@@ -12,6 +12,7 @@
 	X(COMPUTE_CAPABILITY, "Compute Capability") X(COUNT_TEXT, "Count")					       \
 	X(CPU_INSTRUCTION_ADDRESS, "CPU Instruction Address") X(DETAIL, "Detail") X(DEVICE, "Device")		       \
 	X(DIRECTORY, "Directory") X(DOMAIN, "Domain") X(DSTMEMKD, "DstMemKd") X(DST_KIND, "Dst Kind") X(ECC, "ECC")    \
+	X(EDIT, "Edit")											       \
 	X(ENDED, "Ended") X(ENTERED, "Entered") X(EVENT, "Event") X(FACT, "Fact") X(FILE, "File")		       \
 	X(FINDING, "Finding") X(FIRST_OPENED_BY, "First Opened By") X(FOUND, "Found") X(FROM_RANK, "From Rank")	       \
 	X(FUNCTION, "Function") X(GB_PER_S, "GB/s") X(GRIDXYZ, "GridXYZ") X(HLO_MODULE, "HLO Module")		       \
@@ -87,6 +88,7 @@
 	X(GPU_TIME_NS, "GPU Time (ns)") X(GPU_TOTAL_NS, "GPU Total (ns)") X(HOST_NS, "Host (ns)")		       \
 	X(IDLE_TIME_NS, "Idle Time (ns)") X(INCLUSIVE_GPU_NS, "Inclusive GPU (ns)")				       \
 	X(INCLUSIVE_NS, "Inclusive (ns)") X(IN_CALLS_NS, "In Calls (ns)") X(KERNEL_DUR_NS, "Kernel Dur (ns)")	       \
+	X(HIGH_NS, "High (ns)") X(LOW_NS, "Low (ns)") X(SAVED_NS, "Saved (ns)")				       \
 	X(KERNEL_START_NS, "Kernel Start (ns)") X(KMAX_NS, "KMax (ns)") X(KMIN_NS, "KMin (ns)")			       \
 	X(LEAST_OF_A_RANK_NS, "Least of a Rank (ns)") X(LIFETIME_NS, "Lifetime (ns)") X(LONGEST_NS, "Longest (ns)")    \
 	X(LONGEST_START_NS, "Longest Start (ns)") X(LOST_NS, "Lost (ns)") X(LOWER_NS, "Lower (ns)")		       \

@@ -22,6 +22,8 @@ enum verb_use {
 	X(UNPACK, unpack, VERB_ALWAYS)   \
 	X(RECOVER, recover, VERB_ALWAYS) \
 	X(ANALYZE, analyze, VERB_ALWAYS) \
+	X(CRITICAL, critical, VERB_ALWAYS) \
+	X(WHATIF, whatif, VERB_ALWAYS)   \
 	X(DIFF, diff, VERB_OF_CAPTURES)  \
 	X(MCP, mcp, VERB_ALWAYS)         \
 	X(SKILL, skill, VERB_ALWAYS)     \

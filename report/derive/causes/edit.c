@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Edits as people write them. */
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/causes/saving.h"
+#include "report/derive/stacks/frame.h"
+
+/* WHAT~PATTERN=VALUE: what it changes, and by how much. */
+struct wish {
+	struct causes *causes;
+	struct edit *edit;
+	char *pattern;
+	const char *value; /* NULL: none */
+	double factor;
+	size_t matches;
+};
+
+static bool is_line(struct wish *w, uint32_t what)
+{
+	const char *colon = strrchr(w->pattern, ':'), *line;
+	struct buffer place = {0};
+	size_t length;
+	bool is_same = false;
+
+	if (colon && editable_place(&w->causes->editables, what, &place)) {
+		line = strrchr(place.data, ':');
+		length = (size_t)(colon - w->pattern);
+		is_same = !strcmp(line, colon) && (size_t)(line - place.data) >= length &&
+			  !strncmp(line - length, w->pattern, length) &&
+			  (line - length == place.data || line[-(ptrdiff_t)length - 1] == '/');
+	}
+	buffer_done(&place);
+	return is_same;
+}
+
+static bool is_named(const struct wish *w, const char *name, bool is_whole)
+{
+	struct buffer pattern = {0};
+	regex_t regex;
+	bool is_match = false;
+
+	buffer_print(&pattern, is_whole ? "^(%s)$" : "%s", w->pattern);
+	if (!regcomp(&regex, pattern.data, REG_EXTENDED | REG_NOSUB)) {
+		is_match = !regexec(&regex, name, 0, NULL, 0);
+		regfree(&regex);
+	}
+	buffer_done(&pattern);
+	return is_match;
+}
+
+static void wish_scale(struct wish *w, uint32_t what)
+{
+	edit_scale(w->edit, what, w->factor);
+	w->matches++;
+}
+
+static void wish_line(struct wish *w, uint32_t what)
+{
+	if (is_line(w, what))
+		wish_scale(w, what);
+}
+
+static void wish_call(struct wish *w, uint32_t what)
+{
+	const struct editable *e = &w->causes->editables.items[what];
+
+	if (e->kind == EDITABLE_CALL && is_named(w, e->name, true))
+		wish_scale(w, what);
+}
+
+static void wish_kernel(struct wish *w, uint32_t what)
+{
+	const struct editable *e = &w->causes->editables.items[what];
+
+	if (e->kind == EDITABLE_KERNEL && is_named(w, e->name, false))
+		wish_scale(w, what);
+}
+
+static void wish_copy(struct wish *w, uint32_t what)
+{
+	if (w->causes->editables.items[what].kind == EDITABLE_COPY)
+		wish_scale(w, what);
+}
+
+/* The waits at a line: for locks, or of any kind. */
+static void wish_lock(struct wish *w, uint32_t what)
+{
+	const struct editable *e = &w->causes->editables.items[what];
+
+	if (e->kind != EDITABLE_CALL || (e->waits != BLOCKED_LOCK && e->waits != BLOCKED_THREAD) || !is_line(w, what))
+		return;
+	edit_no_wait(w->edit, w->causes, what);
+	w->matches++;
+}
+
+static void wish_no_sync(struct wish *w, uint32_t what)
+{
+	if (w->causes->editables.items[what].kind != EDITABLE_CALL || !is_line(w, what))
+		return;
+	edit_no_wait(w->edit, w->causes, what);
+	w->matches++;
+}
+
+static const struct {
+	const char *word;
+	bool has_pattern, has_value;
+	void (*apply)(struct wish *w, uint32_t what); /* NULL: it cannot be computed */
+} wishes[] = {
+	{"kernel", true, true, wish_kernel}, {"line", true, true, wish_line}, {"call", true, true, wish_call},
+	{"lock", true, true, wish_lock},     {"no-sync", true, false, wish_no_sync}, {"copy", false, true, wish_copy},
+	{"overlap", true, false, NULL},	     {"workers", false, true, NULL},  {"cpus", false, true, NULL},
+	{"rank", true, true, NULL},	     {"gap", true, true, NULL},
+};
+
+/* ---- ranks ---- */
+
+/* What the actors of a rank did themselves. */
+static double rank_work(const struct causes *s, const char *rank)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < s->graph.node_count; i++) {
+		const struct node *n = &s->graph.nodes[i];
+		const struct part *parts;
+		size_t count = n->kind == NODE_MEETING || strcmp(image_rank(s->actors[n->actor].image), rank) != 0
+				       ? 0
+				       : graph_parts(&s->graph, i, &parts);
+
+		for (size_t k = 0; k < count; k++)
+			sum += (double)parts[k].ns;
+	}
+	return sum;
+}
+
+static int compare_works(const void *left, const void *right)
+{
+	const double *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static double median_of_ranks(const struct causes *s)
+{
+	double *works = mem_alloc((s->actor_count + 1) * sizeof(*works)), median;
+	struct map known = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->actor_count; i++) {
+		const char *rank = image_rank(s->actors[i].image);
+		bool is_new;
+
+		map_put(&known, hash_bytes(rank, strlen(rank)), 0, &is_new);
+		if (is_new && *rank)
+			works[count++] = rank_work(s, rank);
+	}
+	if (count)
+		qsort(works, count, sizeof(*works), compare_works);
+	median = count ? count % 2 ? works[count / 2] : (works[count / 2 - 1] + works[count / 2]) / 2 : 0;
+	map_done(&known);
+	free(works);
+	return median;
+}
+
+static int wish_rank(struct wish *w, struct err *err)
+{
+	const struct causes *s = w->causes;
+	double work = rank_work(s, w->pattern),
+	       factor = strcmp(w->value, "median") ? w->factor : work > 0 ? median_of_ranks(s) / work : 1;
+
+	if (work <= 0)
+		return err_set(err, -ENODATA, "rank~%s: no such rank has done anything", w->pattern);
+	for (uint32_t i = 0; i < s->actor_count; i++)
+		if (!strcmp(image_rank(s->actors[i].image), w->pattern))
+			edit_scale_actor(w->edit, s, i, factor);
+	return 0;
+}
+
+/* ---- parsing ---- */
+
+/* "0", "0.5x" or "median". */
+static bool parse_value(struct wish *w)
+{
+	char *end;
+
+	if (!strcmp(w->value, "median"))
+		return true;
+	w->factor = strtod(w->value, &end);
+	if (end == w->value || !(w->factor >= 0) || w->factor > 1000)
+		return false;
+	return !*end || (!strcmp(end, "x"));
+}
+
+static int wish_apply(struct wish *w, size_t kind, const char *text, struct err *err)
+{
+	if (!strcmp(wishes[kind].word, "rank"))
+		return wish_rank(w, err);
+	if (!wishes[kind].apply)
+		return err_set(err, -ENODATA, "%s: the replay has no model of it yet", text);
+	for (uint32_t i = 0; i < w->causes->editables.count; i++)
+		wishes[kind].apply(w, i);
+	if (!w->matches)
+		return err_set(err, -ENODATA, "%s: nothing that was recorded matches", text);
+	return 0;
+}
+
+int edit_parse(struct causes *s, const char *text, struct edit *ret, struct err *err)
+{
+	size_t word = strcspn(text, "~="), kind = 0;
+	const char *equals = strrchr(text, '=');
+	struct wish w = {.causes = s, .edit = ret};
+	int code;
+
+	while (kind < sizeof(wishes) / sizeof(*wishes) &&
+	       (strlen(wishes[kind].word) != word || strncmp(wishes[kind].word, text, word) != 0))
+		kind++;
+	if (kind == sizeof(wishes) / sizeof(*wishes) || (text[word] == '~') != wishes[kind].has_pattern ||
+	    (equals != NULL) != wishes[kind].has_value)
+		return err_set(err, -EINVAL,
+			       "%s: an edit is kernel~REGEX=0.5x, line~FILE:N=0, call~NAME=0, lock~FILE:N=0, "
+			       "no-sync~FILE:N, copy=0.5x, overlap~nccl, workers=4, cpus=8, rank~5=median or "
+			       "gap~input=0",
+			       text);
+	w.value = equals ? equals + 1 : NULL;
+	if (w.value && !parse_value(&w))
+		return err_set(err, -EINVAL, "%s: %s is no factor: 0, 0.5x", text, w.value);
+	if (wishes[kind].has_pattern)
+		w.pattern = mem_copy_text(text + word + 1,
+					  equals ? (size_t)(equals - text) - word - 1 : strlen(text + word + 1));
+	code = wish_apply(&w, kind, text, err);
+	free(w.pattern);
+	return code;
+}

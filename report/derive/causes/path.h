@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The critical path of a run as rows: its time by what, actor and kind. */
+#ifndef PILLION_PATH_H
+#define PILLION_PATH_H
+
+#include "report/derive/causes/causes.h"
+#include "report/derive/causes/critical.h"
+
+struct path_row {
+	enum critical_kind kind;
+	uint32_t what; /* an editable, or EDITABLE_OF_POOL: of none */
+	uint32_t actor;
+	double ns;
+};
+
+struct path {
+	struct path_row *rows; /* the largest first */
+	size_t count, capacity;
+	double *by_what; /* of CRITICAL_PART, CRITICAL_CALL and CRITICAL_UNSEEN */
+	struct map known;
+	struct causes *causes;
+};
+
+void path_find(struct causes *s, uint64_t from_ns, uint64_t until_ns, struct path *ret);
+void path_done(struct path *p);
+
+#endif

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# critical and whatif: programs that exist in a slow form and in a repaired one. What whatif predicts for the slow one
+# is what the repair saves. Their time is that of sleeps, so that it does not depend on the machine.
+set -u
+. "$(dirname "$0")/lib.sh"
+has_unwinder || skip_all 'built without the unwinder'
+
+line() { # TEXT: FILE:LINE of the target's source that contains it
+	printf 'causes.c:%s\n' "$(grep -n "/\* $1 \*/" "$tests_dir/../targets/causes.c" | sed 's/:.*//')"
+}
+
+record() { # FORM
+	for form in slow fixed; do
+		pillion -f -o "$1_$form" "$targets/causes" "$1" $form 2>/dev/null
+	done
+}
+
+run_ms() { # CAPTURE: the length of the run, as the critical path adds up to it
+	report critical -q -f csv "$1.pillion" | awk -F, 'NR > 1 { sum += $2 } END { printf "%d\n", sum / 1e6 }'
+}
+
+saved() { # CAPTURE EDIT: Before - After, Saved, Low, High in ms
+	report whatif -q -f csv "$1.pillion" "$2" |
+		awk -F, 'NR == 2 { printf "%d %d %d %d\n", ($2 - $3) / 1e6, $4 / 1e6, $5 / 1e6, $6 / 1e6 }'
+}
+
+near() { # PREDICTED REAL: to a quarter and 120 ms
+	[ $(($1 - $2)) -le $(($2 / 4 + 120)) ] && [ $(($2 - $1)) -le $(($2 / 4 + 120)) ]
+}
+
+# What is predicted is what the repair saves.
+holds() { # FORM EDIT TEXT
+	local real predicted low high difference
+	record "$1"
+	real=$(($(run_ms "$1_slow") - $(run_ms "$1_fixed")))
+	read -r difference predicted low high < <(saved "$1_slow" "$2")
+	diag "$1: predicted $predicted ms [$low, $high], real $real ms"
+	is "$difference" "$predicted" "$3: saved is before - after"
+	ok "$3" near "$predicted" "$real"
+}
+
+holds join "line~$(line 'slow worker')=0" 'a worker thread that the main thread joins'
+holds pipe "line~$(line 'slow message')=0" 'a child that sends a message through a pipe'
+holds serial "no-sync~$(line 'one after another')" 'children that could run side by side'
+holds slack "line~$(line 'slow worker')=0" 'something that is not on the critical path'
+holds socket "line~$(line 'slow answer')=0" 'a server that answers over a socket'
+holds queue "line~$(line 'slow producer')=0" 'a queue between two threads'
+
+# ---- without an edit ----
+
+is "$(saved join_slow 'call~usleep=1x')" '0 0 0 0' 'an edit that changes nothing saves nothing'
+report critical -q -f csv join_slow.pillion >path.csv
+like "$(cat path.csv)" ',call,,causes \[[0-9]+\],usleep,worker \(.*causes.c:[0-9]+\)$' \
+	'the path names the call and its line'
+
+# ---- what cannot be computed ----
+
+report whatif -q join_slow.pillion cpus=8 >out 2>err
+is "$? $(cat err)" '1 pillion whatif: cannot tell: cpus=8: the replay has no model of it yet' 'an edit without a model'
+report whatif -q join_slow.pillion 'call~nanosleep=0' >out 2>err
+is "$? $(cat err)" '1 pillion whatif: cannot tell: call~nanosleep=0: nothing that was recorded matches' 'no match'
+report whatif -q join_slow.pillion 'line~x=fast' >out 2>err
+is "$? $(cat err)" '2 pillion whatif: line~x=fast: fast is no factor: 0, 0.5x' 'a wrong factor'
+report whatif -q join_slow.pillion >out 2>err
+is "$?" 2 'no edit'
+like "$(report whatif --json join_slow.pillion 'call~usleep=0')" '"whatif"' 'one JSON object'
+
+done_testing
