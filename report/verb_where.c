@@ -8,78 +8,19 @@
 
 #include "report/analyze/rule.h"
 #include "report/base/text.h"
-#include "report/derive/where/wait.h"
+#include "report/derive/where/place.h"
 #include "report/verb.h"
 #include "report/where_request.h"
 
 enum { FRAMES = 12, FOLDED = 8 };
 
-/* One thread, with what is known of it. */
-struct item {
-	const struct look *look;
-	const struct look_process *process;
-	const struct look_thread *thread;
-	const char *rank;
-	const char *name;   /* of the recorded call in progress, NULL: none; borrowed */
-	bool has_age;
-	uint64_t age_ns; /* of that call */
-	struct where_stack stack;
-	struct where_wait wait;
-	uint32_t cycle; /* from 1; 0: none */
-	struct buffer body; /* what is printed of it below its first line */
-	bool is_shown;
-};
-
 struct place {
 	struct work *work;
-	struct look *looks;
-	size_t look_count;
-	struct item *items;
-	size_t count, capacity;
-	struct where_files *files;
-	uint32_t only; /* PID; 0: all */
-	struct texts problems;
+	struct where_place at;
+	struct buffer *bodies; /* of each item: what is printed of it below its first line */
+	bool *is_shown;	       /* of each item */
+	uint32_t only;	       /* PID; 0: all */
 };
-
-/* ---- what is known of a thread ---- */
-
-/* Of an image that has only a bound of its start time, the PID may have been another process's before. */
-static bool is_image_of(const struct image *i, const struct look *l, const struct look_process *p)
-{
-	return i->run == l->run && i->pid == p->head.pid && i->start_ticks <= l->begin.ticks &&
-	       (i->start_is_bound ? i->process_start >= p->head.start : i->process_start == p->head.start);
-}
-
-/* The last image of the process that the look has found. */
-static const struct image *image_of(const struct model *m, const struct look *l, const struct look_process *p)
-{
-	const struct image *last = NULL;
-
-	for (size_t i = 0; i < m->image_count; i++)
-		if (is_image_of(&m->images[i], l, p))
-			last = &m->images[i];
-	return last;
-}
-
-static void find_call(const struct model *m, const struct image *image, struct item *item)
-{
-	uint64_t start;
-	uint32_t id;
-
-	for (size_t i = 0; image && image->trace && i < image->trace->thread_count; i++) {
-		const struct trace_thread *t = &image->trace->threads[i];
-		const struct function *f;
-
-		if (t->tid != item->thread->head.tid || !thread_current(t, &id, &start))
-			continue;
-		f = trace_function(image->trace, id);
-		item->name = f ? f->name : NULL;
-		item->has_age = item->look->begin.ticks > start;
-		if (item->has_age)
-			item->age_ns = clock_map_duration(&m->machines[image->machine].clock,
-							  item->look->begin.ticks - start);
-	}
-}
 
 /* The text of a name from the program. */
 static void add_safe(struct buffer *b, const char *text)
@@ -112,51 +53,14 @@ static void write_stack(const struct where_stack *s, size_t most, struct buffer 
 		buffer_text(ret, "            (the rest of this stack is not known)\n");
 }
 
-static void write_body(const struct work *w, struct item *item)
+static void write_bodies(struct place *p)
 {
-	bool is_default = w->line->top == TOP_DEFAULT;
+	size_t most = p->work->line->top == TOP_DEFAULT ? FRAMES : p->work->line->top;
 
-	write_stack(&item->stack, is_default ? FRAMES : w->line->top, &item->body);
-}
-
-static void add_item(struct place *p, const struct look *l, const struct look_process *process,
-		     const struct look_thread *thread)
-{
-	const struct model *m = &p->work->model;
-	const struct image *image = image_of(m, l, process);
-	struct item *item;
-
-	p->items = mem_grow(p->items, p->count, &p->capacity, sizeof(*p->items));
-	item = &p->items[p->count++];
-	*item = (struct item){.look = l, .process = process, .thread = thread, .rank = image ? image_rank(image) : ""};
-	find_call(m, image, item);
-	where_stack_read(p->files, l, process, thread, &item->stack);
-	where_wait_find(l, process, thread, &item->stack, item->name, &item->wait);
-	write_body(p->work, item);
-}
-
-static size_t find_item(const struct place *p, const struct look_process *process, uint32_t tid)
-{
-	for (size_t i = 0; i < p->count; i++)
-		if (p->items[i].process == process && p->items[i].thread->head.tid == tid)
-			return i;
-	return SIZE_MAX;
-}
-
-static void find_cycles(struct place *p)
-{
-	size_t *owners = mem_alloc((p->count + 1) * sizeof(*owners));
-	uint32_t *cycles = mem_alloc((p->count + 1) * sizeof(*cycles));
-
-	for (size_t i = 0; i < p->count; i++)
-		owners[i] = p->items[i].wait.owner
-				    ? find_item(p, p->items[i].process, p->items[i].wait.owner)
-				    : SIZE_MAX;
-	where_cycles(owners, p->count, cycles);
-	for (size_t i = 0; i < p->count; i++)
-		p->items[i].cycle = cycles[i];
-	free(owners);
-	free(cycles);
+	p->bodies = mem_alloc((p->at.count + 1) * sizeof(*p->bodies));
+	p->is_shown = mem_alloc((p->at.count + 1) * sizeof(*p->is_shown));
+	for (size_t i = 0; i < p->at.count; i++)
+		write_stack(&p->at.items[i].stack, most, &p->bodies[i]);
 }
 
 /* ---- for people ---- */
@@ -168,7 +72,7 @@ static void print_line(const struct place *p, struct buffer *line)
 }
 
 /* "futex for 12.3 s: waits for ...". The recorded call is what the program has called. */
-static void write_state(const struct item *item, struct buffer *ret)
+static void write_state(const struct where_item *item, struct buffer *ret)
 {
 	const char *call = item->name ? item->name : item->wait.call;
 
@@ -185,7 +89,7 @@ static void write_state(const struct item *item, struct buffer *ret)
 		buffer_text(ret, "blocked in the kernel");
 }
 
-static void write_place(const struct item *item, struct buffer *ret)
+static void write_place(const struct where_item *item, struct buffer *ret)
 {
 	const struct where_frame *line = where_stack_line(&item->stack);
 
@@ -202,8 +106,8 @@ static void print_cycles(const struct place *p)
 	for (uint32_t cycle = 1;; cycle++) {
 		size_t count = 0;
 
-		for (size_t i = 0; i < p->count; i++) {
-			const struct item *item = &p->items[i];
+		for (size_t i = 0; i < p->at.count; i++) {
+			const struct where_item *item = &p->at.items[i];
 
 			if (item->cycle != cycle)
 				continue;
@@ -223,33 +127,35 @@ static void print_cycles(const struct place *p)
 }
 
 /* Threads of a process that do the same are one entry. */
-static bool is_same(const struct item *a, const struct item *b)
+static bool is_same(const struct place *p, size_t at, size_t other)
 {
-	return a->process == b->process && !b->is_shown && !a->cycle && !b->cycle &&
+	const struct where_item *a = &p->at.items[at], *b = &p->at.items[other];
+
+	return a->process == b->process && !p->is_shown[other] && !a->cycle && !b->cycle && a->since == b->since &&
 	       !strcmp(a->name ? a->name : "", b->name ? b->name : "") && !strcmp(a->wait.call, b->wait.call) &&
-	       !strcmp(a->wait.lock, b->wait.lock) && a->wait.owner == b->wait.owner && a->body.size &&
-	       !strcmp(a->body.data, buffer_string(&b->body));
+	       !strcmp(a->wait.lock, b->wait.lock) && a->wait.owner == b->wait.owner && p->bodies[at].size &&
+	       !strcmp(p->bodies[at].data, buffer_string(&p->bodies[other]));
 }
 
 static void print_thread(const struct place *p, size_t at)
 {
-	struct item *item = &p->items[at];
+	const struct where_item *item = &p->at.items[at];
 	struct buffer line = {0}, others = {0};
 	size_t same = 0;
 
-	for (size_t i = at + 1; i < p->count; i++) {
-		if (!is_same(item, &p->items[i]))
+	for (size_t i = at + 1; i < p->at.count; i++) {
+		if (!is_same(p, at, i))
 			continue;
-		p->items[i].is_shown = true;
+		p->is_shown[i] = true;
 		if (same++ < FOLDED)
-			buffer_print(&others, " %u", p->items[i].thread->head.tid);
+			buffer_print(&others, " %u", p->at.items[i].thread->head.tid);
 	}
 	buffer_print(&line, "  %u ", item->thread->head.tid);
 	add_safe(&line, item->thread->name);
 	buffer_text(&line, "  ");
 	write_state(item, &line);
 	print_line(p, &line);
-	fputs(buffer_string(&item->body), p->work->emit.file);
+	fputs(buffer_string(&p->bodies[at]), p->work->emit.file);
 	if (same) {
 		buffer_print(&line, "         and %zu threads that do the same:%s%s", same, others.data,
 			     same > FOLDED ? " ..." : "");
@@ -275,9 +181,9 @@ static void print_process(const struct place *p, const struct look_process *proc
 	struct buffer line = {0};
 	const char *rank = "";
 
-	for (size_t i = 0; i < p->count; i++)
-		if (p->items[i].process == process)
-			rank = p->items[i].rank;
+	for (size_t i = 0; i < p->at.count; i++)
+		if (p->at.items[i].process == process)
+			rank = p->at.items[i].rank;
 	buffer_print(&line, "PID %u  ", process->head.pid);
 	add_safe(&line, *process->executable ? process->executable : "(unknown program)");
 	if (*rank)
@@ -291,25 +197,25 @@ static void print_process(const struct place *p, const struct look_process *proc
 		add_safe(&line, process->python_note);
 		print_line(p, &line);
 	}
-	for (size_t i = 0; i < p->count; i++)
-		if (p->items[i].process == process && !p->items[i].is_shown)
+	for (size_t i = 0; i < p->at.count; i++)
+		if (p->at.items[i].process == process && !p->is_shown[i])
 			print_thread(p, i);
 	buffer_done(&line);
 }
 
 /* The main thread stands for a rank that is in no collective. */
-static const struct item *main_item(const struct place *p, const struct look_process *process)
+static const struct where_item *main_item(const struct place *p, const struct look_process *process)
 {
-	size_t at = find_item(p, process, process->head.pid);
+	size_t at = where_place_find(&p->at, process, process->head.pid);
 
-	return at == SIZE_MAX ? NULL : &p->items[at];
+	return at == SIZE_MAX ? NULL : &p->at.items[at];
 }
 
 static const char *collective_of(const struct place *p, const struct look_process *process)
 {
-	for (size_t i = 0; i < p->count; i++)
-		if (p->items[i].process == process && p->items[i].wait.collective)
-			return p->items[i].wait.collective;
+	for (size_t i = 0; i < p->at.count; i++)
+		if (p->at.items[i].process == process && p->at.items[i].wait.collective)
+			return p->at.items[i].wait.collective;
 	return NULL;
 }
 
@@ -317,7 +223,7 @@ static const char *collective_of(const struct place *p, const struct look_proces
  * has the same environment. */
 static bool is_rank(const struct place *p, const struct look_process *process)
 {
-	const struct item *item = main_item(p, process);
+	const struct where_item *item = main_item(p, process);
 
 	return item && *item->rank;
 }
@@ -329,19 +235,19 @@ static void print_ranks(const struct place *p)
 	const char *name = NULL;
 	size_t in = 0, ranks = 0;
 
-	for (size_t i = 0; i < p->look_count; i++)
-		for (size_t k = 0; k < p->looks[i].count; k++) {
-			const struct look_process *process = &p->looks[i].processes[k];
+	for (size_t i = 0; i < p->at.look_count; i++)
+		for (size_t k = 0; k < p->at.looks[i].count; k++) {
+			const struct look_process *process = &p->at.looks[i].processes[k];
 			const char *collective = collective_of(p, process);
 
 			ranks += is_rank(p, process) || collective;
 			in += collective != NULL;
 			name = collective ? collective : name;
 		}
-	for (size_t i = 0; in && in < ranks && i < p->look_count; i++)
-		for (size_t k = 0; k < p->looks[i].count; k++) {
-			const struct look_process *process = &p->looks[i].processes[k];
-			const struct item *item = main_item(p, process);
+	for (size_t i = 0; in && in < ranks && i < p->at.look_count; i++)
+		for (size_t k = 0; k < p->at.looks[i].count; k++) {
+			const struct look_process *process = &p->at.looks[i].processes[k];
+			const struct where_item *item = main_item(p, process);
 
 			if (collective_of(p, process) || !is_rank(p, process))
 				continue;
@@ -364,8 +270,8 @@ static void print_ranks(const struct place *p)
 
 static void print_heads(const struct place *p)
 {
-	for (size_t i = 0; i < p->look_count; i++) {
-		const struct look *l = &p->looks[i];
+	for (size_t i = 0; i < p->at.look_count; i++) {
+		const struct look *l = &p->at.looks[i];
 		time_t seconds = (time_t)(l->begin.realtime_ns / 1000000000u);
 		struct buffer line = {0};
 		struct tm tm;
@@ -387,9 +293,9 @@ static void print_all(struct place *p)
 	const struct model *m = &p->work->model;
 	bool has = false, is_launcher = false;
 
-	for (size_t i = 0; i < p->look_count; i++)
-		for (size_t k = 0; k < p->looks[i].count; k++)
-			has |= p->looks[i].processes[k].head.pid == p->only;
+	for (size_t i = 0; i < p->at.look_count; i++)
+		for (size_t k = 0; k < p->at.looks[i].count; k++)
+			has |= p->at.looks[i].processes[k].head.pid == p->only;
 	for (size_t i = 0; i < m->run_count; i++)
 		is_launcher |= m->runs[i].pid == p->only;
 	if (p->only && !has && !is_launcher)
@@ -399,10 +305,10 @@ static void print_all(struct place *p)
 	print_heads(p);
 	print_cycles(p);
 	print_ranks(p);
-	for (size_t i = 0; i < p->look_count; i++)
-		for (size_t k = 0; k < p->looks[i].count; k++)
-			if (!p->only || p->looks[i].processes[k].head.pid == p->only)
-				print_process(p, &p->looks[i].processes[k]);
+	for (size_t i = 0; i < p->at.look_count; i++)
+		for (size_t k = 0; k < p->at.looks[i].count; k++)
+			if (!p->only || p->at.looks[i].processes[k].head.pid == p->only)
+				print_process(p, &p->at.looks[i].processes[k]);
 }
 
 /* ---- for programs ---- */
@@ -419,8 +325,8 @@ static void fill_table(const struct place *p, struct table *t)
 {
 	table_has(t, COL_PID, COL_TID, COL_THREAD, COL_RANK, COL_CALL, COL_SYSTEM_CALL, COL_AGE_NS, COL_WAITS_FOR,
 		  COL_OWNER, COL_DEADLOCK, COL_STACK);
-	for (size_t i = 0; i < p->count; i++) {
-		const struct item *item = &p->items[i];
+	for (size_t i = 0; i < p->at.count; i++) {
+		const struct where_item *item = &p->at.items[i];
 		struct buffer stack = {0};
 		size_t shown = 0;
 
@@ -455,38 +361,13 @@ static void write_table(const struct place *p)
 
 /* ---- the verb ---- */
 
-static void place_read(struct place *p, uint64_t request)
-{
-	const struct model *m = &p->work->model;
-
-	free(p->looks);
-	p->looks = mem_alloc((m->where_count + 1) * sizeof(*p->looks));
-	for (size_t i = 0; i < m->where_count; i++) {
-		if (look_read(&m->wheres[i], request, &p->looks[p->look_count]))
-			p->look_count++;
-		else
-			look_done(&p->looks[p->look_count]);
-	}
-	for (size_t i = 0; i < p->look_count; i++)
-		for (size_t k = 0; k < p->looks[i].count; k++)
-			for (size_t n = 0; n < p->looks[i].processes[k].thread_count; n++)
-				add_item(p, &p->looks[i], &p->looks[i].processes[k],
-					 &p->looks[i].processes[k].threads[n]);
-	find_cycles(p);
-}
-
 static void place_done(struct place *p)
 {
-	for (size_t i = 0; i < p->count; i++) {
-		where_stack_done(&p->items[i].stack);
-		where_wait_done(&p->items[i].wait);
-		buffer_done(&p->items[i].body);
-	}
-	for (size_t i = 0; i < p->look_count; i++)
-		look_done(&p->looks[i]);
-	free(p->items);
-	free(p->looks);
-	where_files_free(p->files);
+	for (size_t i = 0; i < p->at.count; i++)
+		buffer_done(&p->bodies[i]);
+	free(p->bodies);
+	free(p->is_shown);
+	where_place_done(&p->at);
 }
 
 /* There is no look: the calls in progress are all that is known. */
@@ -516,24 +397,25 @@ static int show(const struct command_line *l, const struct where_answers *answer
 
 	if (status)
 		return status;
-	p.files = where_files_new();
-	place_read(&p, answers->request);
-	if (!p.look_count && answers->request) {
+	where_place_read(&p.at, &w.model, answers->request);
+	if (!p.at.look_count && answers->request) {
 		say("no launcher answered");
-		place_read(&p, 0);
-		if (p.look_count)
+		where_place_done(&p.at);
+		where_place_read(&p.at, &w.model, 0);
+		if (p.at.look_count)
 			say("this is the last look into the run, of an earlier time");
-	} else if (p.look_count && !answers->asked && !l->quiet) {
+	} else if (p.at.look_count && !answers->asked && !l->quiet) {
 		say("the run has ended; this is the last look into it");
 	}
-	if (!p.look_count)
+	write_bodies(&p);
+	if (!p.at.look_count)
 		worst = show_calls_in_progress(&w, !answers->asked);
-	if (p.look_count && format_is_human(w.emit.format))
+	if (p.at.look_count && format_is_human(w.emit.format))
 		print_all(&p);
-	else if (p.look_count)
+	else if (p.at.look_count)
 		write_table(&p);
 	if (!l->quiet)
-		say_all(where_files_problems(p.files));
+		say_all(where_files_problems(p.at.files));
 	place_done(&p);
 	status = work_end(&w);
 	return status > worst ? status : worst;

@@ -198,7 +198,7 @@ static bool has_stack(const struct records *r)
 }
 
 /* The place of the last BEGIN that answers the request; SIZE_MAX: there is none. If any will do, it is the last one
- * with a stack: a signal may have ended the threads while the launcher looked. */
+ * with a stack that was not into a quiet process: a signal may have ended the threads while the launcher looked. */
 static size_t find_look(const struct where_file *file, uint64_t request)
 {
 	struct records r = {file->bytes, file->size};
@@ -207,7 +207,10 @@ static size_t find_look(const struct where_file *file, uint64_t request)
 
 	for (; next_record(&r); at = r.at) {
 		if (r.head.kind == TF_WHERE_BEGIN)
-			last = read_begin(&r, &begin) && (!request || begin.request == request) ? at : SIZE_MAX;
+			last = read_begin(&r, &begin) && begin.reason != TF_WHERE_QUIET &&
+					       (!request || begin.request == request)
+				       ? at
+				       : SIZE_MAX;
 		if (last != SIZE_MAX && (request || has_stack(&r)))
 			found = last;
 	}
@@ -235,42 +238,125 @@ static bool is_this_machine(uint32_t machine)
 #endif
 }
 
-bool look_read(const struct where_file *file, uint64_t request, struct look *ret)
+void look_process_done(struct look_process *p)
 {
-	size_t begin = find_look(file, request);
-	struct records r = {file->bytes, file->size, begin};
+	for (size_t k = 0; k < p->module_count; k++)
+		free(p->modules[k].path);
+	for (size_t k = 0; k < p->descriptor_count; k++)
+		free(p->descriptors[k].link);
+	for (size_t k = 0; k < p->thread_count; k++)
+		free(p->threads[k].python);
+	free(p->executable);
+	free(p->sockets);
+	free(p->python_note);
+	free(p->modules);
+	free(p->memories);
+	free(p->codes);
+	free(p->descriptors);
+	free(p->threads);
+	free(p->locks);
+}
+
+/* Reads the records of one look, from its BEGIN on. */
+static bool read_one(const struct where_file *file, size_t at, struct look *ret)
+{
+	struct records r = {file->bytes, file->size, at};
 
 	*ret = (struct look){.run = file->run, .has_registers = is_this_machine(file->machine)};
-	if (begin == SIZE_MAX || !next_record(&r) || !read_begin(&r, &ret->begin))
+	if (at == SIZE_MAX || !next_record(&r) || !read_begin(&r, &ret->begin))
 		return false;
 	while (next_record(&r) && r.head.kind != TF_WHERE_BEGIN && !ret->is_complete) {
 		ret->is_complete = r.head.kind == TF_WHERE_END;
 		add_record(ret, r.head.kind, r.content, r.head.size);
 	}
+	for (size_t i = 0; i < ret->count; i++) {
+		ret->processes[i].ticks = ret->begin.ticks;
+		ret->processes[i].realtime_ns = ret->begin.realtime_ns;
+		ret->processes[i].is_quiet = ret->begin.reason == TF_WHERE_QUIET;
+	}
 	return true;
+}
+
+static struct look_process *find_process(struct look *l, const struct tf_where_process *head)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->processes[i].head.pid == head->pid && l->processes[i].head.start == head->start)
+			return &l->processes[i];
+	return NULL;
+}
+
+/* Takes over the processes of a later look into quiet processes. */
+static void merge_quiet(struct look *l, struct look *quiet)
+{
+	for (size_t i = 0; i < quiet->count; i++) {
+		struct look_process *p = find_process(l, &quiet->processes[i].head);
+
+		if (p && (p->ticks >= quiet->begin.ticks || !quiet->processes[i].thread_count))
+			continue;
+		if (!p) {
+			l->processes = mem_grow(l->processes, l->count, &l->capacity, sizeof(*l->processes));
+			p = &l->processes[l->count++];
+		} else {
+			look_process_done(p);
+		}
+		*p = quiet->processes[i];
+		quiet->processes[i] = (struct look_process){0};
+	}
+	if (quiet->begin.ticks > l->begin.ticks)
+		l->begin = quiet->begin;
+}
+
+/* A look that says only that a process has not changed. */
+static void confirm(struct look *l, const struct records *r, const struct tf_where_begin *begin)
+{
+	struct tf_where_process head;
+	struct look_process *p;
+
+	if (r->head.size < sizeof(head))
+		return;
+	memcpy(&head, r->content, sizeof(head));
+	p = find_process(l, &head);
+	if (p && p->ticks < begin->ticks) {
+		p->ticks = begin->ticks;
+		p->realtime_ns = begin->realtime_ns;
+	}
+}
+
+/* Adds what the looks into quiet processes have seen. */
+static void read_quiet(const struct where_file *file, struct look *l)
+{
+	struct records r = {file->bytes, file->size};
+	struct tf_where_begin begin = {0};
+
+	for (size_t at = 0; next_record(&r); at = r.at) {
+		struct look quiet;
+
+		if (r.head.kind == TF_WHERE_BEGIN && (!read_begin(&r, &begin) || begin.reason != TF_WHERE_QUIET))
+			begin = (struct tf_where_begin){0};
+		if (r.head.kind == TF_WHERE_SAME && begin.ticks)
+			confirm(l, &r, &begin);
+		if (r.head.kind != TF_WHERE_BEGIN || !begin.ticks)
+			continue;
+		if (read_one(file, at, &quiet) && quiet.is_complete)
+			merge_quiet(l, &quiet);
+		look_done(&quiet);
+	}
+	l->is_complete |= l->count > 0;
+}
+
+bool look_read(const struct where_file *file, uint64_t request, struct look *ret)
+{
+	bool has = read_one(file, find_look(file, request), ret);
+
+	if (!request)
+		read_quiet(file, ret);
+	return has || ret->count;
 }
 
 void look_done(struct look *l)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		struct look_process *p = &l->processes[i];
-
-		for (size_t k = 0; k < p->module_count; k++)
-			free(p->modules[k].path);
-		for (size_t k = 0; k < p->descriptor_count; k++)
-			free(p->descriptors[k].link);
-		for (size_t k = 0; k < p->thread_count; k++)
-			free(p->threads[k].python);
-		free(p->executable);
-		free(p->sockets);
-		free(p->python_note);
-		free(p->modules);
-		free(p->memories);
-		free(p->codes);
-		free(p->descriptors);
-		free(p->threads);
-		free(p->locks);
-	}
+	for (size_t i = 0; i < l->count; i++)
+		look_process_done(&l->processes[i]);
 	free(l->processes);
 	*l = (struct look){0};
 }

@@ -38,6 +38,8 @@ struct look_thread {
 
 struct look_process {
 	struct tf_where_process head;
+	uint64_t ticks, realtime_ns; /* when it was seen so last */
+	bool is_quiet;	/* it was looked at because it used hardly any CPU time, not because somebody asked */
 	char *executable;
 	char *sockets; /* text, "": there are none */
 	char *python_note; /* NULL: none */
@@ -60,12 +62,14 @@ struct look {
 	size_t count, capacity;
 };
 
-/* The last look of a file, or the last one that answers `request` (0: any). False: there is none. The caller frees it
- * in either case; it refers to the model's bytes. */
 /* When the launcher first looked because of a signal that may end COMMAND, in ticks; 0: there was none. */
 uint64_t look_first_signal(const struct where_file *file);
+/* The last look that answers `request`. 0: what was seen last of each process: of the last look that was asked for, or
+ * that a signal caused, and of those into quiet processes. False: there is none. The caller frees it in either case; it
+ * refers to the model's bytes. */
 bool look_read(const struct where_file *file, uint64_t request, struct look *ret);
 void look_done(struct look *l);
+void look_process_done(struct look_process *p);
 
 /* Copies memory that was recorded. False: not all of it was. */
 bool look_memory(const struct look_process *p, uint64_t address, void *ret, size_t size);

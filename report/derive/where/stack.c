@@ -268,7 +268,7 @@ void where_stack_read(struct where_files *files, const struct look *l, const str
 		      const struct look_thread *t, struct where_stack *ret)
 {
 	*ret = (struct where_stack){0};
-	files->realtime_ns = l->begin.realtime_ns;
+	files->realtime_ns = p->realtime_ns;
 	if (l->has_registers && t->head.flags & TF_WHERE_HAS_STACK)
 		native_read(files, p, t, ret);
 	if (t->python_count)

@@ -156,8 +156,8 @@ static bool describe_python_lock(const struct look_process *p, const struct look
 
 		if (lock->tid != t->head.tid || lock->semaphore != futex)
 			continue;
-		snprintf(w->lock, sizeof(w->lock), "threading.%s 0x%llx", is_recursive ? "RLock" : "Lock",
-			 (unsigned long long)lock->object);
+		w->kind = is_recursive ? "threading.RLock" : "threading.Lock";
+		snprintf(w->lock, sizeof(w->lock), "%s 0x%llx", w->kind, (unsigned long long)lock->object);
 		buffer_print(&w->text, "waits for the %s", w->lock);
 		describe_owner(p, t, python_owner(p, t, lock), w);
 		return true;
@@ -171,6 +171,7 @@ static void describe_mutex(const struct look_process *p, const struct look_threa
 	uint32_t owner = 0;
 
 	look_memory(p, is_pi ? futex : futex + OWNER, &owner, sizeof(owner));
+	w->kind = "mutex";
 	snprintf(w->lock, sizeof(w->lock), "mutex 0x%llx", (unsigned long long)futex);
 	buffer_print(&w->text, "waits for the %s", w->lock);
 	describe_owner(p, t, owner & FUTEX_TID_MASK, w);
@@ -183,6 +184,7 @@ static void describe_rwlock(const struct look_process *p, const struct look_thre
 {
 	uint32_t owner = 0;
 
+	w->kind = "read-write lock";
 	snprintf(w->lock, sizeof(w->lock), "read-write lock 0x%llx", (unsigned long long)futex & ~0xfull);
 	buffer_text(&w->text, "waits for a read-write lock");
 	for (int field = 8; field <= 12 && !owner; field += 4) {
@@ -200,6 +202,7 @@ static void describe_futex(const struct look_process *p, const struct look_threa
 	bool is_pi = operation == FUTEX_LOCK_PI || operation == 13;
 	uint32_t word = 0;
 
+	w->is_timed = t->head.arguments[3] != 0;
 	if (describe_python_lock(p, t, futex, w))
 		return;
 	switch (kind_of_futex(stack, name)) {

@@ -8,7 +8,7 @@
  *                         then struct tf_images: the images of its short processes
  *   HOST.RUN.usage        struct tf_usage_head, then struct tf_usage_sample: what the launcher read from /proc
  *   HOST.RUN.energy       power and energy of GPUs and CPUs, see trace_energy.h
- *   HOST.RUN.where        struct tf_where_head, then records: what the threads did when `pillion where` asked
+ *   HOST.RUN.where        struct tf_where_head, then records: what the threads did at some moments
  *   .where                text: the request of `pillion where`, while it waits: see runtime/launch/where.c
  *   HOST.PID.NONCE.trace  one process image (of a fork or an exec), described below; none if it records little
  *

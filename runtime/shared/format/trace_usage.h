@@ -41,7 +41,7 @@ struct tf_usage_sample {
 	uint64_t process_start; /* as in struct tf_header: with pid, identifies the process */
 	uint64_t cpu_ns;	/* of a process, dead threads included, with the precision of the kernel's tick */
 	uint64_t delay_ns;	/* as in struct tf_usage */
-	char state;		/* of the thread, as in /proc/PID/stat; 'T': stopped */
+	char state;		/* of the thread, as in /proc/PID/stat; 'T': stopped, 'Z': ended */
 	char name[15];		/* truncated; terminated unless it has 15 bytes */
 };
 

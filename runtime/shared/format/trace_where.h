@@ -48,13 +48,19 @@ enum tf_where_kind {
 	TF_WHERE_PYTHON_STACK = 10,
 	TF_WHERE_PYTHON_LOCK = 11, /* struct tf_where_lock */
 	TF_WHERE_PYTHON_NOTE = 12, /* text: why there are no Python frames */
+	/* struct tf_where_process: it was at the time of this look as its last PROCESS record, and what follows there,
+	 * describes it */
+	TF_WHERE_SAME = 13,
 };
 
+/* Why the launcher looked. QUIET: the processes of this look used hardly any CPU time for a while. */
+enum tf_where_reason { TF_WHERE_ASKED = 0, TF_WHERE_QUIET = 1 };
+
 struct tf_where_begin {
-	uint64_t request; /* identifies the request; 0: a signal was the reason */
+	uint64_t request; /* identifies the request; 0: there was none */
 	uint64_t ticks, realtime_ns;
 	uint32_t signal; /* that was about to be forwarded, or that the terminal sent; 0: none */
-	uint32_t reserved;
+	uint32_t reason; /* enum tf_where_reason */
 };
 
 struct tf_where_process {
