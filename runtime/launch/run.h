@@ -170,6 +170,10 @@ struct living {
 	uint64_t start; /* field 22 of /proc/PID/stat: with pid, identifies it */
 	bool has_ended; /* as usage.c has seen */
 	struct usage_process *usage; /* owned by usage.c */
+	struct {		     /* of where_quiet.c; 0: it was not looked at */
+		uint64_t due_ns, cpu_ns, hash;
+		unsigned count;
+	} quiet;
 };
 
 /* usage.c: samples what the run's processes use, into the capture. */
@@ -179,6 +183,8 @@ void usage_sample(struct run *run);
 void usage_state(struct run *run, char state);
 void usage_finish(void);
 uint64_t usage_cpu_ns(const struct rusage *r); /* user and system time */
+/* How long the process has used hardly any CPU time; *ret_cpu_ns: the CPU time of its threads so far. */
+uint64_t usage_quiet_ns(const struct living *p, uint64_t *ret_cpu_ns);
 void usage_forget(struct living *p);
 
 /* wait.c */
@@ -219,6 +225,9 @@ void energy_finish(struct run *run, bool leaves_processes);
 int where_tick(struct run *run);
 /* Records what the threads do, before a signal that may end COMMAND is forwarded. SIGCHLD: `pillion where` may ask. */
 void where_signal(struct run *run, int signal);
+
+/* where_quiet.c: looks into processes in which hardly anything moves. */
+void where_quiet(struct run *run);
 
 /* witness.c: a process that receives the signals of our process group. */
 void witness_begin(const struct run *run);

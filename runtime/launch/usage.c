@@ -22,7 +22,7 @@
  * FILE_BYTES: when the file exceeds it, the interval doubles, and so on. AGE_MS: of a younger process its CPUs are not
  * read. QUOTA_ROUNDS: a process without a quota is looked at again after as many rounds. */
 enum { INTERVAL_MS = 1000, MEMORY_INTERVAL_MS = 100, COST_SHARE = 200, CHANGE_NS = 1000000, FILE_BYTES = 32 << 20 };
-enum { AGE_MS = 500, QUOTA_ROUNDS = 8 };
+enum { AGE_MS = 500, QUOTA_ROUNDS = 8, QUIET_SHARE = 20 };
 
 struct usage_thread {
 	struct usage_thread *next;
@@ -36,6 +36,9 @@ struct usage_process {
 	struct usage_thread *threads;
 	struct tf_usage_cpus cpus; /* as last read; kind 0: not yet */
 	uint32_t quota_round;	   /* in which its quota was read */
+	/* CPU time of its threads in this round and in the last one, when that was read, and since when it has grown by
+	 * less than 1/QUIET_SHARE of the time, 0: it has not. CLOCK_MONOTONIC */
+	uint64_t cpu_ns, last_cpu_ns, read_ns, quiet_since_ns;
 };
 
 static struct {
@@ -217,7 +220,7 @@ static bool has_changed(const struct tf_usage_sample *now, const struct tf_usage
 								  : last->resident_kb - now->resident_kb;
 
 	return !last->kind || now->cpu_ns - last->cpu_ns + delay >= CHANGE_NS ||
-	       (now->state == 'T') != (last->state == 'T') || resident > last->resident_kb / 64;
+	       (now->state == 'T') != (last->state == 'T') || (now->state == 'Z') != (last->state == 'Z') || resident > last->resident_kb / 64;
 }
 
 static void sample_add(struct tf_usage_sample *now, struct tf_usage_sample *last)
@@ -287,6 +290,7 @@ static void thread_sample(struct usage_process *p, const struct tf_usage_sample 
 		now.cpu_ns = now.delay_ns == TF_USAGE_UNKNOWN ? own.cpu_ns : now.cpu_ns;
 	}
 	now.resident_kb = 0;
+	p->cpu_ns += now.cpu_ns;
 	t->round = usage.round;
 	usage.threads++;
 	sample_add(&now, &t->last);
@@ -345,6 +349,24 @@ static bool process_read(const struct living *p, struct tf_usage_sample *ret)
 	return sys_read_file(path, text, sizeof(text)) > 0 && stat_sample(text, ret, &start) && start == p->start;
 }
 
+static void quiet_update(struct usage_process *p)
+{
+	uint64_t now = clock_monotonic_ns(), used = p->cpu_ns - p->last_cpu_ns; /* a large one if a thread has ended */
+
+	if (!p->read_ns || used > (now - p->read_ns) / QUIET_SHARE)
+		p->quiet_since_ns = 0;
+	else if (!p->quiet_since_ns)
+		p->quiet_since_ns = p->read_ns;
+	p->last_cpu_ns = p->cpu_ns;
+	p->read_ns = now;
+}
+
+uint64_t usage_quiet_ns(const struct living *p, uint64_t *ret_cpu_ns)
+{
+	*ret_cpu_ns = p->usage ? p->usage->last_cpu_ns : 0;
+	return p->usage && p->usage->quiet_since_ns ? p->usage->read_ns - p->usage->quiet_since_ns : 0;
+}
+
 static bool usage_of_process(struct living *p)
 {
 	if (!p->usage)
@@ -369,7 +391,9 @@ static void process_sample(struct living *p)
 	sample_add(&now, &p->usage->last);
 	if (p->usage->cpus.kind || is_old(p->start))
 		cpus_sample(p->usage, (struct tf_usage_cpus){.pid = p->pid, .process_start = p->start});
+	p->usage->cpu_ns = 0;
 	threads_sample(p->usage, &now);
+	quiet_update(p->usage);
 }
 
 /* ---- rounds ---- */

@@ -7,7 +7,7 @@
  * a killed `pillion where` left behind is ignored. The answer is a look in HOST.RUN.where, complete when its END is
  * there.
  *
- * A look is also taken before a signal that may end COMMAND is forwarded. */
+ * A look is also taken before a signal that may end COMMAND is forwarded, and into processes that are quiet. */
 #include "runtime/launch/where.h"
 
 #include <dirent.h>
@@ -281,10 +281,10 @@ static bool is_process(uint32_t pid, uint64_t start, struct process_stat *ret)
 	return wait_read_stat(pid, ret) && ret->start == start && ret->state != 'Z' && ret->state != 'X';
 }
 
-static void process_record(uint32_t pid, uint64_t start, uint64_t patience_ns)
+static void process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, bool is_quiet)
 {
 	struct tf_where_process head = {.pid = pid, .start = start};
-	struct where_process p = {.pid = pid, .patience_ns = patience_ns};
+	struct where_process p = {.pid = pid, .patience_ns = patience_ns, .is_quiet = is_quiet};
 	char link[32], executable[PATH_MAX], *maps;
 	struct process_stat stat;
 	size_t begin = where.out.used, at = begin + sizeof(struct tf_where_record);
@@ -318,7 +318,7 @@ static void process_record(uint32_t pid, uint64_t start, uint64_t patience_ns)
 
 static void look(struct run *run, uint64_t request, int signal)
 {
-	struct tf_where_begin begin = {request, clock_now(), clock_realtime_ns(), (uint32_t)signal, 0};
+	struct tf_where_begin begin = {request, clock_now(), clock_realtime_ns(), (uint32_t)signal, TF_WHERE_ASKED};
 	/* A signal is forwarded without waiting. */
 	uint64_t patience_ns = signal ? 0 : clock_monotonic_ns() + PATIENCE_NS;
 	struct living *list;
@@ -330,11 +330,49 @@ static void look(struct run *run, uint64_t request, int signal)
 	where.out = (struct buffer){0};
 	where_record(TF_WHERE_BEGIN, &begin, sizeof(begin), NULL, 0);
 	for (size_t i = 0; i < count; i++)
-		process_record(list[i].pid, list[i].start, patience_ns);
+		process_record(list[i].pid, list[i].start, patience_ns, false);
 	where_record(TF_WHERE_END, &begin, sizeof(begin), NULL, 0);
 	file_write(fd);
 	free(where.out.bytes);
 	close(fd);
+}
+
+static uint64_t hash_of(const char *bytes, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
+	return hash;
+}
+
+size_t where_look_quiet(struct run *run, struct living *p)
+{
+	struct tf_where_begin begin = {0, clock_now(), clock_realtime_ns(), 0, TF_WHERE_QUIET};
+	struct tf_where_process head = {.pid = p->pid, .start = p->start};
+	size_t first, written = 0;
+	int fd = file_open(run);
+
+	if (fd < 0)
+		return 0;
+	where.out = (struct buffer){0};
+	where_record(TF_WHERE_BEGIN, &begin, sizeof(begin), NULL, 0);
+	first = where.out.used;
+	process_record(p->pid, p->start, 0, true);
+	if (where.out.used > first) {
+		uint64_t hash = hash_of(where.out.bytes + first, where.out.used - first);
+
+		if (hash == p->quiet.hash) {
+			where.out.used = first;
+			where_record(TF_WHERE_SAME, &head, sizeof(head), NULL, 0);
+		}
+		where_record(TF_WHERE_END, &begin, sizeof(begin), NULL, 0);
+		p->quiet.hash = file_write(fd) ? hash : 0;
+		written = where.out.used;
+	}
+	free(where.out.bytes);
+	close(fd);
+	return written;
 }
 
 /* The request in the file; 0: it is not valid, or too old. */
@@ -372,6 +410,7 @@ int where_tick(struct run *run)
 		where.answered = request;
 		look(run, request, 0);
 	}
+	where_quiet(run);
 	return INTERVAL_MS;
 }
 

@@ -3,7 +3,8 @@
  * an ancestor it may read what yama.ptrace_scope=1 forbids to others. It only reads: nothing is stopped, traced or
  * signalled, so that no system call of a target ends early.
  *
- * where.c answers requests and describes processes, where_thread.c describes threads, where_perf.c those that run,
+ * where.c answers requests and describes processes, where_quiet.c chooses processes that nobody has asked about,
+ * where_thread.c describes threads, where_perf.c those that run,
  * where_python.c the Python frames, where_elf.c finds symbols. The records: runtime/shared/format/trace_where.h. */
 #ifndef PILLION_LAUNCH_WHERE_H
 #define PILLION_LAUNCH_WHERE_H
@@ -19,6 +20,7 @@ struct where_process {
 	struct tf_where_thread *threads;
 	size_t count;
 	uint64_t patience_ns; /* CLOCK_MONOTONIC: until then samples of running threads are waited for */
+	bool is_quiet;	      /* what changes while nothing moves is left out */
 };
 
 /* ---- where.c ---- */
@@ -34,6 +36,10 @@ static inline bool where_copy_all(uint32_t pid, uint64_t address, void *ret, siz
 {
 	return where_copy(pid, address, ret, size) == size;
 }
+
+/* Looks into one process; writes only that it has not changed if it is as in its last such look. Returns the number of
+ * bytes written. */
+size_t where_look_quiet(struct run *run, struct living *p);
 
 /* ---- where_thread.c ---- */
 

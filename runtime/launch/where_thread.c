@@ -199,6 +199,8 @@ static int threads_list(struct where_process *p)
 		if (!t->tid)
 			continue;
 		schedule_read(p->pid, t);
+		if (p->is_quiet)
+			t->cpu_ns = 0;
 		rc = t->state && t->state != 'Z' && t->state != 'X' ? call_read(p->pid, t) : -ESRCH;
 		if (!rc)
 			p->count++;
