@@ -282,6 +282,8 @@ void model_index(struct model *m, const char *path, const char *name, const stru
 void image_done(struct image *image);
 char *model_file_host(const char *name); /* of a file HOST.RUN.KIND; the caller frees the result */
 void model_usage(struct model *m, const char *path, const char *name, const struct mapping *file);
+/* Of processes without a known end: what the launcher has seen of them after the last event. */
+void model_last_seen(struct model *m);
 void model_where(struct model *m, const char *path, const struct mapping *file);
 void model_energy(struct model *m, const char *path, const char *name, const struct mapping *file);
 void model_link(struct model *m);  /* after all files: clock maps, processes, ends */

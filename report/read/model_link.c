@@ -464,6 +464,7 @@ void model_order(struct model *m)
 		if (m->processes[i].start_ns < m->origin_ns)
 			m->origin_ns = m->processes[i].start_ns;
 	}
+	model_last_seen(m);
 	tell_ranks_apart(m);
 	for (size_t i = 0; i < m->run_count; i++) {
 		uint64_t at =

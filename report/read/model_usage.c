@@ -29,3 +29,45 @@ void model_usage(struct model *m, const char *path, const char *name, const stru
 		memcpy(&u->items[i], file->data + sizeof(head) + i * head.sample_bytes, sizeof(*u->items));
 	free(host);
 }
+
+enum { SEEN = 1, ENDED = 2 };
+
+/* Since its last round the launcher has not seen a process end that it had seen before: that is its last sign of life. */
+static void processes_seen(struct model *m, const struct usage_samples *u)
+{
+	struct map states = {0};
+	uint64_t round = 0, last_ns;
+
+	for (size_t i = 0; i < u->count; i++) {
+		const struct tf_usage_sample *s = &u->items[i];
+
+		if (s->kind == TF_USAGE_ROUND)
+			round = s->ticks;
+		if (s->kind == TF_USAGE_PROCESS)
+			*map_put(&states, s->pid, s->process_start, NULL) = s->state == 'Z' ? ENDED : SEEN;
+		else if (s->kind == TF_USAGE_GONE && !s->tid)
+			*map_put(&states, s->pid, s->process_start, NULL) = ENDED;
+	}
+	last_ns = round ? clock_map_ns(&m->machines[u->machine].clock, round) : 0;
+	for (size_t i = 0; i < m->process_count; i++) {
+		struct process *p = &m->processes[i];
+		const struct image *image = &m->images[p->first_image];
+		const uint64_t *state = p->run == u->run && !p->end_is_known
+						? map_find(&states, p->pid, image->process_start)
+						: NULL;
+
+		if (state && *state == SEEN && p->end_ns < last_ns)
+			p->end_ns = last_ns;
+	}
+	map_done(&states);
+}
+
+void model_last_seen(struct model *m)
+{
+	bool is_wanted = false;
+
+	for (size_t i = 0; i < m->process_count; i++)
+		is_wanted |= !m->processes[i].end_is_known && !m->processes[i].is_running;
+	for (size_t i = 0; is_wanted && i < m->usage_count; i++)
+		processes_seen(m, &m->usages[i]);
+}
