@@ -3,6 +3,7 @@
 #include "report/analyze/summary.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "report/stats/ledger.h"
 #include "report/stats/report.h"
 #include "report/analyze/fix_first.h"
+#include "report/analyze/summary_deadlock.h"
 #include "report/analyze/summary_died.h"
 #include "report/analyze/summary_findings.h"
 #include "report/analyze/summary_jax.h"
@@ -467,6 +469,7 @@ void summary_text(const struct report_context *context, const char *capture, str
 	const struct report_context *c = &totals;
 	struct summary s = {0};
 	struct buffer tail = {0};
+	struct where_place place;
 	struct died died;
 
 	totals.totals_only = true;
@@ -474,6 +477,10 @@ void summary_text(const struct report_context *context, const char *capture, str
 	summary_gather(c, &s);
 	summary_head(c->model, s.roles, ret);
 	summary_died_find(c->model, &died);
+	where_place_read_cycles(&place, c->model);
+	if (summary_deadlock(c->model, &place, ret))
+		died.is_of_ranks &= died.signal != SIGKILL && died.signal != SIGTERM && died.signal != SIGINT;
+	where_place_done(&place);
 	summary_died(&s.rules, &died, ret);
 	summary_first(&s.first, ret);
 	summary_roles(c, s.roles, ROLE_LINES, ret);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of the summary about threads that wait for each other. */
+#ifndef PILLION_SUMMARY_DEADLOCK_H
+#define PILLION_SUMMARY_DEADLOCK_H
+
+#include "report/derive/where/place.h"
+
+/* For each proved cycle, up to a few, a line that begins with DEADLOCK and names waiters, holders and their lines.
+ * Returns how many are proved. */
+size_t summary_deadlock(const struct model *m, const struct where_place *place, struct buffer *out);
+
+#endif

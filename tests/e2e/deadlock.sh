@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Threads that wait for each other: the summary names waiters, holders and lines, however the program is ended, and
+# nobody has asked while it ran.
+set -u
+. "$(dirname "$0")/lib.sh"
+unset "${!SLURM_@}" PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK RANK MASTER_ADDR MASTER_PORT
+sources=$(readlink -f -- "${tests_dir%/e2e}/targets")
+deadlock=$targets/deadlock
+
+line() { # FILE TEXT: the number of the line with that text
+	grep -n -m 1 -- "$2" "$sources/$1" | cut -d: -f1
+}
+
+# started OUTPUT COMMAND...: in a process group of its own, as a shell starts a job; until it prints "ready".
+started() {
+	local output=$1
+	shift
+	set -m
+	"$@" >"$output" 2>"$output.err" &
+	job=$!
+	set +m
+	eventually grep -qs ready "$output"
+}
+
+has_look() {
+	[ -n "$(find run.pillion -name '*.where' -size +0)" ]
+}
+
+named_in_capture() {
+	report stats --summary run.pillion 2>/dev/null | grep -q '^DEADLOCK'
+}
+
+# ended HOW: ends the job as a user, a shell, timeout or the kernel does; its status is in `code`.
+ended() {
+	case $1 in
+	term) kill -TERM "$job" ;;
+	ctrl-c) kill -INT -- "-$job" ;;
+	timeout)
+		kill -TERM "$job"
+		kill -TERM -- "-$job"
+		;;
+	kill) kill -KILL -- "-$job" 2>/dev/null ;;
+	esac
+	# Python waits for its threads once more.
+	[ "$1" != ctrl-c ] || while kill -INT -- "-$job" 2>/dev/null; do sleep 0.2; done
+	wait "$job" 2>/dev/null
+	code=$?
+}
+
+# alike HOW COMMAND...: has the same status and output alone and recorded.
+alike() {
+	local how=$1 alone
+	shift
+	rm -rf run.pillion
+	started alone "$@"
+	sleep 0.5
+	ended "$how"
+	alone=$code
+	PILLION_STATS=summary started recorded "$PILLION" -o run "$@"
+	ok "$*: a deadlock is seen while it lasts" eventually named_in_capture
+	ended "$how"
+	is "$code $(cat recorded)" "$alone $(cat alone)" "$* ended by $how: status and output"
+	report stats --summary run.pillion >summary 2>err
+}
+
+cycle() { # TEXT KIND LINE KIND LINE: two threads, in either order
+	local one="thread [0-9]+ (\\([^)]*\\) )?at $3 waits for a $2 of thread [0-9]+ (\\([^)]*\\) )?at $5,"
+	local two="thread [0-9]+ (\\([^)]*\\) )?at $5 waits for a $4 of thread [0-9]+ (\\([^)]*\\) )?at $3,"
+
+	like "$(sed -n 2p summary)" "^DEADLOCK +($one|$two)\$" "$1: both threads, their locks and lines"
+	like "$(sed -n 3p summary)" '^ +which waits for a .* of thread [0-9]+.*; process [0-9]+ ' "$1: and the process"
+}
+
+for how in term ctrl-c timeout kill; do
+	alike $how "$deadlock" mutexes
+	cycle "mutexes, $how" mutex "deadlock.c:$(line deadlock.c 'one waits')" \
+		mutex "deadlock.c:$(line deadlock.c 'two waits')"
+	[ $how = kill ] || like "$(cat recorded.err)" '^DEADLOCK ' "mutexes, $how: the summary of the run"
+done
+alike kill "$deadlock" rwlocks
+cycle 'read-write locks' 'read-write lock' "deadlock.c:$(line deadlock.c 'writer waits')" \
+	'read-write lock' "deadlock.c:$(line deadlock.c 'reader waits')"
+alike kill "$deadlock" relock
+relock="^DEADLOCK +the main thread at deadlock.c:$(line deadlock.c 'main relocks') waits for a mutex that it holds itself;"
+like "$(sed -n 2p summary)" "$relock process [0-9]+ " 'a thread that holds the mutex itself'
+alike kill "$deadlock" join
+join="thread [0-9]+ at deadlock.c:$(line deadlock.c 'joiner waits')"
+joined="thread [0-9]+ at deadlock.c:$(line deadlock.c 'joined waits')"
+like "$(sed -n 2p summary)" \
+	"^DEADLOCK +($join waits for the end of $joined,|$joined waits for a mutex of $join,)\$" 'pthread_join'
+
+owned='import sys, sysconfig
+sys.exit(sys.version_info >= (3, 14) or bool(sysconfig.get_config_var("Py_GIL_DISABLED")))'
+if command -v python3 >/dev/null && python3 -c "$owned"; then
+	for how in term ctrl-c timeout kill; do
+		alike $how python3 "$sources/deadlock.py" with
+		at="deadlock.py:$(line deadlock.py 'enter waits')"
+		cycle "Python, $how" threading.Lock "$at" threading.Lock "$at"
+	done
+	alike kill python3 "$sources/deadlock.py" acquire
+	at="deadlock.py:$(line deadlock.py 'acquire waits')"
+	cycle 'Python, acquire' threading.Lock "$at" threading.Lock "$at"
+	alike kill python3 "$sources/deadlock.py" rlock
+	at="deadlock.py:$(line deadlock.py 'enter waits')"
+	cycle 'Python, RLock' threading.RLock "$at" threading.RLock "$at"
+else
+	skip 'Python' 'no python3 whose locks have owners'
+fi
+
+# A wait that has ended, and one that ends by itself, are no deadlocks.
+cat >solved.c <<'END'
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+int main(void)
+{
+	struct timespec t;
+	pthread_mutex_lock(&one);
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += 5;
+	write(1, "ready\n", 6);
+	pthread_mutex_timedlock(&one, &t);
+	write(1, "on\n", 3);
+	pause();
+	return 0;
+}
+END
+if command -v gcc >/dev/null && gcc -g -o solved solved.c -lpthread 2>/dev/null; then
+	rm -rf run.pillion
+	PILLION_STATS=false started recorded "$PILLION" -o run ./solved
+	ok 'a look into a quiet process' eventually has_look
+	eventually grep -q on recorded
+	ended kill
+	report stats --summary run.pillion >summary 2>err
+	unlike "$(cat summary)" '^DEADLOCK' 'a wait with a time limit is no deadlock'
+else
+	skip 'a wait with a time limit' 'no gcc'
+fi
+
+done_testing
