@@ -32,7 +32,7 @@ void model_usage(struct model *m, const char *path, const char *name, const stru
 
 enum { SEEN = 1, ENDED = 2 };
 
-/* Since its last round the launcher has not seen a process end that it had seen before: that is its last sign of life. */
+/* The last sign of life of a process is the last round of the launcher, unless that has seen it end. */
 static void processes_seen(struct model *m, const struct usage_samples *u)
 {
 	struct map states = {0};

@@ -220,7 +220,8 @@ static bool has_changed(const struct tf_usage_sample *now, const struct tf_usage
 								  : last->resident_kb - now->resident_kb;
 
 	return !last->kind || now->cpu_ns - last->cpu_ns + delay >= CHANGE_NS ||
-	       (now->state == 'T') != (last->state == 'T') || (now->state == 'Z') != (last->state == 'Z') || resident > last->resident_kb / 64;
+	       (now->state == 'T') != (last->state == 'T') || (now->state == 'Z') != (last->state == 'Z') ||
+	       resident > last->resident_kb / 64;
 }
 
 static void sample_add(struct tf_usage_sample *now, struct tf_usage_sample *last)

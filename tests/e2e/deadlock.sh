@@ -82,8 +82,8 @@ alike kill "$deadlock" rwlocks
 cycle 'read-write locks' 'read-write lock' "deadlock.c:$(line deadlock.c 'writer waits')" \
 	'read-write lock' "deadlock.c:$(line deadlock.c 'reader waits')"
 alike kill "$deadlock" relock
-relock="^DEADLOCK +the main thread at deadlock.c:$(line deadlock.c 'main relocks') waits for a mutex that it holds itself;"
-like "$(sed -n 2p summary)" "$relock process [0-9]+ " 'a thread that holds the mutex itself'
+relock="^DEADLOCK +the main thread at deadlock.c:$(line deadlock.c 'main relocks') waits for a mutex"
+like "$(sed -n 2p summary)" "$relock that it holds itself; process [0-9]+ " 'a thread that holds the mutex itself'
 alike kill "$deadlock" join
 join="thread [0-9]+ at deadlock.c:$(line deadlock.c 'joiner waits')"
 joined="thread [0-9]+ at deadlock.c:$(line deadlock.c 'joined waits')"
