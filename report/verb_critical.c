@@ -7,7 +7,7 @@
 #include "report/derive/events/filter.h"
 #include "report/verb.h"
 
-static const char *kind_of(const struct causes *s, const struct path_row *r)
+static const char *kind_of(const struct causality *s, const struct path_row *r)
 {
 	switch (r->kind) {
 	case CRITICAL_UNSEEN:
@@ -40,7 +40,7 @@ struct joined {
 	struct buffer key;
 };
 
-static void add_row(struct causes *s, const struct path_row *r, double whole, struct table *t)
+static void add_row(struct causality *s, const struct path_row *r, double whole, struct table *t)
 {
 	const struct actor *a = &s->actors[r->actor];
 	struct buffer name = {0};
@@ -61,7 +61,7 @@ static void add_row(struct causes *s, const struct path_row *r, double whole, st
 	buffer_done(&name);
 }
 
-static uint64_t key_of(struct causes *s, const struct path_row *r)
+static uint64_t key_of(struct causality *s, const struct path_row *r)
 {
 	const char *line = r->what & EDITABLE_OF_POOL ? "" : editable_line(&s->editables, r->what);
 	const char *name = r->what & EDITABLE_OF_POOL ? "" : s->editables.items[r->what].name;
@@ -77,7 +77,7 @@ static int compare_rows(const void *left, const void *right)
 	return (b->ns > a->ns) - (b->ns < a->ns) ?: order_of(a->what, b->what) ?: order_of(a->actor, b->actor);
 }
 
-static void show(struct causes *s, struct path *p, struct table *t)
+static void show(struct causality *s, struct path *p, struct table *t)
 {
 	struct map known = {0};
 	double whole = 0;
@@ -105,7 +105,7 @@ static void show(struct causes *s, struct path *p, struct table *t)
 static int run_critical(const struct command_line *l)
 {
 	struct table table = {0};
-	struct causes *s;
+	struct causality *s;
 	struct path path;
 	struct work w;
 	int status = work_begin(&w, l);

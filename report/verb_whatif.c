@@ -6,7 +6,7 @@
 #include "report/derive/causes/saving.h"
 #include "report/verb.h"
 
-static void add_edit(struct work *w, struct causes *s, const char *text, struct table *t)
+static void add_edit(struct work *w, struct causality *s, const char *text, struct table *t)
 {
 	struct saving saving;
 	struct edit edit;
@@ -34,7 +34,7 @@ static int run_whatif(const struct command_line *l)
 {
 	struct command_line capture = *l;
 	struct table table = {0};
-	struct causes *s;
+	struct causality *s;
 	struct work w;
 	int status;
 

@@ -54,7 +54,7 @@ const struct causes *rules_mpi(struct rules *r)
 		return r->mpi;
 	r->mpi = mem_alloc(sizeof(*r->mpi));
 	r->mpi->model = r->context->model;
-	mpi_waits(r->mpi->model, r->mpi, add_wait, &r->mpi->counts);
+	mpi_waits(r->mpi->model, r->mpi, add_wait, NULL, &r->mpi->counts);
 	return r->mpi;
 }
 

@@ -6,13 +6,17 @@ set -u
 . "$(dirname "$0")/lib.sh"
 has_unwinder || skip_all 'built without the unwinder'
 
+target=causes
+
 line() { # TEXT: FILE:LINE of the target's source that contains it
-	printf 'causes.c:%s\n' "$(grep -n "/\* $1 \*/" "$tests_dir/../targets/causes.c" | sed 's/:.*//')"
+	local text="/\* $1 \*/"
+	printf '%s.c:%s\n' $target "$(grep -n "$text" "$tests_dir/../targets/$target.c" | sed 's/:.*//')"
 }
 
 record() { # FORM
 	for form in slow fixed; do
-		pillion -f -o "$1_$form" "$targets/causes" "$1" $form 2>/dev/null
+		LD_LIBRARY_PATH=$PILLION_BUILD_DIR/tests/doubles \
+			pillion -f -o "$1_$form" "$targets/$target" "$1" $form 2>/dev/null
 	done
 }
 
@@ -46,6 +50,14 @@ holds serial "no-sync~$(line 'one after another')" 'children that could run side
 holds slack "line~$(line 'slow worker')=0" 'something that is not on the critical path'
 holds socket "line~$(line 'slow answer')=0" 'a server that answers over a socket'
 holds queue "line~$(line 'slow producer')=0" 'a queue between two threads'
+
+if [ -x "$targets/cuda_causes" ]; then
+	target=cuda_causes
+	holds kernel 'kernel~slow=0.5x' 'a kernel that takes half of its time'
+	holds item "no-sync~$(line item)" 'a wait for the device in each step'
+	holds busy "line~$(line hidden)=0" 'what the host does while the device is at work'
+	target=causes
+fi
 
 # ---- without an edit ----
 

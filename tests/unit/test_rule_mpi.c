@@ -123,7 +123,7 @@ static struct mpi_wait_counts match(const struct made made[][CALLS], uint32_t co
 
 	job(made, count, true);
 	wait_count = 0;
-	mpi_waits(&model, NULL, take_wait, &counts);
+	mpi_waits(&model, NULL, take_wait, NULL, &counts);
 	return counts;
 }
 
@@ -314,7 +314,7 @@ Test(rule_mpi, ranks_that_are_missing_or_began_before_are_not_matched)
 	struct mpi_wait_counts counts;
 
 	job(made, 2, false);
-	mpi_waits(&model, NULL, take_wait, &counts);
+	mpi_waits(&model, NULL, take_wait, NULL, &counts);
 	cr_expect_eq(counts.jobs, 0);
 	teardown();
 	setup();

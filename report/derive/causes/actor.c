@@ -4,28 +4,28 @@
 
 #include "report/derive/causes/causes_build.h"
 
-static struct actor *actor_add(struct causes *s, const struct image *image, const struct trace_thread *thread)
+static struct actor *actor_add(struct causality *s, const struct image *image, const struct trace_thread *thread)
 {
 	s->actors = mem_grow(s->actors, s->actor_count, &s->actor_capacity, sizeof(*s->actors));
 	s->actors[s->actor_count] = (struct actor){.image = image, .thread = thread};
 	return &s->actors[s->actor_count++];
 }
 
-uint64_t causes_ns(const struct causes *s, const struct image *image, uint64_t ticks)
+uint64_t causes_ns(const struct causality *s, const struct image *image, uint64_t ticks)
 {
 	const struct model *m = s->context->model;
 
 	return model_since_origin(m, clock_map_ns(&m->machines[image->machine].clock, ticks));
 }
 
-static void add_thread(struct causes *s, const struct image *image, const struct trace_thread *thread, uint64_t end_ns)
+static void add_thread(struct causality *s, const struct image *image, const struct trace_thread *thread, uint64_t end_ns)
 {
 	struct actor *a = actor_add(s, image, thread);
 	const struct tf_thread *page = thread->page;
-	uint64_t start = page && page->created_ticks && page->created_ticks <= page->start_ticks ? page->created_ticks
-			 : page							       ? page->start_ticks
-											: thread->first_ticks;
+	uint64_t start = page ? page->start_ticks : thread->first_ticks;
 
+	if (page && page->created_ticks && page->created_ticks <= start)
+		start = page->created_ticks;
 	a->start_ns = causes_ns(s, image, start);
 	a->end_ns = page && page->end_ticks ? causes_ns(s, image, page->end_ticks) : end_ns;
 	a->ended = a->end_ns < end_ns;
@@ -35,7 +35,7 @@ static void add_thread(struct causes *s, const struct image *image, const struct
 		a->start_ns = a->end_ns;
 }
 
-static void add_image(struct causes *s, const struct image *image, uint64_t end_ns)
+static void add_image(struct causality *s, const struct image *image, uint64_t end_ns)
 {
 	const struct trace *t = image->trace;
 	const struct trace_thread *first = NULL;
@@ -61,7 +61,7 @@ static bool is_repeated(const struct model *m, const struct process *p, const st
 	       m->images[p->first_image + p->image_count - 1].via != TF_VIA_OBSERVED;
 }
 
-void actors_find(struct causes *s)
+void actors_find(struct causality *s)
 {
 	const struct model *m = s->context->model;
 

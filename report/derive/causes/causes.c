@@ -9,13 +9,13 @@
 #include "report/derive/stacks/samples.h"
 
 /* Calls and samples that a later, longer call may still turn out to contain. */
-enum { PENDING = 4096 };
+enum { PENDING = 1 << 18 };
 
 /* A stretch of computing with at least so many samples is divided by its own. */
 enum { OWN_SAMPLES = 8 };
 
 /* A call, or a sample. */
-struct piece {
+struct thread_piece {
 	uint64_t start_ns, end_ns;
 	uint64_t cpu_ns; /* of a sample */
 	uint32_t what;
@@ -23,13 +23,13 @@ struct piece {
 };
 
 struct builder {
-	struct causes *causes;
+	struct causality *causes;
 	uint32_t actor;
 	const struct image *image;
-	struct piece *pending; /* by start; those inside of others are not in it */
+	struct thread_piece *pending; /* by start; those inside of others are not in it */
 	size_t count;
 	/* what was not added to the graph yet: samples since the end of the last call */
-	struct piece *samples;
+	struct thread_piece *samples;
 	size_t sample_count, sample_capacity;
 
 	uint32_t before;  /* the last call that was added */
@@ -60,13 +60,13 @@ static bool is_wait(enum blocked_kind kind)
  * two calls. */
 static void add_computing(struct builder *b, uint64_t until_ns, uint32_t after)
 {
-	struct causes *s = b->causes;
+	struct causality *s = b->causes;
 	uint64_t from_ns = s->graph.now_ns;
 	uint32_t pool;
 
 	if (until_ns > from_ns && b->sample_count >= OWN_SAMPLES) {
 		for (size_t i = 0; i < b->sample_count; i++) {
-			const struct piece *p = &b->samples[i];
+			const struct thread_piece *p = &b->samples[i];
 			bool is_last = i + 1 == b->sample_count;
 
 			s->editables.items[p->what].samples++;
@@ -81,9 +81,9 @@ static void add_computing(struct builder *b, uint64_t until_ns, uint32_t after)
 	b->sample_count = 0;
 }
 
-static void add_piece(struct builder *b, const struct piece *p)
+static void add_piece(struct builder *b, const struct thread_piece *p)
 {
-	struct causes *s = b->causes;
+	struct causality *s = b->causes;
 
 	if (p->is_sample) {
 		b->samples = mem_grow(b->samples, b->sample_count, &b->sample_capacity, sizeof(*b->samples));
@@ -107,7 +107,7 @@ static void flush(struct builder *b, size_t count)
 	memmove(b->pending, b->pending + count, b->count * sizeof(*b->pending));
 }
 
-static void push(struct builder *b, const struct piece *p)
+static void push(struct builder *b, const struct thread_piece *p)
 {
 	if (b->count == PENDING)
 		flush(b, PENDING / 2);
@@ -115,17 +115,19 @@ static void push(struct builder *b, const struct piece *p)
 }
 
 /* The call contains the pieces from the `first`-th on. What ended by an edge stays; the rest is of the call. */
-static void enclose(struct builder *b, const struct piece *call, size_t first)
+static void enclose(struct builder *b, const struct thread_piece *call, size_t first)
 {
-	struct piece inner[16];
+	struct thread_piece inner[16];
 	size_t count = 0;
-	struct piece part = *call;
+	struct thread_piece part = *call;
 
 	for (size_t i = first; i < b->count && count < sizeof(inner) / sizeof(*inner); i++)
 		if (b->pending[i].has_edge && !b->pending[i].is_sample)
 			inner[count++] = b->pending[i];
 	b->count = first;
-	for (size_t i = 0; i < count && !call->has_edge; i++) {
+	/* a library of MPI waits for messages, of which the call is */
+	for (size_t i = 0; i < count && !call->has_edge &&
+			   b->causes->editables.items[call->what].waits != BLOCKED_MPI; i++) {
 		part.end_ns = inner[i].start_ns;
 		part.is_unseen = false;
 		if (part.end_ns > part.start_ns)
@@ -140,9 +142,9 @@ static void enclose(struct builder *b, const struct piece *call, size_t first)
 
 static void take_call(struct builder *b, const struct event *e)
 {
-	struct causes *s = b->causes;
+	struct causality *s = b->causes;
 	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
-	struct piece p = {.start_ns = causes_ns(s, b->image, event_start(e)),
+	struct thread_piece p = {.start_ns = causes_ns(s, b->image, event_start(e)),
 			  .end_ns = causes_ns(s, b->image, e->ticks),
 			  .what = editable_call(&s->editables, b->image, e->id, stack)};
 	size_t first = b->count;
@@ -160,10 +162,10 @@ static void take_call(struct builder *b, const struct event *e)
 
 static void take_sample(struct builder *b, const struct event *e)
 {
-	struct causes *s = b->causes;
+	struct causality *s = b->causes;
 	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
 	uint64_t ns = causes_ns(s, b->image, e->ticks);
-	struct piece p = {.start_ns = ns, .end_ns = ns, .cpu_ns = samples_ns(e), .is_sample = true,
+	struct thread_piece p = {.start_ns = ns, .end_ns = ns, .cpu_ns = samples_ns(e), .is_sample = true,
 			  .what = editable_cpu(&s->editables, b->image, stack)};
 
 	push(b, &p);
@@ -172,14 +174,14 @@ static void take_sample(struct builder *b, const struct event *e)
 /* The call that the thread was in at its end. */
 static void take_current(struct builder *b, const struct actor *a)
 {
-	struct causes *s = b->causes;
+	struct causality *s = b->causes;
 	uint32_t function;
 	uint64_t start;
-	struct piece p;
+	struct thread_piece p;
 
 	if (!thread_current(a->thread, &function, &start))
 		return;
-	p = (struct piece){.start_ns = causes_ns(s, b->image, start), .end_ns = a->end_ns, .is_unseen = true,
+	p = (struct thread_piece){.start_ns = causes_ns(s, b->image, start), .end_ns = a->end_ns, .is_unseen = true,
 			   .what = editable_call(&s->editables, b->image, function, 0)};
 	if (p.start_ns < p.end_ns)
 		push(b, &p);
@@ -211,6 +213,17 @@ static void build_thread(struct builder *b, const struct actor *a)
 					  a->image->executable ? a->image->executable : "", a->image, 0));
 }
 
+static void build_stream(struct causality *s, const struct linker *l, uint32_t actor)
+{
+	const struct operations *all = &l->operations;
+	size_t at = first_place(i, 0, all->count, all->items[i].actor < actor);
+
+	graph_begin(&s->graph, actor, 0);
+	for (; at < all->count && all->items[at].actor == actor; at++)
+		graph_operation(&s->graph, all->items[at].start_ns, all->items[at].end_ns, all->items[at].what);
+	graph_end(&s->graph, false);
+}
+
 /* ---- the whole ---- */
 
 /* The run ends with the processes that no recorded process started. */
@@ -221,20 +234,24 @@ static bool is_root(const struct linker *l, uint32_t actor)
 	return a->is_main && l->last_of[a->image->process] == actor && !l->parents[a->image->process];
 }
 
-static void number_pools(struct causes *s)
+static void number_pools(struct causality *s)
 {
 	editables_finish(&s->editables);
 	for (size_t i = 0; i < s->graph.part_count; i++)
 		s->graph.parts[i].what = editable_of_pool(&s->editables, s->graph.parts[i].what);
 }
 
-static void build(struct causes *s, const struct linker *l)
+static void build(struct causality *s, const struct linker *l)
 {
 	struct builder b = {.causes = s, .pending = mem_resize(NULL, PENDING * sizeof(*b.pending))};
 
 	for (uint32_t i = 0; i < s->actor_count; i++) {
 		const struct actor *a = &s->actors[i];
 
+		if (a->is_stream) {
+			build_stream(s, l, i);
+			continue;
+		}
 		b.actor = i;
 		graph_begin(&s->graph, i, a->start_ns);
 		build_thread(&b, a);
@@ -246,9 +263,9 @@ static void build(struct causes *s, const struct linker *l)
 	graph_finish(&s->graph);
 }
 
-struct causes *causes_find(const struct report_context *c)
+struct causality *causes_find(const struct report_context *c)
 {
-	struct causes *s = mem_alloc(sizeof(*s));
+	struct causality *s = mem_alloc(sizeof(*s));
 	struct linker l = {.causes = s};
 	uint32_t last;
 
@@ -259,6 +276,8 @@ struct causes *causes_find(const struct report_context *c)
 	link_processes(&l);
 	link_threads(&l);
 	link_transfers(&l);
+	link_devices(&l);
+	link_mpi(&l);
 	link_only_causes(&l);
 	graph_edges_done(&s->graph);
 	build(s, &l);
@@ -272,7 +291,7 @@ struct causes *causes_find(const struct report_context *c)
 	return s;
 }
 
-void causes_free(struct causes *s)
+void causes_free(struct causality *s)
 {
 	if (!s)
 		return;

@@ -17,7 +17,7 @@ struct actor {
 	bool ended;		 /* a thread that ended before its image */
 };
 
-struct causes {
+struct causality {
 	const struct report_context *context;
 	struct graph graph;
 	struct editables editables;
@@ -28,10 +28,10 @@ struct causes {
 };
 
 /* NULL: nothing was recorded. */
-struct causes *causes_find(const struct report_context *c);
-void causes_free(struct causes *s);
+struct causality *causes_find(const struct report_context *c);
+void causes_free(struct causality *s);
 
 /* The ns since the start of the capture of a tick of the image. */
-uint64_t causes_ns(const struct causes *s, const struct image *image, uint64_t ticks);
+uint64_t causes_ns(const struct causality *s, const struct image *image, uint64_t ticks);
 
 #endif

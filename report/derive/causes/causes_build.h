@@ -5,7 +5,7 @@
 
 #include "report/derive/causes/causes.h"
 
-void actors_find(struct causes *s);
+void actors_find(struct causality *s);
 
 /* A call that may have caused the end of a wait, or that may have waited. */
 struct moment {
@@ -27,6 +27,7 @@ enum moment_kind {
 	MOMENT_RECEIVE, /* from a socket */
 	MOMENT_SEND,
 	MOMENT_WAKE,	/* of another thread: a signal of a condition, a post, an unlock */
+	MOMENT_SYNC,	/* a call of CUDA that waits for a device */
 	MOMENT_POLL,
 	MOMENT_WAIT,	/* for another thread, in a way that does not tell for which */
 	MOMENT_LONG,	/* any call that is not short: the thread did nothing else */
@@ -38,14 +39,27 @@ struct moments {
 	size_t count, capacity;
 };
 
+/* Of a device. */
+struct operation_of_stream {
+	uint64_t start_ns, end_ns, launched_ns;
+	uint32_t actor, what;
+	uint32_t launched_by; /* the actor of the call; NODE_NONE: not known */
+};
+
+struct operations {
+	struct operation_of_stream *items; /* by actor, then by time */
+	size_t count, capacity;
+};
+
 struct linker {
-	struct causes *causes;
+	struct causality *causes;
 	struct map processes;	/* (pid, machine) -> the last such process + 1 */
 	size_t *earlier;	/* by process: the one before with the same pid + 1 */
 	size_t *parents;	/* by process: its parent + 1; 0: it is not recorded */
 	uint32_t *last_of;	/* by process: the main thread of its last image */
 	struct moments of[MOMENT_KINDS];
 	struct map channels; /* (name, machine) -> number */
+	struct operations operations;
 };
 
 /* Reads the calls that matter to the edges. */
@@ -60,6 +74,9 @@ size_t linker_process(const struct linker *l, size_t machine, uint64_t pid, uint
 void link_wait(struct linker *l, struct moment *wait, uint32_t from, uint64_t from_ns);
 void link_threads(struct linker *l);
 void link_transfers(struct linker *l);
+/* Adds actors. */
+void link_devices(struct linker *l);
+void link_mpi(struct linker *l);
 /* What is left: waits whose end can have had one cause only. */
 void link_only_causes(struct linker *l);
 void linker_done(struct linker *l);

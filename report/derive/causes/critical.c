@@ -3,7 +3,7 @@
 
 #include "report/derive/causes/replay.h"
 
-struct walk {
+struct path_walk {
 	const struct graph *graph;
 	uint64_t from_ns, until_ns;
 	critical_visit *visit;
@@ -11,7 +11,7 @@ struct walk {
 };
 
 /* How much of it is in the part of the run that is shown. */
-static double shown(const struct walk *w, uint64_t start, uint64_t end)
+static double shown(const struct path_walk *w, uint64_t start, uint64_t end)
 {
 	if (start < w->from_ns)
 		start = w->from_ns;
@@ -20,7 +20,7 @@ static double shown(const struct walk *w, uint64_t start, uint64_t end)
 	return end > start ? (double)(end - start) : 0;
 }
 
-static void show(const struct walk *w, enum critical_kind kind, uint32_t node, uint64_t start, uint64_t end)
+static void show(const struct path_walk *w, enum critical_kind kind, uint32_t node, uint64_t start, uint64_t end)
 {
 	double ns = shown(w, start, end);
 
@@ -29,9 +29,9 @@ static void show(const struct walk *w, enum critical_kind kind, uint32_t node, u
 }
 
 /* The parts of a node share the time of it that is shown. */
-static void show_parts(const struct walk *w, uint32_t node, uint64_t start)
+static void show_parts(const struct path_walk *w, uint32_t node, uint64_t start)
 {
-	const struct part *parts;
+	const struct node_part *parts;
 	size_t count = graph_parts(w->graph, node, &parts);
 	double ns = shown(w, start, w->graph->nodes[node].end_ns), sum = 0;
 
@@ -42,10 +42,10 @@ static void show_parts(const struct walk *w, uint32_t node, uint64_t start)
 }
 
 /* Returns the node before it on the path. */
-static uint32_t walk_back(const struct walk *w, uint32_t node)
+static uint32_t walk_back(const struct path_walk *w, uint32_t node)
 {
 	const struct graph *g = w->graph;
-	const struct node *n = &g->nodes[node];
+	const struct run_node *n = &g->nodes[node];
 	uint32_t previous = graph_previous(g, node);
 	bool is_bound = replay_is_bound(g, node);
 	uint64_t start = is_bound ? g->nodes[n->source].end_ns : previous == NODE_NONE ? 0 : g->nodes[previous].end_ns;
@@ -76,7 +76,7 @@ static uint32_t walk_back(const struct walk *w, uint32_t node)
 void critical_walk(const struct graph *g, uint32_t last, uint64_t from_ns, uint64_t until_ns, critical_visit *visit,
 		   void *context)
 {
-	const struct walk w = {g, from_ns, until_ns, visit, context};
+	const struct path_walk w = {g, from_ns, until_ns, visit, context};
 
 	for (uint32_t node = last; node != NODE_NONE && g->nodes[node].end_ns > from_ns;)
 		node = walk_back(&w, node);

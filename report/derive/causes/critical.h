@@ -14,7 +14,7 @@ enum critical_kind {
 	CRITICAL_BEFORE	 /* the start of the first actor */
 };
 
-/* `what` is as in struct part; of CRITICAL_LATENCY of a start and of CRITICAL_BEFORE there is none. */
+/* `what` is as in struct node_part; of CRITICAL_LATENCY of a start and of CRITICAL_BEFORE there is none. */
 typedef void critical_visit(void *context, enum critical_kind kind, uint32_t node, uint32_t what, double ns);
 
 /* From the end of the last node, or from until_ns on, back to from_ns. */

@@ -10,7 +10,7 @@
 
 /* WHAT~PATTERN=VALUE: what it changes, and by how much. */
 struct wish {
-	struct causes *causes;
+	struct causality *causes;
 	struct edit *edit;
 	char *pattern;
 	const char *value; /* NULL: none */
@@ -118,13 +118,13 @@ static const struct {
 /* ---- ranks ---- */
 
 /* What the actors of a rank did themselves. */
-static double rank_work(const struct causes *s, const char *rank)
+static double rank_work(const struct causality *s, const char *rank)
 {
 	double sum = 0;
 
 	for (uint32_t i = 0; i < s->graph.node_count; i++) {
-		const struct node *n = &s->graph.nodes[i];
-		const struct part *parts;
+		const struct run_node *n = &s->graph.nodes[i];
+		const struct node_part *parts;
 		size_t count = n->kind == NODE_MEETING || strcmp(image_rank(s->actors[n->actor].image), rank) != 0
 				       ? 0
 				       : graph_parts(&s->graph, i, &parts);
@@ -142,7 +142,7 @@ static int compare_works(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-static double median_of_ranks(const struct causes *s)
+static double median_of_ranks(const struct causality *s)
 {
 	double *works = mem_alloc((s->actor_count + 1) * sizeof(*works)), median;
 	struct map known = {0};
@@ -166,7 +166,7 @@ static double median_of_ranks(const struct causes *s)
 
 static int wish_rank(struct wish *w, struct err *err)
 {
-	const struct causes *s = w->causes;
+	const struct causality *s = w->causes;
 	double work = rank_work(s, w->pattern),
 	       factor = strcmp(w->value, "median") ? w->factor : work > 0 ? median_of_ranks(s) / work : 1;
 
@@ -206,7 +206,7 @@ static int wish_apply(struct wish *w, size_t kind, const char *text, struct err 
 	return 0;
 }
 
-int edit_parse(struct causes *s, const char *text, struct edit *ret, struct err *err)
+int edit_parse(struct causality *s, const char *text, struct edit *ret, struct err *err)
 {
 	size_t word = strcspn(text, "~="), kind = 0;
 	const char *equals = strrchr(text, '=');

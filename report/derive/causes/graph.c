@@ -98,13 +98,13 @@ bool graph_has_edge(struct graph *g, uint32_t actor, uint64_t end_ns)
 
 /* ---- nodes ---- */
 
-static struct node *node_add(struct graph *g, enum node_kind kind, uint64_t end_ns, uint32_t what)
+static struct run_node *node_add(struct graph *g, enum node_kind kind, uint64_t end_ns, uint32_t what)
 {
-	struct node *n;
+	struct run_node *n;
 
 	g->nodes = mem_grow(g->nodes, g->node_count, &g->node_capacity, sizeof(*g->nodes));
 	n = &g->nodes[g->node_count++];
-	*n = (struct node){.end_ns = end_ns, .source = NODE_NONE, .parts = (uint32_t)g->part_count, .what = what,
+	*n = (struct run_node){.end_ns = end_ns, .source = NODE_NONE, .parts = (uint32_t)g->part_count, .what = what,
 			   .actor = g->actor & 0xfffffff, .kind = kind};
 	g->now_ns = end_ns;
 	return n;
@@ -150,7 +150,7 @@ static void part_add(struct graph *g, uint32_t what, uint64_t ns)
 	place = map_put(&g->open, what, 0, &is_new);
 	if (is_new) {
 		g->parts = mem_grow(g->parts, g->part_count, &g->part_capacity, sizeof(*g->parts));
-		g->parts[g->part_count] = (struct part){.what = what};
+		g->parts[g->part_count] = (struct node_part){.what = what};
 		*place = g->part_count++;
 	}
 	g->parts[*place].ns += (float)ns;
@@ -170,7 +170,7 @@ static void open_clear(struct graph *g)
 /* The parts since the last node become a node. */
 static void close_work(struct graph *g)
 {
-	struct node *n;
+	struct run_node *n;
 
 	if (!g->open_ns)
 		return;
@@ -181,7 +181,7 @@ static void close_work(struct graph *g)
 
 void graph_begin(struct graph *g, uint32_t actor, uint64_t start_ns)
 {
-	struct node *n;
+	struct run_node *n;
 
 	if (actor >= g->actor_count) {
 		g->actors = mem_resize(g->actors, (actor + 1) * sizeof(*g->actors));
@@ -236,7 +236,7 @@ void graph_call(struct graph *g, uint64_t until_ns, uint32_t what, bool is_unsee
 
 void graph_operation(struct graph *g, uint64_t start_ns, uint64_t end_ns, uint32_t what)
 {
-	struct node *n;
+	struct run_node *n;
 
 	/* A stream executes one operation at a time; what seems to overlap is an error of the clock. */
 	if (start_ns < g->now_ns)
@@ -246,7 +246,7 @@ void graph_operation(struct graph *g, uint64_t start_ns, uint64_t end_ns, uint32
 	n = node_add(g, NODE_OPERATION, end_ns, what);
 	n->source = take_edge(g, end_ns);
 	g->parts = mem_grow(g->parts, g->part_count, &g->part_capacity, sizeof(*g->parts));
-	g->parts[g->part_count++] = (struct part){what, (float)(end_ns - start_ns)};
+	g->parts[g->part_count++] = (struct node_part){what, (float)(end_ns - start_ns)};
 	take_cuts(g, end_ns);
 }
 
@@ -312,7 +312,7 @@ static void sift(const struct graph *g, struct queue *heap, size_t count, size_t
 
 static int compare_nodes(size_t a, size_t b, const void *nodes)
 {
-	const struct node *all = nodes;
+	const struct run_node *all = nodes;
 
 	return order_of(all[a].end_ns, all[b].end_ns) ?: order_of(a, b);
 }
@@ -350,13 +350,44 @@ static void find_order(struct graph *g, size_t meetings)
 	free(heap);
 }
 
+enum { RELAY_NODES = 64 };
+
+/* Whether what ended a wait had itself waited for most of that time, without a known source, and since before that wait
+ * began: it only passed on what came from elsewhere, perhaps because of what the waiting actor had done before. */
+static bool is_relayed(const struct graph *g, uint32_t wait)
+{
+	uint64_t start = g->nodes[wait - 1].end_ns, middle = start + (g->nodes[wait].end_ns - start) / 2;
+	uint32_t at = g->nodes[wait].source;
+
+	for (int i = 0; i < RELAY_NODES && at != NODE_NONE && g->nodes[at].end_ns > middle; i++) {
+		uint32_t previous = graph_previous(g, at);
+
+		if (g->nodes[at].kind == NODE_UNSEEN && g->nodes[previous].end_ns <= start)
+			return true;
+		at = previous;
+	}
+	return false;
+}
+
+static void drop_relayed(struct graph *g)
+{
+	for (size_t i = 0; i < g->node_count; i++) {
+		struct run_node *n = &g->nodes[g->order[i]];
+
+		if (n->kind == NODE_WAIT && is_relayed(g, g->order[i])) {
+			n->kind = NODE_UNSEEN;
+			n->source = NODE_NONE;
+		}
+	}
+}
+
 void graph_finish(struct graph *g)
 {
 	size_t meetings = g->node_count;
 
 	add_meetings(g);
 	for (size_t i = 0; i < g->node_count; i++) {
-		struct node *n = &g->nodes[i];
+		struct run_node *n = &g->nodes[i];
 
 		if (n->source != NODE_NONE)
 			n->source = g->edges[n->source].node;
@@ -366,6 +397,7 @@ void graph_finish(struct graph *g)
 			n->kind = NODE_UNSEEN;
 	}
 	find_order(g, meetings);
+	drop_relayed(g);
 	free(g->edges);
 	free(g->cuts);
 	g->edges = NULL;

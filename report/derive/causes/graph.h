@@ -19,17 +19,17 @@ enum node_kind {
 
 enum { NODE_NONE = UINT32_MAX };
 
-struct node {
+struct run_node {
 	uint64_t end_ns;
 	uint32_t source; /* NODE_NONE: none */
 	uint32_t parts;	 /* the first of its parts; the next node's first part follows the last one */
-	uint32_t what;	 /* of a wait: what waits, see struct part */
+	uint32_t what;	 /* of a wait: what waits, see struct node_part */
 	uint32_t actor : 28;
 	uint32_t kind : 4; /* enum node_kind */
 };
 
 /* Time of a node. `what` identifies something that an edit can change (editable.h). */
-struct part {
+struct node_part {
 	uint32_t what;
 	float ns;
 };
@@ -48,9 +48,9 @@ struct span_of_nodes {
 };
 
 struct graph {
-	struct node *nodes; /* by actor, then by time; those of meetings at the end */
+	struct run_node *nodes; /* by actor, then by time; those of meetings at the end */
 	size_t node_count, node_capacity;
-	struct part *parts;
+	struct node_part *parts;
 	size_t part_count, part_capacity;
 	struct edge *edges; /* by end, once graph_edges_done was called */
 	size_t edge_count, edge_capacity;
@@ -101,13 +101,13 @@ void graph_done(struct graph *g);
 /* The node before it; NODE_NONE: it is the first. */
 static inline uint32_t graph_previous(const struct graph *g, uint32_t node)
 {
-	const struct node *n = &g->nodes[node];
+	const struct run_node *n = &g->nodes[node];
 
 	return node && n->kind != NODE_START && n[-1].actor == n->actor &&
 			       (n->kind != NODE_MEETING || n->what) ? node - 1 : NODE_NONE;
 }
 
-static inline size_t graph_parts(const struct graph *g, uint32_t node, const struct part **ret)
+static inline size_t graph_parts(const struct graph *g, uint32_t node, const struct node_part **ret)
 {
 	*ret = &g->parts[g->nodes[node].parts];
 	return (node + 1 < g->node_count ? g->nodes[node + 1].parts : g->part_count) - g->nodes[node].parts;

@@ -23,7 +23,7 @@ size_t linker_process(const struct linker *l, size_t machine, uint64_t pid, uint
 
 static void find_processes(struct linker *l)
 {
-	const struct causes *s = l->causes;
+	const struct causality *s = l->causes;
 	const struct model *m = s->context->model;
 
 	l->earlier = mem_alloc((m->process_count + 1) * sizeof(*l->earlier));
@@ -49,7 +49,7 @@ static void find_processes(struct linker *l)
 /* The main thread of the process at that time. */
 static uint32_t main_at(const struct linker *l, size_t process, uint64_t ns)
 {
-	const struct causes *s = l->causes;
+	const struct causality *s = l->causes;
 	const struct process *p = &s->context->model->processes[process];
 	uint32_t found = NODE_NONE;
 
@@ -64,7 +64,7 @@ static uint32_t main_at(const struct linker *l, size_t process, uint64_t ns)
  * thread that waits for it, else the main thread. */
 static void link_start(struct linker *l, size_t process, uint32_t actor)
 {
-	const struct causes *s = l->causes;
+	const struct causality *s = l->causes;
 	const struct model *m = s->context->model;
 	const struct process *p = &m->processes[process];
 	size_t parent = l->parents[process] - 1;
@@ -96,7 +96,7 @@ static void link_start(struct linker *l, size_t process, uint32_t actor)
 
 static void link_child(struct linker *l, struct moment *wait)
 {
-	const struct causes *s = l->causes;
+	const struct causality *s = l->causes;
 	size_t process = wait->value ? linker_process(l, s->actors[wait->actor].image->machine, wait->value,
 						      wait->end_ns)
 				     : SIZE_MAX;
@@ -108,7 +108,7 @@ static void link_child(struct linker *l, struct moment *wait)
 
 void link_processes(struct linker *l)
 {
-	struct causes *s = l->causes;
+	struct causality *s = l->causes;
 	const struct model *m = s->context->model;
 
 	find_processes(l);
@@ -137,7 +137,7 @@ void link_processes(struct linker *l)
 
 static void link_thread_start(struct linker *l, uint32_t actor)
 {
-	const struct causes *s = l->causes;
+	const struct causality *s = l->causes;
 	const struct moments *creates = &l->of[MOMENT_CREATE];
 	uint64_t start = s->actors[actor].start_ns;
 
@@ -158,7 +158,7 @@ static void link_thread_start(struct linker *l, uint32_t actor)
 /* The thread of the image that ended last while the call waited. */
 static void link_join(struct linker *l, struct moment *wait)
 {
-	const struct causes *s = l->causes;
+	const struct causality *s = l->causes;
 	const struct image *image = s->actors[wait->actor].image;
 	uint32_t from = NODE_NONE;
 
@@ -174,7 +174,7 @@ static void link_join(struct linker *l, struct moment *wait)
 
 void link_threads(struct linker *l)
 {
-	const struct causes *s = l->causes;
+	const struct causality *s = l->causes;
 
 	for (uint32_t i = 0; i < s->actor_count; i++)
 		if (!s->actors[i].is_main && !s->actors[i].is_stream)

@@ -6,7 +6,7 @@
 
 /* A wait ends so soon after its cause: the end of a thread or a send; the end of a process, which the kernel has to
  * clean up. */
-enum { WAKE_NS = 300000, REAP_NS = 10000000 };
+enum { WAKE_NS = 300000, REAP_NS = 10000000, LONG_NS = 50000000 };
 
 /* A wait for any of several descriptors is for the one that is read so soon after it. */
 enum { POLLED_NS = 2000000 };
@@ -169,7 +169,7 @@ enum { THREADS_MOST = 64 };
  * several. */
 static uint32_t only_running(const struct linker *l, const struct moment *wait, uint64_t window_ns, uint64_t *ret_ns)
 {
-	const struct causes *s = l->causes;
+	const struct causality *s = l->causes;
 	const struct image *image = s->actors[wait->actor].image;
 	uint32_t first = s->first_of_image[image - s->context->model->images], found = NODE_NONE;
 
@@ -198,13 +198,21 @@ struct causes_of_ends {
 static const struct ending *cause_of(const struct linker *l, const struct causes_of_ends *all, enum moment_kind kind,
 				     const struct moment *wait)
 {
-	const struct ending *cause = NULL;
+	uint64_t length_ns = wait->end_ns - wait->start_ns;
+	/* A launcher of other programs waits in many ways. */
+	const struct ending *cause = length_ns >= LONG_NS ? last_ending(l, &all->processes, wait, length_ns / 10,
+									is_descendant)
+							  : NULL;
 
+	if (cause)
+		return cause;
 	if (kind == MOMENT_WAIT)
 		return last_ending(l, &all->wakes, wait, WAKE_NS, is_thread_beside)
 			       ?: last_ending(l, &all->threads, wait, WAKE_NS, is_thread_beside);
 	if (kind == MOMENT_RECEIVE || kind == MOMENT_POLL)
 		cause = last_ending(l, &all->sends, wait, WAKE_NS, is_other);
+	if (!cause && (kind == MOMENT_RECEIVE || kind == MOMENT_POLL))
+		cause = last_ending(l, &all->sends, wait, REAP_NS, is_descendant);
 	return cause ?: last_ending(l, &all->processes, wait, REAP_NS, is_descendant);
 }
 
@@ -243,7 +251,7 @@ static void endings_sort(struct endings *e)
 void link_only_causes(struct linker *l)
 {
 	static const enum moment_kind kinds[] = {MOMENT_READ, MOMENT_RECEIVE, MOMENT_POLL, MOMENT_WAIT, MOMENT_CHILD};
-	const struct causes *s = l->causes;
+	const struct causality *s = l->causes;
 	struct causes_of_ends all = {0};
 
 	for (uint32_t i = 0; i < s->actor_count; i++)

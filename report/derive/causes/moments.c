@@ -13,7 +13,13 @@ static bool is_any(const char *name, const char *const *names)
 	return *names;
 }
 
-/* The bit of a call that is also a transfer, whose descriptor tells. */
+static bool waits_for_device(const char *name)
+{
+	return strstr(name, "Synchronize") ||
+	       (!strstr(name, "Async") &&
+		(strstr(name, "Memcpy") || strstr(name, "Memset") || strstr(name, "Free")));
+}
+
 uint8_t moment_classify(const struct function *f)
 {
 	static const char *const spawns[] = {"fork", "forkpty", "posix_spawn", "posix_spawnp", NULL};
@@ -22,6 +28,8 @@ uint8_t moment_classify(const struct function *f)
 	static const char *const wakes[] = {"pthread_cond_signal", "pthread_cond_broadcast", "sem_post",
 					    "pthread_mutex_unlock", "pthread_rwlock_unlock", NULL};
 
+	if (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER)
+		return waits_for_device(f->name) ? MOMENT_SYNC : MOMENT_NONE;
 	if (f->group != TF_GROUP_OSRT)
 		return MOMENT_NONE;
 	if (is_any(f->name, wakes))
@@ -55,6 +63,8 @@ uint8_t moment_classify(const struct function *f)
 	}
 }
 
+enum { GROUPS = 1 << TF_GROUP_OSRT | 1 << TF_GROUP_CUDA | 1 << TF_GROUP_CUDA_DRIVER };
+
 struct reading_calls {
 	struct linker *linker;
 	const struct image *image;
@@ -63,12 +73,15 @@ struct reading_calls {
 	uint32_t actor;
 };
 
+/* The pipe; of what has no name of its own (an eventfd), the descriptor of this process. */
 static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d)
 {
 	struct buffer text = {0};
 	uint64_t *number;
 
 	descriptors_text(&r->descriptors, d, &text);
+	if (!text.data || strncmp(text.data, "pipe:", 5) != 0)
+		buffer_print(&text, " %u of %zu", d->fd, r->image->process);
 	number = map_put(&r->linker->channels, hash_bytes(buffer_string(&text), text.size), r->image->machine, NULL);
 	if (!*number)
 		*number = r->linker->channels.count;
@@ -120,7 +133,7 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 
 void moments_read(struct linker *l)
 {
-	const struct causes *s = l->causes;
+	const struct causality *s = l->causes;
 	struct reading_calls r = {.linker = l};
 
 	for (size_t i = 0; i < s->actor_count; i++) {
@@ -133,7 +146,7 @@ void moments_read(struct linker *l)
 			descriptors_init(&r.descriptors, a->image->trace);
 			r.kinds = functions_classes(a->image->trace->functions, moment_classify);
 		}
-		if (!a->thread || !(a->thread->groups & 1u << TF_GROUP_OSRT))
+		if (!a->thread || !(a->thread->groups & GROUPS))
 			continue;
 		r.image = a->image;
 		r.actor = (uint32_t)i;
@@ -150,6 +163,7 @@ void linker_done(struct linker *l)
 	for (size_t i = 0; i < MOMENT_KINDS; i++)
 		free(l->of[i].items);
 	map_done(&l->channels);
+	free(l->operations.items);
 	map_done(&l->processes);
 	free(l->earlier);
 	free(l->parents);

@@ -5,7 +5,7 @@
 
 #include "report/derive/causes/replay.h"
 
-struct adding {
+struct path_adding {
 	struct path *path;
 	enum critical_kind kind;
 	uint32_t actor;
@@ -13,7 +13,7 @@ struct adding {
 
 static void add_row(void *context, uint32_t what, double ns)
 {
-	const struct adding *a = context;
+	const struct path_adding *a = context;
 	struct path *p = a->path;
 	uint64_t *place = map_put(&p->known, (uint64_t)what << 3 | a->kind, a->actor, NULL);
 
@@ -31,7 +31,7 @@ static void visit(void *context, enum critical_kind kind, uint32_t node, uint32_
 {
 	struct path *p = context;
 	const struct graph *g = &p->causes->graph;
-	struct adding adding = {p, kind, g->nodes[node].actor};
+	struct path_adding adding = {p, kind, g->nodes[node].actor};
 
 	if (g->nodes[node].kind == NODE_START)
 		add_row(&adding, EDITABLE_OF_POOL, ns);
@@ -46,7 +46,7 @@ static int compare_rows(const void *left, const void *right)
 	return (b->ns > a->ns) - (b->ns < a->ns) ?: order_of(a->what, b->what) ?: order_of(a->actor, b->actor);
 }
 
-void path_find(struct causes *s, uint64_t from_ns, uint64_t until_ns, struct path *ret)
+void path_find(struct causality *s, uint64_t from_ns, uint64_t until_ns, struct path *ret)
 {
 	*ret = (struct path){.causes = s, .by_what = mem_alloc((s->editables.count + 1) * sizeof(*ret->by_what))};
 	critical_walk(&s->graph, replay_last(&s->graph), from_ns, until_ns, visit, ret);

@@ -18,10 +18,10 @@ struct path {
 	size_t count, capacity;
 	double *by_what; /* of CRITICAL_PART, CRITICAL_CALL and CRITICAL_UNSEEN */
 	struct map known;
-	struct causes *causes;
+	struct causality *causes;
 };
 
-void path_find(struct causes *s, uint64_t from_ns, uint64_t until_ns, struct path *ret);
+void path_find(struct causality *s, uint64_t from_ns, uint64_t until_ns, struct path *ret);
 void path_done(struct path *p);
 
 #endif

@@ -5,14 +5,14 @@
 
 bool replay_is_bound(const struct graph *g, uint32_t node)
 {
-	const struct node *n = &g->nodes[node];
+	const struct run_node *n = &g->nodes[node];
 	uint32_t previous = graph_previous(g, node);
 
 	return n->source != NODE_NONE &&
 	       (previous == NODE_NONE || g->nodes[n->source].end_ns >= g->nodes[previous].end_ns);
 }
 
-static double factor_of(const struct edit *edit, const struct node *n, uint32_t what)
+static double factor_of(const struct edit *edit, const struct run_node *n, uint32_t what)
 {
 	double factor = edit->factors ? edit->factors[what] : 1;
 
@@ -22,7 +22,7 @@ static double factor_of(const struct edit *edit, const struct node *n, uint32_t 
 /* The time that the node's parts lose. */
 static double lost(const struct graph *g, const struct edit *edit, uint32_t node)
 {
-	const struct part *parts;
+	const struct node_part *parts;
 	size_t count = graph_parts(g, node, &parts);
 	double sum = 0;
 
@@ -42,7 +42,7 @@ static double larger(double a, double b)
 static double end_of_wait(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
 			  uint32_t previous)
 {
-	const struct node *n = &g->nodes[node];
+	const struct run_node *n = &g->nodes[node];
 	double before = previous == NODE_NONE ? 0 : ends[previous];
 	uint64_t start = previous == NODE_NONE ? 0 : g->nodes[previous].end_ns;
 
@@ -55,7 +55,7 @@ static double end_of_wait(const struct graph *g, const struct edit *edit, const 
 static double end_of_operation(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
 			       uint32_t previous)
 {
-	const struct node *n = &g->nodes[node];
+	const struct run_node *n = &g->nodes[node];
 	double ns = (double)g->parts[n->parts].ns, start = (double)n->end_ns - ns, before = ends[previous];
 	uint64_t source = n->source == NODE_NONE ? 0 : g->nodes[n->source].end_ns, free = g->nodes[previous].end_ns;
 	double launch = start - (double)source, begin;
@@ -74,7 +74,7 @@ static double end_of_operation(const struct graph *g, const struct edit *edit, c
 static double end_of_unseen(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
 			    uint32_t previous, double ahead)
 {
-	const struct node *n = &g->nodes[node];
+	const struct run_node *n = &g->nodes[node];
 	double length = (double)(n->end_ns - g->nodes[previous].end_ns) * factor_of(edit, n, n->what);
 	double end = ends[previous] + length;
 
@@ -85,7 +85,7 @@ static double end_of_unseen(const struct graph *g, const struct edit *edit, cons
 
 static double end_of(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node, double ahead)
 {
-	const struct node *n = &g->nodes[node];
+	const struct run_node *n = &g->nodes[node];
 	uint32_t previous = graph_previous(g, node);
 
 	switch (n->kind) {
@@ -101,14 +101,14 @@ static double end_of(const struct graph *g, const struct edit *edit, const doubl
 }
 
 /* What the waits that do not wait still have to wait for. */
-struct deferred {
+struct deferred_waits {
 	uint32_t last; /* the last of these waits of an actor */
 	double ns;     /* the latest end of a source so far */
 };
 
-static struct deferred *deferred_of(const struct graph *g, const struct edit *edit)
+static struct deferred_waits *deferred_of(const struct graph *g, const struct edit *edit)
 {
-	struct deferred *all = edit->no_waits ? mem_alloc((g->actor_count + 1) * sizeof(*all)) : NULL;
+	struct deferred_waits *all = edit->no_waits ? mem_alloc((g->actor_count + 1) * sizeof(*all)) : NULL;
 
 	for (uint32_t i = 0; all && i < g->node_count; i++)
 		if (g->nodes[i].kind == NODE_WAIT && edit->no_waits[g->nodes[i].what])
@@ -116,9 +116,9 @@ static struct deferred *deferred_of(const struct graph *g, const struct edit *ed
 	return all;
 }
 
-static double end_of_deferred(struct deferred *all, uint32_t node, const struct node *n, double begin, double end)
+static double end_of_deferred(struct deferred_waits *all, uint32_t node, const struct run_node *n, double begin, double end)
 {
-	struct deferred *d = &all[n->actor];
+	struct deferred_waits *d = &all[n->actor];
 
 	d->ns = larger(d->ns, end);
 	return d->last == node ? larger(begin, d->ns) : begin;
@@ -126,7 +126,7 @@ static double end_of_deferred(struct deferred *all, uint32_t node, const struct 
 
 double replay_run(const struct graph *g, const struct edit *edit, double *ret_ends)
 {
-	struct deferred *deferred = deferred_of(g, edit);
+	struct deferred_waits *deferred = deferred_of(g, edit);
 	double *ends = ret_ends ? ret_ends : mem_alloc((g->node_count + 1) * sizeof(*ends)), ahead = 0, run = 0;
 
 	for (size_t i = 0; i < g->node_count; i++) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void edit_init(struct edit *e, const struct causes *s)
+void edit_init(struct edit *e, const struct causality *s)
 {
 	size_t count = editables_count(&s->editables);
 
@@ -27,7 +27,7 @@ void edit_scale(struct edit *e, uint32_t what, double factor)
 	e->factors[what] = (float)factor;
 }
 
-void edit_no_wait(struct edit *e, const struct causes *s, uint32_t what)
+void edit_no_wait(struct edit *e, const struct causality *s, uint32_t what)
 {
 	if (!e->no_waits)
 		e->no_waits = mem_alloc(editables_count(&s->editables) + 1);
@@ -35,7 +35,7 @@ void edit_no_wait(struct edit *e, const struct causes *s, uint32_t what)
 	e->factors[what] = 0;
 }
 
-void edit_scale_actor(struct edit *e, const struct causes *s, uint32_t actor, double factor)
+void edit_scale_actor(struct edit *e, const struct causality *s, uint32_t actor, double factor)
 {
 	if (!e->actor_factors) {
 		e->actor_factors = mem_alloc((s->actor_count + 1) * sizeof(*e->actor_factors));
@@ -45,14 +45,14 @@ void edit_scale_actor(struct edit *e, const struct causes *s, uint32_t actor, do
 	e->actor_factors[actor] = factor;
 }
 
-double saving_only(const struct causes *s, struct edit *e)
+double saving_only(const struct causality *s, struct edit *e)
 {
 	editable_factors(&s->editables, e->factors);
 	return (double)s->run_ns - replay_run(&s->graph, e, NULL);
 }
 
 /* Two standard deviations of the share that samples have, as a part of it; 0: nothing follows from samples. */
-static double sampling_error(const struct causes *s, const struct edit *e)
+static double sampling_error(const struct causality *s, const struct edit *e)
 {
 	uint64_t samples = 0, all = 0;
 
@@ -65,7 +65,7 @@ static double sampling_error(const struct causes *s, const struct edit *e)
 }
 
 /* What is removed, by more or less than the samples say. */
-static void vary(const struct causes *s, const struct edit *e, double by, struct edit *ret)
+static void vary(const struct causality *s, const struct edit *e, double by, struct edit *ret)
 {
 	*ret = *e;
 	ret->factors = mem_alloc((editables_count(&s->editables) + 1) * sizeof(*ret->factors));
@@ -82,7 +82,7 @@ static uint64_t positive(double ns)
 	return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
 }
 
-void saving_find(const struct causes *s, struct edit *e, struct saving *ret)
+void saving_find(const struct causality *s, struct edit *e, struct saving *ret)
 {
 	double error = sampling_error(s, e), before = (double)s->run_ns, after;
 	struct edit low, high;

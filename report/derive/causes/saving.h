@@ -14,24 +14,24 @@ struct saving {
 };
 
 /* An edit without any change. The caller frees it with edit_done. */
-void edit_init(struct edit *e, const struct causes *s);
+void edit_init(struct edit *e, const struct causality *s);
 void edit_done(struct edit *e);
 
 /* Multiplies the time of one editable. */
 void edit_scale(struct edit *e, uint32_t what, double factor);
 /* Waits of this editable do not wait. */
-void edit_no_wait(struct edit *e, const struct causes *s, uint32_t what);
+void edit_no_wait(struct edit *e, const struct causality *s, uint32_t what);
 /* Multiplies the work of one actor. */
-void edit_scale_actor(struct edit *e, const struct causes *s, uint32_t actor, double factor);
+void edit_scale_actor(struct edit *e, const struct causality *s, uint32_t actor, double factor);
 
 /* In ns that the run would be shorter. */
-double saving_only(const struct causes *s, struct edit *e);
-void saving_find(const struct causes *s, struct edit *e, struct saving *ret);
+double saving_only(const struct causality *s, struct edit *e);
+void saving_find(const struct causality *s, struct edit *e, struct saving *ret);
 
 /* ---- edits as people write them ---- */
 
 /* "line~job.py:12=0", "call~fsync=0.5x", "kernel~gemm=0.5x", "no-sync~train.py:61", "rank~5=median", ... -EINVAL: it is
  * none; -ENODATA: it cannot be computed; err says why. */
-int edit_parse(struct causes *s, const char *text, struct edit *ret, struct err *err);
+int edit_parse(struct causality *s, const char *text, struct edit *ret, struct err *err);
 
 #endif

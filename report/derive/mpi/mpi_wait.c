@@ -79,16 +79,23 @@ struct matching {
 	const uint8_t **classes; /* by image; borrowed */
 	void *context;
 	void (*visit)(void *context, const struct mpi_wait *wait);
+	mpi_visit_meeting *meet;
 	struct mpi_wait_counts *counts;
 };
 
-static void report_wait(const struct matching *x, enum mpi_wait_kind kind, const struct mpi_side *waiting,
-			const struct mpi_side *late)
+static void report(const struct matching *x, enum mpi_wait_kind kind, const struct mpi_side *waiting,
+		   const struct mpi_side *late, bool is_meeting)
 {
 	uint64_t until = late->start_ns < waiting->end_ns ? late->start_ns : waiting->end_ns;
 
 	if (waiting->is_shown && until > waiting->start_ns)
-		x->visit(x->context, &(struct mpi_wait){kind, *waiting, *late, until - waiting->start_ns});
+		x->visit(x->context, &(struct mpi_wait){kind, *waiting, *late, until - waiting->start_ns, is_meeting});
+}
+
+static void report_wait(const struct matching *x, enum mpi_wait_kind kind, const struct mpi_side *waiting,
+			const struct mpi_side *late)
+{
+	report(x, kind, waiting, late, false);
 }
 
 /* ---- collectives ---- */
@@ -108,18 +115,20 @@ static void finish_meeting(const struct matching *x, size_t ranks, uint8_t class
 	const struct mpi_side *late;
 
 	x->counts->collectives++;
+	if (x->meet && (class < MPI_FROM_ROOT || (class >= MPI_TO_ROOT && m->root < ranks)))
+		x->meet(x->context, m->sides, ranks, class < MPI_FROM_ROOT ? SIZE_MAX : m->root);
 	if (class < MPI_FROM_ROOT) {
 		late = last_of(m, ranks, SIZE_MAX);
 	} else if (m->root >= ranks) {
 		return;
 	} else if (class >= MPI_TO_ROOT) {
-		report_wait(x, MPI_LATE_IN_COLLECTIVE, &m->sides[m->root], last_of(m, ranks, m->root));
+		report(x, MPI_LATE_IN_COLLECTIVE, &m->sides[m->root], last_of(m, ranks, m->root), true);
 		return;
 	} else {
 		late = &m->sides[m->root];
 	}
 	for (size_t i = 0; i < ranks; i++)
-		report_wait(x, MPI_LATE_IN_COLLECTIVE, &m->sides[i], late);
+		report(x, MPI_LATE_IN_COLLECTIVE, &m->sides[i], late, class < MPI_FROM_ROOT);
 }
 
 /* Drops what is finished, and the oldest ones if there are too many: some rank does not take part any more. */
@@ -439,9 +448,9 @@ static void match_jobs(struct matching *x, const struct mpi_jobs *jobs)
 }
 
 void mpi_waits(const struct model *m, void *context, void (*visit)(void *context, const struct mpi_wait *wait),
-	       struct mpi_wait_counts *ret)
+	       mpi_visit_meeting *meet, struct mpi_wait_counts *ret)
 {
-	struct matching x = {.model = m, .context = context, .visit = visit, .counts = ret};
+	struct matching x = {.model = m, .context = context, .visit = visit, .meet = meet, .counts = ret};
 	struct mpi_jobs jobs;
 
 	*ret = (struct mpi_wait_counts){0};

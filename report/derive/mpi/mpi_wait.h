@@ -31,7 +31,12 @@ struct mpi_wait {
 	enum mpi_wait_kind kind;
 	struct mpi_side waiting, late; /* of a collective: the last rank to arrive of those that had to */
 	uint64_t ns;		       /* until the late one began, at most until the end of the waiting call */
+	bool is_meeting;	       /* of a collective in which `waiting` waits for all, see mpi_visit_meeting */
 };
+
+/* A collective: the calls of all ranks, of which all wait for each other, or only the `only`-th one for all; SIZE_MAX:
+ * all. */
+typedef void mpi_visit_meeting(void *context, const struct mpi_side *sides, size_t count, size_t only);
 
 struct mpi_wait_counts {
 	size_t jobs, ranks; /* that were matched */
@@ -39,9 +44,10 @@ struct mpi_wait_counts {
 	uint64_t collectives, messages;
 };
 
-/* Calls visit for each wait that passes the filter. Memory grows with the number of ranks and of messages under way. */
+/* Calls visit for each wait that passes the filter, and meet (may be NULL) for each collective. Memory grows with the
+ * number of ranks and of messages under way. */
 void mpi_waits(const struct model *m, void *context, void (*visit)(void *context, const struct mpi_wait *wait),
-	       struct mpi_wait_counts *ret);
+	       mpi_visit_meeting *meet, struct mpi_wait_counts *ret);
 
 /* ---- for mpi_*.c ---- */
 
