@@ -153,7 +153,7 @@ static void add(struct timeline_event *e, enum timeline_argument_id id, uint64_t
 		e->arguments[e->argument_count++] = (struct timeline_argument){(uint8_t)id, value};
 }
 
-static void add_argument(struct timeline_event *e, uint64_t slot)
+static void add_argument(const struct timeline *t, struct timeline_event *e, uint64_t slot)
 {
 	uint64_t value = tf_arg_value(slot);
 	unsigned int small = tf_arg_small(slot);
@@ -196,6 +196,16 @@ static void add_argument(struct timeline_event *e, uint64_t slot)
 	case TF_ARG_RESULT:
 		add(e, ARGUMENT_ERROR, value);
 		break;
+	case TF_ARG_LOCK:
+		add(e, ARGUMENT_LOCK, value);
+		break;
+	case TF_ARG_HOLDER:
+		add(e, ARGUMENT_HOLDER, value);
+		break;
+	case TF_ARG_WAKER:
+		add(e, ARGUMENT_WAKER, value >> TF_WAKER_TICKS_BITS);
+		add(e, ARGUMENT_WOKEN_NS, clock_map_duration(t->clock, value & TF_WAKER_TICKS_MOST));
+		break;
 	case TF_ARG_OPERATION:
 		add(e, ARGUMENT_SHAPE, value << 8 | (e->function ? e->function->group : 0));
 		break;
@@ -220,7 +230,7 @@ static void visit_call(struct timeline *t, struct timeline_event *out, const str
 	out->correlation = out->is_cuda && t->ids.count ? correlation_of(&t->ids, e) : 0;
 	out->argument_count = 0;
 	for (uint32_t i = 0; i < e->args_count; i++)
-		add_argument(out, e->args[i]);
+		add_argument(t, out, e->args[i]);
 	t->printer->event(t->context_of_printer, out);
 }
 

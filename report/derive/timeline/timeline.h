@@ -60,6 +60,10 @@ enum timeline_type {
 	X(STREAM, TYPE_HANDLE, 0, "stream handle", "stream handle", "stream", false)                     \
 	X(ERROR, TYPE_NUMBER, 0, "error", "error", "error", false)                                       \
 	X(SHAPE, TYPE_TEXT, TEXT_SHAPE, "shape", "shape", "shape", false)                                \
+	X(LOCK, TYPE_HANDLE, 0, "lock", "lock", "lock", false)                                           \
+	X(HOLDER, TYPE_NUMBER, 0, "holder", "holder", "held by thread", false)                           \
+	X(WAKER, TYPE_NUMBER, 0, "waker", "waker", "ended by thread", false)                             \
+	X(WOKEN_NS, TYPE_NUMBER, 0, "woken (ns before the end)", "woken (ns before the end)", NULL, true) \
 	X(CPU_NS, TYPE_NUMBER, 0, "CPU time (ns)", "CPU time (ns)", NULL, true)
 
 enum timeline_argument_id {

@@ -41,7 +41,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 8
+#define TF_VERSION_MINOR 9
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -217,6 +217,8 @@ enum tf_allocator {
 #define TF_TIME_MASK 0xffffffull
 #define TF_TIME_BEHIND (1 << 20) /* how far a time may precede the time decoded before it */
 #define TF_DURATION_LONG 0xffffffull
+#define TF_WAKER_TICKS_BITS 24
+#define TF_WAKER_TICKS_MOST 0xffffffull
 
 static inline unsigned tf_kind(uint64_t slot)
 {
@@ -281,6 +283,13 @@ static inline uint64_t tf_arg_value(uint64_t slot)
 	return slot >> 16;
 }
 
+/* The value of a TF_ARG_WAKER. */
+static inline uint64_t tf_waker(uint32_t tid, uint64_t ticks)
+{
+	return (uint64_t)(tid & 0xffffff) << TF_WAKER_TICKS_BITS |
+	       (ticks < TF_WAKER_TICKS_MOST ? ticks : TF_WAKER_TICKS_MOST);
+}
+
 static inline uint64_t tf_blob(unsigned blob, unsigned length, uint32_t id)
 {
 	return TF_BLOB | (uint64_t)blob << 5 | (uint64_t)length << 16 | (uint64_t)id << 32;
@@ -343,7 +352,15 @@ enum tf_arg_kind {
 	/* of a call on a path. value = the number of its directory, a TF_DESCRIPTOR_DIRECTORY, in its low 16 bits, and
 	 * errno above (0: success). From 1.5 on */
 	TF_ARG_DIRECTORY = 23,
+	/* Of a wait for a lock, a condition, a semaphore, a barrier or a futex. From 1.9 on. LOCK: value = its address.
+	 * HOLDER: value = the TID of the thread that owned the mutex when the wait began. WAKER, with --wakes only:
+	 * value = the TID of the thread whose release ended the wait << 24, and the ticks from that release to the end
+	 * of the wait (all ones: at least so many). The last thread that arrives at a barrier is its own waker */
+	TF_ARG_LOCK = 26,
+	TF_ARG_HOLDER = 27,
+	TF_ARG_WAKER = 28,
 };
+
 
 enum tf_memory {
 	TF_MEMORY_DEVICE = 1,
