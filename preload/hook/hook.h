@@ -60,6 +60,7 @@
 #include "preload/hook/hook_table.h"
 #include "preload/hook/path.h"
 #include "preload/hook/stream.h"
+#include "preload/hook/wait.h"
 #include "runtime/recorder/stack/sample_mask.h"
 #include "runtime/recorder/stack/stack.h"
 
@@ -288,6 +289,57 @@ static inline size_t hook_length(const char *s)
 #define HOOK_AFTER_CHDIR directory_changed()
 #define HOOK_SHORT_CHDIR (void)0
 #define HOOK_RECORD_CHDIR HOOK_RECORD_NOTHING
+
+/* LOCKED, CONDITION, SEMAPHORE, BARRIER: waits for what is at this address. TAKEN: gets a semaphore without waiting.
+ * WAKES: ends such waits. FUTEX: the arguments of the system call. See wait.h */
+#define HOOK_BEFORE_LOCKED(lock, holder, by_writer) const bool waits_ = wait_begin(lock)
+#define HOOK_AFTER_LOCKED(lock, holder, by_writer)                                                                     \
+	if (__builtin_expect(waits_, 0))                                                                               \
+	wake_waited(lock)
+#define HOOK_SHORT_LOCKED(lock, holder, by_writer) (void)0
+#define HOOK_RECORD_LOCKED(lock, holder, by_writer)                                                                    \
+	wait_record(&event_, HOOK_CURRENT, (lock), (holder), wait_released(&event_, result, (lock), (by_writer)))
+#define HOOK_BEFORE_CONDITION(condition, mutex)                                                                        \
+	HOOK_BEFORE_SEMAPHORE(condition);                                                                              \
+	wait_note((mutex), WAKE_RELEASE)
+#define HOOK_AFTER_CONDITION(condition, mutex) HOOK_AFTER_SEMAPHORE(condition)
+#define HOOK_SHORT_CONDITION(condition, mutex) (void)0
+#define HOOK_RECORD_CONDITION(condition, mutex) HOOK_RECORD_SEMAPHORE(condition)
+#define HOOK_BEFORE_SEMAPHORE(semaphore)                                                                               \
+	struct wake wake_ = {0};                                                                                       \
+	const bool waits_ = wait_begin(semaphore)
+#define HOOK_AFTER_SEMAPHORE(semaphore)                                                                                \
+	if (__builtin_expect(waits_, 0))                                                                               \
+	wake_ = wait_end((semaphore), event_.start, result)
+#define HOOK_SHORT_SEMAPHORE(semaphore) (void)0
+#define HOOK_RECORD_SEMAPHORE(semaphore) wait_record(&event_, HOOK_CURRENT, (semaphore), 0, wake_)
+#define HOOK_BEFORE_TAKEN(semaphore)
+#define HOOK_AFTER_TAKEN(semaphore)                                                                                    \
+	if (!result)                                                                                                   \
+	wait_taken(semaphore)
+#define HOOK_SHORT_TAKEN(semaphore) (void)0
+#define HOOK_RECORD_TAKEN(semaphore) HOOK_RECORD_WAKES(semaphore, )
+#define HOOK_BEFORE_BARRIER(barrier)                                                                                   \
+	struct wake wake_ = {0};                                                                                       \
+	const uint64_t arrived_ = wait_arrived(barrier)
+#define HOOK_AFTER_BARRIER(barrier)                                                                                    \
+	if (__builtin_expect(arrived_ != 0, 0))                                                                        \
+	wake_ = wake_left((barrier), arrived_)
+#define HOOK_SHORT_BARRIER(barrier) (void)0
+#define HOOK_RECORD_BARRIER(barrier) HOOK_RECORD_SEMAPHORE(barrier)
+#define HOOK_BEFORE_WAKES(address, kind) wait_note((address), (kind))
+#define HOOK_AFTER_WAKES(address, kind)
+#define HOOK_SHORT_WAKES(address, kind) (void)0
+#define HOOK_RECORD_WAKES(address, kind) HOOK_RECORD_ARG(tf_arg(TF_ARG_LOCK, 0, (uintptr_t)(address)))
+#define HOOK_BEFORE_FUTEX(address, operation, count)                                                                   \
+	struct wake wake_ = {0};                                                                                       \
+	const bool waits_ = wait_is_wait(operation) && wait_begin(address);                                            \
+	if (wait_is_wake(operation))                                                                                   \
+	wait_note((address), (count) == 1 ? WAKE_ONE : WAKE_ALL)
+#define HOOK_AFTER_FUTEX(address, operation, count) HOOK_AFTER_SEMAPHORE(address)
+#define HOOK_SHORT_FUTEX(address, operation, count) (void)0
+#define HOOK_RECORD_FUTEX(address, operation, count)                                                                   \
+	wait_record_value(&event_, HOOK_CURRENT, (address), (uint64_t)((operation) & 0xff), wake_)
 
 /* FD: uses this descriptor; the result is a number of bytes. DIRECTORY: likewise, without bytes */
 #define HOOK_BEFORE_FD(fd)

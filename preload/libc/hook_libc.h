@@ -30,35 +30,44 @@
 	HOOK_WAIT(X)                                                                                                   \
 	/* locks: OWN rows try first and time only calls that block */                                                 \
 	X(OWN, int, pthread_mutex_lock, (pthread_mutex_t * m), (m), NOTHING)                                           \
-	X(TIMED, int, pthread_mutex_timedlock, (pthread_mutex_t * m, const struct timespec *t), (m, t), NOTHING)       \
+	X(TIMED, int, pthread_mutex_timedlock, (pthread_mutex_t * m, const struct timespec *t), (m, t),                \
+	  LOCKED(m, 0, false))                                                                                         \
 	X(OWN, int, pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), NOTHING)                                       \
 	X(OWN, int, pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), NOTHING)                                       \
-	X(TIMED, int, pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, const struct timespec *t), (l, t), NOTHING)   \
-	X(TIMED, int, pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, const struct timespec *t), (l, t), NOTHING)   \
-	X(TIMED, int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t * m), (c, m), NOTHING)                   \
+	X(TIMED, int, pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, const struct timespec *t), (l, t),            \
+	  LOCKED(l, 0, true))                                                                                          \
+	X(TIMED, int, pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, const struct timespec *t), (l, t),            \
+	  LOCKED(l, 0, false))                                                                                         \
+	X(TIMED, int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t * m), (c, m), CONDITION(c, m))           \
 	X(TIMED, int, pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t * m, const struct timespec *t),     \
-	  (c, m, t), NOTHING)                                                                                          \
+	  (c, m, t), CONDITION(c, m))                                                                                  \
 	X(TIMED, int, pthread_cond_clockwait,                                                                          \
-	  (pthread_cond_t * c, pthread_mutex_t * m, clockid_t k, const struct timespec *t), (c, m, k, t), NOTHING)     \
+	  (pthread_cond_t * c, pthread_mutex_t * m, clockid_t k, const struct timespec *t), (c, m, k, t),              \
+	  CONDITION(c, m))                                                                                             \
 	X(OWN, int, sem_wait, (sem_t * s), (s), NOTHING)                                                               \
-	X(TIMED, int, sem_timedwait, (sem_t * s, const struct timespec *t), (s, t), NOTHING)                           \
-	X(TIMED, int, sem_clockwait, (sem_t * s, clockid_t k, const struct timespec *t), (s, k, t), NOTHING)           \
+	X(TIMED, int, sem_timedwait, (sem_t * s, const struct timespec *t), (s, t), SEMAPHORE(s))                      \
+	X(TIMED, int, sem_clockwait, (sem_t * s, clockid_t k, const struct timespec *t), (s, k, t), SEMAPHORE(s))      \
 	X(TIMED, int, pthread_mutex_trylock, (pthread_mutex_t * m), (m), NOTHING)                                      \
 	X(TIMED, int, pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l), NOTHING)                                  \
 	X(TIMED, int, pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), NOTHING)                                  \
-	X(TIMED, int, sem_trywait, (sem_t * s), (s), NOTHING)                                                          \
+	X(TIMED, int, sem_trywait, (sem_t * s), (s), TAKEN(s))                                                         \
 	X(REAL, void, pthread_testcancel, (void), (), NOTHING)                                                         \
-	X(TIMED, int, pthread_cond_signal, (pthread_cond_t * c), (c), NOTHING)                                         \
-	X(TIMED, int, pthread_cond_broadcast, (pthread_cond_t * c), (c), NOTHING)                                      \
-	X(TIMED, int, pthread_barrier_wait, (pthread_barrier_t * b), (b), NOTHING)                                     \
+	X(TIMED, int, pthread_cond_signal, (pthread_cond_t * c), (c), WAKES(c, WAKE_ONE))                              \
+	X(TIMED, int, pthread_cond_broadcast, (pthread_cond_t * c), (c), WAKES(c, WAKE_ALL))                           \
+	X(TIMED, int, pthread_barrier_wait, (pthread_barrier_t * b), (b), BARRIER(b))                                  \
 	X(OWN, int, pthread_spin_lock, (pthread_spinlock_t * l), (l), NOTHING)                                         \
 	X(TIMED, int, pthread_rwlock_clockrdlock, (pthread_rwlock_t * l, clockid_t k, const struct timespec *t),       \
-	  (l, k, t), NOTHING)                                                                                          \
+	  (l, k, t), LOCKED(l, 0, true))                                                                               \
 	X(TIMED, int, pthread_rwlock_clockwrlock, (pthread_rwlock_t * l, clockid_t k, const struct timespec *t),       \
-	  (l, k, t), NOTHING)                                                                                          \
+	  (l, k, t), LOCKED(l, 0, false))                                                                              \
 	X(TIMED, int, pthread_mutex_clocklock, (pthread_mutex_t * m, clockid_t k, const struct timespec *t),           \
-	  (m, k, t), NOTHING)                                                                                          \
+	  (m, k, t), LOCKED(m, 0, false))                                                                              \
 	X(TIMED, int, pthread_spin_trylock, (pthread_spinlock_t * l), (l), NOTHING)                                    \
+	/* not recorded: they note who ends a wait, with --wakes (wrap_lock.c) */                                      \
+	X(NAKED, int, pthread_mutex_unlock, (pthread_mutex_t * m), (m), NOTHING)                                       \
+	X(NAKED, int, pthread_rwlock_unlock, (pthread_rwlock_t * l), (l), NOTHING)                                     \
+	X(NAKED, int, pthread_spin_unlock, (pthread_spinlock_t * l), (l), NOTHING)                                     \
+	X(NAKED, int, sem_post, (sem_t * s), (s), NOTHING)                                                             \
 	/* threads */                                                                                                  \
 	X(OWN, int, pthread_create, (pthread_t * id, const pthread_attr_t *a, void *(*f)(void *), void *arg),          \
 	  (id, a, f, arg), NOTHING)                                                                                    \

@@ -4,11 +4,12 @@
 
 /* All results of the try except EBUSY are those of the blocking call: 0, EOWNERDEAD, EINVAL, EAGAIN (recursive mutex).
  * For an error-checking mutex that the caller holds, the try returns EBUSY and the blocking call EDEADLK. -1: libc does
- * not have the function. */
-#define LOCK(symbol, try, type)                                                                                        \
+ * not have the function. `owner`: who has the lock, if that is known. `by_writer`: see wake_released(). */
+#define LOCK(symbol, try, type, owner, by_writer)                                                                      \
 	int wrap_##symbol(type *lock)                                                                                  \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		uint32_t holder;                                                                                       \
 		int result;                                                                                            \
                                                                                                                        \
 		if (!event_enabled(TF_GROUP_OSRT))                                                                     \
@@ -16,27 +17,16 @@
 		result = real_##try(lock);                                                                             \
 		if (__builtin_expect(result != EBUSY && result != -1, 1))                                              \
 			return result;                                                                                 \
-		HOOK_TIME(real_##symbol(lock), NOTHING);                                                               \
+		holder = (uint32_t)(owner);                                                                            \
+		HOOK_TIME(real_##symbol(lock), LOCKED((const void *)lock, holder, by_writer));                         \
 		return result;                                                                                         \
 	}
 
-LOCK(pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_t)
-LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_t)
-LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t)
-
-int wrap_pthread_spin_lock(pthread_spinlock_t *lock)
-{
-	enum { HOOK_CURRENT = HOOK_pthread_spin_lock };
-	int result;
-
-	if (!event_enabled(TF_GROUP_OSRT))
-		return real_pthread_spin_lock(lock);
-	result = real_pthread_spin_trylock(lock);
-	if (__builtin_expect(result != EBUSY && result != -1, 1))
-		return result;
-	HOOK_TIME(real_pthread_spin_lock(lock), NOTHING);
-	return result;
-}
+LOCK(pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_t,
+     __atomic_load_n(&lock->__data.__owner, __ATOMIC_RELAXED), false)
+LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_t, 0, false)
+LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t, 0, true)
+LOCK(pthread_spin_lock, pthread_spin_trylock, pthread_spinlock_t, 0, false)
 
 int wrap_sem_wait(sem_t *s)
 {
@@ -46,9 +36,31 @@ int wrap_sem_wait(sem_t *s)
 	if (!event_enabled(TF_GROUP_OSRT))
 		return real_sem_wait(s);
 	real_pthread_testcancel(); /* sem_wait is a cancellation point, sem_trywait is not */
-	if (!real_sem_trywait(s))
+	if (!real_sem_trywait(s)) {
+		wait_taken(s);
 		return 0;
+	}
 	errno = error;
-	HOOK_TIME(real_sem_wait(s), NOTHING);
+	HOOK_TIME(real_sem_wait(s), SEMAPHORE(s));
 	return result;
 }
+
+/* ---- releases, for --wakes ---- */
+
+/* Noted before the real call: after it, the waiter may have looked already, and the lock may no longer exist. A lock
+ * that processes share is not noted: the last release may be one of another process. */
+#define RELEASE(symbol, type, is_shared, kind)                                                                         \
+	HOOK_EXPORT int symbol(type *lock)                                                                             \
+	{                                                                                                              \
+		if (__builtin_expect(wake_is_on, 0) && wake_is_waited((const void *)lock) && !(is_shared))             \
+			wait_note_attached((const void *)lock, (kind));                                                \
+		return real_##symbol(lock);                                                                            \
+	}
+
+enum { MUTEX_SHARED = 128 }; /* in __kind */
+
+RELEASE(pthread_mutex_unlock, pthread_mutex_t, lock->__data.__kind & MUTEX_SHARED, WAKE_RELEASE)
+RELEASE(pthread_rwlock_unlock, pthread_rwlock_t, lock->__data.__shared,
+	lock->__data.__cur_writer ? WAKE_RELEASE : WAKE_READER)
+RELEASE(pthread_spin_unlock, pthread_spinlock_t, false, WAKE_RELEASE)
+RELEASE(sem_post, sem_t, false, WAKE_ONE)

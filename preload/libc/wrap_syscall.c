@@ -23,7 +23,7 @@
 		return result;                                                                                         \
 	}
 
-RAW(futex, VALUE(b & 0xff))
+RAW(futex, FUTEX((void *)a, b, c))
 RAW(io_uring_enter, FD((int)a))
 RAW(membarrier, NOTHING)
 

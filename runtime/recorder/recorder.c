@@ -17,6 +17,7 @@
 #include "runtime/recorder/record/spare_stack.h"
 #include "runtime/recorder/record/traffic.h"
 #include "runtime/recorder/record/usage.h"
+#include "runtime/recorder/record/wake.h"
 #include "runtime/recorder/stack/crash.h"
 #include "runtime/recorder/stack/module.h"
 #include "runtime/recorder/stack/sample.h"
@@ -85,6 +86,7 @@ static bool recorder_start_image(void)
 	if (!is_fork)
 		process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0) |
 				      (process_options.memory ? PROCESS_MEMORY : 0);
+	wake_is_on = process_options.wakes;
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
 	 * inherits the results. */
 	if (!is_fork) {

@@ -52,6 +52,8 @@ static const struct option rows[] = {
 	{"osrt-threshold", 0, OPTION_NUMBER, RECORDED, AT(osrt_threshold_ns), .value = "NS", .initial = "1000",
 	 .maximum = UINT64_MAX - 1,
 	 .help = "count and sum OS calls shorter than this instead of recording them; 0: record all"},
+	{"wakes", 0, OPTION_FLAG, RECORDED, AT(wakes), .initial = "false",
+	 .help = "record which thread ended each wait for a lock, a condition, a semaphore or a barrier"},
 	{"nvtx-domain-include", 0, OPTION_TEXT, RECORDED, AT(nvtx_domain_include), .value = "NAME,...",
 	 .help = "record only these NVTX domains; default: the one without a name"},
 	{"nvtx-domain-exclude", 0, OPTION_TEXT, RECORDED, AT(nvtx_domain_exclude), .value = "NAME,...",

@@ -59,7 +59,7 @@ struct options {
 	uint32_t cuda_graph_sampling; /* every so many launches of a graph are recorded by nodes; 0: none */
 	uint32_t cuda_flush_interval_ms;
 	enum gpu_activity gpu_activity;
-	bool follow_clean_env, ld_audit;
+	bool follow_clean_env, ld_audit, wakes;
 	enum sample sample;
 	uint32_t sampling_frequency;
 	enum sampling_source sampling_source;

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a wait for a lock, a condition, a semaphore, a barrier or a futex has in the trace: the address, the owner of a
+ * mutex, and with --wakes the thread that ended the wait (runtime/recorder/record/wake.h). */
+#ifndef PILLION_WAIT_H
+#define PILLION_WAIT_H
+
+#include <linux/futex.h>
+
+#include "preload/hook/call.h"
+#include "runtime/recorder/record/wake.h"
+
+/* The calling thread is about to end a wait, if there is one. */
+__attribute__((noinline)) void wait_note_attached(const void *address, enum wake_kind kind);
+static inline __attribute__((always_inline)) void wait_note(const void *address, enum wake_kind kind)
+{
+	if (__builtin_expect(wake_is_on, 0) && __builtin_expect(wake_is_waited(address), 0))
+		wait_note_attached(address, kind);
+}
+
+/* The calling thread is about to wait. True: wake_waited() is due after it. */
+__attribute__((noinline)) bool wait_begin_attached(const void *address);
+static inline bool wait_begin(const void *address)
+{
+	return __builtin_expect(wake_is_on, 0) && wait_begin_attached(address);
+}
+
+/* When the thread arrived at a barrier; 0: this is not to be known. */
+__attribute__((noinline)) uint64_t wait_arrived_attached(const void *barrier);
+static inline uint64_t wait_arrived(const void *barrier)
+{
+	return __builtin_expect(wake_is_on, 0) ? wait_arrived_attached(barrier) : 0;
+}
+
+/* The calling thread has got a semaphore without waiting: its post woke no other thread. */
+static inline void wait_taken(const void *semaphore)
+{
+	if (__builtin_expect(wake_is_on, 0) && wake_is_waited(semaphore))
+		wake_take(semaphore, 0);
+}
+
+static inline struct wake wait_released(const struct call *e, int result, const void *lock, bool by_writer)
+{
+	return wake_is_on && !result ? wake_released(lock, e->start, by_writer) : (struct wake){0};
+}
+
+/* After a wait for which wait_begin() was true. */
+static inline struct wake wait_end(const void *address, uint64_t start, long result)
+{
+	wake_waited(address);
+	return result ? (struct wake){0} : wake_take(address, start);
+}
+
+static inline bool wait_is_wake(long operation)
+{
+	operation &= FUTEX_CMD_MASK;
+	return operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET;
+}
+
+static inline bool wait_is_wait(long operation)
+{
+	operation &= FUTEX_CMD_MASK;
+	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+}
+
+/* Records a wait. `holder`: 0 if not known. */
+static inline __attribute__((always_inline)) void wait_record(const struct call *e, unsigned function,
+							      const void *lock, uint32_t holder, struct wake wake)
+{
+	uint64_t args[3] = {tf_arg(TF_ARG_LOCK, 0, (uintptr_t)lock)};
+	unsigned n = 1;
+
+	if (holder)
+		args[n++] = tf_arg(TF_ARG_HOLDER, 0, holder);
+	if (wake.tid)
+		args[n++] = wake_arg(wake, e->end);
+	call_record(e, function, process_osrt_backtrace, args, n);
+}
+
+/* The same for a futex, with its operation. */
+static inline __attribute__((always_inline)) void wait_record_value(const struct call *e, unsigned function,
+								    const void *lock, uint64_t value,
+								    struct wake wake)
+{
+	uint64_t args[3] = {tf_arg(TF_ARG_VALUE, 0, value), tf_arg(TF_ARG_LOCK, 0, (uintptr_t)lock),
+			    wake_arg(wake, e->end)};
+
+	call_record(e, function, process_osrt_backtrace, args, wake.tid ? 3 : 2);
+}
+
+#endif
