@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@ struct job {
 	double median_ns, min_ns;
 	int null_fd, zero_fd;
 	pthread_mutex_t mutex;
+	pthread_cond_t condition;
+	sem_t semaphore;
 };
 
 struct kind {
@@ -77,6 +80,21 @@ static void make_locks(struct job *job, long n)
 	}
 }
 
+/* Of a condition for which nobody waits. */
+static void make_signals(struct job *job, long n)
+{
+	while (n-- > 0)
+		pthread_cond_signal(&job->condition);
+}
+
+static void make_posts(struct job *job, long n)
+{
+	while (n-- > 0) {
+		sem_post(&job->semaphore);
+		sem_wait(&job->semaphore);
+	}
+}
+
 #ifdef HAVE_NVTX
 static void make_ranges(struct job *job, long n)
 {
@@ -97,7 +115,7 @@ static void make_marks(struct job *job, long n)
 
 static const struct kind kinds[] = {
     {"write", make_writes}, {"read", make_reads}, {"poll", make_polls}, {"mutex", make_locks},
-    {"open", make_opens},
+    {"open", make_opens},   {"signal", make_signals}, {"post", make_posts},
 #ifdef HAVE_NVTX
     {"nvtx", make_ranges},  {"mark", make_marks},
 #endif
