@@ -206,6 +206,9 @@ static inline int64_t hook_message_bytes(const struct mmsghdr *messages, int cou
 	return bytes;
 }
 
+/* Counts what lio_listio is going to request as calls of aio_read and aio_write. */
+void hook_count_listed(struct aiocb *const *blocks, int count);
+
 static inline size_t hook_length(const char *s)
 {
 	return s ? strlen(s) : 0;
@@ -260,6 +263,30 @@ static inline size_t hook_length(const char *s)
 	do {                                                                                                           \
 		event_.frame |= STACK_NATIVE_ONLY;                                                                     \
 		HOOK_RECORD_BYTES(bytes);                                                                              \
+	} while (0)
+
+/* MAPPED: likewise a mapping of this file, if there is one, whose bytes are counted by descriptor */
+#define HOOK_BEFORE_MAPPED(bytes, fd)
+#define HOOK_AFTER_MAPPED(bytes, fd)
+#define HOOK_IS_OF_FILE(fd) ((fd) >= 0 && result != MAP_FAILED)
+#define HOOK_SHORT_MAPPED(bytes, fd)                                                                                   \
+	do {                                                                                                           \
+		event_.frame |= STACK_NATIVE_ONLY;                                                                     \
+		if (HOOK_IS_OF_FILE(fd))                                                                               \
+			HOOK_SHORT_AMOUNT((fd), (int64_t)(bytes));                                                     \
+	} while (0)
+#define HOOK_RECORD_MAPPED(bytes, fd)                                                                                  \
+	do {                                                                                                           \
+		event_.frame |= STACK_NATIVE_ONLY;                                                                     \
+		if (HOOK_IS_OF_FILE(fd)) {                                                                             \
+			call_record(&event_, HOOK_CURRENT, process_osrt_backtrace,                                     \
+				    (uint64_t[]){hook_fd_arg((fd), (int64_t)(bytes)),                                  \
+						 tf_arg(TF_ARG_BYTES, 0, (uint64_t)(bytes))}, 2);                      \
+			if (!descriptor_is_known(fd))                                                                  \
+				descriptor_describe((fd), event_.start);                                               \
+		} else {                                                                                               \
+			HOOK_RECORD_BYTES(bytes);                                                                      \
+		}                                                                                                      \
 	} while (0)
 
 /* TIMEOUT: the longest time to wait, and the result. The timeout is not read if the kernel could not read it */
@@ -354,20 +381,32 @@ static inline size_t hook_length(const char *s)
 		if (__builtin_expect(!descriptor_is_known(fd), 0))                                                     \
 			descriptor_describe((fd), event_.start);                                                       \
 	} while (0)
+/* QUEUED: requests that bytes of this aiocb are read or written, LISTED: those of several. The control block may be
+ * freed once the call has been made */
+#define HOOK_BEFORE_QUEUED(block)                                                                                      \
+	const int queued_ = (block)->aio_fildes;                                                                       \
+	const int64_t wanted_ = (int64_t)(block)->aio_nbytes
+#define HOOK_AFTER_QUEUED(block)
+#define HOOK_SHORT_QUEUED(block) HOOK_SHORT_AMOUNT(queued_, result ? 0 : wanted_)
+#define HOOK_RECORD_QUEUED(block) HOOK_RECORD_AMOUNT(queued_, result ? -1 : wanted_)
+#define HOOK_BEFORE_LISTED(blocks, count) hook_count_listed((blocks), (count))
+#define HOOK_AFTER_LISTED(blocks, count)
+#define HOOK_SHORT_LISTED(blocks, count) (void)0
+#define HOOK_RECORD_LISTED(blocks, count) HOOK_RECORD_NOTHING
 /* COPIED: writes the result's bytes to a descriptor and reads them from another one, which is counted as a call of
- * inner_read. MESSAGES: the result is a number of messages, of which all but one are counted as calls of that row */
-#define HOOK_BEFORE_COPIED(to, from)
-#define HOOK_AFTER_COPIED(to, from)
-#define HOOK_SHORT_COPIED(to, from)                                                                                    \
+ * this row. MESSAGES: the result is a number of messages, of which all but one are counted as calls of that row */
+#define HOOK_BEFORE_COPIED(to, from, inner)
+#define HOOK_AFTER_COPIED(to, from, inner)
+#define HOOK_SHORT_COPIED(to, from, inner)                                                                             \
 	do {                                                                                                           \
 		HOOK_SHORT_FD(to);                                                                                     \
-		stream_count(HOOK_inner_read, (from), event_.start,                                                    \
+		stream_count(HOOK_##inner, (from), event_.start,                                                       \
 			     (struct stream_moved){result > 0 ? (uint64_t)result : 0, 1});                             \
 	} while (0)
-#define HOOK_RECORD_COPIED(to, from)                                                                                   \
+#define HOOK_RECORD_COPIED(to, from, inner)                                                                            \
 	do {                                                                                                           \
 		HOOK_RECORD_FD(to);                                                                                    \
-		stream_count(HOOK_inner_read, (from), event_.start,                                                    \
+		stream_count(HOOK_##inner, (from), event_.start,                                                       \
 			     (struct stream_moved){result > 0 ? (uint64_t)result : 0, 1});                             \
 	} while (0)
 #define HOOK_BEFORE_MESSAGES(fd, messages, inner)

@@ -76,39 +76,42 @@
 	X(TIMED, int, fallocate, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n), FD(fd))                     \
 	X(TIMED, int, posix_fallocate, (int fd, off_t at, off_t n), (fd, at, n), FD(fd))                               \
 	X(TIMED, int, posix_fadvise, (int fd, off_t at, off_t n, int advice), (fd, at, n, advice), FD(fd))             \
-	X(TIMED, ssize_t, sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n), COPIED(to, from))      \
+	X(TIMED, ssize_t, sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n),                        \
+	  COPIED(to, from, inner_read))                                                                                \
 	X(TIMED, int, lockf64, (int fd, int command, off64_t n), (fd, command, n), FD(fd))                             \
 	X(TIMED, int, truncate64, (const char *path, off64_t n), (path, n), CHANGE(AT_FDCWD, path))                    \
 	X(TIMED, int, ftruncate64, (int fd, off64_t n), (fd, n), FD(fd))                                               \
 	X(TIMED, int, fallocate64, (int fd, int mode, off64_t at, off64_t n), (fd, mode, at, n), FD(fd))               \
 	X(TIMED, int, posix_fallocate64, (int fd, off64_t at, off64_t n), (fd, at, n), FD(fd))                         \
 	X(TIMED, int, posix_fadvise64, (int fd, off64_t at, off64_t n, int advice), (fd, at, n, advice), FD(fd))       \
-	X(TIMED, ssize_t, sendfile64, (int to, int from, off64_t *at, size_t n), (to, from, at, n), COPIED(to, from))  \
+	X(TIMED, ssize_t, sendfile64, (int to, int from, off64_t *at, size_t n), (to, from, at, n),                    \
+	  COPIED(to, from, inner_read))                                                                                \
 	X(TIMED, ssize_t, copy_file_range, (int from, off64_t *at, int to, off64_t *to_at, size_t n, unsigned flags),  \
-	  (from, at, to, to_at, n, flags), COPIED(to, from))                                                           \
+	  (from, at, to, to_at, n, flags), COPIED(to, from, inner_read))                                               \
 	X(TIMED, ssize_t, splice, (int from, off64_t *at, int to, off64_t *to_at, size_t n, unsigned flags),           \
-	  (from, at, to, to_at, n, flags), COPIED(to, from))                                                           \
-	X(TIMED, ssize_t, tee, (int from, int to, size_t n, unsigned flags), (from, to, n, flags), COPIED(to, from))   \
+	  (from, at, to, to_at, n, flags), COPIED(to, from, inner_spliced))                                            \
+	X(TIMED, ssize_t, tee, (int from, int to, size_t n, unsigned flags), (from, to, n, flags),                     \
+	  COPIED(to, from, inner_spliced))                                                                             \
 	X(TIMED, ssize_t, vmsplice, (int fd, const struct iovec *v, size_t n, unsigned flags), (fd, v, n, flags),      \
 	  FD(fd))                                                                                                      \
 	X(TIMED, int, pipe, (int p[2]), (p), PAIR(p))                                                                  \
 	X(TIMED, int, pipe2, (int p[2], int flags), (p, flags), PAIR(p))                                               \
 	X(TIMED, int, eventfd_read, (int fd, eventfd_t *value), (fd, value), FD(fd))                                   \
 	X(TIMED, int, eventfd_write, (int fd, eventfd_t value), (fd, value), FD(fd))                                   \
-	X(TIMED, int, aio_read, (struct aiocb * a), (a), NOTHING)                                                      \
-	X(TIMED, int, aio_write, (struct aiocb * a), (a), NOTHING)                                                     \
+	X(TIMED, int, aio_read, (struct aiocb * a), (a), QUEUED(a))                                                    \
+	X(TIMED, int, aio_write, (struct aiocb * a), (a), QUEUED(a))                                                   \
 	X(TIMED, int, aio_fsync, (int flags, struct aiocb *a), (flags, a), NOTHING)                                    \
 	X(TIMED, int, aio_suspend, (const struct aiocb *const a[], int n, const struct timespec *t), (a, n, t),        \
 	  TIMEOUT(hook_us(t)))                                                                                         \
 	X(TIMED, int, lio_listio, (int mode, struct aiocb *const a[], int n, struct sigevent *e), (mode, a, n, e),     \
-	  NOTHING)                                                                                                     \
-	X(TIMED, int, aio_read64, (struct aiocb64 * a), (a), NOTHING)                                                  \
-	X(TIMED, int, aio_write64, (struct aiocb64 * a), (a), NOTHING)                                                 \
-	X(TIMED, int, aio_fsync64, (int flags, struct aiocb64 *a), (flags, a), NOTHING)                                \
+	  LISTED((struct aiocb *const *)a, n))                                                                         \
+	X(TIMED_AS(aio_read), int, aio_read64, (struct aiocb64 * a), (a), QUEUED(a))                                   \
+	X(TIMED_AS(aio_write), int, aio_write64, (struct aiocb64 * a), (a), QUEUED(a))                                 \
+	X(TIMED_AS(aio_fsync), int, aio_fsync64, (int flags, struct aiocb64 *a), (flags, a), NOTHING)                  \
 	X(TIMED, int, aio_suspend64, (const struct aiocb64 *const a[], int n, const struct timespec *t), (a, n, t),    \
 	  TIMEOUT(hook_us(t)))                                                                                         \
 	X(TIMED, int, lio_listio64, (int mode, struct aiocb64 *const a[], int n, struct sigevent *e), (mode, a, n, e), \
-	  NOTHING)
+	  LISTED((struct aiocb *const *)a, n))
 
 #define HOOK_NAME(X)                                                                                                   \
 	/* names of files */                                                                                           \
@@ -184,9 +187,9 @@
 #define HOOK_MEMORY(X)                                                                                                 \
 	/* memory mappings */                                                                                          \
 	X(TIMED, void *, mmap, (void *at, size_t n, int protection, int flags, int fd, off_t from),                    \
-	  (at, n, protection, flags, fd, from), MEMORY(n))                                                             \
+	  (at, n, protection, flags, fd, from), MAPPED(n, flags & MAP_ANONYMOUS ? -1 : fd))                            \
 	X(TIMED, void *, mmap64, (void *at, size_t n, int protection, int flags, int fd, off64_t from),                \
-	  (at, n, protection, flags, fd, from), MEMORY(n))                                                             \
+	  (at, n, protection, flags, fd, from), MAPPED(n, flags & MAP_ANONYMOUS ? -1 : fd))                            \
 	X(TIMED, int, munmap, (void *at, size_t n), (at, n), MEMORY(n))                                                \
 	X(NAKED, void *, mremap, (void *at, size_t n, size_t size, int flags, void *to), (at, n, size, flags, to),     \
 	  MEMORY(size))                                                                                                \

@@ -164,6 +164,7 @@
 	  (f, format, a), INPUT_TEXT(f, 0))                                                                            \
 	/* reads and writes that the kernel makes during another call: only ids and names */                           \
 	X(RAW, ssize_t, inner_read, (void), (), NOTHING)                                                               \
-	X(RAW, ssize_t, inner_write, (void), (), NOTHING)
+	X(RAW, ssize_t, inner_write, (void), (), NOTHING)                                                              \
+	X(RAW, ssize_t, inner_spliced, (void), (), NOTHING)
 
 #endif

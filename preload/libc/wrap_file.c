@@ -111,6 +111,19 @@ int wrap_fcloseall(void)
 	return result;
 }
 
+void hook_count_listed(struct aiocb *const *blocks, int count)
+{
+	if (!event_enabled(TF_GROUP_OSRT) || !hook_attached())
+		return;
+	for (int i = 0; i < count; i++) {
+		const struct aiocb *b = blocks[i];
+
+		if (b && (b->aio_lio_opcode == LIO_READ || b->aio_lio_opcode == LIO_WRITE))
+			stream_count(b->aio_lio_opcode == LIO_READ ? HOOK_aio_read : HOOK_aio_write, b->aio_fildes,
+				     clock_now(), (struct stream_moved){b->aio_nbytes, 1});
+	}
+}
+
 HOOK_EXPORT void *mremap(void *at, size_t n, size_t size, int flags, ...)
 {
 	enum { HOOK_CURRENT = HOOK_mremap };

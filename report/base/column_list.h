@@ -56,25 +56,30 @@
 	X(DEPTH, "Depth") X(DEVICE_RECORDS, "Device Records") X(ESTIMATED_CALLS, "Estimated Calls")		       \
 	X(EXECUTIONS, "Executions") X(FAILED_CHANGES, "Failed Changes") X(FAILED_OPENS, "Failed Opens")		       \
 	X(FAILED_STATS, "Failed Stats") X(FILES, "Files") X(FLOP, "FLOP") X(FLOPS, "FLOPs") X(FREES, "Frees")	       \
-	X(GAPS, "Gaps") X(GPU_PAGE_FAULTS, "GPU Page Faults") X(INSTANCES, "Instances") X(KERNELS, "Kernels")	       \
+	X(GAPS, "Gaps") X(GPU_PAGE_FAULTS, "GPU Page Faults") X(INSTANCES, "Instances")				       \
+	X(INVOLUNTARY_SWITCHES, "Involuntary Switches") X(KERNELS, "Kernels")					       \
 	X(KERN_INST, "Kern Inst") X(LAUNCHES, "Launches") X(LEAST_OF_A_RANK_BYTES, "Least of a Rank (bytes)")	       \
-	X(LVL, "Lvl") X(MEMORY_BUS_BITS, "Memory Bus (bits)") X(MESSAGES, "Messages")				       \
+	X(LVL, "Lvl") X(MAJOR_FAULTS, "Major Faults") X(MAPPED_BYTES, "Mapped (bytes)") X(MAPS, "Maps")		       \
+	X(MEMORY_BUS_BITS, "Memory Bus (bits)") X(MESSAGES, "Messages")						       \
 	X(MOST_OF_A_RANK_BYTES, "Most of a Rank (bytes)") X(MULTIPLE, "Multiple") X(NOT_FREED, "Not Freed")	       \
 	X(NUM_CALLS, "Num Calls") X(NUM_CHILD, "NumChild") X(NUM_GPU_OPS, "NumGPUOps")				       \
 	X(NUM_LAUNCHES, "Num Launches") X(NVTX_INST, "NVTX Inst") X(ONLINE, "Online") X(OPENS, "Opens")		       \
-	X(PEAK_RSS_KIB, "Peak RSS (KiB)") X(PHASES, "Phases") X(PROCESSES, "Processes") X(QCOUNT, "QCount")	       \
+	X(PAGE_FAULTS, "Page Faults") X(PEAK_RSS_KIB, "Peak RSS (KiB)") X(PHASES, "Phases")			       \
+	X(PROCESSES, "Processes") X(QCOUNT, "QCount")								       \
 	X(RANGE_INSTANCES, "Range Instances") X(RANKS, "Ranks") X(READS, "Reads") X(READ_BYTES, "Read (bytes)")	       \
 	X(RECEIVED_BYTES, "Received (bytes)") X(RECEIVES, "Receives") X(ROW_NUMBER, "Row#") X(RUNS, "Runs")	       \
 	X(SAMPLES, "Samples") X(SENDS, "Sends") X(SENT_BYTES, "Sent (bytes)")					       \
 	X(SHARED_MEMORY_PER_SM_BYTES, "Shared Memory per SM (bytes)") X(SHORT_KERNELS, "Short Kernels")		       \
 	X(SIZE, "Size") X(SMS, "SMs") X(STATS, "Stats") X(STEPS, "Steps") X(THREADS, "Threads")			       \
 	X(THREADS_PER_SM, "Threads per SM") X(TOTAL_CPU_PAGE_FAULTS, "Total CPU Page Faults")			       \
-	X(TOTAL_GPU_OPS, "Total GPU Ops") X(TOTAL_GPU_PAGE_FAULTS, "Total GPU Page Faults") X(WAITS, "Waits")	       \
+	X(TOTAL_GPU_OPS, "Total GPU Ops") X(TOTAL_GPU_PAGE_FAULTS, "Total GPU Page Faults")			       \
+	X(VOLUNTARY_SWITCHES, "Voluntary Switches") X(WAITS, "Waits")						       \
 	X(WRITES, "Writes") X(WRITTEN_BYTES, "Written (bytes)")
 
 #define COLUMNS_NS(X)												       \
 	X(AGE_NS, "Age (ns)") X(AMAX_NS, "AMax (ns)") X(AMIN_NS, "AMin (ns)") X(API_DUR_NS, "API Dur (ns)")	       \
 	X(API_START_NS, "API Start (ns)") X(AT_NS, "At (ns)") X(BLOCKED_NS, "Blocked (ns)")			       \
+	X(BLOCK_IO_DELAY_NS, "Block I/O Delay (ns)")								       \
 	X(CALL_DURATION_NS, "Call Duration (ns)") X(CALL_START_NS, "Call Start (ns)")				       \
 	X(COMPILE_TOTAL_NS, "Compile Total (ns)") X(COST_NS, "Cost (ns)") X(CPU_NATIVE_NS, "CPU Native (ns)")	       \
 	X(CPU_NS, "CPU (ns)") X(CPU_PYTHON_NS, "CPU Python (ns)") X(CPU_SELF_NS, "CPU Self (ns)")		       \

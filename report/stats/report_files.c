@@ -9,7 +9,8 @@
 #include "report/stats/report.h"
 
 struct file_sums {
-	uint64_t total_ns, longest_ns, calls, opens, reads, read_bytes, writes, written_bytes;
+	uint64_t total_ns, longest_ns, calls, opens, reads, read_bytes, writes, written_bytes, maps,
+		mapped_bytes;
 };
 
 enum { ROLE_UNKNOWN = UINT8_MAX };
@@ -88,6 +89,9 @@ static void files_add_moved(struct file_sums *r, enum traffic_role role, uint64_
 	} else if (role == ROLE_WRITE) {
 		r->writes += transfers;
 		r->written_bytes += bytes;
+	} else if (role == ROLE_MAP) {
+		r->maps += transfers;
+		r->mapped_bytes += bytes;
 	}
 }
 
@@ -185,7 +189,8 @@ static void files_columns(const struct files_scan *f, struct table *table)
 	table_has(table, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_MAX_NS,
 		  f->is_sockets ? COL_CONNECTS : COL_OPENS, f->is_sockets ? COL_RECEIVES : COL_READS,
 		  f->is_sockets ? COL_RECEIVED_BYTES : COL_READ_BYTES, f->is_sockets ? COL_SENDS : COL_WRITES,
-		  f->is_sockets ? COL_SENT_BYTES : COL_WRITTEN_BYTES, f->is_sockets ? COL_PEER : COL_PATH);
+		  f->is_sockets ? COL_SENT_BYTES : COL_WRITTEN_BYTES, f->is_sockets ? COL_PEER : COL_PATH,
+		  f->is_sockets ? COL_NONE : COL_MAPS, f->is_sockets ? COL_NONE : COL_MAPPED_BYTES);
 }
 
 static void files_fill_table(const struct files_scan *f, struct table *table)
@@ -215,6 +220,10 @@ static void files_fill_table(const struct files_scan *f, struct table *table)
 		table_number(table, r->writes);
 		table_number(table, r->written_bytes);
 		table_text(table, aggregate_field(key, field));
+		if (f->is_sockets)
+			continue;
+		table_number(table, r->maps);
+		table_number(table, r->mapped_bytes);
 	}
 	free(order);
 }

@@ -8,6 +8,7 @@ static const struct {
 	const char *prefix;
 	enum traffic_role role;
 	enum traffic_kind kind;
+	bool is_uncounted; /* by the kernel in /proc/PID/io: neither read(2), write(2) nor their kin */
 } roles[] = {
 	{"open", ROLE_OPEN},
 	{"creat", ROLE_OPEN},
@@ -22,13 +23,14 @@ static const struct {
 	{"mq_close", ROLE_CLOSE},
 	{"inner_read", ROLE_READ, TRAFFIC_INNER},
 	{"inner_write", ROLE_WRITE, TRAFFIC_INNER},
+	{"inner_spliced", ROLE_READ, TRAFFIC_INNER, true},
 	{"readlink", ROLE_OTHER},
 	{"readahead", ROLE_OTHER},
 	{"readdir", ROLE_OTHER},
 	{"mq_send", ROLE_OTHER},
 	{"read", ROLE_READ},
 	{"pread", ROLE_READ},
-	{"recv", ROLE_READ},
+	{"recv", ROLE_READ, TRAFFIC_CALLS, true},
 	{"fread", ROLE_READ, TRAFFIC_STREAM},
 	{"fget", ROLE_READ, TRAFFIC_STREAM},
 	{"getaddrinfo", ROLE_OTHER},
@@ -39,11 +41,16 @@ static const struct {
 	{"fscanf", ROLE_READ, TRAFFIC_STREAM},
 	{"vscanf", ROLE_READ, TRAFFIC_STREAM},
 	{"vfscanf", ROLE_READ, TRAFFIC_STREAM},
-	{"mq_receive", ROLE_READ},
-	{"mq_timedreceive", ROLE_READ},
+	{"mq_receive", ROLE_READ, TRAFFIC_CALLS, true},
+	{"mq_timedreceive", ROLE_READ, TRAFFIC_CALLS, true},
+	{"mmap", ROLE_MAP, TRAFFIC_CALLS, true},
+	{"aio_read", ROLE_READ},
+	{"aio_write", ROLE_WRITE},
+	{"io_uring_enter", ROLE_SUBMIT},
 	{"write", ROLE_WRITE},
 	{"pwrite", ROLE_WRITE},
-	{"send", ROLE_WRITE},
+	{"sendfile", ROLE_WRITE},
+	{"send", ROLE_WRITE, TRAFFIC_CALLS, true},
 	{"fwrite", ROLE_WRITE, TRAFFIC_STREAM},
 	{"fput", ROLE_WRITE, TRAFFIC_STREAM},
 	{"fflush", ROLE_OTHER, TRAFFIC_STREAM},
@@ -55,9 +62,9 @@ static const struct {
 	{"dprintf", ROLE_WRITE},
 	{"vdprintf", ROLE_WRITE},
 	{"copy_file_range", ROLE_WRITE},
-	{"splice", ROLE_WRITE},
-	{"tee", ROLE_WRITE},
-	{"vmsplice", ROLE_WRITE},
+	{"splice", ROLE_WRITE, TRAFFIC_CALLS, true},
+	{"tee", ROLE_WRITE, TRAFFIC_CALLS, true},
+	{"vmsplice", ROLE_WRITE, TRAFFIC_CALLS, true},
 };
 enum { ROLES = sizeof(roles) / sizeof(*roles) };
 
@@ -83,6 +90,13 @@ enum traffic_kind traffic_kind(const char *function)
 	size_t place = traffic_place(function);
 
 	return place < ROLES ? roles[place].kind : TRAFFIC_CALLS;
+}
+
+bool traffic_is_counted_by_kernel(const char *function)
+{
+	size_t place = traffic_place(function);
+
+	return place < ROLES && !roles[place].is_uncounted;
 }
 
 static uint64_t traffic_number(const struct tf_traffic *t, enum tf_traffic_number number)
