@@ -6,6 +6,7 @@
 #include "runtime/recorder/device/cupti.h"
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/thread.h"
+#include "runtime/recorder/record/usage.h"
 #include "preload/heap/heap.h"
 #include "preload/python/annotate.h"
 #include "preload/lookup/lookup.h"
@@ -26,7 +27,7 @@ static void at_exit(int status, void *unused)
 	(void)unused;
 	cupti_note_unseen();
 	lookup_note_unseen();
-	stream_count_pending(NULL); /* libc writes it after this */
+	usage_expect_written(stream_count_pending(NULL)); /* libc writes it after this */
 	recorder_end(TF_END_EXIT, status);
 }
 

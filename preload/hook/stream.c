@@ -135,23 +135,26 @@ struct stream_closing stream_closing_before(const FILE *f)
 	return (struct stream_closing){(uint64_t)stream_pending(f), process.descriptors[f->_fileno]};
 }
 
-static void stream_count_one(const FILE *f)
+static uint64_t stream_count_one(const FILE *f)
 {
-	if (f->_mode <= 0 && stream_pending(f) > 0)
-		stream_count(HOOK_inner_write, f->_fileno, clock_now(),
-			     (struct stream_moved){(uint64_t)stream_pending(f), 1});
+	uint64_t bytes = f->_mode <= 0 && stream_pending(f) > 0 ? (uint64_t)stream_pending(f) : 0;
+
+	if (bytes)
+		stream_count(HOOK_inner_write, f->_fileno, clock_now(), (struct stream_moved){bytes, 1});
+	return bytes;
 }
 
-void stream_count_pending(FILE *f)
+uint64_t stream_count_pending(FILE *f)
 {
+	uint64_t bytes = 0;
+
 	if (!event_enabled(TF_GROUP_OSRT) || !hook_attached())
-		return;
-	if (f) {
-		stream_count_one(f);
-		return;
-	}
+		return 0;
+	if (f)
+		return stream_count_one(f);
 	_IO_list_lock();
 	for (f = _IO_list_all; f; f = f->_chain)
-		stream_count_one(f);
+		bytes += stream_count_one(f);
 	_IO_list_unlock();
+	return bytes;
 }

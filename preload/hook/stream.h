@@ -148,8 +148,9 @@ struct stream_closing {
 /* Describes the descriptor if the call will write to it. */
 struct stream_closing stream_closing_before(const FILE *f);
 
-/* Counts output that the call which is about to be made will write: to replace this stream, or (NULL) to flush all. */
-void stream_count_pending(FILE *f);
+/* Counts output that the call which is about to be made will write: to replace this stream, or (NULL) to flush all.
+ * Returns its bytes. */
+uint64_t stream_count_pending(FILE *f);
 
 /* Counts reads or writes of the kernel during a call of another function: HOOK_inner_read, HOOK_inner_write. */
 void stream_count(unsigned function, int fd, uint64_t ticks, struct stream_moved moved);

@@ -267,11 +267,19 @@ static const char *reason_not_to_follow(char *const *environment)
 	return !sys_is_silent && is_hidden(process_library()) ? "hidden" : NULL;
 }
 
+/* The child of a vfork has read with its own counts of the kernel, but in its parent's memory. */
+static void forget_reading(const struct sys_moved *before)
+{
+	if (process_is_borrowed())
+		sys_moved = *before;
+}
+
 /* Shared by calls with the program's path and calls with its descriptor. Defines `environment_` for the real call. A
  * macro, because the memory from alloca must exist until the exec. */
 #define PREPARE(check, shown, environment)                                                                             \
 	char *const *environment_ = (environment);                                                                     \
 	do {                                                                                                           \
+		const struct sys_moved moved_ = sys_moved;                                                             \
 		struct preloadable program_ = {0};                                                                     \
 		struct plan plan_;                                                                                     \
 		const char *list_;                                                                                     \
@@ -299,6 +307,7 @@ static const char *reason_not_to_follow(char *const *environment)
 				 sizeof(char *));                                                                      \
 		merge_environment(environment_, &plan_, merged_);                                                      \
 		environment_ = merged_;                                                                                \
+		forget_reading(&moved_);                                                                               \
 	} while (0)
 
 /* ---- the calls ---- */

@@ -12,6 +12,7 @@
 #include "runtime/launch/run.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/foreign_profiler.h"
+#include "runtime/shared/common/sys.h"
 
 struct environment {
 	char **list; /* NULL-terminated; entries are borrowed or never freed */
@@ -356,6 +357,14 @@ static void options_pass_on(const struct run *run, struct environment *e)
 	}
 }
 
+/* A sysctl since Linux 5.14, off by default. */
+static bool has_block_delays(void)
+{
+	char text[8];
+
+	return sys_read_file("/proc/sys/kernel/task_delayacct", text, sizeof(text)) > 0 && text[0] == '1';
+}
+
 static void run_pass_on(const struct run *run, struct environment *e)
 {
 	char number[24];
@@ -372,6 +381,9 @@ static void run_pass_on(const struct run *run, struct environment *e)
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)clock_hz());
 		value_set(e, "PILLION_CLOCK_HZ", number);
 	}
+	value_unset(e, "PILLION_BLOCK_DELAYS");
+	if (has_block_delays())
+		value_set(e, "PILLION_BLOCK_DELAYS", "1");
 	if ((run->options.trace & TRACE_NVTX || run->options.capture_range == CAPTURE_NVTX) &&
 	    !value_get(e, "NVTX_INJECTION64_PATH"))
 		value_set(e, "NVTX_INJECTION64_PATH", run->library);

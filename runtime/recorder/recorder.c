@@ -69,6 +69,7 @@ static bool recorder_start_image(void)
 		clock_forked();
 		clock_pair(&process_inherited.loaded);
 	}
+	usage_begin_bytes(is_fork);
 	image_begin(is_fork);
 	if (!recorder_list_image(is_fork))
 		return false;

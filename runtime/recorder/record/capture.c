@@ -192,6 +192,7 @@ bool capture_find(char *const *environment)
 	capture_map_range();
 	capture_init_clock(identity_number(identity_variable(environment, "PILLION_CLOCK_HZ")));
 	clock_pair(&process_inherited.loaded);
+	process_inherited.has_block_delays = identity_variable(environment, "PILLION_BLOCK_DELAYS");
 	identity_read(id, environment);
 	if (!process_inherited.run && !capture_begin())
 		return false;

@@ -53,8 +53,8 @@ uint64_t identity_number(const char *digits)
 	return number;
 }
 
-/* Field 22 of the stat file. The second field is the program's name in parentheses and may contain any character. */
-uint64_t identity_thread_start(uint32_t tid)
+/* The second field is the program's name in parentheses and may contain any character. */
+uint64_t identity_stat(uint32_t tid, int number)
 {
 	char path[64], stat[1024], *at;
 	struct text t = text_init(path, sizeof(path));
@@ -69,7 +69,7 @@ uint64_t identity_thread_start(uint32_t tid)
 	if (sys_read_file(path, stat, sizeof(stat)) <= 0)
 		return 0;
 	at = strrchr(stat, ')');
-	for (int field = 2; at && field < 22; field++)
+	for (int field = 2; at && field < number; field++)
 		if ((at = strchr(at, ' ')))
 			at++;
 	return identity_number(at);
@@ -114,7 +114,7 @@ static bool is_kept_variable(const char *variable)
 void identity_forked(struct identity *id)
 {
 	id->parent_pid = (uint32_t)sys_getppid();
-	id->start = identity_thread_start(0);
+	id->start = identity_stat(0, IDENTITY_STAT_START);
 }
 
 void identity_read_host(struct identity *id)

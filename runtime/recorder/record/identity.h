@@ -30,9 +30,10 @@ void identity_read(struct identity *id, char *const *environment);
 /* In a forked child: updates the parent's pid and the start time; host, executable and arguments stay the parent's. */
 void identity_forked(struct identity *id);
 
-/* When a thread of this process, or the process (tid 0), was created: clock ticks since boot, 0: not known. */
-uint64_t identity_thread_start(uint32_t tid);
-enum { IDENTITY_TICK_NS = 10000000 }; /* of such a clock */
+/* A field of the stat file of a thread of this process, or of the process (tid 0); 0: not known. START: when it was
+ * created; BLOCKED: how long it has waited for block devices; both in clock ticks, START since boot. */
+uint64_t identity_stat(uint32_t tid, int number);
+enum { IDENTITY_STAT_START = 22, IDENTITY_STAT_BLOCKED = 42, IDENTITY_TICK_NS = 10000000 };
 
 /* False: /proc of this process cannot be read, so its start time is missing. */
 bool identity_has_proc(const struct identity *id);

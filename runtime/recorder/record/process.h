@@ -17,6 +17,7 @@
 #include "runtime/shared/common/hot.h"
 #include "runtime/shared/common/options.h"
 #include "runtime/shared/common/range.h"
+#include "runtime/shared/common/sys.h"
 #include "runtime/shared/format/trace_format.h"
 #include "runtime/shared/format/trace_notes.h"
 
@@ -47,6 +48,11 @@ struct process_state {
 	bool has_noted_unsampled; /* see sample.c */
 	uint32_t starting; /* lock of the start and of the creation of the file */
 	uint32_t threads;  /* attached so far */
+	bool counts_bytes; /* see usage.c, as for the next four */
+	/* What the kernel had counted when the image began, of the process and of its first thread, less our own */
+	struct sys_moved bytes_before, bytes_before_thread;
+	uint64_t bytes_expected; /* to be written at exit */
+	uint64_t read_by_ended;  /* by us, in threads that have ended */
 	struct loader_state loader;
 	uint64_t nonce;
 	uint32_t pid;
@@ -109,6 +115,7 @@ struct image_block {
 struct process_inherited {
 	bool is_configured;
 	bool is_touched; /* see process_touch() */
+	bool has_block_delays; /* the kernel accounts waits for block devices */
 	uint32_t latest_index; /* of the next field, see image.c */
 	struct image_block latest[2], own, parents;
 	uint64_t generations, nonce, parent_nonce, run;

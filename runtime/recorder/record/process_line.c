@@ -149,8 +149,10 @@ static void process_line_add_usage(struct index_writer *line, const struct usage
 	const struct tf_thread *page = (const struct tf_thread *)process.main_page;
 	const uint64_t values[] = {u->process.cpu_ns,	      u->thread.cpu_ns,	  u->thread.delay_ns,
 				   page->chunk.cpu_before_us, u->process.peak_kb, u->process.voluntary,
-				   u->process.involuntary,    u->process.delay_ns};
-	char bytes[176];
+				   u->process.involuntary,    u->process.delay_ns,
+				   u->process.minor_faults,   u->process.major_faults,
+				   u->process.block_ms == UINT32_MAX ? TF_USAGE_UNKNOWN : u->process.block_ms};
+	char bytes[240];
 	struct text t = text_init(bytes, sizeof(bytes));
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {

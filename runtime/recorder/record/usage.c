@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU time of threads and the process: getrusage for the calling thread, /proc for others and for run delays. */
+/* CPU time of threads and the process: getrusage for the calling thread, /proc for others, for run delays, and for the
+ * bytes that the kernel has counted. */
 #include "runtime/recorder/record/usage.h"
 
+#include <string.h>
 #include <sys/resource.h>
 
 #include "runtime/recorder/record/event.h"
@@ -13,7 +15,7 @@
 /* Below DELAY_NS that a thread was off the CPU, reading its run delay, which takes about 5 us, would cost more than it
  * tells. FORK_NS: from the call of fork until the child records; below it, the child does not read when it was created.
  * OTHERS: other threads whose usage is read at the end of an image. */
-enum { DELAY_NS = 500000, FORK_NS = 4 * DELAY_NS, OTHERS = 256 };
+enum { DELAY_NS = 500000, FORK_NS = 4 * DELAY_NS, OTHERS = 256, RESERVED = 16 };
 /* A reading of the schedule that took longer is repeated: under a tracer or without a free CPU, the thread waits at a
  * system call for longer than all else takes. */
 enum { READING_NS = 200000, READINGS = 4 };
@@ -46,6 +48,8 @@ static void usage_get(int who, struct tf_usage *ret)
 	ret->peak_kb = (uint32_t)r.ru_maxrss;
 	ret->voluntary = (uint32_t)r.ru_nvcsw;
 	ret->involuntary = (uint32_t)r.ru_nivcsw;
+	ret->minor_faults = r.ru_minflt < UINT32_MAX ? (uint32_t)r.ru_minflt : UINT32_MAX;
+	ret->major_faults = r.ru_majflt < UINT32_MAX ? (uint32_t)r.ru_majflt : UINT32_MAX;
 }
 
 static const char *usage_parse(const char *at, uint64_t *ret)
@@ -112,7 +116,7 @@ static bool usage_get_age(uint32_t tid, uint64_t *ret_most)
 	uint64_t now = sys_clock_ns(CLOCK_BOOTTIME), start = process_inherited.identity.start;
 
 	if (!is_program)
-		start = process_is_frozen ? 0 : identity_thread_start(tid);
+		start = process_is_frozen ? 0 : identity_stat(tid, IDENTITY_STAT_START);
 	if (!start || start * IDENTITY_TICK_NS > now)
 		return false;
 	*ret_most = now - start * IDENTITY_TICK_NS;
@@ -179,18 +183,29 @@ static void usage_get_delay(struct tf_usage *thread)
 	thread->delay_ns = s.delay_ns;
 }
 
-/* Not counted as lost if there is no room: it is not an event of the program. */
+static unsigned usage_slots(unsigned size)
+{
+	return 1 + (size + TF_DATA_BYTES - 1) / TF_DATA_BYTES;
+}
+
+/* Not counted as lost if there is no room: it is not an event of the program. In the range file, what does not fit is
+ * left out, because a trace file would cost the image more; RESERVED slots are left for what follows. */
 static void usage_put(const struct tf_usage *u)
 {
-	enum { SLOTS = 1 + (sizeof(*u) + TF_DATA_BYTES - 1) / TF_DATA_BYTES };
 	struct thread *t = &thread_self;
+	unsigned size = u->tid ? TF_USAGE_THREAD_BYTES : sizeof(*u), slots = usage_slots(size);
 
-	if (u->ticks && (t->next + SLOTS * TF_SLOT <= t->limit || thread_grow(t, SLOTS)))
-		event_blob(TF_BLOB_USAGE, 0, u, sizeof(*u));
+	if (!process.header && t->next + (slots + RESERVED) * TF_SLOT > t->limit) {
+		size = TF_USAGE_THREAD_BYTES;
+		slots = usage_slots(size);
+	}
+	if (u->ticks && (t->next + slots * TF_SLOT <= t->limit || thread_grow(t, slots)))
+		event_blob(TF_BLOB_USAGE, 0, u, size);
 }
 
 static void usage_thread_end(struct thread *t)
 {
+	uint64_t before = sys_moved.read;
 	struct tf_usage u;
 
 	if (!t->chunk)
@@ -199,6 +214,7 @@ static void usage_thread_end(struct thread *t)
 	u.tid = t->page->chunk.tid;
 	u.peak_kb = 0;
 	usage_get_delay(&u);
+	__atomic_fetch_add(&process.read_by_ended, sys_moved.read - before, __ATOMIC_RELAXED);
 	usage_put(&u);
 	t->page->end_ticks = u.ticks;
 }
@@ -207,6 +223,146 @@ void usage_init(void)
 {
 	delay_ticks = clock_ticks(DELAY_NS);
 	thread_watch(&(struct thread_watch){usage_thread_begin, usage_thread_end});
+}
+
+/* ---- other threads ---- */
+
+/* Calls `visit` with each other living thread until it returns false or they are too many: then the result is false. */
+static bool usage_visit_others(uint32_t self, bool (*visit)(uint32_t tid, void *sum), void *sum)
+{
+	char bytes[4096];
+	int fd = sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	bool goes_on = fd >= 0;
+	unsigned others = 0;
+	long size;
+
+	while (goes_on && (size = sys_call(SYS_getdents64, fd, bytes, sizeof(bytes), 0)) > 0) {
+		for (long at = 0; at < size && goes_on;) {
+			const struct usage_dirent *entry = (const struct usage_dirent *)(bytes + at);
+			uint64_t tid;
+
+			usage_parse(entry->name, &tid);
+			at += entry->size;
+			if (tid && tid != self)
+				goes_on = others++ < OTHERS && visit((uint32_t)tid, sum);
+		}
+	}
+	if (fd >= 0)
+		sys_close(fd);
+	return goes_on;
+}
+
+/* ---- bytes that the kernel has counted ---- */
+
+/* Adds what a file like /proc/self/io says. False: it cannot be read. */
+static bool bytes_add(const char *path, struct sys_moved *sum)
+{
+	static const char read[] = "rchar: ", written[] = "\nwchar: ";
+	char text[64]; /* its first two lines, filled by one read */
+	const char *at = text + sizeof(read) - 1;
+	uint64_t value;
+
+	if (sys_read_file(path, text, sizeof(text)) < (long)sizeof(text) - 1 || memcmp(text, read, sizeof(read) - 1))
+		return false;
+	at = usage_parse(at, &value);
+	sum->read += value;
+	if (memcmp(at, written, sizeof(written) - 1))
+		return false;
+	usage_parse(at + sizeof(written) - 1, &value);
+	sum->written += value;
+	return true;
+}
+
+static bool bytes_add_thread(uint32_t tid, void *sum)
+{
+	char path[64];
+	struct text t = text_init(path, sizeof(path));
+
+	text_add(&t, "/proc/self/task/");
+	text_number(&t, tid);
+	text_add(&t, "/io");
+	return bytes_add(path, sum);
+}
+
+/* A process counts the bytes of ended threads and of children that it has waited for, a thread only its own. */
+static bool bytes_have_others(void)
+{
+	struct tf_usage children, whole, thread;
+
+	usage_get(RUSAGE_OF_CHILDREN, &children);
+	usage_get(RUSAGE_OF_PROCESS, &whole);
+	usage_get(RUSAGE_OF_THREAD, &thread);
+	return children.peak_kb || whole.minor_faults > thread.minor_faults || whole.voluntary > thread.voluntary;
+}
+
+static struct sys_moved bytes_less(struct sys_moved a, struct sys_moved b)
+{
+	return (struct sys_moved){a.read - b.read, a.written - b.written};
+}
+
+void usage_begin_bytes(bool is_fork)
+{
+	/* Our own as of before each reading, which the kernel's counts do not include. */
+	struct sys_moved whole = {0}, thread, own = sys_moved, own_thread = own;
+
+	if (!(process_options.trace & 1u << TF_GROUP_OSRT) || sys_is_silent || process_is_frozen)
+		return;
+	process.counts_bytes = is_fork || bytes_add("/proc/self/io", &whole); /* a forked process begins with 0 */
+	thread = whole;
+	if (!is_fork && process.counts_bytes && bytes_have_others()) {
+		thread = (struct sys_moved){0};
+		own_thread = sys_moved;
+		process.counts_bytes = bytes_add_thread((uint32_t)sys_gettid(), &thread);
+	}
+	process.bytes_before = bytes_less(whole, own);
+	process.bytes_before_thread = bytes_less(thread, own_thread);
+}
+
+static bool block_add(uint32_t tid, void *ticks)
+{
+	*(uint64_t *)ticks += identity_stat(tid, IDENTITY_STAT_BLOCKED);
+	return true;
+}
+
+/* Rarely accounted, so that a process does not read it in vain. */
+static void usage_get_block(struct tf_usage *u, uint32_t tid)
+{
+	uint64_t ticks = 0;
+
+	u->block_ms = UINT32_MAX;
+	if (!process_inherited.has_block_delays || sys_is_silent || process_is_frozen)
+		return;
+	block_add(tid, &ticks);
+	if (process.threads < 2 || usage_visit_others(tid, block_add, &ticks))
+		u->block_ms = (uint32_t)(ticks * (IDENTITY_TICK_NS / 1000000));
+}
+
+void usage_expect_written(uint64_t bytes)
+{
+	process.bytes_expected += bytes;
+}
+
+/* The kernel's counts at the end of the image: of the process if they include no children, else of living threads. */
+static void usage_get_bytes(struct tf_usage *u, uint32_t tid, bool has_children)
+{
+	struct sys_moved sum = {0}, before = process.bytes_before, own = sys_moved;
+
+	u->read_bytes = u->written_bytes = TF_USAGE_UNKNOWN;
+	u->is_of_living = has_children && process.threads > 1;
+	if (!process.counts_bytes || sys_is_silent || process_is_frozen)
+		return;
+	if (has_children) {
+		before = process.bytes_before_thread;
+		own.read -= process.read_by_ended;
+		if (!bytes_add_thread(tid, &sum) || !usage_visit_others(tid, bytes_add_thread, &sum))
+			return;
+	} else if (!bytes_add("/proc/self/io", &sum)) {
+		return;
+	}
+	sum = bytes_less(bytes_less(sum, own), before);
+	/* Of the threads that have ended, what we have read may not be exact. */
+	u->read_bytes = (int64_t)sum.read > 0 ? sum.read : 0;
+	u->written_bytes = ((int64_t)sum.written > 0 ? sum.written : 0) + process.bytes_expected;
 }
 
 /* ---- the end of an image ---- */
@@ -223,43 +379,23 @@ void usage_read(struct usage *ret)
 	ret->thread.tid = (uint32_t)sys_gettid();
 	ret->thread.peak_kb = 0;
 	usage_get_delay(&ret->thread);
+	usage_get_bytes(&ret->process, ret->thread.tid, children.peak_kb);
+	usage_get_block(&ret->process, ret->thread.tid);
 }
 
-static void usage_write_other(uint32_t tid)
+static bool usage_write_other(uint32_t tid, void *unused)
 {
 	struct tf_usage u = {.tid = tid};
 	struct schedule s;
 
+	(void)unused;
 	if (!usage_get_schedule(tid, &s))
-		return;
+		return true;
 	u.ticks = s.ticks;
 	u.cpu_ns = s.cpu_ns;
 	u.delay_ns = s.delay_ns;
 	usage_put(&u);
-}
-
-static void usage_write_others(uint32_t self)
-{
-	char bytes[4096];
-	int fd = sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	unsigned others = 0;
-	long size;
-
-	while (fd >= 0 && others < OTHERS && (size = sys_call(SYS_getdents64, fd, bytes, sizeof(bytes), 0)) > 0) {
-		for (long at = 0; at < size && others < OTHERS;) {
-			const struct usage_dirent *entry = (const struct usage_dirent *)(bytes + at);
-			uint64_t tid;
-
-			usage_parse(entry->name, &tid);
-			at += entry->size;
-			if (!tid || tid == self)
-				continue;
-			usage_write_other((uint32_t)tid);
-			others++;
-		}
-	}
-	if (fd >= 0)
-		sys_close(fd);
+	return true;
 }
 
 void usage_write(const struct usage *usage)
@@ -269,5 +405,5 @@ void usage_write(const struct usage *usage)
 	usage_put(&usage->thread);
 	usage_put(&usage->process);
 	if (has_others && !sys_is_silent && !process_is_frozen)
-		usage_write_others(usage->thread.tid);
+		usage_visit_others(usage->thread.tid, usage_write_other, NULL);
 }

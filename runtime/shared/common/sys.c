@@ -2,3 +2,4 @@
 #include "runtime/shared/common/sys.h"
 
 uint32_t sys_is_silent;
+struct sys_moved sys_moved;

@@ -20,6 +20,19 @@
  * them fail with -EPERM, also in forked children, which inherit the filter. Counts the filters. */
 extern uint32_t sys_is_silent;
 
+/* Bytes that the functions below have read and written, since the program or its forefather was executed. */
+struct sys_moved {
+	uint64_t read, written;
+};
+extern struct sys_moved sys_moved;
+
+static inline long sys_add_moved(uint64_t *sum, long result)
+{
+	if (result > 0)
+		__atomic_fetch_add(sum, (uint64_t)result, __ATOMIC_RELAXED);
+	return result;
+}
+
 /* False: errno must not be touched. On x86-64 its address starts at the pointer that libc keeps at the thread pointer;
  * a child of clone(CLONE_VM | CLONE_SETTLS) may have zeros for thread-local storage, as Chromium's chroot helper has.
  */
@@ -95,22 +108,22 @@ static inline int sys_close(int fd)
 
 static inline long sys_read(int fd, void *bytes, size_t size)
 {
-	return sys_call(SYS_read, fd, bytes, size, 0);
+	return sys_add_moved(&sys_moved.read, sys_call(SYS_read, fd, bytes, size, 0));
 }
 
 static inline long sys_write(int fd, const void *bytes, size_t size)
 {
-	return sys_call(SYS_write, fd, bytes, size, 0);
+	return sys_add_moved(&sys_moved.written, sys_call(SYS_write, fd, bytes, size, 0));
 }
 
 static inline long sys_pread(int fd, void *bytes, size_t size, uint64_t offset)
 {
-	return sys_call(SYS_pread64, fd, bytes, size, offset);
+	return sys_add_moved(&sys_moved.read, sys_call(SYS_pread64, fd, bytes, size, offset));
 }
 
 static inline long sys_pwrite(int fd, const void *bytes, size_t size, uint64_t offset)
 {
-	return sys_call(SYS_pwrite64, fd, bytes, size, offset);
+	return sys_add_moved(&sys_moved.written, sys_call(SYS_pwrite64, fd, bytes, size, offset));
 }
 
 static inline int sys_fstat(int fd, struct stat *st)

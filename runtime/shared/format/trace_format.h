@@ -557,7 +557,17 @@ struct tf_usage {
 	uint32_t tid;	   /* 0: this is of the process */
 	uint32_t peak_kb;  /* of the process: the peak of its resident memory, in KiB */
 	uint32_t voluntary, involuntary; /* context switches; 0 for a thread that another one describes */
+	/* The following are of the process, from 1.8 on; the blob of a thread ends before them. */
+	uint32_t minor_faults, major_faults; /* at most 2^32 - 1 */
+	uint32_t block_ms; /* that its living threads have waited for block devices; all ones: not known */
+	uint32_t is_of_living; /* 1: the following are without threads that had ended before */
+	/* What the kernel has counted of read(2), write(2) and their kin in this image, without children and without
+	 * what the recorder did. Or TF_USAGE_UNKNOWN. */
+	uint64_t read_bytes, written_bytes;
 };
+
+enum { TF_USAGE_THREAD_BYTES = 40 }; /* of the blob of a thread, and of one before 1.8 */
+_Static_assert(__builtin_offsetof(struct tf_usage, minor_faults) == TF_USAGE_THREAD_BYTES, "1.8 added what follows");
 
 #include "runtime/shared/format/trace_energy.h"
 #include "runtime/shared/format/trace_range.h"
@@ -574,7 +584,8 @@ struct tf_usage {
  *             for a forked image in the range file: when it creates its trace file.
  *   end     nonce= pid= kind=exit|exec|abort status= realtime_ns= recorded=N lost=N threads_lost=N
  *           short=ID:CALLS:TICKS,... functions=ID:NAME,...
- *           usage=CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY:CHILDREN_NS
+ *           usage=CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY:CHILDREN_NS:
+ *           MINOR_FAULTS:MAJOR_FAULTS:BLOCK_MS
  *             only for an image that has no trace file and is not in the range file. usage: as struct tf_usage and
  *             cpu_before_us, of the process and its only recorded thread; unknown values are empty
  *   child   pid= status=
