@@ -31,7 +31,8 @@ struct short_calls {
 
 /* What an image without a trace file had used at its end: see the line "end" in trace_format.h. */
 struct image_usage {
-	uint64_t cpu_ns, thread_cpu_ns, delay_ns, before_us, peak_kb, voluntary, involuntary, children_ns;
+	uint64_t cpu_ns, thread_cpu_ns, delay_ns, before_us, peak_kb, voluntary, involuntary, children_ns,
+		minor_faults, major_faults, block_ms;
 	bool is_known;
 };
 

@@ -127,12 +127,13 @@ static uint64_t ticks_of(const struct index_line *l)
 	return index_number(l, "ticks");
 }
 
-/* CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY:CHILDREN_NS */
+/* The values in the order of trace_format.h. */
 static struct image_usage usage_of_field(const char *text)
 {
 	struct image_usage u = {.is_known = *text};
 	uint64_t *const fields[] = {&u.cpu_ns,  &u.thread_cpu_ns, &u.delay_ns,	  &u.before_us,
-				    &u.peak_kb, &u.voluntary,	  &u.involuntary, &u.children_ns};
+				    &u.peak_kb, &u.voluntary,	  &u.involuntary, &u.children_ns,
+				    &u.minor_faults, &u.major_faults, &u.block_ms};
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 		*fields[i] = *text && *text != ':' ? strtoull(text, NULL, 10) : TF_USAGE_UNKNOWN;

@@ -9,6 +9,7 @@
 #include "report/derive/clocks/align.h"
 #include "report/derive/device/untimed.h"
 #include "report/derive/stacks/samples.h"
+#include "report/derive/time/io_account.h"
 #include "report/stats/ledger_facts.h"
 
 const struct ledger_kind ledger_kinds[LEDGER_FACTS] = {
@@ -67,6 +68,31 @@ static void add_process(const struct ledger *l, const struct process *p)
 		if (f.overhead_ns[i])
 			add_of_image(l, i ? LEDGER_CUPTI_OVERHEAD : LEDGER_DRIVER_OVERHEAD, images, f.overhead_ns[i],
 				     device_overheads[i]);
+}
+
+/* Where the bytes that the kernel has counted differ from those of recorded calls. */
+static void add_io(const struct ledger *l, const struct process *p, const struct io_account *a)
+{
+	static const enum ledger_fact not_seen[] = {LEDGER_READ_NOT_SEEN, LEDGER_WRITTEN_NOT_SEEN},
+				      not_counted[] = {LEDGER_READ_NOT_COUNTED, LEDGER_WRITTEN_NOT_COUNTED};
+	const struct image *image = &l->context->model->images[p->first_image];
+	const char *part = a->is_of_living ? " in threads that lived at the end" : "";
+	char detail[192];
+
+	for (enum io_direction i = 0; i < IO_DIRECTIONS; i++) {
+		uint64_t seen = io_not_seen(a, i), counted = io_not_counted(a, i);
+
+		snprintf(detail, sizeof(detail),
+			 seen ? "of %" PRIu64 " that the kernel has counted%s: by no recorded call, see files"
+			      : "of %" PRIu64 " of recorded calls%s: more than the kernel has counted",
+			 seen ? a->kernel[i] : a->recorded[i], part);
+		if (seen || counted)
+			add_of_image(l, seen ? not_seen[i] : not_counted[i], image, seen + counted, detail);
+	}
+	if (a->submitted)
+		add_of_image(l, LEDGER_RING_OPERATIONS, image, a->submitted, NULL);
+	if (a->unknown && !p->is_running)
+		add_of_image(l, LEDGER_NOT_COMPARED, image, a->unknown, NULL);
 }
 
 static void add_image_notes(const struct ledger *l, const struct image *image)
@@ -258,9 +284,13 @@ void ledger_each(const struct report_context *c, void *data, void (*visit)(void 
 {
 	const struct ledger l = {c, data, visit};
 	const struct model *m = c->model;
+	struct io_account *accounts = io_accounts(c);
 
-	for (size_t i = 0; i < m->process_count; i++)
+	for (size_t i = 0; i < m->process_count; i++) {
 		add_process(&l, &m->processes[i]);
+		add_io(&l, &m->processes[i], &accounts[i]);
+	}
+	free(accounts);
 	for (size_t i = 0; i < m->image_count; i++)
 		add_image_notes(&l, &m->images[i]);
 	for (size_t i = 0; i < m->image_count; i++) {

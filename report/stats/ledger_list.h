@@ -55,6 +55,15 @@
 	X(OWN_OVERHEAD, 0, "own overhead", NULL)								       \
 	X(DRIVER_OVERHEAD, 0, "driver's overhead", NULL)							       \
 	X(CUPTI_OVERHEAD, 0, "CUPTI's overhead", NULL)								       \
+	X(READ_NOT_SEEN, LEDGER_WARNING, "bytes read, not seen", NULL)						       \
+	X(WRITTEN_NOT_SEEN, LEDGER_WARNING, "bytes written, not seen", NULL)					       \
+	X(READ_NOT_COUNTED, LEDGER_WARNING, "bytes read, not counted", NULL)					       \
+	X(WRITTEN_NOT_COUNTED, LEDGER_WARNING, "bytes written, not counted", NULL)				       \
+	X(NOT_COMPARED, 0, "bytes not compared",								       \
+	  "images of which it is not known what the kernel has counted: killed, without room for it in the "	       \
+	  "range file, or /proc cannot be read")								       \
+	X(RING_OPERATIONS, 0, "operations of io_uring",								       \
+	  "submitted by io_uring_enter: what they read and wrote is not known")					       \
 	X(NOTE, LEDGER_WARNING, "note", NULL)									       \
 	X(DEVICE_GAP, 0, "device time gap", NULL)								       \
 	X(OPERATORS_MISSING, LEDGER_WARNING, "operators not recorded", NULL)					       \

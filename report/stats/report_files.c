@@ -6,6 +6,7 @@
 
 #include "report/derive/events/filter.h"
 #include "report/derive/events/traffic.h"
+#include "report/derive/time/io_account.h"
 #include "report/stats/report.h"
 
 struct file_sums {
@@ -69,16 +70,19 @@ static bool files_key(struct scan *s, const void *descriptor, struct buffer *fie
 	return true;
 }
 
-static struct file_sums *files_row(struct files_scan *f, const struct descriptor *d, uint64_t start)
+static struct file_sums *files_sums(struct files_scan *f, uint32_t row)
 {
-	uint32_t row =
-		scan_row_of(&f->scan, start, d ? (uint64_t)(d - f->descriptors.items) : UINT64_MAX, files_key, d);
-
 	while (f->row_count <= row) {
 		f->rows = mem_grow(f->rows, f->row_count, &f->row_capacity, sizeof(*f->rows));
 		f->rows[f->row_count++] = (struct file_sums){0};
 	}
 	return &f->rows[row];
+}
+
+static struct file_sums *files_row(struct files_scan *f, const struct descriptor *d, uint64_t start)
+{
+	return files_sums(f, scan_row_of(&f->scan, start, d ? (uint64_t)(d - f->descriptors.items) : UINT64_MAX,
+					 files_key, d));
 }
 
 static void files_add_moved(struct file_sums *r, enum traffic_role role, uint64_t transfers, uint64_t bytes)
@@ -173,6 +177,40 @@ static void files_add_short(struct files_scan *f)
 	}
 }
 
+/* ---- what only the kernel has counted ---- */
+
+static bool not_seen_key(struct scan *s, const void *unused, struct buffer *fields)
+{
+	(void)s;
+	(void)unused;
+	buffer_text(fields, "(not seen)");
+	return true;
+}
+
+/* Of processes: it is not known of threads, nor in which capture range it was. */
+static void files_add_not_seen(struct files_scan *f)
+{
+	const struct model *m = f->scan.context->model;
+	const enum by by = f->scan.context->by;
+	struct io_account *accounts;
+
+	if (by != BY_NOTHING && by != BY_PROCESS && by != BY_RANK && by != BY_HOST)
+		return;
+	accounts = io_accounts(f->scan.context);
+	for (size_t i = 0; i < m->process_count; i++) {
+		uint64_t read = io_not_seen(&accounts[i], IO_READ), written = io_not_seen(&accounts[i], IO_WRITTEN);
+		struct file_sums *r;
+
+		if (!read && !written)
+			continue;
+		f->scan.image = &m->images[m->processes[i].first_image];
+		r = files_sums(f, scan_row_of(&f->scan, 0, UINT64_MAX - 1, not_seen_key, NULL));
+		r->read_bytes += read;
+		r->written_bytes += written;
+	}
+	free(accounts);
+}
+
 /* ---- the table ---- */
 
 static int files_by_total(size_t a, size_t b, const void *context)
@@ -238,6 +276,8 @@ static int files_report_traffic(const struct report_context *c, struct table *ta
 	scan_events(&f->scan, files_visit_call);
 	if (!filter_is_set(c->model)) /* sums have no time */
 		files_add_short(f);
+	if (!filter_is_set(c->model) && !is_sockets)
+		files_add_not_seen(f);
 	files_fill_table(f, table);
 	descriptors_done(&f->descriptors);
 	aggregate_done(&f->keys);

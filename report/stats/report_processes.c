@@ -6,14 +6,55 @@
 #include "report/derive/clocks/align.h"
 #include "report/derive/device/device.h"
 #include "report/derive/stacks/samples.h"
+#include "report/derive/time/usage.h"
 #include "report/stats/report.h"
+
+static void add_known(struct table *table, uint64_t value, uint64_t unit)
+{
+	table_number_if(table, value != TF_USAGE_UNKNOWN, value * unit);
+}
+
+/* Its last image has what the kernel had accounted to the process, but each image only its own bytes. Nothing is known
+ * if that image was killed, or has executed a program that is not recorded. */
+static void process_usage(const struct usages *usages, const struct process *p, struct table *table)
+{
+	const struct image *images = usages_model(usages)->images + p->first_image;
+	struct usage_of of = {0};
+	uint64_t moved[2] = {0}, unknown = 0;
+	uint32_t end = TF_END_NONE;
+
+	for (size_t i = 0; i < p->image_count; i++) {
+		if (images[i].via == TF_VIA_OBSERVED)
+			continue;
+		end = images[i].end;
+		of = usages_recorded(usages, &images[i], 0, 0, UINT64_MAX);
+		if (!of.ticks || of.read_bytes == TF_USAGE_UNKNOWN || of.is_of_living)
+			unknown = TF_USAGE_UNKNOWN;
+		moved[0] += of.read_bytes;
+		moved[1] += of.written_bytes;
+	}
+	if (!of.ticks || (end != TF_END_EXIT && end != TF_END_ABORT)) {
+		table_nothings(table, 7);
+		return;
+	}
+	add_known(table, of.minor_faults, 1);
+	add_known(table, of.major_faults, 1);
+	add_known(table, of.voluntary, 1);
+	add_known(table, of.involuntary, 1);
+	add_known(table, of.block_ms, 1000000);
+	add_known(table, moved[0] | unknown, 1);
+	add_known(table, moved[1] | unknown, 1);
+}
 
 int report_processes(const struct report_context *c, struct table *table, struct err *err)
 {
 	const struct model *m = c->model;
+	struct usages *usages = usages_new(m);
 
 	(void)err;
-	table_has(table, COL_PID, COL_PPID, COL_HOST, COL_RANK, COL_START_NS, COL_DURATION_NS, COL_ENDED, COL_COMMAND);
+	table_has(table, COL_PID, COL_PPID, COL_HOST, COL_RANK, COL_START_NS, COL_DURATION_NS, COL_ENDED, COL_COMMAND,
+		  COL_PAGE_FAULTS, COL_MAJOR_FAULTS, COL_VOLUNTARY_SWITCHES, COL_INVOLUNTARY_SWITCHES,
+		  COL_BLOCK_IO_DELAY_NS, COL_READ_BYTES, COL_WRITTEN_BYTES);
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 
@@ -25,7 +66,9 @@ int report_processes(const struct report_context *c, struct table *table, struct
 		table_number(table, p->end_ns - p->start_ns);
 		table_text(table, p->ended);
 		table_text(table, p->command ? p->command : "");
+		process_usage(usages, p, table);
 	}
+	usages_free(usages);
 	return 0;
 }
 

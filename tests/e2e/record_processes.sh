@@ -35,7 +35,7 @@ is "$(report stats -q -r time_sum -f csv execs.pillion | awk -F, 'NR == 2 { prin
 	'a thread has its name from after exec'
 
 pillion -f -o small sh -c 'for i in 1 2 3 4 5; do /bin/true; done' >out 2>err
-is "$(report stats -r processes -f csv small.pillion | grep -c ',/bin/true$')" 5 \
+is "$(report stats -r processes -f csv small.pillion | grep -c ',/bin/true,')" 5 \
 	'processes that record nothing are listed'
 is "$(find small.pillion -name '*.trace' | wc -l)" 0 'processes that record little leave no file'
 

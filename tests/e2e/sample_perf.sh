@@ -87,7 +87,7 @@ then
 	is "$? $(cat out)" '7 1' 'a static program ends as usual'
 	like "$(report stats -q -f csv -r sample_sum static.pillion)" ',outer,.*/static_burn' \
 		'its functions are named, and callers found by frame pointers'
-	like "$(report stats -q -f csv -r processes static.pillion)" ',exit 7,./static_burn$' \
+	like "$(report stats -q -f csv -r processes static.pillion)" ',exit 7,./static_burn,' \
 		'it is a process of the capture'
 	is "$(report stats -q -f csv -r processes static.pillion | wc -l)" 2 'one process'
 	ok 'nearly all its CPU time is sampled' test "$(ledger static 'CPU time sampled')" -gt 800000

@@ -241,7 +241,8 @@ static void first_process(const char *directory)
 		writer_blob(&t, TF_BLOB_OPERATOR_GAP, i ? i : 1, &gaps[i], sizeof(gaps[i]));
 	writer_page(&t)->slow_ticks = 77 * US;
 	writer_usage(&t, &(struct tf_usage){1599 * MS, 150 * MS, 20 * MS, 100, 0, 30, 4});
-	writer_usage(&t, &(struct tf_usage){1599 * MS, 170 * MS, TF_USAGE_UNKNOWN, 0, 65536, 30, 4});
+	writer_usage(&t, &(struct tf_usage){1599 * MS, 170 * MS, TF_USAGE_UNKNOWN, 0, 65536, 30, 4, 812, 3, 40, 0,
+					    344576, 0});
 	writer_end(&w, TF_END_EXIT, 0, 1600 * MS);
 	writer_save(&w, directory);
 	writer_done(&w);

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the blob of a thread, or one before 1.8, does not have. */
+#define USAGE_UNKNOWN                                                                                                  \
+	{.minor_faults = UINT32_MAX, .major_faults = UINT32_MAX, .block_ms = UINT32_MAX,                               \
+	 .read_bytes = TF_USAGE_UNKNOWN, .written_bytes = TF_USAGE_UNKNOWN}
+
 struct usages {
 	const struct model *model;
 	/* by image (position in the model), then tid, then ticks */
@@ -22,9 +27,10 @@ static void usages_add_trace(struct usages *u, size_t image)
 	const struct trace *t = u->model->images[image].trace;
 
 	for (size_t i = 0; t && i < t->blob_count; i++) {
-		struct tf_usage of;
+		struct tf_usage of = USAGE_UNKNOWN;
 
-		if (t->blobs[i].type != TF_BLOB_USAGE || trace_blob(t, &t->blobs[i], &of, sizeof(of)) < sizeof(of))
+		if (t->blobs[i].type != TF_BLOB_USAGE ||
+		    trace_blob(t, &t->blobs[i], &of, sizeof(of)) < TF_USAGE_THREAD_BYTES)
 			continue;
 		u->recorded = mem_grow(u->recorded, u->recorded_count, &u->recorded_capacity, sizeof(*u->recorded));
 		u->recorded[u->recorded_count++] = (struct recorded){image, of};
@@ -122,11 +128,34 @@ void usages_free(struct usages *u)
 	free(u);
 }
 
+static bool has_ended_threads(const struct trace *t)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < t->thread_count; i++)
+		has |= t->threads[i].page && t->threads[i].page->end_ticks;
+	return has;
+}
+
+static uint64_t usage_wide(uint32_t value)
+{
+	return value == UINT32_MAX ? TF_USAGE_UNKNOWN : value;
+}
+
+const struct model *usages_model(const struct usages *u)
+{
+	return u->model;
+}
+
 /* Of an image without a trace file. */
 static struct usage_of usage_of_line(const struct image *image, uint32_t tid)
 {
 	const struct image_usage *u = &image->usage;
-	struct usage_of of = {.ticks = image->end_ticks, .cpu_ns = u->cpu_ns, .delay_ns = TF_USAGE_UNKNOWN};
+	struct usage_of of = {.ticks = image->end_ticks,
+			      .cpu_ns = u->cpu_ns,
+			      .delay_ns = TF_USAGE_UNKNOWN,
+			      .read_bytes = TF_USAGE_UNKNOWN,
+			      .written_bytes = TF_USAGE_UNKNOWN};
 
 	if (!u->is_known || (tid && tid != image->pid))
 		return (struct usage_of){.cpu_ns = TF_USAGE_UNKNOWN, .delay_ns = TF_USAGE_UNKNOWN};
@@ -136,6 +165,9 @@ static struct usage_of usage_of_line(const struct image *image, uint32_t tid)
 	} else {
 		of.delay_ns = u->children_ns;
 		of.peak_kb = u->peak_kb;
+		of.minor_faults = u->minor_faults;
+		of.major_faults = u->major_faults;
+		of.block_ms = u->block_ms;
 	}
 	of.voluntary = u->voluntary;
 	of.involuntary = u->involuntary;
@@ -161,7 +193,13 @@ struct usage_of usages_recorded(const struct usages *u, const struct image *imag
 				 .delay_ns = r->of.delay_ns,
 				 .peak_kb = r->of.peak_kb,
 				 .voluntary = r->of.voluntary,
-				 .involuntary = r->of.involuntary};
+				 .involuntary = r->of.involuntary,
+				 .minor_faults = usage_wide(r->of.minor_faults),
+				 .major_faults = usage_wide(r->of.major_faults),
+				 .block_ms = usage_wide(r->of.block_ms),
+				 .read_bytes = r->of.read_bytes,
+				 .written_bytes = r->of.written_bytes,
+				 .is_of_living = r->of.is_of_living && has_ended_threads(image->trace)};
 }
 
 /* The start of the image's process, 0 if it is not known. For a forked image in a range file, only an upper bound of

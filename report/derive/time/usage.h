@@ -12,6 +12,9 @@ struct usage_of {
 	uint64_t cpu_ns, delay_ns; /* delay_ns of a process: CPU time of the children that it waited for */
 	uint64_t peak_kb; /* of a process; 0: not known */
 	uint64_t voluntary, involuntary;
+	/* of a process: see struct tf_usage */
+	uint64_t minor_faults, major_faults, block_ms, read_bytes, written_bytes;
+	bool is_of_living;
 };
 
 /* What the launcher sampled of one thread, or with tid 0 of one process. */
@@ -29,6 +32,7 @@ struct usage_sampled {
 struct usages;
 struct usages *usages_new(const struct model *m);
 void usages_free(struct usages *u);
+const struct model *usages_model(const struct usages *u);
 
 /* The last values recorded of a thread of the image between two ticks; the process for tid 0. */
 struct usage_of usages_recorded(const struct usages *u, const struct image *image, uint32_t tid, uint64_t from,

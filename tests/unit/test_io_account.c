@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bytes that the kernel has counted beside those of recorded calls. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "report/derive/time/io_account.h"
+#include "trace_writer.h"
+
+enum { MS = 1000000 };
+
+static struct writer w;
+static struct writer_thread first, second;
+static uint16_t read_id, write_id, recv_id, enter_id;
+static struct model model;
+static struct io_account *accounts;
+
+static void start(void)
+{
+	writer_init(&w, 0xd1, 10, 0, MS);
+	read_id = writer_function(&w, TF_GROUP_OSRT, "read");
+	write_id = writer_function(&w, TF_GROUP_OSRT, "write");
+	recv_id = writer_function(&w, TF_GROUP_OSRT, "recv");
+	enter_id = writer_function(&w, TF_GROUP_OSRT, "io_uring_enter");
+	writer_thread(&w, &first, 10, "one", TF_PAGE);
+	writer_thread(&w, &second, 11, "two", TF_PAGE);
+}
+
+static void done(void)
+{
+	free(accounts);
+	model_done(&model);
+	writer_done(&w);
+}
+
+TestSuite(io_account, .init = start, .fini = done);
+
+static void call(struct writer_thread *t, uint16_t function, uint32_t bytes)
+{
+	writer_call(t, function, 2 * MS, 1000, (uint64_t[]){tf_arg(TF_ARG_FD, 0, 3 | (uint64_t)bytes << 16)}, 1);
+}
+
+static void usage(uint64_t read, uint64_t written, bool is_of_living)
+{
+	writer_usage(&first, &(struct tf_usage){.ticks = 3 * MS, .minor_faults = 1, .is_of_living = is_of_living,
+						.read_bytes = read, .written_bytes = written});
+}
+
+static const struct io_account *account(void)
+{
+	struct err err;
+	size_t size;
+	const uint8_t *bytes;
+
+	writer_end(&w, TF_END_EXIT, 0, 3 * MS);
+	bytes = writer_bytes(&w, &size);
+	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0);
+	cr_assert_eq(model.process_count, 1);
+	accounts = io_accounts(&(struct report_context){.model = &model});
+	return accounts;
+}
+
+Test(io_account, has_what_only_the_kernel_has_counted)
+{
+	const struct io_account *a;
+
+	call(&first, read_id, 50000);
+	call(&second, read_id, 10000);
+	writer_traffic(&first, write_id, 3, 0, MS, (struct tf_counter){4, 900}, 7000);
+	call(&first, recv_id, 1000000); /* which the kernel does not count here */
+	call(&first, enter_id, 12);
+	usage(160000, 7000, false);
+	a = account();
+	cr_assert_eq(a->compared, 1);
+	cr_assert_eq(io_not_seen(a, IO_READ), 100000);
+	cr_assert_eq(io_not_seen(a, IO_WRITTEN), 0);
+	cr_assert_eq(io_not_counted(a, IO_READ), 0);
+	cr_assert_eq(a->submitted, 12);
+}
+
+Test(io_account, has_what_the_kernel_has_not_counted)
+{
+	const struct io_account *a;
+
+	call(&first, write_id, 100000);
+	usage(0, 10000, false);
+	a = account();
+	cr_assert_eq(io_not_counted(a, IO_WRITTEN), 90000);
+	cr_assert_eq(io_not_seen(a, IO_WRITTEN), 0);
+}
+
+Test(io_account, passes_over_a_hundredth_and_a_few_bytes)
+{
+	const struct io_account *a;
+
+	call(&first, read_id, 10000000);
+	usage(10100000, 65536, false);
+	a = account();
+	cr_assert_eq(io_not_seen(a, IO_READ), 0);
+	cr_assert_eq(io_not_seen(a, IO_WRITTEN), 0);
+	accounts[0].kernel[IO_READ] = 10101011;
+	accounts[0].kernel[IO_WRITTEN] = 65537;
+	cr_assert_eq(io_not_seen(a, IO_READ), 101011);
+	cr_assert_eq(io_not_seen(a, IO_WRITTEN), 65537);
+}
+
+Test(io_account, leaves_ended_threads_out_if_the_kernel_does)
+{
+	const struct io_account *a;
+
+	call(&first, read_id, 50000);
+	call(&second, read_id, 70000);
+	writer_page(&second)->end_ticks = 2 * MS;
+	usage(150000, 0, true);
+	a = account();
+	cr_assert_eq(a->recorded[IO_READ], 50000);
+	cr_assert_eq(io_not_seen(a, IO_READ), 100000);
+	cr_assert(a->is_of_living);
+}
+
+Test(io_account, does_not_compare_what_is_not_known)
+{
+	const struct io_account *a;
+
+	call(&first, read_id, 50000);
+	usage(TF_USAGE_UNKNOWN, TF_USAGE_UNKNOWN, false);
+	a = account();
+	cr_assert_eq(a->compared, 0);
+	cr_assert_eq(a->unknown, 1);
+	cr_assert_eq(io_not_counted(a, IO_READ), 0);
+}
