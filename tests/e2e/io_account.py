@@ -4,7 +4,8 @@
 
 STRACE is the output of `strace -f -y` of one run, FILES the table `files` (csv) of another run of the same program.
 Pipes are one file: how often a pipe is read depends on when it is written, so only its bytes are compared. So are the
-names of temporary files. Prints a line for each difference; none: nothing differs."""
+names of temporary files. Prints a line for each difference, unless the row "(not seen)" has exactly the bytes that are
+missing; none: nothing differs."""
 import csv
 import re
 import sys
@@ -72,15 +73,23 @@ def recorded(path):
 def main():
     prefix = sys.argv[3] if len(sys.argv) > 3 else ""
     true, ours = traced(sys.argv[1]), recorded(sys.argv[2])
+    not_seen = ours.pop("(not seen)", [0] * 4)
+    missing, lines = [0, 0], []
     for path in sorted(set(true) | set(ours)):
         if not path.startswith(prefix) and path != "pipe":
             continue
         a, b = true.get(path, [0] * 4), ours.get(path, [0] * 4)
         if path == "pipe":
             a, b = [0, a[1], 0, a[3]], [0, b[1], 0, b[3]]
+        missing = [missing[0] + a[1] - b[1], missing[1] + a[3] - b[3]]
         if a != b:
-            print(path, *(f"{column}: {x} by strace, {y} recorded" for column, x, y in zip(COLUMNS, a, b) if x != y),
-                  sep="; ")
+            lines.append("; ".join([path] + [f"{column}: {x} by strace, {y} recorded"
+                                             for column, x, y in zip(COLUMNS, a, b) if x != y]))
+    if missing != [not_seen[1], not_seen[3]]:
+        lines.append(f"not seen: {missing} missing, {not_seen} in the row")
+    elif any(missing):
+        lines = []
+    print(*lines, sep="\n", end="\n" if lines else "")
 
 
 main()

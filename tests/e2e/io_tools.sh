@@ -14,6 +14,7 @@ prepare() { # a working directory with the same files each time
 	mkdir -p w/x
 	cp random w/a.bin
 	cp random w/b.bin
+	cp data w/data
 	gzip -c random >w/e.gz
 	seq 20000 >w/lines.txt
 	(cd w && tar cf f.tar a.bin)
@@ -39,7 +40,9 @@ compare() {
 	is "$(python3 "$tests_dir/io_account.py" strace.out files.csv "$work/w/")" '' "$1"
 }
 
+PATH=$targets:$PATH # io_known, a program with system calls that are not made through libc
 head -c 3000000 /dev/urandom >random
+head -c 100000 /dev/zero >data
 while IFS= read -r command; do
 	compare "$command"
 done <<'END'
@@ -51,6 +54,7 @@ gzip -c <a.bin >g.gz
 tar cf g.tar a.bin b.bin
 sort -o s.txt lines.txt
 cut -c1-3 lines.txt >cut.txt
+io_known read raw:read raw:write write
 python3 -c 'import csv; w = csv.writer(open("r.csv", "w")); [w.writerow([i, i * i]) for i in range(9000)]'
 END
 if [ "${PILLION_IO_TOOLS:-}" = all ]; then
