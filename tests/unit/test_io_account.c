@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/derive/time/io_account.h"
+#include "report/derive/time/usage.h"
 #include "trace_writer.h"
 
 enum { MS = 1000000 };
@@ -41,8 +42,11 @@ static void call(struct writer_thread *t, uint16_t function, uint32_t bytes)
 
 static void usage(uint64_t read, uint64_t written, bool is_of_living)
 {
-	writer_usage(&first, &(struct tf_usage){.ticks = 3 * MS, .minor_faults = 1, .is_of_living = is_of_living,
-						.read_bytes = read, .written_bytes = written});
+	struct tf_usage u = {.ticks = 3 * MS, .minor_faults = 1, .is_of_living = is_of_living};
+
+	tf_usage_set_bytes(u.read_bytes, read);
+	tf_usage_set_bytes(u.written_bytes, written);
+	writer_usage(&first, &u);
 }
 
 static const struct io_account *account(void)
@@ -127,4 +131,50 @@ Test(io_account, does_not_compare_what_is_not_known)
 	cr_assert_eq(a->compared, 0);
 	cr_assert_eq(a->unknown, 1);
 	cr_assert_eq(io_not_counted(a, IO_READ), 0);
+}
+
+/* Of an image without a trace file, what most images do not have is left out. */
+Test(io_account, knows_that_a_short_blob_has_no_major_faults)
+{
+	struct usages *usages;
+	struct usage_of of;
+
+	usage(0, TF_USAGE_UNKNOWN, false);
+	writer_usage(&first, &(struct tf_usage){.ticks = 2 * MS, .cpu_ns = 5, .tid = 11});
+	account();
+	usages = usages_new(&model);
+	of = usages_recorded(usages, &model.images[0], 0, 0, UINT64_MAX);
+	cr_assert_eq(of.minor_faults, 1);
+	cr_assert_eq(of.major_faults, 0);
+	cr_assert_eq(of.block_ms, TF_USAGE_UNKNOWN);
+	cr_assert_eq(of.read_bytes, 0);
+	cr_assert_eq(of.written_bytes, TF_USAGE_UNKNOWN);
+	of = usages_recorded(usages, &model.images[0], 11, 0, UINT64_MAX);
+	cr_assert_eq(of.cpu_ns, 5);
+	cr_assert_eq(of.major_faults, TF_USAGE_UNKNOWN);
+	usages_free(usages);
+}
+
+Test(io_account, knows_the_major_faults_of_a_long_blob_and_its_only_thread)
+{
+	const struct tf_usage whole = {3 * MS, 500, 900, 0, 4096, 5, 6, .minor_faults = 7, .major_faults = 2,
+				       .block_ms = 30, .thread_tid = 10, .thread_delay_ns = 80};
+	struct usages *usages;
+	struct usage_of of;
+
+	writer_usage(&first, &whole);
+	account();
+	usages = usages_new(&model);
+	of = usages_recorded(usages, &model.images[0], 0, 0, UINT64_MAX);
+	cr_assert_eq(of.minor_faults, 7);
+	cr_assert_eq(of.major_faults, 2);
+	cr_assert_eq(of.block_ms, 30);
+	cr_assert_eq(of.delay_ns, 900);
+	cr_assert_eq(of.peak_kb, 4096);
+	of = usages_recorded(usages, &model.images[0], 10, 0, UINT64_MAX);
+	cr_assert_eq(of.cpu_ns, 500);
+	cr_assert_eq(of.delay_ns, 80);
+	cr_assert_eq(of.peak_kb, 0);
+	cr_assert_eq(of.involuntary, 6);
+	usages_free(usages);
 }

@@ -206,6 +206,16 @@ static void host_memory(struct writer_thread *t)
 	}
 }
 
+static void usage(struct writer_thread *t)
+{
+	struct tf_usage whole = {1599 * MS, 170 * MS, TF_USAGE_UNKNOWN, 0, 65536, 30, 4,
+				 .minor_faults = 812, .major_faults = 3, .block_ms = 40};
+
+	tf_usage_set_bytes(whole.read_bytes, 344576);
+	writer_usage(t, &(struct tf_usage){1599 * MS, 150 * MS, 20 * MS, 100, 0, 30, 4});
+	writer_usage(t, &whole);
+}
+
 static void first_process(const char *directory)
 {
 	struct writer w;
@@ -240,9 +250,7 @@ static void first_process(const char *directory)
 	for (uint32_t i = 0; i < 4; i++)
 		writer_blob(&t, TF_BLOB_OPERATOR_GAP, i ? i : 1, &gaps[i], sizeof(gaps[i]));
 	writer_page(&t)->slow_ticks = 77 * US;
-	writer_usage(&t, &(struct tf_usage){1599 * MS, 150 * MS, 20 * MS, 100, 0, 30, 4});
-	writer_usage(&t, &(struct tf_usage){1599 * MS, 170 * MS, TF_USAGE_UNKNOWN, 0, 65536, 30, 4, 812, 3, 40, 0,
-					    344576, 0});
+	usage(&t);
 	writer_end(&w, TF_END_EXIT, 0, 1600 * MS);
 	writer_save(&w, directory);
 	writer_done(&w);

@@ -332,7 +332,12 @@ void writer_text(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, c
 
 void writer_usage(struct writer_thread *t, const struct tf_usage *usage)
 {
-	writer_blob(t, TF_BLOB_USAGE, 0, usage, usage->minor_faults ? sizeof(*usage) : TF_USAGE_THREAD_BYTES);
+	bool is_long = usage->major_faults || usage->block_ms || usage->is_of_living;
+
+	writer_blob(t, TF_BLOB_USAGE, 0, usage,
+		    !usage->minor_faults ? TF_USAGE_THREAD_BYTES
+		    : is_long		 ? sizeof(*usage)
+					 : TF_USAGE_SHORT_BYTES);
 }
 
 void writer_module(struct writer_thread *t, uint64_t start, uint64_t end, uint64_t bias, const uint8_t *build_id,

@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the blob of a thread, or one before 1.8, does not have. */
-#define USAGE_UNKNOWN                                                                                                  \
-	{.minor_faults = UINT32_MAX, .major_faults = UINT32_MAX, .block_ms = UINT32_MAX,                               \
-	 .read_bytes = TF_USAGE_UNKNOWN, .written_bytes = TF_USAGE_UNKNOWN}
-
 struct usages {
 	const struct model *model;
 	/* by image (position in the model), then tid, then ticks */
@@ -22,18 +17,44 @@ struct usages {
 	size_t sampled_count, sampled_capacity;
 };
 
+/* False: the blob is too short. What a shorter one does not have is not known. */
+static bool usage_of_blob(const struct trace *t, const struct blob *b, struct tf_usage *ret)
+{
+	size_t size;
+
+	memset(ret, 0xff, sizeof(*ret));
+	size = trace_blob(t, b, ret, sizeof(*ret));
+	if (size < sizeof(*ret))
+		ret->is_of_living = 0;
+	if (size < TF_USAGE_SHORT_BYTES)
+		ret->thread_tid = 0;
+	if (size == TF_USAGE_SHORT_BYTES)
+		ret->major_faults = 0;
+	return size >= TF_USAGE_THREAD_BYTES;
+}
+
+static void usages_add(struct usages *u, size_t image, const struct tf_usage *of)
+{
+	u->recorded = mem_grow(u->recorded, u->recorded_count, &u->recorded_capacity, sizeof(*u->recorded));
+	u->recorded[u->recorded_count++] = (struct recorded){image, *of};
+}
+
 static void usages_add_trace(struct usages *u, size_t image)
 {
 	const struct trace *t = u->model->images[image].trace;
 
 	for (size_t i = 0; t && i < t->blob_count; i++) {
-		struct tf_usage of = USAGE_UNKNOWN;
+		struct tf_usage of;
 
-		if (t->blobs[i].type != TF_BLOB_USAGE ||
-		    trace_blob(t, &t->blobs[i], &of, sizeof(of)) < TF_USAGE_THREAD_BYTES)
+		if (t->blobs[i].type != TF_BLOB_USAGE || !usage_of_blob(t, &t->blobs[i], &of))
 			continue;
-		u->recorded = mem_grow(u->recorded, u->recorded_count, &u->recorded_capacity, sizeof(*u->recorded));
-		u->recorded[u->recorded_count++] = (struct recorded){image, of};
+		usages_add(u, image, &of);
+		if (of.tid || !of.thread_tid)
+			continue;
+		of.tid = of.thread_tid;
+		of.delay_ns = of.thread_delay_ns;
+		of.peak_kb = 0;
+		usages_add(u, image, &of);
 	}
 }
 
@@ -197,8 +218,8 @@ struct usage_of usages_recorded(const struct usages *u, const struct image *imag
 				 .minor_faults = usage_wide(r->of.minor_faults),
 				 .major_faults = usage_wide(r->of.major_faults),
 				 .block_ms = usage_wide(r->of.block_ms),
-				 .read_bytes = r->of.read_bytes,
-				 .written_bytes = r->of.written_bytes,
+				 .read_bytes = tf_usage_bytes(r->of.read_bytes),
+				 .written_bytes = tf_usage_bytes(r->of.written_bytes),
 				 .is_of_living = r->of.is_of_living && has_ended_threads(image->trace)};
 }
 

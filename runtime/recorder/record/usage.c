@@ -15,7 +15,7 @@
 /* Below DELAY_NS that a thread was off the CPU, reading its run delay, which takes about 5 us, would cost more than it
  * tells. FORK_NS: from the call of fork until the child records; below it, the child does not read when it was created.
  * OTHERS: other threads whose usage is read at the end of an image. */
-enum { DELAY_NS = 500000, FORK_NS = 4 * DELAY_NS, OTHERS = 256, RESERVED = 16 };
+enum { DELAY_NS = 500000, FORK_NS = 4 * DELAY_NS, OTHERS = 256 };
 /* A reading of the schedule that took longer is repeated: under a tracer or without a free CPU, the thread waits at a
  * system call for longer than all else takes. */
 enum { READING_NS = 200000, READINGS = 4 };
@@ -188,17 +188,21 @@ static unsigned usage_slots(unsigned size)
 	return 1 + (size + TF_DATA_BYTES - 1) / TF_DATA_BYTES;
 }
 
-/* Not counted as lost if there is no room: it is not an event of the program. In the range file, what does not fit is
- * left out, because a trace file would cost the image more; RESERVED slots are left for what follows. */
+/* In the range file there is room for little, so what most images do not have is left out. */
+static unsigned usage_size(const struct tf_usage *u)
+{
+	bool is_short = !process.header && !u->major_faults && !u->is_of_living &&
+			(!u->block_ms || u->block_ms == UINT32_MAX);
+
+	return u->tid ? TF_USAGE_THREAD_BYTES : is_short ? TF_USAGE_SHORT_BYTES : sizeof(*u);
+}
+
+/* Not counted as lost if there is no room: it is not an event of the program. */
 static void usage_put(const struct tf_usage *u)
 {
 	struct thread *t = &thread_self;
-	unsigned size = u->tid ? TF_USAGE_THREAD_BYTES : sizeof(*u), slots = usage_slots(size);
+	unsigned size = usage_size(u), slots = usage_slots(size);
 
-	if (!process.header && t->next + (slots + RESERVED) * TF_SLOT > t->limit) {
-		size = TF_USAGE_THREAD_BYTES;
-		slots = usage_slots(size);
-	}
 	if (u->ticks && (t->next + slots * TF_SLOT <= t->limit || thread_grow(t, slots)))
 		event_blob(TF_BLOB_USAGE, 0, u, size);
 }
@@ -347,7 +351,8 @@ static void usage_get_bytes(struct tf_usage *u, uint32_t tid, bool has_children)
 {
 	struct sys_moved sum = {0}, before = process.bytes_before, own = sys_moved;
 
-	u->read_bytes = u->written_bytes = TF_USAGE_UNKNOWN;
+	tf_usage_set_bytes(u->read_bytes, TF_USAGE_UNKNOWN);
+	tf_usage_set_bytes(u->written_bytes, TF_USAGE_UNKNOWN);
 	u->is_of_living = has_children && process.threads > 1;
 	if (!process.counts_bytes || sys_is_silent || process_is_frozen)
 		return;
@@ -361,8 +366,9 @@ static void usage_get_bytes(struct tf_usage *u, uint32_t tid, bool has_children)
 	}
 	sum = bytes_less(bytes_less(sum, own), before);
 	/* Of the threads that have ended, what we have read may not be exact. */
-	u->read_bytes = (int64_t)sum.read > 0 ? sum.read : 0;
-	u->written_bytes = ((int64_t)sum.written > 0 ? sum.written : 0) + process.bytes_expected;
+	tf_usage_set_bytes(u->read_bytes, (int64_t)sum.read > 0 ? sum.read : 0);
+	tf_usage_set_bytes(u->written_bytes,
+			   ((int64_t)sum.written > 0 ? sum.written : 0) + process.bytes_expected);
 }
 
 /* ---- the end of an image ---- */
@@ -401,9 +407,18 @@ static bool usage_write_other(uint32_t tid, void *unused)
 void usage_write(const struct usage *usage)
 {
 	bool has_others = process.threads > 1 || usage->process.cpu_ns > usage->thread.cpu_ns + DELAY_NS;
+	struct tf_usage whole = usage->process;
 
-	usage_put(&usage->thread);
-	usage_put(&usage->process);
+	/* The thread was read after the process, so it is the only one since the process began if it has used more. */
+	if (process.threads < 2 && whole.cpu_ns <= usage->thread.cpu_ns && whole.ticks && usage->thread.ticks) {
+		whole.ticks = usage->thread.ticks;
+		whole.cpu_ns = usage->thread.cpu_ns;
+		whole.thread_tid = usage->thread.tid;
+		whole.thread_delay_ns = usage->thread.delay_ns;
+	} else {
+		usage_put(&usage->thread);
+	}
+	usage_put(&whole);
 	if (has_others && !sys_is_silent && !process_is_frozen)
 		usage_visit_others(usage->thread.tid, usage_write_other, NULL);
 }

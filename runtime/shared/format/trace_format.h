@@ -558,16 +558,41 @@ struct tf_usage {
 	uint32_t peak_kb;  /* of the process: the peak of its resident memory, in KiB */
 	uint32_t voluntary, involuntary; /* context switches; 0 for a thread that another one describes */
 	/* The following are of the process, from 1.8 on; the blob of a thread ends before them. */
-	uint32_t minor_faults, major_faults; /* at most 2^32 - 1 */
-	uint32_t block_ms; /* that its living threads have waited for block devices; all ones: not known */
-	uint32_t is_of_living; /* 1: the following are without threads that had ended before */
 	/* What the kernel has counted of read(2), write(2) and their kin in this image, without children and without
-	 * what the recorder did. Or TF_USAGE_UNKNOWN. */
-	uint64_t read_bytes, written_bytes;
+	 * what the recorder did: see tf_usage_bytes(). */
+	uint8_t read_bytes[6], written_bytes[6];
+	uint32_t minor_faults; /* at most 2^32 - 1, as are major_faults */
+	/* Of the only thread of the process: tid and delay_ns. Its other values are those of the process, and it has no
+	 * blob of its own. thread_tid 0: threads have blobs of their own. */
+	uint64_t thread_delay_ns;
+	uint32_t thread_tid;
+	/* Most blobs of images without a trace file end here: then no major fault has occurred, block_ms is not known,
+	 * and is_of_living is 0. */
+	uint32_t major_faults;
+	uint32_t block_ms; /* that its living threads have waited for block devices; all ones: not known */
+	uint32_t is_of_living; /* 1: the bytes are without those of threads that had ended before */
 };
 
 enum { TF_USAGE_THREAD_BYTES = 40 }; /* of the blob of a thread, and of one before 1.8 */
-_Static_assert(__builtin_offsetof(struct tf_usage, minor_faults) == TF_USAGE_THREAD_BYTES, "1.8 added what follows");
+enum { TF_USAGE_SHORT_BYTES = 68 };  /* of one that ends before major_faults */
+_Static_assert(__builtin_offsetof(struct tf_usage, read_bytes) == TF_USAGE_THREAD_BYTES, "1.8 added what follows");
+_Static_assert(__builtin_offsetof(struct tf_usage, major_faults) == TF_USAGE_SHORT_BYTES, "without padding");
+
+/* A number of bytes in struct tf_usage, the least significant byte first. Or TF_USAGE_UNKNOWN. */
+static inline uint64_t tf_usage_bytes(const uint8_t bytes[6])
+{
+	uint64_t value = 0;
+
+	for (int i = 5; i >= 0; i--)
+		value = value << 8 | bytes[i];
+	return value == TF_USAGE_UNKNOWN >> 16 ? TF_USAGE_UNKNOWN : value;
+}
+
+static inline void tf_usage_set_bytes(uint8_t bytes[6], uint64_t value)
+{
+	for (int i = 0; i < 6; i++, value >>= 8)
+		bytes[i] = (uint8_t)value;
+}
 
 #include "runtime/shared/format/trace_energy.h"
 #include "runtime/shared/format/trace_range.h"
