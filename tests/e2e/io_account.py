@@ -19,7 +19,8 @@ DESCRIPTOR = re.compile(r"(?<![\w\"])-?\d+<((?:[^<>\\]|\\.|<[^<>]*>)*)>")
 
 
 def name_of(path):
-    return "pipe" if path.startswith("pipe:") else re.sub(r"/tmp_obj_\w+$", "/tmp_obj_", path)
+    path = re.sub(r"/tmp_obj_\w+$", "/tmp_obj_", path)  # of git
+    return "pipe" if path.startswith("pipe:") else re.sub(r"/(\.[^/]+\.)\w{6}$", r"/\1", path)  # of rsync
 
 
 def add(rows, path, column, bytes_moved):
