@@ -1,16 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HOST.RUN.usage: what the threads and processes of a run use, as the launcher sampled it about once per second.
- * Included by trace_format.h.
+/* What threads and processes use: in a trace, as they have read it themselves, and in HOST.RUN.usage, as the launcher
+ * sampled it about once per second. Included by trace_format.h.
  *
- * The file is a struct tf_usage_head, then samples, by one write per round. A thread or process has a sample in the
- * first round that finds it, and in later ones if its values have changed. COMMAND has one between rounds, too, when it
- * was stopped or continued. */
+ * HOST.RUN.usage is a struct tf_usage_head, then samples, by one write per round. A thread or process has a sample in
+ * the first round that finds it, and in later ones if its values have changed. COMMAND has one between rounds, too,
+ * when it was stopped or continued. */
 #ifndef PILLION_TRACE_USAGE_H
 #define PILLION_TRACE_USAGE_H
 
 #include <stdint.h>
 
 #include "runtime/shared/format/trace_format.h"
+
+/* ---- TF_BLOB_USAGE ---- */
+
+#define TF_USAGE_UNKNOWN (~0ull)
+
+/* What a thread or the process has used since its creation, hence over all its images: written at the end of a thread
+ * for itself, and at the end of an image for the process, the thread that ends it and the other living threads. */
+struct tf_usage {
+	uint64_t ticks; /* when it was read */
+	uint64_t cpu_ns; /* user and system time */
+	/* Of a thread: the time that it was runnable without a CPU. Of the process: the CPU time, from fork until the
+	 * kernel had ended them, of the children that it waited for, and of theirs. Or TF_USAGE_UNKNOWN. */
+	uint64_t delay_ns;
+	uint32_t tid;	   /* 0: this is of the process */
+	uint32_t peak_kb;  /* of the process: the peak of its resident memory, in KiB */
+	uint32_t voluntary, involuntary; /* context switches; 0 for a thread that another one describes */
+	/* The following are of the process, from 1.8 on; the blob of a thread ends before them. */
+	/* What the kernel has counted of read(2), write(2) and their kin in this image, without children and without
+	 * what the recorder did: see tf_usage_bytes(). */
+	uint8_t read_bytes[6], written_bytes[6];
+	uint32_t minor_faults; /* at most 2^32 - 1, as are major_faults */
+	/* Of the only thread of the process: tid and delay_ns. Its other values are those of the process, and it has no
+	 * blob of its own. thread_tid 0: threads have blobs of their own. */
+	uint64_t thread_delay_ns;
+	uint32_t thread_tid;
+	/* Most blobs of images without a trace file end here: then no major fault has occurred, block_ms is not known,
+	 * and is_of_living is 0. */
+	uint32_t major_faults;
+	uint32_t block_ms; /* that its living threads have waited for block devices; all ones: not known */
+	uint32_t is_of_living; /* 1: the bytes are without those of threads that had ended before */
+};
+
+enum { TF_USAGE_THREAD_BYTES = 40 }; /* of the blob of a thread, and of one before 1.8 */
+enum { TF_USAGE_SHORT_BYTES = 68 };  /* of one that ends before major_faults */
+_Static_assert(__builtin_offsetof(struct tf_usage, read_bytes) == TF_USAGE_THREAD_BYTES, "1.8 added what follows");
+_Static_assert(__builtin_offsetof(struct tf_usage, major_faults) == TF_USAGE_SHORT_BYTES, "without padding");
+
+/* A number of bytes in struct tf_usage, the least significant byte first. Or TF_USAGE_UNKNOWN. */
+static inline uint64_t tf_usage_bytes(const uint8_t bytes[6])
+{
+	uint64_t value = 0;
+
+	for (int i = 5; i >= 0; i--)
+		value = value << 8 | bytes[i];
+	return value == TF_USAGE_UNKNOWN >> 16 ? TF_USAGE_UNKNOWN : value;
+}
+
+static inline void tf_usage_set_bytes(uint8_t bytes[6], uint64_t value)
+{
+	for (int i = 0; i < 6; i++, value >>= 8)
+		bytes[i] = (uint8_t)value;
+}
+
+/* ---- HOST.RUN.usage ---- */
 
 #define TF_USAGE_MAGIC 0x45474153554c4950ull /* "PILUSAGE" */
 
