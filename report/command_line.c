@@ -168,9 +168,9 @@ static const char *ops_column_choice(size_t i)
 
 enum {
 	VERB_READS = VERB_SKILL | VERB_DIFF | VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW |
-		     VERB_WHERE | VERB_QUERY | VERB_OPS | VERB_CRITICAL | VERB_WHATIF,
+		     VERB_WHERE | VERB_QUERY | VERB_OPS | VERB_CRITICAL | VERB_WHATIF | VERB_TRY,
 	VERB_TABLES = VERB_DIFF | VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_WHERE | VERB_QUERY | VERB_OPS |
-		      VERB_CRITICAL | VERB_WHATIF,
+		      VERB_CRITICAL | VERB_WHATIF | VERB_TRY,
 	VERB_ONE_OUTPUT = VERB_READS & ~VERB_STATS,
 	VERB_FILTERS = VERB_STATS | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_QUERY | VERB_OPS,
 	VERB_ALL = (1 << VERB_COUNT) - 1,
@@ -224,7 +224,10 @@ static const struct option rows[] = {
 	{"by", 0, OPTION_CHOICE, AT(diff_by), VERBS_OF(VERB_DIFF), .title = "What to compare", .value = "WHAT",
 	 .choice = diff_by_choice, .initial = "auto",
 	 .help = "rows; auto: what the captures have, in this order: kernel, line, range, api"},
-	{"gate", 0, OPTION_OWN, SET(gate), VERBS_OF(VERB_DIFF), .value = "PERCENT", .initial = "3%",
+	{"runs", 'n', OPTION_COUNT, AT(runs), VERBS_OF(VERB_TRY), .title = "What to compare", .value = "N",
+	 .takes = "a number of runs", .initial = "10", .minimum = TRIAL_LEAST_RUNS, .maximum = 100000,
+	 .help = "how often each command runs, after one run that does not count"},
+	{"gate", 0, OPTION_OWN, SET(gate), VERBS_OF(VERB_DIFF | VERB_TRY), .value = "PERCENT", .initial = "3%",
 	 .takes = "a percentage, such as 3%", .help = "worse is what has become slower by this much or more"},
 	{"over", 0, OPTION_TEXT, AT(over), VERBS_OF(VERB_DIFF), .value = "RANGE[@DOMAIN]",
 	 .help = "compare the mean time of a step: what begins within an NVTX range of this name; @*: any domain"},
@@ -294,7 +297,7 @@ static const struct option rows[] = {
 	{"split-size", 0, OPTION_OWN, SET(split_size), VERBS_OF(VERB_EXPORT), .value = "SIZE",
 	 .takes = "a number of bytes, at least 4096, or a number with K, M or G",
 	 .help = "chrome: files of at most this size in bytes, or with K, M or G"},
-	{"show-secrets", 0, OPTION_SWITCH, AT(shows_secrets), VERBS_OF(VERB_READS & ~VERB_SKILL),
+	{"show-secrets", 0, OPTION_SWITCH, AT(shows_secrets), VERBS_OF(VERB_READS & ~VERB_SKILL & ~VERB_TRY),
 	 .help = "show command lines as they were; default: the values of options and variables named like a password, "
 		 "a token or a key, and passwords in URLs, are shown as [masked]"},
 	{"quiet", 'q', OPTION_SWITCH, AT(quiet), VERBS_OF(VERB_READS | VERB_PACK | VERB_UNPACK | VERB_RECOVER),
@@ -382,7 +385,7 @@ int command_line_parse(unsigned int verb, const char *help, char **words, struct
 	struct text why = text_init(err->text, sizeof(err->text));
 	bool only_captures = false;
 
-	*ret = (struct command_line){.captures = words, .top = TOP_DEFAULT, .gate = GATE_DEFAULT,
+	*ret = (struct command_line){.captures = words, .top = TOP_DEFAULT, .gate = GATE_DEFAULT, .runs = RUNS_DEFAULT,
 				     .time_limit = TIME_LIMIT_DEFAULT};
 	while (*words) {
 		const struct option *row;

@@ -4,6 +4,7 @@
 #define PILLION_COMMAND_LINE_H
 
 #include "report/diff/gather.h"
+#include "report/diff/trial.h"
 #include "report/export/export_split.h"
 #include "report/analyze/rule.h"
 #include "report/ops/ops.h"
@@ -25,11 +26,15 @@ enum { VERB_WRITES = VERB_EXPORT | VERB_VIEW | VERB_PACK | VERB_UNPACK };
 /* Likewise; that of doctor names the capture of a later run. */
 enum { VERB_NAMES = VERB_WRITES | VERB_DOCTOR };
 
+/* Their operands are no captures. */
+enum { VERB_COMMANDS = VERB_TRY };
+
 /* Without CAPTURE they take the newest one of the working directory. */
 enum { VERB_NEWEST = VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_CRITICAL | VERB_VIEW | VERB_EXPORT | VERB_PACK };
 
 enum { TOP_DEFAULT = UINT32_MAX, TIME_LIMIT_DEFAULT = UINT32_MAX };
 #define GATE_DEFAULT 0.03
+#define RUNS_DEFAULT 10
 
 struct requested_report {
 	const struct report *report;
@@ -86,6 +91,7 @@ struct command_line {
 	bool interactive; /* query: statements come from standard input */
 	enum diff_by diff_by;
 	double gate;
+	uint32_t runs; /* try: of each command */
 	const char *over;    /* diff: the range that is a step; NULL: not given */
 	size_t before_count; /* diff: captures before "--"; 0: there was none */
 	struct texts remarks; /* what of the options has no effect */

@@ -143,7 +143,7 @@ static int run_verb(const struct verb *v, char **words)
 		status = print(version);
 	} else {
 		newest = take_newest(v, &line, &list);
-		envelope_settings(line.captures, line.capture_count, line.json_bytes);
+		envelope_settings(line.captures, v->bit & VERB_COMMANDS ? 0 : line.capture_count, line.json_bytes);
 		for (size_t i = 0; i < line.remarks.count && !line.quiet; i++)
 			say("%s", line.remarks.items[i]);
 		command_masks_secrets = !line.shows_secrets;

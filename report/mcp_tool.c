@@ -11,7 +11,7 @@
 enum { TOP_DEFAULT = 50, TOP_MOST = 1000 };
 #define BYTES "--json-bytes=60000"
 
-enum argument_kind { CAPTURE, CAPTURES, SQL, TEXT, SOURCE, TOP };
+enum argument_kind { CAPTURE, CAPTURES, SQL, COMMAND, TEXT, SOURCE, TOP };
 
 struct tool_argument {
 	const char *name, *help;
@@ -29,6 +29,7 @@ struct tool_argument {
 static const struct tool {
 	const char *name, *help, *words[4]; /* the verb and what is always said to it */
 	struct tool_argument arguments[8];
+	bool runs_commands; /* else it only reads */
 } tools[] = {
 	{"summary",
 	 "What a recorded run spent its time on, in at most 25 lines, with what to fix first. Call this first.",
@@ -75,6 +76,16 @@ static const struct tool {
 	  {"gate", "what counts as worse, such as 3%", TEXT, false, "--gate="},
 	  {"over", "compare the mean of a step: an NVTX range", TEXT, false, "--over="},
 	  TOP_ARGUMENT}},
+	{"try",
+	 "Executes two shell commands in turn, several times, and judges by their wall times whether the second one is "
+	 "slower. Nothing is recorded.",
+	 {"try"},
+	 {{"a", "the first command, for /bin/sh", COMMAND, true},
+	  {"b", "the second command", COMMAND, true},
+	  {"runs", "runs of each, at least 3; default 10", TEXT, false, "--runs="},
+	  {"gate", "what counts as slower, such as 3%", TEXT, false, "--gate="},
+	  TOP_ARGUMENT},
+	 .runs_commands = true},
 };
 
 enum { TOOLS = sizeof(tools) / sizeof(*tools), ARGUMENTS = sizeof(tools->arguments) / sizeof(*tools->arguments) };
@@ -123,7 +134,9 @@ void mcp_tools_describe(struct json_writer *w)
 		json_begin(w, '{');
 		json_member_string(w, "name", tools[i].name);
 		json_member_string(w, "description", tools[i].help);
-		json_member_ready(w, "annotations", "{\"readOnlyHint\":true,\"openWorldHint\":false}");
+		json_member_ready(w, "annotations",
+				  tools[i].runs_commands ? "{\"readOnlyHint\":false,\"openWorldHint\":true}"
+							 : "{\"readOnlyHint\":true,\"openWorldHint\":false}");
 		json_name(w, "inputSchema");
 		describe_arguments(w, tools[i].arguments);
 		json_end(w, '}');
@@ -136,7 +149,7 @@ void mcp_tools_describe(struct json_writer *w)
 /* An operand that looks like an option would be taken for one. */
 static void add_operand(enum argument_kind kind, const char *text, struct texts *ret)
 {
-	texts_add(ret, "%s%s", *text != '-' ? "" : kind == SQL ? " " : "./", text);
+	texts_add(ret, "%s%s", *text != '-' ? "" : kind == SQL || kind == COMMAND ? " " : "./", text);
 }
 
 static int add_top(const char *type, const char *text, struct texts *ret, struct err *err)

@@ -162,7 +162,8 @@
 	X(BUS_GB_PER_S, "Bus (GB/s)") X(CLOCK_MHZ, "Clock (MHz)") X(FLOP_PER_BYTE, "FLOP/byte") X(GFLOPS, "GFLOPs")    \
 	X(GFLOP_PER_S, "GFLOP/s") X(LIMIT_W, "Limit (W)") X(MAX_C, "Max (C)") X(MAX_W, "Max (W)")		       \
 	X(MEMORY_CLOCK_MHZ, "Memory Clock (MHz)") X(PEAK_BANDWIDTH_GB_PER_S, "Bandwidth (GB/s)")		       \
-	X(PEAK_GFLOP_PER_S, "Peak GFLOP/s") X(POWER_W, "Power (W)") X(SM_CLOCK_MHZ, "SM Clock (MHz)")
+	X(PEAK_GFLOP_PER_S, "Peak GFLOP/s") X(POWER_W, "Power (W)") X(RATIO, "Ratio") X(RATIO_HIGH, "Ratio High")      \
+	X(RATIO_LOW, "Ratio Low") X(SM_CLOCK_MHZ, "SM Clock (MHz)")
 
 /* each(type, list) for each of these lists */
 #define COLUMN_LISTS(each)                                                                                             \

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 MODE, COMMAND = sys.argv[1], sys.argv[2:]
-TOOLS = ["summary", "findings", "table", "query", "lines", "source", "diff"]
+TOOLS = ["summary", "findings", "table", "query", "lines", "source", "diff", "try"]
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 BOUND = 256 << 10
 
@@ -42,6 +42,8 @@ CALLS = [
     ("diff", {"before": ["before.pillion"], "after": ["after.pillion"]}, lambda a: a["verdict"] == "clean"),
     ("diff", {"before": ["before.pillion"], "after": ["slower.pillion"], "over": "step", "by": "kernel", "gate": "3%"},
      lambda a: a["verdict"] == "found" and "train.py:70" in a["reason"]),
+    ("try", {"a": "sleep 0.5", "b": "true", "runs": "3"},
+     lambda a: a["verdict"] == "clean" and a["rows"][1]["Ratio"] < 1),
     ("table", {"capture": "hostile.pillion", "report": "processes"}, lambda a: "<img" in json.dumps(a["rows"])),
 ]
 
@@ -67,6 +69,8 @@ BAD_CALLS = [
     ("query", {"capture": "run.pillion", "sql": "SELECT load_extension('x')"}, "load_extension"),
     ("query", {"capture": "run.pillion", "sql": "SELECT '' LIKE hex(zeroblob(5000))"}, "too complex"),
     ("diff", {"before": [], "after": ["after.pillion"]}, "'before' must be"),
+    ("try", {"a": "true", "b": "exit 3"}, "B ended with status 3"),
+    ("try", {"a": "true"}, "'b' is missing"),
     ("diff", {"before": ["before.pillion"], "after": [1]}, "'after' must be"),
     ("diff", {"before": ["before.pillion"], "after": ["--json"]}, "No such file"),
 ]

@@ -25,6 +25,7 @@ enum verb_use {
 	X(CRITICAL, critical, VERB_ALWAYS) \
 	X(WHATIF, whatif, VERB_ALWAYS)   \
 	X(DIFF, diff, VERB_OF_CAPTURES)  \
+	X(TRY, try, VERB_ALWAYS)         \
 	X(MCP, mcp, VERB_ALWAYS)         \
 	X(SKILL, skill, VERB_ALWAYS)     \
 	X(DOCTOR, doctor, VERB_ALWAYS)

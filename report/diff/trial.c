@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/diff/trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/diff/student.h"
+
+/* The probability that the value is above its interval, and that it is below. */
+static const double alpha = 0.025;
+
+void trial_judge(struct trial *t)
+{
+	double *unknown = mem_alloc(2 * t->runs * sizeof(*unknown)), width;
+	struct judged row = {.times = t->times, .variances = unknown, .samplings = unknown};
+	struct judgement judgement;
+
+	for (size_t i = 0; i < 2 * t->runs; i++)
+		unknown[i] = -1;
+	judge(&row, 1, t->runs, t->runs, t->gate, &judgement);
+	width = student_above(alpha, (double)(2 * t->runs - 2)) * judgement.noise;
+	t->verdict = judgement.verdict;
+	t->ratio = exp(judgement.change);
+	t->low = exp(judgement.change - width);
+	t->high = exp(judgement.change + width);
+	free(unknown);
+}
+
+void trial_reason(const struct trial *t, struct buffer *ret)
+{
+	buffer_print(ret, "B takes %.3f of the time of A (%.3f to %.3f with 95 %% probability): ", t->ratio, t->low,
+		     t->high);
+	if (t->verdict == DIFF_WORSE)
+		buffer_text(ret, "B is slower");
+	else if (t->verdict == DIFF_UNCLEAR)
+		buffer_print(ret, "cannot judge whether B is slower by %g %%; more runs (-n) narrow the interval",
+			     100 * t->gate);
+	else if (t->high < 1)
+		buffer_text(ret, "B is faster");
+	else
+		buffer_print(ret, "B is not slower by %g %% or more", 100 * t->gate);
+}
+
+struct slope slope_fit(const double *x, const double *y, size_t count)
+{
+	double mean_x = 0, mean_y = 0, xx = 0, xy = 0, squares = 0, slope, width;
+
+	for (size_t i = 0; i < count; i++) {
+		mean_x += x[i] / (double)count;
+		mean_y += y[i] / (double)count;
+	}
+	for (size_t i = 0; i < count; i++) {
+		xx += (x[i] - mean_x) * (x[i] - mean_x);
+		xy += (x[i] - mean_x) * (y[i] - mean_y);
+	}
+	slope = xy / xx;
+	for (size_t i = 0; i < count; i++)
+		squares += pow(y[i] - mean_y - slope * (x[i] - mean_x), 2);
+	width = student_above(alpha, (double)(count - 2)) * sqrt(squares / (double)(count - 2) / xx);
+	return (struct slope){slope, slope - width, slope + width};
+}

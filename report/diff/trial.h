@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a command B takes longer than a command A, from the durations of runs that were made in turn: the test of
+ * judge.h with a single row. */
+#ifndef PILLION_TRIAL_H
+#define PILLION_TRIAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/base/util.h"
+#include "report/diff/judge.h"
+
+/* Fewer runs of each command do not show how much they vary. */
+enum { TRIAL_LEAST_RUNS = 3 };
+
+struct trial {
+	/* set by the caller */
+	const double *times; /* ns, those of A first */
+	size_t runs;	     /* of each command, at least TRIAL_LEAST_RUNS */
+	double gate;	     /* slower is what takes longer by this part or more */
+	/* filled in */
+	enum diff_verdict verdict; /* of B */
+	double ratio, low, high;   /* time of B / time of A, and the interval that has it with 95 % probability */
+};
+
+void trial_judge(struct trial *t);
+
+/* "B takes 0.91 of the time of A (0.90 to 0.92): B is faster" */
+void trial_reason(const struct trial *t, struct buffer *ret);
+
+/* The straight line through points (x, y) by least squares. The interval of its slope has 95 % probability. */
+struct slope {
+	double slope, low, high;
+};
+
+/* `count` is at least 3, and x has two values at least. */
+struct slope slope_fit(const double *x, const double *y, size_t count);
+
+#endif
