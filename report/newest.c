@@ -7,15 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/base/text.h"
 #include "report/read/model.h"
 #include "report/verb.h"
-
-static bool ends_with(const char *name, const char *ending)
-{
-	size_t length = strlen(name), size = strlen(ending);
-
-	return length > size && !strcmp(name + length - size, ending);
-}
 
 static bool is_packed(const char *path)
 {
@@ -35,9 +29,9 @@ static bool capture_made(const char *name, struct timespec *ret)
 	struct stat st;
 	bool is_capture = false;
 
-	if (ends_with(name, ".pillpack")) {
+	if (text_ends_with(name, ".pillpack")) {
 		is_capture = is_packed(name) && !stat(name, &st);
-	} else if (ends_with(name, ".pillion")) {
+	} else if (text_ends_with(name, ".pillion")) {
 		buffer_print(&path, "%s/capture", name);
 		is_capture = !stat(path.data, &st); /* nothing is written to it afterwards */
 	}

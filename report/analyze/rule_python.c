@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/text.h"
 #include "report/derive/events/reading.h"
 #include "report/analyze/rule.h"
 
@@ -83,16 +84,9 @@ static void python_end(struct python_times *p, struct finding *f)
 
 /* ---- slow_loader ---- */
 
-static bool ends_with(const char *file, const char *end)
-{
-	size_t length = strlen(file);
-
-	return length >= strlen(end) && !strcmp(file + length - strlen(end), end);
-}
-
 static bool is_loader_file(const char *file)
 {
-	return ends_with(file, "/torch/utils/data/dataloader.py");
+	return text_ends_with(file, "/torch/utils/data/dataloader.py");
 }
 
 static size_t count_children(const struct model *m, const struct process *parent)
@@ -165,13 +159,13 @@ void rule_slow_loader(struct rules *r, struct finding *f)
 /* Handle._run() of asyncio calls each callback, and each step of a coroutine. The loop's own wait is not below it. */
 static bool is_callback_file(const char *file)
 {
-	return ends_with(file, "/asyncio/events.py");
+	return text_ends_with(file, "/asyncio/events.py");
 }
 
 /* asyncio.to_thread() starts threads, and waits until they run. */
 static bool is_startup_file(const char *file)
 {
-	return attribution_is_import(file) || ends_with(file, "/concurrent/futures/thread.py");
+	return attribution_is_import(file) || text_ends_with(file, "/concurrent/futures/thread.py");
 }
 
 /* Waits for the interpreter's lock, which are those of its condition variable, are of rule gil_bound. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recognises dumps and reads them. Formats: README.md. */
+#include "report/base/text.h"
 #include "report/dumps/dumps.h"
 
 #include <ctype.h>
@@ -32,13 +33,6 @@ static bool is_pickle(const char *bytes, size_t size)
 	return size >= 2 && (unsigned char)bytes[0] == PICKLE_MARK && bytes[1] >= 2 && bytes[1] <= PICKLE_LATEST;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), ending = strlen(end);
-
-	return length >= ending && !strcmp(text + length - ending, end);
-}
-
 bool dump_recognise(const char *path)
 {
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -52,7 +46,7 @@ bool dump_recognise(const char *path)
 	if (file >= 0)
 		close(file);
 	if (size <= 0)
-		return size == 0 && (ends_with(path, ".json") || ends_with(path, ".log"));
+		return size == 0 && (text_ends_with(path, ".json") || text_ends_with(path, ".log"));
 	while (at < (size_t)size && isspace((unsigned char)bytes[at]))
 		at++;
 	return is_pickle(bytes, (size_t)size) || at == (size_t)size || bytes[at] == '{' || bytes[at] == '[';
@@ -94,7 +88,7 @@ int dumps_select(const struct dumps *d, const char *sql, struct table *table, st
 static bool rank_of(const char *path, uint64_t *ret)
 {
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	const char *end = name + strlen(name) - (ends_with(name, ".json") ? strlen(".json") : 0);
+	const char *end = name + strlen(name) - (text_ends_with(name, ".json") ? strlen(".json") : 0);
 	const char *from = end;
 
 	while (from > name && isdigit((unsigned char)from[-1]))

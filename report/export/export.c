@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file or directory of an export: it is written under a temporary name and renamed once it is complete. */
+#include "report/base/text.h"
 #include "report/export/export.h"
 
 #include <dirent.h>
@@ -72,13 +73,6 @@ static void watch_temporary(char *temporary)
 
 /* ---- names ---- */
 
-static bool name_ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), tail = strlen(end);
-
-	return length > tail && !strcmp(text + length - tail, end);
-}
-
 void export_name(const char *capture, const struct export_type *type, struct buffer *ret)
 {
 	size_t length = strlen(capture);
@@ -87,7 +81,7 @@ void export_name(const char *capture, const struct export_type *type, struct buf
 	while (length > 1 && capture[length - 1] == '/')
 		length--;
 	name = mem_copy_text(capture, length);
-	if (name_ends_with(name, ".pillion"))
+	if (text_ends_with(name, ".pillion"))
 		name[length - strlen(".pillion")] = 0;
 	buffer_print(ret, "%s%s", name, type->ending);
 	free(name);
@@ -215,7 +209,7 @@ static int place_close(struct export_target *p, int code, struct err *err)
 
 bool export_is_gzip(const struct export_type *type, const char *path)
 {
-	return type->flags & EXPORT_GZIP || name_ends_with(path, ".gz");
+	return type->flags & EXPORT_GZIP || text_ends_with(path, ".gz");
 }
 
 static int write_stream(struct export *x, const struct export_type *type, struct export_target *p, const char *path,
@@ -262,7 +256,7 @@ static int write_file(struct export *x, const struct export_type *type, struct e
 
 static bool is_made_by_export(const char *name)
 {
-	return name_ends_with(name, parquet_format.extension) || name_ends_with(name, arrow_format.extension);
+	return text_ends_with(name, parquet_format.extension) || text_ends_with(name, arrow_format.extension);
 }
 
 /* Whether only an export's files are in a directory, so that it may be replaced. */

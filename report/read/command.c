@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "report/base/text.h"
 #include "report/read/command.h"
 
 #include <ctype.h>
@@ -15,13 +16,6 @@ bool command_masks_secrets = true;
 static bool is_name_byte(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
-}
-
-static bool ends_with(const char *name, const char *end)
-{
-	size_t length = strlen(name), tail = strlen(end);
-
-	return length >= tail && !strcmp(name + length - tail, end);
 }
 
 /* "--hf-token", "PGPASSWORD". Not the tokens of a language model, nor the name of a file that has the secret. */
@@ -48,10 +42,10 @@ static bool is_secret_name(const char *text, size_t length)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		is_secret |= strstr(name, parts[i]) != NULL;
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		is_secret |= ends_with(name, ends[i]);
+		is_secret |= text_ends_with(name, ends[i]);
 	is_secret |= !strcmp(name, "pass");
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		is_secret &= !ends_with(name, others[i]);
+		is_secret &= !text_ends_with(name, others[i]);
 	return is_secret;
 }
 
