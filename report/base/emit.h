@@ -144,6 +144,8 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 /* Writes the buffer to the file and empties it. */
 void emit_write(struct emit *e, struct buffer *b);
 
+/* Appends a text as the format quotes it. */
+void emit_text(struct buffer *b, enum format format, const char *text);
 /* The unit of a column of times, the column's title in that unit, and a cell in it. */
 enum time_unit emit_unit(const struct emit *e, const struct table *t, size_t column);
 void emit_title(struct buffer *b, const struct table *t, size_t column, enum time_unit unit);

@@ -6,14 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef HAVE_ZSTD
-#include <zstd.h>
-#endif
 
 #include "report/export/columns.h"
 #include "report/export/export.h"
-
-enum { ZSTD_LEVEL = 1 };
 
 struct table_file {
 	int fd;
@@ -28,47 +23,6 @@ struct columns_output {
 	struct table_file tables[NSYS_TABLES];
 	enum nsys_table failed_table;
 };
-
-/* ---- what the formats share ---- */
-
-int columns_write(int fd, const void *bytes, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t piece = write(fd, (const char *)bytes + done, size - done);
-
-		if (piece < 0 && errno != EINTR)
-			return -errno;
-		done += piece > 0 ? (size_t)piece : 0;
-	}
-	return 0;
-}
-
-#ifdef HAVE_ZSTD
-bool columns_can_compress(void)
-{
-	return true;
-}
-
-void columns_compress(const struct buffer *from, struct buffer *ret)
-{
-	size_t room = ZSTD_compressBound(from->size), size;
-	char *bytes = mem_alloc(room);
-
-	size = ZSTD_compress(bytes, room, from->data, from->size, ZSTD_LEVEL);
-	buffer_add(ret, bytes, size); /* it cannot fail: the room is what ZSTD_compressBound says */
-	free(bytes);
-}
-#else
-bool columns_can_compress(void)
-{
-	return false;
-}
-
-void columns_compress(const struct buffer *from, struct buffer *ret)
-{
-	buffer_add(ret, from->data, from->size);
-}
-#endif
 
 /* ---- rows to columns ---- */
 

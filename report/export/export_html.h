@@ -126,8 +126,10 @@ void html_done(struct html *h);
 void html_events(struct html *h);
 
 /* Append members of a detail; `json` ends with its "{" or with the previous member. */
+void html_member(struct buffer *json, const char *name); /* its value follows */
 void html_member_text(struct buffer *json, const char *name, const char *text);
 void html_member_number(struct buffer *json, const char *name, uint64_t number);
+void html_member_handle(struct buffer *json, const char *name, uint64_t handle);
 void html_member_shape(struct buffer *json, const uint32_t *grid, const uint32_t *block);
 
 /* A track of an image's process that belongs to no thread. */

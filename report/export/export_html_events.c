@@ -74,43 +74,12 @@ static uint64_t least_ns(struct html *h)
 
 enum { FRAMES = 512 };
 
-static void json_add_member(struct buffer *json, const char *name)
-{
-	buffer_print(json, "%s\"%s\":", json->data[json->size - 1] == '{' ? "" : ",", name);
-}
-
-void html_member_text(struct buffer *json, const char *name, const char *text)
-{
-	json_add_member(json, name);
-	json_add(json, text);
-}
-
-void html_member_number(struct buffer *json, const char *name, uint64_t number)
-{
-	json_add_member(json, name);
-	buffer_print(json, "\"%" PRIu64 "\"", number);
-}
-
-static void html_member_handle(struct buffer *json, const char *name, uint64_t handle)
-{
-	json_add_member(json, name);
-	buffer_print(json, "\"0x%" PRIx64 "\"", handle);
-}
-
-void html_member_shape(struct buffer *json, const uint32_t *grid, const uint32_t *block)
-{
-	json_add_member(json, "grid");
-	buffer_print(json, "\"%u × %u × %u\"", grid[0], grid[1], grid[2]);
-	json_add_member(json, "block");
-	buffer_print(json, "\"%u × %u × %u\"", block[0], block[1], block[2]);
-}
-
 static void add_stack(struct html *h, uint32_t stack, struct buffer *json)
 {
 	struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
 	size_t count = symbols_frames(h->x->context->symbols, h->image, stack, frames, FRAMES);
 
-	json_add_member(json, "stack");
+	html_member(json, "stack");
 	for (size_t i = 0; i < count; i++)
 		buffer_print(json, "%s%" PRIu32, i ? "," : "[", html_string(h, frames[i].text));
 	buffer_text(json, count ? "]" : "[]");
@@ -197,24 +166,6 @@ static uint32_t call_detail(struct html *h, const struct timeline_event *e, int6
 }
 
 /* ---- calls ---- */
-
-struct html_track *html_thread_track(struct html *h, enum html_track_kind kind, const struct trace_thread *thread)
-{
-	bool is_main = thread->tid == h->image->pid;
-	uint64_t image = (uint64_t)(h->image - h->model->images);
-	struct html_track *t = html_track(h, kind, is_main ? h->image->process << 1 : image << 1 | 1,
-					  is_main ? 0 : thread->number, NULL);
-	struct buffer name = {0};
-
-	if (t->labelled == h->image)
-		return t;
-	t->labelled = h->image;
-	thread_label(thread, &name);
-	t->label = html_string(h, name.data);
-	t->tid = thread->tid;
-	buffer_done(&name);
-	return t;
-}
 
 static uint32_t call_name(struct html *h, uint32_t id)
 {
@@ -321,16 +272,6 @@ static uint64_t detail_key(const struct nvtx_range *r)
 			more[count++] = r->args[i];
 	return (count ? hash_bytes(more, count * sizeof(*more)) & ~0xffffull : 2) +
 	       ((uint64_t)r->domain << 1 | r->is_unfinished);
-}
-
-struct html_track *html_process_track(struct html *h, enum html_track_kind kind, uint64_t which, const char *label)
-{
-	bool is_new;
-	struct html_track *t = html_track(h, kind, h->image->process << 1, which, &is_new);
-
-	if (is_new)
-		t->label = html_string(h, label);
-	return t;
 }
 
 static void add_annotation(struct html *h, struct html_track *t, const struct timeline_event *e)

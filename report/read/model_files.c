@@ -10,28 +10,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "report/base/text.h"
 #include "report/read/model_files.h"
 #include "report/base/parallel.h"
 #include "runtime/shared/spool/spool.h"
 
 enum { LARGE_TRACE = 16 << 20 };
-
-void files_add(struct files *l, char *path, const char *name, struct pack_file *packed)
-{
-	l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
-	l->items[l->count++] = (struct file){.path = path, .name = name, .packed = packed};
-}
-
-void files_done(struct files *l)
-{
-	for (size_t i = 0; i < l->count; i++) {
-		free(l->items[i].path);
-		free(l->items[i].problem);
-		free(l->items[i].over);
-		reader_close(l->items[i].trace);
-	}
-	free(l->items);
-}
 
 static void open_range(struct model *m, const char *path, const struct mapping *file)
 {
@@ -56,36 +40,11 @@ static void open_range(struct model *m, const char *path, const struct mapping *
 	m->ranges_count++;
 }
 
-static bool path_ends_with(const char *name, const char *end)
-{
-	size_t length = strlen(name), tail = strlen(end);
-
-	return length > tail && !strcmp(name + length - tail, end);
-}
-
 static bool is_of_capture(const char *name)
 {
-	return path_ends_with(name, ".trace") || path_ends_with(name, ".index") || path_ends_with(name, ".range") ||
-	       path_ends_with(name, ".usage") || path_ends_with(name, ".symbols") || path_ends_with(name, ".where") ||
-	       path_ends_with(name, ".energy") || path_ends_with(name, ".sources");
-}
-
-bool file_is_trace(const struct file *f)
-{
-	return path_ends_with(f->name, ".trace");
-}
-
-int file_map(const struct file *f, struct mapping *ret, struct err *err)
-{
-	if (f->over)
-		return mapping_open_over(f->path, f->over, spool_page_is_later, ret, err);
-	return f->packed ? pack_map(f->packed, ret, err) : mapping_open(f->path, ret, err);
-}
-
-void file_problem(struct file *f, int code, const struct err *err)
-{
-	f->problem = mem_copy_text(err->text, strlen(err->text));
-	f->is_unwritten = code == -ENODATA;
+	return text_ends_with(name, ".trace") || text_ends_with(name, ".index") || text_ends_with(name, ".range") ||
+	       text_ends_with(name, ".usage") || text_ends_with(name, ".symbols") || text_ends_with(name, ".where") ||
+	       text_ends_with(name, ".energy") || text_ends_with(name, ".sources");
 }
 
 static void read_trace(struct file *f, size_t workers)
@@ -158,7 +117,7 @@ static void join_other(struct model *m, struct file *f)
 	struct mapping bytes;
 	struct err err;
 
-	if (path_ends_with(f->name, ".index") && f->over) {
+	if (text_ends_with(f->name, ".index") && f->over) {
 		if (mapping_open(f->path, &bytes, &err))
 			texts_add(&m->problems, "%s", err.text);
 		else
@@ -170,16 +129,16 @@ static void join_other(struct model *m, struct file *f)
 		texts_add(&m->problems, "%s", err.text);
 		return;
 	}
-	if (path_ends_with(f->name, ".index")) {
+	if (text_ends_with(f->name, ".index")) {
 		model_index(m, f->path, f->name, &bytes);
-	} else if (path_ends_with(f->name, ".usage")) {
+	} else if (text_ends_with(f->name, ".usage")) {
 		model_usage(m, f->path, f->name, &bytes);
-	} else if (path_ends_with(f->name, ".where")) {
+	} else if (text_ends_with(f->name, ".where")) {
 		model_where(m, f->path, &bytes);
-	} else if (path_ends_with(f->name, ".energy")) {
+	} else if (text_ends_with(f->name, ".energy")) {
 		model_energy(m, f->path, f->name, &bytes);
-	} else if (path_ends_with(f->name, ".symbols") || path_ends_with(f->name, ".sources")) {
-		texts_add(path_ends_with(f->name, ".symbols") ? &m->symbols : &m->sources, "%.*s",
+	} else if (text_ends_with(f->name, ".symbols") || text_ends_with(f->name, ".sources")) {
+		texts_add(text_ends_with(f->name, ".symbols") ? &m->symbols : &m->sources, "%.*s",
 			  bytes.size < INT_MAX ? (int)bytes.size : INT_MAX, (const char *)bytes.data);
 	} else {
 		open_range(m, f->path, &bytes);
@@ -271,7 +230,7 @@ static void files_add_spooled(struct files *l, size_t own, const char *path, con
 
 	while (same < own && strcmp(l->items[same].name, name) != 0)
 		same++;
-	if (same < own && !path_ends_with(name, ".index")) {
+	if (same < own && !text_ends_with(name, ".index")) {
 		mem_replace_text(&l->items[same].over, spooled);
 		return;
 	}
@@ -337,7 +296,7 @@ static int open_directory(struct model *m, const char *path, struct err *err)
 	for (int i = 0; i < count; i++) {
 		const char *name = entries[i]->d_name;
 
-		is_capture |= path_ends_with(name, ".trace") || path_ends_with(name, ".index");
+		is_capture |= text_ends_with(name, ".trace") || text_ends_with(name, ".index");
 		if (is_listed(name))
 			files_add(&files, join_path(path, name), name, NULL);
 	}

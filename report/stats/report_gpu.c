@@ -137,28 +137,6 @@ static bool *images_with_source(const struct model *m, bool *ret_any)
 	return has;
 }
 
-static bool has_device_work(const struct model *m)
-{
-	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
-			if (m->images[i].trace->threads[k].args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH))
-				return true;
-	return false;
-}
-
-/* Distinguishes "nothing was launched" from "there are no device records". */
-int device_none(const struct model *m, struct err *err)
-{
-	bool any = false;
-
-	free(images_with_source(m, &any));
-	if (any || !has_device_work(m))
-		return 0;
-	return err_set(err, -ENODATA,
-		       "no device records; cuda_api_sum and cuda_launch_sum show the host's calls, and ledger states "
-		       "the reason");
-}
-
 static void device_pass(struct scan *s)
 {
 	if (s->context->kernel_ranges)

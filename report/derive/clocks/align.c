@@ -147,7 +147,7 @@ void align_join(struct align *a, enum align_source source, const struct align_ra
 /* ---- meetings ---- */
 
 /* Called once all ranks have joined. */
-static void align_choose_meetings(struct align *a)
+void align_choose_meetings(struct align *a)
 {
 	size_t parts = 0, most = MEETINGS;
 
@@ -398,7 +398,30 @@ static void place_clocks(struct align *a)
 		model_order(a->m);
 }
 
-static void align_done(struct align *a)
+struct align *align_begin(struct model *m)
+{
+	struct align *a = mem_alloc(sizeof(*a));
+
+	*a = (struct align){.m = m, .base = SIZE_MAX};
+	find_sides(a);
+	return a;
+}
+
+bool align_is_needed(const struct align *a)
+{
+	return a->side_count > 1;
+}
+
+void align_place(struct align *a)
+{
+	for (size_t i = 0; i < a->team_count; i++)
+		check_kinds(a->teams[i]);
+	place_all(a);
+	describe_trouble(a);
+	place_clocks(a);
+}
+
+void align_end(struct align *a)
 {
 	for (size_t i = 0; i < a->team_count; i++) {
 		for (size_t k = 0; k < a->teams[i]->count; k++)
@@ -415,25 +438,5 @@ static void align_done(struct align *a)
 	free(a->side_of);
 	free(a->bounds);
 	map_done(&a->by_id);
-}
-
-void align_hosts(struct model *m)
-{
-	struct align a = {.m = m, .base = SIZE_MAX};
-	void *mpi, *nccl;
-
-	find_sides(&a);
-	if (a.side_count > 1) {
-		mpi = align_mpi_join(&a, m);
-		nccl = align_nccl_join(&a, m);
-		align_choose_meetings(&a);
-		align_mpi_meet(&a, m, mpi);
-		align_nccl_meet(&a, m, nccl);
-		for (size_t i = 0; i < a.team_count; i++)
-			check_kinds(a.teams[i]);
-		place_all(&a);
-		describe_trouble(&a);
-		place_clocks(&a);
-	}
-	align_done(&a);
+	free(a);
 }

@@ -51,6 +51,14 @@ struct align_meeting {
 void align_meet(struct align *a, enum align_source source, uint64_t team, const struct image *image,
 		const struct align_meeting *m);
 
+/* For align_hosts(), in this order; align_choose_meetings() after all ranks have joined, align_place() after all have
+ * reported their meetings. */
+struct align *align_begin(struct model *m);
+bool align_is_needed(const struct align *a); /* several clocks */
+void align_choose_meetings(struct align *a);
+void align_place(struct align *a);
+void align_end(struct align *a);
+
 /* _join makes the ranks of a source join and returns what _meet needs to report their meetings; _meet frees it. */
 void *align_mpi_join(struct align *a, const struct model *m);
 void align_mpi_meet(struct align *a, const struct model *m, void *joined);

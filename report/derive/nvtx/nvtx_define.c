@@ -164,17 +164,3 @@ bool nvtx_color(const uint64_t *args, uint32_t count, struct buffer *ret)
 		buffer_print(ret, "#%08" PRIx32, color);
 	return color != 0;
 }
-
-bool nvtx_payload_any(const struct nvtx_definitions *d, const uint64_t *args, uint32_t count, const uint64_t *payload,
-		      struct buffer *ret)
-{
-	const struct event e = {.args = args, .args_count = count};
-
-	if (payload)
-		nvtx_payload_json(d, payload, ret);
-	else if (event_arg(&e, TF_ARG_PAYLOAD))
-		nvtx_payload_plain(args, count, ret);
-	else
-		return false;
-	return true;
-}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a HOST.RUN.usage file into the model. */
+/* Files of the launcher: keeps the samples of HOST.RUN.usage, and the bytes of HOST.RUN.energy and HOST.RUN.where,
+ * whose records report/derive/energy and report/derive/where read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,45 @@ void model_usage(struct model *m, const char *path, const char *name, const stru
 	for (size_t i = 0; i < u->count; i++)
 		memcpy(&u->items[i], file->data + sizeof(head) + i * head.sample_bytes, sizeof(*u->items));
 	free(host);
+}
+
+void model_energy(struct model *m, const char *path, const char *name, const struct mapping *file)
+{
+	struct tf_energy_head head;
+	struct energy_file *e;
+	char *host;
+
+	if (file->size < sizeof(head) || (memcpy(&head, file->data, sizeof(head)), head.magic != TF_ENERGY_MAGIC)) {
+		texts_add(&m->problems, "%s: not an energy file", path);
+		return;
+	}
+	head.boot[sizeof(head.boot) - 1] = 0;
+	host = model_file_host(name);
+	m->energies = mem_grow(m->energies, m->energy_count, &m->energy_capacity, sizeof(*m->energies));
+	e = &m->energies[m->energy_count++];
+	*e = (struct energy_file){.machine = model_machine(m, host, head.boot, head.clock),
+				  .run = head.run,
+				  .size = file->size - sizeof(head)};
+	e->bytes = mem_alloc(e->size + 1);
+	memcpy(e->bytes, file->data + sizeof(head), e->size);
+	free(host);
+}
+
+void model_where(struct model *m, const char *path, const struct mapping *file)
+{
+	struct tf_where_head head;
+	struct where_file *w;
+
+	if (file->size < sizeof(head) || (memcpy(&head, file->data, sizeof(head)), head.magic != TF_WHERE_MAGIC)) {
+		texts_add(&m->problems, "%s: not a file of pillion where", path);
+		return;
+	}
+	m->wheres = mem_grow(m->wheres, m->where_count, &m->where_capacity, sizeof(*m->wheres));
+	w = &m->wheres[m->where_count++];
+	*w = (struct where_file){.run = head.run, .machine = head.machine, .size = file->size - sizeof(head)};
+	w->bytes = mem_alloc(w->size + 1);
+	memcpy(w->bytes, file->data + sizeof(head), w->size);
+}
 }
 
 enum { SEEN = 1, ENDED = 2 };

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trace contains, by id: functions, definitions and their bytes. */
+#include <string.h>
+
+#include "report/read/reader.h"
+
+const struct function *trace_function(const struct trace *t, uint32_t id)
+{
+	return id < t->functions->count ? &t->functions->items[id] : NULL;
+}
+
+const struct blob *trace_definition(const struct trace *t, enum tf_blob_kind type, uint32_t id)
+{
+	const uint64_t *place = map_find(&t->definitions, type, id);
+
+	return place ? &t->blobs[*place] : NULL;
+}
+
+size_t trace_blob(const struct trace *t, const struct blob *b, void *ret, size_t size)
+{
+	size_t length = b->length < size ? b->length : size, done = 0;
+	const uint8_t *piece = t->bytes.data + b->offset + 1;
+
+	for (; length - done >= TF_DATA_BYTES; done += TF_DATA_BYTES, piece += TF_SLOT)
+		memcpy((uint8_t *)ret + done, piece, TF_DATA_BYTES);
+	if (done < length)
+		memcpy((uint8_t *)ret + done, piece, length - done);
+	return length;
+}
+
+bool trace_stack_is_cut(const struct trace *t, const struct blob *b)
+{
+	uint64_t first = 0;
+
+	trace_blob(t, b, &first, sizeof(first));
+	return (first & TF_STACK_UNLOADS) && (first & TF_STACK_CUT);
+}
+
+void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret)
+{
+	char text[TF_BLOB_BYTES];
+	size_t size = trace_blob(t, b, text, sizeof(text));
+
+	/* A NUL would terminate the text when it is printed; 0xff is shown as U+FFFD. */
+	for (size_t i = 0; i < size; i++)
+		if (!text[i])
+			text[i] = (char)0xff;
+	buffer_add(ret, text, size);
+}
+
+bool thread_current(const struct trace_thread *thread, uint32_t *ret_function, uint64_t *ret_start)
+{
+	const uint64_t mask = ((uint64_t)1 << TF_CURRENT_SHIFT) - 1;
+	uint64_t current = thread->page ? __atomic_load_n(&thread->page->current, __ATOMIC_RELAXED) : 0, start;
+
+	if (!(current >> TF_CURRENT_SHIFT))
+		return false;
+	*ret_function = (uint32_t)(current >> TF_CURRENT_SHIFT) - 1;
+	start = (thread->page->start_ticks & ~mask) | (current & mask);
+	if (start < thread->page->start_ticks && thread->page->start_ticks - start > mask / 2)
+		start += mask + 1;
+	*ret_start = start;
+	return true;
+}
