@@ -11,7 +11,7 @@
 
 enum { TEXT_LIMIT = 64 << 20, PIECES = 3 };
 
-struct piece {
+struct module_piece {
 	const char *at;
 	size_t size;
 };
@@ -43,7 +43,7 @@ static void part_write(void)
 }
 
 /* False: the line is longer than a part. */
-static bool part_add(const struct piece *pieces, size_t count)
+static bool part_add(const struct module_piece *pieces, size_t count)
 {
 	size_t size = 1;
 
@@ -76,9 +76,9 @@ static const char *find_any(const char *at, const char *end, const char *charact
 	return at;
 }
 
-static struct piece piece(const char *at, const char *end)
+static struct module_piece piece(const char *at, const char *end)
 {
-	return (struct piece){at, (size_t)(end - at)};
+	return (struct module_piece){at, (size_t)(end - at)};
 }
 
 /* Behind the brace that closes what begins at `at`; braces in quotes do not count. */
@@ -99,7 +99,7 @@ static const char *metadata_end(const char *at, const char *end)
 
 /* "  ROOT %name = type opcode(operands), calls=%computation, metadata={...}, ...": without type, operands and what is
  * not shown here. Returns the number of pieces; 0: the instruction is a parameter, or says nothing of its origin. */
-static size_t take_instruction(const char *line, const char *end, struct piece *ret)
+static size_t take_instruction(const char *line, const char *end, struct module_piece *ret)
 {
 	const char *name_end = find(line, end, " = "), *metadata, *head_end, *calls = NULL;
 	size_t count = 0;
@@ -120,7 +120,7 @@ static size_t take_instruction(const char *line, const char *end, struct piece *
 	return count;
 }
 
-static size_t take_line(const char *line, const char *end, struct piece *ret)
+static size_t take_line(const char *line, const char *end, struct module_piece *ret)
 {
 	static const char module[] = "HloModule ", entry[] = "ENTRY ";
 	const char *name = line;
@@ -136,7 +136,7 @@ static size_t take_line(const char *line, const char *end, struct piece *ret)
 		if (!strncmp(line, entry, sizeof(entry) - 1))
 			name += sizeof(entry) - 1;
 		ret[0] = piece(line, find_any(name, end, " "));
-		ret[1] = (struct piece){" {", 2};
+		ret[1] = (struct module_piece){" {", 2};
 		return 2;
 	}
 	return 1; /* also those of the tables of files, locations and frames */
@@ -153,7 +153,7 @@ static bool write_lines(const char *text, size_t size)
 	if (!is_whole)
 		end = text + TEXT_LIMIT;
 	for (const char *line = text, *line_end; line < end; line = line_end + 1) {
-		struct piece pieces[PIECES];
+		struct module_piece pieces[PIECES];
 		size_t count;
 
 		line_end = memchr(line, '\n', (size_t)(end - line));

@@ -44,7 +44,7 @@ struct rules {
 	struct steady *steady; /* by image, see rule_steady */
 	struct map polls; /* (stack, image) -> 1 + the answer of rule_polls */
 	struct attribution attribution;  /* stack ids are attributed by this, see rule_line */
-	struct causes *mpi; /* what ranks of MPI wait for, see rule_mpi.c */
+	struct mpi_causes *mpi; /* what ranks of MPI wait for, see rule_mpi.c */
 };
 
 enum {
@@ -140,7 +140,7 @@ const struct function *rule_cuda_function(const struct image *image, const struc
  * line; false: they do not, or it is not known. */
 bool rule_late_rank(struct rules *r, size_t process, uint64_t least_ns, struct buffer *ret_text,
 		    struct buffer *ret_line);
-const struct causes *rules_mpi(struct rules *r);
+const struct mpi_causes *rules_mpi(struct rules *r);
 void rules_mpi_done(struct rules *r);
 
 /* ---- calls by process, function and source line ---- */

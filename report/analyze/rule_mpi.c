@@ -15,7 +15,7 @@ struct cause {
 	uint64_t ns, count;
 };
 
-struct causes {
+struct mpi_causes {
 	struct cause *items;
 	size_t count, capacity;
 	struct map by_ranks; /* (waiting and late image, function and kind) -> its number + 1 */
@@ -23,14 +23,14 @@ struct causes {
 	const struct model *model;
 };
 
-static uint64_t image_number(const struct causes *all, const struct mpi_side *side)
+static uint64_t image_number(const struct mpi_causes *all, const struct mpi_side *side)
 {
 	return (uint64_t)(side->image - all->model->images);
 }
 
 static void add_wait(void *context, const struct mpi_wait *w)
 {
-	struct causes *all = context;
+	struct mpi_causes *all = context;
 	uint64_t waiting = w->kind == MPI_LATE_IN_COLLECTIVE ? 0 : image_number(all, &w->waiting) + 1;
 	uint64_t *place = map_put(&all->by_ranks, waiting << 32 | image_number(all, &w->late),
 				  (uint64_t)w->kind << 32 | w->late.function, NULL);
@@ -48,7 +48,7 @@ static void add_wait(void *context, const struct mpi_wait *w)
 	c->count++;
 }
 
-const struct causes *rules_mpi(struct rules *r)
+const struct mpi_causes *rules_mpi(struct rules *r)
 {
 	if (r->mpi)
 		return r->mpi;
@@ -92,7 +92,7 @@ static const char *const late_words[MPI_WAIT_KINDS] = {
 bool rule_late_rank(struct rules *r, size_t process, uint64_t least_ns, struct buffer *ret_text,
 		    struct buffer *ret_line)
 {
-	const struct causes *all = rules_mpi(r);
+	const struct mpi_causes *all = rules_mpi(r);
 	const struct cause *best = NULL;
 
 	for (size_t i = 0; i < all->count; i++) {
@@ -117,7 +117,7 @@ static bool is_message(const struct cause *c)
 }
 
 /* How long the second rank waited for messages of the first one: what delays both in turn is not the fault of one. */
-static uint64_t waits_back(const struct causes *all, const struct cause *of)
+static uint64_t waits_back(const struct mpi_causes *all, const struct cause *of)
 {
 	uint64_t sum = 0;
 
@@ -142,7 +142,7 @@ static uint64_t delay_of(struct rules *r, const struct image *image)
 }
 
 /* What is left of the waits when the job is run with enough CPUs. */
-static uint64_t message_cost(struct rules *r, const struct causes *all, const struct cause *c)
+static uint64_t message_cost(struct rules *r, const struct mpi_causes *all, const struct cause *c)
 {
 	uint64_t less = waits_back(all, c) + delay_of(r, c->longest.late.image);
 
@@ -181,7 +181,7 @@ static void message_row(struct rules *r, struct finding *f, const struct cause *
 
 void rule_late_message(struct rules *r, struct finding *f)
 {
-	const struct causes *all = rules_mpi(r);
+	const struct mpi_causes *all = rules_mpi(r);
 
 	rule_has(f, COL_RANK_NUMBER, COL_NAME, COL_COST_NS, COL_WAITING_NS, COL_WAITS, COL_LATE_RANK, COL_LATE_NAME,
 		 COL_LINE, COL_LATE_LINE);

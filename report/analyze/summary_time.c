@@ -19,13 +19,13 @@ enum { DETAILS = 3, PART_PERCENT = 2, ROLE_PERCENT = 1, PLACE_WIDTH = 48, CAUSES
 
 static int compare_parts(const void *left, const void *right)
 {
-	const struct part *a = left, *b = right;
+	const struct time_part *a = left, *b = right;
 
 	return order_of(b->ns, a->ns);
 }
 
 /* Rounds down, then gives what is missing to those with the largest remainders. */
-static void round_percent(const struct part *parts, size_t count, uint64_t whole, unsigned *ret)
+static void round_percent(const struct time_part *parts, size_t count, uint64_t whole, unsigned *ret)
 {
 	unsigned sum = 0;
 	double left[32] = {0};
@@ -49,7 +49,7 @@ static void round_percent(const struct part *parts, size_t count, uint64_t whole
 	}
 }
 
-void summary_parts(struct part *parts, size_t count, struct buffer *ret)
+void summary_parts(struct time_part *parts, size_t count, struct buffer *ret)
 {
 	unsigned percent[32] = {0};
 	uint64_t whole = 0;
@@ -70,9 +70,9 @@ void summary_parts(struct part *parts, size_t count, struct buffer *ret)
 	}
 }
 
-static void part_add(struct part *parts, size_t *count, uint64_t ns, const char *words)
+static void part_add(struct time_part *parts, size_t *count, uint64_t ns, const char *words)
 {
-	parts[*count] = (struct part){.ns = ns};
+	parts[*count] = (struct time_part){.ns = ns};
 	buffer_text(&parts[(*count)++].words, words);
 }
 
@@ -116,7 +116,7 @@ static void add_wait(const struct report_context *c, const struct roles *roles, 
 }
 
 static size_t role_parts(const struct report_context *c, const struct roles *roles, const struct role *r,
-			 struct part *parts)
+			 struct time_part *parts)
 {
 	size_t count = 0, details = 0;
 	struct buffer line = {0};
@@ -159,7 +159,7 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 static void role_line(const struct report_context *c, const struct roles *roles, const struct role *r,
 		      struct buffer *ret)
 {
-	struct part parts[DETAILS + 9];
+	struct time_part parts[DETAILS + 9];
 	struct buffer label = {0};
 	size_t width;
 

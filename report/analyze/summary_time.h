@@ -11,14 +11,14 @@
 enum { SUMMARY_LABEL = 10 };
 
 /* A part of a whole, in a line "75 % runnable without a CPU · 8 % CPU job.py:36 decode". */
-struct part {
+struct time_part {
 	uint64_t ns;
 	struct buffer words;
 };
 
 /* Appends the parts in descending order with whole percentages that add up to 100; those of 0 % are omitted. Frees
  * their words. */
-void summary_parts(struct part *parts, size_t count, struct buffer *ret);
+void summary_parts(struct time_part *parts, size_t count, struct buffer *ret);
 
 /* A line for each of the `lines` roles that take most time, and one for what is folded. */
 void summary_roles(const struct report_context *c, const struct roles *roles, size_t lines, struct buffer *ret);

@@ -15,7 +15,7 @@ bool text_ends_with(const char *text, const char *end)
 {
 	size_t length = strlen(text), tail = strlen(end);
 
-	return length >= tail && !memcmp(text + length - tail, end, tail);
+	return length > tail && !memcmp(text + length - tail, end, tail);
 }
 
 uint32_t text_next(const char **at)

@@ -42,10 +42,10 @@ static bool is_secret_name(const char *text, size_t length)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		is_secret |= strstr(name, parts[i]) != NULL;
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		is_secret |= text_ends_with(name, ends[i]);
+		is_secret |= !strcmp(name, ends[i]) || text_ends_with(name, ends[i]);
 	is_secret |= !strcmp(name, "pass");
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		is_secret &= !text_ends_with(name, others[i]);
+		is_secret &= strcmp(name, others[i]) && !text_ends_with(name, others[i]);
 	return is_secret;
 }
 

@@ -68,7 +68,6 @@ void model_where(struct model *m, const char *path, const struct mapping *file)
 	w->bytes = mem_alloc(w->size + 1);
 	memcpy(w->bytes, file->data + sizeof(head), w->size);
 }
-}
 
 enum { SEEN = 1, ENDED = 2 };
 

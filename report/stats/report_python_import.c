@@ -11,7 +11,7 @@
 static const char domain_name[] = "python import";
 
 /* Node 0 is the root; below it is one node for each group of --by, then modules. */
-struct node {
+struct import_node {
 	uint32_t name; /* row in `names`: the key of a group, or a module */
 	uint32_t parent, first_child, last_child, next; /* 0: none */
 	uint64_t count, total, inside; /* ns; inside: of its children */
@@ -26,7 +26,7 @@ struct import_tree {
 	struct scan scan;
 	struct aggregate names; /* only used to number the names */
 	struct map places; /* (parent, name) -> node */
-	struct node *nodes;
+	struct import_node *nodes;
 	size_t node_count, node_capacity;
 	struct open_import *stack;
 	size_t depth, stack_capacity;
@@ -45,7 +45,7 @@ static uint32_t node_add(struct import_tree *m, uint32_t parent, uint32_t name)
 		return node;
 	*place = node = (uint32_t)m->node_count;
 	m->nodes = mem_grow(m->nodes, m->node_count, &m->node_capacity, sizeof(*m->nodes));
-	m->nodes[m->node_count++] = (struct node){.name = name, .parent = parent};
+	m->nodes[m->node_count++] = (struct import_node){.name = name, .parent = parent};
 	if (m->nodes[parent].last_child)
 		m->nodes[m->nodes[parent].last_child].next = node;
 	else
@@ -115,7 +115,7 @@ static void import_begin(struct import_tree *m, const struct event *e)
 static void import_end(struct import_tree *m, uint64_t ticks)
 {
 	struct open_import *o = &m->stack[--m->depth];
-	struct node *n = &m->nodes[o->node];
+	struct import_node *n = &m->nodes[o->node];
 	uint64_t ns;
 
 	if (ticks < o->start || !filter_shows(m->scan.image->trace, o->start, ticks))
@@ -145,7 +145,7 @@ static void imports_read_thread(struct import_tree *m, const struct trace_thread
 		import_end(m, image_last_ticks(m->scan.image));
 }
 
-static void imports_add_row(const struct import_tree *m, const struct node *n, const char *group, unsigned depth,
+static void imports_add_row(const struct import_tree *m, const struct import_node *n, const char *group, unsigned depth,
 			    struct table *table)
 {
 	const char *module = m->names.rows[n->name].key;
@@ -171,7 +171,7 @@ static void add_rows(const struct import_tree *m, uint32_t group, struct table *
 	unsigned depth = 0;
 
 	while (at) {
-		const struct node *n = &m->nodes[at];
+		const struct import_node *n = &m->nodes[at];
 
 		if (n->count)
 			imports_add_row(m, n, group_text, depth, table);
@@ -195,7 +195,7 @@ int report_python_import_sum(const struct report_context *c, struct table *table
 	(void)err;
 	m.scan.aggregate = &m.names;
 	m.nodes = mem_grow(m.nodes, 0, &m.node_capacity, sizeof(*m.nodes));
-	m.nodes[m.node_count++] = (struct node){0};
+	m.nodes[m.node_count++] = (struct import_node){0};
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		const struct image *image = m.scan.image = &c->model->images[i];
 

@@ -10,14 +10,14 @@ uint64_t correlation_number(const struct model *m, const struct image *image, co
 	return exec << 48 | (uint64_t)r->epoch << 32 | r->correlation;
 }
 
-struct adding {
+struct id_adder {
 	struct correlation_ids *ids;
 	const struct model *model;
 };
 
 static void ids_add_correlated(void *context, const struct correlated *k)
 {
-	struct adding *a = context;
+	struct id_adder *a = context;
 	struct correlation_ids *ids = a->ids;
 
 	if (!k->thread || !k->record_count)
@@ -36,7 +36,7 @@ static int compare_places(const void *left, const void *right)
 
 void correlation_ids(const struct report_context *c, const struct image *image, struct correlation_ids *ret)
 {
-	struct adding a = {ret, c->model};
+	struct id_adder a = {ret, c->model};
 
 	*ret = (struct correlation_ids){0};
 	if (!image->trace)

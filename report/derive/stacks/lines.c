@@ -309,11 +309,11 @@ static void lines_defer(struct lines_pass *w, uint64_t seq, uint32_t stack, uint
 {
 	size_t site = (size_t)(lines_site(w, stack, start, NULL) - w->sites);
 	uint64_t *place = map_put(&w->deferred_numbers, seq, (uint64_t)stack << 32 | site, NULL);
-	struct deferred *d;
+	struct deferred_call *d;
 
 	if (!*place) {
 		w->deferred = mem_grow(w->deferred, w->deferred_count, &w->deferred_capacity, sizeof(*w->deferred));
-		w->deferred[w->deferred_count] = (struct deferred){
+		w->deferred[w->deferred_count] = (struct deferred_call){
 			.seq = seq, .thread = w->scan.thread, .stack = stack, .start = start};
 		*place = ++w->deferred_count;
 	}
@@ -357,7 +357,7 @@ static void lines_visit_correlated(void *context, const struct correlated *k)
 static void lines_take_deferred(struct lines_pass *w)
 {
 	for (size_t i = 0; i < w->deferred_count; i++) {
-		const struct deferred *d = &w->deferred[i];
+		const struct deferred_call *d = &w->deferred[i];
 		const struct backward_cause *cause = backward_cause(w->backward, d->seq);
 
 		w->scan.thread = cause ? cause->thread : d->thread;

@@ -34,7 +34,7 @@ struct device_work {
 };
 
 /* Device work of the backward pass, until the line of its forward pass is known, and the stack of its launch. */
-struct deferred {
+struct deferred_call {
 	uint64_t seq, start;
 	const struct trace_thread *thread;
 	uint32_t stack;
@@ -59,7 +59,7 @@ struct lines_pass {
 	struct within within[WITHIN];
 	size_t within_count;
 	struct backward *backward;	   /* of the image, NULL: it has no operators */
-	struct deferred *deferred;
+	struct deferred_call *deferred;
 	size_t deferred_count, deferred_capacity;
 	struct map deferred_numbers; /* sequence number, site -> place in `deferred` + 1 */
 	struct around *around;	 /* what LINE_INCLUSIVE needs */

@@ -433,9 +433,8 @@ bool thread_grow(struct thread *t, unsigned slots)
 	return has_room;
 }
 
-static bool thread_settle_work(struct thread *t, unsigned unused)
+static bool thread_settle_work(struct thread *t, unsigned unused __attribute__((unused)))
 {
-	(void)unused;
 	return thread_settle(t);
 }
 

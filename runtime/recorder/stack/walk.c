@@ -29,14 +29,14 @@ enum { PAGE = 4096, GUESS_REACH = 16384, STEP_REACH = 1 << 20, ALIGNED = sizeof(
 /* ---- reading the stack ---- */
 
 /* From here on, the stack extends as far as pages can be read; the page of sp is known to be readable. */
-static void walk_probe_from(struct walk *walk, uintptr_t sp)
+static void walk_probe_from(struct stack_walk *walk, uintptr_t sp)
 {
 	walk->is_probed = true;
 	walk->low = sp & -(uintptr_t)PAGE;
 	walk->high = walk->low + PAGE;
 }
 
-static bool walk_extend(struct walk *walk, uintptr_t address)
+static bool walk_extend(struct stack_walk *walk, uintptr_t address)
 {
 	if (!walk->is_probed || address < walk->high || address - walk->high >= STEP_REACH)
 		return false;
@@ -48,7 +48,7 @@ static bool walk_extend(struct walk *walk, uintptr_t address)
 	return true;
 }
 
-static inline void walk_log_read(struct walk *walk, uintptr_t address, uintptr_t value)
+static inline void walk_log_read(struct stack_walk *walk, uintptr_t address, uintptr_t value)
 {
 	struct walk_log *log = walk->log;
 
@@ -59,7 +59,7 @@ static inline void walk_log_read(struct walk *walk, uintptr_t address, uintptr_t
 	log->reads[log->count++] = (struct walk_read){address, value};
 }
 
-static inline bool walk_read(struct walk *walk, uintptr_t address, uintptr_t *value)
+static inline bool walk_read(struct stack_walk *walk, uintptr_t address, uintptr_t *value)
 {
 	if (__builtin_expect(address - walk->low >= walk->high - walk->low || (address & ALIGNED) != 0, 0)) {
 		if ((address & ALIGNED) != 0 || !walk_extend(walk, address))
@@ -88,7 +88,7 @@ static inline uintptr_t without_signature(uintptr_t pc)
 /* The caller's stack begins at cfa. Stacks grow down: a frame that is not above the previous one is wrong, and could
  * make the walk endless. Only a function that a signal interrupted may have an empty frame, its return address still
  * being in a register. */
-static inline bool walk_pop(struct walk *walk, uintptr_t cfa, uintptr_t fp_at, uintptr_t ra_at)
+static inline bool walk_pop(struct stack_walk *walk, uintptr_t cfa, uintptr_t fp_at, uintptr_t ra_at)
 {
 	uintptr_t pc, fp = walk->fp;
 
@@ -119,7 +119,7 @@ static inline bool walk_pop(struct walk *walk, uintptr_t cfa, uintptr_t fp_at, u
 	return true;
 }
 
-static bool walk_pop_signal(struct walk *walk)
+static bool walk_pop_signal(struct stack_walk *walk)
 {
 	uintptr_t context = walk->sp + SIGNAL_CONTEXT_OFFSET, unused;
 
@@ -139,7 +139,7 @@ static bool walk_pop_signal(struct walk *walk)
 	return readable_address(walk->sp);
 }
 
-static bool walk_pop_guessed(struct walk *walk)
+static bool walk_pop_guessed(struct stack_walk *walk)
 {
 	uintptr_t fp = walk->fp;
 
@@ -148,7 +148,7 @@ static bool walk_pop_guessed(struct walk *walk)
 	return walk_pop(walk, fp + 16, fp, fp + 8);
 }
 
-static inline bool walk_step(struct walk *walk, union walk_rule rule)
+static inline bool walk_step(struct stack_walk *walk, union walk_rule rule)
 {
 	uintptr_t cfa = (rule.cfa_from_sp ? walk->sp : walk->fp) + (uintptr_t)(intptr_t)rule.cfa_offset;
 
@@ -171,7 +171,7 @@ static inline bool walk_step(struct walk *walk, union walk_rule rule)
 }
 
 /* The hash takes no extra time, because each step waits for memory. */
-enum walk_outcome walk_stretch(struct walk *walk, void **buffer, int size, uint64_t seed, int *ret_count,
+enum walk_outcome walk_stretch(struct stack_walk *walk, void **buffer, int size, uint64_t seed, int *ret_count,
 			       uint64_t *ret_hash)
 {
 	enum walk_outcome outcome = WALK_GOES_ON;
@@ -208,7 +208,7 @@ enum walk_outcome walk_stretch(struct walk *walk, void **buffer, int size, uint6
 	return outcome;
 }
 
-static int walk_all(struct walk *walk, void **buffer, int size, uint64_t *ret_hash)
+static int walk_all(struct stack_walk *walk, void **buffer, int size, uint64_t *ret_hash)
 {
 	enum walk_outcome outcome = WALK_GOES_ON;
 	uint64_t seed = walk_rule_seed(), hash;
@@ -227,9 +227,9 @@ static int walk_all(struct walk *walk, void **buffer, int size, uint64_t *ret_ha
 
 #ifdef __x86_64__
 /* The word at `frame` is the caller's rbp; the return address is above it. */
-static struct walk walk_begin(uintptr_t frame, uintptr_t stack_high)
+static struct stack_walk walk_begin(uintptr_t frame, uintptr_t stack_high)
 {
-	return (struct walk){
+	return (struct stack_walk){
 		.low = frame,
 		.high = stack_high,
 		.fp = walk_load(frame),
@@ -241,9 +241,9 @@ static struct walk walk_begin(uintptr_t frame, uintptr_t stack_high)
 /* The frame address does not give the caller's stack pointer, so the walk begins in this function. One asm statement
  * reads all registers, so that they belong to one instruction. The unwind table describes every instruction of the
  * function. */
-static inline __attribute__((always_inline)) struct walk walk_begin(uintptr_t frame, uintptr_t stack_high)
+static inline __attribute__((always_inline)) struct stack_walk walk_begin(uintptr_t frame, uintptr_t stack_high)
 {
-	struct walk walk = {.high = stack_high, .is_interrupted = true};
+	struct stack_walk walk = {.high = stack_high, .is_interrupted = true};
 
 	(void)frame;
 	__asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29\n\tmov %3, x30"
@@ -257,7 +257,7 @@ static inline __attribute__((always_inline)) struct walk walk_begin(uintptr_t fr
 __attribute__((noinline)) int walk_from(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high,
 					uintptr_t frame, uint64_t *ret_hash)
 {
-	struct walk walk = walk_begin(frame, stack_high);
+	struct stack_walk walk = walk_begin(frame, stack_high);
 
 	if (walk.low < stack_low || walk.low >= stack_high)
 		walk_probe_from(&walk, walk.low);
@@ -267,7 +267,7 @@ __attribute__((noinline)) int walk_from(void **buffer, int size, uintptr_t stack
 int walk_at(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, const struct stack_place *place,
 	    uint64_t *ret_hash)
 {
-	struct walk walk = {
+	struct stack_walk walk = {
 		.low = place->sp,
 		.high = stack_high,
 		.is_interrupted = true,

@@ -33,7 +33,7 @@ struct walk_memo {
 };
 _Static_assert(sizeof(struct walk_memo) <= WALK_MEMO_BYTES, "callers map this size");
 
-static inline bool stretch_has_start(const struct stretch *s, const struct walk *walk, uint64_t age)
+static inline bool stretch_has_start(const struct stretch *s, const struct stack_walk *walk, uint64_t age)
 {
 	return ((s->age ^ age) | (s->log.sp ^ walk->sp) | (s->fp ^ walk->fp) | (s->pc ^ walk->pc)) == 0;
 }
@@ -67,7 +67,7 @@ static inline uint64_t stretch_mix(const struct stretch *s)
 	return mix;
 }
 
-static inline uint64_t walk_start_mix(const struct walk *walk)
+static inline uint64_t walk_start_mix(const struct stack_walk *walk)
 {
 	return (walk->sp ^ walk->pc << 20 ^ walk->fp << 7) * 0x9e3779b97f4a7c15;
 }
@@ -84,8 +84,9 @@ static void walk_memo_renew(struct walk_memo *memo, uint64_t seed, uintptr_t hig
 }
 
 /* Walks a stretch and stores it in `s`. If a handler leaves by longjmp meanwhile, the age stays 0. */
-static __attribute__((noinline)) enum walk_outcome stretch_walk(struct stretch *s, struct walk *walk, uint64_t seed,
-								uint64_t age, int *ret_count, uint64_t *ret_hash)
+static __attribute__((noinline)) enum walk_outcome stretch_walk(struct stretch *s, struct stack_walk *walk,
+								uint64_t seed, uint64_t age, int *ret_count,
+								uint64_t *ret_hash)
 {
 	struct walk_log *log = &s->log;
 	bool had_handler = walk->has_handler;
@@ -124,7 +125,7 @@ static __attribute__((noinline)) enum walk_outcome stretch_walk(struct stretch *
 /* *hint is the last stretch that followed this one. Different stacks may continue from here, so if that stretch does
  * not match, the current words at the addresses that it read select another. Both are only guesses of a position: a
  * stretch is used only if all words that it read are unchanged. */
-static inline enum walk_outcome walk_memo_step(struct walk_memo *memo, struct walk *walk, uint64_t seed,
+static inline enum walk_outcome walk_memo_step(struct walk_memo *memo, struct stack_walk *walk, uint64_t seed,
 					       uint16_t **hint, int *ret_count, uint64_t *ret_hash)
 {
 	struct stretch *s = &memo->stretches[**hint % MEMO_STRETCHES];
@@ -156,7 +157,7 @@ static inline enum walk_outcome walk_memo_step(struct walk_memo *memo, struct wa
 int walk_memo_hash(struct walk_memo *memo, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
 		   bool reads_rules, uint64_t *ret_hash)
 {
-	struct walk walk = {.low = frame, .high = stack_high, .is_cached_only = !reads_rules, .sp = frame + 16};
+	struct stack_walk walk = {.low = frame, .high = stack_high, .is_cached_only = !reads_rules, .sp = frame + 16};
 	enum walk_outcome outcome = WALK_GOES_ON;
 	uint64_t seed = walk_rule_seed(), all = 0, hash;
 	uint16_t *hint;

@@ -19,7 +19,7 @@ struct walk_log {
 	} reads[WALK_READS];
 };
 
-struct walk {
+struct stack_walk {
 	uintptr_t low, high;  /* bounds of the readable part of the stack */
 	bool is_probed;	      /* high is where probed pages end, and may move up */
 	bool is_interrupted;  /* pc was interrupted by a signal and is not a return address */
@@ -38,7 +38,7 @@ enum walk_outcome { WALK_GOES_ON, WALK_ENDED, WALK_STOPPED };
 
 /* Walks one stretch: at most `size` and at most WALK_STRETCH frames. Their addresses are stored in `buffer` if it is
  * not NULL. */
-enum walk_outcome walk_stretch(struct walk *walk, void **buffer, int size, uint64_t seed, int *ret_count,
+enum walk_outcome walk_stretch(struct stack_walk *walk, void **buffer, int size, uint64_t seed, int *ret_count,
 			       uint64_t *ret_hash);
 
 /* Reads a word of a stack. AddressSanitizer poisons the space between the variables of other functions, which is
