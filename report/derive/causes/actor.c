@@ -18,7 +18,8 @@ uint64_t causes_ns(const struct causality *s, const struct image *image, uint64_
 	return model_since_origin(m, clock_map_ns(&m->machines[image->machine].clock, ticks));
 }
 
-static void add_thread(struct causality *s, const struct image *image, const struct trace_thread *thread, uint64_t end_ns)
+static void add_thread(struct causality *s, const struct image *image, const struct trace_thread *thread,
+		       uint64_t end_ns)
 {
 	struct actor *a = actor_add(s, image, thread);
 	const struct tf_thread *page = thread->page;

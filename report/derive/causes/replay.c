@@ -116,7 +116,8 @@ static struct deferred_waits *deferred_of(const struct graph *g, const struct ed
 	return all;
 }
 
-static double end_of_deferred(struct deferred_waits *all, uint32_t node, const struct run_node *n, double begin, double end)
+static double end_of_deferred(struct deferred_waits *all, uint32_t node, const struct run_node *n,
+			      double begin, double end)
 {
 	struct deferred_waits *d = &all[n->actor];
 

@@ -7,7 +7,7 @@
 enum { PLACES = 4 };
 
 /* `who` has the kind, the bits of the address that do not follow from the bucket, and the TID; 0: no note. */
-struct note {
+struct wake_note {
 	uint64_t ticks, who;
 };
 
@@ -23,11 +23,11 @@ HOT bool wake_is_on;
 LARGE uint32_t wake_waiting[WAKE_BUCKETS] __attribute__((aligned(64)));
 
 /* A bucket is a cache line. */
-LARGE static struct note notes[WAKE_BUCKETS][PLACES] __attribute__((aligned(64)));
+LARGE static struct wake_note notes[WAKE_BUCKETS][PLACES] __attribute__((aligned(64)));
 
 /* Locks are aligned to 4 bytes, and addresses have 48 bits. Bits 2 to 5 and those from 16 on identify the address in
  * its bucket; the others follow from them and the bucket. */
-static struct note *bucket_of(const void *address, uint64_t *ret_subject)
+static struct wake_note *bucket_of(const void *address, uint64_t *ret_subject)
 {
 	uint64_t at = (uintptr_t)address;
 
@@ -35,7 +35,7 @@ static struct note *bucket_of(const void *address, uint64_t *ret_subject)
 	return notes[wake_bucket(address)];
 }
 
-static void write_note(struct note *n, uint64_t who, uint64_t ticks)
+static void write_note(struct wake_note *n, uint64_t who, uint64_t ticks)
 {
 	__atomic_store_n(&n->who, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&n->ticks, ticks, __ATOMIC_RELEASE);
@@ -43,7 +43,7 @@ static void write_note(struct note *n, uint64_t who, uint64_t ticks)
 }
 
 /* Reads a note whole. False: it has another subject, or is being written. */
-static bool read_note(const struct note *n, uint64_t subject, struct note *ret)
+static bool read_note(const struct wake_note *n, uint64_t subject, struct wake_note *ret)
 {
 	ret->who = __atomic_load_n(&n->who, __ATOMIC_ACQUIRE);
 	ret->ticks = __atomic_load_n(&n->ticks, __ATOMIC_ACQUIRE);
@@ -51,9 +51,9 @@ static bool read_note(const struct note *n, uint64_t subject, struct note *ret)
 }
 
 /* An empty place, or that of the oldest note. */
-static struct note *oldest_place(struct note *bucket)
+static struct wake_note *oldest_place(struct wake_note *bucket)
 {
-	struct note *oldest = bucket;
+	struct wake_note *oldest = bucket;
 	uint64_t least = ~0ull;
 
 	for (int i = 0; i < PLACES; i++) {
@@ -73,7 +73,7 @@ static struct note *oldest_place(struct note *bucket)
 static void replace_note(const void *address, unsigned kind, uint32_t tid, uint64_t ticks)
 {
 	uint64_t subject;
-	struct note *bucket = bucket_of(address, &subject), *place = NULL;
+	struct wake_note *bucket = bucket_of(address, &subject), *place = NULL;
 
 	for (int i = 0; i < PLACES && !place; i++) {
 		uint64_t who = __atomic_load_n(&bucket[i].who, __ATOMIC_RELAXED);
@@ -88,7 +88,7 @@ void wake_note(const void *address, enum wake_kind kind)
 {
 	const uint32_t tid = thread_self.page->chunk.tid;
 	uint64_t subject;
-	struct note *bucket;
+	struct wake_note *bucket;
 
 	if (kind == WAKE_RELEASE || kind == WAKE_READER) {
 		replace_note(address, kind, tid, clock_now());
@@ -98,7 +98,7 @@ void wake_note(const void *address, enum wake_kind kind)
 	write_note(oldest_place(bucket), kind | subject | (uint64_t)tid << TID_SHIFT, clock_now());
 }
 
-static struct wake wake_of(const struct note *n)
+static struct wake wake_of(const struct wake_note *n)
 {
 	return (struct wake){n->ticks, (uint32_t)(n->who >> TID_SHIFT)};
 }
@@ -107,9 +107,9 @@ static struct wake wake_of(const struct note *n)
 static struct wake latest(const void *address, unsigned kind, uint64_t start)
 {
 	uint64_t subject;
-	const struct note *bucket = bucket_of(address, &subject);
+	const struct wake_note *bucket = bucket_of(address, &subject);
 	struct wake found = {0};
-	struct note n;
+	struct wake_note n;
 
 	for (int i = 0; i < PLACES; i++)
 		if (read_note(&bucket[i], subject, &n) && KIND(n.who) == kind && n.ticks >= start &&
@@ -130,10 +130,10 @@ struct wake wake_released(const void *address, uint64_t start, bool by_writer)
 struct wake wake_take(const void *address, uint64_t start)
 {
 	uint64_t subject;
-	struct note *bucket = bucket_of(address, &subject), n;
+	struct wake_note *bucket = bucket_of(address, &subject), n;
 
 	for (int tries = 0; tries < PLACES; tries++) {
-		struct note found = {0};
+		struct wake_note found = {0};
 		int place = 0;
 
 		for (int i = 0; i < PLACES; i++)
