@@ -44,6 +44,10 @@ static inline __attribute__((always_inline)) void call_begin_attached(struct cal
 		/* A call whose frame is deeper in the stack than this one was left by longjmp or cancellation. */
 		e->previous = t->current_frame > e->frame ? current : 0;
 		e->previous_frame = t->current_frame;
+		if (!e->previous)
+			t->page->outer = 0;
+		else if (!t->page->outer)
+			t->page->outer = current;
 	}
 	t->current_frame = e->frame;
 	e->start = clock_now();
@@ -83,8 +87,11 @@ static inline __attribute__((always_inline)) enum call_length call_finish(struct
 	if (__builtin_expect(t->generation != process.generation, 0))
 		return CALL_IGNORED; /* a forked child has returned, or the call was made by our own code */
 	__atomic_store_n(&t->page->current, previous, __ATOMIC_RELAXED);
-	if (__builtin_expect(previous != 0, 0))
+	if (__builtin_expect(previous != 0, 0)) {
 		t->current_frame = e->previous_frame;
+		if (t->page->outer == previous)
+			t->page->outer = 0;
+	}
 	if (duration >= threshold)
 		return CALL_LONG;
 	place = t->place[function];

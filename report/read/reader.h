@@ -198,8 +198,10 @@ bool trace_stack_is_cut(const struct trace *t, const struct blob *b);
 /* Appends a blob's text. */
 void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret);
 
-/* The call that the thread is in: its function id and start. False: it is in none. */
+/* The call that the thread is in, of nested calls the innermost one: its function id and start. False: none. */
 bool thread_current(const struct trace_thread *thread, uint32_t *ret_function, uint64_t *ret_start);
+/* Likewise the outermost one. */
+bool thread_outer(const struct trace_thread *thread, uint32_t *ret_function, uint64_t *ret_start);
 
 /* NULL if there is no such id. */
 const struct function *trace_function(const struct trace *t, uint32_t id);

@@ -48,17 +48,32 @@ void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret)
 	buffer_add(ret, text, size);
 }
 
-bool thread_current(const struct trace_thread *thread, uint32_t *ret_function, uint64_t *ret_start)
+static bool call_in_progress(const struct trace_thread *thread, uint64_t word, uint32_t *ret_function,
+			     uint64_t *ret_start)
 {
 	const uint64_t mask = ((uint64_t)1 << TF_CURRENT_SHIFT) - 1;
-	uint64_t current = thread->page ? __atomic_load_n(&thread->page->current, __ATOMIC_RELAXED) : 0, start;
+	uint64_t start;
 
-	if (!(current >> TF_CURRENT_SHIFT))
+	if (!(word >> TF_CURRENT_SHIFT))
 		return false;
-	*ret_function = (uint32_t)(current >> TF_CURRENT_SHIFT) - 1;
-	start = (thread->page->start_ticks & ~mask) | (current & mask);
+	*ret_function = (uint32_t)(word >> TF_CURRENT_SHIFT) - 1;
+	start = (thread->page->start_ticks & ~mask) | (word & mask);
 	if (start < thread->page->start_ticks && thread->page->start_ticks - start > mask / 2)
 		start += mask + 1;
 	*ret_start = start;
 	return true;
+}
+
+bool thread_current(const struct trace_thread *thread, uint32_t *ret_function, uint64_t *ret_start)
+{
+	return thread->page && call_in_progress(thread, __atomic_load_n(&thread->page->current, __ATOMIC_RELAXED),
+						ret_function, ret_start);
+}
+
+bool thread_outer(const struct trace_thread *thread, uint32_t *ret_function, uint64_t *ret_start)
+{
+	uint64_t outer = thread->page ? __atomic_load_n(&thread->page->outer, __ATOMIC_RELAXED) : 0;
+
+	return call_in_progress(thread, outer, ret_function, ret_start) ||
+	       thread_current(thread, ret_function, ret_start);
 }

@@ -561,7 +561,7 @@ static void thread_finish(struct thread *t)
 		watches[i].end(t);
 	thread_refresh_name(t);
 	thread_settle_last(t);
-	t->page->current = 0;
+	t->page->current = t->page->outer = 0;
 	if (!t->page->end_ticks) /* else it is when the usage was read */
 		t->page->end_ticks = clock_now();
 	t->writing = 0;

@@ -143,7 +143,9 @@ struct tf_counter {
 struct tf_thread {
 	struct tf_chunk chunk;
 	uint64_t start_ticks, end_ticks; /* end_ticks 0: alive, or killed */
-	uint64_t current;    /* the call in progress and the ticks at its start, see TF_CURRENT_SHIFT; 0: none */
+	/* the call in progress and the ticks at its start, see TF_CURRENT_SHIFT; 0: none. Of nested calls, such as
+	 * one of the operating system in one of MPI, the innermost one; `outer` has the outermost one */
+	uint64_t current;
 	uint64_t lost;	     /* events that could not be recorded */
 	uint64_t slow_ticks; /* spent in slow paths of the recorder: start, threads, chunks, stacks, files */
 	uint32_t stacks_lost; /* stacks that could not be walked: too little stack left, alternate stack, table full */
@@ -151,7 +153,8 @@ struct tf_thread {
 	char name[16];
 	/* When the thread was created, since when the kernel accounts for it (struct tf_usage). start_ticks is the time
 	 * when the recorder attached it. 0: not known, as before 1.7 */
-	uint64_t created_ticks, reserved;
+	uint64_t created_ticks;
+	uint64_t outer; /* as `current`; 0: `current` is not nested, or not known, as in older traces */
 	struct tf_counter counters[]; /* counter_count of them */
 };
 
