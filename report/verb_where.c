@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/analyze/rule.h"
+#include "report/analyze/where_text.h"
 #include "report/base/text.h"
 #include "report/derive/where/place.h"
 #include "report/verb.h"
@@ -71,34 +71,6 @@ static void print_line(const struct place *p, struct buffer *line)
 	buffer_clear(line);
 }
 
-/* "futex for 12.3 s: waits for ...". The recorded call is what the program has called. */
-static void write_state(const struct where_item *item, struct buffer *ret)
-{
-	const char *call = item->name ? item->name : item->wait.call;
-
-	add_safe(ret, call);
-	if (item->has_age) {
-		buffer_text(ret, " for ");
-		rule_time(ret, item->age_ns);
-	}
-	if (item->wait.text.size) {
-		buffer_text(ret, *call ? ": " : "");
-		add_safe(ret, item->wait.text.data);
-	}
-	if (!*call && !item->wait.text.size)
-		buffer_text(ret, "blocked in the kernel");
-}
-
-static void write_place(const struct where_item *item, struct buffer *ret)
-{
-	const struct where_frame *line = where_stack_line(&item->stack);
-
-	if (!line)
-		return;
-	buffer_text(ret, " at ");
-	add_safe(ret, line->text);
-}
-
 static void print_cycles(const struct place *p)
 {
 	struct buffer line = {0};
@@ -117,7 +89,7 @@ static void print_cycles(const struct place *p)
 				buffer_text(&line, "          ");
 			buffer_print(&line, "thread %u ", item->thread->head.tid);
 			add_safe(&line, item->wait.text.data);
-			write_place(item, &line);
+			where_text_line(item, &line);
 			print_line(p, &line);
 		}
 		if (!count)
@@ -153,7 +125,7 @@ static void print_thread(const struct place *p, size_t at)
 	buffer_print(&line, "  %u ", item->thread->head.tid);
 	add_safe(&line, item->thread->name);
 	buffer_text(&line, "  ");
-	write_state(item, &line);
+	where_text_state(item, &line);
 	print_line(p, &line);
 	fputs(buffer_string(&p->bodies[at]), p->work->emit.file);
 	if (same) {
@@ -203,68 +175,27 @@ static void print_process(const struct place *p, const struct look_process *proc
 	buffer_done(&line);
 }
 
-/* The main thread stands for a rank that is in no collective. */
-static const struct where_item *main_item(const struct place *p, const struct look_process *process)
-{
-	size_t at = where_place_find(&p->at, process, process->head.pid);
-
-	return at == SIZE_MAX ? NULL : &p->at.items[at];
-}
-
-static const char *collective_of(const struct place *p, const struct look_process *process)
-{
-	for (size_t i = 0; i < p->at.count; i++)
-		if (p->at.items[i].process == process && p->at.items[i].wait.collective)
-			return p->at.items[i].wait.collective;
-	return NULL;
-}
-
-/* Whether the process is a rank. A rank's number in the environment is not sufficient: a shell that starts the rank
- * has the same environment. */
-static bool is_rank(const struct place *p, const struct look_process *process)
-{
-	const struct where_item *item = main_item(p, process);
-
-	return item && *item->rank;
-}
-
-/* Where some ranks are in a collective and others are not, the others are what they wait for. */
+/* Ranks that nobody joins in a collective, and ranks of which each waits for the others. */
 static void print_ranks(const struct place *p)
 {
 	struct buffer line = {0};
-	const char *name = NULL;
-	size_t in = 0, ranks = 0;
+	struct where_ranks ranks;
 
-	for (size_t i = 0; i < p->at.look_count; i++)
-		for (size_t k = 0; k < p->at.looks[i].count; k++) {
-			const struct look_process *process = &p->at.looks[i].processes[k];
-			const char *collective = collective_of(p, process);
-
-			ranks += is_rank(p, process) || collective;
-			in += collective != NULL;
-			name = collective ? collective : name;
-		}
-	for (size_t i = 0; in && in < ranks && i < p->at.look_count; i++)
-		for (size_t k = 0; k < p->at.looks[i].count; k++) {
-			const struct look_process *process = &p->at.looks[i].processes[k];
-			const struct where_item *item = main_item(p, process);
-
-			if (collective_of(p, process) || !is_rank(p, process))
-				continue;
-			if (!item->stack.is_complete) { /* it may be in the collective as well */
-				buffer_print(&line,
-					     "COLLECTIVE  %zu of %zu ranks are in %s; the stack of rank %s, PID %u, is "
-					     "not known: ask again",
-					     in, ranks, name, item->rank, process->head.pid);
-				print_line(p, &line);
-				continue;
-			}
-			buffer_print(&line, "COLLECTIVE  %zu of %zu ranks are in %s; rank %s, PID %u, is not: ", in,
-				     ranks, name, item->rank, process->head.pid);
-			write_state(item, &line);
-			write_place(item, &line);
+	where_ranks_find(&p->at, &ranks);
+	if (ranks.stall > WHERE_MISSING && ranks.least_ns >= STALLED_NS) {
+		buffer_print(&line, "DEADLOCK  %s: ", where_text_stall(ranks.stall));
+		for (size_t i = 0; i < ranks.item_count; i++) {
+			buffer_text(&line, i ? "          " : "");
+			where_text_rank(ranks.items[i], &line);
 			print_line(p, &line);
 		}
+	}
+	for (size_t i = 0; i < ranks.item_count && ranks.stall == WHERE_MISSING; i++) {
+		buffer_text(&line, "COLLECTIVE  ");
+		where_text_missing(&ranks, ranks.items[i], &line);
+		print_line(p, &line);
+	}
+	where_ranks_done(&ranks);
 	buffer_done(&line);
 }
 
@@ -397,13 +328,16 @@ static int show(const struct command_line *l, const struct where_answers *answer
 
 	if (status)
 		return status;
-	where_place_read(&p.at, &w.model, answers->request);
+	where_place_read(&p.at, &w.model, w.context.symbols, answers->request);
 	if (!p.at.look_count && answers->request) {
 		say("no launcher answered");
 		where_place_done(&p.at);
-		where_place_read(&p.at, &w.model, 0);
+		where_place_read(&p.at, &w.model, w.context.symbols, 0);
 		if (p.at.look_count)
 			say("this is the last look into the run, of an earlier time");
+	} else if (p.at.look_count && p.at.is_recorded && !answers->asked) {
+		say("the run has ended, and nobody asked before: this is what its processes recorded");
+		worst = EXIT_INCOMPLETE;
 	} else if (p.at.look_count && !answers->asked && !l->quiet) {
 		say("the run has ended; this is the last look into it");
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/analyze/rule.h"
+#include "report/analyze/where_text.h"
 #include "report/derive/stacks/samples.h"
 
 enum { LATE_PERCENT = 10, IDLE_PERCENT = 80, BUSY_PERCENT = 40 };
@@ -277,7 +278,6 @@ static void rank_run(struct rules *r, struct finding *f,
 {
 	struct ranks_found all = {.rules = r};
 
-	rule_has(f, COL_RANK, COL_PID, COL_LOST_NS, COL_WAITING_NS, COL_SHARE_PERCENT, COL_OTHERS_WAITING_NS, COL_LINE);
 	ranks_gather(r, &all);
 	if (all.names.count < 2) {
 		rule_unchecked(f, "fewer than two ranks were recorded");
@@ -293,12 +293,55 @@ static void rank_run(struct rules *r, struct finding *f,
 	free(all.items);
 }
 
+static void rank_columns(struct finding *f)
+{
+	rule_has(f, COL_RANK, COL_PID, COL_LOST_NS, COL_WAITING_NS, COL_SHARE_PERCENT, COL_OTHERS_WAITING_NS, COL_LINE);
+}
+
+/* Ranks that did not come to a collective in which the others waited when the run ended. */
+static bool find_missing(struct rules *r, struct finding *f)
+{
+	struct where_place place;
+	struct where_ranks ranks;
+	bool has;
+
+	where_place_read_briefly(&place, r->context->model, r->context->symbols);
+	where_ranks_find(&place, &ranks);
+	has = ranks.stall == WHERE_MISSING && ranks.least_ns >= STALLED_NS && ranks.item_count;
+	for (size_t i = 0; i < ranks.item_count && has; i++) {
+		struct where_item *item = ranks.items[i];
+		const struct where_frame *line;
+
+		where_place_stack(&place, item);
+		line = where_item_line(item);
+		rule_row(f);
+		table_text(&f->table, item->rank);
+		table_number(&f->table, item->process->head.pid);
+		table_number(&f->table, ranks.least_ns);
+		table_number(&f->table, 0);
+		table_real(&f->table, 0);
+		table_number(&f->table, ranks.least_ns);
+		rule_line_cell(f, line ? line->text : NULL);
+		if (!i)
+			where_text_missing(&ranks, item, &f->text);
+		if (!i && line)
+			buffer_text(&f->line, line->text);
+	}
+	f->cost_ns = has ? ranks.least_ns : f->cost_ns;
+	where_ranks_done(&ranks);
+	where_place_done(&place);
+	return has;
+}
+
 void rule_straggling_rank(struct rules *r, struct finding *f)
 {
-	rank_run(r, f, find_straggler);
+	rank_columns(f);
+	if (!find_missing(r, f))
+		rank_run(r, f, find_straggler);
 }
 
 void rule_idle_rank(struct rules *r, struct finding *f)
 {
+	rank_columns(f);
 	rank_run(r, f, find_idle);
 }

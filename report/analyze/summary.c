@@ -477,8 +477,8 @@ void summary_text(const struct report_context *context, const char *capture, str
 	summary_gather(c, &s);
 	summary_head(c->model, s.roles, ret);
 	summary_died_find(c->model, &died);
-	where_place_read_cycles(&place, c->model);
-	if (summary_deadlock(c->model, &place, ret))
+	where_place_read_briefly(&place, c->model, c->symbols);
+	if (summary_deadlock(c->model, &place, ret) + summary_stall(&place, ret))
 		died.is_of_ranks &= died.signal != SIGKILL && died.signal != SIGTERM && died.signal != SIGINT;
 	where_place_done(&place);
 	summary_died(&s.rules, &died, ret);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/analyze/summary_time.h"
+#include "report/analyze/where_text.h"
 #include "report/base/text.h"
 #include "report/derive/stacks/frame.h"
 
@@ -35,7 +36,7 @@ static void add_thread(const struct where_item *item, struct buffer *out)
 /* " at file:line", or " in function". */
 static void add_line(const struct where_item *item, struct buffer *out)
 {
-	const struct where_frame *line = where_stack_line(&item->stack);
+	const struct where_frame *line = where_item_line(item);
 	struct frame parts;
 	const char *slash;
 
@@ -137,4 +138,30 @@ size_t summary_deadlock(const struct model *m, const struct where_place *place, 
 	if (proved > SHOWN)
 		buffer_print(out, "%-*s %zu more\n", SUMMARY_LABEL, "DEADLOCK", proved - SHOWN);
 	return proved;
+}
+
+size_t summary_stall(const struct where_place *place, struct buffer *out)
+{
+	struct where_ranks ranks;
+	size_t named = 0;
+
+	where_ranks_find(place, &ranks);
+	named = ranks.stall && ranks.least_ns >= STALLED_NS ? ranks.item_count : 0;
+	for (size_t i = 0; i < named && i < SHOWN; i++) {
+		where_place_stack(place, ranks.items[i]);
+		if (ranks.stall == WHERE_MISSING) {
+			buffer_print(out, "%-*s ", SUMMARY_LABEL, "COLLECTIVE");
+			where_text_missing(&ranks, ranks.items[i], out);
+		} else {
+			buffer_print(out, "%-*s ", SUMMARY_LABEL, i ? "" : "DEADLOCK");
+			if (!i)
+				buffer_print(out, "%s: ", where_text_stall(ranks.stall));
+			where_text_rank(ranks.items[i], out);
+		}
+		buffer_text(out, "\n");
+	}
+	if (named > SHOWN)
+		buffer_print(out, "%*s and %zu more ranks\n", SUMMARY_LABEL, "", named - SHOWN);
+	where_ranks_done(&ranks);
+	return named;
 }

@@ -9,4 +9,8 @@
  * Returns how many are proved. */
 size_t summary_deadlock(const struct model *m, const struct where_place *place, struct buffer *out);
 
+/* Of ranks of which each waits for the others, lines that begin with DEADLOCK; of those that did not come to a
+ * collective in which the others waited, lines that begin with COLLECTIVE. Returns how many ranks are named. */
+size_t summary_stall(const struct where_place *place, struct buffer *out);
+
 #endif

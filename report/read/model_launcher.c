@@ -90,7 +90,7 @@ static void processes_seen(struct model *m, const struct usage_samples *u)
 	last_ns = round ? clock_map_ns(&m->machines[u->machine].clock, round) : 0;
 	for (size_t i = 0; i < m->process_count; i++) {
 		struct process *p = &m->processes[i];
-		const struct image *image = &m->images[p->first_image];
+		const struct image *image = &m->images[p->first_image + p->image_count - 1];
 		const uint64_t *state = p->run == u->run && !p->end_is_known
 						? map_find(&states, p->pid, image->process_start)
 						: NULL;

@@ -262,7 +262,7 @@ static bool read_one(const struct where_file *file, size_t at, struct look *ret)
 {
 	struct records r = {file->bytes, file->size, at};
 
-	*ret = (struct look){.run = file->run, .has_registers = is_this_machine(file->machine)};
+	*ret = (struct look){.has_registers = is_this_machine(file->machine)};
 	if (at == SIZE_MAX || !next_record(&r) || !read_begin(&r, &ret->begin))
 		return false;
 	while (next_record(&r) && r.head.kind != TF_WHERE_BEGIN && !ret->is_complete) {
@@ -270,6 +270,7 @@ static bool read_one(const struct where_file *file, size_t at, struct look *ret)
 		add_record(ret, r.head.kind, r.content, r.head.size);
 	}
 	for (size_t i = 0; i < ret->count; i++) {
+		ret->processes[i].run = file->run;
 		ret->processes[i].ticks = ret->begin.ticks;
 		ret->processes[i].realtime_ns = ret->begin.realtime_ns;
 		ret->processes[i].is_quiet = ret->begin.reason == TF_WHERE_QUIET;

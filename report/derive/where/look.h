@@ -38,8 +38,10 @@ struct look_thread {
 
 struct look_process {
 	struct tf_where_process head;
+	uint64_t run;
 	uint64_t ticks, realtime_ns; /* when it was seen so last */
-	bool is_quiet;	/* it was looked at because it used hardly any CPU time, not because somebody asked */
+	bool is_quiet;	  /* it was looked at because it used hardly any CPU time, not because somebody asked */
+	bool is_recorded; /* nobody looked: what is known is in its trace */
 	char *executable;
 	char *sockets; /* text, "": there are none */
 	char *python_note; /* NULL: none */
@@ -55,7 +57,6 @@ struct look_process {
 
 struct look {
 	struct tf_where_begin begin;
-	uint64_t run;
 	bool is_complete;
 	bool has_registers; /* the registers are those of this program's machine */
 	struct look_process *processes;

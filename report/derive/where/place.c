@@ -2,23 +2,24 @@
 #include "report/derive/where/place.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { FEW_THREADS = 64 };
 
 /* Of an image that has only a bound of its start time, the PID may have been another process's before. */
-static bool is_image_of(const struct image *i, const struct look *l, const struct look_process *p)
+static bool is_image_of(const struct image *i, const struct look_process *p)
 {
-	return i->run == l->run && i->pid == p->head.pid && i->start_ticks <= p->ticks &&
+	return i->run == p->run && i->pid == p->head.pid && i->start_ticks <= p->ticks &&
 	       (i->start_is_bound ? i->process_start >= p->head.start : i->process_start == p->head.start);
 }
 
 /* The last image of the process that the look has found. */
-static const struct image *image_of(const struct model *m, const struct look *l, const struct look_process *p)
+static const struct image *image_of(const struct model *m, const struct look_process *p)
 {
 	const struct image *last = NULL;
 
 	for (size_t i = 0; i < m->image_count; i++)
-		if (is_image_of(&m->images[i], l, p))
+		if (is_image_of(&m->images[i], p))
 			last = &m->images[i];
 	return last;
 }
@@ -30,7 +31,7 @@ static bool is_over(const struct model *m, const struct image *image, const stru
 	       (image->end == TF_END_EXIT || image->end == TF_END_EXEC) && image->end_ticks > p->ticks;
 }
 
-static const struct trace_thread *find_thread(const struct image *image, uint32_t tid)
+const struct trace_thread *where_trace_thread(const struct image *image, uint32_t tid)
 {
 	const struct trace_thread *found = NULL;
 
@@ -43,21 +44,18 @@ static const struct trace_thread *find_thread(const struct image *image, uint32_
 /* A thread that is in a recorded call since before the look, or that has recorded nothing after it, is where it was. */
 static void find_call(const struct model *m, struct where_item *item)
 {
-	const struct trace_thread *t = find_thread(item->image, item->thread->head.tid);
+	const struct trace_thread *t = where_trace_thread(item->image, item->thread->head.tid);
 	uint64_t start, ticks = item->process->ticks;
-	const struct function *f;
-	uint32_t id;
+	bool has_ended = t && t->page && t->page->end_ticks;
 
 	if (!t)
 		return;
-	item->since = t->page && t->page->end_ticks ? WHERE_WENT_ON
-		      : t->last_ticks <= ticks	    ? WHERE_STILL
-						    : WHERE_WENT_ON;
-	if (!thread_current(t, &id, &start))
+	item->since = !has_ended && t->last_ticks <= ticks ? WHERE_STILL : WHERE_WENT_ON;
+	if (!where_call_in_progress(item, t, &start))
 		return;
 	item->since = start <= ticks ? WHERE_STILL : WHERE_WENT_ON;
-	f = trace_function(item->image->trace, id);
-	item->name = f && item->since == WHERE_STILL ? f->name : NULL;
+	if (item->since == WHERE_WENT_ON)
+		item->name = NULL;
 	item->has_age = item->name && ticks > start;
 	if (item->has_age)
 		item->age_ns = clock_map_duration(&m->machines[item->image->machine].clock, ticks - start);
@@ -75,38 +73,81 @@ static struct where_item *new_item(struct where_place *p, const struct model *m,
 				    .process = process,
 				    .thread = thread,
 				    .image = image,
-				    .rank = image ? image_rank(image) : ""};
+				    .rank = image ? image_rank(image) : "",
+				    .wait = {.call = ""}};
 	find_call(m, item);
 	return item;
 }
 
-static void read_stack(struct where_place *p, struct where_item *item)
+void where_place_stack(const struct where_place *p, struct where_item *item)
 {
+	if (item->is_recorded) {
+		const struct trace_thread *t = where_trace_thread(item->image, item->thread->head.tid);
+
+		where_stack_done(&item->stack);
+		where_stack_recorded(p->symbols, item->image, where_last_stack(item->image, t), &item->stack);
+		return;
+	}
 	where_stack_done(&item->stack);
 	where_wait_done(&item->wait);
 	where_stack_read(p->files, item->look, item->process, item->thread, &item->stack);
 	where_wait_find(item->look, item->process, item->thread, &item->stack, item->name, &item->wait);
 }
 
+/* A look that nobody asked for says nothing of a thread that has gone on since: its trace does. */
+static struct where_item *new_item_now(struct where_place *p, const struct model *m, const struct look *l,
+				       const struct look_process *process, const struct look_thread *thread,
+				       const struct image *image)
+{
+	struct where_item *item = new_item(p, m, l, process, thread, image);
+
+	if (process->is_recorded || (process->is_quiet && item->since == WHERE_WENT_ON))
+		where_item_from_trace(item, m);
+	return item;
+}
+
+static bool is_of_interest(const struct where_item *item)
+{
+	return item->wait.owner || item->wait.collective ||
+	       (*item->rank && item->thread->head.tid == item->process->head.pid);
+}
+
 /* Without a recorded call, the stack tells which function waits. */
-static void add_waiting(struct where_place *p, const struct model *m, const struct look *l,
+static void add_briefly(struct where_place *p, const struct model *m, const struct look *l,
 			const struct look_process *process, const struct look_thread *thread,
 			const struct image *image)
 {
-	struct where_item *item;
+	struct where_item *item = new_item_now(p, m, l, process, thread, image);
+	bool is_in_call = thread->head.flags & TF_WHERE_IN_CALL;
 
-	if (!(thread->head.flags & TF_WHERE_IN_CALL))
-		return;
-	item = new_item(p, m, l, process, thread, image);
-	if (item->since == WHERE_STILL)
+	if (!item->is_recorded)
 		where_wait_find(l, process, thread, &item->stack, item->name, &item->wait);
-	if (item->since == WHERE_STILL && !item->wait.owner && !item->name && process->thread_count <= FEW_THREADS)
-		read_stack(p, item);
-	if (item->wait.owner)
+	if (is_in_call && !item->is_recorded && item->since == WHERE_STILL && !item->wait.owner && !item->name &&
+	    process->thread_count <= FEW_THREADS)
+		where_place_stack(p, item);
+	if (is_of_interest(item))
 		return;
 	where_stack_done(&item->stack);
 	where_wait_done(&item->wait);
 	p->count--;
+}
+
+const struct where_frame *where_item_line(const struct where_item *item)
+{
+	struct where_stack outer = item->stack;
+	const struct where_frame *line;
+
+	for (size_t i = 0; item->wait.collective && i < item->stack.count; i++) {
+		const char *function = item->stack.frames[i].function;
+
+		if (!strcmp(function + (*function == 'P' || *function == 'p'), item->wait.collective) ||
+		    !strcmp(function, item->wait.collective)) {
+			outer.frames = item->stack.frames + i + 1;
+			outer.count = item->stack.count - i - 1;
+		}
+	}
+	line = where_stack_line(&outer);
+	return line ? line : where_stack_line(&item->stack);
 }
 
 size_t where_place_find(const struct where_place *p, const struct look_process *process, uint32_t tid)
@@ -153,7 +194,7 @@ bool where_cycle_is_proved(const struct where_place *p, uint32_t cycle)
 static void looks_open(struct where_place *p, const struct model *m, uint64_t request)
 {
 	*p = (struct where_place){.files = where_files_new()};
-	p->looks = mem_alloc((m->where_count + 1) * sizeof(*p->looks));
+	p->looks = mem_alloc((m->where_count + 2) * sizeof(*p->looks)); /* with one of the traces */
 	for (size_t i = 0; i < m->where_count; i++) {
 		struct look *l = &p->looks[p->look_count];
 		size_t kept = 0;
@@ -163,7 +204,7 @@ static void looks_open(struct where_place *p, const struct model *m, uint64_t re
 			continue;
 		}
 		for (size_t k = 0; k < l->count; k++) {
-			if (is_over(m, image_of(m, l, &l->processes[k]), &l->processes[k]))
+			if (is_over(m, image_of(m, &l->processes[k]), &l->processes[k]))
 				look_process_done(&l->processes[k]);
 			else
 				l->processes[kept++] = l->processes[k];
@@ -173,37 +214,49 @@ static void looks_open(struct where_place *p, const struct model *m, uint64_t re
 	}
 }
 
-static void add_threads(struct where_place *p, const struct model *m, bool waiting_only)
+static void add_threads(struct where_place *p, const struct model *m, bool is_brief)
 {
 	for (size_t i = 0; i < p->look_count; i++)
 		for (size_t k = 0; k < p->looks[i].count; k++) {
 			const struct look *l = &p->looks[i];
 			const struct look_process *process = &l->processes[k];
-			const struct image *image = image_of(m, l, process);
+			const struct image *image = image_of(m, process);
 
 			for (size_t n = 0; n < process->thread_count; n++) {
-				if (waiting_only)
-					add_waiting(p, m, l, process, &process->threads[n], image);
+				if (is_brief)
+					add_briefly(p, m, l, process, &process->threads[n], image);
 				else
-					read_stack(p, new_item(p, m, l, process, &process->threads[n], image));
+					where_place_stack(p, new_item_now(p, m, l, process, &process->threads[n],
+									  image));
 			}
 		}
 	find_cycles(p);
 }
 
-void where_place_read(struct where_place *p, const struct model *m, uint64_t request)
+static void place_read(struct where_place *p, const struct model *m, struct symbols *symbols, uint64_t request,
+		       bool is_brief)
 {
 	looks_open(p, m, request);
-	add_threads(p, m, false);
+	p->symbols = symbols;
+	if (!request) {
+		p->is_recorded = !p->look_count;
+		where_look_from_traces(m, p->looks, p->look_count, is_brief, &p->looks[p->look_count]);
+		p->look_count += p->looks[p->look_count].count > 0;
+	}
+	add_threads(p, m, is_brief);
 }
 
-void where_place_read_cycles(struct where_place *p, const struct model *m)
+void where_place_read(struct where_place *p, const struct model *m, struct symbols *symbols, uint64_t request)
 {
-	looks_open(p, m, 0);
-	add_threads(p, m, true);
+	place_read(p, m, symbols, request, false);
+}
+
+void where_place_read_briefly(struct where_place *p, const struct model *m, struct symbols *symbols)
+{
+	place_read(p, m, symbols, 0, true);
 	for (size_t i = 0; i < p->count; i++)
 		if (p->items[i].cycle)
-			read_stack(p, &p->items[i]);
+			where_place_stack(p, &p->items[i]);
 }
 
 void where_place_done(struct where_place *p)

@@ -371,7 +371,7 @@ static void describe_call(const struct look *l, const struct look_process *p, co
 	}
 }
 
-static bool is_collective(const char *name)
+bool where_is_collective(const char *name)
 {
 	return !strncmp(name, "MPI_", 4) || !strncmp(name, "PMPI_", 5) || !strncmp(name, "nccl", 4) ||
 	       !strncmp(name, "pnccl", 5);
@@ -380,10 +380,10 @@ static bool is_collective(const char *name)
 /* The function of MPI or NCCL that the thread has called. */
 static void find_collective(const struct where_stack *stack, const char *name, struct where_wait *w)
 {
-	const char *found = name && is_collective(name) ? name : NULL;
+	const char *found = name && where_is_collective(name) ? name : NULL;
 
 	for (size_t i = 0; i < stack->count && !(name && found == name); i++)
-		if (is_collective(stack->frames[i].function) && !stack->frames[i].is_python)
+		if (where_is_collective(stack->frames[i].function) && !stack->frames[i].is_python)
 			found = stack->frames[i].function; /* the outermost one */
 	if (!found)
 		return;
@@ -412,6 +412,16 @@ void where_wait_find(const struct look *l, const struct look_process *p, const s
 		buffer_text(&ret->text, "runs");
 	else if (*ret->call)
 		describe_call(l, p, t, stack, name, waits, ret);
+}
+
+void where_wait_recorded(const char *name, struct where_wait *ret)
+{
+	const struct where_stack none = {0};
+
+	where_wait_done(ret);
+	find_collective(&none, name, ret);
+	if (ret->collective)
+		buffer_print(&ret->text, "in %s, waits for other ranks", ret->collective);
 }
 
 void where_wait_done(struct where_wait *w)

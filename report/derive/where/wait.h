@@ -18,7 +18,12 @@ struct where_wait {
 /* `name`: of the recorded call in progress, NULL: none. The caller frees it by where_wait_done(). */
 void where_wait_find(const struct look *l, const struct look_process *p, const struct look_thread *t,
 		     const struct where_stack *stack, const char *name, struct where_wait *ret);
+/* Of a thread that nobody looked into: only what the name tells. */
+void where_wait_recorded(const char *name, struct where_wait *ret);
 void where_wait_done(struct where_wait *w);
+
+/* Whether a function is one in which a rank may wait for others. */
+bool where_is_collective(const char *name);
 
 /* ---- cycle.c ---- */
 
