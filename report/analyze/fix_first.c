@@ -4,34 +4,24 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "report/base/text.h"
 #include "report/derive/stacks/frame.h"
 #include "report/derive/stacks/samples.h"
 
-/* What a rule found is a defect, and its cost could be saved. The partition tells only where time went (SPENT): a wait
- * may be needed. That a thread computes is no defect, either, and what could be saved is not known (PART). What is
- * outside of the program cannot be fixed within it. Each counts for a part of what a finding of a rule would. */
-#define SPENT_WEIGHT 0.4
-#define PART_WEIGHT 0.2
-#define OUTSIDE_WEIGHT 0.1
-/* What costs no known time ranks as this share of the run: memory that grows ends it some day. */
+/* What ends the run some day, such as memory that grows, comes before what saves less than this part of the run. */
 #define NOT_TIME_SHARE 0.6
-
-struct candidate {
-	struct fix_first_cause cause;
-	double rank;
-	bool is_cpu;
-};
+/* What is outside of the program, or could be saved only in part, comes first only if it takes this part of the run. */
+#define OUTSIDE_SHARE 0.5
 
 struct choice {
 	const struct report_context *context;
+	struct costs *costs;
+	const struct partition *partition;
 	const struct roles *roles;
-	const struct role *main;    /* NULL: the first program is a shim */
-	double others_own; /* what the roles of the main thread did themselves (is_mains), as parts of the run's time */
-	bool is_outside; /* what is proposed now is outside of the job */
-	struct candidate best[2]; /* by is_outside */
+	uint64_t least_ns;
+	struct fix_first_cause inside, outside, last; /* last: waits of which nobody knows whether they are needed */
+	bool is_cpu;
 };
 
 static double share_of(uint64_t part, uint64_t whole)
@@ -46,69 +36,80 @@ static void cause_done(struct fix_first_cause *cause)
 	buffer_done(&cause->called_from);
 }
 
-/* The best of the causes within the job or outside of it. Both functions take ownership of the cause. */
-static bool choose_rank(struct choice *k, struct fix_first_cause *cause, double rank)
+uint64_t fix_first_least(uint64_t wall_ns)
 {
-	struct candidate *best = &k->best[k->is_outside];
+	uint64_t part = wall_ns / 100 * FIX_PERCENT;
 
-	if (rank <= best->rank) {
+	return part > FIX_NS ? part : FIX_NS;
+}
+
+static uint64_t at_most(uint64_t ns, uint64_t most)
+{
+	return ns < most ? ns : most;
+}
+
+static void limit_saving(struct saving *s, uint64_t most)
+{
+	s->saved_ns = at_most(s->saved_ns, most);
+	s->low_ns = at_most(s->low_ns, most);
+	s->high_ns = at_most(s->high_ns, most);
+}
+
+/* The better one of the two stays. Takes ownership of the cause. */
+static bool choose(struct choice *k, struct fix_first_cause *best, struct fix_first_cause *cause)
+{
+	uint64_t wall = k->roles->wall_ns, saved = cause->saves.saved_ns;
+
+	if (saved < k->least_ns || saved <= best->saves.saved_ns) {
 		cause_done(cause);
 		return false;
 	}
-	cause_done(&best->cause);
-	if (cause->cost_ns > k->roles->wall_ns)
-		cause->cost_ns = k->roles->wall_ns;
-	*best = (struct candidate){.cause = *cause, .rank = rank};
+	cause_done(best);
+	*best = *cause;
+	best->saves.saved_ns = saved < wall ? saved : wall;
 	return true;
 }
 
-static bool choose(struct choice *k, struct fix_first_cause *cause, double weight)
+/* A call or a line at which a rule has found something needs to save much more to be named instead. */
+static bool is_named_already(const struct choice *k, const struct fix_first_cause *cause)
 {
-	if (k->roles->wall_ns && cause->cost_ns * 100 >= k->roles->wall_ns * FIX_PERCENT)
-		return choose_rank(k, cause, weight * (double)cause->cost_ns);
-	cause_done(cause);
-	return false;
+	return cause->line.size && k->inside.line.size && !strcmp(cause->line.data, k->inside.line.data) &&
+	       k->inside.saves.saved_ns >= cause->saves.saved_ns / 4 * 3;
 }
 
 /* ---- what the partition tells ---- */
 
-/* The time by which `ns` of a role's time lengthen the run. If the main thread's program started the role, the cost is
- * at most the time that the main thread waits for it: the wait at the known line, else a share of all waits of the main
- * thread, in proportion to the activity of the roles that it may wait for. */
-static uint64_t run_cost(const struct choice *k, const struct role *r, uint64_t ns)
-{
-	double cost = (double)role_wall_ns(r, ns), share;
-	const struct role_call *wait = r->is_mains ? role_parent_wait(k->roles, r, NULL) : NULL;
-
-	if (!k->main || !r->is_mains || k->others_own <= 0)
-		return (uint64_t)cost;
-	share = wait ? (double)wait->ns : (double)k->main->waits_ns * cost / k->others_own;
-	return (uint64_t)(share < cost ? share : cost);
-}
-
 static void propose_cpu(struct choice *k, const struct role *r)
 {
 	uint64_t idle_ns = r->import_ns + r->polling_ns, cpu_ns = r->cpu_ns > idle_ns ? r->cpu_ns - idle_ns : 0;
-	struct fix_first_cause cause = {.cost_ns = run_cost(k, r, cpu_ns)};
-	struct buffer line = {0};
+	struct fix_first_cause cause = {.how = "if it took half of its time"};
+	uint64_t line_ns = cpu_ns;
 	bool is_sampled = samples_any(k->context->model);
+	struct buffer line = {0}, time = {0};
 
+	role_hot_frame(k->context, r, &cause.line);
+	if (cause.line.size)
+		line_ns = r->lines.items[0].ns;
+	costs_of_line(k->costs, buffer_string(&cause.line), "", COST_COMPUTING, k->least_ns, &cause.saves);
+	/* Without samples, the time that it waited for a CPU cannot be told from its computing. */
+	limit_saving(&cause.saves, role_wall_ns(r, line_ns) / 2);
 	role_words(r, &cause.text);
 	buffer_print(&cause.text, " %s %.0f %% of the time, ", r->threads > 1 ? "compute" : "computes",
 		     share_of(cpu_ns, r->lifetime_ns));
-	rule_time(&cause.text, cause.cost_ns);
+	rule_time(&cause.text, role_wall_ns(r, cpu_ns));
 	role_hot_line(k->context, r, &line);
 	if (line.size) {
-		buffer_text(&cause.text, ", of which ");
-		rule_time(&cause.text, run_cost(k, r, r->lines.items[0].ns));
-		buffer_print(&cause.text, " at %s", line.data);
-		role_frame(k->context, &r->lines.items[0], &cause.line);
+		rule_time(&time, role_wall_ns(r, r->lines.items[0].ns));
+		buffer_print(&cause.text, ", of which %s at %s", time.data, line.data);
 	} else {
 		role_work_line(k->context, k->roles, r, &cause.text);
 	}
 	buffer_done(&line);
-	if (choose(k, &cause, PART_WEIGHT))
-		k->best[false].is_cpu = !is_sampled;
+	buffer_done(&time);
+	if (is_named_already(k, &cause))
+		cause_done(&cause);
+	else if (choose(k, &k->inside, &cause))
+		k->is_cpu = !is_sampled;
 }
 
 /* Children that run other programs; workers that were forked are roles whose own time is proposed. */
@@ -123,35 +124,46 @@ static const struct role *programs_of(const struct choice *k, const struct role 
 	return NULL;
 }
 
-/* Another role took at least half of the time that this one waited: by what it did itself or, where the main thread
- * waits, by its existence, because the reason is then in its own partition. */
-static bool is_explained_by_others(const struct choice *k, const struct role *waiting, uint64_t ns)
+/* Of processes that a line waits for one after another: at most until the CPUs are busy. */
+static void limit_to_cpus(const struct choice *k, const struct role_call *call, const struct role *programs,
+			  struct saving *saves)
 {
-	for (size_t i = 0; i < k->roles->count; i++) {
-		const struct role *r = &k->roles->items[i];
-		uint64_t its = waiting->is_main ? r->lifetime_ns : role_own_ns(r);
+	uint64_t most = 0;
 
-		if (r != waiting && role_wall_ns(r, its) * 2 > role_wall_ns(waiting, ns))
-			return true;
+	for (size_t i = 0; i < k->partition->count; i++) {
+		double cpus = cpu_limit_width(&k->partition->threads[i].limit);
+		double busy = cpus >= 1 ? (double)programs->cpu_ns / cpus : (double)call->ns;
+
+		if (k->roles->role_of[i] == (size_t)(programs - k->roles->items) + 1) {
+			most = (double)call->ns > busy ? call->ns - (uint64_t)busy : 0;
+			break;
+		}
 	}
-	return false;
+	limit_saving(saves, most);
 }
 
-/* A wait that nothing in the job explains is for something outside of it: a service, a user. */
-static double call_weight(const struct role_call *call, bool is_wait)
+/* What only waits for something outside of what was recorded may be a server that waits for work; short sleeps where
+ * others work may be those of a loop that waits for them. */
+static bool may_be_needed(const struct choice *k, const struct role *r, const struct role_call *call)
 {
-	return is_wait && call->kind != BLOCKED_CHILD ? OUTSIDE_WEIGHT : SPENT_WEIGHT;
+	switch (call->kind) {
+	case BLOCKED_CHILD:
+		return false;
+	case BLOCKED_MPI:
+	case BLOCKED_NCCL:
+		return true;
+	case BLOCKED_SLEEP:
+		return k->roles->count > 1 && role_call_waits(r, call->kind, call->ns, call->count);
+	default:
+		return role_call_waits(r, call->kind, call->ns, call->count);
+	}
 }
 
-static void propose_call(struct choice *k, const struct role *r, const struct role_call *call)
+static void call_words(const struct choice *k, const struct role *r, const struct role_call *call,
+		       const struct role *programs, struct buffer *text)
 {
-	bool is_wait = role_call_waits(r, call->kind, call->ns, call->count);
-	const struct role *programs = call->kind == BLOCKED_CHILD ? programs_of(k, r) : NULL;
-	struct fix_first_cause cause = {.cost_ns = run_cost(k, r, call->ns)};
-	struct buffer *text = &cause.text, place = {0};
+	struct buffer place = {0};
 
-	if (is_wait && is_explained_by_others(k, r, call->ns))
-		return;
 	role_words(r, text);
 	if (programs && programs->processes > 1)
 		buffer_print(text, " waits for %zu processes of %s %.0f %% of the time", programs->processes,
@@ -167,18 +179,79 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 	if (place.size)
 		buffer_print(text, ": %s", place.data);
 	buffer_done(&place);
+}
+
+static void propose_call(struct choice *k, const struct role *r, const struct role_call *call)
+{
+	const struct role *programs = call->kind == BLOCKED_CHILD ? programs_of(k, r) : NULL;
+	bool is_of_children = programs && programs->processes > 1, is_sync = call->kind == BLOCKED_GPU;
+	struct fix_first_cause cause = {.how = is_of_children ? "if they ran side by side"
+					     : is_sync	      ? "if it waited only at the end"
+							      : NULL};
+
+	if (role_wall_ns(r, call->ns) < k->least_ns)
+		return;
 	role_frame(k->context, call, &cause.line);
-	choose(k, &cause, call_weight(call, is_wait));
+	costs_of_line(k->costs, buffer_string(&cause.line), call->function,
+		      is_of_children || is_sync ? COST_WAITS : COST_CALLS, k->least_ns, &cause.saves);
+	if (is_of_children)
+		limit_to_cpus(k, call, programs, &cause.saves);
+	call_words(k, r, call, programs, &cause.text);
+	if (is_named_already(k, &cause))
+		cause_done(&cause);
+	else if (choose(k, may_be_needed(k, r, call) ? &k->last : &k->inside, &cause) && k->inside.text.size)
+		k->is_cpu &= k->inside.how != NULL;
 }
 
 static void propose_stop(struct choice *k, const struct role *r)
 {
-	struct fix_first_cause cause = {.cost_ns = run_cost(k, r, r->stopped_ns)};
+	struct fix_first_cause cause = {.saves.saved_ns = role_wall_ns(r, r->stopped_ns)};
 
+	cause.saves.low_ns = cause.saves.high_ns = cause.saves.saved_ns;
 	role_words(r, &cause.text);
 	buffer_print(&cause.text, " %s stopped (SIGSTOP, or a job stopped by its shell) %.0f %% of the time",
 		     r->threads > 1 ? "were" : "was", share_of(r->stopped_ns, r->lifetime_ns));
-	choose(k, &cause, SPENT_WEIGHT);
+	choose(k, &k->inside, &cause);
+}
+
+static void propose_balance(struct choice *k, const struct role *r)
+{
+	struct fix_first_cause cause = {.how = "if all had the same work"};
+	uint64_t most = 0, mean = 0;
+
+	if (r->threads < 2)
+		return;
+	costs_of_balance(k->costs, k->partition, k->roles, r, k->least_ns, &cause.saves, &most, &mean);
+	role_words(r, &cause.text);
+	buffer_text(&cause.text, " have unequal work: one has ");
+	rule_time(&cause.text, most);
+	buffer_text(&cause.text, ", on average they have ");
+	rule_time(&cause.text, mean);
+	role_work_line(k->context, k->roles, r, &cause.text);
+	role_hot_frame(k->context, r, &cause.line);
+	choose(k, &k->inside, &cause);
+}
+
+static void propose_kernel(struct choice *k)
+{
+	struct fix_first_cause cause = {.how = "if it took half of its time"};
+	struct causality *s = costs_causes(k->costs);
+	struct buffer place = {0};
+	uint32_t what;
+	double ns;
+
+	if (!costs_of_kernel(k->costs, k->least_ns, &cause.saves, &what, &ns))
+		return;
+	buffer_text(&cause.text, "the GPU executes ");
+	text_fit(&cause.text, s->editables.items[what].name, 60);
+	buffer_print(&cause.text, " %.0f %% of the time", share_of((uint64_t)ns, k->roles->wall_ns));
+	buffer_text(&cause.line, editable_line(&s->editables, what));
+	if (cause.line.size) {
+		frame_short(cause.line.data, &place);
+		buffer_print(&cause.text, ", launched at %s", place.data);
+	}
+	buffer_done(&place);
+	choose(k, &k->inside, &cause);
 }
 
 /* ---- what the rules found ---- */
@@ -192,66 +265,67 @@ void fix_first_words(const struct finding *f, struct buffer *ret)
 	frame_short(f->line.data, ret);
 }
 
-/* What is outside of the program comes first only if it exceeds by far what is in the program. */
-static double weight_of(const struct finding *f)
+void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t least_ns, struct saving *ret)
 {
-	const struct rule *rule = f->rule;
+	bool is_replayed = f->line.size && !(f->rule->flags & (RULE_OUTSIDE | RULE_NOT_TIME)) && costs_causes(costs);
 
-	if (f->is_certain)
-		return 1;
-	return rule->flags & RULE_OUTSIDE ? OUTSIDE_WEIGHT : rule->flags & RULE_PART ? PART_WEIGHT : 1;
+	*ret = (struct saving){.saved_ns = f->cost_ns, .low_ns = is_replayed ? f->cost_ns : 0, .high_ns = f->cost_ns};
+	if (!is_replayed || f->cost_ns < least_ns)
+		return;
+	costs_of_line(costs, f->line.data, NULL, COST_CALLS | COST_COMPUTING | COST_WAITS, least_ns, ret);
+	limit_saving(ret, f->cost_ns);
 }
 
 static void propose_finding(struct choice *k, const struct finding *f)
 {
-	struct fix_first_cause cause = {.cost_ns = f->cost_ns};
+	struct fix_first_cause cause = {0};
+	bool is_outside = f->rule->flags & RULE_OUTSIDE, is_part = f->rule->flags & RULE_PART && !f->is_certain;
 
+	fix_first_saving(k->costs, f, k->least_ns, &cause.saves);
+	if (f->rule->flags & RULE_NOT_TIME)
+		cause.saves.saved_ns = (uint64_t)(NOT_TIME_SHARE * (double)k->roles->wall_ns);
+	if ((is_outside || is_part) && (double)f->cost_ns < OUTSIDE_SHARE * (double)k->roles->wall_ns)
+		return;
 	fix_first_words(f, &cause.text);
 	buffer_add(&cause.line, f->line.data, f->line.size);
-	k->is_outside = f->rule->flags & RULE_OUTSIDE;
-	if (f->rule->flags & RULE_NOT_TIME)
-		choose_rank(k, &cause, NOT_TIME_SHARE * (double)k->roles->wall_ns);
-	else
-		choose(k, &cause, weight_of(f));
-	k->is_outside = false;
+	if (choose(k, is_outside ? &k->outside : &k->inside, &cause) && !is_outside)
+		k->is_cpu = false;
 }
 
-/* What is outside of the job comes first if it outweighs what is within; that follows then. */
+/* What is outside of the job comes first if it takes so much of the run; what is within follows then. */
 static void conclude(struct choice *k, struct fix_first *ret)
 {
-	struct candidate *inside = &k->best[false], *outside = &k->best[true];
-	bool is_outside = outside->rank > inside->rank;
-
-	ret->is_cpu = inside->is_cpu;
-	ret->first = is_outside ? outside->cause : inside->cause;
-	if (is_outside)
-		ret->inside = inside->cause;
-	else
-		cause_done(&outside->cause);
+	if (k->inside.text.size) {
+		cause_done(&k->last);
+	} else {
+		k->inside = k->last;
+		k->is_cpu = false;
+	}
+	ret->is_cpu = k->is_cpu;
+	ret->first = k->outside.text.size ? k->outside : k->inside;
+	if (k->outside.text.size)
+		ret->inside = k->inside;
 }
 
-void fix_first_find(const struct report_context *c, const struct roles *roles, const struct finding *found,
-		    size_t count, struct fix_first *ret)
+void fix_first_find(const struct report_context *c, struct costs *costs, const struct job_time *time,
+		    const struct finding *found, size_t count, struct fix_first *ret)
 {
-	struct choice k = {.context = c, .roles = roles};
+	struct choice k = {.context = c, .costs = costs, .partition = &time->partition, .roles = &time->roles,
+			   .least_ns = fix_first_least(time->roles.wall_ns)};
 
 	*ret = (struct fix_first){0};
-	for (size_t i = 0; i < roles->count; i++) {
-		if (roles->items[i].is_main)
-			k.main = &roles->items[i];
-		else if (roles->items[i].is_mains)
-			k.others_own += (double)role_wall_ns(&roles->items[i], role_own_ns(&roles->items[i]));
-	}
 	for (size_t i = 0; i < count; i++)
 		propose_finding(&k, &found[i]);
-	for (size_t i = 0; i < roles->count; i++) {
-		const struct role *r = &roles->items[i];
+	for (size_t i = 0; i < k.roles->count; i++) {
+		const struct role *r = &k.roles->items[i];
 
 		propose_cpu(&k, r);
 		propose_stop(&k, r);
+		propose_balance(&k, r);
 		for (size_t n = 0; n < r->call_count && n < 4; n++)
 			propose_call(&k, r, &r->calls[n]);
 	}
+	propose_kernel(&k);
 	conclude(&k, ret);
 }
 

@@ -86,7 +86,7 @@ int findings_by_cost(size_t left, size_t right, const void *findings)
 {
 	const struct finding *all = findings;
 
-	return order_of(all[right].cost_ns, all[left].cost_ns) ?: order_of(left, right);
+	return order_of(all[right].saves.saved_ns, all[left].saves.saved_ns) ?: order_of(left, right);
 }
 
 void rules_done(struct rules *rules)

@@ -12,6 +12,7 @@
 #include "report/derive/device/gap.h"
 #include "report/analyze/role.h"
 #include "report/analyze/rule_list.h"
+#include "report/derive/causes/saving.h"
 #include "report/derive/time/pressure.h"
 
 enum verdict { VERDICT_CLEAN, VERDICT_FOUND, VERDICT_UNCHECKED };
@@ -24,7 +25,8 @@ struct finding {
 	struct buffer line; /* "function (file:line)" that caused the most of it; empty: no stack was taken */
 	struct buffer called_from; /* see caller.h, and rules_find_callers */
 	bool is_certain; /* despite RULE_PART: all of the cost could be saved */
-	uint64_t cost_ns;   /* the most time that it cost the run; findings are sorted by it */
+	uint64_t cost_ns;   /* the most time that it cost the run */
+	struct saving saves; /* what its repair would save, see fix_first_saving; findings are sorted by it */
 };
 
 /* Where the job's time went; see rules_time. */

@@ -373,6 +373,7 @@ struct summary {
 	struct finding found[SUMMARY_FINDINGS]; /* the costliest first */
 	size_t found_count;
 	struct fix_first first;
+	struct costs *costs;
 	bool is_large; /* rules are left to `pillion analyze` */
 };
 
@@ -418,7 +419,10 @@ static void summary_gather(const struct report_context *c, struct summary *s)
 	s->roles = &rules_time(&s->rules)->roles;
 	if (!s->is_large)
 		s->found_count = rules_worst(&s->rules, s->found, SUMMARY_FINDINGS);
-	fix_first_find(c, s->roles, s->found, s->found_count, &s->first);
+	s->costs = costs_new(c);
+	for (size_t i = 0; i < s->found_count; i++)
+		fix_first_saving(s->costs, &s->found[i], fix_first_least(s->roles->wall_ns), &s->found[i].saves);
+	fix_first_find(c, s->costs, rules_time(&s->rules), s->found, s->found_count, &s->first);
 	if (!s->is_large)
 		summary_find_callers(c, s->found, s->found_count, &s->first);
 }
@@ -428,6 +432,7 @@ static void summary_free(struct summary *s)
 	for (size_t i = 0; i < s->found_count; i++)
 		finding_done(&s->found[i]);
 	fix_first_done(&s->first);
+	costs_free(s->costs);
 	rules_done(&s->rules);
 }
 

@@ -43,7 +43,7 @@ void summary_findings(const struct finding *found, size_t count, uint64_t wall_n
 		struct buffer text = {0};
 
 		fix_first_words(&found[i], &text);
-		if ((found[i].rule->flags & RULE_NOT_TIME || found[i].cost_ns * 100 >= wall_ns * FIX_PERCENT) &&
+		if ((found[i].rule->flags & RULE_NOT_TIME || found[i].saves.saved_ns >= fix_first_least(wall_ns)) &&
 		    strcmp(text.data, buffer_string(&first->first.text)) &&
 		    strcmp(text.data, buffer_string(&first->inside.text))) {
 			buffer_print(out, "%-*s %s: ", SUMMARY_LABEL, "also", found[i].rule->name);
@@ -56,6 +56,19 @@ void summary_findings(const struct finding *found, size_t count, uint64_t wall_n
 	}
 }
 
+/* " (0.500 s to 0.900 s)", where the interval is wide: a quarter of what is saved. */
+static void add_interval(const struct saving *s, struct buffer *out)
+{
+	struct buffer low = {0}, high = {0};
+
+	rule_time(&low, s->low_ns);
+	rule_time(&high, s->high_ns);
+	if (s->low_ns && s->high_ns - s->low_ns > s->saved_ns / 4)
+		buffer_print(out, " (%s to %s)", low.data, high.data);
+	buffer_done(&low);
+	buffer_done(&high);
+}
+
 static void summary_first_line(const char *title, const char *text, const struct fix_first_cause *cause,
 			       struct buffer *out)
 {
@@ -64,10 +77,13 @@ static void summary_first_line(const char *title, const char *text, const struct
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
 	text_fit(out, text, FIRST_WIDTH);
 	summary_called_from(&cause->called_from, out);
-	rule_time(&cost, cause->cost_ns);
+	rule_time(&cost, cause->saves.saved_ns);
 	/* The text of a rule may have it. */
-	if (cause->cost_ns && !strstr(text, cost.data))
+	if (cause->how)
+		buffer_print(out, "; saves %s %s", cost.data, cause->how);
+	else if (cause->saves.saved_ns && !strstr(text, cost.data))
 		buffer_print(out, ", %s", cost.data);
+	add_interval(&cause->saves, out);
 	buffer_text(out, "\n");
 	buffer_done(&cost);
 }

@@ -122,16 +122,16 @@ is "$? $(cat err)" '2 pillion analyze: no CAPTURE given; see pillion analyze --h
 like "$(report analyze --help)" '^  gpu_idle ' '--help lists the rules'
 LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o told "$trouble" input >out 2>err
 is "$(wc -l <err | awk '{ print ($1 <= 25) }')" 1 'the summary has at most 25 lines'
-like "$(cat err)" '^(FIX FIRST|also +input_bound:) .*input.*cuda_trouble\.c:[0-9]+ ' \
-	'the summary has the finding with its source line'
+like "$(cat err)" "^FIX FIRST .*: cuda_trouble\.c:$(line 'usleep(8000)') input" \
+	'the summary has the line of the worker that the input waits for'
 
 LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o all -s cpu --cudabacktrace=all:0 \
-	"$doubles/cuda_launches" 100 >out 2>err
+	"$doubles/cuda_launches" 1500 >out 2>err
 is "$(wc -l <err | awk '{ print ($1 <= 25) }')
 $(grep -cE '^([0-9.]+ m?s, |GPU +kern|memory +GPU|GPU work$|CUDA API$|copies$|OS calls$|lines |ledger )' err)" '1
 9' \
 	'at most 25 lines also with every kind of content'
-like "$(cat err)" '^also +[a-z_]+: .*: .*\.[ch]:[0-9]+ [a-z_]+' 'findings beside the first, with source lines'
+like "$(cat err)" '^(FIX FIRST|also +[a-z_]+:) .*: .*\.[ch]:[0-9]+ [a-z_]+' 'findings have source lines'
 # The ellipsis of a truncated name takes three bytes and one column.
 is "$(sed -n '/^lines /,/^[^ ]/p' err | sed '$d; s/…/-/g' |
 	awk 'length > 80 { n++ } END { print n + 0, (NR > 1) }')" '0 1' 'lines of source are not wider than 80 columns'

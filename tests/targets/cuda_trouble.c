@@ -22,7 +22,7 @@ static void input(void)
 		exit(3);
 	if (!fork()) {
 		for (int i = 0; i < STEPS; i++) {
-			usleep(4000);
+			usleep(8000);
 			if (write(ends[1], &byte, 1) != 1)
 				break;
 		}

@@ -10,6 +10,7 @@
 
 #define US 1000ull
 #define MS 1000000ull
+#define TEN_MS (10 * MS) /* nothing below 100 ms is worth a line */
 #define BEGIN (1000 * MS)
 
 enum { LINES = 24, EACH = 4, MOST = 3 };
@@ -250,8 +251,8 @@ Test(summary, what_was_killed_is_told_but_not_of_all)
 	cr_assert_not_null(strstr(summary, "\nended      6 more did not exit 0\n"), "%s", summary);
 }
 
-/* One thread that sleeps for `sleep_ms` of 100 ms, and computes for `cpu_ms` of them. */
-static const char *summary_of_thread(uint64_t sleep_ms, uint64_t cpu_ms)
+/* One thread that sleeps for `sleep` % of a second, and computes for `cpu` % of it. */
+static const char *summary_of_thread(uint64_t sleep, uint64_t cpu)
 {
 	const uint64_t stack = tf_arg(TF_ARG_STACK, 0, 1);
 	struct writer_thread host;
@@ -263,11 +264,11 @@ static const char *summary_of_thread(uint64_t sleep_ms, uint64_t cpu_ms)
 	doze = writer_function(&w, TF_GROUP_OSRT, "usleep");
 	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
 	code(&host, 1, 12, "/home/u/dir/train.py", "step");
-	if (sleep_ms)
-		writer_call(&host, doze, BEGIN + sleep_ms * MS, sleep_ms * MS, &stack, 1);
-	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, cpu_ms * MS, 0, 10, 0, 0, 0});
-	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, cpu_ms * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
-	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	if (sleep)
+		writer_call(&host, doze, BEGIN + sleep * TEN_MS, sleep * TEN_MS, &stack, 1);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * TEN_MS, cpu * TEN_MS, 0, 10, 0, 0, 0});
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * TEN_MS, cpu * TEN_MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * TEN_MS);
 	writer_save(&w, directory);
 	writer_done(&w);
 	open_capture(&model, directory);
@@ -282,15 +283,15 @@ Test(summary, names_what_to_fix_first_and_then_divides_time)
 	const char *summary = summary_of_thread(70, 25);
 
 	static const char first[] =
-		"100 ms, 1 process, exit 0\n"
-		"FIX FIRST  train.py is blocked 70 % of the time in usleep (1 call): train.py:12 step, 70.000 ms\n"
-		"train.py   100 ms: 70 % usleep train.py:12 step · 25 % CPU · 5 % blocked outside of recorded calls\n";
+		"1.00 s, 1 process, exit 0\n"
+		"FIX FIRST  train.py is blocked 70 % of the time in usleep (1 call): train.py:12 step, 700.000 ms\n"
+		"train.py   1 s: 70 % usleep train.py:12 step · 25 % CPU · 5 % blocked outside of recorded calls\n";
 
 	cr_assert_eq(strncmp(summary, first, strlen(first)), 0, "%s", summary);
 }
 
-/* Calls of one line of a helper, from a function of a file; `other_ms` of 70 ms of them from train.py:50 save. */
-static const char *summary_of_helper(const char *file, const char *function, uint64_t other_ms)
+/* Calls of one line of a helper, from a function of a file; `other_share` of 70 of them from train.py:50 save. */
+static const char *summary_of_helper(const char *file, const char *function, uint64_t other_share)
 {
 	const uint64_t first = tf_arg(TF_ARG_STACK, 0, 1), other = tf_arg(TF_ARG_STACK, 0, 2);
 	struct writer_thread host;
@@ -307,12 +308,12 @@ static const char *summary_of_helper(const char *file, const char *function, uin
 	writer_python_code(&host, 4, 50, "/home/u/dir/train.py", "save");
 	writer_python_stack(&host, 1, (uint32_t[]){1, 1, 2, 3}, 4);
 	writer_python_stack(&host, 2, (uint32_t[]){1, 4}, 2);
-	if (other_ms)
-		writer_call(&host, doze, BEGIN + other_ms * MS, other_ms * MS, &other, 1);
-	writer_call(&host, doze, BEGIN + 70 * MS, (70 - other_ms) * MS, &first, 1);
-	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 25 * MS, 0, 10, 0, 0, 0});
-	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 25 * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
-	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	if (other_share)
+		writer_call(&host, doze, BEGIN + other_share * TEN_MS, other_share * TEN_MS, &other, 1);
+	writer_call(&host, doze, BEGIN + 70 * TEN_MS, (70 - other_share) * TEN_MS, &first, 1);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * TEN_MS, 25 * TEN_MS, 0, 10, 0, 0, 0});
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * TEN_MS, 25 * TEN_MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * TEN_MS);
 	writer_save(&w, directory);
 	writer_done(&w);
 	open_capture(&model, directory);
@@ -322,10 +323,10 @@ static const char *summary_of_helper(const char *file, const char *function, uin
 	return text.data;
 }
 
-static void expect_caller(const char *file, const char *function, uint64_t other_ms, const char *rest)
+static void expect_caller(const char *file, const char *function, uint64_t other, const char *rest)
 {
 	static const char line[] = "in usleep (2 calls): helpers.py:3 retry, ";
-	const char *summary = summary_of_helper(file, function, other_ms), *found = strstr(summary, line);
+	const char *summary = summary_of_helper(file, function, other), *found = strstr(summary, line);
 
 	cr_assert(found && !strncmp(found + strlen(line), rest, strlen(rest)), "%s", summary);
 	forget();
@@ -333,14 +334,14 @@ static void expect_caller(const char *file, const char *function, uint64_t other
 
 Test(summary, the_line_of_a_helper_comes_with_its_caller)
 {
-	expect_caller("/home/u/dir/train.py", "step", 7, "called from train.py:40, 70.000 ms\n");
-	expect_caller("/home/u/dir/train.py", "step", 8, "70.000 ms\n");
+	expect_caller("/home/u/dir/train.py", "step", 7, "called from train.py:40, 700.000 ms\n");
+	expect_caller("/home/u/dir/train.py", "step", 8, "700.000 ms\n");
 }
 
 Test(summary, the_top_level_of_the_same_file_is_no_caller)
 {
-	expect_caller("/home/u/dir/train.py", "<module>", 7, "called from train.py:40, 70.000 ms\n");
-	expect_caller("/home/u/dir/helpers.py", "<module>", 7, "70.000 ms\n");
+	expect_caller("/home/u/dir/train.py", "<module>", 7, "called from train.py:40, 700.000 ms\n");
+	expect_caller("/home/u/dir/helpers.py", "<module>", 7, "700.000 ms\n");
 }
 
 Test(summary, the_cost_of_a_line_is_its_own)
@@ -354,18 +355,17 @@ Test(summary, the_cost_of_a_line_is_its_own)
 	code(&host, 1, 12, "/home/u/train.py", "step");
 	code(&host, 2, 30, "/home/u/train.py", "load");
 	for (uint64_t i = 1; i <= 90; i++)
-		writer_sample(&host, BEGIN + i * MS, 1000, i <= 50 ? 1 : 2);
-	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 90 * MS, 0, 10, 0, 0, 0});
-	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 90 * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
-	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+		writer_sample(&host, BEGIN + i * TEN_MS, 10000, i <= 50 ? 1 : 2);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * TEN_MS, 90 * TEN_MS, 0, 10, 0, 0, 0});
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * TEN_MS, 90 * TEN_MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * TEN_MS);
 	writer_save(&w, directory);
 	writer_done(&w);
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	summary_text(&context, NULL, &text);
-	cr_assert_not_null(strstr(text.data, "\nFIX FIRST  train.py computes 90 % of the time, 90.000 ms, of which "
-					     "50.000 ms at train.py:12 step\n"),
-			   "%s", text.data);
+	cr_assert(strstr(text.data, "\nFIX FIRST  train.py computes 90 % of the time, 900.000 ms, of which 500.000 ms "
+				    "at train.py:12 step; saves 250.000 ms if it took half of its time\n"));
 }
 
 /* Thirty threads that wait for most of their life; one of them computes a little less than the limit for helpers. */
@@ -459,13 +459,13 @@ Test(summary, suggests_samples_where_a_thread_computes)
 {
 	const char *summary = summary_of_thread(5, 95);
 
-	cr_assert_not_null(strstr(summary, "\nFIX FIRST  train.py computes 95 % of the time, 95.000 ms\n"), "%s",
-			   summary);
-	cr_assert_not_null(strstr(summary, "\nnext       CPU 0.1 s of 0.1 s wall: run again with -s cpu\n"), "%s",
+	cr_assert(strstr(summary, "\nFIX FIRST  train.py computes 95 % of the time, 950.000 ms; saves 475.000 ms if it "
+				  "took half of its time\n"), "%s", summary);
+	cr_assert_not_null(strstr(summary, "\nnext       CPU 0.9 s of 1.0 s wall: run again with -s cpu\n"), "%s",
 			   summary);
 }
 
-/* A thread that has one of two CPUs for 15 of 100 ms and waits for one otherwise; no other thread of the job does. */
+/* A thread that has one of two CPUs for 15 % of 2 s and waits for one otherwise; no other thread of the job does. */
 static const char *summary_of_starved(void)
 {
 	const struct tf_usage_head head = {
@@ -485,9 +485,9 @@ static const char *summary_of_starved(void)
 	writer_command(&w, "/home/u/solve", "solve", 6);
 	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
 	writer_event(&host, TF_MARK, 0, BEGIN, 0);
-	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 15 * MS, 85 * MS, 10, 0, 9, 9});
-	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, 15 * MS, TF_USAGE_UNKNOWN, 0, 9, 1, 1});
-	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * (20 * MS), 15 * (20 * MS), 85 * (20 * MS), 10, 0, 9, 9});
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * (20 * MS), 15 * (20 * MS), TF_USAGE_UNKNOWN, 0, 9, 1, 1});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * (20 * MS));
 	writer_save(&w, directory);
 	writer_done(&w);
 	memcpy(bytes, &head, sizeof(head));
@@ -506,11 +506,11 @@ Test(summary, what_is_outside_of_the_job_hides_nothing_within)
 
 	static const char first[] =
 		"\nFIX FIRST  other programs hold the CPUs: solve had a CPU 15 % of the time and waited for one 85 %, "
-		"85.000 ms\n"
-		"           within the job: solve computes 15 % of the time, 15.000 ms\n";
+		"1.700 s\n"
+		"           within the job: solve computes 15 % of the time, 300.000 ms; saves 150.000 ms if it took "
+		"half of its time\n";
 
-	cr_assert_not_null(strstr(summary, first), "%s", summary);
-	cr_assert_null(strstr(summary, "\nalso "), "%s", summary);
+	cr_assert(strstr(summary, first) && !strstr(summary, "\nalso "), "%s", summary);
 }
 
 /* A rank that has the library and computes for 60 of 100 ms, or polls. options: of its launcher. */
@@ -586,10 +586,10 @@ Test(summary, code_may_be_of_a_file_without_a_name)
 		const uint64_t args[] = {tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0x1000 * i),
 					 tf_arg(TF_ARG_STACK, 0, 1)};
 
-		writer_call(&host, launch, BEGIN + i * MS, 5 * US, &arg, 1);
-		writer_call(&host, allocate, BEGIN + i * MS + 100 * US, 50 * US, args, 2);
+		writer_call(&host, launch, BEGIN + i * (100 * MS), 5 * (100 * US), &arg, 1);
+		writer_call(&host, allocate, BEGIN + i * (100 * MS) + 100 * (100 * US), 50 * (100 * US), args, 2);
 	}
-	writer_end(&w, TF_END_EXIT, 0, BEGIN + 50 * MS);
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 50 * (100 * MS));
 	writer_save(&w, directory);
 	writer_done(&w);
 	open_capture(&model, directory);
