@@ -25,65 +25,85 @@ static int (*set_action)(int signal, const struct sigaction *action, struct siga
 
 /* ---- threads ---- */
 
-static const char *sample_begin_thread(struct thread *t)
+/* A sample that the deleted timer had sent would otherwise be delivered once signals are unblocked, on the program's
+ * stack. A signal of another sender is sent again. */
+static void sample_drop_pending(int signal)
 {
-	struct sampler *s = sample_may_begin() ? sampler_take() : NULL;
+	uint64_t ours = 1ull << (signal - 1);
+	struct timespec none = {0, 0};
+	siginfo_t info;
 
-	if (!s)
-		return "CPU samples: a thread is not sampled, there is no memory for its signal stack (RLIMIT_AS?), or "
-		       "there are too many for -s auto (RLIMIT_SIGPENDING?)";
+	if (sys_call(SYS_rt_sigtimedwait, &ours, &info, &none, sizeof(ours)) > 0 && !sampler_has_sent(&info))
+		sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), info.si_signo, 0);
+}
+
+static void sampler_disarm_here(struct sampler *s)
+{
+	if (s->timer < 0)
+		return;
+	sampler_disarm(s);
+	sample_drop_pending(s->signal);
+}
+
+/* Programs start many threads at the same time, so system calls are made without the lock. What others do to the timers
+ * of all threads meanwhile, they do not do to this one. */
+static const char *sample_begin_thread(struct thread *t, struct sampler *s)
+{
 	if (!altstack_begin(s->low, SAMPLER_STACK_BYTES)) {
-		if (s->low != altstack_own())
-			sampler_keep(s);
+		sys_lock(&process.sampling);
+		sampler_give_back(s, s->low != altstack_own());
+		sys_unlock(&process.sampling);
 		return "CPU samples: a thread is not sampled, it runs on its own alternate signal stack";
 	}
 	*s = (struct sampler){.low = s->low, .tid = (uint32_t)sys_gettid(), .timer = -1};
 	s->period_ns = 1000000000 / process_options.sampling_frequency;
 	s->cpu_ns = s->checked_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	sampler_arm(s);
+	sys_lock(&process.sampling);
+	if (s->signal != sample_signal) {
+		sampler_disarm_here(s);
+		sampler_arm(s);
+	}
 	sampler_begin(s);
 	t->sampler = s;
-	return sampler_arm(s) ? NULL : "CPU samples: a thread is not sampled, its timer failed (RLIMIT_SIGPENDING?)";
+	sys_unlock(&process.sampling);
+	return s->timer >= 0 || !sample_signal
+		       ? NULL
+		       : "CPU samples: a thread is not sampled, its timer failed (RLIMIT_SIGPENDING?)";
 }
 
 void sample_thread_begin(struct thread *t)
 {
-	const char *why;
+	const char *why = "CPU samples: a thread is not sampled, there is no memory for its signal stack (RLIMIT_AS?), "
+			  "or there are too many for -s auto (RLIMIT_SIGPENDING?)";
+	struct sampler *s;
 
 	if (!sample_signal)
 		return;
 	sys_lock(&process.sampling);
-	why = sample_begin_thread(t);
+	s = sample_may_begin() ? sampler_take() : NULL;
 	sys_unlock(&process.sampling);
+	if (s)
+		why = sample_begin_thread(t, s);
 	if (why && !__atomic_exchange_n(&process.has_noted_unsampled, true, __ATOMIC_RELAXED))
 		process_note(why);
 }
 
-/* A pending sample would otherwise be delivered after the program's stack is restored. A signal of another sender is
- * sent again. */
-static void sampler_drop_pending(void)
-{
-	uint64_t ours = sample_signal ? 1ull << (sample_signal - 1) : 0;
-	struct timespec none = {0, 0};
-	siginfo_t info;
-
-	if (ours && sys_call(SYS_rt_sigtimedwait, &ours, &info, &none, sizeof(ours)) > 0 && !sampler_has_sent(&info))
-		sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), info.si_signo, 0);
-}
-
 void sample_thread_end(struct thread *t)
 {
-	struct sampler *s = t->sampler;
+	struct sampler *s = t->sampler, last;
+	bool is_free;
 
 	t->sampler = NULL;
 	if (!s)
 		return;
+	is_free = altstack_end();
 	sys_lock(&process.sampling);
-	sampler_disarm(s);
 	sampler_end(s);
-	sampler_drop_pending();
-	if (altstack_end())
-		sampler_keep(s);
+	last = *s;
+	sampler_give_back(s, is_free);
 	sys_unlock(&process.sampling);
+	sampler_disarm_here(&last);
 }
 
 void sample_stop(void)

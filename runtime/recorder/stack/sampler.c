@@ -40,14 +40,17 @@ void sampler_set_period(const struct sampler *s)
 
 bool sampler_arm(struct sampler *s)
 {
-	struct timer_event event = {
-	    .value = &timer_mark, .signal = sample_signal, .notify = SIGEV_THREAD_ID, .tid = (int)s->tid};
+	struct timer_event event = {.value = &timer_mark,
+				    .signal = __atomic_load_n(&sample_signal, __ATOMIC_RELAXED),
+				    .notify = SIGEV_THREAD_ID,
+				    .tid = (int)s->tid};
 	clockid_t clock = (clockid_t)(~s->tid << 3 | 6); /* the kernel's id of a thread's scheduler clock */
 
-	if (!sample_signal || sys_call(SYS_timer_create, clock, &event, &s->timer, 0) < 0) {
+	if (!event.signal || sys_call(SYS_timer_create, clock, &event, &s->timer, 0) < 0) {
 		s->timer = -1;
 		return false;
 	}
+	s->signal = event.signal;
 	sampler_set_period(s);
 	return true;
 }
@@ -62,7 +65,7 @@ void sampler_disarm(struct sampler *s)
 /* ---- stacks ---- */
 
 /* It is not unmapped, because that would take longer than all else that is done for a thread. */
-void sampler_keep(struct sampler *s)
+static void sampler_keep(struct sampler *s)
 {
 	s->next = process.kept_samplers;
 	process.kept_samplers = s;
@@ -118,14 +121,25 @@ struct sampler *sampler_take(void)
 {
 	struct sampler *s;
 
-	if (own && altstack_own() == own->low)
+	if (own && altstack_own() == own->low) {
+		process.sampler_count++;
 		return own;
+	}
 	if (!process.kept_samplers)
 		sampler_map_block();
 	s = process.kept_samplers;
-	if (s)
+	if (s) {
 		process.kept_samplers = s->next;
+		process.sampler_count++;
+	}
 	return s;
+}
+
+void sampler_give_back(struct sampler *s, bool can_be_reused)
+{
+	process.sampler_count--;
+	if (can_be_reused)
+		sampler_keep(s);
 }
 
 void sampler_begin(struct sampler *s)
@@ -136,12 +150,10 @@ void sampler_begin(struct sampler *s)
 	if (s->next)
 		s->next->previous = s;
 	process.samplers = s;
-	process.sampler_count++;
 }
 
 void sampler_end(struct sampler *s)
 {
-	process.sampler_count--;
 	if (s->next)
 		s->next->previous = s->previous;
 	if (s->previous)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a thread needs to be sampled: a timer, and an alternate stack that the samples run on. All but the timer's
- * period requires the lock process.sampling. */
+/* What a thread needs to be sampled: a timer, and an alternate stack that the samples run on. The lists, and timers of
+ * samplers in the list of those in use, require the lock process.sampling. */
 #ifndef PILLION_SAMPLER_H
 #define PILLION_SAMPLER_H
 
@@ -15,6 +15,7 @@ struct sampler {
 	char *low;                       /* of the stack; a guard page is below */
 	uint32_t tid;
 	int timer;   /* the kernel's id, -1: none */
+	int signal;  /* that the timer sends */
 	bool is_off; /* our alternate stack is no longer registered for the thread */
 	uint32_t taken;
 	uint64_t period_ns;
@@ -25,11 +26,11 @@ struct sampler {
 };
 
 /* The sampler for the calling thread: its own from before a fork, that of an ended thread, or a new one. NULL: there is
- * no memory. */
+ * no memory. It counts as one in use until sampler_give_back(). */
 struct sampler *sampler_take(void);
 
-/* For another thread: neither the sampler nor its stack is in use any more. */
-void sampler_keep(struct sampler *s);
+/* can_be_reused: its stack is not in use any more. */
+void sampler_give_back(struct sampler *s, bool can_be_reused);
 
 /* Puts the sampler that sampler_take() returned into the list of those in use, and removes it. */
 void sampler_begin(struct sampler *s);

@@ -242,12 +242,32 @@ static inline void sys_signals_restore(const uint64_t *old)
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof(*old));
 }
 
+enum { SYS_LOCK_SPINS = 100 };
+
+static inline void sys_relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#else
+	__asm__ volatile("yield");
+#endif
+}
+
 /* Not inlined, because its constants would cost each process that takes a lock a page fault. */
 static __attribute__((noinline, unused)) void sys_lock_wait(uint32_t *word)
 {
 	/* Once sys_is_silent is set, no holder can wake a waiter; one that was asleep by then has to poll. */
 	const struct timespec patience = {0, 100000000};
 
+	/* A holder makes few system calls: to sleep and to be woken would take longer than most of them wait. */
+	for (int i = 0; i < SYS_LOCK_SPINS; i++) {
+		uint32_t free = 0;
+
+		sys_relax();
+		if (!__atomic_load_n(word, __ATOMIC_RELAXED) &&
+		    __atomic_compare_exchange_n(word, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return;
+	}
 	while (__atomic_exchange_n(word, 2, __ATOMIC_ACQUIRE))
 		sys_call(SYS_futex, word, FUTEX_WAIT_PRIVATE, 2, &patience);
 }
