@@ -155,7 +155,7 @@ static bool may_be_needed(const struct choice *k, const struct role *r, const st
 	case BLOCKED_SLEEP:
 		return k->roles->count > 1 && role_call_waits(r, call->kind, call->ns, call->count);
 	default:
-		return role_call_waits(r, call->kind, call->ns, call->count);
+		return role_call_waits(r, call->kind, call->ns, call->count) && !call->end.ns;
 	}
 }
 
@@ -178,6 +178,10 @@ static void call_words(const struct choice *k, const struct role *r, const struc
 	role_place(k->context, call, &place);
 	if (place.size)
 		buffer_print(text, ": %s", place.data);
+	buffer_done(&place);
+	role_end_words(k->context, k->roles, call, &place);
+	if (place.size)
+		buffer_print(text, ", for %s", place.data);
 	buffer_done(&place);
 }
 

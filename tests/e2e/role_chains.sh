@@ -7,16 +7,16 @@ set -u
 
 has_unwinder || skip_all 'built without the unwinder'
 
-# runs COMMAND...: its status, and the summary's line of the main thread
+# runs TITLE COMMAND...: its status, and the summary's line with the title
 runs() {
-	pillion -f -o run -s cpu --sampling-source=signal "$@" >out 2>err
-	echo "$? $(report stats --summary run.pillion 2>/dev/null | grep -E '^main ')"
+	pillion -f -o run -s cpu --sampling-source=signal "${@:2}" >out 2>err
+	echo "$? $(report stats --summary run.pillion 2>/dev/null | grep -E "^$1 ")"
 }
 
 for depth in 2 3; do
 	last=$([ "$depth" = 2 ] && echo second || echo third)
 	while read -r way end; do
-		like "$(runs "$targets/chains" "$depth" "$way")" \
+		like "$(runs main "$targets/chains" "$depth" "$way")" \
 			"^0 .*waits for thread $last \\($end\\) in pthread_cond_wait chains.c:[0-9]+ main" \
 			"C, $depth helpers, $way: the end of the chain and its line"
 	done <<-END
@@ -25,7 +25,7 @@ for depth in 2 3; do
 		compute CPU chains.c:[0-9]+ compute
 	END
 	while read -r way end; do
-		like "$(runs python3 "$tests_dir/../targets/python/chains.py" "$depth" "$way")" \
+		like "$(runs main python3 "$tests_dir/../targets/python/chains.py" "$depth" "$way")" \
 			"^0 .*waits for a thread \\($end\\) in [a-z_]+ chains.py:[0-9]+ <module>" \
 			"Python, $depth helpers, $way: the end of the chain and its line"
 	done <<-END
@@ -34,4 +34,8 @@ for depth in 2 3; do
 		compute CPU chains.py:[0-9]+ compute
 	END
 done
+# What a helper does that others wait for is not idle, even if it never ends.
+like "$(runs 'FIX FIRST' "$targets/chains" 2 stay)" \
+	'^0 .*pthread_cond_wait .*: chains.c:[0-9]+ main, for thread second \(nanosleep chains.c:[0-9]+ nap\)' \
+	'FIX FIRST: the thread that the main thread waits for, and what it does'
 done_testing

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chains DEPTH WAY: the main thread waits on a condition for the first helper, which waits on a semaphore for the
  * second, which, if DEPTH is 3, joins the third. The last of them sleeps, reads from a slow pipe, or computes, for a
- * second. Two further threads have nothing to do with it: one sleeps for longer, the other waits for nothing. */
+ * second. If WAY is stay, the second one sleeps and does not end. Two further threads have nothing to do with it: one
+ * sleeps for longer, the other waits for nothing. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -46,12 +47,18 @@ static void slow_read(void)
 
 static void work(void)
 {
-	if (!strcmp(way, "sleep"))
+	if (!strcmp(way, "sleep") || !strcmp(way, "stay"))
 		nap(WORK_NS);
 	else if (!strcmp(way, "read"))
 		slow_read();
 	else
 		compute();
+}
+
+static void wait_forever(void)
+{
+	pthread_mutex_lock(&other);
+	pthread_cond_wait(&never, &other);
 }
 
 static void *run_third(void *unused)
@@ -71,6 +78,8 @@ static void *run_second(void *unused)
 	else
 		work();
 	sem_post(&semaphore);
+	if (!strcmp(way, "stay"))
+		wait_forever();
 	return unused;
 }
 
@@ -95,8 +104,7 @@ static void *run_sleeper(void *unused)
 static void *run_idle(void *unused)
 {
 	pthread_setname_np(pthread_self(), "idle");
-	pthread_mutex_lock(&other);
-	pthread_cond_wait(&never, &other);
+	wait_forever();
 	return unused;
 }
 
@@ -125,5 +133,6 @@ int main(int argc, char **argv)
 	while (!has_result)
 		pthread_cond_wait(&condition, &mutex);
 	pthread_mutex_unlock(&mutex);
-	return 0;
+	pthread_join(threads[2], NULL);
+	return strcmp(way, "stay") ? pthread_join(threads[3], NULL) : 0;
 }

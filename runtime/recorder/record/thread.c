@@ -562,8 +562,7 @@ static void thread_finish(struct thread *t)
 	thread_refresh_name(t);
 	thread_settle_last(t);
 	t->page->current = t->page->outer = 0;
-	if (!t->page->end_ticks) /* else it is when the usage was read */
-		t->page->end_ticks = clock_now();
+	t->page->end_ticks = t->page->end_ticks ?: clock_now(); /* when the usage was read, if it was */
 	t->writing = 0;
 	thread_retire_chunk(t);
 	t->chunk = NULL;

@@ -75,8 +75,8 @@ static void sampler_keep(struct sampler *s)
 #define MADV_GUARD_INSTALL 102
 #endif
 
-/* Since Linux 6.13 a guard needs no mapping of its own: it takes a quarter of the time, and the program may have as many
- * mappings as without us. It is not permitted in memory that is locked (mlockall). */
+/* Since Linux 6.13 a guard needs no mapping of its own: it takes a quarter of the time, and the program may have as
+ * many mappings as without us. It is not permitted in memory that is locked (mlockall). */
 static void guard_install(char *at)
 {
 	if (sys_madvise(at, GUARD_BYTES, MADV_GUARD_INSTALL))
