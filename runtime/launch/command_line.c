@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/launch/run.h"
+#include "runtime/shared/base/verb_list.h"
 #include "runtime/shared/base/nearest.h"
 
 #ifndef PILLION_VERSION
@@ -17,6 +18,8 @@
 #else
 #define BUILT_STACKS "no native stacks: built without libunwind's reader of unwind tables"
 #endif
+
+enum { HELP_COLUMNS = 78 };
 
 enum { WHY = 512 };
 
@@ -32,6 +35,27 @@ struct option_line {
 	size_t count;
 	char **rest; /* the first word that is not an option, or the terminating NULL */
 };
+
+static void verbs_print(struct text *t)
+{
+	static const char *const names[] = {
+#define VERB_NAME(NAME, name, use) #name,
+		VERBS(VERB_NAME)
+#undef VERB_NAME
+	};
+	size_t column = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		size_t length = strlen(names[i]) + 2;
+
+		if (i)
+			text_add(t, column + length > HELP_COLUMNS ? ",\n" : ", ");
+		if (column + length > HELP_COLUMNS)
+			column = 0;
+		column += length;
+		text_add(t, names[i]);
+	}
+}
 
 static void usage_print(struct text *t)
 {

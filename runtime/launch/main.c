@@ -15,24 +15,6 @@
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
-void say(const char *format, ...)
-{
-	char text[PATH_MAX + 1024] = "pillion: ";
-	size_t used = strlen(text);
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(text + used, sizeof(text) - used - 1, format, list);
-	va_end(list);
-	for (char *c = text; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	}
-	strcat(text, "\n");
-	if (write(STDERR_FILENO, text, strlen(text)) < 0)
-		return; /* there is nowhere to report it */
-}
-
 /* Occupies closed standard descriptors, so that none of our files becomes COMMAND's stdin, stdout or stderr. */
 static void standard_descriptors_hold(void)
 {

@@ -35,26 +35,6 @@ static struct {
 	uint64_t flushed_ns;
 } perf = {.index = -1};
 
-/* ---- the capture range ---- */
-
-bool perf_is_recording(const struct run *run, uint64_t ticks)
-{
-	const struct tf_range_page *page = run->range;
-	uint32_t begun = page ? __atomic_load_n(&page->begun, __ATOMIC_ACQUIRE) : 0;
-
-	if (!page)
-		return true;
-	if (!begun)
-		return __atomic_load_n(&page->recording, __ATOMIC_RELAXED);
-	for (uint32_t i = begun; i-- > 0;) {
-		const struct tf_range *r = &page->ranges[i];
-
-		if (ticks >= r->begin_ticks)
-			return !r->end_ticks || ticks < r->end_ticks;
-	}
-	return false;
-}
-
 /* ---- the ledger ---- */
 
 static void perf_note(uint32_t pid, const char *text)
@@ -133,7 +113,7 @@ static bool is_descendant(const struct run *run, uint32_t pid)
 	for (int i = 0; i < ANCESTORS && pid > 1; i++) {
 		if (pid == (uint32_t)run->child)
 			return true;
-		if (!wait_read_stat(pid, &stat))
+		if (!process_stat_read(pid, &stat))
 			break;
 		pid = stat.parent_pid;
 	}

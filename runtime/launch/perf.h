@@ -10,9 +10,6 @@
 
 /* ---- perf.c ---- */
 
-/* Whether the capture range includes that time. */
-bool perf_is_recording(const struct run *run, uint64_t ticks);
-
 /* ---- perf_ring.c ---- */
 
 /* The events of one process: a descriptor for each of its threads and CPUs. */

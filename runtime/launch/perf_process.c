@@ -252,7 +252,7 @@ static void trace_begin(struct perf_target *p)
 	ssize_t length;
 
 	/* The kernel rounds the time of the fork itself, which is a little earlier. */
-	if (wait_read_stat(p->pid, &stat) && stat.start + 1 >= p->start && stat.start <= p->start + 1)
+	if (process_stat_read(p->pid, &stat) && stat.start + 1 >= p->start && stat.start <= p->start + 1)
 		image.process_start = p->start = stat.start;
 
 	snprintf(link, sizeof(link), "/proc/%u/exe", p->pid);
@@ -318,7 +318,7 @@ void perf_process_add(pid_t pid, struct perf_events *events, bool is_running)
 	p->events = events;
 	p->threads = (uint32_t)events->threads;
 	p->begin_ns = clock_monotonic_ns();
-	if (wait_read_stat(p->pid, &stat)) {
+	if (process_stat_read(p->pid, &stat)) {
 		p->start = stat.start;
 		p->parent_pid = stat.parent_pid;
 	}
@@ -409,6 +409,24 @@ static void name_thread(struct perf_target *p, uint32_t tid, uint64_t time_ns)
 	perf_trace_name(p->trace, tid, time_ns, comm);
 }
 
+static bool is_recording(const struct run *run, uint64_t ticks)
+{
+	const struct tf_range_page *page = run->range;
+	uint32_t begun = page ? __atomic_load_n(&page->begun, __ATOMIC_ACQUIRE) : 0;
+
+	if (!page)
+		return true;
+	if (!begun)
+		return __atomic_load_n(&page->recording, __ATOMIC_RELAXED);
+	for (uint32_t i = begun; i-- > 0;) {
+		const struct tf_range *r = &page->ranges[i];
+
+		if (ticks >= r->begin_ticks)
+			return !r->end_ticks || ticks < r->end_ticks;
+	}
+	return false;
+}
+
 static void handle_sample(const struct perf_event_header *record)
 {
 	const struct perf_sample *s = (const void *)record;
@@ -416,7 +434,7 @@ static void handle_sample(const struct perf_event_header *record)
 	struct perf_target *p = process_find(s->pid);
 	size_t count = 1;
 
-	if (!p || !perf_is_recording(all.run, ticks))
+	if (!p || !is_recording(all.run, ticks))
 		return;
 	if (!p->trace)
 		trace_begin(p);

@@ -121,7 +121,7 @@ int range_clock_tick(struct run *run)
 		return -1;
 	clock_tick(run, now);
 	if (clockwork.is_polled) {
-		range_drop_dead(run->range, clock_now(), wait_is_alive);
+		range_drop_dead(run->range, clock_now(), process_is_alive);
 		/* If the program marks ranges, --duration starts with the first one. */
 		if (run->options.duration_s > 0 && !clockwork.closes_ns && run->range->begun)
 			clockwork.closes_ns = time_after(run->options.duration_s);

@@ -77,7 +77,6 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 enum { VERB_NONE = -1 };
 int verb_run(struct run *run, char **words);
 /* Appends the names of the verbs, separated by "|". */
-void verbs_print(struct text *t);
 /* What to use in place of a verb of nsys; NULL: it is none. */
 const char *verb_nsys_instead(const char *word);
 
@@ -185,15 +184,9 @@ void usage_finish(void);
 uint64_t usage_cpu_ns(const struct rusage *r); /* user and system time */
 /* How long the process has used hardly any CPU time; *ret_cpu_ns: the CPU time of its threads so far. */
 uint64_t usage_quiet_ns(const struct living *p, uint64_t *ret_cpu_ns);
-void usage_forget(struct living *p);
 
-/* wait.c */
-/* The processes of the run that are known so far, alive or not; valid until the next call of wait.c. */
-size_t wait_processes(struct run *run, struct living **ret);
-void wait_command(struct run *run);
-/* Waits for the other processes of the run as --wait says; returns how many are still alive. */
-unsigned wait_rest(struct run *run);
-bool wait_is_alive(uint32_t pid);
+/* process_stat.c */
+bool process_is_alive(uint32_t pid);
 struct process_stat { /* of /proc/PID/stat or /proc/PID/task/TID/stat */
 	char name[15]; /* terminated unless it has 15 bytes */
 	char state;
@@ -203,10 +196,24 @@ struct process_stat { /* of /proc/PID/stat or /proc/PID/task/TID/stat */
 	uint64_t cpu_ticks, resident_pages;
 };
 /* Parses the text of such a file. */
-bool wait_parse_stat(const char *text, struct process_stat *ret);
+bool process_stat_parse(const char *text, struct process_stat *ret);
 /* False: no such process. */
-bool wait_read_stat(uint32_t pid, struct process_stat *ret);
-unsigned wait_living(struct run *run);
+bool process_stat_read(uint32_t pid, struct process_stat *ret);
+/* False: no such process, or a zombie. */
+bool process_lives(uint32_t pid, int *ret_session, uint64_t *ret_start);
+
+/* living.c */
+/* The processes of the run that are known so far, alive or not; valid until the next call of living.c. */
+size_t living_processes(struct run *run, struct living **ret);
+/* How many of them are alive. Daemons have a session of their own and are counted only on request. */
+unsigned living_count(struct run *run, bool with_daemons);
+/* To be called for each process that has ended, before it is forgotten. */
+void living_on_end(void (*forget)(struct living *));
+
+/* wait.c */
+void wait_command(struct run *run);
+/* Waits for the other processes of the run as --wait says; returns how many are still alive. */
+unsigned wait_rest(struct run *run);
 
 /* perf.c: CPU samples by perf_event_open(2). perf_prepare returns whether COMMAND is sampled from its start; then
  * perf_start is called when its process exists and before it calls execve(). */
@@ -227,7 +234,7 @@ int where_tick(struct run *run);
 void where_signal(struct run *run, int signal);
 
 /* where_quiet.c: looks into processes in which hardly anything moves. */
-void where_quiet(struct run *run);
+int where_quiet_tick(struct run *run); /* milliseconds until the next call */
 
 /* witness.c: a process that receives the signals of our process group. */
 void witness_begin(const struct run *run);

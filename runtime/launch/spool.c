@@ -229,7 +229,7 @@ static void move_in_background(struct run *run)
 	for (int fd = 3; fd < 4096; fd++)
 		if (fd != spool.fd)
 			close(fd);
-	while (wait_living(run)) {
+	while (living_count(run, true)) {
 		usleep((useconds_t)interval_ms * 1000);
 		move_now();
 	}

@@ -88,7 +88,7 @@ static bool hydra_key(const struct run *run, char *ret, size_t size)
 		return false;
 	for (int depth = 0; !address && stat.parent_pid > 1 && depth < ANCESTORS_MAX; depth++) {
 		address = argument_of(stat.parent_pid, "--control-port", text, sizeof(text));
-		if (!address && !wait_read_stat(stat.parent_pid, &stat))
+		if (!address && !process_stat_read(stat.parent_pid, &stat))
 			break;
 	}
 	if (address)

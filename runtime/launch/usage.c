@@ -67,6 +67,8 @@ uint64_t usage_cpu_ns(const struct rusage *r)
 
 /* ---- the file ---- */
 
+static void usage_forget(struct living *p);
+
 static void usage_open(const struct run *run)
 {
 	struct tf_usage_head head = {.magic = TF_USAGE_MAGIC,
@@ -75,6 +77,7 @@ static void usage_open(const struct run *run)
 				     .sample_bytes = sizeof(struct tf_usage_sample)};
 	char path[PATH_MAX + INDEX_NAME_BYTES], name[INDEX_NAME_BYTES];
 
+	living_on_end(usage_forget);
 	usage.is_open = true;
 	usage.tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	usage.online = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
@@ -189,7 +192,7 @@ static bool stat_sample(const char *text, struct tf_usage_sample *ret, uint64_t 
 {
 	struct process_stat stat;
 
-	if (!wait_parse_stat(text, &stat))
+	if (!process_stat_parse(text, &stat))
 		return false;
 	memcpy(ret->name, stat.name, sizeof(ret->name));
 	ret->state = stat.state;
@@ -326,7 +329,7 @@ static void threads_sample(struct usage_process *p, const struct tf_usage_sample
 	}
 }
 
-void usage_forget(struct living *p)
+static void usage_forget(struct living *p)
 {
 	while (p->usage && p->usage->threads) {
 		struct usage_thread *t = p->usage->threads;
@@ -403,7 +406,7 @@ void usage_sample(struct run *run)
 {
 	uint64_t cpu = cpu_now(), now = clock_monotonic_ns(), monotonic = usage.began_ns;
 	struct living *list;
-	size_t count = wait_processes(run, &list);
+	size_t count = living_processes(run, &list);
 
 	if (!usage.is_open)
 		usage_open(run);
@@ -429,7 +432,7 @@ void usage_sample(struct run *run)
 void usage_state(struct run *run, char state)
 {
 	struct living *list;
-	size_t count = wait_processes(run, &list), i = 0;
+	size_t count = living_processes(run, &list), i = 0;
 	struct tf_usage_sample now;
 
 	while (i < count && list[i].pid != (uint32_t)run->child)

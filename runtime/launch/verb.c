@@ -20,8 +20,6 @@
 /* A word at this edit distance from a verb is taken for it if its operands are captures. */
 enum { NEAR = 2 };
 
-enum { HELP_COLUMNS = 78 };
-
 static const struct {
 	const char *name;
 	enum verb_use use;
@@ -36,22 +34,6 @@ static const char *verb_name(const void *list, size_t i)
 {
 	(void)list;
 	return verbs[i].name;
-}
-
-void verbs_print(struct text *t)
-{
-	size_t column = 0;
-
-	for (size_t i = 0; i < VERB_COUNT; i++) {
-		size_t length = strlen(verbs[i].name) + 2;
-
-		if (i)
-			text_add(t, column + length > HELP_COLUMNS ? ",\n" : ", ");
-		if (column + length > HELP_COLUMNS)
-			column = 0;
-		column += length;
-		text_add(t, verbs[i].name);
-	}
 }
 
 static bool ends_with(const char *text, const char *ending)

@@ -31,50 +31,9 @@ static struct {
 	uint64_t answered; /* the last request */
 	uint64_t due_ns;   /* CLOCK_MONOTONIC: when to look for the next one */
 	unsigned signal_looks;
-	struct buffer {
-		char *bytes;
-		size_t used, room;
-		bool is_cut; /* no memory */
-	} out;
 } where;
 
 /* ---- the file ---- */
-
-static void add(struct buffer *b, const void *bytes, size_t size)
-{
-	if (b->used + size > b->room) {
-		size_t room = (b->used + size) * 2;
-		char *more = realloc(b->bytes, room);
-
-		if (!more) {
-			b->is_cut = true;
-			return;
-		}
-		b->bytes = more;
-		b->room = room;
-	}
-	if (size)
-		memcpy(b->bytes + b->used, bytes, size);
-	b->used += size;
-}
-
-static void add_text(struct buffer *b, const char *text)
-{
-	add(b, text, strlen(text));
-}
-
-void where_record(enum tf_where_kind kind, const void *head, size_t head_size, const void *bytes, size_t size)
-{
-	static const char zeros[8];
-	struct tf_where_record record = {kind, (uint32_t)(head_size + size)};
-
-	if (where.out.is_cut)
-		return;
-	add(&where.out, &record, sizeof(record));
-	add(&where.out, head, head_size);
-	add(&where.out, bytes, size);
-	add(&where.out, zeros, -record.size & 7);
-}
 
 static int file_open(const struct run *run)
 {
@@ -106,11 +65,11 @@ static int file_open(const struct run *run)
 static bool file_write(int fd)
 {
 	struct stat st;
-	bool is_whole = !where.out.is_cut && !fstat(fd, &st);
+	bool is_whole = !where_out.is_cut && !fstat(fd, &st);
 	size_t written = 0;
 
-	while (is_whole && written < where.out.used) {
-		ssize_t n = write(fd, where.out.bytes + written, where.out.used - written);
+	while (is_whole && written < where_out.used) {
+		ssize_t n = write(fd, where_out.bytes + written, where_out.used - written);
 
 		is_whole = n > 0;
 		written += n > 0 ? (size_t)n : 0;
@@ -122,18 +81,10 @@ static bool file_write(int fd)
 
 /* ---- a process ---- */
 
-size_t where_copy(uint32_t pid, uint64_t address, void *ret, size_t size)
-{
-	struct iovec local = {ret, size}, remote = {(void *)(uintptr_t)address, size};
-	ssize_t n = size ? process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) : 0;
-
-	return n > 0 ? (size_t)n : 0;
-}
-
 /* A whole file of /proc, NUL-terminated; the caller frees it. */
 static char *proc_read(uint32_t pid, const char *name)
 {
-	struct buffer text = {0};
+	struct where_buffer text = {0};
 	char path[64], part[16384];
 	ssize_t n;
 	int fd;
@@ -141,15 +92,15 @@ static char *proc_read(uint32_t pid, const char *name)
 	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	while (fd >= 0 && text.used < TEXT_MOST && (n = read(fd, part, sizeof(part))) > 0)
-		add(&text, part, (size_t)n);
+		where_add(&text, part, (size_t)n);
 	if (fd >= 0)
 		close(fd);
-	add(&text, "", 1);
+	where_add(&text, "", 1);
 	return text.bytes;
 }
 
 /* The descriptors that an epoll descriptor watches: the lines "tfd: N ..." of its fdinfo. */
-static void add_watched(struct buffer *b, uint32_t pid, unsigned fd)
+static void add_watched(struct where_buffer *b, uint32_t pid, unsigned fd)
 {
 	char name[32], word[32], *text, *at;
 
@@ -157,13 +108,13 @@ static void add_watched(struct buffer *b, uint32_t pid, unsigned fd)
 	text = proc_read(pid, name);
 	for (at = text; at && (at = strstr(at, "tfd:")); at += 4) {
 		snprintf(word, sizeof(word), " tfd %u", (unsigned)strtoul(at + 4, NULL, 10));
-		add_text(b, word);
+		where_add_text(b, word);
 	}
 	free(text);
 }
 
 /* The permissions of a link of /proc/PID/fd are the access mode of the descriptor. */
-static void add_descriptor(struct buffer *b, int directory, uint32_t pid, unsigned fd)
+static void add_descriptor(struct where_buffer *b, int directory, uint32_t pid, unsigned fd)
 {
 	char name[16], link[PATH_MAX], line[PATH_MAX + 64];
 	struct stat st;
@@ -179,10 +130,10 @@ static void add_descriptor(struct buffer *b, int directory, uint32_t pid, unsign
 			*c = '?';
 	snprintf(line, sizeof(line), "%u %s%s %s", fd, st.st_mode & S_IRUSR ? "r" : "", st.st_mode & S_IWUSR ? "w" : "",
 		 link);
-	add_text(b, line);
+	where_add_text(b, line);
 	if (!strcmp(link, "anon_inode:[eventpoll]"))
 		add_watched(b, pid, fd);
-	add_text(b, "\n");
+	where_add_text(b, "\n");
 }
 
 /* Sorted inodes of the sockets in a text of descriptors. */
@@ -209,7 +160,8 @@ static void inodes_find(const char *text, struct inodes *ret)
 }
 
 /* The lines of one table that have these inodes, which are word number `column` of each line, from 0. */
-static void add_sockets(struct buffer *b, uint32_t pid, const char *table, int column, const struct inodes *inodes)
+static void add_sockets(struct where_buffer *b, uint32_t pid, const char *table, int column,
+			const struct inodes *inodes)
 {
 	char path[64], *line = NULL;
 	size_t size = 0;
@@ -228,16 +180,16 @@ static void add_sockets(struct buffer *b, uint32_t pid, const char *table, int c
 		inode = strtoul(at, NULL, 10);
 		if (!bsearch(&inode, inodes->items, inodes->count, sizeof(inode), inode_order))
 			continue;
-		add_text(b, table);
-		add_text(b, " ");
-		add_text(b, line);
+		where_add_text(b, table);
+		where_add_text(b, " ");
+		where_add_text(b, line);
 	}
 	free(line);
 	if (f)
 		fclose(f);
 }
 
-static void record_text(enum tf_where_kind kind, const struct buffer *b)
+static void record_text(enum tf_where_kind kind, const struct where_buffer *b)
 {
 	if (b->used)
 		where_record(kind, NULL, 0, b->bytes, b->used);
@@ -250,7 +202,7 @@ static void record_descriptors(uint32_t pid)
 		int inode;
 	} tables[] = {{"tcp", 9}, {"tcp6", 9}, {"udp", 9}, {"udp6", 9}, {"unix", 6}};
 	static struct inodes inodes;
-	struct buffer text = {0}, sockets = {0};
+	struct where_buffer text = {0}, sockets = {0};
 	struct dirent *entry;
 	unsigned count = 0;
 	char path[32];
@@ -267,7 +219,7 @@ static void record_descriptors(uint32_t pid)
 	if (d)
 		closedir(d);
 	record_text(TF_WHERE_DESCRIPTORS, &text);
-	add(&text, "", 1);
+	where_add(&text, "", 1);
 	inodes_find(text.bytes ? text.bytes : "", &inodes);
 	for (size_t i = 0; inodes.count && i < sizeof(tables) / sizeof(*tables); i++)
 		add_sockets(&sockets, pid, tables[i].name, tables[i].inode, &inodes);
@@ -278,7 +230,7 @@ static void record_descriptors(uint32_t pid)
 
 static bool is_process(uint32_t pid, uint64_t start, struct process_stat *ret)
 {
-	return wait_read_stat(pid, ret) && ret->start == start && ret->state != 'Z' && ret->state != 'X';
+	return process_stat_read(pid, ret) && ret->start == start && ret->state != 'Z' && ret->state != 'X';
 }
 
 static void process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, bool is_quiet)
@@ -287,7 +239,7 @@ static void process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, b
 	struct where_process p = {.pid = pid, .patience_ns = patience_ns, .is_quiet = is_quiet};
 	char link[32], executable[PATH_MAX], *maps;
 	struct process_stat stat;
-	size_t begin = where.out.used, at = begin + sizeof(struct tf_where_record);
+	size_t begin = where_out.used, at = begin + sizeof(struct tf_where_record);
 	ssize_t n;
 	int error;
 
@@ -302,8 +254,8 @@ static void process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, b
 	where_record(TF_WHERE_MAPS, NULL, 0, p.maps, strlen(p.maps));
 	p.threads = calloc(WHERE_THREADS, sizeof(*p.threads));
 	error = p.threads ? where_threads(&p) : -ENOMEM;
-	if (error && !where.out.is_cut)
-		((struct tf_where_process *)(where.out.bytes + at))->error = error;
+	if (error && !where_out.is_cut)
+		((struct tf_where_process *)(where_out.bytes + at))->error = error;
 	record_descriptors(pid);
 	if (!error)
 		where_python(&p);
@@ -311,7 +263,7 @@ static void process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, b
 	free(maps);
 	/* It has ended meanwhile, and its PID may be another process's. */
 	if (!is_process(pid, start, &stat))
-		where.out.used = begin;
+		where_out.used = begin;
 }
 
 /* ---- looks ---- */
@@ -322,18 +274,18 @@ static void look(struct run *run, uint64_t request, int signal)
 	/* A signal is forwarded without waiting. */
 	uint64_t patience_ns = signal ? 0 : clock_monotonic_ns() + PATIENCE_NS;
 	struct living *list;
-	size_t count = wait_processes(run, &list);
+	size_t count = living_processes(run, &list);
 	int fd = file_open(run);
 
 	if (fd < 0)
 		return;
-	where.out = (struct buffer){0};
+	where_out = (struct where_buffer){0};
 	where_record(TF_WHERE_BEGIN, &begin, sizeof(begin), NULL, 0);
 	for (size_t i = 0; i < count; i++)
 		process_record(list[i].pid, list[i].start, patience_ns, false);
 	where_record(TF_WHERE_END, &begin, sizeof(begin), NULL, 0);
 	file_write(fd);
-	free(where.out.bytes);
+	free(where_out.bytes);
 	close(fd);
 }
 
@@ -355,22 +307,22 @@ size_t where_look_quiet(struct run *run, struct living *p)
 
 	if (fd < 0)
 		return 0;
-	where.out = (struct buffer){0};
+	where_out = (struct where_buffer){0};
 	where_record(TF_WHERE_BEGIN, &begin, sizeof(begin), NULL, 0);
-	first = where.out.used;
+	first = where_out.used;
 	process_record(p->pid, p->start, 0, true);
-	if (where.out.used > first) {
-		uint64_t hash = hash_of(where.out.bytes + first, where.out.used - first);
+	if (where_out.used > first) {
+		uint64_t hash = hash_of(where_out.bytes + first, where_out.used - first);
 
 		if (hash == p->quiet.hash) {
-			where.out.used = first;
+			where_out.used = first;
 			where_record(TF_WHERE_SAME, &head, sizeof(head), NULL, 0);
 		}
 		where_record(TF_WHERE_END, &begin, sizeof(begin), NULL, 0);
 		p->quiet.hash = file_write(fd) ? hash : 0;
-		written = where.out.used;
+		written = where_out.used;
 	}
-	free(where.out.bytes);
+	free(where_out.bytes);
 	close(fd);
 	return written;
 }
@@ -410,7 +362,6 @@ int where_tick(struct run *run)
 		where.answered = request;
 		look(run, request, 0);
 	}
-	where_quiet(run);
 	return INTERVAL_MS;
 }
 

@@ -25,6 +25,16 @@ struct where_process {
 
 /* ---- where.c ---- */
 
+/* where_record.c */
+struct where_buffer {
+	char *bytes;
+	size_t used, room;
+	bool is_cut; /* no memory */
+};
+extern struct where_buffer where_out; /* the records of the look in progress */
+void where_add(struct where_buffer *b, const void *bytes, size_t size);
+void where_add_text(struct where_buffer *b, const char *text);
+
 /* Appends a record whose content is `head` and `bytes`. */
 void where_record(enum tf_where_kind kind, const void *head, size_t head_size, const void *bytes, size_t size);
 

@@ -8,12 +8,13 @@
 #include "runtime/launch/where.h"
 #include "runtime/shared/common/clock.h"
 
-enum { QUIET_MS = 1000, PAUSE_MS = 2000, PAUSE_MOST_MS = 64000, COST_SHARE = 200, CREDIT_MS = 1000 };
+enum { INTERVAL_MS = 1000, QUIET_MS = 1000, PAUSE_MS = 2000, PAUSE_MOST_MS = 64000, COST_SHARE = 200, CREDIT_MS = 1000 };
 enum { FILE_BYTES = 16 << 20, DOUBLED_MOST = 10 };
 
 static struct {
 	uint64_t began_ns, cost_ns; /* CPU time of all looks so far */
 	uint64_t bytes;		    /* that they wrote */
+	uint64_t due_ns;	    /* CLOCK_MONOTONIC: of the next round */
 } quiet;
 
 static uint64_t cpu_now(void)
@@ -41,15 +42,13 @@ static bool is_due(const struct living *p, uint64_t now, uint64_t *ret_cpu_ns)
 	       (!p->quiet.count || *ret_cpu_ns != p->quiet.cpu_ns);
 }
 
-void where_quiet(struct run *run)
+static void look_into_quiet(struct run *run, uint64_t now)
 {
-	uint64_t now = clock_monotonic_ns(), cpu_ns;
 	struct living *list;
+	uint64_t cpu_ns;
 	size_t count;
 
-	if (!quiet.began_ns)
-		quiet.began_ns = now;
-	count = wait_processes(run, &list);
+	count = living_processes(run, &list);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t begin = cpu_now();
 
@@ -62,4 +61,17 @@ void where_quiet(struct run *run)
 		list[i].quiet.due_ns = now + pause_ns(list[i].quiet.count++);
 		quiet.cost_ns += cpu_now() - begin;
 	}
+}
+
+int where_quiet_tick(struct run *run)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (!quiet.began_ns)
+		quiet.began_ns = now;
+	if (now >= quiet.due_ns) {
+		quiet.due_ns = now + INTERVAL_MS * 1000000ull;
+		look_into_quiet(run, now);
+	}
+	return (int)((quiet.due_ns - now) / 1000000) + 1;
 }

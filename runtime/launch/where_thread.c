@@ -172,7 +172,7 @@ static void schedule_read(uint32_t pid, struct tf_where_thread *t)
 	unsigned long long cpu;
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, t->tid);
-	if (sys_read_file(path, text, sizeof(text)) > 0 && wait_parse_stat(text, &stat)) {
+	if (sys_read_file(path, text, sizeof(text)) > 0 && process_stat_parse(text, &stat)) {
 		t->state = stat.state;
 		memcpy(t->name, stat.name, sizeof(t->name));
 		t->cpu_ns = stat.cpu_ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));

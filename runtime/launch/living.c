@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processes of the run that are known so far: those of the host's index, of the range file, and of /proc. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/launch/run.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/range.h"
+#include "runtime/shared/common/sys.h"
+
+enum { UNDESCRIBED_MS = 2000 }; /* how long an image may take to describe itself in its place */
+
+static struct {
+	struct living *list;
+	size_t count, room;
+	long offset; /* of the first byte of the index that was not read */
+	int images; /* the range file; 0: not open */
+	uint64_t image;	   /* the first image that the next round reads */
+	/* When that one was first seen to have taken its place and not described itself, 0: it was not; and the number
+	 * of images at that time. */
+	uint64_t image_ns, image_end;
+	void (*forget)(struct living *);
+} all;
+
+static uint64_t line_field(const char *line, const char *key, int base)
+{
+	const char *at = strstr(line, key);
+
+	return at ? strtoull(at + strlen(key), NULL, base) : 0;
+}
+
+static void living_add(uint32_t pid, uint64_t start)
+{
+	for (size_t i = 0; i < all.count; i++) {
+		if (all.list[i].pid == pid && all.list[i].start == start)
+			return;
+	}
+	if (all.count == all.room) {
+		struct living *more = realloc(all.list, (all.room * 2 + 64) * sizeof(*more));
+
+		if (!more)
+			return;
+		all.list = more;
+		all.room = all.room * 2 + 64;
+	}
+	all.list[all.count++] = (struct living){.pid = pid, .start = start};
+}
+
+static bool is_forked_image(const struct tf_image *image)
+{
+	return image->nonce && image->via == TF_VIA_FORK && image->end != TF_END_EXIT;
+}
+
+/* The next round begins at the first image that has taken its place and not described itself there, unless it has had
+ * time for it: then its process was killed before. `undescribed`: UINT64_MAX if there is none before `end`. */
+static void living_images_next(uint64_t undescribed, uint64_t end)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (undescribed == UINT64_MAX) {
+		all.image = end;
+		all.image_ns = 0;
+	} else if (undescribed != all.image || !all.image_ns) {
+		all.image = undescribed;
+		all.image_ns = now;
+		all.image_end = end;
+	} else if (now - all.image_ns > UNDESCRIBED_MS * 1000000ull) {
+		all.image = all.image_end;
+		all.image_ns = 0;
+	}
+}
+
+/* Adds the processes alive of the images in the range file. Only a forked image has no line in the index. */
+static void living_read_images(const struct run *run)
+{
+	char path[PATH_MAX + INDEX_NAME_BYTES];
+	uint64_t undescribed = UINT64_MAX;
+	struct tf_images head;
+
+	if (!run->range)
+		return;
+	if (!all.images && range_path(path, sizeof(path), run->spool[0] ? run->spool : run->directory, run->host,
+				       run->id))
+		all.images = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (all.images <= 0 || pread(all.images, &head, sizeof(head), TF_IMAGES_OFFSET) != (ssize_t)sizeof(head))
+		return;
+	for (uint64_t i = all.image; i < head.next; i++) {
+		struct tf_image image;
+		uint64_t start;
+		int session;
+
+		if (pread(all.images, &image, sizeof(image), (off_t)(TF_IMAGES_FIRST + i * TF_IMAGE_BYTES)) !=
+		    (ssize_t)sizeof(image))
+			break; /* there was no room for it */
+		if (!image.nonce && undescribed == UINT64_MAX)
+			undescribed = i;
+		if (is_forked_image(&image) && process_lives(image.pid, &session, &start) &&
+		    start <= image.process_start)
+			living_add(image.pid, start);
+	}
+	living_images_next(undescribed, head.next);
+}
+
+/* Reads the new lines of the index and adds the processes of this run that are alive. */
+static void living_read(const struct run *run)
+{
+	char path[PATH_MAX + INDEX_NAME_BYTES], *line = NULL;
+	size_t size = 0;
+	ssize_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", run->spool[0] ? run->spool : run->directory, run->index);
+	f = fopen(path, "re");
+	if (!f || fseek(f, all.offset, SEEK_SET)) {
+		if (f)
+			fclose(f);
+		return;
+	}
+	while ((n = getline(&line, &size, f)) > 0 && line[n - 1] == '\n') {
+		uint32_t pid = (uint32_t)line_field(line, "\tpid=", 10);
+		uint64_t now, start = line_field(line, "\tstart=", 10);
+		int session;
+
+		all.offset += n;
+		if (!strncmp(line, "process\t", 8) && line_field(line, "\trun=", 16) == run->id &&
+		    process_lives(pid, &session, &now) && now == start)
+			living_add(pid, start);
+	}
+	free(line);
+	fclose(f);
+}
+
+/* During an exec the file is empty, for less than a millisecond. */
+static bool environment_has(uint32_t pid, const char *wanted)
+{
+	char path[48], *variable = NULL;
+	bool is_empty = true, has = false;
+	size_t size = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	for (int tries = 0; is_empty && tries < 5; tries++) {
+		struct timespec ms = {0, 1000000};
+		FILE *f = fopen(path, "re");
+
+		if (!f)
+			break;
+		while (!has && getdelim(&variable, &size, '\0', f) > 0) {
+			is_empty = false;
+			has = !strcmp(variable, wanted);
+		}
+		fclose(f);
+		if (is_empty)
+			nanosleep(&ms, NULL);
+	}
+	free(variable);
+	return has;
+}
+
+/* A child that COMMAND started just before it ended may not have written its line yet. It is found in /proc among the
+ * processes that are younger than COMMAND. */
+static void living_scan(const struct run *run)
+{
+	char wanted[48];
+	DIR *d = opendir("/proc");
+	struct dirent *entry;
+
+	snprintf(wanted, sizeof(wanted), "PILLION_RUN=%016llx", (unsigned long long)run->id);
+	while (d && (entry = readdir(d))) {
+		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		uint64_t start;
+		int session;
+
+		if (pid > (uint32_t)run->child && process_lives(pid, &session, &start) && session &&
+		    environment_has(pid, wanted))
+			living_add(pid, start);
+	}
+	if (d)
+		closedir(d);
+}
+
+void living_on_end(void (*forget)(struct living *))
+{
+	all.forget = forget;
+}
+
+size_t living_processes(struct run *run, struct living **ret)
+{
+	uint64_t start = 0;
+	size_t kept = 0;
+	int session;
+
+	/* COMMAND may be a program that does not record, or have ended, and is not waited for yet. */
+	if (!all.offset && (process_lives((uint32_t)run->child, &session, &start) || start))
+		living_add((uint32_t)run->child, start);
+	living_read(run);
+	living_read_images(run);
+	for (size_t i = 0; i < all.count; i++) {
+		if (!all.list[i].has_ended)
+			all.list[kept++] = all.list[i];
+	}
+	all.count = kept;
+	*ret = all.list;
+	return all.count;
+}
+
+static void living_drop_dead(void)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < all.count; i++) {
+		struct living p = all.list[i];
+		uint64_t start;
+		int session;
+
+		if (p.pid != (uint32_t)getpid() && process_lives(p.pid, &session, &start) && start == p.start)
+			all.list[kept++] = p;
+		else if (all.forget)
+			all.forget(&p);
+	}
+	all.count = kept;
+}
+
+/* Daemons have a session of their own and are counted only on request. */
+unsigned living_count(struct run *run, bool with_daemons)
+{
+	pid_t session = getsid(0);
+	unsigned living = 0;
+
+	living_read(run);
+	living_read_images(run);
+	living_drop_dead();
+	if (!all.count)
+		living_scan(run);
+	for (size_t i = 0; i < all.count; i++) {
+		uint64_t start;
+		int its_session;
+
+		living += process_lives(all.list[i].pid, &its_session, &start) &&
+			  (with_daemons || its_session == session);
+	}
+	return living;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What /proc tells of a process. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/launch/run.h"
+#include "runtime/shared/common/sys.h"
+
+/* The name may contain spaces and parentheses. */
+bool process_stat_parse(const char *text, struct process_stat *ret)
+{
+	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	unsigned long long user, system, start;
+	long resident;
+	size_t length;
+
+	if (!open || !close ||
+	    sscanf(close + 1,
+		   " %c %u %*d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %ld",
+		   &ret->state, &ret->parent_pid, &ret->session, &user, &system, &start, &resident) != 7)
+		return false;
+	length = (size_t)(close - open - 1);
+	memset(ret->name, 0, sizeof(ret->name));
+	memcpy(ret->name, open + 1, length < sizeof(ret->name) ? length : sizeof(ret->name));
+	ret->start = start;
+	ret->cpu_ticks = user + system;
+	ret->resident_pages = (uint64_t)resident;
+	return true;
+}
+
+bool process_stat_read(uint32_t pid, struct process_stat *ret)
+{
+	char path[48], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	return sys_read_file(path, text, sizeof(text)) > 0 && process_stat_parse(text, ret);
+}
+
+/* False: no such process, or a zombie. */
+bool process_lives(uint32_t pid, int *ret_session, uint64_t *ret_start)
+{
+	struct process_stat stat;
+
+	if (!process_stat_read(pid, &stat))
+		return false;
+	*ret_session = stat.session;
+	*ret_start = stat.start;
+	return stat.state != 'Z' && stat.state != 'X';
+}
+
+bool process_is_alive(uint32_t pid)
+{
+	uint64_t start;
+	int session;
+
+	/* Without /proc, a zombie counts as alive. */
+	if (access("/proc/self/stat", R_OK))
+		return !kill((pid_t)pid, 0) || errno == EPERM;
+	return process_lives(pid, &session, &start);
+}
