@@ -8,8 +8,8 @@
 #include "runtime/launch/where.h"
 #include "runtime/shared/common/clock.h"
 
-enum { INTERVAL_MS = 1000, QUIET_MS = 1000, PAUSE_MS = 2000, PAUSE_MOST_MS = 64000, COST_SHARE = 200, CREDIT_MS = 1000 };
-enum { FILE_BYTES = 16 << 20, DOUBLED_MOST = 10 };
+enum { INTERVAL_MS = 1000, QUIET_MS = 1000, PAUSE_MS = 2000, PAUSE_MOST_MS = 64000 };
+enum { COST_SHARE = 200, CREDIT_MS = 1000, FILE_BYTES = 16 << 20, DOUBLED_MOST = 10 };
 
 static struct {
 	uint64_t began_ns, cost_ns; /* CPU time of all looks so far */
