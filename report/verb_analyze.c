@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/analyze/fix_first.h"
+#include "report/derive/stacks/frame.h"
 #include "report/envelope.h"
 #include "report/verb.h"
 
@@ -85,44 +87,89 @@ static void add_unchecked(const struct finding *all, size_t count, size_t at, st
 	buffer_print(ret, " (%s)", all[at].text.data);
 }
 
-static size_t *findings_in_order(struct work *w, struct rules *rules, struct finding *ret)
-{
-	size_t count = chosen_count(w->line);
+/* What the rules have found, by what it would save. */
+struct findings {
+	struct finding *all;
+	size_t count;
+	size_t *order;
+	struct fix_first first;
+	bool is_rules; /* what FIX FIRST says is a finding of a rule, the first one */
+	uint64_t wall_ns;
+};
 
-	for (size_t i = 0; i < count; i++)
-		run_rule(w, rules, chosen_rule(w->line, i), &ret[i]);
-	rules_find_callers(rules->context, ret, count);
-	return places_in_order(count, findings_by_cost, ret);
+/* The finding that FIX FIRST names comes first, also if it costs no time. False: it names something else. */
+static bool put_first(struct findings *f)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; i < f->count && !is_found; i++) {
+		size_t at = f->order[i];
+		struct buffer words = {0};
+
+		fix_first_words(&f->all[at], &words);
+		is_found = f->all[at].verdict == VERDICT_FOUND && f->first.first.text.size &&
+			   !strcmp(words.data, f->first.first.text.data);
+		buffer_done(&words);
+		if (!is_found)
+			continue;
+		memmove(f->order + 1, f->order, i * sizeof(*f->order));
+		f->order[0] = at;
+	}
+	return is_found;
 }
 
-/* For people: the findings, the costliest first, then a line of the clean rules and one of the others. */
+static void findings_find(struct work *w, struct rules *rules, struct findings *ret)
+{
+	const struct job_time *time = rules_time(rules);
+	struct costs *costs = costs_new(rules->context);
+	uint64_t least_ns = fix_first_least(time->roles.wall_ns);
+
+	*ret = (struct findings){.count = chosen_count(w->line), .wall_ns = time->roles.wall_ns};
+	ret->all = mem_alloc(ret->count * sizeof(*ret->all) + 1);
+	for (size_t i = 0; i < ret->count; i++) {
+		run_rule(w, rules, chosen_rule(w->line, i), &ret->all[i]);
+		fix_first_saving(costs, &ret->all[i], least_ns, &ret->all[i].saves);
+	}
+	if (!w->line->rule_count)
+		fix_first_find(rules->context, costs, time, ret->all, ret->count, &ret->first);
+	rules_find_callers(rules->context, ret->all, ret->count);
+	ret->order = places_in_order(ret->count, findings_by_cost, ret->all);
+	ret->is_rules = put_first(ret);
+	costs_free(costs);
+}
+
+static void findings_done(struct findings *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		finding_done(&f->all[i]);
+	fix_first_done(&f->first);
+	free(f->order);
+	free(f->all);
+}
+
+/* For people: the findings, what saves most first, then a line of the clean rules and one of the others. */
 static void show_findings(struct work *w, struct rules *rules)
 {
-	size_t count = chosen_count(w->line);
-	struct finding *all = mem_alloc(count * sizeof(*all) + 1);
+	struct findings f;
 	struct buffer clean = {0}, unchecked = {0};
-	size_t *order;
 
-	order = findings_in_order(w, rules, all);
-	for (size_t i = 0; i < count; i++)
-		if (all[order[i]].verdict == VERDICT_FOUND)
-			show_finding(w, order[i], &all[order[i]]);
-	for (size_t i = 0; i < count; i++) {
-		if (all[i].verdict == VERDICT_CLEAN)
-			buffer_print(&clean, "%s%s", clean.size ? ", " : "clean: ", all[i].rule->name);
-		if (all[i].verdict == VERDICT_UNCHECKED)
-			add_unchecked(all, count, i, &unchecked);
+	findings_find(w, rules, &f);
+	for (size_t i = 0; i < f.count; i++)
+		if (f.all[f.order[i]].verdict == VERDICT_FOUND)
+			show_finding(w, f.order[i], &f.all[f.order[i]]);
+	for (size_t i = 0; i < f.count; i++) {
+		if (f.all[i].verdict == VERDICT_CLEAN)
+			buffer_print(&clean, "%s%s", clean.size ? ", " : "clean: ", f.all[i].rule->name);
+		if (f.all[i].verdict == VERDICT_UNCHECKED)
+			add_unchecked(f.all, f.count, i, &unchecked);
 	}
 	if (clean.size)
 		emit_remark(&w->emit, clean.data);
 	if (unchecked.size)
 		emit_remark(&w->emit, unchecked.data);
-	for (size_t i = 0; i < count; i++)
-		finding_done(&all[i]);
+	findings_done(&f);
 	buffer_done(&clean);
 	buffer_done(&unchecked);
-	free(order);
-	free(all);
 }
 
 static void add_text(struct table *t, const struct buffer *text)
@@ -133,31 +180,86 @@ static void add_text(struct table *t, const struct buffer *text)
 		table_nothing(t);
 }
 
-/* For --json: what each rule has found in a sentence, the costliest first; then the rows of those that found it. */
-static void show_envelope(struct work *w, struct rules *rules)
+/* FILE:LINE of "function (file:line)". */
+static void add_line(struct table *t, const struct buffer *line)
+{
+	struct frame frame;
+	struct buffer place = {0};
+
+	frame_split(buffer_string(line), &frame);
+	if (frame.file)
+		buffer_print(&place, "%s:%u", frame.file, frame.line);
+	add_text(t, &place);
+	frame_done(&frame);
+	buffer_done(&place);
+}
+
+static void add_saving(struct table *t, bool is_found, const struct saving *s, uint64_t wall_ns)
+{
+	table_number_if(t, is_found, s->saved_ns);
+	table_number_if(t, is_found, s->low_ns);
+	table_number_if(t, is_found, s->high_ns);
+	if (is_found && wall_ns)
+		table_real(t, 100 * (double)s->saved_ns / (double)wall_ns);
+	else
+		table_nothing(t);
+}
+
+/* What FIX FIRST says, unless a rule says it. */
+static void add_first(const struct findings *f, struct table *t, struct buffer *reason)
+{
+	const struct fix_first_cause *first = &f->first.first;
+
+	if (f->is_rules || !first->text.size)
+		return;
+	buffer_print(reason, "fix_first: %s", first->text.data);
+	table_text(t, "fix_first");
+	table_text(t, "found");
+	add_saving(t, true, &first->saves, f->wall_ns);
+	add_text(t, &first->text);
+	add_line(t, &first->line);
+	add_text(t, &first->called_from);
+	table_nothings(t, 3);
+	table_text(t, first->how ? first->how : "remove it");
+}
+
+/* For --json: what FIX FIRST says, and what each rule has found, in a sentence each, what saves most first. */
+static void findings_table(const struct findings *f, struct table *ret, struct buffer *reason, size_t *counts)
 {
 	static const char *const words[] = {"clean", "found", "could_not_check"};
-	size_t count = chosen_count(w->line), counts[3] = {0};
-	struct finding *all = mem_alloc(count * sizeof(*all) + 1);
-	size_t *order = findings_in_order(w, rules, all);
+
+	table_has(ret, COL_RULE, COL_VERDICT, COL_SAVES_NS, COL_SAVES_LOW_NS, COL_SAVES_HIGH_NS, COL_SHARE_PERCENT,
+		  COL_TEXT, COL_LINE, COL_CALLED_FROM, COL_RANK, COL_PROCESS, COL_THREAD, COL_ADVICE);
+	add_first(f, ret, reason);
+	for (size_t i = 0; i < f->count; i++) {
+		const struct finding *one = &f->all[f->order[i]];
+
+		if (one->verdict == VERDICT_FOUND && !reason->size)
+			buffer_print(reason, "%s: %s. %s", one->rule->name, buffer_string(&one->text),
+				     one->rule->advice);
+		counts[one->verdict]++;
+		table_text(ret, one->rule->name);
+		table_text(ret, words[one->verdict]);
+		add_saving(ret, one->verdict == VERDICT_FOUND, &one->saves, f->wall_ns);
+		add_text(ret, &one->text);
+		add_line(ret, &one->line);
+		add_text(ret, &one->called_from);
+		table_nothings(ret, 3);
+		table_text(ret, one->rule->advice);
+	}
+}
+
+/* The table of findings; then the rows of the rules that found something. */
+static void show_envelope(struct work *w, struct rules *rules)
+{
 	struct table table = {0};
 	struct buffer reason = {0}, next = {0};
+	size_t counts[3] = {0};
+	struct findings f;
 
-	table_has(&table, COL_RULE, COL_VERDICT, COL_COST_NS, COL_TEXT, COL_LINE, COL_CALLED_FROM, COL_ADVICE);
-	for (size_t i = 0; i < count; i++) {
-		const struct finding *f = &all[order[i]];
-
-		if (f->verdict == VERDICT_FOUND && !counts[VERDICT_FOUND])
-			buffer_print(&reason, "%s: %s. %s", f->rule->name, buffer_string(&f->text), f->rule->advice);
-		counts[f->verdict]++;
-		table_text(&table, f->rule->name);
-		table_text(&table, words[f->verdict]);
-		table_number_if(&table, f->verdict == VERDICT_FOUND, f->cost_ns);
-		add_text(&table, &f->text);
-		add_text(&table, &f->line);
-		add_text(&table, &f->called_from);
-		table_text(&table, f->rule->advice);
-	}
+	findings_find(w, rules, &f);
+	findings_table(&f, &table, &reason, counts);
+	counts[VERDICT_FOUND] += reason.size && !counts[VERDICT_FOUND];
 	if (!counts[VERDICT_FOUND])
 		buffer_print(&reason, "%zu rules are clean, %zu could not be checked", counts[VERDICT_CLEAN],
 			     counts[VERDICT_UNCHECKED]);
@@ -170,16 +272,13 @@ static void show_envelope(struct work *w, struct rules *rules)
 		envelope_next(next.data);
 	}
 	work_table(w, "findings", NULL, &table);
-	for (size_t i = 0; i < count; i++)
-		if (all[order[i]].verdict == VERDICT_FOUND)
-			put_rows(w, order[i], &all[order[i]], NULL);
-	for (size_t i = 0; i < count; i++)
-		finding_done(&all[i]);
+	for (size_t i = 0; i < f.count; i++)
+		if (f.all[f.order[i]].verdict == VERDICT_FOUND)
+			put_rows(w, f.order[i], &f.all[f.order[i]], NULL);
+	findings_done(&f);
 	table_done(&table);
 	buffer_done(&reason);
 	buffer_done(&next);
-	free(order);
-	free(all);
 }
 
 static int run_analyze(const struct command_line *l)

@@ -142,6 +142,9 @@ static void limit_to_cpus(const struct choice *k, const struct role_call *call, 
 	limit_saving(saves, most);
 }
 
+/* So many so short sleeps are those of a loop that looks whether something has happened. */
+enum { POLLS = 10, POLL_NS = 50000000 };
+
 /* What only waits for something outside of what was recorded may be a server that waits for work; short sleeps where
  * others work may be those of a loop that waits for them. */
 static bool may_be_needed(const struct choice *k, const struct role *r, const struct role_call *call)
@@ -153,7 +156,7 @@ static bool may_be_needed(const struct choice *k, const struct role *r, const st
 	case BLOCKED_NCCL:
 		return true;
 	case BLOCKED_SLEEP:
-		return k->roles->count > 1 && role_call_waits(r, call->kind, call->ns, call->count);
+		return k->roles->count > 1 && call->count >= POLLS && call->ns / call->count < POLL_NS;
 	default:
 		return role_call_waits(r, call->kind, call->ns, call->count) && !call->end.ns;
 	}
@@ -271,10 +274,14 @@ void fix_first_words(const struct finding *f, struct buffer *ret)
 
 void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t least_ns, struct saving *ret)
 {
+	bool is_known = !(f->rule->flags & (RULE_OUTSIDE | RULE_PART)) || f->is_certain;
+	double run_ns = costs_causes(costs) ? (double)costs_causes(costs)->run_ns : 0;
 	bool is_replayed = f->line.size && !(f->rule->flags & (RULE_OUTSIDE | RULE_NOT_TIME)) && costs_causes(costs);
 
 	*ret = (struct saving){.saved_ns = f->cost_ns, .low_ns = is_replayed ? f->cost_ns : 0, .high_ns = f->cost_ns};
-	if (!is_replayed || f->cost_ns < least_ns)
+	if (!is_known && (double)f->cost_ns < OUTSIDE_SHARE * run_ns)
+		*ret = (struct saving){0};
+	if (!is_replayed || f->cost_ns < least_ns || !is_known)
 		return;
 	costs_of_line(costs, f->line.data, NULL, COST_CALLS | COST_COMPUTING | COST_WAITS, least_ns, ret);
 	limit_saving(ret, f->cost_ns);
@@ -283,13 +290,13 @@ void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t lea
 static void propose_finding(struct choice *k, const struct finding *f)
 {
 	struct fix_first_cause cause = {0};
-	bool is_outside = f->rule->flags & RULE_OUTSIDE, is_part = f->rule->flags & RULE_PART && !f->is_certain;
+	bool is_outside = f->rule->flags & RULE_OUTSIDE;
 
+	if (f->verdict != VERDICT_FOUND || f->rule->flags & RULE_NSYS)
+		return;
 	fix_first_saving(k->costs, f, k->least_ns, &cause.saves);
 	if (f->rule->flags & RULE_NOT_TIME)
 		cause.saves.saved_ns = (uint64_t)(NOT_TIME_SHARE * (double)k->roles->wall_ns);
-	if ((is_outside || is_part) && (double)f->cost_ns < OUTSIDE_SHARE * (double)k->roles->wall_ns)
-		return;
 	fix_first_words(f, &cause.text);
 	buffer_add(&cause.line, f->line.data, f->line.size);
 	if (choose(k, is_outside ? &k->outside : &k->inside, &cause) && !is_outside)

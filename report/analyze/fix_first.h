@@ -34,8 +34,9 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 /* A finding's text with its line. */
 void fix_first_words(const struct finding *f, struct buffer *ret);
 
-/* What the repair of a finding would save: its line's time and waits, at most its cost. What has no line, or is outside
- * of the program, costs what the rule says. */
+/* What the repair of a finding would save: its line's time and waits, at most its cost. What has no line costs what the
+ * rule says. What is outside of the program, or saves a part that is not known, counts only if it takes half of the
+ * run. */
 void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t least_ns, struct saving *ret);
 
 void fix_first_done(struct fix_first *f);

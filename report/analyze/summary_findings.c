@@ -34,6 +34,12 @@ static void summary_called_from(const struct buffer *called_from, struct buffer 
 	text_fit(out, slash && slash[1] ? slash + 1 : called_from->data, LINE_WIDTH);
 }
 
+/* What is outside of the job is told even if it is not known what it costs. */
+static uint64_t worth_of(const struct finding *f)
+{
+	return f->rule->flags & (RULE_OUTSIDE | RULE_PART) ? f->cost_ns : f->saves.saved_ns;
+}
+
 void summary_findings(const struct finding *found, size_t count, uint64_t wall_ns, const struct fix_first *first,
 		      struct buffer *out)
 {
@@ -43,7 +49,7 @@ void summary_findings(const struct finding *found, size_t count, uint64_t wall_n
 		struct buffer text = {0};
 
 		fix_first_words(&found[i], &text);
-		if ((found[i].rule->flags & RULE_NOT_TIME || found[i].saves.saved_ns >= fix_first_least(wall_ns)) &&
+		if ((found[i].rule->flags & RULE_NOT_TIME || worth_of(&found[i]) >= fix_first_least(wall_ns)) &&
 		    strcmp(text.data, buffer_string(&first->first.text)) &&
 		    strcmp(text.data, buffer_string(&first->inside.text))) {
 			buffer_print(out, "%-*s %s: ", SUMMARY_LABEL, "also", found[i].rule->name);

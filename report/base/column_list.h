@@ -25,6 +25,7 @@
 	X(NVTX_ID, "Id") X(NVTX_RANGE, "NVTX Range") X(OPERATION, "Operation") X(OPERATOR, "Operator")		       \
 	X(OPID, "OpId") X(PAD_TO, "Pad To") X(PATH, "Path") X(PCI_BUS, "PCI Bus") X(PEER, "Peer")		       \
 	X(PHASE, "Phase")											       \
+	X(PROCESS, "Process")										       \
 	X(PROCESS_GROUP, "Process Group") X(PROGRAM, "Program") X(RANGE, "Range") X(RANGESTACK, "RangeStack")	       \
 	X(RANK, "Rank") X(REASON, "Reason") X(REASONS, "Reasons") X(RESTARTS, "Restarts") X(RULE, "Rule")	       \
 	X(SCHEDULER, "Scheduler") X(SCOPE, "Scope") X(SEQ, "Seq") X(SETTING, "Setting") X(SHAPE, "Shape")	       \
@@ -93,7 +94,8 @@
 	X(GPU_TIME_NS, "GPU Time (ns)") X(GPU_TOTAL_NS, "GPU Total (ns)") X(HOST_NS, "Host (ns)")		       \
 	X(IDLE_TIME_NS, "Idle Time (ns)") X(INCLUSIVE_GPU_NS, "Inclusive GPU (ns)")				       \
 	X(INCLUSIVE_NS, "Inclusive (ns)") X(IN_CALLS_NS, "In Calls (ns)") X(KERNEL_DUR_NS, "Kernel Dur (ns)")	       \
-	X(HIGH_NS, "High (ns)") X(LOW_NS, "Low (ns)") X(SAVED_NS, "Saved (ns)")				       \
+	X(HIGH_NS, "High (ns)") X(LOW_NS, "Low (ns)") X(SAVED_NS, "Saved (ns)") X(SAVES_HIGH_NS, "Saves High (ns)") \
+	X(SAVES_LOW_NS, "Saves Low (ns)") X(SAVES_NS, "Saves (ns)")					       \
 	X(KERNEL_START_NS, "Kernel Start (ns)") X(KMAX_NS, "KMax (ns)") X(KMIN_NS, "KMin (ns)")			       \
 	X(LEAST_OF_A_RANK_NS, "Least of a Rank (ns)") X(LIFETIME_NS, "Lifetime (ns)") X(LONGEST_NS, "Longest (ns)")    \
 	X(LONGEST_START_NS, "Longest Start (ns)") X(LOST_NS, "Lost (ns)") X(LOWER_NS, "Lower (ns)")		       \
