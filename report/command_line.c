@@ -187,6 +187,8 @@ static const struct option rows[] = {
 	 .help = "the values in folded, speedscope, pprof and otlp"},
 	{"by", 0, OPTION_CHOICE, AT(by), VERBS_OF(VERB_STATS), .value = "WHAT", .choice = by_choice,
 	 .help = "one row for each"},
+	{"rank", 0, OPTION_SWITCH, AT(is_ranking), VERBS_OF(VERB_WHATIF),
+	 .help = "what each kernel, line, call and rank could save, instead of edits"},
 	{"source", 0, OPTION_TEXT, AT(source), VERBS_OF(VERB_STATS), .value = "FILE",
 	 .help = "report lines: the text of FILE with the cost of each line; the end of its path is enough"},
 	{"source-root", 0, OPTION_OWN, SET(source_root), VERBS_OF(VERB_STATS | VERB_MCP), .value = "DIRECTORY",

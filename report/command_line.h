@@ -81,6 +81,7 @@ struct command_line {
 	struct split split;
 	bool is_metric_given, is_forced, is_replacing;
 	bool keeps_symbols, keeps_sources, shows_secrets;
+	bool is_ranking; /* whatif: what each could save */
 	bool is_json; /* one JSON object: envelope.h */
 	uint32_t json_bytes; /* of its rows at most; 0: any */
 	bool is_closed; /* view: does not open the page */

@@ -76,6 +76,8 @@ report whatif -q join_slow.pillion 'line~x=fast' >out 2>err
 is "$? $(cat err)" '2 pillion whatif: line~x=fast: fast is no factor: 0, 0.5x' 'a wrong factor'
 report whatif -q join_slow.pillion >out 2>err
 is "$?" 2 'no edit'
+like "$(report whatif -q --rank -f csv join_slow.pillion | sed -n 2p)" '^call~usleep=0,' \
+	'--rank: what saves most comes first'
 like "$(report whatif --json join_slow.pillion 'call~usleep=0')" '"whatif"' 'one JSON object'
 
 done_testing

@@ -12,6 +12,8 @@ struct moment {
 	uint64_t start_ns, end_ns;
 	uint64_t value;	 /* by kind: a PID, a channel, bytes */
 	uint32_t actor;
+	uint32_t waker; /* of a wait for another thread: the tid of the one that ended it; 0: not recorded */
+	uint64_t woken_ns; /* when it did */
 	int32_t result; /* of a transfer: bytes; 0: the end of the data */
 	bool is_linked; /* what ended it is known */
 };

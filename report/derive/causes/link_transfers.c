@@ -191,6 +191,20 @@ static uint32_t only_running(const struct linker *l, const struct moment *wait, 
 	return found;
 }
 
+/* The thread of the process with that number, as far as it was recorded. */
+static uint32_t thread_of(const struct linker *l, const struct moment *wait)
+{
+	const struct causality *s = l->causes;
+	const struct image *image = s->actors[wait->actor].image;
+
+	for (uint32_t i = s->first_of_image[image - s->context->model->images];
+	     wait->waker && i < s->actor_count && s->actors[i].image == image; i++)
+		if (s->actors[i].thread && (s->actors[i].thread->tid & 0xffffff) == wait->waker && i != wait->actor &&
+		    s->actors[i].start_ns < wait->end_ns && s->actors[i].end_ns >= wait->woken_ns)
+			return i;
+	return NODE_NONE;
+}
+
 struct causes_of_ends {
 	struct endings threads, processes, sends, wakes;
 };
@@ -226,6 +240,11 @@ static void link_only_cause(struct linker *l, const struct causes_of_ends *all, 
 
 	if (wait->is_linked || wait->end_ns - wait->start_ns < CAUSES_WAIT_NS)
 		return;
+	running = thread_of(l, wait);
+	if (running != NODE_NONE) {
+		link_wait(l, wait, running, wait->woken_ns);
+		return;
+	}
 	cause = cause_of(l, all, kind, wait);
 	if (cause) {
 		link_wait(l, wait, cause->actor, cause->ns);

@@ -114,6 +114,20 @@ static void put(struct moments *to, const struct moment *m)
 	to->items[to->count++] = *m;
 }
 
+/* Who ended the wait, as --wakes records it; else who held the lock when it began. */
+static void take_waker(struct reading_calls *r, const struct event *e, struct moment *m)
+{
+	uint64_t waker = tf_arg_value(event_arg(e, TF_ARG_WAKER)), ticks = waker & TF_WAKER_TICKS_MOST;
+
+	if (waker) {
+		m->waker = (uint32_t)(waker >> TF_WAKER_TICKS_BITS);
+		m->woken_ns = causes_ns(r->linker->causes, r->image, e->ticks > ticks ? e->ticks - ticks : 0);
+	} else {
+		m->waker = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_HOLDER)) & 0xffffff;
+		m->woken_ns = m->end_ns - 1;
+	}
+}
+
 static void moment_add(struct reading_calls *r, const struct event *e)
 {
 	enum moment_kind kind = r->kinds[e->id];
@@ -125,6 +139,8 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		m.value = tf_arg_value(event_arg(e, TF_ARG_VALUE));
 	m.start_ns = causes_ns(r->linker->causes, r->image, event_start(e));
 	m.end_ns = causes_ns(r->linker->causes, r->image, e->ticks);
+	if (kind == MOMENT_WAIT && e->args_count)
+		take_waker(r, e, &m);
 	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
 		put(&r->linker->of[MOMENT_LONG], &m);
 	if (kind && (kind < MOMENT_POLL || m.end_ns - m.start_ns >= CAUSES_WAIT_NS))
