@@ -111,23 +111,44 @@ static bool has_several_ranks(const struct model *m)
 	return false;
 }
 
+/* A rank that mpirun or torchrun has started under one launcher. What a rank starts has its number, too, and may fail
+ * without harm. */
+static bool is_started_rank(const struct model *m, const struct process *p)
+{
+	if (!p->rank || !*p->rank)
+		return false;
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *parent = &m->processes[i];
+
+		if (parent->pid == p->parent_pid && parent->machine == p->machine &&
+		    parent->start_ns <= p->start_ns && parent->rank && *parent->rank)
+			return false;
+	}
+	return true;
+}
+
 static bool is_death(const struct model *m, const struct process *p)
 {
 	if (is_crash(signal_of(m, p)) || has_aborted_ranks(m, p))
 		return true;
-	return is_command(m, p) && has_failed(p) && p->end_ns <= told_ns(m, p);
+	return has_failed(p) && p->end_ns <= told_ns(m, p) && (is_command(m, p) || is_started_rank(m, p));
 }
 
 /* A rank that called MPI_Abort may be seen to end after those that it ended. */
 static bool comes_before(const struct model *m, const struct process *a, const struct process *b)
 {
-	bool a_aborted, b_aborted;
+	bool a_aborted, b_aborted, a_is_rank, b_is_rank;
 
 	if (!b)
 		return true;
 	a_aborted = has_aborted_ranks(m, a);
 	b_aborted = has_aborted_ranks(m, b);
-	return a_aborted != b_aborted ? a_aborted : a->end_ns < b->end_ns;
+	if (a_aborted != b_aborted)
+		return a_aborted;
+	/* mpirun, which fails because a rank has, is no rank. */
+	a_is_rank = a->rank && *a->rank;
+	b_is_rank = b->rank && *b->rank;
+	return a_is_rank != b_is_rank ? a_is_rank : a->end_ns < b->end_ns;
 }
 
 void summary_died_find(const struct model *m, struct died *ret)

@@ -13,8 +13,8 @@ struct died {
 	const struct run_record *oom;	       /* whose processes the kernel killed for memory; NULL: none */
 };
 
-/* The first process that crashed, or the first COMMAND that failed without having been told to end by a signal to its
- * launcher; before these a rank in MPI_Abort. */
+/* The first process that crashed, or the first COMMAND or rank that failed without having been told to end by a signal
+ * to its launcher; before these a rank in MPI_Abort. */
 void summary_died_find(const struct model *m, struct died *ret);
 
 /* A line that begins with CRASH, OUT OF MEMORY or, with several ranks, DIED FIRST; nothing if there is none. */

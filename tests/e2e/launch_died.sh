@@ -81,6 +81,13 @@ died() { # TEXT ENDED COMMAND: of four ranks, rank 2 ends by COMMAND
 died 'a rank that crashes' 'signal 11 \(SIGSEGV\)' 'kill -SEGV $$'
 died 'a rank that fails' 'exit 3' 'exit 3'
 died 'a rank that is killed' 'signal 9 \(SIGKILL\)' 'kill -KILL $$'
+# mpirun under one launcher; what a rank starts may fail without harm.
+rm -rf ranks.pillion
+flags=(--oversubscribe)
+[ "$(id -u)" -ne 0 ] || flags+=(--allow-run-as-root)
+# shellcheck disable=SC2016
+"$PILLION" -o ranks mpirun -n 4 "${flags[@]}" sh -c '[ "$OMPI_COMM_WORLD_RANK" = 2 ] || exec sleep 1000; sh -c "exit 5"; sleep 1; exit 3' >out 2>err
+like "$(cat err)" "${first}exit 3; process [0-9]+ sh .*, after [0-9.]+ s" 'one launcher: who died first'
 if [ -x "$targets/mpi_died" ]; then
 	for end in abort segv; do
 		ranks 3 "$PILLION" -t mpi -o $end "$targets/mpi_died" $end >out 2>err
