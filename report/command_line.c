@@ -213,6 +213,9 @@ static const struct option rows[] = {
 	 .help = "report pytorch_sum: the order, by torch.profiler's names"},
 	{"summary", 0, OPTION_SWITCH, AT(summary), VERBS_OF(VERB_STATS),
 	 .help = "a few lines on the whole run instead of reports"},
+	{"hung", 0, OPTION_SECONDS, AT(hung_s), VERBS_OF(VERB_WHERE), .value = "SECONDS", .initial = "0",
+	 .help = "only threads and ranks that are proved to wait for each other, for SECONDS at least, without asking "
+		 "the launchers; status 3 if there are any"},
 	{"partial", 0, OPTION_OWN, SET(partial), VERBS_OF(VERB_STATS), .value = "I/N",
 	 .takes = "the number of a part from 0, and of all parts, such as 0/4",
 	 .help = "read one of N parts of the trace files, for a program that starts all N and carries their messages: "

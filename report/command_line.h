@@ -73,6 +73,7 @@ struct command_line {
 	enum operator_sort sort;
 	const char *source; /* NULL: not given */
 	struct texts source_roots;
+	double hung_s; /* where: 0: everything */
 	bool quiet, summary, help, version;
 	bool help_reports, help_formats; /* stats: prints its lists */
 	uint32_t part, part_count; /* stats: of the trace files, this process reads a part; count 0: all */

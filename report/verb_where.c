@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/analyze/summary_deadlock.h"
 #include "report/analyze/where_text.h"
 #include "report/base/text.h"
 #include "report/derive/where/place.h"
@@ -355,6 +356,27 @@ static int show(const struct command_line *l, const struct where_answers *answer
 	return status > worst ? status : worst;
 }
 
+/* Only what is proved, from the looks and the traces that there are. */
+static int show_hung(const struct command_line *l)
+{
+	struct buffer text = {0};
+	struct where_place place;
+	struct work w;
+	int status = work_begin(&w, l);
+	size_t found;
+
+	if (status)
+		return status;
+	where_place_read_briefly(&place, &w.model, w.context.symbols);
+	found = summary_deadlock(&w.model, &place, &text);
+	found += summary_stall(&place, (uint64_t)(l->hung_s * 1e9), &text);
+	fputs(buffer_string(&text), w.emit.file);
+	where_place_done(&place);
+	buffer_done(&text);
+	status = work_end(&w);
+	return found ? EXIT_FOUND : status;
+}
+
 static bool is_number(const char *word)
 {
 	return *word && word[strspn(word, "0123456789")] == 0;
@@ -388,9 +410,9 @@ static int run_where(const struct command_line *l)
 		char *captures[] = {capture.data};
 
 		line.captures = captures;
-		code = pack_is_one(capture.data) ? 0 : where_request(capture.data, &answers, &err);
+		code = pack_is_one(capture.data) || l->hung_s > 0 ? 0 : where_request(capture.data, &answers, &err);
 		if (!code)
-			status = show(&line, &answers, pid);
+			status = l->hung_s > 0 ? show_hung(&line) : show(&line, &answers, pid);
 	}
 	if (code)
 		say("%s", err.text);

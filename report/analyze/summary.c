@@ -483,7 +483,7 @@ void summary_text(const struct report_context *context, const char *capture, str
 	summary_head(c->model, s.roles, ret);
 	summary_died_find(c->model, &died);
 	where_place_read_briefly(&place, c->model, c->symbols);
-	if (summary_deadlock(c->model, &place, ret) + summary_stall(&place, ret))
+	if (summary_deadlock(c->model, &place, ret) + summary_stall(&place, STALLED_NS, ret))
 		died.is_of_ranks &= died.signal != SIGKILL && died.signal != SIGTERM && died.signal != SIGINT;
 	where_place_done(&place);
 	summary_died(&s.rules, &died, ret);

@@ -140,13 +140,13 @@ size_t summary_deadlock(const struct model *m, const struct where_place *place, 
 	return proved;
 }
 
-size_t summary_stall(const struct where_place *place, struct buffer *out)
+size_t summary_stall(const struct where_place *place, uint64_t least_ns, struct buffer *out)
 {
 	struct where_ranks ranks;
 	size_t named = 0;
 
 	where_ranks_find(place, &ranks);
-	named = ranks.stall && ranks.least_ns >= STALLED_NS ? ranks.item_count : 0;
+	named = ranks.stall && ranks.least_ns >= least_ns ? ranks.item_count : 0;
 	for (size_t i = 0; i < named && i < SHOWN; i++) {
 		where_place_stack(place, ranks.items[i]);
 		if (ranks.stall == WHERE_MISSING) {

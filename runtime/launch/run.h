@@ -172,6 +172,7 @@ struct living {
 	struct {		     /* of where_quiet.c; 0: it was not looked at */
 		uint64_t due_ns, cpu_ns, hash;
 		unsigned count;
+		bool is_judged; /* whether it hangs was found out since it has been quiet */
 	} quiet;
 };
 
@@ -234,7 +235,8 @@ int where_tick(struct run *run);
 void where_signal(struct run *run, int signal);
 
 /* where_quiet.c: looks into processes in which hardly anything moves. */
-int where_quiet_tick(struct run *run); /* milliseconds until the next call */
+int where_quiet_tick(struct run *run); /* milliseconds until the next call, -1: none is needed */
+void where_quiet_end(const struct run *run);
 
 /* witness.c: a process that receives the signals of our process group. */
 void witness_begin(const struct run *run);
@@ -255,6 +257,8 @@ void summary_signal(const struct run *run, int signal);
 /* In a batch job or a job step prints the summary so far if COMMAND has not ended after SIGTERM; returns the
  * milliseconds until the next call, -1: none is needed. */
 int summary_tick(const struct run *run);
+/* Starts pillion-report, which prints what is proved to hang since --hang; 0: it could not be started. */
+pid_t summary_hang(const struct run *run);
 /* --pack. If packing fails, says so and leaves the directory. */
 void summary_pack(struct run *run, unsigned living);
 

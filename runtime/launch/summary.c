@@ -184,6 +184,17 @@ static int report_run(const struct run *run, const char *const *arguments, const
 	return status;
 }
 
+pid_t summary_hang(const struct run *run)
+{
+	char seconds[32];
+	const char *arguments[] = {run->report, "where", "--quiet", "--hung", seconds, run->directory, NULL};
+	pid_t pid;
+
+	snprintf(seconds, sizeof(seconds), "%.0f", run->options.hang_s);
+	pid = run->report[0] ? report_start(arguments, false) : 0;
+	return pid > 0 ? pid : 0;
+}
+
 void summary_signal(const struct run *run, int signal)
 {
 	if (signal != SIGTERM || end.terminated_ns)

@@ -27,6 +27,11 @@ has_look() {
 	[ -n "$(find run.pillion -name '*.where' -size +0)" ]
 }
 
+# The directory's time changes when the launcher has judged whether the program hangs, and removes its claim.
+has_judged() {
+	has_look && [ -n "$(find run.pillion -maxdepth 0 -newer "$(find run.pillion -name '*.where')")" ]
+}
+
 named_in_capture() {
 	report stats --summary run.pillion 2>/dev/null | grep -q '^DEADLOCK'
 }
@@ -107,6 +112,40 @@ if command -v python3 >/dev/null && python3 -c "$owned"; then
 else
 	skip 'Python' 'no python3 whose locks have owners'
 fi
+
+# --hang: the launcher says it while the program hangs, once, and nothing of programs that merely wait.
+rm -rf run.pillion
+PILLION_STATS=false started recorded "$PILLION" --hang=1s -o run "$deadlock" mutexes
+ok '--hang: a deadlock is printed' eventually grep -q '^DEADLOCK ' recorded.err
+like "$(sed -n 2p recorded.err)" '^ +which waits for a mutex of thread' '--hang: all of it'
+is "$(cat recorded)" ready '--hang: the output is that of the program'
+ended kill
+"$PILLION" where --hung=1 run >seen 2>said
+is "$? $(grep -c '^DEADLOCK' seen)" '3 1' 'where --hung: the same, and status 3'
+printf 'import socket\ns = socket.socket()\ns.bind(("127.0.0.1", 0))\ns.listen()\nprint("ready", flush=True)\ns.accept()\n' \
+	>server.py
+for quiet in 'sh -c "echo ready; sleep 1000; true"' 'sh -c "echo ready; read line; true"' 'python3 server.py'; do
+	case $quiet in python3*) command -v python3 >/dev/null || continue ;; esac
+	rm -rf run.pillion
+	mkfifo input
+	set -m
+	eval "PILLION_STATS=false \"$PILLION\" --hang=1 -o run $quiet" <input >recorded 2>recorded.err &
+	job=$!
+	set +m
+	exec 4>input
+	rm input
+	ok "$quiet: it was judged" eventually has_judged
+	ended kill
+	exec 4>&-
+	is "$(cat recorded.err)" '' "$quiet: nothing is printed"
+	"$PILLION" where --hung=1 run >seen 2>said
+	is "$? $(cat seen)" '0 ' "$quiet: nothing hangs"
+done
+rm -rf run.pillion
+PILLION_STATS=false started recorded "$PILLION" --hang=0 -o run "$deadlock" mutexes
+sleep 4
+is "$(find run.pillion -name '*.where')$(cat recorded.err)" '' '--hang=0: nobody looks'
+ended kill
 
 # A wait that has ended, and one that ends by itself, are no deadlocks.
 cat >solved.c <<'END'

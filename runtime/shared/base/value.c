@@ -18,21 +18,20 @@ bool value_number(const char *s, size_t length, uint64_t *ret)
 
 bool value_seconds(const char *s, double *ret)
 {
-	size_t whole = strcspn(s, ".");
-	const char *fraction = s[whole] ? s + whole + 1 : "";
+	size_t whole = strcspn(s, ".s"), digits;
+	const char *fraction = s + whole + (s[whole] == '.');
 	double scale = 1;
 	uint64_t n = 0;
 
-	if (whole > 9 || !(whole + strlen(fraction)) || (whole && !value_number(s, whole, &n)))
+	digits = strspn(fraction, "0123456789");
+	if (whole > 9 || !(whole + digits) || (whole && !value_number(s, whole, &n)))
 		return false;
 	*ret = (double)n;
-	for (; *fraction; fraction++) {
-		if (*fraction < '0' || *fraction > '9')
-			return false;
+	for (; digits; digits--, fraction++) {
 		scale /= 10;
 		*ret += (*fraction - '0') * scale;
 	}
-	return true;
+	return !*fraction || !strcmp(fraction, "s");
 }
 
 bool value_bool(const char *s, bool *ret)

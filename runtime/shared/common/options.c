@@ -164,6 +164,9 @@ static const struct option rows[] = {
 	 .help = "false: return when COMMAND ends and continue to record its children"},
 	{"wait", 0, OPTION_CHOICE, AT(wait_for), .value = "primary|all", .initial = "all",
 	 .help = "wait for COMMAND only, or also for its children"},
+	{"hang", 0, OPTION_SECONDS, AT(hang_s), .value = "SECONDS", .initial = "30",
+	 .help = "look into a process that has used hardly any CPU time for a second, for the summary and `pillion "
+		 "where`; after SECONDS print threads and ranks that are proved to wait for each other; 0: never"},
 	{"kill", 0, OPTION_OWN, SET(kill), .value = "none|sigkill|sigterm|N", .initial = "sigterm",
 	 .help = "the signal that --duration and *-shutdown send to COMMAND"},
 

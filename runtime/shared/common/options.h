@@ -76,6 +76,7 @@ struct options {
 	enum wait_for wait_for;
 	enum energy energy;
 	uint32_t energy_interval_ms;
+	double hang_s;	 /* 0: the launcher does not look by itself */
 	int kill_signal; /* 0: none */
 	enum stats_mode stats;
 	uint32_t exports; /* OPTION_EXPORT_* */

@@ -10,6 +10,7 @@
  *   HOST.RUN.energy       power and energy of GPUs and CPUs, see trace_energy.h
  *   HOST.RUN.where        struct tf_where_head, then records: what the threads did at some moments
  *   .where                text: the request of `pillion where`, while it waits: see runtime/launch/where.c
+ *   .hang                 empty: a launcher finds out whether the job hangs, or has printed that it does
  *   HOST.PID.NONCE.trace  one process image (of a fork or an exec), described below; none if it records little
  *
  * A capture may also be packed into one file that begins with TF_PACK_MAGIC: report/read/pack.h.
