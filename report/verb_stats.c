@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "report/analyze/summary.h"
+#include "report/analyze/summary_ended.h"
 #include "report/destination.h"
 #include "report/dumps/dumps.h"
 #include "report/envelope.h"
@@ -227,10 +228,16 @@ static void show_summary(struct work *w)
 		capture += length + 1;
 	summary_text(&w->context, capture, &text);
 	progress_clear();
-	if (envelope_is_open())
+	if (envelope_is_open()) {
+		struct table ended = {0};
+
 		work_text(w, "summary", &text);
-	else
+		summary_ended(&w->context, &ended);
+		work_table(w, "ended", "What Ended the Run", &ended);
+		table_done(&ended);
+	} else {
 		work_marked(w, buffer_string(&text), "FIX FIRST", COLOUR_WARNING);
+	}
 	buffer_done(&text);
 }
 

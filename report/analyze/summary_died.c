@@ -290,6 +290,11 @@ static void add_oom(const struct model *m, const struct run_record *r, struct bu
 		buffer_print(out, " is %.1f MB\n", (double)r->oom_limit / 1e6);
 }
 
+bool summary_has_died(const struct died *d)
+{
+	return d->process && (d->is_of_ranks || is_crash(d->signal));
+}
+
 void summary_died(struct rules *r, const struct died *d, struct buffer *out)
 {
 	const struct model *m = r->context->model;
@@ -299,7 +304,7 @@ void summary_died(struct rules *r, const struct died *d, struct buffer *out)
 
 	if (d->oom)
 		add_oom(m, d->oom, out);
-	if (!p || (!d->is_of_ranks && !is_crash(d->signal)))
+	if (!summary_has_died(d))
 		return;
 	crash = crash_find(m, p, &found) ? &found : NULL;
 	has_rank = p->rank && *p->rank;

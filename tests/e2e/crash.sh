@@ -38,6 +38,8 @@ alike '-s none' "$crash" dispositions
 fault="signal 11 \\(SIGSEGV, address 0x0\\) in main thread: at crash.c:$(line 'read_nothing crashes') read_nothing;"
 alike '' "$crash" segv
 named 'a null pointer' "$fault process [0-9]+ .*, after [0-9.]+ [mu]?s$"
+report stats --summary --json run.pillion >out 2>/dev/null
+like "$(tr -d '\n' <out)" '"Kind": *"CRASH"[^}]*"Ended": *"signal 11 \(SIGSEGV[^}]*"Line": *"read_nothing' 'and as JSON'
 report info -q run.pillion >out
 like "$(cat out)" 'Crashes' 'info has the crash'
 report info -q -f json run.pillion >out

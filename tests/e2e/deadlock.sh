@@ -83,6 +83,15 @@ for how in term ctrl-c timeout kill; do
 		mutex "deadlock.c:$(line deadlock.c 'two waits')"
 	[ $how = kill ] || like "$(cat recorded.err)" '^DEADLOCK ' "mutexes, $how: the summary of the run"
 done
+report stats --summary --json run.pillion >out 2>err
+ok 'mutexes, as JSON: each thread is the owner of what the other waits for' python3 -c '
+import json, sys
+rows = [r for r in json.load(open("out"))["rows"] if r["table"] == "ended"]
+owners = {r["TID"]: r["Owner"] for r in rows}
+lines = {int(r["Line"].rstrip(")").split(":")[-1]) for r in rows}
+sys.exit(len(rows) != 2 or any(r["Kind"] != "DEADLOCK" for r in rows) or
+         any(owners[owners[t]] != t for t in owners) or lines != {int(a) for a in sys.argv[1:]})' \
+	"$(line deadlock.c 'one waits')" "$(line deadlock.c 'two waits')"
 alike kill "$deadlock" rwlocks
 cycle 'read-write locks' 'read-write lock' "deadlock.c:$(line deadlock.c 'writer waits')" \
 	'read-write lock' "deadlock.c:$(line deadlock.c 'reader waits')"

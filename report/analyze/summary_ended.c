@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/analyze/summary_ended.h"
+
+#include <string.h>
+
+#include "report/analyze/rule.h"
+#include "report/analyze/summary_died.h"
+#include "report/derive/where/place.h"
+
+static void add_text(struct table *t, const char *text)
+{
+	if (text && *text)
+		table_text(t, text);
+	else
+		table_nothing(t);
+}
+
+static void add_death(struct rules *r, const struct died *d, struct table *t)
+{
+	const struct model *m = r->context->model;
+	const struct process *p = d->process;
+	struct buffer line = {0}, signal = {0};
+	struct crash found;
+	bool has = crash_find(m, p, &found);
+
+	if (d->signal)
+		crash_signal(d->signal, has ? &found : NULL, &signal);
+	if (has && found.what.stack)
+		rule_line(r, found.image, found.what.stack, &line);
+	table_text(t, d->is_of_ranks ? "DIED FIRST" : "CRASH");
+	table_number(t, p->pid);
+	table_text(t, m->machines[p->machine].host);
+	add_text(t, p->rank);
+	if (has)
+		table_number(t, found.what.tid);
+	else
+		table_nothing(t);
+	add_text(t, has && found.thread ? found.thread->name : "");
+	table_text(t, d->signal ? signal.data : p->ended);
+	add_text(t, line.data);
+	table_nothings(t, 2); /* what it waited for */
+	table_number(t, model_since_origin(m, p->end_ns));
+	buffer_done(&line);
+	buffer_done(&signal);
+}
+
+static void add_oom(const struct model *m, const struct run_record *run, struct table *t)
+{
+	struct buffer text = {0};
+
+	buffer_print(&text, "the kernel killed %llu processes of cgroup %s", (unsigned long long)run->oom_kills,
+		     run->oom_group ? run->oom_group : "");
+	table_text(t, "OUT OF MEMORY");
+	table_nothing(t);
+	table_text(t, m->machines[run->machine].host);
+	table_nothings(t, 3);
+	table_text(t, text.data);
+	table_nothings(t, 4);
+	buffer_done(&text);
+}
+
+/* A thread that waits, since when its call began. */
+static void add_waiting(const struct model *m, const char *kind, const struct where_item *item, struct table *t)
+{
+	const struct where_frame *line = where_item_line(item);
+	const struct image *image = item->image;
+	uint64_t seen_ns = !image	       ? 0
+			   : item->is_recorded ? m->processes[image->process].end_ns
+					       : clock_map_ns(&m->machines[image->machine].clock, item->process->ticks);
+
+	table_text(t, kind);
+	table_number(t, item->process->head.pid);
+	add_text(t, image ? m->machines[image->machine].host : "");
+	add_text(t, item->rank);
+	table_number(t, item->thread->head.tid);
+	add_text(t, item->thread->name);
+	table_text(t, image ? m->processes[image->process].ended : "");
+	add_text(t, line ? line->text : "");
+	add_text(t, item->wait.text.data);
+	if (item->wait.owner)
+		table_number(t, item->wait.owner);
+	else
+		table_nothing(t);
+	if (item->has_age && seen_ns)
+		table_number(t, model_since_origin(m, seen_ns - item->age_ns));
+	else
+		table_nothing(t);
+}
+
+static void add_hangs(const struct model *m, struct where_place *place, struct table *t)
+{
+	struct where_ranks ranks;
+
+	for (size_t i = 0; i < place->count; i++)
+		if (place->items[i].cycle && where_cycle_is_proved(place, place->items[i].cycle))
+			add_waiting(m, "DEADLOCK", &place->items[i], t);
+	where_ranks_find(place, &ranks);
+	for (size_t i = 0; i < ranks.item_count && ranks.least_ns >= STALLED_NS; i++) {
+		where_place_stack(place, ranks.items[i]);
+		add_waiting(m, ranks.stall == WHERE_MISSING ? "COLLECTIVE" : "DEADLOCK", ranks.items[i], t);
+	}
+	where_ranks_done(&ranks);
+}
+
+void summary_ended(const struct report_context *c, struct table *t)
+{
+	struct rules r = {.context = c};
+	struct where_place place;
+	struct died died;
+
+	table_has(t, COL_KIND, COL_PID, COL_HOST, COL_RANK, COL_TID, COL_THREAD, COL_ENDED, COL_LINE, COL_WAITS_FOR,
+		  COL_OWNER, COL_AT_NS);
+	summary_died_find(c->model, &died);
+	if (died.oom)
+		add_oom(c->model, died.oom, t);
+	if (summary_has_died(&died))
+		add_death(&r, &died, t);
+	where_place_read_briefly(&place, c->model, c->symbols);
+	add_hangs(c->model, &place, t);
+	where_place_done(&place);
+	rules_done(&r);
+}
