@@ -10,7 +10,7 @@
 size_t summary_deadlock(const struct model *m, const struct where_place *place, struct buffer *out);
 
 /* Of ranks of which each waits for the others, lines that begin with DEADLOCK; of those that did not come to a
- * collective in which the others waited for `least_ns`, lines that begin with COLLECTIVE. Returns how many are named. */
+ * collective in which the others waited for `least_ns`, lines that begin with COLLECTIVE. Returns how many it names. */
 size_t summary_stall(const struct where_place *place, uint64_t least_ns, struct buffer *out);
 
 #endif

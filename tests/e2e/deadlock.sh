@@ -84,7 +84,7 @@ for how in term ctrl-c timeout kill; do
 	[ $how = kill ] || like "$(cat recorded.err)" '^DEADLOCK ' "mutexes, $how: the summary of the run"
 done
 report stats --summary --json run.pillion >out 2>err
-ok 'mutexes, as JSON: each thread is the owner of what the other waits for' python3 -c '
+command -v python3 >/dev/null && ok 'mutexes, as JSON: each owns what the other waits for' python3 -c '
 import json, sys
 rows = [r for r in json.load(open("out"))["rows"] if r["table"] == "ended"]
 owners = {r["TID"]: r["Owner"] for r in rows}
@@ -131,8 +131,14 @@ is "$(cat recorded)" ready '--hang: the output is that of the program'
 ended kill
 "$PILLION" where --hung=1 run >seen 2>said
 is "$? $(grep -c '^DEADLOCK' seen)" '3 1' 'where --hung: the same, and status 3'
-printf 'import socket\ns = socket.socket()\ns.bind(("127.0.0.1", 0))\ns.listen()\nprint("ready", flush=True)\ns.accept()\n' \
-	>server.py
+cat >server.py <<'END'
+import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+s.listen()
+print("ready", flush=True)
+s.accept()
+END
 for quiet in 'sh -c "echo ready; sleep 1000; true"' 'sh -c "echo ready; read line; true"' 'python3 server.py'; do
 	case $quiet in python3*) command -v python3 >/dev/null || continue ;; esac
 	rm -rf run.pillion
