@@ -31,7 +31,7 @@ struct costs *costs_new(const struct report_context *c)
 {
 	struct costs *k = mem_alloc(sizeof(*k));
 
-	k->causes = causes_find(c);
+	k->causes = c->model->written_bytes <= COSTS_BYTES ? causes_find(c) : NULL;
 	if (k->causes) {
 		path_find(k->causes, 0, UINT64_MAX, &k->path);
 		find_work(k);

@@ -10,7 +10,10 @@
 
 struct costs;
 
-/* Never NULL; of a capture without a run everything costs nothing. */
+/* The end of a run must not make its user wait. */
+#define COSTS_BYTES (256ull << 20)
+
+/* Never NULL; of a capture without a run, or with more than COSTS_BYTES of events, everything costs nothing. */
 struct costs *costs_new(const struct report_context *c);
 void costs_free(struct costs *k);
 

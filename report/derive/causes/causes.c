@@ -33,6 +33,7 @@ struct builder {
 	size_t sample_count, sample_capacity;
 
 	uint32_t before;  /* the last call that was added */
+	uint32_t rest;	  /* see editable_rest */
 };
 
 /* What does not wait for anything that an edge could tell. */
@@ -73,7 +74,7 @@ static void add_computing(struct builder *b, uint64_t until_ns, uint32_t after)
 			graph_work(&s->graph, is_last || p->end_ns > until_ns ? until_ns : p->end_ns, p->what);
 		}
 	} else if (until_ns > from_ns) {
-		pool = editable_pool(&s->editables, b->image, b->before, after);
+		pool = editable_pool(&s->editables, b->rest, b->before, after);
 		for (size_t i = 0; i < b->sample_count; i++)
 			editable_pool_sample(&s->editables, pool, b->samples[i].what, b->samples[i].cpu_ns);
 		graph_work(&s->graph, until_ns, pool);
@@ -193,6 +194,7 @@ static void build_thread(struct builder *b, const struct actor *a)
 	struct event e;
 
 	b->image = a->image;
+	b->rest = editable_rest(&b->causes->editables, a->image);
 	b->count = b->sample_count = 0;
 	b->before = UINT32_MAX;
 	if (a->thread) {

@@ -106,8 +106,7 @@ static uint32_t pool_new(struct editables *e)
 	return (uint32_t)e->pool_count++;
 }
 
-/* The pool of all of a program that has few samples. */
-static uint32_t rest_of(struct editables *e, const struct image *image)
+uint32_t editable_rest(struct editables *e, const struct image *image)
 {
 	const char *name = image->executable ? image->executable : "";
 	bool is_new;
@@ -118,9 +117,9 @@ static uint32_t rest_of(struct editables *e, const struct image *image)
 	return (uint32_t)*known;
 }
 
-uint32_t editable_pool(struct editables *e, const struct image *image, uint32_t before, uint32_t after)
+uint32_t editable_pool(struct editables *e, uint32_t rest, uint32_t before, uint32_t after)
 {
-	uint32_t rest = rest_of(e, image), pool;
+	uint32_t pool;
 	bool is_new;
 	uint64_t *known = map_put(&e->by_pool, (uint64_t)rest << 32 | before, after, &is_new);
 

@@ -64,8 +64,10 @@ uint32_t editable_named(struct editables *e, enum editable_kind kind, const char
 
 #define EDITABLE_OF_POOL (1u << 31)
 
-/* Of the stretches between calls of `before` and `after` in one program. */
-uint32_t editable_pool(struct editables *e, const struct image *image, uint32_t before, uint32_t after);
+/* Of the program of an image: what has few samples. */
+uint32_t editable_rest(struct editables *e, const struct image *image);
+/* Of the stretches between calls of `before` and `after` in the program whose rest that is. */
+uint32_t editable_pool(struct editables *e, uint32_t rest, uint32_t before, uint32_t after);
 void editable_pool_sample(struct editables *e, uint32_t pool, uint32_t what, uint64_t ns);
 
 /* After everything was gathered: divides the pools. A pool without samples is an editable of its own. */

@@ -65,20 +65,30 @@ uint8_t moment_classify(const struct function *f)
 
 enum { GROUPS = 1 << TF_GROUP_OSRT | 1 << TF_GROUP_CUDA | 1 << TF_GROUP_CUDA_DRIVER };
 
+enum { KNOWN_CHANNELS = 64 };
+
 struct reading_calls {
 	struct linker *linker;
 	const struct image *image;
 	struct descriptors descriptors;
 	const uint8_t *kinds;
 	uint32_t actor;
+	uint64_t wait_ticks; /* CAUSES_WAIT_NS */
+	struct known_channel {
+		const struct descriptor *descriptor;
+		uint64_t channel;
+	} known[KNOWN_CHANNELS]; /* of the image, by descriptor; what was there before is forgotten */
 };
 
 /* The pipe; of what has no name of its own (an eventfd), the descriptor of this process. */
 static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d)
 {
+	struct known_channel *known = &r->known[d->fd % KNOWN_CHANNELS];
 	struct buffer text = {0};
 	uint64_t *number;
 
+	if (known->descriptor == d)
+		return known->channel;
 	descriptors_text(&r->descriptors, d, &text);
 	if (!text.data || strncmp(text.data, "pipe:", 5) != 0)
 		buffer_print(&text, " %u of %zu", d->fd, r->image->process);
@@ -86,6 +96,7 @@ static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d)
 	if (!*number)
 		*number = r->linker->channels.count;
 	buffer_done(&text);
+	*known = (struct known_channel){d, *number};
 	return *number;
 }
 
@@ -133,6 +144,8 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 	enum moment_kind kind = r->kinds[e->id];
 	struct moment m = {.actor = r->actor};
 
+	if (e->duration < r->wait_ticks && (!kind || kind >= MOMENT_POLL))
+		return;
 	if (kind >= MOMENT_READ && kind <= MOMENT_SEND)
 		kind = transfer_kind(r, e, &m);
 	else if (e->args_count)
@@ -145,6 +158,14 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		put(&r->linker->of[MOMENT_LONG], &m);
 	if (kind && (kind < MOMENT_POLL || m.end_ns - m.start_ns >= CAUSES_WAIT_NS))
 		put(&r->linker->of[kind], &m);
+}
+
+/* Rounded down. */
+static uint64_t ticks_of(const struct causality *s, const struct image *image, uint64_t ns)
+{
+	const struct clock_map *clock = &s->context->model->machines[image->machine].clock;
+
+	return clock->scale ? (uint64_t)(((unsigned __int128)ns << 32) / clock->scale) : 0;
 }
 
 void moments_read(struct linker *l)
@@ -161,10 +182,12 @@ void moments_read(struct linker *l)
 			descriptors_done(&r.descriptors);
 			descriptors_init(&r.descriptors, a->image->trace);
 			r.kinds = functions_classes(a->image->trace->functions, moment_classify);
+			memset(r.known, 0, sizeof(r.known));
 		}
 		if (!a->thread || !(a->thread->groups & GROUPS))
 			continue;
 		r.image = a->image;
+		r.wait_ticks = ticks_of(s, a->image, CAUSES_WAIT_NS);
 		r.actor = (uint32_t)i;
 		cursor_init(&cursor, a->image->trace, a->thread);
 		while (cursor_next(&cursor, &e))
