@@ -16,6 +16,7 @@ line() { # FILE TEXT: the number of the line with that text
 started() {
 	local output=$1
 	shift
+	rm -f "$output"
 	set -m
 	"$@" >"$output" 2>"$output.err" &
 	job=$!
@@ -38,6 +39,9 @@ named_in_capture() {
 
 # ended HOW: ends the job as a user, a shell, timeout or the kernel does; its status is in `code`.
 ended() {
+	local program
+	program=$(child_of "$job")
+	program=${program:-$job}
 	case $1 in
 	term) kill -TERM "$job" ;;
 	ctrl-c) kill -INT -- "-$job" ;;
@@ -47,8 +51,11 @@ ended() {
 		;;
 	kill) kill -KILL -- "-$job" 2>/dev/null ;;
 	esac
-	# Python waits for its threads once more.
-	[ "$1" != ctrl-c ] || while kill -INT -- "-$job" 2>/dev/null; do sleep 0.2; done
+	# Python waits for its threads once more. Another Ctrl-C would end the summary.
+	[ "$1" != ctrl-c ] || while kill -0 "$program" 2>/dev/null; do
+		sleep 0.2
+		kill -INT "$program" 2>/dev/null
+	done
 	wait "$job" 2>/dev/null
 	code=$?
 }

@@ -24,11 +24,12 @@ static const struct image *image_of(const struct model *m, const struct look_pro
 	return last;
 }
 
-/* Nobody asked for this look, and the process has ended by itself or has become another program since. */
+/* Nobody asked for this look, and the process has succeeded or has become another program since. */
 static bool is_over(const struct model *m, const struct image *image, const struct look_process *p)
 {
 	return p->is_quiet && image && !m->processes[image->process].is_running &&
-	       (image->end == TF_END_EXIT || image->end == TF_END_EXEC) && image->end_ticks > p->ticks;
+	       ((image->end == TF_END_EXIT && !image->end_status) || image->end == TF_END_EXEC) &&
+	       image->end_ticks > p->ticks;
 }
 
 const struct trace_thread *where_trace_thread(const struct image *image, uint32_t tid)

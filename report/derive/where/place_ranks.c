@@ -49,7 +49,7 @@ static void ranks_gather(const struct where_place *p, struct where_rank_list *al
 		bool is_main = item->thread->head.tid == item->process->head.pid;
 		struct where_rank *rank;
 
-		if (!*item->rank || (!is_main && !item->wait.collective))
+		if (!*item->rank || (!is_main && !item->wait.collective) || item->image->end == TF_END_EXIT)
 			continue;
 		rank = rank_of(all, item->rank);
 		if (is_main && (!rank->main || waits_for_child(rank->main)))
