@@ -134,7 +134,8 @@ uint32_t editable_pool(struct editables *e, uint32_t rest, uint32_t before, uint
 void editable_pool_sample(struct editables *e, uint32_t pool, uint32_t what, uint64_t ns)
 {
 	e->pools[pool & ~EDITABLE_OF_POOL].samples++;
-	*map_put(&e->samples, pool & ~EDITABLE_OF_POOL, what, NULL) += ns;
+	/* one more, so that samples of no time have shares, too */
+	*map_put(&e->samples, pool & ~EDITABLE_OF_POOL, what, NULL) += ns + 1;
 	e->items[what].samples++;
 }
 
