@@ -40,7 +40,7 @@ static uint64_t polls_in_short_calls(const struct report_context *c, const struc
 		calls += counter->sum.calls;
 		ticks += counter->sum.ticks;
 	}
-	own_cost_add(c->model, t->image, calls, 0, 0, &cost);
+	own_cost_add(c->model, t->image, &(struct own_counts){.short_calls = calls}, &cost);
 	return clock_map_duration(&c->model->machines[t->image->machine].clock, ticks) + (uint64_t)own_cost_ns(&cost);
 }
 

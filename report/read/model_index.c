@@ -294,6 +294,8 @@ static void cost_line(struct model *m, const struct index_line *l)
 	r->cost.short_error_ps = index_number(l, "short_error_ps");
 	r->cost.recorded_ps = index_number(l, "recorded_ps");
 	r->cost.recorded_error_ps = index_number(l, "recorded_error_ps");
+	r->cost.path_ps = index_number(l, "path_ps");
+	r->cost.page_ps = index_number(l, "page_ps");
 }
 
 /* False if the line is not valid. Unknown words are from a later minor version, or from damage. */

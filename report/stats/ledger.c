@@ -20,6 +20,7 @@ const struct ledger_kind ledger_kinds[LEDGER_FACTS] = {
 
 struct ledger {
 	const struct report_context *context;
+	const struct usages *usages;
 	void *data;
 	void (*visit)(void *data, const struct ledger_entry *);
 };
@@ -52,7 +53,7 @@ static void add_process(const struct ledger *l, const struct process *p)
 	struct buffer text = {0};
 
 	for (size_t i = 0; i < p->image_count; i++) {
-		ledger_add_image(m, &images[i], &f);
+		ledger_add_image(l->usages, &images[i], &f);
 		ledger_add_device(l->context, &images[i], &f);
 		ledger_add_memory(m, &images[i], &f);
 	}
@@ -282,8 +283,9 @@ static void add_bare(const struct ledger *l)
 
 void ledger_each(const struct report_context *c, void *data, void (*visit)(void *data, const struct ledger_entry *))
 {
-	const struct ledger l = {c, data, visit};
 	const struct model *m = c->model;
+	struct usages *usages = usages_new(m);
+	const struct ledger l = {c, usages, data, visit};
 	struct io_account *accounts = io_accounts(c);
 
 	for (size_t i = 0; i < m->process_count; i++) {
@@ -291,6 +293,7 @@ void ledger_each(const struct report_context *c, void *data, void (*visit)(void 
 		add_io(&l, &m->processes[i], &accounts[i]);
 	}
 	free(accounts);
+	usages_free(usages);
 	for (size_t i = 0; i < m->image_count; i++)
 		add_image_notes(&l, &m->images[i]);
 	for (size_t i = 0; i < m->image_count; i++) {

@@ -1,13 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/stats/ledger_facts.h"
 
+#include <string.h>
+
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/memory.h"
 #include "report/derive/events/traffic.h"
 #include "report/derive/nvtx/nvtx.h"
 #include "report/derive/stacks/samples.h"
 
-static void thread_facts(const struct model *m, const struct image *image, const struct trace_thread *thread,
+/* The CPU time of slow paths, which are measured in elapsed time: of the time in which a thread was on a CPU or waited
+ * for one, it is the same part in them as in all else. Where the delay is not known, it was short. */
+static uint64_t slow_cpu_ns(const struct usages *usages, const struct image *image, const struct trace_thread *thread)
+{
+	const struct clock_map *clock = &usages_model(usages)->machines[image->machine].clock;
+	uint64_t slow_ns = clock_map_duration(clock, thread->page->slow_ticks);
+	struct usage_of of = usages_recorded(usages, image, thread->tid, 0, UINT64_MAX);
+
+	if (!of.ticks || !of.cpu_ns || of.cpu_ns == TF_USAGE_UNKNOWN || of.delay_ns == TF_USAGE_UNKNOWN)
+		return slow_ns;
+	return (uint64_t)((double)slow_ns * (double)of.cpu_ns / ((double)of.cpu_ns + (double)of.delay_ns));
+}
+
+/* Those of all images of a process cannot be longer than its CPU time. */
+static uint64_t slow_within(const struct usages *usages, const struct image *image, uint64_t slow_ns)
+{
+	struct usage_of of = usages_recorded(usages, image, 0, 0, UINT64_MAX);
+	bool is_known = of.ticks && of.cpu_ns && of.cpu_ns != TF_USAGE_UNKNOWN;
+
+	return is_known && of.cpu_ns < slow_ns ? of.cpu_ns : slow_ns;
+}
+
+static void thread_facts(const struct usages *usages, const struct image *image, const struct trace_thread *thread,
 			 struct ledger_facts *f)
 {
 	f->counts[LEDGER_RECORDED] += thread->events;
@@ -22,7 +46,7 @@ static void thread_facts(const struct model *m, const struct image *image, const
 		return;
 	f->counts[LEDGER_LOST] += thread->page->lost;
 	f->counts[LEDGER_STACKS_LOST] += thread->page->stacks_lost;
-	f->slow_ns += clock_map_duration(&m->machines[image->machine].clock, thread->page->slow_ticks);
+	f->slow_ns += slow_cpu_ns(usages, image, thread);
 }
 
 static void ignore_range(void *context, const struct nvtx_range *range)
@@ -110,7 +134,20 @@ static uint64_t count_cut_stacks(const struct trace *t)
 	return count;
 }
 
-static void image_counts(const struct model *m, const struct image *image, struct ledger_facts *f)
+static uint64_t count_signals(const struct trace *t)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < t->counter_count; i++) {
+		const struct function *f = trace_function(t, t->counters[i].function);
+
+		if (f && (!strcmp(f->name, "pthread_cond_signal") || !strcmp(f->name, "pthread_cond_broadcast")))
+			calls += t->counters[i].sum.calls;
+	}
+	return calls;
+}
+
+static void image_counts(const struct usages *usages, const struct image *image, struct ledger_facts *f)
 {
 	const struct trace *t = image->trace;
 	struct nvtx_counts counts = {0};
@@ -125,7 +162,7 @@ static void image_counts(const struct model *m, const struct image *image, struc
 		return;
 	}
 	for (size_t i = 0; i < t->thread_count; i++)
-		thread_facts(m, image, &t->threads[i], f);
+		thread_facts(usages, image, &t->threads[i], f);
 	f->counts[LEDGER_THREADS_LOST] += t->header.threads_lost;
 	f->counts[LEDGER_SAMPLES_SLOWED] += count_slowed(t);
 	f->counts[LEDGER_TEXTS_TRUNCATED] += count_texts_at_limit(t);
@@ -139,11 +176,20 @@ static void image_counts(const struct model *m, const struct image *image, struc
 	f->counts[LEDGER_UNMATCHED_END] += counts.unmatched_ends;
 }
 
-void ledger_add_image(const struct model *m, const struct image *image, struct ledger_facts *f)
+void ledger_add_image(const struct usages *usages, const struct image *image, struct ledger_facts *f)
 {
 	const uint64_t below = f->counts[LEDGER_BELOW], recorded = f->counts[LEDGER_RECORDED], slow_ns = f->slow_ns;
+	struct own_counts counts = {0};
 
-	image_counts(m, image, f);
-	own_cost_add(m, image, f->counts[LEDGER_BELOW] - below, f->counts[LEDGER_RECORDED] - recorded,
-		     f->slow_ns - slow_ns, &f->own);
+	image_counts(usages, image, f);
+	counts.short_calls = f->counts[LEDGER_BELOW] - below;
+	if (image->trace) {
+		counts.paths = traffic_paths(image->trace);
+		counts.signals = count_signals(image->trace);
+	}
+	counts.recorded = f->counts[LEDGER_RECORDED] - recorded;
+	if (image->via != TF_VIA_OBSERVED)
+		counts.threads = image->trace && image->trace->thread_count ? image->trace->thread_count : 1;
+	counts.slow_ns = slow_within(usages, image, f->slow_ns - slow_ns);
+	own_cost_add(usages_model(usages), image, &counts, &f->own);
 }

@@ -4,6 +4,7 @@
 #define PILLION_LEDGER_FACTS_H
 
 #include "report/derive/device/device.h"
+#include "report/derive/time/usage.h"
 #include "report/stats/ledger_list.h"
 #include "report/stats/own_cost.h"
 
@@ -15,7 +16,7 @@ struct ledger_facts {
 
 /* Calls, samples, stacks and what was lost; device records and their calls; allocations. An image without a trace file
  * has only the first. */
-void ledger_add_image(const struct model *m, const struct image *image, struct ledger_facts *f);
+void ledger_add_image(const struct usages *usages, const struct image *image, struct ledger_facts *f);
 void ledger_add_device(const struct report_context *c, const struct image *image, struct ledger_facts *f);
 void ledger_add_memory(const struct model *m, const struct image *image, struct ledger_facts *f);
 

@@ -6,18 +6,27 @@
 
 #include "report/read/model.h"
 
+struct own_counts {
+	uint64_t short_calls;
+	uint64_t paths, signals; /* of these, calls that have a path, and those that signal a condition */
+	uint64_t recorded;	     /* events of all kinds */
+	uint64_t slow_ns;
+	uint64_t threads; /* 0: without what the loader and the kernel do for an image and its threads */
+};
+
 struct own_cost {
 	uint64_t short_calls, recorded; /* recorded: events of all kinds */
 	double short_ns, recorded_ns;	/* of the above; 0 where the cost of a call is not known */
 	double slow_ns;			/* slow paths: start, threads, chunks, files, stacks, samples */
+	double load_ns;			/* outside of our code: mapping the library, and what forks copy of it */
 	double error_ns;
 	bool is_known;			/* the cost of a call is, in all of the images */
 };
 
-/* Adds what recording an image of that many calls and events has cost. Initialise `sum` with OWN_COST_NONE. */
+/* Adds what recording so much of an image has cost. Initialise `sum` with OWN_COST_NONE. */
 #define OWN_COST_NONE ((struct own_cost){.is_known = true})
-void own_cost_add(const struct model *m, const struct image *image, uint64_t short_calls, uint64_t recorded,
-		  uint64_t slow_ns, struct own_cost *sum);
+void own_cost_add(const struct model *m, const struct image *image, const struct own_counts *counts,
+		  struct own_cost *sum);
 
 double own_cost_ns(const struct own_cost *c);
 

@@ -113,6 +113,7 @@ static void add_bare(const struct model *m, struct buffer *ret)
 void ledger_line(const struct model *m, struct buffer *ret)
 {
 	struct ledger_facts f = {.own = OWN_COST_NONE};
+	struct usages *usages = usages_new(m);
 	const struct report_context c = {.model = m};
 	const uint64_t *n = f.counts;
 	uint64_t torn, unmatched, device_lost;
@@ -120,11 +121,12 @@ void ledger_line(const struct model *m, struct buffer *ret)
 
 	f.counts[LEDGER_LOST] = m->lost_events;
 	for (size_t i = 0; i < m->image_count; i++) {
-		ledger_add_image(m, &m->images[i], &f);
+		ledger_add_image(usages, &m->images[i], &f);
 		ledger_add_device(&c, &m->images[i], &f);
 		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++)
 			notes += m->images[i].trace->blobs[k].type == TF_BLOB_NOTE;
 	}
+	usages_free(usages);
 	torn = n[LEDGER_TORN] + n[LEDGER_UNREADABLE];
 	unmatched = n[LEDGER_UNMATCHED_PUSH] + n[LEDGER_UNMATCHED_POP] + n[LEDGER_UNMATCHED_START] +
 		    n[LEDGER_UNMATCHED_END];

@@ -2,9 +2,12 @@
 /* What recording costs on this machine, for the ledger. The time that a wrapper adds to a short call is too short to be
  * measured in the target, because reading a clock is most of it. The launcher measures it once per run: it times a
  * system call without and with what a wrapper does around it. See docs/decisions/own-cost.md. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/launch/run.h"
 #include "runtime/shared/common/clock.h"
@@ -12,9 +15,10 @@
 
 /* CALLS of each kind in a round. A round that was interrupted does not change the median of ROUNDS. The probe uses
  * SLOTS slots again and again: in the target new ones are populated in a slow path, which is measured there. */
-enum { ROUNDS = 15, CALLS = 48, SLOTS = 1024, FUNCTION = 5, SLOTS_OF_CALL = 2 };
+enum { ROUNDS = 11, CALLS = 48, SLOTS = 1024, FUNCTION = 5, SLOTS_OF_CALL = 2 };
 enum { PS_OF_NS = 1000 };
-enum call_kind { KIND_BARE, KIND_SHORT, KIND_RECORDED, KINDS };
+enum call_kind { KIND_BARE, KIND_SHORT, KIND_RECORDED, KIND_PATH, KINDS };
+enum { PAGE_ROUNDS = 3, PAGES = 24 };
 
 /* Read and written as preload/hook/call.h, runtime/recorder/record/event.h and traffic.h do: the thread, its page, a
  * counter of calls and one of traffic, the chunk. Volatile, because the compiler knows nothing of these in the target
@@ -28,6 +32,8 @@ static volatile struct {
 	uint64_t slots[SLOTS];
 	uint64_t run_generation, threshold, backtrace;
 	uint32_t groups, recording;
+	const char *path;
+	uint32_t directories[1];
 } probe;
 
 static void probe_count(uint64_t duration)
@@ -62,6 +68,24 @@ static void probe_put(uint64_t end, uint64_t duration)
 	probe.writing--;
 }
 
+/* As directory_number() of runtime/recorder/record/directory.c. */
+static void probe_path(const char *path)
+{
+	size_t length = strnlen(path, PATH_MAX);
+	uint64_t hash = length, word;
+
+	while (length && path[length - 1] != '/')
+		length--;
+	for (; length; length -= length < sizeof(word) ? length : sizeof(word), path += sizeof(word)) {
+		word = 0;
+		memcpy(&word, path, length < sizeof(word) ? length : sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 29;
+	}
+	if (probe.directories[0] != (uint32_t)hash)
+		probe.directories[0] = (uint32_t)hash;
+}
+
 static __attribute__((noinline)) void probe_call(void)
 {
 	uint64_t start, end;
@@ -80,11 +104,14 @@ static __attribute__((noinline)) void probe_call(void)
 		probe_put(end, end - start);
 	else if (probe.place[FUNCTION])
 		probe_count(end - start);
+	if (probe.path)
+		probe_path(probe.path);
 }
 
-static void probe_begin(enum call_kind kind)
+static void probe_begin(const struct run *run, enum call_kind kind)
 {
 	memset((void *)&probe, 0, sizeof(probe));
+	probe.path = kind == KIND_PATH ? run->library : NULL;
 	probe.groups = probe.recording = 1;
 	probe.descriptor = probe.place[FUNCTION] = 1;
 	probe.threshold = kind == KIND_RECORDED ? 0 : UINT64_MAX;
@@ -93,11 +120,11 @@ static void probe_begin(enum call_kind kind)
 }
 
 /* Duration of one call. */
-static uint64_t probe_time_ps(enum call_kind kind)
+static uint64_t probe_time_ps(const struct run *run, enum call_kind kind)
 {
 	uint64_t begin;
 
-	probe_begin(kind);
+	probe_begin(run, kind);
 	begin = clock_monotonic_ns();
 	for (int i = 0; i < CALLS; i++) {
 		if (kind == KIND_BARE)
@@ -116,11 +143,19 @@ static int by_value(const void *left, const void *right)
 }
 
 /* The median of what was added in each round, and the half of the distance between its quartiles. */
-static uint64_t added_ps(int64_t added[ROUNDS], uint64_t *ret_error)
+static uint64_t added_ps(int64_t *added, size_t rounds, uint64_t *ret_error)
 {
-	qsort(added, ROUNDS, sizeof(*added), by_value);
-	*ret_error = (uint64_t)(added[ROUNDS * 3 / 4] - added[ROUNDS / 4]) / 2;
-	return added[ROUNDS / 2] > 0 ? (uint64_t)added[ROUNDS / 2] : 0;
+	qsort(added, rounds, sizeof(*added), by_value);
+	*ret_error = (uint64_t)(added[rounds * 3 / 4] - added[rounds / 4]) / 2;
+	return added[rounds / 2] > 0 ? (uint64_t)added[rounds / 2] : 0;
+}
+
+static uint64_t cpu_ns(clockid_t clock)
+{
+	struct timespec t = {0};
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void line_append(struct run *run, const char *const names[], const uint64_t values[], size_t count)
@@ -135,30 +170,48 @@ static void line_append(struct run *run, const char *const names[], const uint64
 	index_append(&line, run->directory, run->index);
 }
 
+/* CPU time of mapping, writing to and unmapping a page of memory, with its part of the system calls. */
+static uint64_t page_ps(void)
+{
+	uint64_t begin = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PAGES * page;
+	volatile char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (bytes == MAP_FAILED)
+		return 0;
+	for (size_t at = 0; at < size; at += page)
+		bytes[at] = 1;
+	munmap((void *)bytes, size);
+	return (cpu_ns(CLOCK_THREAD_CPUTIME_ID) - begin) * PS_OF_NS / PAGES;
+}
+
 void own_cost_calls(struct run *run)
 {
-	static const char *const names[] = {"short_ps", "short_error_ps", "recorded_ps", "recorded_error_ps"};
+	static const char *const names[] = {"short_ps", "short_error_ps", "recorded_ps", "recorded_error_ps", "path_ps",
+					    "page_ps"};
 	int64_t added[KINDS][ROUNDS];
-	uint64_t values[4];
+	uint64_t values[6], error;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		int64_t bare_ps = (int64_t)probe_time_ps(KIND_BARE);
+		int64_t bare_ps = (int64_t)probe_time_ps(run, KIND_BARE);
 
 		for (enum call_kind kind = KIND_SHORT; kind < KINDS; kind++)
-			added[kind][i] = (int64_t)probe_time_ps(kind) - bare_ps;
+			added[kind][i] = (int64_t)probe_time_ps(run, kind) - bare_ps;
 	}
-	values[0] = added_ps(added[KIND_SHORT], &values[1]);
-	values[2] = added_ps(added[KIND_RECORDED], &values[3]);
-	line_append(run, names, values, 4);
+	values[0] = added_ps(added[KIND_SHORT], ROUNDS, &values[1]);
+	values[2] = added_ps(added[KIND_RECORDED], ROUNDS, &values[3]);
+	values[4] = added_ps(added[KIND_PATH], ROUNDS, &error);
+	values[4] -= values[4] > values[0] ? values[0] : values[4];
+	for (int i = 0; i < PAGE_ROUNDS; i++)
+		added[KIND_BARE][i] = (int64_t)page_ps();
+	values[5] = added_ps(added[KIND_BARE], PAGE_ROUNDS, &error);
+	line_append(run, names, values, 6);
 }
 
 void own_cost_launcher(struct run *run)
 {
 	static const char *const names[] = {"launcher_ns"};
-	struct timespec t = {0};
-	uint64_t ns;
+	uint64_t ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) + run->helpers_ns;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + run->helpers_ns;
 	line_append(run, names, &ns, 1);
 }

@@ -51,6 +51,12 @@ ok 'the launcher has used CPU time' test "$(fact short 'own launcher' 4)" -gt 0
 like "$(report stats -r ledger short.pillion | tail -n 1)" \
 	' ms own overhead \(\+-[0-9]+ %\), [0-9.]+ ms of the launcher$' 'the line of the ledger has both'
 
+# The loader maps the library in each image, and a fork copies what it has written to.
+pillion -f -o images bash -c '(:); (:); /bin/true' >out 2>err
+is "$(detail images | grep -c ' [0-9.]* ms of the loader and the kernel$')" \
+	"$(report stats -r processes -f csv images.pillion | grep -c '^[0-9]')" \
+	'each process has what the loader and the kernel have done for it'
+
 # Without a launcher nothing has measured the calls.
 LD_PRELOAD=$library PILLION_OUTPUT=$work/bare.pillion dd if=/dev/zero of=/dev/null bs=1 count=1000 2>err
 is "$(detail bare)" "ns in the recorder's slow paths" 'without the launcher, only slow paths are known'

@@ -32,6 +32,9 @@ PROGRAMS = {  # options of pillion, the command
     "stacks": (["--osrt-backtrace-threshold=1"], ["./own_cost", "stacks"]),
     "threads": ([], ["./own_cost", "threads"]),
     "python": ([], [sys.executable, "job.py"]),
+    "processes": ([], ["bash", "-c", "for ((i = 0; i < 200; i++)); do /bin/true; done"]),
+    "forks": ([], ["bash", "-c", "for ((i = 0; i < 200; i++)); do (:); done"]),
+    "start": ([], [sys.executable, "-c", "pass"]),
 }
 
 

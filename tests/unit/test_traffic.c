@@ -109,3 +109,12 @@ Test(traffic, a_generation_may_be_described_later)
 	assert_is(4, 5, 9000, 2000);
 	assert_is(5, 0, 1000, 0);
 }
+
+Test(traffic, tells_calls_with_a_path_from_those_with_a_descriptor)
+{
+	writer_traffic(&t, read_id, 3, 7, 2000, (struct tf_counter){40, 900}, 100);
+	writer_traffic(&t, readlink_id, TF_NO_DESCRIPTOR, 2, 2000, (struct tf_counter){30, 900}, 0);
+	writer_traffic(&t, readlink_id, TF_NO_DESCRIPTOR, 5, 2000, (struct tf_counter){6, 900}, 1);
+	read_back();
+	cr_assert_eq(traffic_paths(trace), 36);
+}

@@ -162,3 +162,14 @@ uint64_t traffic_uncounted(const struct trace *t)
 			counted += traffic.calls;
 	return all > counted ? all - counted : 0;
 }
+
+uint64_t traffic_paths(const struct trace *t)
+{
+	uint64_t calls = 0;
+	struct traffic traffic;
+
+	for (size_t i = 0; i < t->blob_count; i++)
+		if (traffic_read(t, i, &traffic) && traffic.fd == TF_NO_DESCRIPTOR)
+			calls += traffic.calls;
+	return calls;
+}

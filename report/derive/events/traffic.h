@@ -52,4 +52,7 @@ bool traffic_read(const struct trace *t, size_t i, struct traffic *ret);
 /* Short calls that read or write of an image, without those for which a struct traffic exists. */
 uint64_t traffic_uncounted(const struct trace *t);
 
+/* Short calls of an image that have a path instead of a descriptor. */
+uint64_t traffic_paths(const struct trace *t);
+
 #endif

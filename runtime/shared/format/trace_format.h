@@ -578,9 +578,10 @@ struct tf_operator_gap {
  *   clock   ticks= monotonic_ns= realtime_ns= error_ticks= clock= hz=
  *             from the launcher: before COMMAND starts, every 30 s, and at the end. hz: ticks per second as far as
  *             known; absent in older captures
- *   cost    run= short_ps= short_error_ps= recorded_ps= recorded_error_ps=
+ *   cost    run= short_ps= short_error_ps= recorded_ps= recorded_error_ps= path_ps= page_ps=
  *             from the launcher, once COMMAND runs: what is added to a short call, and to a recorded one without its
- *             stack, and half of the distance between the quartiles of what was measured
+ *             stack, and half of the distance between the quartiles of what was measured; what a path adds to a
+ *             short call; what mapping a page of memory costs
  *   cost    run= launcher_ns=
  *             from the launcher, at the end: CPU time of it and of its helpers
  *   note, seen    nonce= pid= text=
