@@ -15,7 +15,6 @@
 enum { IDLE_CPU = 5, IDLE_WAIT = 90, IDLE_BLOCKED = 50, SHIM_CPU = 10 };
 /* Names of lines are looked up for this many roles and calls of each. */
 enum { NAMED_ROLES = 8, NAMED_CALLS = 8 };
-#define SHORT_SLEEP_NS 200000000ull
 enum { WRAPPER = 1, STARTUP = 2 }; /* kinds of shims */
 
 struct making {
@@ -285,15 +284,6 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 	return &k->roles->items[*place - 1];
 }
 
-const uint64_t *role_find_call(struct roles *all, size_t role, const struct image *image, const struct blocked_call *c)
-{
-	struct symbol_frame frame = {.place = SYMBOL_NO_PLACE};
-	bool is_users;
-	bool has_frame = c->stack && attribution_stack(&all->attribution, image, c->stack, &frame, &is_users);
-
-	return map_find(&all->items[role].known_calls, c->kind, has_frame ? frame.place : SYMBOL_NO_PLACE);
-}
-
 static void role_add_call(struct making *k, struct role *role, const struct image *image, const struct blocked_call *c)
 {
 	struct symbol_frame frame = {.place = SYMBOL_NO_PLACE};
@@ -342,32 +332,6 @@ static void role_add(struct making *k, struct role *role, const struct thread_ti
 		role->first_ns = p->start_ns;
 	if (p->end_ns > role->last_ns)
 		role->last_ns = p->end_ns;
-}
-
-bool role_call_waits(const struct role *r, enum blocked_kind kind, uint64_t ns, uint64_t count)
-{
-	return blocked_waits_for_others(kind) || (kind == BLOCKED_SOCKET && !r->is_main) ||
-	       (kind == BLOCKED_SLEEP && count > 1 && ns / count < SHORT_SLEEP_NS);
-}
-
-uint64_t role_own_ns(const struct role *r)
-{
-	uint64_t waits_ns = r->waits_ns + (r->polling_ns < r->cpu_ns ? r->polling_ns : r->cpu_ns);
-
-	return r->lifetime_ns > waits_ns ? r->lifetime_ns - waits_ns : 0;
-}
-
-double role_width(const struct role *r)
-{
-	double span = r->last_ns > r->first_ns ? (double)(r->last_ns - r->first_ns) : 1,
-	       width = (double)r->lifetime_ns / span;
-
-	return width < 1 ? 1 : width;
-}
-
-uint64_t role_wall_ns(const struct role *r, uint64_t ns)
-{
-	return (uint64_t)((double)ns / role_width(r));
 }
 
 static int compare_calls(const void *left, const void *right)

@@ -82,3 +82,95 @@ void role_end_words(const struct report_context *c, const struct roles *all, con
 	add_activity(c, role ? &all->items[role - 1] : NULL, end, ret);
 	buffer_text(ret, ")");
 }
+
+void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret)
+{
+	struct buffer place = {0};
+
+	if (r->lines.count && r->lines.items[0].is_users)
+		role_place(c, &r->lines.items[0], &place);
+	/* A program without names of functions, as "[job]", says nothing. */
+	if (place.size && *place.data != '[')
+		buffer_add(ret, place.data, place.size);
+	buffer_done(&place);
+}
+
+void role_hot_frame(const struct report_context *c, const struct role *r, struct buffer *ret)
+{
+	struct symbol_frame frame;
+
+	if (!r->lines.count || !r->lines.items[0].is_users)
+		return;
+	frame = r->lines.items[0].frame;
+	symbols_name(c->symbols, &frame);
+	buffer_text(ret, frame.text);
+}
+
+/* The differences of a process's lifetime from the wait for it, in percent of it: what starting and ending it takes. */
+enum { LIFETIME_PERCENT = 10 };
+
+/* Where a role waits longest for others. */
+static const struct role_call *longest_wait(const struct role *r)
+{
+	for (size_t i = 0; i < r->call_count; i++)
+		if (role_call_waits(r, r->calls[i].kind, r->calls[i].ns, r->calls[i].count) && r->calls[i].is_users)
+			return &r->calls[i];
+	return NULL;
+}
+
+static bool waits_as_long(const struct role_call *call, const struct role *r)
+{
+	uint64_t difference = call->ns > r->lifetime_ns ? call->ns - r->lifetime_ns : r->lifetime_ns - call->ns;
+
+	return difference * 100 <= r->lifetime_ns * LIFETIME_PERCENT;
+}
+
+const struct role_call *role_parent_wait(const struct roles *all, const struct role *r, const struct role **ret_parent)
+{
+	const struct role *parent = r->parent && !r->is_workers ? &all->items[r->parent - 1] : NULL;
+	const struct role_call *found = NULL;
+
+	for (size_t i = 0; parent && i < parent->call_count; i++) {
+		const struct role_call *call = &parent->calls[i];
+
+		if ((call->kind != BLOCKED_CHILD && call->kind != BLOCKED_PIPE && call->kind != BLOCKED_POLL) ||
+		    !waits_as_long(call, r))
+			continue;
+		if (found)
+			return NULL;
+		found = call;
+	}
+	if (found && ret_parent)
+		*ret_parent = parent;
+	return found;
+}
+
+void role_work_line(const struct report_context *c, const struct roles *all, const struct role *r, struct buffer *ret)
+{
+	const struct role_call *wait;
+	const struct role *parent;
+	struct buffer line = {0};
+
+	role_hot_line(c, r, &line);
+	if (line.size)
+		buffer_print(ret, ": %s", line.data);
+	wait = line.size ? NULL : role_parent_wait(all, r, &parent);
+	if (wait) {
+		role_place(c, wait, &line);
+		buffer_print(ret, " for %s: %s", parent->is_workers ? "the workers" : parent->label, line.data);
+	}
+	for (size_t i = 0; i < all->count && !r->is_program && !line.size; i++) {
+		const struct role *program = &all->items[i];
+
+		if (!program->is_program || program->process != r->process)
+			continue;
+		wait = longest_wait(program);
+		if (!wait || (program->lines.count && program->lines.items[0].ns > wait->ns))
+			role_hot_line(c, program, &line);
+		if (!line.size && wait)
+			role_place(c, wait, &line);
+		if (line.size)
+			buffer_print(ret, " for %s: %s", program->is_workers ? "them" : program->label, line.data);
+	}
+	buffer_done(&line);
+}

@@ -89,24 +89,6 @@ int findings_by_cost(size_t left, size_t right, const void *findings)
 	return order_of(all[right].saves.saved_ns, all[left].saves.saved_ns) ?: order_of(left, right);
 }
 
-void rules_done(struct rules *rules)
-{
-	gaps_free(rules->gaps);
-	free(rules->steady);
-	attribution_done(&rules->attribution);
-	map_done(&rules->polls);
-	rules_mpi_done(rules);
-	if (rules->time) {
-		pressures_done(&rules->time->pressures);
-		roles_done(&rules->time->roles);
-		partition_done(&rules->time->partition);
-		free(rules->time);
-	}
-	rules->time = NULL;
-	rules->gaps = NULL;
-	rules->steady = NULL;
-}
-
 const struct gaps *rules_gaps(struct rules *rules)
 {
 	if (!rules->gaps)
@@ -125,32 +107,6 @@ const struct job_time *rules_time(struct rules *rules)
 	roles_make(rules->context, &t->partition, &t->roles);
 	pressures_find(rules->context, &t->partition, &t->pressures);
 	return t;
-}
-
-size_t rules_worst(struct rules *rules, struct finding *ret, size_t size)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < rule_count; i++) {
-		struct finding f;
-		size_t at = count;
-
-		if (rule_list[i].flags & RULE_NSYS)
-			continue;
-		rule_run(rules, &rule_list[i], &f);
-		while (at && ret[at - 1].cost_ns < f.cost_ns)
-			at--;
-		if (f.verdict != VERDICT_FOUND || at == size) {
-			finding_done(&f);
-			continue;
-		}
-		if (count == size)
-			finding_done(&ret[--count]);
-		memmove(ret + at + 1, ret + at, (count - at) * sizeof(*ret));
-		ret[at] = f;
-		count++;
-	}
-	return count;
 }
 
 /* ---- availability of data ---- */

@@ -32,16 +32,6 @@ static bool is_over(const struct model *m, const struct image *image, const stru
 	       image->end_ticks > p->ticks;
 }
 
-const struct trace_thread *where_trace_thread(const struct image *image, uint32_t tid)
-{
-	const struct trace_thread *found = NULL;
-
-	for (size_t i = 0; image && image->trace && i < image->trace->thread_count; i++)
-		if (image->trace->threads[i].tid == tid)
-			found = &image->trace->threads[i];
-	return found;
-}
-
 /* A thread that is in a recorded call since before the look, or that has recorded nothing after it, is where it was. */
 static void find_call(const struct model *m, struct where_item *item)
 {

@@ -157,3 +157,13 @@ void where_look_from_traces(const struct model *m, const struct look *looks, siz
 		add_process(ret, m, image);
 	}
 }
+
+const struct trace_thread *where_trace_thread(const struct image *image, uint32_t tid)
+{
+	const struct trace_thread *found = NULL;
+
+	for (size_t i = 0; image && image->trace && i < image->trace->thread_count; i++)
+		if (image->trace->threads[i].tid == tid)
+			found = &image->trace->threads[i];
+	return found;
+}
