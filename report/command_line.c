@@ -229,9 +229,12 @@ static const struct option rows[] = {
 	{"by", 0, OPTION_CHOICE, AT(diff_by), VERBS_OF(VERB_DIFF), .title = "What to compare", .value = "WHAT",
 	 .choice = diff_by_choice, .initial = "auto",
 	 .help = "rows; auto: what the captures have, in this order: kernel, line, range, api"},
-	{"runs", 'n', OPTION_COUNT, AT(runs), VERBS_OF(VERB_TRY), .title = "What to compare", .value = "N",
-	 .takes = "a number of runs", .initial = "10", .minimum = TRIAL_LEAST_RUNS, .maximum = 100000,
-	 .help = "how often each command runs, after one run that does not count"},
+	{"runs", 'n', OPTION_COUNT, AT(runs), VERBS_OF(VERB_TRY | VERB_WHATIF), .title = "What to compare",
+	 .value = "N", .takes = "a number of runs", .initial = "10", .minimum = TRIAL_LEAST_RUNS, .maximum = 100000,
+	 .help = "how often each command runs, or with and without --delay, after a run of each that does not count"},
+	{"delay", 0, OPTION_TEXT, AT(delay), VERBS_OF(VERB_WHATIF), .value = "call~NAME=TIME",
+	 .help = "run the operands, which are a command, with calls of this function that take longer by TIME (with "
+		 "its unit: ns, us, ms, s), and without, in turn"},
 	{"gate", 0, OPTION_OWN, SET(gate), VERBS_OF(VERB_DIFF | VERB_TRY), .value = "PERCENT", .initial = "3%",
 	 .takes = "a percentage, such as 3%", .help = "worse is what has become slower by this much or more"},
 	{"over", 0, OPTION_TEXT, AT(over), VERBS_OF(VERB_DIFF), .value = "RANGE[@DOMAIN]",
@@ -397,7 +400,7 @@ int command_line_parse(unsigned int verb, const char *help, char **words, struct
 		const char *value;
 		int code;
 
-		if (only_captures || !option_is_word(*words)) {
+		if (only_captures || !option_is_word(*words) || (ret->delay && ret->capture_count)) {
 			ret->captures[ret->capture_count++] = *words++;
 			continue;
 		}

@@ -26,9 +26,6 @@ enum { VERB_WRITES = VERB_EXPORT | VERB_VIEW | VERB_PACK | VERB_UNPACK };
 /* Likewise; that of doctor names the capture of a later run. */
 enum { VERB_NAMES = VERB_WRITES | VERB_DOCTOR };
 
-/* Their operands are no captures. */
-enum { VERB_COMMANDS = VERB_TRY };
-
 /* Without CAPTURE they take the newest one of the working directory. */
 enum { VERB_NEWEST = VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_CRITICAL | VERB_VIEW | VERB_EXPORT | VERB_PACK };
 
@@ -93,7 +90,8 @@ struct command_line {
 	bool interactive; /* query: statements come from standard input */
 	enum diff_by diff_by;
 	double gate;
-	uint32_t runs; /* try: of each command */
+	uint32_t runs; /* try, whatif --delay: of each kind */
+	const char *delay; /* whatif: NULL: not given. The operands are then a command, not captures */
 	const char *over;    /* diff: the range that is a step; NULL: not given */
 	size_t before_count; /* diff: captures before "--"; 0: there was none */
 	struct texts remarks; /* what of the options has no effect */

@@ -122,6 +122,12 @@ static char *take_newest(const struct verb *v, struct command_line *line, char *
 	return name;
 }
 
+/* Its operands are no captures. */
+static bool has_commands(const struct verb *v, const struct command_line *l)
+{
+	return v->bit == VERB_TRY || l->delay;
+}
+
 static int run_verb(const struct verb *v, char **words)
 {
 	struct command_line line;
@@ -143,7 +149,7 @@ static int run_verb(const struct verb *v, char **words)
 		status = print(version);
 	} else {
 		newest = take_newest(v, &line, &list);
-		envelope_settings(line.captures, v->bit & VERB_COMMANDS ? 0 : line.capture_count, line.json_bytes);
+		envelope_settings(line.captures, has_commands(v, &line) ? 0 : line.capture_count, line.json_bytes);
 		for (size_t i = 0; i < line.remarks.count && !line.quiet; i++)
 			say("%s", line.remarks.items[i]);
 		command_masks_secrets = !line.shows_secrets;

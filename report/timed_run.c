@@ -48,7 +48,7 @@ static uint64_t now_ns(void)
 }
 
 /* The signals are blocked until `running` is set; the command begins with the mask of this process. */
-static int start(char *const *argv, const sigset_t *mask)
+static int start(char *const *argv, bool is_silent, const sigset_t *mask)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
@@ -58,6 +58,8 @@ static int start(char *const *argv, const sigset_t *mask)
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	if (is_silent)
+		posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, mask);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -84,7 +86,7 @@ static int await(void)
 	return status;
 }
 
-int timed_run(char *const *argv, struct timed_run *ret, struct err *err)
+int timed_run(char *const *argv, bool is_silent, struct timed_run *ret, struct err *err)
 {
 	struct sigaction before[SIGNALS];
 	sigset_t ours, mask;
@@ -97,7 +99,7 @@ int timed_run(char *const *argv, struct timed_run *ret, struct err *err)
 	sigprocmask(SIG_BLOCK, &ours, &mask);
 	catch_signals(before);
 	start_ns = now_ns();
-	code = start(argv, &mask);
+	code = start(argv, is_silent, &mask);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (code)
 		err_set(err, code, "%s: %s", argv[0], strerror(-code));

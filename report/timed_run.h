@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a command and measures its wall time. Its standard input is empty, its standard output is discarded, its
- * standard error is ours. SIGINT, SIGTERM and SIGHUP that reach this process end the command as well. */
+/* Runs a command and measures its wall time. Its standard input is empty, its standard output is discarded, with
+ * `is_silent` its standard error, too. SIGINT, SIGTERM and SIGHUP that reach this process end the command as well. */
 #ifndef PILLION_TIMED_RUN_H
 #define PILLION_TIMED_RUN_H
 
@@ -12,7 +12,7 @@ struct timed_run {
 };
 
 /* -EINTR: a signal ended it, timed_run_signal() is its number; else 0 or -errno. */
-int timed_run(char *const *argv, struct timed_run *ret, struct err *err);
+int timed_run(char *const *argv, bool is_silent, struct timed_run *ret, struct err *err);
 
 /* The signal that has reached this process during a run; 0: none. */
 int timed_run_signal(void);

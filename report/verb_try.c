@@ -25,7 +25,7 @@ static int run_one(const struct trying *t, int side, double *ret_ns)
 	struct buffer failure = {0};
 	struct timed_run run;
 	struct err err;
-	int code = timed_run(argv, &run, &err);
+	int code = timed_run(argv, false, &run, &err);
 
 	if (code) {
 		say("%s", err.text);
@@ -68,11 +68,6 @@ static int by_size(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-static double to_ten_thousandth(double ratio)
-{
-	return rint(ratio * 1e4) / 1e4;
-}
-
 static void add_side(struct table *table, const struct trying *t, int side, const struct trial *trial)
 {
 	const uint32_t runs = t->line->runs;
@@ -91,9 +86,9 @@ static void add_side(struct table *table, const struct trying *t, int side, cons
 	table_number(table, (uint64_t)times[runs - 1]);
 	table_real(table, sqrt(squares / (runs - 1)));
 	if (side) {
-		table_real(table, to_ten_thousandth(trial->ratio));
-		table_real(table, to_ten_thousandth(trial->low));
-		table_real(table, to_ten_thousandth(trial->high));
+		table_real(table, trial_rounded(trial->ratio));
+		table_real(table, trial_rounded(trial->low));
+		table_real(table, trial_rounded(trial->high));
 	} else {
 		table_nothings(table, 3);
 	}

@@ -7,6 +7,7 @@
 #include "report/derive/causes/path.h"
 #include "report/derive/causes/saving.h"
 #include "report/verb.h"
+#include "report/verb_delay.h"
 
 /* --rank: edits at most, and the part of the run from which on one is worth a row. */
 enum { RANKED_MOST = 100, RANKED_PART = 100 };
@@ -141,6 +142,8 @@ static int run_whatif(const struct command_line *l)
 	struct work w;
 	int status;
 
+	if (l->delay)
+		return verb_delay(l);
 	if (l->capture_count < 2 && !(l->is_ranking && l->capture_count)) {
 		say("a capture and an edit are missing: pillion whatif CAPTURE 'line~job.py:12=0'");
 		return EXIT_UNUSABLE;
@@ -177,11 +180,16 @@ static void more_help(struct text *ret)
 		      "  line~FILE:N=0      calls and computing of a line     call~NAME=0      calls of a function\n"
 		      "  kernel~REGEX=0.5x  kernels                           copy=0.5x        copies of devices\n"
 		      "  lock~FILE:N=0      waits for locks at a line         no-sync~FILE:N   all waits at a line\n"
-		      "  rank~5=median      the work of a rank\n");
+		      "  rank~5=median      the work of a rank\n"
+		      "\n--delay 'call~fsync=2ms' COMMAND [ARG]... runs COMMAND with and without that delay after\n"
+		      "each recorded call of fsync, in turn, and prints by how much the run becomes longer for\n"
+		      "each second of delay: 1 if the calls are on the critical path, 0 if they have slack. Delays\n"
+		      "of several threads add up. Of locks and semaphores only calls that wait are delayed. The\n"
+		      "output of COMMAND is discarded.\n");
 }
 
 const struct verb verb_whatif = {
-	"whatif", "[OPTION]... CAPTURE [EDIT]...", "how long the run would have been with a change", VERB_WHATIF,
-	run_whatif, more_help,
+	"whatif", "[OPTION]... CAPTURE [EDIT]... | --delay call~NAME=TIME COMMAND [ARG]...",
+	"how long the run would have been with a change", VERB_WHATIF, run_whatif, more_help,
 	"0 done, 1 done but an edit cannot be computed or something is damaged, 2 wrong usage or unreadable input",
 };

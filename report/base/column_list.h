@@ -80,7 +80,7 @@
 #define COLUMNS_NS(X)												       \
 	X(AGE_NS, "Age (ns)") X(AMAX_NS, "AMax (ns)") X(AMIN_NS, "AMin (ns)") X(API_DUR_NS, "API Dur (ns)")	       \
 	X(API_START_NS, "API Start (ns)") X(AT_NS, "At (ns)") X(BLOCKED_NS, "Blocked (ns)")			       \
-	X(BLOCK_IO_DELAY_NS, "Block I/O Delay (ns)")								       \
+	X(BLOCK_IO_DELAY_NS, "Block I/O Delay (ns)") X(DELAY_NS, "Delay (ns)")					       \
 	X(CALL_DURATION_NS, "Call Duration (ns)") X(CALL_START_NS, "Call Start (ns)")				       \
 	X(COMPILE_TOTAL_NS, "Compile Total (ns)") X(COST_NS, "Cost (ns)") X(CPU_NATIVE_NS, "CPU Native (ns)")	       \
 	X(CPU_NS, "CPU (ns)") X(CPU_PYTHON_NS, "CPU Python (ns)") X(CPU_SELF_NS, "CPU Self (ns)")		       \
@@ -165,7 +165,9 @@
 	X(GFLOP_PER_S, "GFLOP/s") X(LIMIT_W, "Limit (W)") X(MAX_C, "Max (C)") X(MAX_W, "Max (W)")		       \
 	X(MEMORY_CLOCK_MHZ, "Memory Clock (MHz)") X(PEAK_BANDWIDTH_GB_PER_S, "Bandwidth (GB/s)")		       \
 	X(PEAK_GFLOP_PER_S, "Peak GFLOP/s") X(POWER_W, "Power (W)") X(RATIO, "Ratio") X(RATIO_HIGH, "Ratio High")      \
-	X(RATIO_LOW, "Ratio Low") X(SM_CLOCK_MHZ, "SM Clock (MHz)")
+	X(PREDICTED_SLOPE, "Predicted Slope")		       \
+	X(RATIO_LOW, "Ratio Low") X(SLOPE, "Slope") X(SLOPE_HIGH, "Slope High") X(SLOPE_LOW, "Slope Low")	       \
+	X(SM_CLOCK_MHZ, "SM Clock (MHz)")
 
 /* each(type, list) for each of these lists */
 #define COLUMN_LISTS(each)                                                                                             \

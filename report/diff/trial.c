@@ -41,6 +41,11 @@ void trial_reason(const struct trial *t, struct buffer *ret)
 		buffer_print(ret, "B is not slower by %g %% or more", 100 * t->gate);
 }
 
+double trial_rounded(double ratio)
+{
+	return rint(ratio * 1e4) / 1e4;
+}
+
 struct slope slope_fit(const double *x, const double *y, size_t count)
 {
 	double mean_x = 0, mean_y = 0, xx = 0, xy = 0, squares = 0, slope, width;

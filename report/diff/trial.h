@@ -28,6 +28,9 @@ void trial_judge(struct trial *t);
 /* "B takes 0.91 of the time of A (0.90 to 0.92): B is faster" */
 void trial_reason(const struct trial *t, struct buffer *ret);
 
+/* To four decimals, for tables. */
+double trial_rounded(double ratio);
+
 /* The straight line through points (x, y) by least squares. The interval of its slope has 95 % probability. */
 struct slope {
 	double slope, low, high;

@@ -14,6 +14,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "report/base/launcher.h"
 #include "report/read/model.h"
 
 static const struct {
@@ -28,37 +29,6 @@ static const struct {
 };
 
 enum { ROOM_MB = 1000 };
-
-/* The launcher is beside us: in a build tree, or in an installed one. */
-static bool find_launcher(char ret[PATH_MAX])
-{
-	static const char *const places[] = {"../runtime/pillion-launch", "../libexec/pillion/pillion-launch"};
-	char self[PATH_MAX], path[PATH_MAX + 64];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	self[n > 0 ? n : 0] = 0;
-	if (n <= 0)
-		return false;
-	strrchr(self, '/')[1] = 0;
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(path, sizeof(path), "%s%s", self, places[i]);
-		if (!access(path, X_OK) && realpath(path, ret))
-			return true;
-	}
-	return false;
-}
-
-static void remove_capture(const char *path)
-{
-	DIR *directory = opendir(path);
-	struct dirent *entry;
-
-	while (directory && (entry = readdir(directory)))
-		unlinkat(dirfd(directory), entry->d_name, 0);
-	if (directory)
-		closedir(directory);
-	rmdir(path);
-}
 
 static void add_file_system(struct doctor *d, const char *spool)
 {
@@ -160,7 +130,7 @@ void doctor_trial(struct doctor *d)
 	int status;
 
 	check_add(d, "recording", "%s", "");
-	if (!find_launcher(launcher)) {
+	if (!launcher_find(launcher)) {
 		buffer_text(&d->checks[row].found, "pillion-launch is not beside pillion-report");
 		check_worse(&d->checks[row], CHECK_MISSING, "install pillion again");
 		add_file_system(d, "");
@@ -184,5 +154,5 @@ void doctor_trial(struct doctor *d)
 		d->checks[row] = first;
 	}
 	buffer_done(&output);
-	remove_capture(path);
+	launcher_remove_capture(path);
 }

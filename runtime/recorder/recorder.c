@@ -16,6 +16,7 @@
 #include "runtime/recorder/record/process_line.h"
 #include "runtime/recorder/record/spare_stack.h"
 #include "runtime/recorder/record/traffic.h"
+#include "runtime/recorder/record/slow_down.h"
 #include "runtime/recorder/record/usage.h"
 #include "runtime/recorder/record/wake.h"
 #include "runtime/recorder/stack/crash.h"
@@ -88,6 +89,8 @@ static bool recorder_start_image(void)
 		process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0) |
 				      (process_options.memory ? PROCESS_MEMORY : 0);
 	wake_is_on = process_options.wakes;
+	if (!is_fork)
+		slow_down_init();
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
 	 * inherits the results. */
 	if (!is_fork) {

@@ -78,3 +78,23 @@ bool value_is_listed(const char *list, const char *s, size_t length)
 	}
 	return false;
 }
+
+bool value_duration(const char *s, uint64_t *ret_ns)
+{
+	static const struct {
+		const char *unit;
+		uint64_t ns;
+	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+	const uint64_t most_ns = 3600000000000;
+	size_t digits = strspn(s, "0123456789");
+	uint64_t n;
+
+	if (!value_number(s, digits, &n))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (!strcmp(s + digits, units[i].unit) && n <= most_ns / units[i].ns) {
+			*ret_ns = n * units[i].ns;
+			return true;
+		}
+	return false;
+}

@@ -11,6 +11,8 @@ bool value_number(const char *s, size_t length, uint64_t *ret);
 bool value_seconds(const char *s, double *ret);
 /* Appends seconds as value_seconds takes them. */
 void value_seconds_print(double seconds, struct text *t);
+/* A whole number with a unit: 2ms; ns, us, ms or s. At most an hour. */
+bool value_duration(const char *s, uint64_t *ret_ns);
 /* true, on, yes, or their opposites; True and False, as Python writes them. */
 bool value_bool(const char *s, bool *ret);
 /* Whether the `length` bytes at `s` are `word`. */

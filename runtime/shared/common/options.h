@@ -43,6 +43,9 @@ struct options {
 	uint64_t osrt_threshold_ns;
 	uint64_t osrt_backtrace_ns;
 	uint64_t cuda_backtrace_ns[CUDA_KINDS]; /* OPTION_NEVER: no stacks on this kind */
+	const char *slow_down; /* name of a function, of slow_down_bytes; NULL: none */
+	size_t slow_down_bytes;
+	uint64_t slow_down_ns;
 	uint32_t osrt_short_sampling; /* one in so many calls below the threshold has its stack recorded; 0: none */
 	uint32_t backtrace_depth;
 	bool python_backtrace;

@@ -513,3 +513,33 @@ int options_set_env_var(const struct option *row, void *settings, const char *va
 	o->env_var = value;
 	return 0;
 }
+
+/* "call~fsync=2ms" */
+int options_set_slow_down(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	static const char kind[] = "call~";
+	const char *name = value + strlen(kind), *time;
+	struct options *o = settings;
+
+	if (strncmp(value, kind, strlen(kind)) != 0)
+		return option_refuse(row, value, why);
+	time = name + strcspn(name, "=");
+	if (time == name || *time != '=' || !value_duration(time + 1, &o->slow_down_ns))
+		return option_refuse(row, value, why);
+	o->slow_down = name;
+	o->slow_down_bytes = (size_t)(time - name);
+	return 0;
+}
+
+void options_print_slow_down(const void *settings, struct text *ret)
+{
+	const struct options *o = settings;
+
+	if (!o->slow_down)
+		return;
+	text_add(ret, "call~");
+	text_bytes(ret, o->slow_down, o->slow_down_bytes);
+	text_char(ret, '=');
+	text_number(ret, o->slow_down_ns);
+	text_add(ret, "ns");
+}

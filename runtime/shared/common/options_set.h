@@ -29,6 +29,8 @@ int options_set_pytorch(const struct option *row, void *settings, const char *va
 void options_print_pytorch(const void *settings, struct text *t);
 int options_set_export(const struct option *row, void *settings, const char *value, struct text *why);
 int options_set_kill(const struct option *row, void *settings, const char *value, struct text *why);
+void options_print_slow_down(const void *settings, struct text *ret);
+int options_set_slow_down(const struct option *row, void *settings, const char *value, struct text *why);
 int options_set_env_var(const struct option *row, void *settings, const char *value, struct text *why);
 
 #endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For verbs that record a command. */
+#ifndef PILLION_LAUNCHER_H
+#define PILLION_LAUNCHER_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+/* The path of pillion-launch, which is beside us: in a build tree, or in an installed one. False: it is not there. */
+bool launcher_find(char ret[PATH_MAX]);
+
+/* Removes a capture that a verb has made for itself. */
+void launcher_remove_capture(const char *path);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* By how much a run becomes longer if calls of a function do. Both kinds of runs are recorded alike, in turn. */
+#include "report/verb_delay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/base/launcher.h"
+#include "report/derive/causes/saving.h"
+#include "report/derive/timeline/timeline.h"
+#include "report/diff/trial.h"
+#include "report/envelope.h"
+#include "report/timed_run.h"
+#include "report/verb.h"
+#include "runtime/shared/base/value.h"
+
+struct delaying {
+	const struct command_line *line;
+	char *name; /* of the function */
+	uint64_t delay_ns;
+	char launcher[PATH_MAX], directory[PATH_MAX], capture[PATH_MAX + 16];
+	/* by run: whether it has the delay, the time that the recorder took of all its threads, of which the delay is a
+	 * part, and the run's time */
+	bool *has_delay;
+	double *taken_ns, *run_ns;
+	size_t count;
+	/* of the runs without delay */
+	double calls;
+	struct {
+		bool is_known;
+		double slope;
+	} predicted;
+};
+
+/* ---- what a run has recorded ---- */
+
+struct delayed_calls {
+	const char *name;
+	uint64_t calls, ns;
+};
+
+static void count_call(void *context, const struct timeline_event *e)
+{
+	struct delayed_calls *c = context;
+
+	if (e->kind != TIMELINE_CALL || !e->function || strcmp(e->function->name, c->name) != 0)
+		return;
+	c->calls++;
+	c->ns += e->duration_ns;
+}
+
+/* By the replay of a run without delay, in which each call takes longer. */
+static void predict(struct delaying *d, struct report_context *context, const struct delayed_calls *c)
+{
+	struct causality *s = c->ns ? causes_find(context) : NULL;
+	const double added = (double)(c->calls * d->delay_ns);
+	struct buffer text = {0};
+	struct saving saving;
+	struct edit edit;
+	struct err err;
+
+	if (!s)
+		return;
+	edit_init(&edit, s);
+	buffer_print(&text, "call~%s=0", d->name); /* to find what it changes */
+	if (!edit_parse(s, text.data, &edit, &err)) {
+		for (size_t i = 0; i < s->editables.count; i++)
+			if (edit.factors[i] == 0)
+				edit.factors[i] = (float)(1 + added / (double)c->ns);
+		saving_find(s, &edit, &saving);
+		d->predicted.slope = ((double)saving.after_ns - (double)saving.before_ns) / added;
+		d->predicted.is_known = true;
+	}
+	buffer_done(&text);
+	edit_done(&edit);
+	causes_free(s);
+}
+
+/* The time of the delays as they were: a sleep ends late on a loaded machine. */
+static uint64_t taken_time(const struct model *m)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct image *image = &m->images[i];
+
+		for (size_t k = 0; image->trace && k < image->trace->thread_count; k++)
+			sum += clock_map_duration(&m->machines[image->machine].clock,
+						  image->trace->threads[k].page->slow_ticks);
+	}
+	return sum;
+}
+
+static uint64_t run_time(const struct model *m)
+{
+	uint64_t last = m->origin_ns;
+
+	for (size_t i = 0; i < m->process_count; i++)
+		last = m->processes[i].end_ns > last ? m->processes[i].end_ns : last;
+	return last - m->origin_ns;
+}
+
+struct measured {
+	uint64_t calls, taken_ns, run_ns;
+};
+
+/* Reads the capture of a run. 0 or the exit status. */
+static int read_run(struct delaying *d, bool has_delay, struct measured *ret)
+{
+	static const struct timeline_printer printer = {.parts = {PART_THREADS}, .event = count_call};
+	struct delayed_calls counting = {.name = d->name};
+	struct report_context context = {0};
+	struct timeline *timeline;
+	struct model model;
+	char *path = d->capture;
+	struct err err;
+
+	if (model_open(&model, &path, 1, &err)) {
+		say("%s", err.text);
+		model_done(&model);
+		return EXIT_UNUSABLE;
+	}
+	context.model = &model;
+	context.symbols = symbols_new(&model, true);
+	timeline = mem_alloc(sizeof(*timeline));
+	timeline_visit(timeline, &context, &printer, &counting);
+	free(timeline);
+	if (!has_delay && !d->predicted.is_known)
+		predict(d, &context, &counting);
+	*ret = (struct measured){counting.calls, taken_time(&model), run_time(&model)};
+	symbols_free(context.symbols);
+	model_done(&model);
+	return 0;
+}
+
+/* ---- runs ---- */
+
+static int run_one(struct delaying *d, bool has_delay, bool counts)
+{
+	const struct command_line *l = d->line;
+	char **argv = mem_alloc((l->capture_count + 10) * sizeof(*argv));
+	struct buffer slow = {0}, failure = {0};
+	struct timed_run run = {0};
+	struct err err;
+	struct measured measured = {0};
+	size_t n = 0;
+	int status;
+
+	buffer_print(&slow, "--slow-down=call~%s=%lluns", d->name, has_delay ? (unsigned long long)d->delay_ns : 0ull);
+	argv[n++] = d->launcher;
+	argv[n++] = "-o";
+	argv[n++] = d->capture;
+	argv[n++] = "-f";
+	argv[n++] = "true";
+	argv[n++] = "--stats=false";
+	argv[n++] = slow.data;
+	argv[n++] = "--";
+	for (size_t i = 0; i < l->capture_count; i++)
+		argv[n++] = l->captures[i];
+	status = timed_run(argv, true, &run, &err) ? EXIT_UNUSABLE : 0;
+	if (status)
+		say("%s", err.text);
+	else if (run.status) {
+		timed_run_failure(run.status, &failure);
+		say("cannot tell: COMMAND %s", buffer_string(&failure));
+		status = EXIT_INCOMPLETE;
+	} else {
+		status = read_run(d, has_delay, &measured);
+	}
+	launcher_remove_capture(d->capture);
+	if (!status && counts) {
+		d->has_delay[d->count] = has_delay;
+		d->run_ns[d->count] = (double)measured.run_ns;
+		d->taken_ns[d->count++] = (double)measured.taken_ns;
+		d->calls += has_delay ? 0 : (double)measured.calls / l->runs;
+	}
+	buffer_done(&failure);
+	buffer_done(&slow);
+	free(argv);
+	return status;
+}
+
+static int run_all(struct delaying *d)
+{
+	const uint32_t runs = d->line->runs;
+	int status = 0;
+
+	for (uint32_t round = 0; round <= runs && !status; round++)
+		for (uint32_t i = 0; i < 2 && !status; i++)
+			status = run_one(d, round % 2 ? !i : i, round > 0);
+	return status;
+}
+
+/* ---- the answer ---- */
+
+static enum verdict judge_slope(const struct slope *s)
+{
+	return s->low > 0 ? VERDICT_FOUND : s->high < 0.5 ? VERDICT_CLEAN : VERDICT_UNCHECKED;
+}
+
+static void slope_reason(const struct delaying *d, const struct slope *s, struct buffer *ret)
+{
+	buffer_print(ret, "each second of delay makes the run %.2f s longer (%.2f to %.2f with 95 %% probability): ",
+		     s->slope, s->low, s->high);
+	if (judge_slope(s) == VERDICT_UNCHECKED)
+		buffer_text(ret, "cannot tell; a longer delay or more runs (-n) narrow the interval");
+	else if (s->low <= 0)
+		buffer_print(ret, "%s has slack", d->name);
+	else
+		buffer_print(ret, "%s is %s the critical path", d->name, s->high < 0.9 ? "partly on" : "on");
+	if (d->predicted.is_known)
+		buffer_print(ret, "; the replay predicts %.2f", d->predicted.slope);
+}
+
+static double mean_of(const struct delaying *d, const double *values, bool has_delay)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		sum += d->has_delay[i] == has_delay ? values[i] : 0;
+	return sum / d->line->runs;
+}
+
+static int show(const struct delaying *d)
+{
+	const struct slope s = slope_fit(d->taken_ns, d->run_ns, d->count);
+	struct command_line none = *d->line;
+	struct table table = {0};
+	struct buffer reason = {0};
+	struct work w;
+	int status;
+
+	none.capture_count = 0;
+	status = work_begin_output(&w, &none);
+	if (status)
+		return status;
+	table_has(&table, COL_EDIT, COL_RUNS, COL_NUM_CALLS, COL_DELAY_NS);
+	table_column_as(&table, COL_BEFORE_NS, COLUMN_NS);
+	table_column_as(&table, COL_AFTER_NS, COLUMN_NS);
+	table_has(&table, COL_SLOPE, COL_SLOPE_LOW, COL_SLOPE_HIGH, COL_PREDICTED_SLOPE);
+	table_text(&table, d->line->delay);
+	table_number(&table, d->line->runs);
+	table_number(&table, (uint64_t)(d->calls + 0.5));
+	table_number(&table, (uint64_t)(mean_of(d, d->taken_ns, true) - mean_of(d, d->taken_ns, false)));
+	table_number(&table, (uint64_t)mean_of(d, d->run_ns, false));
+	table_number(&table, (uint64_t)mean_of(d, d->run_ns, true));
+	table_real(&table, trial_rounded(s.slope));
+	table_real(&table, trial_rounded(s.low));
+	table_real(&table, trial_rounded(s.high));
+	if (d->predicted.is_known)
+		table_real(&table, trial_rounded(d->predicted.slope));
+	else
+		table_nothing(&table);
+	slope_reason(d, &s, &reason);
+	envelope_verdict(judge_slope(&s), buffer_string(&reason));
+	emit_begin(&w.emit);
+	work_table(&w, "delay", "Runs With and Without Delay", &table);
+	if (!d->line->quiet)
+		emit_remark(&w.emit, buffer_string(&reason));
+	emit_end(&w.emit);
+	buffer_done(&reason);
+	table_done(&table);
+	return work_end(&w);
+}
+
+/* ---- begin and end ---- */
+
+/* "call~fsync=2ms" */
+static bool parse_delay(struct delaying *d)
+{
+	static const char kind[] = "call~";
+	const char *text = d->line->delay, *time = strrchr(text, '=');
+
+	if (strncmp(text, kind, strlen(kind)) != 0 || !time || time == text + strlen(kind) ||
+	    !value_duration(time + 1, &d->delay_ns) || !d->delay_ns)
+		return false;
+	d->name = mem_copy_text(text + strlen(kind), (size_t)(time - text) - strlen(kind));
+	return true;
+}
+
+static int begin(struct delaying *d)
+{
+	const char *place = getenv("TMPDIR");
+
+	if (!parse_delay(d)) {
+		say("--delay takes a function and a time, such as call~fsync=2ms, not '%s'", d->line->delay);
+		return EXIT_UNUSABLE;
+	}
+	if (!d->line->capture_count) {
+		say("a command is missing: pillion whatif --delay 'call~fsync=2ms' COMMAND [ARG]...");
+		return EXIT_UNUSABLE;
+	}
+	if (!launcher_find(d->launcher)) {
+		say("pillion-launch is not beside pillion-report");
+		return EXIT_UNUSABLE;
+	}
+	snprintf(d->directory, sizeof(d->directory), "%s/pillion-delay.XXXXXX", place && *place ? place : "/tmp");
+	if (!mkdtemp(d->directory)) {
+		say("%s: %s", d->directory, strerror(errno));
+		return EXIT_UNUSABLE;
+	}
+	snprintf(d->capture, sizeof(d->capture), "%s/run.pillion", d->directory);
+	return 0;
+}
+
+int verb_delay(const struct command_line *l)
+{
+	struct delaying *d = mem_alloc(sizeof(*d));
+	int status;
+
+	d->line = l;
+	d->has_delay = mem_alloc(2 * (size_t)l->runs * sizeof(*d->has_delay));
+	d->taken_ns = mem_alloc(2 * (size_t)l->runs * sizeof(*d->taken_ns));
+	d->run_ns = mem_alloc(2 * (size_t)l->runs * sizeof(*d->run_ns));
+	status = begin(d);
+	if (!status) {
+		status = run_all(d);
+		rmdir(d->directory);
+	}
+	if (!status && d->calls < 1) {
+		say("cannot tell: no call of %s was recorded", d->name);
+		status = EXIT_INCOMPLETE;
+	} else if (!status) {
+		status = show(d);
+	}
+	free(d->name);
+	free(d->has_delay);
+	free(d->taken_ns);
+	free(d->run_ns);
+	free(d);
+	if (timed_run_signal())
+		timed_run_die();
+	return status;
+}
