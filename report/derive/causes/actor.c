@@ -49,10 +49,12 @@ static void add_image(struct causality *s, const struct image *image, uint64_t e
 	a = actor_add(s, image, first);
 	a->is_main = true;
 	a->start_ns = causes_ns(s, image, image->start_ticks);
-	a->end_ns = end_ns > a->start_ns ? end_ns : a->start_ns;
+	if (end_ns < a->start_ns)
+		end_ns = a->start_ns;
+	a->end_ns = end_ns;
 	for (size_t i = 0; t && i < t->thread_count; i++)
 		if (&t->threads[i] != first && !(t->threads[i].page && t->threads[i].page->chunk.is_tool))
-			add_thread(s, image, &t->threads[i], a->end_ns);
+			add_thread(s, image, &t->threads[i], end_ns); /* moves the actors */
 }
 
 /* An image that the launcher observed repeats the time of those that the process recorded. */
