@@ -14,9 +14,13 @@
 static uint64_t slow_cpu_ns(const struct usages *usages, const struct image *image, const struct trace_thread *thread)
 {
 	const struct clock_map *clock = &usages_model(usages)->machines[image->machine].clock;
+	const struct run_record *run = model_run(usages_model(usages), image);
 	uint64_t slow_ns = clock_map_duration(clock, thread->page->slow_ticks);
 	struct usage_of of = usages_recorded(usages, image, thread->tid, 0, UINT64_MAX);
 
+	/* Without the cost of a call, which early versions did not measure, it is stated as elapsed time. */
+	if (!run || !run->cost.is_known)
+		return slow_ns;
 	if (!of.ticks || !of.cpu_ns || of.cpu_ns == TF_USAGE_UNKNOWN || of.delay_ns == TF_USAGE_UNKNOWN)
 		return slow_ns;
 	return (uint64_t)((double)slow_ns * (double)of.cpu_ns / ((double)of.cpu_ns + (double)of.delay_ns));
