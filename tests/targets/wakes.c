@@ -204,7 +204,8 @@ static void begin(void)
 		rwlocks[i] = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
 		sem_init(&semaphores[i], 0, 0);
 		pthread_barrier_init(&barriers[i], NULL, i < LINKS ? 2 : 1);
-		signalled[i] = futexes[i] = 0;
+		signalled[i] = 0;
+		futexes[i] = 0;
 	}
 	turn = 0;
 	pthread_mutex_lock(&mutexes[0]);
