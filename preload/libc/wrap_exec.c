@@ -279,7 +279,7 @@ static void forget_reading(const struct sys_moved *before)
 #define PREPARE(check, shown, environment)                                                                             \
 	char *const *environment_ = (environment);                                                                     \
 	do {                                                                                                           \
-		const struct sys_moved moved_ = sys_moved;                                                             \
+		const struct sys_moved moved_ = sys_get_moved();                                                       \
 		struct preloadable program_ = {0};                                                                     \
 		struct plan plan_;                                                                                     \
 		const char *list_;                                                                                     \

@@ -26,6 +26,12 @@ struct sys_moved {
 };
 extern struct sys_moved sys_moved;
 
+static inline struct sys_moved sys_get_moved(void)
+{
+	return (struct sys_moved){__atomic_load_n(&sys_moved.read, __ATOMIC_RELAXED),
+				  __atomic_load_n(&sys_moved.written, __ATOMIC_RELAXED)};
+}
+
 static inline long sys_add_moved(uint64_t *sum, long result)
 {
 	if (result > 0)
