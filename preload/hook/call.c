@@ -7,6 +7,28 @@
 #include "runtime/recorder/record/traffic.h"
 #include "runtime/recorder/stack/stack.h"
 
+void call_begin_nested(struct call *e, uint64_t current)
+{
+	struct thread *t = &thread_self;
+
+	/* A call whose frame is deeper in the stack than this one was left by longjmp or cancellation. */
+	e->previous = t->current_frame > e->frame ? current : 0;
+	e->previous_frame = t->current_frame;
+	if (!e->previous)
+		t->page->outer = 0;
+	else if (!t->page->outer)
+		t->page->outer = current;
+}
+
+void call_end_nested(const struct call *e)
+{
+	struct thread *t = &thread_self;
+
+	t->current_frame = e->previous_frame;
+	if (t->page->outer == e->previous)
+		t->page->outer = 0;
+}
+
 /* What the thread has spent so far; 0: it has no page, like a child that a signal handler forked meanwhile. */
 static uint64_t call_cost(const struct thread *t)
 {

@@ -30,6 +30,10 @@ struct call {
 	uintptr_t frame; /* of the wrapper: stack walks start there */
 };
 
+/* The page has a call in progress when another one begins, and when that ends. */
+__attribute__((noinline)) void call_begin_nested(struct call *e, uint64_t current);
+__attribute__((noinline)) void call_end_nested(const struct call *e);
+
 /* To be called after hook_attached(). `frame`: the frame address of the wrapper, which exists until call_record(). */
 static inline __attribute__((always_inline)) void call_begin_attached(struct call *e, unsigned function,
 								      uintptr_t frame)
@@ -40,15 +44,8 @@ static inline __attribute__((always_inline)) void call_begin_attached(struct cal
 	e->frame = frame;
 	current = t->page->current;
 	e->previous = 0;
-	if (__builtin_expect(current != 0, 0)) {
-		/* A call whose frame is deeper in the stack than this one was left by longjmp or cancellation. */
-		e->previous = t->current_frame > e->frame ? current : 0;
-		e->previous_frame = t->current_frame;
-		if (!e->previous)
-			t->page->outer = 0;
-		else if (!t->page->outer)
-			t->page->outer = current;
-	}
+	if (__builtin_expect(current != 0, 0))
+		call_begin_nested(e, current);
 	t->current_frame = e->frame;
 	e->start = clock_now();
 	__atomic_store_n(&t->page->current, (uint64_t)(function + 1) << TF_CURRENT_SHIFT | (e->start << 16 >> 16),
@@ -87,11 +84,8 @@ static inline __attribute__((always_inline)) enum call_length call_finish(struct
 	if (__builtin_expect(t->generation != process.generation, 0))
 		return CALL_IGNORED; /* a forked child has returned, or the call was made by our own code */
 	__atomic_store_n(&t->page->current, previous, __ATOMIC_RELAXED);
-	if (__builtin_expect(previous != 0, 0)) {
-		t->current_frame = e->previous_frame;
-		if (t->page->outer == previous)
-			t->page->outer = 0;
-	}
+	if (__builtin_expect(previous != 0, 0))
+		call_end_nested(e);
 	if (duration >= threshold)
 		return CALL_LONG;
 	place = t->place[function];

@@ -206,8 +206,11 @@ static inline int64_t hook_message_bytes(const struct mmsghdr *messages, int cou
 	return bytes;
 }
 
+/* Records a call with its descriptor and bytes, out of line: for calls that are rare. */
+__attribute__((cold)) void hook_record_amount(const struct call *e, unsigned function, int fd, int64_t amount);
+
 /* Counts what lio_listio is going to request as calls of aio_read and aio_write. */
-void hook_count_listed(struct aiocb *const *blocks, int count);
+__attribute__((cold)) void hook_count_listed(struct aiocb *const *blocks, int count);
 
 static inline size_t hook_length(const char *s)
 {
@@ -275,18 +278,14 @@ static inline size_t hook_length(const char *s)
 		if (HOOK_IS_OF_FILE(fd))                                                                               \
 			HOOK_SHORT_AMOUNT((fd), (int64_t)(bytes));                                                     \
 	} while (0)
+__attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned function, int fd, uint64_t bytes);
 #define HOOK_RECORD_MAPPED(bytes, fd)                                                                                  \
 	do {                                                                                                           \
 		event_.frame |= STACK_NATIVE_ONLY;                                                                     \
-		if (HOOK_IS_OF_FILE(fd)) {                                                                             \
-			call_record(&event_, HOOK_CURRENT, process_osrt_backtrace,                                     \
-				    (uint64_t[]){hook_fd_arg((fd), (int64_t)(bytes)),                                  \
-						 tf_arg(TF_ARG_BYTES, 0, (uint64_t)(bytes))}, 2);                      \
-			if (!descriptor_is_known(fd))                                                                  \
-				descriptor_describe((fd), event_.start);                                               \
-		} else {                                                                                               \
+		if (HOOK_IS_OF_FILE(fd))                                                                               \
+			hook_record_mapped(&event_, HOOK_CURRENT, (fd), (uint64_t)(bytes));                            \
+		else                                                                                                   \
 			HOOK_RECORD_BYTES(bytes);                                                                      \
-		}                                                                                                      \
 	} while (0)
 
 /* TIMEOUT: the longest time to wait, and the result. The timeout is not read if the kernel could not read it */
@@ -388,7 +387,7 @@ static inline size_t hook_length(const char *s)
 	const int64_t wanted_ = (int64_t)(block)->aio_nbytes
 #define HOOK_AFTER_QUEUED(block)
 #define HOOK_SHORT_QUEUED(block) HOOK_SHORT_AMOUNT(queued_, result ? 0 : wanted_)
-#define HOOK_RECORD_QUEUED(block) HOOK_RECORD_AMOUNT(queued_, result ? -1 : wanted_)
+#define HOOK_RECORD_QUEUED(block) hook_record_amount(&event_, HOOK_CURRENT, queued_, result ? -1 : wanted_)
 #define HOOK_BEFORE_LISTED(blocks, count) hook_count_listed((blocks), (count))
 #define HOOK_AFTER_LISTED(blocks, count)
 #define HOOK_SHORT_LISTED(blocks, count) (void)0

@@ -24,3 +24,23 @@ uint64_t wait_arrived_attached(const void *barrier)
 {
 	return wait_is_recorded() ? wake_arrived(barrier) : 0;
 }
+
+void wait_record(const struct call *e, unsigned function, const void *lock, uint32_t holder, struct wake wake)
+{
+	uint64_t args[3] = {tf_arg(TF_ARG_LOCK, 0, (uintptr_t)lock)};
+	unsigned n = 1;
+
+	if (holder)
+		args[n++] = tf_arg(TF_ARG_HOLDER, 0, holder);
+	if (wake.tid)
+		args[n++] = wake_arg(wake, e->end);
+	call_record(e, function, process_osrt_backtrace, args, n);
+}
+
+void wait_record_value(const struct call *e, unsigned function, const void *lock, uint64_t value, struct wake wake)
+{
+	uint64_t args[3] = {tf_arg(TF_ARG_VALUE, 0, value), tf_arg(TF_ARG_LOCK, 0, (uintptr_t)lock),
+			    wake_arg(wake, e->end)};
+
+	call_record(e, function, process_osrt_backtrace, args, wake.tid ? 3 : 2);
+}

@@ -63,28 +63,11 @@ static inline bool wait_is_wait(long operation)
 }
 
 /* Records a wait. `holder`: 0 if not known. */
-static inline __attribute__((always_inline)) void wait_record(const struct call *e, unsigned function,
-							      const void *lock, uint32_t holder, struct wake wake)
-{
-	uint64_t args[3] = {tf_arg(TF_ARG_LOCK, 0, (uintptr_t)lock)};
-	unsigned n = 1;
-
-	if (holder)
-		args[n++] = tf_arg(TF_ARG_HOLDER, 0, holder);
-	if (wake.tid)
-		args[n++] = wake_arg(wake, e->end);
-	call_record(e, function, process_osrt_backtrace, args, n);
-}
+__attribute__((noinline, cold)) void wait_record(const struct call *e, unsigned function, const void *lock,
+						 uint32_t holder, struct wake wake);
 
 /* The same for a futex, with its operation. */
-static inline __attribute__((always_inline)) void wait_record_value(const struct call *e, unsigned function,
-								    const void *lock, uint64_t value,
-								    struct wake wake)
-{
-	uint64_t args[3] = {tf_arg(TF_ARG_VALUE, 0, value), tf_arg(TF_ARG_LOCK, 0, (uintptr_t)lock),
-			    wake_arg(wake, e->end)};
-
-	call_record(e, function, process_osrt_backtrace, args, wake.tid ? 3 : 2);
-}
+__attribute__((noinline, cold)) void wait_record_value(const struct call *e, unsigned function, const void *lock,
+						 uint64_t value, struct wake wake);
 
 #endif

@@ -104,14 +104,14 @@
 	X(TIMED, int, aio_suspend, (const struct aiocb *const a[], int n, const struct timespec *t), (a, n, t),        \
 	  TIMEOUT(hook_us(t)))                                                                                         \
 	X(TIMED, int, lio_listio, (int mode, struct aiocb *const a[], int n, struct sigevent *e), (mode, a, n, e),     \
-	  LISTED((struct aiocb *const *)a, n))                                                                         \
+	  LISTED((struct aiocb *const *)a, mode == LIO_WAIT || mode == LIO_NOWAIT ? n : 0))			       \
 	X(TIMED_AS(aio_read), int, aio_read64, (struct aiocb64 * a), (a), QUEUED(a))                                   \
 	X(TIMED_AS(aio_write), int, aio_write64, (struct aiocb64 * a), (a), QUEUED(a))                                 \
 	X(TIMED_AS(aio_fsync), int, aio_fsync64, (int flags, struct aiocb64 *a), (flags, a), NOTHING)                  \
 	X(TIMED, int, aio_suspend64, (const struct aiocb64 *const a[], int n, const struct timespec *t), (a, n, t),    \
 	  TIMEOUT(hook_us(t)))                                                                                         \
 	X(TIMED, int, lio_listio64, (int mode, struct aiocb64 *const a[], int n, struct sigevent *e), (mode, a, n, e), \
-	  LISTED((struct aiocb *const *)a, n))
+	  LISTED((struct aiocb *const *)a, mode == LIO_WAIT || mode == LIO_NOWAIT ? n : 0))
 
 #define HOOK_NAME(X)                                                                                                   \
 	/* names of files */                                                                                           \

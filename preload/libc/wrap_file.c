@@ -111,6 +111,22 @@ int wrap_fcloseall(void)
 	return result;
 }
 
+void hook_record_amount(const struct call *e, unsigned function, int fd, int64_t amount)
+{
+	call_record(e, function, process_osrt_backtrace, (uint64_t[]){hook_fd_arg(fd, amount)}, 1);
+	if (!descriptor_is_known(fd))
+		descriptor_describe(fd, e->start);
+}
+
+void hook_record_mapped(const struct call *e, unsigned function, int fd, uint64_t bytes)
+{
+	const uint64_t args[] = {hook_fd_arg(fd, (int64_t)bytes), tf_arg(TF_ARG_BYTES, 0, bytes)};
+
+	call_record(e, function, process_osrt_backtrace, args, 2);
+	if (!descriptor_is_known(fd))
+		descriptor_describe(fd, e->start);
+}
+
 void hook_count_listed(struct aiocb *const *blocks, int count)
 {
 	if (!event_enabled(TF_GROUP_OSRT) || !hook_attached())

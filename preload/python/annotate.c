@@ -339,7 +339,7 @@ static int meet_interpreter(void *unused)
 	return has_ranges ? run_annotate() : 0;
 }
 
-void annotate_meet(const void *caller)
+__attribute__((cold)) void annotate_meet(const void *caller)
 {
 	struct python found;
 	const void *dynamic;

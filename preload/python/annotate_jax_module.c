@@ -169,7 +169,7 @@ static bool write_lines(const char *text, size_t size)
 	return is_whole;
 }
 
-void annotate_jax_module(const struct nvtx_domain *domain, const char *text)
+__attribute__((cold)) void annotate_jax_module(const struct nvtx_domain *domain, const char *text)
 {
 	static uint64_t noted;
 	size_t size = strlen(text);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""embed.py OUTPUT SOURCE: writes a Python file as a C string, without comments and docstrings."""
+"""embed.py OUTPUT SOURCE: writes a Python file as a C string, indented by one space, without comments, docstrings."""
 import sys
 
 
@@ -10,7 +10,7 @@ def lines(path):
         for line in file.read().splitlines():
             bare = line.strip()
             if bare and not bare.startswith('#') and not (bare.startswith('"""') and bare.endswith('"""')):
-                yield line
+                yield ' ' * ((len(line) - len(line.lstrip())) // 4) + bare
 
 
 with open(sys.argv[1], 'w', encoding='ascii') as output:

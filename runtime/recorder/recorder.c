@@ -88,7 +88,8 @@ static bool recorder_start_image(void)
 	if (!is_fork)
 		process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0) |
 				      (process_options.memory ? PROCESS_MEMORY : 0);
-	wake_is_on = process_options.wakes;
+	if (!is_fork && process_options.wakes)
+		wake_start();
 	if (!is_fork)
 		slow_down_init();
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child

@@ -12,6 +12,8 @@ static char lock[1 << 20] __attribute__((aligned(64)));
 /* The thread that the next notes are of. */
 static void be(uint32_t tid)
 {
+	if (!wake_is_on)
+		wake_start();
 	thread_self.page = &page;
 	page.chunk.tid = tid;
 }
@@ -123,6 +125,7 @@ Test(wake, a_thread_that_arrives_again_at_a_barrier_did_not_end_the_round)
 
 Test(wake, waiters_are_counted)
 {
+	be(1);
 	cr_expect_not(wake_is_waited(lock));
 	wake_wait(lock);
 	wake_wait(lock);

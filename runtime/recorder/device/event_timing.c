@@ -21,7 +21,7 @@ static uint64_t pending_count;
 static uint64_t next_collection_ns; /* end of the current flush interval */
 static uint64_t collecting_in;      /* generation of the image in which a thread reads events */
 
-const char *event_timing_start(void)
+__attribute__((cold)) const char *event_timing_start(void)
 {
 	const char *missing = NULL;
 	int (*get_version)(int *) = dso_library_symbol("libcuda.so", "cuDriverGetVersion"), version;

@@ -171,7 +171,7 @@ static bool capture_begin(void)
 }
 
 /* In the first image after an exec: reads the environment and finds the capture. */
-bool capture_find(char *const *environment)
+__attribute__((cold)) bool capture_find(char *const *environment)
 {
 	struct identity *id = &process_inherited.identity;
 	char why[256];

@@ -125,7 +125,7 @@ void identity_read_host(struct identity *id)
 	index_host(id->host, sizeof(id->host), name.nodename);
 }
 
-void identity_read(struct identity *id, char *const *environment)
+__attribute__((cold)) void identity_read(struct identity *id, char *const *environment)
 {
 	struct text variables = text_init(id->variables, sizeof(id->variables));
 	long length;

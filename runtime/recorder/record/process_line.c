@@ -164,7 +164,7 @@ static void process_line_add_usage(struct index_writer *line, const struct usage
 	index_text(line, "usage", bytes);
 }
 
-void process_line_end(const struct usage *usage)
+__attribute__((cold)) void process_line_end(const struct usage *usage)
 {
 	static const char *const kinds[] = {"none", "exit", "exec", "abort"};
 	uint64_t lost = __atomic_load_n(&process.lost_apart, __ATOMIC_RELAXED);

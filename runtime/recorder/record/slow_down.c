@@ -9,11 +9,11 @@
 #include "runtime/shared/common/sys.h"
 
 /* The kernel ends a sleep late by up to 50 us and the time that a wake-up takes: the rest is spent on the clock. */
-enum { SPIN_NS = 200000 };
+enum { SPIN_NS = 200000, MS_NS = 1000000, PAUSE_MOST_NS = 999999999 };
 
 uint32_t slow_down_function;
 uint64_t slow_down_backtrace;
-static uint64_t slow_down_ticks;
+static uint64_t slow_down_ticks, spin_ticks, ms_ticks;
 
 static bool is_slowed(uint32_t function)
 {
@@ -31,24 +31,29 @@ void slow_down_init(void)
 		if (is_slowed(i))
 			slow_down_function = i + 1;
 	slow_down_ticks = clock_ticks(process_options.slow_down_ns);
+	spin_ticks = clock_ticks(SPIN_NS);
+	ms_ticks = clock_ticks(MS_NS);
 	slow_down_backtrace = process_osrt_backtrace;
 	process_osrt_threshold = process_osrt_backtrace = 0;
 	memset(process_cuda_backtrace, 0, sizeof(process_cuda_backtrace));
 }
 
-/* Ended early by a signal handler, it is repeated with the time that is left. */
+/* Ended early by a signal handler, it is repeated with the time that is left. No floating-point operation, because the
+ * program may have enabled its exceptions. */
 void slow_down_wait(void)
 {
-	const uint64_t start = clock_now(), spin = clock_ticks(SPIN_NS);
+	const uint64_t start = clock_now();
 	uint64_t waited = 0;
 
 	while (waited < slow_down_ticks) {
-		if (slow_down_ticks - waited > spin) {
-			double ns = (double)(slow_down_ticks - waited - spin) /
-				    (double)(slow_down_ticks) * (double)process_options.slow_down_ns;
-			struct timespec pause = {(time_t)(ns / 1e9), 0};
+		uint64_t left = slow_down_ticks - waited;
 
-			pause.tv_nsec = (long)(ns - (double)pause.tv_sec * 1e9);
+		if (left > spin_ticks) {
+			uint64_t ms = (left - spin_ticks) / ms_ticks;
+			struct timespec pause = {0, ms < 1000 ? (long)(ms * MS_NS) : PAUSE_MOST_NS};
+
+			if (!ms)
+				pause.tv_nsec = (long)((left - spin_ticks) * MS_NS / ms_ticks);
 			sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
 		}
 		waited = clock_now() - start;

@@ -13,9 +13,9 @@ extern uint32_t slow_down_function HIDDEN; /* its id + 1; 0: none */
 extern uint64_t slow_down_backtrace HIDDEN; /* instead of the other thresholds for stacks, which are 0 then */
 
 /* Once the names of the functions and the thresholds are known. Each call is then recorded, by the slow path. */
-void slow_down_init(void);
+__attribute__((cold)) void slow_down_init(void);
 
 /* Returns when the time is over. */
-void slow_down_wait(void);
+__attribute__((cold)) void slow_down_wait(void);
 
 #endif

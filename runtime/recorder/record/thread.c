@@ -141,6 +141,7 @@ static void thread_copy_page(struct tf_thread *full, struct tf_thread *page)
 	       offsetof(struct tf_thread, counter_count) - offsetof(struct tf_thread, start_ticks));
 	memcpy(full->name, page->name, sizeof(full->name));
 	full->created_ticks = page->created_ticks;
+	full->outer = page->outer;
 	for (uint32_t i = 0; i < process_functions->counters; i++)
 		if (places[i])
 			full->counters[i] = page->counters[places[i] - 1];

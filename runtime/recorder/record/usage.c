@@ -209,7 +209,7 @@ static void usage_put(const struct tf_usage *u)
 
 static void usage_thread_end(struct thread *t)
 {
-	uint64_t before = sys_moved.read;
+	uint64_t before = sys_get_moved().read;
 	struct tf_usage u;
 
 	if (!t->chunk)
@@ -218,7 +218,7 @@ static void usage_thread_end(struct thread *t)
 	u.tid = t->page->chunk.tid;
 	u.peak_kb = 0;
 	usage_get_delay(&u);
-	__atomic_fetch_add(&process.read_by_ended, sys_moved.read - before, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&process.read_by_ended, sys_get_moved().read - before, __ATOMIC_RELAXED);
 	usage_put(&u);
 	t->page->end_ticks = u.ticks;
 }
@@ -234,7 +234,7 @@ void usage_init(void)
 /* Calls `visit` with each other living thread until it returns false or they are too many: then the result is false. */
 static bool usage_visit_others(uint32_t self, bool (*visit)(uint32_t tid, void *sum), void *sum)
 {
-	char bytes[4096];
+	char bytes[512];
 	int fd = sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	bool goes_on = fd >= 0;
 	unsigned others = 0;
@@ -259,7 +259,7 @@ static bool usage_visit_others(uint32_t self, bool (*visit)(uint32_t tid, void *
 /* ---- bytes that the kernel has counted ---- */
 
 /* Adds what a file like /proc/self/io says. False: it cannot be read. */
-static bool bytes_add(const char *path, struct sys_moved *sum)
+static __attribute__((cold)) bool bytes_add(const char *path, struct sys_moved *sum)
 {
 	static const char read[] = "rchar: ", written[] = "\nwchar: ";
 	char text[64]; /* its first two lines, filled by one read */
@@ -277,7 +277,7 @@ static bool bytes_add(const char *path, struct sys_moved *sum)
 	return true;
 }
 
-static bool bytes_add_thread(uint32_t tid, void *sum)
+static __attribute__((cold)) bool bytes_add_thread(uint32_t tid, void *sum)
 {
 	char path[64];
 	struct text t = text_init(path, sizeof(path));
@@ -307,7 +307,7 @@ static struct sys_moved bytes_less(struct sys_moved a, struct sys_moved b)
 void usage_begin_bytes(bool is_fork)
 {
 	/* Our own as of before each reading, which the kernel's counts do not include. */
-	struct sys_moved whole = {0}, thread, own = sys_moved, own_thread = own;
+	struct sys_moved whole = {0}, thread, own = sys_get_moved(), own_thread = own;
 
 	if (!(process_options.trace & 1u << TF_GROUP_OSRT) || sys_is_silent || process_is_frozen)
 		return;
@@ -315,14 +315,14 @@ void usage_begin_bytes(bool is_fork)
 	thread = whole;
 	if (!is_fork && process.counts_bytes && bytes_have_others()) {
 		thread = (struct sys_moved){0};
-		own_thread = sys_moved;
+		own_thread = sys_get_moved();
 		process.counts_bytes = bytes_add_thread((uint32_t)sys_gettid(), &thread);
 	}
 	process.bytes_before = bytes_less(whole, own);
 	process.bytes_before_thread = bytes_less(thread, own_thread);
 }
 
-static bool block_add(uint32_t tid, void *ticks)
+static __attribute__((cold)) bool block_add(uint32_t tid, void *ticks)
 {
 	*(uint64_t *)ticks += identity_stat(tid, IDENTITY_STAT_BLOCKED);
 	return true;
@@ -349,7 +349,7 @@ void usage_expect_written(uint64_t bytes)
 /* The kernel's counts at the end of the image: of the process if they include no children, else of living threads. */
 static void usage_get_bytes(struct tf_usage *u, uint32_t tid, bool has_children)
 {
-	struct sys_moved sum = {0}, before = process.bytes_before, own = sys_moved;
+	struct sys_moved sum = {0}, before = process.bytes_before, own = sys_get_moved();
 
 	tf_usage_set_bytes(u->read_bytes, TF_USAGE_UNKNOWN);
 	tf_usage_set_bytes(u->written_bytes, TF_USAGE_UNKNOWN);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/recorder/record/wake.h"
 
+#include <sys/mman.h>
+
 #include "runtime/recorder/record/thread.h"
 #include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
 
 enum { PLACES = 4 };
 
@@ -20,10 +23,22 @@ struct wake_note {
 enum { ARRIVED = WAKE_RELEASE, DECIDED = WAKE_READER };
 
 HOT bool wake_is_on;
-LARGE uint32_t wake_waiting[WAKE_BUCKETS] __attribute__((aligned(64)));
+uint32_t *wake_waiting;
 
 /* A bucket is a cache line. */
-LARGE static struct wake_note notes[WAKE_BUCKETS][PLACES] __attribute__((aligned(64)));
+static struct wake_note (*notes)[PLACES];
+
+void wake_start(void)
+{
+	const size_t size = WAKE_BUCKETS * (sizeof(*notes) + sizeof(*wake_waiting));
+	void *memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (!memory)
+		return;
+	notes = memory;
+	wake_waiting = (uint32_t *)(notes + WAKE_BUCKETS);
+	wake_is_on = true;
+}
 
 /* Locks are aligned to 4 bytes, and addresses have 48 bits. Bits 2 to 5 and those from 16 on identify the address in
  * its bucket; the others follow from them and the bucket. */

@@ -28,8 +28,11 @@ struct wake {
 
 extern bool wake_is_on HIDDEN;
 
+/* Before threads record; without memory, no waker is noted. */
+void wake_start(void);
+
 enum { WAKE_BUCKETS = 1024 };
-extern uint32_t wake_waiting[WAKE_BUCKETS] HIDDEN;
+extern uint32_t *wake_waiting HIDDEN; /* by bucket; NULL unless wake_is_on */
 
 /* Bits 6 to 15 of the address, mixed with those above. */
 static inline uint32_t wake_bucket(const void *address)

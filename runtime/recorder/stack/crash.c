@@ -144,7 +144,7 @@ static void crash_die(int signal, siginfo_t *info)
 		sys_enter(SYS_tgkill, pid, tid, signal, 0, 0, 0);
 }
 
-static void crash_on_signal(int signal, siginfo_t *info, void *context)
+static __attribute__((cold)) void crash_on_signal(int signal, siginfo_t *info, void *context)
 {
 	int tid = (int)sys_enter(SYS_gettid, 0, 0, 0, 0, 0, 0), other = 0;
 

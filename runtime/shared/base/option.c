@@ -103,7 +103,7 @@ static void takes_number(const struct option *row, struct text *why)
 	}
 }
 
-int option_refuse(const struct option *row, const char *value, struct text *why)
+__attribute__((cold)) int option_refuse(const struct option *row, const char *value, struct text *why)
 {
 	name_print(row, NULL, why);
 	text_add(why, " takes ");

@@ -515,7 +515,8 @@ int options_set_env_var(const struct option *row, void *settings, const char *va
 }
 
 /* "call~fsync=2ms" */
-int options_set_slow_down(const struct option *row, void *settings, const char *value, struct text *why)
+__attribute__((cold)) int options_set_slow_down(const struct option *row, void *settings, const char *value,
+						struct text *why)
 {
 	static const char kind[] = "call~";
 	const char *name = value + strlen(kind), *time;
@@ -531,7 +532,7 @@ int options_set_slow_down(const struct option *row, void *settings, const char *
 	return 0;
 }
 
-void options_print_slow_down(const void *settings, struct text *ret)
+__attribute__((cold)) void options_print_slow_down(const void *settings, struct text *ret)
 {
 	const struct options *o = settings;
 
