@@ -87,9 +87,11 @@ static uint64_t taken_time(const struct model *m)
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct image *image = &m->images[i];
 
-		for (size_t k = 0; image->trace && k < image->trace->thread_count; k++)
-			sum += clock_map_duration(&m->machines[image->machine].clock,
-						  image->trace->threads[k].page->slow_ticks);
+		for (size_t k = 0; image->trace && k < image->trace->thread_count; k++) {
+			const struct tf_thread *page = image->trace->threads[k].page;
+
+			sum += page ? clock_map_duration(&m->machines[image->machine].clock, page->slow_ticks) : 0;
+		}
 	}
 	return sum;
 }
