@@ -85,13 +85,13 @@ static bool recorder_start_image(void)
 		capture_report_off("Linux 4.14 or newer is required to detect forked children", "");
 		return false;
 	}
-	if (!is_fork)
+	if (!is_fork) {
 		process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0) |
 				      (process_options.memory ? PROCESS_MEMORY : 0);
-	if (!is_fork && process_options.wakes)
-		wake_start();
-	if (!is_fork)
+		if (process_options.wakes)
+			wake_start();
 		slow_down_init();
+	}
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
 	 * inherits the results. */
 	if (!is_fork) {
