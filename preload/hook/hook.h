@@ -327,7 +327,7 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 	wait_record(&event_, HOOK_CURRENT, (lock), (holder), wait_released(&event_, result, (lock), (by_writer)))
 #define HOOK_BEFORE_CONDITION(condition, mutex)                                                                        \
 	HOOK_BEFORE_SEMAPHORE(condition);                                                                              \
-	wait_note((mutex), WAKE_RELEASE)
+	WAIT_NOTE((mutex), wait_is_shared_mutex(mutex), WAKE_RELEASE)
 #define HOOK_AFTER_CONDITION(condition, mutex) HOOK_AFTER_SEMAPHORE(condition)
 #define HOOK_SHORT_CONDITION(condition, mutex) (void)0
 #define HOOK_RECORD_CONDITION(condition, mutex) HOOK_RECORD_SEMAPHORE(condition)
@@ -347,13 +347,13 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_RECORD_TAKEN(semaphore) HOOK_RECORD_WAKES(semaphore, )
 #define HOOK_BEFORE_BARRIER(barrier)                                                                                   \
 	struct wake wake_ = {0};                                                                                       \
-	const uint64_t arrived_ = wait_arrived(barrier)
+	const uint64_t arrived_ = wake_is_on && !wait_is_shared_barrier(barrier) ? wait_arrived(barrier) : 0
 #define HOOK_AFTER_BARRIER(barrier)                                                                                    \
 	if (__builtin_expect(arrived_ != 0, 0))                                                                        \
 	wake_ = wake_left((barrier), arrived_)
 #define HOOK_SHORT_BARRIER(barrier) (void)0
 #define HOOK_RECORD_BARRIER(barrier) HOOK_RECORD_SEMAPHORE(barrier)
-#define HOOK_BEFORE_WAKES(address, kind) wait_note((address), (kind))
+#define HOOK_BEFORE_WAKES(condition, kind) WAIT_NOTE((condition), wait_is_shared_condition(condition), (kind))
 #define HOOK_AFTER_WAKES(address, kind)
 #define HOOK_SHORT_WAKES(address, kind) (void)0
 #define HOOK_RECORD_WAKES(address, kind) HOOK_RECORD_ARG(tf_arg(TF_ARG_LOCK, 0, (uintptr_t)(address)))
@@ -361,7 +361,7 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 	struct wake wake_ = {0};                                                                                       \
 	const bool waits_ = wait_is_wait(operation) && wait_begin(address);                                            \
 	if (wait_is_wake(operation))                                                                                   \
-	wait_note((address), (count) == 1 ? WAKE_ONE : WAKE_ALL)
+	WAIT_NOTE((address), !((operation) & FUTEX_PRIVATE_FLAG), (count) == 1 ? WAKE_ONE : WAKE_ALL)
 #define HOOK_AFTER_FUTEX(address, operation, count) HOOK_AFTER_SEMAPHORE(address)
 #define HOOK_SHORT_FUTEX(address, operation, count) (void)0
 #define HOOK_RECORD_FUTEX(address, operation, count)                                                                   \

@@ -5,17 +5,41 @@
 #define PILLION_WAIT_H
 
 #include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
 
 #include "preload/hook/call.h"
 #include "runtime/recorder/record/wake.h"
 
+/* What processes share is not noted: a thread of another one, which writes its notes elsewhere, may end the wait. The
+ * fields are those of glibc (sem_t since 2.21, the others since 2.25); elsewhere, a waker may be missing or wrong. */
+static inline bool wait_is_shared_mutex(const pthread_mutex_t *m)
+{
+	return m->__data.__kind & 128;
+}
+
+static inline bool wait_is_shared_condition(const pthread_cond_t *c)
+{
+	return c->__data.__wrefs & 1;
+}
+
+static inline bool wait_is_shared_semaphore(const sem_t *s)
+{
+	return ((const int *)s)[2] != 0;
+}
+
+static inline bool wait_is_shared_barrier(const pthread_barrier_t *b)
+{
+	return ((const int *)b)[3] != 0;
+}
+
 /* The calling thread is about to end a wait, if there is one. */
 __attribute__((noinline)) void wait_note_attached(const void *address, enum wake_kind kind);
-static inline __attribute__((always_inline)) void wait_note(const void *address, enum wake_kind kind)
-{
-	if (__builtin_expect(wake_is_on, 0) && __builtin_expect(wake_is_waited(address), 0))
-		wait_note_attached(address, kind);
-}
+#define WAIT_NOTE(address, is_shared, kind)                                                                            \
+	do {                                                                                                           \
+		if (__builtin_expect(wake_is_on, 0) && __builtin_expect(wake_is_waited(address), 0) && !(is_shared))   \
+			wait_note_attached((const void *)(address), (kind));                                           \
+	} while (0)
 
 /* The calling thread is about to wait. True: wake_waited() is due after it. */
 __attribute__((noinline)) bool wait_begin_attached(const void *address);

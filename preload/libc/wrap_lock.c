@@ -52,15 +52,12 @@ int wrap_sem_wait(sem_t *s)
 #define RELEASE(symbol, type, is_shared, kind)                                                                         \
 	HOOK_EXPORT int symbol(type *lock)                                                                             \
 	{                                                                                                              \
-		if (__builtin_expect(wake_is_on, 0) && wake_is_waited((const void *)lock) && !(is_shared))             \
-			wait_note_attached((const void *)lock, (kind));                                                \
+		WAIT_NOTE((const void *)lock, is_shared, kind);                                                        \
 		return real_##symbol(lock);                                                                            \
 	}
 
-enum { MUTEX_SHARED = 128 }; /* in __kind */
-
-RELEASE(pthread_mutex_unlock, pthread_mutex_t, lock->__data.__kind & MUTEX_SHARED, WAKE_RELEASE)
+RELEASE(pthread_mutex_unlock, pthread_mutex_t, wait_is_shared_mutex(lock), WAKE_RELEASE)
 RELEASE(pthread_rwlock_unlock, pthread_rwlock_t, lock->__data.__shared,
 	lock->__data.__cur_writer ? WAKE_RELEASE : WAKE_READER)
 RELEASE(pthread_spin_unlock, pthread_spinlock_t, false, WAKE_RELEASE)
-RELEASE(sem_post, sem_t, false, WAKE_ONE)
+RELEASE(sem_post, sem_t, wait_is_shared_semaphore(lock), WAKE_ONE)

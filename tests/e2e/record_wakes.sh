@@ -32,11 +32,12 @@ for kind, links in chains.items():
     print('ok' if links and all(links) else 'not ok', '-', sys.argv[4] + ':', kind, sys.argv[3])
 END
 
-# chains NAME TEXT WAKERS COMMAND...: records COMMAND and checks what it printed.
+# chains NAME TEXT WAKERS COMMAND...: records COMMAND and checks what it printed. WAKERS: wakers, none (without
+# --wakes), or shared (--wakes, but no waker is expected).
 chains() {
 	local name=$1 text=$2 wakers=$3 wakes
 	shift 3
-	[ "$wakers" = wakers ] && wakes=true || wakes=false
+	[ "$wakers" = none ] && wakes=false || wakes=true
 	pillion -o "$name" --wakes=$wakes --osrt-threshold=0 "$@" >"$name.out" 2>err
 	is "$?" 0 "$text: the program"
 	report export -q -t chrome -o "$name.json" "$name.pillion" 2>err
@@ -46,6 +47,7 @@ chains() {
 
 chains threads 'C' wakers "$targets/wakes"
 chains child 'a forked child' wakers "$targets/wakes" child
+chains shared 'processes may share it' shared "$targets/wakes" shared
 chains without 'without --wakes' none "$targets/wakes"
 is "$(report stats -q -r osrt_sum -f csv threads.pillion | grep -c unlock)" 0 'releases are not recorded'
 if python=$(command -v python3) && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))'; then

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wakes [child]: threads that wait for each other in planted chains. Prints, for the longest wait of each
+/* wakes [child|shared]: threads that wait for each other in planted chains. Prints, for the longest wait of each
  * thread, "KIND WAITER WAKER": the TIDs of the thread that waits and of the one that ends the wait. Links follow each
- * other 4 ms apart at least; each is made only once the waiter sleeps. With "child" all of this is in a forked one. */
+ * other 4 ms apart at least; each is made only once the waiter sleeps. With "child" all of this is in a forked process,
+ * with "shared" by objects that processes may share. */
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,7 @@ static pthread_rwlock_t rwlocks[LINKS + 1];
 static pthread_barrier_t barriers[LINKS + 1];
 static _Atomic int turn, futexes[LINKS + 1];
 static int signalled[LINKS + 1];
+static bool is_shared;
 
 static int thread_id(void)
 {
@@ -72,7 +75,7 @@ static void until_turn(int n)
 
 static int futex(_Atomic int *at, int operation, int value)
 {
-	return (int)syscall(SYS_futex, at, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+	return (int)syscall(SYS_futex, at, operation | (is_shared ? 0 : FUTEX_PRIVATE_FLAG), value, NULL, NULL, 0);
 }
 
 /* ---- a link waits for the previous one, and then ends the wait of the next one ---- */
@@ -198,12 +201,26 @@ static void *run(void *from)
 /* The main thread is before the first link. */
 static void begin(void)
 {
+	const int sharing = is_shared ? PTHREAD_PROCESS_SHARED : PTHREAD_PROCESS_PRIVATE;
+	pthread_mutexattr_t of_mutex;
+	pthread_condattr_t of_condition;
+	pthread_rwlockattr_t of_rwlock;
+	pthread_barrierattr_t of_barrier;
+
+	pthread_mutexattr_init(&of_mutex);
+	pthread_mutexattr_setpshared(&of_mutex, sharing);
+	pthread_condattr_init(&of_condition);
+	pthread_condattr_setpshared(&of_condition, sharing);
+	pthread_rwlockattr_init(&of_rwlock);
+	pthread_rwlockattr_setpshared(&of_rwlock, sharing);
+	pthread_barrierattr_init(&of_barrier);
+	pthread_barrierattr_setpshared(&of_barrier, sharing);
 	for (int i = 0; i <= LINKS; i++) {
-		mutexes[i] = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-		conditions[i] = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-		rwlocks[i] = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
-		sem_init(&semaphores[i], 0, 0);
-		pthread_barrier_init(&barriers[i], NULL, i < LINKS ? 2 : 1);
+		pthread_mutex_init(&mutexes[i], &of_mutex);
+		pthread_cond_init(&conditions[i], &of_condition);
+		pthread_rwlock_init(&rwlocks[i], &of_rwlock);
+		sem_init(&semaphores[i], is_shared, 0);
+		pthread_barrier_init(&barriers[i], &of_barrier, i < LINKS ? 2 : 1);
 		signalled[i] = 0;
 		futexes[i] = 0;
 	}
@@ -232,6 +249,7 @@ int main(int argc, char **argv)
 	int status;
 
 	signal(SIGUSR1, post);
+	is_shared = argc > 1 && !strcmp(argv[1], "shared");
 	if (argc > 1 && !strcmp(argv[1], "child") && fork())
 		return wait(&status) < 0 || status;
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {

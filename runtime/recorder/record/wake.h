@@ -3,11 +3,11 @@
  * or signals a condition, at whose address a thread waits, notes its own thread and the time just before the real call;
  * the waiter looks for the note after its wait. Without a waiter, a release costs two loads.
  *
- * Notes of another image are not here: a mutex or rwlock that processes share has no waker, and another object that
- * they share may name a thread of the own process. A forked child has its parent's notes, which are older than each of
- * its waits. No lock, no allocation, no system call; a signal handler may interrupt it at any point. If two threads
- * write the same place at once, a note may be lost. A wait that is left by cancellation or longjmp stays counted: later
- * releases at the addresses of its bucket are noted, which costs them time only. */
+ * Notes of another image are not here: what processes share has no waker (preload/hook/wait.h). A forked child has its
+ * parent's notes, which are older than each of its waits. No lock, no allocation, no system call; a signal handler may
+ * interrupt it at any point. If two threads write the same place at once, a note may be lost. A wait that is left by
+ * cancellation or longjmp stays counted: later releases at the addresses of its bucket are noted, which costs them time
+ * only. */
 #ifndef PILLION_WAKE_H
 #define PILLION_WAKE_H
 
