@@ -100,22 +100,16 @@ struct findings {
 /* The finding that FIX FIRST names comes first, also if it costs no time. False: it names something else. */
 static bool put_first(struct findings *f)
 {
-	bool is_found = false;
+	size_t i = 0, at;
 
-	for (size_t i = 0; i < f->count && !is_found; i++) {
-		size_t at = f->order[i];
-		struct buffer words = {0};
-
-		fix_first_words(&f->all[at], &words);
-		is_found = f->all[at].verdict == VERDICT_FOUND && f->first.first.text.size &&
-			   !strcmp(words.data, f->first.first.text.data);
-		buffer_done(&words);
-		if (!is_found)
-			continue;
-		memmove(f->order + 1, f->order, i * sizeof(*f->order));
-		f->order[0] = at;
-	}
-	return is_found;
+	while (i < f->count && &f->all[f->order[i]] != f->first.first.finding)
+		i++;
+	if (i == f->count)
+		return false;
+	at = f->order[i];
+	memmove(f->order + 1, f->order, i * sizeof(*f->order));
+	f->order[0] = at;
+	return true;
 }
 
 static void findings_find(struct work *w, struct rules *rules, struct findings *ret)

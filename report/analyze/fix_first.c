@@ -289,7 +289,7 @@ void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t lea
 
 static void propose_finding(struct choice *k, const struct finding *f)
 {
-	struct fix_first_cause cause = {0};
+	struct fix_first_cause cause = {.finding = f};
 	bool is_outside = f->rule->flags & RULE_OUTSIDE;
 
 	if (f->verdict != VERDICT_FOUND || f->rule->flags & RULE_NSYS)

@@ -13,6 +13,7 @@ struct fix_first_cause {
 	struct buffer text;	   /* with the line; empty: nothing would save FIX_PERCENT of the run and FIX_NS */
 	struct buffer line;	   /* as in struct finding */
 	struct buffer called_from; /* of the line, see caller.h; the caller fills it in */
+	const struct finding *finding; /* of the rule that found it; NULL: no rule did. Borrowed */
 	const char *how;	   /* what saves so much, where it is not to remove the line's time; NULL: that */
 	struct saving saves;	   /* of the run's wall time */
 };

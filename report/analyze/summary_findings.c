@@ -48,16 +48,15 @@ void summary_findings(const struct finding *found, size_t count, uint64_t wall_n
 	for (size_t i = 0; i < count && shown < SUMMARY_FINDINGS_SHOWN; i++) {
 		struct buffer text = {0};
 
+		if (&found[i] == first->first.finding || &found[i] == first->inside.finding ||
+		    (!(found[i].rule->flags & RULE_NOT_TIME) && worth_of(&found[i]) < fix_first_least(wall_ns)))
+			continue;
 		fix_first_words(&found[i], &text);
-		if ((found[i].rule->flags & RULE_NOT_TIME || worth_of(&found[i]) >= fix_first_least(wall_ns)) &&
-		    strcmp(text.data, buffer_string(&first->first.text)) &&
-		    strcmp(text.data, buffer_string(&first->inside.text))) {
-			buffer_print(out, "%-*s %s: ", SUMMARY_LABEL, "also", found[i].rule->name);
-			text_fit(out, text.data, FINDING_WIDTH);
-			summary_called_from(&found[i].called_from, out);
-			buffer_text(out, "\n");
-			shown++;
-		}
+		buffer_print(out, "%-*s %s: ", SUMMARY_LABEL, "also", found[i].rule->name);
+		text_fit(out, text.data, FINDING_WIDTH);
+		summary_called_from(&found[i].called_from, out);
+		buffer_text(out, "\n");
+		shown++;
 		buffer_done(&text);
 	}
 }
