@@ -9,9 +9,10 @@
 #include "report/derive/stacks/frame.h"
 #include "report/derive/stacks/samples.h"
 
-/* What ends the run some day, such as memory that grows, comes before what saves less than this part of the run. */
+/* A finding that costs no time but may end the run, such as a leak, ranks as a saving of this part of the run. */
 #define NOT_TIME_SHARE 0.6
-/* What is outside of the program, or could be saved only in part, comes first only if it takes this part of the run. */
+/* A cause outside of the program, or one of which an unknown part could be saved, comes first only if it takes this
+ * part of the run. */
 #define OUTSIDE_SHARE 0.5
 
 struct choice {

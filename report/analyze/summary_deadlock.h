@@ -9,8 +9,9 @@
  * Returns how many are proved. */
 size_t summary_deadlock(const struct model *m, const struct where_place *place, struct buffer *out);
 
-/* Of ranks of which each waits for the others, lines that begin with DEADLOCK; of those that did not come to a
- * collective in which the others waited for `least_ns`, lines that begin with COLLECTIVE. Returns how many it names. */
+/* Lines that begin with DEADLOCK name ranks that wait for each other. Lines that begin with COLLECTIVE name ranks that
+ * are missing in a collective, where the other ranks have waited for at least `least_ns`. Returns the number of ranks
+ * that are named. */
 size_t summary_stall(const struct where_place *place, uint64_t least_ns, struct buffer *out);
 
 #endif

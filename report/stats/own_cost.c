@@ -4,8 +4,8 @@
 #include <inttypes.h>
 
 enum { PS_OF_NS = 1000 };
-/* What the loader and the kernel do for an image and for a thread is counted in pages that are mapped and written to,
- * of which the launcher measures what one costs: found by experiment, see docs/decisions/own-cost.md. */
+/* The work of the loader and the kernel for an image, a fork and a thread, in units of one page that is mapped and
+ * written. The launcher measures the cost of a page. The numbers are from experiments: docs/decisions/own-cost.md. */
 enum { PAGES_OF_EXEC = 110, PAGES_OF_FORK = 45, PAGES_OF_THREAD = 1 };
 /* The launcher's loop takes less time than a wrapper in a program. Whoever signals a condition takes and frees locks,
  * whose wrappers count nothing: LOCKS_OF_SIGNAL short calls. Both found by experiment. */

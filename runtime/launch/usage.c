@@ -36,8 +36,8 @@ struct usage_process {
 	struct usage_thread *threads;
 	struct tf_usage_cpus cpus; /* as last read; kind 0: not yet */
 	uint32_t quota_round;	   /* in which its quota was read */
-	/* CPU time of its threads in this round and in the last one, when that was read, and since when it has grown by
-	 * less than 1/QUIET_SHARE of the time, 0: it has not. CLOCK_MONOTONIC */
+	/* The CPU time of its threads in this round and in the last one; when the former was read (CLOCK_MONOTONIC);
+	 * since when the process has used less than 1/QUIET_SHARE of a CPU, 0: it uses more */
 	uint64_t cpu_ns, last_cpu_ns, read_ns, quiet_since_ns;
 };
 

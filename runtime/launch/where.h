@@ -47,8 +47,8 @@ static inline bool where_copy_all(uint32_t pid, uint64_t address, void *ret, siz
 	return where_copy(pid, address, ret, size) == size;
 }
 
-/* Looks into one process; writes only that it has not changed if it is as in its last such look. Returns the number of
- * bytes written. */
+/* Looks into one process. If nothing has changed since the last such look, a short record says so. Returns the number
+ * of bytes written. */
 size_t where_look_quiet(struct run *run, struct living *p);
 
 /* ---- where_thread.c ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The graph of a whole capture: its actors, what caused the end of their waits, and what their time consists of. */
+/* The graph of a whole capture: actors, the cause of the end of each wait, and the attributes of their time. */
 #ifndef PILLION_CAUSES_H
 #define PILLION_CAUSES_H
 

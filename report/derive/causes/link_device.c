@@ -7,8 +7,8 @@
 #include "report/derive/causes/causes_build.h"
 #include "report/derive/device/correlate.h"
 
-/* An operation that begins so soon after one of another stream, and so long after everything else that it depends on,
- * waited for that one: an event connects the two. */
+/* An operation that begins at most EVENT_NS after the end of an operation of another stream, and at least LAG_NS after
+ * all its other dependencies, has waited for that operation by an event. */
 enum { EVENT_NS = 10000, LAG_NS = 20000 };
 
 struct device_gathering {

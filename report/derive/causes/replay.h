@@ -14,8 +14,8 @@ enum replay_unseen { UNSEEN_STAY, UNSEEN_SHRINK };
 struct edit {
 	float *factors;	      /* by what; NULL: none */
 	double *actor_factors; /* by actor, of its work; NULL: none */
-	/* by what: its waits do not wait for their sources, except the last one of an actor, which waits for all that
-	 * the others did not wait for; NULL: none */
+	/* by what: its waits do not wait for their sources. The last such wait of an actor waits for the sources of all
+	 * of them. NULL: none */
 	uint8_t *no_waits;
 	enum replay_unseen unseen;
 };

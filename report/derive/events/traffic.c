@@ -8,7 +8,7 @@ static const struct {
 	const char *prefix;
 	enum traffic_role role;
 	enum traffic_kind kind;
-	bool is_uncounted; /* by the kernel in /proc/PID/io: neither read(2), write(2) nor their kin */
+	bool is_uncounted; /* not counted by the kernel in /proc/PID/io */
 } roles[] = {
 	{"open", ROLE_OPEN},
 	{"creat", ROLE_OPEN},

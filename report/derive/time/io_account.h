@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes that the kernel has counted of read(2), write(2) and their kin in each process, beside those of the
+/* The bytes that the kernel has counted of read(2), write(2) and similar calls in each process, beside those of the
  * recorded calls. System calls that are not made through libc's functions, and those inside libc, are in the former
  * alone. */
 #ifndef PILLION_IO_ACCOUNT_H

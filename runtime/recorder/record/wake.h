@@ -70,8 +70,8 @@ struct wake wake_released(const void *address, uint64_t start, bool by_writer);
 struct wake wake_take(const void *address, uint64_t start);
 
 /* A barrier: each thread calls wake_arrived() before the real call and wake_left(), with its result, after it. The last
- * thread that arrived in the same round ended the wait. The first thread that leaves decides which one that was, before
- * it can arrive again. */
+ * thread that arrived in the same round ended the wait. The first thread that leaves stores which thread arrived last,
+ * because that thread may arrive for the next round at once. */
 uint64_t wake_arrived(const void *address);
 struct wake wake_left(const void *address, uint64_t arrived);
 

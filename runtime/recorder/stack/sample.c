@@ -45,8 +45,8 @@ static void sampler_disarm_here(struct sampler *s)
 	sample_drop_pending(s->signal);
 }
 
-/* Programs start many threads at the same time, so system calls are made without the lock. What others do to the timers
- * of all threads meanwhile, they do not do to this one. */
+/* Programs start many threads at the same time, so system calls are made without the lock. Another thread that changes
+ * the timers of all threads meanwhile does not change this one. */
 static const char *sample_begin_thread(struct thread *t, struct sampler *s)
 {
 	if (!altstack_begin(s->low, SAMPLER_STACK_BYTES)) {

@@ -28,8 +28,8 @@ struct tf_usage {
 	uint32_t peak_kb;  /* of the process: the peak of its resident memory, in KiB */
 	uint32_t voluntary, involuntary; /* context switches; 0 for a thread that another one describes */
 	/* The following are of the process, from 1.8 on; the blob of a thread ends before them. */
-	/* What the kernel has counted of read(2), write(2) and their kin in this image, without children and without
-	 * what the recorder did: see tf_usage_bytes(). */
+	/* What the kernel has counted of read(2), write(2) and similar calls in this image, without children and
+	 * without what the recorder did: see tf_usage_bytes(). */
 	uint8_t read_bytes[6], written_bytes[6];
 	uint32_t minor_faults; /* at most 2^32 - 1, as are major_faults */
 	/* Of the only thread of the process: tid and delay_ns. Its other values are those of the process, and it has no

@@ -48,8 +48,8 @@ enum tf_where_kind {
 	TF_WHERE_PYTHON_STACK = 10,
 	TF_WHERE_PYTHON_LOCK = 11, /* struct tf_where_lock */
 	TF_WHERE_PYTHON_NOTE = 12, /* text: why there are no Python frames */
-	/* struct tf_where_process: it was at the time of this look as its last PROCESS record, and what follows there,
-	 * describes it */
+	/* struct tf_where_process: this look found the process unchanged since its last PROCESS record and the records
+	 * that follow that one */
 	TF_WHERE_SAME = 13,
 };
 
