@@ -315,6 +315,8 @@ static const struct option rows[] = {
 	 VERBS_OF(VERB_STATS), .value = "true|false", .help = "captures are read without an export"},
 	{"sqlite", 0, OPTION_TEXT, OPTION_IGNORED, .is_nsys = true, .offset = OPTION_NO_FIELD, VERBS_OF(VERB_STATS),
 	 .help = "captures are read without an export; pillion export -t sqlite writes one"},
+	{"pid", 'p', OPTION_TEXT, OPTION_REFUSED, .is_nsys = true, .offset = OPTION_NO_FIELD, VERBS_OF(VERB_WHERE),
+	 .help = "the PID is the operand: pillion where PID"},
 
 	{"help", 'h', OPTION_SWITCH, AT(help), VERBS_OF(VERB_ALL), .title = "General", .help = "print this text"},
 	{"help-reports", 0, OPTION_SWITCH, AT(help_reports), VERBS_OF(VERB_STATS),

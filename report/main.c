@@ -169,6 +169,23 @@ static const char *verb_name(const void *list, size_t i)
 	return verbs[i]->name;
 }
 
+/* For the launcher: 1: the words are options of the verb with their values, and no operand. */
+static int has_operand(char **words)
+{
+	struct command_line line;
+	struct err err;
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; *words && i < VERB_COUNT; i++) {
+		if (strcmp(*words, verbs[i]->name) != 0)
+			continue;
+		if (!command_line_parse(verbs[i]->bit, "", words + 1, &line, &err) && !line.capture_count)
+			status = EXIT_INCOMPLETE;
+		command_line_done(&line);
+	}
+	return status;
+}
+
 static int unknown_verb(const char *typed)
 {
 	const struct nearest names = {verb_name, NULL, VERB_COUNT};
@@ -195,6 +212,8 @@ int main(int argc, char **argv)
 		return print(usage_table());
 	if (!strcmp(argv[1], "--version"))
 		return print(version);
+	if (!strcmp(argv[1], "--has-operand"))
+		return has_operand(argv + 2);
 	for (size_t i = 0; i < VERB_COUNT; i++)
 		if (!strcmp(argv[1], verbs[i]->name))
 			return run_verb(verbs[i], argv + 2);

@@ -334,13 +334,39 @@ static bool is_named(const struct command_line *l, const struct report *r)
 	return is_there;
 }
 
-/* l: NULL: all reports. */
-static void list_reports(const struct command_line *l, struct text *ret)
+/* Topics, and with what the names of their reports begin; the last one has the others. */
+static const struct {
+	const char *title, *names[8];
+} topics[] = {
+	{"CPU samples and source lines", {"sample_", "lines", "stacks_"}},
+	{"Waiting: calls of the operating system, files, sockets", {"osrt_", "files", "sockets"}},
+	{"GPU and CUDA", {"cuda_", "um_", "roofline", "energy_"}},
+	{"Libraries of CUDA, and NCCL", {"blas_", "cudnn_", "cusparse_", "cusolver_", "cufft_", "nccl_"}},
+	{"MPI and OpenMP", {"mpi_", "openmp_"}},
+	{"Python, PyTorch, JAX", {"python_", "pytorch_", "jax_"}},
+	{"Ranges of NVTX", {"nvtx_"}},
+	{"Memory of the host", {"mem_"}},
+	{"The run", {NULL}},
+};
+
+enum { TOPICS = sizeof(topics) / sizeof(*topics) };
+
+static size_t topic_of(const struct report *r)
+{
+	for (size_t topic = 0; topic + 1 < TOPICS; topic++)
+		for (size_t i = 0; topics[topic].names[i]; i++)
+			if (!strncmp(r->name, topics[topic].names[i], strlen(topics[topic].names[i])))
+				return topic;
+	return TOPICS - 1;
+}
+
+/* l: NULL: those of the topic. */
+static void list_reports(const struct command_line *l, size_t topic, struct text *ret)
 {
 	for (size_t i = 0; i < report_count; i++) {
 		const struct report *r = &report_list[i];
 
-		if (!(r->flags & REPORT_HIDDEN) && (!l || is_named(l, r)))
+		if (!(r->flags & REPORT_HIDDEN) && (l ? is_named(l, r) : topic_of(r) == topic))
 			verb_help_row(r->flags & REPORT_DEFAULT ? " *" : "  ", r->name, r->title, r->alias, ret);
 	}
 }
@@ -355,7 +381,7 @@ static int print_lists(const struct command_line *l)
 	for (size_t i = 0; l->help_formats && i < FORMAT_COUNT; i++)
 		verb_help_row("  ", format_names[i], format_titles[i], NULL, &t);
 	if (l->help_reports)
-		list_reports(l, &t);
+		list_reports(l, 0, &t);
 	if (!*bytes)
 		say("unknown report '%s'; see pillion stats --help-reports", l->captures[0]);
 	fputs(bytes, stdout);
@@ -496,8 +522,13 @@ static void more_help(struct text *ret)
 {
 	text_add(ret, "\nA DUMP is JSON that PyTorch's flight recorder (nccl_flight_sum) or NCCL's\n"
 		      "inspector (nccl_inspector_sum) has written.\n");
-	text_add(ret, "\nReports (*: in the default set):\n");
-	list_reports(NULL, ret);
+	text_add(ret, "\nReports by topic; *: in the default set.\n");
+	for (size_t i = 0; i < TOPICS; i++) {
+		text_add(ret, "\n");
+		text_add(ret, topics[i].title);
+		text_add(ret, ":\n");
+		list_reports(NULL, i, ret);
+	}
 }
 
 const struct verb verb_stats = {

@@ -10,9 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "report/base/text.h"
-#include "report/read/model_files.h"
 #include "report/base/parallel.h"
+#include "report/base/text.h"
+#include "report/read/foreign.h"
+#include "report/read/model_files.h"
 #include "runtime/shared/spool/spool.h"
 
 enum { LARGE_TRACE = 16 << 20 };
@@ -354,11 +355,17 @@ static int open_packed(struct model *m, const char *path, struct err *err)
 
 static int open_single(struct model *m, const char *path, struct err *err)
 {
+	struct buffer words = {0};
 	struct trace *t;
 	int code = reader_open(path, &t, err);
 
 	if (!code)
 		model_trace(m, t);
+	if (code == -EPROTO) {
+		foreign_words(path, &words);
+		err_set(err, code, "%s: not a pillion capture%s", path, buffer_string(&words));
+	}
+	buffer_done(&words);
 	return code;
 }
 

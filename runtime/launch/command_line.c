@@ -59,7 +59,14 @@ static void verbs_print(struct text *t)
 
 static void usage_print(struct text *t)
 {
-	text_add(t, "Usage: pillion [profile] [OPTION]... [--] COMMAND [ARG]...\n"
+	text_add(t, "  pillion python3 train.py            run a program and record it\n"
+		    "  mpirun -n 8 pillion ./solver        the same with ranks: one capture for all\n"
+		    "  pillion stats                       tables of the newest capture\n"
+		    "  pillion analyze                     what to change, and what that would save\n"
+		    "  pillion view                        its timeline, in the browser\n"
+		    "  pillion diff before after           what has become slower\n"
+		    "\n"
+		    "Usage: pillion [profile] [OPTION]... [--] COMMAND [ARG]...\n"
 		    "       pillion VERB [OPTION]... CAPTURE...\n"
 		    "       pillion help [VERB|nsys]\n"
 		    "\n"

@@ -78,10 +78,10 @@ static int program_missing(const char *name, int error, bool by_path)
 {
 	bool is_missing = error == ENOENT || error == ENOTDIR;
 
-	const char *instead = by_path && is_missing ? verb_nsys_instead(name) : NULL;
+	const char *instead = by_path && is_missing ? verb_instead(name) : NULL;
 
 	if (instead)
-		say("%s: command not found; if the verb of nsys is meant: %s", name, instead);
+		say("%s: command not found; if the word of another tool is meant: %s", name, instead);
 	else if (by_path && is_missing)
 		say("%s: command not found", name);
 	else

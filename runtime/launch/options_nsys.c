@@ -146,6 +146,10 @@ static const struct option rows[] = {
 
 	{"run-as", 0, OPTION_TEXT, OPTION_REFUSED, .is_nsys = true, .offset = OPTION_NO_FIELD, .title = "Refused",
 	 .help = "COMMAND would run as another user; run pillion itself as that user"},
+	{"pid", 0, OPTION_TEXT, OPTION_REFUSED, .is_nsys = true, .offset = OPTION_NO_FIELD,
+	 .help = "recording begins with pillion COMMAND; pillion where PID shows the lines of a process that runs"},
+	{"attach", 0, OPTION_TEXT, OPTION_REFUSED, .is_nsys = true, .offset = OPTION_NO_FIELD,
+	 .help = "recording begins with pillion COMMAND; pillion where PID shows the lines of a process that runs"},
 };
 
 const struct option_table command_line_options = {rows, sizeof(rows) / sizeof(rows[0]), .help = "pillion --help",

@@ -78,7 +78,7 @@ enum { VERB_NONE = -1 };
 int verb_run(struct run *run, char **words);
 /* Appends the names of the verbs, separated by "|". */
 /* What to use in place of a verb of nsys; NULL: it is none. */
-const char *verb_nsys_instead(const char *word);
+const char *verb_instead(const char *word);
 
 /* command_line.c: prints --help, or --help=nsys, and returns the exit status. */
 int command_line_help(bool is_nsys);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/launch/run.h"
@@ -113,52 +114,105 @@ static bool are_captures(char **words)
 	return has_capture;
 }
 
-/* Whether a word that names a common program, too, is the verb: with no operand, with options only, or if an operand
- * is a capture. */
-static bool is_verb_here(char **words)
+/* Whether pillion-report finds operands among the words. It knows which options take a value; where the words are not
+ * valid for the verb, they may be those of a program. */
+static bool has_operand(struct run *run, char **words)
 {
-	bool has_operand = false;
+	size_t count = 0;
+	char **asked;
+	int status = 1;
+	pid_t pid;
 
-	for (; *words; words++) {
-		if (option_is_word(*words))
-			continue;
-		if (is_capture(*words))
-			return true;
-		has_operand = true;
+	while (words[count])
+		count++;
+	asked = calloc(count + 2, sizeof(*asked));
+	environment_paths(run);
+	pid = asked && run->report[0] ? fork() : -1;
+	if (!pid) {
+		asked[0] = run->report;
+		asked[1] = (char *)"--has-operand";
+		memcpy(asked + 2, words + 1, (count - 1) * sizeof(*asked));
+		execv(run->report, asked);
+		_exit(EXIT_NOT_FOUND);
 	}
-	return !has_operand;
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	free(asked);
+	return !WIFEXITED(status) || WEXITSTATUS(status) != 1;
 }
 
-/* ---- verbs of nsys that have no counterpart ---- */
+/* Whether a word that names a common program, too, is the verb: with no operand, with options only, or if an operand
+ * is a capture. `words` begin with the program, then that word. */
+static bool is_verb_here(struct run *run, char **words)
+{
+	bool has_word = false, may_be_value = false, is_sure = false;
+
+	for (char **w = words + 2; *w; w++) {
+		if (option_is_word(*w)) {
+			may_be_value = !strchr(*w, '=') && strcmp(*w, "--") != 0;
+			continue;
+		}
+		if (is_capture(*w))
+			return true;
+		has_word = true;
+		is_sure |= !may_be_value;
+		may_be_value = false;
+	}
+	return !has_word || (!is_sure && !has_operand(run, words));
+}
+
+/* ---- words of other tools ---- */
 
 #define NO_SESSIONS "there are no sessions: a run is recorded as a whole, or where --capture-range says"
 
 static const struct {
 	const char *name, *instead;
-} nsys_verbs[] = {
-	{"launch", "run pillion COMMAND; --capture-range or --delay start recording later"},
-	{"start", "recording starts with pillion COMMAND; --capture-range or --delay start it later"},
-	{"stop", "recording ends with the command, after --duration, or where --capture-range ends"},
-	{"cancel", NO_SESSIONS},
-	{"shutdown", NO_SESSIONS},
-	{"sessions", NO_SESSIONS "; pillion where CAPTURE shows a run in progress"},
-	{"service", NO_SESSIONS},
-	{"status", "pillion --version prints what this build records, pillion info CAPTURE what a run recorded"},
+	bool is_session; /* a verb of nsys */
+} others[] = {
+	{"launch", "run pillion COMMAND; --capture-range or --delay start recording later", true},
+	{"start", "recording starts with pillion COMMAND; --capture-range or --delay start it later", true},
+	{"stop", "recording ends with the command, after --duration, or where --capture-range ends", true},
+	{"cancel", NO_SESSIONS, true},
+	{"shutdown", NO_SESSIONS, true},
+	{"sessions", NO_SESSIONS "; pillion where CAPTURE shows a run in progress", true},
+	{"service", NO_SESSIONS, true},
+	{"status", "pillion --version prints what this build records, pillion info CAPTURE what a run recorded", true},
+	{"attach", "pillion where PID shows the lines of a process that runs; recording begins with pillion COMMAND",
+	 false},
+	{"record", "pillion COMMAND", false},
+	{"run", "pillion COMMAND", false},
+	{"collect", "pillion COMMAND", false},
+	{"trace", "pillion COMMAND", false},
+	{"open", "pillion view CAPTURE", false},
+	{"gui", "pillion view CAPTURE", false},
+	{"ui", "pillion view CAPTURE", false},
+	{"show", "pillion view CAPTURE", false},
+	{"flamegraph", "pillion view CAPTURE, or pillion export -t folded CAPTURE", false},
+	{"report", "pillion stats CAPTURE", false},
+	{"summary", "pillion stats --summary CAPTURE", false},
+	{"annotate", "pillion stats --source FILE CAPTURE", false},
+	{"script", "pillion stats -r cuda_gpu_trace CAPTURE, or pillion export -t chrome CAPTURE", false},
+	{"convert", "pillion export -t TYPE CAPTURE", false},
+	{"compare", "pillion diff BEFORE AFTER", false},
+	{"merge", "each verb reads several captures as one: pillion stats CAPTURE CAPTURE", false},
 };
 
-const char *verb_nsys_instead(const char *word)
+const char *verb_instead(const char *word)
 {
-	for (size_t i = 0; i < sizeof(nsys_verbs) / sizeof(*nsys_verbs); i++)
-		if (!strcmp(word, nsys_verbs[i].name))
-			return nsys_verbs[i].instead;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(word, others[i].name))
+			return others[i].instead;
 	return NULL;
 }
 
-/* Such a verb may be the name of a program, too, which does not take these options. */
+/* A verb of nsys may be the name of a program, too, which does not take these options. */
 static bool is_nsys_session(char **words)
 {
-	return verb_nsys_instead(words[1]) && words[2] &&
-	       (!strncmp(words[2], "--session", 9) || !strncmp(words[2], "--kill", 6));
+	bool is_session = false;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		is_session |= others[i].is_session && !strcmp(words[1], others[i].name);
+	return is_session && words[2] && (!strncmp(words[2], "--session", 9) || !strncmp(words[2], "--kill", 6));
 }
 
 /* ---- our verbs ---- */
@@ -211,6 +265,12 @@ static int near_refuse(const char *word)
 	bool is_near;
 	const char *nearest = nearest_find(&names, word, &is_near);
 
+	if (verb_instead(word)) {
+		environment_forget();
+		say("'%s' is not a verb: %s; pillion -- %s runs the program of that name", word, verb_instead(word),
+		    word);
+		return EXIT_USAGE;
+	}
 	if (nearest_distance(word, nearest) > NEAR)
 		return VERB_NONE;
 	environment_forget();
@@ -229,13 +289,13 @@ int verb_run(struct run *run, char **words)
 		return help_run(run, words);
 	if (is_nsys_session(words)) {
 		environment_forget();
-		say("%s: %s", word, verb_nsys_instead(word));
+		say("%s: %s", word, verb_instead(word));
 		return EXIT_USAGE;
 	}
 	for (size_t i = 0; i < VERB_COUNT; i++) {
 		if (strcmp(word, verbs[i].name) != 0)
 			continue;
-		if (verbs[i].use == VERB_ALWAYS || is_verb_here(words + 2))
+		if (verbs[i].use == VERB_ALWAYS || is_verb_here(run, words))
 			return report_execute(run, words);
 		say("%s: no operand is a capture, so the program %s runs; pillion %s --help is on the verb", word, word,
 		    word);

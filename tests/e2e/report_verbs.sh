@@ -24,7 +24,7 @@ like "$(cat err)" "'stat' is not a verb; did you mean pillion stats\? pillion --
 for verb in start sessions cancel; do
 	PATH=${PILLION%/*} "$PILLION" "$verb" >out 2>err
 	is "$?" 127 "nsys's verb $verb: there is no such command"
-	like "$(cat err)" 'if the verb of nsys is meant: ' 'the message has what to use instead'
+	like "$(cat err)" 'if the word of another tool is meant: ' 'the message has what to use instead'
 done
 "$PILLION" shutdown --kill=none >out 2>err
 is "$?" 2 'nsys shutdown --kill: the program of that name does not run'
@@ -49,6 +49,36 @@ is "$? $(cat out err)" '2 pillion diff: two captures are compared: pillion diff 
 pillion diff -q run other.txt >out 2>err
 like "$? $(cat err)" '^2 pillion diff: .*other.txt: No such file or directory' \
 	'with a capture among the operands, here NAME for NAME.pillion, it is the verb'
+pillion view --no-open -o page.html >out 2>err
+is "$? $(tail -n 1 err)" '0 pillion view: wrote page.html' 'the value of an option is no operand'
+is "$(pillion view -R page.html 2>err)" 'the program view: -R page.html' 'an option that only the program has'
+for words in 'attach 12:pillion where PID' 'record true:pillion COMMAND'; do
+	# shellcheck disable=SC2086
+	PATH=${PILLION%/*}:/usr/bin:/bin "$PILLION" ${words%%:*} >out 2>err
+	like "$? $(cat err)" "^127 .*: command not found; if the word of another tool is meant: ${words#*:}" \
+		"a word of another tool: ${words%% *}"
+done
+for words in 'open:pillion view CAPTURE' 'report:pillion stats CAPTURE'; do
+	pillion "${words%%:*}" run >out 2>err
+	like "$? $(cat err)" "^2 .*'${words%%:*}' is not a verb: ${words#*:}; pillion -- ${words%%:*} runs the program" \
+		"a word of another tool with a capture: ${words%%:*}"
+done
+pillion --pid=12 true >out 2>err
+like "$? $(cat err)" '^2 .*pillion where PID shows' '--pid: refused, with the line that does it here'
+pillion where -p 12 >out 2>err
+like "$? $(cat err)" '^2 .*pillion where PID' 'where -p: likewise'
+
+# ---- files of other tools ----
+
+printf 'SQLite format 3\0' >nsys.sqlite
+echo text >notes.txt
+printf '#!/bin/sh\n' >script
+echo report >r.nsys-rep
+for words in 'nsys.sqlite:a database; type: pillion ops nsys.sqlite' 'script:a program; type: pillion ./script' \
+	'notes.txt:text; type: pillion COMMAND' 'r.nsys-rep:a report of Nsight Systems; type: nsys stats r.nsys-rep'; do
+	pillion stats "${words%%:*}" >out 2>err
+	like "$? $(cat err)" "^2 .*: not a pillion capture, but ${words#*:}" "${words%%:*}: what reads it"
+done
 mkdir empty.pillion && echo text >text.pillion
 is "$(pillion view -x empty.pillion text.pillion 2>err)" 'the program view: -x empty.pillion text.pillion' \
 	'what is named like a capture and is none is no capture'
@@ -82,7 +112,13 @@ pillion stat run >out 2>err
 is "$? $(cat out)" '2 ' 'a word that is nearly a verb, with NAME for NAME.pillion: not run as a program'
 is "$(cp out run; pillion stat run 2>err; rm run)" 'the program view: run' 'with a file of that name: run'
 is "$(pillion -- view run.pillion 2>err)" 'the program view: run.pillion' 'view after -- is the program'
+is "$(pillion help | head -n 1)" '  pillion python3 train.py            run a program and record it' \
+	'help begins with examples'
 like "$(pillion help)" '^Usage: pillion \[profile\]' 'help prints the help of a run'
+like "$(pillion stats --help | sed -n '/^GPU and CUDA:/,/^$/p')" '^ \*cuda_api_sum .*cudaapisum' \
+	'the help of stats lists reports by topic'
+is "$(pillion stats --help | sed -n 's/^ [ *]\([a-z0-9_][a-z0-9_]*\) .*/\1/p' | sort)" \
+	"$(pillion stats --help-reports | sed -n 's/^ [ *]\([a-z0-9_][a-z0-9_]*\) .*/\1/p' | sort)" 'each report is in one topic'
 like "$(pillion help nsys)" 'Nsight Systems' 'help nsys'
 is "$(pillion help stats)" "$(pillion stats --help)" 'help VERB'
 pillion help nonsense >out 2>err
