@@ -16,6 +16,7 @@
 #include "runtime/shared/common/options.h"
 #include "runtime/shared/common/preloadable.h"
 #include "runtime/shared/format/trace_format.h"
+#include "runtime/shared/outside/process_stat.h"
 
 enum { EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 /* In place of an exit status, after an error message: nothing can be recorded there. In a batch job COMMAND runs
@@ -186,23 +187,6 @@ uint64_t usage_cpu_ns(const struct rusage *r); /* user and system time */
 /* How long the process has used hardly any CPU time; *ret_cpu_ns: the CPU time of its threads so far. */
 uint64_t usage_quiet_ns(const struct living *p, uint64_t *ret_cpu_ns);
 
-/* process_stat.c */
-bool process_is_alive(uint32_t pid);
-struct process_stat { /* of /proc/PID/stat or /proc/PID/task/TID/stat */
-	char name[15]; /* terminated unless it has 15 bytes */
-	char state;
-	uint32_t parent_pid;
-	int session;
-	uint64_t start; /* clock ticks since boot */
-	uint64_t cpu_ticks, resident_pages;
-};
-/* Parses the text of such a file. */
-bool process_stat_parse(const char *text, struct process_stat *ret);
-/* False: no such process. */
-bool process_stat_read(uint32_t pid, struct process_stat *ret);
-/* False: no such process, or a zombie. */
-bool process_lives(uint32_t pid, int *ret_session, uint64_t *ret_start);
-
 /* living.c */
 /* The processes of the run that are known so far, alive or not; valid until the next call of living.c. */
 size_t living_processes(struct run *run, struct living **ret);
@@ -233,6 +217,10 @@ void energy_finish(struct run *run, bool leaves_processes);
 int where_tick(struct run *run);
 /* Records what the threads do, before a signal that may end COMMAND is forwarded. SIGCHLD: `pillion where` may ask. */
 void where_signal(struct run *run, int signal);
+
+/* where.c: looks into one process. If nothing has changed since the last such look, a short record says so. Returns the
+ * number of bytes written. */
+size_t where_look_quiet(struct run *run, struct living *p);
 
 /* where_quiet.c: looks into processes in which hardly anything moves. */
 int where_quiet_tick(struct run *run); /* milliseconds until the next call, -1: none is needed */

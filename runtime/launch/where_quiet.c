@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/launch/where.h"
+#include "runtime/launch/run.h"
 #include "runtime/shared/common/clock.h"
 
 enum { INTERVAL_MS = 1000, QUIET_MS = 1000, PAUSE_MS = 2000, PAUSE_MOST_MS = 64000 };

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/launch/where.h"
+#include "runtime/shared/outside/where.h"
 #include "runtime/shared/common/clock.h"
 
 #ifdef __x86_64__

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `pillion where`: the launcher records what each thread of its run does at that moment, for the report to explain. As
- * an ancestor it may read what yama.ptrace_scope=1 forbids to others. It only reads: nothing is stopped, traced or
- * signalled, so that no system call of a target ends early.
+/* What each thread of another process does at this moment, as records for the report to explain:
+ * runtime/shared/format/trace_where.h. It is only read: nothing is stopped, traced or signalled, so that no system call
+ * of a target ends early.
  *
- * where.c answers requests and describes processes, where_quiet.c chooses processes that nobody has asked about,
- * where_thread.c describes threads, where_perf.c those that run,
- * where_python.c the Python frames, where_elf.c finds symbols. The records: runtime/shared/format/trace_where.h. */
-#ifndef PILLION_LAUNCH_WHERE_H
-#define PILLION_LAUNCH_WHERE_H
+ * where_process.c describes processes, where_thread.c threads, where_perf.c those that run, where_python.c the Python
+ * frames, where_elf.c finds symbols. */
+#ifndef PILLION_OUTSIDE_WHERE_H
+#define PILLION_OUTSIDE_WHERE_H
 
-#include "runtime/launch/run.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/shared/format/trace_where.h"
 
 enum { WHERE_THREADS = 4096 };
 
@@ -23,9 +26,8 @@ struct where_process {
 	bool is_quiet;	      /* what changes while nothing moves is left out */
 };
 
-/* ---- where.c ---- */
+/* ---- where_record.c ---- */
 
-/* where_record.c */
 struct where_buffer {
 	char *bytes;
 	size_t used, room;
@@ -47,9 +49,10 @@ static inline bool where_copy_all(uint32_t pid, uint64_t address, void *ret, siz
 	return where_copy(pid, address, ret, size) == size;
 }
 
-/* Looks into one process. If nothing has changed since the last such look, a short record says so. Returns the number
- * of bytes written. */
-size_t where_look_quiet(struct run *run, struct living *p);
+/* ---- where_process.c ---- */
+
+/* Records one process, `start`: field 22 of /proc/PID/stat. Nothing if there is no such process. */
+void where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, bool is_quiet);
 
 /* ---- where_thread.c ---- */
 
@@ -58,8 +61,6 @@ int where_threads(struct where_process *p);
 
 /* The address of the futex that the thread waits on; 0: it waits for none. */
 uint64_t where_futex(const struct tf_where_thread *thread);
-
-void where_stack(const struct where_process *p, uint64_t stack_pointer);
 
 /* ---- where_perf.c ---- */
 

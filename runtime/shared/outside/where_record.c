@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "runtime/launch/where.h"
+#include "runtime/shared/outside/where.h"
 
 struct where_buffer where_out;
 

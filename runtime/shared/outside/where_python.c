@@ -2,13 +2,14 @@
 /* Python frames of another process: its interpreter's thread states, their frames, code objects, and the locks that the
  * frames refer to. The process runs meanwhile, so that every object may have changed: types are compared, lists are
  * bounded, and what is not as expected ends the walk. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/launch/where.h"
 #include "runtime/shared/base/utf8.h"
 #include "runtime/shared/common/pystack_layout.h"
+#include "runtime/shared/outside/where.h"
 
 enum { NONE = PYSTACK_NONE, STATES = WHERE_THREADS, INTERPRETERS = 64, FRAMES = 256, CODES = 4096, LOCALS = 128 };
 enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, LOCK_FRAMES = 32, LOCKS_AT_ONCE = 64 };

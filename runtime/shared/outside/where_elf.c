@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/launch/where.h"
+#include "runtime/shared/outside/where.h"
 
 enum { TABLE_MOST = 64 << 20, SECTIONS_MOST = 4096 };
 

@@ -13,8 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/launch/where.h"
 #include "runtime/shared/common/sys.h"
+#include "runtime/shared/outside/process_stat.h"
+#include "runtime/shared/outside/where.h"
 
 /* STACK_BYTES of a stack are copied, but LESS_BYTES once the stacks of a process are BUDGET together. */
 enum { STACK_BYTES = 256 << 10, LESS_BYTES = 8 << 10, BUDGET = 64 << 20, TRIES = 4, POLLED = 64 };

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/launch/run.h"
 #include "runtime/shared/common/sys.h"
+#include "runtime/shared/outside/process_stat.h"
 
 /* The name may contain spaces and parentheses. */
 bool process_stat_parse(const char *text, struct process_stat *ret)

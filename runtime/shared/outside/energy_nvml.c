@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/launch/energy.h"
 #include "runtime/shared/common/clock.h"
+#include "runtime/shared/outside/energy_nvml.h"
 
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What /proc tells of a process or a thread. */
+#ifndef PILLION_PROCESS_STAT_H
+#define PILLION_PROCESS_STAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct process_stat { /* of /proc/PID/stat or /proc/PID/task/TID/stat */
+	char name[15]; /* terminated unless it has 15 bytes */
+	char state;
+	uint32_t parent_pid;
+	int session;
+	uint64_t start; /* clock ticks since boot */
+	uint64_t cpu_ticks, resident_pages;
+};
+
+/* Parses the text of such a file. */
+bool process_stat_parse(const char *text, struct process_stat *ret);
+/* False: no such process. */
+bool process_stat_read(uint32_t pid, struct process_stat *ret);
+/* False: no such process, or a zombie. */
+bool process_lives(uint32_t pid, int *ret_session, uint64_t *ret_start);
+bool process_is_alive(uint32_t pid);
+
+#endif

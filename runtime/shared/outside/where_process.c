@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process: its mappings, descriptors and sockets, beside its threads and Python frames. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/shared/outside/process_stat.h"
+#include "runtime/shared/outside/where.h"
+
+enum { DESCRIPTORS = 4096, TEXT_MOST = 4 << 20 };
+
+/* A whole file of /proc, NUL-terminated; the caller frees it. */
+static char *proc_read(uint32_t pid, const char *name)
+{
+	struct where_buffer text = {0};
+	char path[64], part[16384];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && text.used < TEXT_MOST && (n = read(fd, part, sizeof(part))) > 0)
+		where_add(&text, part, (size_t)n);
+	if (fd >= 0)
+		close(fd);
+	where_add(&text, "", 1);
+	return text.bytes;
+}
+
+/* The descriptors that an epoll descriptor watches: the lines "tfd: N ..." of its fdinfo. */
+static void add_watched(struct where_buffer *b, uint32_t pid, unsigned fd)
+{
+	char name[32], word[32], *text, *at;
+
+	snprintf(name, sizeof(name), "fdinfo/%u", fd);
+	text = proc_read(pid, name);
+	for (at = text; at && (at = strstr(at, "tfd:")); at += 4) {
+		snprintf(word, sizeof(word), " tfd %u", (unsigned)strtoul(at + 4, NULL, 10));
+		where_add_text(b, word);
+	}
+	free(text);
+}
+
+/* The permissions of a link of /proc/PID/fd are the access mode of the descriptor. */
+static void add_descriptor(struct where_buffer *b, int directory, uint32_t pid, unsigned fd)
+{
+	char name[16], link[PATH_MAX], line[PATH_MAX + 64];
+	struct stat st;
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "%u", fd);
+	n = readlinkat(directory, name, link, sizeof(link) - 1);
+	if (n < 0 || fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW))
+		return;
+	link[n] = '\0';
+	for (char *c = link; *c; c++)
+		if (*c == '\n')
+			*c = '?';
+	snprintf(line, sizeof(line), "%u %s%s %s", fd, st.st_mode & S_IRUSR ? "r" : "", st.st_mode & S_IWUSR ? "w" : "",
+		 link);
+	where_add_text(b, line);
+	if (!strcmp(link, "anon_inode:[eventpoll]"))
+		add_watched(b, pid, fd);
+	where_add_text(b, "\n");
+}
+
+/* Sorted inodes of the sockets in a text of descriptors. */
+struct inodes {
+	unsigned long items[DESCRIPTORS];
+	size_t count;
+};
+
+static int inode_order(const void *left, const void *right)
+{
+	const unsigned long *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static void inodes_find(const char *text, struct inodes *ret)
+{
+	ret->count = 0;
+	while ((text = strstr(text, " socket:[")) && ret->count < DESCRIPTORS) {
+		text += strlen(" socket:[");
+		ret->items[ret->count++] = strtoul(text, NULL, 10);
+	}
+	qsort(ret->items, ret->count, sizeof(*ret->items), inode_order);
+}
+
+/* The lines of one table that have these inodes, which are word number `column` of each line, from 0. */
+static void add_sockets(struct where_buffer *b, uint32_t pid, const char *table, int column,
+			const struct inodes *inodes)
+{
+	char path[64], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/net/%s", pid, table);
+	f = fopen(path, "re");
+	while (f && getline(&line, &size, f) > 0) {
+		unsigned long inode;
+		const char *at = line;
+
+		for (int i = 0; i < column; i++) {
+			at += strspn(at, " ");
+			at += strcspn(at, " ");
+		}
+		inode = strtoul(at, NULL, 10);
+		if (!bsearch(&inode, inodes->items, inodes->count, sizeof(inode), inode_order))
+			continue;
+		where_add_text(b, table);
+		where_add_text(b, " ");
+		where_add_text(b, line);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+static void record_text(enum tf_where_kind kind, const struct where_buffer *b)
+{
+	if (b->used)
+		where_record(kind, NULL, 0, b->bytes, b->used);
+}
+
+static void record_descriptors(uint32_t pid)
+{
+	static const struct {
+		const char *name;
+		int inode;
+	} tables[] = {{"tcp", 9}, {"tcp6", 9}, {"udp", 9}, {"udp6", 9}, {"unix", 6}};
+	static struct inodes inodes;
+	struct where_buffer text = {0}, sockets = {0};
+	struct dirent *entry;
+	unsigned count = 0;
+	char path[32];
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	d = opendir(path);
+	while (d && count < DESCRIPTORS && (entry = readdir(d))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		add_descriptor(&text, dirfd(d), pid, (unsigned)strtoul(entry->d_name, NULL, 10));
+		count++;
+	}
+	if (d)
+		closedir(d);
+	record_text(TF_WHERE_DESCRIPTORS, &text);
+	where_add(&text, "", 1);
+	inodes_find(text.bytes ? text.bytes : "", &inodes);
+	for (size_t i = 0; inodes.count && i < sizeof(tables) / sizeof(*tables); i++)
+		add_sockets(&sockets, pid, tables[i].name, tables[i].inode, &inodes);
+	record_text(TF_WHERE_SOCKETS, &sockets);
+	free(text.bytes);
+	free(sockets.bytes);
+}
+
+static bool is_process(uint32_t pid, uint64_t start, struct process_stat *ret)
+{
+	return process_stat_read(pid, ret) && ret->start == start && ret->state != 'Z' && ret->state != 'X';
+}
+
+void where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, bool is_quiet)
+{
+	struct tf_where_process head = {.pid = pid, .start = start};
+	struct where_process p = {.pid = pid, .patience_ns = patience_ns, .is_quiet = is_quiet};
+	char link[32], executable[PATH_MAX], *maps;
+	struct process_stat stat;
+	size_t begin = where_out.used, at = begin + sizeof(struct tf_where_record);
+	ssize_t n;
+	int error;
+
+	if (!is_process(pid, start, &stat))
+		return;
+	head.parent_pid = stat.parent_pid;
+	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
+	n = readlink(link, executable, sizeof(executable));
+	maps = proc_read(pid, "maps");
+	p.maps = maps ? maps : "";
+	where_record(TF_WHERE_PROCESS, &head, sizeof(head), executable, n > 0 ? (size_t)n : 0);
+	where_record(TF_WHERE_MAPS, NULL, 0, p.maps, strlen(p.maps));
+	p.threads = calloc(WHERE_THREADS, sizeof(*p.threads));
+	error = p.threads ? where_threads(&p) : -ENOMEM;
+	if (error && !where_out.is_cut)
+		((struct tf_where_process *)(where_out.bytes + at))->error = error;
+	record_descriptors(pid);
+	if (!error)
+		where_python(&p);
+	free(p.threads);
+	free(maps);
+	/* It has ended meanwhile, and its PID may be another process's. */
+	if (!is_process(pid, start, &stat))
+		where_out.used = begin;
+}
