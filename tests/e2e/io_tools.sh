@@ -40,8 +40,8 @@ compare() {
 	is "$(python3 "$tests_dir/io_account.py" strace.out files.csv "$work/w/")" '' "$1"
 }
 
-# Files that libc reads by itself are in no recorded call: here it reads neither files of a locale nor, because bash asks
-# for the user's shell where SHELL is not set, /etc/passwd.
+# Files that libc reads by itself are in no recorded call: here it reads neither files of a locale nor /etc/passwd, in
+# which bash looks for the user's shell if SHELL is not set.
 export LC_ALL=C SHELL=/bin/bash
 PATH=$targets:$PATH # io_known, a program with system calls that are not made through libc
 head -c 3000000 /dev/urandom >random

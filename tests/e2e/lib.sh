@@ -19,6 +19,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/pillion-e2e.XXXXXX") || exit 99
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 cd "$work" || exit 99
+export HOME="${HOME:-$work}" SHELL="${SHELL:-/bin/sh}" # a service may have neither
 
 # preloadable FILE: its path for LD_PRELOAD, which ld.so splits at spaces and colons: that of a link, if necessary.
 preloadable() {

@@ -60,7 +60,8 @@ for words in 'attach 12:pillion where PID' 'record true:pillion COMMAND'; do
 done
 for words in 'open:pillion view CAPTURE' 'report:pillion stats CAPTURE'; do
 	pillion "${words%%:*}" run >out 2>err
-	like "$? $(cat err)" "^2 .*'${words%%:*}' is not a verb: ${words#*:}; pillion -- ${words%%:*} runs the program" \
+	like "$? $(cat err)" \
+		"^2 .*'${words%%:*}' is not a verb: ${words#*:}; pillion -- ${words%%:*} runs the program" \
 		"a word of another tool with a capture: ${words%%:*}"
 done
 pillion --pid=12 true >out 2>err
