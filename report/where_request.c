@@ -15,45 +15,18 @@
 
 #include "report/base/newer_libc.h"
 #include "report/derive/where/look.h"
+#include "report/live/proc_file.h"
 
 /* A launcher looks for requests once per second; one on another host sees the file when its file system shows it. */
 enum { PATIENCE_S = 30, STALE_S = 60, POLL_NS = 20000000, ANCESTORS = 64 };
 
-static const char launcher_name[] = "pillion-launch";
-
 /* ---- the capture of a process ---- */
-
-static char *read_proc(uint32_t pid, const char *name, size_t *ret_size)
-{
-	struct buffer path = {0}, bytes = {0};
-	char part[4096];
-	ssize_t n;
-	int fd;
-
-	buffer_print(&path, "/proc/%u/%s", pid, name);
-	fd = open(path.data, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && (n = read(fd, part, sizeof(part))) > 0)
-		buffer_add(&bytes, part, (size_t)n);
-	n = fd < 0 ? -errno : 0;
-	if (fd >= 0)
-		close(fd);
-	buffer_done(&path);
-	*ret_size = bytes.size;
-	if (n < 0)
-		errno = (int)-n;
-	else if (!bytes.data)
-		bytes.data = mem_copy_text("", 0);
-	return bytes.data;
-}
 
 static bool is_launcher(uint32_t pid)
 {
-	size_t size;
-	char *name = read_proc(pid, "comm", &size);
-	bool is = name && !strncmp(name, launcher_name, strlen(launcher_name));
+	struct proc_stat stat;
 
-	free(name);
-	return is;
+	return proc_file_stat(pid, &stat) && proc_file_is_launcher(&stat);
 }
 
 static uint32_t child_of(uint32_t pid)
@@ -63,7 +36,7 @@ static uint32_t child_of(uint32_t pid)
 	size_t size;
 
 	snprintf(name, sizeof(name), "task/%u/children", pid);
-	children = read_proc(pid, name, &size);
+	children = proc_file_read(pid, name, &size);
 	if (children)
 		child = (uint32_t)strtoul(children, NULL, 10);
 	free(children);
@@ -73,28 +46,22 @@ static uint32_t child_of(uint32_t pid)
 /* 0: it has none that can be read. */
 static uint32_t parent_of(uint32_t pid)
 {
-	size_t size;
-	char *text = read_proc(pid, "stat", &size), *close = text ? memrchr(text, ')', size) : NULL;
-	unsigned parent = 0;
+	struct proc_stat stat;
 
-	if (close)
-		sscanf(close, ") %*c %u", &parent);
-	free(text);
-	return parent;
+	return proc_file_stat(pid, &stat) ? stat.parent_pid : 0;
 }
 
 /* 0, or -errno if the variables of the process cannot be read. Sets nothing if there is no such variable. */
 static int find_output(uint32_t pid, struct buffer *ret)
 {
-	static const char name[] = "PILLION_OUTPUT=";
 	size_t size;
-	char *variables = read_proc(pid, "environ", &size);
+	char *variables = proc_file_read(pid, "environ", &size);
+	const char *value = variables ? proc_file_variable(variables, size, "PILLION_OUTPUT") : NULL;
 
 	if (!variables)
 		return -errno;
-	for (const char *item = variables; item < variables + size && !ret->size; item += strlen(item) + 1)
-		if (!strncmp(item, name, strlen(name)))
-			buffer_text(ret, item + strlen(name));
+	if (value)
+		buffer_text(ret, value);
 	free(variables);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #define COLUMNS_TEXT(X)												       \
 	X(ADVICE, "Advice") X(API_FUNCTION, "API Function") X(API_NAME, "API Name") X(ARRAY_TASK, "Array Task")	       \
 	X(BANDWIDTH_GB_PER_S, "Bandwidth (GB/s)") X(BLOCKXYZ, "BlockXYZ") X(BOUND, "Bound") X(CALL, "Call")	       \
+	X(CAPTURE, "Capture")											       \
 	X(CALLED_FROM, "Called From") X(CATEGORY, "Category") X(CAUSE, "Cause") X(CHECK, "Check")		       \
 	X(COMMAND, "Command") X(COMMUNICATOR, "Communicator") X(COMM_RANK, "Comm Rank") X(COMPLETED, "Completed")      \
 	X(COMPUTE_CAPABILITY, "Compute Capability") X(COUNT_TEXT, "Count")					       \
@@ -29,7 +30,7 @@
 	X(PROCESS_GROUP, "Process Group") X(PROGRAM, "Program") X(RANGE, "Range") X(RANGESTACK, "RangeStack")	       \
 	X(RANK, "Rank") X(REASON, "Reason") X(REASONS, "Reasons") X(RESTARTS, "Restarts") X(RULE, "Rule")	       \
 	X(SCHEDULER, "Scheduler") X(SCOPE, "Scope") X(SEQ, "Seq") X(SETTING, "Setting") X(SHAPE, "Shape")	       \
-	X(SIGNAL, "Signal")											       \
+	X(RECORDING, "Recording") X(SIGNAL, "Signal")								       \
 	X(SIZES, "Sizes") X(SIZE_BYTES, "Size (bytes)") X(SLOWEST_RANK, "Slowest Rank") X(SOURCE, "Source")	       \
 	X(SRCMEMKD, "SrcMemKd") X(SRC_KIND, "Src Kind") X(STACK, "Stack") X(STARTED, "Started") X(STATE, "State")      \
 	X(STEP, "Step") X(STYLE, "Style") X(SYSTEM_CALL, "System Call") X(TEXT, "Text") X(THREAD, "Thread")	       \

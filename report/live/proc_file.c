@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/live/proc_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char *proc_file_read(uint32_t pid, const char *name, size_t *ret_size)
+{
+	struct buffer path = {0}, bytes = {0};
+	char part[4096];
+	ssize_t n;
+	int fd;
+
+	buffer_print(&path, "/proc/%u/%s", pid, name);
+	fd = open(path.data, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (n = read(fd, part, sizeof(part))) > 0)
+		buffer_add(&bytes, part, (size_t)n);
+	n = fd < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	buffer_done(&path);
+	*ret_size = bytes.size;
+	if (n < 0)
+		errno = (int)-n;
+	else if (!bytes.data)
+		bytes.data = mem_copy_text("", 0);
+	return bytes.data;
+}
+
+/* The name may contain any bytes, also parentheses. */
+bool proc_file_stat(uint32_t pid, struct proc_stat *ret)
+{
+	size_t size, length;
+	char *text = proc_file_read(pid, "stat", &size), *name = text ? strchr(text, '(') : NULL,
+	     *end = name ? strrchr(name, ')') : NULL;
+	bool is_read = false;
+
+	*ret = (struct proc_stat){0};
+	if (end) {
+		length = (size_t)(end - name - 1);
+		memcpy(ret->name, name + 1, length < sizeof(ret->name) ? length : sizeof(ret->name) - 1);
+		is_read = sscanf(end + 1,
+				 " %c %" SCNu32 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+				 "%" SCNu64,
+				 &ret->state, &ret->parent_pid, &ret->start) == 3;
+	}
+	free(text);
+	return is_read;
+}
+
+const char *proc_file_variable(const char *environment, size_t size, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *item = environment; item < environment + size; item += strlen(item) + 1)
+		if (!strncmp(item, name, length) && item[length] == '=')
+			return item + length + 1;
+	return NULL;
+}
+
+bool proc_file_is_launcher(const struct proc_stat *stat)
+{
+	static const char name[] = "pillion-launch";
+
+	return !strncmp(stat->name, name, strlen(name));
+}
