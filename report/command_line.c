@@ -154,6 +154,31 @@ static int set_source_root(const struct option *row, void *settings, const char 
 	return 0;
 }
 
+/* A positive number with a unit: 500ms, 10s, 2m, 1h, 7d. */
+static bool parse_time(const char *value, double *ret_s)
+{
+	static const struct {
+		const char *unit;
+		double seconds;
+	} units[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+	char *end;
+	double number = *value >= '0' && *value <= '9' ? strtod(value, &end) : 0;
+
+	for (size_t i = 0; number > 0 && i < sizeof(units) / sizeof(*units); i++) {
+		*ret_s = number * units[i].seconds;
+		if (!strcmp(end, units[i].unit))
+			return *ret_s < 1e9;
+	}
+	return false;
+}
+
+static int set_remove_older(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct command_line *l = settings;
+
+	return parse_time(value, &l->remove_older_s) ? 0 : option_refuse(row, value, why);
+}
+
 static const char *ops_column_choice(size_t i)
 {
 	return i < OPS_COLUMNS ? ops_column_rows[i].name : NULL;
@@ -167,11 +192,12 @@ static const char *ops_column_choice(size_t i)
 #define VERBS_OF(verbs) .users = (verbs)
 
 enum {
+	VERB_LIVE = VERB_STATUS | VERB_CAPTURES,
 	VERB_READS = VERB_SKILL | VERB_DIFF | VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW |
 		     VERB_WHERE | VERB_QUERY | VERB_OPS | VERB_CRITICAL | VERB_WHATIF | VERB_TRY,
 	VERB_TABLES = VERB_DIFF | VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_WHERE | VERB_QUERY | VERB_OPS |
-		      VERB_CRITICAL | VERB_WHATIF | VERB_TRY,
-	VERB_ONE_OUTPUT = VERB_READS & ~VERB_STATS,
+		      VERB_CRITICAL | VERB_WHATIF | VERB_TRY | VERB_LIVE,
+	VERB_ONE_OUTPUT = (VERB_READS & ~VERB_STATS) | VERB_LIVE,
 	VERB_FILTERS = VERB_STATS | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW | VERB_QUERY | VERB_OPS,
 	VERB_ALL = (1 << VERB_COUNT) - 1,
 };
@@ -226,6 +252,11 @@ static const struct option rows[] = {
 	{"filter-nvtx", 0, OPTION_TEXT, AT(filter_nvtx), VERBS_OF(VERB_FILTERS), .value = "RANGE[@DOMAIN][/INDEX]",
 	 .help = "only what overlaps these NVTX ranges: all of this name, or the one with this index from 0; @*: any "
 		 "domain"},
+	{"remove-older", 0, OPTION_OWN, SET(remove_older), VERBS_OF(VERB_CAPTURES), .title = "What to remove",
+	 .value = "AGE", .takes = "an age with its unit (s, m, h, d), such as 7d",
+	 .help = "remove the captures of the working directory that nothing was written to for so long, after asking; "
+		 "never those of live runs"},
+	{"yes", 'y', OPTION_SWITCH, AT(is_agreed), VERBS_OF(VERB_CAPTURES), .help = "do not ask"},
 	{"by", 0, OPTION_CHOICE, AT(diff_by), VERBS_OF(VERB_DIFF), .title = "What to compare", .value = "WHAT",
 	 .choice = diff_by_choice, .initial = "auto",
 	 .help = "rows; auto: what the captures have, in this order: kernel, line, range, api"},
@@ -305,10 +336,12 @@ static const struct option rows[] = {
 	{"split-size", 0, OPTION_OWN, SET(split_size), VERBS_OF(VERB_EXPORT), .value = "SIZE",
 	 .takes = "a number of bytes, at least 4096, or a number with K, M or G",
 	 .help = "chrome: files of at most this size in bytes, or with K, M or G"},
-	{"show-secrets", 0, OPTION_SWITCH, AT(shows_secrets), VERBS_OF(VERB_READS & ~VERB_SKILL & ~VERB_TRY),
+	{"show-secrets", 0, OPTION_SWITCH, AT(shows_secrets),
+	 VERBS_OF((VERB_READS & ~VERB_SKILL & ~VERB_TRY) | VERB_LIVE),
 	 .help = "show command lines as they were; default: the values of options and variables named like a password, "
 		 "a token or a key, and passwords in URLs, are shown as [masked]"},
-	{"quiet", 'q', OPTION_SWITCH, AT(quiet), VERBS_OF(VERB_READS | VERB_PACK | VERB_UNPACK | VERB_RECOVER),
+	{"quiet", 'q', OPTION_SWITCH, AT(quiet),
+	 VERBS_OF(VERB_READS | VERB_PACK | VERB_UNPACK | VERB_RECOVER | VERB_CAPTURES),
 	 .help = "print errors only"},
 
 	{"force-export", 0, OPTION_FLAG, OPTION_IGNORED, .is_nsys = true, .offset = OPTION_NO_FIELD,

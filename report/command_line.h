@@ -87,6 +87,8 @@ struct command_line {
 	size_t column_count;	      /* 0: those of PyProf */
 	uint32_t width;		      /* ops: of PyProf's columns, 0: not given */
 	bool is_quoted_csv;	      /* ops: PyProf's CSV */
+	double remove_older_s; /* captures: 0: removes none */
+	bool is_agreed;	       /* captures: removes without asking */
 	bool interactive; /* query: statements come from standard input */
 	enum diff_by diff_by;
 	double gate;

@@ -29,6 +29,12 @@ extern const struct verb *verb_now;
 /* Prints one line on standard error. Names in it are untrusted: what a terminal would interpret is escaped. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* What the exit statuses of verbs on live runs mean. */
+#define VERB_LIVE_STATUSES "0 done, 1 some processes could not be reached, 2 no such live run, or wrong usage"
+
+/* verb_status.c: the operand of such a verb, NULL: there is none. The exit status if there are several. */
+int verb_target(const struct command_line *l, const char **ret);
+
 /* newest.c: the name of the capture of the working directory that was made last; NULL: there is none. Owned. */
 char *newest_capture(void);
 

@@ -28,6 +28,8 @@ enum verb_use {
 	X(TRY, try, VERB_ALWAYS)         \
 	X(MCP, mcp, VERB_ALWAYS)         \
 	X(SKILL, skill, VERB_ALWAYS)     \
-	X(DOCTOR, doctor, VERB_ALWAYS)
+	X(DOCTOR, doctor, VERB_ALWAYS)   \
+	X(STATUS, status, VERB_ALWAYS)   \
+	X(CAPTURES, captures, VERB_ALWAYS)
 
 #endif
