@@ -7,7 +7,7 @@
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/outside/energy_nvml.h"
 
-enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
+enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0, NVML_PROCESSES = 256 };
 
 struct nvml_pci {
 	char bus_legacy[16];
@@ -17,6 +17,18 @@ struct nvml_pci {
 
 struct nvml_memory {
 	unsigned long long total, free, used;
+};
+
+struct nvml_process {
+	unsigned pid;
+	unsigned long long used; /* all ones: not known */
+	unsigned gpu_instance, compute_instance;
+};
+
+struct nvml_process_sample {
+	unsigned pid;
+	unsigned long long us;
+	unsigned sm, memory, encoder, decoder;
 };
 
 struct nvml_utilization {
@@ -40,6 +52,8 @@ static struct {
 	int (*memory)(void *device, struct nvml_memory *ret);
 	int (*utilization)(void *device, struct nvml_utilization *ret);
 	int (*temperature)(void *device, int kind, unsigned *ret_celsius);
+	int (*processes)(void *device, unsigned *count, struct nvml_process *ret);
+	int (*samples)(void *device, struct nvml_process_sample *ret, unsigned *count, unsigned long long since_us);
 	const char *(*error_text)(int error);
 } nvml;
 
@@ -63,6 +77,8 @@ static const struct {
 	FUNCTION(memory, "nvmlDeviceGetMemoryInfo"),
 	FUNCTION(utilization, "nvmlDeviceGetUtilizationRates"),
 	FUNCTION(temperature, "nvmlDeviceGetTemperature"),
+	FUNCTION(processes, "nvmlDeviceGetComputeRunningProcesses_v3"),
+	FUNCTION(samples, "nvmlDeviceGetProcessUtilization"),
 	FUNCTION(error_text, "nvmlErrorString"),
 #undef FUNCTION
 };
@@ -167,4 +183,47 @@ void energy_nvml_read(const struct energy_meter *s, struct tf_energy_sample *ret
 	}
 	if (nvml.temperature && !nvml.temperature(s->device, NVML_TEMPERATURE_GPU, &value))
 		ret->celsius = (uint8_t)value;
+}
+
+static struct energy_process *process_of(struct energy_process *list, size_t *count, size_t room, uint32_t pid)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (list[i].pid == pid)
+			return &list[i];
+	if (*count == room)
+		return NULL;
+	list[*count] = (struct energy_process){.pid = pid, .busy_percent = -1, .bytes = UINT64_MAX};
+	return &list[(*count)++];
+}
+
+size_t energy_nvml_processes(const struct energy_meter *s, struct energy_process *ret, size_t room, uint64_t *ret_bytes)
+{
+	static struct nvml_process list[NVML_PROCESSES];
+	static struct nvml_process_sample samples[NVML_PROCESSES];
+	unsigned long long newest[NVML_PROCESSES] = {0};
+	unsigned listed = NVML_PROCESSES, sampled = NVML_PROCESSES;
+	struct nvml_memory memory;
+	size_t count = 0;
+
+	room = room < NVML_PROCESSES ? room : NVML_PROCESSES;
+	*ret_bytes = nvml.memory && !nvml.memory(s->device, &memory) ? memory.total : 0;
+	if (!nvml.processes || nvml.processes(s->device, &listed, list))
+		listed = 0;
+	if (!nvml.samples || nvml.samples(s->device, samples, &sampled, 0))
+		sampled = 0;
+	for (unsigned i = 0; i < listed && i < NVML_PROCESSES; i++) {
+		struct energy_process *p = process_of(ret, &count, room, list[i].pid);
+
+		if (p)
+			p->bytes = list[i].used;
+	}
+	for (unsigned i = 0; i < sampled && i < NVML_PROCESSES; i++) {
+		struct energy_process *p = process_of(ret, &count, room, samples[i].pid);
+
+		if (!p || samples[i].us < newest[p - ret])
+			continue;
+		newest[p - ret] = samples[i].us;
+		p->busy_percent = samples[i].sm <= 100 ? (int)samples[i].sm : -1;
+	}
+	return count;
 }

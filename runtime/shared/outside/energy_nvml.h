@@ -28,4 +28,14 @@ struct energy_meter {
 size_t energy_nvml_find(struct energy_meter *list, size_t room, char *ret_why, size_t size);
 void energy_nvml_read(const struct energy_meter *source, struct tf_energy_sample *ret);
 
+/* What a process has on one GPU. bytes UINT64_MAX, busy_percent -1: not known. */
+struct energy_process {
+	uint32_t pid;
+	int busy_percent; /* of the GPU's time, over the last fraction of a second */
+	uint64_t bytes;
+};
+/* Returns how many, at most `room`; *ret_bytes: the memory of the GPU, 0: not known. */
+size_t energy_nvml_processes(const struct energy_meter *source, struct energy_process *ret, size_t room,
+			     uint64_t *ret_bytes);
+
 #endif

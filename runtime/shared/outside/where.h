@@ -16,6 +16,9 @@
 
 enum { WHERE_THREADS = 4096 };
 
+/* OF_QUIET: what changes while nothing moves is left out. */
+enum where_flag { WHERE_OF_QUIET = 1, WHERE_WITHOUT_FILES = 2, WHERE_PYTHON_ONLY = 4 };
+
 /* The process whose threads are being described. */
 struct where_process {
 	uint32_t pid;
@@ -23,7 +26,7 @@ struct where_process {
 	struct tf_where_thread *threads;
 	size_t count;
 	uint64_t patience_ns; /* CLOCK_MONOTONIC: until then samples of running threads are waited for */
-	bool is_quiet;	      /* what changes while nothing moves is left out */
+	unsigned flags;
 };
 
 /* ---- where_record.c ---- */
@@ -51,8 +54,9 @@ static inline bool where_copy_all(uint32_t pid, uint64_t address, void *ret, siz
 
 /* ---- where_process.c ---- */
 
-/* Records one process, `start`: field 22 of /proc/PID/stat. Nothing if there is no such process. */
-void where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, bool is_quiet);
+/* Records one process, `start`: field 22 of /proc/PID/stat. Nothing if there is no such process. 0, or -errno: why its
+ * threads could not be read. `flags`: of enum where_flag. */
+int where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, unsigned flags);
 
 /* ---- where_thread.c ---- */
 

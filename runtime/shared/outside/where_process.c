@@ -167,10 +167,10 @@ static bool is_process(uint32_t pid, uint64_t start, struct process_stat *ret)
 	return process_stat_read(pid, ret) && ret->start == start && ret->state != 'Z' && ret->state != 'X';
 }
 
-void where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, bool is_quiet)
+int where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, unsigned flags)
 {
 	struct tf_where_process head = {.pid = pid, .start = start};
-	struct where_process p = {.pid = pid, .patience_ns = patience_ns, .is_quiet = is_quiet};
+	struct where_process p = {.pid = pid, .patience_ns = patience_ns, .flags = flags};
 	char link[32], executable[PATH_MAX], *maps;
 	struct process_stat stat;
 	size_t begin = where_out.used, at = begin + sizeof(struct tf_where_record);
@@ -178,7 +178,7 @@ void where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, bo
 	int error;
 
 	if (!is_process(pid, start, &stat))
-		return;
+		return -ESRCH;
 	head.parent_pid = stat.parent_pid;
 	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
 	n = readlink(link, executable, sizeof(executable));
@@ -190,7 +190,8 @@ void where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, bo
 	error = p.threads ? where_threads(&p) : -ENOMEM;
 	if (error && !where_out.is_cut)
 		((struct tf_where_process *)(where_out.bytes + at))->error = error;
-	record_descriptors(pid);
+	if (!(flags & WHERE_WITHOUT_FILES))
+		record_descriptors(pid);
 	if (!error)
 		where_python(&p);
 	free(p.threads);
@@ -198,4 +199,5 @@ void where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, bo
 	/* It has ended meanwhile, and its PID may be another process's. */
 	if (!is_process(pid, start, &stat))
 		where_out.used = begin;
+	return error;
 }

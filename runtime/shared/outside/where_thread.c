@@ -200,7 +200,7 @@ static int threads_list(struct where_process *p)
 		if (!t->tid)
 			continue;
 		schedule_read(p->pid, t);
-		if (p->is_quiet)
+		if (p->flags & WHERE_OF_QUIET)
 			t->cpu_ns = 0;
 		rc = t->state && t->state != 'Z' && t->state != 'X' ? call_read(p->pid, t) : -ESRCH;
 		if (!rc)
@@ -217,11 +217,16 @@ int where_threads(struct where_process *p)
 {
 	static char stack[STACK_BYTES];
 	int error = threads_list(p);
+	bool is_brief = p->flags & WHERE_PYTHON_ONLY;
 
 	stack_bytes = 0;
 	for (size_t i = 0; i < p->count; i++) {
 		struct tf_where_thread *t = &p->threads[i];
-		size_t size = t->flags & TF_WHERE_HAS_STACK ? stack_copy(p, t, stack) : 0;
+		size_t size;
+
+		if (is_brief)
+			t->flags &= ~(uint32_t)TF_WHERE_HAS_STACK;
+		size = t->flags & TF_WHERE_HAS_STACK ? stack_copy(p, t, stack) : 0;
 
 		memory_record(t->registers[STACK_POINTER], stack, size);
 		arguments_record(p->pid, t);

@@ -4,6 +4,7 @@
  *   PILLION_SIMNVML_POWER=LOW:HIGH:MS  in mW: LOW for MS, then HIGH for MS, and so on; by default 100000:300000:50.
  *                                      Device N has N times 10 W more
  *   PILLION_SIMNVML_LOG=FILE           a line "PID DEVICE MJ" for each reading of an energy counter
+ *   PILLION_SIMNVML_PROCESSES=PID:BYTES:PERCENT,...  that use device 0, and how much of it
  *   PILLION_SIMNVML=WORD,...           noenergy, nopower, nothing: the functions are not supported; denied: no
  *                                      permission; uninit: there is no driver; old: only the older names of functions
  *                                      work; capped, hot: the clocks are lowered; hang=N, crash=N: in the Nth reading
@@ -98,6 +99,36 @@ static void energy_log(const void *device, uint64_t mj)
 	close(fd);
 }
 
+/* ---- processes ---- */
+
+enum { NO_ROOM = 7 };
+
+struct process {
+	unsigned pid;
+	unsigned long long used;
+	unsigned gpu_instance, compute_instance;
+};
+
+struct process_sample {
+	unsigned pid;
+	unsigned long long us;
+	unsigned sm, memory, encoder, decoder;
+};
+
+/* The next process of the list. False: there is none. */
+static bool next_process(const void *device, const char **at, unsigned *pid, unsigned long long *bytes,
+			 unsigned *percent)
+{
+	int length = 0;
+
+	if (!*at && !index_of(device))
+		*at = getenv("PILLION_SIMNVML_PROCESSES");
+	if (!*at || sscanf(*at, "%u:%llu:%u%n", pid, bytes, percent, &length) != 3)
+		return false;
+	*at += length + ((*at)[length] == ',');
+	return true;
+}
+
 /* ---- the library ---- */
 
 int nvmlInit_v2(void);
@@ -115,6 +146,9 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *
 int nvmlDeviceGetMemoryInfo(void *device, unsigned long long ret[3]);
 int nvmlDeviceGetUtilizationRates(void *device, unsigned ret[2]);
 int nvmlDeviceGetTemperature(void *device, int kind, unsigned *ret);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, struct process *ret);
+int nvmlDeviceGetProcessUtilization(void *device, struct process_sample *ret, unsigned *count,
+				    unsigned long long since);
 const char *nvmlErrorString(int error);
 
 int nvmlInit_v2(void)
@@ -245,6 +279,31 @@ int nvmlDeviceGetTemperature(void *device, int kind, unsigned *ret)
 	(void)kind;
 	*ret = word("hot") ? 88 : 51;
 	return word("nothing") ? NOT_SUPPORTED : SUCCESS;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, struct process *ret)
+{
+	unsigned room = *count, pid, percent;
+	unsigned long long bytes;
+	const char *at = NULL;
+
+	for (*count = 0; next_process(device, &at, &pid, &bytes, &percent); ++*count)
+		if (*count < room)
+			ret[*count] = (struct process){pid, bytes, ~0u, ~0u};
+	return word("nothing") ? NOT_SUPPORTED : *count > room ? NO_ROOM : SUCCESS;
+}
+
+int nvmlDeviceGetProcessUtilization(void *device, struct process_sample *ret, unsigned *count,
+				    unsigned long long since)
+{
+	unsigned room = *count, pid, percent;
+	unsigned long long bytes;
+	const char *at = NULL;
+
+	for (*count = 0; next_process(device, &at, &pid, &bytes, &percent); ++*count)
+		if (*count < room)
+			ret[*count] = (struct process_sample){.pid = pid, .us = since + 1, .sm = percent};
+	return word("nothing") ? NOT_SUPPORTED : *count > room ? NO_ROOM : SUCCESS;
 }
 
 const char *nvmlErrorString(int error)
