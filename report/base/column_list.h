@@ -76,7 +76,9 @@
 	X(THREADS_PER_SM, "Threads per SM") X(TOTAL_CPU_PAGE_FAULTS, "Total CPU Page Faults")			       \
 	X(TOTAL_GPU_OPS, "Total GPU Ops") X(TOTAL_GPU_PAGE_FAULTS, "Total GPU Page Faults")			       \
 	X(VOLUNTARY_SWITCHES, "Voluntary Switches") X(WAITS, "Waits")						       \
-	X(WRITES, "Writes") X(WRITTEN_BYTES, "Written (bytes)")
+	X(WRITES, "Writes") X(WRITTEN_BYTES, "Written (bytes)")							       \
+	X(DEVICE_MEMORY_BYTES, "Device Memory (bytes)") X(MEMORY_SIZE_BYTES, "Memory Size (bytes)")		       \
+	X(READ_BYTES_PER_S, "Read (bytes/s)") X(RSS_BYTES, "RSS (bytes)") X(WRITTEN_BYTES_PER_S, "Written (bytes/s)")
 
 #define COLUMNS_NS(X)												       \
 	X(AGE_NS, "Age (ns)") X(AMAX_NS, "AMax (ns)") X(AMIN_NS, "AMin (ns)") X(API_DUR_NS, "API Dur (ns)")	       \
@@ -136,7 +138,8 @@
 	X(GROWING_PERCENT, "Growing (%)")									       \
 	X(IN_USE_PERCENT, "In-Use (%)") X(NOISE_PERCENT, "Noise (%)") X(OVERLAP_PERCENT, "Overlap (%)")		       \
 	X(PEAK_PERCENT, "Peak (%)") X(RUNNABLE, "Runnable") X(SHARE_OF_PEAK_PERCENT, "Share of Peak (%)")	       \
-	X(SHARE_PERCENT, "Share (%)") X(SLOWED_PERCENT, "Slowed (%)") X(TIME_PERCENT, "Time (%)")
+	X(SHARE_PERCENT, "Share (%)") X(SLOWED_PERCENT, "Slowed (%)") X(TIME_PERCENT, "Time (%)") \
+	X(WAIT_PERCENT, "Wait (%)")
 
 #define COLUMNS_MB(X)												       \
 	X(ALLOCATED_MB, "Allocated (MB)") X(AVG_MB, "Avg (MB)") X(BUSY_J, "Busy (J)") X(BYTES_MB, "Bytes (MB)")	       \
@@ -168,7 +171,7 @@
 	X(PEAK_GFLOP_PER_S, "Peak GFLOP/s") X(POWER_W, "Power (W)") X(RATIO, "Ratio") X(RATIO_HIGH, "Ratio High")      \
 	X(PREDICTED_SLOPE, "Predicted Slope")		       \
 	X(RATIO_LOW, "Ratio Low") X(SLOPE, "Slope") X(SLOPE_HIGH, "Slope High") X(SLOPE_LOW, "Slope Low")	       \
-	X(SM_CLOCK_MHZ, "SM Clock (MHz)")
+	X(SM_CLOCK_MHZ, "SM Clock (MHz)") X(TEMPERATURE_C, "Temperature (C)")
 
 /* each(type, list) for each of these lists */
 #define COLUMN_LISTS(each)                                                                                             \

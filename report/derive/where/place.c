@@ -182,9 +182,9 @@ bool where_cycle_is_proved(const struct where_place *p, uint32_t cycle)
 }
 
 /* Opens the looks, without the processes that are of no interest any more. */
-static void looks_open(struct where_place *p, const struct model *m, uint64_t request)
+static void looks_open(struct where_place *p, const struct model *m, uint64_t request, struct where_files *files)
 {
-	*p = (struct where_place){.files = where_files_new()};
+	*p = (struct where_place){.files = files ? files : where_files_new(), .borrows_files = files};
 	p->looks = mem_alloc((m->where_count + 2) * sizeof(*p->looks)); /* with one of the traces */
 	for (size_t i = 0; i < m->where_count; i++) {
 		struct look *l = &p->looks[p->look_count];
@@ -227,7 +227,7 @@ static void add_threads(struct where_place *p, const struct model *m, bool is_br
 static void place_read(struct where_place *p, const struct model *m, struct symbols *symbols, uint64_t request,
 		       bool is_brief)
 {
-	looks_open(p, m, request);
+	looks_open(p, m, request, NULL);
 	p->symbols = symbols;
 	if (!request) {
 		p->is_recorded = !p->look_count;
@@ -240,6 +240,23 @@ static void place_read(struct where_place *p, const struct model *m, struct symb
 void where_place_read(struct where_place *p, const struct model *m, struct symbols *symbols, uint64_t request)
 {
 	place_read(p, m, symbols, request, false);
+}
+
+void where_place_read_now(struct where_place *p, const struct model *m, struct symbols *symbols, uint64_t request,
+			  struct where_files *files)
+{
+	looks_open(p, m, request, files);
+	p->symbols = symbols;
+	where_look_from_traces(m, p->looks, p->look_count, false, &p->looks[p->look_count]);
+	p->look_count += p->looks[p->look_count].count > 0;
+	for (size_t i = 0; i < p->look_count; i++)
+		for (size_t k = 0; k < p->looks[i].count; k++) {
+			const struct look_process *process = &p->looks[i].processes[k];
+			const struct image *image = image_of(m, process);
+
+			for (size_t n = 0; n < process->thread_count; n++)
+				new_item_now(p, m, &p->looks[i], process, &process->threads[n], image);
+		}
 }
 
 void where_place_read_briefly(struct where_place *p, const struct model *m, struct symbols *symbols)
@@ -260,7 +277,7 @@ void where_place_done(struct where_place *p)
 		look_done(&p->looks[i]);
 	free(p->items);
 	free(p->looks);
-	if (p->files)
+	if (p->files && !p->borrows_files)
 		where_files_free(p->files);
 	*p = (struct where_place){0};
 }

@@ -36,12 +36,18 @@ struct where_place {
 	size_t count, capacity;
 	size_t cycles;
 	struct where_files *files;
+	bool borrows_files;
 	struct symbols *symbols; /* borrowed */
 };
 
 /* Reads the looks that answer `request`. 0: the last looks, and what the traces have of processes that nobody looked
  * into and that did not end by themselves. The caller frees it by where_place_done(). */
 void where_place_read(struct where_place *p, const struct model *m, struct symbols *symbols, uint64_t request);
+
+/* Likewise the threads of the looks that answer `request`, and of running processes that these lack; stacks by
+ * where_place_stack. `files` are borrowed. */
+void where_place_read_now(struct where_place *p, const struct model *m, struct symbols *symbols, uint64_t request,
+			  struct where_files *files);
 
 /* Likewise the last looks, but only threads that wait for another thread, and one thread of each rank; stacks only of
  * threads in a cycle, see where_place_stack: it is to be fast even where a job has thousands of threads. */
