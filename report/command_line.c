@@ -11,6 +11,7 @@
 #include "report/command_list.h"
 
 enum { WORDS_BYTES = 8192 };
+#define INTERVAL_LEAST_S 0.1
 
 /* ---- values ---- */
 
@@ -179,6 +180,15 @@ static int set_remove_older(const struct option *row, void *settings, const char
 	return parse_time(value, &l->remove_older_s) ? 0 : option_refuse(row, value, why);
 }
 
+static int set_interval(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct command_line *l = settings;
+
+	return parse_time(value, &l->interval_s) && l->interval_s >= INTERVAL_LEAST_S
+		       ? 0
+		       : option_refuse(row, value, why);
+}
+
 static const char *ops_column_choice(size_t i)
 {
 	return i < OPS_COLUMNS ? ops_column_rows[i].name : NULL;
@@ -192,7 +202,7 @@ static const char *ops_column_choice(size_t i)
 #define VERBS_OF(verbs) .users = (verbs)
 
 enum {
-	VERB_LIVE = VERB_STATUS | VERB_CAPTURES,
+	VERB_LIVE = VERB_STATUS | VERB_CAPTURES | VERB_TOP,
 	VERB_READS = VERB_SKILL | VERB_DIFF | VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW |
 		     VERB_WHERE | VERB_QUERY | VERB_OPS | VERB_CRITICAL | VERB_WHATIF | VERB_TRY,
 	VERB_TABLES = VERB_DIFF | VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_WHERE | VERB_QUERY | VERB_OPS |
@@ -242,6 +252,13 @@ static const struct option rows[] = {
 	{"hung", 0, OPTION_SECONDS, AT(hung_s), VERBS_OF(VERB_WHERE), .value = "SECONDS", .initial = "0",
 	 .help = "only threads and ranks that are proved to wait for each other, for SECONDS at least, without asking "
 		 "the launchers; status 3 if there are any"},
+	{"once", 0, OPTION_SWITCH, AT(is_once), VERBS_OF(VERB_TOP),
+	 .help = "print one set of tables and end; so it is where standard output is no terminal"},
+	{"interval", 0, OPTION_OWN, SET(interval), VERBS_OF(VERB_TOP), .value = "TIME", .initial = "1s",
+	 .takes = "a time of 100ms or more with its unit (ms, s, m)", .help = "the time between two rounds"},
+	{"openmetrics", 0, OPTION_TEXT, AT(openmetrics), VERBS_OF(VERB_TOP), .value = "FILE",
+	 .help = "write metrics for the textfile collector of Prometheus into FILE, in each round anew; with --once "
+		 "only once"},
 	{"partial", 0, OPTION_OWN, SET(partial), VERBS_OF(VERB_STATS), .value = "I/N",
 	 .takes = "the number of a part from 0, and of all parts, such as 0/4",
 	 .help = "read one of N parts of the trace files, for a program that starts all N and carries their messages: "
@@ -429,7 +446,7 @@ int command_line_parse(unsigned int verb, const char *help, char **words, struct
 	bool only_captures = false;
 
 	*ret = (struct command_line){.captures = words, .top = TOP_DEFAULT, .gate = GATE_DEFAULT, .runs = RUNS_DEFAULT,
-				     .time_limit = TIME_LIMIT_DEFAULT};
+				     .time_limit = TIME_LIMIT_DEFAULT, .interval_s = 1};
 	while (*words) {
 		const struct option *row;
 		const char *value;

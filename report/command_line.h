@@ -71,6 +71,9 @@ struct command_line {
 	const char *source; /* NULL: not given */
 	struct texts source_roots;
 	double hung_s; /* where: 0: everything */
+	double interval_s; /* top */
+	const char *openmetrics; /* top: NULL: not given */
+	bool is_once; /* top */
 	bool quiet, summary, help, version;
 	bool help_reports, help_formats; /* stats: prints its lists */
 	uint32_t part, part_count; /* stats: of the trace files, this process reads a part; count 0: all */

@@ -141,9 +141,15 @@ static bool has_operand(struct run *run, char **words)
 	return !WIFEXITED(status) || WEXITSTATUS(status) != 1;
 }
 
+/* A PID or a job. */
+static bool is_run(const char *word)
+{
+	return !strncmp(word, "slurm:", strlen("slurm:")) || (*word && !word[strspn(word, "0123456789")]);
+}
+
 /* Whether a word that names a common program, too, is the verb: with no operand, with options only, or if an operand
  * is a capture. `words` begin with the program, then that word. */
-static bool is_verb_here(struct run *run, char **words)
+static bool is_verb_here(struct run *run, char **words, enum verb_use use)
 {
 	bool has_word = false, may_be_value = false, is_sure = false;
 
@@ -152,7 +158,7 @@ static bool is_verb_here(struct run *run, char **words)
 			may_be_value = !strchr(*w, '=') && strcmp(*w, "--") != 0;
 			continue;
 		}
-		if (is_capture(*w))
+		if (is_capture(*w) || (use == VERB_OF_RUNS && is_run(*w)))
 			return true;
 		has_word = true;
 		is_sure |= !may_be_value;
@@ -295,7 +301,7 @@ int verb_run(struct run *run, char **words)
 	for (size_t i = 0; i < VERB_COUNT; i++) {
 		if (strcmp(word, verbs[i].name) != 0)
 			continue;
-		if (verbs[i].use == VERB_ALWAYS || is_verb_here(run, words))
+		if (verbs[i].use == VERB_ALWAYS || is_verb_here(run, words, verbs[i].use))
 			return report_execute(run, words);
 		say("%s: no operand is a capture, so the program %s runs; pillion %s --help is on the verb", word, word,
 		    word);

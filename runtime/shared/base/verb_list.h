@@ -6,7 +6,10 @@
 
 enum verb_use {
 	VERB_ALWAYS,	 /* the word is the verb; `pillion -- WORD` runs a program of that name */
-	VERB_OF_CAPTURES /* a common program has that name: it is the verb without operands or with a capture */
+	/* a common program has that name: it is the verb without operands or with a capture; OF_RUNS: also with a PID
+	 * or slurm:JOBID */
+	VERB_OF_CAPTURES,
+	VERB_OF_RUNS
 };
 
 /* X(NAME, name, use) in the order of --help. */
@@ -15,6 +18,7 @@ enum verb_use {
 	X(INFO, info, VERB_ALWAYS)       \
 	X(VIEW, view, VERB_OF_CAPTURES)  \
 	X(WHERE, where, VERB_ALWAYS)     \
+	X(TOP, top, VERB_OF_RUNS)        \
 	X(EXPORT, export, VERB_ALWAYS)   \
 	X(QUERY, query, VERB_ALWAYS)     \
 	X(OPS, ops, VERB_ALWAYS)         \

@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# pillion top: a load that is known, on a run and on a process that pillion did not start, as tables, as metrics and on a
+# screen. The load has ended before it is looked at, so that nothing depends on time.
+. "$(dirname -- "$0")/lib.sh"
+
+export PILLION_ENERGY=false
+
+# cell TABLE COLUMN: the cells of that column in top.json.
+cell() {
+	python3 -c 'import json, sys
+for row in json.load(open("top.json"))["rows"]:
+    if row["table"] == sys.argv[1]:
+        print(row[sys.argv[2]])' "$@"
+}
+
+# metric NAME: its value in metrics.prom.
+metric() {
+	awk -v name="$1" 'index($0, name "{") == 1 { print $NF }' metrics.prom
+}
+
+# close A B PERCENT: whether they differ by at most that much.
+close() {
+	awk -v a="$1" -v b="$2" -v percent="$3" \
+		'BEGIN { d = a > b ? a - b : b - a; print (b > 0 && d * 100 <= b * percent ? "close" : a " and " b) }'
+}
+
+# measures WHAT PID TARGET...: the figures of the process.
+measures() {
+	local what=$1 pid=$2
+	shift 2
+	"$PILLION" top --once --json --interval=200ms "$@" >top.json 2>err
+	is "$? $(cell processes PID)" "0 $pid" "$what: the process"
+	is "$(cell processes 'CPU (%)') $(cell processes 'Wait (%)')" '0.0 100.0' "$what: it waits"
+	like "$(cell processes Line)" '^wait_here \(.*top_load\.c:[0-9]+\)$' "$what: its line"
+	like "$(cell calls Name)" '^pause$' "$what: the call in progress"
+	is "$(cell processes 'RSS (bytes)')" "$(($(awk '{ print $2 }' "/proc/$pid/statm") * $(getconf PAGESIZE)))" \
+		"$what: its memory is that of /proc/PID/statm"
+	"$PILLION" top --once --interval=200ms --openmetrics=metrics.prom "$@" >out 2>err
+	is "$? $(find . -name 'metrics.prom.*')" '0 ' "$what: metrics are written, without a part"
+	is "$(close "$(metric pillion_process_cpu_seconds_total)" "$(awk '{ print $2 / 1e6 }' ready)" 2)" close \
+		"$what: the CPU time is that of getrusage within 2 %"
+	is "$(metric pillion_process_read_bytes_total) $(metric pillion_process_written_bytes_total)" \
+		"$(awk '/^rchar/ { r = $2 } /^wchar/ { print r, $2 }' "/proc/$pid/io")" \
+		"$what: the bytes are those of /proc/PID/io"
+}
+
+# ---- a run ----
+
+"$PILLION" top --once >out 2>err nothing.pillion
+is $? 2 'no such capture: status'
+
+PILLION_STATS=false "$PILLION" -o load "$targets/top_load" >ready 2>run.err &
+launcher=$!
+eventually grep -q ready ready
+pid=$(child_of $launcher)
+measures 'a capture' "$pid" load
+measures 'a PID' "$pid" "$pid"
+grep -q "^State:.S" "/proc/$pid/status"
+is $? 0 'the process still sleeps'
+like "$("$PILLION" top --once --interval=100ms load 2>&1)" '^ \*\* Calls in Progress' 'tables for people'
+"$PILLION" top --once --interval=1ms load >out 2>err
+like "$? $(cat err)" '^2 .*100ms or more' 'an interval that is too short'
+if command -v promtool >/dev/null; then
+	ok 'promtool accepts the metrics' promtool check metrics <metrics.prom
+else
+	skip 'promtool accepts the metrics' 'no promtool'
+fi
+
+# A run that top looks at while it writes metrics each interval ends as if nobody had looked.
+"$PILLION" top --interval=100ms --openmetrics=again.prom load >out 2>err &
+writer=$!
+eventually test -s again.prom
+adopt python3 -B "$tests_dir/top_screen.py" "$PILLION" top --interval=500ms load
+kill -TERM "$pid"
+wait $launcher
+is $? 143 'the status of the command'
+wait $writer
+is $? 0 'top ends with the run'
+"$PILLION" top --once load >out 2>err
+like "$? $(cat err)" '^2 .*no such live run' 'the run has ended: status, and a message'
+
+# ---- a process that pillion did not start ----
+
+"$targets/top_load" >ready &
+pid=$!
+eventually grep -q ready ready
+measures 'another process' "$pid" "$pid"
+kill $pid
+
+cat >spin.py <<-'END'
+	def inner():
+	    return sum(i * i for i in range(1000))
+
+	def outer():
+	    while True:
+	        inner()
+
+	print("ready", flush=True)
+	outer()
+END
+python3 spin.py >ready &
+pid=$!
+eventually grep -q ready ready
+"$PILLION" top --once --json $pid >top.json 2>err
+like "$? $(cell lines Line)" 'inner.* \(.*spin\.py:2\)$' 'a Python program: lines by samples'
+"$PILLION" where $pid >out 2>err
+like "$? $(cat out)" '^ +(at )?outer \(.*spin\.py:6\)$' 'pillion where: its Python frames'
+kill $pid
+
+# ---- GPUs ----
+
+if [ -e "$PILLION_BUILD_DIR/tests/doubles/nvml/libnvidia-ml.so.1" ]; then
+	sleep 1000 &
+	pid=$!
+	LD_LIBRARY_PATH=$PILLION_BUILD_DIR/tests/doubles/nvml PILLION_SIMNVML=capped \
+		PILLION_SIMNVML_PROCESSES=$pid:123456789:42,$((pid + 1)):5:6 \
+		"$PILLION" top --once --json --interval=100ms --openmetrics=metrics.prom $pid >top.json 2>err
+	is "$(cell processes 'GPU (%)') $(cell processes 'Device Memory (bytes)')" '42.0 123456789' \
+		'what the process uses of the GPU, as NVML tells'
+	is "$(cell devices 'GPU (%)') $(cell devices 'Device Memory (bytes)') $(cell devices 'Memory Size (bytes)')" \
+		"70.0 1073741824 8589934592" 'the GPU'
+	like "$(cell devices 'SM Clock (MHz)') $(cell devices Reasons)" '^1200(\.0)? power cap$' 'its clock, and why'
+	is "$(metric pillion_device_utilization_ratio) $(metric pillion_device_throttled)" \
+		"$(python3 -c 'print("%.17g 1" % 0.7)')" 'its metrics'
+	kill $pid
+fi
+done_testing
