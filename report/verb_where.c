@@ -10,8 +10,10 @@
 #include "report/analyze/where_text.h"
 #include "report/base/text.h"
 #include "report/derive/where/place.h"
+#include "report/top/top.h"
 #include "report/verb.h"
 #include "report/where_request.h"
+#include "runtime/shared/outside/process_stat.h"
 
 enum { FRAMES = 12, FOLDED = 8 };
 
@@ -321,6 +323,16 @@ static int show_calls_in_progress(struct work *w, bool has_ended)
 	return EXIT_INCOMPLETE;
 }
 
+static void show_looks(struct place *p)
+{
+	if (format_is_human(p->work->emit.format))
+		print_all(p);
+	else
+		write_table(p);
+	if (!p->work->line->quiet)
+		say_all(where_files_problems(p->at.files));
+}
+
 static int show(const struct command_line *l, const struct where_answers *answers, uint32_t only)
 {
 	struct work w;
@@ -345,13 +357,40 @@ static int show(const struct command_line *l, const struct where_answers *answer
 	write_bodies(&p);
 	if (!p.at.look_count)
 		worst = show_calls_in_progress(&w, !answers->asked);
-	if (p.at.look_count && format_is_human(w.emit.format))
-		print_all(&p);
-	else if (p.at.look_count)
-		write_table(&p);
-	if (!l->quiet)
-		say_all(where_files_problems(p.at.files));
+	else
+		show_looks(&p);
 	place_done(&p);
+	status = work_end(&w);
+	return status > worst ? status : worst;
+}
+
+/* A process that pillion did not start: this program looks into it itself. */
+static int show_foreign(const struct command_line *l, uint32_t pid)
+{
+	struct top_process process = {.pid = pid, .is_here = true};
+	struct texts errors = {0};
+	struct process_stat stat;
+	struct work w;
+	struct place p = {.work = &w, .only = pid};
+	int status = work_begin_output(&w, l), worst;
+	uint64_t request;
+
+	if (status)
+		return status;
+	process.start = process_stat_read(pid, &stat) ? stat.start : 0;
+	request = top_look(&w.model, &process, 1, 0, &errors);
+	where_place_read(&p.at, &w.model, NULL, request);
+	worst = errors.count ? EXIT_UNUSABLE : EXIT_DONE;
+	say_all(&errors);
+	if (!errors.count && !p.at.count) {
+		say("PID %u: it has ended", pid);
+		worst = EXIT_UNUSABLE;
+	}
+	write_bodies(&p);
+	if (!worst)
+		show_looks(&p);
+	place_done(&p);
+	texts_done(&errors);
 	status = work_end(&w);
 	return status > worst ? status : worst;
 }
@@ -392,7 +431,7 @@ static int run_where(const struct command_line *l)
 	int code = 0, status = EXIT_UNUSABLE;
 
 	if (l->capture_count != 1) {
-		say("give one CAPTURE, or the PID of a process that runs under pillion");
+		say("give one CAPTURE or PID");
 		return EXIT_UNUSABLE;
 	}
 	if (model_find(l->captures[0], false, &capture, &err)) {
@@ -402,6 +441,10 @@ static int run_where(const struct command_line *l)
 			pid = number > INT32_MAX ? INT32_MAX : (uint32_t)number; /* no process has such a PID */
 			buffer_clear(&capture);
 			code = where_capture_of(pid, &capture, &err);
+			if (code == -ENODATA && l->hung_s <= 0) {
+				buffer_done(&capture);
+				return show_foreign(l, pid);
+			}
 		} else {
 			code = -ENOENT;
 		}
@@ -428,7 +471,9 @@ static void more_help(struct text *ret)
 		 "what it waits for: a lock and its holder, a descriptor with its path or peer, a\n"
 		 "child, a collective. Threads that wait for each other are named a deadlock. No\n"
 		 "thread is stopped: the launcher reads from outside, and adds what it has read to\n"
-		 "the capture: `pillion where CAPTURE` shows it again when the run has ended.\n");
+		 "the capture: `pillion where CAPTURE` shows it again when the run has ended.\n"
+		 "A process that pillion did not start is read by this command itself, if it is one\n"
+		 "of this user and kernel.yama.ptrace_scope permits it.\n");
 }
 
 const struct verb verb_where = {

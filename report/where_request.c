@@ -87,10 +87,7 @@ int where_capture_of(uint32_t pid, struct buffer *ret, struct err *err)
 		find_output(at, ret);
 	if (ret->size)
 		return 0;
-	return err_set(err, -EINVAL,
-		       "PID %u does not run under pillion, so that nobody may look into it: start the command as "
-		       "`pillion COMMAND`, or use gdb -p %u, or py-spy dump --pid %u for Python, as root",
-		       pid, pid, pid);
+	return err_set(err, -ENODATA, "PID %u does not run under pillion", pid);
 }
 
 /* ---- asking ---- */

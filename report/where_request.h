@@ -5,8 +5,8 @@
 
 #include "report/read/model.h"
 
-/* The capture of a process: the directory that its launcher gave it. `pid` may also be the launcher's. -errno if it
- * does not run under pillion, or is not ours. */
+/* The capture of a process: the directory that its launcher gave it. `pid` may also be the launcher's. -ENODATA if it
+ * does not run under pillion, -errno if it is not ours. */
 int where_capture_of(uint32_t pid, struct buffer *ret, struct err *err);
 
 struct where_answers {
