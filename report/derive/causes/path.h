@@ -3,6 +3,7 @@
 #ifndef PILLION_PATH_H
 #define PILLION_PATH_H
 
+#include "report/base/emit.h"
 #include "report/derive/causes/causes.h"
 #include "report/derive/causes/critical.h"
 
@@ -23,5 +24,8 @@ struct path {
 
 void path_find(struct causality *s, uint64_t from_ns, uint64_t until_ns, struct path *ret);
 void path_done(struct path *p);
+
+/* The table of `pillion critical`. Joins rows of equal text and sorts them, so p is of no use for anything else. */
+void path_table(struct path *p, struct table *t);
 
 #endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/causes/path.h"
+
+static const char *kind_of(const struct causality *s, const struct path_row *r)
+{
+	switch (r->kind) {
+	case CRITICAL_UNSEEN:
+		return "not seen";
+	case CRITICAL_LATENCY:
+		return r->what & EDITABLE_OF_POOL ? "start" : "latency";
+	case CRITICAL_BEFORE:
+		return "start";
+	default:
+		return editable_kinds[s->editables.items[r->what].kind];
+	}
+}
+
+static void add_thread(const struct actor *a, struct table *t)
+{
+	struct buffer text = {0};
+
+	if (a->is_stream)
+		buffer_print(&text, "device %u stream %u", a->device, a->stream);
+	else
+		buffer_print(&text, "%s [%u]", a->thread ? a->thread->name : "",
+			     a->thread ? a->thread->tid : a->image->pid);
+	table_text(t, text.data);
+	buffer_done(&text);
+}
+
+/* Instructions of one line are several editables, so rows are joined by their text. */
+struct joined {
+	struct path_row row;
+	struct buffer key;
+};
+
+static void add_row(struct causality *s, const struct path_row *r, double whole, struct table *t)
+{
+	const struct actor *a = &s->actors[r->actor];
+	struct buffer name = {0};
+	const char *line = r->what & EDITABLE_OF_POOL ? "" : editable_line(&s->editables, r->what);
+
+	table_real(t, 100 * r->ns / whole);
+	table_number(t, (uint64_t)(r->ns + 0.5));
+	table_text(t, kind_of(s, r));
+	table_text(t, image_rank(a->image));
+	add_thread(a, t);
+	if (!(r->what & EDITABLE_OF_POOL))
+		editable_words(&s->editables, r->what, &name);
+	table_text(t, buffer_string(&name));
+	if (*line)
+		table_text(t, line);
+	else
+		table_nothing(t);
+	buffer_done(&name);
+}
+
+static uint64_t key_of(struct causality *s, const struct path_row *r)
+{
+	const char *line = r->what & EDITABLE_OF_POOL ? "" : editable_line(&s->editables, r->what);
+	const char *name = r->what & EDITABLE_OF_POOL ? "" : s->editables.items[r->what].name;
+
+	return hash_bytes(line, strlen(line)) ^ hash_bytes(name, strlen(name)) * 31 ^
+	       hash_bytes(kind_of(s, r), strlen(kind_of(s, r))) * 7;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct path_row *a = left, *b = right;
+
+	return (b->ns > a->ns) - (b->ns < a->ns) ?: order_of(a->what, b->what) ?: order_of(a->actor, b->actor);
+}
+
+void path_table(struct path *p, struct table *t)
+{
+	struct causality *s = p->causes;
+	struct map known = {0};
+	double whole = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		uint64_t *place = map_put(&known, key_of(s, &p->rows[i]), p->rows[i].actor, NULL);
+
+		whole += p->rows[i].ns;
+		if (*place) {
+			p->rows[*place - 1].ns += p->rows[i].ns;
+			continue;
+		}
+		p->rows[count] = p->rows[i];
+		*place = ++count;
+	}
+	if (count)
+		qsort(p->rows, count, sizeof(*p->rows), compare_rows);
+	table_has(t, COL_TIME_PERCENT, COL_TIME_NS, COL_KIND, COL_RANK, COL_THREAD, COL_NAME, COL_LINE);
+	for (size_t i = 0; i < count && whole > 0; i++)
+		add_row(s, &p->rows[i], whole, t);
+	map_done(&known);
+}
