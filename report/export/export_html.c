@@ -6,11 +6,9 @@
 #include <string.h>
 
 #include "report/export/export_html.h"
-#include "report/analyze/rule.h"
 #include "report/base/text.h"
 #include "report/stats/ledger.h"
 #include "report/stats/report.h"
-#include "report/analyze/summary.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "unknown"
@@ -34,8 +32,7 @@ static void take_if_full(struct html_json *j)
 		pack_take(j->html->pack, &j->text);
 }
 
-/* A name from the program, as an index into the strings. */
-static void add_string(struct html_json *j, const char *text)
+void html_json_string(struct html_json *j, const char *text)
 {
 	buffer_print(&j->text, "%" PRIu32, html_string(j->html, text));
 }
@@ -47,17 +44,19 @@ static void add_process(struct html_json *j, const struct process *p)
 
 	process_label(m, p, &label);
 	buffer_text(&j->text, "{\"label\":");
-	add_string(j, label.data);
+	html_json_string(j, label.data);
 	buffer_text(&j->text, ",\"command\":");
-	add_string(j, p->command ? p->command : "?");
+	html_json_string(j, p->command ? p->command : "?");
 	buffer_text(&j->text, ",\"host\":");
-	add_string(j, m->machines[p->machine].host);
+	html_json_string(j, m->machines[p->machine].host);
 	buffer_text(&j->text, ",\"rank\":");
-	add_string(j, p->rank);
+	html_json_string(j, p->rank);
 	buffer_text(&j->text, ",\"ended\":");
-	add_string(j, p->ended);
-	buffer_print(&j->text, ",\"pid\":%" PRIu32 ",\"parent\":%" PRIu32 ",\"start\":%" PRId64 ",\"end\":%" PRId64 "}",
-		     p->pid, p->parent_pid, (int64_t)(p->start_ns - m->origin_ns), (int64_t)(p->end_ns - m->origin_ns));
+	html_json_string(j, p->ended);
+	buffer_print(&j->text, ",\"pid\":%" PRIu32 ",\"parent\":%" PRIu32 ",\"start\":%" PRId64 ",\"end\":%" PRId64
+		     "%s}", p->pid, p->parent_pid, (int64_t)(p->start_ns - m->origin_ns),
+		     (int64_t)(p->end_ns - m->origin_ns),
+		     html_is_shim(j->html, (size_t)(p - m->processes)) ? ",\"shim\":true" : "");
 	buffer_done(&label);
 	take_if_full(j);
 }
@@ -73,6 +72,8 @@ static void add_track(struct html_json *j, const struct html_track *t)
 		buffer_print(&j->text, ",\"device\":%" PRIu32, t->group);
 	if (t->kind == HTML_LINKS)
 		buffer_print(&j->text, ",\"of\":%" PRIu32, t->of);
+	if (t->tid && html_is_idle(j->html, t->process, t->tid))
+		buffer_text(&j->text, ",\"idle\":true");
 	buffer_text(&j->text, "}");
 	take_if_full(j);
 }
@@ -97,7 +98,7 @@ static void json_add_cell(struct html_json *j, const struct table *t, size_t cel
 	}
 	switch (t->columns[cell % t->column_count].type) {
 	case COLUMN_TEXT:
-		add_string(j, value.text);
+		html_json_string(j, value.text);
 		break;
 	case COLUMN_ID:
 	case COLUMN_COUNT:
@@ -175,39 +176,6 @@ static void add_tables(struct html_json *j)
 		}
 		table_done(&table);
 	}
-}
-
-static void add_finding(struct html_json *j, const struct finding *f)
-{
-	static const char *const verdicts[] = {"clean", "found", "unchecked"};
-
-	buffer_print(&j->text, "{\"rule\":\"%s\",\"verdict\":\"%s\",\"cost\":%" PRIu64 ",\"title\":", f->rule->name,
-		     verdicts[f->verdict], f->cost_ns);
-	json_add(&j->text, f->rule->title);
-	buffer_text(&j->text, ",\"advice\":");
-	json_add(&j->text, f->rule->advice);
-	buffer_text(&j->text, ",\"text\":");
-	add_string(j, buffer_string(&f->text));
-	buffer_text(&j->text, ",\"line\":");
-	add_string(j, buffer_string(&f->line));
-	buffer_text(&j->text, ",\"table\":");
-	html_json_table(j, f->rule->name, f->rule->title, false, &f->table);
-	buffer_text(&j->text, "}");
-}
-
-static void add_findings(struct html_json *j)
-{
-	struct rules rules = {.context = j->html->x->context};
-
-	for (size_t i = 0; i < rule_count; i++) {
-		struct finding f;
-
-		rule_run(&rules, &rule_list[i], &f);
-		buffer_text(&j->text, i ? "," : "");
-		add_finding(j, &f);
-		finding_done(&f);
-	}
-	rules_done(&rules);
 }
 
 void html_json_profile(struct html_json *j, const struct profile *p)
@@ -346,7 +314,7 @@ static void add_model(struct html_json *j)
 	struct recorded recorded = recorded_find(h->model);
 
 	buffer_text(&j->text, "{\"version\":\"" PILLION_VERSION "\",\"title\":");
-	add_string(j, title(h->model));
+	html_json_string(j, title(h->model));
 	buffer_print(&j->text, ",\"realtime\":%" PRIu64 ",\"events\":%" PRIu64,
 		     h->model->origin_ns / 1000000, h->event_count);
 	buffer_print(&j->text, ",\"recorded\":{\"ns\":%" PRIu64 ",\"ranges\":%zu},\"processes\":[", recorded.ns,
@@ -365,8 +333,12 @@ static void add_model(struct html_json *j)
 	add_remarks(j);
 	buffer_text(&j->text, ",\"tables\":[");
 	add_tables(j);
-	buffer_text(&j->text, "],\"findings\":[");
-	add_findings(j);
+	buffer_text(&j->text, "],\"answer\":{");
+	html_json_answer(j);
+	buffer_text(&j->text, "},\"findings\":[");
+	html_json_findings(j);
+	buffer_text(&j->text, "],\"sources\":[");
+	html_json_sources(j);
 	buffer_text(&j->text, "],\"profiles\":[");
 	add_profiles(j);
 	buffer_text(&j->text, "],\"details\":[");
@@ -403,12 +375,14 @@ int export_html(struct export *x, struct err *err)
 	struct buffer summary = {0};
 	int code;
 
-	summary_text(x->context, NULL, &summary);
+	html_answer_begin(&h);
+	html_answer_text(&h, &summary);
 	html_page_begin(x->out, html_parts, title(h.model), buffer_string(&summary));
 	buffer_done(&summary);
 	code = add_data(&h, err);
 	if (!code)
 		html_page_end(x->out, html_parts);
+	html_answer_end(&h);
 	html_done(&h);
 	return code;
 }

@@ -6,6 +6,7 @@
 #ifndef PILLION_EXPORT_HTML_H
 #define PILLION_EXPORT_HTML_H
 
+#include "report/analyze/answer.h"
 #include "report/base/emit.h"
 #include "report/derive/time/profile.h"
 #include "report/export/export.h"
@@ -101,6 +102,8 @@ struct html {
 	struct map last_bytes;	    /* device -> bytes of memory in use after the last change */
 	struct html_point resident, heap;
 	struct timeline timeline;
+	struct answer answer;
+	struct map busy; /* (process, tid) -> 1: a thread, 2: it is in a role */
 };
 
 /* ---- html_track.c: names, details and tracks by index, and blocks ---- */
@@ -170,8 +173,24 @@ struct html_json {
 
 /* Numbers have the same digits as in csv. is_info: it is no table of its own in the page. */
 void html_json_table(struct html_json *j, const char *name, const char *title, bool is_info, const struct table *t);
+/* A text from the program, as an index into the strings. */
+void html_json_string(struct html_json *j, const char *text);
 void html_json_profile(struct html_json *j, const struct profile *p);
 /* is_json: they are JSON values, not strings. */
 void html_json_texts(struct html_json *j, const struct texts *t, bool is_json);
+
+/* ---- export_html_answer.c: what the page opens with ---- */
+
+void html_answer_begin(struct html *h);
+void html_answer_end(struct html *h);
+void html_answer_text(struct html *h, struct buffer *ret); /* in plain text */
+
+/* A thread is an idle helper; a process is a shell or another one of start-up, see role.h. */
+bool html_is_idle(const struct html *h, uint32_t process, uint32_t tid);
+bool html_is_shim(struct html *h, size_t process);
+
+void html_json_answer(struct html_json *j);
+void html_json_findings(struct html_json *j);
+void html_json_sources(struct html_json *j);
 
 #endif

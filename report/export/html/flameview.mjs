@@ -4,6 +4,7 @@ import {formatAddress, functionOf} from './address.mjs';
 import {byId, make} from './dom.mjs';
 import {childrenOf, headsOf, invertedTree, makeTree, nodeAt, pathOf, sandwichTrees} from './flame.mjs';
 import {FlameChart} from './flamechart.mjs';
+import {foldedStack} from './fold.mjs';
 import {idFirst} from './format.mjs';
 
 const ORDERS = {callees: 'Callers to callees', callers: 'Inverted: to callers', sandwich: 'Sandwich: one function'};
@@ -12,7 +13,7 @@ export class FlameView {
 	constructor(model, onChange) {
 		this.model = model;
 		this.onChange = onChange;
-		this.state = {metric: 0, order: 'callees', by: 'process', function: '', focus: ''};
+		this.state = {metric: 0, order: 'callees', by: 'process', function: '', focus: '', all: false};
 		this.chart = new FlameChart(model, byId('flame'), byId('flame-scroller'), {
 			onLook: node => this.tell(node),
 			onPick: (node, tree) => this.keep({focus: pathOf(node) && `${tree}.${pathOf(node)}`})
@@ -26,6 +27,7 @@ export class FlameView {
 			this.show({order: event.target.value, focus: '', function: this.function()}));
 		byId('flame-processes').addEventListener('change', event =>
 			this.show({by: event.target.value, focus: ''}));
+		byId('flame-fold').addEventListener('click', () => this.show({all: !this.state.all, focus: ''}));
 		byId('flame-search').addEventListener('input', event => {
 			this.chart.highlight(event.target.value.trim());
 			this.keep({});
@@ -53,6 +55,16 @@ export class FlameView {
 		const [first] = childrenOf(invertedTree(this.profile.stacks, '', 2));
 
 		return first ? this.model.strings[first.name] : '';
+	}
+
+	// Without the stacks of idle helpers and of start-up, unless there are no others.
+	folded(profile) {
+		const stacks = profile.stacks.filter(stack => !foldedStack(this.model, stack));
+		const hasFolded = stacks.length && stacks.length < profile.stacks.length;
+
+		byId('flame-fold').hidden = !hasFolded;
+		byId('flame-fold').setAttribute('aria-pressed', String(this.state.all));
+		return hasFolded && !this.state.all ? {...profile, stacks} : profile;
 	}
 
 	// All stacks, or those of one process.
@@ -103,7 +115,7 @@ export class FlameView {
 	show(change) {
 		const state = Object.assign(this.state, change);
 
-		this.profile = this.model.profiles[state.metric];
+		this.profile = this.folded(this.model.profiles[state.metric]);
 		[...byId('metrics').children].forEach(
 			(button, i) => button.setAttribute('aria-pressed', String(i === state.metric)));
 		if (state.order === 'sandwich')
@@ -140,12 +152,12 @@ export class FlameView {
 		const {order, by, function: wanted, focus} = this.state;
 
 		return {metric: this.profile && this.profile.metric, order: order === 'callees' ? '' : order,
-			by: by === 'process' ? '' : by, function: wanted, focus,
+			by: by === 'process' ? '' : by, function: wanted, focus, all: this.state.all ? 1 : '',
 			search: byId('flame-search').value.trim()};
 	}
 
 	// A metric that is not named is the first one that has the function.
-	restore({metric, order = 'callees', by = 'process', function: wanted = '', focus = '', search = ''}) {
+	restore({metric, order = 'callees', by = 'process', function: wanted = '', focus = '', search = '', all = ''}) {
 		const {profiles, strings} = this.model;
 
 		if (!profiles.length)
@@ -158,6 +170,6 @@ export class FlameView {
 		byId('flame-search').value = search;
 		this.chart.highlight(search);
 		this.show({metric: Math.max(0, index), order: ORDERS[order] ? order : 'callees', by, function: wanted,
-			focus});
+			focus, all: all === '1'});
 	}
 }

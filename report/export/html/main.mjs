@@ -5,7 +5,7 @@ import {byId, make} from './dom.mjs';
 import {readEvents, unpack} from './decode.mjs';
 import {findingsView} from './findings.mjs';
 import {FlameView} from './flameview.mjs';
-import {overview} from './overview.mjs';
+import {overview, sourceTables} from './overview.mjs';
 import {makeGroups} from './rows.mjs';
 import {tableView} from './table.mjs';
 import {Timeline} from './timeline.mjs';
@@ -90,10 +90,11 @@ function showTable({table: name, ...state}) {
 	if (!table)
 		return;
 	shownTable = {table: name, ...state};
-	byId('sheet').replaceChildren(tableView(model, table, {...state, onChange: change => {
-		shownTable = {table: name, ...change};
-		remember();
-	}}));
+	byId('sheet').replaceChildren(tableView(model, table, {...state,
+		...table.addressOf ? {addressOf: table.addressOf} : {}, onChange: change => {
+			shownTable = {table: name, ...change};
+			remember();
+		}}));
 	for (const button of byId('list').children)
 		button.setAttribute('aria-pressed', String(button.dataset.name === name));
 }
@@ -183,6 +184,8 @@ function listen() {
 
 async function start() {
 	model = await read();
+	model.tables.push(...model.answer.critical.rows ? [{...model.answer.critical, info: false}] : [],
+			  ...sourceTables(model));
 	byId('overview').replaceChildren(...overview(model, turnToTable));
 	timeline = new Timeline(model, model.groups, remember);
 	flames = new FlameView(model, remember);

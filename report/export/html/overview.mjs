@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first view: the duration of the run and what it was spent on.
-import {formatAddress, rowAddress} from './address.mjs';
+// The first view: what to fix first, what each role did, the critical path, and the largest entries of tables.
+import {findingAddress, formatAddress, rowAddress} from './address.mjs';
+import {costTitles, frameOf, lineCosts, placeWords, rolesOf, rowsOf, snippet, sourceLines} from './answer.mjs';
 import {make} from './dom.mjs';
 import {bytes, duration, idFirst, whole} from './format.mjs';
 import {union} from './lanes.mjs';
 import {counterPeak} from './paint.mjs';
 import {rooflineCard} from './roofline.mjs';
-import {cellText} from './sheet.mjs';
+import {cellText, makeTable, nameColumn} from './sheet.mjs';
 
-const TOP = 6, LONGEST = 16;
+const TOP = 6, LONGEST = 16, ROLES = 6, PARTS = 3;
 const CARDS = [['cuda_gpu_kern_sum', 'Kernels'], ['cuda_gpu_mem_time_sum', 'Copies'], ['cuda_api_sum', 'CUDA calls'],
-	['osrt_sum', 'OS calls'], ['nvtx_sum', 'NVTX ranges']];
+	['mpi_wait_sum', 'MPI: waits for other ranks'], ['mpi_event_sum', 'MPI calls'], ['files', 'Files'],
+	['sockets', 'Sockets'], ['nvtx_sum', 'NVTX ranges']];
+
+const baseName = path => path.slice(path.lastIndexOf('/') + 1);
+const sourceName = (model, source) => `source:${model.strings[source.file]}`;
 
 function tile(label, value, note = '') {
 	return make('div', {class: 'tile'}, make('span', {class: 'soft'}, label), make('strong', {}, value),
@@ -54,8 +59,11 @@ function tiles(model) {
 		made.push(tile('Device memory', bytes(Math.max(...peaks)), 'peak of a process'));
 	if (resident.length)
 		made.push(tile('Resident memory', bytes(Math.max(...resident)), 'peak of a process'));
-	made.push(tile('Processes', whole(model.processes.length),
-		       `${counted(threads, 'thread')} with calls, ${counted(hosts, 'host')}`));
+	const shims = model.processes.filter(process => process.shim).length;
+
+	made.push(tile('Processes', whole(model.processes.length - shims), `${shims
+		? `and ${whole(shims)} of start-up, ` : ''}${counted(threads, 'thread')} with calls, ${
+		counted(hosts, 'host')}`));
 	made.push(tile('Events', whole(model.events),
 		       model.leftOut.length ? 'the longest, see below' : 'all in the timeline'));
 	return make('div', {class: 'tiles'}, ...made);
@@ -68,27 +76,172 @@ function bar(share) {
 	return make('span', {class: 'bar', 'aria-hidden': 'true'}, inner);
 }
 
-function card(model, table, title, show) {
-	const total = table.columns.findIndex(c => c.type === 'ns' || c.type === 'mb'), name = table.columns.length - 1;
-	const share = table.columns.findIndex(c => c.type === 'percent');
-	const body = make('tbody');
+function td(kind, ...children) {
+	return make('td', {class: kind}, ...children);
+}
 
-	for (let row = 0; row < Math.min(TOP, table.rows); row++) {
-		const text = cellText(model, table, name, row), address = rowAddress(model, table, row);
-		const part = share < 0 ? 0 : table.cells[share][row];
+// A card of rows {text, address, amount, note, share}; `button`: [its text, what it does].
+function listCard(title, rows, button, more = {}) {
+	const body = rows.slice(0, TOP).map(({text, address, amount, note = '', share}) => make('tr', {},
+		make('td', {class: 'name', title: text}, address ? make('a', {href: address}, text) : text),
+		td('number', amount), td('number soft', note),
+		td('number', share === null ? '' : `${share.toFixed(1)} %`), td('wide', bar((share || 0) / 100))));
 
-		body.append(make('tr', {}, make('td', {class: 'name', title: text},
-				      address ? make('a', {href: address}, text) : text),
-				 make('td', {class: 'number'}, duration(table.cells[total][row])),
-				 make('td', {class: 'number soft'}, `${whole(table.cells[total + 1][row])} ×`),
-				 make('td', {class: 'number'}, `${part.toFixed(1)} %`),
-				 make('td', {class: 'wide'}, bar(part / 100))));
-	}
-	return make('section', {class: 'card'},
+	return make('section', {class: 'card', ...more},
 		    make('header', {}, make('h2', {}, title),
-			 make('button', {class: 'quiet', onclick: () => show(table.name)},
-			      table.rows > TOP ? `all ${whole(table.rows)}` : 'table')),
-		    make('table', {}, body));
+			 ...button ? [make('button', {class: 'quiet', onclick: button[1]}, button[0])] : []),
+		    make('table', {}, make('tbody', {}, ...body)));
+}
+
+function card(model, table, title, show) {
+	const total = table.columns.findIndex(c => c.type === 'ns' || c.type === 'mb'), name = nameColumn(table);
+	const share = table.columns.findIndex(c => c.type === 'percent');
+	const rows = Array.from({length: Math.min(TOP, table.rows)}, (none, row) => ({
+		text: cellText(model, table, name, row) ?? '', address: rowAddress(model, table, row),
+		amount: duration(table.cells[total][row]), note: `${whole(table.cells[total + 1][row])} ×`,
+		share: share < 0 ? null : table.cells[share][row]}));
+
+	return listCard(title, rows, [table.rows > TOP ? `all ${whole(table.rows)}` : 'table',
+		() => show(table.name)], {'data-card': table.name});
+}
+
+// ---- the answer ----
+
+const toTimeline = (text, search) => make('a', {href: formatAddress({view: 'timeline', search})}, text);
+const inParentheses = place => `(${place})`;
+
+function costCells(cost, titles) {
+	return titles.map(title => td('number', cost && cost[title] ? duration(cost[title]) : ''));
+}
+
+// Lines of a source with their costs; the line at `place` is marked.
+function sourceTable(model, found, place) {
+	const titles = costTitles(found.lines.map(line => line.cost));
+	const head = make('tr', {}, make('th', {scope: 'col'}, 'Line'), ...titles.map(title => make('th',
+		{scope: 'col', class: 'number'}, title)), make('th', {scope: 'col'}, 'Source'));
+	const body = found.lines.map(line => make('tr', line.place === place ? {class: 'hot'} : {},
+		td('number soft', line.cost ? toTimeline(String(line.number), inParentheses(line.place))
+			: String(line.number)),
+		...costCells(line.cost, titles), make('td', {class: 'code'}, make('code', {}, line.text))));
+
+	return make('table', {class: 'source'}, make('thead', {}, head), make('tbody', {}, ...body));
+}
+
+// Links to where a frame is: the timeline, the flame graphs, its source.
+function frameLinks(model, row, show) {
+	const frame = frameOf(row), source = model.sources.find(one =>
+		row.Line && row.Line.startsWith(`${model.strings[one.file]}:`));
+
+	return make('p', {class: 'links'}, toTimeline('In the timeline', frame),
+		make('a', {href: formatAddress({view: 'flames', order: 'sandwich', function: frame})},
+			'Callers and callees'),
+		...source ? [make('button', {class: 'quiet', onclick: () => show(sourceName(model, source))},
+			`All of ${baseName(model.strings[source.file])}`)] : []);
+}
+
+function savingWords(row) {
+	const low = row['Saves Low (ns)'], high = row['Saves High (ns)'], ns = row['Saves (ns)'];
+	const interval = low && high - low > ns / 4 ? ` (${duration(low)} to ${duration(high)})` : '';
+
+	return ns ? `saves ${duration(ns)}${interval}${row.If ? ` ${row.If}` : ''}, ${
+		(row['Share (%)'] || 0).toFixed(0)} % of the run` : '';
+}
+
+// Where the first role with a known line computes: for what has no line itself, such as too few CPUs.
+function computingLine(model) {
+	return rolesOf(model).flatMap(role => role.parts).map(part => part.row)
+		.find(row => row.Kind === 'computing' && row.Line);
+}
+
+function firstCard(model, costs, show) {
+	const [row, inside] = rowsOf(model, model.answer.fix_first);
+
+	if (!row)
+		return [];
+	const isLine = row.Line || row.Function, at = isLine ? row : computingLine(model);
+	const found = at && snippet(model, at.Line, costs);
+	const finding = model.findings.find(one => one.rule === row.Rule);
+
+	return [make('section', {class: 'card whole first', 'data-card': 'fix_first'},
+		make('header', {}, make('h2', {}, 'Fix first'), make('strong', {}, savingWords(row))),
+		make('p', {}, isLine || !finding ? row.Text : make('a', {href: findingAddress(model, finding)},
+			row.Text), ...row['Called From'] ? [`, called from ${row['Called From']}`] : []),
+		...row.Advice ? [make('p', {class: 'soft'}, row.Advice)] : [],
+		...found ? [sourceTable(model, found, at.Line)] : [],
+		...at ? [frameLinks(model, at, show)] : [],
+		...inside ? [make('p', {}, `Within the job: ${inside.Text}. ${savingWords(inside)}`),
+			...inside.Line ? [frameLinks(model, inside, show)] : []] : [])];
+}
+
+// The largest part of a role's own work first: a bar, and its parts in words.
+function roleRow(model, role) {
+	const sum = role.parts.reduce((all, part) => all + part.ns, 0) || 1;
+	const many = role.processes > 1 ? ` of ${role.processes} processes` : role.threads > 1
+		? ` of ${role.threads} threads` : '';
+	const pieces = role.parts.map(({kind, ns}) => {
+		const piece = make('i', {'data-kind': kind, title: `${kind}: ${duration(ns)}`});
+
+		piece.style.width = `${100 * ns / sum}%`;
+		return piece;
+	});
+	const words = role.parts.filter(({ns}) => ns >= sum / 100).slice(0, PARTS).map(part => {
+		const {kind, ns, call, waitsFor, row} = part, place = placeWords(row);
+		const text = `${call ? `${kind}: ${call}` : kind}${waitsFor ? `, for ${waitsFor}` : ''}`;
+
+		return make('span', {class: 'part'}, make('i', {'data-kind': kind, 'aria-hidden': 'true'}),
+			`${(100 * ns / sum).toFixed(0)} % ${text} `,
+			...place ? [toTimeline(place, frameOf(row))] : []);
+	});
+
+	return make('tr', {},
+		make('th', {scope: 'row'}, role.pid === null ? role.name
+			: make('a', {href: formatAddress({view: 'timeline', pid: role.pid})}, role.name)),
+		td('number', duration(role.ns), make('span', {class: 'soft'}, many)),
+		td('parts', make('span', {class: 'stacked', 'aria-hidden': 'true'}, ...pieces),
+			make('span', {class: 'words'}, ...words)));
+}
+
+function rolesCard(model) {
+	const roles = rolesOf(model), [run] = rowsOf(model, model.answer.run), shown = roles.slice(0, ROLES);
+	const folded = [[run && run['Idle Helpers'], 'idle helper'],
+		[run && run['Start-up Processes'], 'shell and start-up process'],
+		[roles.length - shown.length, 'role']].filter(([count]) => count)
+		.map(([count, word]) => `${whole(count)} ${word}${count === 1 ? '' : word.endsWith('s') ? 'es' : 's'}`);
+
+	if (!roles.length)
+		return [];
+	return [make('section', {class: 'card whole', 'data-card': 'roles'},
+		make('header', {}, make('h2', {}, 'Where the time of each role went')),
+		make('table', {class: 'roles'}, make('tbody', {}, ...shown.map(role => roleRow(model, role)))),
+		...folded.length ? [make('p', {class: 'soft'}, `Folded: ${folded.join(', ')}.`)] : [])];
+}
+
+function criticalCard(model, show) {
+	const rows = rowsOf(model, model.answer.critical);
+	const short = frame => frame.replace(/\([^()]*\/([^()]*)\)$/, '($1)');
+	const text = row => [row.Name === 'CPU' ? '' : row.Name, short(row.Line || row.Thread || '')]
+		.filter(Boolean).join(' · ');
+	const address = row => formatAddress(row.Line ? {view: 'timeline', search: row.Line}
+		: {view: 'timeline', name: row.Name, tid: /\[(\d+)\]$/.exec(row.Thread || '')?.[1]});
+
+	return !rows.length ? [] : [listCard('Critical path: what the end of the run waited for',
+		rows.map(row => ({text: text(row) || row.Kind, address: address(row),
+			amount: duration(row['Time (ns)']), note: row.Kind, share: row['Time (%)']})),
+		[`all ${whole(rows.length)}`, () => show('critical')], {'data-card': 'critical'})];
+}
+
+function linesCard(model, show) {
+	const table = model.tables.find(one => one.name === 'lines');
+	const rows = rowsOf(model, table).filter(row => row.Line && row.Line !== '?');
+	const most = row => costTitles([row.cost])
+		.reduce((best, title) => row.cost[title] > (row.cost[best] || 0) ? title : best, '');
+	const costs = lineCosts(model);
+
+	rows.forEach(row => row.cost = costs.get(row.Line));
+	return !rows.length ? [] : [listCard('Source lines', rows.map(row => ({text: placeWords(row),
+		address: formatAddress({view: 'timeline', search: frameOf(row)}),
+		amount: duration(row['Total Time (ns)']), note: most(row), share: row['Time (%)']})),
+		[`all ${whole(table.rows)}`, () => show('lines')], {'data-card': 'lines'})];
 }
 
 // By process, the time in calls of a kind; of nested calls only the outer one counts.
@@ -159,13 +312,35 @@ function processCard(model, show) {
 				    : []);
 }
 
+// The text of each source as a table, with the cost of each line.
+export function sourceTables(model) {
+	const costs = lineCosts(model);
+
+	return model.sources.map(source => {
+		const lines = sourceLines(model, source, costs), titles = costTitles(lines.map(line => line.cost));
+
+		return {...makeTable(model, sourceName(model, source), `Source ${baseName(model.strings[source.file])}`,
+			[['Line', 'id', line => line.number],
+				...titles.map(title => [`${title} (ns)`, 'ns',
+					line => line.cost && line.cost[title] ? line.cost[title] : null]),
+				['Source', 'text', line => line.text]], lines),
+		addressOf: (none, table, row) => lines[row].cost
+			? formatAddress({view: 'timeline', search: inParentheses(lines[row].place)}) : ''};
+	});
+}
+
 export function overview(model, show) {
-	const cards = CARDS.map(([name, title]) => [model.tables.find(t => t.name === name), title])
+	const costs = lineCosts(model), named = name => model.tables.find(t => t.name === name);
+	const cards = CARDS.map(([name, title]) => [named(name), title])
 			      .filter(([table]) => table)
 			      .map(([table, title]) => card(model, table, title, show));
+	const {calls} = model.answer;
 	const notes = [...model.leftOut, ...model.problems].map(text => make('p', {class: 'note'}, text));
 
-	return [tiles(model), ...notes,
-		make('div', {class: 'cards'}, ...cards, ...rooflineCard(model, show), processCard(model, show)),
+	return [...firstCard(model, costs, show), tiles(model), ...notes,
+		make('div', {class: 'cards'}, ...rolesCard(model), ...criticalCard(model, show),
+			...linesCard(model, show), ...cards,
+			...calls.rows ? [card(model, {...calls, name: 'osrt_sum'}, 'OS calls', show)] : [],
+			...rooflineCard(model, show), processCard(model, show)),
 		...[...model.remarks, model.ledger].map(text => make('p', {class: 'soft'}, text))];
 }

@@ -5,27 +5,11 @@ import {headsOf, makeTree} from './flame.mjs';
 import {FlameChart} from './flamechart.mjs';
 import {duration, instant} from './format.mjs';
 import {namesIn, stacksIn, threadsIn} from './range.mjs';
+import {makeTable} from './sheet.mjs';
 import {tableView} from './table.mjs';
 
 const GRAPHS = {cpu: 'CPU samples', calls: 'Time in calls', gpu: 'GPU time'};
 const DEVICE_WORK = ['kernel', 'copy', 'set', 'graph'];
-
-// A table as the page's data have them; `columns`: [title, type, value of a row].
-function makeTable(model, name, title, columns, rows) {
-	const known = model.addedStrings = model.addedStrings || new Map();
-	const stringOf = text => {
-		if (!known.has(text))
-			known.set(text, model.strings.push(text) - 1);
-		return known.get(text);
-	};
-
-	return {name, title, rows: rows.length, columns: columns.map(([head, type]) => ({title: head, type})),
-		cells: columns.map(([, type, value]) => rows.map(row => {
-			const cell = value(row);
-
-			return cell === null ? null : type === 'text' ? stringOf(cell) : Math.round(cell);
-		}))};
-}
 
 export class RangePanel {
 	// groups(): those that are visible; zoom(from, to); close()

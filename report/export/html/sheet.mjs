@@ -28,13 +28,16 @@ export function columnOrder(table) {
 }
 
 // Rows with a cell that contains the filter, sorted by a column; column -1: unsorted. Missing cells are last.
-export function pickRows(model, table, filter, column, isDown) {
+// isFolded(row): the row is left out, unless there is a filter; null: none is.
+export function pickRows(model, table, filter, column, isDown, isFolded = null) {
 	const count = table.cells.length ? table.cells[0].length : 0, wanted = filter.toLowerCase();
 	let rows = Array.from({length: count}, (none, row) => row);
 
 	if (wanted)
 		rows = rows.filter(row => table.columns.some((c, k) =>
 			String(cellText(model, table, k, row) ?? '').toLowerCase().includes(wanted)));
+	else if (isFolded)
+		rows = rows.filter(row => !isFolded(row));
 	if (column < 0)
 		return rows;
 	const sign = isDown ? -1 : 1, isText = table.columns[column].type === 'text';
@@ -67,4 +70,21 @@ export function tableRecords(model, table, rows) {
 	};
 
 	return [table.columns.map(c => c.title), ...rows.map(row => table.columns.map((c, k) => text(row, k)))];
+}
+
+// A table as the page's data have them; `columns`: [title, type, value of a row].
+export function makeTable(model, name, title, columns, rows) {
+	const known = model.addedStrings = model.addedStrings || new Map();
+	const stringOf = text => {
+		if (!known.has(text))
+			known.set(text, model.strings.push(text) - 1);
+		return known.get(text);
+	};
+
+	return {name, title, rows: rows.length, columns: columns.map(([head, type]) => ({title: head, type})),
+		cells: columns.map(([, type, value]) => rows.map(row => {
+			const cell = value(row);
+
+			return cell === null ? null : type === 'text' ? stringOf(cell) : Math.round(cell);
+		}))};
 }

@@ -3,6 +3,7 @@
 import {rowAddress} from './address.mjs';
 import {copyButtons} from './copy.mjs';
 import {make, onceAFrame} from './dom.mjs';
+import {foldedRow} from './fold.mjs';
 import {cell} from './format.mjs';
 import {cellText, columnOrder, pickRows, tableRecords} from './sheet.mjs';
 
@@ -31,12 +32,17 @@ function widths(model, table, order) {
 // A table that scrolls, with its own filter; returns its element. onChange is called with {filter, sort}. kindOf
 // returns the data-kind of a row, by which it has a style; addressOf what the row links to.
 export function tableView(model, table, {isPlain = false, filter: wanted = '', sort = '', onChange = null,
-	addressOf = rowAddress, kindOf = () => ''} = {}) {
+	addressOf = rowAddress, kindOf = () => '', isFolded = isPlain ? null : foldedRow(model, table)} = {}) {
 	const order = columnOrder(table), shown = new Map();
-	let column = -1, isDown = false, rows = [], isPrinting = false;
+	let column = -1, isDown = false, rows = [], isPrinting = false, hides = Boolean(isFolded);
 	const filter =
 		make('input', {type: 'search', placeholder: 'Filter rows', 'aria-label': `Filter ${table.title}`});
 	const count = make('span', {class: 'soft', role: 'status'});
+	const fold = make('button', {class: 'quiet', 'data-fold': '', 'aria-pressed': 'false', onclick: () => {
+		hides = !hides;
+		fold.setAttribute('aria-pressed', String(!hides));
+		arrange();
+	}}, 'Idle helpers and start-up');
 	const head = make('div', {class: 'row head', role: 'row', 'aria-rowindex': '1'});
 	const body = make('div', {class: 'body', role: 'rowgroup'});
 	const grid = make('div', {class: 'grid', role: 'table', tabindex: '0', 'aria-label': table.title},
@@ -84,8 +90,12 @@ export function tableView(model, table, {isPlain = false, filter: wanted = '', s
 		return element;
 	}
 
+	function pick(folded) {
+		return pickRows(model, table, filter.value.trim(), column, isDown, folded);
+	}
+
 	function arrange() {
-		rows = pickRows(model, table, filter.value.trim(), column, isDown);
+		rows = pick(hides ? isFolded : null);
 		shown.clear();
 		body.replaceChildren();
 		grid.setAttribute('aria-rowcount', String(rows.length + 1));
@@ -154,6 +164,7 @@ export function tableView(model, table, {isPlain = false, filter: wanted = '', s
 		grid.style.setProperty('--rows', Math.min(rows.length, 16));
 	return make('section', {class: isPlain ? 'sheet plain' : 'sheet', 'data-table': table.name},
 		    make('header', {}, make('h2', {}, table.title), make('code', {class: 'soft'}, table.name), count,
-			 filter, ...copyButtons(table.name, table.title, () => tableRecords(model, table, rows))),
+			 ...isFolded ? [fold] : [], filter,
+			 ...copyButtons(table.name, table.title, () => tableRecords(model, table, pick(null)))),
 		    grid);
 }
