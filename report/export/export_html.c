@@ -182,11 +182,17 @@ void html_json_profile(struct html_json *j, const struct profile *p)
 {
 	uint32_t *strings = mem_alloc((p->names.count + 1) * sizeof(*strings));
 	const struct metric_words *words = &metrics[p->metric];
+	static const char *const kinds[PROFILE_KINDS] = {"other", "python", "native", "library", "interpreter", "call",
+							 "device"};
 
 	for (size_t i = 0; i < p->names.count; i++)
 		strings[i] = html_string(j->html, p->names.items[i]);
-	buffer_print(&j->text, "{\"metric\":\"%s\",\"title\":\"%s\",\"unit\":\"%s\",\"stacks\":[", words->name,
+	buffer_print(&j->text, "{\"metric\":\"%s\",\"title\":\"%s\",\"unit\":\"%s\",\"kinds\":[", words->name,
 		     words->title, words->unit);
+	for (size_t i = 0; i < p->names.count; i++)
+		buffer_print(&j->text, "%s%" PRIu32 ",\"%s\"", i ? "," : "", strings[i],
+			     kinds[(unsigned char)p->kinds.data[i]]);
+	buffer_text(&j->text, "],\"stacks\":[");
 	for (size_t row = 0; row < p->aggregate.count; row++) {
 		size_t count;
 		const uint32_t *stack = profile_stack(p, row, &count);

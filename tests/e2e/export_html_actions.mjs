@@ -209,6 +209,16 @@ async function checkGraphs({page, check}) {
 		'and shown for one function', await page.get('location.hash'));
 	await choose('flame-order', 'callees');
 	await choose('flame-processes', 'process');
+	if (await page.get(`document.getElementById('flame-compare').hidden`))
+		return;
+	const other = await page.get(`document.getElementById('flame-compare').options[1].value`);
+
+	await choose('flame-compare', other);
+	check(await page.becomes(`/more there/.test(document.getElementById('flame-legend').textContent)`) &&
+		/ in \d+ /.test(await page.get(line)), 'and of a process compared with another one',
+		await page.get(line));
+	await choose('flame-compare', '');
+	await choose('flame-processes', 'process');
 }
 
 async function checkScreens({page, check}, kind) {

@@ -109,9 +109,33 @@ async function checkFlames(page) {
 
 	await page.press('#flame-fold');
 	await page.frames(3);
+	check(await page.get(`document.querySelector('#metrics button').textContent`) === 'CPU samples',
+		'CPU samples are the first tab');
 	check(/%/.test(few) && await page.get(line) !== few, 'a flame graph folds start-up, and unfolds it',
 		few, await page.get(line));
 	await page.press('#flame-fold');
+	await page.get(`location.hash = '#flames?metric=cpu'`);
+	await page.becomes(`document.getElementById('flame-order').value === 'callees'`);
+	await page.frames(3);
+	const legend = textOf('#flame-legend'), few2 = await page.get(legend);
+	const canvas = `document.getElementById('flame').toDataURL()`, python = await page.get(canvas);
+
+	check(await page.get(`document.getElementById('flame-frames').value`) === 'python' && /Python/.test(few2),
+		'of a Python job only Python frames are shown, coloured by kind', few2);
+	await page.get(`document.getElementById('flame-scroller').focus()`);
+	await page.key('ArrowDown');
+	check(/^\d+ /.test(await page.get(line)) && await page.becomes(`/focus=0\\.\\d+(&|$)/.test(location.hash)`),
+		'a thread is a root', await page.get(line));
+	await page.get(`(s => { s.value = 'all'; s.dispatchEvent(new Event('change')); })(
+		document.getElementById('flame-frames'))`);
+	await page.frames(3);
+	check(await page.get(canvas) !== python && /Interpreter/.test(await page.get(legend)),
+		'a switch shows all of them', await page.get(legend));
+	await page.get(`location.hash = '#flames?metric=calls&order=sandwich&function=clock_nanosleep'`);
+	await page.becomes(`/^clock_nanosleep/.test(${line})`);
+	await page.get(`[...document.querySelectorAll('#flame-line a')].at(-1).click()`);
+	check(await page.becomes(`${VISIBLE} === 'timeline' && /found/.test(${textOf('#matches')})`),
+		'a function leads to all of its events in the timeline', await page.get(textOf('#matches')));
 }
 
 async function checkAxe(page) {

@@ -37,7 +37,7 @@ def main():
     threads = [threading.Thread(target=hold) for _ in range(2)]
     for t in threads:
         t.start()
-    warm(300000)
+    warm(3000000)
     for t in threads:
         t.join()
 

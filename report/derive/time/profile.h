@@ -16,9 +16,22 @@ struct metric_words {
 };
 extern const struct metric_words metrics[METRIC_COUNT];
 
+/* What a name of a profile is. PROFILE_LIBRARY: of the system, the interpreter or an installed package. */
+enum profile_kind {
+	PROFILE_OTHER, /* a process, a thread, a device, or a remark */
+	PROFILE_PYTHON,
+	PROFILE_NATIVE,
+	PROFILE_LIBRARY,
+	PROFILE_INTERPRETER, /* C code of the interpreter in a stack that has Python frames */
+	PROFILE_CALL,	     /* a recorded call: what waits, or submits work */
+	PROFILE_DEVICE,	     /* what a device executed */
+	PROFILE_KINDS
+};
+
 struct profile {
 	enum metric metric;
 	struct texts names; /* of frames */
+	struct buffer kinds; /* enum profile_kind of each, as bytes */
 	struct map by_hash;
 	struct aggregate aggregate;
 	uint64_t total;

@@ -55,10 +55,24 @@ function pair(node, other) {
 
 // The tree of one side, processes merged, whose nodes know the value of the other side.
 export function pairedTree(captures, {metric, title}, isAfter) {
-	const tree = makeTree(stacksOf(captures, metric, isAfter), title, 2);
+	return comparedTree(stacksOf(captures, metric, isAfter), stacksOf(captures, metric, !isAfter), title);
+}
 
-	pair(tree, makeTree(stacksOf(captures, metric, !isAfter), title, 2));
+// The tree of some stacks, processes merged, whose nodes know the value that other stacks have at their place.
+export function comparedTree(stacks, others, title) {
+	const tree = makeTree(stacks, title, 2);
+
+	pair(tree, makeTree(others, title, 2));
 	return tree;
+}
+
+const FULL = 0.05; // the part of all whose change has the full colour
+
+// Of a growth as a part of all: red has grown, blue has shrunk; the more, the stronger.
+export function changeColor(part, isDark) {
+	const strength = Math.min(1, Math.abs(part) / FULL), light = isDark ? 34 + 8 * strength : 88 - 22 * strength;
+
+	return `hsl(${part > 0 ? 8 : 214} ${Math.round(75 * strength)}% ${Math.round(light)}%)`;
 }
 
 // How much more a node has after than before, as a part of all.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a comparison: the verdict, the rows, and the flame graph of either side coloured by what has changed.
-import {changedRows, growth, metricOfRows, metricsOf, pairedTree} from './changes.mjs';
+import {changeColor, changedRows, growth, metricOfRows, metricsOf, pairedTree} from './changes.mjs';
 import {unpack} from './decode.mjs';
 import {byId, make} from './dom.mjs';
 import {FlameChart} from './flamechart.mjs';
@@ -8,7 +8,6 @@ import {duration} from './format.mjs';
 import {tableView} from './table.mjs';
 
 const SIGNS = {'not worse': '✓', worse: '✗', 'cannot judge': '?'};
-const FULL = 0.05; // the part of all whose change has the full colour
 let model, chart, metrics;
 const shown = {metric: 0, isAfter: true};
 
@@ -73,14 +72,6 @@ function fillRows() {
 
 // ---- the flame graph ----
 
-// Red has grown, blue has shrunk; the more, the stronger.
-function changeColor(node, isDark) {
-	const part = growth(node, shown.isAfter, chart.total), strength = Math.min(1, Math.abs(part) / FULL);
-	const light = isDark ? 34 + 8 * strength : 88 - 22 * strength;
-
-	return `hsl(${part > 0 ? 8 : 214} ${Math.round(75 * strength)}% ${Math.round(light)}%)`;
-}
-
 function tellNode(node) {
 	const [before, after] = shown.isAfter ? [node.other, node.value] : [node.value, node.other];
 	const change = before ? percent(after / before - 1) : 'new';
@@ -106,7 +97,8 @@ function fillFlame() {
 		byId('tab-flames').hidden = true;
 		return;
 	}
-	chart = new FlameChart(model, byId('flame'), byId('flame-scroller'), {onLook: tellNode, colorOf: changeColor});
+	chart = new FlameChart(model, byId('flame'), byId('flame-scroller'), {onLook: tellNode,
+		colorOf: (node, isDark) => changeColor(growth(node, shown.isAfter, chart.total), isDark)});
 	byId('metric').replaceChildren(...metrics.map(({title}, i) => make('option', {value: String(i)}, title)));
 	byId('metric').addEventListener('change', event => showFlame({metric: Number(event.target.value)}));
 	byId('before').addEventListener('click', () => showFlame({isAfter: false}));

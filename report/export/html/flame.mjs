@@ -62,6 +62,36 @@ export function sandwichTrees(stacks, title, isFunction, skip = 0) {
 	return {callers, callees};
 }
 
+// What each string is in the profiles: 'python', 'native', 'library', 'interpreter', 'call', 'device', 'other'.
+export function kindsOf(profiles) {
+	const kinds = new Map();
+
+	for (const profile of profiles)
+		for (let i = 0; i < profile.kinds.length; i += 2)
+			if (!kinds.has(profile.kinds[i]) || kinds.get(profile.kinds[i]) === 'other')
+				kinds.set(profile.kinds[i], profile.kinds[i + 1]);
+	return kinds;
+}
+
+// Stacks with some of their frames: 'python': of a stack that has Python frames, these and what they call or execute;
+// 'program': without the interpreter's own code; 'all'.
+export function pickFrames(stacks, kinds, which) {
+	const left = {python: ['interpreter', 'native', 'library'], program: ['interpreter'], all: []}[which];
+	const isLeft = id => left.includes(kinds.get(id)), isPython = id => kinds.get(id) === 'python';
+
+	return !left.length ? stacks : stacks.map(stack => stack.some((id, i) => i > 2 && isPython(id))
+		? stack.filter((id, i) => i < 3 || !isLeft(id)) : stack);
+}
+
+// Whether the value of stacks with Python frames is more than half of all.
+export function isOfPython(stacks, kinds) {
+	const sum = some => some.reduce((all, [value]) => all + value, 0);
+
+	const isPython = stack => stack.some((id, i) => i > 2 && kinds.get(id) === 'python');
+
+	return sum(stacks.filter(isPython)) > sum(stacks) / 2;
+}
+
 // The strings that are processes and threads.
 export function headsOf(stacks) {
 	return new Set(stacks.flatMap(stack => [stack[1], stack[2]]));

@@ -9,6 +9,15 @@ import {bytes, duration, idFirst, whole} from './format.mjs';
 const BOX = 20;
 // What color() takes of a category.
 const ALL = {hue: 0, saturation: 0}, PROCESS = {hue: 214, saturation: 16}, FRAME = {hue: 30, saturation: 40};
+// By kind of frame, with its word in the legend.
+export const KINDS = {
+	python: {title: 'Python', hue: 212, saturation: 62},
+	native: {title: 'Native', hue: 30, saturation: 52},
+	library: {title: 'Library', hue: 275, saturation: 34},
+	interpreter: {title: 'Interpreter', hue: 190, saturation: 22},
+	device: {title: 'GPU work', hue: 140, saturation: 40},
+	call: {title: 'Calls and waits', hue: 0, saturation: 36},
+};
 
 export class FlameChart {
 	// onLook(node) is called for the node under the pointer or with the keyboard, onPick(node, tree) for a new one.
@@ -146,7 +155,8 @@ export class FlameChart {
 
 	paintBox(c, {node, x, y, width}, colors) {
 		const text = this.text(node);
-		const kind = !node.parent ? ALL : this.heads.has(node.name) ? PROCESS : FRAME;
+		const of = this.model.kinds && KINDS[this.model.kinds.get(node.name)];
+		const kind = !node.parent ? ALL : this.heads.has(node.name) ? PROCESS : of || FRAME;
 
 		c.globalAlpha = this.wanted && !text.toLowerCase().includes(this.wanted) ? 0.25 : 1;
 		c.fillStyle = this.colorOf ? this.colorOf(node, colors.isDark) : color(kind, text, colors.isDark);

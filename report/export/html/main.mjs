@@ -27,6 +27,7 @@ async function read() {
 	const read = JSON.parse(new TextDecoder().decode(await take('model')));
 
 	readEvents(await take('events'), read.tracks);
+	read.profiles.sort((a, b) => (b.metric === 'cpu') - (a.metric === 'cpu'));
 	read.groups = makeGroups(read);
 	return read;
 }
