@@ -220,7 +220,7 @@ void sink_add_pieces(struct sink *s, const void *data, size_t size)
 }
 
 /* Writes the digits from right to left, ending before `end`. */
-static char *write_digits(char *end, uint64_t number)
+static void write_digits(char *end, uint64_t number)
 {
 	static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940"
 				    "4142434445464748495051525354555657585960616263646566676869707172737475767778798081"
@@ -237,29 +237,51 @@ static char *write_digits(char *end, uint64_t number)
 	} else {
 		*--end = (char)('0' + number);
 	}
-	return end;
+}
+
+static unsigned int count_digits(uint64_t number)
+{
+	static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
+					  10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000,
+					  1000000000000000, 10000000000000000, 100000000000000000,
+					  1000000000000000000, 10000000000000000000u};
+	/* A bit has 1233 / 4096 decimal digits; the estimate may lack one. */
+	unsigned int count = (unsigned int)(64 - __builtin_clzll(number | 1)) * 1233 >> 12;
+
+	return count + (number >= powers[count] || !number);
+}
+
+/* Room for `size` bytes, at most SINK_BYTES. */
+static char *take_room(struct sink *s, size_t size)
+{
+	char *at;
+
+	if (size > SINK_BYTES - s->used)
+		sink_flush(s);
+	at = s->bytes + s->used;
+	s->used += size;
+	return at;
 }
 
 void sink_number(struct sink *s, uint64_t number)
 {
-	char text[24], *end = text + sizeof(text), *at = write_digits(end, number);
+	unsigned int count = count_digits(number);
 
-	sink_add(s, at, (size_t)(end - at));
+	write_digits(take_room(s, count) + count, number);
 }
 
 void sink_us(struct sink *s, int64_t ns)
 {
-	uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, rest = size % 1000;
-	char text[32], *end = text + sizeof(text), *at = end - 4;
+	uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, us = size / 1000, rest = size % 1000;
+	unsigned int count = (ns < 0) + count_digits(us);
+	char *at = take_room(s, count + 4), *end = at + count;
 
-	at[0] = '.';
-	at[1] = (char)('0' + rest / 100);
-	at[2] = (char)('0' + rest / 10 % 10);
-	at[3] = (char)('0' + rest % 10);
-	at = write_digits(at, size / 1000);
-	if (ns < 0)
-		*--at = '-';
-	sink_add(s, at, (size_t)(end - at));
+	at[0] = '-'; /* a digit replaces it if the number is not negative */
+	write_digits(end, us);
+	end[0] = '.';
+	end[1] = (char)('0' + rest / 100);
+	end[2] = (char)('0' + rest / 10 % 10);
+	end[3] = (char)('0' + rest % 10);
 }
 
 void sink_json(struct sink *s, const char *text)

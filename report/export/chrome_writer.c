@@ -46,12 +46,6 @@ void chrome_time(struct chrome *w, uint64_t ns)
 	sink_us(w->out, (int64_t)(ns - w->timeline.model->origin_ns));
 }
 
-void chrome_number(struct chrome *w, const char *name, uint64_t value)
-{
-	sink_text(w->out, name);
-	sink_number(w->out, value);
-}
-
 void chrome_meta(struct chrome *w, uint32_t pid, uint32_t tid, const char *what, const char *key, const char *value)
 {
 	chrome_begin(w);

@@ -12,7 +12,7 @@
 
 /* ---- texts ---- */
 
-static void add_text(struct chrome *w, const struct buffer *json)
+static inline void add_text(struct chrome *w, const struct buffer *json)
 {
 	if (json->size)
 		sink_add(w->out, json->data, json->size);
@@ -87,11 +87,9 @@ static void add_argument(struct chrome *w, const struct timeline_argument *a)
 		add_text(w, argument_text(w, a));
 		return;
 	}
-	if (!kind->chrome)
+	if (!w->members[a->id].size)
 		return;
-	sink_text(w->out, ",\"");
-	sink_text(w->out, kind->chrome);
-	sink_text(w->out, "\":");
+	add_text(w, &w->members[a->id]);
 	if (kind->type == TYPE_COPY) {
 		sink_text(w->out, "\"");
 		sink_text(w->out, a->value == 63 ? "memset" : a->value < 5 ? copies[a->value] : "unknown");
@@ -122,38 +120,37 @@ static void set_lane(struct chrome *w, const struct trace_thread *thread)
 }
 
 /* What is equal for all calls of a function by a thread. Metadata of the thread comes before it, hence the comma. */
-static void make_call(struct chrome *w, const struct timeline_event *e, struct buffer *json)
+static void make_call(struct chrome *w, const struct timeline_event *e)
 {
-	struct buffer name = {0};
+	struct buffer name = {0}, *json = &w->calls[e->name % EVENT_IDS].begin;
 
 	timeline_text(&w->timeline, TEXT_FUNCTION, e->name, &name);
 	buffer_print(json, ",\n{\"ph\":\"X\",\"cat\":\"%s\",\"name\":", timeline_category(e->function));
 	json_add(json, buffer_string(&name));
 	buffer_print(json, ",%s,\"ts\":", w->lane.data);
+	buffer_print(&w->calls[e->name % EVENT_IDS].arguments, ",\"args\":{\"id\":%" PRIu32, e->name);
 	buffer_done(&name);
 }
 
 static void add_call(struct chrome *w, const struct timeline_event *e)
 {
 	const struct event *call = e->event;
-	struct buffer *json = &w->calls[e->name % EVENT_IDS];
 
-	if (!json->size)
-		make_call(w, e, json);
-	sink_add(w->out, json->data, json->size);
+	if (!w->calls[e->name % EVENT_IDS].begin.size)
+		make_call(w, e);
+	add_text(w, &w->calls[e->name % EVENT_IDS].begin);
 	sink_us(w->out, (int64_t)(e->start_ns - w->timeline.model->origin_ns));
 	sink_text(w->out, ",\"dur\":");
 	sink_us(w->out, (int64_t)e->duration_ns);
 	if (e->is_cuda ||
 	    (call->args_count && (call->args_count > 1 || tf_arg_kind(call->args[0]) != TF_ARG_LONG))) {
-		sink_text(w->out, ",\"args\":{");
 		/* Device records use CUPTI's correlation ids; a call without a device record has none. */
 		if (e->correlation)
-			chrome_number(w, "\"correlation\":", e->correlation);
+			chrome_number(w, ",\"args\":{\"correlation\":", e->correlation);
 		else if (e->is_cuda && !w->timeline.has_device_records)
-			chrome_number(w, "\"correlation\":", ++w->correlation);
+			chrome_number(w, ",\"args\":{\"correlation\":", ++w->correlation);
 		else
-			chrome_number(w, "\"id\":", e->name);
+			add_text(w, &w->calls[e->name % EVENT_IDS].arguments);
 		add_arguments(w, e);
 	}
 	sink_text(w->out, "}");
@@ -375,8 +372,10 @@ static void begin_thread(void *chrome, const struct trace_thread *thread)
 	meta_number(w, thread->tid, "thread_sort_index", thread->number);
 	buffer_done(&label);
 	set_lane(w, thread);
-	for (size_t i = 0; i < EVENT_IDS; i++)
-		buffer_clear(&w->calls[i]);
+	for (size_t i = 0; i < EVENT_IDS; i++) {
+		buffer_clear(&w->calls[i].begin);
+		buffer_clear(&w->calls[i].arguments);
+	}
 }
 
 static void end_part(void *chrome, enum timeline_part part)
@@ -410,6 +409,9 @@ int export_chrome(struct export *x, struct err *err)
 	struct chrome w = {.x = x, .out = x->out, .timeline.model = x->context->model};
 
 	(void)err;
+	for (size_t i = 0; i < ARGUMENT_IDS; i++)
+		if (timeline_arguments[i].chrome)
+			buffer_print(&w.members[i], ",\"%s\":", timeline_arguments[i].chrome);
 	sink_text(x->out, "{\"schemaVersion\":1,\"deviceProperties\":");
 	chrome_device_properties(&w);
 	sink_text(x->out, ",\"displayTimeUnit\":\"ms\",\"baseTimeNanoseconds\":");
@@ -420,8 +422,12 @@ int export_chrome(struct export *x, struct err *err)
 	sink_text(x->out, "\n]}\n");
 	map_done(&w.process_numbers);
 	map_done(&w.lanes);
-	for (size_t i = 0; i < EVENT_IDS; i++)
-		buffer_done(&w.calls[i]);
+	for (size_t i = 0; i < EVENT_IDS; i++) {
+		buffer_done(&w.calls[i].begin);
+		buffer_done(&w.calls[i].arguments);
+	}
+	for (size_t i = 0; i < ARGUMENT_IDS; i++)
+		buffer_done(&w.members[i]);
 	buffer_done(&w.lane);
 	buffer_done(&w.scratch);
 	buffer_done(&w.operator);

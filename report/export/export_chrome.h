@@ -24,8 +24,12 @@ struct chrome {
 	struct buffer *texts; /* JSON; the slot of a text has its place + 1 */
 	size_t text_count, text_capacity;
 	struct buffer lane; /* "pid":1,"tid":2 of the thread */
-	struct buffer calls[EVENT_IDS]; /* of the thread, by function: the begin of a call's event; empty: not made */
+	/* of the thread, by function: the begin of a call's event, and of its arguments; empty: not made */
+	struct {
+		struct buffer begin, arguments;
+	} calls[EVENT_IDS];
 	const struct trace_thread *thread;
+	struct buffer members[ARGUMENT_IDS]; /* ,"name": of an argument that is not a text; empty: it is not written */
 	struct buffer scratch, operator; /* operator: the text of the last range that may be PyTorch's */
 	struct chrome_autograd autograd;
 	uint64_t correlation; /* unique in a process */
@@ -36,7 +40,13 @@ struct chrome {
 
 /* Begins an event. */
 void chrome_begin(struct chrome *w);
-void chrome_number(struct chrome *w, const char *name, uint64_t value);
+
+/* Inline, as sink_text is. */
+static inline void chrome_number(struct chrome *w, const char *name, uint64_t value)
+{
+	sink_text(w->out, name);
+	sink_number(w->out, value);
+}
 
 /* "ts" of an event at that common time. */
 void chrome_time(struct chrome *w, uint64_t ns);
