@@ -39,11 +39,8 @@
 #include "runtime/shared/format/trace_groups.h"
 
 /* The rows and shapes of all groups that are libraries. */
-#define ROWS_OF_GROUP(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, alias, X) \
-	TF_IF_LIBRARY_##form(HOOK_##NAME(X))
-#define SHAPES_OF_GROUP(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, alias, \
-			S)                                                                                             \
-	TF_IF_LIBRARY_##form(SHAPES_##NAME(S))
+#define ROWS_OF_GROUP(number, NAME, word, set, form, X) TF_IF_LIBRARY_##form(HOOK_##NAME(X))
+#define SHAPES_OF_GROUP(number, NAME, word, set, form, S) TF_IF_LIBRARY_##form(SHAPES_##NAME(S))
 #define HOOK_LIBRARY(X) TF_GROUPS(ROWS_OF_GROUP, X)
 #define SHAPES_LIBRARY(S) TF_GROUPS(SHAPES_OF_GROUP, S) S(NOTHING, KEY_NONE)
 

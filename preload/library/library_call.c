@@ -169,8 +169,14 @@ static int missing(void)
 	return 0;
 }
 
-#define NONE_OF(number, NAME, word, set, category, title, hue, saturation, prefix, none, ...) [number] = none,
-static const uint16_t not_initialised[TF_GROUP_COUNT] = {TF_GROUPS(NONE_OF, )};
+/* Its result: not initialised, or the library's nearest error. */
+static const uint16_t not_initialised[TF_GROUP_COUNT] = {
+	[TF_GROUP_CUBLAS] = 1,	 [TF_GROUP_CUDNN] = 1001,
+	[TF_GROUP_CUSPARSE] = 1, [TF_GROUP_CUSOLVER] = 1,
+	[TF_GROUP_CUFFT] = 7,	/* CUFFT_SETUP_FAILED */
+	[TF_GROUP_NCCL] = 2,	/* ncclSystemError */
+	[TF_GROUP_MPI] = 16,	/* MPI_ERR_OTHER in Open MPI */
+};
 
 static bool is_to_be_noted(const struct library_frame *f, const struct function *function)
 {

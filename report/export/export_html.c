@@ -239,13 +239,7 @@ void html_json_texts(struct html_json *j, const struct texts *t, bool is_json)
 
 static void json_add_names(struct html_json *j)
 {
-#define CATEGORY(number, NAME, word, set, category, title, hue, saturation, ...)                                       \
-	[number] = {#category, title, hue, saturation},
-	static const struct {
-		const char *name, *title;
-		int hue, saturation;
-	} categories[HTML_CATEGORIES] = {
-		TF_GROUPS(CATEGORY, )
+	static const struct group_style more[HTML_CATEGORIES] = {
 		[HTML_KERNEL] = {"kernel", "Kernel", 212, 70},
 		[HTML_COPY] = {"copy", "Copy", 32, 60},
 		[HTML_SET] = {"set", "Memset", 14, 40},
@@ -255,13 +249,14 @@ static void json_add_names(struct html_json *j)
 		[HTML_WAIT] = {"wait", "Wait", 0, 26},
 		[HTML_OVERHEAD] = {"overhead", "Overhead", 8, 60},
 	};
-#undef CATEGORY
 
 	buffer_text(&j->text, "\"categories\":[");
-	for (int i = 0; i < HTML_CATEGORIES; i++)
+	for (int i = 0; i < HTML_CATEGORIES; i++) {
+		const struct group_style *style = i < TF_GROUP_COUNT ? &group_styles[i] : &more[i];
+
 		buffer_print(&j->text, "%s{\"name\":\"%s\",\"title\":\"%s\",\"hue\":%d,\"saturation\":%d}",
-			     i ? "," : "", categories[i].name, categories[i].title, categories[i].hue,
-			     categories[i].saturation);
+			     i ? "," : "", style->category, style->title, style->hue, style->saturation);
+	}
 	buffer_text(&j->text, "],\"names\":[");
 	for (size_t i = 0; i < j->html->name_count; i++) {
 		buffer_print(&j->text, "%s%" PRIu32 ",%" PRIu32, i ? "," : "", j->html->names[2 * i],

@@ -209,7 +209,8 @@ static int library_report(const struct report_context *c, struct table *table, c
 #define DEVICE {COL_GPU_TIME_NS, device_cell}
 #define TIMES .total = COL_TOTAL_TIME_NS, .count = COL_NUM_CALLS, .has_percent = true
 
-/* By the form that trace_groups.h gives a library. MESSAGES_BY_CALL is that of MPI, which report_mpi.c has. */
+/* What a report shows besides calls and their time: shapes, the work done, rates of messages by device time. That of MPI
+ * is in report_mpi.c. */
 #define SHAPES shape_key, {TIMES, .names = {COL_NAME, COL_SHAPE}, .more = {DEVICE}}
 #define FLOPS blas_key, {TIMES, .names = {COL_NAME, COL_SHAPE}, .more = {{COL_FLOP, total_cell}, DEVICE}}
 #define MESSAGES												       \
@@ -220,17 +221,19 @@ static int library_report(const struct report_context *c, struct table *table, c
 				  COL_COMM_RANK},								       \
 			.more = {{COL_BYTES, total_cell}, {COL_BANDWIDTH_GB_PER_S, device_rate_cell}, DEVICE}	       \
 	}
-#define IF_NO_REPORT(...)
-#define IF_SHAPES(...) __VA_ARGS__
-#define IF_FLOPS(...) __VA_ARGS__
-#define IF_MESSAGES(...) __VA_ARGS__
-#define IF_MESSAGES_BY_CALL(...)
 
-#define LIBRARY_REPORT(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, ...)     \
-	IF_##form(int report_##report(const struct report_context *c, struct table *table, struct err *err) {          \
+#define LIBRARY_REPORT(report, NAME, form)                                                                             \
+	int report_##report(const struct report_context *c, struct table *table, struct err *err)                      \
+	{                                                                                                              \
 		static const struct library_report kind = {1u << TF_GROUP_##NAME, form};                               \
                                                                                                                        \
 		(void)err;                                                                                             \
 		return library_report(c, table, &kind);                                                                \
-	})
-TF_GROUPS(LIBRARY_REPORT, )
+	}
+
+LIBRARY_REPORT(blas_sum, CUBLAS, FLOPS)
+LIBRARY_REPORT(cudnn_sum, CUDNN, SHAPES)
+LIBRARY_REPORT(cusparse_sum, CUSPARSE, SHAPES)
+LIBRARY_REPORT(cusolver_sum, CUSOLVER, SHAPES)
+LIBRARY_REPORT(cufft_sum, CUFFT, SHAPES)
+LIBRARY_REPORT(nccl_sum, NCCL, MESSAGES)

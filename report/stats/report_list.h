@@ -4,13 +4,6 @@
 #ifndef PILLION_REPORT_LIST_H
 #define PILLION_REPORT_LIST_H
 
-#include "runtime/shared/format/trace_groups.h"
-
-/* The calls of a library by function and shape. */
-#define REPORT_OF_GROUP(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, alias,  \
-			X)                                                                                             \
-	TF_IF_LIBRARY_##form(X(report, alias, title " Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED))
-
 #define REPORTS(X)                                                                                                     \
 	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                       \
 	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                       \
@@ -32,7 +25,13 @@
 	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_DEVICE)                                                  \
 	X(cuda_gpu_mem_size_sum, "gpumemsizesum", "CUDA GPU MemOps Summary (by Size)",                                 \
 	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_DEVICE)                                                  \
-	TF_GROUPS(REPORT_OF_GROUP, X)                                                                                  \
+	X(blas_sum, "cublas_sum", "cuBLAS Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                        \
+	X(cudnn_sum, "cudnnsum", "cuDNN Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                          \
+	X(cusparse_sum, "cusparsesum", "cuSPARSE Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                 \
+	X(cusolver_sum, "cusolversum", "cuSOLVER Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                 \
+	X(cufft_sum, "cufftsum", "cuFFT Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                          \
+	X(nccl_sum, "ncclsum", "NCCL Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                             \
+	X(mpi_sum, "mpisum", "MPI Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                                \
 	X(mpi_peer_sum, NULL, "MPI Calls by Peer or Root", REPORT_BY | REPORT_SHARED)                                  \
 	X(mpi_comm_sum, NULL, "MPI Calls by Communicator", REPORT_BY | REPORT_SHARED)                                  \
 	X(mpi_line_sum, NULL, "MPI Calls by Source Line", REPORT_BY | REPORT_SHARED)                                   \

@@ -150,3 +150,9 @@ Test(timeline, nothing_more_is_visited_after_a_failure)
 		events += s.events[i];
 	cr_assert_eq(events, 1);
 }
+
+Test(timeline, each_group_has_a_style)
+{
+	for (size_t i = 0; i < TF_GROUP_COUNT; i++)
+		cr_assert(group_styles[i].category && group_styles[i].title, "group %zu", i);
+}

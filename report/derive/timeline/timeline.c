@@ -94,11 +94,7 @@ bool timeline_text(const struct timeline *t, enum timeline_text kind, uint64_t n
 
 const char *timeline_category(const struct function *f)
 {
-#define CATEGORY(number, NAME, word, set, category, ...) [number] = #category,
-	static const char *const categories[TF_GROUP_COUNT] = {TF_GROUPS(CATEGORY, )};
-#undef CATEGORY
-
-	return f && f->group < TF_GROUP_COUNT ? categories[f->group] : "other";
+	return f && f->group < TF_GROUP_COUNT ? group_styles[f->group].category : "other";
 }
 
 const struct tf_device_operation *timeline_operation(struct timeline *t, uint32_t number)

@@ -15,6 +15,7 @@
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/stream_name.h"
 #include "report/derive/energy/energy_counter.h"
+#include "report/derive/events/group.h"
 #include "report/derive/nvtx/nvtx.h"
 
 /* ---- texts: a text is identified by its kind and its number in the program ---- */
