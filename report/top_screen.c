@@ -270,6 +270,17 @@ static void draw_process(struct top *t, const struct top_process *p, struct buff
 			draw_thread(t, &t->place.items[i], line);
 }
 
+/* So that the selected process is on the screen. */
+static size_t first_row(const struct top *t)
+{
+	size_t room = screen.rows > screen.used + 1 ? screen.rows - screen.used - 1 : 1;
+
+	for (size_t i = room; i < screen.count; i++)
+		if (t->processes[screen.order[i]].pid == screen.selected)
+			return i - room + 1;
+	return 0;
+}
+
 static void draw(struct top *t)
 {
 	static const char *const names[] = {"CPU%", "WAIT%", "GPU%", "RSS", "DEV", "RD/s", "WR/s", "PID"};
@@ -284,7 +295,7 @@ static void draw(struct top *t)
 	buffer_print(&line, " %7s%s  CPU%% WAIT%%%s   RSS%s  RD/s  WR/s LINE", "PID", screen.has_ranks ? " RANK" : "",
 		     screen.has_gpus ? "  GPU%" : "", screen.has_gpus ? "   DEV" : "");
 	put(&line, true);
-	for (size_t i = 0; i < screen.count; i++)
+	for (size_t i = first_row(t); i < screen.count; i++)
 		draw_process(t, &t->processes[screen.order[i]], &line);
 	buffer_text(&screen.frame, "\033[J");
 	buffer_print(&screen.frame, "\033[%zu;1H", screen.rows);

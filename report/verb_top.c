@@ -132,7 +132,8 @@ static int write_metrics(struct top *t, const struct command_line *l)
 static int run_top(const struct command_line *l)
 {
 	struct top t = {0};
-	bool is_screen = !l->is_once && !l->is_json && !l->openmetrics && pager_has_reader();
+	bool is_screen = !l->is_once && !l->is_json && !l->openmetrics && !l->output && l->format == FORMAT_COLUMN &&
+			 pager_has_reader();
 	int status = EXIT_UNUSABLE;
 
 	if (l->capture_count > 1) {

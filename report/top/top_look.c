@@ -59,7 +59,8 @@ static void look_run(struct model *m, uint64_t run, const struct top_process *li
 		     struct texts *errors)
 {
 	struct tf_where_begin begin = {own_request, clock_now(), clock_realtime_ns(), 0, TF_WHERE_ASKED};
-	uint64_t patience_ns = flags & WHERE_PYTHON_ONLY ? 0 : clock_monotonic_ns() + PATIENCE_NS;
+	/* A sample of a running thread costs it an interrupt. Those of a run have recorded samples. */
+	uint64_t patience_ns = run || flags & WHERE_PYTHON_ONLY ? 0 : clock_monotonic_ns() + PATIENCE_NS;
 
 	where_out = (struct where_buffer){0};
 	where_record(TF_WHERE_BEGIN, &begin, sizeof(begin), NULL, 0);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# pillion top: a load that is known, on a run and on a process that pillion did not start, as tables, as metrics and on a
-# screen. The load has ended before it is looked at, so that nothing depends on time.
+# pillion top: a load that is known, on a run and on a process that pillion did not start, as tables, as metrics and
+# as a screen. The load has ended before it is looked at, so that nothing depends on time.
 . "$(dirname -- "$0")/lib.sh"
 
 export PILLION_ENERGY=false
