@@ -18,13 +18,14 @@
 	X(FINDING, "Finding") X(FIRST_OPENED_BY, "First Opened By") X(FOUND, "Found") X(FROM_RANK, "From Rank")	       \
 	X(FUNCTION, "Function") X(GB_PER_S, "GB/s") X(GRIDXYZ, "GridXYZ") X(HLO_MODULE, "HLO Module")		       \
 	X(HOST, "Host") X(ID, "ID") X(INPUT_SIZES, "Input Sizes") X(JOB, "Job") X(KERNEL_NAME, "Kernel Name")	       \
-	X(KIND, "Kind") X(LATE_LINE, "Late Line") X(LATE_NAME, "Late Name")					       \
+	X(KIND, "Kind") X(LATE_LINE, "Late Line") X(LATE_NAME, "Late Name") X(LATE_RANKS, "Late Ranks")	       \
 	X(LEAST_SIZE_BYTES, "Least Size (bytes)") X(LINE, "Line") X(MADE_BY, "Made By")				       \
 	X(MAXIMUM_VIRTUAL_ADDRESS, "Maximum Virtual Address") X(MEMORY, "Memory") X(MEMORY_KIND, "Memory Kind")	       \
 	X(MINIMUM_VIRTUAL_ADDRESS, "Minimum Virtual Address") X(MODULE, "Module") X(NAME, "Name")		       \
 	X(NAMETREE, "NameTree") X(NODE, "Node") X(NOT_ENTERED, "Not Entered") X(NOT_KNOWN, "Not Known")		       \
 	X(NVTX_ID, "Id") X(NVTX_RANGE, "NVTX Range") X(OPERATION, "Operation") X(OPERATOR, "Operator")		       \
-	X(OPID, "OpId") X(PAD_TO, "Pad To") X(PATH, "Path") X(PCI_BUS, "PCI Bus") X(PEER, "Peer")		       \
+	X(OPID, "OpId") X(PAD_TO, "Pad To") X(PARTS, "Parts") X(PATH, "Path")		       \
+	X(PCI_BUS, "PCI Bus") X(PEER, "Peer")								       \
 	X(PHASE, "Phase")											       \
 	X(PROCESS, "Process")										       \
 	X(PROCESS_GROUP, "Process Group") X(PROGRAM, "Program") X(RANGE, "Range") X(RANGESTACK, "RangeStack")	       \
@@ -135,7 +136,11 @@
 	X(AVG_RANGE_LVL, "Avg Range Lvl") X(CHANGE_PERCENT, "Change (%)") X(COMPILE_PERCENT, "Compile (%)")	       \
 	X(CPUS, "CPUs") X(CPU_PERCENT, "CPU (%)") X(CUMULATIVE_PERCENT, "Cumulative (%)")			       \
 	X(ENERGY_PERCENT, "Energy (%)") X(GFLOP_PER_S_TENTHS, "GFLOP/s") X(GPU_PERCENT, "GPU (%)")		       \
-	X(GROWING_PERCENT, "Growing (%)")									       \
+	X(EFFICIENCY_COMMUNICATION_PERCENT, "Communication Efficiency (%)")					       \
+	X(EFFICIENCY_PARALLEL_PERCENT, "Parallel Efficiency (%)")						       \
+	X(EFFICIENCY_SERIALISATION_PERCENT, "Serialisation Efficiency (%)")					       \
+	X(EFFICIENCY_TRANSFER_PERCENT, "Transfer Efficiency (%)") X(EXPLAINED_PERCENT, "Explained (%)")	       \
+	X(GROWING_PERCENT, "Growing (%)") X(LOAD_BALANCE_PERCENT, "Load Balance (%)")				       \
 	X(IN_USE_PERCENT, "In-Use (%)") X(NOISE_PERCENT, "Noise (%)") X(OVERLAP_PERCENT, "Overlap (%)")		       \
 	X(PEAK_PERCENT, "Peak (%)") X(RUNNABLE, "Runnable") X(SHARE_OF_PEAK_PERCENT, "Share of Peak (%)")	       \
 	X(SHARE_PERCENT, "Share (%)") X(SLOWED_PERCENT, "Slowed (%)") X(TIME_PERCENT, "Time (%)") \

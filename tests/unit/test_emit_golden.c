@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares each report, in some format, of the example capture, the job (.job), the messages (.mpi) or the calls that
- * concern names of files (.metadata) with tests/golden/REPORT.FORMAT; a table without rows fails. PILLION_GOLDEN names
- * another directory for these files; if PILLION_GOLDEN_UPDATE is set they are written instead of compared. */
+/* Compares each report, in some format, of the example capture, the job (.job), the messages (.mpi), the late rank
+ * (.ranks) or the calls that concern names of files (.metadata) with tests/golden/REPORT.FORMAT; a table without rows
+ * fails. PILLION_GOLDEN names another directory for these files; if PILLION_GOLDEN_UPDATE is set they are written
+ * instead of compared. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <libgen.h>
@@ -16,6 +17,7 @@
 #define JOB ".job"
 #define MPI ".mpi"
 #define METADATA ".metadata"
+#define RANKS ".ranks"
 
 struct golden {
 	char report[32];
@@ -112,6 +114,7 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"mpi_event_trace", FORMAT_CSV, BY_NOTHING, MPI},
 		{"mpi_matrix", FORMAT_CSV, BY_NOTHING, MPI},
 		{"mpi_overlap_sum", FORMAT_CSV, BY_NOTHING, MPI},
+		{"rank_cause_sum", FORMAT_CSV, BY_NOTHING, RANKS},
 		{"sample_sum", FORMAT_CSV, BY_NOTHING, JOB},
 		{"sample_sum", FORMAT_COLUMN, BY_NOTHING, JOB},
 		{"sample_line_sum", FORMAT_CSV, BY_NOTHING, JOB},
@@ -181,6 +184,8 @@ static char *made(const struct golden *g)
 		capture_job(directory);
 	else if (!strcmp(g->suffix, MPI) || !strcmp(g->suffix, METADATA))
 		cr_assert(capture_kind(directory, g->suffix + 1, 40));
+	else if (!strcmp(g->suffix, RANKS))
+		capture_ranks(directory, 6, 1, 40);
 	else
 		capture_example(directory);
 	open_capture(&model, directory);

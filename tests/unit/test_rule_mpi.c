@@ -1,114 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks of MPI that wait for each other: what is matched, and the rules about it. */
-#include <unistd.h>
-
 #include "report/analyze/summary_ranks.h"
 #include "report/derive/mpi/mpi_wait.h"
 #include "report/stats/report.h"
-#include "rule_fixture.h"
+#include "mpi_fixture.h"
 
 TestSuite(rule_mpi, .init = setup, .fini = teardown);
 
-#define WORLD 0x44000000
-#define OTHER_COMMUNICATOR 0x84000001
-enum { CALLS = 12, NO_PEER = -9 };
-
-/* A call of a rank, in us since the start. */
-struct made {
-	const char *function;
-	uint64_t from, to;
-	int64_t peer, tag;
-	uint32_t line; /* of /home/u/job.py; 0: no stack was taken */
-	int64_t communicator; /* 0: MPI_COMM_WORLD */
-	int64_t ranks, rank;  /* ranks 0: the communicator is not known across ranks */
-	bool has_source;      /* of MPI_Sendrecv */
-	int64_t source, source_tag;
-};
-
-static void add_field(struct tf_operation *op, unsigned int field, int64_t value)
-{
-	op->fields[op->count] = (uint8_t)field;
-	op->values[op->count++] = value;
-}
-
 static struct mpi_wait waits[64];
 static size_t wait_count;
-
-static void write_call(const struct made *c, uint32_t function, uint32_t id)
-{
-	struct tf_operation op = {.count = 1,
-				  .fields = {TF_FIELD_COMMUNICATOR},
-				  .values = {c->communicator ? c->communicator : WORLD}};
-	uint64_t args[] = {tf_arg(TF_ARG_OPERATION, 0, id), tf_arg(TF_ARG_STACK, 0, id)};
-
-	if (c->peer != NO_PEER) {
-		add_field(&op, TF_FIELD_PEER, c->peer);
-		add_field(&op, TF_FIELD_TAG, c->tag);
-	}
-	if (c->has_source) {
-		add_field(&op, TF_FIELD_PEER | TF_ROLE_B, c->source);
-		add_field(&op, TF_FIELD_TAG | TF_ROLE_B, c->source_tag);
-	}
-	if (c->ranks) {
-		add_field(&op, TF_FIELD_RANKS, c->ranks);
-		add_field(&op, TF_FIELD_RANK, c->rank);
-		add_field(&op, TF_FIELD_COMMUNICATOR_OF_MPI, c->communicator);
-	}
-	writer_blob(&host, TF_BLOB_OPERATION, id, &op,
-		    sizeof(op) - (TF_OPERATION_FIELDS - op.count) * sizeof(op.values[0]));
-	if (c->line) {
-		writer_python_code(&host, id, c->line, "/home/u/job.py", "main");
-		writer_python_stack(&host, id, &id, 1);
-	}
-	writer_call(&host, function, BEGIN + c->to * US, (c->to - c->from) * US, args, c->line ? 2 : 1);
-}
-
-static uint16_t function_of(const struct made *made, uint32_t place, const uint16_t *functions)
-{
-	for (uint32_t i = 0; i < place; i++)
-		if (!strcmp(made[i].function, made[place].function))
-			return functions[i];
-	return writer_function(&w, TF_GROUP_MPI, made[place].function);
-}
-
-/* The CPU time of a rank in a sample, in us: it computes in line 40 of /home/u/job.py. */
-static const uint64_t *sampled_us;
-
-/* Writes a job whose ranks make these calls after MPI_Init, each a list that ends with a call without a name. */
-static void job(const struct made made[][CALLS], uint32_t count, bool has_init)
-{
-	char directory[] = "/tmp/pillion-rule.XXXXXX";
-
-	cr_assert_not_null(mkdtemp(directory));
-	rmdir(directory);
-	capture_create(directory);
-	for (uint32_t i = 0; i < count; i++) {
-		uint16_t functions[CALLS];
-		char variables[32];
-
-		writer_done(&w);
-		writer_init(&w, i + 1, 10 + i, 1, BEGIN);
-		writer_variables(&w, variables,
-				 (size_t)snprintf(variables, sizeof(variables), "RANK=%u", i) + 1);
-		writer_function(&w, TF_GROUP_MPI, has_init ? "MPI_Init" : "MPI_Query_thread");
-		for (uint32_t k = 0; k < CALLS && made[i][k].function; k++)
-			functions[k] = function_of(made[i], k, functions);
-		writer_thread(&w, &host, 10 + i, "main", 2 * TF_PAGE);
-		writer_call(&host, 0, BEGIN + 10, 5, NULL, 0);
-		for (uint32_t k = 0; k < CALLS && made[i][k].function; k++)
-			write_call(&made[i][k], functions[k], k + 1);
-		if (sampled_us) {
-			writer_python_code(&host, 99, 40, "/home/u/job.py", "relax");
-			writer_python_stack(&host, 99, (const uint32_t[]){99}, 1);
-			writer_sample(&host, BEGIN + 950 * US, sampled_us[i], 99);
-		}
-		writer_end(&w, TF_END_EXIT, 0, BEGIN + 1000 * US);
-		writer_save(&w, directory);
-	}
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	capture_remove(directory);
-}
 
 static void take_wait(void *none, const struct mpi_wait *wait)
 {
@@ -136,11 +36,6 @@ static bool waited(enum mpi_wait_kind kind, uint32_t rank, uint32_t late, uint64
 			return true;
 	return false;
 }
-
-#define COLLECTIVE(name, from, to) {name, from, to, NO_PEER, 0, 12, 0}
-#define ROOTED(name, from, to, root) {name, from, to, root, 0, 12, 0}
-#define MESSAGE(name, from, to, peer, tag) {name, from, to, peer, tag, 20, 0}
-#define REQUESTS(name, from, to) {name, from, to, NO_PEER, 0, 30, 0}
 
 Test(rule_mpi, the_last_rank_at_a_collective_is_waited_for)
 {
@@ -325,7 +220,7 @@ Test(rule_mpi, ranks_that_are_missing_or_began_before_are_not_matched)
 
 /* ---- rules ---- */
 
-Test(rule_mpi, the_rank_that_arrives_last_is_named_with_the_line)
+Test(rule_mpi, the_rank_that_arrives_last_is_named)
 {
 	static const struct made made[][CALLS] = {
 		{COLLECTIVE("MPI_Allreduce", 100, 401), COLLECTIVE("MPI_Allreduce", 500, 801)},
@@ -336,9 +231,10 @@ Test(rule_mpi, the_rank_that_arrives_last_is_named_with_the_line)
 	struct finding f;
 
 	job(made, 3, true);
-	assert_words("straggling_rank", "rank 2 arrives last at MPI_Allreduce, the others wait 587.000 us on average");
+	assert_words("straggling_rank", "rank 2 arrives last at MPI_Allreduce, the others wait 587.000 us on average; "
+					"cannot tell why: 100 % without a CPU or in what is not recorded");
 	rule_run(&rules, rule_find("straggling_rank"), &f);
-	cr_expect_str_eq(f.line.data, "main (/home/u/job.py:12)");
+	cr_expect_eq(f.line.size, 0, "the line at which all ranks wait is not the cause");
 	finding_done(&f);
 	assert_verdict("late_message", VERDICT_UNCHECKED);
 }
@@ -353,10 +249,11 @@ Test(rule_mpi, with_samples_the_line_is_where_the_rank_computes)
 	struct finding f;
 
 	sampled_us = (const uint64_t[]){10, 10, 700};
+	sampled_at_us = 790;
 	job(made, 3, true);
 	sampled_us = NULL;
-	assert_words("straggling_rank", "rank 2 arrives last at MPI_Allreduce, the others wait 693.500 us on average");
-	assert_words("straggling_rank", "on average while it computes");
+	assert_words("straggling_rank", "rank 2 arrives last at MPI_Allreduce, the others wait 695.000 us on average "
+					"while it computes");
 	rule_run(&rules, rule_find("straggling_rank"), &f);
 	cr_expect_str_eq(f.line.data, "relax (/home/u/job.py:40)");
 	finding_done(&f);

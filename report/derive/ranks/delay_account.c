@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the main threads of ranks did in the spans: recorded calls, and between these what CPU samples say. Short calls
+ * without a stack count as computing, because samples have their lines. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/ranks/rank_build.h"
+#include "report/derive/stacks/frame.h"
+#include "report/derive/stacks/samples.h"
+
+enum { LONG_CALL_NS = 80000, USER_FRAMES = 32 };
+enum { COMPUTING = UINT32_MAX, IDLE = UINT32_MAX - 1 };
+
+struct lane_call {
+	uint64_t start_ns, end_ns;
+	uint32_t function, stack;
+};
+
+struct lane_sample {
+	uint64_t ns, cpu_ns;
+	uint32_t stack;
+	const struct image *image; /* that has the stack */
+};
+
+/* Of one lane: what one function did by one stack in the spans of one group. */
+struct span_tally {
+	const struct image *image;
+	uint32_t group, function, stack; /* function: or one of the following */
+	double more, less, path_ns, own_ns;
+};
+
+struct lane_reading {
+	struct delays *delays;
+	uint32_t lane;
+	const struct image *image;
+	struct lane_call *calls; /* by start, none inside of another one */
+	size_t call_count, call_capacity;
+	struct lane_sample *samples;
+	size_t sample_count, sample_capacity;
+	uint64_t begin_ns; /* the end of MPI_Init */
+	struct span_tally *tallies;
+	size_t tally_count, tally_capacity;
+	struct map tally_of; /* (group and function, image and stack) -> tally + 1 */
+};
+
+/* ---- the events of a lane ---- */
+
+static uint64_t time_of(const struct lane_reading *r, uint64_t ticks)
+{
+	return clock_map_ns(&r->delays->context->model->machines[r->image->machine].clock, ticks);
+}
+
+static void take_call(struct lane_reading *r, const struct event *e)
+{
+	const struct function *f = trace_function(r->image->trace, e->id);
+	struct lane_call c = {
+		.start_ns = time_of(r, event_start(e)), .end_ns = time_of(r, e->ticks), .function = e->id};
+
+	if (!f || c.end_ns <= c.start_ns)
+		return;
+	c.stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	if (f->group == TF_GROUP_MPI && !strncmp(f->name, "MPI_Init", 8))
+		r->begin_ns = c.end_ns;
+	if (!c.stack && f->group == TF_GROUP_OSRT && c.end_ns - c.start_ns < LONG_CALL_NS)
+		return;
+	/* those inside of it were written before it */
+	while (r->call_count && r->calls[r->call_count - 1].start_ns >= c.start_ns)
+		r->call_count--;
+	r->calls = mem_grow(r->calls, r->call_count, &r->call_capacity, sizeof(*r->calls));
+	r->calls[r->call_count++] = c;
+}
+
+static void read_image(struct lane_reading *r, const struct image *image)
+{
+	struct cursor cursor;
+	struct event e;
+
+	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++) {
+		if (image->trace->threads[i].tid != image->pid)
+			continue;
+		cursor_init(&cursor, image->trace, &image->trace->threads[i]);
+		while (cursor_next(&cursor, &e)) {
+			if (e.kind == TF_CALL && image == r->image)
+				take_call(r, &e);
+			if (e.kind != TF_SAMPLE)
+				continue;
+			r->samples = mem_grow(r->samples, r->sample_count, &r->sample_capacity, sizeof(*r->samples));
+			r->samples[r->sample_count++] = (struct lane_sample){
+				.ns = time_of(r, e.ticks),
+				.cpu_ns = samples_ns(&e),
+				.stack = e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_STACK)) : 0,
+				.image = image};
+		}
+	}
+}
+
+static int compare_samples(const void *left, const void *right)
+{
+	const struct lane_sample *a = left, *b = right;
+
+	return order_of(a->ns, b->ns);
+}
+
+/* The process has samples in its own trace, or those that the launcher took by perf. */
+static void read_lane(struct lane_reading *r)
+{
+	const struct model *m = r->delays->context->model;
+	const struct process *p = &m->processes[r->image->process];
+
+	read_image(r, r->image);
+	for (size_t i = p->first_image; i < p->first_image + p->image_count && !r->sample_count; i++)
+		if (m->images[i].via == TF_VIA_OBSERVED)
+			read_image(r, &m->images[i]);
+	r->delays->has_samples |= r->sample_count;
+	sort_unless_sorted(r->samples, r->sample_count, sizeof(*r->samples), compare_samples);
+}
+
+/* ---- spans ---- */
+
+static void tally(struct lane_reading *r, const struct rank_span *s, const struct image *image, uint32_t function,
+		  uint32_t stack, double ns)
+{
+	uint64_t *place = map_put(&r->tally_of, (uint64_t)s->group << 32 | function,
+				  (uint64_t)(image != r->image) << 32 | stack, NULL);
+	struct span_tally *t;
+
+	if (!*place) {
+		r->tallies = mem_grow(r->tallies, r->tally_count, &r->tally_capacity, sizeof(*r->tallies));
+		r->tallies[r->tally_count++] = (struct span_tally){image, s->group, function, stack, 0, 0, 0, 0};
+		*place = r->tally_count;
+	}
+	t = &r->tallies[*place - 1];
+	*(s->weight > 0 ? &t->more : &t->less) += ns * (s->weight > 0 ? s->weight : -s->weight);
+	*(s->weight > 0 ? &t->path_ns : &t->own_ns) += ns;
+}
+
+static void take_span(struct lane_reading *r, const struct rank_span *s)
+{
+	uint64_t from = s->from_ns > r->begin_ns ? s->from_ns : r->begin_ns, at = from;
+	size_t call = first_place(i, 0, r->call_count, r->calls[i].end_ns <= from);
+	size_t sample = first_place(i, 0, r->sample_count, r->samples[i].ns < from);
+	double rest = 0; /* outside of recorded calls and not covered by samples */
+
+	while (at < s->to_ns) {
+		const struct lane_call *c = call < r->call_count && r->calls[call].start_ns < s->to_ns
+						    ? &r->calls[call] : NULL;
+		uint64_t until = c ? c->start_ns : s->to_ns;
+
+		if (until > at)
+			rest += (double)(until - at);
+		for (; sample < r->sample_count && r->samples[sample].ns < until; sample++)
+			if (r->samples[sample].ns >= at) {
+				tally(r, s, r->samples[sample].image, COMPUTING, r->samples[sample].stack,
+				      (double)r->samples[sample].cpu_ns);
+				rest -= (double)r->samples[sample].cpu_ns;
+			}
+		if (!c)
+			break;
+		at = at > c->start_ns ? at : c->start_ns;
+		until = c->end_ns < s->to_ns ? c->end_ns : s->to_ns;
+		tally(r, s, r->image, c->function, c->stack, (double)(until - at));
+		at = until;
+		call++;
+	}
+	tally(r, s, r->image, IDLE, 0, rest);
+}
+
+/* ---- to parts and lines ---- */
+
+static uint32_t line_text(struct delays *d, const struct symbol_frame *f)
+{
+	struct buffer line = {0};
+	struct symbol_frame frame = *f;
+	uint32_t number;
+
+	symbols_name(d->context->symbols, &frame);
+	frame_function(&frame, frame.text, &line);
+	number = interner_text_number(&d->texts, buffer_string(&line));
+	buffer_done(&line);
+	return number;
+}
+
+uint32_t delays_line(struct delays *d, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&d->stacks, (uint64_t)(image - d->context->model->images), stack, NULL);
+	struct buffer line = {0};
+
+	if (!*known) {
+		*known = 1;
+		if (stack && attribution_line(&d->attribution, image, stack, &line))
+			*known = interner_text_number(&d->texts, line.data) + 1;
+		buffer_done(&line);
+	}
+	return (uint32_t)(*known - 1);
+}
+
+static void add_part(struct lane_reading *r, const struct span_tally *t)
+{
+	struct delays *d = r->delays;
+	const struct function *f = t->function >= IDLE ? NULL : trace_function(t->image->trace, t->function);
+	uint32_t name = f ? interner_text_number(&d->texts, f->name) : 0;
+	uint32_t line = delays_line(d, t->image, t->stack);
+	bool is_idle = t->function == IDLE;
+	uint64_t *place = map_put(&d->part_of, (uint64_t)t->group << 32 | name, (uint64_t)is_idle << 32 | line, NULL);
+	uint64_t *of_lane;
+	struct rank_part *p;
+
+	if (!*place) {
+		d->parts = mem_grow(d->parts, d->part_count, &d->part_capacity, sizeof(*d->parts));
+		d->parts[d->part_count++] = (struct rank_part){
+			.group = t->group, .name = name, .line = line, .is_idle = is_idle,
+			.waits = f ? blocked_kind_of(f) : BLOCKED_KINDS};
+		*place = d->part_count;
+	}
+	p = &d->parts[*place - 1];
+	p->more += t->more;
+	p->less += t->less;
+	p->path_ns += t->path_ns;
+	of_lane = map_put(&d->lane_part_of, *place - 1, r->lane, NULL);
+	if (!*of_lane) {
+		d->of_lanes = mem_grow(d->of_lanes, d->of_lane_count, &d->of_lane_capacity, sizeof(*d->of_lanes));
+		d->of_lanes[d->of_lane_count++] = (struct rank_part_of_lane){(uint32_t)(*place - 1), r->lane, 0, 0};
+		*of_lane = d->of_lane_count;
+	}
+	d->of_lanes[*of_lane - 1].more += t->path_ns;
+	d->of_lanes[*of_lane - 1].less += t->own_ns;
+}
+
+/* Each line that is in the stack. */
+static void add_lines(struct delays *d, const struct span_tally *t)
+{
+	const struct symbol_frame *frames;
+	uint32_t lines[USER_FRAMES];
+	size_t count = attribution_users(&d->attribution, t->image, t->stack, &frames), known = 0;
+
+	for (size_t i = 0; i < count && known < USER_FRAMES; i++) {
+		uint32_t line = line_text(d, &frames[i]);
+		uint64_t *place;
+		size_t k = 0;
+
+		while (k < known && lines[k] != line)
+			k++;
+		if (k < known)
+			continue;
+		lines[known++] = line;
+		place = map_put(&d->line_of, t->group, line, NULL);
+		if (!*place) {
+			d->lines = mem_grow(d->lines, d->line_count, &d->line_capacity, sizeof(*d->lines));
+			d->lines[d->line_count++] = (struct rank_line){t->group, line, 0, 0};
+			*place = d->line_count;
+		}
+		d->lines[*place - 1].more += t->more;
+		d->lines[*place - 1].less += t->less;
+	}
+}
+
+/* ---- the whole ---- */
+
+static void account_lane(struct delays *d, uint32_t lane, const struct rank_span *spans, size_t count)
+{
+	struct lane_reading r = {.delays = d, .lane = lane, .image = d->lanes[lane].image};
+
+	read_lane(&r);
+	for (size_t i = 0; i < count; i++)
+		take_span(&r, &spans[i]);
+	for (size_t i = 0; i < r.tally_count; i++) {
+		add_part(&r, &r.tallies[i]);
+		add_lines(d, &r.tallies[i]);
+	}
+	free(r.calls);
+	free(r.samples);
+	free(r.tallies);
+	map_done(&r.tally_of);
+}
+
+static int compare_spans(const void *left, const void *right)
+{
+	const struct rank_span *a = left, *b = right;
+
+	return order_of(a->lane, b->lane) ?: order_of(a->from_ns, b->from_ns) ?: order_of(a->to_ns, b->to_ns) ?:
+	       order_of(a->group, b->group);
+}
+
+void delays_account(struct delays *d)
+{
+	if (d->span_count)
+		qsort(d->spans, d->span_count, sizeof(*d->spans), compare_spans);
+	for (size_t i = 0, next; i < d->span_count; i = next) {
+		for (next = i; next < d->span_count && d->spans[next].lane == d->spans[i].lane; next++)
+			;
+		account_lane(d, d->spans[i].lane, &d->spans[i], next - i);
+	}
+}

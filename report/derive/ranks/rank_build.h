@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What finds the causes of waits: the waits of each rank, the spans of time that caused them, what was done then. */
+#ifndef PILLION_RANK_BUILD_H
+#define PILLION_RANK_BUILD_H
+
+#include "report/base/interner.h"
+#include "report/derive/events/scan.h"
+#include "report/derive/ranks/rank_cause.h"
+#include "report/derive/stacks/attribution.h"
+#include "report/derive/time/usage.h"
+
+/* A call of one rank that waited until another one arrived. Times are of CLOCK_REALTIME. */
+struct rank_wait {
+	uint64_t start_ns, end_ns;
+	uint64_t late_ns;  /* when the late rank arrived: between start and end */
+	uint64_t since_ns; /* when both were last known to be at the same place; 0: never */
+	uint32_t waiting, late; /* lanes */
+	uint32_t group;
+	uint32_t meeting; /* the waits of one meeting follow each other */
+};
+
+/* A rank. */
+struct rank_lane {
+	const struct image *image;
+	uint32_t *waits; /* by end */
+	size_t count, capacity;
+};
+
+/* The waits of one call in one line. */
+struct wait_group {
+	uint32_t name, line; /* texts */
+	bool is_collective;
+	uint64_t wait_ns, count;
+	uint64_t paths; /* that were followed back from a late rank */
+	double slowed;	/* lines take so much longer than their samples say, for want of CPUs: at least 1 */
+};
+
+/* Of one rank, that led to a wait (weight above 0), or that is subtracted. */
+struct rank_span {
+	uint64_t from_ns, to_ns;
+	double weight;
+	uint32_t lane, group;
+};
+
+/* What ranks did: calls of one name in one line, or computing there. */
+struct rank_part {
+	uint32_t group, name, line; /* texts; name 0: computing, or without a CPU */
+	enum blocked_kind waits;
+	bool is_idle; /* time outside of recorded calls that no sample covers */
+	double more, less; /* ns, weighted: of late ranks, and what is subtracted */
+	double path_ns;	   /* of late ranks, not weighted */
+};
+
+/* What one rank did of a part. */
+struct rank_part_of_lane {
+	uint32_t part, lane;
+	double more, less; /* not weighted */
+};
+
+/* Of stacks in which a line occurs at any depth, those of helpers before their callers. */
+struct rank_line {
+	uint32_t group, line;
+	double more, less;
+};
+
+struct delays {
+	const struct report_context *context;
+	struct attribution attribution;
+	struct interner texts; /* number 0: "" */
+	struct rank_lane *lanes;
+	size_t lane_count, lane_capacity;
+	struct rank_wait *waits;
+	size_t wait_count, wait_capacity;
+	struct wait_group *groups;
+	size_t group_count, group_capacity;
+	struct rank_span *spans;
+	size_t span_count, span_capacity;
+	struct rank_part *parts;
+	size_t part_count, part_capacity;
+	struct rank_part_of_lane *of_lanes;
+	size_t of_lane_count, of_lane_capacity;
+	struct rank_line *lines;
+	size_t line_count, line_capacity;
+	struct map lane_of;  /* image -> lane + 1 */
+	struct map group_of; /* (name, line) -> group + 1 */
+	struct map part_of, lane_part_of, line_of; /* -> + 1 */
+	bool has_samples;
+	struct usages *usages;
+	double delay_ratio; /* of a typical rank: its time without a CPU to that with one, as the kernel accounts it */
+	struct map windows; /* (group, lane) -> how often the lane was late itself, or subtracted */
+	struct map stacks;  /* (image, stack) -> line + 1 */
+	uint32_t meetings;
+	struct mpi_wait_counts counts;
+};
+
+/* Shorter waits are not followed. */
+enum { RANK_WAIT_NS = 20000 };
+
+uint32_t delays_lane(struct delays *d, const struct image *image);
+uint32_t delays_group(struct delays *d, const struct image *image, uint32_t function, uint32_t stack);
+void delays_wait(struct delays *d, const struct rank_wait *w);
+/* The line that a stack is attributed to, as a text; 0: not known. */
+uint32_t delays_line(struct delays *d, const struct image *image, uint32_t stack);
+
+/* Waits of MPI. */
+void delays_of_mpi(struct delays *d);
+/* The spans that explain the waits. */
+void delays_follow(struct delays *d);
+/* What was done in the spans. */
+void delays_account(struct delays *d);
+void delays_done(struct delays *d);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why ranks of MPI wait for each other. */
+#include "report/derive/ranks/rank_cause.h"
+#include "mpi_fixture.h"
+
+TestSuite(rank_cause, .init = setup, .fini = teardown);
+
+static struct rank_causes causes;
+
+static const struct rank_cause *find(const struct made made[][CALLS], uint32_t count)
+{
+	job(made, count, true);
+	rank_causes_find(&context, &causes);
+	cr_assert_gt(causes.count, 0);
+	return &causes.items[0];
+}
+
+static void expect(const struct rank_cause *c, const char *ranks, const char *name, const char *line)
+{
+	cr_expect_str_eq(c->ranks, ranks);
+	cr_expect_str_eq(c->name, name);
+	cr_expect_str_eq(c->line, line);
+	cr_expect_geq(c->cause_ns * 100, c->wait_ns * RANK_CAUSE_PERCENT);
+	rank_causes_done(&causes);
+}
+
+Test(rank_cause, the_call_of_the_late_rank_is_named_and_not_the_line_at_which_the_others_wait)
+{
+	static const struct made made[][CALLS] = {
+		{OS_CALL("read", 20, 120, 50), COLLECTIVE("MPI_Allreduce", 130, 601)},
+		{OS_CALL("read", 20, 118, 50), COLLECTIVE("MPI_Allreduce", 128, 601)},
+		{OS_CALL("read", 20, 120, 50), OS_CALL("fsync", 130, 590, 51), COLLECTIVE("MPI_Allreduce", 600, 602)},
+	};
+	const struct rank_cause *c = find(made, 3);
+
+	cr_expect_str_eq(c->wait_name, "MPI_Allreduce");
+	cr_expect_str_eq(c->wait_line, "main (/home/u/job.py:12)");
+	cr_expect_eq(c->wait_ns, (470 + 472) * US);
+	cr_expect_eq(c->waits, BLOCKED_FLUSH);
+	expect(c, "rank 2", "fsync", "main (/home/u/job.py:51)");
+}
+
+Test(rank_cause, a_rank_that_waited_itself_is_not_to_blame)
+{
+	/* rank 0 reads, rank 1 waits for its message, rank 2 for rank 1 */
+	static const struct made made[][CALLS] = {
+		{OS_CALL("read", 20, 500, 60), MESSAGE("MPI_Send", 510, 512, 1, 7),
+		 COLLECTIVE("MPI_Barrier", 515, 532)},
+		{MESSAGE("MPI_Recv", 20, 513, 0, 7), MESSAGE("MPI_Send", 520, 522, 2, 7),
+		 COLLECTIVE("MPI_Barrier", 525, 532)},
+		{MESSAGE("MPI_Recv", 21, 523, 1, 7), COLLECTIVE("MPI_Barrier", 530, 532)},
+	};
+	const struct rank_cause *c = find(made, 3);
+
+	cr_expect_str_eq(c->wait_name, "MPI_Recv");
+	cr_expect_eq(c->count, 2);
+	expect(c, "rank 0", "read", "main (/home/u/job.py:60)");
+}
+
+Test(rank_cause, through_a_communicator_of_some_ranks)
+{
+	enum { HALF = 77, OTHER_HALF = 78 };
+	static const struct made made[][CALLS] = {
+		{OS_CALL("usleep", 20, 500, 70), {"MPI_Barrier", 510, 511, NO_PEER, 0, 12, HALF, 2, 0},
+		 COLLECTIVE("MPI_Allreduce", 515, 522)},
+		{{"MPI_Barrier", 30, 511, NO_PEER, 0, 12, HALF, 2, 1}, COLLECTIVE("MPI_Allreduce", 520, 522)},
+		{{"MPI_Barrier", 30, 41, NO_PEER, 0, 12, OTHER_HALF, 2, 0}, COLLECTIVE("MPI_Allreduce", 50, 522)},
+		{{"MPI_Barrier", 40, 41, NO_PEER, 0, 12, OTHER_HALF, 2, 1}, COLLECTIVE("MPI_Allreduce", 51, 522)},
+	};
+	const struct rank_cause *c = find(made, 4);
+
+	cr_expect_str_eq(c->wait_name, "MPI_Allreduce");
+	expect(c, "rank 0", "usleep", "main (/home/u/job.py:70)");
+}
+
+#define STEP(from, to, arrived)                                                                                        \
+	OS_CALL("usleep", from, (to) - 10, 80), COLLECTIVE("MPI_Barrier", to, arrived)
+
+Test(rank_cause, several_ranks)
+{
+	static const struct made made[][CALLS] = {
+		{STEP(20, 70, 401), STEP(410, 460, 801)},
+		{STEP(20, 70, 401), STEP(410, 460, 801)},
+		{STEP(20, 390, 401), STEP(410, 800, 801)},
+		{STEP(20, 400, 401), STEP(410, 799, 801)},
+	};
+	const struct rank_cause *c = find(made, 4);
+
+	cr_expect_eq(c->set, RANKS_SOME);
+	expect(c, "ranks 2 and 3", "usleep", "main (/home/u/job.py:80)");
+}
+
+Test(rank_cause, a_different_rank_each_time)
+{
+	static const struct made made[][CALLS] = {
+		{STEP(20, 400, 401), STEP(410, 460, 801)},
+		{STEP(20, 70, 401), STEP(410, 800, 801)},
+	};
+	const struct rank_cause *c = find(made, 2);
+
+	cr_expect_eq(c->set, RANKS_IN_TURN);
+	expect(c, "the ranks in turn", "usleep", "main (/home/u/job.py:80)");
+}
+
+Test(rank_cause, two_halves_are_no_cause)
+{
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Barrier", 20, 601)},
+		{OS_CALL("read", 20, 300, 90), OS_CALL("fsync", 310, 600, 91), COLLECTIVE("MPI_Barrier", 600, 601)},
+	};
+	const struct rank_cause *c = find(made, 2);
+
+	cr_expect_eq(c->kind, RANK_CANNOT_TELL);
+	cr_expect_str_eq(c->ranks, "rank 1");
+	cr_expect_str_eq(c->parts, "50 % fsync at job.py:91 main, 48 % read at job.py:90 main");
+	cr_expect_str_empty(c->line);
+	rank_causes_done(&causes);
+}
+
+Test(rank_cause, what_all_ranks_do_alike_is_no_cause)
+{
+	/* all read for 300 us; rank 1 sleeps before it */
+	static const struct made made[][CALLS] = {
+		{OS_CALL("read", 20, 320, 90), COLLECTIVE("MPI_Barrier", 330, 531)},
+		{OS_CALL("usleep", 20, 220, 91), OS_CALL("read", 220, 520, 90), COLLECTIVE("MPI_Barrier", 530, 531)},
+	};
+
+	expect(find(made, 2), "rank 1", "usleep", "main (/home/u/job.py:91)");
+}
