@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* straggling_rank, idle_rank: ranks whose time in communication differs from that of the others. The rank that arrives
- * last waits least; a rank without work waits all the time. Without calls of MPI and NCCL, communication is what the
- * main thread spends in waits for others and in polling, and in libraries of MPI according to CPU samples. */
+/* straggling_rank, idle_rank: ranks whose time in communication differs from that of the others. Of ranks whose calls
+ * are matched it is known who was late, and why (rank_cause.h). Else the rank that arrives last waits least; a rank
+ * without work waits all the time. Without calls of MPI and NCCL, communication is what the main thread spends in waits
+ * for others and in polling, and in libraries of MPI according to CPU samples. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/analyze/rule.h"
 #include "report/analyze/where_text.h"
+#include "report/derive/ranks/rank_cause.h"
 #include "report/derive/stacks/samples.h"
 
 enum { LATE_PERCENT = 10, IDLE_PERCENT = 80, BUSY_PERCENT = 40 };
@@ -273,6 +275,80 @@ static void find_idle(struct rules *r, struct finding *f, const struct ranks_fou
 			     all->names.count, IDLE_PERCENT);
 }
 
+/* ---- ranks whose calls are matched ---- */
+
+static const struct rank *rank_of_process(const struct ranks_found *all, size_t process)
+{
+	for (size_t i = 0; i < all->names.count; i++)
+		if (all->items[i].process == process)
+			return &all->items[i];
+	return NULL;
+}
+
+/* Which ranks are late, at which call, and by what. */
+static void cause_text(const struct rank_cause *c, uint64_t lost, struct buffer *out)
+{
+	bool is_one = c->set == RANKS_ONE;
+
+	buffer_text(out, c->ranks);
+	if (c->is_collective)
+		buffer_print(out, " %s last at %s, the others wait ", is_one ? "arrives" : "arrive", c->wait_name);
+	else
+		buffer_print(out, " %s late for %s, the others wait ", is_one ? "is" : "are", c->wait_name);
+	rule_time(out, lost);
+	buffer_print(out, " on average while %s", is_one ? "it " : "they ");
+	if (c->kind == RANK_COMPUTES)
+		buffer_text(out, is_one ? "computes" : "compute");
+	else if (c->kind == RANK_WANTS_CPU)
+		buffer_text(out, is_one ? "waits for a CPU" : "wait for a CPU");
+	else
+		buffer_print(out, "%s in %s", is_one ? "is" : "are", c->name);
+}
+
+static bool add_cause(struct rules *r, struct finding *f, const struct ranks_found *all, const struct rank_cause *c,
+		      size_t ranks)
+{
+	const struct rank *rank = rank_of_process(all, c->process);
+	uint64_t lost = c->cause_ns / (ranks - c->is_collective);
+
+	if (!rank || c->kind == RANK_CANNOT_TELL || (c->set == RANKS_IN_TURN && c->kind == RANK_WANTS_CPU) ||
+	    lost * 100 < rank->wall_ns * LATE_PERCENT)
+		return false;
+	rule_row(f);
+	table_text(&f->table, c->set == RANKS_ONE ? rank->name : c->ranks);
+	table_number(&f->table, r->context->model->processes[rank->process].pid);
+	table_number(&f->table, lost);
+	table_number(&f->table, rank->ns);
+	table_real(&f->table, rank->wall_ns ? 100 * (double)rank->ns / (double)rank->wall_ns : 0);
+	table_number(&f->table, c->wait_ns / (ranks - c->is_collective));
+	rule_line_cell(f, *c->line ? c->line : NULL);
+	if (lost > f->cost_ns) {
+		f->cost_ns = lost;
+		buffer_clear(&f->text);
+		cause_text(c, lost, &f->text);
+		buffer_clear(&f->line);
+		buffer_text(&f->line, c->line);
+	}
+	return true;
+}
+
+static void find_late(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
+{
+	struct rank_causes causes;
+	bool has = false;
+
+	rank_causes_find(r->context, &causes);
+	for (size_t i = 0; i < causes.count; i++)
+		has |= add_cause(r, f, all, &causes.items[i], causes.ranks);
+	if (!has)
+		find_straggler(r, f, all, order);
+	if (!has && f->text.size && causes.count) {
+		buffer_print(&f->text, "; cannot tell why: %s", causes.items[0].parts ? causes.items[0].parts : "");
+		buffer_clear(&f->line);
+	}
+	rank_causes_done(&causes);
+}
+
 static void rank_run(struct rules *r, struct finding *f,
 		     void (*find)(struct rules *, struct finding *, const struct ranks_found *, const size_t *))
 {
@@ -337,7 +413,7 @@ void rule_straggling_rank(struct rules *r, struct finding *f)
 {
 	rank_columns(f);
 	if (!find_missing(r, f))
-		rank_run(r, f, find_straggler);
+		rank_run(r, f, find_late);
 }
 
 void rule_idle_rank(struct rules *r, struct finding *f)
