@@ -342,7 +342,7 @@ static const struct {
 	{"Waiting: calls of the operating system, files, sockets", {"osrt_", "files", "sockets"}},
 	{"GPU and CUDA", {"cuda_", "um_", "roofline", "energy_"}},
 	{"Libraries of CUDA, and NCCL", {"blas_", "cudnn_", "cusparse_", "cusolver_", "cufft_", "nccl_"}},
-	{"MPI and OpenMP", {"mpi_", "openmp_"}},
+	{"MPI and OpenMP", {"mpi_", "rank_", "pop_", "openmp_"}},
 	{"Python, PyTorch, JAX", {"python_", "pytorch_", "jax_"}},
 	{"Ranges of NVTX", {"nvtx_"}},
 	{"Memory of the host", {"mem_"}},
