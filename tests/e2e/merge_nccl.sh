@@ -62,6 +62,19 @@ diag "by ${found[*]}; off by $((${found[2]:-0} - ahead)) ns"
 is "${found[*]:0:2}" '80 NCCL' 'device times by CUDA events'
 ok 'device times by CUDA events: the offset is within the stated error' within "${found[@]}"
 
+# The calls return at once: that a rank is late is in the kernels alone.
+if has_unwinder; then
+	WORLD_SIZE=3 PILLION_STATS=false pillion -o late -t cuda,nccl,osrt \
+		sh -c 'for r in 0 1 2; do RANK=$r "$0" 20 late.id late & done; wait' "$targets/cuda_nccl" >out 2>err
+	row=$(report stats -q -r rank_cause_sum -f json late.pillion | grep -m 1 '"Late Ranks"')
+	line=$(grep -n '/\* late \*/' "$tests_dir/../targets/cuda_nccl.c" | cut -d: -f1)
+	wanted='"Name":"ncclAllReduce".*"Late Ranks":"rank 1","Cause":"call","Late Name":"usleep"'
+	like "$row" "$wanted,.*cuda_nccl.c:$line\\)" \
+		'the late rank, its call and its line'
+	like "$(report analyze -q -r straggling_rank -f json late.pillion)" "\"Verdict\":\"found\",\"Rank\":\"1\"" \
+		'straggling_rank names it'
+fi
+
 ok 'two ranks whose calls of NCCL are not recorded' job without cuda
 is "$(unplaced without.pillion) $(placed without.pillion)" '1 ' \
 	'unrecorded NCCL calls: the hosts are aligned by the time of day'

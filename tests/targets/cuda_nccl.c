@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_nccl N FILE [group]: one of WORLD_SIZE ranks, whose number is RANK, that do N steps: an ncclAllReduce and an
- * ncclAllGather, with `group` in one group, then a wait that is shorter for each higher rank. The ranks share the
- * unique id by FILE. */
+/* cuda_nccl N FILE [group|late]: one of WORLD_SIZE ranks, whose number is RANK, that do N steps: an ncclAllReduce and an
+ * ncclAllGather, with `group` in one group, then a wait that is shorter for each higher rank; with `late` rank 1 alone
+ * waits, and longer. The ranks share the unique id by FILE. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +62,7 @@ int main(int argc, char **argv)
 {
 	int rank = atoi(getenv("RANK") ?: "0"), ranks = atoi(getenv("WORLD_SIZE") ?: "1");
 	int steps = argc > 1 ? atoi(argv[1]) : 1, is_group = argc > 3 && !strcmp(argv[3], "group");
+	int is_late = argc > 3 && !strcmp(argv[3], "late");
 	ncclUniqueId id;
 	void *comm;
 	float *x;
@@ -74,7 +75,10 @@ int main(int argc, char **argv)
 	for (int i = 0; i < steps; i++) {
 		if (step(comm, x, is_group))
 			return 1;
-		usleep(1000u * (unsigned)(ranks - rank));
+		if (!is_late)
+			usleep(1000u * (unsigned)(ranks - rank));
+		else if (rank == 1)
+			usleep(25000); /* late */
 		cudaDeviceSynchronize();
 	}
 	return ncclCommDestroy(comm) || cudaFree(x) != cudaSuccess;

@@ -10,6 +10,7 @@
 
 #include "report/read/operation.h"
 #include "report/derive/clocks/align.h"
+#include "report/derive/clocks/nccl_collective.h"
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/kernel.h"
 
@@ -33,7 +34,7 @@ struct nccl_call {
 	uint64_t start, end; /* ns of the clock map; end 0: none found */
 	uint64_t number;
 	int64_t id;
-	uint32_t kind;
+	uint32_t kind, function, stack;
 	bool is_open; /* its group has not ended yet */
 };
 
@@ -44,7 +45,7 @@ struct nccl_thread {
 };
 
 struct nccl_reader {
-	struct align *align;
+	struct align *align; /* NULL: all calls are wanted */
 	const struct model *model;
 	const struct image *image;
 	const uint8_t *classes;
@@ -101,7 +102,7 @@ static void nccl_keep_call(struct nccl_reader *r, const struct merge_event *e, c
 {
 	struct nccl_thread *place = &r->places[e->thread - r->image->trace->threads];
 
-	if (!align_wants(r->align, ALIGN_NCCL, (uint64_t)member->id, member->collectives))
+	if (r->align && !align_wants(r->align, ALIGN_NCCL, (uint64_t)member->id, member->collectives))
 		return;
 	if (place->depth && place->first_open == SIZE_MAX)
 		place->first_open = r->call_count;
@@ -112,6 +113,9 @@ static void nccl_keep_call(struct nccl_reader *r, const struct merge_event *e, c
 						       .number = member->collectives,
 						       .id = member->id,
 						       .kind = kind,
+						       .function = e->event.id,
+						       .stack = (uint32_t)tf_arg_value(
+							       event_arg(&e->event, TF_ARG_STACK)),
 						       .is_open = place->depth};
 }
 
@@ -324,16 +328,44 @@ void *align_nccl_join(struct align *a, const struct model *m)
 	return joined;
 }
 
-static void nccl_meet_image(struct align *a, const struct model *m, const struct image *image)
+/* Reads the calls, and finds their kernels. */
+static void read_collectives(struct align *a, const struct model *m, const struct image *image, struct nccl_reader *ret)
 {
 	const struct report_context context = {.model = m};
+
+	read_image(a, m, image, true, ret);
+	if (ret->call_count) {
+		qsort(ret->calls, ret->call_count, sizeof(*ret->calls), compare_calls);
+		correlate_image(&context, image, ret, nccl_take_correlated, NULL);
+	}
+}
+
+void nccl_collectives(const struct model *m, const struct image *image, void *context, nccl_visit *visit)
+{
+	const struct clock_map *clock = &m->machines[image->machine].clock;
 	struct nccl_reader r;
 
-	read_image(a, m, image, true, &r);
-	if (r.call_count) {
-		qsort(r.calls, r.call_count, sizeof(*r.calls), compare_calls);
-		correlate_image(&context, image, &r, nccl_take_correlated, NULL);
-	}
+	if (!image->trace || !uses_nccl(image->trace) || !is_whole(image))
+		return;
+	read_collectives(NULL, m, image, &r);
+	for (size_t i = 0; i < r.call_count; i++)
+		visit(context, &(struct nccl_collective){.image = image,
+							 .id = (uint64_t)r.calls[i].id,
+							 .number = r.calls[i].number,
+							 .called_ns = clock_map_ns(clock, r.calls[i].from),
+							 .returned_ns = clock_map_ns(clock, r.calls[i].to),
+							 .start_ns = r.calls[i].start,
+							 .end_ns = r.calls[i].end,
+							 .function = r.calls[i].function,
+							 .stack = r.calls[i].stack});
+	reading_done(&r);
+}
+
+static void nccl_meet_image(struct align *a, const struct model *m, const struct image *image)
+{
+	struct nccl_reader r;
+
+	read_collectives(a, m, image, &r);
 	for (size_t i = 0; i < r.call_count; i++)
 		if (r.calls[i].end)
 			align_meet(a, ALIGN_NCCL, (uint64_t)r.calls[i].id, image,

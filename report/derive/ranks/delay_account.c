@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the main threads of ranks did in the spans: recorded calls, and between these what CPU samples say. Short calls
- * without a stack count as computing, because samples have their lines. */
+/* What ranks did in the spans: recorded calls of the main thread, between these what CPU samples say, and the kernels
+ * and copies of its devices where it waited for them. Short calls without a stack count as computing, because samples
+ * have their lines. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/device/correlate.h"
 #include "report/derive/ranks/rank_build.h"
 #include "report/derive/stacks/frame.h"
 #include "report/derive/stacks/samples.h"
 
 enum { LONG_CALL_NS = 80000, USER_FRAMES = 32 };
-enum { COMPUTING = UINT32_MAX, IDLE = UINT32_MAX - 1 };
+enum { COMPUTING = UINT32_MAX, IDLE = UINT32_MAX - 1, ON_DEVICE = UINT32_MAX - 2 };
+/* So many operations of other streams may be in progress when a span begins. */
+enum { CONCURRENT = 64 };
 
 struct lane_call {
 	uint64_t start_ns, end_ns;
@@ -22,10 +26,16 @@ struct lane_sample {
 	const struct image *image; /* that has the stack */
 };
 
+struct lane_operation {
+	uint64_t start_ns, end_ns;
+	uint32_t operation, stack; /* stack: of the call that launched it */
+};
+
 /* Of one lane: what one function did by one stack in the spans of one group. */
 struct span_tally {
 	const struct image *image;
-	uint32_t group, function, stack; /* function: or one of the following */
+	uint32_t group, function, stack; /* function: or COMPUTING, ... */
+	uint32_t operation;		 /* ON_DEVICE */
 	double more, less, path_ns, own_ns;
 };
 
@@ -37,10 +47,12 @@ struct lane_reading {
 	size_t call_count, call_capacity;
 	struct lane_sample *samples;
 	size_t sample_count, sample_capacity;
+	struct lane_operation *operations; /* by start */
+	size_t operation_count, operation_capacity;
 	uint64_t begin_ns; /* the end of MPI_Init */
 	struct span_tally *tallies;
 	size_t tally_count, tally_capacity;
-	struct map tally_of; /* (group and function, image and stack) -> tally + 1 */
+	struct map tally_of; /* (group and function, image or operation, and stack) -> tally + 1 */
 };
 
 /* ---- the events of a lane ---- */
@@ -101,6 +113,31 @@ static int compare_samples(const void *left, const void *right)
 	return order_of(a->ns, b->ns);
 }
 
+static void take_operations(void *context, const struct correlated *k)
+{
+	struct lane_reading *r = context;
+	const struct clock_map *clock = &r->delays->context->model->machines[r->image->machine].clock;
+
+	for (size_t i = 0; i < k->record_count; i++) {
+		const struct device_record *d = &k->records[i];
+
+		r->operations = mem_grow(r->operations, r->operation_count, &r->operation_capacity,
+					 sizeof(*r->operations));
+		r->operations[r->operation_count++] = (struct lane_operation){
+			.start_ns = clock_map_monotonic(clock, d->start_ns),
+			.end_ns = clock_map_monotonic(clock, d->start_ns + d->duration_ns),
+			.operation = d->operation,
+			.stack = k->thread ? (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK)) : 0};
+	}
+}
+
+static int compare_operations(const void *left, const void *right)
+{
+	const struct lane_operation *a = left, *b = right;
+
+	return order_of(a->start_ns, b->start_ns) ?: order_of(a->end_ns, b->end_ns);
+}
+
 /* The process has samples in its own trace, or those that the launcher took by perf. */
 static void read_lane(struct lane_reading *r)
 {
@@ -113,20 +150,25 @@ static void read_lane(struct lane_reading *r)
 			read_image(r, &m->images[i]);
 	r->delays->has_samples |= r->sample_count;
 	sort_unless_sorted(r->samples, r->sample_count, sizeof(*r->samples), compare_samples);
+	if (device_source(r->image->trace).is_known)
+		correlate_unfiltered(r->delays->context, r->image, r, take_operations);
+	sort_unless_sorted(r->operations, r->operation_count, sizeof(*r->operations), compare_operations);
 }
 
 /* ---- spans ---- */
 
-static void tally(struct lane_reading *r, const struct rank_span *s, const struct image *image, uint32_t function,
-		  uint32_t stack, double ns)
+/* `of`: as in a tally, without its times. */
+static void tally(struct lane_reading *r, const struct rank_span *s, struct span_tally of, double ns)
 {
-	uint64_t *place = map_put(&r->tally_of, (uint64_t)s->group << 32 | function,
-				  (uint64_t)(image != r->image) << 32 | stack, NULL);
+	uint32_t other = of.function == ON_DEVICE ? of.operation : of.image != r->image;
+	uint64_t *place = map_put(&r->tally_of, (uint64_t)s->group << 32 | of.function, (uint64_t)other << 32 | of.stack,
+				  NULL);
 	struct span_tally *t;
 
 	if (!*place) {
+		of.group = s->group;
 		r->tallies = mem_grow(r->tallies, r->tally_count, &r->tally_capacity, sizeof(*r->tallies));
-		r->tallies[r->tally_count++] = (struct span_tally){image, s->group, function, stack, 0, 0, 0, 0};
+		r->tallies[r->tally_count++] = of;
 		*place = r->tally_count;
 	}
 	t = &r->tallies[*place - 1];
@@ -134,35 +176,79 @@ static void tally(struct lane_reading *r, const struct rank_span *s, const struc
 	*(s->weight > 0 ? &t->path_ns : &t->own_ns) += ns;
 }
 
+/* What the devices did between two times. Returns how long they did nothing. */
+static double take_device(struct lane_reading *r, const struct rank_span *s, uint64_t from, uint64_t until)
+{
+	size_t i = first_place(k, 0, r->operation_count, r->operations[k].start_ns < from);
+	double nothing = 0;
+
+	for (i = i > CONCURRENT ? i - CONCURRENT : 0; i < r->operation_count && from < until; i++) {
+		const struct lane_operation *o = &r->operations[i];
+		uint64_t start = o->start_ns > from ? o->start_ns : from, end = o->end_ns < until ? o->end_ns : until;
+
+		if (end <= start)
+			continue;
+		nothing += (double)(start - from);
+		tally(r, s,
+		      (struct span_tally){.image = r->image, .function = ON_DEVICE, .stack = o->stack,
+					  .operation = o->operation},
+		      (double)(end - start));
+		from = end;
+	}
+	return nothing + (from < until ? (double)(until - from) : 0);
+}
+
+static void take_called(struct lane_reading *r, const struct rank_span *s, const struct lane_call *c, uint64_t from,
+			uint64_t until)
+{
+	const struct function *f = trace_function(r->image->trace, c->function);
+	double ns = (double)(until - from);
+
+	if (r->operation_count && blocked_kind_of(f) == BLOCKED_GPU)
+		ns = take_device(r, s, from, until);
+	tally(r, s, (struct span_tally){.image = r->image, .function = c->function, .stack = c->stack}, ns);
+}
+
+/* Samples between two times. Returns their CPU time. */
+static double take_samples(struct lane_reading *r, const struct rank_span *s, uint64_t from, uint64_t until)
+{
+	double sum = 0;
+
+	for (size_t i = first_place(k, 0, r->sample_count, r->samples[k].ns < from);
+	     i < r->sample_count && r->samples[i].ns < until; i++) {
+		const struct lane_sample *sample = &r->samples[i];
+
+		tally(r, s, (struct span_tally){.image = sample->image, .function = COMPUTING, .stack = sample->stack},
+		      (double)sample->cpu_ns);
+		sum += (double)sample->cpu_ns;
+	}
+	return sum;
+}
+
 static void take_span(struct lane_reading *r, const struct rank_span *s)
 {
-	uint64_t from = s->from_ns > r->begin_ns ? s->from_ns : r->begin_ns, at = from;
-	size_t call = first_place(i, 0, r->call_count, r->calls[i].end_ns <= from);
-	size_t sample = first_place(i, 0, r->sample_count, r->samples[i].ns < from);
+	uint64_t at = s->from_ns > r->begin_ns ? s->from_ns : r->begin_ns;
+	uint64_t end = s->called_ns < s->to_ns ? s->called_ns : s->to_ns;
 	double rest = 0; /* outside of recorded calls and not covered by samples */
 
-	while (at < s->to_ns) {
-		const struct lane_call *c = call < r->call_count && r->calls[call].start_ns < s->to_ns
-						    ? &r->calls[call] : NULL;
-		uint64_t until = c ? c->start_ns : s->to_ns;
+	for (size_t i = first_place(k, 0, r->call_count, r->calls[k].end_ns <= at); at < end; i++) {
+		const struct lane_call *c =
+			i < r->call_count && r->calls[i].start_ns < end ? &r->calls[i] : NULL;
+		uint64_t until = c ? c->start_ns : end;
 
-		if (until > at)
-			rest += (double)(until - at);
-		for (; sample < r->sample_count && r->samples[sample].ns < until; sample++)
-			if (r->samples[sample].ns >= at) {
-				tally(r, s, r->samples[sample].image, COMPUTING, r->samples[sample].stack,
-				      (double)r->samples[sample].cpu_ns);
-				rest -= (double)r->samples[sample].cpu_ns;
-			}
+		if (until > at) {
+			rest += (double)(until - at) - take_samples(r, s, at, until);
+			at = until;
+		}
 		if (!c)
 			break;
-		at = at > c->start_ns ? at : c->start_ns;
-		until = c->end_ns < s->to_ns ? c->end_ns : s->to_ns;
-		tally(r, s, r->image, c->function, c->stack, (double)(until - at));
+		until = c->end_ns < end ? c->end_ns : end;
+		take_called(r, s, c, at, until);
 		at = until;
-		call++;
 	}
-	tally(r, s, r->image, IDLE, 0, rest);
+	if (s->to_ns > at && s->called_ns < s->to_ns)
+		rest += take_device(r, s, at, s->to_ns);
+	tally(r, s, (struct span_tally){.image = r->image, .function = IDLE}, rest);
 }
 
 /* ---- to parts and lines ---- */
@@ -194,11 +280,27 @@ uint32_t delays_line(struct delays *d, const struct image *image, uint32_t stack
 	return (uint32_t)(*known - 1);
 }
 
+/* The name of a kernel or a copy; 0: it is none. */
+static uint32_t operation_text(struct delays *d, const struct span_tally *t)
+{
+	struct tf_device_operation operation;
+	struct buffer name = {0};
+	uint32_t number = 0;
+
+	if (t->function != ON_DEVICE)
+		return 0;
+	if (device_operation(t->image->trace, t->operation, &operation))
+		device_operation_name(d->context, t->image->trace, &operation, &name);
+	number = interner_text_number(&d->texts, name.size ? name.data : "(a device's operation)");
+	buffer_done(&name);
+	return number;
+}
+
 static void add_part(struct lane_reading *r, const struct span_tally *t)
 {
 	struct delays *d = r->delays;
-	const struct function *f = t->function >= IDLE ? NULL : trace_function(t->image->trace, t->function);
-	uint32_t name = f ? interner_text_number(&d->texts, f->name) : 0;
+	const struct function *f = t->function >= ON_DEVICE ? NULL : trace_function(t->image->trace, t->function);
+	uint32_t name = f ? interner_text_number(&d->texts, f->name) : operation_text(d, t);
 	uint32_t line = delays_line(d, t->image, t->stack);
 	bool is_idle = t->function == IDLE;
 	uint64_t *place = map_put(&d->part_of, (uint64_t)t->group << 32 | name, (uint64_t)is_idle << 32 | line, NULL);
@@ -209,6 +311,7 @@ static void add_part(struct lane_reading *r, const struct span_tally *t)
 		d->parts = mem_grow(d->parts, d->part_count, &d->part_capacity, sizeof(*d->parts));
 		d->parts[d->part_count++] = (struct rank_part){
 			.group = t->group, .name = name, .line = line, .is_idle = is_idle,
+			.is_device = t->function == ON_DEVICE,
 			.waits = f ? blocked_kind_of(f) : BLOCKED_KINDS};
 		*place = d->part_count;
 	}
@@ -269,6 +372,7 @@ static void account_lane(struct delays *d, uint32_t lane, const struct rank_span
 	}
 	free(r.calls);
 	free(r.samples);
+	free(r.operations);
 	free(r.tallies);
 	map_done(&r.tally_of);
 }

@@ -8,12 +8,12 @@
  * each meeting others, and count for all. */
 enum { HOPS = 256, SUBTRACTED = 48 };
 
-static void add_span(struct delays *d, uint32_t lane, uint64_t from_ns, uint64_t to_ns, double weight, uint32_t group)
+static void add_span(struct delays *d, const struct rank_span *s)
 {
-	if (to_ns <= from_ns)
+	if (s->to_ns <= s->from_ns)
 		return;
 	d->spans = mem_grow(d->spans, d->span_count, &d->span_capacity, sizeof(*d->spans));
-	d->spans[d->span_count++] = (struct rank_span){from_ns, to_ns, weight, lane, group};
+	d->spans[d->span_count++] = *s;
 }
 
 /* The last wait of the lane that had ended by then; NULL: none. */
@@ -30,19 +30,24 @@ static uint64_t most_of(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static void follow(struct delays *d, uint32_t lane, uint64_t ns, uint64_t since_ns, double weight, uint32_t group)
+/* From the end of the span back to since_ns. */
+static void follow(struct delays *d, struct rank_span s, uint64_t since_ns)
 {
-	for (int hop = 0; hop < HOPS && ns > since_ns; hop++) {
-		const struct rank_wait *w = last_wait(d, lane, ns);
+	for (int hop = 0; hop < HOPS && s.to_ns > since_ns; hop++) {
+		const struct rank_wait *w = last_wait(d, s.lane, s.to_ns);
 
+		s.called_ns = s.called_ns ? s.called_ns : UINT64_MAX;
 		if (!w || w->end_ns <= since_ns) {
-			add_span(d, lane, since_ns, ns, weight, group);
+			s.from_ns = since_ns;
+			add_span(d, &s);
 			return;
 		}
 		/* what the call took once the late rank had arrived is the lane's own */
-		add_span(d, lane, most_of(w->late_ns, since_ns), ns, weight, group);
-		lane = w->late;
-		ns = w->late_ns;
+		s.from_ns = most_of(w->late_ns, since_ns);
+		add_span(d, &s);
+		s.lane = w->late;
+		s.to_ns = w->late_ns;
+		s.called_ns = w->late_called_ns;
 	}
 }
 
@@ -58,11 +63,15 @@ static void follow_meeting(struct delays *d, const struct rank_wait *waits, size
 		subtracted++;
 	d->groups[waits->group].paths++;
 	++*map_put(&d->windows, waits->group, last->late, NULL);
-	follow(d, last->late, last->late_ns, last->since_ns, (double)count, waits->group);
+	follow(d, (struct rank_span){.to_ns = last->late_ns, .called_ns = last->late_called_ns,
+				     .weight = (double)count, .lane = last->late, .group = waits->group},
+	       last->since_ns);
 	for (size_t i = first; i < count; i += step) {
 		++*map_put(&d->windows, waits->group, waits[i].waiting, NULL);
-		follow(d, waits[i].waiting, waits[i].start_ns, last->since_ns, -(double)count / (double)subtracted,
-		       waits->group);
+		follow(d, (struct rank_span){.to_ns = waits[i].start_ns, .called_ns = waits[i].called_ns,
+					     .weight = -(double)count / (double)subtracted,
+					     .lane = waits[i].waiting, .group = waits->group},
+		       last->since_ns);
 	}
 }
 

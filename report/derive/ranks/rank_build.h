@@ -14,6 +14,8 @@ struct rank_wait {
 	uint64_t start_ns, end_ns;
 	uint64_t late_ns;  /* when the late rank arrived: between start and end */
 	uint64_t since_ns; /* when both were last known to be at the same place; 0: never */
+	/* of what a device waits for: when the two calls began that enqueued it; 0: the calls themselves wait */
+	uint64_t called_ns, late_called_ns;
 	uint32_t waiting, late; /* lanes */
 	uint32_t group;
 	uint32_t meeting; /* the waits of one meeting follow each other */
@@ -38,6 +40,7 @@ struct wait_group {
 /* Of one rank, that led to a wait (weight above 0), or that is subtracted. */
 struct rank_span {
 	uint64_t from_ns, to_ns;
+	uint64_t called_ns; /* what is later is of the device; UINT64_MAX: all is of the main thread */
 	double weight;
 	uint32_t lane, group;
 };
@@ -47,6 +50,7 @@ struct rank_part {
 	uint32_t group, name, line; /* texts; name 0: computing, or without a CPU */
 	enum blocked_kind waits;
 	bool is_idle; /* time outside of recorded calls that no sample covers */
+	bool is_device;
 	double more, less; /* ns, weighted: of late ranks, and what is subtracted */
 	double path_ns;	   /* of late ranks, not weighted */
 };
@@ -102,8 +106,9 @@ void delays_wait(struct delays *d, const struct rank_wait *w);
 /* The line that a stack is attributed to, as a text; 0: not known. */
 uint32_t delays_line(struct delays *d, const struct image *image, uint32_t stack);
 
-/* Waits of MPI. */
+/* Waits of MPI, of NCCL. */
 void delays_of_mpi(struct delays *d);
+void delays_of_nccl(struct delays *d);
 /* The spans that explain the waits. */
 void delays_follow(struct delays *d);
 /* What was done in the spans. */

@@ -36,7 +36,7 @@ uint32_t delays_group(struct delays *d, const struct image *image, uint32_t func
 	if (!*place) {
 		d->groups = mem_grow(d->groups, d->group_count, &d->group_capacity, sizeof(*d->groups));
 		d->groups[d->group_count++] = (struct wait_group){
-			.name = name, .line = line, .is_collective = f && mpi_classify(f) >= MPI_ALL_TO_ALL};
+			.name = name, .line = line, .is_collective = f && (f->group == TF_GROUP_NCCL || mpi_classify(f) >= MPI_ALL_TO_ALL)};
 		*place = d->group_count;
 	}
 	return (uint32_t)(*place - 1);
@@ -385,6 +385,8 @@ static enum rank_cause_kind kind_of(const struct delays *d, const struct rank_pa
 		return d->has_samples ? RANK_WANTS_CPU : RANK_CANNOT_TELL;
 	if (!p->name)
 		return RANK_COMPUTES;
+	if (p->is_device)
+		return RANK_DEVICE;
 	return p->waits == BLOCKED_MPI ? RANK_MESSAGES : RANK_CALLS;
 }
 
@@ -523,6 +525,7 @@ void rank_causes_find(const struct report_context *c, struct rank_causes *ret)
 	*ret = (struct rank_causes){0};
 	interner_text_number(&d.texts, "");
 	delays_of_mpi(&d);
+	delays_of_nccl(&d);
 	delays_follow(&d);
 	delays_account(&d);
 	find_delay_ratio(&d);
