@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_nccl N FILE [group|late]: one of WORLD_SIZE ranks, whose number is RANK, that do N steps: an ncclAllReduce and an
- * ncclAllGather, with `group` in one group, then a wait that is shorter for each higher rank; with `late` rank 1 alone
- * waits, and longer. The ranks share the unique id by FILE. */
+/* cuda_nccl N FILE [group|late]: one of WORLD_SIZE ranks, whose number is RANK, that do N steps: an ncclAllReduce and
+ * an ncclAllGather, with `group` in one group, then a wait that is shorter for each higher rank; with `late` rank 1
+ * alone waits, and longer. The ranks share the unique id by FILE. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -161,8 +161,8 @@ static void read_lane(struct lane_reading *r)
 static void tally(struct lane_reading *r, const struct rank_span *s, struct span_tally of, double ns)
 {
 	uint32_t other = of.function == ON_DEVICE ? of.operation : of.image != r->image;
-	uint64_t *place = map_put(&r->tally_of, (uint64_t)s->group << 32 | of.function, (uint64_t)other << 32 | of.stack,
-				  NULL);
+	uint64_t *place = map_put(&r->tally_of, (uint64_t)s->group << 32 | of.function,
+				  (uint64_t)other << 32 | of.stack, NULL);
 	struct span_tally *t;
 
 	if (!*place) {

@@ -32,11 +32,12 @@ uint32_t delays_group(struct delays *d, const struct image *image, uint32_t func
 	const struct function *f = trace_function(image->trace, function);
 	uint32_t name = interner_text_number(&d->texts, f ? f->name : ""), line = delays_line(d, image, stack);
 	uint64_t *place = map_put(&d->group_of, name, line, NULL);
+	bool is_collective = f && (f->group == TF_GROUP_NCCL || mpi_classify(f) >= MPI_ALL_TO_ALL);
 
 	if (!*place) {
 		d->groups = mem_grow(d->groups, d->group_count, &d->group_capacity, sizeof(*d->groups));
 		d->groups[d->group_count++] = (struct wait_group){
-			.name = name, .line = line, .is_collective = f && (f->group == TF_GROUP_NCCL || mpi_classify(f) >= MPI_ALL_TO_ALL)};
+			.name = name, .line = line, .is_collective = is_collective};
 		*place = d->group_count;
 	}
 	return (uint32_t)(*place - 1);
