@@ -227,7 +227,7 @@ static void process_measure(struct top_process *p)
 	p->device_bytes = p->read_per_s = p->written_per_s = TOP_UNKNOWN;
 	p->busiest = p->pid;
 	p->item = NULL;
-	if (!p->before.at_ns || !p->now.at_ns || seconds <= 0)
+	if (!p->before.at_ns || !p->now.at_ns || seconds <= 0 || p->now.cpu_ns < p->before.cpu_ns)
 		return;
 	p->cpu_percent = (double)(p->now.cpu_ns - p->before.cpu_ns) / (seconds * 1e7);
 	p->read_per_s = rate_of(p->before.read_bytes, p->now.read_bytes, seconds);
@@ -249,11 +249,13 @@ static void processes_read(struct top *t)
 	for (size_t i = 0; i < t->count; i++) {
 		struct top_process *p = &t->processes[i];
 
-		top_reading_done(&p->before);
-		p->before = p->now;
-		p->now = (struct top_reading){0};
-		if (p->is_here && !top_reading_take(p->pid, &p->now))
-			p->was_seen = false;
+		if (p->is_here) {
+			top_reading_done(&p->before);
+			p->before = p->now;
+			p->was_seen = top_reading_take(p->pid, &p->now);
+		} else {
+			top_remote_read(&t->model, p);
+		}
 		process_measure(p);
 	}
 	processes_forget(t);

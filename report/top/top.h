@@ -19,7 +19,7 @@ struct top_thread {
 
 /* What a process has used up to a moment. */
 struct top_reading {
-	uint64_t at_ns; /* CLOCK_MONOTONIC; 0: it was not read */
+	uint64_t at_ns; /* a time of one clock of its machine; 0: it was not read */
 	uint64_t cpu_ns, resident_bytes, read_bytes, written_bytes;
 	struct top_thread *threads; /* by TID */
 	size_t thread_count;
@@ -86,6 +86,10 @@ bool top_reading_take(uint32_t pid, struct top_reading *ret);
 void top_reading_done(struct top_reading *r);
 /* The command line of a process of this machine; the caller frees it. */
 char *top_command(uint32_t pid);
+
+/* ---- top_remote.c ---- */
+
+void top_remote_read(const struct model *m, struct top_process *p);
 
 /* ---- top_look.c ---- */
 

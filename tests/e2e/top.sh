@@ -67,6 +67,14 @@ else
 	skip 'promtool accepts the metrics' 'no promtool'
 fi
 
+# A copy of the capture with another boot is that of another host.
+cp -r load.pillion far.pillion
+LC_ALL=C sed -i "s/$(cat /proc/sys/kernel/random/boot_id)/12345678-1234-1234-1234-123456789abc/g" far.pillion/*
+"$PILLION" top --once --json --interval=100ms far >top.json 2>err
+is "$? $(cell processes PID) $(cell processes 'CPU (%)') $(cell calls Name)" "0 $pid 0.0 pause" \
+	'a process of another host: what its launcher has sampled, and its call'
+like "$(cell processes 'RSS (bytes)')" '^[1-9][0-9]{6}$' 'and its memory'
+
 # A run that top looks at while it writes metrics each interval ends as if nobody had looked.
 "$PILLION" top --interval=100ms --openmetrics=again.prom load >out 2>err &
 writer=$!
