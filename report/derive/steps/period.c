@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An anchor is something that is called once in each step. It is found by what happens between two of its calls:
+ * between those of a loop's anchor, the loop does everything that it does. Where a step begins follows from what comes
+ * before the first and after the last call of the anchor. */
+#include "report/derive/steps/period.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many anchors are tried at most. Intervals longer than LONG times their median are none of a loop's. */
+enum { ANCHORS = 48, LONG = 10 };
+
+/* A loop is grown from SEED intervals, in SEEDS places of a run, over those that have at least the part ALIKE of what
+ * these have, and over fewer than MISSES that do not. */
+enum { SEEDS = 3, SEED = 5, MISSES = 3 };
+static const double ALIKE = 0.6;
+
+/* An anchor that is also called outside of the loop may take such a call for one of the loop. */
+enum { LONELY = 4 };
+
+/* By how much it counts that intervals are alike: what is called in two loops is the anchor of neither. */
+enum { ALIKE_COUNTS = 4 };
+
+/* Anchors of one loop have nearly as many intervals as each other. */
+static const double SAME = 0.8;
+
+/* At the ends of the loop more than this part of what they call is called as often as usual. */
+static const double SURELY = 0.8;
+
+/* Of an inner and an outer loop, the inner one's turns are the steps if they do at least this part of what those of the
+ * outer one do: the rest is then something that is done from time to time. Less is enough if there are MANY inner
+ * turns. */
+static const double INNER = 0.78, INNER_MANY = 0.74;
+enum { MANY = 16 };
+
+/* What is done in a step of a loop is done in this part of all steps, on average. */
+static const double REGULAR = 0.9;
+
+/* What repeats so few times may be chance unless several calls are made in each step. */
+enum { CHANCE = 8, CORE_LEAST = 2 };
+
+/* Two calls follow each other in the loop if they do so this often. */
+enum { PAIR_LEAST = 2 };
+
+/* The ends of the first and the last step are found if together they have this part of the usual calls. */
+static const double WHOLE = 0.9;
+static const double PAIRS = 0.12;
+
+static const double MOSTLY = 0.7;
+
+/* Few intervals (this part) have less, and as few have more, calls of something. */
+static const double RARELY = 0.05;
+enum { RANGE_MOST = 15 };
+
+struct usual_range {
+	uint32_t counts[RANGE_MOST + 1];
+	uint32_t least, most;
+};
+
+struct period_search {
+	const struct looped_call *calls;
+	uint32_t count, whats;
+	uint64_t lifetime_ns;
+	const float *importance;
+	/* by what */
+	uint32_t *counts, *firsts, *lasts, *seen, *present, *once;
+	struct usual_range *ranges; /* how often the interval has it */
+	double *weights, all_weights;
+	uint8_t *is_core; /* it is called in each step */
+	uint64_t *lengths; /* of intervals */
+	/* the calls of the anchor */
+	uint32_t *places;
+	size_t place_count;
+	uint32_t core_count;   /* what most intervals have */
+	uint32_t usual;	       /* calls in most intervals */
+	struct map followers; /* (what, the next one or two) -> how often */
+	uint32_t begins;       /* see count_begins; 0: their number varies */
+	uint32_t head, tail;   /* calls of the first step before its anchor, and of the last one after it */
+};
+
+/* The calls of something from its `first`-th on, as long as the intervals between them are alike. */
+struct anchor {
+	uint32_t what, first, intervals;
+	uint32_t from, until; /* calls */
+	/* exact: how often others are called once in an interval; lower if the anchor is called outside of the loop */
+	double score, exact, coverage, regular;
+};
+
+/* ---- anchors ---- */
+
+static int compare_lengths(const void *left, const void *right)
+{
+	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
+}
+
+static void count_calls(struct period_search *s)
+{
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint32_t what = s->calls[i].what;
+
+		if (!s->counts[what]++)
+			s->firsts[what] = i;
+		s->lasts[what] = i;
+	}
+	for (uint32_t i = 0; i < s->whats; i++) {
+		s->weights[i] = s->counts[i] >= PERIOD_STEPS ? log2(s->counts[i]) : 0;
+		s->weights[i] *= s->importance ? (double)s->importance[i] : 1;
+		s->all_weights += s->weights[i];
+	}
+}
+
+/* In how many of the intervals each of the others is called, and called once. */
+static void count_intervals(struct period_search *s, uint32_t first, uint32_t intervals)
+{
+	memset(s->seen, 0, s->whats * sizeof(*s->seen));
+	memset(s->present, 0, s->whats * sizeof(*s->present));
+	memset(s->once, 0, s->whats * sizeof(*s->once));
+	for (uint32_t k = 1; k <= intervals; k++)
+		for (uint32_t i = s->places[first + k - 1] + 1; i < s->places[first + k]; i++) {
+			uint32_t what = s->calls[i].what;
+
+			if (s->seen[what] < 2 * k) {
+				s->seen[what] = 2 * k;
+				s->present[what]++;
+				s->once[what]++;
+			} else if (s->seen[what] == 2 * k) {
+				s->seen[what]++;
+				s->once[what]--;
+			}
+		}
+}
+
+/* How many of the core calls are in the interval. */
+static uint32_t core_of_interval(struct period_search *s, uint32_t interval)
+{
+	uint32_t from = s->places[interval] + 1, until = s->places[interval + 1], found = 0;
+
+	for (uint32_t i = from; i < until; i++)
+		if (s->is_core[s->calls[i].what] == 1) {
+			s->is_core[s->calls[i].what] = 2;
+			found++;
+		}
+	for (uint32_t i = from; i < until; i++)
+		if (s->is_core[s->calls[i].what])
+			s->is_core[s->calls[i].what] = 1;
+	return found;
+}
+
+/* The intervals around one of them that have most of what the nearest ones have. */
+static void grow(struct period_search *s, uint32_t seed, uint32_t intervals, struct anchor *a)
+{
+	uint32_t from = seed > SEED / 2 ? seed - SEED / 2 : 0,
+		 until = from + SEED < intervals ? from + SEED : intervals, core = 0;
+
+	count_intervals(s, from, until - from);
+	for (uint32_t i = 0; i < s->whats; i++)
+		core += s->is_core[i] = s->present[i] && s->present[i] + 1 >= until - from;
+	for (uint32_t i = from, misses = 0; i-- > 0 && misses < MISSES; misses++)
+		if (core_of_interval(s, i) >= ALIKE * core) {
+			from = i;
+			misses = UINT32_MAX; /* 0, after it was counted */
+		}
+	for (uint32_t i = until, misses = 0; i < intervals && misses < MISSES; i++, misses++)
+		if (core_of_interval(s, i) >= ALIKE * core) {
+			until = i + 1;
+			misses = UINT32_MAX;
+		}
+	a->first = from;
+	a->intervals = until - from;
+	a->from = s->places[from];
+	a->until = s->places[until];
+}
+
+static void rate(struct period_search *s, struct anchor *a)
+{
+	uint64_t most, covered = 0;
+	double squares = 0;
+
+	count_intervals(s, a->first, a->intervals);
+	s->present[a->what] = s->once[a->what] = a->intervals;
+	for (uint32_t i = 0; i < a->intervals; i++)
+		s->lengths[i] = s->calls[s->places[a->first + i + 1]].start_ns -
+				s->calls[s->places[a->first + i]].start_ns;
+	qsort(s->lengths, a->intervals, sizeof(*s->lengths), compare_lengths);
+	most = s->lengths[a->intervals / 2];
+	most = most < UINT64_MAX / LONG ? most * LONG : UINT64_MAX;
+	for (uint32_t i = 0; i < a->intervals && s->lengths[i] <= most; i++)
+		covered += s->lengths[i];
+	a->coverage = (double)covered / (double)s->lifetime_ns;
+	for (uint32_t i = 0; i < s->whats; i++) {
+		double part = (double)s->present[i] / a->intervals;
+
+		a->score += s->weights[i] * part;
+		a->exact += s->weights[i] * s->once[i] / a->intervals;
+		squares += s->weights[i] * part * part;
+	}
+	a->regular = squares / a->score;
+	a->score *= a->coverage / s->all_weights;
+	a->exact *= a->intervals * pow(a->regular, ALIKE_COUNTS) *
+		    pow((a->intervals + 1.0) / s->counts[a->what], LONELY);
+}
+
+static void places_of(struct period_search *s, uint32_t what)
+{
+	s->place_count = 0;
+	for (uint32_t i = s->firsts[what]; i <= s->lasts[what]; i++)
+		if (s->calls[i].what == what)
+			s->places[s->place_count++] = i;
+}
+
+/* Adds the loops of which this may be the anchor. */
+static size_t try_anchor(struct period_search *s, uint32_t what, struct anchor *all, size_t count)
+{
+	uint32_t intervals = s->counts[what] - 1, until = 0;
+
+	places_of(s, what);
+	for (uint32_t i = 0; i < SEEDS; i++) {
+		struct anchor a = {.what = what};
+		uint32_t seed = (uint32_t)((uint64_t)intervals * (2 * i + 1) / (2 * SEEDS));
+
+		if (seed < until)
+			continue;
+		grow(s, seed, intervals, &a);
+		until = a.first + a.intervals;
+		if (a.intervals + 1 < PERIOD_STEPS)
+			continue;
+		rate(s, &a);
+		if (a.regular >= REGULAR)
+			all[count++] = a;
+	}
+	return count;
+}
+
+static int compare_spans(size_t left, size_t right, const void *search)
+{
+	const struct period_search *s = search;
+	uint32_t a = s->counts[left] < PERIOD_STEPS ? 0 : s->lasts[left] - s->firsts[left],
+		 b = s->counts[right] < PERIOD_STEPS ? 0 : s->lasts[right] - s->firsts[right];
+
+	return order_of(b, a) ?: order_of(s->firsts[left], s->firsts[right]);
+}
+
+/* Of the same loop, or of one inside of it that does nearly as much. */
+static bool is_related(const struct anchor *a, const struct anchor *best)
+{
+	uint32_t from = a->from > best->from ? a->from : best->from,
+		 until = a->until < best->until ? a->until : best->until;
+	double part = a->intervals >= MANY * best->intervals ? INNER_MANY : INNER;
+
+	return until > from && 2 * (until - from) > best->until - best->from &&
+	       a->coverage > best->coverage / 2 && a->score * best->coverage >= part * best->score * a->coverage;
+}
+
+/* The anchor of the steps. False: there is none. */
+static bool choose_anchor(struct period_search *s, struct anchor *ret)
+{
+	struct anchor *all = mem_alloc(ANCHORS * SEEDS * sizeof(*all)), best = {0};
+	size_t *places = places_in_order(s->whats, compare_spans, s), count = 0;
+	uint32_t intervals = 0;
+
+	for (size_t i = 0; i < s->whats && i < ANCHORS && s->counts[places[i]] >= PERIOD_STEPS; i++)
+		count = try_anchor(s, (uint32_t)places[i], all, count);
+	free(places);
+	for (size_t i = 0; i < count; i++)
+		if (all[i].score > best.score)
+			best = all[i];
+	for (size_t i = 0; i < count; i++)
+		if (is_related(&all[i], &best) && all[i].intervals > intervals)
+			intervals = all[i].intervals;
+	*ret = (struct anchor){0};
+	for (size_t i = 0; i < count; i++)
+		if (is_related(&all[i], &best) && all[i].intervals >= SAME * intervals && all[i].exact > ret->exact)
+			*ret = all[i];
+	free(all);
+	return ret->exact > 0;
+}
+
+/* ---- the loop ---- */
+
+static void count_interval(struct period_search *s, size_t interval)
+{
+	for (uint32_t i = s->places[interval] + 1; i < s->places[interval + 1]; i++)
+		s->seen[s->calls[i].what] = 0;
+	for (uint32_t i = s->places[interval] + 1; i < s->places[interval + 1]; i++)
+		s->seen[s->calls[i].what]++;
+}
+
+/* How often each of the others is called in most intervals. */
+static void find_ranges(struct period_search *s)
+{
+	size_t count = s->place_count - 1;
+
+	for (size_t i = 0; i < count; i++) {
+		count_interval(s, i);
+		for (uint32_t k = s->places[i] + 1; k < s->places[i + 1]; k++) {
+			uint32_t *seen = &s->seen[s->calls[k].what];
+
+			s->ranges[s->calls[k].what].counts[*seen < RANGE_MOST ? *seen : RANGE_MOST] += *seen != 0;
+			*seen = 0;
+		}
+	}
+	for (uint32_t i = 0; i < s->whats; i++) {
+		struct usual_range *r = &s->ranges[i];
+		uint32_t sum = 0;
+
+		r->counts[0] = (uint32_t)count;
+		for (uint32_t k = 1; k <= RANGE_MOST; k++)
+			r->counts[0] -= r->counts[k];
+		for (; r->least < RANGE_MOST && (sum += r->counts[r->least]) <= RARELY * (double)count;)
+			r->least++;
+		sum = 0;
+		s->core_count += r->least > 0;
+		for (r->most = RANGE_MOST; r->most && (sum += r->counts[r->most]) <= RARELY * (double)count;)
+			r->most--;
+	}
+}
+
+/* Whether most of what is called in the interval is called as often as in others. */
+static bool is_step(struct period_search *s, size_t interval)
+{
+	uint32_t all = 0, found = 0;
+
+	for (uint32_t i = 0; i < s->whats; i++)
+		s->seen[i] = 0;
+	count_interval(s, interval);
+	for (uint32_t i = 0; i < s->whats; i++) {
+		const struct usual_range *r = &s->ranges[i];
+
+		if (!r->least && !s->seen[i])
+			continue;
+		all++;
+		found += s->seen[i] >= r->least && (s->seen[i] <= r->most || r->most == RANGE_MOST);
+	}
+	return found > SURELY * all;
+}
+
+/* The calls of the anchor in the loop. */
+static void find_places(struct period_search *s, const struct anchor *a)
+{
+	size_t first = 0, last = a->intervals;
+
+	places_of(s, a->what);
+	s->place_count = a->intervals + 1;
+	memmove(s->places, s->places + a->first, s->place_count * sizeof(*s->places));
+	find_ranges(s);
+	while (first < last && !is_step(s, first))
+		first++;
+	while (first < last && !is_step(s, last - 1))
+		last--;
+	s->place_count = last - first + 1;
+	memmove(s->places, s->places + first, s->place_count * sizeof(*s->places));
+}
+
+/* ---- the ends of the loop ---- */
+
+static int compare_counts(const void *left, const void *right)
+{
+	return order_of(*(const uint32_t *)left, *(const uint32_t *)right);
+}
+
+/* What follows a call, as a number: two others; with `after` or `next` UINT32_MAX any one instead of it. */
+static uint64_t followers(uint32_t next, uint32_t after)
+{
+	return after == UINT32_MAX ? next : ((uint64_t)after + 1) << 32 | next;
+}
+
+/* The calls of the usual interval, and how often each call is followed by others in the loop. */
+static void find_usual(struct period_search *s)
+{
+	size_t count = s->place_count - 1;
+	uint32_t *lengths = mem_alloc((count + 1) * sizeof(*lengths));
+
+	for (size_t i = 0; i < count; i++)
+		lengths[i] = s->places[i + 1] - s->places[i] - 1;
+	if (count)
+		qsort(lengths, count, sizeof(*lengths), compare_counts);
+	s->usual = lengths[count / 2];
+	free(lengths);
+	for (uint32_t i = s->places[0]; i + 1 < s->places[count]; i++) {
+		uint32_t next = s->calls[i + 1].what;
+
+		++*map_put(&s->followers, s->calls[i].what, followers(next, UINT32_MAX), NULL);
+		++*map_put(&s->followers, s->calls[i].what, followers(next, s->calls[i + 2].what), NULL);
+		++*map_put(&s->followers, s->calls[i].what, followers(UINT32_MAX, s->calls[i + 2].what), NULL);
+	}
+}
+
+static bool is_often(const struct period_search *s, uint32_t what, uint64_t followed_by)
+{
+	const uint64_t *count = map_find(&s->followers, what, followed_by);
+
+	return count && *count >= PAIR_LEAST && (double)*count >= PAIRS * (double)s->place_count;
+}
+
+/* Whether a call is followed by two others as in the loop. is_lenient: by the first of them, though one between them
+ * may not have been recorded. */
+static bool is_usual(const struct period_search *s, uint32_t what, uint32_t next, uint32_t after, bool is_lenient)
+{
+	return is_often(s, what, followers(next, is_lenient ? UINT32_MAX : after)) ||
+	       (is_lenient && what != next && is_often(s, what, followers(UINT32_MAX, next)));
+}
+
+/* How many calls before the first anchor follow each other as in the loop. */
+static uint32_t calls_before(const struct period_search *s, bool is_lenient)
+{
+	uint32_t first = s->places[0], anchor = s->calls[first].what, next = anchor, after = UINT32_MAX, count = 0;
+
+	while (count < s->usual && count < first) {
+		uint32_t what = s->calls[first - count - 1].what;
+
+		if (what == anchor || !is_usual(s, what, next, after, is_lenient))
+			break;
+		after = next;
+		next = what;
+		count++;
+	}
+	return count;
+}
+
+/* How many calls after the last anchor do. */
+static uint32_t calls_after(const struct period_search *s)
+{
+	uint32_t last = s->places[s->place_count - 1], count = 0, at = last;
+
+	while (count < s->usual && at + 1 < s->count && s->calls[at + 1].what != s->calls[last].what &&
+	       (at == last ? is_usual(s, s->calls[at].what, s->calls[at + 1].what, UINT32_MAX, false)
+			   : is_usual(s, s->calls[at - 1].what, s->calls[at].what, s->calls[at + 1].what, false))) {
+		count++;
+		at++;
+	}
+	return count;
+}
+
+/* A loop begins as early as possible. */
+static void find_ends(struct period_search *s)
+{
+	uint32_t lenient;
+
+	s->head = calls_before(s, false);
+	s->tail = calls_after(s);
+	lenient = s->head + s->tail < WHOLE * s->usual ? calls_before(s, true) : 0;
+	if (lenient > s->head + 1) /* one more may be chance */
+		s->head = lenient;
+	/* the last anchor lacks its step: the call is made after the loop */
+	if (2 * (s->head + s->tail) < s->usual && s->place_count > PERIOD_STEPS) {
+		s->place_count--;
+		s->tail = calls_after(s);
+	}
+	if (s->head + s->tail > s->usual)
+		s->tail = s->usual - s->head;
+}
+
+/* ---- where steps begin ---- */
+
+/* Whether the first step has such a pair of calls before its anchor. */
+static bool is_within_head(const struct period_search *s, uint32_t call)
+{
+	for (uint32_t i = s->places[0] - s->head; i < s->places[0]; i++)
+		if (s->calls[i].what == s->calls[call].what && s->calls[i + 1].what == s->calls[call + 1].what)
+			return true;
+	return false;
+}
+
+/* If most intervals have as many calls of what begins a step, then all steps have as many of them before the anchor as
+ * the first one. */
+static void count_begins(struct period_search *s)
+{
+	uint32_t begin = s->calls[s->places[0] - s->head].what, counts[RANGE_MOST] = {0};
+
+	s->begins = 0;
+	for (size_t i = 1; i < s->place_count; i++) {
+		uint32_t count = 0;
+
+		for (uint32_t k = s->places[i - 1] + 1; k < s->places[i]; k++)
+			count += s->calls[k].what == begin;
+		counts[count < RANGE_MOST ? count : 0]++;
+	}
+	for (uint32_t i = 1; i < RANGE_MOST; i++)
+		if (counts[i] >= MOSTLY * (double)(s->place_count - 1))
+			for (uint32_t k = s->places[0] - s->head; k < s->places[0]; k++)
+				s->begins += s->calls[k].what == begin;
+}
+
+/* The first call of the step of an anchor: else the last one that begins a step and follows something else than within
+ * one. If there is none, it was too short to be recorded. */
+static uint32_t first_call(const struct period_search *s, size_t anchor)
+{
+	uint32_t from = s->places[anchor - 1], to = s->places[anchor], begin = s->calls[s->places[0] - s->head].what,
+		 end = s->calls[s->places[s->place_count - 1] + s->tail].what;
+
+	for (uint32_t i = to, count = 0; s->head && i-- > from + 1;)
+		if (s->calls[i].what == begin &&
+		    (s->begins ? ++count == s->begins : !is_within_head(s, i - 1)))
+			return i;
+	for (uint32_t i = to; s->head && i-- > from;)
+		if (s->calls[i].what == end)
+			return i + 1;
+	return to - from > s->head ? to - s->head : to;
+}
+
+static void find_firsts(struct period_search *s, struct period *ret)
+{
+	count_begins(s);
+	ret->firsts = mem_alloc((s->place_count + 1) * sizeof(*ret->firsts));
+	ret->firsts[ret->count++] = s->places[0] - s->head;
+	for (size_t i = 1; i < s->place_count; i++)
+		ret->firsts[ret->count++] = first_call(s, i);
+	ret->after = s->places[s->place_count - 1] + s->tail + 1;
+}
+
+static void search_done(struct period_search *s)
+{
+	free(s->counts);
+	free(s->firsts);
+	free(s->lasts);
+	free(s->seen);
+	free(s->present);
+	free(s->once);
+	free(s->weights);
+	free(s->is_core);
+	free(s->ranges);
+	map_done(&s->followers);
+	free(s->lengths);
+	free(s->places);
+}
+
+bool period_find(const struct looped_call *calls, size_t count, uint32_t whats, const float *importance,
+		 uint64_t lifetime_ns, struct period *ret)
+{
+	struct period_search s = {.calls = calls, .count = (uint32_t)count, .whats = whats,
+				  .importance = importance, .lifetime_ns = lifetime_ns ?: 1};
+	const size_t words = (whats + 1) * sizeof(uint32_t);
+	struct anchor anchor;
+	bool is_found;
+
+	*ret = (struct period){0};
+	s.counts = mem_alloc(words);
+	s.firsts = mem_alloc(words);
+	s.lasts = mem_alloc(words);
+	s.seen = mem_alloc(words);
+	s.present = mem_alloc(words);
+	s.once = mem_alloc(words);
+	s.ranges = mem_alloc((whats + 1) * sizeof(*s.ranges));
+	s.weights = mem_alloc((whats + 1) * sizeof(double));
+	s.is_core = mem_alloc(whats + 1);
+	s.lengths = mem_alloc((count + 1) * sizeof(*s.lengths));
+	s.places = mem_alloc((count + 1) * sizeof(*s.places));
+	count_calls(&s);
+	is_found = s.all_weights > 0 && choose_anchor(&s, &anchor);
+	if (is_found) {
+		find_places(&s, &anchor);
+		find_usual(&s);
+		find_ends(&s);
+		find_firsts(&s, ret);
+		ret->coverage = anchor.coverage;
+	}
+	is_found = is_found && ret->count >= PERIOD_STEPS && (ret->count >= CHANCE || s.core_count >= CORE_LEAST);
+	search_done(&s);
+	return is_found;
+}
+
+void period_done(struct period *p)
+{
+	free(p->firsts);
+	*p = (struct period){0};
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/steps/steps.h"
+
+#include <stdlib.h>
+
+const char *const step_sources[STEP_SOURCES] = {"PyTorch",  "NVTX ranges", "optimizer", "collectives",
+						"launches", "requests",    "calls"};
+
+/* Calls that cover less of the lifetime of a thread are not those of its main loop. */
+static const double COVERED = 0.2;
+
+/* Neither does a loop that is a short part of the run, nor one of which a turn takes no time. */
+static const double RUN_COVERED = 0.05;
+enum { STEP_LEAST_NS = 20000 };
+
+/* The main thread's loop is that of the process if it covers so much of its lifetime. */
+static const double MAIN_COVERED = 0.4;
+
+void step_add(struct step_series *s, uint64_t start_ns, uint64_t end_ns)
+{
+	s->items = mem_grow(s->items, s->count, &s->capacity, sizeof(*s->items));
+	s->items[s->count++] = (struct run_step){.start_ns = start_ns, .end_ns = end_ns};
+}
+
+static bool is_better(const struct step_series *a, const struct step_series *b)
+{
+	if (!b->count)
+		return true;
+	if (b->thread->tid == b->image->pid && b->coverage >= MAIN_COVERED)
+		return false;
+	return (a->thread->tid == a->image->pid && a->coverage >= MAIN_COVERED) || a->coverage > b->coverage;
+}
+
+static bool is_of_run(const struct report_context *c, const struct step_series *s)
+{
+	const struct model *m = c->model;
+	uint64_t length_ns = s->items[s->count - 1].end_ns - s->items[0].start_ns, end_ns = model_end_ns(m);
+
+	return (double)length_ns >= RUN_COVERED * (double)model_since_origin(m, end_ns) &&
+	       length_ns / s->count >= STEP_LEAST_NS;
+}
+
+static void find_by_calls(const struct report_context *c, const struct image *image, struct step_series *ret)
+{
+	for (size_t i = 0; i < image->trace->thread_count; i++) {
+		struct step_series series = {0};
+
+		if (steps_of_calls(c, image, &image->trace->threads[i], &series) && series.coverage >= COVERED &&
+		    is_of_run(c, &series) && is_better(&series, ret)) {
+			free(ret->items);
+			*ret = series;
+		} else {
+			free(series.items);
+		}
+	}
+}
+
+void steps_find(const struct report_context *c, struct step_list *ret)
+{
+	*ret = (struct step_list){0};
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		const struct image *image = &c->model->images[i];
+		struct step_series series = {0};
+
+		if (!image->trace)
+			continue;
+		if (!steps_of_ranges(c, image, &series))
+			find_by_calls(c, image, &series);
+		if (!series.count)
+			continue;
+		steps_mark(&series);
+		ret->items = mem_grow(ret->items, ret->count, &ret->capacity, sizeof(*ret->items));
+		ret->items[ret->count++] = series;
+	}
+}
+
+void steps_done(struct step_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free(l->items[i].items);
+	free(l->items);
+	*l = (struct step_list){0};
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps of each process: the turns of the loop in which it does its work. Ranges of NVTX that are steps are
+ * believed; without any, steps follow from the order of a thread's calls. */
+#ifndef PILLION_STEPS_H
+#define PILLION_STEPS_H
+
+#include "report/derive/events/scan.h"
+
+enum step_source {
+	STEPS_BY_PYTORCH,   /* ranges called ProfilerStep */
+	STEPS_BY_RANGES,    /* other ranges of NVTX */
+	STEPS_BY_OPTIMIZER, /* calls of an optimizer, or its kernels */
+	STEPS_BY_COLLECTIVES,
+	STEPS_BY_LAUNCHES,
+	STEPS_BY_REQUESTS, /* from the arrival of a request to the last byte of the answer */
+	STEPS_BY_CALLS,
+	STEP_SOURCES
+};
+extern const char *const step_sources[STEP_SOURCES];
+
+struct run_step {
+	uint64_t start_ns, end_ns; /* in the common time */
+	uint64_t usual_ns;	   /* the median length of the steps that are like it: those between two changes */
+	bool is_warmup, is_slow;
+	/* from this step on, steps take this time as a part of what they took before; 0: no change */
+	double change;
+};
+
+/* The steps of one thread. */
+struct step_series {
+	const struct image *image;
+	const struct trace_thread *thread;
+	enum step_source source;
+	struct run_step *items; /* in order of time; a step ends before the next one begins */
+	size_t count, capacity;
+	double coverage; /* the part of the thread's lifetime that they cover */
+};
+
+struct step_list {
+	struct step_series *items; /* in the order of the model's images, at most one for each */
+	size_t count, capacity;
+};
+
+void steps_find(const struct report_context *c, struct step_list *ret);
+void steps_done(struct step_list *l);
+
+/* ---- for steps.c ---- */
+
+void step_add(struct step_series *s, uint64_t start_ns, uint64_t end_ns);
+/* By ranges of NVTX, by calls. False: there are none. */
+bool steps_of_ranges(const struct report_context *c, const struct image *image, struct step_series *ret);
+bool steps_of_calls(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
+		    struct step_series *ret);
+/* Finds warm-up, changes and slow steps. */
+void steps_mark(struct step_series *s);
+
+#endif
