@@ -47,8 +47,8 @@
 	X(NODE_NUMBER, "Node") X(NSYS_CORR_ID, "CorrID") X(NSYS_PID, "Pid") X(NSYS_TID, "Tid") X(OWNER, "Owner")       \
 	X(PARENTID, "ParentId") X(PID, "PID") X(PPID, "PPID") X(RANGEID, "RangeId")				       \
 	X(RANK_NUMBER, "Rank") X(REG_PER_TRD, "Reg/Trd") X(RESULT, "Result") X(SEQUENCE, "Sequence")		       \
-	X(SLOWEST_RANK_NUMBER, "Slowest Rank") X(STREAM_ID, "Stream ID") X(STRM, "Strm") X(TID, "TID")		       \
-	X(T_PRI, "T-Pri")
+	X(SLOWEST_RANK_NUMBER, "Slowest Rank") X(STEP_NUMBER, "Step") X(STREAM_ID, "Stream ID") X(STRM, "Strm")	       \
+	X(TID, "TID") X(T_PRI, "T-Pri")
 
 #define COLUMNS_COUNT(X)											       \
 	X(ALLOCATIONS, "Allocations") X(AVG_SIZE_BYTES, "Avg Size (bytes)") X(BLOCKS, "Blocks") X(BYTES, "Bytes")      \

@@ -67,6 +67,7 @@
 	X(mem_alloc_sum, NULL, "Host Memory by Line (Estimates)", 0)                                                   \
 	X(mem_leaks, NULL, "Host Memory That Grows from Step to Step (by Line)", 0)                                    \
 	X(time_sum, NULL, "Time of Threads: CPU, Runnable, Blocked", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)       \
+	X(steps, NULL, "Steps of the Main Loop", 0)                                                                    \
 	X(processes, NULL, "Processes", REPORT_DEFAULT)                                                                \
 	X(jobs, NULL, "Batch Jobs", 0)                                                                                 \
 	X(ledger, NULL, "Ledger", REPORT_DEFAULT)                                                                      \

@@ -97,6 +97,7 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"cuda_mem_usage", FORMAT_COLUMN, BY_NOTHING, JOB},
 		{"cuda_mem_peak", FORMAT_CSV, BY_NOTHING, JOB},
 		{"cuda_mem_leaks", FORMAT_CSV, BY_NOTHING, JOB},
+		{"steps", FORMAT_CSV, BY_NOTHING, JOB},
 		{"cuda_mem_failures", FORMAT_CSV, BY_NOTHING, JOB},
 		{"cuda_mem_failures", FORMAT_JSON, BY_NOTHING, JOB},
 		{"blas_sum", FORMAT_CSV, BY_NOTHING, JOB},

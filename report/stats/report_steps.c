@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steps: each step of each process, with what is unusual about it. */
+#include <errno.h>
+
+#include "report/derive/steps/steps.h"
+#include "report/stats/report.h"
+
+static void step_row(const struct model *m, const struct step_series *s, size_t i, struct table *table)
+{
+	const struct run_step *step = &s->items[i];
+	uint64_t start_ns = model_since_origin(m, step->start_ns);
+
+	table_text(table, image_rank(s->image));
+	table_number(table, s->image->pid);
+	table_number(table, s->thread->tid);
+	table_text(table, step_sources[s->source]);
+	table_number(table, i);
+	table_number(table, start_ns);
+	table_number(table, start_ns + step->end_ns - step->start_ns);
+	table_number(table, step->end_ns - step->start_ns);
+	table_real(table, (double)step->usual_ns);
+	table_text(table, step->is_warmup ? "warm-up" : step->is_slow ? "slow" : "");
+	if (step->change > 0)
+		table_real(table, 100 * (step->change - 1));
+	else
+		table_nothing(table);
+}
+
+int report_steps(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct step_list list;
+
+	steps_find(c, &list);
+	table_has(table, COL_RANK, COL_PID, COL_TID, COL_SOURCE, COL_STEP_NUMBER, COL_START_NS, COL_END_NS,
+		  COL_DURATION_NS, COL_MED_NS, COL_STATE, COL_CHANGE_PERCENT);
+	for (size_t i = 0; i < list.count; i++)
+		for (size_t k = 0; k < list.items[i].count; k++)
+			step_row(c->model, &list.items[i], k, table);
+	steps_done(&list);
+	return table->cell_count ? 0 : err_set(err, -ENODATA, "no process has a loop of ranges or calls");
+}
