@@ -145,6 +145,17 @@ static int set_partial(const struct option *row, void *settings, const char *val
 	return 0;
 }
 
+static int set_step(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct command_line *l = settings;
+	char end;
+
+	if (sscanf(value, "%" SCNu32 "%c", &l->step, &end) != 1)
+		return option_refuse(row, value, why);
+	l->has_step = true;
+	return 0;
+}
+
 static int set_source_root(const struct option *row, void *settings, const char *value, struct text *why)
 {
 	struct command_line *l = settings;
@@ -225,6 +236,12 @@ static const struct option rows[] = {
 	 .help = "one row for each"},
 	{"rank", 0, OPTION_SWITCH, AT(is_ranking), VERBS_OF(VERB_WHATIF),
 	 .help = "what each kernel, line, call and rank could save, instead of edits"},
+	{"step", 0, OPTION_OWN, SET(step), VERBS_OF(VERB_CRITICAL), .value = "N",
+	 .takes = "the number of a step from 0",
+	 .help = "what the end of this step of the main loop waited for, back to its start: the steps that the report "
+		 "steps has of the process whose steps take most of the time"},
+	{"range", 0, OPTION_TEXT, AT(range), VERBS_OF(VERB_CRITICAL), .value = "RANGE[@DOMAIN][/INDEX]",
+	 .help = "likewise of NVTX ranges: all of this name, or the one with this index from 0; @*: any domain"},
 	{"source", 0, OPTION_TEXT, AT(source), VERBS_OF(VERB_STATS), .value = "FILE",
 	 .help = "report lines: the text of FILE with the cost of each line; the end of its path is enough"},
 	{"source-root", 0, OPTION_OWN, SET(source_root), VERBS_OF(VERB_STATS | VERB_MCP), .value = "DIRECTORY",

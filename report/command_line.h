@@ -82,6 +82,9 @@ struct command_line {
 	struct split split;
 	bool is_metric_given, is_forced, is_replacing;
 	bool keeps_symbols, keeps_sources, shows_secrets;
+	bool has_step;
+	uint32_t step;	   /* critical */
+	const char *range; /* critical; NULL: not given */
 	bool is_ranking; /* whatif: what each could save */
 	bool is_json; /* one JSON object: envelope.h */
 	uint32_t json_bytes; /* of its rows at most; 0: any */

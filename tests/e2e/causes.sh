@@ -66,6 +66,20 @@ report critical -q -f csv join_slow.pillion >path.csv
 like "$(cat path.csv)" ',call,,causes \[[0-9]+\],usleep,worker \(.*causes.c:[0-9]+\)$' \
 	'the path names the call and its line'
 
+# ---- steps ----
+
+if [ -x "$targets/cuda_causes" ]; then
+	report stats -q -r steps -f csv item_slow.pillion >steps.csv
+	is "$(($(wc -l <steps.csv) - 1)) $(awk -F, 'NR == 5 { print $4 }' steps.csv)" '20 launches' 'the steps of a loop'
+	is "$(report critical -q -f csv --step=3 item_slow.pillion | awk -F, 'NR > 1 { sum += $2 }
+		END { printf "%d\n", sum / 1e5 }')" "$(awk -F, 'NR == 5 { printf "%d\n", $8 / 1e5 }' steps.csv)" \
+		'--step: the times add up to the step'
+	report critical -q --step=20 item_slow.pillion >out 2>err
+	is "$? $(cat err)" '2 pillion critical: --step=20: there are only 20 steps, numbered from 0' 'no such step'
+	report critical -q --range=none item_slow.pillion >out 2>err
+	is "$?" 1 '--range: no such range'
+fi
+
 # ---- what cannot be computed ----
 
 report whatif -q join_slow.pillion cpus=8 >out 2>err

@@ -18,6 +18,14 @@ uint64_t causes_ns(const struct causality *s, const struct image *image, uint64_
 	return model_since_origin(m, clock_map_ns(&m->machines[image->machine].clock, ticks));
 }
 
+uint32_t causes_actor(const struct causality *s, const struct image *image, const struct trace_thread *thread)
+{
+	for (uint32_t i = s->first_of_image[image - s->context->model->images]; i < s->actor_count; i++)
+		if (s->actors[i].image == image && s->actors[i].thread == thread)
+			return i;
+	return NODE_NONE;
+}
+
 static void add_thread(struct causality *s, const struct image *image, const struct trace_thread *thread,
 		       uint64_t end_ns)
 {

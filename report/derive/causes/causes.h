@@ -31,6 +31,9 @@ struct causality {
 struct causality *causes_find(const struct report_context *c);
 void causes_free(struct causality *s);
 
+/* The actor of a thread; NODE_NONE: there is none. */
+uint32_t causes_actor(const struct causality *s, const struct image *image, const struct trace_thread *thread);
+
 /* The ns since the start of the capture of a tick of the image. */
 uint64_t causes_ns(const struct causality *s, const struct image *image, uint64_t ticks);
 

@@ -46,12 +46,29 @@ static int compare_rows(const void *left, const void *right)
 	return (b->ns > a->ns) - (b->ns < a->ns) ?: order_of(a->what, b->what) ?: order_of(a->actor, b->actor);
 }
 
-void path_find(struct causality *s, uint64_t from_ns, uint64_t until_ns, struct path *ret)
+void path_begin(struct causality *s, struct path *ret)
 {
 	*ret = (struct path){.causes = s, .by_what = mem_alloc((s->editables.count + 1) * sizeof(*ret->by_what))};
+}
+
+void path_add(struct path *p, uint32_t actor, uint64_t from_ns, uint64_t until_ns)
+{
+	const struct graph *g = &p->causes->graph;
+
+	critical_walk(g, critical_node_at(g, actor, until_ns), from_ns, until_ns, visit, p);
+}
+
+void path_end(struct path *p)
+{
+	if (p->count)
+		qsort(p->rows, p->count, sizeof(*p->rows), compare_rows);
+}
+
+void path_find(struct causality *s, uint64_t from_ns, uint64_t until_ns, struct path *ret)
+{
+	path_begin(s, ret);
 	critical_walk(&s->graph, replay_last(&s->graph), from_ns, until_ns, visit, ret);
-	if (ret->count)
-		qsort(ret->rows, ret->count, sizeof(*ret->rows), compare_rows);
+	path_end(ret);
 }
 
 void path_done(struct path *p)

@@ -22,7 +22,12 @@ struct path {
 	struct causality *causes;
 };
 
+/* What the end of the run waited for. */
 void path_find(struct causality *s, uint64_t from_ns, uint64_t until_ns, struct path *ret);
+/* Of parts of it: path_begin, then for each part what its end waited for, in this thread, back to its start. */
+void path_begin(struct causality *s, struct path *ret);
+void path_add(struct path *p, uint32_t actor, uint64_t from_ns, uint64_t until_ns);
+void path_end(struct path *p);
 void path_done(struct path *p);
 
 /* The table of `pillion critical`. Joins rows of equal text and sorts them, so p is of no use for anything else. */

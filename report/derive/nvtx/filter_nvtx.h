@@ -13,6 +13,7 @@ int filter_nvtx(struct model *m, const char *spec, struct err *err);
 /* One of these ranges, in the common time. */
 struct nvtx_instance {
 	const struct image *image;
+	const struct trace_thread *thread; /* that began it */
 	uint64_t from_ns, to_ns;
 };
 
