@@ -70,7 +70,8 @@ like "$(cat path.csv)" ',call,,causes \[[0-9]+\],usleep,worker \(.*causes.c:[0-9
 
 if [ -x "$targets/cuda_causes" ]; then
 	report stats -q -r steps -f csv item_slow.pillion >steps.csv
-	is "$(($(wc -l <steps.csv) - 1)) $(awk -F, 'NR == 5 { print $4 }' steps.csv)" '20 launches' 'the steps of a loop'
+	is "$(($(wc -l <steps.csv) - 1)) $(awk -F, 'NR == 5 { print $4 }' steps.csv)" '20 launches' \
+		'the steps of a loop'
 	is "$(report critical -q -f csv --step=3 item_slow.pillion | awk -F, 'NR > 1 { sum += $2 }
 		END { printf "%d\n", sum / 1e5 }')" "$(awk -F, 'NR == 5 { printf "%d\n", $8 / 1e5 }' steps.csv)" \
 		'--step: the times add up to the step'
