@@ -495,6 +495,7 @@ void summary_text(const struct report_context *context, const char *capture, str
 	summary_ranks(c->model, ret);
 	summary_messages(&s.rules, BLOCKED_MPI, "MPI", ret);
 	summary_messages(&s.rules, BLOCKED_NCCL, "NCCL", ret);
+	summary_efficiency(c, ret);
 	summary_ends(c->model, s.roles, &died, ret);
 	summary_in_progress(c->model, s.partition, ret);
 	if (!s.is_large) {

@@ -5,6 +5,7 @@
 
 #include "report/analyze/summary_time.h"
 #include "report/base/text.h"
+#include "report/derive/ranks/pop.h"
 #include "report/derive/stacks/frame.h"
 
 enum { NAME_WIDTH = 70 };
@@ -154,4 +155,15 @@ void summary_messages(struct rules *r, enum blocked_kind kind, const char *title
 		buffer_text(out, "\n");
 	}
 	aggregate_done(&all.places);
+}
+
+void summary_efficiency(const struct report_context *c, struct buffer *out)
+{
+	struct pop p;
+
+	if (!pop_find(c, &p))
+		return;
+	buffer_print(out, "%-*s %.0f %% of the ranks' time is useful: load balance %.0f %%, ", SUMMARY_LABEL, "efficiency",
+		     100 * p.parallel, 100 * p.balance);
+	buffer_print(out, "serialisation %.0f %%, transfer %.0f %%\n", 100 * p.serialisation, 100 * p.transfer);
 }

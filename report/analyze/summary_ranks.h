@@ -12,4 +12,7 @@ void summary_ranks(const struct model *m, struct buffer *out);
  * most of it, other than the start and the end of MPI. */
 void summary_messages(struct rules *r, enum blocked_kind kind, const char *title, struct buffer *out);
 
+/* POP's efficiencies of ranks of MPI or NCCL, in one line. */
+void summary_efficiency(const struct report_context *c, struct buffer *out);
+
 #endif

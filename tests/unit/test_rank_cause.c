@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why ranks of MPI wait for each other. */
+#include <math.h>
+
+#include "report/analyze/summary_ranks.h"
+#include "report/derive/ranks/pop.h"
 #include "report/derive/ranks/rank_cause.h"
 #include "mpi_fixture.h"
 
@@ -126,4 +130,45 @@ Test(rank_cause, what_all_ranks_do_alike_is_no_cause)
 	};
 
 	expect(find(made, 2), "rank 1", "usleep", "main (/home/u/job.py:91)");
+}
+
+/* ---- POP's efficiencies ---- */
+
+Test(rank_cause, efficiencies)
+{
+	/* rank 1 computes for 900 us, the barrier takes 100 us once it has arrived */
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Barrier", 400, 1000)},
+		{COLLECTIVE("MPI_Barrier", 900, 1000)},
+	};
+	struct buffer out = {0};
+	struct pop p;
+
+	job(made, 2, true);
+	cr_assert(pop_find(&context, &p));
+	cr_expect_eq(p.ranks, 2);
+	cr_expect_lt(fabs(p.parallel - 0.65), 1e-3);
+	cr_expect_lt(fabs(p.balance - 650. / 900), 1e-3);
+	cr_expect_lt(fabs(p.communication - 0.9), 1e-3);
+	cr_expect_lt(fabs(p.serialisation - 1), 1e-3);
+	cr_expect_lt(fabs(p.transfer - 0.9), 1e-3);
+	summary_efficiency(&context, &out);
+	cr_expect_str_eq(buffer_string(&out), "efficiency 65 % of the ranks' time is useful: load balance 72 %, "
+					      "serialisation 100 %, transfer 90 %\n");
+	buffer_done(&out);
+}
+
+Test(rank_cause, ranks_that_work_one_after_the_other_are_serialised)
+{
+	static const struct made made[][CALLS] = {
+		{MESSAGE("MPI_Send", 500, 501, 1, 7), COLLECTIVE("MPI_Barrier", 501, 1000)},
+		{MESSAGE("MPI_Recv", 1, 502, 0, 7), COLLECTIVE("MPI_Barrier", 999, 1000)},
+	};
+	struct pop p;
+
+	job(made, 2, true);
+	cr_assert(pop_find(&context, &p));
+	cr_expect_lt(fabs(p.serialisation - 0.5), 0.01);
+	cr_expect_gt(p.balance, 0.99);
+	cr_expect_gt(p.transfer, 0.99);
 }

@@ -31,9 +31,9 @@ static uint64_t most_of(uint64_t a, uint64_t b)
 }
 
 /* From the end of the span back to since_ns. */
-static void follow(struct delays *d, struct rank_span s, uint64_t since_ns)
+static void follow(struct delays *d, struct rank_span s, uint64_t since_ns, size_t hops)
 {
-	for (int hop = 0; hop < HOPS && s.to_ns > since_ns; hop++) {
+	for (; hops && s.to_ns > since_ns; hops--) {
 		const struct rank_wait *w = last_wait(d, s.lane, s.to_ns);
 
 		s.called_ns = s.called_ns ? s.called_ns : UINT64_MAX;
@@ -65,13 +65,13 @@ static void follow_meeting(struct delays *d, const struct rank_wait *waits, size
 	++*map_put(&d->windows, waits->group, last->late, NULL);
 	follow(d, (struct rank_span){.to_ns = last->late_ns, .called_ns = last->late_called_ns,
 				     .weight = (double)count, .lane = last->late, .group = waits->group},
-	       last->since_ns);
+	       last->since_ns, HOPS);
 	for (size_t i = first; i < count; i += step) {
 		++*map_put(&d->windows, waits->group, waits[i].waiting, NULL);
 		follow(d, (struct rank_span){.to_ns = waits[i].start_ns, .called_ns = waits[i].called_ns,
 					     .weight = -(double)count / (double)subtracted,
 					     .lane = waits[i].waiting, .group = waits->group},
-		       last->since_ns);
+		       last->since_ns, HOPS);
 	}
 }
 
@@ -108,4 +108,10 @@ void delays_follow(struct delays *d)
 		}
 		follow_meeting(d, &d->waits[i], next - i);
 	}
+}
+
+void delays_path(struct delays *d, uint32_t lane, uint64_t ns, uint64_t since_ns)
+{
+	order_waits(d);
+	follow(d, (struct rank_span){.to_ns = ns, .weight = 1, .lane = lane}, since_ns, SIZE_MAX);
 }

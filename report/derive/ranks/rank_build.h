@@ -111,6 +111,8 @@ void delays_of_mpi(struct delays *d);
 void delays_of_nccl(struct delays *d);
 /* The spans that explain the waits. */
 void delays_follow(struct delays *d);
+/* The spans of the path that ends at a time of a rank, back to since_ns, as if they were of group 0. */
+void delays_path(struct delays *d, uint32_t lane, uint64_t ns, uint64_t since_ns);
 /* What was done in the spans. */
 void delays_account(struct delays *d);
 void delays_done(struct delays *d);

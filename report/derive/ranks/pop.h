@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The efficiencies of the POP centre of excellence: how much of the ranks' time is useful, and by what the rest is
+ * lost. A rank is useful outside of calls of MPI and outside of kernels of NCCL, from the end of MPI_Init to the start
+ * of MPI_Finalize. Each is a part of 1; parallel = balance * communication, communication = serialisation * transfer.
+ *
+ * The run time on an ideal network, which divides communication into its two parts, is that of the critical path
+ * without the time in which messages are on their way: what calls on it took after the late rank had arrived. */
+#ifndef PILLION_POP_H
+#define PILLION_POP_H
+
+#include "report/derive/events/scan.h"
+
+struct pop {
+	size_t ranks;
+	bool has_mpi, has_nccl;
+	uint64_t run_ns;
+	double parallel, balance, communication, serialisation, transfer;
+};
+
+/* False: fewer than two ranks communicated. */
+bool pop_find(const struct report_context *c, struct pop *ret);
+
+#endif
