@@ -11,7 +11,7 @@
 #include "report/derive/ranks/rank_cause.h"
 #include "report/derive/stacks/samples.h"
 
-enum { LATE_PERCENT = 10, IDLE_PERCENT = 80, BUSY_PERCENT = 40 };
+enum { LATE_PERCENT = 10, LEAST_PERCENT = 2, IDLE_PERCENT = 80, BUSY_PERCENT = 40 };
 
 /* What tells how long a rank communicates, the best last. */
 enum evidence { BY_OS_CALLS, BY_SAMPLES, BY_CALLS, EVIDENCES };
@@ -305,14 +305,21 @@ static void cause_text(const struct rank_cause *c, uint64_t lost, struct buffer 
 		buffer_print(out, "%s in %s", is_one ? "is" : "are", c->name);
 }
 
-static bool add_cause(struct rules *r, struct finding *f, const struct ranks_found *all, const struct rank_cause *c,
-		      size_t ranks)
+/* It costs a part of the time in which ranks communicate, which start-up may exceed, and some of the run. */
+static bool is_costly(const struct rank_causes *causes, const struct rank *rank, uint64_t lost)
+{
+	return lost * 100 >= causes->span_ns * LATE_PERCENT && lost * 100 >= rank->wall_ns * LEAST_PERCENT;
+}
+
+static bool add_cause(struct rules *r, struct finding *f, const struct ranks_found *all,
+		      const struct rank_causes *causes, const struct rank_cause *c)
 {
 	const struct rank *rank = rank_of_process(all, c->process);
-	uint64_t lost = c->cause_ns / (ranks - c->is_collective);
+	size_t waiting = causes->ranks - c->is_collective;
+	uint64_t lost = c->cause_ns / waiting;
 
 	if (!rank || c->kind == RANK_CANNOT_TELL || (c->set == RANKS_IN_TURN && c->kind == RANK_WANTS_CPU) ||
-	    lost * 100 < rank->wall_ns * LATE_PERCENT)
+	    !is_costly(causes, rank, lost))
 		return false;
 	rule_row(f);
 	table_text(&f->table, c->set == RANKS_ONE ? rank->name : c->ranks);
@@ -320,7 +327,7 @@ static bool add_cause(struct rules *r, struct finding *f, const struct ranks_fou
 	table_number(&f->table, lost);
 	table_number(&f->table, rank->ns);
 	table_real(&f->table, rank->wall_ns ? 100 * (double)rank->ns / (double)rank->wall_ns : 0);
-	table_number(&f->table, c->wait_ns / (ranks - c->is_collective));
+	table_number(&f->table, c->wait_ns / waiting);
 	rule_line_cell(f, *c->line ? c->line : NULL);
 	if (lost > f->cost_ns) {
 		f->cost_ns = lost;
@@ -339,7 +346,7 @@ static void find_late(struct rules *r, struct finding *f, const struct ranks_fou
 
 	rank_causes_find(r->context, &causes);
 	for (size_t i = 0; i < causes.count; i++)
-		has |= add_cause(r, f, all, &causes.items[i], causes.ranks);
+		has |= add_cause(r, f, all, &causes, &causes.items[i]);
 	if (!has)
 		find_straggler(r, f, all, order);
 	if (!has && f->text.size && causes.count) {

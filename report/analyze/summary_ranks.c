@@ -163,7 +163,7 @@ void summary_efficiency(const struct report_context *c, struct buffer *out)
 
 	if (!pop_find(c, &p))
 		return;
-	buffer_print(out, "%-*s %.0f %% of the ranks' time is useful: load balance %.0f %%, ", SUMMARY_LABEL, "efficiency",
-		     100 * p.parallel, 100 * p.balance);
-	buffer_print(out, "serialisation %.0f %%, transfer %.0f %%\n", 100 * p.serialisation, 100 * p.transfer);
+	buffer_print(out, "%-*s %.0f %% of the ranks' time is useful: ", SUMMARY_LABEL, "efficiency", 100 * p.parallel);
+	buffer_print(out, "load balance %.0f %%, serialisation %.0f %%, transfer %.0f %%\n", 100 * p.balance,
+		     100 * p.serialisation, 100 * p.transfer);
 }

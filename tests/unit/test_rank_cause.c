@@ -132,6 +132,32 @@ Test(rank_cause, what_all_ranks_do_alike_is_no_cause)
 	expect(find(made, 2), "rank 1", "usleep", "main (/home/u/job.py:91)");
 }
 
+/* ---- without MPI ---- */
+
+#define WAIT(from, to) OS_CALL("pthread_cond_wait", from, to, 95)
+
+Test(rank_cause, waits_of_main_threads_that_end_together_are_a_collective)
+{
+	/* ms: rank 1 reads before each of five; what precedes the first one is start-up */
+	static const struct made made[][CALLS] = {
+		{WAIT(1000, 50000), WAIT(51000, 80000),
+		 WAIT(81000, 110000), WAIT(111000, 140000), WAIT(141000, 170000)},
+		{OS_CALL("read", 50500, 79000, 96), OS_CALL("read", 80500, 109000, 96),
+		 OS_CALL("read", 110500, 139000, 96), OS_CALL("read", 140500, 169000, 96)},
+		{WAIT(1000, 50001), WAIT(51000, 80001),
+		 WAIT(81000, 110001), WAIT(111000, 140001), WAIT(141000, 170001)},
+	};
+	const struct rank_cause *c;
+
+	job(made, 3, false);
+	rank_causes_find(&context, &causes);
+	cr_assert_eq(causes.count, 1);
+	c = &causes.items[0];
+	cr_expect_str_eq(c->wait_name, "pthread_cond_wait");
+	cr_expect_eq(c->count, 8);
+	expect(c, "rank 1", "read", "main (/home/u/job.py:96)");
+}
+
 /* ---- POP's efficiencies ---- */
 
 Test(rank_cause, efficiencies)

@@ -49,7 +49,7 @@ struct lane_reading {
 	size_t sample_count, sample_capacity;
 	struct lane_operation *operations; /* by start */
 	size_t operation_count, operation_capacity;
-	uint64_t begin_ns; /* the end of MPI_Init */
+	uint64_t begin_ns; /* the end of its initialisation */
 	struct span_tally *tallies;
 	size_t tally_count, tally_capacity;
 	struct map tally_of; /* (group and function, image or operation, and stack) -> tally + 1 */
@@ -71,7 +71,8 @@ static void take_call(struct lane_reading *r, const struct event *e)
 	if (!f || c.end_ns <= c.start_ns)
 		return;
 	c.stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
-	if (f->group == TF_GROUP_MPI && !strncmp(f->name, "MPI_Init", 8))
+	if ((f->group == TF_GROUP_MPI && !strncmp(f->name, "MPI_Init", 8)) ||
+	    (f->group == TF_GROUP_NCCL && !strncmp(f->name, "ncclCommInit", 12)))
 		r->begin_ns = c.end_ns;
 	if (!c.stack && f->group == TF_GROUP_OSRT && c.end_ns - c.start_ns < LONG_CALL_NS)
 		return;
@@ -363,6 +364,7 @@ static void account_lane(struct delays *d, uint32_t lane, const struct rank_span
 {
 	struct lane_reading r = {.delays = d, .lane = lane, .image = d->lanes[lane].image};
 
+	r.begin_ns = time_of(&r, r.image->start_ticks);
 	read_lane(&r);
 	for (size_t i = 0; i < count; i++)
 		take_span(&r, &spans[i]);

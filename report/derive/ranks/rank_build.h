@@ -109,6 +109,8 @@ uint32_t delays_line(struct delays *d, const struct image *image, uint32_t stack
 /* Waits of MPI, of NCCL. */
 void delays_of_mpi(struct delays *d);
 void delays_of_nccl(struct delays *d);
+/* Of threads, where neither is used. */
+void delays_of_threads(struct delays *d);
 /* The spans that explain the waits. */
 void delays_follow(struct delays *d);
 /* The spans of the path that ends at a time of a rank, back to since_ns, as if they were of group 0. */

@@ -518,6 +518,17 @@ static int compare_groups(size_t left, size_t right, const void *groups)
 	return order_of(all[right].wait_ns, all[left].wait_ns) ?: order_of(left, right);
 }
 
+static uint64_t span_of(const struct delays *d)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (size_t i = 0; i < d->wait_count; i++) {
+		first = d->waits[i].start_ns < first ? d->waits[i].start_ns : first;
+		last = d->waits[i].end_ns > last ? d->waits[i].end_ns : last;
+	}
+	return last > first ? last - first : 0;
+}
+
 void rank_causes_find(const struct report_context *c, struct rank_causes *ret)
 {
 	struct delays d = {.context = c, .attribution = {.symbols = c->symbols}};
@@ -527,14 +538,17 @@ void rank_causes_find(const struct report_context *c, struct rank_causes *ret)
 	interner_text_number(&d.texts, "");
 	delays_of_mpi(&d);
 	delays_of_nccl(&d);
+	if (!d.counts.ranks)
+		delays_of_threads(&d);
 	delays_follow(&d);
 	delays_account(&d);
 	find_delay_ratio(&d);
 	order = places_in_order(d.group_count, compare_groups, d.groups);
-	for (size_t i = 0; i < d.group_count; i++) {
+	for (size_t i = 0; i < d.group_count && d.groups[order[i]].wait_ns; i++) {
 		ret->items = mem_grow(ret->items, ret->count, &ret->capacity, sizeof(*ret->items));
 		judge(&d, (uint32_t)order[i], &ret->items[ret->count++]);
 	}
+	ret->span_ns = span_of(&d);
 	ret->ranks = d.counts.ranks;
 	ret->meetings = d.counts.collectives + d.counts.messages;
 	ret->reason = d.counts.reason;

@@ -48,6 +48,7 @@ struct rank_causes {
 	size_t count, capacity;
 	size_t ranks;		 /* that were matched */
 	uint64_t meetings;	 /* matched: collectives and messages */
+	uint64_t span_ns;	 /* from the start of the first wait to the end of the last one */
 	const char *reason;	 /* why none were; NULL: they were */
 	struct interner texts;	 /* that the items borrow */
 };
