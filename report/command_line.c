@@ -323,6 +323,8 @@ static const struct option rows[] = {
 	{"json-bytes", 0, OPTION_COUNT, AT(json_bytes), VERBS_OF(VERB_ALL & ~VERB_WRITES & ~VERB_MCP), .value = "N",
 	 .takes = "a number of bytes, 0 for any", .maximum = UINT32_MAX - 1,
 	 .help = "with --json: rows of about N bytes at most; what was left out is stated"},
+	{"nsys", 0, OPTION_SWITCH, AT(is_nsys), VERBS_OF(VERB_TABLES),
+	 .help = "tables on a terminal with all columns in the order of Nsight Systems, as elsewhere"},
 	{"timeunit", 0, OPTION_OWN, SET(unit), VERBS_OF(VERB_TABLES), .value = "UNIT", .choice = unit_choice,
 	 .help = "the unit of times in tables (csv, tsv and json always have ns)"},
 	{"top", 0, OPTION_COUNT, AT(top), VERBS_OF(VERB_TABLES), .value = "N", .takes = "a number of rows, 0 for all",

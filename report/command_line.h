@@ -74,6 +74,7 @@ struct command_line {
 	double interval_s; /* top */
 	const char *openmetrics; /* top: NULL: not given */
 	bool is_once; /* top */
+	bool is_nsys; /* tables on a terminal as Nsight Systems has them */
 	bool quiet, summary, help, version;
 	bool help_reports, help_formats; /* stats: prints its lists */
 	uint32_t part, part_count; /* stats: of the trace files, this process reads a part; count 0: all */

@@ -23,7 +23,7 @@ const struct verb *verb_now;
 
 void say(const char *format, ...)
 {
-	struct buffer line = {0}, safe = {0};
+	struct buffer line = {0}, safe = {0}, wrapped = {0};
 	va_list list;
 
 	va_start(list, format);
@@ -33,12 +33,14 @@ void say(const char *format, ...)
 	if (envelope_is_open()) {
 		envelope_message(buffer_string(&line));
 	} else {
+		buffer_print(&safe, "pillion%s%s: ", verb_now ? " " : "", verb_now ? verb_now->name : "");
 		text_escape(&safe, buffer_string(&line), "");
-		fprintf(stderr, "pillion%s%s: %s\n", verb_now ? " " : "", verb_now ? verb_now->name : "",
-			buffer_string(&safe));
+		text_wrap(&wrapped, safe.data, isatty(STDERR_FILENO) ? terminal_columns(STDERR_FILENO) : 0, 2);
+		fprintf(stderr, "%s\n", wrapped.data);
 	}
 	buffer_done(&line);
 	buffer_done(&safe);
+	buffer_done(&wrapped);
 }
 
 void work_text(struct work *w, const char *name, const struct buffer *text)
@@ -92,17 +94,14 @@ int say_all(const struct texts *texts)
 	return texts->count ? EXIT_INCOMPLETE : EXIT_DONE;
 }
 
-/* The width of the terminal that standard output is; 0: it is none, or the width is not known. */
-static size_t terminal_columns(void)
+size_t terminal_columns(int descriptor)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
 
-	if (!pager_has_reader())
-		return 0;
 	if (columns && atoi(columns) > 0)
 		return (size_t)atoi(columns);
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+	return ioctl(descriptor, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
 static int open_aligned(struct model *m, const struct command_line *l, struct share *share, struct err *err)
@@ -119,7 +118,8 @@ static int open_aligned(struct model *m, const struct command_line *l, struct sh
 /* Output for people on a terminal has few rows and may be paged. */
 static void work_terminal(struct work *w)
 {
-	w->emit.columns = terminal_columns();
+	w->emit.columns = pager_has_reader() ? terminal_columns(STDOUT_FILENO) : 0;
+	w->emit.is_screen = w->emit.columns && w->emit.format == FORMAT_COLUMN && !w->line->is_nsys;
 	if (!pager_has_reader() || w->line->summary || !format_is_human(w->emit.format))
 		return;
 	w->emit.rows = w->line->source ? 0 : TERMINAL_ROWS;

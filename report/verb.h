@@ -38,6 +38,9 @@ int verb_target(const struct command_line *l, const char **ret);
 /* newest.c: the name of the capture of the working directory that was made last; NULL: there is none. Owned. */
 char *newest_capture(void);
 
+/* What COLUMNS says, or the width of the terminal; 0: not known. */
+size_t terminal_columns(int descriptor);
+
 /* Prints the texts. EXIT_INCOMPLETE if there are any. */
 int say_all(const struct texts *texts);
 
@@ -48,7 +51,8 @@ struct work {
 	struct report_context context;
 	struct emit emit;
 	FILE *paged; /* what emit writes to if it may be shown in a pager; else NULL */
-	struct texts theirs; /* of other parts: what work_end says, too */
+	struct texts theirs; /* what work_end says, too: of other parts, of reports of the default set */
+	unsigned int flags;  /* of reports whose remark is due after all tables */
 	bool was_cut;	     /* likewise: a file was truncated */
 	int status;
 };

@@ -60,7 +60,9 @@ static void put_table(struct work *w, const struct shown *s, const struct table 
 	const struct report *r = s->asked->report;
 
 	work_table(w, r->name, r->title, table);
-	if (table_rows(table))
+	if (table_rows(table) && w->emit.is_screen)
+		w->flags |= r->flags; /* nothing is between tables */
+	else if (table_rows(table))
 		work_remark_source(w, r->flags);
 }
 
@@ -102,6 +104,7 @@ static void put_on_console(struct work *w, const struct shown *s, const struct t
 	struct emit before = w->emit;
 
 	w->emit.format = format_of(w->line, s->index, true);
+	w->emit.is_screen &= w->emit.format == FORMAT_COLUMN;
 	if (!format_is_human(w->emit.format) && w->line->top == TOP_DEFAULT)
 		w->emit.rows = 0;
 	emit_begin(&w->emit);
@@ -180,8 +183,10 @@ static void show_report(struct work *w, const struct shown *s, struct buffer *sk
 		table_done(&table);
 		return;
 	}
-	if (code && (is_asked || !w->line->quiet))
+	if (code && is_asked)
 		say("%s: %s", r->name, err.text);
+	else if (code)
+		texts_add(&w->theirs, "%s: %s", r->name, err.text);
 	if (code && is_asked)
 		w->status = EXIT_INCOMPLETE;
 	if (table_rows(&table))
@@ -309,6 +314,8 @@ static void show_tables(struct work *w)
 	buffer_done(&skipped);
 	if (l->capture_count)
 		work_gather(w);
+	if (prints)
+		work_remark_source(w, w->flags);
 	if (share_failure(w->model.share)) {
 		if (*share_failure(w->model.share))
 			say("%s", share_failure(w->model.share));

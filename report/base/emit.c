@@ -162,15 +162,18 @@ void emit_table(struct emit *e, const char *name, const char *title, const struc
 
 void emit_remark(struct emit *e, const char *text)
 {
-	struct buffer b = {0};
+	struct buffer b = {0}, wrapped = {0};
 
 	if (!format_is_human(e->format))
 		return;
 	buffer_text(&b, e->format == FORMAT_HTML ? "<p>" : e->emitted ? "\n " : " ");
 	emit_text(&b, e->format, text);
 	buffer_text(&b, e->format == FORMAT_HTML ? "</p>\n" : "\n");
-	emit_write(e, &b);
+	if (e->is_screen)
+		text_wrap(&wrapped, b.data, e->columns, 1);
+	emit_write(e, e->is_screen ? &wrapped : &b);
 	buffer_done(&b);
+	buffer_done(&wrapped);
 	e->emitted++;
 }
 

@@ -116,6 +116,7 @@ struct emit {
 	bool is_list;	     /* there are several tables: json becomes an object by name instead of one array */
 	size_t rows;	     /* of a table at most; 0: all */
 	size_t columns;	     /* width of the terminal for FORMAT_COLUMN and FORMAT_TABLE; 0: unlimited */
+	bool is_screen;	     /* FORMAT_COLUMN as on a terminal, see emit_screen.h; otherwise as Nsight Systems has it */
 	size_t emitted;
 };
 

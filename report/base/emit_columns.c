@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/emit.h"
+#include "report/base/emit_screen.h"
 #include "report/base/name.h"
 #include "report/base/text.h"
 
 /* Texts are not cut below this width; continuation lines of a row are indented. */
-enum { LEAST_TEXT = 24, INDENT = 4 };
+enum { LEAST_TEXT = 24, LEAST_NAME = 8, INDENT = 4 };
 
 struct column_layout {
 	const struct emit *emit;
@@ -92,19 +92,19 @@ static void layout_measure(struct column_layout *l, char *const *texts, size_t c
 
 static bool layout_fits(const struct column_layout *l)
 {
-	return !l->emit->columns || line_width(l, 0, l->table->column_count) <= l->emit->columns;
+	return !l->emit->columns || line_width(l, 0, l->lines[1]) <= l->emit->columns;
 }
 
-/* Narrows the widest text columns until the row fits or they have their minimum width. */
-static void narrow_texts(struct column_layout *l)
+/* Narrows the widest text columns of the first line until it fits or they have their minimum width. */
+static void narrow_texts(struct column_layout *l, size_t least)
 {
-	size_t *widths = l->widths, columns = l->table->column_count, total = line_width(l, 0, columns);
+	size_t *widths = l->widths, columns = l->lines[1], total = line_width(l, 0, columns);
 
 	while (total > l->emit->columns) {
-		size_t widest = columns, next = LEAST_TEXT, cut;
+		size_t widest = columns, next = least, cut;
 
 		for (size_t i = 0; i < columns; i++)
-			if (l->table->columns[i].type == COLUMN_TEXT && widths[i] > LEAST_TEXT &&
+			if (l->table->columns[i].type == COLUMN_TEXT && widths[i] > least &&
 			    (widest == columns || widths[i] > widths[widest]))
 				widest = i;
 		if (widest == columns)
@@ -147,6 +147,16 @@ static void layout_fold(struct column_layout *l)
 	l->lines[l->line_count] = columns;
 }
 
+/* Leaves out the last columns until each row fits into a line. */
+static void layout_drop(struct column_layout *l, char *const *texts, size_t cells)
+{
+	do {
+		l->lines[1] -= l->lines[1] > 2;
+		layout_measure(l, texts, cells, true);
+		narrow_texts(l, l->lines[1] > 2 ? LEAST_TEXT : LEAST_NAME);
+	} while (l->lines[1] > 2 && !layout_fits(l));
+}
+
 static void lay_out(struct column_layout *l, char *const *texts, size_t cells)
 {
 	l->line_count = 1;
@@ -157,11 +167,14 @@ static void lay_out(struct column_layout *l, char *const *texts, size_t cells)
 	layout_measure(l, texts, cells, true);
 	if (layout_fits(l))
 		return;
-	narrow_texts(l);
+	narrow_texts(l, LEAST_TEXT);
 	if (layout_fits(l))
 		return;
 	layout_measure(l, texts, cells, true);
-	layout_fold(l);
+	if (l->emit->is_screen)
+		layout_drop(l, texts, cells);
+	else
+		layout_fold(l);
 }
 
 /* ---- lines ---- */
@@ -203,6 +216,8 @@ static void add_line(struct buffer *b, const struct column_layout *l, size_t lin
 		add_padded(b, cells[i], l->widths[i], l->table->columns[i].type != COLUMN_TEXT,
 			   i + 1 == to && !has_frame(l));
 	}
+	while (l->emit->is_screen && b->size && b->data[b->size - 1] == ' ')
+		b->size--;
 	buffer_text(b, has_frame(l) ? " |\n" : "\n");
 }
 
@@ -230,9 +245,13 @@ static void add_titles(struct buffer *b, const struct column_layout *l, char *co
 			*space = 0;
 	}
 	for (size_t line = 0; line < l->line_count; line++) {
+		bool has_upper = l->is_cut && !l->emit->is_screen;
+
+		for (size_t i = l->lines[line]; i < l->lines[line + 1]; i++)
+			has_upper |= *upper[i] != 0;
 		if (has_frame(l))
 			add_rule(b, l, line);
-		if (l->is_cut)
+		if (has_upper)
 			add_line(b, l, line, upper);
 		add_line(b, l, line, lower);
 		add_rule(b, l, line);
@@ -268,7 +287,7 @@ static bool is_empty_column(const struct table *t, size_t column)
 }
 
 /* The table without its empty columns, and without cells. ret_from: their positions in the table. */
-static struct table shown_columns(const struct table *t, size_t ret_from[TABLE_COLUMNS])
+static struct table shown_columns(const struct emit *e, const struct table *t, size_t ret_from[TABLE_COLUMNS])
 {
 	struct table ret = {0};
 	bool is_all = true;
@@ -276,10 +295,12 @@ static struct table shown_columns(const struct table *t, size_t ret_from[TABLE_C
 	for (size_t i = 0; i < t->column_count; i++)
 		is_all &= is_empty_column(t, i);
 	for (size_t i = 0; i < t->column_count; i++)
-		if (is_all || t->keeps_empty || !is_empty_column(t, i)) {
-			ret_from[ret.column_count] = i;
-			ret.columns[ret.column_count++] = t->columns[i];
-		}
+		if (is_all || t->keeps_empty || !is_empty_column(t, i))
+			ret_from[ret.column_count++] = i;
+	if (e->is_screen)
+		screen_order(t, ret_from, ret.column_count);
+	for (size_t i = 0; i < ret.column_count; i++)
+		ret.columns[i] = t->columns[ret_from[i]];
 	return ret;
 }
 
@@ -312,7 +333,10 @@ static void add_cell(struct buffer *all, struct map *names, const struct emit *e
 	size_t column = at % t->column_count;
 	struct buffer text = {0};
 
-	emit_cell(&text, e, t, at, emit_unit(e, t, column));
+	if (e->is_screen)
+		screen_cell(&text, e, t, at);
+	else
+		emit_cell(&text, e, t, at, emit_unit(e, t, column));
 	if (is_name(t, at))
 		add_text(all, names, column, buffer_string(&text), is_final);
 	else
@@ -324,7 +348,7 @@ static void add_cell(struct buffer *all, struct map *names, const struct emit *e
 void emit_columns(struct emit *e, const char *name, const char *title, const struct table *t)
 {
 	size_t from[TABLE_COLUMNS];
-	struct table shown = shown_columns(t, from);
+	struct table shown = shown_columns(e, t, from);
 	size_t columns = shown.column_count, cells = columns * (1 + table_rows(t)),
 	       *places = mem_alloc((cells + 1) * sizeof(*places));
 	char **texts = mem_alloc((cells + 1) * sizeof(*texts));
@@ -342,7 +366,10 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 			add_cell(&all, &names, e, t, (i / columns - 1) * t->column_count + from[i % columns], true);
 			continue;
 		}
-		emit_title(&all, t, from[i], emit_unit(e, t, from[i]));
+		if (e->is_screen)
+			screen_title(&all, e, t, from[i]);
+		else
+			emit_title(&all, t, from[i], emit_unit(e, t, from[i]));
 		buffer_add(&all, "", 1);
 	}
 	for (size_t i = 0; i < cells; i++)
@@ -350,7 +377,11 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 	lay_out(&l, texts, cells);
 	buffer_text(&out, e->emitted ? "\n" : "");
 	if (title)
-		buffer_print(&out, " ** %s (%s):\n\n", title, name);
+		buffer_print(&out, " ** %s (%s):\n", title, name);
+	if (l.lines[l.line_count] < columns)
+		buffer_print(&out, "    %zu more column%s: --nsys", columns - l.lines[l.line_count],
+			     columns - l.lines[l.line_count] == 1 ? "" : "s");
+	buffer_text(&out, title ? "\n" : "");
 	add_titles(&out, &l, texts);
 	for (size_t i = columns; i < cells; i += columns) {
 		layout_add_row(&out, &l, texts + i);

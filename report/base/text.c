@@ -2,7 +2,9 @@
 /* UTF-8, control characters, display widths. */
 #include "report/base/text.h"
 
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/shared/base/utf8.h"
 
@@ -143,4 +145,50 @@ void text_fit(struct buffer *b, const char *name, size_t width)
 	text_escape(&safe, name ? name : "", "");
 	text_shorten(b, buffer_string(&safe), width);
 	buffer_done(&safe);
+}
+
+const char *text_path(const char *path)
+{
+	static char directory[PATH_MAX];
+	static size_t length = SIZE_MAX;
+
+	if (length == SIZE_MAX)
+		length = getcwd(directory, sizeof(directory)) ? strlen(directory) : 0;
+	return length > 1 && !strncmp(path, directory, length) && path[length] == '/' ? path + length + 1 : path;
+}
+
+/* Of one line; returns its end. */
+static const char *wrap_line(struct buffer *b, const char *line, size_t width, size_t indent)
+{
+	size_t at = 0;
+
+	while (*line && *line != '\n') {
+		size_t spaces = strspn(line, " "), length = strcspn(line + spaces, " \n"), wide;
+		struct buffer word = {0};
+
+		buffer_add(&word, line + spaces, length);
+		wide = text_width(buffer_string(&word));
+		if (width && at > indent && at + spaces + wide > width) {
+			buffer_print(b, "\n%*s", (int)indent, "");
+			at = indent;
+			spaces = 0;
+		}
+		buffer_print(b, "%*s", (int)spaces, "");
+		line += strspn(line, " ") + length;
+		at += spaces;
+		at += text_shorten(b, buffer_string(&word), width && at + wide > width ? width - at : wide);
+		buffer_done(&word);
+	}
+	return line;
+}
+
+void text_wrap(struct buffer *b, const char *text, size_t width, size_t indent)
+{
+	while (*text) {
+		text = wrap_line(b, text, width, indent);
+		if (*text++)
+			buffer_text(b, "\n");
+		else
+			return;
+	}
 }

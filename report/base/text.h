@@ -27,6 +27,13 @@ size_t text_shorten(struct buffer *b, const char *text, size_t width);
  * not escaped. */
 void text_escape(struct buffer *b, const char *text, const char *keep);
 
+/* The path from the working directory if it is below that, otherwise the path. */
+const char *text_path(const char *path);
+
+/* Appends lines of text, of which none is wider than `width` (0: any width). What is left of a line follows indented;
+ * the middle of a word that is too long is cut out. */
+void text_wrap(struct buffer *b, const char *text, size_t width, size_t indent);
+
 /* Both, for a name from the program on a line of a terminal; NULL: appends nothing. */
 void text_fit(struct buffer *b, const char *name, size_t width);
 
