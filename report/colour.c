@@ -16,7 +16,7 @@ static bool is_wanted(void)
 
 const char *colour_begin(enum colour colour)
 {
-	static const char *const codes[] = {"\033[32m", "\033[33m", "\033[31m"};
+	static const char *const codes[] = {"\033[32m", "\033[33m", "\033[31m", "\033[1m"};
 
 	return is_wanted() ? codes[colour] : "";
 }

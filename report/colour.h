@@ -4,7 +4,7 @@
 #ifndef PILLION_COLOUR_H
 #define PILLION_COLOUR_H
 
-enum colour { COLOUR_GOOD, COLOUR_WARNING, COLOUR_BAD };
+enum colour { COLOUR_GOOD, COLOUR_WARNING, COLOUR_BAD, COLOUR_BOLD };
 
 /* What switches the colour on and off on standard output, or in the pager; "" where there is none. */
 const char *colour_begin(enum colour colour);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats: tables of where the time went. */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +7,7 @@
 
 #include "report/analyze/summary.h"
 #include "report/analyze/summary_ended.h"
+#include "report/base/text.h"
 #include "report/destination.h"
 #include "report/dumps/dumps.h"
 #include "report/envelope.h"
@@ -222,16 +222,16 @@ static void show_asked(struct work *w, size_t index)
 	w->context.by = by;
 }
 
+enum { WIDTH_UNKNOWN = 100, WIDTH_LEAST = 40 };
+
 static void show_summary(struct work *w)
 {
 	struct buffer text = {0};
-	char directory[PATH_MAX];
-	const char *capture = w->line->capture_count == 1 ? w->line->captures[0] : NULL;
-	size_t length = getcwd(directory, sizeof(directory)) ? strlen(directory) : 0;
+	const char *capture = w->line->capture_count == 1 ? text_path(w->line->captures[0]) : NULL;
+	size_t width = terminal_columns(STDOUT_FILENO);
 
-	if (capture && length && !strncmp(capture, directory, length) && capture[length] == '/')
-		capture += length + 1;
-	summary_text(&w->context, capture, &text);
+	width = !width ? WIDTH_UNKNOWN : width > WIDTH_LEAST ? width : WIDTH_LEAST;
+	summary_text(&w->context, capture, envelope_is_open() ? 0 : width, &text);
 	progress_clear();
 	if (envelope_is_open()) {
 		struct table ended = {0};
@@ -241,7 +241,7 @@ static void show_summary(struct work *w)
 		work_table(w, "ended", "What Ended the Run", &ended);
 		table_done(&ended);
 	} else {
-		work_marked(w, buffer_string(&text), "FIX FIRST", COLOUR_WARNING);
+		work_marked(w, buffer_string(&text), "FIX FIRST", COLOUR_BOLD);
 	}
 	buffer_done(&text);
 }

@@ -9,7 +9,7 @@ import tempfile
 from pillion.capture import Capture, _command, _quiet_environment
 
 
-CAPTURE = "pillion: capture in "
+CAPTURE = "pillion: capture: open it with pillion view "
 
 
 def pillion(line, cell):

@@ -58,8 +58,7 @@ static const struct image *last_image(const struct model *m, const struct proces
 
 /* ---- labels ---- */
 
-/* "job.py" of "python3 -u dir/job.py ARG", "torchrun" of "python3 -m torchrun", "gzip" of "/bin/gzip -9". */
-static void label_process(const struct image *image, char *ret, size_t size)
+void role_program(const struct image *image, char *ret, size_t size)
 {
 	const char *word, *program = program_of(image);
 	size_t length = model_command_word(image->command, 0, &word);
@@ -257,7 +256,7 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 	bool is_named;
 	uint64_t *place;
 
-	label_process(last_image(m, p), label, sizeof(label));
+	role_program(last_image(m, p), label, sizeof(label));
 	/* A thread has the name of its program, which the kernel truncates, unless it was given another. */
 	is_named = *t->name && strcmp(t->name, label) != 0 && strncmp(t->name, program, strlen(t->name)) != 0;
 	snprintf(thread, sizeof(thread), "%.*s", (int)strcspn(t->name, "0123456789"), t->name);

@@ -18,17 +18,14 @@ void role_frame(const struct report_context *c, const struct role_call *call, st
 void role_place(const struct report_context *c, const struct role_call *call, struct buffer *ret)
 {
 	struct symbol_frame frame = call->frame;
-	const char *slash;
 	struct frame parts;
 
 	if (!call->has_frame)
 		return;
 	symbols_name(c->symbols, &frame);
 	frame_split(frame.text, &parts);
-	if (parts.file) {
-		slash = strrchr(parts.file, '/');
-		buffer_print(ret, "%s:%u ", slash ? slash + 1 : parts.file, parts.line);
-	}
+	if (parts.file)
+		buffer_print(ret, "%s:%u ", frame_file(parts.file), parts.line);
 	frame_function(&frame, parts.name, ret);
 	frame_done(&parts);
 }

@@ -309,10 +309,11 @@ void rule_line_cell(struct finding *f, const char *line)
 
 void rule_time(struct buffer *b, uint64_t ns)
 {
-	if (ns >= 1000000000)
-		buffer_print(b, "%.3f s", (double)ns / 1e9);
-	else if (ns >= 1000000)
-		buffer_print(b, "%.3f ms", (double)ns / 1e6);
-	else
-		buffer_print(b, "%.3f us", (double)ns / 1e3);
+	static const char *const units[] = {"us", "ms", "s"};
+	double value = (double)ns / 1e3;
+	size_t unit = 0;
+
+	for (; value >= 999.5 && unit < 2; unit++)
+		value /= 1e3;
+	buffer_print(b, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, units[unit]);
 }

@@ -18,7 +18,7 @@
 #include "report/analyze/fix_first.h"
 #include "report/analyze/summary_deadlock.h"
 #include "report/analyze/summary_died.h"
-#include "report/analyze/summary_findings.h"
+#include "report/analyze/summary_gather.h"
 #include "report/analyze/summary_jax.h"
 #include "report/analyze/summary_next.h"
 #include "report/analyze/summary_ranks.h"
@@ -26,59 +26,40 @@
 
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
 
-/* Width of a row with its source line. */
-enum { LINE_WIDTH = 80, PLACE_WIDTH = 48, ROLE_LINES = 6 };
-
-/* Above this number of events the rules are left to `pillion analyze`, so that the end of a run does not make its
- * user wait. */
-#define ANALYZE_BYTES (64ull << 20)
-#define LINES_BYTES (128ull << 20)
-
-/* file:line (function), or the function alone; leading directories of the file are dropped until it fits. */
-static void summary_add_place(struct buffer *b, const char *file, const char *line, const char *function, size_t width)
-{
-	struct buffer text = {0};
-	const char *tail = file, *next;
-
-	if (!*line) {
-		text_fit(b, function, width);
-		return;
-	}
-	do {
-		buffer_clear(&text);
-		buffer_print(&text, "%s:%s (%s)", tail, line, function);
-		next = *tail ? strchr(tail + 1, '/') : NULL;
-		tail = next ? next + 1 : tail;
-	} while (next && text_width(text.data) > width);
-	text_fit(b, text.data, width);
-	buffer_done(&text);
-}
+/* SHORT_NS: of a run that is shorter there is nothing to repair. */
+enum { ROLE_LINES = 6, SHORT_NS = 100000000, WIDE = 100 };
 
 /* ---- tables, which share the available rows ---- */
 
 /* The first rows of a table, as lines of text. */
 struct section {
 	char *title;
-	struct texts rows;
+	struct texts rows, names; /* what a row ends with, which may be cut */
 	size_t total; /* rows of the table */
 	size_t shown;
 };
 
-/* A row: a sum of time or of bytes, a count, a name. */
-static void section_add(struct section *s, const struct table *t, size_t row, enum column_id total,
-			enum column_id count, enum column_id name)
+/* A row: a sum, a count, a name. */
+static void section_add(struct section *s, const char *sum, uint64_t count, const char *name)
 {
-	struct buffer text = {0}, sum = {0};
+	texts_add(&s->rows, "%10s %8" PRIu64 " x  ", sum, count);
+	texts_add(&s->names, "%s", name);
+}
 
-	if (column_kinds[total].type == COLUMN_MB)
-		buffer_print(&sum, "%.3f MB", table_cell(t, row, total)->real / 1e6);
-	else
-		rule_time(&sum, table_cell(t, row, total)->count);
-	buffer_print(&text, "%12s %9" PRIu64 " x  ", sum.data, table_cell(t, row, count)->count);
-	text_fit(&text, table_cell(t, row, name)->text, NAME_WIDTH);
-	texts_add(&s->rows, "%s", text.data);
-	buffer_done(&sum);
-	buffer_done(&text);
+static void section_of_table(struct section *s, const struct table *t, enum column_id total, enum column_id count,
+			     enum column_id name)
+{
+	s->total = table_rows(t);
+	for (size_t i = 0; i < s->total && i < TOP; i++) {
+		struct buffer sum = {0};
+
+		if (column_kinds[total].type == COLUMN_MB)
+			buffer_print(&sum, "%.3g MB", table_cell(t, i, total)->real / 1e6);
+		else
+			rule_time(&sum, table_cell(t, i, total)->count);
+		section_add(s, sum.data, table_cell(t, i, count)->count, table_cell(t, i, name)->text);
+		buffer_done(&sum);
+	}
 }
 
 /* The first rows of an aggregated table. */
@@ -91,9 +72,7 @@ static void section_of_report(const struct report_context *c, struct section *re
 
 	run(c, &t, &err);
 	ret->title = mem_copy_text(title, strlen(title));
-	ret->total = table_rows(&t);
-	for (size_t i = 0; i < ret->total && i < TOP; i++)
-		section_add(ret, &t, i, total, count, name);
+	section_of_table(ret, &t, total, count, name);
 	table_done(&t);
 }
 
@@ -107,12 +86,10 @@ static void top_operators(const struct report_context *context, struct section *
 
 	c.group = GROUP_NAME;
 	report_pytorch_sum(&c, &t, &err);
-	ret->total = table_rows(&t);
-	by_gpu = ret->total && table_cell(&t, 0, COL_GPU_SELF_NS)->count;
+	by_gpu = table_rows(&t) && table_cell(&t, 0, COL_GPU_SELF_NS)->count;
 	ret->title = mem_copy_text(by_gpu ? "operators, own GPU time" : "operators, own CPU time",
 				   strlen("operators, own GPU time"));
-	for (size_t i = 0; i < ret->total && i < TOP; i++)
-		section_add(ret, &t, i, by_gpu ? COL_GPU_SELF_NS : COL_CPU_SELF_NS, COL_CALLS, COL_OPERATOR);
+	section_of_table(ret, &t, by_gpu ? COL_GPU_SELF_NS : COL_CPU_SELF_NS, COL_CALLS, COL_OPERATOR);
 	table_done(&t);
 }
 
@@ -133,9 +110,10 @@ static uint64_t line_cost(const struct line_values *v, size_t kind)
 }
 
 static void summary_line_row(const struct lines *l, const struct report_context *c, size_t row, unsigned kinds,
-			     struct buffer *ret)
+			     struct section *ret)
 {
-	size_t width = LINE_WIDTH - 4 - strlen("  (9 more)");
+	const char *line = lines_field(c, l, row, 1), *function = lines_field(c, l, row, 2);
+	struct buffer costs_text = {0};
 
 	for (size_t k = 0; k < COSTS; k++) {
 		struct buffer ns = {0};
@@ -144,12 +122,15 @@ static void summary_line_row(const struct lines *l, const struct report_context 
 			continue;
 		if (line_cost(&l->values[row], k))
 			rule_time(&ns, line_cost(&l->values[row], k));
-		buffer_print(ret, "%*s", COST_WIDTH, buffer_string(&ns));
+		buffer_print(&costs_text, "%*s", COST_WIDTH, buffer_string(&ns));
 		buffer_done(&ns);
-		width -= COST_WIDTH;
 	}
-	buffer_text(ret, "  ");
-	summary_add_place(ret, lines_field(c, l, row, 0), lines_field(c, l, row, 1), lines_field(c, l, row, 2), width);
+	texts_add(&ret->rows, "%s  ", buffer_string(&costs_text));
+	if (*line)
+		texts_add(&ret->names, "%s:%s (%s)", frame_file(lines_field(c, l, row, 0)), line, function);
+	else
+		texts_add(&ret->names, "%s", function);
+	buffer_done(&costs_text);
 }
 
 static void top_lines(const struct report_context *c, struct section *ret)
@@ -173,25 +154,13 @@ static void top_lines(const struct report_context *c, struct section *ret)
 			width = COST_WIDTH;
 		}
 	ret->title = text.data;
-	text = (struct buffer){0};
-	for (size_t i = 0; i < ret->total; i++) {
-		buffer_clear(&text);
-		summary_line_row(&l, c, order[i], kinds, &text);
-		texts_add(&ret->rows, "%s", text.data);
-	}
-	buffer_done(&text);
+	for (size_t i = 0; i < ret->total; i++)
+		summary_line_row(&l, c, order[i], kinds, ret);
 	free(order);
 	lines_done(&l);
 }
 
-static void add_wall(uint64_t ns, struct buffer *out)
-{
-	bool is_long = ns >= 1000000000;
-
-	buffer_print(out, is_long ? "%.2f s" : "%.0f ms", (double)ns / (is_long ? 1e9 : 1e6));
-}
-
-/* "4.79 s, 5 processes, exit 0": the end is that of the command, or of the first process. */
+/* "4.79 s, 5 processes (+2 of start-up), exit 0": the end is that of the command, or of the first process. */
 static void summary_head(const struct model *m, const struct roles *roles, struct buffer *out)
 {
 	size_t hosts = 0, processes = m->process_count - roles->shims;
@@ -207,8 +176,8 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 	}
 	/* without a process the time of the run is unknown */
 	if (m->process_count) {
-		add_wall(roles->run_ns, out);
-		add_wall(r->ns, &wall);
+		rule_time(out, roles->run_ns);
+		rule_time(&wall, r->ns);
 		if (r->is_part)
 			buffer_print(out, " (recorded: %s in %zu capture range%s, of which all shares are)", wall.data,
 				     r->ranges, r->ranges == 1 ? "" : "s");
@@ -217,6 +186,8 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 	buffer_done(&wall);
 	buffer_print(out, "%zu process%s%s", processes, processes == 1 ? "" : "es",
 		     m->process_count ? "" : " recorded");
+	if (roles->shims)
+		buffer_print(out, " (+%zu of start-up)", roles->shims);
 	if (hosts > 1)
 		buffer_print(out, ", %zu hosts", hosts);
 	if (m->process_count)
@@ -256,9 +227,9 @@ static void summary_ends(const struct model *m, const struct roles *roles, const
 			continue;
 		}
 		shown++;
-		buffer_print(out, "%-*s process %" PRIu32 " %s: ", SUMMARY_LABEL, "ended", p->pid, p->ended);
-		text_fit(out, p->command ? p->command : "", NAME_WIDTH);
-		buffer_text(out, "\n");
+		buffer_print(out, "%-*s ", SUMMARY_LABEL, "ended");
+		summary_process(m, p, out);
+		buffer_print(out, ": %s\n", p->ended);
 	}
 	map_done(&pids);
 	if (others)
@@ -310,8 +281,13 @@ static void summary_in_progress(const struct model *m, const struct partition *p
 		start_ns = clock_map_ns(clock, start);
 		if (!f || process->end_ns <= start_ns)
 			continue;
-		buffer_print(out, "%-*s process %" PRIu32 " thread %" PRIu32 ": %s for ", SUMMARY_LABEL, "in call",
-			     process->pid, t->tid, f->name);
+		buffer_print(out, "%-*s ", SUMMARY_LABEL, "in call");
+		summary_process(m, process, out);
+		if (t->origin != THREAD_MAIN) {
+			buffer_text(out, ", thread ");
+			text_fit(out, t->thread->name, NAME_WIDTH);
+		}
+		buffer_print(out, ": %s for ", f->name);
 		rule_time(out, process->end_ns - start_ns);
 		buffer_text(out, "\n");
 		shown++;
@@ -348,107 +324,67 @@ static void share_room(struct section *all, size_t room)
 		}
 }
 
-static void section_show(struct section *s, struct buffer *out)
+/* Each row is one line. */
+static void section_show(struct section *s, size_t width, struct buffer *out)
 {
 	if (s->shown)
 		buffer_print(out, "%s\n", s->title);
 	for (size_t i = 0; i < s->shown; i++) {
-		buffer_print(out, "  %s", s->rows.items[i]);
+		struct buffer more = {0};
+
 		if (i + 1 == s->shown && s->total > s->shown)
-			buffer_print(out, "  (%zu more)", s->total - s->shown);
-		buffer_text(out, "\n");
+			buffer_print(&more, "  (%zu more)", s->total - s->shown);
+		buffer_print(out, "  %s", s->rows.items[i]);
+		text_fit(out, s->names.items[i],
+			 (width ? width : WIDE) - 2 - text_width(s->rows.items[i]) - more.size);
+		buffer_print(out, "%s\n", buffer_string(&more));
+		buffer_done(&more);
 	}
 	free(s->title);
 	texts_done(&s->rows);
+	texts_done(&s->names);
 }
 
 /* ---- the whole ---- */
 
-/* What all parts of the summary share. */
-struct summary {
-	const struct report_context *context;
-	struct rules rules;
-	const struct partition *partition; /* these two: of the rules */
-	const struct roles *roles;
-	struct finding found[SUMMARY_FINDINGS]; /* the costliest first */
-	size_t found_count;
-	struct fix_first first;
-	struct costs *costs;
-	bool is_large; /* rules are left to `pillion analyze` */
-};
-
-/* OS calls of the threads that are in a role: those of idle helpers would come first, and say nothing. */
 static void section_of_calls(const struct summary *s, struct section *ret)
 {
-	struct aggregate all = {.totals_only = true};
-	struct buffer row = {0}, sum = {0};
+	struct aggregate all;
 
-	for (size_t i = 0; i < s->partition->count; i++) {
-		const struct blocked *b = &s->partition->threads[i].blocked;
-
-		for (size_t k = 0; s->roles->role_of[i] && k < b->count; k++)
-			if (b->calls[k].function->group == TF_GROUP_OSRT)
-				aggregate_add_total(&all,
-						    aggregate_row(&all, b->calls[k].function->name,
-								  strlen(b->calls[k].function->name) + 1),
-						    b->calls[k].count, b->calls[k].total_ns);
-	}
-	aggregate_sort(&all);
+	summary_calls(s, &all);
 	ret->title = mem_copy_text("OS calls", strlen("OS calls"));
 	ret->total = all.count;
 	for (size_t i = 0; i < all.count && i < TOP; i++) {
-		buffer_clear(&sum);
-		buffer_clear(&row);
+		struct buffer sum = {0};
+
 		rule_time(&sum, all.rows[i].total);
-		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, all.rows[i].count);
-		text_fit(&row, aggregate_field(&all.rows[i], 0), NAME_WIDTH);
-		texts_add(&ret->rows, "%s", row.data);
+		section_add(ret, sum.data, all.rows[i].count, aggregate_field(&all.rows[i], 0));
+		buffer_done(&sum);
 	}
 	aggregate_done(&all);
-	buffer_done(&row);
-	buffer_done(&sum);
-}
-
-static void summary_gather(const struct report_context *c, struct summary *s)
-{
-	s->context = c;
-	s->rules.context = c;
-	s->is_large = c->model->written_bytes > ANALYZE_BYTES;
-	s->rules.has_no_calls = c->model->written_bytes > LINES_BYTES;
-	s->partition = &rules_time(&s->rules)->partition;
-	s->roles = &rules_time(&s->rules)->roles;
-	if (!s->is_large)
-		s->found_count = rules_worst(&s->rules, s->found, SUMMARY_FINDINGS);
-	s->costs = costs_new(c);
-	for (size_t i = 0; i < s->found_count; i++)
-		fix_first_saving(s->costs, &s->found[i], fix_first_least(s->roles->wall_ns), &s->found[i].saves);
-	fix_first_find(c, s->costs, rules_time(&s->rules), s->found, s->found_count, &s->first);
-	if (!s->is_large)
-		summary_find_callers(c, s->found, s->found_count, &s->first);
-}
-
-static void summary_free(struct summary *s)
-{
-	for (size_t i = 0; i < s->found_count; i++)
-		finding_done(&s->found[i]);
-	fix_first_done(&s->first);
-	costs_free(s->costs);
-	rules_done(&s->rules);
 }
 
 static void summary_ledger(const struct model *m, struct buffer *out)
 {
-	struct buffer line = {0};
+	struct ledger_totals t;
 
-	ledger_line(m, &line);
-	buffer_print(out, "%-*s %s\n", SUMMARY_LABEL, "ledger", line.data + strlen("ledger: "));
-	buffer_done(&line);
+	ledger_totals(m, &t);
+	if (t.missing.size)
+		buffer_print(out, "%-*s %s\n", SUMMARY_LABEL, "missing", t.missing.data + strlen(", "));
+	buffer_print(out, "%-*s %" PRIu64 " recorded, %" PRIu64 " lost", SUMMARY_LABEL, "ledger", t.recorded, t.lost);
+	if (t.own_ns + t.launcher_ns) {
+		buffer_text(out, "; recording cost ");
+		rule_time(out, t.own_ns + t.launcher_ns);
+		buffer_text(out, " of CPU time");
+	}
+	buffer_text(out, "\n");
+	buffer_done(&t.missing);
 }
 
-static void summary_sections(const struct summary *s, size_t room, struct buffer *out)
+static void summary_sections(const struct summary *s, size_t width, size_t room, struct buffer *out)
 {
 	struct section sections[SECTIONS] = {0};
-	const struct report_context *c = s->context;
+	const struct report_context *c = &s->context;
 
 	section_of_report(c, &sections[KERNELS], "GPU work", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_NAME,
 			  gpu_work_sum);
@@ -459,62 +395,109 @@ static void summary_sections(const struct summary *s, size_t room, struct buffer
 	section_of_calls(s, &sections[OS]);
 	section_of_report(c, &sections[RANGES], "NVTX ranges", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_RANGE,
 			  report_nvtx_sum);
-	if (c->model->written_bytes <= LINES_BYTES)
+	if (s->has_lines)
 		top_lines(c, &sections[SOURCE]);
-	if (c->model->written_bytes <= LINES_BYTES && nvtx_has_operators(c->model))
+	if (s->has_lines && nvtx_has_operators(c->model))
 		top_operators(c, &sections[OPERATORS]);
 	share_room(sections, room);
 	for (size_t i = 0; i < SECTIONS; i++)
-		section_show(&sections[i], out);
+		section_show(&sections[i], width, out);
 }
 
-void summary_text(const struct report_context *context, const char *capture, struct buffer *ret)
+/* The one verb that shows more of it. */
+static void summary_verb(const struct summary *s, const char *capture, size_t hangs, struct buffer *out)
 {
-	struct report_context totals = *context;
-	const struct report_context *c = &totals;
-	struct summary s = {0};
-	struct buffer tail = {0};
+	const char *verb = NULL;
+	bool is_running = false;
+
+	for (size_t i = 0; i < s->context.model->process_count; i++)
+		is_running |= s->context.model->processes[i].is_running;
+	if (hangs || is_running)
+		verb = "where";
+	else if (s->is_large || s->found_count)
+		verb = "analyze";
+	if (!capture || !verb)
+		return;
+	buffer_print(out, "%-*s pillion %s ", SUMMARY_LABEL, "next", verb);
+	text_escape(out, capture, "");
+	buffer_text(out, "\n");
+}
+
+/* What is about the time of the run. */
+static void summary_time(struct summary *s, struct buffer *ret)
+{
+	const struct report_context *c = &s->context;
+
+	summary_first(&s->first, ret);
+	summary_roles(c, s->roles, ROLE_LINES, ret);
+	if (!s->is_large)
+		summary_jax(c, ret);
+	summary_ranks(c->model, ret);
+	summary_messages(&s->rules, BLOCKED_MPI, "MPI", ret);
+	summary_messages(&s->rules, BLOCKED_NCCL, "NCCL", ret);
+	summary_efficiency(c, ret);
+	if (s->is_large)
+		return;
+	summary_devices(c, rules_gaps(&s->rules), s->roles->recorded.is_part, ret);
+	if (device_has_whole_graphs(c->model))
+		buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows their kernels and lines\n",
+			     SUMMARY_LABEL, "graphs");
+	summary_memory(c->model, ret);
+}
+
+/* Appends the first lines of the text, wrapped. */
+static void summary_wrap(const struct buffer *text, size_t width, size_t lines, struct buffer *ret)
+{
+	struct buffer wrapped = {0};
+	const char *end;
+
+	text_wrap(&wrapped, buffer_string(text), width, SUMMARY_LABEL + 1);
+	for (end = buffer_string(&wrapped); *end && lines; end++)
+		lines -= *end == '\n';
+	buffer_add(ret, buffer_string(&wrapped), (size_t)(end - buffer_string(&wrapped)));
+	buffer_done(&wrapped);
+}
+
+void summary_text(const struct report_context *context, const char *capture, size_t width, struct buffer *ret)
+{
+	struct buffer head = {0}, tail = {0}, last = {0};
+	struct summary s;
+	const struct report_context *c = &s.context;
 	struct where_place place;
 	struct died died;
+	bool is_short;
+	size_t hangs;
 
-	totals.totals_only = true;
-	totals.by = BY_NOTHING;
-	summary_gather(c, &s);
-	summary_head(c->model, s.roles, ret);
+	summary_gather(context, &s);
+	is_short = s.roles->run_ns < SHORT_NS;
+	summary_head(c->model, s.roles, &head);
 	summary_died_find(c->model, &died);
 	where_place_read_briefly(&place, c->model, c->symbols);
-	if (summary_deadlock(c->model, &place, ret) + summary_stall(&place, STALLED_NS, ret))
+	hangs = summary_deadlock(c->model, &place, &head) + summary_stall(&place, STALLED_NS, &head);
+	if (hangs)
 		died.is_of_ranks &= died.signal != SIGKILL && died.signal != SIGTERM && died.signal != SIGINT;
 	where_place_done(&place);
-	summary_died(&s.rules, &died, ret);
-	summary_first(&s.first, ret);
-	summary_roles(c, s.roles, ROLE_LINES, ret);
+	summary_died(&s.rules, &died, &head);
+	if (!is_short)
+		summary_time(&s, &head);
+	range_never_seen(c->model, &head);
+	summary_ends(c->model, s.roles, &died, &head);
+	if (!hangs) /* which has its calls */
+		summary_in_progress(c->model, s.partition, &head);
 	if (!s.is_large)
-		summary_jax(c, ret);
-	range_never_seen(c->model, ret);
-	summary_ranks(c->model, ret);
-	summary_messages(&s.rules, BLOCKED_MPI, "MPI", ret);
-	summary_messages(&s.rules, BLOCKED_NCCL, "NCCL", ret);
-	summary_efficiency(c, ret);
-	summary_ends(c->model, s.roles, &died, ret);
-	summary_in_progress(c->model, s.partition, ret);
-	if (!s.is_large) {
-		summary_devices(c, rules_gaps(&s.rules), s.roles->recorded.is_part, ret);
-		summary_untimed(c, ret);
-		if (device_has_whole_graphs(c->model))
-			buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows their kernels and "
-				     "lines\n", SUMMARY_LABEL, "graphs");
-		summary_memory(c->model, ret);
+		summary_untimed(c, &head);
+	if (!s.is_large && !is_short)
 		summary_findings(s.found, s.found_count, s.roles->wall_ns, &s.first, &tail);
-	}
 	summary_ledger(c->model, &tail);
-	if (!summary_next(&s.rules, s.first.is_cpu, s.is_large, &tail) && capture && (s.is_large || s.found_count)) {
-		buffer_print(&tail, "%-*s pillion analyze ", SUMMARY_LABEL, "next");
-		text_fit(&tail, capture, NAME_WIDTH);
-		buffer_text(&tail, "\n");
-	}
-	summary_sections(&s, LINES - count_lines(ret) - count_lines(&tail), ret);
-	buffer_add(ret, tail.data, tail.size);
+	if (!is_short && !summary_next(&s.rules, s.first.is_cpu, s.is_large, &tail))
+		summary_verb(&s, capture, hangs, &tail);
+	summary_wrap(&tail, width, LINES, &last);
+	summary_wrap(&head, width, LINES - count_lines(&last), ret);
+	if (!is_short)
+		summary_sections(&s, width, LINES - count_lines(ret) - count_lines(&last), ret);
+	buffer_add(ret, last.data, last.size);
+	buffer_done(&head);
 	buffer_done(&tail);
+	buffer_done(&last);
 	summary_free(&s);
 }

@@ -38,15 +38,13 @@ static void add_line(const struct where_item *item, struct buffer *out)
 {
 	const struct where_frame *line = where_item_line(item);
 	struct frame parts;
-	const char *slash;
 
 	if (!line)
 		return;
 	frame_split(line->text, &parts);
-	slash = parts.file ? strrchr(parts.file, '/') : NULL;
 	if (parts.file) {
 		buffer_text(out, " at ");
-		text_fit(out, slash ? slash + 1 : parts.file, NAME_WIDTH);
+		text_fit(out, frame_file(parts.file), NAME_WIDTH);
 		buffer_print(out, ":%" PRIu32, parts.line);
 	} else {
 		buffer_text(out, " in ");

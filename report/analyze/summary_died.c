@@ -197,14 +197,12 @@ static void last_of_thread(const struct trace *t, const struct trace_thread *thr
 static void add_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *out)
 {
 	struct buffer line = {0};
-	const char *slash;
 	struct frame parts;
 
 	rule_line(r, image, stack, &line);
 	frame_split(buffer_string(&line), &parts);
-	slash = parts.file ? strrchr(parts.file, '/') : NULL;
 	if (parts.file)
-		buffer_print(out, "%s:%" PRIu32 " ", slash ? slash + 1 : parts.file, parts.line);
+		buffer_print(out, "%s:%" PRIu32 " ", frame_file(parts.file), parts.line);
 	text_shorten(out, parts.name, NAME_WIDTH);
 	frame_done(&parts);
 	buffer_done(&line);

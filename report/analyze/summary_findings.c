@@ -2,10 +2,9 @@
 /* The lines of the summary about what to fix. */
 #include "report/analyze/summary_findings.h"
 
-#include <string.h>
-
 #include "report/analyze/summary_time.h"
 #include "report/base/text.h"
+#include "report/derive/stacks/frame.h"
 
 /* Widths of texts, and of a caller's line. */
 enum { FINDING_WIDTH = 140, FIRST_WIDTH = 200, LINE_WIDTH = 48 };
@@ -26,12 +25,10 @@ void summary_find_callers(const struct report_context *c, struct finding *found,
 /* ", called from train.py:8" */
 static void summary_called_from(const struct buffer *called_from, struct buffer *out)
 {
-	const char *slash = called_from->size ? strrchr(called_from->data, '/') : NULL;
-
 	if (!called_from->size)
 		return;
 	buffer_text(out, ", called from ");
-	text_fit(out, slash && slash[1] ? slash + 1 : called_from->data, LINE_WIDTH);
+	text_fit(out, frame_file(called_from->data), LINE_WIDTH);
 }
 
 /* What is outside of the job is told even if it is not known what it costs. */
@@ -52,7 +49,7 @@ void summary_findings(const struct finding *found, size_t count, uint64_t wall_n
 		    (!(found[i].rule->flags & RULE_NOT_TIME) && worth_of(&found[i]) < fix_first_least(wall_ns)))
 			continue;
 		fix_first_words(&found[i], &text);
-		buffer_print(out, "%-*s %s: ", SUMMARY_LABEL, "also", found[i].rule->name);
+		buffer_print(out, "%-*s ", SUMMARY_LABEL, "also");
 		text_fit(out, text.data, FINDING_WIDTH);
 		summary_called_from(&found[i].called_from, out);
 		buffer_text(out, "\n");
@@ -83,12 +80,11 @@ static void summary_first_line(const char *title, const char *text, const struct
 	text_fit(out, text, FIRST_WIDTH);
 	summary_called_from(&cause->called_from, out);
 	rule_time(&cost, cause->saves.saved_ns);
-	/* The text of a rule may have it. */
-	if (cause->how)
-		buffer_print(out, "; saves %s %s", cost.data, cause->how);
-	else if (cause->saves.saved_ns && !strstr(text, cost.data))
-		buffer_print(out, ", %s", cost.data);
-	add_interval(&cause->saves, out);
+	/* What costs no time has a saving only as its rank. */
+	if (!cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME)) {
+		buffer_print(out, "; saves %s%s%s", cost.data, cause->how ? " " : "", cause->how ? cause->how : "");
+		add_interval(&cause->saves, out);
+	}
 	buffer_text(out, "\n");
 	buffer_done(&cost);
 }

@@ -142,10 +142,15 @@ bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *
 	if (!lacks_samples && !lacks_messages && !jax)
 		goto done;
 	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "next");
-	if (lacks_samples)
-		buffer_print(ret, "CPU %.1f s of %.1f s wall: ", (double)cpu_ns / 1e9, (double)roles->wall_ns / 1e9);
-	else if (lacks_messages)
+	if (lacks_samples) {
+		buffer_text(ret, "CPU ");
+		rule_time(ret, cpu_ns);
+		buffer_text(ret, " of ");
+		rule_time(ret, roles->wall_ns);
+		buffer_text(ret, " wall: ");
+	} else if (lacks_messages) {
 		buffer_text(ret, "ranks wait in MPI: ");
+	}
 	buffer_print(ret, "run again with%s%s", lacks_samples ? " -s cpu" : "", jax ? " --jax" : "");
 	if (lacks_messages)
 		buffer_print(ret, " -t mpi%s", words.data);

@@ -118,7 +118,7 @@ static void add_thread(struct rules *r, struct shares *all, const struct thread_
 /* "; 45 % in MPI_Allreduce, imb.c:12 main": the share is that of the ranks' time. */
 static void costliest_place(struct shares *all, struct buffer *out)
 {
-	const char *line, *slash;
+	const char *line;
 	struct frame parts;
 
 	aggregate_sort(&all->places);
@@ -130,9 +130,8 @@ static void costliest_place(struct shares *all, struct buffer *out)
 	if (!*line)
 		return;
 	frame_split(line, &parts);
-	slash = parts.file ? strrchr(parts.file, '/') : NULL;
 	if (parts.file)
-		buffer_print(out, ", %s:%u", slash ? slash + 1 : parts.file, parts.line);
+		buffer_print(out, ", %s:%u", frame_file(parts.file), parts.line);
 	buffer_text(out, parts.file ? " " : ", ");
 	text_shorten(out, parts.name, NAME_WIDTH);
 	frame_done(&parts);

@@ -13,7 +13,21 @@
 
 /* DETAILS: calls of a role that have a part of their own, if they take PART_PERCENT of its time; the rest of them are
  * one part. ROLE_PERCENT: a role that takes less of all time than this is folded. */
-enum { DETAILS = 3, PART_PERCENT = 2, ROLE_PERCENT = 1, PLACE_WIDTH = 48, CAUSES = 3, LABEL_WIDTH = 20 };
+enum { DETAILS = 3, PART_PERCENT = 2, ROLE_PERCENT = 1, PLACE_WIDTH = 48, CAUSES = 3, LABEL_WIDTH = 20, BAR = 20 };
+
+void summary_process(const struct model *m, const struct process *p, struct buffer *ret)
+{
+	char label[LABEL_WIDTH * 2];
+
+	if (p->rank && *p->rank) {
+		buffer_text(ret, "rank ");
+		text_fit(ret, p->rank, LABEL_WIDTH);
+		return;
+	}
+	role_program(&m->images[p->first_image + p->image_count - 1], label, sizeof(label));
+	text_fit(ret, label, LABEL_WIDTH);
+	buffer_print(ret, " (%" PRIu32 ")", p->pid);
+}
 
 /* ---- parts of a whole ---- */
 
@@ -51,9 +65,9 @@ static void round_percent(const struct time_part *parts, size_t count, uint64_t 
 
 void summary_parts(struct time_part *parts, size_t count, struct buffer *ret)
 {
-	unsigned percent[32] = {0};
+	unsigned percent[32] = {0}, shown = 0, left = 100;
 	uint64_t whole = 0;
-	bool is_first = true;
+	size_t others = 0;
 
 	for (size_t i = 0; i < count; i++)
 		whole += parts[i].ns;
@@ -61,13 +75,18 @@ void summary_parts(struct time_part *parts, size_t count, struct buffer *ret)
 		qsort(parts, count, sizeof(*parts), compare_parts);
 	if (whole)
 		round_percent(parts, count, whole, percent);
+	for (size_t i = 0; i < count; i++)
+		others += percent[i] != 0;
 	for (size_t i = 0; i < count; i++) {
-		if (percent[i])
-			buffer_print(ret, "%s%u %% %s", is_first ? "" : " · ", percent[i],
+		if (percent[i] && (++shown < SUMMARY_PARTS || others <= SUMMARY_PARTS)) {
+			buffer_print(ret, "%s%u %% %s", shown > 1 ? " · " : "", percent[i],
 				     buffer_string(&parts[i].words));
-		is_first &= !percent[i];
+			left -= percent[i];
+		}
 		buffer_done(&parts[i].words);
 	}
+	if (others > SUMMARY_PARTS)
+		buffer_print(ret, " · %u %% other", left);
 }
 
 static void part_add(struct time_part *parts, size_t *count, uint64_t ns, const char *words)
@@ -77,16 +96,6 @@ static void part_add(struct time_part *parts, size_t *count, uint64_t ns, const 
 }
 
 /* ---- roles ---- */
-
-static void add_time(struct buffer *b, uint64_t ns)
-{
-	if (ns >= 1000000000000)
-		buffer_print(b, "%.0f s", (double)ns / 1e9);
-	else if (ns >= 1000000000)
-		buffer_print(b, "%.3g s", (double)ns / 1e9);
-	else
-		buffer_print(b, "%.3g ms", (double)ns / 1e6);
-}
 
 static void add_place(const struct report_context *c, const struct role_call *call, struct buffer *ret)
 {
@@ -156,6 +165,18 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 	return count;
 }
 
+/* What it computes, and how long it waits for a CPU. */
+static void add_bar(const struct role *r, struct buffer *ret)
+{
+	uint64_t cpu_ns = r->cpu_ns > r->polling_ns ? r->cpu_ns - r->polling_ns : 0;
+	double one = r->lifetime_ns ? (double)BAR / (double)r->lifetime_ns : 0;
+	double busy = (double)cpu_ns * one, ready = (double)(cpu_ns + r->delay_ns) * one;
+
+	for (int i = 0; i < BAR; i++)
+		buffer_text(ret, i + 0.5 < busy ? "█" : i + 0.5 < ready ? "▒" : "·");
+	buffer_text(ret, " ");
+}
+
 static void role_line(const struct report_context *c, const struct roles *roles, const struct role *r,
 		      struct buffer *ret)
 {
@@ -167,7 +188,8 @@ static void role_line(const struct report_context *c, const struct roles *roles,
 	width = text_shorten(ret, buffer_string(&label), LABEL_WIDTH);
 	buffer_print(ret, "%*s", width < SUMMARY_LABEL ? (int)(SUMMARY_LABEL + 1 - width) : 1, "");
 	buffer_done(&label);
-	add_time(ret, r->lifetime_ns);
+	add_bar(r, ret);
+	rule_time(ret, r->lifetime_ns);
 	if (r->threads > 1)
 		buffer_print(ret, " of %zu %s", r->threads, r->processes > 1 ? "processes" : "threads");
 	buffer_text(ret, ": ");
@@ -179,16 +201,11 @@ static void folded_line(const struct roles *r, size_t roles, struct buffer *ret)
 {
 	const char *join = "";
 
-	if (!roles && !r->idle_threads && !r->shims)
+	if (!roles && !r->idle_threads)
 		return;
 	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "folded");
 	if (r->idle_threads) {
 		buffer_print(ret, "%zu idle helper%s", r->idle_threads, r->idle_threads == 1 ? "" : "s");
-		join = ", ";
-	}
-	if (r->shims) {
-		buffer_print(ret, "%s%zu shell%s and start-up process%s", join, r->shims, r->shims == 1 ? "" : "s",
-			     r->shims == 1 ? "" : "es");
 		join = ", ";
 	}
 	if (roles)
@@ -203,6 +220,9 @@ void summary_roles(const struct report_context *c, const struct roles *roles, si
 
 	for (size_t i = 0; i < roles->count; i++)
 		all += roles->items[i].lifetime_ns;
+	if (roles->count)
+		buffer_print(ret, "%-*s █ computes, ▒ waits for a CPU, · waits for something else\n", SUMMARY_LABEL,
+			     "time");
 	for (size_t i = 0; i < roles->count; i++) {
 		const struct role *r = &roles->items[i];
 
@@ -261,7 +281,7 @@ static void idle_causes(const struct gaps *g, bool has_ranges, struct buffer *re
 		buffer_text(ret, join);
 		gap_words(worst[i].sum, ret);
 		buffer_text(ret, " ");
-		add_time(ret, worst[i].ns);
+		rule_time(ret, worst[i].ns);
 		join = " · ";
 	}
 	if (worst[0].sum)
@@ -357,7 +377,9 @@ void summary_memory(const struct model *m, struct buffer *out)
 			}
 		memory_done(&memory);
 	}
-	if (of)
-		buffer_print(out, "%-*s GPU peak %.3f MB in process %" PRIu32 "\n", SUMMARY_LABEL, "memory",
-			     (double)most / 1e6, of->pid);
+	if (!of)
+		return;
+	buffer_print(out, "%-*s GPU peak %.3g MB in ", SUMMARY_LABEL, "memory", (double)most / 1e6);
+	summary_process(m, &m->processes[of->process], out);
+	buffer_text(out, "\n");
 }

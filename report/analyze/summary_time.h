@@ -8,7 +8,7 @@
 #include "report/derive/device/gap.h"
 
 /* Width of the word that a line begins with. */
-enum { SUMMARY_LABEL = 10 };
+enum { SUMMARY_LABEL = 10, SUMMARY_PARTS = 3 };
 
 /* A part of a whole, in a line "75 % runnable without a CPU · 8 % CPU job.py:36 decode". */
 struct time_part {
@@ -16,8 +16,11 @@ struct time_part {
 	struct buffer words;
 };
 
-/* Appends the parts in descending order with whole percentages that add up to 100; those of 0 % are omitted. Frees
- * their words. */
+/* Appends "rank 3", or "job.py (12345)" with its PID. */
+void summary_process(const struct model *m, const struct process *p, struct buffer *ret);
+
+/* Appends the parts in descending order with whole percentages that add up to 100: SUMMARY_PARTS at most, of which the
+ * last one is what the others have together; those of 0 % are omitted. Frees their words. */
 void summary_parts(struct time_part *parts, size_t count, struct buffer *ret);
 
 /* A line for each of the `lines` roles that take most time, and one for what is folded. */

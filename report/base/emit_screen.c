@@ -7,7 +7,7 @@
 enum { BAR = 10 };
 
 /* In this order. */
-enum place { KEY, NAME, TOTAL, SHARE, OTHER, DETAIL };
+enum screen_place { KEY, NAME, TOTAL, SHARE, OTHER, DETAIL };
 
 /* What is of less interest than sum, count, average and maximum. */
 static bool is_detail(enum column_id id)
@@ -32,7 +32,7 @@ static bool is_name(enum column_id id)
 }
 
 /* In a table of sums, what is before the share is the key of --by, and what follows it the total. */
-static enum place place_of(const struct table *t, size_t column)
+static enum screen_place place_of(const struct table *t, size_t column)
 {
 	size_t share = table_find(t, COL_TIME_PERCENT);
 

@@ -110,29 +110,38 @@ static void add_bare(const struct model *m, struct buffer *ret)
 	buffer_text(ret, ")");
 }
 
-void ledger_line(const struct model *m, struct buffer *ret)
+static void sum_facts(const struct model *m, struct ledger_facts *ret)
 {
-	struct ledger_facts f = {.own = OWN_COST_NONE};
 	struct usages *usages = usages_new(m);
 	const struct report_context c = {.model = m};
-	const uint64_t *n = f.counts;
-	uint64_t torn, unmatched, device_lost;
-	size_t notes = m->note_count;
 
-	f.counts[LEDGER_LOST] = m->lost_events;
+	*ret = (struct ledger_facts){.own = OWN_COST_NONE};
+	ret->counts[LEDGER_LOST] = m->lost_events;
 	for (size_t i = 0; i < m->image_count; i++) {
-		ledger_add_image(usages, &m->images[i], &f);
-		ledger_add_device(&c, &m->images[i], &f);
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++)
-			notes += m->images[i].trace->blobs[k].type == TF_BLOB_NOTE;
+		ledger_add_image(usages, &m->images[i], ret);
+		ledger_add_device(&c, &m->images[i], ret);
 	}
 	usages_free(usages);
-	torn = n[LEDGER_TORN] + n[LEDGER_UNREADABLE];
-	unmatched = n[LEDGER_UNMATCHED_PUSH] + n[LEDGER_UNMATCHED_POP] + n[LEDGER_UNMATCHED_START] +
-		    n[LEDGER_UNMATCHED_END];
-	device_lost = n[LEDGER_DEVICE_DROPPED] + n[LEDGER_DEVICE_TIMELESS] + n[LEDGER_DEVICE_UNREADABLE];
-	buffer_print(ret, "ledger: %" PRIu64 " recorded, %" PRIu64 " below threshold, %" PRIu64 " lost",
-		     n[LEDGER_RECORDED], n[LEDGER_BELOW], n[LEDGER_LOST]);
+}
+
+static uint64_t torn_of(const uint64_t *n)
+{
+	return n[LEDGER_TORN] + n[LEDGER_UNREADABLE];
+}
+
+static uint64_t device_lost_of(const uint64_t *n)
+{
+	return n[LEDGER_DEVICE_DROPPED] + n[LEDGER_DEVICE_TIMELESS] + n[LEDGER_DEVICE_UNREADABLE];
+}
+
+/* What is not recorded, and why: each begins with ", ". with_records: also how many records there are of devices. */
+static void add_missing(const struct model *m, const struct ledger_facts *f, bool with_records, struct buffer *ret)
+{
+	const uint64_t *n = f->counts;
+	uint64_t torn = torn_of(n), device_lost = device_lost_of(n);
+	uint64_t unmatched = n[LEDGER_UNMATCHED_PUSH] + n[LEDGER_UNMATCHED_POP] + n[LEDGER_UNMATCHED_START] +
+			     n[LEDGER_UNMATCHED_END];
+
 	if (n[LEDGER_MISSING_FILES])
 		buffer_print(ret, ", %" PRIu64 " trace file%s missing", n[LEDGER_MISSING_FILES],
 			     n[LEDGER_MISSING_FILES] == 1 ? "" : "s");
@@ -140,11 +149,12 @@ void ledger_line(const struct model *m, struct buffer *ret)
 		buffer_print(ret, ", %" PRIu64 " torn", torn);
 	if (unmatched)
 		buffer_print(ret, ", %" PRIu64 " unmatched", unmatched);
-	if (f.sources)
+	if (f->sources && with_records)
 		buffer_print(ret, ", %" PRIu64 " device records", n[LEDGER_DEVICE_RECORDS]);
 	if (device_lost)
-		buffer_print(ret, " (%" PRIu64 " lost)", device_lost);
-	if (f.sources && n[LEDGER_UNMATCHED_CALLS])
+		buffer_print(ret, with_records ? " (%" PRIu64 " lost)" : ", %" PRIu64 " device records lost",
+			     device_lost);
+	if (f->sources && n[LEDGER_UNMATCHED_CALLS])
 		buffer_print(ret, ", %" PRIu64 " launch%s, copies or memsets without one", n[LEDGER_UNMATCHED_CALLS],
 			     n[LEDGER_UNMATCHED_CALLS] == 1 ? "" : "es");
 	if (n[LEDGER_STACKS_LOST])
@@ -153,8 +163,36 @@ void ledger_line(const struct model *m, struct buffer *ret)
 		buffer_print(ret, ", %" PRIu64 " threads lost", n[LEDGER_THREADS_LOST]);
 	add_bare(m, ret);
 	add_reasons(m, ret);
+}
+
+void ledger_line(const struct model *m, struct buffer *ret)
+{
+	struct ledger_facts f;
+	size_t notes = m->note_count;
+
+	sum_facts(m, &f);
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++)
+			notes += m->images[i].trace->blobs[k].type == TF_BLOB_NOTE;
+	buffer_print(ret, "ledger: %" PRIu64 " recorded, %" PRIu64 " below threshold, %" PRIu64 " lost",
+		     f.counts[LEDGER_RECORDED], f.counts[LEDGER_BELOW], f.counts[LEDGER_LOST]);
+	add_missing(m, &f, true, ret);
 	if (notes)
 		buffer_print(ret, ", %zu note%s", notes, notes == 1 ? "" : "s");
 	buffer_text(ret, ", ");
 	own_cost_line(m, &f.own, ret);
+}
+
+void ledger_totals(const struct model *m, struct ledger_totals *ret)
+{
+	struct ledger_facts f;
+
+	sum_facts(m, &f);
+	*ret = (struct ledger_totals){.recorded = f.counts[LEDGER_RECORDED] + f.counts[LEDGER_DEVICE_RECORDS],
+				      .below = f.counts[LEDGER_BELOW],
+				      .lost = f.counts[LEDGER_LOST] + torn_of(f.counts) + device_lost_of(f.counts),
+				      .own_ns = (uint64_t)own_cost_ns(&f.own)};
+	for (size_t i = 0; i < m->run_count; i++)
+		ret->launcher_ns += m->runs[i].cost.launcher_ns;
+	add_missing(m, &f, false, &ret->missing);
 }

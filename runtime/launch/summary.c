@@ -59,10 +59,21 @@ static bool summary_claim(const struct run *run)
 	return end.is_ours;
 }
 
+/* From the working directory if it is below that. */
+static const char *path_shown(const struct run *run)
+{
+	char here[PATH_MAX];
+	size_t length = getcwd(here, sizeof(here)) ? strlen(here) : 0;
+
+	return length > 1 && !strncmp(run->directory, here, length) && run->directory[length] == '/'
+		       ? run->directory + length + 1
+		       : run->directory;
+}
+
 static void path_print(const struct run *run)
 {
 	if (!end.has_path)
-		say("capture in %s", run->directory);
+		say("capture: open it with pillion view %s", path_shown(run));
 	end.has_path = true;
 }
 
@@ -222,7 +233,7 @@ int summary_tick(const struct run *run)
 	end.early_ns = UINT64_MAX;
 	if (!summary_claim(run))
 		return -1;
-	say("COMMAND has not ended after SIGTERM; recorded so far, capture in %s", run->directory);
+	say("COMMAND has not ended after SIGTERM; recorded so far; open it with pillion view %s", path_shown(run));
 	end.early_pid = report_start(arguments, true);
 	return -1;
 }
@@ -300,5 +311,5 @@ void summary_pack(struct run *run, unsigned living)
 	}
 	status = report_run(run, arguments, "not packed", false);
 	if (status > 0)
-		say("not packed: the capture in %s is unchanged", run->directory);
+		say("not packed: the capture %s is unchanged", path_shown(run));
 }

@@ -26,7 +26,7 @@ line() { # TEXT: number of the target's source line that contains it
 for kind in none input copies memset gap; do
 	record $kind "$trouble" $kind
 	is "$? $(cat out)" "0 $kind" "$kind: its status and output"
-	like "$(cat err)" '^pillion: capture in ' "$kind: its stderr has the capture's line"
+	like "$(cat err)" "^$capture_line " "$kind: its stderr has the capture's line"
 done
 
 # ---- found where planted, clean where not ----

@@ -26,7 +26,7 @@ runs() {
 	shift
 	rm -rf safe.pillion
 	pillion -o safe "${options[@]}" "$program" "$@" >out 2>err
-	is "$? $(cat out err | grep -v '^pillion: capture in ')" '0 done' "$text: $*"
+	is "$? $(cat out err | grep -v "^$capture_line ")" '0 done' "$text: $*"
 }
 
 everywhere() { # TEXT OPTION...

@@ -66,13 +66,10 @@ def check_lines(truth, recorded):
     check(0 < lasted <= recorded + WAIT_NS, f"lines: the long wait has {lasted / 1e9:.3f} s")
 
 
-def check_summary(truth, recorded):
+def check_summary():
     summary = run("stats", "--summary", CAPTURE)
     main = re.search(r"^(main|capture_parts.py) .*", summary, re.M)[0]
     shares = {words: int(percent) for percent, words in re.findall(r"(\d+) % ([^·]+)", main)}
-    for words, wanted in ("CPU", "cpu"), ("inside_sleep", "slept"):
-        share = sum(percent for text, percent in shares.items() if words in text)
-        check(abs(share - 100 * truth[wanted] / recorded) <= 5, f"summary: {share} % of {words}: {main}")
     check(sum(shares.values()) == 100, f"summary: the shares are not of the whole: {main}")
     check("of which all shares are)" in summary.splitlines()[0], f"summary: {summary.splitlines()[0]}")
     check("utside (" not in summary and " outside" not in re.sub("blocked outside of", "", summary), summary)
@@ -106,7 +103,7 @@ def main():
     recorded = truth["wall"]
     check_time(truth, recorded)
     check_lines(truth, recorded)
-    check_summary(truth, recorded)
+    check_summary()
     check_findings()
     files = {row["Path"].rpartition("/")[2]: ns(row, "Written (bytes)") for row in rows("files")}
     check(files.get("inside") == truth["written"], f"files: {files}")

@@ -73,12 +73,13 @@ launcher=$!
 eventually test -e ready
 kill -TERM $launcher
 ok 'a COMMAND that ignores SIGTERM: a summary so far' eventually grep -q '^ledger ' err
-like "$(cat err)" "^pillion: COMMAND has not ended after SIGTERM; recorded so far, capture in $work/ignored.pillion$" \
+like "$(cat err)" \
+	"^pillion: COMMAND has not ended after SIGTERM; recorded so far; open it with pillion view ignored.pillion$" \
 	'a COMMAND that ignores SIGTERM: the message'
 kill -KILL "$(pgrep -P $launcher -x sleep)"
 wait $launcher
 is $? 137 'a COMMAND that ignores SIGTERM: the status at its end'
-is "$(grep -c '^ledger ' err) $(grep -c '^pillion: capture in' err)" '2 1' 'and the summary of the whole run'
+is "$(grep -c '^ledger ' err) $(grep -c "^$capture_line" err)" '2 1' 'and the summary of the whole run'
 
 # The rank that created the capture, and would print the summary, is killed; then the batch system ends the others.
 rank() { # NUMBER
@@ -98,7 +99,7 @@ kill -TERM "${pids[1]}" "${pids[2]}"
 wait "${pids[1]}"
 is $? 143 'a rank that SIGTERM ends: status'
 wait "${pids[2]}"
-is "$(cat err.? | grep -c "^pillion: capture in $work/ranks.pillion$") $(cat err.? | grep -c '^ledger ')" '1 1' \
+is "$(cat err.? | grep -c "^$capture_line ranks.pillion$") $(cat err.? | grep -c '^ledger ')" '1 1' \
 	'one of the other ranks prints the summary of a rank that was killed'
 
 # SIGTERM while the summary is printed: by a report that waits for it.

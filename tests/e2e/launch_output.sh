@@ -11,7 +11,7 @@ ok 'without -o the second capture is report2' test -d report2.pillion
 rm -r report1.pillion
 pillion true 2>err
 ok 'without -o the lowest free number is used' test -d report1.pillion
-like "$(cat err)" "^pillion: capture in $work/report1.pillion$" 'without -o a message names the capture'
+like "$(cat err)" "^$capture_line report1.pillion$" 'without -o a message names the capture'
 
 pillion -o a true 2>err
 ok '.pillion is appended' test -d a.pillion

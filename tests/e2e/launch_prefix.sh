@@ -15,7 +15,7 @@ install_to() { # PREFIX LIBDIR
 try() { # PREFIX LIBDIR TEXT
 	install_to "$1" "$2"
 	is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$1/bin/pillion" -f -o p sh -c 'echo ran' 2>err)" ran "$3"
-	is "$(grep -cv '^pillion: capture in' err)" 0 "$3: no message of the loader"
+	is "$(grep -cv "^$capture_line" err)" 0 "$3: no message of the loader"
 	like "$(cat p.pillion/*.index)" '^process	' "$3: it records"
 }
 
@@ -51,7 +51,7 @@ is "$(stat -c '%a %u' "${link%/*}")" "700 $(id -u)" 'the directory of the link i
 is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" --ld-audit -f -o p \
 	sh -c 'echo "$LD_AUDIT"' 2>err)" \
 	"${link%/*}/libpillion-audit.so" 'a prefix with a colon: the auditor is a link to it'
-is "$(grep -cv '^pillion: capture in' err)" 0 'a prefix with a colon: no message of the loader'
+is "$(grep -cv "^$capture_line" err)" 0 'a prefix with a colon: no message of the loader'
 rm "$work/plain/lib/pillion/libpillion-audit.so"
 is "$(env -u PILLION_BUILD_DIR "$work/plain/bin/pillion" --ld-audit -f -o none echo ran 2>err; echo $?)" 2 \
 	'a missing auditor: status 2'

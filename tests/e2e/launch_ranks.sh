@@ -23,7 +23,7 @@ slurm() { # STEP ARG...: four ranks at once
 ok 'four ranks of srun run' slurm 0 -o job sh -c 'sleep 0.2; echo $SLURM_PROCID'
 is "$(launches job.pillion)" 4 'four ranks of srun share one capture'
 is "$(cat out.? | tr '\n' ' ')" '0 1 2 3 ' 'four ranks of srun have their own outputs'
-is "$(cat err.? | grep -c 'capture in')" 1 'four ranks of srun print one message with the path'
+is "$(cat err.? | grep -c 'pillion view')" 1 'four ranks of srun print one message with the path'
 is "$(ls job.pillion/*.range | wc -l)" 4 'each rank has its own capture range'
 ok 'another step uses the next free name' slurm 1 -o job true
 is "$(launches job.pillion) $(launches job.1.pillion)" '4 4' 'another step: all ranks share its capture'

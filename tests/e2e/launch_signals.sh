@@ -38,7 +38,7 @@ begin ready SIGINT
 kill -INT $launcher
 wait $launcher
 is "$? $(cat out)" '9 SIGINT' 'SIGINT to the launcher alone reaches COMMAND once'
-like "$(cat err)" 'capture in' 'SIGINT: the message names the capture'
+like "$(cat err)" 'pillion view' 'SIGINT: the message names the capture'
 for name in INT TERM USR1; do
 	begin ready SIG$name
 	kill -$name -- -$launcher
@@ -89,7 +89,7 @@ eventually test -s ready
 kill -TERM $launcher
 wait $launcher
 is $? 143 'a COMMAND that SIGTERM ends is 143'
-like "$(cat err)" 'capture in' 'SIGTERM: the message names the capture'
+like "$(cat err)" 'pillion view' 'SIGTERM: the message names the capture'
 like "$(cat sig.pillion/*.index)" '^child	.*status=15	' 'SIGTERM: the index has the end of COMMAND'
 
 rm -f ready
@@ -146,7 +146,7 @@ say(expect(rb"(?s)SIGINT\r.*status=9"), "Ctrl-C reaches COMMAND once, and the la
 send(f"'{pillion}' -f -o tty sh -c 'echo begun; exec sleep 100'; echo status=$?\n".encode())
 expect(rb"[\r\n]begun")
 send(b"\x03")
-say(expect(rb"capture in"), "a COMMAND that Ctrl-C kills is reported")
+say(expect(rb"pillion view"), "a COMMAND that Ctrl-C kills is reported")
 send(b"echo again=$?\n")
 expect(rb"again=\d")
 send(f"'{pillion}' -f -o tty sh -c 'echo begun; read line; echo got:$line'\n".encode())
@@ -159,7 +159,7 @@ send(b"fg\n")
 expect(rb"[\r\n].*got:.line")  # the shell's last output before the job has the terminal
 send(b"word\n")
 say(expect(rb"got:word"), "fg continues it, with the terminal")
-expect(rb"capture in")
+expect(rb"pillion view")
 send(f"'{pillion}' -f -o tty sh -c 'read line; echo got:$line' &\n".encode())
 say(expect(rb"Stopped", again=b"\n"), "reading in the background stops the job")
 send(b"fg\n")

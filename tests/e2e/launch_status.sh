@@ -17,7 +17,7 @@ done
 status 137 'a killed COMMAND is 137' sh -c 'kill -KILL $$'
 status 143 'a terminated COMMAND is 143' sh -c 'kill -TERM $$'
 status 139 'a crashed COMMAND is 139' sh -c 'kill -SEGV $$'
-like "$(cat err)" '^pillion: capture in .*/status\.pillion$' 'a crashed COMMAND: the message names the capture'
+like "$(cat err)" "^$capture_line status\\.pillion\$" 'a crashed COMMAND: the message names the capture'
 
 pillion -o missing no-such-program-here >out 2>err
 is $? 127 'a missing COMMAND is 127'

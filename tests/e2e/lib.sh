@@ -33,6 +33,13 @@ preloadable() {
 	printf '%s/%s\n' "$directory" "${1##*/}"
 }
 
+# What a run prints first, before the name of its capture.
+# shellcheck disable=SC2034 # the scripts use it
+capture_line='pillion: capture: open it with pillion view'
+
+# Lines of the summary that do not depend on a terminal: each is whole.
+export COLUMNS=400
+
 # Programs of tests/targets, the object that is preloaded, the report.
 targets=$PILLION_BUILD_DIR/tests/targets
 library=$(preloadable "$PILLION_BUILD_DIR/preload/libpillion.so")

@@ -147,7 +147,7 @@ named default lock 'default thresholds: the line is in the summary'
 
 # A C program: its lines with their functions.
 PILLION_STATS=summary pillion -f -s none -o native --osrt-backtrace-threshold=0 "$targets/stacks" >out 2>err
-is "$? $(grep -A2 '^lines ' err | sed -n 's/.*\/\(stacks.c:.*\)/\1/p' | tr '\n' ' ')" \
+is "$? $(grep -A2 '^lines ' err | sed -n 's/.* \(stacks.c:.*\)/\1/p' | tr '\n' ' ')" \
 	'0 stacks.c:7 (long_sleep) stacks.c:18 (short_sleep) ' \
 	"a native program's lines in the summary, the longest first"
 is "$(report stats -q -r lines -f csv native.pillion | sed -n 's/.*\/\(stacks.c:[0-9]*\),.*/\1/p' | tr '\n' ' ')" \

@@ -20,7 +20,7 @@ captured() {
 	captured_wanted=$2
 	shift 2
 	pillion -f true -o run "$@" "$targets/nvtx_capture" fork >out 2>err
-	is "$? $(cat out) $(grep -v '^pillion: capture in' err)" '0 done ' "$captured_text: the program continues"
+	is "$? $(cat out) $(grep -v "^$capture_line" err)" '0 done ' "$captured_text: the program continues"
 	is "$(ranges run)" "$captured_wanted" "$captured_text"
 }
 

@@ -143,7 +143,7 @@ ok '--pack: the capture is one file' test -f run.pillion
 is "$(stat -c %a run.pillion)" 600 '--pack: the file is private'
 is "$(find . -name 'run*' | wc -l)" 1 '--pack: no other file is left'
 ok '--pack: the verbs read the file' report stats -q -r processes run.pillion
-like "$(PILLION_STATS=summary pillion -f true -o run --pack sleep 0.01 2>&1)" 'capture in .*run.pillion' \
+like "$(PILLION_STATS=summary pillion -f true -o run --pack sleep 0.01 2>&1)" 'pillion view .*run.pillion' \
 	'--pack -f true replaces it'
 ok '--pack -f true: the capture is one file' test -f run.pillion
 pillion -o run true 2>err

@@ -119,7 +119,8 @@ like "$(pillion help)" '^Usage: pillion \[profile\]' 'help prints the help of a 
 like "$(pillion stats --help | sed -n '/^GPU and CUDA:/,/^$/p')" '^ \*cuda_api_sum .*cudaapisum' \
 	'the help of stats lists reports by topic'
 is "$(pillion stats --help | sed -n 's/^ [ *]\([a-z0-9_][a-z0-9_]*\) .*/\1/p' | sort)" \
-	"$(pillion stats --help-reports | sed -n 's/^ [ *]\([a-z0-9_][a-z0-9_]*\) .*/\1/p' | sort)" 'each report is in one topic'
+	"$(pillion stats --help-reports | sed -n 's/^ [ *]\([a-z0-9_][a-z0-9_]*\) .*/\1/p' | sort)" \
+	'each report is in one topic'
 like "$(pillion help nsys)" 'Nsight Systems' 'help nsys'
 is "$(pillion help stats)" "$(pillion stats --help)" 'help VERB'
 pillion help nonsense >out 2>err

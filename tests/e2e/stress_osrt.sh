@@ -45,7 +45,7 @@ round_after_round() {
 		output=$(pillion -f true -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=2000 \
 			-o stress "$@" 2>errors)
 		status=$?
-		[ $status -eq 0 ] && [ "$output" = "$wanted" ] && ! grep -v '^pillion: capture in' errors ||
+		[ $status -eq 0 ] && [ "$output" = "$wanted" ] && ! grep -v "^$capture_line" errors ||
 			bad="$bad round $i: status $status, output $output, $(tail -n 2 errors);"
 		report stats -r osrt_sum -f csv stress.pillion >sum.csv 2>errors && [ "$(wc -l <sum.csv)" -gt 20 ] &&
 			! [ -s errors ] ||

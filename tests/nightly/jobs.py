@@ -312,7 +312,7 @@ def measure_once(job, variant, options):
         before = others()
         status, out, err, wall, cpu = job.run([PILLION, *options], variant, directory)
         foreign = (others() - before - cpu) / wall / os.cpu_count()
-        at = err.find("pillion: capture in")
+        at = err.find("pillion: capture: open it with pillion view")
         return {"status": status, "out": out, "wall": wall, "foreign": foreign, "summary": err[max(at, 0):],
             "analyze": "" if status == TIMED_OUT else report(["analyze", "report1.pillion"], directory)}
 

@@ -123,7 +123,7 @@ compare() {
 # captured TEXT CAPTURES: the traced job left these captures, and said where each of them is, with a summary.
 captured() {
 	is "$(ls -d ./*.pillion | cut -c3- | LC_ALL=C sort | tr '\n' ' ')" "$2" "$1: captures"
-	is "$(sed -n "s|^pillion: capture in $PWD/||p" err | LC_ALL=C sort -u | tr '\n' ' ')" "$2" \
+	is "$(sed -n "s|^pillion: capture: open it with pillion view ||p" err | LC_ALL=C sort -u | tr '\n' ' ')" "$2" \
 		"$1: each is named in the log"
 	is "$(grep -c '^ledger ' err)" "$(wc -w <<<"$2")" "$1: each has a summary in the log"
 }

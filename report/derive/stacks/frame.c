@@ -54,15 +54,20 @@ void frame_done(struct frame *f)
 	free(f->file);
 }
 
+const char *frame_file(const char *file)
+{
+	const char *path = text_path(file), *slash = path == file ? strrchr(file, '/') : NULL;
+
+	return slash ? slash + 1 : path;
+}
+
 void frame_short(const char *text, struct buffer *ret)
 {
 	struct frame parts;
-	const char *slash;
 
 	frame_split(text, &parts);
-	slash = parts.file ? strrchr(parts.file, '/') : NULL;
 	if (parts.file)
-		buffer_print(ret, "%s:%u ", slash ? slash + 1 : parts.file, parts.line);
+		buffer_print(ret, "%s:%u ", frame_file(parts.file), parts.line);
 	buffer_text(ret, parts.name);
 	frame_done(&parts);
 }

@@ -15,6 +15,9 @@ struct frame {
 void frame_split(const char *text, struct frame *ret);
 void frame_done(struct frame *f);
 
+/* The file as lines in sentences name it: from the working directory, without directories outside of it. */
+const char *frame_file(const char *file);
+
 /* Appends "job.py:42 store" for the text of a frame; without a file only the name. */
 void frame_short(const char *text, struct buffer *ret);
 
