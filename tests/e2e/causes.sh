@@ -51,11 +51,18 @@ holds slack "line~$(line 'slow worker')=0" 'something that is not on the critica
 holds socket "line~$(line 'slow answer')=0" 'a server that answers over a socket'
 holds queue "line~$(line 'slow producer')=0" 'a queue between two threads'
 
+holds serial workers=4 'children of which four run at a time'
+is "$(report whatif -q -f csv serial_slow.pillion workers=2 | awk -F, 'NR == 2 { printf "%d\n", $4 / 1e8 }')" 4 \
+	'of which two run at a time'
+holds pool workers=4 'a pool of twice as many workers'
+
 if [ -x "$targets/cuda_causes" ]; then
 	target=cuda_causes
 	holds kernel 'kernel~slow=0.5x' 'a kernel that takes half of its time'
 	holds item "no-sync~$(line item)" 'a wait for the device in each step'
 	holds busy "line~$(line hidden)=0" 'what the host does while the device is at work'
+	holds overlap 'overlap~slow' 'a kernel that could run beside the others'
+	holds input 'gap~input=0' 'a device that waits for input'
 	target=causes
 fi
 
@@ -84,7 +91,17 @@ fi
 # ---- what cannot be computed ----
 
 report whatif -q join_slow.pillion cpus=8 >out 2>err
-is "$? $(cat err)" '1 pillion whatif: cannot tell: cpus=8: the replay has no model of it yet' 'an edit without a model'
+is "$? $(cat err)" \
+	'1 pillion whatif: cannot tell: cpus=8: the capture does not say when each thread waited for a CPU' \
+	'an edit without a model'
+report whatif -q join_slow.pillion workers=2 >out 2>err
+is "$? $(cat err)" \
+	'1 pillion whatif: cannot tell: workers=2: no process started several others of one program' 'no workers'
+report whatif -q join_slow.pillion workers=0 >out 2>err
+is "$?" 2 'no count'
+report whatif -q join_slow.pillion gap~input=0 >out 2>err
+is "$? $(cat err)" \
+	'1 pillion whatif: cannot tell: gap~input=0: no thread launched operations of a device' 'no device'
 report whatif -q join_slow.pillion 'call~nanosleep=0' >out 2>err
 is "$? $(cat err)" '1 pillion whatif: cannot tell: call~nanosleep=0: nothing that was recorded matches' 'no match'
 report whatif -q join_slow.pillion 'line~x=fast' >out 2>err

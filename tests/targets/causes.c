@@ -77,6 +77,22 @@ static void form_serial(void)
 	rest(100);
 }
 
+/* A pool of two workers, or of four. */
+static void form_pool(void)
+{
+	int workers = is_fixed ? 4 : 2;
+
+	for (int i = 0; i < workers; i++)
+		if (!fork()) {
+			for (int k = 0; k < 24 / workers; k++)
+				rest(50);
+			_exit(0);
+		}
+	while (wait(NULL) > 0)
+		;
+	rest(100);
+}
+
 /* What is slow is not on the path: to repair it saves nothing. */
 static void form_slack(void)
 {
@@ -152,7 +168,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} forms[] = {{"join", form_join},   {"pipe", form_pipe},     {"serial", form_serial},
-		     {"slack", form_slack}, {"socket", form_socket}, {"queue", form_queue}};
+		     {"slack", form_slack}, {"socket", form_socket}, {"queue", form_queue},
+		     {"pool", form_pool}};
 
 	is_fixed = argc > 2 && !strcmp(argv[2], "fixed");
 	for (size_t i = 0; argc > 1 && i < sizeof(forms) / sizeof(*forms); i++)
@@ -160,6 +177,6 @@ int main(int argc, char **argv)
 			forms[i].run();
 			return 0;
 		}
-	fprintf(stderr, "usage: causes join|pipe|serial|slack|socket|queue [slow|fixed]\n");
+	fprintf(stderr, "usage: causes join|pipe|serial|slack|socket|queue|pool [slow|fixed]\n");
 	return 2;
 }

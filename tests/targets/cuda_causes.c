@@ -24,11 +24,16 @@ enum { STEPS = 20 };
 
 static int is_fixed;
 
-static void launch(const void *kernel, unsigned ms)
+static void launch_on(const void *kernel, unsigned ms, cudaStream_t stream)
 {
 	static cudaKernel_t handles[2];
 
-	cuda_stub_launch(&handles[kernel == OTHER], kernel, (dim3){ms * 62500, 1, 1}, (dim3){1024, 1, 1}, NULL, NULL);
+	cuda_stub_launch(&handles[kernel == OTHER], kernel, (dim3){ms * 62500, 1, 1}, (dim3){1024, 1, 1}, stream, NULL);
+}
+
+static void launch(const void *kernel, unsigned ms)
+{
+	launch_on(kernel, ms, NULL);
 }
 
 /* A kernel that could take half of its time. */
@@ -54,6 +59,46 @@ static void form_item(void)
 	cudaDeviceSynchronize();
 }
 
+/* Something like a collective that could run beside what computes. */
+static void form_overlap(void)
+{
+	static cudaStream_t beside;
+
+	cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking);
+	for (int i = 0; i < STEPS; i++) {
+		launch_on(SLOW, 10, is_fixed ? beside : NULL);
+		launch(OTHER, 20);
+		cudaDeviceSynchronize();
+		usleep(3000);
+	}
+}
+
+/* A child process makes the input, of which each piece takes longer than the device needs. */
+static void form_input(void)
+{
+	int ends[2];
+	char piece;
+
+	if (pipe(ends))
+		return;
+	if (!fork()) {
+		for (int i = 0; i < STEPS; i++) {
+			if (!is_fixed)
+				usleep(25000);
+			if (write(ends[1], "x", 1) != 1)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < STEPS; i++) {
+		if (read(ends[0], &piece, 1) != 1)
+			return;
+		launch(SLOW, 10);
+		cudaDeviceSynchronize();
+		usleep(3000);
+	}
+}
+
 /* The device is always at work: what the host does meanwhile costs nothing. */
 static void form_busy(void)
 {
@@ -70,7 +115,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} forms[] = {{"kernel", form_kernel}, {"item", form_item}, {"busy", form_busy}};
+	} forms[] = {{"kernel", form_kernel}, {"item", form_item}, {"busy", form_busy},
+		     {"overlap", form_overlap}, {"input", form_input}};
 	void *device;
 
 	cuda_stub_begin();
@@ -85,6 +131,6 @@ int main(int argc, char **argv)
 			forms[i].run();
 			return 0;
 		}
-	fprintf(stderr, "usage: cuda_causes kernel|item|busy [slow|fixed]\n");
+	fprintf(stderr, "usage: cuda_causes kernel|item|busy|overlap|input [slow|fixed]\n");
 	return 2;
 }

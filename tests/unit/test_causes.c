@@ -283,3 +283,48 @@ Test(causes, a_long_chain_is_exact)
 	factors[A] = factors[B] = 0;
 	cr_expect_lt(run(), LINKS * 8 + 100);
 }
+
+/* The host launches A, B and A on a stream, which run one after another, and waits for the last one. */
+static void two_kernels(void)
+{
+	static const uint64_t launches[] = {1, 10, 20}, starts[] = {15, 115, 165}, ends[] = {115, 165, 265};
+
+	g.launch_ns = 10;
+	for (uint32_t i = 0; i < 3; i++)
+		graph_edge(&g, 0, launches[i], 1, ends[i]);
+	graph_edge(&g, 1, 265, 0, 270);
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_work(&g, 30, C);
+	graph_call(&g, 270, WAIT, true);
+	graph_end(&g, true);
+	graph_begin(&g, 1, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		graph_operation(&g, starts[i], ends[i], i == 1 ? B : KERNEL);
+	graph_end(&g, false);
+	graph_finish(&g);
+}
+
+Test(causes, an_operation_that_overlaps_costs_nothing_until_it_is_awaited)
+{
+	uint8_t overlaps[WHATS] = {[B] = 1};
+
+	two_kernels();
+	assert_exact();
+	edit.overlaps = overlaps;
+	cr_expect_float_eq(run(), 270 - 50, 0.01);
+	factors[B] = 10; /* 500 from 115 on are more than the other one's 100 */
+	cr_expect_float_eq(run(), 115 + 500 + 5, 0.01);
+}
+
+Test(causes, input_takes_no_time_where_it_is_awaited)
+{
+	uint8_t inputs[WHATS] = {[WAIT] = 1}, actors[] = {1, 0};
+
+	fork_and_join();
+	edit.inputs = inputs;
+	edit.input_actors = actors;
+	cr_expect_float_eq(run(), 500, 0.01);
+	actors[1] = 1; /* a wait for a thread that launches, too, is none for input */
+	cr_expect_float_eq(run(), 600, 0.01);
+}

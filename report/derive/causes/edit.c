@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/derive/causes/saving.h"
+#include "report/derive/events/reading.h"
 #include "report/derive/stacks/frame.h"
 
 /* WHAT~PATTERN=VALUE: what it changes, and by how much. */
@@ -14,7 +15,8 @@ struct wish {
 	struct edit *edit;
 	char *pattern;
 	const char *value; /* NULL: none */
-	double factor;
+	double factor; /* or a count */
+	bool is_count;
 	size_t matches;
 };
 
@@ -104,6 +106,56 @@ static void wish_no_sync(struct wish *w, uint32_t what)
 	w->matches++;
 }
 
+static uint8_t *marks_of(uint8_t **marks, size_t count)
+{
+	if (!*marks)
+		*marks = mem_alloc(count + 1);
+	return *marks;
+}
+
+static void wish_overlap(struct wish *w, uint32_t what)
+{
+	const struct editables *all = &w->causes->editables;
+
+	if (all->items[what].kind != EDITABLE_KERNEL || !is_named(w, all->items[what].name, false))
+		return;
+	marks_of(&w->edit->overlaps, editables_count(all))[what] = 1;
+	w->matches++;
+}
+
+/* Calls that read or receive, and waits for others that may do so, where operations are launched. */
+static void wish_input(struct wish *w, uint32_t what)
+{
+	const struct editables *all = &w->causes->editables;
+	const struct editable *e = &all->items[what];
+
+	if (e->kind != EDITABLE_CALL || e->waits == BLOCKED_GPU || e->waits == BLOCKED_MPI ||
+	    e->waits == BLOCKED_NCCL || !(reading_is_input(e->name) || reading_is_wait(e->name)))
+		return;
+	marks_of(&w->edit->inputs, editables_count(all))[what] = 1;
+	w->matches++;
+}
+
+/* The threads from which operations begin. */
+static bool mark_launchers(const struct causality *s, struct edit *e)
+{
+	uint8_t *marks = marks_of(&e->input_actors, s->actor_count);
+	bool is_any = false;
+
+	for (size_t i = 0; i < s->graph.node_count; i++) {
+		const struct run_node *n = &s->graph.nodes[i], *source;
+
+		if (n->kind != NODE_OPERATION || n->source == NODE_NONE)
+			continue;
+		source = &s->graph.nodes[n->source];
+		if (source->kind == NODE_MEETING)
+			continue;
+		marks[source->actor] |= !s->actors[source->actor].is_stream;
+		is_any = true;
+	}
+	return is_any;
+}
+
 static const struct {
 	const char *word;
 	bool has_pattern, has_value;
@@ -111,8 +163,8 @@ static const struct {
 } wishes[] = {
 	{"kernel", true, true, wish_kernel}, {"line", true, true, wish_line}, {"call", true, true, wish_call},
 	{"lock", true, true, wish_lock},     {"no-sync", true, false, wish_no_sync}, {"copy", false, true, wish_copy},
-	{"overlap", true, false, NULL},	     {"workers", false, true, NULL},  {"cpus", false, true, NULL},
-	{"rank", true, true, NULL},	     {"gap", true, true, NULL},
+	{"overlap", true, false, wish_overlap}, {"workers", false, true, NULL}, {"cpus", false, true, NULL},
+	{"rank", true, true, NULL},	     {"gap", true, true, wish_input},
 };
 
 /* ---- ranks ---- */
@@ -186,10 +238,12 @@ static bool parse_value(struct wish *w)
 	char *end;
 
 	if (!strcmp(w->value, "median"))
-		return true;
+		return !w->is_count;
 	w->factor = strtod(w->value, &end);
 	if (end == w->value || !(w->factor >= 0) || w->factor > 1000)
 		return false;
+	if (w->is_count)
+		return !*end && w->factor >= 1 && w->factor == (double)(uint32_t)w->factor;
 	return !*end || (!strcmp(end, "x"));
 }
 
@@ -197,8 +251,16 @@ static int wish_apply(struct wish *w, size_t kind, const char *text, struct err 
 {
 	if (!strcmp(wishes[kind].word, "rank"))
 		return wish_rank(w, err);
+	if (!strcmp(wishes[kind].word, "workers"))
+		return edit_workers(w->causes, (uint32_t)w->factor, w->edit, err);
 	if (!wishes[kind].apply)
-		return err_set(err, -ENODATA, "%s: the replay has no model of it yet", text);
+		return err_set(err, -ENODATA, "%s: the capture does not say when each thread waited for a CPU", text);
+	if (wishes[kind].apply == wish_input &&
+	    (strcmp(w->pattern, "input") != 0 || w->factor != 0 || !strcmp(w->value, "median")))
+		return err_set(err, -ENODATA, "%s: of gaps of devices, only waits for input can be removed: "
+			       "gap~input=0", text);
+	if (wishes[kind].apply == wish_input && !mark_launchers(w->causes, w->edit))
+		return err_set(err, -ENODATA, "%s: no thread launched operations of a device", text);
 	for (uint32_t i = 0; i < w->causes->editables.count; i++)
 		wishes[kind].apply(w, i);
 	if (!w->matches)
@@ -224,6 +286,7 @@ int edit_parse(struct causality *s, const char *text, struct edit *ret, struct e
 			       "gap~input=0",
 			       text);
 	w.value = equals ? equals + 1 : NULL;
+	w.is_count = !strcmp(wishes[kind].word, "workers") || !strcmp(wishes[kind].word, "cpus");
 	if (w.value && !parse_value(&w))
 		return err_set(err, -EINVAL, "%s: %s is no factor: 0, 0.5x", text, w.value);
 	if (wishes[kind].has_pattern)

@@ -12,9 +12,14 @@ bool replay_is_bound(const struct graph *g, uint32_t node)
 	       (previous == NODE_NONE || g->nodes[n->source].end_ns >= g->nodes[previous].end_ns);
 }
 
+static bool is_input(const struct edit *edit, const struct run_node *n, uint32_t what)
+{
+	return edit->inputs && n->kind != NODE_MEETING && edit->input_actors[n->actor] && edit->inputs[what];
+}
+
 static double factor_of(const struct edit *edit, const struct run_node *n, uint32_t what)
 {
-	double factor = edit->factors ? edit->factors[what] : 1;
+	double factor = is_input(edit, n, what) ? 0 : edit->factors ? edit->factors[what] : 1;
 
 	return edit->actor_factors ? factor * edit->actor_factors[n->actor] : factor;
 }
@@ -26,7 +31,7 @@ static double lost(const struct graph *g, const struct edit *edit, uint32_t node
 	size_t count = graph_parts(g, node, &parts);
 	double sum = 0;
 
-	if (!edit->factors && !edit->actor_factors)
+	if (!edit->factors && !edit->actor_factors && !edit->inputs)
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		sum += (1 - factor_of(edit, &g->nodes[node], parts[i].what)) * (double)parts[i].ns;
@@ -125,10 +130,38 @@ static double end_of_deferred(struct deferred_waits *all, uint32_t node, const s
 	return d->last == node ? larger(begin, d->ns) : begin;
 }
 
+/* A wait for input by an actor of whose kind the other one is not. */
+static bool is_input_wait(const struct graph *g, const struct edit *edit, const struct run_node *n)
+{
+	const struct run_node *source = n->source == NODE_NONE ? NULL : &g->nodes[n->source];
+
+	return (n->kind == NODE_WAIT || n->kind == NODE_UNSEEN) && is_input(edit, n, n->what) &&
+	       (!source || source->kind == NODE_MEETING || !edit->input_actors[source->actor]);
+}
+
+/* What waits for an operation waits for those beside its stream, too. `beside`: by actor, when these have ended. */
+static double end_with_overlap(const struct graph *g, const struct edit *edit, double *beside, const double *ends,
+			       uint32_t node)
+{
+	const struct run_node *n = &g->nodes[node], *source = n->source == NODE_NONE ? NULL : &g->nodes[n->source];
+	double end = ends[node], ns;
+
+	if (n->kind == NODE_OPERATION && edit->overlaps[n->what]) {
+		ns = (double)g->parts[n->parts].ns - lost(g, edit, node);
+		beside[n->actor] = larger(beside[n->actor], end - ns) + ns;
+		return end - ns;
+	}
+	if (source && source->kind == NODE_OPERATION && source->actor != n->actor)
+		return larger(end, beside[source->actor] + (double)(n->end_ns - source->end_ns) -
+					   (n->kind == NODE_OPERATION ? (double)g->parts[n->parts].ns : 0));
+	return end;
+}
+
 double replay_run(const struct graph *g, const struct edit *edit, double *ret_ends)
 {
 	struct deferred_waits *deferred = deferred_of(g, edit);
 	double *ends = ret_ends ? ret_ends : mem_alloc((g->node_count + 1) * sizeof(*ends)), ahead = 0, run = 0;
+	double *beside = edit->overlaps ? mem_alloc((g->actor_count + 1) * sizeof(*beside)) : NULL;
 
 	for (size_t i = 0; i < g->node_count; i++) {
 		uint32_t node = g->order[i];
@@ -136,6 +169,13 @@ double replay_run(const struct graph *g, const struct edit *edit, double *ret_en
 		ends[node] = end_of(g, edit, ends, node, ahead);
 		if (deferred && g->nodes[node].kind == NODE_WAIT && edit->no_waits[g->nodes[node].what])
 			ends[node] = end_of_deferred(deferred, node, &g->nodes[node], ends[node - 1], ends[node]);
+		if (edit->starts_after && g->nodes[node].kind == NODE_START &&
+		    edit->starts_after[g->nodes[node].actor] != NODE_NONE)
+			ends[node] = larger(ends[node], ends[edit->starts_after[g->nodes[node].actor]]);
+		if (edit->inputs && is_input_wait(g, edit, &g->nodes[node]))
+			ends[node] = ends[node - 1];
+		if (beside)
+			ends[node] = end_with_overlap(g, edit, beside, ends, node);
 		ahead = larger(ahead, (double)g->nodes[node].end_ns - ends[node]);
 	}
 	for (size_t i = 0; i < g->end_count; i++)
@@ -143,6 +183,7 @@ double replay_run(const struct graph *g, const struct edit *edit, double *ret_en
 	if (!ret_ends)
 		free(ends);
 	free(deferred);
+	free(beside);
 	return run;
 }
 

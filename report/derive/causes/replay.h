@@ -17,6 +17,14 @@ struct edit {
 	/* by what: its waits do not wait for their sources. The last such wait of an actor waits for the sources of all
 	 * of them. NULL: none */
 	uint8_t *no_waits;
+	/* by actor: it does not start before this node has ended; NODE_NONE: any time. NULL: none. In the run, the node
+	 * ended before that actor started, too. */
+	uint32_t *starts_after;
+	/* by what: operations that run beside all others of the device, until something waits for them. NULL: none */
+	uint8_t *overlaps;
+	/* by actor: those whose input takes no time, and by what: what obtains input. A wait for another one of these
+	 * actors is none for input. NULL: none */
+	uint8_t *input_actors, *inputs;
 	enum replay_unseen unseen;
 };
 

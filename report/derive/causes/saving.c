@@ -19,6 +19,10 @@ void edit_done(struct edit *e)
 	free(e->factors);
 	free(e->actor_factors);
 	free(e->no_waits);
+	free(e->overlaps);
+	free(e->starts_after);
+	free(e->inputs);
+	free(e->input_actors);
 	*e = (struct edit){0};
 }
 

@@ -28,6 +28,9 @@ void edit_scale_actor(struct edit *e, const struct causality *s, uint32_t actor,
 double saving_only(const struct causality *s, struct edit *e);
 void saving_find(const struct causality *s, struct edit *e, struct saving *ret);
 
+/* So many processes of one kind at a time. -ENODATA: it cannot be computed. */
+int edit_workers(struct causality *s, uint32_t count, struct edit *ret, struct err *err);
+
 /* ---- edits as people write them ---- */
 
 /* "line~job.py:12=0", "call~fsync=0.5x", "kernel~gemm=0.5x", "no-sync~train.py:61", "rank~5=median", ... -EINVAL: it is
