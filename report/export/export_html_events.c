@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/mpi/mpi_call.h"
 #include "report/derive/stacks/samples.h"
 #include "report/export/export_html.h"
 
@@ -137,19 +138,58 @@ static void argument_member(struct html *h, const struct timeline_argument *a, s
 		html_member_number(json, kind->page, a->value);
 }
 
+/* What the call's descriptor is; NULL: not known. */
+static const struct descriptor *call_descriptor(const struct html *h, const struct timeline_event *e)
+{
+	uint64_t arg = e->event && e->event->args_count ? event_arg(e->event, TF_ARG_FD) : 0;
+
+	const struct descriptor *d = arg ? descriptors_find(&h->descriptors, tf_arg_value(arg) & 0xffff,
+							    e->event->ticks) : NULL;
+
+	return d && d->kind != TF_DESCRIPTOR_UNKNOWN ? d : NULL;
+}
+
+static void add_descriptor(struct html *h, const struct descriptor *d, struct buffer *json)
+{
+	struct buffer text = {0};
+
+	descriptors_text(&h->descriptors, d, &text);
+	html_member_text(json, d->kind == TF_DESCRIPTOR_SOCKET ? "peer" : "file", buffer_string(&text));
+	buffer_done(&text);
+}
+
+static bool has_peer(const struct html *h, const struct timeline_event *e, int64_t *ret_peer)
+{
+	struct mpi_call call;
+
+	if (!e->function || e->function->group != TF_GROUP_MPI || !e->event)
+		return false;
+	mpi_call_of(h->image->trace, e->event, e->function, &call);
+	*ret_peer = call.peer;
+	return call.peer != MPI_CALL_UNKNOWN && call.peer >= 0;
+}
+
 static void make_call_detail(struct html *h, const void *from, struct buffer *json)
 {
 	const struct timeline_event *e = from;
+	const struct descriptor *descriptor = call_descriptor(h, e);
+	int64_t peer;
 
 	for (size_t i = 0; i < e->argument_count; i++)
 		argument_member(h, &e->arguments[i], json);
+	if (descriptor)
+		add_descriptor(h, descriptor, json);
+	if (has_peer(h, e, &peer))
+		html_member_number(json, "peer rank", (uint64_t)peer);
 }
 
 /* Many calls share a detail. What differs from call to call, such as the bytes, is in the column of values. */
 static uint32_t call_detail(struct html *h, const struct timeline_event *e, int64_t *ret_value)
 {
-	uint64_t shared[1 + 2 * TIMELINE_ARGUMENTS_MOST] = {e->name};
+	uint64_t shared[3 + 2 * TIMELINE_ARGUMENTS_MOST] = {e->name};
+	const struct descriptor *descriptor = call_descriptor(h, e);
 	size_t count = 1;
+	int64_t peer;
 
 	for (size_t i = 0; i < e->argument_count; i++) {
 		const struct timeline_argument *a = &e->arguments[i];
@@ -162,6 +202,10 @@ static uint32_t call_detail(struct html *h, const struct timeline_event *e, int6
 		else
 			shared[count++] = a->value;
 	}
+	if (descriptor)
+		shared[count++] = (uint64_t)(descriptor - h->descriptors.items) + 1;
+	if (has_peer(h, e, &peer))
+		shared[count++] = (uint64_t)peer << 32;
 	return count > 1 ? html_detail(h, hash_bytes(shared, count * sizeof(*shared)), make_call_detail, e) : 0;
 }
 
@@ -188,7 +232,7 @@ static void add_call(struct html *h, const struct timeline_event *e)
 		return;
 	}
 	out.name = call_name(h, e->name);
-	out.detail = e->argument_count ? call_detail(h, e, &out.value) : 0;
+	out.detail = e->argument_count || e->function ? call_detail(h, e, &out.value) : 0;
 	html_add(h, &h->tracks[h->calls_track - 1], &out);
 }
 
@@ -365,6 +409,9 @@ static void begin_program(void *html)
 
 	h->image = h->timeline.image;
 	h->clock = h->timeline.clock;
+	descriptors_done(&h->descriptors);
+	if (h->image->trace)
+		descriptors_init(&h->descriptors, h->image->trace);
 }
 
 static void begin_thread(void *html, const struct trace_thread *thread)
