@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {boxes, invertedTree, makeTree, nodeAt, pathOf, sandwichTrees} from '../../report/export/html/flame.mjs';
+import {rolesOf, snippet} from '../../report/export/html/answer.mjs';
+import {boxes, invertedTree, isOfPython, kindsOf, makeTree, nodeAt, pathOf, pickFrames,
+	sandwichTrees} from '../../report/export/html/flame.mjs';
+import {foldedRow, foldedStack} from '../../report/export/html/fold.mjs';
 import {bytes, cell, duration, instant, whole} from '../../report/export/html/format.mjs';
 import {makeStyles, ownColor} from '../../report/export/html/colors.mjs';
-import {layout, makeChoice, makeGroups, rowAt} from '../../report/export/html/rows.mjs';
+import {makeRanks, rankAt, RANK_BINS} from '../../report/export/html/ranks.mjs';
+import {layout, makeChoice, makeGroups, rowAt, sortGroups} from '../../report/export/html/rows.mjs';
 import {decades, roofPoints} from '../../report/export/html/roofline.mjs';
-import {findEvent, findMatches, linked, matchSpan, nextMatch} from '../../report/export/html/search.mjs';
+import {findEvent, findMatches, linked, matchSpan, nextMatch, related} from '../../report/export/html/search.mjs';
 import {columnOrder, joinCells, pickRows, tableRecords} from '../../report/export/html/sheet.mjs';
 
 test('numbers are written as people read them', () => {
@@ -102,12 +106,12 @@ function example() {
 	return model;
 }
 
-test('processes stand above devices, and fold', () => {
+test('devices stand above processes, and fold', () => {
 	const model = example(), {rows, height} = layout(model, model.groups, makeChoice());
 
-	assert.deepEqual(rows.map(row => row.kind), ['header', 'lane', 'header', 'lane']);
-	assert.deepEqual(rows.map((row, i) => rowAt(rows, row.y + 1)), [0, 1, 2, 3]);
-	assert.ok(rowAt(rows, height + 100) === 3 && rowAt(rows, -1) === -1);
+	assert.deepEqual(rows.map(row => row.kind), ['header', 'use', 'lane', 'header', 'lane']);
+	assert.deepEqual(rows.map((row, i) => rowAt(rows, row.y + 1)), [0, 1, 2, 3, 4]);
+	assert.ok(rowAt(rows, height + 100) === 4 && rowAt(rows, -1) === -1);
 	const kinds = change => {
 		const choice = makeChoice();
 
@@ -119,10 +123,11 @@ test('processes stand above devices, and fold', () => {
 
 	assert.deepEqual(kinds(choice => choice.folded.add(model.groups[0].id)), ['header header lane', 0]);
 	assert.deepEqual(kinds(choice => choice.hidden.add(model.groups[0].id)), ['header lane', 0]);
-	assert.deepEqual(kinds(choice => choice.hidden.add(model.groups[0].items[0].id)), ['header header lane', 0]);
+	assert.deepEqual(kinds(choice => choice.hidden.add(model.groups[1].items[0].id)),
+		['header use lane header', 0]);
 	assert.deepEqual(kinds(choice => choice.pinned.add(model.groups[1].items[0].id)),
-		['header lane header lane', 1]);
-	assert.deepEqual(kinds(choice => choice.filter = 'gpu'), ['header lane', 0]);
+		['header use lane header lane', 1]);
+	assert.deepEqual(kinds(choice => choice.filter = 'gpu'), ['header use lane', 0]);
 	assert.deepEqual(kinds(choice => choice.filter = 'none such'), ['', 0]);
 });
 
@@ -145,7 +150,7 @@ test('a search finds frames and pids, and a link the longest event of its name',
 	const found = findMatches(model, model.groups, 'gpu');
 
 	assert.deepEqual([found.count, ...found.hits(calls)], [1, 0, 0, 1]);
-	assert.deepEqual(findMatches(model, model.groups, '1').places, [{group: model.groups[0]}]);
+	assert.deepEqual(findMatches(model, model.groups, '1').places, [{group: model.groups[1]}]);
 	assert.deepEqual(findEvent(model, model.groups, {name: 'launch', pid: '1'}), {lane: calls, i: 0});
 	assert.deepEqual(findEvent(model, model.groups, {name: 'launch', start: 29}), {lane: calls, i: 1});
 	assert.deepEqual(findEvent(model, model.groups, {name: 'launch', frame: 'GPU'}), {lane: calls, i: 1});
@@ -197,4 +202,107 @@ test('the roofline has kernels whose intensity is known, and a ceiling for each 
 		['c', 'fp16 tensor', 2, null]]);
 	assert.deepEqual(ceilings, [{peak: 100, type: 'fp32'}, {peak: 1e5, type: 'fp16 tensor'}]);
 	assert.deepEqual([decades([2, 300]), decades([0.5]), decades([10, 10])], [[0, 3], [-1, 0], [1, 2]]);
+});
+
+test('threads that are folded are so in rows and stacks; one that is busy elsewhere is not', () => {
+	const model = {processes: [{label: 0, pid: 7}, {label: 1, pid: 8, shim: true}], tracks: [
+		{process: 0, tid: 7, label: 2}, {process: 0, tid: 9, label: 3, idle: true},
+		{process: 1, tid: 8, label: 4}]};
+	const table = (columns, cells) => ({columns: columns.map(title => ({title})), cells});
+
+	const is = foldedRow(model, table(['PID', 'TID'], [[7, 7, 8], [7, 9, 8]]));
+
+	assert.deepEqual([0, 1, 2].map(is), [false, true, true]);
+	assert.equal(foldedRow(model, table(['PID'], [[8, 8]])), null);
+	assert.equal(foldedRow(model, table(['Name'], [[1]])), null);
+	assert.deepEqual([[1, 0, 2], [1, 0, 3], [1, 1, 4]].map(stack => foldedStack(model, stack)),
+		[false, true, true]);
+});
+
+test('the most active process is first, idle ones are left out', () => {
+	const lane = ns => ({count: 1, busy: [0, ns], start: [0], end: [ns], track: {kind: 'calls'}});
+	const group = (id, ns, more = {}) => ({id, pid: 1, title: id, items: [{id: `${id}.0`, tid: 1, label: 't',
+		lanes: [lane(ns)]}], ...more});
+	const groups = [group('p0', 5), group('p1', 50), group('p2', 500, {isIdle: true})];
+	const sorted = sortGroups(groups, 'active');
+	const shown = choice => layout({}, sorted, choice).rows.filter(row => row.kind === 'header')
+		.map(row => row.group.id);
+
+	assert.deepEqual(sorted.map(one => one.id), ['p2', 'p1', 'p0']);
+	assert.deepEqual(sortGroups(groups, 'start').map(one => one.id), ['p0', 'p1', 'p2']);
+	assert.deepEqual(shown(makeChoice()), ['p1', 'p0']);
+	assert.deepEqual(shown({...makeChoice(), hasIdle: true}), ['p2', 'p1', 'p0']);
+});
+
+test('frames are left out by kind', () => {
+	const profiles = [{kinds: [1, 'other', 2, 'python', 3, 'interpreter', 4, 'native', 5, 'call'], stacks: []}];
+	const kinds = kindsOf(profiles), stacks = [[9, 1, 1, 4, 3, 2, 3, 5], [1, 1, 1, 4, 5]];
+
+	assert.deepEqual(pickFrames(stacks, kinds, 'python'), [[9, 1, 1, 2, 5], [1, 1, 1, 4, 5]]);
+	assert.deepEqual(pickFrames(stacks, kinds, 'program'), [[9, 1, 1, 4, 2, 5], [1, 1, 1, 4, 5]]);
+	assert.equal(pickFrames(stacks, kinds, 'all'), stacks);
+	assert.deepEqual([isOfPython(stacks, kinds), isOfPython(stacks.slice(1), kinds)], [true, false]);
+});
+
+test('ranks are an image of the time in messages; many of them share a row', () => {
+	const make = count => {
+		const strings = Array.from({length: count}, (none, i) => String(i));
+		const model = {strings, names: [0, 0, 0, 1], categories: [{name: 'osrt'}, {name: 'mpi'}],
+			processes: strings.map((none, i) => ({rank: i, pid: i, start: 0, end: 1000})), tracks: []};
+
+		/* rank 0 does not wait; the others wait in the second half */
+		model.tracks = strings.map((none, i) => {
+			const track = {kind: 'calls', process: i, count: 1, name: [i ? 1 : 0]};
+
+			track.lanes = [{track, count: 1, start: [500], end: [1000], event: [0]}];
+			return track;
+		});
+		return makeRanks(model);
+	};
+	const [{items: [{ranks}]}] = make(3);
+
+	assert.deepEqual([ranks.rows, ranks.perRow, ranks.shares.length], [3, 1, 3 * RANK_BINS]);
+	assert.deepEqual([[0, 900], [1, 100], [1, 900]].map(([row, at]) =>
+		rankAt(ranks, at, row * ranks.tall).share), [0, 0, 1]);
+	assert.equal(rankAt(ranks, 2000, 0), null);
+	const [{items: [{ranks: many}]}] = make(1000);
+
+	assert.deepEqual([many.rows, many.perRow, many.height <= 256], [250, 4, true]);
+	assert.deepEqual(rankAt(many, 900, 0), {processes: [0, 1, 2, 3], share: 0.75});
+	assert.deepEqual(make(1), []);
+});
+
+test('a wait leads to the holder of its lock and to what ended it, a message to its peer', () => {
+	const column = (...values) => Float64Array.from(values);
+	const track = (process, tid, details, ...spans) => ({kind: 'calls', process, tid, label: 0, count: spans.length,
+		start: column(...spans.map(([start]) => start)), duration: column(...spans.map(([, long]) => long)),
+		name: new Uint32Array(spans.length), detail: Uint32Array.from(details)});
+	const model = {strings: ['', '0', '1'], names: [0, 0], categories: [{name: 'osrt'}],
+		details: [{'held by thread': '12', 'ended by thread': '12'}, {'peer rank': '1'}],
+		processes: [{label: 0, ended: 0, command: 0, rank: 1, pid: 11, start: 0, end: 100},
+			{label: 0, ended: 0, command: 0, rank: 2, pid: 21, start: 0, end: 100}],
+		tracks: [track(0, 11, [1, 2], [10, 30], [60, 10]), track(0, 12, [0, 0], [5, 20], [35, 6]),
+			track(1, 21, [0], [50, 30])]};
+	const groups = makeGroups(model), [waits] = model.tracks[0].lanes, [holds] = model.tracks[1].lanes;
+
+	assert.deepEqual(related(model, groups, {lane: waits, i: 0}).map(({event, isFrom}) => [event, isFrom]),
+		[[{lane: holds, i: 0}, true], [{lane: holds, i: 1}, true]]);
+	assert.deepEqual(related(model, groups, {lane: waits, i: 1}).map(({event}) => event.lane.track.tid), [21]);
+});
+
+test('roles have their parts, and a place the lines around it with their costs', () => {
+	const strings = ['main', 'computing', 'waiting', 'f', 'dir/job.py:2', 'dir/job.py'];
+	const columns = (...titles) => titles.map(([title, type = 'ns']) => ({title, type}));
+	const roles = {columns: columns(['Name', 'text'], ['Lifetime (ns)'], ['PID', 'id'], ['Kind', 'text'],
+		['Time (ns)'], ['Line', 'text'], ['Function', 'text']),
+	cells: [[0, 0], [10, 10], [7, 7], [1, 2], [3, 7], [4, null], [3, null]]};
+	const model = {strings, answer: {roles}, sources: [{file: 5, lines: ['a', 'b', 'c', 'd']}]};
+	const [role] = rolesOf(model);
+
+	assert.deepEqual(role.parts.map(({kind, ns}) => [kind, ns]), [['waiting', 7], ['computing', 3]]);
+	const found = snippet(model, 'dir/job.py:2', new Map([['dir/job.py:2', {CPU: 3}]]), 1);
+
+	assert.deepEqual(found.lines.map(({number, text, cost}) => [number, text, cost && cost.CPU]),
+		[[1, 'a', undefined], [2, 'b', 3], [3, 'c', undefined]]);
+	assert.equal(snippet(model, 'other.py:2', new Map()), null);
 });

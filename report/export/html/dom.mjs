@@ -42,7 +42,7 @@ export function palette() {
 
 	return {text: of('--text'), soft: of('--soft'), line: of('--line'), page: of('--page'), panel: of('--panel'),
 		accent: of('--accent'), running: of('--running'), runnable: of('--runnable'), blocked: of('--blocked'),
-		onEvent: of('--on-event'), font: of('--font'),
+		onEvent: of('--on-event'), wait: of('--wait'), font: of('--font'),
 		isDark: of('color-scheme') === 'dark' || of('--is-dark') === '1'};
 }
 

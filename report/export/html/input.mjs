@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Controls the timeline by pointer, wheel, touch and keyboard.
+import {rowFacts} from './details.mjs';
 import {LANE} from './rows.mjs';
 
 const WHEEL_MS = 400; // turns of the wheel this close together are one gesture
@@ -111,8 +112,11 @@ class Pointers {
 	hover(at, event) {
 		const {timeline} = this, hit = timeline.hit(at);
 
-		timeline.tip(hit && hit.event, event);
-		timeline.canvas.style.cursor = hit && hit.event ? 'pointer' : 'default';
+		const facts = hit && !hit.event && at.x >= 0
+			? rowFacts(timeline.model, hit.row, timeline.camera.instantAt(at.x), hit.height) : null;
+
+		timeline.tip(hit && hit.event, event, facts);
+		timeline.canvas.style.cursor = hit && (hit.event || facts) ? 'pointer' : 'default';
 	}
 
 	release(event) {
@@ -124,9 +128,10 @@ class Pointers {
 			timeline.selectTime(...timeline.span);
 		if (drag.moved)
 			return;
-		const hit = timeline.hit(place(timeline, event));
+		const at = place(timeline, event), hit = timeline.hit(at);
 
-		timeline.select(hit && hit.event);
+		if (!hit || hit.event || at.x < 0 || !timeline.selectRow(hit.row, at.x, hit.height))
+			timeline.select(hit && hit.event);
 	}
 }
 

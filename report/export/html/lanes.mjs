@@ -213,3 +213,25 @@ export function union(lanes) {
 		at[first]++;
 	}
 }
+
+// By bin of the time from t0 on, the share in which the lanes are busy together, at most 1.
+export function busyShares(lanes, t0, nsPerBin, bins) {
+	const shares = new Float64Array(bins);
+
+	for (const {start, end, busy, count} of lanes) {
+		let i = lowerBound(end, t0, 0, count);
+
+		for (let bin = 0; bin < bins && i < count; bin++) {
+			const from = t0 + bin * nsPerBin, to = from + nsPerBin, first = lowerBound(end, from, i, count);
+			const next = lowerBound(start, to, first, count);
+
+			i = first;
+			if (next <= first)
+				continue;
+			const outside = Math.max(0, from - start[first]) + Math.max(0, end[next - 1] - to);
+
+			shares[bin] += Math.max(0, busy[next] - busy[first] - outside) / nsPerBin;
+		}
+	}
+	return shares.map(share => Math.min(1, share));
+}

@@ -3,7 +3,7 @@
 // expensive.
 import {clippedText} from './dom.mjs';
 import {duration, instant} from './format.mjs';
-import {longest, lowerBound, visit} from './lanes.mjs';
+import {busyShares, longest, lowerBound, visit} from './lanes.mjs';
 import {LANE, STATES} from './rows.mjs';
 
 const COVERS = 4; // levels of coverage of a pixel by small events
@@ -130,6 +130,40 @@ function paintCounter(c, row, y, view, width, color) {
 	}
 }
 
+// How busy a device is: the streams together.
+function paintUse(c, row, y, view, width, colors) {
+	const bins = Math.ceil(width / 2), height = row.height - 8;
+
+	c.fillStyle = colors.running;
+	busyShares(row.uses, view.t0, 2 * view.nsPerPixel, bins).forEach((share, bin) => {
+		if (share > 0)
+			c.fillRect(2 * bin, y + 4 + height * (1 - share), 2, Math.max(1, height * share));
+	});
+}
+
+// The image of the ranks, made once for a theme, at the place of its time.
+function paintRanks(c, row, y, view, colors) {
+	const {ranks} = row, x = (ranks.first - view.t0) / view.nsPerPixel;
+	const wide = (ranks.last - ranks.first) / view.nsPerPixel;
+
+	if (!ranks.canvas || ranks.colors !== colors) {
+		const canvas = document.createElement('canvas'), of = canvas.getContext('2d');
+
+		[canvas.width, canvas.height] = [ranks.bins, ranks.rows];
+		of.fillStyle = colors.running;
+		of.fillRect(0, 0, ranks.bins, ranks.rows);
+		of.fillStyle = colors.wait;
+		ranks.shares.forEach((share, i) => {
+			of.globalAlpha = share;
+			if (share)
+				of.fillRect(i % ranks.bins, Math.floor(i / ranks.bins), 1, 1);
+		});
+		Object.assign(ranks, {canvas, colors});
+	}
+	c.imageSmoothingEnabled = false;
+	c.drawImage(ranks.canvas, x, y, wide, ranks.height);
+}
+
 // Shares of each interval between two samples of a thread's accounts: on a CPU, runnable without one; the rest blocked.
 function paintStates(c, row, y, view, width, colors) {
 	const {states} = row;
@@ -163,7 +197,9 @@ function paintHeader(c, row, y, view, width, found, colors) {
 
 	if (to < from)
 		return;
-	c.fillStyle = found && found.places.some(place => place.group === row.group) ? colors.accent : colors.line;
+	const isFound = found && found.places.some(place => place.group.id === row.group.id);
+
+	c.fillStyle = isFound ? colors.accent : colors.line;
 	c.fillRect(from, y + row.height - 8, Math.max(1, to - from), 3);
 	c.fillStyle = colors.soft;
 	c.font = `11px ${colors.font}`;
@@ -182,6 +218,10 @@ export function paintRows(c, rows, first, view, width, model, styles, found, col
 			paintHeader(c, row, y, view, width, found, colors);
 		else if (row.kind === 'counter')
 			paintCounter(c, row, y, view, width, styles.colors[styles.byName[row.counter.name[0]]]);
+		else if (row.kind === 'use')
+			paintUse(c, row, y, view, width, colors);
+		else if (row.kind === 'ranks')
+			paintRanks(c, row, y, view, colors);
 		else if (row.kind === 'states')
 			paintStates(c, row, y, view, width, colors);
 		else
@@ -190,4 +230,22 @@ export function paintRows(c, rows, first, view, width, model, styles, found, col
 	plain.paint(c);
 	hits.paint(c);
 	paintTexts(c, texts, model.strings, model.names, colors);
+}
+
+// From the launch to the device operation, from the holder of a lock or the thread that ended a wait to the waiter,
+// from one end of a message to the other: boxes {x, y, width}.
+export function paintArrow(c, [from, to], css) {
+	const x0 = from.x + Math.min(from.width, 6), y0 = from.y + LANE - 3, y1 = to.y + (to.y > from.y ? 0 : LANE - 3);
+	const bend = Math.max(24, Math.abs(to.x - x0) / 3);
+
+	c.strokeStyle = css;
+	c.lineWidth = 1.5;
+	c.beginPath();
+	c.moveTo(x0, y0);
+	c.bezierCurveTo(x0 + bend, y0, to.x - bend, y1, to.x, y1);
+	c.stroke();
+	c.beginPath();
+	c.arc(to.x, y1, 3, 0, 7);
+	c.fillStyle = css;
+	c.fill();
 }

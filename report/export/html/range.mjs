@@ -43,6 +43,30 @@ export function namesIn(model, groups, from, to) {
 	return rows.sort((a, b) => b.time - a.time || b.count - a.count);
 }
 
+// {time, count} by what `keyOf` says of an event's detail, of the calls of threads; the largest first.
+export function detailsIn(model, groups, from, to, keyOf) {
+	const sums = new Map(), keys = model.details.map(keyOf);
+
+	for (const group of groups)
+		for (const lane of group.items.flatMap(item => item.lanes || [])) {
+			if (lane.track.kind !== 'calls')
+				continue;
+			within(lane, from, to, (i, ns) => {
+				const detail = lane.track.detail[lane.event[i]];
+				const key = detail ? keys[detail - 1] : undefined;
+
+				if (key === undefined)
+					return;
+				const row = sums.get(key) || {key, time: 0, count: 0};
+
+				row.time += ns;
+				row.count++;
+				sums.set(key, row);
+			});
+		}
+	return [...sums.values()].sort((a, b) => b.time - a.time);
+}
+
 // A thread's accounts between two instants, in proportion where one is between two samples: {running, runnable,
 // blocked}.
 export function statesIn({start, duration, value, count}, from, to) {

@@ -4,7 +4,7 @@ import {byId, make} from './dom.mjs';
 import {headsOf, makeTree} from './flame.mjs';
 import {FlameChart} from './flamechart.mjs';
 import {duration, instant} from './format.mjs';
-import {namesIn, stacksIn, threadsIn} from './range.mjs';
+import {detailsIn, namesIn, stacksIn, threadsIn} from './range.mjs';
 import {makeTable} from './sheet.mjs';
 import {tableView} from './table.mjs';
 
@@ -71,6 +71,18 @@ export class RangePanel {
 				['In Calls (ns)', 'ns', row => row.calls], ['Calls', 'count', row => row.count],
 				['CPU Samples', 'count', row => row.samples]
 			], threads));
+		const of = (name, title, head, keyOf, text) => {
+			const some = detailsIn(model, groups, from, to, keyOf);
+
+			if (some.length)
+				made.push(makeTable(model, name, title, [[head, 'text', row => text(row.key)],
+					['Time (ns)', 'ns', row => row.time],
+					['Count', 'count', row => row.count]], some));
+		};
+
+		of('range_files', 'Files and peers', 'Path', detail => detail.file || detail.peer, key => key);
+		of('range_lines', 'Calls by line', 'Line', detail => (detail.stack || [])[0],
+			key => model.strings[key]);
 		return made;
 	}
 

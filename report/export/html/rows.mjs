@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline from top to bottom: groups (processes, devices) of items (threads, streams, counters), which consist of
 // rows; and which of them are folded, hidden or pinned.
+import {foldsOf} from './fold.mjs';
 import {idFirst} from './format.mjs';
 import {makeLanes} from './lanes.mjs';
+import {makeRanks} from './ranks.mjs';
 import {stackLanes} from './stackchart.mjs';
 
-export const LANE = 19, HEADER = 28, COUNTER = 44, STATES = 12, GAP = 7;
+export const LANE = 19, HEADER = 28, COUNTER = 44, STATES = 12, GAP = 7, USE = 30;
 
 function threadItems(model, tracks) {
 	const threads = new Map();
@@ -14,7 +16,8 @@ function threadItems(model, tracks) {
 		const key = `${track.tid} ${track.label}`;
 
 		if (!threads.has(key))
-			threads.set(key, {label: idFirst(model.strings[track.label]), tid: track.tid, lanes: []});
+			threads.set(key, {label: idFirst(model.strings[track.label]), tid: track.tid, lanes: [],
+				isIdle: foldsOf(model).isFolded(track)});
 		const item = threads.get(key);
 
 		/* Ranges are above the calls inside them. */
@@ -40,6 +43,8 @@ function processGroup(model, process, index, tracks) {
 		title: idFirst(model.strings[process.label]),
 		pid: process.pid,
 		note: model.strings[process.ended],
+		isIdle: Boolean(process.shim),
+		command: model.strings[process.command],
 		start: process.start,
 		end: process.end,
 		items: [...counters, ...ranges, ...threads]
@@ -58,7 +63,43 @@ function deviceGroups(model, tracks) {
 
 		devices.get(track.device).items.push({label: owner + model.strings[track.label], lanes: track.lanes});
 	}
+	for (const device of devices.values())
+		device.items.unshift({label: 'Utilisation', uses: device.items.flatMap(item => item.lanes)});
 	return [...devices.values()];
+}
+
+// Adds a lane with a thread's waits for Python's global interpreter lock, from the table of them.
+function addGil(model, groups) {
+	const table = (model.tables || []).find(one => one.name === 'python_gil_trace');
+	const column = title => table.cells[table.columns.findIndex(one => one.title === title)];
+	const rows = new Map();
+
+	if (!table)
+		return;
+	const [pids, tids, states, starts, lengths] =
+		['PID', 'TID', 'State', 'Start (ns)', 'Duration (ns)'].map(column);
+	const category = model.categories.findIndex(one => one.name === 'wait'), names = new Map();
+
+	starts.forEach((start, row) => {
+		const key = `${pids[row]} ${tids[row]}`;
+
+		if (!names.has(states[row]))
+			names.set(states[row], model.names.push(states[row], category) / 2 - 1);
+		rows.set(key, rows.get(key) || []);
+		rows.get(key).push(row);
+	});
+	for (const group of groups)
+		for (const item of group.items.filter(one => rows.has(`${group.pid} ${one.tid}`))) {
+			const own = rows.get(`${group.pid} ${item.tid}`), process = Number(group.id.slice(1));
+			const track = {kind: 'gil', process, tid: item.tid, count: own.length,
+				label: model.tracks.find(one => one.process === process && one.tid === item.tid).label,
+				start: Float64Array.from(own, row => starts[row]),
+				duration: Float64Array.from(own, row => lengths[row]),
+				name: Uint32Array.from(own, row => names.get(states[row])),
+				detail: new Uint32Array(own.length)};
+
+			item.gil = track.lanes = makeLanes(track);
+		}
 }
 
 // Computes the lanes of each track and returns the groups.
@@ -75,22 +116,49 @@ export function makeGroups(model) {
 		}
 		(track.kind === 'stream' ? streams : byProcess[track.process]).push(track);
 	}
-	const groups = [...model.processes.map((process, i) => processGroup(model, process, i, byProcess[i])),
-		...deviceGroups(model, streams)];
+	const groups = [...makeRanks(model), ...deviceGroups(model, streams),
+		...model.processes.map((process, i) => processGroup(model, process, i, byProcess[i]))];
 
 	for (const group of groups)
 		group.items.forEach((item, i) => item.id = `${group.id}.${i}`);
+	addGil(model, groups);
 	return groups;
+}
+
+// What a thread did by its records: the time on a CPU, if it is known, else in its outermost calls.
+function activity(item) {
+	if (item.states)
+		return item.states.duration.reduce((sum, ns) => sum + ns, 0);
+	const lane = (item.lanes || [])[0];
+
+	return lane ? lane.busy[lane.count] : 0;
+}
+
+// Groups in another order; 'active': the most active processes and threads first, after ranks and devices.
+export function sortGroups(groups, order) {
+	const sum = group => group.items.reduce((all, item) => all + (item.tid === undefined ? 0 : activity(item)), 0);
+	const isFirst = group => group.pid === undefined;
+
+	if (order !== 'active')
+		return groups;
+	const known = new Map(groups.map(group => [group, sum(group)]));
+
+	const sorted = [...groups].sort((a, b) => isFirst(b) - isFirst(a) || known.get(b) - known.get(a));
+
+	return sorted.map(group => ({...group, items: [...group.items].sort((a, b) =>
+		(a.tid !== undefined) - (b.tid !== undefined) ||
+			(a.tid === undefined ? 0 : activity(b) - activity(a)))}));
 }
 
 // The lanes of an item's calls and of its samples.
 export function lanesOf(item) {
-	return [...item.lanes || [], ...item.samples ? item.samples.lanes : []];
+	return [...item.lanes || [], ...item.gil || [], ...item.samples ? item.samples.lanes : []];
 }
 
 // What the user did to the tracks: sets of ids of groups and items.
 export function makeChoice() {
-	return {folded: new Set(), hidden: new Set(), pinned: new Set(), stacks: new Set(), filter: ''};
+	return {folded: new Set(), hidden: new Set(), pinned: new Set(), stacks: new Set(), filter: '',
+		order: 'active', hasIdle: false};
 }
 
 function itemRows(model, group, item, choice, add) {
@@ -103,9 +171,13 @@ function itemRows(model, group, item, choice, add) {
 
 	if (item.counter)
 		row('counter', COUNTER, {counter: item.counter});
+	if (item.uses)
+		row('use', USE, {uses: item.uses});
+	if (item.ranks)
+		row('ranks', item.ranks.height + 6, {ranks: item.ranks});
 	if (item.states)
 		row('states', STATES + 7, {states: item.states});
-	const lanes = item.lanes || [], samples = !item.samples ? []
+	const lanes = [...item.lanes || [], ...item.gil || []], samples = !item.samples ? []
 		: choice.stacks.has(item.id) ? stackLanes(model, item.samples) : item.samples.lanes;
 
 	[...lanes, ...samples].slice(0, isFolded ? 1 : undefined).forEach(lane => row('lane', LANE, {lane}));
@@ -126,9 +198,10 @@ export function layout(model, groups, choice) {
 		y += height;
 	};
 
-	for (const group of groups) {
+	for (const group of groups.filter(one => choice.hasIdle || filter || !one.isIdle)) {
 		const isWhole = !filter || isWanted(group.title, filter);
 		const items = group.items.filter(item => !choice.hidden.has(item.id) &&
+			(choice.hasIdle || filter || !item.isIdle || choice.pinned.has(item.id)) &&
 			(isWhole || isWanted(item.label, filter)));
 
 		for (const item of items.filter(one => choice.pinned.has(one.id) || choice.pinned.has(group.id))) {

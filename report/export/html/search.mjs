@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds events by a part of their name or of a frame of their stack, processes and threads by their ids, and the other
 // ends of links.
+import {lowerBound} from './lanes.mjs';
 import {lanesOf} from './rows.mjs';
 
 export function eachLane(groups, visit) {
@@ -163,4 +164,50 @@ export function linked(model, {lane, i}) {
 		}
 	}
 	return null;
+}
+
+// The event of a thread at an instant: the innermost one, else the last one before it, else the first one.
+function eventAt(item, instant) {
+	const lanes = (item.lanes || []).filter(lane => lane.track.kind === 'calls');
+	let best = null;
+
+	for (const lane of lanes) {
+		let i = lowerBound(lane.start, instant + 1, 0, lane.count) - 1;
+
+		if (i >= 0 && (!best || lane.end[i] >= instant))
+			best = {lane, i};
+	}
+	return best || (lanes.length ? {lane: lanes[0], i: 0} : null);
+}
+
+// The events that one is related to: [{event, words, isFrom}]: what it launched or was launched by, the holder of the
+// lock that it waits for, the thread that ended its wait, and the rank that a message is to or from. isFrom: the arrow
+// leads from there.
+export function related(model, groups, selection) {
+	const {lane, i} = selection, {track} = lane, other = linked(model, selection), found = [];
+	const detail = track.detail[lane.event[i]] ? model.details[track.detail[lane.event[i]] - 1] : {};
+	const own = groups.find(group => group.id === `p${track.process}`);
+	const thread = tid => own && own.items.find(item => String(item.tid) === tid);
+	const add = (item, instant, words, isFrom) => {
+		const event = item && eventAt(item, instant);
+
+		if (event)
+			found.push({event, words, isFrom});
+	};
+
+	if (other)
+		found.push(other.lane.track.kind === 'stream' ? {event: other, words: 'Go to its work', isFrom: false}
+			: {event: other, words: 'Go to its call', isFrom: true});
+	if (detail['held by thread'])
+		add(thread(detail['held by thread']), lane.start[i], 'Go to the holder of the lock', true);
+	if (detail['ended by thread'])
+		add(thread(detail['ended by thread']), lane.end[i], 'Go to what ended the wait', true);
+	if (detail['peer rank']) {
+		const process = model.processes.findIndex(one => model.strings[one.rank] === detail['peer rank']);
+		const peer = groups.find(group => group.id === `p${process}`);
+
+		add(peer && peer.items.find(item => item.tid === peer.pid), lane.end[i],
+		    `Go to rank ${detail['peer rank']} at its end`, false);
+	}
+	return found;
 }

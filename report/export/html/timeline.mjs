@@ -2,17 +2,18 @@
 // The timeline: what is shown, selected, searched and measured, and how it is drawn.
 import {Camera} from './camera.mjs';
 import {makeStyles} from './colors.mjs';
-import {showDetails, summaryOf} from './details.mjs';
+import {rowFacts, showDetails, showRow, summaryOf} from './details.mjs';
 import {byId, fit, make, onceAFrame, palette, rightOf} from './dom.mjs';
 import {duration, whole} from './format.mjs';
 import {listenInput} from './input.mjs';
 import {Labels} from './labels.mjs';
 import {at} from './lanes.mjs';
+import {fillLegend} from './legend.mjs';
 import {Minimap} from './minimap.mjs';
-import {paintRows, paintRuler} from './paint.mjs';
+import {paintArrow, paintRows, paintRuler} from './paint.mjs';
 import {RangePanel} from './rangeview.mjs';
-import {lanesOf, layout, LANE, makeChoice, rowAt} from './rows.mjs';
-import {eachLane, findEvent, findMatches, linked, matchSpan, nextMatch, pick} from './search.mjs';
+import {lanesOf, layout, LANE, makeChoice, rowAt, sortGroups} from './rows.mjs';
+import {eachLane, findEvent, findMatches, matchSpan, nextMatch, pick, related} from './search.mjs';
 
 const RULER = 28, REACH = 4; // pixels
 const WIDE = 760; // a page narrower than this has short labels
@@ -39,11 +40,12 @@ export class Timeline {
 		const {first, last} = extentOf(groups);
 
 		this.model = model;
-		this.groups = groups;
+		this.unsorted = groups;
+		this.groups = sortGroups(groups, 'active');
 		this.onChange = onChange;
 		this.choice = makeChoice();
 		this.selection = null; // {lane, i}
-		this.other = null; // the other end of its link
+		this.others = []; // what it is related to, see related()
 		this.span = null; // the selected time [from, to]
 		this.found = null; // during a search
 		this.lastMatch = null;
@@ -54,6 +56,8 @@ export class Timeline {
 		this.camera = new Camera(first, last, this.draw);
 		this.labels = new Labels(byId('labels'), (what, id) => this.act(what, id));
 		this.minimap = new Minimap(byId('minimap'), groups, this.camera);
+		this.countIdle();
+		fillLegend(byId('legend'), model, this.groups);
 		this.range = new RangePanel(model, () => this.visibleGroups(), (from, to) => this.camera.look(from, to),
 			() => this.selectTime(null));
 		this.arrange();
@@ -88,11 +92,35 @@ export class Timeline {
 			this.choice.hidden.clear();
 			this.arrange();
 		});
+		on('show-idle', 'click', () => {
+			this.choice.hasIdle = !this.choice.hasIdle;
+			this.arrange();
+		});
+		on('sort', 'change', event => {
+			this.choice.order = event.target.value;
+			this.arrange();
+		});
+		on('legend-button', 'click', () => {
+			byId('legend').hidden = !byId('legend').hidden;
+			byId('legend-button').setAttribute('aria-pressed', String(!byId('legend').hidden));
+		});
 		on('stack-charts', 'click', () => this.toggleStacks());
 		byId('stack-charts').hidden = !this.groups.some(group => group.items.some(item => item.samples));
 	}
 
+	// The button that shows what is folded.
+	countIdle() {
+		const idle = this.groups.reduce((sum, group) =>
+			sum + (group.isIdle ? 1 : group.items.filter(item => item.isIdle).length), 0);
+
+		byId('show-idle').hidden = !idle;
+		byId('show-idle').textContent = `${whole(idle)} idle or of start-up`;
+	}
+
 	arrange() {
+		this.groups = sortGroups(this.unsorted, this.choice.order);
+		byId('sort').value = this.choice.order;
+		byId('show-idle').setAttribute('aria-pressed', String(this.choice.hasIdle));
 		const {rows, height, pinned, pinnedHeight} = layout(this.model, this.groups, this.choice);
 		const {size} = this.choice.hidden;
 
@@ -115,6 +143,7 @@ export class Timeline {
 	restyle() {
 		this.colors = null;
 		this.range.restyle();
+		fillLegend(byId('legend'), this.model, this.groups);
 		this.draw();
 	}
 
@@ -172,9 +201,21 @@ export class Timeline {
 
 	select(selection) {
 		this.selection = selection;
-		this.other = selection && linked(this.model, selection);
-		showDetails(this.model, selection, this.other, other => this.reveal(other));
+		this.others = selection ? related(this.model, this.groups, selection) : [];
+		showDetails(this.model, selection, this.others, other => this.reveal(other));
 		this.resized();
+	}
+
+	// Shows what a row without events tells at a place; false: nothing.
+	selectRow(row, x, height) {
+		const facts = row && rowFacts(this.model, row, this.camera.instantAt(x), height);
+
+		if (!facts)
+			return false;
+		this.select(null);
+		showRow(facts, () => this.showGroup(this.groups.find(group => group.id === `p${facts.target}`), true));
+		this.resized();
+		return true;
 	}
 
 	clear() {
@@ -192,6 +233,7 @@ export class Timeline {
 		const {group, item} = owner;
 
 		[group.id, item.id].forEach(id => folded.delete(id) | hidden.delete(id));
+		this.choice.hasIdle = this.choice.hasIdle || Boolean(group.isIdle || item.isIdle);
 		this.choice.stacks.delete(item.id);
 		byId('filter').value = this.choice.filter = '';
 		this.arrange();
@@ -260,6 +302,8 @@ export class Timeline {
 			range: this.span && this.span.map(Math.round).join('-'),
 			search: byId('search').value.trim(),
 			filter: this.choice.filter,
+			sort: this.choice.order === 'active' ? '' : this.choice.order,
+			idle: this.choice.hasIdle ? 1 : '',
 			pin: [...this.choice.pinned].join(','),
 			hide: this.choice.hidden.size < 50 ? [...this.choice.hidden].join(',') : '',
 			stacks: this.choice.stacks.size < 50 ? [...this.choice.stacks].join(',') : ''
@@ -267,13 +311,15 @@ export class Timeline {
 	}
 
 	// Shows what an address names: a state as above, or what to look for.
-	restore({from, to, event, range, search = '', filter = '', pin = '', hide = '', stacks = '', ...wanted}) {
+	restore({from, to, event, range, search = '', filter = '', pin = '', hide = '', stacks = '', sort = 'active',
+		idle = '', ...wanted}) {
 		const [, track, position] = /^(\d+)\.(\d+)$/.exec(event || '') || [];
 		const [, first, last] = /^(-?\d+)-(-?\d+)$/.exec(range || '') || [];
 		const ids = text => new Set(text ? text.split(',') : []), isState = Number(to) > Number(from);
 
 		if (isState)
-			Object.assign(this.choice, {filter, pinned: ids(pin), hidden: ids(hide), stacks: ids(stacks)});
+			Object.assign(this.choice, {filter, pinned: ids(pin), hidden: ids(hide), stacks: ids(stacks),
+				order: sort === 'start' ? sort : 'active', hasIdle: idle === '1'});
 		byId('filter').value = this.choice.filter;
 		this.arrange();
 		byId('search').value = search;
@@ -328,10 +374,11 @@ export class Timeline {
 	}
 
 	showGroup(group, isAll) {
-		const find = () => this.rows.find(one => one.group === group);
+		const find = () => this.rows.find(one => one.group.id === group.id);
 
 		if (!find()) {
 			this.choice.hidden.delete(group.id);
+			this.choice.hasIdle = this.choice.hasIdle || Boolean(group.isIdle);
 			byId('filter').value = this.choice.filter = '';
 			this.arrange();
 		}
@@ -374,7 +421,13 @@ export class Timeline {
 			this.showGroup(found.places[this.lastPlace].group, true);
 			return;
 		}
-		const match = nextMatch(this.rows, found, this.lastMatch, direction);
+		let match = nextMatch(this.rows, found, this.lastMatch, direction);
+
+		if (!match && found.count && !this.choice.hasIdle) {
+			this.choice.hasIdle = true; /* all of them are in what is folded */
+			this.arrange();
+			match = nextMatch(this.rows, found, this.lastMatch, direction);
+		}
 
 		if (!match)
 			return;
@@ -390,6 +443,7 @@ export class Timeline {
 
 	// ---- what is under the pointer ----
 
+	// {row, height: within it, and the event, if there is one}; null: nothing.
 	hit({x, y}) {
 		const isPinned = y < this.pinnedHeight, rows = isPinned ? this.pinned : this.rows;
 		const height = isPinned ? y : y - this.pinnedHeight + this.scroller.scrollTop;
@@ -398,19 +452,20 @@ export class Timeline {
 		if (!row || height >= row.y + row.height)
 			return null;
 		if (!row.lane || x < 0)
-			return {row};
+			return {row, height: height - row.y};
 		const i = at(row.lane, this.camera.instantAt(x), REACH * this.camera.nsPerPixel);
 
 		return {row, event: i >= 0 ? {lane: row.lane, i} : null};
 	}
 
-	tip(event, pointer) {
+	tip(event, pointer, facts = null) {
 		const tip = byId('tip');
 
-		tip.hidden = !event;
-		if (!event)
+		tip.hidden = !event && !facts;
+		if (tip.hidden)
 			return;
-		const {name, lines} = summaryOf(this.model, event);
+		const {name, lines} = event ? summaryOf(this.model, event)
+			: {name: facts.name, lines: facts.facts.map(fact => fact.join(': '))};
 
 		tip.replaceChildren(make('b', {}, name), ...lines.map(line => make('div', {}, line)));
 		tip.style.left = `${Math.min(pointer.clientX + 14, window.innerWidth - tip.offsetWidth - 8)}px`;
@@ -514,26 +569,11 @@ export class Timeline {
 		c.lineWidth = 2;
 		c.strokeRect(Math.max(from.x, -4), from.y - 0.5,
 			     Math.min(from.width, this.camera.width + 8 - Math.max(from.x, -4)), LANE - 2);
-		const {other} = this, to = other && this.box(other);
+		for (const {event, isFrom} of this.others) {
+			const to = this.box(event);
 
-		if (to)
-			this.paintArrow(c, other.lane.track.kind === 'stream' ? [from, to] : [to, from]);
-	}
-
-	// From the launch to the device operation.
-	paintArrow(c, [launch, work]) {
-		const x0 = launch.x + Math.min(launch.width, 6), y0 = launch.y + LANE - 3,
-		      y1 = work.y + (work.y > launch.y ? 0 : LANE - 3);
-		const bend = Math.max(24, Math.abs(work.x - x0) / 3);
-
-		c.lineWidth = 1.5;
-		c.beginPath();
-		c.moveTo(x0, y0);
-		c.bezierCurveTo(x0 + bend, y0, work.x - bend, y1, work.x, y1);
-		c.stroke();
-		c.beginPath();
-		c.arc(work.x, y1, 3, 0, 7);
-		c.fillStyle = this.colors.accent;
-		c.fill();
+			if (to)
+				paintArrow(c, isFrom ? [to, from] : [from, to], this.colors.accent);
+		}
 	}
 }
