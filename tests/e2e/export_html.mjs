@@ -231,7 +231,7 @@ async function checkPointer(page) {
 	/* Along one of the first lanes there is something to point at. */
 	for (let y = 37; y < 130; y += 19)
 		for (let x = box.left + 230; x < box.left + box.width &&
-			await page.get(`document.getElementById('tip').hidden`); x += 12) {
+			!/ · /.test(await page.get(`document.getElementById('tip').innerText`)); x += 12) {
 			await page.call('Input.dispatchMouseEvent', {type: 'mouseMoved', x, y: box.top + y});
 			await page.frames(1);
 		}
