@@ -19,7 +19,7 @@
 #include "report/verb.h"
 #include "runtime/shared/common/clock.h"
 
-enum { ROWS = 24, COLUMNS = 80, FILTER_BYTES = 64, GPUS_SHOWN = 4 };
+enum { ROWS = 24, COLUMNS = 80, FILTER_BYTES = 64, GPUS_SHOWN = 4, SAMPLE_NS = 50000000 };
 enum order_key {
 	ORDER_CPU,
 	ORDER_WAIT,
@@ -39,6 +39,9 @@ static struct screen {
 	enum order_key sort;
 	char filter[FILTER_BYTES];
 	bool is_typing, has_quit;
+	enum view { VIEW_PROCESSES, VIEW_LINES, VIEW_FILES } view;
+	struct table table; /* of that view */
+	uint64_t table_ns;  /* the round that it is of; 0: none */
 	bool has_ranks, has_gpus; /* columns that some process has */
 	uint32_t selected, expanded; /* PIDs, 0: none */
 	size_t *order, count; /* of the processes that are shown */
@@ -270,6 +273,49 @@ static void draw_process(struct top *t, const struct top_process *p, struct buff
 			draw_thread(t, &t->place.items[i], line);
 }
 
+/* ---- lines and files of the last seconds ---- */
+
+static void view_set(enum view view)
+{
+	screen.view = screen.view == view ? VIEW_PROCESSES : view;
+	screen.table_ns = 0;
+}
+
+static void table_read(struct top *t)
+{
+	if (screen.table_ns == t->at_ns)
+		return;
+	table_done(&screen.table);
+	screen.table = (struct table){0};
+	screen.table_ns = t->at_ns;
+	for (size_t i = 0; i < TOP_TABLES; i++)
+		if (!strcmp(top_tables[i].name, screen.view == VIEW_LINES ? "lines" : "files"))
+			top_tables[i].fill(t, &screen.table);
+}
+
+static void draw_table(struct top *t, struct buffer *line)
+{
+	const struct table *table = &screen.table;
+	enum column_id text = screen.view == VIEW_LINES ? COL_LINE : COL_PATH;
+	bool has_ns;
+
+	table_read(t);
+	has_ns = table_find(table, COL_TOTAL_TIME_NS) < table->column_count;
+	buffer_print(line, " TIME%%    TIME %s", screen.view == VIEW_LINES ? "LINE" : "FILE");
+	put(line, true);
+	for (size_t i = 0; i < table_rows(table); i++) {
+		const char *name = table_cell(table, i, text)->text;
+
+		add_percent(line, table_cell(table, i, COL_TIME_PERCENT)->real);
+		if (has_ns)
+			buffer_print(line, " %6.2fs ", (double)table_cell(table, i, COL_TOTAL_TIME_NS)->count / 1e9);
+		else
+			buffer_text(line, "         ");
+		add_rest(line, name ? name : "");
+		put(line, false);
+	}
+}
+
 /* So that the selected process is on the screen. */
 static size_t first_row(const struct top *t)
 {
@@ -279,6 +325,15 @@ static size_t first_row(const struct top *t)
 		if (t->processes[screen.order[i]].pid == screen.selected)
 			return i - room + 1;
 	return 0;
+}
+
+static void draw_processes(struct top *t, struct buffer *line)
+{
+	buffer_print(line, " %7s%s  CPU%% WAIT%%%s   RSS%s  RD/s  WR/s LINE", "PID", screen.has_ranks ? " RANK" : "",
+		     screen.has_gpus ? "  GPU%" : "", screen.has_gpus ? "   DEV" : "");
+	put(line, true);
+	for (size_t i = first_row(t); i < screen.count; i++)
+		draw_process(t, &t->processes[screen.order[i]], line);
 }
 
 static void draw(struct top *t)
@@ -292,17 +347,16 @@ static void draw(struct top *t)
 	buffer_clear(&screen.frame);
 	buffer_text(&screen.frame, "\033[H");
 	draw_head(t, &line);
-	buffer_print(&line, " %7s%s  CPU%% WAIT%%%s   RSS%s  RD/s  WR/s LINE", "PID", screen.has_ranks ? " RANK" : "",
-		     screen.has_gpus ? "  GPU%" : "", screen.has_gpus ? "   DEV" : "");
-	put(&line, true);
-	for (size_t i = first_row(t); i < screen.count; i++)
-		draw_process(t, &t->processes[screen.order[i]], &line);
+	if (screen.view != VIEW_PROCESSES)
+		draw_table(t, &line);
+	else
+		draw_processes(t, &line);
 	buffer_text(&screen.frame, "\033[J");
 	buffer_print(&screen.frame, "\033[%zu;1H", screen.rows);
 	if (screen.is_typing)
 		buffer_print(&line, "filter: %s_", screen.filter);
 	else
-		buffer_print(&line, "q quit  < > sort: %s  / filter%s%s  up, down: select  Enter: threads",
+		buffer_print(&line, "q quit  < > sort: %s  / filter%s%s  Enter threads  l lines  f files",
 			     names[screen.sort], *screen.filter ? ": " : "", screen.filter);
 	text_fit(&screen.frame, line.data, screen.columns - 1);
 	buffer_text(&screen.frame, "\033[K");
@@ -344,6 +398,8 @@ static void key_pressed(const struct top *t, const char *keys)
 		screen.has_quit = true;
 	else if (*keys == '<' || *keys == '>')
 		screen.sort = (screen.sort + (*keys == '>' ? 1 : ORDER_KEY_COUNT - 1)) % ORDER_KEY_COUNT;
+	else if (*keys == 'l' || *keys == 'f')
+		view_set(*keys == 'l' ? VIEW_LINES : VIEW_FILES);
 	else if (*keys == '/')
 		memset(screen.filter, 0, sizeof(screen.filter)), screen.is_typing = true;
 	else if (!strncmp(keys, "\033[A", 3) || *keys == 'k')
@@ -364,8 +420,13 @@ static void keys_read(struct top *t, double interval_s)
 		char keys[64] = "";
 		ssize_t n;
 
-		if (poll(&input, 1, (int)((until - now) / 1000000u) + 1) <= 0)
+		if (t->pid && until - now > SAMPLE_NS)
+			now = until - SAMPLE_NS; /* a process that pillion does not sample is sampled here */
+		if (poll(&input, 1, (int)((until - now) / 1000000u) + 1) <= 0) {
+			if (t->pid)
+				top_sample_one(t);
 			continue;
+		}
 		n = read(STDIN_FILENO, keys, sizeof(keys) - 1);
 		screen.has_quit = n <= 0;
 		for (char *at = keys; at < keys + n && !screen.has_quit; at += *at == '\033' && at[1] == '[' ? 3 : 1)
@@ -391,6 +452,7 @@ int top_screen(struct top *t, double interval_s)
 	if (code)
 		say("%s", err.text);
 	free(screen.order);
+	table_done(&screen.table);
 	buffer_done(&screen.frame);
 	return EXIT_DONE;
 }

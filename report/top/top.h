@@ -103,6 +103,8 @@ uint64_t top_look(struct model *m, const struct top_process *list, size_t count,
 
 /* Samples the Python frames of one process until CLOCK_MONOTONIC is `until_ns`, and counts their lines. */
 void top_sample(struct top *t, uint64_t until_ns);
+/* Takes and counts one sample. */
+void top_sample_one(struct top *t);
 
 /* ---- top_devices.c ---- */
 

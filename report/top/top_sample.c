@@ -25,12 +25,16 @@ static void line_count(struct top *l, const struct where_item *item)
 	l->lines[l->line_count++] = (struct top_line){mem_copy_text(line->text, strlen(line->text)), 1};
 }
 
-static void sample_one(struct top *l)
+void top_sample_one(struct top *l)
 {
 	struct model m = {0};
 	struct where_place place;
 	struct texts errors = {0};
-	uint64_t request = top_look(&m, l->processes, l->count, WHERE_WITHOUT_FILES | WHERE_PYTHON_ONLY, &errors);
+	uint64_t request;
+
+	if (!l->files)
+		l->files = where_files_new();
+	request = top_look(&m, l->processes, l->count, WHERE_WITHOUT_FILES | WHERE_PYTHON_ONLY, &errors);
 
 	where_place_read_now(&place, &m, NULL, request, l->files);
 	for (size_t i = 0; i < place.count; i++) {
@@ -50,13 +54,11 @@ void top_sample(struct top *l, uint64_t until_ns)
 	for (size_t i = 0; i < l->line_count; i++)
 		free(l->lines[i].text);
 	l->line_count = l->sample_count = 0;
-	if (!l->files)
-		l->files = where_files_new();
 	while ((now = clock_monotonic_ns()) < until_ns) {
 		struct timespec pause = {0};
 
 		if (now >= due) {
-			sample_one(l);
+			top_sample_one(l);
 			due = due + PERIOD_NS > now ? due + PERIOD_NS : now + PERIOD_NS;
 			continue;
 		}
