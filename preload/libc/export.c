@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exported symbols of libc's rows. */
 #define __NO_INLINE__ 1 /* otherwise libc's inline bodies of getc_unlocked and similar functions would replace ours */
-#include "preload/hook/hook.h"
+#include "preload/hook/hook_record.h"
 #include "preload/libc/undeclared.h"
 
 #define HOOK_EXPORT_TIMED(returns, symbol, parameters, arguments, record)                                              \

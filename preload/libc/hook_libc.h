@@ -10,7 +10,7 @@
  *   RAW    a system call without a function of its own, made by syscall(): only an id and a name
  *   TIMED_AS(name), OWN_AS(name), NAKED_AS(name): a variant that headers substitute (__read_chk), which has the id
  *          of the row `name`
- * record: what is recorded in addition to the times, see hook.h.
+ * record: what is recorded in addition to the times, see hook_record.h.
  * The rows of a function's 64-bit and fortified variants are beside it; the program's headers determine which one it
  * calls.
  */

@@ -11,7 +11,7 @@
 #include "runtime/shared/common/preloadable.h"
 #include "runtime/recorder/stack/sample_mask.h"
 #include "runtime/shared/common/sys.h"
-#include "preload/hook/hook.h"
+#include "preload/hook/hook_record.h"
 #include "runtime/recorder/recorder.h"
 
 /* ---- which file execvp would run ---- */

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 
 #include "preload/python/annotate.h"
-#include "preload/hook/hook.h"
+#include "preload/hook/hook_record.h"
 #include "runtime/recorder/stack/sample.h"
 
 /* The mode is an argument only if the flags require it; otherwise it must not be read. */

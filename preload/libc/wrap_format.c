@@ -3,7 +3,7 @@
  * recorded by its own name. */
 #include <stdarg.h>
 
-#include "preload/hook/hook.h"
+#include "preload/hook/hook_record.h"
 #include "preload/libc/undeclared.h"
 
 #define PUT_BYTES (result < 0 ? 0 : result)

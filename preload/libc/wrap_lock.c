@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Locks. Most are free: a free lock is taken by a try and not recorded. Only calls that block are timed. */
-#include "preload/hook/hook.h"
+#include "preload/hook/hook_record.h"
 
 /* All results of the try except EBUSY are those of the blocking call: 0, EOWNERDEAD, EINVAL, EAGAIN (recursive mutex).
  * For an error-checking mutex that the caller holds, the try returns EBUSY and the blocking call EDEADLK. -1: libc does

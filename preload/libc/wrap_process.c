@@ -9,7 +9,7 @@
 #include "runtime/shared/common/sys.h"
 #include "runtime/recorder/stack/stack.h"
 #include "preload/hook/caller.h"
-#include "preload/hook/hook.h"
+#include "preload/hook/hook_record.h"
 #include "runtime/recorder/recorder.h"
 
 /* ---- beginnings ---- */

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "preload/hook/hook.h"
+#include "preload/hook/hook_record.h"
 #include "preload/libc/undeclared.h"
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/sample_mask.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Single characters of standard streams: most calls only access a buffer, within a few ns. Only calls that access the
  * file are timed; with a threshold of 0, all calls. */
-#include "preload/hook/hook.h"
+#include "preload/hook/hook_record.h"
 
 /* The state may be outdated if another thread uses the stream; a call is then not timed. */
 #define HAS_INPUT(f) ((f)->_IO_read_ptr < (f)->_IO_read_end && process_osrt_threshold)

@@ -6,7 +6,7 @@
 
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/sample.h"
-#include "preload/hook/hook.h"
+#include "preload/hook/hook_record.h"
 #include "preload/libc/wrap_signal.h"
 
 /* Entered from syscall_<architecture>.S. */
