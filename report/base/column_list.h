@@ -14,7 +14,8 @@
 	X(CPU_INSTRUCTION_ADDRESS, "CPU Instruction Address") X(DETAIL, "Detail") X(DEVICE, "Device")		       \
 	X(DIRECTORY, "Directory") X(DOMAIN, "Domain") X(DSTMEMKD, "DstMemKd") X(DST_KIND, "Dst Kind") X(ECC, "ECC")    \
 	X(EDIT, "Edit")											       \
-	X(ENDED, "Ended") X(ENTERED, "Entered") X(EVENT, "Event") X(FACT, "Fact") X(FILE, "File")		       \
+	X(ENDED, "Ended") X(ENTERED, "Entered") X(ERROR, "Error") X(EVENT, "Event") X(FACT, "Fact")		       \
+	X(FILE, "File")											       \
 	X(FINDING, "Finding") X(FIRST_OPENED_BY, "First Opened By") X(FOUND, "Found") X(FROM_RANK, "From Rank")	       \
 	X(FUNCTION, "Function") X(GB_PER_S, "GB/s") X(GRIDXYZ, "GridXYZ") X(HLO_MODULE, "HLO Module")		       \
 	X(HOST, "Host") X(ID, "ID") X(INPUT_SIZES, "Input Sizes") X(JOB, "Job") X(KERNEL_NAME, "Kernel Name")	       \

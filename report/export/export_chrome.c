@@ -41,6 +41,16 @@ static void make_shape(struct chrome *w, uint64_t number, struct buffer *json)
 	add_member(w, "shape", TEXT_SHAPE, number, json);
 }
 
+static void make_errno(struct chrome *w, uint64_t number, struct buffer *json)
+{
+	add_member(w, "errno", TEXT_ERRNO, number, json);
+}
+
+static void make_flags(struct chrome *w, uint64_t number, struct buffer *json)
+{
+	add_member(w, "flags", TEXT_FLAGS, number, json);
+}
+
 static void make_domain(struct chrome *w, uint64_t number, struct buffer *json)
 {
 	add_member(w, "domain", TEXT_DOMAIN, number, json);
@@ -70,7 +80,8 @@ static void add_span(struct chrome *w, const struct timeline_event *e)
 static const struct buffer *argument_text(struct chrome *w, const struct timeline_argument *a)
 {
 	static void (*const make[TEXT_KINDS])(struct chrome *, uint64_t, struct buffer *) = {
-		[TEXT_STACK] = make_stack, [TEXT_KERNEL] = make_launch, [TEXT_SHAPE] = make_shape};
+		[TEXT_STACK] = make_stack, [TEXT_KERNEL] = make_launch, [TEXT_SHAPE] = make_shape,
+		[TEXT_ERRNO] = make_errno, [TEXT_FLAGS] = make_flags};
 	enum timeline_text kind = timeline_arguments[a->id].text;
 
 	return chrome_text(w, kind, a->value, make[kind]);

@@ -55,7 +55,7 @@ static uint64_t make_text(struct perfetto *p, enum timeline_text kind, uint64_t 
 
 	if (kind == TEXT_STACK)
 		ret = perfetto_stack(&p->trace, buffer_string(&text));
-	else if (kind == TEXT_KERNEL || kind == TEXT_SHAPE)
+	else if (kind == TEXT_KERNEL || kind == TEXT_SHAPE || kind == TEXT_ERRNO || kind == TEXT_FLAGS)
 		ret = is_known ? perfetto_intern(&p->trace, PERFETTO_TEXT, buffer_string(&text)) : 0;
 	else
 		ret = perfetto_intern(&p->trace, PERFETTO_EVENT, buffer_string(&text));

@@ -131,7 +131,8 @@ static void add_call(struct nsys_writer *w, const struct timeline_event *e)
 		nsys_row(w, NSYS_OSRT,
 			 (int64_t[]){start, end, NSYS_CLASS_OSRT, w->global_tid,
 				     nsys_text_id(w, TEXT_FUNCTION, e->name),
-				     value_of(e, ARGUMENT_RESULT) ?: value_of(e, ARGUMENT_READY),
+				     value_of(e, ARGUMENT_RESULT) ?: value_of(e, ARGUMENT_READY)
+								  ?: -value_of(e, ARGUMENT_ERRNO),
 				     NSYS_NULL, call_chain(w, e, NSYS_OSRT_STACKS)},
 			 8);
 		break;

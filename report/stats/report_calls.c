@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_api_sum, osrt_sum, osrt_short_sum: calls by function; openmp_sum, which has no rows. */
+/* cuda_api_sum, osrt_sum, osrt_short_sum: calls by function; osrt_error_sum: failed ones by function and errno;
+ * openmp_sum, which has no rows. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/events/filter.h"
+#include "report/derive/events/os_names.h"
 #include "report/stats/report.h"
 
 #define CALLS .total = COL_TOTAL_TIME_NS, .count = COL_NUM_CALLS, .names = {COL_NAME}, .has_percent = true
@@ -55,6 +57,43 @@ static void calls_read(struct scan *s, struct cursor *c)
 SUM_REPORT(cuda_api_sum, .shape = {CALLS}, .groups = 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER,
 	   .read = calls_read)
 SUM_REPORT(osrt_sum, .shape = {CALLS}, .groups = 1u << TF_GROUP_OSRT, .read = calls_read)
+
+/* ---- failed calls ---- */
+
+static uint32_t error_of(const struct event *e)
+{
+	uint32_t error = 0;
+
+	for (uint32_t i = 0; !error && i < e->args_count; i++)
+		error = os_error_of(e->args[i]);
+	return error;
+}
+
+static bool error_key(struct scan *s, const void *event, struct buffer *fields)
+{
+	const struct event *e = event;
+
+	buffer_text(fields, trace_function(s->image->trace, e->id)->name);
+	buffer_add(fields, "", 1);
+	os_error_name(error_of(e), fields);
+	return true;
+}
+
+static void visit_error(struct scan *s, const struct event *e)
+{
+	uint32_t error = e->kind == TF_CALL && e->args_count && is_wanted(s, e->id) ? error_of(e) : 0;
+
+	if (error)
+		scan_add_call(s, e, (uint64_t)e->id << 32 | error, error_key, e);
+}
+
+SUM_REPORT(osrt_error_sum, .shape = {.total = COL_TOTAL_TIME_NS, .count = COL_NUM_CALLS,
+				     .names = {COL_NAME, COL_ERROR}, .has_percent = true},
+	   .groups = 1u << TF_GROUP_OSRT,
+	   .args = 1u << TF_ARG_RESULT | 1u << TF_ARG_FD | 1u << TF_ARG_TIMEOUT | 1u << TF_ARG_DIRECTORY,
+	   .visit = visit_error)
+
+/* ---- calls below the threshold ---- */
 
 /* Counters have no time, and therefore no capture range. */
 static void add_short(struct scan *s, const char *name, uint64_t calls, uint64_t ticks)

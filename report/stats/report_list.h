@@ -9,6 +9,7 @@
 	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                       \
 	X(osrt_short_sum, NULL, "OS Runtime Calls Below the Threshold", REPORT_DEFAULT | REPORT_BY)                    \
 	X(osrt_short_line_sum, NULL, "OS Runtime Calls Below the Threshold by Line", REPORT_BY)                        \
+	X(osrt_error_sum, NULL, "Failed OS Runtime Calls", REPORT_BY | REPORT_SHARED)                                  \
 	X(files, NULL, "Files by Time", REPORT_BY)                                                                     \
 	X(files_rank_sum, NULL, "Files over Ranks (Sharing, Spread, First Open)", 0)                                   \
 	X(files_size_sum, NULL, "File Access by Size", REPORT_BY)                                                      \

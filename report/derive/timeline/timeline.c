@@ -9,6 +9,7 @@
 #include "report/derive/device/kernel.h"
 #include "report/derive/device/memory.h"
 #include "report/derive/events/filter.h"
+#include "report/derive/events/os_names.h"
 #include "report/derive/stacks/heap.h"
 #include "report/derive/stacks/samples.h"
 #include "report/derive/time/profile.h"
@@ -84,6 +85,12 @@ bool timeline_text(const struct timeline *t, enum timeline_text kind, uint64_t n
 		       kernel_of_launch(t->context, t->image, (uint32_t)number, &launch, ret);
 	case TEXT_SHAPE:
 		return shape_text(t, number, ret);
+	case TEXT_ERRNO:
+		os_error_name((uint32_t)number, ret);
+		return true;
+	case TEXT_FLAGS:
+		os_flags_text((unsigned int)(number >> 32), (uint32_t)number, ret);
+		return true;
 	default:
 		if (!device_operation(t->image->trace, (uint32_t)number, &operation))
 			return false;
@@ -149,6 +156,15 @@ static void add(struct timeline_event *e, enum timeline_argument_id id, uint64_t
 		e->arguments[e->argument_count++] = (struct timeline_argument){(uint8_t)id, value};
 }
 
+/* The error of an OS call, whichever argument has it. */
+static void add_errno(struct timeline_event *e, uint64_t slot)
+{
+	uint32_t error = os_error_of(slot);
+
+	if (error)
+		add(e, ARGUMENT_ERRNO, error);
+}
+
 static void add_argument(const struct timeline *t, struct timeline_event *e, uint64_t slot)
 {
 	uint64_t value = tf_arg_value(slot);
@@ -190,7 +206,11 @@ static void add_argument(const struct timeline *t, struct timeline_event *e, uin
 		add(e, ARGUMENT_STREAM, value);
 		break;
 	case TF_ARG_RESULT:
-		add(e, ARGUMENT_ERROR, value);
+		if (!e->function || e->function->group != TF_GROUP_OSRT)
+			add(e, ARGUMENT_ERROR, value);
+		break;
+	case TF_ARG_FLAGS:
+		add(e, ARGUMENT_FLAGS, (uint64_t)small << 32 | (uint32_t)value);
 		break;
 	case TF_ARG_LOCK:
 		add(e, ARGUMENT_LOCK, value);
@@ -227,6 +247,8 @@ static void visit_call(struct timeline *t, struct timeline_event *out, const str
 	out->argument_count = 0;
 	for (uint32_t i = 0; i < e->args_count; i++)
 		add_argument(t, out, e->args[i]);
+	for (uint32_t i = 0; f && f->group == TF_GROUP_OSRT && i < e->args_count; i++)
+		add_errno(out, e->args[i]);
 	t->printer->event(t->context_of_printer, out);
 }
 

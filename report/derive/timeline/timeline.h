@@ -27,6 +27,8 @@ enum timeline_text {
 	TEXT_STACK,
 	TEXT_KERNEL,	/* of a launch */
 	TEXT_SHAPE,	/* of a library call: number of the operation << 8 | group of the function */
+	TEXT_ERRNO,	/* of an OS call */
+	TEXT_FLAGS,	/* of an OS call: enum tf_flags << 32 | the flags */
 	TEXT_OPERATION, /* of a device */
 	TEXT_KINDS
 };
@@ -60,6 +62,8 @@ enum timeline_type {
 	X(FREES, TYPE_MEMORY, 0, NULL, NULL, "frees", false)                                             \
 	X(STREAM, TYPE_HANDLE, 0, "stream handle", "stream handle", "stream", false)                     \
 	X(ERROR, TYPE_NUMBER, 0, "error", "error", "error", false)                                       \
+	X(ERRNO, TYPE_TEXT, TEXT_ERRNO, "errno", "errno", "errno", false)                                \
+	X(FLAGS, TYPE_TEXT, TEXT_FLAGS, "flags", "flags", "flags", false)                                \
 	X(SHAPE, TYPE_TEXT, TEXT_SHAPE, "shape", "shape", "shape", false)                                \
 	X(LOCK, TYPE_HANDLE, 0, "lock", "lock", "lock", false)                                           \
 	X(HOLDER, TYPE_NUMBER, 0, "holder", "holder", "held by thread", false)                           \

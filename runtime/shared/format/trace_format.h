@@ -42,7 +42,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 9
+#define TF_VERSION_MINOR 10
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -327,7 +327,9 @@ enum tf_arg_kind {
 	TF_ARG_MEMORY = 7,
 	TF_ARG_BYTES = 8,  /* value = bytes */
 	TF_ARG_STREAM = 9, /* value = cudaStream_t */
-	TF_ARG_RESULT = 10, /* value = the error code of the call; absent: success */
+	/* value = the error code of the call; absent: success. Of OS calls, from 1.10 on: errno, or the error number
+	 * that the function returned; not if FD, TIMEOUT or DIRECTORY has it */
+	TF_ARG_RESULT = 10,
 	TF_ARG_COLOR = 11, /* value = ARGB in its low 32 bits, category above */
 	TF_ARG_PAYLOAD = 12, /* small = nvtxPayloadType_t, value = low 48 bits of the payload */
 	TF_ARG_PAYLOAD_HIGH = 13, /* value = the high 16 bits of the payload */
@@ -363,8 +365,8 @@ enum tf_arg_kind {
 	TF_ARG_LOCK = 26,
 	TF_ARG_HOLDER = 27,
 	TF_ARG_WAKER = 28,
+	TF_ARG_FLAGS = 29, /* small = enum tf_flags (trace_flags.h), value = the flags that were passed. From 1.10 on */
 };
-
 
 enum tf_memory {
 	TF_MEMORY_DEVICE = 1,

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PILLION_TRACE_FLAGS_H
+#define PILLION_TRACE_FLAGS_H
+
+/* Sets of flags of OS calls: which names the bits of a TF_ARG_FLAGS have. */
+enum tf_flags {
+	TF_FLAGS_EVENTFD = 1, /* EFD_CLOEXEC, ... */
+	TF_FLAGS_SIGNALFD = 2,
+	TF_FLAGS_TIMERFD = 3,
+	TF_FLAGS_TIMER = 4, /* of timerfd_settime: TFD_TIMER_ABSTIME, ... */
+	TF_FLAGS_EPOLL = 5,
+	TF_FLAGS_INOTIFY = 6,
+	TF_FLAGS_WATCH = 7, /* events of inotify_add_watch: IN_MODIFY, ... */
+	TF_FLAGS_RANDOM = 8,
+};
+
+#endif
