@@ -71,6 +71,20 @@ void call_record_slowly(const struct call *e, unsigned function, uint64_t backtr
 	call_add_cost(t, e, slow); /* the delay, too, whose length differs from what was wanted */
 }
 
+void call_record_words(const struct call *e, unsigned function, int error, uint64_t first, uint64_t second)
+{
+	uint64_t args[3];
+	unsigned n = 0;
+
+	if (first)
+		args[n++] = first;
+	if (second)
+		args[n++] = second;
+	if (error)
+		args[n++] = tf_arg(TF_ARG_RESULT, 0, (unsigned)error);
+	call_record(e, function, process_osrt_backtrace, args, n);
+}
+
 void call_count(unsigned function, uint64_t duration)
 {
 	struct tf_counter *counter = thread_counter(&thread_self, function);

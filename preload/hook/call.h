@@ -106,6 +106,11 @@ static inline __attribute__((always_inline)) bool call_end(struct call *e, unsig
 	return call_finish(e, function, threshold) == CALL_LONG;
 }
 
+/* Records a call of the OS runtime as call_record() does, out of line: with up to two arguments (0: none) and its error
+ * (0: it succeeded). */
+__attribute__((noinline)) void call_record_words(const struct call *e, unsigned function, int error, uint64_t first,
+						 uint64_t second);
+
 /* Records the stack of a call that was counted, if such stacks are wanted. */
 __attribute__((noinline, cold)) void call_sample_short(const struct call *e, unsigned function);
 

@@ -66,6 +66,8 @@
 
 #define HOOK_EXPORT __attribute__((visibility("default")))
 
+typedef int status_t; /* see hook_libc.h */
+
 /* A row's position in the table, without the variants, is its id in the trace. */
 #define HOOK_NOT(...)
 #define HOOK_ID_TIMED(symbol) HOOK_##symbol,

@@ -4,6 +4,43 @@
 #define PILLION_HOOK_RECORD_H
 
 #include "preload/hook/hook.h"
+#include "runtime/shared/format/trace_flags.h"
+
+/* ---- errors ---- */
+
+/* The type of a row's result states how the function fails, see hook_libc.h. `id` is a constant. */
+#define HOOK_IS_ERROR(kind, returns, symbol, ...) || (!__builtin_strcmp(#returns, "error_t") && id == HOOK_##symbol)
+#define HOOK_IS_STATUS(kind, returns, symbol, ...) || (!__builtin_strcmp(#returns, "status_t") && id == HOOK_##symbol)
+static inline __attribute__((always_inline)) bool hook_returns_error(unsigned id)
+{
+	return false HOOK_LIBC(HOOK_IS_ERROR);
+}
+static inline __attribute__((always_inline)) bool hook_returns_status(unsigned id)
+{
+	return false HOOK_LIBC(HOOK_IS_STATUS);
+}
+#undef HOOK_IS_ERROR
+#undef HOOK_IS_STATUS
+
+static inline __attribute__((always_inline)) int hook_error(unsigned id, bool has_errno, intptr_t result)
+{
+	if (hook_returns_error(id))
+		return result > 0 ? (int)result : 0;
+	return has_errno && !hook_returns_status(id) && __builtin_expect(result == -1, 0) ? errno : 0;
+}
+
+/* Why the call failed, 0 if it did not. errno must be the one that the call set. Other results than these do not tell
+ * an error from the end of a file (char *, wint_t, size_t), or have no errno (struct hostent *). */
+#define HOOK_ERROR                                                                                                     \
+	hook_error(HOOK_CURRENT, _Generic(result, int: true, long: true, void *: true, default: false),                \
+		   (intptr_t)result)
+
+/* ---- arguments ---- */
+
+static inline uint64_t hook_fd_word(int fd, int64_t result)
+{
+	return tf_arg(TF_ARG_FD, 0, (uint64_t)(fd < 0 || fd > 0xfffe ? 0xffff : fd) | (uint64_t)(uint32_t)result << 16);
+}
 
 /* TF_ARG_FD of a call that returned `result`; errno must be the one that the call set. */
 static inline uint64_t hook_fd_arg(int fd, int64_t result)
@@ -12,7 +49,7 @@ static inline uint64_t hook_fd_arg(int fd, int64_t result)
 		result = -(int64_t)errno;
 	else if (result > INT32_MAX)
 		result = INT32_MAX;
-	return tf_arg(TF_ARG_FD, 0, (uint64_t)(fd < 0 || fd > 0xfffe ? 0xffff : fd) | (uint64_t)(uint32_t)result << 16);
+	return hook_fd_word(fd, result);
 }
 
 /* TF_ARG_TIMEOUT; us < 0: no timeout. */
@@ -69,6 +106,11 @@ static inline int64_t hook_message_bytes(const struct mmsghdr *messages, int cou
 /* Records a call with its descriptor and bytes, out of line: for calls that are rare. */
 __attribute__((cold)) void hook_record_amount(const struct call *e, unsigned function, int fd, int64_t amount);
 
+/* Records a call that uses a descriptor and has flags. */
+__attribute__((cold)) void hook_record_flags(const struct call *e, unsigned function, int fd, int64_t result,
+					     uint64_t flags);
+#define HOOK_FLAGS(set, flags) tf_arg(TF_ARG_FLAGS, TF_FLAGS_##set, (uint32_t)(flags))
+
 /* Counts what lio_listio is going to request as calls of aio_read and aio_write. */
 __attribute__((cold)) void hook_count_listed(struct aiocb *const *blocks, int count);
 
@@ -103,19 +145,40 @@ static inline size_t hook_length(const char *s)
 #define HOOK_BEFORE_NOTHING
 #define HOOK_AFTER_NOTHING
 #define HOOK_SHORT_NOTHING (void)0
-#define HOOK_RECORD_NOTHING call_record(&event_, HOOK_CURRENT, process_osrt_backtrace, NULL, 0)
+#define HOOK_RECORD_NOTHING HOOK_RECORD_WORD(0)
 
+/* With this argument, 0: none; and the error, if the call failed. Out of line, except for calls that last some ns. */
+#define HOOK_RECORD_WORD(word) call_record_words(&event_, HOOK_CURRENT, HOOK_ERROR, (word), 0)
+#define HOOK_RECORD_QUICKLY(words, count)                                                                              \
+	do {                                                                                                           \
+		const int error_ = HOOK_ERROR;                                                                         \
+                                                                                                                       \
+		if (__builtin_expect(error_ != 0, 0))                                                                  \
+			call_record_words(&event_, HOOK_CURRENT, error_, (count) ? (words)[0] : 0, 0);                 \
+		else                                                                                                   \
+			call_record(&event_, HOOK_CURRENT, process_osrt_backtrace, (words), (count));                  \
+	} while (0)
+
+/* For an argument that contains the error. */
 #define HOOK_RECORD_ARG(arg) call_record(&event_, HOOK_CURRENT, process_osrt_backtrace, (uint64_t[]){arg}, 1)
+
+/* TRIED: nothing, of a call that lasts some ns */
+#define HOOK_BEFORE_TRIED
+#define HOOK_AFTER_TRIED
+#define HOOK_SHORT_TRIED (void)0
+#define HOOK_RECORD_TRIED HOOK_RECORD_QUICKLY((uint64_t *)NULL, 0)
 
 /* VALUE, BYTES: one number */
 #define HOOK_BEFORE_VALUE(number)
 #define HOOK_AFTER_VALUE(number)
 #define HOOK_SHORT_VALUE(number) (void)0
-#define HOOK_RECORD_VALUE(number) HOOK_RECORD_ARG(tf_arg(TF_ARG_VALUE, 0, (uint64_t)(number)))
+/* inline, because sigaction() would use more of its caller's stack otherwise */
+#define HOOK_RECORD_VALUE(number)                                                                                      \
+	HOOK_RECORD_QUICKLY(((uint64_t[]){tf_arg(TF_ARG_VALUE, 0, (uint64_t)(number))}), 1)
 #define HOOK_BEFORE_BYTES(bytes)
 #define HOOK_AFTER_BYTES(bytes)
 #define HOOK_SHORT_BYTES(bytes) (void)0
-#define HOOK_RECORD_BYTES(bytes) HOOK_RECORD_ARG(tf_arg(TF_ARG_BYTES, 0, (uint64_t)(bytes)))
+#define HOOK_RECORD_BYTES(bytes) HOOK_RECORD_WORD(tf_arg(TF_ARG_BYTES, 0, (uint64_t)(bytes)))
 
 /* MEMORY: bytes of a mapping. Only native frames are read, because the call may come from Python's own memory
  * manager */
@@ -160,17 +223,13 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_BEFORE_PATH(at, path)
 #define HOOK_AFTER_PATH(at, path)
 #define HOOK_SHORT_PATH(at, path) path_count(&event_, HOOK_CURRENT, (at), (path), (int64_t)result)
-#define HOOK_RECORD_PATH(at, path) HOOK_RECORD_DIRECTORY_OF(at, path, false)
+#define HOOK_RECORD_PATH(at, path)                                                                                     \
+	path_record(&event_, HOOK_CURRENT, (at), (path), (int64_t)result, HOOK_ERROR, false)
 #define HOOK_BEFORE_CHANGE(at, path)
 #define HOOK_AFTER_CHANGE(at, path)
 #define HOOK_SHORT_CHANGE HOOK_SHORT_PATH
-#define HOOK_RECORD_CHANGE(at, path) HOOK_RECORD_DIRECTORY_OF(at, path, true)
-#define HOOK_RECORD_DIRECTORY_OF(at, path, is_change)                                                                  \
-	do {                                                                                                           \
-		const uint64_t directory_ = path_arg(&event_, (at), (path), (int64_t)result, (is_change));             \
-                                                                                                                       \
-		call_record(&event_, HOOK_CURRENT, process_osrt_backtrace, &directory_, directory_ != 0);              \
-	} while (0)
+#define HOOK_RECORD_CHANGE(at, path)                                                                                   \
+	path_record(&event_, HOOK_CURRENT, (at), (path), (int64_t)result, HOOK_ERROR, true)
 #define HOOK_BEFORE_CHDIR
 #define HOOK_AFTER_CHDIR directory_changed()
 #define HOOK_SHORT_CHDIR (void)0
@@ -184,7 +243,8 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 	wake_waited(lock)
 #define HOOK_SHORT_LOCKED(lock, holder, by_writer) (void)0
 #define HOOK_RECORD_LOCKED(lock, holder, by_writer)                                                                    \
-	wait_record(&event_, HOOK_CURRENT, (lock), (holder), wait_released(&event_, result, (lock), (by_writer)))
+	wait_record(&event_, HOOK_CURRENT, (lock), (holder), wait_released(&event_, result, (lock), (by_writer)),      \
+		    HOOK_ERROR)
 #define HOOK_BEFORE_CONDITION(condition, mutex)                                                                        \
 	HOOK_BEFORE_SEMAPHORE(condition);                                                                              \
 	WAIT_NOTE((mutex), wait_is_shared_mutex(mutex), WAKE_RELEASE)
@@ -198,7 +258,7 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 	if (__builtin_expect(waits_, 0))                                                                               \
 	wake_ = wait_end((semaphore), event_.start, result)
 #define HOOK_SHORT_SEMAPHORE(semaphore) (void)0
-#define HOOK_RECORD_SEMAPHORE(semaphore) wait_record(&event_, HOOK_CURRENT, (semaphore), 0, wake_)
+#define HOOK_RECORD_SEMAPHORE(semaphore) wait_record(&event_, HOOK_CURRENT, (semaphore), 0, wake_, HOOK_ERROR)
 #define HOOK_BEFORE_TAKEN(semaphore)
 #define HOOK_AFTER_TAKEN(semaphore)                                                                                    \
 	if (!result)                                                                                                   \
@@ -216,7 +276,8 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_BEFORE_WAKES(condition, kind) WAIT_NOTE((condition), wait_is_shared_condition(condition), (kind))
 #define HOOK_AFTER_WAKES(address, kind)
 #define HOOK_SHORT_WAKES(address, kind) (void)0
-#define HOOK_RECORD_WAKES(address, kind) HOOK_RECORD_ARG(tf_arg(TF_ARG_LOCK, 0, (uintptr_t)(address)))
+#define HOOK_RECORD_WAKES(address, kind)                                                                               \
+	HOOK_RECORD_QUICKLY(((uint64_t[]){tf_arg(TF_ARG_LOCK, 0, (uintptr_t)(address))}), 1)
 #define HOOK_BEFORE_FUTEX(address, operation, count)                                                                   \
 	struct wake wake_ = {0};                                                                                       \
 	const bool waits_ = wait_is_wait(operation) && wait_begin(address);                                            \
@@ -225,21 +286,40 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_AFTER_FUTEX(address, operation, count) HOOK_AFTER_SEMAPHORE(address)
 #define HOOK_SHORT_FUTEX(address, operation, count) (void)0
 #define HOOK_RECORD_FUTEX(address, operation, count)                                                                   \
-	wait_record_value(&event_, HOOK_CURRENT, (address), (uint64_t)((operation) & 0xff), wake_)
+	wait_record_value(&event_, HOOK_CURRENT, (address), (uint64_t)((operation) & 0xff), wake_, HOOK_ERROR)
 
 /* FD: uses this descriptor; the result is a number of bytes. DIRECTORY: likewise, without bytes */
 #define HOOK_BEFORE_FD(fd)
 #define HOOK_AFTER_FD(fd)
-#define HOOK_SHORT_FD(fd) HOOK_SHORT_AMOUNT((fd), (int64_t)result)
+#define HOOK_SHORT_FD(fd) HOOK_SHORT_AMOUNT((fd), hook_returns_error(HOOK_CURRENT) ? 0 : (int64_t)result)
 #define HOOK_SHORT_AMOUNT(fd, amount)                                                                                  \
 	traffic_count(HOOK_CURRENT, (fd), event_.start, event_.end - event_.start, (amount))
-#define HOOK_RECORD_FD(fd) HOOK_RECORD_AMOUNT((fd), (int64_t)result)
-#define HOOK_RECORD_AMOUNT(fd, amount)                                                                                 \
+#define HOOK_RECORD_FD(fd)                                                                                             \
+	HOOK_RECORD_DESCRIPTOR((fd), HOOK_RECORD_ARG(hook_returns_error(HOOK_CURRENT)                                  \
+							     ? hook_fd_word((fd), -(int64_t)result)                    \
+							     : hook_fd_arg((fd), (int64_t)result)))
+#define HOOK_RECORD_AMOUNT(fd, amount) HOOK_RECORD_DESCRIPTOR((fd), HOOK_RECORD_ARG(hook_fd_arg((fd), (amount))))
+/* For an amount that does not tell whether the call failed. */
+#define HOOK_RECORD_MOVED_BYTES(fd, amount)                                                                            \
+	HOOK_RECORD_DESCRIPTOR((fd), HOOK_RECORD_QUICKLY(((uint64_t[]){hook_fd_arg((fd), (amount))}), 1))
+#define HOOK_RECORD_DESCRIPTOR(fd, record)                                                                             \
 	do {                                                                                                           \
-		HOOK_RECORD_ARG(hook_fd_arg((fd), (amount)));                                                          \
+		record;                                                                                                \
 		if (__builtin_expect(!descriptor_is_known(fd), 0))                                                     \
 			descriptor_describe((fd), event_.start);                                                       \
 	} while (0)
+/* FLAGGED: uses this descriptor, with these flags of a set (enum tf_flags). FILLED: gets bytes, likewise */
+#define HOOK_BEFORE_FLAGGED(fd, set, flags)
+#define HOOK_AFTER_FLAGGED(fd, set, flags)
+#define HOOK_SHORT_FLAGGED(fd, set, flags) HOOK_SHORT_AMOUNT((fd), 0)
+#define HOOK_RECORD_FLAGGED(fd, set, flags)                                                                            \
+	hook_record_flags(&event_, HOOK_CURRENT, (fd), (int64_t)result, HOOK_FLAGS(set, flags))
+#define HOOK_BEFORE_FILLED(bytes, set, flags)
+#define HOOK_AFTER_FILLED(bytes, set, flags)
+#define HOOK_SHORT_FILLED(bytes, set, flags) (void)0
+#define HOOK_RECORD_FILLED(bytes, set, flags)                                                                          \
+	call_record_words(&event_, HOOK_CURRENT, HOOK_ERROR, tf_arg(TF_ARG_BYTES, 0, (uint64_t)(bytes)),               \
+			  HOOK_FLAGS(set, flags))
 /* QUEUED: requests that bytes of this aiocb are read or written, LISTED: those of several. The control block may be
  * freed once the call has been made */
 #define HOOK_BEFORE_QUEUED(block)                                                                                      \
@@ -288,17 +368,19 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_BEFORE_OUTPUT(stream, bytes) const struct stream_output stream_ = stream_output_before(stream)
 #define HOOK_AFTER_OUTPUT(stream, bytes)
 #define HOOK_SHORT_OUTPUT(stream, bytes) HOOK_SHORT_STREAM(stream, stream_written, bytes, STREAM_PIECES, inner_write)
-#define HOOK_RECORD_OUTPUT(stream, bytes) HOOK_RECORD_STREAM(stream, stream_written, bytes, STREAM_PIECES, inner_write)
+#define HOOK_RECORD_OUTPUT(stream, bytes)                                                                              \
+	HOOK_RECORD_STREAM(stream, stream_written, bytes, STREAM_PIECES, inner_write, MOVED_BYTES)
 #define HOOK_BEFORE_OUTPUT_BLOCK HOOK_BEFORE_OUTPUT
 #define HOOK_AFTER_OUTPUT_BLOCK HOOK_AFTER_OUTPUT
 #define HOOK_SHORT_OUTPUT_BLOCK(stream, bytes)                                                                         \
 	HOOK_SHORT_STREAM(stream, stream_written, bytes, STREAM_BLOCK, inner_write)
 #define HOOK_RECORD_OUTPUT_BLOCK(stream, bytes)                                                                        \
-	HOOK_RECORD_STREAM(stream, stream_written, bytes, STREAM_BLOCK, inner_write)
+	HOOK_RECORD_STREAM(stream, stream_written, bytes, STREAM_BLOCK, inner_write, MOVED_BYTES)
 #define HOOK_BEFORE_INPUT(stream, bytes) const struct stream_input stream_ = stream_input_before(stream)
 #define HOOK_AFTER_INPUT(stream, bytes)
 #define HOOK_SHORT_INPUT(stream, bytes) HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_PIECES, inner_read)
-#define HOOK_RECORD_INPUT(stream, bytes) HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_PIECES, inner_read)
+#define HOOK_RECORD_INPUT(stream, bytes)                                                                               \
+	HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_PIECES, inner_read, AMOUNT)
 #define HOOK_BEFORE_INPUT_BLOCK(stream, bytes, request)                                                                \
 	struct stream_input stream_ = stream_input_before(stream);                                                     \
 	stream_.wanted = (ptrdiff_t)(request)
@@ -306,11 +388,12 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_SHORT_INPUT_BLOCK(stream, bytes, request)                                                                 \
 	HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_BLOCK, inner_read)
 #define HOOK_RECORD_INPUT_BLOCK(stream, bytes, request)                                                                \
-	HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_BLOCK, inner_read)
+	HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_BLOCK, inner_read, AMOUNT)
 #define HOOK_BEFORE_INPUT_TEXT HOOK_BEFORE_INPUT
 #define HOOK_AFTER_INPUT_TEXT HOOK_AFTER_INPUT
 #define HOOK_SHORT_INPUT_TEXT(stream, bytes) HOOK_SHORT_STREAM(stream, stream_read, bytes, STREAM_TEXT, inner_read)
-#define HOOK_RECORD_INPUT_TEXT(stream, bytes) HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_TEXT, inner_read)
+#define HOOK_RECORD_INPUT_TEXT(stream, bytes)                                                                          \
+	HOOK_RECORD_STREAM(stream, stream_read, bytes, STREAM_TEXT, inner_read, AMOUNT)
 #define HOOK_SHORT_STREAM(stream, find, size, use, inner)                                                              \
 	do {                                                                                                           \
 		const struct stream_moved moved_ = find(&stream_, (stream), (ptrdiff_t)(size), (use));                 \
@@ -319,11 +402,11 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 		if (__builtin_expect(moved_.calls != 0, 0))                                                            \
 			stream_count(HOOK_##inner, hook_stream_fd(stream), event_.start, moved_);                      \
 	} while (0)
-#define HOOK_RECORD_STREAM(stream, find, size, use, inner)                                                             \
+#define HOOK_RECORD_STREAM(stream, find, size, use, inner, how)                                                        \
 	do {                                                                                                           \
 		struct stream_moved moved_ = find(&stream_, (stream), (ptrdiff_t)(size), (use));                       \
                                                                                                                        \
-		HOOK_RECORD_AMOUNT(hook_stream_fd(stream), (int64_t)moved_.bytes);                                     \
+		HOOK_RECORD_##how(hook_stream_fd(stream), (int64_t)moved_.bytes);                                      \
 		moved_.calls -= moved_.bytes > 0;                                                                      \
 		moved_.bytes = 0;                                                                                      \
 		stream_count(HOOK_##inner, hook_stream_fd(stream), event_.start, moved_);                              \
@@ -343,7 +426,7 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 		stream_count_place(&place_, (stream), event_.start);                                                   \
 	} while (0)
 #define HOOK_RECORD_FLUSHED(stream)                                                                                    \
-	HOOK_RECORD_AMOUNT(flushed_, (int64_t)stream_flushed(&place_, (stream)))
+	HOOK_RECORD_MOVED_BYTES(flushed_, (int64_t)stream_flushed(&place_, (stream)))
 #define HOOK_BEFORE_MOVED(stream) const struct stream_place place_ = stream_place_before(stream)
 #define HOOK_AFTER_MOVED(stream)
 #define HOOK_SHORT_MOVED(stream)                                                                                       \
@@ -353,7 +436,7 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 	} while (0)
 #define HOOK_RECORD_MOVED(stream)                                                                                      \
 	do {                                                                                                           \
-		HOOK_RECORD_AMOUNT(place_.fd, 0);                                                                      \
+		HOOK_RECORD_MOVED_BYTES(place_.fd, 0);                                                                 \
 		stream_count_place(&place_, (stream), event_.start);                                                   \
 	} while (0)
 #define HOOK_BEFORE_DIRECTORY(directory)
@@ -367,15 +450,21 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_BEFORE_NEW
 #define HOOK_AFTER_NEW descriptor_invalidate(HOOK_NEW_FD)
 #define HOOK_SHORT_NEW (void)0
-#define HOOK_RECORD_NEW HOOK_RECORD_ARG(hook_fd_arg(-1, HOOK_NEW_FD))
+#define HOOK_RECORD_NEW call_record_words(&event_, HOOK_CURRENT, 0, hook_fd_arg(-1, HOOK_NEW_FD), 0)
+/* CREATED: likewise, with these flags */
+#define HOOK_BEFORE_CREATED(set, flags)
+#define HOOK_AFTER_CREATED(set, flags) HOOK_AFTER_NEW
+#define HOOK_SHORT_CREATED(set, flags) (void)0
+#define HOOK_RECORD_CREATED(set, flags)                                                                                \
+	call_record_words(&event_, HOOK_CURRENT, 0, hook_fd_arg(-1, HOOK_NEW_FD), HOOK_FLAGS(set, flags))
 #define HOOK_BEFORE_OPENED(path)
 #define HOOK_AFTER_OPENED(path) HOOK_AFTER_NEW
 #define HOOK_SHORT_OPENED(path) (void)0
 #define HOOK_RECORD_OPENED(path)                                                                                       \
 	do {                                                                                                           \
 		HOOK_RECORD_NEW;                                                                                       \
-		if (HOOK_NEW_FD >= 0)										       \
-			descriptor_describe_path(HOOK_NEW_FD, event_.end, (path));				       \
+		if (HOOK_NEW_FD >= 0)                                                                                  \
+			descriptor_describe_path(HOOK_NEW_FD, event_.end, (path));                                     \
 	} while (0)
 #define HOOK_BEFORE_REOPENED(stream, path)                                                                             \
 	if (stream)                                                                                                    \
@@ -386,8 +475,8 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_RECORD_REOPENED(stream, path)                                                                             \
 	do {                                                                                                           \
 		HOOK_RECORD_NEW;                                                                                       \
-		if (HOOK_NEW_FD >= 0 && (path))									       \
-			descriptor_describe_path(HOOK_NEW_FD, event_.end, (path));				       \
+		if (HOOK_NEW_FD >= 0 && (path))                                                                        \
+			descriptor_describe_path(HOOK_NEW_FD, event_.end, (path));                                     \
 	} while (0)
 #define HOOK_BEFORE_PAIR(pair)
 #define HOOK_AFTER_PAIR(pair)                                                                                          \
@@ -421,13 +510,13 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_BEFORE_CHANGED(fd)
 #define HOOK_AFTER_CHANGED(fd) descriptor_invalidate(fd)
 #define HOOK_SHORT_CHANGED(fd) (void)0
-#define HOOK_RECORD_CHANGED(fd) HOOK_RECORD_ARG(hook_fd_arg((fd), (int64_t)result))
+#define HOOK_RECORD_CHANGED(fd) call_record_words(&event_, HOOK_CURRENT, 0, hook_fd_arg((fd), (int64_t)result), 0)
 #define HOOK_BEFORE_CONNECTED(fd, address, size)
 #define HOOK_AFTER_CONNECTED(fd, address, size) descriptor_invalidate(fd)
 #define HOOK_SHORT_CONNECTED(fd, address, size) (void)0
 #define HOOK_RECORD_CONNECTED(fd, address, size)                                                                       \
 	do {                                                                                                           \
-		HOOK_RECORD_ARG(hook_fd_arg((fd), (int64_t)result));                                                   \
+		HOOK_RECORD_CHANGED(fd);                                                                               \
 		if (!result || errno == EINPROGRESS || errno == EINTR)                                                 \
 			descriptor_describe_peer((fd), event_.start, (address), (size));                               \
 	} while (0)

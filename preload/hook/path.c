@@ -27,12 +27,15 @@ static uint32_t path_directory(const struct call *e, int at, const char *path, i
 	return directory_number(at, path, e->start);
 }
 
-uint64_t path_arg(const struct call *e, int at, const char *path, int64_t result, bool is_change)
+void path_record(const struct call *e, unsigned function, int at, const char *path, int64_t result, int error,
+		 bool is_change)
 {
 	uint32_t number = path_directory(e, at, path, result, is_change);
-	uint32_t error = result == -1 ? (uint32_t)errno : 0;
+	uint64_t arg = number  ? tf_arg(TF_ARG_DIRECTORY, 0, number | (uint64_t)error << 16)
+		       : error ? tf_arg(TF_ARG_RESULT, 0, (unsigned)error)
+			       : 0;
 
-	return number ? tf_arg(TF_ARG_DIRECTORY, 0, number | (uint64_t)error << 16) : 0;
+	call_record(e, function, process_osrt_backtrace, &arg, arg != 0);
 }
 
 void path_count(const struct call *e, unsigned function, int at, const char *path, int64_t result)

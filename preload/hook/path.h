@@ -8,11 +8,11 @@
 
 #include "preload/hook/call.h"
 
-/* TF_ARG_DIRECTORY of a call that returned `result`; 0: its directory is not known. errno must be the one that the call
- * set. An image that records little stays without a trace file, which the descriptions of directories would fill, so
- * it has those of changes only. */
-__attribute__((noinline)) uint64_t path_arg(const struct call *e, int at, const char *path, int64_t result,
-					    bool is_change);
+/* Records a call that returned `result`, with its directory, if that is known, and its error (0: none). errno must be
+ * the one that the call set. An image that records little stays without a trace file, which the descriptions of
+ * directories would fill, so it has those of changes only. */
+__attribute__((noinline)) void path_record(const struct call *e, unsigned function, int at, const char *path,
+					   int64_t result, int error, bool is_change);
 
 /* Counts a call below the threshold. */
 __attribute__((noinline)) void path_count(const struct call *e, unsigned function, int at, const char *path,

@@ -25,22 +25,29 @@ uint64_t wait_arrived_attached(const void *barrier)
 	return wait_is_recorded() ? wake_arrived(barrier) : 0;
 }
 
-void wait_record(const struct call *e, unsigned function, const void *lock, uint32_t holder, struct wake wake)
+/* With the first `n` words. */
+static void record(const struct call *e, unsigned function, uint64_t args[EVENT_ARGS], unsigned n, struct wake wake,
+		   int error)
 {
-	uint64_t args[3] = {tf_arg(TF_ARG_LOCK, 0, (uintptr_t)lock)};
-	unsigned n = 1;
-
-	if (holder)
-		args[n++] = tf_arg(TF_ARG_HOLDER, 0, holder);
 	if (wake.tid)
 		args[n++] = wake_arg(wake, e->end);
+	if (error)
+		args[n++] = tf_arg(TF_ARG_RESULT, 0, (unsigned)error);
 	call_record(e, function, process_osrt_backtrace, args, n);
 }
 
-void wait_record_value(const struct call *e, unsigned function, const void *lock, uint64_t value, struct wake wake)
+void wait_record(const struct call *e, unsigned function, const void *lock, uint32_t holder, struct wake wake,
+		 int error)
 {
-	uint64_t args[3] = {tf_arg(TF_ARG_VALUE, 0, value), tf_arg(TF_ARG_LOCK, 0, (uintptr_t)lock),
-			    wake_arg(wake, e->end)};
+	uint64_t args[EVENT_ARGS] = {tf_arg(TF_ARG_LOCK, 0, (uintptr_t)lock), tf_arg(TF_ARG_HOLDER, 0, holder)};
 
-	call_record(e, function, process_osrt_backtrace, args, wake.tid ? 3 : 2);
+	record(e, function, args, holder ? 2 : 1, wake, error);
+}
+
+void wait_record_value(const struct call *e, unsigned function, const void *lock, uint64_t value, struct wake wake,
+		       int error)
+{
+	uint64_t args[EVENT_ARGS] = {tf_arg(TF_ARG_VALUE, 0, value), tf_arg(TF_ARG_LOCK, 0, (uintptr_t)lock)};
+
+	record(e, function, args, 2, wake, error);
 }

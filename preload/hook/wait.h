@@ -86,12 +86,12 @@ static inline bool wait_is_wait(long operation)
 	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
 }
 
-/* Records a wait. `holder`: 0 if not known. */
+/* Records a wait. `holder`: 0 if not known. `error`: 0 if it succeeded. */
 __attribute__((noinline, cold)) void wait_record(const struct call *e, unsigned function, const void *lock,
-						 uint32_t holder, struct wake wake);
+						 uint32_t holder, struct wake wake, int error);
 
 /* The same for a futex, with its operation. */
 __attribute__((noinline, cold)) void wait_record_value(const struct call *e, unsigned function, const void *lock,
-						 uint64_t value, struct wake wake);
+						 uint64_t value, struct wake wake, int error);
 
 #endif

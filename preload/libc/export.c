@@ -16,7 +16,7 @@
 #define HOOK_EXPORT_TIMEDV(returns, symbol, parameters, arguments, record)                                             \
 	HOOK_EXPORT returns symbol parameters                                                                          \
 	{                                                                                                              \
-		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		enum { HOOK_CURRENT = HOOK_##symbol, result = 0 };                                                     \
 		struct call event_;                                                                                    \
 		enum call_length length_;                                                                              \
                                                                                                                        \

@@ -74,16 +74,16 @@
 	X(TIMED, int, truncate, (const char *path, off_t n), (path, n), CHANGE(AT_FDCWD, path))                        \
 	X(TIMED, int, ftruncate, (int fd, off_t n), (fd, n), FD(fd))                                                   \
 	X(TIMED, int, fallocate, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n), FD(fd))                     \
-	X(TIMED, int, posix_fallocate, (int fd, off_t at, off_t n), (fd, at, n), FD(fd))                               \
-	X(TIMED, int, posix_fadvise, (int fd, off_t at, off_t n, int advice), (fd, at, n, advice), FD(fd))             \
+	X(TIMED, error_t, posix_fallocate, (int fd, off_t at, off_t n), (fd, at, n), FD(fd))                           \
+	X(TIMED, error_t, posix_fadvise, (int fd, off_t at, off_t n, int advice), (fd, at, n, advice), FD(fd))         \
 	X(TIMED, ssize_t, sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n),                        \
 	  COPIED(to, from, inner_read))                                                                                \
 	X(TIMED, int, lockf64, (int fd, int command, off64_t n), (fd, command, n), FD(fd))                             \
 	X(TIMED, int, truncate64, (const char *path, off64_t n), (path, n), CHANGE(AT_FDCWD, path))                    \
 	X(TIMED, int, ftruncate64, (int fd, off64_t n), (fd, n), FD(fd))                                               \
 	X(TIMED, int, fallocate64, (int fd, int mode, off64_t at, off64_t n), (fd, mode, at, n), FD(fd))               \
-	X(TIMED, int, posix_fallocate64, (int fd, off64_t at, off64_t n), (fd, at, n), FD(fd))                         \
-	X(TIMED, int, posix_fadvise64, (int fd, off64_t at, off64_t n, int advice), (fd, at, n, advice), FD(fd))       \
+	X(TIMED, error_t, posix_fallocate64, (int fd, off64_t at, off64_t n), (fd, at, n), FD(fd))                     \
+	X(TIMED, error_t, posix_fadvise64, (int fd, off64_t at, off64_t n, int advice), (fd, at, n, advice), FD(fd))   \
 	X(TIMED, ssize_t, sendfile64, (int to, int from, off64_t *at, size_t n), (to, from, at, n),                    \
 	  COPIED(to, from, inner_read))                                                                                \
 	X(TIMED, ssize_t, copy_file_range, (int from, off64_t *at, int to, off64_t *to_at, size_t n, unsigned flags),  \

@@ -10,6 +10,8 @@
  *   RAW    a system call without a function of its own, made by syscall(): only an id and a name
  *   TIMED_AS(name), OWN_AS(name), NAKED_AS(name): a variant that headers substitute (__read_chk), which has the id
  *          of the row `name`
+ * returns: how a call fails: int, ssize_t, void * by returning -1, with errno; error_t by returning the error number;
+ *   status_t in another way. The error is recorded. Other types do not tell an error from the end of a file.
  * record: what is recorded in addition to the times, see hook_record.h.
  * The rows of a function's 64-bit and fortified variants are beside it; the program's headers determine which one it
  * calls.
@@ -29,56 +31,56 @@
 	HOOK_MEMORY(X)                                                                                                 \
 	HOOK_WAIT(X)                                                                                                   \
 	/* locks: OWN rows try first and time only calls that block */                                                 \
-	X(OWN, int, pthread_mutex_lock, (pthread_mutex_t * m), (m), NOTHING)                                           \
-	X(TIMED, int, pthread_mutex_timedlock, (pthread_mutex_t * m, const struct timespec *t), (m, t),                \
+	X(OWN, error_t, pthread_mutex_lock, (pthread_mutex_t * m), (m), NOTHING)                                       \
+	X(TIMED, error_t, pthread_mutex_timedlock, (pthread_mutex_t * m, const struct timespec *t), (m, t),            \
 	  LOCKED(m, 0, false))                                                                                         \
-	X(OWN, int, pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), NOTHING)                                       \
-	X(OWN, int, pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), NOTHING)                                       \
-	X(TIMED, int, pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, const struct timespec *t), (l, t),            \
+	X(OWN, error_t, pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), NOTHING)                                   \
+	X(OWN, error_t, pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), NOTHING)                                   \
+	X(TIMED, error_t, pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, const struct timespec *t), (l, t),        \
 	  LOCKED(l, 0, true))                                                                                          \
-	X(TIMED, int, pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, const struct timespec *t), (l, t),            \
+	X(TIMED, error_t, pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, const struct timespec *t), (l, t),        \
 	  LOCKED(l, 0, false))                                                                                         \
-	X(TIMED, int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t * m), (c, m), CONDITION(c, m))           \
-	X(TIMED, int, pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t * m, const struct timespec *t),     \
+	X(TIMED, error_t, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t * m), (c, m), CONDITION(c, m))       \
+	X(TIMED, error_t, pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t * m, const struct timespec *t), \
 	  (c, m, t), CONDITION(c, m))                                                                                  \
-	X(TIMED, int, pthread_cond_clockwait,                                                                          \
+	X(TIMED, error_t, pthread_cond_clockwait,                                                                      \
 	  (pthread_cond_t * c, pthread_mutex_t * m, clockid_t k, const struct timespec *t), (c, m, k, t),              \
 	  CONDITION(c, m))                                                                                             \
 	X(OWN, int, sem_wait, (sem_t * s), (s), NOTHING)                                                               \
 	X(TIMED, int, sem_timedwait, (sem_t * s, const struct timespec *t), (s, t), SEMAPHORE(s))                      \
 	X(TIMED, int, sem_clockwait, (sem_t * s, clockid_t k, const struct timespec *t), (s, k, t), SEMAPHORE(s))      \
-	X(TIMED, int, pthread_mutex_trylock, (pthread_mutex_t * m), (m), NOTHING)                                      \
-	X(TIMED, int, pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l), NOTHING)                                  \
-	X(TIMED, int, pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), NOTHING)                                  \
+	X(TIMED, error_t, pthread_mutex_trylock, (pthread_mutex_t * m), (m), TRIED)                                    \
+	X(TIMED, error_t, pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l), TRIED)                                \
+	X(TIMED, error_t, pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), TRIED)                                \
 	X(TIMED, int, sem_trywait, (sem_t * s), (s), TAKEN(s))                                                         \
 	X(REAL, void, pthread_testcancel, (void), (), NOTHING)                                                         \
-	X(TIMED, int, pthread_cond_signal, (pthread_cond_t * c), (c), WAKES(c, WAKE_ONE))                              \
-	X(TIMED, int, pthread_cond_broadcast, (pthread_cond_t * c), (c), WAKES(c, WAKE_ALL))                           \
-	X(TIMED, int, pthread_barrier_wait, (pthread_barrier_t * b), (b), BARRIER(b))                                  \
-	X(OWN, int, pthread_spin_lock, (pthread_spinlock_t * l), (l), NOTHING)                                         \
-	X(TIMED, int, pthread_rwlock_clockrdlock, (pthread_rwlock_t * l, clockid_t k, const struct timespec *t),       \
+	X(TIMED, error_t, pthread_cond_signal, (pthread_cond_t * c), (c), WAKES(c, WAKE_ONE))                          \
+	X(TIMED, error_t, pthread_cond_broadcast, (pthread_cond_t * c), (c), WAKES(c, WAKE_ALL))                       \
+	X(TIMED, error_t, pthread_barrier_wait, (pthread_barrier_t * b), (b), BARRIER(b))                              \
+	X(OWN, error_t, pthread_spin_lock, (pthread_spinlock_t * l), (l), NOTHING)                                     \
+	X(TIMED, error_t, pthread_rwlock_clockrdlock, (pthread_rwlock_t * l, clockid_t k, const struct timespec *t),   \
 	  (l, k, t), LOCKED(l, 0, true))                                                                               \
-	X(TIMED, int, pthread_rwlock_clockwrlock, (pthread_rwlock_t * l, clockid_t k, const struct timespec *t),       \
+	X(TIMED, error_t, pthread_rwlock_clockwrlock, (pthread_rwlock_t * l, clockid_t k, const struct timespec *t),   \
 	  (l, k, t), LOCKED(l, 0, false))                                                                              \
-	X(TIMED, int, pthread_mutex_clocklock, (pthread_mutex_t * m, clockid_t k, const struct timespec *t),           \
+	X(TIMED, error_t, pthread_mutex_clocklock, (pthread_mutex_t * m, clockid_t k, const struct timespec *t),       \
 	  (m, k, t), LOCKED(m, 0, false))                                                                              \
-	X(TIMED, int, pthread_spin_trylock, (pthread_spinlock_t * l), (l), NOTHING)                                    \
+	X(TIMED, error_t, pthread_spin_trylock, (pthread_spinlock_t * l), (l), TRIED)                                  \
 	/* not recorded: they note who ends a wait, with --wakes (wrap_lock.c) */                                      \
-	X(NAKED, int, pthread_mutex_unlock, (pthread_mutex_t * m), (m), NOTHING)                                       \
-	X(NAKED, int, pthread_rwlock_unlock, (pthread_rwlock_t * l), (l), NOTHING)                                     \
-	X(NAKED, int, pthread_spin_unlock, (pthread_spinlock_t * l), (l), NOTHING)                                     \
+	X(NAKED, error_t, pthread_mutex_unlock, (pthread_mutex_t * m), (m), NOTHING)                                   \
+	X(NAKED, error_t, pthread_rwlock_unlock, (pthread_rwlock_t * l), (l), NOTHING)                                 \
+	X(NAKED, error_t, pthread_spin_unlock, (pthread_spinlock_t * l), (l), NOTHING)                                 \
 	X(NAKED, int, sem_post, (sem_t * s), (s), NOTHING)                                                             \
 	/* threads */                                                                                                  \
-	X(OWN, int, pthread_create, (pthread_t * id, const pthread_attr_t *a, void *(*f)(void *), void *arg),          \
+	X(OWN, error_t, pthread_create, (pthread_t * id, const pthread_attr_t *a, void *(*f)(void *), void *arg),      \
 	  (id, a, f, arg), NOTHING)                                                                                    \
-	X(TIMED, int, pthread_join, (pthread_t id, void **ret), (id, ret), NOTHING)                                    \
-	X(TIMED, int, pthread_timedjoin_np, (pthread_t id, void **ret, const struct timespec *t), (id, ret, t),        \
+	X(TIMED, error_t, pthread_join, (pthread_t id, void **ret), (id, ret), NOTHING)                                \
+	X(TIMED, error_t, pthread_timedjoin_np, (pthread_t id, void **ret, const struct timespec *t), (id, ret, t),    \
 	  NOTHING)                                                                                                     \
-	X(TIMED, int, pthread_clockjoin_np, (pthread_t id, void **ret, clockid_t k, const struct timespec *t),         \
+	X(TIMED, error_t, pthread_clockjoin_np, (pthread_t id, void **ret, clockid_t k, const struct timespec *t),     \
 	  (id, ret, k, t), NOTHING)                                                                                    \
-	X(TIMED, int, pthread_tryjoin_np, (pthread_t id, void **ret), (id, ret), NOTHING)                              \
-	X(TIMED, int, pthread_cancel, (pthread_t id), (id), NOTHING)                                                   \
-	X(OWN, int, pthread_setname_np, (pthread_t id, const char *name), (id, name), NOTHING)                         \
+	X(TIMED, error_t, pthread_tryjoin_np, (pthread_t id, void **ret), (id, ret), NOTHING)                          \
+	X(TIMED, error_t, pthread_cancel, (pthread_t id), (id), NOTHING)                                               \
+	X(OWN, error_t, pthread_setname_np, (pthread_t id, const char *name), (id, name), NOTHING)                     \
 	/* signals: CPU samples use one, which the program sees as unused */                                           \
 	X(OWN, int, sigaction, (int signal, const struct sigaction *a, struct sigaction *old), (signal, a, old),       \
 	  NOTHING)                                                                                                     \
@@ -91,10 +93,10 @@
 	X(OWN, sighandler_t, sigset, (int signal, sighandler_t handler), (signal, handler), NOTHING)                   \
 	X(OWN, int, sigignore, (int signal), (signal), NOTHING)                                                        \
 	X(OWN, int, sigprocmask, (int how, const sigset_t *s, sigset_t *old), (how, s, old), NOTHING)                  \
-	X(OWN, int, pthread_sigmask, (int how, const sigset_t *s, sigset_t *old), (how, s, old), NOTHING)              \
+	X(OWN, error_t, pthread_sigmask, (int how, const sigset_t *s, sigset_t *old), (how, s, old), NOTHING)          \
 	X(OWN, int, sighold, (int signal), (signal), NOTHING)                                                          \
 	X(OWN, int, sigrelse, (int signal), (signal), NOTHING)                                                         \
-	X(OWN, int, sigwait, (const sigset_t *s, int *ret), (s, ret), NOTHING)                                         \
+	X(OWN, error_t, sigwait, (const sigset_t *s, int *ret), (s, ret), NOTHING)                                     \
 	X(OWN, int, sigwaitinfo, (const sigset_t *s, siginfo_t *info), (s, info), NOTHING)                             \
 	X(OWN, int, sigtimedwait, (const sigset_t *s, siginfo_t *info, const struct timespec *t), (s, info, t),        \
 	  NOTHING)                                                                                                     \
@@ -121,11 +123,11 @@
 	X(NAKED, int, execl, (const char *path, const char *a), (path, a), NOTHING)                                    \
 	X(NAKED, int, execle, (const char *path, const char *a), (path, a), NOTHING)                                   \
 	X(NAKED, int, execlp, (const char *file, const char *a), (file, a), NOTHING)                                   \
-	X(OWN, int, posix_spawn,                                                                                       \
+	X(OWN, error_t, posix_spawn,                                                                                   \
 	  (pid_t * pid, const char *path, const posix_spawn_file_actions_t *f, const posix_spawnattr_t *s,             \
 	   char *const a[], char *const e[]),                                                                          \
 	  (pid, path, f, s, a, e), NOTHING)                                                                            \
-	X(OWN, int, posix_spawnp,                                                                                      \
+	X(OWN, error_t, posix_spawnp,                                                                                  \
 	  (pid_t * pid, const char *file, const posix_spawn_file_actions_t *f, const posix_spawnattr_t *s,             \
 	   char *const a[], char *const e[]),                                                                          \
 	  (pid, file, f, s, a, e), NOTHING)                                                                            \
@@ -140,7 +142,7 @@
 	X(NAKED, void, _Exit, (int status), (status), NOTHING)                                                         \
 	X(NAKED, void, quick_exit, (int status), (status), NOTHING)                                                    \
 	X(NAKED, void, abort, (void), (), NOTHING)                                                                     \
-	X(OWN, int, dlclose, (void *handle), (handle), NOTHING)                                                        \
+	X(OWN, status_t, dlclose, (void *handle), (handle), NOTHING)                                                   \
 	/* calls after which we may not be able to make system calls or open files */                                  \
 	X(OWN, int, chroot, (const char *path), (path), NOTHING)                                                       \
 	X(OWN, int, unshare, (int flags), (flags), NOTHING)                                                            \

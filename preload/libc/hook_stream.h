@@ -92,7 +92,7 @@
 	X(TIMED_AS(getdelim), ssize_t, __getdelim, (char **line, size_t *n, int end, FILE *f),                         \
 	  (line, n, end, f), INPUT(f, result < 0 ? 0 : result))                                                        \
 	X(TIMEDV, void, flockfile, (FILE * f), (f), NOTHING)                                                           \
-	X(TIMED, int, ftrylockfile, (FILE * f), (f), NOTHING)
+	X(TIMED, error_t, ftrylockfile, (FILE * f), (f), NOTHING)
 
 #define HOOK_FORMAT(X)                                                                                                 \
 	/* formatted output and input: the variadic functions are in wrap_format.c */                                  \

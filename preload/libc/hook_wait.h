@@ -28,16 +28,16 @@
 	X(TIMED, unsigned, sleep, (unsigned s), (s), TIMEOUT(s * 1000000ll))                                           \
 	X(TIMED, int, usleep, (useconds_t us), (us), TIMEOUT(us))                                                      \
 	X(TIMED, int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left), NOTHING)                \
-	X(TIMED, int, clock_nanosleep, (clockid_t c, int flags, const struct timespec *t, struct timespec *left),      \
+	X(TIMED, error_t, clock_nanosleep, (clockid_t c, int flags, const struct timespec *t, struct timespec *left),  \
 	  (c, flags, t, left), NOTHING)                                                                                \
-	X(TIMED, int, sched_yield, (void), (), NOTHING)                                                                \
+	X(TIMED, int, sched_yield, (void), (), TRIED)                                                                  \
 	X(TIMED, int, pause, (void), (), NOTHING)                                                                      \
 	X(TIMED, int, sigsuspend, (const sigset_t *s), (SAMPLE_MASK_WAITING(s)), NOTHING)                              \
 	X(TIMED, unsigned, alarm, (unsigned s), (s), NOTHING)                                                          \
 	X(TIMED, int, kill, (pid_t pid, int signal), (pid, signal), VALUE(signal))                                     \
 	X(TIMED, int, killpg, (pid_t group, int signal), (group, signal), VALUE(signal))                               \
 	X(TIMED, int, tgkill, (pid_t group, pid_t tid, int signal), (group, tid, signal), VALUE(signal))               \
-	X(TIMED, int, pthread_kill, (pthread_t id, int signal), (id, signal), VALUE(signal))                           \
+	X(TIMED, error_t, pthread_kill, (pthread_t id, int signal), (id, signal), VALUE(signal))                       \
 	/* sockets */                                                                                                  \
 	X(TIMED, int, socket, (int family, int type, int protocol), (family, type, protocol), NEW)                     \
 	X(TIMED, int, socketpair, (int family, int type, int protocol, int p[2]), (family, type, protocol, p),         \
@@ -67,20 +67,20 @@
 	X(TIMED, int, recvmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *t),                \
 	  (fd, m, n, flags, t), MESSAGES(fd, m, inner_read))                                                           \
 	/* names of hosts */                                                                                           \
-	X(TIMED, int, getaddrinfo,                                                                                     \
+	X(TIMED, status_t, getaddrinfo,                                                                                \
 	  (const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **ret),                \
 	  (name, service, hints, ret), NOTHING)                                                                        \
-	X(TIMED, int, getnameinfo,                                                                                     \
+	X(TIMED, status_t, getnameinfo,                                                                                \
 	  (const struct sockaddr *a, socklen_t n, char *host, socklen_t host_size, char *service,                      \
 	   socklen_t service_size, int flags),                                                                         \
 	  (a, n, host, host_size, service, service_size, flags), NOTHING)                                              \
 	X(TIMED, struct hostent *, gethostbyname, (const char *name), (name), NOTHING)                                 \
 	X(TIMED, struct hostent *, gethostbyname2, (const char *name, int family), (name, family), NOTHING)            \
 	X(TIMED, struct hostent *, gethostbyaddr, (const void *a, socklen_t n, int family), (a, n, family), NOTHING)   \
-	X(TIMED, int, gethostbyname_r,                                                                                 \
+	X(TIMED, error_t, gethostbyname_r,                                                                             \
 	  (const char *name, struct hostent *h, char *p, size_t n, struct hostent **ret, int *ret_error),              \
 	  (name, h, p, n, ret, ret_error), NOTHING)                                                                    \
-	X(TIMED, int, gethostbyname2_r,                                                                                \
+	X(TIMED, error_t, gethostbyname2_r,                                                                            \
 	  (const char *name, int family, struct hostent *h, char *p, size_t n, struct hostent **ret, int *ret_error),  \
 	  (name, family, h, p, n, ret, ret_error), NOTHING)                                                            \
 	/* message queues, semaphores and shared memory */                                                             \

@@ -118,6 +118,13 @@ void hook_record_amount(const struct call *e, unsigned function, int fd, int64_t
 		descriptor_describe(fd, e->start);
 }
 
+void hook_record_flags(const struct call *e, unsigned function, int fd, int64_t result, uint64_t flags)
+{
+	call_record_words(e, function, 0, hook_fd_arg(fd, result), flags);
+	if (!descriptor_is_known(fd))
+		descriptor_describe(fd, e->start);
+}
+
 void hook_record_mapped(const struct call *e, unsigned function, int fd, uint64_t bytes)
 {
 	const uint64_t args[] = {hook_fd_arg(fd, (int64_t)bytes), tf_arg(TF_ARG_BYTES, 0, bytes)};

@@ -20,13 +20,13 @@
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		bool is_timed;                                                                                         \
-		struct call e;                                                                                         \
+		struct call event_;                                                                                    \
 		uint64_t begin_ticks;                                                                                  \
 		pid_t result;                                                                                          \
                                                                                                                        \
 		if (process_gate.groups)                                                                               \
 			recorder_before_fork();                                                                        \
-		is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);                               \
+		is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&event_, HOOK_CURRENT);                          \
 		begin_ticks = process.generation ? clock_now() : 0;                                                    \
 		loader_fork_begin();                                                                                   \
 		result = real_##symbol arguments;                                                                      \
@@ -43,9 +43,8 @@
 			thread_self.created_ticks = begin_ticks;                                                       \
 			if (process_gate.groups)                                                                       \
 				recorder_attach(&thread_self, &hook_functions);                                        \
-		} else if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                           \
-			call_record(&e, HOOK_CURRENT, process_osrt_backtrace,                                          \
-				    (uint64_t[]){tf_arg(TF_ARG_VALUE, 0, (uint64_t)result)}, 1);                       \
+		} else if (is_timed && call_end(&event_, HOOK_CURRENT, process_osrt_threshold)) {                      \
+			HOOK_RECORD_VALUE(result);                                                                     \
 		}                                                                                                      \
 		return result;                                                                                         \
 	}
@@ -119,7 +118,7 @@ int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(
 {
 	enum { HOOK_CURRENT = HOOK_pthread_create };
 	struct start *start;
-	struct call e;
+	struct call event_;
 	bool is_timed;
 	int result;
 
@@ -127,12 +126,12 @@ int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(
 	if (process_gate.groups && hook_attached())
 		thread_finish_pending(&thread_self);
 	start = start_take(&function, &argument);
-	is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);
+	is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&event_, HOOK_CURRENT);
 	result = real_pthread_create(id, attributes, function, argument);
 	if (result && start)
 		__atomic_store_n(&start->is_used, 0, __ATOMIC_RELEASE);
-	if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold))
-		call_record(&e, HOOK_CURRENT, process_osrt_backtrace, NULL, 0);
+	if (is_timed && call_end(&event_, HOOK_CURRENT, process_osrt_threshold))
+		HOOK_RECORD_NOTHING;
 	return result;
 }
 
