@@ -96,6 +96,7 @@
 	  FD(fd))                                                                                                      \
 	X(TIMED, int, pipe, (int p[2]), (p), PAIR(p))                                                                  \
 	X(TIMED, int, pipe2, (int p[2], int flags), (p, flags), PAIR(p))                                               \
+	X(TIMED, int, eventfd, (unsigned value, int flags), (value, flags), CREATED(EVENTFD, flags))                   \
 	X(TIMED, int, eventfd_read, (int fd, eventfd_t *value), (fd, value), FD(fd))                                   \
 	X(TIMED, int, eventfd_write, (int fd, eventfd_t value), (fd, value), FD(fd))                                   \
 	X(TIMED, int, aio_read, (struct aiocb * a), (a), QUEUED(a))                                                    \
@@ -208,6 +209,10 @@
 	    unsigned long flags),                                                                                      \
 	  (pid, v, n, w, m, flags), BYTES(result < 0 ? 0 : result))                                                    \
 	X(TIMED, int, shm_open, (const char *name, int flags, mode_t mode), (name, flags, mode), NEW)                  \
-	X(TIMED, int, shm_unlink, (const char *name), (name), NOTHING)
+	X(TIMED, int, shm_unlink, (const char *name), (name), NOTHING)                                                 \
+	/* random bytes */                                                                                             \
+	X(TIMED, ssize_t, getrandom, (void *p, size_t n, unsigned flags), (p, n, flags),                               \
+	  FILLED(result < 0 ? 0 : result, RANDOM, flags))                                                              \
+	X(TIMED, int, getentropy, (void *p, size_t n), (p, n), BYTES(result ? 0 : n))
 
 #endif

@@ -16,6 +16,8 @@
 	X(TIMED, int, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t), (n, r, w, e, t), NOTHING)   \
 	X(TIMED, int, pselect, (int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t, const sigset_t *s),  \
 	  (n, r, w, e, t, SAMPLE_MASK_WAITING(s)), TIMEOUT(hook_us(t)))                                                \
+	X(TIMED, int, epoll_create, (int size), (size), NEW)                                                           \
+	X(TIMED, int, epoll_create1, (int flags), (flags), CREATED(EPOLL, flags))                                      \
 	X(TIMED, int, epoll_wait, (int fd, struct epoll_event *v, int n, int ms), (fd, v, n, ms), FD(fd))              \
 	X(TIMED, int, epoll_pwait, (int fd, struct epoll_event *v, int n, int ms, const sigset_t *s),                  \
 	  (fd, v, n, ms, SAMPLE_MASK_WAITING(s)), FD(fd))                                                              \
@@ -24,6 +26,16 @@
 	  (fd, v, n, t, SAMPLE_MASK_WAITING(s)), FD(fd))                                                               \
 	X(TIMED, int, epoll_ctl, (int fd, int operation, int what, struct epoll_event *v), (fd, operation, what, v),   \
 	  FD(fd))                                                                                                      \
+	/* timers and changes of files, as descriptors */                                                              \
+	X(TIMED, int, timerfd_create, (clockid_t clock, int flags), (clock, flags), CREATED(TIMERFD, flags))           \
+	X(TIMED, int, timerfd_settime, (int fd, int flags, const struct itimerspec *t, struct itimerspec *old),        \
+	  (fd, flags, t, old), FLAGGED(fd, TIMER, flags))                                                              \
+	X(TIMED, int, timerfd_gettime, (int fd, struct itimerspec *t), (fd, t), FD(fd))                                \
+	X(TIMED, int, inotify_init, (void), (), NEW)                                                                   \
+	X(TIMED, int, inotify_init1, (int flags), (flags), CREATED(INOTIFY, flags))                                    \
+	X(TIMED, int, inotify_add_watch, (int fd, const char *path, uint32_t events), (fd, path, events),              \
+	  FLAGGED(fd, WATCH, events))                                                                                  \
+	X(TIMED, int, inotify_rm_watch, (int fd, int watch), (fd, watch), FD(fd))                                      \
 	/* sleeping, and waiting for signals */                                                                        \
 	X(TIMED, unsigned, sleep, (unsigned s), (s), TIMEOUT(s * 1000000ll))                                           \
 	X(TIMED, int, usleep, (useconds_t us), (us), TIMEOUT(us))                                                      \

@@ -213,7 +213,7 @@ int wrap_signalfd(int fd, const sigset_t *set, int flags)
 	int result;
 
 	hand_over(set);
-	HOOK_TIME(real_signalfd(fd, set, flags), NEW);
+	HOOK_TIME(real_signalfd(fd, set, flags), CREATED(SIGNALFD, flags));
 	return result;
 }
 
