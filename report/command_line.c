@@ -167,7 +167,7 @@ static int set_source_root(const struct option *row, void *settings, const char 
 }
 
 /* A positive number with a unit: 500ms, 10s, 2m, 1h, 7d. */
-static bool parse_time(const char *value, double *ret_s)
+bool command_line_time(const char *value, double *ret_s)
 {
 	static const struct {
 		const char *unit;
@@ -188,14 +188,21 @@ static int set_remove_older(const struct option *row, void *settings, const char
 {
 	struct command_line *l = settings;
 
-	return parse_time(value, &l->remove_older_s) ? 0 : option_refuse(row, value, why);
+	return command_line_time(value, &l->remove_older_s) ? 0 : option_refuse(row, value, why);
+}
+
+static int set_for(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct command_line *l = settings;
+
+	return command_line_time(value, &l->for_s) ? 0 : option_refuse(row, value, why);
 }
 
 static int set_interval(const struct option *row, void *settings, const char *value, struct text *why)
 {
 	struct command_line *l = settings;
 
-	return parse_time(value, &l->interval_s) && l->interval_s >= INTERVAL_LEAST_S
+	return command_line_time(value, &l->interval_s) && l->interval_s >= INTERVAL_LEAST_S
 		       ? 0
 		       : option_refuse(row, value, why);
 }
@@ -286,6 +293,11 @@ static const struct option rows[] = {
 	{"filter-nvtx", 0, OPTION_TEXT, AT(filter_nvtx), VERBS_OF(VERB_FILTERS), .value = "RANGE[@DOMAIN][/INDEX]",
 	 .help = "only what overlaps these NVTX ranges: all of this name, or the one with this index from 0; @*: any "
 		 "domain"},
+	{"at", 0, OPTION_TEXT, AT(at), VERBS_OF(VERB_START), .title = "When", .value = "/TIME|+TIME|HH:MM:SS",
+	 .help = "start later: at the next multiple of TIME of the wall clock, such as /10s, which is the same on all "
+		 "hosts; after TIME; or at a time of the day"},
+	{"for", 0, OPTION_OWN, SET(for), VERBS_OF(VERB_START), .value = "TIME",
+	 .takes = "a time with its unit (ms, s, m, h), such as 5s", .help = "stop after so long"},
 	{"remove-older", 0, OPTION_OWN, SET(remove_older), VERBS_OF(VERB_CAPTURES), .title = "What to remove",
 	 .value = "AGE", .takes = "an age with its unit (s, m, h, d), such as 7d",
 	 .help = "remove the captures of the working directory that nothing was written to for so long, after asking; "

@@ -94,6 +94,8 @@ struct command_line {
 	size_t column_count;	      /* 0: those of PyProf */
 	uint32_t width;		      /* ops: of PyProf's columns, 0: not given */
 	bool is_quoted_csv;	      /* ops: PyProf's CSV */
+	const char *at; /* start: NULL: now */
+	double for_s;	/* start: 0: until it is stopped */
 	double remove_older_s; /* captures: 0: removes none */
 	bool is_agreed;	       /* captures: removes without asking */
 	bool interactive; /* query: statements come from standard input */
@@ -112,6 +114,9 @@ struct command_line {
  * command that shows the options. 0 or -EINVAL. */
 int command_line_parse(unsigned int verb, const char *help, char **words, struct command_line *ret, struct err *err);
 void command_line_done(struct command_line *l);
+
+/* Parses a positive number with a unit: 500ms, 10s, 2m, 1h, 7d. */
+bool command_line_time(const char *value, double *ret_s);
 
 /* The options of a verb, for --help. */
 void command_line_help(unsigned int verb, struct text *ret);

@@ -112,6 +112,8 @@ static int open_aligned(struct model *m, const struct command_line *l, struct sh
 		code = err_set(err, -EIO, "%s", share_failure(share));
 	if (!code)
 		align_hosts(m);
+	if (!code)
+		filter_cancelled(m);
 	return code;
 }
 

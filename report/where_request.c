@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/base/newer_libc.h"
 #include "report/derive/where/look.h"
 #include "report/live/proc_file.h"
+#include "report/live/request_file.h"
 
 /* A launcher looks for requests once per second; one on another host sees the file when its file system shows it. */
-enum { PATIENCE_S = 30, STALE_S = 60, POLL_NS = 20000000, ANCESTORS = 64 };
+enum { POLL_NS = 20000000, ANCESTORS = 64 };
 
 /* ---- the capture of a process ---- */
 
@@ -92,62 +92,9 @@ int where_capture_of(uint32_t pid, struct buffer *ret, struct err *err)
 
 /* ---- asking ---- */
 
-static uint64_t time_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static bool is_alive(const struct model *m, const struct run_record *r)
 {
 	return m->machines[r->machine].is_this ? is_launcher(r->pid) : !r->has_ended;
-}
-
-/* A launcher accepts requests of its own user and of root, whose files it could not read. */
-static int give_to_owner(const char *capture, int fd)
-{
-	struct stat st;
-
-	if (stat(capture, &st))
-		return -errno;
-	return st.st_uid == geteuid() || !fchown(fd, st.st_uid, (gid_t)-1) ? 0 : -errno;
-}
-
-/* Puts the request into the capture; another one that is waiting there is waited for, unless it is a left-over. */
-static int place_request(const char *capture, uint64_t request, struct buffer *path, struct err *err)
-{
-	uint64_t until = time_ns(CLOCK_MONOTONIC) + PATIENCE_S * 1000000000ull;
-	struct buffer own = {0};
-	int fd, code = 0;
-
-	buffer_print(path, "%s/.where", capture);
-	buffer_print(&own, "%s/.where.%d.%016" PRIx64, capture, (int)getpid(), request);
-	fd = open(own.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0 ||
-	    dprintf(fd, "request=%016" PRIx64 "\nrealtime_ns=%" PRIu64 "\n", request, time_ns(CLOCK_REALTIME)) < 0)
-		code = -errno;
-	if (fd >= 0 && !code)
-		code = give_to_owner(capture, fd);
-	if (fd >= 0 && close(fd) && !code)
-		code = -errno;
-	while (!code && link(own.data, path->data)) {
-		struct timespec pause = {0, POLL_NS};
-		struct stat st;
-
-		code = errno == EEXIST ? 0 : -errno;
-		if (!code && !stat(path->data, &st) && st.st_mtime + STALE_S < time(NULL))
-			unlink(path->data);
-		else if (!code && time_ns(CLOCK_MONOTONIC) > until)
-			code = -EBUSY;
-		else if (!code)
-			nanosleep(&pause, NULL);
-	}
-	if (fd >= 0)
-		unlink(own.data);
-	buffer_done(&own);
-	return code ? err_set(err, code, "%s: cannot ask its launchers: %s", capture, strerror(-code)) : 0;
 }
 
 /* Whether the file of that run has the answer. */
@@ -210,19 +157,19 @@ static bool collect(const char *capture, const struct model *m, bool *waits, str
 
 static void wait_for_answers(const char *capture, const struct model *m, bool *waits, struct where_answers *ret)
 {
-	uint64_t until = time_ns(CLOCK_MONOTONIC) + PATIENCE_S * 1000000000ull;
+	uint64_t until = request_time_ns(CLOCK_MONOTONIC) + REQUEST_PATIENCE_S * 1000000000ull;
 	const struct timespec pause = {0, POLL_NS};
 
 	/* A launcher that receives SIGCHLD looks at once. */
 	for (size_t i = 0; i < m->run_count; i++)
 		if (waits[i] && m->machines[m->runs[i].machine].is_this)
 			kill((pid_t)m->runs[i].pid, SIGCHLD);
-	while (collect(capture, m, waits, ret) && time_ns(CLOCK_MONOTONIC) < until)
+	while (collect(capture, m, waits, ret) && request_time_ns(CLOCK_MONOTONIC) < until)
 		nanosleep(&pause, NULL);
 	for (size_t i = 0; i < m->run_count; i++)
 		if (waits[i])
 			texts_add(&ret->missing, "the launcher PID %u on %s did not answer within %d s", m->runs[i].pid,
-				  m->machines[m->runs[i].machine].host, PATIENCE_S);
+				  m->machines[m->runs[i].machine].host, REQUEST_PATIENCE_S);
 }
 
 static int ask(const char *capture, const struct model *m, struct where_answers *ret, struct err *err)
@@ -235,10 +182,10 @@ static int ask(const char *capture, const struct model *m, struct where_answers 
 		waits[i] = is_alive(m, &m->runs[i]);
 		ret->asked += waits[i];
 	}
-	while (ret->asked && !ret->request && random_bytes(&ret->request, sizeof(ret->request)) < 0)
-		ret->request = time_ns(CLOCK_REALTIME);
-	if (ret->asked)
-		code = place_request(capture, ret->request, &path, err);
+	if (ret->asked) {
+		ret->request = request_number();
+		code = request_place(capture, ret->request, "", &path, err);
+	}
 	if (ret->asked && !code) {
 		wait_for_answers(capture, m, waits, ret);
 		unlink(path.data);

@@ -252,6 +252,10 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 				 "recorded\n");
 		return;
 	}
+	if (m->ranges[0].mode == TF_RANGE_ON_REQUEST) {
+		buffer_text(out, "pillion launch: pillion start was never called, so nothing is recorded\n");
+		return;
+	}
 	buffer_text(out, "--nvtx-capture: the range did not occur; ");
 	buffer_text(out, m->seen.count ? "ranges that did: " : "no other range did");
 	for (size_t i = 0; i < m->seen.count; i++) {

@@ -141,6 +141,8 @@ struct note {
 struct ranges {
 	uint64_t run;
 	struct tf_range *items;
+	bool *is_cancelled; /* of each item: what is recorded from it to the next one does not count */
+	bool has_cancelled;
 	size_t count;
 	uint32_t mode; /* enum tf_range_mode */
 	uint64_t spool_ticks; /* as in struct tf_range_page */

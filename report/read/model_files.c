@@ -21,6 +21,7 @@ enum { LARGE_TRACE = 16 << 20 };
 static void open_range(struct model *m, const char *path, const struct mapping *file)
 {
 	struct tf_range_page page;
+	struct ranges *r;
 	size_t room;
 
 	if (file->size < sizeof(page) || (memcpy(&page, file->data, sizeof(page)), page.magic != TF_RANGE_MAGIC)) {
@@ -32,13 +33,17 @@ static void open_range(struct model *m, const char *path, const struct mapping *
 	m->lost_lines += page.lost_lines;
 	m->lost_events += page.lost_events;
 	m->ranges = mem_grow(m->ranges, m->ranges_count, &m->ranges_capacity, sizeof(*m->ranges));
-	m->ranges[m->ranges_count] =
-		(struct ranges){.run = page.run, .mode = page.mode, .count = page.begun < room ? page.begun : room,
-				.spool_ticks = page.spool_ticks};
-	m->ranges[m->ranges_count].items = mem_alloc(m->ranges[m->ranges_count].count * sizeof(struct tf_range));
-	memcpy(m->ranges[m->ranges_count].items, file->data + sizeof(page),
-	       m->ranges[m->ranges_count].count * sizeof(struct tf_range));
-	m->ranges_count++;
+	r = &m->ranges[m->ranges_count++];
+	*r = (struct ranges){.run = page.run, .mode = page.mode, .count = page.begun < room ? page.begun : room,
+			     .spool_ticks = page.spool_ticks};
+	r->items = mem_alloc(r->count * sizeof(*r->items));
+	r->is_cancelled = mem_alloc(r->count * sizeof(*r->is_cancelled));
+	memcpy(r->items, file->data + sizeof(page), r->count * sizeof(*r->items));
+	for (size_t i = 0; i < r->count; i++) {
+		r->is_cancelled[i] = r->items[i].end_ticks & TF_RANGE_CANCELLED;
+		r->has_cancelled |= r->is_cancelled[i];
+		r->items[i].end_ticks &= ~TF_RANGE_CANCELLED;
+	}
 }
 
 static bool is_of_capture(const char *name)

@@ -82,8 +82,10 @@ void model_done(struct model *m)
 		run_done(&m->runs[i]);
 	for (size_t i = 0; i < m->note_count; i++)
 		free(m->notes[i].text);
-	for (size_t i = 0; i < m->ranges_count; i++)
+	for (size_t i = 0; i < m->ranges_count; i++) {
 		free(m->ranges[i].items);
+		free(m->ranges[i].is_cancelled);
+	}
 	for (size_t i = 0; i < m->usage_count; i++)
 		free(m->usages[i].items);
 	free(m->usages);

@@ -227,7 +227,10 @@ int report_settings(const struct report_context *c, struct table *table, struct 
 		if (m->ranges[i].mode == TF_RANGE_WHOLE_RUN)
 			continue;
 		buffer_clear(&text);
-		buffer_print(&text, "%s, %zu begun", m->ranges[i].mode == TF_RANGE_NVTX ? "nvtx" : "cudaProfilerApi",
+		buffer_print(&text, "%s, %zu begun",
+			     m->ranges[i].mode == TF_RANGE_NVTX		? "nvtx"
+			     : m->ranges[i].mode == TF_RANGE_ON_REQUEST ? "on request"
+									: "cudaProfilerApi",
 			     m->ranges[i].count);
 		add_setting(table, "capture-range", text.data);
 	}

@@ -67,6 +67,7 @@ static void usage_print(struct text *t)
 		    "  pillion diff before after           what has become slower\n"
 		    "\n"
 		    "Usage: pillion [profile] [OPTION]... [--] COMMAND [ARG]...\n"
+		    "       pillion launch [OPTION]... [--] COMMAND [ARG]...\n"
 		    "       pillion VERB [OPTION]... CAPTURE...\n"
 		    "       pillion help [VERB|nsys]\n"
 		    "\n"
@@ -412,14 +413,22 @@ static int options_apply(struct run *run, const struct option_line *line)
 int command_line_read(struct run *run, int argc, char **argv)
 {
 	struct option_line line = {0};
+	bool is_launch;
 	int rc;
 
 	argv += argc > 0;
-	if (*argv && !strcmp(*argv, "profile"))
+	is_launch = *argv && !strcmp(*argv, "launch");
+	if (is_launch || (*argv && !strcmp(*argv, "profile")))
 		argv++;
 	rc = line_read(&line, argv);
 	if (!rc)
 		rc = options_apply(run, &line);
+	run->options.is_launched = is_launch;
+	if (!rc && is_launch && (run->options.delay_s > 0 || run->options.duration_s > 0)) {
+		say("launch records nothing until pillion start, whose --at and --for take the place of --delay and "
+		    "--duration");
+		rc = EXIT_USAGE;
+	}
 	run->command = line.rest;
 	run->has_output = run->options.output != NULL;
 	if (!rc && !*run->command) {

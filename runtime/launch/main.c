@@ -305,6 +305,7 @@ static void run_end(struct run *run)
 	unsigned living = wait_rest(run);
 
 	where_quiet_end(run);
+	session_finish(run);
 	if (living)
 		range_clock_leave(run);
 	perf_finish(run, living > 0);

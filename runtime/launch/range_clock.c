@@ -20,7 +20,7 @@ static struct {
 	bool has_killed;
 } clockwork;
 
-static const char *page_directory(const struct run *run)
+const char *range_clock_directory(const struct run *run)
 {
 	return run->spool[0] ? run->spool : run->directory;
 }
@@ -31,18 +31,18 @@ int range_clock_prepare(struct run *run)
 	bool has_ranges = o->capture_range != CAPTURE_ALL, is_timed = o->delay_s > 0 || o->duration_s > 0;
 	struct tf_range_page head = range_head(o, run->id, clock_kind);
 	struct tf_clock_pair now;
-	struct tf_images *images;
 	int rc;
 
 	clock_pair(&now);
+	run->start_ticks = now.ticks;
 	head.launcher = (uint32_t)getpid();
-	rc = range_make(page_directory(run), run->host, run->boot, &now, &head);
+	rc = range_make(range_clock_directory(run), run->host, run->boot, &now, &head);
 
 	if (!rc)
-		run->range = range_map(page_directory(run), run->host, run->id, &images);
+		run->range = range_map_all(range_clock_directory(run), run->host, run->id);
 	/* Without a page everything is recorded, which is correct for a run without ranges. */
-	if (!run->range && (rc != -EFBIG || has_ranges || is_timed)) {
-		say("cannot create the range file in %s: %s", page_directory(run),
+	if (!run->range && (rc != -EFBIG || has_ranges || is_timed || o->is_launched)) {
+		say("cannot create the range file in %s: %s", range_clock_directory(run),
 		    rc ? strerror(-rc) : "it cannot be mapped");
 		return NO_CAPTURE;
 	}

@@ -53,7 +53,8 @@ struct run {
 	char rank[32];		  /* within the step, "": unknown */
 	struct batch_job job;
 	char spool[PATH_MAX]; /* "": processes write into the capture itself */
-	struct tf_range_page *range;
+	struct tf_range_page *range; /* with the whole table of ranges */
+	uint64_t start_ticks;	     /* when it was made */
 
 	char library[PATH_MAX], report[PATH_MAX]; /* libpillion.so and pillion-report, "": not found */
 
@@ -139,10 +140,26 @@ void name_strip(char path[PATH_MAX]);
 
 /* range_clock.c: creates the page of range.h (0, or NO_CAPTURE), and opens and closes ranges by time. */
 int range_clock_prepare(struct run *run);
+/* The directory that it is in: the capture, or the spool. */
+const char *range_clock_directory(const struct run *run);
 void range_clock_begin(struct run *run);
 /* Does what is due; returns the milliseconds until the next call, -1: none is needed. */
 int range_clock_tick(struct run *run);
 void range_clock_leave(struct run *run);
+
+/* session.c: starts and stops recording on request. */
+struct session_request {
+	uint64_t id;
+	char action[16]; /* start, stop, cancel; "": the request is of another kind */
+	uint64_t opens_ns; /* CLOCK_REALTIME; 0: now */
+	uint64_t for_ns;   /* 0: until it is stopped */
+};
+void session_answer(struct run *run, const struct session_request *r);
+/* Does what is due; returns the milliseconds until the next call, -1: none is needed. */
+int session_tick(struct run *run);
+/* --on-signal: whether the signal was this one. */
+bool session_signal(struct run *run, const siginfo_t *info);
+void session_finish(struct run *run); /* removes what it has left in the capture */
 
 /* spool.c: each does nothing without a spool, except these two. 0, or EXIT_USAGE or NO_CAPTURE after an error
  * message. */

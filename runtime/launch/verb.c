@@ -169,20 +169,15 @@ static bool is_verb_here(struct run *run, char **words, enum verb_use use)
 
 /* ---- words of other tools ---- */
 
-#define NO_SESSIONS "there are no sessions: a run is recorded as a whole, or where --capture-range says"
+#define NO_SESSIONS "there are no sessions: pillion start and pillion stop take the run itself"
 
 static const struct {
 	const char *name, *instead;
 	bool is_session; /* a verb of nsys */
 } others[] = {
-	{"launch", "run pillion COMMAND; --capture-range or --delay start recording later", true},
-	{"start", "recording starts with pillion COMMAND; --capture-range or --delay start it later", true},
-	{"stop", "recording ends with the command, after --duration, or where --capture-range ends", true},
-	{"cancel", NO_SESSIONS, true},
 	{"shutdown", NO_SESSIONS, true},
-	{"sessions", NO_SESSIONS "; pillion where CAPTURE shows a run in progress", true},
+	{"sessions", NO_SESSIONS "; pillion status lists the live runs", true},
 	{"service", NO_SESSIONS, true},
-	{"status", "pillion --version prints what this build records, pillion info CAPTURE what a run recorded", true},
 	{"attach", "pillion where PID shows the lines of a process that runs; recording begins with pillion COMMAND",
 	 false},
 	{"record", "pillion COMMAND", false},
@@ -253,7 +248,7 @@ static int help_run(struct run *run, char **words)
 	struct text t = text_init(bytes, sizeof(bytes));
 
 	environment_forget();
-	if (!words[2])
+	if (!words[2] || !strcmp(words[2], "launch"))
 		return command_line_help(false);
 	if (!strcmp(words[2], "nsys"))
 		return command_line_help(true);

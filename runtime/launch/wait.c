@@ -72,6 +72,8 @@ static bool child_reap(struct run *run)
  * from a timer that was set before our exec and is meant for COMMAND. */
 static void signal_forward(struct run *run, const siginfo_t *info)
 {
+	if (session_signal(run, info))
+		return;
 	summary_signal(run, info->si_signo);
 	where_signal(run, info->si_signo);
 	if (info->si_code > 0 && info->si_signo != SIGALRM)
@@ -119,7 +121,7 @@ static int periodic_work(struct run *run)
 	ms = soonest_ms(soonest_ms(range_clock_tick(run), perf_tick(run)), spool_tick(run));
 	ms = soonest_ms(soonest_ms(ms, usage_tick(run)), where_tick(run));
 	ms = soonest_ms(soonest_ms(ms, energy_tick(run)), summary_tick(run));
-	ms = soonest_ms(ms, where_quiet_tick(run));
+	ms = soonest_ms(soonest_ms(ms, where_quiet_tick(run)), session_tick(run));
 	return soonest_ms(ms, CLOCK_MS);
 }
 

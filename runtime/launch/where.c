@@ -3,6 +3,7 @@
  *   request=<16 hexadecimal digits>
  *   realtime_ns=<CLOCK_REALTIME when it was written>
  * Each launcher of the capture, on any host, looks for it about once per second, or at once when it receives SIGCHLD.
+ * A request of `pillion start`, stop and cancel has further lines, see session.c.
  * It answers a request once, and only if the file belongs to its own user or root and is not older than STALE_S: what
  * a killed `pillion where` left behind is ignored. The answer is a look in HOST.RUN.where, complete when its END is
  * there.
@@ -137,11 +138,12 @@ size_t where_look_quiet(struct run *run, struct living *p)
 	return written;
 }
 
-/* The request in the file; 0: it is not valid, or too old. */
-static uint64_t request_read(const char *path)
+/* The request in the file; id 0: it is not valid, or too old. */
+static struct session_request request_read(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	unsigned long long request = 0, written = 0;
+	unsigned long long request = 0, written = 0, opens = 0, length = 0;
+	struct session_request ret = {0};
 	uint64_t now = clock_realtime_ns(), apart;
 	struct stat st;
 	char text[256];
@@ -152,25 +154,34 @@ static uint64_t request_read(const char *path)
 	if (fd >= 0)
 		close(fd);
 	text[n < 0 ? 0 : n] = '\0';
-	if (sscanf(text, "request=%16llx\nrealtime_ns=%llu\n", &request, &written) != 2)
-		return 0;
+	if (sscanf(text, "request=%16llx\nrealtime_ns=%llu\naction=%15s\nopens_ns=%llu\nfor_ns=%llu\n", &request,
+		   &written, ret.action, &opens, &length) < 2)
+		return ret;
 	apart = now > written ? now - written : written - now;
-	return apart < STALE_S * 1000000000ull ? request : 0;
+	ret.id = apart < STALE_S * 1000000000ull ? request : 0;
+	ret.opens_ns = opens;
+	ret.for_ns = length;
+	return ret;
 }
 
 int where_tick(struct run *run)
 {
-	uint64_t request, now = clock_monotonic_ns();
+	struct session_request request = {0};
+	uint64_t now = clock_monotonic_ns();
 	char path[PATH_MAX + 8];
 
 	if (now < where.due_ns)
 		return (int)((where.due_ns - now) / 1000000) + 1;
 	where.due_ns = now + INTERVAL_MS * 1000000ull;
 	snprintf(path, sizeof(path), "%s/.where", run->directory);
-	request = access(path, F_OK) ? 0 : request_read(path);
-	if (request && request != where.answered) {
-		where.answered = request;
-		look(run, request, 0);
+	if (!access(path, F_OK))
+		request = request_read(path);
+	if (request.id && request.id != where.answered) {
+		where.answered = request.id;
+		if (request.action[0])
+			session_answer(run, &request);
+		else
+			look(run, request.id, 0);
 	}
 	return INTERVAL_MS;
 }

@@ -21,7 +21,7 @@ PATH=$work/bin:$PATH
 pillion stat run.pillion >out 2>err
 is "$? $(cat out)" '2 ' 'a word that is nearly a verb, with a capture: not run as a program'
 like "$(cat err)" "'stat' is not a verb; did you mean pillion stats\? pillion -- stat runs" 'the message names the verb'
-for verb in start sessions cancel; do
+for verb in sessions shutdown; do
 	PATH=${PILLION%/*} "$PILLION" "$verb" >out 2>err
 	is "$?" 127 "nsys's verb $verb: there is no such command"
 	like "$(cat err)" 'if the word of another tool is meant: ' 'the message has what to use instead'

@@ -411,6 +411,8 @@ static void outside_of_ranges(struct gap_state *s, const struct image *image)
 	uint64_t at = s->life->start_ns;
 
 	for (size_t i = 0; r && i < r->count; i++) {
+		if (r->is_cancelled[i])
+			continue;
 		add_unrecorded(s, at, clock_map_ns(clock, r->items[i].begin_ticks));
 		at = r->items[i].end_ticks ? clock_map_ns(clock, r->items[i].end_ticks) : s->life->end_ns;
 	}

@@ -78,20 +78,61 @@ struct filter filter_copy(const struct model *m)
 	return filter_duplicate(f ? f : &(struct filter){0});
 }
 
+/* Appends what of the interval is not in a cancelled range, which lasts until the next one begins. */
+static void add_spans(struct tick_spans *shown, size_t *capacity, uint64_t from, uint64_t to, const struct ranges *r)
+{
+	for (size_t i = 0; r && i < r->count && from <= to; i++) {
+		uint64_t begin = r->items[i].begin_ticks;
+		uint64_t end = i + 1 < r->count ? r->items[i + 1].begin_ticks : UINT64_MAX;
+
+		if (!r->is_cancelled[i] || end <= from || begin > to)
+			continue;
+		if (begin > from) {
+			shown->items = mem_grow(shown->items, shown->count, capacity, sizeof(*shown->items));
+			shown->items[shown->count].from = from;
+			shown->items[shown->count++].to = begin - 1;
+		}
+		if (end == UINT64_MAX)
+			return;
+		from = end;
+	}
+	if (from > to)
+		return;
+	shown->items = mem_grow(shown->items, shown->count, capacity, sizeof(*shown->items));
+	shown->items[shown->count].from = from;
+	shown->items[shown->count++].to = to;
+}
+
 static void set_trace_filter(const struct model *m, const struct image *image, const struct filter *f)
 {
 	struct trace_filter *to = attachment_get(&image->trace->attachments, &trace_filter);
 	const struct clock_map *clock = &m->machines[image->machine].clock;
+	const struct ranges *r = image->ranges;
+	size_t capacity = 0;
 
-	to->is_set = f->is_set;
-	to->shown.count = f->count;
-	to->shown.items = mem_resize(to->shown.items, (f->count + 1) * sizeof(*to->shown.items));
+	to->is_set = f->is_set || (r && r->has_cancelled);
+	free(to->shown.items);
+	to->shown = (struct tick_spans){0};
 	for (size_t i = 0; i < f->count; i++) {
 		const struct time_interval *n = &f->intervals[i];
 
-		to->shown.items[i].from = n->from_ns ? clock_map_tick_at(clock, n->from_ns) : 0;
-		to->shown.items[i].to = n->to_ns == UINT64_MAX ? UINT64_MAX : clock_map_tick_at(clock, n->to_ns);
+		add_spans(&to->shown, &capacity, n->from_ns ? clock_map_tick_at(clock, n->from_ns) : 0,
+			  n->to_ns == UINT64_MAX ? UINT64_MAX : clock_map_tick_at(clock, n->to_ns), r);
 	}
+	if (!f->is_set && to->is_set)
+		add_spans(&to->shown, &capacity, 0, UINT64_MAX, r);
+}
+
+void filter_cancelled(struct model *m)
+{
+	struct filter all = filter_copy(m);
+	bool has = false;
+
+	for (size_t i = 0; i < m->ranges_count; i++)
+		has |= m->ranges[i].has_cancelled;
+	if (has)
+		filter_restore(m, &all);
+	filter_done(&all);
 }
 
 void filter_restore(struct model *m, const struct filter *f)

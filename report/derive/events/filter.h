@@ -24,6 +24,9 @@ bool filter_is_set(const struct model *m);
 /* Intersects the model's filter with these intervals, which are sorted and disjoint. */
 void filter_narrow(struct model *m, const struct time_interval *intervals, size_t count);
 
+/* Excludes what was recorded in ranges that `pillion cancel` has ended. */
+void filter_cancelled(struct model *m);
+
 /* A copy of the model's filter, by which filter_restore replaces the filter as often as needed. */
 struct filter filter_copy(const struct model *m);
 void filter_restore(struct model *m, const struct filter *f);

@@ -19,7 +19,7 @@ static uint64_t covered_ticks(const struct ranges *r, uint64_t from, uint64_t to
 
 		begin = begin > from ? begin : from;
 		end = end < to ? end : to;
-		sum += end > begin ? end - begin : 0;
+		sum += end > begin && !r->is_cancelled[i] ? end - begin : 0;
 	}
 	return sum;
 }

@@ -33,6 +33,9 @@ enum verb_use {
 	X(MCP, mcp, VERB_ALWAYS)         \
 	X(SKILL, skill, VERB_ALWAYS)     \
 	X(DOCTOR, doctor, VERB_ALWAYS)   \
+	X(START, start, VERB_ALWAYS)     \
+	X(STOP, stop, VERB_ALWAYS)       \
+	X(CANCEL, cancel, VERB_ALWAYS)   \
 	X(STATUS, status, VERB_ALWAYS)   \
 	X(CAPTURES, captures, VERB_ALWAYS)
 

@@ -80,6 +80,9 @@ static const struct option rows[] = {
 	 .help = "start recording after SECONDS"},
 	{"duration", 'd', OPTION_SECONDS, AT(duration_s), .value = "SECONDS", .initial = "0",
 	 .help = "record for SECONDS, then apply --kill; 0: to the end"},
+	{"on-signal", 0, OPTION_OWN, SET(on_signal), .value = "USR1|USR2|N",
+	 .help = "start recording, or stop it, when the launcher receives this signal, which COMMAND then does not get "
+		 "from it; see pillion start"},
 
 	{"sample", 's', OPTION_OWN, RECORDED, SET(sample), PRINT(sample), .title = "CPU samples and stacks",
 	 .value = "auto|cpu|process-tree|none", .initial = "auto",

@@ -81,6 +81,8 @@ struct options {
 	uint32_t energy_interval_ms;
 	double hang_s;	 /* 0: the launcher does not look by itself */
 	int kill_signal; /* 0: none */
+	int on_signal;	 /* the launcher takes it and starts or stops recording; 0: none */
+	bool is_launched; /* nothing is recorded until `pillion start` */
 	enum stats_mode stats;
 	uint32_t exports; /* OPTION_EXPORT_* */
 	const char *env_var;

@@ -504,6 +504,25 @@ int options_set_kill(const struct option *row, void *settings, const char *value
 	return 0;
 }
 
+__attribute__((cold)) int options_set_on_signal(const struct option *row, void *settings, const char *value,
+						struct text *why)
+{
+	struct options *o = settings;
+	uint64_t n;
+
+	if (!strncmp(value, "SIG", 3))
+		value += 3;
+	if (!strcmp(value, "USR1"))
+		n = SIGUSR1;
+	else if (!strcmp(value, "USR2"))
+		n = SIGUSR2;
+	else if (!value_number(value, strlen(value), &n) || !n || n > 64 || n == SIGKILL || n == SIGSTOP ||
+		 n == SIGCHLD)
+		return option_refuse(row, value, why);
+	o->on_signal = (int)n;
+	return 0;
+}
+
 int options_set_env_var(const struct option *row, void *settings, const char *value, struct text *why)
 {
 	struct options *o = settings;

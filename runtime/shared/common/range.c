@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/shared/common/range.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "runtime/shared/common/index.h"
@@ -27,10 +28,11 @@ struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t 
 	struct tf_range_page head = {
 		.magic = TF_RANGE_MAGIC,
 		.run = run,
-		.recording = has_ranges || is_timed ? 0 : ~0u,
-		.limit = has_ranges ? o->range_limit : 1,
+		.recording = has_ranges || is_timed || o->is_launched ? 0 : ~0u,
+		.limit = has_ranges ? o->range_limit : !o->is_launched,
 		.mode = o->capture_range == CAPTURE_NVTX ? TF_RANGE_NVTX
 			: has_ranges			 ? TF_RANGE_PROFILER_API
+			: o->is_launched		 ? TF_RANGE_ON_REQUEST
 							 : TF_RANGE_WHOLE_RUN,
 		.ended = o->delay_s > 0 ? RANGE_HELD : 0,
 		.clock = clock,
@@ -43,10 +45,11 @@ struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t 
 	return head;
 }
 
-/* What is used of the file, of which the rest is a hole. */
+/* What the processes of the run may write of the file, of which the rest is a hole. On request, the launcher alone
+ * begins and ends ranges. */
 static uint64_t range_bytes(const struct tf_range_page *head)
 {
-	bool has_many = head->mode != TF_RANGE_WHOLE_RUN && head->limit != 1;
+	bool has_many = (head->mode == TF_RANGE_PROFILER_API || head->mode == TF_RANGE_NVTX) && head->limit != 1;
 
 	return has_many ? TF_RANGE_FILE_BYTES : sizeof(*head) + TF_PAGE;
 }
@@ -125,17 +128,47 @@ static struct tf_images *range_map_images(int fd)
 	return images;
 }
 
+static int range_open_file(const char *directory, const char *host, uint64_t run)
+{
+	char path[4096];
+
+	if (!range_path(path, sizeof(path), directory, host, run))
+		return -ENAMETOOLONG;
+	return sys_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+}
+
+struct tf_range_page *range_map_all(const char *directory, const char *host, uint64_t run)
+{
+	int fd = range_open_file(directory, host, run);
+	struct tf_range_page *page = fd < 0 ? NULL : range_map_shared(fd, 0, TF_RANGE_FILE_BYTES);
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (page && (page->magic != TF_RANGE_MAGIC || page->run != run)) {
+		sys_munmap(page, TF_RANGE_FILE_BYTES);
+		page = NULL;
+	}
+	return page;
+}
+
+int range_allocate(const char *directory, const char *host, uint64_t run)
+{
+	int fd = range_open_file(directory, host, run), error;
+
+	if (fd < 0)
+		return fd;
+	error = sys_fallocate(fd, 0, 0, TF_RANGE_FILE_BYTES);
+	sys_close(fd);
+	return error;
+}
+
 struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run, struct tf_images **ret_images)
 {
+	int fd = range_open_file(directory, host, run);
 	struct tf_range_page *page = NULL;
-	char path[4096];
 	struct stat st;
-	int fd;
 
 	*ret_images = NULL;
-	if (!range_path(path, sizeof(path), directory, host, run))
-		return NULL;
-	fd = sys_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd < 0)
 		return NULL;
 	if (!sys_fstat(fd, &st) && st.st_size >= TF_RANGE_FILE_BYTES)
@@ -301,4 +334,59 @@ void range_drop_dead(struct tf_range_page *page, uint64_t ticks, bool (*is_alive
 			leave_locked(page, i, ticks);
 	}
 	range_unlock(page);
+}
+
+/* Nothing but requests begins and ends ranges of such a run from here on. Called with the lock held. */
+static void request_locked(struct tf_range_page *page)
+{
+	if (page->mode != TF_RANGE_WHOLE_RUN)
+		return;
+	page->limit = 0;
+	__atomic_store_n(&page->mode, TF_RANGE_ON_REQUEST, __ATOMIC_RELAXED);
+}
+
+int range_request_open(struct tf_range_page *page, uint64_t ticks, uint32_t *ret_range)
+{
+	uint32_t ended;
+	int error = 0;
+
+	range_lock(page);
+	ended = __atomic_load_n(&page->ended, __ATOMIC_RELAXED);
+	if (page->recording)
+		error = -EALREADY;
+	else if (ended & RANGE_ENDED)
+		error = -EPERM;
+	else if (ended & RANGE_HELD)
+		error = -EBUSY;
+	if (!error) {
+		request_locked(page);
+		open_locked(page, ticks);
+		error = page->recording ? 0 : -ENOSPC;
+	}
+	*ret_range = page->begun;
+	range_unlock(page);
+	return error;
+}
+
+int range_request_close(struct tf_range_page *page, uint64_t (*now)(void), uint64_t first_ticks, bool is_cancelled,
+			uint32_t *ret_range)
+{
+	struct tf_range *range;
+	bool is_open;
+
+	range_lock(page);
+	is_open = page->recording;
+	if (is_open && !page->begun) {
+		page->ranges[0] = (struct tf_range){.begin_ticks = first_ticks};
+		__atomic_store_n(&page->begun, 1, __ATOMIC_RELEASE);
+	}
+	if (is_open) {
+		request_locked(page);
+		range = &page->ranges[page->begun - 1];
+		close_locked(page, 0);
+		range->end_ticks = now() | (is_cancelled ? TF_RANGE_CANCELLED : 0);
+	}
+	*ret_range = page->begun;
+	range_unlock(page);
+	return is_open ? 0 : -EALREADY;
 }

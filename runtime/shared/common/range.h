@@ -38,6 +38,12 @@ int range_make(const char *directory, const char *host, const char *boot, const 
  * head of its part for images; NULL: it has none. */
 struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run, struct tf_images **ret_images);
 
+/* Likewise with the whole table of ranges, of which a hole remains where range_allocate() was not called. */
+struct tf_range_page *range_map_all(const char *directory, const char *host, uint64_t run);
+
+/* Allocates the space of the whole table. 0 or -errno. */
+int range_allocate(const char *directory, const char *host, uint64_t run);
+
 /* cudaProfilerStart and Stop of process `pid`. */
 void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
 void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
@@ -52,6 +58,16 @@ void range_open(struct tf_range_page *page, uint64_t ticks);
 void range_release(struct tf_range_page *page, uint64_t ticks);
 /* Closes the range permanently. */
 void range_end(struct tf_range_page *page, uint64_t ticks);
+/* For `pillion start`, stop and cancel; the caller has mapped the whole table of ranges. A range is opened whatever
+ * processes are inside, or closed for all of them. *ret_range: the number of the range, from 1. Returns 0; -EALREADY:
+ * it is so already; or a reason why not: -EPERM: recording has ended for good, -EBUSY: --delay is not over, -ENOSPC:
+ * the table is full. The end of a range is read from `now` after the word has changed, so that calls which have begun
+ * meanwhile are in it. If a run that was to be recorded as a whole is stopped for the first time, its first range began
+ * at first_ticks. */
+int range_request_open(struct tf_range_page *page, uint64_t ticks, uint32_t *ret_range);
+int range_request_close(struct tf_range_page *page, uint64_t (*now)(void), uint64_t first_ticks, bool is_cancelled,
+			uint32_t *ret_range);
+
 /* Removes the processes that are not alive; the range closes when none is left. */
 void range_drop_dead(struct tf_range_page *page, uint64_t ticks, bool (*is_alive)(uint32_t pid));
 

@@ -16,6 +16,9 @@ struct tf_range {
 	uint64_t begin_ticks, end_ticks; /* end 0: open, or lost because its processes died */
 };
 
+/* In end_ticks: the range was cancelled. What was recorded from its begin to that of the next range does not count. */
+#define TF_RANGE_CANCELLED (1ull << 63)
+
 struct tf_range_page {
 	uint64_t magic;
 	uint64_t run;
@@ -41,7 +44,13 @@ struct tf_range_page {
 
 #define TF_SPOOL_MOVED (~0ull)
 
-enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE_NVTX = 2 };
+/* ON_REQUEST: of `pillion launch`, and of a run that was to be recorded as a whole from the first request on. */
+enum tf_range_mode {
+	TF_RANGE_WHOLE_RUN = 0,
+	TF_RANGE_PROFILER_API = 1,
+	TF_RANGE_NVTX = 2,
+	TF_RANGE_ON_REQUEST = 3,
+};
 
 /* ---- images in the range file ----
  *

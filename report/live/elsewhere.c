@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/live/elsewhere.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/text.h"
+#include "report/read/index.h"
+
+enum { BOOT_DIGITS = 8 }; /* of HOST.BOOT.index */
+
+static const char ending[] = ".index";
+
+static void read_boot(char ret[BOOT_DIGITS + 1])
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f || !fgets(ret, BOOT_DIGITS + 1, f))
+		ret[0] = '\0';
+	if (f)
+		fclose(f);
+}
+
+static void take_line(struct elsewhere *e, const struct index_line *l, const char *name, size_t host_length)
+{
+	uint64_t run = index_hex(l, "run");
+	bool is_launch = !strcmp(l->name, "launch");
+
+	for (size_t i = 0; i < e->count; i++)
+		if (e->items[i].run == run && !is_launch && index_number(l, "launcher"))
+			e->items[i].has_ended = true;
+	if (!is_launch)
+		return;
+	e->items = mem_grow(e->items, e->count, &e->capacity, sizeof(*e->items));
+	e->items[e->count++] = (struct elsewhere_launcher){
+		.run = run,
+		.pid = (uint32_t)index_number(l, "pid"),
+		.host = mem_copy_text(name, host_length),
+	};
+}
+
+static void read_index(struct elsewhere *e, const char *capture, const char *name, size_t host_length)
+{
+	struct buffer path = {0};
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t n;
+	FILE *f;
+
+	buffer_print(&path, "%s/%s", capture, name);
+	f = fopen(path.data, "re");
+	while (f && (n = getline(&line, &size, f)) > 0 && line[n - 1] == '\n') {
+		struct index_line l;
+
+		if (strncmp(line, "launch\t", 7) != 0 && strncmp(line, "child\t", 6) != 0)
+			continue;
+		index_parse(line, (size_t)n - 1, &l);
+		take_line(e, &l, name, host_length);
+		index_line_done(&l);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	buffer_done(&path);
+}
+
+void elsewhere_read(const char *capture, struct elsewhere *ret)
+{
+	DIR *d = opendir(capture);
+	char boot[BOOT_DIGITS + 1];
+	size_t kept = 0;
+
+	*ret = (struct elsewhere){0};
+	read_boot(boot);
+	for (struct dirent *entry; d && (entry = readdir(d));) {
+		const char *name = entry->d_name;
+		size_t length = strlen(name), after = BOOT_DIGITS + strlen(ending);
+
+		if (!text_ends_with(name, ending) || length < after + 2 || name[length - after - 1] != '.' ||
+		    !strncmp(name + length - after, boot, BOOT_DIGITS))
+			continue;
+		read_index(ret, capture, name, length - after - 1);
+	}
+	if (d)
+		closedir(d);
+	for (size_t i = 0; i < ret->count; i++) {
+		if (ret->items[i].has_ended)
+			free(ret->items[i].host);
+		else
+			ret->items[kept++] = ret->items[i];
+	}
+	ret->count = kept;
+}
+
+void elsewhere_done(struct elsewhere *e)
+{
+	for (size_t i = 0; i < e->count; i++)
+		free(e->items[i].host);
+	free(e->items);
+	*e = (struct elsewhere){0};
+}
