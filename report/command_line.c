@@ -358,6 +358,8 @@ static const struct option rows[] = {
 	 .help = "the file to write to; default: report1.pillpack for report1.pillion"},
 	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_UNPACK), .value = "DIRECTORY",
 	 .help = "the directory to write to; default: the capture's original name, beside the file"},
+	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_DUMP), .value = "NAME",
+	 .help = "the capture to write; default: report1.dump1.pillion beside report1.pillion, and so on"},
 	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_DOCTOR), .value = "NAME",
 	 .help = "the capture that a run would write; default: one in the current directory"},
 	{"force-overwrite", 'f', OPTION_FLAG, AT(is_forced), VERBS_OF(VERB_EXPORT | VERB_PACK | VERB_VIEW),

@@ -24,7 +24,7 @@ enum { VERBS(VERB_BIT) };
 enum { VERB_WRITES = VERB_EXPORT | VERB_VIEW | VERB_PACK | VERB_UNPACK };
 
 /* Likewise; that of doctor names the capture of a later run. */
-enum { VERB_NAMES = VERB_WRITES | VERB_DOCTOR };
+enum { VERB_NAMES = VERB_WRITES | VERB_DOCTOR | VERB_DUMP };
 
 /* Without CAPTURE they take the newest one of the working directory. */
 enum { VERB_NEWEST = VERB_STATS | VERB_INFO | VERB_ANALYZE | VERB_CRITICAL | VERB_VIEW | VERB_EXPORT | VERB_PACK };

@@ -36,6 +36,7 @@ enum verb_use {
 	X(START, start, VERB_ALWAYS)     \
 	X(STOP, stop, VERB_ALWAYS)       \
 	X(CANCEL, cancel, VERB_ALWAYS)   \
+	X(DUMP, dump, VERB_ALWAYS)       \
 	X(STATUS, status, VERB_ALWAYS)   \
 	X(CAPTURES, captures, VERB_ALWAYS)
 
