@@ -339,6 +339,24 @@ static bool add_cause(struct rules *r, struct finding *f, const struct ranks_fou
 	return true;
 }
 
+/* What the causes leave: a rank that is late for a reason that is not known, or that had no CPU. */
+static void find_unexplained(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order,
+			     const struct rank_causes *causes)
+{
+	const struct rank_cause *first = causes->count ? &causes->items[0] : NULL;
+	const struct rank *rank = first ? rank_of_process(all, first->process) : NULL;
+
+	if (!first || !first->idle_ns || first->idle_ns * 2 < first->wait_ns)
+		find_straggler(r, f, all, order);
+	else if (rank && is_costly(causes, rank, first->wait_ns / causes->ranks))
+		rule_unchecked(f, "ranks wait for each other, mostly for some that had no CPU: see cpu_starved and "
+				  "cpu_oversubscribed");
+	if (first && f->text.size && f->verdict == VERDICT_FOUND) {
+		buffer_print(&f->text, "; cannot tell why: %s", first->parts ? first->parts : "");
+		buffer_clear(&f->line);
+	}
+}
+
 static void find_late(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
 {
 	struct rank_causes causes;
@@ -348,11 +366,7 @@ static void find_late(struct rules *r, struct finding *f, const struct ranks_fou
 	for (size_t i = 0; i < causes.count; i++)
 		has |= add_cause(r, f, all, &causes, &causes.items[i]);
 	if (!has)
-		find_straggler(r, f, all, order);
-	if (!has && f->text.size && causes.count) {
-		buffer_print(&f->text, "; cannot tell why: %s", causes.items[0].parts ? causes.items[0].parts : "");
-		buffer_clear(&f->line);
-	}
+		find_unexplained(r, f, all, order, &causes);
 	rank_causes_done(&causes);
 }
 

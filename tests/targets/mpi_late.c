@@ -28,7 +28,7 @@ static void compute(double ms)
 	from = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 	do {
 		for (int i = 0; i < 20000; i++)
-			sink += i * 1.01;
+			sink += i * 1.01; /* late: imbalance, if ranks call it for different times */
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 		now = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 	} while (now - from < ms);
@@ -126,7 +126,7 @@ static void at_collective(const char *cause)
 {
 	step();
 	if (!strcmp(cause, "imbalance"))
-		compute(rank == 2 ? LATE_CPU_MS : 2); /* late: imbalance */
+		compute(rank == 2 ? LATE_CPU_MS : 2);
 	if (!strcmp(cause, "routine"))
 		compute(2);
 	if (rank == 1 && !strcmp(cause, "sleep"))
@@ -150,6 +150,8 @@ static void at_sets(const char *cause, int n)
 {
 	if (!strcmp(cause, "some"))
 		usleep(rank == 2 || rank == 3 ? LATE_US : STEP_US); /* late: some */
+	if (!strcmp(cause, "quarter"))
+		usleep(rank < ranks / 4 ? LATE_US : STEP_US); /* late: quarter */
 	if (!strcmp(cause, "second"))
 		usleep(rank % 2 ? LATE_US : STEP_US); /* late: second */
 	if (!strcmp(cause, "turn"))
@@ -239,7 +241,7 @@ int main(int argc, char **argv)
 {
 	int steps = argc > 2 ? atoi(argv[2]) : 20, dims[2] = {0}, periods[2] = {1, 1};
 	const char *cause = argc > 1 ? argv[1] : "clean";
-	static const char *const sets[] = {"some", "second", "turn"};
+	static const char *const sets[] = {"some", "quarter", "second", "turn"};
 	static const char *const roots[] = {"root", "gather", "part", "serial", "output"};
 	static const char *const messages[] = {"halo", "sender", "receiver", "chain"};
 	int kind = 0;

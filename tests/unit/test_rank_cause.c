@@ -121,6 +121,19 @@ Test(rank_cause, two_halves_are_no_cause)
 	rank_causes_done(&causes);
 }
 
+Test(rank_cause, a_rank_that_was_disturbed_once_in_what_all_do_is_not_named)
+{
+	static const struct made made[][CALLS] = {
+		{STEP(20, 170, 201), STEP(210, 370, 401), STEP(410, 570, 601), STEP(610, 770, 971)},
+		{STEP(20, 170, 201), STEP(210, 370, 401), STEP(410, 570, 601), STEP(610, 770, 971)},
+		{STEP(20, 200, 201), STEP(210, 400, 401), STEP(410, 600, 601), STEP(610, 970, 971)},
+	};
+	const struct rank_cause *c = find(made, 3);
+
+	cr_expect_eq(c->kind, RANK_CANNOT_TELL);
+	rank_causes_done(&causes);
+}
+
 Test(rank_cause, what_all_ranks_do_alike_is_no_cause)
 {
 	/* all read for 300 us; rank 1 sleeps before it */

@@ -180,7 +180,8 @@ static uint32_t specific_line(const struct cause_choice *c)
 	return found ? found->line : best->line;
 }
 
-/* Several parts that one line calls: of a routine that only the late ranks call. Returns its line; 0: there is none. */
+/* Several parts that one line calls: of a routine that only the late ranks call. Returns the line of the part that is
+ * half of it, or else that one; 0: there is none. */
 static uint32_t choose_caller(struct cause_choice *c, double wanted)
 {
 	const struct delays *d = c->delays;
@@ -191,7 +192,7 @@ static uint32_t choose_caller(struct cause_choice *c, double wanted)
 	c->ns = found->more - found->less;
 	for (size_t i = 0; i < d->part_count; i++)
 		c->chosen[i] = d->parts[i].group == c->group && d->parts[i].line && excess(&d->parts[i]) > 0;
-	return found->line;
+	return excess(&d->parts[c->best]) * 2 > c->ns ? d->parts[c->best].line : found->line;
 }
 
 /* To tell at least which ranks are late. */
@@ -210,6 +211,7 @@ struct rank_set {
 	struct delays *delays;
 	uint32_t *lanes; /* the members */
 	size_t count;
+	bool is_alike; /* on average the others did nearly as much */
 };
 
 static unsigned long number_of(const struct delays *d, uint32_t lane)
@@ -269,6 +271,7 @@ static void find_set(const struct cause_choice *c, struct rank_set *ret)
 {
 	struct delays *d = ret->delays;
 	double *means = mem_alloc((d->lane_count + 1) * sizeof(*means)), excess_ns = mean_of_lanes(c, means), gap = 0;
+	double inside = 0, outside = 0;
 	size_t *order = places_in_order(d->lane_count, compare_means, means);
 
 	ret->lanes = mem_alloc((d->lane_count + 1) * sizeof(*ret->lanes));
@@ -280,6 +283,10 @@ static void find_set(const struct cause_choice *c, struct rank_set *ret)
 		}
 	if ((means[order[0]] - means[order[d->lane_count - 1]]) * IN_TURN < excess_ns)
 		ret->count = d->lane_count;
+	for (size_t i = 0; i < d->lane_count; i++)
+		*(i < ret->count ? &inside : &outside) += means[order[i]];
+	ret->is_alike = ret->count < d->lane_count &&
+			inside / (double)ret->count * 2 < outside / (double)(d->lane_count - ret->count) * 3;
 	for (size_t i = 0; i < ret->count; i++)
 		ret->lanes[i] = (uint32_t)order[i];
 	sort_set(ret);
@@ -461,6 +468,8 @@ static void name_parts(const struct delays *d, uint32_t group, struct rank_cause
 
 		if (p->group != group || percent < 5)
 			continue;
+		if (p->is_idle && d->has_samples)
+			ret->idle_ns = (uint64_t)excess(p);
 		buffer_print(&text, "%s%.0f %% %s", named++ ? ", " : "", percent, words_of(d, p));
 		if (p->line) {
 			buffer_text(&text, " at ");
@@ -497,7 +506,8 @@ static void judge(struct delays *d, uint32_t group, struct rank_cause *ret)
 		ret->waits = best->waits;
 	}
 	find_set(&c, &set);
-	if (ret->kind == RANK_WANTS_CPU && !waited_for_cpu(&set, &d->parts[c.best]))
+	/* a rank that took somewhat longer for what all do was disturbed */
+	if (set.is_alike || (ret->kind == RANK_WANTS_CPU && !waited_for_cpu(&set, &d->parts[c.best])))
 		ret->kind = RANK_CANNOT_TELL;
 	name_set(&set, ret);
 	if (ret->kind == RANK_CANNOT_TELL) {

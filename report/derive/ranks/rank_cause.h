@@ -40,6 +40,7 @@ struct rank_cause {
 	size_t process;			    /* of the first rank of the set */
 	uint64_t wait_ns, count;	    /* the time that all ranks waited, and how often */
 	uint64_t cause_ns;		    /* what the cause explains of it */
+	uint64_t idle_ns; /* of RANK_CANNOT_TELL: how long late ranks had no CPU, as far as samples tell */
 	bool is_collective;		    /* the call that waits */
 };
 

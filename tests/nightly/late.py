@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""late.py [--killed] [--clean=N] [CAUSE]...: whether rank_cause_sum names why ranks are late.
+
+Each cause is planted: in MPI by the program mpi_late, in NCCL by cuda_nccl on the simulated GPU, in gloo by a program
+of PyTorch (NIGHTLY_PYTHON names a Python that has it). Right is the set of ranks, the kind of cause and the line. With
+--killed all processes of the job are killed by SIGKILL in the middle. N runs without a late rank (default 5) must
+accuse nobody. Prints TAP; 11 of 12 causes must be right, since computing ranks depend on the load of the machine."""
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PILLION = os.path.join(ROOT, "scripts", "pillion")
+BUILD = os.environ.get("PILLION_BUILD_DIR", os.path.join(ROOT, "build"))
+PYTHON = os.environ.get("NIGHTLY_PYTHON", sys.executable)
+REPORT = os.path.join(BUILD, "report", "pillion-report")
+TARGETS = os.path.join(BUILD, "tests", "targets")
+PATIENCE_S = 600
+
+# cause: ranks, the word behind "late: " in mpi_late.c, what is called ("": it computes), who is late
+MPI = {
+    "sleep": (4, "sleep", "usleep", "rank 1"),
+    "flush": (4, "flush", "fsync", "rank 1"),
+    "read": (4, "read", "read", "rank 2"),
+    "lock": (4, "lock", "pthread_mutex_lock", "rank 2"),
+    "routine": (3, "routine", "", "rank 1"),
+    "imbalance": (3, "imbalance", "", "rank 2"),
+    "faults": (3, "faults", "", "rank 1"),
+    "some": (8, "some", "usleep", "ranks 2 and 3"),
+    "quarter": (16, "quarter", "usleep", "ranks 0, 1, 2 and 3"),
+    "second": (8, "second", "usleep", "every second rank, which are 1, 3, 5 and 7"),
+    "turn": (4, "turn", "usleep", "the ranks in turn"),
+    "halo": (4, "halo", "usleep", "rank 1"),
+    "sender": (2, "sender", "usleep", "rank 0"),
+    "receiver": (2, "receiver", "usleep", "rank 1"),
+    "chain": (4, "chain", "usleep", "rank 0"),
+    "root": (4, "root", "usleep", "rank 0"),
+    "gather": (4, "gather", "usleep", "rank 3"),
+    "part": (4, "part", "usleep", "rank 3"),
+    "serial": (4, "serial", "usleep", "the ranks in turn"),
+    "output": (4, "flush", "fsync", "rank 0"),
+}
+
+GLOO = """
+import os, sys, time, torch, torch.distributed as dist
+torch.set_num_threads(1)
+def late_sleep():
+    time.sleep(0.03)  # late: gloo_sleep
+def late_flush():
+    with open("flushed", "wb") as f:
+        f.write(bytes(1 << 18))
+        f.flush()
+        for i in range(4):
+            os.fsync(f.fileno())  # late: gloo_flush
+def late_loop():
+    end = time.thread_time() + 0.03
+    while time.thread_time() < end:
+        sum(range(2000))  # late: gloo_compute
+late = {"gloo_sleep": late_sleep, "gloo_flush": late_flush, "gloo_compute": late_loop}[sys.argv[1]]
+dist.init_process_group("gloo")
+x = torch.ones(1 << 14)
+for step in range(int(sys.argv[2])):
+    if dist.get_rank() == 1:
+        late()
+    dist.all_reduce(x)
+dist.destroy_process_group()
+"""
+# the name of a call, of which there are several
+GLOO_CALLS = {"gloo_sleep": "clock_nanosleep", "gloo_flush": "fsync", "gloo_compute": ""}
+
+
+def line_of(path, word):
+    with open(path) as file:
+        for number, text in enumerate(file, 1):
+            if re.search(f"late: {word}\\b", text) or (word == "late" and "/* late */" in text):
+                return f"{os.path.basename(path)}:{number})"
+    return "?"
+
+
+def kill_job(token):
+    """Kills what has the token in its environment."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if token.encode() in file.read() and int(pid) != os.getpid():
+                    os.kill(int(pid), signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def run(command, variables, killed_s):
+    token = f"PILLION_LATE_TEST={os.getpid()}.{time.time()}"
+    name, value = token.split("=")
+    environment = dict(os.environ, PILLION_STATS="false", OMPI_ALLOW_RUN_AS_ROOT="1",
+                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **{name: value}, **variables)
+    with open("log", "wb") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        try:
+            process.wait(killed_s or PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            kill_job(token)
+            process.wait()
+
+
+def mpi(cause, ranks, steps, killed_s):
+    run(["mpirun", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-n", str(ranks), PILLION, "-f", "true",
+         "-o", cause, "-t", "mpi,osrt", os.path.join(TARGETS, "mpi_late"), cause, str(steps)], {}, killed_s)
+
+
+def nccl(steps, killed_s):
+    run([PILLION, "-f", "true", "-o", "nccl", "-t", "cuda,nccl,osrt", "sh", "-c",
+         'for r in 0 1 2; do RANK=$r "$0" "$1" nccl.id late & done; wait',
+         os.path.join(TARGETS, "cuda_nccl"), str(steps)],
+        {"WORLD_SIZE": "3", "LD_LIBRARY_PATH": os.path.join(BUILD, "tests", "doubles"), "PILLION_ENERGY": "false"},
+        killed_s)
+
+
+def gloo(cause, steps, killed_s):
+    with open("gloo_job.py", "w") as file:
+        file.write(GLOO)
+    run([PILLION, "-f", "true", "-o", cause, PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", "3",
+         "--master-port", "29791", "gloo_job.py", cause, str(steps)], {"OMP_NUM_THREADS": "1"}, killed_s)
+
+
+def read(report, capture, *options):
+    done = subprocess.run([REPORT, *report, "-q", "-f", "json", *options, capture + ".pillion"], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL)
+    return re.findall(r"\{[^{}\[\]]*\}", done.stdout.decode())
+
+
+def is_right(capture, name, ranks, place):
+    rows = [json.loads(row) for row in read(["stats", "-r", "rank_cause_sum"], capture)]
+    first = rows[0] if rows else {}
+    kind = "call" if name else "computes"
+    right = (first.get("Late Ranks") == ranks and first.get("Cause") == kind and first.get("Late Name") == name
+             and first.get("Late Line", "").endswith(place))
+    print(f"# {capture}: {'right' if right else 'wrong'}: {first.get('Late Ranks')}, {first.get('Cause')} "
+          f"{first.get('Late Name')} at {first.get('Late Line')} {first.get('Parts')}; wanted {ranks}, {name or kind} "
+          f"at {place}", flush=True)
+    return right
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--killed", action="store_true")
+    parser.add_argument("--clean", type=int, default=5)
+    parser.add_argument("causes", nargs="*")
+    options = parser.parse_args()
+    killed_s, steps = (8, 100000) if options.killed else (0, 20)
+    tried = right = accused = 0
+    source = os.path.join(ROOT, "tests", "targets", "mpi_late.c")
+    has_torch = not subprocess.run([PYTHON, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        for cause, (ranks, word, name, who) in MPI.items():
+            if os.path.exists(os.path.join(TARGETS, "mpi_late")) and cause in (options.causes or MPI):
+                mpi(cause, ranks, steps, killed_s)
+                tried += 1
+                right += is_right(cause, name, who, line_of(source, word))
+        if os.path.exists(os.path.join(TARGETS, "cuda_nccl")) and "nccl" in (options.causes or ["nccl"]):
+            nccl(steps, killed_s)
+            tried += 1
+            right += is_right("nccl", "usleep", "rank 1", line_of(source.replace("mpi_late", "cuda_nccl"), "late"))
+        for cause, name in GLOO_CALLS.items():
+            if has_torch and cause in (options.causes or GLOO_CALLS):
+                gloo(cause, steps * 2, killed_s * 4)
+                tried += 1
+                right += is_right(cause, name, "rank 1", line_of("gloo_job.py", cause))
+        for i in range(options.clean):
+            mpi("clean", 4, 100, 0)
+            found = [json.loads(row) for row in read(["analyze", "-r", "straggling_rank"], "clean")]
+            if any(row.get("Verdict") == "found" for row in found):
+                accused += 1
+                print(f"# clean: {found}")
+    print("1..2")
+    print(f"{'ok' if right * 12 >= tried * 11 else 'not ok'} 1 - {right} of {tried} causes"
+          f"{' after SIGKILL' if options.killed else ''}")
+    print(f"{'not ok' if accused else 'ok'} 2 - {accused} of {options.clean} clean runs accused")
+    return accused > 0 or right * 12 < tried * 11
+
+
+sys.exit(main())
