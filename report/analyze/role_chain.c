@@ -72,6 +72,11 @@ static bool is_wait(enum blocked_kind kind)
 	return kind == BLOCKED_THREAD || kind == BLOCKED_LOCK || kind == BLOCKED_POLL;
 }
 
+static uint8_t chain_classify(const struct function *f)
+{
+	return is_wait(blocked_kind_of(f));
+}
+
 /* ---- the waits to be followed ---- */
 
 static void add_windows(struct chains *k, size_t line, const struct blocked_call *b, size_t role, size_t call)
@@ -114,8 +119,9 @@ static void find_windows(struct chains *k)
 
 /* ---- the calls of the image's threads ---- */
 
-static void hold_call(struct chains *k, struct line_of_time *l, const struct trace *trace, uint32_t function,
-		      uint32_t stack, uint64_t start, uint64_t end)
+/* `is_waiting`: by function. */
+static void hold_call(struct chains *k, struct line_of_time *l, const struct trace *trace, const uint8_t *is_waiting,
+		      uint32_t function, uint32_t stack, uint64_t start, uint64_t end)
 {
 	const struct function *f = trace_function(trace, function);
 
@@ -126,7 +132,7 @@ static void hold_call(struct chains *k, struct line_of_time *l, const struct tra
 	if (!f || end - start < k->shortest || end < k->first || start > k->last)
 		return;
 	l->calls = mem_grow(l->calls, l->count, &l->capacity, sizeof(*l->calls));
-	l->calls[l->count++] = (struct held_call){start, end, f, stack, is_wait(blocked_kind_of(f))};
+	l->calls[l->count++] = (struct held_call){start, end, f, stack, is_waiting[function]};
 	k->held++;
 }
 
@@ -134,6 +140,7 @@ static void hold_call(struct chains *k, struct line_of_time *l, const struct tra
 static bool hold_calls(struct chains *k, struct line_of_time *l)
 {
 	const struct thread_time *t = &k->partition->threads[l->thread];
+	const uint8_t *is_waiting;
 	struct cursor cursor;
 	struct event e;
 	uint32_t function;
@@ -141,14 +148,15 @@ static bool hold_calls(struct chains *k, struct line_of_time *l)
 
 	if (!t->thread)
 		return true;
+	is_waiting = functions_classes(t->image->trace->functions, chain_classify);
 	cursor_init(&cursor, t->image->trace, t->thread);
 	while (t->thread->kinds & 1u << TF_CALL && k->held < scan_records_held(k->context) && cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
-			hold_call(k, l, t->image->trace, e.id,
+			hold_call(k, l, t->image->trace, is_waiting, e.id,
 				  e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_STACK)) : 0,
 				  event_start(&e), e.ticks);
 	if (thread_current(t->thread, &function, &start) && start < t->end_ticks)
-		hold_call(k, l, t->image->trace, function, 0, start, t->end_ticks);
+		hold_call(k, l, t->image->trace, is_waiting, function, 0, start, t->end_ticks);
 	return k->held < scan_records_held(k->context);
 }
 

@@ -92,9 +92,9 @@ static unsigned transfer_flags(struct transfers *t, const struct image *image, u
 /* The bytes that a read or a write moved; 0: another call. */
 static uint64_t bytes_moved(const struct function *f, const struct event *e)
 {
-	enum blocked_kind kind = blocked_kind_of(f);
 	uint64_t value = e->args_count ? event_arg(e, TF_ARG_FD) : 0;
 	int32_t result = (int32_t)(tf_arg_value(value) >> 16);
+	enum blocked_kind kind = value ? blocked_kind_of(f) : BLOCKED_OTHER;
 
 	if (!value || (kind != BLOCKED_READ && kind != BLOCKED_WRITE && kind != BLOCKED_SOCKET))
 		return 0;

@@ -166,7 +166,11 @@ static int mpi_view(const struct report_context *c, struct table *table, const s
 	struct aggregate aggregate = {.totals_only = c->totals_only};
 	struct visit v = {.view = view};
 
-	scan_aggregate(&(struct scan){.context = c, .aggregate = &aggregate, .more = &v}, mpi_visit_call);
+	scan_aggregate(&(struct scan){.context = c,
+				      .aggregate = &aggregate,
+				      .groups = 1u << TF_GROUP_MPI,
+				      .more = &v},
+		       mpi_visit_call);
 	aggregate_table(c, &aggregate, &view->shape, table);
 	attribution_done(&v.attribution);
 	aggregate_done(&aggregate);

@@ -132,11 +132,13 @@ static enum call_part part_of(const struct gathered_calls *g, const struct event
 		return PART_RECEIVE;
 	if (!strncmp(f->name, "send", 4))
 		return PART_SEND;
+	if (!is_of_socket(g, e))
+		return PART_OTHER;
 	switch (traffic_role(f->name)) {
 	case ROLE_READ:
-		return is_of_socket(g, e) ? PART_RECEIVE : PART_OTHER;
+		return PART_RECEIVE;
 	case ROLE_WRITE:
-		return is_of_socket(g, e) ? PART_SEND : PART_OTHER;
+		return PART_SEND;
 	default:
 		return PART_OTHER;
 	}
