@@ -112,7 +112,7 @@ def run(command, variables, killed_s):
 
 def mpi(cause, ranks, steps, killed_s):
     run(["mpirun", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-n", str(ranks), PILLION, "-f", "true",
-         "-o", cause, "-t", "mpi,osrt", os.path.join(TARGETS, "mpi_late"), cause, str(steps)], {}, killed_s)
+         "-o", cause, "-t", "mpi,osrt", os.path.join(TARGETS, "mpi_late"), cause, str(steps), "50"], {}, killed_s)
 
 
 def nccl(steps, killed_s):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mpi_late CAUSE [STEPS]: ranks of which some are late in each step, by a known cause. The line of the cause has its
- * name behind "late: ". `clean`: none is late. */
+/* mpi_late CAUSE [STEPS [MS]]: ranks of which some are late by so many ms in each step, by a known cause. The line of
+ * the cause has its name behind "late: ". `clean`: none is late. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -10,9 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STEP_US = 1000, LATE_US = 25000, LATE_CPU_MS = 25, HALO = 64 };
+enum { STEP_US = 1000, LATE_CPU_MS = 25, HALO = 64 };
 
 static int rank, ranks;
+static useconds_t late_us = 25000;
 static double a = 1, b, halo[4][HALO], other[4][HALO];
 static MPI_Comm cart, half;
 static volatile double sink;
@@ -53,7 +54,7 @@ static int open_file(const char *name)
 
 static void late_sleep(void)
 {
-	usleep(LATE_US); /* late: sleep */
+	usleep(late_us); /* late: sleep */
 }
 
 static void late_flush(void)
@@ -76,7 +77,7 @@ static void late_read(void)
 	if (pipe(ends))
 		abort();
 	if (!fork()) {
-		usleep(LATE_US);
+		usleep(late_us);
 		_exit(write(ends[1], "x", 1) != 1);
 	}
 	if (read(ends[0], &byte, 1) != 1) /* late: read */
@@ -89,7 +90,7 @@ static void *hold_lock(void *taken)
 {
 	pthread_mutex_lock(&lock);
 	*(volatile int *)taken = 1;
-	usleep(LATE_US);
+	usleep(late_us);
 	pthread_mutex_unlock(&lock);
 	return NULL;
 }
@@ -149,13 +150,13 @@ static void at_collective(const char *cause)
 static void at_sets(const char *cause, int n)
 {
 	if (!strcmp(cause, "some"))
-		usleep(rank == 2 || rank == 3 ? LATE_US : STEP_US); /* late: some */
+		usleep(rank == 2 || rank == 3 ? late_us : STEP_US); /* late: some */
 	if (!strcmp(cause, "quarter"))
-		usleep(rank < ranks / 4 ? LATE_US : STEP_US); /* late: quarter */
+		usleep(rank < ranks / 4 ? late_us : STEP_US); /* late: quarter */
 	if (!strcmp(cause, "second"))
-		usleep(rank % 2 ? LATE_US : STEP_US); /* late: second */
+		usleep(rank % 2 ? late_us : STEP_US); /* late: second */
 	if (!strcmp(cause, "turn"))
-		usleep(n % ranks == rank ? LATE_US : STEP_US); /* late: turn */
+		usleep(n % ranks == rank ? late_us : STEP_US); /* late: turn */
 	reduce();
 }
 
@@ -178,11 +179,11 @@ static void exchange_halo(int tag)
 static void at_messages(const char *cause)
 {
 	if (!strcmp(cause, "halo")) {
-		usleep(rank == 1 ? LATE_US : STEP_US); /* late: halo */
+		usleep(rank == 1 ? late_us : STEP_US); /* late: halo */
 		exchange_halo(0);
 	}
 	if (!strcmp(cause, "sender") && rank == 0) {
-		usleep(LATE_US); /* late: sender */
+		usleep(late_us); /* late: sender */
 		MPI_Send(&a, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
 	} else if (!strcmp(cause, "sender") && rank == 1) {
 		MPI_Recv(&b, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -190,11 +191,11 @@ static void at_messages(const char *cause)
 	if (!strcmp(cause, "receiver") && rank == 0) {
 		MPI_Ssend(&a, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
 	} else if (!strcmp(cause, "receiver") && rank == 1) {
-		usleep(LATE_US); /* late: receiver */
+		usleep(late_us); /* late: receiver */
 		MPI_Recv(&b, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	}
 	if (!strcmp(cause, "chain")) {
-		usleep(rank ? STEP_US : LATE_US); /* late: chain */
+		usleep(rank ? STEP_US : late_us); /* late: chain */
 		if (rank)
 			MPI_Recv(&b, 1, MPI_DOUBLE, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 		if (rank + 1 < ranks)
@@ -207,26 +208,26 @@ static void at_messages(const char *cause)
 static void at_roots(const char *cause)
 {
 	if (!strcmp(cause, "root")) {
-		usleep(rank == 0 ? LATE_US : STEP_US); /* late: root */
+		usleep(rank == 0 ? late_us : STEP_US); /* late: root */
 		MPI_Bcast(&a, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 		MPI_Barrier(MPI_COMM_WORLD);
 	}
 	if (!strcmp(cause, "gather")) {
 		double all[64];
 
-		usleep(rank == 3 ? LATE_US : STEP_US); /* late: gather */
+		usleep(rank == 3 ? late_us : STEP_US); /* late: gather */
 		MPI_Gather(&a, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 		MPI_Barrier(MPI_COMM_WORLD);
 	}
 	if (!strcmp(cause, "part")) {
-		usleep(rank == 3 ? LATE_US : STEP_US); /* late: part */
+		usleep(rank == 3 ? late_us : STEP_US); /* late: part */
 		MPI_Allreduce(&a, &b, 1, MPI_DOUBLE, MPI_SUM, half);
 		reduce();
 	}
 	if (!strcmp(cause, "serial"))
 		for (int i = 0; i < ranks; i++) {
 			if (i == rank)
-				usleep(LATE_US / 4); /* late: serial */
+				usleep(late_us / 4); /* late: serial */
 			MPI_Barrier(MPI_COMM_WORLD);
 		}
 	if (!strcmp(cause, "output")) {
@@ -246,6 +247,8 @@ int main(int argc, char **argv)
 	static const char *const messages[] = {"halo", "sender", "receiver", "chain"};
 	int kind = 0;
 
+	if (argc > 3)
+		late_us = 1000 * (useconds_t)atoi(argv[3]);
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
