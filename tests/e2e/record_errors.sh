@@ -32,7 +32,7 @@ else
 	skip 'errors and flags are those that strace sees' 'no strace'
 fi
 is "$(report query errors.pillion -f csv "select returnValue from OSRT_API join StringIds on nameId = id where value in
-	('mount', 'clock_nanosleep') order by value" | tail -n +2 | paste -sd' ')" '-22 -2' \
+	('mount', 'clock_nanosleep', 'ppoll') order by value" | tail -n +2 | paste -sd' ')" '-22 -2 -22' \
 	"nsys's tables have -errno as the value that the call returned"
 report export -t html -o errors.html errors.pillion >/dev/null
 is "$?" 0 'the page of failed calls'

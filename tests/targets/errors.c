@@ -3,6 +3,7 @@
  * with flags. Prints each call with its result and its error, which must be the same with and without recording. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <spawn.h>
@@ -67,6 +68,7 @@ static void fail_by_errno(void)
 	TRY(close(-1));
 	TRY(socketpair(AF_INET, SOCK_STREAM, 0, pair));
 	TRY(pipe2(pair, ~0));
+	TRY(ppoll(NULL, 0, &invalid, NULL));
 	TRY(select(-1, &set, NULL, NULL, NULL));
 	TRY(kill(getpid(), 1000));
 	TRY(waitpid(-1, NULL, 0));
