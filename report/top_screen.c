@@ -3,12 +3,14 @@
  * be the largest part of this program. */
 #include "report/top_screen.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,7 +21,7 @@
 #include "report/verb.h"
 #include "runtime/shared/common/clock.h"
 
-enum { ROWS = 24, COLUMNS = 80, FILTER_BYTES = 64, GPUS_SHOWN = 4, SAMPLE_NS = 50000000 };
+enum { ROWS = 24, COLUMNS = 80, FILTER_BYTES = 64, MESSAGE_BYTES = 256, GPUS_SHOWN = 4, SAMPLE_NS = 50000000 };
 enum order_key {
 	ORDER_CPU,
 	ORDER_WAIT,
@@ -38,6 +40,7 @@ static struct screen {
 	struct buffer frame;
 	enum order_key sort;
 	char filter[FILTER_BYTES];
+	char message[MESSAGE_BYTES]; /* shown until the next key */
 	bool is_typing, has_quit;
 	enum view { VIEW_PROCESSES, VIEW_LINES, VIEW_FILES } view;
 	struct table table; /* of that view */
@@ -355,6 +358,8 @@ static void draw(struct top *t)
 	buffer_print(&screen.frame, "\033[%zu;1H", screen.rows);
 	if (screen.is_typing)
 		buffer_print(&line, "filter: %s_", screen.filter);
+	else if (*screen.message)
+		text_escape(&line, screen.message, "");
 	else
 		buffer_print(&line, "q quit  < > sort: %s  / filter%s%s  Enter threads  l lines  f files",
 			     names[screen.sort], *screen.filter ? ": " : "", screen.filter);
@@ -362,6 +367,39 @@ static void draw(struct top *t)
 	buffer_text(&screen.frame, "\033[K");
 	write_all(screen.frame.data, screen.frame.size);
 	buffer_done(&line);
+}
+
+/* ---- recording ---- */
+
+/* Runs `pillion VERB PID` for the run of the selected process, and shows the line that it prints. */
+static void verb_run(const struct top *t, const char *verb)
+{
+	uint32_t pid = screen.selected || !screen.count ? screen.selected : t->processes[screen.order[0]].pid;
+	char target[16];
+	size_t used = 0;
+	int ends[2], null;
+	pid_t child;
+
+	snprintf(target, sizeof(target), "%u", pid);
+	if (!pid || pipe2(ends, O_CLOEXEC))
+		return;
+	child = fork();
+	if (!child) {
+		null = open("/dev/null", O_RDONLY);
+		dup2(null, STDIN_FILENO);
+		dup2(ends[1], STDOUT_FILENO);
+		dup2(ends[1], STDERR_FILENO);
+		execl("/proc/self/exe", "pillion-report", verb, target, NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	memset(screen.message, 0, sizeof(screen.message));
+	for (ssize_t n; used + 1 < MESSAGE_BYTES &&
+			(n = read(ends[0], screen.message + used, MESSAGE_BYTES - 1 - used)) > 0;)
+		used += (size_t)n;
+	close(ends[0]);
+	waitpid(child, NULL, 0);
+	screen.message[strcspn(screen.message, "\n")] = '\0';
 }
 
 /* ---- keys ---- */
@@ -392,12 +430,15 @@ static void key_typed(char key)
 
 static void key_pressed(const struct top *t, const char *keys)
 {
+	*screen.message = '\0';
 	if (screen.is_typing)
 		key_typed(*keys);
 	else if (*keys == 'q')
 		screen.has_quit = true;
 	else if (*keys == '<' || *keys == '>')
 		screen.sort = (screen.sort + (*keys == '>' ? 1 : ORDER_KEY_COUNT - 1)) % ORDER_KEY_COUNT;
+	else if (*keys == 's' || *keys == 'x' || *keys == 'd')
+		verb_run(t, *keys == 's' ? "start" : *keys == 'x' ? "stop" : "dump");
 	else if (*keys == 'l' || *keys == 'f')
 		view_set(*keys == 'l' ? VIEW_LINES : VIEW_FILES);
 	else if (*keys == '/')

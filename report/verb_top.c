@@ -164,7 +164,8 @@ static void more_help(struct text *ret)
 		 "of the last 5 seconds.\n"
 		 "\nOn a terminal the view is renewed each interval: q quits, < and > choose the column\n"
 		 "to sort by, / filters by command or line, the arrows select a process, Enter shows its\n"
-		 "threads, l and f the lines and files of the last seconds, and again the processes.\n");
+		 "threads, l and f the lines and files of the last seconds, and again the processes;\n"
+		 "s starts recording in the run of the selected process, x stops it, d dumps what it has.\n");
 }
 
 const struct verb verb_top = {

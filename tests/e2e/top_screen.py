@@ -103,6 +103,8 @@ def main():
     check(s.shows(r'^ TIME% +TIME LINE$'), 'l shows lines', s.text())
     s.press('l')
     check(s.shows(r'^ +PID'), 'and again the processes', s.text())
+    s.press('d')
+    check(s.shows(r'load\.dump1\.pillion$'), 'd dumps what was recorded, and shows where', s.text())
     s.press('/nothing')
     check(s.shows(r'^filter: nothing_$'), 'a filter is typed', s.text())
     s.press('\n')
