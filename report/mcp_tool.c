@@ -32,7 +32,7 @@ static const struct tool {
 	bool runs_commands; /* else it only reads */
 } tools[] = {
 	{"summary",
-	 "What a recorded run spent its time on, in at most 25 lines, with what to fix first. Call this first.",
+	 "What a recorded run spent its time on, as a few tables, with what to fix first. Call this first.",
 	 {"stats", "--summary"},
 	 {CAPTURE_ARGUMENT}},
 	{"findings",

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "report/analyze/summary.h"
-#include "report/analyze/summary_ended.h"
+#include "report/analyze/summary_tables.h"
 #include "report/base/text.h"
 #include "report/destination.h"
 #include "report/dumps/dumps.h"
@@ -224,6 +224,11 @@ static void show_asked(struct work *w, size_t index)
 
 enum { WIDTH_UNKNOWN = 100, WIDTH_LEAST = 40 };
 
+static void put_summary(void *data, const char *name, const char *title, const struct table *t)
+{
+	work_table(data, name, title, t);
+}
+
 static void show_summary(struct work *w)
 {
 	struct buffer text = {0};
@@ -231,18 +236,13 @@ static void show_summary(struct work *w)
 	size_t width = terminal_columns(STDOUT_FILENO);
 
 	width = !width ? WIDTH_UNKNOWN : width > WIDTH_LEAST ? width : WIDTH_LEAST;
-	summary_text(&w->context, capture, envelope_is_open() ? 0 : width, &text);
-	progress_clear();
 	if (envelope_is_open()) {
-		struct table ended = {0};
-
-		work_text(w, "summary", &text);
-		summary_ended(&w->context, &ended);
-		work_table(w, "ended", "What Ended the Run", &ended);
-		table_done(&ended);
-	} else {
-		work_marked(w, buffer_string(&text), "FIX FIRST", COLOUR_BOLD);
+		summary_tables(&w->context, w, put_summary);
+		return;
 	}
+	summary_text(&w->context, capture, width, &text);
+	progress_clear();
+	work_marked(w, buffer_string(&text), "FIX FIRST", COLOUR_BOLD);
 	buffer_done(&text);
 }
 

@@ -163,17 +163,10 @@ static void top_lines(const struct report_context *c, struct section *ret)
 /* "4.79 s, 5 processes (+2 of start-up), exit 0": the end is that of the command, or of the first process. */
 static void summary_head(const struct model *m, const struct roles *roles, struct buffer *out)
 {
-	size_t hosts = 0, processes = m->process_count - roles->shims;
+	size_t hosts = summary_hosts(m), processes = m->process_count - roles->shims;
 	const struct recorded *r = &roles->recorded;
 	struct buffer wall = {0};
 
-	for (size_t i = 0; i < m->machine_count; i++) {
-		bool is_new = true;
-
-		for (size_t k = 0; k < i; k++)
-			is_new &= strcmp(m->machines[i].host, m->machines[k].host) != 0;
-		hosts += is_new;
-	}
 	/* without a process the time of the run is unknown */
 	if (m->process_count) {
 		rule_time(out, roles->run_ns);

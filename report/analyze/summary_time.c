@@ -15,6 +15,20 @@
  * one part. ROLE_PERCENT: a role that takes less of all time than this is folded. */
 enum { DETAILS = 3, PART_PERCENT = 2, ROLE_PERCENT = 1, PLACE_WIDTH = 48, CAUSES = 3, LABEL_WIDTH = 20, BAR = 20 };
 
+size_t summary_hosts(const struct model *m)
+{
+	size_t hosts = 0;
+
+	for (size_t i = 0; i < m->machine_count; i++) {
+		bool is_new = true;
+
+		for (size_t k = 0; k < i; k++)
+			is_new &= strcmp(m->machines[i].host, m->machines[k].host) != 0;
+		hosts += is_new;
+	}
+	return hosts;
+}
+
 void summary_process(const struct model *m, const struct process *p, struct buffer *ret)
 {
 	char label[LABEL_WIDTH * 2];
@@ -288,17 +302,15 @@ static void idle_causes(const struct gaps *g, bool has_ranges, struct buffer *re
 		buffer_text(ret, ")");
 }
 
-void summary_devices(const struct report_context *c, const struct gaps *g, bool has_ranges, struct buffer *ret)
+const char *const device_share_names[DEVICE_SHARES] = {"kernels", "copies", "graphs", "idle"};
+
+void summary_device_shares(const struct report_context *c, const struct gaps *g, bool has_ranges,
+			   struct device_shares *ret)
 {
-	static const struct {
-		const char *name;
-		uint8_t kinds[2];
-	} shown[] = {{"kernels", {TF_DEVICE_KERNEL, 0}},
-		     {"copies", {TF_DEVICE_COPY, TF_DEVICE_SET}},
-		     {"graphs", {TF_DEVICE_GRAPH, 0}}};
 	struct device_kinds kinds = {0};
 	uint64_t busy = 0, wall = 0;
 
+	*ret = (struct device_shares){0};
 	for (size_t i = 0; i < g->device_count; i++) {
 		busy += g->devices[i].busy_ns;
 		wall += g->devices[i].wall_ns;
@@ -306,20 +318,32 @@ void summary_devices(const struct report_context *c, const struct gaps *g, bool 
 	for (size_t i = 0; has_ranges && i < g->sum_count; i++)
 		if (is_unrecorded(&g->sums[i]))
 			wall -= g->sums[i].total_ns;
-	wall = wall > busy ? wall : busy;
-	if (!wall)
+	ret->wall_ns = wall > busy ? wall : busy;
+	if (!ret->wall_ns)
 		return;
 	device_scan(&(struct scan){.context = c, .more = &kinds}, device_visit, NULL);
-	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "GPU");
-	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
-		uint64_t ns = kinds.ns[shown[i].kinds[0]] + (shown[i].kinds[1] ? kinds.ns[shown[i].kinds[1]] : 0);
+	ret->ns[DEVICE_KERNELS] = kinds.ns[TF_DEVICE_KERNEL];
+	ret->ns[DEVICE_COPIES] = kinds.ns[TF_DEVICE_COPY] + kinds.ns[TF_DEVICE_SET];
+	ret->ns[DEVICE_GRAPHS] = kinds.ns[TF_DEVICE_GRAPH];
+	/* Operations overlap: each has its share of the time in which the device was busy. */
+	for (size_t i = 0; i < DEVICE_IDLE; i++)
+		ret->ns[i] = kinds.all ? (uint64_t)((double)busy * (double)ret->ns[i] / (double)kinds.all) : 0;
+	ret->ns[DEVICE_IDLE] = ret->wall_ns - busy;
+}
 
-		/* Operations overlap: each has its share of the time in which the device was busy. */
-		if (ns)
-			buffer_print(ret, "%s %.1f %% · ", shown[i].name,
-				     100 * (double)busy / (double)wall * (double)ns / (double)kinds.all);
-	}
-	buffer_print(ret, "idle %.1f %%", 100 * (double)(wall - busy) / (double)wall);
+void summary_devices(const struct report_context *c, const struct gaps *g, bool has_ranges, struct buffer *ret)
+{
+	struct device_shares shares;
+
+	summary_device_shares(c, g, has_ranges, &shares);
+	if (!shares.wall_ns)
+		return;
+	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "GPU");
+	for (size_t i = 0; i < DEVICE_SHARES; i++)
+		if (shares.ns[i] || i == DEVICE_IDLE)
+			buffer_print(ret, "%s %.1f %%%s", device_share_names[i],
+				     100 * (double)shares.ns[i] / (double)shares.wall_ns,
+				     i == DEVICE_IDLE ? "" : " · ");
 	if (g->device_count > 1)
 		buffer_print(ret, " of %zu pairs of process and device", g->device_count);
 	idle_causes(g, has_ranges, ret);

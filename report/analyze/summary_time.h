@@ -26,6 +26,18 @@ void summary_parts(struct time_part *parts, size_t count, struct buffer *ret);
 /* A line for each of the `lines` roles that take most time, and one for what is folded. */
 void summary_roles(const struct report_context *c, const struct roles *roles, size_t lines, struct buffer *ret);
 
+/* Machines with different names. */
+size_t summary_hosts(const struct model *m);
+
+/* How long devices were busy, divided among what they executed, and idle; wall_ns 0: none was used. */
+enum { DEVICE_KERNELS, DEVICE_COPIES, DEVICE_GRAPHS, DEVICE_IDLE, DEVICE_SHARES };
+extern const char *const device_share_names[DEVICE_SHARES];
+struct device_shares {
+	uint64_t ns[DEVICE_SHARES], wall_ns;
+};
+void summary_device_shares(const struct report_context *c, const struct gaps *g, bool has_ranges,
+			   struct device_shares *ret);
+
 /* Kernels, copies, graphs and idle time with its causes; nothing if no device was used. */
 void summary_devices(const struct report_context *c, const struct gaps *g, bool has_ranges, struct buffer *ret);
 

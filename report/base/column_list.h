@@ -31,6 +31,7 @@
 	X(PROCESS, "Process")										       \
 	X(PROCESS_GROUP, "Process Group") X(PROGRAM, "Program") X(RANGE, "Range") X(RANGESTACK, "RangeStack")	       \
 	X(RANK, "Rank") X(REASON, "Reason") X(REASONS, "Reasons") X(RESTARTS, "Restarts") X(RULE, "Rule")	       \
+	X(ROLE, "Role") X(MISSING, "Missing")									       \
 	X(SCHEDULER, "Scheduler") X(SCOPE, "Scope") X(SEQ, "Seq") X(SETTING, "Setting") X(SHAPE, "Shape")	       \
 	X(RECORDING, "Recording") X(SIGNAL, "Signal")								       \
 	X(SIZES, "Sizes") X(SIZE_BYTES, "Size (bytes)") X(SLOWEST_RANK, "Slowest Rank") X(SOURCE, "Source")	       \
@@ -60,6 +61,8 @@
 	X(DEPTH, "Depth") X(DEVICE_RECORDS, "Device Records") X(ESTIMATED_CALLS, "Estimated Calls")		       \
 	X(EXECUTIONS, "Executions") X(FAILED_CHANGES, "Failed Changes") X(FAILED_OPENS, "Failed Opens")		       \
 	X(FAILED_STATS, "Failed Stats") X(FILES, "Files") X(FLOP, "FLOP") X(FLOPS, "FLOPs") X(FREES, "Frees")	       \
+	X(BELOW, "Below Threshold") X(HOSTS, "Hosts") X(IDLE_HELPERS, "Idle Helpers") X(LOST, "Lost")	       \
+	X(RECORDED, "Recorded") X(STARTUP_PROCESSES, "Start-up Processes")				       \
 	X(GAPS, "Gaps") X(GPU_PAGE_FAULTS, "GPU Page Faults") X(INSTANCES, "Instances")				       \
 	X(INVOLUNTARY_SWITCHES, "Involuntary Switches") X(KERNELS, "Kernels")					       \
 	X(KERN_INST, "Kern Inst") X(LAUNCHES, "Launches") X(LEAST_OF_A_RANK_BYTES, "Least of a Rank (bytes)")	       \
@@ -99,6 +102,7 @@
 	X(GPU_TIME_NS, "GPU Time (ns)") X(GPU_TOTAL_NS, "GPU Total (ns)") X(HOST_NS, "Host (ns)")		       \
 	X(IDLE_TIME_NS, "Idle Time (ns)") X(INCLUSIVE_GPU_NS, "Inclusive GPU (ns)")				       \
 	X(INCLUSIVE_NS, "Inclusive (ns)") X(IN_CALLS_NS, "In Calls (ns)") X(KERNEL_DUR_NS, "Kernel Dur (ns)")	       \
+	X(LAUNCHER_NS, "Launcher (ns)") X(OWN_NS, "Own (ns)") X(RECORDED_NS, "Recorded (ns)")		       \
 	X(HIGH_NS, "High (ns)") X(LOW_NS, "Low (ns)") X(SAVED_NS, "Saved (ns)") X(SAVES_HIGH_NS, "Saves High (ns)") \
 	X(SAVES_LOW_NS, "Saves Low (ns)") X(SAVES_NS, "Saves (ns)")					       \
 	X(KERNEL_START_NS, "Kernel Start (ns)") X(KMAX_NS, "KMax (ns)") X(KMIN_NS, "KMin (ns)")			       \

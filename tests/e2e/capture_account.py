@@ -66,9 +66,15 @@ def check_lines(truth, recorded):
     check(0 < lasted <= recorded + WAIT_NS, f"lines: the long wait has {lasted / 1e9:.3f} s")
 
 
-def check_summary():
+def check_summary(truth, recorded):
     summary = run("stats", "--summary", CAPTURE)
     main = re.search(r"^(main|capture_parts.py) .*", summary, re.M)[0]
+    roles = [row for row in json.loads(run("stats", "--json", "--summary", CAPTURE))["rows"] if row["table"] == "roles"]
+    parts = [row for row in roles if row["Role"] in ("main", "capture_parts.py")]
+    for name, wanted in ("cpu", "cpu"), ("inside_sleep", "slept"):
+        ns_of = sum(row["Time (ns)"] for row in parts if name in (row["Kind"], row["Function"]))
+        share = 100 * ns_of / parts[0]["Lifetime (ns)"]
+        check(abs(share - 100 * truth[wanted] / recorded) <= 5, f"summary: {share} % of {name}: {parts}")
     shares = {words: int(percent) for percent, words in re.findall(r"(\d+) % ([^·]+)", main)}
     check(sum(shares.values()) == 100, f"summary: the shares are not of the whole: {main}")
     check("of which all shares are)" in summary.splitlines()[0], f"summary: {summary.splitlines()[0]}")
@@ -103,7 +109,7 @@ def main():
     recorded = truth["wall"]
     check_time(truth, recorded)
     check_lines(truth, recorded)
-    check_summary()
+    check_summary(truth, recorded)
     check_findings()
     files = {row["Path"].rpartition("/")[2]: ns(row, "Written (bytes)") for row in rows("files")}
     check(files.get("inside") == truth["written"], f"files: {files}")

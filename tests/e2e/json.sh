@@ -44,7 +44,7 @@ envelope 'what --top leaves out' 'a["truncated"] == {"shown": 1, "of": 3} and a[
 envelope 'nothing' 'a["verdict"] == "clean" and not a["rows"]' stats --json -r osrt_sum --filter-time=/1ns run.pillion
 envelope 'a report without data' 'a["verdict"] == "could_not_check" and "OpenMP" in a["reason"]' \
 	stats --json -r openmp_sum run.pillion
-envelope 'the summary' "${first}['table'] == 'summary' and any('PROCESS' in r['Text'].upper() for r in a['rows'])" \
+envelope 'the summary' "${first}['table'] == 'run' and {'calls', 'ledger'} <= {r['table'] for r in a['rows']}" \
 	stats --json --summary run.pillion
 envelope 'info' 'any(row["table"] == "processes" for row in a["rows"])' info --json run.pillion
 envelope 'analyze' "${first}['Verdict'] == 'found' and ${first}['Rule'] in a['reason'] and a['next'] \

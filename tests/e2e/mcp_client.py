@@ -20,7 +20,7 @@ PATIENCE = 600  # seconds after which a server hangs
 
 # Arguments of good calls, and what is true of the answer.
 CALLS = [
-    ("summary", {"capture": "run.pillion"}, lambda a: a["rows"][0]["table"] == "summary"),
+    ("summary", {"capture": "run.pillion"}, lambda a: a["rows"][0]["table"] == "run"),
     ("findings", {"capture": "run.pillion"}, lambda a: a["verdict"] == "found" and a["rows"][0]["Advice"]),
     ("findings", {"capture": "run.pillion", "rule": "gpu_idle"}, lambda a: a["rows"][0]["Rule"] == "gpu_idle"),
     ("table", {"capture": "run.pillion", "report": "osrt_sum"}, lambda a: a["rows"][0]["Name"] == "waitpid"),
