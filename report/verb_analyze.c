@@ -93,43 +93,54 @@ struct findings {
 	size_t count;
 	size_t *order;
 	struct fix_first first;
-	bool is_rules; /* what FIX FIRST says is a finding of a rule, the first one */
+	struct costs *costs;
 	uint64_t wall_ns;
 };
 
-/* The finding that FIX FIRST names comes first, also if it costs no time. False: it names something else. */
-static bool put_first(struct findings *f)
+/* The finding that FIX FIRST names comes first, also if it costs no time. */
+static void put_first(struct findings *f)
 {
 	size_t i = 0, at;
 
-	while (i < f->count && &f->all[f->order[i]] != f->first.first.finding)
+	while (i < f->count && f->first.count && &f->all[f->order[i]] != f->first.items->finding)
 		i++;
-	if (i == f->count)
-		return false;
+	if (!f->first.count || i == f->count)
+		return;
 	at = f->order[i];
 	memmove(f->order + 1, f->order, i * sizeof(*f->order));
 	f->order[0] = at;
-	return true;
+}
+
+/* From where the lines are reached: with one reading of the events. */
+static void find_callers(const struct report_context *c, struct findings *f)
+{
+	struct caller_query *queries = mem_alloc((f->count + f->first.count + 1) * sizeof(*queries));
+
+	for (size_t i = 0; i < f->count; i++)
+		queries[i] = rule_caller(&f->all[i].line, &f->all[i].called_from);
+	for (size_t i = 0; i < f->first.count; i++)
+		queries[f->count + i] = rule_caller(&f->first.items[i].line, &f->first.items[i].called_from);
+	callers_find(c, queries, f->count + f->first.count);
+	free(queries);
 }
 
 static void findings_find(struct work *w, struct rules *rules, struct findings *ret)
 {
 	const struct job_time *time = rules_time(rules);
-	struct costs *costs = costs_new(rules->context);
 	uint64_t least_ns = fix_first_least(time->roles.wall_ns);
 
-	*ret = (struct findings){.count = chosen_count(w->line), .wall_ns = time->roles.wall_ns};
+	*ret = (struct findings){.count = chosen_count(w->line), .wall_ns = time->roles.wall_ns,
+				 .costs = costs_new(rules->context)};
 	ret->all = mem_alloc(ret->count * sizeof(*ret->all) + 1);
 	for (size_t i = 0; i < ret->count; i++) {
 		run_rule(w, rules, chosen_rule(w->line, i), &ret->all[i]);
-		fix_first_saving(costs, &ret->all[i], least_ns, &ret->all[i].saves);
+		fix_first_saving(ret->costs, &ret->all[i], least_ns, &ret->all[i].saves);
 	}
 	if (!w->line->rule_count)
-		fix_first_find(rules->context, costs, time, ret->all, ret->count, &ret->first);
-	rules_find_callers(rules->context, ret->all, ret->count);
+		fix_first_find(rules->context, ret->costs, time, ret->all, ret->count, &ret->first);
+	find_callers(rules->context, ret);
 	ret->order = places_in_order(ret->count, findings_by_cost, ret->all);
-	ret->is_rules = put_first(ret);
-	costs_free(costs);
+	put_first(ret);
 }
 
 static void findings_done(struct findings *f)
@@ -137,6 +148,7 @@ static void findings_done(struct findings *f)
 	for (size_t i = 0; i < f->count; i++)
 		finding_done(&f->all[i]);
 	fix_first_done(&f->first);
+	costs_free(f->costs);
 	free(f->order);
 	free(f->all);
 }
@@ -199,46 +211,75 @@ static void add_saving(struct table *t, bool is_found, const struct saving *s, u
 		table_nothing(t);
 }
 
-/* What FIX FIRST says, unless a rule says it. */
-static void add_first(const struct findings *f, struct table *t, struct buffer *reason)
+/* Whose time it is. */
+static void add_actor(struct table *t, const struct actor *a)
 {
-	const struct fix_first_cause *first = &f->first.first;
+	struct buffer pid = {0}, thread = {0};
 
-	if (f->is_rules || !first->text.size)
+	if (!a) {
+		table_nothings(t, 3);
 		return;
-	buffer_print(reason, "fix_first: %s", first->text.data);
-	table_text(t, "fix_first");
-	table_text(t, "found");
-	add_saving(t, true, &first->saves, f->wall_ns);
-	add_text(t, &first->text);
-	add_line(t, &first->line);
-	add_text(t, &first->called_from);
-	table_nothings(t, 3);
-	table_text(t, first->how ? first->how : "remove it");
+	}
+	buffer_print(&pid, "%u", a->image->pid);
+	actor_words(a, &thread);
+	table_text(t, image_rank(a->image));
+	table_text(t, pid.data);
+	table_text(t, thread.data);
+	buffer_done(&pid);
+	buffer_done(&thread);
 }
 
-/* For --json: what FIX FIRST says, and what each rule has found, in a sentence each, what saves most first. */
-static void findings_table(const struct findings *f, struct table *ret, struct buffer *reason, size_t *counts)
+static void add_cause(struct table *t, const struct fix_first_cause *cause, uint64_t wall_ns)
+{
+	table_text(t, cause->rule);
+	table_text(t, "found");
+	add_saving(t, true, &cause->saves, wall_ns);
+	add_text(t, &cause->text);
+	add_line(t, &cause->line);
+	add_text(t, &cause->called_from);
+	add_actor(t, cause->actor);
+	table_text(t, cause->finding ? cause->finding->rule->advice : cause->how ? cause->how : "remove it");
+}
+
+/* Whether one of the causes is that of the finding, or of something at its line. */
+static bool is_among(const struct fix_first *causes, const struct finding *f)
+{
+	for (size_t i = 0; i < causes->count; i++)
+		if (causes->items[i].finding == f)
+			return true;
+	return fix_first_at(causes, &f->line) != NULL;
+}
+
+/* For --json: what to fix, what saves most first; then the answers, in a sentence each, of the rules that say nothing
+ * about that. Verdict minor: a rule has found something that would save little. */
+static void findings_table(const struct findings *f, bool is_chosen, struct table *ret, struct buffer *reason,
+			   size_t *counts)
 {
 	static const char *const words[] = {"clean", "found", "could_not_check"};
 
 	table_has(ret, COL_RULE, COL_VERDICT, COL_SAVES_NS, COL_SAVES_LOW_NS, COL_SAVES_HIGH_NS, COL_SHARE_PERCENT,
 		  COL_TEXT, COL_LINE, COL_CALLED_FROM, COL_RANK, COL_PROCESS, COL_THREAD, COL_ADVICE);
-	add_first(f, ret, reason);
+	for (size_t i = 0; i < f->first.count; i++)
+		add_cause(ret, &f->first.items[i], f->wall_ns);
+	if (f->first.count)
+		buffer_print(reason, "%s: %s", f->first.items->rule, f->first.items->text.data);
 	for (size_t i = 0; i < f->count; i++) {
 		const struct finding *one = &f->all[f->order[i]];
+		bool is_found = one->verdict == VERDICT_FOUND;
 
-		if (one->verdict == VERDICT_FOUND && !reason->size)
+		counts[one->verdict]++;
+		if (is_found && is_among(&f->first, one))
+			continue;
+		if (is_found && !reason->size)
 			buffer_print(reason, "%s: %s. %s", one->rule->name, buffer_string(&one->text),
 				     one->rule->advice);
-		counts[one->verdict]++;
 		table_text(ret, one->rule->name);
-		table_text(ret, words[one->verdict]);
-		add_saving(ret, one->verdict == VERDICT_FOUND, &one->saves, f->wall_ns);
+		table_text(ret, is_found && !is_chosen ? "minor" : words[one->verdict]);
+		add_saving(ret, is_found, &one->saves, f->wall_ns);
 		add_text(ret, &one->text);
 		add_line(ret, &one->line);
 		add_text(ret, &one->called_from);
-		table_nothings(ret, 3);
+		add_actor(ret, is_found && one->line.size ? costs_actor(f->costs, one->line.data, NULL) : NULL);
 		table_text(ret, one->rule->advice);
 	}
 }
@@ -252,7 +293,7 @@ static void show_envelope(struct work *w, struct rules *rules)
 	struct findings f;
 
 	findings_find(w, rules, &f);
-	findings_table(&f, &table, &reason, counts);
+	findings_table(&f, w->line->rule_count, &table, &reason, counts);
 	counts[VERDICT_FOUND] += reason.size && !counts[VERDICT_FOUND];
 	if (!counts[VERDICT_FOUND])
 		buffer_print(&reason, "%zu rules are clean, %zu could not be checked", counts[VERDICT_CLEAN],

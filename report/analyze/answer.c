@@ -9,13 +9,13 @@
 /* Fills in called_from of the findings and of what to fix first, with one reading of the events. */
 static void find_callers(const struct report_context *c, struct answer *a)
 {
-	struct caller_query *queries = mem_alloc((rule_count + 2) * sizeof(*queries));
+	struct caller_query *queries = mem_alloc((rule_count + a->first.count + 1) * sizeof(*queries));
 	size_t n = 0;
 
 	for (size_t i = 0; i < rule_count; i++)
 		queries[n++] = rule_caller(&a->found[i].line, &a->found[i].called_from);
-	queries[n++] = rule_caller(&a->first.first.line, &a->first.first.called_from);
-	queries[n++] = rule_caller(&a->first.inside.line, &a->first.inside.called_from);
+	for (size_t i = 0; i < a->first.count; i++)
+		queries[n++] = rule_caller(&a->first.items[i].line, &a->first.items[i].called_from);
 	callers_find(c, queries, n);
 	free(queries);
 }
@@ -98,7 +98,7 @@ static void fill_run(struct answer *a, struct table *t)
 
 static void add_cause(struct table *t, const struct fix_first_cause *cause, uint64_t wall_ns)
 {
-	if (!cause->text.size)
+	if (!cause)
 		return;
 	cell_text(t, &cause->text);
 	table_number(t, cause->saves.saved_ns);
@@ -129,8 +129,8 @@ static void fill_first(struct answer *a, struct table *t)
 	table_has(t, COL_TEXT, COL_SAVES_NS, COL_SAVES_LOW_NS, COL_SAVES_HIGH_NS, COL_SHARE_PERCENT);
 	table_column(t, "If", COLUMN_TEXT);
 	table_has(t, COL_LINE, COL_FUNCTION, COL_CALLED_FROM, COL_ADVICE, COL_RULE);
-	add_cause(t, &a->first.first, wall_ns);
-	add_cause(t, &a->first.inside, wall_ns);
+	add_cause(t, a->first.items, wall_ns);
+	add_cause(t, fix_first_inside(&a->first), wall_ns);
 }
 
 /* One part of a role's time. */

@@ -116,6 +116,18 @@ void costs_of_line(struct costs *k, const char *line, const char *function, unsi
 	edit_done(&edit);
 }
 
+const struct actor *costs_actor(struct costs *k, const char *line, const char *function)
+{
+	for (size_t i = 0; k->causes && i < k->path.count; i++) {
+		const struct path_row *row = &k->path.rows[i];
+
+		if (row->kind <= CRITICAL_UNSEEN && row->actor < k->causes->actor_count &&
+		    row->what < k->causes->editables.count && is_of_line(k, row->what, line, function))
+			return &k->causes->actors[row->actor];
+	}
+	return NULL;
+}
+
 /* ---- kernels ---- */
 
 bool costs_of_kernel(struct costs *k, uint64_t least_ns, struct saving *ret, uint32_t *ret_what, double *ret_ns)
@@ -142,7 +154,8 @@ bool costs_of_kernel(struct costs *k, uint64_t least_ns, struct saving *ret, uin
 /* ---- balance ---- */
 
 void costs_of_balance(struct costs *k, const struct partition *p, const struct roles *roles, const struct role *role,
-		      uint64_t least_ns, struct saving *ret, uint64_t *ret_most, uint64_t *ret_mean)
+		      uint64_t least_ns, struct saving *ret, uint64_t *ret_most, uint64_t *ret_mean,
+		      const struct actor **ret_actor)
 {
 	size_t count = 0, number = (size_t)(role - roles->items) + 1;
 	double sum = 0, most = 0;
@@ -156,6 +169,8 @@ void costs_of_balance(struct costs *k, const struct partition *p, const struct r
 	for (uint32_t i = 0; k->causes && i < k->causes->actor_count; i++)
 		if (map_find(&known, (uintptr_t)k->causes->actors[i].image, (uintptr_t)k->causes->actors[i].thread)) {
 			sum += k->work[i];
+			if (k->work[i] > most)
+				*ret_actor = &k->causes->actors[i];
 			most = k->work[i] > most ? k->work[i] : most;
 			count++;
 		}

@@ -29,9 +29,14 @@ void costs_of_line(struct costs *k, const char *line, const char *function, unsi
 /* The kernel whose time matters most, at half of its time. False: there is none. */
 bool costs_of_kernel(struct costs *k, uint64_t least_ns, struct saving *ret, uint32_t *ret_what, double *ret_ns);
 
-/* The threads of a role (by their actors) with the same work each; *ret_most and *ret_mean: their work. */
+/* The threads of a role (by their actors) with the same work each; *ret_most and *ret_mean: their work; *ret_actor:
+ * the one with most of it. */
 void costs_of_balance(struct costs *k, const struct partition *p, const struct roles *roles, const struct role *role,
-		      uint64_t least_ns, struct saving *ret, uint64_t *ret_most, uint64_t *ret_mean);
+		      uint64_t least_ns, struct saving *ret, uint64_t *ret_most, uint64_t *ret_mean,
+		      const struct actor **ret_actor);
+
+/* Which actor has most of the line's time on the critical path; NULL: none. */
+const struct actor *costs_actor(struct costs *k, const char *line, const char *function);
 
 struct causality *costs_causes(struct costs *k); /* NULL: nothing was recorded */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the one thing to fix first. */
+/* Finds what to fix, and sorts it by what it would save. */
 #include "report/analyze/fix_first.h"
+#include "report/analyze/summary_deadlock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,6 @@
 #include "report/derive/stacks/frame.h"
 #include "report/derive/stacks/samples.h"
 
-/* A finding that costs no time but may end the run, such as a leak, ranks as a saving of this part of the run. */
-#define NOT_TIME_SHARE 0.6
 /* A cause outside of the program, or one of which an unknown part could be saved, comes first only if it takes this
  * part of the run. */
 #define OUTSIDE_SHARE 0.5
@@ -20,9 +19,9 @@ struct choice {
 	struct costs *costs;
 	const struct partition *partition;
 	const struct roles *roles;
+	struct texts told; /* file:line where threads wait for each other: DEADLOCK tells that */
 	uint64_t least_ns;
-	struct fix_first_cause inside, outside, last; /* last: waits of which nobody knows whether they are needed */
-	bool is_cpu;
+	struct fix_first *causes;
 };
 
 static double share_of(uint64_t part, uint64_t whole)
@@ -56,42 +55,135 @@ static void limit_saving(struct saving *s, uint64_t most)
 	s->high_ns = at_most(s->high_ns, most);
 }
 
-/* The better one of the two stays. Takes ownership of the cause. */
-static bool choose(struct choice *k, struct fix_first_cause *best, struct fix_first_cause *cause)
+/* "file:line" of "function (file:line)"; else all of it. */
+static void add_place(const struct buffer *line, struct buffer *ret)
 {
-	uint64_t wall = k->roles->wall_ns, saved = cause->saves.saved_ns;
+	struct frame frame;
 
-	if (saved < k->least_ns || saved <= best->saves.saved_ns) {
-		cause_done(cause);
-		return false;
-	}
-	cause_done(best);
-	*best = *cause;
-	best->saves.saved_ns = saved < wall ? saved : wall;
-	return true;
+	frame_split(buffer_string(line), &frame);
+	if (frame.file && frame.line)
+		buffer_print(ret, "%s:%u", frame.file, frame.line);
+	else
+		buffer_text(ret, buffer_string(line));
+	frame_done(&frame);
 }
 
-/* A call or a line at which a rule has found something needs to save much more to be named instead. */
-static bool is_named_already(const struct choice *k, const struct fix_first_cause *cause)
+static bool is_told(const struct choice *k, const struct fix_first_cause *cause)
 {
-	return cause->line.size && k->inside.line.size && !strcmp(cause->line.data, k->inside.line.data) &&
-	       k->inside.saves.saved_ns >= cause->saves.saved_ns / 4 * 3;
+	struct buffer place = {0};
+	bool is_told = false;
+
+	add_place(&cause->line, &place);
+	for (size_t i = 0; i < k->told.count && place.size; i++)
+		is_told |= !strcmp(k->told.items[i], place.data);
+	buffer_done(&place);
+	return is_told;
+}
+
+struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct buffer *line)
+{
+	struct fix_first_cause *found = NULL;
+	struct buffer place = {0}, other = {0};
+
+	add_place(line, &place);
+	for (size_t i = 0; i < f->count && place.size && !found; i++) {
+		buffer_clear(&other);
+		add_place(&f->items[i].line, &other);
+		if (other.size && !strcmp(other.data, place.data))
+			found = &f->items[i];
+	}
+	buffer_done(&place);
+	buffer_done(&other);
+	return found;
+}
+
+static bool is_work(const struct fix_first_cause *cause)
+{
+	return cause->is_bound || cause->is_borrowed;
+}
+
+/* Whether `a` tells more of their line than `b`: what can be changed there, rather than that it computes, or waits for
+ * others; in the words of a rule, if there is one; else the larger one. */
+static bool is_better(const struct fix_first_cause *a, const struct fix_first_cause *b)
+{
+	if (is_work(a) != is_work(b))
+		return is_work(b);
+	if (!a->finding != !b->finding)
+		return a->finding;
+	return a->saves.saved_ns > b->saves.saved_ns;
+}
+
+/* Two causes at one line, of which the better one stays. Takes ownership of `other`. */
+static void join_causes(struct fix_first_cause *cause, struct fix_first_cause *other)
+{
+	bool is_same = is_work(cause) == is_work(other) && !cause->how == !other->how;
+	struct saving larger = cause->saves.saved_ns > other->saves.saved_ns ? cause->saves : other->saves;
+
+	if (is_better(other, cause)) {
+		struct fix_first_cause worse = *cause;
+
+		*cause = *other;
+		*other = worse;
+	}
+	if (is_same)
+		cause->saves = larger;
+	cause_done(other);
+}
+
+/* Of causes at one line, one stays. Takes ownership of the cause. */
+static void propose(struct choice *k, struct fix_first_cause *cause)
+{
+	struct fix_first *all = k->causes;
+	struct fix_first_cause *same;
+	bool is_time = !cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME);
+
+	limit_saving(&cause->saves, k->roles->wall_ns);
+	if ((is_time && cause->saves.saved_ns < k->least_ns) || is_told(k, cause)) {
+		cause_done(cause);
+		return;
+	}
+	same = fix_first_at(all, &cause->line);
+	if (same) {
+		join_causes(same, cause);
+		return;
+	}
+	all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
+	all->items[all->count++] = *cause;
 }
 
 /* ---- what the partition tells ---- */
 
+/* The line of the code that takes the time; else the one that waits for the program. */
+static void find_line(const struct choice *k, const struct role *r, struct fix_first_cause *cause)
+{
+	const struct role_call *wait;
+	struct frame frame;
+	bool has_place;
+
+	frame_split(buffer_string(&cause->line), &frame);
+	has_place = frame.file && frame.line;
+	frame_done(&frame);
+	wait = has_place ? NULL : role_parent_wait(k->roles, r, NULL);
+	if (!wait || !wait->is_users)
+		return;
+	buffer_clear(&cause->line);
+	role_frame(k->context, wait, &cause->line);
+	cause->is_borrowed = true;
+}
+
 static void propose_cpu(struct choice *k, const struct role *r)
 {
 	uint64_t idle_ns = r->import_ns + r->polling_ns, cpu_ns = r->cpu_ns > idle_ns ? r->cpu_ns - idle_ns : 0;
-	struct fix_first_cause cause = {.how = "if it took half of its time"};
+	struct fix_first_cause cause = {.rule = "bound_by", .how = "if it took half of its time", .is_bound = true,
+					.is_cpu = !samples_any(k->context->model)};
 	uint64_t line_ns = cpu_ns;
-	bool is_sampled = samples_any(k->context->model);
 	struct buffer line = {0}, time = {0};
 
 	role_hot_frame(k->context, r, &cause.line);
 	if (cause.line.size)
 		line_ns = r->lines.items[0].ns;
 	costs_of_line(k->costs, buffer_string(&cause.line), "", COST_COMPUTING, k->least_ns, &cause.saves);
+	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), "");
 	/* Without samples, the time that it waited for a CPU cannot be told from its computing. */
 	limit_saving(&cause.saves, role_wall_ns(r, line_ns) / 2);
 	role_words(r, &cause.text);
@@ -107,10 +199,8 @@ static void propose_cpu(struct choice *k, const struct role *r)
 	}
 	buffer_done(&line);
 	buffer_done(&time);
-	if (is_named_already(k, &cause))
-		cause_done(&cause);
-	else if (choose(k, &k->inside, &cause))
-		k->is_cpu = !is_sampled;
+	find_line(k, r, &cause);
+	propose(k, &cause);
 }
 
 /* Children that run other programs; workers that were forked are roles whose own time is proposed. */
@@ -163,6 +253,14 @@ static bool may_be_needed(const struct choice *k, const struct role *r, const st
 	}
 }
 
+/* A wait for others that no line of the user's makes: of a launcher, a compiler's driver, a pool of threads. What it
+ * waits for is proposed. */
+static bool is_of_library(const struct role_call *call)
+{
+	return call->has_frame && !call->is_users &&
+	       (call->kind == BLOCKED_CHILD || blocked_waits_for_others(call->kind));
+}
+
 static void call_words(const struct choice *k, const struct role *r, const struct role_call *call,
 		       const struct role *programs, struct buffer *text)
 {
@@ -193,43 +291,56 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 {
 	const struct role *programs = call->kind == BLOCKED_CHILD ? programs_of(k, r) : NULL;
 	bool is_of_children = programs && programs->processes > 1, is_sync = call->kind == BLOCKED_GPU;
-	struct fix_first_cause cause = {.how = is_of_children ? "if they ran side by side"
-					     : is_sync	      ? "if it waited only at the end"
+	struct fix_first_cause cause = {.rule = is_of_children ? "one_after_another"
+						: is_sync      ? "early_sync"
+							       : "blocked",
+					.how = is_of_children ? "if they ran side by side"
+					       : is_sync      ? "if it waited only at the end"
 							      : NULL};
+	struct buffer waits = {0};
 
-	if (role_wall_ns(r, call->ns) < k->least_ns)
+	if (role_wall_ns(r, call->ns) < k->least_ns || is_of_library(call) ||
+	    (k->told.count && blocked_waits_for_others(call->kind)))
 		return;
+	if (may_be_needed(k, r, call)) {
+		cause.rule = "bound_by";
+		cause.is_bound = cause.is_last = true;
+	}
 	role_frame(k->context, call, &cause.line);
 	costs_of_line(k->costs, buffer_string(&cause.line), call->function,
 		      is_of_children || is_sync ? COST_WAITS : COST_CALLS, k->least_ns, &cause.saves);
+	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), call->function);
 	if (is_of_children)
 		limit_to_cpus(k, call, programs, &cause.saves);
 	call_words(k, r, call, programs, &cause.text);
-	if (is_named_already(k, &cause))
-		cause_done(&cause);
-	else if (choose(k, may_be_needed(k, r, call) ? &k->last : &k->inside, &cause) && k->inside.text.size)
-		k->is_cpu &= k->inside.how != NULL;
+	find_line(k, r, &cause);
+	if (cause.is_borrowed) {
+		frame_short(cause.line.data, &waits);
+		buffer_print(&cause.text, ", awaited at %s", waits.data);
+	}
+	buffer_done(&waits);
+	propose(k, &cause);
 }
 
 static void propose_stop(struct choice *k, const struct role *r)
 {
-	struct fix_first_cause cause = {.saves.saved_ns = role_wall_ns(r, r->stopped_ns)};
+	struct fix_first_cause cause = {.rule = "stopped", .saves.saved_ns = role_wall_ns(r, r->stopped_ns)};
 
 	cause.saves.low_ns = cause.saves.high_ns = cause.saves.saved_ns;
 	role_words(r, &cause.text);
 	buffer_print(&cause.text, " %s stopped (SIGSTOP, or a job stopped by its shell) %.0f %% of the time",
 		     r->threads > 1 ? "were" : "was", share_of(r->stopped_ns, r->lifetime_ns));
-	choose(k, &k->inside, &cause);
+	propose(k, &cause);
 }
 
 static void propose_balance(struct choice *k, const struct role *r)
 {
-	struct fix_first_cause cause = {.how = "if all had the same work"};
+	struct fix_first_cause cause = {.rule = "unequal_work", .how = "if all had the same work"};
 	uint64_t most = 0, mean = 0;
 
 	if (r->threads < 2)
 		return;
-	costs_of_balance(k->costs, k->partition, k->roles, r, k->least_ns, &cause.saves, &most, &mean);
+	costs_of_balance(k->costs, k->partition, k->roles, r, k->least_ns, &cause.saves, &most, &mean, &cause.actor);
 	role_words(r, &cause.text);
 	buffer_text(&cause.text, " have unequal work: one has ");
 	rule_time(&cause.text, most);
@@ -237,12 +348,12 @@ static void propose_balance(struct choice *k, const struct role *r)
 	rule_time(&cause.text, mean);
 	role_work_line(k->context, k->roles, r, &cause.text);
 	role_hot_frame(k->context, r, &cause.line);
-	choose(k, &k->inside, &cause);
+	propose(k, &cause);
 }
 
 static void propose_kernel(struct choice *k)
 {
-	struct fix_first_cause cause = {.how = "if it took half of its time"};
+	struct fix_first_cause cause = {.rule = "bound_by", .how = "if it took half of its time", .is_bound = true};
 	struct causality *s = costs_causes(k->costs);
 	struct buffer place = {0};
 	uint32_t what;
@@ -259,7 +370,7 @@ static void propose_kernel(struct choice *k)
 		buffer_print(&cause.text, ", launched at %s", place.data);
 	}
 	buffer_done(&place);
-	choose(k, &k->inside, &cause);
+	propose(k, &cause);
 }
 
 /* ---- what the rules found ---- */
@@ -280,7 +391,7 @@ void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t lea
 	bool is_replayed = f->line.size && !(f->rule->flags & (RULE_OUTSIDE | RULE_NOT_TIME)) && costs_causes(costs);
 
 	*ret = (struct saving){.saved_ns = f->cost_ns, .low_ns = is_replayed ? f->cost_ns : 0, .high_ns = f->cost_ns};
-	if (!is_known && (double)f->cost_ns < OUTSIDE_SHARE * run_ns)
+	if (f->is_of_lines || (!is_known && (double)f->cost_ns < OUTSIDE_SHARE * run_ns))
 		*ret = (struct saving){0};
 	if (!is_replayed || f->cost_ns < least_ns || !is_known)
 		return;
@@ -290,42 +401,71 @@ void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t lea
 
 static void propose_finding(struct choice *k, const struct finding *f)
 {
-	struct fix_first_cause cause = {.finding = f};
-	bool is_outside = f->rule->flags & RULE_OUTSIDE;
+	struct fix_first_cause cause = {.rule = f->rule->name, .finding = f, .saves = f->saves,
+					.is_outside = f->rule->flags & RULE_OUTSIDE};
 
 	if (f->verdict != VERDICT_FOUND || f->rule->flags & RULE_NSYS)
 		return;
-	fix_first_saving(k->costs, f, k->least_ns, &cause.saves);
 	if (f->rule->flags & RULE_NOT_TIME)
-		cause.saves.saved_ns = (uint64_t)(NOT_TIME_SHARE * (double)k->roles->wall_ns);
+		cause.saves = (struct saving){0};
 	fix_first_words(f, &cause.text);
 	buffer_add(&cause.line, f->line.data, f->line.size);
-	if (choose(k, is_outside ? &k->outside : &k->inside, &cause) && !is_outside)
-		k->is_cpu = false;
+	if (f->line.size)
+		cause.actor = costs_actor(k->costs, f->line.data, NULL);
+	propose(k, &cause);
 }
 
-/* What is outside of the job comes first if it takes so much of the run; what is within follows then. */
-static void conclude(struct choice *k, struct fix_first *ret)
+/* ---- the whole ---- */
+
+/* What is outside of the job first, because it takes so much of the run; then by what is saved. */
+static int compare_causes(const void *left, const void *right)
 {
-	if (k->inside.text.size) {
-		cause_done(&k->last);
-	} else {
-		k->inside = k->last;
-		k->is_cpu = false;
+	const struct fix_first_cause *a = left, *b = right;
+
+	return order_of(b->is_outside, a->is_outside) ?: order_of(a->is_last, b->is_last) ?:
+	       order_of(b->saves.saved_ns, a->saves.saved_ns) ?: strcmp(a->text.data, b->text.data);
+}
+
+/* What costs no time comes before what the run is bound by. */
+static void lift_not_time(struct fix_first *f)
+{
+	size_t bound = 0;
+
+	while (bound < f->count && (f->items[bound].is_outside || !f->items[bound].is_bound))
+		bound++;
+	for (size_t i = bound; i < f->count; i++) {
+		struct fix_first_cause cause = f->items[i];
+
+		if (cause.saves.saved_ns)
+			continue;
+		memmove(f->items + bound + 1, f->items + bound, (i - bound) * sizeof(*f->items));
+		f->items[bound++] = cause;
 	}
-	ret->is_cpu = k->is_cpu;
-	ret->first = k->outside.text.size ? k->outside : k->inside;
-	if (k->outside.text.size)
-		ret->inside = k->inside;
+}
+
+/* Waits of which nobody knows whether they are needed are told only if there is nothing else within the job. */
+static void drop_last(struct fix_first *f)
+{
+	size_t known = 0;
+
+	while (known < f->count && !f->items[known].is_last)
+		known++;
+	if (known && !f->items[known - 1].is_outside)
+		while (f->count > known)
+			cause_done(&f->items[--f->count]);
 }
 
 void fix_first_find(const struct report_context *c, struct costs *costs, const struct job_time *time,
 		    const struct finding *found, size_t count, struct fix_first *ret)
 {
 	struct choice k = {.context = c, .costs = costs, .partition = &time->partition, .roles = &time->roles,
-			   .least_ns = fix_first_least(time->roles.wall_ns)};
+			   .least_ns = fix_first_least(time->roles.wall_ns), .causes = ret};
+	struct where_place place;
 
 	*ret = (struct fix_first){0};
+	where_place_read_briefly(&place, c->model, c->symbols);
+	deadlock_places(&place, &k.told);
+	where_place_done(&place);
 	for (size_t i = 0; i < count; i++)
 		propose_finding(&k, &found[i]);
 	for (size_t i = 0; i < k.roles->count; i++) {
@@ -338,11 +478,33 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 			propose_call(&k, r, &r->calls[n]);
 	}
 	propose_kernel(&k);
-	conclude(&k, ret);
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof(*ret->items), compare_causes);
+	texts_done(&k.told);
+	drop_last(ret);
+	lift_not_time(ret);
+}
+
+const struct fix_first_cause *fix_first_inside(const struct fix_first *f)
+{
+	size_t at = 0;
+
+	while (at < f->count && f->items[at].is_outside)
+		at++;
+	return at && at < f->count ? &f->items[at] : NULL;
+}
+
+bool fix_first_is_cpu(const struct fix_first *f)
+{
+	const struct fix_first_cause *inside = fix_first_inside(f) ?: f->count ? f->items : NULL;
+
+	return inside && inside->is_cpu;
 }
 
 void fix_first_done(struct fix_first *f)
 {
-	cause_done(&f->first);
-	cause_done(&f->inside);
+	for (size_t i = 0; i < f->count; i++)
+		cause_done(&f->items[i]);
+	free(f->items);
+	*f = (struct fix_first){0};
 }

@@ -72,16 +72,6 @@ struct caller_query rule_caller(const struct buffer *line, struct buffer *ret_ca
 	return (struct caller_query){line->size ? line->data : NULL, ret_called_from};
 }
 
-void rules_find_callers(const struct report_context *c, struct finding *findings, size_t count)
-{
-	struct caller_query *queries = mem_alloc((count + 1) * sizeof(*queries));
-
-	for (size_t i = 0; i < count; i++)
-		queries[i] = rule_caller(&findings[i].line, &findings[i].called_from);
-	callers_find(c, queries, count);
-	free(queries);
-}
-
 int findings_by_cost(size_t left, size_t right, const void *findings)
 {
 	const struct finding *all = findings;
@@ -121,22 +111,10 @@ const struct function *rule_cuda_function(const struct image *image, const struc
 static bool has_call(const struct image *image)
 {
 	const struct trace *t = image->trace;
-	bool is_possible = false;
 
-	for (uint32_t i = 0; t && i < t->functions->count; i++)
-		is_possible |= t->functions->items[i].group == TF_GROUP_CUDA ||
-			 t->functions->items[i].group == TF_GROUP_CUDA_DRIVER;
-	for (size_t k = 0; is_possible && k < t->thread_count; k++) {
-		struct cursor cursor;
-		struct event e;
-
-		if (!(t->threads[k].kinds & 1u << TF_CALL))
-			continue;
-		cursor_init(&cursor, t, &t->threads[k]);
-		while (cursor_next(&cursor, &e))
-			if (rule_cuda_function(image, &e))
-				return true;
-	}
+	for (size_t k = 0; t && k < t->thread_count; k++)
+		if (t->threads[k].groups & (1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER))
+			return true;
 	return false;
 }
 

@@ -23,7 +23,8 @@ struct finding {
 	struct table table; /* Rule, Verdict, the rule's own columns; one row if nothing was found */
 	struct buffer text; /* found: what, in figures; could not check: the reason */
 	struct buffer line; /* "function (file:line)" that caused the most of it; empty: no stack was taken */
-	struct buffer called_from; /* see caller.h, and rules_find_callers */
+	struct buffer called_from; /* see caller.h; the caller fills it in */
+	bool is_of_lines; /* the cost is that of several lines, so that no one repair saves it */
 	bool is_certain; /* despite RULE_PART: all of the cost could be saved */
 	uint64_t cost_ns;   /* the most time that it cost the run */
 	struct saving saves; /* what its repair would save, see fix_first_saving; findings are sorted by it */
@@ -46,6 +47,7 @@ struct rules {
 	struct steady *steady; /* by image, see rule_steady */
 	struct map polls; /* (stack, image) -> 1 + the answer of rule_polls */
 	struct attribution attribution;  /* stack ids are attributed by this, see rule_line */
+	struct os_rules *os;	/* what the rules of OS calls share, see rule_os.c */
 	struct mpi_causes *mpi; /* what ranks of MPI wait for, see rule_mpi.c */
 };
 
@@ -74,8 +76,6 @@ const struct rule *rule_find(const char *name);
 void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret);
 void finding_done(struct finding *f);
 
-/* Fills in called_from, with one reading of the events for all. */
-void rules_find_callers(const struct report_context *c, struct finding *findings, size_t count);
 struct caller_query rule_caller(const struct buffer *line, struct buffer *ret_called_from);
 
 /* For places_in_order: the costliest first, then in the order given. */
@@ -144,6 +144,7 @@ bool rule_late_rank(struct rules *r, size_t process, uint64_t least_ns, struct b
 		    struct buffer *ret_line);
 const struct mpi_causes *rules_mpi(struct rules *r);
 void rules_mpi_done(struct rules *r);
+void rules_os_done(struct rules *r);
 
 /* ---- calls by process, function and source line ---- */
 

@@ -170,6 +170,7 @@ static void idle_cost(struct rules *r, struct finding *f, const struct gap_sum *
 		f->cost_ns = best->total < s->between_ns ? best->total : s->between_ns;
 		buffer_text(&f->line, aggregate_field(best, 0));
 	}
+	f->is_of_lines = !f->line.size;
 	rule_time(&f->text, f->cost_ns);
 	buffer_text(&f->text, " of device time lost to ");
 	gap_words(s, &f->text);

@@ -486,7 +486,7 @@ void summary_text(const struct report_context *context, const char *capture, siz
 	if (!s.is_large && !is_short)
 		summary_findings(s.found, s.found_count, s.roles->wall_ns, &s.first, &tail);
 	summary_ledger(c->model, &tail);
-	if (!is_short && !summary_next(&s.rules, s.first.is_cpu, s.is_large, &tail))
+	if (!is_short && !summary_next(&s.rules, fix_first_is_cpu(&s.first), s.is_large, &tail))
 		summary_verb(&s, capture, hangs, &tail);
 	summary_wrap(&tail, width, LINES, &last);
 	summary_wrap(&head, width, LINES - count_lines(&last), ret);

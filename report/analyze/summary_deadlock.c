@@ -138,6 +138,24 @@ size_t summary_deadlock(const struct model *m, const struct where_place *place, 
 	return proved;
 }
 
+void deadlock_places(const struct where_place *place, struct texts *ret)
+{
+	for (size_t i = 0; i < place->count; i++) {
+		const struct where_item *item = &place->items[i];
+		const struct where_frame *line = item->cycle && where_cycle_is_proved(place, item->cycle)
+							 ? where_item_line(item)
+							 : NULL;
+		struct frame frame;
+
+		if (!line)
+			continue;
+		frame_split(line->text, &frame);
+		if (frame.file)
+			texts_add(ret, "%s:%" PRIu32, frame.file, frame.line);
+		frame_done(&frame);
+	}
+}
+
 size_t summary_stall(const struct where_place *place, uint64_t least_ns, struct buffer *out)
 {
 	struct where_ranks ranks;

@@ -17,8 +17,8 @@ void summary_find_callers(const struct report_context *c, struct finding *found,
 
 	for (size_t i = 0; i < count && i < SUMMARY_FINDINGS; i++)
 		queries[n++] = rule_caller(&found[i].line, &found[i].called_from);
-	queries[n++] = rule_caller(&first->first.line, &first->first.called_from);
-	queries[n++] = rule_caller(&first->inside.line, &first->inside.called_from);
+	for (size_t i = 0; i < first->count && i < 2; i++)
+		queries[n++] = rule_caller(&first->items[i].line, &first->items[i].called_from);
 	callers_find(c, queries, n);
 }
 
@@ -40,12 +40,13 @@ static uint64_t worth_of(const struct finding *f)
 void summary_findings(const struct finding *found, size_t count, uint64_t wall_ns, const struct fix_first *first,
 		      struct buffer *out)
 {
+	const struct fix_first_cause *inside = fix_first_inside(first);
 	size_t shown = 0;
 
 	for (size_t i = 0; i < count && shown < SUMMARY_FINDINGS_SHOWN; i++) {
 		struct buffer text = {0};
 
-		if (&found[i] == first->first.finding || &found[i] == first->inside.finding ||
+		if ((first->count && &found[i] == first->items->finding) || (inside && &found[i] == inside->finding) ||
 		    (!(found[i].rule->flags & RULE_NOT_TIME) && worth_of(&found[i]) < fix_first_least(wall_ns)))
 			continue;
 		fix_first_words(&found[i], &text);
@@ -91,13 +92,14 @@ static void summary_first_line(const char *title, const char *text, const struct
 
 void summary_first(const struct fix_first *first, struct buffer *out)
 {
+	const struct fix_first_cause *within = fix_first_inside(first);
 	struct buffer inside = {0};
 
-	if (first->first.text.size)
-		summary_first_line("FIX FIRST", first->first.text.data, &first->first, out);
-	if (first->inside.text.size) {
-		buffer_print(&inside, "within the job: %s", first->inside.text.data);
-		summary_first_line("", inside.data, &first->inside, out);
+	if (first->count)
+		summary_first_line("FIX FIRST", first->items->text.data, first->items, out);
+	if (within) {
+		buffer_print(&inside, "within the job: %s", within->text.data);
+		summary_first_line("", inside.data, within, out);
 	}
 	buffer_done(&inside);
 }

@@ -62,9 +62,9 @@ static void run_table(const struct summary *s, struct table *t)
 
 static void add_cause(const struct summary *s, const struct fix_first_cause *cause, struct table *t)
 {
-	if (!cause->text.size)
+	if (!cause)
 		return;
-	table_text(t, cause->finding ? cause->finding->rule->name : "fix_first");
+	table_text(t, cause->rule);
 	table_number(t, cause->saves.saved_ns);
 	table_number(t, cause->saves.low_ns);
 	table_number(t, cause->saves.high_ns);
@@ -79,8 +79,8 @@ static void fix_first_table(const struct summary *s, struct table *t)
 {
 	table_has(t, COL_RULE, COL_SAVES_NS, COL_SAVES_LOW_NS, COL_SAVES_HIGH_NS, COL_SHARE_PERCENT, COL_TEXT, COL_LINE,
 		  COL_FUNCTION, COL_CALLED_FROM, COL_ADVICE);
-	add_cause(s, &s->first.first, t);
-	add_cause(s, &s->first.inside, t);
+	add_cause(s, s->first.items, t);
+	add_cause(s, fix_first_inside(&s->first), t);
 }
 
 static void add_part(struct table *t, const struct role *r, const char *kind, const char *call, uint64_t count,

@@ -70,8 +70,8 @@ void html_answer_text(struct html *h, struct buffer *ret)
 	buffer_print(ret, "%.*f %s, %zu process%s\n", r->run_ns < 1000000000 ? 0 : 2,
 		     (double)r->run_ns / (r->run_ns < 1000000000 ? 1e6 : 1e9), r->run_ns < 1000000000 ? "ms" : "s",
 		     processes, processes == 1 ? "" : "es");
-	if (h->answer.first.first.text.size)
-		buffer_print(ret, "FIX FIRST  %s\n", h->answer.first.first.text.data);
+	if (h->answer.first.count)
+		buffer_print(ret, "FIX FIRST  %s\n", h->answer.first.items->text.data);
 	buffer_text(ret, "pillion stats --summary prints the rest.\n");
 }
 

@@ -82,6 +82,7 @@ cycle() { # TEXT KIND LINE KIND LINE: two threads, in either order
 
 	like "$(sed -n 2p summary)" "^DEADLOCK +($one|$two)\$" "$1: both threads, their locks and lines"
 	like "$(sed -n 3p summary)" '^ +which waits for a .* of thread [0-9]+.*; process [0-9]+ ' "$1: and the process"
+	unlike "$(cat summary)" "^FIX FIRST .*($3|$5|join)" "$1: FIX FIRST does not repeat it"
 }
 
 for how in term ctrl-c timeout kill; do

@@ -94,3 +94,12 @@ void actors_find(struct causality *s)
 		}
 	}
 }
+
+void actor_words(const struct actor *a, struct buffer *ret)
+{
+	if (a->is_stream)
+		buffer_print(ret, "device %u stream %u", a->device, a->stream);
+	else
+		buffer_print(ret, "%s [%u]", a->thread ? a->thread->name : "",
+			     a->thread ? a->thread->tid : a->image->pid);
+}

@@ -34,6 +34,9 @@ void causes_free(struct causality *s);
 /* The actor of a thread; NODE_NONE: there is none. */
 uint32_t causes_actor(const struct causality *s, const struct image *image, const struct trace_thread *thread);
 
+/* Appends "worker [1234]", with its tid, or "device 0 stream 7". */
+void actor_words(const struct actor *a, struct buffer *ret);
+
 /* The ns since the start of the capture of a tick of the image. */
 uint64_t causes_ns(const struct causality *s, const struct image *image, uint64_t ticks);
 

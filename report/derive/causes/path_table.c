@@ -18,19 +18,6 @@ static const char *kind_of(const struct causality *s, const struct path_row *r)
 	}
 }
 
-static void add_thread(const struct actor *a, struct table *t)
-{
-	struct buffer text = {0};
-
-	if (a->is_stream)
-		buffer_print(&text, "device %u stream %u", a->device, a->stream);
-	else
-		buffer_print(&text, "%s [%u]", a->thread ? a->thread->name : "",
-			     a->thread ? a->thread->tid : a->image->pid);
-	table_text(t, text.data);
-	buffer_done(&text);
-}
-
 /* Instructions of one line are several editables, so rows are joined by their text. */
 struct joined {
 	struct path_row row;
@@ -40,14 +27,15 @@ struct joined {
 static void add_row(struct causality *s, const struct path_row *r, double whole, struct table *t)
 {
 	const struct actor *a = &s->actors[r->actor];
-	struct buffer name = {0};
+	struct buffer name = {0}, thread = {0};
 	const char *line = r->what & EDITABLE_OF_POOL ? "" : editable_line(&s->editables, r->what);
 
 	table_real(t, 100 * r->ns / whole);
 	table_number(t, (uint64_t)(r->ns + 0.5));
 	table_text(t, kind_of(s, r));
 	table_text(t, image_rank(a->image));
-	add_thread(a, t);
+	actor_words(a, &thread);
+	table_text(t, thread.data);
 	if (!(r->what & EDITABLE_OF_POOL))
 		editable_words(&s->editables, r->what, &name);
 	table_text(t, buffer_string(&name));
@@ -56,6 +44,7 @@ static void add_row(struct causality *s, const struct path_row *r, double whole,
 	else
 		table_nothing(t);
 	buffer_done(&name);
+	buffer_done(&thread);
 }
 
 static uint64_t key_of(struct causality *s, const struct path_row *r)
