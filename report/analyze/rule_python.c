@@ -137,6 +137,7 @@ void rule_slow_loader(struct rules *r, struct finding *f)
 	rule_call_columns(f);
 	scan_events(&(struct scan){.context = r->context,
 				   .args = 1u << TF_ARG_STACK,
+				   .call_args = 1u << TF_ARG_STACK,
 				   .groups = 1u << TF_GROUP_OSRT,
 				   .more = &p},
 		    visit_loader);
@@ -198,6 +199,7 @@ void rule_blocked_loop(struct rules *r, struct finding *f)
 	rule_call_columns(f);
 	scan_events(&(struct scan){.context = r->context,
 				   .args = 1u << TF_ARG_STACK,
+				   .call_args = 1u << TF_ARG_STACK,
 				   .groups = 1u << TF_GROUP_OSRT,
 				   .more = &p},
 		    visit_callback);

@@ -173,6 +173,21 @@ static bool cursor_passes(const struct cursor *c, const struct event *e)
 	return tick_spans_overlap(c->shown, event_start(e), e->ticks);
 }
 
+/* False: the call has one of the arguments that are wanted. */
+static bool skip_call(struct cursor *c, uint64_t slot)
+{
+	const uint64_t *at = c->at + 1;
+	uint32_t args = 0;
+
+	for (; at < c->end && tf_kind(*at) == TF_ARG; at++)
+		args |= 1u << tf_arg_kind(*at);
+	if (args & c->call_args)
+		return false;
+	c->now = tf_time_after(c->now, tf_event_time(slot));
+	c->at = at;
+	return true;
+}
+
 bool cursor_step(struct cursor *c, struct event *e)
 {
 	for (;;) {
@@ -190,6 +205,9 @@ bool cursor_step(struct cursor *c, struct event *e)
 			skip_torn(c);
 			break;
 		case TF_CALL:
+			if (c->call_args && skip_call(c, slot))
+				break;
+			__attribute__((fallthrough));
 		case TF_PUSH:
 		case TF_POP:
 		case TF_RANGE_START:

@@ -128,6 +128,7 @@ struct cursor {
 	/* calls, marks, samples and allocations that overlap none of these are skipped; NULL: none is skipped */
 	const struct tick_spans *shown;
 	const uint8_t *wanted;		/* by trace.chunks: which are read; NULL: all */
+	uint32_t call_args; /* bits of enum tf_arg_kind: calls without any of these are skipped; 0: none is */
 };
 
 /* Opens a trace file. On failure *ret is NULL and err has the reason with the path: -ENODATA for an empty file,

@@ -31,6 +31,7 @@ void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event 
 		if (!scan_wants(s, s->thread))
 			continue;
 		filter_cursor_init(&cursor, t, s->thread);
+		cursor.call_args = s->call_args;
 		while (cursor_next(&cursor, &event))
 			visit(s, &event);
 	}

@@ -53,7 +53,10 @@ static void callers_visit(struct scan *s, const struct event *e)
 
 static bool is_same_function(const struct frame *a, const struct frame *b)
 {
-	return !strcmp(a->name, b->name) && !strcmp(a->file ? a->file : "", b->file ? b->file : "");
+	bool is_file = !strcmp(a->file ? a->file : "", b->file ? b->file : "");
+
+	/* a comprehension is a function within its line */
+	return is_file && (!strcmp(a->name, b->name) || (a->file && a->line == b->line));
 }
 
 /* Every program in Python has a line at the top level of its file that calls main(). */
@@ -154,7 +157,8 @@ void callers_find(const struct report_context *c, const struct caller_query *que
 		is_asked |= queries[i].line != NULL;
 	if (!is_asked)
 		return;
-	scan_events(&(struct scan){.context = c, .args = 1u << TF_ARG_STACK, .more = &k}, callers_visit);
+	scan_events(&(struct scan){.context = c, .args = 1u << TF_ARG_STACK, .call_args = 1u << TF_ARG_STACK,
+				   .more = &k}, callers_visit);
 	read_stacks(&k, c->symbols);
 	for (size_t i = 0; i < count; i++)
 		conclude(&k, i);
