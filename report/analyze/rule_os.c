@@ -23,6 +23,69 @@ struct os_rule {
 	const char *what;
 };
 
+/* ---- what the rules look for ---- */
+
+static bool is_one_of(const struct function *f, const char *const *starts, size_t count)
+{
+	for (size_t i = 0; f->group == TF_GROUP_OSRT && i < count; i++)
+		if (!strncmp(f->name, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+#define ONE_OF(f, ...) \
+	is_one_of(f, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static uint8_t classify_flush(const struct function *f)
+{
+	return ONE_OF(f, "fsync", "fdatasync", "msync", "sync");
+}
+
+enum { CLASS_OPEN = 1, CLASS_TRANSFER = 2 };
+
+static uint8_t classify_small(const struct function *f)
+{
+	if (ONE_OF(f, "open", "creat", "fopen"))
+		return CLASS_OPEN;
+	return ONE_OF(f, "read", "pread", "write", "pwrite") && !ONE_OF(f, "readdir", "readahead", "readlink")
+		       ? CLASS_TRANSFER
+		       : 0;
+}
+
+static bool is_small(const struct event *e, uint8_t class, uint64_t ns)
+{
+	uint64_t fd = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_FD)) : 0;
+
+	return ns < SMALL_NS && (class == CLASS_OPEN || (int32_t)(fd >> 16) < SMALL_BYTES);
+}
+
+static uint8_t classify_lock(const struct function *f)
+{
+	return ONE_OF(f, "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock",
+		      "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timed", "pthread_spin_lock");
+}
+
+/* CPython's locks are semaphores; it waits on a condition variable only for its global lock. */
+static uint8_t classify_gil(const struct function *f)
+{
+	return ONE_OF(f, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait");
+}
+
+enum os_rule_number { OS_FLUSH, OS_SMALL, OS_LOCK, OS_GIL, OS_RULES };
+
+static const struct os_rule os_rules[OS_RULES] = {
+	[OS_FLUSH] = {.classify = classify_flush, .percent = FLUSH_PERCENT, .calls = FLUSH_CALLS,
+		      .what = "calls that wait until data is on the disk"},
+	[OS_SMALL] = {.classify = classify_small, .counts = is_small, .has_short = true, .percent = SMALL_PERCENT,
+		      .calls = SMALL_CALLS, .what = "opens, and reads and writes of less than 4 KiB"},
+	[OS_LOCK] = {.classify = classify_lock, .is_of_users = true, .percent = LOCK_PERCENT, .calls = LOCK_CALLS,
+		     .threads = 2, .what = "waits for locks"},
+	[OS_GIL] = {.classify = classify_gil, .is_of_interpreter = true, .percent = GIL_PERCENT, .calls = GIL_CALLS,
+		    .threads = 2, .what = "waits for the interpreter lock (GIL)"},
+};
+
+/* ---- the calls ---- */
+
 /* Of one process. */
 struct os_sum {
 	uint64_t calls, ns;
@@ -37,7 +100,6 @@ struct os_calls {
 	struct os_sum *sums; /* by process */
 	const uint8_t *classes; /* by function of the current image */
 	struct map callers;  /* (stack, image) -> 1 + whether it is the interpreter, or the user's code */
-	uint64_t seen;	     /* OS calls, of any class */
 	size_t worst;	     /* process */
 	bool has_python;
 };
@@ -101,20 +163,27 @@ static bool os_counts(struct os_calls *o, const struct image *image, const struc
 	       (!rule->counts || rule->counts(e, o->classes[e->id], ns));
 }
 
+/* All of these rules read the events together. */
+struct os_rules {
+	struct os_calls of[OS_RULES];
+	uint8_t *are_any; /* by function of the current image: whether any of the rules looks for it */
+};
+
 static void os_visit(struct scan *s, const struct event *e)
 {
-	struct os_calls *o = s->more;
-	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	struct os_rules *all = s->more;
+	uint32_t stack;
 	uint64_t ns;
 
-	if (!f || f->group != TF_GROUP_OSRT)
+	if (e->kind != TF_CALL || e->id >= s->image->trace->functions->count || !all->are_any[e->id])
 		return;
-	o->seen++;
-	if (!o->classes[e->id] || rule_polls(o->rules, s->image, rule_stack(e)))
+	stack = rule_stack(e);
+	if (rule_polls(all->of->rules, s->image, stack))
 		return;
 	ns = clock_map_duration(s->clock, e->duration);
-	if (os_counts(o, s->image, e, ns))
-		os_add(o, s, e->id, rule_stack(e), 1, ns);
+	for (size_t i = 0; i < OS_RULES; i++)
+		if (all->of[i].classes[e->id] && os_counts(&all->of[i], s->image, e, ns))
+			os_add(&all->of[i], s, e->id, stack, 1, ns);
 }
 
 static void os_add_short(struct os_calls *o, struct scan *s)
@@ -132,23 +201,55 @@ static void os_add_short(struct os_calls *o, struct scan *s)
 	}
 }
 
-static void os_gather(struct os_calls *o)
+static void os_gather_image(struct os_rules *all, struct scan *s)
 {
-	const struct model *m = o->rules->context->model;
+	const struct functions *functions = s->image->trace->functions;
 
-	for (size_t i = 0; i < m->image_count; i++) {
-		struct scan s = {.context = o->rules->context,
-				 .image = &m->images[i],
-				 .groups = 1u << TF_GROUP_OSRT,
-				 .more = o};
-
-		if (!s.image->trace)
-			continue;
-		o->classes = functions_classes(s.image->trace->functions, o->rule->classify);
-		scan_image(&s, os_visit);
-		if (o->rule->has_short)
-			os_add_short(o, &s);
+	all->are_any = mem_alloc(functions->count + 1);
+	for (size_t i = 0; i < OS_RULES; i++) {
+		all->of[i].classes = functions_classes(s->image->trace->functions, all->of[i].rule->classify);
+		for (uint32_t k = 0; k < functions->count; k++)
+			all->are_any[k] |= all->of[i].classes[k];
 	}
+	scan_image(s, os_visit);
+	for (size_t i = 0; i < OS_RULES; i++)
+		if (all->of[i].rule->has_short)
+			os_add_short(&all->of[i], s);
+	free(all->are_any);
+}
+
+static void os_gather(struct rules *r)
+{
+	const struct model *m = r->context->model;
+
+	r->os = mem_alloc(sizeof(*r->os));
+	for (size_t i = 0; i < OS_RULES; i++)
+		r->os->of[i] = (struct os_calls){.rules = r, .rule = &os_rules[i],
+						 .sums = mem_alloc((m->process_count + 1) * sizeof(struct os_sum))};
+	for (size_t i = 0; i < m->image_count; i++)
+		if (m->images[i].trace)
+			os_gather_image(r->os, &(struct scan){.context = r->context, .image = &m->images[i],
+							      .groups = 1u << TF_GROUP_OSRT, .more = r->os});
+}
+
+void rules_os_done(struct rules *r)
+{
+	for (size_t i = 0; r->os && i < OS_RULES; i++) {
+		aggregate_done(&r->os->of[i].aggregate);
+		map_done(&r->os->of[i].callers);
+		free(r->os->of[i].sums);
+	}
+	free(r->os);
+	r->os = NULL;
+}
+
+static bool os_any(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
+			if (m->images[i].trace->threads[k].groups & 1u << TF_GROUP_OSRT)
+				return true;
+	return false;
 }
 
 /* With one thread that computes, the others wait for the interpreter lock while they have little to do. */
@@ -218,117 +319,39 @@ static void os_find_holder(const struct os_calls *o, struct finding *f)
 	buffer_done(&line);
 }
 
-static void os_run(struct rules *r, struct finding *f, const struct os_rule *rule)
+static void os_run(struct rules *r, struct finding *f, enum os_rule_number number)
 {
-	const struct model *m = r->context->model;
-	struct os_calls o = {.rules = r, .rule = rule, .sums = mem_alloc((m->process_count + 1) * sizeof(*o.sums))};
+	struct os_calls *o;
 
 	rule_call_columns(f);
-	os_gather(&o);
-	os_conclude(&o, f);
-	if (!o.seen)
+	if (!r->os)
+		os_gather(r);
+	o = &r->os->of[number];
+	os_conclude(o, f);
+	if (!os_any(r->context->model))
 		rule_unchecked(f, "no OS calls were recorded");
-	if (rule->is_of_interpreter && f->verdict == VERDICT_FOUND)
-		os_find_holder(&o, f);
-	if (rule->is_of_interpreter && !o.has_python)
+	if (o->rule->is_of_interpreter && f->verdict == VERDICT_FOUND)
+		os_find_holder(o, f);
+	if (o->rule->is_of_interpreter && !o->has_python)
 		rule_unchecked(f, "no Python stacks were recorded");
-	aggregate_done(&o.aggregate);
-	map_done(&o.callers);
-	free(o.sums);
-}
-
-static bool is_one_of(const struct function *f, const char *const *starts, size_t count)
-{
-	for (size_t i = 0; f->group == TF_GROUP_OSRT && i < count; i++)
-		if (!strncmp(f->name, starts[i], strlen(starts[i])))
-			return true;
-	return false;
-}
-
-#define ONE_OF(f, ...) \
-	is_one_of(f, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
-
-/* ---- file_flush ---- */
-
-static uint8_t classify_flush(const struct function *f)
-{
-	return ONE_OF(f, "fsync", "fdatasync", "msync", "sync");
 }
 
 void rule_file_flush(struct rules *r, struct finding *f)
 {
-	os_run(r, f,
-	       &(struct os_rule){.classify = classify_flush,
-				 .percent = FLUSH_PERCENT,
-				 .calls = FLUSH_CALLS,
-				 .what = "calls that wait until data is on the disk"});
-}
-
-/* ---- small_io ---- */
-
-enum { CLASS_OPEN = 1, CLASS_TRANSFER = 2 };
-
-static uint8_t classify_small(const struct function *f)
-{
-	if (ONE_OF(f, "open", "creat", "fopen"))
-		return CLASS_OPEN;
-	return ONE_OF(f, "read", "pread", "write", "pwrite") && !ONE_OF(f, "readdir", "readahead", "readlink")
-		       ? CLASS_TRANSFER
-		       : 0;
-}
-
-static bool is_small(const struct event *e, uint8_t class, uint64_t ns)
-{
-	uint64_t fd = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_FD)) : 0;
-
-	return ns < SMALL_NS && (class == CLASS_OPEN || (int32_t)(fd >> 16) < SMALL_BYTES);
+	os_run(r, f, OS_FLUSH);
 }
 
 void rule_small_io(struct rules *r, struct finding *f)
 {
-	os_run(r, f,
-	       &(struct os_rule){.classify = classify_small,
-				 .counts = is_small,
-				 .has_short = true,
-				 .percent = SMALL_PERCENT,
-				 .calls = SMALL_CALLS,
-				 .what = "opens, and reads and writes of less than 4 KiB"});
-}
-
-/* ---- lock_convoy ---- */
-
-static uint8_t classify_lock(const struct function *f)
-{
-	return ONE_OF(f, "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock",
-		      "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timed", "pthread_spin_lock");
+	os_run(r, f, OS_SMALL);
 }
 
 void rule_lock_convoy(struct rules *r, struct finding *f)
 {
-	os_run(r, f,
-	       &(struct os_rule){.classify = classify_lock,
-				 .is_of_users = true,
-				 .percent = LOCK_PERCENT,
-				 .calls = LOCK_CALLS,
-				 .threads = 2,
-				 .what = "waits for locks"});
-}
-
-/* ---- gil_bound ---- */
-
-/* CPython's locks are semaphores; it waits on a condition variable only for its global lock. */
-static uint8_t classify_gil(const struct function *f)
-{
-	return ONE_OF(f, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait");
+	os_run(r, f, OS_LOCK);
 }
 
 void rule_gil_bound(struct rules *r, struct finding *f)
 {
-	os_run(r, f,
-	       &(struct os_rule){.classify = classify_gil,
-				 .is_of_interpreter = true,
-				 .percent = GIL_PERCENT,
-				 .calls = GIL_CALLS,
-				 .threads = 2,
-				 .what = "waits for the interpreter lock (GIL)"});
+	os_run(r, f, OS_GIL);
 }

@@ -12,6 +12,7 @@ void rules_done(struct rules *rules)
 	attribution_done(&rules->attribution);
 	map_done(&rules->polls);
 	rules_mpi_done(rules);
+	rules_os_done(rules);
 	if (rules->time) {
 		pressures_done(&rules->time->pressures);
 		roles_done(&rules->time->roles);
