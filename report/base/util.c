@@ -259,13 +259,49 @@ void map_done(struct map *m)
 	*m = (struct map){0};
 }
 
+/* More runs than this are not merged. */
+enum { RUNS = 64 };
+
+/* Merges two runs in succession. `spare` has room for the first one. */
+static void merge_runs(char *first, char *second, const char *end, char *spare, size_t size,
+		       int (*compare)(const void *, const void *))
+{
+	char *left = spare, *to = first;
+	const char *left_end = spare + (second - first);
+
+	memcpy(spare, first, (size_t)(second - first));
+	while (left < left_end && second < end) {
+		bool is_left = compare(left, second) <= 0;
+
+		memcpy(to, is_left ? left : second, size);
+		*(is_left ? &left : &second) += size;
+		to += size;
+	}
+	memmove(to, left, (size_t)(left_end - left));
+}
+
 void sort_unless_sorted(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
 {
-	const char *item = items;
+	char *ends[RUNS + 1] = {items}, *item = items, *spare;
+	size_t runs = 0;
 
-	for (size_t i = 1; i < count; i++, item += size)
-		if (compare(item, item + size) > 0) {
+	for (size_t i = 1; i <= count; i++, item += size) {
+		if (i < count && compare(item, item + size) <= 0)
+			continue;
+		if (runs == RUNS) {
 			qsort(items, count, size, compare);
 			return;
 		}
+		ends[++runs] = item + size;
+	}
+	if (runs < 2)
+		return;
+	spare = mem_resize(NULL, count * size);
+	for (; runs > 1; runs = (runs + 1) / 2)
+		for (size_t i = 0; i < runs; i += 2) {
+			if (i + 1 < runs)
+				merge_runs(ends[i], ends[i + 1], ends[i + 2], spare, size, compare);
+			ends[i / 2 + 1] = ends[i + 1 < runs ? i + 2 : i + 1];
+		}
+	free(spare);
 }

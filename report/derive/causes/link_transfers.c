@@ -18,15 +18,20 @@ static int compare_transfers(const void *left, const void *right)
 	return order_of((*a)->value, (*b)->value) ?: order_of((*a)->start_ns, (*b)->start_ns);
 }
 
-/* Both kinds by channel, then by start. The caller frees them. */
-static struct moment **by_channel(const struct moments *of)
+/* By channel, then by start. The caller frees them. */
+static struct moment **by_channel(const struct linker *l, const struct moments *of)
 {
 	struct moment **all = mem_alloc((of->count + 1) * sizeof(*all));
+	size_t *places = mem_alloc((l->channels.count + 2) * sizeof(*places));
 
 	for (size_t i = 0; i < of->count; i++)
-		all[i] = &of->items[i];
-	if (of->count)
-		qsort(all, of->count, sizeof(*all), compare_transfers);
+		places[of->items[i].value + 1]++;
+	for (size_t i = 1; i <= l->channels.count + 1; i++)
+		places[i] += places[i - 1];
+	for (size_t i = 0; i < of->count; i++)
+		all[places[of->items[i].value]++] = &of->items[i];
+	free(places);
+	sort_unless_sorted(all, of->count, sizeof(*all), compare_transfers);
 	return all;
 }
 
@@ -59,7 +64,7 @@ static const struct moment *read_after(const struct moments *of, const struct mo
 void link_transfers(struct linker *l)
 {
 	struct moments *reads = &l->of[MOMENT_READ], *writes = &l->of[MOMENT_WRITE];
-	struct moment **read_places = by_channel(reads), **write_places = by_channel(writes);
+	struct moment **read_places = by_channel(l, reads), **write_places = by_channel(l, writes);
 	const struct moment *cause, *read;
 
 	for (size_t i = 0; i < reads->count; i++) {
