@@ -22,8 +22,17 @@ struct thread_piece {
 	bool is_sample, is_unseen, has_edge;
 };
 
+/* Answers of the maps of editables that were given last, by a few bits of the question. */
+enum { KNOWN_ANSWERS = 64 };
+
+struct known_answer {
+	const struct image *image; /* NULL: none */
+	uint32_t a, b, answer;
+};
+
 struct builder {
 	struct causality *causes;
+	struct known_answer calls[KNOWN_ANSWERS], pools[KNOWN_ANSWERS];
 	uint32_t actor;
 	const struct image *image;
 	struct thread_piece *pending; /* by start; those inside of others are not in it */
@@ -55,6 +64,36 @@ static bool is_wait(enum blocked_kind kind)
 	}
 }
 
+static struct known_answer *known_answer(struct known_answer *all, const struct image *image, uint32_t a, uint32_t b,
+					 bool *ret_known)
+{
+	struct known_answer *known = &all[(a * 31 + b) % KNOWN_ANSWERS];
+
+	*ret_known = known->image == image && known->a == a && known->b == b;
+	*known = (struct known_answer){image, a, b, known->answer};
+	return known;
+}
+
+static uint32_t call_of(struct builder *b, uint32_t function, uint32_t stack)
+{
+	bool is_known;
+	struct known_answer *known = known_answer(b->calls, b->image, function, stack, &is_known);
+
+	if (!is_known)
+		known->answer = editable_call(&b->causes->editables, b->image, function, stack);
+	return known->answer;
+}
+
+static uint32_t pool_of(struct builder *b, uint32_t after)
+{
+	bool is_known;
+	struct known_answer *known = known_answer(b->pools, b->image, b->before, after, &is_known);
+
+	if (!is_known)
+		known->answer = editable_pool(&b->causes->editables, b->rest, b->before, after);
+	return known->answer;
+}
+
 /* ---- pieces to nodes ---- */
 
 /* The time between two calls: by its own samples if there are many, else by those of all stretches between the same
@@ -74,7 +113,7 @@ static void add_computing(struct builder *b, uint64_t until_ns, uint32_t after)
 			graph_work(&s->graph, is_last || p->end_ns > until_ns ? until_ns : p->end_ns, p->what);
 		}
 	} else if (until_ns > from_ns) {
-		pool = editable_pool(&s->editables, b->rest, b->before, after);
+		pool = pool_of(b, after);
 		for (size_t i = 0; i < b->sample_count; i++)
 			editable_pool_sample(&s->editables, pool, b->samples[i].what, b->samples[i].cpu_ns);
 		graph_work(&s->graph, until_ns, pool);
@@ -147,7 +186,7 @@ static void take_call(struct builder *b, const struct event *e)
 	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
 	struct thread_piece p = {.start_ns = causes_ns(s, b->image, event_start(e)),
 			  .end_ns = causes_ns(s, b->image, e->ticks),
-			  .what = editable_call(&s->editables, b->image, e->id, stack)};
+			  .what = call_of(b, e->id, stack)};
 	size_t first = b->count;
 
 	if (p.end_ns - p.start_ns >= CAUSES_WAIT_NS)

@@ -91,8 +91,14 @@ static size_t edge_to(const struct graph *g, uint32_t to, uint64_t to_ns)
 
 bool graph_has_edge(struct graph *g, uint32_t actor, uint64_t end_ns)
 {
-	size_t i = edge_to(g, actor, end_ns);
+	size_t i = g->asked_edge;
 
+	if (i >= g->edge_count || g->edges[i].to != actor || g->edges[i].to_ns > end_ns ||
+	    (i && g->edges[i - 1].to == actor && g->edges[i - 1].to_ns >= end_ns))
+		i = edge_to(g, actor, end_ns);
+	while (i < g->edge_count && g->edges[i].to == actor && g->edges[i].to_ns < end_ns)
+		i++;
+	g->asked_edge = i;
 	return i < g->edge_count && g->edges[i].to == actor && g->edges[i].to_ns == end_ns;
 }
 
@@ -140,6 +146,9 @@ static uint32_t take_edge(struct graph *g, uint64_t end_ns)
 			       g->edges[g->next_edge].to_ns == end_ns ? (uint32_t)g->next_edge : NODE_NONE;
 }
 
+/* So many parts are looked at before the map of all of them. */
+enum { LAST_PARTS = 4 };
+
 static void part_add(struct graph *g, uint32_t what, uint64_t ns)
 {
 	uint64_t *place;
@@ -147,6 +156,12 @@ static void part_add(struct graph *g, uint32_t what, uint64_t ns)
 
 	if (!ns)
 		return;
+	g->open_ns += ns;
+	for (size_t i = g->part_count, few = 0; i && few < LAST_PARTS && few < g->open.count; few++)
+		if (g->parts[--i].what == what) {
+			g->parts[i].ns += (float)ns;
+			return;
+		}
 	place = map_put(&g->open, what, 0, &is_new);
 	if (is_new) {
 		g->parts = mem_grow(g->parts, g->part_count, &g->part_capacity, sizeof(*g->parts));
@@ -154,7 +169,6 @@ static void part_add(struct graph *g, uint32_t what, uint64_t ns)
 		*place = g->part_count++;
 	}
 	g->parts[*place].ns += (float)ns;
-	g->open_ns += ns;
 }
 
 static void open_clear(struct graph *g)

@@ -70,15 +70,22 @@ static uint64_t group_of(const struct lines_pass *w, uint64_t start, uint32_t *r
 static struct site *lines_site(struct lines_pass *w, uint32_t stack, uint64_t start, bool *ret_is_interpreter)
 {
 	uint32_t range;
-	uint64_t group = group_of(w, start, &range);
+	uint64_t group = group_of(w, start, &range), *known;
 	bool is_new;
-	uint64_t *known = map_put(&w->stacks, group, stack, &is_new);
 
-	if (is_new)
-		*known = new_stack(w, group, range, stack);
+	/* most calls in succession have the same stack, or none */
+	if (!w->has_last || w->last_group != group || w->last_stack != stack) {
+		known = map_put(&w->stacks, group, stack, &is_new);
+		if (is_new)
+			*known = new_stack(w, group, range, stack);
+		w->has_last = true;
+		w->last_group = group;
+		w->last_stack = stack;
+		w->last_known = *known;
+	}
 	if (ret_is_interpreter)
-		*ret_is_interpreter = *known & 1;
-	return &w->sites[*known >> 1];
+		*ret_is_interpreter = w->last_known & 1;
+	return &w->sites[w->last_known >> 1];
 }
 
 static uint32_t stack_of(const struct event *e)

@@ -55,6 +55,10 @@ struct lines_pass {
 	size_t site_count, site_capacity;
 	struct map numbers; /* image, range and place of a frame -> site + 1 */
 	struct map stacks;  /* image, range and stack -> site << 1 | whether its innermost frame is the interpreter's */
+	/* the last question to `stacks`, and its answer */
+	uint64_t last_group, last_known;
+	uint32_t last_stack;
+	bool has_last;
 	const struct trace_thread *thread; /* the thread to which `within` belongs */
 	struct within within[WITHIN];
 	size_t within_count;
