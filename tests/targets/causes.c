@@ -29,9 +29,9 @@ static void form_join(void)
 	pthread_t thread;
 
 	pthread_create(&thread, NULL, worker, NULL);
-	rest(400);
+	rest(300);
 	pthread_join(thread, NULL);
-	rest(200);
+	rest(100);
 }
 
 /* The child makes its parent wait for a message, and then for its end. */
@@ -66,7 +66,7 @@ static void form_serial(void)
 	for (int i = 0; i < 4; i++) {
 		children[i] = fork();
 		if (!children[i]) {
-			rest(200);
+			rest(200); /* child */
 			_exit(0);
 		}
 		if (!is_fixed)
@@ -99,7 +99,7 @@ static void form_slack(void)
 	pthread_t thread;
 
 	pthread_create(&thread, NULL, worker, NULL);
-	rest(1000);
+	rest(1000); /* longest */
 	pthread_join(thread, NULL);
 }
 

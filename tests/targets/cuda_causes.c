@@ -3,8 +3,11 @@
  * threads. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+/* As the function that nvcc generates for a launch, so that the line of the launch is its caller's. */
+#define cuda_stub_launch __device_stub__launch
 #include "cuda_stub.h"
 
 static void nothing(const unsigned *grid, const unsigned *block, void **params)
@@ -24,23 +27,28 @@ enum { STEPS = 20 };
 
 static int is_fixed;
 
-static void launch_on(const void *kernel, unsigned ms, cudaStream_t stream)
-{
-	static cudaKernel_t handles[2];
+static cudaKernel_t handles[2];
 
-	cuda_stub_launch(&handles[kernel == OTHER], kernel, (dim3){ms * 62500, 1, 1}, (dim3){1024, 1, 1}, stream, NULL);
-}
+#define launch_on(kernel, ms, stream) \
+	cuda_stub_launch(&handles[(kernel) == OTHER], kernel, (dim3){(ms) * 62500, 1, 1}, (dim3){1024, 1, 1}, \
+			 stream, NULL)
+#define launch(kernel, ms) launch_on(kernel, ms, NULL)
 
-static void launch(const void *kernel, unsigned ms)
+static void compute(unsigned ms)
 {
-	launch_on(kernel, ms, NULL);
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < ms);
 }
 
 /* A kernel that could take half of its time. */
 static void form_kernel(void)
 {
 	for (int i = 0; i < STEPS; i++) {
-		launch(SLOW, is_fixed ? 10 : 20);
+		launch(SLOW, is_fixed ? 10 : 20); /* slow kernel */
 		launch(OTHER, 5);
 		cudaDeviceSynchronize();
 		usleep(3000);
@@ -54,7 +62,7 @@ static void form_item(void)
 		launch(SLOW, 20);
 		if (!is_fixed)
 			cudaDeviceSynchronize(); /* item */
-		usleep(15000);
+		usleep(15000); /* prepare */
 	}
 	cudaDeviceSynchronize();
 }
@@ -103,11 +111,113 @@ static void form_input(void)
 static void form_busy(void)
 {
 	for (int i = 0; i < STEPS; i++) {
-		launch(SLOW, 30);
+		launch(SLOW, 30); /* busy kernel */
 		if (!is_fixed)
 			usleep(10000); /* hidden */
 	}
 	cudaDeviceSynchronize();
+}
+
+/* As item, where the host computes. */
+static void form_loss(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		launch(SLOW, 20);
+		if (!is_fixed)
+			cudaDeviceSynchronize(); /* loss */
+		compute(20);
+	}
+	cudaDeviceSynchronize();
+}
+
+/* The device waits for the host's input. */
+static void form_fetch(void)
+{
+	for (int i = 0; i < STEPS; i++) {
+		if (!is_fixed)
+			usleep(20000); /* fetch */
+		launch(SLOW, 5);
+		cudaDeviceSynchronize();
+	}
+}
+
+/* Two streams: only the longer kernel matters. */
+static void form_streams(void)
+{
+	cudaStream_t streams[2];
+
+	for (int i = 0; i < 2; i++)
+		cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking);
+	for (int i = 0; i < STEPS; i++) {
+		launch_on(OTHER, 10, streams[0]);
+		launch_on(SLOW, is_fixed ? 15 : 30, streams[1]); /* longer kernel */
+		cudaDeviceSynchronize();
+	}
+}
+
+/* A wait for an event in each step. */
+static void form_event(void)
+{
+	cudaEvent_t event;
+
+	cudaEventCreate(&event);
+	for (int i = 0; i < STEPS; i++) {
+		launch(SLOW, 20);
+		cudaEventRecord(event, NULL);
+		if (!is_fixed)
+			cudaEventSynchronize(event); /* event */
+		compute(20);
+	}
+	cudaDeviceSynchronize();
+}
+
+/* Releasing memory waits for the device. */
+static void form_free(void)
+{
+	void *memory, *kept = NULL;
+
+	for (int i = 0; i < STEPS; i++) {
+		if (is_fixed && kept)
+			memory = kept;
+		else
+			cudaMalloc(&memory, 1 << 20);
+		kept = memory;
+		launch(SLOW, 20);
+		if (!is_fixed)
+			cudaFree(memory); /* free */
+		compute(20);
+	}
+	cudaDeviceSynchronize();
+}
+
+/* A result is copied back in each step. */
+static void form_result(void)
+{
+	static char host[4096];
+	void *memory;
+
+	cudaMalloc(&memory, sizeof(host));
+	for (int i = 0; i < STEPS; i++) {
+		launch(SLOW, 20);
+		if (!is_fixed)
+			cudaMemcpy(host, memory, sizeof(host), cudaMemcpyDeviceToHost); /* result */
+		compute(20);
+	}
+	cudaMemcpy(host, memory, sizeof(host), cudaMemcpyDeviceToHost);
+}
+
+/* The log of each step is flushed to the disk while the device waits. */
+static void form_log(void)
+{
+	FILE *log = tmpfile();
+
+	for (int i = 0; i < STEPS && log; i++) {
+		launch(SLOW, 10);
+		cudaDeviceSynchronize();
+		if (!is_fixed)
+			usleep(15000); /* log */
+		fprintf(log, "step %d\n", i);
+	}
 }
 
 int main(int argc, char **argv)
@@ -115,8 +225,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} forms[] = {{"kernel", form_kernel}, {"item", form_item}, {"busy", form_busy},
-		     {"overlap", form_overlap}, {"input", form_input}};
+	} forms[] = {{"kernel", form_kernel}, {"item", form_item},       {"busy", form_busy},
+		     {"overlap", form_overlap}, {"input", form_input},   {"loss", form_loss},
+		     {"fetch", form_fetch},   {"streams", form_streams}, {"event", form_event},
+		     {"free", form_free},     {"result", form_result},   {"log", form_log}};
 	void *device;
 
 	cuda_stub_begin();
@@ -131,6 +243,7 @@ int main(int argc, char **argv)
 			forms[i].run();
 			return 0;
 		}
-	fprintf(stderr, "usage: cuda_causes kernel|item|busy|overlap|input [slow|fixed]\n");
+	fprintf(stderr, "usage: cuda_causes kernel|item|busy|overlap|input|loss|fetch|streams|event|free|result|log "
+			"[slow|fixed]\n");
 	return 2;
 }
