@@ -73,6 +73,17 @@ static void visit_messages(struct scan *s, const struct event *e)
 		m->ns += f ? clock_map_duration(s->clock, e->duration) : samples_ns(e);
 }
 
+/* Only recorded groups have names of functions. */
+static bool records_mpi(const struct trace *t)
+{
+	const struct function *f;
+	bool found = false;
+
+	for (uint32_t id = 0; !found && t && (f = trace_function(t, id)); id++)
+		found = f->group == TF_GROUP_MPI && *f->name;
+	return found;
+}
+
 /* CPU time of the image's main thread. */
 static uint64_t main_cpu(struct rules *r, const struct image *image)
 {
@@ -101,7 +112,7 @@ static bool lacks_mpi(struct rules *r, bool is_large, struct buffer *ret)
 			continue;
 		buffer_clear(ret);
 		traced_words(m, image, ret);
-		if (strstr(ret->data, ",mpi"))
+		if (records_mpi(image->trace))
 			return false;
 		wall_ns += recorded_wall(m, &m->processes[image->process]);
 		if (!is_large)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/recorder/device/cupti.h"
+#include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/capture.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/file.h"
@@ -56,6 +57,18 @@ static bool recorder_list_image(bool is_fork)
 	return write_start_line(is_fork);
 }
 
+/* Programs that open a library of MPI later, such as Python with mpi4py, are known by the variables of mpirun. */
+static __attribute__((cold)) bool uses_mpi(char *const *environment)
+{
+	static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+						"MV2_COMM_WORLD_RANK", "PALS_RANKID"};
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
+		if (identity_variable(environment, variables[i]))
+			return true;
+	return dso_next_unlocked("MPI_Init");
+}
+
 static bool recorder_start_image(void)
 {
 	bool is_fork = process_inherited.is_configured;
@@ -70,6 +83,8 @@ static bool recorder_start_image(void)
 		clock_forked();
 		clock_pair(&process_inherited.loaded);
 	}
+	if (!is_fork && process_options.mpi_if_used && uses_mpi(given_environment ? given_environment : environ))
+		process_options.trace |= TRACE_MPI;
 	usage_begin_bytes(is_fork);
 	image_begin(is_fork);
 	if (!recorder_list_image(is_fork))

@@ -13,12 +13,13 @@
 #define DIGITS(number) DIGITS_(number)
 #define DIGITS_(number) #number
 
-/* The words of --trace's default, each after a comma. */
+/* The words of --trace's default, each after a comma. The last one is none that a user types: a list without mpi
+ * excludes it. */
 #define TRACE_INITIAL_DEFAULT(word) "," #word
 #define TRACE_INITIAL_MORE(word)
 #define TRACE_INITIAL_SAME(word)
 #define TRACE_INITIAL_OF(number, NAME, word, set, ...) TRACE_INITIAL_##set(word)
-static const char trace_initial[] = TF_GROUPS(TRACE_INITIAL_OF, );
+static const char trace_initial[] = TF_GROUPS(TRACE_INITIAL_OF, ) "," OPTION_MPI_IF_USED;
 
 #define NSYS .is_nsys = true /* listed by --help=nsys */
 

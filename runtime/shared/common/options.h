@@ -33,6 +33,7 @@ enum sampling_source { SAMPLING_AUTO, SAMPLING_SIGNAL, SAMPLING_PERF };
 enum sample { SAMPLE_NONE, SAMPLE_AUTO, SAMPLE_CPU };
 enum stats_mode { STATS_SUMMARY, STATS_TRUE, STATS_FALSE };
 
+#define OPTION_MPI_IF_USED "mpi-if-used" /* a word of --trace */
 #define OPTION_CUDA_BACKTRACE_NS 10000 /* by default */
 enum { OPTION_EXPORT_SQLITE = 1, OPTION_EXPORT_PARQUET = 2, OPTION_EXPORT_ARROW = 4 };
 #define OPTION_NEVER UINT64_MAX /* a threshold that no call passes */
@@ -58,6 +59,7 @@ struct options {
 	bool cuda_memory_usage;
 	bool cuda_um_cpu_page_faults, cuda_um_gpu_page_faults;
 	bool cuda_hardware; /* cuda-hw in `trace`: device times by hardware events */
+	bool mpi_if_used;   /* likewise, in the default: TRACE_MPI in programs that use MPI */
 	bool cuda_graph_nodes; /* the nodes of graphs, not graphs as a whole */
 	uint32_t cuda_graph_sampling; /* every so many launches of a graph are recorded by nodes; 0: none */
 	uint32_t cuda_flush_interval_ms;

@@ -88,22 +88,24 @@ int options_set_trace(const struct option *row, void *settings, const char *valu
 	struct text start = *why;
 	uint32_t mask = 0;
 
-	o->cuda_hardware = false;
+	o->cuda_hardware = o->mpi_if_used = false;
 	if (!strcmp(value, "none")) {
 		o->trace = 0;
 		return 0;
 	}
 	for (;; value++) {
 		size_t length = strcspn(value, ",");
-		uint32_t found;
+		bool is_mpi_if_used = value_is(value, length, OPTION_MPI_IF_USED);
+		uint32_t found = 0;
 
-		if (!trace_find(value, length, &found)) {
+		if (!is_mpi_if_used && !trace_find(value, length, &found)) {
 			*why = start;
 			return trace_refuse(row, value, length, why);
 		}
 		mask |= found;
 		o->cuda_hardware |= value_is(value, length, HARDWARE_WORD);
-		if (!found) {
+		o->mpi_if_used |= is_mpi_if_used;
+		if (!found && !is_mpi_if_used) {
 			text_add(why, why->at == start.at ? "--trace: " : ", ");
 			text_bytes(why, value, length);
 			text_add(why, " is not recorded by pillion");
@@ -131,6 +133,10 @@ void options_print_trace(const void *settings, struct text *t)
 		text_add(t, separator);
 		text_add(t, mask & TRACE_CUDA && o->cuda_hardware ? HARDWARE_WORD : trace_words[i]);
 		separator = ",";
+	}
+	if (o->mpi_if_used) {
+		text_add(t, separator);
+		text_add(t, OPTION_MPI_IF_USED);
 	}
 }
 
