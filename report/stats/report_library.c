@@ -209,8 +209,8 @@ static int library_report(const struct report_context *c, struct table *table, c
 #define DEVICE {COL_GPU_TIME_NS, device_cell}
 #define TIMES .total = COL_TOTAL_TIME_NS, .count = COL_NUM_CALLS, .has_percent = true
 
-/* What a report shows besides calls and their time: shapes, the work done, rates of messages by device time. That of MPI
- * is in report_mpi.c. */
+/* What a report shows besides calls and their time: shapes, the work done, rates of messages by device time. The report
+ * of MPI is in report_mpi.c. */
 #define SHAPES shape_key, {TIMES, .names = {COL_NAME, COL_SHAPE}, .more = {DEVICE}}
 #define FLOPS blas_key, {TIMES, .names = {COL_NAME, COL_SHAPE}, .more = {{COL_FLOP, total_cell}, DEVICE}}
 #define MESSAGES												       \
