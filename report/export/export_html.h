@@ -166,13 +166,15 @@ void html_power(struct html *h);
 /* Adds when threads were on a CPU, runnable and blocked, from the partition of time and the launcher's samples. */
 void html_states(struct html *h);
 
-/* ---- export_html.c: the data of a page as JSON, which is added to the pack in pieces if there is one ---- */
+/* ---- html_json.c: the data of a page as JSON, which is added to the pack in pieces if there is one ---- */
 
 struct html_json {
 	struct html *html;
 	struct buffer text;
 };
 
+/* Adds what is complete to the pack, if it is large enough. */
+void html_json_take(struct html_json *j);
 /* Numbers have the same digits as in csv. is_info: it is no table of its own in the page. */
 void html_json_table(struct html_json *j, const char *name, const char *title, bool is_info, const struct table *t);
 /* A text from the program, as an index into the strings. */

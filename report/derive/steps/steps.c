@@ -16,12 +16,6 @@ enum { STEP_LEAST_NS = 20000 };
 /* The main thread's loop is that of the process if it covers so much of its lifetime. */
 static const double MAIN_COVERED = 0.4;
 
-void step_add(struct step_series *s, uint64_t start_ns, uint64_t end_ns)
-{
-	s->items = mem_grow(s->items, s->count, &s->capacity, sizeof(*s->items));
-	s->items[s->count++] = (struct run_step){.start_ns = start_ns, .end_ns = end_ns};
-}
-
 static bool is_better(const struct step_series *a, const struct step_series *b)
 {
 	if (!b->count)
