@@ -112,7 +112,7 @@ static bool lacks_mpi(struct rules *r, bool is_large, struct buffer *ret)
 			continue;
 		buffer_clear(ret);
 		traced_words(m, image, ret);
-		if (records_mpi(image->trace))
+		if (strstr(ret->data, ",mpi") || records_mpi(image->trace))
 			return false;
 		wall_ns += recorded_wall(m, &m->processes[image->process]);
 		if (!is_large)
