@@ -132,7 +132,8 @@ $(grep -cE '^([0-9.]+ m?s, |GPU +kern|memory +GPU|GPU work$|CUDA API$|copies$|OS
 9' \
 	'at most 25 lines also with every kind of content'
 # The ellipsis of a truncated name takes three bytes and one column.
-is "$(sed -n '/^lines /,/^[^ ]/p' err | sed '$d; s/…/-/g' |
+COLUMNS=80 report stats --summary all.pillion >narrow 2>&1
+is "$(sed -n '/^lines /,/^[^ ]/p' narrow | sed '$d; s/…/-/g' |
 	awk 'length > 80 { n++ } END { print n + 0, (NR > 1) }')" '0 1' 'lines of source are not wider than 80 columns'
 
 # ---- the real nsys ----

@@ -262,7 +262,7 @@ fi
 
 if [ -e "$PILLION_BUILD_DIR/tests/doubles/cuda_launches" ]; then
 	doubles=$PILLION_BUILD_DIR/tests/doubles
-	LD_LIBRARY_PATH=$doubles recorded gpu "$doubles/cuda_launches" 50
+	LD_LIBRARY_PATH=$doubles recorded gpu "$doubles/cuda_launches" 1000 # longer than 100 ms
 	adds_up gpu 'a GPU'
 	is "$(sed -n 's/^GPU  *\(.*idle [0-9.]* %\).*/\1/p' summary |
 		awk '{ for (i = 2; i <= NF; i++) if ($i == "%") sum += $(i - 1)
