@@ -30,7 +30,7 @@ def pillion(line, cell):
             stderr=subprocess.STDOUT, text=True, errors="replace") as process:
         for text in process.stdout:
             if text.startswith(CAPTURE):
-                output = text[len(CAPTURE):].rstrip("\n")
+                output = os.path.abspath(text[len(CAPTURE):].rstrip("\n"))
             else:
                 print(text, end="")
     if process.returncode:

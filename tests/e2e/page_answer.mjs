@@ -22,8 +22,7 @@ async function toOverview(page) {
 }
 
 async function checkFirst(page) {
-	const line = read('summary.json').rows.map(row => row.Text).find(text => /^FIX FIRST/.test(text || ''));
-	const wanted = line.replace(/^FIX FIRST +/, '').slice(0, 40);
+	const wanted = read('summary.json').rows.find(row => row.table === 'fix_first').Text.slice(0, 40);
 	const first = await page.get(textOf('[data-card=fix_first]'));
 
 	check(await page.get(`document.querySelector('#overview').firstElementChild.dataset.card`) === 'fix_first' &&
