@@ -50,7 +50,7 @@ ok 'a Python job with children' same job
 pillion -o stacks "$targets/stacks" >out 2>err
 ! has_unwinder || ok 'calls with stacks' same stacks
 if [ -x "$doubles/cuda_launches" ]; then
-	LD_LIBRARY_PATH=$doubles pillion -o cuda "$doubles/cuda_launches" 7 >out 2>err
+	LD_LIBRARY_PATH=$doubles pillion -o cuda "$doubles/cuda_launches" 1000 >out 2>err
 	ok 'a CUDA program' same cuda
 else
 	skip 'a CUDA program' 'no doubles'
