@@ -311,7 +311,8 @@ CLEAN = {
         "    await server.serve_forever()\nasyncio.run(serve())\n",
     "server_accept": SERVE + "import socket\ns = socket.create_server(('127.0.0.1', 0))\nwhile True:\n"
         "    s.accept()[0].close()\n",
-    "server_pool": SERVE + "import multiprocessing\nwith multiprocessing.Pool(2) as pool:\n    signal.pause()\n",
+    "server_pool": SERVE + "import multiprocessing\n"
+        "with multiprocessing.Pool(2, signal.signal, (signal.SIGTERM, signal.SIG_DFL)) as pool:\n    signal.pause()\n",
     "python_computes": "n = 0\nfor i in range(15000000):\n    n += i * i % 7\n",
     "gcc": None, "gxx": None, "make": None, "xz": None, "sort": None, "compileall": None, "sqlite": None,
     "gpu_busy": None, "gpu_kernel": None,
