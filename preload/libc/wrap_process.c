@@ -195,6 +195,12 @@ static void saw_child(pid_t pid, int status)
 	errno = error;
 }
 
+/* The child that was waited for; if there was none, the error is recorded in its place. */
+#define HOOK_BEFORE_CHILD(pid)
+#define HOOK_AFTER_CHILD(pid)
+#define HOOK_SHORT_CHILD(pid) (void)0
+#define HOOK_RECORD_CHILD(pid) HOOK_RECORD_WORD((pid) < 0 ? 0 : tf_arg(TF_ARG_VALUE, 0, (uint64_t)(pid)))
+
 #define WAIT(symbol, parameters, arguments)                                                                            \
 	pid_t wrap_##symbol parameters                                                                                 \
 	{                                                                                                              \
@@ -215,7 +221,7 @@ static void saw_child(pid_t pid, int status)
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		pid_t result;                                                                                          \
                                                                                                                        \
-		HOOK_TIME(real_##symbol arguments, VALUE(result));                                                     \
+		HOOK_TIME(real_##symbol arguments, CHILD(result));                                                     \
 		return result;                                                                                         \
 	}                                                                                                              \
 	WAIT(symbol, parameters, arguments)

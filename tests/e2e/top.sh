@@ -95,6 +95,7 @@ like "$? $(cat err)" '^2 .*no such live run' 'the run has ended: status, and a m
 
 # ---- a process that pillion did not start ----
 
+rm -f ready
 "$targets/top_load" >ready &
 pid=$!
 eventually grep -q ready ready
