@@ -92,7 +92,7 @@ for capture in "$captures/example" "$captures/job" "$captures/recorded" "$work/j
 	done
 done
 on_screen 80 "$report" stats -r osrt_sum job.pillion >out
-like "$(cat out)" '^ Name +Total Time +Share +(Num )?Calls +Avg +Max( +Med)?$|^ Name +Time +Share +Calls +Avg +Max( +Med)?$' \
+like "$(cat out)" '^ Name +(Total )?Time +Share +(Num )?Calls +Avg +Max( +Med)?$' \
 	'name, total, share, count, average, maximum'
 rows=$(report stats -q -r osrt_sum -f csv job.pillion | wc -l)
 is "$(grep -c '[0-9]%' out)" "$((rows > 21 ? 20 : rows - 1))" 'one line for each row'
