@@ -179,9 +179,11 @@ struct tf_range_page *range_map(const char *directory, const char *host, uint64_
 	return page;
 }
 
+/* A process may be killed while it holds the lock. After about a second without it, a waiter goes on: a holder that
+ * lives has had a CPU by then, also on a busy machine. */
 static void range_lock(struct tf_range_page *page)
 {
-	for (int tries = 0; tries < 2000; tries++) {
+	for (int tries = 0; tries < 10000; tries++) {
 		struct timespec short_while = {0, 10000};
 
 		if (!(__atomic_fetch_or(&page->ended, RANGE_LOCKED, __ATOMIC_ACQUIRE) & RANGE_LOCKED))
