@@ -113,21 +113,21 @@ static bool is_better(const struct fix_first_cause *a, const struct fix_first_ca
 	return a->saves.saved_ns > b->saves.saved_ns;
 }
 
-/* Two causes at one line, of which the better one stays. Takes ownership of `other`. */
-static void join_causes(struct fix_first_cause *cause, struct fix_first_cause *other)
+/* Two causes at one line, of which the better one stays. Takes ownership of `added`. */
+static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *added)
 {
-	bool is_same = is_work(cause) == is_work(other) && !cause->how == !other->how;
-	struct saving larger = cause->saves.saved_ns > other->saves.saved_ns ? cause->saves : other->saves;
+	bool is_same = is_work(kept) == is_work(added) && !kept->how == !added->how;
+	struct saving larger = kept->saves.saved_ns > added->saves.saved_ns ? kept->saves : added->saves;
 
-	if (is_better(other, cause)) {
-		struct fix_first_cause worse = *cause;
+	if (is_better(added, kept)) {
+		struct fix_first_cause worse = *kept;
 
-		*cause = *other;
-		*other = worse;
+		*kept = *added;
+		*added = worse;
 	}
 	if (is_same)
-		cause->saves = larger;
-	cause_done(other);
+		kept->saves = larger;
+	cause_done(added);
 }
 
 /* Of causes at one line, one stays. Takes ownership of the cause. */
