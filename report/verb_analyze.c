@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/analyze/fix_first.h"
-#include "report/derive/stacks/frame.h"
+#include "report/analyze/answer_tables.h"
 #include "report/envelope.h"
 #include "report/verb.h"
 
@@ -19,19 +18,18 @@ static const struct rule *chosen_rule(const struct command_line *l, size_t i)
 	return l->rule_count ? l->rules[i].rule : &rule_list[i];
 }
 
-static void run_rule(struct work *w, struct rules *rules, const struct rule *rule, struct finding *ret)
+/* The exit status that follows from what a rule says. */
+static void note_verdict(struct work *w, const struct finding *f)
 {
 	const struct command_line *l = w->line;
 
-	progress_begin(rule->name, w->model.trace_bytes);
-	rule_run(rules, rule, ret);
 	progress_clear();
-	if (ret->verdict == VERDICT_FOUND && l->fail_on_found && (!l->fail_on || l->fail_on == rule))
+	if (f->verdict == VERDICT_FOUND && l->fail_on_found && (!l->fail_on || l->fail_on == f->rule))
 		w->status = EXIT_FOUND;
 	/* Named by the user: it is an error if the rule could not be checked. */
-	if (ret->verdict != VERDICT_UNCHECKED || !l->rule_count)
+	if (f->verdict != VERDICT_UNCHECKED || !l->rule_count)
 		return;
-	say("%s: could not check: %s", rule->name, ret->text.data);
+	say("%s: could not check: %s", f->rule->name, f->text.data);
 	if (w->status != EXIT_FOUND)
 		w->status = EXIT_INCOMPLETE;
 }
@@ -49,15 +47,20 @@ static void put_rows(struct work *w, size_t i, const struct finding *f, const ch
 }
 
 /* A table for each rule, in the order of the list. */
-static void show_tables(struct work *w, struct rules *rules)
+static void show_tables(struct work *w)
 {
+	struct rules rules = {.context = &w->context};
+
 	for (size_t i = 0; i < chosen_count(w->line); i++) {
 		struct finding f;
 
-		run_rule(w, rules, chosen_rule(w->line, i), &f);
+		progress_begin(chosen_rule(w->line, i)->name, w->model.trace_bytes);
+		rule_run(&rules, chosen_rule(w->line, i), &f);
+		note_verdict(w, &f);
 		put_rows(w, i, &f, f.rule->title);
 		finding_done(&f);
 	}
+	rules_done(&rules);
 }
 
 static void show_finding(struct work *w, size_t i, const struct finding *f)
@@ -89,85 +92,60 @@ static void add_unchecked(const struct finding *all, size_t count, size_t at, st
 
 /* What the rules have found, by what it would save. */
 struct findings {
-	struct finding *all;
-	size_t count;
+	struct answer answer;
 	size_t *order;
-	struct fix_first first;
-	struct costs *costs;
-	uint64_t wall_ns;
 };
 
 /* The finding that FIX FIRST names comes first, also if it costs no time. */
 static void put_first(struct findings *f)
 {
+	const struct answer *a = &f->answer;
 	size_t i = 0, at;
 
-	while (i < f->count && f->first.count && &f->all[f->order[i]] != f->first.items->finding)
+	while (i < a->found_count && a->first.count && &a->found[f->order[i]] != a->first.items->finding)
 		i++;
-	if (!f->first.count || i == f->count)
+	if (!a->first.count || i == a->found_count)
 		return;
 	at = f->order[i];
 	memmove(f->order + 1, f->order, i * sizeof(*f->order));
 	f->order[0] = at;
 }
 
-/* From where the lines are reached: with one reading of the events. */
-static void find_callers(const struct report_context *c, struct findings *f)
+static void findings_find(struct work *w, struct findings *ret)
 {
-	struct caller_query *queries = mem_alloc((f->count + f->first.count + 1) * sizeof(*queries));
+	struct answer *a = &ret->answer;
 
-	for (size_t i = 0; i < f->count; i++)
-		queries[i] = rule_caller(&f->all[i].line, &f->all[i].called_from);
-	for (size_t i = 0; i < f->first.count; i++)
-		queries[f->count + i] = rule_caller(&f->first.items[i].line, &f->first.items[i].called_from);
-	callers_find(c, queries, f->count + f->first.count);
-	free(queries);
-}
-
-static void findings_find(struct work *w, struct rules *rules, struct findings *ret)
-{
-	const struct job_time *time = rules_time(rules);
-	uint64_t least_ns = fix_first_least(time->roles.wall_ns);
-
-	*ret = (struct findings){.count = chosen_count(w->line), .wall_ns = time->roles.wall_ns,
-				 .costs = costs_new(rules->context)};
-	ret->all = mem_alloc(ret->count * sizeof(*ret->all) + 1);
-	for (size_t i = 0; i < ret->count; i++) {
-		run_rule(w, rules, chosen_rule(w->line, i), &ret->all[i]);
-		fix_first_saving(ret->costs, &ret->all[i], least_ns, &ret->all[i].saves);
+	answer_begin(&w->context, chosen_count(w->line), a);
+	for (size_t i = 0; i < chosen_count(w->line); i++) {
+		progress_begin(chosen_rule(w->line, i)->name, w->model.trace_bytes);
+		note_verdict(w, answer_run(a, chosen_rule(w->line, i)));
 	}
-	if (!w->line->rule_count)
-		fix_first_find(rules->context, ret->costs, time, ret->all, ret->count, &ret->first);
-	find_callers(rules->context, ret);
-	ret->order = places_in_order(ret->count, findings_by_cost, ret->all);
+	answer_finish(a, !w->line->rule_count);
+	ret->order = places_in_order(a->found_count, findings_by_cost, a->found);
 	put_first(ret);
 }
 
 static void findings_done(struct findings *f)
 {
-	for (size_t i = 0; i < f->count; i++)
-		finding_done(&f->all[i]);
-	fix_first_done(&f->first);
-	costs_free(f->costs);
+	answer_done(&f->answer);
 	free(f->order);
-	free(f->all);
 }
 
 /* For people: the findings, what saves most first, then a line of the clean rules and one of the others. */
-static void show_findings(struct work *w, struct rules *rules)
+static void show_findings(struct work *w)
 {
 	struct findings f;
 	struct buffer clean = {0}, unchecked = {0};
 
-	findings_find(w, rules, &f);
-	for (size_t i = 0; i < f.count; i++)
-		if (f.all[f.order[i]].verdict == VERDICT_FOUND)
-			show_finding(w, f.order[i], &f.all[f.order[i]]);
-	for (size_t i = 0; i < f.count; i++) {
-		if (f.all[i].verdict == VERDICT_CLEAN)
-			buffer_print(&clean, "%s%s", clean.size ? ", " : "clean: ", f.all[i].rule->name);
-		if (f.all[i].verdict == VERDICT_UNCHECKED)
-			add_unchecked(f.all, f.count, i, &unchecked);
+	findings_find(w, &f);
+	for (size_t i = 0; i < f.answer.found_count; i++)
+		if (f.answer.found[f.order[i]].verdict == VERDICT_FOUND)
+			show_finding(w, f.order[i], &f.answer.found[f.order[i]]);
+	for (size_t i = 0; i < f.answer.found_count; i++) {
+		if (f.answer.found[i].verdict == VERDICT_CLEAN)
+			buffer_print(&clean, "%s%s", clean.size ? ", " : "clean: ", f.answer.found[i].rule->name);
+		if (f.answer.found[i].verdict == VERDICT_UNCHECKED)
+			add_unchecked(f.answer.found, f.answer.found_count, i, &unchecked);
 	}
 	if (clean.size)
 		emit_remark(&w->emit, clean.data);
@@ -176,39 +154,6 @@ static void show_findings(struct work *w, struct rules *rules)
 	findings_done(&f);
 	buffer_done(&clean);
 	buffer_done(&unchecked);
-}
-
-static void add_text(struct table *t, const struct buffer *text)
-{
-	if (text->size)
-		table_text(t, text->data);
-	else
-		table_nothing(t);
-}
-
-/* FILE:LINE of "function (file:line)". */
-static void add_line(struct table *t, const struct buffer *line)
-{
-	struct frame frame;
-	struct buffer place = {0};
-
-	frame_split(buffer_string(line), &frame);
-	if (frame.file)
-		buffer_print(&place, "%s:%u", frame.file, frame.line);
-	add_text(t, &place);
-	frame_done(&frame);
-	buffer_done(&place);
-}
-
-static void add_saving(struct table *t, bool is_found, const struct saving *s, uint64_t wall_ns)
-{
-	table_number_if(t, is_found, s->saved_ns);
-	table_number_if(t, is_found, s->low_ns);
-	table_number_if(t, is_found, s->high_ns);
-	if (is_found && wall_ns)
-		table_real(t, 100 * (double)s->saved_ns / (double)wall_ns);
-	else
-		table_nothing(t);
 }
 
 /* Whose time it is. */
@@ -233,12 +178,12 @@ static void add_cause(struct table *t, const struct fix_first_cause *cause, uint
 {
 	table_text(t, cause->rule);
 	table_text(t, "found");
-	add_saving(t, true, &cause->saves, wall_ns);
-	add_text(t, &cause->text);
-	add_line(t, &cause->line);
-	add_text(t, &cause->called_from);
+	answer_saving(t, &cause->saves, wall_ns);
+	answer_text(t, buffer_string(&cause->text));
+	answer_line(t, &cause->line, false);
+	answer_text(t, buffer_string(&cause->called_from));
 	add_actor(t, cause->actor);
-	table_text(t, cause->finding ? cause->finding->rule->advice : cause->how ? cause->how : "remove it");
+	table_text(t, answer_advice(cause));
 }
 
 /* Whether one of the causes is that of the finding, or of something at its line. */
@@ -255,44 +200,48 @@ static bool is_among(const struct fix_first *causes, const struct finding *f)
 static void findings_table(const struct findings *f, bool is_chosen, struct table *ret, struct buffer *reason,
 			   size_t *counts)
 {
+	const struct answer *a = &f->answer;
 	static const char *const words[] = {"clean", "found", "could_not_check"};
 
 	table_has(ret, COL_RULE, COL_VERDICT, COL_SAVES_NS, COL_SAVES_LOW_NS, COL_SAVES_HIGH_NS, COL_SHARE_PERCENT,
 		  COL_TEXT, COL_LINE, COL_CALLED_FROM, COL_RANK, COL_PROCESS, COL_THREAD, COL_ADVICE);
-	for (size_t i = 0; i < f->first.count; i++)
-		add_cause(ret, &f->first.items[i], f->wall_ns);
-	if (f->first.count)
-		buffer_print(reason, "%s: %s", f->first.items->rule, f->first.items->text.data);
-	for (size_t i = 0; i < f->count; i++) {
-		const struct finding *one = &f->all[f->order[i]];
+	for (size_t i = 0; i < a->first.count; i++)
+		add_cause(ret, &a->first.items[i], a->roles->wall_ns);
+	if (a->first.count)
+		buffer_print(reason, "%s: %s", a->first.items->rule, a->first.items->text.data);
+	for (size_t i = 0; i < a->found_count; i++) {
+		const struct finding *one = &a->found[f->order[i]];
 		bool is_found = one->verdict == VERDICT_FOUND;
 
 		counts[one->verdict]++;
-		if (is_found && is_among(&f->first, one))
+		if (is_found && is_among(&a->first, one))
 			continue;
 		if (is_found && !reason->size)
 			buffer_print(reason, "%s: %s. %s", one->rule->name, buffer_string(&one->text),
 				     one->rule->advice);
 		table_text(ret, one->rule->name);
 		table_text(ret, is_found && !is_chosen ? "minor" : words[one->verdict]);
-		add_saving(ret, is_found, &one->saves, f->wall_ns);
-		add_text(ret, &one->text);
-		add_line(ret, &one->line);
-		add_text(ret, &one->called_from);
-		add_actor(ret, is_found && one->line.size ? costs_actor(f->costs, one->line.data, NULL) : NULL);
+		if (is_found)
+			answer_saving(ret, &one->saves, a->roles->wall_ns);
+		else
+			table_nothings(ret, 4);
+		answer_text(ret, buffer_string(&one->text));
+		answer_line(ret, &one->line, false);
+		answer_text(ret, buffer_string(&one->called_from));
+		add_actor(ret, is_found && one->line.size ? costs_actor(a->costs, one->line.data, NULL) : NULL);
 		table_text(ret, one->rule->advice);
 	}
 }
 
 /* The table of findings; then the rows of the rules that found something. */
-static void show_envelope(struct work *w, struct rules *rules)
+static void show_envelope(struct work *w)
 {
 	struct table table = {0};
 	struct buffer reason = {0}, next = {0};
 	size_t counts[3] = {0};
 	struct findings f;
 
-	findings_find(w, rules, &f);
+	findings_find(w, &f);
 	findings_table(&f, w->line->rule_count, &table, &reason, counts);
 	counts[VERDICT_FOUND] += reason.size && !counts[VERDICT_FOUND];
 	if (!counts[VERDICT_FOUND])
@@ -307,9 +256,9 @@ static void show_envelope(struct work *w, struct rules *rules)
 		envelope_next(next.data);
 	}
 	work_table(w, "findings", NULL, &table);
-	for (size_t i = 0; i < f.count; i++)
-		if (f.all[f.order[i]].verdict == VERDICT_FOUND)
-			put_rows(w, f.order[i], &f.all[f.order[i]], NULL);
+	for (size_t i = 0; i < f.answer.found_count; i++)
+		if (f.answer.found[f.order[i]].verdict == VERDICT_FOUND)
+			put_rows(w, f.order[i], &f.answer.found[f.order[i]], NULL);
 	findings_done(&f);
 	table_done(&table);
 	buffer_done(&reason);
@@ -318,24 +267,21 @@ static void show_envelope(struct work *w, struct rules *rules)
 
 static int run_analyze(const struct command_line *l)
 {
-	struct rules rules = {0};
 	struct work w;
 	int status = work_begin(&w, l);
 
 	if (status)
 		return status;
-	rules.context = &w.context;
 	w.emit.is_list = l->rule_count != 1;
 	emit_begin(&w.emit);
 	if (envelope_is_open())
-		show_envelope(&w, &rules);
+		show_envelope(&w);
 	else if (format_is_human(w.emit.format))
-		show_findings(&w, &rules);
+		show_findings(&w);
 	else
-		show_tables(&w, &rules);
+		show_tables(&w);
 	work_ledger(&w);
 	emit_end(&w.emit);
-	rules_done(&rules);
 	return work_end(&w);
 }
 

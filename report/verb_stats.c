@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "report/analyze/summary.h"
-#include "report/analyze/summary_tables.h"
+#include "report/analyze/answer_tables.h"
 #include "report/base/text.h"
 #include "report/destination.h"
 #include "report/dumps/dumps.h"
@@ -224,9 +224,19 @@ static void show_asked(struct work *w, size_t index)
 
 enum { WIDTH_UNKNOWN = 100, WIDTH_LEAST = 40 };
 
-static void put_summary(void *data, const char *name, const char *title, const struct table *t)
+static void show_answer(struct work *w)
 {
-	work_table(data, name, title, t);
+	struct answer answer;
+
+	answer_briefly(&w->context, &answer);
+	for (int i = 0; i < ANSWER_TABLES; i++) {
+		struct table table = {0};
+
+		answer_table(&answer, (enum answer_table)i, &table);
+		work_table(w, answer_table_names[i].name, answer_table_names[i].title, &table);
+		table_done(&table);
+	}
+	answer_done(&answer);
 }
 
 static void show_summary(struct work *w)
@@ -237,7 +247,7 @@ static void show_summary(struct work *w)
 
 	width = !width ? WIDTH_UNKNOWN : width > WIDTH_LEAST ? width : WIDTH_LEAST;
 	if (envelope_is_open()) {
-		summary_tables(&w->context, w, put_summary);
+		show_answer(w);
 		return;
 	}
 	summary_text(&w->context, capture, width, &text);

@@ -1,29 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run says of itself, found once and told as tables: the findings of all rules, what to fix first, the roles
- * with the parts of their time, the critical path, the calls of threads that are in a role. */
+/* The findings of the rules, what to fix first, and where the time of the roles went. The summary, `pillion analyze`
+ * and the page show them: as lines of text, as tables (answer_tables.h). */
 #ifndef PILLION_ANSWER_H
 #define PILLION_ANSWER_H
 
 #include "report/analyze/fix_first.h"
 
 struct answer {
-	const struct report_context *context;
+	struct report_context context; /* a copy */
 	struct rules rules;
-	struct finding *found; /* of each rule, as in rule_list */
-	struct costs *costs;
+	const struct partition *partition; /* these two: of the rules */
+	const struct roles *roles;
+	struct finding *found; /* of the rules that were run, in their order */
+	size_t found_count;
 	struct fix_first first;
+	struct costs *costs;
+	bool is_large;	/* rules are left to `pillion analyze` */
+	bool has_lines; /* there are not too many events to attribute all to lines */
 };
 
-/* The context is borrowed until answer_done. */
-void answer_find(const struct report_context *c, struct answer *ret);
+/* Without any rule. `most`: of them may be run. */
+void answer_begin(const struct report_context *c, size_t most, struct answer *ret);
+
+/* Runs a rule. The result is valid until answer_done(). */
+struct finding *answer_run(struct answer *a, const struct rule *rule);
+
+/* After the last rule: what each finding and what to fix would save, and from where their lines are reached. */
+void answer_finish(struct answer *a, bool has_first);
+
+/* All three, for the end of a run: pillion's own rules, none if there are so many events that the user would wait;
+ * totals without --by. */
+void answer_briefly(const struct report_context *c, struct answer *ret);
+
+/* Likewise, with all rules, in the order of rule_list. */
+void answer_whole(const struct report_context *c, struct answer *ret);
+
 void answer_done(struct answer *a);
 
-/* A table may have no rows. Adding one is a row of the list and its function. */
-struct answer_table {
-	const char *name, *title;
-	void (*fill)(struct answer *a, struct table *t);
-};
-extern const struct answer_table answer_tables[];
-extern const size_t answer_table_count;
+/* The places of the findings: of what was found, the costliest first, then the others. The caller frees them. */
+size_t *answer_order(const struct answer *a);
+
+/* Sums the OS calls of the threads that are in a role: those of idle helpers would come first, and say nothing. */
+void answer_calls(const struct answer *a, struct aggregate *ret);
 
 #endif

@@ -84,9 +84,6 @@ void rules_done(struct rules *rules);
 const struct gaps *rules_gaps(struct rules *rules);
 const struct job_time *rules_time(struct rules *rules);
 
-/* The `size` most expensive findings of pillion's own rules. The caller frees them. Returns how many. */
-size_t rules_worst(struct rules *rules, struct finding *ret, size_t size);
-
 /* ---- for the implementations of rules ---- */
 
 void rule_columns(struct finding *f, const enum column_id *columns, size_t count);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs all rules, and frees what they share. */
+/* Frees what rules share. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/analyze/rule.h"
 
@@ -22,30 +21,4 @@ void rules_done(struct rules *rules)
 	rules->time = NULL;
 	rules->gaps = NULL;
 	rules->steady = NULL;
-}
-
-size_t rules_worst(struct rules *rules, struct finding *ret, size_t size)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < rule_count; i++) {
-		struct finding f;
-		size_t at = count;
-
-		if (rule_list[i].flags & RULE_NSYS)
-			continue;
-		rule_run(rules, &rule_list[i], &f);
-		while (at && ret[at - 1].cost_ns < f.cost_ns)
-			at--;
-		if (f.verdict != VERDICT_FOUND || at == size) {
-			finding_done(&f);
-			continue;
-		}
-		if (count == size)
-			finding_done(&ret[--count]);
-		memmove(ret + at + 1, ret + at, (count - at) * sizeof(*ret));
-		ret[at] = f;
-		count++;
-	}
-	return count;
 }

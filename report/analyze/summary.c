@@ -18,7 +18,7 @@
 #include "report/analyze/fix_first.h"
 #include "report/analyze/summary_deadlock.h"
 #include "report/analyze/summary_died.h"
-#include "report/analyze/summary_gather.h"
+#include "report/analyze/summary_findings.h"
 #include "report/analyze/summary_jax.h"
 #include "report/analyze/summary_next.h"
 #include "report/analyze/summary_ranks.h"
@@ -344,11 +344,11 @@ static void section_show(struct section *s, size_t width, struct buffer *out)
 
 /* ---- the whole ---- */
 
-static void section_of_calls(const struct summary *s, struct section *ret)
+static void section_of_calls(const struct answer *s, struct section *ret)
 {
 	struct aggregate all;
 
-	summary_calls(s, &all);
+	answer_calls(s, &all);
 	ret->title = mem_copy_text("OS calls", strlen("OS calls"));
 	ret->total = all.count;
 	for (size_t i = 0; i < all.count && i < TOP; i++) {
@@ -378,7 +378,7 @@ static void summary_ledger(const struct model *m, struct buffer *out)
 	buffer_done(&t.missing);
 }
 
-static void summary_sections(const struct summary *s, size_t width, size_t room, struct buffer *out)
+static void summary_sections(const struct answer *s, size_t width, size_t room, struct buffer *out)
 {
 	struct section sections[SECTIONS] = {0};
 	const struct report_context *c = &s->context;
@@ -402,7 +402,16 @@ static void summary_sections(const struct summary *s, size_t width, size_t room,
 }
 
 /* The one verb that shows more of it. */
-static void summary_verb(const struct summary *s, const char *capture, size_t hangs, struct buffer *out)
+static bool has_found(const struct answer *a)
+{
+	bool ret = false;
+
+	for (size_t i = 0; i < a->found_count; i++)
+		ret |= a->found[i].verdict == VERDICT_FOUND;
+	return ret;
+}
+
+static void summary_verb(const struct answer *s, const char *capture, size_t hangs, struct buffer *out)
 {
 	const char *verb = NULL;
 	bool is_running = false;
@@ -411,7 +420,7 @@ static void summary_verb(const struct summary *s, const char *capture, size_t ha
 		is_running |= s->context.model->processes[i].is_running;
 	if (hangs || is_running)
 		verb = "where";
-	else if (s->is_large || s->found_count)
+	else if (s->is_large || has_found(s))
 		verb = "analyze";
 	if (!capture || !verb)
 		return;
@@ -421,7 +430,7 @@ static void summary_verb(const struct summary *s, const char *capture, size_t ha
 }
 
 /* What is about the time of the run. */
-static void summary_time(struct summary *s, struct buffer *ret)
+static void summary_time(struct answer *s, struct buffer *ret)
 {
 	const struct report_context *c = &s->context;
 
@@ -458,14 +467,14 @@ static void summary_wrap(const struct buffer *text, size_t width, size_t lines, 
 void summary_text(const struct report_context *context, const char *capture, size_t width, struct buffer *ret)
 {
 	struct buffer head = {0}, tail = {0}, last = {0};
-	struct summary s;
+	struct answer s;
 	const struct report_context *c = &s.context;
 	struct where_place place;
 	struct died died;
 	bool is_short;
 	size_t hangs;
 
-	summary_gather(context, &s);
+	answer_briefly(context, &s);
 	is_short = s.roles->run_ns < SHORT_NS;
 	summary_head(c->model, s.roles, &head);
 	summary_died_find(c->model, &died);
@@ -484,7 +493,7 @@ void summary_text(const struct report_context *context, const char *capture, siz
 	if (!s.is_large)
 		summary_untimed(c, &head);
 	if (!s.is_large && !is_short)
-		summary_findings(s.found, s.found_count, s.roles->wall_ns, &s.first, &tail);
+		summary_findings(&s, &tail);
 	summary_ledger(c->model, &tail);
 	if (!is_short && !summary_next(&s.rules, fix_first_is_cpu(&s.first), s.is_large, &tail))
 		summary_verb(&s, capture, hangs, &tail);
@@ -496,5 +505,5 @@ void summary_text(const struct report_context *context, const char *capture, siz
 	buffer_done(&head);
 	buffer_done(&tail);
 	buffer_done(&last);
-	summary_free(&s);
+	answer_done(&s);
 }

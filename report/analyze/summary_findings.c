@@ -2,25 +2,14 @@
 /* The lines of the summary about what to fix. */
 #include "report/analyze/summary_findings.h"
 
+#include <stdlib.h>
+
 #include "report/analyze/summary_time.h"
 #include "report/base/text.h"
 #include "report/derive/stacks/frame.h"
 
 /* Widths of texts, and of a caller's line. */
 enum { FINDING_WIDTH = 140, FIRST_WIDTH = 200, LINE_WIDTH = 48 };
-
-void summary_find_callers(const struct report_context *c, struct finding *found, size_t count,
-			  struct fix_first *first)
-{
-	struct caller_query queries[SUMMARY_FINDINGS + 2];
-	size_t n = 0;
-
-	for (size_t i = 0; i < count && i < SUMMARY_FINDINGS; i++)
-		queries[n++] = rule_caller(&found[i].line, &found[i].called_from);
-	for (size_t i = 0; i < first->count && i < 2; i++)
-		queries[n++] = rule_caller(&first->items[i].line, &first->items[i].called_from);
-	callers_find(c, queries, n);
-}
 
 /* ", called from train.py:8" */
 static void summary_called_from(const struct buffer *called_from, struct buffer *out)
@@ -37,26 +26,35 @@ static uint64_t worth_of(const struct finding *f)
 	return f->rule->flags & (RULE_OUTSIDE | RULE_PART) ? f->cost_ns : f->saves.saved_ns;
 }
 
-void summary_findings(const struct finding *found, size_t count, uint64_t wall_ns, const struct fix_first *first,
-		      struct buffer *out)
+static bool is_told(const struct answer *a, const struct finding *f)
 {
-	const struct fix_first_cause *inside = fix_first_inside(first);
-	size_t shown = 0;
+	const struct fix_first_cause *inside = fix_first_inside(&a->first);
 
-	for (size_t i = 0; i < count && shown < SUMMARY_FINDINGS_SHOWN; i++) {
+	return (a->first.count && f == a->first.items->finding) || (inside && f == inside->finding);
+}
+
+void summary_findings(const struct answer *a, struct buffer *out)
+{
+	size_t *order = answer_order(a), shown = 0;
+
+	for (size_t i = 0; i < a->found_count && i < SUMMARY_FINDINGS && shown < SUMMARY_FINDINGS_SHOWN; i++) {
+		const struct finding *f = &a->found[order[i]];
 		struct buffer text = {0};
 
-		if ((first->count && &found[i] == first->items->finding) || (inside && &found[i] == inside->finding) ||
-		    (!(found[i].rule->flags & RULE_NOT_TIME) && worth_of(&found[i]) < fix_first_least(wall_ns)))
+		if (f->verdict != VERDICT_FOUND)
+			break;
+		if (is_told(a, f) || (!(f->rule->flags & RULE_NOT_TIME) &&
+				      worth_of(f) < fix_first_least(a->roles->wall_ns)))
 			continue;
-		fix_first_words(&found[i], &text);
+		fix_first_words(f, &text);
 		buffer_print(out, "%-*s ", SUMMARY_LABEL, "also");
 		text_fit(out, text.data, FINDING_WIDTH);
-		summary_called_from(&found[i].called_from, out);
+		summary_called_from(&f->called_from, out);
 		buffer_text(out, "\n");
 		shown++;
 		buffer_done(&text);
 	}
+	free(order);
 }
 
 /* " (0.500 s to 0.900 s)", where the interval is wide: a quarter of what is saved. */

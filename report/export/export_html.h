@@ -6,7 +6,7 @@
 #ifndef PILLION_EXPORT_HTML_H
 #define PILLION_EXPORT_HTML_H
 
-#include "report/analyze/answer.h"
+#include "report/analyze/answer_tables.h"
 #include "report/base/emit.h"
 #include "report/derive/events/descriptor.h"
 #include "report/derive/time/profile.h"

@@ -24,7 +24,7 @@ static void find_folded(struct html *h)
 
 void html_answer_begin(struct html *h)
 {
-	answer_find(h->x->context, &h->answer);
+	answer_whole(h->x->context, &h->answer);
 	find_folded(h);
 }
 
@@ -49,16 +49,37 @@ bool html_is_shim(struct html *h, size_t process)
 
 /* ---- its tables ---- */
 
+static void fill_critical(struct answer *a, struct table *t)
+{
+	struct causality *causes = costs_causes(a->costs);
+	struct path path;
+
+	if (!causes)
+		return;
+	path_find(causes, 0, UINT64_MAX, &path);
+	path_table(&path, t);
+	path_done(&path);
+}
+
 void html_json_answer(struct html_json *j)
 {
-	for (size_t i = 0; i < answer_table_count; i++) {
+	static const enum answer_table which[] = {ANSWER_RUN, ANSWER_FIX_FIRST, ANSWER_ROLES, ANSWER_CALLS};
+	struct table critical = {0};
+
+	for (size_t i = 0; i < sizeof(which) / sizeof(*which); i++) {
+		const struct answer_table_names *names = &answer_table_names[which[i]];
 		struct table table = {0};
 
-		answer_tables[i].fill(&j->html->answer, &table);
-		buffer_print(&j->text, "%s\"%s\":", i ? "," : "", answer_tables[i].name);
-		html_json_table(j, answer_tables[i].name, answer_tables[i].title, true, &table);
+		answer_table(&j->html->answer, which[i], &table);
+		buffer_print(&j->text, "\"%s\":", names->name);
+		html_json_table(j, names->name, names->title, true, &table);
+		buffer_text(&j->text, ",");
 		table_done(&table);
 	}
+	fill_critical(&j->html->answer, &critical);
+	buffer_text(&j->text, "\"critical\":");
+	html_json_table(j, "critical", "Critical Path", true, &critical);
+	table_done(&critical);
 }
 
 /* For browsers that run no script. */

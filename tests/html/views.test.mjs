@@ -291,9 +291,9 @@ test('a wait leads to the holder of its lock and to what ended it, a message to 
 });
 
 test('roles have their parts, and a place the lines around it with their costs', () => {
-	const strings = ['main', 'computing', 'waiting', 'f', 'dir/job.py:2', 'dir/job.py'];
+	const strings = ['main', 'cpu', 'wait', 'f', 'dir/job.py:2', 'dir/job.py'];
 	const columns = (...titles) => titles.map(([title, type = 'ns']) => ({title, type}));
-	const roles = {columns: columns(['Name', 'text'], ['Lifetime (ns)'], ['PID', 'id'], ['Kind', 'text'],
+	const roles = {columns: columns(['Role', 'text'], ['Lifetime (ns)'], ['PID', 'id'], ['Kind', 'text'],
 		['Time (ns)'], ['Line', 'text'], ['Function', 'text']),
 	cells: [[0, 0], [10, 10], [7, 7], [1, 2], [3, 7], [4, null], [3, null]]};
 	const model = {strings, answer: {roles}, sources: [{file: 5, lines: ['a', 'b', 'c', 'd']}]};

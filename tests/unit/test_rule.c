@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <unistd.h>
 
+#include "report/analyze/answer.h"
 #include "report/derive/device/device_timeline.h"
 #include "rule_fixture.h"
 
@@ -354,14 +355,21 @@ Test(rule, a_process_without_device_records_is_not_clean)
 
 Test(rule, the_costliest_come_first)
 {
-	struct finding worst[2];
+	struct answer answer;
+	const struct finding *worst[2];
+	size_t *order;
 
 	input_steps(10);
 	work(f_copy_async, 60 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, MB), PAGED_IN, 60 * MS + 10 * US, 300 * US, MB);
 	open_model(61 * MS);
-	cr_assert_eq(rules_worst(&rules, worst, 2), 2);
-	cr_expect_str_eq(worst[0].rule->name, "input_bound");
-	cr_expect_geq(worst[0].cost_ns, worst[1].cost_ns);
-	for (size_t i = 0; i < 2; i++)
-		finding_done(&worst[i]);
+	answer_briefly(rules.context, &answer);
+	order = answer_order(&answer);
+	for (size_t i = 0; i < 2; i++) {
+		worst[i] = &answer.found[order[i]];
+		cr_assert_eq(worst[i]->verdict, VERDICT_FOUND);
+	}
+	cr_expect_str_eq(worst[0]->rule->name, "input_bound");
+	cr_expect_geq(worst[0]->cost_ns, worst[1]->cost_ns);
+	free(order);
+	answer_done(&answer);
 }

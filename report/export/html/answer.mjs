@@ -21,22 +21,38 @@ export function placeWords({Line: line, Function: name}) {
 	return [line ? line.slice(line.lastIndexOf('/') + 1) : '', name].filter(Boolean).join(' ');
 }
 
+// What the kinds of the table of roles are called here, and by the style.
+const PART_WORDS = {cpu: 'computing', polling: 'polling for others', runnable: 'waiting for a CPU', wait: 'waiting',
+	call: 'in a call', 'blocked outside of calls': 'blocked outside of recorded calls',
+	'runnable or blocked': 'waiting for a CPU, or blocked outside of recorded calls'};
+const SHORT_SHARE = 0.02; // of a role's time: calls with less are one part
+
+// Parts of a role, the largest first; its short calls are one.
+function joinShort(parts, ns) {
+	const isShort = part => part.call && part.ns < ns * SHORT_SHARE, short = parts.filter(isShort);
+	const sum = short.reduce((all, part) => all + part.ns, 0);
+
+	return [...parts.filter(part => !isShort(part)), ...sum ? [{kind: 'in other calls', ns: sum, row: {}}] : []]
+		.sort((a, b) => b.ns - a.ns);
+}
+
 // Roles in the order of the summary: {name, ns, threads, processes, pid, parts}; a part: {kind, ns, call, waitsFor,
-// row}, the largest first.
+// row}.
 export function rolesOf(model) {
 	const roles = [];
 
 	for (const row of rowsOf(model, model.answer.roles)) {
-		const part = {kind: row.Kind, ns: row['Time (ns)'], call: row.Call, waitsFor: row['Waits For'], row};
+		const part = {kind: PART_WORDS[row.Kind] ?? row.Kind, ns: row['Time (ns)'], call: row.Call,
+			waitsFor: row['Waits For'], row};
 		const last = roles.at(-1), ns = row['Lifetime (ns)'];
 
-		if (last && last.name === row.Name && last.ns === ns && last.pid === row.PID)
+		if (last && last.name === row.Role && last.ns === ns && last.pid === row.PID)
 			last.parts.push(part);
 		else
-			roles.push({name: row.Name, ns, threads: row.Threads, processes: row.Processes, pid: row.PID,
+			roles.push({name: row.Role, ns, threads: row.Threads, processes: row.Processes, pid: row.PID,
 				parts: [part]});
 	}
-	roles.forEach(({parts}) => parts.sort((a, b) => b.ns - a.ns));
+	roles.forEach(role => role.parts = joinShort(role.parts, role.ns));
 	return roles;
 }
 

@@ -143,14 +143,14 @@ function savingWords(row) {
 	const low = row['Saves Low (ns)'], high = row['Saves High (ns)'], ns = row['Saves (ns)'];
 	const interval = low && high - low > ns / 4 ? ` (${duration(low)} to ${duration(high)})` : '';
 
-	return ns ? `saves ${duration(ns)}${interval}${row.If ? ` ${row.If}` : ''}, ${
+	return ns ? `saves ${duration(ns)}${interval}, ${
 		(row['Share (%)'] || 0).toFixed(0)} % of the run` : '';
 }
 
 // Where the first role with a known line computes: for what has no line itself, such as too few CPUs.
 function computingLine(model) {
 	return rolesOf(model).flatMap(role => role.parts).map(part => part.row)
-		.find(row => row.Kind === 'computing' && row.Line);
+		.find(row => row.Kind === 'cpu' && row.Line);
 }
 
 function firstCard(model, costs, show) {
