@@ -85,4 +85,8 @@ ok "a process has at most 450 KiB more private data ($more)" test "$more" -le 45
 is "$? $(cat recorded)" '0 1' 'a limit of 2 MB on private data: status and output'
 like "$(report stats -q -r processes -f csv scarce.pillion)" 'grep -c VmData' \
 	'a limit of 2 MB on private data: it is recorded'
+(ulimit -d 2000 && exec "$PILLION" "${run[@]}" -o stackless grep -c VmData /proc/self/status) >recorded 2>err
+is "$? $(cat recorded)" '0 1' 'a limit of 2 MB on private data and a stack for each call: status and output'
+like "$(report stats -r ledger stackless.pillion)" 'note .*no memory for the cache of unwind rules' \
+	'a limit of 2 MB on private data: the ledger says why there are no stacks'
 done_testing

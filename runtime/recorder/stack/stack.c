@@ -188,7 +188,7 @@ static void stack_note_no_rules(void)
 	if (__atomic_exchange_n(&is_noted, true, __ATOMIC_RELAXED))
 		return;
 	thread_guard_enter(&thread_self, &guard);
-	process_note("no stacks: there was no memory for the cache of unwind rules (RLIMIT_AS?)");
+	process_note("no stacks: there was no memory for the cache of unwind rules (RLIMIT_AS, RLIMIT_DATA?)");
 	thread_guard_leave(&thread_self, &guard);
 }
 

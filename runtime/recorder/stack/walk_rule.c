@@ -2,6 +2,7 @@
 #include "runtime/recorder/stack/walk_rule.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/stack/object.h"
@@ -10,11 +11,21 @@
 #include "runtime/shared/common/sys.h"
 
 enum { RULES_BYTES = sizeof(struct walk_bucket) << WALK_RULE_BITS };
+#define DATA_LEAST (16u << 20) /* bytes */
 
 struct walk_bucket *walk_rules;
 uint64_t walk_rule_generation;
 static bool has_failed;
 static unsigned victim;
+
+/* Stacks need some 2 MiB of private memory. Under a small RLIMIT_DATA an allocation of the program would fail for it. */
+static bool data_is_limited(void)
+{
+	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
+
+	sys_call(SYS_prlimit64, 0, RLIMIT_DATA, NULL, limit);
+	return limit[0] < DATA_LEAST;
+}
 
 bool walk_prepare(void)
 {
@@ -24,7 +35,9 @@ bool walk_prepare(void)
 		return true;
 	if (has_failed || sys_is_silent)
 		return false;
-	fresh = sys_mmap(NULL, RULES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	fresh = data_is_limited() ? NULL
+				  : sys_mmap(NULL, RULES_BYTES, PROT_READ | PROT_WRITE,
+					     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!fresh)
 		has_failed = true;
 	else if (!__atomic_compare_exchange_n(&walk_rules, &other, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
