@@ -60,8 +60,7 @@ static bool recorder_list_image(bool is_fork)
 /* Programs that open a library of MPI later, such as Python with mpi4py, are known by the variables of mpirun. */
 static __attribute__((cold)) bool uses_mpi(char *const *environment)
 {
-	static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-						"MV2_COMM_WORLD_RANK", "PALS_RANKID"};
+	static const char *const variables[] = {TF_MPI_RANK_VARIABLES};
 
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
 		if (identity_variable(environment, variables[i]))

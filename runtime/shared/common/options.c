@@ -13,8 +13,8 @@
 #define DIGITS(number) DIGITS_(number)
 #define DIGITS_(number) #number
 
-/* The words of --trace's default, each after a comma. The last one is none that a user types: a list without mpi
- * excludes it. */
+/* The words of --trace's default, each after a comma. The last word is internal: it is not listed in --help, and a
+ * user's list records MPI only if it has the word mpi. */
 #define TRACE_INITIAL_DEFAULT(word) "," #word
 #define TRACE_INITIAL_MORE(word)
 #define TRACE_INITIAL_SAME(word)

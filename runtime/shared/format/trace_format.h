@@ -95,9 +95,8 @@ struct tf_header {
 
 /* The rank of a process is the value of the first of these variables that is set. Variables of the programs that
  * start the ranks (torchrun, mpirun) precede those that a scheduler sets for the whole step. */
-#define TF_RANK_VARIABLES                                                                                              \
-	"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID",                 \
-		"FLUX_TASK_RANK", "SLURM_PROCID"
+#define TF_MPI_RANK_VARIABLES "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID"
+#define TF_RANK_VARIABLES "RANK", TF_MPI_RANK_VARIABLES, "FLUX_TASK_RANK", "SLURM_PROCID"
 
 /* Function names: function_count entries; a function's id is its position. Each entry is a byte of enum tf_group, a
  * length byte and the name. */
