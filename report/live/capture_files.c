@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/base/text.h"
+#include "report/read/model_files.h"
 #include "runtime/shared/format/trace_format.h"
 
 enum { BLOCK_BYTES = 512 };
@@ -77,13 +77,7 @@ bool capture_files_read(const char *path, struct capture_files *ret)
 /* What other programs have put there is not ours to remove. */
 static bool is_ours(const char *name)
 {
-	static const char *const endings[] = {".trace", ".index", ".range", ".usage", ".symbols", ".where", ".energy",
-					      ".sources"};
-
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
-		if (text_ends_with(name, endings[i]))
-			return true;
-	return name[0] == '.' || !strcmp(name, "functions.json");
+	return name[0] == '.' || file_is_of_capture(name) || !strcmp(name, "functions.json");
 }
 
 /* The file `capture` is the last one, so that what is left after a failure is still a capture. */

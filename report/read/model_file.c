@@ -25,6 +25,17 @@ void files_done(struct files *l)
 	free(l->items);
 }
 
+bool file_is_of_capture(const char *name)
+{
+	static const char *const endings[] = {".trace", ".index", ".range", ".usage", ".symbols", ".where", ".energy",
+					      ".sources"};
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		if (text_ends_with(name, endings[i]))
+			return true;
+	return false;
+}
+
 bool file_is_trace(const struct file *f)
 {
 	return text_ends_with(f->name, ".trace");

@@ -46,13 +46,6 @@ static void open_range(struct model *m, const char *path, const struct mapping *
 	}
 }
 
-static bool is_of_capture(const char *name)
-{
-	return text_ends_with(name, ".trace") || text_ends_with(name, ".index") || text_ends_with(name, ".range") ||
-	       text_ends_with(name, ".usage") || text_ends_with(name, ".symbols") || text_ends_with(name, ".where") ||
-	       text_ends_with(name, ".energy") || text_ends_with(name, ".sources");
-}
-
 static void read_trace(struct file *f, size_t workers)
 {
 	struct err err;
@@ -157,7 +150,7 @@ static void join_file(struct model *m, struct file *f)
 {
 	if (file_is_trace(f))
 		join_trace(m, f);
-	else if (is_of_capture(f->name))
+	else if (file_is_of_capture(f->name))
 		join_other(m, f);
 	else
 		texts_add(&m->problems, "%s: not a file of a capture", f->path);

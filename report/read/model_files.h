@@ -29,6 +29,8 @@ struct files {
 void files_add(struct files *l, char *path, const char *name, struct pack_file *packed);
 void files_done(struct files *l);
 
+/* By its name. */
+bool file_is_of_capture(const char *name);
 bool file_is_trace(const struct file *f);
 int file_map(const struct file *f, struct mapping *ret, struct err *err);
 void file_problem(struct file *f, int code, const struct err *err);
