@@ -18,7 +18,7 @@ uint64_t walk_rule_generation;
 static bool has_failed;
 static unsigned victim;
 
-/* Stacks need some 2 MiB of private memory. Under a small RLIMIT_DATA an allocation of the program would fail for it. */
+/* Stacks need some 2 MiB of private memory. Under a low RLIMIT_DATA an allocation of the program would fail for it. */
 static bool data_is_limited(void)
 {
 	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
