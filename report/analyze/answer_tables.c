@@ -108,7 +108,7 @@ static void add_part(const struct answer *a, const struct role *r, const struct 
 	if (!part->ns)
 		return;
 	if (call) {
-		role_end_words(&a->context, a->roles, call, &end);
+		role_end_words(&a->context, a->roles, r, call, &end);
 		role_frame(&a->context, call, &frame);
 	}
 	table_text(t, r->label);

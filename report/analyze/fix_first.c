@@ -283,7 +283,7 @@ static void call_words(const struct choice *k, const struct role *r, const struc
 	if (place.size)
 		buffer_print(text, ": %s", place.data);
 	buffer_done(&place);
-	role_end_words(k->context, k->roles, call, &place);
+	role_end_words(k->context, k->roles, r, call, &place);
 	if (place.size)
 		buffer_print(text, ", for %s", place.data);
 	buffer_done(&place);

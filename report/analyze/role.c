@@ -450,6 +450,25 @@ static bool has_others(const struct roles *roles)
 	return false;
 }
 
+/* The first rank of a program is the main role, and the others are another one: their names would be equal. */
+static bool name_rank(struct roles *roles, struct role *main)
+{
+	struct role *others = NULL;
+
+	for (size_t i = 0; i < roles->count; i++) {
+		struct role *r = &roles->items[i];
+
+		if (r != main && r->is_program && !r->is_workers && !strcmp(r->label, main->label))
+			others = r;
+	}
+	if (!others || !main->process->rank || !*main->process->rank)
+		return false;
+	snprintf(main->label, sizeof(main->label), "rank %.24s", main->process->rank);
+	if (others->processes == 1 && others->process->rank)
+		snprintf(others->label, sizeof(others->label), "rank %.24s", others->process->rank);
+	return true;
+}
+
 void roles_make(const struct report_context *c, const struct partition *p, struct roles *ret)
 {
 	const struct model *m = c->model;
@@ -488,7 +507,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 
 		if (ret->recorded.is_part && role->last_ns - role->first_ns > ret->wall_ns)
 			role->last_ns = role->first_ns + ret->wall_ns;
-		if (role->is_main && has_others(ret))
+		if (role->is_main && !name_rank(ret, role) && has_others(ret))
 			strcpy(role->label, "main");
 	}
 	sort_roles(ret, p->count);

@@ -135,9 +135,10 @@ const uint64_t *role_find_call(struct roles *all, size_t role, const struct imag
 /* role_chain.c: fills in the ends of waits, before the roles and their calls are sorted. */
 void roles_follow_waits(const struct report_context *c, const struct partition *p, struct roles *roles);
 
-/* Appends "thread last (nanosleep job.c:12 work)"; nothing if the end of the wait is not known. */
-void role_end_words(const struct report_context *c, const struct roles *all, const struct role_call *wait,
-		    struct buffer *ret);
+/* Appends "thread last (nanosleep job.c:12 work)" for a wait of the role `self`, or "each other (...)" if its threads
+ * wait for each other; nothing if the end of the wait is not known. */
+void role_end_words(const struct report_context *c, const struct roles *all, const struct role *self,
+		    const struct role_call *wait, struct buffer *ret);
 
 /* role_line.c: fills in the lines of all roles. */
 void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles);

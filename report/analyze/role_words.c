@@ -63,15 +63,17 @@ static void add_activity(const struct report_context *c, const struct role *r, c
 	buffer_done(&line);
 }
 
-void role_end_words(const struct report_context *c, const struct roles *all, const struct role_call *wait,
-		    struct buffer *ret)
+void role_end_words(const struct report_context *c, const struct roles *all, const struct role *self,
+		    const struct role_call *wait, struct buffer *ret)
 {
 	const struct role_end *end = &wait->end;
 	size_t role = end->ns ? all->role_of[end->thread] : 0;
 
 	if (!end->ns)
 		return;
-	if (role)
+	if (role && &all->items[role - 1] == self && self->threads > 1)
+		buffer_text(ret, "each other");
+	else if (role)
 		role_words(&all->items[role - 1], ret);
 	else
 		buffer_print(ret, *end->name ? "thread %s" : "a thread", end->name);

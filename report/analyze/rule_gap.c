@@ -185,6 +185,24 @@ static void idle_cost(struct rules *r, struct finding *f, const struct gap_sum *
 	aggregate_done(&lines.rows);
 }
 
+/* What is not between two operations costs nothing that is known. */
+static void idle_words(const struct gaps *g, struct buffer *ret)
+{
+	const struct gap_sum *most = NULL;
+
+	for (size_t i = 0; i < g->sum_count; i++)
+		if (!most || g->sums[i].total_ns > most->total_ns)
+			most = &g->sums[i];
+	buffer_print(ret, "devices were idle for more than %d %% of their processes' time", IDLE_PERCENT);
+	if (most) {
+		buffer_text(ret, " (");
+		gap_words(most, ret);
+		buffer_text(ret, " ");
+		rule_time(ret, most->total_ns);
+		buffer_text(ret, ")");
+	}
+}
+
 void rule_gpu_idle(struct rules *r, struct finding *f)
 {
 	const struct gap_sum *largest = NULL;
@@ -208,7 +226,7 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 	if (largest && largest->between_ns)
 		idle_cost(r, f, largest);
 	if (f->verdict == VERDICT_FOUND && !f->text.size)
-		buffer_print(&f->text, "devices were idle for more than %d %% of their processes' time", IDLE_PERCENT);
+		idle_words(g, &f->text);
 	rule_missed_devices(r, f);
 	buffer_done(&text);
 }

@@ -20,6 +20,7 @@
 #include "report/analyze/summary_died.h"
 #include "report/analyze/summary_findings.h"
 #include "report/analyze/summary_jax.h"
+#include "report/analyze/summary_memory.h"
 #include "report/analyze/summary_next.h"
 #include "report/analyze/summary_ranks.h"
 #include "report/analyze/summary_time.h"
@@ -27,7 +28,7 @@
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
 
 /* SHORT_NS: of a run that is shorter there is nothing to repair. */
-enum { ROLE_LINES = 6, SHORT_NS = 100000000, WIDE = 100 };
+enum { ROLE_LINES = 6, SHORT_NS = 100000000, WIDE = 100, FILES_PERCENT = 5 };
 
 /* ---- tables, which share the available rows ---- */
 
@@ -301,13 +302,13 @@ static size_t count_lines(const struct buffer *b)
 }
 
 /* In output order. */
-enum { KERNELS, CALLS, COPIES, OS, SOURCE, OPERATORS, RANGES, SECTIONS };
+enum { KERNELS, CALLS, COPIES, FILES, OS, SOURCE, OPERATORS, RANGES, SECTIONS };
 
 /* Distributes `room` lines: one row to each section, then a second, then a third, as long as lines are left.
  * Sections are in order of importance; the last ones may get no row. */
 static void share_room(struct section *all, size_t room)
 {
-	static const uint8_t telling[SECTIONS] = {SOURCE, KERNELS, OPERATORS, CALLS, OS, COPIES, RANGES};
+	static const uint8_t telling[SECTIONS] = {SOURCE, KERNELS, OPERATORS, CALLS, FILES, OS, COPIES, RANGES};
 
 	for (size_t rows = 1; rows <= TOP; rows++)
 		for (size_t i = 0; i < SECTIONS; i++) {
@@ -378,6 +379,22 @@ static void summary_ledger(const struct model *m, struct buffer *out)
 	buffer_done(&t.missing);
 }
 
+/* Whether calls that read, write, flush or open files take so much of the run that their names are worth reading the
+ * events once more. */
+static bool has_slow_files(const struct answer *s)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < s->partition->count; i++) {
+		const struct blocked *b = &s->partition->threads[i].blocked;
+
+		for (size_t k = 0; s->roles->role_of[i] && k < b->count; k++)
+			if (b->calls[k].kind >= BLOCKED_FLUSH && b->calls[k].kind <= BLOCKED_FILE)
+				ns += b->calls[k].total_ns;
+	}
+	return !s->is_large && ns && ns * 100 >= s->roles->wall_ns * FILES_PERCENT;
+}
+
 static void summary_sections(const struct answer *s, size_t width, size_t room, struct buffer *out)
 {
 	struct section sections[SECTIONS] = {0};
@@ -389,6 +406,9 @@ static void summary_sections(const struct answer *s, size_t width, size_t room, 
 			  report_cuda_api_sum);
 	section_of_report(c, &sections[COPIES], "copies", COL_TOTAL_MB, COL_COUNT, COL_OPERATION,
 			  report_cuda_gpu_mem_size_sum);
+	if (has_slow_files(s))
+		section_of_report(c, &sections[FILES], "files", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_PATH,
+				  report_files);
 	section_of_calls(s, &sections[OS]);
 	section_of_report(c, &sections[RANGES], "NVTX ranges", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_RANGE,
 			  report_nvtx_sum);
@@ -448,7 +468,7 @@ static void summary_time(struct answer *s, struct buffer *ret)
 	if (device_has_whole_graphs(c->model))
 		buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows their kernels and lines\n",
 			     SUMMARY_LABEL, "graphs");
-	summary_memory(c->model, ret);
+	summary_memory(&s->rules, ret);
 }
 
 /* Appends the first lines of the text, wrapped. */

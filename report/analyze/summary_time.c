@@ -8,7 +8,6 @@
 
 #include "report/analyze/rule.h"
 #include "report/base/text.h"
-#include "report/derive/device/memory.h"
 #include "report/derive/device/untimed.h"
 
 /* DETAILS: calls of a role that have a part of their own, if they take PART_PERCENT of its time; the rest of them are
@@ -130,7 +129,7 @@ static void add_wait(const struct report_context *c, const struct roles *roles, 
 	bool has_others = roles->count > 1;
 	struct buffer end = {0};
 
-	role_end_words(c, roles, call, &end);
+	role_end_words(c, roles, r, call, &end);
 	if (end.size)
 		buffer_print(ret, "waits for %s in ", end.data);
 	else
@@ -170,7 +169,7 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 		}
 		details++;
 		part_add(parts, &count, call->ns, "");
-		if (waits)
+		if (waits || call->end.ns)
 			add_wait(c, roles, r, call, &parts[count - 1].words);
 		buffer_text(&parts[count - 1].words, call->function);
 		add_place(c, call, &parts[count - 1].words);
@@ -383,27 +382,4 @@ void summary_untimed(const struct report_context *c, struct buffer *ret)
 		untimed_line(text.data, images, ret);
 		buffer_done(&text);
 	}
-}
-
-void summary_memory(const struct model *m, struct buffer *out)
-{
-	uint64_t most = 0;
-	const struct image *of = NULL;
-
-	for (size_t i = 0; i < m->image_count; i++) {
-		struct memory memory;
-
-		memory_replay(m, &m->images[i], &memory, NULL, NULL);
-		for (size_t k = 0; k < memory.use_count; k++)
-			if (!memory.uses[k].kind && memory.uses[k].peak > most) {
-				most = memory.uses[k].peak;
-				of = &m->images[i];
-			}
-		memory_done(&memory);
-	}
-	if (!of)
-		return;
-	buffer_print(out, "%-*s GPU peak %.3g MB in ", SUMMARY_LABEL, "memory", (double)most / 1e6);
-	summary_process(m, &m->processes[of->process], out);
-	buffer_text(out, "\n");
 }

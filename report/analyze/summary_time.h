@@ -44,7 +44,4 @@ void summary_devices(const struct report_context *c, const struct gaps *g, bool 
 /* Why device operations that were requested have no times; nothing if all have. */
 void summary_untimed(const struct report_context *c, struct buffer *ret);
 
-/* The largest use of device memory by a process; nothing if there was none. */
-void summary_memory(const struct model *m, struct buffer *ret);
-
 #endif
