@@ -155,6 +155,8 @@ test('a search finds frames and pids, and a link the longest event of its name',
 	assert.deepEqual(findEvent(model, model.groups, {name: 'launch', start: 29}), {lane: calls, i: 1});
 	assert.deepEqual(findEvent(model, model.groups, {name: 'launch', frame: 'GPU'}), {lane: calls, i: 1});
 	assert.equal(findEvent(model, model.groups, {name: 'launch', pid: '2'}), null);
+	assert.deepEqual(findEvent(model, model.groups, {pid: '1', start: calls.start[0]}), {lane: calls, i: 0});
+	assert.equal(findEvent(model, model.groups, {pid: '1', start: 9e9}), null);
 });
 
 test('a search goes through its matches by time, and around the end', () => {

@@ -3,6 +3,7 @@
 import {findingAddress, formatAddress, rowAddress} from './address.mjs';
 import {costTitles, frameOf, lineCosts, placeWords, rolesOf, rowsOf, snippet, sourceLines} from './answer.mjs';
 import {make} from './dom.mjs';
+import {inOrder} from './findings.mjs';
 import {bytes, duration, idFirst, whole} from './format.mjs';
 import {union} from './lanes.mjs';
 import {counterPeak} from './paint.mjs';
@@ -14,7 +15,12 @@ const CARDS = [['cuda_gpu_kern_sum', 'Kernels'], ['cuda_gpu_mem_time_sum', 'Copi
 	['mpi_wait_sum', 'MPI: waits for other ranks'], ['mpi_event_sum', 'MPI calls'], ['files', 'Files'],
 	['sockets', 'Sockets'], ['nvtx_sum', 'NVTX ranges']];
 
+// Of a table of memory at its peak: the titles of its columns of bytes, of blocks, and of shares.
+const MEMORY = [['cuda_mem_peak', 'GPU memory at its peak', 'In Use (MB)', 'Blocks', 'Share (%)'],
+	['mem_alloc_sum', 'Host memory at its peak', 'In Use At Peak (MB)', 'Allocations', 'Share of Peak (%)']];
+
 const baseName = path => path.slice(path.lastIndexOf('/') + 1);
+const shortFrame = frame => frame.replace(/\([^()]*\/([^()]*)\)$/, '($1)');
 const sourceName = (model, source) => `source:${model.strings[source.file]}`;
 
 function tile(label, value, note = '') {
@@ -163,14 +169,45 @@ function firstCard(model, costs, show) {
 	const finding = model.findings.find(one => one.rule === row.Rule);
 
 	return [make('section', {class: 'card whole first', 'data-card': 'fix_first'},
-		make('header', {}, make('h2', {}, 'Fix first'), make('strong', {}, savingWords(row))),
+		make('header', {}, make('h2', {}, 'Fix first'), make('strong', {}, finding || !row.Advice
+			? savingWords(row) : `${savingWords(row)}: ${row.Advice}`)),
 		make('p', {}, isLine || !finding ? row.Text : make('a', {href: findingAddress(model, finding)},
 			row.Text), ...row['Called From'] ? [`, called from ${row['Called From']}`] : []),
-		...row.Advice ? [make('p', {class: 'soft'}, row.Advice)] : [],
+		...finding && row.Advice ? [make('p', {class: 'soft'}, row.Advice)] : [],
 		...found ? [sourceTable(model, found, at.Line)] : [],
 		...at ? [frameLinks(model, at, show)] : [],
 		...inside ? [make('p', {}, `Within the job: ${inside.Text}. ${savingWords(inside)}`),
 			...inside.Line ? [frameLinks(model, inside, show)] : []] : [])];
+}
+
+// What ended or stopped the run: each row leads to its thread.
+function endedCard(model) {
+	const rows = rowsOf(model, model.answer.ended);
+	const words = row => [row.Rank === null ? '' : `rank ${row.Rank}`,
+		row.TID === null ? `process ${row.PID}` : `thread ${row.TID}`, row.Thread && `(${row.Thread})`,
+		row.Line && `at ${shortFrame(row.Line)}`].filter(Boolean).join(' ');
+	const body = rows.map((row, i) => make('tr', {}, make('th', {scope: 'row'}, row.Kind),
+		make('td', {}, row.PID === null ? ''
+			: make('a', {href: rowAddress(model, model.answer.ended, i)}, words(row)),
+		` ${row['Waits For'] || row.Ended || ''}`)));
+
+	return !rows.length ? [] : [make('section', {class: 'card whole first', 'data-card': 'ended'},
+		make('header', {}, make('h2', {}, 'What ended the run')),
+		make('table', {}, make('tbody', {}, ...body)))];
+}
+
+// What was found beside what to fix first.
+function findingsCard(model) {
+	const [first] = rowsOf(model, model.answer.fix_first);
+	const rows = inOrder(model.findings).filter(one => one.verdict === 'found' && one.rule !== first?.Rule);
+	const body = rows.slice(0, TOP).map(one => make('tr', {}, make('td', {},
+		make('a', {href: findingAddress(model, one)}, one.title)), make('td', {}, model.strings[one.text],
+		...model.strings[one.line] ? [`: ${shortFrame(model.strings[one.line])}`] : [])));
+
+	return !rows.length ? [] : [make('section', {class: 'card whole', 'data-card': 'findings'},
+		make('header', {}, make('h2', {}, 'Also found'),
+			make('a', {href: formatAddress({view: 'findings'})}, `all ${whole(rows.length)}`)),
+		make('table', {}, make('tbody', {}, ...body)))];
 }
 
 // The largest part of a role's own work first: a bar, and its parts in words.
@@ -218,8 +255,7 @@ function rolesCard(model) {
 
 function criticalCard(model, show) {
 	const rows = rowsOf(model, model.answer.critical);
-	const short = frame => frame.replace(/\([^()]*\/([^()]*)\)$/, '($1)');
-	const text = row => [row.Name === 'CPU' ? '' : row.Name, short(row.Line || row.Thread || '')]
+	const text = row => [row.Name === 'CPU' ? '' : row.Name, shortFrame(row.Line || row.Thread || '')]
 		.filter(Boolean).join(' · ');
 	const address = row => formatAddress(row.Line ? {view: 'timeline', search: row.Line}
 		: {view: 'timeline', name: row.Name, tid: /\[(\d+)\]$/.exec(row.Thread || '')?.[1]});
@@ -242,6 +278,20 @@ function linesCard(model, show) {
 		address: formatAddress({view: 'timeline', search: frameOf(row)}),
 		amount: duration(row['Total Time (ns)']), note: most(row), share: row['Time (%)']})),
 		[`all ${whole(table.rows)}`, () => show('lines')], {'data-card': 'lines'})];
+}
+
+// Who holds memory when it is most: a row for each line, or each stack of an allocation.
+function memoryCards(model, show) {
+	return MEMORY.flatMap(([name, title, bytesTitle, count, share]) => {
+		const table = model.tables.find(one => one.name === name);
+		const rows = rowsOf(model, table).slice(0, TOP).map((row, i) => ({
+			text: shortFrame(row.Line ? frameOf(row) : (row.Stack || row.Name).split(' <- ')[0]),
+			address: rowAddress(model, table, i), amount: bytes(1e6 * row[bytesTitle]),
+			note: `${whole(row[count])} ×`, share: row[share]}));
+
+		return rows.length ? [listCard(title, rows, [`all ${whole(table.rows)}`, () => show(name)],
+			{'data-card': name})] : [];
+	});
 }
 
 // By process, the time in calls of a kind; of nested calls only the outer one counts.
@@ -281,9 +331,8 @@ function processCard(model, show) {
 	const most = sums.reduce((least, s) => Math.max(least, s.gpu, s.cuda, s.os), 1);
 	const hasRanks = model.processes.some(process => model.strings[process.rank]);
 	const length = process => process.end - process.start;
-	const shown = model.processes.map((process, i) => [process, i])
-			      .sort(([a], [b]) => length(b) - length(a))
-			      .slice(0, LONGEST);
+	const own = model.processes.map((process, i) => [process, i]).filter(([process]) => !process.shim);
+	const shown = own.sort(([a], [b]) => length(b) - length(a)).slice(0, LONGEST);
 
 	shown.forEach(
 		([process, i]) => body.append(make(
@@ -303,7 +352,7 @@ function processCard(model, show) {
 
 	return make('section', {class: 'card whole'},
 		    make('header', {},
-			 make('h2', {}, shown.length < sums.length ? `The ${LONGEST} longest processes` : 'Processes'),
+			 make('h2', {}, shown.length < own.length ? `The ${LONGEST} longest processes` : 'Processes'),
 			 make('button', {class: 'quiet', onclick: () => show('processes')},
 			      `all ${whole(model.processes.length)}`)),
 		    make('table', {}, make('thead', {}, head), body),
@@ -337,9 +386,9 @@ export function overview(model, show) {
 	const {calls} = model.answer;
 	const notes = [...model.leftOut, ...model.problems].map(text => make('p', {class: 'note'}, text));
 
-	return [...firstCard(model, costs, show), tiles(model), ...notes,
-		make('div', {class: 'cards'}, ...rolesCard(model), ...criticalCard(model, show),
-			...linesCard(model, show), ...cards,
+	return [...endedCard(model), ...firstCard(model, costs, show), tiles(model), ...notes,
+		make('div', {class: 'cards'}, ...rolesCard(model), ...findingsCard(model), ...criticalCard(model, show),
+			...linesCard(model, show), ...memoryCards(model, show), ...cards,
 			...calls.rows ? [card(model, {...calls, name: 'osrt_sum'}, 'OS calls', show)] : [],
 			...rooflineCard(model, show), processCard(model, show)),
 		...[...model.remarks, model.ledger].map(text => make('p', {class: 'soft'}, text))];

@@ -4,6 +4,8 @@
 import {lowerBound} from './lanes.mjs';
 import {lanesOf} from './rows.mjs';
 
+const CLOSE = 1e6; // ns: a time that was read from outside of a thread may be before its call
+
 export function eachLane(groups, visit) {
 	for (const group of groups)
 		for (const item of group.items)
@@ -99,11 +101,12 @@ export function nextMatch(rows, found, last, direction) {
 	return best || edge;
 }
 
-// The event of that name on a thread or in a process: the one at `start`, else the longest; null: none. `frame`: the
-// innermost one of its stack.
+// The event of that name on a thread or in a process: the one at `start`, else the longest; null: none. Without a name:
+// the one that lasts then. `frame`: the innermost one of its stack.
 export function findEvent(model, groups, {name, pid, tid, frame, start}) {
 	const names = Uint8Array.from({length: model.names.length / 2},
-				      (none, i) => model.strings[model.names[2 * i]] === name ? 1 : 0);
+				      (none, i) => !name || model.strings[model.names[2 * i]] === name ? 1 : 0);
+	const lasts = (lane, i) => name || (lane.start[i] <= Number(start) + CLOSE && lane.end[i] >= start);
 	const has = detail => !frame ||
 		(detail && model.strings[(model.details[detail - 1].stack || [])[0]] === frame);
 	const fits = ({process, tid: own}) => (pid === undefined || String(model.processes[process].pid) === pid) &&
@@ -115,7 +118,7 @@ export function findEvent(model, groups, {name, pid, tid, frame, start}) {
 			const event = lane.event[i], away = start === undefined ? lane.start[i] - lane.end[i]
 				: Math.abs(lane.start[i] - start);
 
-			if (away < least && names[lane.track.name[event]] && has(lane.track.detail[event])) {
+			if (away < least && lasts(lane, i) && names[lane.track.name[event]] && has(lane.track.detail[event])) {
 				best = {lane, i};
 				least = away;
 			}
