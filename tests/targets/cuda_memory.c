@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocates memory of every kind, does not free all of it, then requests too much. Prints requests and results. */
+/* Allocates memory of every kind, does not free all of it, then requests too much. Prints requests and results.
+ * cuda_memory [MS]: and lives so many ms more. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 __attribute__((noinline)) static void *keeps(size_t bytes)
 {
@@ -19,7 +22,7 @@ __attribute__((noinline)) static void asks_too_much(size_t bytes)
 	cudaGetLastError();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	void *kept, *freed, *host = NULL, *pool = NULL, *again = NULL;
 	size_t left = 0, total = 0;
@@ -36,6 +39,8 @@ int main(void)
 	cudaFree(again);
 	cudaFreeHost(host);
 	cudaDeviceSynchronize();
+	if (argc > 1)
+		usleep(1000 * (useconds_t)atoi(argv[1]));
 	printf("%s\n", kept && freed ? "done" : "no memory");
 	return 0;
 }
