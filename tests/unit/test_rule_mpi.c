@@ -111,6 +111,37 @@ Test(rule_mpi, the_wait_for_a_request_is_for_the_last_sender)
 	cr_expect(waited(MPI_LATE_SENDER, 0, 2, 200));
 }
 
+Test(rule_mpi, who_waits_for_a_nonblocking_collective_waits_for_the_last_rank)
+{
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Iallreduce", 100, 101), REQUESTS("MPI_Wait", 110, 505),
+		 ROOTED("MPI_Ibcast", 600, 601, 1), REQUESTS("MPI_Wait", 610, 805)},
+		{COLLECTIVE("MPI_Iallreduce", 500, 501), REQUESTS("MPI_Wait", 502, 506),
+		 ROOTED("MPI_Ibcast", 800, 801, 1), REQUESTS("MPI_Wait", 802, 803)},
+		/* tests in a row are a wait; it has no end before it asks for what comes next */
+		{COLLECTIVE("MPI_Iallreduce", 100, 101), REQUESTS("MPI_Test", 150, 151), REQUESTS("MPI_Test", 300, 301),
+		 REQUESTS("MPI_Test", 510, 511), ROOTED("MPI_Ibcast", 900, 901, 1), REQUESTS("MPI_Wait", 902, 903)},
+	};
+
+	cr_expect_eq(match(made, 3).collectives, 2);
+	cr_expect_eq(wait_count, 3);
+	cr_expect(waited(MPI_LATE_IN_COLLECTIVE, 0, 1, 390));
+	cr_expect(waited(MPI_LATE_IN_COLLECTIVE, 2, 1, 350));
+	cr_expect(waited(MPI_LATE_IN_COLLECTIVE, 0, 1, 190));
+}
+
+Test(rule_mpi, tests_between_which_a_rank_works_are_no_wait)
+{
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Iallreduce", 100, 101), REQUESTS("MPI_Test", 110, 111),
+		 REQUESTS("MPI_Test", 5000, 5001)},
+		{COLLECTIVE("MPI_Iallreduce", 4000, 4001), REQUESTS("MPI_Wait", 4002, 4003)},
+	};
+
+	match(made, 2);
+	cr_expect_eq(wait_count, 0);
+}
+
 Test(rule_mpi, what_cannot_be_told_is_not_matched)
 {
 	static const struct made made[][CALLS] = {

@@ -2,6 +2,7 @@
 /* Which images are the ranks of one MPI job, and what a function of MPI does. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "report/base/aggregate.h"
 #include "report/derive/mpi/mpi_wait.h"
@@ -24,6 +25,10 @@ static const struct {
 	{"Waitall", MPI_WAIT},
 	{"Waitany", MPI_WAIT},
 	{"Waitsome", MPI_WAIT},
+	{"Test", MPI_POLL},
+	{"Testall", MPI_POLL},
+	{"Testany", MPI_POLL},
+	{"Testsome", MPI_POLL},
 	{"Sendrecv", MPI_SEND_AND_RECEIVE},
 	{"Sendrecv_replace", MPI_SEND_AND_RECEIVE},
 	{"Isendrecv", MPI_SEND_AND_RECEIVE_LATER},
@@ -51,11 +56,17 @@ static const struct {
 
 uint8_t mpi_classify(const struct function *f)
 {
+	const char *name = f->name + 4;
+
 	if (f->group != TF_GROUP_MPI || strncmp(f->name, "MPI_", 4) != 0)
 		return MPI_NOTHING;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-		if (!strcmp(f->name + 4, functions[i].name))
+		if (!strcmp(name, functions[i].name))
 			return functions[i].class;
+	/* MPI_Iallreduce is the nonblocking MPI_Allreduce */
+	for (size_t i = 0; *name == 'I' && i < sizeof(functions) / sizeof(*functions); i++)
+		if (functions[i].class >= MPI_ALL_TO_ALL && !strcasecmp(name + 1, functions[i].name))
+			return functions[i].class + MPI_LATER;
 	return MPI_NOTHING;
 }
 

@@ -12,6 +12,8 @@
 #include "report/read/merge.h"
 #include "report/read/operation.h"
 
+/* Tests of requests that follow each other in so short a time do nothing but wait: work between them takes longer. */
+enum { POLL_NS = 1000000 };
 enum { OPEN_WAITS = 64, OPEN_MEETINGS = 1 << 20 /* sides of one collective function */ };
 
 /* A collective that not all ranks have left yet. */
@@ -50,8 +52,10 @@ struct open_wait {
 
 struct matched_rank {
 	bool receives_unknown, sends_unknown; /* from here on */
-	size_t pending;			      /* unmatched nonblocking receives */
-	struct mpi_side arrival;	      /* the latest sender of a message that no wait has covered; image NULL */
+	size_t pending;			      /* unmatched nonblocking receives and collectives */
+	struct mpi_side arrival;	      /* the latest of those for whom a request waits; image NULL: none */
+	enum mpi_wait_kind arrival_kind;
+	struct mpi_side poll;		      /* tests in a row; image NULL: none */
 	struct open_wait *waits;	      /* whose senders may still be unmatched */
 	size_t wait_count;
 };
@@ -98,6 +102,79 @@ static void report_wait(const struct matching *x, enum mpi_wait_kind kind, const
 	report(x, kind, waiting, late, false);
 }
 
+/* ---- waits for requests ---- */
+
+static void close_waits(const struct matching *x, struct matched_rank *r, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (r->waits[i].best.ns)
+			report_wait(x, r->waits[i].best.kind, &r->waits[i].side, &r->waits[i].best.late);
+	r->wait_count -= count;
+	if (r->wait_count)
+		memmove(r->waits, r->waits + count, r->wait_count * sizeof(*r->waits));
+}
+
+static void improve_wait(struct open_wait *w, const struct mpi_side *sender, enum mpi_wait_kind kind)
+{
+	uint64_t ns = sender->start_ns > w->side.start_ns ? sender->start_ns - w->side.start_ns : 0;
+
+	if (sender->start_ns <= w->side.end_ns && ns > w->best.ns) {
+		w->best.ns = ns;
+		w->best.late = *sender;
+		w->best.kind = kind;
+	}
+}
+
+/* A nonblocking receive was matched, or all have begun a nonblocking collective. The wait that was in progress when the
+ * sender, or the last of them, began may come later. NULL: the rank has to wait for nobody. */
+static void note_arrival(const struct matching *x, struct matched_rank *r, const struct mpi_side *late,
+			 enum mpi_wait_kind kind)
+{
+	if (late && (!r->arrival.image || late->start_ns > r->arrival.start_ns)) {
+		r->arrival = *late;
+		r->arrival_kind = kind;
+	}
+	for (size_t i = 0; late && i < r->wait_count; i++)
+		improve_wait(&r->waits[i], late, kind);
+	if (!--r->pending)
+		close_waits(x, r, r->wait_count);
+}
+
+static void note_wait(const struct matching *x, struct matched_rank *r, const struct mpi_side *side)
+{
+	struct open_wait w = {.side = *side};
+
+	if (r->arrival.image)
+		improve_wait(&w, &r->arrival, r->arrival_kind);
+	if (!w.best.ns && !r->pending)
+		return;
+	if (!r->waits)
+		r->waits = mem_alloc(OPEN_WAITS * sizeof(*r->waits));
+	if (r->wait_count == OPEN_WAITS)
+		close_waits(x, r, 1);
+	r->waits[r->wait_count++] = w;
+	if (!r->pending)
+		close_waits(x, r, r->wait_count);
+}
+
+static void end_poll(const struct matching *x, struct matched_rank *r)
+{
+	if (r->poll.image)
+		note_wait(x, r, &r->poll);
+	r->poll.image = NULL;
+}
+
+static void note_poll(const struct matching *x, struct matched_rank *r, const struct mpi_side *side)
+{
+	if (r->poll.image && side->start_ns > r->poll.end_ns + POLL_NS)
+		end_poll(x, r);
+	if (!r->poll.image)
+		r->poll = *side;
+	r->poll.end_ns = side->end_ns;
+	if (side->stack)
+		r->poll.stack = side->stack;
+}
+
 /* ---- collectives ---- */
 
 static const struct mpi_side *last_of(const struct open_collective *m, size_t ranks, size_t except)
@@ -110,11 +187,32 @@ static const struct mpi_side *last_of(const struct open_collective *m, size_t ra
 	return last;
 }
 
-static void finish_meeting(const struct matching *x, size_t ranks, uint8_t class, const struct open_collective *m)
+/* Of a nonblocking collective: who waits for requests from then on may wait for the last one. */
+static void finish_later(const struct matching *x, struct matched_job *job, size_t ranks, uint8_t class,
+			 const struct open_collective *m)
+{
+	for (size_t i = 0; i < ranks; i++) {
+		bool is_root = i == m->root;
+		const struct mpi_side *late = class < MPI_FROM_ROOT || (class >= MPI_TO_ROOT && is_root)
+						      ? last_of(m, ranks, i)
+					      : class < MPI_TO_ROOT && !is_root && m->root < ranks
+						      ? &m->sides[m->root]
+						      : NULL;
+
+		note_arrival(x, &job->ranks[m->sides[i].rank], late, MPI_LATE_IN_COLLECTIVE);
+	}
+}
+
+static void finish_meeting(const struct matching *x, struct matched_job *job, size_t ranks, uint8_t class,
+			   const struct open_collective *m)
 {
 	const struct mpi_side *late;
 
 	x->counts->collectives++;
+	if (class >= MPI_LATER) {
+		finish_later(x, job, ranks, class - MPI_LATER, m);
+		return;
+	}
 	if (x->meet && (class < MPI_FROM_ROOT || (class >= MPI_TO_ROOT && m->root < ranks)))
 		x->meet(x->context, m->sides, ranks, class < MPI_FROM_ROOT ? SIZE_MAX : m->root);
 	if (class < MPI_FROM_ROOT) {
@@ -167,59 +265,10 @@ static void enter_collective(const struct matching *x, struct matched_job *job, 
 	m = &t->open[t->next + (number - t->first)];
 	m->sides[at->rank] = *side;
 	m->root = root >= 0 && (size_t)root < ranks ? (uint32_t)root : UINT32_MAX;
+	job->ranks[side->rank].pending += class >= MPI_LATER;
 	if (++m->arrived == ranks)
-		finish_meeting(x, ranks, class, m);
+		finish_meeting(x, job, ranks, class, m);
 	close_meetings(t, ranks);
-}
-
-/* ---- waits for requests ---- */
-
-static void close_waits(const struct matching *x, struct matched_rank *r, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (r->waits[i].best.ns)
-			report_wait(x, MPI_LATE_SENDER, &r->waits[i].side, &r->waits[i].best.late);
-	r->wait_count -= count;
-	if (r->wait_count)
-		memmove(r->waits, r->waits + count, r->wait_count * sizeof(*r->waits));
-}
-
-static void improve_wait(struct open_wait *w, const struct mpi_side *sender)
-{
-	uint64_t ns = sender->start_ns > w->side.start_ns ? sender->start_ns - w->side.start_ns : 0;
-
-	if (sender->start_ns <= w->side.end_ns && ns > w->best.ns) {
-		w->best.ns = ns;
-		w->best.late = *sender;
-	}
-}
-
-/* A nonblocking receive was matched. The wait that was in progress when its sender began may come later. */
-static void note_sender(const struct matching *x, struct matched_rank *r, const struct mpi_side *sender)
-{
-	if (!r->arrival.image || sender->start_ns > r->arrival.start_ns)
-		r->arrival = *sender;
-	for (size_t i = 0; i < r->wait_count; i++)
-		improve_wait(&r->waits[i], sender);
-	if (!--r->pending)
-		close_waits(x, r, r->wait_count);
-}
-
-static void note_wait(const struct matching *x, struct matched_rank *r, const struct mpi_side *side)
-{
-	struct open_wait w = {.side = *side};
-
-	if (r->arrival.image)
-		improve_wait(&w, &r->arrival);
-	if (!w.best.ns && !r->pending)
-		return;
-	if (!r->waits)
-		r->waits = mem_alloc(OPEN_WAITS * sizeof(*r->waits));
-	if (r->wait_count == OPEN_WAITS)
-		close_waits(x, r, 1);
-	r->waits[r->wait_count++] = w;
-	if (!r->pending)
-		close_waits(x, r, r->wait_count);
 }
 
 /* ---- messages ---- */
@@ -244,7 +293,7 @@ static void match_message(const struct matching *x, struct matched_job *job, con
 	if (received->is_blocking)
 		report_wait(x, MPI_LATE_SENDER, &received->side, &sent->side);
 	else
-		note_sender(x, &job->ranks[received->side.rank], &sent->side);
+		note_arrival(x, &job->ranks[received->side.rank], &sent->side, MPI_LATE_SENDER);
 	/* A send that returned before does not wait for the receiver. */
 	if (sent->is_blocking && received->side.start_ns <= sent->side.end_ns)
 		report_wait(x, MPI_LATE_RECEIVER, &sent->side, &received->side);
@@ -341,6 +390,11 @@ static void match_call(const struct matching *x, struct matched_job *job, uint8_
 	int64_t peer = -1, tag = 0;
 	struct rank_place at;
 
+	if (class == MPI_POLL) {
+		note_poll(x, rank, side);
+		return;
+	}
+	end_poll(x, rank);
 	if (class == MPI_WAIT) {
 		note_wait(x, rank, side);
 		return;
@@ -407,6 +461,7 @@ static void team_done(struct collective_series *t)
 static void job_done(const struct matching *x, struct matched_job *job)
 {
 	for (size_t i = 0; job->ranks && i < job->of->count; i++) {
+		end_poll(x, &job->ranks[i]);
 		close_waits(x, &job->ranks[i], job->ranks[i].wait_count);
 		free(job->ranks[i].waits);
 	}

@@ -58,6 +58,7 @@ enum mpi_class {
 	MPI_RECEIVE,
 	MPI_RECEIVE_LATER,
 	MPI_WAIT,
+	MPI_POLL, /* a test of requests; several in a row are a wait */
 	MPI_SEND_AND_RECEIVE,
 	MPI_SEND_AND_RECEIVE_LATER,
 	MPI_RECEIVE_UNKNOWN,
@@ -66,7 +67,8 @@ enum mpi_class {
 	MPI_ALL_TO_ALL = 16,
 	MPI_FROM_ROOT = 32,
 	MPI_TO_ROOT = 48,
-	MPI_CLASSES = 64
+	MPI_LATER = 64, /* is added to those of nonblocking ones */
+	MPI_CLASSES = 128
 };
 uint8_t mpi_classify(const struct function *f);
 
