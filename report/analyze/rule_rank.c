@@ -288,6 +288,13 @@ static const struct rank *rank_of_process(const struct ranks_found *all, size_t 
 /* Which ranks are late, at which call, and by what. */
 static void cause_text(const struct rank_cause *c, uint64_t lost, struct buffer *out)
 {
+	static const char *const words[RANK_CAUSE_KINDS][2] = {
+		[RANK_COMPUTES] = {"computes", "compute"},
+		[RANK_WANTS_CPU] = {"waits for a CPU", "wait for a CPU"},
+		[RANK_GIL] = {"waits for the GIL", "wait for the GIL"},
+		[RANK_GC] = {"collects garbage", "collect garbage"},
+		[RANK_OPENMP] = {"waits for its OpenMP threads", "wait for their OpenMP threads"},
+	};
 	bool is_one = c->set == RANKS_ONE;
 
 	buffer_text(out, c->ranks);
@@ -297,12 +304,12 @@ static void cause_text(const struct rank_cause *c, uint64_t lost, struct buffer 
 		buffer_print(out, " %s late for %s, the others wait ", is_one ? "is" : "are", c->wait_name);
 	rule_time(out, lost);
 	buffer_print(out, " on average while %s", is_one ? "it " : "they ");
-	if (c->kind == RANK_COMPUTES)
-		buffer_text(out, is_one ? "computes" : "compute");
-	else if (c->kind == RANK_WANTS_CPU)
-		buffer_text(out, is_one ? "waits for a CPU" : "wait for a CPU");
+	if (words[c->kind][0])
+		buffer_text(out, words[c->kind][!is_one]);
 	else
 		buffer_print(out, "%s in %s", is_one ? "is" : "are", c->name);
+	if (c->faults)
+		buffer_print(out, ", with %llu page faults more than a typical rank", (unsigned long long)c->faults);
 }
 
 /* It costs a part of the time in which ranks communicate, which start-up may exceed, and some of the run. */
@@ -345,15 +352,21 @@ static void find_unexplained(struct rules *r, struct finding *f, const struct ra
 {
 	const struct rank_cause *first = causes->count ? &causes->items[0] : NULL;
 	const struct rank *rank = first ? rank_of_process(all, first->process) : NULL;
+	bool had_no_cpu = first && first->idle_ns && first->idle_ns * 2 >= first->wait_ns;
 
-	if (!first || !first->idle_ns || first->idle_ns * 2 < first->wait_ns)
+	if (!had_no_cpu)
 		find_straggler(r, f, all, order);
-	else if (rank && is_costly(causes, rank, first->wait_ns / causes->ranks))
-		rule_unchecked(f, "ranks wait for each other, mostly for some that had no CPU: see cpu_starved and "
-				  "cpu_oversubscribed");
-	if (first && f->text.size && f->verdict == VERDICT_FOUND) {
+	if (first && f->verdict == VERDICT_FOUND) {
 		buffer_print(&f->text, "; cannot tell why: %s", first->parts ? first->parts : "");
 		buffer_clear(&f->line);
+	} else if (rank && first->set != RANKS_IN_TURN &&
+		   is_costly(causes, rank, first->wait_ns / causes->ranks)) {
+		if (had_no_cpu)
+			rule_unchecked(f, "ranks wait for each other, mostly for some that had no CPU: see cpu_starved "
+					  "and cpu_oversubscribed");
+		else
+			rule_unchecked(f, "ranks wait for each other in %s; cannot tell why: %s", first->wait_name,
+				       first->parts ? first->parts : "it differs");
 	}
 }
 

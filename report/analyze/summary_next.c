@@ -5,6 +5,7 @@
 
 #include "report/analyze/summary_time.h"
 #include "report/derive/jax/jax_ranges.h"
+#include "report/derive/stacks/attribution.h"
 #include "report/derive/stacks/samples.h"
 
 /* Computing for so much of the run's time is worth samples; waiting in MPI for so much of the ranks' time is worth a
@@ -30,25 +31,6 @@ static bool is_mpi_library(const char *path)
 	const char *base = strrchr(path, '/');
 
 	return base && (!strncmp(base + 1, "libmpi", 6) || !strncmp(base + 1, "libpmpi", 7));
-}
-
-/* Modules are those in stacks. */
-static bool uses_module(const struct image *image, bool (*is_such)(const char *path))
-{
-	const struct trace *t = image->trace;
-	bool found = false;
-
-	for (size_t i = 0; t && i < t->blob_count && !found; i++) {
-		char bytes[TF_BLOB_BYTES + 1];
-		size_t size;
-
-		if (t->blobs[i].type != TF_BLOB_MODULE)
-			continue;
-		size = trace_blob(t, &t->blobs[i], bytes, TF_BLOB_BYTES);
-		bytes[size] = 0;
-		found = size > sizeof(struct tf_module) && is_such(bytes + sizeof(struct tf_module));
-	}
-	return found;
 }
 
 /* The words of --trace of the image's run. */
@@ -108,7 +90,7 @@ static bool lacks_mpi(struct rules *r, bool is_large, struct buffer *ret)
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct image *image = &m->images[i];
 
-		if (!uses_module(image, is_mpi_library))
+		if (!attribution_uses_module(image, is_mpi_library))
 			continue;
 		buffer_clear(ret);
 		traced_words(m, image, ret);
@@ -134,7 +116,7 @@ static bool is_jax_library(const char *path)
 static bool lacks_jax(const struct model *m)
 {
 	for (size_t i = 0; i < m->image_count; i++)
-		if (uses_module(&m->images[i], is_jax_library) && !jax_has_phases(&m->images[i]))
+		if (attribution_uses_module(&m->images[i], is_jax_library) && !jax_has_phases(&m->images[i]))
 			return true;
 	return false;
 }

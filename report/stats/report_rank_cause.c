@@ -5,6 +5,18 @@
 #include "report/derive/ranks/rank_cause.h"
 #include "report/stats/report.h"
 
+static void parts_cell(struct table *table, const struct rank_cause *r)
+{
+	struct buffer text = {0};
+
+	if (r->parts)
+		buffer_text(&text, r->parts);
+	else if (r->faults)
+		buffer_print(&text, "%llu page faults more than a typical rank", (unsigned long long)r->faults);
+	table_text(table, buffer_string(&text));
+	buffer_done(&text);
+}
+
 int report_rank_cause_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct rank_causes all;
@@ -29,7 +41,7 @@ int report_rank_cause_sum(const struct report_context *c, struct table *table, s
 		table_text(table, r->name);
 		table_text(table, *r->line ? r->line : "?");
 		table_real(table, 100 * (double)r->cause_ns / (double)r->wait_ns);
-		table_text(table, r->parts ? r->parts : "");
+		parts_cell(table, r);
 	}
 	if (!all.ranks)
 		status = err_set(err, -ENODATA, "ranks were not matched: %s",

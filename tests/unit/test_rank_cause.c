@@ -94,6 +94,23 @@ Test(rank_cause, several_ranks)
 	expect(c, "ranks 2 and 3", "usleep", "main (/home/u/job.py:80)");
 }
 
+Test(rank_cause, a_late_rank_that_then_waits_for_another_late_one)
+{
+	/* ranks 0 and 2 sleep; rank 0 is the root of a gather, and comes to the barrier last */
+	static const struct made made[][CALLS] = {
+		{OS_CALL("usleep", 20, 380, 80), ROOTED("MPI_Gather", 385, 395, 0), COLLECTIVE("MPI_Barrier", 400, 401),
+		 OS_CALL("usleep", 410, 770, 80), ROOTED("MPI_Gather", 775, 795, 0),
+		 COLLECTIVE("MPI_Barrier", 800, 801)},
+		{ROOTED("MPI_Gather", 20, 21, 0), COLLECTIVE("MPI_Barrier", 30, 401),
+		 ROOTED("MPI_Gather", 410, 411, 0), COLLECTIVE("MPI_Barrier", 420, 801)},
+		{OS_CALL("usleep", 20, 388, 80), ROOTED("MPI_Gather", 390, 391, 0), COLLECTIVE("MPI_Barrier", 392, 401),
+		 OS_CALL("usleep", 410, 788, 80), ROOTED("MPI_Gather", 790, 791, 0),
+		 COLLECTIVE("MPI_Barrier", 792, 801)},
+	};
+
+	expect(find(made, 3), "ranks 0 and 2", "usleep", "main (/home/u/job.py:80)");
+}
+
 Test(rank_cause, a_different_rank_each_time)
 {
 	static const struct made made[][CALLS] = {
@@ -169,6 +186,23 @@ Test(rank_cause, waits_of_main_threads_that_end_together_are_a_collective)
 	cr_expect_str_eq(c->wait_name, "pthread_cond_wait");
 	cr_expect_eq(c->count, 8);
 	expect(c, "rank 1", "read", "main (/home/u/job.py:96)");
+}
+
+Test(rank_cause, what_a_rank_does_in_the_wait_of_all_tells_nothing)
+{
+	/* ms: the wait of rank 1 ends later than that of rank 0, which is why it comes late to the next one */
+	static const struct made made[][CALLS] = {
+		{WAIT(1000, 50000), WAIT(51000, 80000), WAIT(81000, 110000), WAIT(111000, 140000),
+		 WAIT(141000, 170000)},
+		{WAIT(1000, 51900), WAIT(78000, 81900), WAIT(108000, 111900), WAIT(138000, 141900),
+		 WAIT(168000, 171000)},
+	};
+
+	job(made, 2, false);
+	rank_causes_find(&context, &causes);
+	cr_assert_eq(causes.count, 1);
+	cr_expect_eq(causes.items[0].kind, RANK_CANNOT_TELL);
+	rank_causes_done(&causes);
 }
 
 /* ---- POP's efficiencies ---- */

@@ -2,6 +2,7 @@
 /* What ranks did in the spans: recorded calls of the main thread, between these what CPU samples say, and the kernels
  * and copies of its devices where it waited for them. Short calls without a stack count as computing, because samples
  * have their lines. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "report/derive/stacks/samples.h"
 
 enum { LONG_CALL_NS = 80000, USER_FRAMES = 32 };
-enum { COMPUTING = UINT32_MAX, IDLE = UINT32_MAX - 1, ON_DEVICE = UINT32_MAX - 2 };
+enum { COMPUTING = UINT32_MAX, IDLE = UINT32_MAX - 1, WORKERS = UINT32_MAX - 2, ON_DEVICE = UINT32_MAX - 3 };
 /* So many operations of other streams may be in progress when a span begins. */
 enum { CONCURRENT = 64 };
 
@@ -36,7 +37,8 @@ struct span_tally {
 	const struct image *image;
 	uint32_t group, function, stack; /* function: or COMPUTING, ... */
 	uint32_t operation;		 /* ON_DEVICE */
-	double more, less, path_ns, own_ns;
+	double more, less, path_ns, own_ns; /* as of parts and lanes */
+	uint64_t samples;
 };
 
 struct lane_reading {
@@ -47,6 +49,8 @@ struct lane_reading {
 	size_t call_count, call_capacity;
 	struct lane_sample *samples;
 	size_t sample_count, sample_capacity;
+	struct lane_sample *workers; /* of threads of OpenMP, for which the main thread waits without a recorded call */
+	size_t worker_count, worker_capacity;
 	struct lane_operation *operations; /* by start */
 	size_t operation_count, operation_capacity;
 	uint64_t begin_ns; /* the end of its initialisation */
@@ -83,26 +87,40 @@ static void take_call(struct lane_reading *r, const struct event *e)
 	r->calls[r->call_count++] = c;
 }
 
+static void take_sample(struct lane_reading *r, const struct image *image, const struct event *e, bool is_main)
+{
+	struct lane_sample s = {.ns = time_of(r, e->ticks),
+				.cpu_ns = samples_ns(e),
+				.stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0,
+				.image = image};
+
+	if (is_main) {
+		r->samples = mem_grow(r->samples, r->sample_count, &r->sample_capacity, sizeof(*r->samples));
+		r->samples[r->sample_count++] = s;
+	} else if (delays_is_worker(r->delays, image, s.stack)) {
+		r->workers = mem_grow(r->workers, r->worker_count, &r->worker_capacity, sizeof(*r->workers));
+		r->workers[r->worker_count++] = s;
+	}
+}
+
 static void read_image(struct lane_reading *r, const struct image *image)
 {
 	struct cursor cursor;
 	struct event e;
 
+	bool has_openmp = attribution_uses_module(image, attribution_is_openmp);
+
 	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++) {
-		if (image->trace->threads[i].tid != image->pid)
+		bool is_main = image->trace->threads[i].tid == image->pid;
+
+		if (!is_main && !has_openmp)
 			continue;
 		cursor_init(&cursor, image->trace, &image->trace->threads[i]);
 		while (cursor_next(&cursor, &e)) {
-			if (e.kind == TF_CALL && image == r->image)
+			if (e.kind == TF_CALL && image == r->image && is_main)
 				take_call(r, &e);
-			if (e.kind != TF_SAMPLE)
-				continue;
-			r->samples = mem_grow(r->samples, r->sample_count, &r->sample_capacity, sizeof(*r->samples));
-			r->samples[r->sample_count++] = (struct lane_sample){
-				.ns = time_of(r, e.ticks),
-				.cpu_ns = samples_ns(&e),
-				.stack = e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_STACK)) : 0,
-				.image = image};
+			else if (e.kind == TF_SAMPLE)
+				take_sample(r, image, &e, is_main);
 		}
 	}
 }
@@ -151,6 +169,7 @@ static void read_lane(struct lane_reading *r)
 			read_image(r, &m->images[i]);
 	r->delays->has_samples |= r->sample_count;
 	sort_unless_sorted(r->samples, r->sample_count, sizeof(*r->samples), compare_samples);
+	sort_unless_sorted(r->workers, r->worker_count, sizeof(*r->workers), compare_samples);
 	if (device_source(r->image->trace).is_known)
 		correlate_unfiltered(r->delays->context, r->image, r, take_operations);
 	sort_unless_sorted(r->operations, r->operation_count, sizeof(*r->operations), compare_operations);
@@ -159,7 +178,7 @@ static void read_lane(struct lane_reading *r)
 /* ---- spans ---- */
 
 /* `of`: as in a tally, without its times. */
-static void tally(struct lane_reading *r, const struct rank_span *s, struct span_tally of, double ns)
+static struct span_tally *tally(struct lane_reading *r, const struct rank_span *s, struct span_tally of, double ns)
 {
 	uint32_t other = of.function == ON_DEVICE ? of.operation : of.image != r->image;
 	uint64_t *place = map_put(&r->tally_of, (uint64_t)s->group << 32 | of.function,
@@ -173,8 +192,11 @@ static void tally(struct lane_reading *r, const struct rank_span *s, struct span
 		*place = r->tally_count;
 	}
 	t = &r->tallies[*place - 1];
-	*(s->weight > 0 ? &t->more : &t->less) += ns * (s->weight > 0 ? s->weight : -s->weight);
-	*(s->weight > 0 ? &t->path_ns : &t->own_ns) += ns;
+	t->more += s->weight > 0 ? ns * s->weight : 0;
+	t->less += s->weight < 0 ? ns * -s->weight : 0;
+	t->path_ns += s->weight > 0 ? ns : 0;
+	t->own_ns += s->weight ? 0 : ns;
+	return t;
 }
 
 /* What the devices did between two times. Returns how long they did nothing. */
@@ -199,31 +221,58 @@ static double take_device(struct lane_reading *r, const struct rank_span *s, uin
 	return nothing + (from < until ? (double)(until - from) : 0);
 }
 
-static void take_called(struct lane_reading *r, const struct rank_span *s, const struct lane_call *c, uint64_t from,
-			uint64_t until)
-{
-	const struct function *f = trace_function(r->image->trace, c->function);
-	double ns = (double)(until - from);
-
-	if (r->operation_count && blocked_kind_of(f) == BLOCKED_GPU)
-		ns = take_device(r, s, from, until);
-	tally(r, s, (struct span_tally){.image = r->image, .function = c->function, .stack = c->stack}, ns);
-}
-
-/* Samples between two times. Returns their CPU time. */
-static double take_samples(struct lane_reading *r, const struct rank_span *s, uint64_t from, uint64_t until)
+/* By the samples between two times. */
+static double cpu_ns(const struct lane_reading *r, uint64_t from, uint64_t until)
 {
 	double sum = 0;
 
 	for (size_t i = first_place(k, 0, r->sample_count, r->samples[k].ns < from);
-	     i < r->sample_count && r->samples[i].ns < until; i++) {
-		const struct lane_sample *sample = &r->samples[i];
+	     i < r->sample_count && r->samples[i].ns < until; i++)
+		sum += (double)r->samples[i].cpu_ns;
+	return sum;
+}
 
-		tally(r, s, (struct span_tally){.image = sample->image, .function = COMPUTING, .stack = sample->stack},
-		      (double)sample->cpu_ns);
-		sum += (double)sample->cpu_ns;
+static void take_called(struct lane_reading *r, const struct rank_span *s, const struct lane_call *c, uint64_t from,
+			uint64_t until)
+{
+	const struct function *f = trace_function(r->image->trace, c->function);
+	enum blocked_kind kind = blocked_kind_of(f);
+	double ns = (double)(until - from);
+
+	if (r->operation_count && kind == BLOCKED_GPU)
+		ns = take_device(r, s, from, until);
+	/* libraries of MPI poll: what is no CPU time was spent without a CPU */
+	if (r->sample_count && kind == BLOCKED_MPI)
+		ns = cpu_ns(r, from, until);
+	tally(r, s, (struct span_tally){.image = r->image, .function = c->function, .stack = c->stack}, ns);
+	if (r->sample_count && kind == BLOCKED_MPI)
+		tally(r, s, (struct span_tally){.image = r->image, .function = IDLE}, (double)(until - from) - ns);
+}
+
+/* Samples between two times, together at most so long. Returns their CPU time. */
+static double take_samples(struct lane_reading *r, const struct rank_span *s, const struct lane_sample *samples,
+			   size_t count, uint64_t from, uint64_t until, double most, uint32_t function)
+{
+	double sum = 0;
+
+	for (size_t i = first_place(k, 0, count, samples[k].ns < from);
+	     i < count && samples[i].ns < until && sum < most; i++) {
+		double ns = (double)samples[i].cpu_ns < most - sum ? (double)samples[i].cpu_ns : most - sum;
+
+		tally(r, s, (struct span_tally){.image = samples[i].image, .function = function,
+						.stack = samples[i].stack}, ns)->samples += s->weight > 0;
+		sum += ns;
 	}
 	return sum;
+}
+
+/* What the main thread does outside of recorded calls. Returns the time that nothing explains. */
+static double take_between(struct lane_reading *r, const struct rank_span *s, uint64_t from, uint64_t until)
+{
+	double rest = (double)(until - from);
+
+	rest -= take_samples(r, s, r->samples, r->sample_count, from, until, INFINITY, COMPUTING);
+	return rest - take_samples(r, s, r->workers, r->worker_count, from, until, rest, WORKERS);
 }
 
 static void take_span(struct lane_reading *r, const struct rank_span *s)
@@ -238,7 +287,7 @@ static void take_span(struct lane_reading *r, const struct rank_span *s)
 		uint64_t until = c ? c->start_ns : end;
 
 		if (until > at) {
-			rest += (double)(until - at) - take_samples(r, s, at, until);
+			rest += take_between(r, s, at, until);
 			at = until;
 		}
 		if (!c)
@@ -297,22 +346,38 @@ static uint32_t operation_text(struct delays *d, const struct span_tally *t)
 	return number;
 }
 
+/* Of a call of the function, NULL: of none. */
+static enum rank_cause_kind kind_of(struct delays *d, const struct span_tally *t, const struct function *f)
+{
+	if (!f)
+		return t->function == IDLE	   ? RANK_WANTS_CPU
+		       : t->function == WORKERS	   ? RANK_OPENMP
+		       : t->function == ON_DEVICE ? RANK_DEVICE
+						  : delays_sample_kind(d, t->image, t->stack);
+	if (delays_is_gil(d, t->image, f, t->stack))
+		return RANK_GIL;
+	/* what all ranks wait in lasts as long as their messages */
+	return blocked_kind_of(f) == BLOCKED_MPI || delays_has_group(d, interner_text_number(&d->texts, f->name),
+								      delays_line(d, t->image, t->stack))
+		       ? RANK_MESSAGES
+		       : RANK_CALLS;
+}
+
 static void add_part(struct lane_reading *r, const struct span_tally *t)
 {
 	struct delays *d = r->delays;
 	const struct function *f = t->function >= ON_DEVICE ? NULL : trace_function(t->image->trace, t->function);
-	uint32_t name = f ? interner_text_number(&d->texts, f->name) : operation_text(d, t);
+	enum rank_cause_kind kind = kind_of(d, t, f);
+	uint32_t name = kind == RANK_GIL ? 0 : f ? interner_text_number(&d->texts, f->name) : operation_text(d, t);
 	uint32_t line = delays_line(d, t->image, t->stack);
-	bool is_idle = t->function == IDLE;
-	uint64_t *place = map_put(&d->part_of, (uint64_t)t->group << 32 | name, (uint64_t)is_idle << 32 | line, NULL);
+	uint64_t *place = map_put(&d->part_of, (uint64_t)t->group << 32 | name, (uint64_t)kind << 32 | line, NULL);
 	uint64_t *of_lane;
 	struct rank_part *p;
 
 	if (!*place) {
 		d->parts = mem_grow(d->parts, d->part_count, &d->part_capacity, sizeof(*d->parts));
 		d->parts[d->part_count++] = (struct rank_part){
-			.group = t->group, .name = name, .line = line, .is_idle = is_idle,
-			.is_device = t->function == ON_DEVICE,
+			.group = t->group, .name = name, .line = line, .kind = kind,
 			.waits = f ? blocked_kind_of(f) : BLOCKED_KINDS};
 		*place = d->part_count;
 	}
@@ -320,14 +385,15 @@ static void add_part(struct lane_reading *r, const struct span_tally *t)
 	p->more += t->more;
 	p->less += t->less;
 	p->path_ns += t->path_ns;
+	p->samples += t->samples;
 	of_lane = map_put(&d->lane_part_of, *place - 1, r->lane, NULL);
 	if (!*of_lane) {
 		d->of_lanes = mem_grow(d->of_lanes, d->of_lane_count, &d->of_lane_capacity, sizeof(*d->of_lanes));
 		d->of_lanes[d->of_lane_count++] = (struct rank_part_of_lane){(uint32_t)(*place - 1), r->lane, 0, 0};
 		*of_lane = d->of_lane_count;
 	}
-	d->of_lanes[*of_lane - 1].more += t->path_ns;
-	d->of_lanes[*of_lane - 1].less += t->own_ns;
+	d->of_lanes[*of_lane - 1].path_ns += t->path_ns;
+	d->of_lanes[*of_lane - 1].own_ns += t->own_ns;
 }
 
 /* Each line that is in the stack. */
@@ -374,6 +440,7 @@ static void account_lane(struct delays *d, uint32_t lane, const struct rank_span
 	}
 	free(r.calls);
 	free(r.samples);
+	free(r.workers);
 	free(r.operations);
 	free(r.tallies);
 	map_done(&r.tally_of);

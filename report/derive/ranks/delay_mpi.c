@@ -36,6 +36,20 @@ static void add_wait(struct delays *d, const struct mpi_side *waiting, const str
 					   .meeting = d->meetings});
 }
 
+/* Of the meeting of the last wait. */
+static void add_member(struct delays *d, const struct mpi_side *side)
+{
+	struct rank_wait w;
+
+	if (!d->wait_count || d->waits[d->wait_count - 1].meeting != d->meetings)
+		return;
+	w = d->waits[d->wait_count - 1];
+	w.start_ns = w.late_ns = side->start_ns;
+	w.end_ns = side->end_ns;
+	w.waiting = delays_lane(d, side->image);
+	delays_wait(d, &w);
+}
+
 /* Of a collective that not all have to enter before one of them leaves, and of a message. */
 static void visit_pair(void *context, const struct mpi_wait *w)
 {
@@ -51,6 +65,11 @@ static void visit_pair(void *context, const struct mpi_wait *w)
 	*last = waited_until(&w->waiting, &w->late);
 }
 
+static bool is_wait(const struct mpi_side *side, const struct mpi_side *late)
+{
+	return waited_until(side, late) >= side->start_ns + RANK_WAIT_NS;
+}
+
 static void visit_meeting(void *context, const struct mpi_side *sides, size_t count, size_t only)
 {
 	struct mpi_delays *m = context;
@@ -62,9 +81,12 @@ static void visit_meeting(void *context, const struct mpi_side *sides, size_t co
 		if (i != only && (!late || sides[i].start_ns > late->start_ns))
 			late = &sides[i];
 	for (size_t i = 0; i < count; i++)
-		if (&sides[i] != late && (only == SIZE_MAX || only == i) && sides[i].is_shown &&
-		    waited_until(&sides[i], late) >= sides[i].start_ns + RANK_WAIT_NS)
+		if (is_wait(&sides[i], late) && (only == SIZE_MAX || only == i) && sides[i].is_shown)
 			add_wait(m->delays, &sides[i], late, since_ns);
+	/* those that come nearly as late do not wait */
+	for (size_t i = 0; i < count && only == SIZE_MAX; i++)
+		if (&sides[i] != late && !is_wait(&sides[i], late))
+			add_member(m->delays, &sides[i]);
 	m->delays->meetings++;
 	if (only != SIZE_MAX)
 		return;

@@ -32,7 +32,7 @@ struct thread_delays {
 
 static uint8_t thread_classify(const struct function *f)
 {
-	return f->group == TF_GROUP_OSRT && blocked_kind_of(f) == BLOCKED_THREAD;
+	return f->group == TF_GROUP_OSRT && blocked_kind_of(f) == BLOCKED_THREAD && strstr(f->name, "wait");
 }
 
 static void read_waits(struct thread_delays *t, uint32_t rank, const struct image *image)
@@ -54,8 +54,11 @@ static void read_waits(struct thread_delays *t, uint32_t rank, const struct imag
 			w.start_ns = clock_map_ns(clock, event_start(&e));
 			w.end_ns = clock_map_ns(clock, e.ticks);
 			w.stack = e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_STACK)) : 0;
+			if (w.end_ns < w.start_ns + THREAD_WAIT_NS ||
+			    delays_is_gil(t->delays, image, trace_function(image->trace, e.id), w.stack))
+				continue;
 			w.line = delays_line(t->delays, image, w.stack);
-			if (w.end_ns < w.start_ns + THREAD_WAIT_NS || !w.line)
+			if (!w.line)
 				continue;
 			t->items = mem_grow(t->items, t->count, &t->capacity, sizeof(*t->items));
 			t->items[t->count++] = w;

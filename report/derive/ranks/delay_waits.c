@@ -30,6 +30,11 @@ uint32_t delays_group(struct delays *d, const struct image *image, uint32_t func
 	return (uint32_t)(*place - 1);
 }
 
+bool delays_has_group(const struct delays *d, uint32_t name, uint32_t line)
+{
+	return map_find(&d->group_of, name, line) != NULL;
+}
+
 void delays_wait(struct delays *d, const struct rank_wait *w)
 {
 	d->waits = mem_grow(d->waits, d->wait_count, &d->wait_capacity, sizeof(*d->waits));

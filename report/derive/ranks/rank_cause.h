@@ -18,11 +18,20 @@ enum rank_cause_kind {
 	RANK_WANTS_CPU,	  /* runnable, while others had its CPU */
 	RANK_MESSAGES,	  /* calls of MPI that waited for nobody */
 	RANK_DEVICE,	  /* a kernel or a copy */
+	RANK_GIL,	  /* waits for the lock of Python's interpreter */
+	RANK_GC,	  /* Python's garbage collection */
+	RANK_OPENMP,	  /* polls for other threads of OpenMP */
 	RANK_CAUSE_KINDS
 };
 extern const char *const rank_cause_kinds[RANK_CAUSE_KINDS];
 
 enum rank_set_kind { RANKS_ONE, RANKS_SOME, RANKS_OF_HOST, RANKS_EVERY_SECOND, RANKS_IN_TURN };
+
+/* Whether CPU samples tell it. */
+static inline bool rank_cause_is_sampled(enum rank_cause_kind kind)
+{
+	return kind == RANK_COMPUTES || kind == RANK_GC || kind == RANK_OPENMP;
+}
 
 /* A cause has to explain so much of a wait. */
 enum { RANK_CAUSE_PERCENT = 80 };
@@ -41,6 +50,7 @@ struct rank_cause {
 	uint64_t wait_ns, count;	    /* the time that all ranks waited, and how often */
 	uint64_t cause_ns;		    /* what the cause explains of it */
 	uint64_t idle_ns; /* of RANK_CANNOT_TELL: how long late ranks had no CPU, as far as samples tell */
+	uint64_t faults; /* of RANK_COMPUTES: page faults of the late ranks beyond those of a typical one, if many */
 	bool is_collective;		    /* the call that waits */
 };
 

@@ -66,12 +66,30 @@ bool attribution_is_systems_program(const struct image *image)
 	return false;
 }
 
-static bool is_of_openmp(const char *module)
+bool attribution_is_openmp(const char *module)
 {
 	const char *base = strrchr(module, '/');
 
 	return base && (!strncmp(base + 1, "libgomp", 7) || !strncmp(base + 1, "libiomp", 7) ||
 			!strncmp(base + 1, "libomp", 6));
+}
+
+bool attribution_uses_module(const struct image *image, bool (*is_such)(const char *path))
+{
+	const struct trace *t = image->trace;
+	bool found = false;
+
+	for (size_t i = 0; t && i < t->blob_count && !found; i++) {
+		char bytes[TF_BLOB_BYTES + 1];
+		size_t size;
+
+		if (t->blobs[i].type != TF_BLOB_MODULE)
+			continue;
+		size = trace_blob(t, &t->blobs[i], bytes, TF_BLOB_BYTES);
+		bytes[size] = 0;
+		found = size > sizeof(struct tf_module) && is_such(bytes + sizeof(struct tf_module));
+	}
+	return found;
 }
 
 bool attribution_is_of_mpi(struct symbols *s, const struct image *image, uint32_t stack)
@@ -92,13 +110,17 @@ bool attribution_is_of_mpi(struct symbols *s, const struct image *image, uint32_
 	return false;
 }
 
-bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack)
+bool attribution_is_of_openmp(struct symbols *s, const struct image *image, uint32_t stack)
 {
 	struct symbol_frame frame;
 
 	/* What OpenMP calls is the program's work. */
-	return (stack && symbols_native(s, image, stack, &frame, 1) && is_of_openmp(frame.module)) ||
-	       attribution_is_of_mpi(s, image, stack);
+	return stack && symbols_native(s, image, stack, &frame, 1) && attribution_is_openmp(frame.module);
+}
+
+bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack)
+{
+	return attribution_is_of_openmp(s, image, stack) || attribution_is_of_mpi(s, image, stack);
 }
 
 bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack)

@@ -45,6 +45,15 @@ bool attribution_is_systems_program(const struct image *image);
 /* Whether a stack is in a library of MPI, of PMIx, or of what they communicate by. */
 bool attribution_is_of_mpi(struct symbols *s, const struct image *image, uint32_t stack);
 
+/* Whether a module that is in the image's stacks is such a one. */
+bool attribution_uses_module(const struct image *image, bool (*is_such)(const char *path));
+
+/* Whether a module is a run-time library of OpenMP. */
+bool attribution_is_openmp(const char *module);
+
+/* Whether the innermost function of a stack is of the run-time library of OpenMP, which polls for other threads. */
+bool attribution_is_of_openmp(struct symbols *s, const struct image *image, uint32_t stack);
+
 /* Whether a stack is in code that polls while it waits: libraries of MPI for messages, the run-time library of OpenMP
  * for other threads. */
 bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack);
