@@ -12,7 +12,7 @@ static double row_product(int row, int entries)
 {
 	double sum = 0;
 
-	for (int i = 0; i < entries; i++)
+	for (int i = 0; i < entries; i++) // late
 		sum += vector[(row * 31 + i * 17) % ROWS] / (1 + i); // late
 	return sum;
 }
