@@ -5,6 +5,7 @@
 
 #include "runtime/recorder/device/cupti.h"
 #include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/slow_down.h"
 #include "runtime/recorder/record/thread.h"
 #include "runtime/recorder/record/usage.h"
 #include "preload/heap/heap.h"
@@ -47,7 +48,7 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 	heap_init();
 	annotate_init();
 	/* What was measured within it is a part of it. */
-	if (slow_ticks())
+	if (slow_ticks() && !slow_down_is_on)
 		thread_self.page->slow_ticks = slow + clock_ticks(clock_monotonic_ns() - begin_ns);
 	errno = error;
 }

@@ -309,9 +309,10 @@ static const struct option rows[] = {
 	{"runs", 'n', OPTION_COUNT, AT(runs), VERBS_OF(VERB_TRY | VERB_WHATIF), .title = "What to compare",
 	 .value = "N", .takes = "a number of runs", .initial = "10", .minimum = TRIAL_LEAST_RUNS, .maximum = 100000,
 	 .help = "how often each command runs, or with and without --delay, after a run of each that does not count"},
-	{"delay", 0, OPTION_TEXT, AT(delay), VERBS_OF(VERB_WHATIF), .value = "call~NAME=TIME",
-	 .help = "run the operands, which are a command, with calls of this function that take longer by TIME (with "
-		 "its unit: ns, us, ms, s), and without, in turn"},
+	{"delay", 0, OPTION_TEXT, AT(delay), VERBS_OF(VERB_WHATIF), .value = "WHAT=TIME",
+	 .help = "run the operands, which are a command, with calls that take longer by TIME (with its unit: ns, us, "
+		 "ms, s), and without, in turn. WHAT is call~NAME, line~FILE:N, lock~FILE:N, rank~N or "
+		 "collective~NAME"},
 	{"gate", 0, OPTION_OWN, SET(gate), VERBS_OF(VERB_DIFF | VERB_TRY), .value = "PERCENT", .initial = "3%",
 	 .takes = "a percentage, such as 3%", .help = "worse is what has become slower by this much or more"},
 	{"over", 0, OPTION_TEXT, AT(over), VERBS_OF(VERB_DIFF), .value = "RANGE[@DOMAIN]",

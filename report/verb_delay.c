@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By how much a run becomes longer if calls of a function do. Both kinds of runs are recorded alike, in turn. */
+/* By how much a run becomes longer if some of its calls do. Both kinds of runs are recorded alike, in turn. Calls at a
+ * line are known to the recorder by the keys of frames, which a first run without delay tells. */
 #include "report/verb_delay.h"
 
 #include <errno.h>
@@ -10,23 +11,41 @@
 
 #include "report/base/launcher.h"
 #include "report/derive/causes/saving.h"
+#include "report/derive/stacks/frame_keys.h"
 #include "report/derive/timeline/timeline.h"
 #include "report/diff/trial.h"
 #include "report/envelope.h"
 #include "report/timed_run.h"
 #include "report/verb.h"
 #include "runtime/shared/base/value.h"
+#include "runtime/shared/base/slowed.h"
+
+enum { KEYS_MOST = 256 };
+
+/* What is delayed. `slow`: the word of --slow-down for it, before `what` or the keys of frames. */
+enum delay_kind { DELAY_CALL, DELAY_COLLECTIVE, DELAY_RANK, DELAY_LINE, DELAY_LOCK };
+static const struct {
+	const char *word, *slow;
+	bool has_keys;
+} kinds[] = {
+	[DELAY_CALL] = {"call~", "call~", false}, [DELAY_COLLECTIVE] = {"collective~", "call~", false},
+	[DELAY_RANK] = {"rank~", "rank~", false}, [DELAY_LINE] = {"line~", "line~", true},
+	[DELAY_LOCK] = {"lock~", "lock~", true},
+};
 
 struct delaying {
 	const struct command_line *line;
-	char *name; /* of the function */
+	enum delay_kind kind;
+	char *what;
 	uint64_t delay_ns;
+	struct buffer keys;
 	char launcher[PATH_MAX], directory[PATH_MAX], capture[PATH_MAX + 16];
 	/* by run: whether it has the delay, the time that the recorder took of all its threads, of which the delay is a
-	 * part, and the run's time */
+	 * part, and the run's time. Of a collective each rank has the delay, so this time is that of one rank. */
 	bool *has_delay;
 	double *taken_ns, *run_ns;
 	size_t count;
+	bool is_any; /* the first run has such calls */
 	/* of the runs without delay */
 	double calls;
 	struct {
@@ -38,43 +57,81 @@ struct delaying {
 /* ---- what a run has recorded ---- */
 
 struct delayed_calls {
-	const char *name;
-	uint64_t calls, ns;
+	const struct delaying *delaying;
+	struct frame_keys at;
+	struct timeline *timeline;
+	struct map ranks; /* images with such calls */
+	uint64_t calls;
 };
+
+/* But for the rank, which the image has. */
+static bool is_delayed(struct delayed_calls *c, const struct image *image, const char *name, enum blocked_kind waits,
+		       uint32_t stack)
+{
+	bool is_of_ranks = waits == BLOCKED_MPI || waits == BLOCKED_NCCL;
+
+	switch (c->delaying->kind) {
+	case DELAY_CALL:
+		return !strcmp(name, c->delaying->what);
+	case DELAY_COLLECTIVE:
+		return is_of_ranks && !strcmp(name, c->delaying->what);
+	case DELAY_RANK:
+		return is_of_ranks;
+	case DELAY_LOCK:
+		return stack && slowed_as_lock(name, trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack)) &&
+		       frame_keys_take(&c->at, image, stack);
+	default:
+		return !slowed_never_at_line(name) && frame_keys_take(&c->at, image, stack);
+	}
+}
+
+static bool is_delayed_rank(const struct delaying *d, const struct image *image)
+{
+	return d->kind != DELAY_RANK || !strcmp(image_rank(image), d->what);
+}
 
 static void count_call(void *context, const struct timeline_event *e)
 {
 	struct delayed_calls *c = context;
+	const struct image *image = c->timeline->image;
 
-	if (e->kind != TIMELINE_CALL || !e->function || strcmp(e->function->name, c->name) != 0)
+	if (e->kind != TIMELINE_CALL || !e->function || !is_delayed_rank(c->delaying, image) ||
+	    !is_delayed(c, image, e->function->name, blocked_kind_of(e->function),
+			e->event->args_count ? (uint32_t)tf_arg_value(event_arg(e->event, TF_ARG_STACK)) : 0))
 		return;
 	c->calls++;
-	c->ns += e->duration_ns;
+	map_put(&c->ranks, (uint64_t)(uintptr_t)image, 0, NULL);
+}
+
+/* How many ranks a delay of a collective is in. */
+static double ranks_of(const struct delayed_calls *c)
+{
+	return c->delaying->kind == DELAY_COLLECTIVE && c->ranks.count ? (double)c->ranks.count : 1;
 }
 
 /* By the replay of a run without delay, in which each call takes longer. */
-static void predict(struct delaying *d, struct report_context *context, const struct delayed_calls *c)
+static void predict(struct delaying *d, struct report_context *context, struct delayed_calls *c)
 {
-	struct causality *s = c->ns ? causes_find(context) : NULL;
-	const double added = (double)(c->calls * d->delay_ns);
-	struct buffer text = {0};
-	struct saving saving;
+	struct causality *s = c->calls ? causes_find(context) : NULL;
+	uint8_t *calls, *actors;
 	struct edit edit;
-	struct err err;
 
 	if (!s)
 		return;
 	edit_init(&edit, s);
-	buffer_print(&text, "call~%s=0", d->name); /* to find what it changes */
-	if (!edit_parse(s, text.data, &edit, &err)) {
-		for (size_t i = 0; i < s->editables.count; i++)
-			if (edit.factors[i] == 0)
-				edit.factors[i] = (float)(1 + added / (double)c->ns);
-		saving_find(s, &edit, &saving);
-		d->predicted.slope = ((double)saving.after_ns - (double)saving.before_ns) / added;
-		d->predicted.is_known = true;
+	calls = mem_alloc(s->editables.count + 1);
+	actors = mem_alloc(s->actor_count + 1);
+	for (size_t i = 0; i < s->editables.count; i++) {
+		const struct editable *e = &s->editables.items[i];
+
+		calls[i] = e->kind == EDITABLE_CALL && is_delayed(c, e->image, e->name, e->waits, e->stack);
 	}
-	buffer_done(&text);
+	for (size_t i = 0; i < s->actor_count; i++)
+		actors[i] = is_delayed_rank(d, s->actors[i].image);
+	edit_delay(&edit, s, calls, actors, (double)d->delay_ns);
+	d->predicted.slope = -saving_only(s, &edit) / ((double)(c->calls * d->delay_ns) / ranks_of(c));
+	d->predicted.is_known = true;
+	free(calls);
 	edit_done(&edit);
 	causes_free(s);
 }
@@ -106,16 +163,21 @@ static uint64_t run_time(const struct model *m)
 }
 
 struct measured {
-	uint64_t calls, taken_ns, run_ns;
+	double calls, taken_ns, run_ns;
 };
+
+static void keep_keys(struct delaying *d, const struct frame_keys *at)
+{
+	for (size_t i = 0; i < at->count && i < KEYS_MOST; i++)
+		buffer_print(&d->keys, "%s%016llx", i ? "," : "", (unsigned long long)at->keys[i]);
+}
 
 /* Reads the capture of a run. 0 or the exit status. */
 static int read_run(struct delaying *d, bool has_delay, struct measured *ret)
 {
 	static const struct timeline_printer printer = {.parts = {PART_THREADS}, .event = count_call};
-	struct delayed_calls counting = {.name = d->name};
+	struct delayed_calls c = {.delaying = d, .at.place = d->what};
 	struct report_context context = {0};
-	struct timeline *timeline;
 	struct model model;
 	char *path = d->capture;
 	struct err err;
@@ -126,13 +188,17 @@ static int read_run(struct delaying *d, bool has_delay, struct measured *ret)
 		return EXIT_UNUSABLE;
 	}
 	context.model = &model;
-	context.symbols = symbols_new(&model, true);
-	timeline = mem_alloc(sizeof(*timeline));
-	timeline_visit(timeline, &context, &printer, &counting);
-	free(timeline);
+	context.symbols = c.at.symbols = symbols_new(&model, true);
+	c.timeline = mem_alloc(sizeof(*c.timeline));
+	timeline_visit(c.timeline, &context, &printer, &c);
+	free(c.timeline);
 	if (!has_delay && !d->predicted.is_known)
-		predict(d, &context, &counting);
-	*ret = (struct measured){counting.calls, taken_time(&model), run_time(&model)};
+		predict(d, &context, &c);
+	if (kinds[d->kind].has_keys && !d->keys.size)
+		keep_keys(d, &c.at);
+	*ret = (struct measured){(double)c.calls, (double)taken_time(&model) / ranks_of(&c), (double)run_time(&model)};
+	map_done(&c.ranks);
+	frame_keys_done(&c.at);
 	symbols_free(context.symbols);
 	model_done(&model);
 	return 0;
@@ -143,7 +209,7 @@ static int read_run(struct delaying *d, bool has_delay, struct measured *ret)
 static int run_one(struct delaying *d, bool has_delay, bool counts)
 {
 	const struct command_line *l = d->line;
-	char **argv = mem_alloc((l->capture_count + 10) * sizeof(*argv));
+	char **argv = mem_alloc((l->capture_count + 11) * sizeof(*argv));
 	struct buffer slow = {0}, failure = {0};
 	struct timed_run run = {0};
 	struct err err;
@@ -151,13 +217,16 @@ static int run_one(struct delaying *d, bool has_delay, bool counts)
 	size_t n = 0;
 	int status;
 
-	buffer_print(&slow, "--slow-down=call~%s=%lluns", d->name, has_delay ? (unsigned long long)d->delay_ns : 0ull);
+	buffer_print(&slow, "--slow-down=%s%s=%lluns", kinds[d->kind].slow,
+		     kinds[d->kind].has_keys ? buffer_string(&d->keys) : d->what,
+		     has_delay ? (unsigned long long)d->delay_ns : 0ull);
 	argv[n++] = d->launcher;
 	argv[n++] = "-o";
 	argv[n++] = d->capture;
 	argv[n++] = "-f";
 	argv[n++] = "true";
 	argv[n++] = "--stats=false";
+	argv[n++] = "--wakes"; /* for the replay */
 	argv[n++] = slow.data;
 	argv[n++] = "--";
 	for (size_t i = 0; i < l->capture_count; i++)
@@ -175,10 +244,11 @@ static int run_one(struct delaying *d, bool has_delay, bool counts)
 	launcher_remove_capture(d->capture);
 	if (!status && counts) {
 		d->has_delay[d->count] = has_delay;
-		d->run_ns[d->count] = (double)measured.run_ns;
-		d->taken_ns[d->count++] = (double)measured.taken_ns;
-		d->calls += has_delay ? 0 : (double)measured.calls / l->runs;
+		d->run_ns[d->count] = measured.run_ns;
+		d->taken_ns[d->count++] = measured.taken_ns;
+		d->calls += has_delay ? 0 : measured.calls / l->runs;
 	}
+	d->is_any |= measured.calls > 0;
 	buffer_done(&failure);
 	buffer_done(&slow);
 	free(argv);
@@ -187,12 +257,13 @@ static int run_one(struct delaying *d, bool has_delay, bool counts)
 
 static int run_all(struct delaying *d)
 {
-	const uint32_t runs = d->line->runs;
-	int status = 0;
+	int status = run_one(d, false, false);
 
-	for (uint32_t round = 0; round <= runs && !status; round++)
+	if (!status && d->is_any)
+		status = run_one(d, true, false);
+	for (uint32_t round = 1; round <= d->line->runs && d->is_any && !status; round++)
 		for (uint32_t i = 0; i < 2 && !status; i++)
-			status = run_one(d, round % 2 ? !i : i, round > 0);
+			status = run_one(d, round % 2 ? !i : i, true);
 	return status;
 }
 
@@ -210,9 +281,9 @@ static void slope_reason(const struct delaying *d, const struct slope *s, struct
 	if (judge_slope(s) == VERDICT_UNCHECKED)
 		buffer_text(ret, "cannot tell; a longer delay or more runs (-n) narrow the interval");
 	else if (s->low <= 0)
-		buffer_print(ret, "%s has slack", d->name);
+		buffer_print(ret, "%s has slack", d->what);
 	else
-		buffer_print(ret, "%s is %s the critical path", d->name, s->high < 0.9 ? "partly on" : "on");
+		buffer_print(ret, "%s is %s the critical path", d->what, s->high < 0.9 ? "partly on" : "on");
 	if (d->predicted.is_known)
 		buffer_print(ret, "; the replay predicts %.2f", d->predicted.slope);
 }
@@ -229,6 +300,7 @@ static double mean_of(const struct delaying *d, const double *values, bool has_d
 static int show(const struct delaying *d)
 {
 	const struct slope s = slope_fit(d->taken_ns, d->run_ns, d->count);
+	const double delay = mean_of(d, d->taken_ns, true) - mean_of(d, d->taken_ns, false);
 	struct command_line none = *d->line;
 	struct table table = {0};
 	struct buffer reason = {0};
@@ -246,7 +318,7 @@ static int show(const struct delaying *d)
 	table_text(&table, d->line->delay);
 	table_number(&table, d->line->runs);
 	table_number(&table, (uint64_t)(d->calls + 0.5));
-	table_number(&table, (uint64_t)(mean_of(d, d->taken_ns, true) - mean_of(d, d->taken_ns, false)));
+	table_number(&table, delay > 0 ? (uint64_t)delay : 0);
 	table_number(&table, (uint64_t)mean_of(d, d->run_ns, false));
 	table_number(&table, (uint64_t)mean_of(d, d->run_ns, true));
 	table_real(&table, trial_rounded(s.slope));
@@ -270,17 +342,22 @@ static int show(const struct delaying *d)
 
 /* ---- begin and end ---- */
 
-/* "call~fsync=2ms" */
+/* "call~fsync=2ms", "line~job.py:12=2ms" */
 static bool parse_delay(struct delaying *d)
 {
-	static const char kind[] = "call~";
 	const char *text = d->line->delay, *time = strrchr(text, '=');
+	size_t length = 0;
 
-	if (strncmp(text, kind, strlen(kind)) != 0 || !time || time == text + strlen(kind) ||
+	for (d->kind = DELAY_CALL; d->kind < sizeof(kinds) / sizeof(*kinds); d->kind++) {
+		length = strlen(kinds[d->kind].word);
+		if (!strncmp(text, kinds[d->kind].word, length))
+			break;
+	}
+	if (d->kind == sizeof(kinds) / sizeof(*kinds) || !time || time <= text + length ||
 	    !value_duration(time + 1, &d->delay_ns) || !d->delay_ns)
 		return false;
-	d->name = mem_copy_text(text + strlen(kind), (size_t)(time - text) - strlen(kind));
-	return true;
+	d->what = mem_copy_text(text + length, (size_t)(time - text) - length);
+	return !kinds[d->kind].has_keys || strchr(d->what, ':');
 }
 
 static int begin(struct delaying *d)
@@ -288,7 +365,8 @@ static int begin(struct delaying *d)
 	const char *place = getenv("TMPDIR");
 
 	if (!parse_delay(d)) {
-		say("--delay takes a function and a time, such as call~fsync=2ms, not '%s'", d->line->delay);
+		say("--delay takes call~NAME, line~FILE:N, lock~FILE:N, rank~N or collective~NAME, and a time, such as "
+		    "call~fsync=2ms, not '%s'", d->line->delay);
 		return EXIT_UNUSABLE;
 	}
 	if (!d->line->capture_count) {
@@ -323,12 +401,14 @@ int verb_delay(const struct command_line *l)
 		rmdir(d->directory);
 	}
 	if (!status && d->calls < 1) {
-		say("cannot tell: no call of %s was recorded", d->name);
+		say("cannot tell: no call of %s%s was recorded", d->kind == DELAY_RANK ? "MPI or NCCL by rank " : "",
+		    d->what);
 		status = EXIT_INCOMPLETE;
 	} else if (!status) {
 		status = show(d);
 	}
-	free(d->name);
+	free(d->what);
+	buffer_done(&d->keys);
 	free(d->has_delay);
 	free(d->taken_ns);
 	free(d->run_ns);

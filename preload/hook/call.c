@@ -53,7 +53,7 @@ void call_record_slowly(const struct call *e, unsigned function, uint64_t backtr
 		duration = 0; /* the clocks of two CPUs may differ by a few ticks */
 	if (__builtin_expect(duration >= TF_DURATION_LONG, 0))
 		slots[n++] = tf_arg(TF_ARG_LONG, 0, duration);
-	if (__builtin_expect(slow_down_function != 0, 0))
+	if (__builtin_expect(slow_down_is_on, 0))
 		backtrace = slow_down_backtrace;
 	if (duration >= backtrace) {
 		uint32_t stack = stack_take(t, e->frame);
@@ -66,9 +66,10 @@ void call_record_slowly(const struct call *e, unsigned function, uint64_t backtr
 	slots[0] = tf_event(TF_CALL, function, e->end, duration < TF_DURATION_LONG ? duration : TF_DURATION_LONG);
 	if (n > 3 || !event_put(t, e->end, slots[0], slots + 1, n - 1))
 		event_put_slowly(t, e->end, slots, n);
-	if (__builtin_expect(slow_down_function == function + 1, 0))
-		slow_down_wait();
-	call_add_cost(t, e, slow); /* the delay, too, whose length differs from what was wanted */
+	if (__builtin_expect(slow_down_is_on, 0))
+		slow_down_call(t, function, slots, n);
+	else
+		call_add_cost(t, e, slow);
 }
 
 void call_record_words(const struct call *e, unsigned function, int error, uint64_t first, uint64_t second)

@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Locks. Most are free: a free lock is taken by a try and not recorded. Only calls that block are timed. */
 #include "preload/hook/hook_record.h"
+#include "runtime/recorder/record/slow_down.h"
+
+/* try_<symbol>: the try, but EBUSY if free locks are to be recorded, too (--slow-down). That is known once the recorder
+ * has started; a test in each call would cost all programs. */
+#define TRY(symbol, try, type)                                                                                         \
+	static int first_##symbol(type *lock);                                                                         \
+	static int (*try_##symbol)(type *) = first_##symbol;                                                           \
+	static __attribute__((cold)) int first_##symbol(type *lock)                                                    \
+	{                                                                                                              \
+		if (slow_down_needs_locks())                                                                           \
+			return EBUSY;                                                                                  \
+		if (process.generation)                                                                                \
+			__atomic_store_n(&try_##symbol, real_##try, __ATOMIC_RELAXED);                                 \
+		return real_##try(lock);                                                                               \
+	}
 
 /* All results of the try except EBUSY are those of the blocking call: 0, EOWNERDEAD, EINVAL, EAGAIN (recursive mutex).
  * For an error-checking mutex that the caller holds, the try returns EBUSY and the blocking call EDEADLK. -1: libc does
  * not have the function. `owner`: who has the lock, if that is known. `by_writer`: see wake_released(). */
 #define LOCK(symbol, try, type, owner, by_writer)                                                                      \
+	TRY(symbol, try, type)                                                                                         \
 	int wrap_##symbol(type *lock)                                                                                  \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
@@ -14,7 +30,7 @@
                                                                                                                        \
 		if (!event_enabled(TF_GROUP_OSRT))                                                                     \
 			return real_##symbol(lock);                                                                    \
-		result = real_##try(lock);                                                                             \
+		result = __atomic_load_n(&try_##symbol, __ATOMIC_RELAXED)(lock);                                       \
 		if (__builtin_expect(result != EBUSY && result != -1, 1))                                              \
 			return result;                                                                                 \
 		holder = (uint32_t)(owner);                                                                            \
@@ -28,6 +44,7 @@ LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_t, 0, false
 LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t, 0, true)
 LOCK(pthread_spin_lock, pthread_spin_trylock, pthread_spinlock_t, 0, false)
 
+TRY(sem_wait, sem_trywait, sem_t)
 int wrap_sem_wait(sem_t *s)
 {
 	enum { HOOK_CURRENT = HOOK_sem_wait };
@@ -36,7 +53,7 @@ int wrap_sem_wait(sem_t *s)
 	if (!event_enabled(TF_GROUP_OSRT))
 		return real_sem_wait(s);
 	real_pthread_testcancel(); /* sem_wait is a cancellation point, sem_trywait is not */
-	if (!real_sem_trywait(s)) {
+	if (!__atomic_load_n(&try_sem_wait, __ATOMIC_RELAXED)(s)) {
 		wait_taken(s);
 		return 0;
 	}

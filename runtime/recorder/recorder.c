@@ -104,7 +104,7 @@ static bool recorder_start_image(void)
 				      (process_options.memory ? PROCESS_MEMORY : 0);
 		if (process_options.wakes)
 			wake_start();
-		slow_down_init();
+		slow_down_init(given_environment ? given_environment : environ);
 	}
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
 	 * inherits the results. */

@@ -19,6 +19,7 @@ print(row)
 assert answer['capture'] == [] and row['Num Calls'] == calls, answer
 assert row['Slope Low'] <= row['Slope'] <= row['Slope High'], row
 assert low <= row['Slope'] <= high, row
+assert row['Delay (ns)'] >= 10e6 * calls, row
 END
 
 for case in 'serial 0.5 1.5' 'slack -0.5 0.5'; do
@@ -52,6 +53,34 @@ mkdir there
 pillion -o errno --slow-down=call~open=1ms cat nosuch there >out 2>err
 like "$(cat err)" '^cat: nosuch: No such file or directory$' 'errno is that of the call'
 like "$(cat err)" '^cat: there: Is a directory$' 'likewise of the next one'
+
+# ---- at a line, of a lock, of Python, whose start takes too long for a narrow slope here ----
+source=$tests_dir/../targets/delays.c
+line=delays.c:$(grep -n 'poll(NULL, 0, 0)' "$source" | cut -d: -f1)
+lock=delays.c:$(grep -n 'pthread_mutex_lock(' "$source" | cut -d: -f1)
+cat >job.py <<'END'
+import os
+
+for _ in range(20):
+    os.close(os.open("out", os.O_CREAT | os.O_WRONLY))
+END
+while read -r what low high calls command; do
+	# shellcheck disable=SC2086
+	delay --json -n 3 --delay "$what=10ms" $command >out.json 2>err
+	is "$? $(cat err)" '0 ' "$what $command: the status"
+	ok "$what $command: the slope" python3 check.py "$low" "$high" "$calls"
+done <<-END
+	line~$line 0.5 1.5 20 $targets/delays serial
+	line~targets/$line -0.5 0.5 20 $targets/delays slack
+	lock~$lock 0.5 1.5 20 $targets/delays outside_lock
+	line~job.py:4 -9 9 40 python3 job.py
+END
+pillion -o lines --slow-down=line~0123456789abcdef=1s "$targets/delays" serial >out 2>err
+is "$? $(num_calls lines poll)" '0 20' 'a key that no frame has: nothing is delayed, all calls are recorded'
+delay -n 3 --delay "line~delays.c:1=1ms" "$targets/delays" serial >out 2>err
+is "$? $(cat err)" '1 pillion whatif: cannot tell: no call of delays.c:1 was recorded' 'a line without calls: status 1'
+delay -n 3 --delay "line~delays.c=1ms" "$targets/delays" serial >out 2>err
+like "$? $(cat err)" '^2 .*--delay takes call~NAME, line~FILE:N' 'a line without number: status 2'
 
 # ---- what cannot be told ----
 delay -n 3 --delay 'call~mkfifo=1ms' "$targets/delays" serial >out 2>err

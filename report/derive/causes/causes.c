@@ -191,6 +191,7 @@ static void take_call(struct builder *b, const struct event *e)
 
 	if (p.end_ns - p.start_ns >= CAUSES_WAIT_NS)
 		p.is_unseen = is_wait(s->editables.items[p.what].waits);
+	s->editables.items[p.what].calls++;
 	p.has_edge = graph_has_edge(&s->graph, b->actor, p.end_ns);
 	while (first && b->pending[first - 1].start_ns >= p.start_ns)
 		first--;

@@ -22,20 +22,7 @@ struct wish {
 
 static bool is_line(struct wish *w, uint32_t what)
 {
-	const char *colon = strrchr(w->pattern, ':'), *line;
-	struct buffer place = {0};
-	size_t length;
-	bool is_same = false;
-
-	if (colon && editable_place(&w->causes->editables, what, &place)) {
-		line = strrchr(place.data, ':');
-		length = (size_t)(colon - w->pattern);
-		is_same = !strcmp(line, colon) && (size_t)(line - place.data) >= length &&
-			  !strncmp(line - length, w->pattern, length) &&
-			  (line - length == place.data || line[-(ptrdiff_t)length - 1] == '/');
-	}
-	buffer_done(&place);
-	return is_same;
+	return frame_is_at(editable_line(&w->causes->editables, what), w->pattern);
 }
 
 static bool is_named(const struct wish *w, const char *name, bool is_whole)

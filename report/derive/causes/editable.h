@@ -22,6 +22,7 @@ struct editable {
 	const struct image *image; /* the first one */
 	uint32_t stack;
 	uint64_t samples; /* of CPU time */
+	uint64_t calls;	  /* how many there are; what they contain is counted, too */
 };
 
 /* A share of a pool. */

@@ -155,30 +155,43 @@ static void link_thread_start(struct linker *l, uint32_t actor)
 			   start - 1, actor, start);
 }
 
-/* The thread of the image that ended last while the call waited. */
-static void link_join(struct linker *l, struct moment *wait)
+/* The thread of the image that ended last while the call waited; of a call that did not wait, the one that ended first
+ * of those that no other call has joined. */
+static void link_join(struct linker *l, struct moment *wait, uint8_t *is_joined)
 {
 	const struct causality *s = l->causes;
 	const struct image *image = s->actors[wait->actor].image;
-	uint32_t from = NODE_NONE;
+	uint32_t from = NODE_NONE, earlier = NODE_NONE;
 
 	for (uint32_t i = s->first_of_image[image - s->context->model->images];
-	     i < s->actor_count && s->actors[i].image == image; i++)
-		if (i != wait->actor && s->actors[i].ended && s->actors[i].end_ns < wait->end_ns &&
-		    s->actors[i].end_ns > wait->start_ns &&
-		    (from == NODE_NONE || s->actors[i].end_ns > s->actors[from].end_ns))
+	     i < s->actor_count && s->actors[i].image == image; i++) {
+		const struct actor *a = &s->actors[i];
+
+		if (i == wait->actor || !a->ended || a->end_ns >= wait->end_ns)
+			continue;
+		if (a->end_ns <= wait->start_ns)
+			earlier = !is_joined[i] && (earlier == NODE_NONE || a->end_ns < s->actors[earlier].end_ns)
+					  ? i
+					  : earlier;
+		else if (from == NODE_NONE || a->end_ns > s->actors[from].end_ns)
 			from = i;
-	if (from != NODE_NONE)
-		link_wait(l, wait, from, s->actors[from].end_ns);
+	}
+	from = from == NODE_NONE ? earlier : from;
+	if (from == NODE_NONE)
+		return;
+	is_joined[from] = true;
+	link_wait(l, wait, from, s->actors[from].end_ns);
 }
 
 void link_threads(struct linker *l)
 {
 	const struct causality *s = l->causes;
+	uint8_t *is_joined = mem_alloc(s->actor_count + 1);
 
 	for (uint32_t i = 0; i < s->actor_count; i++)
 		if (!s->actors[i].is_main && !s->actors[i].is_stream)
 			link_thread_start(l, i);
 	for (size_t i = 0; i < l->of[MOMENT_JOIN].count; i++)
-		link_join(l, &l->of[MOMENT_JOIN].items[i]);
+		link_join(l, &l->of[MOMENT_JOIN].items[i], is_joined);
+	free(is_joined);
 }

@@ -24,6 +24,12 @@ static double factor_of(const struct edit *edit, const struct run_node *n, uint3
 	return edit->actor_factors ? factor * edit->actor_factors[n->actor] : factor;
 }
 
+static bool is_delayed(const struct edit *edit, const struct run_node *n)
+{
+	return edit->work_delays && n->kind != NODE_MEETING &&
+	       (!edit->delayed_actors || edit->delayed_actors[n->actor]);
+}
+
 /* The time that the node's parts lose. */
 static double lost(const struct graph *g, const struct edit *edit, uint32_t node)
 {
@@ -31,10 +37,12 @@ static double lost(const struct graph *g, const struct edit *edit, uint32_t node
 	size_t count = graph_parts(g, node, &parts);
 	double sum = 0;
 
-	if (!edit->factors && !edit->actor_factors && !edit->inputs)
+	if (!edit->factors && !edit->actor_factors && !edit->inputs && !edit->work_delays)
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		sum += (1 - factor_of(edit, &g->nodes[node], parts[i].what)) * (double)parts[i].ns;
+	for (size_t i = 0; i < count && is_delayed(edit, &g->nodes[node]); i++)
+		sum -= edit->work_delays[parts[i].what] * (double)parts[i].ns;
 	return sum;
 }
 
@@ -174,6 +182,9 @@ double replay_run(const struct graph *g, const struct edit *edit, double *ret_en
 			ends[node] = larger(ends[node], ends[edit->starts_after[g->nodes[node].actor]]);
 		if (edit->inputs && is_input_wait(g, edit, &g->nodes[node]))
 			ends[node] = ends[node - 1];
+		if ((g->nodes[node].kind == NODE_WAIT || g->nodes[node].kind == NODE_UNSEEN) &&
+		    is_delayed(edit, &g->nodes[node]))
+			ends[node] += edit->wait_delays[g->nodes[node].what];
 		if (beside)
 			ends[node] = end_with_overlap(g, edit, beside, ends, node);
 		ahead = larger(ahead, (double)g->nodes[node].end_ns - ends[node]);

@@ -25,6 +25,10 @@ struct edit {
 	/* by actor: those whose input takes no time, and by what: what obtains input. A wait for another one of these
 	 * actors is none for input. NULL: none */
 	uint8_t *input_actors, *inputs;
+	/* by what: the ns that each ns of work becomes longer by, and each wait after its end; by actor, whether it
+	 * does. NULL: none */
+	double *work_delays, *wait_delays;
+	uint8_t *delayed_actors;
 	enum replay_unseen unseen;
 };
 

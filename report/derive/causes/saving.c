@@ -23,6 +23,9 @@ void edit_done(struct edit *e)
 	free(e->starts_after);
 	free(e->inputs);
 	free(e->input_actors);
+	free(e->work_delays);
+	free(e->wait_delays);
+	free(e->delayed_actors);
 	*e = (struct edit){0};
 }
 
@@ -47,6 +50,35 @@ void edit_scale_actor(struct edit *e, const struct causality *s, uint32_t actor,
 			e->actor_factors[i] = 1;
 	}
 	e->actor_factors[actor] = factor;
+}
+
+/* Calls that did not wait are work, of which the graph has the time and not the number. */
+void edit_delay(struct edit *e, const struct causality *s, const uint8_t *calls, uint8_t *actors, double ns)
+{
+	size_t count = editables_count(&s->editables);
+	double *work_ns = mem_alloc((count + 1) * sizeof(*work_ns)), *rest = mem_alloc((count + 1) * sizeof(*rest));
+
+	e->work_delays = mem_alloc((count + 1) * sizeof(*e->work_delays));
+	e->wait_delays = mem_alloc((count + 1) * sizeof(*e->wait_delays));
+	e->delayed_actors = actors;
+	for (size_t i = 0; i < s->editables.count; i++)
+		rest[i] = calls[i] ? (double)s->editables.items[i].calls : 0;
+	for (uint32_t i = 0; i < s->graph.node_count; i++) {
+		const struct run_node *n = &s->graph.nodes[i];
+		const struct node_part *parts;
+		size_t part_count = graph_parts(&s->graph, i, &parts);
+
+		if (n->kind == NODE_WAIT || n->kind == NODE_UNSEEN)
+			rest[n->what]--;
+		for (size_t k = 0; n->kind == NODE_WORK && k < part_count; k++)
+			work_ns[parts[k].what] += (double)parts[k].ns;
+	}
+	for (size_t i = 0; i < s->editables.count; i++) {
+		e->wait_delays[i] = calls[i] ? ns : 0;
+		e->work_delays[i] = rest[i] > 0 && work_ns[i] > 0 ? ns * rest[i] / work_ns[i] : 0;
+	}
+	free(work_ns);
+	free(rest);
 }
 
 double saving_only(const struct causality *s, struct edit *e)

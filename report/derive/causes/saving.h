@@ -24,6 +24,10 @@ void edit_no_wait(struct edit *e, const struct causality *s, uint32_t what);
 /* Multiplies the work of one actor. */
 void edit_scale_actor(struct edit *e, const struct causality *s, uint32_t actor, double factor);
 
+/* Each call takes longer by `ns`: of those that are marked by what, in actors that are marked (NULL: all). Takes
+ * `actors`. */
+void edit_delay(struct edit *e, const struct causality *s, const uint8_t *calls, uint8_t *actors, double ns);
+
 /* In ns that the run would be shorter. */
 double saving_only(const struct causality *s, struct edit *e);
 void saving_find(const struct causality *s, struct edit *e, struct saving *ret);

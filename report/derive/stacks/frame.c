@@ -54,6 +54,17 @@ void frame_done(struct frame *f)
 	free(f->file);
 }
 
+bool frame_is_at(const char *text, const char *place)
+{
+	size_t length = strlen(place);
+	const char *line = find_line(text), *at;
+
+	if (!line || strlen(text) < length + 2)
+		return false;
+	at = text + strlen(text) - 1 - length;
+	return !strncmp(at, place, length) && strchr(place, ':') && (at[-1] == '(' || at[-1] == '/');
+}
+
 const char *frame_file(const char *file)
 {
 	const char *path = text_path(file), *slash = path == file ? strrchr(file, '/') : NULL;

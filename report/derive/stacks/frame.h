@@ -15,6 +15,9 @@ struct frame {
 void frame_split(const char *text, struct frame *ret);
 void frame_done(struct frame *f);
 
+/* Whether the text of a frame is of this "file:line", the file by its name or the end of its path. */
+bool frame_is_at(const char *text, const char *place);
+
 /* The file as lines in sentences name it: from the working directory, without directories outside of it. */
 const char *frame_file(const char *file);
 

@@ -35,6 +35,9 @@ unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash
 /* Writes the frames as the Python part of stack `id`, and the code objects that the trace does not have yet. */
 void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned count, bool is_sample);
 
+/* See slowed.h. The frame is alive; 0: its code could not be read. */
+__attribute__((cold)) uint64_t pystack_key(const struct pystack_frame *frame);
+
 /* After a dlclose, which may have unloaded the interpreter. */
 void pystack_module_unloaded(void);
 

@@ -6,6 +6,7 @@
 #include "runtime/recorder/python/pystack_object.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/shared/base/utf8.h"
+#include "runtime/shared/base/slowed.h"
 
 enum { BATCH = PYSTACK_BATCH, CODE_BYTES = PYSTACK_CODE_BYTES };
 enum { FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 10000000 };
@@ -187,4 +188,15 @@ void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned cou
 
 	if (l && count)
 		pystack_write_frames(l, id, frames, count, is_sample);
+}
+
+uint64_t pystack_key(const struct pystack_frame *frame)
+{
+	const struct pystack_layout *l = __atomic_load_n(&pystack_python.layout, __ATOMIC_ACQUIRE);
+	char file[FILE_BYTES];
+	uint16_t length;
+
+	if (!l || !pystack_copy_text(l, load_pointer(frame->code, l->file), file, FILE_BYTES, &length))
+		return 0;
+	return frame_key(frame->offset, *(const uint32_t *)(frame->code + l->first_line), file, length);
 }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/slow_down.h"
 #include "runtime/recorder/record/thread.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
@@ -30,6 +31,8 @@ void thread_guard_enter(struct thread *t, struct thread_guard *g)
 /* The page of a thread that ends is gone: what its end has cost is added to the page of another thread. */
 static void thread_add_slow(struct thread *t, uint64_t ticks)
 {
+	if (slow_down_is_on)
+		return;
 	if (!t->page)
 		__atomic_fetch_add(&process.slow_ticks, ticks, __ATOMIC_RELAXED);
 	else if (__builtin_expect(__atomic_load_n(&process.slow_ticks, __ATOMIC_RELAXED) != 0, 0))

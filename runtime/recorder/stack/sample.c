@@ -10,6 +10,7 @@
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/slow_down.h"
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/sample_mask.h"
 #include "runtime/recorder/stack/sampler.h"
@@ -274,7 +275,8 @@ static void sample_take(const ucontext_t *context)
 		s->cpu_ns = cpu_ns;
 	}
 	s->cost_ns += sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	t->page->slow_ticks += clock_now() - start;
+	if (!slow_down_is_on)
+		t->page->slow_ticks += clock_now() - start;
 }
 
 /* Checked at most once per second: a debugger that attaches then stops at one of our signals, not at each. */

@@ -11,12 +11,14 @@
 #include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/python/pystack.h"
 #include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/slow_down.h"
 #include "runtime/recorder/record/spare_stack.h"
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/module.h"
 #include "runtime/recorder/stack/object.h"
 #include "runtime/recorder/stack/walk.h"
 #include "runtime/shared/common/sys.h"
+#include "runtime/shared/base/slowed.h"
 
 /* Nearer than `room` to the end of a stack, no stack is walked. ROOM: a walk and the blob of a new stack need less than
  * this on the caller's stack; ROOM_SPARE: what remains there if that is done on a spare stack.
@@ -225,6 +227,24 @@ static void native_write(uint32_t id, void *const *frames, int count)
 
 typedef unsigned python_walk(struct pystack_frame *ret, unsigned size, uint64_t *hash);
 
+static __attribute__((cold, noinline)) void stack_slow_down(uint32_t id, const struct native *n,
+							    const struct pystack_frame *python, unsigned python_count)
+{
+	struct object o;
+
+	for (int i = 0; i < n->count; i++) {
+		uintptr_t call = (uintptr_t)n->frames[i] - 1;
+
+		if (object_find(call, &o) == OBJECT_FOUND)
+			slow_down_frame(id, frame_key(call - (uintptr_t)o.map_start,
+						      (uintptr_t)o.map_end - (uintptr_t)o.map_start, NULL, 0),
+					python_count);
+	}
+	for (unsigned i = 0; i < python_count; i++)
+		if (python[i].code)
+			slow_down_frame(id, pystack_key(&python[i]), true);
+}
+
 /* `again` NULL: a stack without Python frames. */
 static void stack_write(uint32_t id, const struct native *n, struct pystack_frame *python, unsigned python_count,
 			python_walk *again)
@@ -236,6 +256,8 @@ static void stack_write(uint32_t id, const struct native *n, struct pystack_fram
 	if (again && !python_count)
 		python_count = again(python, PYSTACK_FRAMES, &unused);
 	pystack_write(id, python, python_count, again == pystack_sample);
+	if (__builtin_expect(slow_down_is_on, 0) && slow_down_needs_frames() && again != pystack_sample)
+		stack_slow_down(id, n, python, python_count);
 }
 
 /* A stack to be identified, and written if it is new. */

@@ -57,8 +57,8 @@ static const struct option rows[] = {
 	 .help = "record which thread ended each wait for a lock, a condition, a semaphore or a barrier"},
 	{"slow-down", 0, OPTION_OWN, RECORDED, SET(slow_down), PRINT(slow_down), .value = "call~NAME=TIME",
 	 .takes = "a function and a time with its unit (ns, us, ms, s), such as call~fsync=2ms",
-	 .help = "let calls of a recorded function take longer by TIME, and record all calls; see pillion whatif "
-		 "--delay"},
+	 .help = "let calls of a recorded function take longer by TIME, and record all calls; pillion whatif --delay "
+		 "also finds rank~N, and what to give for line~ and lock~"},
 	{"nvtx-domain-include", 0, OPTION_TEXT, RECORDED, AT(nvtx_domain_include), .value = "NAME,...",
 	 .help = "record only these NVTX domains; default: the one without a name"},
 	{"nvtx-domain-exclude", 0, OPTION_TEXT, RECORDED, AT(nvtx_domain_exclude), .value = "NAME,...",

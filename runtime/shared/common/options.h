@@ -27,6 +27,8 @@ enum capture_range { CAPTURE_ALL, CAPTURE_PROFILER_API, CAPTURE_NVTX };
 enum range_end { RANGE_END_NONE, RANGE_END_STOP, RANGE_END_STOP_SHUTDOWN, RANGE_END_REPEAT, RANGE_END_REPEAT_SHUTDOWN };
 enum gpu_activity { GPU_ACTIVITY_AUTO, GPU_ACTIVITY_CUPTI, GPU_ACTIVITY_EVENTS, GPU_ACTIVITY_NONE };
 enum memory_trace { MEMORY_NONE = 0, MEMORY_PYTHON = 1, MEMORY_NATIVE = 2, MEMORY_ALL = MEMORY_PYTHON | MEMORY_NATIVE };
+/* What --slow-down chooses calls by: their function, the rank, or from LINE on keys of the frames of their stacks. */
+enum slow_down_kind { SLOW_DOWN_CALL, SLOW_DOWN_RANK, SLOW_DOWN_LINE, SLOW_DOWN_LOCK };
 enum pytorch { PYTORCH_NONE, PYTORCH_OPERATORS, PYTORCH_SHAPES };
 enum wait_for { WAIT_PRIMARY, WAIT_ALL };
 enum sampling_source { SAMPLING_AUTO, SAMPLING_SIGNAL, SAMPLING_PERF };
@@ -44,8 +46,9 @@ struct options {
 	uint64_t osrt_threshold_ns;
 	uint64_t osrt_backtrace_ns;
 	uint64_t cuda_backtrace_ns[CUDA_KINDS]; /* OPTION_NEVER: no stacks on this kind */
-	const char *slow_down; /* name of a function, of slow_down_bytes; NULL: none */
+	const char *slow_down; /* what is slowed down, of slow_down_bytes; NULL: nothing */
 	size_t slow_down_bytes;
+	enum slow_down_kind slow_down_kind;
 	uint64_t slow_down_ns;
 	uint32_t osrt_short_sampling; /* one in so many calls below the threshold has its stack recorded; 0: none */
 	uint32_t backtrace_depth;

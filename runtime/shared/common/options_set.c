@@ -539,21 +539,29 @@ int options_set_env_var(const struct option *row, void *settings, const char *va
 	return 0;
 }
 
+static const char slow_down_kinds[][6] = {
+	[SLOW_DOWN_CALL] = "call~", [SLOW_DOWN_RANK] = "rank~", [SLOW_DOWN_LINE] = "line~", [SLOW_DOWN_LOCK] = "lock~"};
+
 /* "call~fsync=2ms" */
 __attribute__((cold)) int options_set_slow_down(const struct option *row, void *settings, const char *value,
 						struct text *why)
 {
-	static const char kind[] = "call~";
-	const char *name = value + strlen(kind), *time;
+	enum slow_down_kind kind = SLOW_DOWN_CALL;
 	struct options *o = settings;
+	const char *what, *time;
 
-	if (strncmp(value, kind, strlen(kind)) != 0)
+	while (kind < COUNT_OF(slow_down_kinds) &&
+	       strncmp(value, slow_down_kinds[kind], strlen(slow_down_kinds[kind])) != 0)
+		kind++;
+	if (kind == COUNT_OF(slow_down_kinds))
 		return option_refuse(row, value, why);
-	time = name + strcspn(name, "=");
-	if (time == name || *time != '=' || !value_duration(time + 1, &o->slow_down_ns))
+	what = value + strlen(slow_down_kinds[kind]);
+	time = what + strcspn(what, "=");
+	if ((time == what && kind < SLOW_DOWN_LINE) || *time != '=' || !value_duration(time + 1, &o->slow_down_ns))
 		return option_refuse(row, value, why);
-	o->slow_down = name;
-	o->slow_down_bytes = (size_t)(time - name);
+	o->slow_down_kind = kind;
+	o->slow_down = what;
+	o->slow_down_bytes = (size_t)(time - what);
 	return 0;
 }
 
@@ -563,7 +571,7 @@ __attribute__((cold)) void options_print_slow_down(const void *settings, struct 
 
 	if (!o->slow_down)
 		return;
-	text_add(ret, "call~");
+	text_add(ret, slow_down_kinds[o->slow_down_kind]);
 	text_bytes(ret, o->slow_down, o->slow_down_bytes);
 	text_char(ret, '=');
 	text_number(ret, o->slow_down_ns);
