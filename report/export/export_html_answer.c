@@ -63,7 +63,8 @@ static void fill_critical(struct answer *a, struct table *t)
 
 void html_json_answer(struct html_json *j)
 {
-	static const enum answer_table which[] = {ANSWER_RUN, ANSWER_ENDED, ANSWER_FIX_FIRST, ANSWER_ROLES, ANSWER_CALLS};
+	static const enum answer_table which[] = {ANSWER_RUN, ANSWER_ENDED, ANSWER_FIX_FIRST, ANSWER_ROLES,
+						  ANSWER_CALLS};
 	struct table critical = {0};
 
 	for (size_t i = 0; i < sizeof(which) / sizeof(*which); i++) {

@@ -21,13 +21,13 @@ const TASKS = {
 	leak: [/grows steadily[^]*job \(memory_job\.py:\d+\)/, ['[data-card=mem_alloc_sum] button'],
 		/memory_job\.py:\d+/],
 	diff: [/most is added by usleep at worker \([^)]*causes\.c:\d+\)/, [], /usleep/],
-	deadlock: [/DEADLOCK[^]*deadlock\.c:\d+[^]*held by thread \d+[^]*deadlock\.c:\d+/, ['[data-card=ended] a'],
-		/pthread_mutex_lock/],
+	deadlock: [/DEADLOCK[^]*deadlock\.c:\d+[^]*held by thread \d+[^]*deadlock\.c:\d+/,
+		['[data-card=ended] a'], /pthread_mutex_lock/],
 	crash: [/CRASH[^]*read_nothing \(crash\.c:\d+\)[^]*SIGSEGV/, ['#tab-ledger'], /read_nothing/],
 	gap: [/host in OS call: usleep [\d.]+ m?s/, ['[data-card=findings] header a'],
 		/host in OS call: usleep[^]*cuda_trouble\.c:\d+/],
-	owner: [/GPU memory at its peak[^]*asks_too_much[^ ]* \(cuda_memory\.c:\d+\)/, ['[data-card=cuda_mem_peak] button'],
-		/asks_too_much[^]*cuda_memory\.c:\d+/],
+	owner: [/GPU memory at its peak[^]*asks_too_much[^ ]* \(cuda_memory\.c:\d+\)/,
+		['[data-card=cuda_mem_peak] button'], /asks_too_much[^]*cuda_memory\.c:\d+/],
 };
 
 function check(isGood, text, ...facts) {

@@ -118,7 +118,8 @@ export function findEvent(model, groups, {name, pid, tid, frame, start}) {
 			const event = lane.event[i], away = start === undefined ? lane.start[i] - lane.end[i]
 				: Math.abs(lane.start[i] - start);
 
-			if (away < least && lasts(lane, i) && names[lane.track.name[event]] && has(lane.track.detail[event])) {
+			if (away < least && lasts(lane, i) && names[lane.track.name[event]] &&
+				has(lane.track.detail[event])) {
 				best = {lane, i};
 				least = away;
 			}

@@ -356,7 +356,8 @@ export class Timeline {
 
 	// Selects the event that a link names, or shows the process and the time.
 	seek({name, pid, tid, in: frame, start, length}) {
-		const found = (name || (tid && start)) && findEvent(this.model, this.groups, {name, pid, tid, frame, start});
+		const found = (name || (tid && start)) &&
+			findEvent(this.model, this.groups, {name, pid, tid, frame, start});
 		const group = this.groups.find(one => pid && String(one.pid) === pid);
 
 		if (found) {
