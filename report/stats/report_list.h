@@ -43,6 +43,7 @@
 	X(mpi_wait_sum, NULL, "MPI Waits for Other Ranks", REPORT_BY)                                                  \
 	X(rank_cause_sum, NULL, "Why Ranks Wait for Each Other", 0)                                                    \
 	X(pop_sum, NULL, "Parallel Efficiency of Ranks (POP)", 0)                                                      \
+	X(pop_steps, NULL, "Parallel Efficiency of Ranks by Step (POP)", 0)                                            \
 	X(mpi_overlap_sum, NULL, "MPI Overlap with Computation (At Most)", REPORT_BY)                                  \
 	X(cuda_mem_usage, NULL, "CUDA Memory Usage", REPORT_DEFAULT)                                                   \
 	X(cuda_mem_failures, NULL, "Failed CUDA Allocations", REPORT_DEFAULT)                                          \

@@ -117,6 +117,7 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"mpi_overlap_sum", FORMAT_CSV, BY_NOTHING, MPI},
 		{"rank_cause_sum", FORMAT_CSV, BY_NOTHING, RANKS},
 		{"pop_sum", FORMAT_CSV, BY_NOTHING, RANKS},
+		{"pop_steps", FORMAT_CSV, BY_NOTHING, RANKS},
 		{"sample_sum", FORMAT_CSV, BY_NOTHING, JOB},
 		{"sample_sum", FORMAT_COLUMN, BY_NOTHING, JOB},
 		{"sample_line_sum", FORMAT_CSV, BY_NOTHING, JOB},

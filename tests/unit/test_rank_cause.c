@@ -231,6 +231,29 @@ Test(rank_cause, efficiencies)
 	buffer_done(&out);
 }
 
+Test(rank_cause, efficiencies_of_parts_of_the_run)
+{
+	/* in the first half rank 1 computes alone, in the second half both do, and communicate half of the time */
+	static const struct made made[][CALLS] = {
+		{COLLECTIVE("MPI_Barrier", 0, 500), COLLECTIVE("MPI_Barrier", 750, 1000)},
+		{COLLECTIVE("MPI_Barrier", 499, 500), COLLECTIVE("MPI_Barrier", 750, 1000)},
+	};
+	uint64_t borders[3];
+	struct pop whole, parts[2];
+
+	job(made, 2, true);
+	cr_assert(pop_find(&context, &whole));
+	borders[0] = whole.from_ns;
+	borders[1] = whole.from_ns + 500 * US;
+	borders[2] = UINT64_MAX;
+	cr_assert(pop_find_parts(&context, borders, 2, parts));
+	cr_expect_lt(fabs(parts[0].parallel - 0.5), 1e-2);
+	cr_expect_lt(fabs(parts[0].balance - 0.5), 1e-2);
+	cr_expect_lt(fabs(parts[1].parallel - 0.5), 1e-2);
+	cr_expect_lt(fabs(parts[1].balance - 1), 1e-2);
+	cr_expect_eq(parts[0].run_ns + parts[1].run_ns, whole.run_ns);
+}
+
 Test(rank_cause, ranks_that_work_one_after_the_other_are_serialised)
 {
 	static const struct made made[][CALLS] = {

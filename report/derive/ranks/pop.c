@@ -19,7 +19,7 @@ struct pop_rank {
 
 struct pop_ranks {
 	struct delays delays;
-	struct pop *pop;
+	bool has_mpi, has_nccl;
 	struct pop_rank *items;
 	size_t count, capacity;
 };
@@ -92,10 +92,10 @@ static void add_image(struct pop_ranks *all, const struct image *image)
 	for (size_t i = 0; i < image->trace->thread_count; i++)
 		if (image->trace->threads[i].groups & 1u << TF_GROUP_MPI)
 			read_thread(&r, image, &m->machines[image->machine].clock, &image->trace->threads[i]);
-	all->pop->has_mpi |= r.count;
+	all->has_mpi |= r.count;
 	if (!r.count) {
 		nccl_collectives(m, image, &r, take_nccl);
-		all->pop->has_nccl |= r.count;
+		all->has_nccl |= r.count;
 	}
 	if (!r.count)
 		return;
@@ -120,71 +120,98 @@ static uint64_t communicated(const struct pop_rank *r, uint64_t from_ns, uint64_
 	return sum;
 }
 
-/* Communication on the critical path from the end of the last rank back to that time. */
-static uint64_t transfer_of(struct pop_ranks *all, const struct pop_rank *last, uint64_t from_ns)
+/* Communication on the critical path between two times. */
+static uint64_t transfer_of(const struct pop_ranks *all, uint64_t from_ns, uint64_t to_ns)
 {
-	struct delays *d = &all->delays;
+	const struct delays *d = &all->delays;
 	uint64_t sum = 0;
 
-	delays_of_mpi(d);
-	delays_of_nccl(d);
-	delays_path(d, last->lane, last->to_ns, from_ns);
-	for (size_t i = 0; i < d->span_count; i++)
-		for (size_t k = 0; k < all->count; k++)
+	for (size_t i = 0; i < d->span_count; i++) {
+		uint64_t start = d->spans[i].from_ns > from_ns ? d->spans[i].from_ns : from_ns;
+		uint64_t end = d->spans[i].to_ns < to_ns ? d->spans[i].to_ns : to_ns;
+
+		for (size_t k = 0; start < end && k < all->count; k++)
 			if (all->items[k].lane == d->spans[i].lane)
-				sum += communicated(&all->items[k], d->spans[i].from_ns, d->spans[i].to_ns);
+				sum += communicated(&all->items[k], start, end);
+	}
 	return sum;
 }
 
-static void find_efficiencies(struct pop_ranks *all)
+static void find_efficiencies(const struct pop_ranks *all, uint64_t from_ns, uint64_t to_ns, struct pop *ret)
 {
-	struct pop *p = all->pop;
-	const struct pop_rank *last = all->items;
-	uint64_t from_ns = 0, most = 0, transfer;
-	double sum = 0, run, ideal;
+	double sum = 0, run = (double)(to_ns - from_ns), ideal;
+	uint64_t most = 0, transfer = transfer_of(all, from_ns, to_ns);
 
 	for (size_t i = 0; i < all->count; i++) {
-		from_ns = all->items[i].from_ns > from_ns ? all->items[i].from_ns : from_ns;
-		last = all->items[i].to_ns > last->to_ns ? &all->items[i] : last;
-	}
-	if (last->to_ns <= from_ns)
-		return;
-	for (size_t i = 0; i < all->count; i++) {
 		const struct pop_rank *r = &all->items[i];
-		uint64_t whole = r->to_ns > from_ns ? r->to_ns - from_ns : 0;
+		uint64_t end_ns = r->to_ns < to_ns ? r->to_ns : to_ns;
+		uint64_t whole = end_ns > from_ns ? end_ns - from_ns : 0;
 		uint64_t useful = whole - communicated(r, from_ns, from_ns + whole);
 
 		sum += (double)useful;
 		most = useful > most ? useful : most;
 	}
-	p->ranks = all->count;
-	p->run_ns = last->to_ns - from_ns;
-	transfer = transfer_of(all, last, from_ns);
-	run = (double)p->run_ns;
+	ret->ranks = all->count;
+	ret->from_ns = from_ns;
+	ret->run_ns = to_ns - from_ns;
 	ideal = run - (double)transfer > (double)most ? run - (double)transfer : (double)most;
-	p->parallel = sum / (double)all->count / run;
-	p->balance = most ? sum / (double)all->count / (double)most : 0;
-	p->communication = (double)most / run;
-	p->serialisation = ideal > 0 ? (double)most / ideal : 0;
-	p->transfer = ideal / run;
+	ret->parallel = sum / (double)all->count / run;
+	ret->balance = most ? sum / (double)all->count / (double)most : 0;
+	ret->communication = (double)most / run;
+	ret->serialisation = ideal > 0 ? (double)most / ideal : 0;
+	ret->transfer = ideal / run;
 }
 
-bool pop_find(const struct report_context *c, struct pop *ret)
+/* The time in which all ranks take part, up to the end of the last one, and its critical path. False: there is none. */
+static bool find_run(struct pop_ranks *all, uint64_t *ret_from_ns, uint64_t *ret_to_ns)
+{
+	const struct pop_rank *last = all->items;
+
+	*ret_from_ns = 0;
+	for (size_t i = 0; i < all->count; i++) {
+		*ret_from_ns = all->items[i].from_ns > *ret_from_ns ? all->items[i].from_ns : *ret_from_ns;
+		last = all->items[i].to_ns > last->to_ns ? &all->items[i] : last;
+	}
+	if (all->count < 2 || last->to_ns <= *ret_from_ns)
+		return false;
+	*ret_to_ns = last->to_ns;
+	delays_of_mpi(&all->delays);
+	delays_of_nccl(&all->delays);
+	delays_path(&all->delays, last->lane, last->to_ns, *ret_from_ns);
+	return true;
+}
+
+bool pop_find_parts(const struct report_context *c, const uint64_t *borders, size_t count, struct pop *ret)
 {
 	const struct model *m = c->model;
-	struct pop_ranks all = {.delays = {.context = c, .attribution = {.symbols = c->symbols}}, .pop = ret};
+	struct pop_ranks all = {.delays = {.context = c, .attribution = {.symbols = c->symbols}}};
+	uint64_t from_ns, to_ns;
+	bool has;
 
-	*ret = (struct pop){0};
+	memset(ret, 0, count * sizeof(*ret));
 	interner_text_number(&all.delays.texts, "");
 	for (size_t i = 0; i < m->image_count; i++)
 		if (m->images[i].trace && *image_rank(&m->images[i]))
 			add_image(&all, &m->images[i]);
-	if (all.count > 1)
-		find_efficiencies(&all);
+	has = find_run(&all, &from_ns, &to_ns);
+	for (size_t i = 0; has && i < count; i++) {
+		uint64_t from = borders[i] > from_ns ? borders[i] : from_ns;
+		uint64_t to = borders[i + 1] < to_ns ? borders[i + 1] : to_ns;
+
+		ret[i].has_mpi = all.has_mpi;
+		ret[i].has_nccl = all.has_nccl;
+		if (to > from)
+			find_efficiencies(&all, from, to, &ret[i]);
+	}
 	for (size_t i = 0; i < all.count; i++)
 		free(all.items[i].calls);
 	free(all.items);
 	interner_done(&all.delays.texts);
 	delays_done(&all.delays);
-	return ret->ranks;
+	return has;
+}
+
+bool pop_find(const struct report_context *c, struct pop *ret)
+{
+	return pop_find_parts(c, (const uint64_t[]){0, UINT64_MAX}, 1, ret);
 }

@@ -13,11 +13,15 @@
 struct pop {
 	size_t ranks;
 	bool has_mpi, has_nccl;
-	uint64_t run_ns;
+	uint64_t from_ns, run_ns; /* CLOCK_REALTIME */
 	double parallel, balance, communication, serialisation, transfer;
 };
 
 /* False: fewer than two ranks communicated. */
 bool pop_find(const struct report_context *c, struct pop *ret);
+
+/* Of `count` parts of the run, which begin at these times; the last one ends at borders[count]. Returns false likewise.
+ * Parts in which no two ranks take part have ranks 0. */
+bool pop_find_parts(const struct report_context *c, const uint64_t *borders, size_t count, struct pop *ret);
 
 #endif
