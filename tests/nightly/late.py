@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""late.py [--killed] [--clean=N] [CAUSE]...: whether rank_cause_sum names why ranks are late.
+"""late.py [--killed] [--mpich] [--clean=N] [CAUSE]...: whether rank_cause_sum names why ranks are late.
 
 Each cause is planted: in MPI by the program mpi_late, in NCCL by cuda_nccl on the simulated GPU, in gloo by a program
 of PyTorch (NIGHTLY_PYTHON names a Python that has it). Right is the set of ranks, the kind of cause and the line. The
 programs of late/ are a second set, which was written without knowing how causes are found; they run without any option
 of pillion (mpi4py belongs to NIGHTLY_PYTHON). With --killed all processes of the job are killed by SIGKILL in the
 middle. N runs of programs without a late rank (default 16) must accuse nobody. Prints TAP; 11 of 12 causes of the first
-set and 10 of 12 of the second must be right, since computing ranks depend on the load of the machine."""
+set and 10 of 12 of the second must be right, since computing ranks depend on the load of the machine. With --mpich the
+C programs are built by mpicc.mpich and started by mpirun.mpich, as Debian calls them; others are left out."""
 import argparse
 import json
 import os
@@ -26,6 +27,9 @@ PYTHON = os.environ.get("NIGHTLY_PYTHON", sys.executable)
 REPORT = os.path.join(BUILD, "report", "pillion-report")
 TARGETS = os.path.join(BUILD, "tests", "targets")
 PATIENCE_S = 600
+IS_MPICH = "--mpich" in sys.argv
+MPICC = "mpicc.mpich" if IS_MPICH else "mpicc"
+MPIRUN = ["mpirun.mpich"] if IS_MPICH else ["mpirun", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
 
 # cause: ranks, the word behind "late: " in mpi_late.c, what is called, who is late
 MPI = {
@@ -133,8 +137,12 @@ def run(command, variables, killed_s):
 
 
 def mpi(cause, ranks, steps, killed_s):
-    run(["mpirun", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-n", str(ranks), PILLION, "-f", "true",
-         "-o", cause, "-t", "mpi,osrt", os.path.join(TARGETS, "mpi_late"), cause, str(steps), "50"], {}, killed_s)
+    program = os.path.join(TARGETS, "mpi_late")
+    if MPICC != "mpicc":
+        program = os.path.abspath("mpi_late")
+        compile_program(os.path.join(ROOT, "tests", "targets", "mpi_late.c"), program)
+    run([*MPIRUN, "-n", str(ranks), PILLION, "-f", "true", "-o", cause, "-t", "mpi,osrt", program, cause, str(steps),
+         "50"], {}, killed_s)
 
 
 def nccl(steps, killed_s):
@@ -152,26 +160,33 @@ def gloo(cause, steps, killed_s):
          "--master-port", "29791", "gloo_job.py", cause, str(steps)], {"OMP_NUM_THREADS": "1"}, killed_s)
 
 
+def compile_program(path, program):
+    if not os.path.exists(program):
+        subprocess.run([MPICC, "-O1", "-g", "-o", program, path, "-fopenmp", "-lm"], check=True)
+
+
 def late_program(capture, program, ranks, arguments, killed_s):
     """A program of late/, compiled in this directory."""
     path = os.path.join(HERE, "late", program)
     if program.endswith(".c"):
         command = [os.path.abspath(program[:-2])]
-        subprocess.run(["mpicc", "-O1", "-g", "-o", command[0], path, "-fopenmp", "-lm"],
-                       check=True)
+        compile_program(path, command[0])
     else:
         command = [PYTHON, path]
     if program in GLOO_MORE:
         command = [PILLION, "-f", "true", "-o", capture, PYTHON, "-m", "torch.distributed.run", "--nproc-per-node",
                    str(ranks), "--master-port", "29792", path, *arguments]
     else:
-        command = ["mpirun", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-n", str(ranks), PILLION, "-f",
-                   "true", "-o", capture, *command, *arguments]
+        command = [*MPIRUN, "-n", str(ranks), PILLION, "-f", "true", "-o", capture, *command, *arguments]
     run(command, {"OMP_NUM_THREADS": "1"}, killed_s)
 
 
 def can_run(program):
-    return program.endswith(".c") or has("torch" if program in GLOO_MORE else "mpi4py")
+    return program.endswith(".c") or not IS_MPICH and has_modules(program)
+
+
+def has_modules(program):
+    return has("torch" if program in GLOO_MORE else "mpi4py")
 
 
 def clean_runs(count):
@@ -218,7 +233,7 @@ def first_set(causes, steps, killed_s):
         if os.path.exists(os.path.join(TARGETS, "mpi_late")) and cause in (causes or MPI):
             mpi(cause, ranks, steps, killed_s)
             yield is_right(cause, [name], who, lines_of(source, word))
-    if os.path.exists(os.path.join(TARGETS, "cuda_nccl")) and "nccl" in (causes or ["nccl"]):
+    if os.path.exists(os.path.join(TARGETS, "cuda_nccl")) and not IS_MPICH and "nccl" in (causes or ["nccl"]):
         nccl(steps, killed_s)
         yield is_right("nccl", ["usleep"], "rank 1", lines_of(source.replace("mpi_late", "cuda_nccl"), "late"))
     if "openmp.c" in (causes or ["openmp.c"]):
@@ -226,7 +241,7 @@ def first_set(causes, steps, killed_s):
         yield is_right("openmp.c", ["waits for OpenMP threads"], "rank 1",
                        lines_of(os.path.join(HERE, "late", "openmp.c"), ""))
     for cause, name in GLOO_CALLS.items():
-        if has("torch") and cause in (causes or GLOO_CALLS):
+        if not IS_MPICH and has("torch") and cause in (causes or GLOO_CALLS):
             gloo(cause, steps * 2, killed_s * 4)
             yield is_right(cause, [name], "rank 1", lines_of("gloo_job.py", cause))
 
@@ -241,6 +256,7 @@ def second_set(causes, steps, killed_s):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--killed", action="store_true")
+    parser.add_argument("--mpich", action="store_true")
     parser.add_argument("--clean", type=int, default=16)
     parser.add_argument("causes", nargs="*")
     options = parser.parse_args()
