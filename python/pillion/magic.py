@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""%%pillion, the cell magic of IPython and Jupyter."""
+"""%%pillion and %pillion, the magics of IPython and Jupyter."""
+import itertools
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
 
-from pillion.capture import Capture, _command, _quiet_environment
+from pillion import ranges
+from pillion.capture import Capture, PillionError, _command, _quiet_environment
 
 
+numbers = itertools.count(1)
 CAPTURE = "pillion: capture: open it with pillion view "
 
 
@@ -42,5 +45,24 @@ def pillion(line, cell):
     return capture
 
 
+def line_runner(ipython):
+    def pillion_line(line):
+        """%pillion STATEMENT
+
+        Runs the statement in this kernel, with its variables, as a range, and returns the capture of that range. The
+        kernel must be recorded: `pillion jupyter lab`, or `pillion ipython`."""
+        output = os.environ.get("PILLION_OUTPUT")
+        if not output or not ranges.is_active():
+            raise PillionError("this kernel is not recorded: start it under pillion (`pillion jupyter lab`, `pillion "
+                "ipython`), or run a cell as a program of its own by %%pillion")
+        name = f"line {next(numbers)}"
+        code = compile(ipython.transform_cell(line), "<pillion>", "exec")
+        with ranges.annotate(name, domain="notebook"):
+            exec(code, ipython.user_global_ns, ipython.user_ns)
+        return Capture(output, filter_nvtx=f"{name}@notebook")
+    return pillion_line
+
+
 def load(ipython):
     ipython.register_magic_function(pillion, "cell", "pillion")
+    ipython.register_magic_function(line_runner(ipython), "line", "pillion")

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A capture range over chosen steps of a loop."""
+import enum
+import os
 import sys
 
 from pillion import ranges
+from pillion.capture import Capture, Table
 from pillion.cuda import CudaProfiler
 
 WAIT, WARMUP, ACTIVE = "wait", "warm-up", "active"
@@ -68,16 +71,17 @@ class Profiler:
 
     Without a schedule each step is active. A schedule may be any function that returns "wait", "warm-up" or "active"
     for a step's number. `cuda=False` leaves the CUDA runtime alone; `on_active` is called with the profiler after each
-    series of active steps."""
+    series of active steps, and so is `on_trace_ready`, which is torch.profiler's name for it."""
 
-    def __init__(self, schedule=None, name="step", cuda=True, on_active=None):
+    def __init__(self, schedule=None, name="step", cuda=True, on_active=None, on_trace_ready=None):
         if schedule is not None and not callable(schedule):
             raise TypeError("schedule must be a function of the step's number, such as what pillion.schedule() returns,"
                 f" not {schedule!r}")
         self._schedule = _Always() if schedule is None else schedule
         # Before this step, step() has nothing to do but to count. Schedules of others may change with each step.
         self._busy_step, self._phase_end = 0, getattr(self._schedule, "phase_end", lambda step: step + 1)
-        self._name, self._on_active = name, on_active
+        self._name, self._on_active = name, on_active or on_trace_ready
+        self._active = 0  # series of active steps
         self._cuda = CudaProfiler() if cuda else None
         self._is_open, self._window = False, None
         self.step_number, self.phase = 0, None
@@ -139,8 +143,27 @@ class Profiler:
         ranges.range_end(self._window, DOMAIN)
         if self._cuda:
             self._cuda.stop()
+        self._active += 1
         if self._on_active:
             self._on_active(self)
+
+    def capture(self):
+        """The last series of active steps in the capture of this run, while it goes on; None without pillion."""
+        output = os.environ.get("PILLION_OUTPUT")
+        if not output or not ranges.is_active() or not self._active:
+            return None
+        return Capture(output, filter_nvtx=f"{ACTIVE}@{DOMAIN}/{self._active - 1}")
+
+    def export_chrome_trace(self, path):
+        """Writes the last series of active steps for chrome://tracing, Perfetto or TensorBoard."""
+        capture = self.capture()
+        if capture:
+            capture.export("chrome", path)
+
+    def key_averages(self, **ignored):
+        """PyTorch's operators in them, a Table; it has rows with `pillion --pytorch=autograd-nvtx`."""
+        capture = self.capture()
+        return capture.table("pytorch_sum") if capture else Table("pytorch_sum", [])
 
     def __enter__(self):
         self.start()
@@ -148,3 +171,35 @@ class Profiler:
 
     def __exit__(self, kind, error, traceback):
         self.stop()
+
+
+# ---- names of torch.profiler ----
+
+class ProfilerActivity(enum.Enum):
+    """What is recorded is said on pillion's command line."""
+    CPU, CUDA, XPU = range(3)
+
+
+class profile(Profiler):
+    """torch.profiler.profile. Its other arguments (activities, record_shapes, profile_memory, with_stack, ...) are
+    options of the command line here: `pillion --pytorch=autograd-shapes-nvtx --memory=all COMMAND`."""
+
+    def __init__(self, *, schedule=None, on_trace_ready=None, **of_the_command_line):
+        super().__init__(schedule, on_trace_ready=on_trace_ready)
+
+
+def record_function(name, args=None):
+    """torch.profiler.record_function: a range around a `with` block or each call of a function."""
+    return ranges.annotate(name)
+
+
+def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
+    """torch.profiler.tensorboard_trace_handler: for on_trace_ready; a file for each series of active steps."""
+    def handler(profiler):
+        import socket
+        import time
+        os.makedirs(dir_name, exist_ok=True)
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        name = f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
+        profiler.export_chrome_trace(os.path.join(dir_name, name))
+    return handler

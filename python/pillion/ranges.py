@@ -85,6 +85,24 @@ class _Text:
         return _wrapped(function, self)
 
 
+class _Unnamed:
+    """A range with the name of the function in which a `with` statement is, or of the one that it decorates."""
+    __slots__ = ("inner", "attributes")
+
+    def __init__(self, inner, attributes):
+        self.inner, self.attributes = inner, attributes
+
+    def __enter__(self):
+        self.inner.__enter__()
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.inner.__exit__(kind, error, traceback)
+
+    def __call__(self, function):
+        return annotate(function.__qualname__, *self.attributes)(function)
+
+
 class _Annotation:
     """The same with a domain or other attributes than a text."""
     __slots__ = ("domain", "attributes")
@@ -102,14 +120,21 @@ class _Annotation:
     __call__ = _Text.__call__
 
 
-def annotate(message, color=None, category=None, payload=None, domain=None):
+def annotate(message=None, color=None, category=None, payload=None, domain=None):
     """A range around a `with` block, or around each call of the function that it decorates.
 
-    message   the name of the range: few different texts, because reports add up the ranges of a name
+    message   the name of the range: few different texts, because reports add up the ranges of a name; without it, that
+              of the function. `@annotate` without parentheses decorates, too
     color     0xRRGGBB, "#rrggbb" or the name of a color
     category  a number or a name, by which a timeline can be filtered
     payload   a number, or a dict of numbers and texts: what differs between ranges of one name
     domain    the name of a separate set of ranges, such as that of a library"""
+    if message is None:
+        import sys
+        attributes = (color, category, payload, domain)
+        return _Unnamed(annotate(sys._getframe(1).f_code.co_name, *attributes), attributes)
+    if callable(message):
+        return annotate(message.__qualname__)(message)
     if color is None and category is None and payload is None and domain is None:
         return _Text(_tool.encoded(message))
     d = _domain(domain)
@@ -207,8 +232,8 @@ def _no_mark(message, color=None, category=None, payload=None, domain=None):
     pass
 
 
-def _no_annotate(message, color=None, category=None, payload=None, domain=None):
-    return _NOTHING
+def _no_annotate(message=None, color=None, category=None, payload=None, domain=None):
+    return message if callable(message) else _NOTHING
 
 
 def _no_profile(function=None, *, name=None, color=None, category=None, domain=None):

@@ -168,6 +168,55 @@ is "$("$python" -c 'import pillion.magic
 print(pillion.magic.pillion("-f true -o kept", "").paths[0])') $(ls -d kept.pillion)" \
 	"$work/kept.pillion kept.pillion" 'the cell magic: -o keeps the capture'
 
+# ---- names of torch.profiler, and ranges without a name ----
+
+cat >torch_names.py <<'END'
+import time, pillion
+from pillion.profiler import profile, record_function, ProfilerActivity, schedule, tensorboard_trace_handler
+@pillion.annotate
+def plain(): pass
+@pillion.annotate()
+def called(): pass
+def block():
+    with pillion.annotate(): pass
+plain(), called(), block()
+with profile(activities=[ProfilerActivity.CPU], schedule=schedule(wait=1, warmup=1, active=2, repeat=2),
+        on_trace_ready=tensorboard_trace_handler("log"), record_shapes=True) as prof:
+    for i in range(10):
+        with record_function("work"): pass
+        prof.step()
+print(len(prof.key_averages()))
+END
+is "$("$python" torch_names.py 2>&1; ls -d log 2>/dev/null)" 0 "torch.profiler's names do nothing unrecorded"
+pillion -f -o names "$python" torch_names.py >out 2>err
+is "$? $(cat out) $(cat log/*.pt.trace.json | grep -c '"name":"work"')" '0 0 4' \
+	'on_trace_ready, tensorboard_trace_handler: the active steps of each series'
+is "$(find log -name '*.pt.trace.json' | wc -l)" 2 'and a file for each of them'
+is "$(report stats -q -r nvtx_sum -f csv names.pillion | grep -oE '(plain|called|block|work)$' | sort | tr '\n' ' ')" \
+	'block called plain work ' 'annotate() without a message: the name of the function'
+
+# ---- the line magic ----
+
+if from_pypi IPYTHON_PYTHON ipython ipython; then
+	cat >session.ipy <<-'END'
+		%load_ext pillion
+		x = []
+		capture = %pillion import time; time.sleep(0.05); x.append(6 * 7)
+		time.sleep(0.01)
+		print(x, [r["Num Calls"] for r in capture["osrt_sum"] if "sleep" in r["Name"]], capture["nvtx_sum"]["Range"])
+		print("OS calls" in capture._repr_html_())
+	END
+	PYTHONPATH=$package:$PYTHONPATH pillion -f -o kernel "$python" -m IPython --no-banner --colors=NoColor \
+		session.ipy >out 2>err
+	is "$(tr '\n' ' ' <out)" "[42] [1] ['notebook:line 1'] True " \
+		'the line magic: the variables stay, and the capture has only the line'
+	like "$(PYTHONPATH=$package:$PYTHONPATH "$python" -m IPython --no-banner --colors=NoColor session.ipy 2>&1)" \
+		'this kernel is not recorded: start it under pillion' 'a kernel that is not recorded: what to do'
+else
+	skip 'the line magic' "$why"
+fi
+python=${PYTHON:-python3}
+
 # ---- installed ----
 
 mkdir -p 'a prefix/share/pillion' 'a prefix/bin'

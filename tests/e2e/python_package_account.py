@@ -48,7 +48,18 @@ def tables(name):
         "PID" in capture.table("nvtx_sum", by="process").columns, "a table takes options of pillion stats")
     html = table._repr_html_()
     check(html.count("<tr>") == len(plain) + 1 and "<th>Range</th>" in html, "a table is HTML in a notebook")
-    check("1 process, exit 0" in capture.summary() and "<pre>" in capture._repr_html_(), "a capture has its summary")
+    check("1 process, exit 0" in capture.summary() and "1 process, exit 0</p>" in capture._repr_html_(),
+        "a capture has its summary, and is HTML in a notebook")
+    times = table.sort("Total Time (ns)")["Total Time (ns)"]
+    check(len(times) > 2 and times == sorted(times, reverse=True), "a table is sorted by a column")
+    groups = table.groups("Instances")
+    check(len(groups) > 1 and sum(map(len, groups.values())) == len(table) and
+        all(row["Instances"] == key for key, group in groups.items() for row in group), "and divided into groups")
+    rules = capture.findings(everything=True)["Rule"]
+    check("lock_convoy" in rules and len(capture.findings()) < len(rules), "a capture has its findings")
+    same = capture.diff(capture)
+    check(same.verdict in ("clean", "could_not_check") and same.reason and "wall time" in same["Name"],
+        "and a comparison with another one")
     for wrong in (lambda: capture["no_such_report"], lambda: pillion.read("none.pillion")):
         try:
             wrong()
