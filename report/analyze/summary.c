@@ -408,7 +408,7 @@ static void summary_sections(const struct answer *s, size_t width, size_t room, 
 			  report_cuda_gpu_mem_size_sum);
 	if (has_slow_files(s))
 		section_of_report(c, &sections[FILES], "files", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_PATH,
-				  report_files);
+				  file_paths_sum);
 	section_of_calls(s, &sections[OS]);
 	section_of_report(c, &sections[RANGES], "NVTX ranges", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_RANGE,
 			  report_nvtx_sum);

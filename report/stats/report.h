@@ -89,6 +89,9 @@ void by_cell(const struct report_context *context, struct table *table, const ch
 void operator_columns(struct table *table);
 void operator_cells(struct table *table, const struct operator_text *operator);
 
+/* report_files.c: the report files without pipes and what else has no path. */
+int file_paths_sum(const struct report_context *context, struct table *table, struct err *err);
+
 /* report_gpu.c: cuda_gpu_kern_sum with graphs that were recorded as a whole beside the kernels. */
 int gpu_work_sum(const struct report_context *context, struct table *table, struct err *err);
 

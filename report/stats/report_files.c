@@ -16,9 +16,12 @@ struct file_sums {
 
 enum { ROLE_UNKNOWN = UINT8_MAX };
 
+/* What a table is of: all but sockets, sockets, or files that have a path. */
+enum traffic_of { OF_FILES, OF_SOCKETS, OF_PATHS };
+
 struct files_scan {
 	struct scan scan;
-	bool is_sockets;
+	enum traffic_of of;
 	const struct image *image; /* the trace for which descriptors and roles are valid */
 	struct descriptors descriptors;
 	uint8_t role[EVENT_IDS]; /* ROLE_UNKNOWN: not looked up yet */
@@ -115,6 +118,13 @@ static void files_add_call(const struct files_scan *f, struct file_sums *r, cons
 	files_add_moved(r, traffic_moves(role, kind), traffic_transfers(kind, 1, bytes), bytes);
 }
 
+static bool is_wanted(const struct files_scan *f, const struct descriptor *d)
+{
+	if (f->of == OF_PATHS)
+		return d && d->kind == TF_DESCRIPTOR_FILE;
+	return (f->of == OF_SOCKETS) == (d && d->kind == TF_DESCRIPTOR_SOCKET);
+}
+
 static void files_visit_call(struct scan *s, const struct event *e)
 {
 	struct files_scan *f = s->more;
@@ -133,7 +143,7 @@ static void files_visit_call(struct scan *s, const struct event *e)
 	if (fd == 0xffff)
 		return; /* a failed open, an unconnected socket, or a number that is too large */
 	d = descriptors_find(&f->descriptors, fd, role == ROLE_CLOSE ? event_start(e) : e->ticks);
-	if (f->is_sockets != (d && d->kind == TF_DESCRIPTOR_SOCKET))
+	if (!is_wanted(f, d))
 		return;
 	files_add_call(f, files_row(f, d, event_start(e)), e, role, result);
 }
@@ -148,7 +158,7 @@ static void files_add_traffic(struct files_scan *f, const struct traffic *traffi
 	enum traffic_kind kind;
 	struct file_sums *r;
 
-	if (f->is_sockets != (d && d->kind == TF_DESCRIPTOR_SOCKET))
+	if (!is_wanted(f, d))
 		return;
 	s->thread = traffic->thread;
 	r = files_row(f, d, traffic->from_ticks);
@@ -222,13 +232,15 @@ static int files_by_total(size_t a, size_t b, const void *context)
 
 static void files_columns(const struct files_scan *f, struct table *table)
 {
+	bool is_sockets = f->of == OF_SOCKETS;
+
 	table->hides_zeros = true;
 	by_column(f->scan.context, table);
 	table_has(table, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_MAX_NS,
-		  f->is_sockets ? COL_CONNECTS : COL_OPENS, f->is_sockets ? COL_RECEIVES : COL_READS,
-		  f->is_sockets ? COL_RECEIVED_BYTES : COL_READ_BYTES, f->is_sockets ? COL_SENDS : COL_WRITES,
-		  f->is_sockets ? COL_SENT_BYTES : COL_WRITTEN_BYTES, f->is_sockets ? COL_PEER : COL_PATH,
-		  f->is_sockets ? COL_NONE : COL_MAPS, f->is_sockets ? COL_NONE : COL_MAPPED_BYTES);
+		  is_sockets ? COL_CONNECTS : COL_OPENS, is_sockets ? COL_RECEIVES : COL_READS,
+		  is_sockets ? COL_RECEIVED_BYTES : COL_READ_BYTES, is_sockets ? COL_SENDS : COL_WRITES,
+		  is_sockets ? COL_SENT_BYTES : COL_WRITTEN_BYTES, is_sockets ? COL_PEER : COL_PATH,
+		  is_sockets ? COL_NONE : COL_MAPS, is_sockets ? COL_NONE : COL_MAPPED_BYTES);
 }
 
 static void files_fill_table(const struct files_scan *f, struct table *table)
@@ -258,7 +270,7 @@ static void files_fill_table(const struct files_scan *f, struct table *table)
 		table_number(table, r->writes);
 		table_number(table, r->written_bytes);
 		table_text(table, aggregate_field(key, field));
-		if (f->is_sockets)
+		if (f->of == OF_SOCKETS)
 			continue;
 		table_number(table, r->maps);
 		table_number(table, r->mapped_bytes);
@@ -266,17 +278,17 @@ static void files_fill_table(const struct files_scan *f, struct table *table)
 	free(order);
 }
 
-static int files_report_traffic(const struct report_context *c, struct table *table, bool is_sockets)
+static int files_report_traffic(const struct report_context *c, struct table *table, enum traffic_of of)
 {
 	struct files_scan *f = mem_alloc(sizeof(*f));
 
-	f->is_sockets = is_sockets;
+	f->of = of;
 	f->scan = (struct scan){.context = c, .aggregate = &f->keys, .args = 1u << TF_ARG_FD, .more = f};
 	files_columns(f, table);
 	scan_events(&f->scan, files_visit_call);
 	if (!filter_is_set(c->model)) /* sums have no time */
 		files_add_short(f);
-	if (!filter_is_set(c->model) && !is_sockets)
+	if (!filter_is_set(c->model) && of == OF_FILES)
 		files_add_not_seen(f);
 	files_fill_table(f, table);
 	descriptors_done(&f->descriptors);
@@ -289,11 +301,17 @@ static int files_report_traffic(const struct report_context *c, struct table *ta
 int report_files(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return files_report_traffic(c, table, false);
+	return files_report_traffic(c, table, OF_FILES);
+}
+
+int file_paths_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	return files_report_traffic(c, table, OF_PATHS);
 }
 
 int report_sockets(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return files_report_traffic(c, table, true);
+	return files_report_traffic(c, table, OF_SOCKETS);
 }
