@@ -156,27 +156,42 @@ static bool is_other(const struct linker *l, const struct moment *wait, uint32_t
 	return actor != wait->actor;
 }
 
-/* When the actor was last not in a long call, before that time. */
-static uint64_t last_running(const struct linker *l, uint32_t actor, uint64_t ns)
-{
-	const struct moments *of = &l->of[MOMENT_LONG];
-	size_t at = first_place(i, 0, of->count,
-				of->items[i].actor < actor ||
-					(of->items[i].actor == actor && of->items[i].end_ns < ns));
+/* Where each actor was found last. The waits of a thread are in the order of time, so the next place is near. */
+struct last_places {
+	size_t *of_actor;
+};
 
-	return at < of->count && of->items[at].actor == actor && of->items[at].start_ns < ns ? of->items[at].start_ns
-											       : ns - 1;
+enum { NEAR = 8 };
+
+/* When the actor was last not in a long call, before that time. */
+static uint64_t last_running(const struct linker *l, struct last_places *places, uint32_t actor, uint64_t ns)
+{
+	const struct moment *all = l->of[MOMENT_LONG].items;
+	size_t count = l->of[MOMENT_LONG].count, at = places->of_actor[actor], near = at + NEAR;
+
+#define IS_BEFORE(i) (all[i].actor < actor || (all[i].actor == actor && all[i].end_ns < ns))
+	while (at < count && at < near && IS_BEFORE(at))
+		at++;
+	if ((at == near && at < count && IS_BEFORE(at)) || (at && !IS_BEFORE(at - 1)))
+		at = first_place(i, 0, count, IS_BEFORE(i));
+#undef IS_BEFORE
+	places->of_actor[actor] = at;
+	return at < count && all[at].actor == actor && all[at].start_ns < ns ? all[at].start_ns : ns - 1;
 }
 
 enum { THREADS_MOST = 64 };
+#define SEVERAL (NODE_NONE - 1)
 
-/* The only other thread of the process that was not in a call shortly before the wait ended; NODE_NONE: none, or
- * several. */
-static uint32_t only_running(const struct linker *l, const struct moment *wait, uint64_t window_ns, uint64_t *ret_ns)
+/* The only other thread of the process that was not in a call shortly before the wait ended, within the shortest window
+ * in which there is such a thread; NODE_NONE: none, or several. */
+static uint32_t only_running(const struct linker *l, struct last_places *places, const struct moment *wait,
+			     uint64_t *ret_ns)
 {
+	static const uint64_t windows_ns[] = {1, 100000, 1000000};
 	const struct causality *s = l->causes;
 	const struct image *image = s->actors[wait->actor].image;
 	uint32_t first = s->first_of_image[image - s->context->model->images], found = NODE_NONE;
+	size_t window = sizeof(windows_ns) / sizeof(*windows_ns) - 1;
 
 	for (uint32_t i = first; i < s->actor_count && s->actors[i].image == image; i++) {
 		uint64_t ns;
@@ -185,15 +200,16 @@ static uint32_t only_running(const struct linker *l, const struct moment *wait, 
 			return NODE_NONE;
 		if (i == wait->actor || s->actors[i].start_ns >= wait->end_ns || s->actors[i].end_ns < wait->end_ns)
 			continue;
-		ns = last_running(l, i, wait->end_ns);
-		if (ns <= wait->start_ns || wait->end_ns - ns > window_ns)
+		ns = last_running(l, places, i, wait->end_ns);
+		if (ns <= wait->start_ns || wait->end_ns - ns > windows_ns[window])
 			continue;
-		if (found != NODE_NONE)
-			return NODE_NONE;
-		found = i;
-		*ret_ns = ns;
+		found = found == NODE_NONE ? i : SEVERAL;
+		for (; window && wait->end_ns - ns <= windows_ns[window - 1]; window--)
+			found = i;
+		if (found == i)
+			*ret_ns = ns;
 	}
-	return found;
+	return found == SEVERAL ? NODE_NONE : found;
 }
 
 /* The thread of the process with that number, as far as it was recorded. */
@@ -235,12 +251,11 @@ static const struct ending *cause_of(const struct linker *l, const struct causes
 	return cause ?: last_ending(l, &all->processes, wait, REAP_NS, is_descendant);
 }
 
-static void link_only_cause(struct linker *l, const struct causes_of_ends *all, enum moment_kind kind,
-			    struct moment *wait)
+static void link_only_cause(struct linker *l, const struct causes_of_ends *all, struct last_places *places,
+			    enum moment_kind kind, struct moment *wait)
 {
-	static const uint64_t windows_ns[] = {1, 100000, 1000000};
 	const struct ending *cause;
-	uint32_t running = NODE_NONE;
+	uint32_t running;
 	uint64_t ns = 0;
 
 	if (wait->is_linked || wait->end_ns - wait->start_ns < CAUSES_WAIT_NS)
@@ -255,8 +270,8 @@ static void link_only_cause(struct linker *l, const struct causes_of_ends *all, 
 		link_wait(l, wait, cause->actor, cause->ns);
 		return;
 	}
-	for (size_t i = 0; i < 3 && kind == MOMENT_WAIT && running == NODE_NONE; i++)
-		running = only_running(l, wait, windows_ns[i], &ns);
+	if (kind == MOMENT_WAIT)
+		running = only_running(l, places, wait, &ns);
 	if (running != NODE_NONE)
 		link_wait(l, wait, running, ns);
 }
@@ -277,6 +292,7 @@ void link_only_causes(struct linker *l)
 	static const enum moment_kind kinds[] = {MOMENT_READ, MOMENT_RECEIVE, MOMENT_POLL, MOMENT_WAIT, MOMENT_CHILD};
 	const struct causality *s = l->causes;
 	struct causes_of_ends all = {0};
+	struct last_places places = {mem_alloc(s->actor_count * sizeof(*places.of_actor))};
 
 	for (uint32_t i = 0; i < s->actor_count; i++)
 		if (s->actors[i].ended)
@@ -292,9 +308,10 @@ void link_only_causes(struct linker *l)
 	endings_sort(&all.wakes);
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
 		for (size_t i = 0; i < l->of[kinds[k]].count; i++)
-			link_only_cause(l, &all, kinds[k], &l->of[kinds[k]].items[i]);
+			link_only_cause(l, &all, &places, kinds[k], &l->of[kinds[k]].items[i]);
 	free(all.threads.items);
 	free(all.processes.items);
 	free(all.sends.items);
 	free(all.wakes.items);
+	free(places.of_actor);
 }
