@@ -61,8 +61,8 @@ runtime_recorder_device_cupti.c.o on_exit
 hook_stream.c.o _IO_list_all
 hook_stream.c.o _IO_list_lock
 hook_stream.c.o _IO_list_unlock
-libc_export.c.o stdin
-libc_export.c.o stdout
+libc_export_stream.c.o stdin
+libc_export_stream.c.o stdout
 libc_wrap_format.c.o stdin
 libc_wrap_format.c.o stdout
 libc_wrap_stream.c.o stdin
@@ -80,7 +80,7 @@ imports() {
 				if (!(part[2] in own) && part[2] !~ /^__st(art|op)_/)
 					print need
 			}
-		}' | sed 's/^\.\._//' | sort -u
+		}' | sed -E 's/^(meson-generated_)?\.\._//' | sort -u
 }
 
 # unsafe: the imports that are not allowed.
