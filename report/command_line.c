@@ -336,6 +336,8 @@ static const struct option rows[] = {
 	{"json-bytes", 0, OPTION_COUNT, AT(json_bytes), VERBS_OF(VERB_ALL & ~VERB_WRITES & ~VERB_MCP), .value = "N",
 	 .takes = "a number of bytes, 0 for any", .maximum = UINT32_MAX - 1,
 	 .help = "with --json: rows of about N bytes at most; what was left out is stated"},
+	{"sarif", 0, OPTION_SWITCH, AT(is_sarif), VERBS_OF(VERB_ANALYZE),
+	 .help = "one object of SARIF 2.1.0, which code hosts show beside the lines that are to be fixed"},
 	{"nsys", 0, OPTION_SWITCH, AT(is_nsys), VERBS_OF(VERB_TABLES),
 	 .help = "tables on a terminal with all columns in the order of Nsight Systems, as elsewhere"},
 	{"timeunit", 0, OPTION_OWN, SET(unit), VERBS_OF(VERB_TABLES), .value = "UNIT", .choice = unit_choice,

@@ -88,6 +88,7 @@ struct command_line {
 	const char *range; /* critical; NULL: not given */
 	bool is_ranking; /* whatif: what each could save */
 	bool is_json; /* one JSON object: envelope.h */
+	bool is_sarif;
 	uint32_t json_bytes; /* of its rows at most; 0: any */
 	bool is_closed; /* view: does not open the page */
 	uint8_t columns[OPS_COLUMNS]; /* ops: enum ops_column, in this order */

@@ -5,6 +5,7 @@
 
 #include "report/analyze/answer_tables.h"
 #include "report/envelope.h"
+#include "report/sarif.h"
 #include "report/verb.h"
 
 /* The rules to run: those named by the user, else all. */
@@ -265,6 +266,18 @@ static void show_envelope(struct work *w)
 	buffer_done(&next);
 }
 
+static void show_sarif(struct work *w)
+{
+	struct buffer text = {0};
+	struct findings f;
+
+	findings_find(w, &f);
+	sarif_write(&f.answer, &text);
+	fwrite(text.data, 1, text.size, w->emit.file); /* work_end() looks for errors */
+	findings_done(&f);
+	buffer_done(&text);
+}
+
 static int run_analyze(const struct command_line *l)
 {
 	struct work w;
@@ -272,6 +285,10 @@ static int run_analyze(const struct command_line *l)
 
 	if (status)
 		return status;
+	if (l->is_sarif && !envelope_is_open()) {
+		show_sarif(&w);
+		return work_end(&w);
+	}
 	w.emit.is_list = l->rule_count != 1;
 	emit_begin(&w.emit);
 	if (envelope_is_open())

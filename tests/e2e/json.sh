@@ -83,6 +83,43 @@ envelope 'an unknown verb' 'a["verb"] is None' nosuch --json
 report stats --json -o file.json run.pillion >out 2>err
 is "$? $(wc -c <out)" '0 0' '-o: the object is in the file'
 ok 'and is valid' "$python" check.py "$schema" file.json 0 err
+# ---- SARIF: what its schema requires of the members that are written ----
+
+cat >sarif.py <<'END_OF_PYTHON'
+import json, sys
+import jsonschema
+def of(properties):
+    return {"type": "object", "required": list(properties), "properties": properties, "additionalProperties": False}
+text = of({"text": {"type": "string", "minLength": 1}})
+place = of({"physicalLocation": of({
+    "artifactLocation": of({"uri": {"type": "string", "pattern": "^(file:///)?[A-Za-z0-9._~/%-]+$"}}),
+    "region": of({"startLine": {"type": "integer", "minimum": 1}})})})
+driver = of({"name": {"const": "pillion"}, "version": {"type": "string"},
+    "rules": {"type": "array", "items": of({"id": {"type": "string"}, "shortDescription": text})}})
+result = of({"ruleId": {"type": "string"}, "level": {"enum": ["none", "note", "warning", "error"]}, "message": text,
+    "locations": {"type": "array", "items": place}, "properties": of({"savesNs": {"type": "integer"}})})
+log = of({"$schema": {"type": "string"}, "version": {"const": "2.1.0"}, "runs": {"type": "array", "minItems": 1,
+    "items": of({"tool": of({"driver": driver}), "results": {"type": "array", "items": result}})}})
+answer = json.load(sys.stdin)
+jsonschema.validate(answer, log)
+rules = [rule["id"] for rule in answer["runs"][0]["tool"]["driver"]["rules"]]
+assert len(set(rules)) == len(rules) > 20
+for one in answer["runs"][0]["results"]:
+    places = [place["physicalLocation"] for place in one["locations"]]
+    print(one["ruleId"], *(f"{p['artifactLocation']['uri'].split('/')[-1]}:{p['region']['startLine']}" for p in places))
+END_OF_PYTHON
+if has_unwinder && [ -x "$targets/locks" ]; then
+	pillion -o locks "$targets/locks" convoy >out 2>err
+	line=$(grep -n -m 1 mutex_lock "${tests_dir%/e2e}/targets/locks.c" | cut -d: -f1)
+	report analyze --sarif locks.pillion >out 2>err
+	like "$? $("$python" sarif.py <out 2>&1)" "^(0 )?lock_convoy locks.c:$line\$" \
+		'analyze --sarif: valid, with the line of the lock'
+else
+	skip 'analyze --sarif: the line of a lock' 'built without the unwinder'
+fi
+is "$(report analyze --sarif hostile.pillion 2>err | "$python" sarif.py >out 2>&1; echo "$?")" 0 \
+	'analyze --sarif of a hostile capture is valid'
+
 report stats --json run.pillion >/dev/full 2>err
 is "$?" 2 'a full disk'
 done_testing
