@@ -240,8 +240,10 @@ static struct tf_thread *thread_create_apart(struct thread *t)
 	if (!process_gate.groups || !process_range || sys_is_silent)
 		return NULL;
 	t->apart = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (t->apart)
+	if (t->apart) {
+		t->apart->chunk.tid = (uint32_t)sys_gettid();
 		thread_init_page(t->apart, process_functions->counters);
+	}
 	return t->apart;
 }
 
@@ -268,6 +270,7 @@ static struct tf_thread *thread_init_main_page(void)
 		file_chunk_head(&page->chunk, TF_CHUNK_FIRST, TF_IMAGE_CHUNK_BYTES, 0, 0, 0);
 		thread_init_page(page, thread_first_counters());
 	} else {
+		page->chunk.tid = (uint32_t)sys_gettid();
 		thread_init_page(page, process_functions->counters);
 	}
 	return page;
