@@ -9,6 +9,7 @@
 #include "report/analyze/summary_deadlock.h"
 #include "report/analyze/where_text.h"
 #include "report/base/text.h"
+#include "report/derive/stacks/attribution.h"
 #include "report/derive/where/place.h"
 #include "report/top/top.h"
 #include "report/verb.h"
@@ -101,15 +102,109 @@ static void print_cycles(const struct place *p)
 	buffer_done(&line);
 }
 
-/* Threads of a process that do the same are one entry. */
-static bool is_same(const struct place *p, size_t at, size_t other)
+/* Two threads that do the same. */
+static bool is_alike(const struct place *p, size_t at, size_t other)
 {
 	const struct where_item *a = &p->at.items[at], *b = &p->at.items[other];
 
-	return a->process == b->process && !p->is_shown[other] && !a->cycle && !b->cycle && a->since == b->since &&
+	return !p->is_shown[other] && !a->cycle && !b->cycle && a->since == b->since &&
 	       !strcmp(a->name ? a->name : "", b->name ? b->name : "") && !strcmp(a->wait.call, b->wait.call) &&
-	       !strcmp(a->wait.lock, b->wait.lock) && a->wait.owner == b->wait.owner && p->bodies[at].size &&
-	       !strcmp(p->bodies[at].data, buffer_string(&p->bodies[other]));
+	       !strcmp(a->wait.lock, b->wait.lock) &&
+	       !strcmp(buffer_string(&p->bodies[at]), buffer_string(&p->bodies[other]));
+}
+
+/* Threads of a process that do the same are one entry. */
+static bool is_same(const struct place *p, size_t at, size_t other)
+{
+	return p->at.items[at].process == p->at.items[other].process && p->bodies[at].size &&
+	       p->at.items[at].wait.owner == p->at.items[other].wait.owner && is_alike(p, at, other);
+}
+
+/* Whether it is a thread of a library of MPI or PMIx, which waits for messages. */
+static bool is_of_mpi(const struct where_item *item)
+{
+	const struct where_frame *line = where_stack_line(&item->stack);
+	bool found = false;
+
+	if (item->thread->head.tid == item->process->head.pid || item->cycle || item->wait.collective ||
+	    (line && (line->is_python || line->has_line)))
+		return false;
+	for (size_t i = 0; i < item->stack.count; i++)
+		found |= attribution_is_mpi(item->stack.frames[i].path);
+	return found;
+}
+
+static size_t first_item(const struct place *p, const struct look_process *process)
+{
+	size_t i = 0;
+
+	while (i < p->at.count && p->at.items[i].process != process)
+		i++;
+	return i;
+}
+
+/* The next thread of the process that the program has started. */
+static size_t next_item(const struct place *p, const struct look_process *process, size_t i)
+{
+	while (i < p->at.count && (p->at.items[i].process != process || is_of_mpi(&p->at.items[i])))
+		i++;
+	return i;
+}
+
+/* Ranks of one host that do the same are one entry. */
+static bool is_same_rank(const struct place *p, const struct look_process *a, const struct look_process *b)
+{
+	size_t i = first_item(p, a), k = first_item(p, b);
+	const struct image *left = i < p->at.count ? p->at.items[i].image : NULL;
+	const struct image *right = k < p->at.count ? p->at.items[k].image : NULL;
+
+	if (a == b || !left || !right || left->machine != right->machine || !*p->at.items[i].rank ||
+	    !*p->at.items[k].rank || strcmp(a->executable, b->executable) || a->head.error || b->head.error)
+		return false;
+	i = next_item(p, a, i);
+	k = next_item(p, b, k);
+	while (i < p->at.count && k < p->at.count && is_alike(p, i, k)) {
+		i = next_item(p, a, i + 1);
+		k = next_item(p, b, k + 1);
+	}
+	return i == p->at.count && k == p->at.count;
+}
+
+/* ", and ranks 1 and 2, which do the same", whose threads count as shown. */
+static void fold_ranks(const struct place *p, const struct look_process *process, struct buffer *line)
+{
+	size_t same = 0;
+
+	for (size_t i = 0; i < p->at.count; i++) {
+		const struct look_process *other = p->at.items[i].process;
+
+		if (first_item(p, other) != i || p->is_shown[i] || !is_same_rank(p, process, other))
+			continue;
+		if (same < FOLDED)
+			buffer_print(line, "%s %s", same ? "," : "; the same in rank", p->at.items[i].rank);
+		same++;
+		for (size_t k = i; k < p->at.count; k++)
+			p->is_shown[k] |= p->at.items[k].process == other;
+	}
+	if (same > FOLDED)
+		buffer_print(line, " and %zu more", same - FOLDED);
+}
+
+static void print_threads_of_mpi(const struct place *p, const struct look_process *process)
+{
+	struct buffer line = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->at.count; i++)
+		if (p->at.items[i].process == process && !p->is_shown[i] && is_of_mpi(&p->at.items[i])) {
+			p->is_shown[i] = true;
+			if (count++ < FOLDED)
+				buffer_print(&line, " %u", p->at.items[i].thread->head.tid);
+		}
+	if (count)
+		fprintf(p->work->emit.file, "  %zu thread%s of the MPI library wait%s for messages:%s%s\n", count,
+			count == 1 ? "" : "s", count == 1 ? "s" : "", line.data, count > FOLDED ? " ..." : "");
+	buffer_done(&line);
 }
 
 static void print_thread(const struct place *p, size_t at)
@@ -153,12 +248,12 @@ static void write_error(int error, struct buffer *ret)
 
 static void print_process(const struct place *p, const struct look_process *process)
 {
+	size_t first = first_item(p, process);
+	const char *rank = first < p->at.count ? p->at.items[first].rank : "";
 	struct buffer line = {0};
-	const char *rank = "";
 
-	for (size_t i = 0; i < p->at.count; i++)
-		if (p->at.items[i].process == process)
-			rank = p->at.items[i].rank;
+	if (first < p->at.count && p->is_shown[first])
+		return; /* with a rank that does the same */
 	buffer_print(&line, "PID %u  ", process->head.pid);
 	add_safe(&line, *process->executable ? process->executable : "(unknown program)");
 	if (*rank)
@@ -166,6 +261,8 @@ static void print_process(const struct place *p, const struct look_process *proc
 	buffer_print(&line, ", %zu thread%s", process->thread_count, process->thread_count == 1 ? "" : "s");
 	if (process->head.error)
 		write_error(process->head.error, &line);
+	else if (*rank)
+		fold_ranks(p, process, &line);
 	print_line(p, &line);
 	if (process->python_note) {
 		buffer_print(&line, "  ");
@@ -173,8 +270,9 @@ static void print_process(const struct place *p, const struct look_process *proc
 		print_line(p, &line);
 	}
 	for (size_t i = 0; i < p->at.count; i++)
-		if (p->at.items[i].process == process && !p->is_shown[i])
+		if (p->at.items[i].process == process && !p->is_shown[i] && !is_of_mpi(&p->at.items[i]))
 			print_thread(p, i);
+	print_threads_of_mpi(p, process);
 	buffer_done(&line);
 }
 
@@ -202,18 +300,24 @@ static void print_ranks(const struct place *p)
 	buffer_done(&line);
 }
 
+/* Launchers of ranks that looked in the same second are one line. */
 static void print_heads(const struct place *p)
 {
-	for (size_t i = 0; i < p->at.look_count; i++) {
-		const struct look *l = &p->at.looks[i];
+	for (size_t i = 0, count = 0; i < p->at.look_count; i++) {
+		const struct look *l = &p->at.looks[i], *next = i + 1 < p->at.look_count ? l + 1 : NULL;
 		time_t seconds = (time_t)(l->begin.realtime_ns / 1000000000u);
 		struct buffer line = {0};
 		struct tm tm;
 		char when[32];
 
+		count += l->count;
+		if (next && next->begin.realtime_ns / 1000000000u == (uint64_t)seconds &&
+		    next->begin.signal == l->begin.signal)
+			continue;
 		localtime_r(&seconds, &tm);
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-		buffer_print(&line, "%zu process%s at %s", l->count, l->count == 1 ? "" : "es", when);
+		buffer_print(&line, "%zu process%s at %s", count, count == 1 ? "" : "es", when);
+		count = 0;
 		if (l->begin.signal)
 			buffer_print(&line, ", when its launcher received signal %u (%s)", l->begin.signal,
 				     strsignal((int)l->begin.signal));

@@ -92,21 +92,27 @@ bool attribution_uses_module(const struct image *image, bool (*is_such)(const ch
 	return found;
 }
 
-bool attribution_is_of_mpi(struct symbols *s, const struct image *image, uint32_t stack)
+bool attribution_is_mpi(const char *module)
 {
 	static const char *const names[] = {"libmpi", "libopen-pal", "libopen-rte", "libprrte", "libpmix",
 					    "libpmpi", "libucp",     "libuct",	    "libucs",	"libpsm",
 					    "libfabric"};
+	const char *base = strrchr(module, '/');
+
+	for (size_t k = 0; base && k < sizeof(names) / sizeof(*names); k++)
+		if (!strncmp(base + 1, names[k], strlen(names[k])))
+			return true;
+	return false;
+}
+
+bool attribution_is_of_mpi(struct symbols *s, const struct image *image, uint32_t stack)
+{
 	struct symbol_frame frames[POLLING_FRAMES];
 	size_t count = stack ? symbols_native(s, image, stack, frames, POLLING_FRAMES) : 0;
 
-	for (size_t i = 0; i < count; i++) {
-		const char *base = strrchr(frames[i].module, '/');
-
-		for (size_t k = 0; base && k < sizeof(names) / sizeof(*names); k++)
-			if (!strncmp(base + 1, names[k], strlen(names[k])))
-				return true;
-	}
+	for (size_t i = 0; i < count; i++)
+		if (attribution_is_mpi(frames[i].module))
+			return true;
 	return false;
 }
 
