@@ -56,6 +56,12 @@ static bool has_failed(const struct process *p)
 	return p->has_status && p->status;
 }
 
+/* Together with the launcher, which has seen no end. */
+static bool was_killed(const struct model *m, const struct process *p)
+{
+	return !p->is_running && !p->has_status && last_image(m, p)->end == TF_END_NONE;
+}
+
 /* When the launcher of the process was first told to end it; UINT64_MAX: it was not. CLOCK_REALTIME. */
 static uint64_t told_ns(const struct model *m, const struct process *p)
 {
@@ -162,7 +168,7 @@ void summary_died_find(const struct model *m, struct died *ret)
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 
-		is_failure |= is_command(m, p) && (has_failed(p) || has_aborted_ranks(m, p));
+		is_failure |= is_command(m, p) && (has_failed(p) || has_aborted_ranks(m, p) || was_killed(m, p));
 		if (is_death(m, p) && comes_before(m, p, ret->process))
 			ret->process = p;
 	}
