@@ -36,7 +36,7 @@ void delays_done(struct delays *d)
 }
 
 /* Fewer samples may be chance. Where lines take longer by more than MOST_SLOWED, samples say little about them. */
-enum { SAMPLES_LEAST = 5, MOST_SLOWED = 4 };
+enum { SAMPLES_LEAST = 5, MOST_SLOWED = 10 };
 
 /* ---- the cause of one group ---- */
 
