@@ -271,8 +271,10 @@ static void oom_line(struct model *m, const struct index_line *l)
 	const uint64_t *place = map_find(&m->run_by_id, index_hex(l, "run"), 0);
 	struct run_record *r = place && *place ? &m->runs[*place - 1] : NULL;
 
-	if (!r || r->oom_group)
+	if (!r)
 		return;
+	/* the last line has all kills */
+	free(r->oom_group);
 	r->oom_kills = index_number(l, "kills");
 	r->oom_limit = index_number(l, "limit");
 	r->oom_group = field_copy(l, "cgroup");

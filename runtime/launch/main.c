@@ -346,7 +346,7 @@ int main(int argc, char **argv)
 	wait_command(&run);
 	witness_end();
 	capture_line_child(&run);
-	oom_end(&run);
+	oom_note(&run);
 	run_end(&run);
 	return WIFSIGNALED(run.status) ? 128 + WTERMSIG(run.status) : WEXITSTATUS(run.status);
 }

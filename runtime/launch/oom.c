@@ -21,7 +21,8 @@ static const struct version {
 static struct {
 	const struct version *version; /* NULL: there is no such count */
 	char group[CGROUP_BYTES];      /* its path below the mount */
-	uint64_t kills;
+	uint64_t kills;		       /* before the run */
+	uint64_t told;		       /* of the run, in the last line */
 } oom;
 
 static bool file_read(const char *group, const char *name, char *ret, size_t size)
@@ -99,19 +100,21 @@ void oom_begin(void)
 }
 
 /* The line in the index: oom run= kills= limit= cgroup=, the limit in bytes. */
-void oom_end(struct run *run)
+void oom_note(struct run *run)
 {
-	char buffer[2048];
+	char buffer[2048], group[CGROUP_BYTES];
 	struct index_writer line;
 	uint64_t kills, limit;
 
-	if (!oom.version || !kills_read(&kills) || kills <= oom.kills)
+	if (!oom.version || !kills_read(&kills) || kills - oom.kills <= oom.told)
 		return;
-	limit = limit_read(oom.group);
+	oom.told = kills - oom.kills;
+	strcpy(group, oom.group);
+	limit = limit_read(group);
 	index_begin(&line, buffer, sizeof(buffer), "oom");
 	index_hex(&line, "run", run->id);
-	index_number(&line, "kills", kills - oom.kills);
+	index_number(&line, "kills", oom.told);
 	index_number(&line, "limit", limit);
-	index_text(&line, "cgroup", *oom.group ? oom.group : "/");
+	index_text(&line, "cgroup", *group ? group : "/");
 	index_append(&line, run->directory, run->index);
 }

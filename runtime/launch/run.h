@@ -249,9 +249,9 @@ void witness_end(void);
 /* Whether a signal that this launcher received was sent to the whole group, and so to COMMAND. Waits shortly. */
 bool witness_has(const struct run *run, const siginfo_t *info);
 
-/* oom.c: whether the kernel has killed processes of our cgroup since oom_begin. */
+/* oom.c: whether the kernel has killed processes of our cgroup since oom_begin; states it if it is more than before. */
 void oom_begin(void);
-void oom_end(struct run *run);
+void oom_note(struct run *run);
 
 /* summary.c */
 /* --export. What cannot be written is said; the capture stays. */

@@ -422,6 +422,7 @@ void usage_sample(struct run *run)
 	cpus_sample(&usage.launcher, (struct tf_usage_cpus){0});
 	for (size_t i = 0; i < count; i++)
 		process_sample(&list[i]);
+	oom_note(run); /* not only at the end, which a SIGKILL prevents */
 	usage.list[0].pid = usage.processes;
 	usage.list[0].tid = usage.threads;
 	usage_flush();
