@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts and ends the sampler of power and energy. It is a process of its own: a library that hangs or crashes in it
- * harms neither COMMAND nor the launcher. */
+/* Starts and ends the sampler of power, energy and counters. It is a process of its own: a library that hangs or
+ * crashes in it harms neither COMMAND nor the launcher. */
 #include "runtime/launch/energy.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A machine without NVIDIA's device file hardly has such a GPU. END_MS: how long the sampler may take to end. */
-enum { LOOK_MS = 100, LOOK_SELDOM_MS = 1000, WATCH_MS = 1000, END_MS = 2000, KILL_MS = 200 };
+/* A machine without NVIDIA's device file hardly has such a GPU. READY_MS: how long COMMAND waits for the first
+ * counters. END_MS: how long the sampler may take to end. */
+enum { LOOK_MS = 100, LOOK_SELDOM_MS = 1000, WATCH_MS = 1000, READY_MS = 1000, END_MS = 2000, KILL_MS = 200 };
 
 static struct {
 	pid_t sampler; /* 0: none */
@@ -21,21 +23,49 @@ static struct {
 	bool is_over;  /* it has ended, or is not wanted */
 } energy = {.stop = -1};
 
-static void energy_start(struct run *run)
+/* Returns what the sampler closes when it has read the counters; -1: there is no sampler. */
+static int energy_start(struct run *run)
 {
-	int ends[2];
+	int ends[2], ready[2];
 
 	energy.is_over = true;
 	if (pipe2(ends, O_CLOEXEC))
-		return;
+		return -1;
+	if (pipe2(ready, O_CLOEXEC)) {
+		close(ends[0]);
+		close(ends[1]);
+		return -1;
+	}
 	energy.sampler = fork(); /* with all signals blocked */
 	if (!energy.sampler) {
 		close(ends[1]);
-		energy_sampler_run(run, ends[0]);
+		energy_sampler_run(run, ends[0], ready[1]);
 	}
 	close(ends[0]);
+	close(ready[1]);
 	energy.stop = ends[1];
 	energy.is_over = energy.sampler < 0;
+	return ready[0];
+}
+
+/* The first values are from before COMMAND, so that their growth includes all of it. */
+void energy_begin(struct run *run)
+{
+	int ready = run->options.counters ? energy_start(run) : -1;
+
+	if (ready < 0)
+		return;
+	poll(&(struct pollfd){ready, POLLIN, 0}, 1, READY_MS);
+	close(ready);
+}
+
+void energy_discard(void)
+{
+	if (energy.sampler > 0 && !energy.is_over) {
+		kill(energy.sampler, SIGKILL);
+		waitpid(energy.sampler, NULL, 0);
+	}
+	energy.is_over = true;
 }
 
 /* True: the sampler has ended. */
@@ -66,14 +96,20 @@ static bool uses_cuda(const struct run *run)
 	return run->range && __atomic_load_n(&run->range->uses_cuda, __ATOMIC_RELAXED);
 }
 
+bool energy_wants_gpus(const struct run *run)
+{
+	return run->options.counters & OPTION_COUNTER_GPU || run->options.energy == ENERGY_TRUE ||
+	       (run->options.energy == ENERGY_AUTO && uses_cuda(run));
+}
+
 int energy_tick(struct run *run)
 {
-	if (run->options.energy == ENERGY_FALSE || energy.is_over)
+	if (energy.is_over || (!energy.sampler && run->options.energy == ENERGY_FALSE))
 		return -1;
 	if (!energy.sampler) {
-		if (run->options.energy == ENERGY_AUTO && !uses_cuda(run))
+		if (!energy_wants_gpus(run))
 			return access("/dev/nvidiactl", F_OK) ? LOOK_SELDOM_MS : LOOK_MS;
-		energy_start(run);
+		close(energy_start(run));
 	}
 	return energy.is_over || energy_reap(run) ? -1 : WATCH_MS;
 }

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples the power and energy of the machine into HOST.RUN.energy (runtime/shared/format/trace_energy.h). energy.c
- * starts and ends the sampler, a process of its own; energy_sampler.c is what runs in it; energy_rapl.c reads CPU
- * packages, runtime/shared/outside/energy_nvml.c GPUs. */
+/* Samples power, energy and counters of the machine into HOST.RUN.energy (runtime/shared/format/trace_energy.h).
+ * energy.c starts and ends the sampler, a process of its own; energy_sampler.c is what runs in it; energy_rapl.c reads
+ * CPU packages, runtime/shared/outside/energy_nvml.c GPUs, counter.h the rest. */
 #ifndef PILLION_LAUNCH_ENERGY_H
 #define PILLION_LAUNCH_ENERGY_H
 
+#include "runtime/launch/counter.h"
 #include "runtime/launch/run.h"
 #include "runtime/shared/outside/energy_nvml.h"
 
+/* ---- energy.c ---- */
+
+bool energy_wants_gpus(const struct run *run);
+
 /* ---- energy_sampler.c ---- */
 
-/* Samples until `stop` is closed. Does not return. */
-void energy_sampler_run(struct run *run, int stop);
+/* Samples until `stop` is closed; closes `ready` when it has read the counters of the machine once. Does not return. */
+void energy_sampler_run(struct run *run, int stop, int ready);
 
 /* ---- energy_rapl.c ---- */
 

@@ -290,9 +290,12 @@ static int run_start(struct run *run)
 	if (!rc) {
 		python_prepare(run);
 		environment = environment_build(run);
+		energy_begin(run);
 		rc = environment ? command_start(run, environment) : NO_CAPTURE;
-		if (rc)
+		if (rc) {
+			energy_discard();
 			recording_discard(run);
+		}
 	}
 	if (rc == NO_CAPTURE)
 		rc = run->job.scheduler ? run_bare(run) : EXIT_USAGE;

@@ -225,9 +225,10 @@ void perf_start(struct run *run);
 int perf_tick(struct run *run);
 void perf_finish(struct run *run, bool leaves_processes);
 
-/* energy.c: samples the power and energy of GPUs and CPUs. Returns the milliseconds until the next call, -1: none is
- * needed. */
-int energy_tick(struct run *run);
+/* energy.c: samples the power and energy of GPUs and CPUs, and counters of the machine. */
+void energy_begin(struct run *run); /* before COMMAND */
+void energy_discard(void);	    /* in place of energy_finish, if COMMAND could not be started */
+int energy_tick(struct run *run);   /* milliseconds until the next call, -1: none is needed */
 void energy_finish(struct run *run, bool leaves_processes);
 
 /* where.c: answers `pillion where` if it asks; returns the milliseconds until the next call. */

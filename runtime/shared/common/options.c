@@ -146,7 +146,10 @@ static const struct option rows[] = {
 	 .help = "sample the power and energy of the machine's GPUs (NVML), and of its CPUs where they are readable "
 		 "(RAPL); auto: once a process records CUDA; true: from the start"},
 	{"energy-interval", 0, OPTION_COUNT, AT(energy_interval_ms), .value = "MS", .initial = "100", .minimum = 10,
-	 .maximum = 3600000, .help = "how often they are sampled"},
+	 .maximum = 3600000, .help = "how often they are sampled, and --counters"},
+	{"counters", 0, OPTION_OWN, SET(counters), .value = "none|gpu,host,net", .initial = "none",
+	 .help = "sample counters of the machine beside COMMAND, once on each: GPUs (NVML); CPUs, memory, disks and "
+		 "cgroup; network interfaces. See the report counter_sum"},
 
 	{"pytorch", 0, OPTION_OWN, RECORDED, SET(pytorch), PRINT(pytorch), .title = "Python", .initial = "none",
 	 .value = "none|autograd-nvtx|autograd-shapes-nvtx",

@@ -38,6 +38,7 @@ enum stats_mode { STATS_SUMMARY, STATS_TRUE, STATS_FALSE };
 #define OPTION_MPI_IF_USED "mpi-if-used" /* a word of --trace */
 #define OPTION_CUDA_BACKTRACE_NS 10000 /* by default */
 enum { OPTION_EXPORT_SQLITE = 1, OPTION_EXPORT_PARQUET = 2, OPTION_EXPORT_ARROW = 4 };
+enum { OPTION_COUNTER_GPU = 1, OPTION_COUNTER_HOST = 2, OPTION_COUNTER_NET = 4 };
 #define OPTION_NEVER UINT64_MAX /* a threshold that no call passes */
 
 struct options {
@@ -84,6 +85,7 @@ struct options {
 	enum wait_for wait_for;
 	enum energy energy;
 	uint32_t energy_interval_ms;
+	uint32_t counters; /* OPTION_COUNTER_* */
 	double hang_s;	 /* 0: the launcher does not look by itself */
 	int kill_signal; /* 0: none */
 	int on_signal;	 /* the launcher takes it and starts or stops recording; 0: none */

@@ -493,6 +493,27 @@ int options_set_export(const struct option *row, void *settings, const char *val
 	return 0;
 }
 
+int options_set_counters(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	static const struct trace_word words[] = {
+		{"none", 0}, {"gpu", OPTION_COUNTER_GPU}, {"host", OPTION_COUNTER_HOST}, {"net", OPTION_COUNTER_NET}};
+	const char *list = value;
+	uint32_t counters = 0;
+
+	do {
+		size_t length = strcspn(value, ","), i = 0;
+
+		while (i < COUNT_OF(words) && !value_is(value, length, words[i].word))
+			i++;
+		if (i == COUNT_OF(words))
+			return option_refuse(row, list, why);
+		counters |= words[i].mask;
+		value += length;
+	} while (*value++);
+	((struct options *)settings)->counters = counters;
+	return 0;
+}
+
 int options_set_kill(const struct option *row, void *settings, const char *value, struct text *why)
 {
 	struct options *o = settings;

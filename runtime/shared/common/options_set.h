@@ -27,6 +27,7 @@ int options_set_cuda_graph(const struct option *row, void *settings, const char 
 void options_print_cuda_graph(const void *settings, struct text *t);
 int options_set_pytorch(const struct option *row, void *settings, const char *value, struct text *why);
 void options_print_pytorch(const void *settings, struct text *t);
+int options_set_counters(const struct option *row, void *settings, const char *value, struct text *why);
 int options_set_export(const struct option *row, void *settings, const char *value, struct text *why);
 int options_set_on_signal(const struct option *row, void *settings, const char *value, struct text *why);
 int options_set_kill(const struct option *row, void *settings, const char *value, struct text *why);

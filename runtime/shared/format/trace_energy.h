@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HOST.RUN.energy: the power and energy of GPUs (NVML) and of CPU packages (RAPL), as the launcher's sampler read them.
- * Included by trace_format.h.
+/* HOST.RUN.energy: the power and energy of GPUs (NVML) and of CPU packages (RAPL), and counters of the machine, as the
+ * launcher's sampler read them. Included by trace_format.h.
  *
  * The file is a struct tf_energy_head, then records: a struct tf_energy_record and `size` bytes of content, a multiple
  * of 8. What is sampled is a source. It is defined before its samples; its number holds for one file.
@@ -25,8 +25,16 @@ struct tf_energy_head {
 	char boot[40];
 };
 
-/* GPU and CPU: struct tf_energy_source and its texts. SAMPLE: struct tf_energy_sample. */
-enum tf_energy_kind { TF_ENERGY_GPU = 1, TF_ENERGY_CPU = 2, TF_ENERGY_SAMPLE = 3 };
+/* GPU and CPU: struct tf_energy_source and its texts. SAMPLE: struct tf_energy_sample. COUNTER: struct
+ * tf_energy_counter and its texts: one more counter of the source, which is a set of them. VALUES: struct
+ * tf_energy_values. */
+enum tf_energy_kind {
+	TF_ENERGY_GPU = 1,
+	TF_ENERGY_CPU = 2,
+	TF_ENERGY_SAMPLE = 3,
+	TF_ENERGY_COUNTER = 4,
+	TF_ENERGY_VALUES = 5,
+};
 
 struct tf_energy_record {
 	uint16_t kind, source;
@@ -51,6 +59,19 @@ struct tf_energy_sample {
 	uint16_t sm_mhz, memory_mhz;
 	uint8_t busy_percent, memory_percent; /* of the time: any kernel ran, memory was read or written */
 	uint8_t celsius, reserved[5];
+};
+
+struct tf_energy_counter {
+	double scale;	   /* from a value to the unit */
+	uint32_t is_total; /* the value only grows; the unit is one of its growth per second */
+	uint32_t reserved;
+	/* Three texts follow, each terminated by NUL: the name, the unit, the name of the set. */
+};
+
+/* All counters of a set at one time. */
+struct tf_energy_values {
+	uint64_t ticks;
+	uint64_t values[]; /* one for each counter that the source has so far; TF_ENERGY_UNKNOWN: not known */
 };
 
 /* Bits of `reasons`. */

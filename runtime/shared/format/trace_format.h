@@ -7,7 +7,7 @@
  *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes;
  *                         then struct tf_images: the images of its short processes
  *   HOST.RUN.usage        struct tf_usage_head, then struct tf_usage_sample: what the launcher read from /proc
- *   HOST.RUN.energy       power and energy of GPUs and CPUs, see trace_energy.h
+ *   HOST.RUN.energy       power, energy and counters of the machine, see trace_energy.h
  *   HOST.RUN.where        struct tf_where_head, then records: what the threads did at some moments
  *   .where                text: the request of `pillion where`, while it waits: see runtime/launch/where.c
  *   .hang                 empty: a launcher finds out whether the job hangs, or has printed that it does
@@ -42,7 +42,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 10
+#define TF_VERSION_MINOR 11
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
