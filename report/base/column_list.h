@@ -38,7 +38,7 @@
 	X(SRCMEMKD, "SrcMemKd") X(SRC_KIND, "Src Kind") X(STACK, "Stack") X(STARTED, "Started") X(STATE, "State")      \
 	X(STEP, "Step") X(STYLE, "Style") X(SYSTEM_CALL, "System Call") X(TEXT, "Text") X(THREAD, "Thread")	       \
 	X(THREAD_NAME, "Thread Name") X(THREAD_NAMES, "Threads") X(TO_RANK, "To Rank") X(TYPE, "Type")		       \
-	X(UNTIL, "Until") X(UUID, "UUID") X(VALUE, "Value") X(VERDICT, "Verdict")				       \
+	X(UNIT, "Unit") X(UNTIL, "Until") X(UUID, "UUID") X(VALUE, "Value") X(VERDICT, "Verdict")		       \
 	X(VIRTUAL_ADDRESS, "Virtual Address") X(WAITS_FOR, "Waits For") X(WHO, "Who")
 
 #define COLUMNS_ID(X)												       \
@@ -174,9 +174,11 @@
 	X(PEERRANK, "PeerRank") X(ROOTRANK, "RootRank") X(TAG, "Tag")
 
 #define COLUMNS_REAL(X)												       \
-	X(ATTAINABLE_GFLOP_PER_S, "Attainable GFLOP/s") X(AVG_W, "Avg (W)") X(BEST_CLOCK_MHZ, "Best Clock (MHz)")      \
+	X(ATTAINABLE_GFLOP_PER_S, "Attainable GFLOP/s") X(AVG, "Avg") X(AVG_W, "Avg (W)")			       \
+	X(BEST_CLOCK_MHZ, "Best Clock (MHz)")									       \
 	X(BUS_GB_PER_S, "Bus (GB/s)") X(CLOCK_MHZ, "Clock (MHz)") X(FLOP_PER_BYTE, "FLOP/byte") X(GFLOPS, "GFLOPs")    \
-	X(GFLOP_PER_S, "GFLOP/s") X(LIMIT_W, "Limit (W)") X(MAX_C, "Max (C)") X(MAX_W, "Max (W)")		       \
+	X(GFLOP_PER_S, "GFLOP/s") X(LIMIT_W, "Limit (W)") X(MAX, "Max") X(MIN, "Min") X(TOTAL, "Total")		       \
+	X(MAX_C, "Max (C)") X(MAX_W, "Max (W)")									       \
 	X(MEMORY_CLOCK_MHZ, "Memory Clock (MHz)") X(PEAK_BANDWIDTH_GB_PER_S, "Bandwidth (GB/s)")		       \
 	X(PEAK_GFLOP_PER_S, "Peak GFLOP/s") X(POWER_W, "Power (W)") X(RATIO, "Ratio") X(RATIO_HIGH, "Ratio High")      \
 	X(PREDICTED_SLOPE, "Predicted Slope")		       \

@@ -49,6 +49,7 @@
 	X(cuda_mem_failures, NULL, "Failed CUDA Allocations", REPORT_DEFAULT)                                          \
 	X(energy_sum, NULL, "Power and Energy", REPORT_DEFAULT)                                                        \
 	X(energy_kern_sum, NULL, "Energy by Kernel (Estimated from Sampled Power)", REPORT_NAMES)                      \
+	X(counter_sum, NULL, "Counters of Machines and Devices", REPORT_BY)                                            \
 	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                               \
 	X(sample_sum, NULL, "CPU Samples by Function", REPORT_DEFAULT | REPORT_BY)                                     \
 	X(sample_line_sum, NULL, "CPU Samples by Line", REPORT_BY)                                                     \

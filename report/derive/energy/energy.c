@@ -33,14 +33,12 @@ static const struct attachment_kind energies_kind = {sizeof(struct energies), en
 
 /* ---- reading ---- */
 
-/* Launchers on one boot of a machine may have several names for it, as in containers. */
-static bool is_same_machine(const struct model *m, size_t a, size_t b)
+bool energy_is_same_machine(const struct model *m, size_t a, size_t b)
 {
 	return a == b || (*m->machines[a].boot && !strcmp(m->machines[a].boot, m->machines[b].boot));
 }
 
-/* The next of the texts behind a source. */
-static const char *text_next(const uint8_t **at, const uint8_t *end)
+const char *energy_text_next(const uint8_t **at, const uint8_t *end)
 {
 	const char *text = (const char *)*at;
 	const uint8_t *zero = *at < end ? memchr(*at, 0, (size_t)(end - *at)) : NULL;
@@ -61,12 +59,12 @@ static size_t source_define(const struct model *m, struct energies *e, size_t ma
 	memcpy(&fixed, bytes, sizeof(fixed));
 	s.counter_range_uj = fixed.counter_range_uj;
 	s.limit_watts = fixed.limit_mw / 1e3;
-	s.name = text_next(&at, bytes + size);
-	s.id = text_next(&at, bytes + size);
-	s.bus = text_next(&at, bytes + size);
+	s.name = energy_text_next(&at, bytes + size);
+	s.id = energy_text_next(&at, bytes + size);
+	s.bus = energy_text_next(&at, bytes + size);
 	for (size_t i = 0; i < e->count; i++)
 		if (e->items[i].kind == kind && !strcmp(e->items[i].id, s.id) &&
-		    is_same_machine(m, e->items[i].machine, machine))
+		    energy_is_same_machine(m, e->items[i].machine, machine))
 			return i;
 	e->items = mem_resize(e->items, (e->count + 1) * sizeof(*e->items));
 	e->items[e->count] = s;
@@ -84,19 +82,30 @@ static void sample_add(const struct model *m, struct energy_source *s, size_t ma
 	p->ns = clock_map_ns(&m->machines[machine].clock, p->sample.ticks);
 }
 
-/* A record that was not completely written ends the file. */
+bool energy_file_next(const struct energy_file *f, size_t *at, struct tf_energy_record *ret,
+		      const uint8_t **ret_content)
+{
+	if (*at + sizeof(*ret) > f->size)
+		return false;
+	memcpy(ret, f->bytes + *at, sizeof(*ret));
+	*at += sizeof(*ret);
+	if (ret->size > f->size - *at)
+		return false;
+	*ret_content = f->bytes + *at;
+	*at += ret->size;
+	return true;
+}
+
 static void file_read(const struct model *m, const struct energy_file *f, struct energies *e)
 {
 	struct map numbers = {0}; /* of the file -> place in e->items + 1 */
 	struct tf_energy_record r;
+	const uint8_t *content;
+	size_t at = 0;
 
-	for (size_t at = 0; at + sizeof(r) <= f->size; at += sizeof(r) + r.size) {
-		const uint8_t *content = f->bytes + at + sizeof(r);
+	while (energy_file_next(f, &at, &r, &content)) {
 		uint64_t *place;
 
-		memcpy(&r, f->bytes + at, sizeof(r));
-		if (r.size > f->size - at - sizeof(r))
-			break;
 		if ((r.kind == TF_ENERGY_GPU || r.kind == TF_ENERGY_CPU) && r.size >= sizeof(struct tf_energy_source))
 			*map_put(&numbers, r.source, 0, NULL) =
 				source_define(m, e, f->machine, r.kind, content, r.size) + 1;
@@ -249,7 +258,7 @@ static const struct energy_source *gpu_by_id(const struct model *m, size_t machi
 	const struct energies *e = energies_of(m);
 
 	for (size_t i = 0; i < e->count; i++)
-		if (e->items[i].kind == TF_ENERGY_GPU && is_same_machine(m, e->items[i].machine, machine) &&
+		if (e->items[i].kind == TF_ENERGY_GPU && energy_is_same_machine(m, e->items[i].machine, machine) &&
 		    !strncmp(e->items[i].id, id, length))
 			return &e->items[i];
 	return NULL;
@@ -260,7 +269,8 @@ static const struct energy_source *gpu_by_number(const struct model *m, size_t m
 	const struct energies *e = energies_of(m);
 
 	for (size_t i = 0; i < e->count; i++)
-		if (e->items[i].kind == TF_ENERGY_GPU && is_same_machine(m, e->items[i].machine, machine) && !number--)
+		if (e->items[i].kind == TF_ENERGY_GPU && energy_is_same_machine(m, e->items[i].machine, machine) &&
+		    !number--)
 			return &e->items[i];
 	return NULL;
 }
@@ -273,7 +283,7 @@ static const struct energy_source *gpu_by_bus(const struct model *m, size_t mach
 	for (size_t i = 0; bus->size && i < e->count; i++) {
 		size_t length = strlen(e->items[i].bus);
 
-		if (is_same_machine(m, e->items[i].machine, machine) && length >= bus->size &&
+		if (energy_is_same_machine(m, e->items[i].machine, machine) && length >= bus->size &&
 		    !strcasecmp(e->items[i].bus + length - bus->size, bus->data))
 			return &e->items[i];
 	}

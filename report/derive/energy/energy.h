@@ -29,6 +29,15 @@ struct energies {
 	size_t count;
 };
 
+/* The records of a file, one after the other; *at begins at 0. False: at the end, and at a record that was not
+ * completely written. */
+bool energy_file_next(const struct energy_file *f, size_t *at, struct tf_energy_record *ret,
+		      const uint8_t **ret_content);
+/* The next of the texts behind a definition. */
+const char *energy_text_next(const uint8_t **at, const uint8_t *end);
+/* Launchers on one boot of a machine may have several names for it, as in containers. */
+bool energy_is_same_machine(const struct model *m, size_t a, size_t b);
+
 /* Owned by the model. */
 const struct energies *energies_of(const struct model *m);
 

@@ -14,7 +14,7 @@
 
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/stream_name.h"
-#include "report/derive/energy/energy_counter.h"
+#include "report/derive/energy/counter.h"
 #include "report/derive/events/group.h"
 #include "report/derive/nvtx/nvtx.h"
 
