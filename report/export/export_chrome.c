@@ -429,7 +429,7 @@ int export_chrome(struct export *x, struct err *err)
 	sink_number(x->out, x->context->model->origin_ns);
 	sink_text(x->out, ",\"traceEvents\":[\n");
 	timeline_visit(&w.timeline, x->context, &printer, &w);
-	chrome_energy(&w);
+	chrome_series(&w);
 	sink_text(x->out, "\n]}\n");
 	map_done(&w.process_numbers);
 	map_done(&w.lanes);

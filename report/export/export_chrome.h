@@ -68,8 +68,8 @@ void chrome_device_properties(struct chrome *w);
 /* Bytes in use over time, by device and kind. */
 void chrome_counter(void *chrome, const struct timeline_counter *c);
 
-/* What was sampled of power and energy, of the whole model. */
-void chrome_energy(struct chrome *w);
+/* Counters of machines and devices, of the whole model. */
+void chrome_series(struct chrome *w);
 
 /* One end of the arrow with the number next_flow. */
 void chrome_flow(struct chrome *w, const char *category, bool is_start, uint32_t pid, uint32_t tid, uint64_t ns);

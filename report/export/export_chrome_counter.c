@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters. Of each process: device memory by device, host memory of CUDA, resident memory, and the memory that
- * --memory recorded. In a group of their own: power, energy, clocks and other counters of GPUs and CPUs. */
+ * --memory recorded. In a group of their own: counters of machines, GPUs and CPUs. */
 #include <inttypes.h>
 
 #include "report/base/json_writer.h"
@@ -8,7 +8,7 @@
 #include "report/derive/events/filter.h"
 #include "report/export/export_chrome.h"
 
-/* PID: of the group of power and energy in the file. */
+/* PID: of that group in the file. */
 enum { PID = 4000000 };
 
 /* Omits the sum of all kinds, because viewers stack the kinds, and what the filter excludes. */
@@ -37,42 +37,42 @@ void chrome_counter(void *chrome, const struct timeline_counter *c)
 	sink_text(w->out, "}}");
 }
 
-static void energy_counter(struct chrome *w, uint32_t pid, const struct energy_source *s,
-			   const struct energy_counter *c)
+static void series_print(struct chrome *w, uint32_t pid, const struct counter_series *s)
 {
 	struct buffer head = {0}, name = {0};
 	double value;
 
-	buffer_print(&name, "%s, ", c->name);
-	energy_source_name(w->timeline.model, s, &name);
+	buffer_print(&name, "%s%s%s", s->name, *s->of ? ", " : "", s->of);
 	buffer_text(&head, "{\"ph\":\"C\",\"name\":");
 	json_add(&head, buffer_string(&name));
 	buffer_print(&head, ",\"pid\":%" PRIu32, pid);
+	buffer_clear(&name);
+	json_add(&name, *s->unit ? s->unit : "value");
 	for (size_t i = 0; i < s->count; i++) {
-		if (!c->value(s, i, &value))
+		if (!counter_value(s, i, &value))
 			continue;
 		chrome_begin(w);
 		sink_text(w->out, buffer_string(&head));
-		chrome_time(w, s->points[i].ns);
-		buffer_clear(&name);
-		buffer_print(&name, ",\"args\":{\"%s\":%.6g}}", *c->unit ? c->unit : "value", value);
-		sink_text(w->out, buffer_string(&name));
+		chrome_time(w, counter_ns(s, i));
+		buffer_clear(&w->scratch);
+		buffer_print(&w->scratch, ",\"args\":{%s:%.6g}}", buffer_string(&name), value);
+		sink_text(w->out, buffer_string(&w->scratch));
 	}
 	buffer_done(&head);
 	buffer_done(&name);
 }
 
-void chrome_energy(struct chrome *w)
+void chrome_series(struct chrome *w)
 {
-	const struct energies *e = energies_of(w->timeline.model);
+	size_t count;
+	const struct counter_series *series = counters_of(w->timeline.model, &count);
 	uint32_t pid;
 	bool is_new;
 
-	if (!e->count)
+	if (!count)
 		return;
 	pid = timeline_pid(&w->process_numbers, PID, UINT64_MAX, &is_new);
-	chrome_meta(w, pid, 0, "process_name", "name", "\"Power and energy\"");
-	for (size_t i = 0; i < e->count; i++)
-		for (size_t k = 0; k < ENERGY_COUNTERS; k++)
-			energy_counter(w, pid, &e->items[i], &energy_counters[k]);
+	chrome_meta(w, pid, 0, "process_name", "name", "\"Counters\"");
+	for (size_t i = 0; i < count; i++)
+		series_print(w, pid, &series[i]);
 }

@@ -56,6 +56,12 @@ static void add_track(struct html_json *j, const struct html_track *t)
 		     kinds[t->kind], t->process, t->tid, t->label);
 	if (t->kind == HTML_STREAM)
 		buffer_print(&j->text, ",\"device\":%" PRIu32, t->group);
+	if (t->is_of_machine)
+		buffer_print(&j->text, ",\"host\":%" PRIu32, t->group);
+	if (t->unit) {
+		buffer_text(&j->text, ",\"unit\":");
+		json_add(&j->text, t->unit);
+	}
 	if (t->kind == HTML_LINKS)
 		buffer_print(&j->text, ",\"of\":%" PRIu32, t->of);
 	if (t->tid && html_is_idle(j->html, t->process, t->tid))

@@ -67,7 +67,9 @@ struct html_event {
 struct html_track {
 	enum html_track_kind kind;
 	uint32_t process, tid; /* process: index in the model */
-	uint32_t label, group; /* strings; group: a stream's device */
+	uint32_t label, group; /* strings; group: a stream's device, a machine's host */
+	const char *unit; /* of a counter: its values are in thousandths of it; NULL: bytes */
+	bool is_of_machine;
 	uint32_t of;
 	const struct image *labelled; /* origin of the label */
 	/* of the current block */
@@ -156,10 +158,11 @@ void html_operation(struct html *h, const struct timeline_event *e);
 void html_activity(struct html *h, const struct timeline_event *e);
 void html_flow(void *html, const struct timeline_flow *f);
 
-/* Memory in use, by device; what follows the last point; the power of the devices. */
+/* Memory in use, by device; what follows the last point; the power of the devices; counters of machines. */
 void html_counter(void *html, const struct timeline_counter *c);
 void html_counters_end(struct html *h);
 void html_power(struct html *h);
+void html_series(struct html *h);
 
 /* ---- export_html_states.c ---- */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/derive/events/filter.h"
-#include "report/derive/energy/energy.h"
+#include "report/derive/energy/counter.h"
 #include "report/export/export_html.h"
 #include "report/derive/device/memory.h"
 
@@ -210,8 +210,9 @@ void html_counters_end(struct html *h)
 
 /* ---- power ---- */
 
-/* DEVICES: of a process. POWER: the counters of power behind those of memory. */
-enum { DEVICES = 64, POWER = 1 << 20 };
+/* DEVICES: of a process. POWER: the counters of power behind those of memory. MACHINES: in place of a process's number,
+ * those of machines. */
+enum { DEVICES = 64, POWER = 1 << 20, MACHINES = 1 << 24 };
 
 /* Of a device that the process used, while it lived; in mW. */
 static void html_add_power(struct html *h, const struct energy_source *s, uint32_t device)
@@ -220,6 +221,7 @@ static void html_add_power(struct html *h, const struct energy_source *s, uint32
 	uint64_t to = clock_map_ns(h->clock, image_last_ticks(h->image));
 	struct buffer label = {0};
 	struct html_event out = {0};
+	struct html_track *track;
 
 	buffer_text(&label, "Power of ");
 	energy_source_name(h->model, s, &label);
@@ -229,7 +231,9 @@ static void html_add_power(struct html *h, const struct energy_source *s, uint32
 			continue;
 		out.start = (int64_t)(s->points[i].ns > from ? s->points[i].ns : from) - (int64_t)h->model->origin_ns;
 		out.value = (int64_t)(energy_watts(s, i + 1) * 1e3);
-		html_add(h, html_process_track(h, HTML_COUNTER, POWER + device, label.data), &out);
+		track = html_process_track(h, HTML_COUNTER, POWER + device, label.data);
+		track->unit = "W";
+		html_add(h, track, &out);
 	}
 	buffer_done(&label);
 }
@@ -246,4 +250,48 @@ void html_power(struct html *h)
 		if (s)
 			html_add_power(h, s, device);
 	}
+}
+
+/* ---- counters of machines ---- */
+
+/* One that is 0 throughout has no lane. */
+static bool has_value(const struct counter_series *s)
+{
+	double value;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (counter_value(s, i, &value) && value != 0)
+			return true;
+	return false;
+}
+
+static void html_add_series(struct html *h, const struct counter_series *s, size_t number)
+{
+	struct html_event out = {.name = html_name(h, HTML_MEMORY, s->name)};
+	struct html_track *track = html_track(h, HTML_COUNTER, number, MACHINES, NULL);
+	double value;
+
+	track->label = html_string(h, s->name);
+	track->group = html_string(h, h->model->machines[s->machine].host);
+	track->unit = s->unit;
+	track->is_of_machine = true;
+	for (size_t i = 0; i < s->count; i++) {
+		if (!counter_value(s, i, &value))
+			continue;
+		out.start = html_since_origin(h, counter_ns(s, i));
+		out.value = (int64_t)(value * 1e3);
+		html_add(h, track, &out);
+	}
+}
+
+/* Those of GPUs are with their processes. */
+void html_series(struct html *h)
+{
+	size_t count;
+	const struct counter_series *series = counters_of(h->model, &count);
+
+	for (size_t i = 0; i < count && h->image; i++)
+		if (!series[i].source && has_value(&series[i]))
+			html_add_series(h, &series[i], i);
+	html_flush(h);
 }

@@ -452,4 +452,5 @@ void html_events(struct html *h)
 	h->least_ns = least_ns(h);
 	timeline_visit(&h->timeline, h->x->context, &printer, h);
 	html_states(h);
+	html_series(h);
 }

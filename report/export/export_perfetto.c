@@ -369,28 +369,27 @@ static void end_program(void *perfetto)
 	map_done(&p->called_others);
 }
 
-/* Counters of GPUs and CPUs, beside the processes. */
-static void add_energy(struct perfetto *p)
+/* Counters of machines and devices, beside the processes. */
+static void add_series(struct perfetto *p)
 {
-	const struct energies *e = energies_of(p->timeline.model);
+	size_t count;
+	const struct counter_series *series = counters_of(p->timeline.model, &count);
 	double value;
 
-	for (size_t i = 0; i < e->count * ENERGY_COUNTERS; i++) {
-		const struct energy_counter *c = &energy_counters[i % ENERGY_COUNTERS];
-		const struct energy_source *s = &e->items[i / ENERGY_COUNTERS];
+	for (size_t i = 0; i < count; i++) {
+		const struct counter_series *s = &series[i];
 		struct buffer name = {0};
 		uint64_t track = 0;
 
-		energy_source_name(p->timeline.model, s, &name);
-		buffer_print(&name, ", %s%s%s", c->name, *c->unit ? " in " : "", c->unit);
+		buffer_print(&name, "%s%s%s%s%s", s->of, *s->of ? ", " : "", s->name, *s->unit ? " in " : "", s->unit);
 		for (size_t k = 0; k < s->count; k++) {
-			if (!c->value(s, k, &value))
+			if (!counter_value(s, k, &value))
 				continue;
 			if (!track)
 				track = perfetto_counter(&p->trace, 0, buffer_string(&name), PERFETTO_UNIT_NONE);
 			perfetto_event_begin(&p->trace, PERFETTO_VALUE, track, 0, 0);
 			proto_double(&p->trace.event, PERFETTO_COUNTER_DOUBLE, value);
-			perfetto_event_write(&p->trace, s->points[k].ns);
+			perfetto_event_write(&p->trace, counter_ns(s, k));
 		}
 		buffer_done(&name);
 	}
@@ -413,7 +412,7 @@ int export_perfetto(struct export *x, struct err *err)
 	(void)err;
 	perfetto_begin(&p.trace, x->out, x->context->model->origin_ns);
 	timeline_visit(&p.timeline, x->context, &printer, &p);
-	add_energy(&p);
+	add_series(&p);
 	perfetto_end(&p.trace);
 	map_done(&p.pids);
 	map_done(&p.gpu_tracks);

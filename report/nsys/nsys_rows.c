@@ -363,6 +363,28 @@ static void add_thread_names(struct nsys_writer *w)
 	}
 }
 
+/* nsys has no table for counters of a machine. */
+static void add_counters(struct nsys_writer *w)
+{
+	size_t count;
+	const struct counter_series *series = counters_of(w->model, &count);
+	double value;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct counter_series *s = &series[i];
+
+		nsys_row(w, NSYS_COUNTER,
+			 (int64_t[]){(int64_t)i + 1, nsys_text(w->model->machines[s->machine].host),
+				     nsys_text(s->source ? s->of : s->set), nsys_text(s->name), nsys_text(s->unit)},
+			 5);
+		for (size_t k = 0; k < s->count && nsys_wants(w, NSYS_BIT(NSYS_COUNTER_VALUE)); k++)
+			if (counter_value(s, k, &value))
+				nsys_row(w, NSYS_COUNTER_VALUE,
+					 (int64_t[]){(int64_t)i + 1, nsys_time(w, counter_ns(s, k)), nsys_real(value)},
+					 3);
+	}
+}
+
 /* ---- what the parts use ---- */
 
 static uint64_t tables_with_texts(void)
@@ -403,6 +425,7 @@ int nsys_rows(const struct report_context *context, struct aggregate *strings, s
 	if (!o->failed)
 		timeline_visit(&w.timeline, context, &printer, &w);
 	add_thread_names(&w);
+	add_counters(&w);
 	if (nsys_wants(&w, NSYS_BIT(NSYS_DIAGNOSTIC)))
 		ledger_each(context, &w, add_diagnostic);
 	for (size_t i = 0; i < NSYS_TEXTS; i++)

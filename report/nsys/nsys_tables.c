@@ -169,6 +169,11 @@ const struct nsys_schema nsys_schemas[NSYS_TABLES] = {
 		COLUMNS(NEED(start), NEED(end), INT(globalTid), INT(textId), INT(requestHandle))},
 	[NSYS_MPI_OTHER] = {"MPI_OTHER_EVENTS",
 		COLUMNS(NEED(start), NEED(end), INT(globalTid), INT(textId))},
+	[NSYS_COUNTER] = {"PILLION_COUNTER",
+		COLUMNS(NEED(id), TEXT(host), TEXT(source), TEXT(name), TEXT(unit)),
+		.key = "id"},
+	[NSYS_COUNTER_VALUE] = {"PILLION_COUNTER_VALUE",
+		COLUMNS(NEED(counterId), NEED(timestamp), REAL(value))},
 };
 
 enum nsys_table nsys_table_find(const char *name)

@@ -63,6 +63,8 @@ enum nsys_table {
 	NSYS_MPI_COLLECTIVE,
 	NSYS_MPI_WAIT,
 	NSYS_MPI_OTHER,
+	NSYS_COUNTER, /* this one and the next are our own */
+	NSYS_COUNTER_VALUE,
 	NSYS_TABLES
 };
 

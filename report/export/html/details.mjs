@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The details of one event.
 import {byId, make} from './dom.mjs';
-import {bytes, duration, idFirst, instant, isPower, whole} from './format.mjs';
+import {bytes, counterText, duration, idFirst, instant, whole} from './format.mjs';
 import {lowerBound} from './lanes.mjs';
 import {rankAt} from './ranks.mjs';
 
@@ -48,8 +48,8 @@ export function rowFacts(model, row, at, height) {
 		const {counter} = row, i = lowerBound(counter.start, at + 1, 0, counter.count) - 1;
 		const value = i < 0 ? 0 : counter.value ? counter.value[i] : 0;
 
-		return {name: row.item.label, facts: [['Value', isPower(row.item.label)
-			? `${(value / 1e3).toFixed(1)} W` : bytes(value)], ['At', instant(at, 1000)]]};
+		return {name: row.item.label,
+			facts: [['Value', counterText(counter, value)], ['At', instant(at, 1000)]]};
 	}
 	if (row.kind === 'use')
 		return {name: `${row.group.title}: utilisation`, facts: [['At', instant(at, 1000)],

@@ -20,9 +20,14 @@ export function instant(ns, step) {
 	return `${(ns / scale).toFixed(unit === 'ns' ? 0 : digits)} ${unit}`;
 }
 
-// The value of a counter: power is in mW, the others are bytes.
-export function isPower(label) {
-	return label.startsWith('Power of ');
+// The value of a counter: thousandths of its unit, or bytes.
+export function counterText({unit}, value) {
+	if (!unit)
+		return bytes(value);
+	value /= 1000;
+	if (unit.startsWith('bytes'))
+		return bytes(value) + unit.slice('bytes'.length);
+	return `${value < 100 ? Number(value.toPrecision(3)) : whole(Math.round(value))} ${unit}`;
 }
 
 export function bytes(count) {

@@ -2,7 +2,7 @@
 // The labels of the visible rows of the timeline, with buttons to fold, pin and hide them. Elements are kept while
 // their row is in view, so that they keep the focus.
 import {make} from './dom.mjs';
-import {bytes, isPower} from './format.mjs';
+import {counterText} from './format.mjs';
 import {counterPeak} from './paint.mjs';
 
 export class Labels {
@@ -61,8 +61,8 @@ export class Labels {
 		if (item && item.samples)
 			buttons.unshift(button('stacks', 'Stacks', {'aria-pressed': String(choice.stacks.has(id))}));
 		return make('div', {class: `label ${kind}`}, name,
-			...counter ? [make('span', {class: 'soft small'}, `peak ${isPower(label)
-				? `${(counterPeak(counter) / 1e3).toFixed(0)} W` : bytes(counterPeak(counter))}`)] : [],
+			...counter ? [make('span', {class: 'soft small'}, `peak ${
+				counterText(counter, counterPeak(counter))}`)] : [],
 			make('span', {class: 'acts'}, ...buttons));
 	}
 }

@@ -54,7 +54,7 @@ function tiles(model) {
 	const threads = new Set(model.tracks.filter(t => t.kind === 'calls' && t.count)).size;
 	const hosts = new Set(model.processes.map(p => p.host)).size;
 	const mean = busy.reduce((sum, d) => sum + d.busy, 0) / (busy.length || 1);
-	const counters = model.tracks.filter(t => t.kind === 'counter' && t.count);
+	const counters = model.tracks.filter(t => t.kind === 'counter' && t.count && !t.unit);
 	const peaks = counters.filter(t => model.strings[t.label].startsWith('Memory in use')).map(counterPeak);
 	const resident = counters.filter(t => model.strings[t.label] === 'Resident').map(counterPeak);
 

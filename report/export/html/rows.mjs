@@ -51,6 +51,16 @@ function processGroup(model, process, index, tracks) {
 	};
 }
 
+// The counters of each machine.
+function machineGroups(model, tracks) {
+	const hosts = [...new Set(tracks.map(track => track.host))];
+
+	return hosts.map(host => ({id: `m${host}`, title: `Counters of ${model.strings[host]}`, note: '',
+		isLast: true,
+		items: tracks.filter(track => track.host === host)
+			.map(track => ({label: model.strings[track.label], counter: track}))}));
+}
+
 function deviceGroups(model, tracks) {
 	const devices = new Map();
 	const several = new Set(tracks.map(track => track.process)).size > 1;
@@ -105,7 +115,7 @@ function addGil(model, groups) {
 // Computes the lanes of each track and returns the groups.
 export function makeGroups(model) {
 	const byProcess = model.processes.map(() => []);
-	const streams = [];
+	const streams = [], machines = [];
 
 	for (const track of model.tracks) {
 		if (!track.count || track.kind === 'links')
@@ -114,10 +124,12 @@ export function makeGroups(model) {
 			track.lanes = makeLanes(track);
 			track.start = track.duration = null;
 		}
-		(track.kind === 'stream' ? streams : byProcess[track.process]).push(track);
+		(track.kind === 'stream' ? streams : track.host === undefined ? byProcess[track.process] : machines)
+			.push(track);
 	}
 	const groups = [...makeRanks(model), ...deviceGroups(model, streams),
-		...model.processes.map((process, i) => processGroup(model, process, i, byProcess[i]))];
+		...model.processes.map((process, i) => processGroup(model, process, i, byProcess[i])),
+		...machineGroups(model, machines)];
 
 	for (const group of groups)
 		group.items.forEach((item, i) => item.id = `${group.id}.${i}`);
@@ -137,7 +149,7 @@ function activity(item) {
 // Groups in another order; 'active': the most active processes and threads first, after ranks and devices.
 export function sortGroups(groups, order) {
 	const sum = group => group.items.reduce((all, item) => all + (item.tid === undefined ? 0 : activity(item)), 0);
-	const isFirst = group => group.pid === undefined;
+	const isFirst = group => group.pid === undefined && !group.isLast;
 
 	if (order !== 'active')
 		return groups;
