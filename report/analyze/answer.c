@@ -8,10 +8,12 @@
  * user wait. */
 #define ANALYZE_BYTES (64ull << 20)
 #define LINES_BYTES (128ull << 20)
+#define REPLAY_BYTES (256ull << 20)
 
 void answer_begin(const struct report_context *c, size_t most, struct answer *ret)
 {
-	*ret = (struct answer){.context = *c, .has_lines = true, .found = mem_alloc(most * sizeof(*ret->found) + 1)};
+	*ret = (struct answer){.context = *c, .has_lines = true, .is_replayed = true,
+			       .found = mem_alloc(most * sizeof(*ret->found) + 1)};
 	ret->rules.context = &ret->context;
 }
 
@@ -43,7 +45,7 @@ void answer_finish(struct answer *a, bool has_first)
 
 	a->partition = &time->partition;
 	a->roles = &time->roles;
-	a->costs = costs_new(&a->context);
+	a->costs = costs_new(&a->context, a->is_replayed);
 	for (size_t i = 0; i < a->found_count; i++)
 		fix_first_saving(a->costs, &a->found[i], fix_first_least(a->roles->wall_ns), &a->found[i].saves);
 	if (has_first)
@@ -61,6 +63,7 @@ void answer_briefly(const struct report_context *c, struct answer *ret)
 	answer_begin(&totals, rule_count, ret);
 	ret->is_large = c->model->written_bytes > ANALYZE_BYTES;
 	ret->has_lines = c->model->written_bytes <= LINES_BYTES;
+	ret->is_replayed = c->model->written_bytes <= REPLAY_BYTES;
 	ret->rules.has_no_calls = !ret->has_lines;
 	for (size_t i = 0; i < rule_count && !ret->is_large; i++)
 		if (!(rule_list[i].flags & RULE_NSYS))

@@ -16,6 +16,7 @@ struct answer {
 	struct fix_first first;
 	struct costs *costs;
 	bool is_large;	/* rules are left to `pillion analyze` */
+	bool is_replayed; /* what repairs would save is known; else it is left to `pillion analyze`, too */
 	bool has_lines; /* there are not too many events to attribute all to lines */
 };
 

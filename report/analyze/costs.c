@@ -8,7 +8,7 @@
 enum { NAMED_PART = 2000 };
 
 struct costs {
-	struct causality *causes; /* NULL: nothing was recorded */
+	struct causality *causes; /* NULL: see costs_causes */
 	struct path path;
 	double *work; /* by actor: what it did itself */
 };
@@ -27,11 +27,11 @@ static void find_work(struct costs *k)
 	}
 }
 
-struct costs *costs_new(const struct report_context *c)
+struct costs *costs_new(const struct report_context *c, bool is_replayed)
 {
 	struct costs *k = mem_alloc(sizeof(*k));
 
-	k->causes = c->model->written_bytes <= COSTS_BYTES ? causes_find(c) : NULL;
+	k->causes = is_replayed ? causes_find(c) : NULL;
 	if (k->causes) {
 		path_find(k->causes, 0, UINT64_MAX, &k->path);
 		find_work(k);

@@ -10,11 +10,8 @@
 
 struct costs;
 
-/* The end of a run must not make its user wait. */
-#define COSTS_BYTES (256ull << 20)
-
-/* Never NULL; of a capture without a run, or with more than COSTS_BYTES of events, everything costs nothing. */
-struct costs *costs_new(const struct report_context *c);
+/* Never NULL; of a capture without a run, or without is_replayed, everything costs nothing. */
+struct costs *costs_new(const struct report_context *c, bool is_replayed);
 void costs_free(struct costs *k);
 
 /* What of a line is repaired. COST_COMPUTING: it takes half of its time, because what computes cannot be removed; the
@@ -38,6 +35,6 @@ void costs_of_balance(struct costs *k, const struct partition *p, const struct r
 /* Which actor has most of the line's time on the critical path; NULL: none. */
 const struct actor *costs_actor(struct costs *k, const char *line, const char *function);
 
-struct causality *costs_causes(struct costs *k); /* NULL: nothing was recorded */
+struct causality *costs_causes(struct costs *k); /* NULL: nothing was recorded, or it was not replayed */
 
 #endif

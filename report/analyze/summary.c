@@ -455,6 +455,9 @@ static void summary_time(struct answer *s, struct buffer *ret)
 	const struct report_context *c = &s->context;
 
 	summary_first(&s->first, ret);
+	if (!s->is_replayed)
+		buffer_print(ret, "%-*s what a repair would save: more than 256 MB of events, so pillion analyze "
+				  "computes it\n", SUMMARY_LABEL, "not known");
 	summary_roles(c, s->roles, ROLE_LINES, ret);
 	if (!s->is_large)
 		summary_jax(c, ret);
