@@ -4,6 +4,7 @@
 
 #include "report/derive/causes/critical.h"
 #include "report/derive/causes/replay.h"
+#include "report/derive/causes/saving.h"
 
 enum { A, B, C, WAIT, KERNEL, WHATS };
 
@@ -327,4 +328,56 @@ Test(causes, input_takes_no_time_where_it_is_awaited)
 	cr_expect_float_eq(run(), 500, 0.01);
 	actors[1] = 1; /* a wait for a thread that launches, too, is none for input */
 	cr_expect_float_eq(run(), 600, 0.01);
+}
+
+/* Four calls of A that take 400 in all, and 200 of other work. */
+static struct saving saving_of_calls(double delay_ns)
+{
+	struct editable items[WHATS] = {[A] = {.kind = EDITABLE_CALL, .calls = 4}};
+	struct causality s = {.editables = {.items = items, .count = WHATS, .pool_first = WHATS}, .run_ns = 600,
+			      .delay_ns = delay_ns};
+	struct saving saving;
+	struct edit change;
+
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_work(&g, 400, A);
+	graph_work(&g, 600, B);
+	graph_end(&g, true);
+	graph_finish(&g);
+	s.graph = g;
+	edit_init(&change, &s);
+	edit_scale(&change, A, 0);
+	saving_find(&s, &change, &saving);
+	edit_done(&change);
+	cr_expect_eq(saving.saved_ns, 400);
+	return saving;
+}
+
+Test(causes, the_interval_has_the_wait_for_a_cpu)
+{
+	struct saving exact = saving_of_calls(0), noisy;
+
+	graph_done(&g);
+	noisy = saving_of_calls(30);
+	cr_expect_eq(exact.low_ns, 400);
+	cr_expect_eq(exact.high_ns, 400);
+	cr_expect_eq(noisy.low_ns, 370);
+	cr_expect_eq(noisy.high_ns, 430);
+}
+
+Test(causes, a_delay_after_each_call_lengthens_work)
+{
+	struct editable items[WHATS] = {[A] = {.kind = EDITABLE_CALL, .calls = 4}, [WAIT] = {.calls = 1}};
+	struct causality s = {.editables = {.items = items, .count = WHATS, .pool_first = WHATS}};
+	const uint8_t calls[WHATS] = {[A] = 1, [WAIT] = 1};
+	struct edit delays;
+
+	fork_and_join();
+	s.graph = g;
+	edit_init(&delays, &s);
+	edit_delay(&delays, &s, calls, NULL, 5);
+	/* of the four calls in 400 of work, 99 are before the start of the thread that is awaited; then the wait */
+	cr_expect_float_eq(replay_run(&g, &delays, NULL), 600 + 4 * 5 * 99.0 / 400 + 5, 0.01);
+	edit_done(&delays);
 }

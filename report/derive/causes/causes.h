@@ -25,6 +25,7 @@ struct causality {
 	size_t actor_count, actor_capacity;
 	uint32_t *first_of_image; /* by image: its main thread; NODE_NONE: none */
 	uint64_t run_ns;	  /* the end of the run, since the start of the capture */
+	double delay_ns; /* how long threads waited for a CPU on the critical path; below 0: not asked for yet */
 };
 
 /* NULL: nothing was recorded. */

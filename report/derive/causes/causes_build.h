@@ -11,6 +11,7 @@ void actors_find(struct causality *s);
 struct moment {
 	uint64_t start_ns, end_ns;
 	uint64_t value;	 /* by kind: a PID, a channel, bytes */
+	uint64_t lock;	 /* the address of what a thread waits for, or ends the waits for; 0: not recorded */
 	uint32_t actor;
 	uint32_t waker; /* of a wait for another thread: the tid of the one that ended it; 0: not recorded */
 	uint64_t woken_ns; /* when it did */

@@ -8,6 +8,11 @@
  * clean up. */
 enum { WAKE_NS = 300000, REAP_NS = 10000000, LONG_NS = 50000000 };
 
+/* The end of a Python thread is recorded before or after the wait for it has ended. */
+enum { ENDED_NS = 1000000 };
+/* So long before a wait ends another thread of the process may have told the waiting one to send something. */
+enum { TOLD_NS = 1000000 };
+
 /* A wait for any of several descriptors is for the one that is read so soon after it. */
 enum { POLLED_NS = 2000000 };
 
@@ -98,7 +103,7 @@ void link_transfers(struct linker *l)
 /* ---- the only possible cause ---- */
 
 struct ending {
-	uint64_t ns;
+	uint64_t ns, lock; /* lock: see struct moment */
 	uint32_t actor;
 };
 
@@ -114,10 +119,10 @@ static int compare_endings(const void *left, const void *right)
 	return order_of(a->ns, b->ns) ?: order_of(a->actor, b->actor);
 }
 
-static void endings_add(struct endings *e, uint64_t ns, uint32_t actor)
+static void endings_add(struct endings *e, uint64_t ns, uint64_t lock, uint32_t actor)
 {
 	e->items = mem_grow(e->items, e->count, &e->capacity, sizeof(*e->items));
-	e->items[e->count++] = (struct ending){ns, actor};
+	e->items[e->count++] = (struct ending){ns, lock, actor};
 }
 
 /* The last one that is a cause of the end of the wait, by `is_cause`, at most so long before it; NULL: none. */
@@ -128,6 +133,8 @@ static const struct ending *last_ending(const struct linker *l, const struct end
 	for (size_t i = first_place(k, 0, e->count, e->items[k].ns < wait->end_ns); i-- > 0;) {
 		if (e->items[i].ns <= wait->start_ns || wait->end_ns - e->items[i].ns > window_ns)
 			break;
+		if (e->items[i].lock && wait->lock && e->items[i].lock != wait->lock)
+			continue;
 		if (is_cause(l, wait, e->items[i].actor))
 			return &e->items[i];
 	}
@@ -183,16 +190,19 @@ enum { THREADS_MOST = 64 };
 #define SEVERAL (NODE_NONE - 1)
 
 /* The only other thread of the process that was not in a call shortly before the wait ended, within the shortest window
- * in which there is such a thread; NODE_NONE: none, or several. */
+ * in which there is such a thread; NODE_NONE: none, or several. The window is at most most_ns and a quarter of the
+ * wait: on a busy machine a thread that was woken waits for a CPU. */
 static uint32_t only_running(const struct linker *l, struct last_places *places, const struct moment *wait,
-			     uint64_t *ret_ns)
+			     uint64_t most_ns, uint64_t *ret_ns)
 {
-	static const uint64_t windows_ns[] = {1, 100000, 1000000};
+	static const uint64_t windows_ns[] = {1, 100000, 1000000, 10000000, 50000000};
 	const struct causality *s = l->causes;
 	const struct image *image = s->actors[wait->actor].image;
 	uint32_t first = s->first_of_image[image - s->context->model->images], found = NODE_NONE;
 	size_t window = sizeof(windows_ns) / sizeof(*windows_ns) - 1;
 
+	while (window && (windows_ns[window] > most_ns || windows_ns[window] * 4 > wait->end_ns - wait->start_ns))
+		window--;
 	for (uint32_t i = first; i < s->actor_count && s->actors[i].image == image; i++) {
 		uint64_t ns;
 
@@ -226,8 +236,53 @@ static uint32_t thread_of(const struct linker *l, const struct moment *wait)
 	return NODE_NONE;
 }
 
+/* The thread of the process that ended about when the wait did: what joins it in Python waits for a lock that it
+ * releases shortly before. NODE_NONE: none. */
+static uint32_t ended_beside(const struct linker *l, const struct moment *wait)
+{
+	const struct causality *s = l->causes;
+	const struct image *image = s->actors[wait->actor].image;
+	uint64_t least_ns = ENDED_NS;
+	uint32_t found = NODE_NONE;
+
+	for (uint32_t i = s->first_of_image[image - s->context->model->images];
+	     i < s->actor_count && s->actors[i].image == image; i++) {
+		uint64_t end_ns = s->actors[i].end_ns,
+			 ns = end_ns > wait->end_ns ? end_ns - wait->end_ns : wait->end_ns - end_ns;
+
+		if (i == wait->actor || !s->actors[i].ended || ns >= least_ns || end_ns <= wait->start_ns)
+			continue;
+		least_ns = ns;
+		found = i;
+	}
+	return found;
+}
+
+/* A wait of a thread beside the main one, after which it sends before it has received anything: another thread told it
+ * to, by a call that is too short to be recorded. */
+static bool sends_for_others(const struct linker *l, const struct moment *wait)
+{
+	const struct moment *send = read_after(&l->of[MOMENT_SEND], wait),
+			    *receive = read_after(&l->of[MOMENT_RECEIVE], wait);
+
+	return send && !l->causes->actors[wait->actor].is_main && (!receive || receive->start_ns > send->start_ns);
+}
+
+/* A long wait of a process that has started others: a launcher waits in many ways. */
+static bool is_of_launcher(const struct linker *l, const struct moment *wait)
+{
+	size_t process = l->causes->actors[wait->actor].image->process;
+
+	if (wait->end_ns - wait->start_ns < LONG_NS)
+		return false;
+	for (size_t i = 0; i < l->causes->context->model->process_count; i++)
+		if (l->parents[i] == process + 1)
+			return true;
+	return false;
+}
+
 struct causes_of_ends {
-	struct endings threads, processes, sends, wakes;
+	struct endings processes, sends, wakes;
 };
 
 static const struct ending *cause_of(const struct linker *l, const struct causes_of_ends *all, enum moment_kind kind,
@@ -242,8 +297,7 @@ static const struct ending *cause_of(const struct linker *l, const struct causes
 	if (cause)
 		return cause;
 	if (kind == MOMENT_WAIT)
-		return last_ending(l, &all->wakes, wait, WAKE_NS, is_thread_beside)
-			       ?: last_ending(l, &all->threads, wait, WAKE_NS, is_thread_beside);
+		return last_ending(l, &all->wakes, wait, WAKE_NS, is_thread_beside);
 	if (kind == MOMENT_RECEIVE || kind == MOMENT_POLL)
 		cause = last_ending(l, &all->sends, wait, WAKE_NS, is_other);
 	if (!cause && (kind == MOMENT_RECEIVE || kind == MOMENT_POLL))
@@ -265,13 +319,22 @@ static void link_only_cause(struct linker *l, const struct causes_of_ends *all, 
 		link_wait(l, wait, running, wait->woken_ns);
 		return;
 	}
-	cause = cause_of(l, all, kind, wait);
+	if (kind == MOMENT_POLL && sends_for_others(l, wait))
+		running = only_running(l, places, wait, TOLD_NS, &ns);
+	cause = running == NODE_NONE ? cause_of(l, all, kind, wait) : NULL;
 	if (cause) {
 		link_wait(l, wait, cause->actor, cause->ns);
 		return;
 	}
 	if (kind == MOMENT_WAIT)
-		running = only_running(l, places, wait, &ns);
+		running = ended_beside(l, wait);
+	if (kind == MOMENT_WAIT && running != NODE_NONE)
+		ns = l->causes->actors[running].end_ns < wait->end_ns ? l->causes->actors[running].end_ns
+								       : wait->end_ns - 1;
+	if (running == NODE_NONE && kind == MOMENT_WAIT)
+		running = only_running(l, places, wait, UINT64_MAX, &ns);
+	else if (running == NODE_NONE && kind == MOMENT_POLL && is_of_launcher(l, wait))
+		running = only_running(l, places, wait, TOLD_NS, &ns);
 	if (running != NODE_NONE)
 		link_wait(l, wait, running, ns);
 }
@@ -279,7 +342,7 @@ static void link_only_cause(struct linker *l, const struct causes_of_ends *all, 
 static void endings_of(const struct moments *of, struct endings *ret)
 {
 	for (size_t i = 0; i < of->count; i++)
-		endings_add(ret, of->items[i].start_ns, of->items[i].actor);
+		endings_add(ret, of->items[i].start_ns, of->items[i].lock, of->items[i].actor);
 }
 
 static void endings_sort(struct endings *e)
@@ -294,22 +357,17 @@ void link_only_causes(struct linker *l)
 	struct causes_of_ends all = {0};
 	struct last_places places = {mem_alloc(s->actor_count * sizeof(*places.of_actor))};
 
-	for (uint32_t i = 0; i < s->actor_count; i++)
-		if (s->actors[i].ended)
-			endings_add(&all.threads, s->actors[i].end_ns, i);
 	for (size_t i = 0; i < s->context->model->process_count; i++)
 		if (l->last_of[i] != NODE_NONE)
-			endings_add(&all.processes, s->actors[l->last_of[i]].end_ns, l->last_of[i]);
+			endings_add(&all.processes, s->actors[l->last_of[i]].end_ns, 0, l->last_of[i]);
 	endings_of(&l->of[MOMENT_SEND], &all.sends);
 	endings_of(&l->of[MOMENT_WAKE], &all.wakes);
-	endings_sort(&all.threads);
 	endings_sort(&all.processes);
 	endings_sort(&all.sends);
 	endings_sort(&all.wakes);
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
 		for (size_t i = 0; i < l->of[kinds[k]].count; i++)
 			link_only_cause(l, &all, &places, kinds[k], &l->of[kinds[k]].items[i]);
-	free(all.threads.items);
 	free(all.processes.items);
 	free(all.sends.items);
 	free(all.wakes.items);

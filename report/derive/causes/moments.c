@@ -152,6 +152,8 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		m.value = tf_arg_value(event_arg(e, TF_ARG_VALUE));
 	m.start_ns = causes_ns(r->linker->causes, r->image, event_start(e));
 	m.end_ns = causes_ns(r->linker->causes, r->image, e->ticks);
+	if ((kind == MOMENT_WAIT || kind == MOMENT_WAKE) && e->args_count)
+		m.lock = tf_arg_value(event_arg(e, TF_ARG_LOCK));
 	if (kind == MOMENT_WAIT && e->args_count)
 		take_waker(r, e, &m);
 	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS)

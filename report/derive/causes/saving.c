@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/causes/path.h"
+#include "report/derive/time/usage.h"
+
 void edit_init(struct edit *e, const struct causality *s)
 {
 	size_t count = editables_count(&s->editables);
@@ -118,20 +121,50 @@ static uint64_t positive(double ns)
 	return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
 }
 
-void saving_find(const struct causality *s, struct edit *e, struct saving *ret)
+/* Of the path's time in which a thread did something, as large a part as of the thread's whole time. */
+static double delay_on_path(struct causality *s)
 {
-	double error = sampling_error(s, e), before = (double)s->run_ns, after;
+	struct usages *usages;
+	struct path path;
+
+	if (s->delay_ns >= 0)
+		return s->delay_ns;
+	s->delay_ns = 0;
+	usages = usages_new(s->context->model);
+	path_find(s, 0, UINT64_MAX, &path);
+	for (size_t i = 0; i < path.count; i++) {
+		const struct actor *a = &s->actors[path.rows[i].actor];
+		struct usage_of usage;
+
+		if (path.rows[i].kind > CRITICAL_CALL || a->is_stream)
+			continue;
+		usage = usages_recorded(usages, a->image, a->thread ? a->thread->tid : a->image->pid, 0, UINT64_MAX);
+		if (usage.ticks && usage.delay_ns != TF_USAGE_UNKNOWN && a->end_ns > a->start_ns)
+			s->delay_ns += path.rows[i].ns *
+				       fmin(1, (double)usage.delay_ns / (double)(a->end_ns - a->start_ns));
+	}
+	path_done(&path);
+	usages_free(usages);
+	return s->delay_ns;
+}
+
+void saving_find(struct causality *s, struct edit *e, struct saving *ret)
+{
+	double error = sampling_error(s, e), before = (double)s->run_ns, noise, after;
 	struct edit low, high;
 
 	editable_factors(&s->editables, e->factors);
 	after = replay_run(&s->graph, e, NULL);
 	*ret = (struct saving){.before_ns = s->run_ns, .after_ns = positive(after),
 			       .saved_ns = positive(before - after)};
+	noise = after != before ? delay_on_path(s) : 0;
 	vary(s, e, error < 1 ? -error : -1, &low);
-	ret->low_ns = positive(before - replay_run(&s->graph, &low, NULL));
+	ret->low_ns = positive(before - replay_run(&s->graph, &low, NULL) - noise);
 	vary(s, e, error, &high);
 	high.unseen = UNSEEN_SHRINK;
-	ret->high_ns = positive(before - replay_run(&s->graph, &high, NULL));
+	ret->high_ns = positive(before - replay_run(&s->graph, &high, NULL) + noise);
+	if (ret->high_ns > s->run_ns)
+		ret->high_ns = s->run_ns;
 	free(low.factors);
 	free(high.factors);
 }

@@ -8,8 +8,9 @@
 
 struct saving {
 	uint64_t before_ns, after_ns;
-	/* low and high: by the errors of the shares that follow from samples, and by the waits whose end has no known
-	 * cause: low if they stay, high if what ended them came earlier, too */
+	/* low and high: by the errors of the shares that follow from samples, by how long threads on the critical path
+	 * waited for a CPU, which differs from run to run, and by the waits whose end has no known cause: low if they
+	 * stay, high if what ended them came earlier, too */
 	uint64_t saved_ns, low_ns, high_ns;
 };
 
@@ -30,7 +31,7 @@ void edit_delay(struct edit *e, const struct causality *s, const uint8_t *calls,
 
 /* In ns that the run would be shorter. */
 double saving_only(const struct causality *s, struct edit *e);
-void saving_find(const struct causality *s, struct edit *e, struct saving *ret);
+void saving_find(struct causality *s, struct edit *e, struct saving *ret);
 
 /* So many processes of one kind at a time. -ENODATA: it cannot be computed. */
 int edit_workers(struct causality *s, uint32_t count, struct edit *ret, struct err *err);
