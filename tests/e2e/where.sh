@@ -191,6 +191,10 @@ if [ -x "$targets/mpi_hang" ] && command -v mpirun >/dev/null && ranks 1 true >o
 	launcher=$!
 	ok 'MPI: a rank that does not arrive' eventually shows ranks \
 		'^COLLECTIVE  2 of 3 ranks are in MPI_Barrier; rank 1, PID [0-9]+, is not: .* at late \(.*mpi_hang.c:'
+	ok 'MPI: ranks that do the same are one entry' eventually shows ranks \
+		'^PID .*, rank [02], [0-9]+ threads?; the same in rank [02]$'
+	ok 'MPI: threads of its library are one line' eventually shows ranks \
+		'^  [0-9]+ threads? of the MPI library waits? for messages: [0-9]+'
 	kill -TERM "$(child_of "$launcher")"
 	wait "$launcher" 2>/dev/null
 else

@@ -240,10 +240,10 @@ static struct tf_thread *thread_create_apart(struct thread *t)
 	if (!process_gate.groups || !process_range || sys_is_silent)
 		return NULL;
 	t->apart = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (t->apart) {
-		t->apart->chunk.tid = (uint32_t)sys_gettid();
-		thread_init_page(t->apart, process_functions->counters);
-	}
+	if (!t->apart)
+		return NULL;
+	t->apart->chunk.tid = (uint32_t)sys_gettid();
+	thread_init_page(t->apart, process_functions->counters);
 	return t->apart;
 }
 
@@ -283,12 +283,9 @@ static bool thread_attach(struct thread *t)
 
 	/* In a child that a handler forked, the interrupted writer has yet to decrement `writing`. */
 	*t = (struct thread){.generation = THREAD_OURS,
-			     .writing = t->writing,
-			     .memo = t->memo,
-			     .has_walked = t->memo,
+			     .writing = t->writing, .memo = t->memo, .has_walked = t->memo,
 			     .area = THREAD_NO_AREA,
-			     .traffic = t->traffic_few,
-			     .traffic_many = t->traffic_many,
+			     .traffic = t->traffic_few, .traffic_many = t->traffic_many,
 			     .traffic_mask = TRAFFIC_FEW - 1,
 			     .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
 	page = t->number == 0 ? thread_init_main_page() : thread_take_first_chunk(t);
