@@ -403,6 +403,8 @@ static const struct option rows[] = {
 	 .help = "captures are read without an export; pillion export -t sqlite writes one"},
 	{"pid", 'p', OPTION_TEXT, OPTION_REFUSED, .is_nsys = true, .offset = OPTION_NO_FIELD, VERBS_OF(VERB_WHERE),
 	 .help = "the PID is the operand: pillion where PID"},
+	{"pid", 'p', OPTION_TEXT, OPTION_REFUSED, .is_nsys = true, .offset = OPTION_NO_FIELD, VERBS_OF(VERB_TOP),
+	 .help = "the PID is the operand: pillion top PID"},
 
 	{"help", 'h', OPTION_SWITCH, AT(help), VERBS_OF(VERB_ALL), .title = "General", .help = "print this text"},
 	{"help-reports", 0, OPTION_SWITCH, AT(help_reports), VERBS_OF(VERB_STATS),

@@ -34,6 +34,13 @@ enum order_key {
 	ORDER_KEY_COUNT
 };
 
+/* Of the last seconds. */
+struct view {
+	char key;
+	const char *table, *head;
+	enum column_id text;
+};
+
 static struct screen {
 	struct termios before;
 	size_t rows, columns, used; /* used: rows of this frame */
@@ -42,7 +49,7 @@ static struct screen {
 	char filter[FILTER_BYTES];
 	char message[MESSAGE_BYTES]; /* shown until the next key */
 	bool is_typing, has_quit;
-	enum view { VIEW_PROCESSES, VIEW_LINES, VIEW_FILES } view;
+	const struct view *view; /* NULL: the processes */
 	struct table table; /* of that view */
 	uint64_t table_ns;  /* the round that it is of; 0: none */
 	bool has_ranks, has_gpus; /* columns that some process has */
@@ -276,12 +283,24 @@ static void draw_process(struct top *t, const struct top_process *p, struct buff
 			draw_thread(t, &t->place.items[i], line);
 }
 
-/* ---- lines and files of the last seconds ---- */
+/* ---- lines, files and kernels of the last seconds ---- */
 
-static void view_set(enum view view)
+static bool view_set(char key)
 {
-	screen.view = screen.view == view ? VIEW_PROCESSES : view;
-	screen.table_ns = 0;
+	static const struct view views[] = {
+		{'l', "lines", "LINE", COL_LINE},
+		{'f', "files", "FILE", COL_PATH},
+		{'g', "kernels", "KERNEL", COL_NAME},
+	};
+
+	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
+		if (views[i].key != key)
+			continue;
+		screen.view = screen.view == &views[i] ? NULL : &views[i];
+		screen.table_ns = 0;
+		return true;
+	}
+	return false;
 }
 
 static void table_read(struct top *t)
@@ -292,22 +311,21 @@ static void table_read(struct top *t)
 	screen.table = (struct table){0};
 	screen.table_ns = t->at_ns;
 	for (size_t i = 0; i < TOP_TABLES; i++)
-		if (!strcmp(top_tables[i].name, screen.view == VIEW_LINES ? "lines" : "files"))
+		if (!strcmp(top_tables[i].name, screen.view->table))
 			top_tables[i].fill(t, &screen.table);
 }
 
 static void draw_table(struct top *t, struct buffer *line)
 {
 	const struct table *table = &screen.table;
-	enum column_id text = screen.view == VIEW_LINES ? COL_LINE : COL_PATH;
 	bool has_ns;
 
 	table_read(t);
 	has_ns = table_find(table, COL_TOTAL_TIME_NS) < table->column_count;
-	buffer_print(line, " TIME%%    TIME %s", screen.view == VIEW_LINES ? "LINE" : "FILE");
+	buffer_print(line, " TIME%%    TIME %s", screen.view->head);
 	put(line, true);
 	for (size_t i = 0; i < table_rows(table); i++) {
-		const char *name = table_cell(table, i, text)->text;
+		const char *name = table_cell(table, i, screen.view->text)->text;
 
 		add_percent(line, table_cell(table, i, COL_TIME_PERCENT)->real);
 		if (has_ns)
@@ -350,7 +368,7 @@ static void draw(struct top *t)
 	buffer_clear(&screen.frame);
 	buffer_text(&screen.frame, "\033[H");
 	draw_head(t, &line);
-	if (screen.view != VIEW_PROCESSES)
+	if (screen.view)
 		draw_table(t, &line);
 	else
 		draw_processes(t, &line);
@@ -361,7 +379,7 @@ static void draw(struct top *t)
 	else if (*screen.message)
 		text_escape(&line, screen.message, "");
 	else
-		buffer_print(&line, "q quit  < > sort: %s  / filter%s%s  Enter threads  l lines  f files",
+		buffer_print(&line, "q quit  <> sort: %s  / filter%s%s  Enter threads  l lines  f files  g GPU",
 			     names[screen.sort], *screen.filter ? ": " : "", screen.filter);
 	text_fit(&screen.frame, line.data, screen.columns - 1);
 	buffer_text(&screen.frame, "\033[K");
@@ -435,12 +453,12 @@ static void key_pressed(const struct top *t, const char *keys)
 		key_typed(*keys);
 	else if (*keys == 'q')
 		screen.has_quit = true;
+	else if (view_set(*keys))
+		return;
 	else if (*keys == '<' || *keys == '>')
 		screen.sort = (screen.sort + (*keys == '>' ? 1 : ORDER_KEY_COUNT - 1)) % ORDER_KEY_COUNT;
 	else if (*keys == 's' || *keys == 'x' || *keys == 'd')
 		verb_run(t, *keys == 's' ? "start" : *keys == 'x' ? "stop" : "dump");
-	else if (*keys == 'l' || *keys == 'f')
-		view_set(*keys == 'l' ? VIEW_LINES : VIEW_FILES);
 	else if (*keys == '/')
 		memset(screen.filter, 0, sizeof(screen.filter)), screen.is_typing = true;
 	else if (!strncmp(keys, "\033[A", 3) || *keys == 'k')

@@ -5,6 +5,7 @@
 #include "report/base/text.h"
 #include "report/top/top.h"
 #include "report/derive/events/filter.h"
+#include "report/derive/steps/steps.h"
 #include "report/stats/report.h"
 
 /* Reports cover at most this much of the last time. */
@@ -87,17 +88,24 @@ static void calls_fill(struct top *l, struct table *t)
 	}
 }
 
-/* A report on what the captures have of the last seconds. */
+/* What the captures have of the last seconds. */
+static struct report_context last_seconds(struct top *l)
+{
+	struct time_interval last = {l->at_ns - (uint64_t)WINDOWS * WINDOW_NS, UINT64_MAX};
+
+	filter_narrow(&l->model, &last, 1);
+	return (struct report_context){.model = &l->model, .symbols = l->symbols};
+}
+
 static void report_fill(struct top *l, const char *name, struct table *t)
 {
-	struct report_context context = {.model = &l->model, .symbols = l->symbols};
-	struct time_interval last = {l->at_ns - (uint64_t)WINDOWS * WINDOW_NS, UINT64_MAX};
 	const struct report *r = report_find(name);
+	struct report_context context;
 	struct err err;
 
 	if (!l->captures.count || !r)
 		return;
-	filter_narrow(&l->model, &last, 1);
+	context = last_seconds(l);
 	r->run(&context, t, &err);
 }
 
@@ -127,10 +135,59 @@ static void files_fill(struct top *l, struct table *t)
 	report_fill(l, "files", t);
 }
 
+static void kernels_fill(struct top *l, struct table *t)
+{
+	report_fill(l, "cuda_gpu_kern_sum", t);
+}
+
+static bool is_live(const struct top *t, const struct image *image)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->processes[i].pid == image->pid &&
+		    !strcmp(t->processes[i].host, t->model.machines[image->machine].host))
+			return true;
+	return false;
+}
+
+/* From the first step of the last seconds until now: the rate of a loop that has stopped falls. */
+static void steps_fill(struct top *l, struct table *t)
+{
+	struct report_context context;
+	struct step_list list;
+
+	table_has(t, COL_PID, COL_RANK, COL_HOST, COL_SOURCE, COL_STEPS);
+	table_column(t, "Steps/s", COLUMN_REAL);
+	table_has(t, COL_AVG_NS);
+	if (!l->captures.count)
+		return;
+	context = last_seconds(l);
+	steps_find(&context, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct step_series *s = &list.items[i];
+		uint64_t sum = 0, since = s->items[0].start_ns;
+		double seconds = l->at_ns > since ? (double)(l->at_ns - since) / 1e9 : 0;
+
+		if (!is_live(l, s->image))
+			continue;
+		for (size_t k = 0; k < s->count; k++)
+			sum += s->items[k].end_ns - s->items[k].start_ns;
+		table_number(t, s->image->pid);
+		table_text(t, image_rank(s->image));
+		table_text(t, l->model.machines[s->image->machine].host);
+		table_text(t, step_sources[s->source]);
+		table_number(t, s->count);
+		table_real(t, seconds > 0 ? round_to_tenth((double)s->count / seconds) : 0);
+		table_real(t, (double)sum / (double)s->count);
+	}
+	steps_done(&list);
+}
+
 const struct top_table top_tables[TOP_TABLES] = {
 	{"processes", "Processes", processes_fill},
 	{"devices", "GPUs", top_devices_table},
 	{"calls", "Calls in Progress", calls_fill},
+	{"kernels", "Kernels", kernels_fill},
+	{"steps", "Steps", steps_fill},
 	{"lines", "Lines", lines_fill},
 	{"files", "Files", files_fill},
 };

@@ -93,6 +93,38 @@ is $? 0 'top ends with the run'
 "$PILLION" top --once load >out 2>err
 like "$? $(cat err)" '^2 .*no such live run' 'the run has ended: status, and a message'
 
+# ---- kernels and steps ----
+
+# in_top TABLE COLUMN PATTERN TARGET: a cell of the table of the last seconds.
+in_top() {
+	"$PILLION" top --once --json --interval=100ms "$4" >top.json 2>err && cell "$1" "$2" | grep -Eq -- "$3"
+}
+
+if [ -x "$targets/cuda_steps" ] && [ -e "$PILLION_BUILD_DIR/tests/doubles/libcuda.so.1" ]; then
+	LD_LIBRARY_PATH=$PILLION_BUILD_DIR/tests/doubles pillion -o kernels --cuda-flush-interval=100 \
+		sh -c "until [ -e kernels.end ]; do \"$targets/cuda_steps\" 3; done" >out 2>run.err &
+	launcher=$!
+	ok 'kernels of the last seconds' eventually in_top kernels Name 'work<.*2>' kernels
+	like "$(cell kernels Instances | head -n 1)" '^[1-9][0-9]*$' 'and how often they ran'
+	: >kernels.end
+	wait $launcher
+fi
+cat >loop.py <<-'END'
+	import os
+	file = os.open("written", os.O_CREAT | os.O_RDWR)
+	while not os.path.exists("loop.end"):
+	    os.pwrite(file, b"1", 0)
+	    os.fsync(file)
+END
+pillion -o loop --osrt-threshold=0 python3 loop.py >out 2>run.err &
+launcher=$!
+ok 'steps of the last seconds' eventually in_top steps Steps '^[1-9]' loop
+like "$(cell steps Steps/s | head -n 1)" '^[0-9]*[1-9]' 'and their rate'
+: >loop.end
+wait $launcher
+"$PILLION" top -p 123 >out 2>err
+like "$? $(cat err)" '^2 .*pillion top PID' 'the option -p of other tools is answered'
+
 # ---- a process that pillion did not start ----
 
 rm -f ready
