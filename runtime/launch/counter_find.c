@@ -186,8 +186,7 @@ static void disks_add(const char *root, struct node_counter_set *set)
 /* Where cgroup v2 is mounted; false: nowhere. */
 static bool cgroup_mount(const char *root, char *ret, size_t size)
 {
-	static char text[1 << 16];
-	char path[PATH_MAX], *mark, *line;
+	char text[1 << 16], path[PATH_MAX], *mark, *line;
 
 	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", root);
 	if (sys_read_file(path, text, sizeof(text)) <= 0)
@@ -294,7 +293,7 @@ static void infiniband_add(const char *root, struct node_counter_set *set)
 static void interfaces_add(const char *root, struct node_counter_set *set)
 {
 	char directory[PATH_MAX], path[PATH_MAX + 8], label[COUNTER_NAME_BYTES], key[COUNTER_NAME_BYTES];
-	static char text[1 << 16];
+	char text[1 << 16];
 
 	snprintf(directory, sizeof(directory), "%s/proc/net", root);
 	snprintf(path, sizeof(path), "%s/dev", directory);

@@ -76,14 +76,20 @@ bool counter_parse(const struct node_counter *c, const char *text, uint64_t *ret
 	return true;
 }
 
-/* A large machine has more than 100 KB in /proc/stat. */
+enum { FILE_BYTES = 1 << 20 }; /* a large machine has more than 100 KB in /proc/stat */
+
+/* The buffer is not static, because RLIMIT_DATA counts what is, also in launchers that read no counters. */
 static const char *file_text(int fd)
 {
-	static char text[1 << 20];
+	static char *text;
 	size_t used = 0;
 	ssize_t n;
 
-	while (used < sizeof(text) - 1 && (n = pread(fd, text + used, sizeof(text) - 1 - used, (off_t)used)) > 0)
+	if (!text)
+		text = malloc(FILE_BYTES);
+	if (!text)
+		return "";
+	while (used < FILE_BYTES - 1 && (n = pread(fd, text + used, FILE_BYTES - 1 - used, (off_t)used)) > 0)
 		used += (size_t)n;
 	text[used] = '\0';
 	return text;
