@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "report/base/text.h"
 #include "report/base/util.h"
 
 static int by_last_digit(size_t a, size_t b, const void *context)
@@ -43,4 +45,40 @@ Test(util, a_map_knows_what_was_put_and_not_removed)
 	cr_assert(!is_new);
 	map_done(&m);
 	cr_assert_null(map_find(&m, 1, 1));
+}
+
+/* The first and the last code of each length, and what is one beyond them: too long a form, a surrogate, too large. */
+Test(util, codes_of_utf8_are_valid_up_to_their_limits)
+{
+	static const struct {
+		const char *bytes;
+		uint32_t code;
+	} cases[] = {
+	    {"\x7f", 0x7f},
+	    {"\xc2\x80", 0x80},
+	    {"\xdf\xbf", 0x7ff},
+	    {"\xe0\xa0\x80", 0x800},
+	    {"\xed\x9f\xbf", 0xd7ff},
+	    {"\xee\x80\x80", 0xe000},
+	    {"\xef\xbf\xbf", 0xffff},
+	    {"\xf0\x90\x80\x80", 0x10000},
+	    {"\xf4\x8f\xbf\xbf", 0x10ffff},
+	    {"\xc1\xbf", 0xfffd},
+	    {"\xe0\x9f\xbf", 0xfffd},
+	    {"\xed\xa0\x80", 0xfffd},
+	    {"\xed\xbf\xbf", 0xfffd},
+	    {"\xf0\x8f\xbf\xbf", 0xfffd},
+	    {"\xf4\x90\x80\x80", 0xfffd},
+	    {"\xf8\x88\x80\x80\x80", 0xfffd},
+	    {"\xc2", 0xfffd},
+	    {"\x80", 0xfffd},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *at = cases[i].bytes;
+
+		cr_expect_eq(text_next(&at), cases[i].code, "case %zu", i);
+		cr_expect_eq(at - cases[i].bytes, cases[i].code == 0xfffd ? 1 : (ptrdiff_t)strlen(cases[i].bytes),
+			     "case %zu", i);
+	}
 }
