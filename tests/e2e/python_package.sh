@@ -203,7 +203,8 @@ if from_pypi IPYTHON_PYTHON ipython ipython; then
 		x = []
 		capture = %pillion import time; time.sleep(0.05); x.append(6 * 7)
 		time.sleep(0.01)
-		print(x, [r["Num Calls"] for r in capture["osrt_sum"] if "sleep" in r["Name"]], capture["nvtx_sum"]["Range"])
+		slept = [r["Num Calls"] for r in capture["osrt_sum"] if "sleep" in r["Name"]]
+		print(x, slept, capture["nvtx_sum"]["Range"])
 		print("OS calls" in capture._repr_html_())
 	END
 	PYTHONPATH=$package:$PYTHONPATH pillion -f -o kernel "$python" -m IPython --no-banner --colors=NoColor \
