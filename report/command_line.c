@@ -461,6 +461,10 @@ static int combine(struct command_line *l, struct text *why)
 		text_add(why, "--json prints one JSON object, not a table");
 		return -EINVAL;
 	}
+	if (l->is_sarif && l->is_json) {
+		text_add(why, "--json and --sarif are two formats of the same findings");
+		return -EINVAL;
+	}
 	for (size_t i = 0; i < l->rule_count; i++)
 		is_applied |= l->rules[i].rule == l->fail_on;
 	if (!is_applied) {

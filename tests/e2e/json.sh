@@ -119,6 +119,8 @@ else
 fi
 is "$(report analyze --sarif hostile.pillion 2>err | "$python" sarif.py >out 2>&1; echo "$?")" 0 \
 	'analyze --sarif of a hostile capture is valid'
+report analyze --sarif --json hostile.pillion >out 2>err
+is "$? $(grep -c '"error":"--json and --sarif are two formats' out)" '2 1' 'analyze --sarif --json is refused'
 
 report stats --json run.pillion >/dev/full 2>err
 is "$?" 2 'a full disk'
