@@ -2,6 +2,7 @@
 """What the checks of tests/gpu are made of: running commands with a limit, compiling programs on the spot, captures and
 their reports, and what a check has seen."""
 import collections
+import contextlib
 import csv
 import io
 import os
@@ -228,7 +229,8 @@ class Session:
         killed = children(process.pid)
         moment = time.monotonic_ns()
         for pid in killed:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # a helper may end once the command is gone
+                os.kill(pid, signal.SIGKILL)
         try:
             _, err = process.communicate(timeout=20)
         except subprocess.TimeoutExpired:
