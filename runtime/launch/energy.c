@@ -91,17 +91,6 @@ static bool energy_reap(struct run *run)
 	return true;
 }
 
-static bool uses_cuda(const struct run *run)
-{
-	return run->range && __atomic_load_n(&run->range->uses_cuda, __ATOMIC_RELAXED);
-}
-
-bool energy_wants_gpus(const struct run *run)
-{
-	return run->options.counters & OPTION_COUNTER_GPU || run->options.energy == ENERGY_TRUE ||
-	       (run->options.energy == ENERGY_AUTO && uses_cuda(run));
-}
-
 int energy_tick(struct run *run)
 {
 	if (energy.is_over || (!energy.sampler && run->options.energy == ENERGY_FALSE))

@@ -9,12 +9,9 @@
 #include "runtime/launch/run.h"
 #include "runtime/shared/outside/energy_nvml.h"
 
-/* ---- energy.c ---- */
-
-bool energy_wants_gpus(const struct run *run);
-
 /* ---- energy_sampler.c ---- */
 
+bool energy_wants_gpus(const struct run *run);
 /* Samples until `stop` is closed; closes `ready` when it has read the counters of the machine once. Does not return. */
 void energy_sampler_run(struct run *run, int stop, int ready);
 

@@ -236,6 +236,17 @@ static void sources_find(struct run *run)
 	sampler.locked_ns = 0;
 }
 
+static bool uses_cuda(const struct run *run)
+{
+	return run->range && __atomic_load_n(&run->range->uses_cuda, __ATOMIC_RELAXED);
+}
+
+bool energy_wants_gpus(const struct run *run)
+{
+	return run->options.counters & OPTION_COUNTER_GPU || run->options.energy == ENERGY_TRUE ||
+	       (run->options.energy == ENERGY_AUTO && uses_cuda(run));
+}
+
 /* Returns the milliseconds until the next round, -1: the file cannot be written. */
 static int round_take(struct run *run)
 {

@@ -316,20 +316,6 @@ static uint32_t line_text(struct delays *d, const struct symbol_frame *f)
 	return number;
 }
 
-uint32_t delays_line(struct delays *d, const struct image *image, uint32_t stack)
-{
-	uint64_t *known = map_put(&d->stacks, (uint64_t)(image - d->context->model->images), stack, NULL);
-	struct buffer line = {0};
-
-	if (!*known) {
-		*known = 1;
-		if (stack && attribution_line(&d->attribution, image, stack, &line))
-			*known = interner_text_number(&d->texts, line.data) + 1;
-		buffer_done(&line);
-	}
-	return (uint32_t)(*known - 1);
-}
-
 /* The name of a kernel or a copy; 0: it is none. */
 static uint32_t operation_text(struct delays *d, const struct span_tally *t)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ranks, their waits, and the groups of waits. */
+/* The ranks, their waits, the lines of these, and the groups of waits. */
 #include "report/derive/ranks/rank_build.h"
 
 uint32_t delays_lane(struct delays *d, const struct image *image)
@@ -12,6 +12,20 @@ uint32_t delays_lane(struct delays *d, const struct image *image)
 		*place = d->lane_count;
 	}
 	return (uint32_t)(*place - 1);
+}
+
+uint32_t delays_line(struct delays *d, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&d->stacks, (uint64_t)(image - d->context->model->images), stack, NULL);
+	struct buffer line = {0};
+
+	if (!*known) {
+		*known = 1;
+		if (stack && attribution_line(&d->attribution, image, stack, &line))
+			*known = interner_text_number(&d->texts, line.data) + 1;
+		buffer_done(&line);
+	}
+	return (uint32_t)(*known - 1);
 }
 
 uint32_t delays_group(struct delays *d, const struct image *image, uint32_t function, uint32_t stack)
