@@ -198,8 +198,11 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
     def handler(profiler):
         import socket
         import time
+        capture = profiler.capture()
+        if not capture:
+            return
         os.makedirs(dir_name, exist_ok=True)
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
         name = f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
-        profiler.export_chrome_trace(os.path.join(dir_name, name))
+        capture.export("chrome", os.path.join(dir_name, name))
     return handler
