@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# CUPTI in each version and mood, MOODS_ROUNDS (20) times with different seeds: every operation is recorded or counted
+# CUPTI in each version and mood, MOODS_ROUNDS (10) times with different seeds: every operation is recorded or counted
 # in the ledger, and the program's behaviour is unchanged.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 on_doubles
-rounds=${MOODS_ROUNDS:-20}
+rounds=${MOODS_ROUNDS:-10}
 reports=cuda_gpu_trace:mangled,correlated,device_facts,ledger
 
 # round MOOD SEED: one run in a directory of its own; prints the problems found.

@@ -123,7 +123,9 @@ done
 
 # ---- the page ----
 
-if report export --help | grep -q '^  html .*this build has no'; then
+if [ -z "${PILLION_TESTS_LONG:-}" ]; then
+	skip 'the page' 'scripts/test --long has it'
+elif report export --help | grep -q '^  html .*this build has no'; then
 	skip 'the page' 'this build has no zlib'
 elif ! node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null; then
 	skip 'the page' 'no Node 18'
