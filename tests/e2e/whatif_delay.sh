@@ -19,7 +19,7 @@ print(row)
 assert answer['capture'] == [] and row['Num Calls'] == calls, answer
 assert row['Slope Low'] <= row['Slope'] <= row['Slope High'], row
 assert low <= row['Slope'] <= high, row
-assert row['Delay (ns)'] >= 10e6 * calls, row
+assert row['Delay (ns)'] >= 0.999 * 10e6 * calls, row  # the recorder and the report differ in the rate of the clock
 END
 
 for case in 'serial 0.5 1.5' 'slack -0.5 0.5'; do
