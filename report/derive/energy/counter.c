@@ -183,7 +183,8 @@ const struct counter_series *counters_of(const struct model *m, size_t *ret_coun
 			if (s->is_rate)
 				rates_compute(s);
 		}
-		sort_unless_sorted(c->items + first, c->count - first, sizeof(*c->items), compare_series);
+		if (c->count > first)
+			sort_unless_sorted(c->items + first, c->count - first, sizeof(*c->items), compare_series);
 	}
 	*ret_count = c->count;
 	return c->items;
