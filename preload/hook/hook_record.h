@@ -120,7 +120,8 @@ static inline size_t hook_length(const char *s)
 }
 
 /* Calls `real`, stores its result in `result` and records the call as the row's `record` requires. If calls are not
- * recorded, the function returns from here. HOOK_CURRENT is the row's id. */
+ * recorded, the function returns from here. HOOK_CURRENT is the row's id. For wrappers that are written by hand:
+ * preload/libc/generate_exports.py writes the same statements into the others, and both must change together. */
 #define HOOK_TIME(real, record)                                                                                        \
 	do {                                                                                                           \
 		struct call event_;                                                                                    \
