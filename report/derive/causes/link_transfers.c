@@ -163,18 +163,14 @@ static bool is_other(const struct linker *l, const struct moment *wait, uint32_t
 	return actor != wait->actor;
 }
 
-/* Where each actor was found last. The waits of a thread are in the order of time, so the next place is near. */
-struct last_places {
-	size_t *of_actor;
-};
-
 enum { NEAR = 8 };
 
-/* When the actor was last not in a long call, before that time. */
-static uint64_t last_running(const struct linker *l, struct last_places *places, uint32_t actor, uint64_t ns)
+/* When the actor was last not in a long call, before that time. `places` has, by actor, the long call that the last
+ * search found: the waits of a thread are in the order of time, so the next one is near. */
+static uint64_t last_running(const struct linker *l, size_t *places, uint32_t actor, uint64_t ns)
 {
 	const struct moment *all = l->of[MOMENT_LONG].items;
-	size_t count = l->of[MOMENT_LONG].count, at = places->of_actor[actor], near = at + NEAR;
+	size_t count = l->of[MOMENT_LONG].count, at = places[actor], near = at + NEAR;
 
 #define IS_BEFORE(i) (all[i].actor < actor || (all[i].actor == actor && all[i].end_ns < ns))
 	while (at < count && at < near && IS_BEFORE(at))
@@ -182,7 +178,7 @@ static uint64_t last_running(const struct linker *l, struct last_places *places,
 	if ((at == near && at < count && IS_BEFORE(at)) || (at && !IS_BEFORE(at - 1)))
 		at = first_place(i, 0, count, IS_BEFORE(i));
 #undef IS_BEFORE
-	places->of_actor[actor] = at;
+	places[actor] = at;
 	return at < count && all[at].actor == actor && all[at].start_ns < ns ? all[at].start_ns : ns - 1;
 }
 
@@ -192,7 +188,7 @@ enum { THREADS_MOST = 64 };
 /* The only other thread of the process that was not in a call shortly before the wait ended, within the shortest window
  * in which there is such a thread; NODE_NONE: none, or several. The window is at most most_ns and a quarter of the
  * wait: on a busy machine a thread that was woken waits for a CPU. */
-static uint32_t only_running(const struct linker *l, struct last_places *places, const struct moment *wait,
+static uint32_t only_running(const struct linker *l, size_t *places, const struct moment *wait,
 			     uint64_t most_ns, uint64_t *ret_ns)
 {
 	static const uint64_t windows_ns[] = {1, 100000, 1000000, 10000000, 50000000};
@@ -305,7 +301,7 @@ static const struct ending *cause_of(const struct linker *l, const struct causes
 	return cause ?: last_ending(l, &all->processes, wait, REAP_NS, is_descendant);
 }
 
-static void link_only_cause(struct linker *l, const struct causes_of_ends *all, struct last_places *places,
+static void link_only_cause(struct linker *l, const struct causes_of_ends *all, size_t *places,
 			    enum moment_kind kind, struct moment *wait)
 {
 	const struct ending *cause;
@@ -355,7 +351,7 @@ void link_only_causes(struct linker *l)
 	static const enum moment_kind kinds[] = {MOMENT_READ, MOMENT_RECEIVE, MOMENT_POLL, MOMENT_WAIT, MOMENT_CHILD};
 	const struct causality *s = l->causes;
 	struct causes_of_ends all = {0};
-	struct last_places places = {mem_alloc(s->actor_count * sizeof(*places.of_actor))};
+	size_t *places = mem_alloc(s->actor_count * sizeof(*places));
 
 	for (size_t i = 0; i < s->context->model->process_count; i++)
 		if (l->last_of[i] != NODE_NONE)
@@ -367,9 +363,9 @@ void link_only_causes(struct linker *l)
 	endings_sort(&all.wakes);
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
 		for (size_t i = 0; i < l->of[kinds[k]].count; i++)
-			link_only_cause(l, &all, &places, kinds[k], &l->of[kinds[k]].items[i]);
+			link_only_cause(l, &all, places, kinds[k], &l->of[kinds[k]].items[i]);
 	free(all.processes.items);
 	free(all.sends.items);
 	free(all.wakes.items);
-	free(places.of_actor);
+	free(places);
 }

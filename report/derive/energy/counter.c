@@ -162,6 +162,7 @@ static int compare_series(const void *left, const void *right)
 const struct counter_series *counters_of(const struct model *m, size_t *ret_count)
 {
 	struct counters *c = attachment_find(&m->attachments, &counters_kind);
+	bool has_several;
 	size_t first;
 
 	if (!c) {
@@ -170,14 +171,12 @@ const struct counter_series *counters_of(const struct model *m, size_t *ret_coun
 		first = c->count;
 		for (size_t i = 0; i < m->energy_count; i++)
 			file_read(m, &m->energies[i], c);
+		has_several = is_of_several_machines(c, first);
 		for (size_t i = first; i < c->count; i++) {
 			struct counter_series *s = &c->items[i];
 			struct buffer of = {0};
 
-			if (is_of_several_machines(c, first))
-				buffer_text(&of, m->machines[s->machine].host);
-			else
-				buffer_text(&of, "");
+			buffer_text(&of, has_several ? m->machines[s->machine].host : "");
 			s->of = of.data;
 			sort_unless_sorted(s->points, s->count, sizeof(*s->points), compare_points);
 			if (s->is_rate)
