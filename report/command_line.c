@@ -248,7 +248,8 @@ static const struct option rows[] = {
 	 .help = "what the end of this step of the main loop waited for, back to its start: the steps that the report "
 		 "steps has of the process whose steps take most of the time"},
 	{"range", 0, OPTION_TEXT, AT(range), VERBS_OF(VERB_CRITICAL), .value = "RANGE[@DOMAIN][/INDEX]",
-	 .help = "likewise of NVTX ranges: all of this name, or the one with this index from 0; @*: any domain"},
+	 .help = "likewise of NVTX ranges: all of this name, or the one with this index, as --filter-nvtx has "
+		 "it; @*: any domain"},
 	{"source", 0, OPTION_TEXT, AT(source), VERBS_OF(VERB_STATS), .value = "FILE",
 	 .help = "report lines: the text of FILE with the cost of each line; the end of its path is enough"},
 	{"source-root", 0, OPTION_OWN, SET(source_root), VERBS_OF(VERB_STATS | VERB_MCP), .value = "DIRECTORY",
@@ -291,8 +292,8 @@ static const struct option rows[] = {
 	 .help = "only what overlaps this interval since the start of the run; numbers with ns, us, ms or s; either "
 		 "may be omitted"},
 	{"filter-nvtx", 0, OPTION_TEXT, AT(filter_nvtx), VERBS_OF(VERB_FILTERS), .value = "RANGE[@DOMAIN][/INDEX]",
-	 .help = "only what overlaps these NVTX ranges: all of this name, or the one with this index from 0; @*: any "
-		 "domain"},
+	 .help = "only what overlaps these NVTX ranges: all of this name, or the one with this index from 0, or "
+		 "from -1, the last one, backwards; @*: any domain"},
 	{"at", 0, OPTION_TEXT, AT(at), VERBS_OF(VERB_START), .title = "When", .value = "/TIME|+TIME|HH:MM:SS",
 	 .help = "start later: at the next multiple of TIME of the wall clock, such as /10s, which is the same on all "
 		 "hosts; after TIME; or at a time of the day"},

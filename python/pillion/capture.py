@@ -108,10 +108,11 @@ class Capture:
             warnings.warn(message, RuntimeWarning, stacklevel=3)
         return done.stdout
 
-    def table(self, report, *, by=None, filter_time=None, filter_nvtx=None, top=None):
-        """A report of `pillion stats`. `by`, `filter_time`, `filter_nvtx` and `top` are its options."""
+    def table(self, report, *, by=None, filter_time=None, filter_nvtx=None, top=None, group_by=None, sort=None):
+        """A report of `pillion stats`, whose options the other arguments are."""
         import json
-        options = {"by": by, "filter-time": filter_time, "filter-nvtx": filter_nvtx, "top": top}
+        options = {"by": by, "filter-time": filter_time, "filter-nvtx": filter_nvtx, "top": top, "group-by": group_by,
+            "sort": sort}
         given = [f"--{name}={value}" for name, value in options.items() if value is not None]
         given += [] if filter_nvtx else self._filter
         return Table(report, json.loads(self._read("stats", "-q", "-f", "json", "-r", report, *given, *self.paths)))
@@ -170,9 +171,10 @@ class Capture:
                 found[file] = lines
         return found
 
-    def export(self, type, path):
-        """Writes a file of a type of `pillion export`: "html", "chrome", "perfetto", ..."""
-        self._read("export", "-q", "-f", "true", "-t", type, "-o", os.fspath(path), *self._filter, *self.paths)
+    def export(self, type, path, metric=None):
+        """Writes a file of a type of `pillion export`: "html", "chrome", "perfetto", ... `metric` is its option."""
+        given = [] if metric is None else [f"--metric={metric}"]
+        self._read("export", "-q", "-f", "true", "-t", type, "-o", os.fspath(path), *given, *self._filter, *self.paths)
 
     def summary(self):
         """The lines that pillion prints at the end of a run."""

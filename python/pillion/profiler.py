@@ -5,7 +5,8 @@ import os
 import sys
 
 from pillion import ranges
-from pillion.capture import Capture, Table
+from pillion.averages import Averages
+from pillion.capture import Capture, PillionError
 from pillion.cuda import CudaProfiler
 
 WAIT, WARMUP, ACTIVE = "wait", "warm-up", "active"
@@ -25,6 +26,10 @@ class _Schedule:
             return WAIT
         step = (step - self.first) % self.cycle
         return WAIT if step < self.wait else WARMUP if step < self.warmup else ACTIVE
+
+    def is_last(self, step):
+        """Whether a cycle ends with this step."""
+        return self.first <= step < self.end and (step - self.first) % self.cycle == self.cycle - 1
 
     def phase_end(self, step):
         """A later step; all before it have the phase of this one."""
@@ -73,6 +78,8 @@ class Profiler:
     for a step's number. `cuda=False` leaves the CUDA runtime alone; `on_active` is called with the profiler after each
     series of active steps, and so is `on_trace_ready`, which is torch.profiler's name for it."""
 
+    _torch_step = None  # a range beside the operators around each active step
+
     def __init__(self, schedule=None, name="step", cuda=True, on_active=None, on_trace_ready=None):
         if schedule is not None and not callable(schedule):
             raise TypeError("schedule must be a function of the step's number, such as what pillion.schedule() returns,"
@@ -81,9 +88,9 @@ class Profiler:
         # Before this step, step() has nothing to do but to count. Schedules of others may change with each step.
         self._busy_step, self._phase_end = 0, getattr(self._schedule, "phase_end", lambda step: step + 1)
         self._name, self._on_active = name, on_active or on_trace_ready
-        self._active = 0  # series of active steps
+        self._number = None  # of the last series of active steps in this process
         self._cuda = CudaProfiler() if cuda else None
-        self._is_open, self._window = False, None
+        self._is_open, self._window, self._shows_flops = False, None, False
         self.step_number, self.phase = 0, None
 
     def start(self):
@@ -105,8 +112,7 @@ class Profiler:
         self._leave_step()
         last, self.step_number = self.phase, number
         phase = self._schedule(number)
-        # A schedule without pauses has one cycle after the other in one capture range.
-        if last == ACTIVE != phase:
+        if last == ACTIVE and (phase != ACTIVE or self._ends_series(number - 1)):
             self._close()
         self._enter_phase(phase)
 
@@ -119,17 +125,25 @@ class Profiler:
         if self._is_open:
             self._close()
 
+    def _ends_series(self, step):
+        """A schedule without pauses has one cycle after the other in one capture range."""
+        return False
+
     def _enter_phase(self, phase):
         if phase == ACTIVE and not self._is_open:
             self._open()
         self.phase = phase
         if phase != WAIT:
             ranges.range_push(self._name if phase == ACTIVE else WARMUP, payload=self.step_number, domain=DOMAIN)
+            if phase == ACTIVE and self._torch_step:
+                ranges.range_push(self._torch_step)
         if phase == WAIT or not ranges.is_active():
             self._busy_step = self._phase_end(self.step_number)
 
     def _leave_step(self):
         if self.phase != WAIT:
+            if self.phase == ACTIVE and self._torch_step:
+                ranges.range_pop()
             ranges.range_pop(DOMAIN)
 
     def _open(self):
@@ -137,33 +151,55 @@ class Profiler:
         if self._cuda:
             self._cuda.start()
         self._window = ranges.range_start(ACTIVE, domain=DOMAIN)
+        self._number = _series.opened()
 
     def _close(self):
         self._is_open = False
         ranges.range_end(self._window, DOMAIN)
         if self._cuda:
             self._cuda.stop()
-        self._active += 1
         if self._on_active:
             self._on_active(self)
 
     def capture(self):
-        """The last series of active steps in the capture of this run, while it goes on; None without pillion."""
+        """The last series of active steps in what this process has recorded, while it goes on; None without
+        pillion."""
         output = os.environ.get("PILLION_OUTPUT")
-        if not output or not ranges.is_active() or not self._active:
+        if not output or not ranges.is_active() or self._number is None:
             return None
-        return Capture(output, filter_nvtx=f"{ACTIVE}@{DOMAIN}/{self._active - 1}")
+        # From the end: series before the beginning of the recording are not in it.
+        return Capture(*(_own_traces() or [output]), filter_nvtx=f"{ACTIVE}@{DOMAIN}/{self._number - _series.count}")
+
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+        """The operators of the last series of active steps."""
+        capture = self.capture()
+        if not capture or not _records_operators():
+            return Averages([], _what_is_missing())
+        group = "shape" if group_by_input_shape else f"stack:{group_by_stack_n}" if group_by_stack_n else "name"
+        try:
+            return Averages(capture.table("pytorch_sum", group_by=group), _what_is_missing(), self._shows_flops)
+        except PillionError as error:
+            return Averages([], str(error))
+
+    def _export(self, type, path, **options):
+        capture = self.capture()
+        why = None if capture else _what_is_missing()
+        try:
+            if capture:
+                capture.export(type, path, **options)
+        except PillionError as error:
+            why = str(error)
+        if why:
+            import warnings
+            warnings.warn(f"{os.fspath(path)} is not written: {why}", RuntimeWarning, stacklevel=3)
 
     def export_chrome_trace(self, path):
         """Writes the last series of active steps for chrome://tracing, Perfetto or TensorBoard."""
-        capture = self.capture()
-        if capture:
-            capture.export("chrome", path)
+        self._export("chrome", path)
 
-    def key_averages(self, **ignored):
-        """PyTorch's operators in them, a Table; it has rows with `pillion --pytorch=autograd-nvtx`."""
-        capture = self.capture()
-        return capture.table("pytorch_sum") if capture else Table("pytorch_sum", [])
+    def export_stacks(self, path, metric="self_cpu_time_total"):
+        """Writes folded stacks: of CPU samples, or of what the devices executed."""
+        self._export("folded", path, metric="cpu" if "cpu" in metric else "gpu")
 
     def __enter__(self):
         self.start()
@@ -173,24 +209,104 @@ class Profiler:
         self.stop()
 
 
+# ---- what it reads ----
+
+OPERATORS = "--pytorch=autograd-shapes-nvtx"
+
+
+def _records_operators():
+    return ranges.is_active() and os.environ.get("PILLION_PYTORCH", "none") != "none"
+
+
+def _what_is_missing():
+    """How to start the program so that its operators are recorded."""
+    environment = "PILLION_PYTORCH=autograd-shapes-nvtx in its environment"
+    if ranges.is_active() and os.environ.get("PILLION_OUTPUT"):
+        return (f"pillion: PyTorch's operators are not recorded: start the program as `pillion {OPERATORS} COMMAND`, or "
+            f"with {environment}")
+    return (f"pillion: this process is not recorded: start it as `pillion {OPERATORS} COMMAND`, or with LD_PRELOAD=the "
+        f"path of libpillion.so, PILLION_OUTPUT=DIRECTORY and {environment}")
+
+
+class _Series:
+    """Counts the series of active steps of this process, whose trace a forked child does not share."""
+
+    def __init__(self):
+        self.process, self.count = os.getpid(), 0
+
+    def opened(self):
+        if self.process != os.getpid():
+            self.__init__()
+        self.count += 1
+        return self.count - 1
+
+
+_series = _Series()
+
+
+def _own_traces():
+    """The trace of this process, which may be in a spool: numbers of ranges are then those of this process."""
+    own = f".{os.getpid()}."
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+            places = [line.rstrip("\n").split(None, 5) for line in maps if line.endswith(".trace\n")]
+    except OSError:
+        return []
+    return sorted({place[5] for place in places if own in os.path.basename(place[5])})
+
+
 # ---- names of torch.profiler ----
 
 class ProfilerActivity(enum.Enum):
     """What is recorded is said on pillion's command line."""
-    CPU, CUDA, XPU = range(3)
+    CPU, CUDA, XPU, MTIA, HPU, PrivateUse1 = range(6)
+
+
+def supported_activities():
+    return {ProfilerActivity.CPU, ProfilerActivity.CUDA}
 
 
 class profile(Profiler):
-    """torch.profiler.profile. Its other arguments (activities, record_shapes, profile_memory, with_stack, ...) are
-    options of the command line here: `pillion --pytorch=autograd-shapes-nvtx --memory=all COMMAND`."""
+    """torch.profiler.profile. The arguments that say what is recorded (activities, record_shapes, profile_memory,
+    with_stack, ...) are options of the command line here: `pillion --pytorch=autograd-shapes-nvtx COMMAND`.
 
-    def __init__(self, *, schedule=None, on_trace_ready=None, **of_the_command_line):
+    As a decorator, `@profile` or `@profile(name=, color=, category=, domain=)`, it is a range around each call."""
+
+    _torch_step = "ProfilerStep*, op_id = 0"  # a row of torch.profiler's tables, in the form of an operator's range
+
+    def __new__(cls, function=None, **options):
+        if function is not None or not options.keys().isdisjoint(("name", "color", "category", "domain")):
+            return ranges.profile(function, **options)
+        return super().__new__(cls)
+
+    def __init__(self, *, schedule=None, on_trace_ready=None, with_flops=False, **of_the_command_line):
         super().__init__(schedule, on_trace_ready=on_trace_ready)
+        self._shows_flops = with_flops
+
+    def __call__(self, function):
+        return ranges.profile(function)
+
+    @property
+    def step_num(self):
+        return self.step_number
+
+    def _ends_series(self, step):
+        """torch.profiler calls on_trace_ready at the end of each cycle."""
+        is_last = getattr(self._schedule, "is_last", None)
+        return is_last is not None and is_last(step)
+
+    def add_metadata(self, key, value):
+        """A mark with this payload."""
+        ranges.mark("metadata", payload={str(key): value}, domain=DOMAIN)
+
+    add_metadata_json = preset_metadata_json = add_metadata
 
 
 def record_function(name, args=None):
-    """torch.profiler.record_function: a range around a `with` block or each call of a function."""
-    return ranges.annotate(name)
+    """torch.profiler.record_function: a range around a `with` block or each call of a function. Where operators are
+    recorded, it is PyTorch's own, so that it is one of them."""
+    torch = sys.modules.get("torch.autograd.profiler")
+    return torch.record_function(name, args) if torch and _records_operators() else ranges.annotate(name)
 
 
 def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
@@ -198,11 +314,9 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
     def handler(profiler):
         import socket
         import time
-        capture = profiler.capture()
-        if not capture:
-            return
-        os.makedirs(dir_name, exist_ok=True)
+        if profiler.capture():
+            os.makedirs(dir_name, exist_ok=True)
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
         name = f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
-        capture.export("chrome", os.path.join(dir_name, name))
+        profiler.export_chrome_trace(os.path.join(dir_name, name))
     return handler

@@ -172,7 +172,7 @@ print(pillion.magic.pillion("-f true -o kept", "").paths[0])') $(ls -d kept.pill
 
 cat >torch_names.py <<'END'
 import time, pillion
-from pillion.profiler import profile, record_function, ProfilerActivity, schedule, tensorboard_trace_handler
+from pillion import profile, record_function, ProfilerActivity, schedule, tensorboard_trace_handler
 @pillion.annotate
 def plain(): pass
 @pillion.annotate()
@@ -185,15 +185,26 @@ with profile(activities=[ProfilerActivity.CPU], schedule=schedule(wait=1, warmup
     for i in range(10):
         with record_function("work"): pass
         prof.step()
-print(len(prof.key_averages()))
+@profile(domain="jobs")
+def decorated(): pass
+@profile
+def bare(): pass
+decorated(), bare(), profile()(bare)()
+print(len(prof.key_averages()), prof.key_averages().table(sort_by="count", row_limit=10))
 END
-is "$("$python" torch_names.py 2>&1; ls -d log 2>/dev/null)" 0 "torch.profiler's names do nothing unrecorded"
+"$python" torch_names.py >out 2>err
+is "$? $(ls -d log 2>/dev/null) $(sed 's/,.*//' out)" \
+	'0  0 pillion: this process is not recorded: start it as `pillion --pytorch=autograd-shapes-nvtx COMMAND`' \
+	"torch.profiler's names: the table of a program that is not recorded says how to record it"
+like "$(cat err)" 'RuntimeWarning: log/.*\.pt\.trace\.json is not written: pillion: this process is not recorded' \
+	'and a file that is not written is named'
 pillion -f -o names "$python" torch_names.py >out 2>err
-is "$? $(cat out) $(cat log/*.pt.trace.json | grep -c '"name":"work"')" '0 0 4' \
+is "$? $(sed 's/ with .*//' out) $(cat log/*.pt.trace.json | grep -c '"name":"work"')" "0 0 pillion: PyTorch's operators \
+are not recorded: start the program as \`pillion --pytorch=autograd-shapes-nvtx COMMAND\`, or 4" \
 	'on_trace_ready, tensorboard_trace_handler: the active steps of each series'
 is "$(find log -name '*.pt.trace.json' | wc -l)" 2 'and a file for each of them'
-is "$(report stats -q -r nvtx_sum -f csv names.pillion | grep -oE '(plain|called|block|work)$' | sort | tr '\n' ' ')" \
-	'block called plain work ' 'annotate() without a message: the name of the function'
+is "$(report stats -q -r nvtx_sum -f csv names.pillion | grep -oE '(plain|called|block|work|jobs:decorated|bare)$' | sort | tr '\n' ' ')" \
+	'bare block called jobs:decorated plain work ' 'annotate() without a message: the name of the function'
 
 # ---- the line magic ----
 

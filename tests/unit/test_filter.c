@@ -92,6 +92,7 @@ Test(filter, passes_what_both_filters_pass)
 Test(filter, finds_a_range)
 {
 	cr_assert_eq(filter_nvtx(&model, "r", &err), 0, "%s", err.text);
+	cr_expect_eq(filter_nvtx(&model, "r/-1", &err), 0, "%s", err.text);
 	cr_expect_eq(calls(), 3);
 	cr_expect_eq(ranges(), 1);
 	cr_assert_eq(filter_time(&model, "8us/", &err), 0);
@@ -117,7 +118,8 @@ Test(filter, tells_which_ranges_there_are)
 	cr_expect_not_null(strstr(err.text, "the capture has: r"), "%s", err.text);
 	cr_expect_eq(filter_nvtx(&model, "r@other", &err), -ENODATA);
 	cr_expect_eq(filter_nvtx(&model, "r/1", &err), -ENODATA);
-	cr_expect_eq(filter_nvtx(&model, "r/-1", &err), -EINVAL);
+	cr_expect_eq(filter_nvtx(&model, "r/-2", &err), -ENODATA);
+	cr_expect_eq(filter_nvtx(&model, "r/-", &err), -EINVAL);
 	cr_expect_eq(filter_nvtx(&model, "@d", &err), -EINVAL);
 	cr_expect_eq(calls(), 10);
 }

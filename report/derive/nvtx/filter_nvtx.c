@@ -14,7 +14,8 @@ struct range_search {
 	const struct model *model;
 	const struct image *image;
 	struct buffer range, domain; /* domain NULL: the default one; "*": any */
-	long index;		     /* -1: all ranges */
+	bool has_index;		     /* false: all ranges */
+	long index;		     /* negative: from the end, -1 is the last one */
 	const char *option;	     /* for messages */
 	struct nvtx_instance *found;
 	size_t count, capacity;
@@ -40,15 +41,15 @@ static int parse_range_spec(struct range_search *s, const char *spec, struct err
 
 	if (*at == '@')
 		at = copy_part(at + 1, "/", &s->domain);
-	s->index = -1;
 	if (*at == '/') {
 		errno = 0;
-		s->index = isdigit((unsigned char)at[1]) ? strtol(at + 1, &end, 10) : -1;
-		if (s->index < 0 || *end || errno)
-			return err_set(
-				err, -EINVAL,
-				"%s=%.200s: an index from 0 must follow '/'; write '\\/' for a plain '/'",
-				s->option, spec);
+		s->has_index = isdigit((unsigned char)at[at[1] == '-' ? 2 : 1]);
+		s->index = s->has_index ? strtol(at + 1, &end, 10) : 0;
+		if (!s->has_index || *end || errno)
+			return err_set(err, -EINVAL,
+				       "%s=%.200s: an index from 0, or -1 for the last range, must follow '/'; write "
+				       "'\\/' for a plain '/'",
+				       s->option, spec);
 	}
 	if (!*s->range.data)
 		return err_set(err, -EINVAL, "%s=%.200s: must be RANGE[@DOMAIN][/INDEX]", s->option, spec);
@@ -172,9 +173,11 @@ int nvtx_instances(const struct model *m, const char *option, const char *spec, 
 	}
 	if (s.count)
 		qsort(s.found, s.count, sizeof(*s.found), instances_by_start);
-	if (!code && (!s.count || s.index >= (long)s.count)) {
+	if (s.index < 0)
+		s.index += (long)s.count;
+	if (!code && (!s.count || s.index < 0 || s.index >= (long)s.count)) {
 		code = report_no_match(&s, spec, err);
-	} else if (!code && s.index >= 0) {
+	} else if (!code && s.has_index) {
 		s.found[0] = s.found[s.index];
 		s.count = 1;
 	}
