@@ -44,8 +44,8 @@ class Average:
         raise AttributeError(name)
 
     def __repr__(self):
-        return (f"<pillion.Average {self.key}: {self.count} calls, self CPU {time_text(self.self_cpu_time_total)}, self "
-            f"CUDA {time_text(self.self_device_time_total)}>")
+        return (f"<pillion.Average {self.key}: {self.count} calls, self CPU {time_text(self.self_cpu_time_total)}, "
+            f"self CUDA {time_text(self.self_device_time_total)}>")
 
 
 def time_text(us, unit=None):
@@ -98,7 +98,8 @@ class Averages(list):
         cpu = self.self_cpu_time_total
         gpu = sum(one.self_device_time_total for one in self)
         longest = max(len(one.key) for one in self) + 4
-        yield ("Name", longest if max_name is None else min(longest, max_name), ">", lambda one: cut(one.key, max_name))
+        longest = longest if max_name is None else min(longest, max_name)
+        yield "Name", longest, ">", lambda one: cut(one.key, max_name)
         yield "Self CPU %", WIDTH, ">", lambda one: share_text(one.self_cpu_time_total, cpu)
         yield "Self CPU", WIDTH, ">", lambda one: time_text(one.self_cpu_time_total, unit)
         yield "CPU total %", WIDTH, ">", lambda one: share_text(one.cpu_time_total, cpu)

@@ -222,8 +222,8 @@ def _what_is_missing():
     """How to start the program so that its operators are recorded."""
     environment = "PILLION_PYTORCH=autograd-shapes-nvtx in its environment"
     if ranges.is_active() and os.environ.get("PILLION_OUTPUT"):
-        return (f"pillion: PyTorch's operators are not recorded: start the program as `pillion {OPERATORS} COMMAND`, or "
-            f"with {environment}")
+        return (f"pillion: PyTorch's operators are not recorded: start the program as `pillion {OPERATORS} COMMAND`, "
+            f"or with {environment}")
     return (f"pillion: this process is not recorded: start it as `pillion {OPERATORS} COMMAND`, or with LD_PRELOAD=the "
         f"path of libpillion.so, PILLION_OUTPUT=DIRECTORY and {environment}")
 

@@ -6,8 +6,8 @@
 #include "report/derive/events/filter.h"
 
 /* "RANGE[@DOMAIN][/INDEX]": the NVTX ranges of that text, all of them or the INDEX-th by its start, counted from 0, or
- * from -1, the last one, backwards. Domain '*' is any domain; '\' escapes '@', '/' and '\'. 0, -EINVAL, or -ENODATA if there is no such range; err
- * then names some that exist. */
+ * backwards from -1, the last one. Domain '*' is any domain; '\' escapes '@', '/' and '\'. 0, -EINVAL, or -ENODATA if
+ * there is no such range; err then names some that exist. */
 int filter_nvtx(struct model *m, const char *spec, struct err *err);
 
 /* One of these ranges, in the common time. */
