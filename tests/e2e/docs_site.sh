@@ -9,7 +9,7 @@ status=$?
 [ "$status" -ne 77 ] || skip_all "mkdocs-material is out of reach: $(tail -1 err)"
 is "$status" 0 'the site is built, and has no broken link'
 [ "$status" = 0 ] || diag "$(cat err)"
-for page in "$root"/docs/user/*.md "$root"/docs/dev/*.md; do
+for page in "$root"/docs/{user,tutorials,how,dev}/*.md; do
 	name=${page#"$root/docs/"}
 	ok "$name is in the navigation" grep -q "$name" "$root/mkdocs.yml"
 	ok "$name is a page" test -s "$root/build-docs/site/${name%.md}.html"
