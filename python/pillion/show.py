@@ -3,7 +3,8 @@
 from html import escape
 
 # What a role did, as the page draws it: computing, waiting for a CPU, for others, in calls.
-COLORS = {"cpu": "#4a9a5b", "polling": "#b3261e", "runnable": "#d99f38", "wait": "#c8ced8", "call": "#2962c8"}
+COLORS = {"cpu": "#4a9a5b", "import": "#9fc9a8", "polling": "#b3261e", "runnable": "#d99f38", "wait": "#c8ced8",
+          "call": "#2962c8"}
 UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns"))
 ROWS = 6
 

@@ -129,15 +129,16 @@ static void add_part(const struct answer *a, const struct role *r, const struct 
 
 static void add_role(const struct answer *a, const struct role *r, struct table *t)
 {
-	uint64_t polling_ns = r->cpu_ns < r->polling_ns ? r->cpu_ns : r->polling_ns;
+	struct role_cpu cpu = role_cpu(r);
 	struct buffer hot = {0}, poll = {0};
 
 	role_hot_frame(&a->context, r, &hot);
 	if (r->polls.count)
 		role_frame(&a->context, &r->polls.items[0], &poll);
 	const struct role_part parts[] = {
-		{"cpu", r->cpu_ns - polling_ns, .frame = &hot},
-		{"polling", polling_ns, .frame = &poll},
+		{"cpu", cpu.work_ns, .frame = &hot},
+		{"import", cpu.import_ns},
+		{"polling", cpu.polling_ns, .frame = &poll},
 		{"runnable", r->delay_ns},
 		{"stopped", r->stopped_ns},
 		{"blocked outside of calls", r->unexplained_ns},

@@ -173,7 +173,7 @@ static void find_line(const struct choice *k, const struct role *r, struct fix_f
 
 static void propose_cpu(struct choice *k, const struct role *r)
 {
-	uint64_t idle_ns = r->import_ns + r->polling_ns, cpu_ns = r->cpu_ns > idle_ns ? r->cpu_ns - idle_ns : 0;
+	uint64_t cpu_ns = role_cpu(r).work_ns;
 	struct fix_first_cause cause = {.rule = "bound_by", .how = "if it took half of its time", .is_bound = true,
 					.is_cpu = !samples_any(k->context->model)};
 	uint64_t line_ns = cpu_ns;

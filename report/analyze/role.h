@@ -87,6 +87,13 @@ bool role_call_waits(const struct role *r, enum blocked_kind kind, uint64_t ns, 
 /* Time that the role did not wait for others. */
 uint64_t role_own_ns(const struct role *r);
 
+/* The CPU time of a role; the parts add up to cpu_ns. */
+struct role_cpu {
+	uint64_t work_ns, import_ns, polling_ns;
+};
+
+struct role_cpu role_cpu(const struct role *r);
+
 /* The average number of its threads that existed at a time, at least 1. */
 double role_width(const struct role *r);
 

@@ -19,9 +19,20 @@ bool role_call_waits(const struct role *r, enum blocked_kind kind, uint64_t ns, 
 	       (kind == BLOCKED_SLEEP && count > 1 && ns / count < SHORT_SLEEP_NS);
 }
 
+struct role_cpu role_cpu(const struct role *r)
+{
+	struct role_cpu cpu = {.polling_ns = r->polling_ns < r->cpu_ns ? r->polling_ns : r->cpu_ns};
+
+	/* Samples stand for a little more or less than the CPU time that the kernel accounts. */
+	cpu.work_ns = r->cpu_ns - cpu.polling_ns;
+	cpu.import_ns = r->import_ns < cpu.work_ns ? r->import_ns : cpu.work_ns;
+	cpu.work_ns -= cpu.import_ns;
+	return cpu;
+}
+
 uint64_t role_own_ns(const struct role *r)
 {
-	uint64_t waits_ns = r->waits_ns + (r->polling_ns < r->cpu_ns ? r->polling_ns : r->cpu_ns);
+	uint64_t waits_ns = r->waits_ns + role_cpu(r).polling_ns;
 
 	return r->lifetime_ns > waits_ns ? r->lifetime_ns - waits_ns : 0;
 }

@@ -11,8 +11,10 @@
 #include "report/derive/device/untimed.h"
 
 /* DETAILS: calls of a role that have a part of their own, if they take PART_PERCENT of its time; the rest of them are
- * one part. ROLE_PERCENT: a role that takes less of all time than this is folded. */
-enum { DETAILS = 3, PART_PERCENT = 2, ROLE_PERCENT = 1, PLACE_WIDTH = 48, CAUSES = 3, LABEL_WIDTH = 20, BAR = 20 };
+ * one part. Imports are a part of their own from IMPORT_PERCENT on. ROLE_PERCENT: a role that takes less of all time
+ * than this is folded. */
+enum { DETAILS = 3, PART_PERCENT = 2, IMPORT_PERCENT = 10, ROLE_PERCENT = 1 };
+enum { PLACE_WIDTH = 48, CAUSES = 3, LABEL_WIDTH = 20, BAR = 20 };
 
 size_t summary_hosts(const struct model *m)
 {
@@ -141,18 +143,24 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 			 struct time_part *parts)
 {
 	size_t count = 0, details = 0;
+	struct role_cpu cpu = role_cpu(r);
 	struct buffer line = {0};
 	uint64_t others = 0;
 
 	part_add(parts, &count, r->delay_ns, "runnable without a CPU");
-	part_add(parts, &count, r->cpu_ns > r->polling_ns ? r->cpu_ns - r->polling_ns : 0, "CPU");
+	if (cpu.import_ns * 100 < r->lifetime_ns * IMPORT_PERCENT) {
+		cpu.work_ns += cpu.import_ns;
+		cpu.import_ns = 0;
+	}
+	part_add(parts, &count, cpu.work_ns, "CPU");
 	role_hot_line(c, r, &line);
 	if (line.size) {
 		buffer_text(&parts[1].words, " ");
 		text_shorten(&parts[1].words, line.data, PLACE_WIDTH);
 	}
 	buffer_done(&line);
-	part_add(parts, &count, r->cpu_ns < r->polling_ns ? r->cpu_ns : r->polling_ns, "polling for others");
+	part_add(parts, &count, cpu.import_ns, "CPU in imports");
+	part_add(parts, &count, cpu.polling_ns, "polling for others");
 	if (r->polls.count)
 		add_place(c, &r->polls.items[0], &parts[count - 1].words);
 	part_add(parts, &count, r->stopped_ns, "stopped");
@@ -181,7 +189,7 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 /* What it computes, and how long it waits for a CPU. */
 static void add_bar(const struct role *r, struct buffer *ret)
 {
-	uint64_t cpu_ns = r->cpu_ns > r->polling_ns ? r->cpu_ns - r->polling_ns : 0;
+	uint64_t cpu_ns = r->cpu_ns - role_cpu(r).polling_ns;
 	double one = r->lifetime_ns ? (double)BAR / (double)r->lifetime_ns : 0;
 	double busy = (double)cpu_ns * one, ready = (double)(cpu_ns + r->delay_ns) * one;
 
@@ -193,7 +201,7 @@ static void add_bar(const struct role *r, struct buffer *ret)
 static void role_line(const struct report_context *c, const struct roles *roles, const struct role *r,
 		      struct buffer *ret)
 {
-	struct time_part parts[DETAILS + 9];
+	struct time_part parts[DETAILS + 10];
 	struct buffer label = {0};
 	size_t width;
 

@@ -253,6 +253,18 @@ if command -v python3 >/dev/null; then
 			'a program without lines: the line of its parent that waits for it'
 		recorded sampled -s cpu python3 job.py
 		like "$(cat summary)" '^main .* CPU job\.py:[34] step' 'Python with samples: the line that computes'
+		mkdir imports
+		printf '%s\n' 'import time' 'end = time.thread_time() + 0.8' 'while time.thread_time() < end: pass' \
+			>imports/slow_module.py
+		printf '%s\n' 'import time, slow_module' 'end = time.thread_time() + 0.4' \
+			'while time.thread_time() < end: pass' >imports/uses.py
+		recorded imports -s cpu python3 imports/uses.py
+		report stats --summary --json imports.pillion >out 2>err
+		ok 'Python: what imports compute is a part of its own' python3 -c '
+import json
+parts = {row["Kind"]: row["Time (ns)"] for row in json.load(open("out"))["rows"] if row["table"] == "roles"}
+assert parts["import"] > parts["cpu"] > 0, parts'
+		like "$(cat summary)" '^(main|uses.py) .*[0-9]+ % CPU in imports' 'Python: and of its line'
 	fi
 else
 	skip Python 'no python3'

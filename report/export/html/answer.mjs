@@ -22,8 +22,9 @@ export function placeWords({Line: line, Function: name}) {
 }
 
 // What the kinds of the table of roles are called here, and by the style.
-const PART_WORDS = {cpu: 'computing', polling: 'polling for others', runnable: 'waiting for a CPU', wait: 'waiting',
-	call: 'in a call', 'blocked outside of calls': 'blocked outside of recorded calls',
+const PART_WORDS = {cpu: 'computing', import: 'computing in imports', polling: 'polling for others',
+	runnable: 'waiting for a CPU', wait: 'waiting', call: 'in a call',
+	'blocked outside of calls': 'blocked outside of recorded calls',
 	'runnable or blocked': 'waiting for a CPU, or blocked outside of recorded calls'};
 const SHORT_SHARE = 0.02; // of a role's time: calls with less are one part
 
