@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """capture_parts.py cuda|nvtx|launcher ROUNDS DIRECTORY: known amounts of work inside of capture ranges, which the
 program marks or the launcher opens, and more of other work around them. A thread waits from within the first range
-until after it. Prints what was done inside: {"wall": ns, "cpu": ns, "slept": ns, "written": bytes}."""
+until after it. Prints what was done inside: {"wall": ns, "cpu": ns, "slept": ns, "delayed": ns, "written": bytes};
+"delayed" is the part of "slept" in which the thread waited for a CPU."""
 import glob
 import json
 import os
@@ -47,6 +48,12 @@ def inside_write():
         return file.write(b"z" * 65536)
 
 
+def run_delay():
+    """How long this thread has waited for a CPU, in ns."""
+    with open("/proc/thread-self/schedstat", "rb", buffering=0) as file:
+        return int(file.read(100).split()[1])
+
+
 def wait_long(event):
     event.wait()  # LASTS LONGER
 
@@ -88,7 +95,7 @@ class Ranges:
 
 
 def main():
-    ranges, done, event = Ranges(), {"wall": 0, "cpu": 0, "slept": 0, "written": 0}, threading.Event()
+    ranges, done, event = Ranges(), dict.fromkeys(("wall", "cpu", "slept", "delayed", "written"), 0), threading.Event()
     lasting = threading.Thread(target=wait_long, args=(event,), name="lasting")
     if MODE != "launcher":  # which opens the range at a time that the program does not know
         outside()
@@ -99,9 +106,10 @@ def main():
             lasting.start()
         for _ in range(10):
             inside_compute()
-            slept = time.monotonic_ns()
+            delayed, slept = run_delay(), time.monotonic_ns()
             inside_sleep()
             done["slept"] += time.monotonic_ns() - slept
+            done["delayed"] += run_delay() - delayed
             done["written"] += inside_write()
         ranges.stop()
         done["cpu"] += time.thread_time_ns() - cpu
