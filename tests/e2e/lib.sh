@@ -221,13 +221,16 @@ from_pypi() {
 }
 
 # all_pythons FIRST: sets `pythons` to FIRST, those of pyenv from 3.8 on, and those that PILLION_PYTHONS names,
-# separated by colons; as far as they exist.
+# separated by colons; as far as they exist. Of pyenv's only the oldest and the newest without PILLION_TESTS_LONG.
 # shellcheck disable=SC2034 # the callers read it
 all_pythons() {
-	local any named
+	local any named installed
 	IFS=: read -ra named <<<"${PILLION_PYTHONS:-}"
 	pythons=()
-	for any in "$1" "$HOME"/.pyenv/versions/3.{8,9,1[0-9]}.*/bin/python3 "${named[@]}"; do
+	installed=("$HOME"/.pyenv/versions/3.{8,9,1[0-9]}.*/bin/python3)
+	[ -n "${PILLION_TESTS_LONG:-}" ] || [ "${#installed[@]}" -lt 3 ] ||
+		installed=("${installed[0]}" "${installed[-1]}")
+	for any in "$1" "${installed[@]}" "${named[@]}"; do
 		any=$(command -v "$any") && pythons+=("$any")
 	done
 }
