@@ -94,12 +94,51 @@ static void add_end(const struct model *m, const struct where_item *item, struct
 	}
 }
 
+/* "all 3 threads of it wait for each other: the main thread at job.py:3 for a semaphore, ...". */
+static void add_process(const struct model *m, const struct where_place *p, uint32_t cycle, struct buffer *out)
+{
+	const struct where_item *first = NULL;
+	size_t count = 0, shown = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		count += p->items[i].cycle == cycle;
+	buffer_print(out, "%-*s ", SUMMARY_LABEL, "DEADLOCK");
+	if (count > 1)
+		buffer_print(out, "all %zu threads wait, and nothing else can wake them: ", count);
+	for (size_t i = 0; i < p->count && shown < SHOWN_THREADS; i++) {
+		const struct where_item *item = &p->items[i];
+
+		if (item->cycle != cycle)
+			continue;
+		first = first ? first : item;
+		if (shown++)
+			buffer_print(out, ",\n%*s ", SUMMARY_LABEL, "");
+		add_thread(item, out);
+		add_line(item, out);
+		if (item->wait.kind)
+			buffer_print(out, " waits for a %s", item->wait.kind);
+		else
+			buffer_print(out, " waits for the end of thread %" PRIu32, item->wait.owner);
+	}
+	if (count > shown)
+		buffer_print(out, " (and %zu threads more)", count - shown);
+	if (count == 1)
+		buffer_text(out, ", and no other thread is there to wake it");
+	if (first)
+		add_end(m, first, out);
+	buffer_text(out, "\n");
+}
+
 static void add_cycle(const struct model *m, const struct where_place *p, uint32_t cycle, struct buffer *out)
 {
 	const struct where_item *items[SHOWN_THREADS];
 	size_t count = cycle_items(p, cycle, items, SHOWN_THREADS);
 	size_t shown = count < SHOWN_THREADS ? count : SHOWN_THREADS;
 
+	if (where_cycle_is_process(p, cycle)) {
+		add_process(m, p, cycle, out);
+		return;
+	}
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, "DEADLOCK");
 	if (count == 1) {
 		add_thread(items[0], out);

@@ -170,6 +170,73 @@ sleep 4
 is "$(find run.pillion -name '*.where')$(cat recorded.err)" '' '--hang=0: nobody looks'
 ended kill
 
+# Semaphores and queues have no holder: nothing can wake a process of which all threads wait without a time limit.
+cat >semaphores.c <<'END'
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <unistd.h>
+static sem_t one, two;
+static void on_signal(int number) { (void)number; sem_post(&one); }
+static void *worker(void *none)
+{
+	sem_wait(&two); /* the worker waits */
+	sem_post(&one);
+	return none;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	(void)argv;
+	if (argc > 1)
+		signal(SIGUSR1, on_signal);
+	pthread_create(&thread, NULL, worker, NULL);
+	write(1, "ready\n", 6);
+	sem_wait(&one); /* main waits */
+	return 0;
+}
+END
+if command -v gcc >/dev/null && gcc -g -o semaphores semaphores.c -lpthread 2>/dev/null; then
+	alike kill ./semaphores
+	like "$(sed -n 2p summary)" '^DEADLOCK +all 2 threads wait, and nothing else can wake them: '\
+'the main thread at semaphores.c:21 waits for a semaphore,$' 'semaphores: the main thread'
+	like "$(sed -n 3p summary)" '^ +thread [0-9]+ at semaphores.c:9 waits for a semaphore; process [0-9]+ ' \
+		'semaphores: the worker'
+	rm -rf run.pillion
+	PILLION_STATS=false started recorded "$PILLION" -o run ./semaphores handler
+	ok 'semaphores and a signal handler: a look' eventually has_judged
+	ended kill
+	report stats --summary run.pillion >summary 2>err
+	unlike "$(cat summary)" '^DEADLOCK' 'a handler may post the semaphore: no deadlock'
+else
+	skip 'semaphores' 'no gcc'
+fi
+cat >queues.py <<'END'
+import queue, signal, sys, threading
+one, two = queue.Queue(), queue.Queue()
+def worker():
+    two.get()  # the worker waits
+    one.put(1)
+threading.Thread(target=worker, daemon=True).start()
+if len(sys.argv) > 1:
+    signal.signal(signal.SIGTERM, lambda *_: one.put(2))
+print("ready", flush=True)
+one.get()  # main waits
+END
+if command -v python3 >/dev/null; then
+	alike kill python3 queues.py
+	like "$(sed -n 2p summary)" '^DEADLOCK +all 2 .* the main thread at queues.py:10 waits for a threading.Lock,$' \
+		'queues of Python'
+	rm -rf run.pillion
+	PILLION_STATS=false started recorded "$PILLION" -o run python3 queues.py handler
+	ok 'queues and a signal handler: a look' eventually has_judged
+	ended kill
+	report stats --summary run.pillion >summary 2>err
+	unlike "$(cat summary)" '^DEADLOCK' 'a handler may put into the queue: no deadlock'
+else
+	skip 'queues' 'no python3'
+fi
+
 # A wait that has ended, and one that ends by itself, are no deadlocks.
 cat >solved.c <<'END'
 #include <pthread.h>

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/derive/where/place.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 enum { FEW_THREADS = 64 };
+
+/* Signals whose handlers end no wait of the program: those that an instruction or abort(3) raises. */
+#define RAISED_SIGNALS                                                                                                 \
+	(1u << SIGSEGV | 1u << SIGBUS | 1u << SIGFPE | 1u << SIGILL | 1u << SIGTRAP | 1u << SIGSYS | 1u << SIGABRT)
 
 /* Of an image that has only a bound of its start time, the PID may have been another process's before. */
 static bool is_image_of(const struct image *i, const struct look_process *p)
@@ -97,6 +103,24 @@ static struct where_item *new_item_now(struct where_place *p, const struct model
 	return item;
 }
 
+/* Whether all threads of the process are blocked on futexes without a time limit, and no signal handler can wake them.
+ * Python always handles SIGINT, and raises KeyboardInterrupt. */
+static bool may_be_stuck(const struct look *l, const struct look_process *p)
+{
+	uint32_t harmless = RAISED_SIGNALS | 1u | (p->code_count ? 1u << SIGINT : 0);
+
+	if (!l->has_registers || !p->thread_count || p->thread_count > FEW_THREADS || p->head.error ||
+	    !(p->head.handled & 1) || p->head.handled & ~harmless)
+		return false;
+	for (size_t i = 0; i < p->thread_count; i++) {
+		const struct tf_where_thread *t = &p->threads[i].head;
+
+		if (!(t->flags & TF_WHERE_IN_CALL) || t->call != SYS_futex || t->arguments[3])
+			return false;
+	}
+	return true;
+}
+
 static bool is_of_interest(const struct where_item *item)
 {
 	return item->wait.owner || item->wait.collective ||
@@ -106,7 +130,7 @@ static bool is_of_interest(const struct where_item *item)
 /* Without a recorded call, the stack tells which function waits. */
 static void add_briefly(struct where_place *p, const struct model *m, const struct look *l,
 			const struct look_process *process, const struct look_thread *thread,
-			const struct image *image)
+			const struct image *image, bool is_wanted)
 {
 	struct where_item *item = new_item_now(p, m, l, process, thread, image);
 	bool is_in_call = thread->head.flags & TF_WHERE_IN_CALL;
@@ -116,7 +140,7 @@ static void add_briefly(struct where_place *p, const struct model *m, const stru
 	if (is_in_call && !item->is_recorded && item->since == WHERE_STILL && !item->wait.owner && !item->name &&
 	    process->thread_count <= FEW_THREADS)
 		where_place_stack(p, item);
-	if (is_of_interest(item))
+	if (is_wanted || is_of_interest(item))
 		return;
 	where_stack_done(&item->stack);
 	where_wait_done(&item->wait);
@@ -149,6 +173,28 @@ size_t where_place_find(const struct where_place *p, const struct look_process *
 	return SIZE_MAX;
 }
 
+/* Makes a cycle of all threads of a process if only these can end the waits of each other. */
+static void find_stuck_process(struct where_place *p, const struct look_process *process)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		const struct where_item *item = &p->items[i];
+
+		if (item->process != process)
+			continue;
+		if (item->cycle || item->since != WHERE_STILL || item->is_recorded || !item->wait.is_within)
+			return;
+		count++;
+	}
+	if (count != process->thread_count)
+		return;
+	p->cycles++;
+	for (size_t i = 0; i < p->count; i++)
+		if (p->items[i].process == process)
+			p->items[i].cycle = (uint32_t)p->cycles;
+}
+
 static void find_cycles(struct where_place *p)
 {
 	size_t *owners = mem_alloc((p->count + 1) * sizeof(*owners));
@@ -163,6 +209,18 @@ static void find_cycles(struct where_place *p)
 		p->items[i].cycle = cycles[i];
 	free(owners);
 	free(cycles);
+	for (size_t i = 0; i < p->look_count; i++)
+		for (size_t k = 0; k < p->looks[i].count; k++)
+			if (may_be_stuck(&p->looks[i], &p->looks[i].processes[k]))
+				find_stuck_process(p, &p->looks[i].processes[k]);
+}
+
+bool where_cycle_is_process(const struct where_place *p, uint32_t cycle)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->items[i].cycle == cycle && !p->items[i].wait.owner)
+			return true;
+	return false;
 }
 
 bool where_cycle_is_proved(const struct where_place *p, uint32_t cycle)
@@ -212,10 +270,11 @@ static void add_threads(struct where_place *p, const struct model *m, bool is_br
 			const struct look *l = &p->looks[i];
 			const struct look_process *process = &l->processes[k];
 			const struct image *image = image_of(m, process);
+			bool is_wanted = is_brief && may_be_stuck(l, process);
 
 			for (size_t n = 0; n < process->thread_count; n++) {
 				if (is_brief)
-					add_briefly(p, m, l, process, &process->threads[n], image);
+					add_briefly(p, m, l, process, &process->threads[n], image, is_wanted);
 				else
 					where_place_stack(p, new_item_now(p, m, l, process, &process->threads[n],
 									  image));

@@ -65,6 +65,10 @@ size_t where_place_find(const struct where_place *p, const struct look_process *
 /* Whether a cycle is proved: no wait ends by itself, and every thread is known to have remained in it. */
 bool where_cycle_is_proved(const struct where_place *p, uint32_t cycle);
 
+/* Whether a cycle is all threads of a process. Each waits for one of the others, but it is not known for which: nobody
+ * holds a semaphore. */
+bool where_cycle_is_process(const struct where_place *p, uint32_t cycle);
+
 /* ---- place_ranks.c ---- */
 
 /* Why no rank goes on. MISSING: some ranks are in a collective, the others are not. MISMATCH: all are in collectives,

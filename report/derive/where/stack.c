@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "report/derive/stacks/attribution.h"
+#include "report/derive/stacks/frame.h"
 #include "report/derive/symbols/demangle.h"
 #include "report/derive/symbols/python.h"
 #include "report/derive/symbols/unwind.h"
@@ -296,17 +298,35 @@ static bool is_system(const char *path)
 	return false;
 }
 
+/* The line of queue.get() is wanted, not that of queue.py. */
+static bool is_of_python_library(const struct where_frame *f)
+{
+	bool is_library = false;
+	struct frame parts;
+
+	if (!f->is_python)
+		return false;
+	frame_split(f->text, &parts);
+	is_library = parts.file && attribution_is_library(parts.file);
+	frame_done(&parts);
+	return is_library;
+}
+
 const struct where_frame *where_stack_line(const struct where_stack *s)
 {
-	const struct where_frame *named = NULL;
+	const struct where_frame *named = NULL, *library = NULL;
 
 	for (size_t i = 0; i < s->count; i++) {
 		const struct where_frame *f = &s->frames[i];
 
+		if (is_of_python_library(f)) {
+			library = library ? library : f;
+			continue;
+		}
 		if (f->is_python || (f->has_line && !f->is_hidden && !is_system(f->path)))
 			return f;
 		if (!named && *f->function && !f->is_hidden && !is_system(f->path))
 			named = f;
 	}
-	return named;
+	return library ? library : named;
 }

@@ -203,6 +203,7 @@ static void describe_futex(const struct look_process *p, const struct look_threa
 	uint32_t word = 0;
 
 	w->is_timed = t->head.arguments[3] != 0;
+	w->is_within = t->head.arguments[1] & FUTEX_PRIVATE_FLAG;
 	if (describe_python_lock(p, t, futex, w))
 		return;
 	switch (kind_of_futex(stack, name)) {
@@ -218,22 +219,29 @@ static void describe_futex(const struct look_process *p, const struct look_threa
 		if (look_thread(p, word)) {
 			buffer_print(&w->text, ": %u (%s)", word, thread_name(p, word));
 			w->owner = word;
+			w->is_within = true;
 		}
 		return;
 	case FUTEX_CONDITION:
+		w->kind = "condition variable";
 		buffer_text(&w->text, "waits for a condition variable");
 		return;
 	case FUTEX_SEMAPHORE:
+		w->kind = "semaphore";
 		buffer_print(&w->text, "waits for the semaphore 0x%llx, owner unknown", (unsigned long long)futex);
 		return;
 	case FUTEX_BARRIER:
+		w->kind = "barrier";
 		buffer_text(&w->text, "waits at a barrier for other threads");
 		return;
 	default:
-		if (is_pi)
+		if (is_pi) {
 			describe_mutex(p, t, futex, true, w);
-		else
-			buffer_print(&w->text, "waits for the futex 0x%llx, owner unknown", (unsigned long long)futex);
+			return;
+		}
+		w->kind = "futex";
+		buffer_print(&w->text, "waits for the futex 0x%llx, owner unknown", (unsigned long long)futex);
+		return;
 	}
 }
 

@@ -10,9 +10,11 @@ struct where_wait {
 	const char *call;	/* name of the system call; "" if it is in none; borrowed */
 	char *collective;	/* MPI's or NCCL's function that the thread is in; NULL: none */
 	char lock[64];		/* the lock that it waits for, "" if none */
-	const char *kind;	/* of that lock: "mutex", "threading.Lock"; NULL: none */
+	/* Of what it waits for: "mutex", "threading.Lock", "semaphore". NULL: the end of a thread, or not known. */
+	const char *kind;
 	uint32_t owner;		/* TID of the thread that it waits for, of the same process; 0: none or not known */
 	bool is_timed;		/* the wait ends by itself after a time */
+	bool is_within;		/* only a thread of the same process can end it */
 };
 
 /* `name`: of the recorded call in progress, NULL: none. The caller frees it by where_wait_done(). */

@@ -16,10 +16,9 @@
 #include <stdint.h>
 
 #include "runtime/recorder/stack/sample.h"
+#include "runtime/shared/format/trace_where.h"
 
-/* The range in which a free signal is searched, from the first on. SIGRTMAX-2 is used by Java, the last ones by
- * systemd and containers. */
-enum { SAMPLE_SIGNAL_FIRST = 59, SAMPLE_SIGNAL_LAST = 50 };
+enum { SAMPLE_SIGNAL_FIRST = TF_SAMPLER_SIGNAL_FIRST, SAMPLE_SIGNAL_LAST = TF_SAMPLER_SIGNAL_LAST };
 
 /* Masks are the kernel's words. `ours` is our signal; 0: none. */
 

@@ -63,11 +63,17 @@ struct tf_where_begin {
 	uint32_t reason; /* enum tf_where_reason */
 };
 
+/* The real-time signals among which the sampler searches a free one, from the first on. SIGRTMAX-2 is used by Java, the
+ * last ones by systemd and containers. */
+enum { TF_SAMPLER_SIGNAL_FIRST = 59, TF_SAMPLER_SIGNAL_LAST = 50 };
+
 struct tf_where_process {
 	uint32_t pid, parent_pid;
 	uint64_t start; /* as in struct tf_header */
 	int32_t error;	/* -errno: why its threads could not be read; 0: they could */
-	uint32_t reserved;
+	/* Bit n: the process has a handler for the standard signal n. Bit 0: these are known, and it has none for a
+	 * real-time signal, those of libc and of the sampler aside. */
+	uint32_t handled;
 };
 
 /* A thread that is blocked shows its system call, stack pointer and pc to other processes, without being stopped. The

@@ -162,6 +162,30 @@ static void record_descriptors(uint32_t pid)
 	free(sockets.bytes);
 }
 
+static uint64_t signals_between(int first, int last)
+{
+	return (2ull << (last - 1)) - (1ull << (first - 1));
+}
+
+/* See struct tf_where_process. The C library uses the first two real-time signals. */
+static uint32_t handled_signals(uint32_t pid)
+{
+	static const char name[] = "\nSigCgt:";
+	char *status = proc_read(pid, "status");
+	const char *line = status ? strstr(status, name) : NULL;
+	uint32_t handled = 0;
+
+	if (line) {
+		uint64_t set = strtoull(line + strlen(name), NULL, 16);
+		uint64_t others = signals_between(32, 64) & ~signals_between(32, 33) &
+				  ~signals_between(TF_SAMPLER_SIGNAL_LAST, TF_SAMPLER_SIGNAL_FIRST);
+
+		handled = (uint32_t)(set << 1) | !(set & others);
+	}
+	free(status);
+	return handled;
+}
+
 static bool is_process(uint32_t pid, uint64_t start, struct process_stat *ret)
 {
 	return process_stat_read(pid, ret) && ret->start == start && ret->state != 'Z' && ret->state != 'X';
@@ -180,6 +204,7 @@ int where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, uns
 	if (!is_process(pid, start, &stat))
 		return -ESRCH;
 	head.parent_pid = stat.parent_pid;
+	head.handled = handled_signals(pid);
 	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
 	n = readlink(link, executable, sizeof(executable));
 	maps = proc_read(pid, "maps");
