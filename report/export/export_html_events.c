@@ -36,7 +36,7 @@ static void html_count_call(struct scan *s, const struct event *e)
 	struct lengths *l = s->more;
 
 	l->total++;
-	if (e->kind == TF_CALL)
+	if (e->kind == TF_CALL || e->kind == TF_CONSTRUCT)
 		l->counts[bucket_of(clock_map_duration(s->clock, e->duration))]++;
 }
 

@@ -148,7 +148,7 @@ static void take_event(struct cursor *c, uint64_t slot, struct event *e)
 		.ticks = c->now,
 		.args = args,
 	};
-	if (e->kind != TF_CALL) {
+	if (e->kind != TF_CALL && e->kind != TF_CONSTRUCT) {
 		if (e->args_count)
 			e->payload = find_payload(c, e);
 		return;
@@ -167,8 +167,10 @@ bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to)
 
 static bool cursor_passes(const struct cursor *c, const struct event *e)
 {
-	if (!c->shown ||
-	    (e->kind != TF_CALL && e->kind != TF_MARK && e->kind != TF_SAMPLE && e->kind != TF_ALLOCATION))
+	const uint32_t kinds = 1u << TF_CALL | 1u << TF_CONSTRUCT | 1u << TF_MARK | 1u << TF_SAMPLE |
+			       1u << TF_ALLOCATION;
+
+	if (!c->shown || !(kinds & 1u << e->kind))
 		return true;
 	return tick_spans_overlap(c->shown, event_start(e), e->ticks);
 }
@@ -216,6 +218,7 @@ bool cursor_step(struct cursor *c, struct event *e)
 		case TF_SAMPLE:
 		case TF_ALLOCATION:
 		case TF_RELEASE:
+		case TF_CONSTRUCT:
 			take_event(c, slot, e);
 			if (cursor_passes(c, e))
 				return true;

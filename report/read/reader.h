@@ -90,8 +90,8 @@ struct event {
 	uint32_t id;	 /* function, domain, or the blob's id */
 	uint32_t text;	 /* id of the string of a push, mark or range start */
 	uint32_t args_count;
-	uint64_t ticks;	      /* the end of a call */
-	uint64_t duration;    /* of a call, in ticks */
+	uint64_t ticks;	      /* the end of a call or construct */
+	uint64_t duration;    /* of these, in ticks */
 	const uint64_t *args; /* args_count slots, all TF_ARG */
 	const uint64_t *payload; /* slot of its complete TF_BLOB_PAYLOAD; NULL: none */
 };

@@ -136,7 +136,7 @@ static void take_event(const struct trace *t, struct thread_part *p, const struc
 	if (e->ticks > facts->last_ticks)
 		facts->last_ticks = e->ticks;
 	facts->kinds |= 1u << e->kind;
-	if (e->kind == TF_CALL)
+	if (e->kind == TF_CALL || e->kind == TF_CONSTRUCT)
 		p->calls.functions[e->id / 64] |= (uint64_t)1 << e->id % 64;
 	if (e->duration > facts->longest_ticks)
 		facts->longest_ticks = e->duration;

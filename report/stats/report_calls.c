@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_api_sum, osrt_sum, osrt_short_sum: calls by function; osrt_error_sum: failed ones by function and errno;
- * openmp_sum, which has no rows. */
+/* cuda_api_sum, osrt_sum, osrt_short_sum: calls by function; osrt_error_sum: failed ones by function and errno. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,14 +140,4 @@ int report_osrt_short_sum(const struct report_context *c, struct table *table, s
 		return err_set(err, -ENODATA,
 			       "calls below the threshold are counted, not timed: a filter does not apply");
 	return report_sums(c, table, err, &report, NULL);
-}
-
-/* nsys's columns, for programs that read them. */
-int report_openmp_sum(const struct report_context *c, struct table *table, struct err *err)
-{
-	static const struct aggregate_shape shape = {
-		.total = COL_TOTAL_TIME_NS, .count = COL_COUNT, .names = {COL_NAME}, .has_percent = true};
-
-	aggregate_table(c, &(struct aggregate){0}, &shape, table);
-	return err_set(err, -ENODATA, "pillion does not record OpenMP");
 }

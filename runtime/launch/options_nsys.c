@@ -133,7 +133,7 @@ static const struct option rows[] = {
 	IGNORED_FLAG("print-api-summary", NULL, "use pillion stats -r cuda_api_sum"),
 	IGNORED_FLAG("csv", NULL, "use pillion stats -f csv"),
 	IGNORED("annotate-mpi", "off", "use -t mpi"),
-	IGNORED("openmp-profiling", "off", "OpenMP is not recorded"),
+	IGNORED("openmp-profiling", "off", "use -t openmp"),
 	IGNORED("unified-memory-profiling", "off", "see --cuda-um-gpu-page-faults"),
 	IGNORED("cpu-profiling", "off", "use -s cpu"),
 	IGNORED("track-memory-allocations", "off|on", "device memory is always recorded"),

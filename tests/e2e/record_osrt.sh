@@ -91,10 +91,10 @@ pillion -t osrt -o threads "$targets/calls" 5 exit 3 >/dev/null 2>&1
 is "$(report stats -r osrt_sum --by thread -f csv threads.pillion | awk -F, '$10 == "usleep" { print $4 }' |
 	paste -sd' ')" '5 5 5' 'each thread has its own calls'
 
-# A report of nsys that is always empty here.
+# A report of nsys for what is recorded on request only.
 capture=$(ls -d -- *.pillion | head -1)
 report stats -q -r openmp_sum -f csv "$capture" >out 2>err
 is "$? $(head -1 out) $(cat err)" '1 Time (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),'\
-'Name pillion stats: openmp_sum: pillion does not record OpenMP' \
+'Name,Line pillion stats: openmp_sum: no OpenMP was recorded: -t openmp records it' \
 	"openmp_sum: nsys's columns and a message that it is not recorded"
 done_testing

@@ -13,4 +13,5 @@ const struct group_style group_styles[TF_GROUP_COUNT] = {
 	[TF_GROUP_CUFFT] = {"cufft", "cuFFT", 150, 36},
 	[TF_GROUP_NCCL] = {"nccl", "NCCL", 22, 55},
 	[TF_GROUP_MPI] = {"mpi", "MPI", 46, 46},
+	[TF_GROUP_OPENMP] = {"openmp", "OpenMP", 318, 34},
 };

@@ -23,6 +23,7 @@ static bool is_looked_through(const struct function *f)
 	case TF_GROUP_CUDA:
 	case TF_GROUP_CUDA_DRIVER:
 	case TF_GROUP_MPI:
+	case TF_GROUP_OPENMP:
 		return false;
 	default:
 		return true;

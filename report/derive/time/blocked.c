@@ -39,6 +39,8 @@ enum blocked_kind blocked_kind_of(const struct function *f)
 		return BLOCKED_MPI;
 	case TF_GROUP_NCCL:
 		return BLOCKED_NCCL;
+	case TF_GROUP_OPENMP:
+		return strstr(f->name, "critical") || strstr(f->name, "lock") ? BLOCKED_LOCK : BLOCKED_THREAD;
 	case TF_GROUP_OSRT:
 		break;
 	default:

@@ -185,8 +185,14 @@ static void add_argument(const struct timeline *t, struct timeline_event *e, uin
 			add(e, ARGUMENT_TIMEOUT_US, value >> 16);
 		add(e, ARGUMENT_READY, (uint64_t)(int64_t)(int16_t)value);
 		break;
+	case TF_ARG_TEAM:
+		add(e, ARGUMENT_THREADS, value);
+		break;
 	case TF_ARG_VALUE:
-		add(e, ARGUMENT_VALUE, value);
+		if (e->event->kind == TF_CONSTRUCT)
+			add(e, ARGUMENT_WAITED_NS, clock_map_duration(t->clock, value));
+		else
+			add(e, ARGUMENT_VALUE, value);
 		break;
 	case TF_ARG_LAUNCH:
 		add(e, ARGUMENT_LAUNCH, (uint32_t)value);
@@ -303,7 +309,7 @@ static void visit_thread(struct timeline *t, const struct trace_thread *thread)
 	filter_cursor_init(&cursor, t->image->trace, thread);
 	out.event = &e;
 	while (!has_failed(t) && cursor_next(&cursor, &e))
-		if (e.kind == TF_CALL)
+		if (e.kind == TF_CALL || e.kind == TF_CONSTRUCT)
 			visit_call(t, &out, &e);
 		else if (e.kind == TF_MARK)
 			visit_mark(t, &out, &e);

@@ -69,6 +69,8 @@ enum timeline_type {
 	X(HOLDER, TYPE_NUMBER, 0, "holder", "holder", "held by thread", false)                           \
 	X(WAKER, TYPE_NUMBER, 0, "waker", "waker", "ended by thread", false)                             \
 	X(WOKEN_NS, TYPE_NUMBER, 0, "woken (ns before the end)", "woken (ns before the end)", NULL, true) \
+	X(THREADS, TYPE_NUMBER, 0, "threads", "threads", "threads", false)                               \
+	X(WAITED_NS, TYPE_NUMBER, 0, "waited (ns, all threads)", "waited (ns, all threads)", NULL, true) \
 	X(CPU_NS, TYPE_NUMBER, 0, "CPU time (ns)", "CPU time (ns)", NULL, true)
 
 enum timeline_argument_id {

@@ -41,7 +41,7 @@ static const struct trace_word nsys_words[] = {
 /* What nsys records on some platform and pillion does not, each between two commas; a warning says so. */
 static const char not_recorded[] =
 	",cudla,cudla-verbose,dx11,dx11-annotations,dx12,dx12-annotations,etw,gds,nvmedia,nvsci,nvvideo,openacc,opengl,"
-	"opengl-annotations,openmp,openxr,openxr-annotations,oshmem,python-gil,tegra-accelerators,ucx,vulkan,"
+	"opengl-annotations,openxr,openxr-annotations,oshmem,python-gil,tegra-accelerators,ucx,vulkan,"
 	"vulkan-annotations,wddm,";
 
 const char *options_trace_word(size_t i)

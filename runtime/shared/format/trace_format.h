@@ -42,7 +42,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 11
+#define TF_VERSION_MINOR 12
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -186,6 +186,8 @@ static inline uint32_t tf_slots_offset(const struct tf_chunk *chunk)
  *   ALLOCATION   5..15 enum tf_allocator   16..39 time   40..63 KiB of allocations that it represents, 0: itself only
  *                TF_ARG_VALUE: the address   TF_ARG_BYTES: the size   TF_ARG_STACK as above. Host memory, from 1.5 on
  *   RELEASE      16..39 time      TF_ARG_VALUE: the address of a recorded allocation, freed at this time or later
+ *   CONSTRUCT    as CALL: the thread was in a construct of OpenMP, and worked or made calls meanwhile. Its waits for
+ *                other threads are CALLs of the same group. Constructs and waits may be written late. From 1.12 on
  *
  * The slots of an event and its ARGs, or of a blob and its DATA, are allocated by one instruction, so they are
  * contiguous; their first slot is stored last. ARG or DATA slots after a torn (0) slot belong to it: a reader drops
@@ -209,6 +211,7 @@ enum tf_kind {
 	TF_SAMPLE = 12,
 	TF_ALLOCATION = 13,
 	TF_RELEASE = 14,
+	TF_CONSTRUCT = 15,
 };
 
 enum tf_allocator {
@@ -365,6 +368,9 @@ enum tf_arg_kind {
 	TF_ARG_HOLDER = 27,
 	TF_ARG_WAKER = 28,
 	TF_ARG_FLAGS = 29, /* small = enum tf_flags (trace_flags.h), value = the flags that were passed. From 1.10 on */
+	/* of a parallel region of OpenMP: value = the number of its threads. TF_ARG_VALUE: the ticks for which they
+	 * waited in all, each from the end of its part to the end of the region. From 1.12 on */
+	TF_ARG_TEAM = 30,
 };
 
 enum tf_memory {

@@ -22,7 +22,8 @@
 	G(7, CUSOLVER, cusolver, MORE, LIBRARY, X)                                                                     \
 	G(10, CUFFT, cufft, MORE, LIBRARY, X)                                                                          \
 	G(8, NCCL, nccl, MORE, LIBRARY, X)                                                                             \
-	G(9, MPI, mpi, MORE, LIBRARY, X)
+	G(9, MPI, mpi, MORE, LIBRARY, X)                                                                               \
+	G(11, OPENMP, openmp, MORE, OTHER, X)
 
 /* TF_IF_LIBRARY_<form>(text): the text, if the group is a library. */
 #define TF_IF_LIBRARY_OTHER(...)
