@@ -56,47 +56,16 @@ void hook_resolve(void)
 	__atomic_store_n(&hook_is_resolved, true, __ATOMIC_RELEASE);
 }
 
-/* ---- names ---- */
+#define HOOK_MORE_NAMES
+#include "preload/hook/hook_names.h"
 
-#define HOOK_TEXT_TIMED(symbol) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_OSRT)
-#define HOOK_TEXT_TIMEDV HOOK_TEXT_TIMED
-#define HOOK_TEXT_OWN HOOK_TEXT_TIMED
-#define HOOK_TEXT_NAKED HOOK_TEXT_TIMED
-#define HOOK_TEXT_RAW HOOK_TEXT_TIMED
-#define HOOK_TEXT_REAL HOOK_TEXT_TIMED
-#define HOOK_TEXT_TIMED_AS(name) HOOK_NOT
-#define HOOK_TEXT_OWN_AS(name) HOOK_NOT
-#define HOOK_TEXT_NAKED_AS(name) HOOK_NOT
-#define HOOK_NAME_OSRT(kind, returns, symbol, ...) HOOK_TEXT_##kind(symbol)
-#define HOOK_NAME_CUDART(kind, returns, symbol, ...) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_CUDA)
-#define HOOK_NAME_CUDA(kind, returns, symbol, ...) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_CUDA_DRIVER)
-#define HOOK_NAME_LIBRARY(kind, group, symbol, name, ...)                                                              \
-	LIBRARY_IF_RECORDED(kind, HOOK_ROW_TEXT(name, #name, TF_GROUP_##group))
-#define HOOK_NAMES                                                                                                     \
-	HOOK_LIBC(HOOK_NAME_OSRT)                                                                                      \
-	HOOK_CUDART(HOOK_NAME_CUDART) HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)
-
-/* HOOK_ROW_TEXT(id, text, group) of each row, three times: the room for its name, the name, where that is. */
-#define HOOK_ROW_TEXT(id, text, group) char HOOK_##id[sizeof(text)];
-struct hook_texts {
-	HOOK_NAMES
-};
-#undef HOOK_ROW_TEXT
-#define HOOK_ROW_TEXT(id, text, group) text,
-static const struct hook_texts texts = {HOOK_NAMES};
-#undef HOOK_ROW_TEXT
-#define HOOK_ROW_TEXT(id, text, group) {offsetof(struct hook_texts, HOOK_##id), group},
-static const struct function_name names[HOOK_COUNT] = {HOOK_NAMES};
-#undef HOOK_ROW_TEXT
-
-_Static_assert(sizeof(struct hook_texts) <= UINT16_MAX, "a name's position has 16 bits");
 _Static_assert(sizeof(struct tf_thread) + HOOK_LIBC_COUNT * (sizeof(struct tf_counter) + sizeof(uint16_t)) + TF_SLOT <=
 		       PROCESS_MAIN_PAGE,
 	       "a page holds a thread's counters");
 
-const struct function_table hook_functions = {(const char *)&texts, names, HOOK_COUNT, HOOK_LIBC_COUNT};
+const struct function_table hook_functions = HOOK_FUNCTION_TABLE;
 
 bool hook_attach(struct thread *t)
 {
-	return recorder_attach(t, &hook_functions);
+	return recorder_attach(t, hook_function_table());
 }

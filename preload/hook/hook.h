@@ -147,7 +147,12 @@ HOOK_LIBC(HOOK_DECLARE)
 void hook_resolve(void);
 extern bool hook_is_resolved; /* read by the thunk of syscall() */
 
-/* The names of all rows, by id. */
+/* The names of all rows, by id. An object that also records OpenMP has a table with more names. */
 extern const struct function_table hook_functions;
+extern const struct function_table hook_functions_openmp __attribute__((weak)) HIDDEN;
+static inline const struct function_table *hook_function_table(void)
+{
+	return &hook_functions_openmp ? &hook_functions_openmp : &hook_functions;
+}
 
 #endif

@@ -42,7 +42,7 @@
 			loader_fork_end(true);                                                                         \
 			thread_self.created_ticks = begin_ticks;                                                       \
 			if (process_gate.groups)                                                                       \
-				recorder_attach(&thread_self, &hook_functions);                                        \
+				recorder_attach(&thread_self, hook_function_table());                                  \
 		} else if (is_timed && call_end(&event_, HOOK_CURRENT, process_osrt_threshold)) {                      \
 			HOOK_RECORD_VALUE(result);                                                                     \
 		}                                                                                                      \
