@@ -22,6 +22,15 @@ static uint64_t slow_ticks(void)
 	return thread_self.generation == process.generation ? thread_self.page->slow_ticks : 0;
 }
 
+static __attribute__((cold, noinline)) void note_no_openmp(void)
+{
+	struct thread_guard guard;
+
+	thread_guard_enter(&thread_self, &guard);
+	process_note("no OpenMP: -t openmp requires libpillion-openmp.so in LD_PRELOAD");
+	thread_guard_leave(&thread_self, &guard);
+}
+
 /* on_exit passes the exit status, which atexit does not. The handler is registered first, so it runs last. */
 static void at_exit(int status, void *unused)
 {
@@ -44,6 +53,8 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 		if (nvtx_filter_is_needed())
 			nvtx_filter_init();
 		on_exit(at_exit, NULL);
+		if (process_gate.groups & 1u << TF_GROUP_OPENMP && hook_function_table() == &hook_functions)
+			note_no_openmp();
 	}
 	heap_init();
 	annotate_init();

@@ -113,17 +113,18 @@ static char *beside(const char *library, const char *name)
 	return path;
 }
 
-/* Only the other library has malloc. False: it is not installed. */
+/* Other libraries have malloc and OpenMP. False: the one that is needed is not installed. */
 static bool library_choose(struct run *run)
 {
-	char *memory = beside(run->library, PRELOADABLE_MEMORY);
-	bool is_wanted = run->options.memory & MEMORY_NATIVE, is_there = !is_wanted || !access(memory, R_OK);
+	bool has_memory = run->options.memory & MEMORY_NATIVE, has_openmp = run->options.trace & TRACE_OPENMP;
+	char *other = beside(run->library, has_memory ? PRELOADABLE_MEMORY : PRELOADABLE_OPENMP);
+	bool is_wanted = has_memory || has_openmp, is_there = !is_wanted || !access(other, R_OK);
 
 	if (!is_there)
-		say("--memory: %s: %s", memory, strerror(errno));
+		say("%s: %s: %s", has_memory ? "--memory" : "--trace=openmp", other, strerror(errno));
 	else if (is_wanted)
-		snprintf(run->library, sizeof(run->library), "%s", memory);
-	free(memory);
+		snprintf(run->library, sizeof(run->library), "%s", other);
+	free(other);
 	return is_there;
 }
 
@@ -143,7 +144,7 @@ static bool link_one(const char *file, const char *link)
  * there, because an inner pillion replaces the one by the other. */
 static bool link_make(const char *directory, const char *library, char ret[PATH_MAX])
 {
-	static const char *const names[] = {PRELOADABLE_LIBRARY, PRELOADABLE_MEMORY, PRELOADABLE_AUDITOR};
+	static const char *const names[] = {PRELOADABLE_LIBRARIES, PRELOADABLE_AUDITOR};
 	struct stat st;
 	bool is_linked = true;
 
@@ -258,15 +259,22 @@ static void assignments_take(struct environment *e, const char *list)
 	free(text);
 }
 
-/* The user's list without `ours` and `alike`, which an outer pillion may have added. */
-static char *list_others(const char *list, const char *ours, const char *alike, const char *separators)
+static bool is_listed(char *const *list, const char *word)
+{
+	while (*list && strcmp(*list, word) != 0)
+		list++;
+	return *list;
+}
+
+/* The user's list without `ours`, which an outer pillion may have added. */
+static char *list_others(const char *list, char *const *ours, const char *separators)
 {
 	char *others = text_join("", "", "", ""), *text = text_join(list ? list : "", "", "", ""), *next, *word;
 
 	for (word = strtok_r(text, separators, &next); word; word = strtok_r(NULL, separators, &next)) {
 		char *more;
 
-		if (!strcmp(word, ours) || !strcmp(word, alike))
+		if (is_listed(ours, word))
 			continue;
 		more = text_join(others, *others ? ":" : "", word, "");
 		free(others);
@@ -276,17 +284,24 @@ static char *list_others(const char *list, const char *ours, const char *alike, 
 	return others;
 }
 
-/* Puts `front`, if any, before the other entries and removes `ours` and `alike`. A list that needs neither is not
- * changed. */
+static bool has_any(const char *list, char *const *words)
+{
+	while (*words && !strstr(list, *words))
+		words++;
+	return *words;
+}
+
+/* Puts `front`, if any, before the other entries and removes `ours`, a list that ends with NULL. A list that needs
+ * neither is not changed. */
 static void list_set(struct environment *e, const char *name, const char *separators, const char *front,
-		const char *ours, const char *alike)
+		     char *const *ours)
 {
 	const char *now = value_get(e, name);
 	char *others, *list;
 
-	if (!*front && (!now || (!strstr(now, ours) && !strstr(now, alike))))
+	if (!*front && (!now || !has_any(now, ours)))
 		return;
-	others = list_others(now, ours, alike, separators);
+	others = list_others(now, ours, separators);
 	list = text_join(front, *front && *others ? ":" : "", others, "");
 	if (*list)
 		value_set(e, name, list);
@@ -300,16 +315,18 @@ static void preload_set(const struct run *run, struct environment *e)
 {
 	const char *runtime = run->preloadable.runtime, *injection = value_get(e, "CUDA_INJECTION64_PATH");
 	bool is_harm = run->preloadable.kind == PRELOADABLE_HARM;
-	char *front, *plain = beside(run->library, PRELOADABLE_LIBRARY), *memory = beside(run->library,
-											  PRELOADABLE_MEMORY);
+	static const char *const names[] = {PRELOADABLE_LIBRARIES};
+	char *front, *ours[sizeof(names) / sizeof(*names) + 1] = {NULL};
 
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		ours[i] = beside(run->library, names[i]);
 	if (is_harm && injection && !strcmp(injection, run->library))
 		value_unset(e, "CUDA_INJECTION64_PATH");
 	front = is_harm ? text_join("", "", "", "") : text_join(runtime, *runtime ? ":" : "", run->library, "");
-	list_set(e, "LD_PRELOAD", ": ", front, plain, memory);
+	list_set(e, "LD_PRELOAD", ": ", front, ours);
 	free(front);
-	free(plain);
-	free(memory);
+	for (char **one = ours; *one; one++)
+		free(*one);
 }
 
 static bool auditor_is_wanted(const struct run *run)
@@ -333,7 +350,7 @@ static void audit_set(const struct run *run, struct environment *e)
 {
 	char *auditor = beside(run->library, PRELOADABLE_AUDITOR);
 
-	list_set(e, "LD_AUDIT", ":", auditor_is_wanted(run) ? auditor : "", auditor, auditor);
+	list_set(e, "LD_AUDIT", ":", auditor_is_wanted(run) ? auditor : "", (char *[]){auditor, NULL});
 	free(auditor);
 }
 

@@ -132,6 +132,7 @@ static void perf_attach(const struct run *run, uint32_t pid)
 /* Whether the process exists and runs without the recorder. */
 static bool is_bare(uint32_t pid)
 {
+	static const char *const libraries[] = {PRELOADABLE_LIBRARIES};
 	char path[32], *line = NULL;
 	bool has_maps = false, has_recorder = false;
 	size_t size = 0;
@@ -141,7 +142,8 @@ static bool is_bare(uint32_t pid)
 	f = fopen(path, "re");
 	while (f && !has_recorder && getline(&line, &size, f) > 0) {
 		has_maps = true;
-		has_recorder = strstr(line, "/" PRELOADABLE_LIBRARY) || strstr(line, "/" PRELOADABLE_MEMORY);
+		for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+			has_recorder |= strstr(line, libraries[i]) != NULL;
 	}
 	free(line);
 	if (f)

@@ -71,10 +71,10 @@ is "$(report stats -r mem_alloc_sum none.pillion 2>&1 >out)" \
 	'pillion stats: mem_alloc_sum: no allocations were recorded: record with --memory=all, python or native
 pillion stats: mem_alloc_sum: no rows' 'without --memory, the report says so'
 is "$(nm -D --defined-only "$library" | grep -cE ' (malloc|free)$')" 0 'libpillion.so has no malloc'
-is "$(comm -13 <(nm -D --defined-only "$library" | awk '{ print $3 }' | sort) \
+is "$(comm -13 <(nm -D --defined-only "${library%.so}-openmp.so" | awk '{ print $3 }' | sort) \
 	<(nm -D --defined-only "$memory" | awk '{ print $3 }' | sort) | tr '\n' ' ')" \
 	'aligned_alloc calloc free malloc memalign posix_memalign pvalloc realloc valloc ' \
-	'libpillion-memory.so exports malloc and its relatives beside'
+	'libpillion-memory.so exports malloc and its relatives beside what libpillion-openmp.so does'
 # shellcheck disable=SC2016 # the inner shell expands them
 is "$(pillion -f -o outer --memory=native sh -c 'echo "${LD_PRELOAD##*/}"; exec "$0" -f -o inner \
 	--memory=none sh -c "echo \${LD_PRELOAD##*/}"' "$PILLION" 2>err | tr '\n' ' ')" \
