@@ -100,9 +100,11 @@ is "$? $(grep 'with pager' out | sort -u | tr '\n' ' ')" '0 --version with pager
 # ---- a build without Criterion: it says so ----
 
 if command -v meson >/dev/null; then
-	PKG_CONFIG_LIBDIR=$work/empty timeout "$patience" meson setup "$work/bare" "$root" >out 2>&1
+	PKG_CONFIG_LIBDIR=$work/empty timeout "$patience" meson setup -Dtests=auto "$work/bare" "$root" >out 2>&1
 	is $? 0 'a build without Criterion is configured'
 	like "$(cat out)" 'unit tests +: none: Criterion was not found' 'its summary says that there are no unit tests'
+	meson setup "$work/plain" "$root" >out 2>&1
+	is "$(ninja -C "$work/plain" -t targets all | grep -c '^tests/')" 0 'a plain build has no tests'
 	like "$(timeout "$patience" meson test -C "$work/bare" --no-rebuild --suite unit unit-tests 2>&1)" \
 		'unit-tests +SKIP' 'and so does meson test'
 else

@@ -66,7 +66,7 @@ configure() {
 		cpu = 'aarch64'
 		endian = 'little'
 	END
-	meson setup "$build" "$tree" --cross-file "$work/cross.ini" -Dwerror=true
+	meson setup "$build" "$tree" --cross-file "$work/cross.ini" -Dtests=auto -Dwerror=true
 }
 
 # The first 20 bytes of an ELF file for aarch64 and which of their bits count, for binfmt_misc.

@@ -81,7 +81,7 @@ class Tree:
             cache = os.path.join(source, "subprojects", "packagecache")  # what has been downloaded, if anything
             if os.path.isdir(cache):
                 shutil.copytree(cache, os.path.join(folder, "subprojects", "packagecache"))
-            run(["meson", "setup", self.build, folder, "-Doptimization=0"], check=True)
+            run(["meson", "setup", self.build, folder, "-Dtests=auto", "-Doptimization=0"], check=True)
         done = self.make("unit-tests", "threads-tests")
         if done.returncode:
             sys.exit("source_mutants.py: the tree does not build:\n" + done.stdout[-2000:])
