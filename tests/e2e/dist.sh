@@ -55,12 +55,24 @@ rm bin/pillion
 is "$(PILLION_STATS=false "moved/$name/bin/pillion" -f -o first sh -c 'exit 4' 2>err; echo $?)" 4 \
 	'it records after a move'
 
+is "$(gzip -dc "${tarball%.xz}.gz" | sha256sum)" "$(xz -dc "$tarball" | sha256sum)" 'the .tar.gz has the same files'
+
+# What a stranger with a GPU gets: here it runs on the simulated one, from a directory with a space.
+mkdir 'gpu check'
+tar -C 'gpu check' --strip-components=1 -xzf "$dist/$name-gpu-check.tar.gz"
+is "$(LD_LIBRARY_PATH='' 'gpu check/run' --only 'nothing has this title' >out 2>&1; echo $?) $(
+	tar -tzf 'gpu check/pillion-gpu-results.tar.gz' | grep -c 'printed.txt')" "$(
+	command -v nvidia-smi >/dev/null && echo 1 || echo 77) 1" 'the checks of a GPU: one command, one file to send back'
+
 wheel=$(echo "$dist"/pillion-*manylinux*_"$machine".whl)
 if python3 -m venv venv >/dev/null 2>&1 && [ -e "$wheel" ]; then
 	ok 'pip installs the wheel' venv/bin/pip --disable-pip-version-check install --no-index "$wheel"
 	like "$(venv/bin/pillion -o wheel venv/bin/python -c 'import pillion; print(pillion.__version__)' 2>err)" \
 		'^[0-9]+\.[0-9]' 'import pillion'
 	like "$(cat err)" '^ledger +[0-9]+ recorded' 'the command of the wheel records'
+	unzip -p "$wheel" '*/METADATA' >metadata 2>/dev/null || python3 -m zipfile -e "$wheel" whl
+	like "$(cat metadata whl/*/METADATA 2>/dev/null)" '^Put the word `pillion` in front' \
+		'the wheel has a description of its own'
 	ok 'the manual page is where man looks' [ -s venv/share/man/man1/pillion.1 ]
 	ok 'pip removes it' venv/bin/pip --disable-pip-version-check uninstall -y pillion
 	is "$(find venv ! -type d -path '*pillion*')" '' 'pip leaves no file'
