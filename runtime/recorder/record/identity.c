@@ -98,10 +98,25 @@ static void identity_read_arguments(struct identity *id)
 	id->arguments_size = size > 0 ? (size_t)size : 0;
 }
 
+/* No option of ours is named like this. */
+__attribute__((cold)) static bool is_named_like_a_secret(const char *variable)
+{
+	static const char parts[][9] = {"TOKEN", "SECRET", "KEY", "PASSWORD"};
+	const char *end = strchr(variable, '=');
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		const char *at = strstr(variable, parts[i]);
+
+		if (at && end && at < end)
+			return true;
+	}
+	return false;
+}
+
 static bool is_kept_variable(const char *variable)
 {
-	if (!strncmp(variable, "PILLION_", 8))
-		return strncmp(variable, "PILLION_ENV_VAR=", 16) != 0; /* values for COMMAND, maybe secret ones */
+	if (!strncmp(variable, "PILLION_", 8)) /* --env-var has values for COMMAND, maybe secret ones */
+		return strncmp(variable, "PILLION_ENV_VAR=", 16) != 0 && !is_named_like_a_secret(variable);
 	for (size_t i = 0; i < sizeof(kept_variables) / sizeof(*kept_variables); i++) {
 		size_t length = strlen(kept_variables[i]);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,6 +38,19 @@ bool process_stat_read(uint32_t pid, struct process_stat *ret)
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	return sys_read_file(path, text, sizeof(text)) > 0 && process_stat_parse(text, ret);
+}
+
+uint64_t process_strings(uint32_t pid)
+{
+	enum { STATE = 3, ARGUMENTS = 48 }; /* numbers of fields in proc(5) */
+	char path[48], text[1024];
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	at = sys_read_file(path, text, sizeof(text)) > 0 ? strrchr(text, ')') : NULL;
+	for (int field = STATE; at && field <= ARGUMENTS; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
 }
 
 /* False: no such process, or a zombie. */

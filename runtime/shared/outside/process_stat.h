@@ -19,6 +19,8 @@ struct process_stat { /* of /proc/PID/stat or /proc/PID/task/TID/stat */
 bool process_stat_parse(const char *text, struct process_stat *ret);
 /* False: no such process. */
 bool process_stat_read(uint32_t pid, struct process_stat *ret);
+/* Where the strings of arguments and environment begin, above all frames of the first thread's stack. 0: not known. */
+uint64_t process_strings(uint32_t pid);
 /* False: no such process, or a zombie. */
 bool process_lives(uint32_t pid, int *ret_session, uint64_t *ret_start);
 bool process_is_alive(uint32_t pid);

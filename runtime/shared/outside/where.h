@@ -23,6 +23,7 @@ enum where_flag { WHERE_OF_QUIET = 1, WHERE_WITHOUT_FILES = 2, WHERE_PYTHON_ONLY
 struct where_process {
 	uint32_t pid;
 	const char *maps; /* text of /proc/PID/maps */
+	uint64_t strings; /* process_strings(): what lies above it is not copied, for it may have secrets */
 	struct tf_where_thread *threads;
 	size_t count;
 	uint64_t patience_ns; /* CLOCK_MONOTONIC: until then samples of running threads are waited for */
@@ -53,6 +54,12 @@ static inline bool where_copy_all(uint32_t pid, uint64_t address, void *ret, siz
 }
 
 /* ---- where_process.c ---- */
+
+/* The part of `size` bytes of a stack that may be copied. */
+static inline size_t where_without_strings(const struct where_process *p, uint64_t address, size_t size)
+{
+	return p->strings > address && p->strings - address < size ? (size_t)(p->strings - address) : size;
+}
 
 /* Records one process, `start`: field 22 of /proc/PID/stat. Nothing if there is no such process. 0, or -errno: why its
  * threads could not be read. `flags`: of enum where_flag. */

@@ -22,6 +22,7 @@ enum { BATCH_MS = 100 };
 static const uint8_t kernel_number[ALL] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8};
 
 struct probe {
+	const struct where_process *process;
 	struct tf_where_thread *thread;
 	struct perf_event_mmap_page *page;
 	int fd;
@@ -56,11 +57,11 @@ static int event_open(uint32_t tid, bool is_user)
 	return (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static bool probe_open(struct probe *p, struct tf_where_thread *thread)
+static bool probe_open(struct probe *p, const struct where_process *process, struct tf_where_thread *thread)
 {
 	void *at;
 
-	*p = (struct probe){.thread = thread, .fd = event_open(thread->tid, false)};
+	*p = (struct probe){.process = process, .thread = thread, .fd = event_open(thread->tid, false)};
 	if (p->fd < 0)
 		p->fd = event_open(thread->tid, true);
 	if (p->fd < 0)
@@ -101,7 +102,8 @@ static void probe_read(struct probe *p)
 	valid = word[3 + ALL + size / sizeof(*word)];
 	memory.address = p->thread->registers[7];
 	if (valid <= size)
-		where_record(TF_WHERE_MEMORY, &memory, sizeof(memory), &word[3 + ALL], valid);
+		where_record(TF_WHERE_MEMORY, &memory, sizeof(memory), &word[3 + ALL],
+			     where_without_strings(p->process, memory.address, valid));
 }
 
 static void probe_close(struct probe *p)
@@ -142,7 +144,7 @@ void where_sample(struct where_process *p)
 	size_t count = 0;
 
 	for (size_t i = 0; i < p->count && clock_monotonic_ns() < p->patience_ns; i++) {
-		if (p->threads[i].flags & TF_WHERE_IS_RUNNING && probe_open(&probes[count], &p->threads[i]))
+		if (p->threads[i].flags & TF_WHERE_IS_RUNNING && probe_open(&probes[count], p, &p->threads[i]))
 			count++;
 		if (count == AT_ONCE) {
 			batch_run(probes, count);

@@ -209,6 +209,7 @@ int where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, uns
 	n = readlink(link, executable, sizeof(executable));
 	maps = proc_read(pid, "maps");
 	p.maps = maps ? maps : "";
+	p.strings = process_strings(pid);
 	where_record(TF_WHERE_PROCESS, &head, sizeof(head), executable, n > 0 ? (size_t)n : 0);
 	where_record(TF_WHERE_MAPS, NULL, 0, p.maps, strlen(p.maps));
 	p.threads = calloc(WHERE_THREADS, sizeof(*p.threads));

@@ -93,7 +93,8 @@ static size_t stack_size(const struct where_process *p, uint64_t stack_pointer)
 	uint64_t end = mapping_end(p->maps, stack_pointer);
 	size_t most = stack_bytes < BUDGET ? STACK_BYTES : LESS_BYTES;
 
-	return end - stack_pointer < most ? (size_t)(end - stack_pointer) : most;
+	return where_without_strings(p, stack_pointer,
+				     end - stack_pointer < most ? (size_t)(end - stack_pointer) : most);
 }
 
 uint64_t where_futex(const struct tf_where_thread *t)
