@@ -172,7 +172,9 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 	if (m->process_count) {
 		rule_time(out, roles->run_ns);
 		rule_time(&wall, r->ns);
-		if (r->is_part)
+		if (r->is_ring)
+			buffer_print(out, " (kept by --ring: %s, of which all shares are)", wall.data);
+		else if (r->is_part)
 			buffer_print(out, " (recorded: %s in %zu capture range%s, of which all shares are)", wall.data,
 				     r->ranges, r->ranges == 1 ? "" : "s");
 		buffer_text(out, ", ");

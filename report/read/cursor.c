@@ -54,6 +54,7 @@ static bool next_chunk(struct cursor *c)
 		c->at = (const uint64_t *)(data + first);
 		c->end = c->at + (w->size - first) / TF_SLOT;
 		c->now = w->base_ticks;
+		c->is_old = w->base_ticks < c->trace->header.ring_ticks;
 		if (reader_progress)
 			reader_progress(w->size);
 		return true;
@@ -165,6 +166,19 @@ bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to)
 	return first < s->count && s->items[first].from <= to;
 }
 
+/* With --ring: is what was read of a time that is not kept whole? The time of a blob is known to some milliseconds;
+ * definitions are kept for longer. */
+static bool cursor_is_old(struct cursor *c, const struct event *e)
+{
+	enum { BLOB_TICKS = 1 << 25 };
+	uint64_t kept = c->trace->header.ring_ticks;
+
+	if (e->kind == TF_BLOB)
+		return e->blob < 64 && TF_RING_PASSES(e->blob) && c->now < kept && kept - c->now > BLOB_TICKS;
+	c->is_old = e->ticks < kept;
+	return c->is_old;
+}
+
 static bool cursor_passes(const struct cursor *c, const struct event *e)
 {
 	const uint32_t kinds = 1u << TF_CALL | 1u << TF_CONSTRUCT | 1u << TF_MARK | 1u << TF_SAMPLE |
@@ -220,7 +234,7 @@ bool cursor_step(struct cursor *c, struct event *e)
 		case TF_RELEASE:
 		case TF_CONSTRUCT:
 			take_event(c, slot, e);
-			if (cursor_passes(c, e))
+			if (!(c->is_old && cursor_is_old(c, e)) && cursor_passes(c, e))
 				return true;
 			break;
 		case TF_TIME:
@@ -231,7 +245,7 @@ bool cursor_step(struct cursor *c, struct event *e)
 		{
 			const uint64_t *at = c->at;
 
-			if (!take_blob(c, slot, e))
+			if (!take_blob(c, slot, e) || (c->is_old && cursor_is_old(c, e)))
 				break;
 			if (e->blob != TF_BLOB_PAYLOAD)
 				return true;
@@ -262,7 +276,7 @@ void cursor_pass_calls(struct cursor *c, struct passed_calls *sums)
 	const uint64_t *at = c->at, *const end = c->end;
 	uint64_t now = c->now;
 
-	while (at < end) {
+	while (at < end && !c->is_old) {
 		const uint64_t slot = __atomic_load_n(at, __ATOMIC_ACQUIRE), *args = at + 1;
 		uint64_t duration = tf_event_last(slot);
 
@@ -291,12 +305,28 @@ void cursor_pass_calls(struct cursor *c, struct passed_calls *sums)
 	c->now = now;
 }
 
+/* Likewise with times, in a chunk of which a part is not kept. */
+static bool next_call_slowly(struct cursor *c, struct plain_call *ret)
+{
+	struct event e;
+
+	while (cursor_step(c, &e))
+		if (e.kind == TF_CALL) {
+			*ret = (struct plain_call){e.id, e.duration};
+			return true;
+		}
+	return false;
+}
+
 bool cursor_next_call(struct cursor *c, struct plain_call *ret)
 {
 	do
 		while (c->at < c->end) {
-			uint64_t slot = __atomic_load_n(c->at++, __ATOMIC_ACQUIRE);
+			uint64_t slot;
 
+			if (c->is_old)
+				return next_call_slowly(c, ret);
+			slot = __atomic_load_n(c->at++, __ATOMIC_ACQUIRE);
 			if (tf_kind(slot) != TF_CALL)
 				continue;
 			ret->function = tf_event_id(slot);

@@ -144,6 +144,7 @@ struct ranges {
 	bool *is_cancelled; /* of each item: what is recorded from it to the next one does not count */
 	bool has_cancelled;
 	size_t count;
+	bool is_ring; /* --ring: the first range begins with what was kept */
 	uint32_t mode; /* enum tf_range_mode */
 	uint64_t spool_ticks; /* as in struct tf_range_page */
 };
@@ -155,6 +156,7 @@ struct image_file {
 	struct functions *functions;
 	uint64_t run;
 	uint32_t clock;
+	bool is_ring; /* images that have ended may have been removed */
 };
 
 struct model {
@@ -290,6 +292,7 @@ void model_usage(struct model *m, const char *path, const char *name, const stru
 void model_last_seen(struct model *m);
 void model_where(struct model *m, const char *path, const struct mapping *file);
 void model_energy(struct model *m, const char *path, const char *name, const struct mapping *file);
+void model_ring(struct model *m);  /* before model_link */
 void model_link(struct model *m);  /* after all files: clock maps, processes, ends */
 
 #endif

@@ -30,6 +30,7 @@ void model_image_file(struct model *m, const char *path, struct mapping *file)
 					    head.function_count),
 		.run = page.run,
 		.clock = page.clock,
+		.is_ring = page.ended & TF_RANGE_RING,
 	};
 	*file = (struct mapping){0};
 }
@@ -187,9 +188,12 @@ static void add_image(struct model *m, const struct image_file *f, const struct 
 static void check_moved(struct model *m, const struct image_file *f, const struct tf_image *place)
 {
 	const char *name = strrchr(f->path, '/');
-	struct image *image = model_image(m, place->nonce);
+	struct image *image;
 	struct buffer path = {0};
 
+	if (f->is_ring)
+		return;
+	image = model_image(m, place->nonce);
 	if (image->trace)
 		return;
 	describe_image(m, f, place, image);

@@ -533,6 +533,7 @@ static const struct ranges *ranges_of(const struct model *m, uint64_t run)
 void model_link(struct model *m)
 {
 	drop_observed_twice(m);
+	model_ring(m);
 	for (size_t i = 0; i < m->image_count; i++)
 		m->images[i].ranges = ranges_of(m, m->images[i].run);
 	build_clock_maps(m);

@@ -232,12 +232,61 @@ static void name_others(struct trace *t)
 	}
 }
 
+static struct trace_thread *find_thread(struct trace *t, uint32_t number)
+{
+	size_t at = first_place(i, 0, t->thread_count, t->threads[i].number >= number);
+
+	return at < t->thread_count && t->threads[at].number == number ? &t->threads[at] : NULL;
+}
+
+static void subtract_calls(struct trace *t, const struct trace_thread *thread, const struct tf_counted_calls *calls)
+{
+	for (size_t i = 0; i < thread->counter_count; i++) {
+		struct trace_counter *counter = &t->counters[thread->first_counter + i];
+
+		if (counter->function != calls->function || counter->sum.calls < calls->calls)
+			continue;
+		counter->sum.calls -= calls->calls;
+		counter->sum.ticks -= counter->sum.ticks < calls->ticks ? counter->sum.ticks : calls->ticks;
+		return;
+	}
+}
+
+/* With --ring: counters are of the whole life of a thread. A thread that has two pages has two such blobs. */
+static void subtract_counted(struct trace *t)
+{
+	uint8_t bytes[TF_BLOB_BYTES];
+
+	for (size_t i = 0; t->header.ring_ticks && i < t->blob_count; i++) {
+		struct bytes from = {.at = bytes};
+		struct trace_thread *thread;
+		struct tf_counted_calls calls;
+		struct tf_counted head;
+
+		if (t->blobs[i].type != TF_BLOB_COUNTED)
+			continue;
+		from.left = trace_blob(t, &t->blobs[i], bytes, sizeof(bytes));
+		thread = find_thread(t, t->blobs[i].id);
+		bytes_read(&from, &head, sizeof(head));
+		if (!thread || head.ticks != t->header.ring_ticks)
+			continue;
+		thread->before.lost += head.lost;
+		thread->before.slow_ticks += head.slow_ticks;
+		thread->before.stacks_lost += head.stacks_lost;
+		for (uint32_t k = 0; k < head.count && !from.is_short; k++) {
+			bytes_read(&from, &calls, sizeof(calls));
+			subtract_calls(t, thread, &calls);
+		}
+	}
+}
+
 static void read_all_threads(struct trace *t, size_t workers)
 {
 	read_threads(t);
 	mapping_keep(&t->bytes, 2 * (t->thread_count + workers)); /* a chunk may be in two blocks */
 	trace_read_events(t, workers);
 	name_others(t);
+	subtract_counted(t);
 }
 
 struct trace *trace_new(const char *path, struct mapping *bytes)

@@ -37,6 +37,7 @@ struct trace_thread {
 		args, groups; /* bits of enum tf_kind, tf_arg_kind and tf_group (of calls) that occur: a search for
 				 others can skip the thread */
 	bool has_device_records;
+	struct tf_counted before; /* with --ring: what the page had counted before the time that is kept */
 };
 
 /* A definition. Its bytes are not contiguous, see trace_blob. */
@@ -121,6 +122,7 @@ struct cursor {
 	size_t chunk_end; /* index after the last one to read */
 	const uint64_t *at, *end;
 	uint64_t now;
+	bool is_old; /* with --ring: the chunk began before what is kept, and no event that is has been read in it */
 	uint64_t torn, orphans, broken;
 	/* the latest ones: a payload and its event may be separated by those of a signal handler */
 	const uint64_t *payloads[4];

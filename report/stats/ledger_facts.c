@@ -15,7 +15,7 @@ static uint64_t slow_cpu_ns(const struct usages *usages, const struct image *ima
 {
 	const struct clock_map *clock = &usages_model(usages)->machines[image->machine].clock;
 	const struct run_record *run = model_run(usages_model(usages), image);
-	uint64_t slow_ns = clock_map_duration(clock, thread->page->slow_ticks);
+	uint64_t slow_ns = clock_map_duration(clock, thread->page->slow_ticks - thread->before.slow_ticks);
 	struct usage_of of = usages_recorded(usages, image, thread->tid, 0, UINT64_MAX);
 
 	/* Without the cost of a call, which early versions did not measure, it is stated as elapsed time. */
@@ -43,13 +43,14 @@ static void thread_facts(const struct usages *usages, const struct image *image,
 	f->counts[LEDGER_SAMPLED_US] += thread->sampled_us;
 	f->counts[LEDGER_SAMPLES_WITHOUT_STACK] += thread->stackless_samples;
 	f->counts[LEDGER_UNMATCHED_PUSH] += thread->unmatched_pushes;
-	f->counts[LEDGER_UNMATCHED_POP] += thread->unmatched_pops;
+	if (!image->trace->header.ring_ticks) /* the pushes may be overwritten */
+		f->counts[LEDGER_UNMATCHED_POP] += thread->unmatched_pops;
 	for (size_t i = 0; i < thread->counter_count; i++)
 		f->counts[LEDGER_BELOW] += image->trace->counters[thread->first_counter + i].sum.calls;
 	if (!thread->page)
 		return;
-	f->counts[LEDGER_LOST] += thread->page->lost;
-	f->counts[LEDGER_STACKS_LOST] += thread->page->stacks_lost;
+	f->counts[LEDGER_LOST] += thread->page->lost - thread->before.lost;
+	f->counts[LEDGER_STACKS_LOST] += thread->page->stacks_lost - thread->before.stacks_lost;
 	f->slow_ns += slow_cpu_ns(usages, image, thread);
 }
 
@@ -167,6 +168,7 @@ static void image_counts(const struct usages *usages, const struct image *image,
 	}
 	for (size_t i = 0; i < t->thread_count; i++)
 		thread_facts(usages, image, &t->threads[i], f);
+	f->counts[LEDGER_OVERWRITTEN] += t->header.ring_bytes;
 	f->counts[LEDGER_THREADS_LOST] += t->header.threads_lost;
 	f->counts[LEDGER_SAMPLES_SLOWED] += count_slowed(t);
 	f->counts[LEDGER_TEXTS_TRUNCATED] += count_texts_at_limit(t);
@@ -177,7 +179,8 @@ static void image_counts(const struct usages *usages, const struct image *image,
 	f->counts[LEDGER_UNREADABLE] += t->broken + t->orphans;
 	nvtx_ranges(image, &counts, NULL, ignore_range);
 	f->counts[LEDGER_UNMATCHED_START] += counts.unmatched_starts;
-	f->counts[LEDGER_UNMATCHED_END] += counts.unmatched_ends;
+	if (!t->header.ring_ticks)
+		f->counts[LEDGER_UNMATCHED_END] += counts.unmatched_ends;
 }
 
 void ledger_add_image(const struct usages *usages, const struct image *image, struct ledger_facts *f)

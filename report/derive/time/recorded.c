@@ -49,7 +49,7 @@ struct recorded recorded_find(const struct model *m)
 			continue;
 		ns = clock_map_duration(&m->machines[p->machine].clock, covered_ticks(r, 0, last_ticks(m, p->run)));
 		if (!ret.is_part || ns > ret.ns)
-			ret = (struct recorded){ns, r->count, true};
+			ret = (struct recorded){ns, r->count, true, r->is_ring};
 	}
 	return ret;
 }

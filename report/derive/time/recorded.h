@@ -10,6 +10,7 @@ struct recorded {
 	uint64_t ns;	/* of the ranges; of several runs, the longest sum */
 	size_t ranges;	/* of that run */
 	bool is_part;	/* false: there are no ranges, or none has begun: the whole run counts */
+	bool is_ring;	/* it is what --ring has kept */
 };
 
 struct recorded recorded_find(const struct model *m);

@@ -91,6 +91,9 @@ struct tf_header {
 	char executable[512];  /* NUL-terminated and truncated, like the next two */
 	char arguments[1536];  /* separated by NUL, terminated by an empty string */
 	char variables[1024];  /* NAME=value separated by NUL: ranks, CUDA_VISIBLE_DEVICES, PILLION_* */
+	/* --ring, from 1.11 on. What was recorded before ring_ticks may be overwritten in part, and does not count; 0:
+	 * nothing is. ring_bytes: of chunks that were used again */
+	uint64_t ring_ticks, ring_bytes;
 };
 
 /* The rank of a process is the value of the first of these variables that is set. Variables of the programs that
@@ -428,6 +431,8 @@ enum tf_blob_kind {
 	TF_BLOB_SHORT_STACK = 21,
 	TF_BLOB_CRASH = 33, /* struct tf_crash; id = the thread's number. The last one is valid. From 1.8 on */
 	TF_BLOB_USAGE = 27, /* struct tf_usage; not a definition: the last one of a thread or process is valid */
+	/* struct tf_counted, then struct tf_counted_calls; id = the thread's number. With --ring, from 1.11 on */
+	TF_BLOB_COUNTED = 34,
 };
 
 struct tf_module {
@@ -555,6 +560,7 @@ struct tf_operator_gap {
 
 #include "runtime/shared/format/trace_energy.h"
 #include "runtime/shared/format/trace_range.h"
+#include "runtime/shared/format/trace_ring.h"
 #include "runtime/shared/format/trace_usage.h"
 #include "runtime/shared/format/trace_where.h"
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trace file of --ring has beside others. Its chunks are used again: a chunk may be followed in the file by one
+ * that is older. Included by trace_format.h after what it needs of that. */
+#ifndef PILLION_TRACE_RING_H
+#define PILLION_TRACE_RING_H
+
+#include <stdint.h>
+
+#include "runtime/shared/format/trace_format.h"
+
+/* With --ring, ids of these kinds are used again, and what they define counts for the events of the same time only: it
+ * does not count if it was written before ring_ticks. The others are facts, which count as long as they are there. */
+#define TF_RING_PASSES(blob)                                                                                           \
+	(1ull << (blob) & (1ull << TF_BLOB_STRING | 1ull << TF_BLOB_STACK | 1ull << TF_BLOB_LAUNCH |                   \
+			   1ull << TF_BLOB_KERNEL | 1ull << TF_BLOB_DEVICE_OPERATION | 1ull << TF_BLOB_OPERATION |     \
+			   1ull << TF_BLOB_PYTHON_CODE | 1ull << TF_BLOB_PYTHON_STACK | 1ull << TF_BLOB_DEVICE |       \
+			   1ull << TF_BLOB_DEVICE_CALLS | 1ull << TF_BLOB_DEVICE_MORE | 1ull << TF_BLOB_TRAFFIC |      \
+			   1ull << TF_BLOB_SHORT_STACK | 1ull << TF_BLOB_OPERATOR_GAP | 1ull << TF_BLOB_PAYLOAD))
+
+/* With --ring: what a thread had counted on its page at ring_ticks, which is to be subtracted. */
+struct tf_counted {
+	uint64_t ticks;
+	uint64_t lost, slow_ticks; /* as in struct tf_thread */
+	uint32_t stacks_lost, count; /* count: of struct tf_counted_calls */
+};
+
+struct tf_counted_calls {
+	uint64_t calls, ticks;
+	uint32_t function, reserved;
+};
+
+#endif
