@@ -8,6 +8,7 @@
 #include "runtime/recorder/loader/dso.h"
 #include "preload/cuda/cuda_call.h"
 #include "runtime/recorder/record/names.h"
+#include "runtime/recorder/record/ring.h"
 
 #define OWN_COPY (1ull << 63) /* flag in a name's address: it is our copy, not in a library that may be unloaded */
 
@@ -118,7 +119,7 @@ static uint32_t kernel_id(uintptr_t function, uint64_t salt)
 	uint32_t number, id;
 	bool is_new;
 
-	e = intern_add(&process.interned, intern_hash(salt ^ 0x6b, &function, sizeof(function)), &number, &is_new);
+	e = definition_add(intern_hash(salt ^ 0x6b, &function, sizeof(function)), &number, &is_new);
 	if (!e)
 		return 0;
 	id = (uint32_t)__atomic_load_n(&e->value, __ATOMIC_RELAXED);
@@ -147,7 +148,7 @@ static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t s
 	uint32_t id;
 	bool is_new;
 
-	if (!intern_add(&process.interned, key, &id, &is_new))
+	if (!definition_add(key, &id, &is_new))
 		return 0;
 	if (is_new) {
 		launch->kernel = is_kernel ? kernel_id(launch->function, salt) : 0;
@@ -182,7 +183,7 @@ unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, cons
 	/* The hash is of the function, which determines the kernel, so that a known launch is found without looking up
 	 * the kernel. */
 	uint64_t salt = salt_now(), key = launch_key(salt, function, grid, block, shared, stream);
-	uint32_t id = intern_number(&process.interned, key);
+	uint32_t id = definition_number(key);
 
 	if (grid && namer)
 		cupti_launched((void *)stream);

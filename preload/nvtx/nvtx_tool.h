@@ -22,7 +22,7 @@ struct nvtx_domain {
 };
 
 struct nvtx_string {
-	uint64_t known; /* generation << 32 | id in that image */
+	uint64_t known; /* process.defined_in << 24 | id */
 	uint32_t length;
 	char text[];
 };
@@ -43,14 +43,15 @@ uint32_t nvtx_text_intern(const struct nvtx_string *s); /* the id of a registere
 
 static inline uint32_t nvtx_text_registered(struct nvtx_string *s)
 {
-	uint64_t known = s ? __atomic_load_n(&s->known, __ATOMIC_RELAXED) : 0;
+	uint64_t known = s ? __atomic_load_n(&s->known, __ATOMIC_RELAXED) : 0, defined_in;
 	uint32_t id;
 
-	if (s && known >> 32 == (uint32_t)process.generation)
-		return (uint32_t)known;
+	if (s && known >> 24 == process.defined_in << 24 >> 24)
+		return known & 0xffffff;
+	defined_in = __atomic_load_n(&process.defined_in, __ATOMIC_ACQUIRE);
 	id = nvtx_text_intern(s);
 	if (s && id)
-		__atomic_store_n(&s->known, process.generation << 32 | id, __ATOMIC_RELAXED);
+		__atomic_store_n(&s->known, defined_in << 24 | id, __ATOMIC_RELAXED);
 	return id;
 }
 

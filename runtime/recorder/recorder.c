@@ -117,7 +117,8 @@ static bool recorder_start_image(void)
 		sample_init();
 		crash_init();
 	}
-	__atomic_store_n(&process.generation, ++process_inherited.generations, __ATOMIC_RELEASE);
+	process.defined_in = ++process_inherited.generations & (PROCESS_TURN - 1);
+	__atomic_store_n(&process.generation, process_inherited.generations, __ATOMIC_RELEASE);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/recorder/python/pystack.h"
 #include "runtime/recorder/python/pystack_object.h"
 #include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/ring.h"
 #include "runtime/shared/base/utf8.h"
 #include "runtime/shared/base/slowed.h"
 
@@ -137,7 +138,7 @@ static uint32_t pystack_code_id(const struct pystack_layout *l, const char *code
 	uint32_t number = 0;
 	bool is_new = false;
 
-	intern_add(&process.interned, intern_hash(TF_BLOB_PYTHON_CODE, what, sizeof(what)), &number, &is_new);
+	definition_add(intern_hash(TF_BLOB_PYTHON_CODE, what, sizeof(what)), &number, &is_new);
 	/* Noted once, because there may be millions of generated code objects. */
 	if (is_new && !code_write(l, number, bytes, is_sample) &&
 	    !__atomic_exchange_n(&has_noted, true, __ATOMIC_RELAXED))

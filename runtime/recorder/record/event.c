@@ -2,7 +2,8 @@
 /* Writes slots into the thread's chunk: the cases that event.h does not handle inline. */
 #include "runtime/recorder/record/event.h"
 
-#include <string.h>
+#include "runtime/recorder/record/blob.h"
+#include "runtime/recorder/record/ring_blob.h"
 
 /* Allocates `count` slots. *far: one more slot precedes them, for a TIME slot, because the reader could not derive
  * `time` from the event before (time NULL: never). Returns NULL if there is no room; else the caller must call
@@ -66,38 +67,54 @@ bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size)
 	return event_blob_of_two(blob, id, bytes, size, NULL, 0);
 }
 
-/* Copies `count` bytes from offset `at` of the concatenation of two parts. */
-static void event_copy_parts(void *to, const unsigned char *p, size_t size, const unsigned char *more, size_t at,
-			     size_t count)
+/* With --ring, the reader must know when a blob was written: a TIME slot precedes it if it is far from the event
+ * before. NULL: no room; else as event_allocate_slots(). */
+static __attribute__((noinline, cold)) uint64_t *event_allocate_timed(struct thread *t, unsigned slots)
 {
-	size_t here = at >= size ? 0 : size - at < count ? size - at : count;
+	uint64_t now = clock_now(), *at;
+	bool far;
 
-	if (here)
-		memcpy(to, p + at, here);
-	if (count > here)
-		memcpy((char *)to + here, more + (at + here - size), count - here);
+	at = event_allocate_slots(t, slots, &now, &far);
+	if (at && far) {
+		at[0] = tf_time_slot(now);
+		t->last_ticks = now;
+	}
+	return at ? at + far : NULL;
 }
 
-bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t first, const void *more, size_t second)
+static __attribute__((noinline, cold)) bool event_blob_in_ring(unsigned blob, uint32_t id, const void *bytes,
+							       size_t first, const void *more, size_t second)
 {
 	struct thread *t = &thread_self;
-	const size_t size = first + second;
-	unsigned data = (unsigned)((size + TF_DATA_BYTES - 1) / TF_DATA_BYTES);
-	bool far;
-	uint64_t *at = event_allocate_slots(t, 1 + data, NULL, &far);
+	uint64_t *at;
 
+	if (ring_keeps(blob) && ring_keep(t, blob, id, bytes, first, more, second))
+		return true;
+	at = event_allocate_timed(t, blob_slots(first + second));
 	if (!at) {
 		thread_lose(t, 1);
 		return false;
 	}
-	for (unsigned i = 1; i <= data; i++) {
-		size_t left = size - (size_t)(i - 1) * TF_DATA_BYTES;
-		uint64_t seven = 0;
+	blob_store_apart(at, blob, id, bytes, first, more, second);
+	event_taken(t);
+	return true;
+}
 
-		event_copy_parts(&seven, bytes, first, more, size - left, left < TF_DATA_BYTES ? left : TF_DATA_BYTES);
-		at[i] = TF_DATA | seven << 8;
+/* What --ring needs is apart, because this may run on the caller's stack. */
+bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t first, const void *more, size_t second)
+{
+	struct thread *t = &thread_self;
+	uint64_t *at;
+	bool far;
+
+	if (__builtin_expect(process.ring != NULL, 0))
+		return event_blob_in_ring(blob, id, bytes, first, more, second);
+	at = event_allocate_slots(t, blob_slots(first + second), NULL, &far);
+	if (!at) {
+		thread_lose(t, 1);
+		return false;
 	}
-	event_store(at, tf_blob(blob, (unsigned)size, id));
+	blob_store(at, blob, id, bytes, first, more, second);
 	event_taken(t);
 	return true;
 }
@@ -106,7 +123,8 @@ void event_blob_in_place(unsigned blob, uint32_t id, const uint64_t *data, unsig
 {
 	struct thread *t = &thread_self;
 	bool far;
-	uint64_t *at = event_allocate_slots(t, 1 + count, NULL, &far);
+	uint64_t *at = process.ring ? event_allocate_timed(t, 1 + count)
+				    : event_allocate_slots(t, 1 + count, NULL, &far);
 	const struct tf_chunk *chunk = t->chunk;
 
 	if (!at)
@@ -124,10 +142,12 @@ void event_blob_in_place(unsigned blob, uint32_t id, const uint64_t *data, unsig
 
 uint32_t event_intern(unsigned blob, const void *bytes, size_t size)
 {
+	uint64_t key = intern_hash(blob, bytes, size);
 	uint32_t id;
 	bool is_new;
 
-	if (!intern_add(&process.interned, intern_hash(blob, bytes, size), &id, &is_new))
+	if (!(ring_keeps(blob) ? intern_add(&process.interned, key, &id, &is_new)
+			       : definition_add(key, &id, &is_new)))
 		return 0;
 	if (is_new)
 		event_blob(blob, id, bytes, size);

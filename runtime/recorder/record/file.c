@@ -8,6 +8,7 @@
 
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/process_line.h"
+#include "runtime/recorder/record/ring.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
@@ -108,7 +109,9 @@ static bool file_prepare(void)
 		return false;
 	if (!process.is_listed && !process_is_frozen) {
 		identity_forked(&process_inherited.identity);
-		process_line_start(true);
+		/* With --ring, the index would grow with each child; the header has what its line would have. */
+		if (!process_options.ring_ns && !process_options.ring_bytes)
+			process_line_start(true);
 	}
 	return true;
 }
@@ -149,6 +152,7 @@ static int file_create(void)
 	header->function_count = process_functions->count;
 	header->function_bytes = names;
 	process_describe(header);
+	ring_begin(header);
 	__atomic_store_n(&header->magic, TF_MAGIC, __ATOMIC_RELEASE);
 	__atomic_store_n(&process.header, header, __ATOMIC_RELEASE);
 	return 0;
@@ -267,7 +271,7 @@ static int file_map_near(const struct tf_chunk *mine, uint64_t offset, uint64_t 
 	}
 	error = file_map_by_mapping(near, near_offset, offset, size, ret);
 	/* A hole that remains on a full disk would raise SIGBUS in a reader. */
-	if (error)
+	if (error && offset == process.file_end)
 		file_cut(offset);
 	return error;
 }
@@ -323,23 +327,70 @@ void file_chunk_head(struct tf_chunk *chunk, uint32_t kind, uint32_t size, uint3
 	chunk->offset = offset;
 }
 
+/* A place of the file that is used again, without what was in it. Until its head is complete, it is a hole of its size
+ * for a reader. NULL: there is none. */
+static __attribute__((cold)) struct tf_chunk *file_take_again(const struct tf_chunk *mine, uint32_t size,
+							      uint64_t *ret_offset)
+{
+	struct tf_chunk *chunk;
+	void *at;
+
+	*ret_offset = ring_take(size);
+	if (!*ret_offset || file_map_chunk(mine, *ret_offset, size, &at))
+		return NULL;
+	chunk = at;
+	__atomic_store_n(&chunk->magic, 0, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	memset(&chunk->base_ticks, 0, size - offsetof(struct tf_chunk, base_ticks));
+	return chunk;
+}
+
+static struct tf_chunk *file_chunk_locked(const struct tf_chunk *mine, uint32_t kind, uint32_t size, uint32_t thread,
+					  uint32_t sequence)
+{
+	struct tf_chunk *chunk = NULL;
+	uint64_t offset;
+
+	if (process.ring)
+		chunk = file_take_again(mine, size, &offset);
+	if (!chunk)
+		chunk = file_take(mine, size, &offset);
+	if (chunk)
+		file_chunk_head(chunk, kind, size, thread, sequence, offset);
+	if (chunk && process.ring && kind == TF_CHUNK_FIRST)
+		ring_add_page((struct tf_thread *)chunk);
+	return chunk;
+}
+
+bool file_turn(void)
+{
+	bool is_next;
+
+	sys_lock(&process.growing);
+	is_next = ring_turn(clock_now());
+	sys_unlock(&process.growing);
+	return is_next;
+}
+
 void *file_chunk(const struct tf_chunk *mine, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence)
 {
 	struct tf_chunk *chunk;
-	uint64_t offset;
 
 	if (!__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
 		return NULL;
 	sys_lock(&process.growing);
-	chunk = file_take(mine, size, &offset);
+	chunk = file_chunk_locked(mine, kind, size, thread, sequence);
 	sys_unlock(&process.growing);
-	if (chunk)
-		file_chunk_head(chunk, kind, size, thread, sequence, offset);
 	return chunk;
 }
 
 void file_release(void *chunk, uint32_t size)
 {
 	((struct tf_chunk *)chunk)->full = 1;
+	if (process.ring) {
+		sys_lock(&process.growing);
+		ring_give(chunk);
+		sys_unlock(&process.growing);
+	}
 	sys_munmap(chunk, size);
 }

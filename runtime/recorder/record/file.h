@@ -35,6 +35,9 @@ void file_chunk_head(struct tf_chunk *chunk, uint32_t kind, uint32_t size, uint3
 /* Allocates a zeroed chunk of `size` bytes and fills in its head; NULL: failed. */
 void *file_chunk(const struct tf_chunk *mine, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence);
 
+/* With --ring: begins the next turn if it is due. True: it has. */
+bool file_turn(void);
+
 /* Extends the file by `size` bytes, as a hole, for chunks that are needed when its path can no longer be used. */
 void file_reserve(uint64_t size);
 

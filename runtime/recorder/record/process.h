@@ -62,6 +62,10 @@ struct process_state {
 	/* file_end: end of the chunks; file_size: size in the file system */
 	uint64_t file_end, file_size, device, inode;
 	uint32_t growing;    /* lock of file_end, file_size and the areas */
+	struct record_ring *ring;   /* see ring.h; NULL: all is kept */
+	uint32_t ring_writing; /* lock of ring_blob.c */
+	/* identifies the set of definitions that ids refer to: the generation, and with --ring the turn above it */
+	uint64_t defined_in;
 	uint32_t create_failures; /* see file.c, like the next one */
 	uint64_t create_retry_ticks;
 	uint64_t chunk_next; /* see first_chunk.c, also for the next two and for areas */
@@ -104,6 +108,8 @@ struct process_state {
 } __attribute__((aligned(PROCESS_ALIGN)));
 
 extern struct process_state process HIDDEN;
+
+#define PROCESS_TURN (1ull << 16) /* what a turn adds to process.defined_in */
 
 /* A mapped block of the range file, see image.c. */
 struct image_block {

@@ -11,6 +11,7 @@
 #include "runtime/recorder/record/file.h"
 #include "runtime/recorder/record/first_chunk.h"
 #include "runtime/recorder/record/image.h"
+#include "runtime/recorder/record/ring_blob.h"
 #include "runtime/recorder/record/short_sample.h"
 #include "runtime/recorder/record/spare_stack.h"
 #include "runtime/shared/common/clock.h"
@@ -220,7 +221,7 @@ static struct tf_thread *thread_take_first_chunk(struct thread *t)
 
 	if (!file_make())
 		return NULL;
-	if (size <= TF_PAGE)
+	if (size <= TF_PAGE && !process.ring)
 		page = first_chunk_take(&offset, &t->area);
 	if (page)
 		file_chunk_head(&page->chunk, TF_CHUNK_FIRST, TF_PAGE, t->number, 0, offset);
@@ -351,7 +352,8 @@ static void thread_retire_chunk(struct thread *t)
 
 static uint32_t thread_next_chunk_size(const struct thread *t, unsigned slots)
 {
-	uint32_t size = (uint32_t)file_round(t->chunks < 2 ? SECOND_CHUNK : t->chunks == 2 ? THIRD_CHUNK : CHUNK);
+	uint32_t most = ring_has_slow_chunk(t->chunk) ? SECOND_CHUNK : CHUNK;
+	uint32_t size = (uint32_t)file_round(t->chunks < 2 ? SECOND_CHUNK : t->chunks == 2 ? THIRD_CHUNK : most);
 
 	while (size < slots * TF_SLOT + sizeof(struct tf_chunk))
 		size *= 2;
@@ -360,9 +362,8 @@ static uint32_t thread_next_chunk_size(const struct thread *t, unsigned slots)
 
 static bool thread_take_chunk(struct thread *t, uint32_t size)
 {
-	struct tf_chunk *chunk;
+	struct tf_chunk *chunk = ring_chunk(t->chunk, size, t->number, t->chunks);
 
-	chunk = file_chunk(t->chunk, TF_CHUNK_SLOTS, size, t->number, t->chunks);
 	if (!chunk)
 		return false;
 	thread_publish_chunk(chunk, t->last_ticks);
@@ -528,14 +529,11 @@ static void thread_release_page(struct thread *t)
 {
 	struct tf_chunk *chunk = &t->page->chunk;
 
-	if (t->area != THREAD_NO_AREA) {
-		chunk->full = 1;
+	chunk->full = 1;
+	if (t->area != THREAD_NO_AREA)
 		first_chunk_release(t->area);
-	} else if (thread_is_in_file(t)) {
+	else if (thread_is_in_file(t))
 		file_release(chunk, chunk->size_bytes);
-	} else {
-		chunk->full = 1;
-	}
 	if (t->apart)
 		sys_munmap(t->apart, thread_page_bytes(process_functions->counters));
 	t->apart = NULL;

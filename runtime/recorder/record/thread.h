@@ -55,6 +55,7 @@ struct thread {
 	uint64_t **traffic, *traffic_few[TRAFFIC_FEW];
 	uint64_t **traffic_many; /* mapped once TRAFFIC_FEW are too few; a forked child keeps it; NULL: none */
 	uint32_t traffic_mask;
+	uint32_t traffic_turn; /* with --ring: the turn to which they belong */
 };
 
 #define THREAD_NO_AREA ~0u

@@ -194,6 +194,18 @@ void traffic_end(void)
 	process.traffic_count = 0;
 }
 
+/* With --ring, counters from before a turn may not be read, so each turn has counters of its own. A turn makes all
+ * descriptors unknown, so that calls come here. */
+static void traffic_follow_turn(struct thread *t)
+{
+	uint32_t turn = (uint32_t)(process.defined_in / PROCESS_TURN);
+
+	if (__builtin_expect(t->traffic_turn == turn, 1))
+		return;
+	memset(t->traffic, 0, (t->traffic_mask + 1) * sizeof(*t->traffic));
+	t->traffic_turn = turn;
+}
+
 void traffic_count_slowly(unsigned function, int fd, uint16_t state, uint64_t start, uint64_t duration,
 			  int64_t amount)
 {
@@ -206,7 +218,10 @@ void traffic_count_slowly(unsigned function, int fd, uint16_t state, uint64_t st
 		[TF_TRAFFIC_TICKS] = TF_DATA | duration << 8,
 		[TF_TRAFFIC_BYTES] = TF_DATA | (uint64_t)(amount > 0 ? amount : 0) << 8,
 	};
-	uint64_t calls = traffic_count_known(t, hash, numbers[TF_TRAFFIC_KEY], duration, amount);
+	uint64_t calls;
+
+	traffic_follow_turn(t);
+	calls = traffic_count_known(t, hash, numbers[TF_TRAFFIC_KEY], duration, amount);
 
 	if (!calls)
 		traffic_begin(t, function, hash, numbers);

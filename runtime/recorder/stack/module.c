@@ -171,7 +171,7 @@ static bool module_invalidate(struct intern_entry *e)
 static bool module_any_unloaded(void)
 {
 	return object_has_lookup() ? !intern_each(&process.modules, module_is_loaded)
-				   : process.interned.level[0] != NULL;
+				   : process.interned.level[0] || process.ring;
 }
 
 void module_unloaded(void)

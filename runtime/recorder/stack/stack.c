@@ -11,6 +11,7 @@
 #include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/python/pystack.h"
 #include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/ring.h"
 #include "runtime/recorder/record/slow_down.h"
 #include "runtime/recorder/record/spare_stack.h"
 #include "runtime/recorder/stack/altstack.h"
@@ -286,7 +287,7 @@ static void stack_identify(struct taking *a)
 	a->has_python = a->has_python && !n->has_handler && (n->count < (int)a->depth || a->depth >= HANDLER_FRAMES);
 	if (a->has_python)
 		python_count = pystack_take(python, PYSTACK_FRAMES, &n->hash);
-	if (!n->count || !intern_add(&process.interned, stack_key(n->hash), &a->id, &is_new)) {
+	if (!n->count || !definition_add(stack_key(n->hash), &a->id, &is_new)) {
 		a->id = 0;
 		return;
 	}
@@ -326,7 +327,7 @@ static __attribute__((noinline)) uint32_t stack_take_slowly(struct taking *a, bo
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
 
 	if (a->native.count && !has_interpreter)
-		a->id = intern_find(&process.interned, stack_key(a->native.hash));
+		a->id = definition_find(stack_key(a->native.hash));
 	if (a->id)
 		return a->id;
 	if (has_interpreter && stack_has_room(a->thread, sp, STAY))
@@ -348,7 +349,7 @@ static inline uint32_t stack_take_known(struct thread *t, uintptr_t frame, uint3
 		native_set_result(&a.native, walk_memo_hash(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high,
 							    frame, room == ROOM, &a.native.hash));
 	if (a.native.count && !has_interpreter)
-		id = intern_number(&process.interned, stack_key(a.native.hash));
+		id = definition_number(stack_key(a.native.hash));
 	if (!id && !stack_take_slowly(&a, has_interpreter))
 		return stack_lose(t, a.is_tried ? LOSS_FAILED : LOSS_LITTLE);
 	return id ? id : a.id;
@@ -412,7 +413,7 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 	else
 		n.frames[0] = (char *)n.frames[0] + 1;
 	python_count = pystack_sample(python, PYSTACK_FRAMES, &n.hash);
-	is_known = n.count && intern_add(&process.interned, stack_key(~n.hash), &id, &is_new);
+	is_known = n.count && definition_add(stack_key(~n.hash), &id, &is_new);
 	if (is_new)
 		stack_write(id, &n, python, python_count, pystack_sample);
 	return is_known ? id : stack_lose(t, LOSS_FAILED);

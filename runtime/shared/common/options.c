@@ -81,6 +81,10 @@ static const struct option rows[] = {
 	 .help = "start recording after SECONDS"},
 	{"duration", 'd', OPTION_SECONDS, AT(duration_s), .value = "SECONDS", .initial = "0",
 	 .help = "record for SECONDS, then apply --kill; 0: to the end"},
+	{"ring", 0, OPTION_OWN, RECORDED, SET(ring), PRINT(ring), .value = "TIME|SIZE",
+	 .takes = "a time of at least 100 ms or a size of at least 16MB for each process, such as 30s or 200MB",
+	 .help = "keep only what was recorded last, in files that do not grow: the last TIME (30s), or SIZE for each "
+		 "process (200MB)"},
 	{"on-signal", 0, OPTION_OWN, SET(on_signal), .value = "USR1|USR2|N",
 	 .help = "start recording, or stop it, when the launcher receives this signal, which COMMAND then does not get "
 		 "from it; see pillion start"},

@@ -79,6 +79,7 @@ struct options {
 	const char *python_calls;     /* all, or patterns of modules; NULL: none */
 	bool jax;
 	bool python_import_time;
+	uint64_t ring_ns, ring_bytes; /* only the newest part is kept; both 0: all is */
 	const char *output; /* as given; NULL: report# */
 	/* read by pillion-launch alone */
 	bool force_overwrite, append, pack, stop_on_exit, show_output, inherit_environment;
