@@ -161,6 +161,10 @@ int session_tick(struct run *run);
 bool session_signal(struct run *run, const siginfo_t *info);
 void session_finish(struct run *run); /* removes what it has left in the capture */
 
+/* ring_files.c: with --ring, removes what processes that have ended recorded before what is kept. Returns the
+ * milliseconds until the next call, -1: none is needed. */
+int ring_files_tick(struct run *run);
+
 /* spool.c: each does nothing without a spool, except these two. 0, or EXIT_USAGE or NO_CAPTURE after an error
  * message. */
 int spool_prepare(struct run *run);
