@@ -17,6 +17,7 @@
 
 #include "report/base/text.h"
 #include "report/live/capture_files.h"
+#include "report/live/copy_ring.h"
 #include "runtime/shared/format/trace_format.h"
 
 enum { PART_BYTES = 1 << 20 };
@@ -125,6 +126,8 @@ static int copy_file(int from_directory, int to_directory, const char *name)
 		code = copy_bytes(from, to, part);
 	if (!code && now)
 		code = stop_copy(to, &page, now);
+	if (!code && text_ends_with(name, ".trace"))
+		code = copy_ring(from, to);
 	if (to >= 0 && close(to) && !code)
 		code = -errno;
 	close(from);
