@@ -234,7 +234,7 @@ static void name_others(struct trace *t)
 
 static struct trace_thread *find_thread(struct trace *t, uint32_t number)
 {
-	size_t at = first_place(i, 0, t->thread_count, t->threads[i].number >= number);
+	size_t at = first_place(i, 0, t->thread_count, t->threads[i].number < number);
 
 	return at < t->thread_count && t->threads[at].number == number ? &t->threads[at] : NULL;
 }

@@ -220,6 +220,40 @@ Test(reader, steps_over_kinds_of_a_later_minor_version)
 	cr_assert_eq(trace->orphans + trace->broken + trace->damaged_bytes, 0);
 }
 
+/* Of a chunk of --ring that began before what is kept. */
+Test(reader, leaves_out_what_a_ring_does_not_keep)
+{
+	const uint64_t kept = 1 << 30;
+	struct {
+		struct tf_counted head;
+		struct tf_counted_calls calls;
+	} counted = {{.ticks = kept, .count = 1}, {.calls = 3, .ticks = 30, .function = read_id}};
+	struct writer_thread other;
+	struct plain_call call;
+	struct cursor c;
+
+	w.header.ring_ticks = kept;
+	writer_text(&t, TF_BLOB_STRING, 1, "old");
+	writer_text(&t, TF_BLOB_DOMAIN, 1, "a fact");
+	writer_call(&t, read_id, 1100, 5, NULL, 0);
+	writer_call(&t, read_id, kept + 10, 5, NULL, 0);
+	writer_text(&t, TF_BLOB_STRING, 2, "new");
+	writer_call(&t, write_id, kept + 20, 6, NULL, 0);
+	writer_thread_first(&w, &other, 11, 2, 2 * TF_PAGE);
+	writer_counter(&other, read_id, 1, (struct tf_counter){5, 50});
+	writer_blob(&other, TF_BLOB_COUNTED, other.number, &counted, sizeof(counted));
+	open_it();
+	cr_assert_eq(count_events(), 2);
+	cr_assert_null(trace_definition(trace, TF_BLOB_STRING, 1));
+	cr_assert_not_null(trace_definition(trace, TF_BLOB_STRING, 2));
+	cr_assert_not_null(trace_definition(trace, TF_BLOB_DOMAIN, 1));
+	assert_counted(0, read_id, 2, 20);
+	cursor_init(&c, trace, &trace->threads[0]);
+	cr_assert(cursor_next_call(&c, &call) && call.function == read_id);
+	cr_assert(cursor_next_call(&c, &call) && call.function == write_id);
+	cr_assert_not(cursor_next_call(&c, &call));
+}
+
 Test(reader, goes_on_behind_a_chunk_whose_head_was_never_written)
 {
 	struct tf_chunk *chunk;
