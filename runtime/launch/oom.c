@@ -89,6 +89,13 @@ static bool version_try(const struct version *version, const char *text, const c
 	return false;
 }
 
+uint64_t oom_kills(void)
+{
+	uint64_t kills;
+
+	return oom.version && kills_read(&kills) && kills > oom.kills ? kills - oom.kills : 0;
+}
+
 void oom_begin(void)
 {
 	char text[4096];

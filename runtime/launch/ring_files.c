@@ -88,6 +88,8 @@ static uint64_t traces_visit(const struct run *run, const char *path, uint64_t s
 		end = end_of(h.nonce, h.pid, h.end, h.end_ticks);
 		if (end == UINT64_MAX && h.ring_ticks > ring_ticks)
 			ring_ticks = h.ring_ticks;
+		if (end != UINT64_MAX)
+			trigger_end(run, &h);
 		if (end < since)
 			unlinkat(dirfd(d), e->d_name, 0);
 	}

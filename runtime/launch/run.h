@@ -165,6 +165,11 @@ void session_finish(struct run *run); /* removes what it has left in the capture
  * milliseconds until the next call, -1: none is needed. */
 int ring_files_tick(struct run *run);
 
+/* trigger.c: --on. The image of this header has ended. */
+void trigger_end(const struct run *run, const struct tf_header *h);
+int trigger_tick(struct run *run); /* milliseconds until the next call, -1: none is needed */
+void trigger_finish(void);
+
 /* spool.c: each does nothing without a spool, except these two. 0, or EXIT_USAGE or NO_CAPTURE after an error
  * message. */
 int spool_prepare(struct run *run);
@@ -257,6 +262,8 @@ bool witness_has(const struct run *run, const siginfo_t *info);
 /* oom.c: whether the kernel has killed processes of our cgroup since oom_begin; states it if it is more than before. */
 void oom_begin(void);
 void oom_note(struct run *run);
+void oom_end(struct run *run);
+uint64_t oom_kills(void); /* since oom_begin */
 
 /* summary.c */
 /* --export. What cannot be written is said; the capture stays. */
@@ -269,6 +276,8 @@ void summary_signal(const struct run *run, int signal);
 int summary_tick(const struct run *run);
 /* Starts pillion-report, which prints what is proved to hang since --hang; 0: it could not be started. */
 pid_t summary_hang(const struct run *run);
+/* Starts pillion-report, which dumps the capture as `name`; 0: it could not be started. */
+pid_t summary_dump(const struct run *run, const char *name);
 /* --pack. If packing fails, says so and leaves the directory. */
 void summary_pack(struct run *run, unsigned living);
 

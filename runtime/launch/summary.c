@@ -206,6 +206,14 @@ pid_t summary_hang(const struct run *run)
 	return pid > 0 ? pid : 0;
 }
 
+pid_t summary_dump(const struct run *run, const char *name)
+{
+	const char *arguments[] = {run->report, "dump", "-o", name, run->directory, NULL};
+	pid_t pid = run->report[0] ? report_start(arguments, false) : 0;
+
+	return pid > 0 ? pid : 0;
+}
+
 void summary_signal(const struct run *run, int signal)
 {
 	if (signal != SIGTERM || end.terminated_ns)

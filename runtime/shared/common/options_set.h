@@ -33,6 +33,7 @@ int options_set_on_signal(const struct option *row, void *settings, const char *
 int options_set_kill(const struct option *row, void *settings, const char *value, struct text *why);
 void options_print_slow_down(const void *settings, struct text *ret);
 int options_set_slow_down(const struct option *row, void *settings, const char *value, struct text *why);
+int options_set_on(const struct option *row, void *settings, const char *value, struct text *why);
 int options_set_ring(const struct option *row, void *settings, const char *value, struct text *why);
 void options_print_ring(const void *settings, struct text *ret);
 int options_set_env_var(const struct option *row, void *settings, const char *value, struct text *why);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --on: dumps what --ring has kept when something has gone wrong, and goes on. The launcher sees it from outside: the
+ * ends of processes in their trace files, the kernel's count of out-of-memory kills, and the CPU time of processes. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/launch/run.h"
+#include "runtime/shared/common/clock.h"
+
+enum { INTERVAL_MS = 1000, REASON_BYTES = 128 };
+
+static struct {
+	uint64_t *ended; /* images whose end was a reason */
+	size_t ended_count, ended_room;
+	uint64_t oom_kills;
+	bool hangs;
+	char reason[REASON_BYTES]; /* of the dump that is due; "": none is */
+	pid_t child;		   /* that dumps; 0: none */
+	unsigned next, oldest;	   /* numbers of dumps: the next one that may be free, the oldest one that is kept */
+	uint64_t due_ns;
+} trigger = {.next = 1, .oldest = 1};
+
+/* Reasons that come while one waits are of the same dump. */
+static void trigger_pull(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void trigger_pull(const char *format, ...)
+{
+	va_list arguments;
+
+	if (trigger.reason[0])
+		return;
+	va_start(arguments, format);
+	vsnprintf(trigger.reason, sizeof(trigger.reason), format, arguments);
+	va_end(arguments);
+}
+
+/* False: this image was a reason already. */
+static bool is_new_end(uint64_t nonce)
+{
+	for (size_t i = 0; i < trigger.ended_count; i++)
+		if (trigger.ended[i] == nonce)
+			return false;
+	if (trigger.ended_count == trigger.ended_room) {
+		size_t room = trigger.ended_room * 2 + 64;
+		uint64_t *more = realloc(trigger.ended, room * sizeof(*more));
+
+		if (!more)
+			return false;
+		trigger.ended = more;
+		trigger.ended_room = room;
+	}
+	trigger.ended[trigger.ended_count++] = nonce;
+	return true;
+}
+
+void trigger_end(const struct run *run, const struct tf_header *h)
+{
+	bool is_signal = h->end == TF_END_NONE || h->end == TF_END_ABORT;
+
+	if (run->options.on & ON_SIGNAL && is_signal && is_new_end(h->nonce))
+		trigger_pull("process %u was ended by a signal", h->pid);
+	if (run->options.on & ON_EXIT && h->end == TF_END_EXIT && h->end_status && is_new_end(h->nonce))
+		trigger_pull("process %u exited with %d", h->pid, h->end_status);
+}
+
+static void look_for_oom(const struct run *run)
+{
+	uint64_t kills = run->options.on & ON_OOM ? oom_kills() : 0;
+
+	if (kills > trigger.oom_kills)
+		trigger_pull("the kernel has killed a process for want of memory");
+	trigger.oom_kills = kills;
+}
+
+/* Once, until a process has used CPU time again. */
+static void look_for_hang(struct run *run)
+{
+	struct living *all;
+	size_t count = run->options.on & ON_HANG ? living_processes(run, &all) : 0, alive = 0;
+	uint64_t least = UINT64_MAX, cpu_ns;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t ns = all[i].has_ended ? UINT64_MAX : usage_quiet_ns(&all[i], &cpu_ns);
+
+		alive += !all[i].has_ended;
+		least = ns < least ? ns : least;
+	}
+	if (alive && least >= run->options.on_hang_ns && !trigger.hangs)
+		trigger_pull("no process has used CPU time for %.0f s", (double)run->options.on_hang_ns / 1e9);
+	trigger.hangs = alive && least >= run->options.on_hang_ns;
+}
+
+/* The path of a dump, without .pillion. */
+static void dump_name(const struct run *run, unsigned number, char ret[PATH_MAX + 32])
+{
+	char capture[PATH_MAX];
+
+	strcpy(capture, run->directory);
+	name_strip(capture);
+	snprintf(ret, PATH_MAX + 32, "%s.dump%u", capture, number);
+}
+
+/* A capture is a directory of files. */
+static void dump_remove(const struct run *run, unsigned number)
+{
+	char path[PATH_MAX + 64];
+	DIR *d;
+
+	dump_name(run, number, path);
+	strcat(path, ".pillion");
+	d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));)
+		unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(path);
+}
+
+static void dump_begin(struct run *run)
+{
+	char name[PATH_MAX + 32], path[PATH_MAX + 64];
+
+	do {
+		dump_name(run, trigger.next++, name);
+		snprintf(path, sizeof(path), "%s.pillion", name);
+	} while (!access(path, F_OK));
+	while (trigger.next - trigger.oldest > run->options.keep)
+		dump_remove(run, trigger.oldest++);
+	say("%s; what was recorded before it:", trigger.reason);
+	trigger.child = summary_dump(run, name);
+	trigger.reason[0] = '\0';
+}
+
+int trigger_tick(struct run *run)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (!run->options.on)
+		return -1;
+	if (trigger.child && waitpid(trigger.child, NULL, WNOHANG) == trigger.child)
+		trigger.child = 0;
+	if (now >= trigger.due_ns) {
+		look_for_oom(run);
+		look_for_hang(run);
+		trigger.due_ns = now + INTERVAL_MS * 1000000ull;
+	}
+	if (trigger.reason[0] && !trigger.child)
+		dump_begin(run);
+	return INTERVAL_MS;
+}
+
+void trigger_finish(void)
+{
+	if (trigger.child)
+		waitpid(trigger.child, NULL, 0);
+	trigger.child = 0;
+}
