@@ -318,11 +318,11 @@ static int options_agree(struct run *run)
 		why = "--force-overwrite replaces a capture, --append joins it: choose one";
 	else if (o->nvtx_domain_include && o->nvtx_domain_exclude)
 		why = "--nvtx-domain-include and --nvtx-domain-exclude: choose one";
-	else if (o->on && !o->ring_ns && !o->ring_bytes)
+	else if (o->on && !options_have_ring(o))
 		why = "--on dumps what a ring has kept: give --ring=30s, too";
-	else if ((o->ring_ns || o->ring_bytes) && o->sampling_source == SAMPLING_PERF)
+	else if (options_have_ring(o) && o->sampling_source == SAMPLING_PERF)
 		why = "--ring does not keep the samples of perf_event_open: use --sampling-source=signal";
-	if (o->ring_ns || o->ring_bytes)
+	if (options_have_ring(o))
 		o->sampling_source = SAMPLING_SIGNAL;
 	if (why)
 		say("%s", why);

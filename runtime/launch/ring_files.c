@@ -170,7 +170,7 @@ int ring_files_tick(struct run *run)
 	const char *directory = range_clock_directory(run);
 	uint64_t now = clock_monotonic_ns(), ms = run->options.ring_ns / PARTS / 1000000, since;
 
-	if ((!run->options.ring_ns && !run->options.ring_bytes) || !run->range)
+	if (!options_have_ring(&run->options) || !run->range)
 		return -1;
 	if (now < files.due_ns)
 		return (int)((files.due_ns - now + 999999) / 1000000);

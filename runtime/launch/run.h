@@ -262,7 +262,6 @@ bool witness_has(const struct run *run, const siginfo_t *info);
 /* oom.c: whether the kernel has killed processes of our cgroup since oom_begin; states it if it is more than before. */
 void oom_begin(void);
 void oom_note(struct run *run);
-void oom_end(struct run *run);
 uint64_t oom_kills(void); /* since oom_begin */
 
 /* summary.c */

@@ -101,6 +101,11 @@ int spool_prepare(struct run *run)
 	interval_ms = run->options.spool_interval_ms;
 	if (run->is_local)
 		return 0;
+	if (options_have_ring(&run->options) && ((wanted && *wanted) || !is_local(run->directory))) {
+		say("--ring uses parts of mapped files again, so %s: choose a capture on a local file system with -o",
+		    wanted && *wanted ? "it does not work with --spool" : "it does not work on a network file system");
+		return NO_CAPTURE;
+	}
 	if (wanted && *wanted) {
 		rc = *wanted == '/' ? spool_make(run, wanted) : -EINVAL;
 		if (rc)

@@ -120,8 +120,8 @@ end_group
 
 # ---- an end by itself ----
 
-PILLION_STATS=summary "$PILLION" -o ended --ring=100ms --osrt-threshold=0 -s none "$targets/ring_calls" 16 ended.counts \
-	3000 >out 2>err
+PILLION_STATS=summary "$PILLION" -o ended --ring=100ms --osrt-threshold=0 -s none "$targets/ring_calls" 16 \
+	ended.counts 3000 >out 2>err
 is $? 7 'the command has noticed nothing'
 like "$(cat err)" '\(kept by --ring: [0-9.]+ m?s, of which all shares are\)' 'the summary says of what time it is'
 
@@ -144,4 +144,8 @@ ok "but only those of the time that is kept: $short of $all" [ "${short:-0}" -lt
 "$PILLION" --ring=30 -o bad true >out 2>err
 is "$?" 2 'a number without a unit is refused'
 like "$(cat err)" '--ring takes a time' 'with the forms that it takes'
+mkdir spools
+"$PILLION" --ring=30s --spool="$work/spools" -o bad true >out 2>err
+is "$? $(find . -name 'bad.*' -o -path './spools/*')" '2 ' 'a spool is refused, and nothing is left'
+like "$(cat err)" '--ring uses parts of mapped files again, so it does not work with --spool' 'with the reason'
 done_testing

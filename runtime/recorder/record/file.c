@@ -110,7 +110,7 @@ static bool file_prepare(void)
 	if (!process.is_listed && !process_is_frozen) {
 		identity_forked(&process_inherited.identity);
 		/* With --ring, the index would grow with each child; the header has what its line would have. */
-		if (!process_options.ring_ns && !process_options.ring_bytes)
+		if (!options_have_ring(&process_options))
 			process_line_start(true);
 	}
 	return true;

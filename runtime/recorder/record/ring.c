@@ -26,7 +26,7 @@ void ring_begin(struct tf_header *header)
 	struct record_ring *r = mapped;
 	uint64_t now = clock_now();
 
-	if (!process_options.ring_ns && !process_options.ring_bytes)
+	if (!options_have_ring(&process_options))
 		return;
 	if (!r)
 		r = mapped = sys_mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE,

@@ -108,6 +108,12 @@ struct options {
 
 extern const struct option_table options_table;
 
+/* --ring */
+static inline bool options_have_ring(const struct options *o)
+{
+	return o->ring_ns || o->ring_bytes;
+}
+
 /* Fills in every default. */
 void options_init(struct options *o);
 
