@@ -331,10 +331,20 @@ struct record_walk {
 	uint64_t broken;
 };
 
+/* With --ring: did it end before what is kept? It was written later, and may still be there without its call. */
+static bool is_past(const struct record_walk *w, uint64_t end_ns)
+{
+	uint64_t kept_ticks = w->scan->image->trace->header.ring_ticks;
+
+	return kept_ticks && clock_map_ticks(w->scan->clock, end_ns) < kept_ticks;
+}
+
 static bool record_is_shown(const struct record_walk *w, const struct device_record *r)
 {
 	const struct clock_map *clock = w->scan->clock;
 
+	if (is_past(w, r->start_ns + r->duration_ns))
+		return false;
 	return !w->shown || tick_spans_overlap(w->shown, clock_map_ticks(clock, r->start_ns),
 					       clock_map_ticks(clock, r->start_ns + r->duration_ns));
 }
@@ -383,7 +393,8 @@ static void read_device_calls(struct record_walk *w, const struct tf_device_batc
 			w->broken += head->count - i;
 			return;
 		}
-		w->visit_call(w->scan, &c);
+		if (!is_past(w, c.start_ns + c.duration_ns))
+			w->visit_call(w->scan, &c);
 	}
 }
 
