@@ -145,6 +145,19 @@ static int set_partial(const struct option *row, void *settings, const char *val
 	return 0;
 }
 
+/* "1.5,2000000000,0,1800000000000000000" */
+static int set_slow_step(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct slow_step *s = &((struct command_line *)settings)->slow_step;
+	char end;
+
+	if (sscanf(value, "%lf,%" SCNu64 ",%" SCNu64 ",%" SCNu64 "%c", &s->factor, &s->after_ns, &s->from_ns, &s->to_ns,
+		   &end) != 4 ||
+	    !(s->factor > 1))
+		return option_refuse(row, value, why);
+	return 0;
+}
+
 static int set_step(const struct option *row, void *settings, const char *value, struct text *why)
 {
 	struct command_line *l = settings;
@@ -364,6 +377,10 @@ static const struct option rows[] = {
 	 .help = "the directory to write to; default: the capture's original name, beside the file"},
 	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_DUMP), .value = "NAME",
 	 .help = "the capture to write; default: report1.dump1.pillion beside report1.pillion, and so on"},
+	{"slow-step", 0, OPTION_OWN, SET(slow_step), VERBS_OF(VERB_DUMP), .value = "FACTOR,AFTER,FROM,TO",
+	 .takes = "a factor above 1 and three numbers of nanoseconds",
+	 .help = "only if a step took longer than FACTOR times its usual time, and between FROM and TO, in ns since "
+		 "1970, five steps or AFTER ns had followed it; status 3 then, 0 else: what --on=slow-step uses"},
 	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_DOCTOR), .value = "NAME",
 	 .help = "the capture that a run would write; default: one in the current directory"},
 	{"force-overwrite", 'f', OPTION_FLAG, AT(is_forced), VERBS_OF(VERB_EXPORT | VERB_PACK | VERB_VIEW),

@@ -3,6 +3,7 @@
 #ifndef PILLION_COMMAND_LINE_H
 #define PILLION_COMMAND_LINE_H
 
+#include "report/derive/steps/steps.h"
 #include "report/diff/gather.h"
 #include "report/diff/trial.h"
 #include "report/export/export_split.h"
@@ -74,6 +75,7 @@ struct command_line {
 	double interval_s; /* top */
 	const char *openmetrics; /* top: NULL: not given */
 	bool is_once; /* top */
+	struct slow_step slow_step; /* dump */
 	bool is_nsys; /* tables on a terminal as Nsight Systems has them */
 	bool quiet, summary, help, version;
 	bool help_reports, help_formats; /* stats: prints its lists */

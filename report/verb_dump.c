@@ -46,6 +46,64 @@ static int dump(const struct command_line *l, const char *capture)
 	return code ? EXIT_UNUSABLE : EXIT_DONE;
 }
 
+/* What was read of a live capture is not of one moment: where the ring has begun a turn meanwhile, it may be of others. */
+static bool has_turned(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct trace *t = m->images[i].trace;
+		uint64_t now;
+
+		if (!t || t->bytes.size < sizeof(t->header))
+			continue;
+		memcpy(&now, (const char *)t->bytes.data + offsetof(struct tf_header, ring_ticks), sizeof(now));
+		if (now != t->header.ring_ticks)
+			return true;
+	}
+	return false;
+}
+
+/* EXIT_FOUND, and says what is slow; EXIT_INCOMPLETE: not known yet. */
+static int find_slow_step(const struct command_line *l, struct model *m)
+{
+	struct report_context c = {.model = m, .symbols = symbols_new(m, false)};
+	const struct step_series *series;
+	const struct run_step *step;
+	struct step_list list;
+	int status = EXIT_DONE;
+
+	steps_find(&c, &list);
+	step = steps_slow(&list, &l->slow_step, &series);
+	if (step)
+		status = has_turned(m) ? EXIT_INCOMPLETE : EXIT_FOUND;
+	if (status == EXIT_FOUND)
+		say("a step of process %u took %.3f s, %.1f times as long as usual; what was recorded around it:",
+		    series->image->pid, (double)(step->end_ns - step->start_ns) / 1e9,
+		    (double)(step->end_ns - step->start_ns) / (double)(step->usual_ns ?: 1));
+	steps_done(&list);
+	symbols_free(c.symbols);
+	return status;
+}
+
+static int dump_slow_step(const struct command_line *l)
+{
+	struct model m = {0};
+	struct err err;
+	int status = EXIT_UNUSABLE;
+
+	if (l->capture_count != 1) {
+		say("give one CAPTURE");
+		return EXIT_UNUSABLE;
+	}
+	if (model_open(&m, l->captures, 1, &err))
+		say("%s", err.text);
+	else
+		status = find_slow_step(l, &m);
+	if (status == EXIT_FOUND && dump(l, l->captures[0]))
+		status = EXIT_UNUSABLE;
+	model_done(&m);
+	return status;
+}
+
 /* Of a run that writes into a spool, the capture alone has only a part. */
 static int dump_all(const struct command_line *l, const struct live_runs *runs)
 {
@@ -72,8 +130,11 @@ static int run_dump(const struct command_line *l)
 	struct live_runs runs;
 	const char *target;
 	struct err err;
-	int status = verb_target(l, &target);
+	int status;
 
+	if (l->slow_step.factor > 0)
+		return dump_slow_step(l);
+	status = verb_target(l, &target);
 	if (status)
 		return status;
 	if (live_find_one(target, &runs, &err)) {

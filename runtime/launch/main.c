@@ -308,7 +308,7 @@ static void run_end(struct run *run)
 	unsigned living = wait_rest(run);
 
 	where_quiet_end(run);
-	trigger_finish();
+	trigger_finish(run);
 	session_finish(run);
 	if (living)
 		range_clock_leave(run);

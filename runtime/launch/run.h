@@ -168,7 +168,7 @@ int ring_files_tick(struct run *run);
 /* trigger.c: --on. The image of this header has ended. */
 void trigger_end(const struct run *run, const struct tf_header *h);
 int trigger_tick(struct run *run); /* milliseconds until the next call, -1: none is needed */
-void trigger_finish(void);
+void trigger_finish(const struct run *run);
 
 /* spool.c: each does nothing without a spool, except these two. 0, or EXIT_USAGE or NO_CAPTURE after an error
  * message. */
@@ -275,8 +275,9 @@ void summary_signal(const struct run *run, int signal);
 int summary_tick(const struct run *run);
 /* Starts pillion-report, which prints what is proved to hang since --hang; 0: it could not be started. */
 pid_t summary_hang(const struct run *run);
-/* Starts pillion-report, which dumps the capture as `name`; 0: it could not be started. */
-pid_t summary_dump(const struct run *run, const char *name);
+/* Starts pillion-report, which dumps the capture as `name`; 0: it could not be started. slow_step: only if there is one,
+ * as its option of that name says; NULL: in any case. */
+pid_t summary_dump(const struct run *run, const char *name, const char *slow_step);
 /* --pack. If packing fails, says so and leaves the directory. */
 void summary_pack(struct run *run, unsigned living);
 

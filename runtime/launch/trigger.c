@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --on: dumps what --ring has kept when something has gone wrong, and goes on. The launcher sees it from outside: the
- * ends of processes in their trace files, the kernel's count of out-of-memory kills, and the CPU time of processes. */
+ * ends of processes in their trace files, the kernel's count of out-of-memory kills, the CPU time of processes. Slow
+ * steps are found by pillion-report in what the ring has. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/launch/run.h"
 #include "runtime/shared/common/clock.h"
 
-enum { INTERVAL_MS = 1000, REASON_BYTES = 128 };
+/* STEP_MARGIN_NS: what a thread may take to store an event. STEP_MOST_NS: with a ring of bytes. */
+enum { INTERVAL_MS = 1000, CHILD_MS = 100, REASON_BYTES = 128, COST_SHARE = 50, DUMP_FOUND = 3 };
+#define STEP_MARGIN_NS 100000000ull
+#define STEP_MOST_NS 2000000000ull
 
 static struct {
 	uint64_t *ended; /* images whose end was a reason */
@@ -22,8 +27,10 @@ static struct {
 	bool hangs;
 	char reason[REASON_BYTES]; /* of the dump that is due; "": none is */
 	pid_t child;		   /* that dumps; 0: none */
+	bool is_step;		   /* only if it finds a slow step */
 	unsigned next, oldest;	   /* numbers of dumps: the next one that may be free, the oldest one that is kept */
 	uint64_t due_ns;
+	uint64_t step_from_ns, step_to_ns, step_due_ns; /* see step_begin() */
 } trigger = {.next = 1, .oldest = 1};
 
 /* Reasons that come while one waits are of the same dump. */
@@ -121,19 +128,72 @@ static void dump_remove(const struct run *run, unsigned number)
 	rmdir(path);
 }
 
-static void dump_begin(struct run *run)
+static void dump_begin(struct run *run, const char *slow_step)
 {
 	char name[PATH_MAX + 32], path[PATH_MAX + 64];
 
-	do {
-		dump_name(run, trigger.next++, name);
+	for (;; trigger.next++) {
+		dump_name(run, trigger.next, name);
 		snprintf(path, sizeof(path), "%s.pillion", name);
-	} while (!access(path, F_OK));
+		if (access(path, F_OK))
+			break;
+	}
+	trigger.child = summary_dump(run, name, slow_step);
+	trigger.is_step = slow_step != NULL;
+}
+
+static void dump_end(const struct run *run, int status)
+{
+	trigger.child = 0;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != (trigger.is_step ? DUMP_FOUND : 0))
+		return;
+	trigger.next++;
 	while (trigger.next - trigger.oldest > run->options.keep)
 		dump_remove(run, trigger.oldest++);
-	say("%s; what was recorded before it:", trigger.reason);
-	trigger.child = summary_dump(run, name);
-	trigger.reason[0] = '\0';
+}
+
+/* ---- slow steps ---- */
+
+/* The steps that are known since the last look, which found out whether they are slow. Reading what the ring has takes
+ * time: at most 1/COST_SHARE of a CPU, but each step is looked at while the ring has it and what was before it. */
+static void step_begin(struct run *run)
+{
+	const struct options *o = &run->options;
+	uint64_t quarter = o->ring_ns ? o->ring_ns / 4 : STEP_MOST_NS;
+	char text[128];
+
+	trigger.step_to_ns = clock_realtime_ns() - STEP_MARGIN_NS;
+	if (!trigger.step_from_ns)
+		trigger.step_from_ns = trigger.step_to_ns;
+	snprintf(text, sizeof(text), "%g,%llu,%llu,%llu", o->on_slow_step, (unsigned long long)quarter,
+		 (unsigned long long)trigger.step_from_ns, (unsigned long long)trigger.step_to_ns);
+	trigger.step_due_ns = clock_monotonic_ns() + quarter;
+	dump_begin(run, text);
+}
+
+static void step_end(const struct run *run, int status, const struct rusage *used)
+{
+	uint64_t quarter = run->options.ring_ns ? run->options.ring_ns / 4 : STEP_MOST_NS,
+		 pause = usage_cpu_ns(used) * COST_SHARE, now = clock_monotonic_ns();
+
+	if (WIFEXITED(status) && (!WEXITSTATUS(status) || WEXITSTATUS(status) == DUMP_FOUND))
+		trigger.step_from_ns = trigger.step_to_ns;
+	pause = pause < INTERVAL_MS * 1000000ull ? INTERVAL_MS * 1000000ull : pause;
+	trigger.step_due_ns = now + (pause < quarter ? pause : quarter);
+}
+
+/* ---- */
+
+static void child_reap(const struct run *run, int flags)
+{
+	struct rusage used;
+	int status;
+
+	if (!trigger.child || wait4(trigger.child, &status, flags, &used) != trigger.child)
+		return;
+	if (trigger.is_step)
+		step_end(run, status, &used);
+	dump_end(run, status);
 }
 
 int trigger_tick(struct run *run)
@@ -142,21 +202,25 @@ int trigger_tick(struct run *run)
 
 	if (!run->options.on)
 		return -1;
-	if (trigger.child && waitpid(trigger.child, NULL, WNOHANG) == trigger.child)
-		trigger.child = 0;
+	child_reap(run, WNOHANG);
 	if (now >= trigger.due_ns) {
 		look_for_oom(run);
 		look_for_hang(run);
 		trigger.due_ns = now + INTERVAL_MS * 1000000ull;
 	}
-	if (trigger.reason[0] && !trigger.child)
-		dump_begin(run);
-	return INTERVAL_MS;
+	if (trigger.child)
+		return CHILD_MS;
+	if (trigger.reason[0]) {
+		say("%s; what was recorded before it:", trigger.reason);
+		trigger.reason[0] = '\0';
+		dump_begin(run, NULL);
+	} else if (run->options.on & ON_SLOW_STEP && run->is_creator && now >= trigger.step_due_ns) {
+		step_begin(run);
+	}
+	return trigger.child ? CHILD_MS : INTERVAL_MS;
 }
 
-void trigger_finish(void)
+void trigger_finish(const struct run *run)
 {
-	if (trigger.child)
-		waitpid(trigger.child, NULL, 0);
-	trigger.child = 0;
+	child_reap(run, 0);
 }

@@ -223,10 +223,12 @@ bool steps_of_calls(const struct report_context *c, const struct image *image, c
 		    struct step_series *ret)
 {
 	struct gathered_calls g = {.context = c, .image = image, .clock = &c->model->machines[image->machine].clock};
+	uint64_t since = steps_since_ticks(image);
 	struct period period = {0};
 	struct cursor cursor;
 	struct event e;
 
+	since = thread->first_ticks > since ? thread->first_ticks : since;
 	if (!(thread->kinds & 1u << TF_CALL) || (thread->page && thread->page->chunk.is_tool))
 		return false;
 	g.attribution.symbols = c->symbols;
@@ -240,7 +242,7 @@ bool steps_of_calls(const struct report_context *c, const struct image *image, c
 	*ret = (struct step_series){.image = image, .thread = thread};
 	if (g.count && g.count < UINT32_MAX &&
 	    period_find(g.items, g.count, (uint32_t)g.whats, g.importance,
-			clock_map_duration(g.clock, thread->last_ticks - thread->first_ticks), &period)) {
+			clock_map_duration(g.clock, thread->last_ticks - since), &period)) {
 		ret->source = source_of(&g, &period);
 		ret->coverage = period.coverage;
 		if (ret->source == STEPS_BY_REQUESTS)

@@ -13,7 +13,8 @@ static const double WARM = 1.25;
 static const double CHANGE = 1.1, CHANGE_SIGMAS = 5;
 
 /* A slow step is longer than the median of its level by this factor, and by so many deviations. */
-static const double SLOW = 1.5, SLOW_DEVIATIONS = 6;
+static const double SLOW = 1.5;
+enum { SLOW_DEVIATIONS = 6 };
 
 static uint64_t length_of(const struct run_step *step)
 {
@@ -133,8 +134,8 @@ static void mark_level(struct step_series *s, size_t from, size_t to, uint64_t *
 		double ns = (double)length_of(step);
 
 		step->usual_ns = usual;
-		step->is_slow = ns > SLOW * (double)usual &&
-				ns > (double)usual + SLOW_DEVIATIONS * (double)deviation;
+		step->spread_ns = usual + SLOW_DEVIATIONS * deviation;
+		step->is_slow = ns > SLOW * (double)usual && ns > (double)step->spread_ns;
 	}
 }
 
@@ -180,4 +181,39 @@ void step_add(struct step_series *s, uint64_t start_ns, uint64_t end_ns)
 {
 	s->items = mem_grow(s->items, s->count, &s->capacity, sizeof(*s->items));
 	s->items[s->count++] = (struct run_step){.start_ns = start_ns, .end_ns = end_ns};
+}
+
+/* After LEVEL_STEPS others, so that their usual length is known, and warm-up is over. */
+static bool is_wanted(const struct step_series *s, size_t i, const struct slow_step *wanted)
+{
+	const struct run_step *step = &s->items[i];
+	uint64_t known_ns = step->end_ns + wanted->after_ns;
+
+	if (i + STEPS_AFTER < s->count && s->items[i + STEPS_AFTER].end_ns < known_ns)
+		known_ns = s->items[i + STEPS_AFTER].end_ns;
+	return i >= LEVEL_STEPS && !step->is_warmup && length_of(step) > step->spread_ns &&
+	       (double)length_of(step) > wanted->factor * (double)step->usual_ns && known_ns > wanted->from_ns &&
+	       known_ns <= wanted->to_ns;
+}
+
+const struct run_step *steps_slow(const struct step_list *l, const struct slow_step *wanted,
+				  const struct step_series **ret_series)
+{
+	const struct run_step *found = NULL;
+	double most = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		const struct step_series *s = &l->items[i];
+
+		for (size_t k = 0; k < s->count; k++) {
+			double times = (double)length_of(&s->items[k]) / (double)(s->items[k].usual_ns ?: 1);
+
+			if (times <= most || !is_wanted(s, k, wanted))
+				continue;
+			most = times;
+			found = &s->items[k];
+			*ret_series = s;
+		}
+	}
+	return found;
 }

@@ -126,7 +126,7 @@ bool steps_of_ranges(const struct report_context *c, const struct image *image, 
 {
 	struct range_groups all = {.image = image, .clock = &c->model->machines[image->machine].clock};
 	struct range_group *best = NULL;
-	uint64_t from_ns = clock_map_ns(all.clock, image->start_ticks),
+	uint64_t from_ns = clock_map_ns(all.clock, steps_since_ticks(image)),
 		 to_ns = clock_map_ns(all.clock, image_last_ticks(image));
 	double lifetime_ns = to_ns > from_ns ? (double)(to_ns - from_ns) : 1;
 

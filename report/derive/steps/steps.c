@@ -29,8 +29,11 @@ static bool is_of_run(const struct report_context *c, const struct step_series *
 {
 	const struct model *m = c->model;
 	uint64_t length_ns = s->items[s->count - 1].end_ns - s->items[0].start_ns, end_ns = model_end_ns(m);
+	uint64_t ring_ticks = s->image->trace->header.ring_ticks,
+		 begin_ns = ring_ticks ? clock_map_ns(&m->machines[s->image->machine].clock, ring_ticks)
+				       : end_ns - model_since_origin(m, end_ns);
 
-	return (double)length_ns >= RUN_COVERED * (double)model_since_origin(m, end_ns) &&
+	return (double)length_ns >= RUN_COVERED * (double)(end_ns - begin_ns) &&
 	       length_ns / s->count >= STEP_LEAST_NS;
 }
 

@@ -21,6 +21,7 @@ extern const char *const step_sources[STEP_SOURCES];
 struct run_step {
 	uint64_t start_ns, end_ns; /* in the common time */
 	uint64_t usual_ns;	   /* the median length of the steps that are like it: those between two changes */
+	uint64_t spread_ns;	   /* a step that is longer than this differs from them by more than they do */
 	bool is_warmup, is_slow;
 	/* from this step on, steps take this time as a part of what they took before; 0: no change */
 	double change;
@@ -44,7 +45,26 @@ struct step_list {
 void steps_find(const struct report_context *c, struct step_list *ret);
 void steps_done(struct step_list *l);
 
+/* A step of which it is known at `from_ns` no more, at `to_ns` yet: STEPS_AFTER steps have followed it, or
+ * `after_ns`. */
+enum { STEPS_AFTER = 5 };
+struct slow_step {
+	double factor; /* how much longer than usual it is; 0: not wanted */
+	uint64_t after_ns, from_ns, to_ns;
+};
+/* The longest one, compared with its usual length; NULL: there is none. */
+const struct run_step *steps_slow(const struct step_list *l, const struct slow_step *wanted,
+				  const struct step_series **ret_series);
+
 /* ---- for steps.c ---- */
+
+/* When what is recorded of the image begins: with --ring, later than the image. */
+static inline uint64_t steps_since_ticks(const struct image *image)
+{
+	uint64_t ring_ticks = image->trace->header.ring_ticks;
+
+	return image->start_ticks > ring_ticks ? image->start_ticks : ring_ticks;
+}
 
 void step_add(struct step_series *s, uint64_t start_ns, uint64_t end_ns);
 /* By ranges of NVTX, by calls. False: there are none. */

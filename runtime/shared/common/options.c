@@ -85,10 +85,11 @@ static const struct option rows[] = {
 	 .takes = "a time of at least 100 ms or a size of at least 16MB for each process, such as 30s or 200MB",
 	 .help = "keep only what was recorded last, in files that do not grow: the last TIME (30s), or SIZE for each "
 		 "process (200MB)"},
-	{"on", 0, OPTION_OWN, SET(on), .value = "oom|signal|exit!=0|hang:SECONDS,...",
-	 .takes = "a list of oom, signal, exit!=0 and hang:60s",
-	 .help = "dump what --ring has kept, and go on, when the kernel kills a process for want of memory, a process "
-		 "is ended by a signal, exits with another status than 0, or no process has used CPU time for so long"},
+	{"on", 0, OPTION_OWN, SET(on), .value = "slow-step[:1.5x]|oom|signal|exit!=0|hang:TIME,...",
+	 .takes = "a list of slow-step (slow-step:1.5x), oom, signal, exit!=0 and hang:60s",
+	 .help = "dump what --ring has kept, and go on, when a step takes 1.5 times as long as usual, the kernel kills "
+		 "a process for want of memory, a process is ended by a signal, exits with another status than 0, or "
+		 "no process has used CPU time for so long"},
 	{"keep", 0, OPTION_COUNT, AT(keep), .value = "N", .initial = "5", .minimum = 1, .maximum = 1000,
 	 .help = "how many dumps of --on are kept: the latest ones"},
 	{"on-signal", 0, OPTION_OWN, SET(on_signal), .value = "USR1|USR2|N",

@@ -33,7 +33,7 @@ enum pytorch { PYTORCH_NONE, PYTORCH_OPERATORS, PYTORCH_SHAPES };
 enum wait_for { WAIT_PRIMARY, WAIT_ALL };
 enum sampling_source { SAMPLING_AUTO, SAMPLING_SIGNAL, SAMPLING_PERF };
 enum sample { SAMPLE_NONE, SAMPLE_AUTO, SAMPLE_CPU };
-enum trigger { ON_OOM = 1, ON_SIGNAL = 2, ON_EXIT = 4, ON_HANG = 8 };
+enum trigger { ON_OOM = 1, ON_SIGNAL = 2, ON_EXIT = 4, ON_HANG = 8, ON_SLOW_STEP = 16 };
 enum stats_mode { STATS_SUMMARY, STATS_TRUE, STATS_FALSE };
 
 #define OPTION_MPI_IF_USED "mpi-if-used" /* a word of --trace */
@@ -93,6 +93,7 @@ struct options {
 	int on_signal;	 /* the launcher takes it and starts or stops recording; 0: none */
 	uint32_t on;	 /* bits of enum trigger: when the launcher dumps what the ring has */
 	uint64_t on_hang_ns;
+	double on_slow_step; /* how much longer than usual a step is */
 	uint32_t keep;   /* how many of these dumps are kept */
 	bool is_launched; /* nothing is recorded until `pillion start` */
 	enum stats_mode stats;
