@@ -46,7 +46,8 @@ static int dump(const struct command_line *l, const char *capture)
 	return code ? EXIT_UNUSABLE : EXIT_DONE;
 }
 
-/* What was read of a live capture is not of one moment: where the ring has begun a turn meanwhile, it may be of others. */
+/* What was read of a live capture is not of one moment: where the ring has begun a turn meanwhile, it may be of
+ * others. */
 static bool has_turned(const struct model *m)
 {
 	for (size_t i = 0; i < m->image_count; i++) {

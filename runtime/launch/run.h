@@ -275,8 +275,8 @@ void summary_signal(const struct run *run, int signal);
 int summary_tick(const struct run *run);
 /* Starts pillion-report, which prints what is proved to hang since --hang; 0: it could not be started. */
 pid_t summary_hang(const struct run *run);
-/* Starts pillion-report, which dumps the capture as `name`; 0: it could not be started. slow_step: only if there is one,
- * as its option of that name says; NULL: in any case. */
+/* Starts pillion-report, which dumps the capture as `name`; 0: it could not be started. slow_step: only if there is
+ * one, as its option of that name says; NULL: in any case. */
 pid_t summary_dump(const struct run *run, const char *name, const char *slow_step);
 /* --pack. If packing fails, says so and leaves the directory. */
 void summary_pack(struct run *run, unsigned living);

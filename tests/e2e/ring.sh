@@ -129,7 +129,9 @@ like "$(cat err)" '\(kept by --ring: [0-9.]+ m?s, of which all shares are\)' 'th
 
 # Four times as much was overwritten as is kept.
 is_mostly_overwritten() {
-	has_overwritten "$1" $((4 * $(find "$1.pillion" -name '*.trace' -size +200k -printf '%s + ') 0))
+	local bytes
+	bytes=$(find "$1.pillion" -name '*.trace' -size +200k -printf '%s\n' | awk '{ n += $1 } END { print 4 * n }')
+	has_overwritten "$1" "$bytes"
 }
 
 begin counted --ring=300ms --osrt-threshold=1000000000

@@ -25,14 +25,16 @@ db = sqlite3.connect("dump.sqlite")
 one = lambda query: db.execute(query).fetchone()[0]
 db.execute("CREATE VIEW ops AS " + " UNION ALL ".join(
     "SELECT correlationId, start, end FROM CUPTI_ACTIVITY_KIND_" + kind for kind in ("KERNEL", "MEMCPY", "MEMSET")))
-db.execute("CREATE VIEW calls AS SELECT correlationId, start FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds "
-           "ON nameId = id WHERE value LIKE 'cudaLaunchKernel%' OR value LIKE 'cudaMemcpy%' OR value LIKE 'cudaMemset%'")
+db.execute("CREATE VIEW calls AS SELECT correlationId, start FROM CUPTI_ACTIVITY_KIND_RUNTIME "
+           "JOIN StringIds ON nameId = id "
+           "WHERE value LIKE '%cudaLaunchKernel%' OR value LIKE 'cudaMemcpy%' OR value LIKE 'cudaMemset%'")
 first, last = db.execute("SELECT min(correlationId), max(correlationId) FROM ops WHERE correlationId IN "
                          "(SELECT correlationId FROM calls)").fetchone()
 between = "correlationId BETWEEN %d AND %d" % (first, last)
 print("calls", one("SELECT count(*) > 1000 FROM calls WHERE " + between), one(
     "SELECT count(*) FROM calls WHERE %s AND correlationId NOT IN (SELECT correlationId FROM ops)" % between))
-print("ops", one("SELECT count(*) FROM ops WHERE %s AND correlationId NOT IN (SELECT correlationId FROM calls)" % between))
+print("ops", one(
+    "SELECT count(*) FROM ops WHERE %s AND correlationId NOT IN (SELECT correlationId FROM calls)" % between))
 # what the device still did when the time that is kept began
 print("early", one("SELECT count(*) < 8 FROM ops WHERE correlationId < %d" % first))
 print("names", " ".join(sorted(row[0] for row in db.execute(

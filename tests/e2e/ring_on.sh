@@ -59,7 +59,8 @@ is "$(dumps killed)" 1 'signal: one dump'
 like "$(cat killed.err)" 'process [0-9]+ was ended by a signal' 'and the reason'
 is "$(dumps hanging)" 1 'hang: one dump'
 is "$(dumps stepping)" 1 'slow-step: one dump'
-like "$(cat stepping.err)" 'a step of process [0-9]+ took [2-9]\.[0-9]+ s, [0-9.]+ times as long as usual' 'and the reason'
+like "$(cat stepping.err)" 'a step of process [0-9]+ took [2-9]\.[0-9]+ s, [0-9.]+ times as long as usual' \
+	'and the reason'
 report export -q -t sqlite -o stepping.sqlite stepping.dump1.pillion >out 2>err
 is "$(python3 -c '
 import sqlite3

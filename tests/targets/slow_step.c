@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slow_step STEPS SLOW MS END: STEPS steps of 4 ms, but step SLOW of MS milliseconds. Step N writes N bytes to /dev/null
- * five times. They are ranges of NVTX where its headers are, else only calls. Then waits until the file END is there. */
+/* slow_step STEPS SLOW MS END: STEPS steps of 4 ms, but step SLOW of MS milliseconds. Step N writes N bytes to
+ * /dev/null five times. They are ranges of NVTX where its headers are, else only calls. Then waits until the file
+ * END is there. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

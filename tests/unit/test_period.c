@@ -234,3 +234,32 @@ Test(marks, noise_is_no_change)
 	for (size_t i = 0; i < series.count; i++)
 		cr_expect(series.items[i].change == 0 && !series.items[i].is_slow, "step %zu", i);
 }
+
+Test(marks, a_slow_step_is_known_once_when_others_have_followed)
+{
+	struct step_list list = {&series, 1, 1};
+	const struct step_series *of = NULL;
+	struct slow_step wanted = {2, 1000000, 0, 0};
+	uint64_t known_ns;
+
+	steps(3, 1000);
+	steps(1, 5000); /* too early to be judged */
+	steps(16, 1000);
+	steps(1, 3000);
+	steps(20, 1000);
+	steps_mark(&series);
+	known_ns = series.items[20 + STEPS_AFTER].end_ns;
+	wanted.to_ns = known_ns - 1;
+	cr_expect_null(steps_slow(&list, &wanted, &of));
+	wanted.from_ns = wanted.to_ns++;
+	cr_expect_eq(steps_slow(&list, &wanted, &of), &series.items[20]);
+	cr_expect_eq(of, &series);
+	wanted.factor = 3.5;
+	cr_expect_null(steps_slow(&list, &wanted, &of));
+	wanted.factor = 2;
+	wanted.from_ns = wanted.to_ns;
+	wanted.to_ns = UINT64_MAX;
+	cr_expect_null(steps_slow(&list, &wanted, &of));
+	wanted = (struct slow_step){2, 100, series.items[20].end_ns + 99, series.items[20].end_ns + 100};
+	cr_expect_eq(steps_slow(&list, &wanted, &of), &series.items[20], "none has followed, but the time has passed");
+}
