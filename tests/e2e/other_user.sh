@@ -33,7 +33,8 @@ eventually sh -c "ls live.pillion/*.index >/dev/null 2>&1"
 job() {
 	pgrep -u $owner -x sleep | head -n 1
 }
-eventually test -n "$(job)" || eventually sh -c "pgrep -u $owner -x sleep"
+eventually sh -c "pgrep -u $owner -x sleep >/dev/null"
+ok 'the run writes into a spool' test -n "$(find "$work/tmp" -name '*.trace' -o -name '*.index' -o -name '*.range')"
 is "$(open_to_others live.pillion "$work"/tmp/pillion*)" '' 'with umask 0, nobody else can read capture and spool'
 not_ok 'another user cannot list it' as $other ls live.pillion
 for file in live.pillion/*; do
