@@ -57,12 +57,12 @@ is "$(PILLION_STATS=false "moved/$name/bin/pillion" -f -o first sh -c 'exit 4' 2
 
 is "$(gzip -dc "${tarball%.xz}.gz" | sha256sum)" "$(xz -dc "$tarball" | sha256sum)" 'the .tar.gz has the same files'
 
-# What a stranger with a GPU gets: here it runs on the simulated one, from a directory with a space.
+# What a stranger with a GPU gets, in a directory with a space: without a GPU it says so, and leaves its file.
 mkdir 'gpu check'
 tar -C 'gpu check' --strip-components=1 -xzf "$dist/$name-gpu-check.tar.gz"
 is "$(LD_LIBRARY_PATH='' 'gpu check/run' --only 'nothing has this title' >out 2>&1; echo $?) $(
 	tar -tzf 'gpu check/pillion-gpu-results.tar.gz' | grep -c 'printed.txt')" "$(
-	command -v nvidia-smi >/dev/null && echo 1 || echo 77) 1" 'the checks of a GPU: one command, one file to send back'
+	command -v nvidia-smi >/dev/null && echo 1 || echo 77) 1" 'the checks of a GPU: one command makes one file'
 
 wheel=$(echo "$dist"/pillion-*manylinux*_"$machine".whl)
 if python3 -m venv venv >/dev/null 2>&1 && [ -e "$wheel" ]; then

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Every command that docs/user, docs/tutorials and examples/README.md print runs, on the simulated GPU where it says so.
-# Without DOCS_PYTHON, those that need PyTorch or JAX are skipped unless python3 has them. Their text has no unknown file
-# names: links are checked by the site (docs_site.sh).
+# Without DOCS_PYTHON, those that need PyTorch or JAX are skipped unless python3 has them. Their text has no unknown
+# file names: links are checked by the site (docs_site.sh).
 . "$(dirname -- "$0")/lib.sh"
 has_unwinder || skip_all 'built without the unwinder'
 
