@@ -3,8 +3,8 @@
 # --ring: what was recorded last is whole after any kill and in a dump, and the files do not grow.
 . "$(dirname -- "$0")/lib.sh"
 
-kills=20
-[ -z "${PILLION_TESTS_LONG:-}" ] || kills=100
+kills=20 kept=500
+[ -z "${PILLION_TESTS_LONG:-}" ] || kills=100 kept=3000
 options=(--stats=false --osrt-threshold=0 --osrt-backtrace-threshold=0 -s none)
 
 # whole NAME KEPT_MS [alive]: whether NAME.pillion has the calls of each thread of ring_calls without a gap, from at
@@ -90,10 +90,10 @@ kilobytes() { # NAME
 # ---- any end ----
 
 for i in $(seq "$kills"); do
-	begin "kill$i" --ring=500ms
-	sleep "0.$((RANDOM % 10))"
+	begin "kill$i" --ring=${kept}ms
+	sleep "$((kept / 750)).$((RANDOM % 10))" # of 3 s, a part has been overwritten after 4
 	end_group
-	is "$(whole "kill$i" 500)" whole "kill $i: the last half of a second is whole"
+	is "$(whole "kill$i" $kept)" whole "kill $i: the last $kept ms are whole"
 	[ "$i" = 1 ] || rm -rf "kill$i".*
 done
 ok 'and what was before it is overwritten' has_overwritten kill1
