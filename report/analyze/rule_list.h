@@ -52,6 +52,9 @@
 	  "Flush once at the end, or write and flush in another thread.")                                              \
 	X(lock_convoy, NULL, "Threads That Wait for Locks", 0,                                                         \
 	  "Hold the lock for less time, divide the data that it protects, or give each thread its own copy.")          \
+	X(openmp_imbalance, NULL, "OpenMP Threads That Wait for the Last One", 0,                                      \
+	  "Divide the work evenly: schedule(dynamic) or schedule(guided), smaller chunks, or tasks; openmp_wait_sum "  \
+	  "has the thread that is late.")                                                                              \
 	X(gil_bound, NULL, "Python Threads That Wait for the Interpreter Lock", 0,                                     \
 	  "Use processes (multiprocessing, joblib) or code that releases the lock (numpy, native extensions) for "     \
 	  "what computes; threads only for what waits.")                                                               \

@@ -106,6 +106,7 @@
 	X(not_recorded, NULL, "Programs Not Recorded", REPORT_HIDDEN)                                                  \
 	X(nccl_flight_sum, NULL, "Collectives by Rank (PyTorch Flight Recorder)", REPORT_DUMP)                         \
 	X(nccl_inspector_sum, NULL, "Collectives by Size (NCCL Inspector)", REPORT_DUMP)                               \
-	X(openmp_sum, "openmpevtsum", "OpenMP Summary", REPORT_BY | REPORT_SHARED)
+	X(openmp_sum, "openmpevtsum", "OpenMP Summary", REPORT_BY | REPORT_SHARED)                                     \
+	X(openmp_wait_sum, NULL, "OpenMP Waits for the Last Thread", 0)
 
 #endif
