@@ -96,6 +96,38 @@ case $compilers in
 	;;
 esac
 
+# ---- imbalance ----
+
+imbalance=${source%regions.c}imbalance.c
+export OMP_WAIT_POLICY=passive # what spins would take the CPUs of what works
+for compiler in $compilers; do
+	$compiler -O1 -g -fopenmp -o "imbalance_$compiler" "$imbalance"
+	while read -r kind text; do
+		pillion -t openmp -s none -o "$compiler.$kind" "./imbalance_$compiler" "$kind" >out 2>err
+		is "$? $(cat out)" "0 $kind" "$compiler: $kind: status and output"
+		report analyze -q -r openmp_imbalance -f csv "$compiler.$kind.pillion" >found.csv 2>err
+		if [ "$kind" = even ]; then
+			like "$(sed -n 2p found.csv)" '^openmp_imbalance,(clean|could not check: threads waited)' \
+				"$compiler: no imbalance in an even program"
+			continue
+		fi
+		line=$(grep -n "$text" "$imbalance" | head -1 | cut -d: -f1)
+		like "$(report stats -q -r openmp_wait_sum -f csv "$compiler.$kind.pillion")" "imbalance.c:$line\\)" \
+			"$compiler: $kind: threads wait at the line"
+		if grep -q 'could not check: threads waited' found.csv; then
+			skip "$compiler: $kind: the imbalance is found" 'threads waited for CPUs'
+			continue
+		fi
+		like "$(sed -n 2p found.csv)" "^openmp_imbalance,found,.*imbalance.c:$line\\),.*[0-9]" \
+			"$compiler: $kind: the imbalance is found at its line, with the late thread"
+	done <<-END
+		region omp parallel
+		barrier omp barrier
+		even -
+	END
+done
+unset OMP_WAIT_POLICY
+
 # ---- other objects ----
 
 env LD_PRELOAD="$library" PILLION_OUTPUT="$work/other.pillion" PILLION_TRACE=openmp "./regions_${compilers##* }" \
