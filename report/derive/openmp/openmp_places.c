@@ -7,7 +7,7 @@
 #include "report/derive/stacks/attribution.h"
 
 /* What one thread did at a place. */
-struct share {
+struct openmp_share {
 	size_t place;
 	const struct trace_thread *thread;
 	uint64_t count, work_ns, wait_ns;
@@ -15,7 +15,7 @@ struct share {
 
 enum event_class { CLASS_NONE, CLASS_REGION, CLASS_PART, CLASS_BARRIER };
 
-struct finder {
+struct openmp_finder {
 	struct openmp_places *places;
 	struct attribution attribution;
 	const struct image *image;
@@ -23,7 +23,7 @@ struct finder {
 	struct map by_stack;	/* (image and class, stack) -> number of the line + 1 */
 	struct map by_line;	/* (image and kind, line) -> place + 1 */
 	struct map by_thread;	/* (place, thread) -> share + 1 */
-	struct share *shares;
+	struct openmp_share *shares;
 	size_t share_count, share_capacity;
 };
 
@@ -37,7 +37,7 @@ static uint8_t class_of(const struct function *f)
 						 : CLASS_NONE;
 }
 
-static uint32_t line_number(struct finder *f, const struct scan *s, uint32_t stack)
+static uint32_t line_number(struct openmp_finder *f, const struct scan *s, uint32_t stack)
 {
 	uint64_t *known = map_put(&f->by_stack, (uint64_t)(s->image - s->context->model->images), stack, NULL);
 	struct buffer line = {0};
@@ -50,7 +50,7 @@ static uint32_t line_number(struct finder *f, const struct scan *s, uint32_t sta
 	return (uint32_t)*known - 1;
 }
 
-static size_t place_of(struct finder *f, const struct scan *s, const struct event *e, bool is_barrier)
+static size_t place_of(struct openmp_finder *f, const struct scan *s, const struct event *e, bool is_barrier)
 {
 	uint64_t image = (uint64_t)(s->image - s->context->model->images);
 	uint32_t line = line_number(f, s, (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)));
@@ -66,13 +66,13 @@ static size_t place_of(struct finder *f, const struct scan *s, const struct even
 	return *known - 1;
 }
 
-static struct share *share_of(struct finder *f, const struct scan *s, size_t place)
+static struct openmp_share *share_of(struct openmp_finder *f, const struct scan *s, size_t place)
 {
 	uint64_t *known = map_put(&f->by_thread, place, s->thread->number, NULL);
 
 	if (!*known) {
 		f->shares = mem_grow(f->shares, f->share_count, &f->share_capacity, sizeof(*f->shares));
-		f->shares[f->share_count] = (struct share){.place = place, .thread = s->thread};
+		f->shares[f->share_count] = (struct openmp_share){.place = place, .thread = s->thread};
 		*known = ++f->share_count;
 	}
 	return &f->shares[*known - 1];
@@ -93,10 +93,10 @@ static void add_region(struct openmp_place *p, const struct scan *s, const struc
 
 static void visit(struct scan *s, const struct event *e)
 {
-	struct finder *f = s->more;
+	struct openmp_finder *f = s->more;
 	uint64_t ns = clock_map_duration(s->clock, e->duration);
 	enum event_class class;
-	struct share *share;
+	struct openmp_share *share;
 	size_t place;
 
 	if ((e->kind != TF_CALL && e->kind != TF_CONSTRUCT) || e->id >= s->image->trace->functions->count)
@@ -125,7 +125,7 @@ static void visit(struct scan *s, const struct event *e)
 }
 
 /* Of a barrier, what its threads did tells how often it was executed. */
-static void settle_barriers(struct finder *f)
+static void settle_barriers(struct openmp_finder *f)
 {
 	for (size_t i = 0; i < f->share_count; i++) {
 		struct openmp_place *p = &f->places->items[f->shares[i].place];
@@ -141,7 +141,7 @@ static void settle_barriers(struct finder *f)
 }
 
 /* A thread that works a tenth longer than the mean, or waits less than half of it. */
-static bool is_late(const struct openmp_place *p, const struct share *s)
+static bool is_late(const struct openmp_place *p, const struct openmp_share *s)
 {
 	uint64_t mean;
 
@@ -153,13 +153,14 @@ static bool is_late(const struct openmp_place *p, const struct share *s)
 	return s->work_ns > mean + mean / 10;
 }
 
-static void find_late(struct finder *f)
+static void find_late(struct openmp_finder *f)
 {
 	uint64_t *best = mem_alloc((f->places->count + 1) * sizeof(*best)); /* share + 1 */
 
 	memset(best, 0, (f->places->count + 1) * sizeof(*best));
 	for (size_t i = 0; i < f->share_count; i++) {
-		const struct share *s = &f->shares[i], *b = best[s->place] ? &f->shares[best[s->place] - 1] : NULL;
+		const struct openmp_share *s = &f->shares[i],
+					  *b = best[s->place] ? &f->shares[best[s->place] - 1] : NULL;
 		bool is_barrier = f->places->items[s->place].is_barrier;
 
 		if (!b || (is_barrier ? s->wait_ns < b->wait_ns : s->work_ns > b->work_ns))
@@ -180,7 +181,7 @@ static int compare_places(const void *left, const void *right)
 
 void openmp_places_find(const struct report_context *c, struct openmp_places *ret)
 {
-	struct finder f = {.places = ret, .attribution = {.symbols = c->symbols}};
+	struct openmp_finder f = {.places = ret, .attribution = {.symbols = c->symbols}};
 
 	*ret = (struct openmp_places){0};
 	scan_events(&(struct scan){.context = c, .groups = 1u << TF_GROUP_OPENMP, .more = &f}, visit);
