@@ -189,8 +189,7 @@ static inline uint32_t tf_slots_offset(const struct tf_chunk *chunk)
  *   ALLOCATION   5..15 enum tf_allocator   16..39 time   40..63 KiB of allocations that it represents, 0: itself only
  *                TF_ARG_VALUE: the address   TF_ARG_BYTES: the size   TF_ARG_STACK as above. Host memory, from 1.5 on
  *   RELEASE      16..39 time      TF_ARG_VALUE: the address of a recorded allocation, freed at this time or later
- *   CONSTRUCT    as CALL: the thread was in a construct of OpenMP, and worked or made calls meanwhile. Its waits for
- *                other threads are CALLs of the same group. Constructs and waits may be written late. From 1.12 on
+ *   CONSTRUCT    as CALL: the thread worked in a construct of OpenMP. Its waits are CALLs of the group. From 1.12 on
  *
  * The slots of an event and its ARGs, or of a blob and its DATA, are allocated by one instruction, so they are
  * contiguous; their first slot is stored last. ARG or DATA slots after a torn (0) slot belong to it: a reader drops
@@ -371,8 +370,7 @@ enum tf_arg_kind {
 	TF_ARG_HOLDER = 27,
 	TF_ARG_WAKER = 28,
 	TF_ARG_FLAGS = 29, /* small = enum tf_flags (trace_flags.h), value = the flags that were passed. From 1.10 on */
-	/* of a parallel region of OpenMP: value = the number of its threads. TF_ARG_VALUE: the ticks for which they
-	 * waited in all, each from the end of its part to the end of the region. From 1.12 on */
+	/* of a region of OpenMP: value = its threads; TF_ARG_VALUE = ticks that they waited for its end. From 1.12 on */
 	TF_ARG_TEAM = 30,
 };
 
