@@ -370,7 +370,7 @@ enum tf_arg_kind {
 	TF_ARG_HOLDER = 27,
 	TF_ARG_WAKER = 28,
 	TF_ARG_FLAGS = 29, /* small = enum tf_flags (trace_flags.h), value = the flags that were passed. From 1.10 on */
-	/* of a region of OpenMP: value = its threads; TF_ARG_VALUE = ticks that they waited for its end. From 1.12 on */
+	/* of a region of OpenMP: value = its threads; TF_ARG_VALUE: ticks that they waited for its end. From 1.12 */
 	TF_ARG_TEAM = 30,
 };
 
