@@ -104,7 +104,8 @@ static const char *sort_choice(size_t i)
 {
 	static const char *const names[SORTS] = {
 		"",		       "cpu_time",	      "cuda_time",	   "cpu_time_total", "cuda_time_total",
-		"self_cpu_time_total", "self_cuda_time_total", "cuda_memory_usage", "flops",	     "count"};
+		"self_cpu_time_total", "self_cuda_time_total", "cuda_memory_usage", "cpu_memory_usage",
+		"self_cpu_memory_usage", "self_cuda_memory_usage", "flops", "count"};
 
 	return i < SORTS ? names[i] : NULL;
 }

@@ -123,6 +123,10 @@ void heap_init(void)
 	heap.always = heap.interval_kb ? (size_t)heap.interval_kb * KB / 2 : 1;
 	heap.is_python = o->memory & MEMORY_PYTHON;
 	why = o->memory & MEMORY_NATIVE ? heap_hindrance() : NULL;
+	if (o->memory & MEMORY_TORCH && !heap_torch_begin)
+		why = "no memory of PyTorch: --memory requires libpillion-memory.so in LD_PRELOAD";
+	else if (o->memory & MEMORY_TORCH)
+		heap_torch_begin();
 	if (why)
 		heap_note(why);
 	if (o->memory & MEMORY_NATIVE && heap_malloc_resolve) {

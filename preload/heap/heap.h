@@ -60,6 +60,9 @@ static inline void heap_freed(const void *block)
  * GIL held. Returns NULL, or why it is not done. */
 const char *heap_python_wrap(uintptr_t base, const void *dynamic);
 
+/* In libpillion-memory.so: PyTorch's blocks are recorded from now on. */
+void heap_torch_begin(void) __attribute__((weak)) HIDDEN;
+
 /* In libpillion-memory.so: called by the first allocation of the process, and by heap_init(). Returns the real
  * malloc. */
 void *heap_malloc_resolve(void) __attribute__((weak)) HIDDEN;

@@ -272,8 +272,6 @@ class profile(Profiler):
 
     As a decorator, `@profile` or `@profile(name=, color=, category=, domain=)`, it is a range around each call."""
 
-    _torch_step = "ProfilerStep*, op_id = 0"  # a row of torch.profiler's tables, in the form of an operator's range
-
     def __new__(cls, function=None, **options):
         if function is not None or not options.keys().isdisjoint(("name", "color", "category", "domain")):
             return ranges.profile(function, **options)
@@ -282,6 +280,8 @@ class profile(Profiler):
     def __init__(self, *, schedule=None, on_trace_ready=None, with_flops=False, **of_the_command_line):
         super().__init__(schedule, on_trace_ready=on_trace_ready)
         self._shows_flops = with_flops
+        if schedule is not None:
+            self._torch_step = "ProfilerStep*, op_id = 0"  # a row of torch's tables, in the form of an operator's range
 
     def __call__(self, function):
         return ranges.profile(function)

@@ -153,6 +153,9 @@
 
 #define COLUMNS_MB(X)												       \
 	X(ALLOCATED_MB, "Allocated (MB)") X(AVG_MB, "Avg (MB)") X(BUSY_J, "Busy (J)") X(BYTES_MB, "Bytes (MB)")	       \
+	X(CPU_MEM_PEAK_MB, "CPU Mem Peak (MB)") X(CPU_MEM_SELF_MB, "CPU Mem Self (MB)")			       \
+	X(CPU_MEM_TOTAL_MB, "CPU Mem Total (MB)") X(CUDA_MEM_PEAK_MB, "CUDA Mem Peak (MB)")			       \
+	X(CUDA_MEM_SELF_MB, "CUDA Mem Self (MB)") X(CUDA_MEM_TOTAL_MB, "CUDA Mem Total (MB)")			       \
 	X(COPIED_MB, "Copied (MB)") X(DTOH_MIGRATION_SIZE_MB, "DtoH Migration Size (MB)")			       \
 	X(DYMSMEM_MB, "DymSMem (MB)") X(ENERGY_EST_J, "Energy Est. (J)") X(ENERGY_J, "Energy (J)")		       \
 	X(ESTIMATED_MB, "Estimated (MB)") X(FIRST_MB, "First (MB)")						       \

@@ -233,6 +233,7 @@ bool cursor_step(struct cursor *c, struct event *e)
 		case TF_ALLOCATION:
 		case TF_RELEASE:
 		case TF_CONSTRUCT:
+		case TF_TENSOR:
 			take_event(c, slot, e);
 			if (!(c->is_old && cursor_is_old(c, e)) && cursor_passes(c, e))
 				return true;

@@ -8,9 +8,11 @@
 
 #include "report/derive/clocks/align.h"
 #include "report/derive/device/untimed.h"
+#include "report/derive/nvtx/nvtx.h"
 #include "report/derive/stacks/samples.h"
 #include "report/derive/time/io_account.h"
 #include "report/stats/ledger_facts.h"
+#include "report/stats/operator_memory.h"
 
 const struct ledger_kind ledger_kinds[LEDGER_FACTS] = {
 #define LEDGER_KIND(code, flags, fact, detail) [LEDGER_##code] = {flags, fact, detail},
@@ -153,6 +155,18 @@ static void add_operator_gaps(const struct ledger *l, const struct image *image)
 		 (double)ns / 1e6);
 	if (count)
 		add_of_image(l, LEDGER_OPERATORS_MISSING, image, count, detail);
+}
+
+/* A process with operators has tensors. */
+static void add_missing_tensors(const struct ledger *l, const struct image *image)
+{
+	uint32_t kinds = 0;
+
+	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
+		kinds |= image->trace->threads[i].kinds;
+	if (kinds & 1u << TF_TENSOR && kinds & 1u << TF_PUSH && tensors_are_missing(image) &&
+	    nvtx_has_operators(l->context->model))
+		add_of_image(l, LEDGER_TENSORS_MISSING, image, 1, NULL);
 }
 
 /* Intervals in which the program's own profiler used CUPTI. */
@@ -299,6 +313,7 @@ void ledger_each(const struct report_context *c, void *data, void (*visit)(void 
 	for (size_t i = 0; i < m->image_count; i++) {
 		add_device_gaps(&l, &m->images[i]);
 		add_operator_gaps(&l, &m->images[i]);
+		add_missing_tensors(&l, &m->images[i]);
 		add_unflushed(&l, &m->images[i]);
 		add_untimed(&l, &m->images[i]);
 	}

@@ -68,6 +68,8 @@
 	X(NOTE, LEDGER_WARNING, "note", NULL)									       \
 	X(DEVICE_GAP, 0, "device time gap", NULL)								       \
 	X(OPERATORS_MISSING, LEDGER_WARNING, "operators not recorded", NULL)					       \
+	X(TENSORS_MISSING, LEDGER_WARNING, "memory of tensors not recorded",					       \
+	  "--memory=torch: this version of PyTorch does not call its allocators' reports through the loader")	       \
 	X(DEVICE_UNREAD, 0, "device records not read",								       \
 	  "ns from the last flush to the last event: the process did not end by itself, so records of device "	       \
 	  "operations of that time may be missing")								       \

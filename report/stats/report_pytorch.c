@@ -11,6 +11,7 @@
 #include "report/derive/nvtx/operator_work.h"
 #include "report/ops/ops.h"
 #include "report/stats/operator_groups.h"
+#include "report/stats/operator_memory.h"
 #include "report/stats/report.h"
 
 /* Total: including nested operators; an operator nested in one of the same name is counted once. Self: without
@@ -21,6 +22,10 @@ struct operator_sum {
 	double flops;	    /* of operators without others within them whose operations are known */
 	double joules;	    /* that gpu_self took: an estimate, see energy_share.h */
 	double ideal_ns;    /* the time that their kernels would take at the peak rates of the devices */
+	struct operator_memory {
+		int64_t self, total; /* allocated minus freed */
+		uint64_t peak;	     /* in use when the process used most */
+	} memory[TENSOR_PLACES];
 	size_t open; /* number of open ranges, while ranges are read */
 };
 
@@ -41,17 +46,22 @@ struct operators {
 	size_t count, capacity;
 	uint64_t gpu; /* device time in ns of the current call */
 	bool has_energy; /* power was sampled */
+	bool has_memory; /* blocks of PyTorch's allocators were recorded */
+	const struct tensor_change *change; /* the current one */
+	uint32_t owner; /* its row */
 	struct operator_sum *innermost;
 	struct operator_groups groups;
 	struct map ideal; /* number of the image, range -> ps at the peak rate */
 };
 
 struct keyed {
-	const struct nvtx_node *node;
+	const struct nvtx_node *node; /* NULL: memory outside of all operators */
 	const char *group; /* NULL: by sizes or name */
 };
 
 /* ---- the text ---- */
+
+static const char outside[] = "[memory]"; /* as torch.profiler calls it */
 
 static bool operator_key(struct scan *s, const void *of, struct buffer *fields)
 {
@@ -60,6 +70,11 @@ static bool operator_key(struct scan *s, const void *of, struct buffer *fields)
 	struct buffer text = {0};
 	bool is_operator;
 
+	if (!k->node) {
+		buffer_add(fields, outside, sizeof(outside));
+		buffer_text(fields, k->group ? k->group : "");
+		return true;
+	}
 	nvtx_name(s->image->trace, 0, k->node->text, &text);
 	/* Ranges without a number are identified by PyTorch's naming: aten::empty, Optimizer.step#SGD.step. */
 	is_operator = text.data && (operator_text_parse(text.data, &operator) || strpbrk(text.data, "#:"));
@@ -82,21 +97,29 @@ static bool is_grouped(const struct operators *o)
 	return o->scan.context->group != GROUP_SHAPE && o->scan.context->group != GROUP_NAME;
 }
 
-static uint32_t operator_row_of(struct operators *o, size_t node)
+static uint32_t operator_row(struct operators *o, const struct trace_thread *thread, uint64_t ticks, uint64_t what,
+			     const struct keyed *k)
 {
-	const struct nvtx_node *n = &o->tree.nodes[node];
-	uint32_t group = is_grouped(o) ? o->groups.numbers[node] : 0, row;
-	struct keyed k = {n, is_grouped(o) ? o->groups.texts.items[group] : NULL};
+	uint32_t row;
 
-	if (n->domain || !n->is_pushpop)
-		return SCAN_NO_ROW;
-	o->scan.thread = n->thread;
-	row = scan_row_of(&o->scan, n->start, (uint64_t)group << 32 | n->text, operator_key, &k);
+	o->scan.thread = thread;
+	row = scan_row_of(&o->scan, ticks, what, operator_key, k);
 	while (row != SCAN_NO_ROW && o->count <= row) {
 		o->items = mem_grow(o->items, o->count, &o->capacity, sizeof(*o->items));
 		o->items[o->count++] = (struct operator_sum){0};
 	}
 	return row;
+}
+
+static uint32_t operator_row_of(struct operators *o, size_t node)
+{
+	const struct nvtx_node *n = &o->tree.nodes[node];
+	uint32_t group = is_grouped(o) ? o->groups.numbers[node] : 0;
+	struct keyed k = {n, is_grouped(o) ? o->groups.texts.items[group] : NULL};
+
+	if (n->domain || !n->is_pushpop)
+		return SCAN_NO_ROW;
+	return operator_row(o, n->thread, n->start, (uint64_t)group << 32 | n->text, &k);
 }
 
 static bool is_same_operator(const struct operators *o, uint32_t row, uint32_t other)
@@ -328,6 +351,43 @@ static void add_memory(struct scan *s, const struct event *e)
 		o->innermost->allocated += tf_arg_value(event_arg(e, TF_ARG_BYTES));
 }
 
+/* ---- memory of tensors ---- */
+
+static void add_around_change(void *context, size_t node)
+{
+	struct operators *o = context;
+	uint32_t row = o->places[node].row;
+
+	if (row == SCAN_NO_ROW)
+		return;
+	o->owner = row;
+	if (o->change->is_shown)
+		o->items[row].memory[o->change->place].total += o->change->bytes;
+}
+
+/* torch.profiler, too, adds what an operator frees to the operator, whoever has allocated it. */
+static uint32_t add_change(void *context, const struct tensor_change *change)
+{
+	struct keyed memory = {.group = is_grouped(context) ? "" : NULL};
+	struct operators *o = context;
+
+	o->change = change;
+	o->owner = SCAN_NO_ROW;
+	nvtx_tree_around(&o->tree, change->thread, change->ticks, change->ticks, o, add_around_change);
+	if (o->owner == SCAN_NO_ROW) {
+		o->owner = operator_row(o, change->thread, change->ticks, UINT64_MAX, &memory);
+		o->items[o->owner].calls += change->is_shown;
+		o->items[o->owner].memory[change->place].total += change->is_shown ? change->bytes : 0;
+	}
+	o->items[o->owner].memory[change->place].self += change->is_shown ? change->bytes : 0;
+	return o->owner;
+}
+
+static void add_peak(void *context, uint32_t owner, enum tensor_place place, uint64_t bytes)
+{
+	((struct operators *)context)->items[owner].memory[place].peak += bytes;
+}
+
 static void pytorch_add_image(struct operators *o, const struct image *image)
 {
 	o->scan.image = image;
@@ -345,6 +405,9 @@ static void pytorch_add_image(struct operators *o, const struct image *image)
 		scan_image(&s, add_memory);
 		add_flops(o);
 		add_peaks(o);
+		if (tensors_are_recorded(image))
+			tensors_replay(o->scan.context->model, image,
+				       &(struct tensor_visitor){o, add_change, add_peak});
 	}
 	free(o->places);
 	nvtx_tree_done(&o->tree);
@@ -357,9 +420,9 @@ static double mean_of(uint64_t sum, uint64_t count)
 	return count ? (double)sum / (double)count : 0;
 }
 
-static double sort_value(const struct operator_sum *s, enum operator_sort by)
+static double sort_value(const struct operators *o, const struct operator_sum *s)
 {
-	switch (by) {
+	switch (o->scan.context->sort) {
 	case SORT_CPU_TIME:
 		return mean_of(s->cpu_total, s->calls);
 	case SORT_CUDA_TIME:
@@ -373,7 +436,13 @@ static double sort_value(const struct operator_sum *s, enum operator_sort by)
 	case SORT_SELF_CUDA_TIME_TOTAL:
 		return (double)s->gpu_self;
 	case SORT_CUDA_MEMORY_USAGE:
-		return (double)s->allocated;
+		return o->has_memory ? (double)s->memory[TENSOR_DEVICE].total : (double)s->allocated;
+	case SORT_CPU_MEMORY_USAGE:
+		return (double)s->memory[TENSOR_CPU].total;
+	case SORT_SELF_CPU_MEMORY_USAGE:
+		return (double)s->memory[TENSOR_CPU].self;
+	case SORT_SELF_CUDA_MEMORY_USAGE:
+		return (double)s->memory[TENSOR_DEVICE].self;
 	case SORT_FLOPS:
 		return s->flops;
 	case SORT_COUNT:
@@ -387,7 +456,7 @@ static int operators_in_order(size_t i, size_t k, const void *context)
 {
 	const struct operators *o = context;
 	const struct operator_sum *a = &o->items[i], *b = &o->items[k];
-	double of_a = sort_value(a, o->scan.context->sort), of_b = sort_value(b, o->scan.context->sort);
+	double of_a = sort_value(o, a), of_b = sort_value(o, b);
 
 	return (of_a < of_b) - (of_a > of_b) ?: order_of(b->gpu_self, a->gpu_self) ?:
 	       order_of(b->cpu_self, a->cpu_self) ?:
@@ -435,6 +504,11 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 		table_number(table, s->cpu_total);
 		table_real(table, mean_of(s->cpu_total, s->calls));
 		table_number(table, s->allocated);
+		for (size_t k = 0; o->has_memory && k < TENSOR_PLACES; k++) {
+			table_real(table, (double)s->memory[k].self);
+			table_real(table, (double)s->memory[k].total);
+			table_number(table, s->memory[k].peak);
+		}
 		if (s->flops > 0)
 			table_real(table, s->flops / 1e9);
 		else
@@ -457,12 +531,17 @@ int report_pytorch_sum(const struct report_context *c, struct table *table, stru
 	struct operators o = {.scan = {.context = c, .aggregate = &aggregate}, .groups = {.context = c}};
 
 	o.has_energy = energies_of(c->model)->count > 0;
+	for (size_t i = 0; i < c->model->image_count; i++)
+		o.has_memory |= tensors_are_recorded(&c->model->images[i]);
 	by_column(c, table);
 	/* energy: of GPU Self */
 	table_has(table, COL_GPU_PERCENT, COL_GPU_SELF_NS, COL_GPU_TOTAL_NS, COL_GPU_AVG_NS,
 		  o.has_energy ? COL_ENERGY_EST_J : COL_NONE, COL_CPU_PERCENT, COL_CPU_SELF_NS, COL_CPU_TOTAL_NS,
-		  COL_CPU_AVG_NS, COL_ALLOCATED_MB, COL_GFLOPS, COL_PEAK_PERCENT, COL_CALLS, COL_OPERATOR,
-		  group_columns[c->group]);
+		  COL_CPU_AVG_NS, COL_ALLOCATED_MB);
+	if (o.has_memory)
+		table_has(table, COL_CPU_MEM_SELF_MB, COL_CPU_MEM_TOTAL_MB, COL_CPU_MEM_PEAK_MB, COL_CUDA_MEM_SELF_MB,
+			  COL_CUDA_MEM_TOTAL_MB, COL_CUDA_MEM_PEAK_MB);
+	table_has(table, COL_GFLOPS, COL_PEAK_PERCENT, COL_CALLS, COL_OPERATOR, group_columns[c->group]);
 	table->hides_zeros = true;
 	if (nvtx_has_operators(c->model))
 		ops_visit(c, &o, add_ideal);

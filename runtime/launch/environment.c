@@ -113,10 +113,11 @@ static char *beside(const char *library, const char *name)
 	return path;
 }
 
-/* Other libraries have malloc and OpenMP. False: the one that is needed is not installed. */
+/* Other libraries have malloc and functions of PyTorch, and OpenMP. False: the one that is needed is not installed. */
 static bool library_choose(struct run *run)
 {
-	bool has_memory = run->options.memory & MEMORY_NATIVE, has_openmp = run->options.trace & TRACE_OPENMP;
+	bool has_memory = run->options.memory & (MEMORY_NATIVE | MEMORY_TORCH);
+	bool has_openmp = run->options.trace & TRACE_OPENMP;
 	char *other = beside(run->library, has_memory ? PRELOADABLE_MEMORY : PRELOADABLE_OPENMP);
 	bool is_wanted = has_memory || has_openmp, is_there = !is_wanted || !access(other, R_OK);
 

@@ -126,10 +126,11 @@ static const struct option rows[] = {
 	{"python-backtrace", 0, OPTION_OWN, RECORDED, SET(python_backtrace), PRINT(python_backtrace),
 	 .value = "auto|none", .initial = "auto", .help = "Python frames in the stacks"},
 
-	{"memory", 0, OPTION_CHOICE, RECORDED, AT(memory), .title = "Host memory", .value = "none|python|native|all",
-	 .initial = "none",
+	{"memory", 0, OPTION_CHOICE, RECORDED, AT(memory), .title = "Host memory",
+	 .value = "none|python|native|all|torch", .initial = "none",
 	 .help = "record allocations with their stacks, and which of them are freed: by Python's objects, by malloc "
-		 "and its relatives, or both"},
+		 "and its relatives, or both; torch: instead, all blocks of PyTorch's tensors, on devices as well, "
+		 "which pytorch_sum attributes to operators"},
 	{"memory-sampling", 0, OPTION_NUMBER, RECORDED, AT(memory_sampling), .value = "BYTES", .initial = "65536",
 	 .maximum = 1 << 30,
 	 .help = "record one in so many bytes of small allocations; those of at least half as many bytes are all "

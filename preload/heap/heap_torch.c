@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The blocks of PyTorch's allocators, for --memory=torch. Exported by libpillion-memory.so only, which is before
+ * libc10.so in the order of the loader: libc10 calls these functions through its procedure linkage table. The CPU's
+ * allocator calls New and Delete for every block, whether a profiler is active or not; other devices' allocators report
+ * to the profiler. What is called is PyTorch's own, with the same arguments. */
+#include <stdint.h>
+
+#include "preload/heap/heap.h"
+#include "preload/hook/call.h"
+#include "runtime/recorder/loader/dso.h"
+
+#define TORCH_EXPORT(symbol) __asm__(symbol) __attribute__((visibility("default")))
+
+#define TORCH_NEW "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"
+#define TORCH_DELETE "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv"
+#define TORCH_REPORT "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+
+/* c10::Device */
+struct torch_device {
+	int8_t type, index;
+};
+
+void torch_new(void *reporter, void *block, size_t size) TORCH_EXPORT(TORCH_NEW);
+void torch_delete(void *reporter, void *block) TORCH_EXPORT(TORCH_DELETE);
+void torch_report(void *block, int64_t size, size_t allocated, size_t reserved, struct torch_device device)
+	TORCH_EXPORT(TORCH_REPORT);
+
+static bool is_wanted;
+static bool has_blocks; /* one has been recorded: frees are, too, also outside of the capture range */
+
+static bool is_recording(void)
+{
+	return __builtin_expect(is_wanted, 1) && hook_attached() && process_gate.groups & *process_gate.recording;
+}
+
+static void record_block(const void *block, size_t size, struct torch_device device)
+{
+	uint64_t args[] = {tf_arg(TF_ARG_VALUE, 0, (uintptr_t)block), tf_arg(TF_ARG_BYTES, 0, size)};
+
+	if (!is_recording() || !block || !size)
+		return;
+	if (!has_blocks)
+		__atomic_store_n(&has_blocks, true, __ATOMIC_RELAXED);
+	event_instant(TF_TENSOR, (uint8_t)device.type, (uint8_t)device.index, args, 2);
+}
+
+/* size 0: not known */
+static void record_free(const void *block, size_t size, struct torch_device device)
+{
+	uint64_t args[] = {tf_arg(TF_ARG_VALUE, 0, (uintptr_t)block), tf_arg(TF_ARG_BYTES, 0, size)};
+
+	if (is_wanted && __atomic_load_n(&has_blocks, __ATOMIC_RELAXED) && block && hook_attached())
+		event_instant(TF_TENSOR, (uint8_t)device.type, (uint8_t)device.index | TF_TENSOR_FREED, args,
+			      size ? 2 : 1);
+}
+
+/* PyTorch's own function. libc10 may be in the scope of a library that was opened with RTLD_LOCAL. */
+static void *torch_own(void **place, const char *symbol)
+{
+	void *found = __atomic_load_n(place, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(!found, 0)) {
+		found = dso_library_symbol("libc10.so", symbol);
+		__atomic_store_n(place, found, __ATOMIC_RELAXED);
+	}
+	return found;
+}
+
+/* After the block is allocated, and before it is freed: another thread may be given the same address. */
+void torch_new(void *reporter, void *block, size_t size)
+{
+	static void *place;
+	void (*own)(void *, void *, size_t) = torch_own(&place, TORCH_NEW);
+
+	record_block(block, size, (struct torch_device){TF_TENSOR_CPU, 0});
+	if (own)
+		own(reporter, block, size);
+}
+
+void torch_delete(void *reporter, void *block)
+{
+	static void *place;
+	void (*own)(void *, void *) = torch_own(&place, TORCH_DELETE);
+
+	record_free(block, 0, (struct torch_device){TF_TENSOR_CPU, 0});
+	if (own)
+		own(reporter, block);
+}
+
+/* The CPU's blocks are those of New and Delete, which call this while the program's own profiler records memory. */
+void torch_report(void *block, int64_t size, size_t allocated, size_t reserved, struct torch_device device)
+{
+	static void *place;
+	void (*own)(void *, int64_t, size_t, size_t, struct torch_device) = torch_own(&place, TORCH_REPORT);
+
+	if (device.type != TF_TENSOR_CPU && size > 0)
+		record_block(block, (size_t)size, device);
+	else if (device.type != TF_TENSOR_CPU)
+		record_free(block, (size_t)-size, device);
+	if (own)
+		own(block, size, allocated, reserved, device);
+}
+
+void heap_torch_begin(void)
+{
+	uint64_t address = tf_arg(TF_ARG_VALUE, 0, 0);
+
+	__atomic_store_n(&is_wanted, true, __ATOMIC_RELEASE);
+	event_instant(TF_TENSOR, TF_TENSOR_CPU, 0, &address, 1);
+}
