@@ -19,7 +19,8 @@
 	X(FINDING, "Finding") X(FIRST_OPENED_BY, "First Opened By") X(FOUND, "Found") X(FROM_RANK, "From Rank")	       \
 	X(FUNCTION, "Function") X(GB_PER_S, "GB/s") X(GRIDXYZ, "GridXYZ") X(HLO_MODULE, "HLO Module")		       \
 	X(HOST, "Host") X(ID, "ID") X(INPUT_SIZES, "Input Sizes") X(JOB, "Job") X(KERNEL_NAME, "Kernel Name")	       \
-	X(KIND, "Kind") X(LATE_THREAD, "Late Thread") X(LATE_LINE, "Late Line") X(LATE_NAME, "Late Name") X(LATE_RANKS, "Late Ranks")	       \
+	X(LATE_THREAD, "Late Thread")									       \
+	X(KIND, "Kind") X(LATE_LINE, "Late Line") X(LATE_NAME, "Late Name") X(LATE_RANKS, "Late Ranks")	       \
 	X(LEAST_SIZE_BYTES, "Least Size (bytes)") X(LINE, "Line") X(MADE_BY, "Made By")				       \
 	X(MAXIMUM_VIRTUAL_ADDRESS, "Maximum Virtual Address") X(MEMORY, "Memory") X(MEMORY_KIND, "Memory Kind")	       \
 	X(MINIMUM_VIRTUAL_ADDRESS, "Minimum Virtual Address") X(MODULE, "Module") X(NAME, "Name")		       \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// openmp_imbalance KIND: three threads that sleep as their work. region: one has more of it in a region; barrier: before
-// a barrier; even: none has.
+// openmp_imbalance KIND: three threads that sleep as their work. region: one has more of it in a region; barrier:
+// before a barrier; even: none has.
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
