@@ -60,7 +60,12 @@ configure() {
 		KillWait=30
 		MinJobAge=3600
 		FirstJobId=$((RANDOM + 10000))
+		PlugStackConfig=$cluster/plugstack.conf
 	END
+	# For cases/spank.sh; other jobs do not ask for it.
+	[ ! -e "$PILLION_BUILD_DIR/packaging/slurm/pillion_spank.so" ] ||
+		echo "optional $PILLION_BUILD_DIR/packaging/slurm/pillion_spank.so library=$library" \
+			>"$cluster/plugstack.conf"
 	{
 		if [ -n "${daemon[munge]:-}" ]; then
 			echo "AuthInfo=socket=$cluster/munge/socket"

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A SPANK plugin of Slurm: srun --pillion[=OPTIONS] records the processes of a step. It only sets environment variables
+ * of the tasks, before their programs are executed. No function of it ever returns an error: without the library, or
+ * without a working directory, the step runs as without the plugin, and the log of slurmd has a line that says why.
+ *
+ * Shapes: OPTIONS are long options of pillion, separated by spaces. Threads: slurmstepd calls each function in one
+ * thread. Source of the interface: spank(7). */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <slurm/spank.h>
+
+SPANK_PLUGIN(pillion, 1)
+
+enum { WORDS_BYTES = 4096, NAME_BYTES = 64, VALUE_BYTES = 8192 };
+
+static struct {
+	bool is_asked;
+	char words[WORDS_BYTES];
+	const char *library;
+} spank = {.library = PILLION_LIBRARY};
+
+/* srun calls it, and slurmstepd on each node. */
+static int option_take(int value, const char *argument, int is_remote)
+{
+	(void)value;
+	(void)is_remote;
+	spank.is_asked = true;
+	snprintf(spank.words, sizeof(spank.words), "%s", argument ? argument : "");
+	return ESPANK_SUCCESS;
+}
+
+static void variable_set(spank_t s, const char *name, const char *value)
+{
+	spank_err_t error = spank_setenv(s, name, value, 1);
+
+	if (error != ESPANK_SUCCESS)
+		slurm_info("pillion: %s was not set: %s", name, spank_strerror(error));
+}
+
+static bool variable_has(spank_t s, const char *name, char *ret, int size)
+{
+	return spank_getenv(s, name, ret, size) == ESPANK_SUCCESS && *ret;
+}
+
+/* "--osrt-threshold=0" or "osrt-threshold=0" becomes PILLION_OSRT_THRESHOLD=0. */
+static void word_set(spank_t s, char *word)
+{
+	char name[NAME_BYTES] = "PILLION_", *equals, *at = name + strlen(name);
+
+	word += strspn(word, "-");
+	equals = strchr(word, '=');
+	if (equals)
+		*equals = '\0';
+	if (!*word || strlen(word) >= NAME_BYTES - sizeof("PILLION_")) {
+		slurm_info("pillion: '%s' is not an option of --pillion", word);
+		return;
+	}
+	for (; *word; word++)
+		*at++ = *word == '-' ? '_' : (char)toupper((unsigned char)*word);
+	*at = '\0';
+	variable_set(s, name, equals ? equals + 1 : "true");
+}
+
+/* The user's own LD_PRELOAD stays behind the library. */
+static void preload_set(spank_t s)
+{
+	char own[VALUE_BYTES], all[2 * VALUE_BYTES + 1];
+
+	if (variable_has(s, "LD_PRELOAD", own, sizeof(own)))
+		snprintf(all, sizeof(all), "%s:%s", spank.library, own);
+	else
+		snprintf(all, sizeof(all), "%s", spank.library);
+	variable_set(s, "LD_PRELOAD", all);
+}
+
+/* All tasks of a step, on all nodes, have one capture in the working directory of the step. */
+static void output_set(spank_t s)
+{
+	char own[VALUE_BYTES], name[VALUE_BYTES], directory[VALUE_BYTES / 2];
+	uint32_t job = 0, step = 0;
+
+	if (variable_has(s, "PILLION_OUTPUT", own, sizeof(own)))
+		return;
+	spank_get_item(s, S_JOB_ID, &job);
+	spank_get_item(s, S_JOB_STEPID, &step);
+	if (!getcwd(directory, sizeof(directory))) {
+		slurm_info("pillion: the step has no working directory, so it is not recorded");
+		return;
+	}
+	snprintf(name, sizeof(name), "%s/pillion-%u.%u.pillion", directory, job, step);
+	variable_set(s, "PILLION_OUTPUT", name);
+}
+
+/* A line of plugstack.conf: optional PATH/pillion_spank.so [library=PATH]. */
+int slurm_spank_init(spank_t s, int count, char **words)
+{
+	static struct spank_option option = {
+		"pillion", "[OPTIONS]", "record the step with pillion; OPTIONS: its long ones, with spaces", 2, 0,
+		option_take};
+
+	for (int i = 0; i < count; i++)
+		if (!strncmp(words[i], "library=", strlen("library=")))
+			spank.library = words[i] + strlen("library=");
+	if (spank_option_register(s, &option) != ESPANK_SUCCESS)
+		slurm_info("pillion: srun does not have the option --pillion here");
+	return ESPANK_SUCCESS;
+}
+
+/* In each task, as its user, before its program. */
+int slurm_spank_task_init(spank_t s, int count, char **words)
+{
+	char text[VALUE_BYTES], *rest = spank.words;
+
+	(void)count;
+	(void)words;
+	if (!spank.is_asked || variable_has(s, "PILLION_OPT_OUT", text, sizeof(text)))
+		return ESPANK_SUCCESS;
+	if (access(spank.library, R_OK)) {
+		slurm_info("pillion: %s cannot be read, so the step is not recorded", spank.library);
+		return ESPANK_SUCCESS;
+	}
+	for (char *word = strtok_r(rest, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		word_set(s, word);
+	output_set(s);
+	preload_set(s);
+	return ESPANK_SUCCESS;
+}

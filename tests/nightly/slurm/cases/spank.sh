@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154
+# srun --pillion: the plugin records the step without the launcher, and can never make the step fail.
+if [ ! -e "$cluster/plugstack.conf" ]; then
+	skip 'srun --pillion' "built without Slurm's headers"
+	return
+fi
+submit -N 2 -n 4 <<-'END'
+	#!/bin/bash
+	[ "$(type -p record | grep -c /traced/)" = 0 ] || asked=--pillion="trace=osrt osrt-threshold=0"
+	srun ${asked:+"$asked"} sh -c 'echo rank $SLURM_PROCID; exit $SLURM_PROCID'
+	echo "status $?"
+	PILLION_OPT_OUT=1 srun ${asked:+"$asked"} echo out
+	exit 3
+END
+compare 'srun --pillion'
+is "$(printf '%s ' *.pillion)" "pillion-${job[traced]}.0.pillion " \
+	'srun --pillion: the step that did not opt out has a capture'
+is "$(ranks_of "pillion-${job[traced]}.0.pillion")" '0 1 2 3 ' 'srun --pillion: the ranks of the capture'
+
+part broken
+saved=$(cat "$cluster/plugstack.conf")
+sed -i 's@library=.*@library=/nonexistent/libpillion.so@' "$cluster/plugstack.conf"
+submit -N 1 <<-'END'
+	#!/bin/bash
+	srun --pillion true && echo done
+END
+compare 'srun --pillion without the library: the step runs'
+is "$(find . -name '*.pillion')" '' 'srun --pillion without the library: no capture'
+echo "$saved" >"$cluster/plugstack.conf"
