@@ -50,7 +50,7 @@ static void add_process(struct html_json *j, const struct process *p)
 static void add_track(struct html_json *j, const struct html_track *t)
 {
 	static const char *const kinds[] = {"calls", "nvtx", "ranges", "stream", "samples", "counter", "links",
-					    "states"};
+					    "states", "path"};
 
 	buffer_print(&j->text, "{\"kind\":\"%s\",\"process\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"label\":%" PRIu32,
 		     kinds[t->kind], t->process, t->tid, t->label);
@@ -120,6 +120,7 @@ static void json_add_names(struct html_json *j)
 		[HTML_MEMORY] = {"memory", "Memory", 338, 40},
 		[HTML_SAMPLE] = {"sample", "CPU sample", 30, 50},
 		[HTML_WAIT] = {"wait", "Wait", 0, 26},
+		[HTML_CRITICAL] = {"critical", "Critical path", 350, 55},
 		[HTML_OVERHEAD] = {"overhead", "Overhead", 8, 60},
 	};
 

@@ -40,7 +40,8 @@ enum html_track_kind {
 	HTML_COUNTER,
 	HTML_LINKS,
 	/* A thread's accounts: `duration` is the CPU time and `value` the runnable time since the previous entry. */
-	HTML_STATES
+	HTML_STATES,
+	HTML_PATH /* the critical path */
 };
 
 /* Categories of names: enum tf_group, then these. */
@@ -52,6 +53,7 @@ enum {
 	HTML_MEMORY,
 	HTML_SAMPLE,
 	HTML_WAIT,
+	HTML_CRITICAL,
 	HTML_OVERHEAD,
 	HTML_CATEGORIES
 };
@@ -197,6 +199,9 @@ bool html_is_idle(const struct html *h, uint32_t process, uint32_t tid);
 bool html_is_shim(struct html *h, size_t process);
 
 void html_json_answer(struct html_json *j);
+
+/* Adds the critical path as a track of the first process, without stretches that the page would omit as calls. */
+void html_critical(struct html *h);
 void html_json_findings(struct html_json *j);
 void html_json_sources(struct html_json *j);
 

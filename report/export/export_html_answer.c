@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the page opens with: the tables of the answer, the findings, the text of the sources, and what is folded. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/stacks/source.h"
@@ -59,6 +60,29 @@ static void fill_critical(struct answer *a, struct table *t)
 	path_find(causes, 0, UINT64_MAX, &path);
 	path_table(&path, t);
 	path_done(&path);
+}
+
+void html_critical(struct html *h)
+{
+	struct causality *causes = costs_causes(h->answer.costs);
+	struct path_slice *slices = NULL;
+	size_t count = causes && h->model->image_count ? path_slices(causes, &slices) : 0;
+
+	h->image = h->model->images;
+	for (size_t i = 0; i < count; i++) {
+		struct html_event e = {.start = (int64_t)slices[i].start_ns,
+				       .duration = slices[i].end_ns - slices[i].start_ns};
+		struct buffer words = {0};
+
+		if (e.duration < h->least_ns || !e.duration)
+			continue;
+		path_slice_words(causes, &slices[i], &words);
+		e.name = html_name(h, HTML_CRITICAL, words.data);
+		html_add(h, html_process_track(h, HTML_PATH, 0, "critical path"), &e);
+		buffer_done(&words);
+	}
+	html_flush(h);
+	free(slices);
 }
 
 void html_json_answer(struct html_json *j)

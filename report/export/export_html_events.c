@@ -453,4 +453,5 @@ void html_events(struct html *h)
 	timeline_visit(&h->timeline, h->x->context, &printer, h);
 	html_states(h);
 	html_series(h);
+	html_critical(h);
 }

@@ -70,6 +70,16 @@ fi
 
 is "$(saved join_slow 'call~usleep=1x')" '0 0 0 0' 'an edit that changes nothing saves nothing'
 report critical -q -f csv join_slow.pillion >path.csv
+report export -q -f true -t html -o path.html join_slow.pillion 2>err
+like "$(python3 -c '
+import base64, json, re, zlib
+packed = re.search(r"id=\"model\"[^>]*>([^<]*)<", open("path.html", encoding="utf-8").read())[1]
+model = json.loads(zlib.decompress(base64.b64decode(packed), -zlib.MAX_WBITS))
+strings = model["strings"]
+names = {strings[name] for name, kind in zip(model["names"][::2], model["names"][1::2])
+         if model["categories"][kind]["name"] == "critical"}
+print([strings[track["label"]] for track in model["tracks"] if track["kind"] == "path"], sorted(names))' 2>&1)" \
+	"critical path.*usleep in worker .*$(line 'slow worker')" 'the page has the critical path as a track'
 like "$(cat path.csv)" ',call,,causes \[[0-9]+\],usleep,worker \(.*causes.c:[0-9]+\)$' \
 	'the path names the call and its line'
 

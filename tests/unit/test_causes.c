@@ -2,7 +2,7 @@
 /* Graphs built by hand, and their replays. An editable is a number here. */
 #include <criterion/criterion.h>
 
-#include "report/derive/causes/critical.h"
+#include "report/derive/causes/path.h"
 #include "report/derive/causes/replay.h"
 #include "report/derive/causes/saving.h"
 
@@ -115,6 +115,29 @@ Test(causes, a_part_of_the_critical_path)
 	cr_expect_float_eq(by_what[B], 290, 0.01);
 	cr_expect_float_eq(by_what[C], 50, 0.01);
 	cr_expect_float_eq(latencies, 10, 0.01);
+}
+
+Test(causes, the_stretches_of_the_path_follow_each_other)
+{
+	struct path_slice *slices;
+	struct causality causes = {.editables = {.pool_first = 100}};
+	uint32_t works[8];
+	size_t count, found = 0;
+
+	fork_and_join();
+	causes.graph = g;
+	count = path_slices(&causes, &slices);
+	cr_assert(count > 3 && count <= 8);
+	for (size_t i = 0; i < count; i++) {
+		cr_expect(slices[i].start_ns < slices[i].end_ns);
+		cr_expect(!i || slices[i].start_ns == slices[i - 1].end_ns);
+		if (slices[i].kind == CRITICAL_PART)
+			works[found++] = slices[i].what;
+	}
+	cr_expect_eq(slices[count - 1].end_ns - slices[0].start_ns, 600);
+	cr_assert_eq(found, 3);
+	cr_expect(works[0] == A && works[1] == B && works[2] == C);
+	free(slices);
 }
 
 Test(causes, a_wait_without_a_source_keeps_its_length)

@@ -30,6 +30,20 @@ void path_add(struct path *p, uint32_t actor, uint64_t from_ns, uint64_t until_n
 void path_end(struct path *p);
 void path_done(struct path *p);
 
+/* A stretch of the path, in ns since the start of the capture. */
+struct path_slice {
+	uint64_t start_ns, end_ns;
+	enum critical_kind kind;
+	uint32_t what; /* as in struct path_row; of what is divided by samples, the largest part */
+	uint32_t actor;
+};
+
+/* The path of the whole run in the order of time; neighbours that differ in nothing but their times are one. Returns
+ * how many there are; the caller frees *ret. */
+size_t path_slices(struct causality *s, struct path_slice **ret);
+/* Appends "CPU in step (job.py:3), main [17]", or "not seen: read in load (job.py:9), main [17]". */
+void path_slice_words(struct causality *s, const struct path_slice *slice, struct buffer *ret);
+
 /* The table of `pillion critical`. Joins rows of equal text and sorts them, so p is of no use for anything else. */
 void path_table(struct path *p, struct table *t);
 

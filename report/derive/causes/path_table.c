@@ -4,18 +4,38 @@
 
 #include "report/derive/causes/path.h"
 
-static const char *kind_of(const struct causality *s, const struct path_row *r)
+static const char *kind_words(const struct causality *s, enum critical_kind kind, uint32_t what)
 {
-	switch (r->kind) {
+	switch (kind) {
 	case CRITICAL_UNSEEN:
 		return "not seen";
 	case CRITICAL_LATENCY:
-		return r->what & EDITABLE_OF_POOL ? "start" : "latency";
+		return what & EDITABLE_OF_POOL ? "start" : "latency";
 	case CRITICAL_BEFORE:
 		return "start";
 	default:
-		return editable_kinds[s->editables.items[r->what].kind];
+		return editable_kinds[s->editables.items[what].kind];
 	}
+}
+
+static const char *kind_of(const struct causality *s, const struct path_row *r)
+{
+	return kind_words(s, r->kind, r->what);
+}
+
+void path_slice_words(struct causality *s, const struct path_slice *slice, struct buffer *ret)
+{
+	bool is_named = !(slice->what & EDITABLE_OF_POOL);
+	const char *line = is_named ? editable_line(&s->editables, slice->what) : "";
+
+	if (!is_named || (slice->kind != CRITICAL_PART && slice->kind != CRITICAL_CALL))
+		buffer_print(ret, "%s%s", kind_words(s, slice->kind, slice->what), is_named ? ": " : "");
+	if (is_named)
+		editable_words(&s->editables, slice->what, ret);
+	if (*line)
+		buffer_print(ret, " in %s", line);
+	buffer_text(ret, ", ");
+	actor_words(&s->actors[slice->actor], ret);
 }
 
 /* Instructions of one line are several editables, so rows are joined by their text. */

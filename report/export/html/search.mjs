@@ -6,10 +6,13 @@ import {lanesOf} from './rows.mjs';
 
 const CLOSE = 1e6; // ns: a time that was read from outside of a thread may be before its call
 
+// The critical path repeats what is on other tracks, and is not searched.
+const isSearched = track => track.kind !== 'path';
+
 export function eachLane(groups, visit) {
 	for (const group of groups)
 		for (const item of group.items)
-			lanesOf(item).forEach(visit);
+			lanesOf(item).filter(lane => isSearched(lane.track)).forEach(visit);
 }
 
 // Which strings contain the text: 1, 0, and 2 for those that were not looked at.
@@ -32,7 +35,8 @@ export function findMatches(model, groups, text) {
 	const names = Uint8Array.from({length: model.names.length / 2}, (none, i) => has(model.names[2 * i]));
 	const stacks = Uint8Array.from([{}, ...model.details || []],
 		detail => detail.stack && detail.stack.some(has) ? 1 : 0);
-	const isHit = ({track, event}, i) => names[track.name[event[i]]] | stacks[track.detail[event[i]]];
+	const isHit = ({track, event}, i) =>
+		isSearched(track) ? names[track.name[event[i]]] | stacks[track.detail[event[i]]] : 0;
 	const hits = lane => {
 		if (!known.has(lane)) {
 			const sums = new Uint32Array(lane.count + 1);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The critical path as stretches of time, for timelines. */
+#include <stdlib.h>
+
+#include "report/derive/causes/path.h"
+#include "report/derive/causes/replay.h"
+
+struct slicing {
+	struct causality *causes;
+	struct path_slice *slices; /* the last one first */
+	size_t count, capacity;
+	double at_ns; /* where the next one ends */
+};
+
+struct largest {
+	uint32_t what;
+	double ns;
+};
+
+static void keep_largest(void *context, uint32_t what, double ns)
+{
+	struct largest *l = context;
+
+	if (ns > l->ns)
+		*l = (struct largest){what, ns};
+}
+
+static void visit(void *context, enum critical_kind kind, uint32_t node, uint32_t what, double ns)
+{
+	struct slicing *k = context;
+	const struct run_node *n = &k->causes->graph.nodes[node];
+	struct path_slice *before = k->count ? &k->slices[k->count - 1] : NULL;
+	struct largest largest = {EDITABLE_OF_POOL, 0};
+
+	if (n->kind != NODE_START)
+		editable_divide(&k->causes->editables, what, ns, &largest, keep_largest);
+	k->at_ns -= ns;
+	if (before && before->kind == kind && before->what == largest.what && before->actor == n->actor) {
+		before->start_ns = (uint64_t)k->at_ns;
+		return;
+	}
+	k->slices = mem_grow(k->slices, k->count, &k->capacity, sizeof(*k->slices));
+	k->slices[k->count++] = (struct path_slice){.start_ns = (uint64_t)k->at_ns,
+						    .end_ns = before ? before->start_ns : (uint64_t)(k->at_ns + ns),
+						    .kind = kind,
+						    .what = largest.what,
+						    .actor = n->actor};
+}
+
+size_t path_slices(struct causality *s, struct path_slice **ret)
+{
+	uint32_t last = replay_last(&s->graph);
+	struct slicing k = {.causes = s};
+
+	if (last != NODE_NONE) {
+		k.at_ns = (double)s->graph.nodes[last].end_ns;
+		critical_walk(&s->graph, last, 0, UINT64_MAX, visit, &k);
+	}
+	for (size_t i = 0; i < k.count / 2; i++) {
+		struct path_slice other = k.slices[i];
+
+		k.slices[i] = k.slices[k.count - 1 - i];
+		k.slices[k.count - 1 - i] = other;
+	}
+	*ret = k.slices;
+	return k.count;
+}
