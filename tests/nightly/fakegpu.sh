@@ -33,7 +33,8 @@ library_of() { # NAME: the newest file of that library
 }
 for program in steps ranks; do
 	gcc -g -O1 -o $program "$here/fakegpu/$program.c" "$(library_of libcudart)" "$(library_of libcublas)" \
-		"$(library_of libnccl)" -Wl,--allow-shlib-undefined 2>gcc.err || skip_all "no $program: $(head -n 1 gcc.err)"
+		"$(library_of libnccl)" -Wl,--allow-shlib-undefined 2>gcc.err ||
+		skip_all "no $program: $(head -n 1 gcc.err)"
 done
 
 export FAKEGPU_REPORT_PATH=$work/report.json FAKEGPU_MODE=simulate
@@ -85,7 +86,8 @@ trap 'kill $coordinates 2>/dev/null; rm -rf "$work"' EXIT
 ok 'the coordinator listens' eventually test -S "$work/socket"
 line=$(grep -n 'reads slowly' "$here/fakegpu/ranks.c" | cut -d: -f1)
 
-is "$(fake pillion -o late -t cuda,nccl,osrt ./ranks 4 40 2 0 2>err | tail -n 1)" 'done' 'four ranks, one is late: it ends'
+is "$(fake pillion -o late -t cuda,nccl,osrt ./ranks 4 40 2 0 2>err | tail -n 1)" 'done' \
+	'four ranks, one is late: it ends'
 report analyze -q -r straggling_rank -f csv late.pillion >found.csv
 like "$(cut -d, -f 2,3,9 <found.csv)" "found,2,.*ranks\.c:$line" 'the late rank and its line are named'
 is "$(fake pillion -o equal -t cuda,nccl,osrt ./ranks 4 40 -1 0 2>err | tail -n 1)" 'done' 'four equal ranks: it ends'

@@ -34,7 +34,8 @@ function threadItems(model, tracks) {
 function processGroup(model, process, index, tracks) {
 	const of = kind => tracks.filter(track => track.kind === kind);
 	const counters = of('counter').map(track => ({label: model.strings[track.label], counter: track}));
-	const ranges = [...of('path'), ...of('ranges')].map(track => ({label: model.strings[track.label], lanes: track.lanes}));
+	const ranges = [...of('path'), ...of('ranges')]
+		.map(track => ({label: model.strings[track.label], lanes: track.lanes}));
 	const threads = threadItems(model,
 		tracks.filter(track => ['calls', 'nvtx', 'samples', 'states'].includes(track.kind)));
 

@@ -460,24 +460,6 @@ struct tf_sampling {
 	uint32_t is_slowed; /* 1: the user requested a shorter period, but samples cost too much here */
 };
 
-/* The format of the line table depends on the version: lnotab pairs up to 3.9, line deltas in 3.10, location entries
- * from 3.11 on. */
-struct tf_python_code {
-	uint32_t first_line;
-	uint16_t version; /* of CPython: major << 8 | minor */
-	uint16_t file_bytes, name_bytes, reserved;
-};
-
-/* One invocation of the interpreter loop, which is one native frame, may run several Python frames. The outermost of
- * them has TF_PYTHON_ENTRY set. */
-#define TF_PYTHON_ENTRY (1u << 31)
-
-struct tf_python_frame {
-	/* id of a TF_BLOB_PYTHON_CODE; 0: no frame to show, or without TF_PYTHON_ENTRY: further frames were not read */
-	uint32_t code;
-	uint32_t place; /* offset of the instruction in bytes, | TF_PYTHON_ENTRY */
-};
-
 struct tf_child {
 	uint32_t pid;
 	int32_t status; /* as wait(2) returns it */
@@ -503,6 +485,7 @@ struct tf_launch {
 };
 
 #include "runtime/shared/format/trace_nvtx.h"
+#include "runtime/shared/format/trace_python.h"
 #include "runtime/shared/format/trace_library.h"
 #include "runtime/shared/format/trace_device.h"
 

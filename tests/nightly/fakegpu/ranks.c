@@ -25,7 +25,8 @@ __attribute__((noinline)) static void read_input_slowly(void)
 
 static int rank(char **argv)
 {
-	int ranks = atoi(argv[1]), steps = atoi(argv[2]), slow = atoi(argv[3]), hangs = atoi(argv[4]), own = atoi(argv[5]);
+	int ranks = atoi(argv[1]), steps = atoi(argv[2]), slow = atoi(argv[3]), hangs = atoi(argv[4]);
+	int own = atoi(argv[5]);
 	void *communicator, *stream, *device;
 	struct id id;
 
