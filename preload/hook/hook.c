@@ -56,7 +56,6 @@ void hook_resolve(void)
 	__atomic_store_n(&hook_is_resolved, true, __ATOMIC_RELEASE);
 }
 
-#define HOOK_MORE_NAMES
 #include "preload/hook/hook_names.h"
 
 _Static_assert(sizeof(struct tf_thread) + HOOK_LIBC_COUNT * (sizeof(struct tf_counter) + sizeof(uint16_t)) + TF_SLOT <=

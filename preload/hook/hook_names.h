@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Generated from the hook table: the names of all rows, and HOOK_FUNCTION_TABLE, the initialiser of a table of them.
- * Included once by a file that has defined HOOK_MORE_NAMES, the rows of functions that only its object has:
+ * Included once, by a file that may have defined HOOK_MORE_NAMES, the rows of functions that only its object has:
  * HOOK_ROW_TEXT(id, text, group) of each. */
 #ifndef PILLION_HOOK_NAMES_H
 #define PILLION_HOOK_NAMES_H
 
 #include "preload/hook/hook.h"
+
+#ifndef HOOK_MORE_NAMES
+#define HOOK_MORE_NAMES
+#endif
 
 #define HOOK_TEXT_TIMED(symbol) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_OSRT)
 #define HOOK_TEXT_TIMEDV HOOK_TEXT_TIMED
