@@ -113,28 +113,46 @@ static uint64_t number(const unsigned char **at)
 	}
 }
 
-/* Reads all blocks; returns the number of their events and the sum of the durations. */
+/* The number of the track with the critical path. */
+static uint64_t path_track(const char *text)
+{
+	size_t size;
+	char *model = unpack(text, "model", &size);
+	const char *at = strstr(model, "\"tracks\":["), *path;
+	uint64_t number = 0;
+
+	cr_assert_not_null(at);
+	path = strstr(at, "{\"kind\":\"path\"");
+	cr_assert_not_null(path);
+	while ((at = strstr(at + 1, "{\"kind\":")) && at < path)
+		number++;
+	free(model);
+	return number;
+}
+
+/* Reads all blocks; returns the number of their events, those of the critical path aside, and the sum of the
+ * durations. */
 static uint64_t count_events(const char *text, uint64_t *ret_total_ns)
 {
 	size_t size;
+	uint64_t path = path_track(text);
 	char *bytes = unpack(text, "events", &size);
 	const unsigned char *at = (unsigned char *)bytes, *end = at + size;
 	uint64_t events = 0;
 
 	*ret_total_ns = 0;
 	while (at < end) {
-		uint64_t used, count;
+		uint64_t used, count, track = number(&at);
 
-		number(&at);
 		used = number(&at);
 		count = number(&at);
 		cr_assert(count && count <= HTML_BLOCK_EVENTS && used < 1u << HTML_COLUMNS);
-		events += count;
+		events += track == path ? 0 : count;
 		for (int column = 0; column < HTML_COLUMNS; column++)
 			for (uint64_t i = 0; used & 1u << column && i < count; i++) {
 				uint64_t value = number(&at);
 
-				*ret_total_ns += column == HTML_DURATION ? value : 0;
+				*ret_total_ns += column == HTML_DURATION && track != path ? value : 0;
 			}
 	}
 	cr_assert_eq(at, end);
