@@ -72,9 +72,13 @@ is "$(report stats -r mem_alloc_sum none.pillion 2>&1 >out)" \
 pillion stats: mem_alloc_sum: no rows' 'without --memory, the report says so'
 is "$(nm -D --defined-only "$library" | grep -cE ' (malloc|free)$')" 0 'libpillion.so has no malloc'
 is "$(comm -13 <(nm -D --defined-only "${library%.so}-openmp.so" | awk '{ print $3 }' | sort) \
-	<(nm -D --defined-only "$memory" | awk '{ print $3 }' | sort) | tr '\n' ' ')" \
+	<(nm -D --defined-only "$memory" | awk '{ print $3 }' | sort) | grep -v '^_ZN3c10' | tr '\n' ' ')" \
 	'aligned_alloc calloc free malloc memalign posix_memalign pvalloc realloc valloc ' \
 	'libpillion-memory.so exports malloc and its relatives beside what libpillion-openmp.so does'
+is "$(nm -D --defined-only "$memory" | awk '{ print $3 }' | grep '^_ZN3c10' | c++filt | tr '\n' ';')" \
+	'c10::ProfiledCPUMemoryReporter::New(void*, unsigned long);c10::ProfiledCPUMemoryReporter::Delete(void*);'\
+'c10::reportMemoryUsageToProfiler(void*, long, unsigned long, unsigned long, c10::Device);' \
+	'and where the allocators of PyTorch report'
 # shellcheck disable=SC2016 # the inner shell expands them
 is "$(pillion -f -o outer --memory=native sh -c 'echo "${LD_PRELOAD##*/}"; exec "$0" -f -o inner \
 	--memory=none sh -c "echo \${LD_PRELOAD##*/}"' "$PILLION" 2>err | tr '\n' ' ')" \
