@@ -88,4 +88,9 @@ fi
 # Without the launcher, by environment variables only.
 LD_PRELOAD=$library PILLION_OUTPUT=$work/bare.pillion PILLION_CAPTURE_RANGE=cudaProfilerApi "$loops" 3 5 >out 2>err
 is "$(num_cuda bare cudaMalloc)" 12 'without the launcher'
+# A process that is killed in a call recorded nothing when the range ended.
+pillion -f true -o in_call -d 2 sleep 100 >out 2>err
+report stats --summary in_call.pillion >out 2>err
+like "$(head -n 1 out)" '^[0-9.]+ s \(recorded: ([2-9]|[1-9][0-9]+)\.[0-9]+ s in 1 capture range' \
+	'a range that ends in a call lasts until its end'
 done_testing

@@ -24,14 +24,36 @@ static uint64_t covered_ticks(const struct ranges *r, uint64_t from, uint64_t to
 	return sum;
 }
 
-static uint64_t last_ticks(const struct model *m, uint64_t run)
+/* A process that is killed in a call recorded nothing at its end: the launcher knows when that was. */
+static uint64_t last_ns(const struct model *m, const struct clock_map *clock, uint64_t run)
 {
 	uint64_t last = 0;
 
 	for (size_t i = 0; i < m->image_count; i++)
-		if (m->images[i].run == run && image_last_ticks(&m->images[i]) > last)
-			last = image_last_ticks(&m->images[i]);
+		if (m->images[i].run == run) {
+			uint64_t ns = clock_map_ns(clock, image_last_ticks(&m->images[i]));
+
+			last = ns > last ? ns : last;
+		}
+	for (size_t i = 0; i < m->process_count; i++)
+		if (m->processes[i].run == run && m->processes[i].end_ns > last)
+			last = m->processes[i].end_ns;
 	return last;
+}
+
+/* The time that the ranges of a run cover until its last moment. */
+static uint64_t covered_ns(const struct ranges *r, const struct clock_map *clock, uint64_t last)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		uint64_t begin = clock_map_ns(clock, r->items[i].begin_ticks);
+		uint64_t end = r->items[i].end_ticks ? clock_map_ns(clock, r->items[i].end_ticks) : last;
+
+		end = end < last ? end : last;
+		sum += end > begin && !r->is_cancelled[i] ? end - begin : 0;
+	}
+	return sum;
 }
 
 struct recorded recorded_find(const struct model *m)
@@ -40,6 +62,7 @@ struct recorded recorded_find(const struct model *m)
 
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
+		const struct clock_map *clock = &m->machines[p->machine].clock;
 		const struct ranges *r = ranges_of(m, p);
 		uint64_t ns;
 
@@ -47,7 +70,7 @@ struct recorded recorded_find(const struct model *m)
 			return (struct recorded){0};
 		if (i && p->run == m->processes[i - 1].run)
 			continue;
-		ns = clock_map_duration(&m->machines[p->machine].clock, covered_ticks(r, 0, last_ticks(m, p->run)));
+		ns = covered_ns(r, clock, last_ns(m, clock, p->run));
 		if (!ret.is_part || ns > ret.ns)
 			ret = (struct recorded){ns, r->count, true, r->is_ring};
 	}
