@@ -22,7 +22,8 @@ static uint32_t path_directory(const struct call *e, int at, const char *path, i
 {
 	if (!path || !path_is_readable(result) || thread_has_no_room(&thread_self))
 		return 0;
-	if (!is_change && !thread_self.number && !thread_is_in_file(&thread_self))
+	/* A directory needs a definition, for which an image that only looks at files gets no trace file. */
+	if (!is_change && !thread_self.number && !__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
 		return 0;
 	return directory_number(at, path, e->start);
 }

@@ -22,7 +22,10 @@ for threshold in 0 1000; do
 	is "$(awk -F, '$10 ~ "/$"' files.csv)" '' "threshold $threshold: directories of paths are no files"
 done
 report stats -r files_meta_sum -f csv t0.pillion >table
-is "$(row t0/one)" '2000 7 0 0' 'calls that ask, and those that fail'
+# An image has directories of calls that ask once it has a trace file, when its first 70 slots are full.
+is "$(awk -F, -v d="$work/t0/one" '$10 == d || $10 == "(not known)" { n += $6; failed += $7 } END { print n, failed }' \
+	table) $(row t0/one | cut -d' ' -f3-)" '2000 7 0 0' 'calls that ask, and those that fail'
+is "$(row t0/one | awk '{ print ($1 >= 1930) }')" 1 'calls that ask: nearly all are attributed to their directory'
 report stats -r files_meta_sum -f csv t1000.pillion >table
 is "$(awk -F, -v d="$work/t1000/one" '$10 == d || $10 == "(not known)" { n += $6 } END { print n }' table)" 2000 \
 	'short calls: none is missing'
