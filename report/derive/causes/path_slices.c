@@ -30,6 +30,7 @@ static void visit(void *context, enum critical_kind kind, uint32_t node, uint32_
 	struct slicing *k = context;
 	const struct run_node *n = &k->causes->graph.nodes[node];
 	struct path_slice *before = k->count ? &k->slices[k->count - 1] : NULL;
+	uint64_t end_ns = before ? before->start_ns : (uint64_t)k->at_ns;
 	struct largest largest = {EDITABLE_OF_POOL, 0};
 
 	if (n->kind != NODE_START)
@@ -41,7 +42,7 @@ static void visit(void *context, enum critical_kind kind, uint32_t node, uint32_
 	}
 	k->slices = mem_grow(k->slices, k->count, &k->capacity, sizeof(*k->slices));
 	k->slices[k->count++] = (struct path_slice){.start_ns = (uint64_t)k->at_ns,
-						    .end_ns = before ? before->start_ns : (uint64_t)(k->at_ns + ns),
+						    .end_ns = end_ns,
 						    .kind = kind,
 						    .what = largest.what,
 						    .actor = n->actor};
