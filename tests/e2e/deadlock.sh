@@ -85,7 +85,10 @@ cycle() { # TEXT KIND LINE KIND LINE: two threads, in either order
 	unlike "$(cat summary)" "^FIX FIRST .*($3|$5|join)" "$1: FIX FIRST does not repeat it"
 }
 
-for how in term ctrl-c timeout kill; do
+# tests/nightly/ended.py has all ways and more programs.
+ways='ctrl-c kill'
+[ -z "${PILLION_TESTS_LONG:-}" ] || ways='term ctrl-c timeout kill'
+for how in $ways; do
 	alike $how "$deadlock" mutexes
 	cycle "mutexes, $how" mutex "deadlock.c:$(line deadlock.c 'one waits')" \
 		mutex "deadlock.c:$(line deadlock.c 'two waits')"
@@ -115,7 +118,7 @@ like "$(sed -n 2p summary)" \
 owned='import sys, sysconfig
 sys.exit(sys.version_info >= (3, 14) or bool(sysconfig.get_config_var("Py_GIL_DISABLED")))'
 if command -v python3 >/dev/null && python3 -c "$owned"; then
-	for how in term ctrl-c timeout kill; do
+	for how in $ways; do
 		alike $how python3 "$sources/deadlock.py" with
 		at="deadlock.py:$(line deadlock.py 'enter waits')"
 		cycle "Python, $how" threading.Lock "$at" threading.Lock "$at"
