@@ -23,8 +23,8 @@ enum { WORDS_BYTES = 4096, NAME_BYTES = 64, VALUE_BYTES = 8192 };
 static struct {
 	bool is_asked;
 	char words[WORDS_BYTES];
-	const char *library;
-} spank = {.library = PILLION_LIBRARY};
+	const char *preloaded;
+} spank = {.preloaded = PILLION_LIBRARY};
 
 /* srun calls it, and slurmstepd on each node. */
 static int option_take(int value, const char *argument, int is_remote)
@@ -74,9 +74,9 @@ static void preload_set(spank_t s)
 	char own[VALUE_BYTES], all[2 * VALUE_BYTES + 1];
 
 	if (variable_has(s, "LD_PRELOAD", own, sizeof(own)))
-		snprintf(all, sizeof(all), "%s:%s", spank.library, own);
+		snprintf(all, sizeof(all), "%s:%s", spank.preloaded, own);
 	else
-		snprintf(all, sizeof(all), "%s", spank.library);
+		snprintf(all, sizeof(all), "%s", spank.preloaded);
 	variable_set(s, "LD_PRELOAD", all);
 }
 
@@ -107,7 +107,7 @@ int slurm_spank_init(spank_t s, int count, char **words)
 
 	for (int i = 0; i < count; i++)
 		if (!strncmp(words[i], "library=", strlen("library=")))
-			spank.library = words[i] + strlen("library=");
+			spank.preloaded = words[i] + strlen("library=");
 	if (spank_option_register(s, &option) != ESPANK_SUCCESS)
 		slurm_info("pillion: srun does not have the option --pillion here");
 	return ESPANK_SUCCESS;
@@ -122,8 +122,8 @@ int slurm_spank_task_init(spank_t s, int count, char **words)
 	(void)words;
 	if (!spank.is_asked || variable_has(s, "PILLION_OPT_OUT", text, sizeof(text)))
 		return ESPANK_SUCCESS;
-	if (access(spank.library, R_OK)) {
-		slurm_info("pillion: %s cannot be read, so the step is not recorded", spank.library);
+	if (access(spank.preloaded, R_OK)) {
+		slurm_info("pillion: %s cannot be read, so the step is not recorded", spank.preloaded);
 		return ESPANK_SUCCESS;
 	}
 	for (char *word = strtok_r(rest, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
