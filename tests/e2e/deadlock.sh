@@ -89,10 +89,10 @@ cycle() { # TEXT KIND LINE KIND LINE: two threads, in either order
 ways='ctrl-c kill'
 [ -z "${PILLION_TESTS_LONG:-}" ] || ways='term ctrl-c timeout kill'
 for how in $ways; do
-	alike $how "$deadlock" mutexes
+	alike "$how" "$deadlock" mutexes
 	cycle "mutexes, $how" mutex "deadlock.c:$(line deadlock.c 'one waits')" \
 		mutex "deadlock.c:$(line deadlock.c 'two waits')"
-	[ $how = kill ] || like "$(cat recorded.err)" '^DEADLOCK ' "mutexes, $how: the summary of the run"
+	[ "$how" = kill ] || like "$(cat recorded.err)" '^DEADLOCK ' "mutexes, $how: the summary of the run"
 done
 report stats --summary --json run.pillion >out 2>err
 command -v python3 >/dev/null && ok 'mutexes, as JSON: each owns what the other waits for' python3 -c '
@@ -119,7 +119,7 @@ owned='import sys, sysconfig
 sys.exit(sys.version_info >= (3, 14) or bool(sysconfig.get_config_var("Py_GIL_DISABLED")))'
 if command -v python3 >/dev/null && python3 -c "$owned"; then
 	for how in $ways; do
-		alike $how python3 "$sources/deadlock.py" with
+		alike "$how" python3 "$sources/deadlock.py" with
 		at="deadlock.py:$(line deadlock.py 'enter waits')"
 		cycle "Python, $how" threading.Lock "$at" threading.Lock "$at"
 	done
