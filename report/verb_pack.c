@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "report/envelope.h"
+#include "report/export/redact_text.h"
 #include "report/keep.h"
 #include "report/verb.h"
 
@@ -24,8 +25,10 @@ static int find_all(const struct command_line *l, struct texts *ret, struct err 
 static int run_pack(const struct command_line *l)
 {
 	struct texts captures = {0}, left_out = {0};
+	struct redactor redactor = {0};
 	struct pack_wish wish = {.output = l->output, .is_forced = l->is_forced, .is_replacing = l->is_replacing,
-				 .left_out = l->is_replacing ? NULL : &left_out};
+				 .left_out = l->is_replacing ? NULL : &left_out,
+				 .redactor = l->is_redacting ? &redactor : NULL};
 	struct buffer path = {0};
 	struct err err;
 	int code, status;
@@ -33,6 +36,10 @@ static int run_pack(const struct command_line *l)
 	if (!l->capture_count || (l->is_replacing && (l->capture_count > 1 || l->output))) {
 		say(l->capture_count ? "--replace takes one capture and no -o"
 				     : "no CAPTURE given; see pillion pack --help");
+		return EXIT_UNUSABLE;
+	}
+	if (l->is_redacting && l->is_replacing) {
+		say("--redact makes a copy: it takes no --replace");
 		return EXIT_UNUSABLE;
 	}
 	progress_begin("packing", 0);
@@ -43,6 +50,7 @@ static int run_pack(const struct command_line *l)
 		code = keep_symbols(captures.items[i], &err);
 	if (!code)
 		code = pack_write(&wish, &path, &err);
+	redactor_done(&redactor);
 	progress_clear();
 	status = say_all(&left_out);
 	texts_done(&left_out);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "report/export/export.h"
+#include "report/export/redact.h"
 #include "report/read/pack.h"
 #include "report/read/pack_block.h"
 #include "report/base/newer_libc.h"
@@ -170,25 +171,49 @@ static void base_name(const char *path, struct buffer *ret)
 
 typedef int visit_fn(void *argument, const char *path, const char *name, const struct mapping *file, struct err *err);
 
-static int visit_file(const char *path, const char *name, visit_fn *visit, void *argument, struct texts *left_out,
-		      struct err *err)
+struct pack_visit {
+	visit_fn *function;
+	void *argument;
+	struct texts *left_out;	   /* NULL: a file that cannot be read is an error, because it would be lost */
+	struct redactor *redactor; /* NULL: files are seen as they are */
+};
+
+/* Replaces the file by its redacted bytes. */
+static bool redact_mapping(const struct pack_visit *v, const char *name, struct mapping *file, struct buffer *ret_name)
+{
+	struct mapping copy = {0};
+	bool is_known;
+
+	mapping_from_bytes(file->data, file->size, &copy);
+	mapping_close(file);
+	*file = copy;
+	is_known = redact_file(v->redactor, name, (uint8_t *)file->data, file->size);
+	redact_file_name(v->redactor, name, ret_name);
+	return is_known;
+}
+
+static int visit_file(const char *path, const char *name, const struct pack_visit *v, struct err *err)
 {
 	struct mapping file;
+	struct buffer redacted = {0};
 	int code = mapping_open(path, &file, err);
 
-	if (code && left_out) {
-		texts_add(left_out, "%s, omitted", err->text);
+	if (code && v->left_out) {
+		texts_add(v->left_out, "%s, omitted", err->text);
 		return 0;
 	}
-	if (!code)
-		code = visit(argument, path, name, &file, err);
+	if (!code && v->redactor && !redact_mapping(v, name, &file, &redacted))
+		texts_add(v->left_out, "%s: cannot be redacted, omitted", path);
+	else if (!code)
+		code = v->function(v->argument, path, v->redactor ? redacted.data : name, &file, err);
+	buffer_done(&redacted);
 	mapping_close(&file);
 	return code;
 }
 
-/* Every file of a capture, sorted by name. A file that cannot be read or is not a regular file is omitted and
- * listed; without a list it is an error, because it would be lost. */
-static int visit_files(const char *directory, visit_fn *visit, void *argument, struct texts *left_out, struct err *err)
+/* Every file of a capture, sorted by name. A file that cannot be read, cannot be redacted or is not a regular file is
+ * omitted and listed. */
+static int visit_files(const char *directory, const struct pack_visit *v, struct err *err)
 {
 	struct dirent **entries;
 	int count = scandir(directory, &entries, NULL, alphasort), code = 0;
@@ -201,7 +226,7 @@ static int visit_files(const char *directory, visit_fn *visit, void *argument, s
 
 		buffer_print(&path, "%s/%s", directory, name);
 		if (!code && strcmp(name, ".") && strcmp(name, ".."))
-			code = visit_file(path.data, name, visit, argument, left_out, err);
+			code = visit_file(path.data, name, v, err);
 		buffer_done(&path);
 		free(entries[i]);
 	}
@@ -220,14 +245,37 @@ static int pack_one(void *argument, const char *path, const char *name, const st
 	return 0;
 }
 
-static int pack_capture(struct packer *p, const char *path, struct texts *left_out, struct err *err)
+static int pack_capture(struct packer *p, const char *path, const struct pack_wish *w, struct err *err)
 {
-	struct buffer name = {0};
+	struct pack_visit v = {pack_one, p, w->left_out, w->redactor};
+	struct buffer name = {0}, redacted = {0};
 
 	base_name(path, &name);
-	put_record(p, PACK_CAPTURE, 0, name.data, name.size);
+	if (w->redactor)
+		redact_file_name(w->redactor, name.data, &redacted);
+	put_record(p, PACK_CAPTURE, 0, w->redactor ? redacted.data : name.data, name.size);
+	buffer_done(&redacted);
 	buffer_done(&name);
-	return visit_files(path, pack_one, p, left_out, err);
+	return visit_files(path, &v, err);
+}
+
+static int visit_none(void *argument, const char *path, const char *name, const struct mapping *file, struct err *err)
+{
+	(void)argument, (void)path, (void)name, (void)file, (void)err;
+	return 0;
+}
+
+/* Finds the names that are secret, before the first file is packed. */
+static int find_names(const struct pack_wish *w, struct err *err)
+{
+	struct texts said = {0};
+	struct pack_visit v = {visit_none, NULL, &said, w->redactor};
+	int code = 0;
+
+	for (size_t i = 0; i < w->count && !code; i++)
+		code = visit_files(w->captures[i], &v, err);
+	texts_done(&said);
+	return code;
 }
 
 /* ---- reading back ---- */
@@ -273,12 +321,13 @@ static int check_pack(const struct pack_wish *w, const char *path, struct err *e
 {
 	struct pack_check check = {0};
 	struct texts said = {0};
+	struct pack_visit v = {check_one, &check, w->left_out ? &said : NULL, w->redactor};
 	int code = pack_open(path, &check.pack, err);
 
 	if (!code && (!check.pack->is_whole || check.pack->damaged_bytes))
 		code = err_set(err, -EIO, "%s: cannot be read back", path);
 	for (size_t i = 0; i < w->count && !code; i++)
-		code = visit_files(w->captures[i], check_one, &check, w->left_out ? &said : NULL, err);
+		code = visit_files(w->captures[i], &v, err);
 	if (!code && check.next < check.pack->file_count)
 		code = err_set(err, -EAGAIN, "%s: a file disappeared while it was packed", path);
 	pack_close(check.pack);
@@ -304,11 +353,11 @@ static void packer_init(struct packer *p, FILE *out)
 static int write_captures(struct packer *p, const struct pack_wish *wish, struct err *err)
 {
 	struct pack_head head = {TF_PACK_MAGIC, TF_BYTE_ORDER, PACK_VERSION};
-	int code = 0;
+	int code = wish->redactor ? find_names(wish, err) : 0;
 
 	p->is_failed = fwrite(&head, sizeof(head), 1, p->out) != 1;
 	for (size_t i = 0; i < wish->count && !code; i++)
-		code = pack_capture(p, wish->captures[i], wish->left_out, err);
+		code = pack_capture(p, wish->captures[i], wish, err);
 	for (size_t i = 0; i < p->table_count; i++) {
 		put_record(p, PACK_TABLE, p->tables[i].hash, p->tables[i].record, p->tables[i].record_size);
 		free(p->tables[i].record);

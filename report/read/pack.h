@@ -91,6 +91,7 @@ struct pack_wish {
 	const char *output; /* NULL: the default name, from the first capture */
 	bool is_forced, is_replacing;
 	struct texts *left_out; /* receives a line for each file that cannot be packed; NULL: then it is an error */
+	struct redactor *redactor; /* NULL: files are packed as they are. Else with left_out: report/export/redact.h */
 };
 int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err *err);
 
