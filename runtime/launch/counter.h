@@ -38,7 +38,7 @@ struct node_counter_set {
 	char missing[COUNTER_MISSING_BYTES]; /* files that this machine does not have, separated by commas */
 	uint16_t number;
 	bool is_mine; /* no other sampler of the capture reads it */
-	bool is_found;
+	bool is_found, is_defined;
 };
 
 /* `root` is "" but in tests. */

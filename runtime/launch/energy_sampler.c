@@ -18,6 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "runtime/launch/sample_file.h"
 #include "runtime/shared/common/clock.h"
 
 /* COST_SHARE: a round that takes long makes the next one come later, so that sampling uses at most 1/COST_SHARE of a
@@ -33,12 +34,13 @@ static struct {
 	bool is_ready;	 /* has told the launcher so */
 	struct node_counter_set sets[SETS];
 	size_t set_count;
-	int fd; /* of the file; -1: none */
-	uint64_t written, interval_ms, locked_ns;
+	struct sample_file file;
+	uint64_t interval_ms, locked_ns;
+	uint64_t limit; /* of the file's size, at which the interval doubles */
 	uint64_t capture; /* identifies the capture on this machine */
 	uint8_t bytes[ENERGY_SOURCES * 512 + SETS * COUNTERS * 192]; /* of one round */
 	size_t used;
-} sampler = {.fd = -1};
+} sampler = {.file.fd = -1, .limit = FILE_BYTES};
 
 /* ---- the process ---- */
 
@@ -73,13 +75,11 @@ static void process_isolate(int stop, int ready)
 static bool file_open(const struct run *run)
 {
 	struct tf_energy_head head = {.magic = TF_ENERGY_MAGIC, .run = run->id, .clock = clock_kind};
-	char path[PATH_MAX + INDEX_NAME_BYTES], name[INDEX_NAME_BYTES];
+	char name[INDEX_NAME_BYTES];
 
 	memcpy(head.boot, run->boot, sizeof(head.boot));
 	index_energy_name(name, sizeof(name), run->host, run->id);
-	snprintf(path, sizeof(path), "%s/%s", run->spool[0] ? run->spool : run->directory, name);
-	sampler.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return sampler.fd >= 0 && write(sampler.fd, &head, sizeof(head)) == (ssize_t)sizeof(head);
+	return sample_file_open(&sampler.file, run, name, &head, sizeof(head));
 }
 
 static void add(const void *bytes, size_t size)
@@ -117,14 +117,21 @@ static void source_define(struct energy_meter *s)
 	s->is_defined = true;
 }
 
-/* A partial write ends the sampling, because the records after it could not be found. */
 static bool flush(void)
 {
-	bool is_written = write(sampler.fd, sampler.bytes, sampler.used) == (ssize_t)sampler.used;
+	size_t size = sampler.used;
 
-	sampler.written += sampler.used;
 	sampler.used = 0;
-	return is_written;
+	return sample_file_add(&sampler.file, sampler.bytes, size);
+}
+
+/* The definitions of earlier turns are going to be removed. */
+static void definitions_forget(void)
+{
+	for (size_t i = 0; i < sampler.count; i++)
+		sampler.sources[i].is_defined = false;
+	for (size_t i = 0; i < sampler.set_count; i++)
+		sampler.sets[i].is_defined = false;
 }
 
 /* ---- locks ---- */
@@ -177,15 +184,9 @@ static void source_sample(struct energy_meter *s)
 	add(&sample, sizeof(sample));
 }
 
-static void set_find(struct run *run, struct node_counter_set *set)
+static void set_define(struct node_counter_set *set)
 {
-	char text[COUNTER_MISSING_BYTES + 64];
-
-	if (!strcmp(set->name, "host"))
-		counter_find_host("", set);
-	else
-		counter_find_net("", set);
-	set->is_found = true;
+	set->is_defined = true;
 	for (size_t i = 0; i < set->count; i++) {
 		const struct node_counter *c = &set->items[i];
 		struct tf_energy_counter fixed = {.scale = c->scale, .is_total = c->row->is_total};
@@ -193,6 +194,17 @@ static void set_find(struct run *run, struct node_counter_set *set)
 		definition_add(TF_ENERGY_COUNTER, set->number, &fixed, sizeof(fixed),
 			       (const char *const[]){c->name, c->row->unit, set->name});
 	}
+}
+
+static void set_find(struct run *run, struct node_counter_set *set)
+{
+	char text[COUNTER_MISSING_BYTES + 64];
+
+	set->is_found = true;
+	if (!strcmp(set->name, "host"))
+		counter_find_host("", set);
+	else
+		counter_find_net("", set);
 	if (!*set->missing)
 		return;
 	snprintf(text, sizeof(text), "counters: %s: this machine does not have %s", set->name, set->missing);
@@ -207,6 +219,8 @@ static void set_sample(struct run *run, struct node_counter_set *set)
 		set_find(run, set);
 	if (!set->count)
 		return;
+	if (!set->is_defined)
+		set_define(set);
 	before = clock_now();
 	counter_read(set, values);
 	ticks = before + (clock_now() - before) / 2;
@@ -256,21 +270,23 @@ static int round_take(struct run *run)
 	if (sampler.is_ready && !sampler.has_looked && energy_wants_gpus(run))
 		sources_find(run);
 	locks_take(began);
+	if (sample_file_turn(&sampler.file, run))
+		definitions_forget();
 	for (size_t i = 0; i < sampler.set_count; i++)
 		if (sampler.sets[i].is_mine)
 			set_sample(run, &sampler.sets[i]);
 	for (size_t i = 0; i < sampler.count; i++)
 		if (sampler.sources[i].is_mine)
 			source_sample(&sampler.sources[i]);
-	if (sampler.used && ((sampler.fd < 0 && !file_open(run)) || !flush()))
+	if (sampler.used && ((sampler.file.fd < 0 && !file_open(run)) || !flush()))
 		return -1;
 	if (!sampler.is_ready) {
 		close(READY_FD);
 		sampler.is_ready = true;
 		return 0;
 	}
-	while (sampler.written > FILE_BYTES && sampler.interval_ms < 3600000) {
-		sampler.written = 0;
+	while (!sampler.file.is_ring && sampler.file.added > sampler.limit && sampler.interval_ms < 3600000) {
+		sampler.limit += FILE_BYTES;
 		sampler.interval_ms *= 2;
 	}
 	ms = (clock_monotonic_ns() - began) / 1000000u;
@@ -317,7 +333,7 @@ void energy_sampler_run(struct run *run, int stop, int ready)
 	if (ms >= 0)
 		ms = round_take(run);
 	if (ms < 0)
-		capture_line_note(run, sampler.fd < 0 ? "energy: its file could not be written"
+		capture_line_note(run, sampler.file.fd < 0 ? "energy: its file could not be written"
 						      : "energy: sampling ended early: its file could not be written");
 	_exit(0);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples CPU time, run delay, state and memory of the run's processes from /proc about once per second, and the
  * CPUs that they may use, into HOST.RUN.usage. What a process that is killed has used is therefore known up to its
- * last sample. Only values that changed are written. A round that takes long, because there are thousands of
+ * last sample. Only values that changed are written, and all of them when
+ * a turn of the file begins. A round that takes long, because there are thousands of
  * threads, makes the next one come later, so that sampling uses at most 1/COST_SHARE of a CPU; each round states
  * how long the previous one took. */
 #include <dirent.h>
@@ -15,6 +16,7 @@
 
 #include "runtime/launch/cpus.h"
 #include "runtime/launch/run.h"
+#include "runtime/launch/sample_file.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
@@ -29,6 +31,7 @@ struct usage_thread {
 	struct tf_usage_sample last; /* as written */
 	uint64_t mask; /* of its CPUs, as written; 0: that of its process */
 	uint32_t round; /* in which it was seen */
+	uint32_t turn;	/* of the file, in which `last` was written */
 };
 
 struct usage_process {
@@ -36,20 +39,21 @@ struct usage_process {
 	struct usage_thread *threads;
 	struct tf_usage_cpus cpus; /* as last read; kind 0: not yet */
 	uint32_t quota_round;	   /* in which its quota was read */
+	uint32_t turn;		   /* of the file, in which `last` was written */
 	/* The CPU time of its threads in this round and in the last one; when the former was read (CLOCK_MONOTONIC);
 	 * since when the process has used less than 1/QUIET_SHARE of a CPU, 0: it uses more */
 	uint64_t cpu_ns, last_cpu_ns, read_ns, quiet_since_ns;
 };
 
 static struct {
-	int fd; /* -1: no file, or it could not be written */
+	struct sample_file file;
 	bool is_open;
-	uint64_t due_ns, began_ns, cost_ns, written, interval_ms, wanted_ms, tick_ns, online;
-	uint32_t round, processes, threads;
+	uint64_t due_ns, began_ns, cost_ns, interval_ms, wanted_ms, tick_ns, online;
+	uint32_t round, turn, processes, threads;
 	struct tf_usage_sample *list; /* to be written */
 	size_t count, room;
 	struct usage_process launcher; /* only its CPUs */
-} usage = {.fd = -1, .interval_ms = INTERVAL_MS, .wanted_ms = INTERVAL_MS};
+} usage = {.file.fd = -1, .interval_ms = INTERVAL_MS, .wanted_ms = INTERVAL_MS};
 
 static uint64_t cpu_now(void)
 {
@@ -75,7 +79,7 @@ static void usage_open(const struct run *run)
 				     .run = run->id,
 				     .clock = clock_kind,
 				     .sample_bytes = sizeof(struct tf_usage_sample)};
-	char path[PATH_MAX + INDEX_NAME_BYTES], name[INDEX_NAME_BYTES];
+	char name[INDEX_NAME_BYTES];
 
 	living_on_end(usage_forget);
 	usage.is_open = true;
@@ -83,13 +87,7 @@ static void usage_open(const struct run *run)
 	usage.online = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	memcpy(head.boot, run->boot, sizeof(head.boot));
 	index_usage_name(name, sizeof(name), run->host, run->id);
-	snprintf(path, sizeof(path), "%s/%s", run->spool[0] ? run->spool : run->directory, name);
-	usage.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (usage.fd >= 0 && write(usage.fd, &head, sizeof(head)) != (ssize_t)sizeof(head)) {
-		close(usage.fd);
-		usage.fd = -1;
-		unlink(path);
-	}
+	sample_file_open(&usage.file, run, name, &head, sizeof(head));
 }
 
 static void usage_add(const struct tf_usage_sample *sample)
@@ -106,18 +104,11 @@ static void usage_add(const struct tf_usage_sample *sample)
 	usage.list[usage.count++] = *sample;
 }
 
-/* A partial write ends the file, because the samples after it would not be aligned. */
 static void usage_flush(void)
 {
-	size_t size = usage.count * sizeof(*usage.list);
-
-	if (usage.count && write(usage.fd, usage.list, size) != (ssize_t)size) {
-		close(usage.fd);
-		usage.fd = -1;
-	}
+	sample_file_add(&usage.file, usage.list, usage.count * sizeof(*usage.list));
 	usage.count = 0;
-	usage.written += size;
-	while (usage.written > FILE_BYTES * (usage.interval_ms / usage.wanted_ms))
+	while (!usage.file.is_ring && usage.file.added > FILE_BYTES * (usage.interval_ms / usage.wanted_ms))
 		usage.interval_ms *= 2;
 }
 
@@ -227,11 +218,12 @@ static bool has_changed(const struct tf_usage_sample *now, const struct tf_usage
 	       resident > last->resident_kb / 64;
 }
 
-static void sample_add(struct tf_usage_sample *now, struct tf_usage_sample *last)
+static void sample_add(struct tf_usage_sample *now, struct tf_usage_sample *last, uint32_t *turn)
 {
-	if (!has_changed(now, last))
+	if (*turn == usage.turn && !has_changed(now, last))
 		return;
 	*last = *now;
+	*turn = usage.turn;
 	usage_add(now);
 }
 
@@ -297,7 +289,9 @@ static void thread_sample(struct usage_process *p, const struct tf_usage_sample 
 	p->cpu_ns += now.cpu_ns;
 	t->round = usage.round;
 	usage.threads++;
-	sample_add(&now, &t->last);
+	if (t->turn != usage.turn)
+		t->mask = 0;
+	sample_add(&now, &t->last, &t->turn);
 	thread_cpus_sample(t, p);
 }
 
@@ -392,7 +386,9 @@ static void process_sample(struct living *p)
 		return;
 	}
 	usage.processes++;
-	sample_add(&now, &p->usage->last);
+	if (p->usage->turn != usage.turn)
+		p->usage->cpus.kind = 0;
+	sample_add(&now, &p->usage->last, &p->usage->turn);
 	if (p->usage->cpus.kind || is_old(p->start))
 		cpus_sample(p->usage, (struct tf_usage_cpus){.pid = p->pid, .process_start = p->start});
 	p->usage->cpu_ns = 0;
@@ -410,10 +406,14 @@ void usage_sample(struct run *run)
 
 	if (!usage.is_open)
 		usage_open(run);
-	if (usage.fd < 0)
+	if (usage.file.fd < 0)
 		return;
 	usage.began_ns = now;
 	usage.round++;
+	if (sample_file_turn(&usage.file, run)) {
+		usage.turn++;
+		usage.launcher.cpus.kind = 0;
+	}
 	usage.processes = usage.threads = 0;
 	usage_add(&(struct tf_usage_sample){.kind = TF_USAGE_ROUND,
 					    .ticks = clock_now(),
@@ -442,17 +442,17 @@ void usage_state(struct run *run, char state)
 		return;
 	if (!usage.is_open)
 		usage_open(run);
-	if (usage.fd < 0 || !usage_of_process(&list[i]) || !process_read(&list[i], &now))
+	if (usage.file.fd < 0 || !usage_of_process(&list[i]) || !process_read(&list[i], &now))
 		return;
 	now.state = state;
-	sample_add(&now, &list[i].usage->last);
+	sample_add(&now, &list[i].usage->last, &list[i].usage->turn);
 	usage_flush();
 }
 
 /* How long the quota has held back the processes up to their end. */
 void usage_finish(void)
 {
-	if (usage.fd < 0 || usage.launcher.cpus.quota_ns == TF_USAGE_UNKNOWN)
+	if (usage.file.fd < 0 || usage.launcher.cpus.quota_ns == TF_USAGE_UNKNOWN)
 		return;
 	cpus_sample(&usage.launcher, (struct tf_usage_cpus){0});
 	usage_flush();
@@ -471,7 +471,7 @@ int usage_tick(struct run *run)
 	if (now < usage.due_ns)
 		return (int)((usage.due_ns - now) / 1000000u) + 1;
 	usage_sample(run);
-	if (usage.is_open && usage.fd < 0)
+	if (usage.is_open && usage.file.fd < 0)
 		return -1;
 	if (pause < usage.cost_ns * COST_SHARE)
 		pause = usage.cost_ns * COST_SHARE;

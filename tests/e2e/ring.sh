@@ -143,6 +143,31 @@ short=$(report stats -q -r osrt_short_sum -f csv counted.dump1.pillion | awk -F,
 ok 'short calls are in the capture' [ "${short:-0}" -gt 0 ]
 ok "but only those of the time that is kept: $short of $all" [ "${short:-0}" -lt $((all / 2)) ]
 
+# ---- the launcher's samples ----
+
+# Their files were replaced by their newest parts.
+inodes() {
+	find "$1.pillion" '(' -name '*.usage' -o -name '*.energy' ')' -printf '%f %i\n' | sort
+}
+
+has_both() {
+	[ "$(inodes "$1" | wc -l)" = 2 ]
+}
+
+are_replaced() {
+	[ "$(comm -13 before <(inodes "$1") | wc -l)" = 2 ]
+}
+
+begin sampled --ring=1s --counters=host
+eventually has_both sampled
+inodes sampled >before
+ok 'the files of the samples are replaced' eventually are_replaced sampled
+end_group
+report stats -q -r counter_sum -f csv sampled.pillion >out 2>err
+is "$? $(cat err)" '0 ' 'what they have can be read'
+ok 'counters have their names and values' [ "$(grep -c ',host,.*[1-9]' out)" -gt 10 ]
+like "$(report stats -q -r processes -f csv sampled.pillion)" 'ring_calls' 'processes are known'
+
 "$PILLION" --ring=30 -o bad true >out 2>err
 is "$?" 2 'a number without a unit is refused'
 like "$(cat err)" '--ring takes a time' 'with the forms that it takes'
