@@ -20,10 +20,11 @@
 #include "preload/python/annotate_jax.h"
 #include "preload/python/annotate_range.h"
 #include "preload/python/annotate_torch.h"
+#include "preload/python/lines.h"
 #include "preload/python/python_api.h"
 
 bool annotate_is_wanted;
-static bool has_ranges; /* the options request them */
+static bool has_ranges, has_lines; /* the options request them */
 static uintptr_t python_base; /* of the object that `python` is in */
 static const void *python_dynamic;
 
@@ -335,6 +336,11 @@ static int meet_interpreter(void *unused)
 
 	if (why)
 		annotate_note(why);
+	if (has_lines) {
+		why = lines_begin ? lines_begin() : "--lines-of requires libpillion-lines.so in LD_PRELOAD";
+		if (why)
+			annotate_note(why);
+	}
 	python.Py_AtExit(interpreter_ended);
 	return has_ranges ? run_annotate() : 0;
 }
@@ -364,5 +370,8 @@ void annotate_init(void)
 	if (o->pytorch != PYTORCH_NONE || o->python_functions || o->python_calls || o->python_import_time ||
 	    o->jax)
 		has_ranges = hook_attached() && (process_gate.groups & 1u << TF_GROUP_NVTX) && annotate_range_init();
-	annotate_is_wanted = has_ranges || heap.is_python;
+	has_lines = hook_attached() && o->lines_of;
+	if (has_lines && lines_init)
+		lines_init();
+	annotate_is_wanted = has_ranges || has_lines || heap.is_python;
 }

@@ -186,7 +186,8 @@ static void add_preload(struct doctor *d)
 	const char *value = getenv("LD_PRELOAD"), *audit = getenv("LD_AUDIT");
 	struct check *c = check_add(d, "LD_PRELOAD", "%s", value && *value ? value : "not set");
 
-	if (value && (strstr(value, "libpillion.so") || strstr(value, "libpillion-openmp.so") ||
+	if (value && (strstr(value, "libpillion.so") || strstr(value, "libpillion-lines.so") ||
+		      strstr(value, "libpillion-openmp.so") ||
 		      strstr(value, "libpillion-memory.so")))
 		check_worse(c, CHECK_LIMITED, "pillion is preloaded here already: this shell is being recorded");
 	else if (value && *value)

@@ -113,16 +113,21 @@ static char *beside(const char *library, const char *name)
 	return path;
 }
 
-/* Other libraries have malloc and functions of PyTorch, and OpenMP. False: the one that is needed is not installed. */
+/* Other libraries have malloc and functions of PyTorch, OpenMP, and lines of Python. False:
+ * the one that is needed is not installed. */
 static bool library_choose(struct run *run)
 {
 	bool has_memory = run->options.memory & (MEMORY_NATIVE | MEMORY_TORCH);
 	bool has_openmp = run->options.trace & TRACE_OPENMP;
-	char *other = beside(run->library, has_memory ? PRELOADABLE_MEMORY : PRELOADABLE_OPENMP);
-	bool is_wanted = has_memory || has_openmp, is_there = !is_wanted || !access(other, R_OK);
+	char *other = beside(run->library, has_memory	? PRELOADABLE_MEMORY
+					   : has_openmp ? PRELOADABLE_OPENMP
+							: PRELOADABLE_LINES);
+	bool is_wanted = has_memory || has_openmp || run->options.lines_of,
+	     is_there = !is_wanted || !access(other, R_OK);
 
 	if (!is_there)
-		say("%s: %s: %s", has_memory ? "--memory" : "--trace=openmp", other, strerror(errno));
+		say("%s: %s: %s", has_memory ? "--memory" : has_openmp ? "--trace=openmp" : "--lines-of", other,
+		    strerror(errno));
 	else if (is_wanted)
 		snprintf(run->library, sizeof(run->library), "%s", other);
 	free(other);

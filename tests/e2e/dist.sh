@@ -9,7 +9,7 @@ machine=$(uname -m)
 check_symbols=$tree/packaging/check-symbols
 
 # The library of every build meets the condition of the released one.
-for name in libpillion.so libpillion-openmp.so libpillion-memory.so libpillion-audit.so; do
+for name in libpillion.so libpillion-lines.so libpillion-openmp.so libpillion-memory.so libpillion-audit.so; do
 	ok "$name of this build needs nothing but glibc 2.17" "$check_symbols" \
 		"$PILLION_BUILD_DIR/preload/$name" 2.17
 done
@@ -31,6 +31,7 @@ mkdir 'two words' bin
 tar -C 'two words' -xf "$tarball"
 there="$work/two words/$name"
 for file in bin/pillion-report libexec/pillion/pillion-launch lib/pillion/libpillion.so \
+	lib/pillion/libpillion-lines.so \
 	lib/pillion/libpillion-openmp.so lib/pillion/libpillion-memory.so lib/pillion/libpillion-audit.so; do
 	ok "$file needs nothing but glibc 2.17" "$check_symbols" "$there/$file" 2.17
 	is "$(readelf -SW "$there/$file" | grep -c '\.debug_info')" 0 "$file: debugging information is apart"

@@ -62,6 +62,7 @@ static size_t add_file(struct modules *m, const char *path, const uint8_t *build
 	memcpy(f->build_id, build_id, length);
 	f->shown = shown_path(f);
 	f->is_recorder = !strncmp(base, "libpillion.so", strlen("libpillion.so")) ||
+			 !strncmp(base, "libpillion-lines.so", strlen("libpillion-lines.so")) ||
 			 !strncmp(base, "libpillion-openmp.so", strlen("libpillion-openmp.so")) ||
 			 !strncmp(base, "libpillion-memory.so", strlen("libpillion-memory.so"));
 	return m->file_count++;

@@ -79,6 +79,7 @@ struct options {
 	enum pytorch pytorch;
 	const char *python_functions; /* path of a JSON file, NULL: none */
 	const char *python_calls;     /* all, or patterns of modules; NULL: none */
+	const char *lines_of;	      /* names of Python functions, NULL: none */
 	bool jax;
 	bool python_import_time;
 	uint64_t ring_ns, ring_bytes; /* only the newest part is kept; both 0: all is */

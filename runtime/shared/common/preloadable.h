@@ -7,12 +7,13 @@
 
 #include <stdbool.h>
 
-/* libpillion.so, the one that also has OpenMP (-t openmp), the one that has malloc as well (--memory), and the loader's
- * auditor, all in one directory. */
+/* libpillion.so, the one that also has lines of Python (--lines-of), the one that has OpenMP as well (-t openmp), the
+ * one that has malloc as well (--memory), and the loader's auditor, all in one directory. */
 #define PRELOADABLE_LIBRARY "libpillion.so"
 #define PRELOADABLE_OPENMP "libpillion-openmp.so"
 #define PRELOADABLE_MEMORY "libpillion-memory.so"
-#define PRELOADABLE_LIBRARIES PRELOADABLE_LIBRARY, PRELOADABLE_OPENMP, PRELOADABLE_MEMORY
+#define PRELOADABLE_LINES "libpillion-lines.so"
+#define PRELOADABLE_LIBRARIES PRELOADABLE_LIBRARY, PRELOADABLE_LINES, PRELOADABLE_OPENMP, PRELOADABLE_MEMORY
 #define PRELOADABLE_AUDITOR "libpillion-audit.so"
 
 enum preloadable_kind {

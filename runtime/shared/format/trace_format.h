@@ -437,6 +437,10 @@ enum tf_blob_kind {
 	TF_BLOB_USAGE = 27, /* struct tf_usage; not a definition: the last one of a thread or process is valid */
 	/* struct tf_counted, then struct tf_counted_calls; id = the thread's number. With --ring, from 1.11 on */
 	TF_BLOB_COUNTED = 34,
+	/* struct tf_line_code, then the file and the qualified name (UTF-8) of a Python function */
+	TF_BLOB_LINE_CODE = 35,
+	/* struct tf_lines; id = the thread's number. Not a definition: all of them are valid */
+	TF_BLOB_LINES = 36,
 };
 
 struct tf_module {
@@ -546,6 +550,7 @@ struct tf_operator_gap {
 };
 
 #include "runtime/shared/format/trace_energy.h"
+#include "runtime/shared/format/trace_lines.h"
 #include "runtime/shared/format/trace_range.h"
 #include "runtime/shared/format/trace_ring.h"
 #include "runtime/shared/format/trace_usage.h"

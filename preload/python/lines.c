@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A line is counted when it begins; its time is added when the next line of its function begins in the same thread, or
+ * the function returns, yields or is left by an exception. The counts are in the thread's chunk, so they survive the
+ * process however it ends. */
+#include "preload/python/lines.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "preload/hook/hook.h"
+#include "preload/nvtx/nvtx_tool.h"
+#include "preload/python/python_api.h"
+#include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/intern_table.h"
+#include "runtime/recorder/record/names.h"
+#include "runtime/shared/common/sys.h"
+
+/* CODES, BLOCKS: of the process; functions and blocks of lines beyond these are not recorded, which a note says. */
+enum { CODES = 1024, BLOCKS = 4096 };
+
+struct line_code {
+	uint32_t number;
+	uint32_t size; /* of the definition */
+	uint8_t definition[]; /* struct tf_line_code, then the file and the name */
+};
+
+/* The line of a function that a thread executes. */
+struct line_now {
+	uint64_t ticks;
+	uint32_t line; /* 0: none */
+};
+
+/* The counts of a block of lines; valid while the thread has the same chunk in the same turn of the ring. */
+struct line_block {
+	uint64_t *slots;
+	uint32_t chunks, turn;
+};
+
+struct line_thread {
+	uint64_t generation; /* of the image; a forked child begins anew */
+	struct line_now now[CODES];
+	struct line_block blocks[BLOCKS];
+};
+
+static __thread struct line_thread *thread_lines __attribute__((tls_model("initial-exec")));
+static struct line_code unwanted;
+static struct intern_table block_numbers; /* function and block -> 1 + place in struct line_thread */
+static uint32_t code_count, block_count;
+static long code_index; /* of our pointer in each code object */
+static void *set_local_events, *disable;
+static unsigned tool, local_events;
+
+static void *load(const void *object, unsigned offset)
+{
+	return *(void *const *)((const char *)object + offset);
+}
+
+static void *answer(bool is_wanted)
+{
+	void *result = is_wanted ? python._Py_NoneStruct : disable;
+
+	python.Py_IncRef(result);
+	return result;
+}
+
+/* ---- counts ---- */
+
+static __attribute__((noinline, cold)) struct line_thread *thread_begin(struct thread *t)
+{
+	struct thread_guard guard;
+
+	thread_guard_enter(t, &guard);
+	if (!thread_lines && !sys_is_silent)
+		thread_lines = sys_mmap(NULL, sizeof(*thread_lines), PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	else if (thread_lines)
+		memset(thread_lines, 0, sizeof(*thread_lines));
+	if (thread_lines) {
+		thread_lines->generation = process.generation;
+		thread_settle(t);
+	} else {
+		thread_lose(t, 1);
+	}
+	thread_guard_leave(t, &guard);
+	return thread_lines;
+}
+
+static void thread_end(struct thread *t)
+{
+	struct line_thread *mine = thread_lines;
+
+	thread_lines = NULL;
+	if (mine)
+		sys_munmap(mine, sizeof(*mine));
+}
+
+/* NULL: the calling thread does not record now. */
+static struct line_thread *thread_of(struct thread *t)
+{
+	struct line_thread *mine = thread_lines;
+
+	if (!hook_attached() || !*process_gate.recording)
+		return NULL;
+	return __builtin_expect(mine && mine->generation == process.generation, 1) ? mine : thread_begin(t);
+}
+
+/* The place of a block; BLOCKS: there is no room. */
+static uint32_t block_number(const struct line_code *c, uint32_t block)
+{
+	static uint64_t noted;
+	uint64_t key = intern_fold(c->number + 1, block + 1), known = intern_get(&block_numbers, key);
+	uint32_t number;
+
+	if (__builtin_expect(known != 0, 1))
+		return (uint32_t)known - 1;
+	number = __atomic_fetch_add(&block_count, 1, __ATOMIC_RELAXED);
+	if (number >= BLOCKS) {
+		__atomic_store_n(&block_count, BLOCKS, __ATOMIC_RELAXED);
+		nvtx_note_once(&noted, "--lines-of: the chosen functions have too many lines: some of them are not "
+			       "recorded");
+		return BLOCKS;
+	}
+	intern_set(&block_numbers, key, number + 1);
+	return number;
+}
+
+static bool block_is_valid(const struct thread *t, const struct line_block *b)
+{
+	return b->slots && b->chunks == t->chunks && b->turn == (uint32_t)(process.defined_in / PROCESS_TURN);
+}
+
+static __attribute__((noinline)) void block_begin(struct thread *t, const struct line_code *c, uint32_t block,
+						  struct line_block *b)
+{
+	uint64_t numbers[TF_LINES_NUMBERS];
+	uint32_t id = event_intern(TF_BLOB_LINE_CODE, c->definition, c->size);
+
+	for (unsigned i = 0; i < TF_LINES_NUMBERS; i++)
+		numbers[i] = TF_DATA;
+	numbers[TF_LINES_KEY] |= ((uint64_t)id | (uint64_t)block << 32) << 8;
+	b->slots = NULL;
+	if (!id)
+		return;
+	event_blob_in_place(TF_BLOB_LINES, t->number, numbers, TF_LINES_NUMBERS, &b->slots);
+	b->chunks = t->chunks;
+	b->turn = (uint32_t)(process.defined_in / PROCESS_TURN);
+}
+
+static void line_add(struct thread *t, struct line_thread *mine, const struct line_code *c, uint32_t line,
+		     uint64_t hits, uint64_t ticks)
+{
+	uint32_t block = line / TF_LINES_BLOCK, number = block_number(c, block);
+	unsigned at = line % TF_LINES_BLOCK;
+	struct line_block *b;
+
+	if (number == BLOCKS)
+		return;
+	b = &mine->blocks[number];
+	if (__builtin_expect(!block_is_valid(t, b), 0))
+		block_begin(t, c, block, b);
+	/* If a handler replaces the chunk now, it stays mapped, and the counts are in the file. */
+	t->writing++;
+	EVENT_BARRIER();
+	if (__builtin_expect(block_is_valid(t, b), 1)) {
+		b->slots[1 + TF_LINES_HITS + at] += hits << 8;
+		b->slots[1 + TF_LINES_TICKS + at] += ticks << 8;
+		event_taken(t);
+	} else {
+		event_taken(t);
+		thread_lose(t, 1);
+	}
+}
+
+static void line_end(struct thread *t, struct line_thread *mine, const struct line_code *c, uint64_t now)
+{
+	struct line_now *last = &mine->now[c->number];
+
+	if (last->line)
+		line_add(t, mine, c, last->line, 0, now - last->ticks);
+	last->line = 0;
+}
+
+/* ---- functions ---- */
+
+static bool is_name(const char *name, size_t length, const char *text)
+{
+	return !strncmp(text, name, length) && !text[length];
+}
+
+/* An entry of the option is NAME, MODULE:NAME or MODULE:*, where NAME is the qualified one. */
+static bool is_chosen(const char *module, const char *name)
+{
+	const char *entry = process_options.lines_of;
+
+	for (size_t length; entry; entry = entry[length] ? entry + length + 1 : NULL) {
+		const char *colon, *own = entry;
+		size_t own_length;
+
+		length = strcspn(entry, ",");
+		colon = memchr(entry, ':', length);
+		if (colon && !is_name(entry, (size_t)(colon - entry), module))
+			continue;
+		own = colon ? colon + 1 : entry;
+		own_length = length - (size_t)(own - entry);
+		if ((colon && own_length == 1 && *own == '*') || is_name(own, own_length, name))
+			return true;
+	}
+	return false;
+}
+
+static const char *module_name(void)
+{
+	void *globals = python.PyEval_GetGlobals();
+	void *name = globals ? python.PyDict_GetItemString(globals, "__name__") : NULL;
+	const char *text = name ? python.PyUnicode_AsUTF8(name) : NULL;
+
+	return text ? text : "";
+}
+
+static void *code_bytes(void *code, const char *attribute)
+{
+	void *text = python.PyObject_GetAttrString(code, attribute);
+	void *bytes = text ? python.PyUnicode_AsEncodedString(text, "utf-8", "replace") : NULL;
+
+	if (!bytes)
+		python.PyErr_Clear();
+	python.Py_DecRef(text);
+	return bytes;
+}
+
+static unsigned code_number(void *code, const char *attribute)
+{
+	void *number = python.PyObject_GetAttrString(code, attribute);
+	unsigned value = number ? (unsigned)(uintptr_t)python.PyLong_AsVoidPtr(number) : 0;
+
+	python.Py_DecRef(number);
+	return value;
+}
+
+static struct line_code *code_make(const char *name, const char *file, uint32_t first_line)
+{
+	static uint64_t noted;
+	size_t file_length = strnlen(file, 4096), name_length = strnlen(name, 1024);
+	struct tf_line_code head = {.first_line = first_line, .file_length = (uint32_t)file_length};
+	struct line_code *c = code_count < CODES ? names_take(sizeof(*c) + sizeof(head) + file_length + name_length)
+						 : NULL;
+
+	if (!c) {
+		nvtx_note_once(&noted, "--lines-of: too many functions are chosen: some of them are not recorded");
+		return NULL;
+	}
+	c->number = code_count++;
+	c->size = (uint32_t)(sizeof(head) + file_length + name_length);
+	memcpy(c->definition, &head, sizeof(head));
+	memcpy(c->definition + sizeof(head), file, file_length);
+	memcpy(c->definition + sizeof(head) + file_length, name, name_length);
+	return c;
+}
+
+/* Bodies of modules and classes are not functions. */
+static struct line_code *code_describe(void *code)
+{
+	enum { IS_FUNCTION = 1 }; /* CO_OPTIMIZED */
+	void *name = code_bytes(code, "co_qualname"), *file = code_bytes(code, "co_filename");
+	struct line_code *c = NULL;
+
+	if (name && file && code_number(code, "co_flags") & IS_FUNCTION &&
+	    strcmp(python.PyBytes_AsString(file), "<pillion>") != 0 &&
+	    is_chosen(module_name(), python.PyBytes_AsString(name)))
+		c = code_make(python.PyBytes_AsString(name), python.PyBytes_AsString(file),
+			      code_number(code, "co_firstlineno"));
+	python.PyErr_Clear();
+	python.Py_DecRef(name);
+	python.Py_DecRef(file);
+	return c ? c : &unwanted;
+}
+
+/* NULL: it is not chosen. */
+static struct line_code *code_of(void *code)
+{
+	void *c = NULL;
+
+	python.PyUnstable_Code_GetExtra(code, code_index, &c);
+	return c == &unwanted ? NULL : c;
+}
+
+/* ---- events ---- */
+
+/* The lines of a chosen function are events from here on. */
+static void *lines_start(void *self, void *arguments)
+{
+	void *type, *value, *traceback, *code = load(arguments, 0), *known = NULL, *result;
+	int error = errno;
+
+	python.PyErr_Fetch(&type, &value, &traceback);
+	python.PyUnstable_Code_GetExtra(code, code_index, &known);
+	if (!known) {
+		known = code_describe(code);
+		python.PyUnstable_Code_SetExtra(code, code_index, known);
+	}
+	if (known != &unwanted) {
+		result = python.PyObject_CallFunction(set_local_events, "IOI", tool, code, local_events);
+		if (!result)
+			python.PyErr_Clear();
+		python.Py_DecRef(result);
+	}
+	python.PyErr_Restore(type, value, traceback);
+	errno = error;
+	return answer(false);
+}
+
+static void *lines_line(void *self, void *arguments)
+{
+	struct line_code *c = code_of(load(arguments, 0));
+	struct thread *t = &thread_self;
+	struct line_thread *mine = c ? thread_of(t) : NULL;
+	uint64_t now = clock_now();
+	uint32_t line;
+
+	if (!mine)
+		return answer(c);
+	line_end(t, mine, c, now);
+	line = (uint32_t)(uintptr_t)python.PyLong_AsVoidPtr(load(arguments, sizeof(void *)));
+	line_add(t, mine, c, line, 1, 0);
+	mine->now[c->number] = (struct line_now){.ticks = clock_now(), .line = line};
+	return answer(true);
+}
+
+static void *lines_leave(void *self, void *arguments)
+{
+	uint64_t now = clock_now();
+	struct line_code *c = code_of(load(arguments, 0));
+	struct line_thread *mine = c ? thread_of(&thread_self) : NULL;
+
+	if (mine)
+		line_end(&thread_self, mine, c, now);
+	return answer(true);
+}
+
+/* ---- beginning ---- */
+
+static bool python_has_functions(void)
+{
+	return python.PyUnstable_Code_GetExtra && python.PyUnstable_Code_SetExtra &&
+	       python.PyUnstable_Eval_RequestCodeExtraIndex && python.PyErr_Fetch && python.PyErr_Restore &&
+	       python.PyObject_CallFunction && python.PyEval_GetGlobals && python.PyDict_GetItemString &&
+	       python.PyObject_GetAttrString && python.PyUnicode_AsEncodedString && python.PyBytes_AsString;
+}
+
+/* (set_local_events, DISABLE, tool, local events) */
+static void *lines_open(void *self, void *arguments)
+{
+	if (!python.PyArg_ParseTuple(arguments, "OOII", &set_local_events, &disable, &tool, &local_events))
+		return NULL;
+	code_index = python.PyUnstable_Eval_RequestCodeExtraIndex(NULL);
+	if (code_index < 0)
+		return python.Py_BuildValue("i", 0);
+	python.Py_IncRef(set_local_events);
+	python.Py_IncRef(disable);
+	return python.Py_BuildValue("i", 1);
+}
+
+static const struct method natives[] = {
+	{"open", lines_open, TAKES_TUPLE, NULL},
+	{"start", lines_start, TAKES_ARRAY, NULL},
+	{"line", lines_line, TAKES_ARRAY, NULL},
+	{"leave", lines_leave, TAKES_ARRAY, NULL},
+};
+
+static const char source[] =
+	"import sys\n"
+	"m = sys.monitoring\n"
+	"e = m.events\n"
+	"tool = next(t for t in (3, 4) if m.get_tool(t) is None)\n"
+	"local = e.LINE | e.PY_RETURN | e.PY_YIELD\n"
+	"if object.__basicsize__ != 16 or not open(m.set_local_events, m.DISABLE, tool, local):\n"
+	"    raise ValueError\n"
+	"m.use_tool_id(tool, 'pillion')\n"
+	"for event, call in (e.PY_START, start), (e.LINE, line), (e.PY_RETURN, leave), (e.PY_YIELD, leave), "
+	"(e.PY_UNWIND, leave):\n"
+	"    m.register_callback(tool, event, call)\n"
+	"m.set_events(tool, e.PY_START | e.PY_UNWIND)\n";
+
+void lines_init(void)
+{
+	thread_watch(&(struct thread_watch){.end = thread_end});
+}
+
+const char *lines_begin(void)
+{
+	void *space, *code, *result = NULL;
+
+	if (!python_has_functions())
+		return "--lines-of: not possible before CPython 3.12";
+	space = python.PyDict_New();
+	if (space)
+		python.PyDict_SetItemString(space, "__builtins__", python.PyEval_GetBuiltins());
+	for (size_t i = 0; space && i < sizeof(natives) / sizeof(*natives); i++)
+		python_set_item(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
+	code = space ? python.Py_CompileString(source, "<pillion>", FILE_INPUT) : NULL;
+	if (code)
+		result = python.PyEval_EvalCode(code, space, space);
+	if (!result)
+		python.PyErr_Clear();
+	python.Py_DecRef(result);
+	python.Py_DecRef(code);
+	python.Py_DecRef(space);
+	return result ? NULL : "--lines-of: not possible in this interpreter";
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --lines-of: hits and time of each line of chosen Python functions, as line_profiler counts them. From CPython 3.12
+ * on, by sys.monitoring. Only the objects that the launcher preloads for this option have it. */
+#ifndef PILLION_LINES_H
+#define PILLION_LINES_H
+
+/* Weak: NULL in libpillion.so. By the constructor, after the recorder has been started. */
+void lines_init(void) __attribute__((weak, visibility("hidden")));
+/* Called by the interpreter, with the GIL, once `python` is filled in. Returns NULL, or
+ * why lines are not recorded. */
+const char *lines_begin(void) __attribute__((weak, visibility("hidden")));
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of Python functions (--lines-of). Included by trace_format.h after what it needs of that. */
+#ifndef PILLION_TRACE_LINES_H
+#define PILLION_TRACE_LINES_H
+
+#include <stdint.h>
+
+#include "runtime/shared/format/trace_format.h"
+
+struct tf_line_code {
+	uint32_t first_line, file_length;
+};
+
+/* Hits and ticks of lines [N * TF_LINES_BLOCK, (N + 1) * TF_LINES_BLOCK) of a function in one thread, from some time
+ * on; as struct tf_traffic, the recorder updates it in place, and then begins another one. */
+enum { TF_LINES_BLOCK = 32 };
+enum tf_lines_number {
+	TF_LINES_KEY, /* id of a TF_BLOB_LINE_CODE | N << 32 */
+	TF_LINES_HITS,
+	TF_LINES_TICKS = TF_LINES_HITS + TF_LINES_BLOCK,
+	TF_LINES_NUMBERS = TF_LINES_TICKS + TF_LINES_BLOCK
+};
+
+struct tf_lines {
+	uint8_t numbers[TF_LINES_NUMBERS][TF_DATA_BYTES];
+};
+
+#endif
