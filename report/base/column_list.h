@@ -64,7 +64,7 @@
 	X(FAILED_STATS, "Failed Stats") X(FILES, "Files") X(FLOP, "FLOP") X(FLOPS, "FLOPs") X(FREES, "Frees")	       \
 	X(BELOW, "Below Threshold") X(HOSTS, "Hosts") X(IDLE_HELPERS, "Idle Helpers") X(LOST, "Lost")	       \
 	X(RECORDED, "Recorded") X(STARTUP_PROCESSES, "Start-up Processes")				       \
-	X(GAPS, "Gaps") X(GPU_PAGE_FAULTS, "GPU Page Faults") X(INSTANCES, "Instances")				       \
+	X(GAPS, "Gaps") X(GPU_PAGE_FAULTS, "GPU Page Faults") X(HITS, "Hits") X(INSTANCES, "Instances")	       \
 	X(INVOLUNTARY_SWITCHES, "Involuntary Switches") X(KERNELS, "Kernels")					       \
 	X(KERN_INST, "Kern Inst") X(LAUNCHES, "Launches") X(LEAST_OF_A_RANK_BYTES, "Least of a Rank (bytes)")	       \
 	X(LVL, "Lvl") X(MAJOR_FAULTS, "Major Faults") X(MAPPED_BYTES, "Mapped (bytes)") X(MAPS, "Maps")		       \
@@ -132,7 +132,8 @@
 	X(FASTEST_AVG_NS, "Fastest Avg (ns)") X(GPU_AVG_NS, "GPU Avg (ns)")	       \
 	X(KAVG_NS, "KAvg (ns)") X(KERNEL_AVG_NS, "Kernel Avg (ns)") X(KMED_NS, "KMed (ns)")			       \
 	X(KSTDDEV_NS, "KStdDev (ns)") X(LAUNCH_AVG_NS, "Launch Avg (ns)") X(MED_NS, "Med (ns)")			       \
-	X(PROJ_AVG_NS, "Proj Avg (ns)") X(PROJ_MED_NS, "Proj Med (ns)") X(PROJ_STDDEV_NS, "Proj StdDev (ns)")	       \
+	X(PER_HIT_NS, "Per Hit (ns)") X(PROJ_AVG_NS, "Proj Avg (ns)") X(PROJ_MED_NS, "Proj Med (ns)")		       \
+	X(PROJ_STDDEV_NS, "Proj StdDev (ns)")									       \
 	X(QAVG_NS, "QAvg (ns)") X(QMED_NS, "QMed (ns)") X(QSTDDEV_NS, "QStdDev (ns)") X(RUN_AVG_NS, "Run Avg (ns)")    \
 	X(SLOWEST_AVG_NS, "Slowest Avg (ns)") X(STDDEV_NS, "StdDev (ns)") X(TAVG_NS, "TAvg (ns)")		       \
 	X(TMED_NS, "TMed (ns)") X(TSTDDEV_NS, "TStdDev (ns)") X(WAIT_BY_STEP_NS, "Wait By Step (ns)")
