@@ -53,6 +53,22 @@ static int functions_take(struct run *run)
 	return rc;
 }
 
+/* Names of Python functions may have any letter, but neither signs nor spaces. */
+static int lines_check(const char *list)
+{
+	static const char bad[] = "+-=/\\;|&!?$%^~#@\"'`()[]{} \t";
+	size_t at = strcspn(list, bad);
+
+	for (const char *entry = list; !list[at]; entry += strcspn(entry, ",") + 1) {
+		if (*entry == ',' || !*entry)
+			break;
+		if (!entry[strcspn(entry, ",")])
+			return 0;
+	}
+	say("--lines-of takes FUNC|MODULE:FUNC|MODULE:*,... with names of Python functions, not '%s'", list);
+	return EXIT_USAGE;
+}
+
 /* ---- words of nsys that the launcher translates ---- */
 
 /* The list with `instead` in place of the word, never freed; the list itself if it does not have the word, or there is
@@ -179,6 +195,8 @@ int python_check(struct run *run)
 			   : o->python_calls				     ? "python-calls"
 									     : "python-import-time";
 
+	if (o->lines_of && lines_check(o->lines_of))
+		return EXIT_USAGE;
 	if (o->pytorch == PYTORCH_NONE && !run->traces_pytorch && !o->python_functions && !o->python_calls &&
 	    !o->python_import_time && !o->jax)
 		return 0;

@@ -77,6 +77,11 @@ if ! "$python" -c 'import sys; sys.exit(not hasattr(sys, "monitoring") or object
 	done_testing
 fi
 
+for bad in +memory f,+memory f,,g 'f,' ''; do
+	pillion --lines-of="$bad" -o bad true >out 2>err
+	is "$? $(ls -d bad* 2>/dev/null)" '2 ' "'$bad' is refused"
+done
+
 # Four threads and a child: five times what one run has.
 cat >expected <<'END'
 fib 3 335
