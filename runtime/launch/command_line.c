@@ -320,6 +320,8 @@ static int options_agree(struct run *run)
 		why = "--nvtx-domain-include and --nvtx-domain-exclude: choose one";
 	else if (o->on && !options_have_ring(o))
 		why = "--on dumps what a ring has kept: give --ring=30s, too";
+	else if (o->mode == MODE_PROFILE && options_have_ring(o))
+		why = "--ring keeps events, which --mode=profile does not record: choose one";
 	else if (options_have_ring(o) && o->sampling_source == SAMPLING_PERF)
 		why = "--ring does not keep the samples of perf_event_open: use --sampling-source=signal";
 	if (options_have_ring(o))

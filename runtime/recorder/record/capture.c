@@ -64,6 +64,27 @@ static void capture_set_thresholds(void)
 	process_cuda_backtrace[CUDA_COPY] = has_all_stacks(CUDA_MEMORY) ? 0 : process_cuda_backtrace[CUDA_MEMORY];
 	if (has_all_stacks(CUDA_KERNEL))
 		process_cuda_backtrace[CUDA_KERNEL] = 0;
+	if (process_options.mode == MODE_PROFILE) {
+		process_profile_backtrace[0] = process_osrt_backtrace;
+		process_profile_backtrace[1] = process_cuda_backtrace[CUDA_OTHER];
+		process_osrt_backtrace = 0;
+		memset(process_cuda_backtrace, 0, sizeof(process_cuda_backtrace));
+	}
+}
+
+/* What would be recorded event by event. */
+static __attribute__((cold)) void capture_set_profile(struct options *o)
+{
+	if (o->mode != MODE_PROFILE)
+		return;
+	o->trace &= ~(uint32_t)TRACE_NVTX;
+	o->memory = MEMORY_NONE;
+	o->gpu_activity = GPU_ACTIVITY_NONE;
+	o->pytorch = PYTORCH_NONE;
+	o->python_calls = o->python_functions = NULL;
+	o->jax = o->python_import_time = false;
+	o->osrt_short_sampling = 0;
+	o->ring_ns = o->ring_bytes = 0;
 }
 
 static uint64_t parse_hex(const char *s)
@@ -181,6 +202,7 @@ __attribute__((cold)) bool capture_find(char *const *environment)
 		return false; /* preloaded, but no recording was requested */
 	if (options_from_environment(&process_options, environment, why, sizeof(why)))
 		capture_report(why);
+	capture_set_profile(&process_options);
 	identity_read_host(id);
 	process_inherited.run = parse_hex(identity_variable(environment, "PILLION_RUN"));
 	if (process_inherited.run && process_options.sampling_source == SAMPLING_PERF)

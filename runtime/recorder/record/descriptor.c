@@ -7,6 +7,7 @@
 #include <sys/un.h>
 
 #include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/profile.h"
 #include "runtime/recorder/record/spare_stack.h"
 #include "runtime/shared/base/text.h"
 #include "runtime/shared/common/sys.h"
@@ -30,6 +31,26 @@ struct description {
 
 /* ---- the blob ---- */
 
+/* With --mode=profile, a text is written once, and rows refer to it. */
+static __attribute__((noinline, cold)) void description_intern(const struct description *t, unsigned kind,
+								 const char *text, size_t size)
+{
+	struct tf_descriptor head = {.fd = TF_NO_DESCRIPTOR, .kind = (uint16_t)kind};
+	uint16_t state = t->state;
+	bool is_new;
+	uint32_t id;
+
+	/* A call that has closed it asks as well, and belongs to what it was before. */
+	if (t->is_borrowed || kind == TF_DESCRIPTOR_UNKNOWN ||
+	    !intern_add(&process.interned, intern_hash(TF_BLOB_DESCRIPTOR << 8 | kind, text, size), &id, &is_new))
+		return;
+	if (is_new)
+		event_blob_of_two(TF_BLOB_DESCRIPTOR, id, &head, sizeof(head), text, size);
+	profile_describe(t->fd, id);
+	__atomic_compare_exchange_n(&process.descriptors[t->fd], &state, t->state | 1, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
+
 /* The state is set after the blob is written, because a handler may leave by longjmp in between. */
 static void description_write(const struct description *t, unsigned kind, const char *text, size_t size)
 {
@@ -39,6 +60,10 @@ static void description_write(const struct description *t, unsigned kind, const 
 	uint16_t state = t->state;
 
 	size = size < ROOM ? size : ROOM;
+	if (process.profile) {
+		description_intern(t, kind, text, size);
+		return;
+	}
 	if (!event_blob_of_two(TF_BLOB_DESCRIPTOR,
 			       1 + __atomic_fetch_add(&process.descriptor_texts, 1, __ATOMIC_RELAXED), &head,
 			       sizeof(head), text, size))

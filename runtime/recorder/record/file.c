@@ -8,6 +8,7 @@
 
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/process_line.h"
+#include "runtime/recorder/record/profile.h"
 #include "runtime/recorder/record/ring.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
@@ -153,6 +154,7 @@ static int file_create(void)
 	header->function_bytes = names;
 	process_describe(header);
 	ring_begin(header);
+	profile_begin(header);
 	__atomic_store_n(&header->magic, TF_MAGIC, __ATOMIC_RELEASE);
 	__atomic_store_n(&process.header, header, __ATOMIC_RELEASE);
 	return 0;
@@ -302,7 +304,11 @@ void file_reserve(uint64_t size)
 void *file_take(const struct tf_chunk *mine, uint64_t size, uint64_t *ret_offset)
 {
 	void *at = NULL;
-	int error = file_map_chunk(mine, process.file_end, size, &at);
+	int error;
+
+	if (__builtin_expect(process.profile != NULL, 0) && profile_refuses(size))
+		return NULL;
+	error = file_map_chunk(mine, process.file_end, size, &at);
 
 	*ret_offset = process.file_end;
 	file_note_no_room(error);

@@ -14,6 +14,7 @@ __attribute__((section(".sbss.pillion_process"))) struct process_state process;
 HOT static uint32_t always = ~0u;
 HOT struct process_gate process_gate = {.groups = ~0u, .recording = &always};
 HOT uint64_t process_osrt_threshold, process_osrt_backtrace, process_cuda_backtrace[CUDA_THRESHOLDS];
+HOT uint64_t process_profile_backtrace[2];
 struct options process_options;
 struct tf_range_page *process_range;
 struct tf_images *process_images;

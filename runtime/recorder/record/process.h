@@ -63,6 +63,7 @@ struct process_state {
 	uint64_t file_end, file_size, device, inode;
 	uint32_t growing;    /* lock of file_end, file_size and the areas */
 	struct record_ring *ring;   /* see ring.h; NULL: all is kept */
+	struct record_profile *profile; /* see profile.h; NULL: events are recorded */
 	uint32_t ring_writing; /* lock of ring_blob.c */
 	/* identifies the set of definitions that ids refer to: the generation, and with --ring the turn above it */
 	uint64_t defined_in;
@@ -161,6 +162,8 @@ extern struct process_gate process_gate HIDDEN;
 extern uint64_t process_osrt_threshold HIDDEN, process_osrt_backtrace HIDDEN;
 extern uint64_t process_cuda_backtrace[CUDA_THRESHOLDS] HIDDEN;
 extern struct options process_options;
+/* With --mode=profile those above are 0, so that each call is recorded out of line, and these are the thresholds. */
+extern uint64_t process_profile_backtrace[2] HIDDEN; /* of OS calls; of others */
 /* Not 0: the view of the file system has changed, or is about to; this image and its forked children open no files.
  * Counts the calls that change it, and those in progress that may do so. */
 extern uint32_t process_is_frozen;

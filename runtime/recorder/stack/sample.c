@@ -10,6 +10,7 @@
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/profile.h"
 #include "runtime/recorder/record/slow_down.h"
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/sample_mask.h"
@@ -267,8 +268,11 @@ static void sample_take(const ucontext_t *context)
 		us = LONGEST_US;
 	if (process_gate.groups & *process_gate.recording) {
 		stack = stack_take_at(t, &place);
+		if (process.profile)
+			profile_sample(t, us, (uint32_t)stack);
 		stack = stack ? tf_arg(TF_ARG_STACK, 0, stack) : 0;
-		event_instant(TF_SAMPLE, 0, us, &stack, stack != 0);
+		if (!process.profile)
+			event_instant(TF_SAMPLE, 0, us, &stack, stack != 0);
 		s->cpu_ns += us * MICROSECOND;
 		sampler_check_cost(t, s, cpu_ns);
 	} else {

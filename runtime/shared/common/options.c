@@ -81,6 +81,9 @@ static const struct option rows[] = {
 	 .help = "start recording after SECONDS"},
 	{"duration", 'd', OPTION_SECONDS, AT(duration_s), .value = "SECONDS", .initial = "0",
 	 .help = "record for SECONDS, then apply --kill; 0: to the end"},
+	{"mode", 0, OPTION_CHOICE, RECORDED, AT(mode), .value = "trace|profile", .initial = "trace",
+	 .help = "trace: record events; profile: sums of calls and samples instead, in at most 2 MB for each process, "
+		 "however long it runs"},
 	{"ring", 0, OPTION_OWN, RECORDED, SET(ring), PRINT(ring), .value = "TIME|SIZE",
 	 .takes = "a time of at least 100 ms or a size of at least 16MB for each process, such as 30s or 200MB",
 	 .help = "keep only what was recorded last, in files that do not grow: the last TIME (30s), or SIZE for each "

@@ -30,6 +30,7 @@ enum memory_trace { MEMORY_NONE = 0, MEMORY_PYTHON = 1, MEMORY_NATIVE = 2, MEMOR
 		    MEMORY_TORCH = 4 };
 /* What --slow-down chooses calls by: their function, the rank, or from LINE on keys of the frames of their stacks. */
 enum slow_down_kind { SLOW_DOWN_CALL, SLOW_DOWN_RANK, SLOW_DOWN_LINE, SLOW_DOWN_LOCK };
+enum mode { MODE_TRACE, MODE_PROFILE };
 enum pytorch { PYTORCH_NONE, PYTORCH_OPERATORS, PYTORCH_SHAPES };
 enum wait_for { WAIT_PRIMARY, WAIT_ALL };
 enum sampling_source { SAMPLING_AUTO, SAMPLING_SIGNAL, SAMPLING_PERF };
@@ -45,6 +46,7 @@ enum { OPTION_COUNTER_GPU = 1, OPTION_COUNTER_HOST = 2, OPTION_COUNTER_NET = 4 }
 
 struct options {
 	/* read by the recorder */
+	enum mode mode;
 	uint32_t trace; /* TRACE_* */
 	uint64_t osrt_threshold_ns;
 	uint64_t osrt_backtrace_ns;

@@ -42,7 +42,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 12
+#define TF_VERSION_MINOR 13
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -65,6 +65,8 @@ struct tf_clock_pair {
 enum tf_via { TF_VIA_START = 1, TF_VIA_FORK = 2, TF_VIA_OBSERVED = 3 };
 enum tf_end { TF_END_NONE = 0, TF_END_EXIT = 1, TF_END_EXEC = 2, TF_END_ABORT = 3 };
 
+enum tf_mode { TF_MODE_TRACE = 0, TF_MODE_PROFILE = 1 };
+
 struct tf_header {
 	uint64_t magic;
 	uint32_t byte_order;
@@ -83,7 +85,7 @@ struct tf_header {
 	uint32_t threads_lost; /* threads that could not be recorded */
 	uint32_t end; /* enum tf_end; stored after end_status and end_ticks */
 	int32_t end_status;
-	uint32_t reserved;
+	uint32_t mode; /* enum tf_mode; 0 before 1.13 */
 	uint64_t end_ticks;
 	uint64_t osrt_threshold_ns;
 	char host[TF_HOST];
@@ -189,6 +191,9 @@ static inline uint32_t tf_slots_offset(const struct tf_chunk *chunk)
  *   ALLOCATION   5..15 enum tf_allocator   16..39 time   40..63 KiB of allocations that it represents, 0: itself only
  *                TF_ARG_VALUE: the address   TF_ARG_BYTES: the size   TF_ARG_STACK as above. Host memory, from 1.5 on
  *   RELEASE      16..39 time      TF_ARG_VALUE: the address of a recorded allocation, freed at this time or later
+ *   SUM          5..15 function   16..23 enum tf_sum_flag   24..31 class of the size: bytes < 2^class   32..63 0.
+ *                Calls of one kind, summed: their common arguments follow, then DATA slots with the numbers of enum
+ *                tf_sum_number, each updated in place by one store. It has no time. --mode=profile, from 1.13 on
  *   CONSTRUCT    as CALL: the thread worked in a construct of OpenMP. Its waits are CALLs of the group. From 1.12 on
  *
  * The slots of an event and its ARGs, or of a blob and its DATA, are allocated by one instruction, so they are
@@ -215,6 +220,22 @@ enum tf_kind {
 	TF_RELEASE = 14,
 	TF_CONSTRUCT = 15,
 	TF_TENSOR = 16,
+	TF_SUM = 17,
+};
+
+/* SAMPLE: of CPU samples, whose values are us; else of calls, whose values are ticks. OTHER: of those for which there
+ * was no room for rows of their own. */
+enum tf_sum_flag { TF_SUM_IS_OTHER = 1, TF_SUM_IS_SAMPLE = 2 };
+
+/* SQUARES: the upper 56 bits of a double. LEAST is all ones if there is none. */
+enum tf_sum_number {
+	TF_SUM_CALLS,
+	TF_SUM_TOTAL,
+	TF_SUM_BYTES,
+	TF_SUM_LEAST,
+	TF_SUM_MOST,
+	TF_SUM_SQUARES,
+	TF_SUM_NUMBERS
 };
 
 /* TF_TENSOR: a block of PyTorch's allocators, with --memory=torch. Its id is the type of the device as c10::DeviceType
@@ -247,6 +268,16 @@ static inline uint64_t tf_event(unsigned kind, unsigned id, uint64_t time, uint6
 static inline unsigned tf_event_id(uint64_t slot) /* function or domain */
 {
 	return slot >> 5 & 0x7ff;
+}
+
+static inline uint64_t tf_sum(unsigned function, unsigned flags, unsigned size_class)
+{
+	return TF_SUM | (uint64_t)(function & 0x7ff) << 5 | (uint64_t)flags << 16 | (uint64_t)size_class << 24;
+}
+
+static inline unsigned tf_sum_flags(uint64_t slot)
+{
+	return slot >> 16 & 0xff;
 }
 
 static inline uint64_t tf_event_time(uint64_t slot) /* 24 bits */
@@ -378,6 +409,7 @@ enum tf_arg_kind {
 	TF_ARG_FLAGS = 29, /* small = enum tf_flags (trace_flags.h), value = the flags that were passed. From 1.10 on */
 	/* of a region of OpenMP: value = its threads; TF_ARG_VALUE: ticks that they waited for its end. From 1.12 */
 	TF_ARG_TEAM = 30,
+	TF_ARG_FILE = 31, /* of a SUM: value = id of the TF_BLOB_DESCRIPTOR of the descriptor. From 1.13 */
 };
 
 enum tf_memory {
