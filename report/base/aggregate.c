@@ -123,6 +123,22 @@ void aggregate_add_total(struct aggregate *s, uint32_t row, uint64_t count, uint
 	s->rows[row].is_settled = true;
 }
 
+void aggregate_add_sum(struct aggregate *s, uint32_t row, uint64_t count, uint64_t total, uint64_t least, uint64_t most,
+		       double squares)
+{
+	struct aggregate_row *r = &s->rows[row];
+
+	if (s->pass)
+		return;
+	aggregate_add_total(s, row, count, total);
+	r->has_no_median = true;
+	r->squares += (unsigned __int128)squares;
+	if (least < r->least)
+		r->least = least;
+	if (most > r->most)
+		r->most = most;
+}
+
 static int compare_kept_values(const void *left, const void *right)
 {
 	const uint64_t *a = left, *b = right;
@@ -251,6 +267,7 @@ static void join_first(struct aggregate_row *whole, const struct aggregate_row *
 	whole->squares += part->squares;
 	whole->report_value += part->report_value;
 	whole->is_settled |= part->is_settled;
+	whole->has_no_median |= part->has_no_median;
 	if (part->least < whole->least)
 		whole->least = part->least;
 	if (part->most > whole->most)

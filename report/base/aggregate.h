@@ -17,6 +17,7 @@ struct aggregate_row {
 	uint64_t count, total, least, most;
 	unsigned __int128 squares;
 	double median;
+	bool has_no_median; /* some values are known by their sums only */
 	uint64_t report_value; /* free for use by the report */
 	/* search for the median: values are stored, or counted in buckets of [low, low + width) */
 	uint64_t *values, *buckets;
@@ -45,6 +46,10 @@ const uint64_t *aggregate_recall(const struct aggregate *s, uint64_t a, uint64_t
 void aggregate_remember(struct aggregate *s, uint64_t a, uint64_t b, uint32_t row);
 
 void aggregate_add(struct aggregate *s, uint32_t row, uint64_t value);
+
+/* Adds several values of which this is known: the median becomes invalid. */
+void aggregate_add_sum(struct aggregate *s, uint32_t row, uint64_t count, uint64_t total, uint64_t least, uint64_t most,
+		       double squares);
 
 /* Adds several values of which only the sum is known: median, minimum and deviation become invalid. */
 void aggregate_add_total(struct aggregate *s, uint32_t row, uint64_t count, uint64_t total);

@@ -159,6 +159,41 @@ static void take_event(struct cursor *c, uint64_t slot, struct event *e)
 		e->duration = long_duration(args, c->at);
 }
 
+/* Sums have no time: a cursor that shows some times only skips them. */
+static bool take_sum(struct cursor *c, uint64_t slot, struct event *e)
+{
+	const uint64_t *args = c->at + 1, *numbers = skip_kind(args, c->end, TF_ARG);
+
+	c->at = skip_kind(numbers, c->end, TF_DATA);
+	*e = (struct event){
+		.kind = TF_SUM,
+		.id = tf_event_id(slot),
+		.text = tf_sum_flags(slot),
+		.args_count = (uint32_t)(numbers - args),
+		.args = args,
+		.sum = numbers,
+	};
+	c->broken += c->at - numbers < TF_SUM_NUMBERS;
+	return c->at - numbers >= TF_SUM_NUMBERS;
+}
+
+struct event_sum event_sum(const struct event *e)
+{
+	uint64_t numbers[TF_SUM_NUMBERS], bits;
+	struct event_sum sum = {0};
+
+	for (int i = 0; i < TF_SUM_NUMBERS; i++)
+		numbers[i] = __atomic_load_n(&e->sum[i], __ATOMIC_RELAXED);
+	sum.count = numbers[TF_SUM_CALLS] >> 8;
+	sum.total = numbers[TF_SUM_TOTAL] >> 8;
+	sum.bytes = numbers[TF_SUM_BYTES] >> 8;
+	sum.least = numbers[TF_SUM_LEAST] >> 8;
+	sum.most = numbers[TF_SUM_MOST] >> 8;
+	bits = numbers[TF_SUM_SQUARES] & ~(uint64_t)0xff;
+	memcpy(&sum.squares, &bits, sizeof(bits));
+	return sum;
+}
+
 bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to)
 {
 	size_t first = first_place(i, 0, s->count, s->items[i].to < from);
@@ -236,6 +271,10 @@ bool cursor_step(struct cursor *c, struct event *e)
 		case TF_TENSOR:
 			take_event(c, slot, e);
 			if (!(c->is_old && cursor_is_old(c, e)) && cursor_passes(c, e))
+				return true;
+			break;
+		case TF_SUM:
+			if (take_sum(c, slot, e) && !c->shown)
 				return true;
 			break;
 		case TF_TIME:

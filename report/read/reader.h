@@ -31,6 +31,7 @@ struct trace_thread {
 	/* counted while reading the thread once */
 	uint64_t events, first_ticks, last_ticks, longest_ticks; /* of the longest call */
 	uint64_t unmatched_pushes, unmatched_pops;
+	uint64_t summed, summed_other; /* calls in the sums of --mode=profile; of these, in rows "other" */
 	uint64_t samples, sampled_us; /* the CPU time that the samples represent */
 	uint64_t stackless_samples;
 	uint32_t kinds,
@@ -94,6 +95,7 @@ struct event {
 	uint64_t ticks;	      /* the end of a call or construct */
 	uint64_t duration;    /* of these, in ticks */
 	const uint64_t *args; /* args_count slots, all TF_ARG */
+	const uint64_t *sum;	 /* of a TF_SUM: slots of the numbers, see event_sum; NULL: incomplete */
 	const uint64_t *payload; /* slot of its complete TF_BLOB_PAYLOAD; NULL: none */
 };
 
@@ -189,6 +191,13 @@ static inline uint64_t event_start(const struct event *e)
 {
 	return e->ticks > e->duration ? e->ticks - e->duration : 0;
 }
+
+/* The numbers of a TF_SUM. */
+struct event_sum {
+	uint64_t count, total, least, most, bytes;
+	double squares;
+};
+struct event_sum event_sum(const struct event *e);
 
 const struct blob *trace_definition(const struct trace *t, enum tf_blob_kind type, uint32_t id);
 

@@ -123,6 +123,27 @@ static void begin_facts(struct trace_thread *facts, uint64_t ticks)
 		facts->first_ticks = ticks;
 }
 
+/* It has no time, and is no event. */
+static void take_sum(struct thread_part *p, const struct event *e)
+{
+	struct trace_thread *facts = &p->facts;
+	struct event_sum sum = event_sum(e);
+	bool is_sample = e->text & TF_SUM_IS_SAMPLE;
+
+	p->written_bytes += TF_SUM_NUMBERS * TF_SLOT;
+	facts->kinds |= 1u << TF_SUM;
+	for (uint32_t i = 0; i < e->args_count; i++)
+		facts->args |= 1u << tf_arg_kind(e->args[i]);
+	facts->summed_other += e->text & TF_SUM_IS_OTHER ? sum.count : 0;
+	facts->samples += is_sample ? sum.count : 0;
+	facts->sampled_us += is_sample ? sum.total : 0;
+	facts->stackless_samples += is_sample && !e->args_count ? sum.count : 0;
+	if (is_sample)
+		return;
+	facts->summed += sum.count;
+	p->calls.functions[e->id / 64] |= (uint64_t)1 << e->id % 64;
+}
+
 static void take_event(const struct trace *t, struct thread_part *p, const struct event *e)
 {
 	struct trace_thread *facts = &p->facts;
@@ -131,6 +152,10 @@ static void take_event(const struct trace *t, struct thread_part *p, const struc
 	if (!p->has_begun && p->open_child == SIZE_MAX)
 		p->begin = *e;
 	p->has_begun = true;
+	if (e->kind == TF_SUM) {
+		take_sum(p, e);
+		return;
+	}
 	begin_facts(facts, event_start(e));
 	facts->events++;
 	if (e->ticks > facts->last_ticks)
@@ -259,6 +284,8 @@ static void join_facts(struct trace_thread *to, const struct trace_thread *from)
 		to->last_ticks = from->last_ticks;
 	if (from->longest_ticks > to->longest_ticks)
 		to->longest_ticks = from->longest_ticks;
+	to->summed += from->summed;
+	to->summed_other += from->summed_other;
 	to->samples += from->samples;
 	to->sampled_us += from->sampled_us;
 	to->stackless_samples += from->stackless_samples;

@@ -77,7 +77,10 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 		table_number(table, r->count);
 		table_real(table, (double)r->total / (double)r->count);
 		if (!shape->totals_only) {
-			table_real(table, r->median);
+			if (r->has_no_median)
+				table_nothing(table);
+			else
+				table_real(table, r->median);
 			table_number(table, r->least);
 			table_number(table, r->most);
 			table_real(table, aggregate_deviation(r));

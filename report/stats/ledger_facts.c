@@ -39,6 +39,8 @@ static void thread_facts(const struct usages *usages, const struct image *image,
 			 struct ledger_facts *f)
 {
 	f->counts[LEDGER_RECORDED] += thread->events;
+	f->counts[LEDGER_SUMMED] += thread->summed;
+	f->counts[LEDGER_SUMMED_OTHER] += thread->summed_other;
 	f->counts[LEDGER_SAMPLES] += thread->samples;
 	f->counts[LEDGER_SAMPLED_US] += thread->sampled_us;
 	f->counts[LEDGER_SAMPLES_WITHOUT_STACK] += thread->stackless_samples;

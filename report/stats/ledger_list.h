@@ -6,6 +6,9 @@
 /* Counted for each process, in output order. */
 #define LEDGER_COUNTS(X)											       \
 	X(RECORDED, LEDGER_ALWAYS, "recorded", "events")							       \
+	X(SUMMED, 0, "in sums", "calls that --mode=profile added to sums, instead of recording each")		       \
+	X(SUMMED_OTHER, LEDGER_WARNING, "in sums, other",						       \
+	  "of these, calls and samples without a sum for their line and file: there were too many")		       \
 	X(BELOW, LEDGER_ALWAYS, "below threshold", "calls counted and summed, see osrt_short_sum")		       \
 	X(BELOW_WITHOUT_FILE, LEDGER_WARNING, "below threshold, without a file",				       \
 	  "of these, short reads and writes that are missing in files and sockets")				       \

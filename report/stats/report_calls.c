@@ -25,7 +25,7 @@ static void calls_read_timed(struct scan *s, struct cursor *c)
 	struct event e;
 
 	while (cursor_next(c, &e))
-		if (e.kind == TF_CALL && is_wanted(s, e.id))
+		if (scan_is_call(&e) && is_wanted(s, e.id))
 			scan_add_call(s, &e, e.id, scan_name_key, trace_function(s->image->trace, e.id));
 }
 
@@ -34,7 +34,7 @@ static void calls_read(struct scan *s, struct cursor *c)
 	uint32_t count = s->image->trace->functions->count, *rows;
 	struct plain_call call;
 
-	if (c->shown || s->context->by == BY_RANGE) {
+	if (c->shown || s->context->by == BY_RANGE || s->thread->kinds & 1u << TF_SUM) {
 		calls_read_timed(s, c);
 		return;
 	}
@@ -80,7 +80,7 @@ static bool error_key(struct scan *s, const void *event, struct buffer *fields)
 
 static void visit_error(struct scan *s, const struct event *e)
 {
-	uint32_t error = e->kind == TF_CALL && e->args_count && is_wanted(s, e->id) ? error_of(e) : 0;
+	uint32_t error = scan_is_call(e) && e->args_count && is_wanted(s, e->id) ? error_of(e) : 0;
 
 	if (error)
 		scan_add_call(s, e, (uint64_t)e->id << 32 | error, error_key, e);

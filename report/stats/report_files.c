@@ -125,6 +125,27 @@ static bool is_wanted(const struct files_scan *f, const struct descriptor *d)
 	return (f->of == OF_SOCKETS) == (d && d->kind == TF_DESCRIPTOR_SOCKET);
 }
 
+/* --mode=profile: calls that have the file in common. */
+static void files_visit_sum(struct files_scan *f, const struct event *e)
+{
+	uint64_t file = event_arg(e, TF_ARG_FILE), most_ns;
+	struct event_sum sum = event_sum(e);
+	enum traffic_role role = event_role(f, e->id);
+	enum traffic_kind kind = event_kind(f, e->id);
+	const struct descriptor *d = descriptors_find_id(&f->descriptors, (uint32_t)tf_arg_value(file));
+	struct file_sums *r;
+
+	if (!file || !is_wanted(f, d))
+		return;
+	r = files_row(f, d, 0);
+	most_ns = clock_map_duration(f->scan.clock, sum.most);
+	r->calls += sum.count;
+	r->total_ns += clock_map_duration(f->scan.clock, sum.total);
+	r->longest_ns = most_ns > r->longest_ns ? most_ns : r->longest_ns;
+	r->opens += (role == ROLE_OPEN || role == ROLE_MEET) && !event_arg(e, TF_ARG_RESULT) ? sum.count : 0;
+	files_add_moved(r, traffic_moves(role, kind), traffic_transfers(kind, sum.count, sum.bytes), sum.bytes);
+}
+
 static void files_visit_call(struct scan *s, const struct event *e)
 {
 	struct files_scan *f = s->more;
@@ -134,6 +155,10 @@ static void files_visit_call(struct scan *s, const struct event *e)
 	const struct descriptor *d;
 	enum traffic_role role;
 
+	if (scan_is_call(e) && e->kind == TF_SUM) {
+		enter_image(f);
+		files_visit_sum(f, e);
+	}
 	if (!arg)
 		return;
 	enter_image(f);

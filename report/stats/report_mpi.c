@@ -144,7 +144,7 @@ static void mpi_visit_call(struct scan *s, const struct event *e)
 	uint64_t by = 0;
 	uint32_t row;
 
-	c.function = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	c.function = scan_is_call(e) ? trace_function(s->image->trace, e->id) : NULL;
 	if (!c.function || c.function->group != TF_GROUP_MPI)
 		return;
 	operation_of(s->image->trace, e, &c.operation);
@@ -153,9 +153,11 @@ static void mpi_visit_call(struct scan *s, const struct event *e)
 	row = scan_row_of(s, event_start(e), (uint64_t)e->id << 48 | by, call_key, &c);
 	if (row == SCAN_NO_ROW)
 		return;
-	aggregate_add(s->aggregate, row, clock_map_duration(s->clock, e->duration));
+	scan_add_to(s, e, row);
 	if (!s->aggregate->pass) {
 		double bytes = operation_bytes(c.function->name, TF_GROUP_MPI, &c.operation);
+
+		bytes *= e->kind == TF_SUM ? (double)event_sum(e).count : 1;
 
 		s->aggregate->rows[row].report_value += bytes < 1e15 ? (uint64_t)bytes : 0;
 	}

@@ -15,7 +15,7 @@ static bool stack_key(struct scan *s, const void *event, struct buffer *fields)
 
 static void visit_stack(struct scan *s, const struct event *e)
 {
-	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
+	uint64_t arg = scan_is_call(e) && e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
 
 	if (arg)
 		scan_add_call(s, e, (uint64_t)e->id << 48 | tf_arg_value(arg), stack_key, e);

@@ -74,6 +74,14 @@ const struct descriptor *descriptors_find_generation(const struct descriptors *d
 	return NULL;
 }
 
+const struct descriptor *descriptors_find_id(const struct descriptors *d, uint32_t id)
+{
+	for (size_t i = d->count; i > 0 && d->items[i - 1].fd == TF_NO_DESCRIPTOR; i--)
+		if (d->items[i - 1].blob->id == id && d->items[i - 1].kind != TF_DESCRIPTOR_DIRECTORY)
+			return &d->items[i - 1];
+	return NULL;
+}
+
 /* There are 256 at most, after all others. */
 const struct descriptor *descriptors_find_directory(const struct descriptors *d, uint32_t number)
 {

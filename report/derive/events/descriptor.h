@@ -29,6 +29,8 @@ const struct descriptor *descriptors_find_generation(const struct descriptors *d
 						     uint64_t ticks);
 
 /* The directory with this number: TF_DESCRIPTOR_DIRECTORY. */
+/* --mode=profile: by the id of the description. */
+const struct descriptor *descriptors_find_id(const struct descriptors *d, uint32_t id);
 const struct descriptor *descriptors_find_directory(const struct descriptors *d, uint32_t number);
 
 /* Appends a description: a path, or the peer of a socket. */

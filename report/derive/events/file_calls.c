@@ -77,6 +77,33 @@ static bool is_file(const struct descriptor *d)
 	       d->kind == TF_DESCRIPTOR_DIRECTORY;
 }
 
+/* --mode=profile: calls that have these arguments in common. */
+static void visit_sum(struct file_calls *f, const struct event *e)
+{
+	uint64_t file = event_arg(e, TF_ARG_FILE), directory = event_arg(e, TF_ARG_DIRECTORY);
+	struct event_sum sum = event_sum(e);
+	const struct descriptor *d = directory ? descriptors_find_directory(&f->descriptors,
+									     tf_arg_value(directory) & 0xffff)
+				     : file    ? descriptors_find_id(&f->descriptors, (uint32_t)tf_arg_value(file))
+					       : NULL;
+	struct file_call call = {.image = f->image, .thread = f->scan.thread, .is_sum = true, .file = FILE_UNKNOWN};
+
+	call.role = (enum traffic_role)f->roles[e->id];
+	call.metadata = (enum file_metadata)f->metadata[e->id];
+	if ((!d && call.metadata == METADATA_NONE) || !is_file(d) || !sum.count)
+		return;
+	call.failed = (directory && tf_arg_value(directory) >> 16) || event_arg(e, TF_ARG_RESULT) ? sum.count : 0;
+	call.file = file_of(f, d);
+	call.calls = sum.count;
+	call.ns = clock_map_duration(f->scan.clock, sum.total);
+	call.role = traffic_moves(call.role, f->kinds[e->id]);
+	if (call.role == ROLE_READ || call.role == ROLE_WRITE) {
+		call.bytes = sum.bytes;
+		call.transfers = traffic_transfers(f->kinds[e->id], sum.count, sum.bytes);
+	}
+	f->visit(f, &call);
+}
+
 static void visit_event(struct scan *s, const struct event *e)
 {
 	struct file_calls *f = s->more;
@@ -86,9 +113,13 @@ static void visit_event(struct scan *s, const struct event *e)
 	const struct descriptor *d = NULL;
 	struct file_call call = {.image = s->image, .thread = s->thread, .calls = 1, .file = FILE_UNKNOWN};
 
-	if (e->kind != TF_CALL || e->id >= EVENT_IDS)
+	if (!scan_is_call(e) || e->id >= EVENT_IDS)
 		return;
 	enter_image(f, s->image);
+	if (e->kind == TF_SUM) {
+		visit_sum(f, e);
+		return;
+	}
 	call.role = (enum traffic_role)f->roles[e->id];
 	call.metadata = (enum file_metadata)f->metadata[e->id];
 	if (!arg && call.metadata == METADATA_NONE)

@@ -267,10 +267,27 @@ uint32_t scan_row_of(struct scan *s, uint64_t start_ticks, uint64_t what, scan_k
 	return row;
 }
 
+void scan_add_to(struct scan *s, const struct event *e, uint32_t row)
+{
+	struct event_sum sum;
+	double ns_per_tick;
+
+	if (e->kind != TF_SUM) {
+		aggregate_add(s->aggregate, row, clock_map_duration(s->clock, e->duration));
+		return;
+	}
+	sum = event_sum(e);
+	if (!sum.count)
+		return;
+	ns_per_tick = sum.total ? (double)clock_map_duration(s->clock, sum.total) / (double)sum.total : 0;
+	aggregate_add_sum(s->aggregate, row, sum.count, clock_map_duration(s->clock, sum.total),
+			  clock_map_duration(s->clock, sum.least), clock_map_duration(s->clock, sum.most),
+			  sum.squares * ns_per_tick * ns_per_tick);
+}
+
 void scan_add_call(struct scan *s, const struct event *e, uint64_t what, scan_key *key, const void *of)
 {
-	aggregate_add(s->aggregate, scan_row_of(s, event_start(e), what, key, of),
-		      clock_map_duration(s->clock, e->duration));
+	scan_add_to(s, e, scan_row_of(s, event_start(e), what, key, of));
 }
 
 bool scan_name_key(struct scan *s, const void *function, struct buffer *fields)

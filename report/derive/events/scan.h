@@ -115,7 +115,16 @@ enum { SCAN_NO_ROW = UINT32_MAX };
 typedef bool scan_key(struct scan *s, const void *of, struct buffer *fields);
 uint32_t scan_row_of(struct scan *s, uint64_t start_ticks, uint64_t what, scan_key *key, const void *of);
 
-/* Adds the time of a call to its row. */
+/* A call, or the sum of calls of --mode=profile. */
+static inline bool scan_is_call(const struct event *e)
+{
+	return e->kind == TF_CALL || (e->kind == TF_SUM && !(e->text & TF_SUM_IS_SAMPLE));
+}
+
+/* Adds the time of a call, or of those of a sum. */
+void scan_add_to(struct scan *s, const struct event *e, uint32_t row);
+
+/* Likewise, to its row. */
 void scan_add_call(struct scan *s, const struct event *e, uint64_t what, scan_key *key, const void *of);
 
 /* Appends the name of a struct function to a key. */
