@@ -104,6 +104,16 @@ size_t terminal_columns(int descriptor)
 	return ioctl(descriptor, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
+/* Sums have no time, so they cannot be divided. */
+static void say_cancelled(struct model *m)
+{
+	for (size_t i = 0; i < m->ranges_count; i++)
+		if (m->ranges[i].has_cancelled) {
+			texts_add(&m->problems, "the sums of profile mode include cancelled ranges");
+			return;
+		}
+}
+
 static int open_aligned(struct model *m, const struct command_line *l, struct share *share, struct err *err)
 {
 	int code = model_open_shared(m, l->captures, l->capture_count, share, err);
@@ -112,7 +122,9 @@ static int open_aligned(struct model *m, const struct command_line *l, struct sh
 		code = err_set(err, -EIO, "%s", share_failure(share));
 	if (!code)
 		align_hosts(m);
-	if (!code)
+	if (!code && m->has_profile)
+		say_cancelled(m);
+	else if (!code)
 		filter_cancelled(m);
 	return code;
 }
@@ -175,6 +187,34 @@ static int output_open(struct work *w)
 	return EXIT_UNUSABLE;
 }
 
+static bool was_refused;
+
+bool work_was_refused(void)
+{
+	return was_refused;
+}
+
+/* Verbs that read events, and nothing else. */
+static bool verb_reads_events(void)
+{
+	static const unsigned int verbs = VERB_EXPORT | VERB_VIEW | VERB_QUERY | VERB_OPS | VERB_ANALYZE |
+					  VERB_CRITICAL | VERB_WHATIF;
+
+	return verb_now && verb_now->bit & verbs;
+}
+
+/* The part of the command line that a capture of --mode=profile cannot answer; NULL: there is none. Sums have neither
+ * times nor threads. */
+static const char *refused_in_profile(const struct command_line *l)
+{
+	return verb_reads_events()				   ? "its events are"
+	       : l->filter_time					   ? "--filter-time: times are"
+	       : l->filter_nvtx					   ? "--filter-nvtx: ranges are"
+	       : l->by == BY_THREAD				   ? "--by thread: threads are"
+	       : l->by == BY_RANGE				   ? "--by range: times are"
+								   : NULL;
+}
+
 static void spool_problem(struct model *m, const struct run_record *run)
 {
 	enum spool_state state = model_spool(m, run);
@@ -195,6 +235,7 @@ int work_begin(struct work *w, const struct command_line *l)
 int work_begin_shared(struct work *w, const struct command_line *l, struct share *share)
 {
 	bool prints = !share_self(share);
+	const char *refused;
 	struct err err;
 
 	*w = (struct work){.line = l};
@@ -204,8 +245,8 @@ int work_begin_shared(struct work *w, const struct command_line *l, struct share
 	}
 	progress_begin("opening", 0);
 	if (open_aligned(&w->model, l, share, &err) ||
-	    (l->filter_time && filter_time(&w->model, l->filter_time, &err)) ||
-	    (l->filter_nvtx && filter_nvtx(&w->model, l->filter_nvtx, &err))) {
+	    (l->filter_time && !w->model.has_profile && filter_time(&w->model, l->filter_time, &err)) ||
+	    (l->filter_nvtx && !w->model.has_profile && filter_nvtx(&w->model, l->filter_nvtx, &err))) {
 		progress_clear();
 		if (err.text[0])
 			say("%s", err.text);
@@ -213,6 +254,14 @@ int work_begin_shared(struct work *w, const struct command_line *l, struct share
 		return EXIT_UNUSABLE;
 	}
 	progress_clear();
+	refused = w->model.has_profile ? refused_in_profile(l) : NULL;
+	if (refused) {
+		if (prints)
+			say("%s " REPORT_NOT_IN_PROFILE, refused);
+		was_refused = true;
+		model_done(&w->model);
+		return EXIT_INCOMPLETE;
+	}
 	for (size_t i = 0; i < w->model.run_count; i++)
 		spool_problem(&w->model, &w->model.runs[i]);
 	w->status = prints ? say_all(&w->model.problems) : EXIT_DONE;

@@ -67,6 +67,9 @@ int work_begin_output(struct work *w, const struct command_line *l);
 /* Likewise; `share`: this process reads a part of the files. All parts but the first print nothing. */
 int work_begin_shared(struct work *w, const struct command_line *l, struct share *share);
 
+/* Whether work_begin has refused captures of --mode=profile, which have no events. */
+bool work_was_refused(void);
+
 /* Part 0 gets what the other parts have to say at the end. */
 void work_gather(struct work *w);
 

@@ -41,6 +41,9 @@ static int read_capture(const struct command_line *l, size_t at, struct diff *d,
 	progress_clear();
 	if (code) {
 		say("%s", err.text); /* begins with the path */
+	} else if (model.has_profile) {
+		say("%s: its events are " REPORT_NOT_IN_PROFILE, l->captures[at]);
+		code = -ENODATA;
 	} else {
 		align_hosts(&model);
 		say_all(&model.problems);

@@ -174,6 +174,11 @@ static void show_report(struct work *w, const struct shown *s, struct buffer *sk
 		w->status = EXIT_INCOMPLETE;
 		return;
 	}
+	if (!report_is_in(r, &w->model)) {
+		say("%s: " REPORT_NOT_IN_PROFILE, r->name);
+		w->status = EXIT_INCOMPLETE;
+		return;
+	}
 	if (w->context.by != BY_NOTHING && !(r->flags & REPORT_BY) && is_asked && !w->line->quiet)
 		say("%s: --by does not apply", r->name);
 	progress_begin(r->name, w->model.trace_bytes);
@@ -237,6 +242,8 @@ static void show_answer(struct work *w)
 		table_done(&table);
 	}
 	answer_done(&answer);
+	if (w->model.has_profile)
+		say("roles, findings and lines: " REPORT_NOT_IN_PROFILE);
 }
 
 static void show_summary(struct work *w)
@@ -279,7 +286,7 @@ static bool is_in_default_set(const struct work *w, const struct report *r)
 
 	if (r->flags & REPORT_DUMP)
 		is_shown = w->context.dumps != NULL;
-	return is_shown && by_applies(w->line->by, r);
+	return is_shown && report_is_in(r, &w->model) && by_applies(w->line->by, r);
 }
 
 static void show_default_set(struct work *w, struct buffer *skipped)
@@ -321,6 +328,8 @@ static void show_tables(struct work *w)
 		show_default_set(w, &skipped);
 	if (prints && skipped.size && !l->quiet)
 		say("no rows: %s", skipped.data);
+	if (prints && w->model.has_profile && !l->report_count && !l->quiet)
+		say("other reports of the default set: " REPORT_NOT_IN_PROFILE);
 	buffer_done(&skipped);
 	if (l->capture_count)
 		work_gather(w);

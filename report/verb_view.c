@@ -68,7 +68,7 @@ static int run_view(const struct command_line *l)
 		exporting.is_forced = l->is_forced || is_own_page(name.data);
 	}
 	status = verb_export.run(&exporting);
-	if (status != EXIT_UNUSABLE && strcmp(exporting.output, "-") != 0) {
+	if (status != EXIT_UNUSABLE && !work_was_refused() && strcmp(exporting.output, "-") != 0) {
 		if (!l->quiet && !envelope_is_open())
 			say("wrote %s", exporting.output);
 		if (!l->is_closed && !page_open(exporting.output) && !l->quiet)

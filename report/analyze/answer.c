@@ -12,7 +12,7 @@
 
 void answer_begin(const struct report_context *c, size_t most, struct answer *ret)
 {
-	*ret = (struct answer){.context = *c, .has_lines = true, .is_replayed = true,
+	*ret = (struct answer){.context = *c, .has_events = true, .has_lines = true, .is_replayed = true,
 			       .found = mem_alloc(most * sizeof(*ret->found) + 1)};
 	ret->rules.context = &ret->context;
 }
@@ -61,14 +61,15 @@ void answer_briefly(const struct report_context *c, struct answer *ret)
 	totals.totals_only = true;
 	totals.by = BY_NOTHING;
 	answer_begin(&totals, rule_count, ret);
+	ret->has_events = !c->model->has_profile;
 	ret->is_large = c->model->written_bytes > ANALYZE_BYTES;
-	ret->has_lines = c->model->written_bytes <= LINES_BYTES;
-	ret->is_replayed = c->model->written_bytes <= REPLAY_BYTES;
+	ret->has_lines = ret->has_events && c->model->written_bytes <= LINES_BYTES;
+	ret->is_replayed = ret->has_events && c->model->written_bytes <= REPLAY_BYTES;
 	ret->rules.has_no_calls = !ret->has_lines;
-	for (size_t i = 0; i < rule_count && !ret->is_large; i++)
+	for (size_t i = 0; i < rule_count && ret->has_events && !ret->is_large; i++)
 		if (!(rule_list[i].flags & RULE_NSYS))
 			answer_run(ret, &rule_list[i]);
-	answer_finish(ret, true);
+	answer_finish(ret, ret->has_events);
 }
 
 void answer_whole(const struct report_context *c, struct answer *ret)

@@ -15,6 +15,7 @@ struct answer {
 	size_t found_count;
 	struct fix_first first;
 	struct costs *costs;
+	bool has_events; /* false: --mode=profile, so that there are neither roles nor findings */
 	bool is_large;	/* rules are left to `pillion analyze` */
 	bool is_replayed; /* what repairs would save is known; else it is left to `pillion analyze`, too */
 	bool has_lines; /* there are not too many events to attribute all to lines */

@@ -162,7 +162,7 @@ static void roles_table(struct answer *a, struct table *t)
 {
 	table_has(t, COL_ROLE, COL_THREADS, COL_PROCESSES, COL_PID, COL_LIFETIME_NS, COL_KIND, COL_CALL, COL_WAITS_FOR,
 		  COL_LINE, COL_FUNCTION, COL_CALLS, COL_TIME_NS, COL_SHARE_PERCENT);
-	for (size_t i = 0; i < a->roles->count; i++)
+	for (size_t i = 0; i < a->roles->count && a->has_events; i++)
 		add_role(a, &a->roles->items[i], t);
 }
 
@@ -171,7 +171,7 @@ static void gpu_table(struct answer *a, struct table *t)
 	struct device_shares shares;
 
 	table_has(t, COL_KIND, COL_TIME_NS, COL_SHARE_PERCENT);
-	if (a->is_large)
+	if (a->is_large || !a->has_events)
 		return;
 	summary_device_shares(&a->context, rules_gaps(&a->rules), a->roles->recorded.is_part, &shares);
 	for (size_t i = 0; shares.wall_ns && i < DEVICE_SHARES; i++) {
@@ -212,7 +212,7 @@ static void ranks_table(struct answer *a, struct table *t)
 	struct aggregate known = {0};
 
 	table_has(t, COL_RANK, COL_HOST, COL_PID, COL_DURATION_NS, COL_CPU_NS, COL_WAIT_NS);
-	for (size_t i = 0; i < m->process_count; i++) {
+	for (size_t i = 0; i < m->process_count && a->has_events; i++) {
 		const char *rank = m->processes[i].rank;
 		size_t before = known.count;
 

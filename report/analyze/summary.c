@@ -397,9 +397,8 @@ static bool has_slow_files(const struct answer *s)
 	return !s->is_large && ns && ns * 100 >= s->roles->wall_ns * FILES_PERCENT;
 }
 
-static void summary_sections(const struct answer *s, size_t width, size_t room, struct buffer *out)
+static void sections_of_events(const struct answer *s, struct section *sections)
 {
-	struct section sections[SECTIONS] = {0};
 	const struct report_context *c = &s->context;
 
 	section_of_report(c, &sections[KERNELS], "GPU work", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_NAME,
@@ -418,6 +417,42 @@ static void summary_sections(const struct answer *s, size_t width, size_t room, 
 		top_lines(c, &sections[SOURCE]);
 	if (s->has_lines && nvtx_has_operators(c->model))
 		top_operators(c, &sections[OPERATORS]);
+}
+
+/* The sums of all threads: without events it is not known which of them the run waited for. */
+static void sections_of_profile(const struct report_context *c, struct section *sections)
+{
+	section_of_report(c, &sections[CALLS], "CUDA API", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME,
+			  report_cuda_api_sum);
+	section_of_report(c, &sections[FILES], "files", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_PATH, file_paths_sum);
+	section_of_report(c, &sections[OS], "OS calls, of all threads", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME,
+			  report_osrt_sum);
+	section_of_report(c, &sections[RANGES], "MPI calls", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME,
+			  report_mpi_sum);
+}
+
+/* What there is instead of events. */
+static void summary_profile(struct buffer *ret)
+{
+	const char *separator = "";
+
+	buffer_print(ret, "%-*s sums, no events; stats -r ", SUMMARY_LABEL, "profile");
+	for (size_t i = 0; i < report_count; i++)
+		if (report_list[i].flags & REPORT_SUMS && !(report_list[i].flags & REPORT_HIDDEN)) {
+			buffer_print(ret, "%s%s", separator, report_list[i].name);
+			separator = ", ";
+		}
+	buffer_text(ret, "\n");
+}
+
+static void summary_sections(const struct answer *s, size_t width, size_t room, struct buffer *out)
+{
+	struct section sections[SECTIONS] = {0};
+
+	if (s->has_events)
+		sections_of_events(s, sections);
+	else
+		sections_of_profile(&s->context, sections);
 	share_room(sections, room);
 	for (size_t i = 0; i < SECTIONS; i++)
 		section_show(&sections[i], width, out);
@@ -442,7 +477,7 @@ static void summary_verb(const struct answer *s, const char *capture, size_t han
 		is_running |= s->context.model->processes[i].is_running;
 	if (hangs || is_running)
 		verb = "where";
-	else if (s->is_large || has_found(s))
+	else if (s->has_events && (s->is_large || has_found(s)))
 		verb = "analyze";
 	if (!capture || !verb)
 		return;
@@ -509,18 +544,20 @@ void summary_text(const struct report_context *context, const char *capture, siz
 		died.is_of_ranks &= died.signal != SIGKILL && died.signal != SIGTERM && died.signal != SIGINT;
 	where_place_done(&place);
 	summary_died(&s.rules, &died, &head);
-	if (!is_short)
+	if (!s.has_events)
+		summary_profile(&head);
+	else if (!is_short)
 		summary_time(&s, &head);
 	range_never_seen(c->model, &head);
 	summary_ends(c->model, s.roles, &died, &head);
 	if (!hangs) /* which has its calls */
 		summary_in_progress(c->model, s.partition, &head);
-	if (!s.is_large)
+	if (s.has_events && !s.is_large)
 		summary_untimed(c, &head);
-	if (!s.is_large && !is_short)
+	if (s.has_events && !s.is_large && !is_short)
 		summary_findings(&s, &tail);
 	summary_ledger(c->model, &tail);
-	if (!is_short && !summary_next(&s.rules, fix_first_is_cpu(&s.first), s.is_large, &tail))
+	if (!is_short && !(s.has_events && summary_next(&s.rules, fix_first_is_cpu(&s.first), s.is_large, &tail)))
 		summary_verb(&s, capture, hangs, &tail);
 	summary_wrap(&tail, width, LINES, &last);
 	summary_wrap(&head, width, LINES - count_lines(&last), ret);

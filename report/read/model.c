@@ -151,6 +151,7 @@ void model_trace(struct model *m, struct trace *t)
 		return;
 	}
 	report_damage(m, t);
+	m->has_profile |= h->mode == TF_MODE_PROFILE;
 	clock_map_add(clock, &h->first);
 	clock_map_add(clock, last_pair(h));
 	if (h->clock_hz)

@@ -195,6 +195,7 @@ struct model {
 	struct texts ranks;	  /* those with a step */
 	struct wait_status *wait_statuses;
 	size_t wait_status_count, wait_status_capacity;
+	bool has_profile;      /* a run of --mode=profile: sums, which only some reports read */
 	uint64_t origin_ns;    /* the earliest start, which is 0 in reports */
 	uint64_t trace_bytes;  /* of all trace files */
 	uint64_t written_bytes; /* of the data in them, without holes */

@@ -32,6 +32,7 @@ static void open_range(struct model *m, const char *path, const struct mapping *
 	       sizeof(struct tf_range);
 	m->lost_lines += page.lost_lines;
 	m->lost_events += page.lost_events;
+	m->has_profile |= (page.ended & TF_RANGE_PROFILE) != 0;
 	m->ranges = mem_grow(m->ranges, m->ranges_count, &m->ranges_capacity, sizeof(*m->ranges));
 	r = &m->ranges[m->ranges_count++];
 	*r = (struct ranges){.run = page.run, .mode = page.mode, .count = page.begun < room ? page.begun : room,

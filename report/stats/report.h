@@ -18,6 +18,7 @@ enum {
 	REPORT_ATTRIBUTED = 32, /* attributes device times to calls: states which of them are estimates */
 	REPORT_DUMP = 256, /* of dumps, not of captures: in the default set where it has rows */
 	REPORT_PEAK = 512, /* has shares of peak rates: states where these are from */
+	REPORT_SUMS = 1024, /* reads the sums of --mode=profile, or needs no events */
 	REPORT_SHARED = 64, /* reads events by scan_next_pass where scan_is_mine: stats --partial divides it */
 };
 
@@ -30,6 +31,12 @@ struct report {
 
 extern const struct report report_list[];
 extern const size_t report_count;
+
+/* False: it needs events, and the model has captures of --mode=profile. */
+bool report_is_in(const struct report *report, const struct model *m);
+
+/* The answer of all that needs events in a capture of --mode=profile. */
+#define REPORT_NOT_IN_PROFILE "not recorded in profile mode"
 
 /* By name or alias; NULL: there is no such report. */
 const struct report *report_find(const char *name);

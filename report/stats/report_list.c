@@ -9,6 +9,11 @@
 const struct report report_list[] = {REPORTS(ROW)};
 const size_t report_count = sizeof(report_list) / sizeof(*report_list);
 
+bool report_is_in(const struct report *report, const struct model *m)
+{
+	return !m->has_profile || report->flags & (REPORT_SUMS | REPORT_DUMP);
+}
+
 const struct report *report_find(const char *name)
 {
 	for (size_t i = 0; i < report_count; i++) {

@@ -6,16 +6,16 @@
 
 #define REPORTS(X)                                                                                                     \
 	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                       \
-	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                       \
-	X(osrt_short_sum, NULL, "OS Runtime Calls Below the Threshold", REPORT_DEFAULT | REPORT_BY)                    \
+	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)         \
+	X(osrt_short_sum, NULL, "OS Runtime Calls Below the Threshold", REPORT_DEFAULT | REPORT_BY | REPORT_SUMS)      \
 	X(osrt_short_line_sum, NULL, "OS Runtime Calls Below the Threshold by Line", REPORT_BY)                        \
-	X(osrt_error_sum, NULL, "Failed OS Runtime Calls", REPORT_BY | REPORT_SHARED)                                  \
-	X(files, NULL, "Files by Time", REPORT_BY)                                                                     \
+	X(osrt_error_sum, NULL, "Failed OS Runtime Calls", REPORT_BY | REPORT_SHARED | REPORT_SUMS)                    \
+	X(files, NULL, "Files by Time", REPORT_BY | REPORT_SUMS)                                                       \
 	X(files_rank_sum, NULL, "Files over Ranks (Sharing, Spread, First Open)", 0)                                   \
 	X(files_size_sum, NULL, "File Access by Size", REPORT_BY)                                                      \
-	X(files_meta_sum, NULL, "File Metadata Calls by Directory", 0)                                                 \
-	X(sockets, NULL, "Sockets by Time", REPORT_BY)                                                                 \
-	X(cuda_api_sum, "cudaapisum", "CUDA API Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                  \
+	X(files_meta_sum, NULL, "File Metadata Calls by Directory", REPORT_SUMS)                                       \
+	X(sockets, NULL, "Sockets by Time", REPORT_BY | REPORT_SUMS)                                                   \
+	X(cuda_api_sum, "cudaapisum", "CUDA API Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)    \
 	X(cuda_launch_sum, NULL, "CUDA Kernel Launch Summary",                                                         \
 	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_NAMES)                                                   \
 	X(cuda_gpu_kern_sum, "gpukernsum", "CUDA GPU Kernel Summary",                                                  \
@@ -26,17 +26,17 @@
 	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_DEVICE)                                                  \
 	X(cuda_gpu_mem_size_sum, "gpumemsizesum", "CUDA GPU MemOps Summary (by Size)",                                 \
 	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_DEVICE)                                                  \
-	X(blas_sum, "cublas_sum", "cuBLAS Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                        \
-	X(cudnn_sum, "cudnnsum", "cuDNN Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                          \
-	X(cusparse_sum, "cusparsesum", "cuSPARSE Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                 \
-	X(cusolver_sum, "cusolversum", "cuSOLVER Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                 \
-	X(cufft_sum, "cufftsum", "cuFFT Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                          \
-	X(nccl_sum, "ncclsum", "NCCL Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                             \
-	X(mpi_sum, "mpisum", "MPI Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                                \
-	X(mpi_peer_sum, NULL, "MPI Calls by Peer or Root", REPORT_BY | REPORT_SHARED)                                  \
-	X(mpi_comm_sum, NULL, "MPI Calls by Communicator", REPORT_BY | REPORT_SHARED)                                  \
-	X(mpi_line_sum, NULL, "MPI Calls by Source Line", REPORT_BY | REPORT_SHARED)                                   \
-	X(mpi_msg_size_sum, NULL, "MPI Calls by Message Size", REPORT_BY | REPORT_SHARED)                              \
+	X(blas_sum, "cublas_sum", "cuBLAS Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)          \
+	X(cudnn_sum, "cudnnsum", "cuDNN Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)            \
+	X(cusparse_sum, "cusparsesum", "cuSPARSE Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)   \
+	X(cusolver_sum, "cusolversum", "cuSOLVER Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)   \
+	X(cufft_sum, "cufftsum", "cuFFT Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)            \
+	X(nccl_sum, "ncclsum", "NCCL Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)               \
+	X(mpi_sum, "mpisum", "MPI Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)                  \
+	X(mpi_peer_sum, NULL, "MPI Calls by Peer or Root", REPORT_BY | REPORT_SHARED | REPORT_SUMS)                    \
+	X(mpi_comm_sum, NULL, "MPI Calls by Communicator", REPORT_BY | REPORT_SHARED | REPORT_SUMS)                    \
+	X(mpi_line_sum, NULL, "MPI Calls by Source Line", REPORT_BY | REPORT_SHARED | REPORT_SUMS)                     \
+	X(mpi_msg_size_sum, NULL, "MPI Calls by Message Size", REPORT_BY | REPORT_SHARED | REPORT_SUMS)                \
 	X(mpi_event_sum, NULL, "MPI Event Summary", REPORT_BY | REPORT_SHARED)                                         \
 	X(mpi_event_trace, NULL, "MPI Event Trace", 0)                                                                 \
 	X(mpi_matrix, NULL, "MPI Messages Between Ranks", 0)                                                           \
@@ -49,8 +49,8 @@
 	X(cuda_mem_failures, NULL, "Failed CUDA Allocations", REPORT_DEFAULT)                                          \
 	X(energy_sum, NULL, "Power and Energy", REPORT_DEFAULT)                                                        \
 	X(energy_kern_sum, NULL, "Energy by Kernel (Estimated from Sampled Power)", REPORT_NAMES)                      \
-	X(counter_sum, NULL, "Counters of Machines and Devices", REPORT_BY)                                            \
-	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                               \
+	X(counter_sum, NULL, "Counters of Machines and Devices", REPORT_BY | REPORT_SUMS)                              \
+	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)                 \
 	X(sample_sum, NULL, "CPU Samples by Function", REPORT_DEFAULT | REPORT_BY)                                     \
 	X(sample_line_sum, NULL, "CPU Samples by Line", REPORT_BY)                                                     \
 	X(sample_python_sum, NULL, "CPU Samples by Python Function", REPORT_DEFAULT | REPORT_BY)                       \
@@ -67,15 +67,15 @@
 	X(roofline_line_sum, NULL, "Roofline by Line", REPORT_DEVICE | REPORT_ATTRIBUTED | REPORT_PEAK)                \
 	X(cuda_devices, NULL, "CUDA Devices and Their Peak Rates", 0)                                                  \
 	X(lines, NULL, "Source Lines", REPORT_BY | REPORT_ATTRIBUTED)                                                  \
-	X(mem_usage_sum, NULL, "Resident Memory of Processes", 0)                                                      \
-	X(mem_usage_trace, NULL, "Resident Memory over Time", 0)                                                       \
+	X(mem_usage_sum, NULL, "Resident Memory of Processes", REPORT_SUMS)                                            \
+	X(mem_usage_trace, NULL, "Resident Memory over Time", REPORT_SUMS)                                             \
 	X(mem_alloc_sum, NULL, "Host Memory by Line (Estimates)", 0)                                                   \
 	X(mem_leaks, NULL, "Host Memory That Grows from Step to Step (by Line)", 0)                                    \
 	X(time_sum, NULL, "Time of Threads: CPU, Runnable, Blocked", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)       \
 	X(steps, NULL, "Steps of the Main Loop", 0)                                                                    \
-	X(processes, NULL, "Processes", REPORT_DEFAULT)                                                                \
-	X(jobs, NULL, "Batch Jobs", 0)                                                                                 \
-	X(ledger, NULL, "Ledger", REPORT_DEFAULT)                                                                      \
+	X(processes, NULL, "Processes", REPORT_DEFAULT | REPORT_SUMS)                                                  \
+	X(jobs, NULL, "Batch Jobs", REPORT_SUMS)                                                                       \
+	X(ledger, NULL, "Ledger", REPORT_DEFAULT | REPORT_SUMS)                                                        \
 	X(cuda_gpu_sum, "gpusum", "CUDA GPU Summary (Kernels/MemOps)",                                                 \
 	  REPORT_BY | REPORT_SHARED | REPORT_DEVICE | REPORT_NAMES | REPORT_RANGES)                                    \
 	X(cuda_api_trace, "cudaapitrace", "CUDA API Trace", 0)                                                         \
@@ -99,12 +99,12 @@
 	X(um_sum, "umsum", "Unified Memory Analysis Summary", REPORT_DEVICE)                                           \
 	X(um_total_sum, "umtotalsum", "Unified Memory Totals Summary", REPORT_DEVICE)                                  \
 	X(um_cpu_page_faults_sum, "umcpupagefaults", "Unified Memory CPU Page Faults Summary", REPORT_DEVICE)          \
-	X(crashes, NULL, "Crashes", REPORT_HIDDEN)                                                                     \
-	X(calls_in_progress, NULL, "Calls in Progress", REPORT_HIDDEN)                                                 \
-	X(settings, NULL, "Settings", REPORT_HIDDEN)                                                                   \
+	X(crashes, NULL, "Crashes", REPORT_HIDDEN | REPORT_SUMS)                                                       \
+	X(calls_in_progress, NULL, "Calls in Progress", REPORT_HIDDEN | REPORT_SUMS)                                   \
+	X(settings, NULL, "Settings", REPORT_HIDDEN | REPORT_SUMS)                                                     \
 	X(correlated, NULL, "Host Calls and Their Device Operations", REPORT_HIDDEN | REPORT_DEVICE)                   \
 	X(device_facts, NULL, "Device Facts", REPORT_HIDDEN | REPORT_DEVICE)                                           \
-	X(not_recorded, NULL, "Programs Not Recorded", REPORT_HIDDEN)                                                  \
+	X(not_recorded, NULL, "Programs Not Recorded", REPORT_HIDDEN | REPORT_SUMS)                                    \
 	X(nccl_flight_sum, NULL, "Collectives by Rank (PyTorch Flight Recorder)", REPORT_DUMP)                         \
 	X(nccl_inspector_sum, NULL, "Collectives by Size (NCCL Inspector)", REPORT_DUMP)                               \
 	X(openmp_sum, "openmpevtsum", "OpenMP Summary", REPORT_BY | REPORT_SHARED)                                     \

@@ -70,10 +70,16 @@ static const char *path_shown(const struct run *run)
 		       : run->directory;
 }
 
+/* Without events there is no page to view. */
+static const char *verb_shown(const struct run *run)
+{
+	return run->options.mode == MODE_PROFILE ? "stats" : "view";
+}
+
 static void path_print(const struct run *run)
 {
 	if (!end.has_path)
-		say("capture: open it with pillion view %s", path_shown(run));
+		say("capture: open it with pillion %s %s", verb_shown(run), path_shown(run));
 	end.has_path = true;
 }
 
@@ -242,7 +248,8 @@ int summary_tick(const struct run *run)
 	end.early_ns = UINT64_MAX;
 	if (!summary_claim(run))
 		return -1;
-	say("COMMAND has not ended after SIGTERM; recorded so far; open it with pillion view %s", path_shown(run));
+	say("COMMAND has not ended after SIGTERM; recorded so far; open it with pillion %s %s", verb_shown(run),
+	    path_shown(run));
 	end.early_pid = report_start(arguments, true);
 	return -1;
 }

@@ -34,7 +34,8 @@ struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t 
 			: has_ranges			 ? TF_RANGE_PROFILER_API
 			: o->is_launched		 ? TF_RANGE_ON_REQUEST
 							 : TF_RANGE_WHOLE_RUN,
-		.ended = (o->delay_s > 0 ? RANGE_HELD : 0) | (options_have_ring(o) ? TF_RANGE_RING : 0),
+		.ended = (o->delay_s > 0 ? RANGE_HELD : 0) | (options_have_ring(o) ? TF_RANGE_RING : 0) |
+			 (o->mode == MODE_PROFILE ? TF_RANGE_PROFILE : 0),
 		.clock = clock,
 	};
 

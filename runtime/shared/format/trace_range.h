@@ -18,6 +18,8 @@ struct tf_range {
 
 /* In `ended`, from 1.11 on: with --ring, trace files and images of processes that have ended are removed. */
 #define TF_RANGE_RING 8u
+/* Likewise, from 1.13 on: --mode=profile. */
+#define TF_RANGE_PROFILE 16u
 
 /* In end_ticks: the range was cancelled. What was recorded from its begin to that of the next range does not count. */
 #define TF_RANGE_CANCELLED (1ull << 63)
@@ -32,7 +34,7 @@ struct tf_range_page {
 	uint32_t mode;	    /* enum tf_range_mode */
 	/* 1: the launcher applies --kill when the last allowed range has ended; 2: Stop is ignored */
 	uint32_t shutdown;
-	/* bit 0: no further range begins; TF_RANGE_RING; the others are private to the writers (range.h) */
+	/* bit 0: no further range begins; TF_RANGE_RING and _PROFILE; the others are private to the writers (range.h) */
 	uint32_t ended;
 	uint32_t clock;	    /* enum tf_clock of ranges[] */
 	uint32_t launcher;  /* PID of the launcher, which receives SIGCHLD when it has to apply --kill; 0: none */
