@@ -43,38 +43,13 @@ static void call_add_cost(struct thread *t, const struct call *e, uint64_t slow)
 		t->page->slow_ticks = slow + (clock_now() - e->end);
 }
 
-/* With --mode=profile each recorded call comes here. True: it was added to its row. False: the image has no trace file,
- * so the call becomes an event. */
-static __attribute__((noinline)) bool call_add_to_profile(const struct call *e, unsigned function, uint64_t backtrace,
-							   const uint64_t *args, unsigned count)
-{
-	struct thread *t = &thread_self;
-	uint32_t stack = 0;
-
-	if (!process.profile || (!thread_is_in_file(t) && t->page != t->apart))
-		return false;
-	if (__builtin_expect(e->end - e->start >= backtrace, 0) && (int64_t)(e->end - e->start) > 0) {
-		uint64_t slow = call_cost(t);
-
-		stack = stack_take(t, e->frame);
-		call_add_cost(t, e, slow);
-	}
-	profile_call(t, function, e->end - e->start, stack, args, count);
-	return true;
-}
-
-void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace, const uint64_t *args,
-			unsigned count)
+static __attribute__((noinline)) void call_record_event(const struct call *e, unsigned function, uint64_t backtrace,
+							const uint64_t *args, unsigned count)
 {
 	struct thread *t = &thread_self;
 	uint64_t slots[3 + EVENT_ARGS], duration = e->end - e->start, slow = call_cost(t);
 	unsigned n = 1;
 
-	if (__builtin_expect(process_options.mode == MODE_PROFILE, 0)) {
-		backtrace = process_profile_backtrace[process_functions->list[function].group != TF_GROUP_OSRT];
-		if (call_add_to_profile(e, function, backtrace, args, count))
-			return;
-	}
 	if ((int64_t)duration < 0)
 		duration = 0; /* the clocks of two CPUs may differ by a few ticks */
 	if (__builtin_expect(duration >= TF_DURATION_LONG, 0))
@@ -96,6 +71,38 @@ void call_record_slowly(const struct call *e, unsigned function, uint64_t backtr
 		slow_down_call(t, function, slots, n);
 	else
 		call_add_cost(t, e, slow);
+}
+
+/* With --mode=profile each recorded call comes here, and is added to its row. An image without a trace file has no rows:
+ * the call becomes an event. */
+static __attribute__((noinline)) void call_add_to_profile(const struct call *e, unsigned function, const uint64_t *args,
+							   unsigned count)
+{
+	struct thread *t = &thread_self;
+	uint64_t backtrace = process_profile_backtrace[process_functions->list[function].group != TF_GROUP_OSRT];
+	uint32_t stack = 0;
+
+	if (!process.profile || (!thread_is_in_file(t) && t->page != t->apart)) {
+		call_record_event(e, function, backtrace, args, count);
+		return;
+	}
+	if (__builtin_expect(e->end - e->start >= backtrace, 0) && (int64_t)(e->end - e->start) > 0) {
+		uint64_t slow = call_cost(t);
+
+		stack = stack_take(t, e->frame);
+		call_add_cost(t, e, slow);
+	}
+	profile_call(t, function, e->end - e->start, stack, args, count);
+}
+
+/* It only branches, so that neither case uses the stack of the other. */
+void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace, const uint64_t *args,
+			unsigned count)
+{
+	if (__builtin_expect(process_options.mode == MODE_PROFILE, 0))
+		call_add_to_profile(e, function, args, count);
+	else
+		call_record_event(e, function, backtrace, args, count);
 }
 
 void call_record_words(const struct call *e, unsigned function, int error, uint64_t first, uint64_t second)

@@ -4,6 +4,7 @@
 #define PILLION_HOOK_RECORD_H
 
 #include "preload/hook/hook.h"
+#include "runtime/recorder/record/profile_state.h"
 #include "runtime/shared/format/trace_flags.h"
 
 /* ---- errors ---- */
@@ -463,9 +464,9 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_SHORT_OPENED(path) (void)0
 #define HOOK_RECORD_OPENED(path)                                                                                       \
 	do {                                                                                                           \
-		HOOK_RECORD_NEW;                                                                                       \
-		if (HOOK_NEW_FD >= 0)                                                                                  \
+		if (HOOK_NEW_FD >= 0) /* before a row of --mode=profile refers to it */                                \
 			descriptor_describe_path(HOOK_NEW_FD, event_.end, (path));                                     \
+		HOOK_RECORD_NEW;                                                                                       \
 	} while (0)
 #define HOOK_BEFORE_REOPENED(stream, path)                                                                             \
 	if (stream)                                                                                                    \
@@ -475,9 +476,9 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_SHORT_REOPENED(stream, path) (void)0
 #define HOOK_RECORD_REOPENED(stream, path)                                                                             \
 	do {                                                                                                           \
-		HOOK_RECORD_NEW;                                                                                       \
 		if (HOOK_NEW_FD >= 0 && (path))                                                                        \
 			descriptor_describe_path(HOOK_NEW_FD, event_.end, (path));                                     \
+		HOOK_RECORD_NEW;                                                                                       \
 	} while (0)
 #define HOOK_BEFORE_PAIR(pair)
 #define HOOK_AFTER_PAIR(pair)                                                                                          \
@@ -495,10 +496,13 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
  * refers to something else after the call */
 #define HOOK_BEFORE_CLOSED(fd)                                                                                         \
 	int closed_ = (fd);                                                                                            \
+	const uint64_t file_ = profile_closed_word(closed_);                                                           \
+                                                                                                                       \
 	descriptor_invalidate(closed_)
 #define HOOK_AFTER_CLOSED(fd)
 #define HOOK_SHORT_CLOSED(fd) (void)0
-#define HOOK_RECORD_CLOSED(fd) HOOK_RECORD_ARG(hook_fd_arg(closed_, (int64_t)result))
+#define HOOK_RECORD_CLOSED(fd)                                                                                         \
+	call_record_words(&event_, HOOK_CURRENT, 0, hook_fd_arg(closed_, (int64_t)result), file_)
 #define HOOK_BEFORE_CLOSED_STREAM(stream)                                                                              \
 	const struct stream_closing closing_ = stream_closing_before(stream);                                          \
 	HOOK_BEFORE_CLOSED(hook_stream_fd(stream))
@@ -507,7 +511,8 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 	if (__builtin_expect(closing_.pending && result != -1, 0))                                                     \
 	traffic_count_slowly(HOOK_inner_write, closed_, closing_.state, event_.start, 0, (int64_t)closing_.pending)
 #define HOOK_RECORD_CLOSED_STREAM(stream)                                                                              \
-	HOOK_RECORD_ARG(hook_fd_arg(closed_, result == -1 ? -1 : (int64_t)closing_.pending))
+	call_record_words(&event_, HOOK_CURRENT, 0,                                                                    \
+			  hook_fd_arg(closed_, result == -1 ? -1 : (int64_t)closing_.pending), file_)
 #define HOOK_BEFORE_CHANGED(fd)
 #define HOOK_AFTER_CHANGED(fd) descriptor_invalidate(fd)
 #define HOOK_SHORT_CHANGED(fd) (void)0

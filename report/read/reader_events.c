@@ -132,6 +132,8 @@ static void take_sum(struct thread_part *p, const struct event *e)
 
 	p->written_bytes += TF_SUM_NUMBERS * TF_SLOT;
 	facts->kinds |= 1u << TF_SUM;
+	if (e->text & TF_SUM_IS_SHORT)
+		return; /* as the counters by function */
 	for (uint32_t i = 0; i < e->args_count; i++)
 		facts->args |= 1u << tf_arg_kind(e->args[i]);
 	facts->summed_other += e->text & TF_SUM_IS_OTHER ? sum.count : 0;

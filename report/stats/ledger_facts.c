@@ -187,7 +187,8 @@ static void image_counts(const struct usages *usages, const struct image *image,
 
 void ledger_add_image(const struct usages *usages, const struct image *image, struct ledger_facts *f)
 {
-	const uint64_t below = f->counts[LEDGER_BELOW], recorded = f->counts[LEDGER_RECORDED], slow_ns = f->slow_ns;
+	const uint64_t below = f->counts[LEDGER_BELOW], recorded = f->counts[LEDGER_RECORDED],
+		       summed = f->counts[LEDGER_SUMMED], slow_ns = f->slow_ns;
 	struct own_counts counts = {0};
 
 	image_counts(usages, image, f);
@@ -197,6 +198,7 @@ void ledger_add_image(const struct usages *usages, const struct image *image, st
 		counts.signals = count_signals(image->trace);
 	}
 	counts.recorded = f->counts[LEDGER_RECORDED] - recorded;
+	counts.summed = f->counts[LEDGER_SUMMED] - summed;
 	if (image->via != TF_VIA_OBSERVED)
 		counts.threads = image->trace && image->trace->thread_count ? image->trace->thread_count : 1;
 	counts.slow_ns = slow_within(usages, image, f->slow_ns - slow_ns);

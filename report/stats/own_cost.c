@@ -11,6 +11,8 @@ enum { PAGES_OF_EXEC = 110, PAGES_OF_FORK = 45, PAGES_OF_THREAD = 1 };
  * whose wrappers count nothing: LOCKS_OF_SIGNAL short calls. Both found by experiment. */
 #define CALL_FACTOR 1.1
 #define LOCKS_OF_SIGNAL 0.25
+/* A call that is added to a sum costs more than one that is recorded: docs/decisions/profile-mode.md. */
+#define SUM_FACTOR 1.4
 /* What neither measurement knows: what the program loses of its caches, the loader's work, later CPU clock rates. */
 #define MODEL_ERROR 0.20
 
@@ -32,18 +34,20 @@ void own_cost_add(const struct model *m, const struct image *image, const struct
 	const struct run_record *run = run_of(m, image);
 
 	sum->short_calls += counts->short_calls;
-	sum->recorded += counts->recorded;
+	sum->recorded += counts->recorded + counts->summed;
+	sum->has_sums |= counts->summed != 0;
 	sum->slow_ns += (double)counts->slow_ns;
 	if (!run || !run->cost.is_known) {
-		sum->is_known &= !counts->short_calls && !counts->recorded;
+		sum->is_known &= !counts->short_calls && !counts->recorded && !counts->summed;
 		return;
 	}
 	sum->short_ns += ns_of(CALL_FACTOR * ((double)counts->short_calls + LOCKS_OF_SIGNAL * (double)counts->signals),
 			       run->cost.short_ps) +
 			 ns_of(CALL_FACTOR * (double)counts->paths, run->cost.path_ps);
-	sum->recorded_ns += ns_of(CALL_FACTOR * (double)counts->recorded, run->cost.recorded_ps);
+	sum->recorded_ns += ns_of(CALL_FACTOR * ((double)counts->recorded + SUM_FACTOR * (double)counts->summed),
+				  run->cost.recorded_ps);
 	sum->error_ns += ns_of((double)counts->short_calls, run->cost.short_error_ps) +
-			 ns_of((double)counts->recorded, run->cost.recorded_error_ps);
+			 ns_of((double)(counts->recorded + counts->summed), run->cost.recorded_error_ps);
 	if (counts->threads)
 		sum->load_ns += ns_of((image->via == TF_VIA_FORK ? PAGES_OF_FORK : PAGES_OF_EXEC) +
 				      (double)(counts->threads - 1) * PAGES_OF_THREAD, run->cost.page_ps);
@@ -76,8 +80,8 @@ void own_cost_detail(const struct own_cost *c, struct buffer *ret)
 		separator = ", ";
 	}
 	if (c->recorded) {
-		buffer_print(ret, "%s%" PRIu64 " events of %.1f ns", separator, c->recorded,
-			     c->recorded_ns / (double)c->recorded);
+		buffer_print(ret, "%s%" PRIu64 " events%s of %.1f ns", separator, c->recorded,
+			     c->has_sums ? " and calls in sums" : "", c->recorded_ns / (double)c->recorded);
 		separator = ", ";
 	}
 	buffer_print(ret, "%s%.3f ms in start, threads, files, stacks and samples", separator, c->slow_ns / 1e6);

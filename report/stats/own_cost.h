@@ -10,12 +10,14 @@ struct own_counts {
 	uint64_t short_calls;
 	uint64_t paths, signals; /* of these, calls that have a path, and those that signal a condition */
 	uint64_t recorded;	     /* events of all kinds */
+	uint64_t summed;	     /* calls in the sums of --mode=profile */
 	uint64_t slow_ns;
 	uint64_t threads; /* 0: without what the loader and the kernel do for an image and its threads */
 };
 
 struct own_cost {
-	uint64_t short_calls, recorded; /* recorded: events of all kinds */
+	uint64_t short_calls, recorded; /* recorded: events of all kinds, and calls in sums */
+	bool has_sums;
 	double short_ns, recorded_ns;	/* of the above; 0 where the cost of a call is not known */
 	double slow_ns;			/* slow paths: start, threads, chunks, files, stacks, samples */
 	double load_ns;			/* outside of our code: mapping the library, and what forks copy of it */

@@ -132,10 +132,11 @@ static void files_visit_sum(struct files_scan *f, const struct event *e)
 	struct event_sum sum = event_sum(e);
 	enum traffic_role role = event_role(f, e->id);
 	enum traffic_kind kind = event_kind(f, e->id);
-	const struct descriptor *d = descriptors_find_id(&f->descriptors, (uint32_t)tf_arg_value(file));
+	const struct descriptor *d = file ? descriptors_find_id(&f->descriptors, (uint32_t)tf_arg_value(file)) : NULL;
 	struct file_sums *r;
 
-	if (!file || !is_wanted(f, d))
+	/* Without a file, the role tells a call on one that is not known from a call that has none. */
+	if (!is_wanted(f, d) || (!file && (role == ROLE_OTHER || event_arg(e, TF_ARG_RESULT))))
 		return;
 	r = files_row(f, d, 0);
 	most_ns = clock_map_duration(f->scan.clock, sum.most);
@@ -174,15 +175,20 @@ static void files_visit_call(struct scan *s, const struct event *e)
 }
 
 /* Sums of calls below the threshold. */
-static void files_add_traffic(struct files_scan *f, const struct traffic *traffic)
+static void files_add_traffic(void *files, const struct traffic *traffic)
 {
+	struct files_scan *f = files;
 	struct scan *s = &f->scan;
-	const struct descriptor *d = descriptors_find_generation(&f->descriptors, traffic->fd, traffic->generation,
-								 traffic->from_ticks);
-	enum traffic_role role = event_role(f, traffic->function);
+	const struct descriptor *d;
+	enum traffic_role role;
 	enum traffic_kind kind;
 	struct file_sums *r;
 
+	if (!traffic->thread || traffic_is_of_path(traffic))
+		return;
+	enter_image(f);
+	d = traffic_descriptor(&f->descriptors, traffic);
+	role = event_role(f, traffic->function);
 	if (!is_wanted(f, d))
 		return;
 	s->thread = traffic->thread;
@@ -196,19 +202,13 @@ static void files_add_traffic(struct files_scan *f, const struct traffic *traffi
 static void files_add_short(struct files_scan *f)
 {
 	const struct model *m = f->scan.context->model;
-	struct traffic traffic;
 
 	for (size_t i = 0; i < m->image_count; i++) {
-		const struct trace *t = m->images[i].trace;
-
+		if (!m->images[i].trace)
+			continue;
 		f->scan.image = &m->images[i];
 		f->scan.clock = &m->machines[m->images[i].machine].clock;
-		for (size_t k = 0; t && k < t->blob_count; k++) {
-			if (!traffic_read(t, k, &traffic) || !traffic.thread || traffic.fd == TF_NO_DESCRIPTOR)
-				continue;
-			enter_image(f);
-			files_add_traffic(f, &traffic);
-		}
+		traffic_each(m->images[i].trace, files_add_traffic, f);
 	}
 }
 
@@ -308,7 +308,8 @@ static int files_report_traffic(const struct report_context *c, struct table *ta
 	struct files_scan *f = mem_alloc(sizeof(*f));
 
 	f->of = of;
-	f->scan = (struct scan){.context = c, .aggregate = &f->keys, .args = 1u << TF_ARG_FD, .more = f};
+	f->scan = (struct scan){.context = c, .aggregate = &f->keys, .args = 1u << TF_ARG_FD | 1u << TF_ARG_FILE,
+				 .more = f};
 	files_columns(f, table);
 	scan_events(&f->scan, files_visit_call);
 	if (!filter_is_set(c->model)) /* sums have no time */

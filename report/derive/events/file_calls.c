@@ -152,10 +152,7 @@ static void visit_event(struct scan *s, const struct event *e)
 
 static void visit_traffic(struct file_calls *f, const struct clock_map *clock, const struct traffic *t)
 {
-	const struct descriptor *d =
-		t->fd == TF_NO_DESCRIPTOR
-			? descriptors_find_directory(&f->descriptors, t->generation)
-			: descriptors_find_generation(&f->descriptors, t->fd, t->generation, t->from_ticks);
+	const struct descriptor *d = traffic_descriptor(&f->descriptors, t);
 	struct file_call call = {
 		.image = f->image,
 		.thread = t->thread,
@@ -168,7 +165,7 @@ static void visit_traffic(struct file_calls *f, const struct clock_map *clock, c
 		return;
 	call.role = (enum traffic_role)f->roles[t->function];
 	call.metadata = (enum file_metadata)f->metadata[t->function];
-	call.failed = t->fd == TF_NO_DESCRIPTOR ? t->bytes : 0;
+	call.failed = traffic_is_of_path(t) ? t->bytes : 0;
 	call.calls = traffic_calls(f->kinds[t->function], t->calls);
 	if (call.role == ROLE_READ || call.role == ROLE_WRITE) {
 		call.bytes = t->bytes;
@@ -179,15 +176,39 @@ static void visit_traffic(struct file_calls *f, const struct clock_map *clock, c
 }
 
 struct sums {
-	struct map calls, ticks; /* thread, function -> what visit_traffic had */
+	struct file_calls *calls;
+	const struct clock_map *clock;
+	struct map count, ticks; /* thread, function -> what visit_traffic had, and visit_counters has not yet */
 };
+
+/* The sums of --mode=profile are of all threads. */
+static uint32_t thread_of(const struct trace *t, uint32_t number)
+{
+	return t->header.mode == TF_MODE_PROFILE ? 0 : number;
+}
+
+static void add_traffic(void *context, const struct traffic *t)
+{
+	struct sums *s = context;
+	uint32_t thread;
+
+	if (!t->thread)
+		return;
+	thread = thread_of(s->calls->image->trace, t->thread->number);
+	visit_traffic(s->calls, s->clock, t);
+	*map_put(&s->count, thread, t->function, NULL) += t->calls;
+	*map_put(&s->ticks, thread, t->function, NULL) += t->ticks;
+}
 
 /* What is left of the value after the sums by descriptor. */
 static uint64_t without(const struct map *m, uint32_t thread, uint32_t function, uint64_t value)
 {
-	const uint64_t *part = map_find(m, thread, function);
+	uint64_t *part = map_find(m, thread, function), taken = part && *part < value ? *part : value;
 
-	return !part ? value : value > *part ? value - *part : 0;
+	if (!part)
+		return value;
+	*part -= taken;
+	return value - taken;
 }
 
 /* Calls that ask for metadata of a path are counted by function alone. */
@@ -204,9 +225,10 @@ static void visit_counters(struct file_calls *f, const struct clock_map *clock, 
 			continue;
 		call.role = (enum traffic_role)f->roles[c->function];
 		call.metadata = (enum file_metadata)f->metadata[c->function];
-		call.calls = without(&sums->calls, thread->number, c->function, c->sum.calls);
+		call.calls = without(&sums->count, thread_of(t, thread->number), c->function, c->sum.calls);
 		call.ns = clock_map_duration(clock,
-					     without(&sums->ticks, thread->number, c->function, c->sum.ticks));
+					     without(&sums->ticks, thread_of(t, thread->number), c->function,
+						     c->sum.ticks));
 		if (call.calls)
 			f->visit(f, &call);
 	}
@@ -215,19 +237,12 @@ static void visit_counters(struct file_calls *f, const struct clock_map *clock, 
 static void visit_sums(struct file_calls *f, const struct clock_map *clock)
 {
 	const struct trace *t = f->image->trace;
-	struct sums sums = {0};
-	struct traffic traffic;
+	struct sums sums = {.calls = f, .clock = clock};
 
-	for (size_t i = 0; i < t->blob_count; i++) {
-		if (!traffic_read(t, i, &traffic) || !traffic.thread)
-			continue;
-		visit_traffic(f, clock, &traffic);
-		*map_put(&sums.calls, traffic.thread->number, traffic.function, NULL) += traffic.calls;
-		*map_put(&sums.ticks, traffic.thread->number, traffic.function, NULL) += traffic.ticks;
-	}
+	traffic_each(t, add_traffic, &sums);
 	for (size_t k = 0; k < t->thread_count; k++)
 		visit_counters(f, clock, &t->threads[k], &sums);
-	map_done(&sums.calls);
+	map_done(&sums.count);
 	map_done(&sums.ticks);
 }
 

@@ -118,7 +118,7 @@ uint32_t scan_row_of(struct scan *s, uint64_t start_ticks, uint64_t what, scan_k
 /* A call, or the sum of calls of --mode=profile. */
 static inline bool scan_is_call(const struct event *e)
 {
-	return e->kind == TF_CALL || (e->kind == TF_SUM && !(e->text & TF_SUM_IS_SAMPLE));
+	return e->kind == TF_CALL || (e->kind == TF_SUM && !(e->text & (TF_SUM_IS_SAMPLE | TF_SUM_IS_SHORT)));
 }
 
 /* Adds the time of a call, or of those of a sum. */

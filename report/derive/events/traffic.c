@@ -141,6 +141,49 @@ bool traffic_read(const struct trace *t, size_t i, struct traffic *ret)
 	return true;
 }
 
+static void traffic_each_sum(const struct trace *t, const struct trace_thread *thread,
+			     void (*visit)(void *context, const struct traffic *traffic), void *context)
+{
+	struct cursor cursor;
+	struct event e;
+
+	cursor_init(&cursor, t, thread);
+	while (cursor_next(&cursor, &e)) {
+		struct traffic traffic = {.thread = thread, .is_of_file = true, .fd = TF_NO_DESCRIPTOR};
+		const uint64_t *numbers = e.sum;
+
+		if (e.kind != TF_SUM || !(e.text & TF_SUM_IS_SHORT))
+			continue;
+		traffic.function = e.id;
+		traffic.file = e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_FILE)) : 0;
+		traffic.calls = __atomic_load_n(&numbers[TF_TRAFFIC_CALLS], __ATOMIC_RELAXED) >> 8;
+		traffic.ticks = __atomic_load_n(&numbers[TF_TRAFFIC_TICKS], __ATOMIC_RELAXED) >> 8;
+		traffic.bytes = __atomic_load_n(&numbers[TF_TRAFFIC_BYTES], __ATOMIC_RELAXED) >> 8;
+		visit(context, &traffic);
+	}
+}
+
+void traffic_each(const struct trace *t, void (*visit)(void *context, const struct traffic *traffic), void *context)
+{
+	struct traffic traffic;
+
+	for (size_t i = 0; i < t->blob_count; i++)
+		if (traffic_read(t, i, &traffic))
+			visit(context, &traffic);
+	for (size_t i = 0; i < t->thread_count; i++)
+		if (t->threads[i].kinds & 1u << TF_SUM)
+			traffic_each_sum(t, &t->threads[i], visit, context);
+}
+
+const struct descriptor *traffic_descriptor(const struct descriptors *d, const struct traffic *traffic)
+{
+	if (traffic->is_of_file)
+		return traffic->file ? descriptors_find_id(d, traffic->file) : NULL;
+	if (traffic->fd == TF_NO_DESCRIPTOR)
+		return descriptors_find_directory(d, traffic->generation);
+	return descriptors_find_generation(d, traffic->fd, traffic->generation, traffic->from_ticks);
+}
+
 static bool traffic_is_counted(const struct trace *t, uint32_t function)
 {
 	const struct function *f = trace_function(t, function);
@@ -149,27 +192,35 @@ static bool traffic_is_counted(const struct trace *t, uint32_t function)
 	return (role == ROLE_READ || role == ROLE_WRITE) && traffic_kind(f->name) != TRAFFIC_INNER;
 }
 
+struct traffic_count {
+	const struct trace *trace;
+	uint64_t counted, paths;
+};
+
+static void count_traffic(void *context, const struct traffic *traffic)
+{
+	struct traffic_count *c = context;
+
+	c->counted += traffic_is_counted(c->trace, traffic->function) ? traffic->calls : 0;
+	c->paths += traffic_is_of_path(traffic) ? traffic->calls : 0;
+}
+
 uint64_t traffic_uncounted(const struct trace *t)
 {
-	uint64_t all = 0, counted = 0;
-	struct traffic traffic;
+	struct traffic_count c = {.trace = t};
+	uint64_t all = 0;
 
 	for (size_t i = 0; i < t->counter_count; i++)
 		if (traffic_is_counted(t, t->counters[i].function))
 			all += t->counters[i].sum.calls;
-	for (size_t i = 0; i < t->blob_count; i++)
-		if (traffic_read(t, i, &traffic) && traffic_is_counted(t, traffic.function))
-			counted += traffic.calls;
-	return all > counted ? all - counted : 0;
+	traffic_each(t, count_traffic, &c);
+	return all > c.counted ? all - c.counted : 0;
 }
 
 uint64_t traffic_paths(const struct trace *t)
 {
-	uint64_t calls = 0;
-	struct traffic traffic;
+	struct traffic_count c = {.trace = t};
 
-	for (size_t i = 0; i < t->blob_count; i++)
-		if (traffic_read(t, i, &traffic) && traffic.fd == TF_NO_DESCRIPTOR)
-			calls += traffic.calls;
-	return calls;
+	traffic_each(t, count_traffic, &c);
+	return c.paths;
 }

@@ -42,12 +42,26 @@ static inline uint64_t traffic_calls(enum traffic_kind kind, uint64_t calls)
 struct traffic {
 	const struct trace_thread *thread; /* NULL: unknown */
 	uint32_t function;
+	bool is_of_file; /* --mode=profile: fd and generation are not known, but the id of the description is */
+	uint32_t file;	 /* then: 0: the file is not known */
 	uint16_t fd, generation;
 	uint64_t from_ticks, calls, ticks, bytes;
 };
 
+/* The calls have the number of a directory instead of a descriptor. */
+static inline bool traffic_is_of_path(const struct traffic *t)
+{
+	return t->fd == TF_NO_DESCRIPTOR && !t->is_of_file;
+}
+
 /* False: blob `i` of the trace is something else. */
 bool traffic_read(const struct trace *t, size_t i, struct traffic *ret);
+
+/* Visits all of a trace. In --mode=profile their thread is the first one. */
+void traffic_each(const struct trace *t, void (*visit)(void *context, const struct traffic *traffic), void *context);
+
+/* What the calls used; NULL: not known. */
+const struct descriptor *traffic_descriptor(const struct descriptors *d, const struct traffic *traffic);
 
 /* Short calls that read or write of an image, without those for which a struct traffic exists. */
 uint64_t traffic_uncounted(const struct trace *t);

@@ -67,6 +67,8 @@ static void read_calls(struct io_reading *r, const struct trace *t, const struct
 		uint64_t arg = e.kind == TF_CALL && e.args_count ? event_arg(&e, TF_ARG_FD) : 0, many;
 		int64_t result = (int32_t)(tf_arg_value(arg) >> 16);
 
+		if (e.kind == TF_SUM && scan_is_call(&e))
+			io_add(r, moves_of(r, t, e.id), event_sum(&e).bytes);
 		if (!arg || moves_of(r, t, e.id) == MOVES_NOTHING)
 			continue;
 		many = tf_arg_value(event_arg(&e, TF_ARG_BYTES));
@@ -74,17 +76,38 @@ static void read_calls(struct io_reading *r, const struct trace *t, const struct
 	}
 }
 
+struct image_reading {
+	struct io_reading *reading;
+	const struct trace *trace;
+};
+
+static void add_traffic(void *context, const struct traffic *traffic)
+{
+	struct image_reading *i = context;
+
+	if (traffic->thread && !traffic_is_of_path(traffic) && is_included(i->reading, traffic->thread))
+		io_add(i->reading, moves_of(i->reading, i->trace, traffic->function), traffic->bytes);
+}
+
 static void read_image(struct io_reading *r, const struct trace *t)
 {
-	struct traffic traffic;
+	struct image_reading image = {r, t};
 
 	for (size_t i = 0; i < t->thread_count; i++)
-		if (t->threads[i].args & 1u << TF_ARG_FD && is_included(r, &t->threads[i]))
+		if ((t->threads[i].args & 1u << TF_ARG_FD || t->threads[i].kinds & 1u << TF_SUM) &&
+		    is_included(r, &t->threads[i]))
 			read_calls(r, t, &t->threads[i]);
-	for (size_t i = 0; i < t->blob_count; i++)
-		if (traffic_read(t, i, &traffic) && traffic.thread && traffic.fd != TF_NO_DESCRIPTOR &&
-		    is_included(r, traffic.thread))
-			io_add(r, moves_of(r, t, traffic.function), traffic.bytes);
+	traffic_each(t, add_traffic, &image);
+}
+
+/* Sums of --mode=profile are those of all threads, also of those that have ended. */
+static bool is_comparable(const struct trace *t, bool of_living)
+{
+	bool has_ended = false;
+
+	for (size_t i = 0; i < t->thread_count; i++)
+		has_ended |= t->threads[i].page && t->threads[i].page->end_ticks;
+	return !(t->header.mode == TF_MODE_PROFILE && of_living && has_ended);
 }
 
 /* With a capture range, calls outside of it are not recorded. */
@@ -113,7 +136,8 @@ struct io_account *io_accounts(const struct report_context *c)
 		if (image->via == TF_VIA_OBSERVED || !is_whole(m, image))
 			continue;
 		/* One that was killed may have values from an exec that failed. */
-		if (!image->trace || image->end == TF_END_NONE || !of.ticks || of.read_bytes == TF_USAGE_UNKNOWN) {
+		if (!image->trace || image->end == TF_END_NONE || !of.ticks || of.read_bytes == TF_USAGE_UNKNOWN ||
+		    !is_comparable(image->trace, of.is_of_living)) {
 			r.account->unknown++;
 			continue;
 		}

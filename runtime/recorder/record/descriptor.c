@@ -7,7 +7,7 @@
 #include <sys/un.h>
 
 #include "runtime/recorder/record/event.h"
-#include "runtime/recorder/record/profile.h"
+#include "runtime/recorder/record/profile_state.h"
 #include "runtime/recorder/record/spare_stack.h"
 #include "runtime/shared/base/text.h"
 #include "runtime/shared/common/sys.h"
@@ -31,49 +31,62 @@ struct description {
 
 /* ---- the blob ---- */
 
-/* With --mode=profile, a text is written once, and rows refer to it. */
-static __attribute__((noinline, cold)) void description_intern(const struct description *t, unsigned kind,
-								 const char *text, size_t size)
-{
-	struct tf_descriptor head = {.fd = TF_NO_DESCRIPTOR, .kind = (uint16_t)kind};
-	uint16_t state = t->state;
-	bool is_new;
-	uint32_t id;
-
-	/* A call that has closed it asks as well, and belongs to what it was before. */
-	if (t->is_borrowed || kind == TF_DESCRIPTOR_UNKNOWN ||
-	    !intern_add(&process.interned, intern_hash(TF_BLOB_DESCRIPTOR << 8 | kind, text, size), &id, &is_new))
-		return;
-	if (is_new)
-		event_blob_of_two(TF_BLOB_DESCRIPTOR, id, &head, sizeof(head), text, size);
-	profile_describe(t->fd, id);
-	__atomic_compare_exchange_n(&process.descriptors[t->fd], &state, t->state | 1, false, __ATOMIC_RELAXED,
-				    __ATOMIC_RELAXED);
-}
-
-/* The state is set after the blob is written, because a handler may leave by longjmp in between. */
-static void description_write(const struct description *t, unsigned kind, const char *text, size_t size)
+static bool description_write_one(const struct description *t, unsigned kind, const char *text, size_t size)
 {
 	struct tf_descriptor head = {.from_ticks = t->from_ticks, .fd = (uint16_t)t->fd, .kind = (uint16_t)kind,
 				     .generation = descriptor_generation(t->state)};
+
+	return event_blob_of_two(TF_BLOB_DESCRIPTOR,
+				 1 + __atomic_fetch_add(&process.descriptor_texts, 1, __ATOMIC_RELAXED), &head,
+				 sizeof(head), text, size);
+}
+
+static void description_set_known(const struct description *t)
+{
 	uint32_t last = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
 	uint16_t state = t->state;
 
-	size = size < ROOM ? size : ROOM;
-	if (process.profile) {
-		description_intern(t, kind, text, size);
-		return;
-	}
-	if (!event_blob_of_two(TF_BLOB_DESCRIPTOR,
-			       1 + __atomic_fetch_add(&process.descriptor_texts, 1, __ATOMIC_RELAXED), &head,
-			       sizeof(head), text, size))
-		return;
 	while (last < (uint32_t)t->fd && !__atomic_compare_exchange_n(&process.descriptor_last, &last, (uint32_t)t->fd,
 								      false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 	if (!t->is_borrowed)
 		__atomic_compare_exchange_n(&process.descriptors[t->fd], &state, t->state | 1, false, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED);
+}
+
+/* With --mode=profile, a text is written once, and rows refer to it. */
+static __attribute__((noinline, cold)) void description_intern(const struct description *t, unsigned kind,
+								 const char *text, size_t size)
+{
+	struct tf_descriptor head = {.fd = TF_NO_DESCRIPTOR, .kind = (uint16_t)kind};
+	uint64_t key = intern_hash(TF_BLOB_DESCRIPTOR << 8 | kind, text, size);
+	bool is_new = false;
+	uint32_t id = 0;
+
+	/* A call that has closed it asks as well, and belongs to what it was before. */
+	if (t->is_borrowed || kind == TF_DESCRIPTOR_UNKNOWN)
+		return;
+	if (profile_is_full())
+		id = intern_find(&process.interned, key);
+	else if (!intern_add(&process.interned, key, &id, &is_new))
+		return;
+	if (is_new)
+		event_blob_of_two(TF_BLOB_DESCRIPTOR, id, &head, sizeof(head), text, size);
+	if (profile_follows(t->fd, descriptor_generation(t->state), t->from_ticks))
+		description_write_one(t, kind, text, size);
+	profile_describe(t->fd, descriptor_generation(t->state), id);
+	description_set_known(t);
+}
+
+/* The state is set after the blob is written, because a handler may leave by longjmp in between. If the blob makes the
+ * trace file of --mode=profile, the next call describes the descriptor once more, for rows. */
+static void description_write(const struct description *t, unsigned kind, const char *text, size_t size)
+{
+	size = size < ROOM ? size : ROOM;
+	if (__builtin_expect(process.profile != NULL, 0))
+		description_intern(t, kind, text, size);
+	else if (description_write_one(t, kind, text, size) && !process.profile)
+		description_set_known(t);
 }
 
 /* False: described already, or must not be described, or not now: without room, each call would try again. */
@@ -90,13 +103,13 @@ static bool description_begin(struct description *t, int fd, uint64_t from_ticks
 
 /* ---- sockets ---- */
 
-static void address_add_port(struct text *t, uint16_t port)
+static __attribute__((cold)) void address_add_port(struct text *t, uint16_t port)
 {
 	text_char(t, ':');
 	text_number(t, ntohs(port));
 }
 
-static void address_add_ipv4(struct text *t, const uint8_t *a)
+static __attribute__((cold)) void address_add_ipv4(struct text *t, const uint8_t *a)
 {
 	for (int i = 0; i < 4; i++) {
 		if (i)
@@ -106,7 +119,7 @@ static void address_add_ipv4(struct text *t, const uint8_t *a)
 }
 
 /* In the form of RFC 5952: the longest run of zeros is omitted. */
-static void address_add_ipv6(struct text *t, const uint8_t *a)
+static __attribute__((cold)) void address_add_ipv6(struct text *t, const uint8_t *a)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	int best = 8, longest = 1;
@@ -135,7 +148,7 @@ static void address_add_ipv6(struct text *t, const uint8_t *a)
 	}
 }
 
-static bool address_add_unix(struct text *t, const struct sockaddr_un *a, socklen_t size)
+static __attribute__((cold)) bool address_add_unix(struct text *t, const struct sockaddr_un *a, socklen_t size)
 {
 	size_t length =
 	    size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
@@ -161,7 +174,7 @@ static int socket_option(int fd, int name)
 }
 
 /* False: the address has no name. */
-static bool address_add(struct text *t, int fd, const union address *a, socklen_t size)
+static __attribute__((cold)) bool address_add(struct text *t, int fd, const union address *a, socklen_t size)
 {
 	if (a->any.sa_family == AF_UNIX)
 		return address_add_unix(t, &a->un, size);

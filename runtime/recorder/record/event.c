@@ -3,6 +3,7 @@
 #include "runtime/recorder/record/event.h"
 
 #include "runtime/recorder/record/blob.h"
+#include "runtime/recorder/record/profile_state.h"
 #include "runtime/recorder/record/ring_blob.h"
 
 /* Allocates `count` slots. *far: one more slot precedes them, for a TIME slot, because the reader could not derive
@@ -146,6 +147,8 @@ uint32_t event_intern(unsigned blob, const void *bytes, size_t size)
 	uint32_t id;
 	bool is_new;
 
+	if (profile_is_full())
+		return intern_find(&process.interned, key);
 	if (!(ring_keeps(blob) ? intern_add(&process.interned, key, &id, &is_new)
 			       : definition_add(key, &id, &is_new)))
 		return 0;

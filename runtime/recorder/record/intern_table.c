@@ -122,6 +122,14 @@ bool intern_set(struct intern_table *t, uint64_t key, uint64_t value)
 	return e;
 }
 
+void intern_release(struct intern_table *t)
+{
+	for (int level = 0; level < INTERN_LEVELS; level++)
+		if (t->level[level])
+			sys_munmap(t->level[level], intern_level_size(level) * sizeof(struct intern_entry));
+	*t = (struct intern_table){0};
+}
+
 /* Four independent lanes, because the multiplications then overlap. */
 uint64_t intern_hash(uint64_t seed, const void *bytes, uint64_t size)
 {

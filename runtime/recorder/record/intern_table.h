@@ -55,6 +55,9 @@ bool intern_each(struct intern_table *t, bool (*visit)(struct intern_entry *e));
 /* Sets the value of `key`. False: out of memory. */
 bool intern_set(struct intern_table *t, uint64_t key, uint64_t value);
 
+/* Unmaps the memory of a table that nothing uses any more. */
+__attribute__((cold)) void intern_release(struct intern_table *t);
+
 /* Hashes bytes to a key, never 0. With 64 bits, one in 2^32 tables of 65,000 different texts has a collision. */
 uint64_t intern_hash(uint64_t seed, const void *bytes, uint64_t size);
 

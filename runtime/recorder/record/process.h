@@ -64,6 +64,7 @@ struct process_state {
 	uint32_t growing;    /* lock of file_end, file_size and the areas */
 	struct record_ring *ring;   /* see ring.h; NULL: all is kept */
 	struct record_profile *profile; /* see profile.h; NULL: events are recorded */
+	uint32_t profile_full;
 	uint32_t ring_writing; /* lock of ring_blob.c */
 	/* identifies the set of definitions that ids refer to: the generation, and with --ring the turn above it */
 	uint64_t defined_in;

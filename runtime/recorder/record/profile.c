@@ -6,25 +6,11 @@
 #include "runtime/recorder/record/descriptor.h"
 #include "runtime/recorder/record/file.h"
 #include "runtime/recorder/record/intern_table.h"
-#include "runtime/shared/common/clock.h"
+#include "runtime/recorder/record/profile_state.h"
 #include "runtime/shared/common/sys.h"
 
-/* ROWS_MOST: bytes of rows; FILE_MOST: of the trace file with them. OWNERS: threads with rows of their own. RESERVE: room
- * of the last chunk that only rows "other" take. */
-enum { FILE_MOST = 2000000, ROWS_MOST = 1 << 20, CHUNK = 65536, RESERVE = 16384, OWNERS = 64, KEPT_ARGS = 4 };
-
-struct record_profile {
-	uint32_t writing;      /* lock of the next four */
-	bool is_full;
-	struct tf_chunk *chunk;
-	uint64_t next;
-	uint64_t left;	       /* bytes of further chunks of rows; also under process.growing */
-	struct intern_table rows;		 /* key -> address of the numbers of the row */
-	uint32_t files[PROCESS_DESCRIPTORS]; /* descriptor -> id of the TF_BLOB_DESCRIPTOR of what it refers to */
-};
-
-/* A forked child uses that of its parent, emptied. */
-static struct record_profile *mapped;
+/* OWNERS: threads with rows of their own. RESERVE: room of the last chunk that only rows "other" take. */
+enum { CHUNK = 65536, RESERVE = 16384, OWNERS = 64, KEPT_ARGS = 4 };
 
 struct key {
 	uint64_t head; /* the row's first slot */
@@ -32,51 +18,6 @@ struct key {
 	unsigned count;
 	uint64_t bytes; /* of this call */
 };
-
-/* Those of which events in the place of the image have descriptions are described again, for rows. */
-static void profile_forget_descriptors(void)
-{
-	uint32_t last = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
-
-	for (uint32_t i = 0; i <= last && i < PROCESS_DESCRIPTORS; i++) {
-		uint16_t state = __atomic_load_n(&process.descriptors[i], __ATOMIC_RELAXED);
-
-		if (state & 1)
-			__atomic_compare_exchange_n(&process.descriptors[i], &state, state & ~1, false,
-						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	}
-}
-
-void profile_begin(struct tf_header *header)
-{
-	struct record_profile *p = mapped;
-
-	if (process_options.mode != MODE_PROFILE)
-		return;
-	if (p)
-		sys_munmap(p, sizeof(*p));
-	p = mapped = sys_mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			      -1, 0);
-	if (!p)
-		return;
-	p->left = ROWS_MOST;
-	profile_forget_descriptors();
-	header->mode = TF_MODE_PROFILE;
-	__atomic_store_n(&process.profile, p, __ATOMIC_RELEASE);
-}
-
-bool profile_refuses(uint64_t size)
-{
-	const struct record_profile *p = process.profile;
-
-	return p && process.file_end + size + p->left > FILE_MOST;
-}
-
-void profile_describe(int fd, uint32_t id)
-{
-	if ((unsigned)fd < PROCESS_DESCRIPTORS)
-		__atomic_store_n(&process.profile->files[fd], id, __ATOMIC_RELAXED);
-}
 
 /* ---- keys ---- */
 
@@ -92,7 +33,7 @@ static void key_add(struct key *k, unsigned kind, uint64_t value)
 }
 
 /* The descriptor that a call has used or made, and its error or its bytes. */
-static void key_add_descriptor(struct key *k, uint64_t value)
+static void key_add_descriptor(struct key *k, uint64_t value, bool is_closed)
 {
 	int32_t result = (int32_t)(value >> 16);
 	uint32_t fd = value & TF_NO_DESCRIPTOR, file;
@@ -103,9 +44,11 @@ static void key_add_descriptor(struct key *k, uint64_t value)
 		fd = (uint32_t)result;
 	else
 		k->bytes = (uint32_t)result;
+	if (is_closed)
+		return;
 	if (result >= 0 && __builtin_expect(!descriptor_is_known((int)fd), 0))
-		descriptor_describe((int)fd, 0);
-	file = fd < PROCESS_DESCRIPTORS ? __atomic_load_n(&process.profile->files[fd], __ATOMIC_RELAXED) : 0;
+		descriptor_describe((int)fd, process.profile->begin_ticks);
+	file = profile_file_now(fd);
 	if (file)
 		key_add(k, TF_ARG_FILE, file);
 }
@@ -113,31 +56,31 @@ static void key_add_descriptor(struct key *k, uint64_t value)
 /* What distinguishes rows: not the address of a lock, a stream, a timeout or the number of a device operation. */
 static void key_add_args(struct key *k, const uint64_t *args, unsigned count)
 {
+	bool is_closed = count > 1 && tf_arg_kind(args[1]) == TF_ARG_FILE;
+
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t value = tf_arg_value(args[i]);
 
 		switch (tf_arg_kind(args[i])) {
 		case TF_ARG_FD:
-			key_add_descriptor(k, value);
+			key_add_descriptor(k, value, is_closed);
+			break;
+		case TF_ARG_OPERATION:
+		case TF_ARG_RESULT:
+		case TF_ARG_DIRECTORY:
+		case TF_ARG_FILE:
+			if (value || tf_arg_kind(args[i]) != TF_ARG_FILE)
+				key_add(k, tf_arg_kind(args[i]), value);
 			break;
 		case TF_ARG_BYTES:
 		case TF_ARG_COPY:
 			k->bytes = value;
 			break;
-		case TF_ARG_OPERATION:
-			key_add(k, TF_ARG_OPERATION, value);
-			break;
-		case TF_ARG_RESULT:
-			key_add(k, TF_ARG_RESULT, value);
-			break;
-		case TF_ARG_DIRECTORY:
-			key_add(k, TF_ARG_DIRECTORY, value);
-			break;
 		}
 	}
 }
 
-static uint64_t key_hash(const struct key *k, unsigned owner)
+static uint64_t key_hash(const struct key *k, uint64_t owner)
 {
 	uint64_t hash = intern_fold(k->head, owner);
 
@@ -149,7 +92,7 @@ static uint64_t key_hash(const struct key *k, unsigned owner)
 /* ---- rows ---- */
 
 /* NULL: there is no room. Under p->writing. */
-static uint64_t *row_room(struct record_profile *p, unsigned slots, bool is_other)
+static __attribute__((cold)) uint64_t *row_room(struct record_profile *p, unsigned slots, bool is_other)
 {
 	uint64_t needed = slots * TF_SLOT + (is_other ? 0 : RESERVE), size = file_round(CHUNK);
 	uint64_t *at = (uint64_t *)p->next;
@@ -178,7 +121,7 @@ static uint64_t *row_room(struct record_profile *p, unsigned slots, bool is_othe
 }
 
 /* Returns the address of the numbers of a new row; NULL: there is no room. */
-static uint64_t *row_make(struct record_profile *p, const struct key *k, bool is_other)
+static __attribute__((cold)) uint64_t *row_make(struct record_profile *p, const struct key *k, bool is_other)
 {
 	uint64_t *at = row_room(p, 1 + k->count + TF_SUM_NUMBERS, is_other), *numbers;
 
@@ -189,7 +132,8 @@ static uint64_t *row_make(struct record_profile *p, const struct key *k, bool is
 		at[1 + i] = k->args[i];
 	for (unsigned i = 0; i < TF_SUM_NUMBERS; i++)
 		numbers[i] = TF_DATA;
-	numbers[TF_SUM_LEAST] = TF_DATA | ~0ull << 8;
+	if (!(tf_sum_flags(k->head) & TF_SUM_IS_SHORT))
+		numbers[TF_SUM_LEAST] = TF_DATA | ~0ull << 8;
 	__atomic_store_n(at, k->head, __ATOMIC_RELEASE);
 	return numbers;
 }
@@ -212,7 +156,7 @@ static __attribute__((noinline, cold)) uint64_t *row_add(struct thread *t, const
 	struct thread_guard guard;
 	uint64_t *row;
 
-	if (sys_is_silent && !p->chunk)
+	if ((sys_is_silent && !p->chunk) || (!is_other && __atomic_load_n(&p->is_full, __ATOMIC_RELAXED)))
 		return NULL;
 	thread_guard_enter(t, &guard);
 	sys_lock(&p->writing);
@@ -222,7 +166,7 @@ static __attribute__((noinline, cold)) uint64_t *row_add(struct thread *t, const
 		if (row)
 			intern_set(&p->rows, hash, (uint64_t)row);
 		else
-			p->is_full = true;
+			__atomic_store_n(&p->is_full, true, __ATOMIC_RELAXED);
 	}
 	sys_unlock(&p->writing);
 	thread_guard_leave(t, &guard);
@@ -246,7 +190,8 @@ static double bits_double(uint64_t bits)
 	return number;
 }
 
-/* The numbers have their tag in their lowest byte, so comparisons and sums of shifted values are those of the values. */
+/* The numbers have their tag in their lowest byte, so comparisons and sums of shifted values are
+ * those of the values. */
 static inline __attribute__((always_inline)) void row_count(uint64_t *row, uint64_t value, uint64_t bytes)
 {
 	uint64_t shifted = value << 8 | TF_DATA;
@@ -261,7 +206,7 @@ static inline __attribute__((always_inline)) void row_count(uint64_t *row, uint6
 		row[TF_SUM_MOST] = shifted;
 }
 
-static __attribute__((noinline)) void row_count_shared(uint64_t *row, uint64_t value, uint64_t bytes)
+static __attribute__((noinline, cold)) void row_count_shared(uint64_t *row, uint64_t value, uint64_t bytes)
 {
 	uint64_t shifted = value << 8 | TF_DATA, old = row[TF_SUM_SQUARES];
 
@@ -282,33 +227,31 @@ static __attribute__((noinline)) void row_count_shared(uint64_t *row, uint64_t v
 		;
 }
 
-/* All rows "other" are shared. */
-static __attribute__((noinline, cold)) void row_count_other(struct thread *t, const struct key *k, uint64_t value)
+/* What has no row of its own: such rows are shared. NULL: there is no room for that of the function. */
+static __attribute__((noinline, cold)) uint64_t *row_other(struct thread *t, const struct key *k)
 {
 	const struct key other = {.head = tf_sum(tf_event_id(k->head), TF_SUM_IS_OTHER | tf_sum_flags(k->head), 0)};
 	uint64_t hash = key_hash(&other, OWNERS), *row = row_find(process.profile, hash);
 
-	if (!row)
-		row = row_add(t, &other, hash, true);
-	if (row)
-		row_count_shared(row, value, k->bytes);
-	else
-		thread_lose(t, 1);
+	return row ? row : row_add(t, &other, hash, true);
 }
 
-static inline __attribute__((always_inline)) void profile_add(struct thread *t, const struct key *k, uint64_t value)
+static __attribute__((noinline)) void profile_add(struct thread *t, const struct key *k, uint64_t value)
 {
 	unsigned owner = t->number < OWNERS ? t->number : OWNERS;
 	uint64_t hash = key_hash(k, owner), *row = row_find(process.profile, hash);
 
 	if (__builtin_expect(!row, 0))
 		row = row_add(t, k, hash, false);
-	if (__builtin_expect(!row, 0))
-		row_count_other(t, k, value);
-	else if (__builtin_expect(owner < OWNERS, 1))
+	if (__builtin_expect(row && owner < OWNERS, 1)) {
 		row_count(row, value, k->bytes);
-	else
+		return;
+	}
+	row = row ? row : row_other(t, k);
+	if (row)
 		row_count_shared(row, value, k->bytes);
+	else
+		thread_lose(t, 1);
 }
 
 void profile_call(struct thread *t, unsigned function, uint64_t duration, uint32_t stack, const uint64_t *args,
@@ -323,11 +266,46 @@ void profile_call(struct thread *t, unsigned function, uint64_t duration, uint32
 	profile_add(t, &k, (int64_t)duration < 0 ? 0 : duration);
 }
 
-void profile_sample(struct thread *t, uint64_t us, uint32_t stack)
+void profile_sample(struct thread *t, uint64_t us, uint64_t stack)
 {
-	struct key k = {.head = tf_sum(0, TF_SUM_IS_SAMPLE, 0)};
+	const struct key k = {.head = tf_sum(0, TF_SUM_IS_SAMPLE, 0), .args = {stack}, .count = stack != 0};
 
-	if (stack)
-		key_add(&k, TF_ARG_STACK, stack);
 	profile_add(t, &k, us);
+}
+
+/* ---- calls below the threshold ---- */
+
+static __attribute__((cold)) void short_count_shared(uint64_t *row, const uint64_t *numbers)
+{
+	for (unsigned i = TF_TRAFFIC_CALLS; i <= TF_TRAFFIC_BYTES; i++)
+		__atomic_fetch_add(&row[i], numbers[i] & ~(uint64_t)0xff, __ATOMIC_RELAXED);
+}
+
+void profile_short(struct thread *t, unsigned function, int fd, uint16_t state, const uint64_t *numbers,
+		   uint64_t **entry)
+{
+	struct record_profile *p = process.profile;
+	struct key k = {.head = tf_sum(function, TF_SUM_IS_SHORT, 0)};
+	uint32_t file = profile_file((unsigned)fd, state);
+	bool is_own = t->number < OWNERS;
+	/* A descriptor has a row of its own, because the key in the row is that of one. */
+	uint64_t owner = is_own ? t->number | (uint64_t)(unsigned)(fd + 1) << 32 : OWNERS, hash, *row;
+
+	if (file)
+		key_add(&k, TF_ARG_FILE, file);
+	hash = key_hash(&k, owner);
+	row = row_find(p, hash);
+	if (!row)
+		row = row_add(t, &k, hash, false);
+	if (row && is_own) {
+		for (unsigned i = TF_TRAFFIC_CALLS; i <= TF_TRAFFIC_BYTES; i++)
+			row[i] += numbers[i] & ~(uint64_t)0xff;
+		row[TF_TRAFFIC_KEY] = numbers[TF_TRAFFIC_KEY];
+		*entry = row - 1;
+		return;
+	}
+	*entry = NULL;
+	row = row ? row : row_other(t, &k);
+	if (row)
+		short_count_shared(row, numbers);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --mode=profile: calls are summed in rows of the trace file, one for each function, stack, file or operation, size and
- * error, instead of being recorded one by one. A row (TF_SUM) is updated in place, so it survives the process however it
- * ends. The rows and the trace file are bounded: what has no row of its own is in a row "other" of its function.
+/* --mode=profile: calls are summed in rows of the trace file, one for each function, stack, file or operation, size
+ * and error, instead of being recorded one by one. A row (TF_SUM) is updated in place, so it survives the process
+ * however it ends. The rows and the trace file are bounded: what has no row of its own is in a row "other" of its
+ * function.
  *
  * An image that records so little that it has no trace file records events, see image.h.
  *
@@ -16,20 +17,17 @@
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/thread.h"
 
-/* When the trace file is created. Without --mode=profile, process.profile stays NULL and nothing of this runs. */
-__attribute__((cold)) void profile_begin(struct tf_header *header);
-
 /* Adds a call with these arguments to its row; `stack` 0: none. The thread's page is in the trace file. */
 __attribute__((noinline)) void profile_call(struct thread *t, unsigned function, uint64_t duration, uint32_t stack,
 					    const uint64_t *args, unsigned count);
 
-/* Likewise a sample that stands for `us` of CPU time. */
-__attribute__((noinline)) void profile_sample(struct thread *t, uint64_t us, uint32_t stack);
+/* Likewise a sample that stands for `us` of CPU time. `stack`: a TF_ARG_STACK; 0: none. */
+__attribute__((noinline, cold)) void profile_sample(struct thread *t, uint64_t us, uint64_t stack);
 
-/* The descriptor refers to what this TF_BLOB_DESCRIPTOR describes. */
-__attribute__((cold)) void profile_describe(int fd, uint32_t id);
-
-/* Would `size` more bytes exceed the bound of the trace file? Under process.growing. */
-bool profile_refuses(uint64_t size);
+/* Adds a call below the threshold, as the numbers of a struct tf_traffic, to the row of what its descriptor was in this
+ * state. *entry becomes the address of that row, laid out as the slots of a TF_BLOB_TRAFFIC, to which the thread may
+ * add further calls; NULL: each call comes here. */
+__attribute__((noinline, cold)) void profile_short(struct thread *t, unsigned function, int fd, uint16_t state,
+						   const uint64_t *numbers, uint64_t **entry);
 
 #endif

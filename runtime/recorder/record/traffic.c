@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/recorder/record/profile.h"
 #include "runtime/shared/common/sys.h"
 
 /* PROBES: entries of the table that are searched for a pair. DESCRIBED: after each so many calls, an unknown descriptor
@@ -139,9 +140,16 @@ static bool traffic_begin_in_process(const struct thread *t, unsigned function, 
 	return true;
 }
 
-static void traffic_begin(struct thread *t, unsigned function, unsigned hash, const uint64_t *numbers)
+/* With --mode=profile, a row of its file counts the calls on a descriptor. */
+static bool traffic_has_rows(const struct thread *t, int fd)
 {
-	uint64_t **entry = traffic_find_free(t, hash, false);
+	return __builtin_expect(process.profile != NULL, 0) && fd != TF_NO_DESCRIPTOR && thread_is_in_file(t);
+}
+
+static void traffic_begin(struct thread *t, unsigned function, int fd, uint16_t state, const uint64_t *numbers)
+{
+	unsigned hash = traffic_hash_of(function, fd, descriptor_generation(state));
+	uint64_t **entry = traffic_find_free(t, hash, false), *unused;
 
 	if (!entry && t->traffic != t->traffic_many && thread_is_in_file(t)) {
 		traffic_grow(t);
@@ -149,7 +157,10 @@ static void traffic_begin(struct thread *t, unsigned function, unsigned hash, co
 	}
 	if (!entry)
 		entry = traffic_find_free(t, hash, true);
-	if (entry && (t->number || thread_is_in_file(t) || !traffic_begin_in_process(t, function, numbers, entry)))
+	if (traffic_has_rows(t, fd))
+		profile_short(t, function, fd, state, numbers, entry ? entry : &unused);
+	else if (entry && (t->number || thread_is_in_file(t) || !traffic_begin_in_process(t, function, numbers,
+												   entry)))
 		event_blob_in_place(TF_BLOB_TRAFFIC, t->number, numbers, TF_TRAFFIC_NUMBERS, entry);
 }
 
@@ -220,11 +231,16 @@ void traffic_count_slowly(unsigned function, int fd, uint16_t state, uint64_t st
 	};
 	uint64_t calls;
 
+	/* A row does not tell calls from before the description apart. */
+	if (traffic_has_rows(t, fd) && !(state & 1)) {
+		descriptor_describe(fd, start);
+		state |= 1; /* of the same generation */
+	}
 	traffic_follow_turn(t);
 	calls = traffic_count_known(t, hash, numbers[TF_TRAFFIC_KEY], duration, amount);
 
 	if (!calls)
-		traffic_begin(t, function, hash, numbers);
+		traffic_begin(t, function, fd, state, numbers);
 	else if (!(state & 1) && calls % DESCRIBED == 0 && (thread_is_in_file(t) || calls >= MANY))
 		descriptor_describe(fd, start);
 }

@@ -268,10 +268,10 @@ static void sample_take(const ucontext_t *context)
 		us = LONGEST_US;
 	if (process_gate.groups & *process_gate.recording) {
 		stack = stack_take_at(t, &place);
-		if (process.profile)
-			profile_sample(t, us, (uint32_t)stack);
 		stack = stack ? tf_arg(TF_ARG_STACK, 0, stack) : 0;
-		if (!process.profile)
+		if (__builtin_expect(process.profile != NULL, 0))
+			profile_sample(t, us, stack);
+		else
 			event_instant(TF_SAMPLE, 0, us, &stack, stack != 0);
 		s->cpu_ns += us * MICROSECOND;
 		sampler_check_cost(t, s, cpu_ns);

@@ -223,21 +223,6 @@ enum tf_kind {
 	TF_SUM = 17,
 };
 
-/* SAMPLE: of CPU samples, whose values are us; else of calls, whose values are ticks. OTHER: of those for which there
- * was no room for rows of their own. */
-enum tf_sum_flag { TF_SUM_IS_OTHER = 1, TF_SUM_IS_SAMPLE = 2 };
-
-/* SQUARES: the upper 56 bits of a double. LEAST is all ones if there is none. */
-enum tf_sum_number {
-	TF_SUM_CALLS,
-	TF_SUM_TOTAL,
-	TF_SUM_BYTES,
-	TF_SUM_LEAST,
-	TF_SUM_MOST,
-	TF_SUM_SQUARES,
-	TF_SUM_NUMBERS
-};
-
 /* TF_TENSOR: a block of PyTorch's allocators, with --memory=torch. Its id is the type of the device as c10::DeviceType
  * numbers it, its last 24 bits the number of the device and TF_TENSOR_FREED. Arguments: TF_ARG_VALUE, the address,
  * and TF_ARG_BYTES, which a free of the CPU's does not have. An address of 0 tells that blocks are being recorded. */
@@ -268,16 +253,6 @@ static inline uint64_t tf_event(unsigned kind, unsigned id, uint64_t time, uint6
 static inline unsigned tf_event_id(uint64_t slot) /* function or domain */
 {
 	return slot >> 5 & 0x7ff;
-}
-
-static inline uint64_t tf_sum(unsigned function, unsigned flags, unsigned size_class)
-{
-	return TF_SUM | (uint64_t)(function & 0x7ff) << 5 | (uint64_t)flags << 16 | (uint64_t)size_class << 24;
-}
-
-static inline unsigned tf_sum_flags(uint64_t slot)
-{
-	return slot >> 16 & 0xff;
 }
 
 static inline uint64_t tf_event_time(uint64_t slot) /* 24 bits */
@@ -585,6 +560,7 @@ struct tf_operator_gap {
 #include "runtime/shared/format/trace_lines.h"
 #include "runtime/shared/format/trace_range.h"
 #include "runtime/shared/format/trace_ring.h"
+#include "runtime/shared/format/trace_sum.h"
 #include "runtime/shared/format/trace_usage.h"
 #include "runtime/shared/format/trace_where.h"
 

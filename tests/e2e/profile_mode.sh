@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# --mode=profile: the sums are those of the program and of --mode=trace, and what has none says so.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+# record NAME OPTION... -- COMMAND...
+record() {
+	pillion --mode=profile -o "$@" >"$1.out" 2>"$1.err"
+}
+cells() { # NAME REPORT PATTERN COLUMN...: of the rows that match the pattern, by the titles of columns
+	report stats -q -r "$2" -f csv "$1.pillion" >table 2>err
+	python3 - "${@:3}" <<-'END'
+		import csv, re, sys
+		with open("table", newline="") as f:
+		    rows = [[row[t] for t in sys.argv[2:]] for row in csv.DictReader(f)
+		            if re.search(sys.argv[1], ",".join(row.values()))]
+		print("\n".join(sorted(",".join(row) for row in rows)))
+	END
+}
+total() { # of numbers, one a line
+	awk '{ n += $1 } END { print n + 0 }'
+}
+files() { # NAME: calls, opens, bytes read and written of each file
+	cells "$1" files . Path 'Num Calls' Opens 'Read (bytes)' 'Written (bytes)' | sed 's|^/.*/||'
+}
+of_files() { # TIMES: what files() must print after so many rounds
+	for k in 0 1 2; do
+		printf 'file.%d,%d,%d,%d,%d\n' $k $(($1 * 4)) "$1" $(($1 * 50)) $(($1 * 100 * (k + 1)))
+	done
+}
+counts() { # NAME: of each function, above and below the threshold
+	{
+		cells "$1" osrt_sum . Name 'Num Calls'
+		cells "$1" osrt_short_sum . Name 'Num Calls'
+	} | sed 's/64,/,/' | awk -F, '/^(close|open|pread|write),/ { n[$1] += $2 } END { for (i in n) print i, n[i] }' |
+		sort | tr '\n' ' '
+}
+size() { # NAME: of its largest trace file
+	stat -c %s "$1".pillion/*.trace | sort -n | tail -n 1
+}
+count_of() { # NAME FACT: of the ledger, over all processes
+	cells "$1" ledger "$2" Count | total
+}
+
+# ---- every call above the threshold ----
+ok 'a program runs' record all --osrt-threshold=0 "$targets/summed_files" 1 500
+ok 'the same program runs with --mode=trace' pillion -o trace --osrt-threshold=0 "$targets/summed_files" 1 500
+is "$(files all)" "$(of_files 500)" 'calls, opens and bytes of each file are those of the program'
+is "$(files all)" "$(files trace)" 'and those of --mode=trace'
+is "$(counts all)" 'close 1500 open 1500 pread 1500 write 1500 ' 'calls by function are those of the program'
+is "$(counts all)" "$(counts trace)" 'and those of --mode=trace'
+is "$(cells all files_meta_sum . Directory Opens)" "$(cells trace files_meta_sum . Directory Opens)" \
+	'opens by directory are those of --mode=trace'
+is "$(count_of all '^[0-9]+,[^,]*,lost')" 0 'nothing is lost'
+is "$(count_of all 'not seen')" 0 'the kernel has counted no more bytes'
+is "$(($(count_of all ',recorded,') < 300))" 1 'few calls became events'
+
+# ---- every call below the threshold ----
+ok 'short calls: a program runs' record short --osrt-threshold=1000000000 "$targets/summed_files" 1 500
+is "$(files short | grep -c '^file')" 3 'short calls: each file has a row'
+transfers() { # NAME PATTERN: reads and writes of the files that match
+	echo $(($(cells "$1" files "$2" Reads | total) + $(cells "$1" files "$2" Writes | total)))
+}
+is "$(($(transfers short .) + $(count_of short 'below threshold, without a file')))" 3000 \
+	'short calls: each is counted by its file, or counted as missing there'
+is "$(($(transfers short '/file') >= 2400))" 1 'short calls: once there is a trace file, their files are known'
+is "$(counts short)" 'close 1500 open 1500 pread 1500 write 1500 ' 'short calls: each is counted once'
+
+# ---- threads, more than have rows of their own ----
+ok '100 threads run' record threads --osrt-threshold=0 "$targets/summed_files" 100 20
+is "$(files threads)" "$(of_files 2000)" '100 threads: the sums are those of the program'
+is "$(counts threads)" 'close 6000 open 6000 pread 6000 write 6000 ' '100 threads: calls by function'
+ok '100 threads with short calls run' record thin --osrt-threshold=1000000000 "$targets/summed_files" 100 20
+is "$(($(transfers thin .) + $(count_of thin 'below threshold, without a file')))" 12000 \
+	'100 threads: short calls by file'
+
+# ---- ends ----
+record killed --osrt-threshold=0 "$targets/summed_files" 4 250 kill
+is "$?" 137 'a program kills itself'
+is "$(files killed)" "$(of_files 1000)" 'SIGKILL: the sums are those of the program'
+ok 'a program forks' record forked --osrt-threshold=0 "$targets/summed_files" 2 250 fork
+is "$(files forked)" "$(of_files 1000)" 'fork: the sums of both processes'
+
+# ---- size ----
+ok 'ten times as many calls' record long --osrt-threshold=0 "$targets/summed_files" 1 5000
+is "$(size long)" "$(size all)" 'the trace file is as large after ten times as many calls'
+is "$(($(size threads) <= 2000000))" 1 'the trace file of 100 threads is within its bound'
+is "$(($(size long) * 4 < $(size trace) * 10))" 1 'and smaller than events'
+
+# ---- what there is not ----
+report stats -q -r lines all.pillion >out 2>err
+is "$? $(cat out err)" '1 pillion stats: lines: not recorded in profile mode' 'a report that needs events'
+report stats all.pillion >out 2>err
+is "$? $(grep -c 'other reports of the default set: not recorded in profile mode' err)" '0 1' 'the default set'
+for verb in 'export -t chrome -o page' 'export -t html -o page' 'view -o page' 'query' analyze critical 'ops'; do
+	# shellcheck disable=SC2086 # words
+	report $verb all.pillion </dev/null >out 2>err
+	is "$? $(cat err)" "1 pillion ${verb%% *}: its events are not recorded in profile mode" "$verb"
+done
+not_ok 'nothing is written' test -e page
+report whatif all.pillion 'call~write=0' >out 2>err
+is "$? $(cat err)" '1 pillion whatif: its events are not recorded in profile mode' 'whatif'
+report diff all.pillion trace.pillion >out 2>err
+is "$? $(cat err)" '2 pillion diff: all.pillion: its events are not recorded in profile mode' 'diff'
+for option in '--by thread' '--by range' '--filter-time 0/1s'; do
+	# shellcheck disable=SC2086 # words
+	report stats $option -r osrt_sum all.pillion >out 2>err
+	is "$? $(grep -c 'not recorded in profile mode' err)" '1 1' "stats $option"
+done
+report stats --summary all.pillion >out 2>err
+like "$(cat out)" '^profile +sums, no events; stats -r .*files' 'the summary says which reports there are'
+unlike "$(cat out)" 'FIX FIRST|^(main|role|job) ' 'and nothing to repair'
+record idle sleep 0.1
+like "$(report stats -r lines idle.pillion 2>&1)" 'not recorded in profile mode' \
+	'a run without a trace file is known, too'
+like "$(cat idle.err)" 'open it with pillion stats idle.pillion' 'the run ends with a verb that reads sums'
+
+# ---- options ----
+pillion --mode=none true 2>err
+is "$? $(grep -c -- '--mode takes trace|profile' err)" '2 1' 'another mode'
+pillion --mode=profile --ring=30s true 2>err
+is "$? $(grep -c -- '--ring keeps events' err)" '2 1' 'a ring'
+
+# ---- ranks ----
+if [ ! -x "$targets/mpi_calls" ] || ! command -v mpirun >/dev/null || ! ranks 1 true >out 2>err; then
+	skip 'ranks' 'mpirun does not run here'
+else
+	for mode in profile trace; do
+		PILLION_STATS=false ranks 2 "$PILLION" --mode=$mode -o "ranks-$mode" -t mpi \
+			"$targets/mpi_calls" 50 >out 2>err
+	done
+	for name in mpi_sum mpi_peer_sum mpi_comm_sum mpi_msg_size_sum; do
+		for mode in profile trace; do
+			report stats -q -r $name -f csv ranks-$mode.pillion | cut -d, -f3,9- |
+				sed 's/,[^,]*$//' | sort >"$mode.csv" # without the bandwidth
+		done
+		like "$(cat profile.csv)" '100,MPI_(Allreduce|Bcast)' "$name has calls"
+		is "$(cat profile.csv)" "$(cat trace.csv)" "$name is that of --mode=trace"
+	done
+fi
+done_testing
