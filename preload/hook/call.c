@@ -73,8 +73,8 @@ static __attribute__((noinline)) void call_record_event(const struct call *e, un
 		call_add_cost(t, e, slow);
 }
 
-/* With --mode=profile each recorded call comes here, and is added to its row. An image without a trace file has no rows:
- * the call becomes an event. */
+/* With --mode=profile each recorded call comes here, and is added to its row. An image without a trace file has no
+ * rows: the call becomes an event. */
 static __attribute__((noinline)) void call_add_to_profile(const struct call *e, unsigned function, const uint64_t *args,
 							   unsigned count)
 {

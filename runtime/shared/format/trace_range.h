@@ -34,7 +34,7 @@ struct tf_range_page {
 	uint32_t mode;	    /* enum tf_range_mode */
 	/* 1: the launcher applies --kill when the last allowed range has ended; 2: Stop is ignored */
 	uint32_t shutdown;
-	/* bit 0: no further range begins; TF_RANGE_RING, TF_RANGE_PROFILE; others are private to the writers (range.h) */
+	/* bit 0: no further range begins; TF_RANGE_RING, TF_RANGE_PROFILE; others are private to writers (range.h) */
 	uint32_t ended;
 	uint32_t clock;	    /* enum tf_clock of ranges[] */
 	uint32_t launcher;  /* PID of the launcher, which receives SIGCHLD when it has to apply --kill; 0: none */
