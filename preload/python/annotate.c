@@ -257,7 +257,7 @@ static void append_function(void *list, const struct functions_entry *e)
 }
 
 /* The launcher has checked the file; it may have been removed or changed since. */
-static void *read_traced_functions(void)
+static __attribute__((cold)) void *read_traced_functions(void)
 {
 	char why[256], *bytes = sys_mmap(NULL, FUNCTIONS_FILE_BYTES, PROT_READ | PROT_WRITE,
 					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -330,14 +330,14 @@ static int run_annotate(void)
 }
 
 /* Called by the interpreter, on its main thread and with the GIL. */
-static int meet_interpreter(void *unused)
+static __attribute__((cold)) int meet_interpreter(void *unused)
 {
 	const char *why = heap.is_python ? heap_python_wrap(python_base, python_dynamic) : NULL;
 
 	if (why)
 		annotate_note(why);
 	if (has_lines) {
-		why = lines_begin ? lines_begin() : "--lines-of requires libpillion-lines.so in LD_PRELOAD";
+		why = lines_begin ? lines_begin() : "--lines-of: libpillion-lines.so is not preloaded";
 		if (why)
 			annotate_note(why);
 	}

@@ -83,7 +83,7 @@ static unsigned code_line(void *code)
 }
 
 /* "name (file:line)", with the path of the file if another file has a function of this text. */
-static struct nvtx_string *code_text(const char *name, const char *file, unsigned line)
+static __attribute__((cold)) struct nvtx_string *code_text(const char *name, const char *file, unsigned line)
 {
 	const char *slash = strrchr(file, '/');
 	char bytes[4096];
@@ -133,7 +133,7 @@ static void code_set(void *code, struct nvtx_string *s)
 }
 
 /* A function may be entered with an exception that is being thrown into it. */
-static __attribute__((noinline)) struct nvtx_string *code_learn(void *code)
+static __attribute__((noinline, cold)) struct nvtx_string *code_learn(void *code)
 {
 	void *type, *value, *traceback;
 	struct nvtx_string *s;
@@ -204,7 +204,7 @@ static bool is_of(const void *object, const char *type)
 
 /* `argument` is the first one of the call, `missing` if there is none. *ret: NULL: calls of it are not recorded. False:
  * an exception is to be passed on. */
-static bool function_string(void *function, void *argument, struct nvtx_string **ret)
+static __attribute__((cold)) bool function_string(void *function, void *argument, struct nvtx_string **ret)
 {
 	bool is_function = is_of(function, (const char *)python.PyCFunction_Type);
 	const void *method;
@@ -362,7 +362,7 @@ static bool python_has_functions(void)
 	       python.PyObject_GetAttrString && python.PyUnicode_AsEncodedString && python.PyBytes_AsString;
 }
 
-static void *calls_open(void *self, void *arguments)
+static __attribute__((cold)) void *calls_open(void *self, void *arguments)
 {
 	domain = NULL;
 	if (!python_has_functions() ||

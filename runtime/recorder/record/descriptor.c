@@ -31,7 +31,8 @@ struct description {
 
 /* ---- the blob ---- */
 
-static bool description_write_one(const struct description *t, unsigned kind, const char *text, size_t size)
+static __attribute__((noinline)) bool description_write_one(const struct description *t, unsigned kind,
+							     const char *text, size_t size)
 {
 	struct tf_descriptor head = {.from_ticks = t->from_ticks, .fd = (uint16_t)t->fd, .kind = (uint16_t)kind,
 				     .generation = descriptor_generation(t->state)};

@@ -82,8 +82,7 @@ static const struct option rows[] = {
 	{"duration", 'd', OPTION_SECONDS, AT(duration_s), .value = "SECONDS", .initial = "0",
 	 .help = "record for SECONDS, then apply --kill; 0: to the end"},
 	{"mode", 0, OPTION_CHOICE, RECORDED, AT(mode), .value = "trace|profile", .initial = "trace",
-	 .help = "trace: record events; profile: sums of calls and samples instead, in at most 2 MB for each process, "
-		 "however long it runs"},
+	 .help = "trace: events; profile: sums of calls, at most 2 MB for each process"},
 	{"ring", 0, OPTION_OWN, RECORDED, SET(ring), PRINT(ring), .value = "TIME|SIZE",
 	 .takes = "a time of at least 100 ms or a size of at least 16MB for each process, such as 30s or 200MB",
 	 .help = "keep only what was recorded last, in files that do not grow: the last TIME (30s), or SIZE for each "
@@ -178,8 +177,7 @@ static const struct option rows[] = {
 	 .help = "record each call of a Python function, or of those of some modules, and of C functions that they "
 		 "call, as cProfile does, for 'pillion export -t pstats'"},
 	{"lines-of", 0, OPTION_TEXT, RECORDED, AT(lines_of), .value = "FUNC|MODULE:FUNC|MODULE:*,...",
-	 .help = "count hits and time of each line of these Python functions for the report line_profile, as "
-		 "line_profiler does (CPython 3.12 and newer)"},
+	 .help = "count hits and time of the lines of these Python functions, for the report line_profile"},
 	{"python-import-time", 0, OPTION_FLAG, RECORDED, AT(python_import_time), .initial = "false",
 	 .help = "record Python's imports for the report python_import_sum"},
 

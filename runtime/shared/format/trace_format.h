@@ -64,7 +64,6 @@ struct tf_clock_pair {
  * TF_END_NONE: the image recorded no end; the wait status that its parent or the launcher recorded may be available. */
 enum tf_via { TF_VIA_START = 1, TF_VIA_FORK = 2, TF_VIA_OBSERVED = 3 };
 enum tf_end { TF_END_NONE = 0, TF_END_EXIT = 1, TF_END_EXEC = 2, TF_END_ABORT = 3 };
-
 enum tf_mode { TF_MODE_TRACE = 0, TF_MODE_PROFILE = 1 };
 
 struct tf_header {
@@ -595,8 +594,7 @@ struct tf_operator_gap {
  *             from the launcher, once COMMAND runs: what is added to a short call, and to a recorded one without its
  *             stack, and half of the distance between the quartiles of what was measured; what a path adds to a
  *             short call; what mapping a page of memory costs
- *   cost    run= launcher_ns=
- *             from the launcher, at the end: CPU time of it and of its helpers
+ *   cost    run= launcher_ns=   from the launcher, at the end: CPU time of it and of its helpers
  *   note, seen    nonce= pid= text=
  *             seen: one of the first NVTX ranges that did not match -c nvtx: RANGE or RANGE@DOMAIN */
 #endif
