@@ -70,7 +70,7 @@ def prepare_clean(name, directory):
         path = os.path.join(directory, name + ".py")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        return (["timeout", "2"] if name.startswith("server") else []) + [PYTHON, path]
+        return (["timeout", "--foreground", "2"] if name.startswith("server") else []) + [PYTHON, path]
     return [word.format(python=PYTHON, targets=os.path.join(BUILD, "tests/targets")) for word in COMMANDS[name]]
 
 

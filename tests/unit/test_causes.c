@@ -226,8 +226,8 @@ Test(causes, several_sources_of_one_wait_are_a_meeting)
 }
 
 /* The host launches three operations of 100 at 0, 10 and 20, which begin at 15, 115 and 215, waits for the last one
- * until 320, and launches one more at 330, which begins at 340. */
-static void stream(void)
+ * until 320, launches one more at 330, which begins at 340, waits for it until 445, and works until the end. */
+static void stream_until(uint64_t end)
 {
 	static const uint64_t launches[] = {1, 10, 20, 330}, starts[] = {15, 115, 215, 340};
 
@@ -242,12 +242,19 @@ static void stream(void)
 	graph_call(&g, 320, WAIT, true);
 	graph_work(&g, 340, A);
 	graph_call(&g, 445, WAIT, true);
+	if (end > 445)
+		graph_work(&g, end, A);
 	graph_end(&g, true);
 	graph_begin(&g, 1, 0);
 	for (uint32_t i = 0; i < 4; i++)
 		graph_operation(&g, starts[i], starts[i] + 100, KERNEL);
 	graph_end(&g, false);
 	graph_finish(&g);
+}
+
+static void stream(void)
+{
+	stream_until(445);
 }
 
 Test(causes, operations_of_a_stream)
@@ -269,6 +276,15 @@ Test(causes, a_wait_that_is_removed_is_made_by_the_last_one)
 	edit.no_waits = no_waits;
 	/* the host is at 50 when it waits for the end of the fourth one, which follows the third one at 315 */
 	cr_expect_float_eq(run(), 315 + 100 + 5, 1.01);
+}
+
+Test(causes, work_after_a_removed_wait_for_the_device_overlaps_the_device)
+{
+	uint8_t no_waits[WHATS] = {[WAIT] = 1};
+
+	stream_until(500);
+	edit.no_waits = no_waits;
+	cr_expect_float_eq(run(), 315 + 100 + 5, 1.01); /* the host has ended its work at 105 */
 }
 
 Test(causes, an_edge_from_a_later_moment_is_none)

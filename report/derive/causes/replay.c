@@ -115,7 +115,7 @@ static double end_of(const struct graph *g, const struct edit *edit, const doubl
 
 /* What the waits that do not wait still have to wait for. */
 struct deferred_waits {
-	uint32_t last; /* the last of these waits of an actor */
+	uint32_t last; /* the node of an actor that waits for it: the last of these waits, for a device its end */
 	double ns;     /* the latest end of a source so far */
 };
 
@@ -123,19 +123,28 @@ static struct deferred_waits *deferred_of(const struct graph *g, const struct ed
 {
 	struct deferred_waits *all = edit->no_waits ? mem_alloc((g->actor_count + 1) * sizeof(*all)) : NULL;
 
-	for (uint32_t i = 0; all && i < g->node_count; i++)
-		if (g->nodes[i].kind == NODE_WAIT && edit->no_waits[g->nodes[i].what])
-			all[g->nodes[i].actor].last = i;
+	for (uint32_t i = 0; all && i < g->node_count; i++) {
+		const struct run_node *n = &g->nodes[i];
+		const struct span_of_nodes *span = &g->actors[n->actor];
+
+		if (n->kind == NODE_WAIT && edit->no_waits[n->what])
+			all[n->actor].last = n->source != NODE_NONE && g->nodes[n->source].kind == NODE_OPERATION
+						     ? span->first + span->count - 1
+						     : i;
+	}
 	return all;
 }
 
-static double end_of_deferred(struct deferred_waits *all, uint32_t node, const struct run_node *n,
-			      double begin, double end)
+static double end_of_deferred(const struct edit *edit, struct deferred_waits *all, uint32_t node,
+			      const struct run_node *n, double begin, double end)
 {
 	struct deferred_waits *d = &all[n->actor];
 
-	d->ns = larger(d->ns, end);
-	return d->last == node ? larger(begin, d->ns) : begin;
+	if (n->kind == NODE_WAIT && edit->no_waits[n->what]) {
+		d->ns = larger(d->ns, end);
+		end = begin;
+	}
+	return d->ns > 0 && d->last == node ? larger(end, d->ns) : end;
 }
 
 /* A wait for input by an actor of whose kind the other one is not. */
@@ -175,8 +184,8 @@ double replay_run(const struct graph *g, const struct edit *edit, double *ret_en
 		uint32_t node = g->order[i];
 
 		ends[node] = end_of(g, edit, ends, node, ahead);
-		if (deferred && g->nodes[node].kind == NODE_WAIT && edit->no_waits[g->nodes[node].what])
-			ends[node] = end_of_deferred(deferred, node, &g->nodes[node], ends[node - 1], ends[node]);
+		if (deferred && graph_previous(g, node) != NODE_NONE)
+			ends[node] = end_of_deferred(edit, deferred, node, &g->nodes[node], ends[node - 1], ends[node]);
 		if (edit->starts_after && g->nodes[node].kind == NODE_START &&
 		    edit->starts_after[g->nodes[node].actor] != NODE_NONE)
 			ends[node] = larger(ends[node], ends[edit->starts_after[g->nodes[node].actor]]);
