@@ -48,6 +48,9 @@
 	  "Import what is needed where it is needed: --python-import-time lists the modules by their time.")           \
 	X(small_io, NULL, "Small Reads and Writes, and Opens", 0,                                                      \
 	  "Read and write larger blocks, through a buffer or mmap(); store many small files in a few large ones.")     \
+	X(small_mpi_io, NULL, "Small Independent Writes of MPI", 0,                                                    \
+	  "Let all ranks write together (MPI_File_write_all, MPI_File_write_at_all), or collect the data of each "     \
+	  "rank in a buffer and write it at once.")                                                                    \
 	X(file_flush, NULL, "Flushes to the Disk", 0,                                                                  \
 	  "Flush once at the end, or write and flush in another thread.")                                              \
 	X(lock_convoy, NULL, "Threads That Wait for Locks", 0,                                                         \

@@ -383,3 +383,52 @@ Test(rule_mpi, what_is_between_nonblocking_calls_and_the_wait)
 	cr_expect_str_eq(table.cells[6].text, "main (/home/u/job.py:30)");
 	table_done(&table);
 }
+
+/* One rank of MPI that writes elements of 8 bytes, for 1 us each. */
+static void writes(const char *name, uint64_t count, int64_t elements)
+{
+	struct tf_operation op = {
+		.count = 2, .fields = {TF_FIELD_COUNT, TF_FIELD_ELEMENT}, .values = {elements, 8}};
+	uint64_t args[] = {tf_arg(TF_ARG_STACK, 0, 1), tf_arg(TF_ARG_OPERATION, 0, 1)};
+	uint16_t function;
+
+	writer_done(&w);
+	writer_init(&w, 1, 10, 1, BEGIN);
+	function = writer_function(&w, TF_GROUP_MPI, name);
+	writer_thread(&w, &host, 10, "main", 64 * TF_PAGE);
+	writer_blob(&host, TF_BLOB_OPERATION, 1, &op, sizeof(op) - (TF_OPERATION_FIELDS - 2) * sizeof(op.values[0]));
+	writer_python_code(&host, 1, 12, "/home/u/job.py", "main");
+	writer_python_stack(&host, 1, (const uint32_t[]){1}, 1);
+	for (uint64_t i = 0; i < count; i++)
+		writer_call(&host, function, BEGIN + i * 10 * US + US, US, args, 2);
+	open_model(20 * MS);
+}
+
+Test(rule_mpi, small_independent_writes)
+{
+	writes("MPI_File_iwrite_at", 1000, 8191);
+	assert_verdict("small_mpi_io", VERDICT_FOUND);
+	cr_expect_eq(number("small_mpi_io", "Num Calls", 0), 1000);
+	cr_expect_eq(number("small_mpi_io", "Bytes", 0), 65528000);
+	cr_expect_eq(number("small_mpi_io", "Avg Size (bytes)", 0), 65528);
+	cr_expect_eq(number("small_mpi_io", "Ranks", 0), 1);
+	assert_words("small_mpi_io", "1000 writes of MPI with 65528 bytes on average, by 1 rank, ");
+}
+
+Test(rule_mpi, large_independent_writes)
+{
+	writes("MPI_File_write_at", 1000, 8192);
+	assert_verdict("small_mpi_io", VERDICT_CLEAN);
+}
+
+Test(rule_mpi, few_small_independent_writes)
+{
+	writes("MPI_File_write", 999, 1);
+	assert_verdict("small_mpi_io", VERDICT_CLEAN);
+}
+
+Test(rule_mpi, small_collective_writes)
+{
+	writes("MPI_File_write_at_all", 1000, 1);
+	assert_verdict("small_mpi_io", VERDICT_CLEAN);
+}
