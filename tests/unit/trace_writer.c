@@ -296,18 +296,30 @@ void writer_sample(struct writer_thread *t, uint64_t time, uint64_t us, uint32_t
 	put(t, tf_arg(TF_ARG_STACK, 0, stack));
 }
 
-void writer_call(struct writer_thread *t, unsigned int function, uint64_t end, uint64_t duration, const uint64_t *args,
-		 size_t count)
+static void write_timed(struct writer_thread *t, enum tf_kind kind, unsigned int function, uint64_t end,
+			uint64_t duration, const uint64_t *args, size_t count)
 {
 	bool is_long = duration >= TF_DURATION_LONG;
 
 	need(t, count + 3);
 	set_time(t, end);
-	put(t, tf_event(TF_CALL, function, end, is_long ? TF_DURATION_LONG : duration));
+	put(t, tf_event(kind, function, end, is_long ? TF_DURATION_LONG : duration));
 	if (is_long)
 		put(t, tf_arg(TF_ARG_LONG, 0, duration));
 	for (size_t i = 0; i < count; i++)
 		put(t, args[i]);
+}
+
+void writer_call(struct writer_thread *t, unsigned int function, uint64_t end, uint64_t duration, const uint64_t *args,
+		 size_t count)
+{
+	write_timed(t, TF_CALL, function, end, duration, args, count);
+}
+
+void writer_construct(struct writer_thread *t, unsigned int function, uint64_t end, uint64_t duration,
+		      const uint64_t *args, size_t count)
+{
+	write_timed(t, TF_CONSTRUCT, function, end, duration, args, count);
 }
 
 void writer_blob(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const void *data, size_t size)

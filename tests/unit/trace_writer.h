@@ -58,6 +58,9 @@ void writer_sample(struct writer_thread *t, uint64_t time, uint64_t us, uint32_t
 /* A call that ended at `end`; args are ARG slots. */
 void writer_call(struct writer_thread *t, unsigned int function, uint64_t end, uint64_t duration, const uint64_t *args,
 		 size_t count);
+/* Likewise, a construct of OpenMP. */
+void writer_construct(struct writer_thread *t, unsigned int function, uint64_t end, uint64_t duration,
+		      const uint64_t *args, size_t count);
 void writer_blob(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const void *data, size_t size);
 void writer_text(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const char *text);
 void writer_usage(struct writer_thread *t, const struct tf_usage *usage);
