@@ -233,8 +233,11 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "%d host functions ran\n", host_calls);
 		return 1;
 	}
+	/* Several threads may each run a job: the rows of one job are printed together. */
+	flockfile(stdout);
 	for (int i = 0; i < ROWS; i++)
 		printf("%s %llu %llu\n", row_names[i], rows[i].count, rows[i].bytes);
+	funlockfile(stdout);
 	return 0;
 }
 
