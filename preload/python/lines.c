@@ -194,16 +194,16 @@ static bool is_chosen(const char *module, const char *name)
 	const char *entry = process_options.lines_of;
 
 	for (size_t length; entry; entry = entry[length] ? entry + length + 1 : NULL) {
-		const char *colon, *own = entry;
-		size_t own_length;
+		const char *colon, *chosen = entry;
+		size_t chosen_length;
 
 		length = strcspn(entry, ",");
 		colon = memchr(entry, ':', length);
 		if (colon && !is_name(entry, (size_t)(colon - entry), module))
 			continue;
-		own = colon ? colon + 1 : entry;
-		own_length = length - (size_t)(own - entry);
-		if ((colon && own_length == 1 && *own == '*') || is_name(own, own_length, name))
+		chosen = colon ? colon + 1 : entry;
+		chosen_length = length - (size_t)(chosen - entry);
+		if ((colon && chosen_length == 1 && *chosen == '*') || is_name(chosen, chosen_length, name))
 			return true;
 	}
 	return false;

@@ -118,7 +118,8 @@ Test(openmp, imbalance_is_found)
 	cr_expect_eq(number("openmp_imbalance", "Lost (ns)", 0), 12 * MS);
 	cr_expect_eq(number("openmp_imbalance", "Lost (ns)", 1), 6100 * US);
 	assert_words("openmp_imbalance",
-		     "2 threads of OpenMP wait 24.0 ms in all for the last one at the end of a region, mostly for main");
+		     "2 threads of OpenMP wait 24.0 ms in all for the last one at the end of a region, "
+		     "mostly for main");
 }
 
 /* The threads take turns in having more work: the wait costs as much, but none is late. */
