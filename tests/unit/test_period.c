@@ -152,6 +152,57 @@ Test(period, chance_is_no_loop)
 	cr_expect_not(find());
 }
 
+/* One call in each step, of which two take 40 times as long. */
+static void loop_of_one_call(void)
+{
+	for (int i = 0; i < 100; i++)
+		add(i % 50 == 10 ? "x........................................" : i % 2 ? "x..." : "x.....");
+}
+
+Test(period, a_step_may_have_one_call)
+{
+	add("abcdefg");
+	loop_of_one_call();
+	cr_assert(find());
+	cr_expect(period.is_of_one);
+	cr_expect_eq(period.count, 100);
+	for (size_t i = 0; i < 100; i++)
+		assert_step(i, 7 + i);
+}
+
+Test(period, a_call_soon_after_the_only_one_is_of_the_same_step)
+{
+	for (int i = 0; i < 100; i++)
+		add(i % 20 == 7 ? "xx........." : "x..........");
+	cr_assert(find());
+	cr_expect_eq(period.count, 100);
+	assert_step(7, 7);
+	assert_step(8, 9);
+}
+
+Test(period, calls_at_random_times_are_no_loop)
+{
+	uint64_t seed = 11;
+
+	/* of a Poisson process: with the same chance in each 10 ns */
+	for (int i = 0; i < 4000; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		add((seed >> 33) % 20 ? "." : "x");
+	}
+	cr_expect_not(find());
+}
+
+/* What some steps call is called so often at the start that the start has most calls, but little of the time. */
+Test(period, the_start_may_call_what_the_steps_call)
+{
+	for (int i = 0; i < 20; i++)
+		add("fooscccosccco" "osocscoccsosoccsccosocsoccsocsocscooscsosocccsoosccocso");
+	for (int i = 0; i < 300; i++)
+		add(i % 3 ? "ow.............................c" : "fow............................c");
+	cr_assert(find());
+	cr_expect_eq(period.count, 300);
+}
+
 Test(period, nothing_is_no_loop)
 {
 	cr_expect_not(period_find(NULL, 0, 0, NULL, 0, &period));

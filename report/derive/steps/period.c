@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the loop of a thread's calls by its anchor (period_anchor.c). Where a step begins follows from what comes before
- * the first and after the last call of the anchor. docs/decisions/steps.md */
+/* Finds the loop of a thread's calls by its anchor (period_anchor.c). Where a step begins follows from what comes
+ * before the first and after the last call of the anchor. docs/decisions/steps.md */
 #include "report/derive/steps/period_search.h"
 
 #include <math.h>
@@ -12,6 +12,13 @@ static const double SURELY = 0.8;
 
 /* What repeats so few times may be chance unless several calls are made in each step. */
 enum { CHANCE = 8, CORE_LEAST = 2 };
+
+/* If a step has no call but the anchor, only the lengths of the steps tell a loop from chance: for calls at random
+ * times (a Poisson process) their mean deviation from the median is as long as the median. */
+static const double DEVIATES = 0.65;
+
+/* One that takes so little of the median is no step. */
+static const double SHORT = 0.3;
 
 /* Two calls follow each other in the loop if they do so this often. */
 enum { PAIR_LEAST = 2 };
@@ -97,7 +104,7 @@ static bool is_step(struct period_search *s, size_t interval)
 		all++;
 		found += s->seen[i] >= r->least && (s->seen[i] <= r->most || r->most == RANGE_MOST);
 	}
-	return found > SURELY * all;
+	return !all || found > SURELY * all;
 }
 
 /* The calls of the anchor in the loop. */
@@ -115,6 +122,36 @@ static void find_places(struct period_search *s, const struct anchor *a)
 		last--;
 	s->place_count = last - first + 1;
 	memmove(s->places, s->places + first, s->place_count * sizeof(*s->places));
+}
+
+/* Whether the calls of the loop may be made at random times. */
+static bool is_chance(struct period_search *s)
+{
+	uint32_t intervals = (uint32_t)s->place_count - 1, count;
+	uint64_t median;
+	double deviation = 0;
+
+	if (s->core_count)
+		return intervals + 1 < CHANCE && s->core_count < CORE_LEAST;
+	if (intervals + 1 < CHANCE)
+		return true;
+	count = period_regular_lengths(s, 0, intervals);
+	median = s->lengths[count / 2];
+	for (uint32_t i = 0; i < count; i++)
+		deviation += fabs((double)s->lengths[i] - (double)median);
+	return deviation > DEVIATES * (double)median * count;
+}
+
+/* A call soon after the previous one is of the same step. */
+static void join_short(struct period_search *s)
+{
+	uint32_t intervals = (uint32_t)s->place_count - 1, count = period_regular_lengths(s, 0, intervals), kept = 1;
+	double least = SHORT * (double)s->lengths[count / 2];
+
+	for (uint32_t i = 1; i <= intervals; i++)
+		if ((double)period_duration(s, s->places[kept - 1], s->places[i]) >= least)
+			s->places[kept++] = s->places[i];
+	s->place_count = kept;
 }
 
 /* ---- the ends of the loop ---- */
@@ -315,12 +352,15 @@ bool period_find(const struct looped_call *calls, size_t count, uint32_t whats, 
 	is_found = s.all_weights > 0 && period_choose_anchor(&s, &anchor);
 	if (is_found) {
 		find_places(&s, &anchor);
+		if (!s.core_count)
+			join_short(&s);
 		find_usual(&s);
 		find_ends(&s);
 		find_firsts(&s, ret);
 		ret->coverage = anchor.coverage;
+		ret->is_of_one = !s.core_count;
 	}
-	is_found = is_found && ret->count >= PERIOD_STEPS && (ret->count >= CHANCE || s.core_count >= CORE_LEAST);
+	is_found = is_found && ret->count >= PERIOD_STEPS && !is_chance(&s);
 	search_done(&s);
 	return is_found;
 }

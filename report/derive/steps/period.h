@@ -15,11 +15,15 @@ struct looped_call {
 
 enum { PERIOD_STEPS = 4 }; /* fewer are no loop */
 
+/* Steps that cover a smaller part of the lifetime of a thread are not those of its main loop. */
+#define PERIOD_COVERED 0.2
+
 struct period {
 	uint32_t *firsts; /* the first call of each step */
 	size_t count;	  /* of steps */
 	uint32_t after;	  /* the call after the last step, or the number of calls */
 	double coverage;  /* the part of the lifetime that regular steps cover */
+	bool is_of_one;	  /* a step has no other call that all steps have */
 };
 
 /* The calls are in order of time; `whats` is above each of their `what`. `importance`: by what, from 0 to 1; NULL: all

@@ -100,20 +100,29 @@ static void grow(struct period_search *s, uint32_t seed, uint32_t intervals, str
 	a->until = s->places[until];
 }
 
+uint32_t period_regular_lengths(struct period_search *s, uint32_t first, uint32_t intervals)
+{
+	uint32_t count = intervals;
+	uint64_t most;
+
+	for (uint32_t i = 0; i < intervals; i++)
+		s->lengths[i] = period_duration(s, s->places[first + i], s->places[first + i + 1]);
+	qsort(s->lengths, intervals, sizeof(*s->lengths), compare_lengths);
+	most = s->lengths[intervals / 2];
+	most = most < UINT64_MAX / LONG ? most * LONG : UINT64_MAX;
+	while (count && s->lengths[count - 1] > most)
+		count--;
+	return count;
+}
+
 static void rate(struct period_search *s, struct anchor *a)
 {
-	uint64_t most, covered = 0;
+	uint64_t covered = 0;
 	double squares = 0;
 
 	count_intervals(s, a->first, a->intervals);
 	s->present[a->what] = s->once[a->what] = a->intervals;
-	for (uint32_t i = 0; i < a->intervals; i++)
-		s->lengths[i] = s->calls[s->places[a->first + i + 1]].start_ns -
-				s->calls[s->places[a->first + i]].start_ns;
-	qsort(s->lengths, a->intervals, sizeof(*s->lengths), compare_lengths);
-	most = s->lengths[a->intervals / 2];
-	most = most < UINT64_MAX / LONG ? most * LONG : UINT64_MAX;
-	for (uint32_t i = 0; i < a->intervals && s->lengths[i] <= most; i++)
+	for (uint32_t i = 0, count = period_regular_lengths(s, a->first, a->intervals); i < count; i++)
 		covered += s->lengths[i];
 	a->coverage = (double)covered / (double)s->lifetime_ns;
 	for (uint32_t i = 0; i < s->whats; i++) {
@@ -154,7 +163,7 @@ static size_t try_anchor(struct period_search *s, uint32_t what, struct anchor *
 		if (a.intervals + 1 < PERIOD_STEPS)
 			continue;
 		rate(s, &a);
-		if (a.regular >= REGULAR)
+		if (a.regular >= REGULAR && a.coverage >= PERIOD_COVERED)
 			all[count++] = a;
 	}
 	return count;
@@ -169,14 +178,17 @@ static int compare_spans(size_t left, size_t right, const void *search)
 	return order_of(b, a) ?: order_of(s->firsts[left], s->firsts[right]);
 }
 
-/* Of the same loop, or of one inside of it that does nearly as much. */
-static bool is_related(const struct anchor *a, const struct anchor *best)
+/* Of the same loop, or of one inside of it that does nearly as much. It has more than half of the calls or of the time
+ * of the other: what is called in each step may be called in the start of the program, too. */
+static bool is_related(const struct period_search *s, const struct anchor *a, const struct anchor *best)
 {
 	uint32_t from = a->from > best->from ? a->from : best->from,
 		 until = a->until < best->until ? a->until : best->until;
 	double part = a->intervals >= MANY * best->intervals ? INNER_MANY : INNER;
 
-	return until > from && 2 * (until - from) > best->until - best->from &&
+	return until > from &&
+	       (2 * (until - from) > best->until - best->from ||
+		2 * period_duration(s, from, until) > period_duration(s, best->from, best->until)) &&
 	       a->coverage > best->coverage / 2 && a->score * best->coverage >= part * best->score * a->coverage;
 }
 
@@ -193,11 +205,11 @@ bool period_choose_anchor(struct period_search *s, struct anchor *ret)
 		if (all[i].score > best.score)
 			best = all[i];
 	for (size_t i = 0; i < count; i++)
-		if (is_related(&all[i], &best) && all[i].intervals > intervals)
+		if (is_related(s, &all[i], &best) && all[i].intervals > intervals)
 			intervals = all[i].intervals;
 	*ret = (struct anchor){0};
 	for (size_t i = 0; i < count; i++)
-		if (is_related(&all[i], &best) && all[i].intervals >= SAME * intervals && all[i].exact > ret->exact)
+		if (is_related(s, &all[i], &best) && all[i].intervals >= SAME * intervals && all[i].exact > ret->exact)
 			*ret = all[i];
 	free(all);
 	return ret->exact > 0;

@@ -41,8 +41,16 @@ struct anchor {
 	double score, exact, coverage, regular;
 };
 
+/* From the begin of a call to that of another one. */
+static inline uint64_t period_duration(const struct period_search *s, uint32_t from, uint32_t until)
+{
+	return s->calls[until].start_ns - s->calls[from].start_ns;
+}
+
 /* All calls of something, into s->places. */
 void period_places_of(struct period_search *s, uint32_t what);
+/* Sorts the lengths of the intervals into s->lengths. Returns how many of them are not too long for a loop. */
+uint32_t period_regular_lengths(struct period_search *s, uint32_t first, uint32_t intervals);
 /* The anchor of the steps. False: there is none. */
 bool period_choose_anchor(struct period_search *s, struct anchor *ret);
 

@@ -240,9 +240,11 @@ bool steps_of_calls(const struct report_context *c, const struct image *image, c
 		if (e.kind == TF_CALL)
 			add_call(&g, &e);
 	*ret = (struct step_series){.image = image, .thread = thread};
+	/* Other threads than the main one often make one call again and again because they wait for work. */
 	if (g.count && g.count < UINT32_MAX &&
 	    period_find(g.items, g.count, (uint32_t)g.whats, g.importance,
-			clock_map_duration(g.clock, thread->last_ticks - since), &period)) {
+			clock_map_duration(g.clock, thread->last_ticks - since), &period) &&
+	    (!period.is_of_one || thread->tid == image->pid)) {
 		ret->source = source_of(&g, &period);
 		ret->coverage = period.coverage;
 		if (ret->source == STEPS_BY_REQUESTS)

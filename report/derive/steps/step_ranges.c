@@ -46,7 +46,8 @@ static enum range_role role_of(const char *name)
 	return NAMED_OTHERWISE;
 }
 
-/* "step 17" and "ProfilerStep#17" are instances of one step. False: it is an operator of PyTorch. */
+/* "step 17" and "ProfilerStep#17" are instances of one step. False: it is an operator of PyTorch. PyTorch's emit_nvtx
+ * writes the steps of its profiler and of optimizers as operators, too: "Optimizer.step#SGD.step, op_id = 12". */
 static bool name_of(const struct trace *t, const struct nvtx_range *r, struct buffer *ret)
 {
 	const struct blob *text = trace_definition(t, TF_BLOB_STRING, r->text);
@@ -55,8 +56,15 @@ static bool name_of(const struct trace *t, const struct nvtx_range *r, struct bu
 
 	if (text)
 		trace_text(t, text, ret);
-	if (!ret->size || operator_text_parse(ret->data, &operator))
+	if (!ret->size)
 		return false;
+	if (operator_text_parse(ret->data, &operator)) {
+		enum range_role role = role_of(ret->data);
+
+		if (role != NAMED_OPTIMIZER && role != NAMED_PYTORCH)
+			return false;
+		ret->size = operator.name.length;
+	}
 	for (size_t i = 0; i < ret->size; i++)
 		if (!isdigit((unsigned char)ret->data[i]))
 			ret->data[kept++] = ret->data[i];

@@ -6,10 +6,7 @@
 const char *const step_sources[STEP_SOURCES] = {"PyTorch",  "NVTX ranges", "optimizer", "collectives",
 						"launches", "requests",    "calls"};
 
-/* Calls that cover less of the lifetime of a thread are not those of its main loop. */
-static const double COVERED = 0.2;
-
-/* Neither does a loop that is a short part of the run, nor one of which a turn takes no time. */
+/* A loop that is a short part of the run is none of steps, nor is one of which a turn takes no time. */
 static const double RUN_COVERED = 0.05;
 enum { STEP_LEAST_NS = 20000 };
 
@@ -42,7 +39,7 @@ static void find_by_calls(const struct report_context *c, const struct image *im
 	for (size_t i = 0; i < image->trace->thread_count; i++) {
 		struct step_series series = {0};
 
-		if (steps_of_calls(c, image, &image->trace->threads[i], &series) && series.coverage >= COVERED &&
+		if (steps_of_calls(c, image, &image->trace->threads[i], &series) &&
 		    is_of_run(c, &series) && is_better(&series, ret)) {
 			free(ret->items);
 			*ret = series;
