@@ -148,12 +148,13 @@ static bool memory_word(void *context, uint64_t address, uint64_t *ret)
 	return look_memory(r->process, address, ret, sizeof(*ret));
 }
 
-/* The file of an address in memory, and its address there. NULL: none. */
+/* The file of the code at an address in memory, and its address there. NULL: there is none. A word of a stack may point
+ * into any mapping; a file of data has no symbols, and is not opened. */
 static struct symbol_file *file_of(struct where_files *files, const struct look_process *p, uint64_t address,
 				   const struct look_module **ret_module, uint64_t *ret)
 {
 	const struct look_module *m = look_module(p, address);
-	struct symbol_file *file = m ? file_open(files, m->path) : NULL;
+	struct symbol_file *file = m && m->is_executable ? file_open(files, m->path) : NULL;
 
 	*ret_module = m;
 	return file && symbol_file_address(file, address - m->start + m->offset, ret) ? file : NULL;
@@ -167,7 +168,7 @@ static bool is_return(void *context, uint64_t address)
 	uint64_t in_file;
 	struct symbol_file *file = file_of(r->files, r->process, address - 1, &m, &in_file);
 
-	return file && m->is_executable && in_file + 1 >= sizeof(code) &&
+	return file && in_file + 1 >= sizeof(code) &&
 	       symbol_file_code(file, in_file + 1 - sizeof(code), code, sizeof(code)) && prologue_is_call(code);
 }
 
