@@ -73,6 +73,26 @@ Test(emit, csv_is_raw_and_quoted)
 						       "1,2,0.5,3,plain text\n");
 }
 
+/* The names are those of nsys and of the other formats; docs/user/security.md says how a spreadsheet is kept from
+ * taking one for a formula. */
+Test(emit, a_name_that_a_spreadsheet_takes_for_a_formula_is_as_it_was)
+{
+	static const char *names[] = {"=HYPERLINK(1)", "+1+cmd|' /C x'!A0", "-2+3", "@SUM(1)", "--range"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		add_row(1, 1, 1, i, names[i]);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char csv[64], tsv[64], json[64];
+
+		snprintf(csv, sizeof(csv), "1,1,1.0,%zu,%s\n", i, names[i]);
+		snprintf(tsv, sizeof(tsv), "1\t1\t1.0\t%zu\t%s\n", i, names[i]);
+		snprintf(json, sizeof(json), "\"Name\":\"%s\"", names[i]);
+		assert_has(written(FORMAT_CSV, UNIT_AUTO), csv);
+		assert_has(written(FORMAT_TSV, UNIT_AUTO), tsv);
+		assert_has(written(FORMAT_JSON, UNIT_AUTO), json);
+	}
+}
+
 Test(emit, tsv_keeps_a_row_on_a_line)
 {
 	add_row(1, 2, 0.5, 3, "a\tb\nc\\d");
