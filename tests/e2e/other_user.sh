@@ -69,6 +69,44 @@ as $owner "$PILLION" view -q --no-open -o run.html live.pillion
 is "$(find . -maxdepth 1 -type f | wc -l)" 5 'a packed capture, a table, two exports and a page'
 is "$(open_to_others . | grep -v '^\.$')" '' 'are for their owner alone'
 
+# ---- every file that is made ----
+
+# open_to_others_of COMMAND...: paths that it and its children make with rights for others, as strace sees the calls with
+# umask 0: a file that another user could open before its rights are changed. One that was made right may be opened anew.
+open_to_others_of() {
+	(cd "$work/ours" && as $owner strace -f -qq -e signal=none -o "$work/tmp/calls" \
+		-e trace=open,openat,creat,mkdir,mkdirat,mknod,mknodat "$@" >/dev/null 2>&1 </dev/null)
+	awk -F '"' '/ = -1 / { next }
+		/O_CREAT|O_TMPFILE|creat\(|mkdir|mknod/ {
+			mode = $0
+			sub(/ *<unfinished.*|\) *= .*/, "", mode)
+			sub(/.*[ |]/, "", mode)
+			if (mode ~ /00$/)
+				made[$2]
+			else if (!($2 in made) && $2 != "/dev/null")
+				print mode, $2
+		}
+		END { if (!length(made)) print "nothing was made" }' tmp/calls
+	rm -f tmp/calls
+}
+cd "$work" || exit 99
+if ! command -v strace >/dev/null || ! as $owner strace -o /dev/null true 2>/dev/null; then
+	skip 'every file that is made' 'no strace, or it may not trace here'
+else
+	is "$(open_to_others_of sh -c 'mkdir -m 0700 a; : >b; rm -r a b')" '0666 b' 'a file for everybody is found'
+	is "$(open_to_others_of env odd.name=1 "$PILLION" -o made --spool="$work/tmp" -s cpu --memory=python \
+		--counters=host --hang=1 python3 -B -c 'import os, time; os.fork(); time.sleep(2)')" '' \
+		'a run with a spool, samples, memory, counters and looks makes none'
+	is "$(open_to_others_of env odd.name=1 "$PILLION" --ring=1s -o ring sh -c 'exit 3')" '' 'nor one with a ring'
+	is "$(open_to_others_of env odd.name=1 "$PILLION" export -q -t sqlite -o - made.pillion)" '' \
+		'nor an export to a pipe'
+	is "$(open_to_others_of "$PILLION" pack -q -o packed ring.pillion)" '' 'nor pack'
+	is "$(open_to_others_of "$PILLION" whatif -n 3 --delay 'call~write=1us' sh -c 'echo text')" '' \
+		'nor the runs of whatif --delay'
+	is "$(open_to_others_of "$PILLION" doctor)" '' 'nor doctor'
+	is "$(find tmp -mindepth 1 -user $owner)" '' 'and nothing of them is left in TMPDIR'
+fi
+
 # ---- planted files ----
 
 # A batch job in a directory that it may not write to records in TMPDIR/pillion-UID.
