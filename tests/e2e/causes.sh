@@ -83,6 +83,15 @@ print([strings[track["label"]] for track in model["tracks"] if track["kind"] == 
 like "$(cat path.csv)" ',call,,causes \[[0-9]+\],usleep,worker \(.*causes.c:[0-9]+\)$' \
 	'the path names the call and its line'
 
+record opens
+if report stats -q -r sample_sum -f csv opens_slow.pillion 2>/dev/null | grep -q form_opens; then
+	like "$(report critical -q -f csv opens_slow.pillion)" \
+		",call,,causes \[[0-9]+\],open(64)?,form_opens \(.*$(line 'short calls')\)" \
+		'calls that are too short for a stack belong to the line of the samples in them'
+else
+	skip 'calls that are too short for a stack' 'no samples are taken here'
+fi
+
 # ---- steps ----
 
 if [ -x "$targets/cuda_causes" ]; then

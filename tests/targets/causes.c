@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs in two forms: causes FORM slow, and causes FORM fixed, in which the thing to fix is repaired. Their time is
  * that of sleeps, so that it does not depend on the machine. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -162,6 +163,13 @@ static void form_queue(void)
 	pthread_join(thread, NULL);
 }
 
+/* Calls that are too short for a stack. */
+static void form_opens(void)
+{
+	for (int i = 0; i < 200000 && !is_fixed; i++)
+		close(open("/dev/null", O_RDONLY)); /* short calls */
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -169,7 +177,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} forms[] = {{"join", form_join},   {"pipe", form_pipe},     {"serial", form_serial},
 		     {"slack", form_slack}, {"socket", form_socket}, {"queue", form_queue},
-		     {"pool", form_pool}};
+		     {"pool", form_pool},   {"opens", form_opens}};
 
 	is_fixed = argc > 2 && !strcmp(argv[2], "fixed");
 	for (size_t i = 0; argc > 1 && i < sizeof(forms) / sizeof(*forms); i++)
@@ -177,6 +185,6 @@ int main(int argc, char **argv)
 			forms[i].run();
 			return 0;
 		}
-	fprintf(stderr, "usage: causes join|pipe|serial|slack|socket|queue|pool [slow|fixed]\n");
+	fprintf(stderr, "usage: causes join|pipe|serial|slack|socket|queue|pool|opens [slow|fixed]\n");
 	return 2;
 }

@@ -420,3 +420,75 @@ Test(causes, a_delay_after_each_call_lengthens_work)
 	cr_expect_float_eq(replay_run(&g, &delays, NULL), 600 + 4 * 5 * 99.0 / 400 + 5, 0.01);
 	edit_done(&delays);
 }
+
+/* ---- short calls ---- */
+
+static double calls_ns[8];
+
+static void add_ns(void *context, uint32_t what, double ns)
+{
+	(void)context;
+	calls_ns[what] += ns;
+}
+
+Test(causes, short_calls_belong_to_the_lines_of_samples_in_them)
+{
+	struct image image = {0};
+	struct editables e;
+	uint32_t rest, without_line, at_line, pool = 0;
+
+	editables_init(&e, NULL);
+	rest = editable_rest(&e, &image);
+	without_line = editable_named(&e, EDITABLE_CALL, "open", NULL, 0);
+	at_line = editable_named(&e, EDITABLE_CALL, "open at a line", NULL, 0);
+	for (int i = 0; i < 1000; i++)
+		pool = editable_short_call(&e, rest, without_line);
+	editable_pool_sample(&e, pool, at_line, 10000000);
+	editables_finish(&e);
+	editable_divide(&e, editable_of_pool(&e, pool), 5000, NULL, add_ns);
+	cr_expect_float_eq(calls_ns[at_line], 5000, 1);
+	cr_expect_float_eq(calls_ns[without_line], 0, 1);
+	cr_expect_eq(e.pools[pool & ~EDITABLE_OF_POOL].calls, 1000);
+	editables_done(&e);
+}
+
+Test(causes, short_calls_without_samples_have_no_line)
+{
+	struct image image = {0};
+	struct editables e;
+	uint32_t rest, without_line, computes, pool;
+
+	editables_init(&e, NULL);
+	rest = editable_rest(&e, &image);
+	without_line = editable_named(&e, EDITABLE_CALL, "open", NULL, 0);
+	computes = editable_cpu(&e, &image, 0);
+	for (int i = 0; i < 10; i++) /* of the program, which is no reason to think that the calls do that */
+		editable_pool_sample(&e, EDITABLE_OF_POOL | rest, computes, 10000000);
+	pool = editable_short_call(&e, rest, without_line);
+	editables_finish(&e);
+	editable_divide(&e, editable_of_pool(&e, pool), 5000, NULL, add_ns);
+	cr_expect_float_eq(calls_ns[without_line], 5000, 1);
+	editables_done(&e);
+}
+
+Test(causes, a_delay_after_each_call_lengthens_short_calls)
+{
+	struct editable items[WHATS] = {[A] = {.kind = EDITABLE_CALL}};
+	struct share_of_pool share = {A, 1};
+	struct pool pool = {.count = 1, .calls = 100};
+	struct causality s = {.editables = {.items = items, .count = WHATS, .pool_first = WHATS, .pool_count = 1,
+					    .pools = &pool, .shares = &share}};
+	const uint8_t calls[WHATS] = {[A] = 1};
+	struct edit delays;
+
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_work(&g, 400, WHATS);
+	graph_end(&g, true);
+	graph_finish(&g);
+	s.graph = g;
+	edit_init(&delays, &s);
+	edit_delay(&delays, &s, calls, NULL, 5);
+	cr_expect_float_eq(replay_run(&g, &delays, NULL), 400 + 100 * 5, 0.01);
+	edit_done(&delays);
+}

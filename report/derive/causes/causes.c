@@ -19,6 +19,8 @@ struct thread_piece {
 	uint64_t start_ns, end_ns;
 	uint64_t cpu_ns; /* of a sample */
 	uint32_t what;
+	uint32_t of;	/* what the time of a call belongs to, unless it waited: the call, or the pool of short ones */
+	uint32_t stack; /* of a sample */
 	bool is_sample, is_unseen, has_edge;
 };
 
@@ -134,7 +136,7 @@ static void add_piece(struct builder *b, const struct thread_piece *p)
 	if (p->has_edge || p->is_unseen)
 		graph_call(&s->graph, p->end_ns, p->what, p->is_unseen);
 	else
-		graph_work(&s->graph, p->end_ns, p->what);
+		graph_work(&s->graph, p->end_ns, p->of);
 	b->before = p->what;
 }
 
@@ -180,6 +182,21 @@ static void enclose(struct builder *b, const struct thread_piece *call, size_t f
 		push(b, &part);
 }
 
+/* A call that is too short for a stack: samples in such calls tell which lines make them. */
+static void take_short_call(struct builder *b, struct thread_piece *call, uint32_t function, size_t first)
+{
+	struct editables *all = &b->causes->editables;
+
+	call->of = editable_short_call(all, b->rest, call->what);
+	for (size_t i = first; i < b->count; i++) {
+		const struct thread_piece *p = &b->pending[i];
+
+		if (p->is_sample && p->stack)
+			editable_pool_sample(all, call->of, editable_call(all, b->image, function, p->stack),
+					     p->cpu_ns);
+	}
+}
+
 static void take_call(struct builder *b, const struct event *e)
 {
 	struct causality *s = b->causes;
@@ -191,10 +208,14 @@ static void take_call(struct builder *b, const struct event *e)
 
 	if (p.end_ns - p.start_ns >= CAUSES_WAIT_NS)
 		p.is_unseen = is_wait(s->editables.items[p.what].waits);
-	s->editables.items[p.what].calls++;
 	p.has_edge = graph_has_edge(&s->graph, b->actor, p.end_ns);
+	p.of = p.what;
 	while (first && b->pending[first - 1].start_ns >= p.start_ns)
 		first--;
+	if (stack || p.has_edge || p.is_unseen)
+		s->editables.items[p.what].calls++;
+	else
+		take_short_call(b, &p, e->id, first);
 	if (first < b->count)
 		enclose(b, &p, first);
 	else
@@ -207,7 +228,7 @@ static void take_sample(struct builder *b, const struct event *e)
 	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
 	uint64_t ns = causes_ns(s, b->image, e->ticks);
 	struct thread_piece p = {.start_ns = ns, .end_ns = ns, .cpu_ns = samples_ns(e), .is_sample = true,
-			  .what = editable_cpu(&s->editables, b->image, stack)};
+			  .stack = stack, .what = editable_cpu(&s->editables, b->image, stack)};
 
 	push(b, &p);
 }
@@ -224,6 +245,7 @@ static void take_current(struct builder *b, const struct actor *a)
 		return;
 	p = (struct thread_piece){.start_ns = causes_ns(s, b->image, start), .end_ns = a->end_ns, .is_unseen = true,
 			   .what = editable_call(&s->editables, b->image, function, 0)};
+	p.of = p.what;
 	if (p.start_ns < p.end_ns)
 		push(b, &p);
 }

@@ -131,6 +131,20 @@ uint32_t editable_pool(struct editables *e, uint32_t rest, uint32_t before, uint
 	return EDITABLE_OF_POOL | pool;
 }
 
+/* In the place of the call after a stretch. */
+enum { SHORT_CALLS = UINT32_MAX - 1 };
+
+uint32_t editable_short_call(struct editables *e, uint32_t rest, uint32_t call)
+{
+	uint32_t pool = editable_pool(e, rest, call, SHORT_CALLS) & ~EDITABLE_OF_POOL;
+
+	if (!e->pools[pool].calls++) {
+		e->pools[pool].rest = pool;
+		*map_put(&e->samples, pool, call, NULL) = 1; /* as much as a sample of no time */
+	}
+	return EDITABLE_OF_POOL | pool;
+}
+
 void editable_pool_sample(struct editables *e, uint32_t pool, uint32_t what, uint64_t ns)
 {
 	e->pools[pool & ~EDITABLE_OF_POOL].samples++;

@@ -3,7 +3,8 @@
  * kernel, a copy, a program that was not recorded.
  *
  * CPU samples are rarer than the stretches of computing between calls. So the stretches between the same two calls are
- * pooled: a pool has the time of all of them, and the samples that were taken in any of them divide each. */
+ * pooled: a pool has the time of all of them, and the samples that were taken in any of them divide each. Calls too
+ * short for a stack are pooled by function likewise: the samples in them tell the lines. */
 #ifndef PILLION_EDITABLE_H
 #define PILLION_EDITABLE_H
 
@@ -22,7 +23,7 @@ struct editable {
 	const struct image *image; /* the first one */
 	uint32_t stack;
 	uint64_t samples; /* of CPU time */
-	uint64_t calls;	  /* how many there are; what they contain is counted, too */
+	uint64_t calls;	  /* how many there are, without short ones; what they contain is counted, too */
 };
 
 /* A share of a pool. */
@@ -35,6 +36,7 @@ struct pool {
 	uint32_t first, count; /* in shares */
 	uint32_t samples;
 	uint32_t rest; /* the pool of what has few samples in the same program */
+	uint64_t calls; /* so many short calls; 0: it is of stretches between calls */
 };
 
 struct editables {
@@ -69,6 +71,9 @@ uint32_t editable_named(struct editables *e, enum editable_kind kind, const char
 uint32_t editable_rest(struct editables *e, const struct image *image);
 /* Of the stretches between calls of `before` and `after` in the program whose rest that is. */
 uint32_t editable_pool(struct editables *e, uint32_t rest, uint32_t before, uint32_t after);
+/* Of calls of a function without a stack in that program; `call` is their editable without a line, to which they belong
+ * unless there are samples. Counts the call. */
+uint32_t editable_short_call(struct editables *e, uint32_t rest, uint32_t call);
 void editable_pool_sample(struct editables *e, uint32_t pool, uint32_t what, uint64_t ns);
 
 /* After everything was gathered: divides the pools. A pool without samples is an editable of its own. */

@@ -80,6 +80,18 @@ void edit_delay(struct edit *e, const struct causality *s, const uint8_t *calls,
 		e->wait_delays[i] = calls[i] ? ns : 0;
 		e->work_delays[i] = rest[i] > 0 && work_ns[i] > 0 ? ns * rest[i] / work_ns[i] : 0;
 	}
+	for (size_t i = 0; i < s->editables.pool_count; i++) {
+		const struct pool *pool = &s->editables.pools[i];
+		double pool_ns = work_ns[s->editables.pool_first + i];
+
+		for (size_t k = 0; k < pool->count && pool->calls && pool_ns > 0; k++) {
+			const struct share_of_pool *share = &s->editables.shares[pool->first + k];
+
+			if (calls[share->what])
+				e->work_delays[s->editables.pool_first + i] +=
+					ns * (double)pool->calls * (double)share->share / pool_ns;
+		}
+	}
 	free(work_ns);
 	free(rest);
 }
