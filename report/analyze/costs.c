@@ -116,6 +116,18 @@ void costs_of_line(struct costs *k, const char *line, const char *function, unsi
 	edit_done(&edit);
 }
 
+const char *costs_line_of_calls(struct costs *k, const char *function)
+{
+	struct editables *all = k->causes ? &k->causes->editables : NULL;
+	uint32_t best = NODE_NONE;
+
+	for (uint32_t i = 0; all && i < all->count; i++)
+		if (all->items[i].kind == EDITABLE_CALL && !strcmp(all->items[i].name, function) &&
+		    (best == NODE_NONE || k->path.by_what[i] > k->path.by_what[best]))
+			best = i;
+	return best == NODE_NONE ? "" : editable_line(all, best);
+}
+
 const struct actor *costs_actor(struct costs *k, const char *line, const char *function)
 {
 	for (size_t i = 0; k->causes && i < k->path.count; i++) {
@@ -153,37 +165,145 @@ bool costs_of_kernel(struct costs *k, uint64_t least_ns, struct saving *ret, uin
 
 /* ---- balance ---- */
 
-void costs_of_balance(struct costs *k, const struct partition *p, const struct roles *roles, const struct role *role,
-		      uint64_t least_ns, struct saving *ret, uint64_t *ret_most, uint64_t *ret_mean,
-		      const struct actor **ret_actor)
+/* Time at each line, by its first editable. */
+struct work_sum {
+	const uint32_t *first; /* of the line of an editable */
+	double *ns;
+	size_t *actors; /* how many of them have any */
+	uint32_t *last; /* the last such actor + 1 */
+	uint32_t actor;
+};
+
+static void sum_part(void *context, uint32_t what, double ns)
+{
+	struct work_sum *sum = context;
+
+	what = sum->first[what];
+	sum->ns[what] += ns;
+	sum->actors[what] += ns > 0 && sum->last[what] != sum->actor + 1;
+	sum->last[what] = sum->actor + 1;
+}
+
+/* Adds the work of those actors that are marked. */
+static void sum_work(const struct costs *k, const uint8_t *actors, const uint32_t *first, struct work_sum *sum)
+{
+	const struct graph *g = &k->causes->graph;
+	size_t count = k->causes->editables.count + 1;
+
+	*sum = (struct work_sum){first, mem_alloc(count * sizeof(*sum->ns)), mem_alloc(count * sizeof(*sum->actors)),
+				 mem_alloc(count * sizeof(*sum->last)), 0};
+	for (uint32_t i = 0; i < g->node_count; i++) {
+		const struct node_part *parts;
+		bool is_work = g->nodes[i].kind == NODE_WORK && actors[g->nodes[i].actor];
+		size_t part_count = is_work ? graph_parts(g, i, &parts) : 0;
+
+		sum->actor = g->nodes[i].actor;
+		for (size_t p = 0; p < part_count; p++)
+			editable_divide(&k->causes->editables, parts[p].what, (double)parts[p].ns, sum, sum_part);
+	}
+}
+
+static void work_sum_done(struct work_sum *sum)
+{
+	free(sum->ns);
+	free(sum->actors);
+	free(sum->last);
+}
+
+/* By editable, the first one of its line: each process has its own. The caller frees it. */
+static uint32_t *first_of_lines(const struct costs *k)
+{
+	struct editables *all = &k->causes->editables;
+	uint32_t *ret = mem_alloc((all->count + 1) * sizeof(*ret));
+	struct map known = {0};
+
+	for (uint32_t i = 0; i < all->count; i++) {
+		const char *line = editable_line(all, i);
+		bool is_new;
+		uint64_t *first = map_put(&known, hash_bytes(line, strlen(line)), 0, &is_new);
+
+		if (is_new)
+			*first = i;
+		ret[i] = (uint32_t)*first;
+	}
+	map_done(&known);
+	return ret;
+}
+
+static const char *unequal_line(const struct costs *k, const uint8_t *actors, size_t count, uint32_t longest)
+{
+	uint8_t *only = mem_alloc(k->causes->actor_count + 1);
+	uint32_t *first = first_of_lines(k);
+	struct work_sum all, own;
+	size_t best = SIZE_MAX;
+	double excess = 0;
+	bool is_shared;
+
+	only[longest] = 1;
+	sum_work(k, actors, first, &all);
+	sum_work(k, only, first, &own);
+	for (size_t i = 0; i < k->causes->editables.count; i++)
+		if (own.ns[i] - all.ns[i] / (double)count > excess) {
+			excess = own.ns[i] - all.ns[i] / (double)count;
+			best = i;
+		}
+	is_shared = best != SIZE_MAX && all.actors[best] == count;
+	work_sum_done(&all);
+	work_sum_done(&own);
+	free(first);
+	free(only);
+	return is_shared ? editable_line(&k->causes->editables, (uint32_t)best) : "";
+}
+
+/* Marks the role's actors. Returns how many they are. */
+static size_t mark_role(const struct costs *k, const struct partition *p, const struct roles *roles,
+			const struct role *role, uint8_t *marks)
 {
 	size_t count = 0, number = (size_t)(role - roles->items) + 1;
-	double sum = 0, most = 0;
-	struct map known = {0};
-	struct edit edit;
 
-	*ret = (struct saving){0};
-	for (size_t i = 0; i < p->count; i++)
-		if (roles->role_of[i] == number && p->threads[i].thread)
-			map_put(&known, (uintptr_t)p->threads[i].image, (uintptr_t)p->threads[i].thread, NULL);
-	for (uint32_t i = 0; k->causes && i < k->causes->actor_count; i++)
-		if (map_find(&known, (uintptr_t)k->causes->actors[i].image, (uintptr_t)k->causes->actors[i].thread)) {
-			sum += k->work[i];
-			if (k->work[i] > most)
-				*ret_actor = &k->causes->actors[i];
-			most = k->work[i] > most ? k->work[i] : most;
+	for (size_t i = 0; i < p->count; i++) {
+		uint32_t actor = roles->role_of[i] == number && p->threads[i].thread
+					 ? causes_actor(k->causes, p->threads[i].image, p->threads[i].thread)
+					 : NODE_NONE;
+
+		if (actor != NODE_NONE && !marks[actor]) {
+			marks[actor] = 1;
 			count++;
 		}
+	}
+	return count;
+}
+
+void costs_of_balance(struct costs *k, const struct partition *p, const struct roles *roles, const struct role *role,
+		      uint64_t least_ns, struct balance *ret)
+{
+	uint8_t *marks = k->causes ? mem_alloc(k->causes->actor_count + 1) : NULL;
+	size_t count = k->causes ? mark_role(k, p, roles, role, marks) : 0;
+	uint32_t longest = 0;
+	double sum = 0, most = 0;
+	struct edit edit;
+
+	*ret = (struct balance){.line = ""};
+	for (uint32_t i = 0; count && i < k->causes->actor_count; i++) {
+		if (!marks[i])
+			continue;
+		sum += k->work[i];
+		if (k->work[i] > most) {
+			most = k->work[i];
+			longest = i;
+		}
+	}
 	if (count > 1 && most - sum / (double)count >= (double)least_ns) {
 		edit_init(&edit, k->causes);
 		for (uint32_t i = 0; i < k->causes->actor_count; i++)
-			if (k->work[i] > 0 && map_find(&known, (uintptr_t)k->causes->actors[i].image,
-						       (uintptr_t)k->causes->actors[i].thread))
+			if (k->work[i] > 0 && marks[i])
 				edit_scale_actor(&edit, k->causes, i, sum / (double)count / k->work[i]);
-		saving_find(k->causes, &edit, ret);
+		saving_find(k->causes, &edit, &ret->saves);
 		edit_done(&edit);
-		*ret_most = (uint64_t)most;
-		*ret_mean = (uint64_t)(sum / (double)count);
+		ret->most_ns = (uint64_t)most;
+		ret->mean_ns = (uint64_t)(sum / (double)count);
+		ret->actor = &k->causes->actors[longest];
+		ret->line = unequal_line(k, marks, count, longest);
 	}
-	map_done(&known);
+	free(marks);
 }

@@ -26,11 +26,21 @@ void costs_of_line(struct costs *k, const char *line, const char *function, unsi
 /* The kernel whose time matters most, at half of its time. False: there is none. */
 bool costs_of_kernel(struct costs *k, uint64_t least_ns, struct saving *ret, uint32_t *ret_what, double *ret_ns);
 
-/* The threads of a role (by their actors) with the same work each; *ret_most and *ret_mean: their work; *ret_actor:
- * the one with most of it. */
+struct balance {
+	struct saving saves; /* if all had the same work; 0: nothing below the least was computed */
+	uint64_t most_ns, mean_ns;
+	const struct actor *actor; /* the one with most */
+	/* Where it has most more than the mean, as attribution_line() has it; "" where others do not work at that line:
+	 * then it is not their work that is shared out unequally there. Owned by the costs. */
+	const char *line;
+};
+
+/* The threads of a role, by their actors. */
 void costs_of_balance(struct costs *k, const struct partition *p, const struct roles *roles, const struct role *role,
-		      uint64_t least_ns, struct saving *ret, uint64_t *ret_most, uint64_t *ret_mean,
-		      const struct actor **ret_actor);
+		      uint64_t least_ns, struct balance *ret);
+
+/* Which line made most calls of a function by their time on the critical path; "": not known. Owned by the costs. */
+const char *costs_line_of_calls(struct costs *k, const char *function);
 
 /* Which actor has most of the line's time on the critical path; NULL: none. */
 const struct actor *costs_actor(struct costs *k, const char *line, const char *function);

@@ -103,13 +103,16 @@ static bool is_work(const struct fix_first_cause *cause)
 }
 
 /* Whether `a` tells more of their line than `b`: what can be changed there, rather than that it computes, or waits for
- * others; in the words of a rule, if there is one; else the larger one. */
+ * others; in the words of a rule, if there is one; that it is shared out unequally, because what all of them do is
+ * rather shared out anew than removed; else the larger one. */
 static bool is_better(const struct fix_first_cause *a, const struct fix_first_cause *b)
 {
 	if (is_work(a) != is_work(b))
 		return is_work(b);
 	if (!a->finding != !b->finding)
 		return a->finding;
+	if (a->is_balance != b->is_balance)
+		return a->is_balance;
 	return a->saves.saved_ns > b->saves.saved_ns;
 }
 
@@ -264,7 +267,7 @@ static bool is_of_library(const struct role_call *call)
 }
 
 static void call_words(const struct choice *k, const struct role *r, const struct role_call *call,
-		       const struct role *programs, struct buffer *text)
+		       const struct role *programs, const struct buffer *line, struct buffer *text)
 {
 	struct buffer place = {0};
 
@@ -280,6 +283,8 @@ static void call_words(const struct choice *k, const struct role *r, const struc
 			     r->threads > 1 ? "are blocked" : "is blocked", share_of(call->ns, r->lifetime_ns),
 			     call->function, (unsigned long long)call->count, call->count == 1 ? "" : "s");
 	role_place(k->context, call, &place);
+	if (!place.size && line->size)
+		frame_short(line->data, &place);
 	if (place.size)
 		buffer_print(text, ": %s", place.data);
 	buffer_done(&place);
@@ -309,12 +314,14 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 		cause.is_bound = cause.is_last = true;
 	}
 	role_frame(k->context, call, &cause.line);
+	if (!call->has_frame)
+		buffer_text(&cause.line, costs_line_of_calls(k->costs, call->function));
 	costs_of_line(k->costs, buffer_string(&cause.line), call->function,
 		      is_of_children || is_sync ? COST_WAITS : COST_CALLS, k->least_ns, &cause.saves);
 	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), call->function);
 	if (is_of_children)
 		limit_to_cpus(k, call, programs, &cause.saves);
-	call_words(k, r, call, programs, &cause.text);
+	call_words(k, r, call, programs, &cause.line, &cause.text);
 	find_line(k, r, &cause);
 	if (cause.is_borrowed) {
 		frame_short(cause.line.data, &waits);
@@ -337,19 +344,28 @@ static void propose_stop(struct choice *k, const struct role *r)
 
 static void propose_balance(struct choice *k, const struct role *r)
 {
-	struct fix_first_cause cause = {.rule = "unequal_work", .how = "if all had the same work"};
-	uint64_t most = 0, mean = 0;
+	struct fix_first_cause cause = {.rule = "unequal_work", .how = "if all had the same work", .is_balance = true};
+	struct buffer place = {0};
+	struct balance b;
 
 	if (r->threads < 2)
 		return;
-	costs_of_balance(k->costs, k->partition, k->roles, r, k->least_ns, &cause.saves, &most, &mean, &cause.actor);
+	costs_of_balance(k->costs, k->partition, k->roles, r, k->least_ns, &b);
+	cause.saves = b.saves;
+	cause.actor = b.actor;
 	role_words(r, &cause.text);
 	buffer_text(&cause.text, " have unequal work: one has ");
-	rule_time(&cause.text, most);
+	rule_time(&cause.text, b.most_ns);
 	buffer_text(&cause.text, ", on average they have ");
-	rule_time(&cause.text, mean);
-	role_work_line(k->context, k->roles, r, &cause.text);
-	role_hot_frame(k->context, r, &cause.line);
+	rule_time(&cause.text, b.mean_ns);
+	buffer_text(&cause.line, b.line);
+	if (*b.line) {
+		frame_short(b.line, &place);
+		buffer_print(&cause.text, ": %s", place.data);
+	} else {
+		role_work_line(k->context, k->roles, r, &cause.text);
+	}
+	buffer_done(&place);
 	propose(k, &cause);
 }
 

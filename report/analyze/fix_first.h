@@ -22,6 +22,7 @@ struct fix_first_cause {
 	bool is_bound;		   /* work that may be needed: the run is bound by it */
 	bool is_borrowed;	   /* the line is not of the code that takes the time, but waits for it */
 	bool is_last;		   /* a wait of which nobody knows whether it is needed */
+	bool is_balance;	   /* work that several threads share out unequally */
 	bool is_cpu;		   /* a thread computes, and no samples tell where */
 };
 
