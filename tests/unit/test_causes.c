@@ -421,6 +421,50 @@ Test(causes, a_delay_after_each_call_lengthens_work)
 	edit_done(&delays);
 }
 
+/* ---- a wait for several streams ---- */
+
+/* Two operations of streams of their own, launched at once: one takes 400, the other one 300. The host waits for both,
+ * then works for 50. */
+static void two_streams(void)
+{
+	for (uint32_t i = 1; i <= 2; i++) {
+		graph_edge(&g, 0, 10, i, i == 1 ? 420 : 320);
+		graph_edge(&g, i, i == 1 ? 420 : 320, 0, 425);
+	}
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_work(&g, 20, A);
+	graph_call(&g, 425, WAIT, true);
+	graph_work(&g, 475, C);
+	graph_end(&g, true);
+	for (uint32_t i = 1; i <= 2; i++) {
+		graph_begin(&g, i, 0);
+		graph_operation(&g, 20, i == 1 ? 420 : 320, i == 1 ? KERNEL : B);
+		graph_end(&g, false);
+	}
+	graph_finish(&g);
+}
+
+Test(causes, a_wait_for_all_streams_ends_with_the_last_one)
+{
+	two_streams();
+	assert_exact();
+	factors[KERNEL] = 0.5f; /* the other stream is the last one then */
+	cr_expect_float_eq(run(), 475 - 100, 0.01);
+	factors[KERNEL] = 1;
+	factors[B] = 2;
+	cr_expect_float_eq(run(), 475 + 200, 0.01);
+}
+
+Test(causes, work_after_a_removed_wait_for_all_streams_overlaps_them)
+{
+	uint8_t no_waits[WHATS] = {[WAIT] = 1};
+
+	two_streams();
+	edit.no_waits = no_waits;
+	cr_expect_float_eq(run(), 425, 0.01);
+}
+
 /* ---- short calls ---- */
 
 static double calls_ns[8];

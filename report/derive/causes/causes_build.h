@@ -31,6 +31,7 @@ enum moment_kind {
 	MOMENT_SEND,
 	MOMENT_WAKE,	/* of another thread: a signal of a condition, a post, an unlock */
 	MOMENT_SYNC,	/* a call of CUDA that waits for a device */
+	MOMENT_SYNC_STREAMS, /* likewise, for all streams of it */
 	MOMENT_POLL,
 	MOMENT_WAIT,	/* for another thread, in a way that does not tell for which */
 	MOMENT_LONG,	/* any call that is not short: the thread did nothing else */

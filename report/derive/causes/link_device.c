@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of devices as actors: each operation begins after the previous one of its stream and the call that launched
- * it. A call that waits for the device ends with the last operation that ended meanwhile. */
+ * it. A call that waits for the device ends with the last operation that ended meanwhile; one that waits for all
+ * streams, with the last of each. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,55 @@ static void link_operations(struct linker *l, const struct by_end *ends)
 	}
 }
 
+/* The last operation of a stream that was launched before the wait and has ended with it; NULL: none. */
+static const struct operation_of_stream *last_of_stream(const struct operations *all, uint32_t stream,
+							const struct moment *wait)
+{
+	size_t first = first_place(i, 0, all->count, all->items[i].actor < stream);
+	size_t at = first_place(i, first, all->count,
+				all->items[i].actor == stream && all->items[i].end_ns < wait->end_ns);
+
+	while (at > first && all->items[at - 1].launched_by != NODE_NONE &&
+	       all->items[at - 1].launched_ns > wait->start_ns)
+		at--;
+	return at > first ? &all->items[at - 1] : NULL;
+}
+
+/* The other streams of the device, too: one of them may be the last if the run changes. What had ended by `since_ns`
+ * was awaited before. */
+static void link_streams(struct linker *l, struct moment *wait, uint32_t last, uint64_t since_ns)
+{
+	const struct actor *actors = l->causes->actors;
+
+	for (uint32_t i = 0; i < l->causes->actor_count; i++) {
+		const struct operation_of_stream *op =
+			actors[i].is_stream && i != last && actors[i].image == actors[last].image &&
+					actors[i].device == actors[last].device
+				? last_of_stream(&l->operations, i, wait)
+				: NULL;
+
+		if (op && op->end_ns > since_ns)
+			link_wait(l, wait, i, op->end_ns);
+	}
+}
+
+static void link_waits(struct linker *l, enum moment_kind kind, const struct by_end *ends)
+{
+	const struct moments *waits = &l->of[kind];
+
+	for (size_t i = 0; i < waits->count; i++) {
+		struct moment *wait = &waits->items[i];
+		const struct by_end *last = last_ended(ends, l->operations.count,
+						       l->causes->actors[wait->actor].image, wait->end_ns - 1);
+
+		if (!last || last->ns <= wait->start_ns)
+			continue;
+		link_wait(l, wait, last->actor, last->ns);
+		if (kind == MOMENT_SYNC_STREAMS)
+			link_streams(l, wait, last->actor, i && wait[-1].actor == wait->actor ? wait[-1].end_ns : 0);
+	}
+}
+
 void link_devices(struct linker *l)
 {
 	const struct causality *s = l->causes;
@@ -183,13 +233,7 @@ void link_devices(struct linker *l)
 	if (l->operations.count)
 		qsort(ends, l->operations.count, sizeof(*ends), compare_ends);
 	link_operations(l, ends);
-	for (size_t i = 0; i < l->of[MOMENT_SYNC].count; i++) {
-		struct moment *wait = &l->of[MOMENT_SYNC].items[i];
-		const struct by_end *last = last_ended(ends, l->operations.count, s->actors[wait->actor].image,
-						       wait->end_ns - 1);
-
-		if (last && last->ns > wait->start_ns)
-			link_wait(l, wait, last->actor, last->ns);
-	}
+	link_waits(l, MOMENT_SYNC, ends);
+	link_waits(l, MOMENT_SYNC_STREAMS, ends);
 	free(ends);
 }

@@ -6,6 +6,13 @@
 #include "report/derive/causes/causes_build.h"
 #include "report/derive/events/traffic.h"
 
+/* Calls that wait for all streams of a device. */
+static bool waits_for_streams(const char *name)
+{
+	return strstr(name, "DeviceSynchronize") || strstr(name, "CtxSynchronize") ||
+	       strstr(name, "ThreadSynchronize") || (strstr(name, "Free") && !strstr(name, "Async"));
+}
+
 static bool is_any(const char *name, const char *const *names)
 {
 	while (*names && strcmp(name, *names) != 0)
@@ -29,7 +36,9 @@ uint8_t moment_classify(const struct function *f)
 					    "pthread_mutex_unlock", "pthread_rwlock_unlock", NULL};
 
 	if (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER)
-		return waits_for_device(f->name) ? MOMENT_SYNC : MOMENT_NONE;
+		return waits_for_streams(f->name)  ? MOMENT_SYNC_STREAMS
+		       : waits_for_device(f->name) ? MOMENT_SYNC
+						   : MOMENT_NONE;
 	if (f->group != TF_GROUP_OSRT)
 		return MOMENT_NONE;
 	if (is_any(f->name, wakes))

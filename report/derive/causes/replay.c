@@ -119,18 +119,27 @@ struct deferred_waits {
 	double ns;     /* the latest end of a source so far */
 };
 
+static bool waits_for_device(const struct graph *g, const struct run_node *n)
+{
+	const struct run_node *source = n->source == NODE_NONE ? NULL : &g->nodes[n->source];
+
+	if (source && source->kind == NODE_MEETING && source->source != NODE_NONE) /* of several streams */
+		source = &g->nodes[source->source];
+	return source && source->kind == NODE_OPERATION;
+}
+
 static struct deferred_waits *deferred_of(const struct graph *g, const struct edit *edit)
 {
 	struct deferred_waits *all = edit->no_waits ? mem_alloc((g->actor_count + 1) * sizeof(*all)) : NULL;
 
 	for (uint32_t i = 0; all && i < g->node_count; i++) {
 		const struct run_node *n = &g->nodes[i];
-		const struct span_of_nodes *span = &g->actors[n->actor];
+		const struct span_of_nodes *span;
 
-		if (n->kind == NODE_WAIT && edit->no_waits[n->what])
-			all[n->actor].last = n->source != NODE_NONE && g->nodes[n->source].kind == NODE_OPERATION
-						     ? span->first + span->count - 1
-						     : i;
+		if (n->kind != NODE_WAIT || !edit->no_waits[n->what])
+			continue;
+		span = &g->actors[n->actor];
+		all[n->actor].last = waits_for_device(g, n) ? span->first + span->count - 1 : i;
 	}
 	return all;
 }
@@ -184,7 +193,7 @@ double replay_run(const struct graph *g, const struct edit *edit, double *ret_en
 		uint32_t node = g->order[i];
 
 		ends[node] = end_of(g, edit, ends, node, ahead);
-		if (deferred && graph_previous(g, node) != NODE_NONE)
+		if (deferred && g->nodes[node].kind != NODE_MEETING && graph_previous(g, node) != NODE_NONE)
 			ends[node] = end_of_deferred(edit, deferred, node, &g->nodes[node], ends[node - 1], ends[node]);
 		if (edit->starts_after && g->nodes[node].kind == NODE_START &&
 		    edit->starts_after[g->nodes[node].actor] != NODE_NONE)
