@@ -411,6 +411,8 @@ static const struct option rows[] = {
 	{"split-size", 0, OPTION_OWN, SET(split_size), VERBS_OF(VERB_EXPORT), .value = "SIZE",
 	 .takes = "a number of bytes, at least 4096, or a number with K, M or G",
 	 .help = "chrome: files of at most this size in bytes, or with K, M or G"},
+	{"critical-path", 0, OPTION_SWITCH, AT(has_critical_path), VERBS_OF(VERB_EXPORT),
+	 .help = "chrome, perfetto: the critical path of the whole run, with arrows to what waited"},
 	{"show-secrets", 0, OPTION_SWITCH, AT(shows_secrets),
 	 VERBS_OF((VERB_READS & ~VERB_SKILL & ~VERB_TRY) | VERB_LIVE),
 	 .help = "show command lines as they were; default: the values of options and variables named like a password, "

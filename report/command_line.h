@@ -83,6 +83,7 @@ struct command_line {
 	const struct export_type *type; /* NULL: not given */
 	enum metric metric;
 	struct split split;
+	bool has_critical_path;
 	bool is_metric_given, is_forced, is_replacing, is_redacting;
 	bool keeps_symbols, keeps_sources, shows_secrets;
 	bool has_step;

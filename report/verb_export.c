@@ -19,6 +19,10 @@ static int check_export(const struct command_line *l)
 		say("--metric does not apply to %s", type->name);
 	else if (split_is_requested(&l->split) && !(type->flags & EXPORT_SPLIT))
 		say("--split-time and --split-size do not apply to %s", type->name);
+	else if (l->has_critical_path && !(type->flags & EXPORT_CRITICAL))
+		say("--critical-path does not apply to %s", type->name);
+	else if (l->has_critical_path && split_is_requested(&l->split))
+		say("--critical-path is of the whole run: leave out --split-time and --split-size");
 	else if (!l->capture_count)
 		say("no CAPTURE given; see pillion %s --help", verb_now->name);
 	else
@@ -29,7 +33,8 @@ static int check_export(const struct command_line *l)
 static int export_to(struct work *w, const char *path)
 {
 	const struct command_line *l = w->line;
-	struct export x = {.context = &w->context, .metric = l->metric, .is_metric_given = l->is_metric_given};
+	struct export x = {.context = &w->context, .metric = l->metric, .is_metric_given = l->is_metric_given,
+			   .has_critical_path = l->has_critical_path};
 	struct err err;
 	int code;
 

@@ -13,6 +13,7 @@ enum {
 	EXPORT_FILE = 4,   /* writes a file by path instead of a stream */
 	EXPORT_SPLIT = 8,  /* takes --split-time and --split-size */
 	EXPORT_DIRECTORY = 16, /* writes files into a directory by path */
+	EXPORT_CRITICAL = 32,  /* takes --critical-path */
 };
 
 struct export
@@ -20,6 +21,7 @@ struct export
 	const struct report_context *context;
 	enum metric metric;
 	bool is_metric_given;
+	bool has_critical_path; /* of the whole run */
 	struct sink *out;     /* NULL with EXPORT_FILE */
 	const char *path;     /* with EXPORT_FILE or EXPORT_DIRECTORY: an empty one to write to */
 	struct texts written; /* files written, by export_split.h */

@@ -430,6 +430,8 @@ int export_chrome(struct export *x, struct err *err)
 	sink_text(x->out, ",\"traceEvents\":[\n");
 	timeline_visit(&w.timeline, x->context, &printer, &w);
 	chrome_series(&w);
+	if (x->has_critical_path)
+		chrome_critical(&w);
 	sink_text(x->out, "\n]}\n");
 	map_done(&w.process_numbers);
 	map_done(&w.lanes);

@@ -71,6 +71,9 @@ void chrome_counter(void *chrome, const struct timeline_counter *c);
 /* Counters of machines and devices, of the whole model. */
 void chrome_series(struct chrome *w);
 
+/* The critical path of the run, and the arrows between its stretches. */
+void chrome_critical(struct chrome *w);
+
 /* One end of the arrow with the number next_flow. */
 void chrome_flow(struct chrome *w, const char *category, bool is_start, uint32_t pid, uint32_t tid, uint64_t ns);
 

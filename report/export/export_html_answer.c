@@ -74,7 +74,7 @@ void html_critical(struct html *h)
 				       .duration = slices[i].end_ns - slices[i].start_ns};
 		struct buffer words = {0};
 
-		if (e.duration < h->least_ns || !e.duration)
+		if (e.duration < h->least_ns)
 			continue;
 		path_slice_words(causes, &slices[i], &words);
 		e.name = html_name(h, HTML_CRITICAL, words.data);

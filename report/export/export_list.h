@@ -10,9 +10,9 @@
 	X(parquetdir, "_pqtdir", "the same tables as Parquet files in a directory", EXPORT_DIRECTORY, NOTHING)   \
 	X(arrow, "_arwdir", "the same tables as Arrow IPC files in a directory", EXPORT_DIRECTORY, NOTHING)      \
 	X(chrome, ".json", "timeline for Perfetto, chrome://tracing and HTA; gzipped if the name ends with .gz", \
-	  EXPORT_SPLIT, NOTHING)                                                                                 \
+	  EXPORT_SPLIT | EXPORT_CRITICAL, NOTHING)                                                               \
 	X(perfetto, ".perfetto-trace", "timeline for Perfetto in its own format, with flows and counters",       \
-	  EXPORT_GZIP, ZLIB)                                                                                    \
+	  EXPORT_GZIP | EXPORT_CRITICAL, ZLIB)                                                                  \
 	X(speedscope, ".speedscope.json", "flame graphs for speedscope", EXPORT_METRIC, NOTHING)                 \
 	X(folded, ".folded", "stacks for flamegraph.pl", EXPORT_METRIC, NOTHING)                                 \
 	X(pprof, ".pb.gz", "profile for go tool pprof", EXPORT_METRIC | EXPORT_GZIP, ZLIB)                       \

@@ -7,6 +7,7 @@
 
 #include "report/base/bits.h"
 #include "report/base/protobuf.h"
+#include "report/derive/causes/path.h"
 #include "report/derive/device/memory.h"
 #include "report/derive/stacks/samples.h"
 #include "report/derive/time/profile.h"
@@ -395,6 +396,61 @@ static void add_series(struct perfetto *p)
 	}
 }
 
+/* ---- the critical path ---- */
+
+/* A track for each thread and stream that is on it. */
+static uint64_t path_track(struct perfetto *p, const struct causality *s, uint32_t actor, struct map *tracks,
+			   uint64_t parent)
+{
+	struct buffer name = {0};
+	bool is_new;
+	uint64_t *uuid = map_put(tracks, actor, 0, &is_new);
+
+	if (is_new) {
+		actor_words(&s->actors[actor], &name);
+		*uuid = perfetto_track(&p->trace, parent, buffer_string(&name));
+		buffer_done(&name);
+	}
+	return *uuid;
+}
+
+/* Number of the arrow to the i-th stretch; those of calls have no such bit. */
+static uint64_t arrow_to(size_t i)
+{
+	return (uint64_t)1 << 63 | i;
+}
+
+/* An arrow leads to a stretch of another thread or stream that waited for the one before it. */
+static void add_critical(struct perfetto *p, const struct export *x)
+{
+	struct causality *s = causes_find(x->context);
+	struct path_slice *slices = NULL;
+	size_t count = s ? path_slices(s, &slices) : 0;
+	uint64_t parent = count ? perfetto_track(&p->trace, 0, "critical path") : 0;
+	struct map tracks = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct path_slice *now = &slices[i];
+		uint64_t track = path_track(p, s, now->actor, &tracks, parent);
+		struct buffer words = {0};
+
+		path_slice_words(s, now, &words);
+		perfetto_event_begin(&p->trace, PERFETTO_BEGIN, track,
+				     perfetto_intern(&p->trace, PERFETTO_EVENT, buffer_string(&words)),
+				     category_of(p, "critical_path"));
+		if (i + 1 < count && now[1].actor != now->actor)
+			proto_fixed64(&p->trace.event, PERFETTO_FLOW, arrow_to(i + 1));
+		if (i && now[-1].actor != now->actor)
+			proto_fixed64(&p->trace.event, PERFETTO_FLOW_END, arrow_to(i));
+		perfetto_event_write(&p->trace, p->trace.origin_ns + now->start_ns);
+		perfetto_slice_end(&p->trace, track, p->trace.origin_ns + now->end_ns);
+		buffer_done(&words);
+	}
+	free(slices);
+	map_done(&tracks);
+	causes_free(s);
+}
+
 int export_perfetto(struct export *x, struct err *err)
 {
 	static const struct timeline_printer printer = {
@@ -413,6 +469,8 @@ int export_perfetto(struct export *x, struct err *err)
 	perfetto_begin(&p.trace, x->out, x->context->model->origin_ns);
 	timeline_visit(&p.timeline, x->context, &printer, &p);
 	add_series(&p);
+	if (x->has_critical_path)
+		add_critical(&p, x);
 	perfetto_end(&p.trace);
 	map_done(&p.pids);
 	map_done(&p.gpu_tracks);

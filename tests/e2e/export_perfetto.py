@@ -13,11 +13,12 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 trace = Trace()
 trace.ParseFromString(gzip.open(sys.argv[1]).read())
 faults = []
-names, functions, frames, stacks, tracks = {}, {}, {}, {}, {}
+names, functions, frames, stacks, tracks, categories = {}, {}, {}, {}, {}, {}
 events = []
 for position, packet in enumerate(trace.packet):
     data = packet.interned_data
     names.update((n.iid, n.name) for n in data.event_names)
+    categories.update((c.iid, c.name) for c in data.event_categories)
     functions.update((f.iid, f.str.decode()) for f in data.function_names)
     frames.update((f.iid, functions[f.function_name_id]) for f in data.frames)
     stacks.update((c.iid, [frames[f] for f in c.frame_ids]) for c in data.callstacks)
@@ -35,6 +36,7 @@ for uuid, track in tracks.items():
 open_slices = collections.defaultdict(list)
 count, total = collections.Counter(), collections.Counter()
 begun, ended, with_stack, points = set(), set(), 0, 0
+path = []  # of the critical path: the begin of a stretch, its track, the flows that begin and end there
 for time, _, event in sorted(events, key=lambda e: e[:2]):
     if event.track_uuid not in tracks:
         faults.append(f'event at {time} has no track')
@@ -45,6 +47,8 @@ for time, _, event in sorted(events, key=lambda e: e[:2]):
         open_slices[event.track_uuid].append((time, names[event.name_iid]))
         begun.update(event.flow_ids)
         ended.update(event.terminating_flow_ids)
+        if 'critical_path' in (categories.get(c) for c in event.category_iids):
+            path.append((time, event.track_uuid, list(event.flow_ids), list(event.terminating_flow_ids)))
     elif event.type == TrackEvent.TYPE_SLICE_END:
         start, name = open_slices[event.track_uuid].pop()
         count[name] += 1
@@ -58,14 +62,22 @@ if any(open_slices.values()):
 if ended - begun:
     faults.append(f'{len(ended - begun)} flows have no beginning')
 
-for path in sys.argv[2:]:
-    for row in csv.DictReader(line for line in open(path, encoding='utf-8') if line.strip()):
+for before, after in zip(path, path[1:]):
+    is_arrow = before[1] != after[1]
+    if len(before[2]) != is_arrow or before[2] != after[3]:
+        faults.append(f'no arrow, or a wrong one, from the stretch at {before[0]} to the one at {after[0]}')
+    if tracks[tracks[after[1]].parent_uuid].name != 'critical path':
+        faults.append(f'the stretch at {after[0]} is on another track')
+
+for table in sys.argv[2:]:
+    for row in csv.DictReader(line for line in open(table, encoding='utf-8') if line.strip()):
         name = row.get('Name') or row['Operation']
         calls = int(row.get('Num Calls') or row.get('Instances') or row['Count'])
         if count[name] != calls:
-            faults.append(f'{name}: {count[name]} slices, {calls} in {path}')
+            faults.append(f'{name}: {count[name]} slices, {calls} in {table}')
         elif total[name] != int(row['Total Time (ns)']):
-            faults.append(f'{name}: {total[name]} ns, {row["Total Time (ns)"]} in {path}')
-print(f'{sum(count.values())} slices, {len(ended)} flows, {points} points, {with_stack} with stacks')
+            faults.append(f'{name}: {total[name]} ns, {row["Total Time (ns)"]} in {table}')
+print(f'{sum(count.values())} slices, {len(ended)} flows, {points} points, {with_stack} with stacks, '
+      f'{len(path)} stretches of the path, {sum(bool(p[2]) for p in path)} arrows')
 print('\n'.join(faults[:20]))
 sys.exit(bool(faults))

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Exports in Perfetto's own format: counts and times equal the reports', flows lead from calls to device operations.
+# Exports in Perfetto's own format: counts and times equal the reports', flows lead from calls to device operations,
+# and along the critical path.
 # PyPI's perfetto, which has the protocol definition, is fetched once per build directory, unless PERFETTO_PYTHON names
 # a Python that has it.
 set -u
@@ -39,4 +40,10 @@ on_doubles
 pillion -o cuda "$doubles/cuda_launches" 2 >out 2>err
 ok 'a CUDA program: counts and times are those of the reports' agrees cuda cuda_api_sum cuda_gpu_kern_sum
 like "$(head -1 facts)" ' [1-9][0-9]* flows, [1-9][0-9]* points' 'with flows to the device and memory in use'
+pillion -o join "$targets/causes" join >out 2>err
+report export -q -f true -t perfetto --critical-path join.pillion
+ok 'the critical path: its arrows lead from one stretch to the next' \
+	"$python" "$tests_dir/export_perfetto.py" join.perfetto-trace
+like "$("$python" "$tests_dir/export_perfetto.py" join.perfetto-trace)" ', [1-9][0-9]* stretches of the path, [1-9]' \
+	'there are some'
 done_testing

@@ -52,6 +52,7 @@ size_t path_slices(struct causality *s, struct path_slice **ret)
 {
 	uint32_t last = replay_last(&s->graph);
 	struct slicing k = {.causes = s};
+	size_t count = 0;
 
 	if (last != NODE_NONE) {
 		k.at_ns = (double)s->graph.nodes[last].end_ns;
@@ -63,6 +64,9 @@ size_t path_slices(struct causality *s, struct path_slice **ret)
 		k.slices[i] = k.slices[k.count - 1 - i];
 		k.slices[k.count - 1 - i] = other;
 	}
+	for (size_t i = 0; i < k.count; i++)
+		if (k.slices[i].end_ns > k.slices[i].start_ns)
+			k.slices[count++] = k.slices[i];
 	*ret = k.slices;
-	return k.count;
+	return count;
 }
