@@ -28,7 +28,7 @@ static struct {
 /* The space of the first entries exists, see range_make(). */
 static int make_room(const struct run *run)
 {
-	enum { EXISTING = TF_PAGE / sizeof(struct tf_range) };
+	enum { EXISTING = (RANGE_FIRST_BYTES - sizeof(struct tf_range_page)) / sizeof(struct tf_range) };
 
 	return run->range->begun < EXISTING ? 0 : range_allocate(range_clock_directory(run), run->host, run->id);
 }

@@ -52,7 +52,7 @@ static uint64_t range_bytes(const struct tf_range_page *head)
 {
 	bool has_many = (head->mode == TF_RANGE_PROFILER_API || head->mode == TF_RANGE_NVTX) && head->limit != 1;
 
-	return has_many ? TF_RANGE_FILE_BYTES : sizeof(*head) + TF_PAGE;
+	return has_many ? TF_RANGE_FILE_BYTES : RANGE_FIRST_BYTES;
 }
 
 /* Adds the part for images. Without it, every image has a trace file. */
@@ -107,7 +107,7 @@ static void *range_map_shared(int fd, uint64_t offset, uint64_t size)
 /* RLIMIT_AS counts what is mapped: only what is used, which the page states. */
 static struct tf_range_page *range_map_page(int fd, uint64_t run)
 {
-	uint64_t least = sizeof(struct tf_range_page) + TF_PAGE, size;
+	uint64_t least = RANGE_FIRST_BYTES, size;
 	struct tf_range_page *page = range_map_shared(fd, 0, least);
 
 	size = page && page->magic == TF_RANGE_MAGIC && page->run == run ? range_bytes(page) : 0;

@@ -24,6 +24,9 @@ enum {
 /* Values of page->shutdown. RANGE_STOP_IGNORED is --capture-range-end=none. */
 enum { RANGE_GOES_ON = 0, RANGE_SHUTDOWN = 1, RANGE_STOP_IGNORED = 2 };
 
+/* What exists of the file at first, and what processes map of it if they need no more: whole pages. */
+enum { RANGE_FIRST_BYTES = 2 * TF_PAGE };
+
 /* The initial page of a run. A run that is recorded as a whole needs no page; creating one does no harm. */
 struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t clock);
 
