@@ -51,9 +51,9 @@
 	X(energy_kern_sum, NULL, "Energy by Kernel (Estimated from Sampled Power)", REPORT_NAMES)                      \
 	X(counter_sum, NULL, "Counters of Machines and Devices", REPORT_BY | REPORT_SUMS)                              \
 	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)                 \
-	X(sample_sum, NULL, "CPU Samples by Function", REPORT_DEFAULT | REPORT_BY)                                     \
-	X(sample_line_sum, NULL, "CPU Samples by Line", REPORT_BY)                                                     \
-	X(sample_python_sum, NULL, "CPU Samples by Python Function", REPORT_DEFAULT | REPORT_BY)                       \
+	X(sample_sum, NULL, "CPU Samples by Function", REPORT_DEFAULT | REPORT_BY | REPORT_SUMS)                       \
+	X(sample_line_sum, NULL, "CPU Samples by Line", REPORT_BY | REPORT_SUMS)                                       \
+	X(sample_python_sum, NULL, "CPU Samples by Python Function", REPORT_DEFAULT | REPORT_BY | REPORT_SUMS)         \
 	X(sample_thread_sum, NULL, "CPU Samples by Thread", 0)                                                         \
 	X(pytorch_sum, NULL, "PyTorch Operators", REPORT_BY | REPORT_ATTRIBUTED)                                       \
 	X(pytorch_ops, NULL, "PyTorch Operators by Kernel", REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)          \
@@ -66,7 +66,7 @@
 	X(roofline, NULL, "Roofline by Kernel", REPORT_DEVICE | REPORT_ATTRIBUTED | REPORT_PEAK)                       \
 	X(roofline_line_sum, NULL, "Roofline by Line", REPORT_DEVICE | REPORT_ATTRIBUTED | REPORT_PEAK)                \
 	X(cuda_devices, NULL, "CUDA Devices and Their Peak Rates", 0)                                                  \
-	X(lines, NULL, "Source Lines", REPORT_BY | REPORT_ATTRIBUTED)                                                  \
+	X(lines, NULL, "Source Lines", REPORT_BY | REPORT_ATTRIBUTED | REPORT_SUMS)                                    \
 	X(mem_usage_sum, NULL, "Resident Memory of Processes", REPORT_SUMS)                                            \
 	X(mem_usage_trace, NULL, "Resident Memory over Time", REPORT_SUMS)                                             \
 	X(mem_alloc_sum, NULL, "Host Memory by Line (Estimates)", 0)                                                   \

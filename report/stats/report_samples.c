@@ -52,7 +52,7 @@ static void samples_visit_sample(struct scan *s, const struct event *e)
 	uint64_t *place;
 	bool is_new;
 
-	if (e->kind != TF_SAMPLE)
+	if (!samples_are(e))
 		return;
 	range = scan_range(s, e->ticks);
 	place = map_put(&w->places, (uint64_t)(s->image - s->context->model->images) << 32 | range, stack, &is_new);
@@ -61,7 +61,7 @@ static void samples_visit_sample(struct scan *s, const struct event *e)
 		w->buckets = mem_grow(w->buckets, w->bucket_count, &w->bucket_capacity, sizeof(*w->buckets));
 		w->buckets[w->bucket_count++] = (struct bucket){s->image, s->thread, range, stack, 0, 0};
 	}
-	w->buckets[*place].count++;
+	w->buckets[*place].count += samples_count(e);
 	w->buckets[*place].ns += samples_ns(e);
 }
 
@@ -255,7 +255,7 @@ static void samples_fill_table(const struct report_context *c, struct samples_pa
 static int samples_report(const struct report_context *c, enum unit unit, struct table *table)
 {
 	struct samples_pass w = {.unit = unit};
-	struct scan s = {.context = c, .aggregate = &w.names, .kinds = 1u << TF_SAMPLE, .more = &w};
+	struct scan s = {.context = c, .aggregate = &w.names, .kinds = 1u << TF_SAMPLE | 1u << TF_SUM, .more = &w};
 	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
 	bool is_python = unit == PYTHON_FUNCTIONS;
 

@@ -88,9 +88,43 @@ is "$(size long)" "$(size all)" 'the trace file is as large after ten times as m
 is "$(($(size threads) <= 2000000))" 1 'the trace file of 100 threads is within its bound'
 is "$(($(size long) * 4 < $(size trace) * 10))" 1 'and smaller than events'
 
+# ---- lines ----
+cat >busy.py <<'END'
+import time
+
+def spin():
+    while time.process_time() < 1: pass
+
+def pause():
+    for _ in range(5): time.sleep(0.1)
+
+spin()
+pause()
+END
+ok 'a program with a busy line and one that waits' record busy -s cpu python3 busy.py
+of_lines() { # COLUMN: by line
+	report stats -q -r lines -f csv busy.pillion | python3 -c "
+import csv, sys
+for row in csv.DictReader(sys.stdin):
+    if 'busy.py:' in row['Line']:
+        print(row['Line'].rpartition('/')[2], row['Function'], row['$1'])"
+}
+is "$(of_lines Calls | grep :7)" 'busy.py:7 pause 5' 'lines: calls'
+is "$(of_lines 'Off-CPU (ns)' | awk '/:7/ { print ($3 >= 5e8) }')" 1 'lines: the time of calls'
+is "$(of_lines 'Total Time (ns)' | awk '/:4/ { print ($3 >= 5e8 && $3 < 2e9) }')" 1 'lines: CPU time'
+is "$(of_lines Samples | awk '/:4/ { print ($3 >= 20) }')" 1 'lines: samples'
+of_samples() { # REPORT COLUMN: the sum of all rows
+	report stats -q -r "$1" -f csv busy.pillion | python3 -c "
+import csv, sys
+print(sum(int(row['$2']) for row in csv.DictReader(sys.stdin)))"
+}
+is "$(of_samples sample_line_sum Samples)" "$(of_samples lines Samples)" 'sample_line_sum: the same samples'
+is "$(of_samples sample_sum 'Self Time (ns)')" "$(of_samples sample_line_sum 'Self Time (ns)')" 'sample_sum: their time'
+like "$(report stats -q -r sample_python_sum -f csv busy.pillion)" ',spin,.*busy\.py' 'sample_python_sum: the function'
+
 # ---- what there is not ----
-report stats -q -r lines all.pillion >out 2>err
-is "$? $(cat out err)" '1 pillion stats: lines: not recorded in profile mode' 'a report that needs events'
+report stats -q -r steps all.pillion >out 2>err
+is "$? $(cat out err)" '1 pillion stats: steps: not recorded in profile mode' 'a report that needs events'
 report stats all.pillion >out 2>err
 is "$? $(grep -c 'other reports of the default set: not recorded in profile mode' err)" '0 1' 'the default set'
 for verb in 'export -t chrome -o page' 'export -t html -o page' 'view -o page' 'query' analyze critical 'ops'; do
@@ -112,7 +146,7 @@ report stats --summary all.pillion >out 2>err
 like "$(cat out)" '^profile +sums, no events; stats -r .*files' 'the summary says which reports there are'
 unlike "$(cat out)" 'FIX FIRST|^(main|role|job) ' 'and nothing to repair'
 record idle sleep 0.1
-like "$(report stats -r lines idle.pillion 2>&1)" 'not recorded in profile mode' \
+like "$(report stats -r steps idle.pillion 2>&1)" 'not recorded in profile mode' \
 	'a run without a trace file is known, too'
 like "$(cat idle.err)" 'open it with pillion stats idle.pillion' 'the run ends with a verb that reads sums'
 

@@ -281,6 +281,31 @@ static void lines_add_call(struct lines_pass *w, const struct event *e)
 	push_within(w, (struct within){start, ns > in.total ? ns : in.total, in.os, in.cuda});
 }
 
+/* A row of --mode=profile. Which calls and samples were within another call is not known: their time counts twice. */
+static void lines_add_sum(struct lines_pass *w, const struct event *e)
+{
+	const struct function *f = scan_is_call(e) ? trace_function(w->scan.image->trace, e->id) : NULL;
+	const struct event_sum sum = event_sum(e);
+	uint64_t ns = f ? clock_map_duration(w->scan.clock, sum.total) : samples_ns(e), *line;
+	bool is_interpreter;
+	struct site *site;
+
+	if (!samples_are(e) && (!f || (f->group != TF_GROUP_OSRT && f->group != TF_GROUP_CUDA &&
+				       f->group != TF_GROUP_CUDA_DRIVER)))
+		return;
+	add_inclusive(w, LINE_INCLUSIVE, stack_of(e), e->ticks, ns);
+	site = lines_site_of(w, e, &is_interpreter);
+	line = site->values;
+	line[f ? LINE_CALLS : LINE_SAMPLES] += sum.count;
+	if (!f)
+		line[is_interpreter ? LINE_PYTHON : LINE_NATIVE] += ns;
+	else if (f->group == TF_GROUP_OSRT)
+		line[LINE_OS] += ns, line[LINE_OFF_CPU] += ns;
+	else
+		line[LINE_CUDA] += ns;
+	add_total(w, site, e, ns);
+}
+
 static void lines_visit_event(struct scan *s, const struct event *e)
 {
 	struct lines_pass *w = s->more;
@@ -288,7 +313,9 @@ static void lines_visit_event(struct scan *s, const struct event *e)
 	if (w->thread != s->thread)
 		w->within_count = 0;
 	w->thread = s->thread;
-	if (e->kind == TF_SAMPLE)
+	if (e->kind == TF_SUM)
+		lines_add_sum(w, e);
+	else if (e->kind == TF_SAMPLE)
 		lines_add_sample(w, e);
 	else if (e->kind == TF_CALL)
 		lines_add_call(w, e);

@@ -6,9 +6,19 @@
 
 enum { NANOSECONDS = 1000 };
 
+bool samples_are(const struct event *e)
+{
+	return e->kind == TF_SAMPLE || (e->kind == TF_SUM && e->text & TF_SUM_IS_SAMPLE);
+}
+
+uint64_t samples_count(const struct event *e)
+{
+	return e->kind == TF_SUM ? event_sum(e).count : 1;
+}
+
 uint64_t samples_ns(const struct event *e)
 {
-	return (uint64_t)e->text * NANOSECONDS;
+	return (e->kind == TF_SUM ? event_sum(e).total : e->text) * NANOSECONDS;
 }
 
 static uint64_t count_samples(const struct image *image)

@@ -6,6 +6,9 @@
 #include "report/derive/events/scan.h"
 
 /* The CPU time that a sample represents. */
+/* A sample, or a row of samples of --mode=profile: how many samples, and the time that they stand for. */
+bool samples_are(const struct event *e);
+uint64_t samples_count(const struct event *e);
 uint64_t samples_ns(const struct event *e);
 bool samples_any(const struct model *m);
 /* The number of samples that signals, or perf_event_open(2), took of an image. */
