@@ -22,9 +22,8 @@
 #include "runtime/shared/common/clock.h"
 
 /* COST_SHARE: a round that takes long makes the next one come later, so that sampling uses at most 1/COST_SHARE of a
- * CPU. FILE_BYTES: when the file exceeds it, the interval doubles, and so on. LOCK_NS: how often free locks are looked
- * for. */
-enum { COST_SHARE = 50, FILE_BYTES = 32 << 20, LOCK_NS = 1000000000, DESCRIPTORS_MAX = 1024 };
+ * CPU. LOCK_NS: how often free locks are looked for. */
+enum { COST_SHARE = 50, LOCK_NS = 1000000000, DESCRIPTORS_MAX = 1024 };
 enum { STOP_FD = 3, READY_FD = 4, SETS = 2 };
 
 static struct {
@@ -40,7 +39,7 @@ static struct {
 	uint64_t capture; /* identifies the capture on this machine */
 	uint8_t bytes[ENERGY_SOURCES * 512 + SETS * COUNTERS * 192]; /* of one round */
 	size_t used;
-} sampler = {.file.fd = -1, .limit = FILE_BYTES};
+} sampler = {.file.fd = -1};
 
 /* ---- the process ---- */
 
@@ -286,7 +285,7 @@ static int round_take(struct run *run)
 		return 0;
 	}
 	while (!sampler.file.is_ring && sampler.file.added > sampler.limit && sampler.interval_ms < 3600000) {
-		sampler.limit += FILE_BYTES;
+		sampler.limit += sample_file_step(run);
 		sampler.interval_ms *= 2;
 	}
 	ms = (clock_monotonic_ns() - began) / 1000000u;
@@ -317,6 +316,7 @@ void energy_sampler_run(struct run *run, int stop, int ready)
 
 	process_isolate(stop, ready);
 	sampler.interval_ms = run->options.energy_interval_ms;
+	sampler.limit = sample_file_step(run);
 	if (!stat(run->directory, &st))
 		sampler.capture = (uint64_t)st.st_ino ^ (uint64_t)st.st_dev << 40;
 	sets_begin(run);

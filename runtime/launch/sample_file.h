@@ -28,6 +28,13 @@ struct sample_file {
 	size_t turn_count;
 };
 
+/* How large a file without a ring may become before its writer doubles the interval between samples, and by how much
+ * more before each further doubling: a day of samples fits into the bound of --mode=profile. */
+static inline uint64_t sample_file_step(const struct run *run)
+{
+	return run->options.mode == MODE_PROFILE ? 256 << 10 : 32 << 20;
+}
+
 /* Creates the file with this name in the capture. False: there is none. */
 bool sample_file_open(struct sample_file *f, const struct run *run, const char *name, const void *head, size_t size);
 

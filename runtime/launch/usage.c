@@ -21,9 +21,9 @@
 #include "runtime/shared/common/sys.h"
 
 /* MEMORY_INTERVAL_MS: the interval with --memory. CHANGE_NS: a smaller change of a thread's values is not written.
- * FILE_BYTES: when the file exceeds it, the interval doubles, and so on. AGE_MS: of a younger process its CPUs are not
- * read. QUOTA_ROUNDS: a process without a quota is looked at again after as many rounds. */
-enum { INTERVAL_MS = 1000, MEMORY_INTERVAL_MS = 100, COST_SHARE = 200, CHANGE_NS = 1000000, FILE_BYTES = 32 << 20 };
+ * AGE_MS: of a younger process its CPUs are not read. QUOTA_ROUNDS: a process without a quota is looked at again
+ * after as many rounds. */
+enum { INTERVAL_MS = 1000, MEMORY_INTERVAL_MS = 100, COST_SHARE = 200, CHANGE_NS = 1000000 };
 enum { AGE_MS = 500, QUOTA_ROUNDS = 8, QUIET_SHARE = 20 };
 
 struct usage_thread {
@@ -48,6 +48,7 @@ struct usage_process {
 static struct {
 	struct sample_file file;
 	bool is_open;
+	uint64_t step; /* see sample_file_step() */
 	uint64_t due_ns, began_ns, cost_ns, interval_ms, wanted_ms, tick_ns, online;
 	uint32_t round, turn, processes, threads;
 	struct tf_usage_sample *list; /* to be written */
@@ -83,6 +84,7 @@ static void usage_open(const struct run *run)
 
 	living_on_end(usage_forget);
 	usage.is_open = true;
+	usage.step = sample_file_step(run);
 	usage.tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	usage.online = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	memcpy(head.boot, run->boot, sizeof(head.boot));
@@ -108,7 +110,7 @@ static void usage_flush(void)
 {
 	sample_file_add(&usage.file, usage.list, usage.count * sizeof(*usage.list));
 	usage.count = 0;
-	while (!usage.file.is_ring && usage.file.added > FILE_BYTES * (usage.interval_ms / usage.wanted_ms))
+	while (!usage.file.is_ring && usage.file.added > usage.step * (usage.interval_ms / usage.wanted_ms))
 		usage.interval_ms *= 2;
 }
 
