@@ -5,21 +5,16 @@
 # debootstrap makes, records a job as root and as a user, upgrades, removes, and compares the files before and after;
 # and builds the recipe for Docker on the last of them, if podman is installed. Needs root.
 #   PILLION_DIST   where scripts/dist wrote; default: dist/ of this tree
-#   INSTALL_ROOTS  where the roots are kept; default: /var/cache/pillion-nightly/roots
-#   INSTALL_MIRROR_DEBIAN, INSTALL_MIRROR_UBUNTU  mirrors; default: those of debootstrap
 set -u
-PATH=$PATH:/usr/sbin
 . "$(dirname "$0")/../e2e/lib.sh"
+. "$tests_dir/root.sh"
 tree=${tests_dir%/tests/*}
-dist=${PILLION_DIST:-$tree/dist}
-roots=${INSTALL_ROOTS:-/var/cache/pillion-nightly/roots}
+dist=$(realpath "${PILLION_DIST:-$tree/dist}")
 suites=("$@")
 [ $# -gt 0 ] || suites=(bullseye bookworm trixie sid xenial bionic focal jammy noble)
 machine=$(uname -m)
-[ "$(id -u)" -eq 0 ] || skip_all 'needs root, for debootstrap and chroot'
-for tool in debootstrap dpkg-deb unshare; do
-	command -v "$tool" >/dev/null || skip_all "no $tool"
-done
+needs_roots
+command -v dpkg-deb >/dev/null || skip_all 'no dpkg-deb'
 tarball=$(echo "$dist"/pillion-*-"$machine".tar.xz)
 [ -e "$tarball" ] || skip_all "nothing in $dist: run scripts/dist"
 
@@ -29,23 +24,6 @@ packages_of() { # SUITE
 	bookworm | trixie) echo python3,python3-venv,python3-pip,rpm ;;
 	*) echo python3,python3-venv,python3-pip ;;
 	esac
-}
-
-# Ubuntu's scripts of debootstrap are one; a debootstrap that is older than a release has no link for it.
-make_root() { # SUITE
-	local mirror=${INSTALL_MIRROR_DEBIAN:-} script='' options=()
-	case $1 in
-	xenial | bionic | focal | jammy | noble)
-		mirror=${INSTALL_MIRROR_UBUNTU:-}
-		script=/usr/share/debootstrap/scripts/gutsy
-		options=('--components=main,universe')
-		# Debian has no key of Ubuntu's releases.
-		[ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ] || options+=(--no-check-gpg)
-		;;
-	esac
-	rm -rf "${roots:?}/$1"
-	debootstrap --variant=minbase --include="$(packages_of "$1")" "${options[@]}" "$1" "$roots/$1" "$mirror" \
-		${script:+"$script"} >"$work/debootstrap.log" 2>&1 && touch "$roots/$1.complete"
 }
 
 # The wheel and the .deb of the next version, with the same files.
@@ -69,29 +47,14 @@ make_next() {
 	END
 }
 
-# inside SUITE: the checks of one root, with its files and /tmp, /dev and /proc of its own; the root stays as it is.
-inside() {
-	local root=$work/root job=/mnt/job/job.py
+inside() { # SUITE: the checks of one root
+	local job=/mnt/job/job.py
 	chroot "$roots/$1" python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || job=/mnt/job/install_job.py
-	mkdir -p "$root" "$work/job"
-	cp "$tree"/examples/python/*.py "$tests_dir/install_job.py" "$tests_dir/install_inside.sh" "$work/job/"
-	chmod -R a+rX "$work/job"
-	# shellcheck disable=SC2016
-	unshare --mount --pid --fork --kill-child sh -euc '
-		mount -t tmpfs none "$2"
-		mkdir "$2/upper" "$2/work" "$2/merged"
-		mount -t overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" none "$2/merged"
-		cd "$2/merged"
-		mount -t proc proc proc
-		mkdir -p dev/shm mnt/dist mnt/next mnt/job
-		mount -t tmpfs -o mode=1777 none dev/shm
-		mount -t tmpfs -o mode=1777 none tmp
-		mount --bind "$3" mnt/dist
-		mount --bind "$4" mnt/next
-		mount --bind "$5" mnt/job
-		exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-			chroot . sh /mnt/job/install_inside.sh "$6" /mnt/dist /mnt/next "$7"
-		' sh "$roots/$1" "$root" "$dist" "$work/next" "$work/job" "$1" "$job"
+	mkdir -p job
+	cp "$tree"/examples/python/*.py "$tests_dir/install_job.py" "$tests_dir/install_inside.sh" job/
+	chmod -R a+rX job
+	enter_root "$1" "$dist" "$work/next" "$work/job" -- sh /mnt/job/install_inside.sh "$1" "/mnt/${dist##*/}" \
+		/mnt/next "$job"
 }
 
 # The recipe for Docker, built by podman from the root of a suite.
@@ -114,11 +77,10 @@ make_image() { # SUITE
 	"${podman[@]}" rmi -af >/dev/null 2>&1 || :
 }
 
-mkdir -p "$roots"
 ok 'a wheel and a .deb of the next version' make_next
 for suite in "${suites[@]}"; do
-	if [ ! -e "$roots/$suite.complete" ] && ! make_root "$suite"; then
-		skip "$suite" "debootstrap: $(tail -n 1 "$work/debootstrap.log")"
+	if ! make_root "$suite" "$suite" "$(packages_of "$suite")"; then
+		skip "$suite" "$why"
 		continue
 	fi
 	inside "$suite" >"inside-$suite" 2>&1 || echo "not ok - $suite: every check ran" >>"inside-$suite"
