@@ -45,13 +45,11 @@ enum library_key {
 	LIBRARY_KEY_COMMUNICATOR_LATER,
 };
 
-enum { LIBRARY_PARTS = 20 };
-
 /* key, key_position: the argument with the handle to which the parts are attached, or with the address to which the
  * call stores this handle. */
 struct library_shape {
 	uint8_t count, key, key_position;
-	struct library_part parts[LIBRARY_PARTS];
+	struct library_part parts[];
 };
 
 /* The index of argument `n` in `words`. On x86-64 the frame pointer and the return address are between the arguments

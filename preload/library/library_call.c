@@ -48,11 +48,24 @@
 
 /* Counts the parts of a shape. The list of NOTHING is empty. */
 #define PART_COUNT(...) (sizeof((const struct library_part[]){__VA_ARGS__}) / sizeof(struct library_part))
-#define SHAPE(name, key_and_position, ...)                                                                             \
-	{PART_COUNT(__VA_ARGS__), key_and_position, {__VA_ARGS__}},
-#define SHAPE_NUMBER(name, ...) SHAPE_##name,
-static const struct library_shape shapes[] = {SHAPES_LIBRARY(SHAPE)};
-enum { SHAPES_LIBRARY(SHAPE_NUMBER) };
+/* Shapes differ in size: rows have offsets. */
+#define SHAPE_ROOM(name, key_and_position, ...)                                                                        \
+	struct {                                                                                                       \
+		uint8_t count, key, key_position;                                                                      \
+		struct library_part parts[PART_COUNT(__VA_ARGS__)];                                                    \
+	} name;
+#define SHAPE(name, key_and_position, ...) {PART_COUNT(__VA_ARGS__), key_and_position, {__VA_ARGS__}},
+#define SHAPE_OFFSET(name, ...) SHAPE_##name = offsetof(struct shapes, name),
+static const struct shapes {
+	SHAPES_LIBRARY(SHAPE_ROOM)
+} shapes = {SHAPES_LIBRARY(SHAPE)};
+enum { SHAPES_LIBRARY(SHAPE_OFFSET) };
+_Static_assert(sizeof(shapes) <= UINT16_MAX, "offsets have 16 bits");
+
+static inline const struct library_shape *shape_at(unsigned offset)
+{
+	return (const struct library_shape *)((const uint8_t *)&shapes + offset);
+}
 
 /* ---- rows ---- */
 
@@ -100,7 +113,7 @@ enum row_kind {
 static const struct function {
 	uint16_t symbol; /* offset in symbols */
 	uint16_t id;	 /* in the trace, if the kind is recorded */
-	uint16_t shape;	 /* or body */
+	uint16_t shape;	 /* its offset in shapes; or the number of the body */
 	uint8_t kind, group;
 	uint8_t stack; /* words on the stack */
 } functions[HOOK_LIBRARY_COUNT] = {
@@ -253,7 +266,7 @@ static inline __attribute__((always_inline)) void end(struct library_frame *f, c
 {
 	struct library_returned call = returned(f, function);
 
-	library_end(&f->call, function->id, &shapes[function->shape], &call);
+	library_end(&f->call, function->id, shape_at(function->shape), &call);
 }
 
 static __attribute__((noinline)) void finish_maker(struct library_frame *f, const struct function *function)
@@ -263,7 +276,7 @@ static __attribute__((noinline)) void finish_maker(struct library_frame *f, cons
 	if (f->state == RECORDED)
 		end(f, function);
 	if (is_to_be_noted(f, function))
-		library_note(&shapes[function->shape], &call);
+		library_note(shape_at(function->shape), &call);
 }
 
 /* Called after the real function. `words` has the arguments as the caller passed them: the real function received a

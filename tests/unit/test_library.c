@@ -21,7 +21,7 @@ static void collect(struct tf_operation *op, const struct library_shape *shape, 
 
 Test(library, an_int_has_no_upper_half_but_in_functions_of_64_bits)
 {
-	const struct library_shape shape = {
+	static const struct library_shape shape = {
 	    2, 0, 0, {{TF_FIELD_M, LIBRARY_INT, 1, 0}, {TF_FIELD_MODE, LIBRARY_ENUM, 2, 0}}};
 	const uintptr_t words[] = {0, 0xabcd00000007, 0xabcdffffffff};
 	struct tf_operation narrow = {0}, wide = {0};
@@ -34,9 +34,9 @@ Test(library, an_int_has_no_upper_half_but_in_functions_of_64_bits)
 
 Test(library, tells_what_was_noted_of_a_handle_in_the_operands_role)
 {
-	const struct library_shape made = {
+	static const struct library_shape made = {
 	    2, LIBRARY_KEY_AT, 1, {{TF_FIELD_M, LIBRARY_WIDE, 2, 0}, {TF_FIELD_N, LIBRARY_WIDE, 3, 0}}};
-	const struct library_shape used = {1, 0, 0, {{TF_ROLE_B, LIBRARY_OF, 1, 0}}};
+	static const struct library_shape used = {1, 0, 0, {{TF_ROLE_B, LIBRARY_OF, 1, 0}}};
 	const uintptr_t words[] = {0, 0x1000, 5, 6}, again[] = {0, 0x1000, 8, 9};
 	struct tf_operation op = {0};
 
@@ -52,7 +52,7 @@ Test(library, tells_what_was_noted_of_a_handle_in_the_operands_role)
 
 Test(library, an_unknown_handle_tells_nothing_and_null_is_none)
 {
-	const struct library_shape used = {2, 0, 0, {{0, LIBRARY_OF, 1, 0}, {0, LIBRARY_OF, 2, 0}}};
+	static const struct library_shape used = {2, 0, 0, {{0, LIBRARY_OF, 1, 0}, {0, LIBRARY_OF, 2, 0}}};
 	struct tf_operation op = {0};
 
 	library_note_field(0, TF_FIELD_M, 1);
@@ -62,7 +62,7 @@ Test(library, an_unknown_handle_tells_nothing_and_null_is_none)
 
 Test(library, lists_of_calls_that_failed_are_not_read)
 {
-	const struct library_shape shape = {1, 0, 0, {{TF_FIELD_DIMENSION, LIBRARY_LIST, 1, 2}}};
+	static const struct library_shape shape = {1, 0, 0, {{TF_FIELD_DIMENSION, LIBRARY_LIST, 1, 2}}};
 	const int list[] = {4, 5, 6};
 	struct tf_operation op = {0};
 
