@@ -13,8 +13,9 @@
  *   NOTE                   not recorded: its fields become part of a handle's note
  *   SET                    not recorded; `shape` names a struct library_body, which receives the words of each call
  *                          that succeeded
- *   OWN                    likewise, and the call is recorded
- * group: TF_GROUP_<group>. symbol: of the ABI. name: in reports. All functions return an int, 0 for success.
+ *   OWN                    likewise, and the call is recorded; a body with `finish` receives those that failed, too
+ * group: TF_GROUP_<group>. symbol: of the ABI. name: in reports. All functions return an int, 0 for success; those of
+ * HDF5, which may return a handle, a negative one for failure.
  * words: the number of parameters, each of which takes a register or eight bytes of stack. It is one for a function
  * without parameters; that register is passed unchanged. Floating-point parameters do not count: they have eight
  * registers of their own, which every call passes, so their places in the prototype do not matter.
@@ -34,6 +35,7 @@
 #include "preload/library/hook_cufft.h"
 #include "preload/library/hook_cusolver.h"
 #include "preload/library/hook_cusparse.h"
+#include "preload/library/hook_hdf5.h"
 #include "preload/library/hook_mpi.h"
 #include "preload/library/hook_nccl.h"
 #include "runtime/shared/format/trace_groups.h"

@@ -65,9 +65,13 @@ enum { LIBRARY_REGISTERS = 8 };
 /* The code of a SET or OWN row, which has no shape. end: ends a recorded call and writes it. note: called after each
  * call that succeeded, even if nothing is recorded. words[LIBRARY_WORD(n)] is the n-th argument; if it is in a
  * register, that is words[n]. */
+struct library_returned;
 struct library_body {
 	void (*end)(struct call *e, unsigned function, int result, const uintptr_t *words);
 	void (*note)(const uintptr_t *words);
+	/* Instead of both, after each call, also one that failed. e: NULL if the call is not recorded. value: the
+	 * result with all 64 bits. */
+	void (*finish)(struct call *e, unsigned function, const struct library_returned *call, int64_t value);
 };
 
 /* ncclInProgress (7) is a success: the communicator exists, although NCCL is still initialising it. */

@@ -7,6 +7,7 @@
 #include "preload/hook/entry.h"
 #include "preload/library/frame.h"
 #include "preload/library/library.h"
+#include "preload/library/library_hdf5.h"
 #include "preload/library/library_mpi.h"
 #include "preload/library/library_nccl.h"
 #include "preload/library/library_set.h"
@@ -183,12 +184,13 @@ static int missing(void)
 }
 
 /* Its result: not initialised, or the library's nearest error. */
-static const uint16_t not_initialised[TF_GROUP_COUNT] = {
+static const int16_t not_initialised[TF_GROUP_COUNT] = {
 	[TF_GROUP_CUBLAS] = 1,	 [TF_GROUP_CUDNN] = 1001,
 	[TF_GROUP_CUSPARSE] = 1, [TF_GROUP_CUSOLVER] = 1,
 	[TF_GROUP_CUFFT] = 7,	/* CUFFT_SETUP_FAILED */
 	[TF_GROUP_NCCL] = 2,	/* ncclSystemError */
 	[TF_GROUP_MPI] = 16,	/* MPI_ERR_OTHER in Open MPI */
+	[TF_GROUP_HDF5] = -1,
 };
 
 static bool is_to_be_noted(const struct library_frame *f, const struct function *function)
@@ -246,20 +248,23 @@ unsigned library_begin(struct library_frame *f)
 	return begin(f, function);
 }
 
-static __attribute__((noinline)) void finish_body(struct library_frame *f, const struct function *function)
-{
-	const struct library_body *body = bodies[function->shape];
-
-	if (f->state == RECORDED)
-		body->end(&f->call, function->id, (int)f->results[0], f->words - 1);
-	if (is_to_be_noted(f, function))
-		body->note(f->words - 1);
-}
-
 static inline __attribute__((always_inline)) struct library_returned returned(const struct library_frame *f,
 									       const struct function *function)
 {
 	return (struct library_returned){f->words - 1, f->real, (int)f->results[0], IS_WIDE(function->kind)};
+}
+
+static __attribute__((noinline)) void finish_body(struct library_frame *f, const struct function *function)
+{
+	const struct library_body *body = bodies[function->shape];
+	struct library_returned call = returned(f, function);
+
+	if (body->finish && process_gate.groups & f->row->group)
+		body->finish(f->state == RECORDED ? &f->call : NULL, function->id, &call, (int64_t)f->results[0]);
+	if (body->end && f->state == RECORDED)
+		body->end(&f->call, function->id, (int)f->results[0], f->words - 1);
+	if (body->note && is_to_be_noted(f, function))
+		body->note(f->words - 1);
 }
 
 static inline __attribute__((always_inline)) void end(struct library_frame *f, const struct function *function)
@@ -286,7 +291,7 @@ void library_finish(struct library_frame *f)
 	const struct function *function = &functions[f->row->number];
 
 	if (__builtin_expect(f->state == MISSING, 0))
-		f->results[0] = not_initialised[function->group];
+		f->results[0] = (uintptr_t)not_initialised[function->group];
 	else if (__builtin_expect(HAS_BODY(function->kind), 0))
 		finish_body(f, function);
 	else if (__builtin_expect(IS_NOTED(function->kind), 0))

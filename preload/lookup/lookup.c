@@ -234,7 +234,7 @@ static struct lookup_result look_up_row(const struct entry_row *row, void *handl
 /* A fast check: the names of all rows begin with one of these, after any underscores. */
 static bool may_be_ours(const char *name)
 {
-	static const char *const prefixes[] = {"cu", "nccl", "nvtx", "MPI_"};
+	static const char *const prefixes[] = {"cu", "nccl", "nvtx", "MPI_", "H5"};
 
 	while (*name == '_')
 		name++;

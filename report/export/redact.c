@@ -89,6 +89,16 @@ static void redact_after(struct redactor *r, char *bytes, size_t size, size_t he
 		redact_text(r, bytes + head, size - head, how, false);
 }
 
+/* Paths inside of a file are names that a person gave. */
+static void redact_hdf5(struct redactor *r, char *bytes, size_t size)
+{
+	size_t file = strnlen(bytes, size);
+
+	redact_text(r, bytes, file, REDACT_SECRET, false);
+	if (file < size)
+		redact_text(r, bytes + file + 1, size - file - 1, REDACT_KNOWN, false);
+}
+
 /* The words that begin a note are its code. */
 static void redact_note(struct redactor *r, char *text, size_t size)
 {
@@ -129,6 +139,9 @@ static void redact_blob(struct redactor *r, unsigned kind, char *bytes, size_t s
 		break;
 	case TF_BLOB_DESCRIPTOR:
 		redact_after(r, bytes, size, sizeof(struct tf_descriptor), REDACT_SECRET);
+		break;
+	case TF_BLOB_HDF5:
+		redact_hdf5(r, bytes, size);
 		break;
 	case TF_BLOB_DEVICE_SOURCE:
 		redact_after(r, bytes, size, sizeof(struct tf_device_source), REDACT_SECRET);

@@ -9,7 +9,8 @@ import sys
 
 REALS = 8  # floating-point registers that every call passes on
 FLOATING = {"float": 1, "double": 1, "cuComplex": 1, "cuDoubleComplex": 2}  # words of each
-PROTOTYPE = re.compile(r"\b(?:\w+Status_t|cufftResult|ncclResult_t|int)\s+(\w+)\s*\(([^;{}]*?)\)\s*(?:__\w+[^;]*)?;")
+PROTOTYPE = re.compile(
+    r"\b(?:\w+Status_t|cufftResult|ncclResult_t|int|herr_t|hid_t)\s+(\w+)\s*\(([^;{}]*?)\)\s*(?:__\w+[^;]*)?;")
 # Calling conventions, deprecations: words and calls in capitals before a name.
 DECORATION = re.compile(r"\bMPICH_ATTR_\w+\([^)]*\)|\b\w+_API_PUBLIC\b"
                         r"|\b[A-Z][A-Z_]*(?:WINAPI|API|DECLSPEC)\b|\b\w*DEPRECATED\w*(?:\([^)]*\))?"

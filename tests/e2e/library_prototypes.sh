@@ -21,7 +21,9 @@ check() {
 }
 
 for name in cublas_api.h cublasLt.h cublasXt.h cudnn_ops.h cudnn_cnn.h cudnn_adv.h cudnn_graph.h cusparse.h \
-	cusolverDn.h cusolverSp.h cusolverMg.h cufft.h cufftXt.h nccl.h openmpi/mpi.h mpich/mpi.h mpi.h; do
+	cusolverDn.h cusolverSp.h cusolverMg.h cufft.h cufftXt.h nccl.h openmpi/mpi.h mpich/mpi.h mpi.h \
+	hdf5/serial/H5Fpublic.h hdf5/serial/H5Dpublic.h hdf5/serial/H5Apublic.h hdf5/serial/H5Gpublic.h \
+	hdf5/serial/H5Opublic.h hdf5/serial/H5Ipublic.h; do
 	found=
 	for folder in "$cuda" /usr/include /usr/lib/"$(uname -m)"-linux-gnu /usr/include/"$(uname -m)"-linux-gnu; do
 		for path in "$folder/$name" "$folder/${name%/*}/include/${name##*/}"; do

@@ -120,7 +120,7 @@ ParameterizedTestParameters(options, take_or_refuse_a_value)
 		{"trace", "none", 0, ""},
 		{"trace", "cuda,,nvtx", -EINVAL, "not ''"},
 		{"trace", "", -EINVAL, "not ''"},
-		{"trace", "cudas", -EINVAL, "osrt,cublas,cudnn,cusparse,cusolver,cufft,nccl,mpi,openmp, or none"},
+		{"trace", "cudas", -EINVAL, "osrt,cublas,cudnn,cusparse,cusolver,cufft,nccl,mpi,openmp,hdf5, or none"},
 		{"trace", "nccl,mpi,cufft", 0, ""},
 		{"trace", "vulkan", 0, "vulkan is not recorded"},
 		{"sample", "none", 0, ""},

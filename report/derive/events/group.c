@@ -14,4 +14,5 @@ const struct group_style group_styles[TF_GROUP_COUNT] = {
 	[TF_GROUP_NCCL] = {"nccl", "NCCL", 22, 55},
 	[TF_GROUP_MPI] = {"mpi", "MPI", 46, 46},
 	[TF_GROUP_OPENMP] = {"openmp", "OpenMP", 318, 34},
+	[TF_GROUP_HDF5] = {"hdf5", "HDF5", 204, 30},
 };

@@ -42,7 +42,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 13
+#define TF_VERSION_MINOR 14
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -445,8 +445,8 @@ enum tf_blob_kind {
 	TF_BLOB_COUNTED = 34,
 	/* struct tf_line_code, then the file and the qualified name (UTF-8) of a Python function */
 	TF_BLOB_LINE_CODE = 35,
-	/* struct tf_lines; id = the thread's number. Not a definition: all of them are valid */
-	TF_BLOB_LINES = 36,
+	TF_BLOB_LINES = 36, /* struct tf_lines; id = the thread's number. Not a definition: all of them are valid */
+	TF_BLOB_HDF5 = 37, /* the name of a file, NUL, the path of an object in it. From 1.14 on */
 };
 
 struct tf_module {

@@ -23,7 +23,8 @@
 	G(10, CUFFT, cufft, MORE, LIBRARY, X)                                                                          \
 	G(8, NCCL, nccl, MORE, LIBRARY, X)                                                                             \
 	G(9, MPI, mpi, MORE, LIBRARY, X)                                                                               \
-	G(11, OPENMP, openmp, MORE, OTHER, X)
+	G(11, OPENMP, openmp, MORE, OTHER, X)                                                                          \
+	G(12, HDF5, hdf5, MORE, LIBRARY, X)
 
 /* TF_IF_LIBRARY_<form>(text): the text, if the group is a library. */
 #define TF_IF_LIBRARY_OTHER(...)

@@ -49,6 +49,7 @@ enum tf_field {
 	TF_FIELD_COMMUNICATOR_ID = 29,
 	/* MPI: likewise, with RANK and RANKS, of communicators that the program has made from others */
 	TF_FIELD_COMMUNICATOR_OF_MPI = 30,
+	TF_FIELD_OBJECT = 31, /* HDF5: id of a TF_BLOB_HDF5. From 1.14 on */
 	TF_FIELDS = 32
 };
 
