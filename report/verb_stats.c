@@ -365,7 +365,7 @@ static const struct {
 	const char *title, *names[8];
 } topics[] = {
 	{"CPU samples and source lines", {"sample_", "lines", "stacks_"}},
-	{"Waiting: calls of the operating system, files, sockets", {"osrt_", "files", "sockets"}},
+	{"Waiting: calls of the operating system, files, sockets", {"osrt_", "files", "sockets", "hdf5_"}},
 	{"GPU and CUDA", {"cuda_", "um_", "roofline", "energy_"}},
 	{"Libraries of CUDA, and NCCL", {"blas_", "cudnn_", "cusparse_", "cusolver_", "cufft_", "nccl_"}},
 	{"MPI and OpenMP", {"mpi_", "rank_", "pop_", "openmp_"}},

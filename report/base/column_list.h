@@ -25,7 +25,8 @@
 	X(MAXIMUM_VIRTUAL_ADDRESS, "Maximum Virtual Address") X(MEMORY, "Memory") X(MEMORY_KIND, "Memory Kind")	       \
 	X(MINIMUM_VIRTUAL_ADDRESS, "Minimum Virtual Address") X(MODULE, "Module") X(NAME, "Name")		       \
 	X(NAMETREE, "NameTree") X(NODE, "Node") X(NOT_ENTERED, "Not Entered") X(NOT_KNOWN, "Not Known")		       \
-	X(NVTX_ID, "Id") X(NVTX_RANGE, "NVTX Range") X(OPERATION, "Operation") X(OPERATOR, "Operator")		       \
+	X(NVTX_ID, "Id") X(NVTX_RANGE, "NVTX Range") X(OBJECT, "Object")					       \
+	X(OPERATION, "Operation") X(OPERATOR, "Operator")						       \
 	X(OPID, "OpId") X(PAD_TO, "Pad To") X(PARTS, "Parts") X(PATH, "Path")		       \
 	X(PCI_BUS, "PCI Bus") X(PEER, "Peer")								       \
 	X(PHASE, "Phase")											       \

@@ -31,6 +31,25 @@ bool operation_field(const struct tf_operation *op, unsigned int field, int64_t 
 	return false;
 }
 
+bool operation_object(const struct trace *t, const struct tf_operation *op, struct buffer *ret_file,
+		      struct buffer *ret_path)
+{
+	char text[TF_BLOB_BYTES];
+	size_t size, file;
+	const struct blob *b;
+	int64_t id;
+
+	b = operation_field(op, TF_FIELD_OBJECT, &id) ? trace_definition(t, TF_BLOB_HDF5, (uint32_t)id) : NULL;
+	if (!b)
+		return false;
+	size = trace_blob(t, b, text, sizeof(text));
+	file = strnlen(text, size);
+	buffer_add(ret_file, text, file);
+	if (file < size)
+		buffer_add(ret_path, text + file + 1, strnlen(text + file + 1, size - file - 1));
+	return true;
+}
+
 size_t operation_fields(const struct tf_operation *op, unsigned int field, int64_t *ret, size_t room)
 {
 	size_t count = 0;
@@ -385,7 +404,7 @@ double operation_bytes(const char *function, unsigned int group, const struct tf
 						  "ncclScatter"};
 	const struct named_value *type;
 
-	if (group == TF_GROUP_MPI)
+	if (group == TF_GROUP_MPI || group == TF_GROUP_HDF5)
 		return count * operation_number(op, TF_FIELD_ELEMENT, 0);
 	type = find_named(types_of(group), (int64_t)operation_number(op, TF_FIELD_TYPE, -2));
 	if (!type)

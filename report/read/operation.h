@@ -18,6 +18,10 @@ void operation_text(const struct tf_operation *op, unsigned int group, struct bu
 /* Appends the first value of a field. False: there is none. */
 bool operation_value(const struct tf_operation *op, unsigned int group, unsigned int field, struct buffer *ret);
 
+/* Appends the names of the file and of the object in it, which a call of HDF5 used. False: they are not known. */
+bool operation_object(const struct trace *t, const struct tf_operation *op, struct buffer *ret_file,
+		      struct buffer *ret_path);
+
 /* All values of a field, at most `room`, such as the dimensions of a tensor. Returns how many there are. */
 size_t operation_fields(const struct tf_operation *op, unsigned int field, int64_t *ret, size_t room);
 

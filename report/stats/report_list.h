@@ -33,6 +33,8 @@
 	X(cufft_sum, "cufftsum", "cuFFT Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)            \
 	X(nccl_sum, "ncclsum", "NCCL Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)               \
 	X(mpi_sum, "mpisum", "MPI Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)                  \
+	X(hdf5_sum, NULL, "HDF5 Summary (by File and Object)",                                                         \
+	  REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)                                                    \
 	X(mpi_peer_sum, NULL, "MPI Calls by Peer or Root", REPORT_BY | REPORT_SHARED | REPORT_SUMS)                    \
 	X(mpi_comm_sum, NULL, "MPI Calls by Communicator", REPORT_BY | REPORT_SHARED | REPORT_SUMS)                    \
 	X(mpi_line_sum, NULL, "MPI Calls by Source Line", REPORT_BY | REPORT_SHARED | REPORT_SUMS)                     \

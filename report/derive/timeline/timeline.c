@@ -49,6 +49,18 @@ static bool blob_text(const struct timeline *t, enum tf_blob_kind kind, uint64_t
 	return b;
 }
 
+/* "count=10 element=8 object=/data file=out.h5" */
+static void object_text(const struct trace *t, const struct tf_operation *operation, struct buffer *ret)
+{
+	struct buffer file = {0}, path = {0};
+
+	if (operation_object(t, operation, &file, &path))
+		buffer_print(ret, "%sobject=%s file=%s", ret->size ? " " : "", buffer_string(&path),
+			     buffer_string(&file));
+	buffer_done(&file);
+	buffer_done(&path);
+}
+
 /* The number of an operation of a library call has the group of its function, which its enum values depend on. */
 static bool shape_text(const struct timeline *t, uint64_t number, struct buffer *ret)
 {
@@ -59,6 +71,8 @@ static bool shape_text(const struct timeline *t, uint64_t number, struct buffer 
 	if (!operation_of(t->image->trace, &e, &operation))
 		return false;
 	operation_text(&operation, number & 0xff, ret);
+	if ((number & 0xff) == TF_GROUP_HDF5)
+		object_text(t->image->trace, &operation, ret);
 	return true;
 }
 
