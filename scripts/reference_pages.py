@@ -97,7 +97,7 @@ def parts_of(texts, name, keys, where):
 
 def report_pages():
     texts, columns = sections("reports"), sections("columns")
-    listed = re.findall(r"^ ([ *])([a-z_]+) {2,}(.*)$", ask("stats", "--help-reports"), re.MULTILINE)
+    listed = re.findall(r"^ ([ *])([a-z0-9_]+) {2,}(.*)$", ask("stats", "--help-reports"), re.MULTILINE)
     with tempfile.TemporaryDirectory() as directory:
         capture = make_capture(directory)
         for mark, name, title in listed:
