@@ -177,6 +177,34 @@ size_t *places_in_order(size_t count, place_compare *compare, const void *contex
 	return places;
 }
 
+void sort_numbers(uint64_t *numbers, size_t count)
+{
+	uint64_t *from = numbers, *to = mem_resize(NULL, (count + 1) * sizeof(*to)), *swap, differ = 0;
+
+	for (size_t i = 0; i < count; i++)
+		differ |= numbers[i] ^ numbers[0];
+	for (unsigned int shift = 0; shift < 64; shift += 8) {
+		size_t ends[256] = {0};
+
+		if (!(differ >> shift & 0xff))
+			continue;
+		for (size_t i = 0; i < count; i++)
+			ends[from[i] >> shift & 0xff]++;
+		for (size_t i = 1; i < 256; i++)
+			ends[i] += ends[i - 1];
+		for (size_t i = count; i-- > 0;)
+			to[--ends[from[i] >> shift & 0xff]] = from[i];
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != numbers) {
+		memcpy(numbers, from, count * sizeof(*numbers));
+		to = from;
+	}
+	free(to);
+}
+
 uint64_t hash_bytes(const void *data, size_t size)
 {
 	const uint8_t *p = data;

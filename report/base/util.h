@@ -105,6 +105,9 @@ void sort_unless_sorted(void *items, size_t count, size_t size, int (*compare)(c
 typedef int place_compare(size_t a, size_t b, const void *context);
 size_t *places_in_order(size_t count, place_compare *compare, const void *context);
 
+/* Sorts byte by byte, so without a comparison. */
+void sort_numbers(uint64_t *numbers, size_t count);
+
 uint64_t hash_bytes(const void *data, size_t size);
 
 #endif

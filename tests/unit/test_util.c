@@ -82,3 +82,26 @@ Test(util, codes_of_utf8_are_valid_up_to_their_limits)
 			     "case %zu", i);
 	}
 }
+
+static int compare_numbers(const void *left, const void *right)
+{
+	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
+}
+
+/* Numbers that differ in no byte, in one, in all of them. */
+Test(util, numbers_are_sorted_as_by_comparing_them)
+{
+	static const uint64_t masks[] = {0, 0xff, 0xff00, 0xff000000ff, UINT64_MAX};
+	uint64_t numbers[1000], expected[1000], state = 1;
+
+	for (size_t m = 0; m < sizeof(masks) / sizeof(*masks); m++)
+		for (size_t count = 0; count <= 1000; count = count * 3 + 1) {
+			for (size_t i = 0; i < count; i++) {
+				state = state * 6364136223846793005u + 1442695040888963407u;
+				numbers[i] = expected[i] = (state ^ state >> 32) & masks[m];
+			}
+			qsort(expected, count, sizeof(*expected), compare_numbers);
+			sort_numbers(numbers, count);
+			cr_assert_arr_eq(numbers, expected, count * sizeof(*numbers), "mask %zu, count %zu", m, count);
+		}
+}

@@ -55,11 +55,6 @@ static bool decode_gap(const struct trace *t, const struct blob *b, struct tf_de
 	return true;
 }
 
-static int by_ticks(const void *left, const void *right)
-{
-	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
-}
-
 /* The end of a gap may be in another thread's chunk than its beginning, and before it in the file. */
 size_t device_gaps(const struct image *image, struct device_gap **ret)
 {
@@ -84,7 +79,7 @@ size_t device_gaps(const struct image *image, struct device_gap **ret)
 		gaps[count++] = g;
 	}
 	if (end_count)
-		qsort(ends, end_count, sizeof(*ends), by_ticks);
+		sort_numbers(ends, end_count);
 	for (size_t i = 0; i < count; i++) {
 		size_t at = first_place(k, 0, end_count, ends[k] < gaps[i].from);
 		uint64_t last = image_last_ticks(image);

@@ -44,11 +44,6 @@ static int compare_nodes(const void *left, const void *right)
 	       order_of(b->end, a->end);
 }
 
-static int compare_ends(const void *left, const void *right)
-{
-	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
-}
-
 /* The shorter one; if equal, the later one. */
 static size_t tighter_node(const struct nvtx_tree *t, size_t a, size_t b)
 {
@@ -73,7 +68,7 @@ static void find_parents(struct nvtx_tree *t, size_t from, size_t to)
 		ends[i] = t->nodes[from + i].end;
 		best[i + 1] = NVTX_NO_PARENT;
 	}
-	qsort(ends, count, sizeof(*ends), compare_ends);
+	sort_numbers(ends, count);
 	for (size_t i = from; i < to; i++) {
 		struct nvtx_node *n = &t->nodes[i];
 		size_t place = count - first_place(k, 0, count, ends[k] < n->end);

@@ -318,11 +318,6 @@ static void add_range(void *context, const struct nvtx_range *range)
 	c->ends[c->end_count++] = range->end;
 }
 
-static int compare_ticks(const void *a, const void *b)
-{
-	return order_of(*(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 static void steps_of_ranges(const struct model *model, struct heap *h)
 {
 	const struct clock_map *clock = &model->machines[h->image->machine].clock;
@@ -334,7 +329,7 @@ static void steps_of_ranges(const struct model *model, struct heap *h)
 		if (all.items[i].end_count >= HEAP_LEAST_STEPS && (!best || all.items[i].ticks > best->ticks))
 			best = &all.items[i];
 	if (best) {
-		qsort(best->ends, best->end_count, sizeof(*best->ends), compare_ticks);
+		sort_numbers(best->ends, best->end_count);
 		h->steps = best->end_count < HEAP_STEPS ? best->end_count : HEAP_STEPS;
 		h->step_ns[0] = clock_map_ns(clock, best->first);
 		for (size_t i = 1; i <= h->steps; i++)

@@ -33,11 +33,6 @@ enum { MANY = 16 };
 /* What is done in a step of a loop is done in this part of all steps, on average. */
 static const double REGULAR = 0.9;
 
-static int compare_lengths(const void *left, const void *right)
-{
-	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
-}
-
 /* In how many of the intervals each of the others is called, and called once. */
 static void count_intervals(struct period_search *s, uint32_t first, uint32_t intervals)
 {
@@ -107,7 +102,7 @@ uint32_t period_regular_lengths(struct period_search *s, uint32_t first, uint32_
 
 	for (uint32_t i = 0; i < intervals; i++)
 		s->lengths[i] = period_duration(s, s->places[first + i], s->places[first + i + 1]);
-	qsort(s->lengths, intervals, sizeof(*s->lengths), compare_lengths);
+	sort_numbers(s->lengths, intervals);
 	most = s->lengths[intervals / 2];
 	most = most < UINT64_MAX / LONG ? most * LONG : UINT64_MAX;
 	while (count && s->lengths[count - 1] > most)

@@ -21,15 +21,9 @@ static uint64_t length_of(const struct run_step *step)
 	return step->end_ns - step->start_ns;
 }
 
-static int compare_values(const void *left, const void *right)
-{
-	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
-}
-
 static uint64_t sorted_median(uint64_t *values, size_t count)
 {
-	if (count)
-		qsort(values, count, sizeof(*values), compare_values);
+	sort_numbers(values, count);
 	return count ? values[count / 2] : 0;
 }
 
