@@ -83,10 +83,11 @@ static void take_row(struct nsys_output *o, enum nsys_table table, const int64_t
 
 	if (t->rows == t->capacity)
 		grow(t);
-	for (size_t i = 0; i < schema->count; i++)
-		if (t->loaded & (uint64_t)1 << i)
-			t->columns[i][t->rows] =
-				schema->columns[i].type == NSYS_TEXT ? keep_text(s, values[i]) : values[i];
+	for (uint64_t left = t->loaded; left; left &= left - 1) {
+		int i = __builtin_ctzll(left);
+
+		t->columns[i][t->rows] = schema->columns[i].type == NSYS_TEXT ? keep_text(s, values[i]) : values[i];
+	}
 	t->rows++;
 }
 
@@ -131,44 +132,54 @@ const struct stored *store_table(struct store *s, enum nsys_table table, bool is
 
 /* ---- order ---- */
 
-/* Sorts row numbers by one byte of the keys; the order of equal ones remains. */
-static void sort_by_byte(const uint64_t *keys, const uint32_t *from, uint32_t *to, size_t rows, unsigned int shift)
+/* One byte of a value, so that unsigned bytes are in the order of signed numbers. */
+static size_t byte_of(int64_t value, unsigned int shift)
+{
+	return ((uint64_t)value ^ (uint64_t)1 << 63) >> shift & 0xff;
+}
+
+/* Sorts row numbers by one byte of their values; the order of equal ones remains. `from` NULL: the rows as they are. */
+static void sort_by_byte(const int64_t *values, const uint32_t *from, uint32_t *to, size_t rows, unsigned int shift)
 {
 	size_t starts[BYTE_VALUES] = {0}, sum = 0;
 
 	for (size_t i = 0; i < rows; i++)
-		starts[keys[i] >> shift & 0xff]++;
+		starts[byte_of(values[i], shift)]++;
 	for (size_t i = 0; i < BYTE_VALUES; i++) {
 		size_t count = starts[i];
 
 		starts[i] = sum;
 		sum += count;
 	}
-	for (size_t i = 0; i < rows; i++)
-		to[starts[keys[from[i]] >> shift & 0xff]++] = from[i];
+	for (size_t i = 0; i < rows; i++) {
+		uint32_t row = from ? from[i] : (uint32_t)i;
+
+		to[starts[byte_of(values[row], shift)]++] = row;
+	}
 }
 
 static uint32_t *order_of_values(const int64_t *values, size_t rows)
 {
-	uint32_t *order = mem_alloc((rows + 1) * sizeof(*order)), *other = mem_alloc((rows + 1) * sizeof(*other)),
-		 *swap;
-	uint64_t *keys = mem_alloc((rows + 1) * sizeof(*keys)), differ = 0;
+	uint32_t *order = NULL, *to = mem_alloc((rows + 1) * sizeof(*to));
+	uint64_t differ = 0;
 
-	for (size_t i = 0; i < rows; i++) {
-		order[i] = (uint32_t)i;
-		keys[i] = (uint64_t)values[i] ^ (uint64_t)1 << 63; /* in the order of signed numbers */
-		differ |= keys[i] ^ keys[0];
-	}
+	for (size_t i = 0; i < rows; i++)
+		differ |= (uint64_t)(values[i] ^ values[0]);
 	for (unsigned int shift = 0; shift < 64; shift += 8)
 		if (differ >> shift & 0xff) {
-			sort_by_byte(keys, order, other, rows, shift);
-			swap = order;
-			order = other;
-			other = swap;
+			uint32_t *from = order;
+
+			sort_by_byte(values, from, to, rows, shift);
+			order = to;
+			to = from ? from : mem_alloc((rows + 1) * sizeof(*to));
 		}
-	free(keys);
-	free(other);
-	return order;
+	if (order) {
+		free(to);
+		return order;
+	}
+	for (size_t i = 0; i < rows; i++)
+		to[i] = (uint32_t)i;
+	return to;
 }
 
 const uint32_t *store_order(struct store *s, enum nsys_table table, int column)
@@ -180,9 +191,12 @@ const uint32_t *store_order(struct store *s, enum nsys_table table, int column)
 	return t->orders[column];
 }
 
-const char *store_text(const struct store *s, int64_t value)
+const char *store_text(const struct store *s, int64_t value, size_t *ret_size)
 {
-	return value == NSYS_NULL ? NULL : aggregate_field(&s->texts.rows[value], 0);
+	const struct aggregate_row *row = &s->texts.rows[value];
+
+	*ret_size = row->key_size;
+	return row->key;
 }
 
 const struct table *store_report(struct store *s, size_t place)

@@ -40,7 +40,8 @@ const struct stored *store_table(struct store *s, enum nsys_table table, bool is
 /* The rows in ascending order of an integer column that was wanted. NULL is the least. */
 const uint32_t *store_order(struct store *s, enum nsys_table table, int column);
 
-const char *store_text(const struct store *s, int64_t value);
+/* A value of a text column that is not NULL. */
+const char *store_text(const struct store *s, int64_t value, size_t *ret_size);
 
 /* The table of a report; a report without data has no rows. Owned by the store. */
 const struct table *store_report(struct store *s, size_t place);

@@ -8,7 +8,7 @@
 
 /* idxNum: the column whose order is used, and how. */
 enum { INDEX_COLUMN = 0xff, INDEX_EQUAL = 0x100, INDEX_FROM = 0x200, INDEX_TO = 0x400, INDEX_ORDER = 0x800,
-       INDEX_DESCENDING = 0x1000 };
+       INDEX_DESCENDING = 0x1000, INDEX_KEY = 0x2000 };
 
 /* Guesses for the planner: tables are made when a statement is executed, so their sizes are not known before. */
 enum { ROWS = 1000000, ROWS_OF_RANGE = ROWS / 4, ROWS_OF_VALUE = 100 };
@@ -232,6 +232,8 @@ static int table_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 	if (is_report(s))
 		info->estimatedRows = ROWS_OF_VALUE;
 	take_arguments(info, column, uses);
+	if (is_key && uses & INDEX_EQUAL)
+		uses |= INDEX_KEY;
 	if (info->nOrderBy == 1 && is_sorted_column(s, info->aOrderBy->iColumn) &&
 	    (column < 0 || column == info->aOrderBy->iColumn)) {
 		column = info->aOrderBy->iColumn;
@@ -282,11 +284,19 @@ static bool integer_bound(sqlite3_value *value, bool is_upper, int64_t *ret)
 }
 
 /* Narrows the cursor to the rows whose values are in [from, to]. */
-static void narrow(struct query_cursor *c, int column, int64_t from, int64_t to)
+static void narrow(struct query_cursor *c, const struct query_source *s, int plan, int64_t from, int64_t to)
 {
+	int column = plan & INDEX_COLUMN;
 	const int64_t *values = c->rows->columns[column];
-	size_t count = c->rows->rows;
+	size_t count = c->rows->rows, place = (size_t)from - 1;
 
+	/* Most keys count from 1, so a row is where its key says. */
+	if (plan & INDEX_KEY && from == to && place < count && values[place] == from) {
+		c->at = place;
+		c->end = place + 1;
+		return;
+	}
+	c->order = store_order(s->store, (enum nsys_table)s->number, column);
 	c->at = first_place(at, 0, count, values[c->order[at]] < from);
 	c->end = first_place(at, c->at, count, values[c->order[at]] <= to);
 }
@@ -294,7 +304,7 @@ static void narrow(struct query_cursor *c, int column, int64_t from, int64_t to)
 static int filter_rows(struct query_cursor *c, const struct query_source *s, int plan, int count,
 		       sqlite3_value **values)
 {
-	int column = plan & INDEX_COLUMN, next = 0;
+	int next = 0;
 	int64_t from = INT64_MIN, to = INT64_MAX;
 	bool is_possible = true, is_by_id = s->number == NSYS_STRINGS && plan & INDEX_EQUAL;
 
@@ -305,7 +315,6 @@ static int filter_rows(struct query_cursor *c, const struct query_source *s, int
 	c->is_descending = plan & INDEX_DESCENDING;
 	if (!plan)
 		return SQLITE_OK;
-	c->order = store_order(s->store, (enum nsys_table)s->number, column);
 	if (plan & INDEX_EQUAL && next < count) {
 		is_possible &= integer_bound(values[next], false, &from) && integer_bound(values[next], true, &to);
 		next++;
@@ -315,7 +324,7 @@ static int filter_rows(struct query_cursor *c, const struct query_source *s, int
 	if (plan & INDEX_TO && next < count)
 		is_possible &= integer_bound(values[next++], true, &to);
 	if (is_possible)
-		narrow(c, column, from, to);
+		narrow(c, s, plan, from, to);
 	else
 		c->end = 0;
 	return SQLITE_OK;
@@ -383,6 +392,14 @@ static void added_value(sqlite3_context *ret, const struct query_source *s, size
 		report_value(ret, t, row * t->column_count + column);
 }
 
+static void text_result(sqlite3_context *ret, const struct store *s, int64_t value)
+{
+	size_t size;
+	const char *text = store_text(s, value, &size);
+
+	sqlite3_result_text(ret, text, (int)size, SQLITE_STATIC);
+}
+
 static int rows_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ret, int column)
 {
 	const struct query_cursor *c = (const struct query_cursor *)cursor;
@@ -403,7 +420,7 @@ static int rows_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ret, int co
 	if (value == NSYS_NULL)
 		sqlite3_result_null(ret);
 	else if (schema->type == NSYS_TEXT)
-		sqlite3_result_text(ret, store_text(s->store, value), -1, SQLITE_STATIC);
+		text_result(ret, s->store, value);
 	else if (schema->type == NSYS_REAL)
 		sqlite3_result_double(ret, nsys_real_of(value));
 	else
