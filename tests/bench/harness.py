@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 
 PASSES = 4  # of one round
+CALLS, SLICES = 65536, 3  # of one run of a loop; a slice has two of the floor's flushes, and several windows of ours
+FOREVER_NS = "3600000000000"
 
 
 class CannotRun(Exception):
@@ -158,3 +160,24 @@ def format_row(row):
     over = row["ratio"] is not None and row["limit"] is not None and row["ratio"] > row["limit"]
     ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}{' over' if over else ''}"
     return f"{row['what']:<48} {row['goal']:<22} {row['measured']:<52} {ratio}"
+
+
+# ---- the loop of calls (callloop.c) ----
+
+
+def loop(bench, kind, calls=CALLS, slices=SLICES, threads=1):
+    return [bench.program("callloop"), kind, str(calls), str(slices), str(threads)]
+
+
+def loop_events(calls=CALLS, slices=SLICES, threads=1):
+    return (calls * slices + calls // 10 + 1) * threads
+
+
+def record_loop(bench, place, kind, events, **options):
+    """One recorded run of about `events` events: (capture, events, CLOCK_MONOTONIC at its last call)."""
+    each = max(1, events * 10 // 11)
+    env, capture = bench.pillion(place, osrt_threshold="0", osrt_backtrace_threshold=FOREVER_NS, **options)
+    got = bench.execute(loop(bench, kind, calls=each, slices=1), env)
+    made = loop_events(each, 1)
+    bench.check(capture, made)
+    return capture, made, int(got["end_ns"])
