@@ -23,7 +23,7 @@ for verb in $(report --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
 	like "$(cat "out/reference/verbs/$verb.md" 2>/dev/null)" "^Usage: pillion $verb" "pillion $verb has a page"
 done
 missing=
-for name in $(report stats --help-reports | sed -n 's/^ [ *]\([a-z_]*\) .*/\1/p'); do
+for name in $(report stats --help-reports | sed -n 's/^ [ *]\([a-z0-9_]*\) .*/\1/p'); do
 	[ "$(grep -c '^## ' "out/reference/reports/$name.md")" = 5 ] || missing="$missing $name"
 done
 is "$missing" '' 'every report has a page with all parts'

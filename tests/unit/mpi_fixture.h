@@ -21,12 +21,28 @@ struct made {
 	int64_t ranks, rank;  /* ranks 0: the communicator is not known across ranks */
 	bool has_source;      /* of MPI_Sendrecv */
 	int64_t source, source_tag;
+	uint64_t team_wait_us; /* of all four threads of a region of OpenMP, at its end */
 };
 
 static inline void add_field(struct tf_operation *op, unsigned int field, int64_t value)
 {
 	op->fields[op->count] = (uint8_t)field;
 	op->values[op->count++] = value;
+}
+
+static inline enum tf_group group_of(const char *function)
+{
+	return !strncmp(function, "MPI_", 4) ? TF_GROUP_MPI
+	       : !strncmp(function, "omp_", 4) ? TF_GROUP_OPENMP
+						 : TF_GROUP_OSRT;
+}
+
+static inline void write_region(const struct made *c, uint32_t function, uint32_t id)
+{
+	const uint64_t args[] = {tf_arg(TF_ARG_STACK, 0, id), tf_arg(TF_ARG_TEAM, 0, 4),
+				 tf_arg(TF_ARG_VALUE, 0, c->team_wait_us * US)};
+
+	writer_construct(&host, function, BEGIN + c->to * US, (c->to - c->from) * US, args, 3);
 }
 
 static inline void write_call(const struct made *c, uint32_t function, uint32_t id)
@@ -56,8 +72,11 @@ static inline void write_call(const struct made *c, uint32_t function, uint32_t 
 		writer_python_code(&host, id, c->line, "/home/u/job.py", "main");
 		writer_python_stack(&host, id, &id, 1);
 	}
-	writer_call(&host, function, BEGIN + c->to * US, (c->to - c->from) * US, args + !c->line,
-		    is_mpi + (c->line != 0));
+	if (!strcmp(c->function, "omp_parallel"))
+		write_region(c, function, id);
+	else
+		writer_call(&host, function, BEGIN + c->to * US, (c->to - c->from) * US, args + !c->line,
+			    is_mpi + (c->line != 0));
 }
 
 static inline uint16_t function_of(const struct made *made, uint32_t place, const uint16_t *functions)
@@ -65,8 +84,7 @@ static inline uint16_t function_of(const struct made *made, uint32_t place, cons
 	for (uint32_t i = 0; i < place; i++)
 		if (!strcmp(made[i].function, made[place].function))
 			return functions[i];
-	return writer_function(&w, strncmp(made[place].function, "MPI_", 4) ? TF_GROUP_OSRT : TF_GROUP_MPI,
-			       made[place].function);
+	return writer_function(&w, group_of(made[place].function), made[place].function);
 }
 
 /* The CPU time of a rank in 20 samples, in us: it computes in line 40 of /home/u/job.py. */
@@ -114,6 +132,8 @@ static inline void job(const struct made made[][CALLS], uint32_t count, bool has
 #define ROOTED(name, from, to, root) {name, from, to, root, 0, 12, 0}
 #define MESSAGE(name, from, to, peer, tag) {name, from, to, peer, tag, 20, 0}
 #define OS_CALL(name, from, to, line) {name, from, to, NO_PEER, 0, line, 0}
+#define REGION(from, to, line, wait_us)                                                                                \
+	{"omp_parallel", from, to, NO_PEER, 0, line, 0, .team_wait_us = wait_us}
 #define REQUESTS(name, from, to) {name, from, to, NO_PEER, 0, 30, 0}
 
 #endif

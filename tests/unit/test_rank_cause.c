@@ -205,6 +205,44 @@ Test(rank_cause, what_a_rank_does_in_the_wait_of_all_tells_nothing)
 	rank_causes_done(&causes);
 }
 
+/* ---- teams of OpenMP ---- */
+
+/* The main thread of rank 1 has the work of all four threads, or works for a quarter of the time and waits. */
+static void unequal_team(uint64_t main_us)
+{
+	const struct made made[][CALLS] = {
+		{OS_CALL("usleep", 20, 120, 60), REGION(20, 120, 50, 0), COLLECTIVE("MPI_Barrier", 130, 601)},
+		{OS_CALL("usleep", 20, 20 + main_us, 60), OS_CALL("omp_implicit_barrier", 20 + main_us, 520, 50),
+		 REGION(20, 520, 50, 1500), COLLECTIVE("MPI_Barrier", 530, 601)},
+	};
+	const struct rank_cause *c = find(made, 2);
+
+	cr_expect_eq(c->kind, RANK_OPENMP);
+	expect(c, "rank 1", "omp_parallel", "main (/home/u/job.py:50)");
+}
+
+Test(rank_cause, the_main_thread_of_a_team_has_more_work_than_the_others)
+{
+	unequal_team(499);
+}
+
+Test(rank_cause, the_main_thread_waits_for_its_team)
+{
+	unequal_team(125);
+}
+
+Test(rank_cause, a_team_whose_threads_all_have_more_work)
+{
+	static const struct made made[][CALLS] = {
+		{OS_CALL("usleep", 20, 120, 60), REGION(20, 120, 50, 0), COLLECTIVE("MPI_Barrier", 130, 601)},
+		{OS_CALL("usleep", 20, 520, 60), REGION(20, 520, 50, 40), COLLECTIVE("MPI_Barrier", 530, 601)},
+	};
+	const struct rank_cause *c = find(made, 2);
+
+	cr_expect_eq(c->kind, RANK_CALLS);
+	expect(c, "rank 1", "usleep", "main (/home/u/job.py:60)");
+}
+
 /* ---- POP's efficiencies ---- */
 
 Test(rank_cause, efficiencies)

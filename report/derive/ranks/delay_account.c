@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/derive/device/correlate.h"
+#include "report/derive/openmp/openmp_places.h"
 #include "report/derive/ranks/rank_build.h"
 #include "report/derive/stacks/frame.h"
 #include "report/derive/stacks/samples.h"
@@ -53,6 +54,8 @@ struct lane_reading {
 	size_t worker_count, worker_capacity;
 	struct lane_operation *operations; /* by start */
 	size_t operation_count, operation_capacity;
+	struct rank_teams teams;
+	double part; /* of time that is accounted: what is lost in a region of OpenMP is not */
 	uint64_t begin_ns; /* the end of its initialisation */
 	struct span_tally *tallies;
 	size_t tally_count, tally_capacity;
@@ -108,7 +111,8 @@ static void read_image(struct lane_reading *r, const struct image *image)
 	struct cursor cursor;
 	struct event e;
 
-	bool has_openmp = attribution_uses_module(image, attribution_is_openmp);
+	bool is_recorded = image->trace && openmp_is_in(image);
+	bool has_openmp = is_recorded || attribution_uses_module(image, attribution_is_openmp);
 
 	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++) {
 		bool is_main = image->trace->threads[i].tid == image->pid;
@@ -117,6 +121,8 @@ static void read_image(struct lane_reading *r, const struct image *image)
 			continue;
 		cursor_init(&cursor, image->trace, &image->trace->threads[i]);
 		while (cursor_next(&cursor, &e)) {
+			if (is_recorded && image == r->image)
+				rank_teams_take(&r->teams, image, &e, is_main);
 			if (e.kind == TF_CALL && image == r->image && is_main)
 				take_call(r, &e);
 			else if (e.kind == TF_SAMPLE)
@@ -170,6 +176,7 @@ static void read_lane(struct lane_reading *r)
 	r->delays->has_samples |= r->sample_count;
 	sort_unless_sorted(r->samples, r->sample_count, sizeof(*r->samples), compare_samples);
 	sort_unless_sorted(r->workers, r->worker_count, sizeof(*r->workers), compare_samples);
+	rank_teams_settle(&r->teams);
 	if (device_source(r->image->trace).is_known)
 		correlate_unfiltered(r->delays->context, r->image, r, take_operations);
 	sort_unless_sorted(r->operations, r->operation_count, sizeof(*r->operations), compare_operations);
@@ -192,6 +199,7 @@ static struct span_tally *tally(struct lane_reading *r, const struct rank_span *
 		*place = r->tally_count;
 	}
 	t = &r->tallies[*place - 1];
+	ns *= r->part;
 	t->more += s->weight > 0 ? ns * s->weight : 0;
 	t->less += s->weight < 0 ? ns * -s->weight : 0;
 	t->path_ns += s->weight > 0 ? ns : 0;
@@ -275,10 +283,11 @@ static double take_between(struct lane_reading *r, const struct rank_span *s, ui
 	return rest - take_samples(r, s, r->workers, r->worker_count, from, until, rest, WORKERS);
 }
 
-static void take_span(struct lane_reading *r, const struct rank_span *s)
+/* What the main thread does between two times, all of them in the same region of OpenMP, or in none (NULL). While it
+ * waits for its team, samples tell what that does. */
+static void take_calls(struct lane_reading *r, const struct rank_span *s, uint64_t at, uint64_t end,
+		       const struct rank_team *team)
 {
-	uint64_t at = s->from_ns > r->begin_ns ? s->from_ns : r->begin_ns;
-	uint64_t end = s->called_ns < s->to_ns ? s->called_ns : s->to_ns;
 	double rest = 0; /* outside of recorded calls and not covered by samples */
 
 	for (size_t i = first_place(k, 0, r->call_count, r->calls[k].end_ns <= at); at < end; i++) {
@@ -293,12 +302,50 @@ static void take_span(struct lane_reading *r, const struct rank_span *s)
 		if (!c)
 			break;
 		until = c->end_ns < end ? c->end_ns : end;
-		take_called(r, s, c, at, until);
+		if (team && rank_team_waits(trace_function(r->image->trace, c->function)))
+			tally(r, s,
+			      (struct span_tally){.image = r->image, .function = c->function, .stack = c->stack},
+			      take_between(r, s, at, until));
+		else
+			take_called(r, s, c, at, until);
 		at = until;
 	}
-	if (s->to_ns > at && s->called_ns < s->to_ns)
-		rest += take_device(r, s, at, s->to_ns);
 	tally(r, s, (struct span_tally){.image = r->image, .function = IDLE}, rest);
+}
+
+static void take_team(struct lane_reading *r, const struct rank_span *s, const struct rank_team *team, uint64_t from,
+		      uint64_t until)
+{
+	for (int i = 0; i < RANK_LOST; i++)
+		if (team->lost[i].part > 0)
+			tally(r, s,
+			      (struct span_tally){.image = r->image, .function = team->lost[i].function,
+						  .stack = team->lost[i].stack},
+			      (double)(until - from) * team->lost[i].part);
+	r->part = 1 - rank_team_lost(team);
+	take_calls(r, s, from, until, team);
+	r->part = 1;
+}
+
+static void take_span(struct lane_reading *r, const struct rank_span *s)
+{
+	uint64_t at = s->from_ns > r->begin_ns ? s->from_ns : r->begin_ns, until;
+	uint64_t end = s->called_ns < s->to_ns ? s->called_ns : s->to_ns;
+
+	for (; at < end; at = until) {
+		const struct rank_team *team = rank_team_at(&r->teams, at);
+		bool is_inside = team && team->from_ns <= at;
+
+		until = !team ? end : is_inside ? team->to_ns : team->from_ns;
+		until = until < end ? until : end;
+		if (is_inside)
+			take_team(r, s, team, at, until);
+		else
+			take_calls(r, s, at, until, NULL);
+	}
+	if (s->to_ns > at && s->called_ns < s->to_ns)
+		tally(r, s, (struct span_tally){.image = r->image, .function = IDLE},
+		      take_device(r, s, at, s->to_ns));
 }
 
 /* ---- to parts and lines ---- */
@@ -342,6 +389,8 @@ static enum rank_cause_kind kind_of(struct delays *d, const struct span_tally *t
 						  : delays_sample_kind(d, t->image, t->stack);
 	if (delays_is_gil(d, t->image, f, t->stack))
 		return RANK_GIL;
+	if (f->group == TF_GROUP_OPENMP && (rank_team_waits(f) || !strcmp(f->name, "omp_parallel")))
+		return RANK_OPENMP;
 	/* what all ranks wait in lasts as long as their messages */
 	return blocked_kind_of(f) == BLOCKED_MPI || delays_has_group(d, interner_text_number(&d->texts, f->name),
 								      delays_line(d, t->image, t->stack))
@@ -414,7 +463,8 @@ static void add_lines(struct delays *d, const struct span_tally *t)
 
 static void account_lane(struct delays *d, uint32_t lane, const struct rank_span *spans, size_t count)
 {
-	struct lane_reading r = {.delays = d, .lane = lane, .image = d->lanes[lane].image};
+	struct lane_reading r = {.delays = d, .lane = lane, .image = d->lanes[lane].image,
+				 .teams = {.context = d->context}, .part = 1};
 
 	r.begin_ns = time_of(&r, r.image->start_ticks);
 	read_lane(&r);
@@ -427,6 +477,7 @@ static void account_lane(struct delays *d, uint32_t lane, const struct rank_span
 	free(r.calls);
 	free(r.samples);
 	free(r.workers);
+	rank_teams_done(&r.teams);
 	free(r.operations);
 	free(r.tallies);
 	map_done(&r.tally_of);

@@ -67,6 +67,27 @@ struct rank_line {
 	double more, less;
 };
 
+/* A parallel region of OpenMP of the main thread, in which threads waited for each other. */
+enum rank_lost_at { RANK_LOST_AT_END, RANK_LOST_AT_BARRIER, RANK_LOST };
+struct rank_team {
+	uint64_t from_ns, to_ns, threads;
+	struct rank_lost {
+		double part; /* of the region's time */
+		uint32_t function, stack; /* the construct, and its line */
+	} lost[RANK_LOST];
+};
+
+struct rank_teams {
+	const struct report_context *context;
+	struct rank_team *items; /* by time, none inside of another one */
+	size_t count, capacity;
+	struct rank_team_wait {
+		uint64_t from_ns, to_ns;
+		uint32_t function, stack;
+	} *waits; /* of all threads, at barriers */
+	size_t wait_count, wait_capacity;
+};
+
 struct delays {
 	const struct report_context *context;
 	struct attribution attribution;
@@ -128,6 +149,14 @@ uint32_t delays_line(struct delays *d, const struct image *image, uint32_t stack
 enum rank_cause_kind delays_sample_kind(struct delays *d, const struct image *image, uint32_t stack);
 /* Whether a sample with this stack is of a thread that works for OpenMP. */
 bool delays_is_worker(struct delays *d, const struct image *image, uint32_t stack);
+/* delay_openmp.c: after all events of a rank, settle; the region that ends after `ns`, and which part of it is lost. */
+void rank_teams_take(struct rank_teams *t, const struct image *image, const struct event *e, bool is_main);
+void rank_teams_settle(struct rank_teams *t);
+void rank_teams_done(struct rank_teams *t);
+const struct rank_team *rank_team_at(const struct rank_teams *t, uint64_t ns);
+double rank_team_lost(const struct rank_team *team);
+/* Whether it is a wait for other threads of the team. */
+bool rank_team_waits(const struct function *f);
 bool delays_is_gil(struct delays *d, const struct image *image, const struct function *f, uint32_t stack);
 /* Whether waits of this call in this line are looked at. */
 bool delays_has_group(const struct delays *d, uint32_t name, uint32_t line);

@@ -54,6 +54,12 @@ static double excess(const struct rank_part *p)
 	return p->more - p->less;
 }
 
+/* A part with a name was recorded. */
+static bool is_sampled(const struct rank_part *p)
+{
+	return rank_cause_is_sampled(p->kind) && !p->name;
+}
+
 static size_t function_length(const char *line)
 {
 	const char *place = strstr(line, " (");
@@ -189,8 +195,8 @@ static void settle_idle(struct delays *d, uint32_t group)
 			continue;
 		if (p->kind == RANK_WANTS_CPU)
 			idle = p;
-		more += rank_cause_is_sampled(p->kind) ? p->more : 0;
-		less += rank_cause_is_sampled(p->kind) ? p->less : 0;
+		more += is_sampled(p) ? p->more : 0;
+		less += is_sampled(p) ? p->less : 0;
 	}
 	d->groups[group].slowed = 1;
 	if (!idle || !more || idle->more <= 0)
@@ -203,7 +209,7 @@ static void settle_idle(struct delays *d, uint32_t group)
 	idle->less -= less * factor;
 	d->groups[group].slowed += factor;
 	for (size_t i = 0; i < d->part_count; i++)
-		if (d->parts[i].group == group && rank_cause_is_sampled(d->parts[i].kind)) {
+		if (d->parts[i].group == group && is_sampled(&d->parts[i])) {
 			d->parts[i].more *= 1 + factor;
 			d->parts[i].less *= 1 + factor;
 		}
@@ -269,7 +275,7 @@ static bool tells(const struct cause_choice *c)
 
 	for (size_t i = 0; i < d->part_count; i++)
 		samples += c->chosen[i] ? d->parts[i].samples : 0;
-	if (rank_cause_is_sampled(p->kind) && (double)samples < SAMPLES_LEAST * d->groups[c->group].slowed)
+	if (is_sampled(p) && (double)samples < SAMPLES_LEAST * d->groups[c->group].slowed)
 		return false;
 	return p->kind == RANK_WANTS_CPU ? d->has_samples : p->kind != RANK_MESSAGES || p->waits != BLOCKED_THREAD;
 }

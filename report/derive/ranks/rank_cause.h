@@ -20,7 +20,7 @@ enum rank_cause_kind {
 	RANK_DEVICE,	  /* a kernel or a copy */
 	RANK_GIL,	  /* waits for the lock of Python's interpreter */
 	RANK_GC,	  /* Python's garbage collection */
-	RANK_OPENMP,	  /* polls for other threads of OpenMP */
+	RANK_OPENMP,	  /* its threads of OpenMP wait for each other */
 	RANK_CAUSE_KINDS
 };
 extern const char *const rank_cause_kinds[RANK_CAUSE_KINDS];
