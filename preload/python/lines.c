@@ -50,6 +50,7 @@ static uint32_t code_count, block_count;
 static long code_index; /* of our pointer in each code object */
 static void *set_local_events, *disable;
 static unsigned tool, local_events;
+static bool is_open;
 
 static void *load(const void *object, unsigned offset)
 {
@@ -183,9 +184,9 @@ static void line_end(struct thread *t, struct line_thread *mine, const struct li
 
 /* ---- functions ---- */
 
-static bool is_name(const char *name, size_t length, const char *text)
+static bool is_name(const char *word, size_t length, const char *text)
 {
-	return !strncmp(text, name, length) && !text[length];
+	return !strncmp(text, word, length) && !text[length];
 }
 
 /* An entry of the option is NAME, MODULE:NAME or MODULE:*, where NAME is the qualified one. */
@@ -258,8 +259,8 @@ static struct line_code *code_make(const char *name, const char *file, uint32_t 
 	return c;
 }
 
-/* Bodies of modules and classes are not functions. */
-static struct line_code *code_describe(void *code)
+/* Bodies of modules and classes are not functions. is_decorated: whatever its name is. */
+static struct line_code *code_describe(void *code, bool is_decorated)
 {
 	enum { IS_FUNCTION = 1 }; /* CO_OPTIMIZED */
 	void *name = code_bytes(code, "co_qualname"), *file = code_bytes(code, "co_filename");
@@ -267,13 +268,23 @@ static struct line_code *code_describe(void *code)
 
 	if (name && file && code_number(code, "co_flags") & IS_FUNCTION &&
 	    strcmp(python.PyBytes_AsString(file), "<pillion>") != 0 &&
-	    is_chosen(module_name(), python.PyBytes_AsString(name)))
+	    (is_decorated || is_chosen(module_name(), python.PyBytes_AsString(name))))
 		c = code_make(python.PyBytes_AsString(name), python.PyBytes_AsString(file),
 			      code_number(code, "co_firstlineno"));
 	python.PyErr_Clear();
 	python.Py_DecRef(name);
 	python.Py_DecRef(file);
 	return c ? c : &unwanted;
+}
+
+/* Its lines are events from here on. */
+static void code_watch(void *code)
+{
+	void *result = python.PyObject_CallFunction(set_local_events, "IOI", tool, code, local_events);
+
+	if (!result)
+		python.PyErr_Clear();
+	python.Py_DecRef(result);
 }
 
 /* NULL: it is not chosen. */
@@ -285,26 +296,35 @@ static struct line_code *code_of(void *code)
 	return c == &unwanted ? NULL : c;
 }
 
+HOOK_EXPORT int pillion_lines_of(void *code)
+{
+	struct line_code *c = is_open ? code_of(code) : NULL;
+
+	if (c || !is_open)
+		return is_open;
+	c = code_describe(code, true);
+	if (c == &unwanted)
+		return false;
+	python.PyUnstable_Code_SetExtra(code, code_index, c);
+	code_watch(code);
+	return true;
+}
+
 /* ---- events ---- */
 
-/* The lines of a chosen function are events from here on. */
 static void *lines_start(void *self, void *arguments)
 {
-	void *type, *value, *traceback, *code = load(arguments, 0), *known = NULL, *result;
+	void *type, *value, *traceback, *code = load(arguments, 0), *known = NULL;
 	int error = errno;
 
 	python.PyErr_Fetch(&type, &value, &traceback);
 	python.PyUnstable_Code_GetExtra(code, code_index, &known);
 	if (!known) {
-		known = code_describe(code);
+		known = code_describe(code, false);
 		python.PyUnstable_Code_SetExtra(code, code_index, known);
 	}
-	if (known != &unwanted) {
-		result = python.PyObject_CallFunction(set_local_events, "IOI", tool, code, local_events);
-		if (!result)
-			python.PyErr_Clear();
-		python.Py_DecRef(result);
-	}
+	if (known != &unwanted)
+		code_watch(code);
 	python.PyErr_Restore(type, value, traceback);
 	errno = error;
 	return answer(false);
@@ -403,8 +423,9 @@ const char *lines_begin(void)
 		result = python.PyEval_EvalCode(code, space, space);
 	if (!result)
 		python.PyErr_Clear();
+	is_open = result != NULL;
 	python.Py_DecRef(result);
 	python.Py_DecRef(code);
 	python.Py_DecRef(space);
-	return result ? NULL : "--lines-of: not possible in this interpreter";
+	return is_open ? NULL : "--lines-of: not possible in this interpreter";
 }

@@ -10,4 +10,8 @@ void lines_init(void) __attribute__((weak, visibility("hidden")));
  * why lines are not recorded. */
 const char *lines_begin(void) __attribute__((weak, visibility("hidden")));
 
+/* For the Python package, which calls it with the GIL: the lines of this code object are counted from now on, under
+ * --lines-of=@profile. False: they cannot be counted. */
+int pillion_lines_of(void *code);
+
 #endif

@@ -53,19 +53,21 @@ static int functions_take(struct run *run)
 	return rc;
 }
 
-/* Names of Python functions may have any letter, but neither signs nor spaces. */
+/* Names of Python functions may have any letter, but neither signs nor spaces. @profile: what the program chooses. */
 static int lines_check(const char *list)
 {
-	static const char bad[] = "+-=/\\;|&!?$%^~#@\"'`()[]{} \t";
-	size_t at = strcspn(list, bad);
+	static const char bad[] = "+-=/\\;|&!?$%^~#@\"'`()[]{} \t", decorated[] = "@profile";
 
-	for (const char *entry = list; !list[at]; entry += strcspn(entry, ",") + 1) {
-		if (*entry == ',' || !*entry)
+	for (const char *entry = list;; entry += strcspn(entry, ",") + 1) {
+		size_t length = strcspn(entry, ",");
+		bool is_decorated = length == strlen(decorated) && !strncmp(entry, decorated, length);
+
+		if (!length || (!is_decorated && strcspn(entry, bad) < length))
 			break;
-		if (!entry[strcspn(entry, ",")])
+		if (!entry[length])
 			return 0;
 	}
-	say("--lines-of takes FUNC|MODULE:FUNC|MODULE:*,... with names of Python functions, not '%s'", list);
+	say("--lines-of takes FUNC|MODULE:FUNC|MODULE:*|@profile,... with names of Python functions, not '%s'", list);
 	return EXIT_USAGE;
 }
 

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # --lines-of: line_profile has the hits of every line of the chosen functions: loops, recursion, generators, exceptions,
-# threads, a forked child that SIGKILL ends; as line_profiler counts them, if PACKAGE_PYTHON has it.
+# threads, a forked child that SIGKILL ends; as line_profiler counts and prints them, if PACKAGE_PYTHON has it.
 set -u
 . "$(dirname "$0")/lib.sh"
 
-export PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE=1 PYTHONIOENCODING=utf-8
+package=${tests_dir%/tests/*}/python
 python=${PACKAGE_PYTHON:-${PYTHON:-/usr/bin/python3}}
 command -v "$python" >/dev/null || skip_all 'no Python 3'
 
@@ -74,10 +75,13 @@ pillion -f -o some -t nvtx --lines-of=$chosen "$python" some.py >out 2>err
 is "$? $(cat out)" '0 None' 'status and output are those without pillion'
 if ! "$python" -c 'import sys; sys.exit(not hasattr(sys, "monitoring") or object.__basicsize__ != 16)'; then
 	like "$(notes some)" '--lines-of: not possible' 'the ledger says that this interpreter has no lines'
+	PYTHONPATH=$package pillion -f -o old -t nvtx --lines-of=@profile "$python" -c 'from pillion import lines
+print(lines.count(lines.count), lines.what_is_missing())' >out 2>err
+	like "$(cat out)" '^False .*not recorded before CPython 3.12, nor without the GIL$' 'and so does the package'
 	done_testing
 fi
 
-for bad in +memory f,+memory f,,g 'f,' ''; do
+for bad in +memory f,+memory f,,g 'f,' '' @profiles f@profile f,@; do
 	pillion --lines-of="$bad" -o bad true >out 2>err
 	is "$? $(ls -d bad* 2>/dev/null)" '2 ' "'$bad' is refused"
 done
@@ -117,6 +121,98 @@ pillion -f -o none -t nvtx "$python" some.py >out 2>err
 like "$(report stats -q -r line_profile none.pillion 2>&1)" 'no lines were recorded: --lines-of' \
 	'a capture without lines says which option records them'
 
+# ---- functions that the program chooses ----
+
+cat >chooses.py <<'END'
+import functools, sys
+from pillion import lines
+def decorated(f):
+    @functools.wraps(f)
+    def wrapper():
+        return f()
+    return wrapper
+@decorated
+def before():
+    return 1
+def during():
+    global done
+    done = lines.count(during)
+    return done
+def late():
+    return 3
+def named():
+    return 2
+before(), late(), named()
+print(lines.count(before), lines.count(len), during(), lines.count(during), lines.what_is_missing())
+for i in range(2):
+    before(), late(), during()
+print(lines.count(late))
+late()
+END
+PYTHONPATH=$package pillion -f -o chooses -t none --lines-of=@profile,named "$python" chooses.py >out 2>err
+is "$? $(cat out)" '0 True False True True None
+True' '@profile: the package counts the functions that it is given'
+is "$(hits chooses)" 'before 10 2
+during 13 2
+during 14 3
+late 16 1
+named 18 1' '@profile: their lines from then on, also of one that is running, beside those of named functions'
+
+# ---- line_profiler ----
+
+# without_times FILE: line, hits and text.
+without_times() {
+	sed -E 's/^Total time: .*/Total time/; s/^( {0,5}[0-9]+ .{9}).{31}/\1/' "$1"
+}
+
+lines() { PYTHONPATH=$package timeout "$patience" "$python" -m pillion.lines "$@"; }
+
+cat >shapes.py <<'END'
+def same(f):
+    return f
+class Work:
+    @same
+    def loop(
+        self,
+        n=1000,
+    ) -> int:
+        """text
+at the margin
+        """
+        total = 0
+
+        for i in range(n):
+            total += i
+        return total
+        # trailing
+
+
+    def other(self):
+        return [i for i in range(3)]
+def many():
+    for i in range(100_001): pass
+    for i in range(300_000):
+        i
+def outer():
+    def inner(a):
+        return a
+    return inner("ü")
+def run():
+    Work().loop(), Work().other(), many(), outer()
+END
+pillion -f -o shapes -t nvtx --lines-of=Work.loop,Work.other,many,outer "$python" -c 'import shapes; shapes.run()' \
+	>out 2>err
+lines shapes.pillion >ours.txt
+is "$? $(grep -c '^Function: .* at line' ours.txt) $(sed -n 1p ours.txt)" '0 4 Timer unit: 1e-06 s' \
+	'the text of line_profiler'
+is "$(lines -u 1 shapes.pillion | without_times /dev/stdin | sed 1d)" "$(without_times ours.txt | sed 1d)" \
+	'likewise in another unit'
+echo >>shapes.py
+like "$(lines shapes.pillion)" 'Function: Work.loop; the file cannot be read or was changed' \
+	'a file that was changed is not shown'
+lines none.pillion >out 2>err
+is "$? $(cat err)" '1 no lines were recorded: --lines-of records them' 'the text of a capture without lines'
+
 if "$python" -c 'import line_profiler' 2>/dev/null; then
 	"$python" -c 'import job, line_profiler
 p = line_profiler.LineProfiler(job.fib, job.gen, job.fails, job.raises, job.Work.loop)
@@ -126,7 +222,13 @@ for (file, first, name), rows in sorted(p.get_stats().timings.items(), key=lambd
     for line, hits, time in rows:
         print(name, line, hits)' >theirs
 	is "$(hits some)" "$(cat theirs)" 'hits are those of line_profiler'
+	"$python" -c 'import shapes, line_profiler
+p = line_profiler.LineProfiler(shapes.Work.loop, shapes.Work.other, shapes.many, shapes.outer)
+p.runcall(shapes.run)
+p.print_stats(stream=open("theirs.txt", "w", encoding="utf-8"), output_unit=1e-6)' >out 2>err
+	is "$(without_times ours.txt)" "$(without_times theirs.txt)" 'the text is that of line_profiler'
 else
 	skip 'hits are those of line_profiler' 'no line_profiler; PACKAGE_PYTHON names a Python that has it'
+	skip 'the text is that of line_profiler' 'likewise'
 fi
 done_testing

@@ -176,8 +176,9 @@ static const struct option rows[] = {
 	{"python-calls", 0, OPTION_TEXT, RECORDED, AT(python_calls), .value = "all|MODULE[.*],...",
 	 .help = "record each call of a Python function, or of those of some modules, and of C functions that they "
 		 "call, as cProfile does, for 'pillion export -t pstats'"},
-	{"lines-of", 0, OPTION_TEXT, RECORDED, AT(lines_of), .value = "FUNC|MODULE:FUNC|MODULE:*,...",
-	 .help = "count hits and time of the lines of these Python functions, for the report line_profile"},
+	{"lines-of", 0, OPTION_TEXT, RECORDED, AT(lines_of), .value = "FUNC|MODULE:FUNC|MODULE:*|@profile,...",
+	 .help = "count hits and time of the lines of these Python functions, for the report line_profile; @profile: "
+		 "of those that the program chooses"},
 	{"python-import-time", 0, OPTION_FLAG, RECORDED, AT(python_import_time), .initial = "false",
 	 .help = "record Python's imports for the report python_import_sum"},
 
