@@ -168,7 +168,7 @@ class Profiler:
         if not output or not ranges.is_active() or self._number is None:
             return None
         # From the end: series before the beginning of the recording are not in it.
-        return Capture(*(_own_traces() or [output]), filter_nvtx=f"{ACTIVE}@{DOMAIN}/{self._number - _series.count}")
+        return Capture(*(own_traces() or [output]), filter_nvtx=f"{ACTIVE}@{DOMAIN}/{self._number - _series.count}")
 
     def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
         """The operators of the last series of active steps."""
@@ -244,7 +244,7 @@ class _Series:
 _series = _Series()
 
 
-def _own_traces():
+def own_traces():
     """The trace of this process, which may be in a spool: numbers of ranges are then those of this process."""
     own = f".{os.getpid()}."
     try:
