@@ -8,8 +8,9 @@
  * clean up. */
 enum { WAKE_NS = 300000, REAP_NS = 10000000, LONG_NS = 50000000 };
 
-/* The end of a Python thread is recorded before or after the wait for it has ended. */
-enum { ENDED_NS = 1000000 };
+/* The end of a Python thread is recorded before or after the wait for it has ended. On a busy machine a thread ends
+ * late, and the one that was woken waits for a CPU: then up to LATE_NS, and a quarter of the wait. */
+enum { ENDED_NS = 1000000, LATE_NS = 50000000 };
 /* So long before a wait ends another thread of the process may have told the waiting one to send something. */
 enum { TOLD_NS = 1000000 };
 
@@ -232,13 +233,12 @@ static uint32_t thread_of(const struct linker *l, const struct moment *wait)
 	return NODE_NONE;
 }
 
-/* The thread of the process that ended about when the wait did: what joins it in Python waits for a lock that it
- * releases shortly before. NODE_NONE: none. */
-static uint32_t ended_beside(const struct linker *l, const struct moment *wait)
+/* The thread of the process that ended about when the wait did, less than least_ns before or after: what joins it in
+ * Python waits for a lock that it releases shortly before. NODE_NONE: none. */
+static uint32_t ended_beside(const struct linker *l, const struct moment *wait, uint64_t least_ns)
 {
 	const struct causality *s = l->causes;
 	const struct image *image = s->actors[wait->actor].image;
-	uint64_t least_ns = ENDED_NS;
 	uint32_t found = NODE_NONE;
 
 	for (uint32_t i = s->first_of_image[image - s->context->model->images];
@@ -251,6 +251,25 @@ static uint32_t ended_beside(const struct linker *l, const struct moment *wait)
 		least_ns = ns;
 		found = i;
 	}
+	return found;
+}
+
+/* Of a wait that does not tell for which thread it was. */
+static uint32_t thread_cause(const struct linker *l, size_t *places, const struct moment *wait, uint64_t *ret_ns)
+{
+	uint64_t part_ns = (wait->end_ns - wait->start_ns) / 4, ended_ns;
+	uint32_t found = ended_beside(l, wait, ENDED_NS);
+
+	if (found == NODE_NONE) {
+		found = only_running(l, places, wait, UINT64_MAX, ret_ns);
+		if (found != NODE_NONE)
+			return found;
+		found = ended_beside(l, wait, part_ns < LATE_NS ? part_ns : LATE_NS);
+	}
+	if (found == NODE_NONE)
+		return NODE_NONE;
+	ended_ns = l->causes->actors[found].end_ns;
+	*ret_ns = ended_ns < wait->end_ns ? ended_ns : wait->end_ns - 1;
 	return found;
 }
 
@@ -323,12 +342,7 @@ static void link_only_cause(struct linker *l, const struct causes_of_ends *all, 
 		return;
 	}
 	if (kind == MOMENT_WAIT)
-		running = ended_beside(l, wait);
-	if (kind == MOMENT_WAIT && running != NODE_NONE)
-		ns = l->causes->actors[running].end_ns < wait->end_ns ? l->causes->actors[running].end_ns
-								       : wait->end_ns - 1;
-	if (running == NODE_NONE && kind == MOMENT_WAIT)
-		running = only_running(l, places, wait, UINT64_MAX, &ns);
+		running = thread_cause(l, places, wait, &ns);
 	else if (running == NODE_NONE && kind == MOMENT_POLL && is_of_launcher(l, wait))
 		running = only_running(l, places, wait, TOLD_NS, &ns);
 	if (running != NODE_NONE)
