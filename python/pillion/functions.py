@@ -27,6 +27,11 @@ def _functions(owner, module, prefix=""):
                 yield from _functions(value, module, prefix + name + ".")
 
 
+def listed_of(module):
+    """Qualified names of the functions of an imported module."""
+    return list(_functions(module, module.__name__))
+
+
 def _modules(name):
     if not name.endswith(".*"):
         return [name]
@@ -44,7 +49,7 @@ def listed(names):
         except Exception as error:
             print(f"pillion.functions: {name}: {error}", file=sys.stderr)
             continue
-        functions = list(_functions(module, module.__name__))
+        functions = listed_of(module)
         if functions:
             rows.append({"domain": name, "module": name, "functions": functions})
     return rows

@@ -5,10 +5,11 @@
     $ python3 -m pillion.lines run.pillion          # -u 1e-3: times in ms
 
 The recorder counts (--lines-of); report line_profile has the counts. --lines-of=@profile leaves the choice to count(),
-which pillion.modulus calls. Functions are shown as a whole, so their text is read here: the report has that
+which pillion.modulus and %lprun call. Functions are shown as a whole, so their text is read here: the report has that
 of executed lines alone."""
 import ast
 import inspect
+import linecache
 import os
 import sys
 
@@ -85,7 +86,7 @@ class _File:
                 with open(path, "rb") as file:
                     text = file.read().decode(errors="replace")
             except OSError:
-                return
+                text = "".join(linecache.getlines(path))  # a cell of this process's notebook
             self.lines, self.definitions = text.splitlines(keepends=True), _definitions(text)
 
     def block(self, name, line):
@@ -142,7 +143,8 @@ def text(rows, unit=UNIT):
     for one in _functions(rows):
         path = one[0]["File"]
         if path not in files:
-            files[path] = _File(path, any(row.get("Source") is not None for row in one))
+            is_known = any(row.get("Source") is not None for row in one)
+            files[path] = _File(path, is_known or not os.path.exists(path))
         parts.append(_function_text(one, files[path], unit))
     return "".join(parts)
 
@@ -153,6 +155,24 @@ def rows_of(capture):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # that there are none
         return list(capture.table("line_profile"))
+
+
+def own_rows():
+    """The same of this process, while it goes on."""
+    from pillion.profiler import own_traces
+    return rows_of(Capture(*(own_traces() or [os.environ["PILLION_OUTPUT"]])))
+
+
+def since(before, after):
+    """What was counted between two calls of own_rows()."""
+    known = {(row["File"], row["Function"], row["Line"]): row for row in before}
+    found = []
+    for row in after:
+        last = known.get((row["File"], row["Function"], row["Line"]), {"Hits": 0, "Time (ns)": 0})
+        hits, time = row["Hits"] - last["Hits"], row["Time (ns)"] - last["Time (ns)"]
+        if hits or time:
+            found.append(dict(row, **{"Hits": hits, "Time (ns)": time}))
+    return found
 
 
 def main():

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""%%pillion and %pillion, the magics of IPython and Jupyter."""
+"""%%pillion, %pillion and %lprun, the magics of IPython and Jupyter."""
+import importlib
 import itertools
+import operator
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
 
-from pillion import ranges
+from pillion import functions, lines, ranges
 from pillion.capture import Capture, PillionError, _command, _quiet_environment
 
 
@@ -63,6 +65,45 @@ def line_runner(ipython):
     return pillion_line
 
 
+def lines_runner(ipython):
+    def lprun(line):
+        """%lprun [-f FUNCTION]... [-m MODULE]... [-u UNIT] [-T FILE] [-s] [-r] STATEMENT
+
+        Runs the statement in this kernel, with its variables, and prints hits and times of the lines of these functions
+        as line_profiler's magic does. -s: only functions that were executed, as always here. -T: also into FILE. -r:
+        returns the text. The kernel must be recorded: `pillion --lines-of=@profile jupyter lab`, or `... ipython`."""
+        from IPython.core.magic import Magics, magics_class
+        parser = magics_class(type("Lines", (Magics,), {}))(ipython)
+        options, statement = parser.parse_options(line, "f:m:u:T:srz", list_all=True)
+        space = ipython.user_global_ns, ipython.user_ns
+        chosen = [eval(name, *space) for name in options.get("f", [])]
+        for name in options.get("m", []):
+            module = importlib.import_module(name)
+            chosen += [operator.attrgetter(one)(module) for one in functions.listed_of(module)]
+        why = lines.what_is_missing()
+        if why:
+            raise PillionError(why)
+        for one in chosen:
+            if not lines.count(one):
+                raise PillionError(f"pillion: {one!r} is not written in Python: it has no lines")
+        before = lines.own_rows()
+        try:
+            exec(compile(ipython.transform_cell(statement), "<pillion>", "exec"), *space)
+        except (SystemExit, KeyboardInterrupt) as error:
+            print(f"pillion: {type(error).__name__} ended the statement", file=sys.stderr)
+        unit = float(options["u"][-1]) if "u" in options else lines.UNIT
+        codes = {(code.co_filename, code.co_qualname) for code in map(lines.code_of, chosen)}
+        text = lines.text([row for row in lines.since(before, lines.own_rows()) if (row["File"], row["Function"]) in
+            codes], unit)
+        print(text, end="")
+        for path in options.get("T", []):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return text if "r" in options else None
+    return lprun
+
+
 def load(ipython):
     ipython.register_magic_function(pillion, "cell", "pillion")
     ipython.register_magic_function(line_runner(ipython), "line", "pillion")
+    ipython.register_magic_function(lines_runner(ipython), "line", "lprun")

@@ -16,7 +16,7 @@ import pathlib
 import warnings
 
 from pillion import lines, profiler, ranges
-from pillion.capture import Capture, PillionError
+from pillion.capture import PillionError
 
 annotate = ranges.annotate
 NANOSECOND = 1e-9
@@ -154,8 +154,7 @@ class LineProfileWrapper(_Tool):
 
     def _write(self, output_top):
         counted = {(code.co_filename, code.co_qualname) for code in self._codes}
-        capture = Capture(*(profiler.own_traces() or [os.environ["PILLION_OUTPUT"]]))
-        rows = [row for row in lines.rows_of(capture) if (row["File"], row["Function"]) in counted]
+        rows = [row for row in lines.own_rows() if (row["File"], row["Function"]) in counted]
         path = self.output_dir(output_top) / "profiler_stats.txt"
         path.write_text(lines.text(rows, NANOSECOND), encoding="utf-8")
 

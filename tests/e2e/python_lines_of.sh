@@ -158,6 +158,53 @@ during 14 3
 late 16 1
 named 18 1' '@profile: their lines from then on, also of one that is running, beside those of named functions'
 
+# ---- %lprun ----
+
+if "$python" -c 'import IPython' 2>/dev/null; then
+	cat >notebook.py <<'END'
+import re, sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("%load_ext " + sys.argv[1])
+shell.run_cell("""def cell(n):
+    for i in range(n):
+        i
+
+    return n
+import job""")
+shell.run_cell("cell(100)")
+for line in "%lprun -f cell cell(3)", "text = %lprun -r -u 1 -T file.txt -m job -f cell job.fib(2), cell(1)", \
+        "%lprun -f len len('')", "%lprun -f cell 1/0":
+    result = shell.run_cell(line)
+    print("error", type(result.error_in_exec).__name__)
+print(open("file.txt").read() == shell.user_ns["text"], "Timer unit: 1 s" in shell.user_ns["text"])
+END
+	# seen FILE: line, hits and text, and exceptions.
+	seen() { sed -nE 's/^( {0,5}[0-9]+ .{9}).{31}/\1/p; /^(error|True)/p' "$1"; }
+	PYTHONPATH=$package:. pillion -f -o notebook -t nvtx --lines-of=@profile "$python" notebook.py pillion >out 2>err
+	is "$? $(seen out | tr -s ' ' | sed 's/ *$//')" "0  1 def cell(n):
+ 2 4 for i in range(n):
+ 3 3 i
+ 4
+ 5 1 return n
+error NoneType
+ 2 def fib(n):
+ 3 3 if n < 2:
+ 4 2 return n
+ 5 1 return fib(n - 1) + fib(n - 2)
+ 1 def cell(n):
+ 2 2 for i in range(n):
+ 3 1 i
+ 4
+ 5 1 return n
+error NoneType
+error PillionError
+error ZeroDivisionError
+True True" '%lprun: lines of cells and modules during one statement'
+else
+	skip '%lprun' 'no IPython; PACKAGE_PYTHON names a Python that has it'
+fi
+
 # ---- line_profiler ----
 
 # without_times FILE: line, hits and text.
