@@ -17,7 +17,7 @@ from harness import CannotRun, record_loop
 
 # Of pyperformance, those that need no other package, from many short calls to few long ones.
 PROGRAMS = ("chaos", "comprehensions", "coroutines", "deepcopy", "deltablue", "fannkuch", "float", "generators", "go",
-    "hexiom", "json_dumps", "json_loads", "logging", "mdp", "meteor_contest", "nbody", "nqueens", "pickle", "pidigits",
+    "hexiom", "json_dumps", "json_loads", "logging", "mdp", "meteor_contest", "nbody", "nqueens", "pidigits",
     "pyflate", "raytrace", "regex_compile", "regex_dna", "regex_effbot", "regex_v8", "richards", "scimark",
     "spectral_norm", "sqlite_synth", "telco", "unpack_sequence", "xml_etree")
 PROGRAM_S = 0.4  # the least CPU time of a run of one
