@@ -181,7 +181,8 @@ print(open("file.txt").read() == shell.user_ns["text"], "Timer unit: 1 s" in she
 END
 	# seen FILE: line, hits and text, and exceptions.
 	seen() { sed -nE 's/^( {0,5}[0-9]+ .{9}).{31}/\1/p; /^(error|True)/p' "$1"; }
-	PYTHONPATH=$package:. pillion -f -o notebook -t nvtx --lines-of=@profile "$python" notebook.py pillion >out 2>err
+	PYTHONPATH=$package:. pillion -f -o notebook -t nvtx --lines-of=@profile "$python" notebook.py pillion \
+		>out 2>err
 	is "$? $(seen out | tr -s ' ' | sed 's/ *$//')" "0  1 def cell(n):
  2 4 for i in range(n):
  3 3 i
