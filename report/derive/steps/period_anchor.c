@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many anchors are tried at most. Intervals longer than LONG times their median are none of a loop's. */
-enum { ANCHORS = 48, LONG = 10 };
+/* So many anchors are tried at most. Of an interval, LONG times the usual length is of the loop: the rest is a pause, or
+ * the thread had no CPU. One in LONGEST does not count for the usual length. */
+enum { ANCHORS = 48, LONG = 10, LONGEST = 8 };
 
 /* A loop is grown from SEED intervals, in SEEDS places of a run, over those that have at least the part ALIKE of what
  * these have, and over fewer than MISSES that do not. */
@@ -95,30 +96,32 @@ static void grow(struct period_search *s, uint32_t seed, uint32_t intervals, str
 	a->until = s->places[until];
 }
 
-uint32_t period_regular_lengths(struct period_search *s, uint32_t first, uint32_t intervals)
+uint64_t period_usual_length(struct period_search *s, uint32_t first, uint32_t intervals)
 {
-	uint32_t count = intervals;
-	uint64_t most;
+	uint32_t count = intervals - intervals / LONGEST, at = 0;
+	uint64_t all = 0, half;
 
 	for (uint32_t i = 0; i < intervals; i++)
 		s->lengths[i] = period_duration(s, s->places[first + i], s->places[first + i + 1]);
 	sort_numbers(s->lengths, intervals);
-	most = s->lengths[intervals / 2];
-	most = most < UINT64_MAX / LONG ? most * LONG : UINT64_MAX;
-	while (count && s->lengths[count - 1] > most)
-		count--;
-	return count;
+	for (uint32_t i = 0; i < count; i++)
+		all += s->lengths[i];
+	for (half = all / 2; at + 1 < count && half >= s->lengths[at]; at++)
+		half -= s->lengths[at];
+	return s->lengths[at];
 }
 
 static void rate(struct period_search *s, struct anchor *a)
 {
-	uint64_t covered = 0;
+	uint64_t covered = 0, most;
 	double squares = 0;
 
 	count_intervals(s, a->first, a->intervals);
 	s->present[a->what] = s->once[a->what] = a->intervals;
-	for (uint32_t i = 0, count = period_regular_lengths(s, a->first, a->intervals); i < count; i++)
-		covered += s->lengths[i];
+	most = period_usual_length(s, a->first, a->intervals);
+	most = most < UINT64_MAX / LONG ? most * LONG : UINT64_MAX;
+	for (uint32_t i = 0; i < a->intervals; i++)
+		covered += s->lengths[i] < most ? s->lengths[i] : most;
 	a->coverage = (double)covered / (double)s->lifetime_ns;
 	for (uint32_t i = 0; i < s->whats; i++) {
 		double part = (double)s->present[i] / a->intervals;

@@ -49,8 +49,9 @@ static inline uint64_t period_duration(const struct period_search *s, uint32_t f
 
 /* All calls of something, into s->places. */
 void period_places_of(struct period_search *s, uint32_t what);
-/* Sorts the lengths of the intervals into s->lengths. Returns how many of them are not too long for a loop. */
-uint32_t period_regular_lengths(struct period_search *s, uint32_t first, uint32_t intervals);
+/* Sorts the lengths of the intervals into s->lengths. Returns the length such that half of the time is in shorter ones,
+ * which also is that of a step if several calls follow each other in each. */
+uint64_t period_usual_length(struct period_search *s, uint32_t first, uint32_t intervals);
 /* The anchor of the steps. False: there is none. */
 bool period_choose_anchor(struct period_search *s, struct anchor *ret);
 
