@@ -71,8 +71,9 @@ is "$(open_to_others . | grep -v '^\.$')" '' 'are for their owner alone'
 
 # ---- every file that is made ----
 
-# open_to_others_of COMMAND...: paths that it and its children make with rights for others, as strace sees the calls with
-# umask 0: a file that another user could open before its rights are changed. One that was made right may be opened anew.
+# open_to_others_of COMMAND...: paths that it and its children make with rights for others, as strace sees the calls
+# with umask 0: a file that another user could open before its rights are changed. One that was made right may be opened
+# anew.
 open_to_others_of() {
 	(cd "$work/ours" && as $owner strace -f -qq -e signal=none -o "$work/tmp/calls" \
 		-e trace=open,openat,creat,mkdir,mkdirat,mknod,mknodat "$@" >/dev/null 2>&1 </dev/null)

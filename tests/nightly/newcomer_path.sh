@@ -4,7 +4,8 @@
 # tests/nightly/newcomer_path.sh: how long a person waits until the first summary, in roots of Debian 12 that have
 # nothing else: from the wheel and the tarball of scripts/dist (a root with Python and pip), and from a clone and a
 # source archive by scripts/demo (a root with git), which installs compiler and libraries first. Each figure is printed
-# beside its bound, as timed.sh says. Needs root and a mirror of Debian (root.sh); the source is that of the last commit.
+# beside its bound, as timed.sh says. Needs root and a mirror of Debian (root.sh); the source is that of the last
+# commit.
 #   PILLION_DIST  where scripts/dist wrote; default: dist/ of this tree
 set -u
 . "$(dirname "$0")/../e2e/lib.sh"
@@ -14,8 +15,8 @@ tree=${tests_dir%/tests/*}
 dist=${PILLION_DIST:-$tree/dist}
 needs_roots
 
-# timed BOUND TEXT ROOT SCRIPT: one check. SCRIPT runs in the root, where /mnt/shared is, and has to print a summary; its
-# lines that begin with # are printed.
+# timed BOUND TEXT ROOT SCRIPT: one check. SCRIPT runs in the root, where /mnt/shared is, and has to print a summary;
+# its lines that begin with # are printed.
 timed() {
 	time_begins
 	enter_root "$3" "$work/shared" -- sh -euc "$4" >out 2>&1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Roots of other distributions, for scripts that have sourced tests/e2e/lib.sh: debootstrap makes them once, and each use
-# has files, processes, /tmp and /dev/shm of its own, so that a root stays as it was made.
+# Roots of other distributions, for scripts that have sourced tests/e2e/lib.sh: debootstrap makes them once, and each
+# use has files, processes, /tmp and /dev/shm of its own, so that a root stays as it was made.
 #   INSTALL_ROOTS  where the roots are kept; default: /var/cache/pillion-nightly/roots
 #   INSTALL_MIRROR_DEBIAN, INSTALL_MIRROR_UBUNTU  mirrors; default: those of debootstrap
 

@@ -14,8 +14,8 @@ static const double SURELY = 0.8;
 enum { CHANCE = 8, CORE_LEAST = 2 };
 
 /* If a step has no call but the anchor, only the lengths of the steps tell a loop from chance. The difference of their
- * quartiles is this part of the sum of these in a loop, at most. For calls at random times (a Poisson process), joined as
- * below, it is 0.41. Quartiles do not depend on the few steps during which the thread had no CPU. */
+ * quartiles is this part of the sum of these in a loop, at most. For calls at random times (a Poisson process), joined
+ * as below, it is 0.41. Quartiles do not depend on the few steps during which the thread had no CPU. */
 static const double DISPERSED = 0.33;
 
 /* One that takes so little of the usual length is no step. */

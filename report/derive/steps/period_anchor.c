@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many anchors are tried at most. Of an interval, LONG times the usual length is of the loop: the rest is a pause, or
- * the thread had no CPU. One in LONGEST does not count for the usual length. */
+/* So many anchors are tried at most. Of an interval, LONG times the usual length is of the loop: the rest is a pause,
+ * or the thread had no CPU. One in LONGEST does not count for the usual length. */
 enum { ANCHORS = 48, LONG = 10, LONGEST = 8 };
 
 /* A loop is grown from SEED intervals, in SEEDS places of a run, over those that have at least the part ALIKE of what
