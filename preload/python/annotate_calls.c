@@ -51,37 +51,6 @@ static bool is_chosen(const char *module)
 	return false;
 }
 
-/* Of the function that is executed; "": it has none. */
-static const char *module_name(void)
-{
-	void *globals = python.PyEval_GetGlobals();
-	void *name = globals ? python.PyDict_GetItemString(globals, "__name__") : NULL;
-	const char *text = name ? python.PyUnicode_AsUTF8(name) : NULL;
-
-	return text ? text : "";
-}
-
-/* A new reference to bytes; NULL: there is no such text. */
-static void *code_bytes(void *code, const char *attribute)
-{
-	void *text = python.PyObject_GetAttrString(code, attribute);
-	void *bytes = text ? python.PyUnicode_AsEncodedString(text, "utf-8", "replace") : NULL;
-
-	if (!bytes)
-		python.PyErr_Clear();
-	python.Py_DecRef(text);
-	return bytes;
-}
-
-static unsigned code_line(void *code)
-{
-	void *number = python.PyObject_GetAttrString(code, "co_firstlineno");
-	unsigned line = number ? (unsigned)(uintptr_t)python.PyLong_AsVoidPtr(number) : 0;
-
-	python.Py_DecRef(number);
-	return line;
-}
-
 /* "name (file:line)", with the path of the file if another file has a function of this text. */
 static __attribute__((cold)) struct nvtx_string *code_text(const char *name, const char *file, unsigned line)
 {
@@ -114,13 +83,15 @@ static __attribute__((cold)) struct nvtx_string *code_text(const char *name, con
 
 static struct nvtx_string *code_describe(void *code)
 {
-	void *name = code_bytes(code, "co_qualname"), *file = code_bytes(code, "co_filename");
+	void *name = python_code_bytes(code, "co_qualname"), *file = python_code_bytes(code, "co_filename");
 	struct nvtx_string *s = NULL;
 
 	if (!name)
-		name = code_bytes(code, "co_name"); /* before 3.11 */
-	if (name && file && strcmp(python.PyBytes_AsString(file), "<pillion>") != 0 && is_chosen(module_name()))
-		s = code_text(python.PyBytes_AsString(name), python.PyBytes_AsString(file), code_line(code));
+		name = python_code_bytes(code, "co_name"); /* before 3.11 */
+	if (name && file && strcmp(python.PyBytes_AsString(file), "<pillion>") != 0 &&
+	    is_chosen(python_module_name()))
+		s = code_text(python.PyBytes_AsString(name), python.PyBytes_AsString(file),
+			      python_code_number(code, "co_firstlineno"));
 	python.PyErr_Clear();
 	python.Py_DecRef(name);
 	python.Py_DecRef(file);

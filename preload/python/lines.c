@@ -210,35 +210,6 @@ static bool is_chosen(const char *module, const char *name)
 	return false;
 }
 
-static const char *module_name(void)
-{
-	void *globals = python.PyEval_GetGlobals();
-	void *name = globals ? python.PyDict_GetItemString(globals, "__name__") : NULL;
-	const char *text = name ? python.PyUnicode_AsUTF8(name) : NULL;
-
-	return text ? text : "";
-}
-
-static void *code_bytes(void *code, const char *attribute)
-{
-	void *text = python.PyObject_GetAttrString(code, attribute);
-	void *bytes = text ? python.PyUnicode_AsEncodedString(text, "utf-8", "replace") : NULL;
-
-	if (!bytes)
-		python.PyErr_Clear();
-	python.Py_DecRef(text);
-	return bytes;
-}
-
-static unsigned code_number(void *code, const char *attribute)
-{
-	void *number = python.PyObject_GetAttrString(code, attribute);
-	unsigned value = number ? (unsigned)(uintptr_t)python.PyLong_AsVoidPtr(number) : 0;
-
-	python.Py_DecRef(number);
-	return value;
-}
-
 static struct line_code *code_make(const char *name, const char *file, uint32_t first_line)
 {
 	static uint64_t noted;
@@ -263,14 +234,14 @@ static struct line_code *code_make(const char *name, const char *file, uint32_t 
 static struct line_code *code_describe(void *code, bool is_decorated)
 {
 	enum { IS_FUNCTION = 1 }; /* CO_OPTIMIZED */
-	void *name = code_bytes(code, "co_qualname"), *file = code_bytes(code, "co_filename");
+	void *name = python_code_bytes(code, "co_qualname"), *file = python_code_bytes(code, "co_filename");
 	struct line_code *c = NULL;
 
-	if (name && file && code_number(code, "co_flags") & IS_FUNCTION &&
+	if (name && file && python_code_number(code, "co_flags") & IS_FUNCTION &&
 	    strcmp(python.PyBytes_AsString(file), "<pillion>") != 0 &&
-	    (is_decorated || is_chosen(module_name(), python.PyBytes_AsString(name))))
+	    (is_decorated || is_chosen(python_module_name(), python.PyBytes_AsString(name))))
 		c = code_make(python.PyBytes_AsString(name), python.PyBytes_AsString(file),
-			      code_number(code, "co_firstlineno"));
+			      python_code_number(code, "co_firstlineno"));
 	python.PyErr_Clear();
 	python.Py_DecRef(name);
 	python.Py_DecRef(file);

@@ -2,6 +2,7 @@
 #include "preload/python/python_api.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct python python;
 
@@ -12,4 +13,33 @@ void python_set_item(void *space, const char *name, void *value)
 	else
 		python.PyErr_Clear();
 	python.Py_DecRef(value);
+}
+
+__attribute__((cold)) const char *python_module_name(void)
+{
+	void *globals = python.PyEval_GetGlobals();
+	void *name = globals ? python.PyDict_GetItemString(globals, "__name__") : NULL;
+	const char *text = name ? python.PyUnicode_AsUTF8(name) : NULL;
+
+	return text ? text : "";
+}
+
+__attribute__((cold)) void *python_code_bytes(void *code, const char *attribute)
+{
+	void *text = python.PyObject_GetAttrString(code, attribute);
+	void *bytes = text ? python.PyUnicode_AsEncodedString(text, "utf-8", "replace") : NULL;
+
+	if (!bytes)
+		python.PyErr_Clear();
+	python.Py_DecRef(text);
+	return bytes;
+}
+
+__attribute__((cold)) unsigned python_code_number(void *code, const char *attribute)
+{
+	void *number = python.PyObject_GetAttrString(code, attribute);
+	unsigned value = number ? (unsigned)(uintptr_t)python.PyLong_AsVoidPtr(number) : 0;
+
+	python.Py_DecRef(number);
+	return value;
 }

@@ -76,6 +76,13 @@ static inline void *python_none(void)
 	return python._Py_NoneStruct;
 }
 
+/* The module of the function that is executed; "": it has none. */
+const char *python_module_name(void);
+
+/* A text attribute of a code object as a new reference to bytes, NULL: there is none; and a numeric one, 0: none. */
+void *python_code_bytes(void *code, const char *attribute);
+unsigned python_code_number(void *code, const char *attribute);
+
 /* Takes over the reference to `value`; NULL: an error is cleared. */
 void python_set_item(void *space, const char *name, void *value);
 
