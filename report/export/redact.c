@@ -47,6 +47,24 @@ static void redact_printable(struct redactor *r, char *bytes, size_t size)
 	}
 }
 
+/* The file of a function, of which its name follows. */
+static void redact_code_file(struct redactor *r, char *file, size_t size)
+{
+	if (size)
+		redact_text(r, file, size, *file == '<' ? REDACT_KNOWN : REDACT_SECRET, false);
+}
+
+static void redact_line_code(struct redactor *r, char *bytes, size_t size)
+{
+	struct tf_line_code head;
+
+	if (size < sizeof(head))
+		return;
+	memcpy(&head, bytes, sizeof(head));
+	redact_code_file(r, bytes + sizeof(head),
+			 head.file_length < size - sizeof(head) ? head.file_length : size - sizeof(head));
+}
+
 static void redact_python_code(struct redactor *r, char *bytes, size_t size)
 {
 	struct tf_python_code head;
@@ -56,8 +74,7 @@ static void redact_python_code(struct redactor *r, char *bytes, size_t size)
 	memcpy(&head, bytes, sizeof(head));
 	if (head.file_bytes > size - sizeof(head))
 		head.file_bytes = (uint16_t)(size - sizeof(head));
-	redact_text(r, bytes + sizeof(head), head.file_bytes,
-		    bytes[sizeof(head)] == '<' ? REDACT_KNOWN : REDACT_SECRET, false);
+	redact_code_file(r, bytes + sizeof(head), head.file_bytes);
 }
 
 /* Of a function the file follows two names: its own and the qualified one. */
@@ -152,6 +169,10 @@ static void redact_blob(struct redactor *r, unsigned kind, char *bytes, size_t s
 	case TF_BLOB_PYTHON_CODE:
 		redact_python_code(r, bytes, size);
 		break;
+	case TF_BLOB_LINE_CODE:
+		redact_line_code(r, bytes, size);
+		break;
+	case TF_BLOB_LINES:
 	case TF_BLOB_STACK:
 	case TF_BLOB_CHILD:
 	case TF_BLOB_LAUNCH:
@@ -203,7 +224,23 @@ static void move_data(uint8_t *slots, size_t pieces, char *bytes, bool is_write)
 	}
 }
 
-/* Of a blob that is incomplete nothing is read, nor of DATA slots without a blob. */
+/* How many slots a sum has, of which the first one is at `slots`; its arguments and numbers have no texts. */
+static size_t sum_slots(const uint8_t *slots, size_t count)
+{
+	size_t at = 1, numbers = 0;
+	uint64_t slot;
+
+	for (; at < count; at++) {
+		memcpy(&slot, slots + at * TF_SLOT, sizeof(slot));
+		if (tf_kind(slot) != TF_ARG)
+			break;
+	}
+	while (numbers < TF_SUM_NUMBERS && at + numbers < count && is_data(slots, at + numbers))
+		numbers++;
+	return numbers == TF_SUM_NUMBERS ? at + numbers : 1;
+}
+
+/* Of a blob or a sum that is incomplete nothing is read, nor of other DATA slots. */
 static void redact_slots(struct redactor *r, uint8_t *slots, size_t count)
 {
 	char bytes[TF_BLOB_BYTES + TF_DATA_BYTES];
@@ -216,6 +253,8 @@ static void redact_slots(struct redactor *r, uint8_t *slots, size_t count)
 		memcpy(&slot, slots + i * TF_SLOT, sizeof(slot));
 		if (tf_kind(slot) == TF_DATA)
 			move_data(slots + i * TF_SLOT, 1, (char *)zeros, true);
+		if (tf_kind(slot) == TF_SUM)
+			i += sum_slots(slots + i * TF_SLOT, count - i) - 1;
 		if (tf_kind(slot) != TF_BLOB)
 			continue;
 		length = tf_blob_length(slot);

@@ -99,6 +99,38 @@ ok 'stats' report stats redacted.pillpack
 ok 'info' report info redacted.pillpack
 ok 'the summary' report stats --summary redacted.pillpack
 
+# ---- sums of calls and lines instead of events ----
+cat >"$home/dossier.py" <<'PYTHON'
+import os
+def work():
+    for i in range(50):
+        os.stat(__file__)
+work()
+PYTHON
+rm -rf run.events && mv run.pillion run.events
+ok 'sums are recorded' pillion --stats=false -o run --mode=profile --osrt-threshold=0 python3 "$home/dossier.py"
+ok 'sums: packed as they are' packed plain --keep-symbols
+ok 'sums: packed with --redact' packed redacted --redact
+is "$(found redacted)" '' 'sums: none of the names is in it'
+ok 'sums: osrt_sum is the same' numbers osrt_sum 1-
+ok 'sums: files have the same calls and times' numbers files 1-5
+
+all_pythons python3
+python=${pythons[-1]}
+if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then
+	rm -rf run.pillion
+	ok 'hits of lines are recorded' pillion -o run --lines-of=work "$python" "$home/dossier.py"
+	ok 'lines: packed as they are' packed plain --keep-symbols
+	ok 'lines: packed with --redact' packed redacted --redact
+	is "$(found redacted)" '' 'lines: none of the names is in it'
+	hits() { report stats -q -r line_profile -f csv "$1.pillpack" | awk -F, 'NR > 1 { print $3, $4 }'; }
+	like "$(hits redacted | tr '\n' ' ')" ' 50 ' 'lines: hits are there'
+	is "$(hits redacted)" "$(hits plain)" 'lines: they are the same'
+else
+	skip 'hits of lines' 'no CPython 3.12 or newer'
+fi
+rm -rf run.pillion && mv run.events run.pillion
+
 rm -rf run.before && cp -r run.pillion run.before
 report pack --redact --replace run.pillion >out 2>err
 is $? 2 '--replace, which would lose the names, is refused'
