@@ -141,13 +141,14 @@ static __attribute__((noinline, cold)) bool has_wildcard(const struct library_sh
 	return false;
 }
 
-/* A hash of everything that determines the operation. 0: it depends on more than the words and must not be cached. Each
- * word is multiplied separately and rotated by its position, so that the multiplications are independent. */
+/* A hash of everything that determines the operation and its id, which is valid in one turn of a ring. 0: it
+ * depends on more than the words and must not be cached. Each word is multiplied separately and rotated by its
+ * position, so that the multiplications are independent. */
 static inline __attribute__((always_inline)) uint64_t key_of_call(unsigned function, const struct library_shape *shape,
 								  const uintptr_t *words, bool is_wide)
 {
 	const uint64_t many_bits = 0x9fb21c651e98df25ull;
-	uint64_t key = process.nonce + ((uint64_t)function << 1 | is_wide) +
+	uint64_t key = process.nonce + (process.defined_in << 12) + ((uint64_t)function << 1 | is_wide) +
 		       __atomic_load_n(&library_epoch, __ATOMIC_ACQUIRE) * 0x9e3779b97f4a7c15ull;
 	const unsigned wide = is_wide ? LIBRARY_INT : LIBRARY_WIDE; /* from it on all 64 bits are used */
 	const struct library_part *p = shape->parts, *end = p + shape->count;

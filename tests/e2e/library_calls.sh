@@ -118,6 +118,14 @@ is "$(recorded one.pillion | sed 's/.* //' | sort -u | tr '\n' ' ')" \
 	'cublasCreate cublasGemmStridedBatchedEx cublasLtMatmul cublasSgemm cublasZgemm ' \
 	'looked up: only selected libraries are recorded'
 
+# What a call's definition is in is used again, so that a later turn of the ring needs another one.
+pillion -o kept --ring=100ms -t cublas,nccl "$targets/library_calls" 200000 >/dev/null 2>err
+like "$(report stats -q -r ledger -f csv kept.pillion)" 'overwritten by the ring' 'with a ring: calls are overwritten'
+is "$(report stats -q -r blas_sum -f csv kept.pillion | awk -F, '$9 == "cublasZgemm" { print $10 }')" \
+	"$(shapes calls.pillion blas_sum cublasZgemm)" 'with a ring: those that are kept have their shape'
+is "$(report stats -q -r nccl_sum -f csv kept.pillion | awk -F, '$9 == "ncclSend" { print $10, $13 }')" '4096 5' \
+	'and their count and peer'
+
 pillion -o none -t osrt "$targets/library_calls" 2 >raw 2>err
 is "$? $(sed "$addresses" raw | head -n 20)" "0 $("$targets/library_calls" 2 | sed "$addresses" | head -n 20)" \
 	'deselected: arguments and results are unchanged'
