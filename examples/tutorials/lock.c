@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { THREADS = 4, ITEMS = 40 };
+enum { THREADS = 4, ITEMS = 160 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int is_narrow, stored;
 
 static void format_item(void)
 {
-	usleep(5000); /* asks another service */
+	usleep(1250); /* asks another service */
 }
 
 static void store_item(void)

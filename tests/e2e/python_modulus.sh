@@ -66,6 +66,7 @@ with Profiler() as same:
     thread.join()
     before(), Work.still()
     p.step()
+sys.stdout.flush()
 if not os.fork():
     before()
     sys.exit(0)
