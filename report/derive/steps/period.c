@@ -128,7 +128,7 @@ static void find_places(struct period_search *s, const struct anchor *a)
 /* Whether the calls of the loop may be made at random times. */
 static bool is_chance(struct period_search *s)
 {
-	uint32_t intervals = (uint32_t)s->place_count - 1;
+	uint32_t intervals = (uint32_t)s->place_count - 1, quarter = intervals / 4;
 	double first, third;
 
 	if (s->core_count)
@@ -136,8 +136,8 @@ static bool is_chance(struct period_search *s)
 	if (intervals + 1 < CHANCE)
 		return true;
 	period_usual_length(s, 0, intervals);
-	first = (double)s->lengths[intervals / 4];
-	third = (double)s->lengths[intervals - intervals / 4 - 1];
+	first = (double)s->lengths[quarter];
+	third = (double)s->lengths[intervals - quarter - 1];
 	return third - first > DISPERSED * (third + first);
 }
 
