@@ -154,13 +154,20 @@ static void find_idle_threads(struct making *k)
 	map_done(&busy);
 }
 
-static bool waits_for_children(const struct thread_time *t)
+/* Of a wrapper such as timeout or torchrun: a line of the user's that waits for a program is a part of the work. */
+static bool waits_for_children(const struct making *k, const struct thread_time *t)
 {
 	uint64_t waits = 0;
 
-	for (size_t i = 0; i < t->blocked.count; i++)
-		if (t->blocked.calls[i].kind == BLOCKED_CHILD)
-			waits += t->blocked.calls[i].blocked_ns;
+	for (size_t i = 0; i < t->blocked.count; i++) {
+		const struct blocked_call *call = &t->blocked.calls[i];
+		struct symbol_frame frame;
+		bool is_users = false;
+
+		if (call->kind == BLOCKED_CHILD &&
+		    !(attribution_stack(&k->roles->attribution, t->image, call->stack, &frame, &is_users) && is_users))
+			waits += call->blocked_ns;
+	}
 	return waits * 100 >= t->lifetime_ns * IDLE_WAIT;
 }
 
@@ -177,7 +184,8 @@ static void find_shims(struct making *k)
 			continue;
 		if (t->cpu_is_known && t->cpu_ns * 100 >= t->lifetime_ns * SHIM_CPU)
 			continue;
-		k->is_shim[t->process] = is_shell(t->image) || (k->children[t->process] == 1 && waits_for_children(t));
+		k->is_shim[t->process] =
+			is_shell(t->image) || (k->children[t->process] == 1 && waits_for_children(k, t));
 	}
 }
 
