@@ -148,7 +148,7 @@ import slow_module  # FIX
 """, "line~slow_module.py:2=0"),
     "fsync": ("I/O", """
 fd = os.open('out', os.O_CREAT | os.O_WRONLY)
-for i in range(600):
+for i in range(3000):
     os.write(fd, b'x' * 4096)
     if not fixed:
         os.fsync(fd)  # FIX
@@ -157,9 +157,9 @@ time.sleep(0.1)
     "small_writes": ("small writes", """
 fd = os.open('/dev/null', os.O_WRONLY)
 if fixed:
-    os.write(fd, b'x' * 400000)
+    os.write(fd, b'x' * 1600000)
 else:
-    for i in range(400000):
+    for i in range(1600000):
         os.write(fd, b'x')  # FIX
 time.sleep(0.1)
 """, "line~{line}=0"),
@@ -172,14 +172,14 @@ import tables  # FIX
     "small_reads": ("small reads", """
 fd = os.open('/dev/zero', os.O_RDONLY)
 if fixed:
-    os.read(fd, 600000)
+    os.read(fd, 1200000)
 else:
-    for i in range(600000):
+    for i in range(1200000):
         os.read(fd, 1)  # FIX
 time.sleep(0.1)
 """, "line~{line}=0"),
     "opens": ("I/O", """
-for i in range(100000):
+for i in range(200000):
     if not fixed or not i:
         os.close(os.open('/dev/null', os.O_WRONLY))  # FIX
 time.sleep(0.1)
