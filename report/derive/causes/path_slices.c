@@ -25,23 +25,29 @@ static void keep_largest(void *context, uint32_t what, double ns)
 		*l = (struct largest){what, ns};
 }
 
+/* Times as large as those of a damaged trace are rounded, so that the parts may add up to more than the end. */
+static uint64_t whole_ns(double ns)
+{
+	return ns <= 0 ? 0 : ns < 0x1p64 ? (uint64_t)ns : UINT64_MAX;
+}
+
 static void visit(void *context, enum critical_kind kind, uint32_t node, uint32_t what, double ns)
 {
 	struct slicing *k = context;
 	const struct run_node *n = &k->causes->graph.nodes[node];
 	struct path_slice *before = k->count ? &k->slices[k->count - 1] : NULL;
-	uint64_t end_ns = before ? before->start_ns : (uint64_t)k->at_ns;
+	uint64_t end_ns = before ? before->start_ns : whole_ns(k->at_ns);
 	struct largest largest = {EDITABLE_OF_POOL, 0};
 
 	if (n->kind != NODE_START)
 		editable_divide(&k->causes->editables, what, ns, &largest, keep_largest);
 	k->at_ns -= ns;
 	if (before && before->kind == kind && before->what == largest.what && before->actor == n->actor) {
-		before->start_ns = (uint64_t)k->at_ns;
+		before->start_ns = whole_ns(k->at_ns);
 		return;
 	}
 	k->slices = mem_grow(k->slices, k->count, &k->capacity, sizeof(*k->slices));
-	k->slices[k->count++] = (struct path_slice){.start_ns = (uint64_t)k->at_ns,
+	k->slices[k->count++] = (struct path_slice){.start_ns = whole_ns(k->at_ns),
 						    .end_ns = end_ns,
 						    .kind = kind,
 						    .what = largest.what,
