@@ -62,10 +62,11 @@ enum { LIBRARY_REGISTERS = 8 };
 #define LIBRARY_WORD(n) (n)
 #endif
 
+struct library_returned;
+
 /* The code of a SET or OWN row, which has no shape. end: ends a recorded call and writes it. note: called after each
  * call that succeeded, even if nothing is recorded. words[LIBRARY_WORD(n)] is the n-th argument; if it is in a
  * register, that is words[n]. */
-struct library_returned;
 struct library_body {
 	void (*end)(struct call *e, unsigned function, int result, const uintptr_t *words);
 	void (*note)(const uintptr_t *words);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Aggregates as a table with nsys's columns. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,30 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 		for (size_t k = 0; k < sizeof(shape->more) / sizeof(shape->more[0]) && shape->more[k].column; k++)
 			shape->more[k].cell(table, r, strtod(aggregate_field(r, field), NULL));
 	}
+}
+
+void sum_bytes_cell(struct table *table, const struct aggregate_row *row, double number)
+{
+	(void)number;
+	table_number_if(table, row->report_value, row->report_value);
+}
+
+/* Bytes per ns equal 10^9 bytes per second. */
+void rate_cell(struct table *table, double bytes, uint64_t ns)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.3f", ns ? bytes / (double)ns : 0);
+	if (bytes > 0 && ns)
+		table_text(table, text);
+	else
+		table_nothing(table);
+}
+
+void sum_rate_cell(struct table *table, const struct aggregate_row *row, double number)
+{
+	(void)number;
+	rate_cell(table, (double)row->report_value, row->total);
 }
 
 int report_sums(const struct report_context *c, struct table *table, struct err *err, const struct sum_report *report,

@@ -84,6 +84,13 @@ int report_sums(const struct report_context *c, struct table *table, struct err 
 		return report_sums(c, table, err, &report, NULL);                                                      \
 	}
 
+/* How many 10^9 bytes per second; empty if one of both is 0. */
+void rate_cell(struct table *table, double bytes, uint64_t ns);
+
+/* Cells of a sum whose rows have bytes as their report_value: the bytes, and how many of them a second of its time. */
+void sum_bytes_cell(struct table *table, const struct aggregate_row *row, double number);
+void sum_rate_cell(struct table *table, const struct aggregate_row *row, double number);
+
 /* Sorts the aggregate and fills the table with it. */
 void aggregate_table(const struct report_context *context, struct aggregate *aggregate,
 		     const struct aggregate_shape *shape, struct table *table);

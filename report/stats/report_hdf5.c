@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hdf5_sum: calls of HDF5 by function, file and object. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "report/read/operation.h"
@@ -51,27 +50,8 @@ static void visit_call(struct scan *s, const struct event *e)
 	s->aggregate->rows[row].report_value += bytes < 1e15 ? (uint64_t)bytes : 0;
 }
 
-static void bytes_cell(struct table *table, const struct aggregate_row *row, double number)
-{
-	(void)number;
-	table_number_if(table, row->report_value, row->report_value);
-}
-
-/* Bytes per ns equal 10^9 bytes per second. */
-static void rate_cell(struct table *table, const struct aggregate_row *row, double number)
-{
-	char text[32];
-
-	(void)number;
-	snprintf(text, sizeof(text), "%.3f", row->total ? (double)row->report_value / (double)row->total : 0);
-	if (row->report_value && row->total)
-		table_text(table, text);
-	else
-		table_nothing(table);
-}
-
 SUM_REPORT(hdf5_sum,
 	   .shape = {.total = COL_TOTAL_TIME_NS, .count = COL_NUM_CALLS, .has_percent = true,
 		     .names = {COL_NAME, COL_FILE, COL_OBJECT},
-		     .more = {{COL_BYTES, bytes_cell}, {COL_BANDWIDTH_GB_PER_S, rate_cell}}},
+		     .more = {{COL_BYTES, sum_bytes_cell}, {COL_BANDWIDTH_GB_PER_S, sum_rate_cell}}},
 	   .groups = 1u << TF_GROUP_HDF5, .visit = visit_call)

@@ -72,18 +72,6 @@ static void total_cell(struct table *table, const struct aggregate_row *row, dou
 	table_number_if(table, is_known, is_known ? (uint64_t)(number * (double)row->count) : 0);
 }
 
-/* Bytes per ns equal 10^9 bytes per second. */
-static void rate_cell(struct table *table, double bytes, uint64_t ns)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.3f", ns ? bytes / (double)ns : 0);
-	if (bytes > 0 && ns)
-		table_text(table, text);
-	else
-		table_nothing(table);
-}
-
 /* NCCL calls only enqueue a kernel: their duration does not depend on the size. */
 static void device_rate_cell(struct table *table, const struct aggregate_row *row, double number)
 {

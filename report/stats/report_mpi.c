@@ -107,27 +107,6 @@ static bool size_key(struct scan *s, const struct mpi_operation *c, struct buffe
 	return true;
 }
 
-/* ---- cells ---- */
-
-static void bytes_cell(struct table *table, const struct aggregate_row *row, double number)
-{
-	(void)number;
-	table_number_if(table, row->report_value, row->report_value);
-}
-
-/* Bytes per ns equal 10^9 bytes per second. */
-static void rate_cell(struct table *table, const struct aggregate_row *row, double number)
-{
-	char text[32];
-
-	(void)number;
-	snprintf(text, sizeof(text), "%.3f", row->total ? (double)row->report_value / (double)row->total : 0);
-	if (row->report_value && row->total)
-		table_text(table, text);
-	else
-		table_nothing(table);
-}
-
 /* ---- reading ---- */
 
 static bool call_key(struct scan *s, const void *of, struct buffer *fields)
@@ -191,7 +170,8 @@ static int mpi_view(const struct report_context *c, struct table *table, const s
 			 .count = COL_NUM_CALLS,                                                                       \
 			 .has_percent = true,                                                                          \
 			 .names = {__VA_ARGS__},                                                                       \
-			 .more = {{COL_BYTES, bytes_cell}, {COL_BANDWIDTH_GB_PER_S, rate_cell}}}};                     \
+			 .more = {{COL_BYTES, sum_bytes_cell},                                                         \
+				  {COL_BANDWIDTH_GB_PER_S, sum_rate_cell}}}};                                          \
                                                                                                                        \
 		(void)err;                                                                                             \
 		return mpi_view(c, table, &view);                                                                      \
