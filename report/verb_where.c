@@ -18,7 +18,7 @@
 
 enum { FRAMES = 12, FOLDED = 8 };
 
-struct place {
+struct where_view {
 	struct work *work;
 	struct where_place at;
 	struct buffer *bodies; /* of each item: what is printed of it below its first line */
@@ -57,7 +57,7 @@ static void write_stack(const struct where_stack *s, size_t most, struct buffer 
 		buffer_text(ret, "            (the rest of this stack is not known)\n");
 }
 
-static void write_bodies(struct place *p)
+static void write_bodies(struct where_view *p)
 {
 	size_t most = p->work->line->top == TOP_DEFAULT ? FRAMES : p->work->line->top;
 
@@ -69,13 +69,13 @@ static void write_bodies(struct place *p)
 
 /* ---- for people ---- */
 
-static void print_line(const struct place *p, struct buffer *line)
+static void print_line(const struct where_view *p, struct buffer *line)
 {
 	work_marked(p->work, buffer_string(line), "DEADLOCK", COLOUR_BAD);
 	buffer_clear(line);
 }
 
-static void print_cycles(const struct place *p)
+static void print_cycles(const struct where_view *p)
 {
 	struct buffer line = {0};
 
@@ -103,7 +103,7 @@ static void print_cycles(const struct place *p)
 }
 
 /* Two threads that do the same. */
-static bool is_alike(const struct place *p, size_t at, size_t other)
+static bool is_alike(const struct where_view *p, size_t at, size_t other)
 {
 	const struct where_item *a = &p->at.items[at], *b = &p->at.items[other];
 
@@ -114,7 +114,7 @@ static bool is_alike(const struct place *p, size_t at, size_t other)
 }
 
 /* Threads of a process that do the same are one entry. */
-static bool is_same(const struct place *p, size_t at, size_t other)
+static bool is_same(const struct where_view *p, size_t at, size_t other)
 {
 	return p->at.items[at].process == p->at.items[other].process && p->bodies[at].size &&
 	       p->at.items[at].wait.owner == p->at.items[other].wait.owner && is_alike(p, at, other);
@@ -134,7 +134,7 @@ static bool is_of_mpi(const struct where_item *item)
 	return found;
 }
 
-static size_t first_item(const struct place *p, const struct look_process *process)
+static size_t first_item(const struct where_view *p, const struct look_process *process)
 {
 	size_t i = 0;
 
@@ -144,7 +144,7 @@ static size_t first_item(const struct place *p, const struct look_process *proce
 }
 
 /* The next thread of the process that the program has started. */
-static size_t next_item(const struct place *p, const struct look_process *process, size_t i)
+static size_t next_item(const struct where_view *p, const struct look_process *process, size_t i)
 {
 	while (i < p->at.count && (p->at.items[i].process != process || is_of_mpi(&p->at.items[i])))
 		i++;
@@ -152,7 +152,7 @@ static size_t next_item(const struct place *p, const struct look_process *proces
 }
 
 /* Ranks of one host that do the same are one entry. */
-static bool is_same_rank(const struct place *p, const struct look_process *a, const struct look_process *b)
+static bool is_same_rank(const struct where_view *p, const struct look_process *a, const struct look_process *b)
 {
 	size_t i = first_item(p, a), k = first_item(p, b);
 	const struct image *left = i < p->at.count ? p->at.items[i].image : NULL;
@@ -171,7 +171,7 @@ static bool is_same_rank(const struct place *p, const struct look_process *a, co
 }
 
 /* ", and ranks 1 and 2, which do the same", whose threads count as shown. */
-static void fold_ranks(const struct place *p, const struct look_process *process, struct buffer *line)
+static void fold_ranks(const struct where_view *p, const struct look_process *process, struct buffer *line)
 {
 	size_t same = 0;
 
@@ -190,7 +190,7 @@ static void fold_ranks(const struct place *p, const struct look_process *process
 		buffer_print(line, " and %zu more", same - FOLDED);
 }
 
-static void print_threads_of_mpi(const struct place *p, const struct look_process *process)
+static void print_threads_of_mpi(const struct where_view *p, const struct look_process *process)
 {
 	struct buffer line = {0};
 	size_t count = 0;
@@ -207,7 +207,7 @@ static void print_threads_of_mpi(const struct place *p, const struct look_proces
 	buffer_done(&line);
 }
 
-static void print_thread(const struct place *p, size_t at)
+static void print_thread(const struct where_view *p, size_t at)
 {
 	const struct where_item *item = &p->at.items[at];
 	struct buffer line = {0}, others = {0};
@@ -246,7 +246,7 @@ static void write_error(int error, struct buffer *ret)
 		buffer_text(ret, " (this kernel has no /proc/PID/syscall)");
 }
 
-static void print_process(const struct place *p, const struct look_process *process)
+static void print_process(const struct where_view *p, const struct look_process *process)
 {
 	size_t first = first_item(p, process);
 	const char *rank = first < p->at.count ? p->at.items[first].rank : "";
@@ -277,7 +277,7 @@ static void print_process(const struct place *p, const struct look_process *proc
 }
 
 /* Ranks that nobody joins in a collective, and ranks of which each waits for the others. */
-static void print_ranks(const struct place *p)
+static void print_ranks(const struct where_view *p)
 {
 	struct buffer line = {0};
 	struct where_ranks ranks;
@@ -301,7 +301,7 @@ static void print_ranks(const struct place *p)
 }
 
 /* Launchers of ranks that looked in the same second are one line. */
-static void print_heads(const struct place *p)
+static void print_heads(const struct where_view *p)
 {
 	for (size_t i = 0, count = 0; i < p->at.look_count; i++) {
 		const struct look *l = &p->at.looks[i], *next = i + 1 < p->at.look_count ? l + 1 : NULL;
@@ -326,7 +326,7 @@ static void print_heads(const struct place *p)
 	}
 }
 
-static void print_all(struct place *p)
+static void print_all(struct where_view *p)
 {
 	const struct model *m = &p->work->model;
 	bool has = false, is_launcher = false;
@@ -359,7 +359,7 @@ static void fill_number(struct table *t, bool is_known, uint64_t value)
 		table_nothing(t);
 }
 
-static void fill_table(const struct place *p, struct table *t)
+static void fill_table(const struct where_view *p, struct table *t)
 {
 	table_has(t, COL_PID, COL_TID, COL_THREAD, COL_RANK, COL_CALL, COL_SYSTEM_CALL, COL_AGE_NS, COL_WAITS_FOR,
 		  COL_OWNER, COL_DEADLOCK, COL_STACK);
@@ -386,7 +386,7 @@ static void fill_table(const struct place *p, struct table *t)
 	}
 }
 
-static void write_table(const struct place *p)
+static void write_table(const struct where_view *p)
 {
 	struct table t = {0};
 
@@ -399,7 +399,7 @@ static void write_table(const struct place *p)
 
 /* ---- the verb ---- */
 
-static void place_done(struct place *p)
+static void place_done(struct where_view *p)
 {
 	for (size_t i = 0; i < p->at.count; i++)
 		buffer_done(&p->bodies[i]);
@@ -427,7 +427,7 @@ static int show_calls_in_progress(struct work *w, bool has_ended)
 	return EXIT_INCOMPLETE;
 }
 
-static void show_looks(struct place *p)
+static void show_looks(struct where_view *p)
 {
 	if (format_is_human(p->work->emit.format))
 		print_all(p);
@@ -440,7 +440,7 @@ static void show_looks(struct place *p)
 static int show(const struct command_line *l, const struct where_answers *answers, uint32_t only)
 {
 	struct work w;
-	struct place p = {.work = &w, .only = only};
+	struct where_view p = {.work = &w, .only = only};
 	int status = work_begin(&w, l), worst = say_all(&answers->missing);
 
 	if (status)
@@ -475,7 +475,7 @@ static int show_foreign(const struct command_line *l, uint32_t pid)
 	struct texts errors = {0};
 	struct process_stat stat;
 	struct work w;
-	struct place p = {.work = &w, .only = pid};
+	struct where_view p = {.work = &w, .only = pid};
 	int status = work_begin_output(&w, l), worst;
 	uint64_t request;
 

@@ -28,12 +28,12 @@ enum { SCOPE_BEGIN = 1, SCOPE_END = 2 };
 
 /* What a thread is in. */
 enum { PARTS = 8, TASKS = 16 };
-struct part {
+struct region_part {
 	struct openmp_region *region;
 	uint64_t start_ticks; /* 0: not recorded, or it has ended */
 };
 struct ompt_thread {
-	struct part parts[PARTS];
+	struct region_part parts[PARTS];
 	unsigned part_count; /* these two may exceed PARTS and TASKS: the inner ones are not recorded */
 	unsigned task_count;
 	struct {
@@ -64,14 +64,14 @@ static void parallel_end(union ompt_data *parallel, union ompt_data *task, int f
 	parallel->ptr = NULL;
 }
 
-static struct part *part_now(void)
+static struct region_part *part_now(void)
 {
 	unsigned count = ompt_self.part_count;
 
 	return count && count <= PARTS ? &ompt_self.parts[count - 1] : NULL;
 }
 
-static void part_end(struct part *p)
+static void part_end(struct region_part *p)
 {
 	if (p && p->start_ticks)
 		openmp_part_end(p->region, p->start_ticks);
@@ -83,7 +83,7 @@ static void implicit_task(int endpoint, union ompt_data *parallel, union ompt_da
 			  unsigned number, int flags)
 {
 	enum { INITIAL = 1 };
-	struct part *p;
+	struct region_part *p;
 
 	if (flags & INITIAL)
 		return;
@@ -111,7 +111,7 @@ static const uint16_t sync_waits[] = {
 /* The barrier at the end of a region: its kind is new in 5.1, and before it had the kind of those within the region.
  * Those have a place in the code of the region; this one has none, or that of the region itself. A worker is told of
  * its end when it has its next region. */
-static bool is_last_barrier(int kind, const struct part *p, const void *site)
+static bool is_last_barrier(int kind, const struct region_part *p, const void *site)
 {
 	enum { IMPLICIT = 2, IMPLICIT_PARALLEL = 9 };
 

@@ -18,7 +18,7 @@ struct module_piece {
 
 /* The part that is being filled: whole lines. The GIL protects it. Mapped when the first module is recorded, because
  * limits of address space count it. */
-static struct part {
+static struct module_part {
 	size_t size;
 	uint32_t id;
 	char bytes[TF_BLOB_BYTES];

@@ -13,7 +13,7 @@ enum { ROWS = 50, SMALL_BYTES = 64000 };
 /* Values of CUpti_ActivityMemoryKind and of struct tf_device_operation's copy. */
 enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED = 2, MEMORY_MANAGED = 5, COPY_HTOD = 1, COPY_PTOP = 10 };
 
-struct line {
+struct long_call {
 	uint64_t duration, start, bytes;
 	const struct image *image;
 	uint32_t tid, function, stack;
@@ -23,21 +23,21 @@ struct line {
 struct search {
 	struct rules *rules;
 	uint64_t total_ns, count;
-	struct line worst[ROWS]; /* longest first */
+	struct long_call worst[ROWS]; /* longest first */
 	size_t rows;
 	bool (*is_function)(const char *name);
 	bool (*is_operation)(const struct tf_device_operation *operation, uint64_t bytes);
 };
 
 /* Equal lines are ordered by process, as nsys orders them where it shows only some. */
-static bool line_is_before(const struct line *a, const struct line *b)
+static bool line_is_before(const struct long_call *a, const struct long_call *b)
 {
 	if (a->duration != b->duration)
 		return a->duration > b->duration;
 	return a->image != b->image ? a->image < b->image : a->start < b->start;
 }
 
-static void search_keep_line(struct search *s, const struct line *line)
+static void search_keep_line(struct search *s, const struct long_call *line)
 {
 	size_t at = s->rows;
 
@@ -53,7 +53,7 @@ static void search_keep_line(struct search *s, const struct line *line)
 	s->rows++;
 }
 
-static const char *name_of(const struct line *line)
+static const char *name_of(const struct long_call *line)
 {
 	const struct function *f = trace_function(line->image->trace, line->function);
 
@@ -113,7 +113,7 @@ static void search_visit_correlated(void *context, const struct correlated *k)
 		return;
 	for (size_t i = 0; i < k->record_count; i++) {
 		const struct device_record *r = &k->records[i];
-		struct line line = {.duration = r->duration_ns,
+		struct long_call line = {.duration = r->duration_ns,
 				    .start = model_since_origin(s->rules->context->model,
 								clock_map_monotonic(clock, r->start_ns)),
 				    .bytes = r->bytes,
@@ -135,7 +135,7 @@ static void search_visit_call(struct scan *scan, const struct event *e)
 
 	if (f && f->group == TF_GROUP_CUDA && s->is_function(f->name))
 		search_keep_line(
-			s, &(struct line){.duration = duration,
+			s, &(struct long_call){.duration = duration,
 					  .start = model_since_origin(s->rules->context->model,
 								      clock_map_ns(scan->clock, e->ticks) - duration),
 					  .image = scan->image,
@@ -163,7 +163,7 @@ static const char *memory_name(uint8_t kind)
 	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
 }
 
-static void add_call_place_cells(struct finding *f, const struct line *line)
+static void add_call_place_cells(struct finding *f, const struct long_call *line)
 {
 	table_number(&f->table, line->image->pid);
 	table_number(&f->table, line->operation.device);
@@ -175,7 +175,7 @@ static void add_call_place_cells(struct finding *f, const struct line *line)
 static void search_add_copy_rows(const struct search *s, struct finding *f)
 {
 	for (size_t i = 0; i < s->rows; i++) {
-		const struct line *line = &s->worst[i];
+		const struct long_call *line = &s->worst[i];
 
 		rule_row(f);
 		table_number(&f->table, line->duration);
@@ -229,7 +229,7 @@ void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 		 COL_CONTEXT_ID, COL_STREAM_ID, COL_API_NAME);
 	look_at_work(&s, f);
 	for (size_t i = 0; i < s.rows; i++) {
-		const struct line *line = &s.worst[i];
+		const struct long_call *line = &s.worst[i];
 
 		rule_row(f);
 		table_number(&f->table, line->duration);

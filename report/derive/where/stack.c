@@ -136,14 +136,14 @@ static void address_add(struct where_stack *s, uint64_t address)
 	frame_set(frame_add(s), &text, "");
 }
 
-struct reading {
+struct stack_reader {
 	struct where_files *files;
 	const struct look_process *process;
 };
 
 static bool memory_word(void *context, uint64_t address, uint64_t *ret)
 {
-	const struct reading *r = context;
+	const struct stack_reader *r = context;
 
 	return look_memory(r->process, address, ret, sizeof(*ret));
 }
@@ -162,7 +162,7 @@ static struct symbol_file *file_of(struct where_files *files, const struct look_
 
 static bool is_return(void *context, uint64_t address)
 {
-	const struct reading *r = context;
+	const struct stack_reader *r = context;
 	const struct look_module *m;
 	uint8_t code[CALL_BYTES];
 	uint64_t in_file;
@@ -189,8 +189,8 @@ static struct unwind_registers registers_of(const struct look_thread *t)
 static void native_read(struct where_files *files, const struct look_process *p, const struct look_thread *t,
 			struct where_stack *s)
 {
-	struct reading reading = {files, p};
-	const struct unwind_memory memory = {memory_word, is_return, &reading};
+	struct stack_reader reader = {files, p};
+	const struct unwind_memory memory = {memory_word, is_return, &reader};
 	struct unwind_registers r = registers_of(t);
 	enum unwind_outcome outcome = UNWIND_GOES_ON;
 	bool is_call = false;

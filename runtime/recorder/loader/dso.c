@@ -48,7 +48,7 @@ void *dso_symbol(uintptr_t base, const void *dynamic, const char *symbol)
 
 /* ---- after ours ---- */
 
-struct next {
+struct dso_successor {
 	const char *symbol;
 	bool is_after;
 	void *found;
@@ -56,7 +56,7 @@ struct next {
 
 static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct next *n = data;
+	struct dso_successor *n = data;
 	struct elf_object o;
 
 	read_object(info, &o);
@@ -71,7 +71,7 @@ static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
 
 void *dso_next(const char *symbol)
 {
-	struct next n = {.symbol = symbol};
+	struct dso_successor n = {.symbol = symbol};
 
 	loader_each(visit_next, &n);
 	return n.found;
@@ -109,7 +109,7 @@ void *dso_next_unlocked(const char *symbol)
 
 static int visit_before(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct next *n = data;
+	struct dso_successor *n = data;
 	struct elf_object o;
 
 	read_object(info, &o);
@@ -121,13 +121,13 @@ static int visit_before(struct dl_phdr_info *info, size_t size, void *data)
 
 bool dso_before(const char *symbol)
 {
-	struct next n = {.symbol = symbol};
+	struct dso_successor n = {.symbol = symbol};
 
 	loader_each(visit_before, &n);
 	return n.found;
 }
 
-struct each {
+struct dso_successors {
 	const struct dso_wanted *wanted;
 	size_t count;
 	bool is_after;
@@ -142,7 +142,7 @@ static void *address_at(const int32_t *distance)
 
 static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct each *e = data;
+	struct dso_successors *e = data;
 	struct elf_object o;
 
 	read_object(info, &o);
@@ -164,7 +164,7 @@ static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 
 void dso_next_each(const struct dso_wanted *wanted, size_t count)
 {
-	struct each e = {.wanted = wanted, .count = count};
+	struct dso_successors e = {.wanted = wanted, .count = count};
 
 	loader_each(visit_each, &e);
 }
@@ -387,7 +387,7 @@ enum { CALLED = R_AARCH64_JUMP_SLOT, ADDRESSED = R_AARCH64_GLOB_DAT };
 enum { CALLED = R_X86_64_JUMP_SLOT, ADDRESSED = R_X86_64_GLOB_DAT };
 #endif
 
-struct past {
+struct dso_bypass {
 	bool (*is_wanted)(const char *symbol);
 	void (*say)(const char *path, const char *symbol);
 	uintptr_t at; /* an address in the object that is searched for */
@@ -396,7 +396,7 @@ struct past {
 
 static int visit_definition(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct past *p = data;
+	struct dso_bypass *p = data;
 	struct elf_object o;
 
 	read_bounds(info, &o);
@@ -408,14 +408,14 @@ static int visit_definition(struct dl_phdr_info *info, size_t size, void *data)
 
 /* Whether the reference at `at` is bound to an object after ours. The reference of a call that is not yet bound points
  * into the object itself. An object before ours either calls our function or intentionally replaces it. */
-static bool is_past(struct past *p, const struct elf_object *o, uintptr_t at)
+static bool is_past(struct dso_bypass *p, const struct elf_object *o, uintptr_t at)
 {
 	p->at = at;
 	p->is_after = false;
 	return at && !object_holds(o, (const void *)at) && loader_each(visit_definition, p) && p->is_after;
 }
 
-static const char *find_past(struct past *p, const struct elf_object *o, const ElfW(Rela) *list, size_t bytes)
+static const char *find_past(struct dso_bypass *p, const struct elf_object *o, const ElfW(Rela) *list, size_t bytes)
 {
 	for (size_t i = 0; list && i < bytes / sizeof(*list); i++) {
 		unsigned type = (unsigned)ELF64_R_TYPE(list[i].r_info);
@@ -432,7 +432,7 @@ static const char *find_past(struct past *p, const struct elf_object *o, const E
 
 static int visit_past(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct past *p = data;
+	struct dso_bypass *p = data;
 	const char *symbol;
 	struct elf_object o;
 
@@ -449,7 +449,7 @@ static int visit_past(struct dl_phdr_info *info, size_t size, void *data)
 
 void dso_bound_past_us(bool (*is_wanted)(const char *symbol), void (*say)(const char *path, const char *symbol))
 {
-	struct past p = {.is_wanted = is_wanted, .say = say};
+	struct dso_bypass p = {.is_wanted = is_wanted, .say = say};
 
 	loader_each(visit_past, &p);
 }

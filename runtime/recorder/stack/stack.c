@@ -262,7 +262,7 @@ static void stack_write(uint32_t id, const struct native *n, struct pystack_fram
 }
 
 /* A stack to be identified, and written if it is new. */
-struct taking {
+struct stack_capture {
 	struct thread *thread;
 	uintptr_t frame;
 	uint32_t depth, id; /* id 0: failed */
@@ -271,7 +271,7 @@ struct taking {
 	struct native native; /* at first the result from the memo */
 };
 
-static void stack_identify(struct taking *a)
+static void stack_identify(struct stack_capture *a)
 {
 	struct native *n = &a->native;
 	struct pystack_frame python[PYSTACK_FRAMES];
@@ -303,7 +303,7 @@ static void stack_identify(struct taking *a)
 /* The walk ends here, because a handler that was deferred meanwhile runs as soon as signals are unblocked. */
 static void stack_take_new(void *taking)
 {
-	struct taking *a = taking;
+	struct stack_capture *a = taking;
 
 	a->is_tried = true;
 	stack_identify(a);
@@ -322,7 +322,7 @@ static bool stack_has_room(struct thread *t, uintptr_t sp, uintptr_t bytes)
 }
 
 /* Python's threads have large stacks: theirs are taken without the system calls that a spare stack costs. */
-static __attribute__((noinline)) uint32_t stack_take_slowly(struct taking *a, bool has_interpreter)
+static __attribute__((noinline)) uint32_t stack_take_slowly(struct stack_capture *a, bool has_interpreter)
 {
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
 
@@ -340,7 +340,7 @@ static __attribute__((noinline)) uint32_t stack_take_slowly(struct taking *a, bo
 /* Most stacks have been walked before: the memo has their hash, and the intern table their id. */
 static inline uint32_t stack_take_known(struct thread *t, uintptr_t frame, uint32_t depth, bool has_python)
 {
-	struct taking a = {.thread = t, .frame = frame, .depth = depth, .has_python = has_python};
+	struct stack_capture a = {.thread = t, .frame = frame, .depth = depth, .has_python = has_python};
 	bool has_interpreter = has_python && pystack_has_interpreter();
 	struct walk_memo *memo = thread_memo(t);
 	uint32_t id = 0;
