@@ -5,9 +5,9 @@ It does what NVTX's header does in C: a tool (pillion, Nsight Systems) has set N
 passed tables of function pointers, and fills in those that it wants to be called. The functions are called with the
 GIL held: they take less time than giving it up and taking it again."""
 import ctypes
-import operator
 
-VERSION = 3
+from pillion._values import VERSION, encoded, number
+
 _CALLBACKS, _VERSION_INFO = 1, 3  # NVTX_ETID_*: what a tool asks for
 _CORE, _CORE2 = 1, 5  # NVTX_CB_MODULE_*
 _SLOTS = 16  # of either module
@@ -28,25 +28,6 @@ def argb(color):
         except ValueError:
             return None
     return color if not isinstance(color, int) or color >> 24 else color | 0xFF000000
-
-
-def encoded(text):
-    """The bytes of any message or name. Nothing here raises an exception that would not occur without a tool."""
-    try:
-        return str(text).encode(errors="replace")
-    except Exception:
-        return b"?"
-
-
-def number(value):
-    """An int or a float, or None."""
-    for convert in (operator.index, float):
-        try:
-            found = convert(value)
-            return int(found) if isinstance(found, int) else found  # before 3.10 index() returns a bool as it is
-        except Exception:
-            pass
-    return None
 
 
 class Attributes(ctypes.Structure):

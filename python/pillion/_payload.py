@@ -3,7 +3,7 @@
 and types, and an event refers to it and to a structure with the values."""
 import ctypes
 
-from pillion._nvtx import VERSION, encoded, number
+from pillion._values import VERSION, encoded, number
 
 _MODULE, _COMPATIBLE, _SLOTS = 2, 0x0104, 63  # NVTX_EXT_PAYLOAD_*
 _INT64, _DOUBLE, _UTF8 = 17, 20, 76  # NVTX_PAYLOAD_ENTRY_TYPE_*
