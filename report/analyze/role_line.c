@@ -34,7 +34,7 @@ static const struct role_key *place_of(struct role_line_finder *f, const struct 
 		*p = (struct role_key){.frame.place = SYMBOL_NO_PLACE};
 		p->has_frame = attribution_stack(&f->roles->attribution, s->image, stack, &p->frame, &p->is_users);
 		p->polls = attribution_polls(f->roles->attribution.symbols, s->image, stack);
-		p->is_import = symbols_has_python(s->image, stack, attribution_is_import);
+		p->is_import = attribution_has_import(s->image, stack);
 		*known = ++f->place_count;
 	}
 	return &f->places[*known - 1];

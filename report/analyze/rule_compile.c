@@ -60,7 +60,7 @@ static uint32_t compiled_row(struct compilations *p, const struct image *image, 
 		/* The import of a compiler compiles nothing. */
 		if (symbols_has_python(image, stack,
 				       jax_has_phases(image) ? is_other_compiler_file : is_compiler_file) &&
-		    !symbols_has_python(image, stack, attribution_is_import))
+		    !attribution_has_import(image, stack))
 			value = 2 + rule_call_row(p->rules, &p->aggregate, image, 0, 0, by_stacks, stack);
 		*known = value;
 	}

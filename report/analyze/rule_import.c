@@ -76,11 +76,11 @@ struct import_reader {
 	uint32_t package;
 };
 
-static void read_import(void *context, const char *file)
+static void read_import(void *context, const char *file, const char *function)
 {
 	struct import_reader *r = context;
 
-	if (attribution_is_import(file)) {
+	if (attribution_is_import(file, function)) {
 		r->is_import = true;
 		r->is_inside |= r->is_user_code;
 	} else if (!attribution_is_library(file)) {
@@ -98,8 +98,9 @@ static void add_used(struct imports *p, uint32_t package)
 	p->used[p->used_count++] = package;
 }
 
-static void read_used(void *context, const char *file)
+static void read_used(void *context, const char *file, const char *function)
 {
+	(void)function;
 	if (attribution_is_library(file))
 		add_used(context, package_number(context, file));
 }
@@ -113,7 +114,7 @@ static struct stack_kind stack_read(struct imports *p, const struct image *image
 	size_t count;
 
 	p->has_python |= trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) != NULL;
-	python_files(image->trace, stack, &reading, read_import);
+	python_frames(image->trace, stack, &reading, read_import);
 	kind.is_import = reading.is_import;
 	if (kind.is_import) {
 		kind.package = reading.is_inside ? 0 : reading.package;
@@ -124,7 +125,7 @@ static struct stack_kind stack_read(struct imports *p, const struct image *image
 		buffer_done(&name);
 		return kind;
 	}
-	python_files(image->trace, stack, p, read_used);
+	python_frames(image->trace, stack, p, read_used);
 	count = symbols_native(p->rules->context->symbols, image, stack, frames, MODULES);
 	for (size_t i = 0; i < count; i++)
 		add_used(p, package_number(p, frames[i].module));
@@ -153,7 +154,19 @@ static uint64_t *time_of(struct imports *p, uint32_t package, size_t process, ui
 	return map_put(&p->times, package | use, process, NULL);
 }
 
-/* Between two events of one import statement, the thread was importing. */
+/* Between two events of one import statement, the thread was importing. An event adds no more than the time since the
+ * one before it: a sample has the time since the last sample, and a call that of those inside of it. */
+static uint64_t import_ns(const struct imports *p, const struct scan *s, const struct event *e, uint32_t row,
+			  uint64_t own_ns)
+{
+	uint64_t since_ns;
+
+	if (p->thread != s->thread)
+		return own_ns;
+	since_ns = e->ticks > p->last_ticks ? clock_map_duration(s->clock, e->ticks - p->last_ticks) : 0;
+	return p->last_row == row || since_ns < own_ns ? since_ns : own_ns;
+}
+
 static void visit_import(struct scan *s, const struct event *e)
 {
 	struct imports *p = s->more;
@@ -172,8 +185,7 @@ static void visit_import(struct scan *s, const struct event *e)
 	if (s->thread->tid != s->image->pid)
 		return;
 	if (kind->is_import) {
-		if (p->thread == s->thread && p->last_row == kind->row && e->ticks > p->last_ticks)
-			ns = clock_map_duration(s->clock, e->ticks - p->last_ticks);
+		ns = import_ns(p, s, e, kind->row, ns);
 		aggregate_add(&p->rows, kind->row, ns);
 		p->all_ns[s->image->process] += ns;
 		*time_of(p, kind->package, s->image->process, 0) += ns;
@@ -248,8 +260,10 @@ static void judge_process(struct imports *p, struct finding *f, size_t number)
 	const struct model *m = p->rules->context->model;
 	const struct process *process = &m->processes[number];
 	struct buffer names = {0};
-	uint64_t unknown, ns = avoidable(p, number, &unknown, &names);
+	uint64_t unknown, ns = avoidable(p, number, &unknown, &names), wall = recorded_wall(m, process);
 
+	if (ns > wall) /* the recording paused during an import */
+		ns = wall;
 	if (is_much(m, process, ns)) {
 		if (ns > f->cost_ns)
 			buffer_clear(&f->line);
@@ -259,8 +273,7 @@ static void judge_process(struct imports *p, struct finding *f, size_t number)
 			buffer_clear(&f->text);
 			buffer_print(&f->text, "process %u imports modules for at least ", process->pid);
 			rule_time(&f->text, ns);
-			buffer_print(&f->text, ", %.1f %% of its time",
-				     100 * (double)ns / (double)recorded_wall(m, process));
+			buffer_print(&f->text, ", %.1f %% of its time", 100 * (double)ns / (double)wall);
 			if (names.size)
 				buffer_print(&f->text, ", and hardly uses %s", names.data);
 		}

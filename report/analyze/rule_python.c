@@ -15,8 +15,8 @@ struct python_times {
 	struct rules *rules;
 	struct aggregate aggregate;
 	uint64_t *ns, *calls; /* by process */
-	/* A stack is wanted if it has a frame in a wanted file, and none in an unwanted one. */
-	bool (*is_wanted)(const char *file), (*is_unwanted)(const char *file);
+	/* A stack is wanted if it has a frame in a wanted file, and is not unwanted. */
+	bool (*is_wanted)(const char *file), (*is_unwanted)(const struct image *image, uint32_t stack);
 	struct map known; /* image and stack -> 1 + whether it is wanted */
 	bool has_python;
 };
@@ -27,7 +27,7 @@ static bool python_is_wanted(struct python_times *p, const struct image *image, 
 
 	if (!*known) {
 		*known = 1 + (symbols_has_python(image, stack, p->is_wanted) &&
-			      !(p->is_unwanted && symbols_has_python(image, stack, p->is_unwanted)));
+			      !(p->is_unwanted && p->is_unwanted(image, stack)));
 		p->has_python |= trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) != NULL;
 	}
 	return *known > 1;
@@ -133,7 +133,7 @@ void rule_slow_loader(struct rules *r, struct finding *f)
 	size_t worst;
 
 	python_begin(&p, r, is_loader_file);
-	p.is_unwanted = attribution_is_import;
+	p.is_unwanted = attribution_has_import;
 	rule_call_columns(f);
 	scan_events(&(struct scan){.context = r->context,
 				   .args = 1u << TF_ARG_STACK,
@@ -164,9 +164,14 @@ static bool is_callback_file(const char *file)
 }
 
 /* asyncio.to_thread() starts threads, and waits until they run. */
-static bool is_startup_file(const char *file)
+static bool is_thread_starter(const char *file)
 {
-	return attribution_is_import(file) || text_ends_with(file, "/concurrent/futures/thread.py");
+	return text_ends_with(file, "/concurrent/futures/thread.py");
+}
+
+static bool is_startup(const struct image *image, uint32_t stack)
+{
+	return attribution_has_import(image, stack) || symbols_has_python(image, stack, is_thread_starter);
 }
 
 /* Waits for the interpreter's lock, which are those of its condition variable, are of rule gil_bound. */
@@ -195,7 +200,7 @@ void rule_blocked_loop(struct rules *r, struct finding *f)
 	size_t worst;
 
 	python_begin(&p, r, is_callback_file);
-	p.is_unwanted = is_startup_file;
+	p.is_unwanted = is_startup;
 	rule_call_columns(f);
 	scan_events(&(struct scan){.context = r->context,
 				   .args = 1u << TF_ARG_STACK,

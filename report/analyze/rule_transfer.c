@@ -49,11 +49,11 @@ struct transfer_reading {
 	bool is_transfer, is_users, is_import;
 };
 
-static void read_transfer(void *context, const char *file)
+static void read_transfer(void *context, const char *file, const char *function)
 {
 	struct transfer_reading *r = context;
 
-	r->is_import |= attribution_is_import(file);
+	r->is_import |= attribution_is_import(file, function);
 	r->is_transfer |= !r->is_users && is_transfer_file(file);
 	r->is_users |= !attribution_is_library(file);
 }
@@ -79,7 +79,7 @@ static unsigned transfer_flags(struct transfers *t, const struct image *image, u
 	struct transfer_reading reading = {0};
 
 	if (!*known) {
-		python_files(image->trace, stack, &reading, read_transfer);
+		python_frames(image->trace, stack, &reading, read_transfer);
 		*known = 1 + (reading.is_users ? IS_USERS : 0);
 		if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) && !reading.is_import) {
 			t->has_python = true;

@@ -14,14 +14,15 @@ static void call_of(uint16_t function, uint64_t at, uint64_t duration, uint32_t 
 
 static void python_stacks(void)
 {
-	const uint32_t importing[] = {1, 2}, computing[] = {3}, loading[] = {4, 5};
+	const uint32_t importing[] = {1, 6, 2}, computing[] = {3}, loading[] = {4, 5};
 
 	writer_python_code(&host, 1, 7, "<frozen importlib._bootstrap_external>", "FileLoader.get_data");
+	writer_python_code(&host, 6, 7, "<frozen importlib._bootstrap>", "_find_and_load");
 	writer_python_code(&host, 2, 1, "/home/u/train.py", "<module>");
 	writer_python_code(&host, 3, 9, "/home/u/train.py", "step");
 	writer_python_code(&host, 4, 99, "/usr/lib/python3/dist-packages/torch/utils/data/dataloader.py", "_next_data");
 	writer_python_code(&host, 5, 12, "/home/u/train.py", "epoch");
-	writer_python_stack(&host, 1, importing, 2);
+	writer_python_stack(&host, 1, importing, 3);
 	writer_python_stack(&host, 2, computing, 1);
 	writer_python_stack(&host, 3, loading, 2);
 }
@@ -46,6 +47,35 @@ Test(rule_python, imports_with_other_work_between_them)
 	}
 	open_model(100 * MS);
 	assert_verdict("import_heavy", VERDICT_CLEAN);
+}
+
+/* py_compile reads and compiles files by the import system. */
+Test(rule_python, files_that_are_compiled_are_not_imported)
+{
+	const uint32_t compiling[] = {1, 2, 3};
+
+	writer_python_code(&host, 1, 7, "<frozen importlib._bootstrap_external>", "SourceLoader.source_to_code");
+	writer_python_code(&host, 2, 9, "/usr/lib/python3.11/py_compile.py", "compile");
+	writer_python_code(&host, 3, 1, "/home/u/build.py", "<module>");
+	writer_python_stack(&host, 1, compiling, 3);
+	for (uint64_t i = 0; i < 6; i++)
+		call_of(f_read, i * 10 * MS, 100 * US, 1);
+	open_model(100 * MS);
+	assert_verdict("import_heavy", VERDICT_CLEAN);
+}
+
+/* Samples of 10 ms every 5 ms, in turn at two import statements. */
+Test(rule_python, imports_take_no_longer_than_the_process)
+{
+	const uint32_t second[] = {1, 6, 3};
+
+	python_stacks();
+	writer_python_stack(&host, 4, second, 3);
+	for (uint64_t i = 0; i < 20; i++)
+		writer_sample(&host, BEGIN + i * 5 * MS, 10000, i % 2 ? 1 : 4);
+	open_model(200 * MS);
+	assert_verdict("import_heavy", VERDICT_FOUND);
+	assert_words("import_heavy", ", 52.5 % of its time");
 }
 
 /* Stacks of the import of a package, and of code of that package. */

@@ -7,6 +7,7 @@
 
 #include "report/derive/stacks/frame.h"
 #include "report/derive/stacks/launch_stub.h"
+#include "report/derive/symbols/python.h"
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), POLLING_FRAMES = 8 };
 
@@ -37,9 +38,33 @@ bool attribution_is_library(const char *path)
 	return false;
 }
 
-bool attribution_is_import(const char *file)
+bool attribution_is_import(const char *file, const char *function)
 {
-	return !strncmp(file, "<frozen importlib", strlen("<frozen importlib"));
+	static const char *const names[] = {"_find_and_load", "_find_and_load_unlocked", "_load_unlocked",
+					    "_handle_fromlist", "_gcd_import", "exec_module", "load_module"};
+	const char *dot = strrchr(function, '.'), *name = dot ? dot + 1 : function;
+
+	if (strncmp(file, "<frozen importlib", strlen("<frozen importlib")) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static void find_import(void *context, const char *file, const char *function)
+{
+	bool *has = context;
+
+	*has |= attribution_is_import(file, function);
+}
+
+bool attribution_has_import(const struct image *image, uint32_t stack)
+{
+	bool has = false;
+
+	python_frames(image->trace, stack, &has, find_import);
+	return has;
 }
 
 bool attribution_is_system(const char *module)

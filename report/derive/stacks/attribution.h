@@ -64,8 +64,12 @@ bool attribution_polls(struct symbols *s, const struct image *image, uint32_t st
 /* Whether the innermost function of a stack is code of the Python interpreter. */
 bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack);
 
-/* Whether a Python file is that of the import system: it is in the stacks of all import statements. */
-bool attribution_is_import(const char *file);
+/* Whether a Python frame is of the import of a module: such a frame is in the stacks of all import statements. Other
+ * functions of the import system also compile files and name them for programs that import nothing. */
+bool attribution_is_import(const char *file, const char *function);
+
+/* Whether any Python frame of the stack is. */
+bool attribution_has_import(const struct image *image, uint32_t stack);
 
 /* Whether a Python file or a module was installed, as opposed to written by the user. */
 bool attribution_is_library(const char *path);

@@ -163,17 +163,23 @@ uint32_t python_first_line(const struct trace *t, uint32_t id)
 	return b && trace_blob(t, b, &head, sizeof(head)) == sizeof(head) ? head.first_line : 0;
 }
 
-void python_files(const struct trace *t, uint32_t stack, void *context, void (*visit)(void *context, const char *file))
+void python_frames(const struct trace *t, uint32_t stack, void *context, python_frame_visit *visit)
 {
 	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_STACK, stack);
 	struct tf_python_frame frames[TF_BLOB_BYTES / sizeof(struct tf_python_frame)];
 	size_t count = b ? trace_blob(t, b, frames, sizeof(frames)) / sizeof(*frames) : 0;
-	struct buffer file = {0};
+	struct buffer file = {0}, function = {0};
+	struct code c;
 
 	for (size_t i = 0; i < count; i++) {
+		if (!read_code(t, frames[i].code, &c))
+			continue;
 		buffer_clear(&file);
-		if (python_file(t, frames[i].code, &file))
-			visit(context, buffer_string(&file));
+		buffer_clear(&function);
+		buffer_add(&file, c.file, strnlen(c.file, c.head.file_bytes));
+		buffer_add(&function, c.name, strnlen(c.name, c.head.name_bytes));
+		visit(context, buffer_string(&file), buffer_string(&function));
 	}
 	buffer_done(&file);
+	buffer_done(&function);
 }

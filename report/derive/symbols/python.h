@@ -19,8 +19,10 @@ void python_describe_code(const void *definition, size_t size, uint32_t offset, 
 /* Appends the name of its file. False: it could not be read. */
 bool python_file(const struct trace *t, uint32_t code, struct buffer *ret);
 
-/* Calls `visit` with the file of each Python frame of a stack, the innermost first. */
-void python_files(const struct trace *t, uint32_t stack, void *context, void (*visit)(void *context, const char *file));
+/* Calls `visit` with the file and the function of each Python frame of a stack, the innermost first. The function has
+ * the name of its class before its own, if the interpreter knows it: "FileLoader.get_data". */
+typedef void python_frame_visit(void *context, const char *file, const char *function);
+void python_frames(const struct trace *t, uint32_t stack, void *context, python_frame_visit *visit);
 
 /* 0: not known. */
 uint32_t python_first_line(const struct trace *t, uint32_t code);
