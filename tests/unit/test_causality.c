@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which edges the graph of a capture has, by traces. test_causes.c has graphs built by hand. */
 #include "report/derive/causes/causes.h"
+#include "report/derive/causes/saving.h"
 #include "rule_fixture.h"
 
 static struct writer_thread worker;
-static uint16_t f_sem, f_sleep;
+static uint16_t f_sem, f_sleep, f_open;
 
 static void begin_threads(void)
 {
 	writer_init(&w, 1, 10, 1, BEGIN);
 	f_sem = writer_function(&w, TF_GROUP_OSRT, "sem_wait");
 	f_sleep = writer_function(&w, TF_GROUP_OSRT, "clock_nanosleep");
+	f_open = writer_function(&w, TF_GROUP_OSRT, "open64");
+	f_write = writer_function(&w, TF_GROUP_OSRT, "write");
 	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
 	writer_thread(&w, &worker, 11, "worker", 4 * TF_PAGE);
 }
@@ -51,4 +54,67 @@ Test(causality, a_thread_that_was_woken_gets_a_cpu_late)
 Test(causality, a_thread_that_ended_long_before_is_no_cause)
 {
 	cr_expect_eq(wait_for_thread(150), NODE_UNSEEN);
+}
+
+/* ---- files ---- */
+
+enum { WRITES_STACK = 1, OPENS_STACK };
+
+/* In turn: opens the file, writes to it; what is written to it is freed by the next open. Returns what the run saves
+ * with the edit, in ms. */
+static uint64_t write_files(uint32_t bytes, const char *edit, uint64_t *ret_low)
+{
+	const uint32_t writing[] = {1}, opening[] = {2};
+	const uint64_t stacks[] = {0, tf_arg(TF_ARG_STACK, 0, WRITES_STACK), tf_arg(TF_ARG_STACK, 0, OPENS_STACK)};
+	struct saving saving;
+	struct causality *s;
+	struct edit parsed;
+	struct err err;
+
+	writer_python_code(&host, 1, 7, "/home/u/job.py", "save");
+	writer_python_code(&host, 2, 9, "/home/u/job.py", "main");
+	writer_python_stack(&host, WRITES_STACK, writing, 1);
+	writer_python_stack(&host, OPENS_STACK, opening, 1);
+	for (uint32_t i = 0; i < 4; i++) {
+		uint64_t at = BEGIN + i * 50 * MS;
+		const uint64_t opened[] = {tf_arg(TF_ARG_FD, 0, (uint64_t)3 << 16 | TF_NO_DESCRIPTOR), stacks[2]},
+			       written[] = {tf_arg(TF_ARG_FD, 0, (uint64_t)bytes << 16 | 3), stacks[1]};
+
+		writer_descriptor(&host, i + 1, 3, at + 10 * MS, TF_DESCRIPTOR_FILE, "/home/u/checkpoint");
+		writer_call(&host, f_open, at + 10 * MS, 10 * MS, opened, 2);
+		writer_call(&host, f_write, at + 30 * MS, 20 * MS, written, 2);
+	}
+	open_model(300 * MS);
+	s = causes_find(&context);
+	cr_assert_not_null(s);
+	edit_init(&parsed, s);
+	cr_assert_eq(edit_parse(s, edit, &parsed, &err), 0, "%s", err.text);
+	saving_find(s, &parsed, &saving);
+	edit_done(&parsed);
+	causes_free(s);
+	*ret_low = saving.low_ns / MS;
+	return saving.saved_ns / MS;
+}
+
+Test(causality, an_open_that_frees_what_was_written_is_a_consequence_of_the_writes)
+{
+	uint64_t low;
+
+	cr_expect_eq(write_files(1 << 20, "line~job.py:7=0", &low), 4 * 20 + 3 * 10, "all opens but the first");
+	cr_expect_eq(low, 4 * 20, "the flags of the opens are not known");
+}
+
+Test(causality, without_such_opens_the_writes_stay)
+{
+	uint64_t low;
+
+	cr_expect_eq(write_files(1 << 20, "line~job.py:9=0", &low), 4 * 10);
+	cr_expect_eq(low, 4 * 10);
+}
+
+Test(causality, an_open_of_a_file_with_few_bytes_is_no_consequence)
+{
+	uint64_t low;
+
+	cr_expect_eq(write_files(100, "line~job.py:7=0", &low), 4 * 20);
 }

@@ -6,6 +6,7 @@
 
 #include "report/derive/causes/causes_build.h"
 #include "report/derive/causes/replay.h"
+#include "report/derive/causes/written.h"
 #include "report/derive/stacks/samples.h"
 
 /* Calls and samples that a later, longer call may still turn out to contain. */
@@ -13,6 +14,9 @@ enum { PENDING = 1 << 18 };
 
 /* A stretch of computing with at least so many samples is divided by its own. */
 enum { OWN_SAMPLES = 8 };
+
+/* A shorter call with a stack is hardly longer than those without one, which are shorter than 80 us by default. */
+enum { SHORT_STACK_NS = 320000 };
 
 /* A call, or a sample. */
 struct thread_piece {
@@ -43,6 +47,7 @@ struct builder {
 	struct thread_piece *samples;
 	size_t sample_count, sample_capacity;
 
+	struct written written;
 	uint32_t before;  /* the last call that was added */
 	uint32_t rest;	  /* see editable_rest */
 };
@@ -187,7 +192,7 @@ static void take_short_call(struct builder *b, struct thread_piece *call, uint32
 {
 	struct editables *all = &b->causes->editables;
 
-	call->of = editable_short_call(all, b->rest, call->what);
+	call->of = editable_short_call(all, b->rest, call->what, call->end_ns - call->start_ns);
 	for (size_t i = first; i < b->count; i++) {
 		const struct thread_piece *p = &b->pending[i];
 
@@ -195,6 +200,21 @@ static void take_short_call(struct builder *b, struct thread_piece *call, uint32
 			editable_pool_sample(all, call->of, editable_call(all, b->image, function, p->stack),
 					     p->cpu_ns);
 	}
+}
+
+/* An open that truncates a file is a consequence of the writes. */
+static void take_file_call(struct builder *b, const struct event *e, bool has_stack, struct thread_piece *call)
+{
+	struct editables *all = &b->causes->editables;
+	enum traffic_role role = all->items[call->what].role;
+	uint32_t by = role == ROLE_OPEN ? written_open(&b->written, e, has_stack) : WRITTEN_NOTHING;
+
+	if (role == ROLE_WRITE)
+		written_write(&b->written, e, call->of);
+	if (by == WRITTEN_NOTHING)
+		return;
+	call->of = editable_consequence(all, b->rest, call->what, by);
+	all->items[call->what].calls--; /* it is one of these */
 }
 
 static void take_call(struct builder *b, const struct event *e)
@@ -216,6 +236,9 @@ static void take_call(struct builder *b, const struct event *e)
 		s->editables.items[p.what].calls++;
 	else
 		take_short_call(b, &p, e->id, first);
+	if (stack && !p.has_edge && p.end_ns - p.start_ns < SHORT_STACK_NS)
+		editable_stacked_call(&s->editables, b->rest, call_of(b, e->id, 0), p.what);
+	take_file_call(b, e, stack != 0, &p);
 	if (first < b->count)
 		enclose(b, &p, first);
 	else
@@ -259,6 +282,7 @@ static void build_thread(struct builder *b, const struct actor *a)
 	b->rest = editable_rest(&b->causes->editables, a->image);
 	b->count = b->sample_count = 0;
 	b->before = UINT32_MAX;
+	written_begin(&b->written, a->image->trace);
 	if (a->thread) {
 		cursor_init(&cursor, a->image->trace, a->thread);
 		while (cursor_next(&cursor, &e))
@@ -323,6 +347,7 @@ static void build(struct causality *s, const struct linker *l)
 	}
 	free(b.pending);
 	free(b.samples);
+	written_done(&b.written);
 	number_pools(s);
 	graph_finish(&s->graph);
 }

@@ -31,6 +31,7 @@ void editables_done(struct editables *e)
 	map_done(&e->programs);
 	map_done(&e->by_pool);
 	map_done(&e->samples);
+	map_done(&e->stacked);
 	attribution_done(&e->attribution);
 	*e = (struct editables){0};
 }
@@ -76,8 +77,10 @@ uint32_t editable_call(struct editables *e, const struct image *image, uint32_t 
 	if (!is_new)
 		return (uint32_t)*known;
 	*known = editable_at(e, EDITABLE_CALL, f ? f->name : "", image, stack);
-	if (f)
+	if (f) {
 		e->items[*known].waits = blocked_kind_of(f);
+		e->items[*known].role = traffic_role(f->name);
+	}
 	return (uint32_t)*known;
 }
 
@@ -102,7 +105,7 @@ uint32_t editable_named(struct editables *e, enum editable_kind kind, const char
 static uint32_t pool_new(struct editables *e)
 {
 	e->pools = mem_grow(e->pools, e->pool_count, &e->pool_capacity, sizeof(*e->pools));
-	e->pools[e->pool_count] = (struct pool){.rest = (uint32_t)e->pool_count};
+	e->pools[e->pool_count] = (struct pool){.rest = (uint32_t)e->pool_count, .cause = CAUSE_NONE};
 	return (uint32_t)e->pool_count++;
 }
 
@@ -117,37 +120,71 @@ uint32_t editable_rest(struct editables *e, const struct image *image)
 	return (uint32_t)*known;
 }
 
+static uint32_t pool_at(struct editables *e, uint32_t rest, uint32_t before, uint64_t after, bool *ret_new)
+{
+	uint64_t *known = map_put(&e->by_pool, (uint64_t)rest << 32 | before, after, ret_new);
+
+	if (*ret_new) {
+		*known = pool_new(e);
+		e->pools[*known].rest = rest;
+	}
+	return (uint32_t)*known;
+}
+
 uint32_t editable_pool(struct editables *e, uint32_t rest, uint32_t before, uint32_t after)
 {
-	uint32_t pool;
 	bool is_new;
-	uint64_t *known = map_put(&e->by_pool, (uint64_t)rest << 32 | before, after, &is_new);
 
-	if (!is_new)
-		return EDITABLE_OF_POOL | (uint32_t)*known;
-	pool = pool_new(e);
-	e->pools[pool].rest = rest;
-	*known = pool;
+	return EDITABLE_OF_POOL | pool_at(e, rest, before, after, &is_new);
+}
+
+/* In the place of the call after a stretch. The cause of a consequence is added. */
+#define SHORT_CALLS (1ull << 32)
+#define CAUSED_BY (1ull << 33)
+
+/* A pool of calls: they have their function, without a line, as if by a sample of no time. */
+static uint32_t pool_of_calls(struct editables *e, uint32_t rest, uint32_t call, uint64_t which)
+{
+	bool is_new;
+	uint32_t pool = pool_at(e, rest, call, which, &is_new);
+
+	if (is_new) {
+		e->pools[pool].rest = pool;
+		*map_put(&e->samples, pool, call, NULL) = 1;
+	}
+	return pool;
+}
+
+uint32_t editable_short_call(struct editables *e, uint32_t rest, uint32_t call, uint64_t ns)
+{
+	uint32_t pool = pool_of_calls(e, rest, call, SHORT_CALLS);
+
+	e->pools[pool].calls++;
+	e->pools[pool].calls_ns += ns;
 	return EDITABLE_OF_POOL | pool;
 }
 
-/* In the place of the call after a stretch. */
-enum { SHORT_CALLS = UINT32_MAX - 1 };
-
-uint32_t editable_short_call(struct editables *e, uint32_t rest, uint32_t call)
+void editable_stacked_call(struct editables *e, uint32_t rest, uint32_t call, uint32_t at_line)
 {
-	uint32_t pool = editable_pool(e, rest, call, SHORT_CALLS) & ~EDITABLE_OF_POOL;
+	uint32_t pool = pool_of_calls(e, rest, call, SHORT_CALLS);
 
-	if (!e->pools[pool].calls++) {
-		e->pools[pool].rest = pool;
-		*map_put(&e->samples, pool, call, NULL) = 1; /* as much as a sample of no time */
-	}
+	e->pools[pool].stacked++;
+	++*map_put(&e->stacked, pool, at_line, NULL);
+}
+
+uint32_t editable_consequence(struct editables *e, uint32_t rest, uint32_t call, uint32_t cause)
+{
+	uint32_t pool = pool_of_calls(e, rest, call, CAUSED_BY + cause);
+
+	e->pools[pool].calls++;
+	e->pools[pool].cause = cause;
 	return EDITABLE_OF_POOL | pool;
 }
 
 void editable_pool_sample(struct editables *e, uint32_t pool, uint32_t what, uint64_t ns)
 {
 	e->pools[pool & ~EDITABLE_OF_POOL].samples++;
+	e->pools[pool & ~EDITABLE_OF_POOL].sampled_ns += ns;
 	/* one more, so that samples of no time have shares, too */
 	*map_put(&e->samples, pool & ~EDITABLE_OF_POOL, what, NULL) += ns + 1;
 	e->items[what].samples++;
@@ -201,6 +238,20 @@ static void divide_pool(struct editables *e, const struct map_slot *samples, siz
 	pool->count = (uint32_t)e->share_count - pool->first;
 }
 
+/* Of short calls, the time that no sample has is as that of the longer calls. */
+static void add_stacked(struct editables *e)
+{
+	for (size_t i = 0; i < e->stacked.size; i++) {
+		const struct map_slot *slot = &e->stacked.slots[i];
+		const struct pool *pool = slot->used ? &e->pools[slot->a] : NULL;
+
+		if (pool && pool->calls_ns > pool->sampled_ns)
+			*map_put(&e->samples, slot->a, slot->b, NULL) +=
+				(uint64_t)((double)(pool->calls_ns - pool->sampled_ns) * (double)slot->value /
+					   (double)pool->stacked);
+	}
+}
+
 void editables_finish(struct editables *e)
 {
 	struct map_slot *samples;
@@ -208,6 +259,7 @@ void editables_finish(struct editables *e)
 	/* nothing is known of a program without samples */
 	uint32_t unknown = editable_at(e, EDITABLE_CPU, "", NULL, 0);
 
+	add_stacked(e);
 	samples = samples_by_pool(e, &count);
 	e->shares = mem_alloc((count + 1) * sizeof(*e->shares));
 	for (size_t i = 0, next; i < count; i = next) {
@@ -226,6 +278,7 @@ void editables_finish(struct editables *e)
 	e->pool_first = e->count;
 	free(samples);
 	map_done(&e->samples);
+	map_done(&e->stacked);
 	map_done(&e->by_pool);
 	map_done(&e->programs);
 	map_done(&e->calls);
@@ -243,7 +296,7 @@ void editable_divide(const struct editables *e, uint32_t what, double ns, void *
 		visit(context, e->shares[pool->first + i].what, ns * (double)e->shares[pool->first + i].share);
 }
 
-void editable_factors(const struct editables *e, float *factors)
+void editable_factors(const struct editables *e, enum editable_consequences consequences, float *factors)
 {
 	for (size_t i = 0; i < e->pool_count; i++) {
 		const struct pool *pool = &e->pools[i];
@@ -253,6 +306,9 @@ void editable_factors(const struct editables *e, float *factors)
 			sum -= (1 - factors[e->shares[pool->first + k].what]) * e->shares[pool->first + k].share;
 		factors[e->pool_first + i] = sum;
 	}
+	for (size_t i = 0; i < e->pool_count && consequences == CONSEQUENCES_FOLLOW; i++)
+		if (e->pools[i].cause != CAUSE_NONE)
+			factors[e->pool_first + i] *= factors[editable_of_pool(e, e->pools[i].cause)];
 }
 
 /* ---- names ---- */

@@ -4,10 +4,15 @@
  *
  * CPU samples are rarer than the stretches of computing between calls. So the stretches between the same two calls are
  * pooled: a pool has the time of all of them, and the samples that were taken in any of them divide each. Calls too
- * short for a stack are pooled by function likewise: the samples in them tell the lines. */
+ * short for a stack are pooled by function likewise: the samples in them tell the lines of as much time as they have. A
+ * call that waits for a disk has few of them, and a sample makes it long enough for a stack. So the rest of the time
+ * belongs to the lines of the function's calls that were hardly long enough for one.
+ *
+ * A consequence is time of one editable that another one caused: without either, it is nothing. */
 #ifndef PILLION_EDITABLE_H
 #define PILLION_EDITABLE_H
 
+#include "report/derive/events/traffic.h"
 #include "report/derive/stacks/attribution.h"
 #include "report/derive/time/blocked.h"
 
@@ -16,6 +21,7 @@ enum editable_kind { EDITABLE_CPU, EDITABLE_CALL, EDITABLE_KERNEL, EDITABLE_COPY
 struct editable {
 	enum editable_kind kind;
 	enum blocked_kind waits; /* of a call: what it does while it blocks */
+	enum traffic_role role;	 /* of a call */
 	char *name;		 /* of a call, a kernel, a program; "": none. Owned */
 	struct symbol_frame frame;
 	bool has_frame, is_users;
@@ -32,11 +38,15 @@ struct share_of_pool {
 	float share;
 };
 
+enum { CAUSE_NONE = UINT32_MAX };
+
 struct pool {
 	uint32_t first, count; /* in shares */
 	uint32_t samples;
 	uint32_t rest; /* the pool of what has few samples in the same program */
-	uint64_t calls; /* so many short calls; 0: it is of stretches between calls */
+	uint64_t calls; /* so many short calls; 0: it is of stretches between calls, or of a function without them */
+	uint32_t cause; /* of a consequence; CAUSE_NONE: it is none */
+	uint64_t calls_ns, sampled_ns, stacked; /* of these: their time, that of samples in them; longer calls */
 };
 
 struct editables {
@@ -49,7 +59,7 @@ struct editables {
 	size_t share_count;
 	struct attribution attribution;
 	/* while they are gathered */
-	struct map calls, lines, programs, by_pool, samples;
+	struct map calls, lines, programs, by_pool, samples, stacked;
 };
 
 void editables_init(struct editables *e, struct symbols *symbols);
@@ -72,8 +82,12 @@ uint32_t editable_rest(struct editables *e, const struct image *image);
 /* Of the stretches between calls of `before` and `after` in the program whose rest that is. */
 uint32_t editable_pool(struct editables *e, uint32_t rest, uint32_t before, uint32_t after);
 /* Of calls of a function without a stack in that program; `call` is their editable without a line, to which they belong
- * unless there are samples. Counts the call. */
-uint32_t editable_short_call(struct editables *e, uint32_t rest, uint32_t call);
+ * if nothing tells their lines. Counts the call. */
+uint32_t editable_short_call(struct editables *e, uint32_t rest, uint32_t call, uint64_t ns);
+/* A call that was hardly long enough for a stack, and its line. */
+void editable_stacked_call(struct editables *e, uint32_t rest, uint32_t call, uint32_t at_line);
+/* Of calls in that program that another editable or pool caused. Counts the call. */
+uint32_t editable_consequence(struct editables *e, uint32_t rest, uint32_t call, uint32_t cause);
 void editable_pool_sample(struct editables *e, uint32_t pool, uint32_t what, uint64_t ns);
 
 /* After everything was gathered: divides the pools. A pool without samples is an editable of its own. */
@@ -96,7 +110,8 @@ void editable_divide(const struct editables *e, uint32_t what, double ns, void *
 		     void (*visit)(void *context, uint32_t what, double ns));
 
 /* Fills in the factors of the pools from those of the editables. */
-void editable_factors(const struct editables *e, float *factors);
+enum editable_consequences { CONSEQUENCES_STAY, CONSEQUENCES_FOLLOW };
+void editable_factors(const struct editables *e, enum editable_consequences consequences, float *factors);
 
 /* "function (file:line)", "" if it is not known; named at the first call. */
 const char *editable_line(struct editables *e, uint32_t what);

@@ -98,7 +98,7 @@ void edit_delay(struct edit *e, const struct causality *s, const uint8_t *calls,
 
 double saving_only(const struct causality *s, struct edit *e)
 {
-	editable_factors(&s->editables, e->factors);
+	editable_factors(&s->editables, CONSEQUENCES_FOLLOW, e->factors);
 	return (double)s->run_ns - replay_run(&s->graph, e, NULL);
 }
 
@@ -116,7 +116,8 @@ static double sampling_error(const struct causality *s, const struct edit *e)
 }
 
 /* What is removed, by more or less than the samples say. */
-static void vary(const struct causality *s, const struct edit *e, double by, struct edit *ret)
+static void vary(const struct causality *s, const struct edit *e, double by, enum editable_consequences consequences,
+		 struct edit *ret)
 {
 	*ret = *e;
 	ret->factors = mem_alloc((editables_count(&s->editables) + 1) * sizeof(*ret->factors));
@@ -125,7 +126,7 @@ static void vary(const struct causality *s, const struct edit *e, double by, str
 
 		ret->factors[i] = (float)(factor > 0 ? factor : 0);
 	}
-	editable_factors(&s->editables, ret->factors);
+	editable_factors(&s->editables, consequences, ret->factors);
 }
 
 static uint64_t positive(double ns)
@@ -165,14 +166,14 @@ void saving_find(struct causality *s, struct edit *e, struct saving *ret)
 	double error = sampling_error(s, e), before = (double)s->run_ns, noise, after;
 	struct edit low, high;
 
-	editable_factors(&s->editables, e->factors);
+	editable_factors(&s->editables, CONSEQUENCES_FOLLOW, e->factors);
 	after = replay_run(&s->graph, e, NULL);
 	*ret = (struct saving){.before_ns = s->run_ns, .after_ns = positive(after),
 			       .saved_ns = positive(before - after)};
 	noise = after != before ? delay_on_path(s) : 0;
-	vary(s, e, error < 1 ? -error : -1, &low);
+	vary(s, e, error < 1 ? -error : -1, CONSEQUENCES_STAY, &low);
 	ret->low_ns = positive(before - replay_run(&s->graph, &low, NULL) - noise);
-	vary(s, e, error, &high);
+	vary(s, e, error, CONSEQUENCES_FOLLOW, &high);
 	high.unseen = UNSEEN_SHRINK;
 	ret->high_ns = positive(before - replay_run(&s->graph, &high, NULL) + noise);
 	if (ret->high_ns > s->run_ns)

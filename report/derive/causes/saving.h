@@ -9,8 +9,8 @@
 struct saving {
 	uint64_t before_ns, after_ns;
 	/* low and high: by the errors of the shares that follow from samples, by how long threads on the critical path
-	 * waited for a CPU, which differs from run to run, and by the waits whose end has no known cause: low if they
-	 * stay, high if what ended them came earlier, too */
+	 * waited for a CPU, which differs from run to run, by consequences: low if they stay, and by the waits whose
+	 * end has no known cause: low if they stay, high if what ended them came earlier, too */
 	uint64_t saved_ns, low_ns, high_ns;
 };
 
