@@ -48,7 +48,8 @@ make_root() {
 
 configure() {
 	[ ! -e "$build/build.ninja" ] || return 0
-	cat >"$work/cross.ini" <<-END
+	mkdir -p "$build"
+	cat >"$build/cross.ini" <<-END
 		[binaries]
 		c = ['aarch64-linux-gnu-gcc', '--sysroot=$root']
 		cpp = ['aarch64-linux-gnu-g++', '--sysroot=$root']
@@ -66,7 +67,7 @@ configure() {
 		cpu = 'aarch64'
 		endian = 'little'
 	END
-	meson setup "$build" "$tree" --cross-file "$work/cross.ini" -Dtests=auto -Dwerror=true
+	meson setup "$build" "$tree" --cross-file "$build/cross.ini" -Dtests=auto -Dwerror=true
 }
 
 # The first 20 bytes of an ELF file for aarch64 and which of their bits count, for binfmt_misc.

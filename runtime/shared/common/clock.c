@@ -143,6 +143,7 @@ void clock_forbid_counter(void)
 	__atomic_store_n(&clock_is_counter, false, __ATOMIC_SEQ_CST);
 }
 
+#if !defined(__aarch64__)
 /* The kernel's choice of clock source shows whether the TSCs of all processors agree; the CPU flag alone does not. */
 static bool tsc_is_trusted(void)
 {
@@ -155,6 +156,7 @@ static bool tsc_is_trusted(void)
 	return false;
 #endif
 }
+#endif
 
 bool clock_init_like(const struct tf_clock_pair *other, uint32_t kind, uint64_t hz)
 {
@@ -197,6 +199,7 @@ void clock_init(void)
 	clock_pair(&origin);
 }
 
+#if !defined(__aarch64__)
 /* Leaf 0x15 has the TSC's rate on Intel, leaf 0x40000010 under some hypervisors. */
 static uint64_t tsc_hz(void)
 {
@@ -216,6 +219,7 @@ static uint64_t tsc_hz(void)
 #endif
 	return 0;
 }
+#endif
 
 uint64_t clock_hz(void)
 {
