@@ -46,18 +46,11 @@ static uint8_t classify_wait(const struct function *f)
 	return strcmp(f->name, "pthread_cond_wait") ? GIL_NONE : GIL_RELEASES;
 }
 
-static bool is_python_program(const struct image *image)
-{
-	const char *base = image->executable ? strrchr(image->executable, '/') : NULL;
-
-	return base && !strncmp(base + 1, "python", 6);
-}
-
 static void begin_image(struct gil *g, const struct image *image)
 {
 	g->image = image;
 	g->classes = functions_classes(image->trace->functions, classify_wait);
-	g->is_python = is_python_program(image);
+	g->is_python = attribution_is_python_program(image);
 }
 
 static bool is_made_by_interpreter(struct gil *g, const struct scan *s, uint32_t stack)

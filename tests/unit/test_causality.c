@@ -56,6 +56,43 @@ Test(causality, a_thread_that_ended_long_before_is_no_cause)
 	cr_expect_eq(wait_for_thread(150), NODE_UNSEEN);
 }
 
+/* The main thread waits from 100 to 110 ms. A thread ends then, and another one started shortly before. Returns the TID
+ * of the thread that ended the wait. */
+static uint32_t start_thread(const char *executable)
+{
+	struct writer_thread newer;
+	struct causality *s;
+	uint32_t tid = 0;
+
+	writer_command(&w, executable, "x", 2);
+	writer_thread(&w, &newer, 12, "newer", 4 * TF_PAGE);
+	writer_call(&worker, f_sleep, BEGIN + 109 * MS, 80 * MS, NULL, 0);
+	writer_page(&worker)->start_ticks = BEGIN + 5 * MS;
+	writer_page(&worker)->end_ticks = BEGIN + 110 * MS;
+	writer_call(&newer, f_sleep, BEGIN + 290 * MS, 180 * MS, NULL, 0);
+	writer_page(&newer)->start_ticks = BEGIN + 99 * MS;
+	writer_page(&newer)->end_ticks = BEGIN + 295 * MS;
+	writer_call(&host, f_sem, BEGIN + 110 * MS, 10 * MS, NULL, 0);
+	open_model(300 * MS);
+	s = causes_find(&context);
+	cr_assert_not_null(s);
+	for (size_t i = 0; i < s->graph.node_count; i++)
+		if (s->graph.nodes[i].kind == NODE_WAIT && s->graph.nodes[i].end_ns == 110 * MS)
+			tid = s->actors[s->graph.nodes[s->graph.nodes[i].source].actor].thread->tid;
+	causes_free(s);
+	return tid;
+}
+
+Test(causality, a_thread_of_python_that_starts_another_one_waits_for_it)
+{
+	cr_expect_eq(start_thread("/usr/bin/python3"), 12);
+}
+
+Test(causality, another_program_may_wait_for_any_thread)
+{
+	cr_expect_eq(start_thread("/usr/bin/job"), 11);
+}
+
 /* ---- files ---- */
 
 enum { WRITES_STACK = 1, OPENS_STACK };

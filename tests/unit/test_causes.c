@@ -97,6 +97,41 @@ static void visit(void *context, enum critical_kind kind, uint32_t node, uint32_
 		latencies += ns;
 }
 
+/* An actor waits from 250 to 261 for a lock that the other one took at 200 and releases at 260. */
+static void wait_for_lock(void)
+{
+	graph_lock(&g, 1, 200, 260, 0, 261);
+	graph_edges_done(&g);
+	graph_begin(&g, 0, 0);
+	graph_work(&g, 250, A);
+	graph_call(&g, 261, WAIT, true);
+	graph_work(&g, 300, C);
+	graph_end(&g, true);
+	graph_begin(&g, 1, 0);
+	graph_work(&g, 400, B);
+	graph_end(&g, false);
+	graph_finish(&g);
+}
+
+Test(causes, a_lock_that_was_not_taken_yet_is_free)
+{
+	wait_for_lock();
+	assert_exact();
+	cr_expect_eq(run(), 300);
+	factors[A] = 0.9f; /* at 225 it is taken */
+	cr_expect_float_eq(run(), 300, 0.01);
+	factors[A] = 0.5f; /* at 125 it is not */
+	cr_expect_float_eq(run(), 125 + 39, 0.01);
+}
+
+Test(causes, a_lock_is_free_only_before_it_is_taken)
+{
+	wait_for_lock();
+	factors[A] = 0.5f;
+	factors[B] = 0.5f; /* taken at 100, released at 130 */
+	cr_expect_float_eq(run(), 131 + 39, 0.01);
+}
+
 Test(causes, the_critical_path_adds_up_to_the_run)
 {
 	fork_and_join();

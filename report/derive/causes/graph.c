@@ -15,6 +15,17 @@ void graph_edge(struct graph *g, uint32_t from, uint64_t from_ns, uint32_t to, u
 		(struct edge){.from_ns = from_ns, .to_ns = to_ns, .from = from, .to = to, .node = NODE_NONE};
 }
 
+void graph_lock(struct graph *g, uint32_t from, uint64_t taken_ns, uint64_t from_ns, uint32_t to, uint64_t to_ns)
+{
+	size_t count = g->edge_count;
+
+	graph_edge(g, from, from_ns, to, to_ns);
+	if (g->edge_count == count)
+		return;
+	g->edges[count].is_lock = true;
+	graph_edge(g, from, taken_ns, GRAPH_NOWHERE, taken_ns + 1);
+}
+
 uint32_t graph_meeting(struct graph *g)
 {
 	return GRAPH_MEETING | (uint32_t)g->meeting_count++;
@@ -56,13 +67,14 @@ static void join_sources(struct graph *g)
 
 		for (next = i + 1; next < count && g->edges[next].to == to && g->edges[next].to_ns == to_ns; next++)
 			;
-		if (next - i == 1 || to & GRAPH_MEETING)
+		if (next - i == 1 || to >= GRAPH_NOWHERE)
 			continue;
 		meeting = graph_meeting(g);
 		last_ns = g->edges[next - 1].from_ns;
 		for (size_t k = i; k < next; k++) {
 			g->edges[k].to = meeting;
 			g->edges[k].to_ns = g->edges[k].from_ns + 1;
+			g->edges[k].is_lock = false;
 		}
 		graph_edge(g, meeting, last_ns, to, to_ns);
 	}
@@ -111,7 +123,7 @@ static struct run_node *node_add(struct graph *g, enum node_kind kind, uint64_t 
 	g->nodes = mem_grow(g->nodes, g->node_count, &g->node_capacity, sizeof(*g->nodes));
 	n = &g->nodes[g->node_count++];
 	*n = (struct run_node){.end_ns = end_ns, .source = NODE_NONE, .parts = (uint32_t)g->part_count, .what = what,
-			   .actor = g->actor & 0xfffffff, .kind = kind};
+			   .actor = g->actor & GRAPH_ACTOR_NONE, .kind = kind};
 	g->now_ns = end_ns;
 	return n;
 }
@@ -236,6 +248,7 @@ void graph_work(struct graph *g, uint64_t until_ns, uint32_t what)
 void graph_call(struct graph *g, uint64_t until_ns, uint32_t what, bool is_unseen)
 {
 	uint32_t edge = take_edge(g, until_ns);
+	struct run_node *n;
 
 	if ((edge == NODE_NONE && !is_unseen) || until_ns <= g->now_ns) {
 		graph_work(g, until_ns, what);
@@ -244,7 +257,9 @@ void graph_call(struct graph *g, uint64_t until_ns, uint32_t what, bool is_unsee
 	close_work(g);
 	/* Nothing that it caused happened while it waited. */
 	take_cuts(g, until_ns - 1);
-	node_add(g, edge == NODE_NONE ? NODE_UNSEEN : NODE_WAIT, until_ns, what)->source = edge;
+	n = node_add(g, edge == NODE_NONE ? NODE_UNSEEN : NODE_WAIT, until_ns, what);
+	n->source = edge;
+	n->is_lock = edge != NODE_NONE && g->edges[edge].is_lock;
 	take_cuts(g, until_ns);
 }
 
@@ -283,7 +298,7 @@ static void add_meetings(struct graph *g)
 	size_t from = edge_to(g, GRAPH_MEETING, 0), cut = first_place(i, 0, g->edge_count,
 								       g->edges[g->cuts[i]].from < GRAPH_MEETING);
 
-	g->actor = 0xfffffff;
+	g->actor = GRAPH_ACTOR_NONE;
 	for (size_t i = from, next; i < g->edge_count; i = next) {
 		uint32_t meeting = g->edges[i].to;
 

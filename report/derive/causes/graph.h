@@ -24,7 +24,8 @@ struct run_node {
 	uint32_t source; /* NODE_NONE: none */
 	uint32_t parts;	 /* the first of its parts; the next node's first part follows the last one */
 	uint32_t what;	 /* of a wait: what waits, see struct node_part */
-	uint32_t actor : 28;
+	uint32_t actor : 27;
+	uint32_t is_lock : 1; /* a wait for what its source released, and took after the node before that */
 	uint32_t kind : 4; /* enum node_kind */
 };
 
@@ -39,9 +40,12 @@ struct edge {
 	uint64_t from_ns, to_ns;
 	uint32_t from, to; /* actors, or GRAPH_MEETING | number of a meeting */
 	uint32_t node;	   /* private */
+	bool is_lock;
 };
 
 #define GRAPH_MEETING (1u << 31)
+#define GRAPH_NOWHERE (GRAPH_MEETING - 1) /* to no actor: the edge only ends a node where it begins */
+#define GRAPH_ACTOR_NONE 0x7ffffffu
 
 struct span_of_nodes {
 	uint32_t first, count;
@@ -74,6 +78,10 @@ struct graph {
 
 /* Ignored unless from_ns is before to_ns: then a clock is wrong, or it was not the cause. */
 void graph_edge(struct graph *g, uint32_t from, uint64_t from_ns, uint32_t to, uint64_t to_ns);
+
+/* Likewise of a wait for something that the other actor held from taken_ns on. Whoever asks for it before that does not
+ * wait. */
+void graph_lock(struct graph *g, uint32_t from, uint64_t taken_ns, uint64_t from_ns, uint32_t to, uint64_t to_ns);
 
 /* Something that happens when the last of several actors has arrived: the number to use in edges to it and from it. */
 uint32_t graph_meeting(struct graph *g);

@@ -4,9 +4,24 @@
 
 #include "report/derive/causes/causes_build.h"
 
+/* The end of the actor's last long call before that time, else its start. */
+static uint64_t last_long_call(const struct linker *l, uint32_t actor, uint64_t ns)
+{
+	const struct moment *all = l->of[MOMENT_LONG].items;
+	size_t at = first_place(i, 0, l->of[MOMENT_LONG].count,
+				all[i].actor < actor || (all[i].actor == actor && all[i].end_ns < ns));
+
+	return at && all[at - 1].actor == actor ? all[at - 1].end_ns : l->causes->actors[actor].start_ns;
+}
+
 void link_wait(struct linker *l, struct moment *wait, uint32_t from, uint64_t from_ns)
 {
 	wait->is_linked = true;
+	if (wait->is_interpreter) {
+		graph_lock(&l->causes->graph, from, last_long_call(l, from, wait->start_ns), from_ns, wait->actor,
+			   wait->end_ns);
+		return;
+	}
 	graph_edge(&l->causes->graph, from, from_ns, wait->actor, wait->end_ns);
 }
 

@@ -254,12 +254,42 @@ static uint32_t ended_beside(const struct linker *l, const struct moment *wait, 
 	return found;
 }
 
+/* A thread of Python that starts another one waits until that one runs: the thread that started last, if the waiting
+ * one has not waited since, but for the interpreter. NODE_NONE: none. */
+static uint32_t started_before(const struct linker *l, const struct moment *wait)
+{
+	const struct causality *s = l->causes;
+	const struct image *image = s->actors[wait->actor].image;
+	const struct moment *before = wait, *first = l->of[MOMENT_WAIT].items;
+	uint64_t since_ns = s->actors[wait->actor].start_ns;
+	uint32_t found = NODE_NONE;
+
+	if (wait->is_interpreter || !attribution_is_python_program(image))
+		return NODE_NONE;
+	while (before > first && before[-1].actor == wait->actor && before[-1].is_interpreter)
+		before--;
+	if (before > first && before[-1].actor == wait->actor)
+		since_ns = before[-1].end_ns;
+	for (uint32_t i = s->first_of_image[image - s->context->model->images];
+	     i < s->actor_count && s->actors[i].image == image; i++)
+		if (i != wait->actor && s->actors[i].start_ns > since_ns && s->actors[i].start_ns < wait->end_ns) {
+			since_ns = s->actors[i].start_ns;
+			found = i;
+		}
+	return found;
+}
+
 /* Of a wait that does not tell for which thread it was. */
 static uint32_t thread_cause(const struct linker *l, size_t *places, const struct moment *wait, uint64_t *ret_ns)
 {
 	uint64_t part_ns = (wait->end_ns - wait->start_ns) / 4, ended_ns;
-	uint32_t found = ended_beside(l, wait, ENDED_NS);
+	uint32_t found = started_before(l, wait);
 
+	if (found != NODE_NONE) {
+		*ret_ns = last_running(l, places, found, wait->end_ns);
+		return found;
+	}
+	found = ended_beside(l, wait, ENDED_NS);
 	if (found == NODE_NONE) {
 		found = only_running(l, places, wait, UINT64_MAX, ret_ns);
 		if (found != NODE_NONE)

@@ -83,6 +83,7 @@ struct reading_calls {
 	const uint8_t *kinds;
 	uint32_t actor;
 	uint64_t wait_ticks; /* CAUSES_WAIT_NS */
+	bool is_python; /* the image */
 	struct known_channel {
 		const struct descriptor *descriptor;
 		uint64_t channel;
@@ -148,6 +149,14 @@ static void take_waker(struct reading_calls *r, const struct event *e, struct mo
 	}
 }
 
+/* A thread of Python that waits for the interpreter asks for it again every 5 ms. */
+enum { SWITCHED_NS = 10000000 };
+
+static bool takes_interpreter(const char *function)
+{
+	return !strcmp(function, "pthread_cond_timedwait") || !strcmp(function, "pthread_cond_clockwait");
+}
+
 static void moment_add(struct reading_calls *r, const struct event *e)
 {
 	enum moment_kind kind = r->kinds[e->id];
@@ -165,6 +174,8 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		m.lock = tf_arg_value(event_arg(e, TF_ARG_LOCK));
 	if (kind == MOMENT_WAIT && e->args_count)
 		take_waker(r, e, &m);
+	if (kind == MOMENT_WAIT && r->is_python && m.end_ns - m.start_ns < SWITCHED_NS)
+		m.is_interpreter = takes_interpreter(trace_function(r->image->trace, e->id)->name);
 	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
 		put(&r->linker->of[MOMENT_LONG], &m);
 	if (kind && (kind < MOMENT_POLL || m.end_ns - m.start_ns >= CAUSES_WAIT_NS))
@@ -194,6 +205,7 @@ void moments_read(struct linker *l)
 			descriptors_init(&r.descriptors, a->image->trace);
 			r.kinds = functions_classes(a->image->trace->functions, moment_classify);
 			memset(r.known, 0, sizeof(r.known));
+			r.is_python = attribution_is_python_program(a->image);
 		}
 		if (!a->thread || !(a->thread->groups & GROUPS))
 			continue;

@@ -51,6 +51,23 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
+enum { HELD_NODES = 64 };
+
+/* A wait for what the other actor had not taken yet when this one would have asked for it: it took it after the last of
+ * its nodes that had ended when the wait began. */
+static bool is_free(const struct graph *g, const double *ends, uint32_t node, uint32_t previous)
+{
+	const struct run_node *n = &g->nodes[node];
+	uint32_t taken = n->is_lock ? n->source : NODE_NONE;
+
+	for (int i = 0; i < HELD_NODES && taken != NODE_NONE; i++) {
+		if (g->nodes[taken].end_ns <= g->nodes[previous].end_ns)
+			return ends[previous] < ends[taken];
+		taken = graph_previous(g, taken);
+	}
+	return false;
+}
+
 /* A wait, a start or a meeting: what came after the later of the two that it depends on stays. */
 static double end_of_wait(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
 			  uint32_t previous)
@@ -59,6 +76,8 @@ static double end_of_wait(const struct graph *g, const struct edit *edit, const 
 	double before = previous == NODE_NONE ? 0 : ends[previous];
 	uint64_t start = previous == NODE_NONE ? 0 : g->nodes[previous].end_ns;
 
+	if (replay_is_bound(g, node) && is_free(g, ends, node, previous))
+		return before;
 	if (replay_is_bound(g, node))
 		return larger(before, ends[n->source] + (double)(n->end_ns - g->nodes[n->source].end_ns));
 	return larger(before + (double)(n->end_ns - start) * (n->kind == NODE_WAIT ? factor_of(edit, n, n->what) : 1),

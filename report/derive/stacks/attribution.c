@@ -91,6 +91,13 @@ bool attribution_is_systems_program(const struct image *image)
 	return false;
 }
 
+bool attribution_is_python_program(const struct image *image)
+{
+	const char *base = image->executable ? strrchr(image->executable, '/') : NULL;
+
+	return base && !strncmp(base + 1, "python", strlen("python"));
+}
+
 bool attribution_is_openmp(const char *module)
 {
 	const char *base = strrchr(module, '/');

@@ -45,6 +45,9 @@ bool attribution_is_systems_program(const struct image *image);
 /* Whether a module is a library of MPI, of PMIx, or of what they communicate by. */
 bool attribution_is_mpi(const char *module);
 
+/* Whether the program is the interpreter, by its name. */
+bool attribution_is_python_program(const struct image *image);
+
 /* Whether a stack is in a library of MPI, of PMIx, or of what they communicate by. */
 bool attribution_is_of_mpi(struct symbols *s, const struct image *image, uint32_t stack);
 
