@@ -5,13 +5,14 @@
 #include "rule_fixture.h"
 
 static struct writer_thread worker;
-static uint16_t f_sem, f_sleep, f_open;
+static uint16_t f_sem, f_sleep, f_open, f_create;
 
 static void begin_threads(void)
 {
 	writer_init(&w, 1, 10, 1, BEGIN);
 	f_sem = writer_function(&w, TF_GROUP_OSRT, "sem_wait");
 	f_sleep = writer_function(&w, TF_GROUP_OSRT, "clock_nanosleep");
+	f_create = writer_function(&w, TF_GROUP_OSRT, "pthread_create");
 	f_open = writer_function(&w, TF_GROUP_OSRT, "open64");
 	f_write = writer_function(&w, TF_GROUP_OSRT, "write");
 	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
@@ -56,9 +57,9 @@ Test(causality, a_thread_that_ended_long_before_is_no_cause)
 	cr_expect_eq(wait_for_thread(150), NODE_UNSEEN);
 }
 
-/* The main thread waits from 100 to 110 ms. A thread ends then, and another one started shortly before. Returns the TID
- * of the thread that ended the wait. */
-static uint32_t start_thread(const char *executable)
+/* The main thread waits from 100 to 110 ms. A thread ends then, and another one started shortly before, which the main
+ * thread has created or not. Returns the TID of the thread that ended the wait. */
+static uint32_t start_thread(const char *executable, bool has_created)
 {
 	struct writer_thread newer;
 	struct causality *s;
@@ -72,6 +73,8 @@ static uint32_t start_thread(const char *executable)
 	writer_call(&newer, f_sleep, BEGIN + 290 * MS, 180 * MS, NULL, 0);
 	writer_page(&newer)->start_ticks = BEGIN + 99 * MS;
 	writer_page(&newer)->end_ticks = BEGIN + 295 * MS;
+	if (has_created)
+		writer_call(&host, f_create, BEGIN + 99 * MS + 50 * US, 100 * US, NULL, 0);
 	writer_call(&host, f_sem, BEGIN + 110 * MS, 10 * MS, NULL, 0);
 	open_model(300 * MS);
 	s = causes_find(&context);
@@ -85,12 +88,17 @@ static uint32_t start_thread(const char *executable)
 
 Test(causality, a_thread_of_python_that_starts_another_one_waits_for_it)
 {
-	cr_expect_eq(start_thread("/usr/bin/python3"), 12);
+	cr_expect_eq(start_thread("/usr/bin/python3", true), 12);
+}
+
+Test(causality, a_thread_that_another_one_has_created_is_no_cause)
+{
+	cr_expect_eq(start_thread("/usr/bin/python3", false), 11);
 }
 
 Test(causality, another_program_may_wait_for_any_thread)
 {
-	cr_expect_eq(start_thread("/usr/bin/job"), 11);
+	cr_expect_eq(start_thread("/usr/bin/job", true), 11);
 }
 
 /* ---- files ---- */

@@ -254,26 +254,39 @@ static uint32_t ended_beside(const struct linker *l, const struct moment *wait, 
 	return found;
 }
 
-/* A thread of Python that starts another one waits until that one runs: the thread that started last, if the waiting
- * one has not waited since, but for the interpreter. NODE_NONE: none. */
+/* The last call by which the actor of the wait has created a thread, if it has not waited since, but for the
+ * interpreter; NULL: none. */
+static const struct moment *created_before(const struct linker *l, const struct moment *wait)
+{
+	const struct moment *before = wait, *first = l->of[MOMENT_WAIT].items, *all = l->of[MOMENT_CREATE].items;
+	size_t at = first_place(i, 0, l->of[MOMENT_CREATE].count,
+				all[i].actor < wait->actor ||
+					(all[i].actor == wait->actor && all[i].end_ns <= wait->start_ns));
+	const struct moment *create = at && all[at - 1].actor == wait->actor ? &all[at - 1] : NULL;
+
+	while (before > first && before[-1].actor == wait->actor && before[-1].is_interpreter)
+		before--;
+	return create && before > first && before[-1].actor == wait->actor && before[-1].end_ns > create->start_ns
+		       ? NULL
+		       : create;
+}
+
+/* A thread of Python that creates another one waits until that one runs: the first one that started since. NODE_NONE:
+ * none. */
 static uint32_t started_before(const struct linker *l, const struct moment *wait)
 {
 	const struct causality *s = l->causes;
 	const struct image *image = s->actors[wait->actor].image;
-	const struct moment *before = wait, *first = l->of[MOMENT_WAIT].items;
-	uint64_t since_ns = s->actors[wait->actor].start_ns;
+	const struct moment *create = wait->is_interpreter || !attribution_is_python_program(image)
+					      ? NULL
+					      : created_before(l, wait);
+	uint64_t until_ns = wait->end_ns;
 	uint32_t found = NODE_NONE;
 
-	if (wait->is_interpreter || !attribution_is_python_program(image))
-		return NODE_NONE;
-	while (before > first && before[-1].actor == wait->actor && before[-1].is_interpreter)
-		before--;
-	if (before > first && before[-1].actor == wait->actor)
-		since_ns = before[-1].end_ns;
 	for (uint32_t i = s->first_of_image[image - s->context->model->images];
-	     i < s->actor_count && s->actors[i].image == image; i++)
-		if (i != wait->actor && s->actors[i].start_ns > since_ns && s->actors[i].start_ns < wait->end_ns) {
-			since_ns = s->actors[i].start_ns;
+	     create && i < s->actor_count && s->actors[i].image == image; i++)
+		if (i != wait->actor && s->actors[i].start_ns > create->start_ns && s->actors[i].start_ns < until_ns) {
+			until_ns = s->actors[i].start_ns;
 			found = i;
 		}
 	return found;
