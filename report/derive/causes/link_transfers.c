@@ -271,8 +271,8 @@ static const struct moment *created_before(const struct linker *l, const struct 
 		       : create;
 }
 
-/* A thread of Python that creates another one waits until that one runs: the first one that started since. NODE_NONE:
- * none. */
+/* A thread of Python that creates another one waits until that one runs: the first one that started since, or hardly
+ * before: when a thread is created is read before the start of the call. NODE_NONE: none. */
 static uint32_t started_before(const struct linker *l, const struct moment *wait)
 {
 	const struct causality *s = l->causes;
@@ -285,7 +285,8 @@ static uint32_t started_before(const struct linker *l, const struct moment *wait
 
 	for (uint32_t i = s->first_of_image[image - s->context->model->images];
 	     create && i < s->actor_count && s->actors[i].image == image; i++)
-		if (i != wait->actor && s->actors[i].start_ns > create->start_ns && s->actors[i].start_ns < until_ns) {
+		if (i != wait->actor && s->actors[i].start_ns + CAUSES_WAIT_NS > create->start_ns &&
+		    s->actors[i].start_ns < until_ns) {
 			until_ns = s->actors[i].start_ns;
 			found = i;
 		}
