@@ -307,18 +307,45 @@ static void interpreter_ended(void)
 	__atomic_store_n(&annotate_is_wanted, true, __ATOMIC_RELEASE);
 }
 
+/* Returns how many bytes of text a byte stands for. A pair has only codes of earlier ones. */
+static size_t unpack(unsigned char code, char *ret)
+{
+	size_t first;
+
+	if (code < 128) {
+		*ret = (char)code;
+		return 1;
+	}
+	first = unpack(annotate_pairs[code - 128][0], ret);
+	return first + unpack(annotate_pairs[code - 128][1], ret + first);
+}
+
+/* The text, of annotate_text_size bytes and a NUL; NULL: no memory. */
+static char *unpack_source(void)
+{
+	char *text = sys_mmap(NULL, annotate_text_size + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t used = 0;
+
+	for (unsigned i = 0; text && i < annotate_packed_size; i++)
+		used += unpack(annotate_packed[i], text + used);
+	return text;
+}
+
 /* An exception that is not ours, from a signal, is passed on. */
 static int run_annotate(void)
 {
 	void *space = make_space(), *code, *result = NULL;
+	char *text = unpack_source();
 	int rc = 0;
 
 	imports = annotate_range_domain("python import");
-	code = space ? python.Py_CompileString(annotate_source, "<pillion>", FILE_INPUT) : NULL;
+	code = space && text ? python.Py_CompileString(text, "<pillion>", FILE_INPUT) : NULL;
+	if (text)
+		sys_munmap(text, annotate_text_size + 1);
 	if (code)
 		result = python.PyEval_EvalCode(code, space, space);
 	if (!result) {
-		rc = python.PyErr_ExceptionMatches(**python.PyExc_Exception) ? 0 : -1;
+		rc = !text || python.PyErr_ExceptionMatches(**python.PyExc_Exception) ? 0 : -1;
 		if (!rc)
 			python.PyErr_Clear();
 		annotate_note("Python is not annotated: annotate.py could not be run in this interpreter");
