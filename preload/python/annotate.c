@@ -395,7 +395,7 @@ void annotate_init(void)
 	const struct options *o = &process_options;
 
 	if (o->pytorch != PYTORCH_NONE || o->python_functions || o->python_calls || o->python_import_time ||
-	    o->jax)
+	    options_have_jax(o))
 		has_ranges = hook_attached() && (process_gate.groups & 1u << TF_GROUP_NVTX) && annotate_range_init();
 	has_lines = hook_attached() && o->lines_of;
 	if (has_lines && lines_init)

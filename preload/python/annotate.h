@@ -25,7 +25,7 @@ static inline void annotate_here(const void *caller)
 		annotate_meet(caller);
 }
 
-/* The text of annotate.py, packed by embed.py: a byte from 128 on stands for a pair of bytes, which
+/* The text of annotate_jax.py and annotate.py, packed by embed.py: a byte from 128 on stands for a pair of bytes, which
  * are likewise. */
 extern const unsigned annotate_text_size, annotate_packed_size;
 extern const unsigned char annotate_pairs[][2], annotate_packed[];

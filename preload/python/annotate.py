@@ -5,7 +5,7 @@
 #   import_begin(name)   import_end()   note(text)   thread_name(text)
 #   operators_end() -> number   operators_begin(number)
 #   torch_offer() -> bool   torch_settle() -> bool   torch_open()   torch_close()
-#   calls_*   python_calls: see annotate_calls.h; jax_*   wants_jax: see annotate_jax.h
+#   calls_*   python_calls: see annotate_calls.h; jax_*   wants_jax: see annotate_jax.h, annotate_jax_live.h
 #   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
 # Everything depends on replacing one function, by which both `import` and importlib load a module. CPython 3.8 and
 # newer. Nothing here may raise into the program, print, import a module that is not built in, or leave a name behind.
@@ -252,105 +252,11 @@ def torch_is_there(torch):
 
 # ---- JAX ----
 
-PHASES = {'/jax/core/compile/jaxpr_trace_duration': 'trace',
-          '/jax/core/compile/jaxpr_to_mlir_module_duration': 'lower',
-          '/jax/core/compile/backend_compile_duration': 'compile'}
-
-
-def watch_phases(dispatch):
-    """All phases are in contexts of this function, whose arguments are the same from 0.4.13 to 0.12."""
-    class Phase:
-        __slots__ = ('inner', 'text')
-
-        def __init__(self, *args, **kwargs):
-            self.inner = log_elapsed_time(*args, **kwargs)
-            values = dict(zip(('fmt', 'fun_name', 'event'), args), **kwargs)
-            name, self.text = values.get('fun_name'), PHASES.get(values.get('event'))
-            if self.text:
-                self.text += ' ' + (name if type(name) is str else '?')
-
-        def __enter__(self):
-            result = self.inner.__enter__()
-            if self.text:
-                jax_begin(self.text)
-            return result
-
-        def __exit__(self, *error):
-            if self.text:
-                jax_end()
-            return self.inner.__exit__(*error)
-
-    log_elapsed_time = dispatch.log_elapsed_time
-    dispatch.log_elapsed_time = Phase
-
-
-def jitted_text(made):
-    """From the function that jax.jit was given, without those that decorate it."""
-    function = made.__wrapped__
-    while type(function) is FUNCTION and '__wrapped__' in function.__dict__:
-        function = function.__dict__['__wrapped__']
-    name = made.__name__.encode('utf-8', 'replace').decode()
-    if type(function) is not FUNCTION:
-        return 'run ' + name
-    return 'run ' + placed(name, function.__code__)
-
-
-def watch_calls(pjit):
-    def _cpp_pjit(*args, **kwargs):
-        made = make(*args, **kwargs)
-        try:
-            kind = type(made)
-            if not jax_count(made, jitted_text(made), kind.__basicsize__, kind.__flags__):
-                note('--jax: this version of JAX or Python has functions whose calls cannot be recorded')
-        except Exception as error:
-            note('--jax: calls of a function are not recorded: ' + type(error).__name__)
-        return made
-
-    make = pjit._cpp_pjit
-    _cpp_pjit.__code__ = _cpp_pjit.__code__.replace(co_filename=make.__code__.co_filename)
-    hide(_cpp_pjit)
-    pjit._cpp_pjit = _cpp_pjit
-
-
-def watch_modules(compiler):
-    """This function returns what is compiled or read from the cache of JAX, also ahead of time and for pmap."""
-    def compile_or_get_cached(*args, **kwargs):
-        executable = make(*args, **kwargs)
-        try:
-            for module in executable.hlo_modules():
-                if not jax_module(module.to_string()):
-                    raise TypeError
-        except Exception as error:
-            if not failed:
-                failed.append(True)
-                note('--jax: operations of XLA without scopes: ' + type(error).__name__)
-        return executable
-
-    failed = []
-    make = compiler.compile_or_get_cached
-    compile_or_get_cached.__code__ = compile_or_get_cached.__code__.replace(co_filename=make.__code__.co_filename)
-    hide(compile_or_get_cached)
-    compiler.compile_or_get_cached = compile_or_get_cached
-
-
-def watch_dispatch(dispatch):
-    watch_phases(dispatch)
-    if 'compile_or_get_cached' in vars(dispatch): # in 0.4.13
-        watch_modules(dispatch)
-
-
-def jax_is_there(module, watch):
-    try:
-        if object.__basicsize__ != 16:
-            return note('--jax: not possible in this interpreter')
-        watch(module)
-    except Exception as error:
-        note('--jax: nothing is recorded of %s: %s' % (module.__name__, type(error).__name__))
-
-
 if wants_jax:
     jax_parts = {'jax._src.compiler': watch_modules, 'jax._src.dispatch': watch_dispatch,
-                 'jax._src.pjit': watch_calls}
+                 'jax._src.monitoring': watch_cache, 'jax._src.pjit': watch_calls}
+    if wants_jax_live:
+        jax_parts['jax._src.xla_bridge'] = watch_buffers
     known += list(jax_parts)
 
 

@@ -3,6 +3,7 @@
 #include "preload/python/annotate_jax.h"
 
 #include "preload/nvtx/nvtx_tool.h"
+#include "preload/python/annotate_jax_live.h"
 #include "preload/python/annotate_jax_module.h"
 #include "preload/python/annotate_range.h"
 #include "preload/python/python_api.h"
@@ -50,6 +51,18 @@ static void *jax_end(void *self, void *unused)
 	return python_none();
 }
 
+/* An instant within a phase, without the stack, which the phase has. */
+static void *jax_mark(void *self, void *text)
+{
+	const char *bytes = python.PyUnicode_AsUTF8(text);
+
+	if (bytes && nvtx_wanted(domain)) {
+		event_instant(TF_PUSH, nvtx_domain_number(domain), nvtx_text(bytes), NULL, 0);
+		event_instant(TF_POP, nvtx_domain_number(domain), 0, NULL, 0);
+	}
+	return python_none();
+}
+
 /* ---- calls ---- */
 
 static void *call_counted(void *function, void *const *arguments, size_t count, void *names)
@@ -64,6 +77,10 @@ static void *call_counted(void *function, void *const *arguments, size_t count, 
 	result = f->call(function, arguments, count, names);
 	if (is_recorded && nvtx_wanted(domain))
 		event_instant(TF_POP, nvtx_domain_number(domain), 0, NULL, 0);
+	if (__builtin_expect(annotate_jax_live_is_on, 0) && result && !annotate_jax_live_look()) {
+		python.Py_DecRef(result);
+		result = NULL;
+	}
 	return result;
 }
 
@@ -136,16 +153,18 @@ static void *jax_module(void *self, void *text)
 static const struct method natives[] = {
 	{"jax_begin", jax_begin, TAKES_ONE, NULL},
 	{"jax_end", jax_end, TAKES_NOTHING, NULL},
+	{"jax_mark", jax_mark, TAKES_ONE, NULL},
 	{"jax_count", jax_count, TAKES_TUPLE, NULL},
 	{"jax_module", jax_module, TAKES_ONE, NULL},
 };
 
 void annotate_jax_offer(void *space)
 {
-	python_set_item(space, "wants_jax", python.Py_BuildValue("i", (int)process_options.jax));
-	if (!process_options.jax)
+	python_set_item(space, "wants_jax", python.Py_BuildValue("i", (int)options_have_jax(&process_options)));
+	if (!options_have_jax(&process_options))
 		return;
 	domain = annotate_range_domain("JAX");
+	annotate_jax_live_offer(space, domain);
 	for (size_t i = 0; i < sizeof(natives) / sizeof(*natives); i++)
 		python_set_item(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
 }

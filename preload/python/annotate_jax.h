@@ -10,8 +10,10 @@
 /* Adds to the namespace of annotate.py:
  *	wants_jax: the option
  *	jax_begin(text), jax_end(): around a phase
+ *	jax_mark(text): an instant within a phase: "cache hit"
  *	jax_count(function, text, basic size and flags of its type) -> bool: from now on its calls are recorded
- *	jax_module(text) -> bool: it is a text, and is recorded; see annotate_jax_module.h */
+ *	jax_module(text) -> bool: it is a text, and is recorded; see annotate_jax_module.h
+ * and what annotate_jax_live.h has */
 void annotate_jax_offer(void *space);
 
 #endif

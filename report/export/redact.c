@@ -160,6 +160,9 @@ static void redact_blob(struct redactor *r, unsigned kind, char *bytes, size_t s
 	case TF_BLOB_HDF5:
 		redact_hdf5(r, bytes, size);
 		break;
+	case TF_BLOB_JAX_EXECUTABLE:
+		redact_after(r, bytes, size, sizeof(struct tf_jax_executable), REDACT_KNOWN);
+		break;
 	case TF_BLOB_DEVICE_SOURCE:
 		redact_after(r, bytes, size, sizeof(struct tf_device_source), REDACT_SECRET);
 		break;
@@ -173,6 +176,7 @@ static void redact_blob(struct redactor *r, unsigned kind, char *bytes, size_t s
 		redact_line_code(r, bytes, size);
 		break;
 	case TF_BLOB_LINES:
+	case TF_BLOB_JAX_LIVE:
 	case TF_BLOB_STACK:
 	case TF_BLOB_CHILD:
 	case TF_BLOB_LAUNCH:

@@ -192,7 +192,7 @@ int python_check(struct run *run)
 {
 	const struct options *o = &run->options;
 	const char *name = o->pytorch != PYTORCH_NONE || run->traces_pytorch ? "pytorch"
-			   : o->jax					     ? "jax"
+			   : options_have_jax(o)			     ? "jax"
 			   : o->python_functions			     ? "python-functions-trace"
 			   : o->python_calls				     ? "python-calls"
 									     : "python-import-time";
@@ -200,7 +200,7 @@ int python_check(struct run *run)
 	if (o->lines_of && lines_check(o->lines_of))
 		return EXIT_USAGE;
 	if (o->pytorch == PYTORCH_NONE && !run->traces_pytorch && !o->python_functions && !o->python_calls &&
-	    !o->python_import_time && !o->jax)
+	    !o->python_import_time && !options_have_jax(o))
 		return 0;
 	if (!(o->trace & TRACE_NVTX)) {
 		say("--%s records NVTX ranges: nvtx is added to --trace", name);

@@ -84,6 +84,7 @@ END
 of_stub 'modules of another kind' \
 	'--jax: a module of XLA has more than 64 MiB of text, or a line of more than 64 KiB: not all of its '\
 'operations have scopes;'\
+'--jax: executables without their memory: AttributeError;'\
 '--jax: nothing is recorded of jax._src.pjit: AttributeError;'\
 '--jax: operations of XLA without scopes: TypeError;'
 pillion -f -o none --jax "$interpreter" -c 'import json' >out 2>err

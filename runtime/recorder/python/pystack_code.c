@@ -191,6 +191,26 @@ void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned cou
 		pystack_write_frames(l, id, frames, count, is_sample);
 }
 
+/* Equal frames have equal ids of code, so the frames themselves are the key. */
+__attribute__((noinline)) uint32_t pystack_intern(const struct pystack_frame *frames, unsigned count)
+{
+	const struct pystack_layout *l = __atomic_load_n(&pystack_python.layout, __ATOMIC_ACQUIRE);
+	struct tf_python_frame out[PYSTACK_FRAMES];
+	bool is_new = false;
+	uint32_t id = 0;
+
+	if (!l || !count || count > PYSTACK_FRAMES)
+		return 0;
+	for (unsigned i = 0; i < count; i += BATCH)
+		pystack_write_ids(l, frames + i, count - i < BATCH ? count - i : BATCH, false, out + i);
+	definition_add(intern_hash(TF_BLOB_PYTHON_STACK, out, count * sizeof(*out)), &id, &is_new);
+	if (is_new) {
+		event_blob(TF_BLOB_STACK, id, NULL, 0);
+		event_blob(TF_BLOB_PYTHON_STACK, id, out, count * sizeof(*out));
+	}
+	return id;
+}
+
 uint64_t pystack_key(const struct pystack_frame *frame)
 {
 	const struct pystack_layout *l = __atomic_load_n(&pystack_python.layout, __ATOMIC_ACQUIRE);

@@ -83,7 +83,7 @@ static __attribute__((cold)) void capture_set_profile(struct options *o)
 	o->pytorch = PYTORCH_NONE;
 	o->python_calls = o->python_functions = NULL;
 	o->jax = o->python_import_time = false;
-	o->osrt_short_sampling = 0;
+	o->osrt_short_sampling = o->jax_live_ms = 0;
 	o->ring_ns = o->ring_bytes = 0;
 }
 

@@ -14,7 +14,7 @@ static inline bool ring_keeps(unsigned blob)
 	       (1ull << TF_BLOB_MODULE | 1ull << TF_BLOB_DOMAIN | 1ull << TF_BLOB_NVTX | 1ull << TF_BLOB_NOTE |
 		1ull << TF_BLOB_DEVICE_NAME | 1ull << TF_BLOB_DEVICE_SOURCE | 1ull << TF_BLOB_DEVICE_FACTS |
 		1ull << TF_BLOB_DEVICE_GAP | 1ull << TF_BLOB_DEVICE_LOST | 1ull << TF_BLOB_DEVICE_CLOCK |
-		1ull << TF_BLOB_XLA_MODULE);
+		1ull << TF_BLOB_XLA_MODULE | 1ull << TF_BLOB_JAX_EXECUTABLE);
 }
 
 /* Writes such a blob, of two parts. False: no room. */

@@ -83,6 +83,7 @@ struct options {
 	const char *python_calls;     /* all, or patterns of modules; NULL: none */
 	const char *lines_of;	      /* names of Python functions, NULL: none */
 	bool jax;
+	uint32_t jax_live_ms; /* 0: live buffers are not asked for */
 	bool python_import_time;
 	uint64_t ring_ns, ring_bytes; /* only the newest part is kept; both 0: all is */
 	const char *output; /* as given; NULL: report# */
@@ -117,6 +118,12 @@ extern const struct option_table options_table;
 static inline bool options_have_ring(const struct options *o)
 {
 	return o->ring_ns || o->ring_bytes;
+}
+
+/* --jax-live needs what --jax records. */
+static inline bool options_have_jax(const struct options *o)
+{
+	return o->jax || o->jax_live_ms;
 }
 
 /* Fills in every default. */

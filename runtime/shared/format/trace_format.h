@@ -42,7 +42,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 14
+#define TF_VERSION_MINOR 15
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -447,6 +447,7 @@ enum tf_blob_kind {
 	TF_BLOB_LINE_CODE = 35,
 	TF_BLOB_LINES = 36, /* struct tf_lines; id = the thread's number. Not a definition: all of them are valid */
 	TF_BLOB_HDF5 = 37, /* the name of a file, NUL, the path of an object in it. From 1.14 on */
+	TF_BLOB_JAX_LIVE = 38, TF_BLOB_JAX_EXECUTABLE = 39, /* see trace_jax.h. From 1.15 on */
 };
 
 struct tf_module {
@@ -547,15 +548,8 @@ struct tf_short_stack {
 	uint32_t function, reserved;
 };
 
-/* ---- operators of PyTorch ---- */
-
-/* While the program uses PyTorch's own profiler on a thread, --pytorch has no ranges of its operators. */
-struct tf_operator_gap {
-	uint64_t ticks; /* of the begin or the end */
-	uint32_t is_end, reserved;
-};
-
 #include "runtime/shared/format/trace_energy.h"
+#include "runtime/shared/format/trace_jax.h"
 #include "runtime/shared/format/trace_lines.h"
 #include "runtime/shared/format/trace_range.h"
 #include "runtime/shared/format/trace_ring.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code objects and frames of Python. Included by trace_format.h. */
+/* Code objects and frames of Python, operators of PyTorch. Included by trace_format.h. */
 #ifndef PILLION_TRACE_PYTHON_H
 #define PILLION_TRACE_PYTHON_H
 
@@ -21,6 +21,12 @@ struct tf_python_frame {
 	/* id of a TF_BLOB_PYTHON_CODE; 0: no frame to show, or without TF_PYTHON_ENTRY: further frames were not read */
 	uint32_t code;
 	uint32_t place; /* offset of the instruction in bytes, | TF_PYTHON_ENTRY */
+};
+
+/* While the program uses PyTorch's own profiler on a thread, --pytorch has no ranges of its operators. */
+struct tf_operator_gap {
+	uint64_t ticks; /* of the begin or the end */
+	uint32_t is_end, reserved;
 };
 
 #endif
