@@ -5,7 +5,8 @@
 #define PILLION_COLUMN_LIST_H
 
 #define COLUMNS_TEXT(X)												       \
-	X(ADVICE, "Advice") X(API_FUNCTION, "API Function") X(API_NAME, "API Name") X(ARRAY_TASK, "Array Task")	       \
+	X(ADVICE, "Advice") X(API_FUNCTION, "API Function") X(API_NAME, "API Name") X(ARRAY, "Array")		       \
+	X(ARRAY_TASK, "Array Task")										       \
 	X(BANDWIDTH_GB_PER_S, "Bandwidth (GB/s)") X(BLOCKXYZ, "BlockXYZ") X(BOUND, "Bound") X(CALL, "Call")	       \
 	X(CAPTURE, "Capture")											       \
 	X(CALLED_FROM, "Called From") X(CATEGORY, "Category") X(CAUSE, "Cause") X(CHECK, "Check")		       \
@@ -56,6 +57,8 @@
 
 #define COLUMNS_COUNT(X)											       \
 	X(ALLOCATIONS, "Allocations") X(AVG_SIZE_BYTES, "Avg Size (bytes)") X(BLOCKS, "Blocks") X(BYTES, "Bytes")      \
+	X(BUFFERS, "Buffers") X(CACHE_HITS, "Cache Hits") X(CACHE_MISSES, "Cache Misses")			       \
+	X(CACHE_WRITES, "Cache Writes") X(DEVICES, "Devices") X(EXECUTABLES, "Executables")		       \
 	X(BYTES_FROM, "Bytes from") X(BY_MEAN, "By Mean") X(BY_NODES, "By Nodes") X(CALLS, "Calls")		       \
 	X(CALLS_FOR_EACH_STACK, "Calls for Each Stack") X(CHANGES, "Changes") X(COLLRECVSIZE, "CollRecvSize")	       \
 	X(COLLSENDSIZE, "CollSendSize") X(COMPILATIONS, "Compilations") X(CONNECTS, "Connects") X(COUNT, "Count")      \
@@ -155,6 +158,8 @@
 	X(WAIT_PERCENT, "Wait (%)")
 
 #define COLUMNS_MB(X)												       \
+	X(ALIASED_MB, "Aliased (MB)") X(ARGUMENTS_MB, "Arguments (MB)") X(CODE_MB, "Code (MB)")			       \
+	X(LIVE_MB, "Live (MB)") X(OUTPUTS_MB, "Outputs (MB)") X(TEMPORARY_MB, "Temporary (MB)")			       \
 	X(ALLOCATED_MB, "Allocated (MB)") X(AVG_MB, "Avg (MB)") X(BUSY_J, "Busy (J)") X(BYTES_MB, "Bytes (MB)")	       \
 	X(CPU_MEM_PEAK_MB, "CPU Mem Peak (MB)") X(CPU_MEM_SELF_MB, "CPU Mem Self (MB)")			       \
 	X(CPU_MEM_TOTAL_MB, "CPU Mem Total (MB)") X(CUDA_MEM_PEAK_MB, "CUDA Mem Peak (MB)")			       \

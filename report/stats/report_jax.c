@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jax_sum: the functions that jax.jit compiled: their compilation against their runs. */
+/* jax_sum: the functions that jax.jit compiled: their compilation against their runs. jax_cache_sum: what JAX's
+ * persistent cache had of them. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -63,4 +64,37 @@ int report_jax_sum(const struct report_context *c, struct table *table, struct e
 	jax_functions_done(&functions);
 	attribution_done(&attribution);
 	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no ranges of JAX: record with --jax");
+}
+
+/* An executable that is not written was compiled too fast to be worth it, is too small, or is another process's. */
+int report_jax_cache_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct jax_functions functions;
+	size_t *order, field = c->by != BY_NOTHING;
+
+	by_column(c, table);
+	table_has(table, COL_CACHE_HITS, COL_CACHE_MISSES, COL_CACHE_WRITES, COL_COMPILATIONS, COL_XLA_NS,
+		  COL_FUNCTION);
+	jax_functions_make(c, &functions);
+	order = jax_functions_order(&functions);
+	for (size_t i = 0; i < functions.count; i++) {
+		const struct jax_function *f = &functions.items[order[i]];
+		const struct aggregate_row *row = &functions.keys.rows[order[i]];
+
+		if (!f->cache_requests && !f->cache_hits && !f->cache_writes)
+			continue;
+		if (field)
+			by_cell(c, table, aggregate_field(row, 0));
+		table_number(table, f->cache_hits);
+		table_number(table, f->cache_requests > f->cache_hits ? f->cache_requests - f->cache_hits : 0);
+		table_number(table, f->cache_writes);
+		table_number(table, f->compilations);
+		table_number(table, f->compile_ns);
+		table_text(table, aggregate_field(row, field));
+	}
+	free(order);
+	jax_functions_done(&functions);
+	return table_rows(table) ? 0
+				 : err_set(err, -ENODATA, "no compilation asked JAX's persistent cache: record with "
+					   "--jax, and set JAX_COMPILATION_CACHE_DIR");
 }

@@ -60,6 +60,10 @@
 	X(pytorch_sum, NULL, "PyTorch Operators", REPORT_BY | REPORT_ATTRIBUTED)                                       \
 	X(pytorch_ops, NULL, "PyTorch Operators by Kernel", REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)          \
 	X(jax_sum, NULL, "JAX Functions: Compilation and Runs", REPORT_DEFAULT | REPORT_BY | REPORT_ATTRIBUTED)        \
+	X(jax_cache_sum, NULL, "JAX Compilation Cache by Function", REPORT_BY)                                         \
+	X(jax_exec_sum, NULL, "JAX Executables and the Memory They Need", 0)                                           \
+	X(jax_live_sum, NULL, "JAX Live Buffers by Line and Shape", 0)                                                 \
+	X(jax_live_trace, NULL, "JAX Live Buffers over Time", 0)                                                       \
 	X(jax_ops_sum, NULL, "JAX Operations (HLO)", REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)                 \
 	X(python_import_sum, NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY)                                \
 	X(line_profile, NULL, "Lines of Python Functions", 0)                                                          \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests jax_sum and jax_ops_sum with captures written here, and the texts that they are made of. */
+/* Tests the reports about JAX with captures written here, and the texts that they are made of. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -40,6 +40,10 @@ Test(jax, texts)
 	reads("JAX", "compile jit", JAX_COMPILE, "jit", "jit");
 	reads("JAX", "compile jit()", JAX_COMPILE, "jit()", "jit()");
 	reads("JAX", "compiles", JAX_NONE, "", "");
+	reads("JAX", "cache request", JAX_REQUEST, "", "");
+	reads("JAX", "cache hit", JAX_HIT, "", "");
+	reads("JAX", "cache write", JAX_WRITE, "", "");
+	reads("JAX", "cache", JAX_NONE, "", "");
 	reads("", "run f (train.py:17)", JAX_NONE, "", "");
 	reads("TSL", "run f (train.py:17)", JAX_NONE, "", "");
 	reads("TSL", "XlaModule:#hlo_module=jit_f,program_id=7#", JAX_MODULE, "f", "jit_f");
@@ -96,6 +100,13 @@ enum {
 	FUSION,
 	COMMAND_BUFFER,
 	BUILD_H,
+	CACHE_REQUEST,
+	CACHE_HIT,
+	CACHE_WRITE,
+	SMALL, /* of live buffers */
+	LARGE,
+	ONE_DEVICE,
+	MORE_DEVICES,
 };
 
 static const char *const texts[] = {
@@ -113,6 +124,13 @@ static const char *const texts[] = {
 	"Thunk:#hlo_op=fusion.1#",
 	"Thunk:#name=command_buffer_1#",
 	"XlaCompile:#module=jit_h,program_id=8#",
+	"cache request",
+	"cache hit",
+	"cache write",
+	"float32[2]",
+	"bfloat16[8,4]",
+	"gpu:0",
+	"gpu:0-3",
 };
 
 static const char *const kernels[] = {NULL, "fusion_1", "loop_add_fusion", "gemm", "other"};
@@ -380,4 +398,125 @@ Test(jax, nothing_to_show)
 	check(job_of_nothing, "jax_sum", -ENODATA, "");
 	check(job_of_nothing, "jax_ops_sum", -ENODATA, "");
 	check(job_on_the_cpu, "jax_ops_sum", -ENODATA, "");
+}
+
+/* ---- JAX's persistent cache ---- */
+
+static void in_cache(struct job *j, uint32_t text, uint64_t at)
+{
+	range(&j->t, OURS, text, at, at);
+}
+
+/* f is a miss and is written, then a hit; g is a miss that is not written; what was asked outside of a compilation
+ * belongs to no function. */
+static void job_of_cache(struct job *j)
+{
+	range(&j->t, OURS, RUN_F, 100, 0);
+	range(&j->t, OURS, COMPILE_F, 110, 0);
+	in_cache(j, CACHE_WRITE, 118);
+	in_cache(j, CACHE_REQUEST, 119);
+	range(&j->t, OURS, COMPILE_F, 0, 120);
+	range(&j->t, OURS, RUN_F, 0, 130);
+	range(&j->t, OURS, COMPILE_F, 200, 0);
+	in_cache(j, CACHE_HIT, 201);
+	in_cache(j, CACHE_REQUEST, 202);
+	range(&j->t, OURS, COMPILE_F, 0, 203);
+	range(&j->t, OURS, COMPILE_G, 300, 0);
+	in_cache(j, CACHE_REQUEST, 301);
+	range(&j->t, OURS, COMPILE_G, 0, 302);
+	in_cache(j, CACHE_REQUEST, 400);
+}
+
+Test(jax, hits_and_misses_of_its_cache)
+{
+	check(job_of_cache, "jax_cache_sum", 0,
+	      "1,1,1,2,13,f (a.py:3)\n"
+	      "0,1,0,1,2,g\n"
+	      "0,1,0,0,0,(not within a compilation)\n");
+	check(job_of_two, "jax_cache_sum", -ENODATA, "");
+}
+
+/* ---- memory ---- */
+
+enum { LOOP = 1, FIRST_STACK = 1, SECOND_STACK, LOST_STACK };
+
+static void look(struct job *j, uint32_t number, uint64_t at, const struct tf_jax_buffers *buffers, size_t count)
+{
+	struct tf_jax_live head = {.ticks = START + at, .number = number};
+	char bytes[1024];
+
+	memcpy(bytes, &head, sizeof(head));
+	if (count)
+		memcpy(bytes + sizeof(head), buffers, count * sizeof(*buffers));
+	writer_blob(&j->t, TF_BLOB_JAX_LIVE, number, bytes, sizeof(head) + count * sizeof(*buffers));
+}
+
+/* Looks in another order than that of time, one of them in two parts; two stacks that have the same line. */
+static void job_of_buffers(struct job *j)
+{
+	static const struct tf_jax_buffers small = {3, 24, SMALL, ONE_DEVICE, FIRST_STACK, 0},
+					   again = {1, 8, SMALL, ONE_DEVICE, SECOND_STACK, 0},
+					   large = {2, 512, LARGE, MORE_DEVICES, LOST_STACK, 0},
+					   unknown = {1, 100, 9999, ONE_DEVICE, 0, 0};
+	const uint32_t code = LOOP;
+
+	writer_python_code(&j->t, LOOP, 7, "/home/a/train.py", "loop");
+	writer_python_stack(&j->t, FIRST_STACK, &code, 1);
+	writer_python_stack(&j->t, SECOND_STACK, (const uint32_t[]){LOOP, LOOP}, 2);
+	look(j, 2, 300, &small, 1);
+	look(j, 2, 300, &again, 1);
+	look(j, 2, 300, &large, 1);
+	look(j, 1, 100, &small, 1);
+	look(j, 4, 500, &unknown, 1);
+	look(j, 5, 600, NULL, 0);
+	look(j, 3, 400, &large, 1);
+	writer_blob(&j->t, TF_BLOB_JAX_LIVE, 6, &(uint64_t){700}, sizeof(uint64_t));
+}
+
+Test(jax, live_buffers_at_each_look)
+{
+	check(job_of_buffers, "jax_live_trace", 0,
+	      "100,7,node1,,3,0.000024\n"
+	      "300,7,node1,,6,0.000544\n"
+	      "400,7,node1,,2,0.000512\n"
+	      "500,7,node1,,1,0.000100\n"
+	      "600,7,node1,,0,0.000000\n");
+	check(job_of_nothing, "jax_live_trace", -ENODATA, "");
+}
+
+Test(jax, live_buffers_by_shape_and_line)
+{
+	check(job_of_buffers, "jax_live_sum", 0,
+	      "7,94.1,0.000512,2,300,0.000000,0.000000,0.000000,0.000512,\"bfloat16[8,4]\",gpu:0-3,?\n"
+	      "7,5.9,0.000032,4,300,0.000024,0.000000,-0.000024,0.000032,float32[2],gpu:0,loop (/home/a/train.py:7)\n"
+	      "7,0.0,0.000000,0,300,0.000000,0.000000,0.000000,0.000100,?,gpu:0,?\n");
+	check(job_of_nothing, "jax_live_sum", -ENODATA, "");
+}
+
+static void executable(struct job *j, uint32_t id, struct tf_jax_executable sizes, const char *name)
+{
+	char bytes[256];
+
+	memcpy(bytes, &sizes, sizeof(sizes));
+	memcpy(bytes + sizeof(sizes), name, strlen(name));
+	writer_blob(&j->t, TF_BLOB_JAX_EXECUTABLE, id, bytes, sizeof(sizes) + strlen(name));
+}
+
+/* Aliased bytes are arguments and outputs; a damaged record may have more of them than there are bytes. */
+static void job_of_executables(struct job *j)
+{
+	executable(j, 1, (struct tf_jax_executable){100, 50, 50, 10, 5, 2, 0}, "jit_f");
+	executable(j, 2, (struct tf_jax_executable){1000, 50, 0, 10, 5, 1, 0}, "jit_f");
+	executable(j, 3, (struct tf_jax_executable){100, 50, 50, 10, 5, 2, 0}, "jit_f");
+	executable(j, 4, (struct tf_jax_executable){1, 1, 9, 1, 1, 1, 0}, "");
+	writer_text(&j->t, TF_BLOB_JAX_EXECUTABLE, 5, "short");
+}
+
+Test(jax, memory_of_executables)
+{
+	check(job_of_executables, "jax_exec_sum", 0,
+	      "0.001065,0.001000,0.000050,0.000000,0.000010,0.000005,1,1,jit_f\n"
+	      "0.000115,0.000100,0.000050,0.000050,0.000010,0.000005,2,2,jit_f\n"
+	      "0.000000,0.000001,0.000001,0.000009,0.000001,0.000001,1,1,\n");
+	check(job_of_nothing, "jax_exec_sum", -ENODATA, "");
 }

@@ -74,6 +74,9 @@ static void add_range(struct jax_scan *g, size_t node)
 	f->compilations += p->kind == JAX_COMPILE || p->kind == JAX_BUILD;
 	if ((p->kind == JAX_COMPILE || p->kind == JAX_BUILD) && ns > f->longest_ns)
 		f->longest_ns = ns;
+	f->cache_requests += p->kind == JAX_REQUEST;
+	f->cache_hits += p->kind == JAX_HIT;
+	f->cache_writes += p->kind == JAX_WRITE;
 	f->calls += p->kind == JAX_RUN;
 	f->call_ns += p->kind == JAX_RUN ? ns : 0;
 	f->modules += p->kind == JAX_MODULE;

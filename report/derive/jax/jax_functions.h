@@ -10,6 +10,8 @@ struct jax_function {
 	/* ns; the phases of another function within a phase are that function's */
 	uint64_t trace_ns, lower_ns, compile_ns;
 	uint64_t compilations, longest_ns; /* longest_ns: of compile_ns */
+	/* of JAX's persistent cache: what it was asked for, had, and was given */
+	uint64_t cache_requests, cache_hits, cache_writes;
 	uint64_t runs, run_ns; /* calls, without what they compiled; without --jax the modules that XLA executed */
 	uint64_t calls, modules, call_ns, module_ns; /* of both kinds */
 	uint64_t kernels, device_ns; /* device_ns: of copies and memsets as well */

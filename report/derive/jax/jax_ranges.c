@@ -169,6 +169,7 @@ static void place(struct placing *p, size_t i)
 	size_t run = is_outermost ? NVTX_NO_PARENT : p->run[n->parent];
 	size_t timed = is_outermost ? NVTX_NO_PARENT : p->timed[n->parent];
 	struct jax_place *at = &r->places[i];
+	static const char outside[] = "(not within a compilation)";
 
 	is_in_phase = timed != NVTX_NO_PARENT && r->places[timed].kind != JAX_RUN;
 	*at = (struct jax_place){.kind = w->kind, .full = w->full, .self = n->end - n->start};
@@ -177,7 +178,11 @@ static void place(struct placing *p, size_t i)
 		at->kind = JAX_NONE;
 	at->is_staged = w->kind == JAX_RUN && is_in_phase;
 	at->module = w->kind == JAX_MODULE ? i : is_outermost ? NVTX_NO_PARENT : r->places[n->parent].module;
-	at->name = w->kind == JAX_OP || !w->kind ? w->name : function_of(p, w, run);
+	if (jax_is_of_cache(w->kind))
+		at->name = timed == NVTX_NO_PARENT ? name_number(r, outside, sizeof(outside) - 1)
+						   : r->places[timed].name;
+	else
+		at->name = w->kind == JAX_OP || !w->kind ? w->name : function_of(p, w, run);
 	is_timed = jax_is_phase(at->kind) || at->kind == JAX_BUILD;
 	if (is_timed && timed != NVTX_NO_PARENT)
 		take_time(r, i, timed);

@@ -6,7 +6,9 @@
 static const struct {
 	const char *word;
 	enum jax_kind kind;
-} ours[] = {{"run ", JAX_RUN}, {"trace ", JAX_TRACE}, {"lower ", JAX_LOWER}, {"compile ", JAX_COMPILE}};
+} ours[] = {{"run ", JAX_RUN},	       {"trace ", JAX_TRACE},	       {"lower ", JAX_LOWER},
+	    {"compile ", JAX_COMPILE}, {"cache request", JAX_REQUEST}, {"cache hit", JAX_HIT},
+	    {"cache write", JAX_WRITE}};
 
 /* The transformations whose name a module's begins with. */
 static const char *const transforms[] = {"jit", "pmap", "pjit", "xmap"};

@@ -2,7 +2,8 @@
 /* The texts of ranges about JAX.
  *
  * Domain "JAX" is ours (preload/python/annotate_jax.h): "run f (train.py:17)", "trace f", "lower jit(f)", "compile
- * jit(f)". Domain "TSL" is XLA's, where it is built for NVIDIA's devices: "XlaModule:#hlo_module=jit_f,program_id=7#",
+ * jit(f)", and within the latter "cache request", "cache hit", "cache write" of JAX's persistent cache. Domain "TSL" is
+ * XLA's, where it is built for NVIDIA's devices: "XlaModule:#hlo_module=jit_f,program_id=7#",
  * "Thunk:#hlo_op=fusion.1#" or "Thunk:#name=fusion.1#", "XlaCompile:#module=jit_f,program_id=7#" and further ones that
  * begin with XlaCompile, as consumers of these texts read them. */
 #ifndef PILLION_JAX_TEXT_H
@@ -15,8 +16,21 @@
 #define JAX_XLA_DOMAIN "TSL"
 
 /* RUN: a call of a jitted function. TRACE, LOWER, COMPILE: of Python to a jaxpr, to StableHLO, to machine code.
- * MODULE: XLA executes a module, OP: one of its operations, BUILD: XLA compiles a module. */
-enum jax_kind { JAX_NONE, JAX_RUN, JAX_TRACE, JAX_LOWER, JAX_COMPILE, JAX_MODULE, JAX_OP, JAX_BUILD };
+ * MODULE: XLA executes a module, OP: one of its operations, BUILD: XLA compiles a module. REQUEST, HIT, WRITE: of the
+ * cache. */
+enum jax_kind {
+	JAX_NONE,
+	JAX_RUN,
+	JAX_TRACE,
+	JAX_LOWER,
+	JAX_COMPILE,
+	JAX_MODULE,
+	JAX_OP,
+	JAX_BUILD,
+	JAX_REQUEST,
+	JAX_HIT,
+	JAX_WRITE
+};
 
 struct jax_text {
 	enum jax_kind kind;
@@ -34,6 +48,11 @@ bool jax_text_field(const char *text, const char *key, const char **ret, size_t 
 
 /* The path of an operation within the function that was compiled: "jit(f)/a/sin" -> "a/sin". Within `path`. */
 const char *jax_text_within(const char *path);
+
+static inline bool jax_is_of_cache(enum jax_kind kind)
+{
+	return kind == JAX_REQUEST || kind == JAX_HIT || kind == JAX_WRITE;
+}
 
 static inline bool jax_is_phase(enum jax_kind kind)
 {
