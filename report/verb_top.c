@@ -161,7 +161,7 @@ static void more_help(struct text *ret)
 		 "Wait (%) is of the thread that uses most CPU time: the time in which it neither ran\n"
 		 "nor waited for a CPU. Read and Written are what system calls moved, also from and to\n"
 		 "pipes, sockets and the page cache. Line is where that thread is. Lines, files,\n"
-		 "kernels and steps are of the last 5 seconds.\n"
+		 "kernels, steps and functions and buffers of JAX are of the last 5 seconds.\n"
 		 "\nOn a terminal the view is renewed each interval: q quits, < and > choose the column\n"
 		 "to sort by, / filters by command or line, the arrows select a process, Enter shows its\n"
 		 "threads, l, f and g the lines, files and kernels of the last seconds, and again the\n"

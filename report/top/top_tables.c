@@ -140,6 +140,18 @@ static void kernels_fill(struct top *l, struct table *t)
 	report_fill(l, "cuda_gpu_kern_sum", t);
 }
 
+/* Compilations and calls of JAX's functions, with --jax. */
+static void jax_fill(struct top *l, struct table *t)
+{
+	report_fill(l, "jax_sum", t);
+}
+
+/* With --jax-live. */
+static void jax_live_fill(struct top *l, struct table *t)
+{
+	report_fill(l, "jax_live_trace", t);
+}
+
 static bool is_live(const struct top *t, const struct image *image)
 {
 	for (size_t i = 0; i < t->count; i++)
@@ -190,4 +202,6 @@ const struct top_table top_tables[TOP_TABLES] = {
 	{"steps", "Steps", steps_fill},
 	{"lines", "Lines", lines_fill},
 	{"files", "Files", files_fill},
+	{"jax", "JAX Functions", jax_fill},
+	{"jax_live", "JAX Live Buffers", jax_live_fill},
 };

@@ -119,6 +119,30 @@ PYTHONPATH=stub pillion -f -o off --jax "$interpreter" use.py >out 2>err
 is "$? $(cat out)" "0 $(cat bare.out)" 'without --jax-live nobody asks'
 like "$(report stats -r jax_live_sum off.pillion 2>&1)" 'was not asked for its live buffers' 'the report says so'
 
+# ---- while it runs ----
+
+cat >loop.py <<'END'
+import os
+import runpy
+sizes = runpy.run_path('use.py', run_name='use')
+sizes['client'].arrays += [sizes['Array']((5, 3), sizes['Sharding']((0,), 1)) for i in range(7)]
+while not os.path.exists('loop.end'):
+    sizes['call']()
+END
+sed -i 's/^main()$/if __name__ == "__main__":\n    main()/' use.py
+PYTHONPATH=stub pillion -f -o loop --jax-live=1 "$interpreter" loop.py >out 2>err &
+launcher=$!
+in_top() { # TABLE COLUMN WANTED: a cell of the last row of the table
+	"$PILLION" top --once --json --interval=100ms loop >top.json 2>top.err && [ "$("$interpreter" -c 'import json, sys
+rows = [row for row in json.load(open("top.json"))["rows"] if row["table"] == sys.argv[1]]
+print(rows[-1][sys.argv[2]])' "$1" "$2")" = "$3" ]
+}
+ok 'top: live buffers of the last seconds' eventually in_top jax_live Buffers 7
+ok 'top: functions of the last seconds' eventually in_top jax Function "<lambda> (use.py:$(sed -n '/lambda x/=' use.py))"
+: >loop.end
+wait $launcher
+is "$? $(cat out)" '0 ' 'top: the program is as without it'
+
 # ---- the real one, on the CPU ----
 
 has_jax() { why='it cannot be imported' && timeout "$patience" "$python" -c 'import jax' 2>err; }
