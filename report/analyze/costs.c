@@ -4,27 +4,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What has a smaller part of the critical path is not named: 1/2000. */
+/* What has in all threads together a smaller part of the run's time is not named: 1/2000. */
 enum { NAMED_PART = 2000 };
 
 struct costs {
 	struct causality *causes; /* NULL: see costs_causes */
 	struct path path;
-	double *work; /* by actor: what it did itself */
+	double *work;  /* by actor: what it did itself */
+	double *total; /* by editable: its time in all actors */
 };
+
+static void add_total(void *context, uint32_t what, double ns)
+{
+	((double *)context)[what] += ns;
+}
 
 static void find_work(struct costs *k)
 {
 	const struct graph *g = &k->causes->graph;
+	const struct editables *all = &k->causes->editables;
+	double *sums = mem_alloc((editables_count(all) + 1) * sizeof(*sums)); /* pools apart, each divided once */
 
 	k->work = mem_alloc((k->causes->actor_count + 1) * sizeof(*k->work));
+	k->total = mem_alloc((all->count + 1) * sizeof(*k->total));
 	for (uint32_t i = 0; i < g->node_count; i++) {
 		const struct node_part *parts;
 		size_t count = g->nodes[i].kind == NODE_WORK ? graph_parts(g, i, &parts) : 0;
 
-		for (size_t p = 0; p < count; p++)
+		for (size_t p = 0; p < count; p++) {
 			k->work[g->nodes[i].actor] += (double)parts[p].ns;
+			sums[parts[p].what] += (double)parts[p].ns;
+		}
 	}
+	for (uint32_t what = 0; what < editables_count(all); what++)
+		if (sums[what] > 0)
+			editable_divide(all, what, sums[what], k->total, add_total);
+	free(sums);
 }
 
 struct costs *costs_new(const struct report_context *c, bool is_replayed)
@@ -46,6 +61,7 @@ void costs_free(struct costs *k)
 	if (k->causes)
 		path_done(&k->path);
 	free(k->work);
+	free(k->total);
 	causes_free(k->causes);
 	free(k);
 }
@@ -66,7 +82,9 @@ static bool is_of_line(struct costs *k, uint32_t what, const char *line, const c
 	return !strcmp(editable_line(&k->causes->editables, what), line);
 }
 
-/* Changes what is on the path, and returns how much the run could be shorter at most. */
+/* Changes the line in all processes, each of which has editables of its own: a repair concerns those that are not on
+ * the path as well, or else the path would only move to the next worker. Returns how much the run could be shorter at
+ * most. */
 static double change_line(struct costs *k, const char *line, const char *function, unsigned int of, struct edit *edit)
 {
 	const struct editables *all = &k->causes->editables;
@@ -75,7 +93,7 @@ static double change_line(struct costs *k, const char *line, const char *functio
 	for (uint32_t i = 0; i < all->count; i++) {
 		unsigned int kind = all->items[i].kind == EDITABLE_CPU ? COST_COMPUTING : COST_CALLS;
 
-		if (!(of & kind) || k->path.by_what[i] < least || !is_of_line(k, i, line, function))
+		if (!(of & kind) || k->total[i] < least || !is_of_line(k, i, line, function))
 			continue;
 		edit_scale(edit, i, kind == COST_COMPUTING ? 0.5 : 0);
 		bound += k->path.by_what[i] * (kind == COST_COMPUTING ? 0.5 : 1);
