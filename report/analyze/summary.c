@@ -479,6 +479,8 @@ static void summary_verb(const struct answer *s, const char *capture, size_t han
 		verb = "where";
 	else if (s->has_events && (s->is_large || has_found(s)))
 		verb = "analyze";
+	else if (s->first.count)
+		verb = "critical"; /* no rule has more to say */
 	if (!capture || !verb)
 		return;
 	buffer_print(out, "%-*s pillion %s ", SUMMARY_LABEL, "next", verb);

@@ -8,8 +8,8 @@
 #include "report/base/text.h"
 #include "report/derive/stacks/frame.h"
 
-/* Widths of texts, and of a caller's line. */
-enum { FINDING_WIDTH = 140, FIRST_WIDTH = 200, LINE_WIDTH = 48 };
+/* Widths of texts, of the words in them (paths, names), and of a caller's line. */
+enum { FINDING_WIDTH = 240, FIRST_WIDTH = 300, NAME_WIDTH = 48, LINE_WIDTH = 48 };
 
 /* ", called from train.py:8" */
 static void summary_called_from(const struct buffer *called_from, struct buffer *out)
@@ -48,7 +48,7 @@ void summary_findings(const struct answer *a, struct buffer *out)
 			continue;
 		fix_first_words(f, &text);
 		buffer_print(out, "%-*s ", SUMMARY_LABEL, "also");
-		text_fit(out, text.data, FINDING_WIDTH);
+		text_fit_sentence(out, buffer_string(&text), NAME_WIDTH, FINDING_WIDTH);
 		summary_called_from(&f->called_from, out);
 		buffer_text(out, "\n");
 		shown++;
@@ -76,7 +76,7 @@ static void summary_first_line(const char *title, const char *text, const struct
 	struct buffer cost = {0};
 
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
-	text_fit(out, text, FIRST_WIDTH);
+	text_fit_sentence(out, text, NAME_WIDTH, FIRST_WIDTH);
 	summary_called_from(&cause->called_from, out);
 	rule_time(&cost, cause->saves.saved_ns);
 	/* What costs no time has a saving only as its rank. */

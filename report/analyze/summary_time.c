@@ -14,7 +14,7 @@
  * one part. Imports are a part of their own from IMPORT_PERCENT on. ROLE_PERCENT: a role that takes less of all time
  * than this is folded. */
 enum { DETAILS = 3, PART_PERCENT = 2, IMPORT_PERCENT = 10, ROLE_PERCENT = 1 };
-enum { PLACE_WIDTH = 48, CAUSES = 3, LABEL_WIDTH = 20, BAR = 20 };
+enum { WORD_WIDTH = 40, PLACE_WIDTH = 100, CAUSES = 3, LABEL_WIDTH = 20, BAR = 20 };
 
 size_t summary_hosts(const struct model *m)
 {
@@ -119,23 +119,24 @@ static void add_place(const struct report_context *c, const struct role_call *ca
 	role_place(c, call, &place);
 	if (place.size) {
 		buffer_text(ret, " ");
-		text_shorten(ret, place.data, PLACE_WIDTH);
+		text_fit_sentence(ret, place.data, WORD_WIDTH, PLACE_WIDTH);
 	}
 	buffer_done(&place);
 }
 
-/* "waits for thread last (nanosleep job.c:12 work) in ", or how much of it is known. */
+/* "waits for thread last (nanosleep job.c:12 work) in ", or how much of it is known. Of a sleep it is not known whether
+ * it was for others: it may be a look at their work from time to time, or a wait for a server. */
 static void add_wait(const struct report_context *c, const struct roles *roles, const struct role *r,
 		     const struct role_call *call, struct buffer *ret)
 {
-	bool has_others = roles->count > 1;
+	bool is_for_others = roles->count > 1 && r->is_main && call->kind != BLOCKED_SLEEP;
 	struct buffer end = {0};
 
 	role_end_words(c, roles, r, call, &end);
 	if (end.size)
 		buffer_print(ret, "waits for %s in ", end.data);
 	else
-		buffer_text(ret, has_others && r->is_main ? "waits for them in " : "waits in ");
+		buffer_text(ret, is_for_others ? "waits for others in " : "waits in ");
 	buffer_done(&end);
 }
 
@@ -147,7 +148,7 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 	struct buffer line = {0};
 	uint64_t others = 0;
 
-	part_add(parts, &count, r->delay_ns, "runnable without a CPU");
+	part_add(parts, &count, r->delay_ns, "waits for a CPU");
 	if (cpu.import_ns * 100 < r->lifetime_ns * IMPORT_PERCENT) {
 		cpu.work_ns += cpu.import_ns;
 		cpu.import_ns = 0;
@@ -156,7 +157,7 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 	role_hot_line(c, r, &line);
 	if (line.size) {
 		buffer_text(&parts[1].words, " ");
-		text_shorten(&parts[1].words, line.data, PLACE_WIDTH);
+		text_fit_sentence(&parts[1].words, line.data, WORD_WIDTH, PLACE_WIDTH);
 	}
 	buffer_done(&line);
 	part_add(parts, &count, cpu.import_ns, "CPU in imports");
@@ -165,7 +166,7 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 		add_place(c, &r->polls.items[0], &parts[count - 1].words);
 	part_add(parts, &count, r->stopped_ns, "stopped");
 	part_add(parts, &count, r->unexplained_ns, "blocked outside of recorded calls");
-	part_add(parts, &count, r->unsure_ns, "runnable, or blocked outside of recorded calls");
+	part_add(parts, &count, r->unsure_ns, "waits for a CPU, or blocked outside of recorded calls");
 	part_add(parts, &count, r->unknown_ns, "not accounted");
 	for (size_t i = 0; i < r->call_count; i++) {
 		const struct role_call *call = &r->calls[i];

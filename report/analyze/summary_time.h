@@ -10,7 +10,7 @@
 /* Width of the word that a line begins with. */
 enum { SUMMARY_LABEL = 10, SUMMARY_PARTS = 3 };
 
-/* A part of a whole, in a line "75 % runnable without a CPU · 8 % CPU job.py:36 decode". */
+/* A part of a whole, in a line "75 % waits for a CPU · 8 % CPU job.py:36 decode". */
 struct time_part {
 	uint64_t ns;
 	struct buffer words;

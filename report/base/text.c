@@ -147,6 +147,26 @@ void text_fit(struct buffer *b, const char *name, size_t width)
 	buffer_done(&safe);
 }
 
+void text_fit_sentence(struct buffer *b, const char *sentence, size_t word, size_t width)
+{
+	struct buffer safe = {0}, words = {0};
+
+	text_escape(&safe, sentence, "");
+	for (const char *at = buffer_string(&safe); *at;) {
+		size_t spaces = strspn(at, " "), length = strcspn(at + spaces, " ");
+		struct buffer one = {0};
+
+		buffer_add(&one, at + spaces, length);
+		buffer_add(&words, at, spaces);
+		text_shorten(&words, buffer_string(&one), word);
+		buffer_done(&one);
+		at += spaces + length;
+	}
+	text_shorten(b, buffer_string(&words), width);
+	buffer_done(&words);
+	buffer_done(&safe);
+}
+
 const char *text_path(const char *path)
 {
 	static char directory[PATH_MAX];

@@ -37,4 +37,8 @@ void text_wrap(struct buffer *b, const char *text, size_t width, size_t indent);
 /* Both, for a name from the program on a line of a terminal; NULL: appends nothing. */
 void text_fit(struct buffer *b, const char *name, size_t width);
 
+/* The same of a sentence: first each word that is longer than `word` columns loses its middle, because such words are
+ * paths and names, and only then, if it is still too long, the sentence. */
+void text_fit_sentence(struct buffer *b, const char *sentence, size_t word, size_t width);
+
 #endif

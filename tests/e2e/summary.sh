@@ -92,9 +92,9 @@ if has_schedstat; then
 	adds_up starve 'four workers on one CPU'
 	first_line "${starved}the 4 workers had a CPU [0-9]+ % of the time and waited for one [4-9]" \
 		'four workers on one CPU: named first'
-	like "$(cat summary)" '^workers +[^ ]+ [0-9.]+ s of 4 processes: .*runnable without a CPU' \
+	like "$(cat summary)" '^workers +[^ ]+ [0-9.]+ s of 4 processes: .*waits for a CPU' \
 		'four workers on one CPU: their line'
-	like "$(cat summary)" '^main .*waits for them in wait' 'four workers on one CPU: main waits for them'
+	like "$(cat summary)" '^main .*waits for others in wait' 'four workers on one CPU: main waits for them'
 else
 	skip 'four workers on one CPU' 'no schedstat'
 fi

@@ -368,5 +368,11 @@ Test(emit, keeps_both_ends_of_a_cut_name)
 	buffer_clear(&b);
 	cr_expect_leq(text_shorten(&b, "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac", 7),
 		      7);
+	buffer_clear(&b);
+	text_fit_sentence(&b, "grows by 40 MB: examples/tutorials/leak.py:12", 11, 80);
+	cr_expect_str_eq(b.data, "grows by 40 MB: examp\xe2\x80\xa6py:12");
+	buffer_clear(&b);
+	text_fit_sentence(&b, "a bc def ghij", 3, 9);
+	cr_expect_str_eq(b.data, "a bc\xe2\x80\xa6 g\xe2\x80\xa6j");
 	buffer_done(&b);
 }
