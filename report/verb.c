@@ -240,7 +240,8 @@ int work_begin_shared(struct work *w, const struct command_line *l, struct share
 
 	*w = (struct work){.line = l};
 	if (!l->capture_count) {
-		say("no CAPTURE given; see pillion %s --help", verb_now->name);
+		say("no CAPTURE given%s; see pillion %s --help",
+		    verb_now->bit & VERB_NEWEST ? ", and none in this directory" : "", verb_now->name);
 		return EXIT_UNUSABLE;
 	}
 	progress_begin("opening", 0);

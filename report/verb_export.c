@@ -24,7 +24,7 @@ static int check_export(const struct command_line *l)
 	else if (l->has_critical_path && split_is_requested(&l->split))
 		say("--critical-path is of the whole run: leave out --split-time and --split-size");
 	else if (!l->capture_count)
-		say("no CAPTURE given; see pillion %s --help", verb_now->name);
+		say("no CAPTURE given, and none in this directory; see pillion %s --help", verb_now->name);
 	else
 		return EXIT_DONE;
 	return EXIT_UNUSABLE;

@@ -35,7 +35,7 @@ static int run_pack(const struct command_line *l)
 
 	if (!l->capture_count || (l->is_replacing && (l->capture_count > 1 || l->output))) {
 		say(l->capture_count ? "--replace takes one capture and no -o"
-				     : "no CAPTURE given; see pillion pack --help");
+				     : "no CAPTURE given, and none in this directory; see pillion pack --help");
 		return EXIT_UNUSABLE;
 	}
 	if (l->is_redacting && l->is_replacing) {

@@ -166,10 +166,13 @@ static int run_whatif(const struct command_line *l)
 		say("cannot tell: nothing was recorded");
 		w.status = EXIT_INCOMPLETE;
 	}
-	work_table(&w, "whatif", "What If", &table);
+	/* After a wrong edit alone, the message is all that there is to read. */
+	if (table.cell_count || !format_is_human(w.emit.format)) {
+		work_table(&w, "whatif", "What If", &table);
+		work_ledger(&w);
+	}
 	causes_free(s);
 	table_done(&table);
-	work_ledger(&w);
 	emit_end(&w.emit);
 	return work_end(&w);
 }

@@ -456,7 +456,8 @@ static int show(const struct command_line *l, const struct where_answers *answer
 		say("the run has ended, and nobody asked before: this is what its processes recorded");
 		worst = EXIT_INCOMPLETE;
 	} else if (p.at.look_count && !answers->asked && !l->quiet) {
-		say("the run has ended; this is the last look into it");
+		say(p.at.count ? "the run has ended; this is the last look into it"
+			       : "the run has ended; no process was left at the last look into it");
 	}
 	write_bodies(&p);
 	if (!p.at.look_count)

@@ -118,7 +118,8 @@ is "$(sed -n 's/^ \*\* .*(\([a-z_]*\)):$/\1/p' out | sort)" "$(tr ' ' '\n' <foun
 	'for people the same findings as in json'
 mkdir none
 (cd none && report analyze) >out 2>err
-is "$? $(cat err)" '2 pillion analyze: no CAPTURE given; see pillion analyze --help' 'no capture'
+is "$? $(cat err)" \
+	'2 pillion analyze: no CAPTURE given, and none in this directory; see pillion analyze --help' 'no capture'
 like "$(report analyze --help)" '^  gpu_idle ' '--help lists the rules'
 LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o told "$trouble" input >out 2>err
 is "$(wc -l <err | awk '{ print ($1 <= 25) }')" 1 'the summary has at most 25 lines'

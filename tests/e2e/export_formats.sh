@@ -204,7 +204,7 @@ refused() { # WANTED OPTION...
 refused 'no type given: use -t TYPE; see pillion export --help' stacks.pillion
 mkdir none
 cd none || exit 99
-refused 'no CAPTURE given; see pillion export --help' -t folded
+refused 'no CAPTURE given, and none in this directory; see pillion export --help' -t folded
 cd ..
 refused "--type takes sqlite|parquetdir|arrow|chrome|perfetto|speedscope|folded|pprof|otlp|pstats|html, not 'svg'" \
 	-t svg stacks.pillion

@@ -93,7 +93,8 @@ is "$? $(cat err)" '2 pillion diff: none.pillion: No such file or directory' 'di
 
 mkdir newest && cd newest || exit 99
 pillion view >out 2>err
-is "$? $(cat err)" '2 pillion view: no CAPTURE given; see pillion view --help' 'view where there is no capture'
+is "$? $(cat err)" '2 pillion view: no CAPTURE given, and none in this directory; see pillion view --help' \
+	'view where there is no capture'
 pillion -o older true 2>err
 pillion -o newer true 2>err
 touch -d '2001-01-01' older.pillion/capture
