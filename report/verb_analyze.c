@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "report/analyze/answer_tables.h"
+#include "report/analyze/summary_findings.h"
+#include "report/derive/stacks/frame.h"
 #include "report/envelope.h"
 #include "report/sarif.h"
 #include "report/verb.h"
@@ -70,6 +72,11 @@ static void show_finding(struct work *w, size_t i, const struct finding *f)
 
 	put_rows(w, i, f, f->rule->title);
 	buffer_text(&text, buffer_string(&f->text));
+	/* The table has the line in a column that a terminal may have no room for. */
+	if (f->line.size) {
+		buffer_text(&text, text.size ? ": " : "");
+		frame_short(f->line.data, &text);
+	}
 	if (f->called_from.size)
 		buffer_print(&text, "%scalled from %s", text.size ? ", " : "", f->called_from.data);
 	buffer_print(&text, ". %s", f->rule->advice);
@@ -132,13 +139,28 @@ static void findings_done(struct findings *f)
 	free(f->order);
 }
 
-/* For people: the findings, what saves most first, then a line of the clean rules and one of the others. */
+/* What the summary names first: it need not be the finding of a rule. */
+static void show_first(struct work *w, const struct fix_first *first)
+{
+	struct buffer text = {0};
+
+	summary_first(first, &text);
+	if (text.size && !w->line->quiet) {
+		text.data[--text.size] = '\0'; /* the end of its line */
+		emit_remark(&w->emit, text.data);
+	}
+	buffer_done(&text);
+}
+
+/* For people: what to fix first, the findings, what saves most first, then a line of the clean rules and one of the
+ * others. */
 static void show_findings(struct work *w)
 {
 	struct findings f;
 	struct buffer clean = {0}, unchecked = {0};
 
 	findings_find(w, &f);
+	show_first(w, &f.answer.first);
 	for (size_t i = 0; i < f.answer.found_count; i++)
 		if (f.answer.found[f.order[i]].verdict == VERDICT_FOUND)
 			show_finding(w, f.order[i], &f.answer.found[f.order[i]]);
