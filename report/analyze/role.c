@@ -96,11 +96,33 @@ static bool is_wait_for_work(enum blocked_kind kind, bool ended)
 	       (kind == BLOCKED_SLEEP && !ended);
 }
 
+/* Whether the program's end found the thread in a sleep. */
+static bool sleeps_at_end(const struct thread_time *t)
+{
+	const struct function *f = NULL;
+	uint64_t start;
+	uint32_t id;
+
+	if (!t->thread->page)
+		return true; /* not known */
+	if (thread_current(t->thread, &id, &start))
+		f = trace_function(t->image->trace, id);
+	return f && blocked_kind_of(f) == BLOCKED_SLEEP;
+}
+
+/* A watchdog that sleeps lives as long as its program, which ends in one of its sleeps; what ends by itself had
+ * something to do. The end of a thread for which its program does not wait may come after the program's last record. */
+static bool has_ended(const struct thread_time *t)
+{
+	if (t->origin == THREAD_MAIN)
+		return t->image->end == TF_END_EXIT;
+	return t->ended || (t->thread && t->image->end == TF_END_EXIT && !sleeps_at_end(t));
+}
+
 static bool is_idle(const struct thread_time *t)
 {
 	uint64_t waits = t->unexplained_ns;
-	/* A watchdog that sleeps lives as long as its program; what ends by itself had something to do. */
-	bool ended = t->origin == THREAD_MAIN ? t->image->end == TF_END_EXIT : t->ended;
+	bool ended = has_ended(t);
 
 	if (!t->cpu_is_known || t->cpu_ns * 100 >= t->lifetime_ns * IDLE_CPU ||
 	    t->blocked_ns * 100 < t->lifetime_ns * IDLE_BLOCKED)
