@@ -17,4 +17,7 @@ done
 for page in "$root"/docs/decisions/*.md; do
 	ok "${page##*/} is listed" grep -q "(../decisions/${page##*/})" "$root/docs/dev/decisions.md"
 done
+ok 'the first ten minutes show the program that they run' diff \
+	<(sed -n '/^```python$/,/^```$/p' "$root/docs/user/first-ten-minutes.md" | sed '1d;$d') \
+	"$root/examples/tutorials/first.py"
 done_testing
