@@ -133,12 +133,14 @@ sed -i 's/^main()$/if __name__ == "__main__":\n    main()/' use.py
 PYTHONPATH=stub pillion -f -o loop --jax-live=1 "$interpreter" loop.py >out 2>err &
 launcher=$!
 in_top() { # TABLE COLUMN WANTED: a cell of the last row of the table
-	"$PILLION" top --once --json --interval=100ms loop >top.json 2>top.err && [ "$("$interpreter" -c 'import json, sys
+	"$PILLION" top --once --json --interval=100ms loop >top.json 2>top.err || return
+	[ "$("$interpreter" -c 'import json, sys
 rows = [row for row in json.load(open("top.json"))["rows"] if row["table"] == sys.argv[1]]
 print(rows[-1][sys.argv[2]])' "$1" "$2")" = "$3" ]
 }
 ok 'top: live buffers of the last seconds' eventually in_top jax_live Buffers 7
-ok 'top: functions of the last seconds' eventually in_top jax Function "<lambda> (use.py:$(sed -n '/lambda x/=' use.py))"
+line=$(sed -n '/lambda x/=' use.py)
+ok 'top: functions of the last seconds' eventually in_top jax Function "<lambda> (use.py:$line)"
 : >loop.end
 wait $launcher
 is "$? $(cat out)" '0 ' 'top: the program is as without it'
