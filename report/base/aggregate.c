@@ -41,9 +41,9 @@ uint32_t aggregate_row(struct aggregate *s, const char *key, size_t size)
 	return row;
 }
 
-const uint64_t *aggregate_recall(const struct aggregate *s, uint64_t a, uint64_t b)
+const uint64_t *aggregate_recall(struct aggregate *s, uint64_t a, uint64_t b)
 {
-	return map_find(&s->cache, a, b);
+	return map_find_again(&s->cache, a, b);
 }
 
 void aggregate_remember(struct aggregate *s, uint64_t a, uint64_t b, uint32_t row)

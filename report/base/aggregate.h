@@ -42,7 +42,7 @@ struct aggregate {
 uint32_t aggregate_row(struct aggregate *s, const char *key, size_t size);
 
 /* The row stored for (a, b). NULL: there is none yet, and the caller stores one with aggregate_remember. */
-const uint64_t *aggregate_recall(const struct aggregate *s, uint64_t a, uint64_t b);
+const uint64_t *aggregate_recall(struct aggregate *s, uint64_t a, uint64_t b);
 void aggregate_remember(struct aggregate *s, uint64_t a, uint64_t b, uint32_t row);
 
 void aggregate_add(struct aggregate *s, uint32_t row, uint64_t value);

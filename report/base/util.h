@@ -65,12 +65,17 @@ struct map_slot {
 struct map {
 	struct map_slot *slots;
 	size_t count, size; /* size: a power of two, or 0 */
+	size_t last;	    /* the slot of the last answer of map_put or map_find_again: it is often asked for again */
 };
 
 /* The address of the value for (a, b), or NULL. Borrowed until the next map_put. */
 uint64_t *map_find(const struct map *m, uint64_t a, uint64_t b);
 
-/* Likewise, created with value 0 if it does not exist; *ret_new (may be NULL) is set to whether it was created. */
+/* Likewise, for what is often asked several times in succession: it remembers the answer, and so is not for maps that
+ * several threads read. */
+uint64_t *map_find_again(struct map *m, uint64_t a, uint64_t b);
+
+/* Like map_find, created with value 0 if it does not exist; *ret_new (may be NULL) is set to whether it was created. */
 uint64_t *map_put(struct map *m, uint64_t a, uint64_t b, bool *ret_new);
 void map_remove(struct map *m, uint64_t a, uint64_t b);
 void map_done(struct map *m);
