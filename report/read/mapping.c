@@ -20,7 +20,7 @@ struct lazy {
 
 /* The ranges that the signal handlers may patch, and the blocks in memory, oldest first. Changed only under the
  * lock, which a handler that interrupts its owner does not take again. */
-enum { LARGE = 4 << 20, MANY = 64 << 20, AROUND = 64 << 10, MISSING_PAGES = 32768 };
+enum { MANY = 64 << 20, AROUND = 64 << 10, MISSING_PAGES = 32768 };
 enum { PLACED_LEAST = 64, PLACED_MOST = 16384 };
 
 static struct region {
@@ -410,7 +410,7 @@ void mapping_drop(const struct mapping *m, uint64_t offset, size_t size)
 
 	/* blocks are dropped by age */
 	if (offset >= m->size || !m->is_mapped || m->lazy || m->is_changed ||
-	    (m->size <= LARGE && __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED) <= MANY))
+	    __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED) <= MANY)
 		return;
 	size = size < m->size - offset ? size : (size_t)(m->size - offset);
 	start = (base + offset) & ~(uintptr_t)(AROUND - 1);
