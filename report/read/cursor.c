@@ -135,7 +135,7 @@ static uint64_t long_duration(const uint64_t *args, const uint64_t *end)
 	return duration;
 }
 
-static void take_event(struct cursor *c, uint64_t slot, struct event *e)
+static inline __attribute__((always_inline)) void take_event(struct cursor *c, uint64_t slot, struct event *e)
 {
 	const uint64_t *args = c->at + 1;
 
@@ -303,8 +303,24 @@ bool cursor_step(struct cursor *c, struct event *e)
 	}
 }
 
+/* Most events are calls, and most readers skip none of them. */
+static bool next_is_plain_call(struct cursor *c, struct event *e)
+{
+	uint64_t slot;
+
+	if (c->at >= c->end || c->call_args || c->shown || c->is_old)
+		return false;
+	slot = __atomic_load_n(c->at, __ATOMIC_ACQUIRE);
+	if (tf_kind(slot) != TF_CALL)
+		return false;
+	take_event(c, slot, e);
+	return true;
+}
+
 bool cursor_next(struct cursor *c, struct event *e)
 {
+	if (next_is_plain_call(c, e))
+		return true;
 	while (cursor_step(c, e))
 		if (e->kind != TF_BLOB)
 			return true;
@@ -377,12 +393,4 @@ bool cursor_next_call(struct cursor *c, struct plain_call *ret)
 		}
 	while (next_chunk(c));
 	return false;
-}
-
-uint64_t event_arg(const struct event *e, enum tf_arg_kind kind)
-{
-	for (uint32_t i = 0; i < e->args_count; i++)
-		if (tf_arg_kind(e->args[i]) == kind)
-			return e->args[i];
-	return 0;
 }

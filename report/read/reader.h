@@ -185,7 +185,13 @@ void cursor_pass_calls(struct cursor *c, struct passed_calls *sums);
 bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to);
 
 /* The ARG slot of this kind; 0: there is none. */
-uint64_t event_arg(const struct event *e, enum tf_arg_kind kind);
+static inline uint64_t event_arg(const struct event *e, enum tf_arg_kind kind)
+{
+	for (uint32_t i = 0; i < e->args_count; i++)
+		if (tf_arg_kind(e->args[i]) == kind)
+			return e->args[i];
+	return 0;
+}
 
 static inline uint64_t event_start(const struct event *e)
 {
