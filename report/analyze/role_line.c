@@ -85,7 +85,8 @@ void roles_find_lines(const struct report_context *c, const struct partition *p,
 		if (roles->role_of[i])
 			*map_put(&f.roles_of, p->threads[i].process, p->threads[i].tid, NULL) =
 				roles->role_of[i] << 1 | roles->only_polls[i];
-	scan_events(&(struct scan){.context = c, .kinds = 1u << TF_SAMPLE, .more = &f}, line_visit);
+	scan_events(&(struct scan){.context = c, .kinds = 1u << TF_SAMPLE,
+				   .call_args = 1u << TF_ARG_STACK, .more = &f}, line_visit);
 	map_done(&f.roles_of);
 	map_done(&f.stacks);
 	free(f.places);

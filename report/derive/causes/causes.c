@@ -41,7 +41,7 @@ struct builder {
 	struct known_answer calls[KNOWN_ANSWERS], pools[KNOWN_ANSWERS];
 	uint32_t actor;
 	const struct image *image;
-	struct thread_piece *pending; /* by start; those inside of others are not in it */
+	struct thread_piece *pending; /* by start; those inside of others are not in it; and room for one more */
 	size_t count;
 	/* what was not added to the graph yet: samples since the end of the last call */
 	struct thread_piece *samples;
@@ -161,12 +161,26 @@ static void push(struct builder *b, const struct thread_piece *p)
 	b->pending[b->count++] = *p;
 }
 
-/* The call contains the pieces from the `first`-th on. What ended by an edge stays; the rest is of the call. */
-static void enclose(struct builder *b, const struct thread_piece *call, size_t first)
+/* Likewise the piece that was written behind the last one, where it need not be copied. */
+static void push_behind(struct builder *b)
 {
+	struct thread_piece p;
+
+	if (b->count < PENDING) {
+		b->count++;
+		return;
+	}
+	p = b->pending[b->count];
+	push(b, &p);
+}
+
+/* The call contains the pieces from the `first`-th on. What ended by an edge stays; the rest is of the call. */
+static void enclose(struct builder *b, const struct thread_piece *behind, size_t first)
+{
+	const struct thread_piece copy = *behind, *call = &copy;
 	struct thread_piece inner[16];
 	size_t count = 0;
-	struct thread_piece part = *call;
+	struct thread_piece part = copy;
 
 	for (size_t i = first; i < b->count && count < sizeof(inner) / sizeof(*inner); i++)
 		if (b->pending[i].has_edge && !b->pending[i].is_sample)
@@ -221,28 +235,29 @@ static void take_call(struct builder *b, const struct event *e)
 {
 	struct causality *s = b->causes;
 	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
-	struct thread_piece p = {.start_ns = causes_ns(s, b->image, event_start(e)),
-			  .end_ns = causes_ns(s, b->image, e->ticks),
-			  .what = call_of(b, e->id, stack)};
+	struct thread_piece *p = &b->pending[b->count];
 	size_t first = b->count;
 
-	if (p.end_ns - p.start_ns >= CAUSES_WAIT_NS)
-		p.is_unseen = is_wait(s->editables.items[p.what].waits);
-	p.has_edge = graph_has_edge(&s->graph, b->actor, p.end_ns);
-	p.of = p.what;
-	while (first && b->pending[first - 1].start_ns >= p.start_ns)
+	*p = (struct thread_piece){.start_ns = causes_ns(s, b->image, event_start(e)),
+				   .end_ns = causes_ns(s, b->image, e->ticks),
+				   .what = call_of(b, e->id, stack)};
+	if (p->end_ns - p->start_ns >= CAUSES_WAIT_NS)
+		p->is_unseen = is_wait(s->editables.items[p->what].waits);
+	p->has_edge = graph_has_edge(&s->graph, b->actor, p->end_ns);
+	p->of = p->what;
+	while (first && b->pending[first - 1].start_ns >= p->start_ns)
 		first--;
-	if (stack || p.has_edge || p.is_unseen)
-		s->editables.items[p.what].calls++;
+	if (stack || p->has_edge || p->is_unseen)
+		s->editables.items[p->what].calls++;
 	else
-		take_short_call(b, &p, e->id, first);
-	if (stack && !p.has_edge && p.end_ns - p.start_ns < SHORT_STACK_NS)
-		editable_stacked_call(&s->editables, b->rest, call_of(b, e->id, 0), p.what);
-	take_file_call(b, e, stack != 0, &p);
+		take_short_call(b, p, e->id, first);
+	if (stack && !p->has_edge && p->end_ns - p->start_ns < SHORT_STACK_NS)
+		editable_stacked_call(&s->editables, b->rest, call_of(b, e->id, 0), p->what);
+	take_file_call(b, e, stack != 0, p);
 	if (first < b->count)
-		enclose(b, &p, first);
+		enclose(b, p, first);
 	else
-		push(b, &p);
+		push_behind(b);
 }
 
 static void take_sample(struct builder *b, const struct event *e)
@@ -331,7 +346,7 @@ static void number_pools(struct causality *s)
 
 static void build(struct causality *s, const struct linker *l)
 {
-	struct builder b = {.causes = s, .pending = mem_resize(NULL, PENDING * sizeof(*b.pending))};
+	struct builder b = {.causes = s, .pending = mem_resize(NULL, (PENDING + 1) * sizeof(*b.pending))};
 
 	for (uint32_t i = 0; i < s->actor_count; i++) {
 		const struct actor *a = &s->actors[i];

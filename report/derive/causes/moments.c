@@ -168,6 +168,8 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 		kind = transfer_kind(r, e, &m);
 	else if (e->args_count)
 		m.value = tf_arg_value(event_arg(e, TF_ARG_VALUE));
+	if (!kind && e->duration < r->wait_ticks)
+		return; /* such as a short write to a file */
 	m.start_ns = causes_ns(r->linker->causes, r->image, event_start(e));
 	m.end_ns = causes_ns(r->linker->causes, r->image, e->ticks);
 	if ((kind == MOMENT_WAIT || kind == MOMENT_WAKE) && e->args_count)

@@ -14,8 +14,11 @@ const char *const by_names[BY_COUNT] = {"", "process", "rank", "host", "thread",
 /* Can the thread have what the scan is for? */
 static bool scan_wants(const struct scan *s, const struct trace_thread *thread)
 {
+	bool only_has_calls = !(thread->kinds & ~(1u << TF_CALL));
+
 	return (!s->args || thread->args & s->args) && (!s->groups || thread->groups & s->groups) &&
-	       (!s->kinds || thread->kinds & s->kinds);
+	       (!s->kinds || thread->kinds & s->kinds) &&
+	       (!s->call_args || thread->args & s->call_args || !only_has_calls);
 }
 
 void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event *))

@@ -183,26 +183,37 @@ void lines_add_row(struct lines_pass *w, struct site *site)
 
 /* ---- events ---- */
 
-static void push_within(struct lines_pass *w, struct within item)
+static void push_within(struct lines_pass *w, uint64_t start, uint64_t total, uint64_t os, uint64_t cuda)
 {
+	struct within *first = &w->within[w->within_first], *item;
+
 	if (w->within_count == WITHIN) {
 		/* Joins the two oldest entries: this matters only for a call that began between them. */
-		w->within[1].start = w->within[0].start;
-		w->within[1].total += w->within[0].total;
-		w->within[1].os += w->within[0].os;
-		w->within[1].cuda += w->within[0].cuda;
-		memmove(w->within, w->within + 1, (WITHIN - 1) * sizeof(*w->within));
+		first[1].start = first->start;
+		first[1].total += first->total;
+		first[1].os += first->os;
+		first[1].cuda += first->cuda;
+		w->within_first++;
 		w->within_count--;
+		first++;
 	}
-	w->within[w->within_count++] = item;
+	if (w->within_first + w->within_count == sizeof(w->within) / sizeof(*w->within)) {
+		memmove(w->within, first, w->within_count * sizeof(*w->within));
+		w->within_first = 0;
+	}
+	item = &w->within[w->within_first + w->within_count++];
+	item->start = start;
+	item->total = total;
+	item->os = os;
+	item->cuda = cuda;
 }
 
 static struct within collect_within(struct lines_pass *w, uint64_t start)
 {
 	struct within sum = {0};
 
-	while (w->within_count && w->within[w->within_count - 1].start >= start) {
-		const struct within *last = &w->within[--w->within_count];
+	while (w->within_count && w->within[w->within_first + w->within_count - 1].start >= start) {
+		const struct within *last = &w->within[w->within_first + --w->within_count];
 
 		sum.total += last->total;
 		sum.os += last->os;
@@ -235,7 +246,7 @@ static void lines_add_sample(struct lines_pass *w, const struct event *e)
 	site->values[is_interpreter ? LINE_PYTHON : LINE_NATIVE] += ns;
 	site->values[LINE_SAMPLES]++;
 	add_total(w, site, e, ns);
-	push_within(w, (struct within){.start = e->ticks, .total = ns});
+	push_within(w, e->ticks, ns, 0, 0);
 }
 
 static void add_memory(uint64_t *line, const struct event *e)
@@ -278,7 +289,7 @@ static void lines_add_call(struct lines_pass *w, const struct event *e)
 	}
 	if (e->args_count)
 		add_memory(line, e);
-	push_within(w, (struct within){start, ns > in.total ? ns : in.total, in.os, in.cuda});
+	push_within(w, start, ns > in.total ? ns : in.total, in.os, in.cuda);
 }
 
 /* A row of --mode=profile. Which calls and samples were within another call is not known: their time counts twice. */

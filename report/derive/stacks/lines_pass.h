@@ -60,8 +60,9 @@ struct lines_pass {
 	uint32_t last_stack;
 	bool has_last;
 	const struct trace_thread *thread; /* the thread to which `within` belongs */
-	struct within within[WITHIN];
-	size_t within_count;
+	/* The latest WITHIN at most, from within_first on; they are moved to the beginning when the end is reached. */
+	struct within within[8 * WITHIN];
+	size_t within_first, within_count;
 	struct backward *backward;	   /* of the image, NULL: it has no operators */
 	struct deferred_call *deferred;
 	size_t deferred_count, deferred_capacity;
