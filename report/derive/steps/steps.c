@@ -49,29 +49,48 @@ static void find_by_calls(const struct report_context *c, const struct image *im
 	}
 }
 
+/* The steps of an image's trace stay with it, because several reports ask for them. */
+struct known_steps {
+	bool is_known;
+	struct step_series series;
+};
+
+static void known_steps_done(void *state)
+{
+	free(((struct known_steps *)state)->series.items);
+}
+
+static const struct step_series *steps_of_image(const struct report_context *c, const struct image *image)
+{
+	static const struct attachment_kind kind = {sizeof(struct known_steps), known_steps_done};
+	struct known_steps *known = attachment_get(&image->trace->attachments, &kind);
+
+	if (known->is_known)
+		return &known->series;
+	known->is_known = true;
+	if (!steps_of_ranges(c, image, &known->series))
+		find_by_calls(c, image, &known->series);
+	if (known->series.count)
+		steps_mark(&known->series);
+	return &known->series;
+}
+
 void steps_find(const struct report_context *c, struct step_list *ret)
 {
 	*ret = (struct step_list){0};
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		const struct image *image = &c->model->images[i];
-		struct step_series series = {0};
+		const struct step_series *series = image->trace ? steps_of_image(c, image) : NULL;
 
-		if (!image->trace)
+		if (!series || !series->count)
 			continue;
-		if (!steps_of_ranges(c, image, &series))
-			find_by_calls(c, image, &series);
-		if (!series.count)
-			continue;
-		steps_mark(&series);
 		ret->items = mem_grow(ret->items, ret->count, &ret->capacity, sizeof(*ret->items));
-		ret->items[ret->count++] = series;
+		ret->items[ret->count++] = *series;
 	}
 }
 
 void steps_done(struct step_list *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		free(l->items[i].items);
 	free(l->items);
 	*l = (struct step_list){0};
 }

@@ -32,7 +32,7 @@ struct step_series {
 	const struct image *image;
 	const struct trace_thread *thread;
 	enum step_source source;
-	struct run_step *items; /* in order of time; a step ends before the next one begins */
+	struct run_step *items; /* in order of time; a step ends before the next one begins. The trace owns them */
 	size_t count, capacity;
 	double coverage; /* the part of the thread's lifetime that they cover */
 };
