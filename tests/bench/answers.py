@@ -10,6 +10,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 
@@ -178,32 +179,48 @@ def loops_of(script, env):
     return loops
 
 
+def empty_calls(place):
+    """The words that run a program with callbacks that do nothing; None: this Python has no sys.monitoring, or no
+    headers."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "emptycalls.c")
+    module = os.path.join(place, "emptycalls.so")
+    include = sysconfig.get_path("include")
+    if not hasattr(sys, "monitoring") or not os.path.exists(os.path.join(include, "Python.h")):
+        return None
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I" + include, "-o", module, source], check=True)
+    return [source[:-1] + "py", place]
+
+
 def python_calls(bench, place):
-    """Programs of pyperformance with each of their calls recorded, and under cProfile, beside bare."""
+    """Programs of pyperformance with each of their calls recorded, with empty callbacks, and under cProfile, beside
+    bare."""
     found = importlib.util.find_spec("pyperformance")
     if not found:
         raise CannotRun(f"calls of Python: {sys.executable} has no pyperformance")
-    ratios, others = {}, {}
+    ratios, others, floors, empty = {}, {}, {}, empty_calls(place)
     for name in PROGRAMS:
         script = os.path.join(os.path.dirname(found.origin), "data-files", "benchmarks", "bm_" + name,
             "run_benchmark.py")
         if not os.path.exists(script):
             continue
         end = ["--worker", "-w0", "-n1", f"-l{loops_of(script, bench.environment)}"]
-        seconds = {"bare": [], "calls": [], "cProfile": []}
+        seconds = {"bare": [], "calls": [], "cProfile": [], "empty": []}
         for _ in range(bench.rounds):
             env, capture = bench.pillion(place, python_calls="all")
             for which, words, more in (("bare", [script], {}), ("calls", [script], env),
-                ("cProfile", ["-m", "cProfile", "-o", os.devnull, script], {})):
+                ("cProfile", ["-m", "cProfile", "-o", os.devnull, script], {}),
+                *([("empty", [*empty, script], {})] if empty else [])):
                 seconds[which].append(measured([sys.executable, *words, *end], {**bench.environment, **more})[1])
             bench.check(capture, 100)
             shutil.rmtree(capture)
         bare, calls, profiled = (statistics.median(seconds[k]) for k in ("bare", "calls", "cProfile"))
         ratios[name], others[name] = calls / bare, profiled / bare
-        bench.row(f"--python-calls=all, {name}", "stated", f"{calls:.2f} s on {bare:.2f}, cProfile {profiled:.2f}",
-            ratios[name])
+        floors[name] = statistics.median(seconds["empty"]) / bare if empty else 1
+        bench.row(f"--python-calls=all, {name}", "stated",
+            f"{calls:.2f} s on {bare:.2f}, empty {floors[name] * bare:.2f}, cProfile {profiled:.2f}", ratios[name])
     if not ratios:
         raise CannotRun("calls of Python: pyperformance has none of the programs")
     bench.row(f"--python-calls=all, median of {len(ratios)} programs", "<= 1.25 x",
-        f"worst {max(ratios.values()):.2f}, cProfile {statistics.median(others.values()):.2f}",
+        f"worst {max(ratios.values()):.2f}, empty callbacks {statistics.median(floors.values()):.2f}, "
+        f"cProfile {statistics.median(others.values()):.2f}",
         statistics.median(ratios.values()), 1.25)
