@@ -121,7 +121,7 @@ uint32_t nvtx_payload(struct nvtx_domain *d, const struct nvtx_payload *payloads
 	struct tf_payloads head = {.domain = d ? d->number : 0};
 	uint32_t id;
 
-	if (!payloads || !count)
+	if (!payloads || !count || process_options.mode == MODE_PROFILE)
 		return 0;
 	nvtx_definitions();
 	o.size = sizeof(head);

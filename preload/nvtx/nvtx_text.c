@@ -4,6 +4,7 @@
 #include "preload/nvtx/nvtx_tool.h"
 
 #include "runtime/recorder/record/names.h"
+#include "runtime/recorder/record/profile_range.h"
 
 enum { STRING_IDS = 1 << 24 };
 
@@ -50,10 +51,16 @@ size_t nvtx_text_length(const char *text)
 	return length;
 }
 
+static uint32_t define_text(const char *text, size_t length)
+{
+	return string_id(__builtin_expect(process_options.mode == MODE_PROFILE, 0)
+				 ? profile_text(text, length)
+				 : event_intern(TF_BLOB_STRING, text, length));
+}
+
 static uint32_t intern_text(const char *text)
 {
-	return text ? string_id(event_intern(TF_BLOB_STRING, text,
-					   nvtx_text_length(text))) : event_intern(TF_BLOB_STRING, "", 0);
+	return define_text(text ? text : "", nvtx_text_length(text));
 }
 
 const char *nvtx_text_narrow(char *ret, const wchar_t *text)
@@ -88,7 +95,7 @@ const char *nvtx_text_narrow(char *ret, const wchar_t *text)
 
 __attribute__((noinline)) uint32_t nvtx_text_intern(const struct nvtx_string *s)
 {
-	return s ? string_id(event_intern(TF_BLOB_STRING, s->text, s->length)) : intern_text(NULL);
+	return s ? define_text(s->text, s->length) : intern_text(NULL);
 }
 
 struct nvtx_string *nvtx_text_string(const char *text, size_t length)

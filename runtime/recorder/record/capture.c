@@ -8,8 +8,10 @@
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 #include "runtime/shared/base/text.h"
+#include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/identity.h"
 #include "runtime/recorder/record/process.h"
+#include "runtime/recorder/record/profile_range.h"
 
 /* Without a launcher, stderr is the only place for a message. */
 static void capture_report(const char *line)
@@ -77,10 +79,10 @@ static __attribute__((cold)) void capture_set_profile(struct options *o)
 {
 	if (o->mode != MODE_PROFILE)
 		return;
-	o->trace &= ~(uint32_t)TRACE_NVTX;
+	event_args_most = -1;
+	event_instead = profile_instant;
 	o->memory = MEMORY_NONE;
 	o->gpu_activity = GPU_ACTIVITY_NONE;
-	o->pytorch = PYTORCH_NONE;
 	o->python_calls = o->python_functions = NULL;
 	o->jax = o->python_import_time = false;
 	o->osrt_short_sampling = o->jax_live_ms = 0;

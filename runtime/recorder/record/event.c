@@ -6,6 +6,9 @@
 #include "runtime/recorder/record/profile_state.h"
 #include "runtime/recorder/record/ring_blob.h"
 
+HOT int event_args_most = 2;
+bool (*event_instead)(uint64_t now, uint64_t first, const uint64_t *args, unsigned count);
+
 /* Allocates `count` slots. *far: one more slot precedes them, for a TIME slot, because the reader could not derive
  * `time` from the event before (time NULL: never). Returns NULL if there is no room; else the caller must call
  * event_taken(). */
@@ -49,6 +52,8 @@ static __attribute__((noinline, cold)) void event_instant_slowly(uint64_t now, u
 {
 	uint64_t slots[1 + EVENT_ARGS];
 
+	if (event_instead && event_instead(now, first, args, count))
+		return;
 	slots[0] = first;
 	for (unsigned i = 0; i < count; i++)
 		slots[1 + i] = args[i];
@@ -59,7 +64,7 @@ void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *ar
 {
 	uint64_t now = clock_now(), first = tf_event(kind, id, now, last);
 
-	if (__builtin_expect(count > 2 || !event_put(&thread_self, now, first, args, count), 0))
+	if (__builtin_expect((int)count > event_args_most || !event_put(&thread_self, now, first, args, count), 0))
 		event_instant_slowly(now, first, args, count);
 }
 

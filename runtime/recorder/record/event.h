@@ -102,6 +102,11 @@ static inline __attribute__((always_inline)) bool event_put(struct thread *t, ui
  * counted as lost. */
 void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, unsigned count);
 
+/* Instants with more arguments are written out of line: with --mode=profile all of them. Then what is done instead,
+ * profile_instant(); NULL: nothing. */
+extern int event_args_most HIDDEN;
+extern bool (*event_instead)(uint64_t now, uint64_t first, const uint64_t *args, unsigned count) HIDDEN;
+
 /* Writes an instant: PUSH, POP, MARK, RANGE_START or RANGE_END; `last` is bits 40..63 of its slot. */
 void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *args, unsigned count);
 

@@ -24,7 +24,7 @@
 /* PROCESS_TRAFFIC: blobs of counters; TRAFFIC_SLOTS: the slots of one. */
 enum { PROCESS_TRAFFIC = 28, TRAFFIC_SLOTS = 1 + TF_TRAFFIC_NUMBERS };
 enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 8192, PROCESS_DESCRIPTORS = 65535, PROCESS_SPARE_STACKS = 4 };
-enum { PROCESS_DIRECTORIES = 256 };
+enum { PROCESS_DIRECTORIES = 256, PROCESS_STEPS = 16 };
 #if defined(__aarch64__)
 #define PROCESS_ALIGN 65536 /* the largest page of the architecture */
 #else
@@ -64,7 +64,7 @@ struct process_state {
 	uint32_t growing;    /* lock of file_end, file_size and the areas */
 	struct record_ring *ring;   /* see ring.h; NULL: all is kept */
 	struct record_profile *profile; /* see profile.h; NULL: events are recorded */
-	uint32_t profile_full;
+	uint32_t profile_full, profile_steps[PROCESS_STEPS]; /* see profile_range.c */
 	uint32_t ring_writing; /* lock of ring_blob.c */
 	/* identifies the set of definitions that ids refer to: the generation, and with --ring the turn above it */
 	uint64_t defined_in;

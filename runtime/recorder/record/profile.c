@@ -3,21 +3,16 @@
 
 #include <string.h>
 
+#include "runtime/recorder/record/blob.h"
 #include "runtime/recorder/record/descriptor.h"
 #include "runtime/recorder/record/file.h"
 #include "runtime/recorder/record/intern_table.h"
+#include "runtime/recorder/record/profile_row.h"
 #include "runtime/recorder/record/profile_state.h"
 #include "runtime/shared/common/sys.h"
 
-/* OWNERS: threads with rows of their own. RESERVE: room of the last chunk that only rows "other" take. */
-enum { CHUNK = 65536, RESERVE = 16384, OWNERS = 64, KEPT_ARGS = 4 };
-
-struct key {
-	uint64_t head; /* the row's first slot */
-	uint64_t args[KEPT_ARGS];
-	unsigned count;
-	uint64_t bytes; /* of this call */
-};
+/* RESERVE: room of the last chunk that only rows "other" take. */
+enum { CHUNK = 65536, RESERVE = 16384 };
 
 /* ---- keys ---- */
 
@@ -26,14 +21,14 @@ static unsigned size_class(uint64_t bytes)
 	return bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
 }
 
-static void key_add(struct key *k, unsigned kind, uint64_t value)
+static void key_add(struct profile_key *k, unsigned kind, uint64_t value)
 {
-	if (k->count < KEPT_ARGS)
+	if (k->count < PROFILE_ARGS)
 		k->args[k->count++] = tf_arg(kind, 0, value);
 }
 
 /* The descriptor that a call has used or made, and its error or its bytes. */
-static void key_add_descriptor(struct key *k, uint64_t value, bool is_closed)
+static void key_add_descriptor(struct profile_key *k, uint64_t value, bool is_closed)
 {
 	int32_t result = (int32_t)(value >> 16);
 	uint32_t fd = value & TF_NO_DESCRIPTOR, file;
@@ -54,7 +49,7 @@ static void key_add_descriptor(struct key *k, uint64_t value, bool is_closed)
 }
 
 /* What distinguishes rows: not the address of a lock, a stream, a timeout or the number of a device operation. */
-static void key_add_args(struct key *k, const uint64_t *args, unsigned count)
+static void key_add_args(struct profile_key *k, const uint64_t *args, unsigned count)
 {
 	bool is_closed = count > 1 && tf_arg_kind(args[1]) == TF_ARG_FILE;
 
@@ -80,7 +75,7 @@ static void key_add_args(struct key *k, const uint64_t *args, unsigned count)
 	}
 }
 
-static uint64_t key_hash(const struct key *k, uint64_t owner)
+static uint64_t key_hash(const struct profile_key *k, uint64_t owner)
 {
 	uint64_t hash = intern_fold(k->head, owner);
 
@@ -91,48 +86,50 @@ static uint64_t key_hash(const struct key *k, uint64_t owner)
 
 /* ---- rows ---- */
 
-/* NULL: there is no room. Under p->writing. */
-static __attribute__((cold)) uint64_t *row_room(struct record_profile *p, unsigned slots, bool is_other)
+/* NULL: there is no room. Under the lock `writing`. */
+static __attribute__((cold)) uint64_t *row_room(struct profile_space *space, unsigned slots, bool is_other)
 {
-	uint64_t needed = slots * TF_SLOT + (is_other ? 0 : RESERVE), size = file_round(CHUNK);
-	uint64_t *at = (uint64_t *)p->next;
+	uint64_t size = file_round(CHUNK), end;
+	uint64_t needed = slots * TF_SLOT + (is_other || space->left >= size ? 0 : RESERVE);
 
-	if (!p->chunk || p->next + needed > (uint64_t)p->chunk + p->chunk->size_bytes) {
+	if (!space->chunk || space->next + needed > (uint64_t)space->chunk + space->chunk->size_bytes) {
 		struct tf_chunk *chunk = NULL;
 
-		if (p->left >= size) {
-			p->left -= size;
+		if (space->left >= size) {
+			space->left -= size;
 			chunk = file_chunk(NULL, TF_CHUNK_SLOTS, (uint32_t)size, 0, 0);
 		}
 		if (chunk) {
 			chunk->tid = process.pid;
 			chunk->base_ticks = UINT64_MAX;
-			p->chunk = chunk;
-			p->next = (uint64_t)(chunk + 1);
+			space->chunk = chunk;
+			space->next = (uint64_t)(chunk + 1);
 			__atomic_store_n(&chunk->magic, TF_CHUNK_MAGIC, __ATOMIC_RELEASE);
-		} else if (!is_other || !p->chunk ||
-			   p->next + slots * TF_SLOT > (uint64_t)p->chunk + p->chunk->size_bytes) {
+		}
+		end = space->chunk ? (uint64_t)space->chunk + space->chunk->size_bytes : 0;
+		if (!chunk && (!is_other || space->next + slots * TF_SLOT > end)) {
+			space->is_full |= !is_other;
 			return NULL;
 		}
-		at = (uint64_t *)p->next;
 	}
-	p->next += slots * TF_SLOT;
-	return at;
+	space->next += slots * TF_SLOT;
+	return (uint64_t *)space->next - slots;
 }
 
 /* Returns the address of the numbers of a new row; NULL: there is no room. */
-static __attribute__((cold)) uint64_t *row_make(struct record_profile *p, const struct key *k, bool is_other)
+static __attribute__((cold)) uint64_t *row_make(struct profile_space *space, const struct profile_key *k, bool is_other)
 {
-	uint64_t *at = row_room(p, 1 + k->count + TF_SUM_NUMBERS, is_other), *numbers;
+	unsigned count = tf_sum_numbers(k->head);
+	uint64_t *at = row_room(space, 1 + k->count + count, is_other), *numbers;
 
 	if (!at)
 		return NULL;
 	numbers = at + 1 + k->count;
 	for (unsigned i = 0; i < k->count; i++)
 		at[1 + i] = k->args[i];
-	for (unsigned i = 0; i < TF_SUM_NUMBERS; i++)
+	for (unsigned i = 0; i < count; i++)
 		numbers[i] = TF_DATA;
-	if (!(tf_sum_flags(k->head) & TF_SUM_IS_SHORT))
+	if (tf_kind(k->head) == TF_RANGES || !(tf_sum_flags(k->head) & TF_SUM_IS_SHORT))
 		numbers[TF_SUM_LEAST] = TF_DATA | ~0ull << 8;
 	__atomic_store_n(at, k->head, __ATOMIC_RELEASE);
 	return numbers;
@@ -149,64 +146,52 @@ static uint64_t *row_find(const struct record_profile *p, uint64_t hash)
 }
 
 /* Finds the row again, because another thread may have made it, or makes it. Signals are deferred. */
-static __attribute__((noinline, cold)) uint64_t *row_add(struct thread *t, const struct key *k, uint64_t hash,
+static __attribute__((noinline, cold)) uint64_t *row_add(struct thread *t, const struct profile_key *k, uint64_t hash,
 							 bool is_other)
 {
 	struct record_profile *p = process.profile;
+	struct profile_space *space = tf_kind(k->head) == TF_RANGES ? &p->ranges : &p->calls;
 	struct thread_guard guard;
 	uint64_t *row;
 
-	if ((sys_is_silent && !p->chunk) || (!is_other && __atomic_load_n(&p->is_full, __ATOMIC_RELAXED)))
+	if ((sys_is_silent && !space->chunk) || (!is_other && __atomic_load_n(&space->is_full, __ATOMIC_RELAXED)))
 		return NULL;
 	thread_guard_enter(t, &guard);
 	sys_lock(&p->writing);
 	row = (uint64_t *)intern_get(&p->rows, hash);
-	if (!row && (is_other || !p->is_full)) {
-		row = row_make(p, k, is_other);
+	if (!row) {
+		row = row_make(space, k, is_other);
 		if (row)
 			intern_set(&p->rows, hash, (uint64_t)row);
-		else
-			__atomic_store_n(&p->is_full, true, __ATOMIC_RELAXED);
 	}
 	sys_unlock(&p->writing);
 	thread_guard_leave(t, &guard);
 	return row;
 }
 
-static uint64_t double_bits(double number)
+uint32_t profile_define(struct thread *t, const char *text, size_t size)
 {
-	uint64_t bits;
+	struct record_profile *p = process.profile;
+	uint64_t key = intern_hash(TF_BLOB_STRING, text, size), *at = NULL;
+	uint32_t id = intern_find(&process.interned, key);
+	struct thread_guard guard;
+	bool is_new;
 
-	memcpy(&bits, &number, sizeof(bits));
-	return (bits & ~(uint64_t)0xff) | TF_DATA;
+	if (id || sys_is_silent || __atomic_load_n(&p->ranges.is_full, __ATOMIC_RELAXED))
+		return id;
+	thread_guard_enter(t, &guard);
+	sys_lock(&p->writing);
+	id = intern_find(&process.interned, key);
+	if (!id)
+		at = row_room(&p->ranges, blob_slots(size), false);
+	if (at && intern_add(&process.interned, key, &id, &is_new))
+		blob_store_apart(at, TF_BLOB_STRING, id, text, size, NULL, 0);
+	sys_unlock(&p->writing);
+	thread_guard_leave(t, &guard);
+	return id;
 }
 
-static double bits_double(uint64_t bits)
-{
-	double number;
-
-	bits &= ~(uint64_t)0xff;
-	memcpy(&number, &bits, sizeof(number));
-	return number;
-}
-
-/* The numbers have their tag in their lowest byte, so comparisons and sums of shifted values are
- * those of the values. */
-static inline __attribute__((always_inline)) void row_count(uint64_t *row, uint64_t value, uint64_t bytes)
-{
-	uint64_t shifted = value << 8 | TF_DATA;
-
-	row[TF_SUM_CALLS] += 1 << 8;
-	row[TF_SUM_TOTAL] += value << 8;
-	row[TF_SUM_BYTES] += bytes << 8;
-	row[TF_SUM_SQUARES] = double_bits(bits_double(row[TF_SUM_SQUARES]) + (double)value * (double)value);
-	if (shifted < row[TF_SUM_LEAST])
-		row[TF_SUM_LEAST] = shifted;
-	if (shifted > row[TF_SUM_MOST])
-		row[TF_SUM_MOST] = shifted;
-}
-
-static __attribute__((noinline, cold)) void row_count_shared(uint64_t *row, uint64_t value, uint64_t bytes)
+void profile_count_shared(uint64_t *row, uint64_t value, uint64_t bytes)
 {
 	uint64_t shifted = value << 8 | TF_DATA, old = row[TF_SUM_SQUARES];
 
@@ -214,7 +199,7 @@ static __attribute__((noinline, cold)) void row_count_shared(uint64_t *row, uint
 	__atomic_fetch_add(&row[TF_SUM_TOTAL], value << 8, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&row[TF_SUM_BYTES], bytes << 8, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(&row[TF_SUM_SQUARES], &old,
-					    double_bits(bits_double(old) + (double)value * (double)value), false,
+					    profile_bits(profile_number(old) + (double)value * (double)value), false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 	old = row[TF_SUM_LEAST];
@@ -227,29 +212,37 @@ static __attribute__((noinline, cold)) void row_count_shared(uint64_t *row, uint
 		;
 }
 
-/* What has no row of its own: such rows are shared. NULL: there is no room for that of the function. */
-static __attribute__((noinline, cold)) uint64_t *row_other(struct thread *t, const struct key *k)
+/* What has no row of its own: such rows are shared, also by domains. NULL: there is no room for that either. */
+static __attribute__((noinline, cold)) uint64_t *row_other(struct thread *t, const struct profile_key *k)
 {
-	const struct key other = {.head = tf_sum(tf_event_id(k->head), TF_SUM_IS_OTHER | tf_sum_flags(k->head), 0)};
-	uint64_t hash = key_hash(&other, OWNERS), *row = row_find(process.profile, hash);
+	uint64_t same = tf_kind(k->head) == TF_RANGES ? 0xff001f : 0xffffff;
+	const struct profile_key other = {.head = (k->head & same) | TF_SUM_IS_OTHER << 16};
+	uint64_t hash = key_hash(&other, PROFILE_OWNERS), *row = row_find(process.profile, hash);
 
 	return row ? row : row_add(t, &other, hash, true);
 }
 
-static __attribute__((noinline)) void profile_add(struct thread *t, const struct key *k, uint64_t value)
+__attribute__((noinline)) uint64_t *profile_row(struct thread *t, const struct profile_key *k, bool *is_shared)
 {
-	unsigned owner = t->number < OWNERS ? t->number : OWNERS;
+	unsigned owner = t->number < PROFILE_OWNERS && !*is_shared ? t->number : PROFILE_OWNERS;
 	uint64_t hash = key_hash(k, owner), *row = row_find(process.profile, hash);
 
 	if (__builtin_expect(!row, 0))
 		row = row_add(t, k, hash, false);
-	if (__builtin_expect(row && owner < OWNERS, 1)) {
-		row_count(row, value, k->bytes);
-		return;
-	}
-	row = row ? row : row_other(t, k);
-	if (row)
-		row_count_shared(row, value, k->bytes);
+	*is_shared = !row || owner == PROFILE_OWNERS;
+	return row ? row : row_other(t, k);
+}
+
+static inline __attribute__((always_inline)) void profile_add(struct thread *t, const struct profile_key *k,
+							       uint64_t value)
+{
+	bool is_shared = false;
+	uint64_t *row = profile_row(t, k, &is_shared);
+
+	if (__builtin_expect(!is_shared, 1))
+		profile_count(row, value, k->bytes);
+	else if (row)
+		profile_count_shared(row, value, k->bytes);
 	else
 		thread_lose(t, 1);
 }
@@ -257,7 +250,7 @@ static __attribute__((noinline)) void profile_add(struct thread *t, const struct
 void profile_call(struct thread *t, unsigned function, uint64_t duration, uint32_t stack, const uint64_t *args,
 		  unsigned count)
 {
-	struct key k = {.count = 0};
+	struct profile_key k = {.count = 0};
 
 	if (stack)
 		key_add(&k, TF_ARG_STACK, stack);
@@ -268,7 +261,7 @@ void profile_call(struct thread *t, unsigned function, uint64_t duration, uint32
 
 void profile_sample(struct thread *t, uint64_t us, uint64_t stack)
 {
-	const struct key k = {.head = tf_sum(0, TF_SUM_IS_SAMPLE, 0), .args = {stack}, .count = stack != 0};
+	const struct profile_key k = {.head = tf_sum(0, TF_SUM_IS_SAMPLE, 0), .args = {stack}, .count = stack != 0};
 
 	profile_add(t, &k, us);
 }
@@ -285,11 +278,11 @@ void profile_short(struct thread *t, unsigned function, int fd, uint16_t state, 
 		   uint64_t **entry)
 {
 	struct record_profile *p = process.profile;
-	struct key k = {.head = tf_sum(function, TF_SUM_IS_SHORT, 0)};
+	struct profile_key k = {.head = tf_sum(function, TF_SUM_IS_SHORT, 0)};
 	uint32_t file = profile_file((unsigned)fd, state);
-	bool is_own = t->number < OWNERS;
+	bool is_own = t->number < PROFILE_OWNERS;
 	/* A descriptor has a row of its own, because the key in the row is that of one. */
-	uint64_t owner = is_own ? t->number | (uint64_t)(unsigned)(fd + 1) << 32 : OWNERS, hash, *row;
+	uint64_t owner = is_own ? t->number | (uint64_t)(unsigned)(fd + 1) << 32 : PROFILE_OWNERS, hash, *row;
 
 	if (file)
 		key_add(&k, TF_ARG_FILE, file);

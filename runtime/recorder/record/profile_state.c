@@ -5,8 +5,9 @@
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
-/* ROWS_MOST: bytes of rows; FILE_MOST: of the trace file with them. GENERATIONS: see descriptor_generation(). */
-enum { FILE_MOST = 2000000, ROWS_MOST = 1 << 20, GENERATIONS = 0x7fff };
+/* CALLS_MOST, RANGES_MOST: bytes of rows; FILE_MOST: of the trace file with them. GENERATIONS: see
+ * descriptor_generation(). */
+enum { FILE_MOST = 2000000, CALLS_MOST = 12 << 16, RANGES_MOST = 4 << 16, GENERATIONS = 0x7fff };
 
 /* A forked child uses that of its parent, emptied. */
 static struct record_profile *mapped;
@@ -39,7 +40,8 @@ void profile_begin(struct tf_header *header)
 			      -1, 0);
 	if (!p)
 		return;
-	p->left = ROWS_MOST;
+	p->calls.left = CALLS_MOST;
+	p->ranges.left = RANGES_MOST;
 	process.profile_full = 0;
 	p->begin_ticks = clock_now();
 	for (uint32_t i = 0; i < process.traffic_count; i++)
@@ -52,7 +54,7 @@ void profile_begin(struct tf_header *header)
 bool profile_refuses(uint64_t size)
 {
 	const struct record_profile *p = process.profile;
-	bool refuses = p && process.file_end + size + p->left > FILE_MOST;
+	bool refuses = p && process.file_end + size + p->calls.left + p->ranges.left > FILE_MOST;
 
 	if (refuses)
 		__atomic_store_n(&process.profile_full, 1, __ATOMIC_RELAXED);

@@ -10,16 +10,39 @@
 #include "runtime/recorder/record/intern_table.h"
 #include "runtime/recorder/record/process.h"
 
-struct record_profile {
-	uint32_t writing; /* lock of the next four */
-	bool is_full;
-	struct tf_chunk *chunk;
+/* A range of NVTX that is open. */
+struct profile_open {
+	uint64_t *row; /* NULL: there was no room for it */
+	uint64_t start, head; /* head: of the row */
+	uint32_t text, tid;
+	bool is_open, is_shared;
+};
+
+/* STARTED: ranges with an id that may be open. UNMATCHED: ends without a begin that are recorded. */
+enum { PROFILE_STARTED = 1024, PROFILE_UNMATCHED = 1000 };
+
+struct profile_started {
+	uint64_t id; /* 0: none. All ones: it begins or ends */
+	struct profile_open open;
+};
+
+/* Where rows are. */
+struct profile_space {
+	struct tf_chunk *chunk; /* the last one */
 	uint64_t next;
-	uint64_t left;		  /* bytes of further chunks of rows; also under process.growing */
+	uint64_t left; /* bytes of further chunks; also under process.growing */
+	bool is_full;
+};
+
+struct record_profile {
+	uint32_t writing; /* lock of the next three */
+	struct profile_space calls, ranges; /* ranges: also their texts */
 	struct intern_table rows; /* key -> address of the numbers of the row */
 	uint64_t begin_ticks;	  /* calls that began before are events */
 	uint64_t early[PROCESS_TRAFFIC];     /* likewise, keys of counters by descriptor */
 	uint64_t files[PROCESS_DESCRIPTORS]; /* descriptor -> generation << 32 | id of its TF_BLOB_DESCRIPTOR */
+	uint32_t unmatched;		     /* see profile_range.c, also for the next one */
+	struct profile_started started[PROFILE_STARTED];
 };
 
 /* When the trace file is created. */

@@ -286,7 +286,7 @@ static bool thread_attach(struct thread *t)
 	*t = (struct thread){.generation = THREAD_OURS,
 			     .writing = t->writing, .memo = t->memo, .has_walked = t->memo,
 			     .area = THREAD_NO_AREA,
-			     .traffic = t->traffic_few, .traffic_many = t->traffic_many,
+			     .traffic = t->traffic_few, .traffic_many = t->traffic_many, .pushes = t->pushes,
 			     .traffic_mask = TRAFFIC_FEW - 1,
 			     .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
 	page = t->number == 0 ? thread_init_main_page() : thread_take_first_chunk(t);
@@ -478,7 +478,6 @@ static bool thread_add_full_page(struct thread *t)
  * function, or adds such a page. */
 static bool thread_make_counters(struct thread *t, unsigned unused)
 {
-	(void)unused;
 	if (thread_page_is_in_image(t->page) && !thread_settle(t))
 		return false;
 	return t->page->counter_count == process_functions->counters || thread_add_full_page(t);
@@ -568,6 +567,9 @@ static void thread_finish(struct thread *t)
 	if (t->traffic_many)
 		sys_munmap(t->traffic_many, TRAFFIC_MANY * sizeof(*t->traffic_many));
 	t->traffic_many = NULL;
+	if (t->pushes)
+		sys_munmap(t->pushes, PROFILE_PUSHES_BYTES);
+	t->pushes = NULL;
 	if (t->more)
 		file_release(&t->more->chunk, t->more->chunk.size_bytes);
 	thread_release_page(t);

@@ -16,7 +16,7 @@
 #include "runtime/shared/format/trace_format.h"
 
 /* Entries of the tables of traffic.h. */
-enum { TRAFFIC_FEW = 16, TRAFFIC_MANY = 512 };
+enum { TRAFFIC_FEW = 16, TRAFFIC_MANY = 512, PROFILE_PUSHES_BYTES = 8192 };
 
 struct thread {
 	/* Fields that each call reads or writes: one cache line. */
@@ -55,6 +55,7 @@ struct thread {
 	uint64_t **traffic, *traffic_few[TRAFFIC_FEW];
 	uint64_t **traffic_many; /* mapped once TRAFFIC_FEW are too few; a forked child keeps it; NULL: none */
 	uint32_t traffic_mask;
+	struct profile_pushes *pushes; /* profile_range.c; a forked child keeps it; NULL: none */
 	uint32_t traffic_turn; /* with --ring: the turn to which they belong */
 };
 

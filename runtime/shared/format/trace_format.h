@@ -190,9 +190,7 @@ static inline uint32_t tf_slots_offset(const struct tf_chunk *chunk)
  *   ALLOCATION   5..15 enum tf_allocator   16..39 time   40..63 KiB of allocations that it represents, 0: itself only
  *                TF_ARG_VALUE: the address   TF_ARG_BYTES: the size   TF_ARG_STACK as above. Host memory, from 1.5 on
  *   RELEASE      16..39 time      TF_ARG_VALUE: the address of a recorded allocation, freed at this time or later
- *   SUM          5..15 function   16..23 enum tf_sum_flag   24..31 class of the size: bytes < 2^class   32..63 0.
- *                Calls of one kind, summed: their common arguments follow, then DATA slots with the numbers of enum
- *                tf_sum_number, each updated in place by one store. It has no time. --mode=profile, from 1.13 on
+ *   SUM RANGES   calls of one kind (from 1.13 on) and ranges of NVTX (from 1.15 on), summed: see trace_sum.h
  *   CONSTRUCT    as CALL: the thread worked in a construct of OpenMP. Its waits are CALLs of the group. From 1.12 on
  *
  * The slots of an event and its ARGs, or of a blob and its DATA, are allocated by one instruction, so they are
@@ -220,6 +218,7 @@ enum tf_kind {
 	TF_CONSTRUCT = 15,
 	TF_TENSOR = 16,
 	TF_SUM = 17,
+	TF_RANGES = 18,
 };
 
 /* TF_TENSOR: a block of PyTorch's allocators, with --memory=torch. Its id is the type of the device as c10::DeviceType
