@@ -231,17 +231,19 @@ static void move_data(uint8_t *slots, size_t pieces, char *bytes, bool is_write)
 /* How many slots a sum has, of which the first one is at `slots`; its arguments and numbers have no texts. */
 static size_t sum_slots(const uint8_t *slots, size_t count)
 {
-	size_t at = 1, numbers = 0;
+	size_t at = 1, numbers = 0, all;
 	uint64_t slot;
 
+	memcpy(&slot, slots, sizeof(slot));
+	all = tf_sum_numbers(slot);
 	for (; at < count; at++) {
 		memcpy(&slot, slots + at * TF_SLOT, sizeof(slot));
 		if (tf_kind(slot) != TF_ARG)
 			break;
 	}
-	while (numbers < TF_SUM_NUMBERS && at + numbers < count && is_data(slots, at + numbers))
+	while (numbers < all && at + numbers < count && is_data(slots, at + numbers))
 		numbers++;
-	return numbers == TF_SUM_NUMBERS ? at + numbers : 1;
+	return numbers == all ? at + numbers : 1;
 }
 
 /* Of a blob or a sum that is incomplete nothing is read, nor of other DATA slots. */
@@ -257,7 +259,7 @@ static void redact_slots(struct redactor *r, uint8_t *slots, size_t count)
 		memcpy(&slot, slots + i * TF_SLOT, sizeof(slot));
 		if (tf_kind(slot) == TF_DATA)
 			move_data(slots + i * TF_SLOT, 1, (char *)zeros, true);
-		if (tf_kind(slot) == TF_SUM)
+		if (tf_kind(slot) == TF_SUM || tf_kind(slot) == TF_RANGES)
 			i += sum_slots(slots + i * TF_SLOT, count - i) - 1;
 		if (tf_kind(slot) != TF_BLOB)
 			continue;

@@ -166,15 +166,15 @@ static bool take_sum(struct cursor *c, uint64_t slot, struct event *e)
 
 	c->at = skip_kind(numbers, c->end, TF_DATA);
 	*e = (struct event){
-		.kind = TF_SUM,
+		.kind = (uint8_t)tf_kind(slot),
 		.id = tf_event_id(slot),
 		.text = tf_sum_flags(slot),
 		.args_count = (uint32_t)(numbers - args),
 		.args = args,
 		.sum = numbers,
 	};
-	c->broken += c->at - numbers < TF_SUM_NUMBERS;
-	return c->at - numbers >= TF_SUM_NUMBERS;
+	c->broken += c->at - numbers < tf_sum_numbers(slot);
+	return c->at - numbers >= tf_sum_numbers(slot);
 }
 
 struct event_sum event_sum(const struct event *e)
@@ -274,6 +274,7 @@ bool cursor_step(struct cursor *c, struct event *e)
 				return true;
 			break;
 		case TF_SUM:
+		case TF_RANGES:
 			if (take_sum(c, slot, e) && !c->shown)
 				return true;
 			break;

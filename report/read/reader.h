@@ -32,6 +32,8 @@ struct trace_thread {
 	uint64_t events, first_ticks, last_ticks, longest_ticks; /* of the longest call */
 	uint64_t unmatched_pushes, unmatched_pops;
 	uint64_t summed, summed_other; /* calls in the sums of --mode=profile; of these, in rows "other" */
+	/* likewise ranges of NVTX; steps in rows "other"; ranges that were open at the end, by start and by push */
+	uint64_t summed_ranges, summed_ranges_other, summed_steps_other, open_starts;
 	uint64_t samples, sampled_us; /* the CPU time that the samples represent */
 	uint64_t stackless_samples;
 	uint32_t kinds,
@@ -95,7 +97,7 @@ struct event {
 	uint64_t ticks;	      /* the end of a call or construct */
 	uint64_t duration;    /* of these, in ticks */
 	const uint64_t *args; /* args_count slots, all TF_ARG */
-	const uint64_t *sum;	 /* of a TF_SUM: slots of the numbers, see event_sum; NULL: incomplete */
+	const uint64_t *sum;	 /* of a TF_SUM or TF_RANGES: slots of the numbers, see event_sum */
 	const uint64_t *payload; /* slot of its complete TF_BLOB_PAYLOAD; NULL: none */
 };
 
@@ -198,7 +200,7 @@ static inline uint64_t event_start(const struct event *e)
 	return e->ticks > e->duration ? e->ticks - e->duration : 0;
 }
 
-/* The numbers of a TF_SUM. */
+/* The numbers of a TF_SUM or TF_RANGES; of the latter, `bytes` is how many have begun. */
 struct event_sum {
 	uint64_t count, total, least, most, bytes;
 	double squares;

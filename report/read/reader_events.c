@@ -146,6 +146,27 @@ static void take_sum(struct thread_part *p, const struct event *e)
 	p->calls.functions[e->id / 64] |= (uint64_t)1 << e->id % 64;
 }
 
+/* Likewise ranges of NVTX. */
+static void take_ranges(struct thread_part *p, const struct event *e)
+{
+	struct trace_thread *facts = &p->facts;
+	struct event_sum sum = event_sum(e);
+	uint64_t open = sum.bytes > sum.count ? sum.bytes - sum.count : 0;
+
+	p->written_bytes += TF_SUM_NUMBERS * TF_SLOT;
+	facts->kinds |= 1u << TF_RANGES;
+	if (e->text & TF_RANGES_IS_STEPS) {
+		facts->summed_steps_other += e->text & TF_RANGES_IS_OTHER ? sum.count : 0;
+		return;
+	}
+	facts->summed_ranges += sum.count;
+	facts->summed_ranges_other += e->text & TF_RANGES_IS_OTHER ? sum.count : 0;
+	if (e->text & TF_RANGES_IS_STARTEND)
+		facts->open_starts += open;
+	else
+		facts->unmatched_pushes += open;
+}
+
 static void take_event(const struct trace *t, struct thread_part *p, const struct event *e)
 {
 	struct trace_thread *facts = &p->facts;
@@ -156,6 +177,10 @@ static void take_event(const struct trace *t, struct thread_part *p, const struc
 	p->has_begun = true;
 	if (e->kind == TF_SUM) {
 		take_sum(p, e);
+		return;
+	}
+	if (e->kind == TF_RANGES) {
+		take_ranges(p, e);
 		return;
 	}
 	begin_facts(facts, event_start(e));
@@ -288,6 +313,11 @@ static void join_facts(struct trace_thread *to, const struct trace_thread *from)
 		to->longest_ticks = from->longest_ticks;
 	to->summed += from->summed;
 	to->summed_other += from->summed_other;
+	to->summed_ranges += from->summed_ranges;
+	to->summed_ranges_other += from->summed_ranges_other;
+	to->summed_steps_other += from->summed_steps_other;
+	to->open_starts += from->open_starts;
+	to->unmatched_pushes += from->unmatched_pushes;
 	to->samples += from->samples;
 	to->sampled_us += from->sampled_us;
 	to->stackless_samples += from->stackless_samples;

@@ -41,6 +41,10 @@ static void thread_facts(const struct usages *usages, const struct image *image,
 	f->counts[LEDGER_RECORDED] += thread->events;
 	f->counts[LEDGER_SUMMED] += thread->summed;
 	f->counts[LEDGER_SUMMED_OTHER] += thread->summed_other;
+	f->counts[LEDGER_SUMMED_RANGES] += thread->summed_ranges;
+	f->counts[LEDGER_SUMMED_RANGES_OTHER] += thread->summed_ranges_other;
+	f->counts[LEDGER_SUMMED_STEPS_OTHER] += thread->summed_steps_other;
+	f->counts[LEDGER_UNMATCHED_START] += thread->open_starts;
 	f->counts[LEDGER_SAMPLES] += thread->samples;
 	f->counts[LEDGER_SAMPLED_US] += thread->sampled_us;
 	f->counts[LEDGER_SAMPLES_WITHOUT_STACK] += thread->stackless_samples;
@@ -188,7 +192,8 @@ static void image_counts(const struct usages *usages, const struct image *image,
 void ledger_add_image(const struct usages *usages, const struct image *image, struct ledger_facts *f)
 {
 	const uint64_t below = f->counts[LEDGER_BELOW], recorded = f->counts[LEDGER_RECORDED],
-		       summed = f->counts[LEDGER_SUMMED], slow_ns = f->slow_ns;
+		       summed = f->counts[LEDGER_SUMMED], ranges = f->counts[LEDGER_SUMMED_RANGES],
+		       slow_ns = f->slow_ns;
 	struct own_counts counts = {0};
 
 	image_counts(usages, image, f);
@@ -198,7 +203,8 @@ void ledger_add_image(const struct usages *usages, const struct image *image, st
 		counts.signals = count_signals(image->trace);
 	}
 	counts.recorded = f->counts[LEDGER_RECORDED] - recorded;
-	counts.summed = f->counts[LEDGER_SUMMED] - summed;
+	/* a range has a begin and an end */
+	counts.summed = f->counts[LEDGER_SUMMED] - summed + 2 * (f->counts[LEDGER_SUMMED_RANGES] - ranges);
 	if (image->via != TF_VIA_OBSERVED)
 		counts.threads = image->trace && image->trace->thread_count ? image->trace->thread_count : 1;
 	counts.slow_ns = slow_within(usages, image, f->slow_ns - slow_ns);

@@ -9,6 +9,11 @@
 	X(SUMMED, 0, "in sums", "calls that --mode=profile added to sums, instead of recording each")		       \
 	X(SUMMED_OTHER, LEDGER_WARNING, "in sums, other",						       \
 	  "of these, calls and samples without a sum for their line and file: there were too many")		       \
+	X(SUMMED_RANGES, 0, "ranges in sums", "NVTX ranges that --mode=profile added to sums")			       \
+	X(SUMMED_RANGES_OTHER, LEDGER_WARNING, "ranges in sums, other",						       \
+	  "of these, ranges without a sum for their text: there were too many texts")				       \
+	X(SUMMED_STEPS_OTHER, LEDGER_WARNING, "steps in sums, other",						       \
+	  "steps of which it is not known whose they are: there were too many texts and threads")		       \
 	X(BELOW, LEDGER_ALWAYS, "below threshold", "calls counted and summed, see osrt_short_sum")		       \
 	X(BELOW_WITHOUT_FILE, LEDGER_WARNING, "below threshold, without a file",				       \
 	  "of these, short reads and writes that are missing in files and sockets")				       \

@@ -5,7 +5,7 @@
 #define PILLION_REPORT_LIST_H
 
 #define REPORTS(X)                                                                                                     \
-	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)                       \
+	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)         \
 	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)         \
 	X(osrt_short_sum, NULL, "OS Runtime Calls Below the Threshold", REPORT_DEFAULT | REPORT_BY | REPORT_SUMS)      \
 	X(osrt_short_line_sum, NULL, "OS Runtime Calls Below the Threshold by Line", REPORT_BY)                        \
@@ -94,14 +94,14 @@
 	X(cuda_graph_node_sum, NULL, "CUDA Graph Nodes", REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)             \
 	X(cuda_mem_peak, NULL, "CUDA Memory at Its Peak (by Call Site)", 0)                                            \
 	X(cuda_mem_leaks, NULL, "CUDA Memory Never Freed (by Call Site)", 0)                                           \
-	X(nvtx_names, NULL, "NVTX Categories, Resources, Schemas and Counters", 0)                                     \
-	X(nvtx_pushpop_sum, "nvtxppsum", "NVTX Push/Pop Range Summary", REPORT_BY | REPORT_SHARED)                     \
+	X(nvtx_names, NULL, "NVTX Categories, Resources, Schemas and Counters", REPORT_SUMS)                           \
+	X(nvtx_pushpop_sum, "nvtxppsum", "NVTX Push/Pop Range Summary", REPORT_BY | REPORT_SHARED | REPORT_SUMS)       \
 	X(nvtx_pushpop_trace, "nvtxpptrace", "NVTX Push/Pop Range Trace", 0)                                           \
 	X(nvtx_gpu_proj_sum, "nvtxgpuprojsum", "NVTX GPU Projection Summary", REPORT_DEVICE | REPORT_ATTRIBUTED)       \
 	X(nvtx_gpu_proj_trace, "nvtxgpuproj", "NVTX GPU Projection Trace", REPORT_DEVICE)                              \
 	X(nvtx_kern_sum, "nvtxkernsum", "NVTX Range Kernel Summary",                                                   \
 	  REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)                                                            \
-	X(nvtx_startend_sum, "nvtxsesum", "NVTX Start/End Range Summary", REPORT_BY | REPORT_SHARED)                   \
+	X(nvtx_startend_sum, "nvtxsesum", "NVTX Start/End Range Summary", REPORT_BY | REPORT_SHARED | REPORT_SUMS)     \
 	X(um_sum, "umsum", "Unified Memory Analysis Summary", REPORT_DEVICE)                                           \
 	X(um_total_sum, "umtotalsum", "Unified Memory Totals Summary", REPORT_DEVICE)                                  \
 	X(um_cpu_page_faults_sum, "umcpupagefaults", "Unified Memory CPU Page Faults Summary", REPORT_DEVICE)          \

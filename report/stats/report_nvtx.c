@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvtx_sum, nvtx_pushpop_sum, nvtx_startend_sum: ranges by their text. */
+/* nvtx_sum, nvtx_pushpop_sum, nvtx_startend_sum: ranges by their text, or the sums of --mode=profile. */
 #include "report/derive/nvtx/nvtx.h"
 #include "report/stats/report.h"
 
@@ -29,6 +29,31 @@ static void nvtx_visit_range(void *context, const struct nvtx_range *r)
 		      clock_map_duration(s->clock, r->end - r->start));
 }
 
+static bool sum_key(struct scan *s, const void *event, struct buffer *fields)
+{
+	const struct event *e = event;
+
+	if (*(const enum style *)s->more == STYLE_BOTH) {
+		buffer_text(fields, e->text & TF_RANGES_IS_STARTEND ? "StartEnd" : "PushPop");
+		buffer_add(fields, "", 1);
+	}
+	if (e->text & TF_RANGES_IS_OTHER)
+		buffer_text(fields, "(other)");
+	else
+		nvtx_sum_name(s->image->trace, e->id, (uint32_t)tf_arg_value(event_arg(e, TF_ARG_VALUE)), fields);
+	return true;
+}
+
+static void nvtx_visit_sum(struct scan *s, const struct event *e)
+{
+	enum style style = e->text & TF_RANGES_IS_STARTEND ? STYLE_STARTEND : STYLE_PUSHPOP;
+	uint64_t what = 1ull << 62 | (uint64_t)(e->text & 0xff) << 48 | (uint64_t)e->id << 32 |
+			tf_arg_value(event_arg(e, TF_ARG_VALUE));
+
+	if (e->kind == TF_RANGES && !(e->text & TF_RANGES_IS_STEPS) && *(const enum style *)s->more & style)
+		scan_add_call(s, e, what, sum_key, e);
+}
+
 static void nvtx_pass(struct scan *s)
 {
 	const struct model *m = s->context->model;
@@ -39,6 +64,8 @@ static void nvtx_pass(struct scan *s)
 			continue;
 		s->clock = &m->machines[s->image->machine].clock;
 		nvtx_ranges(s->image, NULL, s, nvtx_visit_range);
+		s->kinds = 1u << TF_RANGES;
+		scan_image(s, nvtx_visit_sum);
 	}
 }
 

@@ -275,7 +275,7 @@ void scan_add_to(struct scan *s, const struct event *e, uint32_t row)
 	struct event_sum sum;
 	double ns_per_tick;
 
-	if (e->kind != TF_SUM) {
+	if (e->kind != TF_SUM && e->kind != TF_RANGES) {
 		aggregate_add(s->aggregate, row, clock_map_duration(s->clock, e->duration));
 		return;
 	}
