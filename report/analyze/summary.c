@@ -22,6 +22,7 @@
 #include "report/analyze/summary_jax.h"
 #include "report/analyze/summary_memory.h"
 #include "report/analyze/summary_next.h"
+#include "report/analyze/summary_profile.h"
 #include "report/analyze/summary_ranks.h"
 #include "report/analyze/summary_time.h"
 
@@ -427,22 +428,10 @@ static void sections_of_profile(const struct report_context *c, struct section *
 	section_of_report(c, &sections[FILES], "files", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_PATH, file_paths_sum);
 	section_of_report(c, &sections[OS], "OS calls, of all threads", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME,
 			  report_osrt_sum);
-	section_of_report(c, &sections[RANGES], "MPI calls", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME,
+	section_of_report(c, &sections[OPERATORS], "MPI calls", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME,
 			  report_mpi_sum);
-}
-
-/* What there is instead of events. */
-static void summary_profile(struct buffer *ret)
-{
-	const char *separator = "";
-
-	buffer_print(ret, "%-*s sums, no events; stats -r ", SUMMARY_LABEL, "profile");
-	for (size_t i = 0; i < report_count; i++)
-		if (report_list[i].flags & REPORT_SUMS && !(report_list[i].flags & REPORT_HIDDEN)) {
-			buffer_print(ret, "%s%s", separator, report_list[i].name);
-			separator = ", ";
-		}
-	buffer_text(ret, "\n");
+	section_of_report(c, &sections[RANGES], "NVTX ranges", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_RANGE,
+			  report_nvtx_sum);
 }
 
 static void summary_sections(const struct answer *s, size_t width, size_t room, struct buffer *out)
@@ -547,7 +536,7 @@ void summary_text(const struct report_context *context, const char *capture, siz
 	where_place_done(&place);
 	summary_died(&s.rules, &died, &head);
 	if (!s.has_events)
-		summary_profile(&head);
+		summary_profile(c, &head);
 	else if (!is_short)
 		summary_time(&s, &head);
 	range_never_seen(c->model, &head);

@@ -79,6 +79,7 @@
 	X(mem_leaks, NULL, "Host Memory That Grows from Step to Step (by Line)", 0)                                    \
 	X(time_sum, NULL, "Time of Threads: CPU, Runnable, Blocked", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)       \
 	X(steps, NULL, "Steps of the Main Loop", 0)                                                                    \
+	X(steps_sum, NULL, "Steps of the Main Loop, Summed", REPORT_SUMS)                                              \
 	X(processes, NULL, "Processes", REPORT_DEFAULT | REPORT_SUMS)                                                  \
 	X(jobs, NULL, "Batch Jobs", REPORT_SUMS)                                                                       \
 	X(ledger, NULL, "Ledger", REPORT_DEFAULT | REPORT_SUMS)                                                        \

@@ -122,6 +122,80 @@ is "$(of_samples sample_line_sum Samples)" "$(of_samples lines Samples)" 'sample
 is "$(of_samples sample_sum 'Self Time (ns)')" "$(of_samples sample_line_sum 'Self Time (ns)')" 'sample_sum: their time'
 like "$(report stats -q -r sample_python_sum -f csv busy.pillion)" ',spin,.*busy\.py' 'sample_python_sum: the function'
 
+# ---- ranges of NVTX, and steps ----
+names() { # NAME REPORT: style and number of the ranges with each text, with an asterisk for each number of a step
+	cells "$1" nvtx_sum . Style Range Instances | sed 's/step [0-9][0-9]*/step */' |
+		awk -F, '{ n[$1 "," $2] += $3 } END { for (i in n) print i "," n[i] }' | LC_ALL=C sort
+}
+of_names() { # TIMES THREADS: what names() must print after so many rounds
+	printf '%s\n' "PushPop,Optimizer.step#SGD.step,$1" "PushPop,aten::mm,$1" "PushPop,crossing,$1" \
+		"PushPop,parts:part,$(($1 * 2))" "PushPop,step *,$1" "StartEnd,handed over,$2" "StartEnd,started,$1"
+}
+steps() { # NAME: source and number of the steps of each process
+	cells "$1" steps_sum . Source Steps
+}
+"$targets/nvtx_sums" 1 1
+if [ $? = 77 ]; then
+	skip 'ranges' "built without NVTX's headers"
+else
+	record ranges "$targets/nvtx_sums" 1 50
+	ok 'the same ranges with --mode=trace' pillion -o events "$targets/nvtx_sums" 1 50
+	is "$(names ranges)" "$(of_names 50 1)" 'ranges: their numbers are those of the program'
+	is "$(names ranges)" "$(names events)" 'and those of --mode=trace'
+	is "$(cells ranges nvtx_pushpop_sum . Instances | total)" 300 'nvtx_pushpop_sum'
+	is "$(cells ranges nvtx_startend_sum . Instances | total)" 51 'nvtx_startend_sum'
+	is "$(cells ranges nvtx_names . Domain Kind Name)" 'parts,category,kind of part' 'nvtx_names'
+	is "$(count_of ranges unmatched)" 0 'each range has a begin and an end'
+	is "$(($(count_of ranges ',recorded,') < 100))" 1 'no range is an event'
+	is "$(steps ranges)" 'NVTX ranges,50' 'steps: their number'
+	is "$(steps ranges)" "$(steps events)" 'and that of --mode=trace'
+	times='Total Time (ns),Avg (ns),Min (ns),Max (ns),StdDev (ns)'
+	IFS=, read -ra times <<<"$times"
+	is "$(cells ranges steps_sum . "${times[@]}")" "$(cells ranges nvtx_sum ',step' "${times[@]}")" \
+		'their times are those of the ranges'
+	[ "$(cells ranges steps_sum . 'Total Time (ns)')" -ge "$(cells ranges osrt_sum usleep 'Total Time (ns)')" ]
+	is "$?" 0 'which contain the sleeps of the same run'
+	for name in ranges events; do
+		cells $name steps_sum . 'Min (ns)' 'Med (ns)' 'Max (ns)' |
+			awk -F, '{ print (1000000 < $1 && $1 <= $2 && $2 <= $3) }' >order
+		is "$(cat order)" 1 "the median of $name is between least and most"
+	done
+	like "$(report stats --summary ranges.pillion)" 'steps +50 of [0-9.]+ m?s on average, from ' \
+		'the summary has the steps'
+	like "$(report stats -r steps_sum all.pillion 2>&1)" 'in profile mode loops of calls are not found' \
+		'steps_sum without ranges says what is missing'
+
+	record many "$targets/nvtx_sums" 100 20
+	is "$? $(names many)" "0 $(of_names 2000 100)" '100 threads: their ranges'
+	is "$(steps many)" 'NVTX ranges,20' '100 threads: steps are those of one'
+	is "$(count_of many ' other,')" 0 '100 threads: all ranges and steps have sums'
+	record children "$targets/nvtx_sums" 2 20 fork
+	is "$? $(names children | grep -v over)" "0 $(of_names 80 4 | grep -v over)" \
+		'fork: the ranges of both processes'
+	is "$(names children | grep fork)" 'PushPop,over a fork,1' 'fork: the pop of the child is none of the parent'
+	is "$(count_of children 'unmatched pop')" 1 'fork: but counted'
+	record again "$targets/nvtx_sums" 2 20 exec
+	is "$? $(names again)" "0 $(of_names 80 4)" 'exec: the ranges of both images'
+	is "$(count_of again 'unmatched push')" 1 'exec: the open one is counted'
+	record dead "$targets/nvtx_sums" 2 20 kill
+	is "$? $(names dead)" "137 $(of_names 40 2)" 'SIGKILL: the ranges that have ended'
+	is "$(count_of dead 'unmatched push') $(count_of dead 'unmatched start')" '1 1' 'SIGKILL: those that were open'
+	record texts "$targets/nvtx_sums" 1 20 names
+	is "$(cells texts nvtx_sum 'name|other' Instances | total)" 20000 'many texts: each range is counted'
+	is "$(cells texts nvtx_sum other Instances)" "$(count_of texts 'ranges in sums, other')" \
+		'many texts: the ledger has what is in no sum of its own'
+	is "$(cells texts nvtx_sum other Instances | awk '{ print ($1 > 0 && $1 < 20000) }')" 1 \
+		'many texts: a part of them'
+	is "$(steps texts)" 'NVTX ranges,20' 'many texts: steps have their sum'
+	is "$(($(size texts) <= 2000000))" 1 'many texts: the trace file is within its bound'
+	if report pack -q -o packed.pillpack --redact ranges.pillion 2>err; then
+		is "$(report stats -q -r steps_sum -f csv packed.pillpack | cut -d, -f 4-)" \
+			"$(report stats -q -r steps_sum -f csv ranges.pillion | cut -d, -f 4-)" 'packed: the same steps'
+	else
+		grep -q 'no zstd' err && skip 'packed: the same steps' 'built without zstd'
+	fi
+fi
+
 # ---- what there is not ----
 report stats -q -r steps all.pillion >out 2>err
 is "$? $(cat out err)" '1 pillion stats: steps: not recorded in profile mode' 'a report that needs events'

@@ -2,6 +2,7 @@
 /* Steps by the ranges of a trace. */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "report/derive/steps/steps.h"
 #include "trace_writer.h"
@@ -83,4 +84,121 @@ Test(steps, other_operators_are_no_steps)
 	}
 	find_steps();
 	cr_expect_eq(steps.count, 0);
+}
+
+/* ---- sums of --mode=profile ---- */
+
+static struct step_sums sums;
+
+/* A row of ranges; with TF_RANGES_IS_STEPS also the classes of their lengths. */
+static void add_row(const char *text, unsigned flags, const uint64_t *lengths, size_t count, uint64_t overlaps)
+{
+	uint64_t numbers[TF_STEPS_NUMBERS] = {0}, slot = tf_ranges(0, flags, 10), bits;
+	double squares = 0;
+
+	writer_text(&thread, TF_BLOB_STRING, ++texts, text);
+	numbers[TF_SUM_CALLS] = count;
+	numbers[TF_SUM_LEAST] = ~0ull >> 8;
+	for (size_t i = 0; i < count; i++) {
+		numbers[TF_SUM_TOTAL] += lengths[i];
+		if (lengths[i] < numbers[TF_SUM_LEAST])
+			numbers[TF_SUM_LEAST] = lengths[i];
+		if (lengths[i] > numbers[TF_SUM_MOST])
+			numbers[TF_SUM_MOST] = lengths[i];
+		numbers[TF_STEPS_CLASSES + tf_steps_class(lengths[i])]++;
+		squares += (double)lengths[i] * (double)lengths[i];
+	}
+	memcpy(&bits, &squares, sizeof(bits));
+	numbers[TF_SUM_SQUARES] = bits >> 8;
+	numbers[TF_STEPS_OVERLAPS] = overlaps;
+	writer_slot(&thread, slot);
+	writer_slot(&thread, tf_arg(TF_ARG_VALUE, 0, texts));
+	for (unsigned i = 0; i < tf_sum_numbers(slot); i++)
+		writer_slot(&thread, TF_DATA | numbers[i] << 8);
+}
+
+static void add_steps(const char *text, uint64_t overlaps)
+{
+	const uint64_t lengths[] = {10 * MS, 11 * MS, 11 * MS, 11 * MS, 40 * MS};
+
+	add_row(text, TF_RANGES_IS_STEPS, lengths, 5, overlaps);
+}
+
+static void find_sums(void)
+{
+	w.header.mode = TF_MODE_PROFILE;
+	find_steps();
+	steps_sum(&context, &sums);
+}
+
+Test(steps, a_class_has_the_lengths_from_its_least_one_on)
+{
+	for (unsigned i = 1; i < 4 * TF_STEPS_OCTAVES; i++) {
+		cr_expect_eq(tf_steps_class(tf_steps_least(i)), i);
+		cr_expect_eq(tf_steps_class(tf_steps_least(i) - 1), i - 1);
+	}
+	cr_expect_eq(tf_steps_class(0), 0);
+	cr_expect_eq(tf_steps_class(UINT64_MAX), 4 * TF_STEPS_OCTAVES - 1);
+}
+
+Test(steps, sums_of_steps_have_a_median_by_classes)
+{
+	const struct step_sum *s;
+
+	add_steps("step *", 0);
+	add_row("step *", 0, &(uint64_t){83 * MS}, 1, 0);
+	find_sums();
+	cr_assert_eq(sums.count, 1);
+	s = &sums.items[0];
+	cr_expect_eq(s->source, STEPS_BY_RANGES);
+	cr_expect_eq(s->tid, 10);
+	cr_expect(s->count == 5 && s->total_ns == 83 * MS && s->least_ns == 10 * MS && s->most_ns == 40 * MS);
+	cr_expect_float_eq(s->median_ns, 11e6, 11e6 / 4);
+	cr_expect_float_eq(s->squares, 2063e12, 1e6);
+	step_sums_done(&sums);
+}
+
+Test(steps, the_best_name_of_sums_is_taken)
+{
+	const uint64_t others[] = {100 * MS, 100 * MS, 100 * MS, 100 * MS, 100 * MS};
+
+	add_row("forward", 0, others, 5, 0);
+	add_steps("batch *", 0);
+	add_steps("ProfilerStep#*", 0);
+	find_sums();
+	cr_assert_eq(sums.count, 1);
+	cr_expect_eq(sums.items[0].source, STEPS_BY_PYTORCH);
+	step_sums_done(&sums);
+}
+
+Test(steps, sums_of_steps_that_overlap_are_none)
+{
+	const uint64_t others[] = {100 * MS, 100 * MS, 100 * MS, 100 * MS, 100 * MS};
+
+	add_steps("step *", 1);
+	find_sums();
+	cr_expect_eq(sums.count, 0);
+	teardown();
+	setup();
+	add_steps("step *", 1);
+	add_row("aten::mm, seq = 0", 0, others, 5, 0);
+	add_row("forward", 0, others, 5, 0);
+	find_sums();
+	cr_assert_eq(sums.count, 1);
+	cr_expect(sums.items[0].count == 5 && sums.items[0].total_ns == 500 * MS, "frequent ranges that cover much");
+	cr_expect_eq(sums.items[0].median_ns, 0, "of which there are no classes");
+	step_sums_done(&sums);
+}
+
+Test(steps, recorded_steps_have_the_same_sums)
+{
+	for (uint64_t i = 0; i < 10; i++)
+		add_range("step", 20 * i * MS, (20 * i + 5 + i) * MS);
+	find_steps();
+	steps_sum(&context, &sums);
+	cr_assert_eq(sums.count, 1);
+	cr_expect(sums.items[0].count == 10 && sums.items[0].total_ns == 95 * MS);
+	cr_expect(sums.items[0].least_ns == 5 * MS && sums.items[0].most_ns == 14 * MS);
+	cr_expect_float_eq(sums.items[0].median_ns, 9.5e6, 1);
+	step_sums_done(&sums);
 }

@@ -9,12 +9,6 @@
 #include "report/derive/nvtx/operator_text.h"
 #include "report/derive/steps/steps.h"
 
-/* Fewer ranges are no loop; those that have another name than a step's must cover this part of the process. */
-enum { STEPS_LEAST = 2, OTHERS_LEAST = 5 };
-static const double OTHERS_COVER = 0.3;
-
-enum range_role { NAMED_NONE, NAMED_OTHERWISE, NAMED_OPTIMIZER, NAMED_STEP, NAMED_PYTORCH };
-
 /* The ranges of one thread with one name, but for numbers in it. */
 struct range_group {
 	struct step_series series;
@@ -30,7 +24,7 @@ struct range_groups {
 	size_t count, capacity;
 };
 
-static enum range_role role_of(const char *name)
+enum range_role step_role(const char *name)
 {
 	static const char *const words[] = {"step", "iter", "batch", "request"};
 
@@ -48,9 +42,9 @@ static enum range_role role_of(const char *name)
 
 /* "step 17" and "ProfilerStep#17" are instances of one step. False: it is an operator of PyTorch. PyTorch's emit_nvtx
  * writes the steps of its profiler and of optimizers as operators, too: "Optimizer.step#SGD.step, op_id = 12". */
-static bool name_of(const struct trace *t, const struct nvtx_range *r, struct buffer *ret)
+bool step_name(const struct trace *t, uint32_t string, struct buffer *ret)
 {
-	const struct blob *text = trace_definition(t, TF_BLOB_STRING, r->text);
+	const struct blob *text = trace_definition(t, TF_BLOB_STRING, string);
 	struct operator_text operator;
 	size_t kept = 0;
 
@@ -59,7 +53,7 @@ static bool name_of(const struct trace *t, const struct nvtx_range *r, struct bu
 	if (!ret->size)
 		return false;
 	if (operator_text_parse(ret->data, &operator)) {
-		enum range_role role = role_of(ret->data);
+		enum range_role role = step_role(ret->data);
 
 		if (role != NAMED_OPTIMIZER && role != NAMED_PYTORCH)
 			return false;
@@ -79,7 +73,7 @@ static void add_range(void *context, const struct nvtx_range *r)
 	struct range_group *group;
 	uint64_t start_ns = clock_map_ns(all->clock, r->start), end_ns = clock_map_ns(all->clock, r->end), *known;
 
-	if (r->is_unfinished || end_ns <= start_ns || !name_of(all->image->trace, r, &name)) {
+	if (r->is_unfinished || end_ns <= start_ns || !step_name(all->image->trace, r->text, &name)) {
 		buffer_done(&name);
 		return;
 	}
@@ -88,7 +82,7 @@ static void add_range(void *context, const struct nvtx_range *r)
 	if (!*known) {
 		all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
 		all->items[all->count] = (struct range_group){
-			.series = {.image = all->image, .thread = r->thread}, .role = role_of(name.data)};
+			.series = {.image = all->image, .thread = r->thread}, .role = step_role(name.data)};
 		*known = ++all->count;
 	}
 	group = &all->items[*known - 1];
@@ -104,14 +98,38 @@ static int compare_starts(const void *left, const void *right)
 	return order_of(a->start_ns, b->start_ns) ?: order_of(a->end_ns, b->end_ns);
 }
 
+/* Fewer ranges are no loop; those that have another name than a step's must cover a part of the process. */
+bool steps_are_loop(enum range_role role, uint64_t count, double coverage)
+{
+	static const double others_cover = 0.3;
+
+	if (role == NAMED_OTHERWISE)
+		return count >= 5 && coverage >= others_cover;
+	return role != NAMED_NONE && count >= 2;
+}
+
+enum step_source step_source(enum range_role role)
+{
+	return role == NAMED_PYTORCH	 ? STEPS_BY_PYTORCH
+	       : role == NAMED_OPTIMIZER ? STEPS_BY_OPTIMIZER
+					 : STEPS_BY_RANGES;
+}
+
+double steps_lifetime_ns(const struct report_context *c, const struct image *image)
+{
+	const struct clock_map *clock = &c->model->machines[image->machine].clock;
+	uint64_t from_ns = clock_map_ns(clock, steps_since_ticks(image)),
+		 to_ns = clock_map_ns(clock, image_last_ticks(image));
+
+	return to_ns > from_ns ? (double)(to_ns - from_ns) : 1;
+}
+
 /* Ranges that overlap are nested or of a pipeline: then they are no steps. */
 static bool is_loop(struct range_group *g, double lifetime_ns)
 {
 	struct step_series *s = &g->series;
 
-	if (s->count < (g->role == NAMED_OTHERWISE ? OTHERS_LEAST : STEPS_LEAST) || g->role == NAMED_NONE)
-		return false;
-	if (g->role == NAMED_OTHERWISE && (double)g->total_ns < OTHERS_COVER * lifetime_ns)
+	if (!steps_are_loop(g->role, s->count, (double)g->total_ns / lifetime_ns))
 		return false;
 	qsort(s->items, s->count, sizeof(*s->items), compare_starts);
 	for (size_t i = 1; i < s->count; i++)
@@ -134,9 +152,7 @@ bool steps_of_ranges(const struct report_context *c, const struct image *image, 
 {
 	struct range_groups all = {.image = image, .clock = &c->model->machines[image->machine].clock};
 	struct range_group *best = NULL;
-	uint64_t from_ns = clock_map_ns(all.clock, steps_since_ticks(image)),
-		 to_ns = clock_map_ns(all.clock, image_last_ticks(image));
-	double lifetime_ns = to_ns > from_ns ? (double)(to_ns - from_ns) : 1;
+	double lifetime_ns = steps_lifetime_ns(c, image);
 
 	nvtx_ranges(image, NULL, &all, add_range);
 	for (size_t i = 0; i < all.count; i++) {
@@ -150,9 +166,7 @@ bool steps_of_ranges(const struct report_context *c, const struct image *image, 
 		*ret = best->series;
 		best->series.items = NULL;
 		ret->coverage = (double)best->total_ns / lifetime_ns;
-		ret->source = best->role == NAMED_PYTORCH     ? STEPS_BY_PYTORCH
-			      : best->role == NAMED_OPTIMIZER ? STEPS_BY_OPTIMIZER
-							     : STEPS_BY_RANGES;
+		ret->source = step_source(best->role);
 		if (best->role == NAMED_OPTIMIZER)
 			end_steps(ret);
 	}

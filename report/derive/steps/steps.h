@@ -56,7 +56,34 @@ struct slow_step {
 const struct run_step *steps_slow(const struct step_list *l, const struct slow_step *wanted,
 				  const struct step_series **ret_series);
 
+/* The steps of one thread as sums; of --mode=profile, of which only ranges are known, the median is an estimate. */
+struct step_sum {
+	const struct image *image;
+	uint32_t tid;
+	enum step_source source;
+	uint64_t count, total_ns, least_ns, most_ns;
+	double squares; /* of ns */
+	double median_ns; /* 0: not known */
+};
+
+struct step_sums {
+	struct step_sum *items; /* in the order of the model's images, at most one for each */
+	size_t count, capacity;
+};
+
+void steps_sum(const struct report_context *c, struct step_sums *ret);
+void step_sums_done(struct step_sums *s);
+
 /* ---- for steps.c ---- */
+
+/* By the name of a range; the best one is last. */
+enum range_role { NAMED_NONE, NAMED_OTHERWISE, NAMED_OPTIMIZER, NAMED_STEP, NAMED_PYTORCH };
+enum range_role step_role(const char *name);
+enum step_source step_source(enum range_role role);
+/* Appends a text without its numbers. False: it is an operator of PyTorch. */
+bool step_name(const struct trace *t, uint32_t string, struct buffer *ret);
+bool steps_are_loop(enum range_role role, uint64_t count, double coverage);
+double steps_lifetime_ns(const struct report_context *c, const struct image *image);
 
 /* When what is recorded of the image begins: with --ring, later than the image. */
 static inline uint64_t steps_since_ticks(const struct image *image)
