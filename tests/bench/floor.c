@@ -23,6 +23,8 @@
 #include <nvtx3/nvToolsExt.h>
 #endif
 
+#include "bench_c10.h"
+
 #define EXPORT __attribute__((visibility("default")))
 
 enum { RECORDS = 32768, NESTING = 64 };
@@ -135,6 +137,29 @@ FLOOR_CALL(1, ssize_t, write, (int fd, const void *p, size_t n), (fd, p, n), fd)
 FLOOR_CALL(2, ssize_t, read, (int fd, void *p, size_t n), (fd, p, n), fd)
 FLOOR_CALL(3, int, poll, (struct pollfd * p, nfds_t n, int ms), (p, n, ms), n)
 FLOOR_CALL(4, int, pthread_mutex_lock, (pthread_mutex_t * m), (m), m)
+
+/* ---- the blocks of PyTorch's allocators (bench_c10.h): an instant each, before the real function ---- */
+
+#define FLOOR_INSTANT(id, name, symbol, parameters, arguments, argument, result)                                       \
+	EXPORT void name parameters                                                                                    \
+	{                                                                                                              \
+		static void(*real) parameters;                                                                         \
+                                                                                                                       \
+		if (__builtin_expect(!real, 0))                                                                        \
+			real = (void(*) parameters)dlsym(RTLD_NEXT, symbol);                                           \
+		if (__builtin_expect(!self.is_inside, 1)) {                                                            \
+			self.is_inside = 1;                                                                            \
+			keep(id, now(), 0, (uint64_t)(argument), (uint64_t)(result));                                  \
+			self.is_inside = 0;                                                                            \
+		}                                                                                                      \
+		real arguments;                                                                                        \
+	}
+
+FLOOR_INSTANT(7, c10_new, C10_NEW, (void *reporter, void *block, size_t size), (reporter, block, size), block, size)
+FLOOR_INSTANT(8, c10_delete, C10_DELETE, (void *reporter, void *block), (reporter, block), block, 0)
+FLOOR_INSTANT(9, c10_report, C10_REPORT,
+	      (void *block, int64_t size, size_t allocated, size_t reserved, struct c10_device device),
+	      (block, size, allocated, reserved, device), block, size)
 
 /* ---- NVTX ---- */
 
