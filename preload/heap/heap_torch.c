@@ -8,6 +8,7 @@
 #include "preload/heap/heap.h"
 #include "preload/hook/call.h"
 #include "runtime/recorder/loader/dso.h"
+#include "runtime/shared/format/trace_tensor.h"
 
 #define TORCH_EXPORT(symbol) __asm__(symbol) __attribute__((visibility("default")))
 
@@ -28,30 +29,49 @@ void torch_report(void *block, int64_t size, size_t allocated, size_t reserved, 
 static bool is_wanted;
 static bool has_blocks; /* one has been recorded: frees are, too, also outside of the capture range */
 
-static bool is_recording(void)
+static inline __attribute__((always_inline)) bool is_recording(void)
 {
 	return __builtin_expect(is_wanted, 1) && hook_attached() && process_gate.groups & *process_gate.recording;
 }
 
-static void record_block(const void *block, size_t size, struct torch_device device)
+static __attribute__((noinline, cold)) void record_slowly(uint64_t now, uint64_t first, uint64_t address,
+							  uint64_t bytes, unsigned args)
 {
-	uint64_t args[] = {tf_arg(TF_ARG_VALUE, 0, (uintptr_t)block), tf_arg(TF_ARG_BYTES, 0, size)};
+	uint64_t slots[] = {first, address, bytes};
 
+	event_put_slowly(&thread_self, now, slots, 1 + args);
+}
+
+/* Inlined into each function: a report costs little more than reading the clock and the pages of the file. size 0: not
+ * known. */
+static inline __attribute__((always_inline)) void record(const void *block, uint64_t size, struct torch_device device,
+							 unsigned freed)
+{
+	uint64_t short_size = size < TF_TENSOR_SHORT ? size : 0, now = clock_now();
+	uint64_t last = (uint8_t)device.index | freed | tf_tensor_low(short_size);
+	uint64_t first = tf_event(TF_TENSOR, (uint8_t)device.type, now, last);
+	uint64_t slots[] = {tf_tensor_address((uintptr_t)block, short_size), tf_arg(TF_ARG_BYTES, 0, size)};
+	unsigned args = size < TF_TENSOR_SHORT ? 1 : 2;
+
+	if (__builtin_expect(!event_put(&thread_self, now, first, slots, args), 0))
+		record_slowly(now, first, slots[0], slots[1], args);
+}
+
+static inline __attribute__((always_inline)) void record_block(const void *block, size_t size,
+								struct torch_device device)
+{
 	if (!is_recording() || !block || !size)
 		return;
 	if (!has_blocks)
 		__atomic_store_n(&has_blocks, true, __ATOMIC_RELAXED);
-	event_instant(TF_TENSOR, (uint8_t)device.type, (uint8_t)device.index, args, 2);
+	record(block, size, device, 0);
 }
 
-/* size 0: not known */
-static void record_free(const void *block, size_t size, struct torch_device device)
+static inline __attribute__((always_inline)) void record_free(const void *block, size_t size,
+							       struct torch_device device)
 {
-	uint64_t args[] = {tf_arg(TF_ARG_VALUE, 0, (uintptr_t)block), tf_arg(TF_ARG_BYTES, 0, size)};
-
 	if (is_wanted && __atomic_load_n(&has_blocks, __ATOMIC_RELAXED) && block && hook_attached())
-		event_instant(TF_TENSOR, (uint8_t)device.type, (uint8_t)device.index | TF_TENSOR_FREED, args,
-			      size ? 2 : 1);
+		record(block, size, device, TF_TENSOR_FREED);
 }
 
 /* PyTorch's own function. libc10 may be in the scope of a library that was opened with RTLD_LOCAL. */

@@ -6,6 +6,7 @@
 #include "report/base/util.h"
 #include "report/derive/events/filter.h"
 #include "report/read/merge.h"
+#include "runtime/shared/format/trace_tensor.h"
 
 struct block {
 	uint64_t bytes;
@@ -91,15 +92,15 @@ static void release(struct tensors *r, struct tensor_change *c, uint64_t address
 static void take_event(struct tensors *r, const struct image *image, const struct merge_event *g)
 {
 	const struct event *e = &g->event;
-	uint64_t device = (uint64_t)e->id << 8 | (e->text & TF_TENSOR_DEVICE), address, bytes, arg;
+	uint64_t device = (uint64_t)e->id << 8 | (e->text & TF_TENSOR_DEVICE), address, bytes;
+	uint64_t block = event_arg(e, TF_ARG_VALUE), large = event_arg(e, TF_ARG_BYTES);
 	struct tensor_change c = {.thread = g->thread,
 				  .ticks = e->ticks,
 				  .place = e->id == TF_TENSOR_CPU ? TENSOR_CPU : TENSOR_DEVICE,
 				  .is_shown = filter_shows(image->trace, e->ticks, e->ticks)};
 
-	address = tf_arg_value(event_arg(e, TF_ARG_VALUE));
-	arg = event_arg(e, TF_ARG_BYTES);
-	bytes = arg ? tf_arg_value(arg) : 0;
+	address = tf_arg_value(block);
+	bytes = large ? tf_arg_value(large) : tf_tensor_short_size(e->text, block);
 	c.bytes = e->text & TF_TENSOR_FREED ? -(int64_t)bytes : (int64_t)bytes;
 	if (!address)
 		return;

@@ -57,6 +57,29 @@ aten::frees 1 -300 -300 0 -4160 -4160 0
 	is "$(report stats -q -r ledger -f csv blocks.pillion | grep -c 'tensors not recorded')" 0 'nothing is missing'
 	is "$(report stats -q -r mem_alloc_sum -f csv blocks.pillion 2>/dev/null | tail -n +2)" '' \
 		"they are not counted among the host's allocations"
+	cat >sizes.py <<-'END'
+		import ctypes, pillion
+		c10 = ctypes.CDLL("./libc10.so")
+		c10.host_take.restype = ctypes.c_void_p
+		for size in 1, 32767, 32768, 2097151, 2097152, 1 << 32:
+		    with pillion.annotate(f"aten::size_{size}"):
+		        c10.device_use(ctypes.c_size_t(0x7f0000000000 + size), ctypes.c_int64(size), 0)
+		        block = ctypes.c_void_p(c10.host_take(ctypes.c_size_t(size >> 8)))
+		    with pillion.annotate(f"aten::freed_{size}"):
+		        c10.device_use(ctypes.c_size_t(0x7f0000000000 + size), ctypes.c_int64(-size), 0)
+		        c10.host_give(block)
+	END
+	pillion -f -o sizes -t nvtx --memory=torch "$python" sizes.py >out 2>err
+	report stats -q -r pytorch_sum --group-by=name -f json sizes.pillion >rows
+	is "$? $("$python" -c 'import json
+own = {row["Operator"][6:]: [round(1e6 * row[place + " Mem Self (MB)"]) for place in ("CPU", "CUDA")]
+       for row in json.load(open("rows"))}
+def wanted(name):
+    what, size = name.split("_")
+    sign = 1 if what == "size" else -1
+    return [sign * (int(size) >> 8), sign * int(size)]
+print(len(own), [name for name, got in own.items() if got != wanted(name)])')" '0 12 []' \
+		'sizes that share a slot with the address, and those that do not'
 	pillion -f -o without -t nvtx "$python" blocks.py >out 2>err
 	is "$? $(cat out) $(report stats -q -r pytorch_sum -f csv without.pillion | head -n 1 | grep -c Mem)" \
 		"0 $(cat bare) 0" 'without the option: no columns'

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "report/stats/operator_memory.h"
+#include "runtime/shared/format/trace_tensor.h"
 #include "opened.h"
 
 enum { BEGIN = 1000, CUDA = 1, OWNERS = 16 };
@@ -34,6 +35,17 @@ static void tensor(uint64_t time, unsigned type, unsigned last, uint64_t address
 	writer_event(&t, TF_TENSOR, type, BEGIN + time, last);
 	writer_slot(&t, tf_arg(TF_ARG_VALUE, 0, address));
 	if (bytes)
+		writer_slot(&t, tf_arg(TF_ARG_BYTES, 0, bytes));
+}
+
+/* As the recorder writes it from 1.15 on, with a size that may be too large for the common form. */
+static void sized(uint64_t time, unsigned type, unsigned last, uint64_t address, uint64_t bytes)
+{
+	uint64_t short_size = bytes < TF_TENSOR_SHORT ? bytes : 0;
+
+	writer_event(&t, TF_TENSOR, type, BEGIN + time, last | (uint32_t)tf_tensor_low(short_size));
+	writer_slot(&t, tf_tensor_address(address, short_size));
+	if (bytes >= TF_TENSOR_SHORT)
 		writer_slot(&t, tf_arg(TF_ARG_BYTES, 0, bytes));
 }
 
@@ -80,6 +92,24 @@ Test(operator_memory, the_peak_has_the_blocks_that_were_in_use)
 	replay();
 	cr_expect(!peaks[TENSOR_CPU][0] && peaks[TENSOR_CPU][1] == 50 && peaks[TENSOR_CPU][3] == 101);
 	cr_expect_eq(peaks[TENSOR_CPU][4], 0);
+}
+
+Test(operator_memory, sizes_are_read_from_both_forms)
+{
+	static const uint64_t sizes[] = {1, TF_TENSOR_LOW, TF_TENSOR_LOW + 1, TF_TENSOR_SHORT - 1, TF_TENSOR_SHORT,
+					 (1ull << 48) - 1};
+	enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+	for (unsigned i = 0; i < SIZES; i++)
+		sized(1 + i, CUDA, TF_TENSOR_DEVICE, 0x7fffffffffc0 - 64 * i, sizes[i]);
+	for (unsigned i = 0; i < SIZES; i++)
+		sized(10 + i, CUDA, TF_TENSOR_DEVICE | TF_TENSOR_FREED, 0x7fffffffffc0 - 64 * i, sizes[i]);
+	replay();
+	cr_assert_eq(count, 2 * SIZES);
+	for (unsigned i = 0; i < SIZES; i++) {
+		cr_expect_eq(changes[i], (int64_t)sizes[i]);
+		cr_expect_eq(changes[SIZES + i], -(int64_t)sizes[i]);
+	}
 }
 
 Test(operator_memory, it_is_known_whether_blocks_were_wanted)

@@ -216,15 +216,10 @@ enum tf_kind {
 	TF_ALLOCATION = 13,
 	TF_RELEASE = 14,
 	TF_CONSTRUCT = 15,
-	TF_TENSOR = 16,
+	TF_TENSOR = 16, /* trace_tensor.h */
 	TF_SUM = 17,
 	TF_RANGES = 18,
 };
-
-/* TF_TENSOR: a block of PyTorch's allocators, with --memory=torch. Its id is the type of the device as c10::DeviceType
- * numbers it, its last 24 bits the number of the device and TF_TENSOR_FREED. Arguments: TF_ARG_VALUE, the address,
- * and TF_ARG_BYTES, which a free of the CPU's does not have. An address of 0 tells that blocks are being recorded. */
-enum { TF_TENSOR_FREED = 1 << 8, TF_TENSOR_DEVICE = 0xff, TF_TENSOR_CPU = 0 };
 
 enum tf_allocator {
 	TF_ALLOCATOR_MALLOC = 0, /* and its relatives */
