@@ -9,10 +9,11 @@
 enum { STACKS = PROCESS_SPARE_STACKS, STACK_BYTES = 40 << 10, GUARD_BYTES = 4096 };
 enum { BYTES = GUARD_BYTES + STACKS * STACK_BYTES };
 
-static char *stacks;  /* NULL: not mapped yet, or none */
 static bool is_usable; /* stacks are there, or are mapped at their first use */
 
 #if defined(__x86_64__)
+
+static char *stacks; /* NULL: not mapped yet, or none */
 
 /* It is marked as a signal frame, because gdb then accepts that the caller's stack may be at a lower address. */
 __asm__(".pushsection .text\n"
