@@ -86,7 +86,8 @@ static void probe_path(const char *path)
 		probe.directories[0] = (uint32_t)hash;
 }
 
-static __attribute__((noinline)) void probe_call(void)
+/* Aligned, because on AMD's processors a function that begins at 16 modulo 64 took 25 ns instead of 15. */
+static __attribute__((noinline, aligned(64))) void probe_call(void)
 {
 	uint64_t start, end;
 
