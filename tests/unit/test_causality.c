@@ -15,6 +15,8 @@ static void begin_threads(void)
 	f_create = writer_function(&w, TF_GROUP_OSRT, "pthread_create");
 	f_open = writer_function(&w, TF_GROUP_OSRT, "open64");
 	f_write = writer_function(&w, TF_GROUP_OSRT, "write");
+	f_poll = writer_function(&w, TF_GROUP_OSRT, "poll");
+	f_read = writer_function(&w, TF_GROUP_OSRT, "read");
 	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
 	writer_thread(&w, &worker, 11, "worker", 4 * TF_PAGE);
 }
@@ -99,6 +101,46 @@ Test(causality, a_thread_that_another_one_has_created_is_no_cause)
 Test(causality, another_program_may_wait_for_any_thread)
 {
 	cr_expect_eq(start_thread("/usr/bin/job", true), 11);
+}
+
+/* ---- pipes ---- */
+
+/* The main thread waits until 50 ms for a descriptor and reads from it. It waits again from 60 to 100 ms; the read
+ * after that took less than the threshold. Another thread writes to the pipe at 50 ms and at `written_ms`. Returns the
+ * kind of the node of the second wait. */
+static enum node_kind poll_twice(uint64_t written_ms)
+{
+	const uint64_t got[] = {tf_arg(TF_ARG_FD, 0, 4ull << 16 | 3)}, put[] = {tf_arg(TF_ARG_FD, 0, 4ull << 16 | 4)};
+	enum node_kind kind = NODE_START;
+	struct causality *s;
+
+	writer_page(&worker)->start_ticks = BEGIN;
+	writer_page(&worker)->end_ticks = BEGIN + 290 * MS;
+	writer_descriptor(&host, 1, 3, BEGIN, TF_DESCRIPTOR_OTHER, "pipe:[1]");
+	writer_descriptor(&host, 2, 4, BEGIN, TF_DESCRIPTOR_OTHER, "pipe:[1]");
+	writer_call(&worker, f_write, BEGIN + 50 * MS, 10 * US, put, 1);
+	writer_call(&worker, f_write, BEGIN + written_ms * MS, 10 * US, put, 1);
+	writer_call(&host, f_poll, BEGIN + 50 * MS, 40 * MS, NULL, 0);
+	writer_call(&host, f_read, BEGIN + 50 * MS + 20 * US, 10 * US, got, 1);
+	writer_call(&host, f_poll, BEGIN + 100 * MS, 40 * MS, NULL, 0);
+	open_model(300 * MS);
+	s = causes_find(&context);
+	cr_assert_not_null(s);
+	for (size_t i = 0; i < s->graph.node_count; i++)
+		if (s->graph.nodes[i].end_ns == 100 * MS && s->graph.nodes[i].actor == 0)
+			kind = s->graph.nodes[i].kind;
+	causes_free(s);
+	return kind;
+}
+
+Test(causality, a_wait_before_a_read_that_is_not_recorded_follows_a_write_at_its_end)
+{
+	cr_expect_eq(poll_twice(100), NODE_WAIT);
+}
+
+Test(causality, a_write_long_before_the_end_of_a_wait_is_no_cause)
+{
+	cr_expect_eq(poll_twice(80), NODE_UNSEEN);
 }
 
 /* ---- files ---- */

@@ -67,11 +67,21 @@ static const struct moment *read_after(const struct moments *of, const struct mo
 		       : NULL;
 }
 
+/* A read that takes less than the threshold is not recorded. The wait before it is taken to be for the channel that
+ * the thread read after an earlier wait, if somebody wrote to it just before the wait ended. */
+static const struct moment *write_at_end(struct moment *const *writes, size_t count, const struct moment *usual,
+					 const struct moment *wait)
+{
+	const struct moment *write = last_before(writes, count, usual, wait->end_ns);
+
+	return write && write->start_ns + WAKE_NS >= wait->end_ns ? write : NULL;
+}
+
 void link_transfers(struct linker *l)
 {
 	struct moments *reads = &l->of[MOMENT_READ], *writes = &l->of[MOMENT_WRITE];
 	struct moment **read_places = by_channel(l, reads), **write_places = by_channel(l, writes);
-	const struct moment *cause, *read;
+	const struct moment *cause, *read, *usual = NULL;
 
 	for (size_t i = 0; i < reads->count; i++) {
 		struct moment *m = &reads->items[i];
@@ -94,6 +104,10 @@ void link_transfers(struct linker *l)
 
 		read = read_after(reads, m);
 		cause = read && read->result ? last_before(write_places, writes->count, read, m->end_ns) : NULL;
+		if (read)
+			usual = read;
+		else if (usual && usual->actor == m->actor)
+			cause = write_at_end(write_places, writes->count, usual, m);
 		if (cause && cause->end_ns > m->start_ns)
 			link_wait(l, m, cause->actor, cause->start_ns);
 	}
