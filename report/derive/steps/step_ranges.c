@@ -26,11 +26,11 @@ struct range_groups {
 
 enum range_role step_role(const char *name)
 {
-	static const char *const words[] = {"step", "iter", "batch", "request"};
+	static const char *const words[] = TF_STEP_WORDS;
 
-	if (!strncmp(name, "ProfilerStep", 12))
+	if (!strncmp(name, TF_STEP_PYTORCH, strlen(TF_STEP_PYTORCH)))
 		return NAMED_PYTORCH;
-	if (!strncmp(name, "Optimizer.step", 14))
+	if (!strncmp(name, TF_STEP_OPTIMIZER, strlen(TF_STEP_OPTIMIZER)))
 		return NAMED_OPTIMIZER;
 	if (!strncmp(name, "Optimizer.", 10) || !strncmp(name, "enumerate(DataLoader)", 21))
 		return NAMED_NONE;

@@ -35,15 +35,19 @@ static size_t operator_length(const char *text, size_t size)
 	return size;
 }
 
-/* As the report finds steps, see report/derive/steps/step_ranges.c. */
+static bool begins_with(const char *text, size_t size, const char *word, size_t length)
+{
+	return size >= length && !memcmp(text, word, length);
+}
+
 static bool is_step(const char *text, size_t size, bool is_operator, bool *is_optimizer)
 {
-	static const char words[][8] = {"step", "iter", "batch", "request"};
+	static const char words[][8] = TF_STEP_WORDS;
 
-	*is_optimizer = size >= 14 && !memcmp(text, "Optimizer.step", 14);
-	if (*is_optimizer || (size >= 12 && !memcmp(text, "ProfilerStep", 12)))
+	*is_optimizer = begins_with(text, size, TF_STEP_OPTIMIZER, sizeof(TF_STEP_OPTIMIZER) - 1);
+	if (*is_optimizer || begins_with(text, size, TF_STEP_PYTORCH, sizeof(TF_STEP_PYTORCH) - 1))
 		return true;
-	for (unsigned i = 0; !is_operator && i < 4; i++) {
+	for (unsigned i = 0; !is_operator && i < sizeof(words) / sizeof(*words); i++) {
 		size_t same = 0;
 
 		while (same < size && words[i][same] && (text[same] | 32) == words[i][same])

@@ -47,6 +47,12 @@ static inline unsigned tf_sum_flags(uint64_t slot)
  * is called Optimizer.step is the time from the end of the one before to its own. */
 enum tf_ranges_flag { TF_RANGES_IS_OTHER = TF_SUM_IS_OTHER, TF_RANGES_IS_STARTEND = 2, TF_RANGES_IS_STEPS = 4 };
 
+/* How the texts of ranges begin that are steps; WORDS in upper or lower case. The recorder sums such ranges as steps,
+ * and the report finds steps by them. */
+#define TF_STEP_PYTORCH "ProfilerStep"
+#define TF_STEP_OPTIMIZER "Optimizer.step"
+#define TF_STEP_WORDS {"step", "iter", "batch", "request"}
+
 /* Of those that have ended; instead of TF_SUM_BYTES: how many have begun, if it is not a row of steps. In such a row
  * these numbers follow. LAST: low 56 bits of the ticks at the end of the last one. OVERLAPS: how many began before the
  * end of the one before. CLASSES: how many have a length of each class. */
