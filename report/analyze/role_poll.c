@@ -28,20 +28,16 @@ static bool function_polls(const struct function *f)
 static uint64_t polls_in_short_calls(const struct report_context *c, const struct thread_time *t)
 {
 	const struct trace *trace = t->image->trace;
-	struct own_cost cost = OWN_COST_NONE;
-	uint64_t calls = 0, ticks = 0;
+	uint64_t ns = 0;
 
 	for (size_t i = 0; t->thread && i < t->thread->counter_count; i++) {
 		const struct trace_counter *counter = &trace->counters[t->thread->first_counter + i];
 		const struct function *f = trace_function(trace, counter->function);
 
-		if (!f || !function_polls(f))
-			continue;
-		calls += counter->sum.calls;
-		ticks += counter->sum.ticks;
+		if (f && function_polls(f))
+			ns += own_cost_with_calls(c->model, t->image, &counter->sum);
 	}
-	own_cost_add(c->model, t->image, &(struct own_counts){.short_calls = calls}, &cost);
-	return clock_map_duration(&c->model->machines[t->image->machine].clock, ticks) + (uint64_t)own_cost_ns(&cost);
+	return ns;
 }
 
 /* In recorded calls: the time of a call in which its thread was neither blocked nor, perhaps, runnable. */

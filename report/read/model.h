@@ -126,7 +126,7 @@ struct run_record {
 	struct run_cost {
 		bool is_known; /* what a call costs is */
 		uint64_t short_ps, short_error_ps, recorded_ps, recorded_error_ps;
-		uint64_t path_ps, page_ps; /* see trace_format.h; 0: not known */
+		uint64_t path_ps, page_ps, empty_ps; /* see trace_format.h; 0: not known */
 		uint64_t launcher_ns; /* CPU time of the launcher and its helpers; 0: not known */
 	} cost;
 };

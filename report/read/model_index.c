@@ -297,6 +297,7 @@ static void cost_line(struct model *m, const struct index_line *l)
 	r->cost.recorded_ps = index_number(l, "recorded_ps");
 	r->cost.recorded_error_ps = index_number(l, "recorded_error_ps");
 	r->cost.path_ps = index_number(l, "path_ps");
+	r->cost.empty_ps = index_number(l, "empty_ps");
 	r->cost.page_ps = index_number(l, "page_ps");
 }
 

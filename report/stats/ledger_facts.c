@@ -158,6 +158,16 @@ static uint64_t count_signals(const struct trace *t)
 	return calls;
 }
 
+static uint64_t count_user_calls(const struct model *m, const struct image *image)
+{
+	const struct trace *t = image->trace;
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < t->counter_count; i++)
+		calls += own_cost_user_calls(m, image, &t->counters[i].sum);
+	return calls;
+}
+
 static void image_counts(const struct usages *usages, const struct image *image, struct ledger_facts *f)
 {
 	const struct trace *t = image->trace;
@@ -201,6 +211,9 @@ void ledger_add_image(const struct usages *usages, const struct image *image, st
 	if (image->trace) {
 		counts.paths = traffic_paths(image->trace);
 		counts.signals = count_signals(image->trace);
+		counts.user_calls = count_user_calls(usages_model(usages), image);
+		if (counts.user_calls > counts.short_calls)
+			counts.user_calls = counts.short_calls;
 	}
 	counts.recorded = f->counts[LEDGER_RECORDED] - recorded;
 	/* a range has a begin and an end */

@@ -7,9 +7,11 @@ enum { PS_OF_NS = 1000 };
 /* The work of the loader and the kernel for an image, a fork and a thread, in units of one page that is mapped and
  * written. The launcher measures the cost of a page. The numbers are from experiments: docs/decisions/own-cost.md. */
 enum { PAGES_OF_EXEC = 110, PAGES_OF_FORK = 45, PAGES_OF_THREAD = 1 };
-/* The launcher's loop takes less time than a wrapper in a program. Whoever signals a condition takes and frees locks,
- * whose wrappers count nothing: LOCKS_OF_SIGNAL short calls. Both found by experiment. */
-#define CALL_FACTOR 1.1
+/* After a system call the branch predictor and the caches are cold: what is done around one takes so many times what it
+ * takes around nothing, and what a path adds lies in more of the code. Whoever signals a condition takes and frees
+ * locks, whose wrappers count nothing: LOCKS_OF_SIGNAL short calls. All found by experiment. */
+#define KERNEL_FACTOR 1.3
+#define PATH_FACTOR 5
 #define LOCKS_OF_SIGNAL 0.25
 /* A call that is added to a sum costs more than one that is recorded: docs/decisions/profile-mode.md. */
 #define SUM_FACTOR 1.4
@@ -21,6 +23,18 @@ static const struct run_record *run_of(const struct model *m, const struct image
 	const uint64_t *place = map_find(&m->run_by_id, image->run, 0);
 
 	return place && *place ? &m->runs[*place - 1] : NULL;
+}
+
+/* No processor enters and leaves the kernel in less. */
+enum { KERNEL_LEAST_NS = 30 };
+
+uint64_t own_cost_user_calls(const struct model *m, const struct image *image, const struct tf_counter *sum)
+{
+	const struct run_record *run = run_of(m, image);
+	uint64_t ns = clock_map_duration(&m->machines[image->machine].clock, sum->ticks);
+	uint64_t least_ns = KERNEL_LEAST_NS + (run ? run->cost.empty_ps : 0) / PS_OF_NS;
+
+	return sum->calls && ns / sum->calls < least_ns ? sum->calls : 0;
 }
 
 static double ns_of(double count, uint64_t each_ps)
@@ -41,10 +55,12 @@ void own_cost_add(const struct model *m, const struct image *image, const struct
 		sum->is_known &= !counts->short_calls && !counts->recorded && !counts->summed;
 		return;
 	}
-	sum->short_ns += ns_of(CALL_FACTOR * ((double)counts->short_calls + LOCKS_OF_SIGNAL * (double)counts->signals),
+	sum->short_ns += ns_of((double)counts->user_calls +
+				       KERNEL_FACTOR * (double)(counts->short_calls - counts->user_calls) +
+				       LOCKS_OF_SIGNAL * (double)counts->signals,
 			       run->cost.short_ps) +
-			 ns_of(CALL_FACTOR * (double)counts->paths, run->cost.path_ps);
-	sum->recorded_ns += ns_of(CALL_FACTOR * ((double)counts->recorded + SUM_FACTOR * (double)counts->summed),
+			 ns_of(PATH_FACTOR * (double)counts->paths, run->cost.path_ps);
+	sum->recorded_ns += ns_of(KERNEL_FACTOR * ((double)counts->recorded + SUM_FACTOR * (double)counts->summed),
 				  run->cost.recorded_ps);
 	sum->error_ns += ns_of((double)counts->short_calls, run->cost.short_error_ps) +
 			 ns_of((double)(counts->recorded + counts->summed), run->cost.recorded_error_ps);
@@ -56,6 +72,20 @@ void own_cost_add(const struct model *m, const struct image *image, const struct
 double own_cost_ns(const struct own_cost *c)
 {
 	return c->short_ns + c->recorded_ns + c->slow_ns + c->load_ns;
+}
+
+uint64_t own_cost_with_calls(const struct model *m, const struct image *image, const struct tf_counter *sum)
+{
+	const struct run_record *run = run_of(m, image);
+	const struct own_counts counts = {.short_calls = sum->calls,
+					  .user_calls = own_cost_user_calls(m, image, sum)};
+	double ns = (double)clock_map_duration(&m->machines[image->machine].clock, sum->ticks), empty_ns = 0;
+	struct own_cost cost = OWN_COST_NONE;
+
+	own_cost_add(m, image, &counts, &cost);
+	if (run)
+		empty_ns = ns_of((double)sum->calls, run->cost.empty_ps);
+	return (uint64_t)((ns > empty_ns ? ns - empty_ns : 0) + own_cost_ns(&cost));
 }
 
 static double error_percent(const struct own_cost *c)

@@ -9,6 +9,7 @@
 struct own_counts {
 	uint64_t short_calls;
 	uint64_t paths, signals; /* of these, calls that have a path, and those that signal a condition */
+	uint64_t user_calls;	 /* and those that have not entered the kernel */
 	uint64_t recorded;	     /* events of all kinds */
 	uint64_t summed;	     /* calls in the sums of --mode=profile */
 	uint64_t slow_ns;
@@ -29,6 +30,11 @@ struct own_cost {
 #define OWN_COST_NONE ((struct own_cost){.is_known = true})
 void own_cost_add(const struct model *m, const struct image *image, const struct own_counts *counts,
 		  struct own_cost *sum);
+
+/* Of the calls of a counter, those that have not entered the kernel: all or none. And the time that the calls of
+ * `sum` take, with what counting them does: both readings of the clock lie partly within the duration of a call. */
+uint64_t own_cost_user_calls(const struct model *m, const struct image *image, const struct tf_counter *sum);
+uint64_t own_cost_with_calls(const struct model *m, const struct image *image, const struct tf_counter *sum);
 
 double own_cost_ns(const struct own_cost *c);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SHORT_CALLS = 3000000, LONG_CALLS = 1500000, STACKS = 500000, THREADS = 6000, BLOCK = 16384 };
+enum { SHORT_CALLS = 3000000, LONG_CALLS = 1500000, STACKS = 500000, THREADS = 6000, POLLS = 10000000, BLOCK = 16384 };
 
 static int zero, null;
 static char block[BLOCK];
@@ -29,6 +29,16 @@ static void make_reads(int calls)
 {
 	for (int i = 0; i < calls; i++)
 		check(pread(zero, block, BLOCK, 0) == BLOCK);
+}
+
+/* Calls that do not enter the kernel. */
+static void poll_lock(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	check(!pthread_mutex_lock(&lock));
+	for (int i = 0; i < POLLS; i++)
+		check(pthread_mutex_trylock(&lock));
 }
 
 /* Not a tail call, so that each level has a frame. */
@@ -67,6 +77,8 @@ int main(int argc, char **argv)
 		make_writes(SHORT_CALLS);
 	else if (!strcmp(mode, "recorded"))
 		make_reads(LONG_CALLS);
+	else if (!strcmp(mode, "polls"))
+		poll_lock();
 	else if (!strcmp(mode, "stacks"))
 		for (int i = 0; i < STACKS; i++)
 			check(read_below(16) == BLOCK);

@@ -28,6 +28,8 @@ for i in range(400000):
 """
 PROGRAMS = {  # options of pillion, the command
     "short": ([], ["./own_cost", "short"]),
+    "samples": (["-s", "auto"], ["./own_cost", "short"]),
+    "polls": ([], ["./own_cost", "polls"]),
     "recorded": ([], ["./own_cost", "recorded"]),
     "stacks": (["--osrt-backtrace-threshold=1"], ["./own_cost", "stacks"]),
     "threads": ([], ["./own_cost", "threads"]),

@@ -579,9 +579,11 @@ struct tf_short_stack {
  *             from the launcher: before COMMAND starts, every 30 s, and at the end. hz: ticks per second as far as
  *             known; absent in older captures
  *   cost    run= short_ps= short_error_ps= recorded_ps= recorded_error_ps= path_ps= page_ps=
+ *             empty_ps=
  *             from the launcher, once COMMAND runs: what is added to a short call, and to a recorded one without its
  *             stack, and half of the distance between the quartiles of what was measured; what a path adds to a
- *             short call; what mapping a page of memory costs
+ *             short call; what mapping a page of memory costs; the duration that is counted of a call that does
+ *             nothing, absent in older captures
  *   cost    run= launcher_ns=   from the launcher, at the end: CPU time of it and of its helpers
  *   note, seen    nonce= pid= text=
  *             seen: one of the first NVTX ranges that did not match -c nvtx: RANGE or RANGE@DOMAIN */
