@@ -57,6 +57,9 @@ round_after_round() {
 }
 
 is "$("$targets/stress" 10)" 'done 320, wrong 0, signals yes' 'results without pillion'
+# Without room for the stacks of all threads, pthread_create fails with EAGAIN.
+said=$(ulimit -v 120000 && timeout "$patience" "$targets/stress" 10 2>&1)
+is "$? $said" '3 stress: pthread_create: Resource temporarily unavailable' 'too few threads: it ends with the reason'
 round_after_round 'threads, forks, signals' 'done 320, wrong 0, signals yes' "$targets/stress" 10
 if [ -n "$python" ]; then
 	round_after_round 'an interpreter that ends' 328350 "$python" end.py

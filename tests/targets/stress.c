@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stress ROUNDS: 32 threads work on files, pipes, sockets, streams and locks; a timer's handler comes in between and
  * makes calls of its own; the main thread forks, spawns and cancels meanwhile. Prints what was done, which is the
- * same each time; exits while some threads still run. */
+ * same each time; exits while some threads still run. Where the machine gives no thread or process, it ends at once
+ * with the reason: the threads wait for each other in a barrier. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -36,6 +37,40 @@ static void expect(int fact)
 {
 	if (!fact)
 		wrong++;
+}
+
+/* Of pthread_create and posix_spawn, which return an error, and fork, whose result is -1. */
+static void need(int error, const char *what)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "stress: %s: %s\n", what, strerror(error < 0 ? errno : error));
+	_exit(3);
+}
+
+static pthread_t start(void *(*run)(void *), void *argument)
+{
+	pthread_t thread;
+
+	need(pthread_create(&thread, NULL, run, argument), "pthread_create");
+	return thread;
+}
+
+static void *wait_for_ever(void *unused)
+{
+	for (;;) {
+		struct pollfd none = {.fd = -1};
+
+		poll(&none, 1, 1);
+	}
+	return unused;
+}
+
+static void start_and_cancel(void)
+{
+	pthread_t thread = start(wait_for_ever, NULL);
+
+	expect(!pthread_cancel(thread) && !pthread_join(thread, NULL));
 }
 
 /* Only what a handler may call; errno is the interrupted code's. */
@@ -118,29 +153,16 @@ static void *work(void *self)
 	return NULL;
 }
 
-static void *wait_for_ever(void *unused)
-{
-	for (;;) {
-		struct pollfd none = {.fd = -1};
-
-		poll(&none, 1, 1);
-	}
-	return unused;
-}
-
 /* Runs in a child of the multithreaded parent: starts a thread and ends in one of several ways. */
 static void child(int round)
 {
-	pthread_t thread;
-
 	/* Other threads of the parent may have held these locks or waited for them. */
 	mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	rwlock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
 	sem_init(&semaphore, 0, 0);
 	for (int i = 0; i < 3; i++)
 		work_once(100 + round, i);
-	expect(!pthread_create(&thread, NULL, wait_for_ever, NULL) && !pthread_cancel(thread) &&
-	       !pthread_join(thread, NULL));
+	start_and_cancel();
 	if (round % 3 == 0)
 		kill(getpid(), SIGKILL);
 	if (round % 3 == 1)
@@ -151,30 +173,29 @@ static void child(int round)
 static void make_children(int round)
 {
 	char *const arguments[] = {"true", NULL};
-	pthread_t thread;
 	int status;
 	pid_t pid;
 
 	pid = fork();
+	need(pid < 0 ? -1 : 0, "fork");
 	if (!pid)
 		child(round);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	expect(round % 3 == 0 ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL
 			      : WIFEXITED(status) && WEXITSTATUS(status) == 7);
-	expect(posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environ) == 0);
+	need(posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environ), "posix_spawn");
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	expect(status == 0);
-	expect(!pthread_create(&thread, NULL, wait_for_ever, NULL) && !pthread_cancel(thread) &&
-	       !pthread_join(thread, NULL));
+	start_and_cancel();
 }
 
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
 	struct itimerval often = {{0, 1000}, {0, 1000}};
-	pthread_t threads[THREADS], endless;
+	pthread_t threads[THREADS];
 
 	rounds = argc > 1 ? atoi(argv[1]) : 1;
 	sem_init(&semaphore, 0, 0);
@@ -182,9 +203,9 @@ int main(int argc, char **argv)
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
 	for (long i = 0; i < THREADS; i++)
-		expect(!pthread_create(&threads[i], NULL, work, (void *)i));
+		threads[i] = start(work, (void *)i);
 	for (int i = 0; i < 4; i++)
-		expect(!pthread_create(&endless, NULL, wait_for_ever, NULL));
+		start(wait_for_ever, NULL);
 	for (int i = 0; i < 6; i++)
 		make_children(i);
 	for (int i = 0; i < THREADS; i++)
