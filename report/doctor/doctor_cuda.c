@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/shared/base/cuda_hardware.h"
+
 /* Of CUDA: 12.4 is 12040. CUPTI's releases before CUDA 13 have small numbers of their own. */
 enum { CUDA_MAJOR = 1000, CUPTI_MAJOR = 10000, OLDEST = 11, NEWEST = 20 };
 
@@ -105,6 +107,8 @@ static bool add_cupti(struct doctor *d, const char *library, int driver)
 					      "use a CUDA of the driver's major version, or a newer driver");
 	else if (!driver)
 		buffer_text(&c->found, "; no driver to compare it with");
+	if (version >= CUPTI_HAS_HARDWARE && version < CUPTI_HARDWARE_IS_SAFE)
+		buffer_text(&c->found, "; -t cuda-hw refuses it: " CUPTI_HARDWARE_HARM);
 	buffer_done(&path);
 	return true;
 }

@@ -51,6 +51,7 @@ __attribute__((constructor)) static void settings_read(void)
 	const char *at;
 
 	simcupti.layout = CUDART_MAJOR >= 13 ? LAYOUT_13_0 : LAYOUT_12_8;
+	simcupti.version = layouts[simcupti.layout].version;
 	simcupti.seed = 1;
 	strictness_read(list ? list : "");
 	if (!list)
@@ -77,6 +78,8 @@ __attribute__((constructor)) static void settings_read(void)
 		if (strncmp(at + 7, layouts[i].name, strlen(layouts[i].name)) == 0)
 			simcupti.layout = (enum cupti_layout)i;
 	}
+	at = strstr(list, "version=");
+	simcupti.version = at ? (uint32_t)strtoul(at + 8, NULL, 10) : layouts[simcupti.layout].version;
 	at = strstr(list, "seed=");
 	if (at)
 		simcupti.seed = strtoull(at + 5, NULL, 10) + 1;
@@ -176,7 +179,7 @@ CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
 {
 	if (!version)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	*version = layouts[simcupti.layout].version;
+	*version = simcupti.version;
 	return CUPTI_SUCCESS;
 }
 

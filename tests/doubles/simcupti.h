@@ -32,6 +32,7 @@ struct simcupti {
 	const struct sim_interface *interface;	/* NULL until the driver double is found */
 	/* PILLION_SIMCUPTI */
 	enum cupti_layout layout;
+	uint32_t version;	/* of cuptiGetVersion() */
 	bool tells_nested, drops, is_late, reorders, has_thread, refuses_subscribers, is_not_initialized, has_old_clock,
 	    is_odd;
 	bool is_broken, is_silent, is_mute, has_old_driver, is_blackwell;

@@ -66,13 +66,19 @@ hardware() { # MOOD NOTE WHAT
 	is "$? $(cat out)" "0 $("$doubles/cuda_launches" 7)" "-t cuda-hw, $3: status and output"
 	like "$(notes hardware)" "$2" "-t cuda-hw, $3: the ledger says so"
 }
-hardware blackwell 'device times are from hardware events, graphs are recorded by their nodes' 'Blackwell'
+new=layout=13.5,blackwell
+hardware $new 'device times are from hardware events, graphs are recorded by their nodes' 'Blackwell'
 ok '-t cuda-hw: nodes of graphs are recorded' equal hardware --nodes
-hardware '' 'not from hardware events: the GPU \(Blackwell or newer is needed\)' 'an older GPU'
+hardware layout=13.5 'not from hardware events: the GPU \(Blackwell or newer is needed\)' 'an older GPU'
 ok '-t cuda-hw, an older GPU: whole graphs are recorded' equal hardware
-hardware layout=12.4,blackwell 'not from hardware events: CUPTI is older than that of CUDA 12.8' 'an older CUPTI'
-PILLION_SIMGPU_UNTOLD=1 hardware blackwell 'before the first context, and the driver had been initialised' 'too late'
-PILLION_SIMCUPTI=blackwell accounted hardware -t cuda "$doubles/cuda_launches" 2
+# Up to 13.4 they damage the program.
+for version in 22 25 26 27 130001 130200 130301 130400; do
+	hardware layout=13.5,blackwell,version=$version 'not from hardware events: CUPTI is too old: .*13\.4 Update 1' \
+		"version $version"
+done
+hardware $new,version=130401 'device times are from hardware events' 'version 130401'
+PILLION_SIMGPU_UNTOLD=1 hardware $new 'before the first context, and the driver had been initialised' 'too late'
+PILLION_SIMCUPTI=$new accounted hardware -t cuda "$doubles/cuda_launches" 2
 is "$(notes hardware)" '' 'hardware events only on request'
 accounted hardware -t nvtx,cuda-hw "$doubles/cuda_launches" 2
 like "$(report info hardware.pillion)" 'trace=cuda-hw,nvtx' '-t cuda-hw: info has the word'

@@ -124,6 +124,12 @@ on_doubles
 doctor -f csv
 like "$(row 'CUDA driver')" "^ok\|CUDA 13\.[0-9]+, $doubles/libcuda.so.1" 'the simulated driver: its version and path'
 like "$(row CUPTI)" "^ok\|of CUDA 13.*$doubles/libcupti.so.13" 'CUPTI of its version'
+like "$(row CUPTI)" '-t cuda-hw refuses it: .*13\.4 Update 1' 'a CUPTI whose hardware events damage programs'
+for version in 22:0 26:1 130400:1 130401:0 130500:0; do
+	PILLION_SIMCUPTI=version=${version%:*} doctor -f csv
+	is "$(row CUPTI | grep -q 'cuda-hw refuses it' && echo 1 || echo 0)" "${version#*:}" \
+		"CUPTI ${version%:*}: whether it is refused"
+done
 mkdir old && cat >old.c <<'END'
 int cuDriverGetVersion(int *version)
 {

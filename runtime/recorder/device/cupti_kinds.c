@@ -5,6 +5,7 @@
 #include "runtime/recorder/device/cupti_client.h"
 #include "runtime/recorder/device/cupti_layout.h"
 #include "runtime/recorder/device/cupti_state.h"
+#include "runtime/shared/base/cuda_hardware.h"
 #include "runtime/shared/base/text.h"
 
 enum { BYTES_TO_DEVICE = 1, BYTES_TO_HOST = 2, CPU_PAGE_FAULTS = 3, GPU_PAGE_FAULTS = 4, ALL_DEVICES = 2 };
@@ -33,8 +34,8 @@ static bool cupti_configure_managed(void)
 static const char *hardware_refusal(bool is_early, int *ret_result)
 {
 	*ret_result = 0;
-	if (!cupti_api.enable_hardware || cupti_state.version < CUPTI_HAS_HARDWARE)
-		return "CUPTI is older than that of CUDA 12.8";
+	if (!cupti_api.enable_hardware || cupti_state.version < CUPTI_HARDWARE_IS_SAFE)
+		return "CUPTI is too old: " CUPTI_HARDWARE_HARM;
 	if (!is_early)
 		return "they must be enabled before the first context, and the driver had been initialised before";
 	*ret_result = cupti_api.enable_hardware(1);
@@ -74,7 +75,7 @@ static bool cupti_is_kind_requested(uint32_t kind)
 	case CUPTI_DEVICE:
 		return cupti_state.version >= CUPTI_HAS_DEVICE_4;
 	case CUPTI_DECOMPRESSION:
-		return cupti_state.version >= CUPTI_HAS_HARDWARE;
+		return cupti_state.version >= CUPTI_HAS_DECOMPRESSION;
 	case CUPTI_MEMORY:
 		return cupti_state.version >= CUPTI_HAS_MEMORY && process_options.cuda_memory_usage;
 	case CUPTI_MANAGED: /* CUPTI cannot configure it within cuInit */

@@ -36,7 +36,7 @@ enum {
 	CUPTI_HAS_MEMORY = 15,	  /* 11.2 */
 	CUPTI_HAS_DEVICE_4 = 17,  /* 11.6 */
 	CUPTI_STARTS_AGAIN = 24,  /* 12.6: also after cuptiFinalize */
-	CUPTI_HAS_HARDWARE = 26,  /* 12.8: the hardware event system, and records of decompression */
+	CUPTI_HAS_DECOMPRESSION = 26, /* 12.8 */
 	CUPTI_COPES_WITHOUT_BUFFER = 27, /* 12.9 */
 	CUPTI_HAS_SEVERAL = 130300, /* several subscribers, 13.3 */
 	CUPTI_HAS_SOURCES = 130400, /* records of nodes have the ids of their sources, 13.4 */
