@@ -1,39 +1,32 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # fakegpu.sh: a second simulated CUDA, NCCL and cuBLAS, which is not of this project: FakeGPU, the public repository
-# FanBB2333/FakeGPU (MIT). It is built once per directory; nothing of it is in this repository. Calls, bytes and
+# FanBB2333/FakeGPU (MIT). Nothing of it is in this repository, and nothing here fetches or builds it. Calls, bytes and
 # floating-point operations are compared with its own report; late and hanging ranks are planted and have to be named.
-#   FAKEGPU_SOURCE  a clone of it; otherwise it is cloned
-#   PILLION_NIGHTLY where it is built, by default ~/.cache/pillion-nightly
+#   FAKEGPU_BUILT  its tree, built by somebody: tests/README.md says what it must hold
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-cache=${PILLION_NIGHTLY:-${XDG_CACHE_HOME:-$HOME/.cache}/pillion-nightly}/fakegpu
 . "$here/../e2e/lib.sh"
 
-commit=7d5cf83 # of 2026-07-24
-for tool in git cmake g++ python3; do
+fakegpu=${FAKEGPU_BUILT:-}
+[ -n "$fakegpu" ] || skip_all 'FAKEGPU_BUILT names no built tree of FakeGPU'
+for tool in gcc python3; do
 	command -v $tool >/dev/null || skip_all "no $tool"
 done
 
 # ---- the second stack ----
 
-build() {
-	mkdir -p "$cache" || return
-	[ -e "$cache/source/.git" ] ||
-		git clone -q "${FAKEGPU_SOURCE:-https://github.com/FanBB2333/FakeGPU}" "$cache/source" || return
-	git -C "$cache/source" checkout -q $commit &&
-		cmake -S "$cache/source" -B "$cache/build" -DCMAKE_BUILD_TYPE=Release &&
-		cmake --build "$cache/build" -j "$(nproc)"
+first() { # NAME: the newest file of that name in the tree
+	find "$fakegpu" -name "$1" \( -type f -o -type l \) 2>/dev/null | sort | tail -n 1
 }
-build >build.log 2>&1 || skip_all "FakeGPU cannot be built: $(tail -n 1 build.log)"
-coordinator=$(find "$cache/build" -name fakegpu-coordinator -type f | head -n 1)
-libraries=$(find "$cache/build" -name 'lib*.so*' -printf '%h\n' | sort -u | paste -sd:)
-library_of() { # NAME: the newest file of that library
-	find "$cache/build" -name "$1.so*" | sort | tail -n 1
-}
+coordinator=$(first fakegpu-coordinator) cluster=$fakegpu/verification/data/cluster_valid.yaml
+for need in 'libcudart.so*' 'libcublas.so*' 'libnccl.so*' fakegpu-coordinator "${cluster##*/}"; do
+	[ -n "$(first "$need")" ] || skip_all "FAKEGPU_BUILT=$fakegpu has no $need"
+done
+libraries=$(find "$fakegpu" -name 'lib*.so*' -printf '%h\n' | sort -u | paste -sd:)
 for program in steps ranks; do
-	gcc -g -O1 -o $program "$here/fakegpu/$program.c" "$(library_of libcudart)" "$(library_of libcublas)" \
-		"$(library_of libnccl)" -Wl,--allow-shlib-undefined 2>gcc.err ||
+	gcc -g -O1 -o $program "$here/fakegpu/$program.c" "$(first 'libcudart.so*')" \
+		"$(first 'libcublas.so*')" "$(first 'libnccl.so*')" -Wl,--allow-shlib-undefined 2>gcc.err ||
 		skip_all "no $program: $(head -n 1 gcc.err)"
 done
 
@@ -79,7 +72,7 @@ is "$(python3 compare.py 2>&1)" '' 'calls, bytes and operations are those of its
 
 export FAKEGPU_DIST_MODE=simulate FAKEGPU_COORDINATOR_TRANSPORT=unix FAKEGPU_COORDINATOR_ADDR=$work/socket
 export FAKEGPU_COORDINATOR_TIMEOUT_MS=600000
-export FAKEGPU_CLUSTER_CONFIG=$cache/source/verification/data/cluster_valid.yaml
+export FAKEGPU_CLUSTER_CONFIG=$cluster
 "$coordinator" --transport unix --address "$work/socket" >coordinator.log 2>&1 &
 coordinates=$!
 trap 'kill $coordinates 2>/dev/null; rm -rf "$work"' EXIT

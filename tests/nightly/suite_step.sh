@@ -52,14 +52,17 @@ apt_get() {
 		-o Dir::State::Lists="$PWD/apt/lists" -o Dir::Cache="$PWD/apt/cache" -o APT::Sandbox::User= "$@"
 }
 
-# Clones a public repository into ./source, or copies the directory that an environment variable names.
-clone() { # VARIABLE URL TAG
+# Copies a tree that somebody has built into ./source: the directory that an environment variable names.
+built() { # VARIABLE FILE: FILE is in the tree once it is built
 	local directory=${!1-}
-	if [ -n "$directory" ]; then
-		git clone -q "$directory" source || cp -a "$directory" source
-	else
-		git clone -q --depth 1 --branch "$3" "$2" source
+	if [ -z "$directory" ]; then
+		echo "$1 names no built tree: tests/README.md says what it must hold"
+		return 1
+	elif [ ! -e "$directory/$2" ]; then
+		echo "$1=$directory has no $2"
+		return 1
 	fi
+	cp -a "$directory" source
 }
 
 # A virtual environment in ./venv with packages of PyPI.

@@ -91,7 +91,7 @@ class Suite:
                 status = subprocess.run([*self.as_user(), "bash", STEP, self.name, step], cwd=self.source,
                     env=self.environment(self.source), stdin=subprocess.DEVNULL, stdout=log, stderr=log).returncode
             if status != 0:
-                raise Skip(f"step {step} failed with status {status}, see {self.step_log}")
+                raise Skip(f"step {step}: {last_line(self.step_log)} (status {status}, see {self.step_log})")
             open(done, "wb").close()
 
     def install(self, install):
@@ -119,6 +119,11 @@ class Suite:
         """Why the suite's file expects this test to differ, or nothing."""
         return subprocess.run(["bash", STEP, self.name, "differs", configuration, test], stdout=subprocess.PIPE,
             check=False).stdout.decode().strip()
+
+
+def last_line(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return (file.read().split("\n") or [""])[-2:][0].strip()
 
 
 def is_installed(package):
