@@ -151,8 +151,8 @@ static void more_help(struct text *ret)
 		      "count; nothing is recorded. Their standard input is empty, their standard output is\n"
 		      "discarded, their standard error is shown. The time is the wall time, of the shell, too.\n"
 		      "\nThe ratio is the time of B divided by that of A, with an interval that has it with 95 %\n"
-		      "probability. The judgement is that of pillion diff: B is slower if its time is longer by the\n"
-		      "gate or more and noise does not explain that.\n");
+		      "probability. B is slower if its time is longer by the gate or more and the interval is above\n"
+		      "1; it is not slower if the interval is below 1 and the gate.\n");
 }
 
 const struct verb verb_try = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a command B takes longer than a command A, from the durations of runs that were made in turn: the test of
- * judge.h with a single row. */
+/* Whether a command B takes longer than a command A, from the durations of runs that were made in turn. The ratio and
+ * its noise are those of judge.h with a single row; the verdict is what the interval of the ratio supports. */
 #ifndef PILLION_TRIAL_H
 #define PILLION_TRIAL_H
 
@@ -19,13 +19,14 @@ struct trial {
 	size_t runs;	     /* of each command, at least TRIAL_LEAST_RUNS */
 	double gate;	     /* slower is what takes longer by this part or more */
 	/* filled in */
-	enum diff_verdict verdict; /* of B */
+	/* Of B. Worse: longer by the gate or more, the interval above 1. Not worse: the interval below 1 + gate. */
+	enum diff_verdict verdict;
 	double ratio, low, high;   /* time of B / time of A, and the interval that has it with 95 % probability */
 };
 
 void trial_judge(struct trial *t);
 
-/* "B takes 0.91 of the time of A (0.90 to 0.92): B is faster" */
+/* "B is 6.0 times as fast (5.6 to 6.4): B is faster" */
 void trial_reason(const struct trial *t, struct buffer *ret);
 
 /* To four decimals, for tables. */

@@ -100,9 +100,49 @@ Test(trial, reason_has_the_ratio_and_the_verdict)
 	trial_judge(&t);
 	trial_reason(&t, &reason);
 	cr_expect_eq(t.verdict, DIFF_NOT_WORSE);
-	cr_expect(strstr(buffer_string(&reason), "B takes 0.500 of the time of A ("), "%s", reason.data);
-	cr_expect(strstr(reason.data, "): B is faster"), "%s", reason.data);
+	cr_expect_str_eq(buffer_string(&reason), "B is 2.00 times as fast (1.93 to 2.07): B is faster");
 	buffer_done(&reason);
+}
+
+static void reason_is(double ratio, double low, double high, enum diff_verdict verdict, const char *wanted)
+{
+	struct trial t = {.gate = 0.03, .verdict = verdict, .ratio = ratio, .low = low, .high = high};
+	struct buffer reason = {0};
+
+	trial_reason(&t, &reason);
+	cr_expect_str_eq(buffer_string(&reason), wanted);
+	buffer_done(&reason);
+}
+
+Test(trial, reason_has_as_many_decimals_as_the_interval)
+{
+	reason_is(1 / 6.0, 1 / 6.4, 1 / 5.6, DIFF_NOT_WORSE, "B is 6.0 times as fast (5.6 to 6.4): B is faster");
+	reason_is(0.05, 0.04, 0.06, DIFF_NOT_WORSE, "B is 20 times as fast (17 to 25): B is faster");
+	reason_is(2.1, 1.9, 2.3, DIFF_WORSE, "B takes 2.1 times as long (1.9 to 2.3): B is slower");
+	reason_is(1.2, 1.004, 1.5, DIFF_WORSE, "B takes 1.200 times as long (1.004 to 1.500): B is slower");
+	reason_is(1, 0.99, 1.01, DIFF_NOT_WORSE,
+		  "B is 1.000 times as fast (0.990 to 1.010): B is not slower by 3 % or more");
+	reason_is(1.01, 0.9, 1.1, DIFF_UNCLEAR, "B takes 1.01 times as long (0.90 to 1.10): cannot judge whether B is "
+						"slower by 3 %; more runs (-n) narrow the interval");
+}
+
+/* B is not called "not slower by 3 % or more" beside an interval that has 1.04, nor slower beside one that has 1. */
+Test(trial, verdict_is_supported_by_the_interval)
+{
+	double times[2 * RUNS];
+
+	state = 5;
+	for (int n = 0; n < 20 * TRIALS; n++) {
+		struct trial t = {.times = times, .runs = 3 + (size_t)(n % 8), .gate = 0.03};
+		double change = 0.1 * uniform() - 0.03, deviation = 0.05 * uniform();
+
+		for (size_t i = 0; i < 2 * t.runs; i++)
+			times[i] = 1e8 * (i < t.runs ? 1 : 1 + change) * exp(deviation * normal());
+		trial_judge(&t);
+		cr_assert(t.verdict != DIFF_NOT_WORSE || t.high < 1.03);
+		cr_assert(t.verdict != DIFF_WORSE || (t.low > 1 && t.ratio >= 1.03));
+		cr_assert(t.verdict != DIFF_UNCLEAR || t.high >= 1.03);
+	}
 }
 
 Test(trial, slope_is_that_of_the_line)
