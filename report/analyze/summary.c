@@ -29,7 +29,7 @@
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
 
 /* SHORT_NS: of a run that is shorter there is nothing to repair. */
-enum { ROLE_LINES = 6, SHORT_NS = 100000000, WIDE = 100, FILES_PERCENT = 5 };
+enum { ROLE_LINES = 6, SHORT_NS = 100000000, WIDE = 100, FILES_PERCENT = 5, COST_PERCENT = 5 };
 
 /* ---- tables, which share the available rows ---- */
 
@@ -365,7 +365,18 @@ static void section_of_calls(const struct answer *s, struct section *ret)
 	aggregate_done(&all);
 }
 
-static void summary_ledger(const struct model *m, struct buffer *out)
+/* CPU time of all threads. */
+static uint64_t cpu_of_job(const struct partition *p)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		sum += p->threads[i].cpu_ns;
+	return sum;
+}
+
+/* job_ns: the CPU time of the job, or 0: what recording cost is not set beside it. */
+static void summary_ledger(const struct model *m, uint64_t job_ns, struct buffer *out)
 {
 	struct ledger_totals t;
 
@@ -377,6 +388,8 @@ static void summary_ledger(const struct model *m, struct buffer *out)
 		buffer_text(out, "; recording cost ");
 		rule_time(out, t.own_ns + t.launcher_ns);
 		buffer_text(out, " of CPU time");
+		if (job_ns && (t.own_ns + t.launcher_ns) * 100 > job_ns * COST_PERCENT)
+			buffer_print(out, ", %" PRIu64 " %% of the job's", (t.own_ns + t.launcher_ns) * 100 / job_ns);
 	}
 	buffer_text(out, "\n");
 	buffer_done(&t.missing);
@@ -547,7 +560,7 @@ void summary_text(const struct report_context *context, const char *capture, siz
 		summary_untimed(c, &head);
 	if (s.has_events && !s.is_large && !is_short)
 		summary_findings(&s, &tail);
-	summary_ledger(c->model, &tail);
+	summary_ledger(c->model, is_short || !s.has_events ? 0 : cpu_of_job(s.partition), &tail);
 	if (!is_short && !(s.has_events && summary_next(&s.rules, fix_first_is_cpu(&s.first), s.is_large, &tail)))
 		summary_verb(&s, capture, hangs, &tail);
 	summary_wrap(&tail, width, LINES, &last);

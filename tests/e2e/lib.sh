@@ -333,6 +333,32 @@ done_testing() {
 	exit
 }
 
+# nsys_records NAME OPTION... COMMAND: records with Nsight Systems into NAME.nsys-rep. It hangs occasionally, and what
+# it then leaves is a part: three tries of nsys_patience (60) seconds. Fails, with the reason in `why`.
+#   NSYS NSYS_IMPORTER  nsys, default: the one on PATH; QdstrmImporter, for installations whose nsys does not find it
+# shellcheck disable=SC2034 # the scripts use `why`
+nsys_records() {
+	local name=$1 importer=${NSYS_IMPORTER:-/usr/lib/nsight-systems/host-linux-x64/QdstrmImporter} try status
+	shift
+	NSYS=${NSYS:-$(command -v nsys)}
+	why='no nsys'
+	[ -n "$NSYS" ] || return
+	for try in 1 2 3; do
+		rm -f "$work/$name".{nsys-rep,qdstrm}
+		timeout -k 5 "${nsys_patience:-60}" "$NSYS" profile -s none --cpuctxsw=none -f true \
+			-o "$work/$name" "$@" >"$work/nsys.log" 2>&1 </dev/null
+		status=$?
+		[ -e "$work/$name.nsys-rep" ] || timeout -k 5 "${nsys_patience:-60}" "$importer" \
+			-i "$work/$name.qdstrm" -o "$work/$name.nsys-rep" >>"$work/nsys.log" 2>&1
+		case $status in
+		124 | 137) why="nsys hung, $try times" ;;
+		*) why="nsys recorded nothing here: $(tail -n 1 "$work/nsys.log")" ;;
+		esac
+		[ "$status" -eq 124 ] || [ "$status" -eq 137 ] || [ ! -s "$work/$name.nsys-rep" ] || return 0
+	done
+	return 1
+}
+
 # axe-core checks whether the page can be used by everybody; it is fetched once per build directory.
 fetch_axe() {
 	modules=$PILLION_BUILD_DIR/tests/axe

@@ -72,14 +72,15 @@ tool() {
 	rm -f bare.* beneath.*
 }
 
-# fortran MPI: the three bindings. Old ones have no interfaces, which the compiler would complain about.
+# fortran MPI: the three bindings. Old ones have no interfaces, which the compiler would complain about. Debian's
+# wrapper of MPICH says -O2, by which the function that calls would become a part of the main program.
 fortran() {
 	local binding
 	local -A flags=([mpif.h]='-std=legacy -DMPIF_H' [mpi]='' [mpi_f08]=-DMPI_F08)
 
 	for binding in mpif.h mpi mpi_f08; do
 		# shellcheck disable=SC2086 # a list
-		if mpifort."$1" -w -g ${flags[$binding]} -o "fortran.$binding" "$sources/mpi_functions.F90" \
+		if mpifort."$1" -w -g -O0 ${flags[$binding]} -o "fortran.$binding" "$sources/mpi_functions.F90" \
 			>err 2>&1; then
 			counted "$1" "$1, Fortran's $binding" "./fortran.$binding"
 		else

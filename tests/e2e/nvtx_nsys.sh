@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The real `nsys stats` of our sqlite export gives our tables; a program recorded by nsys has the same ranges, counts
-# and durations. NSYS: its path. QDSTRM_IMPORTER: the importer, if nsys only writes a .qdstrm, as Debian's does.
+# and durations. NSYS and NSYS_IMPORTER: lib.sh.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 NSYS=${NSYS:-$(command -v nsys)}
 [ -n "$NSYS" ] || skip_all 'no nsys'
-importer=${QDSTRM_IMPORTER:-/usr/lib/nsight-systems/host-linux-x64/QdstrmImporter}
 "$targets/nvtx_steps" 1 >/dev/null 2>&1
 [ $? -ne 77 ] || skip_all 'built without the headers of NVTX'
 
@@ -36,9 +35,10 @@ summary() {
 	awk -F, 'NR > 1 && NF { print $10, $3, $5 }' | LC_ALL=C sort
 }
 
-timeout "$patience" "$NSYS" profile -t nvtx -s none --cpuctxsw=none -f true -o theirs \
-	"$targets/nvtx_steps" 50 >out 2>err
-[ -e theirs.nsys-rep ] || timeout "$patience" "$importer" -i theirs.qdstrm -o theirs.nsys-rep >>out 2>>err
+nsys_records theirs -t nvtx "$targets/nvtx_steps" 50 || {
+	skip 'the same program under nsys' "$why"
+	done_testing
+}
 timeout "$patience" "$NSYS" export -t sqlite -f true -o theirs.sqlite theirs.nsys-rep >>out 2>>err
 timeout "$patience" "$NSYS" stats -q -f csv -r nvtxsum theirs.sqlite 2>/dev/null | summary >theirs
 if [ ! -s theirs ]; then

@@ -2,27 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # osrt_sum against the real Nsight Systems on the same program: the same names and counts, the shortest waits within 5 %
 # of its shortest: on a crowded machine the other ones are longer than what was waited for.
-#   NSYS           nsys, default: the one on PATH
-#   NSYS_IMPORTER  QdstrmImporter, for installations whose nsys does not find it
 set -u
 . "$(dirname "$0")/lib.sh"
 
-nsys=${NSYS:-$(command -v nsys)} || skip_all 'no nsys'
-importer=${NSYS_IMPORTER:-/usr/lib/nsight-systems/host-linux-x64/QdstrmImporter}
 rounds=5
-
-# nsys hangs occasionally, so try more than once.
-for try in 1 2 3; do
-	mkdir -p theirs
-	(cd theirs && timeout "$patience" "$nsys" profile -t osrt -s none --cpuctxsw=none --osrt-threshold=1 \
-		--osrt-backtrace-threshold=1000000000 \
-		-f true -o "$work/theirs" "$targets/osrt" $rounds) >nsys.log 2>&1
-	[ -e theirs.nsys-rep ] || timeout "$patience" "$importer" -i theirs.qdstrm -o theirs.nsys-rep >>nsys.log 2>&1
-	[ ! -e theirs.nsys-rep ] || break
-	diag "nsys, try $try: $(tail -n 2 nsys.log)"
-done
-[ -e theirs.nsys-rep ] || skip_all 'nsys gave no report'
-timeout "$patience" "$nsys" stats -q -r osrtsum -f csv --force-export=true theirs.nsys-rep >theirs.csv 2>>nsys.log
+mkdir theirs
+cd theirs || exit 99
+nsys_records theirs -t osrt --osrt-threshold=1 --osrt-backtrace-threshold=1000000000 "$targets/osrt" $rounds ||
+	skip_all "$why"
+cd ..
+timeout "$patience" "$NSYS" stats -q -r osrtsum -f csv --force-export=true theirs.nsys-rep >theirs.csv 2>>nsys.log
 ok 'nsys has rows' test "$(wc -l <theirs.csv)" -gt 50
 
 mkdir ours

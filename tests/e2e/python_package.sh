@@ -257,21 +257,16 @@ is "$(sed -n "s@^ *'pillion/\(.*\.py\)',@\1@p" "$package/meson.build" | sort)" \
 
 # ---- Nsight Systems ----
 
-NSYS=${NSYS:-$(command -v nsys)}
-importer=${QDSTRM_IMPORTER:-/usr/lib/nsight-systems/host-linux-x64/QdstrmImporter}
-if [ -n "$NSYS" ]; then
-	timeout -k 5 60 "$NSYS" profile -t nvtx -s none --cpuctxsw=none -f true -o theirs \
-		"$(command -v "$("$python" -c 'import sys; print(sys.executable)')")" "$jobs/ranges.py" \
-		>out 2>err </dev/null
-	[ -e theirs.nsys-rep ] || timeout -k 5 60 "$importer" -i theirs.qdstrm -o theirs.nsys-rep >>out 2>>err
-	timeout -k 5 60 "$NSYS" export -t sqlite -f true -o theirs.sqlite theirs.nsys-rep >>out 2>>err
+executable=$("$python" -c 'import sys; print(sys.executable)')
+if nsys_records theirs -t nvtx "$(command -v "$executable")" "$jobs/ranges.py"; then
+	timeout -k 5 60 "$NSYS" export -t sqlite -f true -o theirs.sqlite theirs.nsys-rep >out 2>err
+	why="nsys export: $(tail -n 1 err)"
 fi
 if [ -s theirs.sqlite ]; then
 	# Nsight Systems 2022.4 does not know payloads with several values.
 	is "$(tells sqlite theirs.sqlite)" "$(sed 's/ {.*}$//' wanted)" 'Nsight Systems records the same ranges'
 else
-	[ -n "$NSYS" ] && reason='nsys recorded nothing here'
-	skip 'Nsight Systems records the same ranges' "${reason:-no nsys}"
+	skip 'Nsight Systems records the same ranges' "$why"
 fi
 
 # ---- frameworks ----
