@@ -418,7 +418,7 @@ static const struct option rows[] = {
 	 .help = "show command lines as they were; default: the values of options and variables named like a password, "
 		 "a token or a key, and passwords in URLs, are shown as [masked]"},
 	{"quiet", 'q', OPTION_SWITCH, AT(quiet),
-	 VERBS_OF(VERB_READS | VERB_PACK | VERB_UNPACK | VERB_RECOVER | VERB_CAPTURES),
+	 VERBS_OF(VERB_READS | VERB_PACK | VERB_UNPACK | VERB_RECOVER | VERB_CAPTURES | VERB_DUMP),
 	 .help = "print errors only"},
 
 	{"force-export", 0, OPTION_FLAG, OPTION_IGNORED, .is_nsys = true, .offset = OPTION_NO_FIELD,

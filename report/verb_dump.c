@@ -40,7 +40,7 @@ static int dump(const struct command_line *l, const char *capture)
 		say("%s", err.text);
 	else if (envelope_is_open())
 		envelope_file(path.data);
-	else
+	else if (!l->quiet)
 		printf("%s\n", path.data);
 	buffer_done(&path);
 	return code ? EXIT_UNUSABLE : EXIT_DONE;
@@ -76,6 +76,7 @@ static int find_slow_step(const struct command_line *l, struct model *m)
 	step = steps_slow(&list, &l->slow_step, &series);
 	if (step)
 		status = has_turned(m) ? EXIT_INCOMPLETE : EXIT_FOUND;
+	verb_now = NULL; /* a line of the launcher's, which started this */
 	if (status == EXIT_FOUND)
 		say("a step of process %u took %.3f s, %.1f times as long as usual; what was recorded around it:",
 		    series->image->pid, (double)(step->end_ns - step->start_ns) / 1e9,

@@ -500,7 +500,8 @@ static int show_foreign(const struct command_line *l, uint32_t pid)
 	return status > worst ? status : worst;
 }
 
-/* Only what is proved, from the looks and the traces that there are. */
+/* Only what is proved, from the looks and the traces that there are. The launcher starts this, while the program writes
+ * to the same terminal: each line says whose it is. */
 static int show_hung(const struct command_line *l)
 {
 	struct buffer text = {0};
@@ -514,7 +515,10 @@ static int show_hung(const struct command_line *l)
 	where_place_read_briefly(&place, &w.model, w.context.symbols);
 	found = summary_deadlock(&w.model, &place, &text);
 	found += summary_stall(&place, (uint64_t)(l->hung_s * 1e9), &text);
-	fputs(buffer_string(&text), w.emit.file);
+	for (const char *line = buffer_string(&text), *end; *line; line = end + (*end == '\n')) {
+		end = line + strcspn(line, "\n");
+		fprintf(w.emit.file, "pillion: %.*s\n", (int)(end - line), line);
+	}
 	where_place_done(&place);
 	buffer_done(&text);
 	status = work_end(&w);

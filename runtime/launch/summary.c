@@ -214,8 +214,8 @@ pid_t summary_hang(const struct run *run)
 
 pid_t summary_dump(const struct run *run, const char *name, const char *slow_step)
 {
-	const char *arguments[] = {run->report,	   "dump", "-o", name, run->directory, slow_step ? "--slow-step" : NULL,
-				   slow_step, NULL};
+	const char *arguments[] = {run->report, "dump", "--quiet", "-o", name, run->directory,
+				   slow_step ? "--slow-step" : NULL, slow_step, NULL};
 	pid_t pid = run->report[0] ? report_start(arguments, false) : 0;
 
 	return pid > 0 ? pid : 0;

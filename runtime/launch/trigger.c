@@ -144,9 +144,13 @@ static void dump_begin(struct run *run, const char *slow_step)
 
 static void dump_end(const struct run *run, int status)
 {
+	char name[PATH_MAX + 32];
+
 	trigger.child = 0;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != (trigger.is_step ? DUMP_FOUND : 0))
 		return;
+	dump_name(run, trigger.next, name);
+	say("%s.pillion", name);
 	trigger.next++;
 	while (trigger.next - trigger.oldest > run->options.keep)
 		dump_remove(run, trigger.oldest++);

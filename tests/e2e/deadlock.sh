@@ -136,12 +136,13 @@ fi
 # --hang: the launcher says it while the program hangs, once, and nothing of programs that merely wait.
 rm -rf run.pillion
 PILLION_STATS=false started recorded "$PILLION" --hang=1s -o run "$deadlock" mutexes
-ok '--hang: a deadlock is printed' eventually grep -q '^DEADLOCK ' recorded.err
-like "$(sed -n 2p recorded.err)" '^ +which waits for a mutex of thread' '--hang: all of it'
+ok '--hang: a deadlock is printed' eventually grep -q '^pillion: DEADLOCK ' recorded.err
+is "$(grep -v '^pillion: ' recorded.err)" '' "--hang: each line says that it is pillion's"
+like "$(sed -n 2p recorded.err)" '^pillion:  +which waits for a mutex of thread' '--hang: all of it'
 is "$(cat recorded)" ready '--hang: the output is that of the program'
 ended kill
 "$PILLION" where --hung=1 run >seen 2>said
-is "$? $(grep -c '^DEADLOCK' seen)" '3 1' 'where --hung: the same, and status 3'
+is "$? $(grep -c '^pillion: DEADLOCK' seen)" '3 1' 'where --hung: the same, and status 3'
 cat >server.py <<'END'
 import socket
 s = socket.socket()

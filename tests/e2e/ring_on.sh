@@ -54,6 +54,10 @@ touch failing.end killed.end stepping.end steady.end starved.end
 wait
 is "$(dumps failing)" 1 'exit!=0: one dump'
 like "$(cat failing.err)" 'process [0-9]+ exited with 7; what was recorded before it:' 'and the reason'
+for name in failing killed hanging stepping; do
+	is "$(grep -v '^pillion: ' $name.err)" '' "$name: each line says that it is pillion's"
+	like "$(cat $name.err)" "^pillion: .*/$name\.dump1\.pillion$" "$name: the path of the dump"
+done
 ok 'it has the calls of that process' [ "$(num_calls failing.dump1 write)" -gt 100 ]
 is "$(dumps killed)" 1 'signal: one dump'
 like "$(cat killed.err)" 'process [0-9]+ was ended by a signal' 'and the reason'
