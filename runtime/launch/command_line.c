@@ -57,15 +57,17 @@ static void verbs_print(struct text *t)
 	}
 }
 
+static const char examples[] = "  pillion python3 train.py            run a program and record it\n"
+			       "  mpirun -n 8 pillion ./solver        the same with ranks: one capture for all\n"
+			       "  pillion stats                       tables of the newest capture\n"
+			       "  pillion analyze                     what to change, and what that would save\n"
+			       "  pillion view                        its timeline, in the browser\n"
+			       "  pillion diff before after           what has become slower\n";
+
 static void usage_print(struct text *t)
 {
-	text_add(t, "  pillion python3 train.py            run a program and record it\n"
-		    "  mpirun -n 8 pillion ./solver        the same with ranks: one capture for all\n"
-		    "  pillion stats                       tables of the newest capture\n"
-		    "  pillion analyze                     what to change, and what that would save\n"
-		    "  pillion view                        its timeline, in the browser\n"
-		    "  pillion diff before after           what has become slower\n"
-		    "\n"
+	text_add(t, examples);
+	text_add(t, "\n"
 		    "Usage: pillion [profile] [OPTION]... [--] COMMAND [ARG]...\n"
 		    "       pillion launch [OPTION]... [--] COMMAND [ARG]...\n"
 		    "       pillion VERB [OPTION]... CAPTURE...\n"
@@ -441,6 +443,8 @@ int command_line_read(struct run *run, int argc, char **argv)
 	run->has_output = run->options.output != NULL;
 	if (!rc && !*run->command) {
 		say("no COMMAND given; see pillion --help");
+		if (argc == 1)
+			fputs(examples, stderr);
 		rc = EXIT_USAGE;
 	}
 	free(line.given);

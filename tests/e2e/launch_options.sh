@@ -48,6 +48,12 @@ is $? 2 'an option without its value is status 2'
 pillion 2>err
 is $? 2 'no COMMAND is status 2'
 like "$(cat err)" 'no COMMAND given' 'no COMMAND: the message says so'
+pillion --help >help
+is "$(tail -n +2 err)" "$(head -n 6 help)" 'nothing at all: the six examples that --help begins with'
+is "$(grep -c '^  .*pillion ' err)" 6 'six of them'
+is "$(sed -n '/^## Using it$/,/^$/s/^    /  /p' "${tests_dir%/tests/*}/README.md")" "$(head -n 6 help)" 'as the README'
+pillion -s none 2>err
+is "$? $(wc -l <err)" '2 1' 'an option and no COMMAND: the message alone'
 
 warned() { # REGEX OPTION...
 	local regex=$1
