@@ -47,10 +47,13 @@ static int export_to(struct work *w, const char *path)
 			say("wrote %s", x.written.items[i]);
 	for (size_t i = 0; i < x.left.count; i++)
 		say("%s: not part of this export, but of an earlier one in more files", x.left.items[i]);
+	for (size_t i = 0; i < x.remarks.count && !l->quiet && !envelope_is_open(); i++)
+		say("%s", x.remarks.items[i]);
 	if (code)
 		say("%s", err.text);
 	texts_done(&x.written);
 	texts_done(&x.left);
+	texts_done(&x.remarks);
 	return code == -ENODATA ? EXIT_INCOMPLETE : code ? EXIT_UNUSABLE : EXIT_DONE;
 }
 

@@ -207,6 +207,15 @@ static int place_close(struct export_target *p, int code, struct err *err)
 
 /* ---- writing ---- */
 
+int export_profiles(const struct export *x, struct profile ret[METRIC_COUNT], size_t *ret_count, struct err *err)
+{
+	*ret_count = 1;
+	if (x->is_metric_given)
+		return profile_make(x->context, x->metric, &ret[0], err);
+	*ret_count = profiles_make(x->context, ret);
+	return 0;
+}
+
 bool export_is_gzip(const struct export_type *type, const char *path)
 {
 	return type->flags & EXPORT_GZIP || text_ends_with(path, ".gz");

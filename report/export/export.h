@@ -26,6 +26,7 @@ struct export
 	const char *path;     /* with EXPORT_FILE or EXPORT_DIRECTORY: an empty one to write to */
 	struct texts written; /* files written, by export_split.h */
 	struct texts left;    /* files of an earlier export with more parts */
+	struct texts remarks; /* what else could have been written */
 };
 
 struct export_type {
@@ -48,6 +49,10 @@ EXPORTS(EXPORT_DECLARE)
 
 /* The default path of an export of this capture: report1.sqlite for report1.pillion, report1_pqtdir as of nsys. */
 void export_name(const char *capture, const struct export_type *type, struct buffer *ret);
+
+/* The profiles of an export that takes --metric: the one asked for, else all that have data. The caller frees them in
+ * either case. */
+int export_profiles(const struct export *x, struct profile ret[METRIC_COUNT], size_t *ret_count, struct err *err);
 
 /* Whether an export to `path` is gzipped. */
 bool export_is_gzip(const struct export_type *type, const char *path);

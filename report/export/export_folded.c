@@ -16,10 +16,24 @@ static void folded_add_frame(struct sink *out, const char *text)
 	buffer_done(&safe);
 }
 
+/* What --metric would select instead. */
+static void folded_remark(struct export *x, enum metric shown)
+{
+	struct buffer others = {0};
+
+	for (enum metric i = 0; i < METRIC_COUNT; i++)
+		if (i != shown && profile_has(x->context->model, i))
+			buffer_print(&others, "%s%s", others.size ? ", " : "", metrics[i].name);
+	if (others.size)
+		texts_add(&x->remarks, "folded: %s; --metric takes also %s", metrics[shown].title, others.data);
+	buffer_done(&others);
+}
+
 int export_folded(struct export *x, struct err *err)
 {
 	struct profile profile;
-	int code = profile_make(x->context, x->metric, &profile, err);
+	enum metric metric = x->is_metric_given ? x->metric : profile_default(x->context->model);
+	int code = profile_make(x->context, metric, &profile, err);
 
 	for (size_t i = 0; i < profile.aggregate.count; i++) {
 		size_t count;
@@ -34,6 +48,8 @@ int export_folded(struct export *x, struct err *err)
 		sink_number(x->out, profile.aggregate.rows[i].total);
 		sink_text(x->out, "\n");
 	}
+	if (!x->is_metric_given)
+		folded_remark(x, metric);
 	profile_done(&profile);
 	return code;
 }

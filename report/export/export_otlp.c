@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* otlp: profiles of OpenTelemetry, opentelemetry.proto.profiles.v1development.ProfilesData. The same stacks and values
- * as pprof's: a profile of the values and one of the counts, because a profile there has one type. Experimental, as the
- * format is. */
+ * as pprof's: for each metric a profile of the values and one of the counts, because a profile there has one type.
+ * Experimental, as the format is. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,30 +116,32 @@ static void add_location(struct dictionary *d, const char *text)
 	frame_done(&frame);
 }
 
-static void add_stack(struct dictionary *d, const struct profile *p, size_t row)
+/* Frames of all profiles are in one table: `first` is the place of the profile's first one. */
+static void add_stack(struct dictionary *d, const struct profile *p, size_t row, size_t first)
 {
 	struct buffer b = {0}, numbers = {0};
 
-	profile_proto_stack(p, row, &numbers);
+	profile_proto_stack(p, row, first, &numbers);
 	profile_proto_message(STACK_LOCATIONS, &numbers, &b);
 	profile_proto_message(TABLE_STACK, &b, &d->bytes);
 	buffer_done(&numbers);
 	buffer_done(&b);
 }
 
-/* One profile: a value for each stack. */
-static void add_profile(struct dictionary *d, const struct model *m, const struct profile *p, const char *type,
-			const char *unit, bool is_count, struct buffer *out)
+/* One profile: a value for each stack. `first` is the place of the first one. */
+static void add_profile(struct dictionary *d, const struct model *m, const struct profile *p, size_t first,
+			bool is_count, struct buffer *out)
 {
+	const struct metric_words *words = &metrics[p->metric];
 	struct buffer profile = {0}, b = {0}, value = {0};
 
-	proto_number(&b, TYPE_NAME, text_number(d, type));
-	proto_number(&b, TYPE_UNIT, text_number(d, unit));
+	proto_number(&b, TYPE_NAME, text_number(d, is_count ? words->count : words->value));
+	proto_number(&b, TYPE_UNIT, text_number(d, is_count ? "count" : words->unit));
 	profile_proto_message(PROFILE_TYPE, &b, &profile);
 	for (size_t i = 0; i < p->aggregate.count; i++) {
 		const struct aggregate_row *row = &p->aggregate.rows[i];
 
-		proto_number(&b, SAMPLE_STACK, i + 1);
+		proto_number(&b, SAMPLE_STACK, first + i);
 		buffer_varint(&value, is_count ? row->count : row->total);
 		profile_proto_message(SAMPLE_VALUES, &value, &b);
 		profile_proto_message(PROFILE_SAMPLE, &b, &profile);
@@ -184,16 +186,27 @@ static void add_resource(const struct model *m, struct buffer *out)
 	free(program);
 }
 
-static void add_profiles(struct dictionary *d, const struct model *m, const struct profile *p,
-			 const struct metric_words *words, struct buffer *out)
+static void add_profiles(struct dictionary *d, const struct model *m, const struct profile *all, size_t count,
+			 struct buffer *out)
 {
 	struct buffer scope = {0}, profiles = {0};
+	size_t first_frame = 1, first_stack = 1;
 
 	proto_text(&scope, SCOPE_NAME, "pillion");
 	proto_text(&scope, SCOPE_VERSION, PILLION_VERSION);
 	profile_proto_message(SCOPE_PROFILES_SCOPE, &scope, &profiles);
-	add_profile(d, m, p, words->value, words->unit, false, &profiles);
-	add_profile(d, m, p, words->count, "count", true, &profiles);
+	for (size_t n = 0; n < count; n++) {
+		const struct profile *p = &all[n];
+
+		for (size_t i = 0; i < p->names.count; i++)
+			add_location(d, p->names.items[i]);
+		for (size_t i = 0; i < p->aggregate.count; i++)
+			add_stack(d, p, i, first_frame);
+		add_profile(d, m, p, first_stack, false, &profiles);
+		add_profile(d, m, p, first_stack, true, &profiles);
+		first_frame += p->names.count;
+		first_stack += p->aggregate.count;
+	}
 	add_resource(m, out);
 	profile_proto_message(RESOURCE_PROFILES_SCOPE, &profiles, out);
 	buffer_done(&scope);
@@ -202,18 +215,15 @@ static void add_profiles(struct dictionary *d, const struct model *m, const stru
 
 int export_otlp(struct export *x, struct err *err)
 {
-	struct profile profile;
+	struct profile profiles[METRIC_COUNT];
 	struct dictionary d = {0};
 	struct buffer resource = {0}, data = {0};
-	int code = profile_make(x->context, x->metric, &profile, err);
+	size_t count;
+	int code = export_profiles(x, profiles, &count, err);
 
 	if (!code) {
 		dictionary_begin(&d);
-		for (size_t i = 0; i < profile.names.count; i++)
-			add_location(&d, profile.names.items[i]);
-		for (size_t i = 0; i < profile.aggregate.count; i++)
-			add_stack(&d, &profile, i);
-		add_profiles(&d, x->context->model, &profile, &metrics[x->metric], &resource);
+		add_profiles(&d, x->context->model, profiles, count, &resource);
 		profile_proto_message(DATA_RESOURCE_PROFILES, &resource, &data);
 		profile_proto_message(DATA_DICTIONARY, &d.bytes, &data);
 		sink_add(x->out, data.data, data.size);
@@ -221,6 +231,7 @@ int export_otlp(struct export *x, struct err *err)
 	buffer_done(&resource);
 	buffer_done(&data);
 	dictionary_done(&d);
-	profile_done(&profile);
+	for (size_t i = 0; i < count; i++)
+		profile_done(&profiles[i]);
 	return code;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pprof: profile.proto, gzipped. Each stack is a sample with two values: count and total. */
+/* pprof: profile.proto, gzipped. A sample is a stack of one metric: its total has a sample type for each metric that
+ * has data. With --metric there are two types, count and total. */
 #include "report/derive/stacks/frame.h"
 #include "report/export/export.h"
 #include "report/export/profile_proto.h"
@@ -92,50 +93,84 @@ static void pprof_add_frame(struct strings *s, const char *text, uint64_t id)
 	frame_done(&frame);
 }
 
-static void pprof_add_sample(struct sink *out, const struct profile *p, size_t row)
+/* What is written: the profiles, and whether they have counts. */
+struct pprof {
+	struct strings strings;
+	struct profile profiles[METRIC_COUNT];
+	size_t count;
+	bool has_counts; /* there is one profile then */
+};
+
+static void pprof_add_types(struct pprof *p)
 {
+	for (size_t i = 0; i < p->count; i++) {
+		const struct metric_words *words = &metrics[p->profiles[i].metric];
+
+		if (p->has_counts)
+			pprof_add_type(&p->strings, words->count, "count");
+		pprof_add_type(&p->strings, words->value, words->unit);
+	}
+}
+
+static void pprof_add_sample(struct pprof *p, size_t at, size_t row, size_t first_frame)
+{
+	const struct profile *profile = &p->profiles[at];
 	struct buffer b = {0}, numbers = {0};
 
-	profile_proto_stack(p, row, &numbers);
+	profile_proto_stack(profile, row, first_frame, &numbers);
 	proto_bytes(&b, SAMPLE_LOCATIONS, numbers.data, numbers.size);
 	buffer_clear(&numbers);
-	buffer_varint(&numbers, p->aggregate.rows[row].count);
-	buffer_varint(&numbers, p->aggregate.rows[row].total);
+	if (p->has_counts)
+		buffer_varint(&numbers, profile->aggregate.rows[row].count);
+	for (size_t i = 0; i < p->count; i++)
+		buffer_varint(&numbers, i == at ? profile->aggregate.rows[row].total : 0);
 	proto_bytes(&b, SAMPLE_VALUES, numbers.data, numbers.size);
-	pprof_send_message(out, PROFILE_SAMPLE, &b);
+	pprof_send_message(p->strings.out, PROFILE_SAMPLE, &b);
 	buffer_done(&numbers);
 	buffer_done(&b);
 }
 
-static void pprof_add_times(struct strings *s, const struct model *m, const struct metric_words *words)
+/* All profiles share one list of frames: those of each follow those of the previous ones. */
+static void pprof_add_profiles(struct pprof *p)
+{
+	size_t first = 1;
+
+	for (size_t i = 0; i < p->count; i++) {
+		const struct profile *profile = &p->profiles[i];
+
+		for (size_t k = 0; k < profile->names.count; k++)
+			pprof_add_frame(&p->strings, profile->names.items[k], first + k);
+		for (size_t k = 0; k < profile->aggregate.count; k++)
+			pprof_add_sample(p, i, k, first);
+		first += profile->names.count;
+	}
+}
+
+static void pprof_add_times(struct pprof *p, const struct model *m, enum metric shown)
 {
 	struct buffer b = {0};
 
 	proto_number(&b, PROFILE_TIME_NS, m->origin_ns);
 	proto_number(&b, PROFILE_DURATION_NS, model_end_ns(m) - m->origin_ns);
-	proto_number(&b, PROFILE_DEFAULT_TYPE, string_id(s, words->value));
-	sink_add(s->out, b.data, b.size);
+	proto_number(&b, PROFILE_DEFAULT_TYPE, string_id(&p->strings, metrics[shown].value));
+	sink_add(p->strings.out, b.data, b.size);
 	buffer_done(&b);
 }
 
 int export_pprof(struct export *x, struct err *err)
 {
-	const struct metric_words *words = &metrics[x->metric];
-	struct profile profile;
-	struct strings strings = {.out = x->out};
-	int code = profile_make(x->context, x->metric, &profile, err);
+	struct pprof p = {.strings = {.out = x->out}, .has_counts = x->is_metric_given};
+	const struct model *m = x->context->model;
+	int code = export_profiles(x, p.profiles, &p.count, err);
 
 	if (!code) {
-		string_id(&strings, "");
-		pprof_add_type(&strings, words->count, "count");
-		pprof_add_type(&strings, words->value, words->unit);
-		for (size_t i = 0; i < profile.names.count; i++)
-			pprof_add_frame(&strings, profile.names.items[i], i + 1);
-		for (size_t i = 0; i < profile.aggregate.count; i++)
-			pprof_add_sample(x->out, &profile, i);
-		pprof_add_times(&strings, x->context->model, words);
+		string_id(&p.strings, "");
+		pprof_add_types(&p);
+		pprof_add_profiles(&p);
+		pprof_add_times(&p, m, p.count > 1 ? profile_default(m) : p.profiles[0].metric);
 	}
-	aggregate_done(&strings.known);
-	profile_done(&profile);
+	aggregate_done(&p.strings.known);
+	for (size_t i = 0; i < p.count; i++)
+		profile_done(&p.profiles[i]);
 	return code;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* speedscope: its file format with one sampled profile for each metric that has data; a sample is a stack and its
  * weight. */
-#include <errno.h>
-#include <string.h>
-
 #include "report/export/export.h"
 #include "report/derive/stacks/frame.h"
 
@@ -66,13 +63,18 @@ static void speedscope_add_profile(struct sink *out, const struct profile *p, si
 
 static void speedscope_add_file(struct export *x, const struct profile *profiles, size_t count)
 {
-	size_t first = 0;
+	size_t first = 0, active = 0;
 
+	for (size_t i = 0; i < count; i++)
+		if (profiles[i].metric == profile_default(x->context->model))
+			active = i;
 	sink_text(x->out,
 		  "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"pillion\","
 		  "\"name\":");
 	sink_json(x->out, x->context->model->process_count ? x->context->model->processes[0].command : "");
-	sink_text(x->out, ",\"activeProfileIndex\":0,");
+	sink_text(x->out, ",\"activeProfileIndex\":");
+	sink_number(x->out, active);
+	sink_text(x->out, ",");
 	add_frames(x->out, profiles, count);
 	sink_text(x->out, ",\"profiles\":[");
 	for (size_t i = 0; i < count; i++) {
@@ -87,21 +89,9 @@ static void speedscope_add_file(struct export *x, const struct profile *profiles
 int export_speedscope(struct export *x, struct err *err)
 {
 	struct profile profiles[METRIC_COUNT];
-	size_t count = 0;
-	int code = 0;
+	size_t count;
+	int code = export_profiles(x, profiles, &count, err);
 
-	for (enum metric i = 0; i < METRIC_COUNT; i++) {
-		if (x->is_metric_given && i != x->metric)
-			continue;
-		code = profile_make(x->context, i, &profiles[count], err);
-		/* Of the empty profiles only the first one is written, so that there is at least one profile. */
-		if (code || (!profiles[count].total && count))
-			profile_done(&profiles[count]);
-		else
-			count++;
-	}
-	if (!x->is_metric_given || count)
-		code = 0;
 	if (!code)
 		speedscope_add_file(x, profiles, count);
 	for (size_t i = 0; i < count; i++)

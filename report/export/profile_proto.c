@@ -13,13 +13,13 @@ uint32_t profile_proto_text(struct aggregate *known, const char *text, unsigned 
 	return number;
 }
 
-void profile_proto_stack(const struct profile *p, size_t row, struct buffer *ret)
+void profile_proto_stack(const struct profile *p, size_t row, size_t first, struct buffer *ret)
 {
 	size_t count;
 	const uint32_t *stack = profile_stack(p, row, &count);
 
 	while (count > 0)
-		buffer_varint(ret, stack[--count] + 1u);
+		buffer_varint(ret, first + stack[--count]);
 }
 
 void profile_proto_message(unsigned int field, struct buffer *message, struct buffer *out)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """export_account.py NAME: whether the exports of NAME say what its tables say, function by function.
 
-NAME.sqlite NAME.json NAME.speedscope.json NAME.folded NAME.pb.gz are the exports, NAME.REPORT.csv the tables.
+NAME.sqlite NAME.json NAME.speedscope.json NAME.folded (of calls) NAME.pb.gz NAME.calls.pb.gz are the exports, NAME.REPORT.csv the tables.
 """
 import collections
 import csv
@@ -161,7 +161,11 @@ def check_stacks():
         check(sum(profile['weights']) == profile['endValue'] - profile['startValue'], 'speedscope: the end')
         check(all(0 <= i < len(file['shared']['frames']) for sample in profile['samples'] for i in sample),
             'speedscope: frames')
-    check(sum(file['profiles'][0]['weights']) == calls_own, 'speedscope: total')
+    names = [profile['name'] for profile in file['profiles']]
+    check(names[file['activeProfileIndex']] == ('CPU samples' if 'CPU samples' in names else names[0]),
+        'speedscope: what it opens on')
+    check(sum(sum(profile['weights']) for profile in file['profiles'] if
+        profile['name'] == 'time in OS and CUDA calls') == calls_own, 'speedscope: total')
 
 
 def fields(data):
@@ -196,19 +200,32 @@ def packed(data):
         data, [True] + [b < 128 for b in data[:-1]])))]
 
 
-def check_pprof():
-    with gzip.open(f'{name}.pb.gz') as f:
+def pprof(path):
+    with gzip.open(path) as f:
         profile = list(fields(f.read()))
     strings = [value.decode() for number, value in profile if number == 6]
     samples = [dict(fields(value)) for number, value in profile if number == 2]
     locations = {dict(fields(value))[1] for number, value in profile if number == 4}
     functions = {dict(fields(value))[1]: strings[dict(fields(value))[2]] for number, value in profile if number == 5}
     check(strings[0] == '', 'pprof: the first string')
-    check([strings[dict(fields(v))[1]] for n, v in profile if n == 1] == ['calls', 'time'], 'pprof: types')
     check(all(set(packed(s[1])) <= locations for s in samples), 'pprof: locations')
-    values = [packed(s[2]) for s in samples]
+    types = [strings[dict(fields(v))[1]] for n, v in profile if n == 1]
+    default, = [strings[v] for n, v in profile if n == 14]
+    return types, default, [(functions[packed(s[1])[0]], packed(s[2])) for s in samples]
+
+
+def check_pprof():
+    types, default, samples = pprof(f'{name}.pb.gz')
+    check(default == ('cpu_time' if 'cpu_time' in types else 'time') and len(set(types)) == len(types),
+        f'pprof: {types}, {default}')
+    check(sum(v[types.index('time')] for _, v in samples) == calls_own if 'time' in types else not calls_own,
+        'pprof: time in calls')
+    check(all(sum(map(bool, v)) <= 1 for _, v in samples), 'pprof: a sample is of one metric')
+    types, default, samples = pprof(f'{name}.calls.pb.gz')
+    check([types, default] == [['calls', 'time'], 'time'], f'pprof --metric: {types}, {default}')
+    values = [v for _, v in samples]
     check([sum(v[i] for v in values) for i in (0, 1)] == [calls_count, calls_own], f'pprof: {values}')
-    leaves = {functions[packed(s[1])[0]] for s in samples}
+    leaves = {leaf for leaf, _ in samples}
     check(leaves == {k[0] for k in osrt} | {k[0] for k in cuda}, f'pprof: {leaves}')
 
 

@@ -15,6 +15,8 @@ account() {
 	for type in $types; do
 		report export -q -t "$type" "$1.pillion" || return
 	done
+	report export -q -t pprof --metric calls -o "$1.calls.pb.gz" "$1.pillion" &&
+		report export -q -f true -t folded --metric calls "$1.pillion" || return
 	for table in osrt_sum cuda_api_sum nvtx_sum cuda_gpu_kern_sum cuda_gpu_mem_time_sum mpi_sum; do
 		report stats -q -r "$table" -f csv -o "$1.$table.csv" "$1.pillion"
 	done
@@ -65,6 +67,20 @@ ok '10 sleeps of 50 ms are in it' test "$(off_cpu stacks)" -ge 450000000
 pillion -o zero --osrt-threshold=0 dd if=/dev/zero of=/dev/null bs=64M count=30 >out 2>err
 total=$(report stats -q -r osrt_sum -f csv zero.pillion | awk -F, '$NF == "read" { print $2 }')
 ok "and not the CPU time in calls ($(off_cpu zero) of $total)" test "$(($(off_cpu zero) * 2))" -lt "$total"
+pillion -s none -o unsampled "$targets/stacks" >out 2>err
+report export -t folded -o unsampled.folded unsampled.pillion 2>err
+is "$(cat err)" 'pillion export: folded: time in OS and CUDA calls; --metric takes also off-cpu' \
+	'without samples folded has time in calls; what else there is, is said'
+ok 'of the functions' grep -q ';usleep [0-9]*$' unsampled.folded
+pillion -s cpu -o cpu "$targets/samples" shares 0.4 >out 2>err
+report export -t folded -o cpu.folded cpu.pillion 2>err
+like "$(cat err)" '^pillion export: folded: CPU samples; --metric takes also calls, off-cpu$' \
+	'folded has CPU samples where there are any, and says so'
+! has_unwinder || like "$(cat cpu.folded)" ';three_parts( \(.*\))? [0-9]+$' 'a function that only computes is in it'
+report export -q -t speedscope -o cpu.speedscope.json cpu.pillion
+is "$(python3 -c 'import json
+file = json.load(open("cpu.speedscope.json"))
+print(file["profiles"][file["activeProfileIndex"]]["name"])')" 'CPU samples' 'speedscope opens on CPU samples'
 ! has_unwinder || like "$(cat stacks.folded)" \
 	';main( \(.*\))?;caller_of_long_sleep( \(.*\))?;long_sleep( \(.*\))?;usleep [0-9]+$' \
 	'a stack, the outermost frame first'
@@ -125,7 +141,7 @@ else
 fi
 
 # Output destinations.
-report export -q -t folded -o - stacks.pillion >out 2>err
+report export -q -t folded --metric calls -o - stacks.pillion >out 2>err
 is "$? $(cmp out stacks.folded) $(cat err)" '0  ' '-o - is standard output'
 report export -q -t sqlite -o - stacks.pillion >out.sqlite
 is "$? $(head -c 15 out.sqlite)" '0 SQLite format 3' '-o - with -t sqlite'
@@ -143,9 +159,9 @@ printf old >there.folded
 report export -t folded -o there.folded stacks.pillion >out 2>err
 is "$? $(cat there.folded) $(cat err)" \
 	'2 old pillion export: there.folded: file exists, use -f true to replace it' 'an existing file is kept'
-report export -q -t folded -f true -o there.folded stacks.pillion
+report export -q -t folded --metric calls -f true -o there.folded stacks.pillion
 is "$? $(cmp there.folded stacks.folded)" '0 ' '-f true replaces an existing file'
-report export -q -t folded -o there.folded -f stacks.pillion
+report export -q -t folded --metric calls -o there.folded -f stacks.pillion
 is $? 0 '-f alone is true'
 report export -q -t folded --force-overwrite=false -o there.folded stacks.pillion 2>err
 is $? 2 '-f false is false'

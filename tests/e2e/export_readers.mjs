@@ -76,10 +76,10 @@ async function checkSpeedscope(browser) {
 	const page = await browser.page();
 	const frame = id => JSON.stringify(flame.shared.frames[id]);
 	const first = await show(page, `${name}.speedscope.json`);
-	const wanted = new Set(flame.profiles[0].samples.flat().map(frame)).size;
+	const wanted = new Set(flame.profiles[flame.activeProfileIndex].samples.flat().map(frame)).size;
 
 	check(first.frames === wanted && first.profiles === flame.profiles.length,
-		`speedscope shows ${flame.profiles.length} profiles, the first of ${wanted} frames`, first.frames,
+		`speedscope shows ${flame.profiles.length} profiles, at first one of ${wanted} frames`, first.frames,
 			first.profiles);
 	const plain = await show(page, `${name}.folded`);
 	const texts = new Set(folded.flatMap(line => line.slice(0, line.lastIndexOf(' ')).split(';'))).size;

@@ -12,7 +12,8 @@ doubles=$PILLION_BUILD_DIR/tests/doubles
 
 LD_LIBRARY_PATH=$doubles pillion -o cuda --osrt-threshold=0 "$doubles/cuda_launches" 50 >out 2>err
 is $? 0 'a CUDA program'
-for type in speedscope folded pprof chrome; do
+for type in speedscope 'folded --metric calls' 'pprof --metric calls' chrome; do
+	# shellcheck disable=SC2086
 	report export -q -t $type cuda.pillion 2>err
 	is "$?" 0 "exported: $type"
 done

@@ -36,7 +36,7 @@ is "$(inner "$work/sixty four")" "$(inner "$work/plain")" \
 cp "$(readlink -f "$(command -v sleep)")" "$work/sixty four/sleeper"
 PILLION_STATS=summary "$PILLION" -f -o p "$work/sixty four/sleeper" 0.2 >out 2>err
 like "$(cat err)" '^sleeper ' 'a program in a directory with a space: the summary has its name'
-like "$(report export -q -t folded -o - p.pillion)" '^sleeper 0.2 \[[0-9]+\];' 'and the flame graph'
+like "$(report export -q -t folded --metric calls -o - p.pillion)" '^sleeper 0.2 \[[0-9]+\];' 'and the flame graph'
 link=$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" -f -o p \
 	sh -c 'echo ${LD_PRELOAD%%:*}' 2>err)
 case $link in

@@ -22,7 +22,7 @@ unlike "$(report stats -r stacks_sum -f csv none.pillion)" '_sleep' 'a threshold
 pillion -f -o depth --osrt-backtrace-threshold=40000000 --backtrace-depth=1 "$targets/stacks" >out 2>err
 unlike "$(report stats -r stacks_sum -f csv depth.pillion)" 'caller_of_long_sleep' '--backtrace-depth limits the depth'
 folded() { # NAME
-	report export -q -t folded -o - "$1.pillion"
+	report export -q -t folded --metric calls -o - "$1.pillion"
 }
 is "$(folded depth | grep ';usleep ' | grep 'long_sleep' | cut -d';' -f3 | sort -u)" '(cut)' \
 	'a stack that it has cut has one root below its thread'

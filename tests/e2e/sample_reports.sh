@@ -50,6 +50,33 @@ within "$(awk '/;three_parts/ { a += $NF } { n += $NF } END { printf "%f\n", 100
 for type in speedscope pprof chrome; do
 	ok "export -t $type" report export -t "$type" -o "shares.$type" shares.pillion
 done
+ok 'pprof without --metric: each metric is a sample type, CPU time the default' python3 - <<'END'
+import gzip
+data = gzip.open('shares.pprof').read()
+def fields(data):
+    at = 0
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at, value, shift = at + 1, value | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return value
+    while at < len(data):
+        key = varint()
+        size = varint()
+        if key & 7 == 2:
+            at += size
+            yield key >> 3, data[at - size:at]
+        else:
+            yield key >> 3, size
+profile = list(fields(data))
+strings = [v.decode() for n, v in profile if n == 6]
+types = [strings[dict(fields(v))[1]] for n, v in profile if n == 1]
+assert {'time', 'cpu_time', 'off_cpu_time'} <= set(types), types
+assert [strings[v] for n, v in profile if n == 14] == ['cpu_time'], types
+END
 if report export -t sqlite -o shares.sqlite shares.pillion 2>/dev/null && command -v python3 >/dev/null; then
 	is "$(python3 -c 'import sqlite3
 print(*sqlite3.connect("shares.sqlite").execute("SELECT count(DISTINCT e.id), sum(cpuCycles) FROM COMPOSITE_EVENTS e "

@@ -47,7 +47,7 @@ is "$(report stats -r ledger -f csv --filter-nvtx=step/0 run.pillion)" "$(report
 report stats -r osrt_short_sum --filter-time=0/1s run.pillion >out 2>err
 is "$?" 1 'counts without times cannot be filtered'
 
-report export -t folded --filter-nvtx=step/1 -o some.folded run.pillion 2>err
+report export -t folded --metric calls --filter-nvtx=step/1 -o some.folded run.pillion 2>err
 ! has_unwinder || is "$(grep -c usleep some.folded)" 2 'exports are filtered: both stacks'
 report export -t chrome --filter-nvtx=step/1 -o some.json run.pillion 2>err
 is "$(python3 -c 'import json

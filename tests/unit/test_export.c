@@ -124,6 +124,7 @@ Test(export, leaves_a_file_that_is_there_unless_forced)
 	cr_assert_str_eq(text, "old");
 	free(text);
 	o.x.metric = METRIC_CPU;
+	o.x.is_metric_given = true;
 	cr_assert_eq(export_write(&o.x, folded, path, true, &o.err), -ENODATA);
 	text = read_file(path);
 	cr_assert_str_eq(text, "old", "one that cannot be made replaces nothing");

@@ -17,6 +17,7 @@
 
 /* The root of all stacks of a thread that --backtrace-depth has cut: their outermost frames differ. */
 #define CUT "(cut)"
+enum { CALL_GROUPS = 1u << TF_GROUP_OSRT | 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER };
 enum { LABEL_WIDTH = 80, STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 
 const struct metric_words metrics[METRIC_COUNT] = {
@@ -25,7 +26,8 @@ const struct metric_words metrics[METRIC_COUNT] = {
 	[METRIC_CPU] = {"cpu", "CPU samples", "samples", "cpu_time", "nanoseconds"},
 	[METRIC_ALLOC] = {"alloc", "device memory allocated", "allocations", "alloc_space", "bytes"},
 	[METRIC_OFF_CPU] = {"off-cpu", "time blocked in calls (estimate)", "calls", "off_cpu_time", "nanoseconds"},
-	[METRIC_HOST] = {"host", "host memory allocated (estimate)", "allocations", "alloc_space", "bytes"},
+	[METRIC_HOST] = {"host", "host memory allocated (estimate)", "allocations", "host_alloc_space",
+			 "bytes"},
 };
 
 struct profile_pass {
@@ -293,11 +295,10 @@ static uint32_t visit_nested(void *context, const struct nested_call *call)
 
 static void profile_visit_call(struct scan *s, const struct event *e)
 {
-	const uint32_t groups = 1u << TF_GROUP_OSRT | 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 	struct profile_pass *w = s->more;
 
-	if (!f || f->group >= TF_GROUP_COUNT || !(groups & 1u << f->group))
+	if (!f || f->group >= TF_GROUP_COUNT || !(CALL_GROUPS & 1u << f->group))
 		return;
 	nesting_add(&w->nesting,
 		    &(struct nested_call){
@@ -408,12 +409,16 @@ static bool model_has_heap(const struct model *m)
 	return false;
 }
 
-static bool model_has_args(const struct model *m, uint32_t args)
+/* Of any thread. */
+static bool model_has(const struct model *m, uint32_t args, uint32_t groups)
 {
 	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
-			if (m->images[i].trace->threads[k].args & args)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++) {
+			const struct trace_thread *t = &m->images[i].trace->threads[k];
+
+			if (t->args & args || t->groups & groups)
 				return true;
+		}
 	return false;
 }
 
@@ -432,6 +437,35 @@ static void (*const visits[METRIC_COUNT])(struct scan *, const struct event *) =
 	[METRIC_HOST] = visit_host_allocation,
 };
 
+bool profile_has(const struct model *m, enum metric metric)
+{
+	switch (metric) {
+	case METRIC_CPU:
+		return samples_any(m);
+	case METRIC_GPU:
+		return has_device_records(m);
+	case METRIC_ALLOC:
+		return model_has(m, 1u << TF_ARG_MEMORY, 0);
+	case METRIC_HOST:
+		return model_has_heap(m);
+	default:
+		return model_has(m, 0, CALL_GROUPS);
+	}
+}
+
+enum metric profile_default(const struct model *m)
+{
+	return profile_has(m, METRIC_CPU) ? METRIC_CPU : METRIC_CALLS;
+}
+
+/* The others are made in any case, because only that shows whether there are any. */
+static const char *const lacking[METRIC_COUNT] = {
+	[METRIC_GPU] = "gpu: the captures have no device records",
+	[METRIC_CPU] = "cpu: the captures have no CPU samples",
+	[METRIC_ALLOC] = "alloc: the captures have no allocations of device memory",
+	[METRIC_HOST] = "host: the captures have no allocations of host memory (--memory)",
+};
+
 int profile_make(const struct report_context *context, enum metric metric, struct profile *ret, struct err *err)
 {
 	struct profile_pass w = {.scan = {.context = context, .aggregate = &ret->aggregate},
@@ -439,14 +473,8 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 				 .nesting = {visit_nested, &w, NULL, 0}};
 
 	*ret = (struct profile){.metric = metric};
-	if (metric == METRIC_CPU && !samples_any(context->model))
-		return err_set(err, -ENODATA, "cpu: the captures have no CPU samples");
-	if (metric == METRIC_GPU && !has_device_records(context->model))
-		return err_set(err, -ENODATA, "gpu: the captures have no device records");
-	if (metric == METRIC_ALLOC && !model_has_args(context->model, 1u << TF_ARG_MEMORY))
-		return err_set(err, -ENODATA, "alloc: the captures have no allocations of device memory");
-	if (metric == METRIC_HOST && !model_has_heap(context->model))
-		return err_set(err, -ENODATA, "host: the captures have no allocations of host memory (--memory)");
+	if (lacking[metric] && !profile_has(context->model, metric))
+		return err_set(err, -ENODATA, "%s", lacking[metric]);
 	w.frames = mem_alloc(STACK_FRAMES * sizeof(*w.frames));
 	w.ids = mem_alloc((STACK_FRAMES + 4) * sizeof(*w.ids));
 	w.scan.more = &w;
@@ -463,6 +491,22 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 	return metric == METRIC_OFF_CPU && !ret->aggregate.count
 		       ? err_set(err, -ENODATA, "off-cpu: the captures have no calls in which a thread was blocked")
 		       : 0;
+}
+
+size_t profiles_make(const struct report_context *context, struct profile ret[METRIC_COUNT])
+{
+	size_t count = 0;
+	struct err err;
+
+	for (enum metric i = 0; i < METRIC_COUNT; i++)
+		if (!profile_make(context, i, &ret[count], &err) && ret[count].total)
+			count++;
+		else
+			profile_done(&ret[count]);
+	if (count)
+		return count;
+	profile_make(context, METRIC_CALLS, &ret[0], &err);
+	return 1;
 }
 
 const uint32_t *profile_stack(const struct profile *p, size_t row, size_t *ret_count)

@@ -39,6 +39,16 @@ struct profile {
 
 /* 0; -ENODATA: the captures have no such data, as err states. The caller frees *ret in either case. */
 int profile_make(const struct report_context *context, enum metric metric, struct profile *ret, struct err *err);
+
+/* Whether the captures have data of that kind; for off-cpu, calls in which a thread may have been blocked. */
+bool profile_has(const struct model *m, enum metric metric);
+
+/* What a reader wants to see first: CPU samples, or calls where there are none. */
+enum metric profile_default(const struct model *m);
+
+/* One profile for each metric that has data, in the order of the metrics; if none has, an empty one of calls. Returns
+ * how many; the caller frees each. */
+size_t profiles_make(const struct report_context *context, struct profile ret[METRIC_COUNT]);
 void profile_done(struct profile *p);
 
 /* One stack: ids of its frames, the outermost first. Borrowed. */
