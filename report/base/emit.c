@@ -166,9 +166,14 @@ void emit_remark(struct emit *e, const char *text)
 
 	if (!format_is_human(e->format))
 		return;
-	buffer_text(&b, e->format == FORMAT_HTML ? "<p>" : e->emitted ? "\n " : " ");
-	emit_text(&b, e->format, text);
-	buffer_text(&b, e->format == FORMAT_HTML ? "</p>\n" : "\n");
+	for (size_t length; *text; text += length + (text[length] == '\n')) {
+		char *line = mem_copy_text(text, length = strcspn(text, "\n"));
+
+		buffer_text(&b, e->format == FORMAT_HTML ? "<p>" : !b.size && e->emitted ? "\n " : " ");
+		emit_text(&b, e->format, line);
+		buffer_text(&b, e->format == FORMAT_HTML ? "</p>\n" : "\n");
+		free(line);
+	}
 	if (e->is_screen)
 		text_wrap(&wrapped, b.data, e->columns, 1);
 	emit_write(e, e->is_screen ? &wrapped : &b);

@@ -127,7 +127,7 @@ void emit_table(struct emit *e, const char *name, const char *title, const struc
 /* How many rows of the table are not written. */
 size_t emit_rows_cut(const struct emit *e, const struct table *t);
 
-/* A line of text beside the tables, in formats made for people; csv, tsv and json omit it. */
+/* A line of text beside the tables, or several, in formats made for people; csv, tsv and json omit it. */
 void emit_remark(struct emit *e, const char *text);
 void emit_end(struct emit *e);
 

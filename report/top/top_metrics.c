@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Metrics in the text format of Prometheus. */
+/* Metrics in the format of OpenMetrics, which Prometheus's textfile collector reads, too. */
+#include <string.h>
+
 #include "report/base/text.h"
 #include "report/derive/energy/energy.h"
 #include "report/top/top.h"
@@ -9,17 +11,19 @@ enum { COMMAND_BYTES = 200 };
 /* A text as the value of a label: backslashes, quotes and newlines are escaped. */
 static void label_add(struct buffer *b, const char *name, const char *value)
 {
-	struct buffer safe = {0};
+	struct buffer safe = {0}, cut = {0};
 
-	text_fit(&safe, value, COMMAND_BYTES);
+	text_escape(&safe, value ? value : "", "\n");
+	text_shorten(&cut, buffer_string(&safe), COMMAND_BYTES);
 	buffer_print(b, "%s=\"", name);
-	for (const char *at = buffer_string(&safe); *at; at++) {
-		if (*at == '"' || *at == '\\')
+	for (const char *at = buffer_string(&cut); *at; at++) {
+		if (*at == '"' || *at == '\\' || *at == '\n')
 			buffer_text(b, "\\");
-		buffer_add(b, at, 1);
+		buffer_add(b, *at == '\n' ? "n" : at, 1);
 	}
 	buffer_text(b, "\"");
 	buffer_done(&safe);
+	buffer_done(&cut);
 }
 
 /* ---- of processes: false if it is not known ---- */
@@ -143,10 +147,14 @@ static const struct {
 
 /* ---- the text ---- */
 
+/* The family has the name of its samples, without the ending of a counter. */
 static void head_add(struct buffer *b, bool *has_head, const char *name, const char *type, const char *help)
 {
+	const char *total = strstr(name, "_total");
+	int length = (int)(total ? (size_t)(total - name) : strlen(name));
+
 	if (!*has_head)
-		buffer_print(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+		buffer_print(b, "# TYPE %.*s %s\n# HELP %.*s %s\n", length, name, type, length, name, help);
 	*has_head = true;
 }
 
@@ -190,4 +198,5 @@ void top_metrics(const struct top *l, struct buffer *ret)
 			buffer_print(ret, "} %.17g\n", value);
 		}
 	}
+	buffer_text(ret, "# EOF\n");
 }

@@ -55,7 +55,7 @@ where_shows() {
 "$PILLION" top --once >out 2>err nothing.pillion
 is $? 2 'no such capture: status'
 
-PILLION_STATS=false "$PILLION" -o load "$targets/top_load" >ready 2>run.err &
+PILLION_STATS=false "$PILLION" -o load "$targets/top_load" $'two\nlines' >ready 2>run.err &
 launcher=$!
 eventually grep -q ready ready
 pid=$(child_of $launcher)
@@ -66,6 +66,18 @@ is $? 0 'the process still sleeps'
 like "$("$PILLION" top --once --interval=100ms load 2>&1)" '^ \*\* Calls in Progress' 'tables for people'
 "$PILLION" top --once --interval=1ms load >out 2>err
 like "$? $(cat err)" '^2 .*100ms or more' 'an interval that is too short'
+is "$(tail -n 1 metrics.prom)" '# EOF' 'the metrics end as OpenMetrics does'
+like "$(cat metrics.prom)" '^# TYPE pillion_process_cpu_seconds counter$' 'the type is that of the family'
+if from_pypi PROMETHEUS_PYTHON prometheus prometheus_client; then
+	ok 'the strict parser of prometheus_client reads them, and the command as it is' "$python" -c '
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+families = {f.name: f for f in parse(open("metrics.prom").read())}
+cpu = families["pillion_process_cpu_seconds"]
+assert cpu.type == "counter" and cpu.samples
+assert any("\n" in s.labels["command"] for s in cpu.samples), [s.labels for s in cpu.samples]'
+else
+	skip 'prometheus_client' "$why"
+fi
 if command -v promtool >/dev/null; then
 	ok 'promtool accepts the metrics' promtool check metrics <metrics.prom
 else
