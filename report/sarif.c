@@ -124,6 +124,12 @@ void sarif_write(const struct answer *a, struct buffer *ret)
 	json_end(&w, '}');
 	json_name(&w, "results");
 	json_begin(&w, '[');
+	for (size_t i = 0; i < a->found_count; i++) {
+		const struct finding *f = &a->found[i];
+
+		if (finding_is_end(f))
+			add_result(&w, f->rule->name, "error", &f->text, &f->line, f->rule->advice, 0);
+	}
 	for (size_t i = 0; i < a->first.count; i++) {
 		const struct fix_first_cause *c = &a->first.items[i];
 
@@ -133,7 +139,7 @@ void sarif_write(const struct answer *a, struct buffer *ret)
 	for (size_t i = 0; i < a->found_count; i++) {
 		const struct finding *f = &a->found[i];
 
-		if (f->verdict == VERDICT_FOUND && !is_cause(a, f))
+		if (f->verdict == VERDICT_FOUND && !finding_is_end(f) && !is_cause(a, f))
 			add_result(&w, f->rule->name, "note", &f->text, &f->line, f->rule->advice, f->saves.saved_ns);
 	}
 	json_end(&w, ']');

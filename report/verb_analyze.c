@@ -66,14 +66,16 @@ static void show_tables(struct work *w)
 	rules_done(&rules);
 }
 
+/* Why the run ended comes before its rows: nothing is more urgent. */
 static void show_finding(struct work *w, size_t i, const struct finding *f)
 {
 	struct buffer text = {0};
 
-	put_rows(w, i, f, f->rule->title);
+	if (!finding_is_end(f))
+		put_rows(w, i, f, f->rule->title);
 	buffer_text(&text, buffer_string(&f->text));
 	/* The table has the line in a column that a terminal may have no room for. */
-	if (f->line.size) {
+	if (f->line.size && !finding_is_end(f)) {
 		buffer_text(&text, text.size ? ": " : "");
 		frame_short(f->line.data, &text);
 	}
@@ -82,6 +84,8 @@ static void show_finding(struct work *w, size_t i, const struct finding *f)
 	buffer_print(&text, ". %s", f->rule->advice);
 	if (!w->line->quiet)
 		emit_remark(&w->emit, text.data);
+	if (finding_is_end(f))
+		put_rows(w, i, f, f->rule->title);
 	buffer_done(&text);
 }
 
@@ -98,25 +102,39 @@ static void add_unchecked(const struct finding *all, size_t count, size_t at, st
 	buffer_print(ret, " (%s)", all[at].text.data);
 }
 
-/* What the rules have found, by what it would save. */
+/* What the rules have found: why the run ended, then by what it would save. */
 struct findings {
 	struct answer answer;
 	size_t *order;
+	size_t ended; /* of the first kind */
 };
 
-/* The finding that FIX FIRST names comes first, also if it costs no time. */
+/* The finding that FIX FIRST names comes next, also if it costs no time. */
 static void put_first(struct findings *f)
 {
 	const struct answer *a = &f->answer;
-	size_t i = 0, at;
+	size_t i = f->ended, at;
 
 	while (i < a->found_count && a->first.count && &a->found[f->order[i]] != a->first.items->finding)
 		i++;
 	if (!a->first.count || i == a->found_count)
 		return;
 	at = f->order[i];
-	memmove(f->order + 1, f->order, i * sizeof(*f->order));
-	f->order[0] = at;
+	memmove(f->order + f->ended + 1, f->order + f->ended, (i - f->ended) * sizeof(*f->order));
+	f->order[f->ended] = at;
+}
+
+/* Those that are of RULE_ENDED and were not found are not among the first ones. */
+static void put_ended(struct findings *f)
+{
+	for (size_t i = 0; i < f->answer.found_count; i++) {
+		size_t at = f->order[i];
+
+		if (!finding_is_end(&f->answer.found[at]))
+			continue;
+		memmove(f->order + f->ended + 1, f->order + f->ended, (i - f->ended) * sizeof(*f->order));
+		f->order[f->ended++] = at;
+	}
 }
 
 static void findings_find(struct work *w, struct findings *ret)
@@ -130,6 +148,8 @@ static void findings_find(struct work *w, struct findings *ret)
 	}
 	answer_finish(a, !w->line->rule_count);
 	ret->order = places_in_order(a->found_count, findings_by_cost, a->found);
+	ret->ended = 0;
+	put_ended(ret);
 	put_first(ret);
 }
 
@@ -152,16 +172,18 @@ static void show_first(struct work *w, const struct fix_first *first)
 	buffer_done(&text);
 }
 
-/* For people: what to fix first, the findings, what saves most first, then a line of the clean rules and one of the
- * others. */
+/* For people: why the run ended, what to fix first, the findings, what saves most first, then a line of the clean
+ * rules and one of the others. */
 static void show_findings(struct work *w)
 {
 	struct findings f;
 	struct buffer clean = {0}, unchecked = {0};
 
 	findings_find(w, &f);
+	for (size_t i = 0; i < f.ended; i++)
+		show_finding(w, f.order[i], &f.answer.found[f.order[i]]);
 	show_first(w, &f.answer.first);
-	for (size_t i = 0; i < f.answer.found_count; i++)
+	for (size_t i = f.ended; i < f.answer.found_count; i++)
 		if (f.answer.found[f.order[i]].verdict == VERDICT_FOUND)
 			show_finding(w, f.order[i], &f.answer.found[f.order[i]]);
 	for (size_t i = 0; i < f.answer.found_count; i++) {
@@ -218,41 +240,69 @@ static bool is_among(const struct fix_first *causes, const struct finding *f)
 	return fix_first_at(causes, &f->line) != NULL;
 }
 
-/* For --json: what to fix, what saves most first; then the answers, in a sentence each, of the rules that say nothing
- * about that. Verdict minor: a rule has found something that would save little. */
+/* The process of the first row. */
+static void add_ended_actor(struct table *t, const struct finding *f)
+{
+	const char *thread = table_cell(&f->table, 0, COL_THREAD)->text;
+	struct buffer pid = {0};
+
+	if (!f->table.absent[table_find(&f->table, COL_PID)])
+		buffer_print(&pid, "%llu", (unsigned long long)table_cell(&f->table, 0, COL_PID)->count);
+	answer_text(t, table_cell(&f->table, 0, COL_RANK)->text);
+	answer_text(t, buffer_string(&pid));
+	answer_text(t, thread);
+	buffer_done(&pid);
+}
+
+/* What a rule says. Verdict minor: it has found something that would save little. */
+static void add_finding(struct table *t, const struct answer *a, const struct finding *f, bool is_chosen)
+{
+	static const char *const words[] = {"clean", "found", "could_not_check"};
+	bool is_found = f->verdict == VERDICT_FOUND, is_time = is_found && !finding_is_end(f);
+
+	table_text(t, f->rule->name);
+	table_text(t, is_time && !is_chosen ? "minor" : words[f->verdict]);
+	if (is_time)
+		answer_saving(t, &f->saves, a->roles->wall_ns);
+	else
+		table_nothings(t, 4);
+	answer_text(t, buffer_string(&f->text));
+	answer_line(t, &f->line, false);
+	answer_text(t, buffer_string(&f->called_from));
+	if (finding_is_end(f))
+		add_ended_actor(t, f);
+	else
+		add_actor(t, is_found && f->line.size ? costs_actor(a->costs, f->line.data, NULL) : NULL);
+	table_text(t, f->rule->advice);
+}
+
+/* For --json: why the run ended; what to fix, what saves most first; then the answers, in a sentence each, of the rules
+ * that say nothing about that. */
 static void findings_table(const struct findings *f, bool is_chosen, struct table *ret, struct buffer *reason,
 			   size_t *counts)
 {
 	const struct answer *a = &f->answer;
-	static const char *const words[] = {"clean", "found", "could_not_check"};
 
 	table_has(ret, COL_RULE, COL_VERDICT, COL_SAVES_NS, COL_SAVES_LOW_NS, COL_SAVES_HIGH_NS, COL_SHARE_PERCENT,
 		  COL_TEXT, COL_LINE, COL_CALLED_FROM, COL_RANK, COL_PROCESS, COL_THREAD, COL_ADVICE);
+	for (size_t i = 0; i < f->ended; i++)
+		add_finding(ret, a, &a->found[f->order[i]], is_chosen);
 	for (size_t i = 0; i < a->first.count; i++)
 		add_cause(ret, &a->first.items[i], a->roles->wall_ns);
-	if (a->first.count)
+	if (a->first.count && !f->ended)
 		buffer_print(reason, "%s: %s", a->first.items->rule, a->first.items->text.data);
 	for (size_t i = 0; i < a->found_count; i++) {
 		const struct finding *one = &a->found[f->order[i]];
 		bool is_found = one->verdict == VERDICT_FOUND;
 
 		counts[one->verdict]++;
-		if (is_found && is_among(&a->first, one))
+		if (is_found && !finding_is_end(one) && is_among(&a->first, one))
 			continue;
 		if (is_found && !reason->size)
 			buffer_print(reason, "%s: %s. %s", one->rule->name, buffer_string(&one->text),
 				     one->rule->advice);
-		table_text(ret, one->rule->name);
-		table_text(ret, is_found && !is_chosen ? "minor" : words[one->verdict]);
-		if (is_found)
-			answer_saving(ret, &one->saves, a->roles->wall_ns);
-		else
-			table_nothings(ret, 4);
-		answer_text(ret, buffer_string(&one->text));
-		answer_line(ret, &one->line, false);
-		answer_text(ret, buffer_string(&one->called_from));
-		add_actor(ret, is_found && one->line.size ? costs_actor(a->costs, one->line.data, NULL) : NULL);
-		table_text(ret, one->rule->advice);
+		if (i >= f->ended)
+			add_finding(ret, a, one, is_chosen);
 	}
 }
 

@@ -67,7 +67,7 @@ void answer_briefly(const struct report_context *c, struct answer *ret)
 	ret->is_replayed = ret->has_events && c->model->written_bytes <= REPLAY_BYTES;
 	ret->rules.has_no_calls = !ret->has_lines;
 	for (size_t i = 0; i < rule_count && ret->has_events && !ret->is_large; i++)
-		if (!(rule_list[i].flags & RULE_NSYS))
+		if (!(rule_list[i].flags & (RULE_NSYS | RULE_ENDED))) /* the summary begins with these */
 			answer_run(ret, &rule_list[i]);
 	answer_finish(ret, ret->has_events);
 }

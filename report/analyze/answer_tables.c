@@ -287,7 +287,7 @@ static void ledger_table(struct answer *a, struct table *t)
 
 static void ended_table(struct answer *a, struct table *t)
 {
-	summary_ended(&a->context, t);
+	summary_ended(&a->rules, t);
 }
 
 const struct answer_table_names answer_table_names[ANSWER_TABLES] = {

@@ -422,7 +422,7 @@ static void propose_finding(struct choice *k, const struct finding *f)
 	struct fix_first_cause cause = {.rule = f->rule->name, .finding = f, .saves = f->saves,
 					.is_outside = f->rule->flags & RULE_OUTSIDE};
 
-	if (f->verdict != VERDICT_FOUND || f->rule->flags & RULE_NSYS)
+	if (f->verdict != VERDICT_FOUND || f->rule->flags & (RULE_NSYS | RULE_ENDED))
 		return;
 	if (f->rule->flags & RULE_NOT_TIME)
 		cause.saves = (struct saving){0};

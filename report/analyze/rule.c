@@ -59,6 +59,11 @@ void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret)
 	buffer_done(&verdict);
 }
 
+bool finding_is_end(const struct finding *f)
+{
+	return f->verdict == VERDICT_FOUND && f->rule->flags & RULE_ENDED;
+}
+
 void finding_done(struct finding *f)
 {
 	table_done(&f->table);
@@ -200,6 +205,17 @@ bool rule_has_work(struct rules *r, struct finding *f)
 	rule_missed_devices(r, f);
 	rule_unchecked(f, "no device was used");
 	return false;
+}
+
+void rule_needs_python(const struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++)
+			if (m->images[i].trace->blobs[k].type == TF_BLOB_PYTHON_STACK)
+				return;
+	rule_unchecked(f, "no Python stacks were recorded");
 }
 
 static void find_steady(struct scan *s, const struct event *e)

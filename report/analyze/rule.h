@@ -49,6 +49,7 @@ struct rules {
 	struct attribution attribution;  /* stack ids are attributed by this, see rule_line */
 	struct os_rules *os;	/* what the rules of OS calls share, see rule_os.c */
 	struct mpi_causes *mpi; /* what ranks of MPI wait for, see rule_mpi.c */
+	struct ended *ended;	/* see summary_ended.h */
 };
 
 enum {
@@ -56,6 +57,7 @@ enum {
 	RULE_OUTSIDE = 2,  /* the cause is outside of the program */
 	RULE_PART = 8,	   /* what could be saved is only a part of the cost, and not known */
 	RULE_NOT_TIME = 4, /* what it finds costs no known time, and is worth a line in any case */
+	RULE_ENDED = 16,   /* why the run ended or stood still: before anything that takes time */
 };
 
 struct rule {
@@ -76,6 +78,9 @@ const struct rule *rule_find(const char *name);
 void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret);
 void finding_done(struct finding *f);
 
+/* Whether it tells why the run ended or stood still. */
+bool finding_is_end(const struct finding *f);
+
 struct caller_query rule_caller(const struct buffer *line, struct buffer *ret_called_from);
 
 /* For places_in_order: the costliest first, then in the order given. */
@@ -87,6 +92,8 @@ const struct job_time *rules_time(struct rules *rules);
 /* ---- for the implementations of rules ---- */
 
 void rule_columns(struct finding *f, const enum column_id *columns, size_t count);
+/* Cannot check if no process has recorded a stack with Python frames. */
+void rule_needs_python(const struct rules *r, struct finding *f);
 /* Like table_has(). */
 #define rule_has(f, ...)                                                \
 	rule_columns(f, (const enum column_id[]){__VA_ARGS__},         \

@@ -5,6 +5,17 @@
 #define PILLION_RULE_LIST_H
 
 #define RULES(X)                                                                                                       \
+	X(out_of_memory, NULL, "Processes Killed for Memory", RULE_ENDED,                                              \
+	  "Use less memory: smaller batches, fewer workers, streams instead of lists; or raise the limit. "            \
+	  "--memory=all tells which lines hold it.")                                                                   \
+	X(died_first, NULL, "The Rank That Died First", RULE_ENDED,                                                    \
+	  "Look at this rank: what the others say follows from its end.")                                              \
+	X(crash, NULL, "Crash", RULE_ENDED,                                                                            \
+	  "Look at the line; a debugger or -fsanitize=address tells how it came to that.")                             \
+	X(deadlock, NULL, "Threads and Ranks That Wait for Each Other", RULE_ENDED,                                    \
+	  "Take locks in the same order everywhere, or release one before waiting for the next.")                      \
+	X(collective, NULL, "Ranks That Are Missing in a Collective", RULE_ENDED,                                      \
+	  "Let every rank make the same collective calls in the same order: look for a branch or an exit by rank.")    \
 	X(cuda_memcpy_async, "cuda-async-memcpy", "CUDA Async Memcpy with Pageable Memory", RULE_NSYS,                 \
 	  "Copies of pageable memory block the host, even asynchronous ones: allocate the host memory with "           \
 	  "cudaMallocHost, or pin_memory().")                                                                          \

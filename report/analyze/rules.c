@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "report/analyze/rule.h"
+#include "report/analyze/summary_ended.h"
 
 void rules_done(struct rules *rules)
 {
@@ -12,6 +13,7 @@ void rules_done(struct rules *rules)
 	map_done(&rules->polls);
 	rules_mpi_done(rules);
 	rules_os_done(rules);
+	ended_free(rules->ended);
 	if (rules->time) {
 		pressures_done(&rules->time->pressures);
 		roles_done(&rules->time->roles);
@@ -20,5 +22,6 @@ void rules_done(struct rules *rules)
 	}
 	rules->time = NULL;
 	rules->gaps = NULL;
+	rules->ended = NULL;
 	rules->steady = NULL;
 }

@@ -3,7 +3,6 @@
 #include "report/analyze/summary.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +15,7 @@
 #include "report/stats/ledger.h"
 #include "report/stats/report.h"
 #include "report/analyze/fix_first.h"
-#include "report/analyze/summary_deadlock.h"
-#include "report/analyze/summary_died.h"
+#include "report/analyze/summary_ended.h"
 #include "report/analyze/summary_findings.h"
 #include "report/analyze/summary_jax.h"
 #include "report/analyze/summary_memory.h"
@@ -533,28 +531,22 @@ void summary_text(const struct report_context *context, const char *capture, siz
 	struct buffer head = {0}, tail = {0}, last = {0};
 	struct answer s;
 	const struct report_context *c = &s.context;
-	struct where_place place;
-	struct died died;
+	const struct ended *ended;
 	bool is_short;
-	size_t hangs;
 
 	answer_briefly(context, &s);
 	is_short = s.roles->run_ns < SHORT_NS;
 	summary_head(c->model, s.roles, &head);
-	summary_died_find(c->model, &died);
-	where_place_read_briefly(&place, c->model, c->symbols);
-	hangs = summary_deadlock(c->model, &place, &head) + summary_stall(&place, STALLED_NS, &head);
-	if (hangs)
-		died.is_of_ranks &= died.signal != SIGKILL && died.signal != SIGTERM && died.signal != SIGINT;
-	where_place_done(&place);
-	summary_died(&s.rules, &died, &head);
+	ended = rules_ended(&s.rules);
+	for (size_t i = 0; i < ENDED_KINDS; i++)
+		buffer_text(&head, buffer_string(&ended->lines[i]));
 	if (!s.has_events)
 		summary_profile(c, &head);
 	else if (!is_short)
 		summary_time(&s, &head);
 	range_never_seen(c->model, &head);
-	summary_ends(c->model, s.roles, &died, &head);
-	if (!hangs) /* which has its calls */
+	summary_ends(c->model, s.roles, &ended->died, &head);
+	if (!ended->hangs) /* which has its calls */
 		summary_in_progress(c->model, s.partition, &head);
 	if (s.has_events && !s.is_large)
 		summary_untimed(c, &head);
@@ -562,7 +554,7 @@ void summary_text(const struct report_context *context, const char *capture, siz
 		summary_findings(&s, &tail);
 	summary_ledger(c->model, is_short || !s.has_events ? 0 : cpu_of_job(s.partition), &tail);
 	if (!is_short && !(s.has_events && summary_next(&s.rules, fix_first_is_cpu(&s.first), s.is_large, &tail)))
-		summary_verb(&s, capture, hangs, &tail);
+		summary_verb(&s, capture, ended->hangs, &tail);
 	summary_wrap(&tail, width, LINES, &last);
 	summary_wrap(&head, width, LINES - count_lines(&last), ret);
 	if (!is_short)

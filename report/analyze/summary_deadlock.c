@@ -195,12 +195,15 @@ void deadlock_places(const struct where_place *place, struct texts *ret)
 	}
 }
 
-size_t summary_stall(const struct where_place *place, uint64_t least_ns, struct buffer *out)
+size_t summary_stall(const struct where_place *place, uint64_t least_ns, struct buffer *deadlock,
+		     struct buffer *collective)
 {
 	struct where_ranks ranks;
+	struct buffer *out;
 	size_t named = 0;
 
 	where_ranks_find(place, &ranks);
+	out = ranks.stall == WHERE_MISSING ? collective : deadlock;
 	named = ranks.stall && ranks.least_ns >= least_ns ? ranks.item_count : 0;
 	for (size_t i = 0; i < named && i < SHOWN; i++) {
 		where_place_stack(place, ranks.items[i]);

@@ -272,8 +272,12 @@ static void add_rank(const struct model *m, const struct process *p, struct buff
 }
 
 /* What SIGKILL ended is what the kernel killed, unless somebody sent that signal at the same time. */
-static void add_oom(const struct model *m, const struct run_record *r, struct buffer *out)
+void summary_oom(const struct model *m, const struct died *d, struct buffer *out)
 {
+	const struct run_record *r = d->oom;
+
+	if (!r)
+		return;
 	buffer_print(out, "OUT OF MEMORY: the kernel killed %" PRIu64 " process%s", r->oom_kills,
 		     r->oom_kills == 1 ? "" : "es");
 	for (size_t i = 0; i < m->process_count; i++) {
@@ -306,8 +310,6 @@ void summary_died(struct rules *r, const struct died *d, struct buffer *out)
 	struct crash found, *crash;
 	bool has_rank;
 
-	if (d->oom)
-		add_oom(m, d->oom, out);
 	if (!summary_has_died(d))
 		return;
 	crash = crash_find(m, p, &found) ? &found : NULL;

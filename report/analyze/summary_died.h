@@ -20,7 +20,10 @@ void summary_died_find(const struct model *m, struct died *ret);
 /* Whether it is worth a line: with one rank, a failure that is no crash is in the summary's first line. */
 bool summary_has_died(const struct died *d);
 
-/* A line that begins with CRASH, OUT OF MEMORY or, with several ranks, DIED FIRST; nothing if there is none. */
+/* A line that begins with OUT OF MEMORY; nothing if the kernel killed nothing for memory. */
+void summary_oom(const struct model *m, const struct died *d, struct buffer *out);
+
+/* A line that begins with CRASH or, with several ranks, DIED FIRST; nothing if there is none. */
 void summary_died(struct rules *r, const struct died *d, struct buffer *out);
 
 #endif

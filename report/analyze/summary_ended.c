@@ -1,11 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/analyze/summary_ended.h"
 
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "report/analyze/rule.h"
-#include "report/analyze/summary_died.h"
-#include "report/derive/where/place.h"
+#include "report/analyze/summary_deadlock.h"
+#include "report/stats/report.h"
+
+const char *const ended_words[ENDED_KINDS] = {"DEADLOCK", "COLLECTIVE", "OUT OF MEMORY", "DIED FIRST", "CRASH"};
+
+static void find_ended(struct rules *r, struct ended *e)
+{
+	const struct model *m = r->context->model;
+	struct died *d = &e->died;
+
+	summary_died_find(m, d);
+	e->has_ranks = d->is_of_ranks;
+	where_place_read_briefly(&e->place, m, r->context->symbols);
+	e->hangs = summary_deadlock(m, &e->place, &e->lines[ENDED_DEADLOCK]) +
+		   summary_stall(&e->place, STALLED_NS, &e->lines[ENDED_DEADLOCK], &e->lines[ENDED_COLLECTIVE]);
+	if (e->hangs) /* these are how somebody ends what stands still */
+		d->is_of_ranks &= d->signal != SIGKILL && d->signal != SIGTERM && d->signal != SIGINT;
+	summary_oom(m, d, &e->lines[ENDED_MEMORY]);
+	summary_died(r, d, &e->lines[d->is_of_ranks ? ENDED_DIED : ENDED_CRASH]);
+}
+
+const struct ended *rules_ended(struct rules *r)
+{
+	if (!r->ended) {
+		r->ended = mem_alloc(sizeof(*r->ended));
+		find_ended(r, r->ended);
+	}
+	return r->ended;
+}
+
+void ended_free(struct ended *e)
+{
+	for (size_t i = 0; e && i < ENDED_KINDS; i++)
+		buffer_done(&e->lines[i]);
+	if (e)
+		where_place_done(&e->place);
+	free(e);
+}
+
+/* ---- the table ---- */
 
 static void add_text(struct table *t, const char *text)
 {
@@ -27,7 +66,7 @@ static void add_death(struct rules *r, const struct died *d, struct table *t)
 		crash_signal(d->signal, has ? &found : NULL, &signal);
 	if (has && found.what.stack)
 		rule_line(r, found.image, found.what.stack, &line);
-	table_text(t, d->is_of_ranks ? "DIED FIRST" : "CRASH");
+	table_text(t, ended_words[d->is_of_ranks ? ENDED_DIED : ENDED_CRASH]);
 	table_number(t, p->pid);
 	table_text(t, m->machines[p->machine].host);
 	add_text(t, p->rank);
@@ -50,7 +89,7 @@ static void add_oom(const struct model *m, const struct run_record *run, struct 
 
 	buffer_print(&text, "the kernel killed %llu processes of cgroup %s", (unsigned long long)run->oom_kills,
 		     run->oom_group ? run->oom_group : "");
-	table_text(t, "OUT OF MEMORY");
+	table_text(t, ended_words[ENDED_MEMORY]);
 	table_nothing(t);
 	table_text(t, m->machines[run->machine].host);
 	table_nothings(t, 3);
@@ -87,36 +126,32 @@ static void add_waiting(const struct model *m, const char *kind, const struct wh
 		table_nothing(t);
 }
 
-static void add_hangs(const struct model *m, struct where_place *place, struct table *t)
+static void add_hangs(const struct model *m, const struct where_place *place, struct table *t)
 {
 	struct where_ranks ranks;
 
 	for (size_t i = 0; i < place->count; i++)
 		if (place->items[i].cycle && where_cycle_is_proved(place, place->items[i].cycle))
-			add_waiting(m, "DEADLOCK", &place->items[i], t);
+			add_waiting(m, ended_words[ENDED_DEADLOCK], &place->items[i], t);
 	where_ranks_find(place, &ranks);
 	for (size_t i = 0; i < ranks.item_count && ranks.least_ns >= STALLED_NS; i++) {
 		where_place_stack(place, ranks.items[i]);
-		add_waiting(m, ranks.stall == WHERE_MISSING ? "COLLECTIVE" : "DEADLOCK", ranks.items[i], t);
+		add_waiting(m, ended_words[ranks.stall == WHERE_MISSING ? ENDED_COLLECTIVE : ENDED_DEADLOCK],
+			    ranks.items[i], t);
 	}
 	where_ranks_done(&ranks);
 }
 
-void summary_ended(const struct report_context *c, struct table *t)
+void summary_ended(struct rules *r, struct table *t)
 {
-	struct rules r = {.context = c};
-	struct where_place place;
-	struct died died;
+	const struct ended *e = rules_ended(r);
+	const struct model *m = r->context->model;
 
 	table_has(t, COL_KIND, COL_PID, COL_HOST, COL_RANK, COL_TID, COL_THREAD, COL_ENDED, COL_LINE, COL_WAITS_FOR,
 		  COL_OWNER, COL_AT_NS);
-	summary_died_find(c->model, &died);
-	if (died.oom)
-		add_oom(c->model, died.oom, t);
-	if (summary_has_died(&died))
-		add_death(&r, &died, t);
-	where_place_read_briefly(&place, c->model, c->symbols);
-	add_hangs(c->model, &place, t);
-	where_place_done(&place);
-	rules_done(&r);
+	if (e->died.oom)
+		add_oom(m, e->died.oom, t);
+	if (summary_has_died(&e->died))
+		add_death(r, &e->died, t);
+	add_hangs(m, &e->place, t);
 }

@@ -100,7 +100,7 @@ done
 
 report analyze -q -f json copies.pillion >out.json
 ok 'json of all rules' python3 -c 'import json; d = json.load(open("out.json"))
-assert len(d) == 34 and d["cuda_memcpy_sync"][0]["Verdict"] == "found", d.keys()'
+assert len(d) == 39 and d["cuda_memcpy_sync"][0]["Verdict"] == "found", d.keys()'
 report analyze -r gpu-starv,cuda-sync-api copies.pillion >out 2>err
 is $? 0 "nsys's older names"
 report analyze -r gpu_gap copies.pillion >out 2>err

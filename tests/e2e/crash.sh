@@ -39,6 +39,16 @@ fault="signal 11 \\(SIGSEGV, address 0x0\\) in main thread: at crash.c:$(line 'r
 alike '' "$crash" segv
 named 'a null pointer' "$fault process [0-9]+ .*, after [0-9.]+ [mu]?s$"
 report stats --summary --json run.pillion >out 2>/dev/null
+report analyze run.pillion >findings 2>err
+like "$(grep -v '^$' findings | head -n 1)" '^ CRASH signal 11 \(SIGSEGV' 'analyze begins with it'
+report analyze --json run.pillion >findings.json 2>err
+like "$(python3 -c 'import json
+row = json.load(open("findings.json"))["rows"][0]
+print(row["Rule"], row["Verdict"], row["Text"], row["Line"])' 2>&1)" '^crash found CRASH signal 11 .* [^ ]*:[0-9]+$' \
+	'its first row is the crash'
+report analyze -q --fail-on found:crash run.pillion >/dev/null 2>&1
+is $? 3 '--fail-on takes it'
+like "$(report analyze --sarif run.pillion)" '"ruleId": *"crash", *"level": *"error"' 'SARIF has it as an error'
 like "$(tr -d '\n' <out)" '"Kind": *"CRASH"[^}]*"Ended": *"signal 11 \(SIGSEGV[^}]*"Line": *"read_nothing' 'and as JSON'
 report info -q run.pillion >out
 like "$(cat out)" 'Crashes' 'info has the crash'

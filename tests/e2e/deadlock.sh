@@ -94,6 +94,12 @@ for how in $ways; do
 		mutex "deadlock.c:$(line deadlock.c 'two waits')"
 	[ "$how" = kill ] || like "$(cat recorded.err)" '^DEADLOCK ' "mutexes, $how: the summary of the run"
 done
+report analyze run.pillion >findings 2>err
+like "$(grep -v '^$' findings | head -n 1)" "^ DEADLOCK .*waits for a mutex of thread" 'analyze begins with it'
+unlike "$(cat findings)" '\\x0a' 'in one line'
+report analyze -q --fail-on found run.pillion >/dev/null 2>&1
+is $? 3 '--fail-on takes it'
+like "$(report analyze -r deadlock -f csv run.pillion)" '^deadlock,found,[0-9]+,' 'a row for each thread'
 report stats --summary --json run.pillion >out 2>err
 command -v python3 >/dev/null && ok 'mutexes, as JSON: each owns what the other waits for' python3 -c '
 import json, sys

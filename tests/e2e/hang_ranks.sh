@@ -84,6 +84,8 @@ for looks in with without; do
 		"$looks a look: the call of MPI, not the one inside of it"
 	report analyze -r straggling_rank run.pillion >found 2>err
 	like "$(cat found)" "2 of 3 ranks are in MPI_Barrier; $late" "$looks a look: straggling_rank"
+	like "$(report analyze run.pillion 2>err | grep -v '^$' | head -n 1)" \
+		"^ COLLECTIVE 2 of 3 ranks are in MPI_Barrier; $late" "$looks a look: analyze begins with it"
 done
 like "$(cat said)" 'nobody asked before: this is what its processes recorded' 'without a look: it is said'
 

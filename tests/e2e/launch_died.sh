@@ -89,6 +89,8 @@ flags=(--oversubscribe)
 "$PILLION" -o ranks mpirun -n 4 "${flags[@]}" sh -c '[ "$OMPI_COMM_WORLD_RANK" = 2 ] || exec sleep 1000
 	sh -c "exit 5"; sleep 1; exit 3' >out 2>err
 like "$(cat err)" "${first}exit 3; process [0-9]+ sh .*, after [0-9.]+ s" 'one launcher: who died first'
+like "$("$PILLION" analyze ranks 2>err | grep -v '^$' | head -n 1)" '^ DIED FIRST rank 2 on .*exit 3' \
+	'analyze begins with it'
 "$PILLION" stats --summary --json ranks >out 2>err
 like "$(tr -d '\n' <out)" '"Kind": *"DIED FIRST"[^}]*"Rank": *"2"[^}]*"Ended": *"exit 3"' 'and as JSON'
 if [ -x "$targets/mpi_died" ]; then
