@@ -22,7 +22,7 @@ struct compilations {
 	struct map known;  /* (stack, image) -> row + 2; 1: not compiling */
 	uint64_t *times;   /* by row: compilations */
 	size_t capacity, count;
-	bool has_python;
+	bool has_jax; /* its compilations, which need no stacks */
 	/* the previous event with a stack of the thread */
 	const struct trace_thread *thread;
 	uint64_t last_ticks;
@@ -56,7 +56,6 @@ static uint32_t compiled_row(struct compilations *p, const struct image *image, 
 	uint64_t value = 1;
 
 	if (!*known) {
-		p->has_python |= trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) != NULL;
 		/* The import of a compiler compiles nothing. */
 		if (symbols_has_python(image, stack,
 				       jax_has_phases(image) ? is_other_compiler_file : is_compiler_file) &&
@@ -114,7 +113,7 @@ static void add_functions(struct compilations *p)
 
 		if (!f->compilations)
 			continue;
-		p->has_python = true;
+		p->has_jax = true;
 		row = rule_call_row(p->rules, &p->aggregate, f->image, 0, (unsigned)i + 1,
 				    aggregate_field(&functions.keys.rows[i], 1), f->stack);
 		set_times(p, row, f->compilations);
@@ -168,8 +167,8 @@ void rule_recompilation(struct rules *r, struct finding *f)
 			rule_time(&f->text, f->cost_ns);
 		}
 	}
-	if (!p.has_python)
-		rule_unchecked(f, "no Python stacks were recorded");
+	if (!p.has_jax)
+		rule_needs_python(r, f);
 	aggregate_done(&p.aggregate);
 	map_done(&p.known);
 	free(p.times);

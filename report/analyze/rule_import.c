@@ -32,7 +32,6 @@ struct imports {
 	struct map times; /* (package + 1, process) -> ns of imports, and (that with the highest bit) of use */
 	uint64_t *all_ns; /* by process: imports */
 	bool *has_samples; /* by process */
-	bool has_python;
 	/* the previous event with a stack of the thread */
 	const struct trace_thread *thread;
 	uint64_t last_ticks;
@@ -113,7 +112,6 @@ static struct stack_kind stack_read(struct imports *p, const struct image *image
 	struct buffer name = {0};
 	size_t count;
 
-	p->has_python |= trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) != NULL;
 	python_frames(image->trace, stack, &reading, read_import);
 	kind.is_import = reading.is_import;
 	if (kind.is_import) {
@@ -353,8 +351,7 @@ void rule_import_heavy(struct rules *r, struct finding *f)
 		if (p.all_ns[i])
 			judge_process(&p, f, i);
 	judge_repeats(&p, f);
-	if (!p.has_python)
-		rule_unchecked(f, "no Python stacks were recorded");
+	rule_needs_python(r, f);
 	aggregate_done(&p.rows);
 	aggregate_done(&p.packages);
 	map_done(&p.known);

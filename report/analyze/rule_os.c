@@ -101,7 +101,6 @@ struct os_calls {
 	const uint8_t *classes; /* by function of the current image */
 	struct map callers;  /* (stack, image) -> 1 + whether it is the interpreter, or the user's code */
 	size_t worst;	     /* process */
-	bool has_python;
 };
 
 static void os_add(struct os_calls *o, const struct scan *s, uint32_t function, uint32_t stack, uint64_t calls,
@@ -129,10 +128,8 @@ static bool is_of_interpreter(struct os_calls *o, const struct image *image, uin
 	if (*known || !stack)
 		return *known > 1;
 	*known = 1;
-	if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack)) {
-		o->has_python = true;
+	if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack))
 		*known += attribution_is_interpreter(o->rules->context->symbols, image, stack);
-	}
 	return *known > 1;
 }
 
@@ -332,8 +329,8 @@ static void os_run(struct rules *r, struct finding *f, enum os_rule_number numbe
 		rule_unchecked(f, "no OS calls were recorded");
 	if (o->rule->is_of_interpreter && f->verdict == VERDICT_FOUND)
 		os_find_holder(o, f);
-	if (o->rule->is_of_interpreter && !o->has_python)
-		rule_unchecked(f, "no Python stacks were recorded");
+	if (o->rule->is_of_interpreter)
+		rule_needs_python(r, f);
 }
 
 void rule_file_flush(struct rules *r, struct finding *f)

@@ -18,18 +18,15 @@ struct python_times {
 	/* A stack is wanted if it has a frame in a wanted file, and is not unwanted. */
 	bool (*is_wanted)(const char *file), (*is_unwanted)(const struct image *image, uint32_t stack);
 	struct map known; /* image and stack -> 1 + whether it is wanted */
-	bool has_python;
 };
 
 static bool python_is_wanted(struct python_times *p, const struct image *image, uint32_t stack)
 {
 	uint64_t *known = map_put(&p->known, (uint64_t)(image - p->rules->context->model->images), stack, NULL);
 
-	if (!*known) {
+	if (!*known)
 		*known = 1 + (symbols_has_python(image, stack, p->is_wanted) &&
 			      !(p->is_unwanted && p->is_unwanted(image, stack)));
-		p->has_python |= trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) != NULL;
-	}
 	return *known > 1;
 }
 
@@ -74,8 +71,7 @@ static void python_begin(struct python_times *p, struct rules *r, bool (*is_want
 
 static void python_end(struct python_times *p, struct finding *f)
 {
-	if (!p->has_python)
-		rule_unchecked(f, "no Python stacks were recorded");
+	rule_needs_python(p->rules, f);
 	aggregate_done(&p->aggregate);
 	map_done(&p->known);
 	free(p->ns);

@@ -29,7 +29,6 @@ struct transfers {
 	struct aggregate aggregate;
 	struct map known; /* (stack, image) -> 1 + flags */
 	struct transfer_sum *sums; /* by process */
-	bool has_python;
 };
 
 static bool is_transfer_file(const char *file)
@@ -81,10 +80,8 @@ static unsigned transfer_flags(struct transfers *t, const struct image *image, u
 	if (!*known) {
 		python_frames(image->trace, stack, &reading, read_transfer);
 		*known = 1 + (reading.is_users ? IS_USERS : 0);
-		if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) && !reading.is_import) {
-			t->has_python = true;
+		if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) && !reading.is_import)
 			*known += reading.is_transfer ? IS_TRANSFER : message_flags(t, image, stack);
-		}
 	}
 	return (unsigned)(*known - 1);
 }
@@ -230,8 +227,7 @@ void rule_process_transfer(struct rules *r, struct finding *f)
 	judge_messages(&t, f);
 	if (!f->cost_ns)
 		judge_pieces(&t, f);
-	if (!t.has_python)
-		rule_unchecked(f, "no Python stacks were recorded");
+	rule_needs_python(r, f);
 	aggregate_done(&t.aggregate);
 	map_done(&t.known);
 	free(t.sums);
