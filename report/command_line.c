@@ -105,7 +105,7 @@ static const char *sort_choice(size_t i)
 	static const char *const names[SORTS] = {
 		"",		       "cpu_time",	      "cuda_time",	   "cpu_time_total", "cuda_time_total",
 		"self_cpu_time_total", "self_cuda_time_total", "cuda_memory_usage", "cpu_memory_usage",
-		"self_cpu_memory_usage", "self_cuda_memory_usage", "flops", "count"};
+		"self_cpu_memory_usage", "self_cuda_memory_usage", "flops", "count", "cumulative", "tree"};
 
 	return i < SORTS ? names[i] : NULL;
 }
@@ -285,7 +285,8 @@ static const struct option rows[] = {
 		 "innermost frames of the program that launched it), line, module (of nn.Module), phase (forward, "
 		 "backward, optimizer, data loading)"},
 	{"sort", 0, OPTION_CHOICE, AT(sort), VERBS_OF(VERB_STATS), .value = "KEY", .choice = sort_choice,
-	 .help = "report pytorch_sum: the order, by torch.profiler's names"},
+	 .help = "report pytorch_sum: the order, by torch.profiler's names; python_import_sum: cumulative, count or "
+		 "tree instead of own time"},
 	{"summary", 0, OPTION_SWITCH, AT(summary), VERBS_OF(VERB_STATS),
 	 .help = "a few lines on the whole run instead of reports"},
 	{"hung", 0, OPTION_SECONDS, AT(hung_s), VERBS_OF(VERB_WHERE), .value = "SECONDS", .initial = "0",

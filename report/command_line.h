@@ -68,7 +68,7 @@ struct command_line {
 	bool lines_all, is_inclusive;
 	enum operator_group group;
 	uint32_t group_depth;
-	enum operator_sort sort;
+	enum row_sort sort;
 	const char *source; /* NULL: not given */
 	struct texts source_roots;
 	double hung_s; /* where: 0: everything */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_import_sum: which module imported which, and how long each import took, with and without nested imports.
- * They are recorded as ranges of an NVTX domain; all processes and threads form one tree, in which the children of a
- * module are ordered by first occurrence. */
+/* python_import_sum: how long each import took, with and without nested imports; with --sort=tree which module imported
+ * which. They are recorded as ranges of an NVTX domain; all processes and threads form one tree, in which the children
+ * of a module are ordered by first occurrence. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,18 +145,55 @@ static void imports_read_thread(struct import_tree *m, const struct trace_thread
 		import_end(m, image_last_ticks(m->scan.image));
 }
 
-static void imports_add_row(const struct import_tree *m, const struct import_node *n, const char *group, unsigned depth,
+/* A node of a group, in the order of the tree. */
+struct import_row {
+	const struct import_node *node;
+	unsigned depth;
+};
+
+struct import_rows {
+	struct import_row *items;
+	size_t count, capacity;
+	enum row_sort sort;
+};
+
+static uint64_t self_ns(const struct import_node *n)
+{
+	return n->total > n->inside ? n->total - n->inside : 0;
+}
+
+static int compare_imports(size_t left, size_t right, const void *context)
+{
+	const struct import_rows *rows = context;
+	const struct import_node *l = rows->items[left].node, *r = rows->items[right].node;
+
+	switch (rows->sort) {
+	case SORT_TREE:
+		return order_of(left, right);
+	case SORT_COUNT:
+		return order_of(r->count, l->count) ?: order_of(left, right);
+	case SORT_CUMULATIVE:
+		return order_of(r->total, l->total) ?: order_of(left, right);
+	default:
+		return order_of(self_ns(r), self_ns(l)) ?: order_of(left, right);
+	}
+}
+
+/* Only a tree is indented. */
+static void imports_add_row(const struct import_tree *m, const struct import_row *row, const char *group,
 			    struct table *table)
 {
+	const struct import_node *n = row->node;
 	const char *module = m->names.rows[n->name].key;
+	unsigned indent = m->scan.context->sort == SORT_TREE ? row->depth : 0;
 	struct buffer indented = {0};
 
 	by_cell(m->scan.context, table, group);
-	table_number(table, n->total > n->inside ? n->total - n->inside : 0);
+	table_number(table, self_ns(n));
 	table_number(table, n->total);
 	table_number(table, n->count);
-	table_number(table, depth);
-	for (unsigned i = 0; i < depth && i < 64; i++)
+	table_number(table, row->depth);
+	for (unsigned i = 0; i < indent && i < 64; i++)
 		buffer_text(&indented, "  ");
 	buffer_text(&indented, module);
 	table_text(table, indented.data);
@@ -164,17 +201,18 @@ static void imports_add_row(const struct import_tree *m, const struct import_nod
 }
 
 /* Parents come before their children. */
-static void add_rows(const struct import_tree *m, uint32_t group, struct table *table)
+static void gather_rows(const struct import_tree *m, uint32_t group, struct import_rows *ret)
 {
-	const char *group_text = m->names.rows[m->nodes[group].name].key;
 	uint32_t at = m->nodes[group].first_child;
 	unsigned depth = 0;
 
 	while (at) {
 		const struct import_node *n = &m->nodes[at];
 
-		if (n->count)
-			imports_add_row(m, n, group_text, depth, table);
+		if (n->count) {
+			ret->items = mem_grow(ret->items, ret->count, &ret->capacity, sizeof(*ret->items));
+			ret->items[ret->count++] = (struct import_row){n, depth};
+		}
 		if (n->first_child) {
 			at = n->first_child;
 			depth++;
@@ -186,6 +224,20 @@ static void add_rows(const struct import_tree *m, uint32_t group, struct table *
 		}
 		at = m->nodes[at].next;
 	}
+}
+
+static void add_rows(const struct import_tree *m, uint32_t group, struct table *table)
+{
+	const char *group_text = m->names.rows[m->nodes[group].name].key;
+	struct import_rows rows = {.sort = m->scan.context->sort};
+	size_t *order;
+
+	gather_rows(m, group, &rows);
+	order = places_in_order(rows.count, compare_imports, &rows);
+	for (size_t i = 0; i < rows.count; i++)
+		imports_add_row(m, &rows.items[order[i]], group_text, table);
+	free(order);
+	free(rows.items);
 }
 
 int report_python_import_sum(const struct report_context *c, struct table *table, struct err *err)

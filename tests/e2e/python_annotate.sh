@@ -105,7 +105,7 @@ for python in "${pythons[@]}"; do
 			sed 's/=.*//; /^wave$/d; /^nt$/d' | sort -u) | tr -d '\t' | tr '\n' ' ')" '' \
 			"$version $flags: the modules of -X importtime"
 	done
-	report stats -q -r python_import_sum -f csv imports.pillion >tree
+	report stats -q -r python_import_sum --sort=tree -f csv imports.pillion >tree
 	is "$(grep -c 'json.scanner$' tree) $(awk -F, '/,  json.decoder$/ && $4 == 1' tree | wc -l)" '1 1' \
 		"$version: a tree, each module below its importer"
 	is "$(awk -F, 'NR > 1 && $1 > $2' tree | wc -l)" 0 \

@@ -44,11 +44,11 @@ static void imports(struct writer *w, const char *directory, uint64_t nonce, boo
 	writer_done(w);
 }
 
-static char *report_of(const char *directory, enum by by)
+static char *report_of(const char *directory, enum by by, enum row_sort sort)
 {
 	char *text = NULL;
 	struct model model;
-	struct report_context context = {.model = &model, .by = by};
+	struct report_context context = {.model = &model, .by = by, .sort = sort};
 	struct emit emit = {.format = FORMAT_CSV};
 	struct table table = {0};
 	struct err err;
@@ -66,7 +66,7 @@ static char *report_of(const char *directory, enum by by)
 	return text;
 }
 
-static void check(bool second, bool is_killed, enum by by, const char *wanted)
+static void check_sorted(bool second, bool is_killed, enum by by, enum row_sort sort, const char *wanted)
 {
 	char directory[] = "/tmp/pillion-import-XXXXXX", *got;
 	struct writer w;
@@ -76,10 +76,29 @@ static void check(bool second, bool is_killed, enum by by, const char *wanted)
 	imports(&w, directory, 7, is_killed);
 	if (second)
 		imports(&w, directory, 8, false);
-	got = report_of(directory, by);
+	got = report_of(directory, by, sort);
 	cr_expect_str_eq(got, wanted, "%s", got);
 	free(got);
 	capture_remove(directory);
+}
+
+static void check(bool second, bool is_killed, enum by by, const char *wanted)
+{
+	check_sorted(second, is_killed, by, SORT_TREE, wanted);
+}
+
+Test(python_import, the_largest_own_time_comes_first)
+{
+	check_sorted(true, false, BY_NOTHING, SORT_DEFAULT,
+		     "Self (ns),Cumulative (ns),Instances,Depth,Module\n1000,2000,2,0,json\n600,600,2,2,enum\n"
+		     "400,1000,2,1,re\n20,20,2,0,enum\n");
+	check_sorted(false, true, BY_NOTHING, SORT_DEFAULT,
+		     "Self (ns),Cumulative (ns),Instances,Depth,Module\n4500,4800,1,1,re\n300,300,1,2,enum\n"
+		     "100,4900,1,0,json\n");
+	check_sorted(true, false, BY_PROCESS, SORT_CUMULATIVE,
+		     "PID,Self (ns),Cumulative (ns),Instances,Depth,Module\n7,500,1000,1,0,json\n7,200,500,1,1,re\n"
+		     "7,300,300,1,2,enum\n7,10,10,1,0,enum\n8,500,1000,1,0,json\n8,200,500,1,1,re\n"
+		     "8,300,300,1,2,enum\n8,10,10,1,0,enum\n");
 }
 
 Test(python_import, a_module_stands_below_the_one_that_imported_it)

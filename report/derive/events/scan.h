@@ -16,7 +16,7 @@ enum kernel_name { KERNEL_DEMANGLED, KERNEL_BASE, KERNEL_MANGLED };
 
 /* How pytorch_sum groups operators besides their names; the words of torch where it has them. */
 enum operator_group { GROUP_SHAPE, GROUP_NAME, GROUP_STACK, GROUP_LINE, GROUP_MODULE, GROUP_PHASE, GROUP_COUNT };
-enum operator_sort {
+enum row_sort {
 	SORT_DEFAULT,
 	SORT_CPU_TIME,
 	SORT_CUDA_TIME,
@@ -30,6 +30,8 @@ enum operator_sort {
 	SORT_SELF_CUDA_MEMORY_USAGE,
 	SORT_FLOPS,
 	SORT_COUNT,
+	SORT_CUMULATIVE, /* of python_import_sum only, as the next */
+	SORT_TREE,
 	SORTS
 };
 
@@ -44,7 +46,7 @@ struct report_context {
 	bool is_inclusive;  /* likewise: the times with callees are needed */
 	enum operator_group group;
 	uint32_t group_depth; /* of GROUP_STACK: frames */
-	enum operator_sort sort;
+	enum row_sort sort;
 	const struct texts *source_roots; /* the text of a source is shown only below these, and if it is as recorded;
 					   * NULL: any */
 	const char *source; /* see source.h; NULL: not requested */
