@@ -186,6 +186,47 @@ static int has_operand(char **words)
 	return status;
 }
 
+/* What --help-on knows: all names of verbs, reports, rules and types of exports, in this order. */
+static const char *any_name(const void *list, size_t i)
+{
+	if (i < VERB_COUNT)
+		return verbs[i]->name;
+	i -= VERB_COUNT;
+	if (i < report_count)
+		return report_list[i].name;
+	i -= report_count;
+	return i < rule_count ? rule_list[i].name : export_list[i - rule_count].name;
+}
+
+/* For the launcher: `pillion help WORD` of what is no verb. */
+static int help_on(const char *word)
+{
+	const struct nearest names = {any_name, NULL, VERB_COUNT + report_count + rule_count + export_count};
+	const struct report *report = report_find(word);
+	const struct rule *rule = rule_find(word);
+	const struct export_type *type = export_find(word);
+	char bytes[512];
+	struct text t = text_init(bytes, sizeof(bytes));
+	struct buffer out = {0};
+	int status;
+
+	if (report)
+		buffer_print(&out, "%s\n  pillion stats -r %s CAPTURE\n", report->title, report->name);
+	if (rule)
+		buffer_print(&out, "%s. %s\n  pillion analyze -r %s CAPTURE\n", rule->title, rule->advice, rule->name);
+	if (type)
+		buffer_print(&out, "%s\n  pillion export -t %s CAPTURE\n", type->title, type->name);
+	if (out.size) {
+		status = print(out.data);
+	} else {
+		nearest_suggest(&names, word, "pillion help ", "pillion --help", &t);
+		say("there is no help on '%s'%s", word, bytes);
+		status = EXIT_UNUSABLE;
+	}
+	buffer_done(&out);
+	return status;
+}
+
 static int unknown_verb(const char *typed)
 {
 	const struct nearest names = {verb_name, NULL, VERB_COUNT};
@@ -212,6 +253,8 @@ int main(int argc, char **argv)
 		return print(usage_table());
 	if (!strcmp(argv[1], "--version"))
 		return print(version);
+	if (!strcmp(argv[1], "--help-on") && argc == 3)
+		return help_on(argv[2]);
 	if (!strcmp(argv[1], "--has-operand"))
 		return has_operand(argv + 2);
 	for (size_t i = 0; i < VERB_COUNT; i++)

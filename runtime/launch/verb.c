@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -141,6 +142,34 @@ static bool has_operand(struct run *run, char **words)
 	return !WIFEXITED(status) || WEXITSTATUS(status) != 1;
 }
 
+static bool file_has(const char *path, const char *word)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	void *bytes = MAP_FAILED;
+	bool ret;
+
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size)
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	ret = bytes != MAP_FAILED && memmem(bytes, (size_t)st.st_size, word, strlen(word));
+	if (bytes != MAP_FAILED)
+		munmap(bytes, (size_t)st.st_size);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* A file of another tool that no editor shows: pillion-report says what reads it. */
+static bool is_foreign(const char *word)
+{
+	static const char *const endings[] = {".nsys-rep", ".qdrep", ".sqlite", ".prof", ".pstats"};
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		if (ends_with(word, endings[i]))
+			return true;
+	return ends_with(word, ".json") && file_has(word, "\"traceEvents\"");
+}
+
 /* A PID or a job. */
 static bool is_run(const char *word)
 {
@@ -158,7 +187,8 @@ static bool is_verb_here(struct run *run, char **words, enum verb_use use)
 			may_be_value = !strchr(*w, '=') && strcmp(*w, "--") != 0;
 			continue;
 		}
-		if (is_capture(*w) || (use == VERB_OF_RUNS && is_run(*w)))
+		if (is_capture(*w) || (use == VERB_OF_RUNS && is_run(*w)) ||
+		    (!strcmp(words[1], "view") && is_foreign(*w)))
 			return true;
 		has_word = true;
 		is_sure |= !may_be_value;
@@ -243,9 +273,8 @@ static int report_execute(struct run *run, char **words)
 
 static int help_run(struct run *run, char **words)
 {
-	char *of_verb[] = {words[0], words[2], (char *)"--help", NULL}, bytes[256];
-	const struct nearest names = {verb_name, NULL, VERB_COUNT};
-	struct text t = text_init(bytes, sizeof(bytes));
+	char *of_verb[] = {words[0], words[2], (char *)"--help", NULL};
+	char *of_name[] = {words[0], (char *)"--help-on", words[2], NULL};
 
 	environment_forget();
 	if (!words[2] || !strcmp(words[2], "launch"))
@@ -255,9 +284,7 @@ static int help_run(struct run *run, char **words)
 	for (size_t i = 0; i < VERB_COUNT; i++)
 		if (!strcmp(words[2], verbs[i].name))
 			return report_execute(run, of_verb);
-	nearest_suggest(&names, words[2], "pillion help ", "pillion --help", &t);
-	say("there is no help on '%s'%s", words[2], bytes);
-	return EXIT_USAGE;
+	return report_execute(run, of_name);
 }
 
 static int near_refuse(const char *word)

@@ -42,6 +42,18 @@ is "$(pillion view notes.txt 2>err)" 'the program view: notes.txt' 'view without
 is "$(grep 'view: ' err)" \
 	'pillion: view: no operand is a capture, so the program view runs; pillion view --help is on the verb' \
 	'one line says so'
+before=$(ls -d report*.pillion 2>/dev/null)
+echo '{"schemaVersion": 1, "traceEvents": []}' >trace.json
+echo '{"name": "traces"}' >package.json
+for file in 'a.nsys-rep:nsys stats' 'b.qdrep:nsys stats' 'c.sqlite:pillion ops' 'd.prof:python3 -m pstats' \
+	'e.pstats:python3 -m pstats' 'trace.json:ui.perfetto.dev'; do
+	[ -e "${file%%:*}" ] || printf '\001\002' >"${file%%:*}"
+	pillion view "${file%%:*}" >out 2>err
+	like "$? $(cat out err)" "^2 pillion view: ${file%%:*}: .*, but .*${file#*:}" \
+		"view ${file%%:*}: what to do instead"
+done
+is "$(ls -d report*.pillion 2>/dev/null)" "$before" 'and no capture is left'
+is "$(pillion view package.json 2>err)" 'the program view: package.json' 'other JSON is for the program'
 like "$(pillion view --help 2>&1)" '^Usage: pillion view ' 'view with options only is the verb'
 like "$(pillion diff --help 2>&1)" '^Usage: pillion diff ' 'diff with options only is the verb'
 pillion diff >out 2>err
@@ -125,7 +137,14 @@ is "$(pillion stats --help | sed -n 's/^ [ *]\([a-z0-9_][a-z0-9_]*\) .*/\1/p' | 
 like "$(pillion help nsys)" 'Nsight Systems' 'help nsys'
 is "$(pillion help stats)" "$(pillion stats --help)" 'help VERB'
 pillion help nonsense >out 2>err
-is "$?" 2 'help on something unknown'
+is "$? $(cat err)" "2 pillion: there is no help on 'nonsense'; see pillion --help" \
+	'help on something unknown proposes nothing that differs in many letters'
+pillion help stat >out 2>err
+like "$? $(cat err)" "^2 .*; did you mean pillion help stats\?" 'nor nothing where two letters differ'
+for word in 'rank_cause_sum:pillion stats -r rank_cause_sum CAPTURE' 'gpu_gaps:pillion analyze -r gpu_gaps CAPTURE' \
+	'folded:pillion export -t folded CAPTURE'; do
+	like "$(pillion help "${word%%:*}" 2>&1)" "^  ${word#*:}\$" "help ${word%%:*}"
+done
 like "$(env a.b-c=1 "$PILLION" stats -r processes run.pillion 2>&1)" 'cat /dev/null' \
 	'a verb in an environment with unusual names'
 is "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'pillion-env.*' -newer run.pillion/capture -user "$(id -u)" | wc -l)" 0 \

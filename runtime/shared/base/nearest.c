@@ -43,7 +43,7 @@ const char *nearest_find(const struct nearest *n, const char *word, bool *ret_is
 			nearest = name;
 		}
 	}
-	*ret_is_near = fewest <= strlen(word) / 2;
+	*ret_is_near = fewest <= strlen(word) / 2 && (fewest <= 2 || fewest <= strlen(word) / 3);
 	return nearest;
 }
 
@@ -52,7 +52,7 @@ void nearest_suggest(const struct nearest *n, const char *word, const char *pref
 	bool is_near;
 	const char *nearest = nearest_find(n, word, &is_near);
 
-	if (nearest) {
+	if (nearest && (is_near || n->is_short)) {
 		text_add(t, is_near ? "; did you mean " : "; the nearest is ");
 		text_add(t, prefix);
 		text_add(t, nearest);

@@ -20,7 +20,7 @@ static const char *name_at(const void *list, size_t i)
 int option_unknown(const struct option_table *table, const char *word, struct text *why)
 {
 	bool is_long = word[1] == '-';
-	struct nearest names = {name_at, table, 0};
+	struct nearest names = {name_at, table, 0, .is_short = true};
 	char name[OPTION_NAME_BYTES];
 	struct text typed = text_init(name, sizeof(name));
 
