@@ -230,10 +230,17 @@ static void run_input(struct work *w, sqlite3 *db, struct store *store)
 	buffer_done(&sql);
 }
 
+/* Rather than the name of a capture: .tables, or words. */
+static bool is_sql(const char *word)
+{
+	return (*word == '.' || strchr(word, ' ')) && access(word, F_OK);
+}
+
 static int run_query(const struct command_line *l)
 {
 	struct command_line reading = *l;
 	const char *sql = NULL;
+	char *newest = NULL;
 	struct store store;
 	struct work w;
 	sqlite3 *db = NULL;
@@ -241,9 +248,16 @@ static int run_query(const struct command_line *l)
 
 	if (!l->interactive && l->capture_count > 1 && access(l->captures[l->capture_count - 1], F_OK))
 		sql = l->captures[--reading.capture_count];
+	else if (!l->interactive && l->capture_count == 1 && is_sql(l->captures[0]) && (newest = newest_capture())) {
+		say("%s", newest);
+		sql = l->captures[0];
+		reading.captures = &newest;
+	}
 	status = work_begin(&w, &reading);
-	if (status)
+	if (status) {
+		free(newest);
 		return status;
+	}
 	store_open(&store, &w.context);
 	code = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE, NULL);
 	if (!code)
@@ -263,7 +277,9 @@ static int run_query(const struct command_line *l)
 		run_input(&w, db, &store);
 	sqlite3_close(db);
 	store_close(&store);
-	return work_end(&w);
+	status = work_end(&w);
+	free(newest);
+	return status;
 }
 
 #else

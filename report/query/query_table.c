@@ -62,6 +62,8 @@ static void declare_column(const struct column *c, struct buffer *ret)
 static void declare_report(const char *name, const struct table *t, struct buffer *ret)
 {
 	buffer_text(ret, name);
+	if (!t->column_count) /* a report without data may have none, a table of SQL may not */
+		buffer_text(ret, "(\"nothing was recorded\" TEXT");
 	for (size_t i = 0; i < t->column_count; i++) {
 		buffer_text(ret, i ? "," : "(");
 		declare_column(&t->columns[i], ret);

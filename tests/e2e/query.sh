@@ -15,6 +15,14 @@ query() { # SQL [OPTION]...
 	report query -f csv "$@" run.pillion "$sql" 2>err
 }
 
+pillion -o bare -s none -t none true >out 2>err
+is "$(report query bare.pillion '.schema lines' 2>&1)" 'lines("nothing was recorded" TEXT)' \
+	'.schema of a report without data is a declaration'
+is "$(report query -f csv bare.pillion 'SELECT COUNT(*) FROM lines' 2>&1 | tail -n 1)" 0 'which has no rows'
+rm -r bare.pillion
+is "$(report query '.schema osrt_sum' 2>err | grep -c '^osrt_sum(.*)$') $(cat err)" '1 pillion query: run.pillion' \
+	'without CAPTURE it is the newest one'
+
 # ---- as the database ----
 
 python=$(command -v python3) || skip_all 'no python3'

@@ -18,6 +18,8 @@ struct wish {
 	double factor; /* or a count */
 	bool is_count;
 	size_t matches;
+	regex_t regex; /* compiled from the pattern when it is first needed */
+	bool has_regex, is_no_regex;
 };
 
 static bool is_line(struct wish *w, uint32_t what)
@@ -25,19 +27,18 @@ static bool is_line(struct wish *w, uint32_t what)
 	return frame_is_at(editable_line(&w->causes->editables, what), w->pattern);
 }
 
-static bool is_named(const struct wish *w, const char *name, bool is_whole)
+/* Each wish asks either for whole names or for parts of them. */
+static bool is_named(struct wish *w, const char *name, bool is_whole)
 {
 	struct buffer pattern = {0};
-	regex_t regex;
-	bool is_match = false;
 
-	buffer_print(&pattern, is_whole ? "^(%s)$" : "%s", w->pattern);
-	if (!regcomp(&regex, pattern.data, REG_EXTENDED | REG_NOSUB)) {
-		is_match = !regexec(&regex, name, 0, NULL, 0);
-		regfree(&regex);
+	if (!w->has_regex && !w->is_no_regex) {
+		buffer_print(&pattern, is_whole ? "^(%s)$" : "%s", w->pattern);
+		w->is_no_regex = regcomp(&w->regex, pattern.data, REG_EXTENDED | REG_NOSUB);
+		w->has_regex = !w->is_no_regex;
+		buffer_done(&pattern);
 	}
-	buffer_done(&pattern);
-	return is_match;
+	return w->has_regex && !regexec(&w->regex, name, 0, NULL, 0);
 }
 
 static void wish_scale(struct wish *w, uint32_t what)
@@ -281,5 +282,7 @@ int edit_parse(struct causality *s, const char *text, struct edit *ret, struct e
 					  equals ? (size_t)(equals - text) - word - 1 : strlen(text + word + 1));
 	code = wish_apply(&w, kind, text, err);
 	free(w.pattern);
+	if (w.has_regex)
+		regfree(&w.regex);
 	return code;
 }
