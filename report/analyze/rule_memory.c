@@ -7,11 +7,11 @@
 
 #include "report/analyze/rule.h"
 #include "report/derive/stacks/heap.h"
-#include "report/derive/time/resident.h"
+#include "report/analyze/summary_memory.h"
 
 /* The first 1/START of the time is start-up. The rest is divided into PARTS; in each of them the memory must grow at
- * least 1/EVEN of the mean, by MB and by PERCENT of what it was in all. With fewer than MANY_SAMPLES it must be TIMES
- * as much, because the start of a framework grows steadily, too: JAX on a GPU by 580 MB in 3 s. */
+ * least 1/EVEN of the mean, by PERCENT of what it was in all, for a finding also by MB. With fewer than MANY_SAMPLES a
+ * finding needs TIMES as much, because the start of a framework grows steadily, too: JAX on a GPU by 580 MB in 3 s. */
 enum { SAMPLES = 4, MANY_SAMPLES = 8, TIMES = 4, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
 
 /* Between two samples the memory is assumed to change evenly. */
@@ -34,12 +34,30 @@ static size_t until_peak(const struct resident_point *points, size_t count)
 	return (points[peak].ns - points[0].ns) * 3 >= (points[count - 1].ns - points[0].ns) * 2 ? peak + 1 : count;
 }
 
-static bool grows_steadily(const struct resident_point *points, size_t count, uint64_t *ret_from, uint64_t *ret_to,
-			   uint64_t *ret_ns)
+/* Importing is no steady state: what it keeps is the program. */
+static bool is_importing(struct rules *r, const struct resident_point *p)
 {
-	uint64_t start = points[0].ns, end = points[count - 1].ns, kb[PARTS + 1], grown;
-	uint64_t least = count < MANY_SAMPLES ? TIMES : 1;
+	const struct roles *roles = &rules_time(r)->roles;
 
+	for (size_t i = 0; i < roles->count; i++) {
+		struct role_cpu cpu = role_cpu(&roles->items[i]);
+
+		if (roles->items[i].process && roles->items[i].process->pid == p->pid &&
+		    roles->items[i].process->machine == p->machine && cpu.import_ns > cpu.work_ns)
+			return true;
+	}
+	return false;
+}
+
+bool memory_grows(struct rules *r, const struct resident_point *points, size_t count, struct memory_growth *ret)
+{
+	uint64_t start, end, kb[PARTS + 1], grown;
+
+	if (count < SAMPLES || is_importing(r, points))
+		return false;
+	count = until_peak(points, count);
+	start = points[0].ns;
+	end = points[count - 1].ns;
 	start += (end - start) / START;
 	for (size_t i = 0; i <= PARTS; i++)
 		kb[i] = kb_at(points, count, start + (end - start) * i / PARTS);
@@ -49,10 +67,15 @@ static bool grows_steadily(const struct resident_point *points, size_t count, ui
 	for (size_t i = 0; i < PARTS; i++)
 		if (kb[i + 1] < kb[i] || (kb[i + 1] - kb[i]) * PARTS * EVEN < grown)
 			return false;
-	*ret_from = kb[0];
-	*ret_to = kb[PARTS];
-	*ret_ns = end - start;
-	return grown >= MB * 1024 * least && grown * 100 >= kb[0] * PERCENT * least;
+	*ret = (struct memory_growth){kb[0], kb[PARTS], end - start, count};
+	return grown * 100 >= kb[0] * PERCENT;
+}
+
+static bool is_worth_a_finding(const struct memory_growth *g)
+{
+	uint64_t grown = g->to_kb - g->from_kb, least = g->samples < MANY_SAMPLES ? TIMES : 1;
+
+	return grown >= MB * 1024 * least && grown * 100 >= g->from_kb * PERCENT * least;
 }
 
 /* The line where the process computes, if samples tell: what grows is written there. */
@@ -96,14 +119,13 @@ void rule_memory_growth(struct rules *r, struct finding *f)
 
 	rule_has(f, COL_PID, COL_FROM_MB, COL_TO_MB, COL_TIME_NS);
 	for (size_t from = 0, to; from < count; from = to) {
-		uint64_t kb_from, kb_to, ns;
+		struct memory_growth g;
 
 		to = resident_end(points, count, from);
-		if (to - from < SAMPLES)
-			continue;
-		checked++;
-		if (grows_steadily(points + from, until_peak(points + from, to - from), &kb_from, &kb_to, &ns) &&
-		    add_growth(f, &points[from], kb_from, kb_to, ns, recorded_find(r->context->model).is_part, &most))
+		checked += to - from >= SAMPLES;
+		if (memory_grows(r, points + from, to - from, &g) && is_worth_a_finding(&g) &&
+		    add_growth(f, &points[from], g.from_kb, g.to_kb, g.ns, recorded_find(r->context->model).is_part,
+			       &most))
 			add_line(r, points[from].pid, f);
 	}
 	if (!checked)

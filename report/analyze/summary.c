@@ -22,6 +22,7 @@
 #include "report/analyze/summary_next.h"
 #include "report/analyze/summary_profile.h"
 #include "report/analyze/summary_ranks.h"
+#include "report/analyze/summary_switches.h"
 #include "report/analyze/summary_time.h"
 
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
@@ -258,6 +259,16 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 		text_fit(out, m->seen.items[i], NAME_WIDTH);
 	}
 	buffer_text(out, "\n");
+}
+
+/* Lines that were asked for and are not there. */
+static void summary_lines_of(const struct model *m, struct buffer *out)
+{
+	struct buffer why = {0};
+
+	if (line_profile_lacks(m, &why))
+		buffer_print(out, "%-*s %s\n", SUMMARY_LABEL, "no lines", why.data);
+	buffer_done(&why);
 }
 
 /* The calls in which processes were that did not end by themselves. */
@@ -510,7 +521,15 @@ static void summary_time(struct answer *s, struct buffer *ret)
 	if (device_has_whole_graphs(c->model))
 		buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows their kernels and lines\n",
 			     SUMMARY_LABEL, "graphs");
-	summary_memory(&s->rules, ret);
+}
+
+static void summary_peaks(struct answer *s, struct buffer *ret)
+{
+	size_t before = ret->size;
+
+	if (s->has_events && !s->is_large)
+		summary_memory(&s->rules, ret);
+	summary_resident(&s->rules, before, ret);
 }
 
 /* Appends the first lines of the text, wrapped. */
@@ -544,6 +563,10 @@ void summary_text(const struct report_context *context, const char *capture, siz
 		summary_profile(c, &head);
 	else if (!is_short)
 		summary_time(&s, &head);
+	if (!is_short)
+		summary_peaks(&s, &head);
+	summary_switches(c->model, &head);
+	summary_lines_of(c->model, &head);
 	range_never_seen(c->model, &head);
 	summary_ends(c->model, s.roles, &ended->died, &head);
 	if (!ended->hangs) /* which has its calls */

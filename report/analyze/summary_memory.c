@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/analyze/summary_memory.h"
 
+#include <stdlib.h>
+
 #include "report/analyze/summary_time.h"
 #include "report/derive/device/memory.h"
 #include "report/derive/stacks/frame.h"
@@ -112,4 +114,52 @@ void summary_memory(struct rules *r, struct buffer *ret)
 	find_host_peak(r, &host);
 	add_peak(r->context->model, "GPU", &device, ret);
 	add_peak(r->context->model, "host", &host, ret);
+}
+
+/* ---- resident memory ---- */
+
+/* Less is not worth a word. */
+enum { GROWTH_KB = 32 << 10 };
+
+static void add_growth(struct rules *r, const struct process *p, struct buffer *out)
+{
+	size_t count;
+	struct resident_point *points = resident_points(r->context->model, &count);
+
+	for (size_t from = 0, to; from < count; from = to) {
+		struct memory_growth g;
+
+		to = resident_end(points, count, from);
+		if (points[from].pid != p->pid || points[from].machine != p->machine ||
+		    !memory_grows(r, points + from, to - from, &g) || g.to_kb - g.from_kb < GROWTH_KB)
+			continue;
+		buffer_print(out, ", grows steadily, by %.3g MB per second",
+			     (double)(g.to_kb - g.from_kb) * 1024 * 1e3 / (double)g.ns);
+		break;
+	}
+	free(points);
+}
+
+void summary_resident(struct rules *r, size_t before, struct buffer *ret)
+{
+	const struct partition *p = &rules_time(r)->partition;
+	const struct model *m = r->context->model;
+	bool has_peak = ret->size > before;
+	size_t most = 0;
+	double mb;
+
+	for (size_t i = 1; i < m->process_count; i++)
+		most = p->processes[i].peak_kb > p->processes[most].peak_kb ? i : most;
+	if (!m->process_count || !p->processes[most].peak_kb)
+		return;
+	mb = (double)p->processes[most].peak_kb * 1024 / 1e6;
+	if (has_peak) {
+		ret->data[--ret->size] = '\0'; /* the end of the line */
+		buffer_print(ret, "; resident peak %.3g MB", mb);
+	} else {
+		buffer_print(ret, "%-*s peak %.3g MB in ", SUMMARY_LABEL, "memory", mb);
+		summary_process(m, &m->processes[most], ret);
+	}
+	add_growth(r, &m->processes[most], ret);
+	buffer_text(ret, "\n");
 }

@@ -37,10 +37,11 @@ static bool is_mpi_library(const char *path)
 static void traced_words(const struct model *m, const struct image *image, struct buffer *ret)
 {
 	const struct run_record *run = model_run(m, image);
-	const char *option = run ? strstr(run->options, "trace=") : NULL;
+	size_t length;
+	const char *option = run ? run_option(run, "trace", &length) : NULL;
 
-	if (option && (option == run->options || option[-1] == ' '))
-		buffer_print(ret, ",%.*s", (int)strcspn(option + strlen("trace="), " "), option + strlen("trace="));
+	if (option)
+		buffer_print(ret, ",%.*s", (int)length, option);
 	else
 		buffer_text(ret, traced_by_default);
 }

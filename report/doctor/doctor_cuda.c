@@ -147,6 +147,26 @@ static void add_all_cupti(struct doctor *d, int driver)
 				      "LD_LIBRARY_PATH, or pip install nvidia-cuda-cupti");
 }
 
+void doctor_counters(struct doctor *d, const char *params)
+{
+	static const char setting[] = "RmProfilingAdminOnly: 1";
+	FILE *file = fopen(params, "re");
+	char *line = NULL;
+	size_t room = 0;
+	bool is_restricted = false;
+
+	while (file && getline(&line, &room, file) >= 0)
+		is_restricted |= !strncmp(line, setting, strlen(setting));
+	if (file)
+		check_add(d, "GPU counters", "%s", is_restricted
+			? "for the administrator only: ncu and nsys --gpu-metrics-devices fail with ERR_NVGPUCTRPERM "
+			  "unless the module nvidia has NVreg_RestrictProfilingToAdminUsers=0; recording needs none"
+			: "for all users; recording needs none");
+	if (file)
+		fclose(file);
+	free(line);
+}
+
 void doctor_cuda(struct doctor *d)
 {
 	struct buffer path = {0};
@@ -157,5 +177,6 @@ void doctor_cuda(struct doctor *d)
 		check_add(d, "NVML", "%s", path.data);
 	else
 		check_add(d, "NVML", "no libnvidia-ml.so.1; recording does not need it");
+	doctor_counters(d, "/proc/driver/nvidia/params");
 	buffer_done(&path);
 }

@@ -131,6 +131,9 @@ struct run_record {
 	} cost;
 };
 
+/* An option of the run that is not as it is by default, such as "trace"; NULL: it is. */
+const char *run_option(const struct run_record *r, const char *name, size_t *ret_length);
+
 struct note {
 	size_t machine;
 	uint32_t pid;
@@ -255,6 +258,8 @@ const struct run_record *model_run(const struct model *m, const struct image *im
 
 /* "" if it is not one of several ranks. */
 const char *image_rank(const struct image *image);
+/* A variable of its environment that is recorded; NULL: it was not set. */
+const char *image_variable(const struct image *image, const char *name);
 
 /* A time of CLOCK_REALTIME as reports show it. */
 static inline uint64_t model_since_origin(const struct model *m, uint64_t ns)

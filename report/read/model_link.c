@@ -208,7 +208,7 @@ static void make_processes(struct model *m)
 	map_done(&known);
 }
 
-static const char *environment_value(const struct image *image, const char *name)
+const char *image_variable(const struct image *image, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -223,12 +223,30 @@ const char *image_rank(const struct image *image)
 	static const char *const names[] = {TF_RANK_VARIABLES};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const char *value = environment_value(image, names[i]);
+		const char *value = image_variable(image, names[i]);
 
 		if (value && *value)
 			return value;
 	}
 	return "";
+}
+
+/* Words with unusual characters are in single quotes. */
+const char *run_option(const struct run_record *r, const char *name, size_t *ret_length)
+{
+	const char *options = r->options ? r->options : "";
+	size_t length = strlen(name);
+
+	for (const char *at = options; (at = strstr(at, name)); at += length) {
+		bool is_quoted = at > options && at[-1] == '\'';
+		const char *before = at - is_quoted;
+
+		if (at[length] != '=' || (before > options && before[-1] != ' '))
+			continue;
+		*ret_length = strcspn(at + length + 1, is_quoted ? "'" : " ");
+		return at + length + 1;
+	}
+	return NULL;
 }
 
 const struct run_record *model_run(const struct model *m, const struct image *image)

@@ -45,6 +45,9 @@ const struct report *report_find(const char *name);
 REPORTS(REPORT_DECLARE)
 #undef REPORT_DECLARE
 
+/* report_line_profile.c: what --lines-of was asked for and could not record, and why. False: nothing. */
+bool line_profile_lacks(const struct model *m, struct buffer *ret);
+
 /* ---- aggregate_table.c ---- */
 
 struct aggregate_shape {

@@ -183,9 +183,72 @@ static void line_profile_done(struct line_profile *p)
 	map_done(&p->known);
 }
 
+static bool is_note(const char *text)
+{
+	return text && !strncmp(text, "--lines-of: ", strlen("--lines-of: "));
+}
+
+/* The first note of a process about --lines-of: of the index, or of a trace. */
+static bool find_note(const struct model *m, struct buffer *ret)
+{
+	for (size_t i = 0; i < m->note_count; i++)
+		if (is_note(m->notes[i].text)) {
+			buffer_text(ret, m->notes[i].text);
+			return true;
+		}
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct trace *t = m->images[i].trace;
+
+		for (size_t k = 0; t && k < t->blob_count; k++) {
+			if (t->blobs[k].type != TF_BLOB_NOTE)
+				continue;
+			buffer_clear(ret);
+			trace_text(t, &t->blobs[k], ret);
+			if (is_note(buffer_string(ret)))
+				return true;
+		}
+	}
+	buffer_clear(ret);
+	return false;
+}
+
+static bool has_lines(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct trace *t = m->images[i].trace;
+
+		for (size_t k = 0; t && k < t->blob_count; k++)
+			if (t->blobs[k].type == TF_BLOB_LINE_CODE)
+				return true;
+	}
+	return false;
+}
+
+bool line_profile_lacks(const struct model *m, struct buffer *ret)
+{
+	size_t length;
+
+	if (find_note(m, ret))
+		return true;
+	for (size_t i = 0; i < m->run_count && !has_lines(m); i++) {
+		const char *names = run_option(&m->runs[i], "lines-of", &length);
+
+		if (!names)
+			continue;
+		buffer_print(ret, "--lines-of=%.*s: %s", (int)length, names,
+			     *names == '@' ? "the program has chosen no function that was called"
+					   : "no such Python function was called; names are FUNC, Class.method, "
+					     "MODULE:FUNC or MODULE:*");
+		return true;
+	}
+	return false;
+}
+
 int report_line_profile(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct line_profile p = {0};
+	struct buffer why = {0};
+	int code = 0;
 
 	table_has(table, COL_FILE, COL_FUNCTION, COL_LINE_NUMBER, COL_HITS, COL_TIME_NS, COL_PER_HIT_NS,
 		  COL_TIME_PERCENT, COL_SOURCE);
@@ -198,5 +261,10 @@ int report_line_profile(const struct report_context *c, struct table *table, str
 	rows_merge(&p);
 	profile_rows(c, &p, table);
 	line_profile_done(&p);
-	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no lines were recorded: --lines-of records them");
+	if (!table_rows(table))
+		code = err_set(err, -ENODATA, "%s", line_profile_lacks(c->model, &why)
+							? buffer_string(&why)
+							: "no lines were recorded: --lines-of records them");
+	buffer_done(&why);
+	return code;
 }

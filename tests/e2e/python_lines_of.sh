@@ -75,6 +75,10 @@ pillion -f -o some -t nvtx --lines-of=$chosen "$python" some.py >out 2>err
 is "$? $(cat out)" '0 None' 'status and output are those without pillion'
 if ! "$python" -c 'import sys; sys.exit(not hasattr(sys, "monitoring") or object.__basicsize__ != 16)'; then
 	like "$(notes some)" '--lines-of: not possible' 'the ledger says that this interpreter has no lines'
+	like "$(report stats --summary some.pillion)" '^no lines +--lines-of: not possible before CPython 3.12' \
+		'and so does the summary'
+	like "$(report stats -q -r line_profile some.pillion 2>&1)" '--lines-of: not possible before CPython 3.12' \
+		'and the report, instead of the option that was given'
 	PYTHONPATH=$package pillion -f -o old -t nvtx --lines-of=@profile "$python" -c 'from pillion import lines
 print(lines.count(lines.count), lines.what_is_missing())' >out 2>err
 	like "$(cat out)" '^False .*not recorded before CPython 3.12, nor without the GIL$' 'and so does the package'
@@ -120,6 +124,12 @@ is "$(hits module | awk '{ print $1 }' | uniq | tr '\n' ' ')" 'fib gen fails rai
 pillion -f -o none -t nvtx "$python" some.py >out 2>err
 like "$(report stats -q -r line_profile none.pillion 2>&1)" 'no lines were recorded: --lines-of' \
 	'a capture without lines says which option records them'
+
+pillion -f -o wrong -t nvtx --lines-of=nosuch "$python" some.py >out 2>err
+like "$(report stats -q -r line_profile wrong.pillion 2>&1)" '--lines-of=nosuch: no such Python function was called' \
+	'a function that there is not is named'
+like "$(report stats --summary wrong.pillion)" '^no lines +--lines-of=nosuch: ' 'also in the summary'
+unlike "$(report stats --summary some.pillion)" '^no lines' 'of lines that were recorded it says nothing'
 
 # ---- functions that the program chooses ----
 

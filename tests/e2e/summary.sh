@@ -270,6 +270,29 @@ else
 	skip Python 'no python3'
 fi
 
+# ---- memory, and what is switched on ----
+
+unlike "$(report stats --summary threads.pillion)" '^switched' 'nothing is switched on'
+like "$(report stats --summary threads.pillion)" '^memory +peak [0-9.]+ MB in ' 'the peak of resident memory'
+unlike "$(report stats --summary threads.pillion)" 'grows steadily' 'which does not grow'
+CUDA_LAUNCH_BLOCKING=1 NCCL_DEBUG=WARN PYTHONDEVMODE=1 recorded switches "$parts" threads
+like "$(cat summary)" '^switched +CUDA_LAUNCH_BLOCKING=1 \(each launch waits for its kernel\), PYTHONDEVMODE=1 \(' \
+	'variables that are on are named, and no others'
+if command -v python3 >/dev/null; then
+	cat >grows.py <<'END'
+import time
+kept = []
+for i in range(24):
+    kept.append(b"x" * 10000000)
+    time.sleep(0.25)
+END
+	recorded grows python3 grows.py
+	like "$(cat summary)" '^memory +peak 2[0-9]{2} MB in .*, grows steadily, by [0-9.]+ MB per second$' \
+		'memory that grows steadily'
+else
+	skip 'memory that grows' 'no python3'
+fi
+
 # ---- a GPU ----
 
 if [ -e "$PILLION_BUILD_DIR/tests/doubles/cuda_launches" ]; then

@@ -242,17 +242,6 @@ void energy_source_name(const struct model *m, const struct energy_source *s, st
 
 /* ---- the GPUs of a process ---- */
 
-/* The value of a variable of the image's environment; NULL: it is not set. */
-static const char *image_variable(const struct image *image, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *v = image->variables; v && *v; v += strlen(v) + 1)
-		if (!strncmp(v, name, length) && v[length] == '=')
-			return v + length + 1;
-	return NULL;
-}
-
 static const struct energy_source *gpu_by_id(const struct model *m, size_t machine, const char *id, size_t length)
 {
 	const struct energies *e = energies_of(m);

@@ -110,6 +110,7 @@ static size_t stack_of(struct heap_replay *r, uint32_t stack)
 		h->stacks = mem_grow(h->stacks, h->stack_count, &h->stack_capacity, sizeof(*h->stacks));
 		h->stacks[h->stack_count++] = (struct heap_stack){.stack = stack, .line = line_of(r, stack)};
 		*known = h->stack_count;
+		h->lines[h->stacks[h->stack_count - 1].line].is_kept |= !attribution_has_import(h->image, stack);
 	}
 	return *known - 1;
 }
@@ -352,6 +353,8 @@ static void steps_of_time(struct heap *h, const struct heap_replay *first)
 
 	if ((h->peak_ns - from) * 3 >= length * 2)
 		length = h->peak_ns - from;
+	from += length / HEAP_START; /* the rest is taken for a steady state */
+	length -= length / HEAP_START;
 	if (!length)
 		return;
 	h->steps = h->instances = HEAP_STEPS;
@@ -400,7 +403,8 @@ uint64_t heap_growth(const struct heap_values *v)
 
 bool heap_line_grows(const struct heap *h, const struct heap_line *l)
 {
-	return h->steps >= HEAP_LEAST_STEPS && heap_growth(&l->values) && l->values.grown * 4 >= (h->steps - 1) * 3;
+	return l->is_kept && h->steps >= HEAP_LEAST_STEPS && heap_growth(&l->values) &&
+	       l->values.grown * 4 >= (h->steps - 1) * 3;
 }
 
 void heap_done(struct heap *h)

@@ -21,6 +21,7 @@ struct heap_values {
 struct heap_line {
 	char *place, *function; /* "file:line", "" if it is not known */
 	bool is_users;		/* user code as defined in attribution.h */
+	bool is_kept;		/* not all of its stacks are of imports, which keep the code of modules */
 	struct heap_values values;
 	uint64_t at_step; /* in use at the end of the previous step */
 };
@@ -34,8 +35,9 @@ struct heap_stack {
 /* A step is an interval of the time between allocations: the instances of the NVTX range that takes most of the time
  * of a thread and occurs several times, each joined with those that follow if there are more than HEAP_STEPS; without
  * such a range, HEAP_STEPS equal parts of the time until the peak, or until the last allocation if the peak is much
- * earlier. At the end of a program most memory is freed, so what is in use then tells little. */
-enum { HEAP_STEPS = 16, HEAP_LEAST_STEPS = 4 };
+ * earlier, without the first 1/HEAP_START, in which a program starts. At the end of a program most memory is freed, so
+ * what is in use then tells little. */
+enum { HEAP_STEPS = 16, HEAP_LEAST_STEPS = 4, HEAP_START = 4 };
 
 struct heap {
 	const struct image *image;

@@ -11,13 +11,16 @@
 #include "runtime/shared/common/index.h"
 #include "runtime/shared/common/sys.h"
 #include "runtime/shared/base/text.h"
+#include "runtime/shared/format/trace_switches.h"
 
+#define KEPT_SWITCH(name, effect) name,
 /* The only variables of an environment that are recorded, in addition to PILLION_*. */
 static const char *const kept_variables[] = {
 	TF_RANK_VARIABLES,
 	"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_NTASKS", "SLURM_RESTART_COUNT",
 	"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALRANKID",
 	"LOCAL_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT", "CUDA_VISIBLE_DEVICES",
+	TF_SWITCHES(KEPT_SWITCH)
 };
 
 enum { EXPORTED = 64, EXPORTED_BYTES = 16384 };
