@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """export_account.py NAME: whether the exports of NAME say what its tables say, function by function.
 
-NAME.sqlite NAME.json NAME.speedscope.json NAME.folded (of calls) NAME.pb.gz NAME.calls.pb.gz are the exports, NAME.REPORT.csv the tables.
+NAME.sqlite NAME.json NAME.speedscope.json NAME.folded (of calls) NAME.pb.gz NAME.calls.pb.gz are the exports,
+NAME.REPORT.csv the tables.
 """
 import collections
 import csv

@@ -45,8 +45,8 @@ Test(rule, calls_without_device_records_are_not_clean)
 	open_model(10 * MS);
 	for (size_t i = 0; i < rule_count; i++) {
 		const char *name = rule_list[i].name;
-		bool needs_calls_alone = is_known_end(name) || !strcmp(name, "cuda_api_sync") || !strcmp(name, "implicit_sync") ||
-					 !strcmp(name, "alloc_churn");
+		bool needs_calls_alone = is_known_end(name) || !strcmp(name, "cuda_api_sync") ||
+					 !strcmp(name, "implicit_sync") || !strcmp(name, "alloc_churn");
 
 		assert_verdict(name, needs_calls_alone ? VERDICT_CLEAN : VERDICT_UNCHECKED);
 	}
@@ -351,8 +351,8 @@ Test(rule, a_process_without_device_records_is_not_clean)
 	context.symbols = symbols_new(&model, false);
 	for (size_t i = 0; i < rule_count; i++) {
 		rule_run(&rules, &rule_list[i], &f);
-		if (!is_known_end(f.rule->name) && strcmp(f.rule->name, "cuda_api_sync") && strcmp(f.rule->name, "implicit_sync") &&
-		    strcmp(f.rule->name, "alloc_churn"))
+		if (!is_known_end(f.rule->name) && strcmp(f.rule->name, "cuda_api_sync") &&
+		    strcmp(f.rule->name, "implicit_sync") && strcmp(f.rule->name, "alloc_churn"))
 			cr_expect_eq(f.verdict, VERDICT_UNCHECKED, "%s", f.rule->name);
 		if (!strcmp(f.rule->name, "gpu_idle"))
 			cr_expect_str_eq(f.text.data,
