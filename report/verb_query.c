@@ -127,6 +127,7 @@ static int run_statement(struct work *w, sqlite3 *db, sqlite3_stmt *statement)
 		w->status = EXIT_UNUSABLE;
 		return SQLITE_TOOBIG;
 	}
+	fflush(w->emit.file); /* what earlier statements have shown */
 	sql_bound_restart(&bounds);
 	progress_begin("query", w->model.trace_bytes);
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -137,6 +138,7 @@ static int run_statement(struct work *w, sqlite3 *db, sqlite3_stmt *statement)
 			break;
 		}
 	}
+	sql_bound_end(&bounds);
 	progress_clear();
 	if (code != SQLITE_DONE)
 		refuse(w, db, code);

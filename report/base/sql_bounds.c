@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/base/sql_bounds.h"
 
+#include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Bytes of a text or blob; of a pattern of LIKE, whose time may grow exponentially with it; instructions of SQLite's
  * virtual machine between two looks at the clock, some us. */
 enum { VALUE_MOST = 32 << 20, PATTERN_MOST = 1000, STEPS = 100 };
+
+enum { STATUS_UNUSABLE = 2, SECONDS_MORE = 1 };
+
+/* SQLite looks at the clock between instructions of its virtual machine, and one of these may be a function that takes
+ * hours (instr() of long texts) or 16 s (printf('%.*c', 2000000000, 'x')). */
+static char late[80];
+
+static void end_late(int signal)
+{
+	ssize_t unused = write(STDERR_FILENO, late, strlen(late));
+
+	(void)signal;
+	(void)unused;
+	_exit(STATUS_UNUSABLE);
+}
 
 static uint64_t now_ns(void)
 {
@@ -56,14 +75,24 @@ void sql_bound(sqlite3 *db, struct sql_bounds *b, uint32_t seconds, int64_t memo
 #endif
 	}
 	*b = (struct sql_bounds){.seconds = seconds};
-	sql_bound_restart(b);
-	if (seconds)
-		sqlite3_progress_handler(db, STEPS, check_time, b);
+	if (!seconds)
+		return;
+	sqlite3_progress_handler(db, STEPS, check_time, b);
+	snprintf(late, sizeof(late), "pillion: a function of SQL takes longer than %u s (--time-limit)\n", seconds);
+	signal(SIGALRM, end_late);
 }
 
 void sql_bound_restart(struct sql_bounds *b)
 {
 	b->end_ns = now_ns() + b->seconds * 1000000000ull;
+	if (b->seconds && b->seconds < UINT32_MAX - SECONDS_MORE)
+		alarm(b->seconds + SECONDS_MORE);
+}
+
+void sql_bound_end(const struct sql_bounds *b)
+{
+	if (b->seconds)
+		alarm(0);
 }
 
 bool sql_refuses(const char *function)

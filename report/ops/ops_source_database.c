@@ -339,7 +339,9 @@ int ops_of_database(const char *path, uint32_t seconds, struct table *table, str
 		fail(&d);
 	} else {
 		sql_bound(d.db, &bounds, seconds, 0);
+		sql_bound_restart(&bounds);
 		read_database(&d, table);
+		sql_bound_end(&bounds);
 		if (d.code && bounds.has_expired)
 			err_set(err, d.code, "%s: reading it takes longer than %" PRIu32 " s (--time-limit)", path,
 				seconds);

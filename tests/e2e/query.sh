@@ -170,6 +170,10 @@ report query none.pillion 'SELECT 1' >out 2>err
 is "$?" 2 'a capture that is not there'
 query 'WITH n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT COUNT(*) FROM n' --time-limit=1 >out
 is "$? $(cat out err)" '2 pillion query: the query takes longer than 1 s (--time-limit)' 'a limit of time'
+# A function during which SQLite does not look at the clock.
+query "SELECT 1; SELECT instr(hex(zeroblob(8000000)), hex(zeroblob(4000000)) || '1')" -f csv --time-limit=1 >out
+is "$? $(tail -n 1 out) $(cat err)" '2 1 pillion: a function of SQL takes longer than 1 s (--time-limit)' \
+	'also of a function'
 printf '%s;\n' 'SELECT 1' 'SELECT 2' >statements
 is "$( (sed -n 1p statements; sleep 2; sed -n 2p statements) | report query -f csv --time-limit=1 run.pillion 2>&1 |
 	grep -c '^[12]$')" 4 'which is that of each statement'
