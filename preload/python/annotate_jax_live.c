@@ -97,7 +97,7 @@ static __attribute__((cold)) void *jax_live_add(void *self, void *arguments)
 		.bytes = bytes,
 		.array = text_id(array),
 		.devices = text_id(devices),
-		.stack = pystack_intern(part->frames, part->frame_count),
+		.stack = pystack_intern(part->frames, part->frame_count, false),
 	};
 	part->frame_count = 0;
 	return python_none();

@@ -14,8 +14,8 @@ struct sql_bounds {
 	bool has_expired; /* why a statement failed with SQLITE_INTERRUPT */
 };
 
-/* Sets the bounds of a connection, which borrows *b until it is closed. `memory`: bytes that SQLite may allocate; 0: any.
- * Views and triggers of a database are not executed. */
+/* Sets the bounds of a connection, which borrows *b until it is closed. `memory`: bytes that SQLite may allocate; 0:
+ * any. Views and triggers of a database are not executed. */
 void sql_bound(sqlite3 *db, struct sql_bounds *b, uint32_t seconds, int64_t memory);
 
 /* The time begins, or begins anew; it ends. A function of SQLite that takes a second longer ends the process. */

@@ -35,9 +35,12 @@ unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash
 /* Writes the frames as the Python part of stack `id`, and the code objects that the trace does not have yet. */
 void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned count, bool is_sample);
 
-/* Returns the id of a stack that has these Python frames, innermost first, and no native ones; 0: not possible. Their
- * code objects are alive, and the GIL is held. */
-__attribute__((cold)) uint32_t pystack_intern(const struct pystack_frame *frames, unsigned count);
+/* Returns the id of a stack that has these Python frames, innermost first, and no native ones; 0: not possible. Unless
+ * is_sample, their code objects are alive, and the GIL is held. */
+__attribute__((cold)) uint32_t pystack_intern(const struct pystack_frame *frames, unsigned count, bool is_sample);
+
+/* The number of frames within the outermost import: that one's first frame is the next one. 0: there is no import. */
+__attribute__((cold)) unsigned pystack_within_import(const struct pystack_frame *frames, unsigned count);
 
 /* See slowed.h. The frame is alive; 0: its code could not be read. */
 __attribute__((cold)) uint64_t pystack_key(const struct pystack_frame *frame);

@@ -192,7 +192,7 @@ void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned cou
 }
 
 /* Equal frames have equal ids of code, so the frames themselves are the key. */
-__attribute__((noinline)) uint32_t pystack_intern(const struct pystack_frame *frames, unsigned count)
+__attribute__((noinline)) uint32_t pystack_intern(const struct pystack_frame *frames, unsigned count, bool is_sample)
 {
 	const struct pystack_layout *l = __atomic_load_n(&pystack_python.layout, __ATOMIC_ACQUIRE);
 	struct tf_python_frame out[PYSTACK_FRAMES];
@@ -202,13 +202,33 @@ __attribute__((noinline)) uint32_t pystack_intern(const struct pystack_frame *fr
 	if (!l || !count || count > PYSTACK_FRAMES)
 		return 0;
 	for (unsigned i = 0; i < count; i += BATCH)
-		pystack_write_ids(l, frames + i, count - i < BATCH ? count - i : BATCH, false, out + i);
+		pystack_write_ids(l, frames + i, count - i < BATCH ? count - i : BATCH, is_sample, out + i);
 	definition_add(intern_hash(TF_BLOB_PYTHON_STACK, out, count * sizeof(*out)), &id, &is_new);
 	if (is_new) {
 		event_blob(TF_BLOB_STACK, id, NULL, 0);
 		event_blob(TF_BLOB_PYTHON_STACK, id, out, count * sizeof(*out));
 	}
 	return id;
+}
+
+unsigned pystack_within_import(const struct pystack_frame *frames, unsigned count)
+{
+	static const char importing[] = "<frozen importlib._bootstrap>";
+	const struct pystack_layout *l = __atomic_load_n(&pystack_python.layout, __ATOMIC_ACQUIRE);
+	char code[1][CODE_BYTES], file[2 * sizeof(importing)];
+	const char *last = NULL; /* a name that differs */
+	uint16_t length;
+
+	while (l && count--) {
+		if (!frames[count].code || !pystack_copy_codes(&frames[count].code, 1, code) ||
+		    load_pointer(code[0], l->file) == last)
+			continue;
+		last = load_pointer(code[0], l->file);
+		if (pystack_copy_text(l, last, file, sizeof(file), &length) && length == sizeof(importing) - 1 &&
+		    !memcmp(file, importing, length))
+			return count;
+	}
+	return 0;
 }
 
 uint64_t pystack_key(const struct pystack_frame *frame)

@@ -21,6 +21,9 @@ struct profile_open {
 /* STARTED: ranges with an id that may be open. UNMATCHED: ends without a begin that are recorded. */
 enum { PROFILE_STARTED = 1024, PROFILE_UNMATCHED = 1000 };
 
+/* Bytes of the trace file. */
+enum { PROFILE_FOLDS = 500000 };
+
 struct profile_started {
 	uint64_t id; /* 0: none. All ones: it begins or ends */
 	struct profile_open open;
@@ -55,6 +58,14 @@ __attribute__((cold)) bool profile_refuses(uint64_t size);
 static inline bool profile_is_full(void)
 {
 	return __builtin_expect(process.profile != NULL, 0) && __atomic_load_n(&process.profile_full, __ATOMIC_RELAXED);
+}
+
+/* True: so much of the trace file's bound is used that stacks within an import, of which there are thousands, become
+ * one: else the program has no room for its own. */
+static inline bool profile_folds_imports(void)
+{
+	return __builtin_expect(process.profile != NULL, 0) &&
+	       __atomic_load_n(&process.file_end, __ATOMIC_RELAXED) > PROFILE_FOLDS;
 }
 
 /* In this generation the descriptor refers to what this TF_BLOB_DESCRIPTOR describes; 0: it could not be described. */

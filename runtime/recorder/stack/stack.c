@@ -11,6 +11,7 @@
 #include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/python/pystack.h"
 #include "runtime/recorder/record/event.h"
+#include "runtime/recorder/record/profile_state.h"
 #include "runtime/recorder/record/ring.h"
 #include "runtime/recorder/record/slow_down.h"
 #include "runtime/recorder/record/spare_stack.h"
@@ -261,6 +262,30 @@ static void stack_write(uint32_t id, const struct native *n, struct pystack_fram
 		stack_slow_down(id, n, python, python_count);
 }
 
+/* The id of the stack with this key. With --mode=profile, that of an import may stand for it, which is the value of its
+ * key from then on. *is_new: it is to be written. */
+static bool stack_number(uint64_t key, const struct pystack_frame *python, unsigned count, bool is_sample,
+			 uint32_t *id, bool *is_new)
+{
+	struct intern_entry *e = definition_add(key, id, is_new);
+	uint32_t other;
+	unsigned within;
+
+	if (!e || !count || !profile_folds_imports())
+		return e;
+	other = (uint32_t)__atomic_load_n(&e->value, __ATOMIC_RELAXED);
+	if (!other && *is_new) {
+		within = pystack_within_import(python, count);
+		other = within ? pystack_intern(python + within, count - within, is_sample) : *id;
+		__atomic_store_n(&e->value, other ? other : *id, __ATOMIC_RELAXED);
+	}
+	if (other && other != *id) {
+		*id = other;
+		*is_new = false;
+	}
+	return true;
+}
+
 /* A stack to be identified, and written if it is new. */
 struct stack_capture {
 	struct thread *thread;
@@ -287,7 +312,7 @@ static void stack_identify(struct stack_capture *a)
 	a->has_python = a->has_python && !n->has_handler && (n->count < (int)a->depth || a->depth >= HANDLER_FRAMES);
 	if (a->has_python)
 		python_count = pystack_take(python, PYSTACK_FRAMES, &n->hash);
-	if (!n->count || !definition_add(stack_key(n->hash), &a->id, &is_new)) {
+	if (!n->count || !stack_number(stack_key(n->hash), python, python_count, false, &a->id, &is_new)) {
 		a->id = 0;
 		return;
 	}
@@ -413,7 +438,7 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 	else
 		n.frames[0] = (char *)n.frames[0] + 1;
 	python_count = pystack_sample(python, PYSTACK_FRAMES, &n.hash);
-	is_known = n.count && definition_add(stack_key(~n.hash), &id, &is_new);
+	is_known = n.count && stack_number(stack_key(~n.hash), python, python_count, true, &id, &is_new);
 	if (is_new)
 		stack_write(id, &n, python, python_count, pystack_sample);
 	return is_known ? id : stack_lose(t, LOSS_FAILED);
