@@ -14,6 +14,7 @@
 #include "preload/hook/hook.h"
 #include "preload/hook/stream.h"
 #include "preload/nvtx/nvtx_tool.h"
+#include "preload/openmp/openmp.h"
 #include "runtime/recorder/recorder.h"
 
 /* Of the calling thread; 0: it does not record. */
@@ -53,8 +54,8 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 		if (nvtx_filter_is_needed())
 			nvtx_filter_init();
 		on_exit(at_exit, NULL);
-		if (process_gate.groups & 1u << TF_GROUP_OPENMP && hook_function_table() == &hook_functions)
-			note_no_openmp();
+		if (process_gate.groups & 1u << TF_GROUP_OPENMP)
+			(openmp_init ?: note_no_openmp)();
 	}
 	heap_init();
 	annotate_init();

@@ -178,42 +178,35 @@ static struct openmp_region *region_begin(const void *real, outlined *function, 
 GOMP_REGIONS(REGION)
 
 /* Before GCC 4.9 the encountering thread calls the outlined function itself, between these two. */
-enum { STARTED = 8 };
-static __thread struct {
-	struct openmp_region *regions[STARTED];
-	uint64_t parts[STARTED];
-	unsigned count; /* may exceed STARTED: the inner ones are not recorded */
-} started __attribute__((tls_model("initial-exec")));
-
 void GOMP_parallel_start(outlined *function, void *data, unsigned threads)
 {
 	__typeof__(&GOMP_parallel_start) real = REAL(GOMP_parallel_start);
-	unsigned place = started.count;
-	struct openmp_region *r = NULL;
+	struct openmp_thread *t;
+	struct openmp_part *p;
 
 	if (!real)
 		return;
-	if (place < STARTED)
-		r = region_begin((const void *)real, function, data, (uintptr_t)__builtin_frame_address(0));
-	started.count++;
-	if (place < STARTED)
-		started.regions[place] = r;
-	if (!r) {
+	t = openmp_thread();
+	p = t && t->started_count++ < OPENMP_STARTED ? &t->started[t->started_count - 1] : NULL;
+	if (p)
+		p->region = region_begin((const void *)real, function, data, (uintptr_t)__builtin_frame_address(0));
+	if (!p || !p->region) {
 		real(function, data, threads);
 		return;
 	}
-	real(part, r, threads);
-	started.parts[place] = openmp_part_begin(r);
+	real(part, p->region, threads);
+	p->start_ticks = openmp_part_begin(p->region);
 }
 
 void GOMP_parallel_end(void)
 {
 	__typeof__(&GOMP_parallel_end) real = REAL(GOMP_parallel_end);
-	unsigned place = started.count ? --started.count : STARTED;
-	struct openmp_region *r = place < STARTED ? started.regions[place] : NULL;
+	struct openmp_thread *t = openmp_self;
+	unsigned place = t && t->started_count ? --t->started_count : OPENMP_STARTED;
+	struct openmp_region *r = place < OPENMP_STARTED ? t->started[place].region : NULL;
 
 	if (r)
-		openmp_part_end(r, started.parts[place]);
+		openmp_part_end(r, t->started[place].start_ticks);
 	if (real)
 		real();
 	if (r)

@@ -26,25 +26,6 @@ struct ompt_tool {
 
 enum { SCOPE_BEGIN = 1, SCOPE_END = 2 };
 
-/* What a thread is in. */
-enum { PARTS = 8, TASKS = 16 };
-struct region_part {
-	struct openmp_region *region;
-	uint64_t start_ticks; /* 0: not recorded, or it has ended */
-};
-struct ompt_thread {
-	struct region_part parts[PARTS];
-	unsigned part_count; /* these two may exceed PARTS and TASKS: the inner ones are not recorded */
-	unsigned task_count;
-	struct {
-		const union ompt_data *data;
-		const void *site;
-		struct openmp_task task;
-	} tasks[TASKS];
-	bool is_waiting;
-};
-static __thread struct ompt_thread ompt_self __attribute__((tls_model("initial-exec")));
-
 /* ---- regions ---- */
 
 static void parallel_begin(union ompt_data *task, const void *task_frame, union ompt_data *parallel, unsigned threads,
@@ -64,14 +45,14 @@ static void parallel_end(union ompt_data *parallel, union ompt_data *task, int f
 	parallel->ptr = NULL;
 }
 
-static struct region_part *part_now(void)
+static struct openmp_part *part_now(void)
 {
-	unsigned count = ompt_self.part_count;
+	unsigned count = openmp_self ? openmp_self->part_count : 0;
 
-	return count && count <= PARTS ? &ompt_self.parts[count - 1] : NULL;
+	return count && count <= OPENMP_PARTS ? &openmp_self->parts[count - 1] : NULL;
 }
 
-static void part_end(struct region_part *p)
+static void part_end(struct openmp_part *p)
 {
 	if (p && p->start_ticks)
 		openmp_part_end(p->region, p->start_ticks);
@@ -83,12 +64,15 @@ static void implicit_task(int endpoint, union ompt_data *parallel, union ompt_da
 			  unsigned number, int flags)
 {
 	enum { INITIAL = 1 };
-	struct region_part *p;
+	struct openmp_thread *t;
+	struct openmp_part *p;
 
 	if (flags & INITIAL)
 		return;
 	if (endpoint == SCOPE_BEGIN) {
-		ompt_self.part_count++;
+		t = openmp_thread();
+		if (t)
+			t->part_count++;
 		p = part_now();
 		if (!p)
 			return;
@@ -97,7 +81,8 @@ static void implicit_task(int endpoint, union ompt_data *parallel, union ompt_da
 		return;
 	}
 	part_end(part_now()); /* a team of one thread has no barrier */
-	ompt_self.part_count -= ompt_self.part_count > 0;
+	if (openmp_self)
+		openmp_self->part_count -= openmp_self->part_count > 0;
 }
 
 /* ---- waits ---- */
@@ -111,7 +96,7 @@ static const uint16_t sync_waits[] = {
 /* The barrier at the end of a region: its kind is new in 5.1, and before it had the kind of those within the region.
  * Those have a place in the code of the region; this one has none, or that of the region itself. A worker is told of
  * its end when it has its next region. */
-static bool is_last_barrier(int kind, const struct region_part *p, const void *site)
+static bool is_last_barrier(int kind, const struct openmp_part *p, const void *site)
 {
 	enum { IMPLICIT = 2, IMPLICIT_PARALLEL = 9 };
 
@@ -119,11 +104,22 @@ static bool is_last_barrier(int kind, const struct region_part *p, const void *s
 	       (kind == IMPLICIT_PARALLEL || (kind == IMPLICIT && (!site || site == p->region->data)));
 }
 
+static void start_waiting(unsigned wait, const void *site)
+{
+	bool is_waiting = openmp_wait_begin(wait, 0, site);
+
+	if (openmp_self)
+		openmp_self->is_waiting = is_waiting;
+}
+
 static void stop_waiting(uint64_t least)
 {
-	if (ompt_self.is_waiting)
+	struct openmp_thread *t = openmp_self;
+
+	if (t && t->is_waiting)
 		openmp_wait_end(least);
-	ompt_self.is_waiting = false;
+	if (t)
+		t->is_waiting = false;
 }
 
 static void sync_region(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task, const void *site)
@@ -137,7 +133,7 @@ static void sync_region(int kind, int endpoint, union ompt_data *parallel, union
 	else if (is_last_barrier(kind, part_now(), site))
 		part_end(part_now());
 	else
-		ompt_self.is_waiting = openmp_wait_begin(wait, 0, site);
+		start_waiting(wait, site);
 }
 
 /* Of ompt_mutex_t. Tests of locks do not wait. */
@@ -155,7 +151,7 @@ enum { MUTEXES = sizeof(mutexes) / sizeof(mutexes[0]) };
 static void mutex_acquire(int kind, unsigned hint, unsigned impl, uint64_t lock, const void *site)
 {
 	if ((size_t)kind < MUTEXES && mutexes[kind].wait)
-		ompt_self.is_waiting = openmp_wait_begin(mutexes[kind].wait, 0, site);
+		start_waiting(mutexes[kind].wait, site);
 }
 
 static void mutex_acquired(int kind, uint64_t lock, const void *site)
@@ -217,12 +213,14 @@ static void task_create(union ompt_data *by, const void *frame, union ompt_data 
 static void task_schedule(union ompt_data *before, int status, union ompt_data *next)
 {
 	enum { COMPLETE = 1, CANCEL = 3, DETACH = 4 };
-	struct ompt_thread *t = &ompt_self;
+	struct openmp_thread *t = openmp_thread();
 
+	if (!t)
+		return;
 	if (before && t->task_count && (status == COMPLETE || status == CANCEL || status == DETACH)) {
 		unsigned top = t->task_count - 1;
 
-		if (top >= TASKS) {
+		if (top >= OPENMP_TASKS) {
 			t->task_count--;
 		} else if (t->tasks[top].data == before) {
 			openmp_task_end(&t->tasks[top].task, t->tasks[top].site);
@@ -231,7 +229,7 @@ static void task_schedule(union ompt_data *before, int status, union ompt_data *
 	}
 	if (!next || !next->value || next->value & TASK_BEGUN)
 		return;
-	if (t->task_count < TASKS) {
+	if (t->task_count < OPENMP_TASKS) {
 		t->tasks[t->task_count].data = next;
 		t->tasks[t->task_count].site = (const void *)(uintptr_t)next->value;
 		openmp_task_begin(&t->tasks[t->task_count].task);

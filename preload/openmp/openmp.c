@@ -5,27 +5,42 @@
 #include "runtime/recorder/stack/module.h"
 #include "runtime/shared/common/sys.h"
 
-enum { REGIONS = 1024, BLOCKS = 16 };
-
-struct openmp_block {
-	unsigned construct;
-	const void *site;
-	uint64_t start_ticks;
-};
-
-/* Of a thread. The region is that of the part that it ended last, while it waits for its end. */
-struct openmp_thread {
-	struct call wait;
-	unsigned waits; /* the function, or 0 */
-	const void *site;
-	uint32_t number, stack;
-	struct openmp_region *region;
-	unsigned block_count; /* may exceed BLOCKS: the inner ones are not recorded */
-	struct openmp_block blocks[BLOCKS];
-};
-static __thread struct openmp_thread openmp_self __attribute__((tls_model("initial-exec")));
+enum { REGIONS = 1024 };
 
 static struct openmp_region *regions; /* REGIONS of them; NULL: none yet */
+
+/* ---- threads ---- */
+
+__thread struct openmp_thread *openmp_self;
+
+struct openmp_thread *openmp_thread_begin(void)
+{
+	struct thread_guard guard;
+
+	if (!openmp_is_on() || sys_is_silent)
+		return NULL;
+	thread_guard_enter(&thread_self, &guard);
+	openmp_self = sys_mmap(NULL, sizeof(*openmp_self), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	thread_guard_leave(&thread_self, &guard);
+	if (!openmp_self)
+		thread_lose(&thread_self, 1);
+	return openmp_self;
+}
+
+static void thread_end(struct thread *t)
+{
+	struct openmp_thread *mine = openmp_self;
+
+	(void)t;
+	openmp_self = NULL;
+	if (mine)
+		sys_munmap(mine, sizeof(*mine));
+}
+
+void openmp_init(void)
+{
+	thread_watch(&(struct thread_watch){.end = thread_end});
+}
 
 /* ---- events ---- */
 
@@ -75,9 +90,9 @@ static bool is_recording(void)
 
 bool openmp_wait_begin(unsigned function, uintptr_t frame, const void *site)
 {
-	struct openmp_thread *t = &openmp_self;
+	struct openmp_thread *t = openmp_thread();
 
-	if (t->waits || !openmp_is_on())
+	if (!t || t->waits || !openmp_is_on())
 		return false;
 	t->waits = function;
 	t->site = site;
@@ -111,12 +126,14 @@ static void part_wait_write(const struct openmp_thread *t, bool is_in_region)
 /* is_in_region: the region whose end the thread waits for has not ended, or ends now. */
 static void wait_stop(uint64_t least, bool is_in_region)
 {
-	struct openmp_thread *t = &openmp_self;
-	unsigned function = t->waits;
-	const struct call *e = &t->wait;
+	struct openmp_thread *t = openmp_self;
+	unsigned function = t ? t->waits : 0;
+	const struct call *e = t ? &t->wait : NULL;
 
+	if (!function)
+		return;
 	t->waits = 0;
-	if (!function || call_finish(&t->wait, function, 0) != CALL_LONG || e->end - e->start < least)
+	if ( call_finish(&t->wait, function, 0) != CALL_LONG || e->end - e->start < least)
 		return;
 	if (t->region)
 		part_wait_write(t, is_in_region);
@@ -209,10 +226,10 @@ uint64_t openmp_part_begin(struct openmp_region *r)
 
 void openmp_part_end(struct openmp_region *r, uint64_t start_ticks)
 {
-	struct openmp_thread *t = &openmp_self;
+	struct openmp_thread *t = openmp_thread();
 	uint64_t end = clock_now();
 
-	if (!start_ticks || !is_recording())
+	if (!start_ticks || !t || !is_recording())
 		return;
 	openmp_write(TF_CONSTRUCT, HOOK_omp_part, start_ticks, end, r->stack, NULL, 0);
 	call_begin_attached(&t->wait, HOOK_omp_implicit_barrier, (uintptr_t)__builtin_frame_address(0));
@@ -229,20 +246,22 @@ void openmp_part_end(struct openmp_region *r, uint64_t start_ticks)
 
 void openmp_block_begin(unsigned construct, const void *site)
 {
-	struct openmp_thread *t = &openmp_self;
+	struct openmp_thread *t = openmp_thread();
 
-	if (t->block_count < BLOCKS)
+	if (!t)
+		return;
+	if (t->block_count < OPENMP_BLOCKS)
 		t->blocks[t->block_count] = (struct openmp_block){construct, site, openmp_is_on() ? clock_now() : 0};
 	t->block_count++;
 }
 
 void openmp_block_end(unsigned construct)
 {
-	struct openmp_thread *t = &openmp_self;
+	struct openmp_thread *t = openmp_self;
 	const struct openmp_block *b;
-	unsigned count = t->block_count;
+	unsigned count = t ? t->block_count : 0;
 
-	if (count > BLOCKS) {
+	if (count > OPENMP_BLOCKS) {
 		t->block_count--;
 		return;
 	}
@@ -258,10 +277,10 @@ void openmp_block_end(unsigned construct)
 
 void openmp_task_begin(struct openmp_task *task)
 {
-	struct openmp_thread *t = &openmp_self;
+	struct openmp_thread *t = openmp_thread();
 
 	*task = (struct openmp_task){0};
-	if (!openmp_is_on())
+	if (!t || !openmp_is_on())
 		return;
 	if (t->waits) {
 		task->wait = t->waits;
@@ -277,11 +296,11 @@ void openmp_task_begin(struct openmp_task *task)
 
 void openmp_task_end(const struct openmp_task *task, const void *site)
 {
-	struct openmp_thread *t = &openmp_self;
+	struct openmp_thread *t = openmp_self;
 	struct openmp_region *r = task->region;
 	uint64_t end = clock_now();
 
-	if (!task->start_ticks || !is_recording())
+	if (!task->start_ticks || !t || !is_recording())
 		return;
 	openmp_write(TF_CONSTRUCT, HOOK_omp_task, task->start_ticks, end, site_stack(site), NULL, 0);
 	if (!task->wait || t->waits)

@@ -8,10 +8,11 @@
  * region when they begin their next part, and write then how long they waited, and how long they had nothing to do.
  *
  * Any thread; nothing takes a lock, and memory comes from mmap. A construct or wait that was begun while recording was
- * on is always ended. */
+ * on is always ended, unless its thread ends first. */
 #ifndef PILLION_OPENMP_H
 #define PILLION_OPENMP_H
 
+#include "preload/hook/call.h"
 #include "preload/openmp/hook_openmp.h"
 
 /* Of one cache line, in a table that is never unmapped: a thread may look at a region that has ended, and whose place
@@ -62,5 +63,57 @@ struct openmp_task {
 };
 void openmp_task_begin(struct openmp_task *t);
 void openmp_task_end(const struct openmp_task *t, const void *site);
+
+/* ---- what a thread is in ---- */
+
+enum { OPENMP_BLOCKS = 16, OPENMP_STARTED = 8, OPENMP_PARTS = 8, OPENMP_TASKS = 16 };
+
+/* Mapped at the thread's first construct that is recorded. The counts may exceed the numbers above: what is further
+ * inside is not recorded. */
+struct openmp_thread {
+	/* openmp.c. The region is that of the part that the thread ended last, while it waits for its end. */
+	struct call wait;
+	unsigned waits; /* the function, or 0 */
+	const void *site;
+	uint32_t number, stack;
+	struct openmp_region *region;
+	unsigned block_count;
+	struct openmp_block {
+		unsigned construct;
+		const void *site;
+		uint64_t start_ticks;
+	} blocks[OPENMP_BLOCKS];
+
+	/* gomp.c: regions between GOMP_parallel_start and GOMP_parallel_end */
+	unsigned started_count;
+	struct openmp_part {
+		struct openmp_region *region;
+		uint64_t start_ticks; /* 0: not recorded, or it has ended */
+	} started[OPENMP_STARTED];
+
+	/* ompt.c */
+	unsigned part_count, task_count;
+	bool is_waiting;
+	struct openmp_part parts[OPENMP_PARTS];
+	struct {
+		const void *data;
+		const void *site;
+		struct openmp_task task;
+	} tasks[OPENMP_TASKS];
+};
+
+/* Only a pointer: what an object has of thread-local memory must fit into what the loader keeps for objects that are
+ * loaded under an auditor (--ld-audit). NULL: the thread has been in nothing yet. */
+extern __thread struct openmp_thread *openmp_self __attribute__((tls_model("initial-exec"))) HIDDEN;
+
+/* NULL: the thread does not record now, and has not before. */
+__attribute__((noinline)) struct openmp_thread *openmp_thread_begin(void);
+static inline struct openmp_thread *openmp_thread(void)
+{
+	return __builtin_expect(openmp_self != NULL, 1) ? openmp_self : openmp_thread_begin();
+}
+
+/* At the start, if the group is recorded. In the objects that have OpenMP. */
+void openmp_init(void) __attribute__((weak)) HIDDEN;
 
 #endif

@@ -27,7 +27,7 @@ enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS };
 #endif
 
 /* Set at the start, before any thread is attached; inherited by forked children. */
-static struct thread_watch watches[4];
+static struct thread_watch watches[5];
 static unsigned watch_count;
 
 static pthread_key_t death_key;
