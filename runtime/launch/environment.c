@@ -352,11 +352,28 @@ static bool auditor_check(const struct run *run)
 	return is_there;
 }
 
+/* Of the thread-local memory that the loader lays out at start, libraries that are loaded under an auditor get 1 to 2
+ * KB in all, which jemalloc alone exceeds; 4 KB more are enough for it and for ours. A user's own setting is kept. */
+static void static_tls_set(struct environment *e)
+{
+	static const char tunable[] = "glibc.rtld.optional_static_tls=";
+	const char *now = value_get(e, "GLIBC_TUNABLES");
+	char *list;
+
+	if (now && strstr(now, tunable))
+		return;
+	list = text_join(now ? now : "", now && *now ? ":" : "", tunable, "4096");
+	value_set(e, "GLIBC_TUNABLES", list);
+	free(list);
+}
+
 static void audit_set(const struct run *run, struct environment *e)
 {
 	char *auditor = beside(run->library, PRELOADABLE_AUDITOR);
 
 	list_set(e, "LD_AUDIT", ":", auditor_is_wanted(run) ? auditor : "", (char *[]){auditor, NULL});
+	if (auditor_is_wanted(run))
+		static_tls_set(e);
 	free(auditor);
 }
 

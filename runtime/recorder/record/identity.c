@@ -284,15 +284,17 @@ static const char *const injections[] = {"NVTX_INJECTION64_PATH", "CUDA_INJECTIO
 void identity_export(char *const *environment, const char *directory, uint64_t run, const char *library)
 {
 	struct text room = text_init(exported_bytes, sizeof(exported_bytes));
-	bool has_launcher = identity_variable(environment, "PILLION_RUN");
+	bool has_launcher = identity_variable(environment, "PILLION_RUN"),
+	     is_audited = identity_variable(environment, "PILLION_LD_AUDIT");
 	char digits[17];
 	struct text hex = text_init(digits, sizeof(digits));
 	int count = 0;
 
 	text_hex(&hex, run, 16);
 	for (char *const *e = environment; *e; e++)
-		if (!strncmp(*e, "PILLION_", 8) && strncmp(*e, "PILLION_RUN=", 12) != 0 &&
-		    (has_launcher || strncmp(*e, "PILLION_OUTPUT=", 15) != 0))
+		if ((!strncmp(*e, "PILLION_", 8) && strncmp(*e, "PILLION_RUN=", 12) != 0 &&
+		     (has_launcher || strncmp(*e, "PILLION_OUTPUT=", 15) != 0)) ||
+		    (is_audited && !strncmp(*e, "GLIBC_TUNABLES=", 15)))
 			identity_keep(&room, &count, *e, "");
 	identity_keep(&room, &count, "PILLION_RUN=", digits);
 	if (!has_launcher)
