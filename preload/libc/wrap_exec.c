@@ -276,7 +276,7 @@ static void forget_reading(const struct sys_moved *before)
 
 /* Shared by calls with the program's path and calls with its descriptor. Defines `environment_` for the real call. A
  * macro, because the memory from alloca must exist until the exec. */
-#define PREPARE(check, shown, environment)                                                                             \
+#define PREPARE(check, shown, arguments, environment)                                                                  \
 	char *const *environment_ = (environment);                                                                     \
 	do {                                                                                                           \
 		const struct sys_moved moved_ = sys_get_moved();                                                       \
@@ -292,6 +292,7 @@ static void forget_reading(const struct sys_moved *before)
 			break;                                                                                         \
 		if (is_following())                                                                                    \
 			check;                                                                                         \
+		preloadable_check_listing(arguments, environment_, &program_);                                         \
 		if (!program_.reason)                                                                                  \
 			program_.reason = reason_not_to_follow(environment_);                                          \
 		if (program_.reason)                                                                                   \
@@ -332,7 +333,7 @@ static int exec_failed(int result)
 
 int wrap_execve(const char *path, char *const arguments[], char *const environment[])
 {
-	PREPARE(preloadable_check(path, &program_), path, environment);
+	PREPARE(preloadable_check(path, &program_), path, arguments, environment);
 	about_to_exec(path);
 	return exec_failed(real_execve(path, arguments, environment_));
 }
@@ -348,7 +349,7 @@ int wrap_execvpe(const char *file, char *const arguments[], char *const environm
 	char *path = alloca(size);
 
 	find_file(file, environ, path, size);
-	PREPARE(preloadable_check(path, &program_), path[0] ? path : file, environment);
+	PREPARE(preloadable_check(path, &program_), path[0] ? path : file, arguments, environment);
 	about_to_exec(path);
 	return exec_failed(real_execvpe(file, arguments, environment_));
 }
@@ -360,7 +361,7 @@ int wrap_execvp(const char *file, char *const arguments[])
 
 int wrap_fexecve(int fd, char *const arguments[], char *const environment[])
 {
-	PREPARE(preloadable_check_fd(fd, &program_), "(descriptor)", environment);
+	PREPARE(preloadable_check_fd(fd, &program_), "(descriptor)", arguments, environment);
 	about_to_exec(NULL);
 	return exec_failed(real_fexecve(fd, arguments, environment_));
 }
@@ -371,7 +372,7 @@ int wrap_execveat(int at, const char *path, char *const arguments[], char *const
 			 ? sys_openat(at, path, O_RDONLY | O_CLOEXEC, 0)
 			 : at;
 
-	PREPARE(preloadable_check_fd(fd, &program_), path, environment);
+	PREPARE(preloadable_check_fd(fd, &program_), path, arguments, environment);
 	if (fd >= 0 && fd != at)
 		sys_close(fd);
 	about_to_exec(NULL);
@@ -384,7 +385,7 @@ int wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_action
 	enum { HOOK_CURRENT = HOOK_posix_spawn };
 	int result;
 
-	PREPARE(preloadable_check(path, &program_), path, environment);
+	PREPARE(preloadable_check(path, &program_), path, arguments, environment);
 	HOOK_TIME(real_posix_spawn(pid, path, actions, attributes, arguments, environment_), NOTHING);
 	return result;
 }
@@ -398,7 +399,7 @@ int wrap_posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
 	int result;
 
 	find_file(file, environ, path, size);
-	PREPARE(preloadable_check(path, &program_), path[0] ? path : file, environment);
+	PREPARE(preloadable_check(path, &program_), path[0] ? path : file, arguments, environment);
 	HOOK_TIME(real_posix_spawnp(pid, file, actions, attributes, arguments, environment_), NOTHING);
 	return result;
 }

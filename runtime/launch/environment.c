@@ -485,9 +485,10 @@ char **environment_build(struct run *run)
 {
 	struct environment e = {0};
 
+	e.list = environment_bare(run);
+	preloadable_check_listing(run->command, e.list, &run->preloadable);
 	if (!library_choose(run) || !library_make_safe(run) || !auditor_check(run))
 		return NULL;
-	e.list = environment_bare(run);
 	while (e.list[e.count])
 		e.count++;
 	options_pass_on(run, &e);

@@ -244,6 +244,69 @@ Test(preloadable, nothing_is_known_against_what_cannot_be_read)
 	assert_verdict(&result, PRELOADABLE, NULL);
 }
 
+static char *none[] = {NULL};
+
+struct listing {
+	bool is_loader, is_listing;
+	char words[64]; /* separated by spaces */
+	char variable[40];
+};
+
+ParameterizedTestParameters(preloadable, a_list_of_libraries_is_without_ours)
+{
+	static struct listing listings[] = {
+		{true, true, "ld.so --list /bin/ls", "A=B"},
+		{true, true, "ld.so --library-path /lib --inhibit-cache --list /bin/ls", "A=B"},
+		{true, true, "ld.so --preload a.so --argv0 --list --list /bin/ls", "A=B"},
+		{true, false, "ld.so --argv0 --list /bin/ls", "A=B"},
+		{true, false, "ld.so /bin/echo --list", "A=B"},
+		{true, false, "ld.so --library-path", "A=B"},
+		{true, false, "ld.so", "A=B"},
+		{true, false, "", "A=B"},
+		{false, false, "echo --list", "A=B"},
+		{false, false, "ls", "LD_TRACE_LOADED_OBJECTS"},
+		{false, false, "ls", "LD_TRACE_LOADED_OBJECTS_OF=1"},
+		{false, true, "ls", "LD_TRACE_LOADED_OBJECTS="},
+		{false, true, "ls", "LD_TRACE_LOADED_OBJECTS=1"},
+		{true, true, "ld.so /bin/ls", "LD_TRACE_LOADED_OBJECTS=1"},
+	};
+
+	return cr_make_param_array(struct listing, listings, sizeof(listings) / sizeof(listings[0]));
+}
+
+ParameterizedTest(struct listing *l, preloadable, a_list_of_libraries_is_without_ours)
+{
+	struct preloadable result = {.is_loader = l->is_loader};
+	char *words[16] = {NULL}, *environment[] = {"C=D", l->variable, NULL};
+	size_t count = 0;
+
+	for (char *word = strtok(l->words, " "); word; word = strtok(NULL, " "))
+		words[count++] = word;
+	preloadable_check_listing(words, environment, &result);
+	assert_verdict(&result, l->is_listing ? PRELOADABLE_HARM : PRELOADABLE, l->is_listing ? "listing" : NULL);
+}
+
+Test(preloadable, a_list_without_words_or_environment)
+{
+	struct preloadable result = {.is_loader = true};
+
+	preloadable_check_listing(NULL, NULL, &result);
+	assert_verdict(&result, PRELOADABLE, NULL);
+	preloadable_check_listing(none, none, &result);
+	assert_verdict(&result, PRELOADABLE, NULL);
+}
+
+Test(preloadable, the_loader_is_known)
+{
+	struct preloadable result;
+
+	preloadable_check(LOADER, &result);
+	assert_verdict(&result, PRELOADABLE, NULL);
+	cr_assert(result.is_loader);
+	preloadable_check("/bin/ls", &result);
+	cr_assert_not(result.is_loader);
+}
+
 /* Sets each byte of a valid header to unusual values: the check must not crash or loop forever. */
 Test(preloadable, damage_is_survived)
 {

@@ -166,7 +166,9 @@ static void check_elf(int fd, const unsigned char *head, struct preloadable *ret
 		check_interpreter(&image, interpreter, ret);
 		if (ret->kind == PRELOADABLE && dynamic_each(&image, take_strings, &needed.strings))
 			dynamic_each(&image, take_needed, &needed);
-	} else if (!dynamic_each(&image, take_soname, NULL)) {
+	} else if (dynamic_each(&image, take_soname, NULL)) {
+		ret->is_loader = true;
+	} else {
 		verdict(ret, PRELOADABLE_BARE, "static");
 	}
 }
@@ -247,4 +249,32 @@ void preloadable_check(const char *path, struct preloadable *ret)
 		return;
 	check_chain(fd, ret);
 	sys_close(fd);
+}
+
+/* Is --list among the loader's own options, which precede the program? */
+static bool loader_lists(char *const *arguments)
+{
+	static const char *const takes_value[] = {"--library-path", "--inhibit-rpath", "--audit", "--preload", "--argv0",
+						  "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"};
+
+	for (arguments++; *arguments && !strncmp(*arguments, "--", 2); arguments++) {
+		if (!strcmp(*arguments, "--list"))
+			return true;
+		for (size_t i = 0; i < sizeof(takes_value) / sizeof(*takes_value); i++) {
+			if (!strcmp(*arguments, takes_value[i]) && !*++arguments)
+				return false;
+		}
+	}
+	return false;
+}
+
+void preloadable_check_listing(char *const *arguments, char *const *environment, struct preloadable *ret)
+{
+	static const char variable[] = "LD_TRACE_LOADED_OBJECTS=";
+	bool is_listing = ret->is_loader && arguments && *arguments && loader_lists(arguments);
+
+	for (; environment && *environment && !is_listing; environment++)
+		is_listing = !strncmp(*environment, variable, sizeof(variable) - 1);
+	if (is_listing && ret->kind == PRELOADABLE)
+		verdict(ret, PRELOADABLE_HARM, "listing");
 }

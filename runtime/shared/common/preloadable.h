@@ -24,12 +24,18 @@ enum preloadable_kind {
 
 struct preloadable {
 	enum preloadable_kind kind;
-	const char *reason;  /* static storage: "static", "setuid", "musl", "machine", "libc"; NULL for PRELOADABLE */
+	const char *reason;  /* static storage: "static", "setuid", "musl", "machine", "libc", "listing"; NULL for
+			PRELOADABLE */
+	bool is_loader;	     /* ld.so itself, whose first arguments are its own */
 	char runtime[64];    /* a sanitizer's library that must precede ours in LD_PRELOAD, or "" */
 };
 
 /* `path`: as for execve. */
 void preloadable_check(const char *path, struct preloadable *ret);
 void preloadable_check_fd(int fd, struct preloadable *ret);
+
+/* After these: whether the loader is only to list the program's libraries (ldd, ld.so --list). No code of the program
+ * runs then, and a library of ours would be in the list, and in the images and packages that are built from it. */
+void preloadable_check_listing(char *const *arguments, char *const *environment, struct preloadable *ret);
 
 #endif
