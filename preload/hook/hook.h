@@ -82,6 +82,7 @@ typedef int status_t; /* see hook_libc.h */
 #define HOOK_ID_TIMED_AS(name) HOOK_NOT
 #define HOOK_ID_OWN_AS(name) HOOK_NOT
 #define HOOK_ID_NAKED_AS(name) HOOK_NOT
+#define HOOK_ID_ALIAS_AS(name) HOOK_NOT
 #define HOOK_ENUM_LIBC(kind, returns, symbol, ...) HOOK_ID_##kind(symbol)
 #define HOOK_ENUM(kind, returns, symbol, ...) HOOK_##symbol,
 #define HOOK_ENUM_LIBRARY(kind, group, symbol, name, ...) LIBRARY_IF_RECORDED(kind, HOOK_##name,)
@@ -112,6 +113,7 @@ _Static_assert(HOOK_COUNT < 1 << 11, "an id has 11 bits in a slot");
 #define HOOK_SAME_TIMED_AS(name) HOOK_VARIANT(name, HOOK_VARIANT_SYMBOL
 #define HOOK_SAME_OWN_AS HOOK_SAME_TIMED_AS
 #define HOOK_SAME_NAKED_AS HOOK_SAME_TIMED_AS
+#define HOOK_SAME_ALIAS_AS HOOK_SAME_TIMED_AS
 #define HOOK_ENUM_VARIANT(kind, returns, symbol, ...) HOOK_SAME_##kind(symbol))
 enum hook_variant { HOOK_LIBC(HOOK_ENUM_VARIANT) HOOK_VARIANT_END };
 #undef HOOK_ENUM_VARIANT
@@ -140,6 +142,7 @@ enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUN
 #define HOOK_DECLARE_TIMED_AS(name) HOOK_DECLARE_TIMED
 #define HOOK_DECLARE_OWN_AS(name) HOOK_DECLARE_OWN
 #define HOOK_DECLARE_NAKED_AS(name) HOOK_DECLARE_NAKED
+#define HOOK_DECLARE_ALIAS_AS(name) HOOK_DECLARE_NAKED
 HOOK_LIBC(HOOK_DECLARE)
 #undef HOOK_DECLARE
 

@@ -20,6 +20,7 @@
 #define HOOK_TEXT_TIMED_AS(name) HOOK_NOT
 #define HOOK_TEXT_OWN_AS(name) HOOK_NOT
 #define HOOK_TEXT_NAKED_AS(name) HOOK_NOT
+#define HOOK_TEXT_ALIAS_AS(name) HOOK_NOT
 #define HOOK_NAME_OSRT(kind, returns, symbol, ...) HOOK_TEXT_##kind(symbol)
 #define HOOK_NAME_CUDART(kind, returns, symbol, ...) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_CUDA)
 #define HOOK_NAME_CUDA(kind, returns, symbol, ...) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_CUDA_DRIVER)

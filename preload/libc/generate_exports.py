@@ -61,9 +61,11 @@ OWN = """HOOK_EXPORT {returns}{symbol}{parameters}
 	return wrap_{symbol}{arguments};
 }}
 """
+ALIAS = """HOOK_EXPORT {returns}{symbol}{parameters} __attribute__((alias("{same}")));
+"""
 # Defined elsewhere. Declared here, so that a row that differs from the prototype in libc's header is an error.
 REAL = "extern {returns}{symbol}{parameters};\n"
-TEXTS = {"TIMED": TIMED, "TIMEDV": TIMEDV, "OWN": OWN, "REAL": REAL, "NAKED": "", "RAW": ""}
+TEXTS = {"TIMED": TIMED, "TIMEDV": TIMEDV, "OWN": OWN, "ALIAS": ALIAS, "REAL": REAL, "NAKED": "", "RAW": ""}
 FIELDS = ("kind", "returns", "symbol", "parameters", "arguments", "record")
 
 
@@ -81,10 +83,10 @@ def split_row(text):
 
 
 def function_of(row):
-    kind = re.sub(r"_AS\(\w+\)$", "", row["kind"])
+    kind, same = re.fullmatch(r"(\w+?)(?:_AS\((\w+)\))?", row["kind"]).groups()
     if not row["returns"].endswith("*"):
         row["returns"] += " "
-    return TEXTS[kind].format(**row)
+    return TEXTS[kind].format(same=same, **row)
 
 
 def main(rows, output):

@@ -189,8 +189,8 @@
 	/* memory mappings */                                                                                          \
 	X(TIMED, void *, mmap, (void *at, size_t n, int protection, int flags, int fd, off_t from),                    \
 	  (at, n, protection, flags, fd, from), MAPPED(n, flags & MAP_ANONYMOUS ? -1 : fd))                            \
-	X(TIMED, void *, mmap64, (void *at, size_t n, int protection, int flags, int fd, off64_t from),                \
-	  (at, n, protection, flags, fd, from), MAPPED(n, flags & MAP_ANONYMOUS ? -1 : fd))                            \
+	X(ALIAS_AS(mmap), void *, mmap64, (void *at, size_t n, int protection, int flags, int fd, off64_t from),       \
+	  (at, n, protection, flags, fd, from), NOTHING)                                                               \
 	X(TIMED, int, munmap, (void *at, size_t n), (at, n), MEMORY(n))                                                \
 	X(NAKED, void *, mremap, (void *at, size_t n, size_t size, int flags, void *to), (at, n, size, flags, to),     \
 	  MEMORY(size))                                                                                                \

@@ -10,6 +10,7 @@
  *   RAW    a system call without a function of its own, made by syscall(): only an id and a name
  *   TIMED_AS(name), OWN_AS(name), NAKED_AS(name): a variant that headers substitute (__read_chk), which has the id
  *          of the row `name`
+ *   ALIAS_AS(name): the same function as that of the row `name`, as in libc: memray looks whether it is
  * returns: how a call fails: int, ssize_t, void * by returning -1, with errno; error_t by returning the error number;
  *   status_t in another way. The error is recorded. Other types do not tell an error from the end of a file.
  * record: what is recorded in addition to the times, see hook_record.h.
