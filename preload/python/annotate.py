@@ -286,13 +286,15 @@ def describe_c(function, *owner):
 
 
 def begin_calls():
+    known.append('greenlet')
     monitoring = getattr(sys, 'monitoring', None)
     tool = next((t for t in (4, 3) if monitoring and monitoring.get_tool(t) is None), None)
     head = object.__basicsize__ - 16
     if head == 16 and sys.version_info < (3, 15): # code objects' own data are not thread-safe
         return note('--python-calls: not possible in a free-threaded CPython before 3.15')
     if head not in (0, 16) or monitoring and tool is None or not calls_open(
-            describe_c, getattr(monitoring, 'DISABLE', None), getattr(monitoring, 'MISSING', None), head):
+            describe_c, getattr(monitoring, 'DISABLE', None), getattr(monitoring, 'MISSING', None), head,
+            sys.setprofile):
         return note('--python-calls: not possible in this interpreter')
     if not monitoring:
         return calls_here()
@@ -345,6 +347,9 @@ def loaded(name):
         return
     if rows:
         trace_functions(module, rows)
+    if name == 'greenlet':
+        note('--python-calls: the program has greenlets (gevent, eventlet): where it switches them, the number of '
+             'calls is exact, but callers and times are wrong')
     if name == 'torch' and wants_operators:
         torch_is_there(module)
     if wants_jax and name in jax_parts:

@@ -312,6 +312,70 @@ static void *calls_here(void *self, void *unused)
 	return python_none();
 }
 
+/* ---- a profile function of the program's own ----
+ * Whoever watches calls in C has the interpreter say the end of each, to all who watch by then: a function that the
+ * program sets by sys.setprofile() would first be told of the end of that call, which it is not told of without us.
+ * So first_event() takes its place in the thread's state until it has seen one event. */
+
+typedef int profile_function(void *object, void *frame, int what, void *argument);
+
+static unsigned profile_place;	     /* of the profile function in a thread's state; 0: not known */
+static profile_function *programs;   /* by which the interpreter calls a function in Python */
+static void *(*real_setprofile)(void *sys, void *function);
+
+static profile_function **profile_of_thread(void)
+{
+	return (profile_function **)((char *)python.PyThreadState_Get() + profile_place);
+}
+
+static int first_event(void *object, void *frame, int what, void *argument)
+{
+	*profile_of_thread() = programs;
+	return what == ON_C_RETURN || what == ON_C_EXCEPTION ? 0 : programs(object, frame, what, argument);
+}
+
+static void *calls_setprofile(void *sys, void *function)
+{
+	profile_function **now = profile_of_thread(), *before = *now;
+	void *result = real_setprofile(sys, function);
+
+	if (result && *now && (!before || before == profile)) {
+		programs = *now;
+		*now = first_event;
+	}
+	return result;
+}
+
+/* 0: not found. */
+static unsigned profile_place_find(void)
+{
+	enum { WORDS = 20 }; /* of a thread's state, which is larger */
+	void *const *state = python.PyThreadState_Get();
+	unsigned i = 0;
+
+	python.PyEval_SetProfile(first_event, NULL);
+	while (i < WORDS && state[i] != (void *)first_event)
+		i++;
+	python.PyEval_SetProfile(NULL, NULL);
+	return i < WORDS ? i * sizeof(*state) : 0;
+}
+
+/* The object stays what it was, so the program and its modules may have taken it before. */
+static void setprofile_replace(const void *setprofile)
+{
+	struct method *method;
+
+	if (load(setprofile, OBJECT_TYPE + head) != python.PyCFunction_Type)
+		return;
+	method = load(setprofile, FUNCTION_METHOD + head);
+	if (method->flags != TAKES_ONE || method->call == calls_setprofile)
+		return;
+	profile_place = profile_place_find();
+	real_setprofile = method->call;
+	if (profile_place)
+		method->call = calls_setprofile;
+}
+
 /* ---- beginning ---- */
 
 /* Of a function of ours that has the names of another one. */
@@ -329,15 +393,18 @@ static bool python_has_functions(void)
 	       (python.PyUnstable_Eval_RequestCodeExtraIndex || python._PyEval_RequestCodeExtraIndex) &&
 	       python.PyErr_Fetch && python.PyErr_Restore && python.PyErr_Occurred && python.PyType_IsSubtype &&
 	       python.PyCFunction_Type && python.PyMethodDescr_Type && python.PyEval_SetProfile &&
+	       python.PyThreadState_Get &&
 	       python.PySys_AddAuditHook && python.PyEval_GetGlobals && python.PyDict_GetItemString &&
 	       python.PyObject_GetAttrString && python.PyUnicode_AsEncodedString && python.PyBytes_AsString;
 }
 
 static __attribute__((cold)) void *calls_open(void *self, void *arguments)
 {
+	void *setprofile;
+
 	domain = NULL;
 	if (!python_has_functions() ||
-	    !python.PyArg_ParseTuple(arguments, "OOOI", &describe_c, &disable, &missing, &head))
+	    !python.PyArg_ParseTuple(arguments, "OOOIO", &describe_c, &disable, &missing, &head, &setprofile))
 		return python.PyErr_Clear(), python.Py_BuildValue("i", 0);
 	code_index = (python.PyUnstable_Eval_RequestCodeExtraIndex ?: python._PyEval_RequestCodeExtraIndex)(NULL);
 	if (code_index >= 0)
@@ -345,6 +412,7 @@ static __attribute__((cold)) void *calls_open(void *self, void *arguments)
 	python.Py_IncRef(describe_c);
 	python.Py_IncRef(disable);
 	python.Py_IncRef(missing);
+	setprofile_replace(setprofile);
 	if (disable == python._Py_NoneStruct)
 		python.PySys_AddAuditHook(profile_is_replaced, NULL);
 	return python.Py_BuildValue("i", domain != NULL);

@@ -38,6 +38,7 @@
 	X(long, _PyEval_RequestCodeExtraIndex, (void (*release)(void *)))                                              \
 	X(long, PyUnstable_Eval_RequestCodeExtraIndex, (void (*release)(void *)))                                      \
 	X(void, PyEval_SetProfile, (int (*call)(void *, void *, int, void *), void *argument))                         \
+	X(void *, PyThreadState_Get, (void))                                                                           \
 	X(void *, PyFrame_GetCode, (void *frame))                                                                      \
 	X(int, PySys_AddAuditHook, (int (*hook)(const char *event, void *arguments, void *data), void *data))          \
 	X(void *, PyObject_CallFunction, (void *callable, const char *format, ...))                                    \

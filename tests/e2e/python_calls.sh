@@ -128,7 +128,113 @@ steps 8 8 ('<built-in method builtins.next>', 1, 1) ('<built-in method builtins.
 	timeout "$patience" "$any" signals.py >bare
 	pillion -f -o signals -t nvtx --python-calls=all "$any" signals.py >out 2>err
 	is "$? $(cat out)" "0 $(cat bare)" "$any: each exception of a signal's handler is raised; no event for auditing"
+
+	# Profile functions of the program's own: the events that each of them gets.
+	cat >profiles.py <<-'END'
+		import functools, profile, pstats, sys, threading
+		seen = []
+		def watch(mark):
+		    def function(frame, event, argument):
+		        name = getattr(argument, '__name__', '?') if event.startswith('c_') else frame.f_code.co_name
+		        seen.append((mark, event, name))
+		    return function
+		def leaf(n):
+		    return abs(n)
+		def work(n):
+		    try:
+		        len(n)
+		    except TypeError:
+		        pass
+		    return [leaf(i) for i in range(n)]
+		def case(text, function, *arguments):
+		    del seen[:]
+		    function(*arguments)
+		    sys.setprofile(None)
+		    print(text, seen)
+		f, g = watch('f'), watch('g')
+		def plain():
+		    sys.setprofile(f)
+		    work(2)
+		def from_within():
+		    def inner():
+		        sys.setprofile(f)
+		    inner()
+		    leaf(1)
+		def returned_to():
+		    sys.setprofile(f)
+		def replaced():
+		    sys.setprofile(f)
+		    sys.setprofile(g)
+		    work(1)
+		def taken_away():
+		    sys.setprofile(f)
+		    sys.setprofile(None)
+		    work(1)
+		def again():
+		    taken_away()
+		    sys.setprofile(f)
+		    leaf(1)
+		def by_c():
+		    next(map(sys.setprofile, [f]))
+		    leaf(1)
+		def by_partial():
+		    functools.partial(sys.setprofile, f)()
+		    leaf(1)
+		def by_keywords():
+		    sys.setprofile(*[f], **{})
+		    leaf(1)
+		def unpacked():
+		    sys.getprofile() is None or seen.append('profiled')
+		    sys.setprofile(f)
+		    seen.append(sys.getprofile() is f)
+		def refused():
+		    try:
+		        sys.setprofile()
+		    except TypeError:
+		        work(1)
+		def traced():
+		    sys.settrace(lambda frame, event, argument: None)
+		    sys.setprofile(f)
+		    leaf(1)
+		    sys.settrace(None)
+		def in_thread():
+		    thread = threading.Thread(target=plain)
+		    thread.start()
+		    thread.join()
+		def in_all_threads():
+		    threading.setprofile(f)
+		    thread = threading.Thread(target=work, args=(1,))
+		    thread.start()
+		    thread.join()
+		    threading.setprofile(None)
+		for function in (plain, from_within, returned_to, replaced, taken_away, again, by_c, by_partial, by_keywords,
+		                 unpacked, refused, traced):
+		    case(function.__name__, function)
+		for run in range(2):
+		    p = profile.Profile()
+		    p.runcall(work, 5)
+		    p.create_stats()
+		    print('profile', sorted((k[2].split(' at 0x')[0], v[:2]) for k, v in p.stats.items()))
+		print(repr(sys.setprofile), sys.setprofile.__doc__[:20], sys.getprofile())
+		case('in_thread', in_thread) # from 3.12 on, such a thread leaves the events of all threads on
+		del seen[:]
+		in_all_threads()
+		print('in_all_threads', [s for s in seen if s[2] in ('work', 'leaf', 'len', 'abs')], seen[0])
+	END
+	timeout "$patience" "$any" profiles.py >bare 2>bare.err
+	for calls in all __main__ json profile,threading; do
+		pillion -f -o profiles -t nvtx --python-calls=$calls "$any" profiles.py >out 2>err
+		is "$? $(grep -v '^pillion: ' err)$(cat out)" "0 $(cat bare.err bare)" \
+			"$any, --python-calls=$calls: profile functions of the program get the events that they get without"
+	done
 done
+
+# ---- greenlets ----
+
+printf 'def getcurrent(): pass\n' >greenlet.py
+pillion -f -o greens -t nvtx --python-calls=all "$python" -c 'import sys; sys.path.insert(0, ""); import greenlet' 2>err
+like "$(notes greens)" 'the program has greenlets' 'greenlets: the ledger says that callers and times are wrong'
+rm greenlet.py
 
 pillion -f -o some -t nvtx --python-calls='json.*,email' "$python" -c 'import json, email.message, textwrap
 json.dumps([1]), textwrap.fill("a b"), email.message.Message().as_string()' 2>err
