@@ -19,7 +19,7 @@ if command -v readelf >/dev/null; then
 		*/libpillion-audit.so) continue ;;
 		esac
 		bytes=$(($(tls_bytes "$object")))
-		ok "${object##*/}: its thread-local memory is at most 64 bytes more than libpillion.so's $least: $bytes" \
+		ok "${object##*/}: $bytes bytes of thread-local memory, at most 64 more than libpillion.so's $least" \
 			test "$bytes" -le "$((least + 64))"
 	done
 else

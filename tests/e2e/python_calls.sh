@@ -207,8 +207,8 @@ steps 8 8 ('<built-in method builtins.next>', 1, 1) ('<built-in method builtins.
 		    thread.start()
 		    thread.join()
 		    threading.setprofile(None)
-		for function in (plain, from_within, returned_to, replaced, taken_away, again, by_c, by_partial, by_keywords,
-		                 unpacked, refused, traced):
+		for function in (plain, from_within, returned_to, replaced, taken_away, again, by_c, by_partial,
+		                 by_keywords, unpacked, refused, traced):
 		    case(function.__name__, function)
 		for run in range(2):
 		    p = profile.Profile()
@@ -225,7 +225,7 @@ steps 8 8 ('<built-in method builtins.next>', 1, 1) ('<built-in method builtins.
 	for calls in all __main__ json profile,threading; do
 		pillion -f -o profiles -t nvtx --python-calls=$calls "$any" profiles.py >out 2>err
 		is "$? $(grep -v '^pillion: ' err)$(cat out)" "0 $(cat bare.err bare)" \
-			"$any, --python-calls=$calls: profile functions of the program get the events that they get without"
+			"$any, --python-calls=$calls: profile functions of the program get their events only"
 	done
 done
 

@@ -254,8 +254,8 @@ void preloadable_check(const char *path, struct preloadable *ret)
 /* Is --list among the loader's own options, which precede the program? */
 static bool loader_lists(char *const *arguments)
 {
-	static const char *const takes_value[] = {"--library-path", "--inhibit-rpath", "--audit", "--preload", "--argv0",
-						  "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"};
+	static const char *const takes_value[] = {"--library-path", "--inhibit-rpath", "--audit", "--preload",
+						  "--argv0", "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"};
 
 	for (arguments++; *arguments && !strncmp(*arguments, "--", 2); arguments++) {
 		if (!strcmp(*arguments, "--list"))
