@@ -6,7 +6,6 @@
 
 #include "report/base/text.h"
 #include "report/read/model_files.h"
-#include "runtime/shared/spool/spool.h"
 
 void files_add(struct files *l, char *path, const char *name, struct pack_file *packed)
 {
@@ -44,7 +43,7 @@ bool file_is_trace(const struct file *f)
 int file_map(const struct file *f, struct mapping *ret, struct err *err)
 {
 	if (f->over)
-		return mapping_open_over(f->path, f->over, spool_page_is_later, ret, err);
+		return mapping_open_over(f->path, f->over, f->is_later, ret, err);
 	return f->packed ? pack_map(f->packed, ret, err) : mapping_open(f->path, ret, err);
 }
 

@@ -223,15 +223,16 @@ static bool is_listed(const char *name)
 
 /* Adds the files of a spool: those that the capture has, too, are read as one. Of an index, in which several spools
  * have lines, the further lines are read as a file. */
-static void files_add_spooled(struct files *l, size_t own, const char *path, const char *name)
+static void files_add_spooled(struct files *l, size_t own, const struct spool *s, const char *name)
 {
-	char *spooled = join_path(path, name);
+	char *spooled = join_path(s->path, name);
 	size_t same = 0;
 
 	while (same < own && strcmp(l->items[same].name, name) != 0)
 		same++;
 	if (same < own && !text_ends_with(name, ".index")) {
 		mem_replace_text(&l->items[same].over, spooled);
+		l->items[same].is_later = s->is_later;
 		return;
 	}
 	files_add(l, spooled, strrchr(spooled, '/') + 1, NULL);
@@ -250,7 +251,7 @@ static void files_add_spool(struct model *m, struct files *l, size_t own, const 
 	spool_close(&s);
 	for (int i = 0; i < count; i++)
 		if (is_listed(entries[i]->d_name))
-			files_add_spooled(l, own, path, entries[i]->d_name);
+			files_add_spooled(l, own, &s, entries[i]->d_name);
 	for (int i = 0; i < count; i++)
 		free(entries[i]);
 	if (count >= 0)

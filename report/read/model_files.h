@@ -4,12 +4,14 @@
 #define PILLION_MODEL_FILES_H
 
 #include "report/read/model.h"
+#include "runtime/shared/spool/spool.h"
 
 struct file {
 	char *path;
 	const char *name;	  /* within path, or the name in the packed file */
 	struct pack_file *packed; /* NULL: in a directory */
 	char *over;		  /* the path of the same file in a spool; NULL: there is none */
+	spool_is_later *is_later; /* of its pages */
 	struct mapping bytes;	  /* of a large trace, until it is read */
 	struct trace *trace;	  /* if it is a trace without a problem */
 	char *problem;

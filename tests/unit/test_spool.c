@@ -23,15 +23,31 @@ static void ignore(const char *format, ...)
 	(void)format;
 }
 
-static void make(void)
+static void make_of(const char *boot)
 {
 	strcpy(directory, "/tmp/pillion-unit.XXXXXX");
 	cr_assert(mkdtemp(directory));
-	mine = (struct spool){.fd = -1, .run = 0x77, .host = "here", .boot = "boot", .say = ignore};
+	mine = (struct spool){.fd = -1, .run = 0x77, .host = "here", .say = ignore};
+	strcpy(mine.boot, boot);
 	snprintf(mine.capture, sizeof(mine.capture), "%s/capture", directory);
 	cr_assert(!mkdir(mine.capture, 0700));
 	cr_assert(!spool_create(&mine, directory));
 	trace = calloc(1, FILE_BYTES);
+}
+
+static void make(void)
+{
+	make_of("boot");
+}
+
+static void make_of_this_boot(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+	char boot[40] = "";
+
+	cr_assert(f && fscanf(f, "%39s", boot) == 1);
+	fclose(f);
+	make_of(boot);
 }
 
 static void clean(void)
@@ -45,6 +61,7 @@ static void clean(void)
 }
 
 TestSuite(spool, .init = make, .fini = clean);
+TestSuite(spool_of_this_boot, .init = make_of_this_boot, .fini = clean);
 
 static void write_text(const char *in, const char *name, const void *text, size_t size)
 {
@@ -219,6 +236,9 @@ Test(spool, another_process_continues)
 	other.say = ignore;
 	cr_assert_str_eq(other.capture, mine.capture);
 	cr_assert_eq(other.run, 0x77);
+	cr_assert(!spool_is_of(&other, mine.capture), "the capture has no range file of this run");
+	write_text(mine.capture, "here.0000000000000077.range", "", 0);
+	cr_assert(spool_is_of(&other, mine.capture));
 	cr_assert_eq(spool_lock(&other), -EWOULDBLOCK, "its launcher is alive");
 	spool_close(&mine);
 	cr_assert_eq(spool_lock(&other), 0);
@@ -256,6 +276,50 @@ Test(spool, an_older_version_replaces_nothing)
 	chunk_fill(0, 50000);
 	cr_assert(trace_is_moved());
 	spool_close(&other);
+}
+
+/* Moves the spool as another process, which finds the launcher killed. */
+static void adopt(void)
+{
+	struct spool other;
+
+	spool_close(&mine);
+	cr_assert_eq(spool_open(&other, mine.path), 0);
+	other.say = ignore;
+	cr_assert_eq(spool_move(&other, true, 0), 0);
+	spool_close(&other);
+}
+
+/* A thread's page has a call in progress when it is copied, and none, but larger counters, afterwards. */
+Test(spool_of_this_boot, a_page_that_is_mapped_replaces_a_fuller_one)
+{
+	chunk_begin(0);
+	chunk_fill(0, 50000);
+	trace_write(0);
+	cr_assert_eq(spool_move(&mine, false, 0), 0);
+	memset((char *)chunk_at(0) + 12000, 0, 200);
+	((uint64_t *)chunk_at(0))[2000]++;
+	trace_write(0);
+	adopt();
+	cr_assert(trace_is_moved());
+}
+
+Test(spool_of_this_boot, a_hole_replaces_nothing)
+{
+	static const char zeros[CHUNK];
+	char path[PATH_MAX + 16];
+	int fd;
+
+	chunk_begin(0);
+	chunk_fill(0, 50000);
+	trace_write(0);
+	cr_assert_eq(spool_move(&mine, false, 0), 0);
+	snprintf(path, sizeof(path), "%s/a.trace", mine.path);
+	fd = open(path, O_WRONLY);
+	cr_assert(fd >= 0 && pwrite(fd, zeros, TF_PAGE, 2 * TF_PAGE + 2 * TF_PAGE) == TF_PAGE);
+	close(fd);
+	adopt();
+	cr_assert(trace_is_moved());
 }
 
 Test(spool, lines_are_appended_once)

@@ -30,6 +30,14 @@ static void boot_find(char *ret, size_t size)
 		close(fd);
 }
 
+static bool is_of_this_boot(const struct spool *s)
+{
+	char boot[sizeof(s->boot)];
+
+	boot_find(boot, sizeof(boot));
+	return !strcmp(boot, s->boot);
+}
+
 /* The path of the capture is last, because it may contain newlines. */
 static int owner_write(const struct spool *s)
 {
@@ -116,7 +124,7 @@ int spool_open(struct spool *s, const char *path)
 	struct stat st;
 	int rc;
 
-	*s = (struct spool){.fd = -1, .is_adopted = true};
+	*s = (struct spool){.fd = -1, .is_later = spool_page_is_mapped};
 	if (strlen(path) >= sizeof(s->path))
 		return -ENAMETOOLONG;
 	strcpy(s->path, path);
@@ -127,7 +135,17 @@ int spool_open(struct spool *s, const char *path)
 	rc = fstat(s->fd, &st) ? -errno : st.st_uid != geteuid() ? -EPERM : owner_read(s);
 	if (rc)
 		spool_close(s);
+	else if (!is_of_this_boot(s))
+		s->is_later = spool_page_is_fuller;
 	return rc;
+}
+
+bool spool_is_of(const struct spool *s, const char *capture)
+{
+	char path[PATH_MAX + TF_HOST + 32];
+
+	snprintf(path, sizeof(path), "%s/%s.%016llx.range", capture, s->host, (unsigned long long)s->run);
+	return !access(path, F_OK);
 }
 
 int spool_lock(struct spool *s)
@@ -177,15 +195,14 @@ static bool process_writes(int proc, const char *pid, const char *path)
 
 bool spool_has_writers(const struct spool *s)
 {
-	char boot[sizeof(s->boot)], pids[sizeof(s->pids)];
+	char pids[sizeof(s->pids)];
 	bool has = false;
 	struct dirent *entry;
 	DIR *d;
 
-	boot_find(boot, sizeof(boot));
-	pids_find(pids, sizeof(pids));
-	if (strcmp(boot, s->boot) != 0)
+	if (!is_of_this_boot(s))
 		return false;
+	pids_find(pids, sizeof(pids));
 	d = strcmp(pids, s->pids) ? NULL : opendir("/proc");
 	if (!d)
 		return true;

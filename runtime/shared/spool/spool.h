@@ -19,6 +19,9 @@
 
 struct spooled;
 
+/* Of two versions of a page of a file, the capture's and the spool's: whether the spool's is the later one, or equal. */
+typedef bool spool_is_later(const void *captured, const void *spooled, size_t size);
+
 struct spool {
 	char path[PATH_MAX];
 	char capture[PATH_MAX]; /* absolute */
@@ -26,7 +29,7 @@ struct spool {
 	char pids[64]; /* the PID namespace of its launcher */
 	uint64_t run;
 	int fd; /* the directory; locked while its files are moved */
-	bool is_adopted; /* another process created it: what it has moved is found by comparison */
+	spool_is_later *is_later; /* another process created it, and what it has moved is found by this; NULL: we did */
 	struct spooled *files;
 	void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 };
@@ -37,6 +40,10 @@ int spool_create(struct spool *s, const char *base);
 
 /* Opens an existing one without a lock, and sets all fields. -ENOENT: it is not there; -EINVAL: it is no spool. */
 int spool_open(struct spool *s, const char *path);
+
+/* Whether the capture at the path is the one that its launcher recorded into, not another one of the same name: the
+ * launcher moves its range file, which has the number of the run in its name, before COMMAND begins. */
+bool spool_is_of(const struct spool *s, const char *capture);
 
 /* -EWOULDBLOCK: its launcher, or another process that moves it, is alive. -ENOENT: it was removed meanwhile. */
 int spool_lock(struct spool *s);
@@ -56,8 +63,13 @@ void spool_close(struct spool *s);
 
 /* ---- for the report ---- */
 
-/* Of two versions of a page of a trace, whether `b` is at least as late: slots are only added. */
-bool spool_page_is_later(const void *a, const void *b, size_t size);
+/* The writer maps the page of the spool, so that one is later, whatever it contains; unless it is a page of zeros, which
+ * was moved, or never used. */
+spool_is_later spool_page_is_mapped;
+
+/* After a restart of the machine the spool has what the disk had got of each page. Slots are only added, so the version
+ * with more of them is later. */
+spool_is_later spool_page_is_fuller;
 
 /* The number of bytes at the start of a spool's index `spooled` that are in the capture's index already. */
 size_t spool_lines_moved(const char *spooled, size_t spooled_size, const char *index, size_t index_size);

@@ -39,7 +39,7 @@ struct moved {
 	struct spooled *f;
 	int in, out;
 	off_t end; /* the size of `in` */
-	bool is_adopted;
+	spool_is_later *merges; /* NULL: nobody else has copied parts of it */
 };
 
 static struct spooled *spooled_get(struct spool *s, const char *name)
@@ -97,27 +97,33 @@ static size_t words_used(const void *page, size_t size)
 	return used;
 }
 
-bool spool_page_is_later(const void *a, const void *b, size_t size)
+bool spool_page_is_mapped(const void *captured, const void *spooled, size_t size)
 {
-	return words_used(b, size) >= words_used(a, size);
+	(void)captured;
+	return words_used(spooled, size);
+}
+
+bool spool_page_is_fuller(const void *captured, const void *spooled, size_t size)
+{
+	return words_used(spooled, size) >= words_used(captured, size);
 }
 
 /* What another process may have copied before: the later version of each page stays. */
-static int merge_bytes(int out, char *bytes, size_t size, off_t offset)
+static int merge_bytes(const struct moved *m, char *bytes, size_t size, off_t offset)
 {
 	char there[TF_PAGE];
 
 	for (size_t at = 0; at < size; at += TF_PAGE) {
 		size_t part = size - at < TF_PAGE ? size - at : TF_PAGE;
-		ssize_t n = pread(out, there, part, offset + (off_t)at);
+		ssize_t n = pread(m->out, there, part, offset + (off_t)at);
 		int rc;
 
 		if (n < 0)
 			return -errno;
 		memset(there + n, 0, part - (size_t)n);
-		if (!spool_page_is_later(there, bytes + at, part) || !memcmp(there, bytes + at, part))
+		if (!m->merges(there, bytes + at, part) || !memcmp(there, bytes + at, part))
 			continue;
-		rc = write_at(out, bytes + at, part, offset + (off_t)at);
+		rc = write_at(m->out, bytes + at, part, offset + (off_t)at);
 		if (rc)
 			return rc;
 	}
@@ -168,8 +174,8 @@ static int copy_bytes(const struct moved *m, off_t offset, off_t size)
 
 		if (n <= 0)
 			return n < 0 ? -errno : 0;
-		rc = m->is_adopted ? merge_bytes(m->out, buffer, (size_t)n, offset)
-				   : write_used(m->out, buffer, (size_t)n, offset);
+		rc = m->merges ? merge_bytes(m, buffer, (size_t)n, offset)
+			       : write_used(m->out, buffer, (size_t)n, offset);
 		if (rc)
 			return rc;
 		offset += n;
@@ -276,7 +282,7 @@ static uint64_t page_sum(const char *page)
 
 static int page_copy(const struct moved *m, char *page, off_t offset)
 {
-	return m->is_adopted ? merge_bytes(m->out, page, TF_PAGE, offset) : write_at(m->out, page, TF_PAGE, offset);
+	return m->merges ? merge_bytes(m, page, TF_PAGE, offset) : write_at(m->out, page, TF_PAGE, offset);
 }
 
 /* Copies what was recorded of a chunk that is not full: the pages that have changed. Slots are appended; counters in
@@ -435,7 +441,7 @@ static int move_lines(const struct moved *m)
 
 	if (!text)
 		return -ENOMEM;
-	if (m->is_adopted && !f->is_begun) {
+	if (m->merges && !f->is_begun) {
 		int rc = lines_compare(m);
 
 		if (rc)
@@ -494,7 +500,7 @@ static int move_open_file(const struct moved *m, bool is_last)
 static int move_file(const struct spool *s, struct spooled *f, bool is_last)
 {
 	char path[PATH_MAX + NAME_MAX + 2];
-	struct moved m = {.f = f, .is_adopted = s->is_adopted};
+	struct moved m = {.f = f, .merges = s->is_later};
 	struct stat st;
 	int rc;
 
