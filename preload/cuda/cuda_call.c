@@ -118,6 +118,8 @@ void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint
 	if (process_gate.groups && hook_attached() && process_range && process_range->mode == TF_RANGE_PROFILER_API) {
 		struct thread_guard guard;
 
+		if (move == range_stop)
+			cupti_range_ends();
 		thread_guard_enter(&thread_self, &guard);
 		move(process_range, process.pid, clock_now());
 		thread_guard_leave(&thread_self, &guard);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "runtime/recorder/device/cupti.h"
 #include "runtime/recorder/record/names.h"
 #include "runtime/shared/base/text.h"
 
@@ -110,6 +111,8 @@ static void step_capture_range(int step)
 
 	if (!hook_attached())
 		return;
+	if (step < 0)
+		cupti_range_ends();
 	thread_guard_enter(&thread_self, &guard);
 	range_step(process_range, process.pid, clock_now(), &process.nvtx_inside, step);
 	thread_guard_leave(&thread_self, &guard);

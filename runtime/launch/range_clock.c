@@ -12,7 +12,7 @@
 #include "runtime/launch/run.h"
 #include "runtime/shared/common/range.h"
 
-enum { POLL_MS = 50, HOUR_MS = 3600000 };
+enum { POLL_MS = 50, HOUR_MS = 3600000, ANSWER_MS = 2000 };
 
 static struct {
 	uint64_t opens_ns, closes_ns; /* CLOCK_MONOTONIC, 0: not scheduled */
@@ -70,10 +70,33 @@ void range_clock_begin(struct run *run)
 		clockwork.closes_ns = time_after(o->duration_s);
 }
 
+/* CUPTI returns full buffers only, and a thread of each process reads the others at its next call of CUDA. One that
+ * makes none is not waited for longer than until CUPTI's own flush, where that returns all buffers. */
+void range_clock_collect(struct run *run)
+{
+	uint64_t limit_ns, until;
+
+	if (!run->range || !__atomic_load_n(&run->range->device_open, __ATOMIC_ACQUIRE))
+		return;
+	limit_ns = (run->options.cuda_flush_interval_ms + 100ull) * 1000000;
+	until = clock_monotonic_ns() + (limit_ns < ANSWER_MS * 1000000ull ? limit_ns : ANSWER_MS * 1000000ull);
+	__atomic_store_n(&run->range->device_answers, 0, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&run->range->device_asked, 1, __ATOMIC_RELEASE);
+	while (clock_monotonic_ns() < until && process_is_alive((uint32_t)run->child)) {
+		uint32_t answers = __atomic_load_n(&run->range->device_answers, __ATOMIC_ACQUIRE);
+
+		if (answers >= __atomic_load_n(&run->range->device_open, __ATOMIC_ACQUIRE))
+			break;
+		usleep(1000);
+	}
+}
+
 static void kill_command(struct run *run)
 {
-	if (!clockwork.has_killed && run->child > 0 && run->options.kill_signal)
+	if (!clockwork.has_killed && run->child > 0 && run->options.kill_signal) {
+		range_clock_collect(run);
 		kill(run->child, run->options.kill_signal);
+	}
 	clockwork.has_killed = true;
 }
 

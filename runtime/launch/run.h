@@ -145,6 +145,9 @@ const char *range_clock_directory(const struct run *run);
 void range_clock_begin(struct run *run);
 /* Does what is due; returns the milliseconds until the next call, -1: none is needed. */
 int range_clock_tick(struct run *run);
+/* COMMAND is about to be ended: waits until the processes of the run have written the device records that CUPTI still
+ * has, or for a moment. */
+void range_clock_collect(struct run *run);
 void range_clock_leave(struct run *run);
 
 /* session.c: starts and stops recording on request. */
@@ -222,6 +225,8 @@ unsigned living_count(struct run *run, bool with_daemons);
 void living_on_end(void (*forget)(struct living *));
 
 /* wait.c */
+/* Is it one that schedulers and users send to end a job? */
+bool signal_is_end(int signal);
 void wait_command(struct run *run);
 /* Waits for the other processes of the run as --wait says; returns how many are still alive. */
 unsigned wait_rest(struct run *run);

@@ -68,6 +68,11 @@ static bool child_reap(struct run *run)
 	return false;
 }
 
+bool signal_is_end(int signal)
+{
+	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT || signal == SIGXCPU;
+}
+
 /* si_code > 0: sent by the kernel. Signals of a terminal have then reached the whole group; SIGALRM can only come
  * from a timer that was set before our exec and is meant for COMMAND. */
 static void signal_forward(struct run *run, const siginfo_t *info)
@@ -83,6 +88,8 @@ static void signal_forward(struct run *run, const siginfo_t *info)
 		return;
 	if (witness_has(run, info))
 		return;
+	if (signal_is_end(info->si_signo))
+		range_clock_collect(run);
 	kill(run->child, info->si_signo);
 }
 

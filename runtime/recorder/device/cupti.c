@@ -337,6 +337,25 @@ void cupti_note_unseen(void)
 	thread_guard_leave(&thread_self, &guard);
 }
 
+/* ---- signal handlers ---- */
+
+/* CUPTI locks and allocates, and the code that a signal handler has interrupted may hold the same locks. A handler
+ * has its own signal blocked; other code rarely blocks these. */
+static bool may_be_in_handler(void)
+{
+	static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,  SIGFPE,
+				      SIGUSR1, SIGSEGV, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGXCPU};
+	uint64_t mask = 0;
+
+	if (thread_self.generation == process.generation && thread_self.page->current)
+		return true; /* inside a call */
+	sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (mask & 1ull << (signals[i] - 1))
+			return true;
+	return false;
+}
+
 /* ---- pauses ---- */
 
 static void cupti_pause(void)
@@ -397,6 +416,17 @@ void cupti_disable(void)
 	cupti_state.has_rest = cupti_state.is_registered = false;
 	if (cupti_phase() & CUPTI_RECORDS)
 		cupti_set_phase(CUPTI_PAUSED);
+}
+
+void cupti_range_ends(void)
+{
+	struct thread_guard guard;
+
+	if (!cupti_phase_has(CUPTI_RECORDS) || cupti_is_inside || may_be_in_handler() || !thread_attached() ||
+	    !cupti_claim(&guard))
+		return;
+	cupti_collect(false);
+	cupti_release(&guard);
 }
 
 static void cupti_resume(void)
@@ -474,6 +504,9 @@ void cupti_change(bool is_wanted, bool has_driver)
 		cupti_stop_before_init(has_driver);
 	else if (is_wanted && phase == CUPTI_PAUSED && !cupti_foreign_is_detaching())
 		cupti_resume();
+	else if (is_wanted && phase == CUPTI_RECORDING)
+		cupti_collect(false);
+	cupti_answer();
 	cupti_release(&guard);
 }
 
@@ -531,23 +564,6 @@ void cupti_flush_waited(void)
 }
 
 /* ---- end ---- */
-
-/* CUPTI locks and allocates, and the code that a signal handler has interrupted may hold the same locks. A handler
- * has its own signal blocked; other code rarely blocks these. */
-static bool may_be_in_handler(void)
-{
-	static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,  SIGFPE,
-				      SIGUSR1, SIGSEGV, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGXCPU};
-	uint64_t mask = 0;
-
-	if (thread_self.generation == process.generation && thread_self.page->current)
-		return true; /* inside a call */
-	sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (mask & 1ull << (signals[i] - 1))
-			return true;
-	return false;
-}
 
 static void cupti_collect_now(bool is_last)
 {

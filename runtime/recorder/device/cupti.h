@@ -18,13 +18,18 @@ void cupti_change(bool is_wanted, bool has_driver);
 /* Adds a note to the ledger if this process has no driver, although a call has succeeded that needs one. */
 void cupti_check_driver(void);
 
-/* To be called before a CUDA call; is_wanted: the call is recorded. Two loads if nothing changes. Waits while
+/* To be called before a CUDA call; is_wanted: the call is recorded. Three loads if nothing changes. Waits while
  * another thread opens CUPTI. */
 static inline void cupti_follow(bool is_wanted)
 {
-	if (__builtin_expect(is_wanted ? !cupti_phase_has(CUPTI_SETTLED) : cupti_phase_has(CUPTI_RECORDS), 0))
+	if (__builtin_expect(is_wanted ? !cupti_phase_has(CUPTI_SETTLED) || cupti_is_asked() : cupti_phase_has(CUPTI_RECORDS),
+			     0))
 		cupti_change(is_wanted, false);
 }
+
+/* Reads the records that are complete: to be called before a range ends in this process, because the launcher may end
+ * the process at once. */
+void cupti_range_ends(void);
 
 /* To be called after a recorded CUDA call that returned no error; needs_driver: none succeeds without a driver. */
 static inline void cupti_succeeded(bool needs_driver)

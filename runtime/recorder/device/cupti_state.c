@@ -27,6 +27,29 @@ enum cupti_phase cupti_phase(void)
 	return word >> CUPTI_PHASE_BITS == process.generation ? word & CUPTI_PHASE_MASK : CUPTI_UNTRIED;
 }
 
+uint32_t cupti_answered;
+
+void cupti_answer(void)
+{
+	if (!cupti_is_asked())
+		return;
+	cupti_answered = __atomic_load_n(&process_range->device_asked, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&process_range->device_answers, 1, __ATOMIC_RELEASE);
+}
+
+/* The launcher waits for processes that hold records, before it ends them. */
+static void count_open(uint64_t old, enum cupti_phase phase)
+{
+	bool was_open = old >> CUPTI_PHASE_BITS == process.generation && old & CUPTI_RECORDS;
+	bool is_open = phase & CUPTI_RECORDS;
+
+	if (!process_range || was_open == is_open)
+		return;
+	if (!is_open && cupti_answered && !cupti_is_asked())
+		__atomic_sub_fetch(&process_range->device_answers, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&process_range->device_open, is_open ? 1 : -1u, __ATOMIC_RELEASE);
+}
+
 void cupti_set_phase(enum cupti_phase phase)
 {
 	uint64_t old = __atomic_load_n(&cupti_phase_word, __ATOMIC_RELAXED);
@@ -36,6 +59,7 @@ void cupti_set_phase(enum cupti_phase phase)
 			return;
 	} while (!__atomic_compare_exchange_n(&cupti_phase_word, &old, phase_word(phase), true, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
+	count_open(old, phase);
 }
 
 /* ---- the claim ---- */

@@ -63,6 +63,16 @@ enum cupti_phase cupti_phase(void);
 /* The only function that changes the phase. Without effect once this image is OFF. */
 void cupti_set_phase(enum cupti_phase phase);
 
+/* Does the launcher wait for the records of this process, because it is about to end COMMAND? */
+extern uint32_t cupti_answered; /* the number of the last request that was followed; written by cupti_answer() only */
+static inline bool cupti_is_asked(void)
+{
+	return process_range && __atomic_load_n(&process_range->device_asked, __ATOMIC_RELAXED) != cupti_answered;
+}
+
+/* All that could be read has been. */
+void cupti_answer(void);
+
 /* The functions of CUPTI that are called; the types are those of its ABI. NULL if this version lacks one. */
 struct cupti_api {
 	int (*get_version)(uint32_t *ret);

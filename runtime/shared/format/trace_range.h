@@ -10,7 +10,7 @@
 
 /* ---- the capture range of one launcher ---- */
 
-enum { TF_RANGE_FILE_BYTES = 1 << 20, TF_RANGE_MEMBERS = 1019 };
+enum { TF_RANGE_FILE_BYTES = 1 << 20, TF_RANGE_MEMBERS = 1016 };
 
 struct tf_range {
 	uint64_t begin_ticks, end_ticks; /* end 0: open, or lost because its processes died */
@@ -40,6 +40,9 @@ struct tf_range_page {
 	uint32_t launcher;  /* PID of the launcher, which receives SIGCHLD when it has to apply --kill; 0: none */
 	uint32_t lost_lines; /* lines of the index that could not be stored: no room, or the capture is hidden */
 	uint32_t members[TF_RANGE_MEMBERS]; /* PIDs inside; the launcher removes those of dead processes */
+	/* While COMMAND is about to be ended: processes whose device records may not all be in their traces; the
+	 * number of the launcher's request for them; and how many of these processes have followed it. */
+	uint32_t device_open, device_asked, device_answers;
 	uint32_t uses_cuda; /* 1: a process of the run has begun to record CUDA */
 	/* In a capture whose processes write into a spool: what was recorded before this time has been moved to the
 	 * capture; TF_SPOOL_MOVED: everything was. 0: there is no spool. */
