@@ -25,24 +25,20 @@ static void incomplete(struct recovery *r)
 	r->status = r->status ? r->status : EXIT_INCOMPLETE;
 }
 
-static bool has_range(const struct recovery *r, const struct spool *s, uint64_t *ret_ticks)
+/* What its range file in the capture states. */
+static uint64_t moved_ticks(const struct recovery *r, const struct spool *s)
 {
 	struct buffer path = {0};
-	struct tf_range_page page;
+	struct tf_range_page page = {0};
 	struct mapping file;
 	struct err err;
-	bool has;
 
 	buffer_print(&path, "%s/%s.%016llx.range", r->capture, s->host, (unsigned long long)s->run);
-	has = !mapping_open(path.data, &file, &err);
-	*ret_ticks = 0;
-	if (has && file.size >= sizeof(page)) {
+	if (!mapping_open(path.data, &file, &err) && file.size >= sizeof(page))
 		memcpy(&page, file.data, sizeof(page));
-		*ret_ticks = page.spool_ticks;
-	}
 	mapping_close(&file);
 	buffer_done(&path);
-	return has;
+	return page.spool_ticks;
 }
 
 /* Its files are moved, and it is removed unless processes still write to it. */
@@ -85,13 +81,12 @@ static void recover_open(struct recovery *r, struct spool *s)
 static void recover_path(struct recovery *r, const char *path)
 {
 	struct spool s;
-	uint64_t ticks;
 	int code = spool_open(&s, path);
 
 	if (code) {
 		say("%s: %s", path, code == -EINVAL ? "not a spool of pillion" : strerror(-code));
 		r->status = EXIT_UNUSABLE;
-	} else if (!has_range(r, &s, &ticks)) {
+	} else if (!spool_is_of(&s, r->capture)) {
 		say("%s: not a spool of %s, but of %s", path, r->capture, s.capture);
 		r->status = EXIT_UNUSABLE;
 	} else {
@@ -105,11 +100,10 @@ static void recover_line(struct recovery *r, const struct index_line *l)
 {
 	const char *path = index_text(l, "spool"), *host = index_text(l, "host");
 	struct spool s, named = {.run = index_hex(l, "run")};
-	uint64_t ticks;
 	int code;
 
 	strncpy(named.host, host, sizeof(named.host) - 1);
-	if (!*path || !has_range(r, &named, &ticks) || ticks == TF_SPOOL_MOVED)
+	if (!*path || !spool_is_of(&named, r->capture) || moved_ticks(r, &named) == TF_SPOOL_MOVED)
 		return;
 	r->found++;
 	code = spool_open(&s, path);

@@ -133,13 +133,33 @@ static void move_now(void)
 
 /* ---- spools of launchers that were killed ---- */
 
+/* A spool of an earlier run whose capture was replaced names the same path. It stays, and is named once. */
+static bool is_foreign(const struct spool *orphan)
+{
+	static uint64_t named[16];
+	static size_t count;
+
+	if (spool_is_of(orphan, orphan->capture))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (named[i] == orphan->run)
+			return true;
+	if (count < sizeof(named) / sizeof(named[0])) {
+		named[count++] = orphan->run;
+		say("%s was left by a killed run whose capture was replaced by this one: it is not read; remove it if it "
+		    "is not needed",
+		    orphan->path);
+	}
+	return true;
+}
+
 /* Moves what a spool has; removes it if nothing writes to it any more. */
 static void orphan_move(struct spool *orphan, const char *path)
 {
 	bool has_writers;
 
-	if (spool_lock(orphan))
-		return; /* its launcher is alive */
+	if (spool_lock(orphan) || is_foreign(orphan))
+		return; /* in the first case its launcher is alive */
 	has_writers = spool_has_writers(orphan);
 	if (spool_move(orphan, !has_writers, clock_now()) || has_writers)
 		return;
@@ -201,8 +221,7 @@ int spool_tick(struct run *run)
 
 void spool_signal(struct run *run, int signal)
 {
-	bool is_end = signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT ||
-		      signal == SIGXCPU;
+	bool is_end = signal_is_end(signal);
 
 	if (!run->spool[0] || (!is_end && signal != SIGUSR1 && signal != SIGUSR2))
 		return;
