@@ -111,7 +111,7 @@ static void step_capture_range(int step)
 
 	if (!hook_attached())
 		return;
-	if (step < 0)
+	if (step < 0 && process.nvtx_inside == 1)
 		cupti_range_ends();
 	thread_guard_enter(&thread_self, &guard);
 	range_step(process_range, process.pid, clock_now(), &process.nvtx_inside, step);

@@ -146,8 +146,8 @@ static bool is_foreign(const struct spool *orphan)
 			return true;
 	if (count < sizeof(named) / sizeof(named[0])) {
 		named[count++] = orphan->run;
-		say("%s was left by a killed run whose capture was replaced by this one: it is not read; remove it if it "
-		    "is not needed",
+		say("%s was left by a killed run whose capture was replaced by this one: it is not read; remove it if "
+		    "it is not needed",
 		    orphan->path);
 	}
 	return true;

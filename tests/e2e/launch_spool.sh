@@ -38,9 +38,10 @@ for ended in killed 'still running'; do
 	wait "$launcher" 2>/dev/null
 	left=$(ls -d spools/*)
 	pillion -f -o repeated sh -c '/bin/echo again; exit 3' >out 2>err
-	is $?,$(cat out) 3,again "repeated, $ended: runs"
+	is "$?,$(cat out)" 3,again "repeated, $ended: runs"
 	: >leave2
-	like "$(cat err)" "$left was left by a killed run whose capture was replaced" "repeated, $ended: the spool is named"
+	like "$(cat err)" "$left was left by a killed run whose capture was replaced" \
+		"repeated, $ended: the spool is named"
 	is "$(grep -c 'was left' err)" 1 "repeated, $ended: once"
 	ok "repeated, $ended: it is kept" test -d "$left"
 	is "$(report stats -q -r processes -f csv repeated.pillion | grep -c 'true\|leave2')" 0 \

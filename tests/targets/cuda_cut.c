@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_cut HOW N: until it is killed. HOW is `ranges`: twice a capture range with N memsets that are waited for, then
- * sleeps; `quiet`: N memsets that are waited for, then sleeps; `busy`: a memset every millisecond, in two threads if N
+ * sleeps; `quiet`: a memset every millisecond, N in all, then sleeps; `busy`: a memset every millisecond, in two threads if N
  * is 2. */
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
@@ -49,8 +49,10 @@ int main(int argc, char **argv)
 		cudaProfilerStop();
 		work(n, 512);
 	}
-	if (!strcmp(how, "quiet"))
-		work(n, 4096);
+	for (int i = 0; i < n && !strcmp(how, "quiet"); i++) {
+		work(1, 4096);
+		usleep(1000);
+	}
 	for (;;)
 		pause();
 }

@@ -3,7 +3,6 @@
 #include "runtime/recorder/device/cupti.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +29,7 @@ enum { FLUSH_COMPLETE = 0, FLUSH_FORCED = 1, PATIENCE = 16, LAUNCHES_WITHOUT_REC
 /* A forked child inherits all of these. */
 static uint64_t injected_in; /* generation of the image in which the driver has loaded our library */
 static uint32_t early_calls; /* calls before CUPTI was open, or was known to be open */
-static uint64_t next_flush_ns; /* when a flush interval will have passed since the last flush */
+static uint64_t next_flush_ns; /* when the next flush after a wait is due */
 static uint32_t launches; /* successful ones that were not captured, while cupti_state.counts_launches */
 static unsigned waits; /* without a record */
 
@@ -68,6 +67,8 @@ static void cupti_collect(bool is_last)
 		return;
 	}
 	cupti_write_clock();
+	if (is_last)
+		cupti_finish_operations();
 	/* A forced flush also returns incomplete operations, without an end, to all subscribers, and no others. */
 	cupti_api.flush_all(is_last && !cupti_foreign_has_subscribers() ? FLUSH_FORCED : FLUSH_COMPLETE);
 	cupti_count_dropped(NULL, 0);
@@ -337,25 +338,6 @@ void cupti_note_unseen(void)
 	thread_guard_leave(&thread_self, &guard);
 }
 
-/* ---- signal handlers ---- */
-
-/* CUPTI locks and allocates, and the code that a signal handler has interrupted may hold the same locks. A handler
- * has its own signal blocked; other code rarely blocks these. */
-static bool may_be_in_handler(void)
-{
-	static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,  SIGFPE,
-				      SIGUSR1, SIGSEGV, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGXCPU};
-	uint64_t mask = 0;
-
-	if (thread_self.generation == process.generation && thread_self.page->current)
-		return true; /* inside a call */
-	sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (mask & 1ull << (signals[i] - 1))
-			return true;
-	return false;
-}
-
 /* ---- pauses ---- */
 
 static void cupti_pause(void)
@@ -418,14 +400,16 @@ void cupti_disable(void)
 		cupti_set_phase(CUPTI_PAUSED);
 }
 
+/* If the range goes on, because other processes are inside, the next recorded call resumes. */
 void cupti_range_ends(void)
 {
 	struct thread_guard guard;
 
-	if (!cupti_phase_has(CUPTI_RECORDS) || cupti_is_inside || may_be_in_handler() || !thread_attached() ||
+	if (!cupti_phase_has(CUPTI_RECORDS) || cupti_is_inside || cupti_may_be_in_handler() || !thread_attached() ||
 	    !cupti_claim(&guard))
 		return;
-	cupti_collect(false);
+	if (cupti_phase() == CUPTI_RECORDING)
+		cupti_pause();
 	cupti_release(&guard);
 }
 
@@ -541,6 +525,17 @@ static void cupti_stop_quietly(void)
 		cupti_source_note("device times are from CUDA events from here on: ", text, NULL, 0);
 }
 
+/* A program that waits and then makes no call of CUDA for long may be ended meanwhile, so flushes are frequent where
+ * they are cheap: they take 1/FLUSH_SHARE of the time at most. */
+static uint64_t next_flush(uint64_t began_ns, uint64_t interval_ns)
+{
+	enum { FLUSH_SHARE = 200, LEAST_NS = 10000000 };
+	uint64_t now = clock_monotonic_ns(), pause = (now - began_ns) * FLUSH_SHARE;
+
+	pause = pause > LEAST_NS ? pause : LEAST_NS;
+	return now + (pause < interval_ns ? pause : interval_ns);
+}
+
 /* The program has waited for its operations, so their records are complete. */
 void cupti_flush_waited(void)
 {
@@ -556,6 +551,8 @@ void cupti_flush_waited(void)
 	if (cupti_phase() == CUPTI_RECORDING && !event_timing_is_on()) {
 		__atomic_store_n(&next_flush_ns, now + interval_ns, __ATOMIC_RELAXED);
 		cupti_collect(false);
+		if (interval_ns)
+			__atomic_store_n(&next_flush_ns, next_flush(now, interval_ns), __ATOMIC_RELAXED);
 		graph_check_whole();
 		if (is_silent && !cupti_state.has_records)
 			cupti_stop_quietly();
@@ -571,7 +568,7 @@ static void cupti_collect_now(bool is_last)
 
 	if (!cupti_has_records() || sys_is_silent || cupti_is_inside)
 		return;
-	if (may_be_in_handler()) {
+	if (cupti_may_be_in_handler()) {
 		process_note("device records of the last moments are missing: the process may have ended in a signal "
 			     "handler");
 		return;

@@ -22,8 +22,10 @@ void cupti_check_driver(void);
  * another thread opens CUPTI. */
 static inline void cupti_follow(bool is_wanted)
 {
-	if (__builtin_expect(is_wanted ? !cupti_phase_has(CUPTI_SETTLED) || cupti_is_asked() : cupti_phase_has(CUPTI_RECORDS),
-			     0))
+	bool has_changed = is_wanted ? !cupti_phase_has(CUPTI_SETTLED) || cupti_is_asked()
+				     : cupti_phase_has(CUPTI_RECORDS);
+
+	if (__builtin_expect(has_changed, 0))
 		cupti_change(is_wanted, false);
 }
 
@@ -52,8 +54,8 @@ static inline void cupti_launched(void *stream)
 		cupti_count_launch(stream);
 }
 
-/* After a recorded call that waited for the device and returned no error: reads complete records, at most once per
- * flush interval, because CUPTI's own periodic flush returns full buffers only. */
+/* After a recorded call that waited for the device and returned no error: reads complete records if a flush
+ * is due, because CUPTI's own periodic flush returns full buffers only. */
 static inline void cupti_waited(void)
 {
 	if (cupti_phase_has(CUPTI_RECORDS))

@@ -71,6 +71,33 @@ static uint8_t *arena_taken(uint8_t *start)
 	return start + (size_t)BUFFERS * BUFFER;
 }
 
+/* Has CUPTI a buffer that it has not returned? */
+static bool buffers_out(void)
+{
+	for (struct arena *a = arenas; a < arenas + ARENAS; a++) {
+		uint8_t *start = __atomic_load_n(&a->start, __ATOMIC_ACQUIRE);
+
+		for (int i = 0; start && i < BUFFERS; i++)
+			if (__atomic_load_n(&arena_taken(start)[i], __ATOMIC_RELAXED))
+				return true;
+	}
+	return false;
+}
+
+void cupti_finish_operations(void)
+{
+	enum { TRIES = 10 };
+
+	for (int i = 0; i < TRIES; i++) {
+		struct timespec pause = {0, 100000};
+
+		cupti_api.flush_all(0);
+		if (!buffers_out())
+			return;
+		sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
+	}
+}
+
 static uint8_t *buffer_take(void)
 {
 	for (struct arena *a = arenas; a < arenas + ARENAS; a++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/recorder/device/cupti_state.h"
 
+#include <signal.h>
+
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
@@ -60,6 +62,25 @@ void cupti_set_phase(enum cupti_phase phase)
 	} while (!__atomic_compare_exchange_n(&cupti_phase_word, &old, phase_word(phase), true, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
 	count_open(old, phase);
+}
+
+/* ---- signal handlers ---- */
+
+/* CUPTI locks and allocates, and the code that a signal handler has interrupted may hold the same locks. A handler
+ * has its own signal blocked; other code rarely blocks these. */
+bool cupti_may_be_in_handler(void)
+{
+	static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,  SIGFPE,
+				      SIGUSR1, SIGSEGV, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGXCPU};
+	uint64_t mask = 0;
+
+	if (thread_self.generation == process.generation && thread_self.page->current)
+		return true; /* inside a call */
+	sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (mask & 1ull << (signals[i] - 1))
+			return true;
+	return false;
 }
 
 /* ---- the claim ---- */

@@ -73,6 +73,9 @@ static inline bool cupti_is_asked(void)
 /* All that could be read has been. */
 void cupti_answer(void);
 
+/* May this thread have interrupted code that holds CUPTI's locks? */
+bool cupti_may_be_in_handler(void);
+
 /* The functions of CUPTI that are called; the types are those of its ABI. NULL if this version lacks one. */
 struct cupti_api {
 	int (*get_version)(uint32_t *ret);

@@ -19,7 +19,7 @@
 
 struct spooled;
 
-/* Of two versions of a page of a file, the capture's and the spool's: whether the spool's is the later one, or equal. */
+/* Of two versions of a page of a file, the capture's and the spool's: is the spool's the later one, or equal? */
 typedef bool spool_is_later(const void *captured, const void *spooled, size_t size);
 
 struct spool {
@@ -63,8 +63,8 @@ void spool_close(struct spool *s);
 
 /* ---- for the report ---- */
 
-/* The writer maps the page of the spool, so that one is later, whatever it contains; unless it is a page of zeros, which
- * was moved, or never used. */
+/* The writer maps the page of the spool, so that one is later, whatever it contains; unless it is a page of zeros,
+ * which was moved, or never used. */
 spool_is_later spool_page_is_mapped;
 
 /* After a restart of the machine the spool has what the disk had got of each page. Slots are only added, so the version

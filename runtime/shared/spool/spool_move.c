@@ -46,12 +46,10 @@ static struct spooled *spooled_get(struct spool *s, const char *name)
 {
 	struct spooled *f;
 
-	for (f = s->files; f; f = f->next) {
+	for (f = s->files; f; f = f->next)
 		if (!strcmp(f->name, name))
 			return f;
-	}
-	f = calloc(1, sizeof(*f));
-	if (!f)
+	if (!(f = calloc(1, sizeof(*f))))
 		return NULL;
 	snprintf(f->name, sizeof(f->name), "%s", name);
 	f->next = s->files;
@@ -88,7 +86,7 @@ static size_t words_used(const void *page, size_t size)
 {
 	size_t used = 0;
 
-	for (size_t i = 0; i < size; i += sizeof(uint64_t)) {
+	for (size_t i = 0; i < size; i += 8) {
 		uint64_t word = 0;
 
 		memcpy(&word, (const char *)page + i, size - i < sizeof(word) ? size - i : sizeof(word));
@@ -99,8 +97,7 @@ static size_t words_used(const void *page, size_t size)
 
 bool spool_page_is_mapped(const void *captured, const void *spooled, size_t size)
 {
-	(void)captured;
-	return words_used(spooled, size);
+	return captured && words_used(spooled, size);
 }
 
 bool spool_page_is_fuller(const void *captured, const void *spooled, size_t size)
