@@ -270,7 +270,9 @@ bool cursor_step(struct cursor *c, struct event *e)
 		case TF_CONSTRUCT:
 		case TF_TENSOR:
 			take_event(c, slot, e);
-			if (!(c->is_old && cursor_is_old(c, e)) && cursor_passes(c, e))
+			if (c->is_old && cursor_is_old(c, e))
+				c->old++;
+			else if (cursor_passes(c, e))
 				return true;
 			break;
 		case TF_SUM:

@@ -239,7 +239,7 @@ static struct trace_thread *find_thread(struct trace *t, uint32_t number)
 	return at < t->thread_count && t->threads[at].number == number ? &t->threads[at] : NULL;
 }
 
-static void subtract_calls(struct trace *t, const struct trace_thread *thread, const struct tf_counted_calls *calls)
+static void subtract_calls(struct trace *t, struct trace_thread *thread, const struct tf_counted_calls *calls)
 {
 	for (size_t i = 0; i < thread->counter_count; i++) {
 		struct trace_counter *counter = &t->counters[thread->first_counter + i];
@@ -247,6 +247,7 @@ static void subtract_calls(struct trace *t, const struct trace_thread *thread, c
 		if (counter->function != calls->function || counter->sum.calls < calls->calls)
 			continue;
 		counter->sum.calls -= calls->calls;
+		thread->old += calls->calls;
 		counter->sum.ticks -= counter->sum.ticks < calls->ticks ? counter->sum.ticks : calls->ticks;
 		return;
 	}

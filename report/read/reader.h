@@ -40,6 +40,7 @@ struct trace_thread {
 		args, groups; /* bits of enum tf_kind, tf_arg_kind and tf_group (of calls) that occur: a search for
 				 others can skip the thread */
 	bool has_device_records;
+	uint64_t old; /* with --ring: events and counted calls from before the time that is kept, but see ring_events */
 	struct tf_counted before; /* with --ring: what the page had counted before the time that is kept */
 };
 
@@ -128,6 +129,7 @@ struct cursor {
 	uint64_t now;
 	bool is_old; /* with --ring: the chunk began before what is kept, and no event that is has been read in it */
 	uint64_t torn, orphans, broken;
+	uint64_t old; /* events passed over, because they are from before what --ring keeps */
 	/* the latest ones: a payload and its event may be separated by those of a signal handler */
 	const uint64_t *payloads[4];
 	/* may be set after cursor_init */

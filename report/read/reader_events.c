@@ -250,6 +250,7 @@ static void part_read(const struct trace *t, struct thread_part *p)
 			p->facts.groups |= 1u << t->functions->items[i].group;
 	p->torn = cursor.torn;
 	p->orphans = cursor.orphans;
+	p->facts.old = cursor.old;
 	p->broken += cursor.broken;
 }
 
@@ -307,6 +308,7 @@ static void join_facts(struct trace_thread *to, const struct trace_thread *from)
 	if (from->events)
 		begin_facts(to, from->first_ticks);
 	to->events += from->events;
+	to->old += from->old;
 	if (from->last_ticks > to->last_ticks)
 		to->last_ticks = from->last_ticks;
 	if (from->longest_ticks > to->longest_ticks)

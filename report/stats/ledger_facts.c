@@ -39,6 +39,7 @@ static void thread_facts(const struct usages *usages, const struct image *image,
 			 struct ledger_facts *f)
 {
 	f->counts[LEDGER_RECORDED] += thread->events;
+	f->counts[LEDGER_OVERWRITTEN] += thread->old;
 	f->counts[LEDGER_SUMMED] += thread->summed;
 	f->counts[LEDGER_SUMMED_OTHER] += thread->summed_other;
 	f->counts[LEDGER_SUMMED_RANGES] += thread->summed_ranges;
@@ -184,7 +185,7 @@ static void image_counts(const struct usages *usages, const struct image *image,
 	}
 	for (size_t i = 0; i < t->thread_count; i++)
 		thread_facts(usages, image, &t->threads[i], f);
-	f->counts[LEDGER_OVERWRITTEN] += t->header.ring_bytes;
+	f->counts[LEDGER_OVERWRITTEN] += t->header.ring_events;
 	f->counts[LEDGER_THREADS_LOST] += t->header.threads_lost;
 	f->counts[LEDGER_SAMPLES_SLOWED] += count_slowed(t);
 	f->counts[LEDGER_TEXTS_TRUNCATED] += count_texts_at_limit(t);

@@ -18,7 +18,7 @@
 	X(BELOW_WITHOUT_FILE, LEDGER_WARNING, "below threshold, without a file",				       \
 	  "of these, short reads and writes that are missing in files and sockets")				       \
 	X(LOST, LEDGER_ALWAYS | LEDGER_WARNING, "lost", "events that could not be stored")			       \
-	X(OVERWRITTEN, 0, "overwritten by the ring", "bytes of events and definitions before those that --ring keeps") \
+	X(OVERWRITTEN, 0, "overwritten by the ring", "events and counted calls before those that --ring keeps")      \
 	X(MISSING_FILES, LEDGER_WARNING, "missing files",							       \
 	  "trace files that are not in the capture, with all events in them")					       \
 	X(THREADS_LOST, LEDGER_WARNING, "threads lost", "threads that could not be recorded")			       \

@@ -73,10 +73,12 @@ group_is_gone() {
 	! kill -0 -- "-$group" 2>/dev/null
 }
 
-# The bytes that were overwritten, of the ledger.
+# The bytes of chunks that were used again: ring_bytes in the heads of the trace files.
 overwritten() {
-	report stats -q -r ledger -f csv "$1.pillion" 2>/dev/null |
-		awk -F, '$3 == "overwritten by the ring" { sum += $4 } END { print sum + 0 }'
+	local file
+	for file in "$1.pillion"/*.trace; do
+		od -An -tu8 -j 3392 -N 8 "$file" 2>/dev/null
+	done | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
 has_overwritten() {
@@ -142,6 +144,39 @@ end_group
 short=$(report stats -q -r osrt_short_sum -f csv counted.dump1.pillion | awk -F, '$NF == "write" { print $3 }')
 ok 'short calls are in the capture' [ "${short:-0}" -gt 0 ]
 ok "but only those of the time that is kept: $short of $all" [ "${short:-0}" -lt $((all / 2)) ]
+
+# ---- the ledger ----
+
+# fact NAME FACT: its count in the ledger.
+fact() {
+	report stats -q -r ledger -f csv "$1.pillion" 2>/dev/null |
+		awk -F, -v fact="$2" '$3 == fact { sum += $4 } END { print sum + 0 }'
+}
+counted() {
+	od -An -tu8 -v -w64 counters | awk '{ sum += $1 } END { print sum + 0 }'
+}
+has_counted() { [ -s counters ] && [ "$(counted)" -ge "$1" ]; }
+
+# What was recorded, what was only counted and what was overwritten is all that the threads have done, wherever the
+# calls are: in the kept window, in older chunks that are not used again yet, in chunks that are.
+for case in '--ring=100ms --osrt-threshold=0' '--ring=1s --osrt-threshold=0' '--ring=16MB --osrt-threshold=0' \
+	'--ring=300ms' '--ring=300ms --osrt-threshold=1000000000'; do
+	rm -f counters
+	# shellcheck disable=SC2086
+	setsid "$PILLION" -f --stats=false -s none -t osrt -o ledger $case "$targets/counted_calls" counters 1 2 \
+		>out 2>err </dev/null &
+	group=$!
+	disown
+	eventually has_counted 4000000
+	end_group
+	all=$(counted)
+	sum=$(($(fact ledger recorded) + $(fact ledger 'below threshold') + $(fact ledger 'overwritten by the ring')))
+	ok "$case: recorded and overwritten are all events: $sum of $all" \
+		[ $((sum > all ? sum - all : all - sum)) -le $((all / 100)) ]
+	ok "$case: most of them were overwritten" [ "$(fact ledger 'overwritten by the ring')" -gt $((all / 4)) ]
+	is "$(report stats -q -r ledger -f csv ledger.pillion | grep -c 'not seen')" 0 \
+		"$case: no bytes are said to be of no call"
+done
 
 # ---- the launcher's samples ----
 

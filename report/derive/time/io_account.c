@@ -110,9 +110,11 @@ static bool is_comparable(const struct trace *t, bool of_living)
 	return !(t->header.mode == TF_MODE_PROFILE && of_living && has_ended);
 }
 
-/* With a capture range, calls outside of it are not recorded. */
+/* With a capture range, calls outside of it are not recorded; a ring has overwritten the earlier ones. */
 static bool is_whole(const struct model *m, const struct image *image)
 {
+	if (image->trace && image->trace->header.ring_ticks)
+		return false;
 	for (size_t i = 0; i < m->ranges_count; i++)
 		if (m->ranges[i].run == image->run && m->ranges[i].mode != TF_RANGE_WHOLE_RUN)
 			return false;

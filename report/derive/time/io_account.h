@@ -18,7 +18,8 @@ struct io_account {
 };
 
 /* Of each process of the model, whatever the filter is. Without any in captures of versions before 1.8 of the trace
- * format and of runs with a capture range, whose calls are not all recorded. The caller frees the result. */
+ * format, of runs with a capture range and of rings, whose calls are not all in the capture. The caller frees the
+ * result. */
 struct io_account *io_accounts(const struct report_context *c);
 
 /* The bytes that the kernel alone has counted, if they are more than 1 % and than 64 KiB; else 0. */

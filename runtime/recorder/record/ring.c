@@ -144,6 +144,7 @@ uint64_t ring_take(uint32_t size)
 	if (!place || place->ticks >= r->reused_before)
 		return 0;
 	process.header->ring_bytes += size;
+	process.header->ring_events += place->events;
 	next = place->next;
 	place->next = r->free;
 	r->free = c->first;
@@ -161,6 +162,18 @@ static struct ring_place *ring_new_place(struct record_ring *r, uint32_t *ret_nu
 	return *ret_number ? &r->places[*ret_number] : NULL;
 }
 
+/* What the ledger states of a place when it is used again. */
+static uint32_t count_events(const struct tf_chunk *chunk)
+{
+	const uint64_t *at = (const uint64_t *)((const char *)chunk + tf_slots_offset(chunk)),
+		       *end = (const uint64_t *)((const char *)chunk + chunk->size_bytes);
+	uint32_t events = 0;
+
+	for (; at < end; at++)
+		events += TF_EVENT_KINDS >> tf_kind(*at) & 1;
+	return events;
+}
+
 /* The page of the first thread stays: it has what the image recorded before it had a trace file. */
 void ring_give(const struct tf_chunk *chunk)
 {
@@ -174,7 +187,7 @@ void ring_give(const struct tf_chunk *chunk)
 			r->pages[i] = NULL;
 	if (!c || (chunk->kind == TF_CHUNK_FIRST && !chunk->thread) || !(place = ring_new_place(r, &number)))
 		return;
-	*place = (struct ring_place){.ticks = clock_now(), .offset = chunk->offset};
+	*place = (struct ring_place){.ticks = clock_now(), .offset = chunk->offset, .events = count_events(chunk)};
 	if (c->first)
 		r->places[c->last].next = number;
 	else

@@ -25,6 +25,7 @@ enum { RING_TURNS = 16, RING_ID_BITS = 20, RING_CLASSES = 8, RING_PLACES = 1 << 
 struct ring_place {
 	uint64_t ticks; /* nothing in it is later than this */
 	uint64_t offset;
+	uint32_t events; /* in it */
 	uint32_t next; /* of the same size; 0: none */
 };
 

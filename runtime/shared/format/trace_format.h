@@ -7,6 +7,7 @@
  *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes;
  *                         then struct tf_images: the images of its short processes
  *   HOST.RUN.usage        struct tf_usage_head, then struct tf_usage_sample: what the launcher read from /proc
+ *   ID.object             symbols of a file that may be gone, see runtime/shared/base/object_name.h
  *   HOST.RUN.energy       power, energy and counters of the machine, see trace_energy.h
  *   HOST.RUN.where        struct tf_where_head, then records: what the threads did at some moments
  *   .where                text: the request of `pillion where`, while it waits: see runtime/launch/where.c
@@ -42,7 +43,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 15
+#define TF_VERSION_MINOR 16
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -95,6 +96,7 @@ struct tf_header {
 	/* --ring, from 1.11 on. What was recorded before ring_ticks may be overwritten in part, and does not count; 0:
 	 * nothing is. ring_bytes: of chunks that were used again */
 	uint64_t ring_ticks, ring_bytes;
+	uint64_t ring_events; /* in these chunks; from 1.16 on */
 };
 
 /* The rank of a process is the value of the first of these variables that is set. Variables of the programs that
@@ -449,8 +451,17 @@ struct tf_module {
 	uint64_t bias;	     /* address in memory minus address in the file (dlpi_addr) */
 	uint8_t build_id_length, build_id[20], reserved;
 	uint16_t unloads; /* unloads of recorded modules before this one was loaded: see TF_STACK_UNLOADS */
-	/* The path follows, not NUL-terminated. The loader has "" for the executable; its path is header.executable. */
+	/* The path follows. The loader has "" for the executable; its path is header.executable. If there is no build
+	 * id, a byte of 0 and struct tf_module_file follow that, from 1.16 on. */
 };
+
+/* What was mapped, when the module was recorded. All 0: not known. */
+struct tf_module_file {
+	uint64_t size, mtime_ns, inode;
+};
+
+/* In `size`: the file had been removed or replaced before. */
+#define TF_MODULE_GONE UINT64_MAX
 
 /* Flags the first word of a stack that was walked after modules had been unloaded, or that is cut; the low 16 bits are
  * the number of unloads. An address of the stack belongs to the latest module at that address whose `unloads` is not

@@ -31,4 +31,9 @@ struct tf_counted_calls {
 	uint32_t function, reserved;
 };
 
+/* Kinds of slots that are events: each is counted as one, with what belongs to it. */
+#define TF_EVENT_KINDS                                                                                                 \
+	(1u << TF_CALL | 1u << TF_PUSH | 1u << TF_POP | 1u << TF_RANGE_START | 1u << TF_RANGE_END | 1u << TF_MARK |   \
+	 1u << TF_SAMPLE | 1u << TF_ALLOCATION | 1u << TF_RELEASE | 1u << TF_CONSTRUCT | 1u << TF_TENSOR)
+
 #endif
