@@ -152,7 +152,10 @@ static void redact_blob(struct redactor *r, unsigned kind, char *bytes, size_t s
 		redact_text(r, bytes, size, REDACT_SECRET, false);
 		break;
 	case TF_BLOB_MODULE:
-		redact_after(r, bytes, size, sizeof(struct tf_module), REDACT_SECRET);
+		if (size > sizeof(struct tf_module))
+			redact_text(r, bytes + sizeof(struct tf_module),
+				    strnlen(bytes + sizeof(struct tf_module), size - sizeof(struct tf_module)),
+				    REDACT_SECRET, false);
 		break;
 	case TF_BLOB_DESCRIPTOR:
 		redact_after(r, bytes, size, sizeof(struct tf_descriptor), REDACT_SECRET);

@@ -170,6 +170,7 @@ struct model {
 	struct run_record *runs;
 	struct note *notes;
 	uint64_t lost_lines, lost_events; /* see struct tf_range_page */
+	struct texts objects; /* paths of the parts of object files that the capture has: object_name.h */
 	struct texts symbols; /* the text of each names.symbols: symbol_kept.h */
 	struct texts sources; /* likewise of each names.sources: source_record.h */
 	struct texts seen; /* the first few NVTX ranges that did not match -c nvtx */

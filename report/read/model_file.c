@@ -27,7 +27,7 @@ void files_done(struct files *l)
 bool file_is_of_capture(const char *name)
 {
 	static const char *const endings[] = {".trace", ".index", ".range", ".usage", ".symbols", ".where", ".energy",
-					      ".sources"};
+					      ".sources", ".object"};
 
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
 		if (text_ends_with(name, endings[i]))

@@ -14,6 +14,7 @@
 #include "report/base/text.h"
 #include "report/read/foreign.h"
 #include "report/read/model_files.h"
+#include "runtime/shared/base/object_name.h"
 #include "runtime/shared/spool/spool.h"
 
 enum { LARGE_TRACE = 16 << 20 };
@@ -116,6 +117,12 @@ static void join_other(struct model *m, struct file *f)
 {
 	struct mapping bytes;
 	struct err err;
+
+	if (text_ends_with(f->name, OBJECT_ENDING)) {
+		if (!f->packed) /* pack has kept the names */
+			texts_add(&m->objects, "%s", f->path);
+		return;
+	}
 
 	if (text_ends_with(f->name, ".index") && f->over) {
 		if (mapping_open(f->path, &bytes, &err))

@@ -109,6 +109,7 @@ void model_done(struct model *m)
 	free(m->bare);
 	free(m->runs);
 	free(m->notes);
+	texts_done(&m->objects);
 	texts_done(&m->symbols);
 	texts_done(&m->sources);
 	texts_done(&m->seen);

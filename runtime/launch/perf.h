@@ -74,7 +74,7 @@ struct perf_image { /* what is known of a process image at its first sample */
 struct perf_trace *perf_trace_begin(const struct run *run, const struct perf_image *image);
 /* The time of each is that of the record that causes it, in CLOCK_MONOTONIC. */
 void perf_trace_module(struct perf_trace *t, uint32_t tid, uint64_t time_ns, const struct tf_module *module,
-		       const char *path);
+		       const char *path, const struct tf_module_file *file);
 bool perf_trace_has_thread(const struct perf_trace *t, uint32_t tid);
 void perf_trace_name(struct perf_trace *t, uint32_t tid, uint64_t time_ns, const char *name);
 /* `stack`: return addresses, innermost first, as in TF_BLOB_STACK. */

@@ -269,16 +269,21 @@ void perf_trace_name(struct perf_trace *t, uint32_t tid, uint64_t time_ns, const
 }
 
 void perf_trace_module(struct perf_trace *t, uint32_t tid, uint64_t time_ns, const struct tf_module *module,
-		       const char *path)
+		       const char *path, const struct tf_module_file *file)
 {
 	struct perf_thread *thread = trace_thread(t, tid, time_ns);
-	uint8_t bytes[sizeof(*module) + PATH_MOST];
-	size_t length = strnlen(path, PATH_MOST);
+	uint8_t bytes[sizeof(*module) + PATH_MOST + 1 + sizeof(*file)];
+	size_t size = sizeof(*module) + strnlen(path, PATH_MOST);
 
 	memcpy(bytes, module, sizeof(*module));
-	memcpy(bytes + sizeof(*module), path, length);
+	memcpy(bytes + sizeof(*module), path, size - sizeof(*module));
+	if (file->size) {
+		bytes[size++] = '\0';
+		memcpy(bytes + size, file, sizeof(*file));
+		size += sizeof(*file);
+	}
 	if (thread)
-		thread_blob(t, thread, TF_BLOB_MODULE, ++t->last_blob, bytes, sizeof(*module) + length);
+		thread_blob(t, thread, TF_BLOB_MODULE, ++t->last_blob, bytes, size);
 }
 
 static uint64_t stack_hash(const uint64_t *stack, size_t count)

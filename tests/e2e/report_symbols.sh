@@ -65,4 +65,68 @@ else
 fi
 report stats --keep-symbols missing.pillion >out 2>err
 is "$? $(cat err)" '2 pillion stats: missing.pillion: No such file or directory' 'no capture'
+# Without a build id, a file is known by its size, its time and its inode.
+cc -O2 -g -Wl,--build-id=none -DNAME=sleeps_bare -o job job.c
+pillion -f -o plain --osrt-backtrace-threshold=10000000 ./job >out 2>err
+like "$(report stats -q -r stacks_sum -f csv plain.pillion)" 'sleeps_bare' 'no build id: has names'
+unlike "$(report stats -q -r ledger -f csv plain.pillion)" 'module changed' 'no build id: the file is the one that ran'
+cp -r plain.pillion plain_kept.pillion
+report stats -q --keep-symbols -r osrt_sum -o out plain_kept.pillion
+cc -O2 -g -Wl,--build-id=none -DNAME=sleeps_late -o job job.c
+for way in rebuilt 'of the same time' 'of another time'; do
+	case $way in
+	of\ the*) cp -p job other && sed -i s/sleeps_late/sleeps_last/ job && touch -r other job ;;
+	of\ an*) touch -d '2 hours ago' job ;;
+	esac
+	unlike "$(report stats -q -r stacks_sum,lines -f csv plain.pillion)" 'sleeps_' \
+		"no build id, the file is $way: the names of another file are not used"
+	like "$(report stats -q -r ledger -f csv plain.pillion)" 'module changed,1,"?[^,]*/job is not the build' \
+		"no build id, the file is $way: the ledger says so"
+done
+like "$(report stats -q -r stacks_sum -f csv plain_kept.pillion)" 'sleeps_bare' 'no build id: kept names remain'
+
+# Replaced while it is mapped: by a file, by another target of a link; before or after the first stack in it.
+cat >plugin.c <<'END'
+#include <unistd.h>
+__attribute__((noinline)) void NAME(void) { usleep(30000); __asm__ volatile(""); }
+void plugin(void) { NAME(); __asm__ volatile(""); }
+END
+cat >host.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 2; i++) {
+		void *handle = dlopen(argv[2], RTLD_NOW);
+		void (*plugin)(void) = (void (*)(void))dlsym(handle, "plugin");
+
+		if (!i && strcmp(argv[1], "before") == 0)
+			rename("next.so", "plugin.so");
+		plugin();
+		if (!i)
+			rename("next.so", "plugin.so");
+		dlclose(handle);
+	}
+	return 0;
+}
+END
+cc -O2 -g -o host host.c -ldl
+for id in none sha1; do
+	cc -O2 -g -Wl,--build-id=$id -shared -fPIC -DNAME=sleeps_old -o old.so plugin.c
+	cc -O2 -g -Wl,--build-id=$id -shared -fPIC -DNAME=sleeps_now -o new.so plugin.c
+	for kind in file link; do
+		for moment in before after; do
+			rm -f plugin.so next.so
+			if [ $kind = file ]; then cp old.so plugin.so && cp new.so next.so; else
+				ln -s old.so plugin.so && ln -s new.so next.so; fi
+			pillion -f -o flip --osrt-backtrace-threshold=10000000 ./host $moment "$PWD/plugin.so" >out 2>err
+			report stats -q -r stacks_sum -f csv flip.pillion >stacks
+			is "$(grep -c sleeps_now stacks) $(grep -c sleeps_old stacks)" '1 0' \
+				"build id $id, a $kind replaced $moment the first stack: names of the new one"
+			is "$(awk -F, '/sleeps_now/ { print $3 }' stacks)" 1 \
+				"build id $id, a $kind replaced $moment the first stack: for its own calls"
+		done
+	done
+done
 done_testing

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
 #include <elf.h>
+#include <limits.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/derive/symbols/symbol.h"
@@ -274,6 +276,65 @@ Test(symbol, takes_the_module_that_was_mapped_last)
 	open_model(true);
 	cr_assert_str_eq(frame(0x401234), "new.so+0x1234");
 	cr_assert_str_eq(frame(0x490000), "old.so+0x90000");
+}
+
+/* This program as a module without a build id, of a file that was so when it was recorded. */
+static void add_self_as(const struct tf_module_file *file)
+{
+	struct {
+		struct tf_module module;
+		char rest[PATH_MAX + 1 + sizeof(*file)];
+	} blob = {0};
+	ssize_t length = readlink("/proc/self/exe", blob.rest, PATH_MAX);
+	struct self self;
+
+	cr_assert(length > 0);
+	dl_iterate_phdr(find_self, &self);
+	blob.module.start = self.start;
+	blob.module.end = self.end;
+	blob.module.bias = self.bias;
+	memcpy(blob.rest + length + 1, file, sizeof(*file));
+	writer_blob(&t, TF_BLOB_MODULE, 1, &blob, sizeof(blob.module) + (size_t)length + 1 + sizeof(*file));
+}
+
+static struct tf_module_file self_file(void)
+{
+	struct stat st;
+
+	cr_assert(!stat("/proc/self/exe", &st));
+	return (struct tf_module_file){(uint64_t)st.st_size,
+				       (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
+				       st.st_ino};
+}
+
+Test(symbol, names_the_file_that_was_mapped_and_no_other_at_its_path)
+{
+	static const struct {
+		int64_t size, mtime_ns;
+		uint64_t is_gone;
+		bool has_name;
+	} cases[] = {{0, 0, 0, true}, {1, 0, 0, false}, {0, 1, 0, false}, {0, 0, TF_MODULE_GONE, false}};
+	struct texts changed = {0}, missing = {0};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct tf_module_file file = self_file();
+
+		file.size = cases[i].is_gone ? cases[i].is_gone : file.size + (uint64_t)cases[i].size;
+		file.mtime_ns += (uint64_t)cases[i].mtime_ns;
+		if (i) {
+			teardown();
+			setup();
+		}
+		add_self_as(&file);
+		open_model(true);
+		cr_expect_eq(strstr(frame((uint64_t)(uintptr_t)&a_function_to_find + 1), "a_function_to_find") != NULL,
+			     cases[i].has_name, "%zu", i);
+		symbols_unusable(symbols, &changed, &missing);
+		cr_expect_eq(changed.count, !cases[i].has_name);
+		texts_done(&changed);
+		texts_done(&missing);
+		changed = missing = (struct texts){0};
+	}
 }
 
 static void add_module_after(unsigned unloads, const char *path)

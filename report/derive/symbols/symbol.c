@@ -592,7 +592,7 @@ void symbols_keep(struct symbols *s, struct buffer *ret)
 		if (!f || !modules_open(&s->modules, p->file))
 			continue;
 		if (p->file != file)
-			kept_write_module(ret, f->path, f->build_id, f->build_id_length);
+			kept_write_module(ret, f->path, &f->build);
 		file = p->file;
 		keep_place(s, (uint32_t)order[i], ret);
 	}

@@ -9,12 +9,22 @@
 #include <stdint.h>
 
 #include "report/base/util.h"
+#include "runtime/shared/format/trace_format.h"
 
 struct symbol_file;
 
-/* Opens a file that a trace names, if it is the recorded build; a length of 0: any build. 0; -ESTALE: another build;
+/* What identifies a file beside its path: its build id or, without one, what stat(2) told when it was recorded. */
+struct symbol_build {
+	uint8_t id[20];
+	uint8_t id_length;
+	struct tf_module_file file; /* all 0: not known; the inode 0: of another machine */
+};
+
+bool symbol_build_is(const struct symbol_build *a, const struct symbol_build *b);
+
+/* Opens a file that a trace names, if it is the recorded build; NULL: any. 0; -ESTALE: another build or file;
  * -ENOEXEC: not a regular file or not ELF; -ENOTSUP: no elfutils; else the error of open(2). */
-int symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct symbol_file **ret);
+int symbol_file_open(const char *path, const struct symbol_build *build, struct symbol_file **ret);
 void symbol_file_close(struct symbol_file *f);
 
 /* A function at an address. name: mangled, or NULL: not known; file: of its source, NULL: not known. Borrowed. */

@@ -50,13 +50,27 @@ static bool report_file(struct symbol_file *f, const char *path, int fd)
 	return f->module;
 }
 
-static bool is_that_build(Dwfl_Module *module, const uint8_t *build_id, size_t wanted)
+static bool is_that_build(Dwfl_Module *module, const struct symbol_build *wanted)
 {
 	const unsigned char *bits;
 	GElf_Addr address;
 	int length = dwfl_module_build_id(module, &bits, &address);
 
-	return !wanted || (length > 0 && (size_t)length == wanted && !memcmp(bits, build_id, wanted));
+	return !wanted->id_length ||
+	       (length == (int)wanted->id_length && !memcmp(bits, wanted->id, wanted->id_length));
+}
+
+/* As a source file is, it is the one that was recorded unless its size or its time has changed. */
+static bool is_that_file(int fd, const struct symbol_build *wanted)
+{
+	const struct tf_module_file *was = &wanted->file;
+	struct stat st;
+
+	if (wanted->id_length || !(was->size | was->mtime_ns))
+		return true;
+	return !fstat(fd, &st) && (uint64_t)st.st_size == was->size &&
+	       (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec == was->mtime_ns &&
+	       (!was->inode || st.st_ino == was->inode);
 }
 
 static int open_regular(const char *path)
@@ -72,7 +86,7 @@ static int open_regular(const char *path)
 	return -ENOEXEC;
 }
 
-int symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct symbol_file **ret)
+int symbol_file_open(const char *path, const struct symbol_build *build, struct symbol_file **ret)
 {
 	int fd = open_regular(path), code;
 	struct symbol_file *f;
@@ -80,8 +94,12 @@ int symbol_file_open(const char *path, const uint8_t *build_id, size_t length, s
 	*ret = NULL;
 	if (fd < 0)
 		return fd;
+	if (build && !is_that_file(fd, build)) {
+		close(fd);
+		return -ESTALE;
+	}
 	f = mem_alloc(sizeof(*f));
-	code = !report_file(f, path, fd) ? -ENOEXEC : is_that_build(f->module, build_id, length) ? 0 : -ESTALE;
+	code = !report_file(f, path, fd) ? -ENOEXEC : !build || is_that_build(f->module, build) ? 0 : -ESTALE;
 	if (code)
 		symbol_file_close(f);
 	else

@@ -4,11 +4,10 @@
 
 #include <errno.h>
 
-int symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct symbol_file **ret)
+int symbol_file_open(const char *path, const struct symbol_build *build, struct symbol_file **ret)
 {
 	(void)path;
-	(void)build_id;
-	(void)length;
+	(void)build;
 	*ret = NULL;
 	return -ENOTSUP;
 }

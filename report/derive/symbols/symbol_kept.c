@@ -10,14 +10,20 @@
 
 /* ---- reading ---- */
 
-const struct kept_module *kept_find(const struct kept_symbols *k, const char *path, const uint8_t *build_id,
-				    size_t length)
+bool symbol_build_is(const struct symbol_build *a, const struct symbol_build *b)
+{
+	if (a->id_length || b->id_length)
+		return a->id_length == b->id_length && !memcmp(a->id, b->id, a->id_length);
+	return a->file.size == b->file.size && a->file.mtime_ns == b->file.mtime_ns &&
+	       (!a->file.inode || !b->file.inode || a->file.inode == b->file.inode);
+}
+
+const struct kept_module *kept_find(const struct kept_symbols *k, const char *path, const struct symbol_build *build)
 {
 	for (size_t i = 0; i < k->count; i++) {
 		const struct kept_module *m = &k->modules[i];
 
-		if (m->build_id_length == length && !memcmp(m->build_id, build_id, length) &&
-		    (length || !strcmp(m->path, path)))
+		if (symbol_build_is(&m->build, build) && (build->id_length || !strcmp(m->path, path)))
 			return m;
 	}
 	return NULL;
@@ -30,10 +36,12 @@ static struct kept_module *kept_add_module(struct kept_symbols *k, const struct 
 	const struct kept_module *known;
 	unsigned int byte;
 
-	for (; m.build_id_length < sizeof(m.build_id) && sscanf(hex, "%2x", &byte) == 1; hex += 2)
-		m.build_id[m.build_id_length++] = (uint8_t)byte;
+	for (; m.build.id_length < sizeof(m.build.id) && sscanf(hex, "%2x", &byte) == 1; hex += 2)
+		m.build.id[m.build.id_length++] = (uint8_t)byte;
+	m.build.file = (struct tf_module_file){index_number(l, "size"), index_number(l, "mtime_ns"),
+					       index_number(l, "inode")};
 	k->next++; /* not consecutive to those of another file */
-	known = kept_find(k, index_text(l, "path"), m.build_id, m.build_id_length);
+	known = kept_find(k, index_text(l, "path"), &m.build);
 	if (known)
 		return &k->modules[known - k->modules];
 	m.path = mem_copy_text(index_text(l, "path"), strlen(index_text(l, "path")));
@@ -137,13 +145,16 @@ size_t kept_lines(const struct kept_module *m, uint64_t address, struct symbol_l
 
 /* ---- writing ---- */
 
-void kept_write_module(struct buffer *ret, const char *path, const uint8_t *build_id, size_t length)
+void kept_write_module(struct buffer *ret, const char *path, const struct symbol_build *build)
 {
 	buffer_text(ret, "module");
 	index_write_field(ret, "path", path);
-	buffer_text(ret, length ? "\tbuild=" : "");
-	for (size_t i = 0; i < length; i++)
-		buffer_print(ret, "%02x", build_id[i]);
+	buffer_text(ret, build->id_length ? "\tbuild=" : "");
+	for (size_t i = 0; i < build->id_length; i++)
+		buffer_print(ret, "%02x", build->id[i]);
+	if (!build->id_length && build->file.size)
+		buffer_print(ret, "\tsize=%" PRIu64 "\tmtime_ns=%" PRIu64 "\tinode=%" PRIu64, build->file.size,
+			     build->file.mtime_ns, build->file.inode);
 	buffer_text(ret, "\n");
 }
 

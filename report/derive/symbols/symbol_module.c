@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/shared/base/object_name.h"
+
 enum { BUILD_ID_SHOWN = 4 };
 
 void modules_init(struct modules *m, const struct model *model, bool opens_files)
@@ -44,22 +46,21 @@ static char *shown_path(const struct module_file *f)
 	struct buffer text = {0};
 
 	buffer_text(&text, f->path);
-	for (size_t i = 0; is_relative(f->path) && i < f->build_id_length && i < BUILD_ID_SHOWN; i++)
-		buffer_print(&text, "%s%02x", i ? "" : "@", f->build_id[i]);
+	for (size_t i = 0; is_relative(f->path) && i < f->build.id_length && i < BUILD_ID_SHOWN; i++)
+		buffer_print(&text, "%s%02x", i ? "" : "@", f->build.id[i]);
 	if (!text.data)
 		buffer_text(&text, "");
 	return text.data;
 }
 
-static size_t add_file(struct modules *m, const char *path, const uint8_t *build_id, uint8_t length)
+static size_t add_file(struct modules *m, const char *path, const struct symbol_build *build)
 {
 	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	struct module_file *f;
 
 	m->files = mem_grow(m->files, m->file_count, &m->file_capacity, sizeof(*m->files));
 	f = &m->files[m->file_count];
-	*f = (struct module_file){.path = mem_copy_text(path, strlen(path)), .build_id_length = length};
-	memcpy(f->build_id, build_id, length);
+	*f = (struct module_file){.path = mem_copy_text(path, strlen(path)), .build = *build};
 	f->shown = shown_path(f);
 	f->is_recorder = !strncmp(base, "libpillion.so", strlen("libpillion.so")) ||
 			 !strncmp(base, "libpillion-lines.so", strlen("libpillion-lines.so")) ||
@@ -69,16 +70,15 @@ static size_t add_file(struct modules *m, const char *path, const uint8_t *build
 }
 
 /* Without a build id, a relative path may name another file in each image. */
-static size_t find_file(struct modules *m, const char *path, const struct tf_module *module)
+static size_t find_file(struct modules *m, const char *path, const struct symbol_build *build)
 {
-	uint8_t length = module->build_id_length <= sizeof(module->build_id) ? module->build_id_length : 0;
 	uint64_t *known;
 
-	if (!length && is_relative(path))
-		return add_file(m, path, module->build_id, 0);
-	known = map_put(&m->by_identity, hash_bytes(path, strlen(path)), hash_bytes(module->build_id, length), NULL);
+	if (!build->id_length && is_relative(path))
+		return add_file(m, path, build);
+	known = map_put(&m->by_identity, hash_bytes(path, strlen(path)), hash_bytes(build, sizeof(*build)), NULL);
 	if (!*known)
-		*known = add_file(m, path, module->build_id, length) + 1;
+		*known = add_file(m, path, build) + 1;
 	return *known - 1;
 }
 
@@ -92,12 +92,33 @@ static void note_problem(struct modules *m, const struct module_file *f)
 		texts_add(&m->problems, "%s: %s, its functions have no names", f->path, strerror(-f->code));
 }
 
+/* What the capture has of a file that may be gone. */
+static int open_object(const struct modules *m, struct module_file *f)
+{
+	const struct texts *objects = &m->model->objects;
+	char name[OBJECT_NAME_BYTES];
+	int code = -ENOENT;
+
+	if (f->build.file.size == TF_MODULE_GONE || !(f->build.id_length | f->build.file.size))
+		return code;
+	object_name(name, f->build.id, f->build.id_length, f->build.file.size, f->build.file.mtime_ns);
+	for (size_t i = 0; i < objects->count && code; i++) {
+		const char *base = strrchr(objects->items[i], '/');
+
+		if (base && !strcmp(base + 1, name))
+			code = symbol_file_open(objects->items[i], NULL, &f->file);
+	}
+	return code;
+}
+
 /* A relative path may name the file from here as well: the build id tells. */
 static void find_names(struct modules *m, struct module_file *f)
 {
-	f->code = symbol_file_open(f->path, f->build_id, f->build_id_length, &f->file);
+	f->code = symbol_file_open(f->path, &f->build, &f->file);
+	if (f->code && f->code != -ENOTSUP && !open_object(m, f))
+		f->code = 0;
 	if (f->code)
-		f->kept = kept_find(&m->kept, f->path, f->build_id, f->build_id_length);
+		f->kept = kept_find(&m->kept, f->path, &f->build);
 	if (!f->kept)
 		note_problem(m, f);
 	m->opened++;
@@ -106,7 +127,7 @@ static void find_names(struct modules *m, struct module_file *f)
 bool modules_open(struct modules *m, size_t file)
 {
 	struct module_file *f = &m->files[file];
-	bool is_file = f->path[0] == '/' || (is_relative(f->path) && f->build_id_length);
+	bool is_file = f->path[0] == '/' || (is_relative(f->path) && f->build.id_length);
 
 	if (!f->is_opened && m->opens_files && is_file)
 		find_names(m, f);
@@ -134,22 +155,41 @@ size_t modules_lines(struct modules *m, size_t file, uint64_t address, struct sy
 
 /* ---- images ---- */
 
+/* The file of a relative path can be told by a build id only. An inode means nothing on another machine. */
+static struct symbol_build build_of(const struct model *m, const struct image *image, const struct tf_module *module,
+				    const char *path, const char *end)
+{
+	const char *more = path + strlen(path) + 1;
+	struct symbol_build build;
+
+	memset(&build, 0, sizeof(build)); /* it is hashed as a whole */
+	build.id_length = module->build_id_length <= sizeof(build.id) ? module->build_id_length : 0;
+	memcpy(build.id, module->build_id, build.id_length);
+	if (!build.id_length && end - more == (ptrdiff_t)sizeof(build.file))
+		memcpy(&build.file, more, sizeof(build.file));
+	if (!m->machines[image->machine].is_this)
+		build.file.inode = 0;
+	return build;
+}
+
 static void add_module(struct modules *m, struct module_space *space, const struct image *image, const struct blob *b)
 {
 	char bytes[TF_BLOB_BYTES + 1];
 	size_t size = trace_blob(image->trace, b, bytes, TF_BLOB_BYTES);
 	struct tf_module module;
 	const char *path = bytes + sizeof(module);
+	struct symbol_build build;
 
 	if (size < sizeof(module))
 		return;
 	bytes[size] = 0;
 	memcpy(&module, bytes, sizeof(module));
+	build = build_of(m->model, image, &module, path, bytes + size);
 	if (!*path)
 		path = image->executable;
 	space->modules = mem_grow(space->modules, space->count, &space->capacity, sizeof(*space->modules));
 	space->modules[space->count++] = (struct mapped_module){module.start, module.end, module.bias, module.unloads,
-								find_file(m, path, &module)};
+								find_file(m, path, &build)};
 }
 
 static const struct image *image_by_nonce(const struct model *m, uint64_t nonce)

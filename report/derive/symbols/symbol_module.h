@@ -6,13 +6,12 @@
 #include "report/derive/symbols/symbol_kept.h"
 #include "report/read/model.h"
 
-/* A file, shared by all images that map it. Files of one path with different build ids are different ones. */
+/* A file, shared by all images that map it. Files of one path and different builds are different ones. */
 struct module_file {
 	char *path;  /* as recorded */
 	char *shown; /* what frames have. A relative path is followed by "@" and the build id's first digits, because
 		      * the same path may name several files */
-	uint8_t build_id[20];
-	uint8_t build_id_length;
+	struct symbol_build build;
 	struct symbol_file *file; /* valid once is_opened; NULL: it cannot be used */
 	int code;		  /* likewise: why, as symbol_file_open returns it */
 	const struct kept_module *kept; /* likewise: the names in the capture, if there is no file; NULL: none */
@@ -38,7 +37,7 @@ struct modules {
 	bool opens_files;
 	struct module_file *files;
 	size_t file_count, file_capacity, opened;
-	struct map by_identity; /* hash of the path, of the build id -> position in files + 1 */
+	struct map by_identity; /* hash of the path, of the build -> position in files + 1 */
 	struct map by_image;	/* image -> position in spaces + 1 */
 	struct module_space *spaces;
 	size_t space_count, space_capacity;

@@ -65,7 +65,7 @@ static struct symbol_file *file_open(struct where_files *f, const char *path)
 	if (has_changed(f, path))
 		texts_add(&f->problems, "%s: changed after the look, its functions have no names", path);
 	else
-		code = symbol_file_open(path, NULL, 0, &f->items[f->count].file);
+		code = symbol_file_open(path, NULL, &f->items[f->count].file);
 	if (code)
 		texts_add(&f->problems, "%s: %s, its functions have no names", path, strerror(-code));
 	return f->items[f->count++].file;

@@ -55,17 +55,18 @@ static bool maps_find(struct maps_scan *s, int fd)
 	return false;
 }
 
-static void cut_end(struct text *path, const char *end)
+static bool cut_end(struct text *path, const char *end)
 {
 	size_t length = strlen(end);
 
-	if (text_length(path) > length && !memcmp(path->at - length, end, length)) {
-		path->at -= length;
-		*path->at = '\0';
-	}
+	if (text_length(path) <= length || memcmp(path->at - length, end, length) != 0)
+		return false;
+	path->at -= length;
+	*path->at = '\0';
+	return true;
 }
 
-bool maps_path(uintptr_t address, char *ret, size_t size)
+bool maps_path(uintptr_t address, char *ret, size_t size, bool *ret_is_gone)
 {
 	struct maps_scan s = {.address = address, .path = text_init(ret, size)};
 	int fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
@@ -75,6 +76,6 @@ bool maps_path(uintptr_t address, char *ret, size_t size)
 		return false;
 	is_found = maps_find(&s, fd);
 	sys_close(fd);
-	cut_end(&s.path, " (deleted)");
+	*ret_is_gone = cut_end(&s.path, " (deleted)");
 	return is_found && text_length(&s.path) && !s.path.cut;
 }

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The absolute path of the file that is mapped at `address`. False: none, it cannot be read, or it does not fit. */
-bool maps_path(uintptr_t address, char *ret, size_t size);
+/* The absolute path of the file that is mapped at `address`; *ret_is_gone: it has been removed or replaced there since.
+ * False: none, it cannot be read, or it does not fit. */
+bool maps_path(uintptr_t address, char *ret, size_t size, bool *ret_is_gone);
 
 #endif

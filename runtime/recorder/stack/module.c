@@ -2,6 +2,7 @@
 #include "runtime/recorder/stack/module.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -12,12 +13,15 @@
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/stack/object.h"
+#include "runtime/shared/common/sys.h"
 
 static uintptr_t ours_start, ours_end;
 
+enum { PATH_BYTES = 1024 };
+
 struct module_blob {
 	struct tf_module module;
-	char path[1024];
+	char path[PATH_BYTES + 1 + sizeof(struct tf_module_file)];
 };
 
 static const ElfW(Nhdr) *elf_note_in_segment(const char *at, const char *end, const char *owner, uint32_t type)
@@ -73,16 +77,39 @@ static bool is_relative(const char *path)
 	return *path != '/' && strchr(path, '/');
 }
 
+/* What identifies the file at the path instead of a build id. */
+static struct tf_module_file file_at(const char *path, bool is_gone)
+{
+	struct stat st;
+
+	if (is_gone)
+		return (struct tf_module_file){.size = TF_MODULE_GONE};
+	if (sys_call(SYS_newfstatat, AT_FDCWD, path, &st, 0))
+		return (struct tf_module_file){0};
+	return (struct tf_module_file){(uint64_t)st.st_size,
+				       (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
+				       st.st_ino};
+}
+
 static void module_write_blob(struct module_blob *blob, const char *path)
 {
+	bool has_id = blob->module.build_id_length, is_gone;
+	struct tf_module_file file = {0};
 	size_t length;
 
-	if (is_relative(path) && maps_path(blob->module.start, blob->path, sizeof(blob->path)))
-		path = blob->path;
+	if ((!has_id || is_relative(path)) && maps_path(blob->module.start, blob->path, PATH_BYTES, &is_gone)) {
+		file = file_at(blob->path, is_gone);
+		path = is_relative(path) ? blob->path : path;
+	}
 	length = strlen(path);
-	if (length > sizeof(blob->path))
-		length = sizeof(blob->path);
+	if (length > PATH_BYTES)
+		length = PATH_BYTES;
 	memmove(blob->path, path, length);
+	if (!has_id && (file.size || file.inode)) {
+		blob->path[length++] = '\0';
+		memcpy(blob->path + length, &file, sizeof(file));
+		length += sizeof(file);
+	}
 	blob->module.unloads = (uint16_t)__atomic_load_n(&process.unloads, __ATOMIC_RELAXED);
 	event_intern(TF_BLOB_MODULE, blob, sizeof(blob->module) + length);
 }
