@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack and unpack: captures into one small file, and back. */
+#include <dirent.h>
 #include <errno.h>
 
+#include "report/base/text.h"
 #include "report/envelope.h"
 #include "report/export/redact_text.h"
 #include "report/keep.h"
 #include "report/verb.h"
+#include "runtime/shared/base/object_name.h"
 
 /* Finds the captures like other verbs. */
 static int find_all(const struct command_line *l, struct texts *ret, struct err *err)
@@ -20,6 +23,20 @@ static int find_all(const struct command_line *l, struct texts *ret, struct err 
 	}
 	buffer_done(&path);
 	return code;
+}
+
+/* Parts of object files, from which a packed capture gives no names. */
+static bool has_objects(const char *directory)
+{
+	DIR *d = opendir(directory);
+	struct dirent *entry;
+	bool has = false;
+
+	while (d && !has && (entry = readdir(d)))
+		has = text_ends_with(entry->d_name, OBJECT_ENDING);
+	if (d)
+		closedir(d);
+	return has;
 }
 
 static int run_pack(const struct command_line *l)
@@ -46,8 +63,9 @@ static int run_pack(const struct command_line *l)
 	code = find_all(l, &captures, &err);
 	wish.captures = captures.items;
 	wish.count = captures.count;
-	for (size_t i = 0; i < captures.count && l->keeps_symbols && !code; i++)
-		code = keep_symbols(captures.items[i], &err);
+	for (size_t i = 0; i < captures.count && !code; i++)
+		if (l->keeps_symbols || has_objects(captures.items[i]))
+			code = keep_symbols(captures.items[i], &err);
 	if (!code)
 		code = pack_write(&wish, &path, &err);
 	redactor_done(&redactor);

@@ -147,7 +147,7 @@ static void maps_read(struct perf_target *p)
 
 /* ---- modules ---- */
 
-static void module_read_notes(struct tf_module *module, const uint8_t *at, const uint8_t *end)
+size_t perf_build_id(const uint8_t *at, const uint8_t *end, uint8_t ret[20])
 {
 	while (end - at >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
 		ElfW(Nhdr) note;
@@ -155,29 +155,35 @@ static void module_read_notes(struct tf_module *module, const uint8_t *at, const
 
 		memcpy(&note, at, sizeof(note));
 		if (note.n_namesz > ELF_BYTES || note.n_descsz > ELF_BYTES)
-			return;
+			return 0;
 		value = name + ((note.n_namesz + 3) & ~3u);
 		if (value + note.n_descsz > end)
-			return;
+			return 0;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(name, "GNU", 4)) {
-			module->build_id_length = (uint8_t)(note.n_descsz < sizeof(module->build_id)
-								    ? note.n_descsz
-								    : sizeof(module->build_id));
-			memcpy(module->build_id, value, module->build_id_length);
-			return;
+			size_t length = note.n_descsz < 20 ? note.n_descsz : 20;
+
+			memcpy(ret, value, length);
+			return length;
 		}
 		at = value + ((note.n_descsz + 3) & ~3u);
 	}
+	return 0;
 }
 
-/* The address that byte 0 of the file's address space has in memory, and the build id. */
-static void module_read_file(struct tf_module *module, const struct perf_mapping *m)
+/* The address that byte 0 of the file's address space has in memory, the build id, and the file. */
+static void module_read_file(struct tf_module *module, struct tf_module_file *ret_file, const struct perf_mapping *m)
 {
 	static uint8_t bytes[ELF_BYTES];
 	int fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	ssize_t size = fd < 0 ? -1 : pread(fd, bytes, sizeof(bytes), 0);
 	ElfW(Ehdr) head;
+	struct stat st;
 
+	if (fd >= 0 && !fstat(fd, &st))
+		*ret_file = (struct tf_module_file){(uint64_t)st.st_size,
+						    (uint64_t)st.st_mtim.tv_sec * 1000000000u +
+							    (uint64_t)st.st_mtim.tv_nsec,
+						    st.st_ino};
 	if (fd >= 0)
 		close(fd);
 	if (size < (ssize_t)sizeof(head))
@@ -197,8 +203,9 @@ static void module_read_file(struct tf_module *module, const struct perf_mapping
 			module->bias = m->start - m->offset + segment.p_offset - segment.p_vaddr;
 		if (segment.p_type == PT_NOTE && segment.p_offset <= (uint64_t)size &&
 		    segment.p_filesz <= (uint64_t)size - segment.p_offset && !module->build_id_length)
-			module_read_notes(module, bytes + segment.p_offset,
-					  bytes + segment.p_offset + segment.p_filesz);
+			module->build_id_length =
+				(uint8_t)perf_build_id(bytes + segment.p_offset,
+						       bytes + segment.p_offset + segment.p_filesz, module->build_id);
 	}
 }
 
@@ -207,12 +214,16 @@ static void module_define(struct perf_target *p, struct perf_mapping *m, uint32_
 {
 	struct tf_module module = {.start = m->start, .end = m->end, .bias = m->start, .unloads = (uint16_t)p->unloads};
 
+	struct tf_module_file file = {0};
+
 	if (m->is_defined || !m->path || !strncmp(m->path, "//", 2))
 		return;
 	m->is_defined = true;
 	if (m->path[0] == '/')
-		module_read_file(&module, m);
-	perf_trace_module(p->trace, tid, time_ns, &module, m->path);
+		module_read_file(&module, &file, m);
+	if (module.build_id_length)
+		file.size = 0;
+	perf_trace_module(p->trace, tid, time_ns, &module, m->path, &file);
 }
 
 /* ---- the command of an image ---- */

@@ -199,6 +199,10 @@ struct living {
 	uint64_t start; /* field 22 of /proc/PID/stat: with pid, identifies it */
 	bool has_ended; /* as usage.c has seen */
 	struct usage_process *usage; /* owned by usage.c */
+	struct {		     /* of objects.c */
+		uint64_t due_ns;
+		unsigned looks;
+	} objects;
 	struct {		     /* of where_quiet.c; 0: it was not looked at */
 		uint64_t due_ns, cpu_ns, hash;
 		unsigned count;
@@ -257,6 +261,12 @@ size_t where_look_quiet(struct run *run, struct living *p);
 /* where_quiet.c: looks into processes in which hardly anything moves. */
 int where_quiet_tick(struct run *run); /* milliseconds until the next call, -1: none is needed */
 void where_quiet_end(const struct run *run);
+
+/* objects.c: keeps symbols of files that may be gone at the end. */
+int objects_tick(struct run *run); /* milliseconds until the next call */
+
+/* perf_process.c: the build id in the notes at `at`. Returns its length, 0: there is none. */
+size_t perf_build_id(const uint8_t *at, const uint8_t *end, uint8_t ret[20]);
 
 /* witness.c: a process that receives the signals of our process group. */
 void witness_begin(const struct run *run);

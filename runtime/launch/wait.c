@@ -130,6 +130,7 @@ static int periodic_work(struct run *run)
 	ms = soonest_ms(soonest_ms(ms, energy_tick(run)), summary_tick(run));
 	ms = soonest_ms(soonest_ms(ms, where_quiet_tick(run)), session_tick(run));
 	ms = soonest_ms(soonest_ms(ms, ring_files_tick(run)), trigger_tick(run));
+	ms = soonest_ms(ms, objects_tick(run));
 	return soonest_ms(ms, CLOCK_MS);
 }
 

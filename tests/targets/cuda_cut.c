@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_cut HOW N: until it is killed. HOW is `ranges`: twice a capture range with N memsets that are waited for, then
- * sleeps; `quiet`: a memset every millisecond, N in all, then sleeps; `busy`: a memset every millisecond, in two threads if N
- * is 2. */
+ * sleeps; `quiet`: a memset every millisecond, N in all, then sleeps; `busy`: a memset every millisecond, in two
+ * threads if N is 2. */
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <pthread.h>
