@@ -28,6 +28,7 @@ static struct {
 	struct mapped_file *seen;
 	size_t count, room;
 	uint64_t bytes, due_ns, pause_ms;
+	uint64_t copied_ns; /* time in which files were copied: each is once */
 } objects;
 
 static bool is_within(const char *path, const char *directory)
@@ -96,13 +97,19 @@ static bool copy_range(struct copy *c, uint64_t from, uint64_t size)
 	return true;
 }
 
-/* Symbols, notes and debug information; not code and data. */
-static bool is_wanted(const ElfW(Shdr) *section)
+/* Symbols, notes and debug information; not code and data, nor an archive that a program has in a section. */
+static bool is_wanted(const struct copy *c, const ElfW(Ehdr) *head, const ElfW(Shdr) *sections, unsigned i)
 {
-	if (section->sh_type == SHT_NOBITS || !section->sh_size)
+	const uint64_t names = head->e_shstrndx < head->e_shnum ? sections[head->e_shstrndx].sh_offset : 0;
+	char name[12] = "";
+
+	if (sections[i].sh_type != SHT_PROGBITS)
+		return sections[i].sh_type == SHT_SYMTAB || sections[i].sh_type == SHT_DYNSYM ||
+		       sections[i].sh_type == SHT_STRTAB || sections[i].sh_type == SHT_NOTE ||
+		       sections[i].sh_type == SHT_DYNAMIC;
+	if (!names || pread(c->in, name, sizeof(name) - 1, (off_t)(names + sections[i].sh_name)) <= 0)
 		return false;
-	return !(section->sh_flags & SHF_ALLOC) || section->sh_type == SHT_DYNSYM || section->sh_type == SHT_STRTAB ||
-	       section->sh_type == SHT_NOTE || section->sh_type == SHT_DYNAMIC;
+	return !strncmp(name, ".debug_", 7) || !strncmp(name, ".zdebug_", 8) || !strncmp(name, ".gnu_debug", 10);
 }
 
 static void find_build_id(struct copy *c, const ElfW(Shdr) *section)
@@ -136,7 +143,7 @@ static bool copy_sections(struct copy *c, const ElfW(Ehdr) *head, const ElfW(Shd
 			copy_range(c, head->e_shoff, (uint64_t)head->e_shnum * sizeof(*sections));
 
 	for (unsigned i = 0; is_whole && i < head->e_shnum; i++)
-		if (is_wanted(&sections[i]))
+		if (is_wanted(c, head, sections, i))
 			is_whole = copy_range(c, sections[i].sh_offset, sections[i].sh_size);
 	return is_whole;
 }
@@ -221,7 +228,10 @@ static void process_look(struct run *run, uint32_t pid)
 			continue;
 		fd = mapped_open(pid, start, end, line + at);
 		if (fd >= 0) {
+			uint64_t began = clock_monotonic_ns();
+
 			object_keep(run, fd);
+			objects.copied_ns += clock_monotonic_ns() - began;
 			close(fd);
 		}
 	}
@@ -232,7 +242,7 @@ static void process_look(struct run *run, uint32_t pid)
 
 int objects_tick(struct run *run)
 {
-	uint64_t now = clock_monotonic_ns(), cost_ms;
+	uint64_t now = clock_monotonic_ns(), copied = objects.copied_ns, cost_ms;
 	struct living *list;
 	bool has_looked = false;
 	size_t count;
@@ -250,7 +260,7 @@ int objects_tick(struct run *run)
 		p->objects.looks += p->objects.looks < DOUBLINGS;
 		has_looked = true;
 	}
-	cost_ms = (clock_monotonic_ns() - now) * COST_SHARE / 1000000;
+	cost_ms = (clock_monotonic_ns() - now - (objects.copied_ns - copied)) * COST_SHARE / 1000000;
 	objects.pause_ms = has_looked || !objects.due_ns ? FIRST_MS : REST_MS;
 	objects.pause_ms = objects.pause_ms > cost_ms ? objects.pause_ms : cost_ms;
 	objects.due_ns = now + objects.pause_ms * 1000000;
