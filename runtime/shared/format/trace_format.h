@@ -460,8 +460,7 @@ struct tf_module_file {
 	uint64_t size, mtime_ns, inode;
 };
 
-/* In `size`: the file had been removed or replaced before. */
-#define TF_MODULE_GONE UINT64_MAX
+#define TF_MODULE_GONE UINT64_MAX /* in `size`: the file had been removed or replaced before */
 
 /* Flags the first word of a stack that was walked after modules had been unloaded, or that is cut; the low 16 bits are
  * the number of unloads. An address of the stack belongs to the latest module at that address whose `unloads` is not
