@@ -120,8 +120,8 @@ for id in none sha1; do
 			rm -f plugin.so next.so
 			if [ $kind = file ]; then cp old.so plugin.so && cp new.so next.so; else
 				ln -s old.so plugin.so && ln -s new.so next.so; fi
-			pillion -fo flip --osrt-backtrace-threshold=10000000 ./host $moment "$PWD/plugin.so" >out 2>err
-			report stats -q -r stacks_sum -f csv flip.pillion >stacks
+			pillion -f -o as --osrt-backtrace-threshold=10000000 ./host $moment "$PWD/plugin.so" >out 2>err
+			report stats -q -r stacks_sum -f csv as.pillion >stacks
 			is "$(grep -c sleeps_now stacks) $(grep -c sleeps_old stacks)" '1 0' \
 				"build id $id, a $kind replaced $moment the first stack: names of the new one"
 			is "$(awk -F, '/sleeps_now/ { print $3 }' stacks)" 1 \

@@ -173,7 +173,9 @@ for case in '--ring=100ms --osrt-threshold=0' '--ring=1s --osrt-threshold=0' '--
 	sum=$(($(fact ledger recorded) + $(fact ledger 'below threshold') + $(fact ledger 'overwritten by the ring')))
 	ok "$case: recorded and overwritten are all events: $sum of $all" \
 		[ $((sum > all ? sum - all : all - sum)) -le $((all / 100)) ]
-	ok "$case: most of them were overwritten" [ "$(fact ledger 'overwritten by the ring')" -gt $((all / 4)) ]
+	# A turn of the ring begins when a thread needs a chunk, which calls that are only counted do not.
+	[ "${case##*=}" != 0 ] || ok "$case: most of them were overwritten" \
+		[ "$(fact ledger 'overwritten by the ring')" -gt $((all / 4)) ]
 	is "$(report stats -q -r ledger -f csv ledger.pillion | grep -c 'not seen')" 0 \
 		"$case: no bytes are said to be of no call"
 done
