@@ -490,7 +490,7 @@ void cupti_change(bool is_wanted, bool has_driver)
 		cupti_resume();
 	else if (is_wanted && phase == CUPTI_RECORDING)
 		cupti_collect(false);
-	cupti_answer();
+	cupti_answer(phase & CUPTI_RECORDS && cupti_phase_has(CUPTI_RECORDS));
 	cupti_release(&guard);
 }
 

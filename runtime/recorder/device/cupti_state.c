@@ -31,12 +31,12 @@ enum cupti_phase cupti_phase(void)
 
 uint32_t cupti_answered;
 
-void cupti_answer(void)
+void cupti_answer(bool has_records)
 {
 	if (!cupti_is_asked())
 		return;
 	cupti_answered = __atomic_load_n(&process_range->device_asked, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&process_range->device_answers, 1, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&process_range->device_answers, has_records, __ATOMIC_RELEASE);
 }
 
 /* The launcher waits for processes that hold records, before it ends them. */

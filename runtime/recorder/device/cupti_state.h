@@ -70,8 +70,8 @@ static inline bool cupti_is_asked(void)
 	return process_range && __atomic_load_n(&process_range->device_asked, __ATOMIC_RELAXED) != cupti_answered;
 }
 
-/* All that could be read has been. */
-void cupti_answer(void);
+/* All that could be read has been; has_records: this process was counted as one that holds records, and is still. */
+void cupti_answer(bool has_records);
 
 /* May this thread have interrupted code that holds CUPTI's locks? */
 bool cupti_may_be_in_handler(void);
