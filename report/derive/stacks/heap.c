@@ -353,8 +353,6 @@ static void steps_of_time(struct heap *h, const struct heap_replay *first)
 
 	if ((h->peak_ns - from) * 3 >= length * 2)
 		length = h->peak_ns - from;
-	from += length / HEAP_START; /* the rest is taken for a steady state */
-	length -= length / HEAP_START;
 	if (!length)
 		return;
 	h->steps = h->instances = HEAP_STEPS;

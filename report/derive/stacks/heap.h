@@ -35,9 +35,8 @@ struct heap_stack {
 /* A step is an interval of the time between allocations: the instances of the NVTX range that takes most of the time
  * of a thread and occurs several times, each joined with those that follow if there are more than HEAP_STEPS; without
  * such a range, HEAP_STEPS equal parts of the time until the peak, or until the last allocation if the peak is much
- * earlier, without the first 1/HEAP_START, in which a program starts. At the end of a program most memory is freed, so
- * what is in use then tells little. */
-enum { HEAP_STEPS = 16, HEAP_LEAST_STEPS = 4, HEAP_START = 4 };
+ * earlier. At the end of a program most memory is freed, so what is in use then tells little. */
+enum { HEAP_STEPS = 16, HEAP_LEAST_STEPS = 4 };
 
 struct heap {
 	const struct image *image;
