@@ -264,7 +264,8 @@ static int frozen_call(int result)
 {
 	recorder_freeze_end(false, result ? NULL
 					  : "chroot, setuid or unshare: children are not recorded, and programs that "
-					    "it starts only if they reach the capture");
+					    "it starts only if they reach the capture",
+			    NULL);
 	return result;
 }
 

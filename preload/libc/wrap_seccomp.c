@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seccomp, by prctl() or syscall(): the kernel may kill the program for a system call of ours afterwards, so the
- * recorder stops making any before the call, and continues if the call fails. */
+/* Seccomp and system call user dispatch, by prctl() or syscall(): afterwards the kernel may kill the program, or send
+ * it SIGSYS, for a system call of ours. So the recorder stops making any before the call, and continues if the call
+ * fails, or when the thread ends its dispatch. */
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -12,7 +13,12 @@
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
-enum restriction { RESTRICTION_NONE, RESTRICTION_FILTER, RESTRICTION_STRICT };
+#ifndef PR_SET_SYSCALL_USER_DISPATCH /* Linux 5.11 */
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
+enum { DISPATCH_OFF = 0 }; /* PR_SYS_DISPATCH_OFF; other modes turn it on */
+
+enum restriction { RESTRICTION_NONE, RESTRICTION_FILTER, RESTRICTION_STRICT, RESTRICTION_DISPATCH };
 
 /* Strict mode forbids the time stamp counter, too. If the call fails, the clock is still read by system calls. */
 static void restriction_begin(enum restriction r)
@@ -25,17 +31,26 @@ static void restriction_begin(enum restriction r)
 
 static void restriction_end(enum restriction r, bool is_set)
 {
-	static const char *const notes[] = {
-		[RESTRICTION_FILTER] = "a seccomp filter: events that do not fit into the trace are lost, children are "
-				       "not recorded",
-		[RESTRICTION_STRICT] = "seccomp's strict mode: the program gave up reading the clock",
+	static const char has_filter[] = TF_NOTE_NO_SAMPLES " from here on, the program has installed a seccomp filter";
+	static const struct {
+		const char *note, *unsampled;
+	} notes[] = {
+		[RESTRICTION_FILTER] = {"a seccomp filter: events that do not fit into the trace are lost, children "
+					"are not recorded", has_filter},
+		[RESTRICTION_STRICT] = {"seccomp's strict mode: the program gave up reading the clock", has_filter},
+		[RESTRICTION_DISPATCH] = {"system call user dispatch: while a thread uses it, events that do not fit "
+					  "into the trace are lost",
+					  TF_NOTE_NO_SAMPLES " while a thread of the program uses system call user "
+							     "dispatch"},
 	};
 
 	if (!r)
 		return;
-	recorder_freeze_end(true, is_set ? notes[r] : NULL);
+	recorder_freeze_end(true, is_set ? notes[r].note : NULL, notes[r].unsampled);
 	if (is_set && r == RESTRICTION_STRICT)
-		process_fail(notes[r]);
+		process_fail(notes[r].note);
+	if (is_set && r == RESTRICTION_DISPATCH)
+		recorder_set_dispatch(true);
 }
 
 /* ---- prctl ---- */
@@ -43,6 +58,8 @@ static void restriction_end(enum restriction r, bool is_set)
 /* A filter at NULL only asks whether the kernel has filters. */
 static enum restriction prctl_restriction(int option, unsigned long mode, unsigned long filter)
 {
+	if (option == PR_SET_SYSCALL_USER_DISPATCH)
+		return mode == DISPATCH_OFF ? RESTRICTION_NONE : RESTRICTION_DISPATCH;
 	if (option != PR_SET_SECCOMP)
 		return RESTRICTION_NONE;
 	if (mode == SECCOMP_MODE_STRICT)
@@ -64,12 +81,15 @@ static enum restriction prctl_begin(int option, unsigned long a, unsigned long b
 static void prctl_end(enum restriction r, int option, unsigned long a, long result)
 {
 	bool is_named = option == PR_SET_NAME && !result && thread_self.generation == process.generation;
+	bool is_undispatched = option == PR_SET_SYSCALL_USER_DISPATCH && !r && !result;
 	int error;
 
-	if (!r && !is_named)
+	if (!r && !is_named && !is_undispatched)
 		return;
 	error = sys_has_errno() ? errno : 0;
 	restriction_end(r, !result);
+	if (is_undispatched)
+		recorder_set_dispatch(false);
 	if (is_named)
 		thread_set_name(&thread_self, (const char *)a);
 	if (sys_has_errno())

@@ -137,6 +137,8 @@ static bool recorder_start(void)
 	return is_on;
 }
 
+static void recorder_forget_dispatch(void);
+
 bool recorder_attach(struct thread *t, const struct function_table *functions)
 {
 	struct thread_guard guard;
@@ -146,6 +148,7 @@ bool recorder_attach(struct thread *t, const struct function_table *functions)
 		return false;
 	if (!__atomic_load_n(&process.generation, __ATOMIC_ACQUIRE)) {
 		start = process_inherited.is_configured ? clock_now() : 0; /* of others init.c measures the start */
+		recorder_forget_dispatch();
 		thread_guard_enter(t, &guard);
 		guard.start_ticks = start;
 		/* The TLS of a forked child is a copy of its parent's: the chunks that it refers to are not mapped
@@ -289,9 +292,8 @@ static void recorder_thaw(bool silent)
 	__atomic_sub_fetch(&process_is_frozen, 1, __ATOMIC_SEQ_CST);
 }
 
-void recorder_freeze_end(bool silent, const char *note)
+void recorder_freeze_end(bool silent, const char *note, const char *unsampled)
 {
-	static const char no_samples[] = TF_NOTE_NO_SAMPLES " from here on, the program has installed a seccomp filter";
 	bool *has_noted = silent ? &process.has_noted_silent : &process.has_noted_frozen;
 
 	if (!note)
@@ -299,6 +301,34 @@ void recorder_freeze_end(bool silent, const char *note)
 	else if (recorder_has_thread() && !__atomic_exchange_n(has_noted, true, __ATOMIC_RELAXED)) {
 		event_blob(TF_BLOB_NOTE, 0, note, strlen(note));
 		if (silent && sample_stopped_signal)
-			event_blob(TF_BLOB_NOTE, 0, no_samples, sizeof(no_samples) - 1);
+			event_blob(TF_BLOB_NOTE, 0, unsampled, strlen(unsampled));
+	}
+}
+
+/* Threads that have the kernel dispatch their system calls, and is this one of them? A forked child is not. */
+static uint32_t dispatched;
+static __thread bool is_dispatched __attribute__((tls_model("initial-exec")));
+
+void recorder_set_dispatch(bool is_on)
+{
+	if (is_dispatched)
+		recorder_thaw(true); /* the call that had turned it on */
+	if (is_on != is_dispatched)
+		__atomic_add_fetch(&dispatched, is_on ? 1 : -1, __ATOMIC_SEQ_CST);
+	is_dispatched = is_on;
+}
+
+/* In a forked child. */
+static void recorder_forget_dispatch(void)
+{
+	if (!dispatched)
+		return;
+	process_is_frozen -= dispatched;
+	sys_is_silent -= dispatched;
+	dispatched = 0;
+	is_dispatched = false;
+	if (!sys_is_silent) {
+		sample_continue();
+		crash_init();
 	}
 }

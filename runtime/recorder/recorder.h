@@ -32,7 +32,12 @@ void recorder_child_ended(int pid, int status);
 void recorder_freeze(bool silent);
 
 /* To be called after that with the same `silent`. `note`, for the ledger: what has changed; NULL: nothing, so the
- * recorder continues as before. */
-void recorder_freeze_end(bool silent, const char *note);
+ * recorder continues as before. `unsampled`: with `silent`, the note that there are no more CPU samples. */
+void recorder_freeze_end(bool silent, const char *note, const char *unsampled);
+
+/* To be called when the calling thread has begun, after recorder_freeze_end(), or ended to have the kernel dispatch its
+ * system calls to the program (prctl(PR_SET_SYSCALL_USER_DISPATCH)): at the end the recorder continues. A forked child
+ * begins without it. */
+void recorder_set_dispatch(bool is_on);
 
 #endif
