@@ -90,6 +90,8 @@ is "$(env a.b-c=1 'x=y z' "$PILLION" -f -o s env 2>err | grep -a '^a\.b-c=')" 'a
 	'variables with unusual names are passed on'
 unlike "$(env a.b-c=1 "$PILLION" -f -o s env 2>err)" '^PILLION_ENVIRON' \
 	'the variable that carries them is not passed on'
+(exec 10</dev/null && ulimit -n 12 && exec "$PILLION" --stats=false -f -o s sh -c 'echo said >&2; exit 3') >out 2>err
+is "$? $(grep -v '^pillion: ' err)" '3 said' 'with few descriptors the command keeps stderr'
 ln -s "$PILLION" link
 ln -s "$work/link" second
 is "$(PILLION_STATS=false ./second -f -o link echo x 2>err)" x 'pillion runs through links'
