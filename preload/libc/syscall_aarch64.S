@@ -16,8 +16,6 @@ syscall:
 	b.eq	wrap_syscall_futex
 	cmp	x0, #426		/* SYS_io_uring_enter */
 	b.eq	wrap_syscall_io_uring_enter
-	cmp	x0, #425		/* SYS_io_uring_setup */
-	b.eq	wrap_syscall_io_uring_setup
 	cmp	x0, #283		/* SYS_membarrier */
 	b.eq	wrap_syscall_membarrier
 	cmp	x0, #57			/* SYS_close */

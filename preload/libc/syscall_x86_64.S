@@ -18,8 +18,6 @@ syscall:
 	je	wrap_syscall_futex
 	cmpq	$426, %rdi		/* SYS_io_uring_enter */
 	je	wrap_syscall_io_uring_enter
-	cmpq	$425, %rdi		/* SYS_io_uring_setup */
-	je	wrap_syscall_io_uring_setup
 	cmpq	$324, %rdi		/* SYS_membarrier */
 	je	wrap_syscall_membarrier
 	cmpq	$13, %rdi		/* SYS_rt_sigaction */

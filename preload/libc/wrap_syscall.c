@@ -6,6 +6,7 @@
 
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/sample.h"
+#include "runtime/recorder/stack/sample_mask.h"
 #include "preload/hook/hook_record.h"
 #include "preload/libc/wrap_signal.h"
 
@@ -24,8 +25,28 @@
 	}
 
 RAW(futex, FUTEX((void *)a, b, c))
-RAW(io_uring_enter, FD((int)a))
 RAW(membarrier, NOTHING)
+
+/* A sample would end a wait for events, so its signal is blocked meanwhile. */
+static long ring_enter(long number, long ring, long submitted, long wanted, long flags, long e, long f)
+{
+	enum { GET_EVENTS = 1 }; /* IORING_ENTER_GETEVENTS */
+	uint64_t hidden = (unsigned)wanted && flags & GET_EVENTS ? sample_mask_block() : 0;
+	long result = ((long (*)(long, ...))(void *)real_syscall)(number, ring, submitted, wanted, flags, e, f);
+
+	sample_mask_unblock(hidden);
+	return result;
+}
+
+SYSCALL(io_uring_enter);
+SYSCALL(io_uring_enter)
+{
+	enum { HOOK_CURRENT = HOOK_io_uring_enter };
+	long result;
+
+	HOOK_TIME(ring_enter(number, a, b, c, d, e, f), FD((int)a));
+	return result;
+}
 
 /* ---- not recorded ---- */
 
@@ -40,7 +61,6 @@ RAW(membarrier, NOTHING)
 BEFORE(close, descriptor_invalidate((int)a))
 BEFORE(close_range, descriptor_invalidate_range((unsigned)a, (unsigned)b))
 BEFORE(dup, descriptor_invalidate((int)b)) /* dup2, dup3 */
-BEFORE(io_uring_setup, sample_give_up(SAMPLE_NOTE_RINGS))
 
 /* ---- signals and timers, as in wrap_signal.c ---- */
 

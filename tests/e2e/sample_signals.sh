@@ -34,8 +34,13 @@ like "$(report stats -r ledger -f csv masked.pillion)" 'CPU samples,[0-9]{2,}' '
 if [ $? -ne 77 ]; then
 	pillion -s cpu --sampling-frequency=10000 -o rings "$targets/rings" syscall "$seconds" >out 2>err
 	is "$? $(cat out)" '0 0 early' 'no wait of io_uring ends early because of samples'
-	like "$(report stats -r ledger -f csv rings.pillion)" 'none from here on, the program uses io_uring' \
-		'the ledger says that there are no samples'
+	like "$(report stats -r ledger -f csv rings.pillion)" 'CPU samples,[0-9]{2,}' 'samples are taken all the same'
+	for sample in auto cpu; do
+		pillion -s "$sample" -f -o aside "$targets/rings" aside 1 >out 2>err
+		is "$? $(cat out)" '0 0 early' "a thread that waits in io_uring beside one that computes, -s $sample"
+		like "$(report stats -r ledger -f csv aside.pillion)" 'CPU samples,[0-9]{2,}' \
+			"both are sampled, -s $sample"
+	done
 	pillion -s cpu --sampling-frequency=10000 -f -o rings "$targets/rings" own "$seconds" >out 2>err
 	like "$? $(cat out)" '^0 [01] early$' 'system calls of its own: at most the first'
 	like "$(report stats -r ledger -f csv rings.pillion)" 'none from here on, the program uses io_uring' \

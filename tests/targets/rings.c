@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waits of io_uring for which the kernel works long, so that a sample is due in them: how many end early? Prints
- * their number. rings syscall|own SECONDS of CPU time: makes the system calls by libc's syscall(), or by an
- * instruction of its own, as a static liburing does. Status 77: the kernel has no io_uring. */
+ * their number. rings syscall|own|aside SECONDS of CPU time: makes the system calls by libc's syscall(), or by an
+ * instruction of its own, as a static liburing does, or by syscall() in a thread beside one that computes. Status 77:
+ * the kernel has no io_uring. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,10 +50,9 @@ static double cpu_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-int main(int argc, char **argv)
+static int wait_often(double seconds)
 {
 	struct io_uring_params params = {0};
-	double seconds = argc > 2 ? atof(argv[2]) : 1;
 	struct __kernel_timespec moment = {.tv_nsec = 50000};
 	unsigned long early = 0, rounds = 0;
 	struct io_uring_sqe *entries;
@@ -59,7 +60,6 @@ int main(int argc, char **argv)
 	uint32_t *array;
 	int ring, zero = open("/dev/zero", O_RDONLY);
 
-	is_own = argc > 1 && !strcmp(argv[1], "own");
 	ring = (int)call(SYS_io_uring_setup, ENTRIES, (long)&params, 0, 0, 0, 0);
 	if (ring < 0)
 		return 77;
@@ -91,4 +91,26 @@ int main(int argc, char **argv)
 	}
 	printf("%lu early\n", early);
 	return rounds ? 0 : 1;
+}
+
+static void *run_thread(void *seconds)
+{
+	return (void *)(intptr_t)wait_often(*(double *)seconds);
+}
+
+int main(int argc, char **argv)
+{
+	double seconds = argc > 2 ? atof(argv[2]) : 1;
+	void *status;
+	pthread_t thread;
+
+	is_own = argc > 1 && !strcmp(argv[1], "own");
+	if (argc < 2 || strcmp(argv[1], "aside") != 0)
+		return wait_often(seconds);
+	if (pthread_create(&thread, NULL, run_thread, &seconds))
+		return 1;
+	while (cpu_seconds() < seconds)
+		;
+	pthread_join(thread, &status);
+	return (int)(intptr_t)status;
 }

@@ -38,6 +38,21 @@ void sample_mask_hide(void)
 	sys_call(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, sizeof(bit));
 }
 
+uint64_t sample_mask_block(void)
+{
+	uint64_t bit = sample_mask_bit(sample_signal), before = bit;
+
+	if (bit)
+		sys_call(SYS_rt_sigprocmask, SIG_BLOCK, &bit, &before, sizeof(bit));
+	return bit & ~before;
+}
+
+void sample_mask_unblock(uint64_t blocked)
+{
+	if (blocked)
+		sys_call(SYS_rt_sigprocmask, SIG_UNBLOCK, &blocked, NULL, sizeof(blocked));
+}
+
 void sample_mask_change(int how, uint64_t set)
 {
 	uint64_t mask = set;

@@ -55,6 +55,10 @@ void sample_mask_hide(void);
 #define SAMPLE_MASK_WAITING(set) (sample_signal ? sample_mask_waiting((set), &(sigset_t){{0}}) : (set))
 const sigset_t *sample_mask_waiting(const sigset_t *set, sigset_t *room);
 
+/* Blocks our signal around a call that has no mask; the result is the argument of the second function. */
+uint64_t sample_mask_block(void);
+void sample_mask_unblock(uint64_t blocked);
+
 /* To be called before a change of the calling thread's mask, as by sigprocmask(2): samples move to another signal if
  * the resulting mask could not be recognised. The new mask must then be set without our signal. */
 void sample_mask_change(int how, uint64_t set);
