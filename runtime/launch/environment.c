@@ -421,6 +421,8 @@ static void run_pass_on(const struct run *run, struct environment *e)
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)clock_hz());
 		value_set(e, "PILLION_CLOCK_HZ", number);
 	}
+	snprintf(number, sizeof(number), "%u", filters_that_permit_samples());
+	value_set(e, "PILLION_SECCOMP_FILTERS", number);
 	value_unset(e, "PILLION_BLOCK_DELAYS");
 	if (has_block_delays())
 		value_set(e, "PILLION_BLOCK_DELAYS", "1");

@@ -193,6 +193,9 @@ char **environment_build(struct run *run); /* never freed: it is COMMAND's. NULL
 char **environment_bare(const struct run *run); /* without the recorder */
 void environment_paths(struct run *run);
 
+/* filters.c: how many seccomp filters this process has, if they permit CPU samples by signals, else 0. */
+unsigned filters_that_permit_samples(void);
+
 /* A process of the run. */
 struct living {
 	uint32_t pid;

@@ -13,6 +13,8 @@
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/profile_range.h"
 
+int64_t capture_filters = -1;
+
 /* Without a launcher, stderr is the only place for a message. */
 static void capture_report(const char *line)
 {
@@ -197,6 +199,7 @@ static bool capture_begin(void)
 __attribute__((cold)) bool capture_find(char *const *environment)
 {
 	struct identity *id = &process_inherited.identity;
+	const char *filters;
 	char why[256];
 
 	options_init(&process_options);
@@ -217,6 +220,8 @@ __attribute__((cold)) bool capture_find(char *const *environment)
 	capture_init_clock(identity_number(identity_variable(environment, "PILLION_CLOCK_HZ")));
 	clock_pair(&process_inherited.loaded);
 	process_inherited.has_block_delays = identity_variable(environment, "PILLION_BLOCK_DELAYS");
+	filters = identity_variable(environment, "PILLION_SECCOMP_FILTERS");
+	capture_filters = filters ? (int64_t)identity_number(filters) : -1;
 	identity_read(id, environment);
 	if (!process_inherited.run && !capture_begin())
 		return false;

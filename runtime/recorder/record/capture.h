@@ -18,4 +18,7 @@ void capture_report_off(const char *why, const char *path);
 /* A random number; never 0. */
 uint64_t capture_random_number(void);
 
+/* How many seccomp filters the launcher has that permit CPU samples; -1: there is no launcher. */
+extern int64_t capture_filters;
+
 #endif

@@ -81,7 +81,7 @@ struct process_state {
 	int32_t end_status;
 	uint64_t end_ticks;
 	struct sampler *samplers, *kept_samplers; /* see sample.c */
-	uint32_t sampler_count, sampler_limit;
+	uint32_t sampler_count;
 	uint32_t sampling;             /* lock of the samplers */
 	uint32_t acting;               /* lock of altstack.c */
 	uint32_t nvtx_inside;      /* open ranges of -c nvtx */

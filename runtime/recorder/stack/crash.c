@@ -92,12 +92,12 @@ static void crash_write_with_room(void)
 /* A thread that shares the thread-local storage of another one must not write to its chunk. */
 static bool crash_is_ours_to_record(void)
 {
-	uint64_t unused;
+	struct sample_status status;
 
-	if (!sys_has_errno() || sys_is_silent || !process_gate.groups || sample_is_traced(&unused) ||
-	    !thread_attached())
+	if (!sys_has_errno() || sys_is_silent || !process_gate.groups || !thread_attached())
 		return false;
-	return thread_self.page->chunk.tid == (uint32_t)crash.owner;
+	sample_read_status(&status);
+	return !status.is_traced && thread_self.page->chunk.tid == (uint32_t)crash.owner;
 }
 
 /* A fault on the way ends the recording, not the program: the program's own fault is to recur. */

@@ -24,6 +24,7 @@ enum { CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff 
 
 int sample_stopped_signal;
 static int (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
+static bool is_forbidden; /* see sample_forbid() */
 
 /* ---- threads ---- */
 
@@ -59,7 +60,6 @@ static const char *sample_begin_thread(struct thread *t, struct sampler *s)
 	}
 	*s = (struct sampler){.low = s->low, .tid = (uint32_t)sys_gettid(), .timer = -1};
 	s->period_ns = 1000000000 / process_options.sampling_frequency;
-	s->cpu_ns = s->checked_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	sampler_arm(s);
 	sys_lock(&process.sampling);
 	if (s->signal != sample_signal) {
@@ -80,7 +80,7 @@ void sample_thread_begin(struct thread *t)
 			  "or there are too many for -s auto (RLIMIT_SIGPENDING?)";
 	struct sampler *s;
 
-	if (!sample_signal)
+	if (!sample_signal || is_forbidden)
 		return;
 	sys_lock(&process.sampling);
 	s = sample_may_begin() ? sampler_take() : NULL;
@@ -97,7 +97,7 @@ void sample_thread_end(struct thread *t)
 	bool is_free;
 
 	t->sampler = NULL;
-	if (!s)
+	if (!s || is_forbidden)
 		return;
 	is_free = altstack_end();
 	sys_lock(&process.sampling);
@@ -152,16 +152,18 @@ static bool is_restartable_call(uint64_t number, uint64_t second)
 	return number == SYS_futex && ((second & FUTEX_OPERATION) == WAIT || (second & FUTEX_OPERATION) == WAIT_BITSET);
 }
 
-/* Whether the interrupted code has just made a system call on a ring of io_uring. The instruction stores the address
- * after it in rcx. */
-static bool is_ring_call(const ucontext_t *u)
+/* Whether the interrupted code has just waited in io_uring_enter(). The instruction stores the address after it in
+ * rcx. io_uring_register() has a pointer where io_uring_enter() has the number of events. */
+static bool is_ring_wait(const ucontext_t *u)
 {
+	enum { MOST_EVENTS = 65536, GET_EVENTS = 1 };
 	static const char link[] = "anon_inode:[io_uring]";
 	const greg_t *r = u->uc_mcontext.gregs;
 	char path[64] = "/proc/self/fd/", target[sizeof(link)];
 	struct text text = text_init(path, sizeof(path));
 
-	if (r[REG_RCX] != r[REG_RIP] || (uint64_t)r[REG_RDI] > INT_MAX)
+	if (r[REG_RCX] != r[REG_RIP] || (uint64_t)r[REG_RDI] > INT_MAX || !(r[REG_R10] & GET_EVENTS) ||
+	    (uint32_t)r[REG_RDX] == 0 || (uint64_t)r[REG_RDX] > MOST_EVENTS)
 		return false;
 	text_add(&text, "/proc/self/fd/");
 	text_number(&text, (uint64_t)r[REG_RDI]);
@@ -170,21 +172,20 @@ static bool is_ring_call(const ucontext_t *u)
 }
 
 /* io_uring_enter() that waits runs the kernel's deferred work, our timer's too: our signal ends the wait, and there is
- * no way to continue one that has submitted something. So a process that uses rings has no samples; a wait that has
- * submitted nothing is repeated. */
+ * no way to continue one that has submitted something. In syscall() our signal is blocked meanwhile; a process that has
+ * an instruction of its own gets no more samples, and a wait that has submitted nothing is repeated. */
 static void sample_leave_rings(ucontext_t *u)
 {
-	enum { SYSCALL_BYTES = 2, MOST_EVENTS = 65536 };
+	enum { SYSCALL_BYTES = 2 };
 	greg_t *r = u->uc_mcontext.gregs;
 	uint64_t pending = 0, blocked;
 
-	if (!is_ring_call(u))
+	if (!is_ring_wait(u))
 		return;
 	sample_give_up(SAMPLE_NOTE_RINGS);
 	memcpy(&blocked, &u->uc_sigmask, sizeof(blocked));
 	sys_call(SYS_rt_sigpending, &pending, sizeof(pending), 0, 0);
-	/* io_uring_register() has a pointer where io_uring_enter() has the number of events */
-	if (r[REG_RAX] != -EINTR || (uint64_t)r[REG_RDX] > MOST_EVENTS || pending & ~blocked)
+	if (r[REG_RAX] != -EINTR || pending & ~blocked)
 		return;
 	r[REG_RIP] -= SYSCALL_BYTES;
 	r[REG_RAX] = SYS_io_uring_enter;
@@ -234,23 +235,30 @@ static void sample_fix_restart(ucontext_t *u)
 }
 #endif
 
+/* What a sample costs is read from the clock that needs no system call: a seccomp filter that we do not know of may
+ * forbid any. It includes time in which other threads ran, so if it is too much, the thread's CPU clock decides. */
+static uint64_t sampler_cost_clock(const struct sampler *s)
+{
+	return s->is_suspect ? clock_ticks(sys_clock_ns(CLOCK_THREAD_CPUTIME_ID)) : clock_now();
+}
+
 /* Doubles the period if samples cost more than 1/32 of the CPU time that they measure. */
-static void sampler_check_cost(struct thread *t, struct sampler *s, uint64_t cpu_ns)
+static void sampler_check_cost(struct thread *t, struct sampler *s)
 {
 	struct tf_sampling sampling;
+	bool is_first = ++s->taken == 1, is_costly, is_certain = s->is_suspect;
 
-	if (++s->taken % CHECKED && s->taken != 1)
+	if (!is_first && s->taken % CHECKED)
 		return;
-	if (s->taken != 1 && s->cost_ns * COST_SHARE > cpu_ns - s->checked_ns) {
+	is_costly = !is_first && s->cost_ticks * COST_SHARE > clock_ticks(s->sampled_ns);
+	s->cost_ticks = s->sampled_ns = 0;
+	s->is_suspect = is_costly && !is_certain;
+	if (is_costly && is_certain) {
 		s->period_ns *= 2;
 		sampler_set_period(s);
-	} else if (s->taken != 1) {
-		s->cost_ns = 0;
-		s->checked_ns = cpu_ns;
+	} else if (!is_first) {
 		return;
 	}
-	s->cost_ns = 0;
-	s->checked_ns = cpu_ns;
 	sampling = (struct tf_sampling){.period_ns = s->period_ns, .signal = (uint32_t)sample_signal};
 	sampling.is_slowed = s->period_ns > 1000000000 / process_options.sampling_frequency;
 	event_blob(TF_BLOB_SAMPLING, t->number, &sampling, sizeof(sampling));
@@ -261,38 +269,48 @@ static void sample_take(const ucontext_t *context)
 	struct thread *t = &thread_self;
 	struct sampler *s = t->sampler;
 	struct stack_place place = context_place(context);
-	uint64_t start = clock_now(), cpu_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID),
-		 us = (cpu_ns - s->cpu_ns) / MICROSECOND, stack;
+	uint64_t start = clock_now(), cost_start = sampler_cost_clock(s), us = s->due_ns / MICROSECOND, stack;
 
+	if (!(process_gate.groups & *process_gate.recording)) {
+		s->due_ns = 0;
+		return;
+	}
 	if (us > LONGEST_US)
 		us = LONGEST_US;
-	if (process_gate.groups & *process_gate.recording) {
-		stack = stack_take_at(t, &place);
-		stack = stack ? tf_arg(TF_ARG_STACK, 0, stack) : 0;
-		if (__builtin_expect(process.profile != NULL, 0))
-			profile_sample(t, us, stack);
-		else
-			event_instant(TF_SAMPLE, 0, us, &stack, stack != 0);
-		s->cpu_ns += us * MICROSECOND;
-		sampler_check_cost(t, s, cpu_ns);
-	} else {
-		s->cpu_ns = cpu_ns;
-	}
-	s->cost_ns += sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	stack = stack_take_at(t, &place);
+	stack = stack ? tf_arg(TF_ARG_STACK, 0, stack) : 0;
+	if (__builtin_expect(process.profile != NULL, 0))
+		profile_sample(t, us, stack);
+	else
+		event_instant(TF_SAMPLE, 0, us, &stack, stack != 0);
+	s->due_ns -= us * MICROSECOND;
+	s->sampled_ns += us * MICROSECOND;
+	s->cost_ticks += sampler_cost_clock(s) - cost_start;
+	sampler_check_cost(t, s);
 	if (!slow_down_is_on)
 		t->page->slow_ticks += clock_now() - start;
 }
 
-/* Checked at most once per second: a debugger that attaches then stops at one of our signals, not at each. */
-static bool sample_check_tracer(void)
+/* The program has installed a filter that we have not seen, which may forbid what would end the samples: from here on
+ * their handler and the threads that end make no system call for them. */
+static void sample_forbid(void)
 {
-	uint64_t now = clock_now(), last_check = __atomic_load_n(&process.tracer_checked_ticks, __ATOMIC_RELAXED),
-		 handled;
+	static const char note[] = TF_NOTE_NO_SAMPLES " from here on, the program has installed a seccomp filter by a "
+						     "system call of its own";
+
+	if (!__atomic_exchange_n(&is_forbidden, true, __ATOMIC_RELAXED))
+		event_blob(TF_BLOB_NOTE, 0, note, sizeof(note) - 1);
+}
+
+/* At most once per second: a debugger that attaches then stops at one of our signals, not at each. */
+static enum sample_change sample_look_again(void)
+{
+	uint64_t now = clock_now(), last_check = __atomic_load_n(&process.tracer_checked_ticks, __ATOMIC_RELAXED);
 
 	if (now - last_check < clock_ticks(1000000000))
-		return false;
+		return SAMPLE_UNCHANGED;
 	__atomic_store_n(&process.tracer_checked_ticks, now, __ATOMIC_RELAXED);
-	return sample_is_traced(&handled);
+	return sample_look();
 }
 
 /* The kernel has another alternate stack than ours. */
@@ -327,17 +345,24 @@ static void sample_on_signal(int signal, siginfo_t *info, void *context)
 {
 	const char *frame = __builtin_frame_address(0);
 	struct thread *t = &thread_self;
+	enum sample_change change;
 
 	if (!sampler_has_sent(info)) {
 		sample_forward_signal(signal, context);
 		return;
 	}
+	if (is_forbidden)
+		return;
 	sample_fix_restart(context);
 	sample_leave_rings(context);
 	if (t->generation != process.generation || !t->sampler)
 		return;
-	if (sample_check_tracer())
+	t->sampler->due_ns += t->sampler->period_ns * (1 + (uint64_t)info->si_overrun);
+	change = sample_look_again();
+	if (change == SAMPLE_TRACED)
 		sample_give_up(TF_NOTE_NO_SAMPLES " from here on, a debugger or tracer has attached (ptrace)");
+	else if (change == SAMPLE_FILTERED)
+		sample_forbid();
 	else if (altstack_is_ours(frame) && frame - t->sampler->low < STACK_ROOM)
 		return; /* in a handler that uses our stack; the next sample accounts for the time */
 	else if (altstack_is_ours(frame))

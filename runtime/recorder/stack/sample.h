@@ -3,8 +3,8 @@
  *
  * Each thread has a timer on its own CPU clock (timer_create(2)) that signals this thread only. A sample consists of
  * the CPU time since the thread's previous sample and the interrupted stack. The kernel checks such timers once per
- * tick, so there are never more than CONFIG_HZ samples per second. The time that each represents is measured, so no
- * time is lost.
+ * tick, so there are never more than CONFIG_HZ samples per second. Each stands for one period, or as many as have
+ * passed since the one before, which the kernel counts; the first is due at a random time within a period.
  *
  * The program keeps its signals: ours is a real-time signal that it does not use. sigaction() and signal() report it as
  * free; when the program wants it, it is handed over (sample_release). Masks are passed to the kernel without it
@@ -13,8 +13,11 @@
  * signal of the program has interrupted the call and ours is delivered with it, the flags of the program's handler
  * decide whether the call is restarted.
  *
- * Our signal does end a wait of io_uring. Sampling therefore stops in a process that creates a ring: at once if the
- * process calls syscall(), and at the first sample that interrupts such a wait if it has the instruction itself.
+ * Our signal does end a wait of io_uring. It is blocked in those that syscall() makes. In a process that has the
+ * instruction itself, sampling stops at the first sample that interrupts such a wait.
+ *
+ * A sample makes no system call of its own but the return from the handler, as long as it needs no new memory and no
+ * Python frames: a seccomp filter that we do not know of may forbid any.
  *
  * Calls with a mask of their own (sigsuspend, ppoll, ...) wait with our signal blocked, see sample_mask.h. Where such a
  * call is not ours (sigpause, io_pgetevents, a system call of the program's own), it may return EINTR before the
@@ -31,10 +34,22 @@
 void sample_init(void);
 
 /* sample_hindrance.c: the reason, for the ledger, why samples cannot be taken without the target noticing, or NULL;
- * and the signals that have handlers, or all if that is not known. Is the process traced by ptrace()? */
+ * and the signals that have handlers, or all if that is not known. */
 const char *sample_hindrance(uint64_t *ret_handled);
-bool sample_is_traced(uint64_t *ret_handled);
+
+/* What the kernel tells of this process. False: it cannot be read. */
+struct sample_status {
+	bool is_traced; /* by ptrace() */
+	uint32_t filters;
+	uint64_t handled;      /* signals that have handlers, or all if that is not known */
+	uint64_t signals_left; /* of RLIMIT_SIGPENDING, which all processes of a user share */
+};
+bool sample_read_status(struct sample_status *ret);
 bool sample_was_traced(void); /* at the start of the image */
+
+/* What has changed since the start of the image. */
+enum sample_change { SAMPLE_UNCHANGED, SAMPLE_TRACED, SAMPLE_FILTERED };
+enum sample_change sample_look(void);
 
 /* Creates and deletes the calling thread's timer. Under a guard. */
 void sample_thread_begin(struct thread *t);
@@ -62,8 +77,8 @@ void sample_give_up(const char *note);
 #define SAMPLE_NOTE_TIMERS TF_NOTE_NO_SAMPLES " from here on, the program uses CPU timers or their signals"
 void sample_yield(const char *note);
 
-/* sample_hindrance.c: may another thread be sampled? -s auto leaves most of RLIMIT_SIGPENDING, which the timers use up,
- * and of vm.max_map_count to the program. */
+/* sample_hindrance.c: may another thread be sampled? -s auto leaves to the program most of vm.max_map_count and of what
+ * the user has left of RLIMIT_SIGPENDING, which the timers use up. */
 bool sample_may_begin(void);
 
 /* sample_hindrance.c, for the ledger: the program uses our signal, and samples do not use another one. */

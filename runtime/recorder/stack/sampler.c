@@ -6,6 +6,7 @@
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/sample_mask.h"
+#include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
 enum { GUARD_BYTES = 4096, BLOCK_STACKS = 16, BLOCK_SAMPLERS_BYTES = 4096 };
@@ -30,11 +31,35 @@ bool sampler_has_sent(const siginfo_t *info)
 	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &timer_mark;
 }
 
+static struct timespec nanoseconds(uint64_t ns)
+{
+	return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+}
+
+/* A number below `limit`. */
+static uint64_t sampler_random(const struct sampler *s, uint64_t limit)
+{
+	uint64_t h = (clock_now() ^ (uint64_t)s->tid << 40) * 0x9e3779b97f4a7c15u;
+
+	return ((h ^ h >> 29) * 0xbf58476d1ce4e5b9u >> 32) * limit >> 32;
+}
+
+/* The first expiry is at a random time within the period, so that short threads have their share of the samples. CPU
+ * timers expire at the kernel's tick only: a time between two ticks would mean the later one, and a thread that ends
+ * before has no sample; so it is a whole number of ticks. */
 void sampler_set_period(const struct sampler *s)
 {
-	struct timespec period = {(time_t)(s->period_ns / 1000000000), (long)(s->period_ns % 1000000000)};
-	struct itimerspec times = {period, period};
+	static uint64_t tick_ns;
+	struct itimerspec times = {.it_interval = nanoseconds(s->period_ns)};
+	struct timespec tick = {0, 0};
+	uint64_t first;
 
+	if (!tick_ns) {
+		sys_call(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &tick, 0, 0);
+		tick_ns = tick.tv_nsec ? (uint64_t)tick.tv_nsec : 1;
+	}
+	first = sampler_random(s, s->period_ns);
+	times.it_value = nanoseconds(first - first % tick_ns + 1);
 	sys_call(SYS_timer_settime, s->timer, 0, &times, NULL);
 }
 

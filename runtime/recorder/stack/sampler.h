@@ -19,10 +19,10 @@ struct sampler {
 	bool is_off; /* our alternate stack is no longer registered for the thread */
 	uint32_t taken;
 	uint64_t period_ns;
-	uint64_t cpu_ns; /* the part of the thread's CPU clock that samples account for */
-	/* of the samples since the last check, by the CPU clock, which excludes the time in which other threads run */
-	uint64_t cost_ns;
-	uint64_t checked_ns; /* CPU clock at the last check */
+	uint64_t due_ns; /* CPU time of expiries that no sample accounts for yet */
+	/* since the last check: the CPU time that samples account for, and what they cost */
+	uint64_t sampled_ns, cost_ticks;
+	bool is_suspect; /* their cost is measured by the thread's CPU clock */
 };
 
 /* The sampler for the calling thread: its own from before a fork, that of an ended thread, or a new one. NULL: there is
@@ -36,7 +36,8 @@ void sampler_give_back(struct sampler *s, bool can_be_reused);
 void sampler_begin(struct sampler *s);
 void sampler_end(struct sampler *s);
 
-/* Creates and deletes the timer. Any thread may do this for any other thread of the process. */
+/* Creates and deletes the timer, and sets its period from a random first expiry on. Any thread may do this for any
+ * other thread of the process. */
 bool sampler_arm(struct sampler *s);
 void sampler_disarm(struct sampler *s);
 void sampler_set_period(const struct sampler *s);
