@@ -122,6 +122,18 @@ static bool lacks_jax(const struct model *m)
 	return false;
 }
 
+/* Were samples asked for in all runs? */
+static bool has_asked_for_samples(const struct model *m)
+{
+	const char *value;
+	size_t length;
+
+	for (size_t i = 0; i < m->run_count; i++)
+		if (!(value = run_option(&m->runs[i], "sample", &length)) || strncmp(value, "cpu", length) != 0)
+			return false;
+	return m->run_count > 0;
+}
+
 bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *ret)
 {
 	const struct roles *roles = &rules_time(r)->roles;
@@ -131,8 +143,9 @@ bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *
 
 	for (size_t i = 0; i < roles->count; i++)
 		cpu_ns += roles->items[i].cpu_ns;
-	lacks_samples = computes ||
-			(cpu_ns && !samples_any(r->context->model) && cpu_ns * 100 >= roles->wall_ns * SAMPLES_PERCENT);
+	lacks_samples = !has_asked_for_samples(r->context->model) &&
+			(computes || (cpu_ns && !samples_any(r->context->model) &&
+				      cpu_ns * 100 >= roles->wall_ns * SAMPLES_PERCENT));
 	if (!lacks_samples && !lacks_messages && !jax)
 		goto done;
 	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "next");

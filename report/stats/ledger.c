@@ -267,6 +267,27 @@ static void add_unsampled(const struct ledger *l)
 	unsampled_done(&unsampled);
 }
 
+static void add_cpu(const struct ledger *l)
+{
+	struct ledger_cpu cpu;
+	char detail[256];
+
+	ledger_compare_cpu(l->usages, &cpu);
+	if (!cpu.samples && !ledger_cpu_is_missing(&cpu))
+		return;
+	snprintf(detail, sizeof(detail), "us by the kernel's account, of which samples represent %" PRIu64,
+		 cpu.sampled_us);
+	add_entry(l, LEDGER_CPU_USED, -1, NULL, cpu.used_us, detail);
+	if (!ledger_cpu_is_missing(&cpu))
+		return;
+	snprintf(detail, sizeof(detail),
+		 "us, %.0f %%, more than chance explains: used in step with the kernel's tick, which "
+		 "--sampling-source=perf does not follow, or where there are no samples: before the recorder begins, "
+		 "and in threads that have none",
+		 100 - 100 * (double)cpu.sampled_us / (double)cpu.used_us);
+	add_entry(l, LEDGER_CPU_UNSAMPLED, -1, NULL, cpu.used_us - cpu.sampled_us, detail);
+}
+
 /* Modules whose functions have no names in this report. */
 static void add_modules(const struct ledger *l)
 {
@@ -307,6 +328,7 @@ void ledger_each(const struct report_context *c, void *data, void (*visit)(void 
 		add_io(&l, &m->processes[i], &accounts[i]);
 	}
 	free(accounts);
+	add_cpu(&l);
 	usages_free(usages);
 	for (size_t i = 0; i < m->image_count; i++)
 		add_image_notes(&l, &m->images[i]);

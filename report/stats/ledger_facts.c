@@ -125,6 +125,63 @@ static uint64_t count_slowed(const struct trace *t)
 	return slowed;
 }
 
+/* ---- CPU time used and sampled ---- */
+
+static bool is_to_be_sampled(const struct model *m, const struct process *p, uint64_t samples)
+{
+	const struct image *first = &m->images[p->first_image];
+	const struct run_record *run = model_run(m, first);
+	size_t length;
+	const char *asked = run ? run_option(run, "sample", &length) : NULL;
+
+	if (!run && !samples)
+		return false;
+	for (size_t i = 0; i < m->ranges_count; i++)
+		if (m->ranges[i].run == first->run && m->ranges[i].mode != TF_RANGE_WHOLE_RUN)
+			return false;
+	return !asked || strncmp(asked, "none", length) != 0;
+}
+
+void ledger_compare_cpu(const struct usages *usages, struct ledger_cpu *ret)
+{
+	const struct model *m = usages_model(usages);
+
+	*ret = (struct ledger_cpu){0};
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+		uint64_t used_ns = 0, us = 0, samples = 0;
+
+		for (size_t k = p->first_image; k < p->first_image + p->image_count; k++) {
+			const struct trace *t = m->images[k].trace;
+			struct usage_of of = usages_recorded(usages, &m->images[k], 0, 0, UINT64_MAX);
+
+			/* it is that of the process so far */
+			if (of.ticks && of.cpu_ns != TF_USAGE_UNKNOWN && of.cpu_ns > used_ns)
+				used_ns = of.cpu_ns;
+			for (size_t j = 0; t && j < t->thread_count; j++) {
+				us += t->threads[j].sampled_us;
+				samples += t->threads[j].samples;
+			}
+		}
+		if (!used_ns || !is_to_be_sampled(m, p, samples))
+			continue;
+		ret->used_us += used_ns / 1000;
+		ret->sampled_us += us;
+		ret->samples += samples;
+	}
+}
+
+bool ledger_cpu_is_missing(const struct ledger_cpu *cpu)
+{
+	enum { PERCENT = 5, ERRORS = 3, DEFAULT_PERIOD_US = 10101 };
+	double missing = (double)cpu->used_us - (double)cpu->sampled_us,
+	       period = cpu->samples ? (double)cpu->sampled_us / (double)cpu->samples : DEFAULT_PERIOD_US;
+
+	/* as many samples as periods are expected, with the square root of that as their error */
+	return missing * 100 > (double)cpu->used_us * PERCENT &&
+	       missing * missing > ERRORS * ERRORS * period * (double)cpu->used_us;
+}
+
 /* The recorder truncates NVTX texts to 8192 bytes, less where a character of UTF-8 would be divided. */
 enum { NVTX_TEXT_LIMIT = 8192, UTF8_LONGEST = 4 };
 

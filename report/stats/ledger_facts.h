@@ -18,6 +18,15 @@ struct ledger_facts {
  * has only the first. */
 void ledger_add_image(const struct usages *usages, const struct image *image, struct ledger_facts *f);
 void ledger_add_device(const struct report_context *c, const struct image *image, struct ledger_facts *f);
+/* The CPU time of the processes that were to be sampled, as the kernel knows it, beside that of their samples.
+ * Processes with a capture range, and those of which the kernel's figure is not known, are not compared. */
+struct ledger_cpu {
+	uint64_t used_us, sampled_us, samples;
+};
+void ledger_compare_cpu(const struct usages *usages, struct ledger_cpu *ret);
+/* Is more of it missing than 5 % and than three standard errors of the samples? */
+bool ledger_cpu_is_missing(const struct ledger_cpu *cpu);
+
 void ledger_add_memory(const struct model *m, const struct image *image, struct ledger_facts *f);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/derive/time/profile.h"
+#include "report/stats/ledger_facts.h"
 #include "report/stats/report.h"
 #include "opened.h"
 
@@ -141,4 +142,38 @@ Test(samples, by_thread_each_has_its_own)
 	cr_assert_eq(table_rows(&table), 2);
 	cr_assert_eq(table.cells[0].count, 11);
 	cr_assert_eq(table.cells[table.column_count].count, 10);
+}
+
+/* What is missing of the CPU time that the kernel has counted, where so many samples of 10 ms were taken. */
+static bool is_missing(uint64_t used_ms, unsigned samples)
+{
+	struct usages *usages;
+	struct ledger_cpu cpu;
+
+	for (unsigned i = 0; i < samples; i++)
+		sample(1000 + i, 10000, 0);
+	writer_usage(&t, &(struct tf_usage){2000, used_ms * 1000000, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	open_model();
+	usages = usages_new(&model);
+	ledger_compare_cpu(usages, &cpu);
+	usages_free(usages);
+	cr_assert_eq(cpu.samples, samples);
+	cr_assert_eq(cpu.sampled_us, samples * 10000);
+	cr_assert_eq(cpu.used_us, used_ms * 1000);
+	return ledger_cpu_is_missing(&cpu);
+}
+
+Test(samples, of_all_cpu_time_miss_nothing)
+{
+	cr_assert_not(is_missing(1000, 99));
+}
+
+Test(samples, miss_what_chance_does_not_explain)
+{
+	cr_assert(is_missing(1000, 50));
+}
+
+Test(samples, are_few_of_a_short_run)
+{
+	cr_assert_not(is_missing(40, 1));
 }
