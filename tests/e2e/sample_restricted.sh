@@ -44,7 +44,7 @@ fi
 filtered=$targets/filtered
 declare -A numbers=([timer_create]=222 [timer_settime]=223 [timer_delete]=226 [sigaltstack]=131 [rt_sigpending]=127
 	[process_vm_readv]=310)
-unrelated=169 # reboot
+harmless=169 # reboot
 
 # under NUMBERS ACTION ARG...: pillion ARG... under a filter.
 under() {
@@ -53,10 +53,10 @@ under() {
 	timeout -k 10 "$patience" "${filter[@]}" "$PILLION" "$@"
 }
 
-if [ "$(uname -m)" != x86_64 ] || ! timeout "$patience" "$filtered" "$unrelated" errno true; then
+if [ "$(uname -m)" != x86_64 ] || ! timeout "$patience" "$filtered" "$harmless" errno true; then
 	skip 'seccomp filters' 'not on this architecture or kernel'
 else
-	under "$unrelated" kill -f true -o around "$targets/samples" shares 0.5 >out 2>err
+	under "$harmless" kill -f true -o around "$targets/samples" shares 0.5 >out 2>err
 	is $? 0 'a filter that forbids nothing of ours, around pillion'
 	like "$(ledger around 'CPU samples')" '^[0-9]{2,}$' 'it keeps its samples'
 	for name in "${!numbers[@]}"; do
