@@ -308,8 +308,12 @@ def begin_calls():
     monitoring.set_events(tool, sum(callbacks))
 
 
-def hide(function):
-    """It is ours and has the names of another one."""
+def disguise(function, other):
+    """Gives it the file of another one, as whose part tracebacks and warnings then take it. Its qualified name, which
+    these do not print, tells reports that it is ours."""
+    code = function.__code__
+    name = {'co_qualname': '<pillion>.' + code.co_name} if hasattr(code, 'co_qualname') else {}
+    function.__code__ = code.replace(co_filename=other.__code__.co_filename, **name)
     if python_calls:
         calls_hide(function.__code__)
 
@@ -327,8 +331,7 @@ def watch_threads(threading):
 
     records_threads = python_calls and not hasattr(sys, 'monitoring')
     set_native_id = threading.Thread._set_native_id
-    _set_native_id.__code__ = _set_native_id.__code__.replace(co_filename=set_native_id.__code__.co_filename)
-    hide(_set_native_id)
+    disguise(_set_native_id, set_native_id)
     threading.Thread._set_native_id = _set_native_id
 
 
@@ -377,9 +380,7 @@ def watch(importlib):
             loaded(name)
         return module
 
-    # Under importlib's own file name, so that tracebacks and warnings skip it as they skip the rest of importlib.
-    _find_and_load.__code__ = _find_and_load.__code__.replace(co_filename=find_and_load.__code__.co_filename)
-    hide(_find_and_load)
+    disguise(_find_and_load, find_and_load) # tracebacks and warnings skip importlib
     importlib._find_and_load = _find_and_load
 
 

@@ -57,8 +57,7 @@ def watch_calls(pjit):
         return made
 
     make = pjit._cpp_pjit
-    _cpp_pjit.__code__ = _cpp_pjit.__code__.replace(co_filename=make.__code__.co_filename)
-    hide(_cpp_pjit)
+    disguise(_cpp_pjit, make)
     pjit._cpp_pjit = _cpp_pjit
 
 
@@ -99,8 +98,7 @@ def watch_modules(compiler):
     records = {record_modules: 'operations of XLA without scopes', record_memory: 'executables without their memory',
                record_request: 'misses of the compilation cache are not known'}
     make = compiler.compile_or_get_cached
-    compile_or_get_cached.__code__ = compile_or_get_cached.__code__.replace(co_filename=make.__code__.co_filename)
-    hide(compile_or_get_cached)
+    disguise(compile_or_get_cached, make)
     compiler.compile_or_get_cached = compile_or_get_cached
 
 
@@ -121,8 +119,7 @@ def watch_cache(monitoring):
         return record(*args, **kwargs)
 
     record = monitoring.record_event
-    record_event.__code__ = record_event.__code__.replace(co_filename=record.__code__.co_filename)
-    hide(record_event)
+    disguise(record_event, record)
     monitoring.record_event = record_event
 
 

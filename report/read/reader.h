@@ -214,7 +214,8 @@ const struct blob *trace_definition(const struct trace *t, enum tf_blob_kind typ
 /* Copies at most `size` bytes of a blob and returns how many. */
 size_t trace_blob(const struct trace *t, const struct blob *b, void *ret, size_t size);
 
-/* Whether a TF_BLOB_STACK has as many frames as --backtrace-depth allows; outer ones may be missing. */
+/* Whether a TF_BLOB_STACK has as many frames as --backtrace-depth allows, and no Python frames that are known up to the
+ * outermost one: outer ones may be missing. */
 bool trace_stack_is_cut(const struct trace *t, const struct blob *b);
 
 /* Appends a blob's text. */

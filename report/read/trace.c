@@ -28,12 +28,22 @@ size_t trace_blob(const struct trace *t, const struct blob *b, void *ret, size_t
 	return length;
 }
 
+/* Whether the Python frames of a stack are known up to the outermost one. */
+static bool has_all_python(const struct trace *t, uint32_t stack)
+{
+	struct tf_python_frame frames[TF_BLOB_BYTES / sizeof(struct tf_python_frame)];
+	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_STACK, stack);
+	size_t count = b ? trace_blob(t, b, frames, sizeof(frames)) / sizeof(*frames) : 0;
+
+	return count && (frames[count - 1].code || frames[count - 1].place & TF_PYTHON_ENTRY);
+}
+
 bool trace_stack_is_cut(const struct trace *t, const struct blob *b)
 {
 	uint64_t first = 0;
 
 	trace_blob(t, b, &first, sizeof(first));
-	return (first & TF_STACK_UNLOADS) && (first & TF_STACK_CUT);
+	return (first & TF_STACK_UNLOADS) && (first & TF_STACK_CUT) && !has_all_python(t, b->id);
 }
 
 void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret)

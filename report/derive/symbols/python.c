@@ -155,6 +155,16 @@ bool python_file(const struct trace *t, uint32_t id, struct buffer *ret)
 	return true;
 }
 
+bool python_name(const struct trace *t, uint32_t id, struct buffer *ret)
+{
+	struct code c;
+
+	if (!read_code(t, id, &c))
+		return false;
+	buffer_add(ret, c.name, strnlen(c.name, c.head.name_bytes));
+	return true;
+}
+
 uint32_t python_first_line(const struct trace *t, uint32_t id)
 {
 	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, id);

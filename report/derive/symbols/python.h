@@ -18,6 +18,8 @@ void python_describe_code(const void *definition, size_t size, uint32_t offset, 
 
 /* Appends the name of its file. False: it could not be read. */
 bool python_file(const struct trace *t, uint32_t code, struct buffer *ret);
+/* Likewise its qualified name. */
+bool python_name(const struct trace *t, uint32_t code, struct buffer *ret);
 
 /* Calls `visit` with the file and the function of each Python frame of a stack, the innermost first. The function has
  * the name of its class before its own, if the interpreter knows it: "FileLoader.get_data". */

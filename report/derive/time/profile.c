@@ -58,10 +58,15 @@ static uint32_t name_id(struct profile *p, const char *text, enum profile_kind k
 	}
 }
 
+static enum profile_kind python_kind(const char *text)
+{
+	return strstr(text, "(<frozen importlib._bootstrap") ? PROFILE_IMPORT : PROFILE_PYTHON;
+}
+
 static uint32_t frame_id(struct profile *p, const struct symbol_frame *f)
 {
-	return name_id(p, f->text, f->is_interpreter ? PROFILE_INTERPRETER
-				   : f->is_python ? PROFILE_PYTHON
+	return name_id(p, f->text, f->is_interpreter || f->place == SYMBOL_NO_PLACE ? PROFILE_INTERPRETER
+				   : f->is_python ? python_kind(f->text)
 				   : attribution_is_system(f->module) ? PROFILE_LIBRARY
 								      : PROFILE_NATIVE);
 }

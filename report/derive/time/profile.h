@@ -22,7 +22,8 @@ enum profile_kind {
 	PROFILE_PYTHON,
 	PROFILE_NATIVE,
 	PROFILE_LIBRARY,
-	PROFILE_INTERPRETER, /* C code of the interpreter in a stack that has Python frames */
+	PROFILE_INTERPRETER, /* C code of the interpreter in a stack that has Python frames, and remarks on its place */
+	PROFILE_IMPORT,	     /* Python code of importlib, by which a module imports another one */
 	PROFILE_CALL,	     /* a recorded call: what waits, or submits work */
 	PROFILE_DEVICE,	     /* what a device executed */
 	PROFILE_KINDS

@@ -62,7 +62,8 @@ export function sandwichTrees(stacks, title, isFunction, skip = 0) {
 	return {callers, callees};
 }
 
-// What each string is in the profiles: 'python', 'native', 'library', 'interpreter', 'call', 'device', 'other'.
+// What each string is in the profiles: 'python', 'native', 'library', 'interpreter', 'import', 'call', 'device',
+// 'other'.
 export function kindsOf(profiles) {
 	const kinds = new Map();
 
@@ -74,10 +75,12 @@ export function kindsOf(profiles) {
 }
 
 // Stacks with some of their frames: 'python': of a stack that has Python frames, these and what they call or execute;
-// 'program': without the interpreter's own code; 'all'.
+// 'program': without the interpreter's own code and importlib's; 'all'.
 export function pickFrames(stacks, kinds, which) {
-	const left = {python: ['interpreter', 'native', 'library'], program: ['interpreter'], all: []}[which];
-	const isLeft = id => left.includes(kinds.get(id)), isPython = id => kinds.get(id) === 'python';
+	const left = {python: ['interpreter', 'import', 'native', 'library'], program: ['interpreter', 'import'],
+		all: []}[which];
+	const isLeft = id => left.includes(kinds.get(id));
+	const isPython = id => kinds.get(id) === 'python' || kinds.get(id) === 'import';
 
 	return !left.length ? stacks : stacks.map(stack => stack.some((id, i) => i > 2 && isPython(id))
 		? stack.filter((id, i) => i < 3 || !isLeft(id)) : stack);

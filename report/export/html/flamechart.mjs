@@ -15,6 +15,7 @@ export const KINDS = {
 	native: {title: 'Native', hue: 30, saturation: 52},
 	library: {title: 'Library', hue: 275, saturation: 34},
 	interpreter: {title: 'Interpreter', hue: 190, saturation: 22},
+	import: {title: 'Import machinery', hue: 60, saturation: 14},
 	device: {title: 'GPU work', hue: 140, saturation: 40},
 	call: {title: 'Calls and waits', hue: 0, saturation: 36},
 };
