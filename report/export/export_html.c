@@ -50,7 +50,7 @@ static void add_process(struct html_json *j, const struct process *p)
 static void add_track(struct html_json *j, const struct html_track *t)
 {
 	static const char *const kinds[] = {"calls", "nvtx", "ranges", "stream", "samples", "counter", "links",
-					    "states", "path"};
+					    "states", "path", "steps", "phases"};
 
 	buffer_print(&j->text, "{\"kind\":\"%s\",\"process\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"label\":%" PRIu32,
 		     kinds[t->kind], t->process, t->tid, t->label);
@@ -122,6 +122,12 @@ static void json_add_names(struct html_json *j)
 		[HTML_WAIT] = {"wait", "Wait", 0, 26},
 		[HTML_CRITICAL] = {"critical", "Critical path", 350, 55},
 		[HTML_OVERHEAD] = {"overhead", "Overhead", 8, 60},
+		[HTML_STEP] = {"step", "Step", 210, 22},
+		[HTML_SLOW_STEP] = {"slow", "Slow step", 4, 70},
+		[HTML_PHASE + OPERATOR_FORWARD - 1] = {"forward", "Forward", 205, 55},
+		[HTML_PHASE + OPERATOR_BACKWARD - 1] = {"backward", "Backward", 265, 45},
+		[HTML_PHASE + OPERATOR_UPDATE - 1] = {"optimizer", "Optimizer", 140, 40},
+		[HTML_PHASE + OPERATOR_DATA - 1] = {"data", "Data loading", 45, 60},
 	};
 
 	buffer_text(&j->text, "\"categories\":[");

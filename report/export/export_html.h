@@ -9,6 +9,7 @@
 #include "report/analyze/answer_tables.h"
 #include "report/base/emit.h"
 #include "report/derive/events/descriptor.h"
+#include "report/derive/nvtx/operator_text.h"
 #include "report/derive/time/profile.h"
 #include "report/export/export.h"
 #include "report/derive/timeline/timeline.h"
@@ -41,7 +42,9 @@ enum html_track_kind {
 	HTML_LINKS,
 	/* A thread's accounts: `duration` is the CPU time and `value` the runnable time since the previous entry. */
 	HTML_STATES,
-	HTML_PATH /* the critical path */
+	HTML_PATH, /* the critical path */
+	HTML_STEPS,
+	HTML_PHASES /* of training: enum operator_phase */
 };
 
 /* Categories of names: enum tf_group, then these. */
@@ -55,7 +58,10 @@ enum {
 	HTML_WAIT,
 	HTML_CRITICAL,
 	HTML_OVERHEAD,
-	HTML_CATEGORIES
+	HTML_STEP,
+	HTML_SLOW_STEP,
+	HTML_PHASE, /* enum operator_phase without the first one */
+	HTML_CATEGORIES = HTML_PHASE + OPERATOR_PHASES - 1
 };
 
 struct html_event {
@@ -170,6 +176,11 @@ void html_series(struct html *h);
 
 /* Adds when threads were on a CPU, runnable and blocked, from the partition of time and the launcher's samples. */
 void html_states(struct html *h);
+
+/* ---- export_html_steps.c ---- */
+
+/* Adds the steps of the main loops, and what the ranges of PyTorch are for. */
+void html_steps(struct html *h);
 
 /* ---- html_json.c: the data of a page as JSON, which is added to the pack in pieces if there is one ---- */
 

@@ -318,19 +318,55 @@ static uint64_t detail_key(const struct nvtx_range *r)
 	       ((uint64_t)r->domain << 1 | r->is_unfinished);
 }
 
+static void add_field(struct buffer *json, const char *name, const struct operator_field *f)
+{
+	struct buffer text = {0};
+
+	if (!f->length)
+		return;
+	buffer_add(&text, f->text, f->length);
+	html_member_text(json, name, buffer_string(&text));
+	buffer_done(&text);
+}
+
+static void make_operator_detail(struct html *h, const void *from, struct buffer *json)
+{
+	const struct operator_text *operator = from;
+
+	(void)h;
+	add_field(json, "sequence number", &operator->seq);
+	add_field(json, "op_id", &operator->op_id);
+	add_field(json, "sizes", &operator->sizes);
+}
+
+/* Operators of PyTorch have their own name: what is different in each call is a detail. The name and the detail of the
+ * text, 0: none. */
+static uint64_t annotation_words(struct html *h, uint32_t id)
+{
+	struct operator_text operator;
+	struct buffer text = {0};
+	uint64_t detail = 0, name;
+
+	timeline_text(&h->timeline, TEXT_STRING, id, &text);
+	if (operator_text_parse(buffer_string(&text), &operator)) {
+		detail = html_detail(h, (uint64_t)1 << 60 | id, make_operator_detail, &operator);
+		text.data[operator.name.length] = '\0';
+	}
+	name = html_name(h, TF_GROUP_NVTX, buffer_string(&text));
+	buffer_done(&text);
+	return detail << 32 | name;
+}
+
 static void add_annotation(struct html *h, struct html_track *t, const struct timeline_event *e)
 {
 	const struct nvtx_range *r = e->range;
 	struct html_event out = {.start = html_since_origin(h, e->start_ns), .duration = e->duration_ns};
 	uint64_t *slot = timeline_slot(&h->timeline, TEXT_STRING, e->name);
-	struct buffer text = {0};
 
-	if (!*slot) {
-		timeline_text(&h->timeline, TEXT_STRING, e->name, &text);
-		*slot = 1 + html_name(h, TF_GROUP_NVTX, buffer_string(&text));
-		buffer_done(&text);
-	}
-	out.name = (uint32_t)*slot - 1;
+	if (!*slot)
+		*slot = 1 + annotation_words(h, e->name);
+	out.name = (uint32_t)(*slot - 1);
+	out.detail = (uint32_t)((*slot - 1) >> 32);
 	if (r->domain || r->is_unfinished || has_more(r))
 		out.detail = html_detail(h, detail_key(r), make_range_detail, r);
 	html_add(h, t, &out);
@@ -452,6 +488,7 @@ void html_events(struct html *h)
 	h->least_ns = least_ns(h);
 	timeline_visit(&h->timeline, h->x->context, &printer, h);
 	html_states(h);
+	html_steps(h);
 	html_series(h);
 	html_critical(h);
 }

@@ -26,39 +26,23 @@ static uint32_t number_of(struct operator_groups *g, const char *text)
 
 /* ---- phases ---- */
 
-/* NULL: that of the range around it. An optimizer computes without gradients, so an operator with a sequence number of
- * autograd inside of its step is of the closure that evaluates the model. */
-static const char *own_phase(const char *text, bool is_in_optimizer)
-{
-	struct operator_text t;
-
-	operator_text_parse(text, &t);
-	if (operator_is_backward(&t.name))
-		return "backward";
-	if (is_in_optimizer && t.seq.length && *t.seq.text != '-')
-		return "forward";
-	if (!strncmp(text, "Optimizer.", strlen("Optimizer.")))
-		return "optimizer";
-	return strncmp(text, "enumerate(DataLoader)", strlen("enumerate(DataLoader)")) ? NULL : "data loading";
-}
-
 /* A range comes after those around it. */
 static void find_phases(struct operator_groups *g, const struct nvtx_tree *tree)
 {
-	uint32_t forward = number_of(g, "forward"), optimizer = number_of(g, "optimizer");
+	enum operator_phase *phases = mem_alloc((tree->count + 1) * sizeof(*phases));
 	struct buffer text = {0};
 
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct nvtx_node *n = &tree->nodes[i];
-		bool is_inner = n->parent != NVTX_NO_PARENT;
-		const char *phase;
+		enum operator_phase outer = n->parent == NVTX_NO_PARENT ? OPERATOR_FORWARD : phases[n->parent];
 
 		buffer_clear(&text);
 		nvtx_name(tree->image->trace, n->domain, n->text, &text);
-		phase = own_phase(buffer_string(&text), is_inner && g->numbers[n->parent] == optimizer);
-		g->numbers[i] = phase ? number_of(g, phase) : is_inner ? g->numbers[n->parent] : forward;
+		phases[i] = operator_phase(buffer_string(&text), outer) ?: outer;
+		g->numbers[i] = number_of(g, operator_phases[phases[i]]);
 	}
 	buffer_done(&text);
+	free(phases);
 }
 
 /* ---- what a stack tells ---- */

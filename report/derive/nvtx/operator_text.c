@@ -74,3 +74,25 @@ uint64_t operator_first_seq(const struct map *known, const struct map *aliases, 
 	}
 	return seq;
 }
+
+const char *const operator_phases[OPERATOR_PHASES] = {
+	[OPERATOR_NO_PHASE] = "none",	[OPERATOR_FORWARD] = "forward",	 [OPERATOR_BACKWARD] = "backward",
+	[OPERATOR_UPDATE] = "optimizer", [OPERATOR_DATA] = "data loading",
+};
+
+/* An optimizer computes without gradients, so an operator with a sequence number of autograd inside of its step is of
+ * the closure that evaluates the model. */
+enum operator_phase operator_phase(const char *text, enum operator_phase outer)
+{
+	static const char step[] = "Optimizer.", loader[] = "enumerate(DataLoader)";
+	struct operator_text t;
+
+	operator_text_parse(text, &t);
+	if (operator_is_backward(&t.name))
+		return OPERATOR_BACKWARD;
+	if (outer == OPERATOR_UPDATE && t.seq.length && *t.seq.text != '-')
+		return OPERATOR_FORWARD;
+	if (!strncmp(text, step, strlen(step)))
+		return OPERATOR_UPDATE;
+	return strncmp(text, loader, strlen(loader)) ? OPERATOR_NO_PHASE : OPERATOR_DATA;
+}

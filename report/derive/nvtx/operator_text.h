@@ -24,6 +24,14 @@ bool operator_is_backward(const struct operator_field *name);
 /* "CheckpointFunctionBackward": such a node that executes a part of the forward pass again. */
 bool operator_is_checkpoint(const struct operator_field *name);
 
+/* What a range is for, in a program that trains a model. */
+enum operator_phase { OPERATOR_NO_PHASE, OPERATOR_FORWARD, OPERATOR_BACKWARD, OPERATOR_UPDATE, OPERATOR_DATA,
+		      OPERATOR_PHASES };
+extern const char *const operator_phases[OPERATOR_PHASES];
+
+/* By the text of a range in one of the phase `outer`; OPERATOR_NO_PHASE: that of the range around it. */
+enum operator_phase operator_phase(const char *text, enum operator_phase outer);
+
 /* Sequence numbers: that of an operator within a node of autograd stands for the node's, which may be within another
  * one; `aliases` has the outer number + 1. Follows them until `known` has the number. */
 uint64_t operator_first_seq(const struct map *known, const struct map *aliases, uint64_t seq);

@@ -49,6 +49,11 @@ export function functionOf(frame) {
 	return frame.replace(/ \([^()]*\)$/, '');
 }
 
+// "aten::mm" of "aten::mm, seq = 4, op_id = 7": what the events of PyTorch's operators are called.
+export function operatorOf(range) {
+	return range && range.replace(/, (seq|op_id|sizes) = .*$/s, '');
+}
+
 // The fragment that a row of a table links to; '': none.
 export function rowAddress(model, table, row) {
 	const known = model.known = model.known || knownTexts(model);
@@ -63,7 +68,8 @@ export function rowAddress(model, table, row) {
 		return undefined;
 	};
 	const pid = value(['PID', 'Pid']), tid = value(['TID', 'Tid']), start = value(STARTS);
-	const name = EVENT_NAMES.map(title => value([title])).find(text => known.events.has(text));
+	const step = value(['Step']), names = EVENT_NAMES.map(title => value([title]));
+	const name = [...names, ...names.map(operatorOf), `step ${step}`].find(text => known.events.has(text));
 	const line = value(['Line']), at = value(['Stack']), functions = [
 		`${value(['Function'])} (${line})`, value(['Function']), value(['Name'])
 	];

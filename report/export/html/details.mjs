@@ -23,7 +23,7 @@ function facts(model, {lane, i}) {
 }
 
 function valueText(kind, value) {
-	return kind === 'bytes' ? bytes(value) : value < 0 ? `−${whole(-value)}` : whole(value);
+	return kind === 'bytes' ? bytes(value) : kind === 'usual duration' ? duration(value) : value < 0 ? `−${whole(-value)}` : whole(value);
 }
 
 // For the tooltip: the name, and the lines below it.

@@ -13,7 +13,7 @@ import {cellText, makeTable, nameColumn} from './sheet.mjs';
 const TOP = 6, LONGEST = 16, ROLES = 6, PARTS = 3;
 const CARDS = [['cuda_gpu_kern_sum', 'Kernels'], ['cuda_gpu_mem_time_sum', 'Copies'], ['cuda_api_sum', 'CUDA calls'],
 	['mpi_wait_sum', 'MPI: waits for other ranks'], ['mpi_event_sum', 'MPI calls'], ['files', 'Files'],
-	['sockets', 'Sockets'], ['nvtx_sum', 'NVTX ranges']];
+	['sockets', 'Sockets'], ['pytorch_sum', 'PyTorch operators'], ['nvtx_sum', 'NVTX ranges']];
 
 // Of a table of memory at its peak: the titles of its columns of bytes, of blocks, and of shares.
 const MEMORY = [['cuda_mem_peak', 'GPU memory at its peak', 'In Use (MB)', 'Blocks', 'Share (%)'],

@@ -9,10 +9,13 @@ import {stackLanes} from './stackchart.mjs';
 
 export const LANE = 19, HEADER = 28, COUNTER = 44, STATES = 12, GAP = 7, USE = 30;
 
+// Kinds of a thread's tracks with lanes, from top to bottom: ranges are above the calls inside them.
+const THREAD_LANES = ['steps', 'phases', 'nvtx', 'calls'];
+
 function threadItems(model, tracks) {
 	const threads = new Map();
 
-	for (const track of tracks) {
+	for (const track of [...tracks].sort((a, b) => THREAD_LANES.indexOf(a.kind) - THREAD_LANES.indexOf(b.kind))) {
 		const key = `${track.tid} ${track.label}`;
 
 		if (!threads.has(key))
@@ -20,10 +23,7 @@ function threadItems(model, tracks) {
 				isIdle: foldsOf(model).isFolded(track)});
 		const item = threads.get(key);
 
-		/* Ranges are above the calls inside them. */
-		if (track.kind === 'nvtx')
-			item.lanes.unshift(...track.lanes);
-		else if (track.kind === 'calls')
+		if (THREAD_LANES.includes(track.kind))
 			item.lanes.push(...track.lanes);
 		else
 			item[track.kind] = track;
@@ -37,7 +37,7 @@ function processGroup(model, process, index, tracks) {
 	const ranges = [...of('path'), ...of('ranges')]
 		.map(track => ({label: model.strings[track.label], lanes: track.lanes}));
 	const threads = threadItems(model,
-		tracks.filter(track => ['calls', 'nvtx', 'samples', 'states'].includes(track.kind)));
+		tracks.filter(track => [...THREAD_LANES, 'samples', 'states'].includes(track.kind)));
 
 	return {
 		id: `p${index}`,
