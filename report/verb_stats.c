@@ -360,39 +360,13 @@ static bool is_named(const struct command_line *l, const struct report *r)
 	return is_there;
 }
 
-/* Topics, and with what the names of their reports begin; the last one has the others. */
-static const struct {
-	const char *title, *names[8];
-} topics[] = {
-	{"CPU samples and source lines", {"sample_", "lines", "stacks_"}},
-	{"Waiting: calls of the operating system, files, sockets", {"osrt_", "files", "sockets", "hdf5_"}},
-	{"GPU and CUDA", {"cuda_", "um_", "roofline", "energy_"}},
-	{"Libraries of CUDA, and NCCL", {"blas_", "cudnn_", "cusparse_", "cusolver_", "cufft_", "nccl_"}},
-	{"MPI and OpenMP", {"mpi_", "rank_", "pop_", "openmp_"}},
-	{"Python, PyTorch, JAX", {"python_", "pytorch_", "jax_"}},
-	{"Ranges of NVTX", {"nvtx_"}},
-	{"Memory of the host", {"mem_"}},
-	{"The run", {NULL}},
-};
-
-enum { TOPICS = sizeof(topics) / sizeof(*topics) };
-
-static size_t topic_of(const struct report *r)
-{
-	for (size_t topic = 0; topic + 1 < TOPICS; topic++)
-		for (size_t i = 0; topics[topic].names[i]; i++)
-			if (!strncmp(r->name, topics[topic].names[i], strlen(topics[topic].names[i])))
-				return topic;
-	return TOPICS - 1;
-}
-
 /* l: NULL: those of the topic. */
 static void list_reports(const struct command_line *l, size_t topic, struct text *ret)
 {
 	for (size_t i = 0; i < report_count; i++) {
 		const struct report *r = &report_list[i];
 
-		if (!(r->flags & REPORT_HIDDEN) && (l ? is_named(l, r) : topic_of(r) == topic))
+		if (!(r->flags & REPORT_HIDDEN) && (l ? is_named(l, r) : report_topic(r) == topic))
 			verb_help_row(r->flags & REPORT_DEFAULT ? " *" : "  ", r->name, r->title, r->alias, ret);
 	}
 }
@@ -549,9 +523,9 @@ static void more_help(struct text *ret)
 	text_add(ret, "\nA DUMP is JSON that PyTorch's flight recorder (nccl_flight_sum) or NCCL's\n"
 		      "inspector (nccl_inspector_sum) has written.\n");
 	text_add(ret, "\nReports by topic; *: in the default set.\n");
-	for (size_t i = 0; i < TOPICS; i++) {
+	for (size_t i = 0; i < REPORT_TOPICS; i++) {
 		text_add(ret, "\n");
-		text_add(ret, topics[i].title);
+		text_add(ret, report_topics[i].title);
 		text_add(ret, ":\n");
 		list_reports(NULL, i, ret);
 	}

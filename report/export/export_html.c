@@ -93,6 +93,21 @@ static void add_tables(struct html_json *j)
 	}
 }
 
+/* By the name of a table, its place among the topics. */
+static void add_topics(struct html_json *j)
+{
+	buffer_text(&j->text, "],\"topics\":[");
+	for (size_t i = 0; i < REPORT_TOPICS; i++) {
+		buffer_text(&j->text, i ? "," : "");
+		json_add(&j->text, report_topics[i].title);
+	}
+	buffer_text(&j->text, "],\"topicOf\":{");
+	for (size_t i = 0; i < report_count; i++)
+		buffer_print(&j->text, "%s\"%s\":%zu", i ? "," : "", report_list[i].name,
+			     report_topic(&report_list[i]));
+	buffer_text(&j->text, "}");
+}
+
 static void add_profiles(struct html_json *j)
 {
 	const char *separator = "";
@@ -214,7 +229,8 @@ static void add_model(struct html_json *j)
 	add_remarks(j);
 	buffer_text(&j->text, ",\"tables\":[");
 	add_tables(j);
-	buffer_text(&j->text, "],\"answer\":{");
+	add_topics(j);
+	buffer_text(&j->text, ",\"answer\":{");
 	html_json_answer(j);
 	buffer_text(&j->text, "},\"findings\":[");
 	html_json_findings(j);

@@ -46,7 +46,7 @@ static void html_add_step(struct html *h, const struct step_series *s, size_t nu
 /* ---- phases ---- */
 
 /* A phase may be within another one: an optimizer's closure. */
-enum { NESTED = 8 };
+enum { NESTED = 8, GAP_NS = 5000000 };
 
 struct phases {
 	struct html *html;
@@ -86,7 +86,7 @@ static bool step_begins(const struct step_series *s, uint64_t after, uint64_t un
 	return s && next < s->count && s->items[next].start_ns <= until;
 }
 
-/* Ranges of one phase that follow each other within a step are one bar. */
+/* Ranges of one phase that follow each other within a step are one bar; not what is before and after a longer pause. */
 static void phases_add(struct phases *p, size_t node)
 {
 	const struct nvtx_node *n = &p->tree->nodes[node];
@@ -96,7 +96,8 @@ static void phases_add(struct phases *p, size_t node)
 	struct phase_bar *open = &p->open[depth];
 
 	phases_close(p, depth + 1);
-	if (open->phase == now.phase && open->thread == now.thread && !step_begins(p->steps, open->end, now.start)) {
+	if (open->phase == now.phase && open->thread == now.thread && !step_begins(p->steps, open->end, now.start) &&
+	    now.start <= open->end + (open->end - open->start) + GAP_NS) {
 		open->end = now.end > open->end ? now.end : open->end;
 		return;
 	}

@@ -100,8 +100,8 @@ void html_json_profile(struct html_json *j, const struct profile *p)
 {
 	uint32_t *strings = mem_alloc((p->names.count + 1) * sizeof(*strings));
 	const struct metric_words *words = &metrics[p->metric];
-	static const char *const kinds[PROFILE_KINDS] = {"other", "python", "native", "library", "interpreter", "import",
-							 "call", "device"};
+	static const char *const kinds[PROFILE_KINDS] = {"other", "python", "native", "library", "interpreter",
+							 "import", "call", "device"};
 
 	for (size_t i = 0; i < p->names.count; i++)
 		strings[i] = html_string(j->html, p->names.items[i]);

@@ -38,6 +38,14 @@ bool report_is_in(const struct report *report, const struct model *m);
 /* The answer of all that needs events in a capture of --mode=profile. */
 #define REPORT_NOT_IN_PROFILE "not recorded in profile mode"
 
+/* Topics, and with what the names of their reports begin; the last one has the others. */
+enum { REPORT_TOPICS = 9 };
+extern const struct report_topic {
+	const char *title, *names[8];
+} report_topics[REPORT_TOPICS];
+
+size_t report_topic(const struct report *report);
+
 /* By name or alias; NULL: there is no such report. */
 const struct report *report_find(const char *name);
 

@@ -52,11 +52,12 @@ const READ_TABLE = `(async name => {
 		await frame(); await frame();
 		for (const row of grid.querySelectorAll('.body [role=row]'))
 			rows.set(Number(row.getAttribute('aria-rowindex')), [...row.children].map(cell =>
-				cell.className === 'number' ? cell.textContent.replaceAll(',', '') : cell.textContent));
+				cell.className !== 'number' ? cell.textContent
+					: (cell.title || cell.textContent).replace(/,| (ns|MB)$/g, '')));
 		if (top + grid.clientHeight >= grid.scrollHeight)
 			break;
 	}
-	return {titles: [...grid.querySelectorAll('[role=columnheader]')].map(head => head.textContent),
+	return {titles: [...grid.querySelectorAll('[role=columnheader]')].map(head => head.firstChild.title),
 		cells: [...rows].sort((a, b) => a[0] - b[0]).map(([, cells]) => cells)};
 })`;
 

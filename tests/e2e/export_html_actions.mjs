@@ -37,7 +37,8 @@ async function type(page, id, text) {
 }
 
 const rangeRows = name => `[...document.querySelectorAll('#range-tables [data-table=${name}] .body .row')]
-	.map(row => [...row.children].map(cell => cell.textContent.replaceAll(',', '')))`;
+	.map(row => [...row.children].map(cell => cell.className !== 'number' ? cell.textContent
+		: (cell.title || cell.textContent).replace(/,| (ns|MB)$/g, '')))`;
 
 // Dragging over everything must show the sums of the tables.
 async function checkRange({page, check, table}, kind) {

@@ -88,17 +88,25 @@ async function checkWaits(page) {
 	const canvas = `document.getElementById('lanes').toDataURL()`;
 	const waiting = await search(page, 'pthread_mutex_lock');
 
-	check(/held by thread/.test(waiting) && /Go to the holder of the lock/.test(waiting) &&
-		/Go to what ended the wait/.test(waiting), 'a wait for a lock has its holder and what ended it',
+	check(/held by thread/.test(waiting) && /Held by \d+/.test(waiting) && /Released by \d+/.test(waiting),
+		'a wait for a lock has its holder and what ended it',
 		waiting);
 	const [, holder] = /held by thread\s+(\d+)/.exec(waiting) || [], before = await page.get(canvas);
 
 	await page.get(`[...document.querySelectorAll('#details button')]
-		.find(b => /holder/.test(b.textContent)).click()`);
+		.find(b => /Held by/.test(b.textContent)).click()`);
 	await page.frames(3);
 	check((await page.get(DETAILS)).includes(`On\t${holder} `) || new RegExp(`On\\s+${holder} `).test(
 		await page.get(DETAILS)), 'which it leads to', await page.get(DETAILS));
 	check(await page.get(canvas) !== before, 'and draws');
+	await page.call('Emulation.setDeviceMetricsOverride', {width: 900, height: 900, deviceScaleFactor: 1,
+		mobile: false});
+	await page.frames(3);
+	check(await page.get(`[...document.querySelectorAll('#timeline .tools button:not([hidden])')].every(button =>
+		button.getBoundingClientRect().right <= innerWidth)`), 'all buttons are on a narrow screen');
+	await page.call('Emulation.setDeviceMetricsOverride', {width: 1400, height: 900, deviceScaleFactor: 1,
+		mobile: false});
+	await page.frames(3);
 	const box = await page.get(`(({left, top, width}) => ({left, top, width}))(
 		document.getElementById('lanes').getBoundingClientRect())`);
 

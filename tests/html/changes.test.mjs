@@ -15,9 +15,9 @@ test('the total is no row, and rows that have changed are first', () => {
 
 	assert.equal(rows, 2);
 	assert.deepEqual(columns.map(column => column.title),
-		['Name', 'Verdict', 'Change (%)', 'Before (ms)', 'Count Before']);
+		['Name', 'Verdict', 'Change (%)', 'Before (ns)', 'Count Before']);
 	assert.deepEqual(cells[0].map(id => strings[id]), ['work', 'same']);
-	assert.deepEqual(cells[3], [100, 200]);
+	assert.deepEqual(cells[3], [1e8, 2e8]);
 });
 
 const profile = (...stacks) => ({metric: 'cpu', title: 'CPU', unit: 'nanoseconds', stacks});

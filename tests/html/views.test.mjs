@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {rolesOf, snippet} from '../../report/export/html/answer.mjs';
+import {formatAddress, rowAddress, sourceAddress} from '../../report/export/html/address.mjs';
+import {namedPlace, rolesOf, snippet} from '../../report/export/html/answer.mjs';
 import {boxes, invertedTree, isOfPython, kindsOf, makeTree, nodeAt, pathOf, pickFrames,
 	sandwichTrees} from '../../report/export/html/flame.mjs';
 import {foldedRow, foldedStack} from '../../report/export/html/fold.mjs';
-import {bytes, cell, duration, instant, whole} from '../../report/export/html/format.mjs';
+import {bytes, cell, duration, exact, instant, titleOf, whole} from '../../report/export/html/format.mjs';
 import {makeStyles, ownColor} from '../../report/export/html/colors.mjs';
 import {makeRanks, rankAt, RANK_BINS} from '../../report/export/html/ranks.mjs';
 import {layout, makeChoice, makeGroups, rowAt, sortGroups} from '../../report/export/html/rows.mjs';
@@ -21,7 +22,9 @@ test('numbers are written as people read them', () => {
 		['900 B', '-25.0 kB', '4.0 MB', '3.00 GB']);
 	assert.equal(instant(1.5e9, 1e6), '1.500 s');
 	assert.deepEqual([cell(null, 'ns'), cell(1234, 'id'), cell(1234.5, 'mean'), cell(-0.4, 'percent'),
-		cell(0.0625, 'mb')], ['', '1234', '1,234.5', '-0.4', '0.063']);
+		cell(0.0625, 'mb'), cell(0, 'ns')], ['', '1234', '1.234 µs', '-0.4', '62.5 kB', '0']);
+	assert.deepEqual([exact(1234567, 'ns'), exact(1234.5, 'mean'), exact(1.5, 'mb'), titleOf('Start (ns)', 'ns'),
+		titleOf('Time (%)', 'percent')], ['1,234,567 ns', '1,234.5 ns', '1.500 MB', 'Start', 'Time (%)']);
 });
 
 test('stacks merge into a tree, and small boxes are left out', () => {
@@ -237,8 +240,9 @@ test('the most active process is first, idle ones are left out', () => {
 });
 
 test('frames are left out by kind', () => {
-	const profiles = [{kinds: [1, 'other', 2, 'python', 3, 'interpreter', 4, 'native', 5, 'call'], stacks: []}];
-	const kinds = kindsOf(profiles), stacks = [[9, 1, 1, 4, 3, 2, 3, 5], [1, 1, 1, 4, 5]];
+	const profiles = [{kinds: [1, 'other', 2, 'python', 3, 'interpreter', 4, 'native', 5, 'call', 6, 'import'],
+		stacks: []}];
+	const kinds = kindsOf(profiles), stacks = [[9, 1, 1, 4, 3, 6, 2, 3, 5], [1, 1, 1, 4, 5]];
 
 	assert.deepEqual(pickFrames(stacks, kinds, 'python'), [[9, 1, 1, 2, 5], [1, 1, 1, 4, 5]]);
 	assert.deepEqual(pickFrames(stacks, kinds, 'program'), [[9, 1, 1, 4, 2, 5], [1, 1, 1, 4, 5]]);
@@ -287,8 +291,9 @@ test('a wait leads to the holder of its lock and to what ended it, a message to 
 			track(1, 21, [0], [50, 30])]};
 	const groups = makeGroups(model), [waits] = model.tracks[0].lanes, [holds] = model.tracks[1].lanes;
 
-	assert.deepEqual(related(model, groups, {lane: waits, i: 0}).map(({event, isFrom}) => [event, isFrom]),
-		[[{lane: holds, i: 0}, true], [{lane: holds, i: 1}, true]]);
+	assert.deepEqual(related(model, groups, {lane: waits, i: 0}).map(({event, isFrom, at, words}) =>
+		[event, isFrom, at, words.split(' ')[0]]),
+	[[{lane: holds, i: 0}, true, 10, 'Held'], [{lane: holds, i: 1}, true, 40, 'Released']]);
 	assert.deepEqual(related(model, groups, {lane: waits, i: 1}).map(({event}) => event.lane.track.tid), [21]);
 });
 
@@ -307,4 +312,40 @@ test('roles have their parts, and a place the lines around it with their costs',
 	assert.deepEqual(found.lines.map(({number, text, cost}) => [number, text, cost && cost.CPU]),
 		[[1, 'a', undefined], [2, 'b', 3], [3, 'c', undefined]]);
 	assert.equal(snippet(model, 'other.py:2', new Map()), null);
+});
+
+test('the line that is marked is the one that the sentence names', () => {
+	const strings = ['a.py:12', 'f', 'dir/b.py:13', 'g', 'dir/b.py'];
+	const roles = {columns: ['Line', 'Function'].map(title => ({title, type: 'text'})), cells: [[0, 2], [1, 3]]};
+	const model = {strings, answer: {roles}, sources: [{file: 4, lines: Array(13).fill('')}]};
+
+	assert.equal(namedPlace(model, 'no CPU for the threads, working: b.py:13 g', [{}]).Line, 'dir/b.py:13');
+	assert.equal(namedPlace(model, 'waits: c.py:1 h', [{Line: 'x/c.py:1', Function: 'h'}]).Line, 'x/c.py:1');
+	assert.equal(namedPlace(model, 'a run without a line', [{}]), null);
+	assert.equal(sourceAddress(model, 'g (dir/b.py:13)'),
+		formatAddress({view: 'tables', table: 'source:dir/b.py', row: 12}));
+	assert.equal(sourceAddress(model, 'g (dir/b.py:14)') + sourceAddress(model, 'f (a.py:12)'), '');
+});
+
+test('rows of steps and of operators lead to their events', () => {
+	const table = (name, ...columns) => ({name, columns: columns.map(([title, type]) => ({title, type})),
+		cells: columns.map(([, , value]) => [value])});
+	const model = {strings: ['step 3', 'aten::mm', 'aten::mm, seq = 4, op_id = 7'], names: [0, 0, 1, 0],
+		profiles: []};
+	const steps = table('steps', ['PID', 'id', 5], ['Step', 'count', 3], ['Start (ns)', 'ns', 9]);
+	const ranges = table('nvtx_pushpop_trace', ['Start (ns)', 'ns', 9], ['Name', 'text', 2]);
+
+	assert.match(rowAddress(model, steps, 0), /name=step\+3&pid=5&start=9/);
+	assert.match(rowAddress(model, ranges, 0), /name=aten%3A%3Amm&start=9/);
+});
+
+test('steps and phases are above the ranges and the calls of their thread', () => {
+	const track = kind => ({kind, process: 0, tid: 1, label: 0, count: 1, start: Float64Array.of(0),
+		duration: Float64Array.of(5), name: new Uint32Array(1), detail: new Uint32Array(1)});
+	const model = {strings: ['1'], names: [0, 0], categories: [{name: 'osrt'}],
+		processes: [{label: 0, ended: 0, command: 0, rank: 0, pid: 1, start: 0, end: 9}],
+		tracks: ['calls', 'nvtx', 'phases', 'steps'].map(track)};
+
+	assert.deepEqual(makeGroups(model).at(-1).items[0].lanes.map(lane => lane.track.kind),
+		['steps', 'phases', 'nvtx', 'calls']);
 });

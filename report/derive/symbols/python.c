@@ -155,14 +155,16 @@ bool python_file(const struct trace *t, uint32_t id, struct buffer *ret)
 	return true;
 }
 
-bool python_name(const struct trace *t, uint32_t id, struct buffer *ret)
+bool python_is_recorders(const struct trace *t, uint32_t id)
 {
+	static const char ours[] = "<pillion>";
+	const size_t length = sizeof(ours) - 1;
 	struct code c;
 
 	if (!read_code(t, id, &c))
 		return false;
-	buffer_add(ret, c.name, strnlen(c.name, c.head.name_bytes));
-	return true;
+	return (c.head.file_bytes >= length && !memcmp(c.file, ours, length)) ||
+	       (c.head.name_bytes > length && !memcmp(c.name, ours, length) && c.name[length] == '.');
 }
 
 uint32_t python_first_line(const struct trace *t, uint32_t id)

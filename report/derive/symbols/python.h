@@ -18,8 +18,8 @@ void python_describe_code(const void *definition, size_t size, uint32_t offset, 
 
 /* Appends the name of its file. False: it could not be read. */
 bool python_file(const struct trace *t, uint32_t code, struct buffer *ret);
-/* Likewise its qualified name. */
-bool python_name(const struct trace *t, uint32_t code, struct buffer *ret);
+/* Whether preload/python/annotate.c compiled it: annotate.py names functions so that have the file of another one. */
+bool python_is_recorders(const struct trace *t, uint32_t code);
 
 /* Calls `visit` with the file and the function of each Python frame of a stack, the innermost first. The function has
  * the name of its class before its own, if the interpreter knows it: "FileLoader.get_data". */

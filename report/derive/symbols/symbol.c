@@ -276,18 +276,12 @@ struct python_side {
 	size_t count, next;
 };
 
-/* Whether preload/python/annotate.c compiled it: annotate.py names functions so that have the file of another one. */
 static bool is_recorder_code(struct symbols *s, const struct image *image, uint32_t code)
 {
 	uint64_t *known = map_put(&s->recorders, (uint64_t)(image - s->modules.model->images), code, NULL);
-	struct buffer file = {0}, name = {0};
 
 	if (!*known)
-		*known = 1 + ((python_file(image->trace, code, &file) && !strcmp(file.data, "<pillion>")) ||
-			      (python_name(image->trace, code, &name) &&
-			       !strncmp(buffer_string(&name), "<pillion>.", strlen("<pillion>."))));
-	buffer_done(&file);
-	buffer_done(&name);
+		*known = 1 + python_is_recorders(image->trace, code);
 	return *known > 1;
 }
 

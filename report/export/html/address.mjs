@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of the page as the fragment of its address, and the fragments that rows of tables, findings and functions
 // link to: #view?key=value&key=value. Links are resolved when they are followed: they name what to look for.
+import {sourceOf} from './answer.mjs';
 import {cellText} from './sheet.mjs';
 
 const EVENT_NAMES = ['API Name', 'API Function', 'Kernel Name', 'NVTX Range', 'Name', 'Range', 'Operation', 'Call'];
@@ -52,6 +53,13 @@ export function functionOf(frame) {
 // "aten::mm" of "aten::mm, seq = 4, op_id = 7": what the events of PyTorch's operators are called.
 export function operatorOf(range) {
 	return range && range.replace(/, (seq|op_id|sizes) = .*$/s, '');
+}
+
+// Where the text of the line of a frame is, "work (train.py:42)"; '': it is not in the page.
+export function sourceAddress(model, frame) {
+	const [, place] = /\(([^()]*:\d+)\)$/.exec(frame) || [], source = place && sourceOf(model, place);
+
+	return source ? formatAddress({view: 'tables', table: source.table, row: source.row}) : '';
 }
 
 // The fragment that a row of a table links to; '': none.

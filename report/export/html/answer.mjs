@@ -43,7 +43,8 @@ export function rolesOf(model) {
 	const roles = [];
 
 	for (const row of rowsOf(model, model.answer.roles)) {
-		const part = {kind: PART_WORDS[row.Kind] ?? row.Kind, ns: row['Time (ns)'], call: row.Call,
+		const kind = row.Kind === 'call' && row['Waits For'] ? 'wait' : row.Kind;
+		const part = {kind: PART_WORDS[kind] ?? kind, ns: row['Time (ns)'], call: row.Call,
 			waitsFor: row['Waits For'], row};
 		const last = roles.at(-1), ns = row['Lifetime (ns)'];
 
@@ -85,6 +86,22 @@ export function sourceLines(model, source, costs) {
 
 	return source.lines.map((text, i) => ({number: i + 1, text, place: `${file}:${i + 1}`,
 		cost: costs.get(`${file}:${i + 1}`)}));
+}
+
+// The text of the file of a place, "file:line": {file, table: its name, row: that of the line}; null: it is not in the
+// page.
+export function sourceOf(model, place) {
+	const [, file, line] = /^(.*):(\d+)$/s.exec(place) || [];
+	const source = model.sources.find(one => model.strings[one.file] === file);
+
+	return source && Number(line) <= source.lines.length ? {file, table: `source:${file}`, row: line - 1} : null;
+}
+
+// The row whose place a sentence names: of these rows, then of the roles; null: the sentence names none of them.
+export function namedPlace(model, text, rows) {
+	const isNamed = row => row.Line && `${text} `.includes(`${placeWords(row)} `);
+
+	return [...rows, ...rowsOf(model, model.answer.roles)].find(isNamed) || null;
 }
 
 // The lines of a file around a place, and the source; null: its text is not in the page.

@@ -2,28 +2,20 @@
 // What the page of a comparison shows, independent of the DOM: its rows, and trees of both sides.
 import {makeTree} from './flame.mjs';
 
-const UNITS_OF_TIME = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 const CHANGED = ['slower', 'faster', 'new', 'vanished'];
 const LEADING = ['Name', 'Verdict', 'Change (%)', 'Noise (%)', 'Share (%)'];
 
-// The table without its first row, the total: what says what has changed first, rows whose change is no noise first,
-// times in one unit.
+// The table without its first row, the total: what says what has changed first, rows whose change is no noise first.
 export function changedRows(model, table) {
 	const place = column => (LEADING.indexOf(column.title) + LEADING.length + 1) % (LEADING.length + 1);
 	const order = [...table.columns.keys()].sort((a, b) => place(table.columns[a]) - place(table.columns[b]) ||
 		a - b).filter(k => table.columns[k].type !== 'text' || table.cells[k].some(cell => cell !== null));
-	const isTime = k => / \(ns\)$/.test(table.columns[k].title);
-	const most = Math.max(0, ...order.filter(isTime).flatMap(k => table.cells[k].slice(1)));
-	const [scale, unit] = UNITS_OF_TIME.find(([least]) => most >= 10 * least) || UNITS_OF_TIME[3];
-	const columns = order.map(k => isTime(k)
-		? {title: table.columns[k].title.replace('(ns)', `(${unit})`), type: 'mb'} : table.columns[k]);
 	const verdicts = table.cells[table.columns.findIndex(column => column.title === 'Verdict')];
 	const isSure = row => verdicts && CHANGED.includes(model.strings[verdicts[row]]);
 	const rows = [...table.cells[0].keys()].slice(1).sort((a, b) => isSure(b) - isSure(a) || a - b);
-	const cells = order.map(k => rows.map(row =>
-		isTime(k) && table.cells[k][row] !== null ? table.cells[k][row] / scale : table.cells[k][row]));
 
-	return {...table, rows: table.rows - 1, columns, cells};
+	return {...table, rows: table.rows - 1, columns: order.map(k => table.columns[k]),
+		cells: order.map(k => rows.map(row => table.cells[k][row]))};
 }
 
 // The stacks of one side, with values per run.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The details of one event.
+import {sourceAddress} from './address.mjs';
 import {byId, make} from './dom.mjs';
 import {bytes, counterText, duration, idFirst, instant, whole} from './format.mjs';
 import {lowerBound} from './lanes.mjs';
@@ -23,7 +24,9 @@ function facts(model, {lane, i}) {
 }
 
 function valueText(kind, value) {
-	return kind === 'bytes' ? bytes(value) : kind === 'usual duration' ? duration(value) : value < 0 ? `−${whole(-value)}` : whole(value);
+	if (kind === 'usual duration')
+		return duration(value);
+	return kind === 'bytes' ? bytes(value) : value < 0 ? `−${whole(-value)}` : whole(value);
 }
 
 // For the tooltip: the name, and the lines below it.
@@ -114,7 +117,11 @@ function rows(model, f) {
 function stack(model, frames) {
 	return [
 		make('h3', {}, 'Stack'),
-		make('ol', {class: 'stack'}, ...frames.map(id => make('li', {}, model.strings[id])))
+		make('ol', {class: 'stack'}, ...frames.map(id => {
+			const text = model.strings[id], address = sourceAddress(model, text);
+
+			return make('li', {}, address ? make('a', {href: address}, text) : text);
+		}))
 	];
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of flame graphs: which values, in which order, of which processes; and where it is in the address.
-import {formatAddress, functionOf} from './address.mjs';
+import {formatAddress, functionOf, sourceAddress} from './address.mjs';
 import {changeColor, comparedTree, growth} from './changes.mjs';
 import {color} from './colors.mjs';
 import {byId, make, palette} from './dom.mjs';
@@ -198,9 +198,11 @@ export class FlameView {
 		const own = this.chart.amount(node.own), isRoot = !node.parent;
 		const isFrame = isRoot ? this.state.order === 'sandwich' : !this.chart.heads.has(node.name);
 		const sandwich = {view: 'flames', metric: this.profile.metric, order: 'sandwich', by: this.state.by};
+		const source = isFrame && sourceAddress(this.model, text);
 		const links = isFrame ? [
 			make('a', {href: formatAddress({...sandwich, function: text})}, 'Callers and callees'),
-			make('a', {href: formatAddress({view: 'timeline', search: text})}, 'In the timeline')] : [];
+			make('a', {href: formatAddress({view: 'timeline', search: text})}, 'In the timeline'),
+			...source ? [make('a', {href: source}, 'Source')] : []] : [];
 
 		const amount = this.chart.amount(node.value);
 

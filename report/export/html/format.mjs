@@ -50,22 +50,37 @@ function grouped(value, digits) {
 	return value.toFixed(digits).replace(/\B(?=(\d{3})+\.)/g, ',');
 }
 
+// Types of columns whose cells have a unit that suits each, as on a terminal.
+export const MEASURES = ['ns', 'mean', 'mb'];
+
 // A cell of a table by its column's type.
 export function cell(value, type) {
 	if (value === null)
 		return '';
 	switch (type) {
 	case 'count':
-	case 'ns':
 		return whole(value);
+	case 'ns':
 	case 'mean':
+		return value ? duration(value) : '0';
 	case 'percent':
 		return grouped(value, 1);
 	case 'mb':
-		return grouped(value, 3);
+		return value ? bytes(1e6 * value) : '0';
 	default:
 		return String(value);
 	}
+}
+
+// Such a cell with all of its digits.
+export function exact(value, type) {
+	return value === null ? '' : type === 'mb' ? `${grouped(value, 3)} MB`
+		: `${type === 'mean' ? grouped(value, 1) : whole(value)} ns`;
+}
+
+// The title of a column without a unit that its cells have.
+export function titleOf(title, type) {
+	return MEASURES.includes(type) ? title.replace(/ \((ns|MB)\)$/, '') : title;
 }
 
 // "100 python3 train.py" of "python3 train.py [100]": the id of a process or a thread before its name.

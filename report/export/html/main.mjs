@@ -96,29 +96,49 @@ function showTable({table: name, ...state}) {
 			shownTable = {table: name, ...change};
 			remember();
 		}}));
-	for (const button of byId('list').children)
+	for (const button of byId('choices').querySelectorAll('button'))
 		button.setAttribute('aria-pressed', String(button.dataset.name === name));
 }
 
-function turnToTable(name) {
+function turnToTable(name, row = '') {
 	show('tables');
-	showTable({table: name});
+	showTable({table: name, row});
 	history.pushState(null, '', formatAddress(address()));
+}
+
+// By topic; the critical path is of the run, and sources are apart.
+function topicsOf(shown) {
+	const titles = [...model.topics, 'Sources'], last = model.topics.length - 1;
+	const topic = ({name}) => name.startsWith('source:') ? last + 1 : model.topicOf[name] ?? last;
+
+	return titles.map((title, i) => ({title, tables: shown.filter(table => topic(table) === i)}))
+		.filter(({tables}) => tables.length);
 }
 
 function listTables() {
 	const shown = model.tables.filter(table => !table.info);
+	const button = table => make('button', {class: 'choice', 'data-name': table.name, 'aria-pressed': 'false',
+		onclick: () => turnToTable(table.name)}, table.title,
+	make('span', {class: 'soft'}, table.rows.toLocaleString('en')));
 
-	byId('list').replaceChildren(...shown.map(
-		table => make('button', {
-			class: 'choice',
-			'data-name': table.name,
-			'aria-pressed': 'false',
-			onclick: () => turnToTable(table.name)
-		},
-			      table.title, make('span', {class: 'soft'}, table.rows.toLocaleString('en')))));
+	byId('choices').replaceChildren(...topicsOf(shown).map(({title, tables}) =>
+		make('section', {}, make('h2', {}, title), ...tables.map(button))));
+	byId('find-table').addEventListener('input', event => findTables(event.target.value.trim().toLowerCase()));
 	if (shown.length)
 		showTable({table: shown[0].name});
+}
+
+// Leaves the tables that have the text in their title, their name or a title of a column.
+function findTables(wanted) {
+	for (const section of byId('choices').children) {
+		for (const button of section.querySelectorAll('button')) {
+			const {title, name, columns} = model.tables.find(one => one.name === button.dataset.name);
+
+			button.hidden = ![title, name, ...columns.map(column => column.title)]
+				.some(text => text.toLowerCase().includes(wanted));
+		}
+		section.hidden = !section.querySelector('button:not([hidden])');
+	}
 }
 
 function fillLedger() {

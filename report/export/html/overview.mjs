@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first view: what to fix first, what each role did, the critical path, and the largest entries of tables.
 import {findingAddress, formatAddress, rowAddress} from './address.mjs';
-import {costTitles, frameOf, lineCosts, placeWords, rolesOf, rowsOf, snippet, sourceLines} from './answer.mjs';
+import {costTitles, frameOf, lineCosts, namedPlace, placeWords, rolesOf, rowsOf, snippet, sourceLines,
+	sourceOf} from './answer.mjs';
 import {make} from './dom.mjs';
 import {inOrder} from './findings.mjs';
 import {bytes, duration, idFirst, whole} from './format.mjs';
@@ -21,7 +22,6 @@ const MEMORY = [['cuda_mem_peak', 'GPU memory at its peak', 'In Use (MB)', 'Bloc
 
 const baseName = path => path.slice(path.lastIndexOf('/') + 1);
 const shortFrame = frame => frame.replace(/\([^()]*\/([^()]*)\)$/, '($1)');
-const sourceName = (model, source) => `source:${model.strings[source.file]}`;
 
 function tile(label, value, note = '') {
 	return make('div', {class: 'tile'}, make('span', {class: 'soft'}, label), make('strong', {}, value),
@@ -135,14 +135,13 @@ function sourceTable(model, found, place) {
 
 // Links to where a frame is: the timeline, the flame graphs, its source.
 function frameLinks(model, row, show) {
-	const frame = frameOf(row), source = model.sources.find(one =>
-		row.Line && row.Line.startsWith(`${model.strings[one.file]}:`));
+	const frame = frameOf(row), source = sourceOf(model, row.Line || '');
 
 	return make('p', {class: 'links'}, toTimeline('In the timeline', frame),
 		make('a', {href: formatAddress({view: 'flames', order: 'sandwich', function: frame})},
 			'Callers and callees'),
-		...source ? [make('button', {class: 'quiet', onclick: () => show(sourceName(model, source))},
-			`All of ${baseName(model.strings[source.file])}`)] : []);
+		...source ? [make('button', {class: 'quiet', onclick: () => show(source.table, source.row)},
+			`All of ${baseName(source.file)}`)] : []);
 }
 
 function savingWords(row) {
@@ -153,10 +152,12 @@ function savingWords(row) {
 		(row['Share (%)'] || 0).toFixed(0)} % of the run` : '';
 }
 
-// Where the first role with a known line computes: for what has no line itself, such as too few CPUs.
-function computingLine(model) {
-	return rolesOf(model).flatMap(role => role.parts).map(part => part.row)
-		.find(row => row.Kind === 'cpu' && row.Line);
+// The source around the line that a cause names, and where that is.
+function causePlace(model, row, costs, show) {
+	const at = namedPlace(model, row.Text, [row]) || (row.Line ? row : null);
+	const found = at && snippet(model, at.Line, costs);
+
+	return [...found ? [sourceTable(model, found, at.Line)] : [], ...at ? [frameLinks(model, at, show)] : []];
 }
 
 function firstCard(model, costs, show) {
@@ -164,20 +165,18 @@ function firstCard(model, costs, show) {
 
 	if (!row)
 		return [];
-	const isLine = row.Line || row.Function, at = isLine ? row : computingLine(model);
-	const found = at && snippet(model, at.Line, costs);
 	const finding = model.findings.find(one => one.rule === row.Rule);
 
 	return [make('section', {class: 'card whole first', 'data-card': 'fix_first'},
 		make('header', {}, make('h2', {}, 'Fix first'), make('strong', {}, finding || !row.Advice
 			? savingWords(row) : `${savingWords(row)}: ${row.Advice}`)),
-		make('p', {}, isLine || !finding ? row.Text : make('a', {href: findingAddress(model, finding)},
-			row.Text), ...row['Called From'] ? [`, called from ${row['Called From']}`] : []),
+		make('p', {}, row.Line || row.Function || !finding ? row.Text
+			: make('a', {href: findingAddress(model, finding)}, row.Text),
+		...row['Called From'] ? [`, called from ${row['Called From']}`] : []),
 		...finding && row.Advice ? [make('p', {class: 'soft'}, row.Advice)] : [],
-		...found ? [sourceTable(model, found, at.Line)] : [],
-		...at ? [frameLinks(model, at, show)] : [],
+		...causePlace(model, row, costs, show),
 		...inside ? [make('p', {}, `Within the job: ${inside.Text}. ${savingWords(inside)}`),
-			...inside.Line ? [frameLinks(model, inside, show)] : []] : [])];
+			...causePlace(model, inside, costs, show)] : [])];
 }
 
 // What ended or stopped the run: each row leads to its thread.
@@ -368,7 +367,8 @@ export function sourceTables(model) {
 	return model.sources.map(source => {
 		const lines = sourceLines(model, source, costs), titles = costTitles(lines.map(line => line.cost));
 
-		return {...makeTable(model, sourceName(model, source), `Source ${baseName(model.strings[source.file])}`,
+		return {...makeTable(model, sourceOf(model, `${model.strings[source.file]}:1`).table,
+			baseName(model.strings[source.file]),
 			[['Line', 'id', line => line.number],
 				...titles.map(title => [`${title} (ns)`, 'ns',
 					line => line.cost && line.cost[title] ? line.cost[title] : null]),

@@ -232,8 +232,7 @@ export function paintRows(c, rows, first, view, width, model, styles, found, col
 	paintTexts(c, texts, model.strings, model.names, colors);
 }
 
-// From the launch to the device operation, from the holder of a lock or the thread that ended a wait to the waiter,
-// from one end of a message to the other: boxes {x, y, width}.
+// From the launch to the device operation, from one end of a message to the other: boxes {x, y, width}.
 export function paintArrow(c, [from, to], css) {
 	const x0 = from.x + Math.min(from.width, 6), y0 = from.y + LANE - 3, y1 = to.y + (to.y > from.y ? 0 : LANE - 3);
 	const bend = Math.max(24, Math.abs(to.x - x0) / 3);
@@ -244,8 +243,33 @@ export function paintArrow(c, [from, to], css) {
 	c.moveTo(x0, y0);
 	c.bezierCurveTo(x0 + bend, y0, to.x - bend, y1, to.x, y1);
 	c.stroke();
+	paintHead(c, to.x, y1, css);
+}
+
+function paintHead(c, x, y, css) {
 	c.beginPath();
-	c.arc(to.x, y1, 3, 0, 7);
+	c.arc(x, y, 3, 0, 7);
 	c.fillStyle = css;
 	c.fill();
+}
+
+// At an instant, from the thread that holds what another one waits for, or releases it, to the one that waits.
+export function paintInstant(c, x, [from, to], label, colors) {
+	const isDown = to.y > from.y, y0 = from.y + (isDown ? LANE - 3 : 0), y1 = to.y + (isDown ? 0 : LANE - 3);
+
+	c.strokeStyle = colors.accent;
+	c.lineWidth = 1.5;
+	c.beginPath();
+	c.moveTo(x, y0);
+	c.lineTo(x, y1);
+	c.stroke();
+	paintHead(c, x, y1, colors.accent);
+	c.font = `11px ${colors.font}`;
+	c.textBaseline = 'middle';
+	const wide = c.measureText(label).width, y = isDown ? y1 - 10 : y1 + 10;
+
+	c.fillStyle = colors.page;
+	c.fillRect(x + 5, y - 8, wide + 8, 16);
+	c.fillStyle = colors.accent;
+	c.fillText(label, x + 9, y);
 }

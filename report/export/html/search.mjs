@@ -188,28 +188,33 @@ function eventAt(item, instant) {
 	return best || (lanes.length ? {lane: lanes[0], i: 0} : null);
 }
 
-// The events that one is related to: [{event, words, isFrom}]: what it launched or was launched by, the holder of the
-// lock that it waits for, the thread that ended its wait, and the rank that a message is to or from. isFrom: the arrow
-// leads from there.
+// The events that one is related to: [{event, words, isFrom, at, label}]: what it launched or was launched by, the
+// holder of the lock that it waits for when the wait begins, the thread that ended its wait, and the rank that a
+// message is to or from. isFrom: the arrow leads from there; at: it is drawn at this instant, with a label.
 export function related(model, groups, selection) {
 	const {lane, i} = selection, {track} = lane, other = linked(model, selection), found = [];
 	const detail = track.detail[lane.event[i]] ? model.details[track.detail[lane.event[i]] - 1] : {};
 	const own = groups.find(group => group.id === `p${track.process}`);
 	const thread = tid => own && own.items.find(item => String(item.tid) === tid);
-	const add = (item, instant, words, isFrom) => {
+	const add = (item, instant, words, isFrom, more = {}) => {
 		const event = item && eventAt(item, instant);
 
 		if (event)
-			found.push({event, words, isFrom});
+			found.push({event, words, isFrom, ...more});
+	};
+	const addThread = (tid, at, what) => {
+		const item = tid && thread(tid);
+
+		if (item)
+			add(item, at, `${what} ${item.label}`, true,
+				{at, label: `${what.toLowerCase()} ${item.label}`});
 	};
 
 	if (other)
 		found.push(other.lane.track.kind === 'stream' ? {event: other, words: 'Go to its work', isFrom: false}
 			: {event: other, words: 'Go to its call', isFrom: true});
-	if (detail['held by thread'])
-		add(thread(detail['held by thread']), lane.start[i], 'Go to the holder of the lock', true);
-	if (detail['ended by thread'])
-		add(thread(detail['ended by thread']), lane.end[i], 'Go to what ended the wait', true);
+	addThread(detail['held by thread'], lane.start[i], 'Held by');
+	addThread(detail['ended by thread'], lane.end[i], 'Released by');
 	if (detail['peer rank']) {
 		const process = model.processes.findIndex(one => model.strings[one.rank] === detail['peer rank']);
 		const peer = groups.find(group => group.id === `p${process}`);

@@ -4,7 +4,7 @@ import {rowAddress} from './address.mjs';
 import {copyButtons} from './copy.mjs';
 import {make, onceAFrame} from './dom.mjs';
 import {foldedRow} from './fold.mjs';
-import {cell} from './format.mjs';
+import {cell, exact, MEASURES, titleOf} from './format.mjs';
 import {cellText, columnOrder, pickRows, tableRecords} from './sheet.mjs';
 
 const ROW = 26, MORE = 8; // height of a row; additional rows above and below the visible ones
@@ -14,7 +14,7 @@ const PRINTED = 500;
 function widths(model, table, order) {
 	const parts = order.map((k, place) => {
 		const {title, type} = table.columns[k];
-		let most = title.length * 0.9;
+		let most = titleOf(title, type).length * 0.9;
 
 		for (let row = 0; row < Math.min(table.cells[k].length, 200); row++)
 			most = Math.max(most, cell(cellText(model, table, k, row), type).length);
@@ -30,9 +30,11 @@ function widths(model, table, order) {
 }
 
 // A table that scrolls, with its own filter; returns its element. onChange is called with {filter, sort}. kindOf
-// returns the data-kind of a row, by which it has a style; addressOf what the row links to.
-export function tableView(model, table, {isPlain = false, filter: wanted = '', sort = '', onChange = null,
-	addressOf = rowAddress, kindOf = () => '', isFolded = isPlain ? null : foldedRow(model, table)} = {}) {
+// returns the data-kind of a row, by which it has a style; addressOf what the row links to. `row`: the one that is
+// marked and in view.
+export function tableView(model, table, {isPlain = false, filter: wanted = '', sort = '', row: marked = '',
+	onChange = null, addressOf = rowAddress, kindOf = () => '',
+	isFolded = isPlain ? null : foldedRow(model, table)} = {}) {
 	const order = columnOrder(table), shown = new Map();
 	let column = -1, isDown = false, rows = [], isPrinting = false, hides = Boolean(isFolded);
 	const filter =
@@ -74,12 +76,15 @@ export function tableView(model, table, {isPlain = false, filter: wanted = '', s
 		const address = addressOf(model, table, row), kind = kindOf(row);
 		const element = make('div', {class: 'row', role: 'row', 'aria-rowindex': String(position + 2)},
 			...order.map((k, place) => {
-				const {type} = table.columns[k], text = cell(cellText(model, table, k, row), type);
+				const {type} = table.columns[k];
+				const text = cell(cellText(model, table, k, row), type);
 				const isLink = !place && address && text;
 				const element = make('span', {role: 'cell', class: type === 'text' ? 'text' : 'number'},
 					isLink ? make('a', {href: address}, text) : text);
 
-				if (text.length > 24)
+				if (MEASURES.includes(type))
+					element.title = exact(table.cells[k][row], type);
+				else if (text.length > 24)
 					element.title = text;
 				return element;
 			}));
@@ -87,6 +92,7 @@ export function tableView(model, table, {isPlain = false, filter: wanted = '', s
 		element.style.top = `${position * ROW}px`;
 		if (kind)
 			element.dataset.kind = kind;
+		element.classList.toggle('hot', String(row) === String(marked));
 		return element;
 	}
 
@@ -128,7 +134,8 @@ export function tableView(model, table, {isPlain = false, filter: wanted = '', s
 
 	const heads = order.map(k => make('span',
 		{role: 'columnheader', class: table.columns[k].type === 'text' ? 'text' : 'number'},
-		make('button', {onclick: () => sortBy(k)}, table.columns[k].title)));
+		make('button', {title: table.columns[k].title, onclick: () => sortBy(k)},
+			titleOf(table.columns[k].title, table.columns[k].type))));
 	const {columns, least} = widths(model, table, order);
 
 	head.append(...heads);
@@ -147,7 +154,14 @@ export function tableView(model, table, {isPlain = false, filter: wanted = '', s
 		arrange();
 		tell();
 	});
+	const toMarked = marked === '' ? null : new ResizeObserver(() => {
+		grid.scrollTop = Math.max(0, rows.indexOf(Number(marked)) * ROW - grid.clientHeight / 3);
+		toMarked.disconnect();
+	});
+
 	new ResizeObserver(fill).observe(grid);
+	if (toMarked)
+		toMarked.observe(grid);
 	for (const [event, is] of [['beforeprint', true], ['afterprint', false]])
 		window.addEventListener(event, () => {
 			isPrinting = is;

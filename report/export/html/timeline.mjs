@@ -10,7 +10,7 @@ import {Labels} from './labels.mjs';
 import {at} from './lanes.mjs';
 import {fillLegend} from './legend.mjs';
 import {Minimap} from './minimap.mjs';
-import {paintArrow, paintRows, paintRuler} from './paint.mjs';
+import {paintArrow, paintInstant, paintRows, paintRuler} from './paint.mjs';
 import {RangePanel} from './rangeview.mjs';
 import {lanesOf, layout, LANE, makeChoice, rowAt, sortGroups} from './rows.mjs';
 import {eachLane, findEvent, findMatches, matchSpan, nextMatch, pick, related} from './search.mjs';
@@ -570,10 +570,12 @@ export class Timeline {
 		c.lineWidth = 2;
 		c.strokeRect(Math.max(from.x, -4), from.y - 0.5,
 			     Math.min(from.width, this.camera.width + 8 - Math.max(from.x, -4)), LANE - 2);
-		for (const {event, isFrom} of this.others) {
+		for (const {event, isFrom, at: instant, label} of this.others) {
 			const to = this.box(event);
 
-			if (to)
+			if (to && label)
+				paintInstant(c, this.camera.xOf(instant), [to, from], label, this.colors);
+			else if (to)
 				paintArrow(c, isFrom ? [to, from] : [from, to], this.colors.accent);
 		}
 	}
