@@ -9,6 +9,7 @@ import {foldedRow, foldedStack} from '../../report/export/html/fold.mjs';
 import {bytes, cell, duration, exact, instant, titleOf, whole} from '../../report/export/html/format.mjs';
 import {makeStyles, ownColor} from '../../report/export/html/colors.mjs';
 import {makeRanks, rankAt, RANK_BINS} from '../../report/export/html/ranks.mjs';
+import {counterPeak, paintCounter} from '../../report/export/html/paint.mjs';
 import {layout, makeChoice, makeGroups, rowAt, sortGroups} from '../../report/export/html/rows.mjs';
 import {decades, roofPoints} from '../../report/export/html/roofline.mjs';
 import {findEvent, findMatches, linked, matchSpan, nextMatch, related} from '../../report/export/html/search.mjs';
@@ -348,4 +349,18 @@ test('steps and phases are above the ranges and the calls of their thread', () =
 
 	assert.deepEqual(makeGroups(model).at(-1).items[0].lanes.map(lane => lane.track.kind),
 		['steps', 'phases', 'nvtx', 'calls']);
+});
+
+test('a counter is 0 after the end of its process, also where its last value is within the same pixel', () => {
+	const counter = {count: 3, start: Float64Array.of(0, 100, 101), value: Float64Array.of(5, 9, 0)}, drawn = [];
+	const c = {fillRect: (...box) => drawn.push(box)};
+
+	for (const nsPerPixel of [0.5, 10]) {
+		drawn.length = 0;
+		paintCounter(c, {counter, height: 17}, 0, {t0: 0, nsPerPixel}, 400, 'grey');
+		const right = Math.max(...drawn.filter(box => box[3]).map(([x, , wide]) => x + wide));
+
+		assert.ok(right >= 100 / nsPerPixel && right <= 101 / nsPerPixel + 1, `${nsPerPixel}: ${right}`);
+	}
+	assert.equal(counterPeak(counter), 9);
 });

@@ -106,25 +106,31 @@ export function counterPeak(track) {
 	return track.peak;
 }
 
-// A counter keeps its value until the next one; the highest value within a pixel is drawn.
-function paintCounter(c, row, y, view, width, color) {
+// A counter keeps its value until the next one. The highest value within a pixel is drawn there, the last one after it.
+export function paintCounter(c, row, y, view, width, color) {
 	const {counter} = row, t1 = view.t0 + width * view.nsPerPixel, height = row.height - 8;
 	const most = counterPeak(counter) || 1;
+	const fill = (value, from, to) => {
+		const tall = value / most * height;
+
+		if (to > from)
+			c.fillRect(from, y + 4 + height - tall, to - from, tall);
+	};
 	let i = Math.max(0, lowerBound(counter.start, view.t0, 0, counter.count) - 1), x = 0;
 
 	c.fillStyle = color;
 	while (i < counter.count && counter.start[i] < t1) {
-		const next = Math.max(i + 1, lowerBound(counter.start, view.t0 + (Math.floor(x) + 1) * view.nsPerPixel,
-							i, counter.count));
+		const end = Math.floor(x) + 1;
+		const next = Math.max(i + 1, lowerBound(counter.start, view.t0 + end * view.nsPerPixel, i,
+							counter.count));
+		const from = Math.max(0, (counter.start[i] - view.t0) / view.nsPerPixel);
+		const to = next < counter.count ? (counter.start[next] - view.t0) / view.nsPerPixel : width;
 		let value = 0;
 
 		for (let k = i; k < next && k < i + 256; k++)
 			value = Math.max(value, counter.value[k]);
-		const from = Math.max(0, (counter.start[i] - view.t0) / view.nsPerPixel);
-		const to = next < counter.count ? (counter.start[next] - view.t0) / view.nsPerPixel : width;
-		const tall = value / most * height;
-
-		c.fillRect(from, y + 4 + height - tall, Math.max(1, Math.min(to, width) - from), tall);
+		fill(value, from, Math.max(from + 1, Math.min(to, end)));
+		fill(counter.value[next - 1], Math.max(from, end), Math.min(to, width));
 		x = Math.max(to, x + 1);
 		i = next;
 	}
