@@ -92,6 +92,7 @@ struct command_line {
 	bool is_ranking; /* whatif: what each could save */
 	bool is_json; /* one JSON object: envelope.h */
 	bool is_sarif;
+	bool lists_all; /* analyze: the rules that could not be checked */
 	uint32_t json_bytes; /* of its rows at most; 0: any */
 	bool is_closed; /* view: does not open the page */
 	uint8_t columns[OPS_COLUMNS]; /* ops: enum ops_column, in this order */

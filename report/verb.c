@@ -170,7 +170,7 @@ static int output_open(struct work *w)
 
 	if (share_self(w->model.share))
 		path = "/dev/null"; /* part 0 prints */
-	w->emit = (struct emit){.file = stdout, .format = l->format, .unit = l->unit};
+	w->emit = (struct emit){.file = stdout, .format = l->format, .unit = l->unit, .is_nsys = l->is_nsys};
 	if (l->is_json)
 		path = "/dev/null"; /* the envelope has all, and is written at the end */
 	else if (!path)

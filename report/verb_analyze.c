@@ -172,6 +172,35 @@ static void show_first(struct work *w, const struct fix_first *first)
 	buffer_done(&text);
 }
 
+/* How many rules could not be checked, and the most frequent reason. */
+static void show_unchecked(struct work *w, const struct answer *a)
+{
+	size_t count = 0, most = 0;
+	const char *reason = NULL;
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < a->found_count; i++) {
+		size_t same = 0;
+
+		if (a->found[i].verdict != VERDICT_UNCHECKED)
+			continue;
+		count++;
+		for (size_t k = 0; k < a->found_count; k++)
+			same += a->found[k].verdict == VERDICT_UNCHECKED &&
+				!strcmp(a->found[k].text.data, a->found[i].text.data);
+		if (same > most) {
+			most = same;
+			reason = a->found[i].text.data;
+		}
+	}
+	buffer_print(&text, "could not check %zu rule%s", count, count == 1 ? "" : "s");
+	if (most < count)
+		buffer_print(&text, ", %zu of them because", most);
+	buffer_print(&text, ": %s (--all lists them)", reason);
+	emit_remark(&w->emit, text.data);
+	buffer_done(&text);
+}
+
 /* For people: why the run ended, what to fix first, the findings, what saves most first, then a line of the clean
  * rules and one of the others. */
 static void show_findings(struct work *w)
@@ -194,8 +223,10 @@ static void show_findings(struct work *w)
 	}
 	if (clean.size)
 		emit_remark(&w->emit, clean.data);
-	if (unchecked.size)
+	if (unchecked.size && (w->line->lists_all || w->line->rule_count))
 		emit_remark(&w->emit, unchecked.data);
+	else if (unchecked.size)
+		show_unchecked(w, &f.answer);
 	findings_done(&f);
 	buffer_done(&clean);
 	buffer_done(&unchecked);

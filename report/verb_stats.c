@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats: tables of where the time went. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -82,7 +83,8 @@ static void write_table_to_file(struct work *w, const struct shown *s, const cha
 	if (!code) {
 		struct emit before = w->emit;
 
-		w->emit = (struct emit){.file = d.file, .format = format, .unit = before.unit};
+		w->emit = (struct emit){.file = d.file, .format = format, .unit = before.unit,
+					 .is_nsys = before.is_nsys};
 		w->emit.rows = w->line->top != TOP_DEFAULT ? w->line->top : 0;
 		emit_begin(&w->emit);
 		put_table(w, s, table);
@@ -190,13 +192,13 @@ static void show_report(struct work *w, const struct shown *s, struct buffer *sk
 	}
 	if (code && is_asked)
 		say("%s: %s", r->name, err.text);
-	else if (code)
+	else if (code && (code != -ENODATA || r->flags & REPORT_DEVICE))
 		texts_add(&w->theirs, "%s: %s", r->name, err.text);
 	if (code && is_asked)
 		w->status = EXIT_INCOMPLETE;
 	if (table_rows(&table))
 		write_table(w, s, &table);
-	else if (!code || is_asked)
+	else if (!code || is_asked || (code == -ENODATA && !(r->flags & REPORT_DEVICE)))
 		show_empty(w, s, &table, skipped);
 	table_done(&table);
 }

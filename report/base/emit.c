@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/emit_screen.h"
 #include "report/base/json_writer.h"
 #include "report/base/text.h"
 
@@ -65,25 +66,38 @@ static void emit_json(struct emit *e, const char *name, const struct table *t)
 	buffer_done(&b);
 }
 
+/* The positions of the columns of a document, in its order. */
+static void document_order(const struct emit *e, const struct table *t, size_t *ret)
+{
+	for (size_t i = 0; i < t->column_count; i++)
+		ret[i] = i;
+	if (!e->is_nsys)
+		screen_order(t, ret, t->column_count);
+}
+
 static void emit_markdown(struct emit *e, const char *name, const char *title, const struct table *t)
 {
+	size_t order[TABLE_COLUMNS];
 	struct buffer b = {0};
 
+	document_order(e, t, order);
 	buffer_text(&b, e->emitted ? "\n" : "");
 	if (title)
 		buffer_print(&b, "## %s (%s)\n\n", title, name);
 	buffer_text(&b, "|");
 	for (size_t i = 0; i < t->column_count; i++) {
 		buffer_text(&b, " ");
-		emit_title(&b, t, i, emit_unit(e, t, i));
+		document_title(&b, e, t, order[i]);
 		buffer_text(&b, " |");
 	}
 	buffer_text(&b, "\n|");
 	for (size_t i = 0; i < t->column_count; i++)
-		buffer_text(&b, t->columns[i].type == COLUMN_TEXT ? " --- |" : " ---: |");
+		buffer_text(&b, t->columns[order[i]].type == COLUMN_TEXT ? " --- |" : " ---: |");
 	for (size_t i = 0; i < t->cell_count; i++) {
-		buffer_text(&b, i % t->column_count ? " " : "\n| ");
-		emit_cell(&b, e, t, i, emit_unit(e, t, i % t->column_count));
+		size_t column = i % t->column_count;
+
+		buffer_text(&b, column ? " " : "\n| ");
+		document_cell(&b, e, t, i - column + order[column]);
 		buffer_text(&b, " |");
 	}
 	buffer_text(&b, "\n");
@@ -93,22 +107,24 @@ static void emit_markdown(struct emit *e, const char *name, const char *title, c
 
 static void emit_html(struct emit *e, const char *name, const char *title, const struct table *t)
 {
+	size_t order[TABLE_COLUMNS];
 	struct buffer b = {0};
 
+	document_order(e, t, order);
 	if (title)
 		buffer_print(&b, "<h2 id=\"%s\">%s (%s)</h2>\n", name, title, name);
 	buffer_text(&b, "<table>\n<tr>");
 	for (size_t i = 0; i < t->column_count; i++) {
 		buffer_text(&b, "<th>");
-		emit_title(&b, t, i, emit_unit(e, t, i));
+		document_title(&b, e, t, order[i]);
 		buffer_text(&b, "</th>");
 	}
 	for (size_t i = 0; i < t->cell_count; i++) {
 		size_t column = i % t->column_count;
 
 		buffer_text(&b, column ? "" : "</tr>\n<tr>");
-		buffer_text(&b, t->columns[column].type == COLUMN_TEXT ? "<td>" : "<td class=\"n\">");
-		emit_cell(&b, e, t, i, emit_unit(e, t, column));
+		buffer_text(&b, t->columns[order[column]].type == COLUMN_TEXT ? "<td>" : "<td class=\"n\">");
+		document_cell(&b, e, t, i - column + order[column]);
 		buffer_text(&b, "</td>");
 	}
 	buffer_text(&b, "</tr>\n</table>\n");

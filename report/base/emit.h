@@ -117,6 +117,7 @@ struct emit {
 	size_t rows;	     /* of a table at most; 0: all */
 	size_t columns;	     /* width of the terminal for FORMAT_COLUMN and FORMAT_TABLE; 0: unlimited */
 	bool is_screen;	     /* FORMAT_COLUMN as on a terminal, see emit_screen.h; otherwise as Nsight Systems has it */
+	bool is_nsys;	     /* html and markdown as Nsight Systems has them, not as on a terminal */
 	size_t emitted;
 };
 

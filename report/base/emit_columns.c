@@ -180,14 +180,15 @@ static void lay_out(struct column_layout *l, char *const *texts, size_t cells)
 /* ---- lines ---- */
 
 /* Trailing spaces are removed. */
-static void add_padded(struct buffer *b, const char *text, size_t width, bool to_right, bool is_open)
+/* is_stack: it loses its end, the outermost frames. */
+static void add_padded(struct buffer *b, const char *text, size_t width, bool to_right, bool is_open, bool is_stack)
 {
 	size_t have = text_width(text), missing = have < width ? width - have : 0;
 
 	if (to_right)
 		buffer_pad(b, ' ', missing);
 	if (have > width)
-		missing = width - text_shorten(b, text, width);
+		missing = width - (is_stack ? text_cut(b, text, width) : text_shorten(b, text, width));
 	else
 		buffer_text(b, text);
 	if (!to_right && !is_open)
@@ -214,7 +215,7 @@ static void add_line(struct buffer *b, const struct column_layout *l, size_t lin
 	for (size_t i = from; i < to; i++) {
 		buffer_text(b, has_frame(l) ? " | " : i > from ? "  " : " ");
 		add_padded(b, cells[i], l->widths[i], l->table->columns[i].type != COLUMN_TEXT,
-			   i + 1 == to && !has_frame(l));
+			   i + 1 == to && !has_frame(l), l->table->columns[i].id == COL_STACK);
 	}
 	while (l->emit->is_screen && b->size && b->data[b->size - 1] == ' ')
 		b->size--;
@@ -304,27 +305,100 @@ static struct table shown_columns(const struct emit *e, const struct table *t, s
 	return ret;
 }
 
-/* Names of C++ functions are shortened unless two of a column would become the same. `names` has the text that each
- * shortened one comes from. */
-static void add_text(struct buffer *all, struct map *names, size_t column, const char *text, bool is_final)
+/* Forms of a text, the shortest first; only terminals have the first. */
+enum { BRIEF, SHORTENED, WHOLE };
+
+static void add_form(struct buffer *ret, enum column_id id, const char *text, int form)
 {
+	if (form == BRIEF && id == COL_LINE)
+		screen_line(ret, text);
+	else if (form == BRIEF && id != COL_STACK)
+		name_brief(ret, text);
+	else if (form != WHOLE)
+		name_shorten(ret, text);
+	else
+		buffer_text(ret, text);
+}
+
+/* Names of C++ functions and places are shortened unless two of a column would become the same. `names` has the text
+ * that each shortened one comes from. */
+static void add_text(struct buffer *all, struct map *names, const struct emit *e, enum column_id id, const char *text,
+		     bool is_final)
+{
+	uint64_t hash = hash_bytes(text, strlen(text)), *from;
 	struct buffer name = {0};
 	bool is_new;
-	uint64_t hash = hash_bytes(text, strlen(text)), *from;
 
-	name_shorten(&name, text);
-	from = map_put(names, column, hash_bytes(buffer_string(&name), name.size), &is_new);
-	if (is_new)
-		*from = hash;
-	else if (*from != hash)
-		*from = 0;
-	buffer_text(all, is_final && *from != hash ? text : buffer_string(&name));
+	for (int form = e->is_screen ? BRIEF : SHORTENED; form < WHOLE; form++) {
+		buffer_clear(&name);
+		add_form(&name, id, text, form);
+		from = map_put(names, (uint64_t)id << 1 | (uint64_t)form, hash_bytes(buffer_string(&name), name.size),
+			       &is_new);
+		if (is_new)
+			*from = hash;
+		else if (*from != hash)
+			*from = 0;
+		if (is_final && *from == hash)
+			break;
+		if (is_final)
+			buffer_clear(&name);
+	}
+	buffer_text(all, name.size || !is_final ? buffer_string(&name) : text);
 	buffer_done(&name);
 }
 
-static bool is_name(const struct table *t, size_t at)
+static bool is_name(const struct emit *e, const struct table *t, size_t at)
 {
-	return t->columns[at % t->column_count].type == COLUMN_TEXT && strstr(t->cells[at].text, "::");
+	const struct column *column = &t->columns[at % t->column_count];
+
+	return column->type == COLUMN_TEXT &&
+	       (strstr(t->cells[at].text, "::") ||
+		(e->is_screen && column->id == COL_LINE && strchr(t->cells[at].text, '/')));
+}
+
+/* On a terminal a row of which all numbers are 0 says nothing. */
+static bool is_zero_row(const struct table *t, size_t row)
+{
+	bool has_numbers = false;
+
+	for (size_t i = 0; i < t->column_count; i++) {
+		size_t at = row * t->column_count + i;
+
+		switch (t->columns[i].type) {
+		case COLUMN_COUNT:
+		case COLUMN_NS:
+			has_numbers = true;
+			if (!t->absent[at] && t->cells[at].count)
+				return false;
+			break;
+		case COLUMN_NS_MEAN:
+		case COLUMN_PERCENT:
+		case COLUMN_MB:
+			has_numbers = true;
+			if (!t->absent[at] && t->cells[at].real != 0)
+				return false;
+			break;
+		case COLUMN_TEXT:
+		case COLUMN_ID:
+			break;
+		default:
+			return false;
+		}
+	}
+	return has_numbers;
+}
+
+/* The rows to be shown, at most all of them. */
+static size_t shown_rows(const struct emit *e, const struct table *t, size_t *ret)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < table_rows(t); i++)
+		if (!e->is_screen || !is_zero_row(t, i))
+			ret[count++] = i;
+	for (size_t i = 0; !count && i < table_rows(t); i++)
+		ret[i] = i;
+	return count ? count : table_rows(t);
 }
 
 static void add_cell(struct buffer *all, struct map *names, const struct emit *e, const struct table *t, size_t at,
@@ -337,8 +411,8 @@ static void add_cell(struct buffer *all, struct map *names, const struct emit *e
 		screen_cell(&text, e, t, at);
 	else
 		emit_cell(&text, e, t, at, emit_unit(e, t, column));
-	if (is_name(t, at))
-		add_text(all, names, column, buffer_string(&text), is_final);
+	if (is_name(e, t, at))
+		add_text(all, names, e, t->columns[column].id, buffer_string(&text), is_final);
 	else
 		buffer_text(all, buffer_string(&text));
 	buffer_add(all, "", 1);
@@ -349,7 +423,8 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 {
 	size_t from[TABLE_COLUMNS];
 	struct table shown = shown_columns(e, t, from);
-	size_t columns = shown.column_count, cells = columns * (1 + table_rows(t)),
+	size_t *rows = mem_alloc((table_rows(t) + 1) * sizeof(*rows)), columns = shown.column_count,
+	       cells = columns * (1 + shown_rows(e, t, rows)),
 	       *places = mem_alloc((cells + 1) * sizeof(*places));
 	char **texts = mem_alloc((cells + 1) * sizeof(*texts));
 	struct buffer all = {0}, out = {0};
@@ -357,13 +432,14 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 	struct map names = {0};
 
 	for (size_t i = 0; i < t->cell_count; i++)
-		if (is_name(t, i))
+		if (is_name(e, t, i))
 			add_cell(&all, &names, e, t, i, false);
 	buffer_clear(&all);
 	for (size_t i = 0; i < cells; i++) {
 		places[i] = all.size;
 		if (i >= columns) {
-			add_cell(&all, &names, e, t, (i / columns - 1) * t->column_count + from[i % columns], true);
+			add_cell(&all, &names, e, t, rows[i / columns - 1] * t->column_count + from[i % columns],
+				 true);
 			continue;
 		}
 		if (e->is_screen)
@@ -395,4 +471,5 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 	map_done(&names);
 	free(texts);
 	free(places);
+	free(rows);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/text.h"
+
 enum { BAR = 10 };
 
 /* In this order. */
@@ -64,16 +66,22 @@ static bool has_own_unit(const struct emit *e, enum column_type type)
 	return (type == COLUMN_NS || type == COLUMN_NS_MEAN) && (e->unit == UNIT_NS || e->unit == UNIT_AUTO);
 }
 
-void screen_title(struct buffer *b, const struct emit *e, const struct table *t, size_t column)
+void document_title(struct buffer *b, const struct emit *e, const struct table *t, size_t column)
 {
 	const char *title = t->columns[column].title;
 
-	if (t->columns[column].id == COL_TIME_PERCENT)
-		buffer_text(b, "Share");
-	else if (has_own_unit(e, t->columns[column].type))
+	if (!e->is_nsys && has_own_unit(e, t->columns[column].type))
 		buffer_add(b, title, strlen(title) - strlen(" (ns)"));
 	else
 		emit_title(b, t, column, emit_unit(e, t, column));
+}
+
+void screen_title(struct buffer *b, const struct emit *e, const struct table *t, size_t column)
+{
+	if (t->columns[column].id == COL_TIME_PERCENT)
+		buffer_text(b, "Share");
+	else
+		document_title(b, e, t, column);
 }
 
 static void add_time(struct buffer *b, double ns)
@@ -93,14 +101,78 @@ static void add_share(struct buffer *b, double percent)
 	buffer_print(b, " %5.1f%%", round_to_tenth(percent));
 }
 
-void screen_cell(struct buffer *b, const struct emit *e, const struct table *t, size_t at)
+void document_cell(struct buffer *b, const struct emit *e, const struct table *t, size_t at)
 {
 	const struct column *column = &t->columns[at % t->column_count];
 
-	if (!t->absent[at] && column->id == COL_TIME_PERCENT)
-		add_share(b, t->cells[at].real);
-	else if (!t->absent[at] && has_own_unit(e, column->type))
+	if (!t->absent[at] && !e->is_nsys && has_own_unit(e, column->type))
 		add_time(b, column->type == COLUMN_NS ? (double)t->cells[at].count : t->cells[at].real);
 	else
 		emit_cell(b, e, t, at, emit_unit(e, t, at % t->column_count));
+}
+
+/* What runs before the program's own code: frames of libc's start of programs and threads. */
+static bool is_start(const char *frame, size_t length)
+{
+	static const char *const names[] = {"_start", "__libc_", "__clone", "clone3", "clone ", "start_thread "};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(frame, names[i], strlen(names[i])) && strlen(names[i]) <= length)
+			return true;
+	return false;
+}
+
+/* A frame "function (directory/file:line)", the file by its name. */
+static void add_frame(struct buffer *b, const char *frame, size_t length)
+{
+	const char *file = memrchr(frame, '(', length), *slash = memrchr(frame, '/', length);
+
+	if (!file || file == frame || file[-1] != ' ' || !slash || slash < file) {
+		buffer_add(b, frame, length);
+		return;
+	}
+	buffer_add(b, frame, (size_t)(file + 1 - frame));
+	buffer_add(b, slash + 1, length - (size_t)(slash + 1 - frame));
+}
+
+void screen_line(struct buffer *ret, const char *text)
+{
+	const char *path = text_path(text), *slash = path == text ? strrchr(text, '/') : NULL;
+
+	if (strstr(text, " ("))
+		add_frame(ret, text, strlen(text));
+	else
+		buffer_text(ret, slash && slash[1] ? slash + 1 : path);
+}
+
+static void add_stack(struct buffer *b, const char *text)
+{
+	static const char join[] = " <- ";
+	bool is_first = true;
+
+	while (*text) {
+		const char *end = strstr(text, join);
+		size_t length = end ? (size_t)(end - text) : strlen(text);
+
+		if (is_first || !is_start(text, length)) {
+			buffer_text(b, is_first ? "" : join);
+			add_frame(b, text, length);
+		}
+		is_first = false;
+		text += length + (end ? strlen(join) : 0);
+	}
+}
+
+void screen_cell(struct buffer *b, const struct emit *e, const struct table *t, size_t at)
+{
+	if (!t->absent[at] && t->columns[at % t->column_count].id == COL_TIME_PERCENT)
+		add_share(b, t->cells[at].real);
+	else if (!t->absent[at] && t->columns[at % t->column_count].id == COL_STACK) {
+		struct buffer text = {0};
+
+		emit_text(&text, e->format, t->cells[at].text);
+		add_stack(b, buffer_string(&text));
+		buffer_done(&text);
+	} else
+		document_cell(b, e, t, at);
 }

@@ -97,3 +97,79 @@ void name_shorten(struct buffer *ret, const char *text)
 	else
 		buffer_text(ret, text);
 }
+
+/* ---- without types ---- */
+
+/* Namespaces that only tell versions apart: "lts_20250127", "__1", "__cxx11", and the hash of Rust's names. */
+static bool is_version(const char *part, size_t length)
+{
+	size_t digits = 0;
+
+	if (length > 4 && !strncmp(part, "lts_", 4))
+		return true;
+	if (length == 7 && !strncmp(part, "__cxx11", 7))
+		return true;
+	if (length > 2 && !strncmp(part, "__", 2))
+		digits = strspn(part + 2, "0123456789") + 2;
+	else if (length == 17 && *part == 'h')
+		digits = strspn(part + 1, "0123456789abcdef") + 1;
+	return digits && digits >= length;
+}
+
+static const char anonymous[] = "(anonymous namespace)";
+
+/* The name without lists, and without what stands before it: its type. */
+static void without_lists(struct buffer *ret, const char *text)
+{
+	size_t begin = ret->size;
+
+	for (const char *at = text; *at;) {
+		const char *end = *at == '<' || *at == '(' ? list_end(text, at) : NULL;
+
+		if (ends_with_operator(text, at) && *at != ' ') {
+			/* its arguments are the last thing that is left out */
+			size_t length = strncmp(at, "()", 2) ? strspn(at, "<>=!+-*/%^&|~,[]") : 2;
+
+			buffer_add(ret, at, length);
+			return;
+		} else if (end) {
+			at = end;
+		} else if (!strncmp(at, anonymous, strlen(anonymous))) {
+			buffer_text(ret, anonymous);
+			at += strlen(anonymous);
+		} else if (!strncmp(at, " const", 6) || !strncmp(at, " [clone", 7) || *at == '[') {
+			return;
+		} else if (*at == ' ' && !ends_with_operator(text, at)) {
+			ret->size = begin;
+			at++;
+		} else {
+			buffer_add(ret, at++, 1);
+		}
+	}
+}
+
+void name_brief(struct buffer *ret, const char *text)
+{
+	struct buffer plain = {0};
+	const char *at, *join = "";
+
+	if (!strstr(text, "::")) {
+		buffer_text(ret, text);
+		return;
+	}
+	without_lists(&plain, text);
+	for (at = buffer_string(&plain); *at;) {
+		const char *end = strstr(at, "::");
+		size_t length = end ? (size_t)(end - at) : strlen(at);
+
+		if (!is_version(at, length)) {
+			buffer_text(ret, join);
+			buffer_add(ret, at, length);
+			join = "::";
+		}
+		at += length + (end ? 2 : 0);
+	}
+	if (!plain.size)
+		buffer_text(ret, text);
+	buffer_done(&plain);
+}

@@ -9,4 +9,8 @@
  * without "::" is appended as it is: it is not one of C++. */
 void name_shorten(struct buffer *ret, const char *text);
 
+/* Appends a C++ or Rust function's name for a sentence: without its type, arguments and namespaces of versions,
+ * "absl::FutexWaiter::WaitUntil". Other texts are appended as they are. */
+void name_brief(struct buffer *ret, const char *text);
+
 #endif

@@ -2,6 +2,9 @@
 /* UTF-8, control characters, display widths. */
 #include "report/base/text.h"
 
+/* What text_shorten leaves of the beginning of a path at least. */
+enum { LEAST_HEAD = 4 };
+
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,14 +103,40 @@ size_t text_width(const char *text)
 	return width;
 }
 
+size_t text_cut(struct buffer *b, const char *text, size_t width)
+{
+	size_t whole = text_width(text), at = 0;
+
+	if (whole <= width) {
+		buffer_text(b, text);
+		return whole;
+	}
+	while (*text) {
+		const char *before = text;
+		size_t wide = code_width(text_next(&text));
+
+		if (at + wide >= width)
+			break;
+		buffer_add(b, before, (size_t)(text - before));
+		at += wide;
+	}
+	buffer_text(b, "…");
+	return at + 1;
+}
+
 size_t text_shorten(struct buffer *b, const char *text, size_t width)
 {
 	size_t whole = text_width(text), head = width / 2, tail = width - head - 1, at = 0, taken = 1;
+	const char *last = strrchr(text, '/');
 	bool is_cut = false;
 
 	if (whole <= width) {
 		buffer_text(b, text);
 		return whole;
+	}
+	if (last && text_width(last) > tail && text_width(last) + LEAST_HEAD < width) {
+		tail = text_width(last);
+		head = width - tail - 1;
 	}
 	while (*text) {
 		uint32_t code = text_next(&text);
@@ -177,13 +206,29 @@ const char *text_path(const char *path)
 	return length > 1 && !strncmp(path, directory, length) && path[length] == '/' ? path + length + 1 : path;
 }
 
+/* The length of a word, with the unit behind it if it is a figure: "1.20 s". */
+static size_t word_length(const char *word)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s", "%", "x", "kB", "KB", "MB", "GB",
+					   "KiB", "MiB", "GiB"};
+	size_t length = strcspn(word, " \n"), unit;
+
+	if (!length || word[length] != ' ' || word[length - 1] < '0' || word[length - 1] > '9')
+		return length;
+	unit = strcspn(word + length + 1, " \n,.;:)");
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (unit == strlen(units[i]) && !strncmp(word + length + 1, units[i], unit))
+			return length + 1 + strcspn(word + length + 1, " \n");
+	return length;
+}
+
 /* Of one line; returns its end. */
 static const char *wrap_line(struct buffer *b, const char *line, size_t width, size_t indent)
 {
 	size_t at = 0;
 
 	while (*line && *line != '\n') {
-		size_t spaces = strspn(line, " "), length = strcspn(line + spaces, " \n"), wide;
+		size_t spaces = strspn(line, " "), length = word_length(line + spaces), wide;
 		struct buffer word = {0};
 
 		buffer_add(&word, line + spaces, length);

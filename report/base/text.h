@@ -20,8 +20,11 @@ bool text_is_control(uint32_t code);
 size_t text_width(const char *text);
 
 /* Appends at most `width` columns of the text. The middle is replaced by an ellipsis, because both ends of a name
- * carry information. Returns the number of columns. */
+ * carry information; the last part of a path, with its line, is kept whole. Returns the number of columns. */
 size_t text_shorten(struct buffer *b, const char *text, size_t width);
+
+/* The same, but the end is replaced. */
+size_t text_cut(struct buffer *b, const char *text, size_t width);
 
 /* Appends the text as valid UTF-8, with control characters as \xHH or \uHHHH. The control characters in `keep` are
  * not escaped. */

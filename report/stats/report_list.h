@@ -5,9 +5,11 @@
 #define PILLION_REPORT_LIST_H
 
 #define REPORTS(X)                                                                                                     \
+	X(lines, NULL, "Source Lines", REPORT_DEFAULT | REPORT_BY | REPORT_ATTRIBUTED | REPORT_SUMS)                   \
+	X(steps, NULL, "Steps of the Main Loop", REPORT_DEFAULT)                                                       \
 	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)         \
 	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)         \
-	X(osrt_short_sum, NULL, "OS Runtime Calls Below the Threshold", REPORT_DEFAULT | REPORT_BY | REPORT_SUMS)      \
+	X(osrt_short_sum, NULL, "OS Runtime Calls Below the Threshold", REPORT_BY | REPORT_SUMS)                       \
 	X(osrt_short_line_sum, NULL, "OS Runtime Calls Below the Threshold by Line", REPORT_BY)                        \
 	X(osrt_error_sum, NULL, "Failed OS Runtime Calls", REPORT_BY | REPORT_SHARED | REPORT_SUMS)                    \
 	X(files, NULL, "Files by Time", REPORT_BY | REPORT_SUMS)                                                       \
@@ -72,17 +74,15 @@
 	X(roofline, NULL, "Roofline by Kernel", REPORT_DEVICE | REPORT_ATTRIBUTED | REPORT_PEAK)                       \
 	X(roofline_line_sum, NULL, "Roofline by Line", REPORT_DEVICE | REPORT_ATTRIBUTED | REPORT_PEAK)                \
 	X(cuda_devices, NULL, "CUDA Devices and Their Peak Rates", 0)                                                  \
-	X(lines, NULL, "Source Lines", REPORT_BY | REPORT_ATTRIBUTED | REPORT_SUMS)                                    \
 	X(mem_usage_sum, NULL, "Resident Memory of Processes", REPORT_SUMS)                                            \
 	X(mem_usage_trace, NULL, "Resident Memory over Time", REPORT_SUMS)                                             \
 	X(mem_alloc_sum, NULL, "Host Memory by Line (Estimates)", 0)                                                   \
 	X(mem_leaks, NULL, "Host Memory That Grows from Step to Step (by Line)", 0)                                    \
 	X(time_sum, NULL, "Time of Threads: CPU, Runnable, Blocked", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED)       \
-	X(steps, NULL, "Steps of the Main Loop", 0)                                                                    \
 	X(steps_sum, NULL, "Steps of the Main Loop, Summed", REPORT_SUMS)                                              \
 	X(processes, NULL, "Processes", REPORT_DEFAULT | REPORT_SUMS)                                                  \
 	X(jobs, NULL, "Batch Jobs", REPORT_SUMS)                                                                       \
-	X(ledger, NULL, "Ledger", REPORT_DEFAULT | REPORT_SUMS)                                                        \
+	X(ledger, NULL, "What Was Recorded, and What Was Not", REPORT_SUMS)                                            \
 	X(cuda_gpu_sum, "gpusum", "CUDA GPU Summary (Kernels/MemOps)",                                                 \
 	  REPORT_BY | REPORT_SHARED | REPORT_DEVICE | REPORT_NAMES | REPORT_RANGES)                                    \
 	X(cuda_api_trace, "cudaapitrace", "CUDA API Trace", 0)                                                         \

@@ -77,7 +77,7 @@ PILLION_STATS=summary pillion -o short true 2>err
 is "$(sed 's/[0-9.][0-9.]* [mu]*s/TIME/g; s/[0-9][0-9]* recorded/N recorded/' err)" \
 	"pillion: capture: open it with pillion view short.pillion
 TIME, 1 process, exit 0
-ledger     N recorded, 0 lost; recording cost TIME of CPU time" 'three lines of a run below 100 ms'
+recording  N recorded, 0 lost; recording cost TIME of CPU time" 'three lines of a run below 100 ms'
 
 # ---- tables ----
 
@@ -110,6 +110,6 @@ is "$(on_screen 300 "$report" stats -q --nsys --top=0 -r osrt_sum job.pillion)" 
 	"$(report stats -q -r osrt_sum job.pillion)" '--nsys on a terminal is what is printed elsewhere'
 # Between the tables there are only their last lines.
 on_screen 80 "$report" stats job.pillion >out
-is "$(sed -n '1,/Ledger (ledger)/p' out | grep -cE '^pillion|device times')" 0 'nothing is between tables'
+is "$(sed -n '1,/Processes (processes)/p' out | grep -cE '^pillion|device times')" 0 'nothing is between tables'
 
 done_testing

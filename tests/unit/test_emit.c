@@ -376,3 +376,76 @@ Test(emit, keeps_both_ends_of_a_cut_name)
 	cr_expect_str_eq(b.data, "a bc\xe2\x80\xa6 g\xe2\x80\xa6j");
 	buffer_done(&b);
 }
+
+Test(emit, keeps_figures_with_their_unit_on_a_line)
+{
+	struct buffer b = {0};
+
+	text_wrap(&b, "main computes 68 % of the time, 1.36 s", 35, 2);
+	cr_expect_str_eq(b.data, "main computes 68 % of the time,\n  1.36 s");
+	buffer_clear(&b);
+	text_wrap(&b, "it saves 1 of 20 ms", 15, 0);
+	cr_expect_str_eq(b.data, "it saves 1 of\n20 ms");
+	buffer_done(&b);
+}
+
+Test(emit, keeps_the_last_part_of_a_path_and_its_line)
+{
+	struct buffer b = {0};
+
+	text_shorten(&b, "/home/user/projects/a/long/way/trainer_of_models.py:1234", 35);
+	cr_expect_str_eq(b.data, "/home/us…/trainer_of_models.py:1234");
+	buffer_clear(&b);
+	text_cut(&b, "inner <- middle <- outer", 18);
+	cr_expect_str_eq(b.data, "inner <- middle <…");
+	buffer_done(&b);
+}
+
+Test(emit, documents_have_names_first_and_units_but_for_nsys)
+{
+	struct emit e = {.format = FORMAT_MARKDOWN};
+	struct table t = {0};
+	size_t size;
+
+	table_has(&t, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME);
+	table_real(&t, 100);
+	table_number(&t, 1500000);
+	table_number(&t, 3);
+	table_text(&t, "read");
+	for (int is_nsys = 0; is_nsys < 2; is_nsys++) {
+		free(out);
+		e.is_nsys = is_nsys;
+		e.file = open_memstream(&out, &size);
+		emit_table(&e, "x", NULL, &t);
+		fclose(e.file);
+		e.emitted = 0;
+		assert_has(out, is_nsys ? "| Time (%) | Total Time (ns) | Num Calls | Name |"
+					: "| Name | Total Time | Time (%) | Num Calls |");
+		assert_has(out, is_nsys ? "| 1,500,000 |" : "| read | 1.50 ms |");
+	}
+	table_done(&t);
+}
+
+Test(emit, terminals_have_no_rows_of_0_and_no_frames_of_libc)
+{
+	struct emit e = {.format = FORMAT_COLUMN, .is_screen = true, .columns = 100};
+	struct table t = {0};
+	size_t size;
+
+	table_has(&t, COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME, COL_STACK);
+	table_number(&t, 1500000);
+	table_number(&t, 3);
+	table_text(&t, "read");
+	table_text(&t, "work (/src/a/work.c:12) <- main (/src/a/main.c:7) <- __libc_start_main (x.c:3) <- _start");
+	table_number(&t, 0);
+	table_number(&t, 0);
+	table_text(&t, "write");
+	table_text(&t, "");
+	free(out);
+	e.file = open_memstream(&out, &size);
+	emit_table(&e, "x", NULL, &t);
+	fclose(e.file);
+	assert_has(out, "work (work.c:12) <- main (main.c:7)\n");
+	assert_has_not(out, "write");
+	table_done(&t);
+}

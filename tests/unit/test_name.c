@@ -62,3 +62,27 @@ Test(name, ends_for_any_text)
 		buffer_done(&out);
 	}
 }
+
+static void assert_brief(const char *name, const char *wanted)
+{
+	struct buffer text = {0};
+
+	name_brief(&text, name);
+	cr_assert_str_eq(buffer_string(&text), wanted, "%s: %s", name, buffer_string(&text));
+	buffer_done(&text);
+}
+
+Test(name, is_brief_without_types_and_versions)
+{
+	assert_brief("absl::lts_20250127::FutexWaiter::WaitUntil(std::atomic<int>*, int, absl::KernelTimeout)",
+		     "absl::FutexWaiter::WaitUntil");
+	assert_brief("void at::native::add<4, float>(int, std::array<char*, 2>)", "at::native::add");
+	assert_brief("std::__cxx11::basic_string<char>::append(char const*) const", "std::basic_string::append");
+	assert_brief("v8::internal::(anonymous namespace)::Invoke(v8::Isolate*)",
+		     "v8::internal::(anonymous namespace)::Invoke");
+	assert_brief("bool ns::operator<(ns::x, ns::y)", "ns::operator<");
+	assert_brief("ns::x::operator bool()", "ns::x::operator bool");
+	assert_brief("core::ptr::drop_in_place<alloc::vec::Vec<u8>>::h0123456789abcdef", "core::ptr::drop_in_place");
+	assert_brief("<module>", "<module>");
+	assert_brief("Connection._recv", "Connection._recv");
+}
