@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/where/place.h"
+
 /* Above this number of events the rules are left to `pillion analyze`, so that the end of a run does not make its
  * user wait. */
 #define ANALYZE_BYTES (64ull << 20)
@@ -117,4 +119,22 @@ void answer_calls(const struct answer *a, struct aggregate *ret)
 						    b->calls[k].count, b->calls[k].total_ns);
 	}
 	aggregate_sort(ret);
+}
+
+static bool is_of_role(const void *more, const struct image *image, uint32_t tid)
+{
+	return map_find(more, image->process, tid) != NULL;
+}
+
+void answer_lines(const struct answer *a, size_t wanted, struct lines *ret)
+{
+	struct map threads = {0};
+	struct lines_filter filter = {is_of_role, &threads};
+
+	for (size_t i = 0; i < a->partition->count; i++)
+		if (a->roles->role_of[i])
+			map_put(&threads, a->partition->threads[i].process, a->partition->threads[i].tid, NULL);
+	lines_top(&a->context, wanted, threads.count ? &filter : NULL, ret);
+	where_add_lines(&a->context, threads.count ? &filter : NULL, ret);
+	map_done(&threads);
 }

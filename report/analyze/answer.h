@@ -5,6 +5,7 @@
 #define PILLION_ANSWER_H
 
 #include "report/analyze/fix_first.h"
+#include "report/derive/stacks/lines.h"
 
 struct answer {
 	struct report_context context; /* a copy */
@@ -41,6 +42,9 @@ void answer_done(struct answer *a);
 
 /* The places of the findings: of what was found, the costliest first, then the others. The caller frees them. */
 size_t *answer_order(const struct answer *a);
+
+/* As lines_top(), of the threads that are in a role, with their calls in progress. */
+void answer_lines(const struct answer *a, size_t wanted, struct lines *ret);
 
 /* Sums the OS calls of the threads that are in a role: those of idle helpers would come first, and say nothing. */
 void answer_calls(const struct answer *a, struct aggregate *ret);

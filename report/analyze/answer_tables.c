@@ -232,7 +232,7 @@ static void lines_table(struct answer *a, struct table *t)
 	table_has(t, COL_LINE, COL_FUNCTION, COL_CPU_NS, COL_GPU_NS, COL_CUDA_CALLS_NS, COL_OFF_CPU_NS);
 	if (!a->has_lines)
 		return;
-	lines_top(c, LINES, &l);
+	answer_lines(a, LINES, &l);
 	order = lines_order(c, &l);
 	for (size_t i = 0; i < l.count && i < LINES; i++) {
 		const struct line_values *v = &l.values[order[i]];

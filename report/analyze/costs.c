@@ -273,55 +273,92 @@ static const char *unequal_line(const struct costs *k, const uint8_t *actors, si
 	return is_shared ? editable_line(&k->causes->editables, (uint32_t)best) : "";
 }
 
-/* Marks the role's actors. Returns how many they are. */
-static size_t mark_role(const struct costs *k, const struct partition *p, const struct roles *roles,
-			const struct role *role, uint8_t *marks)
+/* The threads of a role, by actor. */
+struct role_team {
+	uint8_t *marks;
+	double *work; /* CPU time of what it did itself: what it waited for is not in it, nor the wait for a CPU */
+	size_t count;
+	uint64_t last_start_ns, first_end_ns;
+};
+
+static void team_add(struct role_team *t, const struct costs *k, const struct thread_time *thread)
 {
-	size_t count = 0, number = (size_t)(role - roles->items) + 1;
+	uint32_t actor = thread->thread ? causes_actor(k->causes, thread->image, thread->thread) : NODE_NONE;
+	const struct clock_map *clock = &k->causes->context->model->machines[thread->image->machine].clock;
+	uint64_t start_ns = clock_map_ns(clock, thread->start_ticks), end_ns = clock_map_ns(clock, thread->end_ticks);
 
-	for (size_t i = 0; i < p->count; i++) {
-		uint32_t actor = roles->role_of[i] == number && p->threads[i].thread
-					 ? causes_actor(k->causes, p->threads[i].image, p->threads[i].thread)
-					 : NODE_NONE;
+	if (actor == NODE_NONE || t->marks[actor])
+		return;
+	t->marks[actor] = 1;
+	t->work[actor] = k->work[actor];
+	if (thread->cpu_is_known && (double)thread->cpu_ns < t->work[actor])
+		t->work[actor] = (double)thread->cpu_ns;
+	t->last_start_ns = start_ns > t->last_start_ns ? start_ns : t->last_start_ns;
+	t->first_end_ns = end_ns < t->first_end_ns ? end_ns : t->first_end_ns;
+	t->count++;
+}
 
-		if (actor != NODE_NONE && !marks[actor]) {
-			marks[actor] = 1;
-			count++;
-		}
+static void team_find(const struct costs *k, const struct partition *p, const struct roles *roles,
+		      const struct role *role, struct role_team *ret)
+{
+	size_t number = (size_t)(role - roles->items) + 1;
+
+	*ret = (struct role_team){.marks = mem_alloc(k->causes->actor_count + 1),
+			     .work = mem_alloc((k->causes->actor_count + 1) * sizeof(*ret->work)),
+			     .first_end_ns = UINT64_MAX};
+	for (size_t i = 0; i < p->count; i++)
+		if (roles->role_of[i] == number)
+			team_add(ret, k, &p->threads[i]);
+}
+
+static void team_done(struct role_team *t)
+{
+	free(t->marks);
+	free(t->work);
+}
+
+/* Threads that follow each other, as those of a server that starts one for each request, share no work. */
+static bool lives_at_once(const struct role_team *t)
+{
+	return t->count > 1 && t->last_start_ns < t->first_end_ns;
+}
+
+static void balance_find(struct costs *k, const struct role_team *team, uint64_t least_ns, struct balance *ret)
+{
+	uint32_t longest = 0;
+	double sum = 0, mean;
+	struct edit edit;
+
+	for (uint32_t i = 0; i < k->causes->actor_count; i++) {
+		sum += team->work[i];
+		if (team->work[i] > team->work[longest])
+			longest = i;
 	}
-	return count;
+	mean = sum / (double)team->count;
+	if (team->work[longest] - mean < (double)least_ns)
+		return;
+	edit_init(&edit, k->causes);
+	for (uint32_t i = 0; i < k->causes->actor_count; i++)
+		if (team->work[i] > 0)
+			edit_scale_actor(&edit, k->causes, i, mean / team->work[i]);
+	saving_find(k->causes, &edit, &ret->saves);
+	edit_done(&edit);
+	ret->most_ns = (uint64_t)team->work[longest];
+	ret->mean_ns = (uint64_t)mean;
+	ret->actor = &k->causes->actors[longest];
+	ret->line = unequal_line(k, team->marks, team->count, longest);
 }
 
 void costs_of_balance(struct costs *k, const struct partition *p, const struct roles *roles, const struct role *role,
 		      uint64_t least_ns, struct balance *ret)
 {
-	uint8_t *marks = k->causes ? mem_alloc(k->causes->actor_count + 1) : NULL;
-	size_t count = k->causes ? mark_role(k, p, roles, role, marks) : 0;
-	uint32_t longest = 0;
-	double sum = 0, most = 0;
-	struct edit edit;
+	struct role_team team;
 
 	*ret = (struct balance){.line = ""};
-	for (uint32_t i = 0; count && i < k->causes->actor_count; i++) {
-		if (!marks[i])
-			continue;
-		sum += k->work[i];
-		if (k->work[i] > most) {
-			most = k->work[i];
-			longest = i;
-		}
-	}
-	if (count > 1 && most - sum / (double)count >= (double)least_ns) {
-		edit_init(&edit, k->causes);
-		for (uint32_t i = 0; i < k->causes->actor_count; i++)
-			if (k->work[i] > 0 && marks[i])
-				edit_scale_actor(&edit, k->causes, i, sum / (double)count / k->work[i]);
-		saving_find(k->causes, &edit, &ret->saves);
-		edit_done(&edit);
-		ret->most_ns = (uint64_t)most;
-		ret->mean_ns = (uint64_t)(sum / (double)count);
-		ret->actor = &k->causes->actors[longest];
-		ret->line = unequal_line(k, marks, count, longest);
-	}
-	free(marks);
+	if (!k->causes)
+		return;
+	team_find(k, p, roles, role, &team);
+	if (lives_at_once(&team))
+		balance_find(k, &team, least_ns, ret);
+	team_done(&team);
 }

@@ -193,6 +193,11 @@ static void propose_cpu(struct choice *k, const struct role *r)
 	buffer_print(&cause.text, " %s %.0f %% of the time, ", r->threads > 1 ? "compute" : "computes",
 		     share_of(cpu_ns, r->lifetime_ns));
 	rule_time(&cause.text, role_wall_ns(r, cpu_ns));
+	if (r->threads > 1) {
+		buffer_text(&cause.text, " side by side (");
+		rule_time(&cause.text, cpu_ns);
+		buffer_text(&cause.text, " in all)");
+	}
 	role_hot_line(k->context, r, &line);
 	if (line.size) {
 		rule_time(&time, role_wall_ns(r, r->lines.items[0].ns));

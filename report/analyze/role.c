@@ -23,7 +23,7 @@ struct making {
 	struct roles *roles;
 	uint8_t *is_shim, *is_idle; /* by process; WRAPPER or STARTUP */
 	uint8_t *is_idle_thread;    /* by thread of the partition */
-	size_t *children;	    /* by process */
+	size_t *children, *forks;   /* by process; forks: of these, those that run its own program */
 	size_t root;
 	struct map by_pid, known; /* (pid, machine) -> process + 1; hash of a role's key -> role + 1 */
 };
@@ -54,38 +54,6 @@ static bool is_shell(const struct image *image)
 static const struct image *last_image(const struct model *m, const struct process *p)
 {
 	return &m->images[p->first_image + p->image_count - 1];
-}
-
-/* ---- labels ---- */
-
-void role_program(const struct image *image, char *ret, size_t size)
-{
-	const char *word, *program = program_of(image);
-	size_t length = model_command_word(image->command, 0, &word);
-
-	if (!strncmp(program, "python", 6)) {
-		for (size_t i = 1; (length = model_command_word(image->command, i, &word)); i++) {
-			if (*word != '-') {
-				program = word;
-				break;
-			}
-			if (length == 2 && word[1] == 'c')
-				break;
-		}
-	} else if (length) {
-		program = word;
-	} else {
-		length = strlen(program);
-	}
-	if (program != word)
-		length = strlen(program);
-	while (memchr(program, '/', length)) {
-		const char *next = (const char *)memchr(program, '/', length) + 1;
-
-		length -= (size_t)(next - program);
-		program = next;
-	}
-	snprintf(ret, size, "%.*s", (int)length, program);
 }
 
 /* ---- shims and idle helpers ---- */
@@ -193,7 +161,8 @@ static bool waits_for_children(const struct making *k, const struct thread_time 
 	return waits * 100 >= t->lifetime_ns * IDLE_WAIT;
 }
 
-/* A shell that does not compute itself, or a program that only waits for its only child. */
+/* A shell that does not compute itself, or a program that only waits for its only child, which is another program: a
+ * worker that it forked is a part of the job as its parent is. */
 static void find_shims(struct making *k)
 {
 	const struct model *m = k->context->model;
@@ -206,8 +175,8 @@ static void find_shims(struct making *k)
 			continue;
 		if (t->cpu_is_known && t->cpu_ns * 100 >= t->lifetime_ns * SHIM_CPU)
 			continue;
-		k->is_shim[t->process] =
-			is_shell(t->image) || (k->children[t->process] == 1 && waits_for_children(k, t));
+		k->is_shim[t->process] = is_shell(t->image) || (k->children[t->process] == 1 && !k->forks[t->process] &&
+								 waits_for_children(k, t));
 	}
 }
 
@@ -216,6 +185,14 @@ static size_t parent_of(const struct making *k, const struct process *p)
 	const uint64_t *place = map_find(&k->by_pid, p->parent_pid, p->machine);
 
 	return place ? *place - 1 : SIZE_MAX;
+}
+
+static bool is_forked_worker(const struct making *k, const struct process *p)
+{
+	const struct model *m = k->context->model;
+	const struct image *first = &m->images[p->first_image];
+
+	return first->via == TF_VIA_FORK && p->image_count == 1 && parent_of(k, p) != SIZE_MAX;
 }
 
 /* A descendant of a process that called exec after it had started it: a part of a start-up script. */
@@ -240,11 +217,17 @@ static void find_processes(struct making *k)
 	k->is_shim = mem_alloc(m->process_count + 1);
 	k->is_idle = mem_alloc(m->process_count + 1);
 	k->children = mem_alloc((m->process_count + 1) * sizeof(*k->children));
+	k->forks = mem_alloc((m->process_count + 1) * sizeof(*k->forks));
 	for (size_t i = 0; i < m->process_count; i++)
 		*map_put(&k->by_pid, m->processes[i].pid, m->processes[i].machine, NULL) = i + 1;
-	for (size_t i = 0; i < m->process_count; i++)
-		if (parent_of(k, &m->processes[i]) != SIZE_MAX)
-			k->children[parent_of(k, &m->processes[i])]++;
+	for (size_t i = 0; i < m->process_count; i++) {
+		size_t parent = parent_of(k, &m->processes[i]);
+
+		if (parent == SIZE_MAX)
+			continue;
+		k->children[parent]++;
+		k->forks[parent] += is_forked_worker(k, &m->processes[i]);
+	}
 	find_shims(k);
 	while (k->root + 1 < m->process_count && k->is_shim[k->root])
 		k->root++;
@@ -266,12 +249,29 @@ static void find_processes(struct making *k)
 
 /* ---- roles ---- */
 
-static bool is_forked_worker(const struct making *k, const struct process *p)
+/* Which process started this one, shims aside; SIZE_MAX: none. PIDs are used again. */
+static size_t started_by(const struct making *k, const struct process *p)
 {
 	const struct model *m = k->context->model;
-	const struct image *first = &m->images[p->first_image];
+	size_t process = parent_of(k, p);
 
-	return first->via == TF_VIA_FORK && p->image_count == 1 && parent_of(k, p) != SIZE_MAX;
+	for (size_t tries = 0; process != SIZE_MAX && k->is_shim[process] && tries < m->process_count; tries++)
+		process = parent_of(k, &m->processes[process]);
+	return process;
+}
+
+/* The job's first program, or the same program that was started beside it, by a script for example. Ranks are apart. */
+static bool is_like_root(const struct making *k, const struct process *p, const char *label)
+{
+	const struct model *m = k->context->model;
+	const struct process *root = &m->processes[k->root];
+	char program[sizeof(((struct role *)0)->label)];
+
+	if (p == root)
+		return true;
+	image_program(last_image(m, root), program, sizeof(program));
+	return started_by(k, p) == started_by(k, root) && p->machine == root->machine && !is_forked_worker(k, p) &&
+	       !(p->rank && *p->rank) && !strcmp(program, label);
 }
 
 static struct role *role_of(struct making *k, const struct thread_time *t)
@@ -283,26 +283,27 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 	struct role role = {.is_main = is_main, .is_program = is_program, .process = p};
 	char label[sizeof(role.label)], thread[sizeof(t->name)];
 	const char *program = program_of(last_image(m, p));
+	const char *unnamed = t->origin == THREAD_UNRECORDED ? "other threads" : "threads";
 	bool is_named;
 	uint64_t *place;
 
-	role_program(last_image(m, p), label, sizeof(label));
+	image_program(last_image(m, p), label, sizeof(label));
 	/* A thread has the name of its program, which the kernel truncates, unless it was given another. */
 	is_named = *t->name && strcmp(t->name, label) != 0 && strncmp(t->name, program, strlen(t->name)) != 0;
 	snprintf(thread, sizeof(thread), "%.*s", (int)strcspn(t->name, "0123456789"), t->name);
 	role.is_workers = !is_main && t->process != k->root && is_forked_worker(k, p);
-	if (t->process == k->root)
+	if (is_like_root(k, p, label))
 		buffer_print(&key, "root");
 	else
 		buffer_print(&key, "%d %s", role.is_workers, label);
 	if (!is_program)
-		buffer_print(&key, " %s", thread);
+		buffer_print(&key, " %s", is_named ? thread : unnamed);
 	if (is_program && !is_main && role.is_workers)
 		snprintf(role.label, sizeof(role.label), "workers");
 	else if (is_program)
 		snprintf(role.label, sizeof(role.label), "%s", label);
 	else
-		snprintf(role.label, sizeof(role.label), "%.24s", is_named ? thread : "threads");
+		snprintf(role.label, sizeof(role.label), "%.24s", is_named ? thread : unnamed);
 	place = map_put(&k->known, hash_bytes(key.data, key.size), 0, NULL);
 	buffer_done(&key);
 	if (!*place) {
@@ -423,11 +424,8 @@ static bool is_mains(const struct making *k, const struct process *p)
 /* The role of the program that started the process; 0: none. `programs` has the role + 1 of each main thread. */
 static size_t starter_of(const struct making *k, const struct process *p, const size_t *programs)
 {
-	const struct model *m = k->context->model;
-	size_t process = parent_of(k, p);
+	size_t process = started_by(k, p);
 
-	for (size_t tries = 0; process != SIZE_MAX && k->is_shim[process] && tries < m->process_count; tries++)
-		process = parent_of(k, &m->processes[process]);
 	return process != SIZE_MAX ? programs[process] : 0;
 }
 
@@ -478,6 +476,27 @@ static bool has_others(const struct roles *roles)
 		if (roles->items[i].is_mains)
 			return true;
 	return false;
+}
+
+/* Roles of one name are told apart by their programs: "threads" of several programs, or "workers". */
+static void tell_apart(const struct model *m, struct roles *roles)
+{
+	bool *is_double = mem_alloc((roles->count + 1) * sizeof(*is_double));
+
+	for (size_t i = 0; i < roles->count; i++)
+		for (size_t k = 0; k < roles->count; k++)
+			is_double[i] |= k != i && !strcmp(roles->items[i].label, roles->items[k].label);
+	for (size_t i = 0; i < roles->count; i++) {
+		struct role *r = &roles->items[i];
+		char program[sizeof(r->label)], label[sizeof(r->label)];
+
+		if (!is_double[i] || (r->is_program && !r->is_workers))
+			continue;
+		image_program(last_image(m, r->process), program, sizeof(program));
+		snprintf(label, sizeof(label), "%.15s %.15s", program, r->label);
+		memcpy(r->label, label, sizeof(label));
+	}
+	free(is_double);
 }
 
 /* The first rank of a program is the main role, and the others are another one: their names would be equal. */
@@ -540,6 +559,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 		if (role->is_main && !name_rank(ret, role) && has_others(ret))
 			strcpy(role->label, "main");
 	}
+	tell_apart(m, ret);
 	sort_roles(ret, p->count);
 	for (size_t i = 0; i < ret->count; i++) {
 		size_t named = i < NAMED_ROLES ? NAMED_CALLS : 0;
@@ -552,6 +572,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	free(k.is_idle);
 	free(k.is_idle_thread);
 	free(k.children);
+	free(k.forks);
 	map_done(&k.by_pid);
 	map_done(&k.known);
 }

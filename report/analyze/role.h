@@ -97,9 +97,6 @@ struct role_cpu role_cpu(const struct role *r);
 /* The average number of its threads that existed at a time, at least 1. */
 double role_width(const struct role *r);
 
-/* "job.py" of "python3 -u dir/job.py ARG", "torchrun" of "python3 -m torchrun", "gzip" of "/bin/gzip -9". */
-void role_program(const struct image *image, char *ret, size_t size);
-
 /* Appends "the 4 workers", "main" or "job.py". */
 void role_words(const struct role *r, struct buffer *ret);
 

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "report/analyze/role.h"
+#include "report/base/name.h"
+#include "report/base/text.h"
 #include "report/derive/stacks/frame.h"
 
 void role_frame(const struct report_context *c, const struct role_call *call, struct buffer *ret)
@@ -18,6 +20,7 @@ void role_frame(const struct report_context *c, const struct role_call *call, st
 void role_place(const struct report_context *c, const struct role_call *call, struct buffer *ret)
 {
 	struct symbol_frame frame = call->frame;
+	struct buffer function = {0};
 	struct frame parts;
 
 	if (!call->has_frame)
@@ -26,7 +29,12 @@ void role_place(const struct report_context *c, const struct role_call *call, st
 	frame_split(frame.text, &parts);
 	if (parts.file)
 		buffer_print(ret, "%s:%u ", frame_file(parts.file), parts.line);
-	frame_function(&frame, parts.name, ret);
+	frame_function(&frame, parts.name, &function);
+	if (!strcmp(buffer_string(&function), FRAME_UNKNOWN))
+		buffer_text(ret, FRAME_NO_NAMES);
+	else
+		name_brief(ret, buffer_string(&function));
+	buffer_done(&function);
 	frame_done(&parts);
 }
 
@@ -36,7 +44,7 @@ void role_words(const struct role *r, struct buffer *ret)
 		buffer_print(ret, r->threads == 1 ? "the worker" : "the %zu workers", r->threads);
 	else if (r->threads > 1)
 		buffer_print(ret, r->is_program ? "the %zu processes of %s" : "the %zu %s", r->threads, r->label);
-	else if (!r->is_program && strcmp(r->label, "threads"))
+	else if (!r->is_program && !text_ends_with(r->label, "threads"))
 		buffer_print(ret, "thread %s", r->label);
 	else if (!r->is_program)
 		buffer_text(ret, "a thread");
@@ -53,7 +61,7 @@ static void add_activity(const struct report_context *c, const struct role *r, c
 
 	buffer_text(ret, end->function ? end->function
 			 : end->computes ? "CPU"
-					 : "blocked outside of recorded calls");
+					 : "other waits");
 	if (end->function)
 		role_place(c, &call, &line);
 	else if (r && end->computes)
@@ -102,7 +110,8 @@ void role_hot_frame(const struct report_context *c, const struct role *r, struct
 		return;
 	frame = r->lines.items[0].frame;
 	symbols_name(c->symbols, &frame);
-	buffer_text(ret, frame.text);
+	if (*frame.module || strncmp(frame.text, "0x", 2) || frame.is_python)
+		buffer_text(ret, frame.text);
 }
 
 /* The differences of a process's lifetime from the wait for it, in percent of it: what starting and ending it takes. */

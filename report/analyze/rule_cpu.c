@@ -62,7 +62,10 @@ static void waiting_words(struct rules *r, const struct waiting *w, const char *
 	role_words(w->role, &f->text);
 	buffer_print(&f->text, " had a CPU %.0f %% of the time and waited for one %.0f %%, ",
 		     100 * (double)w->role->cpu_ns / lifetime, 100 * (double)w->role->delay_ns / lifetime);
-	rule_time(&f->text, w->ns);
+	/* The role's row in the partition of time has the same figure. */
+	rule_time(&f->text, w->role->delay_ns);
+	if (w->role->threads > 1)
+		buffer_text(&f->text, " in all");
 	role_work_line(r->context, &rules_time(r)->roles, w->role, &line);
 	if (line.size)
 		buffer_print(&f->text, ", working%s", line.data);

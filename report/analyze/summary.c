@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/name.h"
 #include "report/base/text.h"
 #include "report/derive/nvtx/nvtx.h"
 #include "report/derive/stacks/frame.h"
@@ -16,6 +17,7 @@
 #include "report/stats/report.h"
 #include "report/analyze/fix_first.h"
 #include "report/analyze/summary_ended.h"
+#include "report/analyze/summary_ends.h"
 #include "report/analyze/summary_findings.h"
 #include "report/analyze/summary_jax.h"
 #include "report/analyze/summary_memory.h"
@@ -25,7 +27,7 @@
 #include "report/analyze/summary_switches.h"
 #include "report/analyze/summary_time.h"
 
-enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
+enum { TOP = 3, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
 
 /* SHORT_NS: of a run that is shorter there is nothing to repair. */
 enum { ROLE_LINES = 6, SHORT_NS = 100000000, WIDE = 100, FILES_PERCENT = 5, COST_PERCENT = 5 };
@@ -47,13 +49,23 @@ static void section_add(struct section *s, const char *sum, uint64_t count, cons
 	texts_add(&s->names, "%s", name);
 }
 
+/* Calls of Python functions that are imports, or of built-in functions: --python-calls=all records them, and their time
+ * is in that of the program's functions. */
+static bool is_pythons_own(const char *name)
+{
+	return !strncmp(name, "python:", strlen("python:")) &&
+	       (strstr(name, "(<frozen ") || strstr(name, "/importlib/") || strstr(name, ":{built-in ") ||
+		!strncmp(name, "python:<module> ", strlen("python:<module> ")));
+}
+
 static void section_of_table(struct section *s, const struct table *t, enum column_id total, enum column_id count,
 			     enum column_id name)
 {
-	s->total = table_rows(t);
-	for (size_t i = 0; i < s->total && i < TOP; i++) {
+	for (size_t i = 0; i < table_rows(t); i++) {
 		struct buffer sum = {0};
 
+		if (is_pythons_own(table_cell(t, i, name)->text) || s->total++ >= TOP)
+			continue;
 		if (column_kinds[total].type == COLUMN_MB)
 			buffer_print(&sum, "%.3g MB", table_cell(t, i, total)->real / 1e6);
 		else
@@ -114,8 +126,9 @@ static void summary_line_row(const struct lines *l, const struct report_context 
 			     struct section *ret)
 {
 	const char *line = lines_field(c, l, row, 1), *function = lines_field(c, l, row, 2);
-	struct buffer costs_text = {0};
+	struct buffer costs_text = {0}, name = {0};
 
+	name_brief(&name, strcmp(function, FRAME_UNKNOWN) ? function : FRAME_NO_NAMES);
 	for (size_t k = 0; k < COSTS; k++) {
 		struct buffer ns = {0};
 
@@ -128,20 +141,26 @@ static void summary_line_row(const struct lines *l, const struct report_context 
 	}
 	texts_add(&ret->rows, "%s  ", buffer_string(&costs_text));
 	if (*line)
-		texts_add(&ret->names, "%s:%s (%s)", frame_file(lines_field(c, l, row, 0)), line, function);
+		texts_add(&ret->names, "%s:%s (%s)", frame_file(lines_field(c, l, row, 0)), line,
+			  buffer_string(&name));
 	else
-		texts_add(&ret->names, "%s", function);
+		texts_add(&ret->names, "%s", buffer_string(&name));
+	buffer_done(&name);
 	buffer_done(&costs_text);
 }
 
-static void top_lines(const struct report_context *c, struct section *ret)
+static void top_lines(const struct answer *a, struct section *ret)
 {
+	const struct report_context *c = &a->context;
 	struct buffer text = {0};
 	struct lines l;
 	size_t *order;
 	unsigned kinds = 0;
 
-	lines_top(c, TOP, &l);
+	if (a->has_events)
+		answer_lines(a, TOP, &l);
+	else
+		lines_top(c, TOP, NULL, &l);
 	order = lines_order(c, &l);
 	ret->total = l.count < TOP ? l.count : TOP;
 	for (size_t i = 0; i < ret->total; i++)
@@ -189,50 +208,6 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 	if (m->process_count)
 		buffer_print(out, ", %s", m->processes[0].ended);
 	buffer_text(out, "\n");
-}
-
-/* Counts processes by machine and pid. */
-static struct map all_pids(const struct model *m)
-{
-	struct map pids = {0};
-
-	for (size_t i = 0; i < m->process_count; i++)
-		map_put(&pids, m->processes[i].pid, m->processes[i].machine, NULL);
-	return pids;
-}
-
-/* Processes that did not exit with status 0, but the one that died first; the ranks that ended because of it are only
- * counted. Children of processes that exited with a nonzero status are only
- * counted: of a shell, for example, they are not worth a line each. */
-static void summary_ends(const struct model *m, const struct roles *roles, const struct died *died,
-			 struct buffer *out)
-{
-	struct map pids = all_pids(m);
-	size_t shown = 0, others = 0;
-
-	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *p = &m->processes[i];
-
-		/* The first process is in the first line. */
-		if (!i || p == died->process || roles->is_shim[i] ||
-		    (!p->lacks_file && (!p->exit_status || p->has_exec)))
-			continue;
-		if (shown == FEW || (died->process && died->is_of_ranks) ||
-		    (p->exit_status >= 0 && map_find(&pids, p->parent_pid, p->machine))) {
-			others++;
-			continue;
-		}
-		shown++;
-		buffer_print(out, "%-*s ", SUMMARY_LABEL, "ended");
-		summary_process(m, p, out);
-		buffer_print(out, ": %s\n", p->ended);
-	}
-	map_done(&pids);
-	if (others)
-		buffer_print(out, "%-*s %zu %s did not exit 0\n", SUMMARY_LABEL, "ended", others,
-			     shown || (died->process && died->is_of_ranks) ? "more"
-			     : others == 1 ? "child process"
-					   : "child processes");
 }
 
 /* A capture range that never began: the reason why nothing was recorded. */
@@ -392,7 +367,8 @@ static void summary_ledger(const struct model *m, uint64_t job_ns, struct buffer
 	ledger_totals(m, &t);
 	if (t.missing.size)
 		buffer_print(out, "%-*s %s\n", SUMMARY_LABEL, "missing", t.missing.data + strlen(", "));
-	buffer_print(out, "%-*s %" PRIu64 " recorded, %" PRIu64 " lost", SUMMARY_LABEL, "ledger", t.recorded, t.lost);
+	buffer_print(out, "%-*s %" PRIu64 " recorded, %" PRIu64 " lost", SUMMARY_LABEL, "recording", t.recorded,
+		     t.lost);
 	if (t.own_ns + t.launcher_ns) {
 		buffer_text(out, "; recording cost ");
 		rule_time(out, t.own_ns + t.launcher_ns);
@@ -437,14 +413,17 @@ static void sections_of_events(const struct answer *s, struct section *sections)
 	section_of_report(c, &sections[RANGES], "NVTX ranges", COL_TOTAL_TIME_NS, COL_INSTANCES, COL_RANGE,
 			  report_nvtx_sum);
 	if (s->has_lines)
-		top_lines(c, &sections[SOURCE]);
+		top_lines(s, &sections[SOURCE]);
 	if (s->has_lines && nvtx_has_operators(c->model))
 		top_operators(c, &sections[OPERATORS]);
 }
 
 /* The sums of all threads: without events it is not known which of them the run waited for. */
-static void sections_of_profile(const struct report_context *c, struct section *sections)
+static void sections_of_profile(const struct answer *s, struct section *sections)
 {
+	const struct report_context *c = &s->context;
+
+	top_lines(s, &sections[SOURCE]);
 	section_of_report(c, &sections[CALLS], "CUDA API", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_NAME,
 			  report_cuda_api_sum);
 	section_of_report(c, &sections[FILES], "files", COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_PATH, file_paths_sum);
@@ -463,7 +442,7 @@ static void summary_sections(const struct answer *s, size_t width, size_t room, 
 	if (s->has_events)
 		sections_of_events(s, sections);
 	else
-		sections_of_profile(&s->context, sections);
+		sections_of_profile(s, sections);
 	share_room(sections, room);
 	for (size_t i = 0; i < SECTIONS; i++)
 		section_show(&sections[i], width, out);
@@ -568,7 +547,7 @@ void summary_text(const struct report_context *context, const char *capture, siz
 	summary_switches(c->model, &head);
 	summary_lines_of(c->model, &head);
 	range_never_seen(c->model, &head);
-	summary_ends(c->model, s.roles, &ended->died, &head);
+	summary_ends(c, s.roles, &ended->died, &head);
 	if (!ended->hangs) /* which has its calls */
 		summary_in_progress(c->model, s.partition, &head);
 	if (s.has_events && !s.is_large)

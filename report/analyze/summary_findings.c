@@ -47,7 +47,7 @@ void summary_findings(const struct answer *a, struct buffer *out)
 				      worth_of(f) < fix_first_least(a->roles->wall_ns)))
 			continue;
 		fix_first_words(f, &text);
-		buffer_print(out, "%-*s ", SUMMARY_LABEL, "also");
+		buffer_print(out, "%-*s ", SUMMARY_LABEL, "found too");
 		text_fit_sentence(out, buffer_string(&text), NAME_WIDTH, FINDING_WIDTH);
 		summary_called_from(&f->called_from, out);
 		buffer_text(out, "\n");

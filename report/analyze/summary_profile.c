@@ -36,16 +36,25 @@ static void summary_steps(const struct report_context *c, struct buffer *ret)
 	step_sums_done(&sums);
 }
 
+/* CPU time by samples, of all processes. */
+static void summary_cpu(const struct report_context *c, struct buffer *ret)
+{
+	const struct model *m = c->model;
+	uint64_t us = 0;
+
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
+			us += m->images[i].trace->threads[k].sampled_us;
+	if (!us)
+		return;
+	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "CPU");
+	rule_time(ret, us * 1000);
+	buffer_print(ret, " by samples, of %zu process%s\n", m->process_count, m->process_count == 1 ? "" : "es");
+}
+
 void summary_profile(const struct report_context *c, struct buffer *ret)
 {
-	const char *separator = "";
-
-	buffer_print(ret, "%-*s sums, no events; stats -r ", SUMMARY_LABEL, "profile");
-	for (size_t i = 0; i < report_count; i++)
-		if (report_list[i].flags & REPORT_SUMS && !(report_list[i].flags & REPORT_HIDDEN)) {
-			buffer_print(ret, "%s%s", separator, report_list[i].name);
-			separator = ", ";
-		}
-	buffer_text(ret, "\n");
+	buffer_print(ret, "%-*s sums, no events: pillion stats prints them\n", SUMMARY_LABEL, "profile");
+	summary_cpu(c, ret);
 	summary_steps(c, ret);
 }

@@ -39,7 +39,7 @@ void summary_process(const struct model *m, const struct process *p, struct buff
 		text_fit(ret, p->rank, LABEL_WIDTH);
 		return;
 	}
-	role_program(&m->images[p->first_image + p->image_count - 1], label, sizeof(label));
+	image_program(&m->images[p->first_image + p->image_count - 1], label, sizeof(label));
 	text_fit(ret, label, LABEL_WIDTH);
 	buffer_print(ret, " (%" PRIu32 ")", p->pid);
 }
@@ -165,8 +165,8 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 	if (r->polls.count)
 		add_place(c, &r->polls.items[0], &parts[count - 1].words);
 	part_add(parts, &count, r->stopped_ns, "stopped");
-	part_add(parts, &count, r->unexplained_ns, "blocked outside of recorded calls");
-	part_add(parts, &count, r->unsure_ns, "waits for a CPU, or blocked outside of recorded calls");
+	part_add(parts, &count, r->unexplained_ns, "other waits");
+	part_add(parts, &count, r->unsure_ns, "waits for a CPU, or other waits");
 	part_add(parts, &count, r->unknown_ns, "not accounted");
 	for (size_t i = 0; i < r->call_count; i++) {
 		const struct role_call *call = &r->calls[i];
@@ -199,17 +199,15 @@ static void add_bar(const struct role *r, struct buffer *ret)
 	buffer_text(ret, " ");
 }
 
-static void role_line(const struct report_context *c, const struct roles *roles, const struct role *r,
+/* `width`: of the column of labels. */
+static void role_line(const struct report_context *c, const struct roles *roles, const struct role *r, size_t width,
 		      struct buffer *ret)
 {
 	struct time_part parts[DETAILS + 10];
-	struct buffer label = {0};
-	size_t width;
+	size_t from = ret->size;
 
-	text_escape(&label, r->label, "");
-	width = text_shorten(ret, buffer_string(&label), LABEL_WIDTH);
-	buffer_print(ret, "%*s", width < SUMMARY_LABEL ? (int)(SUMMARY_LABEL + 1 - width) : 1, "");
-	buffer_done(&label);
+	text_fit(ret, r->label, width);
+	buffer_print(ret, "%*s", (int)(width + 1 - text_width(ret->data + from)), "");
 	add_bar(r, ret);
 	rule_time(ret, r->lifetime_ns);
 	if (r->threads > 1)
@@ -225,7 +223,7 @@ static void folded_line(const struct roles *r, size_t roles, struct buffer *ret)
 
 	if (!roles && !r->idle_threads)
 		return;
-	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "folded");
+	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "not shown");
 	if (r->idle_threads) {
 		buffer_print(ret, "%zu idle helper%s", r->idle_threads, r->idle_threads == 1 ? "" : "s");
 		join = ", ";
@@ -235,22 +233,39 @@ static void folded_line(const struct roles *r, size_t roles, struct buffer *ret)
 	buffer_text(ret, "\n");
 }
 
+/* `shown`: how many roles are. */
+static bool is_shown(const struct role *r, size_t shown, size_t lines, uint64_t all_ns)
+{
+	return shown + 1 < lines && (!shown || r->is_main || r->lifetime_ns * 100 >= all_ns * ROLE_PERCENT);
+}
+
 void summary_roles(const struct report_context *c, const struct roles *roles, size_t lines, struct buffer *ret)
 {
-	size_t shown = 0;
+	size_t shown = 0, width = SUMMARY_LABEL;
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < roles->count; i++)
 		all += roles->items[i].lifetime_ns;
+	for (size_t i = 0; i < roles->count; i++) {
+		const struct role *r = &roles->items[i];
+
+		if (!is_shown(r, shown, lines, all))
+			continue;
+		if (text_width(r->label) > width)
+			width = text_width(r->label);
+		shown++;
+	}
+	width = width < LABEL_WIDTH ? width : LABEL_WIDTH;
+	shown = 0;
 	if (roles->count)
 		buffer_print(ret, "%-*s █ computes, ▒ waits for a CPU, · waits for something else\n", SUMMARY_LABEL,
 			     "time");
 	for (size_t i = 0; i < roles->count; i++) {
 		const struct role *r = &roles->items[i];
 
-		if (shown + 1 >= lines || (shown && !r->is_main && r->lifetime_ns * 100 < all * ROLE_PERCENT))
+		if (!is_shown(r, shown, lines, all))
 			continue;
-		role_line(c, roles, r, ret);
+		role_line(c, roles, r, width, ret);
 		shown++;
 	}
 	folded_line(roles, roles->count - shown, ret);

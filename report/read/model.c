@@ -102,6 +102,39 @@ size_t model_command_word(const char *command, size_t number, const char **ret)
 	}
 }
 
+/* The first argument of a Python interpreter that is no option: its script or module. False: it has none. */
+static bool python_script(const char *command, const char **ret, size_t *ret_length)
+{
+	for (size_t i = 1; (*ret_length = model_command_word(command, i, ret)); i++) {
+		if (**ret != '-')
+			return true;
+		if (*ret_length == 2 && (*ret)[1] == 'c')
+			return false;
+	}
+	return false;
+}
+
+void image_program(const struct image *image, char *ret, size_t size)
+{
+	const char *file = image->executable && *image->executable ? image->executable : "?", *word, *script;
+	const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+	size_t length = model_command_word(image->command, 0, &word), script_length;
+
+	if (!strncmp(base, "python", 6) && python_script(image->command, &script, &script_length)) {
+		word = script;
+		length = script_length;
+	}
+	if (!length) {
+		word = file;
+		length = strlen(file);
+	}
+	for (const char *slash; (slash = memchr(word, '/', length)) && slash + 1 < word + length;) {
+		length -= (size_t)(slash + 1 - word);
+		word = slash + 1;
+	}
+	snprintf(ret, size, "%.*s", (int)length, word);
+}
+
 static void report_damage(struct model *m, const struct trace *t)
 {
 	if (t->missing_bytes)

@@ -271,6 +271,10 @@ static inline uint64_t model_since_origin(const struct model *m, uint64_t ns)
 /* A word of a command, without the quotes that a word with spaces has. The length; 0: it has fewer words. */
 size_t model_command_word(const char *command, size_t number, const char **ret);
 
+/* As it was executed: "job.py" of "python3 -u dir/job.py ARG", "torchrun" of "python3 -m torchrun", "gzip" of
+ * "/bin/gzip -9", "python3" of "python3 -c ...". */
+void image_program(const struct image *image, char *ret, size_t size);
+
 /* The end of the process that ended last. */
 uint64_t model_end_ns(const struct model *m);
 

@@ -34,7 +34,7 @@ struct trace_thread {
 	uint64_t summed, summed_other; /* calls in the sums of --mode=profile; of these, in rows "other" */
 	/* likewise ranges of NVTX; steps in rows "other"; ranges that were open at the end, by start and by push */
 	uint64_t summed_ranges, summed_ranges_other, summed_steps_other, open_starts;
-	uint64_t samples, sampled_us; /* the CPU time that the samples represent */
+	uint64_t samples, sampled_us, last_sample_ticks; /* sampled_us: the CPU time that the samples represent */
 	uint64_t stackless_samples;
 	uint32_t kinds,
 		args, groups; /* bits of enum tf_kind, tf_arg_kind and tf_group (of calls) that occur: a search for

@@ -194,6 +194,7 @@ static void take_event(const struct trace *t, struct thread_part *p, const struc
 		facts->longest_ticks = e->duration;
 	if (e->kind == TF_SAMPLE) {
 		facts->samples++;
+		facts->last_sample_ticks = e->ticks;
 		facts->sampled_us += e->text;
 		facts->stackless_samples += !e->args_count;
 	}
@@ -321,6 +322,8 @@ static void join_facts(struct trace_thread *to, const struct trace_thread *from)
 	to->open_starts += from->open_starts;
 	to->unmatched_pushes += from->unmatched_pushes;
 	to->samples += from->samples;
+	if (from->last_sample_ticks > to->last_sample_ticks)
+		to->last_sample_ticks = from->last_sample_ticks;
 	to->sampled_us += from->sampled_us;
 	to->stackless_samples += from->stackless_samples;
 	to->kinds |= from->kinds;

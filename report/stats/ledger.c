@@ -258,10 +258,10 @@ static void add_unsampled(const struct ledger *l)
 	struct buffer text = {0};
 
 	unsampled_find(l->context->model, &unsampled);
-	for (size_t i = 0; i < unsampled.reasons.count; i++) {
+	for (size_t i = 0; i < unsampled.count; i++) {
 		buffer_clear(&text);
-		buffer_print(&text, "processes: %s", unsampled.reasons.items[i]);
-		add_entry(l, LEDGER_NOT_SAMPLED, -1, NULL, unsampled.processes[i], text.data);
+		buffer_print(&text, "processes: %s", unsampled.items[i].text);
+		add_entry(l, LEDGER_NOT_SAMPLED, -1, NULL, unsampled.items[i].processes, text.data);
 	}
 	buffer_done(&text);
 	unsampled_done(&unsampled);

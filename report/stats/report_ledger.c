@@ -62,10 +62,10 @@ static void add_unsampled(const struct model *m, struct buffer *ret)
 	struct unsampled unsampled;
 
 	unsampled_find(m, &unsampled);
-	for (size_t i = 0; i < unsampled.reasons.count; i++)
-		buffer_print(ret, unsampled.processes[i] == 1 ? ", CPU samples: none, %s"
-							      : ", CPU samples: none, %s (%zu processes)",
-			     unsampled.reasons.items[i], unsampled.processes[i]);
+	for (size_t i = 0; i < unsampled.count; i++) {
+		buffer_text(ret, ", ");
+		unsampled_words(&unsampled.items[i], ret);
+	}
 	unsampled_done(&unsampled);
 }
 
@@ -174,7 +174,7 @@ void ledger_line(const struct model *m, struct buffer *ret)
 	for (size_t i = 0; i < m->image_count; i++)
 		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++)
 			notes += m->images[i].trace->blobs[k].type == TF_BLOB_NOTE;
-	buffer_print(ret, "ledger: %" PRIu64 " recorded, %" PRIu64 " below threshold, %" PRIu64 " lost",
+	buffer_print(ret, "recording: %" PRIu64 " recorded, %" PRIu64 " below threshold, %" PRIu64 " lost",
 		     f.counts[LEDGER_RECORDED], f.counts[LEDGER_BELOW], f.counts[LEDGER_LOST]);
 	add_missing(m, &f, true, ret);
 	if (notes)

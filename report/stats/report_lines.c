@@ -11,6 +11,7 @@
 #include "report/derive/stacks/heap.h"
 #include "report/derive/stacks/lines.h"
 #include "report/derive/stacks/source.h"
+#include "report/derive/where/place.h"
 #include "report/ops/ops.h"
 #include "report/stats/report.h"
 
@@ -294,6 +295,7 @@ int report_lines(const struct report_context *c, struct table *table, struct err
 	int code = 0;
 
 	lines_gather(c, &lines);
+	where_add_lines(c, NULL, &lines);
 	if (lines.has_stacks && has_column(c, LINE_FLOPS) && ops_may_know_work(c->model))
 		ops_visit(c, &(struct line_work){c, &lines}, add_work);
 	if (lines.has_stacks && has_column(c, LINE_HOST_PEAK))

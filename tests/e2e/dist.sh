@@ -70,7 +70,7 @@ if python3 -m venv venv >/dev/null 2>&1 && [ -e "$wheel" ]; then
 	ok 'pip installs the wheel' venv/bin/pip --disable-pip-version-check install --no-index "$wheel"
 	like "$(venv/bin/pillion -o wheel venv/bin/python -c 'import pillion; print(pillion.__version__)' 2>err)" \
 		'^[0-9]+\.[0-9]' 'import pillion'
-	like "$(cat err)" '^ledger +[0-9]+ recorded' 'the command of the wheel records'
+	like "$(cat err)" '^recording +[0-9]+ recorded' 'the command of the wheel records'
 	unzip -p "$wheel" '*/METADATA' >metadata 2>/dev/null || python3 -m zipfile -e "$wheel" whl
 	like "$(cat metadata whl/*/METADATA 2>/dev/null)" '^Put the word `pillion` in front' \
 		'the wheel has a description of its own'

@@ -21,7 +21,7 @@ runs() { # TEXT WANTED-OUTPUT REASON COMMAND...
 3" "$text runs"
 	is "$(grep -cv '^pillion: ' err)" 0 "$text: no message of the loader"
 	if [ -n "$reason" ]; then
-		like "$(report stats -r processes bare.pillion)" "^ *ledger: .* not recorded \\($reason\\)" \
+		like "$(report stats -r processes bare.pillion)" "^ *recording: .* not recorded \\($reason\\)" \
 			"$text: the ledger says why it is not recorded"
 		like "$(cat bare.pillion/*.index)" "^bare	.*reason=$reason	" \
 			"$text: the index has the reason $reason"
@@ -38,7 +38,7 @@ runs 'a script' preload '' ./script
 if $cc -static -o static hello.c 2>/dev/null; then
 	runs 'a static program' preload static ./static
 	is "$(report stats --summary bare.pillion | cut -d' ' -f1-3 | tr '\n' ';')" \
-		'0 processes recorded;missing  ;ledger  ;' \
+		'0 processes recorded;missing  ;recording  0;' \
 		'no process: neither a time nor an advice to sample'
 	printf '#! %s/static\n' "$work" >script
 	runs 'a script of a static interpreter' preload static ./script

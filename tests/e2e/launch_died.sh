@@ -40,7 +40,7 @@ launcher=$!
 eventually test -e ready
 kill -TERM $launcher
 ok 'SIGTERM: the path at once' eventually grep -q "^$capture_line early.pillion$" err
-ok 'a COMMAND that ignores SIGTERM: a summary so far' eventually grep -q '^ledger ' err
+ok 'a COMMAND that ignores SIGTERM: a summary so far' eventually grep -q '^recording ' err
 touch enough
 wait $launcher
 is "$? $(grep -c "^$capture_line" err)" '0 1' 'the path is printed once'
@@ -76,7 +76,7 @@ died() { # TEXT ENDED COMMAND: of four ranks, rank 2 ends by COMMAND
 	# shellcheck disable=SC2016
 	ranks 4 "$PILLION" -o ranks sh -c '[ "$OMPI_COMM_WORLD_RANK" = 2 ] || exec sleep 1000; sleep 1; '"$3" >out 2>err
 	like "$(cat err)" "$first$2.*; process [0-9]+ sh .*, after [0-9.]+ s" "$1: who died first"
-	is "$(grep -c "^$capture_line" err) $(grep -c '^ledger ' err)" '1 1' "$1: one summary"
+	is "$(grep -c "^$capture_line" err) $(grep -c '^recording ' err)" '1 1' "$1: one summary"
 }
 died 'a rank that crashes' 'signal 11 \(SIGSEGV\)' 'kill -SEGV $$'
 died 'a rank that fails' 'exit 3' 'exit 3'

@@ -72,14 +72,14 @@ SLURM_JOB_ID=7 PILLION_STATS=summary "$PILLION" -o ignored sh -c 'trap "" TERM; 
 launcher=$!
 eventually test -e ready
 kill -TERM $launcher
-ok 'a COMMAND that ignores SIGTERM: a summary so far' eventually grep -q '^ledger ' err
+ok 'a COMMAND that ignores SIGTERM: a summary so far' eventually grep -q '^recording ' err
 like "$(cat err)" \
 	"^pillion: COMMAND has not ended after SIGTERM; recorded so far; open it with pillion view ignored.pillion$" \
 	'a COMMAND that ignores SIGTERM: the message'
 kill -KILL "$(pgrep -P $launcher -x sleep)"
 wait $launcher
 is $? 137 'a COMMAND that ignores SIGTERM: the status at its end'
-is "$(grep -c '^ledger ' err) $(grep -c "^$capture_line" err)" '2 1' 'and the summary of the whole run'
+is "$(grep -c '^recording ' err) $(grep -c "^$capture_line" err)" '2 1' 'and the summary of the whole run'
 
 # The rank that created the capture, and would print the summary, is killed; then the batch system ends the others.
 rank() { # NUMBER
@@ -99,7 +99,7 @@ kill -TERM "${pids[1]}" "${pids[2]}"
 wait "${pids[1]}"
 is $? 143 'a rank that SIGTERM ends: status'
 wait "${pids[2]}"
-is "$(cat err.? | grep -c "^$capture_line ranks.pillion$") $(cat err.? | grep -c '^ledger ')" '1 1' \
+is "$(cat err.? | grep -c "^$capture_line ranks.pillion$") $(cat err.? | grep -c '^recording ')" '1 1' \
 	'one of the other ranks prints the summary of a rank that was killed'
 
 # SIGTERM while the summary is printed: by a report that waits for it.

@@ -73,7 +73,7 @@ END
 		'the summary has the time of the range beside that of the run'
 	like "$(cat out)" '^FIX FIRST +(main|around.py) is blocked [0-9]+ % .* \(1 call\): around.py:9 ' \
 		'FIX FIRST: the sleep in the range'
-	unlike "$(cat out)" ' % (CPU|runnable|blocked outside)' 'no share of the time outside of the range'
+	unlike "$(cat out)" ' % (CPU|runnable|other waits)' 'no share of the time outside of the range'
 	# The program computes for 2 s around a range in which it sleeps for 0.5 s.
 	is "$(report stats -q -r time_sum -f csv around.pillion | awk -F, '
 		$1 == $2 { rows++; other += $4 - $8 - $10 } END { print rows, (other == 0) }')" '1 1' \

@@ -24,7 +24,7 @@ none 'a child that calls PTRACE_TRACEME' ' from here on, the process lets itself
 none 'a program that is started traced' ', the process is traced' "$targets/traced" traceme "$altstack" small 4096
 none 'a tracer that attaches before the program starts' ', the process is traced' \
 	"$targets/traced" seize "$altstack" small 4096
-like "$(report stats -r ledger own.pillion | tail -n 1)" 'CPU samples: none, the process is traced' \
+like "$(report stats -r ledger own.pillion | tail -n 1)" 'altstack is traced .*: no CPU samples of it' \
 	'the last line of the ledger has the reason'
 pillion -s cpu --sampling-source=signal -f true -o own sh -c '"$@"; "$@"' sh \
 	"$targets/traced" seize "$altstack" small 4096 >out 2>err

@@ -48,7 +48,7 @@ adds_up() {
 		awk '{ sum = 0; for (i = 2; i <= NF; i++) if ($i == "%") sum += $(i - 1); print sum }' | sort -u)" 100 \
 		"$2: the percentages of each role add up to 100"
 	is "$(awk 'END { print NR <= 25 }' err)" 1 "$2: at most 25 lines"
-	like "$(tail -n 2 summary)" '^ledger +[0-9]+ recorded' "$2: the ledger is the last line or the last but one"
+	like "$(tail -n 2 summary)" '^recording +[0-9]+ recorded' "$2: the ledger is the last line or the last but one"
 }
 
 # cpu_is_rusage TEXT: the process's CPU time is what it printed, and what it used to print it and end.
@@ -84,7 +84,7 @@ cpu_is_rusage 'a program that calls exec'
 
 recorded helpers "$parts" helpers
 adds_up helpers 'idle helpers'
-like "$(cat summary)" '^folded +8 idle helpers' 'idle helpers are folded'
+like "$(cat summary)" '^not shown +8 idle helpers' 'idle helpers are counted'
 unlike "$(cat summary)" 'pthread_cond_wait' 'their waits are not in the summary'
 
 if has_schedstat; then

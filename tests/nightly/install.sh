@@ -73,7 +73,7 @@ make_image() { # SUITE
 			--ulimit nproc=4096:4096 image -o /tmp/c sh -c 'exit 3' >podman.log 2>&1
 		[ $? -ne 3 ] || break
 	done
-	like "$(cat podman.log)" '^ledger +[0-9]+ recorded' "$1: the image records its command"
+	like "$(cat podman.log)" '^recording +[0-9]+ recorded' "$1: the image records its command"
 	"${podman[@]}" rmi -af >/dev/null 2>&1 || :
 }
 

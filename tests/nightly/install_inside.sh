@@ -33,7 +33,7 @@ first_use() { # COMMAND
 	"$1" --version && "$1" --version | grep -q '^pillion [0-9]' || return
 	"$1" -o c python3 "$job" >out 2>err || { cat out err && return 1; }
 	cat err
-	grep -q '^ledger .* recorded, 0 lost' err || return
+	grep -q '^recording .* recorded, 0 lost' err || return
 	[ "$("$1" stats -q -r processes -f csv c.pillion | grep -c 'exit 0')" -ge 5 ] || return
 	"$1" stats -r osrt_sum c.pillion | grep -q ' write$' || return
 	# libdw, sqlite, zstd, zlib
@@ -112,7 +112,7 @@ with pillion.annotate("range"):
 from_wheel_to_summary() {
 	"$here/venv/bin/pip" --disable-pip-version-check install --no-index \
 		"$dist/pillion-$version"-py3-*_"$(uname -m)".whl &&
-		cd "$here" && venv/bin/pillion -o first python3 -c 'print(sum(range(1000000)))' 2>&1 | grep '^ledger'
+		cd "$here" && venv/bin/pillion -o first python3 -c 'print(sum(range(1000000)))' 2>&1 | grep '^recording'
 }
 
 try_wheel() {

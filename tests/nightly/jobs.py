@@ -364,7 +364,7 @@ def findings_of(text, limit):
         rule = re.match(r".*\((\w+)\):", section).group(1)
         if not re.search(r"^ +%s +found\b" % rule, section, re.M):
             continue
-        table = re.compile(r" +(Rule|%s|clean:|could not|ledger:)" % rule)
+        table = re.compile(r" +(Rule|%s|clean:|could not|recording:)" % rule)
         sentences = [line.strip() for line in section.split("\n")[1:]
             if re.match(r" [\w%]", line) and not table.match(line)]
         cost = seconds_in(" ".join(sentences))

@@ -20,7 +20,7 @@ needs_roots
 timed() {
 	time_begins
 	enter_root "$3" "$work/shared" -- sh -euc "$4" >out 2>&1
-	if grep -qE '^ledger +[0-9]+ recorded, 0 lost' out; then
+	if grep -qE '^recording +[0-9]+ recorded, 0 lost' out; then
 		time_ends "$1" "$2"
 		sed -n 's/^# /# of these: /p' out
 	else

@@ -125,7 +125,7 @@ captured() {
 	is "$(ls -d ./*.pillion | cut -c3- | LC_ALL=C sort | tr '\n' ' ')" "$2" "$1: captures"
 	is "$(sed -n "s|^pillion: capture: open it with pillion view ||p" err | LC_ALL=C sort -u | tr '\n' ' ')" "$2" \
 		"$1: each is named in the log"
-	is "$(grep -c '^ledger ' err)" "$(wc -w <<<"$2")" "$1: each has a summary in the log"
+	is "$(grep -c '^recording ' err)" "$(wc -w <<<"$2")" "$1: each has a summary in the log"
 }
 
 # columns CAPTURE...: job, array task, step, attempt and node of each row of the report jobs.

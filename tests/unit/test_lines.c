@@ -248,7 +248,7 @@ static void assert_top(size_t wanted)
 	struct lines top;
 	size_t *order = lines_order(&context, &lines), *top_order;
 
-	lines_top(&context, wanted, &top);
+	lines_top(&context, wanted, NULL, &top);
 	top_order = lines_order(&context, &top);
 	cr_assert_geq(top.count, wanted);
 	for (size_t i = 0; i < wanted; i++) {
@@ -319,7 +319,7 @@ Test(lines, only_what_is_shown_is_named)
 	}
 	open_written(&model, &w);
 	context.symbols = symbols_new(&model, true);
-	lines_top(&context, 1, &lines);
+	lines_top(&context, 1, NULL, &lines);
 	cr_assert_geq(lines.count, 1);
 	cr_assert_not_null(strstr(lines_field(&context, &lines, 0, 0), "test_lines.c"));
 	cr_assert_eq(lines.values[0].of[LINE_OS], 1003, "%" PRIu64, lines.values[0].of[LINE_OS]);
@@ -419,7 +419,7 @@ Test(lines, a_program_without_lines_is_charged_instead_of_a_library)
 		cr_assert_eq(lines.values[i].of[LINE_OS], is_users ? 1500 : 2000);
 	}
 	lines_done(&lines);
-	lines_top(&context, 3, &lines);
+	lines_top(&context, 3, NULL, &lines);
 	cr_assert_eq(lines.count, 1);
 	cr_assert_str_eq(lines_field(&context, &lines, 0, 2), "[job]");
 }
@@ -449,7 +449,7 @@ Test(lines, python_alone_opens_no_file)
 	call(nap, 5000, 1000, 1);
 	open_written(&model, &w);
 	context.symbols = symbols_new(&model, true);
-	lines_top(&context, 3, &lines);
+	lines_top(&context, 3, NULL, &lines);
 	cr_assert_str_eq(lines_field(&context, &lines, 0, 0), "/home/u/train.py");
 	cr_assert_eq(symbols_cost(context.symbols).names, 0);
 }

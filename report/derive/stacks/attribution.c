@@ -280,6 +280,11 @@ static bool find_native(struct attribution *c, const struct image *image, uint32
 	}
 	launch_stub_done(&stub);
 	*ret_is_users = best >= PROGRAM;
+	/* Code that an interpreter has compiled is the user's program; the interpreter's lines around it are not. */
+	if (count && !*c->frames[0].module && (best < USERS || attribution_is_systems_program(image))) {
+		*ret = c->frames[0];
+		*ret_is_users = true;
+	}
 	return count;
 }
 

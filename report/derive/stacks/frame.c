@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/name.h"
 #include "report/base/text.h"
 
 static char *text_made_safe(const char *text)
@@ -79,19 +80,18 @@ void frame_short(const char *text, struct buffer *ret)
 	frame_split(text, &parts);
 	if (parts.file)
 		buffer_print(ret, "%s:%u ", frame_file(parts.file), parts.line);
-	buffer_text(ret, parts.name);
+	name_brief(ret, parts.name);
 	frame_done(&parts);
 }
 
 void frame_function(const struct symbol_frame *f, const char *name, struct buffer *key)
 {
-	const char *base = strrchr(f->module, '/'), *offset = strstr(name, "+0x");
+	const char *offset = *f->module ? strstr(name, "+0x") : NULL;
 
-	base = base ? base + 1 : f->module;
-	if (*base && offset && (size_t)(offset - name) == strlen(base) && !strncmp(name, base, strlen(base)))
-		buffer_print(key, "[%s]", base);
-	else if (!*base && !strncmp(name, "0x", 2))
-		buffer_text(key, "[unknown]");
+	if (offset && !offset[3 + strspn(offset + 3, "0123456789abcdef")])
+		buffer_print(key, "[%.*s]", (int)(offset - name), name);
+	else if (!*f->module && !strncmp(name, "0x", 2))
+		buffer_text(key, FRAME_UNKNOWN);
 	else
 		buffer_text(key, name);
 }

@@ -24,6 +24,10 @@ const char *frame_file(const char *file);
 /* Appends "job.py:42 store" for the text of a frame; without a file only the name. */
 void frame_short(const char *text, struct buffer *ret);
 
+/* What has no module: code that was compiled at run time. The second one for sentences. */
+#define FRAME_UNKNOWN "[unknown]"
+#define FRAME_NO_NAMES "code compiled at run time, which has no names"
+
 /* Appends the function of a frame whose text is `name`. Addresses of a module without names are not distinguished:
  * they all become "[module]". */
 void frame_function(const struct symbol_frame *f, const char *name, struct buffer *key);

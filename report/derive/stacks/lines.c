@@ -321,9 +321,13 @@ static void lines_visit_event(struct scan *s, const struct event *e)
 {
 	struct lines_pass *w = s->more;
 
-	if (w->thread != s->thread)
+	if (w->thread != s->thread) {
 		w->within_count = 0;
+		w->is_unwanted = w->filter && !w->filter->is_wanted(w->filter->more, s->image, s->thread->tid);
+	}
 	w->thread = s->thread;
+	if (w->is_unwanted)
+		return;
 	if (e->kind == TF_SUM)
 		lines_add_sum(w, e);
 	else if (e->kind == TF_SAMPLE)
@@ -552,4 +556,21 @@ const char *lines_field(const struct report_context *context, const struct lines
 bool lines_is_stackless(const struct report_context *context, const struct lines *l, size_t row)
 {
 	return !*lines_field(context, l, row, 0) && !strcmp(lines_field(context, l, row, 2), no_stack);
+}
+
+struct line_values *lines_values_of(struct lines *l, const char *file, const char *line, const char *function)
+{
+	struct buffer key = {0};
+	uint32_t row;
+
+	buffer_add(&key, file, strlen(file) + 1);
+	buffer_add(&key, line, strlen(line) + 1);
+	buffer_add(&key, function, strlen(function) + 1);
+	row = aggregate_row(&l->keys, key.data, key.size);
+	buffer_done(&key);
+	if (row == l->count) {
+		l->values = mem_grow(l->values, l->count, &l->capacity, sizeof(*l->values));
+		l->values[l->count++] = (struct line_values){.is_users = true};
+	}
+	return &l->values[row];
 }

@@ -47,6 +47,12 @@ struct lines {
 	struct map stacks; /* number of the image, stack -> row + 1; not with --by range or thread */
 };
 
+/* Of which threads lines are wanted; NULL: of all. */
+struct lines_filter {
+	bool (*is_wanted)(const void *more, const struct image *image, uint32_t tid);
+	const void *more;
+};
+
 /* Told of each part of LINE_TOTAL: the row of keys, the event with its image (s->image). The rows' values are not
  * complete yet. */
 typedef void lines_each(void *more, uint32_t row, const struct scan *s, const struct event *e, uint64_t ns);
@@ -57,8 +63,13 @@ void lines_gather_each(const struct report_context *context, lines_each *each, v
 void lines_done(struct lines *l);
 
 /* The first `wanted` rows of lines_order that are user code, and possibly some after them; --by is ignored. Other
- * lines get no row. The cost is that of reading the events; only candidates for these rows are named. */
-void lines_top(const struct report_context *context, size_t wanted, struct lines *ret);
+ * lines get no row. The cost is that of reading the events; only candidates for these rows are named. filter may be
+ * NULL. */
+void lines_top(const struct report_context *context, size_t wanted, const struct lines_filter *filter,
+	       struct lines *ret);
+
+/* The values of a row that is found by its fields, or made; without --by. */
+struct line_values *lines_values_of(struct lines *l, const char *file, const char *line, const char *function);
 
 /* The files of user code that events are attributed to, as the traces name them. Borrowed from the model. */
 const struct texts *lines_files(const struct report_context *context);

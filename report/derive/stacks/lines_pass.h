@@ -59,7 +59,9 @@ struct lines_pass {
 	uint64_t last_group, last_known;
 	uint32_t last_stack;
 	bool has_last;
+	const struct lines_filter *filter;
 	const struct trace_thread *thread; /* the thread to which `within` belongs */
+	bool is_unwanted;		   /* it is */
 	/* The latest WITHIN at most, from within_first on; they are moved to the beginning when the end is reached. */
 	struct within within[8 * WITHIN];
 	size_t within_first, within_count;

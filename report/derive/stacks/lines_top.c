@@ -112,7 +112,8 @@ static bool has_before(const struct lines *l, size_t wanted, const uint64_t *lin
 	return before >= wanted;
 }
 
-void lines_top(const struct report_context *context, size_t wanted, struct lines *ret)
+void lines_top(const struct report_context *context, size_t wanted, const struct lines_filter *filter,
+	       struct lines *ret)
 {
 	struct report_context plain = *context;
 	struct ranked *ranked;
@@ -124,6 +125,7 @@ void lines_top(const struct report_context *context, size_t wanted, struct lines
 	plain.lines_all = false;
 	lines_pass_begin(&w, &plain, ret);
 	w.scan.args = 1u << TF_ARG_STACK;
+	w.filter = filter;
 	lines_pass_read(&w);
 	ranked = mem_alloc((w.site_count + 1) * sizeof(*ranked));
 	count = lines_rank_stacks(&w, ranked, &lines);
@@ -145,7 +147,7 @@ const struct texts *lines_files(const struct report_context *context)
 		struct lines l;
 
 		f = files_of(context);
-		lines_top(context, 0, &l);
+		lines_top(context, 0, NULL, &l);
 		lines_done(&l);
 	}
 	return &f->list;

@@ -20,12 +20,21 @@ bool samples_any_by_perf(const struct model *m, size_t machine, uint32_t pid);
 
 /* Why processes have no samples, or none from some time on: each reason once. Processes of which perf took samples do
  * not count. */
+struct unsampled_reason {
+	char *text;
+	size_t processes;
+	const struct image *first; /* NULL: it has no image */
+	uint64_t last_ns;	   /* of their last sample, since the run's start; 0: they have none */
+};
+
 struct unsampled {
-	struct texts reasons;
-	size_t *processes; /* how many, by reason */
-	size_t capacity;
+	struct unsampled_reason *items;
+	size_t count, capacity;
 };
 void unsampled_find(const struct model *m, struct unsampled *ret);
 void unsampled_done(struct unsampled *u);
+
+/* Appends "mpirun uses CPU timers: no CPU samples of it after 1.2 s". */
+void unsampled_words(const struct unsampled_reason *r, struct buffer *ret);
 
 #endif

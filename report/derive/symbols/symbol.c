@@ -122,17 +122,15 @@ static const char *symbol_name(struct symbols *s, const struct symbol_key *p)
 static void describe_place(struct symbols *s, uint32_t number, struct buffer *ret)
 {
 	const struct symbol_key *p;
-	const char *name, *base;
+	const char *name;
 
 	find_source(s, number);
 	p = &s->places[number];
 	name = symbol_name(s, p);
 	if (!name && !p->found.file) {
-		const char *module = s->modules.files[p->file].shown;
-
-		base = strrchr(module, '/');
 		/* The return address as recorded in the stack, not decremented. */
-		buffer_print(ret, "%s+0x%llx", base ? base + 1 : module, (unsigned long long)p->address + 1);
+		buffer_print(ret, "%s+0x%llx", modules_called(&s->modules, p->file),
+			     (unsigned long long)p->address + 1);
 		return;
 	}
 	if (name) {

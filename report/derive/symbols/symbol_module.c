@@ -22,6 +22,7 @@ void modules_done(struct modules *m)
 		symbol_file_close(m->files[i].file);
 		free(m->files[i].path);
 		free(m->files[i].shown);
+		free(m->files[i].called);
 	}
 	for (size_t i = 0; i < m->space_count; i++)
 		free(m->spaces[i].modules);
@@ -67,6 +68,40 @@ static size_t add_file(struct modules *m, const char *path, const struct symbol_
 			 !strncmp(base, "libpillion-openmp.so", strlen("libpillion-openmp.so")) ||
 			 !strncmp(base, "libpillion-memory.so", strlen("libpillion-memory.so"));
 	return m->file_count++;
+}
+
+/* The last part of the first word of the command line; 0: it is no name of a program. */
+static size_t executed_as(const struct image *image, const char **ret)
+{
+	size_t length = model_command_word(image->command, 0, ret);
+
+	for (const char *slash; (slash = memchr(*ret, '/', length));) {
+		length -= (size_t)(slash + 1 - *ret);
+		*ret = slash + 1;
+	}
+	return length && **ret != '-' && !memchr(*ret, ':', length) ? length : 0;
+}
+
+const char *modules_called(struct modules *m, size_t file)
+{
+	struct module_file *f = &m->files[file];
+	const char *base = strrchr(f->shown, '/') ? strrchr(f->shown, '/') + 1 : f->shown, *name = NULL, *word;
+	size_t length = 0;
+
+	for (size_t i = 0; !f->called && i < m->model->image_count; i++) {
+		const struct image *image = &m->model->images[i];
+		size_t other = image->executable && !strcmp(image->executable, f->path) ? executed_as(image, &word) : 0;
+
+		if (other && name && (other != length || strncmp(name, word, length))) {
+			name = NULL;
+			break;
+		}
+		name = other ? word : name;
+		length = other ? other : length;
+	}
+	if (!f->called)
+		f->called = name ? mem_copy_text(name, length) : mem_copy_text(base, strlen(base));
+	return f->called;
 }
 
 /* Without a build id, a relative path may name another file in each image. */

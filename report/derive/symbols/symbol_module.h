@@ -11,6 +11,7 @@ struct module_file {
 	char *path;  /* as recorded */
 	char *shown; /* what frames have. A relative path is followed by "@" and the build id's first digits, because
 		      * the same path may name several files */
+	char *called; /* its name without directories, of an executable as it was executed: see modules_called */
 	struct symbol_build build;
 	struct symbol_file *file; /* valid once is_opened; NULL: it cannot be used */
 	int code;		  /* likewise: why, as symbol_file_open returns it */
@@ -68,5 +69,9 @@ size_t modules_lines(struct modules *m, size_t file, uint64_t address, struct sy
 
 /* See symbols_unusable. */
 void modules_unusable(struct modules *m, struct texts *ret_changed, struct texts *ret_missing);
+
+/* The name of a file without directories; of an executable as it was executed, not that to which links lead, unless it
+ * was executed by several names. Borrowed. */
+const char *modules_called(struct modules *m, size_t file);
 
 #endif

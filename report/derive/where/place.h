@@ -4,6 +4,7 @@
 #ifndef PILLION_WHERE_PLACE_H
 #define PILLION_WHERE_PLACE_H
 
+#include "report/derive/stacks/lines.h"
 #include "report/derive/where/wait.h"
 
 /* Whether a thread was, at the end of its process or of what was recorded, where the look found it. */
@@ -68,6 +69,9 @@ bool where_cycle_is_proved(const struct where_place *p, uint32_t cycle);
 /* Whether a cycle is all threads of a process. Each waits for one of the others, but it is not known for which: nobody
  * holds a semaphore. */
 bool where_cycle_is_process(const struct where_place *p, uint32_t cycle);
+
+/* Adds the time of calls of the operating system in progress to the lines where they were made; not with --by. */
+void where_add_lines(const struct report_context *c, const struct lines_filter *filter, struct lines *l);
 
 /* ---- place_ranks.c ---- */
 

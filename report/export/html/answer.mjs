@@ -24,8 +24,8 @@ export function placeWords({Line: line, Function: name}) {
 // What the kinds of the table of roles are called here, and by the style.
 const PART_WORDS = {cpu: 'computing', import: 'computing in imports', polling: 'polling for others',
 	runnable: 'waiting for a CPU', wait: 'waiting', call: 'in a call',
-	'blocked outside of calls': 'blocked outside of recorded calls',
-	'runnable or blocked': 'waiting for a CPU, or blocked outside of recorded calls'};
+	'blocked outside of calls': 'other waits',
+	'runnable or blocked': 'waiting for a CPU, or other waits'};
 const SHORT_SHARE = 0.02; // of a role's time: calls with less are one part
 
 // Parts of a role, the largest first; its short calls are one.

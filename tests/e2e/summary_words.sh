@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What the summary calls things and people: programs as they were executed, processes that did not exit 0, who ended
+# them, a job of a program and the worker that it forked. Nothing depends on elapsed time.
+. "$(dirname -- "$0")/lib.sh"
+
+# summary NAME COMMAND...: records it; the summary in `summary`.
+summary() {
+	PILLION_STATS=summary pillion -f true -o "$@" >out 2>err
+	tail -n +2 err >summary
+}
+
+summary ended sh -c '(sleep 0.2; exit 3); sleep 60 & sleep 1; kill $!; wait $!; /bin/false'
+like "$(cat summary)" '^ended +sleep \([0-9]+\): ended by its parent \(SIGTERM\)$' 'who ended a process'
+like "$(cat summary)" '^ended +false \([0-9]+\): exit 1$' 'a child that did not exit 0 is named'
+unlike "$(cat summary)" '^(also|ledger|folded) |blocked outside' 'no words of our own'
+like "$(cat summary)" '^recording +[0-9]+ recorded' 'what was recorded'
+
+if python=$(command -v "${PILLION_TEST_PYTHON:-python3}"); then
+	cat >join.py <<-'P'
+		import multiprocessing, time
+		def work(queue):
+		    until = time.process_time() + 0.3
+		    while time.process_time() < until:
+		        pass
+		    queue.put(1)
+		context = multiprocessing.get_context("fork")
+		queue = context.Queue()
+		worker = context.Process(target=work, args=(queue,))
+		worker.start()
+		worker.join()
+	P
+	summary join "$python" join.py
+	like "$(head -n 1 summary)" '^[0-9.]+ m?s, 2 processes' 'a program that only waits for its fork is no start-up'
+	like "$(cat summary)" '^main +[^ ]+ ' 'and has a line'
+	cat >threads.py <<-'P'
+		import threading, time
+		def serve(seconds):
+		    until = time.thread_time() + seconds
+		    while time.thread_time() < until:
+		        pass
+		for i in range(8):
+		    thread = threading.Thread(target=serve, args=(0.3 if i == 5 else 0.02,))
+		    thread.start()
+		    thread.join()
+	P
+	summary threads "$python" threads.py
+	unlike "$(cat summary)" 'unequal work' 'threads that follow each other share no work'
+	is "$(grep -c '^threads ' summary)" 1 'threads without names have one line'
+else
+	skip 'forks and threads of Python' 'no python3'
+fi
+
+if command -v gcc >/dev/null; then
+	echo 'static volatile long n; int main(void) { for (long i = 0; i < 300000000; i++) n += i; }' >loop.c
+	gcc -O1 -o real-name loop.c && strip real-name && ln -s real-name called-so
+	summary named ./called-so
+	like "$(cat summary)" '^called-so ' 'a program is named as it was executed'
+	unlike "$(tail -n +2 summary)" 'real-name' 'not by what a link leads to'
+fi
+
+report stats ended.pillion >out 2>err
+is "$(grep -cE '\((osrt_short_sum|ledger)\):' out)" 0 'the default set has neither short calls nor the ledger'
+report analyze ended.pillion >out 2>err
+like "$(cat out)" '^ could not check [0-9]+ rules.*\(--all lists them\)$' 'one line of what could not be checked'
+done_testing
