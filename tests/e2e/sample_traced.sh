@@ -24,14 +24,14 @@ none 'a child that calls PTRACE_TRACEME' ' from here on, the process lets itself
 none 'a program that is started traced' ', the process is traced' "$targets/traced" traceme "$altstack" small 4096
 none 'a tracer that attaches before the program starts' ', the process is traced' \
 	"$targets/traced" seize "$altstack" small 4096
-like "$(report stats -r ledger own.pillion | tail -n 1)" 'altstack is traced .*: no CPU samples of it' \
+like "$(report stats -r ledger own.pillion | tail -n 1)" 'traced is traced .*: no CPU samples of it' \
 	'the last line of the ledger has the reason'
 pillion -s cpu --sampling-source=signal -f true -o own sh -c '"$@"; "$@"' sh \
 	"$targets/traced" seize "$altstack" small 4096 >out 2>err
 like "$(report stats -r ledger -f csv own.pillion)" \
 	'^,,samples not taken,2,"processes: the process is traced \(debugger, strace\), the tracer would see' \
 	'the ledger counts the processes by reason'
-like "$(report stats -r ledger own.pillion | tail -n 1)" 'the tracer would see the signals \(2 processes\)' \
+like "$(report stats -r ledger own.pillion | tail -n 1)" 'no CPU samples of traced \(2 processes\): ' \
 	'so does its last line'
 for tool in gdb strace valgrind; do
 	if ! command -v $tool >/dev/null 2>&1; then

@@ -44,7 +44,7 @@ adds_up() {
 		"$2: the lifetimes of main threads are those of their processes"
 	# Of a run below 100 ms there are no roles.
 	is "$(awk 'NR == 1 && $2 == "ms," && $1 < 100 { print 100 }' summary
-		grep -E ': [0-9]+ % ' summary | grep -vE '^(FIX FIRST|GPU|next|MPI|NCCL|also)' | sed 's/^[^:]*: //' |
+		grep -E ': [0-9]+ % ' summary | grep -vE '^(FIX FIRST|GPU|next|MPI|NCCL|found)' | sed 's/^[^:]*: //' |
 		awk '{ sum = 0; for (i = 2; i <= NF; i++) if ($i == "%") sum += $(i - 1); print sum }' | sort -u)" 100 \
 		"$2: the percentages of each role add up to 100"
 	is "$(awk 'END { print NR <= 25 }' err)" 1 "$2: at most 25 lines"
