@@ -23,6 +23,7 @@ static struct {
 	/* When that one was first seen to have taken its place and not described itself, 0: it was not; and the number
 	 * of images at that time. */
 	uint64_t image_ns, image_end;
+	bool is_over; /* COMMAND has ended and left no process: none can follow */
 	void (*forget)(struct living *);
 } all;
 
@@ -160,21 +161,42 @@ static bool environment_has(uint32_t pid, const char *wanted)
 	return has;
 }
 
+/* The PIDs that processes younger than COMMAND have. They are given in turn, and begin again from the lowest. */
+static void living_pids(const struct run *run, uint32_t *ret_first, uint32_t *ret_last)
+{
+	enum { WRAPS_PER_S = 10 }; /* never so many: the shortest turn is 32768 processes */
+	bool is_short = run->end_ticks - run->start_ticks < clock_hz() / WRAPS_PER_S;
+	char text[128], *at;
+
+	*ret_first = 1;
+	*ret_last = UINT32_MAX;
+	if (!is_short || sys_read_file("/proc/loadavg", text, sizeof(text)) <= 0 || !(at = strrchr(text, ' ')) ||
+	    strtoul(at, NULL, 10) < (unsigned long)run->child)
+		return;
+	*ret_first = (uint32_t)run->child + 1;
+	*ret_last = (uint32_t)strtoul(at, NULL, 10);
+}
+
 /* A child that COMMAND started just before it ended may not have written its line yet. It is found in /proc among the
- * processes that are younger than COMMAND. */
+ * processes that are not older than the launcher, because an environment takes longer to read than a start. */
 static void living_scan(const struct run *run)
 {
 	char wanted[48];
 	DIR *d = opendir("/proc");
 	struct dirent *entry;
+	uint32_t first, last;
+	uint64_t own_start;
+	int session;
 
+	living_pids(run, &first, &last);
 	snprintf(wanted, sizeof(wanted), "PILLION_RUN=%016llx", (unsigned long long)run->id);
+	if (!process_lives((uint32_t)getpid(), &session, &own_start))
+		own_start = 0;
 	while (d && (entry = readdir(d))) {
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 		uint64_t start;
-		int session;
 
-		if (pid > (uint32_t)run->child && process_lives(pid, &session, &start) && session &&
+		if (pid >= first && pid <= last && process_lives(pid, &session, &start) && session && start >= own_start &&
 		    environment_has(pid, wanted))
 			living_add(pid, start);
 	}
@@ -230,11 +252,14 @@ unsigned living_count(struct run *run, bool with_daemons)
 	pid_t session = getsid(0);
 	unsigned living = 0;
 
+	if (all.is_over)
+		return 0;
 	living_read(run);
 	living_read_images(run);
 	living_drop_dead();
 	if (!all.count)
 		living_scan(run);
+	all.is_over = run->end_ticks && !all.count;
 	for (size_t i = 0; i < all.count; i++) {
 		uint64_t start;
 		int its_session;
