@@ -196,8 +196,8 @@ static void living_scan(const struct run *run)
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 		uint64_t start;
 
-		if (pid >= first && pid <= last && process_lives(pid, &session, &start) && session && start >= own_start &&
-		    environment_has(pid, wanted))
+		if (pid >= first && pid <= last && process_lives(pid, &session, &start) && session &&
+		    start >= own_start && environment_has(pid, wanted))
 			living_add(pid, start);
 	}
 	if (d)
