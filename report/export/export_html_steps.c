@@ -48,20 +48,36 @@ static void html_add_step(struct html *h, const struct step_series *s, size_t nu
 /* A phase may be within another one: an optimizer's closure. */
 enum { NESTED = 8, GAP_NS = 5000000 };
 
+struct phase_bar {
+	enum operator_phase phase;
+	const struct trace_thread *thread;
+	uint64_t start, end; /* ns */
+};
+
 struct phases {
 	struct html *html;
 	const struct nvtx_tree *tree;
 	const struct step_series *steps; /* NULL: none */
-	struct phase_bar {
-		enum operator_phase phase;
-		const struct trace_thread *thread;
-		uint64_t start, end; /* ns */
-	} open[NESTED];
+	struct phase_bar first;		 /* of all threads, the first one that is not forward */
+	struct phase_bar open[NESTED];
 	struct phase_node {
 		enum operator_phase phase;
-		unsigned int depth; /* of phases around it */
+		unsigned int depth; /* of phases, with its own */
+		bool is_bar;
 	} *nodes;
 };
+
+static bool follows(const struct phase_bar *bar, uint64_t start)
+{
+	return start <= bar->end + (bar->end - bar->start) + GAP_NS;
+}
+
+/* Before a program trains, operators set its model up; the model may be evaluated right before the first backward. */
+static bool is_set_up(const struct phases *p, const struct phase_bar *bar)
+{
+	return bar->phase == OPERATOR_FORWARD && bar->end <= p->first.start &&
+	       (p->first.phase == OPERATOR_DATA || !follows(bar, p->first.start));
+}
 
 static void phases_close(struct phases *p, unsigned int depth)
 {
@@ -69,7 +85,7 @@ static void phases_close(struct phases *p, unsigned int depth)
 		struct phase_bar *bar = &p->open[depth];
 		struct html *h = p->html;
 
-		if (bar->phase)
+		if (bar->phase && !is_set_up(p, bar))
 			html_add(h, html_thread_track(h, HTML_PHASES, bar->thread),
 				 &(struct html_event){.start = html_since_origin(h, bar->start),
 						      .duration = bar->end - bar->start,
@@ -86,18 +102,23 @@ static bool step_begins(const struct step_series *s, uint64_t after, uint64_t un
 	return s && next < s->count && s->items[next].start_ns <= until;
 }
 
+static struct phase_bar phases_bar(const struct phases *p, size_t node)
+{
+	const struct nvtx_node *n = &p->tree->nodes[node];
+
+	return (struct phase_bar){p->nodes[node].phase, n->thread, clock_map_ns(p->html->clock, n->start),
+				  clock_map_ns(p->html->clock, n->end)};
+}
+
 /* Ranges of one phase that follow each other within a step are one bar; not what is before and after a longer pause. */
 static void phases_add(struct phases *p, size_t node)
 {
-	const struct nvtx_node *n = &p->tree->nodes[node];
-	struct phase_bar now = {p->nodes[node].phase, n->thread, clock_map_ns(p->html->clock, n->start),
-				clock_map_ns(p->html->clock, n->end)};
-	unsigned int depth = p->nodes[node].depth;
-	struct phase_bar *open = &p->open[depth];
+	unsigned int depth = p->nodes[node].depth - 1;
+	struct phase_bar now = phases_bar(p, node), *open = &p->open[depth];
 
 	phases_close(p, depth + 1);
 	if (open->phase == now.phase && open->thread == now.thread && !step_begins(p->steps, open->end, now.start) &&
-	    now.start <= open->end + (open->end - open->start) + GAP_NS) {
+	    follows(open, now.start)) {
 		open->end = now.end > open->end ? now.end : open->end;
 		return;
 	}
@@ -123,25 +144,26 @@ static void phases_find(struct phases *p)
 		if (!own->phase)
 			own->phase = outer.phase ?: operator_text_parse(buffer_string(&text), &operator)
 							? OPERATOR_FORWARD : OPERATOR_NO_PHASE;
-		own->depth = outer.depth;
-		if (!own->phase || own->phase == outer.phase)
-			continue;
-		if (outer.depth < NESTED)
-			phases_add(p, i);
-		own->depth += outer.depth < NESTED;
+		own->is_bar = own->phase && own->phase != outer.phase && outer.depth < NESTED;
+		own->depth = outer.depth + own->is_bar;
+		if (own->is_bar && own->phase != OPERATOR_FORWARD && phases_bar(p, i).start < p->first.start)
+			p->first = phases_bar(p, i);
 	}
-	phases_close(p, 0);
 	buffer_done(&text);
 }
 
 static void html_phases(struct html *h, const struct step_series *steps)
 {
 	struct nvtx_tree tree;
-	struct phases p = {.html = h, .tree = &tree, .steps = steps};
+	struct phases p = {.html = h, .tree = &tree, .steps = steps, .first.start = UINT64_MAX};
 
 	nvtx_tree_make(&tree, h->image, true);
 	p.nodes = mem_alloc((tree.count + 1) * sizeof(*p.nodes));
 	phases_find(&p);
+	for (size_t i = 0; i < tree.count; i++)
+		if (p.nodes[i].is_bar)
+			phases_add(&p, i);
+	phases_close(&p, 0);
 	free(p.nodes);
 	nvtx_tree_done(&tree);
 }

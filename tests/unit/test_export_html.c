@@ -113,19 +113,22 @@ static uint64_t number(const unsigned char **at)
 	}
 }
 
-/* The number of the track with the critical path. */
-static uint64_t path_track(const char *text)
+/* The number of the first track of a kind. */
+static uint64_t track_of(const char *text, const char *kind)
 {
 	size_t size;
 	char *model = unpack(text, "model", &size);
-	const char *at = strstr(model, "\"tracks\":["), *path;
+	const char *at = strstr(model, "\"tracks\":["), *wanted;
+	struct buffer head = {0};
 	uint64_t number = 0;
 
 	cr_assert_not_null(at);
-	path = strstr(at, "{\"kind\":\"path\"");
-	cr_assert_not_null(path);
-	while ((at = strstr(at + 1, "{\"kind\":")) && at < path)
+	buffer_print(&head, "{\"kind\":\"%s\"", kind);
+	wanted = strstr(at, head.data);
+	cr_assert_not_null(wanted, "no track of %s", kind);
+	while ((at = strstr(at + 1, "{\"kind\":")) && at < wanted)
 		number++;
+	buffer_done(&head);
 	free(model);
 	return number;
 }
@@ -135,7 +138,7 @@ static uint64_t path_track(const char *text)
 static uint64_t count_events(const char *text, uint64_t *ret_total_ns)
 {
 	size_t size;
-	uint64_t path = path_track(text);
+	uint64_t path = track_of(text, "path");
 	char *bytes = unpack(text, "events", &size);
 	const unsigned char *at = (unsigned char *)bytes, *end = at + size;
 	uint64_t events = 0;
@@ -225,6 +228,115 @@ Test(export_html, keeps_markup_in_names_as_text)
 	cr_expect_eq(times(p.text, "</script>"), 3);
 	model = unpack(p.text, "model", &size);
 	cr_expect_not_null(strstr(model, "\"" WRITER_HOSTILE "\""));
+	free(model);
+	free(p.text);
+}
+
+/* The starts and durations of the events of a track, which fit in one block; returns their number. */
+static size_t times_of(const char *text, uint64_t wanted, int64_t (*ret)[2], size_t most)
+{
+	size_t size, found = 0;
+	char *bytes = unpack(text, "events", &size);
+	const unsigned char *at = (unsigned char *)bytes, *end = at + size;
+
+	while (at < end) {
+		uint64_t track = number(&at), used = number(&at), count = number(&at);
+		int64_t start = 0;
+
+		for (int column = 0; column < HTML_COLUMNS; column++)
+			for (uint64_t i = 0; used & 1u << column && i < count; i++) {
+				uint64_t value = number(&at);
+
+				start += column == HTML_START ? (int64_t)(value >> 1) ^ -(int64_t)(value & 1) : 0;
+				if (track == wanted && i < most && (column == HTML_START || column == HTML_DURATION))
+					ret[i][column == HTML_DURATION] = column == HTML_START ? start : (int64_t)value;
+			}
+		found += track == wanted ? count : 0;
+	}
+	free(bytes);
+	return found;
+}
+
+enum { US = 1000, TRAINING_BEGIN = 1000000 };
+
+/* Ranges of PyTorch: milliseconds after the begin, text. */
+struct training_range {
+	unsigned int start, end;
+	const char *text;
+};
+
+static void capture_training(const char *directory, const struct training_range *ranges, size_t count)
+{
+	struct writer w;
+	struct writer_thread t;
+
+	capture_create(directory);
+	writer_init(&w, 0xf00d, 4000, 1, TRAINING_BEGIN);
+	writer_command(&w, "/usr/bin/python3", "python3\0train.py", 16);
+	writer_thread(&w, &t, 4000, "main", 64 * TF_PAGE);
+	for (size_t i = 0; i < count; i++) {
+		writer_text(&t, TF_BLOB_STRING, (uint32_t)i + 1, ranges[i].text);
+		writer_event(&t, TF_PUSH, 0, TRAINING_BEGIN + ranges[i].start * 1000 * US, (uint32_t)i + 1);
+		writer_event(&t, TF_POP, 0, TRAINING_BEGIN + ranges[i].end * 1000 * US, 0);
+	}
+	writer_end(&w, TF_END_EXIT, 0, TRAINING_BEGIN + 2000u * 1000 * US);
+	writer_save(&w, directory);
+	writer_done(&w);
+}
+
+static const struct training_range training[] = {
+	{10, 40, "aten::uniform_"}, /* the model is set up */
+	{500, 520, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"},
+	{530, 535, "aten::addmm, seq = 1"},
+	{536, 540, "aten::relu, seq = 2"},
+	{541, 545, "autograd::engine::evaluate_function: ReluBackward0, seq = 2"},
+	{546, 547, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"},
+	{548, 560, "autograd::engine::evaluate_function: AddmmBackward0, seq = 1"},
+	{561, 570, "Optimizer.step#SGD.step"},
+	{900, 910, "aten::addmm, seq = 3"}, /* after a pause */
+};
+
+static void make_training(const char *directory)
+{
+	capture_training(directory, training, sizeof(training) / sizeof(*training));
+}
+
+static void make_training_without_loader(const char *directory)
+{
+	capture_training(directory, training + 2, 6);
+}
+
+static void make_inference(const char *directory)
+{
+	capture_training(directory, training, 1);
+}
+
+static void expect_phases(void (*capture)(const char *directory), const unsigned int (*wanted)[2], size_t count)
+{
+	struct page p;
+	int64_t times[16][2] = {{0}};
+
+	make_page(&p, capture);
+	cr_assert_eq(times_of(p.text, track_of(p.text, "phases"), times, 16), count);
+	for (size_t i = 0; i < count; i++) {
+		cr_expect_eq((times[i][0] - times[0][0]) / (1000 * US), wanted[i][0] - wanted[0][0]);
+		cr_expect_eq(times[i][1] / (1000 * US), wanted[i][1] - wanted[i][0]);
+	}
+	free(p.text);
+}
+
+Test(export_html, has_what_training_does_as_bars_without_the_set_up)
+{
+	static const unsigned int bars[][2] = {{500, 520}, {530, 540}, {541, 560}, {561, 570}, {900, 910}};
+	struct page p;
+
+	expect_phases(make_training, bars, 5);
+	expect_phases(make_training_without_loader, bars + 1, 3);
+	make_page(&p, make_inference);
+	size_t size;
+	char *model = unpack(p.text, "model", &size);
+
+	cr_expect_null(strstr(model, "\"kind\":\"phases\""), "operators alone are no training");
 	free(model);
 	free(p.text);
 }

@@ -80,15 +80,18 @@ const char *const operator_phases[OPERATOR_PHASES] = {
 	[OPERATOR_UPDATE] = "optimizer", [OPERATOR_DATA] = "data loading",
 };
 
-/* An optimizer computes without gradients, so an operator with a sequence number of autograd inside of its step is of
+/* Nodes of autograd that are no derivative of an operator, such as AccumulateGrad, are in its namespaces in C++.
+ * An optimizer computes without gradients, so an operator with a sequence number of autograd inside of its step is of
  * the closure that evaluates the model. */
 enum operator_phase operator_phase(const char *text, enum operator_phase outer)
 {
 	static const char step[] = "Optimizer.", loader[] = "enumerate(DataLoader)";
+	static const char engine[] = "autograd::engine::", node[] = "torch::autograd::";
 	struct operator_text t;
 
 	operator_text_parse(text, &t);
-	if (operator_is_backward(&t.name))
+	if (operator_is_backward(&t.name) || !strncmp(text, engine, strlen(engine)) ||
+	    !strncmp(text, node, strlen(node)))
 		return OPERATOR_BACKWARD;
 	if (outer == OPERATOR_UPDATE && t.seq.length && *t.seq.text != '-')
 		return OPERATOR_FORWARD;
