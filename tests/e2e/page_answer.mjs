@@ -97,6 +97,45 @@ async function checkFolded(page) {
 	check(await page.get(count) === all, 'and unfolds them', await page.get(count), all);
 }
 
+async function checkTables(page) {
+	const shown = `[...document.querySelectorAll('#choices button:not([hidden])')].filter(button =>
+		button.offsetParent).map(button => button.dataset.name)`;
+	const search = text => page.get(`(field => { field.value = ${JSON.stringify(text)};
+		field.dispatchEvent(new Event('input')); })(document.getElementById('find-table'))`);
+	const all = await page.get(shown), topics = await page.get(textOf('#choices'));
+
+	check(/CPU samples and source lines[^]*The run[^]*Sources/.test(topics), 'tables are listed by topic', topics);
+	await search('num calls');
+	const few = await page.get(shown);
+
+	check(few.includes('osrt_sum') && !few.includes('processes'), 'are found by a column', few);
+	await search('PROCESSES');
+	check((await page.get(shown)).includes('processes') && !(await page.get(shown)).includes('osrt_sum'),
+		'or by the title', await page.get(shown));
+	await search('');
+	check((await page.get(shown)).join() === all.join() && few.length < all.length, 'and all are there again');
+}
+
+// From a frame of the program to its line.
+async function checkSource(page) {
+	const link = `[...document.querySelectorAll('#flame-line a')].find(a => a.textContent === 'Source')`;
+	const title = `document.querySelector('#flame-line .text').textContent`, hot = textOf('#sheet .row.hot');
+
+	await page.get(`location.hash = '#flames?metric=calls&order=callees'`);
+	await page.becomes(`${VISIBLE} === 'flames' && document.getElementById('flame-order').value === 'callees'`);
+	await page.get(`document.getElementById('flame-scroller').focus()`);
+	for (let i = 0; i < 8 && !await page.get(`Boolean(${link})`); i++) {
+		await page.key('ArrowDown');
+		await page.frames(3);
+	}
+	const frame = await page.get(title), [, line] = /\(.*job\.py:(\d+)\)/.exec(frame) || [];
+
+	check(line && await page.get(`Boolean(${link})`), 'a frame has its source', frame);
+	await page.get(`${link}?.click()`);
+	check(await page.becomes(`${VISIBLE} === 'tables' && /\\b${line}\\b/.test(${hot})`),
+		'to which a click leads, with its line marked', await page.get(hot), frame);
+}
+
 async function checkFlames(page) {
 	const line = `document.querySelector('#flame-line .text').textContent`;
 
@@ -167,7 +206,9 @@ try {
 	await checkRoles(page);
 	await checkCritical(page);
 	await checkFolded(page);
+	await checkTables(page);
 	await checkFlames(page);
+	await checkSource(page);
 	await checkAxe(page);
 	if (process.env.PILLION_PICTURES) {
 		await toOverview(page);

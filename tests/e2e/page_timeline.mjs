@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// page_timeline.mjs CHROMIUM KIND PAGE: drives the timeline of a page; KIND: waits, ranks or cuda. Prints "ok - ..." or
-// "not ok - ..." for each check.
+// page_timeline.mjs CHROMIUM KIND PAGE: drives the timeline of a page; KIND: waits, ranks, steps or cuda. Prints
+// "ok - ..." or "not ok - ..." for each check.
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
@@ -151,6 +151,24 @@ async function checkRanks(page) {
 	await checkOrder(page);
 }
 
+// Steps 9 and 25 of 40 are slow.
+async function checkSteps(page) {
+	await checkLegend(page, 'Step', 'Slow step', 'Kernel');
+	for (const [number, isSlow] of [[9, true], [10, false]]) {
+		await page.get(`document.getElementById('tab-tables').click()`);
+		await page.get(`document.querySelector('#list [data-name=steps]').click()`);
+		await page.frames(3);
+		await page.press(`#sheet .body .row[aria-rowindex="${number + 2}"] a`);
+		await page.becomes(`${DETAILS} !== ''`);
+		const details = await page.get(DETAILS);
+
+		check(details.startsWith(`step ${number}\n`) && /state\s+slow/.test(details) === isSlow &&
+			/usual duration\s+[\d.]+ (µ|m)?s/.test(details), `the row of step ${number} leads to it`,
+		details);
+		await press(page, 'Escape', '0');
+	}
+}
+
 async function checkCuda(page) {
 	await checkLegend(page, 'Kernel', 'Copy');
 	const labels = (await page.get(LABELS)).map(one => one.text);
@@ -185,7 +203,9 @@ try {
 	await page.until(`document.documentElement && 'ready' in document.documentElement.dataset`);
 	await page.get(`document.getElementById('tab-timeline').click()`);
 	await page.frames(4);
-	await {waits: checkWaits, ranks: checkRanks, cuda: checkCuda}[kind](page);
+	const checks = {waits: checkWaits, ranks: checkRanks, steps: checkSteps, cuda: checkCuda};
+
+	await checks[kind](page);
 	await checkAxe(page);
 	if (process.env.PILLION_PICTURES)
 		await page.picture(join(process.env.PILLION_PICTURES, `timeline-${kind}.png`));

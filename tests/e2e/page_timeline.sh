@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The timeline of the page of export -t html in headless Chromium: the legend, what rows without events tell, the order
-# of the tracks, files by name, the holder of a lock and what ended a wait, ranks as an image, and on the simulated GPU
-# how busy it was.
+# of the tracks, files by name, the holder of a lock and what ended a wait, ranks as an image, slow steps, and on the
+# simulated GPU how busy it was.
 set -u
 . "$(dirname "$0")/lib.sh"
 has_unwinder || skip_all 'built without the unwinder'
@@ -32,6 +32,8 @@ is "$?" 0 'a program whose threads wait for each other, after one that writes a 
 drive waits
 "$PILLION_BUILD_DIR/tests/trace-writer" ranks ranks.pillion 4 2 50
 drive ranks
+"$PILLION_BUILD_DIR/tests/trace-writer" steps steps.pillion 1 1 0 0 3 0 1
+drive steps
 doubles=$PILLION_BUILD_DIR/tests/doubles
 if [ -x "$doubles/cuda_launches" ]; then
 	LD_LIBRARY_PATH=$doubles pillion -o cuda --osrt-threshold=0 "$doubles/cuda_launches" 50 >out 2>err
