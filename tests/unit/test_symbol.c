@@ -497,6 +497,28 @@ Test(symbol, damaged_python_frames_name_nothing)
 	assert_stack("Python code that could not be read <- Python code that could not be read <- c.so+0x2");
 }
 
+Test(symbol, a_stack_is_not_cut_whose_python_frames_are_known_up_to_the_outermost_one)
+{
+	static const uint64_t native[] = {TF_STACK_UNLOADS | TF_STACK_CUT, 0x1001};
+	static const uint64_t whole[] = {TF_STACK_UNLOADS, 0x1001};
+	static const struct tf_python_frame known[] = {{1, 0}, {2, ENTRY}}, begun[] = {{1, ENTRY}, {0, ENTRY}},
+					    cut[] = {{1, ENTRY}, {0, 0}};
+	static const bool wanted[] = {true, false, false, true, false};
+
+	for (uint32_t i = 0; i < 5; i++)
+		writer_blob(&t, TF_BLOB_STACK, i + 1, i < 4 ? native : whole, sizeof(native));
+	writer_blob(&t, TF_BLOB_PYTHON_STACK, 2, known, sizeof(known));
+	writer_blob(&t, TF_BLOB_PYTHON_STACK, 3, begun, sizeof(begun));
+	writer_blob(&t, TF_BLOB_PYTHON_STACK, 4, cut, sizeof(cut));
+	open_model(true);
+	for (uint32_t i = 0; i < 5; i++) {
+		const struct trace *trace = model.images->trace;
+		const struct blob *stack = trace_definition(trace, TF_BLOB_STACK, i + 1);
+
+		cr_expect_eq(trace_stack_is_cut(trace, stack), wanted[i], "%u", i);
+	}
+}
+
 /* ---- names that the capture has kept ---- */
 
 static const char names_kept[] = "module\tpath=/nonexistent/libgone.so\tbuild=0102\n"
