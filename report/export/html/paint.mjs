@@ -259,8 +259,9 @@ function paintHead(c, x, y, css) {
 	c.fill();
 }
 
-// At an instant, from the thread that holds what another one waits for, or releases it, to the one that waits.
-export function paintInstant(c, x, [from, to], label, colors) {
+// At an instant, from the thread that holds what another one waits for, or releases it, to the one that waits. Labels
+// of different places do not cover each other.
+export function paintInstant(c, x, [from, to], label, place, colors) {
 	const isDown = to.y > from.y, y0 = from.y + (isDown ? LANE - 3 : 0), y1 = to.y + (isDown ? 0 : LANE - 3);
 
 	c.strokeStyle = colors.accent;
@@ -272,7 +273,7 @@ export function paintInstant(c, x, [from, to], label, colors) {
 	paintHead(c, x, y1, colors.accent);
 	c.font = `11px ${colors.font}`;
 	c.textBaseline = 'middle';
-	const wide = c.measureText(label).width, y = isDown ? y1 - 10 : y1 + 10;
+	const wide = c.measureText(label).width, far = 10 + 16 * place, y = isDown ? y1 - far : y1 + far;
 
 	c.fillStyle = colors.page;
 	c.fillRect(x + 5, y - 8, wide + 8, 16);

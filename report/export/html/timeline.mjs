@@ -570,13 +570,13 @@ export class Timeline {
 		c.lineWidth = 2;
 		c.strokeRect(Math.max(from.x, -4), from.y - 0.5,
 			     Math.min(from.width, this.camera.width + 8 - Math.max(from.x, -4)), LANE - 2);
-		for (const {event, isFrom, at: instant, label} of this.others) {
+		this.others.forEach(({event, isFrom, at: instant, label}, place) => {
 			const to = this.box(event);
 
 			if (to && label)
-				paintInstant(c, this.camera.xOf(instant), [to, from], label, this.colors);
+				paintInstant(c, this.camera.xOf(instant), [to, from], label, place, this.colors);
 			else if (to)
 				paintArrow(c, isFrom ? [to, from] : [from, to], this.colors.accent);
-		}
+		});
 	}
 }
