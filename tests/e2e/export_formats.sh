@@ -72,6 +72,14 @@ report export -t folded -o unsampled.folded unsampled.pillion 2>err
 is "$(cat err)" 'pillion export: folded: time in OS and CUDA calls; --metric takes also off-cpu' \
 	'without samples folded has time in calls; what else there is, is said'
 ok 'of the functions' grep -q ';usleep [0-9]*$' unsampled.folded
+# The launcher samples the memory once per second.
+pillion -o forks python3 -c 'import os, time
+pid = os.fork()
+time.sleep(4)
+if pid: os.wait()' >out 2>err
+report export -q -t chrome -o forks.json forks.pillion
+is "$(grep -o '"ph":"C","name":"resident memory","pid":[0-9]*' forks.json | sort -u | wc -l)" 2 \
+	'the resident memory of a forked process, too, of which only a bound of its start is known'
 pillion -s cpu -o cpu "$targets/samples" shares 0.4 >out 2>err
 report export -t folded -o cpu.folded cpu.pillion 2>err
 like "$(cat err)" '^pillion export: folded: CPU samples; --metric takes also calls, off-cpu$' \

@@ -64,6 +64,16 @@ size_t resident_end(const struct resident_point *points, size_t count, size_t fr
 	return to;
 }
 
+/* Of a forked process only a bound of its start is known: it has the samples after it began. */
+static bool is_of(const struct model *m, const struct image *image, const struct tf_usage_sample *s, uint64_t ns)
+{
+	if (s->pid != image->pid)
+		return false;
+	return image->start_is_bound ? s->process_start <= image->process_start &&
+					       ns >= m->processes[image->process].start_ns
+				     : s->process_start == image->process_start;
+}
+
 void resident_of(const struct model *m, const struct image *image, void *context,
 		 void (*visit)(void *context, uint64_t bytes, uint64_t ns))
 {
@@ -72,10 +82,10 @@ void resident_of(const struct model *m, const struct image *image, void *context
 
 		for (size_t k = 0; u->machine == image->machine && k < u->count; k++) {
 			const struct tf_usage_sample *s = &u->items[k];
+			uint64_t ns = clock_map_ns(&m->machines[u->machine].clock, s->ticks);
 
-			if (has_memory(s) && s->pid == image->pid && s->process_start == image->process_start)
-				visit(context, (uint64_t)s->resident_kb * 1024,
-				      clock_map_ns(&m->machines[u->machine].clock, s->ticks));
+			if (has_memory(s) && is_of(m, image, s, ns))
+				visit(context, (uint64_t)s->resident_kb * 1024, ns);
 		}
 	}
 }
