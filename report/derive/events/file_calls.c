@@ -32,22 +32,29 @@ static enum file_metadata metadata_of(const char *name, enum traffic_role role)
 
 static void enter_image(struct file_calls *f, const struct image *image)
 {
-	const struct trace *t = image->trace;
-
 	if (f->image == image)
 		return;
 	f->image = image;
 	descriptors_done(&f->descriptors);
-	descriptors_init(&f->descriptors, t);
-	for (uint32_t i = 0; i < EVENT_IDS; i++) {
-		const struct function *function = trace_function(t, i);
-		bool is_os = function && function->group == TF_GROUP_OSRT;
+	descriptors_init(&f->descriptors, image->trace);
+	memset(f->functions, 0, sizeof(f->functions));
+}
 
-		f->roles[i] = is_os ? (uint8_t)traffic_role(function->name) : ROLE_OTHER;
-		f->kinds[i] = is_os ? (uint8_t)traffic_kind(function->name) : TRAFFIC_CALLS;
-		f->metadata[i] = is_os ? (uint8_t)metadata_of(function->name, (enum traffic_role)f->roles[i])
-				       : METADATA_NONE;
+static struct file_function function_of(struct file_calls *f, uint32_t id)
+{
+	struct file_function *ret = &f->functions[id];
+	const struct function *function;
+
+	if (ret->is_known)
+		return *ret;
+	function = trace_function(f->image->trace, id);
+	*ret = (struct file_function){true, ROLE_OTHER, TRAFFIC_CALLS, METADATA_NONE};
+	if (function && function->group == TF_GROUP_OSRT) {
+		ret->role = (uint8_t)traffic_role(function->name);
+		ret->kind = (uint8_t)traffic_kind(function->name);
+		ret->metadata = (uint8_t)metadata_of(function->name, (enum traffic_role)ret->role);
 	}
+	return *ret;
 }
 
 static uint32_t file_of(struct file_calls *f, const struct descriptor *d)
@@ -87,19 +94,20 @@ static void visit_sum(struct file_calls *f, const struct event *e)
 				     : file    ? descriptors_find_id(&f->descriptors, (uint32_t)tf_arg_value(file))
 					       : NULL;
 	struct file_call call = {.image = f->image, .thread = f->scan.thread, .is_sum = true, .file = FILE_UNKNOWN};
+	struct file_function function = function_of(f, e->id);
 
-	call.role = (enum traffic_role)f->roles[e->id];
-	call.metadata = (enum file_metadata)f->metadata[e->id];
+	call.role = (enum traffic_role)function.role;
+	call.metadata = (enum file_metadata)function.metadata;
 	if ((!d && call.metadata == METADATA_NONE) || !is_file(d) || !sum.count)
 		return;
 	call.failed = (directory && tf_arg_value(directory) >> 16) || event_arg(e, TF_ARG_RESULT) ? sum.count : 0;
 	call.file = file_of(f, d);
 	call.calls = sum.count;
 	call.ns = clock_map_duration(f->scan.clock, sum.total);
-	call.role = traffic_moves(call.role, f->kinds[e->id]);
+	call.role = traffic_moves(call.role, function.kind);
 	if (call.role == ROLE_READ || call.role == ROLE_WRITE) {
 		call.bytes = sum.bytes;
-		call.transfers = traffic_transfers(f->kinds[e->id], sum.count, sum.bytes);
+		call.transfers = traffic_transfers(function.kind, sum.count, sum.bytes);
 	}
 	f->visit(f, &call);
 }
@@ -112,6 +120,7 @@ static void visit_event(struct scan *s, const struct event *e)
 	int64_t result = (int32_t)(tf_arg_value(arg) >> 16);
 	const struct descriptor *d = NULL;
 	struct file_call call = {.image = s->image, .thread = s->thread, .calls = 1, .file = FILE_UNKNOWN};
+	struct file_function function;
 
 	if (!scan_is_call(e) || e->id >= EVENT_IDS)
 		return;
@@ -120,8 +129,9 @@ static void visit_event(struct scan *s, const struct event *e)
 		visit_sum(f, e);
 		return;
 	}
-	call.role = (enum traffic_role)f->roles[e->id];
-	call.metadata = (enum file_metadata)f->metadata[e->id];
+	function = function_of(f, e->id);
+	call.role = (enum traffic_role)function.role;
+	call.metadata = (enum file_metadata)function.metadata;
 	if (!arg && call.metadata == METADATA_NONE)
 		return;
 	if (arg)
@@ -140,10 +150,10 @@ static void visit_event(struct scan *s, const struct event *e)
 	call.file = file_of(f, d);
 	call.start_ticks = event_start(e);
 	call.ns = clock_map_duration(s->clock, e->duration);
-	call.role = traffic_moves(call.role, f->kinds[e->id]);
+	call.role = traffic_moves(call.role, function.kind);
 	if (call.role == ROLE_READ || call.role == ROLE_WRITE) {
 		call.bytes = many ? many : result > 0 ? (uint64_t)result : 0;
-		call.transfers = traffic_transfers(f->kinds[e->id], 1, call.bytes);
+		call.transfers = traffic_transfers(function.kind, 1, call.bytes);
 	}
 	f->visit(f, &call);
 }
@@ -160,16 +170,18 @@ static void visit_traffic(struct file_calls *f, const struct clock_map *clock, c
 		.start_ticks = t->from_ticks,
 		.ns = clock_map_duration(clock, t->ticks),
 	};
+	struct file_function function;
 
 	if (!is_file(d) || t->function >= EVENT_IDS)
 		return;
-	call.role = (enum traffic_role)f->roles[t->function];
-	call.metadata = (enum file_metadata)f->metadata[t->function];
+	function = function_of(f, t->function);
+	call.role = (enum traffic_role)function.role;
+	call.metadata = (enum file_metadata)function.metadata;
 	call.failed = traffic_is_of_path(t) ? t->bytes : 0;
-	call.calls = traffic_calls(f->kinds[t->function], t->calls);
+	call.calls = traffic_calls(function.kind, t->calls);
 	if (call.role == ROLE_READ || call.role == ROLE_WRITE) {
 		call.bytes = t->bytes;
-		call.transfers = traffic_transfers(f->kinds[t->function], t->calls, t->bytes);
+		call.transfers = traffic_transfers(function.kind, t->calls, t->bytes);
 	}
 	call.file = file_of(f, d);
 	f->visit(f, &call);
@@ -220,11 +232,15 @@ static void visit_counters(struct file_calls *f, const struct clock_map *clock, 
 	for (size_t i = 0; i < thread->counter_count; i++) {
 		const struct trace_counter *c = &t->counters[thread->first_counter + i];
 		struct file_call call = {.image = f->image, .thread = thread, .is_sum = true, .file = FILE_UNKNOWN};
+		struct file_function function;
 
-		if (c->function >= EVENT_IDS || f->metadata[c->function] == METADATA_NONE)
+		if (c->function >= EVENT_IDS)
 			continue;
-		call.role = (enum traffic_role)f->roles[c->function];
-		call.metadata = (enum file_metadata)f->metadata[c->function];
+		function = function_of(f, c->function);
+		if (function.metadata == METADATA_NONE)
+			continue;
+		call.role = (enum traffic_role)function.role;
+		call.metadata = (enum file_metadata)function.metadata;
 		call.calls = without(&sums->count, thread_of(t, thread->number), c->function, c->sum.calls);
 		call.ns = clock_map_duration(clock,
 					     without(&sums->ticks, thread_of(t, thread->number), c->function,

@@ -25,6 +25,12 @@ struct file_call {
 enum { FILE_UNKNOWN = UINT32_MAX };
 #define FILE_NOT_KNOWN "(not known)"
 
+/* What a function does with files; looked up for those that a process has called. */
+struct file_function {
+	bool is_known;
+	uint8_t role, kind, metadata; /* enum traffic_role, traffic_kind, file_metadata */
+};
+
 struct file_calls {
 	struct aggregate paths; /* its keys are the paths */
 	void (*visit)(struct file_calls *f, const struct file_call *call);
@@ -32,7 +38,7 @@ struct file_calls {
 	/* private */
 	const struct image *image;
 	struct descriptors descriptors;
-	uint8_t roles[EVENT_IDS], kinds[EVENT_IDS], metadata[EVENT_IDS];
+	struct file_function functions[EVENT_IDS]; /* of the image */
 	struct scan scan;
 };
 
