@@ -290,18 +290,20 @@ def begin_calls():
     monitoring = getattr(sys, 'monitoring', None)
     tool = next((t for t in (4, 3) if monitoring and monitoring.get_tool(t) is None), None)
     head = object.__basicsize__ - 16
+    wants_c = 'no-c' not in python_calls.split(',')
     if head == 16 and sys.version_info < (3, 15): # code objects' own data are not thread-safe
         return note('--python-calls: not possible in a free-threaded CPython before 3.15')
     if head not in (0, 16) or monitoring and tool is None or not calls_open(
             describe_c, getattr(monitoring, 'DISABLE', None), getattr(monitoring, 'MISSING', None), head,
-            sys.setprofile):
+            sys.setprofile, wants_c):
         return note('--python-calls: not possible in this interpreter')
     if not monitoring:
         return calls_here()
     events = monitoring.events
     callbacks = {events.PY_START: calls_enter, events.PY_RESUME: calls_enter, events.PY_THROW: calls_throw,
-                 events.PY_RETURN: calls_leave, events.PY_YIELD: calls_leave, events.PY_UNWIND: calls_unwind,
-                 events.CALL: calls_c_enter, events.C_RETURN: calls_c_leave, events.C_RAISE: calls_c_leave}
+                 events.PY_RETURN: calls_leave, events.PY_YIELD: calls_leave, events.PY_UNWIND: calls_unwind}
+    if wants_c:
+        callbacks.update({events.CALL: calls_c_enter, events.C_RETURN: calls_c_leave, events.C_RAISE: calls_c_leave})
     monitoring.use_tool_id(tool, 'pillion')
     for event in callbacks:
         monitoring.register_callback(tool, event, callbacks[event])

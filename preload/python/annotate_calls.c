@@ -18,7 +18,7 @@ enum { ON_CALL = 0, ON_RETURN = 3, ON_C_CALL = 4, ON_C_EXCEPTION = 5, ON_C_RETUR
  * with 16 bytes. Without a GIL it has `head` more; calls_open() is not called for a build that has others. */
 enum { OBJECT_TYPE = 8, FUNCTION_METHOD = 16, FUNCTION_SELF = 24, DESCRIPTOR_METHOD = 40, FRAME_CODE = 32 };
 
-static unsigned head;
+static unsigned head, wants_c;
 static struct nvtx_domain *domain;  /* NULL: calls are not recorded */
 static long code_index;		    /* of our pointer in each code object: it is freed with the code object */
 static struct intern_table files;   /* hash of a text -> hash of the file of the function that has it */
@@ -35,9 +35,10 @@ static void *load(const void *object, unsigned offset)
 /* ---- functions in Python ----
  * No code in Python runs here: a signal's handler could be called in it, and its exception would be lost. */
 
+/* "no-c" is in the place of a module, which cannot have this name. */
 static bool is_chosen(const char *module)
 {
-	const char *name = process_options.python_calls;
+	const char *name = strcmp(process_options.python_calls, "no-c") ? process_options.python_calls : "all";
 
 	for (size_t length; name; name = name[length] ? name + length + 1 : NULL) {
 		length = strcspn(name, ",");
@@ -281,10 +282,15 @@ static void *calls_c_leave(void *self, void *arguments)
 
 static int profile(void *unused, void *frame, int what, void *function)
 {
-	void *code = python.PyFrame_GetCode ? python.PyFrame_GetCode(frame) : load(frame, FRAME_CODE);
-	struct nvtx_string *s = code_string(code);
-	bool is_thrown = s && what >= ON_C_CALL && !function_string(function, missing, &s);
+	struct nvtx_string *s;
+	bool is_thrown;
+	void *code;
 
+	if (what >= ON_C_CALL && !wants_c)
+		return 0;
+	code = python.PyFrame_GetCode ? python.PyFrame_GetCode(frame) : load(frame, FRAME_CODE);
+	s = code_string(code);
+	is_thrown = s && what >= ON_C_CALL && !function_string(function, missing, &s);
 	if (!is_thrown && (what == ON_CALL || what == ON_C_CALL))
 		enter(s);
 	else if (!is_thrown && (what == ON_RETURN || what == ON_C_RETURN || what == ON_C_EXCEPTION))
@@ -404,7 +410,8 @@ static __attribute__((cold)) void *calls_open(void *self, void *arguments)
 
 	domain = NULL;
 	if (!python_has_functions() ||
-	    !python.PyArg_ParseTuple(arguments, "OOOIO", &describe_c, &disable, &missing, &head, &setprofile))
+	    !python.PyArg_ParseTuple(arguments, "OOOIOI", &describe_c, &disable, &missing, &head, &setprofile,
+				     &wants_c))
 		return python.PyErr_Clear(), python.Py_BuildValue("i", 0);
 	code_index = (python.PyUnstable_Eval_RequestCodeExtraIndex ?: python._PyEval_RequestCodeExtraIndex)(NULL);
 	if (code_index >= 0)

@@ -37,7 +37,7 @@ EXAMPLES = {
     'cudabacktrace': ['none', 'all', 'kernel:0,sync'],
     'counters': ['none', 'gpu,host,net'],
     'python-functions-trace': [None, 'functions.json'],
-    'python-calls': [None, 'all', 'threading'],
+    'python-calls': [None, 'all', 'threading', 'all,no-c'],
     'lines-of': [None, '__main__:*', '@profile'],
 }
 # Pairs that the launcher refuses, each of which is tried.

@@ -94,6 +94,21 @@ job 1 1 ('<module>', 1, 1)
 steps 8 8 ('<built-in method builtins.next>', 1, 1) ('<built-in method builtins.sum>', 6, 6) (\"<method 'throw' of \
 'generator' objects>\", 1, 1)" "$any: recursion, generators, exceptions, threads, a child"
 	is "$(notes calls)" '' "$any: nothing is missing"
+	pillion -f -o no_c -t nvtx --python-calls=__main__,no-c "$any" -W ignore calls.py >out 2>err
+	is "$? $(cat out)" "0 $(cat bare)" "$any: status and output without C functions"
+	report export -q -t pstats -f true -o no_c.pstats no_c.pillion 2>err
+	"$any" -c 'import pstats
+for (file, line, name), (primitive, calls, own, total, callers) in sorted(
+        pstats.Stats("no_c.pstats").stats.items(), key=lambda s: s[0][2]):
+    print(name, primitive, calls, *sorted((c[2], *n[:2]) for c, n in callers.items()))
+' >seen
+	is "$(cat seen)" "<module> 1 1
+List 1 1 ('<module>', 1, 1)
+append 1 1 ('job', 1, 1)
+fails 1 1 ('job', 1, 1)
+fib 4 38 ('fib', 34, 8) ('job', 1, 1)
+job 1 1 ('<module>', 1, 1)
+steps 8 8 ('job', 8, 8)" "$any: no-c: the same calls of Python functions, none in C"
 
 	# Signals that arrive while functions are called for the first time, and the events of such a call.
 	cat >signals.py <<-'END'

@@ -176,9 +176,9 @@ static const struct option rows[] = {
 	{"python-functions-trace", 0, OPTION_TEXT, RECORDED, AT(python_functions), .value = "FILE",
 	 .help = "NVTX ranges for the Python functions listed in a JSON file: [{\"domain\", \"color\", \"module\", "
 		 "\"functions\": [\"f\", \"Class.f\"]}]"},
-	{"python-calls", 0, OPTION_TEXT, RECORDED, AT(python_calls), .value = "all|MODULE[.*],...",
+	{"python-calls", 0, OPTION_TEXT, RECORDED, AT(python_calls), .value = "all|MODULE[.*]|no-c,...",
 	 .help = "record each call of a Python function, or of those of some modules, and of C functions that they "
-		 "call, as cProfile does, for 'pillion export -t pstats'"},
+		 "call, as cProfile does, for 'pillion export -t pstats'; no-c: without C functions, which costs less"},
 	{"lines-of", 0, OPTION_TEXT, RECORDED, AT(lines_of), .value = "FUNC|MODULE:FUNC|MODULE:*|@profile,...",
 	 .help = "count hits and time of the lines of these Python functions, for the report line_profile; @profile: "
 		 "of those that the program chooses"},
