@@ -77,7 +77,7 @@ struct command_line {
 	bool is_once; /* top */
 	struct slow_step slow_step; /* dump */
 	bool is_nsys; /* tables on a terminal as Nsight Systems has them */
-	bool quiet, summary, help, version;
+	bool quiet, summary, verdict, help, version;
 	bool help_reports, help_formats; /* stats: prints its lists */
 	uint32_t part, part_count; /* stats: of the trace files, this process reads a part; count 0: all */
 	const struct export_type *type; /* NULL: not given */

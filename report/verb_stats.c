@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "report/analyze/summary.h"
+#include "report/analyze/summary_ended.h"
 #include "report/analyze/answer_tables.h"
 #include "report/base/text.h"
 #include "report/destination.h"
@@ -265,6 +266,20 @@ static void show_summary(struct work *w)
 	buffer_done(&text);
 }
 
+/* Why the run died or stands still. */
+static bool show_verdict(struct work *w)
+{
+	struct rules rules = {.context = &w->context};
+	struct buffer text = {0};
+	bool has = ended_text(rules_ended(&rules), &text);
+
+	progress_clear();
+	fputs(buffer_string(&text), w->emit.file);
+	buffer_done(&text);
+	rules_done(&rules);
+	return has;
+}
+
 static int keep_names(const struct command_line *l)
 {
 	struct buffer path = {0};
@@ -434,8 +449,8 @@ static int begin_with_dumps(struct work *w, const struct command_line *l, size_t
 
 	if (of_dumps == EXIT_UNUSABLE)
 		return of_dumps;
-	if (!l->capture_count && l->summary) {
-		say("--summary needs a capture");
+	if (!l->capture_count && (l->summary || l->verdict)) {
+		say("--%s needs a capture", l->summary ? "summary" : "verdict");
 		return EXIT_UNUSABLE;
 	}
 	status = *dumps && !l->capture_count ? work_begin_output(w, l) : work_begin_shared(w, l, share);
@@ -466,6 +481,7 @@ static void keep_source_records(struct work *w)
 static int run_reports(const struct command_line *l, size_t operands, struct share *share)
 {
 	struct dumps *dumps = NULL;
+	bool has_verdict = false;
 	struct work w;
 	int status;
 
@@ -473,7 +489,9 @@ static int run_reports(const struct command_line *l, size_t operands, struct sha
 	if (!status)
 		status = begin_with_dumps(&w, l, operands, share, &dumps);
 	if (!status) {
-		if (l->summary) {
+		if (l->verdict) {
+			has_verdict = show_verdict(&w);
+		} else if (l->summary) {
 			show_summary(&w);
 			fflush(w.emit.file);
 		} else {
@@ -483,7 +501,7 @@ static int run_reports(const struct command_line *l, size_t operands, struct sha
 		status = work_end(&w);
 	}
 	dumps_free(dumps);
-	return status;
+	return has_verdict ? EXIT_FOUND : status;
 }
 
 /* One part of several, of which another program carries the messages. */
@@ -493,7 +511,7 @@ static int run_part(const struct command_line *l, size_t operands)
 	struct err err;
 	int status = EXIT_UNUSABLE;
 
-	if (l->summary || l->is_json || l->keeps_symbols || l->keeps_sources || operands != l->capture_count)
+	if (l->summary || l->verdict || l->is_json || l->keeps_symbols || l->keeps_sources || operands != l->capture_count)
 		say("--partial is for tables of captures");
 	else if (share_new(l->part, l->part_count, &share, &err))
 		say("%s", err.text);

@@ -536,8 +536,7 @@ void summary_text(const struct report_context *context, const char *capture, siz
 	is_short = s.roles->run_ns < SHORT_NS;
 	summary_head(c->model, s.roles, &head);
 	ended = rules_ended(&s.rules);
-	for (size_t i = 0; i < ENDED_KINDS; i++)
-		buffer_text(&head, buffer_string(&ended->lines[i]));
+	ended_text(ended, &head);
 	if (!s.has_events)
 		summary_profile(c, &head);
 	else if (!is_short)

@@ -8,22 +8,41 @@
 #include "report/analyze/summary_deadlock.h"
 #include "report/stats/report.h"
 
-const char *const ended_words[ENDED_KINDS] = {"DEADLOCK", "COLLECTIVE", "OUT OF MEMORY", "DIED FIRST", "CRASH"};
+const char *const ended_words[ENDED_KINDS] = {"OUT OF MEMORY", "DIED FIRST", "CRASH", "DEADLOCK", "COLLECTIVE"};
 
 static void find_ended(struct rules *r, struct ended *e)
 {
 	const struct model *m = r->context->model;
 	struct died *d = &e->died;
+	struct buffer stall = {0};
+	size_t stalled;
 
 	summary_died_find(m, d);
 	e->has_ranks = d->is_of_ranks;
 	where_place_read_briefly(&e->place, m, r->context->symbols);
-	e->hangs = summary_deadlock(m, &e->place, &e->lines[ENDED_DEADLOCK]) +
-		   summary_stall(&e->place, STALLED_NS, &e->lines[ENDED_DEADLOCK], &e->lines[ENDED_COLLECTIVE]);
-	if (e->hangs) /* these are how somebody ends what stands still */
+	e->hangs = summary_deadlock(m, &e->place, &e->lines[ENDED_DEADLOCK]);
+	stalled = summary_stall(&e->place, STALLED_NS, &stall, &e->lines[ENDED_COLLECTIVE]);
+	if (e->hangs + stalled) /* these are how somebody ends what stands still */
 		d->is_of_ranks &= d->signal != SIGKILL && d->signal != SIGTERM && d->signal != SIGINT;
 	summary_oom(m, d, &e->lines[ENDED_MEMORY]);
 	summary_died(r, d, &e->lines[d->is_of_ranks ? ENDED_DIED : ENDED_CRASH]);
+	/* The other ranks wait for the one that died. */
+	if (d->is_of_ranks && summary_has_died(d)) {
+		buffer_clear(&e->lines[ENDED_COLLECTIVE]);
+	} else {
+		buffer_text(&e->lines[ENDED_DEADLOCK], buffer_string(&stall));
+		e->hangs += stalled;
+	}
+	buffer_done(&stall);
+}
+
+bool ended_text(const struct ended *e, struct buffer *out)
+{
+	size_t before = out->size;
+
+	for (size_t i = 0; i < ENDED_KINDS; i++)
+		buffer_text(out, buffer_string(&e->lines[i]));
+	return out->size > before;
 }
 
 const struct ended *rules_ended(struct rules *r)

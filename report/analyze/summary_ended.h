@@ -7,7 +7,8 @@
 #include "report/analyze/summary_died.h"
 #include "report/derive/where/place.h"
 
-enum ended_kind { ENDED_DEADLOCK, ENDED_COLLECTIVE, ENDED_MEMORY, ENDED_DIED, ENDED_CRASH, ENDED_KINDS };
+/* The first of these that holds is the cause. */
+enum ended_kind { ENDED_MEMORY, ENDED_DIED, ENDED_CRASH, ENDED_DEADLOCK, ENDED_COLLECTIVE, ENDED_KINDS };
 extern const char *const ended_words[ENDED_KINDS];
 
 struct ended {
@@ -20,6 +21,8 @@ struct ended {
 
 /* Borrowed from the rules, which find it once. */
 const struct ended *rules_ended(struct rules *r);
+/* All its lines. False: there are none. */
+bool ended_text(const struct ended *e, struct buffer *out);
 void ended_free(struct ended *e);
 
 /* A row for the death that ended the run, for a kill for memory, for each thread of a proved deadlock, and for each

@@ -307,7 +307,6 @@ static void run_end(struct run *run)
 {
 	unsigned living = wait_rest(run);
 
-	where_quiet_end(run);
 	trigger_finish(run);
 	session_finish(run);
 	if (living)
@@ -351,6 +350,7 @@ int main(int argc, char **argv)
 	witness_end();
 	capture_line_child(&run);
 	oom_note(&run);
+	verdict_end(&run);
 	run_end(&run);
 	return WIFSIGNALED(run.status) ? 128 + WTERMSIG(run.status) : WEXITSTATUS(run.status);
 }

@@ -64,11 +64,19 @@ struct run {
 	struct rlimit file_size;
 
 	pid_t child;
+	bool is_told; /* to end: by SIGTERM, SIGINT or another signal of that kind */
 	int status; /* wait status of COMMAND */
 	uint64_t cpu_ns; /* that COMMAND and what it waited for had used at its end */
 	uint64_t end_ticks;
 	uint64_t helpers_ns; /* CPU time of helper processes that have ended */
 };
+
+/* Whether the default of a signal is to end COMMAND, as those do that users and batch systems send. */
+static inline bool signal_may_end(int signal)
+{
+	return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGHUP || signal == SIGABRT ||
+	       signal == SIGALRM || signal == SIGXCPU;
+}
 
 /* main.c */
 /* Prints one line on stderr, "pillion: ...", with control characters replaced. */
@@ -208,8 +216,7 @@ struct living {
 	} objects;
 	struct {		     /* of where_quiet.c; 0: it was not looked at */
 		uint64_t due_ns, cpu_ns, hash;
-		unsigned count;
-		bool is_judged; /* whether it hangs was found out since it has been quiet */
+		unsigned count, asked; /* looks, and how often the verdict was asked for since the last one */
 	} quiet;
 };
 
@@ -220,8 +227,9 @@ void usage_sample(struct run *run);
 void usage_state(struct run *run, char state);
 void usage_finish(void);
 uint64_t usage_cpu_ns(const struct rusage *r); /* user and system time */
-/* How long the process has used hardly any CPU time; *ret_cpu_ns: the CPU time of its threads so far. */
-uint64_t usage_quiet_ns(const struct living *p, uint64_t *ret_cpu_ns);
+/* How long the process has used hardly any CPU time, as far as calls of this function have seen; *ret_cpu_ns: its CPU
+ * time so far. */
+uint64_t usage_quiet_ns(struct living *p, uint64_t *ret_cpu_ns);
 
 /* living.c */
 /* The processes of the run that are known so far, alive or not; valid until the next call of living.c. */
@@ -232,8 +240,6 @@ unsigned living_count(struct run *run, bool with_daemons);
 void living_on_end(void (*forget)(struct living *));
 
 /* wait.c */
-/* Is it one that schedulers and users send to end a job? */
-bool signal_is_end(int signal);
 void wait_command(struct run *run);
 /* Waits for the other processes of the run as --wait says; returns how many are still alive. */
 unsigned wait_rest(struct run *run);
@@ -263,7 +269,24 @@ size_t where_look_quiet(struct run *run, struct living *p);
 
 /* where_quiet.c: looks into processes in which hardly anything moves. */
 int where_quiet_tick(struct run *run); /* milliseconds until the next call, -1: none is needed */
-void where_quiet_end(const struct run *run);
+/* Whether the processes that were looked into have hardly used any CPU time since, but for a signal that has come. */
+bool where_quiet_was_still(struct run *run);
+
+/* verdict.c: why the job hangs or dies. */
+/* Asks for the text, because a look into a quiet process was written. */
+void verdict_prepare(struct run *run);
+/* A process that was looked into has moved: the text may not be true any more. */
+void verdict_moved(const struct run *run);
+/* --hang: prints the text, once. False: there is none. */
+bool verdict_say_live(void);
+/* A signal that may end COMMAND has come, and nothing has moved since the text was asked for: prints it, if it is
+ * there. */
+bool verdict_signal(const struct run *run);
+/* The same signal, after the look that it caused: prints the text as soon as it is made. */
+void verdict_after_signal(struct run *run, int signal);
+int verdict_tick(struct run *run); /* milliseconds until the next call, -1: none is needed */
+/* COMMAND has ended. */
+void verdict_end(struct run *run);
 
 /* objects.c: keeps symbols of files that may be gone at the end. */
 int objects_tick(struct run *run); /* milliseconds until the next call */
@@ -291,8 +314,6 @@ void summary_signal(const struct run *run, int signal);
 /* In a batch job or a job step prints the summary so far if COMMAND has not ended after SIGTERM; returns the
  * milliseconds until the next call, -1: none is needed. */
 int summary_tick(const struct run *run);
-/* Starts pillion-report, which prints what is proved to hang since --hang; 0: it could not be started. */
-pid_t summary_hang(const struct run *run);
 /* Starts pillion-report, which dumps the capture as `name`; 0: it could not be started. slow_step: only if there is
  * one, as its option of that name says; NULL: in any case. */
 pid_t summary_dump(const struct run *run, const char *name, const char *slow_step);

@@ -221,7 +221,7 @@ int spool_tick(struct run *run)
 
 void spool_signal(struct run *run, int signal)
 {
-	bool is_end = signal_is_end(signal);
+	bool is_end = signal_may_end(signal);
 
 	if (!run->spool[0] || (!is_end && signal != SIGUSR1 && signal != SIGUSR2))
 		return;

@@ -201,17 +201,6 @@ static int report_run(const struct run *run, const char *const *arguments, const
 	return status;
 }
 
-pid_t summary_hang(const struct run *run)
-{
-	char seconds[32];
-	const char *arguments[] = {run->report, "where", "--quiet", "--hung", seconds, run->directory, NULL};
-	pid_t pid;
-
-	snprintf(seconds, sizeof(seconds), "%.0f", run->options.hang_s);
-	pid = run->report[0] ? report_start(arguments, false) : 0;
-	return pid > 0 ? pid : 0;
-}
-
 pid_t summary_dump(const struct run *run, const char *name, const char *slow_step)
 {
 	const char *arguments[] = {run->report, "dump", "--quiet", "-o", name, run->directory,

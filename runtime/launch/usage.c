@@ -40,9 +40,10 @@ struct usage_process {
 	struct tf_usage_cpus cpus; /* as last read; kind 0: not yet */
 	uint32_t quota_round;	   /* in which its quota was read */
 	uint32_t turn;		   /* of the file, in which `last` was written */
-	/* The CPU time of its threads in this round and in the last one; when the former was read (CLOCK_MONOTONIC);
-	 * since when the process has used less than 1/QUIET_SHARE of a CPU, 0: it uses more */
-	uint64_t cpu_ns, last_cpu_ns, read_ns, quiet_since_ns;
+	uint64_t cpu_ns;	   /* of its threads in this round */
+	/* Its CPU time, and when that was read (CLOCK_MONOTONIC); since when the process has used less than
+	 * 1/QUIET_SHARE of a CPU */
+	uint64_t quiet_cpu_ns, quiet_read_ns, quiet_since_ns;
 };
 
 static struct {
@@ -349,29 +350,39 @@ static bool process_read(const struct living *p, struct tf_usage_sample *ret)
 	return sys_read_file(path, text, sizeof(text)) > 0 && stat_sample(text, ret, &start) && start == p->start;
 }
 
-static void quiet_update(struct usage_process *p)
-{
-	uint64_t now = clock_monotonic_ns(), used = p->cpu_ns - p->last_cpu_ns; /* a large one if a thread has ended */
-
-	if (!p->read_ns || used > (now - p->read_ns) / QUIET_SHARE)
-		p->quiet_since_ns = 0;
-	else if (!p->quiet_since_ns)
-		p->quiet_since_ns = p->read_ns;
-	p->last_cpu_ns = p->cpu_ns;
-	p->read_ns = now;
-}
-
-uint64_t usage_quiet_ns(const struct living *p, uint64_t *ret_cpu_ns)
-{
-	*ret_cpu_ns = p->usage ? p->usage->last_cpu_ns : 0;
-	return p->usage && p->usage->quiet_since_ns ? p->usage->read_ns - p->usage->quiet_since_ns : 0;
-}
-
 static bool usage_of_process(struct living *p)
 {
 	if (!p->usage)
 		p->usage = calloc(1, sizeof(*p->usage));
 	return p->usage;
+}
+
+/* One system call for all threads, so that a hang is seen before the next round. */
+static bool process_cpu(uint32_t pid, uint64_t *ret)
+{
+	struct timespec t;
+	clockid_t id;
+
+	if (clock_getcpuclockid((pid_t)pid, &id) || clock_gettime(id, &t))
+		return false;
+	*ret = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return true;
+}
+
+uint64_t usage_quiet_ns(struct living *p, uint64_t *ret_cpu_ns)
+{
+	uint64_t now = clock_monotonic_ns(), cpu;
+	struct usage_process *u;
+
+	*ret_cpu_ns = 0;
+	if (!usage_of_process(p) || !process_cpu(p->pid, &cpu))
+		return 0;
+	u = p->usage;
+	if (!u->quiet_read_ns || cpu - u->quiet_cpu_ns > (now - u->quiet_read_ns) / QUIET_SHARE)
+		u->quiet_since_ns = now;
+	u->quiet_cpu_ns = *ret_cpu_ns = cpu;
+	u->quiet_read_ns = now;
+	return now - u->quiet_since_ns;
 }
 
 static void process_sample(struct living *p)
@@ -395,7 +406,6 @@ static void process_sample(struct living *p)
 		cpus_sample(p->usage, (struct tf_usage_cpus){.pid = p->pid, .process_start = p->start});
 	p->usage->cpu_ns = 0;
 	threads_sample(p->usage, &now);
-	quiet_update(p->usage);
 }
 
 /* ---- rounds ---- */

@@ -17,7 +17,8 @@
 #include "runtime/shared/common/range.h"
 #include "runtime/shared/common/sys.h"
 
-enum { CLOCK_MS = 30000, REST_MS = 20, REPORT_REST_MS = 2000 };
+/* TOLD_MS: how long the other processes may take to end after COMMAND, when a signal has told it to. */
+enum { CLOCK_MS = 30000, REST_MS = 20, REPORT_REST_MS = 2000, TOLD_MS = 100 };
 
 /* Stops when COMMAND has stopped, so that the shell sees its job as stopped. If SIGSTOP was sent to COMMAND alone
  * and we are not in a terminal's foreground, we do not stop: nothing would continue us. */
@@ -68,19 +69,20 @@ static bool child_reap(struct run *run)
 	return false;
 }
 
-bool signal_is_end(int signal)
-{
-	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT || signal == SIGXCPU;
-}
-
 /* si_code > 0: sent by the kernel. Signals of a terminal have then reached the whole group; SIGALRM can only come
  * from a timer that was set before our exec and is meant for COMMAND. */
 static void signal_forward(struct run *run, const siginfo_t *info)
 {
 	if (session_signal(run, info))
 		return;
+	if (signal_may_end(info->si_signo)) {
+		run->is_told |= info->si_pid != run->child;
+		if (where_quiet_was_still(run))
+			verdict_signal(run);
+	}
 	summary_signal(run, info->si_signo);
 	where_signal(run, info->si_signo);
+	verdict_after_signal(run, info->si_signo);
 	if (info->si_code > 0 && info->si_signo != SIGALRM)
 		return;
 	/* From ourselves: a write of ours raised SIGXFSZ or SIGPIPE. From COMMAND: it signals its whole group. */
@@ -88,7 +90,7 @@ static void signal_forward(struct run *run, const siginfo_t *info)
 		return;
 	if (witness_has(run, info))
 		return;
-	if (signal_is_end(info->si_signo))
+	if (signal_may_end(info->si_signo))
 		range_clock_collect(run);
 	kill(run->child, info->si_signo);
 }
@@ -130,7 +132,7 @@ static int periodic_work(struct run *run)
 	ms = soonest_ms(soonest_ms(ms, energy_tick(run)), summary_tick(run));
 	ms = soonest_ms(soonest_ms(ms, where_quiet_tick(run)), session_tick(run));
 	ms = soonest_ms(soonest_ms(ms, ring_files_tick(run)), trigger_tick(run));
-	ms = soonest_ms(ms, objects_tick(run));
+	ms = soonest_ms(soonest_ms(ms, objects_tick(run)), verdict_tick(run));
 	return soonest_ms(ms, CLOCK_MS);
 }
 
@@ -157,6 +159,9 @@ unsigned wait_rest(struct run *run)
 	while (run->options.stop_on_exit && run->options.wait_for == WAIT_ALL && (n = living_count(run, false))) {
 		int ms = periodic_work(run), signal;
 
+		/* The shell, mpirun or the batch system waits for us, and a worker may hang. */
+		if (run->is_told && clock_monotonic_ns() - since > TOLD_MS * 1000000ull)
+			break;
 		if (!is_reported && clock_monotonic_ns() - since > REPORT_REST_MS * 1000000ull) {
 			say("COMMAND has ended; waiting for %u of its processes (--wait primary: do not wait)", n);
 			is_reported = true;

@@ -188,11 +188,8 @@ int where_tick(struct run *run)
 
 void where_signal(struct run *run, int signal)
 {
-	bool may_end = signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGHUP ||
-		       signal == SIGABRT || signal == SIGALRM || signal == SIGXCPU;
-
 	if (signal == SIGCHLD)
 		where.due_ns = 0;
-	if (may_end && where.signal_looks++ < SIGNAL_LOOKS)
+	if (signal_may_end(signal) && where.signal_looks++ < SIGNAL_LOOKS)
 		look(run, 0, signal);
 }

@@ -4,9 +4,8 @@
  * when something has moved in it since, after pauses that double from PAUSE_MS to PAUSE_MOST_MS; the longest pause
  * doubles with each FILE_BYTES written. All looks together use at most 1/COST_SHARE of a CPU and CREDIT_MS.
  *
- * Of a process that has been quiet for --hang, pillion-report finds out whether its threads, or the ranks of the job,
- * are proved to wait for each other. It prints that once per capture, and else nothing: a shell and a server are quiet
- * as well. */
+ * After a look the verdict is made (verdict.c), and again when the process has been quiet for STALL_MS, because ranks
+ * may be late by less, and for --hang, when it is printed if there is one: a shell and a server are quiet as well. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -16,13 +15,16 @@
 #include "runtime/launch/run.h"
 #include "runtime/shared/common/clock.h"
 
-enum { INTERVAL_MS = 1000, QUIET_MS = 1000, PAUSE_MS = 2000, PAUSE_MOST_MS = 64000 };
+enum { INTERVAL_MS = 250, QUIET_MS = 500, STALL_MS = 1300, PAUSE_MS = 2000, PAUSE_MOST_MS = 64000 };
 enum { COST_SHARE = 200, CREDIT_MS = 1000, FILE_BYTES = 16 << 20, DOUBLED_MOST = 10 };
-enum { HANG_FOUND = 3 }; /* status of pillion-report */
+/* A process that has used less CPU time since a look is where the look found it. WOKEN_NS: a signal of the terminal
+ * wakes it as soon as the launcher. */
+enum { STILL_NS = 1000000, WOKEN_NS = 50000000 };
 
 static struct {
-	uint64_t began_ns, cost_ns; /* CPU time of all looks so far */
-	uint64_t bytes;		    /* that they wrote */
+	uint64_t began_ns, cost_ns; /* CPU time of all looks and verdicts so far */
+	uint64_t helpers_ns;	    /* of the launcher's helpers, as far as it is part of cost_ns */
+	uint64_t bytes;		    /* that the looks wrote */
 	uint64_t due_ns;	    /* CLOCK_MONOTONIC: of the next round */
 } quiet;
 
@@ -45,123 +47,96 @@ static uint64_t pause_ns(unsigned count)
 	return (ms < most ? ms : most) * 1000000u;
 }
 
-static bool is_due(const struct living *p, uint64_t now, uint64_t *ret_cpu_ns)
+/* Whether the verdict is to be made for a process that has been quiet for so long: after its first look, and when it has
+ * been quiet for STALL_MS and for --hang. */
+static bool is_verdict_due(const struct run *run, struct living *p, uint64_t quiet_ns)
 {
-	return !p->has_ended && usage_quiet_ns(p, ret_cpu_ns) >= QUIET_MS * 1000000ull && now >= p->quiet.due_ns &&
-	       (!p->quiet.count || *ret_cpu_ns != p->quiet.cpu_ns);
+	uint64_t hang_ns = (uint64_t)(run->options.hang_s * 1e9);
+	unsigned stages = 1 + (quiet_ns >= STALL_MS * 1000000ull) + (quiet_ns >= hang_ns);
+	bool is_due = p->quiet.count && p->quiet.asked < stages;
+
+	if (is_due)
+		p->quiet.asked = stages;
+	return is_due;
 }
 
-/* ---- --hang ---- */
-
-static struct {
-	pid_t report;	 /* 0: it does not run */
-	uint64_t due_ns; /* when it may be started again */
-	uint64_t pause_ns;
-	bool has_printed; /* this launcher's or another one's */
-} hang;
-
-/* Launchers of one capture judge one after the other; the file remains when one has printed. */
-static void claim_path(const struct run *run, char ret[PATH_MAX + 8])
+/* Looks if it is time. Returns whether the verdict is to be made. */
+static bool look_into(struct run *run, struct living *p, uint64_t now)
 {
-	snprintf(ret, PATH_MAX + 8, "%s/.hang", run->directory);
-}
+	uint64_t cpu_ns, quiet_ns = usage_quiet_ns(p, &cpu_ns);
 
-static void hang_finish(const struct run *run)
-{
-	char path[PATH_MAX + 8];
-	int status;
-
-	if (!hang.report || waitpid(hang.report, &status, WNOHANG) != hang.report)
-		return;
-	hang.report = 0;
-	hang.has_printed = WIFEXITED(status) && WEXITSTATUS(status) == HANG_FOUND;
-	claim_path(run, path);
-	if (!hang.has_printed)
-		unlink(path);
-}
-
-static void hang_start(const struct run *run, uint64_t now)
-{
-	char path[PATH_MAX + 8];
-	int fd;
-
-	claim_path(run, path);
-	hang.pause_ns = hang.pause_ns ? hang.pause_ns * 2 : (uint64_t)(run->options.hang_s * 1e9);
-	hang.due_ns = now + hang.pause_ns;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return;
-	close(fd);
-	hang.report = summary_hang(run);
-	if (!hang.report)
-		unlink(path);
-}
-
-static void hang_judge(const struct run *run, struct living *list, size_t count, uint64_t now)
-{
-	bool is_new = false;
-
-	hang_finish(run);
-	if (hang.report || hang.has_printed || now < hang.due_ns)
-		return;
-	for (size_t i = 0; i < count; i++) {
-		uint64_t cpu_ns;
-		bool is_quiet = !list[i].has_ended &&
-				(double)usage_quiet_ns(&list[i], &cpu_ns) >= run->options.hang_s * 1e9;
-
-		is_new |= is_quiet && list[i].quiet.count && !list[i].quiet.is_judged;
-		list[i].quiet.is_judged = is_quiet && list[i].quiet.count;
+	if (p->quiet.count && cpu_ns - p->quiet.cpu_ns > STILL_NS)
+		verdict_moved(run);
+	if (quiet_ns < QUIET_MS * 1000000ull) {
+		p->quiet.asked = 0;
+		return false;
 	}
-	if (is_new)
-		hang_start(run, now);
-}
-
-void where_quiet_end(const struct run *run)
-{
-	char path[PATH_MAX + 8];
-
-	if (!hang.report)
-		return;
-	kill(hang.report, SIGKILL);
-	waitpid(hang.report, NULL, 0);
-	hang.report = 0;
-	claim_path(run, path);
-	unlink(path);
+	if (now >= p->quiet.due_ns && (!p->quiet.count || cpu_ns != p->quiet.cpu_ns)) {
+		p->quiet.cpu_ns = cpu_ns;
+		quiet.bytes += where_look_quiet(run, p);
+		p->quiet.due_ns = now + pause_ns(p->quiet.count++);
+		p->quiet.asked = 0;
+	}
+	return is_verdict_due(run, p, quiet_ns);
 }
 
 static void look_into_quiet(struct run *run, uint64_t now)
 {
+	uint64_t begin = cpu_now();
 	struct living *list;
-	uint64_t cpu_ns;
-	size_t count;
+	size_t count = living_processes(run, &list);
+	bool is_due = false, is_hung = false;
 
-	count = living_processes(run, &list);
-	hang_judge(run, list, count, now);
 	for (size_t i = 0; i < count; i++) {
-		uint64_t begin = cpu_now();
+		uint64_t cost_ns = quiet.cost_ns + cpu_now() - begin;
 
-		if (quiet.cost_ns > (now - quiet.began_ns) / COST_SHARE + CREDIT_MS * 1000000ull)
-			return;
-		if (!is_due(&list[i], now, &cpu_ns))
-			continue;
-		list[i].quiet.cpu_ns = cpu_ns;
-		quiet.bytes += where_look_quiet(run, &list[i]);
-		list[i].quiet.due_ns = now + pause_ns(list[i].quiet.count++);
-		quiet.cost_ns += cpu_now() - begin;
+		if (cost_ns > (now - quiet.began_ns) / COST_SHARE + CREDIT_MS * 1000000ull)
+			break;
+		is_due |= !list[i].has_ended && look_into(run, &list[i], now);
+		is_hung |= list[i].quiet.asked > 2;
 	}
+	if (is_due)
+		verdict_prepare(run);
+	if (is_hung)
+		verdict_say_live();
+	quiet.cost_ns += cpu_now() - begin + run->helpers_ns - quiet.helpers_ns;
+	quiet.helpers_ns = run->helpers_ns;
+}
+
+bool where_quiet_was_still(struct run *run)
+{
+	struct living *list;
+	size_t count = living_processes(run, &list);
+	uint64_t cpu_ns;
+
+	for (size_t i = 0; i < count; i++)
+		if (!list[i].has_ended && list[i].quiet.count) {
+			usage_quiet_ns(&list[i], &cpu_ns);
+			if (cpu_ns - list[i].quiet.cpu_ns > WOKEN_NS)
+				return false;
+		}
+	return true;
+}
+
+/* Looks at thousands of processes come less often. */
+static uint64_t interval_ns(uint64_t cost_ns)
+{
+	uint64_t least = INTERVAL_MS * 1000000ull;
+
+	return cost_ns * COST_SHARE > least ? cost_ns * COST_SHARE : least;
 }
 
 int where_quiet_tick(struct run *run)
 {
-	uint64_t now = clock_monotonic_ns();
+	uint64_t now = clock_monotonic_ns(), before = quiet.cost_ns;
 
 	if (run->options.hang_s <= 0)
 		return -1;
 	if (!quiet.began_ns)
 		quiet.began_ns = now;
 	if (now >= quiet.due_ns) {
-		quiet.due_ns = now + INTERVAL_MS * 1000000ull;
 		look_into_quiet(run, now);
+		quiet.due_ns = now + interval_ns((quiet.cost_ns - before) / 4);
 	}
 	return (int)((quiet.due_ns - now) / 1000000) + 1;
 }

@@ -10,7 +10,8 @@ crash="^CRASH +signal 11 \\(SIGSEGV\\).*; process [0-9]+ "
 
 timeout "$patience" "$PILLION" -o crash sh -c 'echo x; kill -SEGV $$' >out 2>err
 is $? 139 'a crash: status'
-like "$(sed -n 3p err)" "${crash}sh " 'a crash: the line after the first of the summary'
+like "$(sed -n 1p err)" "${crash}sh " 'a crash: the first line'
+like "$(sed -n 4p err)" "${crash}sh " 'a crash: the line after the first of the summary'
 timeout "$patience" "$PILLION" -o child sh -c 'sh -c "kill -SEGV \$\$"; exit 1' >out 2>err
 like "$(cat err)" "${crash}sh " 'a child that crashed, of a COMMAND that failed'
 timeout "$patience" "$PILLION" -o well sh -c 'sh -c "kill -SEGV \$\$"; exit 0' >out 2>err
@@ -55,8 +56,8 @@ if command -v python3 >/dev/null && mkdir $group 2>/dev/null && echo 100000000 2
 	}
 	ok_in_group "$PILLION" -o oom python3 -c 'x = [bytes([1]) * 1000000 for i in range(1000)]' >out 2>err
 	is $? 137 'a kill for memory: status'
-	like "$(sed -n 3p err)" '^OUT OF MEMORY: the kernel killed 1 process \(process .*/pillion-test-.* 100\.0 MB' \
-		'a kill for memory: the summary names the limit'
+	like "$(sed -n 1p err)" '^OUT OF MEMORY: the kernel killed 1 process \(process .*/pillion-test-.* 100\.0 MB' \
+		'a kill for memory: the first line names the limit'
 	ok_in_group "$PILLION" -o enough python3 -c 'import os, signal; os.kill(os.getpid(), signal.SIGKILL)' >out 2>err
 	unlike "$(cat err)" 'OUT OF MEMORY' 'SIGKILL by somebody is no kill for memory'
 	rmdir $group

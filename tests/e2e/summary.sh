@@ -3,6 +3,7 @@
 # The partition of time, and the first lines of the summary, of jobs with one planted cost. Nothing depends on elapsed
 # time: amounts are of CPU time, or of sleeps that are much longer than what a loaded machine adds.
 . "$(dirname -- "$0")/lib.sh"
+unset MALLOC_PERTURB_ # of Meson: the summary names what is switched on
 
 parts=$targets/time_parts
 starved='(too few CPUs \([^)]*\)|other programs hold the CPUs): '

@@ -198,9 +198,7 @@ static bool is_users_python(struct attribution *c, struct symbol_frame *f)
 	return is_users;
 }
 
-/* A header of the system or of a compiler, whose functions are inlined into those of the user, or copied by a
- * template. */
-static bool is_header(const char *file)
+bool attribution_is_header(const char *file)
 {
 	return (!strncmp(file, "/usr/", 5) && strstr(file, "/include/")) || strstr(file, "/include/c++/") ||
 	       (strstr(file, "/targets/") && strstr(file, "-linux/include/")) || /* of nvcc, wherever it is */
@@ -222,7 +220,7 @@ static enum standing standing_of_native(struct attribution *c, const struct imag
 	if (launch_stub_is(symbols_function(c->symbols, f), file))
 		return STUB;
 	if (file)
-		return is_header(file) ? HEADER : USERS;
+		return attribution_is_header(file) ? HEADER : USERS;
 	return image->executable && !strcmp(f->module, image->executable) && !attribution_is_systems_program(image)
 		       ? PROGRAM
 		       : NO_LINE;

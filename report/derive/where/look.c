@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a thread uses from a signal that wakes it to the launcher's look. */
+enum { WOKEN_CPU_NS = 50000000 };
+
 #define GROW(p, list, one) \
 	((p)->list = mem_grow((p)->list, (p)->one##_count, &(p)->one##_capacity, sizeof(*(p)->list)))
 
@@ -274,6 +277,7 @@ static bool read_one(const struct where_file *file, size_t at, struct look *ret)
 		ret->processes[i].ticks = ret->begin.ticks;
 		ret->processes[i].realtime_ns = ret->begin.realtime_ns;
 		ret->processes[i].is_quiet = ret->begin.reason == TF_WHERE_QUIET;
+		ret->processes[i].is_at_signal = ret->begin.signal;
 	}
 	return true;
 }
@@ -286,14 +290,34 @@ static struct look_process *find_process(struct look *l, const struct tf_where_p
 	return NULL;
 }
 
-/* Takes over the processes of a later look into quiet processes. */
+/* Whether a process was, until a signal came and its launcher looked, where an earlier look had found it. A thread that
+ * the signal has woken does what the signal makes it do, and does not wait any more: the earlier look knows for what. */
+static bool was_still(const struct look_process *earlier, const struct look_process *at_signal)
+{
+	if (!earlier->thread_count || at_signal->head.error)
+		return false;
+	for (size_t i = 0; i < at_signal->thread_count; i++) {
+		const struct tf_where_thread *now = &at_signal->threads[i].head;
+		const struct look_thread *before = look_thread(earlier, now->tid);
+
+		if (!before || now->cpu_ns - before->head.cpu_ns > WOKEN_CPU_NS)
+			return false;
+	}
+	return true;
+}
+
+/* Takes over the processes of a look into quiet processes: of a later one, and of one that holds until a signal. */
 static void merge_quiet(struct look *l, struct look *quiet)
 {
 	for (size_t i = 0; i < quiet->count; i++) {
 		struct look_process *p = find_process(l, &quiet->processes[i].head);
+		bool is_earlier = p && p->ticks >= quiet->begin.ticks;
 
-		if (p && (p->ticks >= quiet->begin.ticks || !quiet->processes[i].thread_count))
+		if (p && (!quiet->processes[i].thread_count ||
+			  (is_earlier && !(p->is_at_signal && was_still(&quiet->processes[i], p)))))
 			continue;
+		if (p)
+			quiet->processes[i].until_ticks = is_earlier ? p->ticks : p->until_ticks;
 		if (!p) {
 			l->processes = mem_grow(l->processes, l->count, &l->capacity, sizeof(*l->processes));
 			p = &l->processes[l->count++];

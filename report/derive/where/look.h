@@ -40,7 +40,10 @@ struct look_process {
 	struct tf_where_process head;
 	uint64_t run;
 	uint64_t ticks, realtime_ns; /* when it was seen so last */
+	/* A signal came at that time, and until then the process was where this earlier look found it. 0: unknown */
+	uint64_t until_ticks;
 	bool is_quiet;	  /* it was looked at because it used hardly any CPU time, not because somebody asked */
+	bool is_at_signal; /* because of a signal that may end it */
 	bool is_recorded; /* nobody looked: what is known is in its trace */
 	char *executable;
 	char *sockets; /* text, "": there are none */

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-enum { FEW_THREADS = 64 };
+/* WOKEN_NS: what a signal makes a thread do may come that much before the launcher's look. */
+enum { FEW_THREADS = 64, WOKEN_NS = 500000000 };
 
 /* Signals whose handlers end no wait of the program: those that an instruction or abort(3) raises. */
 #define RAISED_SIGNALS                                                                                                 \
@@ -38,20 +39,50 @@ static bool is_over(const struct model *m, const struct image *image, const stru
 	       image->end_ticks > p->ticks;
 }
 
-/* A thread that is in a recorded call since before the look, or that has recorded nothing after it, is where it was. */
+/* Whether a thread has begun or ended a recorded call after the look and before a signal that came afterwards, but for
+ * what the signal made it do while the launcher looked. */
+static bool has_recorded_until(const struct model *m, const struct where_item *item, const struct trace_thread *t)
+{
+	const struct clock_map *clock = &m->machines[item->image->machine].clock;
+	uint64_t from = item->process->ticks;
+	uint64_t until = clock_map_tick_at(clock, clock_map_ns(clock, item->process->until_ticks) - WOKEN_NS);
+	struct cursor c;
+	struct event e;
+
+	cursor_init(&c, item->image->trace, t);
+	cursor_skip_to(&c, from);
+	while (cursor_next(&c, &e)) {
+		uint64_t start = e.ticks - e.duration;
+
+		if ((start > from && start < until) || (e.ticks > from && e.ticks < until))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a thread is where the look found it: it is in a recorded call since before the look, or has recorded nothing
+ * after it. */
+static bool is_still(const struct model *m, const struct where_item *item, const struct trace_thread *t, bool is_in_call,
+		     uint64_t start)
+{
+	uint64_t ticks = item->process->ticks;
+	bool has_ended = t->page && t->page->end_ticks;
+
+	if (item->process->until_ticks)
+		return !has_recorded_until(m, item, t);
+	return is_in_call ? start <= ticks : !has_ended && t->last_ticks <= ticks;
+}
+
 static void find_call(const struct model *m, struct where_item *item)
 {
 	const struct trace_thread *t = where_trace_thread(item->image, item->thread->head.tid);
-	uint64_t start, ticks = item->process->ticks;
-	bool has_ended = t && t->page && t->page->end_ticks;
+	uint64_t start = 0, ticks = item->process->ticks;
+	bool is_in_call = t && where_call_in_progress(item, t, &start);
 
 	if (!t)
 		return;
-	item->since = !has_ended && t->last_ticks <= ticks ? WHERE_STILL : WHERE_WENT_ON;
-	if (!where_call_in_progress(item, t, &start))
-		return;
-	item->since = start <= ticks ? WHERE_STILL : WHERE_WENT_ON;
-	if (item->since == WHERE_WENT_ON)
+	item->since = is_still(m, item, t, is_in_call, start) ? WHERE_STILL : WHERE_WENT_ON;
+	if (start > ticks || item->since == WHERE_WENT_ON)
 		item->name = NULL;
 	item->has_age = item->name && ticks > start;
 	if (item->has_age)

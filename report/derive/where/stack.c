@@ -114,6 +114,7 @@ static void named_add(struct where_stack *s, const struct look_module *m, const 
 		buffer_print(&text, " (%s:%d)", line->file, line->line);
 	f->path = m->path;
 	f->has_line = line->file;
+	f->is_library = line->file && attribution_is_header(line->file);
 	frame_set(f, &text, buffer_string(&function));
 	buffer_done(&function);
 }
@@ -218,6 +219,7 @@ static void python_add(struct where_stack *s, const struct look_process *p, cons
 	const struct look_code *code = look_code(p, frame->code);
 	struct buffer text = {0};
 	struct where_frame *f;
+	struct frame parts;
 	char *function;
 
 	if (!frame->code)
@@ -230,6 +232,9 @@ static void python_add(struct where_stack *s, const struct look_process *p, cons
 	}
 	f = frame_add(s);
 	f->is_python = f->has_line = true;
+	frame_split(text.data, &parts);
+	f->is_library = parts.file && attribution_is_library(parts.file);
+	frame_done(&parts);
 	function = mem_copy_text(text.data, strcspn(text.data, " "));
 	frame_set(f, &text, function);
 	free(function);
@@ -299,20 +304,6 @@ static bool is_system(const char *path)
 	return false;
 }
 
-/* The line of queue.get() is wanted, not that of queue.py. */
-static bool is_of_python_library(const struct where_frame *f)
-{
-	bool is_library = false;
-	struct frame parts;
-
-	if (!f->is_python)
-		return false;
-	frame_split(f->text, &parts);
-	is_library = parts.file && attribution_is_library(parts.file);
-	frame_done(&parts);
-	return is_library;
-}
-
 const struct where_frame *where_stack_line(const struct where_stack *s)
 {
 	const struct where_frame *named = NULL, *library = NULL;
@@ -320,7 +311,8 @@ const struct where_frame *where_stack_line(const struct where_stack *s)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct where_frame *f = &s->frames[i];
 
-		if (is_of_python_library(f)) {
+		/* The line of queue.get() is wanted, not that of queue.py; that of std::mutex::lock(), not the header's. */
+		if (f->is_library) {
 			library = library ? library : f;
 			continue;
 		}

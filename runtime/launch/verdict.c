@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verdict: why the job hangs or dies, as the first lines that its log gets of us. mpirun sends SIGKILL one second
+ * after SIGTERM, and Hydra after 50 ms, so the text is made before the signal comes: pillion-report makes it whenever a
+ * look into a quiet process was written, into a pipe that this launcher reads, and a signal costs one write(2). Where
+ * something moved until the signal came, it is made then, and printed when it is there.
+ *
+ * One launcher of a capture at a time has asked for the text or holds it: the file .hang. The file .verdict remains
+ * when one has printed it at the end of the job, so that ranks do not repeat each other. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/launch/run.h"
+#include "runtime/shared/common/clock.h"
+
+enum { FOUND = 3 }; /* status of pillion-report */
+enum { TEXT_BYTES = 16384, DEATH_MS = 2000 };
+
+static struct {
+	pid_t report; /* 0: it does not run */
+	int pipe;
+	size_t read_bytes;
+	char read[TEXT_BYTES];
+	size_t bytes; /* of the text; 0: nothing hangs */
+	char text[TEXT_BYTES];
+	bool has_claim;	 /* this launcher's is the file .hang */
+	bool is_due;	 /* to be printed as soon as it is there */
+	bool is_again;	 /* to be asked for once more */
+	bool is_said;	 /* at the end of the job, by this launcher or another one */
+	bool is_said_live;
+} verdict;
+
+/* ---- the marks in the capture ---- */
+
+static bool mark(const struct run *run, const char *name)
+{
+	char path[PATH_MAX + 16];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", run->directory, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void unmark(const struct run *run, const char *name)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/%s", run->directory, name);
+	unlink(path);
+}
+
+static void claim_leave(const struct run *run)
+{
+	if (verdict.has_claim)
+		unmark(run, ".hang");
+	verdict.has_claim = false;
+}
+
+/* ---- the text ---- */
+
+static void text_write(const char *text, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = write(STDERR_FILENO, text, bytes);
+
+		if (n < 0 && errno != EINTR)
+			return;
+		text += n > 0 ? n : 0;
+		bytes -= n > 0 ? (size_t)n : 0;
+	}
+}
+
+/* False: there is none. */
+static bool end_say(const struct run *run)
+{
+	if (!verdict.bytes)
+		return false;
+	if (!verdict.is_said && mark(run, ".verdict"))
+		text_write(verdict.text, verdict.bytes);
+	verdict.is_said = true;
+	return true;
+}
+
+static bool report_start(const struct run *run)
+{
+	const char *arguments[] = {run->report, "stats", "--quiet", "--verdict", run->directory, NULL};
+	int ends[2], null;
+	sigset_t none;
+
+	if (!run->report[0] || pipe2(ends, O_CLOEXEC))
+		return false;
+	verdict.report = fork();
+	if (!verdict.report) {
+		null = open("/dev/null", O_RDWR);
+		dup2(ends[1], STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+		signal(SIGCHLD, SIG_DFL);
+		signal(SIGINT, SIG_IGN);
+		signal(SIGTERM, SIG_IGN);
+		signal(SIGHUP, SIG_IGN);
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execv(arguments[0], (char *const *)arguments);
+		_exit(EXIT_NOT_FOUND);
+	}
+	close(ends[1]);
+	if (verdict.report < 0) {
+		verdict.report = 0;
+		close(ends[0]);
+		return false;
+	}
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	verdict.pipe = ends[0];
+	verdict.read_bytes = 0;
+	return true;
+}
+
+/* Returns whether the report has ended. */
+static bool report_collect(struct run *run)
+{
+	struct rusage r;
+	ssize_t n;
+	int status;
+
+	do {
+		size_t room = sizeof(verdict.read) - verdict.read_bytes;
+		char rest[512];
+
+		n = room ? read(verdict.pipe, verdict.read + verdict.read_bytes, room)
+			 : read(verdict.pipe, rest, sizeof(rest));
+		verdict.read_bytes += n > 0 && room ? (size_t)n : 0;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	if (n < 0 || wait4(verdict.report, &status, 0, &r) != verdict.report)
+		return false;
+	close(verdict.pipe);
+	verdict.report = 0;
+	run->helpers_ns += usage_cpu_ns(&r);
+	verdict.bytes = WIFEXITED(status) && WEXITSTATUS(status) == FOUND ? verdict.read_bytes : 0;
+	memcpy(verdict.text, verdict.read, verdict.bytes);
+	return true;
+}
+
+static void report_kill(void)
+{
+	if (!verdict.report)
+		return;
+	kill(verdict.report, SIGKILL);
+	waitpid(verdict.report, NULL, 0);
+	close(verdict.pipe);
+	verdict.report = 0;
+}
+
+/* ---- while COMMAND runs ---- */
+
+void verdict_prepare(struct run *run)
+{
+	if (!verdict.has_claim && !mark(run, ".hang"))
+		return;
+	verdict.has_claim = true;
+	if (verdict.report)
+		verdict.is_again = true;
+	else if (!report_start(run))
+		claim_leave(run);
+}
+
+void verdict_moved(const struct run *run)
+{
+	if (verdict.report || verdict.is_due)
+		return;
+	verdict.bytes = 0;
+	claim_leave(run);
+}
+
+bool verdict_say_live(void)
+{
+	size_t at = 0;
+
+	while (!verdict.is_said_live && at < verdict.bytes) {
+		char *line = verdict.text + at, *end = memchr(line, '\n', verdict.bytes - at);
+		size_t length = end ? (size_t)(end - line) : verdict.bytes - at;
+
+		say("%.*s", (int)length, line); /* the program writes to the same terminal */
+		at += length + 1;
+	}
+	verdict.is_said_live |= verdict.bytes > 0;
+	return verdict.is_said_live;
+}
+
+bool verdict_signal(const struct run *run)
+{
+	return verdict.bytes && !verdict.report && end_say(run);
+}
+
+void verdict_after_signal(struct run *run, int signal)
+{
+	if (!signal_may_end(signal) || verdict.is_said || run->options.hang_s <= 0)
+		return;
+	verdict.is_due = true;
+	verdict_prepare(run);
+}
+
+int verdict_tick(struct run *run)
+{
+	if (!verdict.report)
+		return -1;
+	if (!report_collect(run))
+		return 1000; /* SIGCHLD comes before */
+	if (verdict.is_again) {
+		verdict.is_again = false;
+		if (report_start(run))
+			return 1000;
+	}
+	if (verdict.is_due)
+		verdict.is_due = !end_say(run);
+	if (!verdict.bytes)
+		claim_leave(run);
+	return -1;
+}
+
+/* ---- at its end ---- */
+
+/* Waits for the report, which is to print why COMMAND has failed before anything else is computed. */
+static void report_wait(struct run *run)
+{
+	uint64_t limit_ns = clock_monotonic_ns() + DEATH_MS * 1000000ull, now;
+
+	while (verdict.report && (now = clock_monotonic_ns()) < limit_ns) {
+		struct pollfd end = {.fd = verdict.pipe, .events = POLLIN};
+
+		poll(&end, 1, (int)((limit_ns - now) / 1000000) + 1);
+		report_collect(run);
+	}
+}
+
+void verdict_end(struct run *run)
+{
+	bool has_failed = WIFSIGNALED(run->status) || WEXITSTATUS(run->status);
+
+	if (run->options.hang_s > 0 && run->options.stats != STATS_FALSE && !verdict.is_said &&
+	    (verdict.is_due || has_failed)) {
+		report_kill();
+		if (report_start(run))
+			report_wait(run);
+		end_say(run);
+	}
+	report_kill();
+	claim_leave(run);
+}
