@@ -6,13 +6,16 @@
 
 #include "report/read/model.h"
 
-/* An incomplete sample at the end is being written, or its writer was killed. */
+/* An empty file was made just now by a launcher that is about to write its head. An incomplete sample at the end is
+ * being written, or its writer was killed. */
 void model_usage(struct model *m, const char *path, const char *name, const struct mapping *file)
 {
 	struct tf_usage_head head;
 	struct usage_samples *u;
 	char *host;
 
+	if (!file->size)
+		return;
 	if (file->size < sizeof(head) || (memcpy(&head, file->data, sizeof(head)), head.magic != TF_USAGE_MAGIC) ||
 	    head.sample_bytes < sizeof(struct tf_usage_sample)) {
 		texts_add(&m->problems, "%s: not a usage file", path);
@@ -37,6 +40,8 @@ void model_energy(struct model *m, const char *path, const char *name, const str
 	struct energy_file *e;
 	char *host;
 
+	if (!file->size)
+		return;
 	if (file->size < sizeof(head) || (memcpy(&head, file->data, sizeof(head)), head.magic != TF_ENERGY_MAGIC)) {
 		texts_add(&m->problems, "%s: not an energy file", path);
 		return;
@@ -58,6 +63,8 @@ void model_where(struct model *m, const char *path, const struct mapping *file)
 	struct tf_where_head head;
 	struct where_file *w;
 
+	if (!file->size)
+		return;
 	if (file->size < sizeof(head) || (memcpy(&head, file->data, sizeof(head)), head.magic != TF_WHERE_MAGIC)) {
 		texts_add(&m->problems, "%s: not a file of pillion where", path);
 		return;

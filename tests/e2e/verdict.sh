@@ -24,7 +24,7 @@ has_verdict() {
 }
 
 no_report() {
-	! ps -o comm= --ppid "$job" | grep -q pillion-report
+	! pgrep -P "$job" -f pillion-report >/dev/null
 }
 
 first_lines() {
