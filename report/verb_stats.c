@@ -511,7 +511,8 @@ static int run_part(const struct command_line *l, size_t operands)
 	struct err err;
 	int status = EXIT_UNUSABLE;
 
-	if (l->summary || l->verdict || l->is_json || l->keeps_symbols || l->keeps_sources || operands != l->capture_count)
+	if (l->summary || l->verdict || l->is_json || l->keeps_symbols || l->keeps_sources ||
+	    operands != l->capture_count)
 		say("--partial is for tables of captures");
 	else if (share_new(l->part, l->part_count, &share, &err))
 		say("%s", err.text);

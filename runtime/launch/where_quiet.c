@@ -47,8 +47,8 @@ static uint64_t pause_ns(unsigned count)
 	return (ms < most ? ms : most) * 1000000u;
 }
 
-/* Whether the verdict is to be made for a process that has been quiet for so long: after its first look, and when it has
- * been quiet for STALL_MS and for --hang. */
+/* Whether the verdict is to be made for a process that has been quiet for so long: after its first look, and when it
+ * has been quiet for STALL_MS and for --hang. */
 static bool is_verdict_due(const struct run *run, struct living *p, uint64_t quiet_ns)
 {
 	uint64_t hang_ns = (uint64_t)(run->options.hang_s * 1e9);

@@ -4,7 +4,6 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 unset "${!SLURM_@}" PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK RANK MASTER_ADDR MASTER_PORT
-sources=$(readlink -f -- "${tests_dir%/e2e}/targets")
 deadlock=$targets/deadlock
 export PILLION_STATS=summary
 
@@ -153,6 +152,7 @@ started --wait=all sh parent.sh
 kill -TERM "$job"
 wait "$job" 2>/dev/null
 code=$?
-is "$code $(kill -0 "$(cat worker)" 2>/dev/null && echo alive)" '3 alive' 'a worker that hangs does not hold the launcher'
+is "$code $(kill -0 "$(cat worker)" 2>/dev/null && echo alive)" '3 alive' \
+	'a worker that hangs does not hold the launcher'
 kill -KILL "$(cat worker)"
 done_testing

@@ -290,8 +290,8 @@ static struct look_process *find_process(struct look *l, const struct tf_where_p
 	return NULL;
 }
 
-/* Whether a process was, until a signal came and its launcher looked, where an earlier look had found it. A thread that
- * the signal has woken does what the signal makes it do, and does not wait any more: the earlier look knows for what. */
+/* Whether a process was, until a signal came and its launcher looked, where an earlier look had found it. A thread
+ * that the signal has woken does not wait any more: the earlier look knows what for. */
 static bool was_still(const struct look_process *earlier, const struct look_process *at_signal)
 {
 	if (!earlier->thread_count || at_signal->head.error)

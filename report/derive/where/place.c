@@ -62,8 +62,8 @@ static bool has_recorded_until(const struct model *m, const struct where_item *i
 
 /* Whether a thread is where the look found it: it is in a recorded call since before the look, or has recorded nothing
  * after it. */
-static bool is_still(const struct model *m, const struct where_item *item, const struct trace_thread *t, bool is_in_call,
-		     uint64_t start)
+static bool is_still(const struct model *m, const struct where_item *item, const struct trace_thread *t,
+		     bool is_in_call, uint64_t start)
 {
 	uint64_t ticks = item->process->ticks;
 	bool has_ended = t->page && t->page->end_ticks;

@@ -311,7 +311,7 @@ const struct where_frame *where_stack_line(const struct where_stack *s)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct where_frame *f = &s->frames[i];
 
-		/* The line of queue.get() is wanted, not that of queue.py; that of std::mutex::lock(), not the header's. */
+		/* The line of queue.get() is wanted, not that of queue.py; of std::mutex::lock(), not the header's. */
 		if (f->is_library) {
 			library = library ? library : f;
 			continue;

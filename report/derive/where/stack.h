@@ -18,7 +18,7 @@ struct where_frame {
 	char *function;	  /* "" if not known */
 	const char *path; /* of the native frame's file, "" if not known; borrowed */
 	bool is_python, has_line;
-	bool is_library; /* its source is a library's: a header of the system or of the compiler, Python's own modules */
+	bool is_library; /* its source is a header of the system or of the compiler, or a module of Python's */
 	bool is_hidden; /* C code of the interpreter in a stack with Python frames */
 };
 
