@@ -53,6 +53,18 @@ static inline uint64_t hook_fd_arg(int fd, int64_t result)
 	return hook_fd_word(fd, result);
 }
 
+/* TF_ARG_FD of a call that opened a file with these flags. */
+static inline uint64_t hook_opened_arg(int flags, int64_t result)
+{
+	return hook_fd_arg(-1, result) | tf_arg(0, flags & O_TRUNC ? TF_OPENED_EMPTIED : TF_OPENED_KEPT, 0);
+}
+
+/* Of the mode of fopen(), what hook_opened_arg() needs. */
+static inline int hook_mode_flags(const char *mode)
+{
+	return *mode == 'w' ? O_TRUNC : 0;
+}
+
 /* TF_ARG_TIMEOUT; us < 0: no timeout. */
 static inline uint64_t hook_timeout_arg(int64_t us, int64_t result)
 {
@@ -446,8 +458,8 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_SHORT_DIRECTORY(directory) HOOK_SHORT_AMOUNT(hook_directory_fd(directory), 0)
 #define HOOK_RECORD_DIRECTORY(directory) HOOK_RECORD_AMOUNT(hook_directory_fd(directory), 0)
 
-/* NEW: the result is a new descriptor. OPENED: it is of the file with this path. REOPENED: likewise, and it
- * replaces that of this stream. PAIR: two new descriptors */
+/* NEW: the result is a new descriptor. OPENED: it is of the file with this path, opened with these flags. REOPENED:
+ * likewise, and it replaces that of this stream. PAIR: two new descriptors */
 #define HOOK_NEW_FD _Generic(result, FILE *: hook_stream_fd, DIR *: hook_directory_fd, int: hook_number_fd)(result)
 #define HOOK_BEFORE_NEW
 #define HOOK_AFTER_NEW descriptor_invalidate(HOOK_NEW_FD)
@@ -459,26 +471,26 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 #define HOOK_SHORT_CREATED(set, flags) (void)0
 #define HOOK_RECORD_CREATED(set, flags)                                                                                \
 	call_record_words(&event_, HOOK_CURRENT, 0, hook_fd_arg(-1, HOOK_NEW_FD), HOOK_FLAGS(set, flags))
-#define HOOK_BEFORE_OPENED(path)
-#define HOOK_AFTER_OPENED(path) HOOK_AFTER_NEW
-#define HOOK_SHORT_OPENED(path) (void)0
-#define HOOK_RECORD_OPENED(path)                                                                                       \
+#define HOOK_BEFORE_OPENED(path, flags)
+#define HOOK_AFTER_OPENED(path, flags) HOOK_AFTER_NEW
+#define HOOK_SHORT_OPENED(path, flags) (void)0
+#define HOOK_RECORD_OPENED(path, flags)                                                                                \
 	do {                                                                                                           \
 		if (HOOK_NEW_FD >= 0) /* before a row of --mode=profile refers to it */                                \
 			descriptor_describe_path(HOOK_NEW_FD, event_.end, (path));                                     \
-		HOOK_RECORD_NEW;                                                                                       \
+		call_record_words(&event_, HOOK_CURRENT, 0, hook_opened_arg((flags), HOOK_NEW_FD), 0);                 \
 	} while (0)
-#define HOOK_BEFORE_REOPENED(stream, path)                                                                             \
+#define HOOK_BEFORE_REOPENED(stream, path, flags)                                                                      \
 	if (stream)                                                                                                    \
 		stream_count_pending(stream);                                                                          \
 	descriptor_invalidate(hook_stream_fd(stream))
-#define HOOK_AFTER_REOPENED(stream, path) HOOK_AFTER_NEW
-#define HOOK_SHORT_REOPENED(stream, path) (void)0
-#define HOOK_RECORD_REOPENED(stream, path)                                                                             \
+#define HOOK_AFTER_REOPENED(stream, path, flags) HOOK_AFTER_NEW
+#define HOOK_SHORT_REOPENED(stream, path, flags) (void)0
+#define HOOK_RECORD_REOPENED(stream, path, flags)                                                                      \
 	do {                                                                                                           \
 		if (HOOK_NEW_FD >= 0 && (path))                                                                        \
 			descriptor_describe_path(HOOK_NEW_FD, event_.end, (path));                                     \
-		HOOK_RECORD_NEW;                                                                                       \
+		call_record_words(&event_, HOOK_CURRENT, 0, hook_opened_arg((flags), HOOK_NEW_FD), 0);                 \
 	} while (0)
 #define HOOK_BEFORE_PAIR(pair)
 #define HOOK_AFTER_PAIR(pair)                                                                                          \

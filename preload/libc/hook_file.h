@@ -32,27 +32,28 @@
 	X(TIMED, ssize_t, pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at), FD(fd))       \
 	X(TIMED, ssize_t, pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags),                  \
 	  (fd, v, n, at, flags), FD(fd))                                                                               \
-	X(NAKED, int, open, (const char *path, int flags, mode_t mode), (path, flags, mode), OPENED(path))             \
-	X(TIMED_AS(open), int, __open_2, (const char *path, int flags), (path, flags), OPENED(path))                   \
+	X(NAKED, int, open, (const char *path, int flags, mode_t mode), (path, flags, mode), OPENED(path, flags))      \
+	X(TIMED_AS(open), int, __open_2, (const char *path, int flags), (path, flags), OPENED(path, flags))            \
 	X(NAKED, int, openat, (int at, const char *path, int flags, mode_t mode), (at, path, flags, mode),             \
-	  OPENED(path))                                                                                                \
-	X(TIMED_AS(openat), int, __openat_2, (int at, const char *path, int flags), (at, path, flags), OPENED(path))   \
-	X(TIMED, int, creat, (const char *path, mode_t mode), (path, mode), OPENED(path))                              \
-	X(TIMED, int, mkstemp, (char *path), (path), OPENED(path))                                                     \
-	X(TIMED, int, mkostemp, (char *path, int flags), (path, flags), OPENED(path))                                  \
-	X(TIMED, int, mkstemps, (char *path, int tail), (path, tail), OPENED(path))                                    \
-	X(TIMED, int, mkostemps, (char *path, int tail, int flags), (path, tail, flags), OPENED(path))                 \
-	X(NAKED, int, open64, (const char *path, int flags, mode_t mode), (path, flags, mode), OPENED(path))           \
-	X(TIMED_AS(open64), int, __open64_2, (const char *path, int flags), (path, flags), OPENED(path))               \
+	  OPENED(path, flags))                                                                                         \
+	X(TIMED_AS(openat), int, __openat_2, (int at, const char *path, int flags), (at, path, flags),                 \
+	  OPENED(path, flags))                                                                                         \
+	X(TIMED, int, creat, (const char *path, mode_t mode), (path, mode), OPENED(path, O_TRUNC))                     \
+	X(TIMED, int, mkstemp, (char *path), (path), OPENED(path, 0))                                                  \
+	X(TIMED, int, mkostemp, (char *path, int flags), (path, flags), OPENED(path, flags))                           \
+	X(TIMED, int, mkstemps, (char *path, int tail), (path, tail), OPENED(path, 0))                                 \
+	X(TIMED, int, mkostemps, (char *path, int tail, int flags), (path, tail, flags), OPENED(path, flags))          \
+	X(NAKED, int, open64, (const char *path, int flags, mode_t mode), (path, flags, mode), OPENED(path, flags))    \
+	X(TIMED_AS(open64), int, __open64_2, (const char *path, int flags), (path, flags), OPENED(path, flags))        \
 	X(NAKED, int, openat64, (int at, const char *path, int flags, mode_t mode), (at, path, flags, mode),           \
-	  OPENED(path))                                                                                                \
+	  OPENED(path, flags))                                                                                         \
 	X(TIMED_AS(openat64), int, __openat64_2, (int at, const char *path, int flags), (at, path, flags),             \
-	  OPENED(path))                                                                                                \
-	X(TIMED, int, creat64, (const char *path, mode_t mode), (path, mode), OPENED(path))                            \
-	X(TIMED, int, mkstemp64, (char *path), (path), OPENED(path))                                                   \
-	X(TIMED, int, mkostemp64, (char *path, int flags), (path, flags), OPENED(path))                                \
-	X(TIMED, int, mkstemps64, (char *path, int tail), (path, tail), OPENED(path))                                  \
-	X(TIMED, int, mkostemps64, (char *path, int tail, int flags), (path, tail, flags), OPENED(path))               \
+	  OPENED(path, flags))                                                                                         \
+	X(TIMED, int, creat64, (const char *path, mode_t mode), (path, mode), OPENED(path, O_TRUNC))                   \
+	X(TIMED, int, mkstemp64, (char *path), (path), OPENED(path, 0))                                                \
+	X(TIMED, int, mkostemp64, (char *path, int flags), (path, flags), OPENED(path, flags))                         \
+	X(TIMED, int, mkstemps64, (char *path, int tail), (path, tail), OPENED(path, 0))                               \
+	X(TIMED, int, mkostemps64, (char *path, int tail, int flags), (path, tail, flags), OPENED(path, flags))        \
 	X(TIMED, int, memfd_create, (const char *name, unsigned flags), (name, flags), NEW)                            \
 	X(TIMED, int, close, (int fd), (fd), CLOSED(fd))                                                               \
 	X(OWN, int, close_range, (unsigned first, unsigned last, int flags), (first, last, flags), NOTHING)            \
@@ -180,7 +181,7 @@
 	X(TIMED, int, chdir, (const char *path), (path), CHDIR)                                                        \
 	X(TIMED, int, fchdir, (int fd), (fd), CHDIR)                                                                   \
 	X(TIMED, int, rmdir, (const char *path), (path), CHANGE(AT_FDCWD, path))                                       \
-	X(TIMED, DIR *, opendir, (const char *path), (path), OPENED(path))                                             \
+	X(TIMED, DIR *, opendir, (const char *path), (path), OPENED(path, 0))                                          \
 	X(TIMED, struct dirent *, readdir, (DIR * d), (d), DIRECTORY(d))                                               \
 	X(TIMED, struct dirent64 *, readdir64, (DIR * d), (d), DIRECTORY(d))                                           \
 	X(TIMED, int, closedir, (DIR * d), (d), CLOSED(hook_directory_fd(d)))

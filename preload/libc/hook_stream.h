@@ -5,12 +5,15 @@
 
 #define HOOK_STREAM(X)                                                                                                 \
 	/* standard streams; single characters that only access the buffer are not recorded, see wrap_stream.c */      \
-	X(TIMED, FILE *, fopen, (const char *path, const char *mode), (path, mode), OPENED(path))                      \
-	X(TIMED, FILE *, freopen, (const char *path, const char *mode, FILE *f), (path, mode, f), REOPENED(f, path))   \
+	X(TIMED, FILE *, fopen, (const char *path, const char *mode), (path, mode),                                    \
+	  OPENED(path, hook_mode_flags(mode)))                                                                         \
+	X(TIMED, FILE *, freopen, (const char *path, const char *mode, FILE *f), (path, mode, f),                      \
+	  REOPENED(f, path, hook_mode_flags(mode)))                                                                    \
 	X(TIMED, FILE *, tmpfile, (void), (), NEW)                                                                     \
-	X(TIMED, FILE *, fopen64, (const char *path, const char *mode), (path, mode), OPENED(path))                    \
+	X(TIMED, FILE *, fopen64, (const char *path, const char *mode), (path, mode),                                  \
+	  OPENED(path, hook_mode_flags(mode)))                                                                         \
 	X(TIMED, FILE *, freopen64, (const char *path, const char *mode, FILE *f),                                     \
-	  (path, mode, f), REOPENED(f, path))                                                                          \
+	  (path, mode, f), REOPENED(f, path, hook_mode_flags(mode)))                                                   \
 	X(TIMED, FILE *, tmpfile64, (void), (), NEW)                                                                   \
 	X(TIMED, int, fclose, (FILE * f), (f), CLOSED_STREAM(f))                                                       \
 	X(OWN, int, fcloseall, (void), (), NOTHING)                                                                    \

@@ -28,7 +28,7 @@
 		int result;                                                                                            \
                                                                                                                        \
 		annotate_here(__builtin_return_address(0));                                                            \
-		HOOK_TIME(real_##symbol(path, flags, mode), OPENED(path));                                             \
+		HOOK_TIME(real_##symbol(path, flags, mode), OPENED(path, flags));                                      \
 		return result;                                                                                         \
 	}
 #define OPENAT(symbol)                                                                                                 \
@@ -38,7 +38,7 @@
 		mode_t mode = MODE(flags);                                                                             \
 		int result;                                                                                            \
                                                                                                                        \
-		HOOK_TIME(real_##symbol(at, path, flags, mode), OPENED(path));                                         \
+		HOOK_TIME(real_##symbol(at, path, flags, mode), OPENED(path, flags));                                  \
 		return result;                                                                                         \
 	}
 

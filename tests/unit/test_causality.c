@@ -149,7 +149,7 @@ enum { WRITES_STACK = 1, OPENS_STACK };
 
 /* In turn: opens the file, writes to it; what is written to it is freed by the next open. Returns what the run saves
  * with the edit, in ms. */
-static uint64_t write_files(uint32_t bytes, const char *edit, uint64_t *ret_low)
+static uint64_t write_files(uint32_t bytes, enum tf_opened how, const char *edit, uint64_t *ret_low)
 {
 	const uint32_t writing[] = {1}, opening[] = {2};
 	const uint64_t stacks[] = {0, tf_arg(TF_ARG_STACK, 0, WRITES_STACK), tf_arg(TF_ARG_STACK, 0, OPENS_STACK)};
@@ -164,7 +164,7 @@ static uint64_t write_files(uint32_t bytes, const char *edit, uint64_t *ret_low)
 	writer_python_stack(&host, OPENS_STACK, opening, 1);
 	for (uint32_t i = 0; i < 4; i++) {
 		uint64_t at = BEGIN + i * 50 * MS;
-		const uint64_t opened[] = {tf_arg(TF_ARG_FD, 0, (uint64_t)3 << 16 | TF_NO_DESCRIPTOR), stacks[2]},
+		const uint64_t opened[] = {tf_arg(TF_ARG_FD, how, (uint64_t)3 << 16 | TF_NO_DESCRIPTOR), stacks[2]},
 			       written[] = {tf_arg(TF_ARG_FD, 0, (uint64_t)bytes << 16 | 3), stacks[1]};
 
 		writer_descriptor(&host, i + 1, 3, at + 10 * MS, TF_DESCRIPTOR_FILE, "/home/u/checkpoint");
@@ -187,15 +187,30 @@ Test(causality, an_open_that_frees_what_was_written_is_a_consequence_of_the_writ
 {
 	uint64_t low;
 
-	cr_expect_eq(write_files(1 << 20, "line~job.py:7=0", &low), 4 * 20 + 3 * 10, "all opens but the first");
-	cr_expect_eq(low, 4 * 20, "the flags of the opens are not known");
+	cr_expect_eq(write_files(1 << 20, TF_OPENED_EMPTIED, "line~job.py:7=0", &low), 4 * 20 + 3 * 10,
+		     "all opens but the first");
+	cr_expect_eq(low, 4 * 20, "what the opens take without the writes is not known");
+}
+
+Test(causality, an_open_of_an_older_trace_is_taken_for_one)
+{
+	uint64_t low;
+
+	cr_expect_eq(write_files(1 << 20, TF_OPENED_UNKNOWN, "line~job.py:7=0", &low), 4 * 20 + 3 * 10);
+}
+
+Test(causality, an_open_that_keeps_what_was_written_is_no_consequence)
+{
+	uint64_t low;
+
+	cr_expect_eq(write_files(1 << 20, TF_OPENED_KEPT, "line~job.py:7=0", &low), 4 * 20);
 }
 
 Test(causality, without_such_opens_the_writes_stay)
 {
 	uint64_t low;
 
-	cr_expect_eq(write_files(1 << 20, "line~job.py:9=0", &low), 4 * 10);
+	cr_expect_eq(write_files(1 << 20, TF_OPENED_EMPTIED, "line~job.py:9=0", &low), 4 * 10);
 	cr_expect_eq(low, 4 * 10);
 }
 
@@ -203,5 +218,5 @@ Test(causality, an_open_of_a_file_with_few_bytes_is_no_consequence)
 {
 	uint64_t low;
 
-	cr_expect_eq(write_files(100, "line~job.py:7=0", &low), 4 * 20);
+	cr_expect_eq(write_files(100, TF_OPENED_EMPTIED, "line~job.py:7=0", &low), 4 * 20);
 }

@@ -83,7 +83,7 @@ uint32_t written_open(struct written *w, const struct event *e, bool has_stack)
 		return WRITTEN_NOTHING;
 	w->file_of[fd] = file_at(w, fd, e->ticks);
 	file = has_stack && w->file_of[fd] ? &w->files[w->file_of[fd] - 1] : NULL;
-	if (!file || file->bytes < LEAST_BYTES)
+	if (!file || file->bytes < LEAST_BYTES || tf_arg_small(event_arg(e, TF_ARG_FD)) == TF_OPENED_KEPT)
 		return WRITTEN_NOTHING;
 	file->bytes = file->most = 0;
 	return file->by;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a thread wrote to files since it opened them last. An open that truncates a file frees what had been written to
- * it, which may take longer than writing it: without the writes, such an open takes no time. The flags of opens are not
- * recorded. An open that is long enough for a stack, of a file to which this thread has written much since its last
- * open, is taken for one. Decision: docs/decisions/replay.md. */
+ * it, which may take longer than writing it: without the writes, such an open takes no time. It is long enough for a
+ * stack, and this thread has written much to the file since its last such open. Traces of older versions do not tell
+ * which opens truncate: there each of these is taken for one. Decision: docs/decisions/replay.md. */
 #ifndef PILLION_WRITTEN_H
 #define PILLION_WRITTEN_H
 
