@@ -343,11 +343,16 @@ static void role_add(struct making *k, struct role *role, const struct thread_ti
 {
 	const struct process *p = &k->context->model->processes[t->process];
 
+	uint64_t polling_ns = role_polls(k->context, t, ret_only_polls);
+	uint64_t work_ns = t->cpu_ns > polling_ns ? t->cpu_ns - polling_ns : 0;
+
+	role->least_ns = !role->threads || work_ns < role->least_ns ? work_ns : role->least_ns;
+	role->most_ns = work_ns > role->most_ns ? work_ns : role->most_ns;
 	role->threads++;
 	role->processes += t->origin == THREAD_MAIN;
 	role->lifetime_ns += t->lifetime_ns;
 	role->cpu_ns += t->cpu_ns;
-	role->polling_ns += role_polls(k->context, t, ret_only_polls);
+	role->polling_ns += polling_ns;
 	role->delay_ns += t->delay_ns;
 	role->stopped_ns += t->stopped_ns;
 	if (role->threads == 1 || t->delay_ns > role->longest_delay_ns) {
@@ -515,6 +520,9 @@ static bool name_rank(struct roles *roles, struct role *main)
 	snprintf(main->label, sizeof(main->label), "rank %.24s", main->process->rank);
 	if (others->processes == 1 && others->process->rank)
 		snprintf(others->label, sizeof(others->label), "rank %.24s", others->process->rank);
+	others->is_ranks = others->processes > 1 && others->process->rank && *others->process->rank;
+	if (others->is_ranks)
+		snprintf(others->label, sizeof(others->label), "other ranks");
 	return true;
 }
 

@@ -43,6 +43,7 @@ struct role {
 	char label[32];
 	bool is_main;	 /* the main thread of the job's first program that is not a shim */
 	bool is_workers; /* forked children of one process, beside each other */
+	bool is_ranks;	 /* the ranks beside that of the main role */
 	bool is_program; /* main threads, as opposed to further threads of a program */
 	const struct process *process; /* the first one */
 	size_t parent; /* role + 1 of the program that started the first process, shims aside; 0: none */
@@ -54,6 +55,7 @@ struct role {
 	uint64_t first_ns, last_ns; /* CLOCK_REALTIME */
 	uint64_t mask; /* see struct cpu_limit: of its thread that waited longest for a CPU */
 	uint64_t longest_delay_ns;
+	uint64_t least_ns, most_ns; /* the CPU time of one of its threads, without polling */
 	uint64_t waits_ns; /* waits for other threads and processes, and for work: part of the calls */
 	struct role_call *calls; /* the largest first */
 	size_t call_count, call_capacity;

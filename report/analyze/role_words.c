@@ -43,7 +43,8 @@ void role_words(const struct role *r, struct buffer *ret)
 	if (r->is_workers)
 		buffer_print(ret, r->threads == 1 ? "the worker" : "the %zu workers", r->threads);
 	else if (r->threads > 1)
-		buffer_print(ret, r->is_program ? "the %zu processes of %s" : "the %zu %s", r->threads, r->label);
+		buffer_print(ret, r->is_program && !r->is_ranks ? "the %zu processes of %s" : "the %zu %s", r->threads,
+			     r->label);
 	else if (!r->is_program && !text_ends_with(r->label, "threads"))
 		buffer_print(ret, "thread %s", r->label);
 	else if (!r->is_program)

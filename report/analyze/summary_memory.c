@@ -118,8 +118,8 @@ void summary_memory(struct rules *r, struct buffer *ret)
 
 /* ---- resident memory ---- */
 
-/* Less is not worth a word. */
-enum { GROWTH_KB = 32 << 10 };
+/* Less is not worth a word. Of fewer samples, the first quarter of which is start-up, too few are of a steady state. */
+enum { GROWTH_KB = 32 << 10, GROWTH_SAMPLES = 7 };
 
 static void add_growth(struct rules *r, const struct process *p, struct buffer *out)
 {
@@ -131,7 +131,8 @@ static void add_growth(struct rules *r, const struct process *p, struct buffer *
 
 		to = resident_end(points, count, from);
 		if (points[from].pid != p->pid || points[from].machine != p->machine ||
-		    !memory_grows(r, points + from, to - from, &g) || g.to_kb - g.from_kb < GROWTH_KB)
+		    !memory_grows(r, points + from, to - from, &g) || g.samples < GROWTH_SAMPLES ||
+		    g.to_kb - g.from_kb < GROWTH_KB)
 			continue;
 		buffer_print(out, ", grows steadily, by %.3g MB per second",
 			     (double)(g.to_kb - g.from_kb) * 1024 * 1e3 / (double)g.ns);

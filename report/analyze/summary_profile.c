@@ -36,20 +36,34 @@ static void summary_steps(const struct report_context *c, struct buffer *ret)
 	step_sums_done(&sums);
 }
 
-/* CPU time by samples, of all processes. */
+static uint64_t sampled_us(const struct model *m, const struct process *p)
+{
+	uint64_t us = 0;
+
+	for (size_t i = p->first_image; i < p->first_image + p->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
+			us += m->images[i].trace->threads[k].sampled_us;
+	return us;
+}
+
+/* CPU time by samples, of the processes that have any: short ones of start-up scripts have none. */
 static void summary_cpu(const struct report_context *c, struct buffer *ret)
 {
 	const struct model *m = c->model;
 	uint64_t us = 0;
+	size_t processes = 0;
 
-	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
-			us += m->images[i].trace->threads[k].sampled_us;
+	for (size_t i = 0; i < m->process_count; i++) {
+		uint64_t of_process = sampled_us(m, &m->processes[i]);
+
+		us += of_process;
+		processes += of_process != 0;
+	}
 	if (!us)
 		return;
 	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "CPU");
 	rule_time(ret, us * 1000);
-	buffer_print(ret, " by samples, of %zu process%s\n", m->process_count, m->process_count == 1 ? "" : "es");
+	buffer_print(ret, " by samples, of %zu process%s\n", processes, processes == 1 ? "" : "es");
 }
 
 void summary_profile(const struct report_context *c, struct buffer *ret)

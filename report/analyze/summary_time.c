@@ -199,6 +199,22 @@ static void add_bar(const struct role *r, struct buffer *ret)
 	buffer_text(ret, " ");
 }
 
+/* Parts of a job that differ, as a part of the run. */
+enum { UNEQUAL_PERCENT = 10 };
+
+/* ", 0.2 to 1.8 s of CPU time each", where that differs: their sum would say that all had as much to do. */
+static void add_range(const struct roles *roles, const struct role *r, struct buffer *ret)
+{
+	if (r->threads < 2 || r->unknown_ns || (r->most_ns - r->least_ns) * 100 < roles->wall_ns * UNEQUAL_PERCENT ||
+	    r->most_ns < 2 * r->least_ns)
+		return;
+	buffer_text(ret, ", ");
+	rule_time(ret, r->least_ns);
+	buffer_text(ret, " to ");
+	rule_time(ret, r->most_ns);
+	buffer_text(ret, " of CPU time each");
+}
+
 /* `width`: of the column of labels. */
 static void role_line(const struct report_context *c, const struct roles *roles, const struct role *r, size_t width,
 		      struct buffer *ret)
@@ -212,6 +228,7 @@ static void role_line(const struct report_context *c, const struct roles *roles,
 	rule_time(ret, r->lifetime_ns);
 	if (r->threads > 1)
 		buffer_print(ret, " of %zu %s", r->threads, r->processes > 1 ? "processes" : "threads");
+	add_range(roles, r, ret);
 	buffer_text(ret, ": ");
 	summary_parts(parts, role_parts(c, roles, r, parts), ret);
 	buffer_text(ret, "\n");

@@ -109,6 +109,11 @@ lines = {int(r["Line"].rstrip(")").split(":")[-1]) for r in rows}
 sys.exit(len(rows) != 2 or any(r["Kind"] != "DEADLOCK" for r in rows) or
          any(owners[owners[t]] != t for t in owners) or lines != {int(a) for a in sys.argv[1:]})' \
 	"$(line deadlock.c 'one waits')" "$(line deadlock.c 'two waits')"
+report stats -r lines -f csv run.pillion >lines
+for who in one two; do
+	like "$(cat lines)" "deadlock\\.c:$(line deadlock.c "$who waits"),mutex_$who" \
+		"the line where thread $who waits, by stats -r lines"
+done
 alike kill "$deadlock" rwlocks
 cycle 'read-write locks' 'read-write lock' "deadlock.c:$(line deadlock.c 'writer waits')" \
 	'read-write lock' "deadlock.c:$(line deadlock.c 'reader waits')"

@@ -219,6 +219,15 @@ done
 report stats --summary all.pillion >out 2>err
 like "$(cat out)" '^profile +sums, no events: pillion stats prints them$' 'the summary says where the sums are'
 unlike "$(cat out)" 'FIX FIRST|^(main|role|job) ' 'and nothing to repair'
+if command -v gcc >/dev/null; then
+	echo 'static volatile long n; int main(void) { for (long i = 0; i < 500000000; i++) n += i; }' >loop.c
+	gcc -O1 -o loop loop.c
+	record scripted -s cpu sh -c 'sleep 0; ./loop; sleep 0; exit 0'
+	like "$(report stats --summary scripted.pillion)" '^CPU +[0-9.]+ m?s by samples, of 1 process$' \
+		'CPU time is of processes that have samples'
+else
+	skip 'processes with samples' 'no gcc'
+fi
 record idle sleep 0.1
 like "$(report stats -r steps idle.pillion 2>&1)" 'not recorded in profile mode' \
 	'a run without a trace file is known, too'

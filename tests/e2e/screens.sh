@@ -5,7 +5,7 @@
 . "$(dirname -- "$0")/lib.sh"
 
 command -v python3 >/dev/null || skip_all 'no python3'
-unset COLUMNS
+unset COLUMNS MALLOC_PERTURB_ # which Meson sets, and a summary names
 export PILLION_PAGER='' TERM=xterm
 
 cat >screen.py <<'END'

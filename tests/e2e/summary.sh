@@ -5,6 +5,7 @@
 . "$(dirname -- "$0")/lib.sh"
 unset MALLOC_PERTURB_ # of Meson: the summary names what is switched on
 
+unset MALLOC_PERTURB_ # which Meson sets, and the summary names
 parts=$targets/time_parts
 starved='(too few CPUs \([^)]*\)|other programs hold the CPUs): '
 has_schedstat() {
@@ -285,7 +286,7 @@ import time
 kept = []
 for i in range(24):
     kept.append(b"x" * 10000000)
-    time.sleep(0.25)
+    time.sleep(0.35)
 END
 	recorded grows python3 grows.py
 	like "$(cat summary)" '^memory +peak 2[0-9]{2} MB in .*, grows steadily, by [0-9.]+ MB per second$' \

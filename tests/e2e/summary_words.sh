@@ -33,6 +33,20 @@ if python=$(command -v "${PILLION_TEST_PYTHON:-python3}"); then
 	summary join "$python" join.py
 	like "$(head -n 1 summary)" '^[0-9.]+ m?s, 2 processes' 'a program that only waits for its fork is no start-up'
 	like "$(cat summary)" '^main +[^ ]+ ' 'and has a line'
+	cat >unequal.py <<-'P'
+		import os, time
+		for seconds in (0.1, 0.1, 1.0):
+		    if not os.fork():
+		        until = time.process_time() + seconds
+		        while time.process_time() < until:
+		            pass
+		        os._exit(0)
+		for i in range(3):
+		    os.wait()
+	P
+	summary unequal "$python" unequal.py
+	like "$(tr -s '\n ' ' ' <summary)" ' workers [^:]* of 3 processes, [0-9.]+ ms to [0-9.]+ m?s of CPU time each: ' \
+		'parts of a job that differ'
 	cat >threads.py <<-'P'
 		import threading, time
 		def serve(seconds):
@@ -52,11 +66,15 @@ else
 fi
 
 if command -v gcc >/dev/null; then
-	echo 'static volatile long n; int main(void) { for (long i = 0; i < 300000000; i++) n += i; }' >loop.c
+	echo 'static volatile long n; int main(void) { for (long i = 0; i < 1500000000; i++) n += i; }' >loop.c
 	gcc -O1 -o real-name loop.c && strip real-name && ln -s real-name called-so
 	summary named ./called-so
 	like "$(cat summary)" '^called-so ' 'a program is named as it was executed'
 	unlike "$(tail -n +2 summary)" 'real-name' 'not by what a link leads to'
+	# shellcheck disable=SC2016 # sh expands it
+	summary ranks sh -c 'for i in 0 1 2; do OMPI_COMM_WORLD_RANK=$i OMPI_COMM_WORLD_SIZE=3 ./real-name & done; wait'
+	like "$(cat summary)" '^rank [012] +[^ ]+ ' 'ranks have their numbers'
+	like "$(cat summary)" '^other ranks +[^ ]+ .* of 2 processes' 'and are told apart from the others'
 fi
 
 report stats ended.pillion >out 2>err
