@@ -504,28 +504,6 @@ static void tell_apart(const struct model *m, struct roles *roles)
 	free(is_double);
 }
 
-/* The first rank of a program is the main role, and the others are another one: their names would be equal. */
-static bool name_rank(struct roles *roles, struct role *main)
-{
-	struct role *others = NULL;
-
-	for (size_t i = 0; i < roles->count; i++) {
-		struct role *r = &roles->items[i];
-
-		if (r != main && r->is_program && !r->is_workers && !strcmp(r->label, main->label))
-			others = r;
-	}
-	if (!others || !main->process->rank || !*main->process->rank)
-		return false;
-	snprintf(main->label, sizeof(main->label), "rank %.24s", main->process->rank);
-	if (others->processes == 1 && others->process->rank)
-		snprintf(others->label, sizeof(others->label), "rank %.24s", others->process->rank);
-	others->is_ranks = others->processes > 1 && others->process->rank && *others->process->rank;
-	if (others->is_ranks)
-		snprintf(others->label, sizeof(others->label), "other ranks");
-	return true;
-}
-
 void roles_make(const struct report_context *c, const struct partition *p, struct roles *ret)
 {
 	const struct model *m = c->model;
@@ -564,7 +542,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 
 		if (ret->recorded.is_part && role->last_ns - role->first_ns > ret->wall_ns)
 			role->last_ns = role->first_ns + ret->wall_ns;
-		if (role->is_main && !name_rank(ret, role) && has_others(ret))
+		if (role->is_main && !roles_name_ranks(ret, role) && has_others(ret))
 			strcpy(role->label, "main");
 	}
 	tell_apart(m, ret);

@@ -53,6 +53,27 @@ void role_words(const struct role *r, struct buffer *ret)
 		buffer_text(ret, r->label);
 }
 
+bool roles_name_ranks(struct roles *roles, struct role *main)
+{
+	struct role *others = NULL;
+
+	for (size_t i = 0; i < roles->count; i++) {
+		struct role *r = &roles->items[i];
+
+		if (r != main && r->is_program && !r->is_workers && !strcmp(r->label, main->label))
+			others = r;
+	}
+	if (!others || !main->process->rank || !*main->process->rank)
+		return false;
+	snprintf(main->label, sizeof(main->label), "rank %.24s", main->process->rank);
+	if (others->processes == 1 && others->process->rank)
+		snprintf(others->label, sizeof(others->label), "rank %.24s", others->process->rank);
+	others->is_ranks = others->processes > 1 && others->process->rank && *others->process->rank;
+	if (others->is_ranks)
+		snprintf(others->label, sizeof(others->label), "other ranks");
+	return true;
+}
+
 /* What a thread did there: a call, or computing at its role's hottest line. */
 static void add_activity(const struct report_context *c, const struct role *r, const struct role_end *end,
 			 struct buffer *ret)

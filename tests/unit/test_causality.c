@@ -3,6 +3,7 @@
 #include "report/derive/causes/causes.h"
 #include "report/derive/causes/saving.h"
 #include "rule_fixture.h"
+#include "runtime/shared/format/trace_flags.h"
 
 static struct writer_thread worker;
 static uint16_t f_sem, f_sleep, f_open, f_create;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/base/util.h"
+#include "runtime/shared/format/trace_flags.h"
 
 /* So few bytes are freed in less time than a call takes that has a stack. */
 #define LEAST_BYTES (64ull << 10)

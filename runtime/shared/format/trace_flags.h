@@ -14,4 +14,7 @@ enum tf_flags {
 	TF_FLAGS_RANDOM = 8,
 };
 
+/* What an open did to what was in the file. Older traces do not tell. */
+enum tf_opened { TF_OPENED_UNKNOWN, TF_OPENED_KEPT, TF_OPENED_EMPTIED };
+
 #endif

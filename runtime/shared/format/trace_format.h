@@ -325,15 +325,11 @@ static inline uint32_t tf_blob_id(uint64_t slot)
 	return slot >> 32;
 }
 
-/* What an open did to what was in the file. Older traces do not tell. */
-enum tf_opened { TF_OPENED_UNKNOWN, TF_OPENED_KEPT, TF_OPENED_EMPTIED };
-
 enum tf_arg_kind {
 	TF_ARG_LONG = 1,   /* value = duration in ticks, if it does not fit into 24 bits */
 	TF_ARG_STACK = 2,  /* value = id of a TF_BLOB_STACK */
 	/* value = descriptor in its low 16 bits (0xffff: none, or larger), the result of the call in the 32 bits
-	 * above: bytes (saturated at 2^31 - 1; TF_ARG_BYTES follows then), a new descriptor, or -errno; small = of a
-	 * call that opens a file, enum tf_opened */
+	 * above: bytes (at most 2^31 - 1; TF_ARG_BYTES follows then), a new descriptor, or -errno; small = tf_opened */
 	TF_ARG_FD = 3,
 	TF_ARG_VALUE = 4,  /* value = one number, by function: a range's id, a timeout in ns, a pid, ... */
 	TF_ARG_LAUNCH = 5, /* value = id of a TF_BLOB_LAUNCH */
