@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Roles, and lines of their calls, in words. */
+#include <stdio.h>
 #include <string.h>
 
 #include "report/analyze/role.h"
