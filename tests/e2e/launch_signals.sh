@@ -182,6 +182,34 @@ is "$(wc -l <answers)" 7 'the terminal session ran to its end'
 "$PILLION" -f -o rest sh -c '(sleep 1; echo over >last) & exit 4' 2>err
 is $? 4 'a child outlives COMMAND: the status is that of COMMAND'
 is "$(cat last)" over '--wait all waits for the child'
+# Neither COMMAND nor its child is recorded, and the child's PID is less than that of COMMAND: PIDs have wrapped.
+cat >wrapped.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int last = open("/proc/sys/kernel/ns_last_pid", O_WRONLY);
+
+	if (argc < 2 || last < 0 || write(last, argv[1], strlen(argv[1])) < 0)
+		return 77;
+	if (!fork()) {
+		usleep(700000);
+		fclose(fopen("wrapped.over", "w"));
+		_exit(0);
+	}
+	return 4;
+}
+END
+if "${CC:-gcc}" -static -o wrapped wrapped.c 2>/dev/null && ./wrapped 300 2>/dev/null; [ $? = 4 ]; then
+	eventually test -e wrapped.over
+	rm -f wrapped.over
+	"$PILLION" -f -o rest ./wrapped 300 2>err
+	is "$? $(ls wrapped.over)" '4 wrapped.over' '--wait all waits for a child whose PID is the lesser one'
+else
+	skip '--wait all waits for a child whose PID is less' 'no static libc, or the last PID cannot be set'
+fi
 "$PILLION" --wait primary -f -o rest sh -c 'sleep 100 & echo $! >child; exit 4' 2>err
 ok '--wait primary does not wait for the child' kill "$(cat child)"
 "$PILLION" -x false -f -o rest sh -c 'sleep 100 & echo $! >child; exit 4' 2>err
