@@ -46,7 +46,7 @@ void role_words(const struct role *r, struct buffer *ret)
 	else if (r->threads > 1)
 		buffer_print(ret, r->is_program && !r->is_ranks ? "the %zu processes of %s" : "the %zu %s", r->threads,
 			     r->label);
-	else if (!r->is_program && !text_ends_with(r->label, "threads"))
+	else if (!r->is_program && strcmp(r->label, "threads") && !text_ends_with(r->label, " threads"))
 		buffer_print(ret, "thread %s", r->label);
 	else if (!r->is_program)
 		buffer_text(ret, "a thread");

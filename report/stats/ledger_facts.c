@@ -127,6 +127,9 @@ static uint64_t count_slowed(const struct trace *t)
 
 /* ---- CPU time used and sampled ---- */
 
+/* Before that minor version of the format, samples may have been taken on request only. */
+enum { SAMPLED_SINCE_MINOR = 16 };
+
 static bool is_to_be_sampled(const struct model *m, const struct process *p, uint64_t samples)
 {
 	const struct image *first = &m->images[p->first_image];
@@ -134,7 +137,7 @@ static bool is_to_be_sampled(const struct model *m, const struct process *p, uin
 	size_t length;
 	const char *asked = run ? run_option(run, "sample", &length) : NULL;
 
-	if (!run && !samples)
+	if (!samples && (!run || !first->trace || first->trace->header.version_minor < SAMPLED_SINCE_MINOR))
 		return false;
 	for (size_t i = 0; i < m->ranges_count; i++)
 		if (m->ranges[i].run == first->run && m->ranges[i].mode != TF_RANGE_WHOLE_RUN)

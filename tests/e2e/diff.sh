@@ -66,7 +66,7 @@ is "$(report diff -q --by=rank old1.pillion same1.pillion 2>&1)" 'pillion diff: 
 	'--by rank without ranks'
 like "$(report diff --over=nothing old1.pillion same1.pillion 2>&1)" \
 	"--over=nothing: no such range; the capture has: step" 'a range that does not exist'
-like "$(report diff -f markdown old1.pillion slow1.pillion)" '^\| +---: \|' 'markdown'
+like "$(report diff -f markdown old1.pillion slow1.pillion)" '^\| --- \| ---: \|' 'markdown'
 like "$(report diff -f markdown old1.pillion slow1.pillion)" '^ worse: ' 'markdown has the verdict'
 report diff --gate=none old1.pillion same1.pillion >out 2>err
 is "$?" 2 '--gate takes a percentage'

@@ -68,7 +68,7 @@ async function show(page, file) {
 	return {
 		frames: await page.get(`Math.max(...[...document.querySelectorAll('div')]
 			.map(div => parseInt(div.style.height) || 0))`) / ROW,
-		profiles: Number((await page.get(`document.body.innerText`)).match(/\(1\/(\d+)\)/)?.[1] ?? 1),
+		profiles: Number((await page.get(`document.body.innerText`)).match(/\(\d+\/(\d+)\)/)?.[1] ?? 1),
 	};
 }
 

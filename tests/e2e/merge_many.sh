@@ -13,7 +13,7 @@ pillion -o many --osrt-threshold=0 sh -c 'i=0
 is "$?" 0 'the job'
 files=$(find many.pillion -name '*.trace' | wc -l)
 ok "$files traces" test "$files" -ge "$processes"
-for arguments in 'stats -r osrt_sum,processes,ledger' 'info' 'export -t folded -o -'; do
+for arguments in 'stats -r osrt_sum,processes,ledger' 'info' 'export -t folded --metric calls -o -'; do
 	# shellcheck disable=SC2086
 	report $arguments many.pillion >all 2>err
 	is "$? $(cat err)" '0 ' "$arguments"

@@ -25,7 +25,8 @@ def loop(null):
 loop(os.open('/dev/null', os.O_WRONLY))
 print('done')
 EOF
-all_pythons "$(command -v python3)"
+# Not a script that finds Python: its shells have stacks of their own.
+all_pythons "$(python3 -c 'import sys; print(sys.executable)')"
 for python in "${pythons[@]}"; do
 	pillion -f -s none -o run --stats=false --mode=profile --osrt-threshold=0 --osrt-backtrace-threshold=0 \
 		"$python" imports.py >out 2>err

@@ -50,8 +50,9 @@ within "$(awk '/;three_parts/ { a += $NF } { n += $NF } END { printf "%f\n", 100
 for type in speedscope pprof chrome; do
 	ok "export -t $type" report export -t "$type" -o "shares.$type" shares.pillion
 done
+report export -t folded --metric off-cpu -o - shares.pillion >shares.waits 2>err
 ok 'pprof without --metric: each metric is a sample type, CPU time the default' python3 - <<'END'
-import gzip
+import gzip, os
 data = gzip.open('shares.pprof').read()
 def fields(data):
     at = 0
@@ -74,7 +75,8 @@ def fields(data):
 profile = list(fields(data))
 strings = [v.decode() for n, v in profile if n == 6]
 types = [strings[dict(fields(v))[1]] for n, v in profile if n == 1]
-assert {'time', 'cpu_time', 'off_cpu_time'} <= set(types), types
+assert {'time', 'cpu_time'} <= set(types), types
+assert ('off_cpu_time' in types) == (os.stat('shares.waits').st_size > 0), types
 assert [strings[v] for n, v in profile if n == 14] == ['cpu_time'], types
 END
 if report export -t sqlite -o shares.sqlite shares.pillion 2>/dev/null && command -v python3 >/dev/null; then
