@@ -58,9 +58,10 @@ static void make_call(int signal, siginfo_t *info, void *context)
 	selector = BLOCK;
 }
 
+static volatile unsigned long sum;
+
 static void compute(double seconds)
 {
-	volatile unsigned long sum = 0;
 	clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
 
 	do
@@ -72,8 +73,6 @@ static void compute(double seconds)
 /* Without a system call. */
 static void compute_blindly(void)
 {
-	volatile unsigned long sum = 0;
-
 	for (unsigned long i = 0; i < 300000000; i++)
 		sum += i;
 }

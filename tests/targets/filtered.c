@@ -59,9 +59,10 @@ static int run_command(char *numbers, const char *action, char **command)
 	return 1;
 }
 
+static volatile unsigned long sum;
+
 static void compute(double seconds)
 {
-	volatile unsigned long sum = 0;
 	clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
 
 	do

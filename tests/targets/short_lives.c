@@ -12,9 +12,10 @@
 
 enum { LIFE_NS = 2000000, ABREAST = 8 };
 
+static volatile unsigned long sum;
+
 static void *live(void *unused)
 {
-	volatile unsigned long sum = 0;
 	struct timespec now;
 
 	do {
