@@ -44,7 +44,7 @@ if __name__ == '__main__':
 END
 pillion -o python python3 job.py >out 2>err
 ok 'a Python job with processes and threads' account python
-pillion -o stacks "$targets/stacks" >out 2>err
+pillion -s none -o stacks "$targets/stacks" >out 2>err
 ok 'calls with stacks' account stacks
 off_cpu() { # NAME: the total of --metric off-cpu, 0 where nothing was blocked
 	report export -q -t folded --metric off-cpu -o - "$1.pillion" 2>/dev/null |
