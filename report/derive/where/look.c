@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What a thread uses from a signal that wakes it to the launcher's look. */
-enum { WOKEN_CPU_NS = 50000000 };
+enum { WOKEN_CPU_NS = 200000000 };
 
 #define GROW(p, list, one) \
 	((p)->list = mem_grow((p)->list, (p)->one##_count, &(p)->one##_capacity, sizeof(*(p)->list)))
@@ -369,12 +369,32 @@ static void read_quiet(const struct where_file *file, struct look *l)
 	l->is_complete |= l->count > 0;
 }
 
+/* A signal may have ended a process before its launcher looked: it was where the look before found it until then. */
+static void read_signals(const struct where_file *file, struct look *l)
+{
+	struct records r = {file->bytes, file->size};
+	struct tf_where_begin begin;
+
+	while (next_record(&r)) {
+		if (r.head.kind != TF_WHERE_BEGIN || !read_begin(&r, &begin) || !begin.signal)
+			continue;
+		for (size_t i = 0; i < l->count; i++) {
+			struct look_process *p = &l->processes[i];
+
+			if (p->is_quiet && !p->until_ticks && p->ticks < begin.ticks)
+				p->until_ticks = begin.ticks;
+		}
+	}
+}
+
 bool look_read(const struct where_file *file, uint64_t request, struct look *ret)
 {
 	bool has = read_one(file, find_look(file, request), ret);
 
-	if (!request)
+	if (!request) {
 		read_quiet(file, ret);
+		read_signals(file, ret);
+	}
 	return has || ret->count;
 }
 

@@ -14,7 +14,7 @@ static void add_call(const struct model *m, const struct where_item *item, struc
 	const struct function *f;
 	struct line_values *values;
 	struct frame parts;
-	uint64_t start, start_ns, end_ns;
+	uint64_t start, start_ns, end_ns, seen_ns;
 	uint32_t function;
 	char number[16];
 
@@ -24,6 +24,9 @@ static void add_call(const struct model *m, const struct where_item *item, struc
 	f = trace_function(item->image->trace, function);
 	start_ns = clock_map_ns(&m->machines[item->image->machine].clock, start);
 	end_ns = m->processes[item->image->process].end_ns;
+	/* The look may be the last sign of life of a process that was killed. */
+	seen_ns = clock_map_ns(&m->machines[item->image->machine].clock, item->process->ticks);
+	end_ns = end_ns > seen_ns ? end_ns : seen_ns;
 	if (!f || f->group != TF_GROUP_OSRT || end_ns <= start_ns)
 		return;
 	frame_split(line->text, &parts);
