@@ -3,18 +3,18 @@
  * then starts the recorder without the program's arguments. */
 #include <stdlib.h>
 
+#include "preload/heap/heap.h"
+#include "preload/hook/hook.h"
+#include "preload/hook/stream.h"
+#include "preload/lookup/lookup.h"
+#include "preload/nvtx/nvtx_tool.h"
+#include "preload/openmp/openmp.h"
+#include "preload/python/annotate.h"
 #include "runtime/recorder/device/cupti.h"
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/slow_down.h"
-#include "runtime/recorder/record/thread.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/recorder/record/usage.h"
-#include "preload/heap/heap.h"
-#include "preload/python/annotate.h"
-#include "preload/lookup/lookup.h"
-#include "preload/hook/hook.h"
-#include "preload/hook/stream.h"
-#include "preload/nvtx/nvtx_tool.h"
-#include "preload/openmp/openmp.h"
 #include "runtime/recorder/recorder.h"
 
 /* Of the calling thread; 0: it does not record. */

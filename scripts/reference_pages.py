@@ -121,7 +121,7 @@ def report_pages():
 
 def rule_pages():
     texts = sections("rules")
-    for name, _, title, _, advice in rows_of("report/analyze/rule_list.h", "RULES"):
+    for name, _, title, _, advice in rows_of("report/answers/rule_list.h", "RULES"):
         how, wrong = parts_of(texts, name, ("how", "wrong"), "rules")
         yield name, title, [f"# {name}", "", f"{title}.", "", f"    pillion analyze -r {name} CAPTURE", "",
                             "## How it is decided", how, "", "## What to do", advice, "",

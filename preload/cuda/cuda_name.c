@@ -5,10 +5,10 @@
  * if ever. Only the address of a name is stored when it is registered. The name is written with the first launch. */
 #include <string.h>
 
-#include "runtime/recorder/loader/dso.h"
 #include "preload/cuda/cuda_call.h"
+#include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/names.h"
-#include "runtime/recorder/record/ring.h"
+#include "runtime/recorder/record/ring/ring.h"
 
 #define OWN_COPY (1ull << 63) /* flag in a name's address: it is our copy, not in a library that may be unloaded */
 

@@ -2,7 +2,7 @@
 /* The rare cases of call.h, which are not inlined into the wrapper. */
 #include "preload/hook/call.h"
 
-#include "runtime/recorder/record/profile.h"
+#include "runtime/recorder/record/profile/profile.h"
 #include "runtime/recorder/record/short_sample.h"
 #include "runtime/recorder/record/slow_down.h"
 #include "runtime/recorder/record/traffic.h"

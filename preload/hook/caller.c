@@ -7,7 +7,7 @@
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/loader/loader.h"
 #include "runtime/recorder/record/intern_table.h"
-#include "runtime/recorder/record/thread.h"
+#include "runtime/recorder/record/thread/thread.h"
 
 static struct intern_table reals; /* caller_key() -> real function */
 HOT uint64_t caller_epoch;

@@ -4,7 +4,7 @@
 #define PILLION_HOOK_RECORD_H
 
 #include "preload/hook/hook.h"
-#include "runtime/recorder/record/profile_state.h"
+#include "runtime/recorder/record/profile/profile_state.h"
 #include "runtime/shared/format/trace_flags.h"
 
 /* ---- errors ---- */

@@ -15,7 +15,7 @@
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/intern_table.h"
 #include "runtime/recorder/record/names.h"
-#include "runtime/recorder/record/thread.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/sys.h"
 
 #define COLD __attribute__((noinline, cold))

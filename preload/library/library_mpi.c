@@ -9,7 +9,7 @@
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/intern_table.h"
 #include "runtime/recorder/record/names.h"
-#include "runtime/recorder/record/thread.h"
+#include "runtime/recorder/record/thread/thread.h"
 
 enum { LIBRARY_MPI_WORLD = 0x44000000, LIBRARY_MPI_SELF = 0x44000001 };
 

@@ -11,7 +11,7 @@
 #include "preload/lookup/lookup.h"
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/loader/loader.h"
-#include "runtime/recorder/record/thread.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/shared/common/elf_object.h"
 #include "runtime/shared/common/sys.h"
 

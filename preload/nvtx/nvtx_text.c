@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From texts of NVTX, plain, wide and registered, to string ids of the trace. */
-#include "runtime/shared/common/hot.h"
 #include "preload/nvtx/nvtx_tool.h"
+#include "runtime/shared/common/hot.h"
 
 #include "runtime/recorder/record/names.h"
-#include "runtime/recorder/record/profile_range.h"
+#include "runtime/recorder/record/profile/profile_range.h"
 
 enum { STRING_IDS = 1 << 24 };
 

@@ -2,7 +2,7 @@
 /* What the parts of export_chrome write with: texts that are made once, and the members of an event. */
 #include <stdlib.h>
 
-#include "report/base/json_writer.h"
+#include "report/base/table/json_writer.h"
 #include "report/export/export_chrome.h"
 
 const struct buffer *chrome_text(struct chrome *w, enum timeline_text kind, uint64_t number,

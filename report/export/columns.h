@@ -3,7 +3,7 @@
 #ifndef PILLION_COLUMNS_H
 #define PILLION_COLUMNS_H
 
-#include "report/nsys/nsys_rows.h"
+#include "report/tables/nsys/nsys_rows.h"
 
 enum {
 	COLUMNS_ROWS = 1 << 17,	  /* rows that are written at a time */

@@ -3,9 +3,9 @@
 #ifndef PILLION_EXPORT_H
 #define PILLION_EXPORT_H
 
-#include "report/derive/time/profile.h"
+#include "report/base/table/sink.h"
 #include "report/export/export_list.h"
-#include "report/base/sink.h"
+#include "report/time/profile.h"
 
 enum {
 	EXPORT_METRIC = 1, /* takes --metric */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/json_writer.h"
+#include "report/base/table/json_writer.h"
 
 /* ---- texts ---- */
 

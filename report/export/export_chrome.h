@@ -3,8 +3,8 @@
 #ifndef PILLION_EXPORT_CHROME_H
 #define PILLION_EXPORT_CHROME_H
 
-#include "report/derive/timeline/timeline.h"
 #include "report/export/export.h"
+#include "report/time/timeline/timeline.h"
 
 /* What is known about the sequence numbers of autograd. */
 struct chrome_autograd {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "report/derive/nvtx/operator_text.h"
+#include "report/events/nvtx/operator_text.h"
 #include "report/export/export_chrome.h"
 
 /* ---- operators ---- */

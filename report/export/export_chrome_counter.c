@@ -3,9 +3,9 @@
  * --memory recorded. In a group of their own: counters of machines, GPUs and CPUs. */
 #include <inttypes.h>
 
-#include "report/base/json_writer.h"
-#include "report/derive/device/memory.h"
-#include "report/derive/events/filter.h"
+#include "report/base/table/json_writer.h"
+#include "report/events/cuda/memory.h"
+#include "report/events/filter.h"
 #include "report/export/export_chrome.h"
 
 /* PID: of that group in the file. */

@@ -4,8 +4,8 @@
  * needs a slice at each end, and computing has none. */
 #include <stdlib.h>
 
-#include "report/base/json_writer.h"
-#include "report/derive/causes/path.h"
+#include "report/base/table/json_writer.h"
+#include "report/causes/path.h"
 #include "report/export/export_chrome.h"
 
 /* The pid, unless a process has it, and the place below the devices. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/base/json_writer.h"
+#include "report/base/table/json_writer.h"
 #include "report/export/export_chrome.h"
 
 /* Owners of lanes and pids that are devices are above all processes. */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/stacks/frame.h"
 #include "report/export/export.h"
 #include "report/export/profile_proto.h"
+#include "report/names/frame.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "unknown"

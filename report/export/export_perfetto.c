@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "report/base/bits.h"
-#include "report/base/protobuf.h"
-#include "report/derive/causes/path.h"
-#include "report/derive/device/memory.h"
-#include "report/derive/stacks/samples.h"
-#include "report/derive/time/profile.h"
-#include "report/derive/timeline/timeline.h"
+#include "report/base/table/protobuf.h"
+#include "report/causes/path.h"
+#include "report/events/cuda/memory.h"
+#include "report/events/stacks/samples.h"
 #include "report/export/export.h"
 #include "report/export/perfetto_trace.h"
+#include "report/time/profile.h"
+#include "report/time/timeline/timeline.h"
 
 enum { CALLED_BITS = 1 << 28 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pprof: profile.proto, gzipped. A sample is a stack of one metric: its total has a sample type for each metric that
  * has data. With --metric there are two types, count and total. */
-#include "report/derive/stacks/frame.h"
 #include "report/export/export.h"
 #include "report/export/profile_proto.h"
+#include "report/names/frame.h"
 
 /* Field numbers of profile.proto. */
 enum {

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/aggregate.h"
+#include "report/base/table/aggregate.h"
 #include "report/base/text.h"
-#include "report/derive/events/filter.h"
-#include "report/derive/nvtx/nvtx_function.h"
+#include "report/events/filter.h"
+#include "report/events/nvtx/nvtx_function.h"
 #include "report/export/export.h"
 
 /* Calls of a function, or those that one function made of another. */

@@ -2,7 +2,7 @@
 /* speedscope: its file format with one sampled profile for each metric that has data; a sample is a stack and its
  * weight. */
 #include "report/export/export.h"
-#include "report/derive/stacks/frame.h"
+#include "report/names/frame.h"
 
 /* All profiles share one list of frames: those of profile i follow those of the previous ones. */
 static void add_frames(struct sink *out, const struct profile *profiles, size_t count)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/derive/events/filter.h"
+#include "report/events/filter.h"
 
 enum { MOST_PARTS = 999, LEAST_NS = 1000, LEAST_TIME_NS = 1000000 };
 

@@ -10,7 +10,7 @@
 #include "report/base/external_sort.h"
 #include "report/export/export.h"
 #include "report/export/sqlite_pages.h"
-#include "report/nsys/nsys_rows.h"
+#include "report/tables/nsys/nsys_rows.h"
 
 enum { KEYS_HELD = 1 << 18 }; /* in memory, of an index; others are in a file while they are sorted */
 

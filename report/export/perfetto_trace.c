@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "report/base/protobuf.h"
+#include "report/base/table/protobuf.h"
 
 enum {
 	TRACE_PACKET = 1,

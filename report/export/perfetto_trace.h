@@ -10,7 +10,7 @@
 #define PILLION_PERFETTO_TRACE_H
 
 #include "report/base/interner.h"
-#include "report/base/sink.h"
+#include "report/base/table/sink.h"
 
 /* Fields of InternedData, which also name the kinds of texts. */
 enum perfetto_interned {

@@ -4,8 +4,8 @@
 #ifndef PILLION_PROFILE_PROTO_H
 #define PILLION_PROFILE_PROTO_H
 
-#include "report/base/protobuf.h"
-#include "report/derive/time/profile.h"
+#include "report/base/table/protobuf.h"
+#include "report/time/profile.h"
 
 /* The number of the text. If it is new it is appended to `out` as field `field`. */
 uint32_t profile_proto_text(struct aggregate *known, const char *text, unsigned int field, struct buffer *out);

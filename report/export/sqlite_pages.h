@@ -8,7 +8,7 @@
 #ifndef PILLION_SQLITE_PAGES_H
 #define PILLION_SQLITE_PAGES_H
 
-#include "report/base/sink.h"
+#include "report/base/table/sink.h"
 
 enum {
 	SQLITE_PAGE = 8192,

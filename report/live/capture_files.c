@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/read/model_files.h"
+#include "report/read/job/model_files.h"
 #include "runtime/shared/format/trace_format.h"
 
 enum { BLOCK_BYTES = 512 };

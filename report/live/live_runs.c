@@ -13,8 +13,8 @@
 
 #include "report/base/text.h"
 #include "report/live/proc_file.h"
-#include "report/read/command.h"
-#include "report/read/model.h"
+#include "report/read/job/command.h"
+#include "report/read/job/model.h"
 #include "runtime/shared/spool/spool.h"
 
 /* A process that was found, before its run is known. */

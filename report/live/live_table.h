@@ -3,7 +3,7 @@
 #ifndef PILLION_LIVE_TABLE_H
 #define PILLION_LIVE_TABLE_H
 
-#include "report/base/emit.h"
+#include "report/base/table/emit.h"
 #include "report/live/live_runs.h"
 
 void live_table(const struct live_runs *runs, struct table *ret);

@@ -4,8 +4,8 @@
 #ifndef PILLION_QUERY_STORE_H
 #define PILLION_QUERY_STORE_H
 
-#include "report/nsys/nsys_rows.h"
-#include "report/stats/report.h"
+#include "report/tables/nsys/nsys_rows.h"
+#include "report/tables/report.h"
 
 /* The rows of one of nsys's tables. */
 struct stored {

@@ -4,7 +4,7 @@
 #ifndef PILLION_MERGE_H
 #define PILLION_MERGE_H
 
-#include "report/read/model.h"
+#include "report/read/job/model.h"
 
 struct merge_event {
 	const struct image *image;

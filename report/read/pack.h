@@ -14,8 +14,8 @@
 #ifndef PILLION_PACK_H
 #define PILLION_PACK_H
 
-#include "runtime/shared/format/trace_format.h"
 #include "report/read/mapping.h"
+#include "runtime/shared/format/trace_format.h"
 
 #define PACK_RECORD_MAGIC 0x524c4950u	 /* "PILR" */
 enum { PACK_VERSION = 1, PACK_ALIGN = 8, PACK_NAME_BYTES = 255, PACK_TABLES = 16, SHARED_AT = TF_PAGE };
@@ -91,7 +91,7 @@ struct pack_wish {
 	const char *output; /* NULL: the default name, from the first capture */
 	bool is_forced, is_replacing;
 	struct texts *left_out; /* receives a line for each file that cannot be packed; NULL: then it is an error */
-	struct redactor *redactor; /* NULL: files are packed as they are. Else with left_out: report/export/redact.h */
+	struct redactor *redactor; /* NULL: files are packed as they are. Else with left_out: export/pack/redact.h */
 };
 int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err *err);
 

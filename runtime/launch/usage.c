@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "runtime/launch/cpus.h"
+#include "runtime/launch/perf/sample_file.h"
 #include "runtime/launch/run.h"
-#include "runtime/launch/sample_file.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 

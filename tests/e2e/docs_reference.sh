@@ -7,10 +7,10 @@ command -v python3 >/dev/null || skip_all 'no python3'
 has_unwinder || skip_all 'built without the unwinder: without lines, the report of lines has no columns'
 
 root=${tests_dir%/tests/*}
-mkdir -p tree/docs tree/report/analyze tree/runtime/shared/base tree/man
+mkdir -p tree/docs tree/report/answers tree/runtime/shared/base tree/man
 cp -r "$root/docs/reference" tree/docs/
 cp -r "$root/scripts" tree/
-cp "$root/report/analyze/rule_list.h" tree/report/analyze/
+cp "$root/report/answers/rule_list.h" tree/report/answers/
 cp "$root/runtime/shared/base/verb_list.h" tree/runtime/shared/base/
 cp "$root/man/pages.txt" tree/man/
 

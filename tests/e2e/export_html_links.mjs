@@ -4,7 +4,7 @@
 import {mkdtempSync, readFileSync, readdirSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {duration} from '../../report/export/html/format.mjs';
+import {duration} from '../../report/page/view/format.mjs';
 
 const VISIBLE = `[...document.querySelectorAll('main > section')].find(view => !view.hidden).id`;
 const SEEN = `document.getElementById('seen').textContent`;

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# --json of every verb, against report/envelope.schema.json, which is installed; by the module jsonschema, which is
-# fetched once per build directory, unless SCHEMA_PYTHON names a Python that has it.
+# --json of every verb, against report/verbs/output/envelope.schema.json, which is installed; by the module jsonschema,
+# which is fetched once per build directory, unless SCHEMA_PYTHON names a Python that has it.
 . "$(dirname -- "$0")/lib.sh"
 
-schema=${tests_dir%/tests/*}/report/envelope.schema.json
+schema=${tests_dir%/tests/*}/report/verbs/output/envelope.schema.json
 from_pypi SCHEMA_PYTHON schema jsonschema || skip_all "$why"
 writer=$PILLION_BUILD_DIR/tests/trace-writer
 "$writer" example run.pillion

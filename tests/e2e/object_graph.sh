@@ -26,8 +26,8 @@ graph() {
 
 # The names of kernels that device records lack come from the calls that correlate.c matches with them, for which it
 # reads the records and their operations. kernel.h says how the recursion ends.
-known='derive_device_kernel.c.o derive_device_correlate.c.o
-derive_device_kernel.c.o derive_device_device.c.o'
+known='events_cuda_kernel.c.o events_cuda_correlate.c.o
+events_cuda_kernel.c.o events_cuda_device.c.o'
 
 while read -r program least folders; do
 	# shellcheck disable=SC2086 # a list

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "report/export/export.h"
-#include "report/export/export_html.h"
+#include "report/page/export_html.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,10 +8,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "report/derive/clocks/align.h"
 #include "report/read/pack.h"
 #include "report/read/pack_block.h"
-#include "report/stats/report.h"
+#include "report/tables/report.h"
+#include "report/time/clocks/align.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,10 +3,10 @@
  * format; any other input by the parser of index lines. Files that a trace names are not opened. */
 #include <stdlib.h>
 
+#include "report/answers/rule.h"
+#include "report/answers/summary/summary.h"
 #include "report/read/index.h"
-#include "report/analyze/rule.h"
-#include "report/stats/report.h"
-#include "report/analyze/summary.h"
+#include "report/tables/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {changedRows, growth, metricOfRows, metricsOf, pairedTree} from '../../report/export/html/changes.mjs';
+import {changedRows, growth, metricOfRows, metricsOf, pairedTree} from '../../report/page/view/changes.mjs';
 
 const strings = ['worse', '(total)', 'noise', 'same', 'slower', 'work', 'main'];
 const table = {name: 'diff', title: 'Changes', rows: 3, info: false,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {deflateRawSync} from 'node:zlib';
 import test from 'node:test';
-import {readEvents, unpack} from '../../report/export/html/decode.mjs';
+import {readEvents, unpack} from '../../report/page/view/decode.mjs';
 
 function varint(number) {
 	const bytes = [];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {at, longest, lowerBound, makeLanes, order, union, visit} from '../../report/export/html/lanes.mjs';
+import {at, longest, lowerBound, makeLanes, order, union, visit} from '../../report/page/view/lanes.mjs';
 
 function track(...events) {
 	return {

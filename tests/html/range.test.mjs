@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {formatAddress, parseAddress, rowAddress} from '../../report/export/html/address.mjs';
-import {Camera} from '../../report/export/html/camera.mjs';
-import {makeGroups} from '../../report/export/html/rows.mjs';
-import {stackLanes} from '../../report/export/html/stackchart.mjs';
-import {namesIn, stacksIn, statesIn, threadsIn} from '../../report/export/html/range.mjs';
+import {formatAddress, parseAddress, rowAddress} from '../../report/page/view/address.mjs';
+import {Camera} from '../../report/page/view/camera.mjs';
+import {makeGroups} from '../../report/page/view/rows.mjs';
+import {stackLanes} from '../../report/page/view/stackchart.mjs';
+import {namesIn, stacksIn, statesIn, threadsIn} from '../../report/page/view/range.mjs';
 
 // One thread: an outer call with an inner one, three samples of two stacks, and its accounts.
 function example() {

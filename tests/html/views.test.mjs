@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {formatAddress, rowAddress, sourceAddress} from '../../report/export/html/address.mjs';
-import {namedPlace, rolesOf, snippet} from '../../report/export/html/answer.mjs';
+import {formatAddress, rowAddress, sourceAddress} from '../../report/page/view/address.mjs';
+import {namedPlace, rolesOf, snippet} from '../../report/page/view/answer.mjs';
 import {boxes, invertedTree, isOfPython, kindsOf, makeTree, nodeAt, pathOf, pickFrames,
-	sandwichTrees} from '../../report/export/html/flame.mjs';
-import {foldedRow, foldedStack} from '../../report/export/html/fold.mjs';
-import {bytes, cell, duration, exact, instant, titleOf, whole} from '../../report/export/html/format.mjs';
-import {makeStyles, ownColor} from '../../report/export/html/colors.mjs';
-import {makeRanks, rankAt, RANK_BINS} from '../../report/export/html/ranks.mjs';
-import {counterPeak, paintCounter} from '../../report/export/html/paint.mjs';
-import {layout, makeChoice, makeGroups, rowAt, sortGroups} from '../../report/export/html/rows.mjs';
-import {decades, roofPoints} from '../../report/export/html/roofline.mjs';
-import {findEvent, findMatches, linked, matchSpan, nextMatch, related} from '../../report/export/html/search.mjs';
-import {columnOrder, joinCells, pickRows, tableRecords} from '../../report/export/html/sheet.mjs';
+	sandwichTrees} from '../../report/page/view/flame.mjs';
+import {foldedRow, foldedStack} from '../../report/page/view/fold.mjs';
+import {bytes, cell, duration, exact, instant, titleOf, whole} from '../../report/page/view/format.mjs';
+import {makeStyles, ownColor} from '../../report/page/view/colors.mjs';
+import {makeRanks, rankAt, RANK_BINS} from '../../report/page/view/ranks.mjs';
+import {counterPeak, paintCounter} from '../../report/page/view/paint.mjs';
+import {layout, makeChoice, makeGroups, rowAt, sortGroups} from '../../report/page/view/rows.mjs';
+import {decades, roofPoints} from '../../report/page/view/roofline.mjs';
+import {findEvent, findMatches, linked, matchSpan, nextMatch, related} from '../../report/page/view/search.mjs';
+import {columnOrder, joinCells, pickRows, tableRecords} from '../../report/page/view/sheet.mjs';
 
 test('numbers are written as people read them', () => {
 	assert.deepEqual([0, 999, 1234, 12345, 123456789, 6e10].map(duration),

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "report/read/model.h"
+#include "report/read/job/model.h"
 #include "trace_writer.h"
 
 /* Borrows the writer's bytes: the writer must not be freed before model_done. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/analyze/rule.h"
+#include "report/answers/rule.h"
 #include "opened.h"
 
 #define US 1000ull

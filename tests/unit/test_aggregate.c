@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/aggregate.h"
+#include "report/base/table/aggregate.h"
 
 struct values {
 	size_t count;

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/derive/clocks/align.h"
-#include "report/stats/report.h"
+#include "report/tables/report.h"
+#include "report/time/clocks/align.h"
 #include "captured.h"
 
 enum { WORLD = 0x44000000, BARRIERS = 300 };

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/derive/clocks/align.h"
+#include "report/time/clocks/align.h"
 #include "captured.h"
 
 enum { MEETINGS = 200, TEAMS = 4, CUPTI = 900 };

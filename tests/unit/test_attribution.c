@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
 
-#include "report/derive/stacks/attribution.h"
+#include "report/names/attribution.h"
 #include "opened.h"
 
 Test(attribution, libraries_are_known_by_their_paths)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which edges the graph of a capture has, by traces. test_causes.c has graphs built by hand. */
-#include "report/derive/causes/causes.h"
-#include "report/derive/causes/saving.h"
+#include "report/causes/causes.h"
+#include "report/causes/saving.h"
 #include "rule_fixture.h"
 #include "runtime/shared/format/trace_flags.h"
 

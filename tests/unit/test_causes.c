@@ -2,9 +2,9 @@
 /* Graphs built by hand, and their replays. An editable is a number here. */
 #include <criterion/criterion.h>
 
-#include "report/derive/causes/path.h"
-#include "report/derive/causes/replay.h"
-#include "report/derive/causes/saving.h"
+#include "report/causes/path.h"
+#include "report/causes/replay.h"
+#include "report/causes/saving.h"
 
 enum { A, B, C, WAIT, KERNEL, WHATS };
 

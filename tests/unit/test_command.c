@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "report/read/command.h"
+#include "report/read/job/command.h"
 
 /* `arguments`: each with its NUL. */
 static void assert_joined(const char *arguments, size_t size, const char *wanted)

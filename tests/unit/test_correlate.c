@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/device/correlate.h"
+#include "report/events/cuda/correlate.h"
 #include "opened.h"
 
 static struct writer w;

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "captured.h"
-#include "report/derive/energy/counter.h"
-#include "report/stats/report.h"
+#include "report/events/energy/counter.h"
+#include "report/tables/report.h"
 
 CAPTURED_SUITE(counter);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/launch/counter.h"
+#include "runtime/launch/counters/counter.h"
 #include "runtime/shared/format/trace_energy.h"
 
 static char root[64];

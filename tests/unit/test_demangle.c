@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/derive/symbols/demangle.h"
+#include "report/names/demangle.h"
 
 struct name {
 	char mangled[160], plain[160], base[48];

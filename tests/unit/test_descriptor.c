@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "report/derive/events/descriptor.h"
+#include "report/events/descriptor.h"
 #include "trace_writer.h"
 
 static struct writer w;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/device/device.h"
-#include "report/stats/report.h"
+#include "report/events/cuda/device.h"
+#include "report/tables/report.h"
 #include "opened.h"
 
 static struct writer w;

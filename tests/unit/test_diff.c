@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "report/diff/diff.h"
-#include "report/diff/student.h"
+#include "report/answers/diff/diff.h"
+#include "report/answers/diff/student.h"
 #include "captured.h"
 
 CAPTURED_SUITE(diff);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/doctor/doctor.h"
+#include "report/live/doctor/doctor.h"
 
 /* The text of the row about counters of a GPU, NULL: none. The caller frees it. */
 static char *counters(const char *params)

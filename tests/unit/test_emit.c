@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/emit.h"
+#include "report/base/table/emit.h"
 #include "report/base/text.h"
 
 static struct table table;

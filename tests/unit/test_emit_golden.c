@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/stats/report.h"
-#include "report/analyze/rule.h"
+#include "report/answers/rule.h"
+#include "report/tables/report.h"
 #include "opened.h"
 
 #define JOB ".job"

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "captured.h"
-#include "report/derive/energy/energy_share.h"
+#include "report/events/energy/energy_share.h"
 
 CAPTURED_SUITE(energy);
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/launch/energy.h"
+#include "runtime/launch/counters/energy.h"
 #include "runtime/shared/common/clock.h"
 
 static char root[64];

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "report/export/export.h"
-#include "report/derive/stacks/frame.h"
+#include "report/names/frame.h"
 #include "opened.h"
 
 struct opened {

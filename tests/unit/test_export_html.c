@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "report/export/export_html.h"
+#include "report/page/export_html.h"
 #include "trace_writer.h"
 
 struct page {

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "report/derive/nvtx/filter_nvtx.h"
-#include "report/derive/nvtx/nvtx.h"
-#include "report/stats/report.h"
+#include "report/events/nvtx/filter_nvtx.h"
+#include "report/events/nvtx/nvtx.h"
+#include "report/tables/report.h"
 #include "opened.h"
 
 enum { START = 1000000, STEP = 1000 };

@@ -3,8 +3,8 @@
  * launch that was recorded as a whole is divided over its nodes. */
 #include <criterion/criterion.h>
 
-#include "report/derive/device/graph.h"
-#include "report/derive/device/graph_estimate.h"
+#include "report/events/cuda/graph.h"
+#include "report/events/cuda/graph_estimate.h"
 #include "opened.h"
 
 enum { GRAPH = 3, AGAIN = 4, CLONE = 5, EXEC = 7, OF_CLONE = 8 };

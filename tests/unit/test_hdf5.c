@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hdf5_sum, by a trace of calls with and without an object. */
-#include "report/base/emit.h"
+#include "report/base/table/emit.h"
 #include "report/read/operation.h"
-#include "report/stats/report.h"
+#include "report/tables/report.h"
 #include "rule_fixture.h"
 
 enum { TEMPERATURE = 1, ROOT, UNTERMINATED, LOST };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/stacks/heap.h"
+#include "report/events/stacks/heap.h"
 #include "opened.h"
 
 enum { MB = 1000000, MS = 1000000, BEGIN = 1000 * MS, INTERVAL_KB = 64 };

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/derive/jax/jax_text.h"
-#include "report/stats/report.h"
+#include "report/events/jax/jax_text.h"
+#include "report/tables/report.h"
 #include "trace_writer.h"
 
 /* ---- texts ---- */

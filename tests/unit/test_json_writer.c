@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "report/base/json_writer.h"
+#include "report/base/table/json_writer.h"
 
 Test(json_writer, commas_stand_between_values_only)
 {

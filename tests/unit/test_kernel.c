@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/device/correlate.h"
-#include "report/derive/nvtx/filter_nvtx.h"
-#include "report/stats/report.h"
+#include "report/events/cuda/correlate.h"
+#include "report/events/nvtx/filter_nvtx.h"
+#include "report/tables/report.h"
 #include "opened.h"
 
 enum { ADD = 1, MULTIPLY = 2, EMPTY = 3, LOST = 4 };

@@ -2,8 +2,8 @@
 /* The summary of a run with so many events that a replay would make its user wait. */
 #include <criterion/criterion.h>
 
-#include "report/analyze/summary.h"
-#include "report/derive/symbols/symbol.h"
+#include "report/answers/summary/summary.h"
+#include "report/names/symbol.h"
 #include "captured.h"
 
 CAPTURED_SUITE(large_run);

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/analyze/rule.h"
-#include "report/derive/stacks/attribution.h"
-#include "report/derive/stacks/lines.h"
-#include "report/derive/stacks/source.h"
+#include "report/answers/rule.h"
+#include "report/events/stacks/lines.h"
+#include "report/events/stacks/source.h"
+#include "report/names/attribution.h"
 #include "opened.h"
 
 static struct writer w;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
 
-#include "report/derive/device/memory.h"
+#include "report/events/cuda/memory.h"
 #include "opened.h"
 
 enum { MALLOC, FREE, SET_DEVICE, RESET, INFO, WRITE, FUNCTIONS };

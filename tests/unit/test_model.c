@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/read/model.h"
+#include "report/read/job/model.h"
 #include "captured.h"
 
 #define MS 1000000ull

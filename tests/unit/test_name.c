@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
 
-#include "report/base/name.h"
+#include "report/base/table/name.h"
 
 static void assert_short(const char *name, const char *wanted)
 {

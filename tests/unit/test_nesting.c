@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/stacks/nesting.h"
-#include "report/derive/time/profile.h"
+#include "report/events/stacks/nesting.h"
+#include "report/time/profile.h"
 #include "opened.h"
 
 static struct writer w;

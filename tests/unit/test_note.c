@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
 
-#include "report/read/note.h"
+#include "report/read/job/note.h"
 
 Test(note, begins_with_the_words_of_its_code)
 {

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "report/derive/nvtx/nvtx_define.h"
+#include "report/events/nvtx/nvtx_define.h"
 #include "trace_writer.h"
 
 enum {

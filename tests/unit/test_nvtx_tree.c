@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "report/stats/report.h"
-#include "report/derive/nvtx/nvtx_tree.h"
+#include "report/events/nvtx/nvtx_tree.h"
+#include "report/tables/report.h"
 #include "trace_writer.h"
 
 #define BEGIN 1000000ull

@@ -2,8 +2,8 @@
 /* The reports of OpenMP and the rule openmp_imbalance, by traces of two threads of a team. */
 #include <errno.h>
 
-#include "report/base/emit.h"
-#include "report/stats/report.h"
+#include "report/base/table/emit.h"
+#include "report/tables/report.h"
 #include "rule_fixture.h"
 
 #define REGION "main (/home/u/job.py:10)\n"

@@ -2,7 +2,7 @@
 /* Blocks of PyTorch's allocators: sizes of frees, owners, the peak, blocks whose free or allocation is missing. */
 #include <criterion/criterion.h>
 
-#include "report/stats/operator_memory.h"
+#include "report/tables/python/operator_memory.h"
 #include "runtime/shared/format/trace_tensor.h"
 #include "opened.h"
 

@@ -4,7 +4,7 @@
 #include <sys/inotify.h>
 #include <sys/timerfd.h>
 
-#include "report/derive/events/os_names.h"
+#include "report/events/os_names.h"
 
 static void assert_error(uint32_t error, const char *wanted)
 {

@@ -9,7 +9,7 @@
 
 #include "report/read/pack.h"
 #include "report/read/pack_block.h"
-#include "report/stats/report.h"
+#include "report/tables/report.h"
 #include "opened.h"
 
 static char directory[] = "/tmp/pillion-pack.XXXXXX";

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "report/derive/time/partition.h"
+#include "report/time/partition.h"
 #include "captured.h"
 
 #define MS 1000000ull

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/steps/period.h"
-#include "report/derive/steps/steps.h"
+#include "report/time/steps/period.h"
+#include "report/time/steps/steps.h"
 
 static struct looped_call *calls;
 static size_t count, capacity;

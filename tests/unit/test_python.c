@@ -2,7 +2,7 @@
 /* Decodes the line tables that CPython 3.8, 3.10 and 3.12 generate for one function of 308 lines. */
 #include <criterion/criterion.h>
 
-#include "report/derive/symbols/python.h"
+#include "report/names/python.h"
 
 static const uint8_t steps[] = {0, 1, 4, 1, 4, 1, 2, 255, 2, 3, 6, 1, 2, 255, 6, 127, 0, 127, 0, 48};
 static const uint8_t lengths[] = {4, 1, 4, 1, 2, 1, 2, 255, 6, 3, 2, 1, 6, 255, 0, 127, 0, 127, 6, 48};

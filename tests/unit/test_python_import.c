@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/stats/report.h"
+#include "report/tables/report.h"
 #include "opened.h"
 
 enum { IMPORTS = 3, OTHER = 4, START = 1000 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/stats/report.h"
+#include "report/tables/report.h"
 #include "trace_writer.h"
 
 enum { START = 1000, LINEAR = 1, MM, MM_AGAIN, MINE, BACKWARD, COLONS, KERNEL = 1 };

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/derive/nvtx/operator_marker.h"
-#include "report/ops/ops.h"
-#include "report/stats/report.h"
+#include "report/events/nvtx/operator_marker.h"
+#include "report/tables/ops/ops.h"
+#include "report/tables/report.h"
 #include "trace_writer.h"
 
 /* ---- operator_work ---- */

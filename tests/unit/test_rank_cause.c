@@ -2,9 +2,9 @@
 /* Why ranks of MPI wait for each other. */
 #include <math.h>
 
-#include "report/analyze/summary_ranks.h"
-#include "report/derive/ranks/pop.h"
-#include "report/derive/ranks/rank_cause.h"
+#include "report/answers/summary/summary_ranks.h"
+#include "report/causes/ranks/pop.h"
+#include "report/causes/ranks/rank_cause.h"
 #include "mpi_fixture.h"
 
 TestSuite(rank_cause, .init = setup, .fini = teardown);

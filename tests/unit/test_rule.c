@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <unistd.h>
 
-#include "report/analyze/answer.h"
-#include "report/derive/device/device_timeline.h"
+#include "report/answers/answer.h"
+#include "report/events/cuda/device_timeline.h"
 #include "rule_fixture.h"
 
 TestSuite(rule, .init = setup, .fini = teardown);

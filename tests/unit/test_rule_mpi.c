@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks of MPI that wait for each other: what is matched, and the rules about it. */
-#include "report/analyze/summary_ranks.h"
-#include "report/derive/mpi/mpi_wait.h"
-#include "report/stats/report.h"
+#include "report/answers/summary/summary_ranks.h"
+#include "report/causes/mpi/mpi_wait.h"
+#include "report/tables/report.h"
 #include "mpi_fixture.h"
 
 TestSuite(rule_mpi, .init = setup, .fini = teardown);

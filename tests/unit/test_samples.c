@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/time/profile.h"
-#include "report/stats/ledger_facts.h"
-#include "report/stats/report.h"
+#include "report/tables/report.h"
+#include "report/tables/run/ledger_facts.h"
+#include "report/time/profile.h"
 #include "opened.h"
 
 static struct writer w;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/derive/steps/steps.h"
+#include "report/time/steps/steps.h"
 #include "trace_writer.h"
 
 #define MS 1000000ull

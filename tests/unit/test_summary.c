@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/analyze/summary.h"
+#include "report/answers/summary/summary.h"
 #include "captured.h"
 
 #define US 1000ull

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/derive/symbols/symbol.h"
+#include "report/names/symbol.h"
 #include "opened.h"
 
 static struct writer w;

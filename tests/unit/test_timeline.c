@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/derive/timeline/timeline.h"
+#include "report/time/timeline/timeline.h"
 #include "opened.h"
 
 struct seen {

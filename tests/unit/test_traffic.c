@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "report/derive/events/traffic.h"
+#include "report/events/traffic.h"
 #include "trace_writer.h"
 
 static struct writer w;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/diff/trial.h"
+#include "report/answers/diff/trial.h"
 
 enum { RUNS = 10, TRIALS = 1000 };
 

@@ -4,8 +4,8 @@
 #include <elf.h>
 #include <string.h>
 
-#include "report/derive/symbols/unwind.h"
-#include "report/derive/where/wait.h"
+#include "report/causes/where/wait.h"
+#include "report/names/unwind.h"
 
 /* ---- prologues ---- */
 

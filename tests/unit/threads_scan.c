@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/base/emit.h"
-#include "report/stats/report.h"
-#include "report/stats/report_list.h"
+#include "report/base/table/emit.h"
+#include "report/tables/report.h"
+#include "report/tables/report_list.h"
 #include "threads.h"
 #include "trace_writer.h"
 

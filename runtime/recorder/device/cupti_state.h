@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "runtime/recorder/record/process.h"
-#include "runtime/recorder/record/thread.h"
+#include "runtime/recorder/record/thread/thread.h"
 
 enum cupti_phase {
 	/* two flags, which the wrappers test */

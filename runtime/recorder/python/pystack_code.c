@@ -5,9 +5,9 @@
 #include "runtime/recorder/python/pystack.h"
 #include "runtime/recorder/python/pystack_object.h"
 #include "runtime/recorder/record/event.h"
-#include "runtime/recorder/record/ring.h"
-#include "runtime/shared/base/utf8.h"
+#include "runtime/recorder/record/ring/ring.h"
 #include "runtime/shared/base/slowed.h"
+#include "runtime/shared/base/utf8.h"
 
 enum { BATCH = PYSTACK_BATCH, CODE_BYTES = PYSTACK_CODE_BYTES };
 enum { FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 10000000 };

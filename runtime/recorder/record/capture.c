@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/shared/common/clock.h"
-#include "runtime/shared/common/sys.h"
-#include "runtime/shared/base/text.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/identity.h"
 #include "runtime/recorder/record/process.h"
-#include "runtime/recorder/record/profile_range.h"
+#include "runtime/recorder/record/profile/profile_range.h"
+#include "runtime/shared/base/text.h"
+#include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/sys.h"
 
 int64_t capture_filters = -1;
 

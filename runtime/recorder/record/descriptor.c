@@ -7,8 +7,8 @@
 #include <sys/un.h>
 
 #include "runtime/recorder/record/event.h"
-#include "runtime/recorder/record/profile_state.h"
-#include "runtime/recorder/record/spare_stack.h"
+#include "runtime/recorder/record/profile/profile_state.h"
+#include "runtime/recorder/record/thread/spare_stack.h"
 #include "runtime/shared/base/text.h"
 #include "runtime/shared/common/sys.h"
 

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/shared/common/clock.h"
 #include "runtime/recorder/record/process.h"
-#include "runtime/recorder/record/thread.h"
+#include "runtime/recorder/record/thread/thread.h"
+#include "runtime/shared/common/clock.h"
 #include "runtime/shared/format/trace_format.h"
 
 enum { EVENT_ARGS = 6, EVENT_TEXT = 8192 };

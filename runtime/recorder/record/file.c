@@ -8,8 +8,8 @@
 
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/process_line.h"
-#include "runtime/recorder/record/profile_state.h"
-#include "runtime/recorder/record/ring.h"
+#include "runtime/recorder/record/profile/profile_state.h"
+#include "runtime/recorder/record/ring/ring.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "runtime/recorder/record/process.h"
-#include "runtime/recorder/record/spare_stack.h"
+#include "runtime/recorder/record/thread/spare_stack.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 

@@ -3,7 +3,7 @@
 #ifndef PILLION_SHORT_SAMPLE_H
 #define PILLION_SHORT_SAMPLE_H
 
-#include "runtime/recorder/record/thread.h"
+#include "runtime/recorder/record/thread/thread.h"
 
 /* Chooses the thread's next one: of each N calls in succession one at random, so that it represents N calls. */
 void short_choose(struct thread *t);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "runtime/recorder/record/profile.h"
+#include "runtime/recorder/record/profile/profile.h"
 #include "runtime/shared/common/sys.h"
 
 /* PROBES: entries of the table that are searched for a pair. DESCRIBED: after each so many calls, an unknown descriptor

@@ -9,7 +9,7 @@
 #include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/process.h"
-#include "runtime/recorder/record/spare_stack.h"
+#include "runtime/recorder/record/thread/spare_stack.h"
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/module.h"
 #include "runtime/recorder/stack/object.h"

@@ -10,7 +10,7 @@
 #include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/process.h"
-#include "runtime/recorder/record/profile.h"
+#include "runtime/recorder/record/profile/profile.h"
 #include "runtime/recorder/record/slow_down.h"
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/sample_mask.h"

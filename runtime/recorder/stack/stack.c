@@ -11,16 +11,16 @@
 #include "runtime/recorder/loader/readable.h"
 #include "runtime/recorder/python/pystack.h"
 #include "runtime/recorder/record/event.h"
-#include "runtime/recorder/record/profile_state.h"
-#include "runtime/recorder/record/ring.h"
+#include "runtime/recorder/record/profile/profile_state.h"
+#include "runtime/recorder/record/ring/ring.h"
 #include "runtime/recorder/record/slow_down.h"
-#include "runtime/recorder/record/spare_stack.h"
+#include "runtime/recorder/record/thread/spare_stack.h"
 #include "runtime/recorder/stack/altstack.h"
 #include "runtime/recorder/stack/module.h"
 #include "runtime/recorder/stack/object.h"
 #include "runtime/recorder/stack/walk.h"
-#include "runtime/shared/common/sys.h"
 #include "runtime/shared/base/slowed.h"
+#include "runtime/shared/common/sys.h"
 
 /* Nearer than `room` to the end of a stack, no stack is walked. ROOM: a walk and the blob of a new stack need less than
  * this on the caller's stack; ROOM_SPARE: what remains there if that is done on a spare stack.

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/recorder/record/thread.h"
+#include "runtime/recorder/record/thread/thread.h"
 #include "runtime/recorder/stack/place.h"
 
 enum { STACK_FRAMES = 512 };	/* the maximum of --backtrace-depth */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A part of trace_format.h: the table of API groups. Everything that is generated for each group is derived from it:
  * the enum of groups, the words and the help of --trace, and the wrappers of libraries. How a group is shown is in
- * report/derive/events/group.c. Macros only: assembly includes it.
+ * report/events/group.c. Macros only: assembly includes it.
  *
  * G(number, NAME, word, set, form, X)
  *   number      in the trace, TF_GROUP_<NAME>

@@ -11,7 +11,7 @@
 
 enum { ENERGY_SOURCES = 64, ENERGY_NAME_BYTES = 96 };
 
-/* A GPU, or a domain of CPUs (runtime/launch/energy_rapl.c). */
+/* A GPU, or a domain of CPUs (runtime/launch/counters/energy_rapl.c). */
 struct energy_meter {
 	enum tf_energy_kind kind;
 	struct tf_energy_source fixed;

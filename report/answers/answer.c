@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/answers/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/causes/where/place.h"
+
+/* Above this number of events the rules are left to `pillion analyze`, so that the end of a run does not make its
+ * user wait. */
+#define ANALYZE_BYTES (64ull << 20)
+#define LINES_BYTES (128ull << 20)
+#define REPLAY_BYTES (256ull << 20)
+
+void answer_begin(const struct report_context *c, size_t most, struct answer *ret)
+{
+	*ret = (struct answer){.context = *c, .has_events = true, .has_lines = true, .is_replayed = true,
+			       .found = mem_alloc(most * sizeof(*ret->found) + 1)};
+	ret->rules.context = &ret->context;
+}
+
+struct finding *answer_run(struct answer *a, const struct rule *rule)
+{
+	struct finding *f = &a->found[a->found_count++];
+
+	rule_run(&a->rules, rule, f);
+	return f;
+}
+
+/* With one reading of the events. */
+static void find_callers(struct answer *a)
+{
+	struct caller_query *queries = mem_alloc((a->found_count + a->first.count + 1) * sizeof(*queries));
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->found_count; i++)
+		queries[n++] = rule_caller(&a->found[i].line, &a->found[i].called_from);
+	for (size_t i = 0; i < a->first.count; i++)
+		queries[n++] = rule_caller(&a->first.items[i].line, &a->first.items[i].called_from);
+	callers_find(&a->context, queries, n);
+	free(queries);
+}
+
+void answer_finish(struct answer *a, bool has_first)
+{
+	const struct job_time *time = rules_time(&a->rules);
+
+	a->partition = &time->partition;
+	a->roles = &time->roles;
+	a->costs = costs_new(&a->context, a->is_replayed);
+	for (size_t i = 0; i < a->found_count; i++)
+		fix_first_saving(a->costs, &a->found[i], fix_first_least(a->roles->wall_ns), &a->found[i].saves);
+	if (has_first)
+		fix_first_find(&a->context, a->costs, time, a->found, a->found_count, &a->first);
+	if (!a->is_large)
+		find_callers(a);
+}
+
+void answer_briefly(const struct report_context *c, struct answer *ret)
+{
+	struct report_context totals = *c;
+
+	totals.totals_only = true;
+	totals.by = BY_NOTHING;
+	answer_begin(&totals, rule_count, ret);
+	ret->has_events = !c->model->has_profile;
+	ret->is_large = c->model->written_bytes > ANALYZE_BYTES;
+	ret->has_lines = ret->has_events && c->model->written_bytes <= LINES_BYTES;
+	ret->is_replayed = ret->has_events && c->model->written_bytes <= REPLAY_BYTES;
+	ret->rules.has_no_calls = !ret->has_lines;
+	for (size_t i = 0; i < rule_count && ret->has_events && !ret->is_large; i++)
+		if (!(rule_list[i].flags & (RULE_NSYS | RULE_ENDED))) /* the summary begins with these */
+			answer_run(ret, &rule_list[i]);
+	answer_finish(ret, ret->has_events);
+}
+
+void answer_whole(const struct report_context *c, struct answer *ret)
+{
+	answer_begin(c, rule_count, ret);
+	for (size_t i = 0; i < rule_count; i++)
+		answer_run(ret, &rule_list[i]);
+	answer_finish(ret, true);
+}
+
+void answer_done(struct answer *a)
+{
+	for (size_t i = 0; i < a->found_count; i++)
+		finding_done(&a->found[i]);
+	free(a->found);
+	fix_first_done(&a->first);
+	costs_free(a->costs);
+	rules_done(&a->rules);
+}
+
+static int compare_costs(size_t left, size_t right, const void *findings)
+{
+	const struct finding *all = findings, *l = &all[left], *r = &all[right];
+
+	return order_of(r->verdict == VERDICT_FOUND, l->verdict == VERDICT_FOUND)
+	       ?: order_of(r->cost_ns, l->cost_ns) ?: order_of(left, right);
+}
+
+size_t *answer_order(const struct answer *a)
+{
+	return places_in_order(a->found_count, compare_costs, a->found);
+}
+
+void answer_calls(const struct answer *a, struct aggregate *ret)
+{
+	*ret = (struct aggregate){.totals_only = true};
+	for (size_t i = 0; i < a->partition->count; i++) {
+		const struct blocked *b = &a->partition->threads[i].blocked;
+
+		for (size_t k = 0; a->roles->role_of[i] && k < b->count; k++)
+			if (b->calls[k].function->group == TF_GROUP_OSRT)
+				aggregate_add_total(ret,
+						    aggregate_row(ret, b->calls[k].function->name,
+								  strlen(b->calls[k].function->name) + 1),
+						    b->calls[k].count, b->calls[k].total_ns);
+	}
+	aggregate_sort(ret);
+}
+
+static bool is_of_role(const void *more, const struct image *image, uint32_t tid)
+{
+	return map_find(more, image->process, tid) != NULL;
+}
+
+void answer_lines(const struct answer *a, size_t wanted, struct lines *ret)
+{
+	struct map threads = {0};
+	struct lines_filter filter = {is_of_role, &threads};
+
+	for (size_t i = 0; i < a->partition->count; i++)
+		if (a->roles->role_of[i])
+			map_put(&threads, a->partition->threads[i].process, a->partition->threads[i].tid, NULL);
+	lines_top(&a->context, wanted, threads.count ? &filter : NULL, ret);
+	where_add_lines(&a->context, threads.count ? &filter : NULL, ret);
+	map_done(&threads);
+}

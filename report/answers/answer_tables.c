@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/answers/answer_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/answers/summary/summary_ended.h"
+#include "report/answers/summary/summary_time.h"
+#include "report/events/stacks/lines.h"
+#include "report/names/frame.h"
+#include "report/tables/run/ledger.h"
+
+enum { LINES = 20 };
+
+static void add_share(struct table *t, uint64_t part, uint64_t whole)
+{
+	if (whole)
+		table_real(t, 100 * (double)part / (double)whole);
+	else
+		table_nothing(t);
+}
+
+void answer_text(struct table *t, const char *text)
+{
+	table_text_part(t, text && *text ? text : NULL, text ? strlen(text) : 0);
+}
+
+void answer_line(struct table *t, const struct buffer *frame, bool with_function)
+{
+	struct buffer place = {0};
+	struct frame parts;
+
+	frame_split(buffer_string(frame), &parts);
+	if (parts.file)
+		buffer_print(&place, "%s:%u", parts.file, parts.line);
+	answer_text(t, buffer_string(&place));
+	if (with_function)
+		answer_text(t, parts.name);
+	frame_done(&parts);
+	buffer_done(&place);
+}
+
+void answer_saving(struct table *t, const struct saving *s, uint64_t wall_ns)
+{
+	table_number(t, s->saved_ns);
+	table_number(t, s->low_ns);
+	table_number(t, s->high_ns);
+	add_share(t, s->saved_ns, wall_ns);
+}
+
+const char *answer_advice(const struct fix_first_cause *cause)
+{
+	return cause->finding ? cause->finding->rule->advice : cause->how ? cause->how : "remove it";
+}
+
+static void run_table(struct answer *a, struct table *t)
+{
+	const struct model *m = a->context.model;
+	const struct roles *r = a->roles;
+
+	table_has(t, COL_COMMAND, COL_DURATION_NS, COL_RECORDED_NS, COL_PROCESSES, COL_STARTUP_PROCESSES,
+		  COL_IDLE_HELPERS, COL_HOSTS, COL_ENDED);
+	if (!m->process_count)
+		return;
+	answer_text(t, m->run_count ? m->runs[0].command : m->processes[0].command);
+	table_number(t, r->run_ns);
+	table_number(t, r->recorded.is_part ? r->recorded.ns : r->run_ns);
+	table_number(t, m->process_count - r->shims);
+	table_number(t, r->shims);
+	table_number(t, r->idle_threads);
+	table_number(t, summary_hosts(m));
+	table_text(t, m->processes[0].ended);
+}
+
+static void add_cause(const struct answer *a, const struct fix_first_cause *cause, struct table *t)
+{
+	if (!cause)
+		return;
+	table_text(t, cause->rule);
+	answer_saving(t, &cause->saves, a->roles->wall_ns);
+	table_text(t, cause->text.data);
+	answer_line(t, &cause->line, true);
+	answer_text(t, buffer_string(&cause->called_from));
+	table_text(t, answer_advice(cause));
+}
+
+static void fix_first_table(struct answer *a, struct table *t)
+{
+	table_has(t, COL_RULE, COL_SAVES_NS, COL_SAVES_LOW_NS, COL_SAVES_HIGH_NS, COL_SHARE_PERCENT, COL_TEXT, COL_LINE,
+		  COL_FUNCTION, COL_CALLED_FROM, COL_ADVICE);
+	add_cause(a, a->first.items, t);
+	add_cause(a, fix_first_inside(&a->first), t);
+}
+
+/* A part of a role's time. */
+struct role_part {
+	const char *kind;
+	uint64_t ns;
+	const struct role_call *call; /* NULL: it is in no call */
+	const struct buffer *frame;   /* NULL: that of the call */
+};
+
+static void add_part(const struct answer *a, const struct role *r, const struct role_part *part, struct table *t)
+{
+	const struct role_call *call = part->call;
+	struct buffer end = {0}, frame = {0};
+
+	if (!part->ns)
+		return;
+	if (call) {
+		role_end_words(&a->context, a->roles, r, call, &end);
+		role_frame(&a->context, call, &frame);
+	}
+	table_text(t, r->label);
+	table_number(t, r->threads);
+	table_number(t, r->processes);
+	table_number_if(t, r->process != NULL, r->process ? r->process->pid : 0);
+	table_number(t, r->lifetime_ns);
+	table_text(t, part->kind);
+	answer_text(t, call ? call->function : NULL);
+	answer_text(t, buffer_string(&end));
+	answer_line(t, part->frame ? part->frame : &frame, true);
+	table_number_if(t, call && call->count, call ? call->count : 0);
+	table_number(t, part->ns);
+	add_share(t, part->ns, r->lifetime_ns);
+	buffer_done(&end);
+	buffer_done(&frame);
+}
+
+static void add_role(const struct answer *a, const struct role *r, struct table *t)
+{
+	struct role_cpu cpu = role_cpu(r);
+	struct buffer hot = {0}, poll = {0};
+
+	role_hot_frame(&a->context, r, &hot);
+	if (r->polls.count)
+		role_frame(&a->context, &r->polls.items[0], &poll);
+	const struct role_part parts[] = {
+		{"cpu", cpu.work_ns, .frame = &hot},
+		{"import", cpu.import_ns},
+		{"polling", cpu.polling_ns, .frame = &poll},
+		{"runnable", r->delay_ns},
+		{"stopped", r->stopped_ns},
+		{"blocked outside of calls", r->unexplained_ns},
+		{"runnable or blocked", r->unsure_ns},
+		{"not accounted", r->unknown_ns},
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		add_part(a, r, &parts[i], t);
+	for (size_t i = 0; i < r->call_count; i++) {
+		const struct role_call *call = &r->calls[i];
+		bool waits = role_call_waits(r, call->kind, call->ns, call->count);
+
+		add_part(a, r, &(struct role_part){waits ? "wait" : "call", call->ns, call, NULL}, t);
+	}
+	buffer_done(&hot);
+	buffer_done(&poll);
+}
+
+static void roles_table(struct answer *a, struct table *t)
+{
+	table_has(t, COL_ROLE, COL_THREADS, COL_PROCESSES, COL_PID, COL_LIFETIME_NS, COL_KIND, COL_CALL, COL_WAITS_FOR,
+		  COL_LINE, COL_FUNCTION, COL_CALLS, COL_TIME_NS, COL_SHARE_PERCENT);
+	for (size_t i = 0; i < a->roles->count && a->has_events; i++)
+		add_role(a, &a->roles->items[i], t);
+}
+
+static void gpu_table(struct answer *a, struct table *t)
+{
+	struct device_shares shares;
+
+	table_has(t, COL_KIND, COL_TIME_NS, COL_SHARE_PERCENT);
+	if (a->is_large || !a->has_events)
+		return;
+	summary_device_shares(&a->context, rules_gaps(&a->rules), a->roles->recorded.is_part, &shares);
+	for (size_t i = 0; shares.wall_ns && i < DEVICE_SHARES; i++) {
+		table_text(t, device_share_names[i]);
+		table_number(t, shares.ns[i]);
+		add_share(t, shares.ns[i], shares.wall_ns);
+	}
+}
+
+/* Of the main threads of its processes. */
+static void add_rank(const struct answer *a, const struct process *p, struct table *t)
+{
+	const struct model *m = a->context.model;
+	uint64_t cpu_ns = 0, waits_ns = 0;
+
+	for (size_t i = 0; i < a->partition->count; i++) {
+		const struct thread_time *one = &a->partition->threads[i];
+		const struct process *its = &m->processes[one->process];
+
+		if (one->origin != THREAD_MAIN || !its->rank || strcmp(its->rank, p->rank) != 0)
+			continue;
+		cpu_ns += one->cpu_ns;
+		for (size_t k = 0; k < one->blocked.count; k++)
+			if (one->blocked.calls[k].kind == BLOCKED_MPI || one->blocked.calls[k].kind == BLOCKED_NCCL)
+				waits_ns += one->blocked.calls[k].total_ns;
+	}
+	table_text(t, p->rank);
+	table_text(t, m->machines[p->machine].host);
+	table_number(t, p->pid);
+	table_number(t, recorded_wall(m, p));
+	table_number(t, cpu_ns);
+	table_number(t, waits_ns);
+}
+
+static void ranks_table(struct answer *a, struct table *t)
+{
+	const struct model *m = a->context.model;
+	struct aggregate known = {0};
+
+	table_has(t, COL_RANK, COL_HOST, COL_PID, COL_DURATION_NS, COL_CPU_NS, COL_WAIT_NS);
+	for (size_t i = 0; i < m->process_count && a->has_events; i++) {
+		const char *rank = m->processes[i].rank;
+		size_t before = known.count;
+
+		/* The first process of a rank represents the rank. */
+		if (rank && *rank && aggregate_row(&known, rank, strlen(rank)) == before)
+			add_rank(a, &m->processes[i], t);
+	}
+	aggregate_done(&known);
+}
+
+static void lines_table(struct answer *a, struct table *t)
+{
+	const struct report_context *c = &a->context;
+	struct lines l;
+	size_t *order;
+
+	table_has(t, COL_LINE, COL_FUNCTION, COL_CPU_NS, COL_GPU_NS, COL_CUDA_CALLS_NS, COL_OFF_CPU_NS);
+	if (!a->has_lines)
+		return;
+	answer_lines(a, LINES, &l);
+	order = lines_order(c, &l);
+	for (size_t i = 0; i < l.count && i < LINES; i++) {
+		const struct line_values *v = &l.values[order[i]];
+		struct buffer place = {0};
+
+		if (*lines_field(c, &l, order[i], 1))
+			buffer_print(&place, "%s:%s", lines_field(c, &l, order[i], 0), lines_field(c, &l, order[i], 1));
+		answer_text(t, buffer_string(&place));
+		answer_text(t, lines_field(c, &l, order[i], 2));
+		table_number(t, v->of[LINE_PYTHON] + v->of[LINE_NATIVE]);
+		table_number(t, v->of[LINE_GPU]);
+		table_number(t, v->of[LINE_CUDA]);
+		table_number(t, v->of[LINE_OFF_CPU]);
+		buffer_done(&place);
+	}
+	free(order);
+	lines_done(&l);
+}
+
+static void calls_table(struct answer *a, struct table *t)
+{
+	struct aggregate all;
+	uint64_t sum_ns = 0;
+
+	table_has(t, COL_NAME, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_NUM_CALLS);
+	answer_calls(a, &all);
+	for (size_t i = 0; i < all.count; i++)
+		sum_ns += all.rows[i].total;
+	for (size_t i = 0; i < all.count; i++) {
+		table_text(t, aggregate_field(&all.rows[i], 0));
+		add_share(t, all.rows[i].total, sum_ns);
+		table_number(t, all.rows[i].total);
+		table_number(t, all.rows[i].count);
+	}
+	aggregate_done(&all);
+}
+
+static void ledger_table(struct answer *a, struct table *t)
+{
+	struct ledger_totals totals;
+
+	table_has(t, COL_RECORDED, COL_BELOW, COL_LOST, COL_OWN_NS, COL_LAUNCHER_NS, COL_MISSING);
+	ledger_totals(a->context.model, &totals);
+	table_number(t, totals.recorded);
+	table_number(t, totals.below);
+	table_number(t, totals.lost);
+	table_number(t, totals.own_ns);
+	table_number(t, totals.launcher_ns);
+	answer_text(t, totals.missing.size ? totals.missing.data + strlen(", ") : "");
+	buffer_done(&totals.missing);
+}
+
+static void ended_table(struct answer *a, struct table *t)
+{
+	summary_ended(&a->rules, t);
+}
+
+const struct answer_table_names answer_table_names[ANSWER_TABLES] = {
+	[ANSWER_RUN] = {"run", "The Run"},	  [ANSWER_FIX_FIRST] = {"fix_first", "Fix First"},
+	[ANSWER_ROLES] = {"roles", "Time of Roles"}, [ANSWER_GPU] = {"gpu", "Time of Devices"},
+	[ANSWER_RANKS] = {"ranks", "Ranks"},	  [ANSWER_LINES] = {"lines", "Lines"},
+	[ANSWER_CALLS] = {"calls", "Calls"},	  [ANSWER_ENDED] = {"ended", "What Ended the Run"},
+	[ANSWER_LEDGER] = {"ledger", "Ledger"},
+};
+
+void answer_table(struct answer *a, enum answer_table which, struct table *ret)
+{
+	static void (*const fill[ANSWER_TABLES])(struct answer *, struct table *) = {
+		[ANSWER_RUN] = run_table,     [ANSWER_FIX_FIRST] = fix_first_table, [ANSWER_ROLES] = roles_table,
+		[ANSWER_GPU] = gpu_table,     [ANSWER_RANKS] = ranks_table,	    [ANSWER_LINES] = lines_table,
+		[ANSWER_CALLS] = calls_table, [ANSWER_ENDED] = ended_table,	    [ANSWER_LEDGER] = ledger_table};
+
+	fill[which](a, ret);
+}

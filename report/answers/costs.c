@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/answers/costs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What has in all threads together a smaller part of the run's time is not named: 1/2000. */
+enum { NAMED_PART = 2000 };
+
+struct costs {
+	struct causality *causes; /* NULL: see costs_causes */
+	struct path path;
+	double *work;  /* by actor: what it did itself */
+	double *total; /* by editable: its time in all actors */
+};
+
+static void add_total(void *context, uint32_t what, double ns)
+{
+	((double *)context)[what] += ns;
+}
+
+static void find_work(struct costs *k)
+{
+	const struct graph *g = &k->causes->graph;
+	const struct editables *all = &k->causes->editables;
+	double *sums = mem_alloc((editables_count(all) + 1) * sizeof(*sums)); /* pools apart, each divided once */
+
+	k->work = mem_alloc((k->causes->actor_count + 1) * sizeof(*k->work));
+	k->total = mem_alloc((all->count + 1) * sizeof(*k->total));
+	for (uint32_t i = 0; i < g->node_count; i++) {
+		const struct node_part *parts;
+		size_t count = g->nodes[i].kind == NODE_WORK ? graph_parts(g, i, &parts) : 0;
+
+		for (size_t p = 0; p < count; p++) {
+			k->work[g->nodes[i].actor] += (double)parts[p].ns;
+			sums[parts[p].what] += (double)parts[p].ns;
+		}
+	}
+	for (uint32_t what = 0; what < editables_count(all); what++)
+		if (sums[what] > 0)
+			editable_divide(all, what, sums[what], k->total, add_total);
+	free(sums);
+}
+
+struct costs *costs_new(const struct report_context *c, bool is_replayed)
+{
+	struct costs *k = mem_alloc(sizeof(*k));
+
+	k->causes = is_replayed ? causes_find(c) : NULL;
+	if (k->causes) {
+		path_find(k->causes, 0, UINT64_MAX, &k->path);
+		find_work(k);
+	}
+	return k;
+}
+
+void costs_free(struct costs *k)
+{
+	if (!k)
+		return;
+	if (k->causes)
+		path_done(&k->path);
+	free(k->work);
+	free(k->total);
+	causes_free(k->causes);
+	free(k);
+}
+
+struct causality *costs_causes(struct costs *k)
+{
+	return k->causes;
+}
+
+/* ---- lines ---- */
+
+static bool is_of_line(struct costs *k, uint32_t what, const char *line, const char *function)
+{
+	const struct editable *e = &k->causes->editables.items[what];
+
+	if (!*line)
+		return !e->has_frame && (!function || !strcmp(e->name, function));
+	return !strcmp(editable_line(&k->causes->editables, what), line);
+}
+
+/* Changes the line in all processes, each of which has editables of its own: a repair concerns those that are not on
+ * the path as well, or else the path would only move to the next worker. Returns how much the run could be shorter at
+ * most. */
+static double change_line(struct costs *k, const char *line, const char *function, unsigned int of, struct edit *edit)
+{
+	const struct editables *all = &k->causes->editables;
+	double bound = 0, least = (double)k->causes->run_ns / NAMED_PART;
+
+	for (uint32_t i = 0; i < all->count; i++) {
+		unsigned int kind = all->items[i].kind == EDITABLE_CPU ? COST_COMPUTING : COST_CALLS;
+
+		if (!(of & kind) || k->total[i] < least || !is_of_line(k, i, line, function))
+			continue;
+		edit_scale(edit, i, kind == COST_COMPUTING ? 0.5 : 0);
+		bound += k->path.by_what[i] * (kind == COST_COMPUTING ? 0.5 : 1);
+	}
+	return bound;
+}
+
+static double change_waits(struct costs *k, const char *line, struct edit *edit)
+{
+	const struct editables *all = &k->causes->editables;
+	bool is_any = false;
+
+	for (uint32_t i = 0; i < all->count && *line; i++)
+		if (all->items[i].kind == EDITABLE_CALL &&
+		    (all->items[i].waits == BLOCKED_CHILD || all->items[i].waits == BLOCKED_GPU) &&
+		    is_of_line(k, i, line, NULL)) {
+			edit_no_wait(edit, k->causes, i);
+			is_any = true;
+		}
+	return is_any ? (double)k->causes->run_ns : 0;
+}
+
+void costs_of_line(struct costs *k, const char *line, const char *function, unsigned int of, uint64_t least_ns,
+		   struct saving *ret)
+{
+	struct edit edit;
+	double bound;
+
+	*ret = (struct saving){0};
+	if (!k->causes)
+		return;
+	edit_init(&edit, k->causes);
+	bound = change_line(k, line, function, of, &edit);
+	if (of & COST_WAITS)
+		bound += change_waits(k, line, &edit);
+	if (bound >= (double)least_ns && bound > 0)
+		saving_find(k->causes, &edit, ret);
+	edit_done(&edit);
+}
+
+const char *costs_line_of_calls(struct costs *k, const char *function)
+{
+	struct editables *all = k->causes ? &k->causes->editables : NULL;
+	uint32_t best = NODE_NONE;
+
+	for (uint32_t i = 0; all && i < all->count; i++)
+		if (all->items[i].kind == EDITABLE_CALL && !strcmp(all->items[i].name, function) &&
+		    (best == NODE_NONE || k->path.by_what[i] > k->path.by_what[best]))
+			best = i;
+	return best == NODE_NONE ? "" : editable_line(all, best);
+}
+
+const struct actor *costs_actor(struct costs *k, const char *line, const char *function)
+{
+	for (size_t i = 0; k->causes && i < k->path.count; i++) {
+		const struct path_row *row = &k->path.rows[i];
+
+		if (row->kind <= CRITICAL_UNSEEN && row->actor < k->causes->actor_count &&
+		    row->what < k->causes->editables.count && is_of_line(k, row->what, line, function))
+			return &k->causes->actors[row->actor];
+	}
+	return NULL;
+}
+
+/* ---- kernels ---- */
+
+bool costs_of_kernel(struct costs *k, uint64_t least_ns, struct saving *ret, uint32_t *ret_what, double *ret_ns)
+{
+	const struct editables *all = k->causes ? &k->causes->editables : NULL;
+	uint32_t best = NODE_NONE;
+	struct edit edit;
+
+	for (uint32_t i = 0; all && i < all->count; i++)
+		if (all->items[i].kind == EDITABLE_KERNEL &&
+		    (best == NODE_NONE || k->path.by_what[i] > k->path.by_what[best]))
+			best = i;
+	if (best == NODE_NONE || k->path.by_what[best] / 2 < (double)least_ns)
+		return false;
+	edit_init(&edit, k->causes);
+	edit_scale(&edit, best, 0.5);
+	saving_find(k->causes, &edit, ret);
+	edit_done(&edit);
+	*ret_what = best;
+	*ret_ns = k->path.by_what[best];
+	return true;
+}
+
+/* ---- balance ---- */
+
+/* Time at each line, by its first editable. */
+struct work_sum {
+	const uint32_t *first; /* of the line of an editable */
+	double *ns;
+	size_t *actors; /* how many of them have any */
+	uint32_t *last; /* the last such actor + 1 */
+	uint32_t actor;
+};
+
+static void sum_part(void *context, uint32_t what, double ns)
+{
+	struct work_sum *sum = context;
+
+	what = sum->first[what];
+	sum->ns[what] += ns;
+	sum->actors[what] += ns > 0 && sum->last[what] != sum->actor + 1;
+	sum->last[what] = sum->actor + 1;
+}
+
+/* Adds the work of those actors that are marked. */
+static void sum_work(const struct costs *k, const uint8_t *actors, const uint32_t *first, struct work_sum *sum)
+{
+	const struct graph *g = &k->causes->graph;
+	size_t count = k->causes->editables.count + 1;
+
+	*sum = (struct work_sum){first, mem_alloc(count * sizeof(*sum->ns)), mem_alloc(count * sizeof(*sum->actors)),
+				 mem_alloc(count * sizeof(*sum->last)), 0};
+	for (uint32_t i = 0; i < g->node_count; i++) {
+		const struct node_part *parts;
+		bool is_work = g->nodes[i].kind == NODE_WORK && actors[g->nodes[i].actor];
+		size_t part_count = is_work ? graph_parts(g, i, &parts) : 0;
+
+		sum->actor = g->nodes[i].actor;
+		for (size_t p = 0; p < part_count; p++)
+			editable_divide(&k->causes->editables, parts[p].what, (double)parts[p].ns, sum, sum_part);
+	}
+}
+
+static void work_sum_done(struct work_sum *sum)
+{
+	free(sum->ns);
+	free(sum->actors);
+	free(sum->last);
+}
+
+/* By editable, the first one of its line: each process has its own. The caller frees it. */
+static uint32_t *first_of_lines(const struct costs *k)
+{
+	struct editables *all = &k->causes->editables;
+	uint32_t *ret = mem_alloc((all->count + 1) * sizeof(*ret));
+	struct map known = {0};
+
+	for (uint32_t i = 0; i < all->count; i++) {
+		const char *line = editable_line(all, i);
+		bool is_new;
+		uint64_t *first = map_put(&known, hash_bytes(line, strlen(line)), 0, &is_new);
+
+		if (is_new)
+			*first = i;
+		ret[i] = (uint32_t)*first;
+	}
+	map_done(&known);
+	return ret;
+}
+
+static const char *unequal_line(const struct costs *k, const uint8_t *actors, size_t count, uint32_t longest)
+{
+	uint8_t *only = mem_alloc(k->causes->actor_count + 1);
+	uint32_t *first = first_of_lines(k);
+	struct work_sum all, own;
+	size_t best = SIZE_MAX;
+	double excess = 0;
+	bool is_shared;
+
+	only[longest] = 1;
+	sum_work(k, actors, first, &all);
+	sum_work(k, only, first, &own);
+	for (size_t i = 0; i < k->causes->editables.count; i++)
+		if (own.ns[i] - all.ns[i] / (double)count > excess) {
+			excess = own.ns[i] - all.ns[i] / (double)count;
+			best = i;
+		}
+	is_shared = best != SIZE_MAX && all.actors[best] == count;
+	work_sum_done(&all);
+	work_sum_done(&own);
+	free(first);
+	free(only);
+	return is_shared ? editable_line(&k->causes->editables, (uint32_t)best) : "";
+}
+
+/* The threads of a role, by actor. */
+struct role_team {
+	uint8_t *marks;
+	double *work; /* CPU time of what it did itself: what it waited for is not in it, nor the wait for a CPU */
+	size_t count;
+	uint64_t last_start_ns, first_end_ns;
+};
+
+static void team_add(struct role_team *t, const struct costs *k, const struct thread_time *thread)
+{
+	uint32_t actor = thread->thread ? causes_actor(k->causes, thread->image, thread->thread) : NODE_NONE;
+	const struct clock_map *clock = &k->causes->context->model->machines[thread->image->machine].clock;
+	uint64_t start_ns = clock_map_ns(clock, thread->start_ticks), end_ns = clock_map_ns(clock, thread->end_ticks);
+
+	if (actor == NODE_NONE || t->marks[actor])
+		return;
+	t->marks[actor] = 1;
+	t->work[actor] = k->work[actor];
+	if (thread->cpu_is_known && (double)thread->cpu_ns < t->work[actor])
+		t->work[actor] = (double)thread->cpu_ns;
+	t->last_start_ns = start_ns > t->last_start_ns ? start_ns : t->last_start_ns;
+	t->first_end_ns = end_ns < t->first_end_ns ? end_ns : t->first_end_ns;
+	t->count++;
+}
+
+static void team_find(const struct costs *k, const struct partition *p, const struct roles *roles,
+		      const struct role *role, struct role_team *ret)
+{
+	size_t number = (size_t)(role - roles->items) + 1;
+
+	*ret = (struct role_team){.marks = mem_alloc(k->causes->actor_count + 1),
+			     .work = mem_alloc((k->causes->actor_count + 1) * sizeof(*ret->work)),
+			     .first_end_ns = UINT64_MAX};
+	for (size_t i = 0; i < p->count; i++)
+		if (roles->role_of[i] == number)
+			team_add(ret, k, &p->threads[i]);
+}
+
+static void team_done(struct role_team *t)
+{
+	free(t->marks);
+	free(t->work);
+}
+
+/* Threads that follow each other, as those of a server that starts one for each request, share no work. */
+static bool lives_at_once(const struct role_team *t)
+{
+	return t->count > 1 && t->last_start_ns < t->first_end_ns;
+}
+
+static void balance_find(struct costs *k, const struct role_team *team, uint64_t least_ns, struct balance *ret)
+{
+	uint32_t longest = 0;
+	double sum = 0, mean;
+	struct edit edit;
+
+	for (uint32_t i = 0; i < k->causes->actor_count; i++) {
+		sum += team->work[i];
+		if (team->work[i] > team->work[longest])
+			longest = i;
+	}
+	mean = sum / (double)team->count;
+	if (team->work[longest] - mean < (double)least_ns)
+		return;
+	edit_init(&edit, k->causes);
+	for (uint32_t i = 0; i < k->causes->actor_count; i++)
+		if (team->work[i] > 0)
+			edit_scale_actor(&edit, k->causes, i, mean / team->work[i]);
+	saving_find(k->causes, &edit, &ret->saves);
+	edit_done(&edit);
+	ret->most_ns = (uint64_t)team->work[longest];
+	ret->mean_ns = (uint64_t)mean;
+	ret->actor = &k->causes->actors[longest];
+	ret->line = unequal_line(k, team->marks, team->count, longest);
+}
+
+void costs_of_balance(struct costs *k, const struct partition *p, const struct roles *roles, const struct role *role,
+		      uint64_t least_ns, struct balance *ret)
+{
+	struct role_team team;
+
+	*ret = (struct balance){.line = ""};
+	if (!k->causes)
+		return;
+	team_find(k, p, roles, role, &team);
+	if (lives_at_once(&team))
+		balance_find(k, &team, least_ns, ret);
+	team_done(&team);
+}

@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds what to fix, and sorts it by what it would save. */
+#include "report/answers/fix_first.h"
+#include "report/answers/summary/summary_deadlock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/text.h"
+#include "report/events/stacks/samples.h"
+#include "report/names/frame.h"
+
+/* A cause outside of the program, or one of which an unknown part could be saved, comes first only if it takes this
+ * part of the run. */
+#define OUTSIDE_SHARE 0.5
+
+struct choice {
+	const struct report_context *context;
+	struct costs *costs;
+	const struct partition *partition;
+	const struct roles *roles;
+	struct texts told; /* file:line where threads wait for each other: DEADLOCK tells that */
+	uint64_t least_ns;
+	struct fix_first *causes;
+};
+
+static double share_of(uint64_t part, uint64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+static void cause_done(struct fix_first_cause *cause)
+{
+	buffer_done(&cause->text);
+	buffer_done(&cause->line);
+	buffer_done(&cause->called_from);
+}
+
+uint64_t fix_first_least(uint64_t wall_ns)
+{
+	uint64_t part = wall_ns / 100 * FIX_PERCENT;
+
+	return part > FIX_NS ? part : FIX_NS;
+}
+
+static uint64_t at_most(uint64_t ns, uint64_t most)
+{
+	return ns < most ? ns : most;
+}
+
+static void limit_saving(struct saving *s, uint64_t most)
+{
+	s->saved_ns = at_most(s->saved_ns, most);
+	s->low_ns = at_most(s->low_ns, most);
+	s->high_ns = at_most(s->high_ns, most);
+}
+
+/* "file:line" of "function (file:line)"; else all of it. */
+static void add_place(const struct buffer *line, struct buffer *ret)
+{
+	struct frame frame;
+
+	frame_split(buffer_string(line), &frame);
+	if (frame.file && frame.line)
+		buffer_print(ret, "%s:%u", frame.file, frame.line);
+	else
+		buffer_text(ret, buffer_string(line));
+	frame_done(&frame);
+}
+
+static bool is_told(const struct choice *k, const struct fix_first_cause *cause)
+{
+	struct buffer place = {0};
+	bool is_told = false;
+
+	add_place(&cause->line, &place);
+	for (size_t i = 0; i < k->told.count && place.size; i++)
+		is_told |= !strcmp(k->told.items[i], place.data);
+	buffer_done(&place);
+	return is_told;
+}
+
+struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct buffer *line)
+{
+	struct fix_first_cause *found = NULL;
+	struct buffer place = {0}, other = {0};
+
+	add_place(line, &place);
+	for (size_t i = 0; i < f->count && place.size && !found; i++) {
+		buffer_clear(&other);
+		add_place(&f->items[i].line, &other);
+		if (other.size && !strcmp(other.data, place.data))
+			found = &f->items[i];
+	}
+	buffer_done(&place);
+	buffer_done(&other);
+	return found;
+}
+
+static bool is_work(const struct fix_first_cause *cause)
+{
+	return cause->is_bound || cause->is_borrowed;
+}
+
+/* Whether `a` tells more of their line than `b`: what can be changed there, rather than that it computes, or waits for
+ * others; in the words of a rule, if there is one; that it is shared out unequally, because what all of them do is
+ * rather shared out anew than removed; else the larger one. */
+static bool is_better(const struct fix_first_cause *a, const struct fix_first_cause *b)
+{
+	if (is_work(a) != is_work(b))
+		return is_work(b);
+	if (!a->finding != !b->finding)
+		return a->finding;
+	if (a->is_balance != b->is_balance)
+		return a->is_balance;
+	return a->saves.saved_ns > b->saves.saved_ns;
+}
+
+/* Two causes at one line, of which the better one stays. Takes ownership of `added`. */
+static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *added)
+{
+	bool is_same = is_work(kept) == is_work(added) && !kept->how == !added->how;
+	struct saving larger = kept->saves.saved_ns > added->saves.saved_ns ? kept->saves : added->saves;
+
+	if (is_better(added, kept)) {
+		struct fix_first_cause worse = *kept;
+
+		*kept = *added;
+		*added = worse;
+	}
+	if (is_same)
+		kept->saves = larger;
+	cause_done(added);
+}
+
+/* Of causes at one line, one stays. Takes ownership of the cause. */
+static void propose(struct choice *k, struct fix_first_cause *cause)
+{
+	struct fix_first *all = k->causes;
+	struct fix_first_cause *same;
+	bool is_time = !cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME);
+
+	limit_saving(&cause->saves, k->roles->wall_ns);
+	if ((is_time && cause->saves.saved_ns < k->least_ns) || is_told(k, cause)) {
+		cause_done(cause);
+		return;
+	}
+	same = fix_first_at(all, &cause->line);
+	if (same) {
+		join_causes(same, cause);
+		return;
+	}
+	all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
+	all->items[all->count++] = *cause;
+}
+
+/* ---- what the partition tells ---- */
+
+/* The line of the code that takes the time; else the one that waits for the program. */
+static void find_line(const struct choice *k, const struct role *r, struct fix_first_cause *cause)
+{
+	const struct role_call *wait;
+	struct frame frame;
+	bool has_place;
+
+	frame_split(buffer_string(&cause->line), &frame);
+	has_place = frame.file && frame.line;
+	frame_done(&frame);
+	wait = has_place ? NULL : role_parent_wait(k->roles, r, NULL);
+	if (!wait || !wait->is_users)
+		return;
+	buffer_clear(&cause->line);
+	role_frame(k->context, wait, &cause->line);
+	cause->is_borrowed = true;
+}
+
+static void propose_cpu(struct choice *k, const struct role *r)
+{
+	uint64_t cpu_ns = role_cpu(r).work_ns;
+	struct fix_first_cause cause = {.rule = "bound_by", .how = "if it took half of its time", .is_bound = true,
+					.is_cpu = !samples_any(k->context->model)};
+	uint64_t line_ns = cpu_ns;
+	struct buffer line = {0}, time = {0};
+
+	role_hot_frame(k->context, r, &cause.line);
+	if (cause.line.size)
+		line_ns = r->lines.items[0].ns;
+	costs_of_line(k->costs, buffer_string(&cause.line), "", COST_COMPUTING, k->least_ns, &cause.saves);
+	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), "");
+	/* Without samples, the time that it waited for a CPU cannot be told from its computing. */
+	limit_saving(&cause.saves, role_wall_ns(r, line_ns) / 2);
+	role_words(r, &cause.text);
+	buffer_print(&cause.text, " %s %.0f %% of the time, ", r->threads > 1 ? "compute" : "computes",
+		     share_of(cpu_ns, r->lifetime_ns));
+	rule_time(&cause.text, role_wall_ns(r, cpu_ns));
+	if (r->threads > 1) {
+		buffer_text(&cause.text, " side by side (");
+		rule_time(&cause.text, cpu_ns);
+		buffer_text(&cause.text, " in all)");
+	}
+	role_hot_line(k->context, r, &line);
+	if (line.size) {
+		rule_time(&time, role_wall_ns(r, r->lines.items[0].ns));
+		buffer_print(&cause.text, ", of which %s at %s", time.data, line.data);
+	} else {
+		role_work_line(k->context, k->roles, r, &cause.text);
+	}
+	buffer_done(&line);
+	buffer_done(&time);
+	find_line(k, r, &cause);
+	propose(k, &cause);
+}
+
+/* Children that run other programs; workers that were forked are roles whose own time is proposed. */
+static const struct role *programs_of(const struct choice *k, const struct role *parent)
+{
+	for (size_t i = 0; i < k->roles->count; i++) {
+		const struct role *r = &k->roles->items[i];
+
+		if (!r->is_workers && r->is_program && r != parent && r->process->parent_pid == parent->process->pid)
+			return r;
+	}
+	return NULL;
+}
+
+/* Of processes that a line waits for one after another: at most until the CPUs are busy. */
+static void limit_to_cpus(const struct choice *k, const struct role_call *call, const struct role *programs,
+			  struct saving *saves)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < k->partition->count; i++) {
+		double cpus = cpu_limit_width(&k->partition->threads[i].limit);
+		double busy = cpus >= 1 ? (double)programs->cpu_ns / cpus : (double)call->ns;
+
+		if (k->roles->role_of[i] == (size_t)(programs - k->roles->items) + 1) {
+			most = (double)call->ns > busy ? call->ns - (uint64_t)busy : 0;
+			break;
+		}
+	}
+	limit_saving(saves, most);
+}
+
+/* So many so short sleeps are those of a loop that looks whether something has happened. */
+enum { POLLS = 10, POLL_NS = 50000000 };
+
+/* What only waits for something outside of what was recorded may be a server that waits for work; short sleeps where
+ * others work may be those of a loop that waits for them. */
+static bool may_be_needed(const struct choice *k, const struct role *r, const struct role_call *call)
+{
+	if (!strncmp(call->function, "accept", strlen("accept")))
+		return true;
+	switch (call->kind) {
+	case BLOCKED_CHILD:
+		return false;
+	case BLOCKED_MPI:
+	case BLOCKED_NCCL:
+		return true;
+	case BLOCKED_SLEEP:
+		return k->roles->count > 1 && call->count >= POLLS && call->ns / call->count < POLL_NS;
+	default:
+		return role_call_waits(r, call->kind, call->ns, call->count) && !call->end.ns;
+	}
+}
+
+/* A wait for others that no line of the user's makes: of a launcher, a compiler's driver, a pool of threads. What it
+ * waits for is proposed. */
+static bool is_of_library(const struct role_call *call)
+{
+	return call->has_frame && !call->is_users &&
+	       (call->kind == BLOCKED_CHILD || blocked_waits_for_others(call->kind));
+}
+
+static void call_words(const struct choice *k, const struct role *r, const struct role_call *call,
+		       const struct role *programs, const struct buffer *line, struct buffer *text)
+{
+	struct buffer place = {0};
+
+	role_words(r, text);
+	if (programs && programs->processes > 1)
+		buffer_print(text, " waits for %zu processes of %s %.0f %% of the time", programs->processes,
+			     programs->label, share_of(call->ns, r->lifetime_ns));
+	else if (programs)
+		buffer_print(text, " waits for %s %.0f %% of the time", programs->label,
+			     share_of(call->ns, r->lifetime_ns));
+	else
+		buffer_print(text, " %s %.0f %% of the time in %s (%llu call%s)",
+			     r->threads > 1 ? "are blocked" : "is blocked", share_of(call->ns, r->lifetime_ns),
+			     call->function, (unsigned long long)call->count, call->count == 1 ? "" : "s");
+	role_place(k->context, call, &place);
+	if (!place.size && line->size)
+		frame_short(line->data, &place);
+	if (place.size)
+		buffer_print(text, ": %s", place.data);
+	buffer_done(&place);
+	role_end_words(k->context, k->roles, r, call, &place);
+	if (place.size)
+		buffer_print(text, ", for %s", place.data);
+	buffer_done(&place);
+}
+
+static void propose_call(struct choice *k, const struct role *r, const struct role_call *call)
+{
+	const struct role *programs = call->kind == BLOCKED_CHILD ? programs_of(k, r) : NULL;
+	bool is_of_children = programs && programs->processes > 1, is_sync = call->kind == BLOCKED_GPU;
+	struct fix_first_cause cause = {.rule = is_of_children ? "one_after_another"
+						: is_sync      ? "early_sync"
+							       : "blocked",
+					.how = is_of_children ? "if they ran side by side"
+					       : is_sync      ? "if it waited only at the end"
+							      : NULL};
+	struct buffer waits = {0};
+
+	if (role_wall_ns(r, call->ns) < k->least_ns || is_of_library(call) ||
+	    (k->told.count && blocked_waits_for_others(call->kind)))
+		return;
+	if (may_be_needed(k, r, call)) {
+		cause.rule = "bound_by";
+		cause.is_bound = cause.is_last = true;
+	}
+	role_frame(k->context, call, &cause.line);
+	if (!call->has_frame)
+		buffer_text(&cause.line, costs_line_of_calls(k->costs, call->function));
+	costs_of_line(k->costs, buffer_string(&cause.line), call->function,
+		      is_of_children || is_sync ? COST_WAITS : COST_CALLS, k->least_ns, &cause.saves);
+	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), call->function);
+	if (is_of_children)
+		limit_to_cpus(k, call, programs, &cause.saves);
+	call_words(k, r, call, programs, &cause.line, &cause.text);
+	find_line(k, r, &cause);
+	if (cause.is_borrowed) {
+		frame_short(cause.line.data, &waits);
+		buffer_print(&cause.text, ", awaited at %s", waits.data);
+	}
+	buffer_done(&waits);
+	propose(k, &cause);
+}
+
+static void propose_stop(struct choice *k, const struct role *r)
+{
+	struct fix_first_cause cause = {.rule = "stopped", .saves.saved_ns = role_wall_ns(r, r->stopped_ns)};
+
+	cause.saves.low_ns = cause.saves.high_ns = cause.saves.saved_ns;
+	role_words(r, &cause.text);
+	buffer_print(&cause.text, " %s stopped (SIGSTOP, or a job stopped by its shell) %.0f %% of the time",
+		     r->threads > 1 ? "were" : "was", share_of(r->stopped_ns, r->lifetime_ns));
+	propose(k, &cause);
+}
+
+static void propose_balance(struct choice *k, const struct role *r)
+{
+	struct fix_first_cause cause = {.rule = "unequal_work", .how = "if all had the same work", .is_balance = true};
+	struct buffer place = {0};
+	struct balance b;
+
+	if (r->threads < 2)
+		return;
+	costs_of_balance(k->costs, k->partition, k->roles, r, k->least_ns, &b);
+	cause.saves = b.saves;
+	cause.actor = b.actor;
+	role_words(r, &cause.text);
+	buffer_text(&cause.text, " have unequal work: one has ");
+	rule_time(&cause.text, b.most_ns);
+	buffer_text(&cause.text, ", on average they have ");
+	rule_time(&cause.text, b.mean_ns);
+	buffer_text(&cause.line, b.line);
+	if (*b.line) {
+		frame_short(b.line, &place);
+		buffer_print(&cause.text, ": %s", place.data);
+	} else {
+		role_work_line(k->context, k->roles, r, &cause.text);
+	}
+	buffer_done(&place);
+	propose(k, &cause);
+}
+
+static void propose_kernel(struct choice *k)
+{
+	struct fix_first_cause cause = {.rule = "bound_by", .how = "if it took half of its time", .is_bound = true};
+	struct causality *s = costs_causes(k->costs);
+	struct buffer place = {0};
+	uint32_t what;
+	double ns;
+
+	if (!costs_of_kernel(k->costs, k->least_ns, &cause.saves, &what, &ns))
+		return;
+	buffer_text(&cause.text, "the GPU executes ");
+	text_fit(&cause.text, s->editables.items[what].name, 60);
+	buffer_print(&cause.text, " %.0f %% of the time", share_of((uint64_t)ns, k->roles->wall_ns));
+	buffer_text(&cause.line, editable_line(&s->editables, what));
+	if (cause.line.size) {
+		frame_short(cause.line.data, &place);
+		buffer_print(&cause.text, ", launched at %s", place.data);
+	}
+	buffer_done(&place);
+	propose(k, &cause);
+}
+
+/* ---- what the rules found ---- */
+
+void fix_first_words(const struct finding *f, struct buffer *ret)
+{
+	text_escape(ret, f->text.size ? f->text.data : f->rule->title, "");
+	if (!f->line.size)
+		return;
+	buffer_text(ret, ": ");
+	frame_short(f->line.data, ret);
+}
+
+void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t least_ns, struct saving *ret)
+{
+	bool is_known = !(f->rule->flags & (RULE_OUTSIDE | RULE_PART)) || f->is_certain;
+	double run_ns = costs_causes(costs) ? (double)costs_causes(costs)->run_ns : 0;
+	bool is_replayed = f->line.size && !(f->rule->flags & (RULE_OUTSIDE | RULE_NOT_TIME)) && costs_causes(costs);
+
+	*ret = (struct saving){.saved_ns = f->cost_ns, .low_ns = is_replayed ? f->cost_ns : 0, .high_ns = f->cost_ns};
+	if (f->is_of_lines || (!is_known && (double)f->cost_ns < OUTSIDE_SHARE * run_ns))
+		*ret = (struct saving){0};
+	if (!is_replayed || f->cost_ns < least_ns || !is_known)
+		return;
+	costs_of_line(costs, f->line.data, NULL, COST_CALLS | COST_COMPUTING | COST_WAITS, least_ns, ret);
+	limit_saving(ret, f->cost_ns);
+}
+
+static void propose_finding(struct choice *k, const struct finding *f)
+{
+	struct fix_first_cause cause = {.rule = f->rule->name, .finding = f, .saves = f->saves,
+					.is_outside = f->rule->flags & RULE_OUTSIDE};
+
+	if (f->verdict != VERDICT_FOUND || f->rule->flags & (RULE_NSYS | RULE_ENDED))
+		return;
+	if (f->rule->flags & RULE_NOT_TIME)
+		cause.saves = (struct saving){0};
+	fix_first_words(f, &cause.text);
+	buffer_add(&cause.line, f->line.data, f->line.size);
+	if (f->line.size)
+		cause.actor = costs_actor(k->costs, f->line.data, NULL);
+	propose(k, &cause);
+}
+
+/* ---- the whole ---- */
+
+/* What is outside of the job first, because it takes so much of the run; then by what is saved. */
+static int compare_causes(const void *left, const void *right)
+{
+	const struct fix_first_cause *a = left, *b = right;
+
+	return order_of(b->is_outside, a->is_outside) ?: order_of(a->is_last, b->is_last) ?:
+	       order_of(b->saves.saved_ns, a->saves.saved_ns) ?: strcmp(a->text.data, b->text.data);
+}
+
+/* What costs no time comes before what the run is bound by. */
+static void lift_not_time(struct fix_first *f)
+{
+	size_t bound = 0;
+
+	while (bound < f->count && (f->items[bound].is_outside || !f->items[bound].is_bound))
+		bound++;
+	for (size_t i = bound; i < f->count; i++) {
+		struct fix_first_cause cause = f->items[i];
+
+		if (cause.saves.saved_ns)
+			continue;
+		memmove(f->items + bound + 1, f->items + bound, (i - bound) * sizeof(*f->items));
+		f->items[bound++] = cause;
+	}
+}
+
+/* Waits of which nobody knows whether they are needed are told only if there is nothing else within the job. */
+static void drop_last(struct fix_first *f)
+{
+	size_t known = 0;
+
+	while (known < f->count && !f->items[known].is_last)
+		known++;
+	if (known && !f->items[known - 1].is_outside)
+		while (f->count > known)
+			cause_done(&f->items[--f->count]);
+}
+
+void fix_first_find(const struct report_context *c, struct costs *costs, const struct job_time *time,
+		    const struct finding *found, size_t count, struct fix_first *ret)
+{
+	struct choice k = {.context = c, .costs = costs, .partition = &time->partition, .roles = &time->roles,
+			   .least_ns = fix_first_least(time->roles.wall_ns), .causes = ret};
+	struct where_place place;
+
+	*ret = (struct fix_first){0};
+	where_place_read_briefly(&place, c->model, c->symbols);
+	deadlock_places(&place, &k.told);
+	where_place_done(&place);
+	for (size_t i = 0; i < count; i++)
+		propose_finding(&k, &found[i]);
+	for (size_t i = 0; i < k.roles->count; i++) {
+		const struct role *r = &k.roles->items[i];
+
+		propose_cpu(&k, r);
+		propose_stop(&k, r);
+		propose_balance(&k, r);
+		for (size_t n = 0; n < r->call_count && n < 4; n++)
+			propose_call(&k, r, &r->calls[n]);
+	}
+	propose_kernel(&k);
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof(*ret->items), compare_causes);
+	texts_done(&k.told);
+	drop_last(ret);
+	lift_not_time(ret);
+}
+
+const struct fix_first_cause *fix_first_inside(const struct fix_first *f)
+{
+	size_t at = 0;
+
+	while (at < f->count && f->items[at].is_outside)
+		at++;
+	return at && at < f->count ? &f->items[at] : NULL;
+}
+
+bool fix_first_is_cpu(const struct fix_first *f)
+{
+	const struct fix_first_cause *inside = fix_first_inside(f) ?: f->count ? f->items : NULL;
+
+	return inside && inside->is_cpu;
+}
+
+void fix_first_done(struct fix_first *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		cause_done(&f->items[i]);
+	free(f->items);
+	*f = (struct fix_first){0};
+}

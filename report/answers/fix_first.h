@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What to fix, and first of all the one thing that would save most by a replay of the run (costs.h): of the findings
+ * of the rules and of what the partition of time tells. A rule takes part by its finding's text, line and cost_ns
+ * (rule.h); nothing else is needed. Causes at one line are one. */
+#ifndef PILLION_FIX_FIRST_H
+#define PILLION_FIX_FIRST_H
+
+#include "report/answers/costs.h"
+#include "report/answers/roles/role.h"
+#include "report/answers/rule.h"
+
+struct fix_first_cause {
+	const char *rule;	   /* its name */
+	struct buffer text;	   /* with the line */
+	struct buffer line;	   /* as in struct finding */
+	struct buffer called_from; /* of the line, see caller.h; the caller fills it in */
+	const struct finding *finding; /* of the rule that found it; NULL: no rule did. Borrowed */
+	const char *how;	   /* what saves so much, where it is not to remove the line's time; NULL: that */
+	struct saving saves;	   /* of the run's wall time */
+	const struct actor *actor; /* whose time it is; NULL: not known. Borrowed from the costs */
+	bool is_outside;	   /* of the job */
+	bool is_bound;		   /* work that may be needed: the run is bound by it */
+	bool is_borrowed;	   /* the line is not of the code that takes the time, but waits for it */
+	bool is_last;		   /* a wait of which nobody knows whether it is needed */
+	bool is_balance;	   /* work that several threads share out unequally */
+	bool is_cpu;		   /* a thread computes, and no samples tell where */
+};
+
+struct fix_first {
+	/* What saves most first; each saves FIX_PERCENT of the run and FIX_NS, but for those that cost no time: they
+	 * are the last, but before what the run is bound by. */
+	struct fix_first_cause *items;
+	size_t count, capacity;
+};
+
+enum { FIX_PERCENT = 2, FIX_NS = 100000000 };
+
+/* Nothing that saves less is printed. */
+uint64_t fix_first_least(uint64_t wall_ns);
+
+/* `found` are the findings of the rules. */
+void fix_first_find(const struct report_context *c, struct costs *costs, const struct job_time *time,
+		    const struct finding *found, size_t count, struct fix_first *ret);
+
+/* What to fix first within the job, if the first cause is outside of it; NULL: nothing. */
+const struct fix_first_cause *fix_first_inside(const struct fix_first *f);
+
+/* A thread that computes is what to fix within the job, and no samples tell where. */
+bool fix_first_is_cpu(const struct fix_first *f);
+
+/* The cause at a line (file:line, if it has them); NULL: there is none. */
+struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct buffer *line);
+
+/* A finding's text with its line. */
+void fix_first_words(const struct finding *f, struct buffer *ret);
+
+/* What the repair of a finding would save: its line's time and waits, at most its cost. What has no line costs what the
+ * rule says. What is outside of the program, or saves a part that is not known, counts only if it takes half of the
+ * run. */
+void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t least_ns, struct saving *ret);
+
+void fix_first_done(struct fix_first *f);
+
+#endif

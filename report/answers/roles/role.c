@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Assigns threads to roles. */
+#include "report/answers/roles/role.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/text.h"
+#include "report/names/frame.h"
+
+/* An idle helper uses less than IDLE_CPU percent of a CPU and waits IDLE_WAIT percent of its blocked time, which is at
+ * least IDLE_BLOCKED percent of its life. A shim uses less than SHIM_CPU percent. */
+enum { IDLE_CPU = 5, IDLE_WAIT = 90, IDLE_BLOCKED = 50, SHIM_CPU = 10 };
+/* Names of lines are looked up for this many roles and calls of each. */
+enum { NAMED_ROLES = 8, NAMED_CALLS = 8 };
+enum { WRAPPER = 1, STARTUP = 2 }; /* kinds of shims */
+
+struct making {
+	const struct report_context *context;
+	const struct partition *partition;
+	struct roles *roles;
+	uint8_t *is_shim, *is_idle; /* by process; WRAPPER or STARTUP */
+	uint8_t *is_idle_thread;    /* by thread of the partition */
+	size_t *children, *forks;   /* by process; forks: of these, those that run its own program */
+	size_t root;
+	struct map by_pid, known; /* (pid, machine) -> process + 1; hash of a role's key -> role + 1 */
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static const char *program_of(const struct image *image)
+{
+	return base_name(image->executable && *image->executable ? image->executable : "?");
+}
+
+static bool is_shell(const struct image *image)
+{
+	static const char *const shells[] = {"sh",  "bash", "dash",    "zsh",	  "ksh",  "busybox",
+					     "env", "time", "timeout", "setsid", "nohup", "nice"};
+
+	for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++)
+		if (!strcmp(program_of(image), shells[i]))
+			return true;
+	return false;
+}
+
+static const struct image *last_image(const struct model *m, const struct process *p)
+{
+	return &m->images[p->first_image + p->image_count - 1];
+}
+
+/* ---- shims and idle helpers ---- */
+
+static bool is_wait_for_work(enum blocked_kind kind, bool ended)
+{
+	return blocked_waits_for_others(kind) || kind == BLOCKED_READ || kind == BLOCKED_SOCKET ||
+	       (kind == BLOCKED_SLEEP && !ended);
+}
+
+/* Whether the program's end found the thread in a sleep. */
+static bool sleeps_at_end(const struct thread_time *t)
+{
+	const struct function *f = NULL;
+	uint64_t start;
+	uint32_t id;
+
+	if (!t->thread->page)
+		return true; /* not known */
+	if (thread_current(t->thread, &id, &start))
+		f = trace_function(t->image->trace, id);
+	return f && blocked_kind_of(f) == BLOCKED_SLEEP;
+}
+
+/* A watchdog that sleeps lives as long as its program, which ends in one of its sleeps; what ends by itself had
+ * something to do. The end of a thread for which its program does not wait may come after the program's last record. */
+static bool has_ended(const struct thread_time *t)
+{
+	if (t->origin == THREAD_MAIN)
+		return t->image->end == TF_END_EXIT;
+	return t->ended || (t->thread && t->image->end == TF_END_EXIT && !sleeps_at_end(t));
+}
+
+static bool is_idle(const struct thread_time *t)
+{
+	uint64_t waits = t->unexplained_ns;
+	bool ended = has_ended(t);
+
+	if (!t->cpu_is_known || t->cpu_ns * 100 >= t->lifetime_ns * IDLE_CPU ||
+	    t->blocked_ns * 100 < t->lifetime_ns * IDLE_BLOCKED)
+		return false;
+	for (size_t i = 0; i < t->blocked.count; i++)
+		if (is_wait_for_work(t->blocked.calls[i].kind, ended))
+			waits += t->blocked.calls[i].blocked_ns;
+	return waits * 100 >= t->blocked_ns * IDLE_WAIT;
+}
+
+/* A daemon of an MPI library, or a thread of one: a helper, whatever it does. */
+static bool is_infrastructure(const struct making *k, const struct thread_time *t)
+{
+	static const char *const daemons[] = {"orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_proxy"};
+	struct attribution *a = &k->roles->attribution;
+	struct symbol_frame frame;
+	uint32_t stack = t->blocked.count ? t->blocked.calls[0].stack : 0;
+	bool is_users;
+
+	for (size_t i = 0; i < sizeof(daemons) / sizeof(*daemons); i++)
+		if (!strcmp(program_of(t->image), daemons[i]))
+			return true;
+	return t->origin != THREAD_MAIN && attribution_is_of_mpi(a->symbols, t->image, stack) &&
+	       !(attribution_stack(a, t->image, stack, &frame, &is_users) && is_users);
+}
+
+/* Threads of a process that wait longest in the same place are equal: one of them that had less to do than the others
+ * is no idle helper. */
+static uint64_t *threads_like(struct map *busy, const struct thread_time *t)
+{
+	const struct blocked_call *longest = t->blocked.count ? t->blocked.calls : NULL;
+	uint64_t place = !longest ? 0 : longest->stack ? longest->stack : (uintptr_t)longest->function;
+
+	return map_put(busy, (uint64_t)(t->origin == THREAD_MAIN) << 32 | t->process, place, NULL);
+}
+
+static void find_idle_threads(struct making *k)
+{
+	const struct partition *p = k->partition;
+	struct map busy = {0};
+
+	k->is_idle_thread = mem_alloc(p->count + 1);
+	for (size_t i = 0; i < p->count; i++) {
+		k->is_idle_thread[i] = is_idle(&p->threads[i]);
+		if (!k->is_idle_thread[i])
+			*threads_like(&busy, &p->threads[i]) = 1;
+	}
+	for (size_t i = 0; i < p->count; i++)
+		k->is_idle_thread[i] = is_infrastructure(k, &p->threads[i]) ||
+				       (k->is_idle_thread[i] && !*threads_like(&busy, &p->threads[i]));
+	map_done(&busy);
+}
+
+/* Of a wrapper such as timeout or torchrun: a line of the user's that waits for a program is a part of the work. */
+static bool waits_for_children(const struct making *k, const struct thread_time *t)
+{
+	uint64_t waits = 0;
+
+	for (size_t i = 0; i < t->blocked.count; i++) {
+		const struct blocked_call *call = &t->blocked.calls[i];
+		struct symbol_frame frame;
+		bool is_users = false;
+
+		if (call->kind == BLOCKED_CHILD &&
+		    !(attribution_stack(&k->roles->attribution, t->image, call->stack, &frame, &is_users) && is_users))
+			waits += call->blocked_ns;
+	}
+	return waits * 100 >= t->lifetime_ns * IDLE_WAIT;
+}
+
+/* A shell that does not compute itself, or a program that only waits for its only child, which is another program: a
+ * worker that it forked is a part of the job as its parent is. */
+static void find_shims(struct making *k)
+{
+	const struct model *m = k->context->model;
+
+	for (size_t i = 0; i < k->partition->count; i++) {
+		const struct thread_time *t = &k->partition->threads[i];
+		const struct process *p = &m->processes[t->process];
+
+		if (t->origin != THREAD_MAIN || t->image != last_image(m, p) || !k->children[t->process])
+			continue;
+		if (t->cpu_is_known && t->cpu_ns * 100 >= t->lifetime_ns * SHIM_CPU)
+			continue;
+		k->is_shim[t->process] = is_shell(t->image) || (k->children[t->process] == 1 && !k->forks[t->process] &&
+								 waits_for_children(k, t));
+	}
+}
+
+static size_t parent_of(const struct making *k, const struct process *p)
+{
+	const uint64_t *place = map_find(&k->by_pid, p->parent_pid, p->machine);
+
+	return place ? *place - 1 : SIZE_MAX;
+}
+
+static bool is_forked_worker(const struct making *k, const struct process *p)
+{
+	const struct model *m = k->context->model;
+	const struct image *first = &m->images[p->first_image];
+
+	return first->via == TF_VIA_FORK && p->image_count == 1 && parent_of(k, p) != SIZE_MAX;
+}
+
+/* A descendant of a process that called exec after it had started it: a part of a start-up script. */
+static bool is_of_startup(const struct making *k, size_t process)
+{
+	const struct model *m = k->context->model;
+	const struct process *p = &m->processes[process];
+	size_t parent = parent_of(k, p);
+
+	if (parent == SIZE_MAX || process == k->root)
+		return false;
+	return k->is_shim[parent] == STARTUP ||
+	       (m->processes[parent].image_count > 1 &&
+		p->start_ns < clock_map_ns(&m->machines[p->machine].clock,
+					   last_image(m, &m->processes[parent])->start_ticks));
+}
+
+static void find_processes(struct making *k)
+{
+	const struct model *m = k->context->model;
+
+	k->is_shim = mem_alloc(m->process_count + 1);
+	k->is_idle = mem_alloc(m->process_count + 1);
+	k->children = mem_alloc((m->process_count + 1) * sizeof(*k->children));
+	k->forks = mem_alloc((m->process_count + 1) * sizeof(*k->forks));
+	for (size_t i = 0; i < m->process_count; i++)
+		*map_put(&k->by_pid, m->processes[i].pid, m->processes[i].machine, NULL) = i + 1;
+	for (size_t i = 0; i < m->process_count; i++) {
+		size_t parent = parent_of(k, &m->processes[i]);
+
+		if (parent == SIZE_MAX)
+			continue;
+		k->children[parent]++;
+		k->forks[parent] += is_forked_worker(k, &m->processes[i]);
+	}
+	find_shims(k);
+	while (k->root + 1 < m->process_count && k->is_shim[k->root])
+		k->root++;
+	for (size_t i = 0; i < m->process_count; i++)
+		if (is_of_startup(k, i))
+			k->is_shim[i] = STARTUP;
+	/* A process is idle if all of its threads are. */
+	memset(k->is_idle, 1, m->process_count);
+	for (size_t i = 0; i < k->partition->count; i++)
+		if (!k->is_idle_thread[i])
+			k->is_idle[k->partition->threads[i].process] = 0;
+	if (m->process_count)
+		k->is_idle[k->root] = 0;
+	for (size_t i = 0; i < m->process_count; i++) {
+		k->roles->shims += k->is_shim[i] != 0;
+		k->roles->idle_processes += !k->is_shim[i] && k->is_idle[i];
+	}
+}
+
+/* ---- roles ---- */
+
+/* Which process started this one, shims aside; SIZE_MAX: none. PIDs are used again. */
+static size_t started_by(const struct making *k, const struct process *p)
+{
+	const struct model *m = k->context->model;
+	size_t process = parent_of(k, p);
+
+	for (size_t tries = 0; process != SIZE_MAX && k->is_shim[process] && tries < m->process_count; tries++)
+		process = parent_of(k, &m->processes[process]);
+	return process;
+}
+
+/* The job's first program, or the same program that was started beside it, by a script for example. Ranks are apart. */
+static bool is_like_root(const struct making *k, const struct process *p, const char *label)
+{
+	const struct model *m = k->context->model;
+	const struct process *root = &m->processes[k->root];
+	char program[sizeof(((struct role *)0)->label)];
+
+	if (p == root)
+		return true;
+	image_program(last_image(m, root), program, sizeof(program));
+	return started_by(k, p) == started_by(k, root) && p->machine == root->machine && !is_forked_worker(k, p) &&
+	       !(p->rank && *p->rank) && !strcmp(program, label);
+}
+
+static struct role *role_of(struct making *k, const struct thread_time *t)
+{
+	const struct model *m = k->context->model;
+	const struct process *p = &m->processes[t->process];
+	bool is_program = t->origin == THREAD_MAIN, is_main = t->process == k->root && is_program;
+	struct buffer key = {0};
+	struct role role = {.is_main = is_main, .is_program = is_program, .process = p};
+	char label[sizeof(role.label)], thread[sizeof(t->name)];
+	const char *program = program_of(last_image(m, p));
+	const char *unnamed = t->origin == THREAD_UNRECORDED ? "other threads" : "threads";
+	bool is_named;
+	uint64_t *place;
+
+	image_program(last_image(m, p), label, sizeof(label));
+	/* A thread has the name of its program, which the kernel truncates, unless it was given another. */
+	is_named = *t->name && strcmp(t->name, label) != 0 && strncmp(t->name, program, strlen(t->name)) != 0;
+	snprintf(thread, sizeof(thread), "%.*s", (int)strcspn(t->name, "0123456789"), t->name);
+	role.is_workers = !is_main && t->process != k->root && is_forked_worker(k, p);
+	if (is_like_root(k, p, label))
+		buffer_print(&key, "root");
+	else
+		buffer_print(&key, "%d %s", role.is_workers, label);
+	if (!is_program)
+		buffer_print(&key, " %s", is_named ? thread : unnamed);
+	if (is_program && !is_main && role.is_workers)
+		snprintf(role.label, sizeof(role.label), "workers");
+	else if (is_program)
+		snprintf(role.label, sizeof(role.label), "%s", label);
+	else
+		snprintf(role.label, sizeof(role.label), "%.24s", is_named ? thread : unnamed);
+	place = map_put(&k->known, hash_bytes(key.data, key.size), 0, NULL);
+	buffer_done(&key);
+	if (!*place) {
+		k->roles->items = mem_grow(k->roles->items, k->roles->count, &k->roles->capacity, sizeof(role));
+		k->roles->items[k->roles->count] = role;
+		*place = ++k->roles->count;
+	}
+	return &k->roles->items[*place - 1];
+}
+
+static void role_add_call(struct making *k, struct role *role, const struct image *image, const struct blocked_call *c)
+{
+	struct symbol_frame frame = {.place = SYMBOL_NO_PLACE};
+	bool is_users = false;
+	bool has_frame = c->stack && attribution_stack(&k->roles->attribution, image, c->stack, &frame, &is_users);
+	uint64_t *place = map_put(&role->known_calls, c->kind, has_frame ? frame.place : SYMBOL_NO_PLACE, NULL);
+	struct role_call *call;
+
+	if (!*place) {
+		role->calls = mem_grow(role->calls, role->call_count, &role->call_capacity, sizeof(*role->calls));
+		role->calls[role->call_count] =
+			(struct role_call){c->kind, .frame = frame, .has_frame = has_frame, .is_users = is_users};
+		*place = ++role->call_count;
+	}
+	call = &role->calls[*place - 1];
+	if (c->blocked_ns >= call->function_ns) {
+		call->function_ns = c->blocked_ns;
+		call->function = c->function->name;
+	}
+	call->ns += c->blocked_ns;
+	call->count += c->count;
+	role->waits_ns += role_call_waits(role, c->kind, c->total_ns, c->count) ? c->blocked_ns : 0;
+}
+
+/* Sets *ret_only_polls. */
+static void role_add(struct making *k, struct role *role, const struct thread_time *t, bool *ret_only_polls)
+{
+	const struct process *p = &k->context->model->processes[t->process];
+
+	uint64_t polling_ns = role_polls(k->context, t, ret_only_polls);
+	uint64_t work_ns = t->cpu_ns > polling_ns ? t->cpu_ns - polling_ns : 0;
+
+	role->least_ns = !role->threads || work_ns < role->least_ns ? work_ns : role->least_ns;
+	role->most_ns = work_ns > role->most_ns ? work_ns : role->most_ns;
+	role->threads++;
+	role->processes += t->origin == THREAD_MAIN;
+	role->lifetime_ns += t->lifetime_ns;
+	role->cpu_ns += t->cpu_ns;
+	role->polling_ns += polling_ns;
+	role->delay_ns += t->delay_ns;
+	role->stopped_ns += t->stopped_ns;
+	if (role->threads == 1 || t->delay_ns > role->longest_delay_ns) {
+		role->longest_delay_ns = t->delay_ns;
+		role->mask = t->limit.mask;
+	}
+	*(!t->cpu_is_known ? &role->unknown_ns : t->delay_is_known ? &role->unexplained_ns : &role->unsure_ns) +=
+		t->unexplained_ns;
+	for (size_t i = 0; i < t->blocked.count; i++)
+		role_add_call(k, role, t->image, &t->blocked.calls[i]);
+	if (!role->first_ns || p->start_ns < role->first_ns)
+		role->first_ns = p->start_ns;
+	if (p->end_ns > role->last_ns)
+		role->last_ns = p->end_ns;
+}
+
+static int compare_calls(const void *left, const void *right)
+{
+	const struct role_call *a = left, *b = right;
+
+	/* A library's lines of computing tell less than those of the user. */
+	if (a->kind == BLOCKED_KINDS && a->is_users != b->is_users)
+		return b->is_users - a->is_users;
+	return order_of(b->ns, a->ns) ?: order_of(a->kind, b->kind);
+}
+
+/* Joins the calls of one line among the first `named` ones: several instructions are different places. */
+static void sort_calls(const struct report_context *c, struct role_call *calls, size_t count, size_t named)
+{
+	struct buffer names[NAMED_CALLS] = {0};
+
+	if (!count)
+		return;
+	qsort(calls, count, sizeof(*calls), compare_calls);
+	named = named < count ? named : count;
+	for (size_t i = 0; i < named; i++) {
+		role_place(c, &calls[i], &names[i]);
+		for (size_t k = 0; k < i && names[i].size; k++) {
+			if (calls[k].kind != calls[i].kind || !names[k].size || strcmp(names[k].data, names[i].data))
+				continue;
+			calls[k].ns += calls[i].ns;
+			calls[k].count += calls[i].count;
+			if (calls[i].end.ns > calls[k].end.ns)
+				calls[k].end = calls[i].end;
+			calls[i].ns = calls[i].count = 0;
+			break;
+		}
+	}
+	for (size_t i = 0; i < named; i++)
+		buffer_done(&names[i]);
+	qsort(calls, count, sizeof(*calls), compare_calls);
+}
+
+static int roles_by_own(size_t left, size_t right, const void *roles)
+{
+	const struct role *all = roles;
+
+	return order_of(role_own_ns(&all[right]), role_own_ns(&all[left])) ?: order_of(left, right);
+}
+
+static bool is_mains(const struct making *k, const struct process *p)
+{
+	const struct model *m = k->context->model;
+	size_t process = (size_t)(p - m->processes);
+
+	for (size_t tries = 0; process != SIZE_MAX && tries < m->process_count; tries++) { /* PIDs are used again */
+		if (process == k->root)
+			return true;
+		process = parent_of(k, &m->processes[process]);
+	}
+	return false;
+}
+
+/* The role of the program that started the process; 0: none. `programs` has the role + 1 of each main thread. */
+static size_t starter_of(const struct making *k, const struct process *p, const size_t *programs)
+{
+	size_t process = started_by(k, p);
+
+	return process != SIZE_MAX ? programs[process] : 0;
+}
+
+static void find_parents(struct making *k)
+{
+	struct roles *roles = k->roles;
+	size_t *programs = mem_alloc((k->context->model->process_count + 1) * sizeof(*programs));
+
+	for (size_t i = 0; i < k->partition->count; i++)
+		if (k->partition->threads[i].origin == THREAD_MAIN && roles->role_of[i])
+			programs[k->partition->threads[i].process] = roles->role_of[i];
+	for (size_t i = 0; i < roles->count; i++) {
+		struct role *r = &roles->items[i];
+
+		r->is_mains = !r->is_main && is_mains(k, r->process);
+		if (r->is_program && !r->is_main)
+			r->parent = starter_of(k, r->process, programs);
+		if (r->parent == i + 1)
+			r->parent = 0;
+	}
+	free(programs);
+}
+
+static void sort_roles(struct roles *r, size_t threads)
+{
+	size_t *order = places_in_order(r->count, roles_by_own, r->items);
+	size_t *place = mem_alloc((r->count + 1) * sizeof(*place)); /* as the values of role_of, by the old ones */
+	struct role *sorted = mem_alloc((r->count + 1) * sizeof(*sorted));
+
+	for (size_t i = 0; i < r->count; i++) {
+		sorted[i] = r->items[order[i]];
+		place[order[i] + 1] = i + 1;
+	}
+	for (size_t i = 0; i < r->count; i++)
+		sorted[i].parent = place[sorted[i].parent];
+	for (size_t i = 0; i < threads; i++)
+		r->role_of[i] = place[r->role_of[i]];
+	free(r->items);
+	free(order);
+	free(place);
+	r->items = sorted;
+}
+
+/* Whether the main thread's program has other threads or processes in a role; in a pipeline it has none. */
+static bool has_others(const struct roles *roles)
+{
+	for (size_t i = 0; i < roles->count; i++)
+		if (roles->items[i].is_mains)
+			return true;
+	return false;
+}
+
+/* Roles of one name are told apart by their programs: "threads" of several programs, or "workers". */
+static void tell_apart(const struct model *m, struct roles *roles)
+{
+	bool *is_double = mem_alloc((roles->count + 1) * sizeof(*is_double));
+
+	for (size_t i = 0; i < roles->count; i++)
+		for (size_t k = 0; k < roles->count; k++)
+			is_double[i] |= k != i && !strcmp(roles->items[i].label, roles->items[k].label);
+	for (size_t i = 0; i < roles->count; i++) {
+		struct role *r = &roles->items[i];
+		char program[sizeof(r->label)], label[sizeof(r->label)];
+
+		if (!is_double[i] || (r->is_program && !r->is_workers))
+			continue;
+		image_program(last_image(m, r->process), program, sizeof(program));
+		snprintf(label, sizeof(label), "%.15s %.15s", program, r->label);
+		memcpy(r->label, label, sizeof(label));
+	}
+	free(is_double);
+}
+
+void roles_make(const struct report_context *c, const struct partition *p, struct roles *ret)
+{
+	const struct model *m = c->model;
+	struct making k = {.context = c, .partition = p, .roles = ret};
+
+	*ret = (struct roles){.attribution.symbols = c->symbols,
+			      .role_of = mem_alloc((p->count + 1) * sizeof(*ret->role_of)),
+			      .only_polls = mem_alloc((p->count + 1) * sizeof(*ret->only_polls))};
+	for (size_t i = 0; i < m->process_count; i++)
+		if (m->processes[i].end_ns - m->origin_ns > ret->run_ns)
+			ret->run_ns = m->processes[i].end_ns - m->origin_ns;
+	ret->recorded = recorded_find(m);
+	ret->wall_ns = ret->recorded.is_part ? ret->recorded.ns : ret->run_ns;
+	find_idle_threads(&k);
+	find_processes(&k);
+	for (size_t i = 0; i < p->count; i++) {
+		const struct thread_time *t = &p->threads[i];
+		struct role *role;
+
+		/* What a process did before exec was start-up, as that of a shim. */
+		if (t->is_outside || k.is_shim[t->process] || t->image->end == TF_END_EXEC)
+			continue;
+		if (k.is_idle_thread[i] && (t->origin != THREAD_MAIN || k.is_idle[t->process])) {
+			ret->idle_threads++;
+			continue;
+		}
+		role = role_of(&k, t);
+		role_add(&k, role, t, &ret->only_polls[i]);
+		ret->role_of[i] = (size_t)(role - ret->items) + 1;
+	}
+	find_parents(&k);
+	roles_find_lines(c, p, ret);
+	roles_follow_waits(c, p, ret);
+	for (size_t i = 0; i < ret->count; i++) {
+		struct role *role = &ret->items[i];
+
+		if (ret->recorded.is_part && role->last_ns - role->first_ns > ret->wall_ns)
+			role->last_ns = role->first_ns + ret->wall_ns;
+		if (role->is_main && !roles_name_ranks(ret, role) && has_others(ret))
+			strcpy(role->label, "main");
+	}
+	tell_apart(m, ret);
+	sort_roles(ret, p->count);
+	for (size_t i = 0; i < ret->count; i++) {
+		size_t named = i < NAMED_ROLES ? NAMED_CALLS : 0;
+
+		sort_calls(c, ret->items[i].calls, ret->items[i].call_count, named);
+		sort_calls(c, ret->items[i].lines.items, ret->items[i].lines.count, named);
+		sort_calls(c, ret->items[i].polls.items, ret->items[i].polls.count, named);
+	}
+	ret->is_shim = k.is_shim;
+	free(k.is_idle);
+	free(k.is_idle_thread);
+	free(k.children);
+	free(k.forks);
+	map_done(&k.by_pid);
+	map_done(&k.known);
+}
+
+void roles_done(struct roles *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		free(r->items[i].calls);
+		free(r->items[i].lines.items);
+		free(r->items[i].polls.items);
+		map_done(&r->items[i].known_calls);
+		map_done(&r->items[i].lines.known);
+		map_done(&r->items[i].polls.known);
+	}
+	free(r->items);
+	free(r->role_of);
+	free(r->only_polls);
+	free(r->is_shim);
+	attribution_done(&r->attribution);
+	*r = (struct roles){0};
+}

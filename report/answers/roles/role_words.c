@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Roles, and lines of their calls, in words. */
+#include <stdio.h>
+#include <string.h>
+
+#include "report/answers/roles/role.h"
+#include "report/base/table/name.h"
+#include "report/base/text.h"
+#include "report/names/frame.h"
+
+void role_frame(const struct report_context *c, const struct role_call *call, struct buffer *ret)
+{
+	struct symbol_frame frame = call->frame;
+
+	if (!call->has_frame)
+		return;
+	symbols_name(c->symbols, &frame);
+	frame_function(&frame, frame.text, ret);
+}
+
+void role_place(const struct report_context *c, const struct role_call *call, struct buffer *ret)
+{
+	struct symbol_frame frame = call->frame;
+	struct buffer function = {0};
+	struct frame parts;
+
+	if (!call->has_frame)
+		return;
+	symbols_name(c->symbols, &frame);
+	frame_split(frame.text, &parts);
+	if (parts.file)
+		buffer_print(ret, "%s:%u ", frame_file(parts.file), parts.line);
+	frame_function(&frame, parts.name, &function);
+	if (!strcmp(buffer_string(&function), FRAME_UNKNOWN))
+		buffer_text(ret, FRAME_NO_NAMES);
+	else
+		name_brief(ret, buffer_string(&function));
+	buffer_done(&function);
+	frame_done(&parts);
+}
+
+void role_words(const struct role *r, struct buffer *ret)
+{
+	if (r->is_workers)
+		buffer_print(ret, r->threads == 1 ? "the worker" : "the %zu workers", r->threads);
+	else if (r->threads > 1)
+		buffer_print(ret, r->is_program && !r->is_ranks ? "the %zu processes of %s" : "the %zu %s", r->threads,
+			     r->label);
+	else if (!r->is_program && strcmp(r->label, "threads") && !text_ends_with(r->label, " threads"))
+		buffer_print(ret, "thread %s", r->label);
+	else if (!r->is_program)
+		buffer_text(ret, "a thread");
+	else
+		buffer_text(ret, r->label);
+}
+
+bool roles_name_ranks(struct roles *roles, struct role *main)
+{
+	struct role *others = NULL;
+
+	for (size_t i = 0; i < roles->count; i++) {
+		struct role *r = &roles->items[i];
+
+		if (r != main && r->is_program && !r->is_workers && !strcmp(r->label, main->label))
+			others = r;
+	}
+	if (!others || !main->process->rank || !*main->process->rank)
+		return false;
+	snprintf(main->label, sizeof(main->label), "rank %.24s", main->process->rank);
+	if (others->processes == 1 && others->process->rank)
+		snprintf(others->label, sizeof(others->label), "rank %.24s", others->process->rank);
+	others->is_ranks = others->processes > 1 && others->process->rank && *others->process->rank;
+	if (others->is_ranks)
+		snprintf(others->label, sizeof(others->label), "other ranks");
+	return true;
+}
+
+/* What a thread did there: a call, or computing at its role's hottest line. */
+static void add_activity(const struct report_context *c, const struct role *r, const struct role_end *end,
+			 struct buffer *ret)
+{
+	struct role_call call = {.frame = end->frame, .has_frame = end->has_frame};
+	struct buffer line = {0};
+
+	buffer_text(ret, end->function ? end->function
+			 : end->computes ? "CPU"
+					 : "other waits");
+	if (end->function)
+		role_place(c, &call, &line);
+	else if (r && end->computes)
+		role_hot_line(c, r, &line);
+	if (line.size)
+		buffer_print(ret, " %s", line.data);
+	buffer_done(&line);
+}
+
+void role_end_words(const struct report_context *c, const struct roles *all, const struct role *self,
+		    const struct role_call *wait, struct buffer *ret)
+{
+	const struct role_end *end = &wait->end;
+	size_t role = end->ns ? all->role_of[end->thread] : 0;
+
+	if (!end->ns)
+		return;
+	if (role && &all->items[role - 1] == self && self->threads > 1)
+		buffer_text(ret, "each other");
+	else if (role)
+		role_words(&all->items[role - 1], ret);
+	else
+		buffer_print(ret, *end->name ? "thread %s" : "a thread", end->name);
+	buffer_text(ret, " (");
+	add_activity(c, role ? &all->items[role - 1] : NULL, end, ret);
+	buffer_text(ret, ")");
+}
+
+void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret)
+{
+	struct buffer place = {0};
+
+	if (r->lines.count && r->lines.items[0].is_users)
+		role_place(c, &r->lines.items[0], &place);
+	/* A program without names of functions, as "[job]", says nothing. */
+	if (place.size && *place.data != '[')
+		buffer_add(ret, place.data, place.size);
+	buffer_done(&place);
+}
+
+void role_hot_frame(const struct report_context *c, const struct role *r, struct buffer *ret)
+{
+	struct symbol_frame frame;
+
+	if (!r->lines.count || !r->lines.items[0].is_users)
+		return;
+	frame = r->lines.items[0].frame;
+	symbols_name(c->symbols, &frame);
+	if (*frame.module || strncmp(frame.text, "0x", 2) || frame.is_python)
+		buffer_text(ret, frame.text);
+}
+
+/* The differences of a process's lifetime from the wait for it, in percent of it: what starting and ending it takes. */
+enum { LIFETIME_PERCENT = 10 };
+
+/* Where a role waits longest for others. */
+static const struct role_call *longest_wait(const struct role *r)
+{
+	for (size_t i = 0; i < r->call_count; i++)
+		if (role_call_waits(r, r->calls[i].kind, r->calls[i].ns, r->calls[i].count) && r->calls[i].is_users)
+			return &r->calls[i];
+	return NULL;
+}
+
+static bool waits_as_long(const struct role_call *call, const struct role *r)
+{
+	uint64_t difference = call->ns > r->lifetime_ns ? call->ns - r->lifetime_ns : r->lifetime_ns - call->ns;
+
+	return difference * 100 <= r->lifetime_ns * LIFETIME_PERCENT;
+}
+
+const struct role_call *role_parent_wait(const struct roles *all, const struct role *r, const struct role **ret_parent)
+{
+	const struct role *parent = r->parent && !r->is_workers ? &all->items[r->parent - 1] : NULL;
+	const struct role_call *found = NULL;
+
+	for (size_t i = 0; parent && i < parent->call_count; i++) {
+		const struct role_call *call = &parent->calls[i];
+
+		if ((call->kind != BLOCKED_CHILD && call->kind != BLOCKED_PIPE && call->kind != BLOCKED_POLL) ||
+		    !waits_as_long(call, r))
+			continue;
+		if (found)
+			return NULL;
+		found = call;
+	}
+	if (found && ret_parent)
+		*ret_parent = parent;
+	return found;
+}
+
+void role_work_line(const struct report_context *c, const struct roles *all, const struct role *r, struct buffer *ret)
+{
+	const struct role_call *wait;
+	const struct role *parent;
+	struct buffer line = {0};
+
+	role_hot_line(c, r, &line);
+	if (line.size)
+		buffer_print(ret, ": %s", line.data);
+	wait = line.size ? NULL : role_parent_wait(all, r, &parent);
+	if (wait) {
+		role_place(c, wait, &line);
+		buffer_print(ret, " for %s: %s", parent->is_workers ? "the workers" : parent->label, line.data);
+	}
+	for (size_t i = 0; i < all->count && !r->is_program && !line.size; i++) {
+		const struct role *program = &all->items[i];
+
+		if (!program->is_program || program->process != r->process)
+			continue;
+		wait = longest_wait(program);
+		if (!wait || (program->lines.count && program->lines.items[0].ns > wait->ns))
+			role_hot_line(c, program, &line);
+		if (!line.size && wait)
+			role_place(c, wait, &line);
+		if (line.size)
+			buffer_print(ret, " for %s: %s", program->is_workers ? "them" : program->label, line.data);
+	}
+	buffer_done(&line);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the rules share: results, availability of data, source lines. */
+#include "report/answers/rule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- results ---- */
+
+void rule_columns(struct finding *f, const enum column_id *columns, size_t count)
+{
+	table_has(&f->table, COL_RULE, COL_VERDICT);
+	table_columns(&f->table, columns, count);
+}
+
+void rule_row(struct finding *f)
+{
+	f->verdict = VERDICT_FOUND;
+	table_text(&f->table, f->rule->name);
+	table_text(&f->table, "found");
+}
+
+void rule_unchecked(struct finding *f, const char *format, ...)
+{
+	va_list list;
+	char text[256];
+
+	if (f->verdict != VERDICT_CLEAN)
+		return;
+	f->verdict = VERDICT_UNCHECKED;
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	buffer_clear(&f->text);
+	buffer_text(&f->text, text);
+}
+
+static void add_verdict(const struct finding *f, struct buffer *ret)
+{
+	static const char *const words[] = {"clean", "found", "could not check: "};
+
+	buffer_text(ret, words[f->verdict]);
+	if (f->verdict == VERDICT_UNCHECKED)
+		buffer_text(ret, f->text.data ? f->text.data : "");
+}
+
+void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret)
+{
+	struct buffer verdict = {0};
+
+	*ret = (struct finding){.rule = rule};
+	rule->run(rules, ret);
+	if (ret->verdict == VERDICT_FOUND)
+		return;
+	add_verdict(ret, &verdict);
+	table_text(&ret->table, rule->name);
+	table_text(&ret->table, verdict.data);
+	table_nothings(&ret->table, ret->table.column_count - 2);
+	buffer_done(&verdict);
+}
+
+bool finding_is_end(const struct finding *f)
+{
+	return f->verdict == VERDICT_FOUND && f->rule->flags & RULE_ENDED;
+}
+
+void finding_done(struct finding *f)
+{
+	table_done(&f->table);
+	buffer_done(&f->text);
+	buffer_done(&f->line);
+	buffer_done(&f->called_from);
+}
+
+struct caller_query rule_caller(const struct buffer *line, struct buffer *ret_called_from)
+{
+	return (struct caller_query){line->size ? line->data : NULL, ret_called_from};
+}
+
+int findings_by_cost(size_t left, size_t right, const void *findings)
+{
+	const struct finding *all = findings;
+
+	return order_of(all[right].saves.saved_ns, all[left].saves.saved_ns) ?: order_of(left, right);
+}
+
+const struct gaps *rules_gaps(struct rules *rules)
+{
+	if (!rules->gaps)
+		rules->gaps = gaps_find(rules->context);
+	return rules->gaps;
+}
+
+const struct job_time *rules_time(struct rules *rules)
+{
+	struct job_time *t = rules->time;
+
+	if (t)
+		return t;
+	t = rules->time = mem_alloc(sizeof(*t));
+	recorded_partition(rules->context, !rules->has_no_calls, &t->partition);
+	roles_make(rules->context, &t->partition, &t->roles);
+	pressures_find(rules->context, &t->partition, &t->pressures);
+	return t;
+}
+
+/* ---- availability of data ---- */
+
+const struct function *rule_cuda_function(const struct image *image, const struct event *e)
+{
+	const struct function *f = e->kind == TF_CALL ? trace_function(image->trace, e->id) : NULL;
+
+	return f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER) ? f : NULL;
+}
+
+static bool has_call(const struct image *image)
+{
+	const struct trace *t = image->trace;
+
+	for (size_t k = 0; t && k < t->thread_count; k++)
+		if (t->threads[k].groups & (1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER))
+			return true;
+	return false;
+}
+
+bool rule_has_calls(struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+
+	for (size_t i = 0; i < m->image_count && r->calls == CALLS_UNKNOWN; i++)
+		if (has_call(&m->images[i]))
+			r->calls = CALLS_SOME;
+	if (r->calls == CALLS_SOME)
+		return true;
+	r->calls = CALLS_NONE;
+	rule_unchecked(f, "no CUDA calls were recorded");
+	return false;
+}
+
+static bool submits_operations(const struct trace *t)
+{
+	uint32_t args = 0;
+
+	for (size_t k = 0; t && k < t->thread_count; k++)
+		args |= t->threads[k].args;
+	return args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH);
+}
+
+bool rule_has_devices(struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+
+	if (!rule_has_calls(r, f))
+		return false;
+	for (size_t i = 0; i < m->image_count; i++)
+		if (device_source(m->images[i].trace).is_known)
+			return true;
+	rule_unchecked(f, "no device records; the ledger states the reason");
+	return false;
+}
+
+void rule_missed_devices(const struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+	size_t submitting = 0, missing = 0;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		bool is_submitting = submits_operations(m->images[i].trace);
+
+		submitting += is_submitting;
+		missing += is_submitting && !device_source(m->images[i].trace).is_known;
+	}
+	if (r->gaps && r->gaps->left_out)
+		rule_unchecked(
+			f,
+			"%llu device operations are on devices beyond the first %d of a process and were not checked",
+			(unsigned long long)r->gaps->left_out, GAP_DEVICES);
+	if (missing)
+		rule_unchecked(f, "%zu of %zu processes that submitted device operations have no device records",
+			       missing, submitting);
+}
+
+bool rule_has_copies(const struct rules *r, uint8_t memory)
+{
+	const struct model *m = r->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++) {
+			const struct blob *b = &m->images[i].trace->blobs[k];
+			struct tf_device_operation w;
+
+			if (b->type == TF_BLOB_DEVICE_OPERATION && device_operation(m->images[i].trace, b->id, &w) &&
+			    w.kind == TF_DEVICE_COPY && (w.source == memory || w.target == memory))
+				return true;
+		}
+	return false;
+}
+
+bool rule_has_work(struct rules *r, struct finding *f)
+{
+	if (!rule_has_devices(r, f))
+		return false;
+	if (rules_gaps(r)->device_count)
+		return true;
+	rule_missed_devices(r, f);
+	rule_unchecked(f, "no device was used");
+	return false;
+}
+
+void rule_needs_python(const struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++)
+			if (m->images[i].trace->blobs[k].type == TF_BLOB_PYTHON_STACK)
+				return;
+	rule_unchecked(f, "no Python stacks were recorded");
+}
+
+static void find_steady(struct scan *s, const struct event *e)
+{
+	struct steady *t = s->more;
+
+	if (!e->args_count || !event_arg(e, TF_ARG_LAUNCH) || !rule_cuda_function(s->image, e))
+		return;
+	if (!t->first || event_start(e) < t->first)
+		t->first = event_start(e);
+	if (e->ticks > t->last)
+		t->last = e->ticks;
+}
+
+struct steady rule_steady(struct rules *r, const struct image *image)
+{
+	const struct model *m = r->context->model;
+
+	if (!r->steady) {
+		r->steady = mem_alloc((m->image_count + 1) * sizeof(*r->steady));
+		for (size_t i = 0; i < m->image_count; i++)
+			scan_image(&(struct scan){.context = r->context,
+						  .image = &m->images[i],
+						  .args = 1u << TF_ARG_LAUNCH,
+						  .more = &r->steady[i]},
+				   find_steady);
+	}
+	return r->steady[image - m->images];
+}
+
+/* ---- spans of time ---- */
+
+static int compare_spans(const void *left, const void *right)
+{
+	const struct rule_span *a = left, *b = right;
+
+	return order_of(a->start, b->start) ?: order_of(a->end, b->end);
+}
+
+uint64_t rule_union(struct rule_span *spans, size_t count)
+{
+	uint64_t sum = 0, until = 0;
+
+	if (count)
+		qsort(spans, count, sizeof(*spans), compare_spans);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t from = spans[i].start > until ? spans[i].start : until;
+
+		if (spans[i].end > from)
+			sum += spans[i].end - from;
+		until = spans[i].end > until ? spans[i].end : until;
+	}
+	return sum;
+}
+
+/* ---- source lines ---- */
+
+uint32_t rule_stack(const struct event *e)
+{
+	return e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+}
+
+void rule_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret)
+{
+	r->attribution.symbols = r->context->symbols;
+	attribution_line(&r->attribution, image, stack, ret);
+}
+
+bool rule_polls(struct rules *r, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&r->polls, stack, (uint64_t)(image - r->context->model->images), NULL);
+
+	if (!*known)
+		*known = 1 + attribution_polls(r->context->symbols, image, stack);
+	return *known > 1;
+}
+
+void rule_line_cell(struct finding *f, const char *line)
+{
+	if (line && *line)
+		table_text(&f->table, line);
+	else
+		table_nothing(&f->table);
+}
+
+void rule_time(struct buffer *b, uint64_t ns)
+{
+	static const char *const units[] = {"us", "ms", "s"};
+	double value = (double)ns / 1e3;
+	size_t unit = 0;
+
+	for (; value >= 999.5 && unit < 2; unit++)
+		value /= 1e3;
+	buffer_print(b, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, units[unit]);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recompilation: a line that has code compiled again and again (JAX, torch.compile, numba), because each new shape,
+ * type or value needs code of its own. Where --jax recorded JAX's compilations, they are taken as they are; the others
+ * are derived from stacks of calls and of CPU samples. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/answers/rule.h"
+#include "report/events/jax/jax_functions.h"
+#include "report/events/stacks/samples.h"
+
+/* TIMES: fewer are usual, for the first step, the last batch, another data type. A thread without any event for
+ * GAP_NS may have done something else meanwhile. */
+enum { ROWS = 20, FOUND_PERCENT = 10, TIMES = 4 };
+#define GAP_NS 1000000000ull
+
+static const char by_stacks[] = "compile"; /* the name of a row */
+
+struct compilations {
+	struct rules *rules;
+	struct aggregate aggregate;
+	struct map known;  /* (stack, image) -> row + 2; 1: not compiling */
+	uint64_t *times;   /* by row: compilations */
+	size_t capacity, count;
+	bool has_jax; /* its compilations, which need no stacks */
+	/* the previous event with a stack of the thread */
+	const struct trace_thread *thread;
+	uint64_t last_ticks;
+	uint32_t last_row;
+};
+
+static bool is_other_compiler_file(const char *file)
+{
+	static const char *const parts[] = {"/torch/_dynamo/convert_frame.py", "/torch/_inductor/",
+					    "/numba/core/compiler", "/triton/compiler/"};
+
+	/* Threads of the pool of compile workers wait for work or for results. */
+	if (strstr(file, "/torch/_inductor/compile_worker/"))
+		return false;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strstr(file, parts[i]))
+			return true;
+	return false;
+}
+
+static bool is_compiler_file(const char *file)
+{
+	return strstr(file, "/jax/_src/compiler.py") || strstr(file, "/jax/_src/interpreters/mlir.py") ||
+	       is_other_compiler_file(file);
+}
+
+/* UINT32_MAX: it does not compile. */
+static uint32_t compiled_row(struct compilations *p, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&p->known, stack, (uint64_t)(image - p->rules->context->model->images), NULL);
+	uint64_t value = 1;
+
+	if (!*known) {
+		/* The import of a compiler compiles nothing. */
+		if (symbols_has_python(image, stack,
+				       jax_has_phases(image) ? is_other_compiler_file : is_compiler_file) &&
+		    !attribution_has_import(image, stack))
+			value = 2 + rule_call_row(p->rules, &p->aggregate, image, 0, 0, by_stacks, stack);
+		*known = value;
+	}
+	return *known == 1 ? UINT32_MAX : (uint32_t)(*known - 2);
+}
+
+static void set_times(struct compilations *p, uint32_t row, uint64_t more)
+{
+	while (p->count <= row) {
+		p->times = mem_grow(p->times, p->count, &p->capacity, sizeof(*p->times));
+		p->times[p->count++] = 0;
+	}
+	p->times[row] += more;
+}
+
+static void visit_compilation(struct scan *s, const struct event *e)
+{
+	struct compilations *p = s->more;
+	bool is_sample = e->kind == TF_SAMPLE, is_next;
+	uint32_t stack = is_sample || e->kind == TF_CALL ? rule_stack(e) : 0, row;
+	uint64_t ns, gap;
+
+	if (!stack)
+		return;
+	row = compiled_row(p, s->image, stack);
+	if (row != UINT32_MAX) {
+		ns = is_sample ? samples_ns(e) : clock_map_duration(s->clock, e->duration);
+		gap = p->thread == s->thread && e->ticks > p->last_ticks
+			      ? clock_map_duration(s->clock, e->ticks - p->last_ticks)
+			      : 0;
+		is_next = p->thread == s->thread && p->last_row == row && gap < GAP_NS + ns;
+		set_times(p, row, !is_next);
+		aggregate_add(&p->aggregate, row, is_next ? gap : ns);
+	}
+	p->thread = s->thread;
+	p->last_ticks = e->ticks;
+	p->last_row = row;
+}
+
+/* Each process compiles its own. */
+static void add_functions(struct compilations *p)
+{
+	struct report_context c = *p->rules->context;
+	struct jax_functions functions;
+
+	c.by = BY_PROCESS;
+	jax_functions_make(&c, &functions);
+	for (size_t i = 0; i < functions.count; i++) {
+		const struct jax_function *f = &functions.items[i];
+		uint32_t row;
+
+		if (!f->compilations)
+			continue;
+		p->has_jax = true;
+		row = rule_call_row(p->rules, &p->aggregate, f->image, 0, (unsigned)i + 1,
+				    aggregate_field(&functions.keys.rows[i], 1), f->stack);
+		set_times(p, row, f->compilations);
+		aggregate_add_total(&p->aggregate, row, f->compilations, jax_compile_ns(f));
+		p->aggregate.rows[row].most = f->longest_ns;
+	}
+	jax_functions_done(&functions);
+}
+
+static int rows_by_total(size_t left, size_t right, const void *rows)
+{
+	const struct aggregate_row *all = rows;
+
+	return order_of(all[right].total, all[left].total) ?: order_of(left, right);
+}
+
+/* The name of a function, or what stacks show. */
+static const char *compiled_words(const struct aggregate_row *row, struct buffer *ret)
+{
+	const char *name = aggregate_field(row, 1);
+
+	if (!strcmp(name, by_stacks))
+		return "one line has code";
+	buffer_print(ret, "JAX's function %s is", name);
+	return ret->data;
+}
+
+void rule_recompilation(struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+	struct compilations p = {.rules = r};
+	struct buffer words = {0};
+	size_t *order, shown = 0;
+
+	rule_call_columns(f);
+	add_functions(&p);
+	scan_events(&(struct scan){.context = r->context, .args = 1u << TF_ARG_STACK,
+				   .call_args = 1u << TF_ARG_STACK, .more = &p}, visit_compilation);
+	order = places_in_order(p.aggregate.count, rows_by_total, p.aggregate.rows);
+	for (size_t i = 0; i < p.count && shown < ROWS; i++) {
+		const struct aggregate_row *row = &p.aggregate.rows[order[i]];
+		uint64_t wall = recorded_wall(m, &m->processes[rule_call_process(row)]);
+
+		if (p.times[order[i]] < TIMES || row->total * 100 < wall * FOUND_PERCENT)
+			continue;
+		rule_call_add_row(row, f);
+		if (!shown++) {
+			f->cost_ns = row->total < wall ? row->total : wall;
+			buffer_print(&f->text, "%s compiled %llu times, ", compiled_words(row, &words),
+				     (unsigned long long)p.times[order[i]]);
+			rule_time(&f->text, f->cost_ns);
+		}
+	}
+	if (!p.has_jax)
+		rule_needs_python(r, f);
+	aggregate_done(&p.aggregate);
+	map_done(&p.known);
+	free(p.times);
+	free(order);
+	buffer_done(&words);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* small_mpi_io: many small writes to files by MPI, each by one rank on its own, by function and source line. Collective
+ * writes are not among them: MPI combines those of all ranks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/answers/rule.h"
+#include "report/read/operation.h"
+
+enum { ROWS = 50, SMALL_PERCENT = 2, SMALL_CALLS = 1000, SMALL_BYTES = 65536 };
+
+/* The writes at one line in one function. */
+struct small_writes {
+	uint64_t calls, bytes, ns, ranks;
+	size_t last; /* the process of the last one */
+};
+
+struct mpi_io {
+	struct rules *rules;
+	struct interner keys; /* function and line */
+	struct map by_stack;  /* (stack and function, image) -> the number of its key */
+	struct small_writes *places; /* by key */
+	size_t count, capacity;
+	uint64_t *ns_of; /* by process */
+	struct small_writes all;
+	const uint8_t *classes; /* by function of the current image */
+};
+
+static uint8_t classify_write(const struct function *f)
+{
+	static const char *const independent[] = {
+		"MPI_File_write",  "MPI_File_write_at",	 "MPI_File_write_shared",
+		"MPI_File_iwrite", "MPI_File_iwrite_at", "MPI_File_iwrite_shared",
+	};
+
+	for (size_t i = 0; f->group == TF_GROUP_MPI && i < sizeof(independent) / sizeof(*independent); i++)
+		if (!strcmp(f->name, independent[i]))
+			return 1;
+	return 0;
+}
+
+static struct small_writes *place_of(struct mpi_io *io, const struct image *image, uint32_t function, uint32_t stack)
+{
+	bool is_new;
+	uint64_t *known = map_put(&io->by_stack, (uint64_t)function << 32 | stack,
+				  (uint64_t)(image - io->rules->context->model->images), &is_new);
+	struct buffer key = {0};
+
+	if (is_new) {
+		buffer_text(&key, trace_function(image->trace, function)->name);
+		buffer_add(&key, "", 1);
+		rule_line(io->rules, image, stack, &key);
+		*known = interner_number(&io->keys, buffer_string(&key), key.size);
+		buffer_done(&key);
+		if (*known == io->count) {
+			io->places = mem_grow(io->places, io->count, &io->capacity, sizeof(*io->places));
+			io->places[io->count++] = (struct small_writes){0};
+		}
+	}
+	return &io->places[*known];
+}
+
+static void add_write(struct small_writes *w, size_t process, uint64_t bytes, uint64_t ns)
+{
+	w->ranks += !w->calls || w->last != process;
+	w->last = process;
+	w->calls++;
+	w->bytes += bytes;
+	w->ns += ns;
+}
+
+static void visit_write(struct scan *s, const struct event *e)
+{
+	struct mpi_io *io = s->more;
+	struct tf_operation op;
+	int64_t count;
+	double bytes;
+	uint64_t ns;
+
+	if (e->kind != TF_CALL || e->id >= s->image->trace->functions->count || !io->classes[e->id] ||
+	    !operation_of(s->image->trace, e, &op) || !operation_field(&op, TF_FIELD_COUNT, &count))
+		return;
+	bytes = operation_bytes(trace_function(s->image->trace, e->id)->name, TF_GROUP_MPI, &op);
+	if (bytes >= SMALL_BYTES)
+		return;
+	ns = clock_map_duration(s->clock, e->duration);
+	add_write(place_of(io, s->image, e->id, rule_stack(e)), s->image->process, (uint64_t)bytes, ns);
+	add_write(&io->all, s->image->process, (uint64_t)bytes, ns);
+	io->ns_of[s->image->process] += ns;
+}
+
+static int writes_by_time(size_t left, size_t right, const void *places)
+{
+	const struct small_writes *all = places;
+
+	return order_of(all[right].ns, all[left].ns) ?: order_of(left, right);
+}
+
+static void add_rows(const struct mpi_io *io, struct finding *f)
+{
+	size_t *order = places_in_order(io->count, writes_by_time, io->places);
+
+	for (size_t i = 0; i < io->count && i < ROWS; i++) {
+		const struct small_writes *w = &io->places[order[i]];
+		const char *line = interner_field(&io->keys, order[i], 1);
+
+		rule_row(f);
+		table_number(&f->table, w->ns);
+		table_number(&f->table, w->calls);
+		table_number(&f->table, w->bytes);
+		table_number(&f->table, w->bytes / w->calls);
+		table_number(&f->table, w->ranks);
+		table_text(&f->table, interner_field(&io->keys, order[i], 0));
+		rule_line_cell(f, line);
+		if (!f->line.size) /* short calls have no stack */
+			buffer_text(&f->line, line);
+	}
+	free(order);
+}
+
+/* The time of the rank that wrote for longest. */
+static void conclude(const struct mpi_io *io, struct finding *f)
+{
+	const struct model *m = io->rules->context->model;
+	size_t worst = 0;
+
+	for (size_t i = 1; i < m->process_count; i++)
+		if (io->ns_of[i] > io->ns_of[worst])
+			worst = i;
+	if (io->all.calls < SMALL_CALLS ||
+	    io->ns_of[worst] * 100 < recorded_wall(m, &m->processes[worst]) * SMALL_PERCENT)
+		return;
+	f->cost_ns = io->ns_of[worst];
+	add_rows(io, f);
+	buffer_print(&f->text, "%llu writes of MPI with %llu bytes on average, by %llu rank%s, ",
+		     (unsigned long long)io->all.calls, (unsigned long long)(io->all.bytes / io->all.calls),
+		     (unsigned long long)io->all.ranks, io->all.ranks > 1 ? "s, each on its own" : "");
+	rule_time(&f->text, f->cost_ns);
+	buffer_print(&f->text, " in process %u", m->processes[worst].pid);
+}
+
+void rule_small_mpi_io(struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+	struct mpi_io io = {.rules = r, .ns_of = mem_alloc((m->process_count + 1) * sizeof(*io.ns_of))};
+	bool has_mpi = false;
+
+	rule_has(f, COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_BYTES, COL_AVG_SIZE_BYTES, COL_RANKS, COL_NAME, COL_LINE);
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct scan scan = {.context = r->context, .image = &m->images[i], .groups = 1u << TF_GROUP_MPI,
+				    .more = &io};
+
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
+			has_mpi |= (m->images[i].trace->threads[k].groups & 1u << TF_GROUP_MPI) != 0;
+		if (!m->images[i].trace)
+			continue;
+		io.classes = functions_classes(m->images[i].trace->functions, classify_write);
+		scan_image(&scan, visit_write);
+	}
+	conclude(&io, f);
+	if (!has_mpi)
+		rule_unchecked(f, "no calls of MPI were recorded: -t mpi records them");
+	interner_done(&io.keys);
+	map_done(&io.by_stack);
+	free(io.places);
+	free(io.ns_of);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_flush, small_io, lock_convoy, gil_bound: OS calls that cost a process more than a share of its duration, by
+ * source line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/answers/rule.h"
+
+enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 5, GIL_PERCENT = 10, COMPUTES_PERCENT = 10 };
+enum { FLUSH_CALLS = 3, SMALL_CALLS = 5000, LOCK_CALLS = 20, GIL_CALLS = 20, SMALL_BYTES = 4096 };
+#define SMALL_NS 1000000ull /* a longer call waits for data, whatever its size */
+
+/* What a rule looks for. */
+struct os_rule {
+	uint8_t (*classify)(const struct function *);
+	bool (*counts)(const struct event *e, uint8_t class, uint64_t ns); /* NULL: each call of a class does */
+	bool is_of_interpreter; /* only calls that the Python interpreter itself makes */
+	bool is_of_users;	/* not those of the system's own programs, which nobody who runs them can change */
+	bool has_short;	      /* calls below the threshold count as well */
+	unsigned int percent; /* of the duration of the process */
+	uint64_t calls;	      /* at least */
+	uint32_t threads;     /* at least, and the cost is the mean of these threads */
+	const char *what;
+};
+
+/* ---- what the rules look for ---- */
+
+static bool is_one_of(const struct function *f, const char *const *starts, size_t count)
+{
+	for (size_t i = 0; f->group == TF_GROUP_OSRT && i < count; i++)
+		if (!strncmp(f->name, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+#define ONE_OF(f, ...) \
+	is_one_of(f, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static uint8_t classify_flush(const struct function *f)
+{
+	return ONE_OF(f, "fsync", "fdatasync", "msync", "sync");
+}
+
+enum { CLASS_OPEN = 1, CLASS_TRANSFER = 2 };
+
+static uint8_t classify_small(const struct function *f)
+{
+	if (ONE_OF(f, "open", "creat", "fopen"))
+		return CLASS_OPEN;
+	return ONE_OF(f, "read", "pread", "write", "pwrite") && !ONE_OF(f, "readdir", "readahead", "readlink")
+		       ? CLASS_TRANSFER
+		       : 0;
+}
+
+static bool is_small(const struct event *e, uint8_t class, uint64_t ns)
+{
+	uint64_t fd = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_FD)) : 0;
+
+	return ns < SMALL_NS && (class == CLASS_OPEN || (int32_t)(fd >> 16) < SMALL_BYTES);
+}
+
+static uint8_t classify_lock(const struct function *f)
+{
+	return ONE_OF(f, "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock",
+		      "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timed", "pthread_spin_lock");
+}
+
+/* CPython's locks are semaphores; it waits on a condition variable only for its global lock. */
+static uint8_t classify_gil(const struct function *f)
+{
+	return ONE_OF(f, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait");
+}
+
+enum os_rule_number { OS_FLUSH, OS_SMALL, OS_LOCK, OS_GIL, OS_RULES };
+
+static const struct os_rule os_rules[OS_RULES] = {
+	[OS_FLUSH] = {.classify = classify_flush, .percent = FLUSH_PERCENT, .calls = FLUSH_CALLS,
+		      .what = "calls that wait until data is on the disk"},
+	[OS_SMALL] = {.classify = classify_small, .counts = is_small, .has_short = true, .percent = SMALL_PERCENT,
+		      .calls = SMALL_CALLS, .what = "opens, and reads and writes of less than 4 KiB"},
+	[OS_LOCK] = {.classify = classify_lock, .is_of_users = true, .percent = LOCK_PERCENT, .calls = LOCK_CALLS,
+		     .threads = 2, .what = "waits for locks"},
+	[OS_GIL] = {.classify = classify_gil, .is_of_interpreter = true, .percent = GIL_PERCENT, .calls = GIL_CALLS,
+		    .threads = 2, .what = "waits for the interpreter lock (GIL)"},
+};
+
+/* ---- the calls ---- */
+
+/* Of one process. */
+struct os_sum {
+	uint64_t calls, ns;
+	uint32_t threads;
+	const struct trace_thread *last;
+};
+
+struct os_calls {
+	struct rules *rules;
+	const struct os_rule *rule;
+	struct aggregate aggregate;
+	struct os_sum *sums; /* by process */
+	const uint8_t *classes; /* by function of the current image */
+	struct map callers;  /* (stack, image) -> 1 + whether it is the interpreter, or the user's code */
+	size_t worst;	     /* process */
+};
+
+static void os_add(struct os_calls *o, const struct scan *s, uint32_t function, uint32_t stack, uint64_t calls,
+		   uint64_t ns)
+{
+	struct os_sum *sum = &o->sums[s->image->process];
+	uint32_t row = rule_call_row(o->rules, &o->aggregate, s->image, function, 0,
+				     trace_function(s->image->trace, function)->name, stack);
+
+	if (calls == 1)
+		aggregate_add(&o->aggregate, row, ns);
+	else
+		aggregate_add_total(&o->aggregate, row, calls, ns);
+	sum->calls += calls;
+	sum->ns += ns;
+	sum->threads += sum->last != s->thread;
+	sum->last = s->thread;
+}
+
+/* Whether the function that made the call is code of the Python interpreter, in a stack with Python frames. */
+static bool is_of_interpreter(struct os_calls *o, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&o->callers, stack, (uint64_t)(image - o->rules->context->model->images), NULL);
+
+	if (*known || !stack)
+		return *known > 1;
+	*known = 1;
+	if (trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack))
+		*known += attribution_is_interpreter(o->rules->context->symbols, image, stack);
+	return *known > 1;
+}
+
+/* An interpreter is a program of the system, too, but its stacks have frames of the user's code. */
+static bool is_of_users(struct os_calls *o, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&o->callers, stack, (uint64_t)(image - o->rules->context->model->images), NULL);
+	struct symbol_frame frame;
+	bool is_users = false;
+
+	if (!*known) {
+		o->rules->attribution.symbols = o->rules->context->symbols;
+		if (attribution_is_systems_program(image))
+			attribution_stack(&o->rules->attribution, image, stack, &frame, &is_users);
+		else
+			is_users = true;
+		*known = 1 + is_users;
+	}
+	return *known > 1;
+}
+
+static bool os_counts(struct os_calls *o, const struct image *image, const struct event *e, uint64_t ns)
+{
+	const struct os_rule *rule = o->rule;
+
+	return (!rule->is_of_interpreter || is_of_interpreter(o, image, rule_stack(e))) &&
+	       (!rule->is_of_users || is_of_users(o, image, rule_stack(e))) &&
+	       (!rule->counts || rule->counts(e, o->classes[e->id], ns));
+}
+
+/* All of these rules read the events together. */
+struct os_rules {
+	struct os_calls of[OS_RULES];
+	uint8_t *are_any; /* by function of the current image: whether any of the rules looks for it */
+};
+
+static void os_visit(struct scan *s, const struct event *e)
+{
+	struct os_rules *all = s->more;
+	uint32_t stack;
+	uint64_t ns;
+
+	if (e->kind != TF_CALL || e->id >= s->image->trace->functions->count || !all->are_any[e->id])
+		return;
+	stack = rule_stack(e);
+	if (rule_polls(all->of->rules, s->image, stack))
+		return;
+	ns = clock_map_duration(s->clock, e->duration);
+	for (size_t i = 0; i < OS_RULES; i++)
+		if (all->of[i].classes[e->id] && os_counts(&all->of[i], s->image, e, ns))
+			os_add(&all->of[i], s, e->id, stack, 1, ns);
+}
+
+static void os_add_short(struct os_calls *o, struct scan *s)
+{
+	const struct trace *t = s->image->trace;
+
+	for (size_t k = 0; k < t->thread_count; k++) {
+		s->thread = &t->threads[k];
+		for (size_t i = 0; i < s->thread->counter_count; i++) {
+			const struct trace_counter *c = &t->counters[s->thread->first_counter + i];
+
+			if (c->sum.calls && c->function < t->functions->count && o->classes[c->function])
+				os_add(o, s, c->function, 0, c->sum.calls, clock_map_duration(s->clock, c->sum.ticks));
+		}
+	}
+}
+
+static void os_gather_image(struct os_rules *all, struct scan *s)
+{
+	const struct functions *functions = s->image->trace->functions;
+
+	all->are_any = mem_alloc(functions->count + 1);
+	for (size_t i = 0; i < OS_RULES; i++) {
+		all->of[i].classes = functions_classes(s->image->trace->functions, all->of[i].rule->classify);
+		for (uint32_t k = 0; k < functions->count; k++)
+			all->are_any[k] |= all->of[i].classes[k];
+	}
+	scan_image(s, os_visit);
+	for (size_t i = 0; i < OS_RULES; i++)
+		if (all->of[i].rule->has_short)
+			os_add_short(&all->of[i], s);
+	free(all->are_any);
+}
+
+static void os_gather(struct rules *r)
+{
+	const struct model *m = r->context->model;
+
+	r->os = mem_alloc(sizeof(*r->os));
+	for (size_t i = 0; i < OS_RULES; i++)
+		r->os->of[i] = (struct os_calls){.rules = r, .rule = &os_rules[i],
+						 .sums = mem_alloc((m->process_count + 1) * sizeof(struct os_sum))};
+	for (size_t i = 0; i < m->image_count; i++)
+		if (m->images[i].trace)
+			os_gather_image(r->os, &(struct scan){.context = r->context, .image = &m->images[i],
+							      .groups = 1u << TF_GROUP_OSRT, .more = r->os});
+}
+
+void rules_os_done(struct rules *r)
+{
+	for (size_t i = 0; r->os && i < OS_RULES; i++) {
+		aggregate_done(&r->os->of[i].aggregate);
+		map_done(&r->os->of[i].callers);
+		free(r->os->of[i].sums);
+	}
+	free(r->os);
+	r->os = NULL;
+}
+
+static bool os_any(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
+			if (m->images[i].trace->threads[k].groups & 1u << TF_GROUP_OSRT)
+				return true;
+	return false;
+}
+
+/* With one thread that computes, the others wait for the interpreter lock while they have little to do. */
+static bool has_computing_threads(const struct os_calls *o, size_t process)
+{
+	const struct partition *p = &rules_time(o->rules)->partition;
+	uint64_t wall = recorded_wall(o->rules->context->model, &o->rules->context->model->processes[process]);
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		count += p->threads[i].process == process && p->threads[i].cpu_ns * 100 >= wall * COMPUTES_PERCENT;
+	return count >= 2;
+}
+
+/* What it cost the process; 0: less than the rule reports. */
+static uint64_t os_cost(const struct os_calls *o, size_t process)
+{
+	const struct os_sum *sum = &o->sums[process];
+	uint64_t cost = o->rule->threads > 1 && sum->threads ? sum->ns / sum->threads : sum->ns;
+	uint64_t wall = recorded_wall(o->rules->context->model, &o->rules->context->model->processes[process]);
+
+	if (sum->calls < o->rule->calls || sum->threads < o->rule->threads || cost * 100 < wall * o->rule->percent)
+		return 0;
+	if (o->rule->is_of_interpreter && !has_computing_threads(o, process))
+		return 0;
+	return cost < wall ? cost : wall;
+}
+
+static void os_conclude(struct os_calls *o, struct finding *f)
+{
+	const struct model *m = o->rules->context->model;
+
+	for (size_t i = 0; i < m->process_count; i++)
+		if (os_cost(o, i) > f->cost_ns) {
+			o->worst = i;
+			f->cost_ns = os_cost(o, i);
+		}
+	if (!f->cost_ns)
+		return;
+	aggregate_sort(&o->aggregate);
+	for (size_t i = 0, rows = 0; i < o->aggregate.count && rows < ROWS; i++)
+		if (os_cost(o, rule_call_process(&o->aggregate.rows[i]))) {
+			rule_call_add_row(&o->aggregate.rows[i], f);
+			rows++;
+		}
+	buffer_print(&f->text, "%llu %s", (unsigned long long)o->sums[o->worst].calls, o->rule->what);
+	if (o->rule->threads > 1)
+		buffer_print(&f->text, " in %u threads", o->sums[o->worst].threads);
+	buffer_text(&f->text, ", ");
+	rule_time(&f->text, o->sums[o->worst].ns);
+	buffer_print(&f->text, " in process %u", m->processes[o->worst].pid);
+}
+
+/* Where the threads compute, rather than where they wait, if samples tell. */
+static void os_find_holder(const struct os_calls *o, struct finding *f)
+{
+	const struct job_time *t = rules_time(o->rules);
+	struct buffer line = {0};
+
+	for (size_t i = 0; i < t->roles.count && !line.size; i++)
+		if (t->roles.items[i].process == &o->rules->context->model->processes[o->worst])
+			role_hot_frame(o->rules->context, &t->roles.items[i], &line);
+	if (line.size) {
+		buffer_clear(&f->line);
+		buffer_text(&f->line, line.data);
+	}
+	buffer_done(&line);
+}
+
+static void os_run(struct rules *r, struct finding *f, enum os_rule_number number)
+{
+	struct os_calls *o;
+
+	rule_call_columns(f);
+	if (!r->os)
+		os_gather(r);
+	o = &r->os->of[number];
+	os_conclude(o, f);
+	if (!os_any(r->context->model))
+		rule_unchecked(f, "no OS calls were recorded");
+	if (o->rule->is_of_interpreter && f->verdict == VERDICT_FOUND)
+		os_find_holder(o, f);
+	if (o->rule->is_of_interpreter)
+		rule_needs_python(r, f);
+}
+
+void rule_file_flush(struct rules *r, struct finding *f)
+{
+	os_run(r, f, OS_FLUSH);
+}
+
+void rule_small_io(struct rules *r, struct finding *f)
+{
+	os_run(r, f, OS_SMALL);
+}
+
+void rule_lock_convoy(struct rules *r, struct finding *f)
+{
+	os_run(r, f, OS_LOCK);
+}
+
+void rule_gil_bound(struct rules *r, struct finding *f)
+{
+	os_run(r, f, OS_GIL);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slow_loader, blocked_loop: what a Python program waits for between its steps. Both are derived from the stacks of
+ * recorded calls. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/answers/rule.h"
+#include "report/base/text.h"
+#include "report/events/reading.h"
+
+enum { ROWS = 50, LOADER_PERCENT = 5, LOADER_WAITS = 3, LOOP_PERCENT = 5, LOOP_CALLS = 3 };
+#define LOOP_NS 1000000ull /* a shorter call of a callback does not delay the others noticeably */
+
+struct python_times {
+	struct rules *rules;
+	struct aggregate aggregate;
+	uint64_t *ns, *calls; /* by process */
+	/* A stack is wanted if it has a frame in a wanted file, and is not unwanted. */
+	bool (*is_wanted)(const char *file), (*is_unwanted)(const struct image *image, uint32_t stack);
+	struct map known; /* image and stack -> 1 + whether it is wanted */
+};
+
+static bool python_is_wanted(struct python_times *p, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&p->known, (uint64_t)(image - p->rules->context->model->images), stack, NULL);
+
+	if (!*known)
+		*known = 1 + (symbols_has_python(image, stack, p->is_wanted) &&
+			      !(p->is_unwanted && p->is_unwanted(image, stack)));
+	return *known > 1;
+}
+
+static void python_add(struct python_times *p, const struct scan *s, uint32_t row, uint64_t ns)
+{
+	aggregate_add(&p->aggregate, row, ns);
+	p->ns[s->image->process] += ns;
+	p->calls[s->image->process]++;
+}
+
+/* Adds rows for the processes that spent at least that share. Returns the one that spent most. */
+static size_t python_find(struct python_times *p, struct finding *f, unsigned int percent, uint64_t calls)
+{
+	const struct model *m = p->rules->context->model;
+	size_t worst = 0;
+
+	aggregate_sort(&p->aggregate);
+	for (size_t i = 0; i < p->aggregate.count && i < ROWS; i++) {
+		size_t process = rule_call_process(&p->aggregate.rows[i]);
+		uint64_t wall = recorded_wall(m, &m->processes[process]);
+
+		if (p->calls[process] < calls || p->ns[process] * 100 < wall * percent)
+			continue;
+		rule_call_add_row(&p->aggregate.rows[i], f);
+		if (p->ns[process] > f->cost_ns) {
+			worst = process;
+			f->cost_ns = p->ns[process];
+		}
+	}
+	return worst;
+}
+
+static void python_begin(struct python_times *p, struct rules *r, bool (*is_wanted)(const char *file))
+{
+	size_t count = r->context->model->process_count + 1;
+
+	*p = (struct python_times){.rules = r,
+				   .is_wanted = is_wanted,
+				   .ns = mem_alloc(count * sizeof(*p->ns)),
+				   .calls = mem_alloc(count * sizeof(*p->calls))};
+}
+
+static void python_end(struct python_times *p, struct finding *f)
+{
+	rule_needs_python(p->rules, f);
+	aggregate_done(&p->aggregate);
+	map_done(&p->known);
+	free(p->ns);
+	free(p->calls);
+}
+
+/* ---- slow_loader ---- */
+
+static bool is_loader_file(const char *file)
+{
+	return text_ends_with(file, "/torch/utils/data/dataloader.py");
+}
+
+static size_t count_children(const struct model *m, const struct process *parent)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < m->process_count; i++)
+		count += m->processes[i].parent_pid == parent->pid && m->processes[i].machine == parent->machine;
+	return count;
+}
+
+/* Workers inherit frames of the loader. Waiting for a worker to end is not waiting for its data. */
+static void visit_loader(struct scan *s, const struct event *e)
+{
+	struct python_times *p = s->more;
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	uint32_t stack = f && f->group == TF_GROUP_OSRT ? rule_stack(e) : 0;
+
+	if (!stack || s->thread->tid != s->image->pid || !python_is_wanted(p, s->image, stack) ||
+	    !count_children(s->context->model, &s->context->model->processes[s->image->process]))
+		return;
+	if (reading_is_input(f->name) || reading_is_wait(f->name))
+		python_add(p, s, rule_call_row(p->rules, &p->aggregate, s->image, e->id, 0, f->name, stack),
+			   clock_map_duration(s->clock, e->duration));
+}
+
+/* What the workers do, if samples tell. */
+static void add_worker_line(struct rules *r, const struct process *parent, struct buffer *ret)
+{
+	const struct job_time *t = rules_time(r);
+	struct buffer line = {0};
+
+	for (size_t i = 0; i < t->roles.count && !line.size; i++)
+		if (t->roles.items[i].is_workers && t->roles.items[i].process->parent_pid == parent->pid)
+			role_hot_line(r->context, &t->roles.items[i], &line);
+	if (line.size)
+		buffer_print(ret, ", which compute at %s", line.data);
+	buffer_done(&line);
+}
+
+void rule_slow_loader(struct rules *r, struct finding *f)
+{
+	struct python_times p;
+	size_t worst;
+
+	python_begin(&p, r, is_loader_file);
+	p.is_unwanted = attribution_has_import;
+	rule_call_columns(f);
+	scan_events(&(struct scan){.context = r->context,
+				   .args = 1u << TF_ARG_STACK,
+				   .call_args = 1u << TF_ARG_STACK,
+				   .groups = 1u << TF_GROUP_OSRT,
+				   .more = &p},
+		    visit_loader);
+	worst = python_find(&p, f, LOADER_PERCENT, LOADER_WAITS);
+	if (f->verdict == VERDICT_FOUND) {
+		const struct process *process = &r->context->model->processes[worst];
+
+		buffer_print(&f->text, "process %u waits ", process->pid);
+		rule_time(&f->text, f->cost_ns);
+		buffer_print(&f->text, " for its %zu worker processes, %.1f %% of its time",
+			     count_children(r->context->model, process),
+			     100 * (double)f->cost_ns / (double)recorded_wall(r->context->model, process));
+		add_worker_line(r, process, &f->text);
+	}
+	python_end(&p, f);
+}
+
+/* ---- blocked_loop ---- */
+
+/* Handle._run() of asyncio calls each callback, and each step of a coroutine. The loop's own wait is not below it. */
+static bool is_callback_file(const char *file)
+{
+	return text_ends_with(file, "/asyncio/events.py");
+}
+
+/* asyncio.to_thread() starts threads, and waits until they run. */
+static bool is_thread_starter(const char *file)
+{
+	return text_ends_with(file, "/concurrent/futures/thread.py");
+}
+
+static bool is_startup(const struct image *image, uint32_t stack)
+{
+	return attribution_has_import(image, stack) || symbols_has_python(image, stack, is_thread_starter);
+}
+
+/* Waits for the interpreter's lock, which are those of its condition variable, are of rule gil_bound. */
+static bool blocks_loop(const struct function *f)
+{
+	enum blocked_kind kind = blocked_kind_of(f);
+
+	return kind != BLOCKED_OTHER && kind != BLOCKED_FILE &&
+	       strncmp(f->name, "pthread_cond", strlen("pthread_cond")) != 0;
+}
+
+static void visit_callback(struct scan *s, const struct event *e)
+{
+	struct python_times *p = s->more;
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	uint32_t stack = f && f->group == TF_GROUP_OSRT ? rule_stack(e) : 0;
+	uint64_t ns = stack ? clock_map_duration(s->clock, e->duration) : 0;
+
+	if (ns >= LOOP_NS && blocks_loop(f) && python_is_wanted(p, s->image, stack))
+		python_add(p, s, rule_call_row(p->rules, &p->aggregate, s->image, e->id, 0, f->name, stack), ns);
+}
+
+void rule_blocked_loop(struct rules *r, struct finding *f)
+{
+	struct python_times p;
+	size_t worst;
+
+	python_begin(&p, r, is_callback_file);
+	p.is_unwanted = is_startup;
+	rule_call_columns(f);
+	scan_events(&(struct scan){.context = r->context,
+				   .args = 1u << TF_ARG_STACK,
+				   .call_args = 1u << TF_ARG_STACK,
+				   .groups = 1u << TF_GROUP_OSRT,
+				   .more = &p},
+		    visit_callback);
+	worst = python_find(&p, f, LOOP_PERCENT, LOOP_CALLS);
+	if (f->verdict == VERDICT_FOUND) {
+		const struct process *process = &r->context->model->processes[worst];
+
+		buffer_print(&f->text,
+			     "%llu blocking calls in coroutines stop the event loop (asyncio) of process %u for ",
+			     (unsigned long long)p.calls[worst], process->pid);
+		rule_time(&f->text, f->cost_ns);
+		buffer_print(&f->text, ", %.1f %% of its time",
+			     100 * (double)f->cost_ns / (double)recorded_wall(r->context->model, process));
+	}
+	python_end(&p, f);
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* straggling_rank, idle_rank: ranks whose time in communication differs from that of the others. Of ranks whose calls
+ * are matched it is known who was late, and why (rank_cause.h). Else the rank that arrives last waits least; a rank
+ * without work waits all the time. Without calls of MPI and NCCL, communication is what the main thread spends in waits
+ * for others and in polling, and in libraries of MPI according to CPU samples. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/answers/rule.h"
+#include "report/answers/where_text.h"
+#include "report/causes/ranks/rank_cause.h"
+#include "report/events/stacks/samples.h"
+
+enum { LATE_PERCENT = 10, LEAST_PERCENT = 2, IDLE_PERCENT = 80, BUSY_PERCENT = 40 };
+
+/* What tells how long a rank communicates, the best last. */
+enum evidence { BY_OS_CALLS, BY_SAMPLES, BY_CALLS, EVIDENCES };
+
+struct rank {
+	const char *name;
+	size_t process; /* its first one that communicates */
+	uint64_t wall_ns, ns, by[EVIDENCES];
+	/* its longest call */
+	const struct image *image;
+	uint32_t stack;
+	uint64_t longest_ns;
+};
+
+struct ranks_found {
+	struct rules *rules;
+	struct rank *items;
+	struct aggregate names; /* only to number them */
+	size_t capacity;
+	bool has[EVIDENCES];
+	enum evidence evidence; /* in use */
+	struct rank *of; /* the current image */
+	const uint8_t *classes; /* by function of the current image */
+};
+
+enum { CLASS_COMMUNICATES = 1, CLASS_WAITS = 2 };
+
+static uint8_t rank_classify(const struct function *f)
+{
+	enum blocked_kind kind = blocked_kind_of(f);
+
+	if (f->group == TF_GROUP_MPI || f->group == TF_GROUP_NCCL)
+		return strncmp(f->name, "MPI_Init", 8) && strcmp(f->name, "MPI_Finalize") ? CLASS_COMMUNICATES : 0;
+	return f->group == TF_GROUP_OSRT && (kind == BLOCKED_THREAD || kind == BLOCKED_POLL || kind == BLOCKED_SOCKET ||
+					     !strcmp(f->name, "sched_yield"))
+		       ? CLASS_WAITS
+		       : 0;
+}
+
+static void rank_add(struct ranks_found *all, const struct scan *s, enum evidence evidence, uint64_t ns, uint32_t stack)
+{
+	struct rank *rank = all->of;
+
+	if (!rank->by[BY_CALLS] && evidence == BY_CALLS) {
+		rank->process = s->image->process;
+		rank->wall_ns = recorded_wall(s->context->model, &s->context->model->processes[s->image->process]);
+	}
+	all->has[evidence] = true;
+	rank->by[evidence] += ns;
+	if (ns > rank->longest_ns && stack) {
+		rank->longest_ns = ns;
+		rank->image = s->image;
+		rank->stack = stack;
+	}
+}
+
+static void rank_visit(struct scan *s, const struct event *e)
+{
+	struct ranks_found *all = s->more;
+	uint8_t class = e->kind == TF_CALL && e->id < s->image->trace->functions->count ? all->classes[e->id] : 0;
+
+	if (s->thread->tid != s->image->pid)
+		return;
+	if (class)
+		rank_add(all, s, class == CLASS_WAITS ? BY_OS_CALLS : BY_CALLS,
+			 clock_map_duration(s->clock, e->duration), rule_stack(e));
+	else if (e->kind == TF_SAMPLE && rule_polls(all->rules, s->image, rule_stack(e)))
+		rank_add(all, s, BY_SAMPLES, samples_ns(e), rule_stack(e));
+}
+
+/* Polling is mostly below the threshold. */
+static void rank_add_short(struct ranks_found *all, const struct scan *s)
+{
+	const struct trace *t = s->image->trace;
+	const struct clock_map *clock = &s->context->model->machines[s->image->machine].clock;
+
+	for (size_t k = 0; k < t->thread_count; k++)
+		for (size_t i = 0; t->threads[k].tid == s->image->pid && i < t->threads[k].counter_count; i++) {
+			const struct trace_counter *c = &t->counters[t->threads[k].first_counter + i];
+
+			if (c->sum.calls && c->function < t->functions->count && all->classes[c->function])
+				rank_add(all, s, all->classes[c->function] == CLASS_WAITS ? BY_OS_CALLS : BY_CALLS,
+					 clock_map_duration(clock, c->sum.ticks), 0);
+		}
+}
+
+static void rank_read(struct ranks_found *all, const struct image *image)
+{
+	struct scan s = {.context = all->rules->context, .image = image, .more = all};
+
+	if (!image->trace)
+		return;
+	all->classes = functions_classes(image->trace->functions, rank_classify);
+	scan_image(&s, rank_visit);
+	rank_add_short(all, &s);
+}
+
+static void ranks_gather(struct rules *r, struct ranks_found *all)
+{
+	const struct model *m = r->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct process *p = &m->processes[m->images[i].process];
+		size_t count = all->names.count, row;
+
+		if (!*p->rank)
+			continue;
+		row = aggregate_row(&all->names, p->rank, strlen(p->rank));
+		if (row == count) {
+			all->items = mem_grow(all->items, count, &all->capacity, sizeof(*all->items));
+			all->items[row] = (struct rank){
+				.name = p->rank, .process = m->images[i].process, .wall_ns = recorded_wall(m, p)};
+		}
+		all->of = &all->items[row];
+		rank_read(all, &m->images[i]);
+	}
+	for (int i = 0; i < EVIDENCES; i++)
+		if (all->has[i])
+			all->evidence = (enum evidence)i;
+	for (size_t i = 0; i < all->names.count; i++) {
+		struct rank *rank = &all->items[i];
+
+		rank->ns = rank->by[all->evidence] < rank->wall_ns ? rank->by[all->evidence] : rank->wall_ns;
+	}
+}
+
+static int ranks_by_time(size_t left, size_t right, const void *ranks)
+{
+	const struct rank *all = ranks;
+
+	return order_of(all[left].ns, all[right].ns) ?: order_of(left, right);
+}
+
+static uint64_t rank_percent(const struct rank *r)
+{
+	return r->wall_ns ? r->ns * 100 / r->wall_ns : 0;
+}
+
+/* place: the line to name; empty: that of its longest call. */
+static void rank_add_row(struct rules *r, struct finding *f, const struct rank *rank, uint64_t cost, uint64_t others,
+			 const struct buffer *place)
+{
+	struct buffer line = {0};
+
+	rule_row(f);
+	table_text(&f->table, rank->name);
+	table_number(&f->table, r->context->model->processes[rank->process].pid);
+	table_number(&f->table, cost);
+	table_number(&f->table, rank->ns);
+	table_real(&f->table, rank->wall_ns ? 100 * (double)rank->ns / (double)rank->wall_ns : 0);
+	table_number(&f->table, others);
+	if (place->size)
+		buffer_text(&line, place->data);
+	else if (rank->stack)
+		rule_line(r, rank->image, rank->stack, &line);
+	rule_line_cell(f, line.data);
+	if (cost > f->cost_ns) {
+		f->cost_ns = cost;
+		buffer_clear(&f->line);
+		buffer_text(&f->line, buffer_string(&line));
+	}
+	buffer_done(&line);
+}
+
+/* Adds the time that the rank's main thread had a CPU, and that it waited for one. */
+static void rank_add_cpu(struct rules *r, const struct rank *rank, uint64_t *cpu_ns, uint64_t *delay_ns)
+{
+	const struct partition *p = &rules_time(r)->partition;
+	size_t first = 0, end = p->count;
+
+	while (first < end) { /* the threads are ordered by process */
+		size_t middle = first + (end - first) / 2;
+
+		if (p->threads[middle].process < rank->process)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	for (size_t i = first; i < p->count && p->threads[i].process == rank->process; i++)
+		if (p->threads[i].origin == THREAD_MAIN) {
+			*cpu_ns += p->threads[i].cpu_ns;
+			*delay_ns += p->threads[i].delay_ns;
+		}
+}
+
+/* The time that the other ranks lose because of the rank that waits least. That rank's run delay is subtracted as far
+ * as it exceeds the other ranks' run delay for the same CPU time: if other programs took its CPU, the job is not
+ * imbalanced. */
+static uint64_t imbalance(struct rules *r, const struct ranks_found *all, const size_t *order, uint64_t lost)
+{
+	uint64_t cpu = 0, delay = 0, others_cpu = 0, others_delay = 0, usual;
+
+	rank_add_cpu(r, &all->items[order[0]], &cpu, &delay);
+	for (size_t i = 1; i < all->names.count; i++)
+		rank_add_cpu(r, &all->items[order[i]], &others_cpu, &others_delay);
+	usual = others_cpu ? (uint64_t)((double)cpu * (double)others_delay / (double)others_cpu) : 0;
+	delay = delay > usual ? delay - usual : 0;
+	return lost > delay ? lost - delay : 0;
+}
+
+/* Where the rank computes most, according to samples; appends nothing if there are none. */
+static void rank_hot_frame(struct rules *r, const struct rank *rank, struct buffer *ret)
+{
+	const struct job_time *t = rules_time(r);
+
+	for (size_t i = 0; i < t->partition.count; i++) {
+		const struct thread_time *thread = &t->partition.threads[i];
+
+		if (thread->process == rank->process && thread->origin == THREAD_MAIN && t->roles.role_of[i]) {
+			role_hot_frame(r->context, &t->roles.items[t->roles.role_of[i] - 1], ret);
+			return;
+		}
+	}
+}
+
+/* The rank that waits least, if it is well before the next one. */
+static void find_straggler(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
+{
+	const struct rank *least = &all->items[order[0]], *next = &all->items[order[1]];
+	uint64_t others = 0, lost;
+	struct buffer line = {0}, hot = {0};
+
+	for (size_t i = 1; i < all->names.count; i++)
+		others += all->items[order[i]].ns;
+	others /= all->names.count - 1;
+	lost = imbalance(r, all, order, others - least->ns);
+	if (lost * 100 < next->wall_ns * LATE_PERCENT || !lost || (next->ns - least->ns) * 2 < lost)
+		return;
+	if (rule_late_rank(r, least->process, lost / 2, &f->text, &line))
+		buffer_text(&f->text, ", the others wait ");
+	else
+		buffer_print(&f->text, "the other ranks wait for rank %s, ", least->name);
+	rank_add_row(r, f, least, lost, others, &line);
+	rule_time(&f->text, lost);
+	buffer_text(&f->text, " on average");
+	rank_hot_frame(r, least, &hot);
+	if (hot.size) {
+		buffer_text(&f->text, " while it computes");
+		buffer_clear(&f->line);
+		buffer_text(&f->line, hot.data);
+	}
+	buffer_done(&line);
+	buffer_done(&hot);
+}
+
+/* Ranks that wait nearly always, while most do not. One of two that waits for the other is told by find_straggler. */
+static void find_idle(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
+{
+	const struct rank *median = &all->items[order[(all->names.count - 1) / 2]];
+	size_t count = 0;
+
+	for (size_t i = 0; i < all->names.count; i++)
+		count += rank_percent(&all->items[i]) >= IDLE_PERCENT;
+	if (rank_percent(median) >= BUSY_PERCENT || count * 2 >= all->names.count)
+		return;
+	for (size_t i = 0; i < all->names.count; i++)
+		if (rank_percent(&all->items[i]) >= IDLE_PERCENT)
+			rank_add_row(r, f, &all->items[i], all->items[i].ns, median->ns, &(struct buffer){0});
+	if (count)
+		buffer_print(&f->text, "%zu of %zu ranks wait for others for at least %d %% of their time", count,
+			     all->names.count, IDLE_PERCENT);
+}
+
+/* ---- ranks whose calls are matched ---- */
+
+static const struct rank *rank_of_process(const struct ranks_found *all, size_t process)
+{
+	for (size_t i = 0; i < all->names.count; i++)
+		if (all->items[i].process == process)
+			return &all->items[i];
+	return NULL;
+}
+
+/* Which ranks are late, at which call, and by what. */
+static void cause_text(const struct rank_cause *c, uint64_t lost, struct buffer *out)
+{
+	static const char *const words[RANK_CAUSE_KINDS][2] = {
+		[RANK_COMPUTES] = {"computes", "compute"},
+		[RANK_WANTS_CPU] = {"waits for a CPU", "wait for a CPU"},
+		[RANK_GIL] = {"waits for the GIL", "wait for the GIL"},
+		[RANK_GC] = {"collects garbage", "collect garbage"},
+		[RANK_OPENMP] = {"waits for its OpenMP threads", "wait for their OpenMP threads"},
+	};
+	bool is_one = c->set == RANKS_ONE;
+
+	buffer_text(out, c->ranks);
+	if (c->is_collective)
+		buffer_print(out, " %s last at %s, the others wait ", is_one ? "arrives" : "arrive", c->wait_name);
+	else
+		buffer_print(out, " %s late for %s, the others wait ", is_one ? "is" : "are", c->wait_name);
+	rule_time(out, lost);
+	buffer_print(out, " on average while %s", is_one ? "it " : "they ");
+	if (words[c->kind][0])
+		buffer_text(out, words[c->kind][!is_one]);
+	else
+		buffer_print(out, "%s in %s", is_one ? "is" : "are", c->name);
+	if (c->faults)
+		buffer_print(out, ", with %llu page faults more than a typical rank", (unsigned long long)c->faults);
+}
+
+/* It costs a part of the time in which ranks communicate, which start-up may exceed, and some of the run. */
+static bool is_costly(const struct rank_causes *causes, const struct rank *rank, uint64_t lost)
+{
+	return lost * 100 >= causes->span_ns * LATE_PERCENT && lost * 100 >= rank->wall_ns * LEAST_PERCENT;
+}
+
+static bool add_cause(struct rules *r, struct finding *f, const struct ranks_found *all,
+		      const struct rank_causes *causes, const struct rank_cause *c)
+{
+	const struct rank *rank = rank_of_process(all, c->process);
+	size_t waiting = causes->ranks - c->is_collective;
+	uint64_t lost = c->cause_ns / waiting;
+
+	if (!rank || c->kind == RANK_CANNOT_TELL || (c->set == RANKS_IN_TURN && c->kind == RANK_WANTS_CPU) ||
+	    !is_costly(causes, rank, lost))
+		return false;
+	rule_row(f);
+	table_text(&f->table, c->set == RANKS_ONE ? rank->name : c->ranks);
+	table_number(&f->table, r->context->model->processes[rank->process].pid);
+	table_number(&f->table, lost);
+	table_number(&f->table, rank->ns);
+	table_real(&f->table, rank->wall_ns ? 100 * (double)rank->ns / (double)rank->wall_ns : 0);
+	table_number(&f->table, c->wait_ns / waiting);
+	rule_line_cell(f, *c->line ? c->line : NULL);
+	if (lost > f->cost_ns) {
+		f->cost_ns = lost;
+		buffer_clear(&f->text);
+		cause_text(c, lost, &f->text);
+		buffer_clear(&f->line);
+		buffer_text(&f->line, c->line);
+	}
+	return true;
+}
+
+/* What the causes leave: a rank that is late for a reason that is not known, or that had no CPU. */
+static void find_unexplained(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order,
+			     const struct rank_causes *causes)
+{
+	const struct rank_cause *first = causes->count ? &causes->items[0] : NULL;
+	const struct rank *rank = first ? rank_of_process(all, first->process) : NULL;
+	bool had_no_cpu = first && first->idle_ns && first->idle_ns * 2 >= first->wait_ns;
+
+	if (!had_no_cpu)
+		find_straggler(r, f, all, order);
+	if (first && f->verdict == VERDICT_FOUND) {
+		buffer_print(&f->text, "; cannot tell why: %s", first->parts ? first->parts : "");
+		buffer_clear(&f->line);
+	} else if (rank && first->set != RANKS_IN_TURN &&
+		   is_costly(causes, rank, first->wait_ns / causes->ranks)) {
+		if (had_no_cpu)
+			rule_unchecked(f, "ranks wait for each other, mostly for some that had no CPU: see cpu_starved "
+					  "and cpu_oversubscribed");
+		else
+			rule_unchecked(f, "ranks wait for each other in %s; cannot tell why: %s", first->wait_name,
+				       first->parts ? first->parts : "it differs");
+	}
+}
+
+static void find_late(struct rules *r, struct finding *f, const struct ranks_found *all, const size_t *order)
+{
+	struct rank_causes causes;
+	bool has = false;
+
+	rank_causes_find(r->context, &causes);
+	for (size_t i = 0; i < causes.count; i++)
+		has |= add_cause(r, f, all, &causes, &causes.items[i]);
+	if (!has)
+		find_unexplained(r, f, all, order, &causes);
+	rank_causes_done(&causes);
+}
+
+static void rank_run(struct rules *r, struct finding *f,
+		     void (*find)(struct rules *, struct finding *, const struct ranks_found *, const size_t *))
+{
+	struct ranks_found all = {.rules = r};
+
+	ranks_gather(r, &all);
+	if (all.names.count < 2) {
+		rule_unchecked(f, "fewer than two ranks were recorded");
+	} else if (!all.has[BY_CALLS] && !all.has[BY_SAMPLES] && !all.has[BY_OS_CALLS]) {
+		rule_unchecked(f, "no communication was recorded: record with --trace=mpi");
+	} else {
+		size_t *order = places_in_order(all.names.count, ranks_by_time, all.items);
+
+		find(r, f, &all, order);
+		free(order);
+	}
+	aggregate_done(&all.names);
+	free(all.items);
+}
+
+static void rank_columns(struct finding *f)
+{
+	rule_has(f, COL_RANK, COL_PID, COL_LOST_NS, COL_WAITING_NS, COL_SHARE_PERCENT, COL_OTHERS_WAITING_NS, COL_LINE);
+}
+
+/* Ranks that did not come to a collective in which the others waited when the run ended. */
+static bool find_missing(struct rules *r, struct finding *f)
+{
+	struct where_place place;
+	struct where_ranks ranks;
+	bool has;
+
+	where_place_read_briefly(&place, r->context->model, r->context->symbols);
+	where_ranks_find(&place, &ranks);
+	has = ranks.stall == WHERE_MISSING && ranks.least_ns >= STALLED_NS && ranks.item_count;
+	for (size_t i = 0; i < ranks.item_count && has; i++) {
+		struct where_item *item = ranks.items[i];
+		const struct where_frame *line;
+
+		where_place_stack(&place, item);
+		line = where_item_line(item);
+		rule_row(f);
+		table_text(&f->table, item->rank);
+		table_number(&f->table, item->process->head.pid);
+		table_number(&f->table, ranks.least_ns);
+		table_number(&f->table, 0);
+		table_real(&f->table, 0);
+		table_number(&f->table, ranks.least_ns);
+		rule_line_cell(f, line ? line->text : NULL);
+		if (!i)
+			where_text_missing(&ranks, item, &f->text);
+		if (!i && line)
+			buffer_text(&f->line, line->text);
+	}
+	f->cost_ns = has ? ranks.least_ns : f->cost_ns;
+	where_ranks_done(&ranks);
+	where_place_done(&place);
+	return has;
+}
+
+void rule_straggling_rank(struct rules *r, struct finding *f)
+{
+	rank_columns(f);
+	if (!find_missing(r, f))
+		rank_run(r, f, find_late);
+}
+
+void rule_idle_rank(struct rules *r, struct finding *f)
+{
+	rank_columns(f);
+	rank_run(r, f, find_idle);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary printed at the end of a run. */
+#ifndef PILLION_SUMMARY_H
+#define PILLION_SUMMARY_H
+
+#include "report/events/scan.h"
+
+/* `capture` is named in commands to run next; NULL: none is named. At most 24 lines on the whole run; with the
+ * launcher's own, 25. The first is wall time, processes and how the command ended; then what to fix first
+ * (fix_first.h), the time of each role (summary_time.h), how processes ended, devices, the largest entries of tables,
+ * further findings, the ledger, and the command to run next. The source lines are the first ones of report lines that
+ * belong to the user's code. Of a large capture, what would take long is omitted; of a short run, all that is about
+ * its time. No line is wider than `width` (0: any width). */
+void summary_text(const struct report_context *context, const char *capture, size_t width, struct buffer *ret);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/answers/summary/summary_deadlock.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/answers/summary/summary_time.h"
+#include "report/answers/where_text.h"
+#include "report/base/text.h"
+#include "report/names/frame.h"
+
+enum { SHOWN = 3, SHOWN_THREADS = 6, NAME_WIDTH = 40 };
+
+static bool is_main(const struct where_item *item)
+{
+	return item->thread->head.tid == item->process->head.pid;
+}
+
+/* A thread's name, unless it is that of its process. */
+static void add_thread(const struct where_item *item, struct buffer *out)
+{
+	const struct look_thread *first = look_thread(item->process, item->process->head.pid);
+
+	if (is_main(item)) {
+		buffer_text(out, "the main thread");
+		return;
+	}
+	buffer_print(out, "thread %" PRIu32, item->thread->head.tid);
+	if (*item->thread->name && !(first && !strcmp(first->name, item->thread->name))) {
+		buffer_text(out, " (");
+		text_fit(out, item->thread->name, NAME_WIDTH);
+		buffer_text(out, ")");
+	}
+}
+
+/* " at file:line", or " in function". */
+static void add_line(const struct where_item *item, struct buffer *out)
+{
+	const struct where_frame *line = where_item_line(item);
+	struct frame parts;
+
+	if (!line)
+		return;
+	frame_split(line->text, &parts);
+	if (parts.file) {
+		buffer_text(out, " at ");
+		text_fit(out, frame_file(parts.file), NAME_WIDTH);
+		buffer_print(out, ":%" PRIu32, parts.line);
+	} else {
+		buffer_text(out, " in ");
+		text_shorten(out, parts.name, NAME_WIDTH);
+	}
+	frame_done(&parts);
+}
+
+static void add_wait(const struct where_item *item, struct buffer *out)
+{
+	if (item->wait.kind)
+		buffer_print(out, " waits for a %s of ", item->wait.kind);
+	else
+		buffer_text(out, " waits for the end of ");
+}
+
+/* Its threads in the order of waiting, each once. */
+static size_t cycle_items(const struct where_place *p, uint32_t cycle, const struct where_item **ret, size_t most)
+{
+	size_t at = 0, first, count = 0;
+
+	while (at < p->count && p->items[at].cycle != cycle)
+		at++;
+	first = at;
+	do {
+		if (at >= p->count)
+			return count;
+		if (count < most)
+			ret[count] = &p->items[at];
+		count++;
+		at = where_place_find(p, p->items[at].process, p->items[at].wait.owner);
+	} while (at != first && count <= p->count);
+	return count;
+}
+
+static void add_end(const struct model *m, const struct where_item *item, struct buffer *out)
+{
+	buffer_print(out, "; process %" PRIu32 " ", item->process->head.pid);
+	if (!item->image)
+		return;
+	text_fit(out, m->processes[item->image->process].command, NAME_WIDTH);
+	if (*item->rank) {
+		buffer_text(out, ", rank ");
+		text_fit(out, item->rank, NAME_WIDTH);
+		buffer_text(out, " on ");
+		text_fit(out, m->machines[item->image->machine].host, NAME_WIDTH);
+	}
+}
+
+/* "all 3 threads of it wait for each other: the main thread at job.py:3 for a semaphore, ...". */
+static void add_process(const struct model *m, const struct where_place *p, uint32_t cycle, struct buffer *out)
+{
+	const struct where_item *first = NULL;
+	size_t count = 0, shown = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		count += p->items[i].cycle == cycle;
+	buffer_print(out, "%-*s ", SUMMARY_LABEL, "DEADLOCK");
+	if (count > 1)
+		buffer_print(out, "all %zu threads wait, and nothing else can wake them: ", count);
+	for (size_t i = 0; i < p->count && shown < SHOWN_THREADS; i++) {
+		const struct where_item *item = &p->items[i];
+
+		if (item->cycle != cycle)
+			continue;
+		first = first ? first : item;
+		if (shown++)
+			buffer_print(out, ",\n%*s ", SUMMARY_LABEL, "");
+		add_thread(item, out);
+		add_line(item, out);
+		if (item->wait.kind)
+			buffer_print(out, " waits for a %s", item->wait.kind);
+		else
+			buffer_print(out, " waits for the end of thread %" PRIu32, item->wait.owner);
+	}
+	if (count > shown)
+		buffer_print(out, " (and %zu threads more)", count - shown);
+	if (count == 1)
+		buffer_text(out, ", and no other thread is there to wake it");
+	if (first)
+		add_end(m, first, out);
+	buffer_text(out, "\n");
+}
+
+static void add_cycle(const struct model *m, const struct where_place *p, uint32_t cycle, struct buffer *out)
+{
+	const struct where_item *items[SHOWN_THREADS];
+	size_t count = cycle_items(p, cycle, items, SHOWN_THREADS);
+	size_t shown = count < SHOWN_THREADS ? count : SHOWN_THREADS;
+
+	if (where_cycle_is_process(p, cycle)) {
+		add_process(m, p, cycle, out);
+		return;
+	}
+	buffer_print(out, "%-*s ", SUMMARY_LABEL, "DEADLOCK");
+	if (count == 1) {
+		add_thread(items[0], out);
+		add_line(items[0], out);
+		buffer_print(out, " waits for a %s that it holds itself",
+			     items[0]->wait.kind ? items[0]->wait.kind : "lock");
+		add_end(m, items[0], out);
+		buffer_text(out, "\n");
+		return;
+	}
+	add_thread(items[0], out);
+	add_line(items[0], out);
+	for (size_t i = 0; i < shown; i++) {
+		if (i)
+			buffer_print(out, ",\n%*s which", SUMMARY_LABEL, "");
+		add_wait(items[i], out);
+		add_thread(items[(i + 1) % shown], out);
+		if (i + 1 < shown)
+			add_line(items[i + 1], out);
+	}
+	if (count > shown)
+		buffer_print(out, " (and %zu threads more)", count - shown);
+	add_end(m, items[0], out);
+	buffer_text(out, "\n");
+}
+
+size_t summary_deadlock(const struct model *m, const struct where_place *place, struct buffer *out)
+{
+	size_t proved = 0;
+
+	for (uint32_t cycle = 1; cycle <= place->cycles; cycle++)
+		if (where_cycle_is_proved(place, cycle) && proved++ < SHOWN)
+			add_cycle(m, place, cycle, out);
+	if (proved > SHOWN)
+		buffer_print(out, "%-*s %zu more\n", SUMMARY_LABEL, "DEADLOCK", proved - SHOWN);
+	return proved;
+}
+
+void deadlock_places(const struct where_place *place, struct texts *ret)
+{
+	for (size_t i = 0; i < place->count; i++) {
+		const struct where_item *item = &place->items[i];
+		const struct where_frame *line = item->cycle && where_cycle_is_proved(place, item->cycle)
+							 ? where_item_line(item)
+							 : NULL;
+		struct frame frame;
+
+		if (!line)
+			continue;
+		frame_split(line->text, &frame);
+		if (frame.file)
+			texts_add(ret, "%s:%" PRIu32, frame.file, frame.line);
+		frame_done(&frame);
+	}
+}
+
+size_t summary_stall(const struct where_place *place, uint64_t least_ns, struct buffer *deadlock,
+		     struct buffer *collective)
+{
+	struct where_ranks ranks;
+	struct buffer *out;
+	size_t named = 0;
+
+	where_ranks_find(place, &ranks);
+	out = ranks.stall == WHERE_MISSING ? collective : deadlock;
+	named = ranks.stall && ranks.least_ns >= least_ns ? ranks.item_count : 0;
+	for (size_t i = 0; i < named && i < SHOWN; i++) {
+		where_place_stack(place, ranks.items[i]);
+		if (ranks.stall == WHERE_MISSING) {
+			buffer_print(out, "%-*s ", SUMMARY_LABEL, "COLLECTIVE");
+			where_text_missing(&ranks, ranks.items[i], out);
+		} else {
+			buffer_print(out, "%-*s ", SUMMARY_LABEL, i ? "" : "DEADLOCK");
+			if (!i)
+				buffer_print(out, "%s: ", where_text_stall(ranks.stall));
+			where_text_rank(ranks.items[i], out);
+		}
+		buffer_text(out, "\n");
+	}
+	if (named > SHOWN)
+		buffer_print(out, "%*s and %zu more ranks\n", SUMMARY_LABEL, "", named - SHOWN);
+	where_ranks_done(&ranks);
+	return named;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/answers/summary/summary_died.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "report/answers/summary/summary_time.h"
+#include "report/base/newer_libc.h"
+#include "report/base/text.h"
+#include "report/causes/where/look.h"
+#include "report/names/frame.h"
+#include "report/tables/report.h"
+
+enum { NAME_WIDTH = 40 };
+
+static const struct image *last_image(const struct model *m, const struct process *p)
+{
+	return &m->images[p->first_image + p->image_count - 1];
+}
+
+static int signal_of(const struct model *m, const struct process *p)
+{
+	struct crash crash;
+
+	if (p->is_running)
+		return 0;
+	if (p->has_status)
+		return WIFSIGNALED(p->status) ? WTERMSIG(p->status) : 0;
+	if (crash_find(m, p, &crash))
+		return crash.what.signal;
+	return last_image(m, p)->end == TF_END_ABORT ? SIGABRT : 0;
+}
+
+static bool is_crash(int signal)
+{
+	return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGABRT ||
+	       signal == SIGSYS || signal == SIGTRAP;
+}
+
+static const struct run_record *run_of(const struct model *m, const struct process *p)
+{
+	return model_run(m, &m->images[p->first_image]);
+}
+
+static bool is_command(const struct model *m, const struct process *p)
+{
+	const struct run_record *r = run_of(m, p);
+
+	return r && r->pid == p->parent_pid;
+}
+
+static bool has_failed(const struct process *p)
+{
+	return p->has_status && p->status;
+}
+
+/* Together with the launcher, which has seen no end. */
+static bool was_killed(const struct model *m, const struct process *p)
+{
+	return !p->is_running && !p->has_status && last_image(m, p)->end == TF_END_NONE;
+}
+
+/* When the launcher of the process was first told to end it; UINT64_MAX: it was not. CLOCK_REALTIME. */
+static uint64_t told_ns(const struct model *m, const struct process *p)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < m->where_count; i++) {
+		uint64_t ticks = m->wheres[i].run == p->run ? look_first_signal(&m->wheres[i]) : 0;
+		uint64_t ns = ticks ? clock_map_ns(&m->machines[p->machine].clock, ticks) : UINT64_MAX;
+
+		first = ns < first ? ns : first;
+	}
+	return first;
+}
+
+/* The call that a thread of the process is in; NULL: none, or its name is not known. */
+static const char *call_of(const struct model *m, const struct process *p, const struct trace_thread *thread)
+{
+	const struct trace *t = last_image(m, p)->trace;
+	const struct function *f;
+	uint32_t id;
+	uint64_t start;
+
+	if (!t || !thread_current(thread, &id, &start))
+		return NULL;
+	f = trace_function(t, id);
+	return f ? f->name : NULL;
+}
+
+static bool has_aborted_ranks(const struct model *m, const struct process *p)
+{
+	const struct trace *t = last_image(m, p)->trace;
+
+	for (size_t i = 0; t && !p->is_running && i < t->thread_count; i++) {
+		const char *call = call_of(m, p, &t->threads[i]);
+
+		if (call && !strcmp(call, "MPI_Abort"))
+			return true;
+	}
+	return false;
+}
+
+static bool has_several_ranks(const struct model *m)
+{
+	const char *rank = NULL;
+
+	for (size_t i = 0; i < m->process_count; i++) {
+		const char *its = m->processes[i].rank;
+
+		if (rank && its && *its && strcmp(rank, its) != 0)
+			return true;
+		rank = its && *its ? its : rank;
+	}
+	return false;
+}
+
+/* A rank that mpirun or torchrun has started under one launcher. What a rank starts has its number, too, and may fail
+ * without harm. */
+static bool is_started_rank(const struct model *m, const struct process *p)
+{
+	if (!p->rank || !*p->rank)
+		return false;
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *parent = &m->processes[i];
+
+		if (parent->pid == p->parent_pid && parent->machine == p->machine &&
+		    parent->start_ns <= p->start_ns && parent->rank && *parent->rank)
+			return false;
+	}
+	return true;
+}
+
+static bool is_death(const struct model *m, const struct process *p)
+{
+	if (is_crash(signal_of(m, p)) || has_aborted_ranks(m, p))
+		return true;
+	return has_failed(p) && p->end_ns <= told_ns(m, p) && (is_command(m, p) || is_started_rank(m, p));
+}
+
+/* A rank that called MPI_Abort may be seen to end after those that it ended. */
+static bool comes_before(const struct model *m, const struct process *a, const struct process *b)
+{
+	bool a_aborted, b_aborted, a_is_rank, b_is_rank;
+
+	if (!b)
+		return true;
+	a_aborted = has_aborted_ranks(m, a);
+	b_aborted = has_aborted_ranks(m, b);
+	if (a_aborted != b_aborted)
+		return a_aborted;
+	/* mpirun, which fails because a rank has, is no rank. */
+	a_is_rank = a->rank && *a->rank;
+	b_is_rank = b->rank && *b->rank;
+	return a_is_rank != b_is_rank ? a_is_rank : a->end_ns < b->end_ns;
+}
+
+void summary_died_find(const struct model *m, struct died *ret)
+{
+	bool is_failure = false;
+
+	*ret = (struct died){.is_of_ranks = has_several_ranks(m)};
+	for (size_t i = 0; i < m->run_count; i++)
+		if (m->runs[i].oom_kills)
+			ret->oom = &m->runs[i];
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+
+		is_failure |= is_command(m, p) && (has_failed(p) || has_aborted_ranks(m, p) || was_killed(m, p));
+		if (is_death(m, p) && comes_before(m, p, ret->process))
+			ret->process = p;
+	}
+	if (!is_failure)
+		ret->process = NULL;
+	ret->signal = ret->process ? signal_of(m, ret->process) : 0;
+}
+
+/* ---- its line ---- */
+
+/* What a thread recorded last. */
+struct last {
+	const struct trace_thread *thread;
+	uint64_t ticks;
+	uint32_t stack; /* of the last event that has one, 0: none */
+};
+
+static void last_of_thread(const struct trace *t, const struct trace_thread *thread, struct last *ret)
+{
+	struct cursor c;
+	struct event e;
+
+	*ret = (struct last){.thread = thread, .ticks = thread->last_ticks};
+	cursor_init(&c, t, thread);
+	cursor_skip_to(&c, thread->last_ticks);
+	while (cursor_next(&c, &e))
+		if ((e.kind == TF_CALL || e.kind == TF_SAMPLE) && rule_stack(&e))
+			ret->stack = rule_stack(&e);
+}
+
+/* "file:line function" */
+static void add_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *out)
+{
+	struct buffer line = {0};
+	struct frame parts;
+
+	rule_line(r, image, stack, &line);
+	frame_split(buffer_string(&line), &parts);
+	if (parts.file)
+		buffer_print(out, "%s:%" PRIu32 " ", frame_file(parts.file), parts.line);
+	text_shorten(out, parts.name, NAME_WIDTH);
+	frame_done(&parts);
+	buffer_done(&line);
+}
+
+/* The thread that recorded last: its call, and its last line. */
+static void add_last(struct rules *r, const struct process *p, struct buffer *out)
+{
+	const struct model *m = r->context->model;
+	const struct image *image = last_image(m, p);
+	struct last last = {0};
+	const char *call;
+
+	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++) {
+		struct last its;
+
+		last_of_thread(image->trace, &image->trace->threads[i], &its);
+		if (!last.thread || its.ticks > last.ticks || (!last.stack && its.stack))
+			last = its;
+	}
+	if (!last.thread)
+		return;
+	call = call_of(m, p, last.thread);
+	if (call)
+		buffer_print(out, ", in %s", call);
+	buffer_print(out, "; last recorded: thread %" PRIu32, last.thread->tid);
+	if (last.stack) {
+		buffer_text(out, ", ");
+		add_line(r, image, last.stack, out);
+	}
+}
+
+/* Where it crashed, as the recorder saw it at that moment. */
+static void add_crash(struct rules *r, const struct process *p, const struct crash *crash, struct buffer *out)
+{
+	buffer_text(out, crash->what.tid == p->pid ? "main thread" : "thread ");
+	if (crash->what.tid != p->pid && crash->thread && *crash->thread->name)
+		text_fit(out, crash->thread->name, NAME_WIDTH);
+	else if (crash->what.tid != p->pid)
+		buffer_print(out, "%" PRIu32, crash->what.tid);
+	if (crash->what.stack) {
+		buffer_text(out, ": at ");
+		add_line(r, crash->image, crash->what.stack, out);
+	}
+}
+
+static void add_end(const struct process *p, int signal, const struct crash *crash, struct buffer *out)
+{
+	if (signal)
+		crash_signal(signal, crash, out);
+	else
+		buffer_text(out, p->ended);
+}
+
+static void add_rank(const struct model *m, const struct process *p, struct buffer *out)
+{
+	buffer_text(out, "rank ");
+	text_fit(out, p->rank, NAME_WIDTH);
+	buffer_text(out, " on ");
+	text_fit(out, m->machines[p->machine].host, NAME_WIDTH);
+}
+
+/* What SIGKILL ended is what the kernel killed, unless somebody sent that signal at the same time. */
+void summary_oom(const struct model *m, const struct died *d, struct buffer *out)
+{
+	const struct run_record *r = d->oom;
+
+	if (!r)
+		return;
+	buffer_print(out, "OUT OF MEMORY: the kernel killed %" PRIu64 " process%s", r->oom_kills,
+		     r->oom_kills == 1 ? "" : "es");
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+
+		if (p->run != r->id || signal_of(m, p) != SIGKILL)
+			continue;
+		buffer_print(out, " (process %" PRIu32 " ", p->pid);
+		text_fit(out, p->command, NAME_WIDTH);
+		buffer_text(out, ")");
+		break;
+	}
+	buffer_text(out, ": the limit of cgroup ");
+	text_fit(out, r->oom_group, NAME_WIDTH);
+	if (r->oom_limit == UINT64_MAX)
+		buffer_text(out, " is not known\n");
+	else
+		buffer_print(out, " is %.1f MB\n", (double)r->oom_limit / 1e6);
+}
+
+bool summary_has_died(const struct died *d)
+{
+	return d->process && (d->is_of_ranks || is_crash(d->signal));
+}
+
+void summary_died(struct rules *r, const struct died *d, struct buffer *out)
+{
+	const struct model *m = r->context->model;
+	const struct process *p = d->process;
+	struct crash found, *crash;
+	bool has_rank;
+
+	if (!summary_has_died(d))
+		return;
+	crash = crash_find(m, p, &found) ? &found : NULL;
+	has_rank = p->rank && *p->rank;
+	buffer_print(out, "%-*s ", SUMMARY_LABEL, d->is_of_ranks ? "DIED FIRST" : "CRASH");
+	if (d->is_of_ranks && has_rank) {
+		add_rank(m, p, out);
+		buffer_text(out, ": ");
+	}
+	add_end(p, d->signal, crash, out);
+	if (!d->is_of_ranks && has_rank) {
+		buffer_text(out, " in ");
+		add_rank(m, p, out);
+	}
+	if (crash) {
+		buffer_text(out, !d->is_of_ranks && has_rank ? ", " : " in ");
+		add_crash(r, p, crash, out);
+	}
+	buffer_print(out, "; process %" PRIu32 " ", p->pid);
+	text_fit(out, p->command, NAME_WIDTH);
+	buffer_text(out, ", after ");
+	rule_time(out, model_since_origin(m, p->end_ns));
+	if (!crash)
+		add_last(r, p, out);
+	buffer_text(out, "\n");
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The line of the summary about the death that ended the run. */
+#ifndef PILLION_SUMMARY_DIED_H
+#define PILLION_SUMMARY_DIED_H
+
+#include "report/answers/rule.h"
+
+/* The death that others followed from. */
+struct died {
+	const struct process *process; /* NULL: the run did not fail, or was told to end */
+	int signal;		       /* 0: it exited */
+	bool is_of_ranks;	       /* there are several ranks */
+	const struct run_record *oom;	       /* whose processes the kernel killed for memory; NULL: none */
+};
+
+/* The first process that crashed, or the first COMMAND or rank that failed without having been told to end by a signal
+ * to its launcher; before these a rank in MPI_Abort. */
+void summary_died_find(const struct model *m, struct died *ret);
+
+/* Whether it is worth a line: with one rank, a failure that is no crash is in the summary's first line. */
+bool summary_has_died(const struct died *d);
+
+/* A line that begins with OUT OF MEMORY; nothing if the kernel killed nothing for memory. */
+void summary_oom(const struct model *m, const struct died *d, struct buffer *out);
+
+/* A line that begins with CRASH or, with several ranks, DIED FIRST; nothing if there is none. */
+void summary_died(struct rules *r, const struct died *d, struct buffer *out);
+
+#endif

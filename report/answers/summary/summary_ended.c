@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/answers/summary/summary_ended.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/answers/summary/summary_deadlock.h"
+#include "report/tables/report.h"
+
+const char *const ended_words[ENDED_KINDS] = {"OUT OF MEMORY", "DIED FIRST", "CRASH", "DEADLOCK", "COLLECTIVE"};
+
+static void find_ended(struct rules *r, struct ended *e)
+{
+	const struct model *m = r->context->model;
+	struct died *d = &e->died;
+	struct buffer stall = {0};
+	size_t stalled;
+
+	summary_died_find(m, d);
+	e->has_ranks = d->is_of_ranks;
+	where_place_read_briefly(&e->place, m, r->context->symbols);
+	e->hangs = summary_deadlock(m, &e->place, &e->lines[ENDED_DEADLOCK]);
+	stalled = summary_stall(&e->place, STALLED_NS, &stall, &e->lines[ENDED_COLLECTIVE]);
+	if (e->hangs + stalled) /* these are how somebody ends what stands still */
+		d->is_of_ranks &= d->signal != SIGKILL && d->signal != SIGTERM && d->signal != SIGINT;
+	summary_oom(m, d, &e->lines[ENDED_MEMORY]);
+	summary_died(r, d, &e->lines[d->is_of_ranks ? ENDED_DIED : ENDED_CRASH]);
+	/* The other ranks wait for the one that died. */
+	if (d->is_of_ranks && summary_has_died(d)) {
+		buffer_clear(&e->lines[ENDED_COLLECTIVE]);
+	} else {
+		buffer_text(&e->lines[ENDED_DEADLOCK], buffer_string(&stall));
+		e->hangs += stalled;
+	}
+	buffer_done(&stall);
+}
+
+bool ended_text(const struct ended *e, struct buffer *out)
+{
+	size_t before = out->size;
+
+	for (size_t i = 0; i < ENDED_KINDS; i++)
+		buffer_text(out, buffer_string(&e->lines[i]));
+	return out->size > before;
+}
+
+const struct ended *rules_ended(struct rules *r)
+{
+	if (!r->ended) {
+		r->ended = mem_alloc(sizeof(*r->ended));
+		find_ended(r, r->ended);
+	}
+	return r->ended;
+}
+
+void ended_free(struct ended *e)
+{
+	for (size_t i = 0; e && i < ENDED_KINDS; i++)
+		buffer_done(&e->lines[i]);
+	if (e)
+		where_place_done(&e->place);
+	free(e);
+}
+
+/* ---- the table ---- */
+
+static void add_text(struct table *t, const char *text)
+{
+	if (text && *text)
+		table_text(t, text);
+	else
+		table_nothing(t);
+}
+
+static void add_death(struct rules *r, const struct died *d, struct table *t)
+{
+	const struct model *m = r->context->model;
+	const struct process *p = d->process;
+	struct buffer line = {0}, signal = {0};
+	struct crash found;
+	bool has = crash_find(m, p, &found);
+
+	if (d->signal)
+		crash_signal(d->signal, has ? &found : NULL, &signal);
+	if (has && found.what.stack)
+		rule_line(r, found.image, found.what.stack, &line);
+	table_text(t, ended_words[d->is_of_ranks ? ENDED_DIED : ENDED_CRASH]);
+	table_number(t, p->pid);
+	table_text(t, m->machines[p->machine].host);
+	add_text(t, p->rank);
+	if (has)
+		table_number(t, found.what.tid);
+	else
+		table_nothing(t);
+	add_text(t, has && found.thread ? found.thread->name : "");
+	table_text(t, d->signal ? signal.data : p->ended);
+	add_text(t, line.data);
+	table_nothings(t, 2); /* what it waited for */
+	table_number(t, model_since_origin(m, p->end_ns));
+	buffer_done(&line);
+	buffer_done(&signal);
+}
+
+static void add_oom(const struct model *m, const struct run_record *run, struct table *t)
+{
+	struct buffer text = {0};
+
+	buffer_print(&text, "the kernel killed %llu processes of cgroup %s", (unsigned long long)run->oom_kills,
+		     run->oom_group ? run->oom_group : "");
+	table_text(t, ended_words[ENDED_MEMORY]);
+	table_nothing(t);
+	table_text(t, m->machines[run->machine].host);
+	table_nothings(t, 3);
+	table_text(t, text.data);
+	table_nothings(t, 4);
+	buffer_done(&text);
+}
+
+/* A thread that waits, since when its call began. */
+static void add_waiting(const struct model *m, const char *kind, const struct where_item *item, struct table *t)
+{
+	const struct where_frame *line = where_item_line(item);
+	const struct image *image = item->image;
+	uint64_t seen_ns = !image	       ? 0
+			   : item->is_recorded ? m->processes[image->process].end_ns
+					       : clock_map_ns(&m->machines[image->machine].clock, item->process->ticks);
+
+	table_text(t, kind);
+	table_number(t, item->process->head.pid);
+	add_text(t, image ? m->machines[image->machine].host : "");
+	add_text(t, item->rank);
+	table_number(t, item->thread->head.tid);
+	add_text(t, item->thread->name);
+	table_text(t, image ? m->processes[image->process].ended : "");
+	add_text(t, line ? line->text : "");
+	add_text(t, item->wait.text.data);
+	if (item->wait.owner)
+		table_number(t, item->wait.owner);
+	else
+		table_nothing(t);
+	if (item->has_age && seen_ns)
+		table_number(t, model_since_origin(m, seen_ns - item->age_ns));
+	else
+		table_nothing(t);
+}
+
+static void add_hangs(const struct model *m, const struct where_place *place, struct table *t)
+{
+	struct where_ranks ranks;
+
+	for (size_t i = 0; i < place->count; i++)
+		if (place->items[i].cycle && where_cycle_is_proved(place, place->items[i].cycle))
+			add_waiting(m, ended_words[ENDED_DEADLOCK], &place->items[i], t);
+	where_ranks_find(place, &ranks);
+	for (size_t i = 0; i < ranks.item_count && ranks.least_ns >= STALLED_NS; i++) {
+		where_place_stack(place, ranks.items[i]);
+		add_waiting(m, ended_words[ranks.stall == WHERE_MISSING ? ENDED_COLLECTIVE : ENDED_DEADLOCK],
+			    ranks.items[i], t);
+	}
+	where_ranks_done(&ranks);
+}
+
+void summary_ended(struct rules *r, struct table *t)
+{
+	const struct ended *e = rules_ended(r);
+	const struct model *m = r->context->model;
+
+	table_has(t, COL_KIND, COL_PID, COL_HOST, COL_RANK, COL_TID, COL_THREAD, COL_ENDED, COL_LINE, COL_WAITS_FOR,
+		  COL_OWNER, COL_AT_NS);
+	if (e->died.oom)
+		add_oom(m, e->died.oom, t);
+	if (summary_has_died(&e->died))
+		add_death(r, &e->died, t);
+	add_hangs(m, &e->place, t);
+}

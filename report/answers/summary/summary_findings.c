@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of the summary about what to fix. */
+#include "report/answers/summary/summary_findings.h"
+
+#include <stdlib.h>
+
+#include "report/answers/summary/summary_time.h"
+#include "report/base/text.h"
+#include "report/names/frame.h"
+
+/* Widths of texts, of the words in them (paths, names), and of a caller's line. */
+enum { FINDING_WIDTH = 240, FIRST_WIDTH = 300, NAME_WIDTH = 48, LINE_WIDTH = 48 };
+
+/* ", called from train.py:8" */
+static void summary_called_from(const struct buffer *called_from, struct buffer *out)
+{
+	if (!called_from->size)
+		return;
+	buffer_text(out, ", called from ");
+	text_fit(out, frame_file(called_from->data), LINE_WIDTH);
+}
+
+/* What is outside of the job is told even if it is not known what it costs. */
+static uint64_t worth_of(const struct finding *f)
+{
+	return f->rule->flags & (RULE_OUTSIDE | RULE_PART) ? f->cost_ns : f->saves.saved_ns;
+}
+
+static bool is_told(const struct answer *a, const struct finding *f)
+{
+	const struct fix_first_cause *inside = fix_first_inside(&a->first);
+
+	return (a->first.count && f == a->first.items->finding) || (inside && f == inside->finding);
+}
+
+void summary_findings(const struct answer *a, struct buffer *out)
+{
+	size_t *order = answer_order(a), shown = 0;
+
+	for (size_t i = 0; i < a->found_count && i < SUMMARY_FINDINGS && shown < SUMMARY_FINDINGS_SHOWN; i++) {
+		const struct finding *f = &a->found[order[i]];
+		struct buffer text = {0};
+
+		if (f->verdict != VERDICT_FOUND)
+			break;
+		if (is_told(a, f) || (!(f->rule->flags & RULE_NOT_TIME) &&
+				      worth_of(f) < fix_first_least(a->roles->wall_ns)))
+			continue;
+		fix_first_words(f, &text);
+		buffer_print(out, "%-*s ", SUMMARY_LABEL, "found too");
+		text_fit_sentence(out, buffer_string(&text), NAME_WIDTH, FINDING_WIDTH);
+		summary_called_from(&f->called_from, out);
+		buffer_text(out, "\n");
+		shown++;
+		buffer_done(&text);
+	}
+	free(order);
+}
+
+/* " (0.500 s to 0.900 s)", where the interval is wide: a quarter of what is saved. */
+static void add_interval(const struct saving *s, struct buffer *out)
+{
+	struct buffer low = {0}, high = {0};
+
+	rule_time(&low, s->low_ns);
+	rule_time(&high, s->high_ns);
+	if (s->low_ns && s->high_ns - s->low_ns > s->saved_ns / 4)
+		buffer_print(out, " (%s to %s)", low.data, high.data);
+	buffer_done(&low);
+	buffer_done(&high);
+}
+
+static void summary_first_line(const char *title, const char *text, const struct fix_first_cause *cause,
+			       struct buffer *out)
+{
+	struct buffer cost = {0};
+
+	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
+	text_fit_sentence(out, text, NAME_WIDTH, FIRST_WIDTH);
+	summary_called_from(&cause->called_from, out);
+	rule_time(&cost, cause->saves.saved_ns);
+	/* What costs no time has a saving only as its rank. */
+	if (!cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME)) {
+		buffer_print(out, "; saves %s%s%s", cost.data, cause->how ? " " : "", cause->how ? cause->how : "");
+		add_interval(&cause->saves, out);
+	}
+	buffer_text(out, "\n");
+	buffer_done(&cost);
+}
+
+void summary_first(const struct fix_first *first, struct buffer *out)
+{
+	const struct fix_first_cause *within = fix_first_inside(first);
+	struct buffer inside = {0};
+
+	if (first->count)
+		summary_first_line("FIX FIRST", first->items->text.data, first->items, out);
+	if (within) {
+		buffer_print(&inside, "within the job: %s", within->text.data);
+		summary_first_line("", inside.data, within, out);
+	}
+	buffer_done(&inside);
+}

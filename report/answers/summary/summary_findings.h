@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of the summary about what to fix: FIX FIRST, and findings beside it. */
+#ifndef PILLION_SUMMARY_FINDINGS_H
+#define PILLION_SUMMARY_FINDINGS_H
+
+#include "report/answers/answer.h"
+
+enum { SUMMARY_FINDINGS = 4, SUMMARY_FINDINGS_SHOWN = 2 }; /* the costliest; shown beside the first */
+
+void summary_first(const struct fix_first *first, struct buffer *out);
+
+/* Findings beside the first one, if they cost as much as would be worth a first line. */
+void summary_findings(const struct answer *a, struct buffer *out);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/answers/summary/summary_jax.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/answers/rule.h"
+#include "report/answers/summary/summary_time.h"
+#include "report/base/text.h"
+#include "report/events/jax/jax_functions.h"
+
+enum { FUNCTION_WIDTH = 50 };
+
+/* Device time is what counts where there is any: a call returns before the device has finished. */
+static void add_runs(struct buffer *b, const struct jax_function *f)
+{
+	if (!f->runs) {
+		buffer_text(b, "no run was recorded");
+		return;
+	}
+	buffer_print(b, "%" PRIu64 " run%s, ", f->runs, f->runs == 1 ? "" : "s");
+	rule_time(b, f->device_ns ? f->device_ns : f->run_ns);
+	buffer_text(b, f->device_ns ? " of the GPU" : "");
+}
+
+void summary_jax(const struct report_context *context, struct buffer *out)
+{
+	struct jax_functions functions;
+	const struct jax_function *f;
+	uint64_t all = 0;
+	size_t *order;
+
+	jax_functions_make(context, &functions);
+	order = jax_functions_order(&functions);
+	for (size_t i = 0; i < functions.count; i++)
+		all += jax_compile_ns(&functions.items[i]);
+	if (all) {
+		f = &functions.items[order[0]];
+		buffer_print(out, "%-*s ", SUMMARY_LABEL, "JAX");
+		text_fit(out, aggregate_field(&functions.keys.rows[order[0]], 0), FUNCTION_WIDTH);
+		buffer_print(out, ": compiled %" PRIu64 " time%s, ", f->compilations, f->compilations == 1 ? "" : "s");
+		rule_time(out, jax_compile_ns(f));
+		buffer_text(out, "; ");
+		add_runs(out, f);
+		if (functions.count > 1) {
+			buffer_print(out, "; compilation of all %zu functions: ", functions.count);
+			rule_time(out, all);
+		}
+		buffer_text(out, "\n");
+	}
+	free(order);
+	jax_functions_done(&functions);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/answers/summary/summary_next.h"
+
+#include <string.h>
+
+#include "report/answers/summary/summary_time.h"
+#include "report/events/jax/jax_ranges.h"
+#include "report/events/stacks/samples.h"
+#include "report/names/attribution.h"
+
+/* Computing for so much of the run's time is worth samples; waiting in MPI for so much of the ranks' time is worth a
+ * record of its calls. */
+enum { SAMPLES_PERCENT = 25, MESSAGES_PERCENT = 5 };
+
+/* What --trace has without the option. */
+#define TRACED_BY_DEFAULT(number, name, word, set, ...) TRACED_##set(word)
+#define TRACED_DEFAULT(word) "," #word
+#define TRACED_MORE(word)
+#define TRACED_SAME(word)
+static const char traced_by_default[] = TF_GROUPS(TRACED_BY_DEFAULT, );
+
+/* ---- MPI ---- */
+
+struct messages {
+	struct rules *rules;
+	uint64_t ns; /* in MPI's libraries: OS calls and samples */
+};
+
+static bool is_mpi_library(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	return base && (!strncmp(base + 1, "libmpi", 6) || !strncmp(base + 1, "libpmpi", 7));
+}
+
+/* The words of --trace of the image's run. */
+static void traced_words(const struct model *m, const struct image *image, struct buffer *ret)
+{
+	const struct run_record *run = model_run(m, image);
+	size_t length;
+	const char *option = run ? run_option(run, "trace", &length) : NULL;
+
+	if (option)
+		buffer_print(ret, ",%.*s", (int)length, option);
+	else
+		buffer_text(ret, traced_by_default);
+}
+
+static void visit_messages(struct scan *s, const struct event *e)
+{
+	struct messages *m = s->more;
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	uint32_t stack = e->kind == TF_SAMPLE || (f && f->group == TF_GROUP_OSRT) ? rule_stack(e) : 0;
+
+	if (stack && s->thread->tid == s->image->pid && rule_polls(m->rules, s->image, stack))
+		m->ns += f ? clock_map_duration(s->clock, e->duration) : samples_ns(e);
+}
+
+/* Only recorded groups have names of functions. */
+static bool records_mpi(const struct trace *t)
+{
+	const struct function *f;
+	bool found = false;
+
+	for (uint32_t id = 0; !found && t && (f = trace_function(t, id)); id++)
+		found = f->group == TF_GROUP_MPI && *f->name;
+	return found;
+}
+
+/* CPU time of the image's main thread. */
+static uint64_t main_cpu(struct rules *r, const struct image *image)
+{
+	const struct partition *p = &rules_time(r)->partition;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->threads[i].image == image && p->threads[i].origin == THREAD_MAIN)
+			sum += p->threads[i].cpu_ns;
+	return sum;
+}
+
+/* Whether ranks spend time in MPI whose calls are not recorded. MPI polls, so that without samples it is not known
+ * whether the CPU time of a rank is waiting; nor is it where the events are too many to be read once more. Sets ret to
+ * the words of --trace that are recorded already. */
+static bool lacks_mpi(struct rules *r, bool is_large, struct buffer *ret)
+{
+	const struct model *m = r->context->model;
+	struct messages messages = {.rules = r};
+	uint64_t wall_ns = 0;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct image *image = &m->images[i];
+
+		if (!attribution_uses_module(image, is_mpi_library))
+			continue;
+		buffer_clear(ret);
+		traced_words(m, image, ret);
+		if (strstr(ret->data, ",mpi") || records_mpi(image->trace))
+			return false;
+		wall_ns += recorded_wall(m, &m->processes[image->process]);
+		if (!is_large)
+			scan_image(&(struct scan){.context = r->context, .image = image, .more = &messages},
+				   visit_messages);
+		if (is_large || !samples_any(m))
+			messages.ns += main_cpu(r, image);
+	}
+	return messages.ns && messages.ns * 100 >= wall_ns * MESSAGES_PERCENT;
+}
+
+/* ---- JAX ---- */
+
+static bool is_jax_library(const char *path)
+{
+	return strstr(path, "/jaxlib/");
+}
+
+static bool lacks_jax(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		if (attribution_uses_module(&m->images[i], is_jax_library) && !jax_has_phases(&m->images[i]))
+			return true;
+	return false;
+}
+
+/* Were samples asked for in all runs? */
+static bool has_asked_for_samples(const struct model *m)
+{
+	const char *value;
+	size_t length;
+
+	for (size_t i = 0; i < m->run_count; i++)
+		if (!(value = run_option(&m->runs[i], "sample", &length)) || strncmp(value, "cpu", length) != 0)
+			return false;
+	return m->run_count > 0;
+}
+
+bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *ret)
+{
+	const struct roles *roles = &rules_time(r)->roles;
+	struct buffer words = {0};
+	bool lacks_samples, lacks_messages = lacks_mpi(r, is_large, &words), jax = lacks_jax(r->context->model);
+	uint64_t cpu_ns = 0;
+
+	for (size_t i = 0; i < roles->count; i++)
+		cpu_ns += roles->items[i].cpu_ns;
+	lacks_samples = !has_asked_for_samples(r->context->model) &&
+			(computes || (cpu_ns && !samples_any(r->context->model) &&
+				      cpu_ns * 100 >= roles->wall_ns * SAMPLES_PERCENT));
+	if (!lacks_samples && !lacks_messages && !jax)
+		goto done;
+	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "next");
+	if (lacks_samples) {
+		buffer_text(ret, "CPU ");
+		rule_time(ret, cpu_ns);
+		buffer_text(ret, " of ");
+		rule_time(ret, roles->wall_ns);
+		buffer_text(ret, " wall: ");
+	} else if (lacks_messages) {
+		buffer_text(ret, "ranks wait in MPI: ");
+	}
+	buffer_print(ret, "run again with%s%s", lacks_samples ? " -s cpu" : "", jax ? " --jax" : "");
+	if (lacks_messages)
+		buffer_print(ret, " -t mpi%s", words.data);
+	buffer_text(ret, "\n");
+done:
+	buffer_done(&words);
+	return lacks_samples || lacks_messages || jax;
+}

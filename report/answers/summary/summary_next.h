@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options with which the job should be run again, because they record what is missing. */
+#ifndef PILLION_SUMMARY_NEXT_H
+#define PILLION_SUMMARY_NEXT_H
+
+#include "report/answers/rule.h"
+
+/* Appends a line that names the options: -s cpu where threads compute (`computes`: that is what to fix first), -t with
+ * mpi where ranks may wait for messages. is_large: events are not read. False: nothing is missing. */
+bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *ret);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sentences about threads that hang, which `pillion where`, the summary and rules share. */
+#ifndef PILLION_WHERE_TEXT_H
+#define PILLION_WHERE_TEXT_H
+
+#include "report/causes/where/place.h"
+
+/* "futex for 12.3 s: waits for ...". The recorded call is what the program has called. */
+void where_text_state(const struct where_item *item, struct buffer *ret);
+
+/* " at main (job.c:12)"; the stack must have been read. Nothing if it is not known. */
+void where_text_line(const struct where_item *item, struct buffer *ret);
+
+/* "3 of 4 ranks are in MPI_Barrier; rank 2, PID 12, is not: ..." of one of the ranks' items. */
+void where_text_missing(const struct where_ranks *r, const struct where_item *item, struct buffer *ret);
+
+/* "rank 2, PID 12: MPI_Recv for 3.1 s at main (job.c:12)", of a rank in such a call. */
+void where_text_rank(const struct where_item *item, struct buffer *ret);
+
+/* Why no rank goes on, if none is missing. */
+const char *where_text_stall(enum where_stall stall);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables, and the only place that formats them. A report fills a table; the presentation is decided here. */
+#ifndef PILLION_EMIT_H
+#define PILLION_EMIT_H
+
+#include <stdio.h>
+
+#include "report/base/table/column_list.h"
+#include "report/base/util.h"
+
+enum column_type {
+	COLUMN_TEXT,
+	COLUMN_ID,	/* an integer that identifies something: no separators */
+	COLUMN_COUNT,	/* an integer */
+	COLUMN_NS,	/* nanoseconds as an integer; the title ends with " (ns)" */
+	COLUMN_NS_MEAN, /* nanoseconds with one decimal; likewise */
+	COLUMN_PERCENT, /* a real number with one decimal */
+	COLUMN_MB, /* the value is in bytes, shown in 10^6 bytes; exact in csv, tsv and json */
+	COLUMN_SIGNED, /* an integer that may be negative, without separators */
+	COLUMN_REAL,   /* a real number in full */
+};
+
+/* COL_NAME: the column with the title "Name", see column_list.h. */
+enum column_id {
+	COL_NONE, /* no column, or one that is made of data, such as that of a query */
+#define COLUMN_ENUMERATOR(id, title) COL_##id,
+#define COLUMN_ENUMERATORS(type, list) list(COLUMN_ENUMERATOR)
+	COLUMN_LISTS(COLUMN_ENUMERATORS)
+#undef COLUMN_ENUMERATORS
+#undef COLUMN_ENUMERATOR
+	COLUMN_IDS
+};
+
+struct column_kind {
+	const char *title;
+	enum column_type type;
+};
+extern const struct column_kind column_kinds[COLUMN_IDS];
+
+enum { TABLE_COLUMNS = 64 };
+
+struct column {
+	enum column_id id;
+	char *title;
+	enum column_type type;
+};
+
+union cell {
+	char *text;
+	uint64_t count;
+	double real;
+};
+
+struct table {
+	struct column columns[TABLE_COLUMNS];
+	size_t column_count;
+	union cell *cells; /* row by row */
+	bool *absent;	   /* per cell */
+	size_t cell_count, cell_capacity, absent_capacity;
+	bool hides_zeros; /* in formats made for people: a column that has only zeros is left out */
+	bool keeps_empty; /* likewise: a column without values is not left out */
+};
+
+/* ---- filling: first the columns, then the cells from left to right, row by row ---- */
+
+/* table_has(t, COL_PID, has_rank ? COL_RANK : COL_NONE) */
+#define table_has(t, ...)                                                                                              \
+	table_columns(t, (const enum column_id[]){__VA_ARGS__},                                                        \
+		      sizeof((const enum column_id[]){__VA_ARGS__}) / sizeof(enum column_id))
+void table_columns(struct table *t, const enum column_id *ids, size_t count);
+/* With another type than that of the list. */
+void table_column_as(struct table *t, enum column_id id, enum column_type type);
+/* COL_NONE */
+void table_column(struct table *t, const char *title, enum column_type type);
+
+void table_text(struct table *t, const char *text);  /* copied */
+void table_text_part(struct table *t, const char *text, size_t length); /* likewise; NULL: nothing */
+void table_number(struct table *t, uint64_t number); /* ID, COUNT, NS, MB, SIGNED */
+void table_real(struct table *t, double real);	     /* NS_MEAN, PERCENT, MB, REAL */
+void table_nothing(struct table *t);		     /* the value is not known */
+void table_nothings(struct table *t, size_t count);
+void table_number_if(struct table *t, bool is_known, uint64_t number);
+size_t table_rows(const struct table *t);
+
+/* ---- reading ---- */
+
+/* The number of the column; column_count: the table does not have it. */
+size_t table_find(const struct table *t, enum column_id id);
+/* The cell of a column that the table has. */
+const union cell *table_cell(const struct table *t, size_t row, enum column_id id);
+void table_done(struct table *t);
+
+/* ---- writing ---- */
+
+enum format {
+	FORMAT_COLUMN,
+	FORMAT_TABLE,
+	FORMAT_CSV,
+	FORMAT_TSV,
+	FORMAT_JSON,
+	FORMAT_MARKDOWN,
+	FORMAT_HTML,
+	FORMAT_COUNT
+};
+enum time_unit { UNIT_NS, UNIT_US, UNIT_MS, UNIT_S, UNIT_AUTO, UNIT_COUNT };
+
+extern const char *const format_names[FORMAT_COUNT];
+extern const char *const format_titles[FORMAT_COUNT];
+extern const char *const format_endings[FORMAT_COUNT]; /* of the names of files */
+extern const char *const unit_names[UNIT_COUNT];
+
+struct emit {
+	FILE *file;
+	enum format format;
+	enum time_unit unit; /* for formats made for people; csv, tsv and json always use ns */
+	bool is_list;	     /* there are several tables: json becomes an object by name instead of one array */
+	size_t rows;	     /* of a table at most; 0: all */
+	size_t columns;	     /* width of the terminal for FORMAT_COLUMN and FORMAT_TABLE; 0: unlimited */
+	bool is_screen;	     /* FORMAT_COLUMN as on a terminal, see emit_screen.h; otherwise as Nsight Systems has it */
+	bool is_nsys;	     /* html and markdown as Nsight Systems has them, not as on a terminal */
+	size_t emitted;
+};
+
+void emit_begin(struct emit *e);
+/* title: NULL: the table has no heading. */
+void emit_table(struct emit *e, const char *name, const char *title, const struct table *t);
+
+/* How many rows of the table are not written. */
+size_t emit_rows_cut(const struct emit *e, const struct table *t);
+
+/* A line of text beside the tables, or several, in formats made for people; csv, tsv and json omit it. */
+void emit_remark(struct emit *e, const char *text);
+void emit_end(struct emit *e);
+
+/* Rounds a mean or a percentage to one decimal. Ties are rounded up as in SQL's round(), so that figures equal those
+ * of other tools. */
+double round_to_tenth(double number);
+
+/* Whether the format is made for people. */
+bool format_is_human(enum format f);
+
+/* ---- shared by emit.c and emit_columns.c ---- */
+
+void emit_columns(struct emit *e, const char *name, const char *title, const struct table *t);
+
+/* Writes the buffer to the file and empties it. */
+void emit_write(struct emit *e, struct buffer *b);
+
+/* Appends a text as the format quotes it. */
+void emit_text(struct buffer *b, enum format format, const char *text);
+/* The unit of a column of times, the column's title in that unit, and a cell in it. */
+enum time_unit emit_unit(const struct emit *e, const struct table *t, size_t column);
+void emit_title(struct buffer *b, const struct table *t, size_t column, enum time_unit unit);
+void emit_cell(struct buffer *b, const struct emit *e, const struct table *t, size_t at, enum time_unit unit);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fills tables. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/table/emit.h"
+
+const struct column_kind column_kinds[COLUMN_IDS] = {
+#define TEXT_KIND(id, title) [COL_##id] = {title, COLUMN_TEXT},
+#define ID_KIND(id, title) [COL_##id] = {title, COLUMN_ID},
+#define COUNT_KIND(id, title) [COL_##id] = {title, COLUMN_COUNT},
+#define NS_KIND(id, title) [COL_##id] = {title, COLUMN_NS},
+#define NS_MEAN_KIND(id, title) [COL_##id] = {title, COLUMN_NS_MEAN},
+#define PERCENT_KIND(id, title) [COL_##id] = {title, COLUMN_PERCENT},
+#define MB_KIND(id, title) [COL_##id] = {title, COLUMN_MB},
+#define SIGNED_KIND(id, title) [COL_##id] = {title, COLUMN_SIGNED},
+#define REAL_KIND(id, title) [COL_##id] = {title, COLUMN_REAL},
+#define COLUMN_KINDS(type, list) list(type##_KIND)
+	COLUMN_LISTS(COLUMN_KINDS)
+};
+
+static void table_add_column(struct table *t, enum column_id id, const char *title, enum column_type type)
+{
+	if (t->column_count < TABLE_COLUMNS)
+		t->columns[t->column_count++] = (struct column){id, mem_copy_text(title, strlen(title)), type};
+}
+
+void table_columns(struct table *t, const enum column_id *ids, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (ids[i])
+			table_column_as(t, ids[i], column_kinds[ids[i]].type);
+}
+
+void table_column_as(struct table *t, enum column_id id, enum column_type type)
+{
+	table_add_column(t, id, column_kinds[id].title, type);
+}
+
+void table_column(struct table *t, const char *title, enum column_type type)
+{
+	table_add_column(t, COL_NONE, title, type);
+}
+
+size_t table_find(const struct table *t, enum column_id id)
+{
+	size_t i = 0;
+
+	while (i < t->column_count && t->columns[i].id != id)
+		i++;
+	return i;
+}
+
+const union cell *table_cell(const struct table *t, size_t row, enum column_id id)
+{
+	return &t->cells[row * t->column_count + table_find(t, id)];
+}
+
+static void table_add_cell(struct table *t, union cell cell, bool absent)
+{
+	t->cells = mem_grow(t->cells, t->cell_count, &t->cell_capacity, sizeof(*t->cells));
+	t->absent = mem_grow(t->absent, t->cell_count, &t->absent_capacity, sizeof(*t->absent));
+	t->cells[t->cell_count] = cell;
+	t->absent[t->cell_count++] = absent;
+}
+
+static enum column_type next_type(const struct table *t)
+{
+	return t->columns[t->cell_count % t->column_count].type;
+}
+
+void table_text_part(struct table *t, const char *text, size_t length)
+{
+	if (text)
+		table_add_cell(t, (union cell){.text = mem_copy_text(text, length)}, false);
+	else
+		table_nothing(t);
+}
+
+void table_text(struct table *t, const char *text)
+{
+	table_add_cell(t, (union cell){.text = mem_copy_text(text, strlen(text))}, false);
+}
+
+void table_number(struct table *t, uint64_t number)
+{
+	enum column_type type = next_type(t);
+
+	if (type == COLUMN_NS_MEAN || type == COLUMN_PERCENT || type == COLUMN_MB)
+		table_real(t, (double)number);
+	else
+		table_add_cell(t, (union cell){.count = number}, false);
+}
+
+void table_real(struct table *t, double real)
+{
+	table_add_cell(t, (union cell){.real = real}, false);
+}
+
+void table_nothing(struct table *t)
+{
+	union cell none = {0};
+
+	if (next_type(t) == COLUMN_TEXT)
+		none.text = mem_copy_text("", 0);
+	table_add_cell(t, none, true);
+}
+
+void table_nothings(struct table *t, size_t count)
+{
+	while (count--)
+		table_nothing(t);
+}
+
+void table_number_if(struct table *t, bool is_known, uint64_t number)
+{
+	if (is_known)
+		table_number(t, number);
+	else
+		table_nothing(t);
+}
+
+size_t table_rows(const struct table *t)
+{
+	return t->column_count ? t->cell_count / t->column_count : 0;
+}
+
+void table_done(struct table *t)
+{
+	for (size_t i = 0; i < t->cell_count; i++)
+		if (t->columns[i % t->column_count].type == COLUMN_TEXT)
+			free(t->cells[i].text);
+	for (size_t i = 0; i < t->column_count; i++)
+		free(t->columns[i].title);
+	free(t->cells);
+	free(t->absent);
+	*t = (struct table){0};
+}

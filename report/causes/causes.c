@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the graph of a capture: reads the events of each thread in order, and divides its time into calls and what is
+ * between them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/causes/causes_build.h"
+#include "report/causes/replay.h"
+#include "report/causes/written.h"
+#include "report/events/stacks/samples.h"
+
+/* Calls and samples that a later, longer call may still turn out to contain. */
+enum { PENDING = 1 << 18 };
+
+/* A stretch of computing with at least so many samples is divided by its own. */
+enum { OWN_SAMPLES = 8 };
+
+/* A shorter call with a stack is hardly longer than those without one, which are shorter than 80 us by default. */
+enum { SHORT_STACK_NS = 320000 };
+
+/* A call, or a sample. */
+struct thread_piece {
+	uint64_t start_ns, end_ns;
+	uint64_t cpu_ns; /* of a sample */
+	uint32_t what;
+	uint32_t of;	/* what the time of a call belongs to, unless it waited: the call, or the pool of short ones */
+	uint32_t stack; /* of a sample */
+	bool is_sample, is_unseen, has_edge;
+};
+
+/* Answers of the maps of editables that were given last, by a few bits of the question. */
+enum { KNOWN_ANSWERS = 64 };
+
+struct known_answer {
+	const struct image *image; /* NULL: none */
+	uint32_t a, b, answer;
+};
+
+struct builder {
+	struct causality *causes;
+	struct known_answer calls[KNOWN_ANSWERS], pools[KNOWN_ANSWERS];
+	uint32_t actor;
+	const struct image *image;
+	struct thread_piece *pending; /* by start; those inside of others are not in it; and room for one more */
+	size_t count;
+	/* what was not added to the graph yet: samples since the end of the last call */
+	struct thread_piece *samples;
+	size_t sample_count, sample_capacity;
+
+	struct written written;
+	uint32_t before;  /* the last call that was added */
+	uint32_t rest;	  /* see editable_rest */
+};
+
+/* What does not wait for anything that an edge could tell. */
+static bool is_wait(enum blocked_kind kind)
+{
+	switch (kind) {
+	case BLOCKED_CHILD:
+	case BLOCKED_THREAD:
+	case BLOCKED_LOCK:
+	case BLOCKED_POLL:
+	case BLOCKED_PIPE:
+	case BLOCKED_SOCKET:
+	case BLOCKED_MPI:
+	case BLOCKED_NCCL:
+	case BLOCKED_GPU:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static struct known_answer *known_answer(struct known_answer *all, const struct image *image, uint32_t a, uint32_t b,
+					 bool *ret_known)
+{
+	struct known_answer *known = &all[(a * 31 + b) % KNOWN_ANSWERS];
+
+	*ret_known = known->image == image && known->a == a && known->b == b;
+	*known = (struct known_answer){image, a, b, known->answer};
+	return known;
+}
+
+static uint32_t call_of(struct builder *b, uint32_t function, uint32_t stack)
+{
+	bool is_known;
+	struct known_answer *known = known_answer(b->calls, b->image, function, stack, &is_known);
+
+	if (!is_known)
+		known->answer = editable_call(&b->causes->editables, b->image, function, stack);
+	return known->answer;
+}
+
+static uint32_t pool_of(struct builder *b, uint32_t after)
+{
+	bool is_known;
+	struct known_answer *known = known_answer(b->pools, b->image, b->before, after, &is_known);
+
+	if (!is_known)
+		known->answer = editable_pool(&b->causes->editables, b->rest, b->before, after);
+	return known->answer;
+}
+
+/* ---- pieces to nodes ---- */
+
+/* The time between two calls: by its own samples if there are many, else by those of all stretches between the same
+ * two calls. */
+static void add_computing(struct builder *b, uint64_t until_ns, uint32_t after)
+{
+	struct causality *s = b->causes;
+	uint64_t from_ns = s->graph.now_ns;
+	uint32_t pool;
+
+	if (until_ns > from_ns && b->sample_count >= OWN_SAMPLES) {
+		for (size_t i = 0; i < b->sample_count; i++) {
+			const struct thread_piece *p = &b->samples[i];
+			bool is_last = i + 1 == b->sample_count;
+
+			s->editables.items[p->what].samples++;
+			graph_work(&s->graph, is_last || p->end_ns > until_ns ? until_ns : p->end_ns, p->what);
+		}
+	} else if (until_ns > from_ns) {
+		pool = pool_of(b, after);
+		for (size_t i = 0; i < b->sample_count; i++)
+			editable_pool_sample(&s->editables, pool, b->samples[i].what, b->samples[i].cpu_ns);
+		graph_work(&s->graph, until_ns, pool);
+	}
+	b->sample_count = 0;
+}
+
+static void add_piece(struct builder *b, const struct thread_piece *p)
+{
+	struct causality *s = b->causes;
+
+	if (p->is_sample) {
+		b->samples = mem_grow(b->samples, b->sample_count, &b->sample_capacity, sizeof(*b->samples));
+		b->samples[b->sample_count++] = *p;
+		return;
+	}
+	add_computing(b, p->start_ns, p->what);
+	if (p->has_edge || p->is_unseen)
+		graph_call(&s->graph, p->end_ns, p->what, p->is_unseen);
+	else
+		graph_work(&s->graph, p->end_ns, p->of);
+	b->before = p->what;
+}
+
+/* The first `count` pieces cannot be inside of a later call any more. */
+static void flush(struct builder *b, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		add_piece(b, &b->pending[i]);
+	b->count -= count;
+	memmove(b->pending, b->pending + count, b->count * sizeof(*b->pending));
+}
+
+static void push(struct builder *b, const struct thread_piece *p)
+{
+	if (b->count == PENDING)
+		flush(b, PENDING / 2);
+	b->pending[b->count++] = *p;
+}
+
+/* Likewise the piece that was written behind the last one, where it need not be copied. */
+static void push_behind(struct builder *b)
+{
+	struct thread_piece p;
+
+	if (b->count < PENDING) {
+		b->count++;
+		return;
+	}
+	p = b->pending[b->count];
+	push(b, &p);
+}
+
+/* The call contains the pieces from the `first`-th on. What ended by an edge stays; the rest is of the call. */
+static void enclose(struct builder *b, const struct thread_piece *behind, size_t first)
+{
+	const struct thread_piece copy = *behind, *call = &copy;
+	struct thread_piece inner[16];
+	size_t count = 0;
+	struct thread_piece part = copy;
+
+	for (size_t i = first; i < b->count && count < sizeof(inner) / sizeof(*inner); i++)
+		if (b->pending[i].has_edge && !b->pending[i].is_sample)
+			inner[count++] = b->pending[i];
+	b->count = first;
+	/* a library of MPI waits for messages, of which the call is */
+	for (size_t i = 0; i < count && !call->has_edge &&
+			   b->causes->editables.items[call->what].waits != BLOCKED_MPI; i++) {
+		part.end_ns = inner[i].start_ns;
+		part.is_unseen = false;
+		if (part.end_ns > part.start_ns)
+			push(b, &part);
+		push(b, &inner[i]);
+		part.start_ns = inner[i].end_ns;
+		part.end_ns = call->end_ns;
+	}
+	if (part.end_ns > part.start_ns)
+		push(b, &part);
+}
+
+/* A call that is too short for a stack: samples in such calls tell which lines make them. */
+static void take_short_call(struct builder *b, struct thread_piece *call, uint32_t function, size_t first)
+{
+	struct editables *all = &b->causes->editables;
+
+	call->of = editable_short_call(all, b->rest, call->what, call->end_ns - call->start_ns);
+	for (size_t i = first; i < b->count; i++) {
+		const struct thread_piece *p = &b->pending[i];
+
+		if (p->is_sample && p->stack)
+			editable_pool_sample(all, call->of, editable_call(all, b->image, function, p->stack),
+					     p->cpu_ns);
+	}
+}
+
+/* An open that truncates a file is a consequence of the writes. */
+static void take_file_call(struct builder *b, const struct event *e, bool has_stack, struct thread_piece *call)
+{
+	struct editables *all = &b->causes->editables;
+	enum traffic_role role = all->items[call->what].role;
+	uint32_t by = role == ROLE_OPEN ? written_open(&b->written, e, has_stack) : WRITTEN_NOTHING;
+
+	if (role == ROLE_WRITE)
+		written_write(&b->written, e, call->of);
+	if (by == WRITTEN_NOTHING)
+		return;
+	call->of = editable_consequence(all, b->rest, call->what, by);
+	all->items[call->what].calls--; /* it is one of these */
+}
+
+static void take_call(struct builder *b, const struct event *e)
+{
+	struct causality *s = b->causes;
+	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	struct thread_piece *p = &b->pending[b->count];
+	size_t first = b->count;
+
+	*p = (struct thread_piece){.start_ns = causes_ns(s, b->image, event_start(e)),
+				   .end_ns = causes_ns(s, b->image, e->ticks),
+				   .what = call_of(b, e->id, stack)};
+	if (p->end_ns - p->start_ns >= CAUSES_WAIT_NS)
+		p->is_unseen = is_wait(s->editables.items[p->what].waits);
+	p->has_edge = graph_has_edge(&s->graph, b->actor, p->end_ns);
+	p->of = p->what;
+	while (first && b->pending[first - 1].start_ns >= p->start_ns)
+		first--;
+	if (stack || p->has_edge || p->is_unseen)
+		s->editables.items[p->what].calls++;
+	else
+		take_short_call(b, p, e->id, first);
+	if (stack && !p->has_edge && p->end_ns - p->start_ns < SHORT_STACK_NS)
+		editable_stacked_call(&s->editables, b->rest, call_of(b, e->id, 0), p->what);
+	take_file_call(b, e, stack != 0, p);
+	if (first < b->count)
+		enclose(b, p, first);
+	else
+		push_behind(b);
+}
+
+static void take_sample(struct builder *b, const struct event *e)
+{
+	struct causality *s = b->causes;
+	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	uint64_t ns = causes_ns(s, b->image, e->ticks);
+	struct thread_piece p = {.start_ns = ns, .end_ns = ns, .cpu_ns = samples_ns(e), .is_sample = true,
+			  .stack = stack, .what = editable_cpu(&s->editables, b->image, stack)};
+
+	push(b, &p);
+}
+
+/* The call that the thread was in at its end. */
+static void take_current(struct builder *b, const struct actor *a)
+{
+	struct causality *s = b->causes;
+	uint32_t function;
+	uint64_t start;
+	struct thread_piece p;
+
+	if (!thread_current(a->thread, &function, &start))
+		return;
+	p = (struct thread_piece){.start_ns = causes_ns(s, b->image, start), .end_ns = a->end_ns, .is_unseen = true,
+			   .what = editable_call(&s->editables, b->image, function, 0)};
+	p.of = p.what;
+	if (p.start_ns < p.end_ns)
+		push(b, &p);
+}
+
+static void build_thread(struct builder *b, const struct actor *a)
+{
+	struct cursor cursor;
+	struct event e;
+
+	b->image = a->image;
+	b->rest = editable_rest(&b->causes->editables, a->image);
+	b->count = b->sample_count = 0;
+	b->before = UINT32_MAX;
+	written_begin(&b->written, a->image->trace);
+	if (a->thread) {
+		cursor_init(&cursor, a->image->trace, a->thread);
+		while (cursor_next(&cursor, &e))
+			if (e.kind == TF_CALL)
+				take_call(b, &e);
+			else if (e.kind == TF_SAMPLE)
+				take_sample(b, &e);
+		take_current(b, a);
+	}
+	flush(b, b->count);
+	if (a->thread)
+		add_computing(b, a->end_ns, UINT32_MAX);
+	else
+		graph_work(&b->causes->graph, a->end_ns,
+			   editable_named(&b->causes->editables, EDITABLE_PROGRAM,
+					  a->image->executable ? a->image->executable : "", a->image, 0));
+}
+
+static void build_stream(struct causality *s, const struct linker *l, uint32_t actor)
+{
+	const struct operations *all = &l->operations;
+	size_t at = first_place(i, 0, all->count, all->items[i].actor < actor);
+
+	graph_begin(&s->graph, actor, 0);
+	for (; at < all->count && all->items[at].actor == actor; at++)
+		graph_operation(&s->graph, all->items[at].start_ns, all->items[at].end_ns, all->items[at].what);
+	graph_end(&s->graph, false);
+}
+
+/* ---- the whole ---- */
+
+/* The run ends with the processes that no recorded process started. */
+static bool is_root(const struct linker *l, uint32_t actor)
+{
+	const struct actor *a = &l->causes->actors[actor];
+
+	return a->is_main && l->last_of[a->image->process] == actor && !l->parents[a->image->process];
+}
+
+static void number_pools(struct causality *s)
+{
+	editables_finish(&s->editables);
+	for (size_t i = 0; i < s->graph.part_count; i++)
+		s->graph.parts[i].what = editable_of_pool(&s->editables, s->graph.parts[i].what);
+}
+
+static void build(struct causality *s, const struct linker *l)
+{
+	struct builder b = {.causes = s, .pending = mem_resize(NULL, (PENDING + 1) * sizeof(*b.pending))};
+
+	for (uint32_t i = 0; i < s->actor_count; i++) {
+		const struct actor *a = &s->actors[i];
+
+		if (a->is_stream) {
+			build_stream(s, l, i);
+			continue;
+		}
+		b.actor = i;
+		graph_begin(&s->graph, i, a->start_ns);
+		build_thread(&b, a);
+		graph_end(&s->graph, is_root(l, i));
+	}
+	free(b.pending);
+	free(b.samples);
+	written_done(&b.written);
+	number_pools(s);
+	graph_finish(&s->graph);
+}
+
+struct causality *causes_find(const struct report_context *c)
+{
+	struct causality *s = mem_alloc(sizeof(*s));
+	struct linker l = {.causes = s};
+	uint32_t last;
+
+	s->context = c;
+	s->delay_ns = -1;
+	editables_init(&s->editables, c->symbols);
+	actors_find(s);
+	moments_read(&l);
+	link_processes(&l);
+	link_threads(&l);
+	link_transfers(&l);
+	link_devices(&l);
+	link_mpi(&l);
+	link_only_causes(&l);
+	graph_edges_done(&s->graph);
+	build(s, &l);
+	linker_done(&l);
+	last = replay_last(&s->graph);
+	if (last == NODE_NONE) {
+		causes_free(s);
+		return NULL;
+	}
+	s->run_ns = s->graph.nodes[last].end_ns;
+	return s;
+}
+
+void causes_free(struct causality *s)
+{
+	if (!s)
+		return;
+	graph_done(&s->graph);
+	editables_done(&s->editables);
+	free(s->actors);
+	free(s->first_of_image);
+	free(s);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What builds the graph of a capture: actors, the calls that edges follow from, edges. */
+#ifndef PILLION_CAUSES_BUILD_H
+#define PILLION_CAUSES_BUILD_H
+
+#include "report/causes/causes.h"
+
+void actors_find(struct causality *s);
+
+/* A call that may have caused the end of a wait, or that may have waited. */
+struct moment {
+	uint64_t start_ns, end_ns;
+	uint64_t value;	 /* by kind: a PID, a channel, bytes */
+	uint64_t lock;	 /* the address of what a thread waits for, or ends the waits for; 0: not recorded */
+	uint32_t actor;
+	uint32_t waker; /* of a wait for another thread: the tid of the one that ended it; 0: not recorded */
+	uint64_t woken_ns; /* when it did */
+	int32_t result; /* of a transfer: bytes; 0: the end of the data */
+	bool is_linked; /* what ended it is known */
+	bool is_interpreter; /* a wait for the lock of an interpreter, which a thread does not hold during long calls */
+};
+
+enum moment_kind {
+	MOMENT_NONE,
+	MOMENT_SPAWN,	/* value: PID, 0: not known */
+	MOMENT_CREATE,	/* of a thread */
+	MOMENT_JOIN,
+	MOMENT_CHILD,	/* a wait for a process; value: its PID */
+	MOMENT_READ,	/* value: the channel */
+	MOMENT_WRITE,
+	MOMENT_RECEIVE, /* from a socket */
+	MOMENT_SEND,
+	MOMENT_WAKE,	/* of another thread: a signal of a condition, a post, an unlock */
+	MOMENT_SYNC,	/* a call of CUDA that waits for a device */
+	MOMENT_SYNC_STREAMS, /* likewise, for all streams of it */
+	MOMENT_POLL,
+	MOMENT_WAIT,	/* for another thread, in a way that does not tell for which */
+	MOMENT_LONG,	/* any call that is not short: the thread did nothing else */
+	MOMENT_KINDS
+};
+
+struct moments {
+	struct moment *items; /* by actor, then by time */
+	size_t count, capacity;
+};
+
+/* Of a device. */
+struct operation_of_stream {
+	uint64_t start_ns, end_ns, launched_ns;
+	uint32_t actor, what;
+	uint32_t launched_by; /* the actor of the call; NODE_NONE: not known */
+};
+
+struct operations {
+	struct operation_of_stream *items; /* by actor, then by time */
+	size_t count, capacity;
+};
+
+struct linker {
+	struct causality *causes;
+	struct map processes;	/* (pid, machine) -> the last such process + 1 */
+	size_t *earlier;	/* by process: the one before with the same pid + 1 */
+	size_t *parents;	/* by process: its parent + 1; 0: it is not recorded */
+	uint32_t *last_of;	/* by process: the main thread of its last image */
+	struct moments of[MOMENT_KINDS];
+	struct map channels; /* (name, machine) -> number */
+	struct operations operations;
+};
+
+/* Reads the calls that matter to the edges. */
+void moments_read(struct linker *l);
+/* Of a thread: what kind of moment a function is. */
+uint8_t moment_classify(const struct function *f);
+
+void link_processes(struct linker *l);
+/* The process with that pid that had started by then. SIZE_MAX: none. */
+size_t linker_process(const struct linker *l, size_t machine, uint64_t pid, uint64_t ns);
+/* An edge to the end of a wait. */
+void link_wait(struct linker *l, struct moment *wait, uint32_t from, uint64_t from_ns);
+void link_threads(struct linker *l);
+void link_transfers(struct linker *l);
+/* Adds actors. */
+void link_devices(struct linker *l);
+void link_mpi(struct linker *l);
+/* What is left: waits whose end can have had one cause only. */
+void link_only_causes(struct linker *l);
+void linker_done(struct linker *l);
+
+/* Shorter calls are not waits. */
+enum { CAUSES_WAIT_NS = 20000 };
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Edges between processes and threads: their starts, their ends, and the waits for these. */
+#include <stdlib.h>
+
+#include "report/causes/causes_build.h"
+
+/* The end of the actor's last long call before that time, else its start. */
+static uint64_t last_long_call(const struct linker *l, uint32_t actor, uint64_t ns)
+{
+	const struct moment *all = l->of[MOMENT_LONG].items;
+	size_t at = first_place(i, 0, l->of[MOMENT_LONG].count,
+				all[i].actor < actor || (all[i].actor == actor && all[i].end_ns < ns));
+
+	return at && all[at - 1].actor == actor ? all[at - 1].end_ns : l->causes->actors[actor].start_ns;
+}
+
+void link_wait(struct linker *l, struct moment *wait, uint32_t from, uint64_t from_ns)
+{
+	wait->is_linked = true;
+	if (wait->is_interpreter) {
+		graph_lock(&l->causes->graph, from, last_long_call(l, from, wait->start_ns), from_ns, wait->actor,
+			   wait->end_ns);
+		return;
+	}
+	graph_edge(&l->causes->graph, from, from_ns, wait->actor, wait->end_ns);
+}
+
+size_t linker_process(const struct linker *l, size_t machine, uint64_t pid, uint64_t ns)
+{
+	const struct model *m = l->causes->context->model;
+	const uint64_t *found = map_find(&l->processes, pid, machine);
+
+	for (size_t p = found ? (size_t)*found : 0; p; p = l->earlier[p - 1])
+		if (model_since_origin(m, m->processes[p - 1].start_ns) < ns)
+			return p - 1;
+	return SIZE_MAX;
+}
+
+static void find_processes(struct linker *l)
+{
+	const struct causality *s = l->causes;
+	const struct model *m = s->context->model;
+
+	l->earlier = mem_alloc((m->process_count + 1) * sizeof(*l->earlier));
+	l->parents = mem_alloc((m->process_count + 1) * sizeof(*l->parents));
+	l->last_of = mem_alloc((m->process_count + 1) * sizeof(*l->last_of));
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+		uint64_t *place = map_put(&l->processes, p->pid, p->machine, NULL);
+
+		l->earlier[i] = (size_t)*place;
+		*place = i + 1;
+		l->last_of[i] = NODE_NONE;
+		for (size_t k = p->first_image; k < p->first_image + p->image_count; k++)
+			if (s->first_of_image[k] != NODE_NONE)
+				l->last_of[i] = s->first_of_image[k];
+		/* processes are ordered by their start, so the parent is known */
+		l->parents[i] = linker_process(l, p->machine, p->parent_pid, model_since_origin(m, p->start_ns)) + 1;
+		if (l->parents[i] && l->last_of[l->parents[i] - 1] == NODE_NONE)
+			l->parents[i] = 0;
+	}
+}
+
+/* The main thread of the process at that time. */
+static uint32_t main_at(const struct linker *l, size_t process, uint64_t ns)
+{
+	const struct causality *s = l->causes;
+	const struct process *p = &s->context->model->processes[process];
+	uint32_t found = NODE_NONE;
+
+	for (size_t k = p->first_image; k < p->first_image + p->image_count; k++)
+		if (s->first_of_image[k] != NODE_NONE &&
+		    (found == NODE_NONE || s->actors[s->first_of_image[k]].start_ns <= ns))
+			found = s->first_of_image[k];
+	return found;
+}
+
+/* Of the calls that started a process: the one of this pid; else of a call that does not tell (vfork has no record) the
+ * thread that waits for it, else the main thread. */
+static void link_start(struct linker *l, size_t process, uint32_t actor)
+{
+	const struct causality *s = l->causes;
+	const struct model *m = s->context->model;
+	const struct process *p = &m->processes[process];
+	size_t parent = l->parents[process] - 1;
+	uint64_t start = s->actors[actor].start_ns, from_ns = start - 1;
+	uint32_t from = main_at(l, parent, start);
+	bool is_found = false;
+
+	for (size_t i = 0; i < l->of[MOMENT_SPAWN].count && !is_found; i++) {
+		const struct moment *c = &l->of[MOMENT_SPAWN].items[i];
+
+		is_found = c->value == p->pid && s->actors[c->actor].image->process == parent &&
+			   c->start_ns < start && start - c->start_ns < 10000000000;
+		if (is_found) {
+			from = c->actor;
+			from_ns = c->start_ns;
+		}
+	}
+	for (size_t i = 0; i < l->of[MOMENT_CHILD].count && !is_found; i++) {
+		const struct moment *c = &l->of[MOMENT_CHILD].items[i];
+
+		is_found = c->value == p->pid && s->actors[c->actor].image->process == parent && c->end_ns > start &&
+			   s->actors[c->actor].start_ns < start;
+		if (is_found)
+			from = c->actor;
+	}
+	if (start)
+		graph_edge(&l->causes->graph, from, from_ns, actor, start);
+}
+
+static void link_child(struct linker *l, struct moment *wait)
+{
+	const struct causality *s = l->causes;
+	size_t process = wait->value ? linker_process(l, s->actors[wait->actor].image->machine, wait->value,
+						      wait->end_ns)
+				     : SIZE_MAX;
+	uint32_t from = process == SIZE_MAX ? NODE_NONE : l->last_of[process];
+
+	if (from != NODE_NONE && from != wait->actor && s->actors[from].end_ns < wait->end_ns)
+		link_wait(l, wait, from, s->actors[from].end_ns);
+}
+
+void link_processes(struct linker *l)
+{
+	struct causality *s = l->causes;
+	const struct model *m = s->context->model;
+
+	find_processes(l);
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+		uint32_t before = NODE_NONE;
+
+		for (size_t k = p->first_image; k < p->first_image + p->image_count; k++) {
+			uint32_t actor = s->first_of_image[k];
+
+			if (actor == NODE_NONE)
+				continue;
+			if (before != NODE_NONE)
+				graph_edge(&s->graph, before, s->actors[before].end_ns - 1, actor,
+					   s->actors[actor].start_ns);
+			else if (l->parents[i])
+				link_start(l, i, actor);
+			before = actor;
+		}
+	}
+	for (size_t i = 0; i < l->of[MOMENT_CHILD].count; i++)
+		link_child(l, &l->of[MOMENT_CHILD].items[i]);
+}
+
+/* ---- threads ---- */
+
+static void link_thread_start(struct linker *l, uint32_t actor)
+{
+	const struct causality *s = l->causes;
+	const struct moments *creates = &l->of[MOMENT_CREATE];
+	uint64_t start = s->actors[actor].start_ns;
+
+	for (size_t i = 0; i < creates->count; i++) {
+		const struct moment *c = &creates->items[i];
+
+		if (s->actors[c->actor].image == s->actors[actor].image && c->start_ns <= start && start <= c->end_ns) {
+			graph_edge(&l->causes->graph, c->actor, c->start_ns ? c->start_ns - 1 : 0, actor, start);
+			return;
+		}
+	}
+	/* by an unrecorded call of the main thread */
+	if (start)
+		graph_edge(&l->causes->graph, s->first_of_image[s->actors[actor].image - s->context->model->images],
+			   start - 1, actor, start);
+}
+
+/* The thread of the image that ended last while the call waited; of a call that did not wait, the one that ended first
+ * of those that no other call has joined. */
+static void link_join(struct linker *l, struct moment *wait, uint8_t *is_joined)
+{
+	const struct causality *s = l->causes;
+	const struct image *image = s->actors[wait->actor].image;
+	uint32_t from = NODE_NONE, earlier = NODE_NONE;
+
+	for (uint32_t i = s->first_of_image[image - s->context->model->images];
+	     i < s->actor_count && s->actors[i].image == image; i++) {
+		const struct actor *a = &s->actors[i];
+
+		if (i == wait->actor || !a->ended || a->end_ns >= wait->end_ns)
+			continue;
+		if (a->end_ns <= wait->start_ns)
+			earlier = !is_joined[i] && (earlier == NODE_NONE || a->end_ns < s->actors[earlier].end_ns)
+					  ? i
+					  : earlier;
+		else if (from == NODE_NONE || a->end_ns > s->actors[from].end_ns)
+			from = i;
+	}
+	from = from == NODE_NONE ? earlier : from;
+	if (from == NODE_NONE)
+		return;
+	is_joined[from] = true;
+	link_wait(l, wait, from, s->actors[from].end_ns);
+}
+
+void link_threads(struct linker *l)
+{
+	const struct causality *s = l->causes;
+	uint8_t *is_joined = mem_alloc(s->actor_count + 1);
+
+	for (uint32_t i = 0; i < s->actor_count; i++)
+		if (!s->actors[i].is_main && !s->actors[i].is_stream)
+			link_thread_start(l, i);
+	for (size_t i = 0; i < l->of[MOMENT_JOIN].count; i++)
+		link_join(l, &l->of[MOMENT_JOIN].items[i], is_joined);
+	free(is_joined);
+}

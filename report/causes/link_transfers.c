@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Edges by what is written to pipes and read from them; and waits whose end can have had one cause only. */
+#include "report/causes/causes_build.h"
+
+#include <stdlib.h>
+
+/* A wait ends so soon after its cause: the end of a thread or a send; the end of a process, which the kernel has to
+ * clean up. */
+enum { WAKE_NS = 300000, REAP_NS = 10000000, LONG_NS = 50000000 };
+
+/* The end of a Python thread is recorded before or after the wait for it has ended. On a busy machine a thread ends
+ * late, and the one that was woken waits for a CPU: then up to LATE_NS, and a quarter of the wait. */
+enum { ENDED_NS = 1000000, LATE_NS = 50000000 };
+/* So long before a wait ends another thread of the process may have told the waiting one to send something. */
+enum { TOLD_NS = 1000000 };
+
+/* A wait for any of several descriptors is for the one that is read so soon after it. */
+enum { POLLED_NS = 2000000 };
+
+static int compare_transfers(const void *left, const void *right)
+{
+	const struct moment *const *a = left, *const *b = right;
+
+	return order_of((*a)->value, (*b)->value) ?: order_of((*a)->start_ns, (*b)->start_ns);
+}
+
+/* By channel, then by start. The caller frees them. */
+static struct moment **by_channel(const struct linker *l, const struct moments *of)
+{
+	struct moment **all = mem_alloc((of->count + 1) * sizeof(*all));
+	size_t *places = mem_alloc((l->channels.count + 2) * sizeof(*places));
+
+	for (size_t i = 0; i < of->count; i++)
+		places[of->items[i].value + 1]++;
+	for (size_t i = 1; i <= l->channels.count + 1; i++)
+		places[i] += places[i - 1];
+	for (size_t i = 0; i < of->count; i++)
+		all[places[of->items[i].value]++] = &of->items[i];
+	free(places);
+	sort_unless_sorted(all, of->count, sizeof(*all), compare_transfers);
+	return all;
+}
+
+/* The last transfer of the channel that another actor began before that time; NULL: none. */
+static const struct moment *last_before(struct moment *const *all, size_t count, const struct moment *other,
+					uint64_t ns)
+{
+	size_t at = first_place(i, 0, count,
+				all[i]->value < other->value ||
+					(all[i]->value == other->value && all[i]->start_ns < ns));
+
+	while (at && all[at - 1]->value == other->value && all[at - 1]->actor == other->actor)
+		at--;
+	return at && all[at - 1]->value == other->value ? all[at - 1] : NULL;
+}
+
+/* The next transfer that the actor began soon after its wait for descriptors. */
+static const struct moment *read_after(const struct moments *of, const struct moment *wait)
+{
+	size_t at = first_place(i, 0, of->count,
+				of->items[i].actor < wait->actor || (of->items[i].actor == wait->actor &&
+								     of->items[i].end_ns < wait->end_ns));
+	const struct moment *m = at < of->count ? &of->items[at] : NULL;
+
+	return m && m->actor == wait->actor && m->start_ns >= wait->end_ns && m->start_ns - wait->end_ns < POLLED_NS
+		       ? m
+		       : NULL;
+}
+
+/* A read that takes less than the threshold is not recorded. The wait before it is taken to be for the channel that
+ * the thread read after an earlier wait, if somebody wrote to it just before the wait ended. */
+static const struct moment *write_at_end(struct moment *const *writes, size_t count, const struct moment *usual,
+					 const struct moment *wait)
+{
+	const struct moment *write = last_before(writes, count, usual, wait->end_ns);
+
+	return write && write->start_ns + WAKE_NS >= wait->end_ns ? write : NULL;
+}
+
+void link_transfers(struct linker *l)
+{
+	struct moments *reads = &l->of[MOMENT_READ], *writes = &l->of[MOMENT_WRITE];
+	struct moment **read_places = by_channel(l, reads), **write_places = by_channel(l, writes);
+	const struct moment *cause, *read, *usual = NULL;
+
+	for (size_t i = 0; i < reads->count; i++) {
+		struct moment *m = &reads->items[i];
+
+		cause = m->result ? last_before(write_places, writes->count, m, m->end_ns) : NULL;
+		if (cause && m->end_ns - m->start_ns >= CAUSES_WAIT_NS && cause->end_ns > m->start_ns)
+			link_wait(l, m, cause->actor, cause->start_ns);
+	}
+	for (size_t i = 0; i < writes->count; i++) {
+		struct moment *m = &writes->items[i];
+
+		cause = m->end_ns - m->start_ns >= CAUSES_WAIT_NS
+				? last_before(read_places, reads->count, m, m->end_ns)
+				: NULL;
+		if (cause && cause->start_ns > m->start_ns)
+			link_wait(l, m, cause->actor, cause->start_ns);
+	}
+	for (size_t i = 0; i < l->of[MOMENT_POLL].count; i++) {
+		struct moment *m = &l->of[MOMENT_POLL].items[i];
+
+		read = read_after(reads, m);
+		cause = read && read->result ? last_before(write_places, writes->count, read, m->end_ns) : NULL;
+		if (read)
+			usual = read;
+		else if (usual && usual->actor == m->actor)
+			cause = write_at_end(write_places, writes->count, usual, m);
+		if (cause && cause->end_ns > m->start_ns)
+			link_wait(l, m, cause->actor, cause->start_ns);
+	}
+	free(read_places);
+	free(write_places);
+}
+
+/* ---- the only possible cause ---- */
+
+struct ending {
+	uint64_t ns, lock; /* lock: see struct moment */
+	uint32_t actor;
+};
+
+struct endings {
+	struct ending *items; /* by time */
+	size_t count, capacity;
+};
+
+static int compare_endings(const void *left, const void *right)
+{
+	const struct ending *a = left, *b = right;
+
+	return order_of(a->ns, b->ns) ?: order_of(a->actor, b->actor);
+}
+
+static void endings_add(struct endings *e, uint64_t ns, uint64_t lock, uint32_t actor)
+{
+	e->items = mem_grow(e->items, e->count, &e->capacity, sizeof(*e->items));
+	e->items[e->count++] = (struct ending){ns, lock, actor};
+}
+
+/* The last one that is a cause of the end of the wait, by `is_cause`, at most so long before it; NULL: none. */
+static const struct ending *last_ending(const struct linker *l, const struct endings *e, const struct moment *wait,
+					uint64_t window_ns,
+					bool (*is_cause)(const struct linker *l, const struct moment *, uint32_t))
+{
+	for (size_t i = first_place(k, 0, e->count, e->items[k].ns < wait->end_ns); i-- > 0;) {
+		if (e->items[i].ns <= wait->start_ns || wait->end_ns - e->items[i].ns > window_ns)
+			break;
+		if (e->items[i].lock && wait->lock && e->items[i].lock != wait->lock)
+			continue;
+		if (is_cause(l, wait, e->items[i].actor))
+			return &e->items[i];
+	}
+	return NULL;
+}
+
+static bool is_thread_beside(const struct linker *l, const struct moment *wait, uint32_t actor)
+{
+	return actor != wait->actor && l->causes->actors[actor].image == l->causes->actors[wait->actor].image;
+}
+
+static bool is_descendant(const struct linker *l, const struct moment *wait, uint32_t actor)
+{
+	size_t own = l->causes->actors[wait->actor].image->process, p = l->causes->actors[actor].image->process;
+
+	if (p == own)
+		return false;
+	while (l->parents[p] && p != own)
+		p = l->parents[p] - 1;
+	return p == own;
+}
+
+static bool is_other(const struct linker *l, const struct moment *wait, uint32_t actor)
+{
+	(void)l;
+	return actor != wait->actor;
+}
+
+enum { NEAR = 8 };
+
+/* When the actor was last not in a long call, before that time. `places` has, by actor, the long call that the last
+ * search found: the waits of a thread are in the order of time, so the next one is near. */
+static uint64_t last_running(const struct linker *l, size_t *places, uint32_t actor, uint64_t ns)
+{
+	const struct moment *all = l->of[MOMENT_LONG].items;
+	size_t count = l->of[MOMENT_LONG].count, at = places[actor], near = at + NEAR;
+
+#define IS_BEFORE(i) (all[i].actor < actor || (all[i].actor == actor && all[i].end_ns < ns))
+	while (at < count && at < near && IS_BEFORE(at))
+		at++;
+	if ((at == near && at < count && IS_BEFORE(at)) || (at && !IS_BEFORE(at - 1)))
+		at = first_place(i, 0, count, IS_BEFORE(i));
+#undef IS_BEFORE
+	places[actor] = at;
+	return at < count && all[at].actor == actor && all[at].start_ns < ns ? all[at].start_ns : ns - 1;
+}
+
+enum { THREADS_MOST = 64 };
+#define SEVERAL (NODE_NONE - 1)
+
+/* The only other thread of the process that was not in a call shortly before the wait ended, within the shortest window
+ * in which there is such a thread; NODE_NONE: none, or several. The window is at most most_ns and a quarter of the
+ * wait: on a busy machine a thread that was woken waits for a CPU. */
+static uint32_t only_running(const struct linker *l, size_t *places, const struct moment *wait,
+			     uint64_t most_ns, uint64_t *ret_ns)
+{
+	static const uint64_t windows_ns[] = {1, 100000, 1000000, 10000000, 50000000};
+	const struct causality *s = l->causes;
+	const struct image *image = s->actors[wait->actor].image;
+	uint32_t first = s->first_of_image[image - s->context->model->images], found = NODE_NONE;
+	size_t window = sizeof(windows_ns) / sizeof(*windows_ns) - 1;
+
+	while (window && (windows_ns[window] > most_ns || windows_ns[window] * 4 > wait->end_ns - wait->start_ns))
+		window--;
+	for (uint32_t i = first; i < s->actor_count && s->actors[i].image == image; i++) {
+		uint64_t ns;
+
+		if (i - first > THREADS_MOST)
+			return NODE_NONE;
+		if (i == wait->actor || s->actors[i].start_ns >= wait->end_ns || s->actors[i].end_ns < wait->end_ns)
+			continue;
+		ns = last_running(l, places, i, wait->end_ns);
+		if (ns <= wait->start_ns || wait->end_ns - ns > windows_ns[window])
+			continue;
+		found = found == NODE_NONE ? i : SEVERAL;
+		for (; window && wait->end_ns - ns <= windows_ns[window - 1]; window--)
+			found = i;
+		if (found == i)
+			*ret_ns = ns;
+	}
+	return found == SEVERAL ? NODE_NONE : found;
+}
+
+/* The thread of the process with that number, as far as it was recorded. */
+static uint32_t thread_of(const struct linker *l, const struct moment *wait)
+{
+	const struct causality *s = l->causes;
+	const struct image *image = s->actors[wait->actor].image;
+
+	for (uint32_t i = s->first_of_image[image - s->context->model->images];
+	     wait->waker && i < s->actor_count && s->actors[i].image == image; i++)
+		if (s->actors[i].thread && (s->actors[i].thread->tid & 0xffffff) == wait->waker && i != wait->actor &&
+		    s->actors[i].start_ns < wait->end_ns && s->actors[i].end_ns >= wait->woken_ns)
+			return i;
+	return NODE_NONE;
+}
+
+/* The thread of the process that ended about when the wait did, less than least_ns before or after: what joins it in
+ * Python waits for a lock that it releases shortly before. NODE_NONE: none. */
+static uint32_t ended_beside(const struct linker *l, const struct moment *wait, uint64_t least_ns)
+{
+	const struct causality *s = l->causes;
+	const struct image *image = s->actors[wait->actor].image;
+	uint32_t found = NODE_NONE;
+
+	for (uint32_t i = s->first_of_image[image - s->context->model->images];
+	     i < s->actor_count && s->actors[i].image == image; i++) {
+		uint64_t end_ns = s->actors[i].end_ns,
+			 ns = end_ns > wait->end_ns ? end_ns - wait->end_ns : wait->end_ns - end_ns;
+
+		if (i == wait->actor || !s->actors[i].ended || ns >= least_ns || end_ns <= wait->start_ns)
+			continue;
+		least_ns = ns;
+		found = i;
+	}
+	return found;
+}
+
+/* The last call by which the actor of the wait has created a thread, if it has not waited since, but for the
+ * interpreter; NULL: none. */
+static const struct moment *created_before(const struct linker *l, const struct moment *wait)
+{
+	const struct moment *before = wait, *first = l->of[MOMENT_WAIT].items, *all = l->of[MOMENT_CREATE].items;
+	size_t at = first_place(i, 0, l->of[MOMENT_CREATE].count,
+				all[i].actor < wait->actor ||
+					(all[i].actor == wait->actor && all[i].end_ns <= wait->start_ns));
+	const struct moment *create = at && all[at - 1].actor == wait->actor ? &all[at - 1] : NULL;
+
+	while (before > first && before[-1].actor == wait->actor && before[-1].is_interpreter)
+		before--;
+	return create && before > first && before[-1].actor == wait->actor && before[-1].end_ns > create->start_ns
+		       ? NULL
+		       : create;
+}
+
+/* A thread of Python that creates another one waits until that one runs: the first one that started since, or hardly
+ * before: when a thread is created is read before the start of the call. NODE_NONE: none. */
+static uint32_t started_before(const struct linker *l, const struct moment *wait)
+{
+	const struct causality *s = l->causes;
+	const struct image *image = s->actors[wait->actor].image;
+	const struct moment *create = wait->is_interpreter || !attribution_is_python_program(image)
+					      ? NULL
+					      : created_before(l, wait);
+	uint64_t until_ns = wait->end_ns;
+	uint32_t found = NODE_NONE;
+
+	for (uint32_t i = s->first_of_image[image - s->context->model->images];
+	     create && i < s->actor_count && s->actors[i].image == image; i++)
+		if (i != wait->actor && s->actors[i].start_ns + CAUSES_WAIT_NS > create->start_ns &&
+		    s->actors[i].start_ns < until_ns) {
+			until_ns = s->actors[i].start_ns;
+			found = i;
+		}
+	return found;
+}
+
+/* Of a wait that does not tell for which thread it was. */
+static uint32_t thread_cause(const struct linker *l, size_t *places, const struct moment *wait, uint64_t *ret_ns)
+{
+	uint64_t part_ns = (wait->end_ns - wait->start_ns) / 4, ended_ns;
+	uint32_t found = started_before(l, wait);
+
+	if (found != NODE_NONE) {
+		*ret_ns = last_running(l, places, found, wait->end_ns);
+		return found;
+	}
+	found = ended_beside(l, wait, ENDED_NS);
+	if (found == NODE_NONE) {
+		found = only_running(l, places, wait, UINT64_MAX, ret_ns);
+		if (found != NODE_NONE)
+			return found;
+		found = ended_beside(l, wait, part_ns < LATE_NS ? part_ns : LATE_NS);
+	}
+	if (found == NODE_NONE)
+		return NODE_NONE;
+	ended_ns = l->causes->actors[found].end_ns;
+	*ret_ns = ended_ns < wait->end_ns ? ended_ns : wait->end_ns - 1;
+	return found;
+}
+
+/* A wait of a thread beside the main one, after which it sends before it has received anything: another thread told it
+ * to, by a call that is too short to be recorded. */
+static bool sends_for_others(const struct linker *l, const struct moment *wait)
+{
+	const struct moment *send = read_after(&l->of[MOMENT_SEND], wait),
+			    *receive = read_after(&l->of[MOMENT_RECEIVE], wait);
+
+	return send && !l->causes->actors[wait->actor].is_main && (!receive || receive->start_ns > send->start_ns);
+}
+
+/* A long wait of a process that has started others: a launcher waits in many ways. */
+static bool is_of_launcher(const struct linker *l, const struct moment *wait)
+{
+	size_t process = l->causes->actors[wait->actor].image->process;
+
+	if (wait->end_ns - wait->start_ns < LONG_NS)
+		return false;
+	for (size_t i = 0; i < l->causes->context->model->process_count; i++)
+		if (l->parents[i] == process + 1)
+			return true;
+	return false;
+}
+
+struct causes_of_ends {
+	struct endings processes, sends, wakes;
+};
+
+static const struct ending *cause_of(const struct linker *l, const struct causes_of_ends *all, enum moment_kind kind,
+				     const struct moment *wait)
+{
+	uint64_t length_ns = wait->end_ns - wait->start_ns;
+	/* A launcher of other programs waits in many ways. */
+	const struct ending *cause = length_ns >= LONG_NS ? last_ending(l, &all->processes, wait, length_ns / 10,
+									is_descendant)
+							  : NULL;
+
+	if (cause)
+		return cause;
+	if (kind == MOMENT_WAIT)
+		return last_ending(l, &all->wakes, wait, WAKE_NS, is_thread_beside);
+	if (kind == MOMENT_RECEIVE || kind == MOMENT_POLL)
+		cause = last_ending(l, &all->sends, wait, WAKE_NS, is_other);
+	if (!cause && (kind == MOMENT_RECEIVE || kind == MOMENT_POLL))
+		cause = last_ending(l, &all->sends, wait, REAP_NS, is_descendant);
+	return cause ?: last_ending(l, &all->processes, wait, REAP_NS, is_descendant);
+}
+
+static void link_only_cause(struct linker *l, const struct causes_of_ends *all, size_t *places,
+			    enum moment_kind kind, struct moment *wait)
+{
+	const struct ending *cause;
+	uint32_t running;
+	uint64_t ns = 0;
+
+	if (wait->is_linked || wait->end_ns - wait->start_ns < CAUSES_WAIT_NS)
+		return;
+	running = thread_of(l, wait);
+	if (running != NODE_NONE) {
+		link_wait(l, wait, running, wait->woken_ns);
+		return;
+	}
+	if (kind == MOMENT_POLL && sends_for_others(l, wait))
+		running = only_running(l, places, wait, TOLD_NS, &ns);
+	cause = running == NODE_NONE ? cause_of(l, all, kind, wait) : NULL;
+	if (cause) {
+		link_wait(l, wait, cause->actor, cause->ns);
+		return;
+	}
+	if (kind == MOMENT_WAIT)
+		running = thread_cause(l, places, wait, &ns);
+	else if (running == NODE_NONE && kind == MOMENT_POLL && is_of_launcher(l, wait))
+		running = only_running(l, places, wait, TOLD_NS, &ns);
+	if (running != NODE_NONE)
+		link_wait(l, wait, running, ns);
+}
+
+static void endings_of(const struct moments *of, struct endings *ret)
+{
+	for (size_t i = 0; i < of->count; i++)
+		endings_add(ret, of->items[i].start_ns, of->items[i].lock, of->items[i].actor);
+}
+
+static void endings_sort(struct endings *e)
+{
+	sort_unless_sorted(e->items, e->count, sizeof(*e->items), compare_endings);
+}
+
+void link_only_causes(struct linker *l)
+{
+	static const enum moment_kind kinds[] = {MOMENT_READ, MOMENT_RECEIVE, MOMENT_POLL, MOMENT_WAIT, MOMENT_CHILD};
+	const struct causality *s = l->causes;
+	struct causes_of_ends all = {0};
+	size_t *places = mem_alloc(s->actor_count * sizeof(*places));
+
+	for (size_t i = 0; i < s->context->model->process_count; i++)
+		if (l->last_of[i] != NODE_NONE)
+			endings_add(&all.processes, s->actors[l->last_of[i]].end_ns, 0, l->last_of[i]);
+	endings_of(&l->of[MOMENT_SEND], &all.sends);
+	endings_of(&l->of[MOMENT_WAKE], &all.wakes);
+	endings_sort(&all.processes);
+	endings_sort(&all.sends);
+	endings_sort(&all.wakes);
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+		for (size_t i = 0; i < l->of[kinds[k]].count; i++)
+			link_only_cause(l, &all, places, kinds[k], &l->of[kinds[k]].items[i]);
+	free(all.processes.items);
+	free(all.sends.items);
+	free(all.wakes.items);
+	free(places);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the calls that the edges between actors follow from. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/causes/causes_build.h"
+#include "report/events/traffic.h"
+
+/* Calls that wait for all streams of a device. */
+static bool waits_for_streams(const char *name)
+{
+	return strstr(name, "DeviceSynchronize") || strstr(name, "CtxSynchronize") ||
+	       strstr(name, "ThreadSynchronize") || (strstr(name, "Free") && !strstr(name, "Async"));
+}
+
+static bool is_any(const char *name, const char *const *names)
+{
+	while (*names && strcmp(name, *names) != 0)
+		names++;
+	return *names;
+}
+
+static bool waits_for_device(const char *name)
+{
+	return strstr(name, "Synchronize") ||
+	       (!strstr(name, "Async") &&
+		(strstr(name, "Memcpy") || strstr(name, "Memset") || strstr(name, "Free")));
+}
+
+uint8_t moment_classify(const struct function *f)
+{
+	static const char *const spawns[] = {"fork", "forkpty", "posix_spawn", "posix_spawnp", NULL};
+	static const char *const joins[] = {"pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", NULL};
+
+	static const char *const wakes[] = {"pthread_cond_signal", "pthread_cond_broadcast", "sem_post",
+					    "pthread_mutex_unlock", "pthread_rwlock_unlock", NULL};
+
+	if (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER)
+		return waits_for_streams(f->name)  ? MOMENT_SYNC_STREAMS
+		       : waits_for_device(f->name) ? MOMENT_SYNC
+						   : MOMENT_NONE;
+	if (f->group != TF_GROUP_OSRT)
+		return MOMENT_NONE;
+	if (is_any(f->name, wakes))
+		return MOMENT_WAKE;
+	if (is_any(f->name, spawns))
+		return MOMENT_SPAWN;
+	if (!strcmp(f->name, "pthread_create"))
+		return MOMENT_CREATE;
+	if (is_any(f->name, joins))
+		return MOMENT_JOIN;
+	switch (traffic_role(f->name)) {
+	case ROLE_READ:
+		return MOMENT_READ;
+	case ROLE_WRITE:
+		return MOMENT_WRITE;
+	case ROLE_MEET:
+		return strncmp(f->name, "accept", 6) ? MOMENT_SEND : MOMENT_RECEIVE;
+	default:
+		break;
+	}
+	switch (blocked_kind_of(f)) {
+	case BLOCKED_CHILD:
+		return MOMENT_CHILD;
+	case BLOCKED_POLL:
+		return MOMENT_POLL;
+	case BLOCKED_THREAD:
+	case BLOCKED_LOCK:
+		return MOMENT_WAIT;
+	default:
+		return MOMENT_NONE;
+	}
+}
+
+enum { GROUPS = 1 << TF_GROUP_OSRT | 1 << TF_GROUP_CUDA | 1 << TF_GROUP_CUDA_DRIVER };
+
+enum { KNOWN_CHANNELS = 64 };
+
+struct reading_calls {
+	struct linker *linker;
+	const struct image *image;
+	struct descriptors descriptors;
+	const uint8_t *kinds;
+	uint32_t actor;
+	uint64_t wait_ticks; /* CAUSES_WAIT_NS */
+	bool is_python; /* the image */
+	struct known_channel {
+		const struct descriptor *descriptor;
+		uint64_t channel;
+	} known[KNOWN_CHANNELS]; /* of the image, by descriptor; what was there before is forgotten */
+};
+
+/* The pipe; of what has no name of its own (an eventfd), the descriptor of this process. */
+static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d)
+{
+	struct known_channel *known = &r->known[d->fd % KNOWN_CHANNELS];
+	struct buffer text = {0};
+	uint64_t *number;
+
+	if (known->descriptor == d)
+		return known->channel;
+	descriptors_text(&r->descriptors, d, &text);
+	if (!text.data || strncmp(text.data, "pipe:", 5) != 0)
+		buffer_print(&text, " %u of %zu", d->fd, r->image->process);
+	number = map_put(&r->linker->channels, hash_bytes(buffer_string(&text), text.size), r->image->machine, NULL);
+	if (!*number)
+		*number = r->linker->channels.count;
+	buffer_done(&text);
+	*known = (struct known_channel){d, *number};
+	return *number;
+}
+
+/* Which kind of moment a transfer is: of a pipe, of a socket, or none. */
+static enum moment_kind transfer_kind(struct reading_calls *r, const struct event *e, struct moment *m)
+{
+	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
+	const struct descriptor *d = arg && fd != TF_NO_DESCRIPTOR ? descriptors_find(&r->descriptors, fd, e->ticks)
+								    : NULL;
+	bool is_read = r->kinds[e->id] == MOMENT_READ || r->kinds[e->id] == MOMENT_RECEIVE;
+
+	if (!d)
+		return MOMENT_NONE;
+	m->result = (int32_t)(tf_arg_value(arg) >> 16);
+	if (d->kind == TF_DESCRIPTOR_SOCKET)
+		return is_read ? MOMENT_RECEIVE : MOMENT_SEND;
+	if (d->kind != TF_DESCRIPTOR_OTHER || m->result < 0)
+		return MOMENT_NONE;
+	m->value = channel_of(r, d);
+	return is_read ? MOMENT_READ : MOMENT_WRITE;
+}
+
+static void put(struct moments *to, const struct moment *m)
+{
+	to->items = mem_grow(to->items, to->count, &to->capacity, sizeof(*to->items));
+	to->items[to->count++] = *m;
+}
+
+/* Who ended the wait, as --wakes records it; else who held the lock when it began. */
+static void take_waker(struct reading_calls *r, const struct event *e, struct moment *m)
+{
+	uint64_t waker = tf_arg_value(event_arg(e, TF_ARG_WAKER)), ticks = waker & TF_WAKER_TICKS_MOST;
+
+	if (waker) {
+		m->waker = (uint32_t)(waker >> TF_WAKER_TICKS_BITS);
+		m->woken_ns = causes_ns(r->linker->causes, r->image, e->ticks > ticks ? e->ticks - ticks : 0);
+	} else {
+		m->waker = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_HOLDER)) & 0xffffff;
+		m->woken_ns = m->end_ns - 1;
+	}
+}
+
+/* A thread of Python that waits for the interpreter asks for it again every 5 ms. */
+enum { SWITCHED_NS = 10000000 };
+
+static bool takes_interpreter(const char *function)
+{
+	return !strcmp(function, "pthread_cond_timedwait") || !strcmp(function, "pthread_cond_clockwait");
+}
+
+static void moment_add(struct reading_calls *r, const struct event *e)
+{
+	enum moment_kind kind = r->kinds[e->id];
+	struct moment m = {.actor = r->actor};
+
+	if (e->duration < r->wait_ticks && (!kind || kind >= MOMENT_POLL))
+		return;
+	if (kind >= MOMENT_READ && kind <= MOMENT_SEND)
+		kind = transfer_kind(r, e, &m);
+	else if (e->args_count)
+		m.value = tf_arg_value(event_arg(e, TF_ARG_VALUE));
+	if (!kind && e->duration < r->wait_ticks)
+		return; /* such as a short write to a file */
+	m.start_ns = causes_ns(r->linker->causes, r->image, event_start(e));
+	m.end_ns = causes_ns(r->linker->causes, r->image, e->ticks);
+	if ((kind == MOMENT_WAIT || kind == MOMENT_WAKE) && e->args_count)
+		m.lock = tf_arg_value(event_arg(e, TF_ARG_LOCK));
+	if (kind == MOMENT_WAIT && e->args_count)
+		take_waker(r, e, &m);
+	if (kind == MOMENT_WAIT && r->is_python && m.end_ns - m.start_ns < SWITCHED_NS)
+		m.is_interpreter = takes_interpreter(trace_function(r->image->trace, e->id)->name);
+	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
+		put(&r->linker->of[MOMENT_LONG], &m);
+	if (kind && (kind < MOMENT_POLL || m.end_ns - m.start_ns >= CAUSES_WAIT_NS))
+		put(&r->linker->of[kind], &m);
+}
+
+/* Rounded down. */
+static uint64_t ticks_of(const struct causality *s, const struct image *image, uint64_t ns)
+{
+	const struct clock_map *clock = &s->context->model->machines[image->machine].clock;
+
+	return clock->scale ? (uint64_t)(((unsigned __int128)ns << 32) / clock->scale) : 0;
+}
+
+void moments_read(struct linker *l)
+{
+	const struct causality *s = l->causes;
+	struct reading_calls r = {.linker = l};
+
+	for (size_t i = 0; i < s->actor_count; i++) {
+		const struct actor *a = &s->actors[i];
+		struct cursor cursor;
+		struct event e;
+
+		if (a->is_main && a->image->trace) {
+			descriptors_done(&r.descriptors);
+			descriptors_init(&r.descriptors, a->image->trace);
+			r.kinds = functions_classes(a->image->trace->functions, moment_classify);
+			memset(r.known, 0, sizeof(r.known));
+			r.is_python = attribution_is_python_program(a->image);
+		}
+		if (!a->thread || !(a->thread->groups & GROUPS))
+			continue;
+		r.image = a->image;
+		r.wait_ticks = ticks_of(s, a->image, CAUSES_WAIT_NS);
+		r.actor = (uint32_t)i;
+		cursor_init(&cursor, a->image->trace, a->thread);
+		while (cursor_next(&cursor, &e))
+			if (e.kind == TF_CALL && e.id < a->image->trace->functions->count)
+				moment_add(&r, &e);
+	}
+	descriptors_done(&r.descriptors);
+}
+
+void linker_done(struct linker *l)
+{
+	for (size_t i = 0; i < MOMENT_KINDS; i++)
+		free(l->of[i].items);
+	map_done(&l->channels);
+	free(l->operations.items);
+	map_done(&l->processes);
+	free(l->earlier);
+	free(l->parents);
+	free(l->last_of);
+}

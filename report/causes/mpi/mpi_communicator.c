@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/causes/mpi/mpi_communicator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/read/operation.h"
+
+enum { WORLD = 0x44000000 }; /* as trace_library.h defines for TF_FIELD_COMMUNICATOR */
+
+static struct mpi_communicator *add(struct mpi_communicators *c, size_t ranks)
+{
+	struct mpi_communicator *new;
+
+	c->items = mem_grow(c->items, c->count, &c->capacity, sizeof(*c->items));
+	new = &c->items[c->count++];
+	*new = (struct mpi_communicator){.ranks = mem_alloc((ranks + 1) * sizeof(*new->ranks)), .count = ranks};
+	memset(new->ranks, 0xff, (ranks + 1) * sizeof(*new->ranks));
+	return new;
+}
+
+/* An operation of this rank of the job. */
+static void learn(struct mpi_communicators *c, const struct tf_operation *op, uint32_t job_rank, size_t job_ranks)
+{
+	int64_t id = 0, rank = 0, ranks = 0;
+	struct mpi_communicator *of;
+	uint64_t *place;
+	bool is_new;
+
+	if (!operation_field(op, TF_FIELD_COMMUNICATOR_OF_MPI, &id) || !operation_field(op, TF_FIELD_RANK, &rank) ||
+	    !operation_field(op, TF_FIELD_RANKS, &ranks) || ranks <= 0 || (size_t)ranks > job_ranks || rank < 0 ||
+	    rank >= ranks)
+		return;
+	place = map_put(&c->by_id, (uint64_t)id, 0, &is_new);
+	if (is_new) {
+		*place = c->count;
+		add(c, (size_t)ranks);
+	}
+	of = &c->items[*place];
+	if ((size_t)rank < of->count && of->ranks[rank] == UINT32_MAX) {
+		of->ranks[rank] = job_rank;
+		of->known++;
+	}
+}
+
+void mpi_communicators_find(const struct mpi_job *job, struct mpi_communicators *ret)
+{
+	struct mpi_communicator *world;
+
+	*ret = (struct mpi_communicators){0};
+	world = add(ret, job->count);
+	world->known = job->count;
+	for (uint32_t rank = 0; rank < job->count; rank++) {
+		const struct trace *t = job->ranks[rank]->trace;
+
+		world->ranks[rank] = rank;
+		for (size_t i = 0; i < t->blob_count; i++) {
+			struct tf_operation op = {0};
+
+			if (t->blobs[i].type != TF_BLOB_OPERATION)
+				continue;
+			trace_blob(t, &t->blobs[i], &op, sizeof(op));
+			if (memchr(op.fields, TF_FIELD_COMMUNICATOR_OF_MPI, sizeof(op.fields)))
+				learn(ret, &op, rank, job->count);
+		}
+		world = &ret->items[0];
+	}
+}
+
+bool mpi_communicator_of(const struct mpi_communicators *c, const struct tf_operation *op, uint32_t rank,
+			 size_t *ret_place, uint32_t *ret_rank)
+{
+	int64_t communicator, id, own;
+	const uint64_t *place;
+
+	*ret_place = 0;
+	*ret_rank = rank;
+	if (!operation_field(op, TF_FIELD_COMMUNICATOR, &communicator))
+		return false;
+	if (communicator == WORLD)
+		return true;
+	if (!operation_field(op, TF_FIELD_COMMUNICATOR_OF_MPI, &id) || !operation_field(op, TF_FIELD_RANK, &own))
+		return false;
+	place = map_find(&c->by_id, (uint64_t)id, 0);
+	if (!place || c->items[*place].known < c->items[*place].count || own < 0 ||
+	    (size_t)own >= c->items[*place].count || c->items[*place].ranks[own] != rank)
+		return false;
+	*ret_place = *place;
+	*ret_rank = (uint32_t)own;
+	return true;
+}
+
+void mpi_communicators_done(struct mpi_communicators *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		free(c->items[i].ranks);
+	free(c->items);
+	map_done(&c->by_id);
+	*c = (struct mpi_communicators){0};
+}

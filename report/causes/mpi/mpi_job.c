@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which images are the ranks of one MPI job, and what a function of MPI does. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "report/base/table/aggregate.h"
+#include "report/causes/mpi/mpi_wait.h"
+
+static const struct {
+	const char *name; /* without MPI_ */
+	uint8_t class;
+} functions[] = {
+	{"Send", MPI_SEND},
+	{"Ssend", MPI_SEND},
+	{"Rsend", MPI_SEND},
+	{"Bsend", MPI_SEND_LATER},
+	{"Isend", MPI_SEND_LATER},
+	{"Ibsend", MPI_SEND_LATER},
+	{"Issend", MPI_SEND_LATER},
+	{"Irsend", MPI_SEND_LATER},
+	{"Recv", MPI_RECEIVE},
+	{"Irecv", MPI_RECEIVE_LATER},
+	{"Wait", MPI_WAIT},
+	{"Waitall", MPI_WAIT},
+	{"Waitany", MPI_WAIT},
+	{"Waitsome", MPI_WAIT},
+	{"Test", MPI_POLL},
+	{"Testall", MPI_POLL},
+	{"Testany", MPI_POLL},
+	{"Testsome", MPI_POLL},
+	{"Sendrecv", MPI_SEND_AND_RECEIVE},
+	{"Sendrecv_replace", MPI_SEND_AND_RECEIVE},
+	{"Isendrecv", MPI_SEND_AND_RECEIVE_LATER},
+	{"Isendrecv_replace", MPI_SEND_AND_RECEIVE_LATER},
+	{"Mprobe", MPI_RECEIVE_UNKNOWN},
+	{"Improbe", MPI_RECEIVE_UNKNOWN},
+	{"Start", MPI_START},
+	{"Startall", MPI_START},
+	{"Barrier", MPI_ALL_TO_ALL},
+	{"Allreduce", MPI_ALL_TO_ALL + 1},
+	{"Allgather", MPI_ALL_TO_ALL + 2},
+	{"Allgatherv", MPI_ALL_TO_ALL + 3},
+	{"Alltoall", MPI_ALL_TO_ALL + 4},
+	{"Alltoallv", MPI_ALL_TO_ALL + 5},
+	{"Alltoallw", MPI_ALL_TO_ALL + 6},
+	{"Reduce_scatter", MPI_ALL_TO_ALL + 7},
+	{"Reduce_scatter_block", MPI_ALL_TO_ALL + 8},
+	{"Bcast", MPI_FROM_ROOT},
+	{"Scatter", MPI_FROM_ROOT + 1},
+	{"Scatterv", MPI_FROM_ROOT + 2},
+	{"Reduce", MPI_TO_ROOT},
+	{"Gather", MPI_TO_ROOT + 1},
+	{"Gatherv", MPI_TO_ROOT + 2},
+};
+
+uint8_t mpi_classify(const struct function *f)
+{
+	const char *name = f->name + 4;
+
+	if (f->group != TF_GROUP_MPI || strncmp(f->name, "MPI_", 4) != 0)
+		return MPI_NOTHING;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		if (!strcmp(name, functions[i].name))
+			return functions[i].class;
+	/* MPI_Iallreduce is the nonblocking MPI_Allreduce */
+	for (size_t i = 0; *name == 'I' && i < sizeof(functions) / sizeof(*functions); i++)
+		if (functions[i].class >= MPI_ALL_TO_ALL && !strcasecmp(name + 1, functions[i].name))
+			return functions[i].class + MPI_LATER;
+	return MPI_NOTHING;
+}
+
+static bool has_variable(const struct image *image, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *v = image->variables; v && *v; v += strlen(v) + 1)
+		if (!strncmp(v, name, length) && v[length] == '=')
+			return true;
+	return false;
+}
+
+int64_t mpi_proc_null(const struct image *image)
+{
+	return has_variable(image, "OMPI_COMM_WORLD_RANK") ? -2 : has_variable(image, "PMI_RANK") ? -1 : 0;
+}
+
+/* ---- jobs ---- */
+
+static bool begins_job(const struct trace *t, const struct event *e)
+{
+	const struct function *f = e->kind == TF_CALL ? trace_function(t, e->id) : NULL;
+
+	return f && f->group == TF_GROUP_MPI && (!strcmp(f->name, "MPI_Init") || !strcmp(f->name, "MPI_Init_thread"));
+}
+
+/* Decided by the definitions, of which there are few, not by the events. */
+static bool uses_mpi(const struct trace *t)
+{
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		struct tf_operation op = {0};
+
+		if (t->blobs[i].type != TF_BLOB_OPERATION)
+			continue;
+		trace_blob(t, &t->blobs[i], &op, sizeof(op));
+		/* NCCL's have both. */
+		if (memchr(op.fields, TF_FIELD_COMMUNICATOR, sizeof(op.fields)) &&
+		    !memchr(op.fields, TF_FIELD_COMMUNICATOR_ID, sizeof(op.fields)))
+			return true;
+	}
+	return false;
+}
+
+/* The capture range in which the image initialised MPI; false: it did not, or that was not recorded. */
+static bool find_begin(const struct model *m, const struct image *image, uint32_t *ret_range)
+{
+	const struct trace *t = image->trace;
+
+	for (size_t i = 0; uses_mpi(t) && i < t->thread_count; i++) {
+		struct cursor cursor;
+		struct event e;
+
+		cursor_init(&cursor, t, &t->threads[i]);
+		while (t->threads[i].args & 1u << TF_ARG_OPERATION && cursor_next(&cursor, &e))
+			if (begins_job(t, &e)) {
+				*ret_range = image_range(image, event_start(&e));
+				return true;
+			}
+	}
+	return false;
+}
+
+static bool is_whole(const struct trace *t)
+{
+	uint64_t lost = t->header.threads_lost + t->torn + t->orphans + t->broken + t->damaged_bytes + t->missing_bytes;
+
+	for (size_t i = 0; i < t->thread_count; i++)
+		lost += t->threads[i].page ? t->threads[i].page->lost : 1;
+	return !lost;
+}
+
+/* Splits "3" or "3@7.1" into the number and the step. */
+static bool parse_rank(const char *text, uint32_t *ret_rank, const char **ret_step)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	*ret_rank = (uint32_t)number;
+	*ret_step = end;
+	return end != text && number < UINT32_MAX / 2 && (!*end || *end == '@');
+}
+
+static void add_rank(struct mpi_job *job, size_t *capacity, uint32_t rank, const struct image *image, uint32_t range)
+{
+	while (rank >= *capacity) {
+		size_t wanted = *capacity ? *capacity * 2 : 16;
+
+		job->ranks = mem_resize(job->ranks, wanted * sizeof(*job->ranks));
+		job->ranges = mem_resize(job->ranges, wanted * sizeof(*job->ranges));
+		memset(job->ranks + *capacity, 0, (wanted - *capacity) * sizeof(*job->ranks));
+		*capacity = wanted;
+	}
+	job->ranks[rank] = image;
+	job->ranges[rank] = range;
+	job->count = rank >= job->count ? rank + 1 : job->count;
+}
+
+/* Forgets jobs of which a rank is missing, and those of one rank. */
+static void drop_incomplete(struct mpi_jobs *j, const struct model *m, const bool *is_bad)
+{
+	for (size_t i = 0; i < j->count; i++) {
+		bool is_complete = !is_bad[i];
+
+		for (size_t k = 0; k < j->items[i].count; k++)
+			is_complete &= j->items[i].ranks[k] != NULL;
+		if (!is_complete && !j->reason)
+			j->reason = "not all ranks were recorded";
+		if (!is_complete || j->items[i].count < 2)
+			j->items[i].count = 0;
+	}
+	for (size_t i = 0; i < m->image_count; i++)
+		if (j->job_of[i] && !j->items[j->job_of[i] - 1].count)
+			j->job_of[i] = 0;
+}
+
+void mpi_jobs_find(const struct model *m, struct mpi_jobs *ret)
+{
+	struct aggregate steps = {0};
+	size_t *capacities = mem_alloc((m->image_count + 1) * sizeof(*capacities));
+	bool *is_bad = mem_alloc(m->image_count + 1);
+
+	*ret = (struct mpi_jobs){.job_of = mem_alloc((m->image_count + 1) * sizeof(uint32_t)),
+				 .rank_of = mem_alloc((m->image_count + 1) * sizeof(uint32_t))};
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct image *image = &m->images[i];
+		const char *step, *reason = NULL;
+		uint32_t rank, range, job;
+
+		if (!parse_rank(m->processes[image->process].rank, &rank, &step) || !find_begin(m, image, &range))
+			continue;
+		job = aggregate_row(&steps, step, strlen(step) + 1);
+		if (job == ret->count) {
+			ret->items = mem_grow(ret->items, ret->count, &ret->capacity, sizeof(*ret->items));
+			ret->items[ret->count++] = (struct mpi_job){0};
+		}
+		if (rank > m->image_count)
+			reason = "not all ranks were recorded";
+		else if (rank < ret->items[job].count && ret->items[job].ranks[rank])
+			reason = "several jobs have the same rank numbers";
+		else if (!is_whole(image->trace))
+			reason = "events of a rank were lost";
+		else
+			add_rank(&ret->items[job], &capacities[job], rank, image, range);
+		ret->reason = reason ? reason : ret->reason;
+		is_bad[job] |= reason != NULL;
+		ret->job_of[i] = job + 1;
+		ret->rank_of[i] = rank;
+	}
+	drop_incomplete(ret, m, is_bad);
+	aggregate_done(&steps);
+	free(capacities);
+	free(is_bad);
+}
+
+void mpi_jobs_done(struct mpi_jobs *j)
+{
+	for (size_t i = 0; i < j->count; i++) {
+		free(j->items[i].ranks);
+		free(j->items[i].ranges);
+	}
+	free(j->items);
+	free(j->job_of);
+	free(j->rank_of);
+	*j = (struct mpi_jobs){0};
+}

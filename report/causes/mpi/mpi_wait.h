@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long ranks of an MPI job waited for each other, and for whom. The calls of one rank are matched with those of the
+ * others by MPI's rules of order: the n-th send from a to b with a tag is received by the n-th receive of b from a with
+ * that tag; the n-th call of a collective function is the same collective in all ranks.
+ *
+ * Communicators are known by numbers that are the same in all their ranks; one that some of its ranks did not use is
+ * not matched, nor are intercommunicators. Only ranks whose calls were all recorded since MPI_Init are matched. What a
+ * rank receives cannot be told after a receive from any source or with any tag without a status, a matched probe, or a
+ * persistent request: its messages are no longer matched from there on, and those of others are. */
+#ifndef PILLION_MPI_WAIT_H
+#define PILLION_MPI_WAIT_H
+
+#include "report/read/job/model.h"
+
+enum mpi_wait_kind {
+	MPI_LATE_SENDER,   /* a receive, or the wait for it, began before the send */
+	MPI_LATE_RECEIVER, /* a blocking send began before the receive and lasted until then */
+	MPI_LATE_IN_COLLECTIVE,
+	MPI_WAIT_KINDS
+};
+
+/* A call of one rank. */
+struct mpi_side {
+	const struct image *image;
+	uint32_t rank, function, stack; /* stack 0: not taken */
+	uint64_t start_ns, end_ns;	/* CLOCK_REALTIME */
+	bool is_shown;			/* by the filter */
+};
+
+struct mpi_wait {
+	enum mpi_wait_kind kind;
+	struct mpi_side waiting, late; /* of a collective: the last rank to arrive of those that had to */
+	uint64_t ns;		       /* until the late one began, at most until the end of the waiting call */
+	bool is_meeting;	       /* of a collective in which `waiting` waits for all, see mpi_visit_meeting */
+};
+
+/* A collective: the calls of all ranks, of which all wait for each other, or only the `only`-th one for all; SIZE_MAX:
+ * all. */
+typedef void mpi_visit_meeting(void *context, const struct mpi_side *sides, size_t count, size_t only);
+
+struct mpi_wait_counts {
+	size_t jobs, ranks; /* that were matched */
+	const char *reason; /* why there are none, or fewer than there could be; NULL: all were matched */
+	uint64_t collectives, messages;
+};
+
+/* Calls visit for each wait that passes the filter, and meet (may be NULL) for each collective. Memory grows with the
+ * number of ranks and of messages under way. */
+void mpi_waits(const struct model *m, void *context, void (*visit)(void *context, const struct mpi_wait *wait),
+	       mpi_visit_meeting *meet, struct mpi_wait_counts *ret);
+
+/* ---- for mpi_*.c ---- */
+
+enum mpi_class {
+	MPI_NOTHING,
+	MPI_SEND,
+	MPI_SEND_LATER, /* a send that does not wait for its receiver: nonblocking or buffered */
+	MPI_RECEIVE,
+	MPI_RECEIVE_LATER,
+	MPI_WAIT,
+	MPI_POLL, /* a test of requests; several in a row are a wait */
+	MPI_SEND_AND_RECEIVE,
+	MPI_SEND_AND_RECEIVE_LATER,
+	MPI_RECEIVE_UNKNOWN,
+	MPI_START, /* of persistent requests, whose peers are not recorded */
+	/* the first of the numbers of collective functions, of each kind */
+	MPI_ALL_TO_ALL = 16,
+	MPI_FROM_ROOT = 32,
+	MPI_TO_ROOT = 48,
+	MPI_LATER = 64, /* is added to those of nonblocking ones */
+	MPI_CLASSES = 128
+};
+uint8_t mpi_classify(const struct function *f);
+
+/* Images that make one job: those of the same step, one for each rank. */
+struct mpi_job {
+	const struct image **ranks; /* by number */
+	uint32_t *ranges; /* by rank: the capture range that contains MPI_Init */
+	size_t count;
+};
+
+/* The jobs of which all ranks are known; `ret_job_of`: by image, its job + 1, 0: none. The caller frees both with
+ * mpi_jobs_done. */
+struct mpi_jobs {
+	struct mpi_job *items;
+	size_t count, capacity;
+	uint32_t *job_of, *rank_of; /* by image; job_of: its job + 1, or 0 */
+	const char *reason;
+};
+void mpi_jobs_find(const struct model *m, struct mpi_jobs *ret);
+void mpi_jobs_done(struct mpi_jobs *j);
+
+/* MPI_PROC_NULL, which is -2 in Open MPI and -1 in MPICH, where MPI_ANY_SOURCE is the other one; 0: not known. Told by
+ * the variables with which mpirun starts a rank. */
+int64_t mpi_proc_null(const struct image *image);
+
+#endif

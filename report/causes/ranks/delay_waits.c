@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ranks, their waits, the lines of these, and the groups of waits. */
+#include "report/causes/ranks/rank_build.h"
+
+uint32_t delays_lane(struct delays *d, const struct image *image)
+{
+	uint64_t *place = map_put(&d->lane_of, (uint64_t)(image - d->context->model->images), 0, NULL);
+
+	if (!*place) {
+		d->lanes = mem_grow(d->lanes, d->lane_count, &d->lane_capacity, sizeof(*d->lanes));
+		d->lanes[d->lane_count++] = (struct rank_lane){.image = image};
+		*place = d->lane_count;
+	}
+	return (uint32_t)(*place - 1);
+}
+
+uint32_t delays_line(struct delays *d, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&d->stacks, (uint64_t)(image - d->context->model->images), stack, NULL);
+	struct buffer line = {0};
+
+	if (!*known) {
+		*known = 1;
+		if (stack && attribution_line(&d->attribution, image, stack, &line))
+			*known = interner_text_number(&d->texts, line.data) + 1;
+		buffer_done(&line);
+	}
+	return (uint32_t)(*known - 1);
+}
+
+uint32_t delays_group(struct delays *d, const struct image *image, uint32_t function, uint32_t stack)
+{
+	const struct function *f = trace_function(image->trace, function);
+	uint32_t name = interner_text_number(&d->texts, f ? f->name : ""), line = delays_line(d, image, stack);
+	uint64_t *place = map_put(&d->group_of, name, line, NULL);
+	bool is_collective = f && (f->group == TF_GROUP_NCCL || mpi_classify(f) >= MPI_ALL_TO_ALL);
+
+	if (!*place) {
+		d->groups = mem_grow(d->groups, d->group_count, &d->group_capacity, sizeof(*d->groups));
+		d->groups[d->group_count++] = (struct wait_group){
+			.name = name, .line = line, .is_collective = is_collective};
+		*place = d->group_count;
+	}
+	return (uint32_t)(*place - 1);
+}
+
+bool delays_has_group(const struct delays *d, uint32_t name, uint32_t line)
+{
+	return map_find(&d->group_of, name, line) != NULL;
+}
+
+void delays_wait(struct delays *d, const struct rank_wait *w)
+{
+	d->waits = mem_grow(d->waits, d->wait_count, &d->wait_capacity, sizeof(*d->waits));
+	d->waits[d->wait_count++] = *w;
+}

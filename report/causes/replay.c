@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/causes/replay.h"
+
+#include <stdlib.h>
+
+bool replay_is_bound(const struct graph *g, uint32_t node)
+{
+	const struct run_node *n = &g->nodes[node];
+	uint32_t previous = graph_previous(g, node);
+
+	return n->source != NODE_NONE &&
+	       (previous == NODE_NONE || g->nodes[n->source].end_ns >= g->nodes[previous].end_ns);
+}
+
+static bool is_input(const struct edit *edit, const struct run_node *n, uint32_t what)
+{
+	return edit->inputs && n->kind != NODE_MEETING && edit->input_actors[n->actor] && edit->inputs[what];
+}
+
+static double factor_of(const struct edit *edit, const struct run_node *n, uint32_t what)
+{
+	double factor = is_input(edit, n, what) ? 0 : edit->factors ? edit->factors[what] : 1;
+
+	return edit->actor_factors ? factor * edit->actor_factors[n->actor] : factor;
+}
+
+static bool is_delayed(const struct edit *edit, const struct run_node *n)
+{
+	return edit->work_delays && n->kind != NODE_MEETING &&
+	       (!edit->delayed_actors || edit->delayed_actors[n->actor]);
+}
+
+/* The time that the node's parts lose. */
+static double lost(const struct graph *g, const struct edit *edit, uint32_t node)
+{
+	const struct node_part *parts;
+	size_t count = graph_parts(g, node, &parts);
+	double sum = 0;
+
+	if (!edit->factors && !edit->actor_factors && !edit->inputs && !edit->work_delays)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		sum += (1 - factor_of(edit, &g->nodes[node], parts[i].what)) * (double)parts[i].ns;
+	for (size_t i = 0; i < count && is_delayed(edit, &g->nodes[node]); i++)
+		sum -= edit->work_delays[parts[i].what] * (double)parts[i].ns;
+	return sum;
+}
+
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+enum { HELD_NODES = 64 };
+
+/* A wait for what the other actor had not taken yet when this one would have asked for it: it took it after the last of
+ * its nodes that had ended when the wait began. */
+static bool is_free(const struct graph *g, const double *ends, uint32_t node, uint32_t previous)
+{
+	const struct run_node *n = &g->nodes[node];
+	uint32_t taken = n->is_lock ? n->source : NODE_NONE;
+
+	for (int i = 0; i < HELD_NODES && taken != NODE_NONE; i++) {
+		if (g->nodes[taken].end_ns <= g->nodes[previous].end_ns)
+			return ends[previous] < ends[taken];
+		taken = graph_previous(g, taken);
+	}
+	return false;
+}
+
+/* A wait, a start or a meeting: what came after the later of the two that it depends on stays. */
+static double end_of_wait(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
+			  uint32_t previous)
+{
+	const struct run_node *n = &g->nodes[node];
+	double before = previous == NODE_NONE ? 0 : ends[previous];
+	uint64_t start = previous == NODE_NONE ? 0 : g->nodes[previous].end_ns;
+
+	if (replay_is_bound(g, node) && is_free(g, ends, node, previous))
+		return before;
+	if (replay_is_bound(g, node))
+		return larger(before, ends[n->source] + (double)(n->end_ns - g->nodes[n->source].end_ns));
+	return larger(before + (double)(n->end_ns - start) * (n->kind == NODE_WAIT ? factor_of(edit, n, n->what) : 1),
+		      ends[n->source]);
+}
+
+static double end_of_operation(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
+			       uint32_t previous)
+{
+	const struct run_node *n = &g->nodes[node];
+	double ns = (double)g->parts[n->parts].ns, start = (double)n->end_ns - ns, before = ends[previous];
+	uint64_t source = n->source == NODE_NONE ? 0 : g->nodes[n->source].end_ns, free = g->nodes[previous].end_ns;
+	double launch = start - (double)source, begin;
+
+	if (n->source == NODE_NONE)
+		begin = before + start - (double)free;
+	else if (source > free)
+		begin = larger(before, ends[n->source] + launch);
+	else
+		begin = larger(before + start - (double)free,
+			       ends[n->source] + (launch < (double)g->launch_ns ? launch : (double)g->launch_ns));
+	return begin + ns - lost(g, edit, node);
+}
+
+/* `ahead`: how much earlier anything so far would have ended. */
+static double end_of_unseen(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node,
+			    uint32_t previous, double ahead)
+{
+	const struct run_node *n = &g->nodes[node];
+	double length = (double)(n->end_ns - g->nodes[previous].end_ns) * factor_of(edit, n, n->what);
+	double end = ends[previous] + length;
+
+	if (edit->unseen == UNSEEN_STAY || end < (double)n->end_ns - ahead)
+		return end;
+	return larger(ends[previous], (double)n->end_ns - ahead);
+}
+
+static double end_of(const struct graph *g, const struct edit *edit, const double *ends, uint32_t node, double ahead)
+{
+	const struct run_node *n = &g->nodes[node];
+	uint32_t previous = graph_previous(g, node);
+
+	switch (n->kind) {
+	case NODE_WORK:
+		return ends[previous] + (double)(n->end_ns - g->nodes[previous].end_ns) - lost(g, edit, node);
+	case NODE_OPERATION:
+		return end_of_operation(g, edit, ends, node, previous);
+	case NODE_UNSEEN:
+		return end_of_unseen(g, edit, ends, node, previous, ahead);
+	default:
+		return n->source == NODE_NONE ? (double)n->end_ns : end_of_wait(g, edit, ends, node, previous);
+	}
+}
+
+/* What the waits that do not wait still have to wait for. */
+struct deferred_waits {
+	uint32_t last; /* the node of an actor that waits for it: the last of these waits, for a device its end */
+	double ns;     /* the latest end of a source so far */
+};
+
+static bool waits_for_device(const struct graph *g, const struct run_node *n)
+{
+	const struct run_node *source = n->source == NODE_NONE ? NULL : &g->nodes[n->source];
+
+	if (source && source->kind == NODE_MEETING && source->source != NODE_NONE) /* of several streams */
+		source = &g->nodes[source->source];
+	return source && source->kind == NODE_OPERATION;
+}
+
+static struct deferred_waits *deferred_of(const struct graph *g, const struct edit *edit)
+{
+	struct deferred_waits *all = edit->no_waits ? mem_alloc((g->actor_count + 1) * sizeof(*all)) : NULL;
+
+	for (uint32_t i = 0; all && i < g->node_count; i++) {
+		const struct run_node *n = &g->nodes[i];
+		const struct span_of_nodes *span;
+
+		if (n->kind != NODE_WAIT || !edit->no_waits[n->what])
+			continue;
+		span = &g->actors[n->actor];
+		all[n->actor].last = waits_for_device(g, n) ? span->first + span->count - 1 : i;
+	}
+	return all;
+}
+
+static double end_of_deferred(const struct edit *edit, struct deferred_waits *all, uint32_t node,
+			      const struct run_node *n, double begin, double end)
+{
+	struct deferred_waits *d = &all[n->actor];
+
+	if (n->kind == NODE_WAIT && edit->no_waits[n->what]) {
+		d->ns = larger(d->ns, end);
+		end = begin;
+	}
+	return d->ns > 0 && d->last == node ? larger(end, d->ns) : end;
+}
+
+/* A wait for input by an actor of whose kind the other one is not. */
+static bool is_input_wait(const struct graph *g, const struct edit *edit, const struct run_node *n)
+{
+	const struct run_node *source = n->source == NODE_NONE ? NULL : &g->nodes[n->source];
+
+	return (n->kind == NODE_WAIT || n->kind == NODE_UNSEEN) && is_input(edit, n, n->what) &&
+	       (!source || source->kind == NODE_MEETING || !edit->input_actors[source->actor]);
+}
+
+/* What waits for an operation waits for those beside its stream, too. `beside`: by actor, when these have ended. */
+static double end_with_overlap(const struct graph *g, const struct edit *edit, double *beside, const double *ends,
+			       uint32_t node)
+{
+	const struct run_node *n = &g->nodes[node], *source = n->source == NODE_NONE ? NULL : &g->nodes[n->source];
+	double end = ends[node], ns;
+
+	if (n->kind == NODE_OPERATION && edit->overlaps[n->what]) {
+		ns = (double)g->parts[n->parts].ns - lost(g, edit, node);
+		beside[n->actor] = larger(beside[n->actor], end - ns) + ns;
+		return end - ns;
+	}
+	if (source && source->kind == NODE_OPERATION && source->actor != n->actor)
+		return larger(end, beside[source->actor] + (double)(n->end_ns - source->end_ns) -
+					   (n->kind == NODE_OPERATION ? (double)g->parts[n->parts].ns : 0));
+	return end;
+}
+
+double replay_run(const struct graph *g, const struct edit *edit, double *ret_ends)
+{
+	struct deferred_waits *deferred = deferred_of(g, edit);
+	double *ends = ret_ends ? ret_ends : mem_alloc((g->node_count + 1) * sizeof(*ends)), ahead = 0, run = 0;
+	double *beside = edit->overlaps ? mem_alloc((g->actor_count + 1) * sizeof(*beside)) : NULL;
+
+	for (size_t i = 0; i < g->node_count; i++) {
+		uint32_t node = g->order[i];
+
+		ends[node] = end_of(g, edit, ends, node, ahead);
+		if (deferred && g->nodes[node].kind != NODE_MEETING && graph_previous(g, node) != NODE_NONE)
+			ends[node] = end_of_deferred(edit, deferred, node, &g->nodes[node], ends[node - 1], ends[node]);
+		if (edit->starts_after && g->nodes[node].kind == NODE_START &&
+		    edit->starts_after[g->nodes[node].actor] != NODE_NONE)
+			ends[node] = larger(ends[node], ends[edit->starts_after[g->nodes[node].actor]]);
+		if (edit->inputs && is_input_wait(g, edit, &g->nodes[node]))
+			ends[node] = ends[node - 1];
+		if ((g->nodes[node].kind == NODE_WAIT || g->nodes[node].kind == NODE_UNSEEN) &&
+		    is_delayed(edit, &g->nodes[node]))
+			ends[node] += edit->wait_delays[g->nodes[node].what];
+		if (beside)
+			ends[node] = end_with_overlap(g, edit, beside, ends, node);
+		ahead = larger(ahead, (double)g->nodes[node].end_ns - ends[node]);
+	}
+	for (size_t i = 0; i < g->end_count; i++)
+		run = larger(run, ends[g->ends[i]]);
+	if (!ret_ends)
+		free(ends);
+	free(deferred);
+	free(beside);
+	return run;
+}
+
+uint32_t replay_last(const struct graph *g)
+{
+	uint32_t last = NODE_NONE;
+
+	for (size_t i = 0; i < g->end_count; i++)
+		if (last == NODE_NONE || g->nodes[g->ends[i]].end_ns > g->nodes[last].end_ns)
+			last = g->ends[i];
+	return last;
+}

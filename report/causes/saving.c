@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/causes/saving.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/causes/path.h"
+#include "report/time/usage.h"
+
+void edit_init(struct edit *e, const struct causality *s)
+{
+	size_t count = editables_count(&s->editables);
+
+	*e = (struct edit){.factors = mem_alloc((count + 1) * sizeof(*e->factors))};
+	for (size_t i = 0; i < count; i++)
+		e->factors[i] = 1;
+}
+
+void edit_done(struct edit *e)
+{
+	free(e->factors);
+	free(e->actor_factors);
+	free(e->no_waits);
+	free(e->overlaps);
+	free(e->starts_after);
+	free(e->inputs);
+	free(e->input_actors);
+	free(e->work_delays);
+	free(e->wait_delays);
+	free(e->delayed_actors);
+	*e = (struct edit){0};
+}
+
+void edit_scale(struct edit *e, uint32_t what, double factor)
+{
+	e->factors[what] = (float)factor;
+}
+
+void edit_no_wait(struct edit *e, const struct causality *s, uint32_t what)
+{
+	if (!e->no_waits)
+		e->no_waits = mem_alloc(editables_count(&s->editables) + 1);
+	e->no_waits[what] = 1;
+	e->factors[what] = 0;
+}
+
+void edit_scale_actor(struct edit *e, const struct causality *s, uint32_t actor, double factor)
+{
+	if (!e->actor_factors) {
+		e->actor_factors = mem_alloc((s->actor_count + 1) * sizeof(*e->actor_factors));
+		for (size_t i = 0; i < s->actor_count; i++)
+			e->actor_factors[i] = 1;
+	}
+	e->actor_factors[actor] = factor;
+}
+
+/* Calls that did not wait are work, of which the graph has the time and not the number. */
+void edit_delay(struct edit *e, const struct causality *s, const uint8_t *calls, uint8_t *actors, double ns)
+{
+	size_t count = editables_count(&s->editables);
+	double *work_ns = mem_alloc((count + 1) * sizeof(*work_ns)), *rest = mem_alloc((count + 1) * sizeof(*rest));
+
+	e->work_delays = mem_alloc((count + 1) * sizeof(*e->work_delays));
+	e->wait_delays = mem_alloc((count + 1) * sizeof(*e->wait_delays));
+	e->delayed_actors = actors;
+	for (size_t i = 0; i < s->editables.count; i++)
+		rest[i] = calls[i] ? (double)s->editables.items[i].calls : 0;
+	for (uint32_t i = 0; i < s->graph.node_count; i++) {
+		const struct run_node *n = &s->graph.nodes[i];
+		const struct node_part *parts;
+		size_t part_count = graph_parts(&s->graph, i, &parts);
+
+		if (n->kind == NODE_WAIT || n->kind == NODE_UNSEEN)
+			rest[n->what]--;
+		for (size_t k = 0; n->kind == NODE_WORK && k < part_count; k++)
+			work_ns[parts[k].what] += (double)parts[k].ns;
+	}
+	for (size_t i = 0; i < s->editables.count; i++) {
+		e->wait_delays[i] = calls[i] ? ns : 0;
+		e->work_delays[i] = rest[i] > 0 && work_ns[i] > 0 ? ns * rest[i] / work_ns[i] : 0;
+	}
+	for (size_t i = 0; i < s->editables.pool_count; i++) {
+		const struct pool *pool = &s->editables.pools[i];
+		double pool_ns = work_ns[s->editables.pool_first + i];
+
+		for (size_t k = 0; k < pool->count && pool->calls && pool_ns > 0; k++) {
+			const struct share_of_pool *share = &s->editables.shares[pool->first + k];
+
+			if (calls[share->what])
+				e->work_delays[s->editables.pool_first + i] +=
+					ns * (double)pool->calls * (double)share->share / pool_ns;
+		}
+	}
+	free(work_ns);
+	free(rest);
+}
+
+double saving_only(const struct causality *s, struct edit *e)
+{
+	editable_factors(&s->editables, CONSEQUENCES_FOLLOW, e->factors);
+	return (double)s->run_ns - replay_run(&s->graph, e, NULL);
+}
+
+/* Two standard deviations of the share that samples have, as a part of it; 0: nothing follows from samples. */
+static double sampling_error(const struct causality *s, const struct edit *e)
+{
+	uint64_t samples = 0, all = 0;
+
+	for (size_t i = 0; i < s->editables.count; i++) {
+		all += s->editables.items[i].samples;
+		if (e->factors[i] != 1)
+			samples += s->editables.items[i].samples;
+	}
+	return samples ? 2 * sqrt((1 - (double)samples / (double)all) / (double)samples) : 0;
+}
+
+/* What is removed, by more or less than the samples say. */
+static void vary(const struct causality *s, const struct edit *e, double by, enum editable_consequences consequences,
+		 struct edit *ret)
+{
+	*ret = *e;
+	ret->factors = mem_alloc((editables_count(&s->editables) + 1) * sizeof(*ret->factors));
+	for (size_t i = 0; i < s->editables.count; i++) {
+		double factor = 1 - (1 - (double)e->factors[i]) * (s->editables.items[i].samples ? 1 + by : 1);
+
+		ret->factors[i] = (float)(factor > 0 ? factor : 0);
+	}
+	editable_factors(&s->editables, consequences, ret->factors);
+}
+
+static uint64_t positive(double ns)
+{
+	return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
+}
+
+/* Of the path's time in which a thread did something, as large a part as of the thread's whole time. */
+static double delay_on_path(struct causality *s)
+{
+	struct usages *usages;
+	struct path path;
+
+	if (s->delay_ns >= 0)
+		return s->delay_ns;
+	s->delay_ns = 0;
+	usages = usages_new(s->context->model);
+	path_find(s, 0, UINT64_MAX, &path);
+	for (size_t i = 0; i < path.count; i++) {
+		const struct actor *a = &s->actors[path.rows[i].actor];
+		struct usage_of usage;
+
+		if (path.rows[i].kind > CRITICAL_CALL || a->is_stream)
+			continue;
+		usage = usages_recorded(usages, a->image, a->thread ? a->thread->tid : a->image->pid, 0, UINT64_MAX);
+		if (usage.ticks && usage.delay_ns != TF_USAGE_UNKNOWN && a->end_ns > a->start_ns)
+			s->delay_ns += path.rows[i].ns *
+				       fmin(1, (double)usage.delay_ns / (double)(a->end_ns - a->start_ns));
+	}
+	path_done(&path);
+	usages_free(usages);
+	return s->delay_ns;
+}
+
+void saving_find(struct causality *s, struct edit *e, struct saving *ret)
+{
+	double error = sampling_error(s, e), before = (double)s->run_ns, noise, after;
+	struct edit low, high;
+
+	editable_factors(&s->editables, CONSEQUENCES_FOLLOW, e->factors);
+	after = replay_run(&s->graph, e, NULL);
+	*ret = (struct saving){.before_ns = s->run_ns, .after_ns = positive(after),
+			       .saved_ns = positive(before - after)};
+	noise = after != before ? delay_on_path(s) : 0;
+	vary(s, e, error < 1 ? -error : -1, CONSEQUENCES_STAY, &low);
+	ret->low_ns = positive(before - replay_run(&s->graph, &low, NULL) - noise);
+	vary(s, e, error, CONSEQUENCES_FOLLOW, &high);
+	high.unseen = UNSEEN_SHRINK;
+	ret->high_ns = positive(before - replay_run(&s->graph, &high, NULL) + noise);
+	if (ret->high_ns > s->run_ns)
+		ret->high_ns = s->run_ns;
+	free(low.factors);
+	free(high.factors);
+}

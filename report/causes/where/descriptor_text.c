@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Descriptors: files by their paths, pipes and sockets by the processes of the run that have the other end. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/causes/where/wait.h"
+
+enum { ADDRESS_BYTES = 64, PATH_BYTES = 128, HOLDERS = 4 };
+
+void where_describe_process(const struct look_process *p, struct buffer *ret)
+{
+	const char *slash = strrchr(p->executable, '/');
+
+	buffer_print(ret, "PID %u", p->head.pid);
+	if (*p->executable)
+		buffer_print(ret, " (%s)", slash ? slash + 1 : p->executable);
+}
+
+/* ---- pipes ---- */
+
+/* Who can end the wait: processes that have the same pipe open in the other direction. */
+static void describe_pipe(const struct look *l, const struct look_process *self, const char *link, bool is_read,
+			  struct buffer *ret)
+{
+	const char *what = is_read ? "writing" : "reading";
+	size_t count = 0;
+	bool is_own = false;
+
+	buffer_text(ret, "a pipe");
+	for (size_t i = 0; i < l->count; i++) {
+		const struct look_process *p = &l->processes[i];
+		bool has = false;
+
+		for (size_t k = 0; k < p->descriptor_count && !has; k++)
+			has = !strcmp(p->descriptors[k].link, link) &&
+			      (is_read ? p->descriptors[k].may_write : p->descriptors[k].may_read);
+		is_own |= has && p == self;
+		if (!has || p == self || count++ >= HOLDERS)
+			continue;
+		buffer_text(ret, count == 1 ? " that " : ", ");
+		where_describe_process(p, ret);
+	}
+	if (count)
+		buffer_print(ret, "%s open for %s", count > 1 ? " have" : " has", what);
+	else if (is_own)
+		buffer_print(ret, " that only this process itself has open for %s", what);
+	else
+		buffer_print(ret, " that no process of the run has open for %s", what);
+}
+
+/* ---- sockets ---- */
+
+/* A line of /proc/net/TABLE. */
+struct socket {
+	char table[8], local[80], remote[80], path[PATH_BYTES];
+	unsigned state;
+	unsigned long inode;
+};
+
+enum { TCP_LISTEN = 10 };
+
+static bool is_unix(const struct socket *s)
+{
+	return !strcmp(s->table, "unix");
+}
+
+static bool read_socket(const char *line, struct socket *ret)
+{
+	char text[512];
+
+	*ret = (struct socket){.inode = 0};
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, "\n"), line);
+	if (sscanf(text, "unix %*s %*s %*s %*s %*s %*s %lu %127[^\n]", &ret->inode, ret->path) >= 1) {
+		strcpy(ret->table, "unix");
+		return true;
+	}
+	return sscanf(text, "%7s %*s %79s %79s %x %*s %*s %*s %*s %*s %lu", ret->table, ret->local, ret->remote,
+		      &ret->state, &ret->inode) == 5;
+}
+
+/* The next line; NULL: it was the last one. */
+static const char *next_line(const char *line)
+{
+	line += strcspn(line, "\n");
+	return *line ? line + 1 : NULL;
+}
+
+static bool find_socket(const struct look_process *p, unsigned long inode, struct socket *ret)
+{
+	for (const char *line = p->sockets; line && *line; line = next_line(line))
+		if (read_socket(line, ret) && ret->inode == inode)
+			return true;
+	return false;
+}
+
+/* The inode of the other end; 0: it is not in this process. */
+static unsigned long find_peer(const struct look_process *p, const struct socket *s)
+{
+	struct socket other;
+
+	for (const char *line = p->sockets; line && *line; line = next_line(line)) {
+		unsigned long a, b;
+
+		if (is_unix(s)) {
+			if (sscanf(line, "peer %lu %lu", &a, &b) == 2 && (a == s->inode || b == s->inode))
+				return a == s->inode ? b : a;
+		} else if (read_socket(line, &other) && !strcmp(other.table, s->table) &&
+			   !strcmp(other.local, s->remote) && !strcmp(other.remote, s->local)) {
+			return other.inode;
+		}
+	}
+	return 0;
+}
+
+/* ADDRESS:PORT in hexadecimal; each word of the address is in the machine's byte order. */
+static void describe_address(const char *text, struct buffer *ret)
+{
+	unsigned a, b, c, d, port = 0;
+	const char *colon = strchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : 0;
+
+	if (colon)
+		port = (unsigned)strtoul(colon + 1, NULL, 16);
+	/* IPv4, also as a mapped IPv6 address. */
+	if (length >= 8 && (length == 8 || !strncmp(text, "0000000000000000FFFF0000", 24)) &&
+	    sscanf(text + length - 8, "%2x%2x%2x%2x", &a, &b, &c, &d) == 4)
+		buffer_print(ret, "%u.%u.%u.%u:%u", d, c, b, a, port);
+	else if (!strncmp(text, "00000000000000000000000001000000:", 33))
+		buffer_print(ret, "[::1]:%u", port);
+	else
+		buffer_print(ret, "[%.*s]:%u", (int)length, text, port);
+}
+
+static void describe_holders(const struct look *l, const struct look_process *self, unsigned long inode,
+			     struct buffer *ret)
+{
+	char link[48];
+
+	snprintf(link, sizeof(link), "socket:[%lu]", inode);
+	for (size_t i = 0; i < l->count; i++) {
+		const struct look_process *p = &l->processes[i];
+
+		for (size_t k = 0; k < p->descriptor_count; k++) {
+			if (strcmp(p->descriptors[k].link, link) != 0)
+				continue;
+			buffer_text(ret, ", whose other end is in ");
+			if (p == self)
+				buffer_text(ret, "this process");
+			else
+				where_describe_process(p, ret);
+			return;
+		}
+	}
+}
+
+static void describe_socket(const struct look *l, const struct look_process *self, const char *link, struct buffer *ret)
+{
+	struct socket s;
+	unsigned long peer = 0;
+
+	if (!find_socket(self, strtoul(link + strlen("socket:["), NULL, 10), &s)) {
+		buffer_text(ret, "a socket");
+		return;
+	}
+	if (is_unix(&s)) {
+		buffer_print(ret, "a unix socket%s%s", *s.path ? " " : "", s.path);
+	} else if (s.state == TCP_LISTEN && s.table[0] == 't') {
+		buffer_text(ret, "a connection to the port ");
+		describe_address(s.local, ret);
+		return;
+	} else {
+		buffer_print(ret, "%.3s ", s.table);
+		describe_address(s.remote, ret);
+		buffer_text(ret, " (own address ");
+		describe_address(s.local, ret);
+		buffer_text(ret, ")");
+	}
+	for (size_t i = 0; i < l->count && !peer; i++)
+		peer = find_peer(&l->processes[i], &s);
+	if (peer)
+		describe_holders(l, self, peer, ret);
+}
+
+void where_describe_descriptor(const struct look *l, const struct look_process *p, uint32_t number, bool is_read,
+			       struct buffer *ret)
+{
+	const struct look_descriptor *d = look_descriptor(p, number);
+
+	buffer_print(ret, "descriptor %u", number);
+	if (!d)
+		return;
+	buffer_text(ret, ", ");
+	if (!strncmp(d->link, "pipe:[", 6))
+		describe_pipe(l, p, d->link, is_read, ret);
+	else if (!strncmp(d->link, "socket:[", 8))
+		describe_socket(l, p, d->link, ret);
+	else
+		buffer_text(ret, d->link);
+}

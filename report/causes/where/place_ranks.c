@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks that wait for each other, or for one that does not arrive. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/causes/where/place.h"
+
+/* A rank: of its processes, the one that is in a call of MPI or NCCL, else the first one. */
+struct where_rank {
+	const char *name;
+	struct where_item *main, *in; /* NULL: none */
+};
+
+struct where_rank_list {
+	struct where_rank *items;
+	size_t count, capacity;
+	struct map by_name; /* hash of a name -> its position + 1 */
+};
+
+static struct where_rank *rank_of(struct where_rank_list *all, const char *name)
+{
+	for (uint64_t hash = hash_bytes(name, strlen(name));; hash++) {
+		uint64_t *place = map_put(&all->by_name, hash, 0, NULL);
+
+		if (*place && strcmp(all->items[*place - 1].name, name) != 0)
+			continue;
+		if (!*place) {
+			all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
+			all->items[all->count] = (struct where_rank){.name = name};
+			*place = ++all->count;
+		}
+		return &all->items[*place - 1];
+	}
+}
+
+/* A shell, or another program that has started the rank. */
+static bool waits_for_child(const struct where_item *item)
+{
+	const char *call = item->name ? item->name : item->wait.call;
+
+	return !strncmp(call, "wait", strlen("wait"));
+}
+
+/* All processes that a rank starts have its number in their environments. */
+static void ranks_gather(const struct where_place *p, struct where_rank_list *all)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		struct where_item *item = &p->items[i];
+		bool is_main = item->thread->head.tid == item->process->head.pid;
+		struct where_rank *rank;
+
+		if (!*item->rank || (!is_main && !item->wait.collective) || item->image->end == TF_END_EXIT)
+			continue;
+		rank = rank_of(all, item->rank);
+		if (is_main && (!rank->main || waits_for_child(rank->main)))
+			rank->main = item;
+		if (item->wait.collective && (!rank->in || item->age_ns > rank->in->age_ns))
+			rank->in = item;
+	}
+}
+
+static int rank_order(const void *left, const void *right)
+{
+	const struct where_rank *a = left, *b = right;
+	unsigned long x = strtoul(a->name, NULL, 10), y = strtoul(b->name, NULL, 10);
+
+	return x != y ? (x > y) - (x < y) : strcmp(a->name, b->name);
+}
+
+static bool starts_with_any(const char *name, const char *const *prefixes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+/* Calls that do not return before another rank has sent, or received. */
+static bool receives(const char *name)
+{
+	return !strcmp(name, "MPI_Recv") || !strcmp(name, "MPI_Probe") || !strcmp(name, "MPI_Mprobe");
+}
+
+static bool sends(const char *name)
+{
+	return !strcmp(name, "MPI_Ssend") || !strcmp(name, "MPI_Send");
+}
+
+/* Collectives of MPI that every rank of a communicator calls, and none returns from while another one is in another
+ * collective. */
+static bool is_of_all(const char *name)
+{
+	static const char *const prefixes[] = {"MPI_Barrier",  "MPI_Bcast",   "MPI_Reduce",   "MPI_Allreduce",
+					       "MPI_Gather",   "MPI_Allgather", "MPI_Scatter", "MPI_Alltoall",
+					       "MPI_Scan",     "MPI_Exscan"};
+
+	return starts_with_any(name, prefixes, sizeof(prefixes) / sizeof(*prefixes));
+}
+
+static enum where_stall stall_of_all(const struct where_rank_list *all)
+{
+	size_t receiving = 0, sending = 0, together = 0;
+	bool differs = false;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const char *name = all->items[i].in->wait.collective;
+
+		receiving += receives(name);
+		sending += sends(name);
+		together += is_of_all(name);
+		differs |= strcmp(name, all->items[0].in->wait.collective) != 0;
+	}
+	return receiving == all->count		     ? WHERE_NOBODY_SENDS
+	       : sending == all->count		     ? WHERE_NOBODY_RECEIVES
+	       : together == all->count && differs   ? WHERE_MISMATCH
+	       : together + receiving == all->count && together ? WHERE_MISMATCH
+							     : WHERE_NO_STALL;
+}
+
+void where_ranks_find(const struct where_place *p, struct where_ranks *ret)
+{
+	struct where_rank_list all = {0};
+
+	*ret = (struct where_ranks){.least_ns = UINT64_MAX};
+	ranks_gather(p, &all);
+	if (all.count)
+		qsort(all.items, all.count, sizeof(*all.items), rank_order);
+	ret->items = mem_alloc((all.count + 1) * sizeof(*ret->items));
+	ret->count = all.count;
+	for (size_t i = 0; i < all.count; i++) {
+		const struct where_item *in = all.items[i].in;
+
+		if (!in)
+			continue;
+		ret->in++;
+		ret->name = in->wait.collective;
+		if (!in->has_age || in->age_ns < ret->least_ns)
+			ret->least_ns = in->has_age ? in->age_ns : 0;
+	}
+	ret->least_ns = ret->in ? ret->least_ns : 0;
+	if (ret->in && ret->in < ret->count)
+		ret->stall = WHERE_MISSING;
+	else if (ret->count > 1 && ret->in)
+		ret->stall = stall_of_all(&all);
+	for (size_t i = 0; i < all.count && ret->stall; i++) {
+		struct where_item *item = all.items[i].in ? all.items[i].in : all.items[i].main;
+
+		if (item && (ret->stall != WHERE_MISSING || !all.items[i].in))
+			ret->items[ret->item_count++] = item;
+	}
+	free(all.items);
+	map_done(&all.by_name);
+}
+
+void where_ranks_done(struct where_ranks *r)
+{
+	free(r->items);
+	*r = (struct where_ranks){0};
+}

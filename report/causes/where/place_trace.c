@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where threads are according to their traces: of processes that nobody looked into before they were killed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/causes/where/place.h"
+#include "report/names/symbol.h"
+
+enum { FRAMES = 64 };
+
+bool where_call_in_progress(struct where_item *item, const struct trace_thread *thread, uint64_t *ret_start)
+{
+	const struct function *f;
+	uint64_t start;
+	uint32_t id;
+
+	if (!thread_current(thread, &id, ret_start))
+		return false;
+	f = trace_function(item->image->trace, id);
+	item->name = f ? f->name : NULL;
+	if (!thread_outer(thread, &id, &start))
+		return true;
+	f = trace_function(item->image->trace, id);
+	if (f && where_is_collective(f->name)) {
+		item->name = f->name;
+		*ret_start = start;
+	}
+	return true;
+}
+
+static bool is_sleep(const char *name)
+{
+	return !strcmp(name, "nanosleep") || !strcmp(name, "clock_nanosleep") || !strcmp(name, "sleep") ||
+	       !strcmp(name, "usleep");
+}
+
+void where_item_from_trace(struct where_item *item, const struct model *m)
+{
+	const struct trace_thread *t = where_trace_thread(item->image, item->thread->head.tid);
+	uint64_t start, start_ns;
+
+	item->is_recorded = true;
+	item->has_age = false;
+	item->name = NULL;
+	item->since = WHERE_STILL;
+	if (!t || (t->page && t->page->end_ticks)) {
+		item->since = WHERE_WENT_ON;
+		where_wait_recorded(NULL, &item->wait);
+		buffer_text(&item->wait.text, t ? "has ended since" : "its trace has nothing");
+		return;
+	}
+	if (where_call_in_progress(item, t, &start)) {
+		start_ns = clock_map_ns(&m->machines[item->image->machine].clock, start);
+		item->has_age = m->processes[item->image->process].end_ns > start_ns;
+		item->age_ns = item->has_age ? m->processes[item->image->process].end_ns - start_ns : 0;
+	}
+	where_wait_recorded(item->name, &item->wait);
+	if (!item->name)
+		buffer_text(&item->wait.text, "in no recorded call");
+	else if (is_sleep(item->name))
+		buffer_text(&item->wait.text, "sleeps");
+}
+
+uint32_t where_last_stack(const struct image *image, const struct trace_thread *thread)
+{
+	uint32_t last = 0;
+	struct cursor c;
+	struct event e;
+
+	if (!thread)
+		return 0;
+	cursor_init(&c, image->trace, thread);
+	cursor_skip_to(&c, thread->last_ticks);
+	while (cursor_next(&c, &e)) {
+		uint64_t arg = e.kind == TF_CALL || e.kind == TF_SAMPLE ? event_arg(&e, TF_ARG_STACK) : 0;
+
+		last = arg ? (uint32_t)tf_arg_value(arg) : last;
+	}
+	return last;
+}
+
+void where_stack_recorded(struct symbols *symbols, const struct image *image, uint32_t stack, struct where_stack *ret)
+{
+	struct symbol_frame frames[FRAMES];
+	size_t count = stack && symbols ? symbols_frames(symbols, image, stack, frames, FRAMES) : 0;
+
+	*ret = (struct where_stack){.is_complete = true};
+	for (size_t i = 0; i < count; i++) {
+		const char *text = frames[i].text ? frames[i].text : "", *place = strstr(text, " (");
+
+		if (frames[i].place == SYMBOL_NO_PLACE)
+			continue;
+		ret->frames = mem_grow(ret->frames, ret->count, &ret->capacity, sizeof(*ret->frames));
+		ret->frames[ret->count++] = (struct where_frame){
+			.text = mem_copy_text(text, strlen(text)),
+			.function = mem_copy_text(text, place ? (size_t)(place - text) : strlen(text)),
+			.path = frames[i].module ? frames[i].module : "",
+			.is_python = frames[i].is_python,
+			.has_line = place != NULL,
+			.is_hidden = frames[i].is_interpreter,
+		};
+	}
+}
+
+/* ---- processes without a look ---- */
+
+static bool has_process(const struct look *looks, size_t count, const struct image *image)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < looks[i].count; k++)
+			if (looks[i].processes[k].run == image->run && looks[i].processes[k].head.pid == image->pid)
+				return true;
+	return false;
+}
+
+static void add_process(struct look *l, const struct model *m, const struct image *image)
+{
+	struct look_process *p;
+
+	l->processes = mem_grow(l->processes, l->count, &l->capacity, sizeof(*l->processes));
+	p = &l->processes[l->count++];
+	*p = (struct look_process){.head = {.pid = image->pid, .start = image->process_start},
+				   .run = image->run,
+				   .ticks = image_last_ticks(image),
+				   .realtime_ns = m->processes[image->process].end_ns,
+				   .is_recorded = true};
+	p->executable = mem_copy_text(image->executable, strlen(image->executable));
+	p->sockets = mem_copy_text("", 0);
+	p->threads = mem_alloc((image->trace->thread_count + 1) * sizeof(*p->threads));
+	for (size_t i = 0; i < image->trace->thread_count; i++) {
+		const struct trace_thread *t = &image->trace->threads[i];
+		struct look_thread *thread = &p->threads[p->thread_count];
+
+		if ((t->page && t->page->end_ticks) || where_trace_thread(image, t->tid) != t)
+			continue;
+		*thread = (struct look_thread){.head = {.tid = t->tid}};
+		snprintf(thread->name, sizeof(thread->name), "%.15s", t->name);
+		p->thread_count++;
+	}
+	if (p->realtime_ns > l->begin.realtime_ns)
+		l->begin.realtime_ns = p->realtime_ns;
+}
+
+void where_look_from_traces(const struct model *m, const struct look *looks, size_t count, bool ranks_only,
+			    struct look *ret)
+{
+	*ret = (struct look){.is_complete = true};
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+		const struct image *image = &m->images[p->first_image + p->image_count - 1];
+
+		if (image->end != TF_END_NONE || !image->trace || !image->trace->thread_count ||
+		    image->via == TF_VIA_OBSERVED || (ranks_only && !*image_rank(image)) ||
+		    has_process(looks, count, image))
+			continue;
+		add_process(ret, m, image);
+	}
+}
+
+const struct trace_thread *where_trace_thread(const struct image *image, uint32_t tid)
+{
+	const struct trace_thread *found = NULL;
+
+	for (size_t i = 0; image && image->trace && i < image->trace->thread_count; i++)
+		if (image->trace->threads[i].tid == tid)
+			found = &image->trace->threads[i];
+	return found;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/causes/where/stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "report/names/attribution.h"
+#include "report/names/demangle.h"
+#include "report/names/frame.h"
+#include "report/names/python.h"
+#include "report/names/unwind.h"
+
+enum { FRAMES = 256 };
+
+struct where_files {
+	struct {
+		char *path;
+		struct symbol_file *file; /* NULL: it cannot be used */
+	} *items;
+	size_t count, capacity;
+	struct texts problems;
+	uint64_t realtime_ns; /* of the look */
+};
+
+struct where_files *where_files_new(void)
+{
+	return mem_alloc(sizeof(struct where_files));
+}
+
+void where_files_free(struct where_files *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		symbol_file_close(f->items[i].file);
+		free(f->items[i].path);
+	}
+	free(f->items);
+	texts_done(&f->problems);
+	free(f);
+}
+
+const struct texts *where_files_problems(const struct where_files *f)
+{
+	return &f->problems;
+}
+
+/* A file that was replaced would give wrong names. */
+static bool has_changed(const struct where_files *f, const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && (uint64_t)st.st_mtime > f->realtime_ns / 1000000000u;
+}
+
+static struct symbol_file *file_open(struct where_files *f, const char *path)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		if (!strcmp(f->items[i].path, path))
+			return f->items[i].file;
+	f->items = mem_grow(f->items, f->count, &f->capacity, sizeof(*f->items));
+	f->items[f->count].path = mem_copy_text(path, strlen(path));
+	f->items[f->count].file = NULL;
+	if (has_changed(f, path))
+		texts_add(&f->problems, "%s: changed after the look, its functions have no names", path);
+	else
+		code = symbol_file_open(path, NULL, &f->items[f->count].file);
+	if (code)
+		texts_add(&f->problems, "%s: %s, its functions have no names", path, strerror(-code));
+	return f->items[f->count++].file;
+}
+
+/* ---- frames ---- */
+
+static const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static struct where_frame *frame_add(struct where_stack *s)
+{
+	s->frames = mem_grow(s->frames, s->count, &s->capacity, sizeof(*s->frames));
+	s->frames[s->count] = (struct where_frame){.path = ""};
+	return &s->frames[s->count++];
+}
+
+static void frame_set(struct where_frame *f, struct buffer *text, const char *function)
+{
+	f->text = mem_copy_text(buffer_string(text), text->size);
+	f->function = mem_copy_text(function, strlen(function));
+	buffer_done(text);
+}
+
+/* `name`: mangled, NULL: not known; `address`: in the file. */
+static void named_add(struct where_stack *s, const struct look_module *m, const char *name, uint64_t address,
+		      const struct symbol_line *line)
+{
+	struct where_frame *f = frame_add(s);
+	struct buffer text = {0}, function = {0};
+
+	if (name) {
+		char *plain = mem_copy_text(name, strcspn(name, "@"));
+
+		demangle(&function, *plain ? plain : name);
+		free(plain);
+		buffer_text(&text, buffer_string(&function));
+	} else {
+		buffer_print(&text, "%s+0x%llx", path_base(m->path), (unsigned long long)address);
+	}
+	if (line->file)
+		buffer_print(&text, " (%s:%d)", line->file, line->line);
+	f->path = m->path;
+	f->has_line = line->file;
+	f->is_library = line->file && attribution_is_header(line->file);
+	frame_set(f, &text, buffer_string(&function));
+	buffer_done(&function);
+}
+
+/* The functions that were inlined at the address, then the one that has it. */
+static void native_add(struct where_stack *s, const struct look_module *m, struct symbol_file *file, uint64_t address)
+{
+	struct symbol_line lines[SYMBOL_LINES];
+	size_t count = symbol_file_lines(file, address, lines);
+
+	for (size_t i = 0; i < count; i++)
+		named_add(s, m, i + 1 < count ? lines[i].name : symbol_file_name(file, address), address, &lines[i]);
+}
+
+static void address_add(struct where_stack *s, uint64_t address)
+{
+	struct buffer text = {0};
+
+	buffer_print(&text, "0x%llx", (unsigned long long)address);
+	frame_set(frame_add(s), &text, "");
+}
+
+struct stack_reader {
+	struct where_files *files;
+	const struct look_process *process;
+};
+
+static bool memory_word(void *context, uint64_t address, uint64_t *ret)
+{
+	const struct stack_reader *r = context;
+
+	return look_memory(r->process, address, ret, sizeof(*ret));
+}
+
+/* The file of the code at an address in memory, and its address there. NULL: there is none. A word of a stack may point
+ * into any mapping; a file of data has no symbols, and is not opened. */
+static struct symbol_file *file_of(struct where_files *files, const struct look_process *p, uint64_t address,
+				   const struct look_module **ret_module, uint64_t *ret)
+{
+	const struct look_module *m = look_module(p, address);
+	struct symbol_file *file = m && m->is_executable ? file_open(files, m->path) : NULL;
+
+	*ret_module = m;
+	return file && symbol_file_address(file, address - m->start + m->offset, ret) ? file : NULL;
+}
+
+static bool is_return(void *context, uint64_t address)
+{
+	const struct stack_reader *r = context;
+	const struct look_module *m;
+	uint8_t code[CALL_BYTES];
+	uint64_t in_file;
+	struct symbol_file *file = file_of(r->files, r->process, address - 1, &m, &in_file);
+
+	return file && in_file + 1 >= sizeof(code) &&
+	       symbol_file_code(file, in_file + 1 - sizeof(code), code, sizeof(code)) && prologue_is_call(code);
+}
+
+static bool is_recorder(const char *path)
+{
+	return !strncmp(path_base(path), "libpillion", strlen("libpillion"));
+}
+
+static struct unwind_registers registers_of(const struct look_thread *t)
+{
+	struct unwind_registers r = {.known = t->head.flags & TF_WHERE_HAS_REGISTERS ? (1u << UNWIND_REGISTERS) - 1
+									     : 1u << UNWIND_SP | 1u << UNWIND_PC};
+
+	memcpy(r.value, t->head.registers, sizeof(r.value));
+	return r;
+}
+
+static void native_read(struct where_files *files, const struct look_process *p, const struct look_thread *t,
+			struct where_stack *s)
+{
+	struct stack_reader reader = {files, p};
+	const struct unwind_memory memory = {memory_word, is_return, &reader};
+	struct unwind_registers r = registers_of(t);
+	enum unwind_outcome outcome = UNWIND_GOES_ON;
+	bool is_call = false;
+
+	for (int i = 0; i < FRAMES && outcome == UNWIND_GOES_ON; i++) {
+		uint64_t pc = r.value[UNWIND_PC] - is_call, address;
+		const struct look_module *m;
+		struct symbol_file *file = file_of(files, p, pc, &m, &address);
+
+		if (!file) {
+			address_add(s, r.value[UNWIND_PC]);
+			return;
+		}
+		if (!is_recorder(m->path))
+			native_add(s, m, file, address);
+		outcome = unwind_step(file, pc - address, &memory, &r, &is_call);
+	}
+	s->is_complete = outcome == UNWIND_ENDED;
+}
+
+/* ---- Python ---- */
+
+static void python_add(struct where_stack *s, const struct look_process *p, const struct tf_python_frame *frame)
+{
+	const struct look_code *code = look_code(p, frame->code);
+	struct buffer text = {0};
+	struct where_frame *f;
+	struct frame parts;
+	char *function;
+
+	if (!frame->code)
+		return;
+	python_describe_code(code ? code->bytes : (const uint8_t *)"", code ? code->size : 0,
+			     frame->place & ~TF_PYTHON_ENTRY, &text);
+	if (strstr(text.data, "(<pillion>:")) {
+		buffer_done(&text);
+		return;
+	}
+	f = frame_add(s);
+	f->is_python = f->has_line = true;
+	frame_split(text.data, &parts);
+	f->is_library = parts.file && attribution_is_library(parts.file);
+	frame_done(&parts);
+	function = mem_copy_text(text.data, strcspn(text.data, " "));
+	frame_set(f, &text, function);
+	free(function);
+}
+
+static bool is_evaluation(const struct where_frame *f)
+{
+	return !strncmp(f->function, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
+}
+
+/* Replaces each native frame of the interpreter's loop by the Python frames of that invocation. Those that remain,
+ * because the native stack is not complete, follow. */
+static void python_merge(const struct look_process *p, const struct look_thread *t, struct where_stack *s)
+{
+	struct where_stack native = *s;
+	const char *interpreter = NULL;
+	size_t next = 0;
+
+	*s = (struct where_stack){.is_complete = native.is_complete};
+	for (size_t i = 0; i < native.count && !interpreter; i++)
+		if (is_evaluation(&native.frames[i]))
+			interpreter = native.frames[i].path;
+	for (size_t i = 0; i < native.count; i++) {
+		bool is_last = !is_evaluation(&native.frames[i]);
+
+		native.frames[i].is_hidden = interpreter && !strcmp(native.frames[i].path, interpreter);
+		*frame_add(s) = native.frames[i];
+		for (; next < t->python_count && !is_last; next++) {
+			is_last = t->python[next].place & TF_PYTHON_ENTRY;
+			python_add(s, p, &t->python[next]);
+		}
+	}
+	for (; next < t->python_count; next++)
+		python_add(s, p, &t->python[next]);
+	free(native.frames);
+}
+
+void where_stack_read(struct where_files *files, const struct look *l, const struct look_process *p,
+		      const struct look_thread *t, struct where_stack *ret)
+{
+	*ret = (struct where_stack){0};
+	files->realtime_ns = p->realtime_ns;
+	if (l->has_registers && t->head.flags & TF_WHERE_HAS_STACK)
+		native_read(files, p, t, ret);
+	if (t->python_count)
+		python_merge(p, t, ret);
+}
+
+void where_stack_done(struct where_stack *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		free(s->frames[i].text);
+		free(s->frames[i].function);
+	}
+	free(s->frames);
+	*s = (struct where_stack){0};
+}
+
+static bool is_system(const char *path)
+{
+	static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-linux", "ld-", "libstdc++", "libm."};
+	const char *base = path_base(path);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(base, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+const struct where_frame *where_stack_line(const struct where_stack *s)
+{
+	const struct where_frame *named = NULL, *library = NULL;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct where_frame *f = &s->frames[i];
+
+		/* The line of queue.get() is wanted, not that of queue.py; of std::mutex::lock(), not the header's. */
+		if (f->is_library) {
+			library = library ? library : f;
+			continue;
+		}
+		if (f->is_python || (f->has_line && !f->is_hidden && !is_system(f->path)))
+			return f;
+		if (!named && *f->function && !f->is_hidden && !is_system(f->path))
+			named = f;
+	}
+	return library ? library : named;
+}

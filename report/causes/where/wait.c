@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/causes/where/wait.h"
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum { FUTEX_FRAMES = 8, POLLED = 64, OWNER = 8, NAME_BYTES = 64 };
+
+/* What a system call that blocks waits for, and in which argument. */
+enum waits { WAITS_OTHER, WAITS_READ, WAITS_WRITE, WAITS_ACCEPT, WAITS_FUTEX, WAITS_CHILD, WAITS_CHILD_ID, WAITS_POLL,
+	     WAITS_SELECT, WAITS_EPOLL, WAITS_TIME, WAITS_SIGNAL, WAITS_LOCK };
+
+static const struct {
+	long number;
+	const char *name;
+	enum waits waits;
+} calls[] = {
+	{SYS_read, "read", WAITS_READ},
+	{SYS_readv, "readv", WAITS_READ},
+	{SYS_pread64, "pread64", WAITS_READ},
+	{SYS_preadv, "preadv", WAITS_READ},
+	{SYS_recvfrom, "recvfrom", WAITS_READ},
+	{SYS_recvmsg, "recvmsg", WAITS_READ},
+	{SYS_recvmmsg, "recvmmsg", WAITS_READ},
+	{SYS_write, "write", WAITS_WRITE},
+	{SYS_writev, "writev", WAITS_WRITE},
+	{SYS_pwrite64, "pwrite64", WAITS_WRITE},
+	{SYS_sendto, "sendto", WAITS_WRITE},
+	{SYS_sendmsg, "sendmsg", WAITS_WRITE},
+	{SYS_connect, "connect", WAITS_WRITE},
+	{SYS_fsync, "fsync", WAITS_WRITE},
+	{SYS_fdatasync, "fdatasync", WAITS_WRITE},
+	{SYS_accept, "accept", WAITS_ACCEPT},
+	{SYS_accept4, "accept4", WAITS_ACCEPT},
+	{SYS_futex, "futex", WAITS_FUTEX},
+	{SYS_wait4, "wait4", WAITS_CHILD},
+	{SYS_waitid, "waitid", WAITS_CHILD_ID},
+	{SYS_ppoll, "ppoll", WAITS_POLL},
+	{SYS_pselect6, "pselect6", WAITS_SELECT},
+	{SYS_epoll_pwait, "epoll_pwait", WAITS_EPOLL},
+	{SYS_nanosleep, "nanosleep", WAITS_TIME},
+	{SYS_clock_nanosleep, "clock_nanosleep", WAITS_TIME},
+	{SYS_rt_sigtimedwait, "rt_sigtimedwait", WAITS_SIGNAL},
+	{SYS_rt_sigsuspend, "rt_sigsuspend", WAITS_SIGNAL},
+	{SYS_flock, "flock", WAITS_LOCK},
+	{SYS_fcntl, "fcntl", WAITS_LOCK},
+	{SYS_semop, "semop", WAITS_OTHER},
+	{SYS_semtimedop, "semtimedop", WAITS_OTHER},
+	{SYS_msgrcv, "msgrcv", WAITS_OTHER},
+	{SYS_msgsnd, "msgsnd", WAITS_OTHER},
+	{SYS_io_getevents, "io_getevents", WAITS_OTHER},
+	{SYS_openat, "openat", WAITS_OTHER},
+	{SYS_splice, "splice", WAITS_READ},
+	{SYS_ioctl, "ioctl", WAITS_WRITE},
+	{SYS_sched_yield, "sched_yield", WAITS_OTHER},
+#ifdef SYS_poll
+	{SYS_poll, "poll", WAITS_POLL},
+	{SYS_select, "select", WAITS_SELECT},
+	{SYS_epoll_wait, "epoll_wait", WAITS_EPOLL},
+	{SYS_pause, "pause", WAITS_SIGNAL},
+	{SYS_open, "open", WAITS_OTHER},
+#endif
+};
+
+/* ---- futexes ---- */
+
+/* Functions that wait on a futex, by the beginning of their names without leading underscores. */
+enum futex_kind { FUTEX_OTHER, FUTEX_MUTEX, FUTEX_CONDITION, FUTEX_SEMAPHORE, FUTEX_JOIN, FUTEX_RWLOCK, FUTEX_BARRIER };
+static const struct {
+	const char *prefix;
+	enum futex_kind kind;
+} futex_functions[] = {
+	{"pthread_mutex_", FUTEX_MUTEX},     {"pthread_cond_", FUTEX_CONDITION}, {"sem_", FUTEX_SEMAPHORE},
+	{"new_sem_", FUTEX_SEMAPHORE},	     {"pthread_join", FUTEX_JOIN},	 {"pthread_clockjoin", FUTEX_JOIN},
+	{"pthread_timedjoin", FUTEX_JOIN},   {"pthread_rwlock_", FUTEX_RWLOCK},	 {"pthread_barrier_", FUTEX_BARRIER},
+};
+
+static enum futex_kind kind_of_name(const char *name)
+{
+	name += strspn(name, "_");
+	for (size_t i = 0; i < sizeof(futex_functions) / sizeof(*futex_functions); i++)
+		if (!strncmp(name, futex_functions[i].prefix, strlen(futex_functions[i].prefix)))
+			return futex_functions[i].kind;
+	return FUTEX_OTHER;
+}
+
+/* The recorded call is the one of the program; the innermost frames are those of libc. */
+static enum futex_kind kind_of_futex(const struct where_stack *stack, const char *name)
+{
+	enum futex_kind kind = name ? kind_of_name(name) : FUTEX_OTHER;
+
+	for (size_t i = 0; i < stack->count && i < FUTEX_FRAMES && !kind; i++)
+		kind = kind_of_name(stack->frames[i].function);
+	return kind;
+}
+
+static const char *thread_name(const struct look_process *p, uint32_t tid)
+{
+	const struct look_thread *t = look_thread(p, tid);
+
+	return t ? t->name : "";
+}
+
+/* ", held by thread 12 (name)", and sets the owner. */
+static void describe_owner(const struct look_process *p, const struct look_thread *t, uint32_t owner,
+			   struct where_wait *w)
+{
+	if (!owner) {
+		buffer_text(&w->text, ", owner unknown");
+	} else if (owner == t->head.tid) {
+		buffer_text(&w->text, ", which this thread itself holds");
+		w->owner = owner;
+	} else if (look_thread(p, owner)) {
+		buffer_print(&w->text, ", held by thread %u (%s)", owner, thread_name(p, owner));
+		w->owner = owner;
+	} else {
+		buffer_print(&w->text, ", held by thread %u, which is not in this process any more", owner);
+	}
+}
+
+/* The thread that holds a Python lock: the owner of an RLock; of a Lock the one that is in a `with` statement of it and
+ * does not wait for it. 0: not known. */
+static uint32_t python_owner(const struct look_process *p, const struct look_thread *self,
+			     const struct tf_where_lock *lock)
+{
+	if (lock->flags & TF_WHERE_LOCK_IS_RECURSIVE)
+		return lock->owner;
+	for (size_t i = 0; i < p->lock_count; i++) {
+		const struct tf_where_lock *other = &p->locks[i];
+		const struct look_thread *t = look_thread(p, other->tid);
+
+		if (other->semaphore != lock->semaphore || !(other->flags & TF_WHERE_LOCK_IS_ENTERED) || !t)
+			continue;
+		if (t->head.call == SYS_futex && t->head.flags & TF_WHERE_IN_CALL &&
+		    t->head.arguments[0] == lock->semaphore) {
+			/* It waits for the lock itself, for the second time if an outer frame is in a `with` of it. */
+			if (t != self || !other->frame)
+				continue;
+		}
+		return other->tid;
+	}
+	return 0;
+}
+
+static bool describe_python_lock(const struct look_process *p, const struct look_thread *t, uint64_t futex,
+				 struct where_wait *w)
+{
+	for (size_t i = 0; i < p->lock_count; i++) {
+		const struct tf_where_lock *lock = &p->locks[i];
+		bool is_recursive = lock->flags & TF_WHERE_LOCK_IS_RECURSIVE;
+
+		if (lock->tid != t->head.tid || lock->semaphore != futex)
+			continue;
+		w->kind = is_recursive ? "threading.RLock" : "threading.Lock";
+		snprintf(w->lock, sizeof(w->lock), "%s 0x%llx", w->kind, (unsigned long long)lock->object);
+		buffer_print(&w->text, "waits for the %s", w->lock);
+		describe_owner(p, t, python_owner(p, t, lock), w);
+		return true;
+	}
+	return false;
+}
+
+static void describe_mutex(const struct look_process *p, const struct look_thread *t, uint64_t futex, bool is_pi,
+			   struct where_wait *w)
+{
+	uint32_t owner = 0;
+
+	look_memory(p, is_pi ? futex : futex + OWNER, &owner, sizeof(owner));
+	w->kind = "mutex";
+	snprintf(w->lock, sizeof(w->lock), "mutex 0x%llx", (unsigned long long)futex);
+	buffer_print(&w->text, "waits for the %s", w->lock);
+	describe_owner(p, t, owner & FUTEX_TID_MASK, w);
+}
+
+/* The writer of a read-write lock: pthread_rwlock_t has the TID in its field __cur_writer at 24; the futexes are its
+ * fields at 8 and 12. */
+static void describe_rwlock(const struct look_process *p, const struct look_thread *t, uint64_t futex,
+			    struct where_wait *w)
+{
+	uint32_t owner = 0;
+
+	w->kind = "read-write lock";
+	snprintf(w->lock, sizeof(w->lock), "read-write lock 0x%llx", (unsigned long long)futex & ~0xfull);
+	buffer_text(&w->text, "waits for a read-write lock");
+	for (int field = 8; field <= 12 && !owner; field += 4) {
+		look_memory(p, futex - (uint64_t)field + 24, &owner, sizeof(owner));
+		owner = look_thread(p, owner) ? owner : 0;
+	}
+	describe_owner(p, t, owner, w);
+}
+
+static void describe_futex(const struct look_process *p, const struct look_thread *t, const struct where_stack *stack,
+			   const char *name, struct where_wait *w)
+{
+	uint64_t futex = t->head.arguments[0];
+	int operation = (int)t->head.arguments[1] & FUTEX_CMD_MASK;
+	bool is_pi = operation == FUTEX_LOCK_PI || operation == 13;
+	uint32_t word = 0;
+
+	w->is_timed = t->head.arguments[3] != 0;
+	w->is_within = t->head.arguments[1] & FUTEX_PRIVATE_FLAG;
+	if (describe_python_lock(p, t, futex, w))
+		return;
+	switch (kind_of_futex(stack, name)) {
+	case FUTEX_MUTEX:
+		describe_mutex(p, t, futex, is_pi, w);
+		return;
+	case FUTEX_RWLOCK:
+		describe_rwlock(p, t, futex, w);
+		return;
+	case FUTEX_JOIN: /* the word is the TID of the thread */
+		look_memory(p, futex, &word, sizeof(word));
+		buffer_text(&w->text, "waits for the end of a thread");
+		if (look_thread(p, word)) {
+			buffer_print(&w->text, ": %u (%s)", word, thread_name(p, word));
+			w->owner = word;
+			w->is_within = true;
+		}
+		return;
+	case FUTEX_CONDITION:
+		w->kind = "condition variable";
+		buffer_text(&w->text, "waits for a condition variable");
+		return;
+	case FUTEX_SEMAPHORE:
+		w->kind = "semaphore";
+		buffer_print(&w->text, "waits for the semaphore 0x%llx, owner unknown", (unsigned long long)futex);
+		return;
+	case FUTEX_BARRIER:
+		w->kind = "barrier";
+		buffer_text(&w->text, "waits at a barrier for other threads");
+		return;
+	default:
+		if (is_pi) {
+			describe_mutex(p, t, futex, true, w);
+			return;
+		}
+		w->kind = "futex";
+		buffer_print(&w->text, "waits for the futex 0x%llx, owner unknown", (unsigned long long)futex);
+		return;
+	}
+}
+
+/* ---- other calls ---- */
+
+static const struct look_process *process_of(const struct look *l, uint32_t pid)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->processes[i].head.pid == pid)
+			return &l->processes[i];
+	return NULL;
+}
+
+/* pid -1: any child. */
+static void describe_child(const struct look *l, const struct look_process *p, int64_t pid, struct where_wait *w)
+{
+	const struct look_process *child = pid > 0 ? process_of(l, (uint32_t)pid) : NULL;
+	size_t count = 0;
+
+	buffer_text(&w->text, "waits for ");
+	if (child) {
+		buffer_text(&w->text, "the end of its child ");
+		where_describe_process(child, &w->text);
+		return;
+	}
+	if (pid > 0) {
+		buffer_print(&w->text, "the end of its child PID %lld", (long long)pid);
+		return;
+	}
+	buffer_text(&w->text, "the end of any child");
+	for (size_t i = 0; i < l->count; i++) {
+		if (l->processes[i].head.parent_pid != p->head.pid)
+			continue;
+		buffer_text(&w->text, count++ ? ", " : ": ");
+		where_describe_process(&l->processes[i], &w->text);
+	}
+}
+
+static void describe_child_id(const struct look *l, const struct look_process *p, const struct look_thread *t,
+			      struct where_wait *w)
+{
+	describe_child(l, p, t->head.arguments[0] == P_PID ? (int64_t)t->head.arguments[1] : -1, w);
+}
+
+static void describe_polled(const struct look *l, const struct look_process *p, uint32_t number, bool is_read,
+			    size_t *count, struct where_wait *w)
+{
+	enum { SHOWN = 4 };
+
+	if (*count < SHOWN) {
+		buffer_text(&w->text, *count ? "; " : "waits for ");
+		where_describe_descriptor(l, p, number, is_read, &w->text);
+	}
+	++*count;
+}
+
+static void describe_poll(const struct look *l, const struct look_process *p, const struct look_thread *t,
+			  struct where_wait *w)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->head.arguments[1] && i < POLLED; i++) {
+		struct pollfd one;
+
+		if (look_memory(p, t->head.arguments[0] + i * sizeof(one), &one, sizeof(one)) && one.fd >= 0)
+			describe_polled(l, p, (uint32_t)one.fd, one.events & POLLIN, &count, w);
+	}
+}
+
+static void describe_select(const struct look *l, const struct look_process *p, const struct look_thread *t,
+			    struct where_wait *w)
+{
+	size_t count = 0;
+
+	for (int set = 1; set <= 2; set++) {
+		uint64_t words[16] = {0};
+
+		if (!t->head.arguments[set] || !look_memory(p, t->head.arguments[set], words, sizeof(words)))
+			continue;
+		for (uint32_t i = 0; i < t->head.arguments[0] && i < sizeof(words) * 8; i++)
+			if (words[i / 64] >> i % 64 & 1)
+				describe_polled(l, p, i, set == 1, &count, w);
+	}
+}
+
+static void describe_epoll(const struct look *l, const struct look_process *p, const struct look_thread *t,
+			   struct where_wait *w)
+{
+	const struct look_descriptor *d = look_descriptor(p, (uint32_t)t->head.arguments[0]);
+	size_t count = 0;
+
+	for (const char *at = d ? d->link : ""; (at = strstr(at, " tfd ")); at += 5)
+		describe_polled(l, p, (uint32_t)strtoul(at + 5, NULL, 10), true, &count, w);
+}
+
+static void describe_call(const struct look *l, const struct look_process *p, const struct look_thread *t,
+			  const struct where_stack *stack, const char *name, enum waits waits, struct where_wait *w)
+{
+	uint32_t first = (uint32_t)t->head.arguments[0];
+
+	switch (waits) {
+	case WAITS_READ:
+	case WAITS_WRITE:
+	case WAITS_ACCEPT:
+	case WAITS_LOCK:
+		buffer_text(&w->text, waits == WAITS_LOCK ? "waits for a lock of " : "waits for ");
+		where_describe_descriptor(l, p, first, waits != WAITS_WRITE, &w->text);
+		break;
+	case WAITS_FUTEX:
+		describe_futex(p, t, stack, name, w);
+		break;
+	case WAITS_CHILD:
+		describe_child(l, p, (int32_t)first, w);
+		break;
+	case WAITS_CHILD_ID:
+		describe_child_id(l, p, t, w);
+		break;
+	case WAITS_POLL:
+		describe_poll(l, p, t, w);
+		break;
+	case WAITS_SELECT:
+		describe_select(l, p, t, w);
+		break;
+	case WAITS_EPOLL:
+		describe_epoll(l, p, t, w);
+		break;
+	case WAITS_TIME:
+		buffer_text(&w->text, "sleeps");
+		break;
+	case WAITS_SIGNAL:
+		buffer_text(&w->text, "waits for a signal");
+		break;
+	case WAITS_OTHER:
+		break;
+	}
+}
+
+bool where_is_collective(const char *name)
+{
+	return !strncmp(name, "MPI_", 4) || !strncmp(name, "PMPI_", 5) || !strncmp(name, "nccl", 4) ||
+	       !strncmp(name, "pnccl", 5);
+}
+
+/* The function of MPI or NCCL that the thread has called. */
+static void find_collective(const struct where_stack *stack, const char *name, struct where_wait *w)
+{
+	const char *found = name && where_is_collective(name) ? name : NULL;
+
+	for (size_t i = 0; i < stack->count && !(name && found == name); i++)
+		if (where_is_collective(stack->frames[i].function) && !stack->frames[i].is_python)
+			found = stack->frames[i].function; /* the outermost one */
+	if (!found)
+		return;
+	found += *found == 'P' || (*found == 'p' && found[1] == 'n');
+	w->collective = mem_copy_text(found, strlen(found));
+}
+
+void where_wait_find(const struct look *l, const struct look_process *p, const struct look_thread *t,
+		     const struct where_stack *stack, const char *name, struct where_wait *ret)
+{
+	enum waits waits = WAITS_OTHER;
+
+	*ret = (struct where_wait){.call = ""};
+	find_collective(stack, name, ret);
+	if (t->head.flags & TF_WHERE_IN_CALL && l->has_registers)
+		for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+			if (calls[i].number == t->head.call) {
+				ret->call = calls[i].name;
+				waits = calls[i].waits;
+			}
+	if (t->head.state == 'T' || t->head.state == 't')
+		buffer_text(&ret->text, t->head.state == 'T' ? "stopped by a signal" : "stopped by a debugger");
+	else if (ret->collective)
+		buffer_print(&ret->text, "in %s, waits for other ranks", ret->collective);
+	else if (t->head.flags & TF_WHERE_IS_RUNNING)
+		buffer_text(&ret->text, "runs");
+	else if (*ret->call)
+		describe_call(l, p, t, stack, name, waits, ret);
+}
+
+void where_wait_recorded(const char *name, struct where_wait *ret)
+{
+	const struct where_stack none = {0};
+
+	where_wait_done(ret);
+	find_collective(&none, name, ret);
+	if (ret->collective)
+		buffer_print(&ret->text, "in %s, waits for other ranks", ret->collective);
+}
+
+void where_wait_done(struct where_wait *w)
+{
+	buffer_done(&w->text);
+	free(w->collective);
+	*w = (struct where_wait){.call = ""};
+}

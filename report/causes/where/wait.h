@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a thread of a look waits for, and in which cycles threads wait for each other. */
+#ifndef PILLION_WAIT_H
+#define PILLION_WAIT_H
+
+#include "report/causes/where/stack.h"
+
+struct where_wait {
+	struct buffer text;	/* "waits for the mutex 0x1234, held by thread 12"; "" if nothing is known */
+	const char *call;	/* name of the system call; "" if it is in none; borrowed */
+	char *collective;	/* MPI's or NCCL's function that the thread is in; NULL: none */
+	char lock[64];		/* the lock that it waits for, "" if none */
+	/* Of what it waits for: "mutex", "threading.Lock", "semaphore". NULL: the end of a thread, or not known. */
+	const char *kind;
+	uint32_t owner;		/* TID of the thread that it waits for, of the same process; 0: none or not known */
+	bool is_timed;		/* the wait ends by itself after a time */
+	bool is_within;		/* only a thread of the same process can end it */
+};
+
+/* `name`: of the recorded call in progress, NULL: none. The caller frees it by where_wait_done(). */
+void where_wait_find(const struct look *l, const struct look_process *p, const struct look_thread *t,
+		     const struct where_stack *stack, const char *name, struct where_wait *ret);
+/* Of a thread that nobody looked into: only what the name tells. */
+void where_wait_recorded(const char *name, struct where_wait *ret);
+void where_wait_done(struct where_wait *w);
+
+/* Whether a function is one in which a rank may wait for others. */
+bool where_is_collective(const char *name);
+
+/* ---- cycle.c ---- */
+
+/* Marks each of `count` threads with the number of the cycle that it is in, from 1; 0: none. `owners`: for each thread
+ * the position of the one that it waits for, SIZE_MAX: none. Returns the number of cycles. */
+size_t where_cycles(const size_t *owners, size_t count, uint32_t *ret);
+
+/* ---- descriptor_text.c ---- */
+
+/* Appends what a descriptor refers to, and who has the other end: "pipe, which PID 12 (cat) has open for writing".
+ * `is_read`: the thread waits for data from it, else to write to it. */
+void where_describe_descriptor(const struct look *l, const struct look_process *p, uint32_t number, bool is_read,
+			       struct buffer *ret);
+
+/* Appends "PID 12 (program)". */
+void where_describe_process(const struct look_process *p, struct buffer *ret);
+
+#endif

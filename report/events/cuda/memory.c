@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replays allocations and frees. */
+#include "report/events/cuda/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OUT_OF_MEMORY = 2 }; /* cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY */
+
+struct device_block {
+	uint64_t bytes, ns;
+	size_t site;
+	bool is_replacing; /* the free of the block before it is still to come */
+	bool is_live;
+};
+
+struct memory_replay {
+	struct memory *m;
+	const struct model *model;
+	struct map addresses; /* address -> block + 1 */
+	struct map sites, uses; /* -> position + 1 */
+	struct map devices;   /* thread -> its current device */
+	struct map info_by_device;      /* device -> position in infos + 1 */
+	struct device_block *blocks;
+	size_t block_count, block_capacity;
+	size_t *holes; /* indices of unused blocks */
+	size_t hole_count, hole_capacity;
+	struct {
+		uint64_t left, total;
+	} *infos;
+	size_t info_count, info_capacity;
+	uint64_t event; /* number of the current event */
+	memory_watch *watch;
+	void *context;
+	uint64_t ns;
+};
+
+const char *memory_kind(unsigned int kind)
+{
+	static const char *const names[] = {"", "Device", "Managed", "Pinned host", "Async pool"};
+
+	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "Other";
+}
+
+static struct memory_use *use_of(struct memory_replay *r, uint32_t device, uint8_t kind)
+{
+	struct memory *m = r->m;
+	uint64_t *place = map_put(&r->uses, device, kind, NULL);
+
+	if (!*place) {
+		m->uses = mem_grow(m->uses, m->use_count, &m->use_capacity, sizeof(*m->uses));
+		m->uses[m->use_count++] = (struct memory_use){.device = device, .kind = kind};
+		*place = m->use_count;
+	}
+	return &m->uses[*place - 1];
+}
+
+static size_t site_of(struct memory_replay *r, const struct event *e, uint32_t device, uint8_t kind)
+{
+	struct memory *m = r->m;
+	uint32_t stack = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK));
+	uint64_t *place = map_put(&r->sites, (uint64_t)e->id << 32 | stack, (uint64_t)device << 8 | kind, NULL);
+
+	if (!*place) {
+		m->sites = mem_grow(m->sites, m->site_count, &m->site_capacity, sizeof(*m->sites));
+		m->sites[m->site_count++] =
+			(struct memory_site){.function = e->id, .stack = stack, .device = device, .kind = kind};
+		*place = m->site_count;
+	}
+	return *place - 1;
+}
+
+static void use_grows(struct memory_replay *r, uint32_t device, uint8_t kind, uint64_t bytes)
+{
+	struct memory_use *u = use_of(r, device, kind);
+
+	u->allocations++;
+	u->blocks++;
+	u->bytes += bytes;
+	u->in_use += bytes;
+	if (u->in_use > u->peak) {
+		u->peak = u->in_use;
+		u->peak_ns = r->ns;
+		u->peak_event = r->event;
+	}
+	if (r->watch)
+		r->watch(r->context, r->m, u, r->ns);
+}
+
+static void use_shrinks(struct memory_replay *r, uint32_t device, uint8_t kind, uint64_t bytes)
+{
+	struct memory_use *u = use_of(r, device, kind);
+
+	u->frees++;
+	u->blocks--;
+	u->in_use -= bytes;
+	if (r->watch)
+		r->watch(r->context, r->m, u, r->ns);
+}
+
+static void memory_drop_block(struct memory_replay *r, size_t place)
+{
+	struct device_block *b = &r->blocks[place];
+	struct memory_site *s = &r->m->sites[b->site];
+
+	b->is_live = false;
+	s->in_use -= b->bytes;
+	s->blocks--;
+	use_shrinks(r, s->device, s->kind, b->bytes);
+	if (s->device != MEMORY_HOST)
+		use_shrinks(r, s->device, 0, b->bytes);
+	r->holes = mem_grow(r->holes, r->hole_count, &r->hole_capacity, sizeof(*r->holes));
+	r->holes[r->hole_count++] = place;
+}
+
+static size_t block_place(struct memory_replay *r)
+{
+	if (r->hole_count)
+		return r->holes[--r->hole_count];
+	r->blocks = mem_grow(r->blocks, r->block_count, &r->block_capacity, sizeof(*r->blocks));
+	return r->block_count++;
+}
+
+static void memory_allocate(struct memory_replay *r, const struct event *e, uint64_t address, uint8_t kind,
+			    uint32_t device)
+{
+	uint64_t bytes = tf_arg_value(event_arg(e, TF_ARG_BYTES)), *known = map_put(&r->addresses, address, 0, NULL);
+	bool is_replacing = *known != 0;
+	struct memory_site *s;
+	size_t site, place;
+
+	if (is_replacing) {
+		r->m->replaced++;
+		memory_drop_block(r, *known - 1);
+	}
+	site = site_of(r, e, device, kind);
+	place = block_place(r);
+	r->blocks[place] = (struct device_block){
+		.bytes = bytes, .ns = r->ns, .site = site, .is_replacing = is_replacing, .is_live = true};
+	*known = place + 1;
+	s = &r->m->sites[site];
+	s->in_use += bytes;
+	s->blocks++;
+	use_grows(r, device, kind, bytes);
+	if (device != MEMORY_HOST)
+		use_grows(r, device, 0, bytes);
+}
+
+static void memory_release(struct memory_replay *r, uint64_t address, uint64_t start_ns)
+{
+	const uint64_t *known = map_find(&r->addresses, address, 0);
+	struct device_block *b = known ? &r->blocks[*known - 1] : NULL;
+
+	if (!b) {
+		r->m->unknown_frees++;
+		return;
+	}
+	/* The call began before this block was allocated, so it refers to the previous block at that address. */
+	if (b->is_replacing && start_ns < b->ns) {
+		b->is_replacing = false;
+		r->m->replaced--;
+		return;
+	}
+	memory_drop_block(r, *known - 1);
+	map_remove(&r->addresses, address, 0);
+}
+
+/* cudaDeviceReset frees all memory of the process on the device. */
+static void memory_reset_device(struct memory_replay *r, uint32_t device)
+{
+	struct map old = r->addresses;
+
+	r->addresses = (struct map){0};
+	for (size_t i = 0; i < old.size; i++) {
+		const struct map_slot *slot = &old.slots[i];
+
+		if (!slot->used)
+			continue;
+		if (r->m->sites[r->blocks[slot->value - 1].site].device == device)
+			memory_drop_block(r, slot->value - 1);
+		else
+			*map_put(&r->addresses, slot->a, 0, NULL) = slot->value;
+	}
+	map_done(&old);
+}
+
+/* The largest owners on the device, by insertion sort: there are few. */
+static void collect_owners(const struct memory *m, struct memory_failure *f)
+{
+	for (size_t i = 0; i < m->site_count; i++) {
+		const struct memory_site *s = &m->sites[i];
+		size_t at = f->owner_count;
+
+		if (s->device != f->device || !s->in_use)
+			continue;
+		while (at > 0 && f->owners[at - 1].in_use < s->in_use)
+			at--;
+		if (at == MEMORY_OWNERS)
+			continue;
+		f->owner_count += f->owner_count < MEMORY_OWNERS;
+		memmove(&f->owners[at + 1], &f->owners[at], (f->owner_count - 1 - at) * sizeof(f->owners[0]));
+		f->owners[at].site = i;
+		f->owners[at].in_use = s->in_use;
+		f->owners[at].blocks = s->blocks;
+	}
+}
+
+static void memory_note_failure(struct memory_replay *r, const struct merge_event *g, uint32_t device)
+{
+	struct memory *m = r->m;
+	uint64_t arg = event_arg(&g->event, TF_ARG_MEMORY);
+	const uint64_t *info = map_find(&r->info_by_device, device, 0), *use = map_find(&r->uses, device, 0);
+	struct memory_failure f = {.ns = r->ns,
+				   .requested = arg ? tf_arg_value(event_arg(&g->event, TF_ARG_BYTES)) : 0,
+				   .function = g->event.id,
+				   .stack = (uint32_t)tf_arg_value(event_arg(&g->event, TF_ARG_STACK)),
+				   .device = device,
+				   .tid = g->thread->tid,
+				   .kind = (uint8_t)tf_arg_small(arg)};
+
+	if (m->failure_count == MEMORY_FAILURES) {
+		m->failures_left_out++;
+		return;
+	}
+	f.in_use = use ? m->uses[*use - 1].in_use : 0;
+	if (info) {
+		f.left = r->infos[*info - 1].left;
+		f.total = r->infos[*info - 1].total;
+	}
+	collect_owners(m, &f);
+	m->failures = mem_grow(m->failures, m->failure_count, &m->failure_capacity, sizeof(*m->failures));
+	m->failures[m->failure_count++] = f;
+}
+
+static void note_memory_info(struct memory_replay *r, uint32_t device, uint64_t left, uint64_t total)
+{
+	uint64_t *place = map_put(&r->info_by_device, device, 0, NULL);
+
+	if (!*place) {
+		r->infos = mem_grow(r->infos, r->info_count, &r->info_capacity, sizeof(*r->infos));
+		*place = ++r->info_count;
+	}
+	r->infos[*place - 1].left = left;
+	r->infos[*place - 1].total = total;
+}
+
+/* Most calls have no data on memory. */
+static bool is_memory_info_call(const struct event *e, const struct function *f)
+{
+	const uint32_t kinds = 1u << TF_ARG_MEMORY | 1u << TF_ARG_RESULT | 1u << TF_ARG_DEVICE | 1u << TF_ARG_LEFT;
+
+	for (uint32_t i = 0; i < e->args_count; i++)
+		if (kinds & 1u << tf_arg_kind(e->args[i]))
+			return true;
+	return !strcmp(f->name, "cudaDeviceReset");
+}
+
+static void replay_one(struct memory_replay *r, const struct merge_event *g)
+{
+	const struct event *e = &g->event;
+	const struct function *f = e->kind == TF_CALL ? trace_function(g->image->trace, e->id) : NULL;
+	uint64_t *device, arg;
+	unsigned int kind;
+
+	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER) || !is_memory_info_call(e, f))
+		return;
+	r->ns = g->ns;
+	device = map_put(&r->devices, g->thread->number, 0, NULL); /* the initial device of a thread is 0 */
+	if (tf_arg_value(event_arg(e, TF_ARG_RESULT))) {
+		if (tf_arg_value(event_arg(e, TF_ARG_RESULT)) == OUT_OF_MEMORY)
+			memory_note_failure(r, g, (uint32_t)*device);
+		return;
+	}
+	arg = event_arg(e, TF_ARG_MEMORY);
+	kind = tf_arg_small(arg);
+	if (event_arg(e, TF_ARG_DEVICE))
+		*device = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_DEVICE));
+	else if (event_arg(e, TF_ARG_LEFT))
+		note_memory_info(r, (uint32_t)*device, tf_arg_value(event_arg(e, TF_ARG_LEFT)),
+				 tf_arg_value(event_arg(e, TF_ARG_BYTES)));
+	else if (arg && kind & TF_MEMORY_FREE)
+		memory_release(r, tf_arg_value(arg),
+			       g->ns - clock_map_duration(&r->model->machines[g->image->machine].clock, e->duration));
+	else if (arg)
+		memory_allocate(r, e, tf_arg_value(arg), (uint8_t)kind,
+				kind == TF_MEMORY_HOST ? MEMORY_HOST : (uint32_t)*device);
+	else if (!strcmp(f->name, "cudaDeviceReset"))
+		memory_reset_device(r, (uint32_t)*device);
+}
+
+static void take_peaks(struct memory_replay *r, const struct memory_use *peaks, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (peaks[i].kind || !peaks[i].peak || peaks[i].peak_event != r->event)
+			continue;
+		for (size_t k = 0; k < r->m->site_count; k++) {
+			struct memory_site *s = &r->m->sites[k];
+
+			if (s->device == peaks[i].device) {
+				s->peak_in_use = s->in_use;
+				s->peak_blocks = s->blocks;
+			}
+		}
+	}
+}
+
+/* `peaks`: result of the first pass; the owners at each peak are collected when its event is replayed. */
+static void memory_pass_change(struct memory_replay *r, const struct memory_use *peaks, size_t count)
+{
+	struct merge *merge = merge_new_image(r->model, r->m->image);
+	const struct merge_event *g;
+
+	while ((g = merge_next(merge)) != NULL) {
+		r->event++;
+		replay_one(r, g);
+		take_peaks(r, peaks, count);
+	}
+	merge_free(merge);
+	for (size_t i = 0; i < r->block_count; i++) {
+		const struct device_block *b = &r->blocks[i];
+		struct memory_site *s = &r->m->sites[b->site];
+
+		if (b->is_live && (!s->first_ns || b->ns < s->first_ns))
+			s->first_ns = b->ns;
+	}
+}
+
+static void replay_done(struct memory_replay *r)
+{
+	map_done(&r->addresses);
+	map_done(&r->sites);
+	map_done(&r->uses);
+	map_done(&r->devices);
+	map_done(&r->info_by_device);
+	free(r->blocks);
+	free(r->holes);
+	free(r->infos);
+}
+
+static bool has_memory(const struct trace *t)
+{
+	for (size_t i = 0; t && i < t->thread_count; i++)
+		if (t->threads[i].args & (1u << TF_ARG_MEMORY | 1u << TF_ARG_RESULT))
+			return true;
+	return false;
+}
+
+void memory_replay(const struct model *model, const struct image *image, struct memory *ret, memory_watch *watch,
+		   void *context)
+{
+	struct memory_replay r = {.m = ret, .model = model, .watch = watch, .context = context};
+
+	*ret = (struct memory){.image = image};
+	if (has_memory(image->trace))
+		memory_pass_change(&r, NULL, 0);
+	replay_done(&r);
+}
+
+void memory_replay_peaks(const struct model *model, const struct image *image, struct memory *ret)
+{
+	struct memory first;
+	struct memory_replay r = {.m = ret, .model = model};
+
+	memory_replay(model, image, &first, NULL, NULL);
+	*ret = (struct memory){.image = image};
+	if (first.use_count || first.failure_count || first.unknown_frees)
+		memory_pass_change(&r, first.uses, first.use_count);
+	replay_done(&r);
+	memory_done(&first);
+}
+
+void memory_done(struct memory *m)
+{
+	free(m->sites);
+	free(m->uses);
+	free(m->failures);
+}

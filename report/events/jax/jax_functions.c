@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/events/jax/jax_functions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/events/cuda/attribute.h"
+#include "report/events/cuda/device.h"
+
+struct jax_scan {
+	struct jax_functions *functions;
+	struct scan scan;
+	struct jax_ranges ranges;
+	struct map stacks; /* (row, image << 32 | stack) -> ns */
+	size_t node; /* the innermost range around a call that has a function; NVTX_NO_PARENT: none */
+};
+
+static bool function_key(struct scan *s, const void *name, struct buffer *fields)
+{
+	(void)s;
+	buffer_text(fields, name);
+	return true;
+}
+
+static uint32_t function_row(struct jax_scan *g, size_t node)
+{
+	struct jax_functions *f = g->functions;
+	const struct nvtx_node *n = &g->ranges.tree.nodes[node];
+	uint32_t name = g->ranges.places[node].name, row;
+
+	g->scan.thread = n->thread;
+	row = scan_row_of(&g->scan, n->start, name, function_key, g->ranges.names.items[name]);
+	while (f->count <= row) {
+		f->items = mem_grow(f->items, f->count, &f->capacity, sizeof(*f->items));
+		f->items[f->count++] = (struct jax_function){0};
+	}
+	return row;
+}
+
+/* ---- time of the host ---- */
+
+static void add_stack(struct jax_scan *g, uint32_t row, uint32_t stack, uint64_t ns)
+{
+	struct jax_function *f = &g->functions->items[row];
+	uint64_t image = (uint64_t)(g->scan.image - g->scan.context->model->images);
+	uint64_t *sum = stack ? map_put(&g->stacks, row, image << 32 | stack, NULL) : NULL;
+
+	if (!sum)
+		return;
+	*sum += ns;
+	if (*sum >= f->stack_ns) {
+		f->image = g->scan.image;
+		f->stack = stack;
+		f->stack_ns = *sum;
+	}
+}
+
+static void add_range(struct jax_scan *g, size_t node)
+{
+	const struct nvtx_node *n = &g->ranges.tree.nodes[node];
+	const struct jax_place *p = &g->ranges.places[node];
+	uint64_t ns = clock_map_duration(g->scan.clock, p->self);
+	struct jax_function *f;
+	uint32_t row;
+
+	if (p->kind == JAX_NONE || p->kind == JAX_OP || p->is_staged)
+		return;
+	row = function_row(g, node);
+	f = &g->functions->items[row];
+	f->image = f->image ? f->image : g->scan.image;
+	f->trace_ns += p->kind == JAX_TRACE ? ns : 0;
+	f->lower_ns += p->kind == JAX_LOWER ? ns : 0;
+	f->compile_ns += p->kind == JAX_COMPILE || p->kind == JAX_BUILD ? ns : 0;
+	f->compilations += p->kind == JAX_COMPILE || p->kind == JAX_BUILD;
+	if ((p->kind == JAX_COMPILE || p->kind == JAX_BUILD) && ns > f->longest_ns)
+		f->longest_ns = ns;
+	f->cache_requests += p->kind == JAX_REQUEST;
+	f->cache_hits += p->kind == JAX_HIT;
+	f->cache_writes += p->kind == JAX_WRITE;
+	f->calls += p->kind == JAX_RUN;
+	f->call_ns += p->kind == JAX_RUN ? ns : 0;
+	f->modules += p->kind == JAX_MODULE;
+	f->module_ns += p->kind == JAX_MODULE ? ns : 0;
+	if (jax_is_phase(p->kind))
+		add_stack(g, row, n->stack, ns);
+}
+
+/* ---- time of the devices ---- */
+
+static void take_node(void *context, size_t node)
+{
+	struct jax_scan *g = context;
+	const struct jax_place *p = &g->ranges.places[node];
+
+	if ((p->kind == JAX_RUN && !p->is_staged) || p->kind == JAX_MODULE)
+		g->node = node;
+}
+
+static void add_correlated(void *context, const struct correlated *k)
+{
+	struct jax_scan *g = context;
+	struct tf_device_operation operation;
+	struct jax_function *f;
+
+	if (!k->thread || !k->record_count)
+		return;
+	g->node = NVTX_NO_PARENT;
+	attribute_ranges(&g->ranges.tree, k, g, take_node);
+	if (g->node == NVTX_NO_PARENT)
+		return;
+	f = &g->functions->items[function_row(g, g->node)];
+	for (size_t i = 0; i < k->record_count; i++) {
+		f->device_ns += k->records[i].duration_ns;
+		f->kernels += device_operation(k->image->trace, k->records[i].operation, &operation) &&
+			      operation.kind == TF_DEVICE_KERNEL;
+	}
+}
+
+/* ---- the whole ---- */
+
+void jax_functions_make(const struct report_context *c, struct jax_functions *ret)
+{
+	struct jax_scan g = {.functions = ret, .scan = {.context = c}};
+
+	*ret = (struct jax_functions){0};
+	g.scan.aggregate = &ret->keys;
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		const struct image *image = g.scan.image = &c->model->images[i];
+
+		if (!jax_is_in(image))
+			continue;
+		g.scan.clock = &c->model->machines[image->machine].clock;
+		jax_ranges_make(&g.ranges, image);
+		ret->has_calls |= g.ranges.has_calls;
+		for (size_t k = 0; k < g.ranges.tree.count; k++)
+			add_range(&g, k);
+		if (g.ranges.tree.count)
+			attribute_image(c, image, &g, add_correlated);
+		jax_ranges_done(&g.ranges);
+	}
+	for (size_t i = 0; i < ret->count; i++) {
+		struct jax_function *f = &ret->items[i];
+
+		f->runs = f->calls ? f->calls : f->modules;
+		f->run_ns = f->calls ? f->call_ns : f->module_ns;
+	}
+	map_done(&g.stacks);
+}
+
+void jax_functions_done(struct jax_functions *f)
+{
+	aggregate_done(&f->keys);
+	free(f->items);
+	*f = (struct jax_functions){0};
+}
+
+static int by_compilation(size_t i, size_t k, const void *functions)
+{
+	const struct jax_functions *f = functions;
+
+	return order_of(jax_compile_ns(&f->items[k]), jax_compile_ns(&f->items[i])) ?:
+	       order_of(f->items[k].device_ns, f->items[i].device_ns) ?:
+	       order_of(f->items[k].run_ns, f->items[i].run_ns) ?: strcmp(f->keys.rows[i].key, f->keys.rows[k].key);
+}
+
+size_t *jax_functions_order(const struct jax_functions *f)
+{
+	return places_in_order(f->count, by_compilation, f);
+}

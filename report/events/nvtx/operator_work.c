@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/events/nvtx/operator_work.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHAPES = 64, RANK = 8 };
+
+enum form {
+	PRODUCT,
+	LINEAR,
+	CONVOLUTION, /* of either kind: the sizes tell */
+	CONVOLUTION_PLAIN,
+	CONVOLUTION_TRANSPOSED,
+	CONVOLUTION_BACKWARD,
+	HEADS_FIRST,
+	LENGTH_FIRST,
+	RECURRENT,
+	ELEMENTWISE
+};
+
+struct shape {
+	uint64_t sizes[RANK];
+	size_t rank;
+};
+
+struct shapes {
+	struct shape items[SHAPES];
+	size_t count;
+};
+
+/* "[[3, 4], [], [4, 5]]": an argument that is no tensor has none. */
+static void shapes_parse(const struct operator_field *f, struct shapes *ret)
+{
+	const char *at = f ? f->text : NULL, *end = at ? at + f->length : NULL;
+	struct shape *s;
+
+	ret->count = 0;
+	for (at = at && at < end ? at + 1 : end; at < end && ret->count < SHAPES; at++) {
+		if (*at != '[')
+			continue;
+		s = &ret->items[ret->count++];
+		s->rank = 0;
+		for (at++; at < end && *at != ']'; at++)
+			if (*at >= '0' && *at <= '9') {
+				uint64_t size = strtoull(at, NULL, 10);
+
+				at += strspn(at, "0123456789") - 1;
+				if (s->rank < RANK)
+					s->sizes[s->rank++] = size;
+			}
+	}
+}
+
+/* A product that saturates, so that sizes out of a damaged trace are not taken for small ones. */
+static uint64_t mul_sat(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static uint64_t elements_of(const struct shape *s)
+{
+	uint64_t product = 1;
+
+	for (size_t i = 0; i < s->rank; i++)
+		product = mul_sat(product, s->sizes[i]);
+	return product;
+}
+
+static uint64_t add_sat(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* ---- matrix products ---- */
+
+/* The product of the sizes before the last two, where one of the two may be 1 or absent. 0: they do not fit. */
+static uint64_t batches(const struct shape *a, const struct shape *b)
+{
+	size_t more = a->rank > b->rank ? a->rank : b->rank;
+	uint64_t product = 1;
+
+	for (size_t i = 2; i < more; i++) {
+		uint64_t of_a = i < a->rank ? a->sizes[a->rank - 1 - i] : 1;
+		uint64_t of_b = i < b->rank ? b->sizes[b->rank - 1 - i] : 1;
+
+		if (of_a != of_b && of_a != 1 && of_b != 1)
+			return 0;
+		product = mul_sat(product, of_a > of_b ? of_a : of_b);
+	}
+	return product;
+}
+
+/* PyProf names m and n as the column-major libraries do, the other way round. */
+static bool gemm_work(uint64_t batch, uint64_t m, uint64_t n, uint64_t k, struct operator_work *ret)
+{
+	char batched[32] = "";
+
+	if (!batch || !m || !n || !k)
+		return false;
+	if (batch > 1)
+		snprintf(batched, sizeof(batched), "B=%" PRIu64 ",", batch);
+	snprintf(ret->params, sizeof(ret->params), "%sM=%" PRIu64 ",N=%" PRIu64 ",K=%" PRIu64, batched, n, m, k);
+	ret->class = OPERATOR_GEMM;
+	ret->flops = mul_sat(2, mul_sat(batch, mul_sat(m, mul_sat(n, k))));
+	ret->elements = mul_sat(batch, add_sat(mul_sat(m, n), add_sat(mul_sat(m, k), mul_sat(n, k))));
+	return true;
+}
+
+static bool product_work(const struct shape *a, const struct shape *b, struct operator_work *ret)
+{
+	uint64_t m = a->rank > 1 ? a->sizes[a->rank - 2] : 1, n = b->rank > 1 ? b->sizes[b->rank - 1] : 1;
+	uint64_t k = a->rank ? a->sizes[a->rank - 1] : 0;
+
+	if (!a->rank || !b->rank || k != b->sizes[b->rank > 1 ? b->rank - 2 : 0])
+		return false;
+	return gemm_work(batches(a, b), m, n, k, ret);
+}
+
+/* The weight is transposed, and everything before the last size of the input is one batch. */
+static bool linear_work(const struct shape *input, const struct shape *weight, struct operator_work *ret)
+{
+	uint64_t k = input->rank ? input->sizes[input->rank - 1] : 0;
+
+	if (!k || weight->rank < 1 || weight->rank > 2 || weight->sizes[weight->rank - 1] != k)
+		return false;
+	return gemm_work(1, elements_of(input) / k, weight->rank > 1 ? weight->sizes[0] : 1, k, ret);
+}
+
+/* ---- convolutions ---- */
+
+static uint64_t positions(const struct shape *s)
+{
+	uint64_t product = 1;
+
+	for (size_t i = 2; i < s->rank; i++)
+		product = mul_sat(product, s->sizes[i]);
+	return product;
+}
+
+/* A weight has the channels of the result first and those of a group's input next; that of a transposed convolution
+ * the other way round. Where both are possible, a transposed one is that whose result is larger than its input. */
+static bool is_transposed(const struct shape *input, const struct shape *weight, const struct shape *result)
+{
+	bool may_be = weight->sizes[0] == input->sizes[1] && !(result->sizes[1] % weight->sizes[1]);
+	bool may_not_be = weight->sizes[0] == result->sizes[1] && !(input->sizes[1] % weight->sizes[1]);
+
+	return may_be && (!may_not_be || positions(result) > positions(input));
+}
+
+/* ",H=8,W=8": the sizes of an image under the last of these names. Three dimensions have no names in PyProf. */
+static void params_image(const struct shape *s, const char *names, char *text, size_t size)
+{
+	if (s->rank == 3)
+		snprintf(text, size, ",%c=%" PRIu64, names[1], s->sizes[2]);
+	else if (s->rank == 4)
+		snprintf(text, size, ",%c=%" PRIu64 ",%c=%" PRIu64, names[0], s->sizes[2], names[1], s->sizes[3]);
+	else
+		*text = 0;
+}
+
+static void convolution_params(const struct shape *input, const struct shape *weight, const struct shape *result,
+			       uint64_t groups, struct operator_work *ret)
+{
+	char of_input[48], of_result[48], of_weight[48];
+
+	params_image(input, "HW", of_input, sizeof(of_input));
+	params_image(result, "PQ", of_result, sizeof(of_result));
+	params_image(weight, "RS", of_weight, sizeof(of_weight));
+	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64 ",C=%" PRIu64 "%s,K=%" PRIu64 "%s%s,g=%" PRIu64,
+		 input->sizes[0], input->sizes[1], of_input, result->sizes[1], of_result, of_weight, groups);
+}
+
+static bool convolution_work(const struct shape *input, const struct shape *weight, const struct shape *result,
+			     enum form form, struct operator_work *ret)
+{
+	bool may_be_either = form == CONVOLUTION || form == CONVOLUTION_BACKWARD;
+	const struct shape *many;
+
+	if (input->rank < 3 || weight->rank != input->rank || result->rank != input->rank || !elements_of(weight) ||
+	    !elements_of(result) || result->sizes[0] != input->sizes[0])
+		return false;
+	many = form == CONVOLUTION_TRANSPOSED || (may_be_either && is_transposed(input, weight, result)) ? input
+													   : result;
+	if (many->sizes[1] != weight->sizes[0])
+		return false;
+	convolution_params(input, weight, result,
+			   (many == result ? input : result)->sizes[1] / weight->sizes[1], ret);
+	ret->flops = mul_sat(2, mul_sat(elements_of(many), elements_of(weight) / weight->sizes[0]));
+	ret->elements = add_sat(elements_of(input), add_sat(elements_of(weight), elements_of(result)));
+	return true;
+}
+
+/* ---- attention ---- */
+
+/* Query, key and value have the sizes batch, heads, length, width, or batch, length, heads, width. The products are
+ * those of forward 1 and 1, of backward 3 of the key's width and 2 of the value's. */
+static bool attention_work(const struct shape *query, bool heads_first, bool is_backward, struct operator_work *ret)
+{
+	const struct shape *key = query + 1, *value = query + 2;
+	size_t heads = heads_first ? 1 : 2, length = heads_first ? 2 : 1;
+	uint64_t pairs, widths;
+
+	if (query->rank != 4 || key->rank != 4 || value->rank != 4)
+		return false;
+	pairs = mul_sat(mul_sat(query->sizes[0], query->sizes[heads]),
+			mul_sat(query->sizes[length], key->sizes[length]));
+	widths = is_backward ? add_sat(mul_sat(3, query->sizes[3]), mul_sat(2, value->sizes[3]))
+			     : add_sat(query->sizes[3], value->sizes[3]);
+	snprintf(ret->params, sizeof(ret->params),
+		 "B=%" PRIu64 ",H=%" PRIu64 ",Q=%" PRIu64 ",K=%" PRIu64 ",D=%" PRIu64, query->sizes[0],
+		 query->sizes[heads], query->sizes[length], key->sizes[length], query->sizes[3]);
+	ret->class = OPERATOR_ATTENTION;
+	ret->flops = mul_sat(2, mul_sat(pairs, widths));
+	ret->elements = add_sat(mul_sat(2, elements_of(query)), add_sat(elements_of(key), elements_of(value)));
+	return true;
+}
+
+/* ---- recurrent networks ---- */
+
+/* The input has the sizes length, batch, width, or batch, length, width. Each matrix among the weights, of the input,
+ * the state or the projection, is multiplied once at each position, whatever the order of the weights is; they follow
+ * the input and end at the state, which has three sizes, or at a buffer with all weights, which has one. */
+static bool recurrent_work(const struct shapes *s, struct operator_work *ret)
+{
+	const struct shape *input = &s->items[0];
+	uint64_t positions_of = input->rank == 3 ? mul_sat(input->sizes[0], input->sizes[1]) : 0, weights = 0;
+
+	for (size_t i = 1; i < s->count && s->items[i].rank < 3; i++)
+		weights = add_sat(weights, s->items[i].rank == 2 ? elements_of(&s->items[i]) : 0);
+	if (!positions_of || !weights)
+		return false;
+	snprintf(ret->params, sizeof(ret->params), "T=%" PRIu64 ",B=%" PRIu64 ",X=%" PRIu64, input->sizes[0],
+		 input->sizes[1], input->sizes[2]);
+	ret->class = OPERATOR_RECURRENT;
+	ret->flops = mul_sat(2, mul_sat(positions_of, weights));
+	ret->elements = add_sat(elements_of(input), weights);
+	return true;
+}
+
+/* ---- element by element ---- */
+
+/* One operation for each element of the result, whose sizes are those of both arguments after broadcasting. */
+static bool elementwise_work(const struct shape *a, const struct shape *b, struct operator_work *ret)
+{
+	const struct shape *larger = a->rank >= b->rank ? a : b, *smaller = larger == a ? b : a;
+	uint64_t elements = 1;
+
+	if (!larger->rank)
+		return false;
+	for (size_t i = 0; i < larger->rank; i++) {
+		size_t skipped = larger->rank - smaller->rank;
+		uint64_t size = larger->sizes[i], other = i < skipped ? 1 : smaller->sizes[i - skipped];
+
+		if (size != other && size != 1 && other != 1)
+			return false;
+		elements = mul_sat(elements, size == 1 ? other : size);
+	}
+	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64, elements);
+	ret->class = OPERATOR_ELEMENTWISE;
+	ret->flops = elements;
+	ret->elements = add_sat(elements, add_sat(elements_of(a), elements_of(b)));
+	return elements != 0;
+}
+
+/* ---- by name ---- */
+
+static const struct known {
+	const char *name; /* without "aten::" and a final underscore */
+	enum form form;
+	uint8_t first; /* the argument that is the first factor, the input or the query */
+	bool is_backward;
+} known_operators[] = {
+	{"add", ELEMENTWISE, 0, false},
+	{"mul", ELEMENTWISE, 0, false},
+	{"mm", PRODUCT, 0, false},
+	{"bmm", PRODUCT, 0, false},
+	{"mv", PRODUCT, 0, false},
+	{"dot", PRODUCT, 0, false},
+	{"vdot", PRODUCT, 0, false},
+	{"matmul", PRODUCT, 0, false},
+	{"_int_mm", PRODUCT, 0, false},
+	{"_scaled_mm", PRODUCT, 0, false},
+	{"addmm", PRODUCT, 1, false},
+	{"addmv", PRODUCT, 1, false},
+	{"addbmm", PRODUCT, 1, false},
+	{"baddbmm", PRODUCT, 1, false},
+	{"_addmm_activation", PRODUCT, 1, false},
+	{"linear", LINEAR, 0, false},
+	{"convolution", CONVOLUTION, 0, false},
+	{"_convolution", CONVOLUTION, 0, false},
+	{"cudnn_convolution", CONVOLUTION_PLAIN, 0, false},
+	{"cudnn_convolution_relu", CONVOLUTION_PLAIN, 0, false},
+	{"cudnn_convolution_transpose", CONVOLUTION_TRANSPOSED, 0, false},
+	{"_slow_conv2d_forward", CONVOLUTION_PLAIN, 0, false},
+	{"slow_conv_dilated2d", CONVOLUTION_PLAIN, 0, false},
+	{"slow_conv_dilated3d", CONVOLUTION_PLAIN, 0, false},
+	{"slow_conv_transpose2d", CONVOLUTION_TRANSPOSED, 0, false},
+	{"slow_conv_transpose3d", CONVOLUTION_TRANSPOSED, 0, false},
+	{"_conv_depthwise2d", CONVOLUTION_PLAIN, 0, false},
+	{"conv_depthwise3d", CONVOLUTION_PLAIN, 0, false},
+	{"convolution_backward", CONVOLUTION_BACKWARD, 1, true},
+	{"_cudnn_rnn", RECURRENT, 0, false},
+	{"_scaled_dot_product_flash_attention", HEADS_FIRST, 0, false},
+	{"_scaled_dot_product_efficient_attention", HEADS_FIRST, 0, false},
+	{"_scaled_dot_product_cudnn_attention", HEADS_FIRST, 0, false},
+	{"_scaled_dot_product_flash_attention_backward", HEADS_FIRST, 1, true},
+	{"_scaled_dot_product_efficient_attention_backward", HEADS_FIRST, 1, true},
+	{"_scaled_dot_product_cudnn_attention_backward", HEADS_FIRST, 1, true},
+	{"_flash_attention_forward", LENGTH_FIRST, 0, false},
+	{"_efficient_attention_forward", LENGTH_FIRST, 0, false},
+	{"_flash_attention_backward", LENGTH_FIRST, 1, true},
+	{"_efficient_attention_backward", LENGTH_FIRST, 1, true},
+};
+
+static const struct known *known_find(const struct operator_field *name)
+{
+	static const char space[] = "aten::";
+	const char *text = name->text;
+	size_t length = name->length, prefix = sizeof(space) - 1;
+
+	if (length <= prefix || strncmp(text, space, prefix))
+		return NULL;
+	text += prefix;
+	length -= prefix;
+	length -= text[length - 1] == '_';
+	for (size_t i = 0; i < sizeof(known_operators) / sizeof(*known_operators); i++)
+		if (strlen(known_operators[i].name) == length && !strncmp(known_operators[i].name, text, length))
+			return &known_operators[i];
+	return NULL;
+}
+
+bool operator_is_convolution_backward(const struct operator_field *name)
+{
+	static const char node[] = "ConvolutionBackward";
+	const struct known *o = known_find(name);
+
+	return (o && o->form == CONVOLUTION_BACKWARD) ||
+	       (name->length > sizeof(node) - 1 && !strncmp(name->text, node, sizeof(node) - 1));
+}
+
+bool operator_is_product(const struct operator_field *name)
+{
+	const struct known *o = known_find(name);
+
+	return o && (o->form == PRODUCT || o->form == LINEAR);
+}
+
+bool operator_work(const struct operator_text *operator, const struct operator_field *result,
+		   struct operator_work *ret)
+{
+	const struct known *o = known_find(&operator->name);
+	const struct shape *first;
+	struct shapes s, of_result;
+
+	*ret = (struct operator_work){0};
+	if (!o)
+		return false;
+	shapes_parse(&operator->sizes, &s);
+	if (s.count < o->first + 2u)
+		return false;
+	first = &s.items[o->first];
+	switch (o->form) {
+	case PRODUCT:
+		return product_work(first, first + 1, ret);
+	case LINEAR:
+		return linear_work(first, first + 1, ret);
+	case CONVOLUTION:
+	case CONVOLUTION_PLAIN:
+	case CONVOLUTION_TRANSPOSED:
+		shapes_parse(result, &of_result);
+		ret->class = OPERATOR_CONVOLUTION;
+		return of_result.count && convolution_work(first, first + 1, &of_result.items[0], o->form, ret);
+	case CONVOLUTION_BACKWARD:
+		ret->class = OPERATOR_CONVOLUTION_BACKWARD;
+		return convolution_work(first, first + 1, &s.items[0], o->form, ret);
+	case HEADS_FIRST:
+	case LENGTH_FIRST:
+		return s.count >= o->first + 3u &&
+		       attention_work(first, o->form == HEADS_FIRST, o->is_backward, ret);
+	case RECURRENT:
+		return recurrent_work(&s, ret);
+	case ELEMENTWISE:
+		return elementwise_work(first, first + 1, ret);
+	}
+	return false;
+}

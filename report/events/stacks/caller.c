@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/events/stacks/caller.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/events/stacks/samples.h"
+#include "report/names/attribution.h"
+#include "report/names/frame.h"
+
+/* Of one stack of an image. */
+struct stack_time {
+	const struct image *image;
+	uint32_t stack;
+	uint64_t ns;
+};
+
+/* Of one caller of a line; an empty text: the stacks have none. */
+struct caller_time {
+	size_t query;
+	struct buffer text;
+	uint64_t ns;
+};
+
+struct callers {
+	const struct caller_query *queries;
+	size_t count;
+	struct map known; /* (stack, image) -> its position in times + 1 */
+	struct stack_time *times;
+	size_t time_count, time_capacity;
+	struct map known_callers; /* (hash of the text, query) -> its position in items + 1 */
+	struct caller_time *items;
+	size_t item_count, item_capacity;
+};
+
+static void callers_visit(struct scan *s, const struct event *e)
+{
+	struct callers *k = s->more;
+	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	uint64_t *known;
+
+	if (!stack || (e->kind != TF_CALL && e->kind != TF_SAMPLE))
+		return;
+	known = map_put(&k->known, stack, (uint64_t)(s->image - s->context->model->images), NULL);
+	if (!*known) {
+		k->times = mem_grow(k->times, k->time_count, &k->time_capacity, sizeof(*k->times));
+		k->times[k->time_count] = (struct stack_time){.image = s->image, .stack = stack};
+		*known = ++k->time_count;
+	}
+	k->times[*known - 1].ns +=
+		e->kind == TF_SAMPLE ? samples_ns(e) : clock_map_duration(s->clock, e->duration);
+}
+
+static bool is_same_function(const struct frame *a, const struct frame *b)
+{
+	bool is_file = !strcmp(a->file ? a->file : "", b->file ? b->file : "");
+
+	/* a comprehension is a function within its line */
+	return is_file && (!strcmp(a->name, b->name) || (a->file && a->line == b->line));
+}
+
+/* Every program in Python has a line at the top level of its file that calls main(). */
+static bool is_top_of(const struct frame *f, const struct frame *own)
+{
+	return f->file && own->file && !strcmp(f->name, "<module>") && !strcmp(f->file, own->file);
+}
+
+/* Appends the caller in a stack that is attributed to `line`. */
+static void add_caller(struct attribution *c, const struct stack_time *t, const char *line, struct buffer *ret)
+{
+	const struct symbol_frame *frames;
+	size_t count = attribution_users(c, t->image, t->stack, &frames);
+	struct frame own;
+	bool is_inside = false, is_done = false;
+
+	frame_split(line, &own);
+	for (size_t i = 0; i < count && !is_done; i++) {
+		struct symbol_frame f = frames[i];
+		struct buffer text = {0};
+		struct frame parts;
+
+		symbols_name(c->symbols, &f);
+		frame_function(&f, f.text, &text);
+		frame_split(text.data, &parts);
+		is_done = is_inside && !is_same_function(&parts, &own);
+		is_inside |= is_same_function(&parts, &own);
+		if (is_done && parts.file && !is_top_of(&parts, &own))
+			buffer_print(ret, "%s:%u", parts.file, parts.line);
+		else if (is_done && !parts.file)
+			buffer_text(ret, parts.name);
+		frame_done(&parts);
+		buffer_done(&text);
+	}
+	frame_done(&own);
+}
+
+static void callers_add(struct callers *k, size_t query, struct buffer *text, uint64_t ns)
+{
+	uint64_t *known = map_put(&k->known_callers, hash_bytes(buffer_string(text), text->size), query, NULL);
+
+	if (!*known) {
+		k->items = mem_grow(k->items, k->item_count, &k->item_capacity, sizeof(*k->items));
+		k->items[k->item_count] = (struct caller_time){.query = query, .text = *text};
+		*text = (struct buffer){0};
+		*known = ++k->item_count;
+	}
+	k->items[*known - 1].ns += ns;
+}
+
+static void read_stacks(struct callers *k, struct symbols *symbols)
+{
+	struct attribution attribution = {.symbols = symbols};
+	struct buffer line = {0}, caller = {0};
+
+	for (size_t i = 0; i < k->time_count; i++) {
+		const struct stack_time *t = &k->times[i];
+
+		buffer_clear(&line);
+		if (!attribution_line(&attribution, t->image, t->stack, &line))
+			continue;
+		for (size_t q = 0; q < k->count; q++) {
+			if (!k->queries[q].line || strcmp(k->queries[q].line, line.data) != 0)
+				continue;
+			buffer_clear(&caller);
+			add_caller(&attribution, t, line.data, &caller);
+			callers_add(k, q, &caller, t->ns);
+		}
+	}
+	buffer_done(&line);
+	buffer_done(&caller);
+	attribution_done(&attribution);
+}
+
+static void conclude(const struct callers *k, size_t query)
+{
+	const struct caller_time *most = NULL;
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < k->item_count; i++) {
+		const struct caller_time *t = &k->items[i];
+
+		if (t->query != query)
+			continue;
+		total += t->ns;
+		most = !most || t->ns > most->ns ? t : most;
+	}
+	if (most && most->text.size && most->ns * 100 >= total * CALLER_PERCENT)
+		buffer_add(k->queries[query].ret, most->text.data, most->text.size);
+}
+
+void callers_find(const struct report_context *c, const struct caller_query *queries, size_t count)
+{
+	struct callers k = {.queries = queries, .count = count};
+	bool is_asked = false;
+
+	for (size_t i = 0; i < count; i++)
+		is_asked |= queries[i].line != NULL;
+	if (!is_asked)
+		return;
+	scan_events(&(struct scan){.context = c, .args = 1u << TF_ARG_STACK, .call_args = 1u << TF_ARG_STACK,
+				   .more = &k}, callers_visit);
+	read_stacks(&k, c->symbols);
+	for (size_t i = 0; i < count; i++)
+		conclude(&k, i);
+	for (size_t i = 0; i < k.item_count; i++)
+		buffer_done(&k.items[i].text);
+	free(k.items);
+	free(k.times);
+	map_done(&k.known);
+	map_done(&k.known_callers);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/events/traffic.h"
+
+#include <string.h>
+
+/* Matched by the beginning of the name; the first match applies. */
+static const struct {
+	const char *prefix;
+	enum traffic_role role;
+	enum traffic_kind kind;
+	bool is_uncounted; /* not counted by the kernel in /proc/PID/io */
+} roles[] = {
+	{"open", ROLE_OPEN},
+	{"creat", ROLE_OPEN},
+	{"fopen", ROLE_OPEN},
+	{"mkstemp", ROLE_OPEN},
+	{"mkostemp", ROLE_OPEN},
+	{"connect", ROLE_MEET},
+	{"accept", ROLE_MEET},
+	{"close", ROLE_CLOSE},
+	{"fclose", ROLE_CLOSE, TRAFFIC_STREAM},
+	{"pclose", ROLE_CLOSE, TRAFFIC_STREAM},
+	{"mq_close", ROLE_CLOSE},
+	{"inner_read", ROLE_READ, TRAFFIC_INNER},
+	{"inner_write", ROLE_WRITE, TRAFFIC_INNER},
+	{"inner_spliced", ROLE_READ, TRAFFIC_INNER, true},
+	{"readlink", ROLE_OTHER},
+	{"readahead", ROLE_OTHER},
+	{"readdir", ROLE_OTHER},
+	{"mq_send", ROLE_OTHER},
+	{"read", ROLE_READ},
+	{"pread", ROLE_READ},
+	{"recv", ROLE_READ, TRAFFIC_CALLS, true},
+	{"fread", ROLE_READ, TRAFFIC_STREAM},
+	{"fget", ROLE_READ, TRAFFIC_STREAM},
+	{"getaddrinfo", ROLE_OTHER},
+	{"gethost", ROLE_OTHER},
+	{"getnameinfo", ROLE_OTHER},
+	{"get", ROLE_READ, TRAFFIC_STREAM},
+	{"scanf", ROLE_READ, TRAFFIC_STREAM},
+	{"fscanf", ROLE_READ, TRAFFIC_STREAM},
+	{"vscanf", ROLE_READ, TRAFFIC_STREAM},
+	{"vfscanf", ROLE_READ, TRAFFIC_STREAM},
+	{"mq_receive", ROLE_READ, TRAFFIC_CALLS, true},
+	{"mq_timedreceive", ROLE_READ, TRAFFIC_CALLS, true},
+	{"mmap", ROLE_MAP, TRAFFIC_CALLS, true},
+	{"aio_read", ROLE_READ},
+	{"aio_write", ROLE_WRITE},
+	{"io_uring_enter", ROLE_SUBMIT},
+	{"write", ROLE_WRITE},
+	{"pwrite", ROLE_WRITE},
+	{"sendfile", ROLE_WRITE},
+	{"send", ROLE_WRITE, TRAFFIC_CALLS, true},
+	{"fwrite", ROLE_WRITE, TRAFFIC_STREAM},
+	{"fput", ROLE_WRITE, TRAFFIC_STREAM},
+	{"fflush", ROLE_OTHER, TRAFFIC_STREAM},
+	{"put", ROLE_WRITE, TRAFFIC_STREAM},
+	{"printf", ROLE_WRITE, TRAFFIC_STREAM},
+	{"fprintf", ROLE_WRITE, TRAFFIC_STREAM},
+	{"vprintf", ROLE_WRITE, TRAFFIC_STREAM},
+	{"vfprintf", ROLE_WRITE, TRAFFIC_STREAM},
+	{"dprintf", ROLE_WRITE},
+	{"vdprintf", ROLE_WRITE},
+	{"copy_file_range", ROLE_WRITE},
+	{"splice", ROLE_WRITE, TRAFFIC_CALLS, true},
+	{"tee", ROLE_WRITE, TRAFFIC_CALLS, true},
+	{"vmsplice", ROLE_WRITE, TRAFFIC_CALLS, true},
+};
+enum { ROLES = sizeof(roles) / sizeof(*roles) };
+
+/* ROLES: none. */
+static size_t traffic_place(const char *function)
+{
+	size_t i = 0;
+
+	while (i < ROLES && strncmp(function, roles[i].prefix, strlen(roles[i].prefix)))
+		i++;
+	return i;
+}
+
+enum traffic_role traffic_role(const char *function)
+{
+	size_t place = traffic_place(function);
+
+	return place < ROLES ? roles[place].role : ROLE_OTHER;
+}
+
+enum traffic_kind traffic_kind(const char *function)
+{
+	size_t place = traffic_place(function);
+
+	return place < ROLES ? roles[place].kind : TRAFFIC_CALLS;
+}
+
+bool traffic_is_counted_by_kernel(const char *function)
+{
+	size_t place = traffic_place(function);
+
+	return place < ROLES && !roles[place].is_uncounted;
+}
+
+static uint64_t traffic_number(const struct tf_traffic *t, enum tf_traffic_number number)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = TF_DATA_BYTES; i-- > 0;)
+		value = value << 8 | t->numbers[number][i];
+	return value;
+}
+
+/* The ticks nearest to the image's start of which only the low 56 bits are known. */
+static uint64_t traffic_ticks(const struct trace *t, uint64_t low)
+{
+	const uint64_t unit = (uint64_t)1 << 8 * TF_DATA_BYTES;
+	uint64_t ticks = (t->header.first.ticks & ~(unit - 1)) | low;
+
+	return ticks + unit / 2 < t->header.first.ticks ? ticks + unit : ticks;
+}
+
+bool traffic_read(const struct trace *t, size_t i, struct traffic *ret)
+{
+	struct tf_traffic traffic;
+	uint64_t key;
+
+	if (t->blobs[i].type != TF_BLOB_TRAFFIC ||
+	    trace_blob(t, &t->blobs[i], &traffic, sizeof(traffic)) < sizeof(traffic))
+		return false;
+	key = traffic_number(&traffic, TF_TRAFFIC_KEY);
+	*ret = (struct traffic){
+		.function = key >> 32 & (EVENT_IDS - 1),
+		.fd = key & 0xffff,
+		.generation = key >> 16 & 0xffff,
+		.from_ticks = traffic_ticks(t, traffic_number(&traffic, TF_TRAFFIC_FROM)),
+		.calls = traffic_number(&traffic, TF_TRAFFIC_CALLS),
+		.ticks = traffic_number(&traffic, TF_TRAFFIC_TICKS),
+		.bytes = traffic_number(&traffic, TF_TRAFFIC_BYTES),
+	};
+	for (size_t k = 0; k < t->thread_count; k++)
+		if (t->threads[k].number == t->blobs[i].id)
+			ret->thread = &t->threads[k];
+	return true;
+}
+
+static void traffic_each_sum(const struct trace *t, const struct trace_thread *thread,
+			     void (*visit)(void *context, const struct traffic *traffic), void *context)
+{
+	struct cursor cursor;
+	struct event e;
+
+	cursor_init(&cursor, t, thread);
+	while (cursor_next(&cursor, &e)) {
+		struct traffic traffic = {.thread = thread, .is_of_file = true, .fd = TF_NO_DESCRIPTOR};
+		const uint64_t *numbers = e.sum;
+
+		if (e.kind != TF_SUM || !(e.text & TF_SUM_IS_SHORT))
+			continue;
+		traffic.function = e.id;
+		traffic.file = e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_FILE)) : 0;
+		traffic.calls = __atomic_load_n(&numbers[TF_TRAFFIC_CALLS], __ATOMIC_RELAXED) >> 8;
+		traffic.ticks = __atomic_load_n(&numbers[TF_TRAFFIC_TICKS], __ATOMIC_RELAXED) >> 8;
+		traffic.bytes = __atomic_load_n(&numbers[TF_TRAFFIC_BYTES], __ATOMIC_RELAXED) >> 8;
+		visit(context, &traffic);
+	}
+}
+
+void traffic_each(const struct trace *t, void (*visit)(void *context, const struct traffic *traffic), void *context)
+{
+	struct traffic traffic;
+
+	for (size_t i = 0; i < t->blob_count; i++)
+		if (traffic_read(t, i, &traffic))
+			visit(context, &traffic);
+	for (size_t i = 0; i < t->thread_count; i++)
+		if (t->threads[i].kinds & 1u << TF_SUM)
+			traffic_each_sum(t, &t->threads[i], visit, context);
+}
+
+const struct descriptor *traffic_descriptor(const struct descriptors *d, const struct traffic *traffic)
+{
+	if (traffic->is_of_file)
+		return traffic->file ? descriptors_find_id(d, traffic->file) : NULL;
+	if (traffic->fd == TF_NO_DESCRIPTOR)
+		return descriptors_find_directory(d, traffic->generation);
+	return descriptors_find_generation(d, traffic->fd, traffic->generation, traffic->from_ticks);
+}
+
+static bool traffic_is_counted(const struct trace *t, uint32_t function)
+{
+	const struct function *f = trace_function(t, function);
+	enum traffic_role role = f && f->group == TF_GROUP_OSRT ? traffic_role(f->name) : ROLE_OTHER;
+
+	return (role == ROLE_READ || role == ROLE_WRITE) && traffic_kind(f->name) != TRAFFIC_INNER;
+}
+
+struct traffic_count {
+	const struct trace *trace;
+	uint64_t counted, paths;
+};
+
+static void count_traffic(void *context, const struct traffic *traffic)
+{
+	struct traffic_count *c = context;
+
+	c->counted += traffic_is_counted(c->trace, traffic->function) ? traffic->calls : 0;
+	c->paths += traffic_is_of_path(traffic) ? traffic->calls : 0;
+}
+
+uint64_t traffic_uncounted(const struct trace *t)
+{
+	struct traffic_count c = {.trace = t};
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < t->counter_count; i++)
+		if (traffic_is_counted(t, t->counters[i].function))
+			all += t->counters[i].sum.calls;
+	traffic_each(t, count_traffic, &c);
+	return all > c.counted ? all - c.counted : 0;
+}
+
+uint64_t traffic_paths(const struct trace *t)
+{
+	struct traffic_count c = {.trace = t};
+
+	traffic_each(t, count_traffic, &c);
+	return c.paths;
+}

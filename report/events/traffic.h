@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls on file descriptors: what their results mean, and the sums of those below the threshold. */
+#ifndef PILLION_TRAFFIC_H
+#define PILLION_TRAFFIC_H
+
+#include "report/events/descriptor.h"
+
+/* What the result of a call is: OPEN: a new descriptor; READ, WRITE and MAP: bytes; SUBMIT: a number of operations.
+ * MEET: connects or accepts. */
+enum traffic_role { ROLE_OTHER, ROLE_OPEN, ROLE_MEET, ROLE_CLOSE, ROLE_READ, ROLE_WRITE, ROLE_MAP, ROLE_SUBMIT };
+
+enum traffic_role traffic_role(const char *function);
+
+/* How the reads and writes of a function are counted. CALLS: each call is one. STREAM: a call of stdio, which is one if
+ * the kernel moved bytes. INNER: what the kernel did during calls of other functions, which have their time. */
+enum traffic_kind { TRAFFIC_CALLS, TRAFFIC_STREAM, TRAFFIC_INNER };
+
+enum traffic_kind traffic_kind(const char *function);
+
+/* Are the bytes of a function that reads or writes in rchar and wchar of /proc/PID/io? */
+bool traffic_is_counted_by_kernel(const char *function);
+
+/* The reads or writes that `calls` calls were, whose sum of bytes is given. */
+static inline uint64_t traffic_transfers(enum traffic_kind kind, uint64_t calls, uint64_t bytes)
+{
+	return kind == TRAFFIC_STREAM && !bytes ? 0 : calls;
+}
+
+/* What a call moves: flushing or closing a stream writes what is left in its buffer. */
+static inline enum traffic_role traffic_moves(enum traffic_role role, enum traffic_kind kind)
+{
+	return kind == TRAFFIC_STREAM && role != ROLE_READ ? ROLE_WRITE : role;
+}
+
+/* The calls of the program. */
+static inline uint64_t traffic_calls(enum traffic_kind kind, uint64_t calls)
+{
+	return kind == TRAFFIC_INNER ? 0 : calls;
+}
+
+/* struct tf_traffic. */
+struct traffic {
+	const struct trace_thread *thread; /* NULL: unknown */
+	uint32_t function;
+	bool is_of_file; /* --mode=profile: fd and generation are not known, but the id of the description is */
+	uint32_t file;	 /* then: 0: the file is not known */
+	uint16_t fd, generation;
+	uint64_t from_ticks, calls, ticks, bytes;
+};
+
+/* The calls have the number of a directory instead of a descriptor. */
+static inline bool traffic_is_of_path(const struct traffic *t)
+{
+	return t->fd == TF_NO_DESCRIPTOR && !t->is_of_file;
+}
+
+/* False: blob `i` of the trace is something else. */
+bool traffic_read(const struct trace *t, size_t i, struct traffic *ret);
+
+/* Visits all of a trace. In --mode=profile their thread is the first one. */
+void traffic_each(const struct trace *t, void (*visit)(void *context, const struct traffic *traffic), void *context);
+
+/* What the calls used; NULL: not known. */
+const struct descriptor *traffic_descriptor(const struct descriptors *d, const struct traffic *traffic);
+
+/* Short calls that read or write of an image, without those for which a struct traffic exists. */
+uint64_t traffic_uncounted(const struct trace *t);
+
+/* Short calls of an image that have a path instead of a descriptor. */
+uint64_t traffic_paths(const struct trace *t);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of an index, of `capture`, names.sources and names.symbols, and environment variables. */
+#ifndef PILLION_REDACT_LINES_H
+#define PILLION_REDACT_LINES_H
+
+#include "report/export/pack/redact_text.h"
+
+void redact_lines(struct redactor *r, char *text, size_t size);
+
+/* NAME=value, separated by NUL. Names stay, and numbers, which are ranks. */
+void redact_variables(struct redactor *r, char *text, size_t size, bool is_escaped);
+
+#endif

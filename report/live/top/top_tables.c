@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/text.h"
+#include "report/events/filter.h"
+#include "report/live/top/top.h"
+#include "report/tables/report.h"
+#include "report/time/steps/steps.h"
+
+/* Reports cover at most this much of the last time. */
+enum { WINDOW_NS = 1000000000 };
+enum { WINDOWS = 5 };
+
+static void percent_cell(struct table *t, double value)
+{
+	if (value < 0)
+		table_nothing(t);
+	else
+		table_real(t, round_to_tenth(value));
+}
+
+static void number_cell(struct table *t, uint64_t value)
+{
+	table_number_if(t, value != TOP_UNKNOWN, value);
+}
+
+static void processes_fill(struct top *l, struct table *t)
+{
+	table_has(t, COL_PID, COL_RANK, COL_HOST, COL_COMMAND, COL_CPU_PERCENT, COL_WAIT_PERCENT, COL_GPU_PERCENT,
+		  COL_RSS_BYTES, COL_DEVICE_MEMORY_BYTES, COL_READ_BYTES_PER_S, COL_WRITTEN_BYTES_PER_S, COL_LINE);
+	for (size_t i = 0; i < l->count; i++) {
+		const struct top_process *p = &l->processes[i];
+		struct buffer line = {0};
+
+		top_line_text(p, &line);
+		table_number(t, p->pid);
+		table_text(t, p->rank);
+		table_text(t, p->host);
+		table_text(t, p->command);
+		percent_cell(t, p->cpu_percent);
+		percent_cell(t, p->wait_percent);
+		percent_cell(t, p->gpu_percent);
+		table_number_if(t, p->now.at_ns, p->now.resident_bytes);
+		number_cell(t, p->device_bytes);
+		number_cell(t, p->read_per_s);
+		number_cell(t, p->written_per_s);
+		if (line.size)
+			table_text(t, line.data);
+		else
+			table_nothing(t);
+		buffer_done(&line);
+	}
+}
+
+static const struct top_process *owner_of(const struct top *l, const struct where_item *item)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->processes[i].pid == item->process->head.pid && l->processes[i].run == item->process->run)
+			return &l->processes[i];
+	return NULL;
+}
+
+/* Calls in progress: recorded ones, and system calls that a thread is blocked in. */
+static void calls_fill(struct top *l, struct table *t)
+{
+	table_has(t, COL_PID, COL_RANK, COL_HOST, COL_TID, COL_THREAD, COL_NAME, COL_AGE_NS, COL_WAITS_FOR);
+	for (size_t i = 0; i < l->place.count; i++) {
+		struct where_item *item = &l->place.items[i];
+		const struct top_process *p = owner_of(l, item);
+		const char *name;
+
+		if (!p)
+			continue;
+		if (!item->is_recorded && !item->wait.text.size)
+			where_wait_find(item->look, item->process, item->thread, &item->stack, item->name, &item->wait);
+		name = item->name ? item->name : item->wait.call;
+		if (!name || !*name)
+			continue;
+		table_number(t, p->pid);
+		table_text(t, p->rank);
+		table_text(t, p->host);
+		table_number(t, item->thread->head.tid);
+		table_text(t, item->thread->name);
+		table_text(t, name);
+		table_number_if(t, item->has_age, item->age_ns);
+		table_text(t, buffer_string(&item->wait.text));
+	}
+}
+
+/* What the captures have of the last seconds. */
+static struct report_context last_seconds(struct top *l)
+{
+	struct time_interval last = {l->at_ns - (uint64_t)WINDOWS * WINDOW_NS, UINT64_MAX};
+
+	filter_narrow(&l->model, &last, 1);
+	return (struct report_context){.model = &l->model, .symbols = l->symbols};
+}
+
+static void report_fill(struct top *l, const char *name, struct table *t)
+{
+	const struct report *r = report_find(name);
+	struct report_context context;
+	struct err err;
+
+	if (!l->captures.count || !r)
+		return;
+	context = last_seconds(l);
+	r->run(&context, t, &err);
+}
+
+static int line_order(const void *a, const void *b)
+{
+	return order_of(((const struct top_line *)b)->samples, ((const struct top_line *)a)->samples);
+}
+
+static void lines_fill(struct top *l, struct table *t)
+{
+	if (l->captures.count) {
+		report_fill(l, "lines", t);
+		return;
+	}
+	if (l->line_count)
+		qsort(l->lines, l->line_count, sizeof(*l->lines), line_order);
+	table_has(t, COL_TIME_PERCENT, COL_SAMPLES, COL_LINE);
+	for (size_t i = 0; i < l->line_count; i++) {
+		table_real(t, round_to_tenth(100.0 * (double)l->lines[i].samples / (double)l->sample_count));
+		table_number(t, l->lines[i].samples);
+		table_text(t, l->lines[i].text);
+	}
+}
+
+static void files_fill(struct top *l, struct table *t)
+{
+	report_fill(l, "files", t);
+}
+
+static void kernels_fill(struct top *l, struct table *t)
+{
+	report_fill(l, "cuda_gpu_kern_sum", t);
+}
+
+/* Compilations and calls of JAX's functions, with --jax. */
+static void jax_fill(struct top *l, struct table *t)
+{
+	report_fill(l, "jax_sum", t);
+}
+
+/* With --jax-live. */
+static void jax_live_fill(struct top *l, struct table *t)
+{
+	report_fill(l, "jax_live_trace", t);
+}
+
+static bool is_live(const struct top *t, const struct image *image)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->processes[i].pid == image->pid &&
+		    !strcmp(t->processes[i].host, t->model.machines[image->machine].host))
+			return true;
+	return false;
+}
+
+/* From the first step of the last seconds until now: the rate of a loop that has stopped falls. */
+static void steps_fill(struct top *l, struct table *t)
+{
+	struct report_context context;
+	struct step_list list;
+
+	table_has(t, COL_PID, COL_RANK, COL_HOST, COL_SOURCE, COL_STEPS);
+	table_column(t, "Steps/s", COLUMN_REAL);
+	table_has(t, COL_AVG_NS);
+	if (!l->captures.count)
+		return;
+	context = last_seconds(l);
+	steps_find(&context, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct step_series *s = &list.items[i];
+		uint64_t sum = 0, since = s->items[0].start_ns;
+		double seconds = l->at_ns > since ? (double)(l->at_ns - since) / 1e9 : 0;
+
+		if (!is_live(l, s->image))
+			continue;
+		for (size_t k = 0; k < s->count; k++)
+			sum += s->items[k].end_ns - s->items[k].start_ns;
+		table_number(t, s->image->pid);
+		table_text(t, image_rank(s->image));
+		table_text(t, l->model.machines[s->image->machine].host);
+		table_text(t, step_sources[s->source]);
+		table_number(t, s->count);
+		table_real(t, seconds > 0 ? round_to_tenth((double)s->count / seconds) : 0);
+		table_real(t, (double)sum / (double)s->count);
+	}
+	steps_done(&list);
+}
+
+const struct top_table top_tables[TOP_TABLES] = {
+	{"processes", "Processes", processes_fill},
+	{"devices", "GPUs", top_devices_table},
+	{"calls", "Calls in Progress", calls_fill},
+	{"kernels", "Kernels", kernels_fill},
+	{"steps", "Steps", steps_fill},
+	{"lines", "Lines", lines_fill},
+	{"files", "Files", files_fill},
+	{"jax", "JAX Functions", jax_fill},
+	{"jax_live", "JAX Live Buffers", jax_live_fill},
+};

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/names/attribution.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/names/frame.h"
+#include "report/names/launch_stub.h"
+#include "report/names/python.h"
+
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), POLLING_FRAMES = 8 };
+
+/* Python that no person wrote: of torch.compile (in /tmp/torchinductor_USER/) and torch.fx, attrs, NumPy. */
+static bool is_generated(const char *path)
+{
+	static const char *const names[] = {"<eval_with_key>", "<attrs generated", "<__array_function__"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(path, names[i], strlen(names[i])))
+			return true;
+	return strstr(path, "/torchinductor_");
+}
+
+bool attribution_is_library(const char *path)
+{
+	static const char *const marks[] = {"/lib/python", "/lib64/python"};
+
+	if (!strncmp(path, "<frozen", strlen("<frozen")) || is_generated(path) || strstr(path, "/site-packages/") ||
+	    strstr(path, "/dist-packages/"))
+		return true;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+		const char *found = strstr(path, marks[i]);
+
+		if (found && isdigit((unsigned char)found[strlen(marks[i])]))
+			return true;
+	}
+	return false;
+}
+
+bool attribution_is_import(const char *file, const char *function)
+{
+	static const char *const names[] = {"_find_and_load", "_find_and_load_unlocked", "_load_unlocked",
+					    "_handle_fromlist", "_gcd_import", "exec_module", "load_module"};
+	const char *dot = strrchr(function, '.'), *name = dot ? dot + 1 : function;
+
+	if (strncmp(file, "<frozen importlib", strlen("<frozen importlib")) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static void find_import(void *context, const char *file, const char *function)
+{
+	bool *has = context;
+
+	*has |= attribution_is_import(file, function);
+}
+
+bool attribution_has_import(const struct image *image, uint32_t stack)
+{
+	bool has = false;
+
+	python_frames(image->trace, stack, &has, find_import);
+	return has;
+}
+
+bool attribution_is_system(const char *module)
+{
+	static const char *const places[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
+	const char *base = strrchr(module, '/');
+
+	base = base ? base + 1 : module;
+	if (!strncmp(base, "python3", strlen("python3")) || !strncmp(base, "libpython3", strlen("libpython3")))
+		return true;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (!strncmp(module, places[i], strlen(places[i])))
+			return true;
+	return attribution_is_library(module);
+}
+
+bool attribution_is_systems_program(const struct image *image)
+{
+	static const char *const places[] = {"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"};
+
+	for (size_t i = 0; image->executable && i < sizeof(places) / sizeof(*places); i++)
+		if (!strncmp(image->executable, places[i], strlen(places[i])))
+			return true;
+	return false;
+}
+
+bool attribution_is_python_program(const struct image *image)
+{
+	const char *base = image->executable ? strrchr(image->executable, '/') : NULL;
+
+	return base && !strncmp(base + 1, "python", strlen("python"));
+}
+
+bool attribution_is_openmp(const char *module)
+{
+	const char *base = strrchr(module, '/');
+
+	return base && (!strncmp(base + 1, "libgomp", 7) || !strncmp(base + 1, "libiomp", 7) ||
+			!strncmp(base + 1, "libomp", 6));
+}
+
+bool attribution_uses_module(const struct image *image, bool (*is_such)(const char *path))
+{
+	const struct trace *t = image->trace;
+	bool found = false;
+
+	for (size_t i = 0; t && i < t->blob_count && !found; i++) {
+		char bytes[TF_BLOB_BYTES + 1];
+		size_t size;
+
+		if (t->blobs[i].type != TF_BLOB_MODULE)
+			continue;
+		size = trace_blob(t, &t->blobs[i], bytes, TF_BLOB_BYTES);
+		bytes[size] = 0;
+		found = size > sizeof(struct tf_module) && is_such(bytes + sizeof(struct tf_module));
+	}
+	return found;
+}
+
+bool attribution_is_mpi(const char *module)
+{
+	static const char *const names[] = {"libmpi", "libopen-pal", "libopen-rte", "libprrte", "libpmix",
+					    "libpmpi", "libucp",     "libuct",	    "libucs",	"libpsm",
+					    "libfabric"};
+	const char *base = strrchr(module, '/');
+
+	for (size_t k = 0; base && k < sizeof(names) / sizeof(*names); k++)
+		if (!strncmp(base + 1, names[k], strlen(names[k])))
+			return true;
+	return false;
+}
+
+bool attribution_is_of_mpi(struct symbols *s, const struct image *image, uint32_t stack)
+{
+	struct symbol_frame frames[POLLING_FRAMES];
+	size_t count = stack ? symbols_native(s, image, stack, frames, POLLING_FRAMES) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (attribution_is_mpi(frames[i].module))
+			return true;
+	return false;
+}
+
+bool attribution_is_of_openmp(struct symbols *s, const struct image *image, uint32_t stack)
+{
+	struct symbol_frame frame;
+
+	/* What OpenMP calls is the program's work. */
+	return stack && symbols_native(s, image, stack, &frame, 1) && attribution_is_openmp(frame.module);
+}
+
+bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack)
+{
+	return attribution_is_of_openmp(s, image, stack) || attribution_is_of_mpi(s, image, stack);
+}
+
+bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack)
+{
+	struct symbol_frame frame;
+	const char *base;
+
+	if (!stack || !symbols_native(s, image, stack, &frame, 1))
+		return false;
+	base = strrchr(frame.module, '/');
+	base = base ? base + 1 : frame.module;
+	return !strncmp(base, "python", 6) || !strncmp(base, "libpython", 9);
+}
+
+static bool is_users_file(const char *file)
+{
+	return !attribution_is_library(file);
+}
+
+/* The text of `python -c` and what a library gives to exec(), as Triton its launchers, both are "<string>". */
+static enum python_rank rank_of_file(const char *file)
+{
+	if (!is_users_file(file))
+		return PYTHON_UNWANTED;
+	return strcmp(file, "<string>") ? PYTHON_WANTED : PYTHON_FALLBACK;
+}
+
+static bool is_users_python(struct attribution *c, struct symbol_frame *f)
+{
+	struct frame parts;
+	bool is_users;
+
+	symbols_name(c->symbols, f);
+	frame_split(f->text, &parts);
+	is_users = parts.file && is_users_file(parts.file);
+	frame_done(&parts);
+	return is_users;
+}
+
+bool attribution_is_header(const char *file)
+{
+	return (!strncmp(file, "/usr/", 5) && strstr(file, "/include/")) || strstr(file, "/include/c++/") ||
+	       (strstr(file, "/targets/") && strstr(file, "-linux/include/")) || /* of nvcc, wherever it is */
+	       attribution_is_library(file);
+}
+
+/* How a frame is attributed, in ascending order. NO_LINE: native code without source lines, outside of the system;
+ * PROGRAM: such code in the executable of the user's program. */
+enum standing { NOT_KNOWN, STUB, SYSTEM, NO_LINE, PROGRAM, HEADER, USERS };
+
+static enum standing standing_of_native(struct attribution *c, const struct image *image, struct symbol_frame *f)
+{
+	uint32_t line;
+	const char *file;
+
+	if (attribution_is_system(f->module))
+		return SYSTEM;
+	file = symbols_source(c->symbols, f, &line);
+	if (launch_stub_is(symbols_function(c->symbols, f), file))
+		return STUB;
+	if (file)
+		return attribution_is_header(file) ? HEADER : USERS;
+	return image->executable && !strcmp(f->module, image->executable) && !attribution_is_systems_program(image)
+		       ? PROGRAM
+		       : NO_LINE;
+}
+
+static enum standing standing_of(struct attribution *c, const struct image *image, struct symbol_frame *f)
+{
+	uint64_t *known = map_put(&c->users, f->place, 0, NULL);
+
+	if (!*known)
+		*known = f->is_python ? is_users_python(c, f) ? USERS : SYSTEM : standing_of_native(c, image, f);
+	return (enum standing)*known;
+}
+
+/* Likewise of a frame around those that `stub` knows: what launches a kernel is neither the stub nor the kernel. */
+static enum standing standing_around(struct attribution *c, const struct image *image, struct launch_stub *stub,
+				     struct symbol_frame *f)
+{
+	enum standing standing = standing_of(c, image, f);
+
+	if (standing == STUB)
+		launch_stub_enter(stub, symbols_function(c->symbols, f));
+	else if (stub->base.size && !f->is_python && launch_stub_is_kernel(stub, symbols_function(c->symbols, f)))
+		return STUB;
+	return standing;
+}
+
+/* The program's entry point, which is in the stacks of functions that libraries registered with atexit(). */
+static bool is_entry(struct attribution *c, struct symbol_frame *f)
+{
+	symbols_name(c->symbols, f);
+	return !strcmp(f->text, "_start");
+}
+
+/* The innermost frame of the user's own sources, with the functions that are inlined; else of a header; else of the
+ * program, whose function then stands for the line. */
+static bool find_native(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+			bool *ret_is_users)
+{
+	size_t count = symbols_native(c->symbols, image, stack, c->frames, STACK_FRAMES);
+	enum standing best = NOT_KNOWN, now = NOT_KNOWN;
+	struct launch_stub stub = {0};
+
+	for (size_t i = 0; i < count && now != USERS; i++) {
+		struct symbol_frame f = c->frames[i];
+
+		do {
+			now = standing_around(c, image, &stub, &f);
+			if (best <= STUB || now == STUB ||
+			    (now > best && !(now == PROGRAM && i + 1 == count && is_entry(c, &f)))) {
+				*ret = f;
+				best = now;
+			}
+		} while (now != USERS && now != SYSTEM && symbols_inlined_in(c->symbols, &f));
+	}
+	launch_stub_done(&stub);
+	*ret_is_users = best >= PROGRAM;
+	/* Code that an interpreter has compiled is the user's program; the interpreter's lines around it are not. */
+	if (count && !*c->frames[0].module && (best < USERS || attribution_is_systems_program(image))) {
+		*ret = c->frames[0];
+		*ret_is_users = true;
+	}
+	return count;
+}
+
+static bool find_innermost(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+			   bool *ret_is_users)
+{
+	size_t count = symbols_frames(c->symbols, image, stack, c->frames, STACK_FRAMES), at = 0;
+
+	while (at < count && (c->frames[at].is_interpreter || c->frames[at].place == SYMBOL_NO_PLACE))
+		at++;
+	if (at == count)
+		return false;
+	*ret = c->frames[at];
+	*ret_is_users = standing_of(c, image, ret) >= PROGRAM;
+	return true;
+}
+
+bool attribution_stack(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+		       bool *ret_is_users)
+{
+	enum python_rank rank;
+
+	*ret_is_users = false;
+	if (!stack)
+		return false;
+	if (!c->frames)
+		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
+	if (c->is_innermost)
+		return find_innermost(c, image, stack, ret, ret_is_users);
+	if (!symbols_python(c->symbols, image, stack, rank_of_file, ret, &rank))
+		return find_native(c, image, stack, ret, ret_is_users);
+	*ret_is_users = rank > PYTHON_UNWANTED;
+	return true;
+}
+
+bool attribution_line(struct attribution *c, const struct image *image, uint32_t stack, struct buffer *ret)
+{
+	struct symbol_frame frame;
+	bool is_users;
+
+	if (!attribution_stack(c, image, stack, &frame, &is_users))
+		return false;
+	symbols_name(c->symbols, &frame);
+	frame_function(&frame, frame.text, ret);
+	return true;
+}
+
+size_t attribution_users(struct attribution *c, const struct image *image, uint32_t stack,
+			 const struct symbol_frame **ret)
+{
+	struct launch_stub stub = {0};
+	size_t count, users = 0;
+
+	if (!c->frames)
+		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
+	count = stack ? symbols_frames(c->symbols, image, stack, c->frames, STACK_FRAMES) : 0;
+	for (size_t i = 0; i < count; i++) {
+		struct symbol_frame *f = &c->frames[i];
+		enum standing standing;
+
+		if (f->is_interpreter || f->place == SYMBOL_NO_PLACE)
+			continue;
+		standing = standing_around(c, image, &stub, f);
+		if (standing == USERS || (standing == PROGRAM && !is_entry(c, f)))
+			c->frames[users++] = *f;
+	}
+	launch_stub_done(&stub);
+	*ret = c->frames;
+	return users;
+}
+
+void attribution_done(struct attribution *c)
+{
+	free(c->frames);
+	map_done(&c->users);
+	c->frames = NULL;
+}

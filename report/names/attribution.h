@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which frame of a stack its time is attributed to: the innermost Python frame of user code, which is code that is
+ * neither in an interpreter's lib/pythonX.Y nor in site-packages or dist-packages nor in a frozen module nor generated
+ * by a library, and what was given to exec() or `python -c` only if there is no other; else the innermost Python
+ * frame; else, without Python frames, the innermost native frame, or inlined function, that has a source line and is
+ * not in a module of the system, the interpreter or such a directory, one in a header of the system only if there is
+ * no other; else, in programs without source lines, the innermost frame in the executable, which is user code unless
+ * the program is one of the system; else the innermost frame outside of the system; else the innermost frame. What a
+ * CUDA compiler generates to launch a kernel (launch_stub.h) and the frames inside of it are skipped.
+ *
+ * This reads no symbol table but for the entry point of the executable, and opens only files of the user's own modules,
+ * for stacks without Python frames. */
+#ifndef PILLION_ATTRIBUTION_H
+#define PILLION_ATTRIBUTION_H
+
+#include "report/names/symbol.h"
+
+struct attribution {
+	struct symbols *symbols; /* borrowed */
+	bool is_innermost;	 /* attributed to the innermost frame, whether it is user code or not */
+	struct symbol_frame *frames;
+	struct map users; /* place of a frame -> whether it is user code: enum standing */
+};
+
+/* False: the stack is empty, lost, or 0 (not taken). The frame has no text yet (see symbols_name) unless
+ * is_innermost. */
+bool attribution_stack(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+		       bool *ret_is_users);
+void attribution_done(struct attribution *c);
+
+/* Appends the line of a stack: "function (file:line)", or what frame_function() has where there is no line. False: as
+ * attribution_stack; nothing is appended. */
+bool attribution_line(struct attribution *c, const struct image *image, uint32_t stack, struct buffer *ret);
+
+/* All frames of a stack that are user code, the innermost first. Borrowed until the next call. Returns how many. */
+size_t attribution_users(struct attribution *c, const struct image *image, uint32_t stack,
+			 const struct symbol_frame **ret);
+
+/* Whether a native module belongs to the system, the interpreter or an installed package. */
+bool attribution_is_system(const char *module);
+
+/* Whether the image runs a program of the system's directories for programs. */
+bool attribution_is_systems_program(const struct image *image);
+
+/* Whether a module is a library of MPI, of PMIx, or of what they communicate by. */
+bool attribution_is_mpi(const char *module);
+
+/* Whether the program is the interpreter, by its name. */
+bool attribution_is_python_program(const struct image *image);
+
+/* Whether a stack is in a library of MPI, of PMIx, or of what they communicate by. */
+bool attribution_is_of_mpi(struct symbols *s, const struct image *image, uint32_t stack);
+
+/* Whether a module that is in the image's stacks is such a one. */
+bool attribution_uses_module(const struct image *image, bool (*is_such)(const char *path));
+
+/* Whether a module is a run-time library of OpenMP. */
+bool attribution_is_openmp(const char *module);
+
+/* Whether the innermost function of a stack is of the run-time library of OpenMP, which polls for other threads. */
+bool attribution_is_of_openmp(struct symbols *s, const struct image *image, uint32_t stack);
+
+/* Whether a stack is in code that polls while it waits: libraries of MPI for messages, the run-time library of OpenMP
+ * for other threads. */
+bool attribution_polls(struct symbols *s, const struct image *image, uint32_t stack);
+
+/* Whether the innermost function of a stack is code of the Python interpreter. */
+bool attribution_is_interpreter(struct symbols *s, const struct image *image, uint32_t stack);
+
+/* Whether a Python frame is of the import of a module: such a frame is in the stacks of all import statements. Other
+ * functions of the import system also compile files and name them for programs that import nothing. */
+bool attribution_is_import(const char *file, const char *function);
+
+/* Whether any Python frame of the stack is. */
+bool attribution_has_import(const struct image *image, uint32_t stack);
+
+/* Whether a Python file or a module was installed, as opposed to written by the user. */
+bool attribution_is_library(const char *path);
+/* Whether a source file is a header of the system or of a compiler, whose functions are inlined into those of the user
+ * or copied by a template, or a library's. */
+bool attribution_is_header(const char *file);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names by elfutils: from DWARF if there is any, else from the symbol table. */
+#include "report/names/symbol_file.h"
+
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/names/symbol_inline.h"
+
+/* The address range of a function, or a label (size 0). */
+struct range {
+	uint64_t from, size, furthest; /* furthest: the highest end of this range and all before it */
+	int number;		       /* in the symbol tables */
+	uint8_t rank;		       /* rank of its binding: 3 global, 2 weak, 1 local */
+};
+
+struct symbol_file {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	struct range *ranges; /* sorted by `from`, and by `number`; built when the first name is requested */
+	size_t range_count, range_capacity;
+	bool has_ranges;
+	struct inline_units units;
+};
+
+/* Takes ownership of fd. */
+static bool report_file(struct symbol_file *f, const char *path, int fd)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+
+	f->dwfl = dwfl_begin(&callbacks);
+	if (!f->dwfl) {
+		close(fd);
+		return false;
+	}
+	dwfl_report_begin(f->dwfl);
+	f->module = dwfl_report_elf(f->dwfl, path, path, fd, 0, true);
+	if (!f->module)
+		close(fd);
+	dwfl_report_end(f->dwfl, NULL, NULL);
+	return f->module;
+}
+
+static bool is_that_build(Dwfl_Module *module, const struct symbol_build *wanted)
+{
+	const unsigned char *bits;
+	GElf_Addr address;
+	int length = dwfl_module_build_id(module, &bits, &address);
+
+	return !wanted->id_length ||
+	       (length == (int)wanted->id_length && !memcmp(bits, wanted->id, wanted->id_length));
+}
+
+/* As a source file is, it is the one that was recorded unless its size or its time has changed. */
+static bool is_that_file(int fd, const struct symbol_build *wanted)
+{
+	const struct tf_module_file *was = &wanted->file;
+	struct stat st;
+
+	if (wanted->id_length || !(was->size | was->mtime_ns))
+		return true;
+	return !fstat(fd, &st) && (uint64_t)st.st_size == was->size &&
+	       (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec == was->mtime_ns &&
+	       (!was->inode || st.st_ino == was->inode);
+}
+
+static int open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return -ENOEXEC;
+}
+
+int symbol_file_open(const char *path, const struct symbol_build *build, struct symbol_file **ret)
+{
+	int fd = open_regular(path), code;
+	struct symbol_file *f;
+
+	*ret = NULL;
+	if (fd < 0)
+		return fd;
+	if (build && !is_that_file(fd, build)) {
+		close(fd);
+		return -ESTALE;
+	}
+	f = mem_alloc(sizeof(*f));
+	code = !report_file(f, path, fd) ? -ENOEXEC : !build || is_that_build(f->module, build) ? 0 : -ESTALE;
+	if (code)
+		symbol_file_close(f);
+	else
+		*ret = f;
+	return code;
+}
+
+void symbol_file_close(struct symbol_file *f)
+{
+	if (f && f->dwfl)
+		dwfl_end(f->dwfl);
+	if (f) {
+		free(f->ranges);
+		inline_units_done(&f->units);
+	}
+	free(f);
+}
+
+/* ---- names: dwfl_module_addrsym() reads all symbols for each address, which takes minutes for the stacks of a
+ * PyTorch job ---- */
+
+static uint8_t rank_of(unsigned char info)
+{
+	switch (GELF_ST_BIND(info)) {
+	case STB_GLOBAL:
+		return 3;
+	case STB_WEAK:
+		return 2;
+	default:
+		return GELF_ST_BIND(info) == STB_LOCAL;
+	}
+}
+
+static int symbols_by_start(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	return a->from != b->from ? (a->from > b->from) - (a->from < b->from)
+				  : (a->number > b->number) - (a->number < b->number);
+}
+
+static void add_range(struct symbol_file *f, int number)
+{
+	GElf_Sym symbol;
+	GElf_Addr address;
+	const char *name = dwfl_module_getsym_info(f->module, number, &symbol, &address, NULL, NULL, NULL);
+	int type = GELF_ST_TYPE(symbol.st_info);
+
+	if (!name || !*name || symbol.st_shndx == SHN_UNDEF || type == STT_SECTION || type == STT_FILE ||
+	    type == STT_TLS)
+		return;
+	f->ranges = mem_grow(f->ranges, f->range_count, &f->range_capacity, sizeof(*f->ranges));
+	f->ranges[f->range_count++] = (struct range){
+		.from = address,
+		.size = symbol.st_size <= UINT64_MAX - address ? symbol.st_size : UINT64_MAX - address,
+		.number = number,
+		.rank = rank_of(symbol.st_info),
+	};
+}
+
+static void make_ranges(struct symbol_file *f)
+{
+	int count = dwfl_module_getsymtab(f->module);
+	uint64_t furthest = 0;
+
+	f->has_ranges = true;
+	for (int i = 0; i < count; i++)
+		add_range(f, i);
+	if (f->range_count)
+		qsort(f->ranges, f->range_count, sizeof(*f->ranges), symbols_by_start);
+	for (size_t i = 0; i < f->range_count; i++) {
+		uint64_t end = f->ranges[i].from + f->ranges[i].size;
+
+		furthest = end > furthest ? end : furthest;
+		f->ranges[i].furthest = furthest;
+	}
+}
+
+/* Chooses like dwfl_module_addrsym(): the stronger binding, then the nearer start, then the smaller size. */
+static bool is_better(const struct range *a, const struct range *than)
+{
+	if (a->rank != than->rank)
+		return a->rank > than->rank;
+	if (a->from != than->from)
+		return a->from > than->from;
+	return a->size != than->size ? a->size < than->size : a->number < than->number;
+}
+
+/* The number of ranges that begin at or before an address. */
+static size_t ranges_before(const struct symbol_file *f, uint64_t address)
+{
+	size_t low = 0, high = f->range_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->ranges[middle].from <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The function that has the address; NULL: none has. *ret_count: the number of ranges before it. */
+static const struct range *best_range(struct symbol_file *f, uint64_t address, size_t *ret_count)
+{
+	const struct range *best = NULL;
+
+	if (!f->has_ranges)
+		make_ranges(f);
+	*ret_count = ranges_before(f, address);
+	for (size_t i = *ret_count; i-- > 0 && f->ranges[i].furthest > address;) {
+		const struct range *r = &f->ranges[i];
+
+		if (address - r->from < r->size && (!best || is_better(r, best)))
+			best = r;
+	}
+	return best;
+}
+
+bool symbol_file_function(struct symbol_file *f, uint64_t address, uint64_t *ret)
+{
+	size_t count;
+	const struct range *best = best_range(f, address, &count);
+
+	if (best)
+		*ret = best->from;
+	return best;
+}
+
+struct Dwfl_Module *symbol_file_module(struct symbol_file *f)
+{
+	return f->module;
+}
+
+bool symbol_file_address(struct symbol_file *f, uint64_t offset, uint64_t *ret)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(f->module, &bias);
+	size_t count;
+
+	if (!elf || elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr p;
+
+		if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD || offset < (p.p_offset & -p.p_align) ||
+		    offset >= p.p_offset + p.p_filesz)
+			continue;
+		*ret = p.p_vaddr + (offset - p.p_offset);
+		return true;
+	}
+	return false;
+}
+
+const char *symbol_file_name(struct symbol_file *f, uint64_t address)
+{
+	GElf_Sym symbol;
+	GElf_Addr start;
+	size_t count;
+	const struct range *best = best_range(f, address, &count);
+
+	if (best)
+		return dwfl_module_getsym_info(f->module, best->number, &symbol, &start, NULL, NULL, NULL);
+	/* A label names the code after it, up to the end of its section, unless it is inside of a function that ends
+	 * before. */
+	for (size_t i = count; i-- > 0 && f->ranges[i].from >= f->ranges[count - 1].furthest;)
+		if (!f->ranges[i].size)
+			return dwfl_module_addrname(f->module, address);
+	return NULL;
+}
+
+/* ---- lines ---- */
+
+/* Code behind the last function of a unit that has no lines of its own would get that function's lines. */
+static bool is_outside_unit(Dwarf_Die *unit, Dwarf_Addr address)
+{
+	Dwarf_Addr base, start, end;
+
+	return dwarf_ranges(unit, 0, &base, &start, &end) > 0 && !dwarf_haspc(unit, address);
+}
+
+/* The unit that has a line for the address. clang writes no .debug_aranges, without which libdw does not find the unit
+ * of an address: then every unit is searched. */
+static Dwarf_Die *find_unit(struct symbol_file *f, uint64_t address, Dwarf_Addr *ret_bias, struct symbol_line *ret)
+{
+	Dwfl_Line *found = dwfl_module_getsrc(f->module, address);
+	Dwarf_Die *unit = dwfl_module_addrdie(f->module, address, ret_bias);
+
+	if (found && (!unit || !is_outside_unit(unit, address - *ret_bias))) {
+		ret->file = dwfl_lineinfo(found, NULL, &ret->line, NULL, NULL, NULL);
+		return unit;
+	}
+	unit = NULL;
+	while ((unit = dwfl_module_nextcu(f->module, unit, ret_bias))) {
+		Dwarf_Addr in_unit = address - *ret_bias;
+		Dwarf_Line *line = dwarf_haspc(unit, in_unit) > 0 ? dwarf_getsrc_die(unit, in_unit) : NULL;
+
+		if (line && !dwarf_lineno(line, &ret->line)) {
+			ret->file = dwarf_linesrc(line, NULL, NULL);
+			return unit;
+		}
+	}
+	return NULL;
+}
+
+size_t symbol_file_lines(struct symbol_file *f, uint64_t address, struct symbol_line ret[SYMBOL_LINES])
+{
+	Dwarf_Die chain[SYMBOL_LINES], *unit;
+	Dwarf_Addr bias = 0;
+	size_t count;
+
+	*ret = (struct symbol_line){0};
+	unit = find_unit(f, address, &bias, ret);
+	count = unit ? inline_chain(&f->units, unit, address - bias, chain, SYMBOL_LINES) : 0;
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Die *die = &chain[count - 1 - i];
+
+		ret[i].name = inline_name(die);
+		if (i + 1 == count)
+			break;
+		ret[i + 1] = (struct symbol_line){0};
+		ret[i + 1].file = inline_call(unit, die, &ret[i + 1].line);
+	}
+	return count ? count : 1;
+}

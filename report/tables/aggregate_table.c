@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Aggregates as a table with nsys's columns. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/events/cuda/device.h"
+#include "report/tables/report.h"
+
+/* A rank is a number, unless it has its step with it (struct process). */
+static bool is_text(const struct report_context *context)
+{
+	return context->by == BY_HOST || context->by == BY_DEVICE ||
+	       (context->by == BY_RANK && context->model->ranks.count);
+}
+
+void by_column(const struct report_context *context, struct table *table)
+{
+	static const enum column_id columns[BY_COUNT] = {
+		[BY_PROCESS] = COL_PID, [BY_RANK] = COL_RANK,     [BY_HOST] = COL_HOST,
+		[BY_THREAD] = COL_TID,  [BY_DEVICE] = COL_DEVICE, [BY_RANGE] = COL_RANGE,
+	};
+
+	if (context->by != BY_NOTHING)
+		table_column_as(table, columns[context->by], is_text(context) ? COLUMN_TEXT : COLUMN_ID);
+}
+
+void by_cell(const struct report_context *context, struct table *table, const char *text)
+{
+	if (context->by == BY_NOTHING)
+		return;
+	if (is_text(context))
+		table_text(table, text);
+	else if (*text && text[strspn(text, "0123456789")] == 0)
+		table_number(table, strtoull(text, NULL, 10));
+	else
+		table_nothing(table);
+}
+
+static void aggregate_columns(const struct report_context *context, const struct aggregate_shape *shape,
+			      struct table *table)
+{
+	bool in_bytes = column_kinds[shape->total].type == COLUMN_MB;
+
+	by_column(context, table);
+	table_has(table, shape->has_percent ? COL_TIME_PERCENT : COL_NONE, shape->total, shape->count,
+		  in_bytes ? COL_AVG_MB : COL_AVG_NS);
+	if (!shape->totals_only && in_bytes)
+		table_has(table, COL_MED_MB, COL_MIN_MB, COL_MAX_MB, COL_STDDEV_MB);
+	else if (!shape->totals_only)
+		table_has(table, COL_MED_NS, COL_MIN_NS, COL_MAX_NS, COL_STDDEV_NS);
+	table_columns(table, shape->names, sizeof(shape->names) / sizeof(*shape->names));
+	for (size_t i = 0; i < sizeof(shape->more) / sizeof(shape->more[0]); i++)
+		table_has(table, shape->more[i].column);
+}
+
+void aggregate_table(const struct report_context *context, struct aggregate *aggregate,
+		     const struct aggregate_shape *shape, struct table *table)
+{
+	double all = 0;
+
+	aggregate_columns(context, shape, table);
+	aggregate_sort(aggregate);
+	for (size_t i = 0; i < aggregate->count; i++)
+		all += (double)aggregate->rows[i].total;
+	for (size_t i = 0; i < aggregate->count; i++) {
+		const struct aggregate_row *r = &aggregate->rows[i];
+		size_t field = 0;
+
+		if (!r->count)
+			continue;
+		if (context->by != BY_NOTHING)
+			by_cell(context, table, aggregate_field(r, field++));
+		if (shape->has_percent)
+			table_real(table, all > 0 ? 100 * (double)r->total / all : 0);
+		table_number(table, r->total);
+		table_number(table, r->count);
+		table_real(table, (double)r->total / (double)r->count);
+		if (!shape->totals_only) {
+			if (r->has_no_median)
+				table_nothing(table);
+			else
+				table_real(table, r->median);
+			table_number(table, r->least);
+			table_number(table, r->most);
+			table_real(table, aggregate_deviation(r));
+		}
+		for (size_t k = 0; shape->names[k]; k++)
+			table_text(table, aggregate_field(r, field++));
+		for (size_t k = 0; k < sizeof(shape->more) / sizeof(shape->more[0]) && shape->more[k].column; k++)
+			shape->more[k].cell(table, r, strtod(aggregate_field(r, field), NULL));
+	}
+}
+
+void sum_bytes_cell(struct table *table, const struct aggregate_row *row, double number)
+{
+	(void)number;
+	table_number_if(table, row->report_value, row->report_value);
+}
+
+/* Bytes per ns equal 10^9 bytes per second. */
+void rate_cell(struct table *table, double bytes, uint64_t ns)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.3f", ns ? bytes / (double)ns : 0);
+	if (bytes > 0 && ns)
+		table_text(table, text);
+	else
+		table_nothing(table);
+}
+
+void sum_rate_cell(struct table *table, const struct aggregate_row *row, double number)
+{
+	(void)number;
+	rate_cell(table, (double)row->report_value, row->total);
+}
+
+int report_sums(const struct report_context *c, struct table *table, struct err *err, const struct sum_report *report,
+		void *data)
+{
+	struct aggregate aggregate = {.totals_only = c->totals_only || report->shape.totals_only};
+	struct scan s = {.context = c,
+			 .aggregate = &aggregate,
+			 .groups = report->groups,
+			 .args = report->args,
+			 .more = data};
+
+	if (report->read)
+		scan_aggregate_parts(&s, report->read);
+	else if (report->visit)
+		scan_aggregate(&s, report->visit);
+	else
+		do
+			report->pass(&s);
+		while (scan_next_pass(c, &aggregate));
+	aggregate_table(c, &aggregate, &report->shape, table);
+	aggregate_done(&aggregate);
+	return report->is_of_device && !table_rows(table) ? device_none(c->model, err) : 0;
+}
+
+static bool has_device_work(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
+			if (m->images[i].trace->threads[k].args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH))
+				return true;
+	return false;
+}
+
+/* Distinguishes "nothing was launched" from "there are no device records". */
+int device_none(const struct model *m, struct err *err)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		if (device_source(m->images[i].trace).is_known)
+			return 0;
+	if (!has_device_work(m))
+		return 0;
+	return err_set(err, -ENODATA,
+		       "no device records; cuda_api_sum and cuda_launch_sum show the host's calls, and ledger states "
+		       "the reason");
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* correlated: host calls with the device operations that they submitted, from correlate.h. device_facts: other
+ * device records. */
+#include <errno.h>
+
+#include "report/events/cuda/correlate.h"
+#include "report/tables/report.h"
+
+struct context {
+	const struct model *model;
+	struct table *table;
+};
+
+static void correlated_add_row(void *arg, const struct correlated *c)
+{
+	struct context *x = arg;
+	const struct clock_map *clock = &x->model->machines[c->image->machine].clock;
+	const struct function *f = c->thread ? trace_function(c->image->trace, c->event.id) : NULL;
+	uint64_t device_ns = 0;
+
+	for (size_t i = 0; i < c->record_count; i++)
+		device_ns += c->records[i].duration_ns;
+	table_number_if(x->table, f, model_since_origin(x->model, clock_map_ns(clock, event_start(&c->event))));
+	table_number_if(x->table, f, clock_map_duration(clock, c->event.duration));
+	table_number(x->table, c->image->pid);
+	table_number_if(x->table, f, f ? c->thread->tid : 0);
+	table_text(x->table, f ? f->name : "");
+	table_number_if(x->table, c->record_count, c->correlation);
+	table_number(x->table, c->record_count);
+	table_number(x->table, device_ns);
+}
+
+int report_correlated(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct context x = {c->model, table};
+	struct correlate_counts counts = {0};
+
+	table_has(table, COL_CALL_START_NS, COL_CALL_DURATION_NS, COL_PID, COL_TID, COL_CALL, COL_CORRID,
+		  COL_DEVICE_RECORDS, COL_DEVICE_TIME_NS);
+	for (size_t i = 0; i < c->model->image_count; i++)
+		correlate_image(c, &c->model->images[i], &x, correlated_add_row, &counts);
+	return table_rows(table) ? 0 : device_none(c->model, err);
+}
+
+static void fact_row(struct scan *s, const struct device_record *r)
+{
+	static const char *const kinds[] = {"wait", "allocate", "free", "overhead", "managed", "compile"};
+	struct table *table = s->more;
+	struct tf_device_operation w;
+	bool is_known = device_operation(s->image->trace, r->operation, &w) && w.kind >= TF_DEVICE_WAIT &&
+			w.kind <= TF_DEVICE_COMPILE;
+
+	table_number(table, model_since_origin(s->context->model, clock_map_monotonic(s->clock, r->start_ns)));
+	table_number(table, r->duration_ns);
+	table_number(table, s->image->pid);
+	table_text(table, is_known ? kinds[w.kind - TF_DEVICE_WAIT] : "unknown");
+	table_number(table, r->correlation);
+	table_number(table, is_known ? w.device : 0);
+	table_number(table, is_known ? w.stream : 0);
+	table_number(table, r->bytes);
+	table_number(table, r->address);
+}
+
+int report_device_facts(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct scan s = {.context = c, .more = table};
+
+	table_has(table, COL_START_NS, COL_DURATION_NS, COL_PID, COL_KIND, COL_CORRID, COL_DEVICE_NUMBER, COL_STRM,
+		  COL_DEVICE_BYTES, COL_ADDRESS);
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		s.image = &c->model->images[i];
+		device_scan_more(&s, fact_row, NULL);
+	}
+	return table_rows(table) ? 0 : device_none(c->model, err);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_api_trace: each CUDA call, ordered by start. */
+#include "report/events/cuda/correlate.h"
+#include "report/tables/sorted_rows.h"
+
+struct cuda_row {
+	struct sorted_row sorted;
+	uint64_t duration_ns, correlation;
+	const struct image *image;
+	const struct trace_thread *thread;
+	uint32_t function, error;
+};
+
+static void call_add(struct scan *s, const struct event *e)
+{
+	const struct sorted_rows *rows = s->more;
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	uint64_t duration_ns = clock_map_duration(s->clock, e->duration);
+	struct cuda_row *row;
+
+	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER))
+		return;
+	row = sorted_rows_add_event(s, clock_map_ns(s->clock, e->ticks) - duration_ns);
+	row->duration_ns = duration_ns;
+	row->image = s->image;
+	row->thread = s->thread;
+	row->function = e->id;
+	row->error = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_RESULT));
+	row->correlation = correlation_of(rows->data, e);
+}
+
+static void calls_collect(struct sorted_rows *rows)
+{
+	const struct report_context *c = rows->context;
+	struct scan s = {.context = c, .more = rows};
+
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		correlation_ids(c, &c->model->images[i], rows->data);
+		s.image = &c->model->images[i];
+		scan_image(&s, call_add);
+		correlation_ids_done(rows->data);
+	}
+}
+
+static void call_cells(struct sorted_rows *rows, const void *of, struct table *table)
+{
+	const struct cuda_row *row = of;
+	const struct function *f = trace_function(row->image->trace, row->function);
+
+	table_number(table, model_since_origin(rows->context->model, row->sorted.key[0]));
+	table_number(table, row->duration_ns);
+	table_text(table, f ? f->name : "");
+	table_number(table, row->error);
+	table_number_if(table, row->correlation, row->correlation);
+	table_number(table, row->image->pid);
+	table_number(table, row->thread->tid);
+	table_nothing(table); /* priorities are not recorded */
+	table_text(table, row->thread->name);
+}
+
+int report_cuda_api_trace(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct row_report report = {
+		{COL_START_NS, COL_DURATION_NS, COL_NAME, COL_RESULT, COL_NSYS_CORR_ID, COL_NSYS_PID, COL_NSYS_TID,
+		 COL_T_PRI, COL_THREAD_NAME},
+		sizeof(struct cuda_row), calls_collect, call_cells};
+
+	struct correlation_ids ids = {0};
+
+	(void)err;
+	report_rows(c, table, &report, &ids);
+	return 0;
+}

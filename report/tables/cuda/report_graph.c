@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_graph_node_sum: the nodes of executable graphs, with their device time and the line that made them. */
+#include <errno.h>
+
+#include "report/events/cuda/graph.h"
+#include "report/events/cuda/graph_estimate.h"
+#include "report/names/attribution.h"
+#include "report/tables/sorted_rows.h"
+
+struct node_row {
+	struct sorted_row sorted; /* by total time in descending order */
+	const struct image *image;
+	const struct graph_shares *graph;
+	size_t node;
+	uint64_t total, estimated;
+};
+
+struct nodes {
+	struct sorted_rows *rows;
+	const struct image *image;
+};
+
+/* The sum of a linear function is that of the mean. */
+static void nodes_add(void *context, const struct graph_shares *s)
+{
+	const struct nodes *n = context;
+
+	for (size_t i = 0; i < s->node_count; i++) {
+		double mean = s->nodes[i].mean_ns + s->nodes[i].slope * (s->mean_whole_ns - s->mean_ns);
+		uint64_t estimated = s->as_whole && mean > 0 ? (uint64_t)(mean * (double)s->as_whole + 0.5) : 0;
+		uint64_t total = s->nodes[i].exact_ns + estimated;
+		struct node_row *row = sorted_rows_add(n->rows, UINT64_MAX - total, s->exec, i);
+
+		row->image = n->image;
+		row->graph = s;
+		row->node = i;
+		row->total = total;
+		row->estimated = estimated;
+	}
+}
+
+static void nodes_collect(struct sorted_rows *rows)
+{
+	const struct report_context *c = rows->context;
+	struct nodes n = {.rows = rows};
+
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		n.image = &c->model->images[i];
+		graph_prepare(c, n.image);
+		graph_estimate_each(c, n.image, &n, nodes_add);
+	}
+}
+
+static void made_cells(struct attribution *attribution, const struct image *image,
+		       const struct tf_device_operation *w, struct table *table)
+{
+	const struct graph_node *node = graph_node_of(image->trace, w, UINT64_MAX);
+	const struct function *f = node ? trace_function(image->trace, node->event.id) : NULL;
+	uint32_t stack = node ? (uint32_t)tf_arg_value(event_arg(&node->event, TF_ARG_STACK)) : 0;
+	struct symbol_frame frame;
+	bool is_users;
+
+	if (stack && attribution_stack(attribution, image, stack, &frame, &is_users)) {
+		symbols_name(attribution->symbols, &frame);
+		table_text(table, frame.text);
+	} else {
+		table_nothing(table);
+	}
+	table_text(table, f ? f->name : "");
+}
+
+static void node_cells(struct sorted_rows *rows, const void *of, struct table *table)
+{
+	const struct node_row *row = of;
+	const struct graph_shares *graph = row->graph;
+	const struct graph_node_share *n = &graph->nodes[row->node];
+	double error = graph_estimate_error(graph, row->node);
+	struct tf_device_operation w = {0};
+	struct buffer name = {0};
+
+	device_operation(row->image->trace, n->operation, &w);
+	device_operation_name(rows->context, row->image->trace, &w, &name);
+	table_number(table, row->image->pid);
+	table_number(table, graph->exec);
+	table_number(table, w.node);
+	table_number(table, graph->by_nodes + graph->as_whole);
+	table_number(table, graph->by_nodes);
+	table_number(table, n->executions);
+	table_number(table, row->total);
+	table_number_if(table, graph->as_whole, row->estimated);
+	table_number_if(table, graph->as_whole && error >= 0, error >= 0 ? (uint64_t)(error + 0.5) : 0);
+	table_text(table, name.data ? name.data : "?");
+	made_cells(rows->data, row->image, &w, table);
+	buffer_done(&name);
+}
+
+int report_cuda_graph_node_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct row_report report = {
+		{COL_PID, COL_GRAPH, COL_NODE_NUMBER, COL_LAUNCHES, COL_BY_NODES, COL_EXECUTIONS, COL_TOTAL_TIME_NS,
+		 COL_ESTIMATED_NS, COL_ERROR_NS, COL_NAME, COL_LINE, COL_MADE_BY},
+		sizeof(struct node_row), nodes_collect, node_cells};
+	struct attribution attribution = {.symbols = c->symbols};
+
+	report_rows(c, table, &report, &attribution);
+	attribution_done(&attribution);
+	return table_rows(table)
+		       ? 0
+		       : err_set(err, -ENODATA,
+				 "no CUDA graph was recorded by its nodes: record with --cuda-graph-trace=node");
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* roofline, roofline_line_sum: kernels whose operations are known, by name or by line: what they reach of the rate that
+ * the device allows for their arithmetic intensity. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/events/cuda/device.h"
+#include "report/names/attribution.h"
+#include "report/tables/ops/ops.h"
+#include "report/tables/report.h"
+
+struct roof {
+	uint64_t ns, count;
+	double flops, bytes;
+	bool has_bytes; /* of all of its kernels */
+	enum number_type type;
+	bool on_tensor_cores;
+	double peak, bandwidth;
+};
+
+struct roofline {
+	const struct report_context *context;
+	struct attribution attribution;
+	bool by_line;
+	struct aggregate keys; /* fields: name, type and device, which are not shown */
+	struct roof *roofs;    /* by row of keys */
+	size_t count, capacity;
+	uint64_t other_ns, other_count; /* kernels whose operations are not known */
+};
+
+static void name_of_kernel(struct roofline *r, const struct image *image, const struct op *op, struct buffer *ret)
+{
+	struct report_context context = *r->context;
+	struct tf_device_operation operation;
+
+	context.kernel_name = KERNEL_BASE;
+	if (device_operation(image->trace, op->name, &operation))
+		device_operation_name(&context, image->trace, &operation, ret);
+}
+
+static void name_of_line(struct roofline *r, const struct image *image, uint32_t stack, struct buffer *ret)
+{
+	if (!attribution_line(&r->attribution, image, stack, ret))
+		buffer_text(ret, "(not attributed)");
+}
+
+static struct roof *roof_of(struct roofline *r, struct buffer *key, const struct ops_rate *rate, uint32_t device)
+{
+	uint32_t row;
+
+	buffer_add(key, "", 1);
+	buffer_print(key, "%d %d %u %.0f", (int)rate->type, rate->on_tensor_cores, device, rate->peak);
+	buffer_add(key, "", 1);
+	row = aggregate_row(&r->keys, key->data, key->size);
+	while (r->count <= row) {
+		r->roofs = mem_grow(r->roofs, r->count, &r->capacity, sizeof(*r->roofs));
+		r->roofs[r->count++] = (struct roof){.has_bytes = true,
+						     .type = rate->type,
+						     .on_tensor_cores = rate->on_tensor_cores,
+						     .peak = rate->peak,
+						     .bandwidth = rate->bandwidth};
+	}
+	return &r->roofs[row];
+}
+
+static void add_kernel(void *context, const struct image *image, const struct op *op, const struct ops_rate *rate,
+		       uint32_t stack)
+{
+	struct roofline *r = context;
+	struct buffer key = {0};
+	struct roof *roof;
+
+	if (!rate->is_known) {
+		r->other_ns += op->duration_ns;
+		r->other_count++;
+		return;
+	}
+	if (r->by_line)
+		name_of_line(r, image, stack, &key);
+	else
+		name_of_kernel(r, image, op, &key);
+	roof = roof_of(r, &key, rate, op->device);
+	roof->ns += op->duration_ns;
+	roof->count++;
+	roof->flops += (double)rate->flops;
+	roof->bytes += (double)rate->bytes;
+	roof->has_bytes = roof->has_bytes && rate->bytes;
+	buffer_done(&key);
+}
+
+/* With three decimals: the bytes are an estimate. */
+static void rate_if(struct table *table, bool is_known, double value)
+{
+	if (is_known)
+		table_real(table, value < 1e15 ? (double)(uint64_t)(value * 1000 + 0.5) / 1000 : value);
+	else
+		table_nothing(table);
+}
+
+/* The rates in FLOP/ns, which are GFLOP/s. */
+static void roof_cells(const struct roof *roof, struct table *table)
+{
+	double intensity = roof->has_bytes && roof->bytes > 0 ? roof->flops / roof->bytes : 0;
+	double reached = roof->ns ? roof->flops / (double)roof->ns : 0;
+	double of_memory = intensity * roof->bandwidth / 1e9, of_cores = roof->peak / 1e9;
+	bool is_bound_known = of_memory > 0 && of_cores > 0;
+	double attainable = of_memory < of_cores ? of_memory : of_cores;
+	char type[32];
+
+	snprintf(type, sizeof(type), "%s%s", number_names[roof->type], roof->on_tensor_cores ? " tensor" : "");
+	table_number_if(table, roof->flops < 1.8e19, (uint64_t)roof->flops);
+	if (roof->has_bytes)
+		table_real(table, roof->bytes);
+	else
+		table_nothing(table);
+	rate_if(table, intensity > 0, intensity);
+	rate_if(table, reached > 0, reached);
+	if (roof->type)
+		table_text(table, type);
+	else
+		table_nothing(table);
+	rate_if(table, of_cores > 0, of_cores);
+	rate_if(table, of_cores > 0, 100 * reached / of_cores);
+	if (is_bound_known)
+		table_text(table, of_memory < of_cores ? "memory" : "compute");
+	else
+		table_nothing(table);
+	rate_if(table, is_bound_known, attainable);
+	rate_if(table, is_bound_known, 100 * reached / attainable);
+}
+
+static int roofs_in_order(size_t i, size_t k, const void *context)
+{
+	const struct roofline *r = context;
+
+	return order_of(r->roofs[k].ns, r->roofs[i].ns) ?: strcmp(r->keys.rows[i].key, r->keys.rows[k].key);
+}
+
+static void roofline_fill(struct roofline *r, struct table *table)
+{
+	size_t *order = places_in_order(r->count, roofs_in_order, r);
+	uint64_t all = r->other_ns;
+
+	for (size_t i = 0; i < r->count; i++)
+		all += r->roofs[i].ns;
+	for (size_t i = 0; i < r->count; i++) {
+		const struct roof *roof = &r->roofs[order[i]];
+
+		table_real(table, all ? 100 * (double)roof->ns / (double)all : 0);
+		table_number(table, roof->ns);
+		table_number(table, roof->count);
+		roof_cells(roof, table);
+		table_text(table, aggregate_field(&r->keys.rows[order[i]], 0));
+	}
+	if (r->other_count) {
+		table_real(table, all ? 100 * (double)r->other_ns / (double)all : 0);
+		table_number(table, r->other_ns);
+		table_number(table, r->other_count);
+		table_nothings(table, 10);
+		table_text(table, "(kernels whose FLOPs are not known)");
+	}
+	free(order);
+}
+
+static int run_roofline(const struct report_context *c, bool by_line, struct table *table, struct err *err)
+{
+	struct roofline r = {.context = c, .attribution = {.symbols = c->symbols}, .by_line = by_line};
+	bool has_any;
+
+	table_has(table, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_INSTANCES, COL_FLOPS, COL_ESTIMATED_MB,
+		  COL_FLOP_PER_BYTE, COL_GFLOP_PER_S, COL_TYPE, COL_PEAK_GFLOP_PER_S, COL_PEAK_PERCENT, COL_BOUND,
+		  COL_ATTAINABLE_GFLOP_PER_S, COL_ATTAINABLE_PERCENT, by_line ? COL_LINE : COL_NAME);
+	if (ops_may_know_work(c->model))
+		ops_visit(c, &r, add_kernel);
+	has_any = r.count;
+	if (has_any)
+		roofline_fill(&r, table);
+	attribution_done(&r.attribution);
+	aggregate_done(&r.keys);
+	free(r.roofs);
+	return has_any ? 0
+		       : err_set(err, -ENODATA,
+				 "no kernel whose FLOPs are known: record with -t cublas,cudnn or "
+				 "--pytorch=autograd-shapes-nvtx");
+}
+
+int report_roofline(const struct report_context *c, struct table *table, struct err *err)
+{
+	return run_roofline(c, false, table, err);
+}
+
+int report_roofline_line_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	return run_roofline(c, true, table, err);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* energy_sum: power and energy of each GPU and CPU package. energy_kern_sum: the energy of each GPU by what it
+ * executed, estimated. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/events/energy/energy_share.h"
+#include "report/tables/report.h"
+
+/* Energy in a column of type COLUMN_MB, whose values are shown in millions. */
+static void joules_cell(struct table *table, double joules)
+{
+	table_real(table, joules * 1e6);
+}
+
+static void watts_cell(struct table *table, double watts)
+{
+	table_real(table, round_to_tenth(watts));
+}
+
+static void percent_cell(struct table *table, double part, double whole)
+{
+	table_real(table, whole > 0 ? 100 * part / whole : 0);
+}
+
+static int nothing_sampled(const struct model *m, struct err *err)
+{
+	bool has_files = m->energy_count;
+
+	return err_set(err, -ENODATA, "%s",
+		       has_files ? "the captures have no samples of power: ledger has the reason, if one is known"
+				 : "power was not sampled: there is no GPU that NVML shows, or --energy=false; "
+				   "--energy=true states in ledger what is missing");
+}
+
+/* ---- energy_sum ---- */
+
+/* Mean over time of a field of the samples, and its maximum. */
+struct level {
+	double sum, ns, most;
+};
+
+static void level_add(struct level *l, double value, bool is_known, double ns)
+{
+	if (!is_known)
+		return;
+	l->sum += value * ns;
+	l->ns += ns;
+	l->most = value > l->most ? value : l->most;
+}
+
+static void level_cell(struct table *table, const struct level *l, double value)
+{
+	if (l->ns > 0)
+		watts_cell(table, value);
+	else
+		table_nothing(table);
+}
+
+/* "power cap 41.0 %, thermal 2.5 %" */
+static void reasons_cell(struct table *table, const struct energy_source *s)
+{
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < ENERGY_REASONS; i++) {
+		uint64_t ns = energy_reason_ns(s, energy_reasons[i].bit);
+
+		if (ns && energy_reasons[i].bit != TF_ENERGY_IDLE)
+			buffer_print(&text, "%s%s %.1f %%", text.size ? ", " : "", energy_reasons[i].name,
+				     100 * (double)ns / (double)energy_duration_ns(s));
+	}
+	table_text(table, buffer_string(&text));
+	buffer_done(&text);
+}
+
+static void energy_row(const struct report_context *c, const struct energy_source *s, const struct energy_share *share,
+		       struct table *table)
+{
+	struct level watts = {0}, clock = {0}, heat = {0}, memory = {0};
+	struct buffer name = {0};
+	double ns = (double)energy_duration_ns(s);
+
+	for (size_t i = 1; i < s->count; i++) {
+		const struct tf_energy_sample *at = &s->points[i].sample;
+		double part = (double)(s->points[i].ns - s->points[i - 1].ns);
+
+		level_add(&watts, energy_watts(s, i), part > 0, part);
+		level_add(&clock, at->sm_mhz, at->sm_mhz != UINT16_MAX, part);
+		level_add(&heat, at->celsius, at->celsius != UINT8_MAX, part);
+		level_add(&memory, (double)at->memory_bytes, at->memory_bytes != TF_ENERGY_UNKNOWN, part);
+	}
+	table_text(table, c->model->machines[s->machine].host);
+	energy_source_name(c->model, s, &name);
+	table_text(table, buffer_string(&name));
+	buffer_done(&name);
+	table_number(table, energy_duration_ns(s));
+	joules_cell(table, energy_total(s));
+	if (share && share->intervals)
+		joules_cell(table, energy_total(s) - share->idle);
+	else
+		table_nothing(table);
+	watts_cell(table, ns > 0 ? energy_total(s) / (ns / 1e9) : 0);
+	watts_cell(table, watts.most);
+	if (s->limit_watts > 0)
+		watts_cell(table, s->limit_watts);
+	else
+		table_nothing(table);
+	level_cell(table, &clock, clock.ns > 0 ? clock.sum / clock.ns : 0);
+	level_cell(table, &heat, heat.most);
+	if (memory.ns > 0)
+		table_real(table, memory.most);
+	else
+		table_nothing(table);
+	if (s->kind == TF_ENERGY_GPU)
+		percent_cell(table, (double)energy_reason_ns(s, ENERGY_SLOWDOWNS), ns);
+	else
+		table_nothing(table);
+	table_number(table, s->count);
+	table_text(table, s->id);
+	reasons_cell(table, s);
+}
+
+int report_energy_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	const struct energies *e = energies_of(c->model);
+	size_t count, rows = 0;
+	const struct energy_share *shares = energy_shares(c, &count);
+
+	table_has(table, COL_HOST, COL_DEVICE, COL_DURATION_NS, COL_ENERGY_J, COL_BUSY_J, COL_AVG_W, COL_MAX_W,
+		  COL_LIMIT_W, COL_SM_CLOCK_MHZ, COL_MAX_C, COL_MAX_MEMORY_MB, COL_SLOWED_PERCENT, COL_SAMPLES, COL_ID,
+		  COL_REASONS);
+	for (size_t i = 0; i < e->count; i++) {
+		if (e->items[i].is_unknown || e->items[i].count < 2)
+			continue;
+		energy_row(c, &e->items[i], shares ? &shares[i] : NULL, table);
+		rows++;
+	}
+	return rows ? 0 : nothing_sampled(c->model, err);
+}
+
+/* ---- energy_kern_sum ---- */
+
+struct kernel_energy {
+	double joules;
+	uint64_t ns, count;
+};
+
+struct energy_kernels {
+	struct scan *scan;
+	struct aggregate keys; /* fields: device, name */
+	struct kernel_energy *rows;
+	size_t count, capacity;
+	struct map known; /* image and operation -> row + 1 */
+};
+
+static size_t row_of(struct energy_kernels *k, const struct energy_source *source, const char *name)
+{
+	struct buffer key = {0};
+	size_t row;
+
+	energy_source_name(k->scan->context->model, source, &key);
+	buffer_add(&key, "", 1);
+	buffer_text(&key, name);
+	buffer_add(&key, "", 1);
+	row = aggregate_row(&k->keys, key.data, key.size);
+	buffer_done(&key);
+	while (k->count <= row) {
+		k->rows = mem_grow(k->rows, k->count, &k->capacity, sizeof(*k->rows));
+		k->rows[k->count++] = (struct kernel_energy){0};
+	}
+	return row;
+}
+
+static void kernel_add(struct scan *s, const struct device_record *r)
+{
+	struct energy_kernels *k = s->more;
+	const struct model *m = s->context->model;
+	const struct trace *t = s->image->trace;
+	bool is_new;
+	uint64_t *known = map_put(&k->known, (uint64_t)(s->image - m->images), r->operation, &is_new);
+	struct tf_device_operation operation;
+	const struct energy_source *source;
+	struct kernel_energy *row;
+
+	if (is_new && device_operation(t, r->operation, &operation) &&
+	    (source = energy_of_device(m, s->image, operation.device)) && source->count > 1) {
+		struct buffer name = {0};
+
+		device_operation_name(s->context, t, &operation, &name);
+		*known = row_of(k, source, buffer_string(&name)) + 1;
+		buffer_done(&name);
+	}
+	if (!*known)
+		return;
+	row = &k->rows[*known - 1];
+	row->joules += energy_of_record(s->context, s->image, r);
+	row->ns += r->duration_ns;
+	row->count++;
+}
+
+/* What the rows of a device do not have: idle time, and with a filter other operations. */
+static void rest_add(struct energy_kernels *k, const struct energy_share *share)
+{
+	double rest = share->kernels + share->copies;
+	struct buffer name = {0};
+	size_t row;
+
+	energy_source_name(k->scan->context->model, share->source, &name);
+	for (size_t i = 0; i < k->count; i++)
+		if (!strcmp(aggregate_field(&k->keys.rows[i], 0), buffer_string(&name)))
+			rest -= k->rows[i].joules;
+	buffer_done(&name);
+	row = row_of(k, share->source, "(idle)");
+	k->rows[row].joules = share->idle;
+	k->rows[row].ns = energy_duration_ns(share->source) - share->busy_ns;
+	if (rest > 1e-6 * (share->kernels + share->copies))
+		k->rows[row_of(k, share->source, "(other operations)")].joules = rest;
+}
+
+static int compare_rows(size_t a, size_t b, const void *context)
+{
+	const struct energy_kernels *k = context;
+
+	return (k->rows[b].joules > k->rows[a].joules) - (k->rows[b].joules < k->rows[a].joules);
+}
+
+static void kernel_rows(const struct energy_kernels *k, struct table *table)
+{
+	size_t *order = places_in_order(k->count, compare_rows, k);
+	double all = 0;
+
+	for (size_t i = 0; i < k->count; i++)
+		all += k->rows[i].joules;
+	for (size_t i = 0; i < k->count; i++) {
+		const struct kernel_energy *row = &k->rows[order[i]];
+
+		percent_cell(table, row->joules, all);
+		joules_cell(table, row->joules);
+		table_number_if(table, row->ns, row->ns);
+		table_number_if(table, row->count, row->count);
+		if (row->ns)
+			watts_cell(table, row->joules / ((double)row->ns / 1e9));
+		else
+			table_nothing(table);
+		table_text(table, aggregate_field(&k->keys.rows[order[i]], 0));
+		table_text(table, aggregate_field(&k->keys.rows[order[i]], 1));
+	}
+	free(order);
+}
+
+int report_energy_kern_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct energy_kernels k = {0};
+	struct scan s = {.context = c, .more = &k};
+	size_t count;
+	const struct energy_share *shares = energy_shares(c, &count);
+
+	k.scan = &s;
+	table_has(table, COL_ENERGY_PERCENT, COL_ENERGY_J, COL_TIME_NS, COL_INSTANCES, COL_POWER_W, COL_DEVICE,
+		  COL_NAME);
+	if (!shares && energies_of(c->model)->count)
+		return err_set(err, -ENODATA, "no device operation of a GPU whose power was sampled was recorded");
+	if (!shares)
+		return nothing_sampled(c->model, err);
+	device_scan(&s, kernel_add, NULL);
+	for (size_t i = 0; i < count; i++)
+		if (shares[i].intervals)
+			rest_add(&k, &shares[i]);
+	kernel_rows(&k, table);
+	aggregate_done(&k.keys);
+	map_done(&k.known);
+	free(k.rows);
+	return 0;
+}

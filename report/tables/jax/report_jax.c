@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jax_sum: the functions that jax.jit compiled: their compilation against their runs. jax_cache_sum: what JAX's
+ * persistent cache had of them. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/events/jax/jax_functions.h"
+#include "report/names/attribution.h"
+#include "report/tables/report.h"
+
+static void line_cell(struct attribution *a, const struct jax_function *f, struct table *table)
+{
+	struct symbol_frame frame;
+	bool is_users;
+
+	if (!f->stack || !attribution_stack(a, f->image, f->stack, &frame, &is_users)) {
+		table_nothing(table);
+		return;
+	}
+	symbols_name(a->symbols, &frame);
+	table_text(table, frame.text);
+}
+
+int report_jax_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct attribution attribution = {.symbols = c->symbols};
+	struct jax_functions functions;
+	size_t *order, field = c->by != BY_NOTHING;
+	uint64_t all = 0;
+
+	by_column(c, table);
+	table_has(table, COL_COMPILE_PERCENT, COL_COMPILE_TOTAL_NS, COL_TRACE_NS, COL_LOWER_NS, COL_XLA_NS,
+		  COL_COMPILATIONS, COL_RUNS, COL_RUN_HOST_NS, COL_RUN_AVG_NS, COL_GPU_NS, COL_KERNELS, COL_FUNCTION,
+		  COL_LINE);
+	jax_functions_make(c, &functions);
+	order = jax_functions_order(&functions);
+	for (size_t i = 0; i < functions.count; i++)
+		all += jax_compile_ns(&functions.items[i]);
+	for (size_t i = 0; i < functions.count; i++) {
+		const struct jax_function *f = &functions.items[order[i]];
+		const struct aggregate_row *row = &functions.keys.rows[order[i]];
+
+		if (field)
+			by_cell(c, table, aggregate_field(row, 0));
+		table_real(table, all ? 100 * (double)jax_compile_ns(f) / (double)all : 0);
+		table_number(table, jax_compile_ns(f));
+		table_number(table, f->trace_ns);
+		table_number(table, f->lower_ns);
+		table_number(table, f->compile_ns);
+		table_number(table, f->compilations);
+		table_number(table, f->runs);
+		table_number(table, f->run_ns);
+		if (f->runs)
+			table_real(table, (double)f->run_ns / (double)f->runs);
+		else
+			table_nothing(table);
+		table_number(table, f->device_ns);
+		table_number(table, f->kernels);
+		table_text(table, aggregate_field(row, field));
+		line_cell(&attribution, f, table);
+	}
+	table->hides_zeros = true;
+	free(order);
+	jax_functions_done(&functions);
+	attribution_done(&attribution);
+	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no ranges of JAX: record with --jax");
+}
+
+/* An executable that is not written was compiled too fast to be worth it, is too small, or is another process's. */
+int report_jax_cache_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct jax_functions functions;
+	size_t *order, field = c->by != BY_NOTHING;
+
+	by_column(c, table);
+	table_has(table, COL_CACHE_HITS, COL_CACHE_MISSES, COL_CACHE_WRITES, COL_COMPILATIONS, COL_XLA_NS,
+		  COL_FUNCTION);
+	jax_functions_make(c, &functions);
+	order = jax_functions_order(&functions);
+	for (size_t i = 0; i < functions.count; i++) {
+		const struct jax_function *f = &functions.items[order[i]];
+		const struct aggregate_row *row = &functions.keys.rows[order[i]];
+
+		if (!f->cache_requests && !f->cache_hits && !f->cache_writes)
+			continue;
+		if (field)
+			by_cell(c, table, aggregate_field(row, 0));
+		table_number(table, f->cache_hits);
+		table_number(table, f->cache_requests > f->cache_hits ? f->cache_requests - f->cache_hits : 0);
+		table_number(table, f->cache_writes);
+		table_number(table, f->compilations);
+		table_number(table, f->compile_ns);
+		table_text(table, aggregate_field(row, field));
+	}
+	free(order);
+	jax_functions_done(&functions);
+	return table_rows(table) ? 0
+				 : err_set(err, -ENODATA, "no compilation asked JAX's persistent cache: record with "
+					   "--jax, and set JAX_COMPILATION_CACHE_DIR");
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jax_live_sum, jax_live_trace: the buffers that were alive in JAX, as far as --jax-live asked; jax_exec_sum: the
+ * memory that its executables need. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/events/jax/jax_live.h"
+#include "report/tables/report.h"
+
+static int no_looks(struct err *err)
+{
+	return err_set(err, -ENODATA, "JAX was not asked for its live buffers: record with --jax-live=MS; it is asked "
+		       "when a function of jax.jit returns");
+}
+
+static const struct jax_look *peak_of(const struct jax_live *l, const struct image *image)
+{
+	for (size_t i = 0; i < l->look_count; i++)
+		if (l->looks[i].image == image && l->looks[i].is_peak)
+			return &l->looks[i];
+	return NULL;
+}
+
+static int by_bytes(size_t i, size_t k, const void *items)
+{
+	const struct jax_buffers *a = &((const struct jax_buffers *)items)[i],
+				 *b = &((const struct jax_buffers *)items)[k];
+
+	return order_of(b->bytes, a->bytes) ?: order_of(b->most, a->most) ?: strcmp(a->array, b->array) ?:
+	       strcmp(a->line, b->line) ?: order_of(a->image->pid, b->image->pid);
+}
+
+int report_jax_live_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct attribution attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
+	struct jax_live live;
+	size_t *order;
+	int code;
+
+	table_has(table, COL_PID, COL_SHARE_OF_PEAK_PERCENT, COL_IN_USE_AT_PEAK_MB, COL_BUFFERS, COL_PEAK_AT_NS,
+		  COL_FIRST_MB, COL_LAST_MB, COL_GROWTH_MB, COL_MAX_MB, COL_ARRAY, COL_DEVICE, COL_LINE);
+	jax_live_make(c->model, &attribution, &live);
+	order = places_in_order(live.count, by_bytes, live.items);
+	for (size_t i = 0; i < live.count; i++) {
+		const struct jax_buffers *b = &live.items[order[i]];
+		const struct jax_look *peak = peak_of(&live, b->image);
+
+		table_number(table, b->image->pid);
+		table_real(table, peak && peak->bytes ? 100.0 * (double)b->bytes / (double)peak->bytes : 0);
+		table_number(table, b->bytes);
+		table_number(table, b->buffers);
+		table_number(table, peak ? model_since_origin(c->model, peak->ns) : 0);
+		table_number(table, b->first);
+		table_number(table, b->last);
+		table_real(table, (double)b->last - (double)b->first);
+		table_number(table, b->most);
+		table_text(table, b->array);
+		table_text(table, b->devices);
+		table_text(table, *b->line ? b->line : "?");
+	}
+	free(order);
+	code = live.look_count ? 0 : no_looks(err);
+	jax_live_done(&live);
+	attribution_done(&attribution);
+	return code;
+}
+
+int report_jax_live_trace(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct jax_live live;
+	int code;
+
+	table_has(table, COL_TIME_NS, COL_PID, COL_HOST, COL_RANK, COL_BUFFERS, COL_LIVE_MB);
+	jax_live_make(c->model, NULL, &live);
+	for (size_t i = 0; i < live.look_count; i++) {
+		const struct jax_look *l = &live.looks[i];
+
+		table_number(table, model_since_origin(c->model, l->ns));
+		table_number(table, l->image->pid);
+		table_text(table, c->model->machines[l->image->machine].host);
+		table_text(table, image_rank(l->image));
+		table_number(table, l->buffers);
+		table_number(table, l->bytes);
+	}
+	code = live.look_count ? 0 : no_looks(err);
+	jax_live_done(&live);
+	return code;
+}
+
+int report_jax_exec_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct jax_executables list;
+	int code;
+
+	table_has(table, COL_TOTAL_MB, COL_ARGUMENTS_MB, COL_OUTPUTS_MB, COL_ALIASED_MB, COL_TEMPORARY_MB, COL_CODE_MB,
+		  COL_DEVICES, COL_EXECUTABLES, COL_HLO_MODULE);
+	jax_executables_make(c->model, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct jax_executable *e = &list.items[i];
+
+		table_number(table, jax_executable_bytes(e));
+		table_number(table, e->sizes.arguments);
+		table_number(table, e->sizes.outputs);
+		table_number(table, e->sizes.aliased);
+		table_number(table, e->sizes.temporary);
+		table_number(table, e->sizes.code);
+		table_number(table, e->sizes.devices);
+		table_number(table, e->count);
+		table_text(table, e->name);
+	}
+	table->hides_zeros = true;
+	code = list.count ? 0
+			  : err_set(err, -ENODATA, "no executables of JAX whose memory is known: record with --jax");
+	jax_executables_done(&list);
+	return code;
+}

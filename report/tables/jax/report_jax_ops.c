@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jax_ops_sum: the operations (HLO) that XLA executed. XLA's NVTX ranges name an operation. Without such ranges, and in
+ * a command buffer (a CUDA graph, whose launch has a single range), the name of the kernel is used: XLA names a kernel
+ * after its operation or fusion. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/events/cuda/attribute.h"
+#include "report/events/cuda/device.h"
+#include "report/events/jax/jax_modules.h"
+#include "report/events/jax/jax_ranges.h"
+#include "report/tables/report.h"
+
+enum op_source { OP_RANGE, OP_KERNEL, OP_COMMAND_BUFFER, OP_OUTSIDE };
+enum { FIELDS = 6 };
+static const char *const source_names[] = {"range", "kernel", "command buffer", "outside"};
+static const char command_buffer[] = "command_buffer"; /* XLA's names of these begin with it */
+
+struct op_sum {
+	uint64_t device_ns, kernels, host_ns, instances;
+};
+
+struct jax_ops {
+	const struct report_context *context;
+	const struct clock_map *clock;
+	struct jax_ranges ranges;
+	struct jax_modules modules;
+	struct aggregate keys; /* FIELDS fields: operation, module, function, source, scope, line */
+	struct op_sum *items;  /* by row of keys */
+	size_t count, capacity;
+	size_t op, function; /* the innermost ranges around a call; NVTX_NO_PARENT: none */
+};
+
+static struct op_sum *sum_of(struct jax_ops *o, const char *op, size_t module, size_t function, enum op_source source)
+{
+	const struct jax_ranges *r = &o->ranges;
+	const char *module_name = module == NVTX_NO_PARENT ? "" : r->names.items[r->places[module].full];
+	const struct jax_origin *origin = jax_modules_find(&o->modules, module_name, op);
+	struct buffer key = {0};
+	uint32_t row;
+
+	buffer_print(&key, "%s%c%s%c%s%c%s%c%s%c%s", op, 0, module_name, 0,
+		     function == NVTX_NO_PARENT ? "" : r->names.items[r->places[function].name], 0,
+		     source_names[source], 0, origin ? origin->scope : "", 0, origin ? origin->line : "");
+	row = aggregate_row(&o->keys, key.data, key.size + 1);
+	while (o->count <= row) {
+		o->items = mem_grow(o->items, o->count, &o->capacity, sizeof(*o->items));
+		o->items[o->count++] = (struct op_sum){0};
+	}
+	buffer_done(&key);
+	return &o->items[row];
+}
+
+static const char *op_name(const struct jax_ops *o, size_t node)
+{
+	return o->ranges.names.items[o->ranges.places[node].name];
+}
+
+static struct op_sum *sum_of_range(struct jax_ops *o, size_t node)
+{
+	size_t module = o->ranges.places[node].module;
+
+	return sum_of(o, op_name(o, node), module, module, OP_RANGE);
+}
+
+static void take_node(void *context, size_t node)
+{
+	struct jax_ops *o = context;
+	const struct jax_place *p = &o->ranges.places[node];
+
+	if (p->kind == JAX_OP)
+		o->op = node;
+	if ((p->kind == JAX_RUN && !p->is_staged) || p->kind == JAX_MODULE)
+		o->function = node;
+}
+
+/* Of an operation of the device that no range of XLA names. */
+static struct op_sum *sum_of_operation(struct jax_ops *o, const struct image *image,
+				       const struct tf_device_operation *operation)
+{
+	enum op_source source = o->op != NVTX_NO_PARENT ? OP_COMMAND_BUFFER
+				: o->function != NVTX_NO_PARENT ? OP_KERNEL
+								: OP_OUTSIDE;
+	size_t module = o->function == NVTX_NO_PARENT ? NVTX_NO_PARENT : o->ranges.places[o->function].module;
+	struct buffer name = {0};
+	struct op_sum *sum;
+
+	if (source == OP_OUTSIDE)
+		buffer_text(&name, "(not within a range of JAX or XLA)");
+	else
+		device_operation_name(o->context, image->trace, operation, &name);
+	sum = sum_of(o, buffer_string(&name), module, o->function, source);
+	buffer_done(&name);
+	return sum;
+}
+
+static void add_correlated(void *context, const struct correlated *k)
+{
+	struct jax_ops *o = context;
+	bool is_named;
+
+	if (!k->record_count)
+		return;
+	o->op = o->function = NVTX_NO_PARENT;
+	if (k->thread)
+		attribute_ranges(&o->ranges.tree, k, o, take_node);
+	is_named = o->op != NVTX_NO_PARENT && strncmp(op_name(o, o->op), command_buffer, strlen(command_buffer)) != 0;
+	for (size_t i = 0; i < k->record_count; i++) {
+		struct tf_device_operation operation;
+		bool is_known = device_operation(k->image->trace, k->records[i].operation, &operation), is_whole;
+		struct op_sum *sum;
+
+		is_whole = !is_known || (o->op != NVTX_NO_PARENT && operation.kind == TF_DEVICE_GRAPH);
+		sum = is_named || (is_whole && o->op != NVTX_NO_PARENT) ? sum_of_range(o, o->op)
+									 : sum_of_operation(o, k->image, &operation);
+		sum->device_ns += k->records[i].duration_ns;
+		sum->kernels += is_known && operation.kind == TF_DEVICE_KERNEL;
+	}
+}
+
+/* False: it has nothing of JAX. */
+static bool ops_add_image(struct jax_ops *o, const struct image *image)
+{
+	bool is_jax;
+
+	if (!jax_is_in(image))
+		return false;
+	o->clock = &o->context->model->machines[image->machine].clock;
+	jax_ranges_make(&o->ranges, image);
+	jax_modules_make(&o->modules, image->trace);
+	for (size_t i = 0; i < o->ranges.tree.count; i++) {
+		const struct nvtx_node *n = &o->ranges.tree.nodes[i];
+		struct op_sum *sum;
+
+		if (o->ranges.places[i].kind != JAX_OP)
+			continue;
+		sum = sum_of_range(o, i);
+		sum->instances++;
+		sum->host_ns += clock_map_duration(o->clock, n->end - n->start);
+	}
+	is_jax = o->ranges.has_any;
+	if (is_jax)
+		attribute_image(o->context, image, o, add_correlated);
+	jax_ranges_done(&o->ranges);
+	jax_modules_done(&o->modules);
+	return is_jax;
+}
+
+static int ops_in_order(size_t i, size_t k, const void *context)
+{
+	const struct jax_ops *o = context;
+
+	return order_of(o->items[k].device_ns, o->items[i].device_ns) ?:
+	       order_of(o->items[k].host_ns, o->items[i].host_ns) ?:
+	       memcmp(o->keys.rows[i].key, o->keys.rows[k].key,
+		      o->keys.rows[i].key_size < o->keys.rows[k].key_size ? o->keys.rows[i].key_size
+									   : o->keys.rows[k].key_size);
+}
+
+static void text_if(struct table *table, const char *text)
+{
+	if (*text)
+		table_text(table, text);
+	else
+		table_nothing(table);
+}
+
+static void ops_fill(struct jax_ops *o, struct table *table)
+{
+	size_t *order = places_in_order(o->count, ops_in_order, o);
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < o->count; i++)
+		all += o->items[i].device_ns;
+	for (size_t i = 0; i < o->count; i++) {
+		const struct op_sum *s = &o->items[order[i]];
+		const struct aggregate_row *row = &o->keys.rows[order[i]];
+
+		table_real(table, all ? 100 * (double)s->device_ns / (double)all : 0);
+		table_number(table, s->device_ns);
+		table_number(table, s->kernels);
+		table_number(table, s->host_ns);
+		table_number(table, s->instances);
+		table_text(table, aggregate_field(row, 0));
+		for (size_t field = 1; field < FIELDS; field++)
+			text_if(table, aggregate_field(row, field));
+	}
+	free(order);
+}
+
+int report_jax_ops_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct jax_ops o = {.context = c};
+	bool is_jax = false;
+
+	table_has(table, COL_GPU_PERCENT, COL_GPU_NS, COL_KERNELS, COL_HOST_NS, COL_INSTANCES, COL_OPERATION,
+		  COL_HLO_MODULE, COL_FUNCTION, COL_SOURCE, COL_SCOPE, COL_LINE);
+	table->hides_zeros = true;
+	for (size_t i = 0; i < c->model->image_count; i++)
+		is_jax |= ops_add_image(&o, &c->model->images[i]);
+	ops_fill(&o, table);
+	free(o.items);
+	aggregate_done(&o.keys);
+	if (table_rows(table))
+		return 0;
+	return err_set(err, -ENODATA,
+		       is_jax ? "XLA has neither ranges nor kernels here: it has them on NVIDIA's devices only"
+			      : "no ranges of JAX or XLA: record with --jax");
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host memory: mem_usage_sum, mem_usage_trace: what the processes had resident; mem_alloc_sum, mem_leaks: which lines
+ * allocated it, as far as --memory recorded it. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/events/stacks/heap.h"
+#include "report/tables/report.h"
+#include "report/time/resident.h"
+
+enum { KB = 1024 };
+
+/* ---- resident memory ---- */
+
+static int no_samples(struct err *err)
+{
+	return err_set(err, -ENODATA, "no sample of a process's memory: the run lasted less than a second, or was not "
+		       "started by pillion");
+}
+
+static void usage_row(const struct report_context *c, struct table *table, const struct resident_point *points,
+		      size_t count)
+{
+	const struct model *m = c->model;
+	const struct resident_point *peak = points, *last = &points[count - 1];
+
+	for (size_t i = 1; i < count; i++)
+		peak = points[i].kb > peak->kb ? &points[i] : peak;
+	table_number(table, points->pid);
+	table_text(table, m->machines[points->machine].host);
+	table_number(table, count);
+	table_number(table, points->kb * KB);
+	table_number(table, peak->kb * KB);
+	table_number(table, model_since_origin(m, peak->ns));
+	table_number(table, last->kb * KB);
+	table_real(table, ((double)last->kb - (double)points->kb) * KB);
+	table_text(table, points->name);
+}
+
+int report_mem_usage_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	size_t count;
+	struct resident_point *points = resident_points(c->model, &count);
+
+	table_has(table, COL_PID, COL_HOST, COL_SAMPLES, COL_FIRST_MB, COL_PEAK_MB, COL_PEAK_AT_NS, COL_LAST_MB,
+		  COL_GROWTH_MB, COL_NAME);
+	for (size_t from = 0, to; from < count; from = to) {
+		to = resident_end(points, count, from);
+		usage_row(c, table, points + from, to - from);
+	}
+	free(points);
+	return count ? 0 : no_samples(err);
+}
+
+int report_mem_usage_trace(const struct report_context *c, struct table *table, struct err *err)
+{
+	size_t count;
+	struct resident_point *points = resident_points(c->model, &count);
+
+	table_has(table, COL_TIME_NS, COL_PID, COL_HOST, COL_RESIDENT_MB, COL_NAME);
+	for (size_t i = 0; i < count; i++) {
+		table_number(table, model_since_origin(c->model, points[i].ns));
+		table_number(table, points[i].pid);
+		table_text(table, c->model->machines[points[i].machine].host);
+		table_number(table, points[i].kb * KB);
+		table_text(table, points[i].name);
+	}
+	free(points);
+	return count ? 0 : no_samples(err);
+}
+
+/* ---- allocations by line ---- */
+
+/* A line of one image. */
+struct heap_row {
+	const struct heap *heap;
+	const struct heap_line *line;
+};
+
+struct heap_rows {
+	struct heap *heaps; /* by image */
+	struct heap_row *items;
+	size_t heap_count, count, capacity;
+};
+
+static void rows_gather(const struct report_context *c, struct heap_rows *ret)
+{
+	struct attribution attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
+	const struct model *m = c->model;
+
+	*ret = (struct heap_rows){.heaps = mem_alloc((m->image_count + 1) * sizeof(struct heap))};
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct heap *h = &ret->heaps[ret->heap_count];
+
+		if (!heap_is_recorded(&m->images[i]))
+			continue;
+		heap_replay(m, &m->images[i], &attribution, h);
+		ret->heap_count++;
+		for (size_t k = 0; k < h->line_count; k++) {
+			ret->items = mem_grow(ret->items, ret->count, &ret->capacity, sizeof(*ret->items));
+			ret->items[ret->count++] = (struct heap_row){h, &h->lines[k]};
+		}
+	}
+	attribution_done(&attribution);
+}
+
+static void rows_done(struct heap_rows *r)
+{
+	for (size_t i = 0; i < r->heap_count; i++)
+		heap_done(&r->heaps[i]);
+	free(r->heaps);
+	free(r->items);
+}
+
+static int rows_result(const struct heap_rows *r, struct err *err)
+{
+	return r->heap_count ? 0
+			     : err_set(err, -ENODATA, "no allocations were recorded: record with --memory=all, python "
+				       "or native");
+}
+
+static void line_cells(const struct heap_line *l, struct table *table)
+{
+	table_text(table, *l->place ? l->place : "?");
+	table_text(table, l->function);
+}
+
+static int by_peak(size_t i, size_t k, const void *rows)
+{
+	const struct heap_values *a = &((const struct heap_row *)rows)[i].line->values,
+				 *b = &((const struct heap_row *)rows)[k].line->values;
+
+	return order_of(b->peak, a->peak) ?: order_of(b->allocated, a->allocated);
+}
+
+int report_mem_alloc_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct heap_rows rows;
+	size_t *order;
+	int code;
+
+	table_has(table, COL_PID, COL_SHARE_OF_PEAK_PERCENT, COL_IN_USE_AT_PEAK_MB, COL_GROWTH_MB, COL_NOT_FREED_MB,
+		  COL_ALLOCATED_MB, COL_ALLOCATIONS, COL_SAMPLES, COL_LINE, COL_FUNCTION);
+	rows_gather(c, &rows);
+	order = places_in_order(rows.count, by_peak, rows.items);
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct heap_row *r = &rows.items[order[i]];
+		const struct heap_values *v = &r->line->values;
+
+		table_number(table, r->heap->image->pid);
+		table_real(table, r->heap->peak ? 100.0 * (double)v->peak / (double)r->heap->peak : 0);
+		table_number(table, v->peak);
+		table_number(table, heap_growth(v));
+		table_number(table, v->in_use);
+		table_number(table, v->allocated);
+		table_number(table, v->allocations);
+		table_number(table, v->samples);
+		line_cells(r->line, table);
+	}
+	free(order);
+	code = rows_result(&rows, err);
+	rows_done(&rows);
+	return code;
+}
+
+/* ---- what grows from step to step ---- */
+
+static int by_growth(size_t i, size_t k, const void *rows)
+{
+	const struct heap_values *a = &((const struct heap_row *)rows)[i].line->values,
+				 *b = &((const struct heap_row *)rows)[k].line->values;
+
+	return order_of(heap_growth(b), heap_growth(a)) ?: order_of(b->allocated, a->allocated);
+}
+
+int report_mem_leaks(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct heap_rows rows;
+	size_t *order;
+	int code;
+
+	table_has(table, COL_PID, COL_GROWTH_MB, COL_PER_STEP_MB, COL_STEPS, COL_GROWING_PERCENT, COL_NOT_FREED_MB,
+		  COL_LINE, COL_FUNCTION, COL_STEP);
+	rows_gather(c, &rows);
+	order = places_in_order(rows.count, by_growth, rows.items);
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct heap_row *r = &rows.items[order[i]];
+		const struct heap *h = r->heap;
+
+		if (!heap_line_grows(h, r->line))
+			continue;
+		table_number(table, h->image->pid);
+		table_number(table, heap_growth(&r->line->values));
+		table_real(table, (double)heap_growth(&r->line->values) / (double)h->instances);
+		table_number(table, h->instances);
+		table_real(table, 100.0 * r->line->values.grown / (double)(h->steps - 1));
+		table_number(table, r->line->values.in_use);
+		line_cells(r->line, table);
+		table_text(table, h->step_name ? h->step_name : "(equal parts of the run)");
+	}
+	free(order);
+	code = rows_result(&rows, err);
+	rows_done(&rows);
+	return code;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports on memory: usage by kind, owners at the peak, memory never freed, and owners at failed allocations. */
+#include <stdlib.h>
+
+#include "report/events/cuda/device.h"
+#include "report/events/cuda/memory.h"
+#include "report/tables/report.h"
+
+struct memory_view {
+	const struct report_context *context;
+	struct table *table;
+	const struct memory *memory;
+};
+
+static void process_cells(const struct memory_view *v, uint32_t device)
+{
+	struct buffer text = {0};
+
+	table_number(v->table, v->memory->image->pid);
+	if (device == MEMORY_HOST)
+		buffer_text(&text, "host");
+	else
+		device_name(v->memory->image->trace, device, &text);
+	table_text(v->table, text.data);
+	buffer_done(&text);
+}
+
+static void site_cells(const struct memory_view *v, uint32_t function, uint32_t stack)
+{
+	const struct function *f = trace_function(v->memory->image->trace, function);
+	struct buffer text = {0};
+
+	table_text(v->table, f ? f->name : "?");
+	if (stack)
+		symbols_stack(v->context->symbols, v->memory->image, stack, &text);
+	if (text.size)
+		table_text(v->table, text.data);
+	else
+		table_nothing(v->table);
+	buffer_done(&text);
+}
+
+static void fill_by_image(const struct report_context *c, struct table *table, void (*rows)(const struct memory_view *))
+{
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		struct memory m;
+		struct memory_view v = {.context = c, .table = table, .memory = &m};
+
+		memory_replay_peaks(c->model, &c->model->images[i], &m);
+		rows(&v);
+		memory_done(&m);
+	}
+}
+
+/* ---- cuda_mem_usage ---- */
+
+static int compare_uses(const void *a, const void *b)
+{
+	const struct memory_use *x = a, *y = b;
+
+	return order_of(x->device, y->device) ?: order_of(x->kind, y->kind);
+}
+
+static void usage_rows(const struct memory_view *v)
+{
+	const struct memory *m = v->memory;
+
+	if (m->use_count)
+		qsort(m->uses, m->use_count, sizeof(*m->uses), compare_uses);
+	for (size_t i = 0; i < m->use_count; i++) {
+		const struct memory_use *u = &m->uses[i];
+
+		process_cells(v, u->device);
+		table_text(v->table, u->kind ? memory_kind(u->kind) : "All");
+		table_number(v->table, u->allocations);
+		table_number(v->table, u->frees);
+		table_number(v->table, u->bytes);
+		table_number(v->table, u->peak);
+		table_number(v->table, model_since_origin(v->context->model, u->peak_ns));
+		table_number(v->table, u->blocks);
+		table_number(v->table, u->in_use);
+	}
+}
+
+int report_cuda_mem_usage(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	table_has(table, COL_PID, COL_DEVICE, COL_MEMORY, COL_ALLOCATIONS, COL_FREES, COL_TOTAL_MB, COL_PEAK_MB,
+		  COL_PEAK_AT_NS, COL_NOT_FREED, COL_IN_USE_AT_END_MB);
+	fill_by_image(c, table, usage_rows);
+	return 0;
+}
+
+/* ---- cuda_mem_peak ---- */
+
+static int by_peak(size_t a, size_t b, const void *sites)
+{
+	const struct memory_site *x = (const struct memory_site *)sites + a, *y = (const struct memory_site *)sites + b;
+
+	return order_of(x->device, y->device) ?: order_of(y->peak_in_use, x->peak_in_use);
+}
+
+static int by_rest(size_t a, size_t b, const void *sites)
+{
+	const struct memory_site *x = (const struct memory_site *)sites + a, *y = (const struct memory_site *)sites + b;
+
+	return order_of(y->in_use, x->in_use);
+}
+
+static const struct memory_use *all_of(const struct memory *m, uint32_t device)
+{
+	for (size_t i = 0; i < m->use_count; i++)
+		if (m->uses[i].device == device && !m->uses[i].kind)
+			return &m->uses[i];
+	return NULL;
+}
+
+static void peak_rows(const struct memory_view *v)
+{
+	size_t *order = places_in_order(v->memory->site_count, by_peak, v->memory->sites);
+
+	for (size_t i = 0; i < v->memory->site_count; i++) {
+		const struct memory_site *s = &v->memory->sites[order[i]];
+		const struct memory_use *all = all_of(v->memory, s->device);
+
+		if (!s->peak_in_use || !all)
+			continue;
+		process_cells(v, s->device);
+		table_number(v->table, model_since_origin(v->context->model, all->peak_ns));
+		table_real(v->table, 100.0 * (double)s->peak_in_use / (double)all->peak);
+		table_number(v->table, s->peak_in_use);
+		table_number(v->table, s->peak_blocks);
+		table_text(v->table, memory_kind(s->kind));
+		site_cells(v, s->function, s->stack);
+	}
+	free(order);
+}
+
+int report_cuda_mem_peak(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	table_has(table, COL_PID, COL_DEVICE, COL_PEAK_AT_NS, COL_SHARE_PERCENT, COL_IN_USE_MB, COL_BLOCKS, COL_MEMORY,
+		  COL_NAME, COL_STACK);
+	fill_by_image(c, table, peak_rows);
+	return 0;
+}
+
+/* ---- cuda_mem_leaks ---- */
+
+static void leak_rows(const struct memory_view *v)
+{
+	size_t *order = places_in_order(v->memory->site_count, by_rest, v->memory->sites);
+
+	for (size_t i = 0; i < v->memory->site_count; i++) {
+		const struct memory_site *s = &v->memory->sites[order[i]];
+
+		if (!s->blocks)
+			continue;
+		process_cells(v, s->device);
+		table_number(v->table, s->in_use);
+		table_number(v->table, s->blocks);
+		table_number(v->table, model_since_origin(v->context->model, s->first_ns));
+		table_text(v->table, memory_kind(s->kind));
+		site_cells(v, s->function, s->stack);
+	}
+	free(order);
+}
+
+int report_cuda_mem_leaks(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	table_has(table, COL_PID, COL_DEVICE, COL_NOT_FREED_MB, COL_BLOCKS, COL_OLDEST_AT_NS, COL_MEMORY, COL_NAME,
+		  COL_STACK);
+	fill_by_image(c, table, leak_rows);
+	return 0;
+}
+
+/* ---- cuda_mem_failures: a row for the call, then one for each of the largest owners ---- */
+
+static void owner_rows(const struct memory_view *v, const struct memory_failure *f)
+{
+	for (size_t i = 0; i < f->owner_count; i++) {
+		const struct memory_site *s = &v->memory->sites[f->owners[i].site];
+
+		table_number(v->table, model_since_origin(v->context->model, f->ns));
+		process_cells(v, f->device);
+		table_text(v->table, "had");
+		table_number(v->table, f->owners[i].in_use);
+		table_number(v->table, f->owners[i].blocks);
+		table_nothings(v->table, 3);
+		table_text(v->table, memory_kind(s->kind));
+		site_cells(v, s->function, s->stack);
+	}
+}
+
+static void failure_rows(const struct memory_view *v)
+{
+	for (size_t i = 0; i < v->memory->failure_count; i++) {
+		const struct memory_failure *f = &v->memory->failures[i];
+
+		table_number(v->table, model_since_origin(v->context->model, f->ns));
+		process_cells(v, f->device);
+		table_text(v->table, "asked");
+		table_number_if(v->table, f->kind != 0, f->requested);
+		table_nothing(v->table);
+		table_number(v->table, f->in_use);
+		table_number_if(v->table, f->total != 0, f->left);
+		table_number_if(v->table, f->total != 0, f->total);
+		table_text(v->table, f->kind ? memory_kind(f->kind) : "");
+		site_cells(v, f->function, f->stack);
+		owner_rows(v, f);
+	}
+}
+
+int report_cuda_mem_failures(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	table_has(table, COL_AT_NS, COL_PID, COL_DEVICE, COL_WHO, COL_BYTES_MB, COL_BLOCKS, COL_IN_USE_THEN_MB,
+		  COL_FREE_WHEN_LAST_TOLD_MB, COL_OF_MB, COL_MEMORY, COL_NAME, COL_STACK);
+	fill_by_image(c, table, failure_rows);
+	return 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mpi_wait_sum: how long ranks waited in MPI until others began, and for whom. mpi_matrix: messages between ranks. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/causes/mpi/mpi_wait_sum.h"
+#include "report/read/operation.h"
+#include "report/tables/report.h"
+
+int report_mpi_wait_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct aggregate sum = {0};
+	struct mpi_wait_counts counts;
+	size_t first = c->by != BY_NOTHING;
+	double all = 0;
+
+	mpi_wait_sum(c, &sum, &counts, NULL, NULL);
+	by_column(c, table);
+	table_has(table, COL_TIME_PERCENT, COL_TOTAL_WAIT_NS, COL_WAITS, COL_AVG_NS, COL_MAX_NS, COL_KIND, COL_NAME,
+		  COL_LINE, COL_LATE_RANK, COL_LATE_NAME, COL_LATE_LINE);
+	aggregate_sort(&sum);
+	for (size_t i = 0; i < sum.count; i++)
+		all += (double)sum.rows[i].total;
+	for (size_t i = 0; i < sum.count; i++) {
+		const struct aggregate_row *r = &sum.rows[i];
+
+		if (first)
+			by_cell(c, table, aggregate_field(r, 0));
+		table_real(table, 100 * (double)r->total / all);
+		table_number(table, r->total);
+		table_number(table, r->count);
+		table_real(table, (double)r->total / (double)r->count);
+		table_number(table, r->most);
+		table_text(table, aggregate_field(r, first + MPI_WAIT_KIND));
+		table_text(table, aggregate_field(r, first + MPI_WAIT_NAME));
+		table_text(table, aggregate_field(r, first + MPI_WAIT_LINE));
+		table_number(table, strtoull(aggregate_field(r, first + MPI_WAIT_RANK), NULL, 10));
+		table_text(table, aggregate_field(r, first + MPI_WAIT_LATE_NAME));
+		table_text(table, aggregate_field(r, first + MPI_WAIT_LATE_LINE));
+	}
+	aggregate_done(&sum);
+	if (counts.jobs)
+		return 0;
+	return err_set(err, -ENODATA, "calls of MPI were not matched: %s",
+		       counts.reason ? counts.reason : "there are not two ranks that were recorded since MPI_Init");
+}
+
+/* ---- messages between ranks ---- */
+
+static bool matrix_key(struct scan *s, const void *of, struct buffer *fields)
+{
+	const struct tf_operation *op = of;
+	int64_t peer;
+
+	if (!operation_field(op, TF_FIELD_PEER, &peer) || peer < 0)
+		return false;
+	buffer_text(fields, s->context->model->processes[s->image->process].rank);
+	buffer_add(fields, "", 1);
+	buffer_print(fields, "%" PRId64, peer);
+	buffer_add(fields, "", 1);
+	if (!operation_value(op, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR_OF_MPI, fields))
+		operation_value(op, TF_GROUP_MPI, TF_FIELD_COMMUNICATOR, fields);
+	buffer_add(fields, "", 1);
+	return true;
+}
+
+static void matrix_visit(struct scan *s, const struct event *e)
+{
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	uint8_t class = f ? mpi_classify(f) : MPI_NOTHING;
+	struct tf_operation op;
+	uint32_t row;
+	double bytes;
+
+	if ((class != MPI_SEND && class != MPI_SEND_LATER && class != MPI_SEND_AND_RECEIVE &&
+	     class != MPI_SEND_AND_RECEIVE_LATER) ||
+	    !operation_of(s->image->trace, e, &op))
+		return;
+	row = scan_row_of(s, event_start(e), tf_arg_value(event_arg(e, TF_ARG_OPERATION)), matrix_key, &op);
+	bytes = operation_bytes(f->name, TF_GROUP_MPI, &op);
+	if (row != SCAN_NO_ROW)
+		aggregate_add_total(s->aggregate, row, 1, bytes < 1e15 ? (uint64_t)bytes : 0);
+}
+
+int report_mpi_matrix(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct report_context whole = *c;
+	struct aggregate sum = {.totals_only = true};
+
+	(void)err;
+	whole.by = BY_NOTHING;
+	scan_events(&(struct scan){.context = &whole, .aggregate = &sum, .args = 1u << TF_ARG_OPERATION}, matrix_visit);
+	table_has(table, COL_FROM_RANK, COL_TO_RANK, COL_COMMUNICATOR, COL_MESSAGES, COL_BYTES, COL_AVG_SIZE_BYTES);
+	aggregate_sort(&sum);
+	for (size_t i = 0; i < sum.count; i++) {
+		const struct aggregate_row *r = &sum.rows[i];
+
+		for (size_t field = 0; field < 3; field++)
+			table_text(table, aggregate_field(r, field));
+		table_number(table, r->count);
+		table_number(table, r->total);
+		table_number(table, r->total / r->count);
+	}
+	aggregate_done(&sum);
+	return 0;
+}

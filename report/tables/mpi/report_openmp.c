@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* openmp_sum: constructs of OpenMP and waits in them, by line. openmp_wait_sum: where threads wait for the last one. */
+#include <errno.h>
+
+#include "report/causes/openmp/openmp_places.h"
+#include "report/names/attribution.h"
+#include "report/tables/report.h"
+#include "report/time/profile.h"
+
+static bool construct_key(struct scan *s, const void *event, struct buffer *fields)
+{
+	const struct event *e = event;
+	struct attribution *attribution = s->more;
+
+	buffer_text(fields, trace_function(s->image->trace, e->id)->name);
+	buffer_add(fields, "", 1);
+	attribution_line(attribution, s->image, (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)), fields);
+	return true;
+}
+
+static void construct_visit(struct scan *s, const struct event *e)
+{
+	bool is_any = e->kind == TF_CALL || e->kind == TF_CONSTRUCT;
+	const struct function *f = is_any ? trace_function(s->image->trace, e->id) : NULL;
+
+	if (f && f->group == TF_GROUP_OPENMP)
+		scan_add_call(s, e, (uint64_t)e->id << 48 | tf_arg_value(event_arg(e, TF_ARG_STACK)), construct_key, e);
+}
+
+/* nsys's columns, and the line. */
+int report_openmp_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct sum_report report = {.shape = {.total = COL_TOTAL_TIME_NS,
+							   .count = COL_COUNT,
+							   .names = {COL_NAME, COL_LINE},
+							   .has_percent = true},
+						 .groups = 1u << TF_GROUP_OPENMP,
+						 .visit = construct_visit};
+	struct attribution attribution = {.symbols = c->symbols};
+	int code = report_sums(c, table, err, &report, &attribution);
+
+	attribution_done(&attribution);
+	if (!code && !table_rows(table))
+		return err_set(err, -ENODATA, "no OpenMP was recorded: -t openmp records it");
+	return code;
+}
+
+/* ---- openmp_wait_sum ---- */
+
+static void place_row(const struct openmp_places *all, const struct openmp_place *p, double wait_ns,
+		      struct table *table)
+{
+	struct buffer late = {0};
+
+	if (p->late)
+		thread_label(p->late, &late);
+	table_real(table, 100 * (double)p->wait_ns / wait_ns);
+	table_number(table, p->wait_ns);
+	table_number(table, p->lost_ns);
+	table_number(table, p->count);
+	table_number(table, p->threads);
+	table_number_if(table, !p->is_barrier, p->total_ns);
+	if (p->is_barrier || !(p->work_ns + p->wait_ns))
+		table_nothing(table);
+	else
+		table_real(table, 100 * (double)p->work_ns / (double)(p->work_ns + p->wait_ns));
+	table_number(table, p->image->pid);
+	table_text(table, p->is_barrier ? "barrier" : "end of region");
+	table_text(table, openmp_place_line(all, p));
+	table_text(table, buffer_string(&late));
+	buffer_done(&late);
+}
+
+int report_openmp_wait_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct openmp_places places;
+	double wait_ns = 0;
+
+	openmp_places_find(c, &places);
+	table_has(table, COL_TIME_PERCENT, COL_TOTAL_WAIT_NS, COL_LOST_NS, COL_INSTANCES, COL_THREADS,
+		  COL_TOTAL_TIME_NS, COL_LOAD_BALANCE_PERCENT, COL_PID, COL_KIND, COL_LINE, COL_LATE_THREAD);
+	for (size_t i = 0; i < places.count; i++)
+		wait_ns += (double)places.items[i].wait_ns;
+	for (size_t i = 0; i < places.count; i++)
+		place_row(&places, &places.items[i], wait_ns > 0 ? wait_ns : 1, table);
+	openmp_places_done(&places);
+	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no OpenMP was recorded: -t openmp records it");
+}

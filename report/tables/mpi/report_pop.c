@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pop_sum, pop_steps: POP's efficiencies of a job of several ranks, and of each of its steps. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/causes/ranks/pop.h"
+#include "report/tables/report.h"
+#include "report/time/steps/steps.h"
+
+static void pop_cells(struct table *table, const struct pop *p)
+{
+	table_real(table, 100 * p->parallel);
+	table_real(table, 100 * p->balance);
+	table_real(table, 100 * p->communication);
+	table_real(table, 100 * p->serialisation);
+	table_real(table, 100 * p->transfer);
+}
+
+static int pop_none(struct err *err)
+{
+	return err_set(err, -ENODATA, "fewer than two ranks with calls of MPI or NCCL were recorded");
+}
+
+int report_pop_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct pop p;
+
+	table_has(table, COL_KIND, COL_RANKS, COL_DURATION_NS, COL_EFFICIENCY_PARALLEL_PERCENT,
+		  COL_LOAD_BALANCE_PERCENT, COL_EFFICIENCY_COMMUNICATION_PERCENT,
+		  COL_EFFICIENCY_SERIALISATION_PERCENT, COL_EFFICIENCY_TRANSFER_PERCENT);
+	if (!pop_find(c, &p))
+		return pop_none(err);
+	table_text(table, !p.has_nccl ? "MPI" : !p.has_mpi ? "NCCL" : "MPI and NCCL");
+	table_number(table, p.ranks);
+	table_number(table, p.run_ns);
+	pop_cells(table, &p);
+	return 0;
+}
+
+/* A step of the job begins when the last rank begins it. Returns the number of steps that all ranks have, and where
+ * they begin; the last one ends with the last rank. The caller frees *ret. */
+static size_t step_borders(const struct step_list *l, uint64_t **ret)
+{
+	size_t count = SIZE_MAX;
+	uint64_t *borders;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (*image_rank(l->items[i].image) && l->items[i].count < count)
+			count = l->items[i].count;
+	count = count == SIZE_MAX ? 0 : count;
+	*ret = borders = mem_alloc((count + 1) * sizeof(*borders));
+	for (size_t i = 0; i < l->count; i++)
+		for (size_t k = 0; *image_rank(l->items[i].image) && k <= count; k++) {
+			const struct run_step *steps = l->items[i].items;
+			uint64_t ns = k < count ? steps[k].start_ns : k ? steps[k - 1].end_ns : 0;
+
+			borders[k] = ns > borders[k] ? ns : borders[k];
+		}
+	return count;
+}
+
+int report_pop_steps(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct step_list list;
+	uint64_t *borders;
+	struct pop *steps;
+	size_t count;
+	bool has;
+
+	steps_find(c, &list);
+	count = step_borders(&list, &borders);
+	steps_done(&list);
+	steps = mem_alloc((count + 1) * sizeof(*steps));
+	table_has(table, COL_STEP_NUMBER, COL_START_NS, COL_DURATION_NS, COL_EFFICIENCY_PARALLEL_PERCENT,
+		  COL_LOAD_BALANCE_PERCENT, COL_EFFICIENCY_COMMUNICATION_PERCENT,
+		  COL_EFFICIENCY_SERIALISATION_PERCENT, COL_EFFICIENCY_TRANSFER_PERCENT);
+	has = pop_find_parts(c, borders, count, steps);
+	for (size_t i = 0; has && i < count; i++) {
+		if (!steps[i].ranks)
+			continue;
+		table_number(table, i);
+		table_number(table, model_since_origin(c->model, steps[i].from_ns));
+		table_number(table, steps[i].run_ns);
+		pop_cells(table, &steps[i]);
+	}
+	free(steps);
+	free(borders);
+	return !has ? pop_none(err)
+	       : table->cell_count ? 0 : err_set(err, -ENODATA, "no rank has a loop of ranges or calls");
+}

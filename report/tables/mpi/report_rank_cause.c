@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_cause_sum: why ranks wait for each other. */
+#include <errno.h>
+
+#include "report/causes/ranks/rank_cause.h"
+#include "report/tables/report.h"
+
+static void parts_cell(struct table *table, const struct rank_cause *r)
+{
+	struct buffer text = {0};
+
+	if (r->parts)
+		buffer_text(&text, r->parts);
+	else if (r->faults)
+		buffer_print(&text, "%llu page faults more than a typical rank", (unsigned long long)r->faults);
+	table_text(table, buffer_string(&text));
+	buffer_done(&text);
+}
+
+int report_rank_cause_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct rank_causes all;
+	double sum = 0;
+	int status = 0;
+
+	rank_causes_find(c, &all);
+	table_has(table, COL_TIME_PERCENT, COL_TOTAL_WAIT_NS, COL_WAITS, COL_NAME, COL_LINE, COL_LATE_RANKS, COL_CAUSE,
+		  COL_LATE_NAME, COL_LATE_LINE, COL_EXPLAINED_PERCENT, COL_PARTS);
+	for (size_t i = 0; i < all.count; i++)
+		sum += (double)all.items[i].wait_ns;
+	for (size_t i = 0; i < all.count; i++) {
+		const struct rank_cause *r = &all.items[i];
+
+		table_real(table, 100 * (double)r->wait_ns / sum);
+		table_number(table, r->wait_ns);
+		table_number(table, r->count);
+		table_text(table, r->wait_name);
+		table_text(table, *r->wait_line ? r->wait_line : "?");
+		table_text(table, r->ranks);
+		table_text(table, rank_cause_kinds[r->kind]);
+		table_text(table, r->name);
+		table_text(table, *r->line ? r->line : "?");
+		table_real(table, 100 * (double)r->cause_ns / (double)r->wait_ns);
+		parts_cell(table, r);
+	}
+	if (!all.ranks)
+		status = err_set(err, -ENODATA, "ranks were not matched: %s",
+				 all.reason ? all.reason : "there are not two ranks that were recorded since MPI_Init");
+	rank_causes_done(&all);
+	return status;
+}

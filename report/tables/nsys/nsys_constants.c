@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows that are the same for every capture: what numbers of columns mean, and which schema this is. */
+#include "report/tables/nsys/nsys_writer.h"
+
+#ifndef PILLION_VERSION
+#define PILLION_VERSION "unknown"
+#endif
+
+static const struct constant {
+	enum nsys_table table;
+	int64_t id;
+	const char *name, *label;
+} constants[] = {
+	{NSYS_EVENT_TYPES, 33, "NvtxCategory", "NVTX category"},
+	{NSYS_EVENT_TYPES, 34, "NvtxMark", "NVTX mark"},
+	{NSYS_EVENT_TYPES, 39, "NvtxThread", "NVTX thread name"},
+	{NSYS_EVENT_TYPES, 59, "NvtxPushPopRange", "NVTX push/pop range"},
+	{NSYS_EVENT_TYPES, 60, "NvtxStartEndRange", "NVTX start/end range"},
+	{NSYS_EVENT_TYPES, 75, "NvtxDomainCreate", "NVTX domain create"},
+	{NSYS_EVENT_TYPES, 76, "NvtxDomainDestroy", "NVTX domain destroy"},
+	{NSYS_EVENT_CLASSES, NSYS_CLASS_RUNTIME, "TRACE_PROCESS_EVENT_CUDA_RUNTIME", "CUDA runtime"},
+	{NSYS_EVENT_CLASSES, NSYS_CLASS_DRIVER, "TRACE_PROCESS_EVENT_CUDA_DRIVER", "CUDA driver"},
+	{NSYS_EVENT_CLASSES, NSYS_CLASS_OSRT, "TRACE_PROCESS_EVENT_OS_RUNTIME", "OS runtime"},
+	{NSYS_EVENT_CLASSES, NSYS_CLASS_CUDNN, "TRACE_PROCESS_EVENT_CUDNN", "cuDNN"},
+	{NSYS_EVENT_CLASSES, NSYS_CLASS_CUBLAS, "TRACE_PROCESS_EVENT_CUBLAS", "cuBLAS"},
+	{NSYS_EVENT_CLASSES, NSYS_CLASS_GRAPH_NODE, "TRACE_PROCESS_EVENT_CUDA_GRAPH_NODE_CREATION",
+	 "CUDA graph node creation"},
+	{NSYS_COPY_KINDS, 0, "CUDA_MEMCPY_KIND_UNKNOWN", "Unknown"},
+	{NSYS_COPY_KINDS, 1, "CUDA_MEMCPY_KIND_HTOD", "Host-to-Device"},
+	{NSYS_COPY_KINDS, 2, "CUDA_MEMCPY_KIND_DTOH", "Device-to-Host"},
+	{NSYS_COPY_KINDS, 3, "CUDA_MEMCPY_KIND_HTOA", "Host-to-Array"},
+	{NSYS_COPY_KINDS, 4, "CUDA_MEMCPY_KIND_ATOH", "Array-to-Host"},
+	{NSYS_COPY_KINDS, 5, "CUDA_MEMCPY_KIND_ATOA", "Array-to-Array"},
+	{NSYS_COPY_KINDS, 6, "CUDA_MEMCPY_KIND_ATOD", "Array-to-Device"},
+	{NSYS_COPY_KINDS, 7, "CUDA_MEMCPY_KIND_DTOA", "Device-to-Array"},
+	{NSYS_COPY_KINDS, 8, "CUDA_MEMCPY_KIND_DTOD", "Device-to-Device"},
+	{NSYS_COPY_KINDS, 9, "CUDA_MEMCPY_KIND_HTOH", "Host-to-Host"},
+	{NSYS_COPY_KINDS, 10, "CUDA_MEMCPY_KIND_PTOP", "Peer-to-Peer"},
+	{NSYS_COPY_KINDS, 11, "CUDA_MEMCPY_KIND_UVM_HTOD", "Unified Host-to-Device"},
+	{NSYS_COPY_KINDS, 12, "CUDA_MEMCPY_KIND_UVM_DTOH", "Unified Device-to-Host"},
+	{NSYS_COPY_KINDS, 13, "CUDA_MEMCPY_KIND_UVM_DTOD", "Unified Device-to-Device"},
+	{NSYS_SYNC_TYPES, 0, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN", "Unknown"},
+	{NSYS_SYNC_TYPES, 1, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE", "Event sync"},
+	{NSYS_SYNC_TYPES, 2, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT", "Stream wait sync"},
+	{NSYS_SYNC_TYPES, 3, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE", "Stream sync"},
+	{NSYS_SYNC_TYPES, 4, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE", "Context sync"},
+	{NSYS_SEVERITIES, NSYS_SEVERITY_INFO, "Info", "Info"},
+	{NSYS_SEVERITIES, NSYS_SEVERITY_WARNING, "Warning", "Warning"},
+	{NSYS_SEVERITIES, 3, "Error", "Error"},
+	{NSYS_DIAGNOSTIC_SOURCES, 1, "Injection", "Injection"},
+	{NSYS_DIAGNOSTIC_SOURCES, 2, "Daemon", "Daemon"},
+	{NSYS_DIAGNOSTIC_SOURCES, NSYS_SOURCE_ANALYSIS, "Analysis", "Analysis"},
+	{NSYS_DIAGNOSTIC_TIMES, NSYS_TIMESTAMP_TARGET, "TargetTimestamp", "Target timestamp"},
+	{NSYS_DIAGNOSTIC_TIMES, 2, "HostTimestamp", "Host timestamp"},
+	{NSYS_MEMORY_KINDS, 0, "CUDA_MEMOPR_MEMORY_KIND_PAGEABLE", "Pageable"},
+	{NSYS_MEMORY_KINDS, 1, "CUDA_MEMOPR_MEMORY_KIND_PINNED", "Pinned"},
+	{NSYS_MEMORY_KINDS, 2, "CUDA_MEMOPR_MEMORY_KIND_DEVICE", "Device"},
+	{NSYS_MEMORY_KINDS, 3, "CUDA_MEMOPR_MEMORY_KIND_ARRAY", "Array"},
+	{NSYS_MEMORY_KINDS, 4, "CUDA_MEMOPR_MEMORY_KIND_MANAGED", "Managed"},
+	{NSYS_MEMORY_KINDS, 5, "CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC", "Device Static"},
+	{NSYS_MEMORY_KINDS, 6, "CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC", "Managed Static"},
+	{NSYS_MEMORY_KINDS, 7, "CUDA_MEMOPR_MEMORY_KIND_UNKNOWN", "Unknown"},
+	{NSYS_MEMORY_OPERATIONS, 0, "CUDA_DEV_MEM_EVENT_OPR_ALLOCATION", "Allocation"},
+	{NSYS_MEMORY_OPERATIONS, 1, "CUDA_DEV_MEM_EVENT_OPR_DEALLOCATION", "Deallocation"},
+	{NSYS_MIGRATION_CAUSES, 0, "CUDA_UNIFIED_MEMORY_MIGRATION_CAUSE_UNKNOWN", "Unknown"},
+	{NSYS_MIGRATION_CAUSES, 1, "CUDA_UNIFIED_MEMORY_MIGRATION_CAUSE_USER", "User prefetch"},
+	{NSYS_MIGRATION_CAUSES, 2, "CUDA_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE", "Page fault"},
+	{NSYS_MIGRATION_CAUSES, 3, "CUDA_UNIFIED_MEMORY_MIGRATION_CAUSE_PREFETCH", "Speculative prefetch"},
+	{NSYS_MIGRATION_CAUSES, 4, "CUDA_UNIFIED_MEMORY_MIGRATION_CAUSE_EVICTION", "Eviction"},
+	{NSYS_MIGRATION_CAUSES, 5, "CUDA_UNIFIED_MEMORY_MIGRATION_CAUSE_ACCESS_COUNTERS", "Access counters"},
+	{NSYS_LAUNCH_TYPES, 0, "CUDA_KERNEL_LAUNCH_TYPE_UNKNOWN", "Unknown"},
+	{NSYS_LAUNCH_TYPES, 1, "CUDA_KERNEL_LAUNCH_TYPE_REGULAR", "Regular"},
+	{NSYS_LAUNCH_TYPES, 2, "CUDA_KERNEL_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE", "Coop Single Device"},
+	{NSYS_LAUNCH_TYPES, 3, "CUDA_KERNEL_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE", "Coop Multi Device"},
+	{NSYS_CACHE_CONFIGS, 0, "CU_FUNC_CACHE_PREFER_NONE", "None"},
+	{NSYS_CACHE_CONFIGS, 1, "CU_FUNC_CACHE_PREFER_SHARED", "Shared"},
+	{NSYS_CACHE_CONFIGS, 2, "CU_FUNC_CACHE_PREFER_L1", "L1"},
+	{NSYS_CACHE_CONFIGS, 3, "CU_FUNC_CACHE_PREFER_EQUAL", "Equal"},
+	{NSYS_SHARED_LIMITS, 0, "CUDA_SHARED_MEM_LIMIT_DEFAULT", "Default"},
+	{NSYS_SHARED_LIMITS, 1, "CUDA_SHARED_MEM_LIMIT_OPTIN", "Opt in"},
+	{NSYS_STREAM_TYPES, 0, "CUPTI_ACTIVITY_STREAM_CREATE_FLAG_UNKNOWN", "Unknown"},
+	{NSYS_STREAM_TYPES, 1, "CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT", "Default stream"},
+	{NSYS_STREAM_TYPES, 2, "CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING", "Non-blocking stream"},
+	{NSYS_STREAM_TYPES, 3, "CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL", "Null stream"},
+	{NSYS_OVERHEAD_TYPES, 1, "OVERHEAD_UNKNOWN", "Unknown"},
+	{NSYS_OVERHEAD_TYPES, 2, "OVERHEAD_DRIVER_COMPILER", "Driver JIT compiler"},
+	{NSYS_OVERHEAD_TYPES, 3, "OVERHEAD_CUPTI_BUFFER_FLUSH", "Buffer flush"},
+	{NSYS_OVERHEAD_TYPES, 4, "OVERHEAD_CUPTI_INSTRUMENTATION", "Instrumentation"},
+	{NSYS_OVERHEAD_TYPES, 5, "OVERHEAD_CUPTI_RESOURCE", "Resource"},
+	{NSYS_OVERHEAD_TYPES, 6, "OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING", "Runtime module loading"},
+	{NSYS_OVERHEAD_TYPES, 7, "OVERHEAD_LAZY_FUNCTION_LOADING", "Lazy function loading"},
+	{NSYS_OVERHEAD_TYPES, 8, "OVERHEAD_COMMAND_BUFFER_FULL", "Command buffer full"},
+	{NSYS_THREAD_STATES, 0, "Unknown", "Unknown"},
+	{NSYS_THREAD_STATES, 1, "Running", "Running"},
+	{NSYS_THREAD_STATES, 2, "Interruptible", "Interruptible"},
+	{NSYS_THREAD_STATES, 3, "Uninterruptible", "Uninterruptible"},
+	{NSYS_THREAD_STATES, 4, "Stopped", "Stopped"},
+	{NSYS_THREAD_STATES, 5, "Terminated", "Terminated"},
+	{NSYS_THREAD_STATES, 6, "Unscheduled", "Unscheduled"},
+	{NSYS_THREAD_STATES, 7, "Waiting", "Waiting"},
+	{NSYS_THREAD_STATES, 8, "OSRuntime", "OS runtime"},
+	{NSYS_THREAD_STATES, 9, "Initialized", "Initialized"},
+	{NSYS_THREAD_STATES, 10, "Transition", "Transition"},
+};
+
+/* nsys 2022.4 reads EXPORT_META_DATA, later versions META_DATA_EXPORT. */
+static const struct {
+	enum nsys_table table;
+	const char *name, *value;
+} meta[] = {
+	{NSYS_META, "EXPORT_PRODUCT_NAME", "pillion " PILLION_VERSION},
+	{NSYS_META, "EXPORT_SCHEMA_VERSION", "3.0.0"},
+	{NSYS_META, "EXPORT_SCHEMA_VERSION_MAJOR", "3"},
+	{NSYS_META, "EXPORT_SCHEMA_VERSION_MINOR", "0"},
+	{NSYS_META, "EXPORT_SCHEMA_VERSION_MICRO", "0"},
+	{NSYS_META_EXPORT, "EXPORT_PRODUCT_NAME", "pillion " PILLION_VERSION},
+	{NSYS_META_EXPORT, "EXPORT_SCHEMA_VERSION", "3.25.0"},
+	{NSYS_META_EXPORT, "EXPORT_SCHEMA_VERSION_MAJOR", "3"},
+	{NSYS_META_EXPORT, "EXPORT_SCHEMA_VERSION_MINOR", "25"},
+	{NSYS_META_EXPORT, "EXPORT_SCHEMA_VERSION_MICRO", "0"},
+};
+
+void nsys_constants(struct nsys_writer *w)
+{
+	for (size_t i = 0; i < sizeof(constants) / sizeof(*constants); i++)
+		nsys_row(w, constants[i].table,
+			 (int64_t[]){constants[i].id, nsys_text(constants[i].name), nsys_text(constants[i].label)}, 3);
+	for (size_t i = 0; i < sizeof(meta) / sizeof(*meta); i++)
+		nsys_row(w, meta[i].table, (int64_t[]){nsys_text(meta[i].name), nsys_text(meta[i].value)}, 2);
+}

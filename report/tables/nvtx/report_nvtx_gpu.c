@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nvtx_gpu_proj_trace, nvtx_gpu_proj_sum, nvtx_kern_sum: NVTX ranges with the device operations of the calls inside
+ * them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/events/cuda/attribute.h"
+#include "report/events/nvtx/nvtx_tree.h"
+#include "report/tables/sorted_rows.h"
+
+/* A range and the device operations of its calls. CLOCK_REALTIME. */
+struct projection {
+	uint64_t start_ns, end_ns;
+	uint64_t calls; /* calls with device operations, nsys's "GPU ops" */
+};
+
+struct projecting {
+	const struct report_context *context;
+	struct nvtx_tree tree;
+	struct projection *projections; /* of the tree's nodes */
+	const struct correlated *call;	/* the one being added */
+};
+
+static uint64_t record_start(const struct projecting *p, const struct device_record *r)
+{
+	return clock_map_monotonic(&p->context->model->machines[p->call->image->machine].clock, r->start_ns);
+}
+
+static void projection_widen(void *context, size_t node)
+{
+	struct projecting *p = context;
+	struct projection *j = &p->projections[node];
+
+	j->calls++;
+	for (size_t i = 0; i < p->call->record_count; i++) {
+		uint64_t start = record_start(p, &p->call->records[i]), end = start + p->call->records[i].duration_ns;
+
+		if (!j->end_ns || start < j->start_ns)
+			j->start_ns = start;
+		if (end > j->end_ns)
+			j->end_ns = end;
+	}
+}
+
+static void projection_add_correlated(void *context, const struct correlated *k)
+{
+	struct projecting *p = context;
+
+	if (!k->thread || !k->record_count)
+		return;
+	p->call = k;
+	attribute_ranges(&p->tree, k, p, projection_widen);
+}
+
+static void projecting_image(struct projecting *p, const struct image *image)
+{
+	nvtx_tree_make(&p->tree, image, false);
+	p->projections = mem_alloc((p->tree.count + 1) * sizeof(*p->projections));
+	if (p->tree.count)
+		attribute_image(p->context, image, p, projection_add_correlated);
+}
+
+static void projecting_done(struct projecting *p)
+{
+	free(p->projections);
+	nvtx_tree_done(&p->tree);
+}
+
+static const char *range_style(const struct nvtx_node *n)
+{
+	return n->is_pushpop ? "PushPop" : "StartEnd";
+}
+
+/* The number of children with device operations. */
+static uint32_t *count_children(const struct projecting *p)
+{
+	uint32_t *children = mem_alloc((p->tree.count + 1) * sizeof(*children));
+
+	for (size_t i = 0; i < p->tree.count; i++)
+		if (p->projections[i].calls && p->tree.nodes[i].parent != NVTX_NO_PARENT)
+			children[p->tree.nodes[i].parent]++;
+	return children;
+}
+
+/* ---- the trace ---- */
+
+struct range_row {
+	struct sorted_row sorted; /* by the start of the projection, then its duration in descending order */
+	struct projection projection;
+	uint64_t start_ns, duration_ns;
+	char *name, *path;
+	const char *style;
+	uint32_t pid, tid, level, children;
+	size_t id, parent; /* parent 0: none */
+};
+
+static void ranges_add(struct sorted_rows *rows, const struct projecting *p, size_t first)
+{
+	const struct clock_map *clock = &p->context->model->machines[p->tree.image->machine].clock;
+	uint32_t *children = count_children(p);
+
+	for (size_t i = 0; i < p->tree.count; i++) {
+		const struct nvtx_node *n = &p->tree.nodes[i];
+		const struct projection *j = &p->projections[i];
+		struct buffer name = {0}, path = {0};
+		struct range_row *row;
+
+		if (!j->calls)
+			continue;
+		nvtx_tree_name(&p->tree, i, &name);
+		nvtx_tree_path(&p->tree, i, first, &path);
+		row = sorted_rows_add(rows, j->start_ns, UINT64_MAX - (j->end_ns - j->start_ns), first + i + 1);
+		row->projection = *j;
+		row->start_ns = clock_map_ns(clock, n->start);
+		row->duration_ns = clock_map_duration(clock, n->end - n->start);
+		row->name = name.data ? name.data : mem_copy_text("", 0);
+		row->path = path.data;
+		row->style = range_style(n);
+		row->pid = p->tree.image->pid;
+		row->tid = n->thread->tid;
+		row->level = n->level;
+		row->children = children[i];
+		row->id = first + i + 1;
+		row->parent = n->parent == NVTX_NO_PARENT ? 0 : first + n->parent + 1;
+	}
+	free(children);
+}
+
+static void ranges_collect(struct sorted_rows *rows)
+{
+	const struct report_context *c = rows->context;
+	struct projecting p = {.context = c};
+	size_t first = 0;
+
+	if (nvtx_has_operators(c->model))
+		operator_columns(rows->table);
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		projecting_image(&p, &c->model->images[i]);
+		ranges_add(rows, &p, first);
+		first += p.tree.count;
+		projecting_done(&p);
+	}
+}
+
+static void range_cells(struct sorted_rows *rows, const void *of, struct table *table)
+{
+	const struct range_row *row = of;
+	const struct model *m = rows->context->model;
+	bool has_operators = nvtx_has_operators(m);
+	struct operator_text operator;
+
+	operator_text_parse(row->name, &operator);
+	if (has_operators)
+		table_text_part(table, operator.name.text, operator.name.length);
+	else
+		table_text(table, row->name);
+	table_number(table, row->projection.start_ns - m->origin_ns);
+	table_number(table, row->projection.end_ns - row->projection.start_ns);
+	table_number(table, row->start_ns - m->origin_ns);
+	table_number(table, row->duration_ns);
+	table_text(table, row->style);
+	table_number(table, row->pid);
+	table_number(table, row->tid);
+	table_number(table, row->projection.calls);
+	table_number(table, row->level);
+	table_number(table, row->children);
+	table_number(table, row->id);
+	table_number_if(table, row->parent, row->parent);
+	table_text(table, row->path);
+	if (has_operators)
+		operator_cells(table, &operator);
+	free(row->name);
+	free(row->path);
+}
+
+int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct row_report report = {
+		{COL_NAME, COL_PROJECTED_START_NS, COL_PROJECTED_DURATION_NS, COL_ORIG_START_NS, COL_ORIG_DURATION_NS,
+		 COL_STYLE, COL_PID, COL_TID, COL_NUM_GPU_OPS, COL_LVL, COL_NUM_CHILD, COL_RANGEID, COL_PARENTID,
+		 COL_RANGESTACK},
+		sizeof(struct range_row), ranges_collect, range_cells};
+
+	report_rows(c, table, &report, NULL);
+	return table_rows(table) ? 0 : device_none(c->model, err);
+}
+
+/* ---- the summary ---- */
+
+struct nvtx_group {
+	uint64_t range_ns, calls, levels, children;
+};
+
+struct groups {
+	struct aggregate aggregate; /* of projected durations */
+	struct nvtx_group *items;   /* by its rows */
+	size_t capacity;
+};
+
+static void add_groups(struct groups *g, const struct projecting *p)
+{
+	const struct clock_map *clock = &p->context->model->machines[p->tree.image->machine].clock;
+	uint32_t *children = count_children(p);
+
+	for (size_t i = 0; i < p->tree.count; i++) {
+		const struct nvtx_node *n = &p->tree.nodes[i];
+		struct buffer key = {0};
+		size_t before = g->aggregate.count;
+		uint32_t row;
+
+		if (!p->projections[i].calls)
+			continue;
+		nvtx_tree_sum_name(&p->tree, i, &key);
+		buffer_print(&key, "%c%s%c", 0, range_style(n), 0);
+		row = aggregate_row(&g->aggregate, key.data, key.size);
+		buffer_done(&key);
+		if (g->aggregate.count > before) {
+			g->items = mem_grow(g->items, row, &g->capacity, sizeof(*g->items));
+			g->items[row] = (struct nvtx_group){0};
+		}
+		aggregate_add(&g->aggregate, row, p->projections[i].end_ns - p->projections[i].start_ns);
+		if (g->aggregate.pass)
+			continue;
+		g->items[row].range_ns += clock_map_duration(clock, n->end - n->start);
+		g->items[row].calls += p->projections[i].calls;
+		g->items[row].levels += n->level;
+		g->items[row].children += children[i];
+	}
+	free(children);
+}
+
+static int kernels_by_total(size_t a, size_t b, const void *context)
+{
+	const struct aggregate_row *rows = context;
+
+	return order_of(rows[b].total, rows[a].total);
+}
+
+static void group_row(struct table *table, const struct aggregate_row *r, const struct nvtx_group *g)
+{
+	double count = (double)r->count;
+
+	table_text(table, aggregate_field(r, 0));
+	table_text(table, aggregate_field(r, 1));
+	table_number(table, r->total);
+	table_number(table, g->range_ns);
+	table_number(table, r->count);
+	table_real(table, (double)r->total / count);
+	table_real(table, r->median);
+	table_number(table, r->least);
+	table_number(table, r->most);
+	table_real(table, aggregate_deviation(r));
+	table_number(table, g->calls);
+	table_real(table, (double)g->calls / count);
+	table_real(table, (double)g->levels / count);
+	table_real(table, (double)g->children / count);
+}
+
+int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct projecting p = {.context = c};
+	struct groups g = {0};
+	size_t *order;
+
+	table_has(table, COL_RANGE, COL_STYLE, COL_TOTAL_PROJ_TIME_NS, COL_TOTAL_RANGE_TIME_NS, COL_RANGE_INSTANCES,
+		  COL_PROJ_AVG_NS, COL_PROJ_MED_NS, COL_PROJ_MIN_NS, COL_PROJ_MAX_NS, COL_PROJ_STDDEV_NS,
+		  COL_TOTAL_GPU_OPS, COL_AVG_GPU_OPS, COL_AVG_RANGE_LVL, COL_AVG_NUM_CHILD);
+	do
+		for (size_t i = 0; i < c->model->image_count; i++) {
+			projecting_image(&p, &c->model->images[i]);
+			add_groups(&g, &p);
+			projecting_done(&p);
+		}
+	while (aggregate_next_pass(&g.aggregate));
+	order = places_in_order(g.aggregate.count, kernels_by_total, g.aggregate.rows);
+	for (size_t i = 0; i < g.aggregate.count; i++)
+		group_row(table, &g.aggregate.rows[order[i]], &g.items[order[i]]);
+	free(order);
+	free(g.items);
+	aggregate_done(&g.aggregate);
+	return table_rows(table) ? 0 : device_none(c->model, err);
+}
+
+/* ---- kernels by range ---- */
+
+struct nvtx_kernels {
+	struct projecting p;
+	struct aggregate aggregate;
+	struct map ranges; /* (row, range) that occurred; (row, ~0) -> number of ranges */
+	size_t first;	   /* number of the tree's first range */
+	const struct device_record *record;
+	const char *kernel;
+	bool is_inside; /* aggregated over all ranges */
+};
+
+static void kernels_add(struct nvtx_kernels *k, const char *range, const char *how, size_t id)
+{
+	const struct correlated *call = k->p.call;
+	struct buffer key = {0};
+	bool is_new;
+	uint32_t row;
+
+	buffer_print(&key, "%s%c%s%c%u%c", range, 0, how, 0, call->image->pid, 0);
+	if (call->thread)
+		buffer_print(&key, "%u", call->thread->tid);
+	buffer_print(&key, "%c%s%c", 0, k->kernel, 0);
+	row = aggregate_row(&k->aggregate, key.data, key.size);
+	buffer_done(&key);
+	aggregate_add(&k->aggregate, row, k->record->duration_ns);
+	if (k->aggregate.pass || !id)
+		return;
+	map_put(&k->ranges, row, id, &is_new);
+	if (is_new)
+		++*map_put(&k->ranges, row, UINT64_MAX, NULL);
+}
+
+static void add_to_range(void *context, size_t node)
+{
+	struct nvtx_kernels *k = context;
+	struct buffer name = {0};
+
+	nvtx_tree_sum_name(&k->p.tree, node, &name);
+	kernels_add(k, buffer_string(&name), range_style(&k->p.tree.nodes[node]), k->first + node + 1);
+	buffer_done(&name);
+	k->is_inside = true;
+}
+
+static void visit_kernels(void *context, const struct correlated *call)
+{
+	struct nvtx_kernels *k = context;
+
+	k->p.call = call;
+	for (size_t i = 0; i < call->record_count; i++) {
+		struct buffer name = {0};
+		struct tf_device_operation operation;
+
+		if (!device_operation(call->image->trace, call->records[i].operation, &operation))
+			operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
+		if (operation.kind != TF_DEVICE_KERNEL)
+			continue;
+		device_operation_name(k->p.context, call->image->trace, &operation, &name);
+		k->kernel = buffer_string(&name);
+		k->record = &call->records[i];
+		k->is_inside = false;
+		if (call->thread)
+			attribute_ranges(&k->p.tree, call, k, add_to_range);
+		if (!k->is_inside)
+			kernels_add(k, "", "", 0);
+		buffer_done(&name);
+	}
+}
+
+static int by_range(size_t left, size_t right, const void *rows)
+{
+	const struct aggregate_row *a = (const struct aggregate_row *)rows + left,
+				   *b = (const struct aggregate_row *)rows + right;
+	int order = strcmp(aggregate_field(a, 0), aggregate_field(b, 0));
+
+	for (size_t field = 2; !order && field < 4; field++)
+		order = order_of(strtoul(aggregate_field(a, field), NULL, 10),
+				 strtoul(aggregate_field(b, field), NULL, 10));
+	return order ?: order_of(b->total, a->total) ?: strcmp(aggregate_field(a, 4), aggregate_field(b, 4));
+}
+
+static void number_or_nothing(struct table *table, const char *text)
+{
+	if (*text)
+		table_number(table, strtoull(text, NULL, 10));
+	else
+		table_nothing(table);
+}
+
+static void kernels_add_line(struct table *table, struct nvtx_kernels *k, size_t row)
+{
+	const struct aggregate_row *r = &k->aggregate.rows[row];
+	const uint64_t *ranges = map_find(&k->ranges, row, UINT64_MAX);
+
+	table_text(table, aggregate_field(r, 0));
+	table_text(table, aggregate_field(r, 1));
+	number_or_nothing(table, aggregate_field(r, 2));
+	number_or_nothing(table, aggregate_field(r, 3));
+	table_number(table, ranges ? *ranges : 0);
+	table_number(table, r->count);
+	table_number(table, r->total);
+	table_real(table, (double)r->total / (double)r->count);
+	table_real(table, r->median);
+	table_number(table, r->least);
+	table_number(table, r->most);
+	table_real(table, aggregate_deviation(r));
+	table_text(table, aggregate_field(r, 4));
+}
+
+int report_nvtx_kern_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct nvtx_kernels k = {.p = {.context = c}};
+	size_t *order;
+
+	table_has(table, COL_NVTX_RANGE, COL_STYLE, COL_PID, COL_TID, COL_NVTX_INST, COL_KERN_INST, COL_TOTAL_TIME_NS,
+		  COL_AVG_NS, COL_MED_NS, COL_MIN_NS, COL_MAX_NS, COL_STDDEV_NS, COL_KERNEL_NAME);
+	do {
+		k.first = 0;
+		for (size_t i = 0; i < c->model->image_count; i++) {
+			nvtx_tree_make(&k.p.tree, &c->model->images[i], false);
+			attribute_image(c, &c->model->images[i], &k, visit_kernels);
+			k.first += k.p.tree.count;
+			nvtx_tree_done(&k.p.tree);
+		}
+	} while (aggregate_next_pass(&k.aggregate));
+	order = places_in_order(k.aggregate.count, by_range, k.aggregate.rows);
+	for (size_t i = 0; i < k.aggregate.count; i++)
+		kernels_add_line(table, &k, order[i]);
+	free(order);
+	aggregate_done(&k.aggregate);
+	map_done(&k.ranges);
+	return table_rows(table) ? 0 : device_none(c->model, err);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nvtx_pushpop_trace: each push/pop range with its position among the others, thread by thread. */
+#include <stdlib.h>
+
+#include "report/events/nvtx/nvtx_tree.h"
+#include "report/tables/report.h"
+
+static uint64_t *child_durations(const struct nvtx_tree *t, const struct clock_map *clock)
+{
+	uint64_t *aggregate = mem_alloc((t->count + 1) * sizeof(*aggregate));
+
+	for (size_t i = 0; i < t->count; i++)
+		if (t->nodes[i].parent != NVTX_NO_PARENT)
+			aggregate[t->nodes[i].parent] += clock_map_duration(clock, t->nodes[i].end - t->nodes[i].start);
+	return aggregate;
+}
+
+void operator_columns(struct table *table)
+{
+	table_has(table, COL_SEQ, COL_OPID, COL_SIZES);
+}
+
+void operator_cells(struct table *table, const struct operator_text *operator)
+{
+	table_text_part(table, operator->seq.text, operator->seq.length);
+	table_text_part(table, operator->op_id.text, operator->op_id.length);
+	table_text_part(table, operator->sizes.text, operator->sizes.length);
+}
+
+static void nvtx_trace_add_row(const struct report_context *c, struct table *table, const struct nvtx_tree *t, size_t i,
+			       size_t first, uint64_t children, bool has_operators)
+{
+	const struct nvtx_node *n = &t->nodes[i];
+	const struct clock_map *clock = &c->model->machines[t->image->machine].clock;
+	uint64_t duration = clock_map_duration(clock, n->end - n->start),
+		 start = clock_map_ns(clock, n->start) - c->model->origin_ns;
+	struct buffer name = {0}, path = {0}, indented = {0}, text = {0};
+	struct operator_text operator;
+
+	nvtx_tree_name(t, i, &text);
+	operator_text_parse(buffer_string(&text), &operator);
+	buffer_add(&name, operator.name.text, has_operators && !n->domain ? operator.name.length : text.size);
+	nvtx_tree_path(t, i, first, &path);
+	for (uint32_t level = 0; level < n->level && level < NVTX_TREE_LEVELS; level++)
+		buffer_text(&indented, "--");
+	buffer_text(&indented, buffer_string(&name));
+	table_number(table, start);
+	table_number(table, start + duration);
+	table_number(table, duration);
+	table_number(table, children);
+	table_number(table, duration > children ? duration - children : 0);
+	table_text(table, buffer_string(&name));
+	table_number(table, t->image->pid);
+	table_number(table, n->thread->tid);
+	table_number(table, n->level);
+	table_number(table, n->children);
+	table_number(table, first + i + 1);
+	table_number_if(table, n->parent != NVTX_NO_PARENT, first + n->parent + 1);
+	table_text(table, path.data);
+	table_text(table, buffer_string(&indented));
+	if (has_operators)
+		operator_cells(table, &operator);
+	buffer_done(&text);
+	buffer_done(&name);
+	buffer_done(&path);
+	buffer_done(&indented);
+}
+
+int report_nvtx_pushpop_trace(const struct report_context *c, struct table *table, struct err *err)
+{
+	size_t first = 0;
+	bool has_operators = nvtx_has_operators(c->model);
+
+	(void)err;
+	table_has(table, COL_START_NS, COL_END_NS, COL_DURATION_NS, COL_DURCHILD_NS, COL_DURNONCHILD_NS, COL_NAME,
+		  COL_PID, COL_TID, COL_LVL, COL_NUM_CHILD, COL_RANGEID, COL_PARENTID, COL_RANGESTACK, COL_NAMETREE);
+	if (has_operators)
+		operator_columns(table);
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		struct nvtx_tree t;
+		uint64_t *children;
+
+		nvtx_tree_make(&t, &c->model->images[i], true);
+		children = child_durations(&t, &c->model->machines[c->model->images[i].machine].clock);
+		for (size_t k = 0; k < t.count; k++)
+			nvtx_trace_add_row(c, table, &t, k, first, children[k], has_operators);
+		first += t.count;
+		free(children);
+		nvtx_tree_done(&t);
+	}
+	return 0;
+}

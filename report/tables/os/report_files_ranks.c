@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* files_rank_sum, files_size_sum, files_meta_sum: the I/O of a job by file over its ranks, by size of access, and the
+ * load on servers of metadata by directory. A process that is of no rank counts as one of its own. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/events/file_calls.h"
+#include "report/tables/report.h"
+
+/* ---- ranks ---- */
+
+struct sharers {
+	struct aggregate names; /* "3", or "pid 17 on host" */
+	uint32_t *of_process;
+};
+
+static void sharers_find(struct sharers *all, const struct model *m)
+{
+	struct buffer name = {0};
+
+	all->of_process = mem_alloc(m->process_count * sizeof(*all->of_process));
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+
+		buffer_clear(&name);
+		if (*p->rank)
+			buffer_text(&name, p->rank);
+		else
+			buffer_print(&name, "pid %u on %s", p->pid, m->machines[p->machine].host);
+		buffer_add(&name, "", 1);
+		all->of_process[i] = aggregate_row(&all->names, name.data, name.size);
+	}
+	buffer_done(&name);
+}
+
+static const char *sharer_name(const struct sharers *all, uint32_t sharer)
+{
+	return aggregate_field(&all->names.rows[sharer], 0);
+}
+
+static void sharers_done(struct sharers *all)
+{
+	aggregate_done(&all->names);
+	free(all->of_process);
+}
+
+/* ---- files over ranks ---- */
+
+/* What one rank did with one file. */
+struct file_share {
+	uint32_t file, sharer;
+	uint64_t ns, bytes;
+};
+
+struct ranked_file {
+	uint64_t ns, opens, reads, read_bytes, writes, written_bytes;
+	uint64_t first_ns; /* of the first recorded open; UINT64_MAX: none */
+	uint32_t first_by;
+	uint64_t sharers, least_ns, most_ns, least_bytes, most_bytes;
+	uint32_t most_by;
+};
+
+struct file_ranks {
+	const struct model *model;
+	struct sharers sharers;
+	struct map places; /* file, sharer -> position in `shares` */
+	struct file_share *shares;
+	size_t share_count, share_capacity;
+	struct ranked_file *files; /* by row of the paths */
+	size_t file_count, file_capacity;
+};
+
+static struct file_share *share_of(struct file_ranks *r, uint32_t file, uint32_t sharer)
+{
+	bool is_new;
+	uint64_t *place = map_put(&r->places, file, sharer, &is_new);
+
+	if (is_new) {
+		*place = r->share_count;
+		r->shares = mem_grow(r->shares, r->share_count, &r->share_capacity, sizeof(*r->shares));
+		r->shares[r->share_count++] = (struct file_share){.file = file, .sharer = sharer};
+	}
+	return &r->shares[*place];
+}
+
+static struct ranked_file *file_at(struct file_ranks *r, uint32_t file)
+{
+	while (r->file_count <= file) {
+		r->files = mem_grow(r->files, r->file_count, &r->file_capacity, sizeof(*r->files));
+		r->files[r->file_count++] = (struct ranked_file){.first_ns = UINT64_MAX};
+	}
+	return &r->files[file];
+}
+
+/* Of a call on a path, only the directory is known. */
+static bool is_directory(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length && path[length - 1] == '/';
+}
+
+static void visit_rank(struct file_calls *f, const struct file_call *call)
+{
+	struct file_ranks *r = f->more;
+	uint32_t sharer = r->sharers.of_process[call->image->process], row = call->file;
+	struct file_share *share;
+	struct ranked_file *file;
+
+	if (row == FILE_UNKNOWN && call->role != ROLE_READ && call->role != ROLE_WRITE)
+		return; /* it may be the call of a path */
+	if (row != FILE_UNKNOWN && is_directory(file_path(f, row)))
+		return;
+	if (row == FILE_UNKNOWN)
+		row = aggregate_row(&f->paths, FILE_NOT_KNOWN, sizeof(FILE_NOT_KNOWN));
+	file = file_at(r, row);
+	share = share_of(r, row, sharer);
+	share->ns += call->ns;
+	share->bytes += call->bytes;
+	file->ns += call->ns;
+	if (call->role == ROLE_READ) {
+		file->reads += call->transfers;
+		file->read_bytes += call->bytes;
+	} else if (call->role == ROLE_WRITE) {
+		file->writes += call->transfers;
+		file->written_bytes += call->bytes;
+	} else if (call->role == ROLE_OPEN) {
+		uint64_t at = clock_map_ns(&r->model->machines[call->image->machine].clock, call->start_ticks);
+
+		file->opens += call->calls;
+		if (at < file->first_ns) {
+			file->first_ns = at;
+			file->first_by = sharer;
+		}
+	}
+}
+
+static void files_spread(struct file_ranks *r)
+{
+	for (size_t i = 0; i < r->share_count; i++) {
+		const struct file_share *s = &r->shares[i];
+		struct ranked_file *f = &r->files[s->file];
+		bool is_first = !f->sharers++;
+
+		if (is_first || s->ns < f->least_ns)
+			f->least_ns = s->ns;
+		if (is_first || s->bytes < f->least_bytes)
+			f->least_bytes = s->bytes;
+		if (s->bytes > f->most_bytes)
+			f->most_bytes = s->bytes;
+		if (is_first || s->ns > f->most_ns) {
+			f->most_ns = s->ns;
+			f->most_by = s->sharer;
+		}
+	}
+}
+
+static int files_by_time(size_t a, size_t b, const void *context)
+{
+	const struct ranked_file *files = context;
+
+	return order_of(files[b].ns, files[a].ns);
+}
+
+static void file_row(const struct file_ranks *r, const struct ranked_file *f, const char *path, double all,
+		     struct table *table)
+{
+	table_real(table, all > 0 ? 100 * (double)f->ns / all : 0);
+	table_number(table, f->ns);
+	table_number(table, f->sharers);
+	table_number(table, f->opens);
+	table_number(table, f->reads);
+	table_number(table, f->read_bytes);
+	table_number(table, f->writes);
+	table_number(table, f->written_bytes);
+	table_number(table, f->least_ns);
+	table_number(table, f->most_ns);
+	table_text(table, sharer_name(&r->sharers, f->most_by));
+	table_number(table, f->least_bytes);
+	table_number(table, f->most_bytes);
+	if (f->first_ns == UINT64_MAX) {
+		table_nothing(table);
+		table_text(table, "");
+	} else {
+		table_number(table, model_since_origin(r->model, f->first_ns));
+		table_text(table, sharer_name(&r->sharers, f->first_by));
+	}
+	table_text(table, path);
+}
+
+int report_files_rank_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct file_ranks r = {.model = c->model};
+	struct file_calls *f = mem_alloc(sizeof(*f));
+	double all = 0;
+	size_t *order;
+
+	(void)err;
+	table_has(table, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_RANKS, COL_OPENS, COL_READS, COL_READ_BYTES,
+		  COL_WRITES, COL_WRITTEN_BYTES, COL_LEAST_OF_A_RANK_NS, COL_MOST_OF_A_RANK_NS, COL_SLOWEST_RANK,
+		  COL_LEAST_OF_A_RANK_BYTES, COL_MOST_OF_A_RANK_BYTES, COL_FIRST_OPEN_NS, COL_FIRST_OPENED_BY,
+		  COL_PATH);
+	sharers_find(&r.sharers, c->model);
+	f->visit = visit_rank;
+	f->more = &r;
+	file_calls_read(f, c);
+	files_spread(&r);
+	order = places_in_order(r.file_count, files_by_time, r.files);
+	for (size_t i = 0; i < r.file_count; i++)
+		all += (double)r.files[i].ns;
+	for (size_t i = 0; i < r.file_count; i++)
+		if (r.files[order[i]].sharers)
+			file_row(&r, &r.files[order[i]], file_path(f, (uint32_t)order[i]), all, table);
+	free(order);
+	free(r.files);
+	free(r.shares);
+	map_done(&r.places);
+	sharers_done(&r.sharers);
+	file_calls_done(f);
+	free(f);
+	return 0;
+}
+
+/* ---- sizes ---- */
+
+/* Those of Darshan. */
+static const struct {
+	uint64_t least;
+	const char *name;
+} sizes[] = {
+	{0, "0 - 100"},		      {101, "101 - 1K"},	{1025, "1K - 10K"},	{10241, "10K - 100K"},
+	{102401, "100K - 1M"},	      {1048577, "1M - 4M"},	{4194305, "4M - 10M"},	{10485761, "10M - 100M"},
+	{104857601, "100M - 1G"},     {1073741825, "over 1G"},
+};
+enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
+
+struct size_sums {
+	uint64_t calls, counted, bytes, ns;
+};
+
+struct size_of {
+	bool is_write;
+	size_t size;
+};
+
+struct by_size {
+	struct aggregate keys;
+	struct scan scan;
+	struct size_sums *rows;
+	size_t row_count, row_capacity;
+};
+
+/* The number sorts the rows. */
+static bool size_key(struct scan *s, const void *of, struct buffer *fields)
+{
+	const struct size_of *size = of;
+
+	(void)s;
+	buffer_text(fields, size->is_write ? "write" : "read");
+	buffer_add(fields, "", 1);
+	buffer_print(fields, "%02zu", size->size);
+	return true;
+}
+
+static void visit_size(struct file_calls *f, const struct file_call *call)
+{
+	struct by_size *all = f->more;
+	struct size_of of = {.is_write = call->role == ROLE_WRITE, .size = SIZES - 1};
+	uint64_t each = call->transfers ? call->bytes / call->transfers : 0;
+	struct size_sums *row;
+	uint32_t at;
+
+	if (call->role != ROLE_READ && call->role != ROLE_WRITE)
+		return;
+	while (of.size && each < sizes[of.size].least)
+		of.size--;
+	all->scan.image = call->image;
+	all->scan.thread = call->thread;
+	if (!call->thread || (!call->transfers && call->calls))
+		return; /* a call of stdio that used the buffer only */
+	at = scan_row_of(&all->scan, call->start_ticks, of.is_write * SIZES + of.size, size_key, &of);
+	while (all->row_count <= at) {
+		all->rows = mem_grow(all->rows, all->row_count, &all->row_capacity, sizeof(*all->rows));
+		all->rows[all->row_count++] = (struct size_sums){0};
+	}
+	row = &all->rows[at];
+	row->calls += call->transfers;
+	row->counted += call->is_sum ? call->transfers : 0;
+	row->bytes += call->bytes;
+	row->ns += call->ns;
+}
+
+static int sizes_in_order(size_t a, size_t b, const void *context)
+{
+	const struct by_size *all = context;
+	const struct aggregate_row *x = &all->keys.rows[a], *y = &all->keys.rows[b];
+	size_t least = x->key_size < y->key_size ? x->key_size : y->key_size;
+	int order = memcmp(x->key, y->key, least);
+
+	return order ? order : order_of(x->key_size, y->key_size);
+}
+
+int report_files_size_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct file_calls *f = mem_alloc(sizeof(*f));
+	struct by_size all = {.scan.context = c};
+	size_t *order;
+
+	(void)err;
+	by_column(c, table);
+	table_has(table, COL_OPERATION, COL_SIZE_BYTES, COL_NUM_CALLS, COL_BY_MEAN, COL_BYTES, COL_TOTAL_TIME_NS);
+	all.scan.aggregate = &all.keys;
+	f->visit = visit_size;
+	f->more = &all;
+	file_calls_read(f, c);
+	order = places_in_order(all.row_count, sizes_in_order, &all);
+	for (size_t i = 0; i < all.row_count; i++) {
+		const struct size_sums *row = &all.rows[order[i]];
+		const struct aggregate_row *key = &all.keys.rows[order[i]];
+		size_t field = 0;
+
+		if (c->by != BY_NOTHING)
+			by_cell(c, table, aggregate_field(key, field++));
+		table_text(table, aggregate_field(key, field));
+		table_text(table, sizes[strtoul(aggregate_field(key, field + 1), NULL, 10) % SIZES].name);
+		table_number(table, row->calls);
+		table_number(table, row->counted);
+		table_number(table, row->bytes);
+		table_number(table, row->ns);
+	}
+	free(order);
+	free(all.rows);
+	aggregate_done(&all.keys);
+	file_calls_done(f);
+	free(f);
+	return 0;
+}
+
+/* ---- metadata ---- */
+
+struct directory {
+	uint64_t ns, opens, failed_opens, stats, failed_stats, changes, failed_changes, sharers, files;
+};
+
+struct directories {
+	struct sharers sharers;
+	struct aggregate keys; /* the directories */
+	struct map seen;       /* directory and sharer; directory and file << 32 | UINT32_MAX */
+	struct directory *rows;
+	size_t row_count, row_capacity;
+};
+
+/* Of the path; "(not known)" if the calls are known by function alone. */
+static uint32_t directory_of(struct directories *all, const struct file_calls *f, uint32_t file)
+{
+	const char *path = file_path(f, file), *slash = strrchr(path, '/');
+	size_t length = !slash ? strlen(path) : slash == path ? 1 : (size_t)(slash - path);
+	char *name = mem_copy_text(path, length);
+	uint32_t row = aggregate_row(&all->keys, name, length + 1);
+
+	free(name);
+	while (all->row_count <= row) {
+		all->rows = mem_grow(all->rows, all->row_count, &all->row_capacity, sizeof(*all->rows));
+		all->rows[all->row_count++] = (struct directory){0};
+	}
+	return row;
+}
+
+static void visit_metadata(struct file_calls *f, const struct file_call *call)
+{
+	struct directories *all = f->more;
+	uint32_t row, sharer = all->sharers.of_process[call->image->process];
+	struct directory *d;
+	bool is_new;
+
+	if (call->metadata == METADATA_NONE)
+		return;
+	row = directory_of(all, f, call->file);
+	d = &all->rows[row];
+	map_put(&all->seen, row, sharer, &is_new);
+	d->sharers += is_new;
+	if (call->file != FILE_UNKNOWN && !is_directory(file_path(f, call->file))) {
+		map_put(&all->seen, row, (uint64_t)call->file << 32 | UINT32_MAX, &is_new);
+		d->files += is_new;
+	}
+	d->ns += call->ns;
+	d->opens += call->metadata == METADATA_OPEN ? call->calls : 0;
+	d->failed_opens += call->metadata == METADATA_OPEN ? call->failed : 0;
+	d->stats += call->metadata == METADATA_STAT ? call->calls : 0;
+	d->failed_stats += call->metadata == METADATA_STAT ? call->failed : 0;
+	d->changes += call->metadata == METADATA_CHANGE ? call->calls : 0;
+	d->failed_changes += call->metadata == METADATA_CHANGE ? call->failed : 0;
+}
+
+static int directories_by_time(size_t a, size_t b, const void *context)
+{
+	const struct directory *rows = context;
+
+	return order_of(rows[b].ns, rows[a].ns);
+}
+
+int report_files_meta_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct file_calls *f = mem_alloc(sizeof(*f));
+	struct directories all = {0};
+	size_t *order;
+
+	(void)err;
+	table_has(table, COL_TOTAL_TIME_NS, COL_RANKS, COL_FILES, COL_OPENS, COL_FAILED_OPENS, COL_STATS,
+		  COL_FAILED_STATS, COL_CHANGES, COL_FAILED_CHANGES, COL_DIRECTORY);
+	sharers_find(&all.sharers, c->model);
+	f->visit = visit_metadata;
+	f->more = &all;
+	file_calls_read(f, c);
+	order = places_in_order(all.row_count, directories_by_time, all.rows);
+	for (size_t i = 0; i < all.row_count; i++) {
+		const struct directory *d = &all.rows[order[i]];
+
+		table_number(table, d->ns);
+		table_number(table, d->sharers);
+		table_number(table, d->files);
+		table_number(table, d->opens);
+		table_number(table, d->failed_opens);
+		table_number(table, d->stats);
+		table_number(table, d->failed_stats);
+		table_number(table, d->changes);
+		table_number(table, d->failed_changes);
+		table_text(table, aggregate_field(&all.keys.rows[order[i]], 0));
+	}
+	free(order);
+	free(all.rows);
+	map_done(&all.seen);
+	aggregate_done(&all.keys);
+	sharers_done(&all.sharers);
+	file_calls_done(f);
+	free(f);
+	return 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* osrt_short_line_sum: calls below the threshold by source line, from the stacks of one in N of them. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "report/events/filter.h"
+#include "report/names/attribution.h"
+#include "report/tables/report.h"
+
+static bool short_line_key(struct scan *s, const void *sample, struct buffer *fields)
+{
+	struct attribution *attribution = s->more;
+	const struct tf_short_stack *sampled = sample;
+	const struct function *f = trace_function(s->image->trace, sampled->function);
+
+	buffer_text(fields, f ? f->name : "?");
+	buffer_add(fields, "", 1);
+	if (!attribution_line(attribution, s->image, sampled->stack, fields))
+		buffer_text(fields, "(no stack)");
+	buffer_add(fields, "", 1);
+	buffer_print(fields, "%" PRIu32, sampled->weight);
+	return true;
+}
+
+static const struct trace_thread *thread_numbered(const struct trace *t, uint32_t number)
+{
+	for (size_t i = 0; i < t->thread_count; i++)
+		if (t->threads[i].number == number)
+			return &t->threads[i];
+	return NULL;
+}
+
+/* The sums have no time, and therefore no capture range. */
+static void short_lines_add(struct scan *s, const struct blob *blob)
+{
+	struct tf_short_stack sampled;
+	uint64_t what;
+	uint32_t row;
+
+	if (blob->type != TF_BLOB_SHORT_STACK ||
+	    trace_blob(s->image->trace, blob, &sampled, sizeof(sampled)) < sizeof(sampled))
+		return;
+	s->thread = thread_numbered(s->image->trace, blob->id);
+	if (!s->thread)
+		return;
+	what = (uint64_t)sampled.function << 32 | sampled.stack;
+	row = scan_row_of(s, 0, what, short_line_key, &sampled);
+	aggregate_add_total(s->aggregate, row, sampled.weight,
+			    clock_map_duration(s->clock, sampled.ticks) * sampled.weight);
+}
+
+static void weight_cell(struct table *table, const struct aggregate_row *row, double weight)
+{
+	(void)row;
+	table_number(table, (uint64_t)weight);
+}
+
+int report_osrt_short_line_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct aggregate_shape shape = {
+		.total = COL_ESTIMATED_TIME_NS,
+		.count = COL_ESTIMATED_CALLS,
+		.names = {COL_NAME, COL_LINE},
+		.more = {{COL_CALLS_FOR_EACH_STACK, weight_cell}},
+		.totals_only = true,
+		.has_percent = true,
+	};
+	struct attribution attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
+	struct aggregate aggregate = {.totals_only = true};
+	struct scan s = {.context = c, .aggregate = &aggregate, .more = &attribution};
+	int code = 0;
+
+	for (size_t i = 0; i < c->model->image_count && !filter_is_set(c->model); i++) {
+		s.image = &c->model->images[i];
+		s.clock = &c->model->machines[s.image->machine].clock;
+		for (size_t k = 0; s.image->trace && k < s.image->trace->blob_count; k++)
+			short_lines_add(&s, &s.image->trace->blobs[k]);
+	}
+	if (filter_is_set(c->model))
+		code = err_set(err, -ENODATA,
+			       "calls below the threshold are counted, not timed: a filter does not apply");
+	else if (!aggregate.count)
+		code = err_set(err, -ENODATA,
+			       "no stacks of calls below the threshold: record with --osrt-short-sampling=N");
+	aggregate_table(c, &aggregate, &shape, table);
+	attribution_done(&attribution);
+	aggregate_done(&aggregate);
+	return code;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/tables/python/operator_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/events/cuda/backward.h"
+#include "report/events/nvtx/operator_text.h"
+#include "report/names/frame.h"
+
+static const char not_attributed[] = "(not attributed)";
+
+static uint32_t number_of(struct operator_groups *g, const char *text)
+{
+	uint64_t *place, hash = hash_bytes(text, strlen(text)), next = 0;
+
+	do {
+		place = map_put(&g->by_text, hash, next++, NULL);
+	} while (*place && strcmp(g->texts.items[*place - 1], text) != 0);
+	if (!*place) {
+		texts_add(&g->texts, "%s", text);
+		*place = g->texts.count;
+	}
+	return (uint32_t)*place - 1;
+}
+
+/* ---- phases ---- */
+
+/* A range comes after those around it. */
+static void find_phases(struct operator_groups *g, const struct nvtx_tree *tree)
+{
+	enum operator_phase *phases = mem_alloc((tree->count + 1) * sizeof(*phases));
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct nvtx_node *n = &tree->nodes[i];
+		enum operator_phase outer = n->parent == NVTX_NO_PARENT ? OPERATOR_FORWARD : phases[n->parent];
+
+		buffer_clear(&text);
+		nvtx_name(tree->image->trace, n->domain, n->text, &text);
+		phases[i] = operator_phase(buffer_string(&text), outer) ?: outer;
+		g->numbers[i] = number_of(g, operator_phases[phases[i]]);
+	}
+	buffer_done(&text);
+	free(phases);
+}
+
+/* ---- what a stack tells ---- */
+
+/* "Net.Linear": the modules whose forward() is in the stack, the outermost first. */
+static void module_text(struct operator_groups *g, const struct image *image, uint32_t stack, struct buffer *ret)
+{
+	static const char forward[] = ".forward";
+	enum { FRAMES = 512 };
+	struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
+	size_t count = symbols_frames(g->attribution.symbols, image, stack, frames, FRAMES);
+
+	while (count--) {
+		struct frame parts;
+		struct buffer name = {0};
+
+		if (!frames[count].is_python)
+			continue;
+		symbols_name(g->attribution.symbols, &frames[count]);
+		frame_split(frames[count].text, &parts);
+		frame_function(&frames[count], parts.name, &name);
+		if (name.size >= sizeof(forward) && !strcmp(name.data + name.size - sizeof(forward) + 1, forward))
+			buffer_print(ret, "%s%.*s", ret->size ? "." : "", (int)(name.size - sizeof(forward) + 1),
+				     name.data);
+		buffer_done(&name);
+		frame_done(&parts);
+	}
+	free(frames);
+}
+
+static void frames_text(struct operator_groups *g, const struct image *image, uint32_t stack, struct buffer *ret)
+{
+	const struct symbol_frame *frames;
+	size_t count = attribution_users(&g->attribution, image, stack, &frames);
+
+	for (size_t i = 0; i < count && i < g->context->group_depth; i++) {
+		struct symbol_frame frame = frames[i];
+
+		symbols_name(g->attribution.symbols, &frame);
+		buffer_print(ret, "%s%s", i ? " <- " : "", frame.text);
+	}
+}
+
+static uint32_t group_of_stack(struct operator_groups *g, const struct image *image, uint32_t stack)
+{
+	struct buffer text = {0};
+	struct symbol_frame frame;
+	uint32_t number;
+	bool is_users;
+
+	if (g->context->group == GROUP_MODULE) {
+		module_text(g, image, stack, &text);
+	} else if (g->context->group == GROUP_STACK) {
+		frames_text(g, image, stack, &text);
+	} else if (attribution_stack(&g->attribution, image, stack, &frame, &is_users)) {
+		symbols_name(g->attribution.symbols, &frame);
+		buffer_text(&text, frame.text);
+	}
+	number = number_of(g, text.size ? text.data : not_attributed);
+	buffer_done(&text);
+	return number;
+}
+
+/* ---- stacks of ranges ---- */
+
+/* The first launch within each range. */
+struct first_launches {
+	struct backward backward;
+	uint32_t *stacks; /* 0: none */
+	uint64_t *causes; /* sequence number of the forward operator + 1, 0: none */
+};
+
+static void take_launch(void *context, const struct correlated *k)
+{
+	struct first_launches *l = context;
+	enum backward_kind kind;
+	uint64_t seq;
+
+	if (!k->thread || !k->record_count)
+		return;
+	kind = backward_take(&l->backward, k, &seq);
+	NVTX_NODES_AROUND (l->backward.tree.nodes, i, l->backward.range) {
+		if (kind == BACKWARD_OF_FORWARD && !l->causes[i])
+			l->causes[i] = seq + 1;
+		if (!l->stacks[i])
+			l->stacks[i] = (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK));
+	}
+}
+
+static void find_stacks(struct operator_groups *g, const struct nvtx_tree *tree)
+{
+	struct first_launches l = {.stacks = mem_alloc((tree->count + 1) * sizeof(*l.stacks)),
+				   .causes = mem_alloc((tree->count + 1) * sizeof(*l.causes))};
+	struct map known = {0}; /* stack -> number + 1 */
+
+	backward_begin(&l.backward, tree->image);
+	attribute_image(g->context, tree->image, &l, take_launch);
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct backward_cause *cause =
+			l.causes[i] ? backward_cause(&l.backward, l.causes[i] - 1) : NULL;
+		uint32_t stack = cause ? cause->stack : l.stacks[i];
+		uint64_t *number = map_put(&known, stack, 0, NULL);
+
+		if (!*number)
+			*number = 1ull + group_of_stack(g, tree->image, stack);
+		g->numbers[i] = (uint32_t)*number - 1;
+	}
+	backward_done(&l.backward);
+	map_done(&known);
+	free(l.stacks);
+	free(l.causes);
+}
+
+void operator_groups_of(struct operator_groups *g, const struct nvtx_tree *tree)
+{
+	free(g->numbers);
+	g->numbers = mem_alloc((tree->count + 1) * sizeof(*g->numbers));
+	g->attribution.symbols = g->context->symbols;
+	if (g->context->group == GROUP_PHASE)
+		find_phases(g, tree);
+	else if (g->context->group != GROUP_SHAPE && g->context->group != GROUP_NAME)
+		find_stacks(g, tree);
+}
+
+void operator_groups_done(struct operator_groups *g)
+{
+	attribution_done(&g->attribution);
+	texts_done(&g->texts);
+	map_done(&g->by_text);
+	free(g->numbers);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the operators of an image are grouped by, besides their names: a text for each range. */
+#ifndef PILLION_OPERATOR_GROUPS_H
+#define PILLION_OPERATOR_GROUPS_H
+
+#include "report/events/nvtx/nvtx_tree.h"
+#include "report/names/attribution.h"
+
+struct operator_groups {
+	const struct report_context *context;
+	struct attribution attribution;
+	struct texts texts;   /* of all images */
+	struct map by_text;   /* hash of a text -> place in `texts` + 1 */
+	uint32_t *numbers;    /* of the ranges of one image: places in `texts` */
+};
+
+/* Sets `numbers` for the ranges of an image. Texts that a range does not have are "(not attributed)". */
+void operator_groups_of(struct operator_groups *g, const struct nvtx_tree *tree);
+
+void operator_groups_done(struct operator_groups *g);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* line_profile: hits and time of the lines of the Python functions that --lines-of chose, of all threads and
+ * processes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/events/stacks/source.h"
+#include "report/tables/report.h"
+
+/* Texts are borrowed from a struct line_function. */
+struct line_row {
+	const char *file, *name;
+	uint64_t first_line, line, hits, ns;
+};
+
+struct line_function {
+	char *bytes; /* the file and the name, each terminated by NUL */
+	struct tf_line_code head;
+};
+
+struct line_profile {
+	struct line_row *rows;
+	size_t row_count, row_capacity;
+	struct line_function *codes;
+	size_t code_count, code_capacity;
+	struct map known; /* image and id -> 1 + index in codes */
+};
+
+static const struct line_function *code_read(struct line_profile *p, const struct trace *t, size_t image, uint32_t id)
+{
+	const struct blob *b = trace_definition(t, TF_BLOB_LINE_CODE, id);
+	uint64_t *known = map_put(&p->known, image, id, NULL);
+	struct line_function *c;
+	char bytes[8192];
+	size_t size = b ? trace_blob(t, b, bytes, sizeof(bytes)) : 0;
+
+	if (*known)
+		return &p->codes[*known - 1];
+	if (size < sizeof(c->head))
+		return NULL;
+	p->codes = mem_grow(p->codes, p->code_count, &p->code_capacity, sizeof(*p->codes));
+	c = &p->codes[p->code_count];
+	memcpy(&c->head, bytes, sizeof(c->head));
+	size -= sizeof(c->head);
+	if (c->head.file_length > size)
+		return NULL;
+	c->bytes = mem_alloc(size + 2);
+	memcpy(c->bytes, bytes + sizeof(c->head), c->head.file_length);
+	memcpy(c->bytes + c->head.file_length + 1, bytes + sizeof(c->head) + c->head.file_length,
+	       size - c->head.file_length);
+	*known = ++p->code_count;
+	return c;
+}
+
+static uint64_t lines_number(const struct tf_lines *l, unsigned number)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = TF_DATA_BYTES; i-- > 0;)
+		value = value << 8 | l->numbers[number][i];
+	return value;
+}
+
+static void lines_read(struct line_profile *p, const struct report_context *c, size_t i, const struct blob *b)
+{
+	const struct image *image = &c->model->images[i];
+	const struct clock_map *clock = &c->model->machines[image->machine].clock;
+	const struct line_function *code;
+	struct tf_lines l;
+	uint64_t key;
+
+	if (b->type != TF_BLOB_LINES || trace_blob(image->trace, b, &l, sizeof(l)) < sizeof(l))
+		return;
+	key = lines_number(&l, TF_LINES_KEY);
+	code = code_read(p, image->trace, i, (uint32_t)key);
+	for (unsigned k = 0; code && k < TF_LINES_BLOCK; k++) {
+		uint64_t hits = lines_number(&l, TF_LINES_HITS + k), ticks = lines_number(&l, TF_LINES_TICKS + k);
+
+		if (!hits && !ticks)
+			continue;
+		p->rows = mem_grow(p->rows, p->row_count, &p->row_capacity, sizeof(*p->rows));
+		p->rows[p->row_count++] = (struct line_row){
+			.file = code->bytes,
+			.name = code->bytes + code->head.file_length + 1,
+			.first_line = code->head.first_line,
+			.line = (key >> 32) * TF_LINES_BLOCK + k,
+			.hits = hits,
+			.ns = clock_map_duration(clock, ticks),
+		};
+	}
+}
+
+static int compare_functions(const struct line_row *a, const struct line_row *b)
+{
+	return strcmp(a->file, b->file) ?: order_of(a->first_line, b->first_line) ?: strcmp(a->name, b->name);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct line_row *x = a, *y = b;
+
+	return compare_functions(x, y) ?: order_of(x->line, y->line);
+}
+
+static void rows_merge(struct line_profile *p)
+{
+	size_t used = 0;
+
+	sort_unless_sorted(p->rows, p->row_count, sizeof(*p->rows), compare_rows);
+	for (size_t i = 0; i < p->row_count; i++) {
+		if (used && !compare_rows(&p->rows[used - 1], &p->rows[i])) {
+			p->rows[used - 1].hits += p->rows[i].hits;
+			p->rows[used - 1].ns += p->rows[i].ns;
+		} else {
+			p->rows[used++] = p->rows[i];
+		}
+	}
+	p->row_count = used;
+}
+
+/* The texts of a file's lines; empty if it was changed after the run began, or cannot be read. */
+static struct texts file_lines(const struct report_context *c, const char *file)
+{
+	struct report_context own = *c;
+	struct source source = {0};
+	struct buffer text = {0};
+	struct texts lines = {0};
+	struct err err = {0};
+
+	own.source = file;
+	source_open(&source, &own, file, &err);
+	while (source.file.is.mtime_ns <= c->model->origin_ns && source_next(&source, &text))
+		texts_add(&lines, "%s", buffer_string(&text));
+	source_done(&source);
+	buffer_done(&text);
+	return lines;
+}
+
+static void function_rows(const struct line_row *rows, size_t count, const struct texts *lines, struct table *table)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all += rows[i].ns;
+	for (const struct line_row *r = rows; r < rows + count; r++) {
+		table_text(table, r->file);
+		table_text(table, r->name);
+		table_number(table, r->line);
+		table_number(table, r->hits);
+		table_number(table, r->ns);
+		table_real(table, r->hits ? (double)r->ns / (double)r->hits : 0);
+		table_real(table, all ? 100 * (double)r->ns / (double)all : 0);
+		if (r->line && r->line <= lines->count)
+			table_text(table, lines->items[r->line - 1]);
+		else
+			table_nothing(table);
+	}
+}
+
+static void profile_rows(const struct report_context *c, const struct line_profile *p, struct table *table)
+{
+	struct texts lines = {0};
+
+	for (size_t i = 0, end; i < p->row_count; i = end) {
+		for (end = i + 1; end < p->row_count && !compare_functions(&p->rows[i], &p->rows[end]); end++)
+			;
+		if (!i || strcmp(p->rows[i].file, p->rows[i - 1].file) != 0) {
+			texts_done(&lines);
+			lines = file_lines(c, p->rows[i].file);
+		}
+		function_rows(p->rows + i, end - i, &lines, table);
+	}
+	texts_done(&lines);
+}
+
+static void line_profile_done(struct line_profile *p)
+{
+	for (size_t i = 0; i < p->code_count; i++)
+		free(p->codes[i].bytes);
+	free(p->codes);
+	free(p->rows);
+	map_done(&p->known);
+}
+
+static bool is_note(const char *text)
+{
+	return text && !strncmp(text, "--lines-of: ", strlen("--lines-of: "));
+}
+
+/* The first note of a process about --lines-of: of the index, or of a trace. */
+static bool find_note(const struct model *m, struct buffer *ret)
+{
+	for (size_t i = 0; i < m->note_count; i++)
+		if (is_note(m->notes[i].text)) {
+			buffer_text(ret, m->notes[i].text);
+			return true;
+		}
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct trace *t = m->images[i].trace;
+
+		for (size_t k = 0; t && k < t->blob_count; k++) {
+			if (t->blobs[k].type != TF_BLOB_NOTE)
+				continue;
+			buffer_clear(ret);
+			trace_text(t, &t->blobs[k], ret);
+			if (is_note(buffer_string(ret)))
+				return true;
+		}
+	}
+	buffer_clear(ret);
+	return false;
+}
+
+static bool has_lines(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct trace *t = m->images[i].trace;
+
+		for (size_t k = 0; t && k < t->blob_count; k++)
+			if (t->blobs[k].type == TF_BLOB_LINE_CODE)
+				return true;
+	}
+	return false;
+}
+
+bool line_profile_lacks(const struct model *m, struct buffer *ret)
+{
+	size_t length;
+
+	if (find_note(m, ret))
+		return true;
+	for (size_t i = 0; i < m->run_count && !has_lines(m); i++) {
+		const char *names = run_option(&m->runs[i], "lines-of", &length);
+
+		if (!names)
+			continue;
+		buffer_print(ret, "--lines-of=%.*s: %s", (int)length, names,
+			     *names == '@' ? "the program has chosen no function that was called"
+					   : "no such Python function was called; names are FUNC, Class.method, "
+					     "MODULE:FUNC or MODULE:*");
+		return true;
+	}
+	return false;
+}
+
+int report_line_profile(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct line_profile p = {0};
+	struct buffer why = {0};
+	int code = 0;
+
+	table_has(table, COL_FILE, COL_FUNCTION, COL_LINE_NUMBER, COL_HITS, COL_TIME_NS, COL_PER_HIT_NS,
+		  COL_TIME_PERCENT, COL_SOURCE);
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		const struct trace *t = c->model->images[i].trace;
+
+		for (size_t k = 0; t && k < t->blob_count; k++)
+			lines_read(&p, c, i, &t->blobs[k]);
+	}
+	rows_merge(&p);
+	profile_rows(c, &p, table);
+	line_profile_done(&p);
+	if (!table_rows(table))
+		code = err_set(err, -ENODATA, "%s", line_profile_lacks(c->model, &why)
+							? buffer_string(&why)
+							: "no lines were recorded: --lines-of records them");
+	buffer_done(&why);
+	return code;
+}

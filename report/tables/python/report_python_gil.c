@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* python_gil_sum, python_gil_trace: waits of Python threads for the global interpreter lock (GIL).
+ *
+ * CPython's other locks are semaphores: it waits on a condition variable only to take the GIL
+ * (pthread_cond_timedwait, in pieces of the switch interval), and after a request to release it until another thread
+ * has taken it (pthread_cond_wait). The stack of such a call tells that the interpreter made it. A call without a
+ * stack, because it is shorter than --osrt-backtrace-threshold, is a row of its own: it may be a wait of a library for
+ * something else. Free-threaded builds have no GIL, and no rows. See docs/decisions/python-gil.md. */
+#include <errno.h>
+#include <string.h>
+
+#include "report/names/attribution.h"
+#include "report/tables/sorted_rows.h"
+#include "report/time/profile.h"
+
+enum gil_state { GIL_NONE, GIL_TAKES, GIL_RELEASES, GIL_UNKNOWN };
+static const char *const state_names[] = {
+	[GIL_TAKES] = "Waiting for GIL",
+	[GIL_RELEASES] = "Released GIL, waiting for its next holder",
+	[GIL_UNKNOWN] = "Waiting, not known for what (no stack)",
+};
+
+struct gil {
+	struct attribution attribution;
+	struct map callers;	/* (image, stack) -> 1 + whether the interpreter made the call */
+	const uint8_t *classes; /* by function of `image`: enum gil_state */
+	const struct image *image;
+	bool is_python; /* the program of that image */
+};
+
+struct gil_wait {
+	struct sorted_row sorted;
+	uint64_t duration_ns;
+	const struct image *image;
+	const struct trace_thread *thread;
+	uint32_t stack;
+	enum gil_state state;
+};
+
+static uint8_t classify_wait(const struct function *f)
+{
+	if (f->group != TF_GROUP_OSRT)
+		return GIL_NONE;
+	if (!strcmp(f->name, "pthread_cond_timedwait") || !strcmp(f->name, "pthread_cond_clockwait"))
+		return GIL_TAKES;
+	return strcmp(f->name, "pthread_cond_wait") ? GIL_NONE : GIL_RELEASES;
+}
+
+static void begin_image(struct gil *g, const struct image *image)
+{
+	g->image = image;
+	g->classes = functions_classes(image->trace->functions, classify_wait);
+	g->is_python = attribution_is_python_program(image);
+}
+
+static bool is_made_by_interpreter(struct gil *g, const struct scan *s, uint32_t stack)
+{
+	size_t image = (size_t)(s->image - s->context->model->images);
+	uint64_t *known = map_put(&g->callers, image, stack, NULL);
+
+	if (!*known)
+		*known = 1 + attribution_is_interpreter(s->context->symbols, s->image, stack);
+	return *known > 1;
+}
+
+static enum gil_state state_of(struct gil *g, struct scan *s, const struct event *e, uint32_t *ret_stack)
+{
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+
+	if (!f)
+		return GIL_NONE;
+	if (g->image != s->image)
+		begin_image(g, s->image);
+	if (!g->classes[e->id])
+		return GIL_NONE;
+	*ret_stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	if (!*ret_stack)
+		return g->is_python ? GIL_UNKNOWN : GIL_NONE;
+	return is_made_by_interpreter(g, s, *ret_stack) ? (enum gil_state)g->classes[e->id] : GIL_NONE;
+}
+
+/* The line that waited, as report lines attributes it. */
+static void line_of(struct gil *g, const struct report_context *c, const struct image *image, uint32_t stack,
+		    struct buffer *ret)
+{
+	g->attribution.symbols = c->symbols;
+	if (!attribution_line(&g->attribution, image, stack, ret))
+		buffer_text(ret, "?");
+}
+
+static void gil_done(struct gil *g)
+{
+	attribution_done(&g->attribution);
+	map_done(&g->callers);
+}
+
+static bool has_os_calls(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
+			if (m->images[i].trace->threads[k].groups & 1u << TF_GROUP_OSRT)
+				return true;
+	return false;
+}
+
+static int gil_none(const struct model *m, struct err *err)
+{
+	if (!has_os_calls(m))
+		return err_set(err, -ENODATA, "no OS calls were recorded: -t python-gil or -t osrt records them");
+	return err_set(err, -ENODATA,
+		       "no waits for the GIL of Python by calls longer than --osrt-backtrace-threshold; without stacks "
+		       "(--python-backtrace, --osrt-backtrace-threshold) they cannot be told from others");
+}
+
+/* ---- python_gil_sum ---- */
+
+static bool wait_key(struct scan *s, const void *of, struct buffer *fields)
+{
+	const struct gil_wait *w = of;
+
+	thread_label(s->thread, fields);
+	buffer_add(fields, "", 1);
+	buffer_text(fields, state_names[w->state]);
+	buffer_add(fields, "", 1);
+	line_of(s->more, s->context, s->image, w->stack, fields);
+	return true;
+}
+
+static void sum_visit(struct scan *s, const struct event *e)
+{
+	struct gil_wait w = {0};
+
+	w.state = state_of(s->more, s, e, &w.stack);
+	if (w.state)
+		scan_add_call(s, e, (uint64_t)s->thread->number << 34 | (uint64_t)w.state << 32 | w.stack, wait_key,
+			      &w);
+}
+
+int report_python_gil_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct sum_report report = {.shape = {.total = COL_TOTAL_TIME_NS,
+							   .count = COL_WAITS,
+							   .names = {COL_THREAD, COL_STATE, COL_LINE},
+							   .has_percent = true},
+						 .groups = 1u << TF_GROUP_OSRT,
+						 .visit = sum_visit};
+	struct gil g = {0};
+	int code;
+
+	report_sums(c, table, err, &report, &g);
+	code = table_rows(table) ? 0 : gil_none(c->model, err);
+	gil_done(&g);
+	return code;
+}
+
+/* ---- python_gil_trace ---- */
+
+static void wait_add(struct scan *s, const struct event *e)
+{
+	const struct sorted_rows *rows = s->more;
+	uint64_t duration_ns = clock_map_duration(s->clock, e->duration);
+	uint32_t stack;
+	enum gil_state state = state_of(rows->data, s, e, &stack);
+	struct gil_wait *w;
+
+	if (!state)
+		return;
+	w = sorted_rows_add_event(s, clock_map_ns(s->clock, e->ticks) - duration_ns);
+	w->duration_ns = duration_ns;
+	w->image = s->image;
+	w->thread = s->thread;
+	w->stack = stack;
+	w->state = state;
+}
+
+static void waits_collect(struct sorted_rows *rows)
+{
+	scan_events(&(struct scan){.context = rows->context, .groups = 1u << TF_GROUP_OSRT, .more = rows}, wait_add);
+}
+
+static void wait_cells(struct sorted_rows *rows, const void *of, struct table *table)
+{
+	const struct gil_wait *w = of;
+	struct buffer line = {0};
+
+	line_of(rows->data, rows->context, w->image, w->stack, &line);
+	table_number(table, model_since_origin(rows->context->model, w->sorted.key[0]));
+	table_number(table, w->duration_ns);
+	table_number(table, w->image->pid);
+	table_number(table, w->thread->tid);
+	table_text(table, w->thread->name);
+	table_text(table, state_names[w->state]);
+	table_text(table, buffer_string(&line));
+	buffer_done(&line);
+}
+
+int report_python_gil_trace(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct row_report report = {
+		{COL_START_NS, COL_DURATION_NS, COL_PID, COL_TID, COL_THREAD_NAME, COL_STATE, COL_LINE},
+		sizeof(struct gil_wait), waits_collect, wait_cells};
+	struct gil g = {0};
+	int code;
+
+	report_rows(c, table, &report, &g);
+	code = table_rows(table) ? 0 : gil_none(c->model, err);
+	gil_done(&g);
+	return code;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pytorch_ops: each kernel with the PyTorch operator that launched it, in the columns of PyProf. */
+#include "report/events/cuda/gap.h"
+#include "report/tables/ops/ops.h"
+#include "report/tables/report.h"
+
+int report_pytorch_ops(const struct report_context *c, struct table *table, struct err *err)
+{
+	ops_columns(table);
+	ops_of_model(c, table);
+	return table_rows(table) ? 0 : device_none(c->model, err);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* crashes: the processes that a signal ended whose cause was recorded at that moment. */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "report/base/newer_libc.h"
+#include "report/names/attribution.h"
+#include "report/tables/report.h"
+
+/* The last record is valid: the first one was written before the stack was walked. */
+bool crash_find(const struct model *m, const struct process *p, struct crash *ret)
+{
+	const struct image *image = &m->images[p->first_image + p->image_count - 1];
+	const struct trace *t = image->trace;
+	bool has_died = !p->is_running && (image->end == TF_END_NONE || image->end == TF_END_ABORT), has = false;
+
+	for (size_t i = 0; t && has_died && i < t->blob_count; i++)
+		if (t->blobs[i].type == TF_BLOB_CRASH &&
+		    trace_blob(t, &t->blobs[i], &ret->what, sizeof(ret->what)) == sizeof(ret->what))
+			has = true;
+	if (!has || (p->has_status && (!WIFSIGNALED(p->status) || WTERMSIG(p->status) != ret->what.signal)))
+		return false;
+	ret->image = image;
+	ret->thread = NULL;
+	for (size_t i = 0; i < t->thread_count; i++)
+		if (t->threads[i].tid == ret->what.tid)
+			ret->thread = &t->threads[i];
+	return true;
+}
+
+void crash_signal(int signal, const struct crash *crash, struct buffer *ret)
+{
+	const char *name = signal_name(signal);
+
+	buffer_print(ret, "signal %d (", signal);
+	buffer_print(ret, name ? "SIG%s" : "signal %s", name ? name : "without a name");
+	if (crash && crash->what.code > 0 && (signal == SIGSEGV || signal == SIGBUS))
+		buffer_print(ret, ", address 0x%" PRIx64, crash->what.address);
+	else if (crash && crash->what.code <= 0 && crash->what.sender != crash->image->pid)
+		buffer_print(ret, ", sent by PID %" PRIu32, crash->what.sender);
+	buffer_text(ret, ")");
+}
+
+static void crash_row(const struct report_context *c, struct attribution *lines, const struct process *p,
+		      const struct crash *crash, struct table *table)
+{
+	const struct model *m = c->model;
+	struct buffer text = {0}, stack = {0};
+
+	table_number(table, p->pid);
+	table_text(table, m->machines[p->machine].host);
+	table_text(table, p->rank);
+	table_number(table, crash->what.tid);
+	table_text(table, crash->thread ? crash->thread->name : "");
+	crash_signal(crash->what.signal, crash, &text);
+	table_text(table, text.data);
+	table_number(table, model_since_origin(m, clock_map_ns(&m->machines[p->machine].clock, crash->what.ticks)));
+	buffer_clear(&text);
+	if (attribution_line(lines, crash->image, crash->what.stack, &text))
+		table_text(table, text.data);
+	else
+		table_nothing(table);
+	if (crash->what.stack)
+		symbols_stack(c->symbols, crash->image, crash->what.stack, &stack);
+	table_text(table, buffer_string(&stack));
+	buffer_done(&text);
+	buffer_done(&stack);
+}
+
+int report_crashes(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct attribution lines = {.symbols = c->symbols};
+	struct crash crash;
+
+	(void)err;
+	table_has(table, COL_PID, COL_HOST, COL_RANK, COL_TID, COL_THREAD, COL_SIGNAL, COL_AT_NS, COL_LINE, COL_STACK);
+	for (size_t i = 0; i < c->model->process_count; i++)
+		if (crash_find(c->model, &c->model->processes[i], &crash))
+			crash_row(c, &lines, &c->model->processes[i], &crash, table);
+	attribution_done(&lines);
+	return 0;
+}

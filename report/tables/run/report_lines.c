@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lines: the cost of each source line as a table; with --source the text of a file with these values. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/causes/where/place.h"
+#include "report/events/cuda/graph_estimate.h"
+#include "report/events/energy/energy.h"
+#include "report/events/filter.h"
+#include "report/events/stacks/heap.h"
+#include "report/events/stacks/lines.h"
+#include "report/events/stacks/source.h"
+#include "report/tables/ops/ops.h"
+#include "report/tables/report.h"
+
+static const enum column_id columns[LINE_VALUES] = {
+	[LINE_TOTAL] = COL_TOTAL_TIME_NS,
+	[LINE_INCLUSIVE] = COL_INCLUSIVE_NS,
+	[LINE_GPU_INCLUSIVE] = COL_INCLUSIVE_GPU_NS,
+	[LINE_PYTHON] = COL_CPU_PYTHON_NS,
+	[LINE_NATIVE] = COL_CPU_NATIVE_NS,
+	[LINE_OFF_CPU] = COL_OFF_CPU_NS,
+	[LINE_OS] = COL_OS_CALLS_NS,
+	[LINE_CUDA] = COL_CUDA_CALLS_NS,
+	[LINE_GPU] = COL_GPU_TIME_NS,
+	[LINE_ESTIMATED] = COL_GPU_ESTIMATED_NS,
+	[LINE_BACKWARD] = COL_GPU_BACKWARD_NS,
+	[LINE_ENERGY] = COL_ENERGY_EST_J,
+	[LINE_LAUNCHES] = COL_LAUNCHES,
+	[LINE_ALLOCATED] = COL_ALLOCATED_MB,
+	[LINE_HOST] = COL_HOST_ALLOCATED_MB,
+	[LINE_HOST_PEAK] = COL_HOST_AT_PEAK_MB,
+	[LINE_HOST_GROWTH] = COL_HOST_GROWTH_MB,
+	[LINE_COPIED] = COL_COPIED_MB,
+	[LINE_FLOPS] = COL_FLOPS,
+	[LINE_SAMPLES] = COL_SAMPLES,
+	[LINE_CALLS] = COL_CALLS,
+};
+
+/* Whether the table has the column. FLOPs and memory in use are not known by thread or range, energy where
+ * no power was sampled. */
+static bool has_column(const struct report_context *c, enum line_value value)
+{
+	switch (value) {
+	case LINE_INCLUSIVE:
+	case LINE_GPU_INCLUSIVE:
+		return c->is_inclusive;
+	case LINE_AT_PEAK:
+		return false;
+	case LINE_ENERGY:
+		return energies_of(c->model)->count > 0;
+	case LINE_ESTIMATED:
+		return graph_estimate_any(c);
+	case LINE_FLOPS:
+	case LINE_HOST_PEAK:
+	case LINE_HOST_GROWTH:
+		return c->by != BY_THREAD && c->by != BY_RANGE;
+	default:
+		return true;
+	}
+}
+
+/* After LINE_FLOPS: by time on the device, and what share of that time they take at the peak rates of their types. */
+static void rate_columns(struct table *table)
+{
+	table_has(table, COL_GFLOP_PER_S_TENTHS, COL_PEAK_PERCENT);
+}
+
+static void rate_cells(const struct line_values *v, struct table *table)
+{
+	double gpu = (double)v->of[LINE_GPU];
+
+	if (v->of[LINE_FLOPS] && v->of[LINE_GPU])
+		table_real(table, (double)v->of[LINE_FLOPS] / gpu);
+	else
+		table_nothing(table);
+	if (v->of[LINE_AT_PEAK] && v->of[LINE_GPU])
+		table_real(table, 100 * (double)v->of[LINE_AT_PEAK] / gpu);
+	else
+		table_nothing(table);
+}
+
+static void value_columns(const struct report_context *c, struct table *table)
+{
+	table->hides_zeros = true;
+	table_has(table, COL_TIME_PERCENT);
+	for (size_t i = 0; i < LINE_VALUES; i++) {
+		if (has_column(c, i))
+			table_has(table, columns[i]);
+		if (i == LINE_FLOPS && has_column(c, i))
+			rate_columns(table);
+	}
+}
+
+static void number_cell(uint64_t value, bool is_sparse, struct table *table)
+{
+	if (is_sparse && !value)
+		table_nothing(table);
+	else
+		table_number(table, value);
+}
+
+/* is_sparse: zero values are left empty, so that the others stand out. */
+static void value_cells(const struct report_context *c, const struct line_values *v, uint64_t all, bool is_sparse,
+			struct table *table)
+{
+	if (is_sparse && !v->of[LINE_TOTAL])
+		table_nothing(table);
+	else
+		table_real(table, all ? 100 * (double)v->of[LINE_TOTAL] / (double)all : 0);
+	for (size_t i = 0; i < LINE_VALUES; i++) {
+		if (has_column(c, i))
+			number_cell(v->of[i], is_sparse, table);
+		if (i == LINE_FLOPS && has_column(c, i))
+			rate_cells(v, table);
+	}
+}
+
+static uint64_t total_of(const struct lines *l)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		all += l->values[i].of[LINE_TOTAL];
+	return all;
+}
+
+/* ---- the table ---- */
+
+static void lines_fill_table(const struct report_context *c, const struct lines *l, struct table *table)
+{
+	size_t *order = lines_order(c, l);
+	uint64_t all = total_of(l);
+	struct buffer place = {0};
+
+	by_column(c, table);
+	value_columns(c, table);
+	table_has(table, COL_LINE, COL_FUNCTION);
+	for (size_t i = 0; i < l->count; i++) {
+		const char *file = lines_field(c, l, order[i], 0);
+
+		by_cell(c, table, aggregate_field(&l->keys.rows[order[i]], 0));
+		value_cells(c, &l->values[order[i]], all, false, table);
+		buffer_clear(&place);
+		buffer_print(&place, "%s:%s", file, lines_field(c, l, order[i], 1));
+		table_text(table, *file ? place.data : "?");
+		table_text(table, lines_field(c, l, order[i], 2));
+	}
+	buffer_done(&place);
+	free(order);
+}
+
+/* ---- annotated source ---- */
+
+/* The values of a line, of all functions. */
+struct noted {
+	uint64_t line;
+	struct line_values values;
+};
+
+static int compare_noted(const void *a, const void *b)
+{
+	const struct noted *x = a, *y = b;
+
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* The rows of a file by line; the caller frees them. Returns how many. */
+static size_t noted_lines(const struct report_context *c, const struct lines *l, const char *file, struct noted **ret)
+{
+	struct noted *all = mem_alloc((l->count + 1) * sizeof(*all));
+	size_t count = 0, used = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(lines_field(c, l, i, 0), file))
+			all[count++] = (struct noted){strtoull(lines_field(c, l, i, 1), NULL, 10), l->values[i]};
+	qsort(all, count, sizeof(*all), compare_noted);
+	for (size_t i = 0; i < count; i++) {
+		if (used && all[used - 1].line == all[i].line) {
+			for (size_t k = 0; k < LINE_VALUES; k++)
+				all[used - 1].values.of[k] += all[i].values.of[k];
+		} else {
+			all[used++] = all[i];
+		}
+	}
+	*ret = all;
+	return used;
+}
+
+static void source_row(const struct report_context *c, const struct noted *n, uint64_t line, uint64_t all,
+		       const char *text, struct table *table)
+{
+	static const struct line_values none = {0};
+
+	value_cells(c, n ? &n->values : &none, all, true, table);
+	table_number(table, line);
+	if (text)
+		table_text(table, text);
+	else
+		table_nothing(table);
+}
+
+static int lines_annotate_source(const struct report_context *c, const struct lines *l, struct table *table,
+				 struct err *err)
+{
+	uint64_t all = total_of(l), line = 0;
+	struct source source = {0};
+	struct buffer text = {0};
+	struct noted *noted;
+	const char *file;
+	size_t count, next = 0;
+	int code = source_choose(c, l, &file, err);
+
+	value_columns(c, table);
+	table_has(table, COL_LINE_NUMBER, COL_SOURCE);
+	if (code)
+		return code;
+	count = noted_lines(c, l, file, &noted);
+	code = source_open(&source, c, file, err);
+	while (source_next(&source, &text)) {
+		bool has;
+
+		line++;
+		has = next < count && noted[next].line == line;
+
+		source_row(c, has ? &noted[next] : NULL, line, all, text.data, table);
+		next += has;
+	}
+	if (!code && next < count)
+		code = err_set(err, -ENODATA, "%s ends before line %" PRIu64 ": it is not the file that was executed",
+			       source.path, noted[count - 1].line);
+	for (; next < count; next++)
+		source_row(c, &noted[next], noted[next].line, all, NULL, table);
+	source_done(&source);
+	buffer_done(&text);
+	free(noted);
+	return code;
+}
+
+/* ---- floating-point operations ---- */
+
+struct line_work {
+	const struct report_context *context;
+	struct lines *lines;
+};
+
+static void add_to(uint64_t *sum, uint64_t part)
+{
+	*sum = *sum > UINT64_MAX - part ? UINT64_MAX : *sum + part;
+}
+
+static void add_work(void *context, const struct image *image, const struct op *op, const struct ops_rate *rate,
+		     uint32_t stack)
+{
+	struct line_work *w = context;
+	uint64_t *row = map_find(&w->lines->stacks, (uint64_t)(image - w->context->model->images), stack);
+	double ns = rate->peak > 0 ? 1e9 * (double)rate->flops / rate->peak : 0;
+
+	(void)op;
+	if (!row || !rate->is_known)
+		return;
+	add_to(&w->lines->values[*row - 1].of[LINE_FLOPS], rate->flops);
+	add_to(&w->lines->values[*row - 1].of[LINE_AT_PEAK], ns < 1.8e19 ? (uint64_t)ns : UINT64_MAX);
+}
+
+/* ---- host memory in use ---- */
+
+static void add_host_memory(const struct report_context *c, struct lines *lines)
+{
+	struct attribution attribution = {.symbols = c->symbols};
+
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		struct heap h;
+
+		heap_replay(c->model, &c->model->images[i], &attribution, &h);
+		for (size_t k = 0; k < h.stack_count; k++) {
+			uint64_t *row = map_find(&lines->stacks, i, h.stacks[k].stack), *values;
+
+			if (!row)
+				continue;
+			values = lines->values[*row - 1].of;
+			values[LINE_HOST_PEAK] += h.stacks[k].values.peak;
+			values[LINE_HOST_GROWTH] += heap_growth(&h.stacks[k].values);
+		}
+		heap_done(&h);
+	}
+	attribution_done(&attribution);
+}
+
+int report_lines(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct lines lines;
+	int code = 0;
+
+	lines_gather(c, &lines);
+	where_add_lines(c, NULL, &lines);
+	if (lines.has_stacks && has_column(c, LINE_FLOPS) && ops_may_know_work(c->model))
+		ops_visit(c, &(struct line_work){c, &lines}, add_work);
+	if (lines.has_stacks && has_column(c, LINE_HOST_PEAK))
+		add_host_memory(c, &lines);
+	if (!lines.has_stacks && filter_is_set(c->model))
+		code = err_set(err, -ENODATA, "no event that passes the filter has a stack");
+	else if (!lines.has_stacks)
+		code = err_set(err, -ENODATA, "the captures have no stacks: record with -s cpu, or lower "
+			       "--osrt-backtrace-threshold and --cudabacktrace-threshold");
+	else if (c->source)
+		code = lines_annotate_source(c, &lines, table, err);
+	else
+		lines_fill_table(c, &lines, table);
+	lines_done(&lines);
+	return code;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/tables/sorted_rows.h"
+
+static int compare_keys(const void *left, const void *right)
+{
+	const uint64_t *a = ((const struct sorted_row *)left)->key, *b = ((const struct sorted_row *)right)->key;
+
+	return order_of(a[0], b[0]) ?: order_of(a[1], b[1]) ?: order_of(a[2], b[2]);
+}
+
+void *sorted_rows_add(struct sorted_rows *rows, uint64_t first, uint64_t second, uint64_t third)
+{
+	struct sorted_row *row = external_sort_add(&rows->sort);
+
+	*row = (struct sorted_row){{first, second, third}};
+	return row;
+}
+
+void *sorted_rows_add_event(struct scan *s, uint64_t start_ns)
+{
+	return sorted_rows_add(s->more, start_ns, (uint64_t)(s->image - s->context->model->images),
+			       (uint64_t)(s->thread - s->image->trace->threads));
+}
+
+void report_rows(const struct report_context *c, struct table *table, const struct row_report *report, void *data)
+{
+	struct sorted_rows rows = {.context = c, .table = table, .data = data};
+	const void *row;
+
+	table_columns(table, report->columns, sizeof(report->columns) / sizeof(*report->columns));
+	external_sort_init(&rows.sort, report->row_bytes, scan_records_held(c), compare_keys);
+	report->collect(&rows);
+	while ((row = external_sort_next(&rows.sort)))
+		report->cells(&rows, row, table);
+	external_sort_done(&rows.sort);
+}

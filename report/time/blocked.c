@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Divides blocked time among calls. */
+#include "report/time/blocked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Calls that may still turn out to be inside of a later, longer one. The oldest are given up first. */
+enum { OPEN_CALLS = 4096 };
+
+/* By words in names of functions; the first that matches applies. */
+static const struct {
+	const char *word;
+	enum blocked_kind kind;
+} words[] = {
+	{"sleep", BLOCKED_SLEEP},	{"wait4", BLOCKED_CHILD},     {"waitpid", BLOCKED_CHILD},
+	{"waitid", BLOCKED_CHILD},	{"wait3", BLOCKED_CHILD},     {"pclose", BLOCKED_CHILD},
+	{"system", BLOCKED_CHILD},	{"mutex_", BLOCKED_LOCK},     {"rwlock", BLOCKED_LOCK},
+	{"spin_", BLOCKED_LOCK},	{"flock", BLOCKED_LOCK},      {"lockf", BLOCKED_LOCK},
+	{"cond_", BLOCKED_THREAD},	{"sem_", BLOCKED_THREAD},     {"semop", BLOCKED_THREAD},
+	{"semtimedop", BLOCKED_THREAD}, {"barrier", BLOCKED_THREAD},  {"join", BLOCKED_THREAD},
+	{"futex", BLOCKED_THREAD},	{"poll", BLOCKED_POLL},	      {"select", BLOCKED_POLL},
+	{"epoll", BLOCKED_POLL},	{"sigwait", BLOCKED_POLL},    {"sigtimedwait", BLOCKED_POLL},
+	{"sigsuspend", BLOCKED_POLL},	{"pause", BLOCKED_POLL},      {"io_uring", BLOCKED_POLL},
+	{"sync", BLOCKED_FLUSH},	{"recv", BLOCKED_SOCKET},     {"send", BLOCKED_SOCKET},
+	{"accept", BLOCKED_SOCKET},	{"connect", BLOCKED_SOCKET},  {"getaddrinfo", BLOCKED_SOCKET},
+	{"gethostby", BLOCKED_SOCKET},	{"read", BLOCKED_READ},	      {"get", BLOCKED_READ},
+	{"write", BLOCKED_WRITE},	{"put", BLOCKED_WRITE},	      {"printf", BLOCKED_WRITE},
+	{"fflush", BLOCKED_WRITE},	{"copy_file", BLOCKED_WRITE}, {"open", BLOCKED_FILE},
+	{"stat", BLOCKED_FILE},		{"close", BLOCKED_FILE},      {"dir", BLOCKED_FILE},
+	{"unlink", BLOCKED_FILE},	{"rename", BLOCKED_FILE},     {"access", BLOCKED_FILE},
+	{"link", BLOCKED_FILE},		{"truncate", BLOCKED_FILE},   {"fallocate", BLOCKED_FILE},
+};
+
+enum blocked_kind blocked_kind_of(const struct function *f)
+{
+	switch (f->group) {
+	case TF_GROUP_MPI:
+		return BLOCKED_MPI;
+	case TF_GROUP_NCCL:
+		return BLOCKED_NCCL;
+	case TF_GROUP_OPENMP:
+		return strstr(f->name, "critical") || strstr(f->name, "lock") ? BLOCKED_LOCK : BLOCKED_THREAD;
+	case TF_GROUP_OSRT:
+		break;
+	default:
+		return BLOCKED_GPU;
+	}
+	if (!strcmp(f->name, "wait"))
+		return BLOCKED_CHILD;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(f->name, words[i].word))
+			return words[i].kind;
+	return BLOCKED_OTHER;
+}
+
+/* ---- the calls ---- */
+
+struct open_call {
+	uint64_t start, end;
+	size_t place; /* in calls */
+};
+
+struct gathering {
+	struct blocked *blocked; /* totals in ticks */
+	const struct image *image;
+	const struct trace *trace;
+	struct map places; /* (function and whether it is of a pipe, stack) -> place + 1 */
+	struct open_call *open; /* OPEN_CALLS */
+	size_t open_count;
+};
+
+bool blocked_is_of_pipe(const struct descriptors *descriptors, const struct event *e)
+{
+	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
+	const struct descriptor *d = arg && fd != 0xffff ? descriptors_find(descriptors, fd, e->ticks) : NULL;
+	struct buffer text = {0};
+	bool is_pipe;
+
+	if (!d || d->kind != TF_DESCRIPTOR_OTHER)
+		return false;
+	descriptors_text(descriptors, d, &text);
+	is_pipe = text.data && !strncmp(text.data, "pipe:", 5);
+	buffer_done(&text);
+	return is_pipe;
+}
+
+static size_t gather_place(struct gathering *g, uint32_t function, uint32_t stack, bool is_pipe)
+{
+	uint64_t *place = map_put(&g->places, (uint64_t)is_pipe << 32 | function, stack, NULL);
+	const struct function *f = trace_function(g->trace, function);
+	struct blocked *b = g->blocked;
+
+	if (*place || !f)
+		return *place - 1;
+	b->calls = mem_grow(b->calls, b->count, &b->capacity, sizeof(*b->calls));
+	b->calls[b->count] = (struct blocked_call){
+		.function = f, .kind = is_pipe ? BLOCKED_PIPE : blocked_kind_of(f), .stack = stack};
+	*place = ++b->count;
+	return b->count - 1;
+}
+
+static void longest_add(struct blocked_span *longest, uint64_t start, uint64_t end)
+{
+	size_t at = BLOCKED_LONGEST;
+
+	while (at && end - start > longest[at - 1].end - longest[at - 1].start)
+		at--;
+	if (at == BLOCKED_LONGEST)
+		return;
+	memmove(longest + at + 1, longest + at, (BLOCKED_LONGEST - 1 - at) * sizeof(*longest));
+	longest[at] = (struct blocked_span){start, end};
+}
+
+static void gather_call(struct gathering *g, size_t place, uint64_t start, uint64_t end)
+{
+	if (place == SIZE_MAX)
+		return;
+	end = start + image_range_part(g->image, start, end);
+	while (g->open_count && g->open[g->open_count - 1].start >= start) {
+		const struct open_call *inner = &g->open[--g->open_count];
+
+		g->blocked->calls[inner->place].total_ns -= inner->end - inner->start;
+		g->blocked->calls[inner->place].count--;
+	}
+	if (g->open_count == OPEN_CALLS) {
+		g->open_count /= 2;
+		memmove(g->open, g->open + OPEN_CALLS / 2, g->open_count * sizeof(*g->open));
+	}
+	g->open[g->open_count++] = (struct open_call){start, end, place};
+	g->blocked->calls[place].total_ns += end - start;
+	g->blocked->calls[place].count++;
+	longest_add(g->blocked->calls[place].longest, start, end);
+}
+
+void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
+		    const struct descriptors *descriptors, uint64_t end, struct blocked *ret)
+{
+	struct gathering *g = &(struct gathering){.blocked = ret, .image = image, .trace = image->trace};
+	const struct clock_map *clock = &c->model->machines[image->machine].clock;
+	struct cursor cursor;
+	struct event e;
+	uint32_t function;
+	uint64_t start;
+	size_t kept = 0;
+
+	*ret = (struct blocked){0};
+	g->open = mem_resize(NULL, OPEN_CALLS * sizeof(*g->open));
+	cursor_init(&cursor, image->trace, thread);
+	while (thread->kinds & 1u << TF_CALL && cursor_next(&cursor, &e))
+		if (e.kind == TF_CALL)
+			gather_call(g,
+				    gather_place(g, e.id,
+						 e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_STACK)) : 0,
+						 blocked_is_of_pipe(descriptors, &e)),
+				    event_start(&e), e.ticks);
+	if (thread_current(thread, &function, &start) && start < end)
+		gather_call(g, gather_place(g, function, 0, false), start, end);
+	for (size_t i = 0; i < ret->count; i++) {
+		ret->calls[i].total_ns = clock_map_duration(clock, ret->calls[i].total_ns);
+		if (ret->calls[i].count)
+			ret->calls[kept++] = ret->calls[i];
+	}
+	ret->count = kept;
+	map_done(&g->places);
+	free(g->open);
+}
+
+/* ---- division ---- */
+
+static bool only_waits(enum blocked_kind kind)
+{
+	return kind <= BLOCKED_FLUSH;
+}
+
+static int compare_blocked(const void *left, const void *right)
+{
+	const struct blocked_call *a = left, *b = right;
+
+	return order_of(b->blocked_ns, a->blocked_ns) ?: order_of(b->total_ns, a->total_ns);
+}
+
+uint64_t blocked_divide(struct blocked *b, uint64_t blocked_ns)
+{
+	for (int waits = 1; waits >= 0; waits--) {
+		uint64_t total = 0, given;
+
+		for (size_t i = 0; i < b->count; i++)
+			total += only_waits(b->calls[i].kind) == waits ? b->calls[i].total_ns : 0;
+		given = total < blocked_ns ? total : blocked_ns;
+		for (size_t i = 0; total && i < b->count; i++)
+			if (only_waits(b->calls[i].kind) == waits)
+				b->calls[i].blocked_ns = (uint64_t)((unsigned __int128)b->calls[i].total_ns * given /
+								    total);
+		blocked_ns -= given;
+	}
+	if (b->count)
+		qsort(b->calls, b->count, sizeof(*b->calls), compare_blocked);
+	return blocked_ns;
+}
+
+uint64_t blocked_waits(const struct blocked *b, uint64_t *ret_count)
+{
+	uint64_t sum = 0;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < b->count; i++) {
+		sum += only_waits(b->calls[i].kind) ? b->calls[i].total_ns : 0;
+		*ret_count += b->calls[i].count;
+	}
+	return sum;
+}
+
+void blocked_done(struct blocked *b)
+{
+	free(b->calls);
+	*b = (struct blocked){0};
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recorded calls of a thread by function and stack, and the estimated share of each in its blocked time. A call
+ * inside another one is not counted: what waits is the outer one. */
+#ifndef PILLION_BLOCKED_H
+#define PILLION_BLOCKED_H
+
+#include "report/events/descriptor.h"
+#include "report/events/scan.h"
+
+/* What a call does while it blocks. */
+enum blocked_kind {
+	BLOCKED_SLEEP,
+	BLOCKED_CHILD,  /* for the end of a child process */
+	BLOCKED_THREAD, /* for another thread: conditions, semaphores, joins, barriers */
+	BLOCKED_LOCK,
+	BLOCKED_POLL,
+	BLOCKED_PIPE, /* read or write of a pipe, hence for another process */
+	BLOCKED_FLUSH, /* fsync and its kind */
+	BLOCKED_READ,
+	BLOCKED_WRITE,
+	BLOCKED_FILE, /* open, stat, ... */
+	BLOCKED_SOCKET,
+	BLOCKED_GPU,
+	BLOCKED_MPI,
+	BLOCKED_NCCL,
+	BLOCKED_OTHER,
+	BLOCKED_KINDS
+};
+
+enum { BLOCKED_LONGEST = 4 };
+
+/* In ticks. */
+struct blocked_span {
+	uint64_t start, end;
+};
+
+struct blocked_call {
+	const struct function *function; /* borrowed from the trace */
+	enum blocked_kind kind;
+	uint32_t stack; /* 0: not taken */
+	uint64_t count, total_ns;
+	uint64_t blocked_ns; /* estimate, at most total_ns; see blocked_divide */
+	struct blocked_span longest[BLOCKED_LONGEST]; /* of the calls, the longest first; {0}: there are no more */
+};
+
+struct blocked {
+	struct blocked_call *calls; /* the largest blocked_ns first */
+	size_t count, capacity;
+};
+
+enum blocked_kind blocked_kind_of(const struct function *f);
+
+/* Whether the call reads or writes a pipe, and so waits for the other end of it: BLOCKED_PIPE. */
+bool blocked_is_of_pipe(const struct descriptors *descriptors, const struct event *e);
+
+/* Whether what blocks is another thread or process, which has its own partition. */
+static inline bool blocked_waits_for_others(enum blocked_kind kind)
+{
+	return kind == BLOCKED_CHILD || kind == BLOCKED_THREAD || kind == BLOCKED_POLL || kind == BLOCKED_PIPE;
+}
+
+/* The calls of the thread, and the one it is in until `end` (ticks). `descriptors` are those of the image. */
+void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
+		    const struct descriptors *descriptors, uint64_t end, struct blocked *ret);
+
+/* Divides the blocked time among the calls: first among the calls that only wait, then among the other calls. The share
+ * of a call is proportional to its duration and at most its duration. Returns the time that no call explains. */
+uint64_t blocked_divide(struct blocked *b, uint64_t blocked_ns);
+/* The duration of calls that do nothing but wait; *ret_count is set to the number of all calls. */
+uint64_t blocked_waits(const struct blocked *b, uint64_t *ret_count);
+void blocked_done(struct blocked *b);
+
+#endif
