@@ -26,8 +26,9 @@ like "$(cat err)" 'processes are still running; their records are moved from' \
 ok 'the spool is removed when they have ended' eventually no_spools
 # Killed with its launcher, and repeated with -f: the new capture has nothing of the old run, whose processes may go on.
 for ended in killed 'still running'; do
+	leave=leave_${ended##* } # it remains: the shell may look for it later
 	PILLION_STATS=false setsid "$PILLION" -f --spool-interval 100 -o repeated sh -c \
-		'/bin/true; /bin/true; echo started >started; until [ -e leave2 ]; do sleep 0.1; done' 2>err &
+		'/bin/true; /bin/true; echo started >started; until [ -e "$0" ]; do sleep 0.1; done' "$leave" 2>err &
 	launcher=$!
 	ok "repeated, $ended: begins" eventually test -s started
 	if [ "$ended" = killed ]; then
@@ -39,15 +40,15 @@ for ended in killed 'still running'; do
 	left=$(ls -d spools/*)
 	pillion -f -o repeated sh -c '/bin/echo again; exit 3' >out 2>err
 	is "$?,$(cat out)" 3,again "repeated, $ended: runs"
-	: >leave2
+	: >"$leave"
 	like "$(cat err)" "$left was left by a killed run whose capture was replaced" \
 		"repeated, $ended: the spool is named"
 	is "$(grep -c 'was left' err)" 1 "repeated, $ended: once"
 	ok "repeated, $ended: it is kept" test -d "$left"
-	is "$(report stats -q -r processes -f csv repeated.pillion | grep -c 'true\|leave2')" 0 \
+	is "$(report stats -q -r processes -f csv repeated.pillion | grep -c 'true\|leave_')" 0 \
 		"repeated, $ended: no process of the old run is in the capture"
 	like "$(report recover repeated.pillion "$left" 2>&1)" 'not a spool of' "repeated, $ended: recover refuses it"
-	rm -r "$left" started leave2
+	rm -r "$left" started
 done
 PILLION_SPOOL=relative pillion -o bad true 2>err
 is $? 2 'a relative path is refused'
