@@ -58,6 +58,7 @@ static void run_stream(struct export *x, const struct export_type *type)
 		fail(type->name, "no word of what failed");
 	if (sink_close(&sink))
 		fail(type->name, "cannot be written");
+	texts_done(&x->remarks);
 	size = lseek(fd, 0, SEEK_CUR);
 	text = size ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
 	if (text && strstr(type->ending, "json"))
