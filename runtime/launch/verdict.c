@@ -38,6 +38,7 @@ static struct {
 
 /* ---- the marks in the capture ---- */
 
+/* False: another launcher has made it. Where none can be made, as on a full disk, each speaks for itself. */
 static bool mark(const struct run *run, const char *name)
 {
 	char path[PATH_MAX + 16];
@@ -47,7 +48,7 @@ static bool mark(const struct run *run, const char *name)
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		close(fd);
-	return fd >= 0;
+	return fd >= 0 || errno != EEXIST;
 }
 
 static void unmark(const struct run *run, const char *name)
@@ -82,7 +83,7 @@ static void text_write(const char *text, size_t bytes)
 /* False: there is none. */
 static bool end_say(const struct run *run)
 {
-	if (!verdict.bytes)
+	if (!verdict.bytes || run->options.stats == STATS_FALSE)
 		return false;
 	if (!verdict.is_said && mark(run, ".verdict"))
 		text_write(verdict.text, verdict.bytes);
@@ -248,6 +249,7 @@ void verdict_end(struct run *run)
 	if (run->options.hang_s > 0 && run->options.stats != STATS_FALSE && !verdict.is_said &&
 	    (verdict.is_due || has_failed)) {
 		report_kill();
+		verdict.bytes = 0; /* of a look that may be old */
 		if (report_start(run))
 			report_wait(run);
 		end_say(run);
