@@ -89,7 +89,7 @@ groups() { # OPTION...: the last column of aten::mm with its calls
 print(*sorted("%s=%d" % (list(row.values())[-1].split("/")[-1].rstrip(")"), row["Calls"])
     for row in json.load(sys.stdin) if row["Operator"] == "aten::mm"))'
 }
-! has_unwinder || is "$(groups --group-by=line)" 'autograd.py:39=60 autograd.py:44=60' \
+! has_unwinder || is "$(groups --group-by=line)" 'autograd.py:40=60 autograd.py:45=60' \
 	'--group-by=line: forward and backward calls at the line of the forward pass'
 is "$(groups --group-by=phase)" 'backward=80 forward=40' '--group-by=phase'
 ! has_unwinder || is "$(groups --group-by=stack:2)" "$(sed -n '/^    \(linear\|wide\)(10 \* step/=' "$job" |
