@@ -61,6 +61,37 @@ Test(rank_cause, a_rank_that_waited_itself_is_not_to_blame)
 	expect(c, "rank 0", "read", "main (/home/u/job.py:60)");
 }
 
+Test(rank_cause, only_the_ranks_that_waited_count)
+{
+	/* rank 1 waits for a message; the barriers of all cost little */
+	static const struct made made[][CALLS] = {
+		{OS_CALL("usleep", 20, 500, 60), MESSAGE("MPI_Send", 510, 512, 1, 7),
+		 COLLECTIVE("MPI_Barrier", 560, 602)},
+		{MESSAGE("MPI_Recv", 20, 513, 0, 7), COLLECTIVE("MPI_Barrier", 560, 602)},
+		{COLLECTIVE("MPI_Barrier", 570, 602)},
+		{COLLECTIVE("MPI_Barrier", 600, 602)},
+	};
+	const struct rank_cause *c = find(made, 4);
+
+	cr_expect_str_eq(c->wait_name, "MPI_Recv");
+	cr_expect_eq(c->waiting, 1);
+	expect(c, "rank 0", "usleep", "main (/home/u/job.py:60)");
+}
+
+Test(rank_cause, of_a_collective_all_but_the_last_wait)
+{
+	static const struct made made[][CALLS] = {
+		{OS_CALL("usleep", 20, 580, 60), COLLECTIVE("MPI_Barrier", 600, 602)},
+		{COLLECTIVE("MPI_Barrier", 20, 602)},
+		{COLLECTIVE("MPI_Barrier", 30, 602)},
+		{OS_CALL("read", 20, 575, 60), COLLECTIVE("MPI_Barrier", 578, 602)}, /* waits 4 % of the longest */
+	};
+	const struct rank_cause *c = find(made, 4);
+
+	cr_expect_eq(c->waiting, 2);
+	rank_causes_done(&causes);
+}
+
 Test(rank_cause, through_a_communicator_of_some_ranks)
 {
 	enum { HALF = 77, OTHER_HALF = 78 };

@@ -285,8 +285,19 @@ static const struct rank *rank_of_process(const struct ranks_found *all, size_t 
 	return NULL;
 }
 
+/* ", the others wait ", or how many of the ranks do. */
+static void waiting_words(const struct rank_cause *c, size_t ranks, struct buffer *out)
+{
+	if (c->set != RANKS_ONE || c->waiting + 1 >= ranks)
+		buffer_text(out, ", the others wait ");
+	else if (c->waiting == 1)
+		buffer_text(out, ", one rank waits ");
+	else
+		buffer_print(out, ", %zu ranks wait ", c->waiting);
+}
+
 /* Which ranks are late, at which call, and by what. */
-static void cause_text(const struct rank_cause *c, uint64_t lost, struct buffer *out)
+static void cause_text(const struct rank_cause *c, size_t ranks, uint64_t lost, struct buffer *out)
 {
 	static const char *const words[RANK_CAUSE_KINDS][2] = {
 		[RANK_COMPUTES] = {"computes", "compute"},
@@ -299,11 +310,12 @@ static void cause_text(const struct rank_cause *c, uint64_t lost, struct buffer 
 
 	buffer_text(out, c->ranks);
 	if (c->is_collective)
-		buffer_print(out, " %s last at %s, the others wait ", is_one ? "arrives" : "arrive", c->wait_name);
+		buffer_print(out, " %s last at %s", is_one ? "arrives" : "arrive", c->wait_name);
 	else
-		buffer_print(out, " %s late for %s, the others wait ", is_one ? "is" : "are", c->wait_name);
+		buffer_print(out, " %s late for %s", is_one ? "is" : "are", c->wait_name);
+	waiting_words(c, ranks, out);
 	rule_time(out, lost);
-	buffer_print(out, " on average while %s", is_one ? "it " : "they ");
+	buffer_print(out, "%s while %s", c->waiting > 1 ? " on average" : "", is_one ? "it " : "they ");
 	if (words[c->kind][0])
 		buffer_text(out, words[c->kind][!is_one]);
 	else
@@ -322,8 +334,7 @@ static bool add_cause(struct rules *r, struct finding *f, const struct ranks_fou
 		      const struct rank_causes *causes, const struct rank_cause *c)
 {
 	const struct rank *rank = rank_of_process(all, c->process);
-	size_t waiting = causes->ranks - c->is_collective;
-	uint64_t lost = c->cause_ns / waiting;
+	uint64_t lost = c->cause_ns / c->waiting;
 
 	if (!rank || c->kind == RANK_CANNOT_TELL || (c->set == RANKS_IN_TURN && c->kind == RANK_WANTS_CPU) ||
 	    !is_costly(causes, rank, lost))
@@ -334,12 +345,12 @@ static bool add_cause(struct rules *r, struct finding *f, const struct ranks_fou
 	table_number(&f->table, lost);
 	table_number(&f->table, rank->ns);
 	table_real(&f->table, rank->wall_ns ? 100 * (double)rank->ns / (double)rank->wall_ns : 0);
-	table_number(&f->table, c->wait_ns / waiting);
+	table_number(&f->table, c->wait_ns / c->waiting);
 	rule_line_cell(f, *c->line ? c->line : NULL);
 	if (lost > f->cost_ns) {
 		f->cost_ns = lost;
 		buffer_clear(&f->text);
-		cause_text(c, lost, &f->text);
+		cause_text(c, causes->ranks, lost, &f->text);
 		buffer_clear(&f->line);
 		buffer_text(&f->line, c->line);
 	}
@@ -360,7 +371,7 @@ static void find_unexplained(struct rules *r, struct finding *f, const struct ra
 		buffer_print(&f->text, "; cannot tell why: %s", first->parts ? first->parts : "");
 		buffer_clear(&f->line);
 	} else if (rank && first->set != RANKS_IN_TURN &&
-		   is_costly(causes, rank, first->wait_ns / causes->ranks)) {
+		   is_costly(causes, rank, first->wait_ns / first->waiting)) {
 		if (had_no_cpu)
 			rule_unchecked(f, "ranks wait for each other, mostly for some that had no CPU: see cpu_starved "
 					  "and cpu_oversubscribed");

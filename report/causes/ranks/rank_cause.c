@@ -38,6 +38,9 @@ void delays_done(struct delays *d)
 /* Fewer samples may be chance. Where lines take longer by more than MOST_SLOWED, samples say little about them. */
 enum { SAMPLES_LEAST = 5, MOST_SLOWED = 10 };
 
+/* A rank that waited a smaller part of the longest wait is none that waits. */
+enum { WAITED_PERCENT = 10 };
+
 /* ---- the cause of one group ---- */
 
 /* Parts that together may be the cause: of one name and line, of one line, of one name in one function, of one reason
@@ -280,6 +283,25 @@ static bool tells(const struct cause_choice *c)
 	return p->kind == RANK_WANTS_CPU ? d->has_samples : p->kind != RANK_MESSAGES || p->waits != BLOCKED_THREAD;
 }
 
+/* Of the ranks, those that waited at least WAITED_PERCENT of the time that the longest waiting one did. In a collective
+ * one rank is always the last. */
+static size_t waiting_ranks(const struct delays *d, uint32_t group)
+{
+	uint64_t *ns = mem_alloc((d->lane_count + 1) * sizeof(*ns)), longest = 0;
+	size_t count = 0, most = d->counts.ranks - d->groups[group].is_collective;
+
+	for (size_t i = 0; i < d->wait_count; i++)
+		if (d->waits[i].group == group)
+			ns[d->waits[i].waiting] += d->waits[i].late_ns - d->waits[i].start_ns;
+	for (size_t i = 0; i < d->lane_count; i++)
+		longest = ns[i] > longest ? ns[i] : longest;
+	for (size_t i = 0; i < d->lane_count; i++)
+		count += ns[i] && ns[i] >= longest / 100 * WAITED_PERCENT;
+	free(ns);
+	count = count < most ? count : most;
+	return count ? count : 1;
+}
+
 static void judge(struct delays *d, uint32_t group, struct rank_cause *ret)
 {
 	const struct wait_group *g = &d->groups[group];
@@ -290,7 +312,7 @@ static void judge(struct delays *d, uint32_t group, struct rank_cause *ret)
 
 	*ret = (struct rank_cause){.wait_name = text_of(d, g->name), .wait_line = text_of(d, g->line), .name = "",
 				   .line = "", .wait_ns = g->wait_ns, .count = g->count,
-				   .is_collective = g->is_collective};
+				   .waiting = waiting_ranks(d, group), .is_collective = g->is_collective};
 	settle_idle(d, group);
 	for (enum cause_level level = 0; level < LEVELS && c.ns < wanted; level++)
 		choose(&c, level);

@@ -48,6 +48,7 @@ struct rank_cause {
 	enum rank_set_kind set;
 	size_t process;			    /* of the first rank of the set */
 	uint64_t wait_ns, count;	    /* the time that all ranks waited, and how often */
+	size_t waiting;			    /* the ranks that waited, without those that hardly did; at least 1 */
 	uint64_t cause_ns;		    /* what the cause explains of it */
 	uint64_t idle_ns; /* of RANK_CANNOT_TELL: how long late ranks had no CPU, as far as samples tell */
 	uint64_t faults; /* of RANK_COMPUTES: page faults of the late ranks beyond those of a typical one, if many */
