@@ -123,6 +123,8 @@ void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint
 		thread_guard_enter(&thread_self, &guard);
 		move(process_range, process.pid, clock_now());
 		thread_guard_leave(&thread_self, &guard);
+		if (move == range_stop)
+			range_await_kill(process_range);
 	}
 	cupti_follow(event_enabled(TF_GROUP_CUDA));
 	errno = error;

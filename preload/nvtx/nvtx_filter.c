@@ -116,6 +116,8 @@ static void step_capture_range(int step)
 	thread_guard_enter(&thread_self, &guard);
 	range_step(process_range, process.pid, clock_now(), &process.nvtx_inside, step);
 	thread_guard_leave(&thread_self, &guard);
+	if (step < 0)
+		range_await_kill(process_range);
 	errno = error;
 }
 

@@ -98,6 +98,7 @@ static void kill_command(struct run *run)
 		kill(run->child, run->options.kill_signal);
 	}
 	clockwork.has_killed = true;
+	range_killed(run->range);
 }
 
 static void clock_tick(struct run *run, uint64_t now)

@@ -12,6 +12,8 @@ cut=$targets/cuda_cut
 for round in 1 2 3 4; do
 	accounted range -c cudaProfilerApi --capture-range-end=stop-shutdown "$cut" ranges 12
 	is "$? $(sets range)" '143 12x0.004 ' "stop-shutdown, $round: each record of the range"
+	accounted range -c cudaProfilerApi --capture-range-end=stop-shutdown "$cut" once 12
+	is "$? $(sets range)" '143 12x0.004 ' "stop-shutdown, $round: a program that would exit at once"
 	accounted range -c cudaProfilerApi --capture-range-end=repeat-shutdown:2 --kill=sigkill "$cut" ranges 12
 	is "$? $(sets range)" '137 24x0.004 ' "repeat-shutdown, $round: each record of both ranges"
 done

@@ -40,8 +40,10 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "start"))
 			range_start(page, (unsigned)getpid(), 1);
-		else if (!strcmp(argv[i], "stop"))
+		else if (!strcmp(argv[i], "stop")) {
 			range_stop(page, (unsigned)getpid(), 2);
+			range_await_kill(page);
+		}
 		else if (!strcmp(argv[i], "show"))
 			printf("%d:%u:%d ", page->recording == ~0u, page->begun, range_has_ended(page));
 		else if (!strcmp(argv[i], "open") || !strcmp(argv[i], "closed") || !strncmp(argv[i], "file:", 5))
@@ -82,6 +84,10 @@ shows '1:1:0 0:1:0 1:2:0 0:2:1 0:2:1 0' 'repeat:2: two ranges' "${api[@]}" --cap
 	start show stop show start show stop show start show
 shows '0:3:0 0' 'repeat: any number' "${api[@]}" --capture-range-end repeat -- start stop start stop start stop show
 shows '143' 'stop-shutdown: --kill applies' "${api[@]}" --capture-range-end stop-shutdown -- start stop 50 show
+for round in 1 2 3 4 5 6; do
+	shows '143' "stop-shutdown, $round: --kill comes before the next step" "${api[@]}" \
+		--capture-range-end stop-shutdown -- start stop show
+done
 shows '0:1:1 0' 'stop-shutdown with --kill none' "${api[@]}" --capture-range-end stop-shutdown --kill none -- \
 	start stop 0.3 show
 shows '137' 'repeat-shutdown:2 after the second' "${api[@]}" --capture-range-end repeat-shutdown:2 --kill sigkill -- \

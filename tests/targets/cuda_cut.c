@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_cut HOW N: until it is killed. HOW is `ranges`: twice a capture range with N memsets that are waited for, then
  * sleeps; `quiet`: a memset every millisecond, N in all, then sleeps; `busy`: a memset every millisecond, in two
- * threads if N is 2. */
+ * threads if N is 2; `once`: a capture range with N memsets, then it exits. */
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -48,6 +48,12 @@ int main(int argc, char **argv)
 		work(n, 4096);
 		cudaProfilerStop();
 		work(n, 512);
+	}
+	if (!strcmp(how, "once")) {
+		cudaProfilerStart();
+		work(n, 4096);
+		cudaProfilerStop();
+		return 0;
 	}
 	for (int i = 0; i < n && !strcmp(how, "quiet"); i++) {
 		work(1, 4096);

@@ -303,6 +303,25 @@ void range_step(struct tf_range_page *page, uint32_t pid, uint64_t ticks, uint32
 	range_unlock(page);
 }
 
+/* At most two seconds: the launcher may be stopped. */
+void range_await_kill(const struct tf_range_page *page)
+{
+	for (int tries = 0; tries < 2000; tries++) {
+		struct timespec short_while = {0, 1000000};
+		uint32_t ended = __atomic_load_n(&page->ended, __ATOMIC_ACQUIRE);
+
+		if (page->shutdown != RANGE_SHUTDOWN || !(ended & RANGE_ENDED) || (ended & RANGE_KILLED) ||
+		    !page->launcher || sys_kill((int)page->launcher, 0))
+			return;
+		sys_call(SYS_nanosleep, &short_while, NULL, 0, 0);
+	}
+}
+
+void range_killed(struct tf_range_page *page)
+{
+	__atomic_fetch_or(&page->ended, RANGE_KILLED, __ATOMIC_RELEASE);
+}
+
 void range_open(struct tf_range_page *page, uint64_t ticks)
 {
 	range_lock(page);

@@ -19,6 +19,7 @@ enum {
 	RANGE_ENDED = 1,
 	RANGE_LOCKED = 2,
 	RANGE_HELD = 4, /* --delay is not over: Start is stored, but no range begins */
+	RANGE_KILLED = 32, /* the launcher has applied --kill; 8 and 16 are in trace_range.h */
 };
 
 /* Values of page->shutdown. RANGE_STOP_IGNORED is --capture-range-end=none. */
@@ -51,6 +52,10 @@ int range_allocate(const char *directory, const char *host, uint64_t run);
 void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
 void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
 
+/* After a stop, without the lock: if it has ended the last range, and --kill applies then, waits until the launcher has
+ * sent the signal. Otherwise the program could end first, or do what is not recorded any more. */
+void range_await_kill(const struct tf_range_page *page);
+
 /* For a process that may be inside nested or concurrent ranges: `step` 1 begins one more, -1 ends one. *inside is their
  * number; nothing else changes it. The page has the state after the last change, in any order of the threads. */
 void range_step(struct tf_range_page *page, uint32_t pid, uint64_t ticks, uint32_t *inside, int step);
@@ -59,6 +64,8 @@ void range_step(struct tf_range_page *page, uint32_t pid, uint64_t ticks, uint32
 void range_open(struct tf_range_page *page, uint64_t ticks);
 /* --delay is over: opens the range if a process is inside. */
 void range_release(struct tf_range_page *page, uint64_t ticks);
+/* --kill has been applied, if it is to be. */
+void range_killed(struct tf_range_page *page);
 /* Closes the range permanently. */
 void range_end(struct tf_range_page *page, uint64_t ticks);
 /* For `pillion start`, stop and cancel; the caller has mapped the whole table of ranges. A range is opened whatever
