@@ -33,6 +33,9 @@ if python=$(command -v "${PILLION_TEST_PYTHON:-python3}"); then
 	summary join "$python" join.py
 	like "$(head -n 1 summary)" '^[0-9.]+ m?s, 2 processes' 'a program that only waits for its fork is no start-up'
 	like "$(cat summary)" '^main +[^ ]+ ' 'and has a line'
+	echo 'sum(i * i for i in range(3000000))' >squares.py
+	summary options "$python" -X utf8 -W ignore squares.py
+	like "$(cat summary)" '^squares\.py ' "a script's name is not the argument of an option"
 	cat >unequal.py <<-'P'
 		import os, time
 		for seconds in (0.1, 0.1, 1.0):

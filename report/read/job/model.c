@@ -110,6 +110,7 @@ static bool python_script(const char *command, const char **ret, size_t *ret_len
 			return true;
 		if (*ret_length == 2 && (*ret)[1] == 'c')
 			return false;
+		i += *ret_length == 2 && ((*ret)[1] == 'X' || (*ret)[1] == 'W'); /* their argument follows */
 	}
 	return false;
 }
