@@ -26,8 +26,9 @@ bool attribution_is_library(const char *path)
 {
 	static const char *const marks[] = {"/lib/python", "/lib64/python"};
 
-	if (!strncmp(path, "<frozen", strlen("<frozen")) || is_generated(path) || strstr(path, "/site-packages/") ||
-	    strstr(path, "/dist-packages/"))
+	if (!strncmp(path, "<frozen", strlen("<frozen")) || !strncmp(path, "node:", strlen("node:")) ||
+	    is_generated(path) || strstr(path, "/site-packages/") || strstr(path, "/dist-packages/") ||
+	    strstr(path, "/node_modules/"))
 		return true;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
 		const char *found = strstr(path, marks[i]);
@@ -279,7 +280,8 @@ static bool find_native(struct attribution *c, const struct image *image, uint32
 	launch_stub_done(&stub);
 	*ret_is_users = best >= PROGRAM;
 	/* Code that an interpreter has compiled is the user's program; the interpreter's lines around it are not. */
-	if (count && !*c->frames[0].module && (best < USERS || attribution_is_systems_program(image))) {
+	if (count && !*c->frames[0].module &&
+	    (best < USERS || (*ret->module && attribution_is_systems_program(image)))) {
 		*ret = c->frames[0];
 		*ret_is_users = true;
 	}

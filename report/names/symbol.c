@@ -363,6 +363,9 @@ static size_t merge_python(struct symbols *s, const struct image *image, struct 
 		struct symbol_frame f = native[i];
 		bool is_place = is_evaluation(f.text);
 
+		/* `python -X perf` compiles "py::work:/srv/job.py" for each function, around the loop */
+		if (!strncmp(f.text, "py::", 4))
+			continue;
 		f.is_interpreter = interpreter && f.module == interpreter;
 		if (is_place && bare) {
 			bare--;
@@ -404,7 +407,7 @@ size_t symbols_native(struct symbols *s, const struct image *image, uint32_t sta
 
 		if (!file || !file->is_recorder)
 			ret[used++] = (struct symbol_frame){.place = native_place(s, module, addresses[i]),
-							    .module = file ? file->shown : "",
+							    .module = file && !file->compiled_by ? file->shown : "",
 							    .address = addresses[i]};
 	}
 	return used;

@@ -2,6 +2,7 @@
 #include "report/names/symbol_module.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ void modules_done(struct modules *m)
 {
 	for (size_t i = 0; i < m->file_count; i++) {
 		symbol_file_close(m->files[i].file);
+		symbol_map_close(m->files[i].map);
 		free(m->files[i].path);
 		free(m->files[i].shown);
 		free(m->files[i].called);
@@ -159,23 +161,42 @@ static void find_names(struct modules *m, struct module_file *f)
 	m->opened++;
 }
 
+/* The file's times are those of this machine's clock, which may differ from the common time. */
+static void find_compiled(struct modules *m, struct module_file *f)
+{
+	const struct process *p = &m->model->processes[f->compiled_by->process];
+	const struct machine *machine = &m->model->machines[p->machine];
+	uint64_t slack = 2000000000u + machine->clock.error_ns;
+
+	if (machine->is_this)
+		f->map = symbol_map_open(f->path, p->start_ns - slack,
+					 p->end_is_known ? p->end_ns + slack : UINT64_MAX);
+	if (!f->map)
+		f->kept = kept_find(&m->kept, f->path, &f->build);
+}
+
 bool modules_open(struct modules *m, size_t file)
 {
 	struct module_file *f = &m->files[file];
 	bool is_file = f->path[0] == '/' || (is_relative(f->path) && f->build.id_length);
 
-	if (!f->is_opened && m->opens_files && is_file)
+	if (!f->is_opened && m->opens_files && f->compiled_by)
+		find_compiled(m, f);
+	else if (!f->is_opened && m->opens_files && is_file)
 		find_names(m, f);
 	f->is_opened = true;
-	return f->file || f->kept;
+	return f->file || f->kept || f->map;
 }
 
 const char *modules_name(struct modules *m, size_t file, uint64_t address)
 {
 	const struct module_file *f = &m->files[file];
+	struct symbol_line line;
 
 	if (!modules_open(m, file))
 		return NULL;
+	if (f->map)
+		return symbol_map_find(f->map, address, &line) ? line.name : NULL;
 	return f->file ? symbol_file_name(f->file, address) : kept_name(f->kept, address);
 }
 
@@ -185,6 +206,8 @@ size_t modules_lines(struct modules *m, size_t file, uint64_t address, struct sy
 
 	if (!modules_open(m, file))
 		return 0;
+	if (f->map)
+		return symbol_map_find(f->map, address, ret);
 	return f->file ? symbol_file_lines(f->file, address, ret) : kept_lines(f->kept, address, ret);
 }
 
@@ -249,6 +272,19 @@ static void add_modules(struct modules *m, struct module_space *space, const str
 			add_module(m, space, image, &image->trace->blobs[i]);
 }
 
+/* What the image compiled: its addresses lie in any place that no file has. */
+static void add_compiled(struct modules *m, struct module_space *space, const struct image *image)
+{
+	struct symbol_build build = {.id_length = sizeof(image->nonce)};
+	char path[64];
+
+	memcpy(build.id, &image->nonce, sizeof(image->nonce));
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", image->pid);
+	space->compiled = (struct mapped_module){.end = UINT64_MAX, .file = add_file(m, path, &build)};
+	space->has_compiled = true;
+	m->files[space->compiled.file].compiled_by = image;
+}
+
 struct module_space *modules_of(struct modules *m, const struct image *image)
 {
 	uint64_t *place = map_put(&m->by_image, (uint64_t)(image - m->model->images), 0, NULL);
@@ -262,10 +298,20 @@ struct module_space *modules_of(struct modules *m, const struct image *image)
 	return &m->spaces[*place - 1];
 }
 
+static const struct mapped_module *find_in_compiled(struct modules *m, struct module_space *space,
+						   const struct image *image, uint64_t address)
+{
+	if (!space->has_compiled)
+		add_compiled(m, space, image);
+	return modules_open(m, space->compiled.file) && modules_name(m, space->compiled.file, address)
+		       ? &space->compiled
+		       : NULL;
+}
+
 const struct mapped_module *modules_find(struct modules *m, const struct image *image, uint64_t address,
 					 unsigned unloads)
 {
-	const struct module_space *space = modules_of(m, image);
+	struct module_space *space = modules_of(m, image);
 	const struct mapped_module *latest = NULL;
 
 	for (size_t i = space->count; i-- > 0;) {
@@ -275,7 +321,7 @@ const struct mapped_module *modules_find(struct modules *m, const struct image *
 		    (!latest || module->unloads > latest->unloads))
 			latest = module;
 	}
-	return latest;
+	return latest || !m->opens_files ? latest : find_in_compiled(m, space, image, address);
 }
 
 void modules_unusable(struct modules *m, struct texts *ret_changed, struct texts *ret_missing)
@@ -284,7 +330,7 @@ void modules_unusable(struct modules *m, struct texts *ret_changed, struct texts
 		modules_of(m, &m->model->images[i]);
 	for (size_t i = 0; i < m->file_count; i++) {
 		const struct module_file *f = &m->files[i];
-		bool has_names = modules_open(m, i);
+		bool has_names = f->compiled_by || modules_open(m, i);
 
 		if (f->code == -ESTALE)
 			texts_add(ret_changed, "%s is not the build that was recorded: not used%s", f->shown,

@@ -4,6 +4,7 @@
 #define PILLION_SYMBOL_MODULE_H
 
 #include "report/names/symbol_kept.h"
+#include "report/names/symbol_map.h"
 #include "report/read/job/model.h"
 
 /* A file, shared by all images that map it. Files of one path and different builds are different ones. */
@@ -17,6 +18,10 @@ struct module_file {
 	int code;		  /* likewise: why, as symbol_file_open returns it */
 	const struct kept_module *kept; /* likewise: the names in the capture, if there is no file; NULL: none */
 	bool is_opened, is_recorder, is_interpreter;
+	/* of code that the image compiled, else NULL; its build id is the image's nonce, its addresses are those in
+	 * memory, and map is valid once is_opened */
+	const struct image *compiled_by;
+	struct symbol_map *map;
 };
 
 struct mapped_module {
@@ -29,6 +34,8 @@ struct mapped_module {
 struct module_space {
 	struct mapped_module *modules;
 	size_t count, capacity;
+	struct mapped_module compiled; /* what was compiled at run time, if has_compiled */
+	bool has_compiled;
 	bool has_interpreter; /* of the build that was recorded */
 	bool was_searched;    /* number of candidates for it, in files of any name */
 };
@@ -54,7 +61,7 @@ void modules_done(struct modules *m);
 struct module_space *modules_of(struct modules *m, const struct image *image);
 
 /* The module of an address, NULL if there is none. unloads: the value of TF_STACK_UNLOADS of the stack that contains
- * the address. */
+ * the address. Code that was compiled at run time is in one if its name is known. */
 const struct mapped_module *modules_find(struct modules *m, const struct image *image, uint64_t address,
 					 unsigned unloads);
 
