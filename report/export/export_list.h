@@ -16,7 +16,6 @@
 	X(speedscope, ".speedscope.json", "flame graphs for speedscope", EXPORT_METRIC, NOTHING)                 \
 	X(folded, ".folded", "stacks for flamegraph.pl", EXPORT_METRIC, NOTHING)                                 \
 	X(pprof, ".pb.gz", "profile for go tool pprof", EXPORT_METRIC | EXPORT_GZIP, ZLIB)                       \
-	X(otlp, ".otlp", "profiles of OpenTelemetry (v1development), experimental", EXPORT_METRIC, NOTHING)            \
 	X(pstats, ".pstats", "calls of traced Python functions for pstats and snakeviz", 0, NOTHING)            \
 	X(html, ".html", "report in one page: timeline, tables, flame graphs; needs only a browser", 0, ZLIB)
 

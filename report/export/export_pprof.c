@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pprof: profile.proto, gzipped. A sample is a stack of one metric: its total has a sample type for each metric that
  * has data. With --metric there are two types, count and total. */
+#include <string.h>
+
+#include "report/base/table/protobuf.h"
 #include "report/export/export.h"
-#include "report/export/profile_proto.h"
 #include "report/names/frame.h"
+#include "report/time/profile.h"
 
 /* Field numbers of profile.proto. */
 enum {
@@ -28,35 +31,34 @@ enum {
 	FUNCTION_FILE = 4,
 };
 
-/* Strings are written when they first occur. */
+/* Strings are written when they first occur; they are numbered from 0, for "". */
 struct strings {
 	struct sink *out;
 	struct aggregate known;
 };
 
-static void pprof_send(struct sink *out, struct buffer *message)
-{
-	if (message->size)
-		sink_add(out, message->data, message->size);
-	buffer_clear(message);
-}
-
 static uint64_t string_id(struct strings *s, const char *text)
 {
+	size_t before = s->known.count;
+	uint32_t id = aggregate_row(&s->known, text, strlen(text) + 1);
 	struct buffer message = {0};
-	uint32_t id = profile_proto_text(&s->known, text, PROFILE_STRING, &message);
 
-	pprof_send(s->out, &message);
+	if (s->known.count > before) {
+		proto_text(&message, PROFILE_STRING, text);
+		sink_add(s->out, message.data, message.size);
+	}
 	buffer_done(&message);
 	return id;
 }
 
+/* Writes a message as a field, and empties it. */
 static void pprof_send_message(struct sink *out, unsigned int field, struct buffer *message)
 {
 	struct buffer whole = {0};
 
-	profile_proto_message(field, message, &whole);
-	pprof_send(out, &whole);
+	proto_bytes(&whole, field, message->data, message->size);
+	sink_add(out, whole.data, whole.size);
+	buffer_clear(message);
 	buffer_done(&whole);
 }
 
@@ -116,8 +118,11 @@ static void pprof_add_sample(struct pprof *p, size_t at, size_t row, size_t firs
 {
 	const struct profile *profile = &p->profiles[at];
 	struct buffer b = {0}, numbers = {0};
+	size_t count;
+	const uint32_t *stack = profile_stack(profile, row, &count);
 
-	profile_proto_stack(profile, row, first_frame, &numbers);
+	while (count > 0)
+		buffer_varint(&numbers, first_frame + stack[--count]);
 	proto_bytes(&b, SAMPLE_LOCATIONS, numbers.data, numbers.size);
 	buffer_clear(&numbers);
 	if (p->has_counts)

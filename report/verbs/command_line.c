@@ -252,7 +252,7 @@ static const struct option rows[] = {
 	{"type", 't', OPTION_OWN, SET(type), VERBS_OF(VERB_EXPORT), .value = "TYPE", .choice = type_choice,
 	 .help = "the format to export to"},
 	{"metric", 0, OPTION_OWN, SET(metric), VERBS_OF(VERB_EXPORT), .value = "METRIC", .choice = metric_choice,
-	 .help = "the values in folded, speedscope, pprof and otlp"},
+	 .help = "the values in folded, speedscope and pprof"},
 	{"by", 0, OPTION_CHOICE, AT(by), VERBS_OF(VERB_STATS), .value = "WHAT", .choice = by_choice,
 	 .help = "one row for each"},
 	{"rank", 0, OPTION_SWITCH, AT(is_ranking), VERBS_OF(VERB_WHATIF),

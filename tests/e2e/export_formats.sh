@@ -183,7 +183,7 @@ is "$(ls there.folded.* stacks.*.?????? 2>/dev/null)" '' 'no temporary file is l
 mkdir private
 (
 	umask 0
-	for type in $types html parquetdir arrow perfetto otlp; do
+	for type in $types html parquetdir arrow perfetto; do
 		report export -q -t "$type" -o "private/$type" stacks.pillion
 	done
 	report export -q -t chrome --split-size 64K -o private/split.json stacks.pillion
@@ -200,7 +200,7 @@ is "$(find private -mindepth 1 -type d -printf '%m\n' | sort | uniq -c | sed 's/
 # Passwords in command lines.
 pillion -f -o secret sh -c : --password sesame --token=sesame 'postgres://joe:sesame@db/x' PGPASSWORD=sesame
 mkdir masked
-for type in $types html parquetdir perfetto otlp; do
+for type in $types html parquetdir perfetto; do
 	report export -q -t "$type" -o "masked/$type" secret.pillion 2>err
 done
 report export -q -t html --show-secrets -o shown.html secret.pillion 2>err
@@ -212,7 +212,7 @@ for words in 'stats' 'stats --summary' 'stats --json' 'info' 'analyze' 'info -f 
 done
 is "$(grep -rl sesame masked)" '' 'no output has the secrets of a command line'
 shown='--password [masked] --token=[masked] postgres://joe:[masked]@db/x PGPASSWORD=[masked]'
-for output in html otlp speedscope sqlite info 'info -f json' query stats 'stats --json'; do
+for output in html speedscope sqlite info 'info -f json' query stats 'stats --json'; do
 	ok "they are masked: $output" grep -qF -e "$shown" "masked/$output"
 done
 is "$(report stats -r processes -f csv --show-secrets secret.pillion | grep -o sesame | wc -l)" 4 '--show-secrets: not'
@@ -230,7 +230,7 @@ mkdir none
 cd none || exit 99
 refused 'no CAPTURE given, and none in this directory; see pillion export --help' -t folded
 cd ..
-refused "--type takes sqlite|parquetdir|arrow|chrome|perfetto|speedscope|folded|pprof|otlp|pstats|html, not 'svg'" \
+refused "--type takes sqlite|parquetdir|arrow|chrome|perfetto|speedscope|folded|pprof|pstats|html, not 'svg'" \
 	-t svg stacks.pillion
 refused '--metric does not apply to chrome' -t chrome --metric calls stacks.pillion
 refused '--split-time and --split-size do not apply to folded' -t folded --split-size 1M stacks.pillion
