@@ -358,7 +358,8 @@ static const struct option rows[] = {
 	{"all", 0, OPTION_SWITCH, AT(lists_all), VERBS_OF(VERB_ANALYZE),
 	 .help = "list each rule that could not be checked, with the reason"},
 	{"sarif", 0, OPTION_SWITCH, AT(is_sarif), VERBS_OF(VERB_ANALYZE),
-	 .help = "one object of SARIF 2.1.0, which code hosts show beside the lines that are to be fixed"},
+	 .help = "one object of SARIF 2.1.0, which code hosts show beside the lines that are to be fixed; needs "
+		 "Python 3"},
 	{"nsys", 0, OPTION_SWITCH, AT(is_nsys), VERBS_OF(VERB_TABLES),
 	 .help = "tables on a terminal with all columns in the order of Nsight Systems, as elsewhere; html and "
 		 "markdown likewise, with times in ns"},
@@ -492,8 +493,8 @@ static int combine(struct command_line *l, struct text *why)
 		text_add(why, "--json prints one JSON object, not a table");
 		return -EINVAL;
 	}
-	if (l->is_sarif && l->is_json) {
-		text_add(why, "--json and --sarif are two formats of the same findings");
+	if (l->is_sarif) {
+		text_add(why, "--sarif is written by Python: by `pillion analyze --sarif` alone, in full");
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < l->rule_count; i++)

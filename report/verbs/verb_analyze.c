@@ -7,7 +7,6 @@
 #include "report/answers/summary/summary_findings.h"
 #include "report/names/frame.h"
 #include "report/verbs/output/envelope.h"
-#include "report/verbs/output/sarif.h"
 #include "report/verbs/verb.h"
 
 /* The rules to run: those named by the user, else all. */
@@ -369,18 +368,6 @@ static void show_envelope(struct work *w)
 	buffer_done(&next);
 }
 
-static void show_sarif(struct work *w)
-{
-	struct buffer text = {0};
-	struct findings f;
-
-	findings_find(w, &f);
-	sarif_write(&f.answer, &text);
-	fwrite(text.data, 1, text.size, w->emit.file); /* work_end() looks for errors */
-	findings_done(&f);
-	buffer_done(&text);
-}
-
 static int run_analyze(const struct command_line *l)
 {
 	struct work w;
@@ -388,10 +375,6 @@ static int run_analyze(const struct command_line *l)
 
 	if (status)
 		return status;
-	if (l->is_sarif && !envelope_is_open()) {
-		show_sarif(&w);
-		return work_end(&w);
-	}
 	w.emit.is_list = l->rule_count != 1;
 	emit_begin(&w.emit);
 	if (envelope_is_open())

@@ -48,7 +48,7 @@ print(row["Rule"], row["Verdict"], row["Text"], row["Line"])' 2>&1)" '^crash fou
 	'its first row is the crash'
 report analyze -q --fail-on found:crash run.pillion >/dev/null 2>&1
 is $? 3 '--fail-on takes it'
-like "$(report analyze --sarif run.pillion)" '"ruleId": *"crash", *"level": *"error"' 'SARIF has it as an error'
+like "$(pillion analyze --sarif run.pillion)" '"ruleId": *"crash", *"level": *"error"' 'SARIF has it as an error'
 like "$(tr -d '\n' <out)" '"Kind": *"CRASH"[^}]*"Ended": *"signal 11 \(SIGSEGV[^}]*"Line": *"read_nothing' 'and as JSON'
 report info -q run.pillion >out
 like "$(cat out)" 'Crashes' 'info has the crash'

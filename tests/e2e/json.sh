@@ -104,6 +104,11 @@ is "$? $(wc -c <out)" '0 0' '-o: the object is in the file'
 valid 'and is valid' file.json 0 err
 # ---- SARIF: what its schema requires of the members that are written ----
 
+# It is written by Python, which the script `pillion` starts.
+analyze() {
+	timeout "$patience" "$PILLION" analyze "$@"
+}
+
 cat >sarif.py <<'END_OF_PYTHON'
 import json, sys
 import jsonschema
@@ -130,16 +135,20 @@ END_OF_PYTHON
 if has_unwinder && [ -x "$targets/locks" ]; then
 	pillion -o locks "$targets/locks" convoy >out 2>err
 	line=$(grep -n -m 1 mutex_lock "${tests_dir%/e2e}/targets/locks.c" | cut -d: -f1)
-	report analyze --sarif locks.pillion >out 2>err
+	analyze --sarif locks.pillion >out 2>err
 	like "$? $("$python" sarif.py <out 2>&1)" "^(0 )?lock_convoy locks.c:$line\$" \
 		'analyze --sarif: valid, with the line of the lock'
 else
 	skip 'analyze --sarif: the line of a lock' 'built without the unwinder'
 fi
-is "$(report analyze --sarif hostile.pillion 2>err | "$python" sarif.py >out 2>&1; echo "$?")" 0 \
+is "$(analyze --sarif hostile.pillion 2>err | "$python" sarif.py >out 2>&1; echo "$?")" 0 \
 	'analyze --sarif of a hostile capture is valid'
-report analyze --sarif --json hostile.pillion >out 2>err
-is "$? $(grep -c '"error":"--json and --sarif are two formats' out)" '2 1' 'analyze --sarif --json is refused'
+analyze --sarif --json hostile.pillion >out 2>err
+is "$? $(grep -c '^pillion analyze: --json and --sarif are two formats' err)" '2 1' \
+	'analyze --sarif --json is refused'
+analyze --sarif nosuch.pillion >out 2>err
+is "$? $(cat out err)" '2 pillion analyze: nosuch.pillion: No such file or directory' \
+	'and an error without a capture'
 
 report stats --json run.pillion >/dev/full 2>err
 is "$?" 2 'a full disk'
