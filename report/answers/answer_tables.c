@@ -89,7 +89,6 @@ static void fix_first_table(struct answer *a, struct table *t)
 	table_has(t, COL_RULE, COL_SAVES_NS, COL_SAVES_LOW_NS, COL_SAVES_HIGH_NS, COL_SHARE_PERCENT, COL_TEXT, COL_LINE,
 		  COL_FUNCTION, COL_CALLED_FROM, COL_ADVICE);
 	add_cause(a, a->first.items, t);
-	add_cause(a, fix_first_inside(&a->first), t);
 }
 
 /* A part of a role's time. */

@@ -7,7 +7,7 @@
 
 enum answer_table {
 	ANSWER_RUN,
-	ANSWER_FIX_FIRST, /* the second row: within the job, if the first one is outside of it */
+	ANSWER_FIX_FIRST,
 	ANSWER_ROLES,
 	ANSWER_GPU,
 	ANSWER_RANKS,

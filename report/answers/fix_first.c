@@ -10,9 +10,8 @@
 #include "report/events/stacks/samples.h"
 #include "report/names/frame.h"
 
-/* A cause outside of the program, or one of which an unknown part could be saved, comes first only if it takes this
- * part of the run. */
-#define OUTSIDE_SHARE 0.5
+/* A cause of which an unknown part could be saved counts only if it takes this part of the run. */
+#define PART_SHARE 0.5
 
 struct choice {
 	const struct report_context *context;
@@ -409,12 +408,12 @@ void fix_first_words(const struct finding *f, struct buffer *ret)
 
 void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t least_ns, struct saving *ret)
 {
-	bool is_known = !(f->rule->flags & (RULE_OUTSIDE | RULE_PART)) || f->is_certain;
+	bool is_known = !(f->rule->flags & RULE_PART) || f->is_certain;
 	double run_ns = costs_causes(costs) ? (double)costs_causes(costs)->run_ns : 0;
 	bool is_replayed = f->line.size && !(f->rule->flags & (RULE_OUTSIDE | RULE_NOT_TIME)) && costs_causes(costs);
 
 	*ret = (struct saving){.saved_ns = f->cost_ns, .low_ns = is_replayed ? f->cost_ns : 0, .high_ns = f->cost_ns};
-	if (f->is_of_lines || (!is_known && (double)f->cost_ns < OUTSIDE_SHARE * run_ns))
+	if (f->is_of_lines || (!is_known && (double)f->cost_ns < PART_SHARE * run_ns))
 		*ret = (struct saving){0};
 	if (!is_replayed || f->cost_ns < least_ns || !is_known)
 		return;
@@ -424,10 +423,9 @@ void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t lea
 
 static void propose_finding(struct choice *k, const struct finding *f)
 {
-	struct fix_first_cause cause = {.rule = f->rule->name, .finding = f, .saves = f->saves,
-					.is_outside = f->rule->flags & RULE_OUTSIDE};
+	struct fix_first_cause cause = {.rule = f->rule->name, .finding = f, .saves = f->saves};
 
-	if (f->verdict != VERDICT_FOUND || f->rule->flags & (RULE_NSYS | RULE_ENDED))
+	if (f->verdict != VERDICT_FOUND || f->rule->flags & (RULE_NSYS | RULE_ENDED | RULE_OUTSIDE))
 		return;
 	if (f->rule->flags & RULE_NOT_TIME)
 		cause.saves = (struct saving){0};
@@ -440,13 +438,13 @@ static void propose_finding(struct choice *k, const struct finding *f)
 
 /* ---- the whole ---- */
 
-/* What is outside of the job first, because it takes so much of the run; then by what is saved. */
+/* By what is saved. */
 static int compare_causes(const void *left, const void *right)
 {
 	const struct fix_first_cause *a = left, *b = right;
 
-	return order_of(b->is_outside, a->is_outside) ?: order_of(a->is_last, b->is_last) ?:
-	       order_of(b->saves.saved_ns, a->saves.saved_ns) ?: strcmp(a->text.data, b->text.data);
+	return order_of(a->is_last, b->is_last) ?: order_of(b->saves.saved_ns, a->saves.saved_ns) ?:
+	       strcmp(a->text.data, b->text.data);
 }
 
 /* What costs no time comes before what the run is bound by. */
@@ -454,7 +452,7 @@ static void lift_not_time(struct fix_first *f)
 {
 	size_t bound = 0;
 
-	while (bound < f->count && (f->items[bound].is_outside || !f->items[bound].is_bound))
+	while (bound < f->count && !f->items[bound].is_bound)
 		bound++;
 	for (size_t i = bound; i < f->count; i++) {
 		struct fix_first_cause cause = f->items[i];
@@ -466,16 +464,15 @@ static void lift_not_time(struct fix_first *f)
 	}
 }
 
-/* Waits of which nobody knows whether they are needed are told only if there is nothing else within the job. */
+/* Waits of which nobody knows whether they are needed are told only if there is nothing else. */
 static void drop_last(struct fix_first *f)
 {
 	size_t known = 0;
 
 	while (known < f->count && !f->items[known].is_last)
 		known++;
-	if (known && !f->items[known - 1].is_outside)
-		while (f->count > known)
-			cause_done(&f->items[--f->count]);
+	while (known && f->count > known)
+		cause_done(&f->items[--f->count]);
 }
 
 void fix_first_find(const struct report_context *c, struct costs *costs, const struct job_time *time,
@@ -508,20 +505,9 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 	lift_not_time(ret);
 }
 
-const struct fix_first_cause *fix_first_inside(const struct fix_first *f)
-{
-	size_t at = 0;
-
-	while (at < f->count && f->items[at].is_outside)
-		at++;
-	return at && at < f->count ? &f->items[at] : NULL;
-}
-
 bool fix_first_is_cpu(const struct fix_first *f)
 {
-	const struct fix_first_cause *inside = fix_first_inside(f) ?: f->count ? f->items : NULL;
-
-	return inside && inside->is_cpu;
+	return f->count && f->items->is_cpu;
 }
 
 void fix_first_done(struct fix_first *f)

@@ -18,7 +18,6 @@ struct fix_first_cause {
 	const char *how;	   /* what saves so much, where it is not to remove the line's time; NULL: that */
 	struct saving saves;	   /* of the run's wall time */
 	const struct actor *actor; /* whose time it is; NULL: not known. Borrowed from the costs */
-	bool is_outside;	   /* of the job */
 	bool is_bound;		   /* work that may be needed: the run is bound by it */
 	bool is_borrowed;	   /* the line is not of the code that takes the time, but waits for it */
 	bool is_last;		   /* a wait of which nobody knows whether it is needed */
@@ -42,10 +41,7 @@ uint64_t fix_first_least(uint64_t wall_ns);
 void fix_first_find(const struct report_context *c, struct costs *costs, const struct job_time *time,
 		    const struct finding *found, size_t count, struct fix_first *ret);
 
-/* What to fix first within the job, if the first cause is outside of it; NULL: nothing. */
-const struct fix_first_cause *fix_first_inside(const struct fix_first *f);
-
-/* A thread that computes is what to fix within the job, and no samples tell where. */
+/* A thread that computes is what to fix, and no samples tell where. */
 bool fix_first_is_cpu(const struct fix_first *f);
 
 /* The cause at a line (file:line, if it has them); NULL: there is none. */
@@ -55,8 +51,7 @@ struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct buf
 void fix_first_words(const struct finding *f, struct buffer *ret);
 
 /* What the repair of a finding would save: its line's time and waits, at most its cost. What has no line costs what the
- * rule says. What is outside of the program, or saves a part that is not known, counts only if it takes half of the
- * run. */
+ * rule says. What saves a part that is not known counts only if it takes half of the run. */
 void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t least_ns, struct saving *ret);
 
 void fix_first_done(struct fix_first *f);

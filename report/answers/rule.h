@@ -54,7 +54,7 @@ struct rules {
 
 enum {
 	RULE_NSYS = 1,
-	RULE_OUTSIDE = 2,  /* the cause is outside of the program */
+	RULE_OUTSIDE = 2,  /* the cause is outside of the program: never FIX FIRST, the summary notes it */
 	RULE_PART = 8,	   /* what could be saved is only a part of the cost, and not known */
 	RULE_NOT_TIME = 4, /* what it finds costs no known time, and is worth a line in any case */
 	RULE_ENDED = 16,   /* why the run ended or stood still: before anything that takes time */

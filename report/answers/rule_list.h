@@ -36,7 +36,7 @@
 	  "Fuse small kernels or record them in a CUDA graph (torch.compile does both), or use larger batches.")       \
 	X(gpu_idle, NULL, "GPU Idle Time by Cause", 0,                                                                 \
 	  "Start with the largest cause; its line submitted the device's next operation, or delayed it.")              \
-	X(gpu_slowed, NULL, "GPU Clocks Lowered by Power or Heat", RULE_OUTSIDE | RULE_PART,                           \
+	X(gpu_slowed, NULL, "GPU Clocks Lowered by Power or Heat", RULE_PART,                           \
 	  "Look at the GPU's power limit and cooling (nvidia-smi -q -d POWER,PERFORMANCE), or try another GPU.")       \
 	X(implicit_sync, NULL, "Implicit Synchronization", 0,                                                          \
 	  "Copy asynchronously, keep results on the device until the end of a step (no .item(), .cpu() or print "      \

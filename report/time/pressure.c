@@ -11,6 +11,7 @@ enum { WAITS = 10 };
 /* What the threads of one limit used in one interval, and the sums over all intervals, in seconds. */
 struct pressure_interval {
 	uint64_t cpu_ns, delay_ns;
+	size_t threads; /* that used or wanted a CPU */
 	double waited, others, weighted; /* weighted: waited, times the number of runnable threads */
 };
 
@@ -78,14 +79,16 @@ static void add_thread(struct pressure_finder *f, const struct thread_time *t)
 
 /* ---- intervals between the launcher's samples ---- */
 
-/* While a thread waits, no CPU that it may use is idle: what the job does not use, others do. */
+/* While a thread waits, no CPU that it may use is idle: what the job does not use, others do. A launcher that waits for
+ * a CPU itself reads a thread late, and finds more than the interval has: no thread is runnable more than once. */
 static void interval_add(struct pressure_interval *sums, double width, double seconds, double cpu, double delay)
 {
 	double left = width * seconds > cpu ? width * seconds - cpu : 0;
+	double runnable = (cpu + delay) / seconds;
 
 	sums->waited += delay;
 	sums->others += delay < left ? delay : left;
-	sums->weighted += delay * (cpu + delay) / seconds;
+	sums->weighted += delay * (runnable < (double)sums->threads ? runnable : (double)sums->threads);
 }
 
 /* 0 seconds: the first samples have what was used since the threads began. */
@@ -97,7 +100,7 @@ static void interval_end(struct pressure_finder *f, double seconds)
 		if (seconds > 0)
 			interval_add(now, cpu_limit_width(&f->pressures->items[i].limit), seconds,
 				     (double)now->cpu_ns / 1e9, (double)now->delay_ns / 1e9);
-		now->cpu_ns = now->delay_ns = 0;
+		now->cpu_ns = now->delay_ns = now->threads = 0;
 	}
 }
 
@@ -128,6 +131,7 @@ static void add_sample(struct pressure_finder *f, const struct usage_samples *u,
 	if (last->item != SIZE_MAX && s->cpu_ns >= last->cpu_ns && s->delay_ns >= last->delay_ns) {
 		f->intervals[last->item].cpu_ns += s->cpu_ns - last->cpu_ns;
 		f->intervals[last->item].delay_ns += s->delay_ns - last->delay_ns;
+		f->intervals[last->item].threads += s->cpu_ns > last->cpu_ns || s->delay_ns > last->delay_ns;
 	}
 	last->cpu_ns = s->cpu_ns;
 	last->delay_ns = s->delay_ns;
@@ -160,7 +164,7 @@ static void conclude(struct pressure *p, const struct pressure_interval *interva
 	struct pressure_interval all = *intervals;
 
 	if (all.waited < delay / 2 && seconds > 0) {
-		all = (struct pressure_interval){0};
+		all = (struct pressure_interval){.threads = p->threads};
 		interval_add(&all, width, seconds, (double)p->cpu_ns / 1e9, delay);
 	}
 	p->is_known = width > 0;

@@ -294,15 +294,10 @@ def commit():
         stderr=subprocess.DEVNULL, text=True, check=False).stdout.strip()
 
 
-def within(text):
-    """What FIX FIRST says of the job itself, if it names other programs first; else all of it."""
-    return text.split("within the job: ")[-1]
-
-
 def disturbed(run):
     """Whether a run ended with the answer that CPUs were missing while others held them: nothing follows from it."""
-    text = within(fix_first(run["summary"]) or "")
-    return run["foreign"] > 0.15 and re.match("(too few CPUs|other programs hold)", text)
+    text = fix_first(run["summary"]) or ""
+    return run["foreign"] > 0.15 and re.match("too few CPUs", text)
 
 
 def measure_once(job, variant, options):
@@ -345,15 +340,15 @@ def place_named(job, text):
 
 
 def judge_planted(job, result):
-    text = within(fix_first(result["summary"]) or "")
+    text = fix_first(result["summary"]) or ""
     return {"text": text, "place": place_named(job, text),
         "word": any(word.lower() in text.lower() for word in job.words)}
 
 
 # What FIX FIRST says where it asserts no defect.
 NEXT_STEP = re.compile(r"run again with -s cpu")
-# True of a machine that others use at the same time, and no fault of the job: in FIX FIRST, and as a finding.
-DISTURBED = re.compile(r"^(cpu_starved: )?other programs hold the CPUs")
+# True of a machine that others use at the same time, and no fault of the job: as a finding of analyze.
+DISTURBED = re.compile(r"^cpu_starved: other programs hold the CPUs")
 NO_DEFECT = re.compile(r"\b(no finding|nothing|no rule|run again|no defect|computes?)\b", re.I)
 
 
@@ -376,10 +371,9 @@ def findings_of(text, limit):
 def judge_clean(result):
     """The findings above 2 % of the wall time: lines of FIX FIRST and of analyze."""
     wall = elapsed(result["summary"]) or result["wall"]
-    text = within(fix_first(result["summary"]) or "")
+    text = fix_first(result["summary"]) or ""
     findings = ["%s: %s" % finding for finding in findings_of(result["analyze"], 0.02 * wall)]
     if result["foreign"] > 0.1:
-        text = None if text and DISTURBED.search(text) else text
         findings = [finding for finding in findings if not DISTURBED.search(finding)]
     if text and not NO_DEFECT.search(text):
         cost = seconds_in(text)

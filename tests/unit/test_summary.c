@@ -501,13 +501,13 @@ static const char *summary_of_starved(void)
 Test(summary, what_is_outside_of_the_job_hides_nothing_within)
 {
 	const char *summary = summary_of_starved();
-	static const char first[] =
-		"\nFIX FIRST  other programs hold the CPUs: solve had a CPU 15 % of the time and waited for one 85 %, "
-		"1.70 s; saves 1.70 s\n"
-		"           within the job: solve computes 15 % of the time, 300 ms; saves 150 ms if it took "
-		"half of its time\n";
 
-	cr_assert(strstr(summary, first) && !strstr(summary, "\nfound too "), "%s", summary);
+	cr_expect(strstr(summary, "\nFIX FIRST  solve computes 15 % of the time, 300 ms; saves 150 ms "), "%s",
+		  summary);
+	cr_expect(strstr(summary, "\n           other programs hold the CPUs: solve had a CPU 15 % of the time and "
+				  "waited for one 85 %, 1.70 s\n"),
+		  "%s", summary);
+	cr_expect(!strstr(summary, "\nfound too "), "%s", summary);
 }
 
 /* A rank that has the library and computes for 60 of 100 ms, or polls. options: of its launcher. */

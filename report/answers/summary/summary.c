@@ -515,6 +515,7 @@ static void summary_time(struct answer *s, struct buffer *ret)
 		buffer_print(ret, "%-*s what a repair would save: more than 256 MB of events, so pillion analyze "
 				  "computes it\n", SUMMARY_LABEL, "not known");
 	summary_roles(c, s->roles, ROLE_LINES, ret);
+	summary_outside(s, ret);
 	if (!s->is_large)
 		summary_jax(c, ret);
 	summary_ranks(c->model, ret);

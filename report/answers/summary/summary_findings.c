@@ -20,17 +20,15 @@ static void summary_called_from(const struct buffer *called_from, struct buffer 
 	text_fit(out, frame_file(called_from->data), LINE_WIDTH);
 }
 
-/* What is outside of the job is told even if it is not known what it costs. */
+/* Told even if it is not known which part of it can be saved. */
 static uint64_t worth_of(const struct finding *f)
 {
-	return f->rule->flags & (RULE_OUTSIDE | RULE_PART) ? f->cost_ns : f->saves.saved_ns;
+	return f->rule->flags & RULE_PART ? f->cost_ns : f->saves.saved_ns;
 }
 
 static bool is_told(const struct answer *a, const struct finding *f)
 {
-	const struct fix_first_cause *inside = fix_first_inside(&a->first);
-
-	return (a->first.count && f == a->first.items->finding) || (inside && f == inside->finding);
+	return f->rule->flags & RULE_OUTSIDE || (a->first.count && f == a->first.items->finding);
 }
 
 void summary_findings(const struct answer *a, struct buffer *out)
@@ -88,16 +86,21 @@ static void summary_first_line(const char *title, const char *text, const struct
 	buffer_done(&cost);
 }
 
+void summary_outside(const struct answer *a, struct buffer *out)
+{
+	for (size_t i = 0; i < a->found_count; i++) {
+		const struct finding *f = &a->found[i];
+
+		if (f->verdict != VERDICT_FOUND || !(f->rule->flags & RULE_OUTSIDE))
+			continue;
+		buffer_print(out, "%-*s ", SUMMARY_LABEL, "");
+		text_fit_sentence(out, buffer_string(&f->text), NAME_WIDTH, FINDING_WIDTH);
+		buffer_text(out, "\n");
+	}
+}
+
 void summary_first(const struct fix_first *first, struct buffer *out)
 {
-	const struct fix_first_cause *within = fix_first_inside(first);
-	struct buffer inside = {0};
-
 	if (first->count)
 		summary_first_line("FIX FIRST", first->items->text.data, first->items, out);
-	if (within) {
-		buffer_print(&inside, "within the job: %s", within->text.data);
-		summary_first_line("", inside.data, within, out);
-	}
-	buffer_done(&inside);
 }

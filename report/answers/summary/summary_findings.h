@@ -9,6 +9,9 @@ enum { SUMMARY_FINDINGS = 4, SUMMARY_FINDINGS_SHOWN = 2 }; /* the costliest; sho
 
 void summary_first(const struct fix_first *first, struct buffer *out);
 
+/* What is outside of the program: a note under the partition of time, never what to fix first. */
+void summary_outside(const struct answer *a, struct buffer *out);
+
 /* Findings beside the first one, if they cost as much as would be worth a first line. */
 void summary_findings(const struct answer *a, struct buffer *out);
 
