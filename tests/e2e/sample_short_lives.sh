@@ -18,6 +18,14 @@ for what in threads abreast forks; do
 	diag "$what: $used us used, $sampled us sampled"
 	ok "$what: their time is sampled" test "$sampled" -gt $((used / 4))
 	ok "$what: each sample stands for one period" test "$sampled" -lt $((used * 3 / 2))
+	all=$(ledger short 'CPU time used') missing=$(ledger short 'CPU time not sampled')
+	ok "$what: their time is that of all, $all us" test "$all" -gt $((used * 4 / 5))
+	gap=$((all - sampled)) # the periods are 10.1 ms long
+	if [ $((gap * 20)) -gt "$all" ] && [ $((gap * gap)) -gt $((9 * 10200 * all)) ]; then
+		is "$missing" $gap "$what: what is not sampled is named"
+		like "$(report stats -q -r ledger -f csv short.pillion)" \
+			'CPU time not sampled.*--sampling-source=perf' "$what: and what would sample it"
+	fi
 	if has_unwinder; then
 		like "$(report stats -q -r sample_sum -f csv short.pillion)" '(^|,)live,' \
 			"$what: the function that computes has a row"

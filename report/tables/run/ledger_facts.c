@@ -130,6 +130,18 @@ static uint64_t count_slowed(const struct trace *t)
 /* Before that minor version of the format, samples may have been taken on request only. */
 enum { SAMPLED_SINCE_MINOR = 16 };
 
+/* A short process that has no sample may have no trace file either: its time counts as that of the others. */
+static bool is_sampled_by_default(const struct model *m, const struct run_record *run)
+{
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct trace *t = m->images[i].trace;
+
+		if (t && t->header.version_minor >= SAMPLED_SINCE_MINOR && model_run(m, &m->images[i]) == run)
+			return true;
+	}
+	return false;
+}
+
 static bool is_to_be_sampled(const struct model *m, const struct process *p, uint64_t samples)
 {
 	const struct image *first = &m->images[p->first_image];
@@ -137,7 +149,7 @@ static bool is_to_be_sampled(const struct model *m, const struct process *p, uin
 	size_t length;
 	const char *asked = run ? run_option(run, "sample", &length) : NULL;
 
-	if (!samples && (!run || !first->trace || first->trace->header.version_minor < SAMPLED_SINCE_MINOR))
+	if (!samples && (!run || !is_sampled_by_default(m, run)))
 		return false;
 	for (size_t i = 0; i < m->ranges_count; i++)
 		if (m->ranges[i].run == first->run && m->ranges[i].mode != TF_RANGE_WHOLE_RUN)
