@@ -15,6 +15,7 @@
 #include "runtime/recorder/loader/loader.h"
 #include "runtime/recorder/stack/object.h"
 #include "runtime/recorder/stack/walk.h"
+#include "runtime/recorder/stack/walk_rule.h"
 #include "stack_bounds.h"
 
 enum { FRAMES = 128, DEEP = 40, PAGE = 4096 };
@@ -468,6 +469,24 @@ Test(walk, stops_where_the_loaders_list_cannot_be_searched_and_keeps_no_rule_of_
 	walk_here(FRAMES);
 	cr_assert_not(walked_bits & WALK_CUT);
 	cr_assert_gt(walked_count, 1);
+}
+
+Test(walk, keeps_rules_from_before_the_whole_table_is_used)
+{
+	enum { MANY = 8192 };
+	uintptr_t code = (uintptr_t)qsort, here = (uintptr_t)walk_here;
+	union walk_rule first;
+	unsigned few;
+
+	cr_assert(walk_prepare());
+	few = walk_rule_shift;
+	first = walk_rule_read(here, walk_rule_seed(), false);
+	cr_assert_eq(walk_rule_find(here, walk_rule_seed()).word, first.word);
+	for (unsigned i = 0; i < MANY && walk_rule_shift == few; i++)
+		walk_rule_read(code + i, walk_rule_seed(), false);
+	cr_assert_lt(walk_rule_shift, few, "%d rules were stored", MANY);
+	cr_assert_eq(walk_rule_read(here, walk_rule_seed(), false).word, first.word);
+	cr_assert_eq(walk_rule_find(here, walk_rule_seed()).word, first.word);
 }
 #else
 Test(walk, is_not_built_without_libunwind)

@@ -13,10 +13,14 @@
 enum { RULES_BYTES = sizeof(struct walk_bucket) << WALK_RULE_BITS };
 #define DATA_LEAST (16u << 20) /* bytes */
 
+enum { SHIFT = 64 - WALK_RULE_BITS, SHIFT_FEW = 64 - WALK_RULE_FEW_BITS };
+enum { FEW = (WALK_RULE_WAYS << WALK_RULE_FEW_BITS) / 2 };
+
 struct walk_bucket *walk_rules;
+unsigned walk_rule_shift = SHIFT_FEW;
 uint64_t walk_rule_generation;
 static bool has_failed;
-static unsigned victim;
+static unsigned victim, stored;
 
 /* Stacks need some 2 MiB of private memory. Under a low RLIMIT_DATA an allocation of the program would fail for it. */
 static bool data_is_limited(void)
@@ -47,9 +51,11 @@ bool walk_prepare(void)
 
 static void walk_rule_store(uintptr_t address, union walk_rule rule, uint64_t seed)
 {
-	struct walk_bucket *bucket = walk_rule_bucket(address);
+	struct walk_bucket *bucket = walk_rule_bucket(address, __atomic_load_n(&walk_rule_shift, __ATOMIC_RELAXED));
 	struct walk_place *place = NULL;
 
+	if (__atomic_fetch_add(&stored, 1, __ATOMIC_RELAXED) == FEW)
+		__atomic_store_n(&walk_rule_shift, SHIFT, __ATOMIC_RELAXED);
 	for (int i = 0; i < WALK_RULE_WAYS && !place; i++)
 		if (__atomic_load_n(&bucket->places[i].rule, __ATOMIC_RELAXED) == 0)
 			place = &bucket->places[i];
@@ -161,10 +167,15 @@ static bool is_sigreturn_code(uintptr_t pc)
 
 __attribute__((noinline)) union walk_rule walk_rule_read(uintptr_t address, uint64_t seed, bool is_return_address)
 {
-	union walk_rule rule = {.kind = WALK_RULE_GUESS};
+	union walk_rule rule = walk_rule_find_in(walk_rule_bucket(address, SHIFT_FEW), address, seed);
 	struct object found;
 	struct unwind_row row;
 
+	if (rule.kind != WALK_RULE_EMPTY) { /* from before the whole table was used */
+		walk_rule_store(address, rule, seed);
+		return rule;
+	}
+	rule.kind = WALK_RULE_GUESS;
 	if (is_sigreturn_code(address + is_return_address)) {
 		rule.kind = WALK_RULE_SIGNAL;
 	} else {

@@ -33,7 +33,7 @@ union walk_rule {
 };
 _Static_assert(sizeof(union walk_rule) == sizeof(uint64_t), "a rule is one word");
 
-enum { WALK_RULE_BITS = 14, WALK_RULE_WAYS = 4 };
+enum { WALK_RULE_BITS = 14, WALK_RULE_FEW_BITS = 9, WALK_RULE_WAYS = 4 };
 
 /* One cache line. A place is valid if its mark matches both its rule and the address. A mixture of two writers'
  * stores does not match, so any thread or handler may store both words in any order. */
@@ -43,8 +43,10 @@ struct walk_bucket {
 	} places[WALK_RULE_WAYS];
 } __attribute__((aligned(64)));
 
-/* 1 MiB, mapped before the first walk, because most processes of a command walk no stack. */
+/* 1 MiB, mapped before the first walk, because most processes of a command walk no stack. walk_rule_shift: only the
+ * first 32 KiB are used until these are half full, because each page that is touched costs a page fault. */
 extern struct walk_bucket *walk_rules HIDDEN;
+extern unsigned walk_rule_shift HIDDEN;
 extern uint64_t walk_rule_generation HIDDEN;
 
 /* Derives the rule from the unwind tables, and caches it unless the loaded objects could not be searched. */
@@ -61,16 +63,14 @@ static inline uint64_t walk_rule_mark(uintptr_t address, uint64_t rule, uint64_t
 	return (address ^ seed) + rule * 0x9e3779b97f4a7c15;
 }
 
-static inline struct walk_bucket *walk_rule_bucket(uintptr_t address)
+static inline struct walk_bucket *walk_rule_bucket(uintptr_t address, unsigned shift)
 {
-	return &walk_rules[(address * 0x9e3779b97f4a7c15) >> (64 - WALK_RULE_BITS)];
+	return &walk_rules[(address * 0x9e3779b97f4a7c15) >> shift];
 }
 
 /* `address`: the last byte of a call, or an interrupted instruction. WALK_RULE_EMPTY: not cached. */
-static inline union walk_rule walk_rule_find(uintptr_t address, uint64_t seed)
+static inline union walk_rule walk_rule_find_in(const struct walk_bucket *bucket, uintptr_t address, uint64_t seed)
 {
-	struct walk_bucket *bucket = walk_rule_bucket(address);
-
 	for (int i = 0; i < WALK_RULE_WAYS; i++) {
 		uint64_t rule = __atomic_load_n(&bucket->places[i].rule, __ATOMIC_RELAXED);
 		uint64_t mark = __atomic_load_n(&bucket->places[i].mark, __ATOMIC_RELAXED);
@@ -79,6 +79,13 @@ static inline union walk_rule walk_rule_find(uintptr_t address, uint64_t seed)
 			return (union walk_rule){.word = rule};
 	}
 	return (union walk_rule){.kind = WALK_RULE_EMPTY};
+}
+
+static inline union walk_rule walk_rule_find(uintptr_t address, uint64_t seed)
+{
+	unsigned shift = __atomic_load_n(&walk_rule_shift, __ATOMIC_RELAXED);
+
+	return walk_rule_find_in(walk_rule_bucket(address, shift), address, seed);
 }
 
 #endif
