@@ -12,6 +12,12 @@ bool readable_address(uintptr_t address);
 /* All of [from, to), at most 8 MiB. */
 bool readable_between(uintptr_t from, uintptr_t to);
 
+/* Before the next: finds libc's mark that no thread was created (glibc 2.32). */
+void readable_init(void);
+
+/* No other thread can unmap what was found readable, so it may be loaded. Not known of threads of a raw clone(2). */
+bool readable_is_alone(void);
+
 static inline bool readable_bytes(const void *from, uint64_t size)
 {
 	return readable_between((uintptr_t)from, (uintptr_t)from + size);

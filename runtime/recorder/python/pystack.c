@@ -94,7 +94,7 @@ static void python_start(uintptr_t base, const void *dynamic)
 	}
 	pystack_python.unchecked = CHECKED_STACKS;
 	pystack_python.has_state = version < THREAD_LOCAL_STATE || is_executable_object(dynamic);
-	pystack_python.is_sampled = copy_memory(&version, pystack_python.code_type, sizeof(version));
+	pystack_python.is_sampled = may_copy();
 	if (process_options.sample && !pystack_python.is_sampled)
 		process_note("CPU samples have no Python frames: process_vm_readv is not permitted");
 	__atomic_store_n(&pystack_python.layout, &pystack_python.found, __ATOMIC_RELEASE);
@@ -341,6 +341,7 @@ unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 	uint32_t unchecked = __atomic_load_n(&pystack_python.unchecked, __ATOMIC_RELAXED);
 	struct pystack_walk w = {ret, 0, false, *hash};
 
+	pystack_forget_pages();
 	if (!l || !pystack_may_walk(l, state, unchecked))
 		return 0;
 	has_state = true;
@@ -446,6 +447,7 @@ unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash
 
 	if (!state || is_python_ending())
 		return 0;
+	pystack_forget_pages();
 	frame = pystack_copy_innermost(l, &b, state);
 	while (b.count) {
 		unsigned i;

@@ -14,37 +14,105 @@ enum { FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 1000000
 
 struct pystack_python pystack_python;
 
+/* Pages that the present walk has found readable, by their number. Used only while there is one thread; a handler that
+ * interrupts a walk may clear them. */
+enum { KNOWN_PAGES = 64, PAGE = 4096 };
+static uintptr_t known_pages[KNOWN_PAGES];
+bool pystack_knows_pages;
+
+void pystack_forget_known_pages(void)
+{
+	memset(known_pages, 0, sizeof(known_pages));
+	pystack_knows_pages = false;
+}
+
+static bool is_page_readable(uintptr_t page)
+{
+	uintptr_t *known = &known_pages[page / PAGE % KNOWN_PAGES];
+
+	if (*known == page && page)
+		return true;
+	if (!readable_address(page))
+		return false;
+	pystack_knows_pages = true;
+	*known = page;
+	return true;
+}
+
+bool is_readable(const void *from, uint64_t size)
+{
+	uintptr_t page = (uintptr_t)from & -(uintptr_t)PAGE, end = (uintptr_t)from + size;
+
+	if (sys_is_silent)
+		return true;
+	if (!readable_is_alone() || end - page > KNOWN_PAGES * PAGE)
+		return readable_bytes(from, size);
+	while (page < end && is_page_readable(page))
+		page += PAGE;
+	return page >= end;
+}
+
+static unsigned copy_each_probed(char *to, const void *const *from, unsigned count, size_t each)
+{
+	unsigned i;
+
+	for (i = 0; i < count && is_readable(from[i], each); i++)
+		memcpy(to + i * each, from[i], each);
+	return i;
+}
+
+static unsigned copy_each_by_kernel(void *to, const void *const *from, unsigned count, size_t each)
+{
+	struct iovec local = {to, count * each}, remote[BATCH];
+	long size;
+
+	for (unsigned i = 0; i < count; i++)
+		remote[i] = (struct iovec){(void *)from[i], each};
+	size = sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)remote, count, 0);
+	return size > 0 ? (unsigned)((size_t)size / each) : 0;
+}
+
+/* A probe and a load take a fifth of the time of the kernel's copy. */
+unsigned copy_each(void *to, const void *const *from, unsigned count, size_t each)
+{
+	if (!sys_is_silent && readable_is_alone())
+		return copy_each_probed(to, from, count, each);
+	return copy_each_by_kernel(to, from, count, each);
+}
+
+bool may_copy(void)
+{
+	const void *from = pystack_python.code_type;
+	unsigned word;
+
+	return copy_each_by_kernel(&word, &from, 1, sizeof(word));
+}
+
 unsigned pystack_copy_codes(const char *const *code, unsigned count, char (*ret)[CODE_BYTES])
 {
-	struct iovec local = {ret, count * CODE_BYTES}, remote[BATCH];
-	long size;
+	const void *from[BATCH] = {NULL};
 
 	/* In place of a missing code object: readable memory that is not a code object. */
 	for (unsigned i = 0; i < count; i++)
-		remote[i] = (struct iovec){(void *)(code[i] ? code[i] : pystack_python.code_type), CODE_BYTES};
-	size = sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)remote, count, 0);
-	return size > 0 ? (unsigned)(size / CODE_BYTES) : 0;
+		from[i] = code[i] ? code[i] : pystack_python.code_type;
+	return copy_each(ret, from, count, CODE_BYTES);
 }
 
 void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[CODE_BYTES], unsigned count, uint64_t *ret)
 {
 	char heads[BATCH][TEXT_BYTES];
-	struct iovec local = {heads, count * TEXT_BYTES}, remote[BATCH];
-	long size;
+	const void *from[BATCH] = {NULL};
+	unsigned read;
 
-	memset(heads, 0, sizeof(heads));
-	for (unsigned i = 0; i < count; i++) {
-		ret[i] = 0;
-		remote[i] = (struct iovec){(void *)pystack_python.code_type, TEXT_BYTES};
-		if (object_type(l, codes[i]) == pystack_python.code_type)
-			remote[i].iov_base = (void *)load_pointer(codes[i], l->known);
-	}
-	size = sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)remote, count, 0);
-	for (unsigned i = 0; size > 0 && i < (unsigned)(size / TEXT_BYTES); i++)
-		ret[i] = pystack_name_key(l, heads[i]);
+	for (unsigned i = 0; i < count; i++)
+		from[i] = object_type(l, codes[i]) == pystack_python.code_type ? load_pointer(codes[i], l->known)
+									       : pystack_python.code_type;
+	read = copy_each(heads, from, count, TEXT_BYTES);
+	for (unsigned i = 0; i < count; i++)
+		ret[i] = i < read ? pystack_name_key(l, heads[i]) : 0;
 }
 
-/* In a call, the thread's frames keep these objects alive: a probe and a load take a fifth of the time. */
+/* In a call, the thread's frames keep these objects alive. */
 static bool pystack_copy_object(void *to, const char *from, size_t size, bool is_sample)
 {
 	if (is_sample)

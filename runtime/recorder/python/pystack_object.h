@@ -40,18 +40,29 @@ static inline const char *load_pointer(const char *object, unsigned offset)
 	return (const char *)load_word(object, offset);
 }
 
-/* Copies memory that may be unmapped at any moment. False: it is unmapped; a plain load would kill the process. */
-static inline bool copy_memory(void *to, const void *from, size_t size)
-{
-	struct iovec local = {to, size}, remote = {(void *)from, size};
+/* If system calls are forbidden, nothing is probed: layouts that were not checked before are not walked. While the
+ * process has one thread, each page is probed once in a walk. */
+bool is_readable(const void *from, uint64_t size);
 
-	return sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)&remote, 1, 0) == (long)size;
+/* At the start of a walk: what was readable in the last one may have been unmapped. */
+extern bool pystack_knows_pages;
+void pystack_forget_known_pages(void);
+static inline void pystack_forget_pages(void)
+{
+	if (pystack_knows_pages)
+		pystack_forget_known_pages();
 }
 
-/* If system calls are forbidden, nothing is probed: layouts that were not checked before are not walked. */
-static inline bool is_readable(const void *from, uint64_t size)
+/* Copies `each` bytes from each place, which may be unmapped at any moment: a plain load would kill the process. Stops
+ * at the first that is unmapped; returns the number before it. At most PYSTACK_BATCH. */
+unsigned copy_each(void *to, const void *const *from, unsigned count, size_t each);
+
+/* Is the kernel's copy permitted, which copy_each() needs once there is a second thread? */
+bool may_copy(void);
+
+static inline bool copy_memory(void *to, const void *from, size_t size)
 {
-	return sys_is_silent || readable_bytes(from, size);
+	return copy_each(to, &from, 1, size) == 1;
 }
 
 static inline const char *object_type(const struct pystack_layout *l, const char *object)

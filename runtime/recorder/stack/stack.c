@@ -83,6 +83,7 @@ void stack_init(void)
 	} limit = {0, 0};
 
 	thread_watch(&(struct thread_watch){.end = stack_unmap_memo});
+	readable_init();
 	lost_by = 0; /* those of the parent of a forked child */
 	if (spare_stack_exists())
 		room = ROOM_SPARE;
