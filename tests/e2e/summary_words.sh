@@ -74,6 +74,53 @@ if command -v gcc >/dev/null; then
 	summary named ./called-so
 	like "$(cat summary)" '^called-so ' 'a program is named as it was executed'
 	unlike "$(tail -n +2 summary)" 'real-name' 'not by what a link leads to'
+	cat >shares.c <<-'C'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <sched.h>
+		#include <stdlib.h>
+		#include <time.h>
+		struct part { int cpu; double seconds; };
+		static volatile unsigned long n;
+		static void *work(void *argument)
+		{
+			struct part *part = argument;
+			struct timespec t;
+			cpu_set_t set;
+			CPU_ZERO(&set);
+			CPU_SET(part->cpu, &set);
+			sched_setaffinity(0, sizeof(set), &set);
+			do {
+				for (int i = 0; i < 1000000; i++)
+					n += 1;
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+			} while (t.tv_sec + t.tv_nsec / 1e9 < part->seconds);
+			return NULL;
+		}
+		int main(int argc, char **argv)
+		{
+			struct part parts[2];
+			pthread_t threads[2];
+			for (int i = 0; i < 2; i++) {
+				parts[i] = (struct part){atoi(argv[i + 1]), atof(argv[i + 3])};
+				pthread_create(&threads[i], NULL, work, &parts[i]);
+			}
+			for (int i = 0; i < 2; i++)
+				pthread_join(threads[i], NULL);
+			return argc == 0;
+		}
+	C
+	gcc -g -O1 -o shares shares.c -lpthread
+	cpus=$(awk '/^Cpus_allowed_list/ { n = split($2, c, /[,-]/); print c[1], c[n] }' /proc/self/status)
+	taskset -c "${cpus%% *}" sh -c 'while :; do :; done' & # so that one of the two threads is preempted
+	busy=$!
+	# shellcheck disable=SC2086 # two words
+	summary equal ./shares $cpus 0.6 0.6
+	unlike "$(cat summary)" 'unequal work|of CPU time each' 'equal work of which one part was preempted'
+	# shellcheck disable=SC2086
+	summary shares ./shares $cpus 0.2 1.8
+	kill "$busy"
+	like "$(cat summary)" 'the 2 threads have unequal work' 'unequal work beside another program'
 	# shellcheck disable=SC2016 # sh expands it
 	summary ranks sh -c 'for i in 0 1 2; do OMPI_COMM_WORLD_RANK=$i OMPI_COMM_WORLD_SIZE=3 ./real-name & done; wait'
 	like "$(cat summary)" '^rank [012] +[^ ]+ ' 'ranks have their numbers'
