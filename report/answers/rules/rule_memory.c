@@ -12,7 +12,7 @@
 /* The first 1/START of the time is start-up. The rest is divided into PARTS; in each of them the memory must grow at
  * least 1/EVEN of the mean, by PERCENT of what it was in all, for a finding also by MB. With fewer than MANY_SAMPLES a
  * finding needs TIMES as much, because the start of a framework grows steadily, too: JAX on a GPU by 580 MB in 3 s. */
-enum { SAMPLES = 4, MANY_SAMPLES = 8, TIMES = 4, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
+enum { SAMPLES = 6, MANY_SAMPLES = 8, TIMES = 4, START = 4, PARTS = 3, EVEN = 3, MB = 256, PERCENT = 50 };
 
 /* Between two samples the memory is assumed to change evenly. */
 static uint64_t kb_at(const struct resident_point *points, size_t count, uint64_t ns)
@@ -34,19 +34,29 @@ static size_t until_peak(const struct resident_point *points, size_t count)
 	return (points[peak].ns - points[0].ns) * 3 >= (points[count - 1].ns - points[0].ns) * 2 ? peak + 1 : count;
 }
 
+/* The role of the process's main thread; NULL: it is in none. */
+static const struct role *role_of_process(struct rules *r, uint32_t pid, size_t machine)
+{
+	const struct job_time *t = rules_time(r);
+	const struct model *m = r->context->model;
+
+	for (size_t i = 0; i < t->partition.count; i++) {
+		const struct thread_time *thread = &t->partition.threads[i];
+		const struct process *p = &m->processes[thread->process];
+
+		if (thread->origin == THREAD_MAIN && p->pid == pid && p->machine == machine && t->roles.role_of[i])
+			return &t->roles.items[t->roles.role_of[i] - 1];
+	}
+	return NULL;
+}
+
 /* Importing is no steady state: what it keeps is the program. */
 static bool is_importing(struct rules *r, const struct resident_point *p)
 {
-	const struct roles *roles = &rules_time(r)->roles;
+	const struct role *role = role_of_process(r, p->pid, p->machine);
+	struct role_cpu cpu = role ? role_cpu(role) : (struct role_cpu){0};
 
-	for (size_t i = 0; i < roles->count; i++) {
-		struct role_cpu cpu = role_cpu(&roles->items[i]);
-
-		if (roles->items[i].process && roles->items[i].process->pid == p->pid &&
-		    roles->items[i].process->machine == p->machine && cpu.import_ns > cpu.work_ns)
-			return true;
-	}
-	return false;
+	return cpu.import_ns > cpu.work_ns;
 }
 
 bool memory_grows(struct rules *r, const struct resident_point *points, size_t count, struct memory_growth *ret)
@@ -79,14 +89,13 @@ static bool is_worth_a_finding(const struct memory_growth *g)
 }
 
 /* The line where the process computes, if samples tell: what grows is written there. */
-static void add_line(struct rules *r, uint32_t pid, struct finding *f)
+static void add_line(struct rules *r, const struct resident_point *p, struct finding *f)
 {
-	const struct job_time *t = rules_time(r);
+	const struct role *role = role_of_process(r, p->pid, p->machine);
 
 	buffer_clear(&f->line);
-	for (size_t i = 0; i < t->roles.count && !f->line.size; i++)
-		if (t->roles.items[i].is_program && t->roles.items[i].process->pid == pid)
-			role_hot_frame(r->context, &t->roles.items[i], &f->line);
+	if (role)
+		role_hot_frame(r->context, role, &f->line);
 }
 
 static bool add_growth(struct finding *f, const struct resident_point *p, uint64_t from, uint64_t to, uint64_t ns,
@@ -126,7 +135,7 @@ void rule_memory_growth(struct rules *r, struct finding *f)
 		if (memory_grows(r, points + from, to - from, &g) && is_worth_a_finding(&g) &&
 		    add_growth(f, &points[from], g.from_kb, g.to_kb, g.ns, recorded_find(r->context->model).is_part,
 			       &most))
-			add_line(r, points[from].pid, f);
+			add_line(r, &points[from], f);
 	}
 	if (!checked)
 		rule_unchecked(f, "no process lived for %d samples of its memory, one per second", SAMPLES);
