@@ -219,6 +219,11 @@ const char *symbols_source(struct symbols *s, const struct symbol_frame *f, uint
 	return p->found.file;
 }
 
+const char *symbols_compiler(struct symbols *s, const struct symbol_frame *f)
+{
+	return symbols_source(s, f, &(uint32_t){0}) ? s->places[f->place].found.compiler : NULL;
+}
+
 const char *symbols_function(struct symbols *s, const struct symbol_frame *f)
 {
 	if (f->place >= s->place_count || s->places[f->place].file == NO_FILE)
@@ -245,8 +250,8 @@ bool symbols_inlined_in(struct symbols *s, struct symbol_frame *f)
 /* Adds the functions into which the named frames were inlined. */
 static size_t add_inlined(struct symbols *s, struct symbol_frame *ret, size_t count, size_t size)
 {
-	struct symbol_frame *native = NULL;
-	size_t used = 0, at = 0;
+	struct symbol_frame *native;
+	size_t used, at = 0;
 
 	while (at < count && !s->places[ret[at].place].caller)
 		at++;
@@ -308,19 +313,15 @@ static bool is_evaluation(const char *text)
 	return !strncmp(text, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
 }
 
-static bool is_invocation_end(const struct tf_python_frame *f)
-{
-	return !f->code && !(f->place & TF_PYTHON_ENTRY);
-}
-
 /* How many native frames of the interpreter's loop have no Python frames. They are the innermost ones if a sample
  * was taken while an invocation began or ended. If the Python frames were truncated they are the outermost ones,
  * which are not searched for. */
 static size_t bare_evaluations(const struct python_side *p, const struct symbol_frame *native, size_t count)
 {
+	const struct tf_python_frame *last = p->count ? &p->frames[p->count - 1] : NULL;
 	size_t evaluations = 0, entries = 0;
 
-	if (!p->count || is_invocation_end(&p->frames[p->count - 1]))
+	if (!last || (!last->code && !(last->place & TF_PYTHON_ENTRY))) /* the end of an invocation */
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		evaluations += is_evaluation(native[i].text);

@@ -62,6 +62,9 @@ void symbols_name(struct symbols *s, struct symbol_frame *f);
  * a name. */
 const char *symbols_source(struct symbols *s, const struct symbol_frame *f, uint32_t *ret_line);
 
+/* What compiled it, with its options, as "GNU C17 12.2.0 -g -O2"; NULL: not known. Borrowed. */
+const char *symbols_compiler(struct symbols *s, const struct symbol_frame *f);
+
 /* The name of a native frame's function, NULL: not known; borrowed. Mangled, or plain if the debug information has only
  * that. Reads the symbol table only where there is no debug information. */
 const char *symbols_function(struct symbols *s, const struct symbol_frame *f);

@@ -31,6 +31,7 @@ void symbol_file_close(struct symbol_file *f);
 struct symbol_line {
 	const char *name, *file;
 	int line;
+	const char *compiler; /* with its options, of the innermost function; NULL: not known */
 };
 
 /* The most functions that are inlined into each other at one address. */

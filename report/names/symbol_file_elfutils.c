@@ -2,6 +2,7 @@
 /* Names by elfutils: from DWARF if there is any, else from the symbol table. */
 #include "report/names/symbol_file.h"
 
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -307,6 +308,13 @@ static Dwarf_Die *find_unit(struct symbol_file *f, uint64_t address, Dwarf_Addr 
 	return NULL;
 }
 
+static const char *unit_compiler(Dwarf_Die *unit)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_attr(unit, DW_AT_producer, &attribute) ? dwarf_formstring(&attribute) : NULL;
+}
+
 size_t symbol_file_lines(struct symbol_file *f, uint64_t address, struct symbol_line ret[SYMBOL_LINES])
 {
 	Dwarf_Die chain[SYMBOL_LINES], *unit;
@@ -315,6 +323,7 @@ size_t symbol_file_lines(struct symbol_file *f, uint64_t address, struct symbol_
 
 	*ret = (struct symbol_line){0};
 	unit = find_unit(f, address, &bias, ret);
+	ret->compiler = unit ? unit_compiler(unit) : NULL;
 	count = unit ? inline_chain(&f->units, unit, address - bias, chain, SYMBOL_LINES) : 0;
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Die *die = &chain[count - 1 - i];

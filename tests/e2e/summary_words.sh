@@ -70,10 +70,15 @@ fi
 
 if command -v gcc >/dev/null; then
 	echo 'static volatile long n; int main(void) { for (long i = 0; i < 1500000000; i++) n += i; }' >loop.c
-	gcc -O1 -o real-name loop.c && strip real-name && ln -s real-name called-so
+	gcc -g -O1 -o real-name loop.c && ln -s real-name called-so
 	summary named ./called-so
 	like "$(cat summary)" '^called-so ' 'a program is named as it was executed'
 	unlike "$(tail -n +2 summary)" 'real-name' 'not by what a link leads to'
+	unlike "$(cat summary)" '^switched.* -O' 'a build with -O1'
+	gcc -g -o slow loop.c
+	summary slow ./slow
+	like "$(cat summary)" '^switched .*-O0 \(loop\.c is compiled without optimization\)$' \
+		'a build without optimization'
 	cat >shares.c <<-'C'
 		#define _GNU_SOURCE
 		#include <pthread.h>

@@ -122,31 +122,6 @@ static uint64_t line_cost(const struct line_values *v, size_t kind)
 	return costs[kind].values[1] ? ns + v->of[costs[kind].values[1]] : ns;
 }
 
-/* What has virtual machines write the names of what they compile, which the report reads. */
-static const struct {
-	const char *program, *how;
-} names_of_compiled[] = {
-	{"node", "node --perf-basic-prof"},
-	{"java", "java -XX:+DumpPerfMapAtExit, from 17 on"},
-	{"dotnet", "DOTNET_PerfMapEnabled=1"},
-	{"ruby", "ruby --yjit --yjit-perf"},
-	{"beam.smp", "erl +JPperf true"},
-};
-
-static void add_how_to_name(const struct model *m, struct buffer *ret)
-{
-	for (size_t i = 0; i < m->image_count; i++) {
-		const char *base = m->images[i].executable ? strrchr(m->images[i].executable, '/') : NULL;
-
-		for (size_t k = 0; base && k < sizeof(names_of_compiled) / sizeof(*names_of_compiled); k++)
-			if (!strcmp(base + 1, names_of_compiled[k].program)) {
-				buffer_print(ret, ": %s writes them", names_of_compiled[k].how);
-				return;
-			}
-	}
-	buffer_text(ret, ": /tmp/perf-PID.map would be read");
-}
-
 static void summary_line_row(const struct lines *l, const struct report_context *c, size_t row, unsigned kinds,
 			     struct section *ret)
 {
@@ -155,7 +130,7 @@ static void summary_line_row(const struct lines *l, const struct report_context 
 
 	name_brief(&name, strcmp(function, FRAME_UNKNOWN) ? function : FRAME_NO_NAMES);
 	if (!strcmp(function, FRAME_UNKNOWN))
-		add_how_to_name(c->model, &name);
+		summary_how_to_name(c->model, &name);
 	for (size_t k = 0; k < COSTS; k++) {
 		struct buffer ns = {0};
 
@@ -571,7 +546,7 @@ void summary_text(const struct report_context *context, const char *capture, siz
 		summary_time(&s, &head);
 	if (!is_short)
 		summary_peaks(&s, &head);
-	summary_switches(c->model, &head);
+	summary_switches(c, s.roles, &head);
 	summary_lines_of(c->model, &head);
 	range_never_seen(c->model, &head);
 	summary_ends(c, s.roles, &ended->died, &head);

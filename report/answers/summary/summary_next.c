@@ -107,6 +107,33 @@ static bool lacks_mpi(struct rules *r, bool is_large, struct buffer *ret)
 	return messages.ns && messages.ns * 100 >= wall_ns * MESSAGES_PERCENT;
 }
 
+/* ---- names ---- */
+
+/* What has virtual machines write the names of what they compile, which the report reads. */
+static const struct {
+	const char *program, *how;
+} names_of_compiled[] = {
+	{"node", "node --perf-basic-prof"},
+	{"java", "java -XX:+DumpPerfMapAtExit, from 17 on"},
+	{"dotnet", "DOTNET_PerfMapEnabled=1"},
+	{"ruby", "ruby --yjit --yjit-perf"},
+	{"beam.smp", "erl +JPperf true"},
+};
+
+void summary_how_to_name(const struct model *m, struct buffer *ret)
+{
+	for (size_t i = 0; i < m->image_count; i++) {
+		const char *base = m->images[i].executable ? strrchr(m->images[i].executable, '/') : NULL;
+
+		for (size_t k = 0; base && k < sizeof(names_of_compiled) / sizeof(*names_of_compiled); k++)
+			if (!strcmp(base + 1, names_of_compiled[k].program)) {
+				buffer_print(ret, ": %s writes them", names_of_compiled[k].how);
+				return;
+			}
+	}
+	buffer_text(ret, ": /tmp/perf-PID.map would be read");
+}
+
 /* ---- JAX ---- */
 
 static bool is_jax_library(const char *path)

@@ -9,4 +9,7 @@
  * mpi where ranks may wait for messages. is_large: events are not read. False: nothing is missing. */
 bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *ret);
 
+/* Appends what gives code names that was compiled at run time: ": node --perf-basic-prof writes them". */
+void summary_how_to_name(const struct model *m, struct buffer *ret);
+
 #endif

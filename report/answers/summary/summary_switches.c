@@ -6,9 +6,12 @@
 #include "report/answers/summary/summary_time.h"
 #include "report/base/text.h"
 #include "report/names/attribution.h"
+#include "report/names/frame.h"
+#include "report/names/python.h"
 #include "runtime/shared/format/trace_switches.h"
 
-enum { VALUE_WIDTH = 20 };
+/* LINE_PERCENT: of the run, what a line must compute for its compiler's options to matter. */
+enum { VALUE_WIDTH = 20, LINE_PERCENT = 10 };
 
 static const struct {
 	const char *name, *effect;
@@ -95,12 +98,89 @@ static void find_python_option(const struct model *m, struct buffer *ret)
 		}
 }
 
-void summary_switches(const struct model *m, struct buffer *ret)
+/* ---- PyTorch's anomaly mode: each operator keeps the stack that called it ---- */
+
+struct stack_keeper {
+	bool was_inside; /* the frame before was that of what keeps stacks */
+	bool found;
+};
+
+/* torch.fx keeps stacks, too, when it compiles. */
+static void visit_frame(void *context, const char *file, const char *function)
 {
+	struct stack_keeper *k = context;
+
+	k->found |= k->was_inside && !strstr(file, "/torch/fx/") && !strstr(file, "/torch/_");
+	k->was_inside = text_ends_with(file, "/torch/fx/traceback.py") && !strcmp(function, "format_stack");
+}
+
+static bool keeps_stacks(const struct trace *t)
+{
+	struct stack_keeper k = {0};
+
+	for (size_t i = 0; t && i < t->blob_count && !k.found; i++)
+		if (t->blobs[i].type == TF_BLOB_PYTHON_STACK) {
+			k.was_inside = false;
+			python_frames(t, t->blobs[i].id, &k, visit_frame);
+		}
+	return k.found;
+}
+
+/* It is installed wherever its modules are mapped; the stacks of other programs are not read. */
+static void find_anomaly_mode(const struct model *m, struct buffer *ret)
+{
+	wanted = "libtorch_python";
+	for (size_t i = 0; i < m->image_count; i++)
+		if (attribution_uses_module(&m->images[i], is_wanted_library) && keeps_stacks(m->images[i].trace)) {
+			add_separator(ret);
+			buffer_text(ret, "anomaly mode of PyTorch (each operator keeps its stack)");
+			return;
+		}
+}
+
+/* ---- builds ---- */
+
+/* GCC tells its options, of which the last -O holds; without any it does not optimize. Go's -N is the same. */
+static bool is_unoptimized(const char *compiler)
+{
+	const char *level = NULL;
+
+	for (const char *at = compiler; (at = strstr(at, " -O")); at++)
+		level = at;
+	if (!strncmp(compiler, "Go ", 3))
+		return strstr(compiler, " -N");
+	return !strncmp(compiler, "GNU ", 4) && (!level || level[3] == '0');
+}
+
+static void find_builds(const struct report_context *c, const struct roles *roles, struct buffer *ret)
+{
+	for (size_t i = 0; i < roles->count; i++) {
+		const struct role_call *hot = roles->items[i].lines.items;
+		const char *compiler, *file;
+		uint32_t line;
+
+		if (!roles->items[i].lines.count || !hot->is_users || hot->frame.is_python ||
+		    hot->ns * 100 < roles->wall_ns * LINE_PERCENT)
+			continue;
+		compiler = symbols_compiler(c->symbols, &hot->frame);
+		file = symbols_source(c->symbols, &hot->frame, &line);
+		if (!compiler || !is_unoptimized(compiler))
+			continue;
+		add_separator(ret);
+		buffer_print(ret, "-O0 (%s is compiled without optimization)", frame_file(file));
+		return;
+	}
+}
+
+void summary_switches(const struct report_context *c, const struct roles *roles, struct buffer *ret)
+{
+	const struct model *m = c->model;
 	struct buffer on = {0};
 
 	find_variables(m, &on);
 	find_python_option(m, &on);
+	find_anomaly_mode(m, &on);
+	find_builds(c, roles, &on);
 	find_checkers(m, &on);
 	if (on.size)
 		buffer_print(ret, "%-*s %s\n", SUMMARY_LABEL, "switched", on.data);

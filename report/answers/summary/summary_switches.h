@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary's line about what was switched on that makes programs slower: variables of the environment, options of
- * Python, libraries that check what a program does. */
+ * Python and of the compiler, PyTorch's anomaly mode, libraries that check what a program does. */
 #ifndef PILLION_SUMMARY_SWITCHES_H
 #define PILLION_SUMMARY_SWITCHES_H
 
-#include "report/read/job/model.h"
+#include "report/answers/roles/role.h"
 
-void summary_switches(const struct model *m, struct buffer *ret);
+void summary_switches(const struct report_context *c, const struct roles *roles, struct buffer *ret);
 
 #endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "report/answers/summary/summary.h"
+#include "captured.h"
+
+#define MS 1000000ull
+#define BEGIN (1000 * MS)
+
+static struct report_context context = {.model = &model};
+static struct buffer text;
+
+static void begin(void)
+{
+	captured_begin();
+}
+
+static void end(void)
+{
+	buffer_done(&text);
+	symbols_free(context.symbols);
+	captured_end();
+}
+
+TestSuite(switches, .init = begin, .fini = end);
+
+static void forget(void)
+{
+	symbols_free(context.symbols);
+	context.symbols = NULL;
+	model_done(&model);
+	capture_remove(directory);
+	capture_create(directory);
+}
+
+/* A program that has mapped a library, and a stack in what keeps stacks for PyTorch, called from `caller`. */
+static const char *summary_with(const char *library, const char *caller)
+{
+	struct writer_thread host;
+	struct writer w;
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/usr/bin/python3", "python3\0train.py", 17);
+	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
+	writer_module(&host, 0x1000, 0x2000, 0x1000, NULL, 0, library);
+	writer_python_code(&host, 1, 498, "/venv/lib/python3.11/site-packages/torch/fx/traceback.py", "format_stack");
+	writer_python_code(&host, 2, 134, caller, "forward");
+	writer_python_stack(&host, 1, (uint32_t[]){1, 2}, 2);
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 1000 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	buffer_clear(&text);
+	summary_text(&context, "x.pillion", 0, &text);
+	return text.data;
+}
+
+#define PACKAGES "/venv/lib/python3.11/site-packages"
+
+Test(switches, names_the_anomaly_mode_of_pytorch)
+{
+	static const char line[] = "\nswitched   anomaly mode of PyTorch (each operator keeps its stack)\n";
+	static const char library[] = PACKAGES "/torch/lib/libtorch_python.so";
+
+	cr_expect(strstr(summary_with(library, PACKAGES "/torch/nn/modules/linear.py"), line), "%s", text.data);
+	forget();
+	cr_expect(strstr(summary_with(library, "/home/u/train.py"), line), "%s", text.data);
+	forget();
+	cr_expect(!strstr(summary_with(library, PACKAGES "/torch/fx/proxy.py"), "switched"), "%s", text.data);
+	forget();
+	cr_expect(!strstr(summary_with(library, PACKAGES "/torch/_functorch/aot_autograd.py"), "switched"), "%s",
+		  text.data);
+}
+
+Test(switches, names_what_checks_a_program)
+{
+	cr_expect(strstr(summary_with("/opt/cuda/compute-sanitizer/libsanitizer-collection.so", "/home/u/train.py"),
+			 "\nswitched   compute-sanitizer\n"),
+		  "%s", text.data);
+	forget();
+	cr_expect(!strstr(summary_with("/usr/lib/libsanitized.so", "/home/u/train.py"), "switched"), "%s", text.data);
+}
