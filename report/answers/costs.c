@@ -11,7 +11,7 @@ struct costs {
 	struct causality *causes; /* NULL: see costs_causes */
 	struct path path;
 	double *work;  /* by actor: what it did itself */
-	double *total; /* by editable: its time in all actors */
+	double *total; /* by editable: its time in all actors, that of waits whose cause is not known included */
 };
 
 static void add_total(void *context, uint32_t what, double ns)
@@ -31,6 +31,8 @@ static void find_work(struct costs *k)
 		const struct node_part *parts;
 		size_t count = g->nodes[i].kind == NODE_WORK ? graph_parts(g, i, &parts) : 0;
 
+		if (g->nodes[i].kind == NODE_UNSEEN && graph_previous(g, i) != NODE_NONE)
+			sums[g->nodes[i].what] += (double)(g->nodes[i].end_ns - g->nodes[graph_previous(g, i)].end_ns);
 		for (size_t p = 0; p < count; p++) {
 			k->work[g->nodes[i].actor] += (double)parts[p].ns;
 			sums[parts[p].what] += (double)parts[p].ns;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/answers/input_wait.h"
 #include "report/base/text.h"
 #include "report/events/stacks/samples.h"
 #include "report/names/frame.h"
@@ -247,8 +248,6 @@ enum { POLLS = 10, POLL_NS = 50000000 };
  * others work may be those of a loop that waits for them. */
 static bool may_be_needed(const struct choice *k, const struct role *r, const struct role_call *call)
 {
-	if (!strncmp(call->function, "accept", strlen("accept")))
-		return true;
 	switch (call->kind) {
 	case BLOCKED_CHILD:
 		return false;
@@ -310,7 +309,7 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 							      : NULL};
 	struct buffer waits = {0};
 
-	if (role_wall_ns(r, call->ns) < k->least_ns || is_of_library(call) ||
+	if (role_wall_ns(r, call->ns) < k->least_ns || is_of_library(call) || waits_for_input(k->context, r, call) ||
 	    (k->told.count && blocked_waits_for_others(call->kind)))
 		return;
 	if (may_be_needed(k, r, call)) {

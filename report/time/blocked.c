@@ -70,6 +70,15 @@ struct gathering {
 	size_t open_count;
 };
 
+/* A terminal is read as a pipe is: somebody types at its other end. */
+static bool is_of_others(const struct descriptor *d, const char *text)
+{
+	if (d->kind == TF_DESCRIPTOR_OTHER)
+		return !strncmp(text, "pipe:", strlen("pipe:"));
+	return d->kind == TF_DESCRIPTOR_FILE &&
+	       (!strncmp(text, "/dev/pts/", strlen("/dev/pts/")) || !strncmp(text, "/dev/tty", strlen("/dev/tty")));
+}
+
 bool blocked_is_of_pipe(const struct descriptors *descriptors, const struct event *e)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
@@ -77,10 +86,10 @@ bool blocked_is_of_pipe(const struct descriptors *descriptors, const struct even
 	struct buffer text = {0};
 	bool is_pipe;
 
-	if (!d || d->kind != TF_DESCRIPTOR_OTHER)
+	if (!d)
 		return false;
 	descriptors_text(descriptors, d, &text);
-	is_pipe = text.data && !strncmp(text.data, "pipe:", 5);
+	is_pipe = is_of_others(d, buffer_string(&text));
 	buffer_done(&text);
 	return is_pipe;
 }

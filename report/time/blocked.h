@@ -14,7 +14,7 @@ enum blocked_kind {
 	BLOCKED_THREAD, /* for another thread: conditions, semaphores, joins, barriers */
 	BLOCKED_LOCK,
 	BLOCKED_POLL,
-	BLOCKED_PIPE, /* read or write of a pipe, hence for another process */
+	BLOCKED_PIPE, /* read or write of a pipe, hence for another process; or of a terminal, for its user */
 	BLOCKED_FLUSH, /* fsync and its kind */
 	BLOCKED_READ,
 	BLOCKED_WRITE,
@@ -50,7 +50,7 @@ struct blocked {
 
 enum blocked_kind blocked_kind_of(const struct function *f);
 
-/* Whether the call reads or writes a pipe, and so waits for the other end of it: BLOCKED_PIPE. */
+/* Whether the call reads or writes a pipe or a terminal, and so waits for the other end of it: BLOCKED_PIPE. */
 bool blocked_is_of_pipe(const struct descriptors *descriptors, const struct event *e);
 
 /* Whether what blocks is another thread or process, which has its own partition. */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/answers/input_wait.h"
+
+#include <string.h>
+
+#include "report/events/descriptor.h"
+
+/* What the sockets of a process are. */
+struct sockets_used {
+	bool listens;	/* it has clients */
+	bool has_peers; /* of any other kind, too: it may be a client */
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length >= end_length && !strcmp(text + length - end_length, end);
+}
+
+/* The words are those of the recorder's socket_describe(). */
+static void add_socket(struct sockets_used *s, const char *text)
+{
+	if (ends_with(text, " (listening)"))
+		s->listens = true;
+	else if (strpbrk(text, "/@:") && !ends_with(text, " (not connected)")) /* a path, a name or a port */
+		s->has_peers = true;
+}
+
+static void add_image(struct sockets_used *s, const struct image *image)
+{
+	struct descriptors all;
+
+	descriptors_init(&all, image->trace);
+	for (size_t i = 0; i < all.count; i++) {
+		struct buffer text = {0};
+
+		if (all.items[i].kind != TF_DESCRIPTOR_SOCKET)
+			continue;
+		descriptors_text(&all, &all.items[i], &text);
+		add_socket(s, buffer_string(&text));
+		buffer_done(&text);
+	}
+	descriptors_done(&all);
+}
+
+static void sockets_of(const struct model *m, const struct process *p, struct sockets_used *ret)
+{
+	*ret = (struct sockets_used){0};
+	for (size_t i = 0; i < m->image_count; i++)
+		if (m->images[i].trace && &m->processes[m->images[i].process] == p)
+			add_image(ret, &m->images[i]);
+}
+
+bool waits_for_input(const struct report_context *c, const struct role *r, const struct role_call *call)
+{
+	struct sockets_used sockets;
+
+	if (!strncmp(call->function, "accept", strlen("accept")))
+		return true;
+	if (call->end.ns || (call->kind != BLOCKED_PIPE && call->kind != BLOCKED_SOCKET && call->kind != BLOCKED_POLL))
+		return false;
+	if (call->kind == BLOCKED_PIPE)
+		return true;
+	sockets_of(c->model, r->process, &sockets);
+	return sockets.listens || (call->kind == BLOCKED_POLL && !sockets.has_peers);
+}

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What waits for its input, its user or its clients is no finding; what waits for the answer of a server is one. The
+# servers, clients and writers at the other end are not recorded.
+. "$(dirname -- "$0")/lib.sh"
+
+python=$(python3 -c 'import sys; print(sys.executable)') || skip_all 'no python3'
+
+# peer ANSWERS PORT_FILE: a server that takes 0.25 s for each of so many answers; client the other way round.
+cat >peer.py <<'END_OF_PEER'
+import socket, sys, time
+words = int(sys.argv[2])
+if sys.argv[1] == "server":
+    listening = socket.create_server(("127.0.0.1", 0))
+    open("port", "w").write(str(listening.getsockname()[1]))
+    s, _ = listening.accept()
+    for i in range(words):
+        s.recv(100)
+        time.sleep(0.25)
+        s.send(b"ok")
+else:
+    while True:
+        try:
+            s = socket.create_connection(("127.0.0.1", int(open("port").read())))
+            break
+        except (OSError, ValueError):
+            time.sleep(0.05)
+    for i in range(words):
+        time.sleep(0.25)
+        s.send(b"word")
+        s.recv(100)
+END_OF_PEER
+cat >asks.py <<'END_OF_ASKS'
+import asyncio, socket, sys, time
+while not __import__("os").path.exists("port") or not open("port").read():
+    time.sleep(0.05)
+address = "127.0.0.1", int(open("port").read())
+def plain():
+    s = socket.create_connection(address)
+    for i in range(8):
+        s.send(b"word")
+        s.recv(10)  # answer
+async def tasks():
+    reader, writer = await asyncio.open_connection(*address)
+    for i in range(8):
+        writer.write(b"word")
+        await reader.read(10)
+plain() if sys.argv[1] == "plain" else asyncio.run(tasks())
+END_OF_ASKS
+cat >serves.py <<'END_OF_SERVES'
+import asyncio, socket, sys
+def announce(s):
+    open("port", "w").write(str(s.getsockname()[1]))
+def plain():
+    listening = socket.create_server(("127.0.0.1", 0))
+    announce(listening)
+    s, _ = listening.accept()
+    while s.recv(100):
+        s.send(b"ok")
+async def tasks():
+    done = asyncio.Event()
+    async def handle(reader, writer):
+        while await reader.read(100):
+            writer.write(b"ok")
+        writer.close()
+        done.set()
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    announce(server.sockets[0])
+    await done.wait()
+plain() if sys.argv[1] == "plain" else asyncio.run(tasks())
+END_OF_SERVES
+
+first() { # NAME: what FIX FIRST of NAME.pillion says
+	report stats --summary "$1.pillion" | sed -n '/^FIX FIRST/p'
+}
+
+for how in plain tasks; do
+	rm -f port
+	"$python" peer.py server 8 &
+	pillion -o "asks_$how" --stats=false "$python" asks.py "$how" >out 2>err
+	is $? 0 "a client, $how"
+	wait
+	like "$(first "asks_$how")" '^FIX FIRST .* (recv|recvfrom|epoll_wait)\b.*; saves (at most )?[12]\.[0-9]+' \
+		"a client, $how: waits for the answers of a server"
+	rm -f port
+	"$python" peer.py client 8 &
+	pillion -o "serves_$how" --stats=false "$python" serves.py "$how" >out 2>err
+	is $? 0 "a server, $how"
+	wait
+	is "$(first "serves_$how")" '' "a server, $how: that it waits for its client is no finding"
+done
+! has_unwinder || like "$(first asks_plain)" "asks\.py:$(sed -n '/# answer/=' asks.py) plain" 'with its line'
+
+words() {
+	for word in 1 2 3 4 5 6; do
+		sleep 0.25
+		echo $word
+	done
+}
+words | pillion -o awk --stats=false awk '{ n += $1 } END { print n }' >out 2>err
+is "$(cat out) $(first awk)" '21 ' 'a filter that waits for its input'
+words | pillion -o lines --stats=false "$python" -c 'import sys
+print(sum(int(line) for line in sys.stdin))' >out 2>err
+is "$(cat out) $(first lines)" '21 ' 'a filter of Python'
+if command -v script >/dev/null && script -V 2>/dev/null | grep -q util-linux; then
+	words | script -qc "'$PILLION' -o typed --stats=false '$python' -c 'input(); input(); input()'" /dev/null >out
+	is "$(first typed)" '' 'a program that waits for its user at a terminal'
+	like "$(report stats -q -r osrt_sum -f csv typed.pillion)" '(fgets|read)' 'which it did'
+else
+	skip 'a program that waits for its user at a terminal' 'no script of util-linux'
+fi
+done_testing
