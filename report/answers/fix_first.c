@@ -10,6 +10,7 @@
 #include "report/base/text.h"
 #include "report/events/stacks/samples.h"
 #include "report/names/frame.h"
+#include "report/read/job/process_tree.h"
 
 /* A cause of which an unknown part could be saved counts only if it takes this part of the run. */
 #define PART_SHARE 0.5
@@ -214,10 +215,12 @@ static void propose_cpu(struct choice *k, const struct role *r)
 /* Children that run other programs; workers that were forked are roles whose own time is proposed. */
 static const struct role *programs_of(const struct choice *k, const struct role *parent)
 {
+	const struct model *m = k->context->model;
+
 	for (size_t i = 0; i < k->roles->count; i++) {
 		const struct role *r = &k->roles->items[i];
 
-		if (!r->is_workers && r->is_program && r != parent && r->process->parent_pid == parent->process->pid)
+		if (!r->is_workers && r->is_program && r != parent && process_parent(m, r->process) == parent->process)
 			return r;
 	}
 	return NULL;

@@ -334,7 +334,8 @@ static bool is_root(const struct linker *l, uint32_t actor)
 {
 	const struct actor *a = &l->causes->actors[actor];
 
-	return a->is_main && l->last_of[a->image->process] == actor && !l->parents[a->image->process];
+	return a->is_main && l->last_of[a->image->process] == actor &&
+	       linker_parent(l, a->image->process) == SIZE_MAX;
 }
 
 static void number_pools(struct causality *s)

@@ -58,9 +58,6 @@ struct operations {
 
 struct linker {
 	struct causality *causes;
-	struct map processes;	/* (pid, machine) -> the last such process + 1 */
-	size_t *earlier;	/* by process: the one before with the same pid + 1 */
-	size_t *parents;	/* by process: its parent + 1; 0: it is not recorded */
 	uint32_t *last_of;	/* by process: the main thread of its last image */
 	struct moments of[MOMENT_KINDS];
 	struct map channels; /* (name, machine) -> number */
@@ -73,8 +70,8 @@ void moments_read(struct linker *l);
 uint8_t moment_classify(const struct function *f);
 
 void link_processes(struct linker *l);
-/* The process with that pid that had started by then. SIZE_MAX: none. */
-size_t linker_process(const struct linker *l, size_t machine, uint64_t pid, uint64_t ns);
+/* The process that started another, if it has actors; else SIZE_MAX. */
+size_t linker_parent(const struct linker *l, size_t process);
 /* An edge to the end of a wait. */
 void link_wait(struct linker *l, struct moment *wait, uint32_t from, uint64_t from_ns);
 void link_threads(struct linker *l);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "report/causes/causes_build.h"
+#include "report/read/job/process_tree.h"
 
 /* The end of the actor's last long call before that time, else its start. */
 static uint64_t last_long_call(const struct linker *l, uint32_t actor, uint64_t ns)
@@ -25,15 +26,11 @@ void link_wait(struct linker *l, struct moment *wait, uint32_t from, uint64_t fr
 	graph_edge(&l->causes->graph, from, from_ns, wait->actor, wait->end_ns);
 }
 
-size_t linker_process(const struct linker *l, size_t machine, uint64_t pid, uint64_t ns)
+size_t linker_parent(const struct linker *l, size_t process)
 {
-	const struct model *m = l->causes->context->model;
-	const uint64_t *found = map_find(&l->processes, pid, machine);
+	size_t parent = l->causes->context->model->processes[process].parent;
 
-	for (size_t p = found ? (size_t)*found : 0; p; p = l->earlier[p - 1])
-		if (model_since_origin(m, m->processes[p - 1].start_ns) < ns)
-			return p - 1;
-	return SIZE_MAX;
+	return parent != SIZE_MAX && l->last_of[parent] != NODE_NONE ? parent : SIZE_MAX;
 }
 
 static void find_processes(struct linker *l)
@@ -41,23 +38,14 @@ static void find_processes(struct linker *l)
 	const struct causality *s = l->causes;
 	const struct model *m = s->context->model;
 
-	l->earlier = mem_alloc((m->process_count + 1) * sizeof(*l->earlier));
-	l->parents = mem_alloc((m->process_count + 1) * sizeof(*l->parents));
 	l->last_of = mem_alloc((m->process_count + 1) * sizeof(*l->last_of));
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
-		uint64_t *place = map_put(&l->processes, p->pid, p->machine, NULL);
 
-		l->earlier[i] = (size_t)*place;
-		*place = i + 1;
 		l->last_of[i] = NODE_NONE;
 		for (size_t k = p->first_image; k < p->first_image + p->image_count; k++)
 			if (s->first_of_image[k] != NODE_NONE)
 				l->last_of[i] = s->first_of_image[k];
-		/* processes are ordered by their start, so the parent is known */
-		l->parents[i] = linker_process(l, p->machine, p->parent_pid, model_since_origin(m, p->start_ns)) + 1;
-		if (l->parents[i] && l->last_of[l->parents[i] - 1] == NODE_NONE)
-			l->parents[i] = 0;
 	}
 }
 
@@ -82,7 +70,7 @@ static void link_start(struct linker *l, size_t process, uint32_t actor)
 	const struct causality *s = l->causes;
 	const struct model *m = s->context->model;
 	const struct process *p = &m->processes[process];
-	size_t parent = l->parents[process] - 1;
+	size_t parent = linker_parent(l, process);
 	uint64_t start = s->actors[actor].start_ns, from_ns = start - 1;
 	uint32_t from = main_at(l, parent, start);
 	bool is_found = false;
@@ -112,8 +100,8 @@ static void link_start(struct linker *l, size_t process, uint32_t actor)
 static void link_child(struct linker *l, struct moment *wait)
 {
 	const struct causality *s = l->causes;
-	size_t process = wait->value ? linker_process(l, s->actors[wait->actor].image->machine, wait->value,
-						      wait->end_ns)
+	size_t machine = s->actors[wait->actor].image->machine;
+	size_t process = wait->value ? process_tree_at(s->context->model, machine, wait->value, wait->end_ns)
 				     : SIZE_MAX;
 	uint32_t from = process == SIZE_MAX ? NODE_NONE : l->last_of[process];
 
@@ -139,7 +127,7 @@ void link_processes(struct linker *l)
 			if (before != NODE_NONE)
 				graph_edge(&s->graph, before, s->actors[before].end_ns - 1, actor,
 					   s->actors[actor].start_ns);
-			else if (l->parents[i])
+			else if (linker_parent(l, i) != SIZE_MAX)
 				link_start(l, i, actor);
 			before = actor;
 		}

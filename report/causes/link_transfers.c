@@ -167,8 +167,8 @@ static bool is_descendant(const struct linker *l, const struct moment *wait, uin
 
 	if (p == own)
 		return false;
-	while (l->parents[p] && p != own)
-		p = l->parents[p] - 1;
+	while (p != SIZE_MAX && p != own)
+		p = linker_parent(l, p);
 	return p == own;
 }
 
@@ -346,12 +346,7 @@ static bool is_of_launcher(const struct linker *l, const struct moment *wait)
 {
 	size_t process = l->causes->actors[wait->actor].image->process;
 
-	if (wait->end_ns - wait->start_ns < LONG_NS)
-		return false;
-	for (size_t i = 0; i < l->causes->context->model->process_count; i++)
-		if (l->parents[i] == process + 1)
-			return true;
-	return false;
+	return wait->end_ns - wait->start_ns >= LONG_NS && l->causes->context->model->processes[process].children;
 }
 
 struct causes_of_ends {

@@ -228,8 +228,5 @@ void linker_done(struct linker *l)
 		free(l->of[i].items);
 	map_done(&l->channels);
 	free(l->operations.items);
-	map_done(&l->processes);
-	free(l->earlier);
-	free(l->parents);
 	free(l->last_of);
 }

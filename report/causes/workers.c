@@ -23,22 +23,10 @@ static const char *program_of(const struct actor *a)
 	return a->image->executable ? a->image->executable : "";
 }
 
-/* The process that started that of the actor; SIZE_MAX: it is not recorded. */
-static size_t parent_of(const struct causality *s, const struct actor *a)
-{
-	const struct model *m = s->context->model;
-	const struct process *p = &m->processes[a->image->process];
-
-	for (size_t i = a->image->process; i-- > 0;)
-		if (m->processes[i].pid == p->parent_pid && m->processes[i].machine == p->machine)
-			return i;
-	return SIZE_MAX;
-}
-
 static void add_worker(const struct causality *s, struct worker_group **groups, size_t *count, uint32_t actor)
 {
 	const struct actor *a = &s->actors[actor];
-	size_t parent = parent_of(s, a), i = 0;
+	size_t parent = s->context->model->processes[a->image->process].parent, i = 0;
 	struct worker_group *g;
 
 	if (parent == SIZE_MAX)

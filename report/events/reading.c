@@ -51,14 +51,12 @@ static void add_input(void *context, const struct host_span *span)
 
 bool reading_by_another(const struct model *m, size_t process, uint64_t from, uint64_t to)
 {
-	const struct process *waiting = &m->processes[process];
-
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct image *image = &m->images[i];
 		const struct process *p = &m->processes[image->process];
-		bool is_child = p->parent_pid == waiting->pid && p->machine == waiting->machine;
+		bool is_wanted = image->process == process || p->parent == process;
 
-		if (!image->trace || (p != waiting && !is_child) || p->start_ns >= to || p->end_ns <= from)
+		if (!image->trace || !is_wanted || p->start_ns >= to || p->end_ns <= from)
 			continue;
 		for (size_t k = 0; k < image->trace->thread_count; k++) {
 			struct chunk_reading r = {image->trace, from, to, 0};

@@ -48,9 +48,9 @@ static bool read_answer(const struct group *g, uint64_t run, uint64_t request, s
 
 static bool launcher_is_alive(const struct live_run *run)
 {
-	struct proc_stat stat;
+	struct process_stat stat;
 
-	return proc_file_stat(run->launcher, &stat) && proc_file_is_launcher(&stat);
+	return process_stat_read(run->launcher, &stat) && proc_file_is_launcher(&stat);
 }
 
 /* Whether there is an answer to wait for. */

@@ -20,7 +20,7 @@
 /* A process that was found, before its run is known. */
 struct live_found {
 	uint32_t pid, user;
-	struct proc_stat stat;
+	struct process_stat stat;
 	char *environment;
 	size_t size;
 	uint64_t run;	   /* of the variable; 0: it has none */
@@ -112,7 +112,7 @@ static void read_process(struct live_search *s, uint32_t pid)
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%u", pid);
-	if (stat(path, &st) || !proc_file_stat(pid, &f.stat) || f.stat.state == 'Z' || f.stat.state == 'X')
+	if (stat(path, &st) || !process_stat_read(pid, &f.stat) || f.stat.state == 'Z' || f.stat.state == 'X')
 		return;
 	f.user = st.st_uid;
 	f.environment = proc_file_read(pid, "environ", &f.size);
@@ -175,7 +175,7 @@ static char *command_of(const struct live_found *f)
 		return ret;
 	}
 	free(text);
-	buffer_print(&name, "[%s]", f->stat.name);
+	buffer_print(&name, "[%.*s]", (int)sizeof(f->stat.name), f->stat.name);
 	return name.data;
 }
 

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,27 +30,6 @@ char *proc_file_read(uint32_t pid, const char *name, size_t *ret_size)
 	return bytes.data;
 }
 
-/* The name may contain any bytes, also parentheses. */
-bool proc_file_stat(uint32_t pid, struct proc_stat *ret)
-{
-	size_t size, length;
-	char *text = proc_file_read(pid, "stat", &size), *name = text ? strchr(text, '(') : NULL,
-	     *end = name ? strrchr(name, ')') : NULL;
-	bool is_read = false;
-
-	*ret = (struct proc_stat){0};
-	if (end) {
-		length = (size_t)(end - name - 1);
-		memcpy(ret->name, name + 1, length < sizeof(ret->name) ? length : sizeof(ret->name) - 1);
-		is_read = sscanf(end + 1,
-				 " %c %" SCNu32 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
-				 "%" SCNu64,
-				 &ret->state, &ret->parent_pid, &ret->start) == 3;
-	}
-	free(text);
-	return is_read;
-}
-
 const char *proc_file_variable(const char *environment, size_t size, const char *name)
 {
 	size_t length = strlen(name);
@@ -63,7 +40,7 @@ const char *proc_file_variable(const char *environment, size_t size, const char 
 	return NULL;
 }
 
-bool proc_file_is_launcher(const struct proc_stat *stat)
+bool proc_file_is_launcher(const struct process_stat *stat)
 {
 	static const char name[] = "pillion-launch";
 

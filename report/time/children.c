@@ -5,24 +5,16 @@
 #include <stdlib.h>
 
 /* Less than LEAST_NS is left to the parent, so that not each shell has a row for the end of its command. */
-enum { MAX_DEPTH = 1000, LEAST_NS = 1000000 };
+enum { LEAST_NS = 1000000 };
 
 struct finder {
 	const struct model *model;
 	struct process_time *processes;
-	size_t *by_pid, *by_end; /* processes, by machine, pid and start; by end */
-	uint64_t *accounted_ns;	 /* by process: of its descendants that have ended before it */
-	uint64_t *strays;	 /* ends of processes whose parent is not recorded, in this order */
+	size_t *by_end;		/* processes */
+	uint64_t *accounted_ns; /* by process: of its descendants that have ended before it */
+	uint64_t *strays;	/* ends of processes whose parent is not recorded, in this order */
 	size_t stray_count;
 };
-
-static int compare_starts(const void *left, const void *right, void *processes)
-{
-	const struct process *a = (const struct process *)processes + *(const size_t *)left,
-			     *b = (const struct process *)processes + *(const size_t *)right;
-
-	return order_of(a->machine, b->machine) ?: order_of(a->pid, b->pid) ?: order_of(a->start_ns, b->start_ns);
-}
 
 static int compare_ends(const void *left, const void *right, void *processes)
 {
@@ -32,31 +24,12 @@ static int compare_ends(const void *left, const void *right, void *processes)
 	return order_of(a->end_ns, b->end_ns) ?: order_of(b->start_ns, a->start_ns);
 }
 
-static bool starts_after(const struct process *p, const struct process *child)
-{
-	return (order_of(p->machine, child->machine) ?: order_of(p->pid, child->parent_pid)
-		?: order_of(p->start_ns, child->start_ns)) > 0;
-}
-
-/* The last process of the parent's pid that had started by then; SIZE_MAX: it is not recorded. */
-static size_t parent_of(const struct finder *f, size_t child)
-{
-	const struct process *all = f->model->processes, *p = &all[child];
-	size_t behind = first_place(i, 0, f->model->process_count, !starts_after(&all[f->by_pid[i]], p));
-	size_t parent = behind ? f->by_pid[behind - 1] : SIZE_MAX;
-
-	if (parent == SIZE_MAX || parent == child || all[parent].machine != p->machine ||
-	    all[parent].pid != p->parent_pid)
-		return SIZE_MAX;
-	return parent;
-}
-
 static void find_strays(struct finder *f)
 {
 	for (size_t i = 0; i < f->model->process_count; i++) {
 		size_t process = f->by_end[i];
 
-		if (parent_of(f, process) == SIZE_MAX && !f->processes[process].total_ns)
+		if (f->model->processes[process].parent == SIZE_MAX && !f->processes[process].total_ns)
 			f->strays[f->stray_count++] = f->model->processes[process].end_ns;
 	}
 }
@@ -82,11 +55,9 @@ static void add_process(struct finder *f, size_t process)
 	sum_ns = own_ns + t->children_ns + f->accounted_ns[process];
 	if (t->total_ns > sum_ns && !may_have_strays(f, p))
 		t->end_ns = t->total_ns - sum_ns;
-	for (size_t at = parent_of(f, process), depth = 0; at != SIZE_MAX && depth < MAX_DEPTH; depth++) {
+	for (size_t at = p->parent; at != SIZE_MAX; at = all[at].parent)
 		if (all[at].end_ns >= p->end_ns)
 			f->accounted_ns[at] += own_ns + t->children_ns + t->end_ns;
-		at = parent_of(f, at);
-	}
 }
 
 void children_find(const struct model *m, struct process_time *processes)
@@ -94,21 +65,17 @@ void children_find(const struct model *m, struct process_time *processes)
 	size_t bytes = (m->process_count + 1) * sizeof(size_t);
 	struct finder f = {.model = m,
 			   .processes = processes,
-			   .by_pid = mem_alloc(bytes),
 			   .by_end = mem_alloc(bytes),
 			   .accounted_ns = mem_alloc(bytes),
 			   .strays = mem_alloc(bytes)};
 
 	for (size_t i = 0; i < m->process_count; i++)
-		f.by_pid[i] = f.by_end[i] = i;
-	if (m->process_count) {
-		qsort_r(f.by_pid, m->process_count, sizeof(*f.by_pid), compare_starts, m->processes);
+		f.by_end[i] = i;
+	if (m->process_count)
 		qsort_r(f.by_end, m->process_count, sizeof(*f.by_end), compare_ends, m->processes);
-	}
 	find_strays(&f);
 	for (size_t i = 0; i < m->process_count; i++)
 		add_process(&f, f.by_end[i]);
-	free(f.by_pid);
 	free(f.by_end);
 	free(f.accounted_ns);
 	free(f.strays);

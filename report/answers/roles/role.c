@@ -23,9 +23,9 @@ struct making {
 	struct roles *roles;
 	uint8_t *is_shim, *is_idle; /* by process; WRAPPER or STARTUP */
 	uint8_t *is_idle_thread;    /* by thread of the partition */
-	size_t *children, *forks;   /* by process; forks: of these, those that run its own program */
+	size_t *forks;		    /* by process: of its children, those that run its own program */
 	size_t root;
-	struct map by_pid, known; /* (pid, machine) -> process + 1; hash of a role's key -> role + 1 */
+	struct map known;	    /* hash of a role's key -> role + 1 */
 };
 
 static const char *base_name(const char *path)
@@ -171,20 +171,13 @@ static void find_shims(struct making *k)
 		const struct thread_time *t = &k->partition->threads[i];
 		const struct process *p = &m->processes[t->process];
 
-		if (t->origin != THREAD_MAIN || t->image != last_image(m, p) || !k->children[t->process])
+		if (t->origin != THREAD_MAIN || t->image != last_image(m, p) || !p->children)
 			continue;
 		if (t->cpu_is_known && t->cpu_ns * 100 >= t->lifetime_ns * SHIM_CPU)
 			continue;
-		k->is_shim[t->process] = is_shell(t->image) || (k->children[t->process] == 1 && !k->forks[t->process] &&
+		k->is_shim[t->process] = is_shell(t->image) || (p->children == 1 && !k->forks[t->process] &&
 								 waits_for_children(k, t));
 	}
-}
-
-static size_t parent_of(const struct making *k, const struct process *p)
-{
-	const uint64_t *place = map_find(&k->by_pid, p->parent_pid, p->machine);
-
-	return place ? *place - 1 : SIZE_MAX;
 }
 
 static bool is_forked_worker(const struct making *k, const struct process *p)
@@ -192,7 +185,7 @@ static bool is_forked_worker(const struct making *k, const struct process *p)
 	const struct model *m = k->context->model;
 	const struct image *first = &m->images[p->first_image];
 
-	return first->via == TF_VIA_FORK && p->image_count == 1 && parent_of(k, p) != SIZE_MAX;
+	return first->via == TF_VIA_FORK && p->image_count == 1 && p->parent != SIZE_MAX;
 }
 
 /* A descendant of a process that called exec after it had started it: a part of a start-up script. */
@@ -200,7 +193,7 @@ static bool is_of_startup(const struct making *k, size_t process)
 {
 	const struct model *m = k->context->model;
 	const struct process *p = &m->processes[process];
-	size_t parent = parent_of(k, p);
+	size_t parent = p->parent;
 
 	if (parent == SIZE_MAX || process == k->root)
 		return false;
@@ -216,18 +209,10 @@ static void find_processes(struct making *k)
 
 	k->is_shim = mem_alloc(m->process_count + 1);
 	k->is_idle = mem_alloc(m->process_count + 1);
-	k->children = mem_alloc((m->process_count + 1) * sizeof(*k->children));
 	k->forks = mem_alloc((m->process_count + 1) * sizeof(*k->forks));
 	for (size_t i = 0; i < m->process_count; i++)
-		*map_put(&k->by_pid, m->processes[i].pid, m->processes[i].machine, NULL) = i + 1;
-	for (size_t i = 0; i < m->process_count; i++) {
-		size_t parent = parent_of(k, &m->processes[i]);
-
-		if (parent == SIZE_MAX)
-			continue;
-		k->children[parent]++;
-		k->forks[parent] += is_forked_worker(k, &m->processes[i]);
-	}
+		if (is_forked_worker(k, &m->processes[i]))
+			k->forks[m->processes[i].parent]++;
 	find_shims(k);
 	while (k->root + 1 < m->process_count && k->is_shim[k->root])
 		k->root++;
@@ -249,14 +234,14 @@ static void find_processes(struct making *k)
 
 /* ---- roles ---- */
 
-/* Which process started this one, shims aside; SIZE_MAX: none. PIDs are used again. */
+/* Which process started this one, shims aside; SIZE_MAX: none. */
 static size_t started_by(const struct making *k, const struct process *p)
 {
 	const struct model *m = k->context->model;
-	size_t process = parent_of(k, p);
+	size_t process = p->parent;
 
-	for (size_t tries = 0; process != SIZE_MAX && k->is_shim[process] && tries < m->process_count; tries++)
-		process = parent_of(k, &m->processes[process]);
+	while (process != SIZE_MAX && k->is_shim[process])
+		process = m->processes[process].parent;
 	return process;
 }
 
@@ -418,12 +403,9 @@ static bool is_mains(const struct making *k, const struct process *p)
 	const struct model *m = k->context->model;
 	size_t process = (size_t)(p - m->processes);
 
-	for (size_t tries = 0; process != SIZE_MAX && tries < m->process_count; tries++) { /* PIDs are used again */
-		if (process == k->root)
-			return true;
-		process = parent_of(k, &m->processes[process]);
-	}
-	return false;
+	while (process != SIZE_MAX && process != k->root)
+		process = m->processes[process].parent;
+	return process == k->root;
 }
 
 /* The role of the program that started the process; 0: none. `programs` has the role + 1 of each main thread. */
@@ -557,9 +539,7 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	ret->is_shim = k.is_shim;
 	free(k.is_idle);
 	free(k.is_idle_thread);
-	free(k.children);
 	free(k.forks);
-	map_done(&k.by_pid);
 	map_done(&k.known);
 }
 

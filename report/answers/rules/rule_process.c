@@ -20,12 +20,11 @@ static bool is_most(const struct job_time *t, size_t processes, uint64_t short_n
 }
 
 /* Started by another process of the job, and short. A process without a record of its CPU time is not. */
-static bool is_short(const struct job_time *t, const struct model *m, size_t process, const struct map *pids)
+static bool is_short(const struct job_time *t, const struct model *m, size_t process)
 {
 	const struct process *p = &m->processes[process];
 
-	return map_find(pids, p->parent_pid, p->machine) && !p->is_running &&
-	       t->partition.processes[process].cpu_ns < SHORT_NS;
+	return p->parent != SIZE_MAX && !p->is_running && t->partition.processes[process].cpu_ns < SHORT_NS;
 }
 
 static const char *program_of(const struct image *image)
@@ -85,20 +84,17 @@ void rule_short_processes(struct rules *r, struct finding *f)
 	const struct job_time *t = rules_time(r);
 	struct rule_span *spans = mem_alloc((m->process_count + 1) * sizeof(*spans));
 	struct aggregate programs = {.totals_only = true};
-	struct map pids = {0};
 	uint64_t forks = 0, cpu_ns = 0;
 	size_t count = 0, known = 0;
 
 	rule_has(f, COL_PROGRAM, COL_PROCESSES, COL_TOTAL_LIFETIME_NS);
-	for (size_t i = 0; i < m->process_count; i++)
-		map_put(&pids, m->processes[i].pid, m->processes[i].machine, NULL);
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 		const struct image *last = &m->images[p->first_image + p->image_count - 1];
 		const char *program = program_of(last);
 
 		known += t->partition.processes[i].cpu_ns != TF_USAGE_UNKNOWN;
-		if (!is_short(t, m, i, &pids))
+		if (!is_short(t, m, i))
 			continue;
 		cpu_ns += t->partition.processes[i].cpu_ns;
 		spans[count++] = (struct rule_span){p->start_ns, p->end_ns};
@@ -119,7 +115,6 @@ void rule_short_processes(struct rules *r, struct finding *f)
 	if (!known)
 		rule_unchecked(f, t->roles.recorded.is_part ? "CPU time of processes is not known of capture ranges"
 							    : "no CPU time of processes was recorded");
-	map_done(&pids);
 	aggregate_done(&programs);
 	free(spans);
 }

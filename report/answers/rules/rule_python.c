@@ -7,6 +7,7 @@
 #include "report/answers/rule.h"
 #include "report/base/text.h"
 #include "report/events/reading.h"
+#include "report/read/job/process_tree.h"
 
 enum { ROWS = 50, LOADER_PERCENT = 5, LOADER_WAITS = 3, LOOP_PERCENT = 5, LOOP_CALLS = 3 };
 #define LOOP_NS 1000000ull /* a shorter call of a callback does not delay the others noticeably */
@@ -85,15 +86,6 @@ static bool is_loader_file(const char *file)
 	return text_ends_with(file, "/torch/utils/data/dataloader.py");
 }
 
-static size_t count_children(const struct model *m, const struct process *parent)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < m->process_count; i++)
-		count += m->processes[i].parent_pid == parent->pid && m->processes[i].machine == parent->machine;
-	return count;
-}
-
 /* Workers inherit frames of the loader. Waiting for a worker to end is not waiting for its data. */
 static void visit_loader(struct scan *s, const struct event *e)
 {
@@ -102,7 +94,7 @@ static void visit_loader(struct scan *s, const struct event *e)
 	uint32_t stack = f && f->group == TF_GROUP_OSRT ? rule_stack(e) : 0;
 
 	if (!stack || s->thread->tid != s->image->pid || !python_is_wanted(p, s->image, stack) ||
-	    !count_children(s->context->model, &s->context->model->processes[s->image->process]))
+	    !s->context->model->processes[s->image->process].children)
 		return;
 	if (reading_is_input(f->name) || reading_is_wait(f->name))
 		python_add(p, s, rule_call_row(p->rules, &p->aggregate, s->image, e->id, 0, f->name, stack),
@@ -116,7 +108,8 @@ static void add_worker_line(struct rules *r, const struct process *parent, struc
 	struct buffer line = {0};
 
 	for (size_t i = 0; i < t->roles.count && !line.size; i++)
-		if (t->roles.items[i].is_workers && t->roles.items[i].process->parent_pid == parent->pid)
+		if (t->roles.items[i].is_workers &&
+		    process_parent(r->context->model, t->roles.items[i].process) == parent)
 			role_hot_line(r->context, &t->roles.items[i], &line);
 	if (line.size)
 		buffer_print(ret, ", which compute at %s", line.data);
@@ -144,7 +137,7 @@ void rule_slow_loader(struct rules *r, struct finding *f)
 		buffer_print(&f->text, "process %u waits ", process->pid);
 		rule_time(&f->text, f->cost_ns);
 		buffer_print(&f->text, " for its %zu worker processes, %.1f %% of its time",
-			     count_children(r->context->model, process),
+			     process->children,
 			     100 * (double)f->cost_ns / (double)recorded_wall(r->context->model, process));
 		add_worker_line(r, process, &f->text);
 	}

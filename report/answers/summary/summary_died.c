@@ -11,6 +11,7 @@
 #include "report/base/text.h"
 #include "report/causes/where/look.h"
 #include "report/names/frame.h"
+#include "report/read/job/process_tree.h"
 #include "report/tables/report.h"
 
 enum { NAME_WIDTH = 40 };
@@ -121,16 +122,9 @@ static bool has_several_ranks(const struct model *m)
  * without harm. */
 static bool is_started_rank(const struct model *m, const struct process *p)
 {
-	if (!p->rank || !*p->rank)
-		return false;
-	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *parent = &m->processes[i];
+	const struct process *parent = process_parent(m, p);
 
-		if (parent->pid == p->parent_pid && parent->machine == p->machine &&
-		    parent->start_ns <= p->start_ns && parent->rank && *parent->rank)
-			return false;
-	}
-	return true;
+	return p->rank && *p->rank && !(parent && parent->rank && *parent->rank);
 }
 
 static bool is_death(const struct model *m, const struct process *p)

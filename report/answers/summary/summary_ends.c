@@ -9,6 +9,7 @@
 
 #include "report/answers/summary/summary_time.h"
 #include "report/base/newer_libc.h"
+#include "report/read/job/process_tree.h"
 
 enum { LINES = 2, NAME = 32 };
 
@@ -72,15 +73,15 @@ static void find_sent(const struct report_context *c, const struct image *image,
 static int ended_by_parent(const struct report_context *c, const struct process *p)
 {
 	const struct model *m = c->model;
+	const struct process *parent = process_parent(m, p);
 	bool is_signal = p->has_status && WIFSIGNALED(p->status);
 	int signal = is_signal ? WTERMSIG(p->status) : 0;
 	struct sent sent = {.before_ns = is_signal ? UINT64_MAX : p->end_is_known ? p->end_ns : UINT64_MAX};
 
 	if (p->exit_status >= 0 || p->is_running || p->lacks_file || (p->has_status && !is_signal))
 		return 0;
-	for (size_t i = 0; i < m->image_count; i++)
-		if (m->images[i].pid == p->parent_pid && m->images[i].machine == p->machine)
-			find_sent(c, &m->images[i], &sent);
+	for (size_t i = 0; parent && i < parent->image_count; i++)
+		find_sent(c, &m->images[parent->first_image + i], &sent);
 	if (!signal)
 		return sent.last;
 	return sent.all[signal] || (sent.any && (signal == SIGTERM || signal == SIGKILL)) ? signal : 0;

@@ -88,6 +88,9 @@ struct process {
 	size_t machine;
 	uint64_t run;
 	uint32_t pid, parent_pid;
+	size_t parent;	 /* what started it; SIZE_MAX: it is not recorded. See process_tree.h */
+	size_t children; /* recorded processes that it started */
+	size_t earlier;	 /* the process before it with the same PID; SIZE_MAX: none */
 	const char *command; /* of its last image */
 	const char *rank;    /* "" if none; RANK@STEP where the captures have several steps, so that these are apart */
 	char ended[80];
@@ -165,6 +168,7 @@ struct image_file {
 struct model {
 	struct machine *machines;
 	struct image *images;	   /* by process, then by time */
+	struct map process_by_pid; /* (PID, machine) -> the last such process + 1 */
 	struct process *processes; /* by start */
 	struct bare_program *bare;
 	struct run_record *runs;

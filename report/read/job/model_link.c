@@ -9,6 +9,7 @@
 
 #include "report/base/newer_libc.h"
 #include "report/read/job/model.h"
+#include "report/read/job/process_tree.h"
 
 /* Containers on one machine have different host names and the same clock. */
 static void share_pairs(struct model *m)
@@ -475,6 +476,7 @@ void model_order(struct model *m)
 	m->processes = NULL;
 	m->process_count = m->process_capacity = 0;
 	make_processes(m);
+	process_tree_find(m);
 	apply_wait_statuses(m);
 	m->origin_ns = UINT64_MAX;
 	for (size_t i = 0; i < m->process_count; i++) {

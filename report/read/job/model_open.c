@@ -99,6 +99,7 @@ void model_done(struct model *m)
 	map_done(&m->by_nonce);
 	map_done(&m->machine_by_name);
 	map_done(&m->run_by_id);
+	map_done(&m->process_by_pid);
 	texts_done(&m->ranks);
 	texts_done(&m->problems);
 	texts_done(&m->spools);

@@ -24,9 +24,9 @@ enum { POLL_NS = 20000000, ANCESTORS = 64 };
 
 static bool is_launcher(uint32_t pid)
 {
-	struct proc_stat stat;
+	struct process_stat stat;
 
-	return proc_file_stat(pid, &stat) && proc_file_is_launcher(&stat);
+	return process_stat_read(pid, &stat) && proc_file_is_launcher(&stat);
 }
 
 static uint32_t child_of(uint32_t pid)
@@ -46,9 +46,9 @@ static uint32_t child_of(uint32_t pid)
 /* 0: it has none that can be read. */
 static uint32_t parent_of(uint32_t pid)
 {
-	struct proc_stat stat;
+	struct process_stat stat;
 
-	return proc_file_stat(pid, &stat) ? stat.parent_pid : 0;
+	return process_stat_read(pid, &stat) ? stat.parent_pid : 0;
 }
 
 /* 0, or -errno if the variables of the process cannot be read. Sets nothing if there is no such variable. */
