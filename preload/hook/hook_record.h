@@ -4,6 +4,7 @@
 #define PILLION_HOOK_RECORD_H
 
 #include "preload/hook/hook.h"
+#include "preload/hook/uncaught.h"
 #include "runtime/recorder/record/profile/profile_state.h"
 #include "runtime/shared/format/trace_flags.h"
 
@@ -312,6 +313,13 @@ __attribute__((cold)) void hook_record_mapped(const struct call *e, unsigned fun
 	HOOK_RECORD_DESCRIPTOR((fd), HOOK_RECORD_ARG(hook_returns_error(HOOK_CURRENT)                                  \
 							     ? hook_fd_word((fd), -(int64_t)result)                    \
 							     : hook_fd_arg((fd), (int64_t)result)))
+/* TEXT: FD, of what may be an exception of Python */
+#define HOOK_BEFORE_TEXT(fd, bytes, size)                                                                              \
+	if (__builtin_expect(uncaught_may_be(__builtin_return_address(0), (fd)), 0))                                   \
+	uncaught_write(__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0), (bytes), (size))
+#define HOOK_AFTER_TEXT(fd, bytes, size)
+#define HOOK_SHORT_TEXT(fd, bytes, size) HOOK_SHORT_FD(fd)
+#define HOOK_RECORD_TEXT(fd, bytes, size) HOOK_RECORD_FD(fd)
 #define HOOK_RECORD_AMOUNT(fd, amount) HOOK_RECORD_DESCRIPTOR((fd), HOOK_RECORD_ARG(hook_fd_arg((fd), (amount))))
 /* For an amount that does not tell whether the call failed. */
 #define HOOK_RECORD_MOVED_BYTES(fd, amount)                                                                            \

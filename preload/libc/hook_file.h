@@ -7,7 +7,7 @@
 	/* files */                                                                                                    \
 	X(TIMED, ssize_t, read, (int fd, void *p, size_t n), (fd, p, n), FD(fd))                                       \
 	X(TIMED_AS(read), ssize_t, __read_chk, (int fd, void *p, size_t n, size_t size), (fd, p, n, size), FD(fd))     \
-	X(TIMED, ssize_t, write, (int fd, const void *p, size_t n), (fd, p, n), FD(fd))                                \
+	X(TIMED, ssize_t, write, (int fd, const void *p, size_t n), (fd, p, n), TEXT(fd, p, n))                        \
 	X(TIMED, ssize_t, pread, (int fd, void *p, size_t n, off_t at), (fd, p, n, at), FD(fd))                        \
 	X(TIMED_AS(pread), ssize_t, __pread_chk, (int fd, void *p, size_t n, off_t at, size_t size),                   \
 	  (fd, p, n, at, size),                                                                                        \

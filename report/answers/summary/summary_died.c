@@ -10,11 +10,12 @@
 #include "report/base/newer_libc.h"
 #include "report/base/text.h"
 #include "report/causes/where/look.h"
+#include "report/names/attribution.h"
 #include "report/names/frame.h"
 #include "report/read/job/process_tree.h"
 #include "report/tables/report.h"
 
-enum { NAME_WIDTH = 40 };
+enum { NAME_WIDTH = 40, EXCEPTION_WIDTH = 100 };
 
 static const struct image *last_image(const struct model *m, const struct process *p)
 {
@@ -127,6 +128,34 @@ static bool is_started_rank(const struct model *m, const struct process *p)
 	return p->rank && *p->rank && !(parent && parent->rank && *parent->rank);
 }
 
+/* A process that runs the program of its parent: a fork of it, or another Python. */
+static bool is_worker(const struct model *m, const struct process *p)
+{
+	const struct image *image = last_image(m, p);
+	bool is_python = attribution_is_python_program(image);
+
+	for (size_t i = 0; i < m->process_count && image->executable; i++) {
+		const struct process *parent = &m->processes[i];
+		const char *its = last_image(m, parent)->executable;
+
+		if (parent->pid == p->parent_pid && parent->machine == p->machine &&
+		    parent->start_ns <= p->start_ns && its && !strcmp(its, image->executable))
+			return image->via == TF_VIA_FORK || is_python;
+	}
+	return false;
+}
+
+/* Whether it ended by the exception. A rank may wait for the others when its main thread has ended. The end of another
+ * thread need not be that of the process. */
+static bool has_raised(const struct process *p, const struct exception *e, bool has_ranks)
+{
+	if (!e->image)
+		return false;
+	if (e->tid != p->pid)
+		return !p->is_running && p->exit_status > 0;
+	return p->is_running ? has_ranks : !p->has_status || p->status;
+}
+
 static bool is_death(const struct model *m, const struct process *p)
 {
 	if (is_crash(signal_of(m, p)) || has_aborted_ranks(m, p))
@@ -134,41 +163,75 @@ static bool is_death(const struct model *m, const struct process *p)
 	return has_failed(p) && p->end_ns <= told_ns(m, p) && (is_command(m, p) || is_started_rank(m, p));
 }
 
+/* When it ended, or when what it ended by was raised. */
+static uint64_t death_ns(const struct died *d)
+{
+	return d->exception.image ? d->exception.at_ns : d->process->end_ns;
+}
+
 /* A rank that called MPI_Abort may be seen to end after those that it ended. */
-static bool comes_before(const struct model *m, const struct process *a, const struct process *b)
+static bool comes_before(const struct model *m, const struct died *a, const struct died *b)
 {
 	bool a_aborted, b_aborted, a_is_rank, b_is_rank;
 
-	if (!b)
+	if (!b->process)
 		return true;
-	a_aborted = has_aborted_ranks(m, a);
-	b_aborted = has_aborted_ranks(m, b);
+	a_aborted = has_aborted_ranks(m, a->process);
+	b_aborted = has_aborted_ranks(m, b->process);
 	if (a_aborted != b_aborted)
 		return a_aborted;
 	/* mpirun, which fails because a rank has, is no rank. */
-	a_is_rank = a->rank && *a->rank;
-	b_is_rank = b->rank && *b->rank;
-	return a_is_rank != b_is_rank ? a_is_rank : a->end_ns < b->end_ns;
+	a_is_rank = a->process->rank && *a->process->rank;
+	b_is_rank = b->process->rank && *b->process->rank;
+	return a_is_rank != b_is_rank ? a_is_rank : death_ns(a) < death_ns(b);
+}
+
+/* Whether the run has failed, or a rank of it that cannot go on. */
+static bool is_failure(const struct model *m, const struct died *d)
+{
+	const struct process *p = d->process;
+
+	if (is_command(m, p) && (has_failed(p) || has_aborted_ranks(m, p) || was_killed(m, p)))
+		return true;
+	return p->is_running && d->exception.image;
 }
 
 void summary_died_find(const struct model *m, struct died *ret)
 {
-	bool is_failure = false;
+	bool has_failure = false, has_ranks = has_several_ranks(m);
+	struct died first = {0};
 
-	*ret = (struct died){.is_of_ranks = has_several_ranks(m)};
+	*ret = (struct died){.has_ranks = has_ranks};
 	for (size_t i = 0; i < m->run_count; i++)
 		if (m->runs[i].oom_kills)
 			ret->oom = &m->runs[i];
 	for (size_t i = 0; i < m->process_count; i++) {
-		const struct process *p = &m->processes[i];
+		struct died one = {.process = &m->processes[i]};
 
-		is_failure |= is_command(m, p) && (has_failed(p) || has_aborted_ranks(m, p) || was_killed(m, p));
-		if (is_death(m, p) && comes_before(m, p, ret->process))
-			ret->process = p;
+		exception_find(m, one.process, &one.exception);
+		if (!has_raised(one.process, &one.exception, has_ranks))
+			exception_done(&one.exception);
+		has_failure |= is_failure(m, &one);
+		if ((one.exception.image || is_death(m, one.process)) && comes_before(m, &one, &first)) {
+			exception_done(&first.exception);
+			first = one;
+		} else {
+			exception_done(&one.exception);
+		}
 	}
-	if (!is_failure)
-		ret->process = NULL;
-	ret->signal = ret->process ? signal_of(m, ret->process) : 0;
+	if (!has_failure || !first.process) {
+		exception_done(&first.exception);
+		return;
+	}
+	ret->process = first.process;
+	ret->exception = first.exception;
+	ret->signal = first.exception.image ? 0 : signal_of(m, ret->process);
+	ret->is_of_ranks = has_ranks || is_worker(m, ret->process);
+}
+
+void summary_died_done(struct died *d)
+{
+	exception_done(&d->exception);
 }
 
 /* ---- its line ---- */
@@ -249,12 +312,29 @@ static void add_crash(struct rules *r, const struct process *p, const struct cra
 	}
 }
 
-static void add_end(const struct process *p, int signal, const struct crash *crash, struct buffer *out)
+/* "ValueError: message at job.py:3 parse" */
+static void add_exception(const struct exception *e, struct buffer *out)
 {
-	if (signal)
-		crash_signal(signal, crash, out);
+	text_fit(out, e->text, EXCEPTION_WIDTH);
+	if (!e->file)
+		return;
+	buffer_text(out, " at ");
+	text_fit(out, frame_file(e->file), NAME_WIDTH);
+	buffer_print(out, ":%" PRIu32, e->line);
+	if (*e->function && *e->function != '<') {
+		buffer_text(out, " ");
+		text_shorten(out, e->function, NAME_WIDTH);
+	}
+}
+
+static void add_end(const struct died *d, const struct crash *crash, struct buffer *out)
+{
+	if (d->exception.image)
+		add_exception(&d->exception, out);
+	else if (d->signal)
+		crash_signal(d->signal, crash, out);
 	else
-		buffer_text(out, p->ended);
+		buffer_text(out, d->process->ended);
 }
 
 static void add_rank(const struct model *m, const struct process *p, struct buffer *out)
@@ -294,7 +374,7 @@ void summary_oom(const struct model *m, const struct died *d, struct buffer *out
 
 bool summary_has_died(const struct died *d)
 {
-	return d->process && (d->is_of_ranks || is_crash(d->signal));
+	return d->process && (d->has_ranks || d->exception.image || is_crash(d->signal));
 }
 
 void summary_died(struct rules *r, const struct died *d, struct buffer *out)
@@ -306,14 +386,14 @@ void summary_died(struct rules *r, const struct died *d, struct buffer *out)
 
 	if (!summary_has_died(d))
 		return;
-	crash = crash_find(m, p, &found) ? &found : NULL;
+	crash = !d->exception.image && crash_find(m, p, &found) ? &found : NULL;
 	has_rank = p->rank && *p->rank;
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, d->is_of_ranks ? "DIED FIRST" : "CRASH");
 	if (d->is_of_ranks && has_rank) {
 		add_rank(m, p, out);
 		buffer_text(out, ": ");
 	}
-	add_end(p, d->signal, crash, out);
+	add_end(d, crash, out);
 	if (!d->is_of_ranks && has_rank) {
 		buffer_text(out, " in ");
 		add_rank(m, p, out);
@@ -325,8 +405,8 @@ void summary_died(struct rules *r, const struct died *d, struct buffer *out)
 	buffer_print(out, "; process %" PRIu32 " ", p->pid);
 	text_fit(out, p->command, NAME_WIDTH);
 	buffer_text(out, ", after ");
-	rule_time(out, model_since_origin(m, p->end_ns));
-	if (!crash)
+	rule_time(out, model_since_origin(m, death_ns(d)));
+	if (!crash && !d->exception.image)
 		add_last(r, p, out);
 	buffer_text(out, "\n");
 }

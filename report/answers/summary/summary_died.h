@@ -4,18 +4,23 @@
 #define PILLION_SUMMARY_DIED_H
 
 #include "report/answers/rule.h"
+#include "report/answers/summary/exception.h"
 
 /* The death that others followed from. */
 struct died {
 	const struct process *process; /* NULL: the run did not fail, or was told to end */
 	int signal;		       /* 0: it exited */
-	bool is_of_ranks;	       /* there are several ranks */
+	bool has_ranks;		       /* several */
+	bool is_of_ranks;	       /* others follow from it: there are several ranks, or it is that of a worker */
+	struct exception exception;    /* that it ended by */
 	const struct run_record *oom;	       /* whose processes the kernel killed for memory; NULL: none */
 };
 
-/* The first process that crashed, or the first COMMAND or rank that failed without having been told to end by a signal
- * to its launcher; before these a rank in MPI_Abort. */
+/* The first process that crashed or raised an exception that nothing caught, or the first COMMAND or rank that failed
+ * without having been told to end by a signal to its launcher; before these a rank in MPI_Abort. The caller frees it by
+ * summary_died_done(). */
 void summary_died_find(const struct model *m, struct died *ret);
+void summary_died_done(struct died *d);
 
 /* Whether it is worth a line: with one rank, a failure that is no crash is in the summary's first line. */
 bool summary_has_died(const struct died *d);
@@ -23,7 +28,7 @@ bool summary_has_died(const struct died *d);
 /* A line that begins with OUT OF MEMORY; nothing if the kernel killed nothing for memory. */
 void summary_oom(const struct model *m, const struct died *d, struct buffer *out);
 
-/* A line that begins with CRASH or, with several ranks, DIED FIRST; nothing if there is none. */
+/* A line that begins with CRASH or, with several ranks or workers, DIED FIRST; nothing if there is none. */
 void summary_died(struct rules *r, const struct died *d, struct buffer *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/answers/summary/summary_ended.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ static void find_ended(struct rules *r, struct ended *e)
 	size_t stalled;
 
 	summary_died_find(m, d);
-	e->has_ranks = d->is_of_ranks;
+	e->has_ranks = d->has_ranks;
 	where_place_read_briefly(&e->place, m, r->context->symbols);
 	e->hangs = summary_deadlock(m, &e->place, &e->lines[ENDED_DEADLOCK]);
 	stalled = summary_stall(&e->place, STALLED_NS, &stall, &e->lines[ENDED_COLLECTIVE]);
@@ -58,8 +59,10 @@ void ended_free(struct ended *e)
 {
 	for (size_t i = 0; e && i < ENDED_KINDS; i++)
 		buffer_done(&e->lines[i]);
-	if (e)
+	if (e) {
 		where_place_done(&e->place);
+		summary_died_done(&e->died);
+	}
 	free(e);
 }
 
@@ -79,25 +82,28 @@ static void add_death(struct rules *r, const struct died *d, struct table *t)
 	const struct process *p = d->process;
 	struct buffer line = {0}, signal = {0};
 	struct crash found;
-	bool has = crash_find(m, p, &found);
+	const struct exception *e = d->exception.image ? &d->exception : NULL;
+	bool has = !e && crash_find(m, p, &found);
 
 	if (d->signal)
 		crash_signal(d->signal, has ? &found : NULL, &signal);
 	if (has && found.what.stack)
 		rule_line(r, found.image, found.what.stack, &line);
+	if (e && e->file)
+		buffer_print(&line, "%s (%s:%" PRIu32 ")", e->function, e->file, e->line);
 	table_text(t, ended_words[d->is_of_ranks ? ENDED_DIED : ENDED_CRASH]);
 	table_number(t, p->pid);
 	table_text(t, m->machines[p->machine].host);
 	add_text(t, p->rank);
-	if (has)
-		table_number(t, found.what.tid);
+	if (has || e)
+		table_number(t, e ? e->tid : found.what.tid);
 	else
 		table_nothing(t);
 	add_text(t, has && found.thread ? found.thread->name : "");
-	table_text(t, d->signal ? signal.data : p->ended);
+	table_text(t, e ? e->text : d->signal ? signal.data : p->ended);
 	add_text(t, line.data);
 	table_nothings(t, 2); /* what it waited for */
-	table_number(t, model_since_origin(m, p->end_ns));
+	table_number(t, model_since_origin(m, e ? e->at_ns : p->end_ns));
 	buffer_done(&line);
 	buffer_done(&signal);
 }

@@ -166,6 +166,9 @@ static void redact_blob(struct redactor *r, unsigned kind, char *bytes, size_t s
 	case TF_BLOB_JAX_EXECUTABLE:
 		redact_after(r, bytes, size, sizeof(struct tf_jax_executable), REDACT_KNOWN);
 		break;
+	case TF_BLOB_EXCEPTION:
+		redact_after(r, bytes, size, sizeof(struct tf_exception), REDACT_SECRET);
+		break;
 	case TF_BLOB_DEVICE_SOURCE:
 		redact_after(r, bytes, size, sizeof(struct tf_device_source), REDACT_SECRET);
 		break;

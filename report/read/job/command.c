@@ -150,3 +150,14 @@ char *command_join(const char *arguments, const char *end)
 	buffer_done(&masked);
 	return b.data ? b.data : mem_copy_text("", 0);
 }
+
+char *command_mask(const char *text)
+{
+	struct buffer b = {0};
+
+	if (command_masks_secrets)
+		add_masked(&b, text);
+	else
+		buffer_text(&b, text);
+	return b.data ? b.data : mem_copy_text("", 0);
+}

@@ -13,4 +13,7 @@ extern bool command_masks_secrets;
  * the password of a URL. The caller frees it. */
 char *command_join(const char *arguments, const char *end);
 
+/* The same of one text. The caller frees it. */
+char *command_mask(const char *text);
+
 #endif

@@ -125,6 +125,11 @@ bool pystack_has_interpreter(void)
 	return __atomic_load_n(&pystack_python.dynamic, __ATOMIC_ACQUIRE);
 }
 
+bool pystack_is_readable(void)
+{
+	return __atomic_load_n(&pystack_python.layout, __ATOMIC_ACQUIRE);
+}
+
 /* ---- walking ---- */
 
 static bool is_object(const struct pystack_layout *l, const char *object, unsigned size, const char *type)

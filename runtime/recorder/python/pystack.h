@@ -23,6 +23,9 @@ void pystack_check_module(uintptr_t base, const void *dynamic);
 /* Has an interpreter been found? Without one, no stack has Python frames. */
 bool pystack_has_interpreter(void);
 
+/* Can its frames be read? Known after the first walk. */
+bool pystack_is_readable(void);
+
 /* Stores the calling thread's Python frames, innermost first, at most `size`, and returns their number; 0: none.
  * They are read by plain loads, with or without the GIL, so the thread must be in a call that it made itself, not in
  * a signal handler. The frames are added to *hash. */

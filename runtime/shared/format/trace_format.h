@@ -43,7 +43,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 16
+#define TF_VERSION_MINOR 17
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -431,8 +431,7 @@ enum tf_blob_kind {
 	TF_BLOB_DESCRIPTOR = 26,
 	/* struct tf_traffic; id = the thread's number. Not a definition: all of them are valid */
 	TF_BLOB_TRAFFIC = 10,
-	/* struct tf_operator_gap; id = a serial number, which the blobs of its begin and its end share */
-	TF_BLOB_OPERATOR_GAP = 20,
+	TF_BLOB_OPERATOR_GAP = 20, /* struct tf_operator_gap; id = a serial number that its begin and end share */
 	/* struct tf_short_stack; id = the thread's number. Not a definition: all of them are valid */
 	TF_BLOB_SHORT_STACK = 21,
 	TF_BLOB_CRASH = 33, /* struct tf_crash; id = the thread's number. The last one is valid. From 1.8 on */
@@ -444,6 +443,7 @@ enum tf_blob_kind {
 	TF_BLOB_LINES = 36, /* struct tf_lines; id = the thread's number. Not a definition: all of them are valid */
 	TF_BLOB_HDF5 = 37, /* the name of a file, NUL, the path of an object in it. From 1.14 on */
 	TF_BLOB_JAX_LIVE = 38, TF_BLOB_JAX_EXECUTABLE = 39, /* see trace_jax.h. From 1.15 on */
+	TF_BLOB_EXCEPTION = 40, /* struct tf_exception, then text, see trace_python.h; all are valid. From 1.17 on */
 };
 
 struct tf_module {

@@ -29,4 +29,13 @@ struct tf_operator_gap {
 	uint32_t is_end, reserved;
 };
 
+/* The interpreter has written an exception. The text that follows has some lines of what was written: that which begins
+ * a traceback, those that name files, the first line of what was raised, and a line of three quotation marks after a
+ * traceback that a worker has sent. Of a long text, the first lines are missing. */
+struct tf_exception {
+	uint64_t ticks;
+	uint32_t tid;
+	uint32_t stack; /* of the thread that wrote it, with its Python frames, if any; 0: it could not be walked */
+};
+
 #endif

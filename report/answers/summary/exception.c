@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text is what the interpreter has written. Whether something caught the exception before is known by the stack of
+ * the thread that wrote it. */
+#include "report/answers/summary/exception.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/util.h"
+#include "report/names/attribution.h"
+#include "report/names/python.h"
+#include "report/read/job/command.h"
+#include "runtime/shared/format/trace_python.h"
+
+/* ---- whether it was caught ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), its = strlen(end);
+
+	return length >= its && !strcmp(text + length - its, end);
+}
+
+struct writer {
+	bool is_found, is_bootstrap; /* of the innermost frame that does not merely print */
+	bool has_module;
+};
+
+static void visit_writer(void *context, const char *file, const char *function)
+{
+	static const char *const printing[] = {"/traceback.py", "/contextlib.py", "/codecs.py", "/_colorize.py"};
+	struct writer *w = context;
+
+	for (size_t i = 0; !w->is_found && i < sizeof(printing) / sizeof(*printing); i++)
+		if (ends_with(file, printing[i]))
+			return;
+	if (!w->is_found)
+		w->is_bootstrap = ends_with(file, "/threading.py") || ends_with(file, "/multiprocessing/process.py");
+	w->is_found = true;
+	w->has_module |= !strcmp(function, "<module>");
+}
+
+/* It was, if the program's own frames are still there: threads and workers write what left them, the interpreter when
+ * its last frame is gone, and a sys.excepthook when that of the main program is. */
+static bool has_escaped(const struct image *image, const struct tf_exception *head)
+{
+	struct writer w = {0};
+
+	if (!head->stack)
+		return false;
+	python_frames(image->trace, head->stack, &w, visit_writer);
+	return w.is_bootstrap || !w.has_module;
+}
+
+/* ---- its text ---- */
+
+/* What Ctrl-C raises was asked for. */
+static bool is_wanted(const char *raised)
+{
+	return strncmp(raised, "KeyboardInterrupt", strlen("KeyboardInterrupt")) != 0;
+}
+
+/* In ascending order. What was given to exec() or `python -c` is "<string>". */
+enum exception_file { LIBRARY, GIVEN, PROGRAM };
+
+static enum exception_file file_kind(const char *file)
+{
+	return attribution_is_library(file) ? LIBRARY : !strcmp(file, "<string>") ? GIVEN : PROGRAM;
+}
+
+/* `  File "NAME", line N, in FUNCTION`: the innermost one of those with the highest of these counts. */
+static void parse_file(const char *line, struct exception *e)
+{
+	static const char begin[] = "  File \"", middle[] = "\", line ";
+	const char *name = line + sizeof(begin) - 1, *end = strstr(name, middle), *function;
+	char *file;
+
+	if (!end)
+		return;
+	file = mem_copy_text(name, (size_t)(end - name));
+	if (e->file && file_kind(file) < file_kind(e->file)) {
+		free(file);
+		return;
+	}
+	free(e->file);
+	free(e->function);
+	e->file = file;
+	e->line = (uint32_t)strtoul(end + sizeof(middle) - 1, NULL, 10);
+	function = strstr(end, ", in ");
+	function = function ? function + strlen(", in ") : "";
+	e->function = mem_copy_text(function, strlen(function));
+}
+
+static void clear_place(struct exception *e)
+{
+	free(e->file);
+	free(e->function);
+	e->file = e->function = NULL;
+}
+
+/* Of a worker's traceback that was sent the place is the cause; what was raised by the last one is its text. */
+static void parse(char *text, struct exception *e)
+{
+	bool is_sent = false;
+
+	for (char *line = strtok_r(text, "\n", &text); line; line = strtok_r(NULL, "\n", &text)) {
+		if (!strcmp(line, "\"\"\"")) {
+			is_sent = e->file;
+		} else if (!strncmp(line, "Traceback ", strlen("Traceback "))) {
+			if (!is_sent)
+				clear_place(e);
+		} else if (*line == ' ') {
+			if (!is_sent)
+				parse_file(line, e);
+		} else {
+			free(e->text);
+			e->text = mem_copy_text(line, strlen(line));
+		}
+	}
+}
+
+static bool read_exception(const struct image *image, const struct blob *b, struct exception *ret)
+{
+	struct tf_exception head;
+	char *bytes = mem_alloc(b->length + 1);
+	size_t size = trace_blob(image->trace, b, bytes, b->length);
+	char *raised;
+
+	*ret = (struct exception){0};
+	if (size > sizeof(head)) {
+		memcpy(&head, bytes, sizeof(head));
+		bytes[size] = '\0';
+		if (has_escaped(image, &head))
+			parse(bytes + sizeof(head), ret);
+		ret->tid = head.tid;
+		ret->at_ns = head.ticks;
+	}
+	free(bytes);
+	raised = ret->text;
+	ret->text = raised ? command_mask(raised) : NULL;
+	if (!raised || !is_wanted(raised))
+		exception_done(ret);
+	free(raised);
+	ret->image = ret->text ? image : NULL;
+	return ret->image;
+}
+
+/* at_ns: still in ticks */
+static bool comes_after(const struct process *p, const struct exception *a, const struct exception *b)
+{
+	bool a_is_main = a->tid == p->pid, b_is_main = b->tid == p->pid;
+
+	return a_is_main != b_is_main ? b_is_main : b->at_ns > a->at_ns;
+}
+
+bool exception_find(const struct model *m, const struct process *p, struct exception *ret)
+{
+	const struct image *image = &m->images[p->first_image + p->image_count - 1];
+	const struct trace *t = image->trace;
+	struct exception found;
+
+	*ret = (struct exception){0};
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		if (t->blobs[i].type != TF_BLOB_EXCEPTION || !read_exception(image, &t->blobs[i], &found))
+			continue;
+		if (ret->image && !comes_after(p, ret, &found)) {
+			exception_done(&found);
+			continue;
+		}
+		exception_done(ret);
+		*ret = found;
+	}
+	if (ret->image)
+		ret->at_ns = clock_map_ns(&m->machines[p->machine].clock, ret->at_ns);
+	return ret->image;
+}
+
+void exception_done(struct exception *e)
+{
+	free(e->text);
+	free(e->file);
+	free(e->function);
+	*e = (struct exception){0};
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The exception that ended a Python program, or one of its threads. */
+#ifndef PILLION_EXCEPTION_H
+#define PILLION_EXCEPTION_H
+
+#include "report/read/job/model.h"
+
+struct exception {
+	const struct image *image; /* NULL: none was recorded */
+	uint64_t at_ns;		   /* CLOCK_REALTIME */
+	uint32_t tid;
+	char *text; /* "ValueError: message", masked as command lines are */
+	char *file; /* of the innermost line of the program, NULL: not known; with the function, "": not known */
+	char *function;
+	uint32_t line;
+};
+
+/* The last one of the main thread that nothing caught, else the last one of another thread: of its last image. False:
+ * there is none. The caller frees it by exception_done() in either case. */
+bool exception_find(const struct model *m, const struct process *p, struct exception *ret);
+void exception_done(struct exception *e);
+
+#endif

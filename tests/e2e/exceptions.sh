@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The exception that ended a Python program, or one of its workers, is the first line of its log, with the program's own
+# line. Exceptions that the program has caught and printed are none.
+set -u
+. "$(dirname "$0")/lib.sh"
+unset "${!SLURM_@}" PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK RANK MASTER_ADDR MASTER_PORT
+python=${PYTHON:-python3}
+owned='import sys; sys.exit(sys.version_info < (3, 8))'
+"$python" -c "$owned" 2>/dev/null || skip_all 'no python3'
+export PILLION_STATS=summary
+
+cat >raises.py <<'PROGRAM'
+import os, sys, threading, time, traceback
+
+def fn(text):
+    raise RuntimeError("no " + text)  # raised
+
+def caught():
+    try:
+        fn("harm")
+    except RuntimeError:
+        traceback.print_exc()
+
+def hook(kind, value, trace):
+    traceback.print_exception(kind, value, trace)
+    os._exit(7)
+
+kind = sys.argv[1]
+if __name__ != "__main__":
+    pass
+elif kind == "plain":
+    fn("password=hunter2 here")
+elif kind == "redirected":
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    fn("output")
+elif kind == "file":
+    print("begins", flush=True)
+    sys.stderr = open("own.txt", "w")
+    fn("terminal")
+elif kind == "hook":
+    sys.excepthook = hook
+    fn("hook")
+elif kind == "chain":
+    try:
+        fn("chain")
+    except RuntimeError as e:
+        raise KeyError("key") from e  # chained
+elif kind == "thread":
+    t = threading.Thread(target=fn, args=("thread",))
+    t.start()
+    t.join()
+    sys.exit(3)
+elif kind in ("fork", "spawn"):
+    import multiprocessing
+    context = multiprocessing.get_context(kind)
+    p = context.Process(target=fn, args=("process",))
+    p.start()
+    p.join()
+    sys.exit(p.exitcode)
+elif kind == "pool":
+    import multiprocessing
+    with multiprocessing.get_context("fork").Pool(2) as p:
+        p.map(fn, ["pool"])
+elif kind == "futures":
+    from concurrent.futures import ProcessPoolExecutor
+    with ProcessPoolExecutor(2) as p:
+        list(p.map(fn, ["futures"]))
+elif kind == "threads":
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(2) as p:
+        list(p.map(fn, ["threads"]))
+elif kind == "caught":
+    caught()
+    sys.exit(1)
+elif kind == "logged":
+    import logging
+    try:
+        fn("log")
+    except RuntimeError:
+        logging.exception("it goes on")
+    sys.exit(2)
+elif kind == "harmless":
+    t = threading.Thread(target=fn, args=("thread",))
+    t.start()
+    t.join()
+elif kind == "interrupted":
+    raise KeyboardInterrupt
+PROGRAM
+raised=$(grep -n '# raised' raises.py | cut -d: -f1)
+chained=$(grep -n '# chained' raises.py | cut -d: -f1)
+
+# ended KIND: its exit status alone is that under pillion, and so is what it prints; err has our lines.
+ended() {
+	local status
+	rm -rf run.pillion
+	"$python" raises.py "$1" >alone.out 2>alone.err
+	status=$?
+	"$PILLION" -o run "$python" raises.py "$1" >out 2>both
+	is "$?" "$status" "$1: the status"
+	grep -nE '^(pillion: |CRASH|DIED FIRST)' both | head -n 1 >first
+	head -n "$(($(cut -d: -f1 first) - 1))" both | sed -E 's/0x[0-9a-f]+//; s/Process-[0-9]+/Process/' >err
+	sed -E 's/0x[0-9a-f]+//; s/Process-[0-9]+/Process/' alone.err >alone
+	is "$(cat out)" "$(cat alone.out)" "$1: its output"
+	[ "$1" = pool ] || [ "$1" = futures ] || is "$(cat err)" "$(cat alone)" "$1: its errors"
+	sed -i 's/^[0-9]*://' first
+}
+
+for kind in redirected file hook threads pool futures thread; do
+	ended "$kind"
+	like "$(cat first)" "^CRASH +RuntimeError: no [a-z]+ at raises.py:$raised fn; process [0-9]+ " \
+		"$kind: the first line"
+done
+ended plain
+like "$(cat first)" "^CRASH +RuntimeError: no password=\[masked\] here at raises.py:$raised fn; " 'secrets are masked'
+report stats --summary --show-secrets run.pillion >summary
+like "$(cat summary)" '^CRASH +RuntimeError: no password=hunter2 here at' '--show-secrets'
+report analyze -f csv -r crash run.pillion >rows
+like "$(cat rows)" ",fn \(.*raises.py:$raised\)," 'a row of the rule'
+report pack --redact -o told.pillion run.pillion >packed 2>&1
+is "$(grep -c hunter2 packed)$(report stats --summary --show-secrets told.pillion | grep -c hunter2)" 00 \
+	'pack --redact has no message'
+ended chain
+like "$(cat first)" "^CRASH +KeyError: 'key' at raises.py:$chained; " 'the last one of a chain'
+for kind in fork spawn; do
+	ended "$kind"
+	like "$(cat first)" "^DIED FIRST +RuntimeError: no process at raises.py:$raised fn; process [0-9]+ " \
+		"$kind: a worker's"
+done
+for kind in caught logged harmless interrupted; do
+	ended "$kind"
+	unlike "$(cat both)" '^(CRASH|DIED FIRST)' "$kind: none"
+done
+
+printf 'print("a")\nx = = 3\n' >syntax.py
+rm -rf run.pillion
+"$PILLION" -o run "$python" syntax.py >out 2>err
+like "$(cat err)" '^CRASH +SyntaxError: .* at syntax.py:2; ' 'a syntax error'
+rm -rf run.pillion
+PYTHONUNBUFFERED=1 "$PILLION" -o run "$python" -c 'def f():
+    raise OSError(2, "No such file", "x.bin")
+f()' >out 2>err
+like "$(cat err)" "^CRASH +FileNotFoundError: .*'x.bin' at <string>:2 f; " 'python -c, unbuffered'
+
+# Ranks: the first of them that raises.
+cat >rank.py <<'PROGRAM'
+import sys, time
+if sys.argv[1] == "1":
+    time.sleep(0.3)
+    raise ValueError("bad batch")  # rank 1
+time.sleep(0.8)
+sys.exit(1)
+PROGRAM
+rm -rf run.pillion
+for rank in 0 1; do
+	RANK=$rank WORLD_SIZE=2 MASTER_ADDR=localhost MASTER_PORT=1 "$PILLION" -o run "$python" rank.py $rank \
+		>out.$rank 2>err.$rank &
+done
+wait
+report stats --summary run.pillion >summary
+like "$(cat summary)" '^DIED FIRST rank 1 on [^:]*: ValueError: bad batch at rank.py:4; ' 'ranks'
+
+# A program that passes what cannot be read has the kernel's error.
+cat >fault.c <<'PROGRAM'
+#include <errno.h>
+#include <unistd.h>
+int main(void)
+{
+	return write(2, (void *)16, 64) == -1 && errno == EFAULT ? 0 : 1;
+}
+PROGRAM
+if command -v gcc >/dev/null && gcc -o fault fault.c; then
+	rm -rf run.pillion
+	"$PILLION" -o run ./fault >out 2>err
+	is $? 0 'a write of an address that cannot be read'
+else
+	skip 'a write of an address that cannot be read' 'no gcc'
+fi
+done_testing
