@@ -85,6 +85,15 @@ is "$(files forked)" "$(of_files 1000)" 'fork: the sums of both processes'
 # ---- size ----
 ok 'ten times as many calls' record long --osrt-threshold=0 "$targets/summed_files" 1 5000
 is "$(size long)" "$(size all)" 'the trace file is as large after ten times as many calls'
+# The trace file has no room for most of these, whose pages are in memory.
+bare=$("$targets/held_threads" 1500) && ok '1,500 threads at once run' record held "$targets/held_threads" 1500
+if [ -n "$bare" ]; then
+	is "$(($(cat held.out) <= bare + bare / 10 + 50))" 1 '1,500 threads at once: hardly more mappings than bare'
+	writes=$(counts held | sed -n 's/.*write \([0-9]*\).*/\1/p')
+	is "$((writes <= 3000 && writes + $(count_of held ',lost,') >= 3000))" 1 'and each call is counted, or lost'
+else
+	skip '1,500 threads at once' 'so many cannot be created here'
+fi
 is "$(($(size threads) <= 2000000))" 1 'the trace file of 100 threads is within its bound'
 is "$(($(size long) * 4 < $(size trace) * 10))" 1 'and smaller than events'
 

@@ -67,7 +67,7 @@ static __attribute__((noinline, cold)) void description_intern(const struct desc
 	/* A call that has closed it asks as well, and belongs to what it was before. */
 	if (t->is_borrowed || kind == TF_DESCRIPTOR_UNKNOWN)
 		return;
-	if (profile_is_full())
+	if (profile_is_full() || profile_keeps_rest())
 		id = intern_find(&process.interned, key);
 	else if (!intern_add(&process.interned, key, &id, &is_new))
 		return;

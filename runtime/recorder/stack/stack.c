@@ -55,6 +55,8 @@ static unsigned lost_by; /* a bit for each loss */
 static uint32_t stack_lose(struct thread *t, enum loss loss)
 {
 	t->page->stacks_lost++;
+	if (loss == LOSS_FAILED && profile_keeps_rest())
+		loss = LOSS_NO_ROOM;
 	if (!(__atomic_load_n(&lost_by, __ATOMIC_RELAXED) & 1u << loss))
 		__atomic_fetch_or(&lost_by, 1u << loss, __ATOMIC_RELAXED);
 	return 0;
@@ -268,10 +270,17 @@ static void stack_write(uint32_t id, const struct native *n, struct pystack_fram
 static bool stack_number(uint64_t key, const struct pystack_frame *python, unsigned count, bool is_sample,
 			 uint32_t *id, bool *is_new)
 {
-	struct intern_entry *e = definition_add(key, id, is_new);
+	struct intern_entry *e;
 	uint32_t other;
 	unsigned within;
 
+	if (profile_is_full() || (!is_sample && profile_keeps_rest())) {
+		other = (uint32_t)intern_get(definition_table(), key);
+		*id = other ? other : definition_find(key);
+		*is_new = false;
+		return *id;
+	}
+	e = definition_add(key, id, is_new);
 	if (!e || !count || !profile_folds_imports())
 		return e;
 	other = (uint32_t)__atomic_load_n(&e->value, __ATOMIC_RELAXED);

@@ -6,8 +6,8 @@
 #include "runtime/shared/common/sys.h"
 
 /* CALLS_MOST, RANGES_MOST: bytes of rows; FILE_MOST: of the trace file with them. GENERATIONS: see
- * descriptor_generation(). */
-enum { FILE_MOST = 2000000, CALLS_MOST = 12 << 16, RANGES_MOST = 4 << 16, GENERATIONS = 0x7fff };
+ * descriptor_generation(). SAMPLES: bytes that calls and files leave to samples. */
+enum { FILE_MOST = 2000000, CALLS_MOST = 12 << 16, RANGES_MOST = 4 << 16, GENERATIONS = 0x7fff, SAMPLES = 300000 };
 
 /* A forked child uses that of its parent, emptied. */
 static struct record_profile *mapped;
@@ -59,6 +59,16 @@ bool profile_refuses(uint64_t size)
 	if (refuses)
 		__atomic_store_n(&process.profile_full, 1, __ATOMIC_RELAXED);
 	return refuses;
+}
+
+bool profile_keeps_rest(void)
+{
+	const struct record_profile *p = process.profile;
+
+	return p && __atomic_load_n(&process.file_end, __ATOMIC_RELAXED) +
+				    __atomic_load_n(&p->calls.left, __ATOMIC_RELAXED) +
+				    __atomic_load_n(&p->ranges.left, __ATOMIC_RELAXED) >
+			    FILE_MOST - SAMPLES;
 }
 
 bool profile_follows(int fd, uint16_t generation, uint64_t from_ticks)

@@ -68,6 +68,10 @@ static inline bool profile_folds_imports(void)
 	       __atomic_load_n(&process.file_end, __ATOMIC_RELAXED) > PROFILE_FOLDS;
 }
 
+/* True: stacks of calls and descriptions of files that are not known yet are left out, so that there is room for the
+ * stacks of samples. */
+bool profile_keeps_rest(void);
+
 /* In this generation the descriptor refers to what this TF_BLOB_DESCRIPTOR describes; 0: it could not be described. */
 __attribute__((cold)) void profile_describe(int fd, uint16_t generation, uint32_t id);
 

@@ -13,6 +13,7 @@
 #include "runtime/recorder/record/image.h"
 #include "runtime/recorder/record/ring/ring_blob.h"
 #include "runtime/recorder/record/short_sample.h"
+#include "runtime/recorder/record/thread/apart.h"
 #include "runtime/recorder/record/thread/spare_stack.h"
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
@@ -236,11 +237,9 @@ static struct tf_thread *thread_take_first_chunk(struct thread *t)
  * range page, its counts would end with the process, so the thread is counted as lost instead. */
 static struct tf_thread *thread_create_apart(struct thread *t)
 {
-	uint64_t size = thread_page_bytes(process_functions->counters);
-
 	if (!process_gate.groups || !process_range || sys_is_silent)
 		return NULL;
-	t->apart = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	t->apart = apart_take(thread_page_bytes(process_functions->counters));
 	if (!t->apart)
 		return NULL;
 	t->apart->chunk.tid = (uint32_t)sys_gettid();
@@ -534,7 +533,7 @@ static void thread_release_page(struct thread *t)
 	else if (thread_is_in_file(t))
 		file_release(chunk, chunk->size_bytes);
 	if (t->apart)
-		sys_munmap(t->apart, thread_page_bytes(process_functions->counters));
+		apart_give(t->apart, thread_page_bytes(process_functions->counters));
 	t->apart = NULL;
 }
 
