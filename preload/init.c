@@ -44,9 +44,11 @@ static void at_exit(int status, void *unused)
 
 __attribute__((constructor)) static void load(int argc, char **argv, char **environment)
 {
-	uint64_t begin_ns = clock_monotonic_ns(), slow = slow_ticks();
+	uint64_t begin_ns = clock_monotonic_ns(), slow;
 	int error = errno;
 
+	process_touch();
+	slow = slow_ticks();
 	recorder_set_arguments(argc, argv, environment);
 	hook_resolve();
 	thread_init();

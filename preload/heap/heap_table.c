@@ -5,10 +5,6 @@
 
 #include "runtime/shared/common/sys.h"
 
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-
 enum { LEVELS = 8, FIRST_PLACES = 1 << 12, PLACE = 8 };
 
 uint8_t *heap_filter;
@@ -23,8 +19,7 @@ static uint64_t level_places(int level)
 /* Memory of zeros, which a forked child has anew. The first of several threads sets *place. */
 static void *map_once(void *place, size_t size)
 {
-	void *fresh = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
-	     *other = NULL;
+	void *fresh = sys_mmap_own(size), *other = NULL;
 
 	if (!fresh)
 		return NULL;

@@ -332,14 +332,9 @@ void lookup_note_unseen(void)
 	static const char *const libraries[] = {TF_GROUPS(LIBRARY, )};
 #undef LIBRARY
 	struct thread_guard guard;
-	bool is_worth_it = false;
-	char path[PATH_MAX];
 
-	if (process.generation > 1)
-		return;
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
-		is_worth_it |= dso_library(libraries[i], path, sizeof(path));
-	if (!is_worth_it || !process_gate.groups || !hook_attached())
+	if (process.generation > 1 || !dso_has_library(libraries, sizeof(libraries) / sizeof(*libraries)) ||
+	    !process_gate.groups || !hook_attached())
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	if (process_options.ld_audit && !is_audited)

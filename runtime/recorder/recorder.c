@@ -28,10 +28,6 @@
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-
 enum { FREEZE_RESERVE = 1 << 20 };
 
 static char *const *given_environment;
@@ -164,7 +160,6 @@ bool recorder_attach(struct thread *t, const struct function_table *functions)
 
 void recorder_set_arguments(int argc, char **argv, char **environment)
 {
-	process_touch();
 	given_environment = environment;
 	identity_set_arguments(argc, argv);
 }

@@ -27,7 +27,7 @@
 enum { FLUSH_COMPLETE = 0, FLUSH_FORCED = 1, PATIENCE = 16, LAUNCHES_WITHOUT_RECORD = 32, WAITS = 8 };
 
 /* A forked child inherits all of these. */
-static uint64_t injected_in; /* generation of the image in which the driver has loaded our library */
+uint64_t cupti_injected_in;
 static uint32_t early_calls; /* calls before CUPTI was open, or was known to be open */
 static uint64_t next_flush_ns; /* when the next flush after a wait is due */
 static uint32_t launches; /* successful ones that were not captured, while cupti_state.counts_launches */
@@ -247,7 +247,8 @@ static void cupti_try_open(bool is_early)
 		cupti_use_event_timing();
 		return;
 	}
-	if (injection && *injection && strcmp(injection, process_library()) != 0 && injected_in != process.generation) {
+	if (injection && *injection && strcmp(injection, process_library()) != 0 &&
+	    cupti_injected_in != process.generation) {
 		cupti_turn_off("CUDA_INJECTION64_PATH names another tool, which uses CUPTI", NULL, 0);
 		return;
 	}
@@ -273,7 +274,7 @@ static void cupti_try_open(bool is_early)
 static bool driver_is_initialized(void)
 {
 	if (!cupti_driver_is_found() && ++early_calls > PATIENCE && early_calls & (early_calls - 1) &&
-	    injected_in != process.generation)
+	    cupti_injected_in != process.generation)
 		return false;
 	return cupti_driver_is_initialized();
 }
@@ -284,7 +285,7 @@ static void cupti_open_if_driver_is_initialized(bool has_driver)
 {
 	if (!is_requested())
 		cupti_set_phase(CUPTI_OFF);
-	else if ((has_driver || injected_in == process.generation) && driver_is_initialized())
+	else if ((has_driver || cupti_injected_in == process.generation) && driver_is_initialized())
 		cupti_try_open(false);
 }
 
@@ -312,7 +313,7 @@ void cupti_driver_starts(void)
 {
 	struct thread_guard guard;
 
-	injected_in = process.generation;
+	cupti_injected_in = process.generation;
 	if (!event_enabled(TF_GROUP_CUDA) || !cupti_is_requested() || cupti_state.opened_in || !cupti_claim(&guard))
 		return;
 	cupti_try_open(true);
@@ -321,11 +322,11 @@ void cupti_driver_starts(void)
 
 /* A recorded call would have searched for the driver, or found that recording is off. Calls that request no device
  * operation have no rows. Outside a range, no call is recorded. */
-void cupti_note_unseen(void)
+void cupti_look_for_unseen(void)
 {
 	struct thread_guard guard;
 
-	if (!injected_in || injected_in != process.generation || early_calls)
+	if (early_calls)
 		return;
 	if (cupti_is_open() ? !cupti_state.has_operations : cupti_phase() != CUPTI_UNTRIED)
 		return;
@@ -580,7 +581,7 @@ static void cupti_collect_now(bool is_last)
 	cupti_leave(&guard);
 }
 
-void cupti_flush(void)
+void cupti_flush_now(void)
 {
 	cupti_collect_now(true);
 }

@@ -66,11 +66,25 @@ static inline void cupti_waited(void)
  * recording is requested. */
 void cupti_driver_starts(void);
 
-/* At the end of the image: adds a note to the ledger if the driver was initialised but no CUDA call was seen. */
-void cupti_note_unseen(void);
+/* The next two are called at the end of each image. Most have nothing to do with CUDA, and the page fault for the code
+ * of this folder would cost them more than all that it does. */
+extern uint64_t cupti_injected_in; /* generation of the image in which the driver has loaded our library */
+void cupti_look_for_unseen(void);
+void cupti_flush_now(void);
+
+/* Adds a note to the ledger if the driver was initialised but no CUDA call was seen. */
+static inline void cupti_note_unseen(void)
+{
+	if (cupti_injected_in && cupti_injected_in == process.generation)
+		cupti_look_for_unseen();
+}
 
 /* Reads the records that CUPTI still holds. In a signal handler nothing is read; the ledger then says so. */
-void cupti_flush(void);
+static inline void cupti_flush(void)
+{
+	if (__atomic_load_n(&cupti_phase_word, __ATOMIC_RELAXED))
+		cupti_flush_now();
+}
 
 /* Around a call that may destroy contexts, and with them the records of their operations: `context`, or (NULL) all
  * contexts of `device`, or (device < 0) the current one. */

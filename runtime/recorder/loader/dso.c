@@ -342,6 +342,30 @@ static int visit_library(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
+struct libraries {
+	const char *const *prefixes;
+	size_t count;
+	bool is_found;
+};
+
+static int visit_libraries(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct libraries *l = data;
+	const char *slash = strrchr(info->dlpi_name, '/'), *name = slash ? slash + 1 : info->dlpi_name;
+
+	for (size_t i = 0; i < l->count && !l->is_found; i++)
+		l->is_found = !strncmp(name, l->prefixes[i], strlen(l->prefixes[i]));
+	return l->is_found;
+}
+
+bool dso_has_library(const char *const *prefixes, size_t count)
+{
+	struct libraries l = {.prefixes = prefixes, .count = count};
+
+	loader_each(visit_libraries, &l);
+	return l.is_found;
+}
+
 bool dso_library(const char *prefix, char *ret, size_t size)
 {
 	struct library l = {.prefix = prefix};

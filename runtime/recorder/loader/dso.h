@@ -60,6 +60,9 @@ uintptr_t dso_start(const void *address);
 bool dso_path(const void *address, char *ret, size_t size);
 const char *dso_name(const void *address); /* likewise; the loader's own string, which lives as long as the object */
 
+/* Is there an object whose file name begins with one of these? */
+bool dso_has_library(const char *const *prefixes, size_t count);
+
 /* The path of the first object whose file name begins with `prefix` ("libcudart.so"). False: truncated or none. */
 bool dso_library(const char *prefix, char *ret, size_t size);
 

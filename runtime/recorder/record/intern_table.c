@@ -18,7 +18,7 @@ static uint64_t intern_level_size(int level)
 static struct intern_entry *intern_level_create(struct intern_table *t, int level)
 {
 	size_t size = intern_level_size(level) * sizeof(struct intern_entry);
-	struct intern_entry *fresh = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct intern_entry *fresh = sys_mmap_own(size);
 	struct intern_entry *other = NULL;
 
 	if (!fresh)

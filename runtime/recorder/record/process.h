@@ -138,6 +138,7 @@ static inline void process_touch(void)
 {
 	*(volatile bool *)&process.is_touched = true;
 	*(volatile bool *)&process_inherited.is_touched = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* otherwise the compiler moves later reads before them */
 }
 
 /* In a forked child. qemu-user 7.2 accepts MADV_WIPEONFORK and does nothing: the child would record as its parent. */

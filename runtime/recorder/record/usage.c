@@ -259,7 +259,7 @@ static bool usage_visit_others(uint32_t self, bool (*visit)(uint32_t tid, void *
 /* ---- bytes that the kernel has counted ---- */
 
 /* Adds what a file like /proc/self/io says. False: it cannot be read. */
-static __attribute__((cold)) bool bytes_add(const char *path, struct sys_moved *sum)
+static bool bytes_add(const char *path, struct sys_moved *sum)
 {
 	static const char read[] = "rchar: ", written[] = "\nwchar: ";
 	char text[64]; /* its first two lines, filled by one read */

@@ -96,18 +96,6 @@ static void sampler_keep(struct sampler *s)
 	process.kept_samplers = s;
 }
 
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#endif
-
-/* Since Linux 6.13 a guard needs no mapping of its own: it takes a quarter of the time, and the program may have as
- * many mappings as without us. It is not permitted in memory that is locked (mlockall). */
-static void guard_install(char *at)
-{
-	if (sys_madvise(at, GUARD_BYTES, MADV_GUARD_INSTALL))
-		sys_call(SYS_mprotect, at, GUARD_BYTES, PROT_NONE, 0);
-}
-
 /* Maps stacks with a guard page below each. No page of them is touched before a sample is taken. */
 static char *stacks_map(unsigned count, size_t more)
 {
@@ -115,7 +103,7 @@ static char *stacks_map(unsigned count, size_t more)
 	char *at = sys_mmap(NULL, count * STACK_AND_GUARD + more, PROT_READ | PROT_WRITE, FLAGS, -1, 0);
 
 	for (unsigned i = 0; at && i < count; i++)
-		guard_install(at + i * STACK_AND_GUARD);
+		sys_guard(at + i * STACK_AND_GUARD, GUARD_BYTES);
 	return at;
 }
 

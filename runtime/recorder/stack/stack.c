@@ -148,6 +148,16 @@ static enum loss stack_obstacle(struct thread *t, uintptr_t sp)
 	return sp >= t->stack_low && sp < t->stack_high ? LOSS_LITTLE : LOSS_UNKNOWN;
 }
 
+/* A forked child begins with an empty memo, because after each fork its pages would be copied as they change. */
+static __attribute__((noinline)) struct walk_memo *memo_map(void)
+{
+	struct walk_memo *memo = sys_is_silent ? NULL : sys_mmap_own(WALK_MEMO_BYTES);
+
+	if (memo)
+		sys_madvise(memo, WALK_MEMO_BYTES, MADV_WIPEONFORK);
+	return memo ? memo : THREAD_NO_MEMO;
+}
+
 /* The thread's memo of its walks, mapped at its second walk, because many threads make only one; NULL: none. */
 static struct walk_memo *thread_memo(struct thread *t)
 {
@@ -156,11 +166,8 @@ static struct walk_memo *thread_memo(struct thread *t)
 	t->has_walked = true;
 	if (t->memo == THREAD_NO_MEMO || !has_walked)
 		return NULL;
-	if (!t->memo && !sys_is_silent)
-		t->memo = sys_mmap(NULL, WALK_MEMO_BYTES, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!t->memo)
-		t->memo = THREAD_NO_MEMO;
+		t->memo = memo_map();
 	return t->memo == THREAD_NO_MEMO ? NULL : t->memo;
 }
 

@@ -40,8 +40,7 @@ bool walk_prepare(void)
 	if (has_failed || sys_is_silent)
 		return false;
 	fresh = data_is_limited() ? NULL
-				  : sys_mmap(NULL, RULES_BYTES, PROT_READ | PROT_WRITE,
-					     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+				  : sys_mmap_own(RULES_BYTES);
 	if (!fresh)
 		has_failed = true;
 	else if (!__atomic_compare_exchange_n(&walk_rules, &other, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))

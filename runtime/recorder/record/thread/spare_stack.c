@@ -47,9 +47,9 @@ void spare_stack_init(void)
 
 static char *spare_stack_map(void)
 {
-	char *fresh = sys_mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *fresh = sys_mmap_own(BYTES);
 
-	if (fresh && sys_call(SYS_mprotect, fresh + GUARD_BYTES, BYTES - GUARD_BYTES, PROT_READ | PROT_WRITE, 0)) {
+	if (fresh && sys_guard(fresh, GUARD_BYTES)) {
 		sys_munmap(fresh, BYTES);
 		return NULL;
 	}

@@ -46,7 +46,7 @@ struct thread {
 	uint8_t deaths;                  /* rounds of the key's destructor */
 	uintptr_t walk_frame;            /* of the stack walk in progress; 0: none */
 	bool has_walked;
-	void *memo; /* private to stack.c: memo of earlier walks, or THREAD_NO_MEMO; a forked child keeps it */
+	void *memo; /* private to stack.c: memo of earlier walks, or THREAD_NO_MEMO; a forked child has it empty */
 	struct sampler *sampler; /* NULL: the thread is not sampled */
 	/* of a thread that is not attached yet: when it was created, or for a forked child a time just before that;
 	 * 0: not known */
