@@ -144,17 +144,23 @@ static void work_terminal(struct work *w)
 
 void work_table(struct work *w, const char *name, const char *title, const struct table *t)
 {
-	size_t cut = emit_rows_cut(&w->emit, t);
+	bool has_asides = w->emit.is_screen && w->emit.rows && t->aside_count;
+	struct table shown = has_asides ? table_without_asides(t) : *t;
+	size_t rows = table_rows(&shown) - emit_rows_cut(&w->emit, &shown);
 	struct buffer text = {0};
 
-	if (envelope_is_open()) {
-		envelope_table(name, t, table_rows(t) - cut);
-		return;
+	if (envelope_is_open())
+		envelope_table(name, t, rows);
+	else
+		emit_table(&w->emit, name, title, &shown);
+	if (has_asides) {
+		free(shown.cells);
+		free(shown.absent);
 	}
-	emit_table(&w->emit, name, title, t);
-	if (!cut)
+	if (envelope_is_open() || rows == table_rows(t))
 		return;
-	buffer_print(&text, "%zu of %zu rows; --top=0 shows all", table_rows(t) - cut, table_rows(t));
+	buffer_print(&text, "%zu of %zu rows%s; --top=0 shows all", rows, table_rows(t),
+		     has_asides ? ", without processes of start-up" : "");
 	if (format_is_human(w->emit.format))
 		emit_remark(&w->emit, text.data);
 	else if (!w->line->quiet)

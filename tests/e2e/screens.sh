@@ -112,4 +112,23 @@ is "$(on_screen 300 "$report" stats -q --nsys --top=0 -r osrt_sum job.pillion)" 
 on_screen 80 "$report" stats job.pillion >out
 is "$(sed -n '1,/Processes (processes)/p' out | grep -cE '^pillion|device times')" 0 'nothing is between tables'
 
+# ---- a start-up script, what it ran before the program, and what it left running ----
+
+cat >startup.sh <<END
+/bin/true
+/bin/true
+sleep 3 &
+exec '$targets/time_parts' sleep
+END
+PILLION_STATS=summary pillion -o startup sh startup.sh 2>err
+like "$(sed -n 2p err)" '2 processes \(\+2 of start-up\), exit 0$' 'start-up in the summary'
+for table in processes time_sum; do
+	on_screen 100 "$report" stats -r "$table" startup.pillion >out
+	unlike "$(cat out)" ' true( |$)' "$table: start-up is left out on a terminal"
+	like "$(cat out)" '^ [0-9]+ of [0-9]+ rows, without processes of start-up; --top=0 shows all' "$table: says so"
+	like "$(cat out)" ' sleep' "$table: what was left running is there"
+	on_screen 100 "$report" stats --top=0 -r "$table" startup.pillion >out
+	like "$(cat out)" ' (/bin/)?true( |$)' "$table: --top=0"
+done
+is "$(report stats -r processes -f csv startup.pillion | wc -l)" 5 'files have all rows'
 done_testing

@@ -9,19 +9,19 @@
 
 #include "report/base/text.h"
 #include "report/names/frame.h"
+#include "report/time/startup.h"
 
 /* An idle helper uses less than IDLE_CPU percent of a CPU and waits IDLE_WAIT percent of its blocked time, which is at
  * least IDLE_BLOCKED percent of its life. A shim uses less than SHIM_CPU percent. */
 enum { IDLE_CPU = 5, IDLE_WAIT = 90, IDLE_BLOCKED = 50, SHIM_CPU = 10 };
 /* Names of lines are looked up for this many roles and calls of each. */
 enum { NAMED_ROLES = 8, NAMED_CALLS = 8 };
-enum { WRAPPER = 1, STARTUP = 2 }; /* kinds of shims */
 
 struct making {
 	const struct report_context *context;
 	const struct partition *partition;
 	struct roles *roles;
-	uint8_t *is_shim, *is_idle; /* by process; WRAPPER or STARTUP */
+	uint8_t *is_shim, *is_idle; /* by process */
 	uint8_t *is_idle_thread;    /* by thread of the partition */
 	size_t *forks;		    /* by process: of its children, those that run its own program */
 	size_t root;
@@ -188,24 +188,10 @@ static bool is_forked_worker(const struct making *k, const struct process *p)
 	return first->via == TF_VIA_FORK && p->image_count == 1 && p->parent != SIZE_MAX;
 }
 
-/* A descendant of a process that called exec after it had started it: a part of a start-up script. */
-static bool is_of_startup(const struct making *k, size_t process)
-{
-	const struct model *m = k->context->model;
-	const struct process *p = &m->processes[process];
-	size_t parent = p->parent;
-
-	if (parent == SIZE_MAX || process == k->root)
-		return false;
-	return k->is_shim[parent] == STARTUP ||
-	       (m->processes[parent].image_count > 1 &&
-		p->start_ns < clock_map_ns(&m->machines[p->machine].clock,
-					   last_image(m, &m->processes[parent])->start_ticks));
-}
-
 static void find_processes(struct making *k)
 {
 	const struct model *m = k->context->model;
+	uint8_t *startup = startup_find(m);
 
 	k->is_shim = mem_alloc(m->process_count + 1);
 	k->is_idle = mem_alloc(m->process_count + 1);
@@ -217,8 +203,8 @@ static void find_processes(struct making *k)
 	while (k->root + 1 < m->process_count && k->is_shim[k->root])
 		k->root++;
 	for (size_t i = 0; i < m->process_count; i++)
-		if (is_of_startup(k, i))
-			k->is_shim[i] = STARTUP;
+		k->is_shim[i] |= startup[i] && i != k->root;
+	free(startup);
 	/* A process is idle if all of its threads are. */
 	memset(k->is_idle, 1, m->process_count);
 	for (size_t i = 0; i < k->partition->count; i++)

@@ -59,6 +59,8 @@ struct table {
 	size_t cell_count, cell_capacity, absent_capacity;
 	bool hides_zeros; /* in formats made for people: a column that has only zeros is left out */
 	bool keeps_empty; /* likewise: a column without values is not left out */
+	size_t *asides; /* in ascending order: the rows that tables on a terminal leave out */
+	size_t aside_count, aside_capacity;
 };
 
 /* ---- filling: first the columns, then the cells from left to right, row by row ---- */
@@ -81,6 +83,8 @@ void table_nothing(struct table *t);		     /* the value is not known */
 void table_nothings(struct table *t, size_t count);
 void table_number_if(struct table *t, bool is_known, uint64_t number);
 size_t table_rows(const struct table *t);
+/* The row that begins now is not for a terminal. */
+void table_aside(struct table *t);
 
 /* ---- reading ---- */
 
@@ -88,6 +92,8 @@ size_t table_rows(const struct table *t);
 size_t table_find(const struct table *t, enum column_id id);
 /* The cell of a column that the table has. */
 const union cell *table_cell(const struct table *t, size_t row, enum column_id id);
+/* The rows that a terminal shows; all if none is left. The caller frees its cells and absent, and nothing else. */
+struct table table_without_asides(const struct table *t);
 void table_done(struct table *t);
 
 /* ---- writing ---- */

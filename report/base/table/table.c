@@ -125,6 +125,32 @@ size_t table_rows(const struct table *t)
 	return t->column_count ? t->cell_count / t->column_count : 0;
 }
 
+void table_aside(struct table *t)
+{
+	t->asides = mem_grow(t->asides, t->aside_count, &t->aside_capacity, sizeof(*t->asides));
+	t->asides[t->aside_count++] = table_rows(t);
+}
+
+struct table table_without_asides(const struct table *t)
+{
+	size_t columns = t->column_count, rows = table_rows(t), aside = 0;
+	struct table ret = *t;
+
+	ret.cells = mem_alloc((t->cell_count + 1) * sizeof(*ret.cells));
+	ret.absent = mem_alloc((t->cell_count + 1) * sizeof(*ret.absent));
+	ret.cell_count = 0;
+	for (size_t i = 0; i < rows; i++) {
+		if (aside < t->aside_count && t->asides[aside] == i && t->aside_count < rows) {
+			aside++;
+			continue;
+		}
+		memcpy(ret.cells + ret.cell_count, t->cells + i * columns, columns * sizeof(*ret.cells));
+		memcpy(ret.absent + ret.cell_count, t->absent + i * columns, columns * sizeof(*ret.absent));
+		ret.cell_count += columns;
+	}
+	return ret;
+}
+
 void table_done(struct table *t)
 {
 	for (size_t i = 0; i < t->cell_count; i++)
@@ -134,5 +160,6 @@ void table_done(struct table *t)
 		free(t->columns[i].title);
 	free(t->cells);
 	free(t->absent);
+	free(t->asides);
 	*t = (struct table){0};
 }

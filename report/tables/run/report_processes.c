@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* processes, and the other tables of `info`: calls in progress, settings, programs without data. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/events/cuda/device.h"
 #include "report/events/stacks/samples.h"
 #include "report/tables/report.h"
 #include "report/time/clocks/align.h"
+#include "report/time/startup.h"
 #include "report/time/usage.h"
 
 static void add_known(struct table *table, uint64_t value, uint64_t unit)
@@ -50,6 +52,7 @@ int report_processes(const struct report_context *c, struct table *table, struct
 {
 	const struct model *m = c->model;
 	struct usages *usages = usages_new(m);
+	uint8_t *is_startup = startup_find(m);
 
 	(void)err;
 	table_has(table, COL_PID, COL_PPID, COL_HOST, COL_RANK, COL_START_NS, COL_DURATION_NS, COL_ENDED, COL_COMMAND,
@@ -58,6 +61,8 @@ int report_processes(const struct report_context *c, struct table *table, struct
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 
+		if (is_startup[i])
+			table_aside(table);
 		table_number(table, p->pid);
 		table_number(table, p->parent_pid);
 		table_text(table, m->machines[p->machine].host);
@@ -69,6 +74,7 @@ int report_processes(const struct report_context *c, struct table *table, struct
 		process_usage(usages, p, table);
 	}
 	usages_free(usages);
+	free(is_startup);
 	return 0;
 }
 

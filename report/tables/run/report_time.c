@@ -6,6 +6,7 @@
 
 #include "report/tables/report.h"
 #include "report/time/recorded.h"
+#include "report/time/startup.h"
 
 struct time_row {
 	const struct thread_time *first, *named; /* named: the last one that has a name, NULL: none */
@@ -140,6 +141,7 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 {
 	struct partition p;
 	struct time_rows rows = {0};
+	uint8_t *startup;
 
 	if (c->by == BY_RANGE)
 		return err_set(err, -ENODATA, "the times are those of whole threads: --by range does not apply");
@@ -150,6 +152,7 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 	table_has(table, c->by == BY_NOTHING || c->by == BY_THREAD ? COL_NONE : COL_THREADS, COL_LIFETIME_NS,
 		  COL_CPU_NS, COL_RUNNABLE_NS, COL_BLOCKED_NS, COL_IN_CALLS_NS, COL_STOPPED_NS, COL_UNEXPLAINED_NS,
 		  COL_PEAK_RSS_KIB);
+	startup = startup_find(c->model);
 	recorded_partition(c, true, &p);
 	rows.unrecorded = mem_alloc((c->model->process_count * 2 + 1) * sizeof(*rows.unrecorded));
 	for (size_t i = 0; i < p.count; i++) {
@@ -162,6 +165,8 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct time_row *row = &rows.items[i];
 
+		if (startup[row->first->process] && c->by != BY_RANK && c->by != BY_HOST)
+			table_aside(table);
 		time_add_labels(c, row, table);
 		table_number(table, row->lifetime_ns);
 		table_number_if(table, row->cpu_is_known, row->cpu_ns);
@@ -172,6 +177,7 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 		table_number(table, row->unexplained_ns);
 		table_number_if(table, row->peak_kb, row->peak_kb);
 	}
+	free(startup);
 	free(rows.items);
 	free(rows.unrecorded);
 	map_done(&rows.known);
