@@ -273,11 +273,6 @@ uint64_t rule_union(struct rule_span *spans, size_t count)
 
 /* ---- source lines ---- */
 
-uint32_t rule_stack(const struct event *e)
-{
-	return e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
-}
-
 void rule_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret)
 {
 	r->attribution.symbols = r->context->symbols;

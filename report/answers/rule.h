@@ -128,7 +128,6 @@ void rule_line(struct rules *r, const struct image *image, uint32_t stack, struc
 /* Whether the stack is in a library of MPI, which polls while it waits for messages. */
 bool rule_polls(struct rules *r, const struct image *image, uint32_t stack);
 void rule_line_cell(struct finding *f, const char *line);
-uint32_t rule_stack(const struct event *e); /* stack id, 0: not taken */
 
 /* Appends "1.23 ms", "12.3 ms" or "123 ms". */
 void rule_time(struct buffer *b, uint64_t ns);

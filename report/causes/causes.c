@@ -234,7 +234,7 @@ static void take_file_call(struct builder *b, const struct event *e, bool has_st
 static void take_call(struct builder *b, const struct event *e)
 {
 	struct causality *s = b->causes;
-	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	uint32_t stack = event_stack(e);
 	struct thread_piece *p = &b->pending[b->count];
 	size_t first = b->count;
 
@@ -263,7 +263,7 @@ static void take_call(struct builder *b, const struct event *e)
 static void take_sample(struct builder *b, const struct event *e)
 {
 	struct causality *s = b->causes;
-	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	uint32_t stack = event_stack(e);
 	uint64_t ns = causes_ns(s, b->image, e->ticks);
 	struct thread_piece p = {.start_ns = ns, .end_ns = ns, .cpu_ns = samples_ns(e), .is_sample = true,
 			  .stack = stack, .what = editable_cpu(&s->editables, b->image, stack)};

@@ -58,8 +58,7 @@ static void operation_add(struct device_gathering *g, const struct correlated *k
 	const struct clock_map *clock = &s->context->model->machines[g->image->machine].clock;
 	struct tf_device_operation w;
 	struct operations *to = &g->linker->operations;
-	uint32_t stack = k->thread && k->event.args_count ? (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK))
-							    : 0;
+	uint32_t stack = k->thread ? event_stack(&k->event) : 0;
 	struct operation_of_stream op = {.launched_by = NODE_NONE};
 
 	if (!device_operation(g->image->trace, r->operation, &w))

@@ -28,9 +28,9 @@ const struct descriptor *descriptors_find(const struct descriptors *d, uint64_t 
 const struct descriptor *descriptors_find_generation(const struct descriptors *d, uint64_t fd, uint32_t generation,
 						     uint64_t ticks);
 
-/* The directory with this number: TF_DESCRIPTOR_DIRECTORY. */
 /* --mode=profile: by the id of the description. */
 const struct descriptor *descriptors_find_id(const struct descriptors *d, uint32_t id);
+/* The directory with this number: TF_DESCRIPTOR_DIRECTORY. */
 const struct descriptor *descriptors_find_directory(const struct descriptors *d, uint32_t number);
 
 /* Appends a description: a path, or the peer of a socket. */

@@ -79,7 +79,7 @@ void host_time(const struct model *m, const struct image *image, const struct tr
 		if (span.end <= from || span.start >= to)
 			continue;
 		span.function = e.id;
-		span.stack = e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_STACK)) : 0;
+		span.stack = event_stack(&e);
 		hold_span(&h, span);
 	}
 	visit_held_spans(&h, h.count);

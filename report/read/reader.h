@@ -197,6 +197,12 @@ static inline uint64_t event_arg(const struct event *e, enum tf_arg_kind kind)
 	return 0;
 }
 
+/* The stack of an event; 0: none was taken. */
+static inline uint32_t event_stack(const struct event *e)
+{
+	return (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK));
+}
+
 static inline uint64_t event_start(const struct event *e)
 {
 	return e->ticks > e->duration ? e->ticks - e->duration : 0;

@@ -123,7 +123,7 @@ int gpu_work_sum(const struct report_context *context, struct table *table, stru
 /* report_cuda.c: the bytes of a copy as the host call requested them. scan.more: by image, true: skip it. */
 void host_copy_visit(struct scan *s, const struct event *e);
 
-/* report_gpu.c: 0 if there was nothing to record, -ENODATA if it was not recorded. */
+/* aggregate_table.c: 0 if there was nothing to record, -ENODATA if it was not recorded. */
 int device_none(const struct model *m, struct err *err);
 
 /* report_crashes.c: what the recorder wrote when a thread was about to end its process by a signal. */

@@ -158,10 +158,7 @@ void blocked_gather(const struct report_context *c, const struct image *image, c
 	cursor_init(&cursor, image->trace, thread);
 	while (thread->kinds & 1u << TF_CALL && cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
-			gather_call(g,
-				    gather_place(g, e.id,
-						 e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_STACK)) : 0,
-						 blocked_is_of_pipe(descriptors, &e)),
+			gather_call(g, gather_place(g, e.id, event_stack(&e), blocked_is_of_pipe(descriptors, &e)),
 				    event_start(&e), e.ticks);
 	if (thread_current(thread, &function, &start) && start < end)
 		gather_call(g, gather_place(g, function, 0, false), start, end);

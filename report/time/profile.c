@@ -220,7 +220,7 @@ static uint32_t new_device_row(struct profile_pass *w, const struct correlated *
 static void profile_add_value(struct profile_pass *w, const struct event *e, uint64_t value)
 {
 	struct scan *s = &w->scan;
-	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	uint32_t stack = event_stack(e);
 	uint64_t a = (uint64_t)(s->image - s->context->model->images) << 32 | s->thread->number,
 		 b = (uint64_t)e->id << 32 | stack;
 	const uint64_t *known = aggregate_recall(s->aggregate, a, b);
@@ -313,7 +313,7 @@ static void profile_visit_call(struct scan *s, const struct event *e)
 			    .end = e->ticks,
 			    .ns = clock_map_duration(s->clock, e->duration),
 			    .function = e->id,
-			    .stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0});
+			    .stack = event_stack(e)});
 }
 
 /* ---- other values ---- */
@@ -333,7 +333,7 @@ static void profile_visit_correlated(void *context, const struct correlated *k)
 	struct profile_pass *w = context;
 	struct aggregate *aggregate = w->scan.aggregate;
 	uint32_t stack =
-		k->thread && k->event.args_count ? (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK)) : 0;
+		k->thread ? event_stack(&k->event) : 0;
 	uint64_t a = (uint64_t)(k->image - w->scan.context->model->images) << 36 |
 		     (k->thread ? (uint64_t)k->thread->number << 12 | k->event.id : ~0u);
 

@@ -97,7 +97,7 @@ static void count_call(void *context, const struct timeline_event *e)
 
 	if (e->kind != TIMELINE_CALL || !e->function || !is_delayed_rank(c->delaying, image) ||
 	    !is_delayed(c, image, e->function->name, blocked_kind_of(e->function),
-			e->event->args_count ? (uint32_t)tf_arg_value(event_arg(e->event, TF_ARG_STACK)) : 0))
+			event_stack(e->event)))
 		return;
 	c->calls++;
 	map_put(&c->ranks, (uint64_t)(uintptr_t)image, 0, NULL);

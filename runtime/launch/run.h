@@ -86,7 +86,6 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * help or an error message; or VERB_NONE. */
 enum { VERB_NONE = -1 };
 int verb_run(struct run *run, char **words);
-/* Appends the names of the verbs, separated by "|". */
 /* What to use in place of a verb of nsys; NULL: it is none. */
 const char *verb_instead(const char *word);
 

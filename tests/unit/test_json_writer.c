@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
-#include <math.h>
 
 #include "report/base/table/json_writer.h"
 
@@ -47,21 +46,6 @@ Test(json_writer, white_space_follows_the_comma_and_is_written_once)
 	json_space(&w, "\n");
 	json_end(&w, ']');
 	cr_assert_str_eq(b.data, "[\n {\"n\":1,\"m\":2},\n {\"n\":1,\"m\":2}\n]");
-	buffer_done(&b);
-}
-
-Test(json_writer, numbers_that_json_lacks_are_null)
-{
-	struct buffer b = {0};
-	struct json_writer w = {.to = &b};
-
-	json_begin(&w, '[');
-	json_real(&w, 9, 0.1);
-	json_real(&w, 3, 1234567);
-	json_real(&w, 9, NAN);
-	json_real(&w, 9, -INFINITY);
-	json_end(&w, ']');
-	cr_assert_str_eq(b.data, "[0.1,1.23e+06,null,null]");
 	buffer_done(&b);
 }
 

@@ -139,7 +139,6 @@ static void rename_row(struct joining *j, size_t old, size_t new)
 		d->times[new * runs + k] = 0;
 	}
 	d->rows[old].after = d->rows[new].after;
-	d->rows[old].is_renamed = true;
 	for (size_t i = 0; i < j->change_count; i++)
 		if (j->changes[i].row == new)
 			j->changes[i].row = (uint32_t)old;

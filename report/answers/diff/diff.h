@@ -10,7 +10,6 @@
 struct diff_row {
 	char *name, *line; /* line: where its time changed most; "": not known */
 	double before, after; /* values per run */
-	bool is_renamed;
 	bool is_foreign; /* see struct gathered */
 };
 

@@ -107,7 +107,7 @@ static uint32_t line_of(struct diff_gatherer *g, const struct image *image, uint
 static void add_line(struct diff_gatherer *g, uint32_t row, const struct image *image, const struct event *e,
 		     uint64_t ns)
 {
-	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0,
+	uint32_t stack = event_stack(e),
 		 line = stack ? line_of(g, image, stack) : 0;
 
 	if (line)

@@ -212,10 +212,8 @@ static void find_processes(struct making *k)
 			k->is_idle[k->partition->threads[i].process] = 0;
 	if (m->process_count)
 		k->is_idle[k->root] = 0;
-	for (size_t i = 0; i < m->process_count; i++) {
+	for (size_t i = 0; i < m->process_count; i++)
 		k->roles->shims += k->is_shim[i] != 0;
-		k->roles->idle_processes += !k->is_shim[i] && k->is_idle[i];
-	}
 }
 
 /* ---- roles ---- */

@@ -69,7 +69,7 @@ struct role {
 struct roles {
 	struct role *items; /* what did most itself first */
 	size_t count, capacity;
-	size_t idle_threads, idle_processes, shims;
+	size_t idle_threads, shims;
 	uint64_t run_ns;	 /* of the run */
 	uint64_t wall_ns;	 /* likewise, or of its capture ranges: all shares are of this */
 	struct recorded recorded;

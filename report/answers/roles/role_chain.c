@@ -153,7 +153,7 @@ static bool hold_calls(struct chains *k, struct line_of_time *l)
 	while (t->thread->kinds & 1u << TF_CALL && k->held < scan_records_held(k->context) && cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
 			hold_call(k, l, t->image->trace, is_waiting, e.id,
-				  e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_STACK)) : 0,
+				  event_stack(&e),
 				  event_start(&e), e.ticks);
 	if (thread_current(t->thread, &function, &start) && start < t->end_ticks)
 		hold_call(k, l, t->image->trace, is_waiting, function, 0, start, t->end_ticks);

@@ -66,7 +66,7 @@ static void line_visit(struct scan *s, const struct event *e)
 	if (!of)
 		return;
 	role = &f->roles->items[(*of >> 1) - 1];
-	p = place_of(f, s, e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0);
+	p = place_of(f, s, event_stack(e));
 	if (p->is_import && !(*of & 1))
 		role->import_ns += samples_ns(e);
 	else if (p->polls && !(*of & 1))

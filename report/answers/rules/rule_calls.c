@@ -162,7 +162,7 @@ static void visit_waiting(struct scan *s, const struct event *e)
 		l->last_copy = 0;
 	l->thread = s->thread;
 	/* What tensor.item(), .cpu() and printing a tensor call. */
-	if (l->last_copy && class & CLASS_STREAM && !is_asked_for(l, s->image, rule_stack(e)))
+	if (l->last_copy && class & CLASS_STREAM && !is_asked_for(l, s->image, event_stack(e)))
 		name = "copy to the host, then cudaStreamSynchronize";
 	else if (class & CLASS_WAITS)
 		name = trace_function(s->image->trace, e->id)->name;
@@ -170,7 +170,7 @@ static void visit_waiting(struct scan *s, const struct event *e)
 		bool is_pair = l->last_copy && class & CLASS_STREAM;
 
 		calls_add_time(l,
-			       rule_call_row(l->rules, &l->aggregate, s->image, e->id, is_pair, name, rule_stack(e)),
+			       rule_call_row(l->rules, &l->aggregate, s->image, e->id, is_pair, name, event_stack(e)),
 			       clock_map_duration(s->clock, e->duration));
 	}
 	l->last_copy = class & CLASS_ASYNC && copies_back(e);
@@ -210,7 +210,7 @@ static void visit_memory(struct scan *s, const struct event *e)
 	if (!f || event_start(e) < l->steady || event_start(e) >= l->last_launch ||
 	    (tf_arg_small(memory) & ~(unsigned int)TF_MEMORY_FREE) == TF_MEMORY_POOL)
 		return;
-	calls_add_time(l, rule_call_row(l->rules, &l->aggregate, s->image, e->id, 0, f->name, rule_stack(e)),
+	calls_add_time(l, rule_call_row(l->rules, &l->aggregate, s->image, e->id, 0, f->name, event_stack(e)),
 		       clock_map_duration(s->clock, e->duration));
 }
 
@@ -232,7 +232,7 @@ static void add_copy(struct call_lines *l, const struct correlated *k, const str
 
 	snprintf(name, sizeof(name), "%s %s", f ? f->name : "(call not recorded)", directions[direction]);
 	row = rule_call_row(l->rules, &l->aggregate, k->image, k->thread ? k->event.id : UINT16_MAX, direction, name,
-			   k->thread ? rule_stack(&k->event) : 0);
+			   k->thread ? event_stack(&k->event) : 0);
 	calls_add_time(l, row, record->duration_ns);
 	while (l->bytes_count <= row) {
 		l->bytes = mem_grow(l->bytes, l->bytes_count, &l->bytes_capacity, sizeof(*l->bytes));

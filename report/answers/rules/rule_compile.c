@@ -79,7 +79,7 @@ static void visit_compilation(struct scan *s, const struct event *e)
 {
 	struct compilations *p = s->more;
 	bool is_sample = e->kind == TF_SAMPLE, is_next;
-	uint32_t stack = is_sample || e->kind == TF_CALL ? rule_stack(e) : 0, row;
+	uint32_t stack = is_sample || e->kind == TF_CALL ? event_stack(e) : 0, row;
 	uint64_t ns, gap;
 
 	if (!stack)

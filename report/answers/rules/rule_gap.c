@@ -126,7 +126,7 @@ static void idle_visit_sample(struct scan *s, const struct event *e)
 	for (; i < g->host_count && g->hosts[i].thread == s->thread && g->hosts[i].start <= now; i++) {
 		if (g->hosts[i].sum != l->sum || g->hosts[i].end < now)
 			continue;
-		idle_add(l, s->image, rule_stack(e), 1, samples_ns(e));
+		idle_add(l, s->image, event_stack(e), 1, samples_ns(e));
 		return;
 	}
 }

@@ -169,7 +169,7 @@ static void visit_import(struct scan *s, const struct event *e)
 {
 	struct imports *p = s->more;
 	bool is_sample = e->kind == TF_SAMPLE;
-	uint32_t stack = is_sample || e->kind == TF_CALL ? rule_stack(e) : 0;
+	uint32_t stack = is_sample || e->kind == TF_CALL ? event_stack(e) : 0;
 	const struct stack_kind *kind;
 	uint64_t ns;
 

@@ -44,7 +44,7 @@ static uint32_t products_make_row(struct products *p, const struct scan *s, cons
 			buffer_print(&key, "%s%c=%" PRId64, key.data[key.size - 1] ? " " : "", "mnk"[i],
 				     rounded_up(sizes[i], multiple));
 	buffer_add(&key, "", 1);
-	rule_line(p->rules, s->image, rule_stack(e), &key);
+	rule_line(p->rules, s->image, event_stack(e), &key);
 	buffer_add(&key, "", 1);
 	row = aggregate_row(&p->aggregate, key.data, key.size);
 	buffer_done(&key);
@@ -71,7 +71,7 @@ static void products_visit_call(struct scan *s, const struct event *e)
 	p->total_ns += clock_map_duration(s->clock, e->duration);
 	p->flops += operation_flops(f->name, &op);
 	a = (uint64_t)(s->image - p->rules->context->model->images) << 16 | e->id;
-	b = tf_arg_value(arg) << 32 | rule_stack(e);
+	b = tf_arg_value(arg) << 32 | event_stack(e);
 	known = aggregate_recall(&p->aggregate, a, b);
 	row = known ? (uint32_t)*known : products_make_row(p, s, e, f->name, sizes, multiple);
 	if (!known)

@@ -84,7 +84,7 @@ static void visit_write(struct scan *s, const struct event *e)
 	if (bytes >= SMALL_BYTES)
 		return;
 	ns = clock_map_duration(s->clock, e->duration);
-	add_write(place_of(io, s->image, e->id, rule_stack(e)), s->image->process, (uint64_t)bytes, ns);
+	add_write(place_of(io, s->image, e->id, event_stack(e)), s->image->process, (uint64_t)bytes, ns);
 	add_write(&io->all, s->image->process, (uint64_t)bytes, ns);
 	io->ns_of[s->image->process] += ns;
 }

@@ -119,7 +119,7 @@ static void search_visit_correlated(void *context, const struct correlated *k)
 				    .bytes = r->bytes,
 				    .image = k->image,
 				    .function = k->event.id,
-				    .stack = rule_stack(&k->event)};
+				    .stack = event_stack(&k->event)};
 
 		if (device_operation(k->image->trace, r->operation, &line.operation) &&
 		    s->is_operation(&line.operation, r->bytes))
@@ -141,7 +141,7 @@ static void search_visit_call(struct scan *scan, const struct event *e)
 					  .image = scan->image,
 					  .tid = scan->thread->tid,
 					  .function = e->id,
-					  .stack = rule_stack(e)});
+					  .stack = event_stack(e)});
 }
 
 static void search_conclude(struct search *s, struct finding *f, const char *what)

@@ -155,8 +155,8 @@ static bool os_counts(struct os_calls *o, const struct image *image, const struc
 {
 	const struct os_rule *rule = o->rule;
 
-	return (!rule->is_of_interpreter || is_of_interpreter(o, image, rule_stack(e))) &&
-	       (!rule->is_of_users || is_of_users(o, image, rule_stack(e))) &&
+	return (!rule->is_of_interpreter || is_of_interpreter(o, image, event_stack(e))) &&
+	       (!rule->is_of_users || is_of_users(o, image, event_stack(e))) &&
 	       (!rule->counts || rule->counts(e, o->classes[e->id], ns));
 }
 
@@ -174,7 +174,7 @@ static void os_visit(struct scan *s, const struct event *e)
 
 	if (e->kind != TF_CALL || e->id >= s->image->trace->functions->count || !all->are_any[e->id])
 		return;
-	stack = rule_stack(e);
+	stack = event_stack(e);
 	if (rule_polls(all->of->rules, s->image, stack))
 		return;
 	ns = clock_map_duration(s->clock, e->duration);

@@ -91,7 +91,7 @@ static void visit_loader(struct scan *s, const struct event *e)
 {
 	struct python_times *p = s->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	uint32_t stack = f && f->group == TF_GROUP_OSRT ? rule_stack(e) : 0;
+	uint32_t stack = f && f->group == TF_GROUP_OSRT ? event_stack(e) : 0;
 
 	if (!stack || s->thread->tid != s->image->pid || !python_is_wanted(p, s->image, stack) ||
 	    !s->context->model->processes[s->image->process].children)
@@ -176,7 +176,7 @@ static void visit_callback(struct scan *s, const struct event *e)
 {
 	struct python_times *p = s->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	uint32_t stack = f && f->group == TF_GROUP_OSRT ? rule_stack(e) : 0;
+	uint32_t stack = f && f->group == TF_GROUP_OSRT ? event_stack(e) : 0;
 	uint64_t ns = stack ? clock_map_duration(s->clock, e->duration) : 0;
 
 	if (ns >= LOOP_NS && blocks_loop(f) && python_is_wanted(p, s->image, stack))

@@ -77,9 +77,9 @@ static void rank_visit(struct scan *s, const struct event *e)
 		return;
 	if (class)
 		rank_add(all, s, class == CLASS_WAITS ? BY_OS_CALLS : BY_CALLS,
-			 clock_map_duration(s->clock, e->duration), rule_stack(e));
-	else if (e->kind == TF_SAMPLE && rule_polls(all->rules, s->image, rule_stack(e)))
-		rank_add(all, s, BY_SAMPLES, samples_ns(e), rule_stack(e));
+			 clock_map_duration(s->clock, e->duration), event_stack(e));
+	else if (e->kind == TF_SAMPLE && rule_polls(all->rules, s->image, event_stack(e)))
+		rank_add(all, s, BY_SAMPLES, samples_ns(e), event_stack(e));
 }
 
 /* Polling is mostly below the threshold. */

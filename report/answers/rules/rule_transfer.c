@@ -102,7 +102,7 @@ static void transfer_add(struct transfers *t, const struct scan *s, const struct
 			 uint64_t ns)
 {
 	uint32_t row = rule_call_row(t->rules, &t->aggregate, s->image, f ? e->id : UINT16_MAX, 0,
-				     f ? f->name : "(computing)", rule_stack(e));
+				     f ? f->name : "(computing)", event_stack(e));
 
 	aggregate_add(&t->aggregate, row, ns);
 }
@@ -111,7 +111,7 @@ static void visit_transfer(struct scan *s, const struct event *e)
 {
 	struct transfers *t = s->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	uint32_t stack = e->kind == TF_SAMPLE || (f && f->group == TF_GROUP_OSRT) ? rule_stack(e) : 0;
+	uint32_t stack = e->kind == TF_SAMPLE || (f && f->group == TF_GROUP_OSRT) ? event_stack(e) : 0;
 	unsigned flags = stack ? transfer_flags(t, s->image, stack) : 0;
 	struct transfer_sum *sum = &t->sums[s->image->process];
 	uint64_t ns = f ? clock_map_duration(s->clock, e->duration) : samples_ns(e), bytes = 0;

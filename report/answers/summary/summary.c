@@ -182,7 +182,7 @@ static void top_lines(const struct answer *a, struct section *ret)
 	lines_done(&l);
 }
 
-/* "4.79 s, 5 processes (+2 of start-up), exit 0": the end is that of the command, or of the first process. */
+/* "4.79 s, 5 processes (+2 of start-up), exit 0": the end is that of the first process. */
 static void summary_head(const struct model *m, const struct roles *roles, struct buffer *out)
 {
 	size_t hosts = summary_hosts(m), processes = m->process_count - roles->shims;

@@ -252,8 +252,8 @@ static void last_of_thread(const struct trace *t, const struct trace_thread *thr
 	cursor_init(&c, t, thread);
 	cursor_skip_to(&c, thread->last_ticks);
 	while (cursor_next(&c, &e))
-		if ((e.kind == TF_CALL || e.kind == TF_SAMPLE) && rule_stack(&e))
-			ret->stack = rule_stack(&e);
+		if ((e.kind == TF_CALL || e.kind == TF_SAMPLE) && event_stack(&e))
+			ret->stack = event_stack(&e);
 }
 
 /* "file:line function" */

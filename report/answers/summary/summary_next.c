@@ -50,7 +50,7 @@ static void visit_messages(struct scan *s, const struct event *e)
 {
 	struct messages *m = s->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	uint32_t stack = e->kind == TF_SAMPLE || (f && f->group == TF_GROUP_OSRT) ? rule_stack(e) : 0;
+	uint32_t stack = e->kind == TF_SAMPLE || (f && f->group == TF_GROUP_OSRT) ? event_stack(e) : 0;
 
 	if (stack && s->thread->tid == s->image->pid && rule_polls(m->rules, s->image, stack))
 		m->ns += f ? clock_map_duration(s->clock, e->duration) : samples_ns(e);

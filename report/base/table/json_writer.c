@@ -5,7 +5,6 @@
 #include "report/base/table/json_writer.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "report/base/text.h"
@@ -68,15 +67,6 @@ void json_signed(struct json_writer *w, int64_t number)
 {
 	separate(w);
 	buffer_print(w->to, "%" PRId64, number);
-}
-
-void json_real(struct json_writer *w, int digits, double number)
-{
-	separate(w);
-	if (isfinite(number))
-		buffer_print(w->to, "%.*g", digits, number);
-	else
-		buffer_text(w->to, "null");
 }
 
 void json_bool(struct json_writer *w, bool value)

@@ -53,7 +53,7 @@ static uint32_t line_number(struct openmp_finder *f, const struct scan *s, uint3
 static size_t place_of(struct openmp_finder *f, const struct scan *s, const struct event *e, bool is_barrier)
 {
 	uint64_t image = (uint64_t)(s->image - s->context->model->images);
-	uint32_t line = line_number(f, s, (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)));
+	uint32_t line = line_number(f, s, event_stack(e));
 	uint64_t *known = map_put(&f->by_line, image << 1 | is_barrier, line, NULL);
 	struct openmp_places *p = f->places;
 

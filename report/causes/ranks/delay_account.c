@@ -77,7 +77,7 @@ static void take_call(struct lane_reading *r, const struct event *e)
 
 	if (!f || c.end_ns <= c.start_ns)
 		return;
-	c.stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	c.stack = event_stack(e);
 	if ((f->group == TF_GROUP_MPI && !strncmp(f->name, "MPI_Init", 8)) ||
 	    (f->group == TF_GROUP_NCCL && !strncmp(f->name, "ncclCommInit", 12)))
 		r->begin_ns = c.end_ns;
@@ -94,7 +94,7 @@ static void take_sample(struct lane_reading *r, const struct image *image, const
 {
 	struct lane_sample s = {.ns = time_of(r, e->ticks),
 				.cpu_ns = samples_ns(e),
-				.stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0,
+				.stack = event_stack(e),
 				.image = image};
 
 	if (is_main) {
@@ -152,7 +152,7 @@ static void take_operations(void *context, const struct correlated *k)
 			.start_ns = clock_map_monotonic(clock, d->start_ns),
 			.end_ns = clock_map_monotonic(clock, d->start_ns + d->duration_ns),
 			.operation = d->operation,
-			.stack = k->thread ? (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK)) : 0};
+			.stack = k->thread ? event_stack(&k->event) : 0};
 	}
 }
 

@@ -23,11 +23,6 @@ bool rank_team_waits(const struct function *f)
 	return is_named(f, "omp_implicit_barrier") || is_named(f, "omp_barrier");
 }
 
-static uint32_t stack_of(const struct event *e)
-{
-	return e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
-}
-
 /* A region is written at its end, after those inside of it, which are a part of its threads' work. */
 static void add_team(struct rank_teams *t, const struct image *image, const struct event *e)
 {
@@ -45,7 +40,7 @@ static void add_team(struct rank_teams *t, const struct image *image, const stru
 		.part = (double)clock_map_duration(&t->context->model->machines[image->machine].clock, wait) /
 		      (double)threads,
 		.function = e->id,
-		.stack = stack_of(e)};
+		.stack = event_stack(e)};
 	t->items = mem_grow(t->items, t->count, &t->capacity, sizeof(*t->items));
 	t->items[t->count++] = team;
 }
@@ -63,7 +58,7 @@ void rank_teams_take(struct rank_teams *t, const struct image *image, const stru
 		return;
 	t->waits = mem_grow(t->waits, t->wait_count, &t->wait_capacity, sizeof(*t->waits));
 	t->waits[t->wait_count++] = (struct rank_team_wait){team_time(image, t->context, event_start(e)),
-							    team_time(image, t->context, e->ticks), e->id, stack_of(e)};
+							    team_time(image, t->context, e->ticks), e->id, event_stack(e)};
 }
 
 const struct rank_team *rank_team_at(const struct rank_teams *t, uint64_t ns)

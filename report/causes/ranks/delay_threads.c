@@ -53,7 +53,7 @@ static void read_waits(struct thread_delays *t, uint32_t rank, const struct imag
 				continue;
 			w.start_ns = clock_map_ns(clock, event_start(&e));
 			w.end_ns = clock_map_ns(clock, e.ticks);
-			w.stack = e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_STACK)) : 0;
+			w.stack = event_stack(&e);
 			if (w.end_ns < w.start_ns + THREAD_WAIT_NS ||
 			    delays_is_gil(t->delays, image, trace_function(image->trace, e.id), w.stack))
 				continue;

@@ -50,7 +50,7 @@ static void backward_visit_range(void *context, size_t node)
 
 static void take_forward(struct backward *b, const struct correlated *k)
 {
-	uint32_t stack = (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK));
+	uint32_t stack = event_stack(&k->event);
 	size_t made = 0;
 
 	NVTX_NODES_AROUND (b->tree.nodes, i, b->range) {

@@ -60,7 +60,7 @@ static void keep_correlated(void *context, const struct correlated *k)
 		b->call_end = clock_map_ns(clock, k->event.ticks);
 		b->call_start = b->call_end - clock_map_duration(clock, k->event.duration);
 		b->function = k->event.id;
-		b->stack = k->event.args_count ? (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK)) : 0;
+		b->stack = event_stack(&k->event);
 	}
 }
 

@@ -58,7 +58,7 @@ static struct memory_use *use_of(struct memory_replay *r, uint32_t device, uint8
 static size_t site_of(struct memory_replay *r, const struct event *e, uint32_t device, uint8_t kind)
 {
 	struct memory *m = r->m;
-	uint32_t stack = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK));
+	uint32_t stack = event_stack(e);
 	uint64_t *place = map_put(&r->sites, (uint64_t)e->id << 32 | stack, (uint64_t)device << 8 | kind, NULL);
 
 	if (!*place) {
@@ -213,7 +213,7 @@ static void memory_note_failure(struct memory_replay *r, const struct merge_even
 	struct memory_failure f = {.ns = r->ns,
 				   .requested = arg ? tf_arg_value(event_arg(&g->event, TF_ARG_BYTES)) : 0,
 				   .function = g->event.id,
-				   .stack = (uint32_t)tf_arg_value(event_arg(&g->event, TF_ARG_STACK)),
+				   .stack = event_stack(&g->event),
 				   .device = device,
 				   .tid = g->thread->tid,
 				   .kind = (uint8_t)tf_arg_small(arg)};

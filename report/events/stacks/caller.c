@@ -36,7 +36,7 @@ struct callers {
 static void callers_visit(struct scan *s, const struct event *e)
 {
 	struct callers *k = s->more;
-	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	uint32_t stack = event_stack(e);
 	uint64_t *known;
 
 	if (!stack || (e->kind != TF_CALL && e->kind != TF_SAMPLE))

@@ -172,7 +172,7 @@ static void heap_allocate(struct heap_replay *r, const struct event *e)
 
 	heap_release(r, address); /* its free was lost */
 	if (r->attribution) {
-		b.stack = stack_of(r, (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)));
+		b.stack = stack_of(r, event_stack(e));
 		heap_values_add(&r->heap->stacks[b.stack].values, e);
 		heap_values_add(&r->heap->lines[r->heap->stacks[b.stack].line].values, e);
 	}

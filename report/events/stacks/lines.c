@@ -88,14 +88,9 @@ static struct site *lines_site(struct lines_pass *w, uint32_t stack, uint64_t st
 	return &w->sites[w->last_known >> 1];
 }
 
-static uint32_t stack_of(const struct event *e)
-{
-	return e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
-}
-
 static struct site *lines_site_of(struct lines_pass *w, const struct event *e, bool *ret_is_interpreter)
 {
-	return lines_site(w, stack_of(e), event_start(e), ret_is_interpreter);
+	return lines_site(w, event_stack(e), event_start(e), ret_is_interpreter);
 }
 
 /* The row of a site, named at the first call. */
@@ -240,7 +235,7 @@ static void lines_add_sample(struct lines_pass *w, const struct event *e)
 	struct site *site;
 	uint64_t ns = samples_ns(e);
 
-	add_inclusive(w, LINE_INCLUSIVE, stack_of(e), e->ticks, ns);
+	add_inclusive(w, LINE_INCLUSIVE, event_stack(e), e->ticks, ns);
 	site = lines_site_of(w, e, &is_interpreter);
 
 	site->values[is_interpreter ? LINE_PYTHON : LINE_NATIVE] += ns;
@@ -274,7 +269,7 @@ static void lines_add_call(struct lines_pass *w, const struct event *e)
 	if (!is_os && !is_cuda)
 		return;
 	in = collect_within(w, start);
-	add_inclusive(w, LINE_INCLUSIVE, stack_of(e), start, difference_or_zero(ns, in.total));
+	add_inclusive(w, LINE_INCLUSIVE, event_stack(e), start, difference_or_zero(ns, in.total));
 	site = lines_site_of(w, e, NULL);
 	line = site->values;
 	line[LINE_CALLS]++;
@@ -304,7 +299,7 @@ static void lines_add_sum(struct lines_pass *w, const struct event *e)
 	if (!samples_are(e) && (!f || (f->group != TF_GROUP_OSRT && f->group != TF_GROUP_CUDA &&
 				       f->group != TF_GROUP_CUDA_DRIVER)))
 		return;
-	add_inclusive(w, LINE_INCLUSIVE, stack_of(e), e->ticks, ns);
+	add_inclusive(w, LINE_INCLUSIVE, event_stack(e), e->ticks, ns);
 	site = lines_site_of(w, e, &is_interpreter);
 	line = site->values;
 	line[f ? LINE_CALLS : LINE_SAMPLES] += sum.count;
@@ -397,9 +392,9 @@ static void lines_visit_correlated(void *context, const struct correlated *k)
 	if (k->thread && w->backward)
 		kind = backward_take(w->backward, k, &seq);
 	if (kind == BACKWARD_OF_FORWARD)
-		lines_defer(w, seq, stack_of(e), event_start(e), &work);
+		lines_defer(w, seq, event_stack(e), event_start(e), &work);
 	else
-		add_device(w, stack_of(e), event_start(e), &work, kind == BACKWARD_AGAIN);
+		add_device(w, event_stack(e), event_start(e), &work, kind == BACKWARD_AGAIN);
 }
 
 /* Once the whole image was read. Work whose forward pass is not known remains at the line that launched it. */

@@ -5,7 +5,6 @@
 
 #include "report/events/scan.h"
 
-/* The CPU time that a sample represents. */
 /* A sample, or a row of samples of --mode=profile: how many samples, and the time that they stand for. */
 bool samples_are(const struct event *e);
 uint64_t samples_count(const struct event *e);
@@ -16,7 +15,6 @@ uint64_t samples_by_signals(const struct image *image);
 uint64_t samples_by_perf(const struct image *image);
 /* Whether perf took samples of a process of this pid. */
 bool samples_any_by_perf(const struct model *m, size_t machine, uint32_t pid);
-
 
 /* Why processes have no samples, or none from some time on: each reason once. Processes of which perf took samples do
  * not count. */

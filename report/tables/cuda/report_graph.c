@@ -56,7 +56,7 @@ static void made_cells(struct attribution *attribution, const struct image *imag
 {
 	const struct graph_node *node = graph_node_of(image->trace, w, UINT64_MAX);
 	const struct function *f = node ? trace_function(image->trace, node->event.id) : NULL;
-	uint32_t stack = node ? (uint32_t)tf_arg_value(event_arg(&node->event, TF_ARG_STACK)) : 0;
+	uint32_t stack = node ? event_stack(&node->event) : 0;
 	struct symbol_frame frame;
 	bool is_users;
 

@@ -62,7 +62,7 @@ static bool line_key(struct scan *s, const void *event, struct buffer *fields)
 static void add_wait(struct scan *s, const struct event *e)
 {
 	struct overlaps *all = s->more;
-	uint64_t stack = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0, start = event_start(e),
+	uint64_t stack = event_stack(e), start = event_start(e),
 		 before = all->begin + all->inside;
 	uint32_t row = scan_row_of(s, start, (uint64_t)e->id << 48 | stack, line_key, e);
 

@@ -14,7 +14,7 @@ static bool construct_key(struct scan *s, const void *event, struct buffer *fiel
 
 	buffer_text(fields, trace_function(s->image->trace, e->id)->name);
 	buffer_add(fields, "", 1);
-	attribution_line(attribution, s->image, (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)), fields);
+	attribution_line(attribution, s->image, event_stack(e), fields);
 	return true;
 }
 
@@ -24,7 +24,7 @@ static void construct_visit(struct scan *s, const struct event *e)
 	const struct function *f = is_any ? trace_function(s->image->trace, e->id) : NULL;
 
 	if (f && f->group == TF_GROUP_OPENMP)
-		scan_add_call(s, e, (uint64_t)e->id << 48 | tf_arg_value(event_arg(e, TF_ARG_STACK)), construct_key, e);
+		scan_add_call(s, e, (uint64_t)e->id << 48 | event_stack(e), construct_key, e);
 }
 
 /* nsys's columns, and the line. */

@@ -206,7 +206,7 @@ static void add_correlated(void *context, const struct correlated *k)
 		attribute_ranges(&m->tree, k, m, visit_range);
 		interval_tree_around(&m->spans, k->thread, event_start(&k->event), k->event.ticks, m, visit_span);
 		op.tid = k->thread->tid;
-		op.line = (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK));
+		op.line = event_stack(&k->event);
 		op.replay = k->launch ? k->launch->correlation : 0;
 	}
 	op.range = m->range;

@@ -128,7 +128,7 @@ static void take_launch(void *context, const struct correlated *k)
 		if (kind == BACKWARD_OF_FORWARD && !l->causes[i])
 			l->causes[i] = seq + 1;
 		if (!l->stacks[i])
-			l->stacks[i] = (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK));
+			l->stacks[i] = event_stack(&k->event);
 	}
 }
 

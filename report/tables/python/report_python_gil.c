@@ -73,7 +73,7 @@ static enum gil_state state_of(struct gil *g, struct scan *s, const struct event
 		begin_image(g, s->image);
 	if (!g->classes[e->id])
 		return GIL_NONE;
-	*ret_stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	*ret_stack = event_stack(e);
 	if (!*ret_stack)
 		return g->is_python ? GIL_UNKNOWN : GIL_NONE;
 	return is_made_by_interpreter(g, s, *ret_stack) ? (enum gil_state)g->classes[e->id] : GIL_NONE;

@@ -48,7 +48,7 @@ struct samples_pass {
 static void samples_visit_sample(struct scan *s, const struct event *e)
 {
 	struct samples_pass *w = s->more;
-	uint32_t range, stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	uint32_t range, stack = event_stack(e);
 	uint64_t *place;
 	bool is_new;
 

@@ -9,7 +9,7 @@ static bool stack_key(struct scan *s, const void *event, struct buffer *fields)
 
 	buffer_text(fields, f ? f->name : "?");
 	buffer_add(fields, "", 1);
-	symbols_stack(s->context->symbols, s->image, (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)), fields);
+	symbols_stack(s->context->symbols, s->image, event_stack(e), fields);
 	return true;
 }
 

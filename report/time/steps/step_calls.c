@@ -41,11 +41,6 @@ struct gathered_calls {
 	size_t whats, parts_capacity, importance_capacity;
 };
 
-static uint32_t stack_of(const struct event *e)
-{
-	return e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
-}
-
 /* The line that calls; 0: it is not known. One line has several stacks: an interpreter makes its own code faster. */
 static uint64_t line_of(struct gathered_calls *g, uint32_t stack)
 {
@@ -68,7 +63,7 @@ static void count_stacks(struct gathered_calls *g, const struct trace_thread *th
 	while (cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL && e.id < g->image->trace->functions->count) {
 			g->functions[e.id].calls++;
-			g->functions[e.id].stacks += stack_of(&e) != 0;
+			g->functions[e.id].stacks += event_stack(&e) != 0;
 		}
 }
 
@@ -158,7 +153,7 @@ static void add_call(struct gathered_calls *g, const struct event *e)
 	part = part_of(g, e, f, &where);
 	if (part != PART_LAUNCH && part != PART_OPTIMIZER &&
 	    (double)g->functions[e->id].stacks >= STACKS * (double)g->functions[e->id].calls)
-		where = line_of(g, stack_of(e));
+		where = line_of(g, event_stack(e));
 	what = map_put(&g->known, (uint64_t)part << 32 | e->id, where, &is_new);
 	if (is_new) {
 		g->parts = mem_grow(g->parts, g->whats, &g->parts_capacity, sizeof(*g->parts));
