@@ -118,7 +118,7 @@ static void wish_input(struct wish *w, uint32_t what)
 	const struct editable *e = &all->items[what];
 
 	if (e->kind != EDITABLE_CALL || e->waits == BLOCKED_GPU || e->waits == BLOCKED_MPI ||
-	    e->waits == BLOCKED_NCCL || !(reading_is_input(e->name) || reading_is_wait(e->name)))
+	    e->waits == BLOCKED_NCCL || !(e->does & (FUNCTION_INPUT | FUNCTION_AWAITS)))
 		return;
 	marks_of(&w->edit->inputs, editables_count(all))[what] = 1;
 	w->matches++;

@@ -78,8 +78,9 @@ uint32_t editable_call(struct editables *e, const struct image *image, uint32_t 
 		return (uint32_t)*known;
 	*known = editable_at(e, EDITABLE_CALL, f ? f->name : "", image, stack);
 	if (f) {
-		e->items[*known].waits = blocked_kind_of(f);
-		e->items[*known].role = traffic_role(f->name);
+		e->items[*known].waits = f->kind.waits;
+		e->items[*known].role = f->kind.role;
+		e->items[*known].does = f->kind.does;
 	}
 	return (uint32_t)*known;
 }

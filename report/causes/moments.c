@@ -13,13 +13,6 @@ static bool waits_for_streams(const char *name)
 	       strstr(name, "ThreadSynchronize") || (strstr(name, "Free") && !strstr(name, "Async"));
 }
 
-static bool is_any(const char *name, const char *const *names)
-{
-	while (*names && strcmp(name, *names) != 0)
-		names++;
-	return *names;
-}
-
 static bool waits_for_device(const char *name)
 {
 	return strstr(name, "Synchronize") ||
@@ -29,37 +22,31 @@ static bool waits_for_device(const char *name)
 
 uint8_t moment_classify(const struct function *f)
 {
-	static const char *const spawns[] = {"fork", "forkpty", "posix_spawn", "posix_spawnp", NULL};
-	static const char *const joins[] = {"pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", NULL};
-
-	static const char *const wakes[] = {"pthread_cond_signal", "pthread_cond_broadcast", "sem_post",
-					    "pthread_mutex_unlock", "pthread_rwlock_unlock", NULL};
-
 	if (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER)
 		return waits_for_streams(f->name)  ? MOMENT_SYNC_STREAMS
 		       : waits_for_device(f->name) ? MOMENT_SYNC
 						   : MOMENT_NONE;
 	if (f->group != TF_GROUP_OSRT)
 		return MOMENT_NONE;
-	if (is_any(f->name, wakes))
+	if (f->kind.does & FUNCTION_WAKES)
 		return MOMENT_WAKE;
-	if (is_any(f->name, spawns))
+	if (f->kind.does & FUNCTION_SPAWNS)
 		return MOMENT_SPAWN;
-	if (!strcmp(f->name, "pthread_create"))
+	if (f->kind.does & FUNCTION_CREATES)
 		return MOMENT_CREATE;
-	if (is_any(f->name, joins))
+	if (f->kind.does & FUNCTION_JOINS)
 		return MOMENT_JOIN;
-	switch (traffic_role(f->name)) {
+	switch (f->kind.role) {
 	case ROLE_READ:
 		return MOMENT_READ;
 	case ROLE_WRITE:
 		return MOMENT_WRITE;
 	case ROLE_MEET:
-		return strncmp(f->name, "accept", 6) ? MOMENT_SEND : MOMENT_RECEIVE;
+		return f->kind.does & FUNCTION_ACCEPTS ? MOMENT_RECEIVE : MOMENT_SEND;
 	default:
 		break;
 	}
-	switch (blocked_kind_of(f)) {
+	switch (f->kind.waits) {
 	case BLOCKED_CHILD:
 		return MOMENT_CHILD;
 	case BLOCKED_POLL:

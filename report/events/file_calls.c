@@ -6,30 +6,6 @@
 
 #include "report/events/filter.h"
 
-/* By the beginning of the name; the first match applies. Calls that open are known by their role. */
-static const struct {
-	const char *prefix;
-	enum file_metadata metadata;
-} kinds[] = {
-	{"statfs", METADATA_NONE}, {"stat", METADATA_STAT},	  {"lstat", METADATA_STAT},
-	{"fstatfs", METADATA_NONE}, {"fstat", METADATA_STAT},	  {"access", METADATA_STAT},
-	{"faccess", METADATA_STAT}, {"readlink", METADATA_STAT},  {"unlink", METADATA_CHANGE},
-	{"rename", METADATA_CHANGE}, {"link", METADATA_CHANGE},	  {"symlink", METADATA_CHANGE},
-	{"mkdir", METADATA_CHANGE}, {"rmdir", METADATA_CHANGE},	  {"mkfifo", METADATA_CHANGE},
-	{"chmod", METADATA_CHANGE}, {"fchmodat", METADATA_CHANGE},
-	{"truncate", METADATA_CHANGE}, {"ftruncate", METADATA_CHANGE}, {"opendir", METADATA_OPEN},
-};
-
-static enum file_metadata metadata_of(const char *name, enum traffic_role role)
-{
-	if (role == ROLE_OPEN)
-		return METADATA_OPEN;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (!strncmp(name, kinds[i].prefix, strlen(kinds[i].prefix)))
-			return kinds[i].metadata;
-	return METADATA_NONE;
-}
-
 static void enter_image(struct file_calls *f, const struct image *image)
 {
 	if (f->image == image)
@@ -37,24 +13,18 @@ static void enter_image(struct file_calls *f, const struct image *image)
 	f->image = image;
 	descriptors_done(&f->descriptors);
 	descriptors_init(&f->descriptors, image->trace);
-	memset(f->functions, 0, sizeof(f->functions));
 }
 
 static struct file_function function_of(struct file_calls *f, uint32_t id)
 {
-	struct file_function *ret = &f->functions[id];
-	const struct function *function;
+	const struct function *function = trace_function(f->image->trace, id);
+	struct function_kind k = function ? function->kind : (struct function_kind){BLOCKED_OTHER};
 
-	if (ret->is_known)
-		return *ret;
-	function = trace_function(f->image->trace, id);
-	*ret = (struct file_function){true, ROLE_OTHER, TRAFFIC_CALLS, METADATA_NONE};
-	if (function && function->group == TF_GROUP_OSRT) {
-		ret->role = (uint8_t)traffic_role(function->name);
-		ret->kind = (uint8_t)traffic_kind(function->name);
-		ret->metadata = (uint8_t)metadata_of(function->name, (enum traffic_role)ret->role);
-	}
-	return *ret;
+	return (struct file_function){k.role, k.traffic,
+				      k.role == ROLE_OPEN	    ? METADATA_OPEN
+				      : k.does & FUNCTION_STATS	    ? METADATA_STAT
+				      : k.does & FUNCTION_RENAMES ? METADATA_CHANGE
+								    : METADATA_NONE};
 }
 
 static uint32_t file_of(struct file_calls *f, const struct descriptor *d)

@@ -25,9 +25,8 @@ struct file_call {
 enum { FILE_UNKNOWN = UINT32_MAX };
 #define FILE_NOT_KNOWN "(not known)"
 
-/* What a function does with files; looked up for those that a process has called. */
+/* What a function does with files. */
 struct file_function {
-	bool is_known;
 	uint8_t role, kind, metadata; /* enum traffic_role, traffic_kind, file_metadata */
 };
 
@@ -38,7 +37,6 @@ struct file_calls {
 	/* private */
 	const struct image *image;
 	struct descriptors descriptors;
-	struct file_function functions[EVENT_IDS]; /* of the image */
 	struct scan scan;
 };
 

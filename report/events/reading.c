@@ -1,38 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/events/reading.h"
 
-#include <string.h>
-
 #include "report/events/host_time.h"
-
-static bool begins_with_any(const char *text, const char *const *starts, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strncmp(text, starts[i], strlen(starts[i])))
-			return true;
-	return false;
-}
-
-bool reading_is_input(const char *function)
-{
-	static const char *const names[] = {"read",    "pread",   "recv", "fread", "fgets",
-					    "getline", "getdelim", "open", "fopen", "mq_receive", "msgrcv"};
-	static const char *const others[] = {"readdir", "readahead", "readlink"};
-
-	return begins_with_any(function, names, sizeof(names) / sizeof(*names)) &&
-	       !begins_with_any(function, others, sizeof(others) / sizeof(*others));
-}
-
-bool reading_is_wait(const char *function)
-{
-	static const char *const names[] = {"poll",	 "ppoll",	       "select",
-					    "pselect",	 "epoll_wait",	       "epoll_pwait",
-					    "futex",	 "sem_wait",	       "sem_timedwait",
-					    "sem_clockwait", "pthread_cond_wait", "pthread_cond_timedwait",
-					    "pthread_cond_clockwait", "pthread_join"};
-
-	return begins_with_any(function, names, sizeof(names) / sizeof(*names));
-}
 
 struct chunk_reading {
 	const struct trace *trace;
@@ -45,7 +14,7 @@ static void add_input(void *context, const struct host_span *span)
 	const struct function *f = trace_function(r->trace, span->function);
 	uint64_t start = span->start > r->from ? span->start : r->from, end = span->end < r->to ? span->end : r->to;
 
-	if (f && f->group == TF_GROUP_OSRT && reading_is_input(f->name) && end > start)
+	if (f && f->kind.does & FUNCTION_INPUT && end > start)
 		r->ns += end - start;
 }
 

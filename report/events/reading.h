@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which calls obtain input, and whether a wait was for a thread that did. */
+/* Whether a wait was for a thread that obtained input. */
 #ifndef PILLION_READING_H
 #define PILLION_READING_H
 
 #include "report/read/job/model.h"
-
-/* Whether a function of the OS reads, receives or opens. */
-bool reading_is_input(const char *function);
-
-/* Whether a function of the OS waits for another thread or process. */
-bool reading_is_wait(const char *function);
 
 /* Whether a thread of the process, or of a child process, was in calls that obtain input for at least half of the time
  * from `from` to `to` (CLOCK_REALTIME): a wait during that time was for input. */

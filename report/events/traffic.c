@@ -3,102 +3,6 @@
 
 #include <string.h>
 
-/* Matched by the beginning of the name; the first match applies. */
-static const struct {
-	const char *prefix;
-	enum traffic_role role;
-	enum traffic_kind kind;
-	bool is_uncounted; /* not counted by the kernel in /proc/PID/io */
-} roles[] = {
-	{"open", ROLE_OPEN},
-	{"creat", ROLE_OPEN},
-	{"fopen", ROLE_OPEN},
-	{"mkstemp", ROLE_OPEN},
-	{"mkostemp", ROLE_OPEN},
-	{"connect", ROLE_MEET},
-	{"accept", ROLE_MEET},
-	{"close", ROLE_CLOSE},
-	{"fclose", ROLE_CLOSE, TRAFFIC_STREAM},
-	{"pclose", ROLE_CLOSE, TRAFFIC_STREAM},
-	{"mq_close", ROLE_CLOSE},
-	{"inner_read", ROLE_READ, TRAFFIC_INNER},
-	{"inner_write", ROLE_WRITE, TRAFFIC_INNER},
-	{"inner_spliced", ROLE_READ, TRAFFIC_INNER, true},
-	{"readlink", ROLE_OTHER},
-	{"readahead", ROLE_OTHER},
-	{"readdir", ROLE_OTHER},
-	{"mq_send", ROLE_OTHER},
-	{"read", ROLE_READ},
-	{"pread", ROLE_READ},
-	{"recv", ROLE_READ, TRAFFIC_CALLS, true},
-	{"fread", ROLE_READ, TRAFFIC_STREAM},
-	{"fget", ROLE_READ, TRAFFIC_STREAM},
-	{"getaddrinfo", ROLE_OTHER},
-	{"gethost", ROLE_OTHER},
-	{"getnameinfo", ROLE_OTHER},
-	{"get", ROLE_READ, TRAFFIC_STREAM},
-	{"scanf", ROLE_READ, TRAFFIC_STREAM},
-	{"fscanf", ROLE_READ, TRAFFIC_STREAM},
-	{"vscanf", ROLE_READ, TRAFFIC_STREAM},
-	{"vfscanf", ROLE_READ, TRAFFIC_STREAM},
-	{"mq_receive", ROLE_READ, TRAFFIC_CALLS, true},
-	{"mq_timedreceive", ROLE_READ, TRAFFIC_CALLS, true},
-	{"mmap", ROLE_MAP, TRAFFIC_CALLS, true},
-	{"aio_read", ROLE_READ},
-	{"aio_write", ROLE_WRITE},
-	{"io_uring_enter", ROLE_SUBMIT},
-	{"write", ROLE_WRITE},
-	{"pwrite", ROLE_WRITE},
-	{"sendfile", ROLE_WRITE},
-	{"send", ROLE_WRITE, TRAFFIC_CALLS, true},
-	{"fwrite", ROLE_WRITE, TRAFFIC_STREAM},
-	{"fput", ROLE_WRITE, TRAFFIC_STREAM},
-	{"fflush", ROLE_OTHER, TRAFFIC_STREAM},
-	{"put", ROLE_WRITE, TRAFFIC_STREAM},
-	{"printf", ROLE_WRITE, TRAFFIC_STREAM},
-	{"fprintf", ROLE_WRITE, TRAFFIC_STREAM},
-	{"vprintf", ROLE_WRITE, TRAFFIC_STREAM},
-	{"vfprintf", ROLE_WRITE, TRAFFIC_STREAM},
-	{"dprintf", ROLE_WRITE},
-	{"vdprintf", ROLE_WRITE},
-	{"copy_file_range", ROLE_WRITE},
-	{"splice", ROLE_WRITE, TRAFFIC_CALLS, true},
-	{"tee", ROLE_WRITE, TRAFFIC_CALLS, true},
-	{"vmsplice", ROLE_WRITE, TRAFFIC_CALLS, true},
-};
-enum { ROLES = sizeof(roles) / sizeof(*roles) };
-
-/* ROLES: none. */
-static size_t traffic_place(const char *function)
-{
-	size_t i = 0;
-
-	while (i < ROLES && strncmp(function, roles[i].prefix, strlen(roles[i].prefix)))
-		i++;
-	return i;
-}
-
-enum traffic_role traffic_role(const char *function)
-{
-	size_t place = traffic_place(function);
-
-	return place < ROLES ? roles[place].role : ROLE_OTHER;
-}
-
-enum traffic_kind traffic_kind(const char *function)
-{
-	size_t place = traffic_place(function);
-
-	return place < ROLES ? roles[place].kind : TRAFFIC_CALLS;
-}
-
-bool traffic_is_counted_by_kernel(const char *function)
-{
-	size_t place = traffic_place(function);
-
-	return place < ROLES && !roles[place].is_uncounted;
-}
-
 static uint64_t traffic_number(const struct tf_traffic *t, enum tf_traffic_number number)
 {
 	uint64_t value = 0;
@@ -187,9 +91,8 @@ const struct descriptor *traffic_descriptor(const struct descriptors *d, const s
 static bool traffic_is_counted(const struct trace *t, uint32_t function)
 {
 	const struct function *f = trace_function(t, function);
-	enum traffic_role role = f && f->group == TF_GROUP_OSRT ? traffic_role(f->name) : ROLE_OTHER;
 
-	return (role == ROLE_READ || role == ROLE_WRITE) && traffic_kind(f->name) != TRAFFIC_INNER;
+	return f && (f->kind.role == ROLE_READ || f->kind.role == ROLE_WRITE) && f->kind.traffic != TRAFFIC_INNER;
 }
 
 struct traffic_count {

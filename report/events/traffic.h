@@ -5,21 +5,6 @@
 
 #include "report/events/descriptor.h"
 
-/* What the result of a call is: OPEN: a new descriptor; READ, WRITE and MAP: bytes; SUBMIT: a number of operations.
- * MEET: connects or accepts. */
-enum traffic_role { ROLE_OTHER, ROLE_OPEN, ROLE_MEET, ROLE_CLOSE, ROLE_READ, ROLE_WRITE, ROLE_MAP, ROLE_SUBMIT };
-
-enum traffic_role traffic_role(const char *function);
-
-/* How the reads and writes of a function are counted. CALLS: each call is one. STREAM: a call of stdio, which is one if
- * the kernel moved bytes. INNER: what the kernel did during calls of other functions, which have their time. */
-enum traffic_kind { TRAFFIC_CALLS, TRAFFIC_STREAM, TRAFFIC_INNER };
-
-enum traffic_kind traffic_kind(const char *function);
-
-/* Are the bytes of a function that reads or writes in rchar and wchar of /proc/PID/io? */
-bool traffic_is_counted_by_kernel(const char *function);
-
 /* The reads or writes that `calls` calls were, whose sum of bytes is given. */
 static inline uint64_t traffic_transfers(enum traffic_kind kind, uint64_t calls, uint64_t bytes)
 {

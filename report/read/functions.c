@@ -24,8 +24,9 @@ static void functions_parse(struct functions *f)
 	f->names = mem_alloc(f->size);
 	f->items = mem_alloc(f->size / 2 * sizeof(*f->items));
 	while (f->count < f->wanted && end - p >= 2 && end - p - 2 >= p[1]) {
-		f->items[f->count++] = (struct function){f->names + used, p[0]};
 		memcpy(f->names + used, p + 2, p[1]);
+		f->items[f->count++] =
+			(struct function){f->names + used, p[0], function_kind_of(f->names + used, p[0])};
 		used += p[1] + 1u;
 		p += 2 + p[1];
 	}

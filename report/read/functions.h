@@ -5,10 +5,12 @@
 #define PILLION_FUNCTIONS_H
 
 #include "report/base/util.h"
+#include "report/read/function_kind.h"
 
 struct function {
 	const char *name;
 	uint8_t group; /* enum tf_group */
+	struct function_kind kind;
 };
 
 struct functions {

@@ -78,7 +78,7 @@ static bool is_wait_call(const struct trace *t, const struct event *e)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(t, e->id) : NULL;
 
-	return f && (strstr(f->name, "wait") || !strcmp(f->name, "system") || !strcmp(f->name, "pclose"));
+	return f && f->kind.waits == BLOCKED_CHILD;
 }
 
 static void take_blob(const struct trace *t, struct thread_part *p, const struct event *e)

@@ -8,52 +8,6 @@
 /* Calls that may still turn out to be inside of a later, longer one. The oldest are given up first. */
 enum { OPEN_CALLS = 4096 };
 
-/* By words in names of functions; the first that matches applies. */
-static const struct {
-	const char *word;
-	enum blocked_kind kind;
-} words[] = {
-	{"sleep", BLOCKED_SLEEP},	{"wait4", BLOCKED_CHILD},     {"waitpid", BLOCKED_CHILD},
-	{"waitid", BLOCKED_CHILD},	{"wait3", BLOCKED_CHILD},     {"pclose", BLOCKED_CHILD},
-	{"system", BLOCKED_CHILD},	{"mutex_", BLOCKED_LOCK},     {"rwlock", BLOCKED_LOCK},
-	{"spin_", BLOCKED_LOCK},	{"flock", BLOCKED_LOCK},      {"lockf", BLOCKED_LOCK},
-	{"cond_", BLOCKED_THREAD},	{"sem_", BLOCKED_THREAD},     {"semop", BLOCKED_THREAD},
-	{"semtimedop", BLOCKED_THREAD}, {"barrier", BLOCKED_THREAD},  {"join", BLOCKED_THREAD},
-	{"futex", BLOCKED_THREAD},	{"poll", BLOCKED_POLL},	      {"select", BLOCKED_POLL},
-	{"epoll", BLOCKED_POLL},	{"sigwait", BLOCKED_POLL},    {"sigtimedwait", BLOCKED_POLL},
-	{"sigsuspend", BLOCKED_POLL},	{"pause", BLOCKED_POLL},      {"io_uring", BLOCKED_POLL},
-	{"sync", BLOCKED_FLUSH},	{"recv", BLOCKED_SOCKET},     {"send", BLOCKED_SOCKET},
-	{"accept", BLOCKED_SOCKET},	{"connect", BLOCKED_SOCKET},  {"getaddrinfo", BLOCKED_SOCKET},
-	{"gethostby", BLOCKED_SOCKET},	{"read", BLOCKED_READ},	      {"get", BLOCKED_READ},
-	{"write", BLOCKED_WRITE},	{"put", BLOCKED_WRITE},	      {"printf", BLOCKED_WRITE},
-	{"fflush", BLOCKED_WRITE},	{"copy_file", BLOCKED_WRITE}, {"open", BLOCKED_FILE},
-	{"stat", BLOCKED_FILE},		{"close", BLOCKED_FILE},      {"dir", BLOCKED_FILE},
-	{"unlink", BLOCKED_FILE},	{"rename", BLOCKED_FILE},     {"access", BLOCKED_FILE},
-	{"link", BLOCKED_FILE},		{"truncate", BLOCKED_FILE},   {"fallocate", BLOCKED_FILE},
-};
-
-enum blocked_kind blocked_kind_of(const struct function *f)
-{
-	switch (f->group) {
-	case TF_GROUP_MPI:
-		return BLOCKED_MPI;
-	case TF_GROUP_NCCL:
-		return BLOCKED_NCCL;
-	case TF_GROUP_OPENMP:
-		return strstr(f->name, "critical") || strstr(f->name, "lock") ? BLOCKED_LOCK : BLOCKED_THREAD;
-	case TF_GROUP_OSRT:
-		break;
-	default:
-		return BLOCKED_GPU;
-	}
-	if (!strcmp(f->name, "wait"))
-		return BLOCKED_CHILD;
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(f->name, words[i].word))
-			return words[i].kind;
-	return BLOCKED_OTHER;
-}
-
 /* ---- the calls ---- */
 
 struct open_call {
@@ -104,7 +58,7 @@ static size_t gather_place(struct gathering *g, uint32_t function, uint32_t stac
 		return *place - 1;
 	b->calls = mem_grow(b->calls, b->count, &b->capacity, sizeof(*b->calls));
 	b->calls[b->count] = (struct blocked_call){
-		.function = f, .kind = is_pipe ? BLOCKED_PIPE : blocked_kind_of(f), .stack = stack};
+		.function = f, .kind = is_pipe ? BLOCKED_PIPE : f->kind.waits, .stack = stack};
 	*place = ++b->count;
 	return b->count - 1;
 }

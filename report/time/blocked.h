@@ -7,26 +7,6 @@
 #include "report/events/descriptor.h"
 #include "report/events/scan.h"
 
-/* What a call does while it blocks. */
-enum blocked_kind {
-	BLOCKED_SLEEP,
-	BLOCKED_CHILD,  /* for the end of a child process */
-	BLOCKED_THREAD, /* for another thread: conditions, semaphores, joins, barriers */
-	BLOCKED_LOCK,
-	BLOCKED_POLL,
-	BLOCKED_PIPE, /* read or write of a pipe, hence for another process; or of a terminal, for its user */
-	BLOCKED_FLUSH, /* fsync and its kind */
-	BLOCKED_READ,
-	BLOCKED_WRITE,
-	BLOCKED_FILE, /* open, stat, ... */
-	BLOCKED_SOCKET,
-	BLOCKED_GPU,
-	BLOCKED_MPI,
-	BLOCKED_NCCL,
-	BLOCKED_OTHER,
-	BLOCKED_KINDS
-};
-
 enum { BLOCKED_LONGEST = 4 };
 
 /* In ticks. */
@@ -47,8 +27,6 @@ struct blocked {
 	struct blocked_call *calls; /* the largest blocked_ns first */
 	size_t count, capacity;
 };
-
-enum blocked_kind blocked_kind_of(const struct function *f);
 
 /* Whether the call reads or writes a pipe or a terminal, and so waits for the other end of it: BLOCKED_PIPE. */
 bool blocked_is_of_pipe(const struct descriptors *descriptors, const struct event *e);

@@ -10,35 +10,29 @@
 enum { FEW = 65536, PERCENT = 100 };
 
 /* What the calls of a function move, as the kernel counts it. UNKNOWN: not looked up yet. */
-enum { MOVES_UNKNOWN, MOVES_NOTHING, MOVES_READ, MOVES_WRITTEN, MOVES_SUBMITTED };
+enum { MOVES_NOTHING, MOVES_READ, MOVES_WRITTEN, MOVES_SUBMITTED };
 
 struct io_reading {
-	const struct functions *functions; /* for which `moves` is valid */
-	uint8_t moves[EVENT_IDS];
 	bool of_living;
 	struct io_account *account;
 };
 
-static unsigned moves_of(struct io_reading *r, const struct trace *t, uint32_t function)
+static unsigned moves_of(const struct trace *t, uint32_t function)
 {
-	const struct function *f = function < EVENT_IDS ? trace_function(t, function) : NULL;
-	enum traffic_role role;
+	const struct function *f = trace_function(t, function);
 
-	if (!f)
+	if (!f || f->kind.does & FUNCTION_UNCOUNTED)
 		return MOVES_NOTHING;
-	if (r->functions != t->functions)
-		memset(r->moves, MOVES_UNKNOWN, sizeof(r->moves));
-	r->functions = t->functions;
-	if (r->moves[function] == MOVES_UNKNOWN) {
-		role = f->group == TF_GROUP_OSRT && traffic_is_counted_by_kernel(f->name)
-			       ? traffic_moves(traffic_role(f->name), traffic_kind(f->name))
-			       : ROLE_OTHER;
-		r->moves[function] = role == ROLE_READ	   ? MOVES_READ
-				     : role == ROLE_WRITE  ? MOVES_WRITTEN
-				     : role == ROLE_SUBMIT ? MOVES_SUBMITTED
-							   : MOVES_NOTHING;
+	switch (traffic_moves(f->kind.role, f->kind.traffic)) {
+	case ROLE_READ:
+		return MOVES_READ;
+	case ROLE_WRITE:
+		return MOVES_WRITTEN;
+	case ROLE_SUBMIT:
+		return MOVES_SUBMITTED;
+	default:
+		return MOVES_NOTHING;
 	}
-	return r->moves[function];
 }
 
 static void io_add(struct io_reading *r, unsigned moves, uint64_t bytes)
@@ -68,11 +62,11 @@ static void read_calls(struct io_reading *r, const struct trace *t, const struct
 		int64_t result = (int32_t)(tf_arg_value(arg) >> 16);
 
 		if (e.kind == TF_SUM && scan_is_call(&e))
-			io_add(r, moves_of(r, t, e.id), event_sum(&e).bytes);
-		if (!arg || moves_of(r, t, e.id) == MOVES_NOTHING)
+			io_add(r, moves_of(t, e.id), event_sum(&e).bytes);
+		if (!arg || moves_of(t, e.id) == MOVES_NOTHING)
 			continue;
 		many = tf_arg_value(event_arg(&e, TF_ARG_BYTES));
-		io_add(r, moves_of(r, t, e.id), many ? many : result > 0 ? (uint64_t)result : 0);
+		io_add(r, moves_of(t, e.id), many ? many : result > 0 ? (uint64_t)result : 0);
 	}
 }
 
@@ -86,7 +80,7 @@ static void add_traffic(void *context, const struct traffic *traffic)
 	struct image_reading *i = context;
 
 	if (traffic->thread && !traffic_is_of_path(traffic) && is_included(i->reading, traffic->thread))
-		io_add(i->reading, moves_of(i->reading, i->trace, traffic->function), traffic->bytes);
+		io_add(i->reading, moves_of(i->trace, traffic->function), traffic->bytes);
 }
 
 static void read_image(struct io_reading *r, const struct trace *t)

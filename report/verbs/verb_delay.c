@@ -96,7 +96,7 @@ static void count_call(void *context, const struct timeline_event *e)
 	const struct image *image = c->timeline->image;
 
 	if (e->kind != TIMELINE_CALL || !e->function || !is_delayed_rank(c->delaying, image) ||
-	    !is_delayed(c, image, e->function->name, blocked_kind_of(e->function),
+	    !is_delayed(c, image, e->function->name, e->function->kind.waits,
 			event_stack(e->event)))
 		return;
 	c->calls++;

@@ -75,7 +75,7 @@ static bool sleeps_at_end(const struct thread_time *t)
 		return true; /* not known */
 	if (thread_current(t->thread, &id, &start))
 		f = trace_function(t->image->trace, id);
-	return f && blocked_kind_of(f) == BLOCKED_SLEEP;
+	return f && f->kind.waits == BLOCKED_SLEEP;
 }
 
 /* A watchdog that sleeps lives as long as its program, which ends in one of its sleeps; what ends by itself had

@@ -72,11 +72,6 @@ static bool is_wait(enum blocked_kind kind)
 	return kind == BLOCKED_THREAD || kind == BLOCKED_LOCK || kind == BLOCKED_POLL;
 }
 
-static uint8_t chain_classify(const struct function *f)
-{
-	return is_wait(blocked_kind_of(f));
-}
-
 /* ---- the waits to be followed ---- */
 
 static void add_windows(struct chains *k, size_t line, const struct blocked_call *b, size_t role, size_t call)
@@ -119,8 +114,7 @@ static void find_windows(struct chains *k)
 
 /* ---- the calls of the image's threads ---- */
 
-/* `is_waiting`: by function. */
-static void hold_call(struct chains *k, struct line_of_time *l, const struct trace *trace, const uint8_t *is_waiting,
+static void hold_call(struct chains *k, struct line_of_time *l, const struct trace *trace,
 		      uint32_t function, uint32_t stack, uint64_t start, uint64_t end)
 {
 	const struct function *f = trace_function(trace, function);
@@ -132,7 +126,7 @@ static void hold_call(struct chains *k, struct line_of_time *l, const struct tra
 	if (!f || end - start < k->shortest || end < k->first || start > k->last)
 		return;
 	l->calls = mem_grow(l->calls, l->count, &l->capacity, sizeof(*l->calls));
-	l->calls[l->count++] = (struct held_call){start, end, f, stack, is_waiting[function]};
+	l->calls[l->count++] = (struct held_call){start, end, f, stack, is_wait(f->kind.waits)};
 	k->held++;
 }
 
@@ -140,7 +134,6 @@ static void hold_call(struct chains *k, struct line_of_time *l, const struct tra
 static bool hold_calls(struct chains *k, struct line_of_time *l)
 {
 	const struct thread_time *t = &k->partition->threads[l->thread];
-	const uint8_t *is_waiting;
 	struct cursor cursor;
 	struct event e;
 	uint32_t function;
@@ -148,15 +141,14 @@ static bool hold_calls(struct chains *k, struct line_of_time *l)
 
 	if (!t->thread)
 		return true;
-	is_waiting = functions_classes(t->image->trace->functions, chain_classify);
 	cursor_init(&cursor, t->image->trace, t->thread);
 	while (t->thread->kinds & 1u << TF_CALL && k->held < scan_records_held(k->context) && cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
-			hold_call(k, l, t->image->trace, is_waiting, e.id,
+			hold_call(k, l, t->image->trace, e.id,
 				  event_stack(&e),
 				  event_start(&e), e.ticks);
 	if (thread_current(t->thread, &function, &start) && start < t->end_ticks)
-		hold_call(k, l, t->image->trace, is_waiting, function, 0, start, t->end_ticks);
+		hold_call(k, l, t->image->trace, function, 0, start, t->end_ticks);
 	return k->held < scan_records_held(k->context);
 }
 
@@ -250,7 +242,7 @@ static void pass(struct chains *k, const struct window *w, size_t thread, const 
 		p.has_frame = attribution_stack(&k->roles->attribution, image, what->stack, &p.frame, &is_users);
 	if (what)
 		p.function = what->function->name;
-	key[3] = what ? blocked_kind_of(what->function) : BLOCKED_KINDS;
+	key[3] = what ? what->function->kind.waits : BLOCKED_KINDS;
 	place = map_put(&k->known, hash_bytes(key, sizeof(key)), p.frame.place, NULL);
 	if (!*place) {
 		k->passed = mem_grow(k->passed, k->passed_count, &k->passed_capacity, sizeof(*k->passed));

@@ -1,28 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPU time in which threads poll for others: known from recorded and counted calls, without samples. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/answers/roles/role.h"
 #include "report/tables/run/own_cost.h"
 
 /* If calls that poll take this part of a thread's CPU time, the rest is the loop around them. */
 enum { ONLY_POLLS_PERCENT = 80 };
-
-/* Functions that answer at once whether something has happened, and those that wait on the CPU. What waits in the
- * kernel as well (poll, epoll_wait) uses a CPU only in a loop without a timeout. */
-static bool function_polls(const struct function *f)
-{
-	static const char *const words[] = {"sched_yield", "trylock", "trywait",   "spin_lock", "poll",
-					    "select",	   "MPI_Test", "MPI_Iprobe", "MPI_Improbe"};
-
-	if (f->group != TF_GROUP_OSRT && f->group != TF_GROUP_MPI)
-		return false;
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(f->name, words[i]))
-			return strcmp(f->name, "ftrylockfile") != 0;
-	return false;
-}
 
 /* In short calls, with what counting them took. */
 static uint64_t polls_in_short_calls(const struct report_context *c, const struct thread_time *t)
@@ -34,7 +18,7 @@ static uint64_t polls_in_short_calls(const struct report_context *c, const struc
 		const struct trace_counter *counter = &trace->counters[t->thread->first_counter + i];
 		const struct function *f = trace_function(trace, counter->function);
 
-		if (f && function_polls(f))
+		if (f && f->kind.does & FUNCTION_POLLS)
 			ns += own_cost_with_calls(c->model, t->image, &counter->sum);
 	}
 	return ns;
@@ -48,7 +32,7 @@ static uint64_t polls_in_recorded_calls(const struct thread_time *t)
 	for (size_t i = 0; i < t->blocked.count; i++) {
 		const struct blocked_call *c = &t->blocked.calls[i];
 
-		if (function_polls(c->function) && c->total_ns > c->blocked_ns)
+		if (c->function->kind.does & FUNCTION_POLLS && c->total_ns > c->blocked_ns)
 			ns += c->total_ns - c->blocked_ns;
 	}
 	return ns > t->delay_ns ? ns - t->delay_ns : 0;

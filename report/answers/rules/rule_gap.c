@@ -238,9 +238,9 @@ static bool is_input_wait(const struct rules *r, const struct gap_sum *s)
 {
 	if (s->cause != GAP_OS || !s->function)
 		return false;
-	return reading_is_input(s->function) ||
-	       (reading_is_wait(s->function) && reading_by_another(r->context->model, s->process, s->longest_start,
-								   s->longest_start + s->longest_ns));
+	return s->function->kind.does & FUNCTION_INPUT ||
+	       (s->function->kind.does & FUNCTION_AWAITS &&
+		reading_by_another(r->context->model, s->process, s->longest_start, s->longest_start + s->longest_ns));
 }
 
 /* The range that represents one step of the program: of the frequent ranges the one with the longest total time. */
@@ -319,7 +319,7 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 		}
 		table_number(&f->table, s->between_ns);
 		table_real(&f->table, 100 * (double)s->between_ns / (double)span_ns(d));
-		table_text(&f->table, s->function);
+		table_text(&f->table, s->function ? s->function->name : NULL);
 		gap_line_of_sum(r, s, &line);
 		rule_line_cell(f, line.data);
 		if (line.size && !f->line.size)

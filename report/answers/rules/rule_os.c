@@ -25,31 +25,16 @@ struct os_rule {
 
 /* ---- what the rules look for ---- */
 
-static bool is_one_of(const struct function *f, const char *const *starts, size_t count)
-{
-	for (size_t i = 0; f->group == TF_GROUP_OSRT && i < count; i++)
-		if (!strncmp(f->name, starts[i], strlen(starts[i])))
-			return true;
-	return false;
-}
-
-#define ONE_OF(f, ...) \
-	is_one_of(f, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
-
 static uint8_t classify_flush(const struct function *f)
 {
-	return ONE_OF(f, "fsync", "fdatasync", "msync", "sync");
+	return f->kind.waits == BLOCKED_FLUSH;
 }
 
 enum { CLASS_OPEN = 1, CLASS_TRANSFER = 2 };
 
 static uint8_t classify_small(const struct function *f)
 {
-	if (ONE_OF(f, "open", "creat", "fopen"))
-		return CLASS_OPEN;
-	return ONE_OF(f, "read", "pread", "write", "pwrite") && !ONE_OF(f, "readdir", "readahead", "readlink")
-		       ? CLASS_TRANSFER
-		       : 0;
+	return f->kind.role == ROLE_OPEN ? CLASS_OPEN : f->kind.does & FUNCTION_MOVES ? CLASS_TRANSFER : 0;
 }
 
 static bool is_small(const struct event *e, uint8_t class, uint64_t ns)
@@ -61,14 +46,13 @@ static bool is_small(const struct event *e, uint8_t class, uint64_t ns)
 
 static uint8_t classify_lock(const struct function *f)
 {
-	return ONE_OF(f, "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock",
-		      "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timed", "pthread_spin_lock");
+	return (f->kind.does & FUNCTION_LOCKS) != 0;
 }
 
 /* CPython's locks are semaphores; it waits on a condition variable only for its global lock. */
 static uint8_t classify_gil(const struct function *f)
 {
-	return ONE_OF(f, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait");
+	return f->kind.does & FUNCTION_CONDITION && f->kind.does & FUNCTION_AWAITS;
 }
 
 enum os_rule_number { OS_FLUSH, OS_SMALL, OS_LOCK, OS_GIL, OS_RULES };

@@ -96,7 +96,7 @@ static void visit_loader(struct scan *s, const struct event *e)
 	if (!stack || s->thread->tid != s->image->pid || !python_is_wanted(p, s->image, stack) ||
 	    !s->context->model->processes[s->image->process].children)
 		return;
-	if (reading_is_input(f->name) || reading_is_wait(f->name))
+	if (f->kind.does & (FUNCTION_INPUT | FUNCTION_AWAITS))
 		python_add(p, s, rule_call_row(p->rules, &p->aggregate, s->image, e->id, 0, f->name, stack),
 			   clock_map_duration(s->clock, e->duration));
 }
@@ -166,10 +166,8 @@ static bool is_startup(const struct image *image, uint32_t stack)
 /* Waits for the interpreter's lock, which are those of its condition variable, are of rule gil_bound. */
 static bool blocks_loop(const struct function *f)
 {
-	enum blocked_kind kind = blocked_kind_of(f);
-
-	return kind != BLOCKED_OTHER && kind != BLOCKED_FILE &&
-	       strncmp(f->name, "pthread_cond", strlen("pthread_cond")) != 0;
+	return f->kind.waits != BLOCKED_OTHER && f->kind.waits != BLOCKED_FILE &&
+	       !(f->kind.does & FUNCTION_CONDITION);
 }
 
 static void visit_callback(struct scan *s, const struct event *e)

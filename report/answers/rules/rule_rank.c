@@ -41,12 +41,11 @@ enum { CLASS_COMMUNICATES = 1, CLASS_WAITS = 2 };
 
 static uint8_t rank_classify(const struct function *f)
 {
-	enum blocked_kind kind = blocked_kind_of(f);
+	enum blocked_kind kind = f->kind.waits;
 
 	if (f->group == TF_GROUP_MPI || f->group == TF_GROUP_NCCL)
 		return strncmp(f->name, "MPI_Init", 8) && strcmp(f->name, "MPI_Finalize") ? CLASS_COMMUNICATES : 0;
-	return f->group == TF_GROUP_OSRT && (kind == BLOCKED_THREAD || kind == BLOCKED_POLL || kind == BLOCKED_SOCKET ||
-					     !strcmp(f->name, "sched_yield"))
+	return kind == BLOCKED_THREAD || kind == BLOCKED_POLL || kind == BLOCKED_SOCKET || f->kind.does & FUNCTION_POLLS
 		       ? CLASS_WAITS
 		       : 0;
 }

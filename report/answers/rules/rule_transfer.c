@@ -91,7 +91,7 @@ static uint64_t bytes_moved(const struct function *f, const struct event *e)
 {
 	uint64_t value = e->args_count ? event_arg(e, TF_ARG_FD) : 0;
 	int32_t result = (int32_t)(tf_arg_value(value) >> 16);
-	enum blocked_kind kind = value ? blocked_kind_of(f) : BLOCKED_OTHER;
+	enum blocked_kind kind = value ? f->kind.waits : BLOCKED_OTHER;
 
 	if (!value || (kind != BLOCKED_READ && kind != BLOCKED_WRITE && kind != BLOCKED_SOCKET))
 		return 0;
@@ -127,7 +127,7 @@ static void visit_transfer(struct scan *s, const struct event *e)
 		ns = bytes / 1024 * COPY_NS;
 	sum->ns += ns;
 	sum->users_ns += flags & IS_USERS ? ns : 0;
-	if (f && (!strncmp(f->name, "write", 5) || !strncmp(f->name, "send", 4))) {
+	if (f && f->kind.role == ROLE_WRITE && (f->kind.waits == BLOCKED_SOCKET || f->kind.does & FUNCTION_MOVES)) {
 		sum->bytes += bytes;
 		sum->pieces++;
 		sum->sender = s->thread;

@@ -244,7 +244,7 @@ static void take_called(struct lane_reading *r, const struct rank_span *s, const
 			uint64_t until)
 {
 	const struct function *f = trace_function(r->image->trace, c->function);
-	enum blocked_kind kind = blocked_kind_of(f);
+	enum blocked_kind kind = f->kind.waits;
 	double ns = (double)(until - from);
 
 	if (r->operation_count && kind == BLOCKED_GPU)
@@ -392,7 +392,7 @@ static enum rank_cause_kind kind_of(struct delays *d, const struct span_tally *t
 	if (f->group == TF_GROUP_OPENMP && (rank_team_waits(f) || !strcmp(f->name, "omp_parallel")))
 		return RANK_OPENMP;
 	/* what all ranks wait in lasts as long as their messages */
-	return blocked_kind_of(f) == BLOCKED_MPI || delays_has_group(d, interner_text_number(&d->texts, f->name),
+	return f->kind.waits == BLOCKED_MPI || delays_has_group(d, interner_text_number(&d->texts, f->name),
 								      delays_line(d, t->image, t->stack))
 		       ? RANK_MESSAGES
 		       : RANK_CALLS;
@@ -413,7 +413,7 @@ static void add_part(struct lane_reading *r, const struct span_tally *t)
 		d->parts = mem_grow(d->parts, d->part_count, &d->part_capacity, sizeof(*d->parts));
 		d->parts[d->part_count++] = (struct rank_part){
 			.group = t->group, .name = name, .line = line, .kind = kind,
-			.waits = f ? blocked_kind_of(f) : BLOCKED_KINDS};
+			.waits = f ? f->kind.waits : BLOCKED_KINDS};
 		*place = d->part_count;
 	}
 	p = &d->parts[*place - 1];

@@ -63,6 +63,6 @@ bool delays_is_worker(struct delays *d, const struct image *image, uint32_t stac
 /* As docs/decisions/python-gil.md says. */
 bool delays_is_gil(struct delays *d, const struct image *image, const struct function *f, uint32_t stack)
 {
-	return f && f->group == TF_GROUP_OSRT && !strncmp(f->name, "pthread_cond_", 13) &&
+	return f && f->kind.does & FUNCTION_CONDITION &&
 	       attribution_is_interpreter(d->context->symbols, image, stack);
 }

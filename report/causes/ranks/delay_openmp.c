@@ -58,7 +58,8 @@ void rank_teams_take(struct rank_teams *t, const struct image *image, const stru
 		return;
 	t->waits = mem_grow(t->waits, t->wait_count, &t->wait_capacity, sizeof(*t->waits));
 	t->waits[t->wait_count++] = (struct rank_team_wait){team_time(image, t->context, event_start(e)),
-							    team_time(image, t->context, e->ticks), e->id, event_stack(e)};
+							    team_time(image, t->context, e->ticks), e->id,
+							    event_stack(e)};
 }
 
 const struct rank_team *rank_team_at(const struct rank_teams *t, uint64_t ns)

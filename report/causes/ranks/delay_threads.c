@@ -30,15 +30,9 @@ struct thread_delays {
 	size_t count, capacity;
 };
 
-static uint8_t thread_classify(const struct function *f)
-{
-	return f->group == TF_GROUP_OSRT && blocked_kind_of(f) == BLOCKED_THREAD && strstr(f->name, "wait");
-}
-
 static void read_waits(struct thread_delays *t, uint32_t rank, const struct image *image)
 {
 	const struct clock_map *clock = &t->delays->context->model->machines[image->machine].clock;
-	const uint8_t *classes = functions_classes(image->trace->functions, thread_classify);
 	struct cursor cursor;
 	struct event e;
 
@@ -47,15 +41,17 @@ static void read_waits(struct thread_delays *t, uint32_t rank, const struct imag
 			continue;
 		cursor_init(&cursor, image->trace, &image->trace->threads[i]);
 		while (cursor_next(&cursor, &e)) {
+			const struct function *f = e.kind == TF_CALL ? trace_function(image->trace, e.id) : NULL;
 			struct thread_wait w = {.rank = rank, .function = e.id};
 
-			if (e.kind != TF_CALL || e.id >= image->trace->functions->count || !classes[e.id])
+			if (!f || f->kind.waits != BLOCKED_THREAD ||
+			    (f->kind.does & (FUNCTION_AWAITS | FUNCTION_JOINS)) != FUNCTION_AWAITS)
 				continue;
 			w.start_ns = clock_map_ns(clock, event_start(&e));
 			w.end_ns = clock_map_ns(clock, e.ticks);
 			w.stack = event_stack(&e);
 			if (w.end_ns < w.start_ns + THREAD_WAIT_NS ||
-			    delays_is_gil(t->delays, image, trace_function(image->trace, e.id), w.stack))
+			    delays_is_gil(t->delays, image, f, w.stack))
 				continue;
 			w.line = delays_line(t->delays, image, w.stack);
 			if (!w.line)

@@ -84,7 +84,7 @@ static void gap_add_cause(struct gap_state *s, enum gap_cause cause, const struc
 		s->gaps->sums =
 			mem_grow(s->gaps->sums, s->gaps->sum_count, &s->gaps->sum_capacity, sizeof(*s->gaps->sums));
 		s->gaps->sums[s->gaps->sum_count++] = (struct gap_sum){
-			.process = s->process, .device = g->device, .cause = cause, .function = f ? f->name : NULL};
+			.process = s->process, .device = g->device, .cause = cause, .function = f};
 	}
 	sum = &s->gaps->sums[*place];
 	sum->count++;
@@ -589,5 +589,5 @@ void gap_words(const struct gap_sum *s, struct buffer *ret)
 
 	buffer_text(ret, words[s->cause]);
 	if (s->function)
-		buffer_print(ret, ": %s", s->function);
+		buffer_print(ret, ": %s", s->function->name);
 }

@@ -27,7 +27,7 @@ struct gap_sum {
 	uint32_t device;
 	enum gap_cause cause;
 	size_t place; /* where gaps_find() had it before it sorted the sums */
-	const char *function; /* if the cause is a call; borrowed from the trace. NULL: it is not */
+	const struct function *function; /* if the cause is a call; borrowed from the trace. NULL: it is not */
 	uint64_t count, total_ns;
 	uint64_t between_ns; /* part of total_ns, between the device's first and last operation */
 	uint64_t longest_ns, longest_start; /* CLOCK_REALTIME */

@@ -14,18 +14,14 @@ struct file_sums {
 		mapped_bytes;
 };
 
-enum { ROLE_UNKNOWN = UINT8_MAX };
-
 /* What a table is of: all but sockets, sockets, or files that have a path. */
 enum traffic_of { OF_FILES, OF_SOCKETS, OF_PATHS };
 
 struct files_scan {
 	struct scan scan;
 	enum traffic_of of;
-	const struct image *image; /* the trace for which descriptors and roles are valid */
+	const struct image *image; /* for which the descriptors are valid */
 	struct descriptors descriptors;
-	uint8_t role[EVENT_IDS]; /* ROLE_UNKNOWN: not looked up yet */
-	uint8_t kind[EVENT_IDS]; /* enum traffic_kind, of those that were looked up */
 	struct aggregate keys; /* only for the keys; the numbers are in rows, in the same order */
 	struct file_sums *rows;
 	size_t row_count, row_capacity;
@@ -38,28 +34,13 @@ static void enter_image(struct files_scan *f)
 	f->image = f->scan.image;
 	descriptors_done(&f->descriptors);
 	descriptors_init(&f->descriptors, f->image->trace);
-	memset(f->role, ROLE_UNKNOWN, sizeof(f->role));
 }
 
-static enum traffic_role event_role(struct files_scan *f, uint32_t function)
+static struct function_kind kind_of(const struct files_scan *f, uint32_t function)
 {
 	const struct function *callee = trace_function(f->image->trace, function);
 
-	if (!callee || function >= sizeof(f->role))
-		return ROLE_OTHER;
-	if (f->role[function] == ROLE_UNKNOWN) {
-		f->role[function] = (uint8_t)traffic_role(callee->name);
-		f->kind[function] = (uint8_t)traffic_kind(callee->name);
-	}
-	return f->role[function];
-}
-
-/* After event_role(). */
-static enum traffic_kind event_kind(const struct files_scan *f, uint32_t function)
-{
-	bool is_known = function < EVENT_IDS && f->role[function] != ROLE_UNKNOWN;
-
-	return is_known ? (enum traffic_kind)f->kind[function] : TRAFFIC_CALLS;
+	return callee ? callee->kind : (struct function_kind){BLOCKED_OTHER};
 }
 
 static bool files_key(struct scan *s, const void *descriptor, struct buffer *fields)
@@ -108,7 +89,7 @@ static void files_add_call(const struct files_scan *f, struct file_sums *r, cons
 	uint64_t duration = clock_map_duration(f->scan.clock, e->duration),
 		 many = tf_arg_value(event_arg(e, TF_ARG_BYTES)),
 		 bytes = many ? many : result > 0 ? (uint64_t)result : 0;
-	enum traffic_kind kind = event_kind(f, e->id);
+	enum traffic_kind kind = kind_of(f, e->id).traffic;
 
 	r->calls++;
 	r->total_ns += duration;
@@ -130,8 +111,8 @@ static void files_visit_sum(struct files_scan *f, const struct event *e)
 {
 	uint64_t file = event_arg(e, TF_ARG_FILE), most_ns;
 	struct event_sum sum = event_sum(e);
-	enum traffic_role role = event_role(f, e->id);
-	enum traffic_kind kind = event_kind(f, e->id);
+	enum traffic_role role = kind_of(f, e->id).role;
+	enum traffic_kind kind = kind_of(f, e->id).traffic;
 	const struct descriptor *d = file ? descriptors_find_id(&f->descriptors, (uint32_t)tf_arg_value(file)) : NULL;
 	struct file_sums *r;
 
@@ -163,7 +144,7 @@ static void files_visit_call(struct scan *s, const struct event *e)
 	if (!arg)
 		return;
 	enter_image(f);
-	role = event_role(f, e->id);
+	role = kind_of(f, e->id).role;
 	if (role == ROLE_OPEN)
 		fd = result < 0 || result >= 0xffff ? 0xffff : (uint64_t)result;
 	if (fd == 0xffff)
@@ -188,12 +169,12 @@ static void files_add_traffic(void *files, const struct traffic *traffic)
 		return;
 	enter_image(f);
 	d = traffic_descriptor(&f->descriptors, traffic);
-	role = event_role(f, traffic->function);
+	role = kind_of(f, traffic->function).role;
 	if (!is_wanted(f, d))
 		return;
 	s->thread = traffic->thread;
 	r = files_row(f, d, traffic->from_ticks);
-	kind = event_kind(f, traffic->function);
+	kind = kind_of(f, traffic->function).traffic;
 	r->calls += traffic_calls(kind, traffic->calls);
 	r->total_ns += clock_map_duration(s->clock, traffic->ticks);
 	files_add_moved(r, role, traffic_transfers(kind, traffic->calls, traffic->bytes), traffic->bytes);

@@ -23,7 +23,6 @@ static const char *const state_names[] = {
 struct gil {
 	struct attribution attribution;
 	struct map callers;	/* (image, stack) -> 1 + whether the interpreter made the call */
-	const uint8_t *classes; /* by function of `image`: enum gil_state */
 	const struct image *image;
 	bool is_python; /* the program of that image */
 };
@@ -37,19 +36,9 @@ struct gil_wait {
 	enum gil_state state;
 };
 
-static uint8_t classify_wait(const struct function *f)
-{
-	if (f->group != TF_GROUP_OSRT)
-		return GIL_NONE;
-	if (!strcmp(f->name, "pthread_cond_timedwait") || !strcmp(f->name, "pthread_cond_clockwait"))
-		return GIL_TAKES;
-	return strcmp(f->name, "pthread_cond_wait") ? GIL_NONE : GIL_RELEASES;
-}
-
 static void begin_image(struct gil *g, const struct image *image)
 {
 	g->image = image;
-	g->classes = functions_classes(image->trace->functions, classify_wait);
 	g->is_python = attribution_is_python_program(image);
 }
 
@@ -67,16 +56,16 @@ static enum gil_state state_of(struct gil *g, struct scan *s, const struct event
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 
-	if (!f)
+	if (!f || !(f->kind.does & FUNCTION_CONDITION) || !(f->kind.does & FUNCTION_AWAITS))
 		return GIL_NONE;
 	if (g->image != s->image)
 		begin_image(g, s->image);
-	if (!g->classes[e->id])
-		return GIL_NONE;
 	*ret_stack = event_stack(e);
 	if (!*ret_stack)
 		return g->is_python ? GIL_UNKNOWN : GIL_NONE;
-	return is_made_by_interpreter(g, s, *ret_stack) ? (enum gil_state)g->classes[e->id] : GIL_NONE;
+	if (!is_made_by_interpreter(g, s, *ret_stack))
+		return GIL_NONE;
+	return f->kind.does & FUNCTION_TIMED ? GIL_TAKES : GIL_RELEASES;
 }
 
 /* The line that waited, as report lines attributes it. */

@@ -225,7 +225,7 @@ static uint64_t count_signals(const struct trace *t)
 	for (size_t i = 0; i < t->counter_count; i++) {
 		const struct function *f = trace_function(t, t->counters[i].function);
 
-		if (f && (!strcmp(f->name, "pthread_cond_signal") || !strcmp(f->name, "pthread_cond_broadcast")))
+		if (f && f->kind.does & FUNCTION_CONDITION && f->kind.does & FUNCTION_WAKES)
 			calls += t->counters[i].sum.calls;
 	}
 	return calls;

@@ -123,13 +123,11 @@ static enum call_part part_of(const struct gathered_calls *g, const struct event
 		return is_collective(f->name) ? PART_COLLECTIVE : PART_OTHER;
 	if (f->group != TF_GROUP_OSRT)
 		return PART_OTHER;
-	if (!strncmp(f->name, "accept", 6) || !strncmp(f->name, "recv", 4))
+	if (f->kind.does & FUNCTION_ACCEPTS)
 		return PART_RECEIVE;
-	if (!strncmp(f->name, "send", 4))
-		return PART_SEND;
-	if (!is_of_socket(g, e))
+	if (f->kind.waits != BLOCKED_SOCKET && !is_of_socket(g, e))
 		return PART_OTHER;
-	switch (traffic_role(f->name)) {
+	switch (f->kind.role) {
 	case ROLE_READ:
 		return PART_RECEIVE;
 	case ROLE_WRITE:
@@ -158,7 +156,7 @@ static void add_call(struct gathered_calls *g, const struct event *e)
 	if (is_new) {
 		g->parts = mem_grow(g->parts, g->whats, &g->parts_capacity, sizeof(*g->parts));
 		g->importance = mem_grow(g->importance, g->whats, &g->importance_capacity, sizeof(*g->importance));
-		g->importance[g->whats] = blocked_kind_of(f) == BLOCKED_FILE ? OPENING : 1;
+		g->importance[g->whats] = f->kind.waits == BLOCKED_FILE ? OPENING : 1;
 		g->parts[g->whats] = part;
 		*what = g->whats++;
 	}

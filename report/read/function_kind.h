@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a recorded function does, by its name: nothing else compares names of functions of the system. */
+#ifndef PILLION_FUNCTION_KIND_H
+#define PILLION_FUNCTION_KIND_H
+
+#include <stdint.h>
+
+/* What a call does while it blocks. */
+enum blocked_kind {
+	BLOCKED_SLEEP,
+	BLOCKED_CHILD,  /* for the end of a child process */
+	BLOCKED_THREAD, /* for another thread: conditions, semaphores, joins, barriers */
+	BLOCKED_LOCK,
+	BLOCKED_POLL,
+	BLOCKED_PIPE, /* read or write of a pipe, hence for another process; or of a terminal, for its user */
+	BLOCKED_FLUSH, /* fsync and its kind */
+	BLOCKED_READ,
+	BLOCKED_WRITE,
+	BLOCKED_FILE, /* open, stat, ... */
+	BLOCKED_SOCKET,
+	BLOCKED_GPU,
+	BLOCKED_MPI,
+	BLOCKED_NCCL,
+	BLOCKED_OTHER,
+	BLOCKED_KINDS
+};
+
+/* What the result of a call is: OPEN: a new descriptor; READ, WRITE and MAP: bytes; SUBMIT: a number of operations.
+ * MEET: connects or accepts. */
+enum traffic_role { ROLE_OTHER, ROLE_OPEN, ROLE_MEET, ROLE_CLOSE, ROLE_READ, ROLE_WRITE, ROLE_MAP, ROLE_SUBMIT };
+
+/* How the reads and writes of a function are counted. CALLS: each call is one. STREAM: a call of stdio, which is one if
+ * the kernel moved bytes. INNER: what the kernel did during calls of other functions, which have their time. */
+enum traffic_kind { TRAFFIC_CALLS, TRAFFIC_STREAM, TRAFFIC_INNER };
+
+/* Further facts. */
+enum {
+	FUNCTION_UNCOUNTED = 1 << 0, /* moves bytes that are not in rchar and wchar of /proc/PID/io */
+	FUNCTION_INPUT = 1 << 1,     /* reads, receives or opens */
+	FUNCTION_AWAITS = 1 << 2,    /* waits for another thread or process, until that has done something */
+	FUNCTION_POLLS = 1 << 3,     /* tells at once whether something has happened, or waits on the CPU for it */
+	FUNCTION_MOVES = 1 << 4,     /* read, write and their kind: moves as much as the caller wants */
+	FUNCTION_LOCKS = 1 << 5,     /* takes a lock of the program */
+	FUNCTION_CONDITION = 1 << 6, /* of a condition variable */
+	FUNCTION_TIMED = 1 << 7,
+	FUNCTION_WAKES = 1 << 8,
+	FUNCTION_SPAWNS = 1 << 9,   /* a process */
+	FUNCTION_CREATES = 1 << 10, /* a thread */
+	FUNCTION_JOINS = 1 << 11,   /* waits for the end of a thread */
+	FUNCTION_ACCEPTS = 1 << 12, /* a connection */
+	FUNCTION_STATS = 1 << 13,   /* asks about the name of a file */
+	FUNCTION_RENAMES = 1 << 14, /* changes names or attributes of files */
+};
+
+struct function_kind {
+	uint8_t waits, role, traffic; /* enum blocked_kind, traffic_role, traffic_kind */
+	uint16_t does;		      /* FUNCTION_* */
+};
+
+/* `group` is an enum tf_group. */
+struct function_kind function_kind_of(const char *name, unsigned group);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+
+#include "report/read/function_kind.h"
+#include "runtime/shared/format/trace_format.h"
+
+static struct function_kind of(const char *name)
+{
+	return function_kind_of(name, TF_GROUP_OSRT);
+}
+
+Test(function_kind, the_longest_word_applies)
+{
+	cr_expect_eq(of("read").role, ROLE_READ);
+	cr_expect_eq(of("readv").role, ROLE_READ);
+	cr_expect_eq(of("readlink").role, ROLE_OTHER);
+	cr_expect_eq(of("readlink").does, FUNCTION_STATS);
+	cr_expect_eq(of("sendmsg").does, FUNCTION_UNCOUNTED);
+	cr_expect_eq(of("sendfile64").does, 0);
+	cr_expect_eq(of("getline").does, FUNCTION_INPUT);
+	cr_expect_eq(of("getc").does, 0);
+	cr_expect_eq(of("getaddrinfo").waits, BLOCKED_SOCKET);
+	cr_expect_eq(of("sem_wait").does, FUNCTION_AWAITS);
+	cr_expect_eq(of("sem_post").does, FUNCTION_WAKES);
+}
+
+Test(function_kind, a_word_within_a_name_tells_nothing)
+{
+	cr_expect_eq(of("pthread_create").waits, BLOCKED_OTHER, "it does not read");
+	cr_expect_eq(of("pthread_kill").waits, BLOCKED_OTHER);
+	cr_expect_eq(of("shmget").waits, BLOCKED_OTHER);
+	cr_expect_eq(of("membarrier").waits, BLOCKED_OTHER);
+	cr_expect_eq(of("epoll_ctl").waits, BLOCKED_OTHER, "it does not wait");
+	cr_expect_eq(of("epoll_pwait2").waits, BLOCKED_POLL);
+	cr_expect_eq(of("dlclose").role, ROLE_OTHER);
+}
+
+Test(function_kind, streams_are_apart)
+{
+	cr_expect_eq(of("fread_unlocked").traffic, TRAFFIC_STREAM);
+	cr_expect_eq(of("pread64").traffic, TRAFFIC_CALLS);
+	cr_expect_eq(of("inner_write").traffic, TRAFFIC_INNER);
+	cr_expect_eq(of("pclose").waits, BLOCKED_CHILD);
+	cr_expect_eq(of("pclose").role, ROLE_CLOSE);
+}
+
+Test(function_kind, groups_wait_for_what_they_are_of)
+{
+	cr_expect_eq(function_kind_of("MPI_Testall", TF_GROUP_MPI).waits, BLOCKED_MPI);
+	cr_expect_eq(function_kind_of("MPI_Testall", TF_GROUP_MPI).does, FUNCTION_POLLS);
+	cr_expect_eq(function_kind_of("MPI_Recv", TF_GROUP_MPI).does, 0);
+	cr_expect_eq(function_kind_of("ncclSend", TF_GROUP_NCCL).waits, BLOCKED_NCCL);
+	cr_expect_eq(function_kind_of("omp_critical", TF_GROUP_OPENMP).waits, BLOCKED_LOCK);
+	cr_expect_eq(function_kind_of("omp_barrier", TF_GROUP_OPENMP).waits, BLOCKED_THREAD);
+	cr_expect_eq(function_kind_of("cudaFree", TF_GROUP_CUDA).waits, BLOCKED_GPU);
+}
