@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/answers/answer_tables.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/answers/summary/summary_ended.h"
 #include "report/answers/summary/summary_time.h"
+#include "report/base/table/json_writer.h"
 #include "report/events/stacks/lines.h"
 #include "report/names/frame.h"
 #include "report/tables/run/ledger.h"
@@ -48,8 +50,29 @@ void answer_saving(struct table *t, const struct saving *s, uint64_t wall_ns)
 	add_share(t, s->saved_ns, wall_ns);
 }
 
+void answer_frames(struct table *t, const struct fix_first_cause *cause)
+{
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < cause->frame_count; i++) {
+		const struct fix_first_frame *f = &cause->frames[i];
+
+		buffer_text(&text, i ? ", {\"Line\": " : "[{\"Line\": ");
+		json_add(&text, f->line);
+		buffer_text(&text, ", \"Function\": ");
+		json_add(&text, f->function);
+		buffer_print(&text, ", \"Time (ns)\": %" PRIu64 ", \"Own (ns)\": %" PRIu64 "}", f->ns, f->own_ns);
+	}
+	if (cause->frame_count)
+		buffer_text(&text, "]");
+	answer_text(t, buffer_string(&text));
+	buffer_done(&text);
+}
+
 const char *answer_advice(const struct fix_first_cause *cause)
 {
+	if (cause->frame_count)
+		return "do less there, do it less often, or keep its results";
 	return cause->finding ? cause->finding->rule->advice : cause->how ? cause->how : "remove it";
 }
 
@@ -81,13 +104,15 @@ static void add_cause(const struct answer *a, const struct fix_first_cause *caus
 	table_text(t, cause->text.data);
 	answer_line(t, &cause->line, true);
 	answer_text(t, buffer_string(&cause->called_from));
+	answer_frames(t, cause);
+	answer_text(t, buffer_string(&cause->edit));
 	table_text(t, answer_advice(cause));
 }
 
 static void fix_first_table(struct answer *a, struct table *t)
 {
 	table_has(t, COL_RULE, COL_SAVES_NS, COL_SAVES_LOW_NS, COL_SAVES_HIGH_NS, COL_SHARE_PERCENT, COL_TEXT, COL_LINE,
-		  COL_FUNCTION, COL_CALLED_FROM, COL_ADVICE);
+		  COL_FUNCTION, COL_CALLED_FROM, COL_FRAMES, COL_EDIT, COL_ADVICE);
 	add_cause(a, a->first.items, t);
 }
 

@@ -35,6 +35,9 @@ void answer_line(struct table *t, const struct buffer *frame, bool with_function
 /* What a repair saves, its bounds, and its share of the run. */
 void answer_saving(struct table *t, const struct saving *s, uint64_t wall_ns);
 
+/* The functions of a cause as a list of JSON: Line, Function, Time (ns), Own (ns). */
+void answer_frames(struct table *t, const struct fix_first_cause *cause);
+
 /* What to change. */
 const char *answer_advice(const struct fix_first_cause *cause);
 

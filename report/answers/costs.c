@@ -14,34 +14,19 @@ struct costs {
 	double *total; /* by editable: its time in all actors, that of waits whose cause is not known included */
 };
 
-static void add_total(void *context, uint32_t what, double ns)
-{
-	((double *)context)[what] += ns;
-}
-
 static void find_work(struct costs *k)
 {
 	const struct graph *g = &k->causes->graph;
-	const struct editables *all = &k->causes->editables;
-	double *sums = mem_alloc((editables_count(all) + 1) * sizeof(*sums)); /* pools apart, each divided once */
 
 	k->work = mem_alloc((k->causes->actor_count + 1) * sizeof(*k->work));
-	k->total = mem_alloc((all->count + 1) * sizeof(*k->total));
 	for (uint32_t i = 0; i < g->node_count; i++) {
 		const struct node_part *parts;
 		size_t count = g->nodes[i].kind == NODE_WORK ? graph_parts(g, i, &parts) : 0;
 
-		if (g->nodes[i].kind == NODE_UNSEEN && graph_previous(g, i) != NODE_NONE)
-			sums[g->nodes[i].what] += (double)(g->nodes[i].end_ns - g->nodes[graph_previous(g, i)].end_ns);
-		for (size_t p = 0; p < count; p++) {
+		for (size_t p = 0; p < count; p++)
 			k->work[g->nodes[i].actor] += (double)parts[p].ns;
-			sums[parts[p].what] += (double)parts[p].ns;
-		}
 	}
-	for (uint32_t what = 0; what < editables_count(all); what++)
-		if (sums[what] > 0)
-			editable_divide(all, what, sums[what], k->total, add_total);
-	free(sums);
+	k->total = function_totals(k->causes);
 }
 
 struct costs *costs_new(const struct report_context *c, bool is_replayed)
@@ -134,6 +119,20 @@ void costs_of_line(struct costs *k, const char *line, const char *function, unsi
 	if (bound >= (double)least_ns && bound > 0)
 		saving_find(k->causes, &edit, ret);
 	edit_done(&edit);
+}
+
+uint64_t costs_below(struct costs *k, struct own_stacks *own, uint32_t function, struct saving *ret_saves)
+{
+	float *shares;
+	uint64_t ns;
+
+	*ret_saves = (struct saving){0};
+	if (!k->causes)
+		return 0;
+	shares = function_shares(k->causes, own, function);
+	ns = function_saving(k->causes, shares, k->path.by_what, k->total, ret_saves);
+	free(shares);
+	return ns;
 }
 
 const char *costs_line_of_calls(struct costs *k, const char *function)

@@ -5,8 +5,8 @@
 #define PILLION_COSTS_H
 
 #include "report/answers/roles/role.h"
+#include "report/causes/function.h"
 #include "report/causes/path.h"
-#include "report/causes/saving.h"
 
 struct costs;
 
@@ -22,6 +22,10 @@ enum cost_of { COST_CALLS = 1, COST_COMPUTING = 2, COST_WAITS = 4 };
  * Nothing below `least_ns` is computed: then all are 0. */
 void costs_of_line(struct costs *k, const char *line, const char *function, unsigned int of, uint64_t least_ns,
 		   struct saving *ret);
+
+/* The time on the critical path that passes through a function, which is not more than the run's; and what a
+ * change of it saves, at most that. */
+uint64_t costs_below(struct costs *k, struct own_stacks *own, uint32_t function, struct saving *ret_saves);
 
 /* The kernel whose time matters most, at half of its time. False: there is none. */
 bool costs_of_kernel(struct costs *k, uint64_t least_ns, struct saving *ret, uint32_t *ret_what, double *ret_ns);

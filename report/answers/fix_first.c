@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds what to fix, and sorts it by what it would save. */
-#include "report/answers/fix_first.h"
+#include "report/answers/fix_first_build.h"
 #include "report/answers/summary/summary_deadlock.h"
 
 #include <stdlib.h>
@@ -15,16 +15,6 @@
 /* A cause of which an unknown part could be saved counts only if it takes this part of the run. */
 #define PART_SHARE 0.5
 
-struct choice {
-	const struct report_context *context;
-	struct costs *costs;
-	const struct partition *partition;
-	const struct roles *roles;
-	struct texts told; /* file:line where threads wait for each other: DEADLOCK tells that */
-	uint64_t least_ns;
-	struct fix_first *causes;
-};
-
 static double share_of(uint64_t part, uint64_t whole)
 {
 	return whole ? 100 * (double)part / (double)whole : 0;
@@ -35,6 +25,13 @@ static void cause_done(struct fix_first_cause *cause)
 	buffer_done(&cause->text);
 	buffer_done(&cause->line);
 	buffer_done(&cause->called_from);
+	buffer_done(&cause->edit);
+	buffer_done(&cause->rest);
+	for (size_t i = 0; i < cause->frame_count; i++) {
+		free(cause->frames[i].line);
+		free(cause->frames[i].function);
+	}
+	free(cause->callee);
 }
 
 uint64_t fix_first_least(uint64_t wall_ns)
@@ -122,6 +119,7 @@ static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *ad
 {
 	bool is_same = is_work(kept) == is_work(added) && !kept->how == !added->how;
 	struct saving larger = kept->saves.saved_ns > added->saves.saved_ns ? kept->saves : added->saves;
+	uint64_t worth_ns = kept->worth_ns > added->worth_ns ? kept->worth_ns : added->worth_ns;
 
 	if (is_better(added, kept)) {
 		struct fix_first_cause worse = *kept;
@@ -129,19 +127,22 @@ static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *ad
 		*kept = *added;
 		*added = worse;
 	}
-	if (is_same)
+	if (is_same) {
 		kept->saves = larger;
+		kept->worth_ns = worth_ns;
+	}
 	cause_done(added);
 }
 
-/* Of causes at one line, one stays. Takes ownership of the cause. */
-static void propose(struct choice *k, struct fix_first_cause *cause)
+void fix_first_propose(struct choice *k, struct fix_first_cause *cause)
 {
 	struct fix_first *all = k->causes;
 	struct fix_first_cause *same;
 	bool is_time = !cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME);
 
 	limit_saving(&cause->saves, k->roles->wall_ns);
+	if (!cause->worth_ns)
+		cause->worth_ns = cause->saves.saved_ns;
 	if ((is_time && cause->saves.saved_ns < k->least_ns) || is_told(k, cause)) {
 		cause_done(cause);
 		return;
@@ -178,7 +179,7 @@ static void find_line(const struct choice *k, const struct role *r, struct fix_f
 static void propose_cpu(struct choice *k, const struct role *r)
 {
 	uint64_t cpu_ns = role_cpu(r).work_ns;
-	struct fix_first_cause cause = {.rule = "bound_by", .how = "if it took half of its time", .is_bound = true,
+	struct fix_first_cause cause = {.rule = "bound_by", .is_bound = true,
 					.is_cpu = !samples_any(k->context->model)};
 	uint64_t line_ns = cpu_ns;
 	struct buffer line = {0}, time = {0};
@@ -189,7 +190,8 @@ static void propose_cpu(struct choice *k, const struct role *r)
 	costs_of_line(k->costs, buffer_string(&cause.line), "", COST_COMPUTING, k->least_ns, &cause.saves);
 	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), "");
 	/* Without samples, the time that it waited for a CPU cannot be told from its computing. */
-	limit_saving(&cause.saves, role_wall_ns(r, line_ns) / 2);
+	function_interval(at_most(2 * cause.saves.saved_ns, role_wall_ns(r, line_ns)), &cause.saves);
+	cause.worth_ns = cause.saves.saved_ns / 2;
 	role_words(r, &cause.text);
 	buffer_print(&cause.text, " %s %.0f %% of the time, ", r->threads > 1 ? "compute" : "computes",
 		     share_of(cpu_ns, r->lifetime_ns));
@@ -209,7 +211,7 @@ static void propose_cpu(struct choice *k, const struct role *r)
 	buffer_done(&line);
 	buffer_done(&time);
 	find_line(k, r, &cause);
-	propose(k, &cause);
+	fix_first_propose(k, &cause);
 }
 
 /* Children that run other programs; workers that were forked are roles whose own time is proposed. */
@@ -334,7 +336,7 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 		buffer_print(&cause.text, ", awaited at %s", waits.data);
 	}
 	buffer_done(&waits);
-	propose(k, &cause);
+	fix_first_propose(k, &cause);
 }
 
 static void propose_stop(struct choice *k, const struct role *r)
@@ -345,7 +347,7 @@ static void propose_stop(struct choice *k, const struct role *r)
 	role_words(r, &cause.text);
 	buffer_print(&cause.text, " %s stopped (SIGSTOP, or a job stopped by its shell) %.0f %% of the time",
 		     r->threads > 1 ? "were" : "was", share_of(r->stopped_ns, r->lifetime_ns));
-	propose(k, &cause);
+	fix_first_propose(k, &cause);
 }
 
 static void propose_balance(struct choice *k, const struct role *r)
@@ -372,7 +374,7 @@ static void propose_balance(struct choice *k, const struct role *r)
 		role_work_line(k->context, k->roles, r, &cause.text);
 	}
 	buffer_done(&place);
-	propose(k, &cause);
+	fix_first_propose(k, &cause);
 }
 
 static void propose_kernel(struct choice *k)
@@ -394,7 +396,7 @@ static void propose_kernel(struct choice *k)
 		buffer_print(&cause.text, ", launched at %s", place.data);
 	}
 	buffer_done(&place);
-	propose(k, &cause);
+	fix_first_propose(k, &cause);
 }
 
 /* ---- what the rules found ---- */
@@ -435,7 +437,7 @@ static void propose_finding(struct choice *k, const struct finding *f)
 	buffer_add(&cause.line, f->line.data, f->line.size);
 	if (f->line.size)
 		cause.actor = costs_actor(k->costs, f->line.data, NULL);
-	propose(k, &cause);
+	fix_first_propose(k, &cause);
 }
 
 /* ---- the whole ---- */
@@ -445,7 +447,7 @@ static int compare_causes(const void *left, const void *right)
 {
 	const struct fix_first_cause *a = left, *b = right;
 
-	return order_of(a->is_last, b->is_last) ?: order_of(b->saves.saved_ns, a->saves.saved_ns) ?:
+	return order_of(a->is_last, b->is_last) ?: order_of(b->worth_ns, a->worth_ns) ?:
 	       strcmp(a->text.data, b->text.data);
 }
 
@@ -485,6 +487,7 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 	struct where_place place;
 
 	*ret = (struct fix_first){0};
+	own_stacks_init(&k.own, c->symbols);
 	where_place_read_briefly(&place, c->model, c->symbols);
 	deadlock_places(&place, &k.told);
 	where_place_done(&place);
@@ -493,7 +496,8 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 	for (size_t i = 0; i < k.roles->count; i++) {
 		const struct role *r = &k.roles->items[i];
 
-		propose_cpu(&k, r);
+		if (!fix_first_spines(&k, r))
+			propose_cpu(&k, r);
 		propose_stop(&k, r);
 		propose_balance(&k, r);
 		for (size_t n = 0; n < r->call_count && n < 4; n++)
@@ -503,6 +507,7 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof(*ret->items), compare_causes);
 	texts_done(&k.told);
+	own_stacks_done(&k.own);
 	drop_last(ret);
 	lift_not_time(ret);
 }

@@ -9,14 +9,31 @@
 #include "report/answers/roles/role.h"
 #include "report/answers/rule.h"
 
+/* A function through which the time passes, see spine.h. */
+struct fix_first_frame {
+	char *line;	/* "file:line", "": not known */
+	char *function;
+	uint64_t ns, own_ns; /* own_ns: without other functions of the program */
+	bool is_recursive;
+};
+
+enum { FIX_FRAMES = 5 };
+
 struct fix_first_cause {
 	const char *rule;	   /* its name */
 	struct buffer text;	   /* with the line */
 	struct buffer line;	   /* as in struct finding */
 	struct buffer called_from; /* of the line, see caller.h; the caller fills it in */
+	struct fix_first_frame frames[FIX_FRAMES]; /* the outermost first; the last one is at the line */
+	size_t frame_count;
+	char *callee;	    /* what the line calls of a library; "", NULL: not known */
+	struct buffer edit; /* as `whatif` takes it, for the saving; empty: none */
+	size_t frames_at;   /* in the text: from here on it names frames, and then has the rest */
+	struct buffer rest;
 	const struct finding *finding; /* of the rule that found it; NULL: no rule did. Borrowed */
 	const char *how;	   /* what saves so much, where it is not to remove the line's time; NULL: that */
 	struct saving saves;	   /* of the run's wall time */
+	uint64_t worth_ns;	   /* by which causes are sorted */
 	const struct actor *actor; /* whose time it is; NULL: not known. Borrowed from the costs */
 	bool is_bound;		   /* work that may be needed: the run is bound by it */
 	bool is_borrowed;	   /* the line is not of the code that takes the time, but waits for it */

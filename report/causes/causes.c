@@ -210,9 +210,12 @@ static void take_short_call(struct builder *b, struct thread_piece *call, uint32
 	for (size_t i = first; i < b->count; i++) {
 		const struct thread_piece *p = &b->pending[i];
 
-		if (p->is_sample && p->stack)
-			editable_pool_sample(all, call->of, editable_call(all, b->image, function, p->stack),
-					     p->cpu_ns);
+		if (p->is_sample && p->stack) {
+			uint32_t what = editable_call(all, b->image, function, p->stack);
+
+			editable_pool_sample(all, call->of, what, p->cpu_ns);
+			editable_add_stack(all, what, b->image, p->stack, p->cpu_ns);
+		}
 	}
 }
 
@@ -253,6 +256,7 @@ static void take_call(struct builder *b, const struct event *e)
 		take_short_call(b, p, e->id, first);
 	if (stack && !p->has_edge && p->end_ns - p->start_ns < SHORT_STACK_NS)
 		editable_stacked_call(&s->editables, b->rest, call_of(b, e->id, 0), p->what);
+	editable_add_stack(&s->editables, p->what, b->image, stack, p->end_ns - p->start_ns);
 	take_file_call(b, e, stack != 0, p);
 	if (first < b->count)
 		enclose(b, p, first);
@@ -268,6 +272,7 @@ static void take_sample(struct builder *b, const struct event *e)
 	struct thread_piece p = {.start_ns = ns, .end_ns = ns, .cpu_ns = samples_ns(e), .is_sample = true,
 			  .stack = stack, .what = editable_cpu(&s->editables, b->image, stack)};
 
+	editable_add_stack(&s->editables, p.what, b->image, stack, p.cpu_ns);
 	push(b, &p);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/causes/saving.h"
+#include "report/causes/function.h"
 #include "report/events/reading.h"
 #include "report/names/frame.h"
 
@@ -150,6 +150,7 @@ static const struct {
 	void (*apply)(struct wish *w, uint32_t what); /* NULL: it cannot be computed */
 } wishes[] = {
 	{"kernel", true, true, wish_kernel}, {"line", true, true, wish_line}, {"call", true, true, wish_call},
+	{"function", true, true, NULL},
 	{"lock", true, true, wish_lock},     {"no-sync", true, false, wish_no_sync}, {"copy", false, true, wish_copy},
 	{"overlap", true, false, wish_overlap}, {"workers", false, true, NULL}, {"cpus", false, true, NULL},
 	{"rank", true, true, NULL},	     {"gap", true, true, wish_input},
@@ -218,6 +219,19 @@ static int wish_rank(struct wish *w, struct err *err)
 	return 0;
 }
 
+/* ---- functions ---- */
+
+static int wish_function(struct wish *w, struct err *err)
+{
+	float *shares = function_shares_named(w->causes, w->pattern);
+
+	if (!shares)
+		return err_set(err, -ENODATA, "function~%s: no recorded stack has that function", w->pattern);
+	function_edit(w->causes, shares, w->factor, w->edit);
+	free(shares);
+	return 0;
+}
+
 /* ---- parsing ---- */
 
 /* "0", "0.5x" or "median". */
@@ -239,6 +253,8 @@ static int wish_apply(struct wish *w, size_t kind, const char *text, struct err 
 {
 	if (!strcmp(wishes[kind].word, "rank"))
 		return wish_rank(w, err);
+	if (!strcmp(wishes[kind].word, "function"))
+		return wish_function(w, err);
 	if (!strcmp(wishes[kind].word, "workers"))
 		return edit_workers(w->causes, (uint32_t)w->factor, w->edit, err);
 	if (!wishes[kind].apply)
@@ -269,8 +285,9 @@ int edit_parse(struct causality *s, const char *text, struct edit *ret, struct e
 	if (kind == sizeof(wishes) / sizeof(*wishes) || (text[word] == '~') != wishes[kind].has_pattern ||
 	    (equals != NULL) != wishes[kind].has_value)
 		return err_set(err, -EINVAL,
-			       "%s: an edit is kernel~REGEX=0.5x, line~FILE:N=0, call~NAME=0, lock~FILE:N=0, "
-			       "no-sync~FILE:N, copy=0.5x, overlap~nccl, workers=4, cpus=8, rank~5=median or "
+			       "%s: an edit is kernel~REGEX=0.5x, line~FILE:N=0, function~NAME=0, call~NAME=0, "
+			       "lock~FILE:N=0, no-sync~FILE:N, copy=0.5x, overlap~nccl, workers=4, cpus=8, "
+			       "rank~5=median or "
 			       "gap~input=0",
 			       text);
 	w.value = equals ? equals + 1 : NULL;

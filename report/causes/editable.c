@@ -25,6 +25,8 @@ void editables_done(struct editables *e)
 	free(e->items);
 	free(e->pools);
 	free(e->shares);
+	free(e->stacks);
+	map_done(&e->by_stack);
 	map_done(&e->by_key);
 	map_done(&e->calls);
 	map_done(&e->lines);
@@ -99,6 +101,21 @@ uint32_t editable_named(struct editables *e, enum editable_kind kind, const char
 			uint32_t stack)
 {
 	return editable_at(e, kind, name, image, stack);
+}
+
+void editable_add_stack(struct editables *e, uint32_t what, const struct image *image, uint32_t stack, uint64_t ns)
+{
+	bool is_new;
+	uint64_t *known = stack ? map_put(&e->by_stack, of_stack(image, stack), what, &is_new) : NULL;
+
+	if (!known)
+		return;
+	if (is_new) {
+		*known = e->stack_count;
+		e->stacks = mem_grow(e->stacks, e->stack_count, &e->stack_capacity, sizeof(*e->stacks));
+		e->stacks[e->stack_count++] = (struct editable_stack){.image = image, .what = what, .stack = stack};
+	}
+	e->stacks[*known].ns += ns + 1; /* a stack of no time counts, too */
 }
 
 /* ---- pools ---- */

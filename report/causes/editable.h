@@ -50,6 +50,13 @@ struct pool {
 	uint64_t calls_ns, sampled_ns, stacked; /* of these: their time, that of samples in them; longer calls */
 };
 
+/* The time that an editable had in one stack: edits of functions change as large a part of it as is below them. */
+struct editable_stack {
+	const struct image *image;
+	uint32_t what, stack;
+	uint64_t ns;
+};
+
 struct editables {
 	struct editable *items; /* by what */
 	size_t count, capacity;
@@ -58,6 +65,9 @@ struct editables {
 	size_t pool_count, pool_capacity, pool_first;
 	struct share_of_pool *shares;
 	size_t share_count;
+	struct editable_stack *stacks;
+	size_t stack_count, stack_capacity;
+	struct map by_stack;
 	struct attribution attribution;
 	/* while they are gathered */
 	struct map calls, lines, programs, by_pool, samples, stacked;
@@ -73,6 +83,9 @@ uint32_t editable_cpu(struct editables *e, const struct image *image, uint32_t s
 /* By name: a kernel, a copy, a program; stack 0: not launched by a known line. */
 uint32_t editable_named(struct editables *e, enum editable_kind kind, const char *name, const struct image *image,
 			uint32_t stack);
+
+/* Counts time in a stack; 0: none was taken. */
+void editable_add_stack(struct editables *e, uint32_t what, const struct image *image, uint32_t stack, uint64_t ns);
 
 /* ---- pools: their numbers are marked until editables_finish ---- */
 

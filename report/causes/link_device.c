@@ -70,6 +70,7 @@ static void operation_add(struct device_gathering *g, const struct correlated *k
 				 w.kind == TF_DEVICE_KERNEL || w.kind == TF_DEVICE_GRAPH ? EDITABLE_KERNEL
 											   : EDITABLE_COPY,
 				 name_of(g, r->operation, &w), g->image, stack);
+	editable_add_stack(&s->editables, op.what, g->image, stack, op.end_ns - op.start_ns);
 	if (k->thread) {
 		const uint64_t *actor = map_find(&g->threads, k->thread->number,
 						 (uint64_t)(g->image - s->context->model->images));

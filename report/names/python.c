@@ -195,3 +195,23 @@ void python_frames(const struct trace *t, uint32_t stack, void *context, python_
 	buffer_done(&file);
 	buffer_done(&function);
 }
+
+struct file_search {
+	bool (*is_wanted)(const char *file);
+	bool has;
+};
+
+static void search_file(void *context, const char *file, const char *function)
+{
+	struct file_search *search = context;
+
+	search->has = search->has || search->is_wanted(file);
+}
+
+bool python_has_file(const struct trace *t, uint32_t stack, bool (*is_wanted)(const char *file))
+{
+	struct file_search search = {is_wanted, false};
+
+	python_frames(t, stack, &search, search_file);
+	return search.has;
+}

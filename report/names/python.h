@@ -26,6 +26,9 @@ bool python_is_recorders(const struct trace *t, uint32_t code);
 typedef void python_frame_visit(void *context, const char *file, const char *function);
 void python_frames(const struct trace *t, uint32_t stack, void *context, python_frame_visit *visit);
 
+/* Whether `is_wanted` is true for the file of any Python frame of the stack. */
+bool python_has_file(const struct trace *t, uint32_t stack, bool (*is_wanted)(const char *file));
+
 /* 0: not known. */
 uint32_t python_first_line(const struct trace *t, uint32_t code);
 

@@ -448,19 +448,18 @@ bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack
 	return best;
 }
 
-bool symbols_has_python(const struct image *image, uint32_t stack, bool (*is_wanted)(const char *file))
+size_t symbols_pythons(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+		       size_t size)
 {
 	struct python_side side;
-	bool has = false;
+	size_t used = 0;
 
 	read_python(image, stack, &side);
-	for (size_t i = 0; i < side.count && !has; i++) {
-		struct buffer file = {0};
-
-		has = python_file(image->trace, side.frames[i].code, &file) && is_wanted(file.data);
-		buffer_done(&file);
-	}
-	return has;
+	for (size_t i = 0; i < side.count && used < size; i++)
+		if (side.frames[i].code && !is_recorder_code(s, image, side.frames[i].code))
+			ret[used++] = (struct symbol_frame){.place = python_place(s, image, &side.frames[i]),
+							    .module = "", .is_python = true};
+	return used;
 }
 
 size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,

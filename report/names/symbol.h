@@ -52,8 +52,9 @@ typedef enum python_rank python_ranking(const char *file);
 bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack, python_ranking *rank_of,
 		    struct symbol_frame *ret, enum python_rank *ret_rank);
 
-/* Whether `is_wanted` is true for the file of any Python frame of the stack. */
-bool symbols_has_python(const struct image *image, uint32_t stack, bool (*is_wanted)(const char *file));
+/* All Python frames of a stack, the innermost first. Returns how many, at most `size`. */
+size_t symbols_pythons(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+		       size_t size);
 
 /* Looks up the text and first_line of such a frame. */
 void symbols_name(struct symbols *s, struct symbol_frame *f);

@@ -257,7 +257,9 @@ static void add_cause(struct table *t, const struct fix_first_cause *cause, uint
 	answer_text(t, buffer_string(&cause->text));
 	answer_line(t, &cause->line, false);
 	answer_text(t, buffer_string(&cause->called_from));
+	answer_frames(t, cause);
 	add_actor(t, cause->actor);
+	answer_text(t, buffer_string(&cause->edit));
 	table_text(t, answer_advice(cause));
 }
 
@@ -299,10 +301,12 @@ static void add_finding(struct table *t, const struct answer *a, const struct fi
 	answer_text(t, buffer_string(&f->text));
 	answer_line(t, &f->line, false);
 	answer_text(t, buffer_string(&f->called_from));
+	table_nothing(t);
 	if (finding_is_end(f))
 		add_ended_actor(t, f);
 	else
 		add_actor(t, is_found && f->line.size ? costs_actor(a->costs, f->line.data, NULL) : NULL);
+	table_nothing(t);
 	table_text(t, f->rule->advice);
 }
 
@@ -314,7 +318,8 @@ static void findings_table(const struct findings *f, bool is_chosen, struct tabl
 	const struct answer *a = &f->answer;
 
 	table_has(ret, COL_RULE, COL_VERDICT, COL_SAVES_NS, COL_SAVES_LOW_NS, COL_SAVES_HIGH_NS, COL_SHARE_PERCENT,
-		  COL_TEXT, COL_LINE, COL_CALLED_FROM, COL_RANK, COL_PROCESS, COL_THREAD, COL_ADVICE);
+		  COL_TEXT, COL_LINE, COL_CALLED_FROM, COL_FRAMES, COL_RANK, COL_PROCESS, COL_THREAD, COL_EDIT,
+		  COL_ADVICE);
 	for (size_t i = 0; i < f->ended; i++)
 		add_finding(ret, a, &a->found[f->order[i]], is_chosen);
 	for (size_t i = 0; i < a->first.count; i++)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/causes/function.h"
 #include "report/causes/path.h"
-#include "report/causes/saving.h"
 #include "report/verbs/verb.h"
 #include "report/verbs/verb_delay.h"
 
@@ -35,7 +35,8 @@ static void add_edit(struct work *w, struct causality *s, const char *text, stru
 		say("%s%s", code == -ENODATA ? "cannot tell: " : "", err.text);
 		w->status = code == -ENODATA && w->status != EXIT_UNUSABLE ? EXIT_INCOMPLETE : EXIT_UNUSABLE;
 	} else {
-		saving_find(s, &edit, &saving);
+		if (!function_saving_named(s, text, &saving))
+			saving_find(s, &edit, &saving);
 		add_row(text, &saving, t);
 	}
 	edit_done(&edit);
@@ -181,6 +182,7 @@ static void more_help(struct text *ret)
 {
 	text_add(ret, "\nAn EDIT multiplies times (0.5x halves them, 0 removes them) or removes waits:\n"
 		      "  line~FILE:N=0      calls and computing of a line     call~NAME=0      calls of a function\n"
+		      "  function~NAME=0    all below a function; Low and High are what a change of it may save\n"
 		      "  kernel~REGEX=0.5x  kernels                           copy=0.5x        copies of devices\n"
 		      "  lock~FILE:N=0      waits for locks at a line         no-sync~FILE:N   all waits at a line\n"
 		      "  rank~5=median      the work of a rank                overlap~nccl     kernels beside others\n"

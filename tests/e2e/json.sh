@@ -66,7 +66,7 @@ envelope 'a report without data' 'a["verdict"] == "could_not_check" and "OpenMP"
 envelope 'the summary' "${first}['table'] == 'run' and {'calls', 'ledger'} <= {r['table'] for r in a['rows']}" \
 	stats --json --summary run.pillion
 envelope 'info' 'any(row["table"] == "processes" for row in a["rows"])' info --json run.pillion
-envelope 'analyze' "${first}['Verdict'] == 'minor' and ${first}['Rule'] in a['reason'] and a['next'] \
+envelope 'analyze' "${first}['Verdict'] == 'found' and ${first}['Rule'] in a['reason'] and a['next'] \
 and 'Called From' in ${first}" \
 	analyze --json run.pillion
 envelope 'a rule that could not be checked' 'a["verdict"] == "could_not_check" and a["status"] == 1' \

@@ -73,7 +73,8 @@ is "$code $(head -n 1 summary | sed 's/^[0-9.]* m\?s/TIME/')" '0 TIME, 1 process
 	'wall time, processes, end'
 adds_up compute 'computing'
 cpu_is_rusage 'computing'
-first_line "(time_parts computes [0-9]+ % of the time|$starved)" 'computing: named first'
+first_line "([0-9.]+ m?s of [0-9.]+ m?s (pass through these|at .*time_parts\.c:[0-9]+ [a-z_]+); a change |$starved)" \
+	'computing: named first'
 like "$(cat summary)" '^time_parts .*[0-9]+ % CPU' 'computing: a line for the program'
 
 recorded threads "$parts" threads

@@ -533,6 +533,7 @@ void roles_done(struct roles *r)
 		free(r->items[i].calls);
 		free(r->items[i].lines.items);
 		free(r->items[i].polls.items);
+		free(r->items[i].stacks);
 		map_done(&r->items[i].known_calls);
 		map_done(&r->items[i].lines.known);
 		map_done(&r->items[i].polls.known);

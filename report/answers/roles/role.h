@@ -39,6 +39,13 @@ struct role_lines {
 	struct map known;
 };
 
+/* CPU time of a role in one stack. */
+struct role_stack {
+	const struct image *image;
+	uint32_t stack;
+	uint64_t ns;
+};
+
 struct role {
 	char label[32];
 	bool is_main;	 /* the main thread of the job's first program that is not a shim */
@@ -62,6 +69,8 @@ struct role {
 	struct map known_calls;
 	/* CPU samples, without those in import statements; polls: of threads that only poll */
 	struct role_lines lines, polls;
+	struct role_stack *stacks; /* of lines */
+	size_t stack_count, stack_capacity;
 	uint64_t import_ns;  /* of the samples: in import statements */
 	uint64_t polling_ns; /* CPU time that polls for others: see role_polls, and of the samples attribution_polls */
 };

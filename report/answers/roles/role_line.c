@@ -18,6 +18,7 @@ struct role_line_finder {
 	struct roles *roles;
 	struct map roles_of; /* (process, tid) -> (role + 1) << 1 | whether it only polls */
 	struct map stacks;   /* (stack, image) -> place + 1 */
+	struct map of_roles; /* (stack and role, image) -> its place in the role's stacks + 1 */
 	struct role_key *places;
 	size_t place_count, place_capacity;
 };
@@ -56,23 +57,39 @@ static void line_add(struct role_lines *lines, const struct role_key *p, uint64_
 	lines->items[*known - 1].count++;
 }
 
+static void stack_add(struct role_line_finder *f, const struct scan *s, struct role *r, uint32_t stack, uint64_t ns)
+{
+	uint64_t *known = map_put(&f->of_roles, (uint64_t)(r - f->roles->items) << 32 | stack,
+				  (uint64_t)(s->image - s->context->model->images), NULL);
+
+	if (!*known) {
+		r->stacks = mem_grow(r->stacks, r->stack_count, &r->stack_capacity, sizeof(*r->stacks));
+		r->stacks[r->stack_count] = (struct role_stack){s->image, stack, 0};
+		*known = ++r->stack_count;
+	}
+	r->stacks[*known - 1].ns += ns;
+}
+
 static void line_visit(struct scan *s, const struct event *e)
 {
 	struct role_line_finder *f = s->more;
 	const uint64_t *of = e->kind == TF_SAMPLE ? map_find(&f->roles_of, s->image->process, s->thread->tid) : NULL;
+	uint32_t stack = event_stack(e);
 	const struct role_key *p;
 	struct role *role;
 
 	if (!of)
 		return;
 	role = &f->roles->items[(*of >> 1) - 1];
-	p = place_of(f, s, event_stack(e));
+	p = place_of(f, s, stack);
 	if (p->is_import && !(*of & 1))
 		role->import_ns += samples_ns(e);
 	else if (p->polls && !(*of & 1))
 		role->polling_ns += samples_ns(e);
 	else if (p->has_frame)
 		line_add(*of & 1 ? &role->polls : &role->lines, p, samples_ns(e));
+	if (p->has_frame && !p->is_import && !p->polls && !(*of & 1))
+		stack_add(f, s, role, stack, samples_ns(e));
 }
 
 void roles_find_lines(const struct report_context *c, const struct partition *p, struct roles *roles)
@@ -89,5 +106,6 @@ void roles_find_lines(const struct report_context *c, const struct partition *p,
 				   .call_args = 1u << TF_ARG_STACK, .more = &f}, line_visit);
 	map_done(&f.roles_of);
 	map_done(&f.stacks);
+	map_done(&f.of_roles);
 	free(f.places);
 }

@@ -8,6 +8,7 @@
 #include "report/answers/rule.h"
 #include "report/events/jax/jax_functions.h"
 #include "report/events/stacks/samples.h"
+#include "report/names/python.h"
 
 /* TIMES: fewer are usual, for the first step, the last batch, another data type. A thread without any event for
  * GAP_NS may have done something else meanwhile. */
@@ -57,7 +58,7 @@ static uint32_t compiled_row(struct compilations *p, const struct image *image, 
 
 	if (!*known) {
 		/* The import of a compiler compiles nothing. */
-		if (symbols_has_python(image, stack,
+		if (python_has_file(image->trace, stack,
 				       jax_has_phases(image) ? is_other_compiler_file : is_compiler_file) &&
 		    !attribution_has_import(image, stack))
 			value = 2 + rule_call_row(p->rules, &p->aggregate, image, 0, 0, by_stacks, stack);

@@ -7,6 +7,7 @@
 #include "report/answers/rule.h"
 #include "report/base/text.h"
 #include "report/events/reading.h"
+#include "report/names/python.h"
 #include "report/read/job/process_tree.h"
 
 enum { ROWS = 50, LOADER_PERCENT = 5, LOADER_WAITS = 3, LOOP_PERCENT = 5, LOOP_CALLS = 3 };
@@ -26,7 +27,7 @@ static bool python_is_wanted(struct python_times *p, const struct image *image, 
 	uint64_t *known = map_put(&p->known, (uint64_t)(image - p->rules->context->model->images), stack, NULL);
 
 	if (!*known)
-		*known = 1 + (symbols_has_python(image, stack, p->is_wanted) &&
+		*known = 1 + (python_has_file(image->trace, stack, p->is_wanted) &&
 			      !(p->is_unwanted && p->is_unwanted(image, stack)));
 	return *known > 1;
 }
@@ -160,7 +161,7 @@ static bool is_thread_starter(const char *file)
 
 static bool is_startup(const struct image *image, uint32_t stack)
 {
-	return attribution_has_import(image, stack) || symbols_has_python(image, stack, is_thread_starter);
+	return attribution_has_import(image, stack) || python_has_file(image->trace, stack, is_thread_starter);
 }
 
 /* Waits for the interpreter's lock, which are those of its condition variable, are of rule gil_bound. */

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 
 #include "report/answers/summary/summary_time.h"
+#include "report/base/table/name.h"
 #include "report/base/text.h"
 #include "report/names/frame.h"
 
 /* Widths of texts, of the words in them (paths, names), and of a caller's line. */
 enum { FINDING_WIDTH = 240, FIRST_WIDTH = 300, NAME_WIDTH = 48, LINE_WIDTH = 48 };
+enum { FIRST_MORE = 2 };
 
 /* ", called from train.py:8" */
 static void summary_called_from(const struct buffer *called_from, struct buffer *out)
@@ -68,6 +70,80 @@ static void add_interval(const struct saving *s, struct buffer *out)
 	buffer_done(&high);
 }
 
+/* "; a change there saves 1.20 s to 4.00 s" */
+static void add_range(const struct saving *s, struct buffer *out)
+{
+	buffer_text(out, "; a change there saves ");
+	rule_time(out, s->low_ns);
+	buffer_text(out, " to ");
+	rule_time(out, s->high_ns);
+}
+
+/* Its time of its own, where it is not all of it. */
+static void add_own(const struct fix_first_frame *f, struct buffer *out)
+{
+	if (f->own_ns * 100 < f->ns || f->own_ns * 100 > f->ns * 95)
+		return;
+	buffer_text(out, ", ");
+	rule_time(out, f->own_ns);
+	buffer_text(out, " its own");
+}
+
+/* The functions through which the time passes, each in a line, indented by depth. */
+static void summary_frames(const struct fix_first_cause *cause, struct buffer *out)
+{
+	struct texts places = {0}, names = {0};
+	size_t wide = 0, wide_name = 0;
+
+	for (size_t i = 0; i < cause->frame_count; i++) {
+		const struct fix_first_frame *f = &cause->frames[i];
+		struct buffer place = {0}, name = {0};
+
+		text_fit(&place, *f->line ? frame_file(f->line) : "", LINE_WIDTH);
+		name_brief(&name, f->function);
+		if (i + 1 == cause->frame_count && cause->callee && *cause->callee)
+			buffer_print(&name, " (%s)", cause->callee);
+		texts_add(&places, "%*s%s", (int)(2 * i), "", buffer_string(&place));
+		buffer_clear(&place);
+		text_fit(&place, name.data, NAME_WIDTH);
+		texts_add(&names, "%s", buffer_string(&place));
+		wide = text_width(places.items[i]) > wide ? text_width(places.items[i]) : wide;
+		wide_name = text_width(names.items[i]) > wide_name ? text_width(names.items[i]) : wide_name;
+		buffer_done(&place);
+		buffer_done(&name);
+	}
+	for (size_t i = 0; i < cause->frame_count; i++) {
+		buffer_print(out, "%*s %s%*s  %s%*s  ", SUMMARY_LABEL, "", places.items[i],
+			     (int)(wide - text_width(places.items[i])), "", names.items[i],
+			     (int)(wide_name - text_width(names.items[i])), "");
+		rule_time(out, cause->frames[i].ns);
+		if (i + 1 == cause->frame_count)
+			add_own(&cause->frames[i], out);
+		if (cause->frames[i].is_recursive)
+			buffer_text(out, ", calls itself");
+		buffer_text(out, "\n");
+	}
+	texts_done(&places);
+	texts_done(&names);
+}
+
+/* A finding with its functions; with one of them, or as a further finding, in one line. */
+static void summary_spine(const char *title, const struct fix_first_cause *cause, bool is_first, struct buffer *out)
+{
+	bool is_block = is_first && cause->frame_count > 1;
+
+	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
+	if (is_block)
+		buffer_print(out, "%.*s pass through these%s", (int)cause->frames_at, cause->text.data,
+			     buffer_string(&cause->rest));
+	else
+		text_fit_sentence(out, cause->text.data, NAME_WIDTH, FIRST_WIDTH);
+	add_range(&cause->saves, out);
+	buffer_text(out, "\n");
+	if (is_block)
+		summary_frames(cause, out);
+}
+
 static void summary_first_line(const char *title, const char *text, const struct fix_first_cause *cause,
 			       struct buffer *out)
 {
@@ -78,7 +154,9 @@ static void summary_first_line(const char *title, const char *text, const struct
 	summary_called_from(&cause->called_from, out);
 	rule_time(&cost, cause->saves.saved_ns);
 	/* What costs no time has a saving only as its rank. */
-	if (!cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME)) {
+	if (cause->is_bound && !cause->is_last && !cause->how) {
+		add_range(&cause->saves, out);
+	} else if (!cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME)) {
 		buffer_print(out, "; saves %s%s%s", cost.data, cause->how ? " " : "", cause->how ? cause->how : "");
 		add_interval(&cause->saves, out);
 	}
@@ -101,6 +179,13 @@ void summary_outside(const struct answer *a, struct buffer *out)
 
 void summary_first(const struct fix_first *first, struct buffer *out)
 {
-	if (first->count)
+	if (first->count && first->items->frame_count)
+		summary_spine("FIX FIRST", first->items, true, out);
+	else if (first->count)
 		summary_first_line("FIX FIRST", first->items->text.data, first->items, out);
+	for (size_t i = 1, shown = 0; i < first->count && shown < FIRST_MORE; i++)
+		if (first->items[i].frame_count) {
+			summary_spine("then", &first->items[i], false, out);
+			shown++;
+		}
 }

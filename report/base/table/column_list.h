@@ -17,7 +17,9 @@
 	X(EDIT, "Edit")											       \
 	X(ENDED, "Ended") X(ENTERED, "Entered") X(ERROR, "Error") X(EVENT, "Event") X(FACT, "Fact")		       \
 	X(FILE, "File")											       \
-	X(FINDING, "Finding") X(FIRST_OPENED_BY, "First Opened By") X(FOUND, "Found") X(FROM_RANK, "From Rank")	       \
+	X(FINDING, "Finding") X(FIRST_OPENED_BY, "First Opened By") X(FOUND, "Found")			       \
+	X(FRAMES, "Frames")										       \
+	X(FROM_RANK, "From Rank")									       \
 	X(FUNCTION, "Function") X(GB_PER_S, "GB/s") X(GRIDXYZ, "GridXYZ") X(HLO_MODULE, "HLO Module")		       \
 	X(HOST, "Host") X(ID, "ID") X(INPUT_SIZES, "Input Sizes") X(JOB, "Job") X(KERNEL_NAME, "Kernel Name")	       \
 	X(LATE_THREAD, "Late Thread")									       \

@@ -231,11 +231,14 @@ void emit_text(struct buffer *b, enum format format, const char *text)
 
 void emit_cell(struct buffer *b, const struct emit *e, const struct table *t, size_t at, enum time_unit unit)
 {
-	enum column_type type = t->columns[at % t->column_count].type;
+	const struct column *column = &t->columns[at % t->column_count];
+	enum column_type type = column->type;
 	size_t from = b->size;
 
 	if (t->absent[at]) {
 		buffer_text(b, e->format == FORMAT_JSON ? "null" : format_is_human(e->format) ? "-" : "");
+	} else if (column->id == COL_FRAMES && e->format == FORMAT_JSON) {
+		buffer_text(b, t->cells[at].text); /* a list */
 	} else if (type == COLUMN_TEXT) {
 		emit_text(b, e->format, t->cells[at].text);
 	} else {

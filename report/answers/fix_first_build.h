@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What finds the causes of fix_first.h. */
+#ifndef PILLION_FIX_FIRST_BUILD_H
+#define PILLION_FIX_FIRST_BUILD_H
+
+#include "report/answers/fix_first.h"
+#include "report/names/own_stack.h"
+
+struct choice {
+	const struct report_context *context;
+	struct costs *costs;
+	const struct partition *partition;
+	const struct roles *roles;
+	struct own_stacks own;
+	struct texts told; /* file:line where threads wait for each other: DEADLOCK tells that */
+	uint64_t least_ns;
+	struct fix_first *causes;
+};
+
+/* Of causes at one line, one stays. Takes ownership of the cause. */
+void fix_first_propose(struct choice *k, struct fix_first_cause *cause);
+
+/* spine_cause.c: the places where a role computes. False: no samples tell them. */
+bool fix_first_spines(struct choice *k, const struct role *r);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/answers/spine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct spine_finder {
+	const struct own_stacks *own;
+	const struct spine_time *times;
+	size_t count;
+	uint64_t least_ns;
+	uint64_t *inclusive, *own_ns, *drop; /* by function */
+	uint64_t *through;	       /* by function: of the place's time */
+	double *distance;	       /* by function: from the place, times that */
+	size_t *seen;		       /* by function: the last time that has it + 1 */
+	bool *is_recursive, *is_printed;
+};
+
+static const struct own_frame *frames_of(const struct spine_finder *f, size_t time, uint32_t *ret_count)
+{
+	uint32_t stack = f->times[time].stack;
+
+	*ret_count = f->own->stacks[stack].count;
+	return own_frames(f->own, stack);
+}
+
+/* Each function once a stack. */
+static void add_inclusive(struct spine_finder *f, size_t time)
+{
+	uint32_t count;
+	const struct own_frame *frames = frames_of(f, time, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t function = frames[i].function;
+
+		if (f->seen[function] != time + 1)
+			f->inclusive[function] += f->times[time].ns;
+		else if (i && frames[i - 1].function != function)
+			f->is_recursive[function] = true;
+		f->seen[function] = time + 1;
+	}
+	if (count)
+		f->own_ns[frames[0].function] += f->times[time].ns;
+}
+
+/* A call from one function to another one, once a stack. */
+static void add_calls(const struct spine_finder *f, size_t time, struct map *calls, struct map *last)
+{
+	uint32_t count;
+	const struct own_frame *frames = frames_of(f, time, &count);
+
+	for (uint32_t i = 0; i + 1 < count; i++) {
+		uint32_t callee = frames[i].function, caller = frames[i + 1].function;
+		uint64_t *known = callee == caller ? NULL : map_put(last, caller, callee, NULL);
+
+		if (!known || *known == time + 1)
+			continue;
+		*known = time + 1;
+		*map_put(calls, caller, callee, NULL) += f->times[time].ns;
+	}
+}
+
+static void find_drops(struct spine_finder *f)
+{
+	struct map calls = {0}, last = {0};
+
+	for (size_t i = 0; i < f->count; i++) {
+		add_inclusive(f, i);
+		add_calls(f, i, &calls, &last);
+	}
+	for (size_t i = 0; i < f->own->function_count; i++)
+		f->drop[i] = f->inclusive[i];
+	for (size_t i = 0; i < calls.size; i++) {
+		const struct map_slot *call = &calls.slots[i];
+		uint64_t left = call->used ? f->inclusive[call->a] - call->value : 0;
+
+		if (call->used && left < f->drop[call->a])
+			f->drop[call->a] = left;
+	}
+	map_done(&calls);
+	map_done(&last);
+}
+
+/* The top level of a file, which is around all that the program does, is a place and no caller. */
+static bool is_top(const struct spine_finder *f, uint32_t function)
+{
+	return !strcmp(f->own->functions[function].name, "<module>");
+}
+
+/* Adds the callers of the outermost frame of the place that a stack has; how far they are, is by the innermost. */
+static void add_callers(struct spine_finder *f, size_t time, uint32_t place)
+{
+	uint32_t count, at = 0;
+	const struct own_frame *frames = frames_of(f, time, &count);
+	double distance = 0;
+
+	while (at < count && frames[at].function != place)
+		at++;
+	for (uint32_t i = at + 1; i < count; i++) {
+		uint32_t function = frames[i].function;
+
+		if (function == place || f->seen[function] == time + 1 || is_top(f, function))
+			continue;
+		f->seen[function] = time + 1;
+		f->through[function] += f->times[time].ns;
+		f->distance[function] += ++distance * (double)f->times[time].ns;
+	}
+}
+
+static void find_through(struct spine_finder *f, uint32_t place)
+{
+	size_t functions = f->own->function_count;
+
+	memset(f->through, 0, functions * sizeof(*f->through));
+	memset(f->distance, 0, functions * sizeof(*f->distance));
+	memset(f->seen, 0, functions * sizeof(*f->seen));
+	for (size_t i = 0; i < f->count; i++)
+		add_callers(f, i, place);
+}
+
+static bool carries(const struct spine_finder *f, uint32_t function, uint32_t place)
+{
+	return f->through[function] && f->through[function] * 100 >= f->inclusive[place] * SPINE_PERCENT;
+}
+
+/* The nearest of those that carry the place's time and are farther than `least`; of equally near ones, that with more
+ * time. */
+static size_t next_caller(const struct spine_finder *f, uint32_t place, double least, size_t before)
+{
+	size_t best = SIZE_MAX;
+	double nearest = 0;
+
+	for (size_t i = 0; i < f->own->function_count; i++) {
+		double distance = f->through[i] ? f->distance[i] / (double)f->through[i] : 0;
+
+		if (!carries(f, (uint32_t)i, place) || distance < least || (distance == least && i <= before))
+			continue;
+		if (best == SIZE_MAX || distance < nearest) {
+			best = i;
+			nearest = distance;
+		}
+	}
+	return best;
+}
+
+/* The line of the function with most of the time of stacks that have the place. */
+static uint32_t line_of(const struct spine_finder *f, uint32_t function, uint32_t place)
+{
+	struct map lines = {0};
+	uint64_t most = 0;
+	uint32_t ret = 0;
+
+	for (size_t i = 0; i < f->count; i++) {
+		uint32_t count, line = 0;
+		const struct own_frame *frames = frames_of(f, i, &count);
+		bool is_below = false;
+
+		for (uint32_t k = 0; k < count; k++) {
+			is_below |= frames[k].function == place;
+			if (is_below && frames[k].function == function && !line)
+				line = frames[k].line;
+		}
+		if (line)
+			*map_put(&lines, line, 0, NULL) += f->times[i].ns;
+	}
+	for (size_t i = 0; i < lines.size; i++)
+		if (lines.slots[i].used && (lines.slots[i].value > most ||
+					    (lines.slots[i].value == most && (uint32_t)lines.slots[i].a < ret))) {
+			most = lines.slots[i].value;
+			ret = (uint32_t)lines.slots[i].a;
+		}
+	map_done(&lines);
+	return ret;
+}
+
+/* What half of the place's own time is in. */
+static uint32_t callee_of(const struct spine_finder *f, uint32_t place)
+{
+	struct map callees = {0};
+	uint32_t ret = 0;
+
+	for (size_t i = 0; i < f->count; i++) {
+		uint32_t count;
+		const struct own_frame *frames = frames_of(f, i, &count);
+
+		if (count && frames[0].function == place)
+			*map_put(&callees, f->own->stacks[f->times[i].stack].callee, 0, NULL) += f->times[i].ns;
+	}
+	for (size_t i = 0; i < callees.size; i++)
+		if (callees.slots[i].used && callees.slots[i].value * 2 > f->own_ns[place])
+			ret = (uint32_t)callees.slots[i].a;
+	map_done(&callees);
+	return ret;
+}
+
+static void spine_find(struct spine_finder *f, uint32_t place, struct spine *ret)
+{
+	size_t functions[SPINE_FRAMES] = {place}, before = SIZE_MAX;
+	double distance = 0;
+
+	*ret = (struct spine){.count = 1, .drop_ns = f->drop[place], .callee = callee_of(f, place)};
+	find_through(f, place);
+	while (ret->count < SPINE_FRAMES) {
+		size_t next = next_caller(f, place, distance, before);
+
+		if (next == SIZE_MAX || f->is_printed[next])
+			break;
+		distance = f->distance[next] / (double)f->through[next];
+		before = next;
+		functions[ret->count++] = next;
+	}
+	for (size_t i = 0; i < ret->count; i++) {
+		uint32_t function = (uint32_t)functions[ret->count - 1 - i];
+
+		ret->frames[i] = (struct spine_frame){function, line_of(f, function, place), f->inclusive[function],
+						      f->own_ns[function], f->is_recursive[function]};
+		f->is_printed[function] = true;
+	}
+}
+
+/* The function that is in no spine yet and not below the first place, with the largest drop. */
+static size_t next_place(struct spine_finder *f, const struct spine *first)
+{
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < f->own->function_count; i++) {
+		if (f->is_printed[i] || !f->drop[i] || f->drop[i] < f->least_ns ||
+		    (best != SIZE_MAX && f->drop[i] <= f->drop[best]))
+			continue;
+		if (first) {
+			find_through(f, (uint32_t)i);
+			if (carries(f, first->frames[first->count - 1].function, (uint32_t)i))
+				continue;
+		}
+		best = i;
+	}
+	return best;
+}
+
+size_t spines_find(const struct own_stacks *own, const struct spine_time *times, size_t count, uint64_t least_ns,
+		   struct spine *ret)
+{
+	size_t functions = own->function_count + 1, found = 0;
+	struct spine_finder f = {.own = own, .times = times, .count = count, .least_ns = least_ns,
+			   .inclusive = mem_alloc(functions * sizeof(*f.inclusive)),
+			   .own_ns = mem_alloc(functions * sizeof(*f.own_ns)),
+			   .drop = mem_alloc(functions * sizeof(*f.drop)),
+			   .through = mem_alloc(functions * sizeof(*f.through)),
+			   .distance = mem_alloc(functions * sizeof(*f.distance)),
+			   .seen = mem_alloc(functions * sizeof(*f.seen)),
+			   .is_recursive = mem_alloc(functions * sizeof(*f.is_recursive)),
+			   .is_printed = mem_alloc(functions * sizeof(*f.is_printed))};
+
+	find_drops(&f);
+	while (found < SPINES) {
+		size_t place = next_place(&f, found ? ret : NULL);
+
+		if (place == SIZE_MAX)
+			break;
+		spine_find(&f, (uint32_t)place, &ret[found++]);
+	}
+	free(f.inclusive);
+	free(f.own_ns);
+	free(f.drop);
+	free(f.through);
+	free(f.distance);
+	free(f.seen);
+	free(f.is_recursive);
+	free(f.is_printed);
+	return found;
+}

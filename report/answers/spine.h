@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What to change in a program that computes: rarely the innermost function, often one of its callers, which calls it
+ * too often. Which one, no rule tells; so the callers through which its time passes are named, too.
+ *
+ * The drop of a function is its inclusive time less that of its heaviest callee below it; the place is the function
+ * with the largest drop; the spine is the place with its callers through which SPINE_PERCENT of its time passes, the
+ * nearest ones. Only functions of the program's own count (own_stack.h). docs/decisions/spine.md */
+#ifndef PILLION_SPINE_H
+#define PILLION_SPINE_H
+
+#include "report/names/own_stack.h"
+
+enum { SPINE_PERCENT = 80, SPINE_FRAMES = 5, SPINES = 3 };
+
+/* Time in a stack of struct own_stacks. */
+struct spine_time {
+	uint32_t stack;
+	uint64_t ns;
+};
+
+struct spine_frame {
+	uint32_t function, line; /* of the own stacks; the line that passes most of the place's time on */
+	uint64_t ns, own_ns;	 /* inclusive; without other functions of the program */
+	bool is_recursive;	 /* it calls itself, also through others */
+};
+
+struct spine {
+	struct spine_frame frames[SPINE_FRAMES]; /* the outermost first; the last one is the place */
+	size_t count;
+	uint64_t drop_ns;
+	uint32_t callee; /* what most of the place's own time is in: a text of the own stacks; 0: nothing */
+};
+
+/* Of these times, the spines of the place with the largest drop, then of the next places that are in no spine before
+ * and not below the first one, at most SPINES; each ends where an earlier one begins. None has a drop below `least_ns`.
+ * Returns how many. */
+size_t spines_find(const struct own_stacks *own, const struct spine_time *times, size_t count, uint64_t least_ns,
+		   struct spine *ret);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The spines of a role's samples as causes, with the time that passes through their functions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/answers/fix_first_build.h"
+#include "report/answers/spine.h"
+#include "report/base/table/name.h"
+#include "report/base/text.h"
+#include "report/names/frame.h"
+
+/* The samples of a role in functions of the program's own. */
+struct role_spines {
+	struct spine_time *times;
+	size_t count;
+	uint64_t all_ns, model_ns; /* model_ns: in the network, its gradients, its optimizer */
+	struct spine found[SPINES];
+	size_t found_count;
+};
+
+/* is_foreign: of stacks without any function of the program's own, as those of a stripped program. */
+static void find_spines(struct choice *k, const struct role *r, bool is_foreign, struct role_spines *ret)
+{
+	*ret = (struct role_spines){.times = mem_alloc((r->stack_count + 1) * sizeof(*ret->times))};
+	for (size_t i = 0; i < r->stack_count; i++) {
+		uint32_t stack = own_stack_of(&k->own, r->stacks[i].image, r->stacks[i].stack);
+		const struct own_stack *own = &k->own.stacks[stack];
+
+		ret->all_ns += r->stacks[i].ns;
+		if (own->is_model)
+			ret->model_ns += r->stacks[i].ns;
+		else if (own->count && own->is_foreign == is_foreign)
+			ret->times[ret->count++] = (struct spine_time){stack, r->stacks[i].ns};
+	}
+	ret->found_count = spines_find(&k->own, ret->times, ret->count, ret->all_ns / 100 * FIX_PERCENT, ret->found);
+}
+
+static void add_frame(const struct choice *k, const struct spine_frame *f, uint64_t ns,
+		      struct fix_first_cause *cause)
+{
+	const struct own_function *function = &k->own.functions[f->function];
+	struct fix_first_frame *ret = &cause->frames[cause->frame_count++];
+	double own = f->ns ? (double)f->own_ns / (double)f->ns : 0;
+	struct buffer line = {0};
+
+	if (*function->file)
+		buffer_print(&line, "%s:%u", function->file, f->line);
+	*ret = (struct fix_first_frame){.line = mem_copy_text(buffer_string(&line), line.size),
+					.function = mem_copy_text(function->name, strlen(function->name)),
+					.ns = ns,
+					.own_ns = (uint64_t)((double)ns * own),
+					.is_recursive = f->is_recursive};
+	buffer_done(&line);
+}
+
+/* The role that waits for this one while it computes; NULL: none is known. */
+static const struct role *waiting_role(const struct choice *k, const struct role *r)
+{
+	for (size_t i = 0; i < k->roles->count; i++) {
+		const struct role *other = &k->roles->items[i];
+
+		for (size_t n = 0; n < other->call_count && other != r; n++) {
+			const struct role_end *end = &other->calls[n].end;
+
+			if (end->ns && end->computes && k->roles->role_of[end->thread] &&
+			    &k->roles->items[k->roles->role_of[end->thread] - 1] == r)
+				return other;
+		}
+	}
+	return NULL;
+}
+
+/* "job.py:12 f (copy.deepcopy)" */
+static void frame_words(const struct fix_first_frame *f, const char *callee, struct buffer *ret)
+{
+	if (*f->line) {
+		text_fit(ret, frame_file(f->line), 48);
+		buffer_text(ret, " ");
+	}
+	name_brief(ret, f->function);
+	if (*callee)
+		buffer_print(ret, " (%s)", callee);
+}
+
+static void add_role(const struct choice *k, const struct role *r, struct buffer *ret)
+{
+	const struct role *waiting = r->is_main ? NULL : waiting_role(k, r);
+
+	if (r->is_main)
+		return;
+	buffer_text(ret, ", in ");
+	role_words(r, ret);
+	if (waiting) {
+		buffer_text(ret, ", for which ");
+		role_words(waiting, ret);
+		buffer_text(ret, waiting->threads > 1 ? " wait" : " waits");
+	}
+}
+
+static void spine_words(const struct choice *k, const struct role *r, const struct role_spines *s,
+			struct fix_first_cause *cause)
+{
+	const struct fix_first_frame *outer = &cause->frames[0], *place = &cause->frames[cause->frame_count - 1];
+
+	rule_time(&cause->text, outer->ns);
+	buffer_text(&cause->text, " of ");
+	rule_time(&cause->text, k->roles->wall_ns);
+	add_role(k, r, &cause->text);
+	cause->frames_at = cause->text.size;
+	buffer_text(&cause->text, cause->frame_count > 1 ? " pass through " : " at ");
+	frame_words(outer, cause->frame_count > 1 ? "" : cause->callee, &cause->text);
+	if (cause->frame_count > 1) {
+		buffer_text(&cause->text, " down to ");
+		frame_words(place, cause->callee, &cause->text);
+	}
+	if (s->model_ns * 100 >= s->all_ns)
+		buffer_print(&cause->rest, "; the model itself takes %.0f %%",
+			     100 * (double)s->model_ns / (double)s->all_ns);
+	buffer_text(&cause->text, buffer_string(&cause->rest));
+}
+
+static void place_line(const struct choice *k, const struct spine_frame *f, struct buffer *ret)
+{
+	const struct own_function *function = &k->own.functions[f->function];
+
+	buffer_text(ret, function->name);
+	if (*function->file)
+		buffer_print(ret, " (%s:%u)", function->file, f->line);
+}
+
+/* "function~job.py:f=0" */
+static void edit_words(const struct choice *k, const struct spine_frame *f, struct buffer *ret)
+{
+	const struct own_function *function = &k->own.functions[f->function];
+	const char *base = strrchr(function->file, '/');
+
+	buffer_print(ret, "function~%s%s%s=0", base ? base + 1 : function->file, *function->file ? ":" : "",
+		     function->name);
+}
+
+/* `worth_ns`: of the spine before, behind which this one is; UINT64_MAX: none. What computes may save a part, so what
+ * can simply be removed comes before it if that saves half as much. */
+static void propose_spine(struct choice *k, const struct role *r, const struct role_spines *s,
+			  const struct spine *spine, uint64_t *worth_ns)
+{
+	struct fix_first_cause cause = {.rule = "bound_by", .is_bound = true,
+					.callee = k->own.texts.items[spine->callee]};
+
+	/* by CPU time, so that a busy machine changes nothing */
+	if (spine->frames[0].ns < FIX_NS)
+		return;
+	for (size_t i = 0; i < spine->count; i++) {
+		struct saving saves;
+		uint64_t ns = costs_below(k->costs, &k->own, spine->frames[i].function, &saves);
+
+		add_frame(k, &spine->frames[i], ns, &cause);
+		if (!i)
+			cause.saves = saves;
+		else if (cause.frames[i].ns > cause.frames[0].ns)
+			cause.frames[i].ns = cause.frames[0].ns;
+	}
+	cause.callee = mem_copy_text(cause.callee, strlen(cause.callee));
+	place_line(k, &spine->frames[spine->count - 1], &cause.line);
+	edit_words(k, &spine->frames[0], &cause.edit);
+	cause.worth_ns = cause.saves.saved_ns / 2;
+	if (cause.worth_ns >= *worth_ns)
+		cause.worth_ns = *worth_ns - (*worth_ns > 0);
+	*worth_ns = cause.worth_ns;
+	if (cause.frame_count > 1)
+		buffer_text(&cause.called_from, cause.frames[cause.frame_count - 2].line);
+	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), "");
+	spine_words(k, r, s, &cause);
+	fix_first_propose(k, &cause);
+}
+
+bool fix_first_spines(struct choice *k, const struct role *r)
+{
+	struct role_spines s;
+	uint64_t worth_ns = UINT64_MAX;
+
+	find_spines(k, r, false, &s);
+	if (!s.count) {
+		free(s.times);
+		find_spines(k, r, true, &s);
+	}
+	for (size_t i = 0; i < s.found_count; i++)
+		propose_spine(k, r, &s, &s.found[i], &worth_ns);
+	free(s.times);
+	return s.found_count > 0;
+}

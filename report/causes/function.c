@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/causes/function.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/text.h"
+#include "report/causes/path.h"
+#include "report/names/frame.h"
+#include "report/time/usage.h"
+
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
+
+struct wanted {
+	struct causality *causes;
+	struct own_stacks *own;
+	uint32_t function; /* of own */
+	const char *name;
+	struct map places; /* of frames -> 1 + whether they are of a function of that name */
+	struct symbol_frame *frames;
+};
+
+static float *shares_of(struct causality *s, bool (*is_below)(struct wanted *, const struct editable_stack *),
+			struct wanted *w, bool *ret_any)
+{
+	const struct editables *all = &s->editables;
+	double *sums = mem_alloc((all->count + 1) * sizeof(*sums));
+	float *ret = mem_alloc((all->count + 1) * sizeof(*ret));
+
+	*ret_any = false;
+	for (size_t i = 0; i < all->stack_count; i++) {
+		const struct editable_stack *stack = &all->stacks[i];
+		bool is_such = is_below(w, stack);
+
+		sums[stack->what] += (double)stack->ns;
+		ret[stack->what] += is_such ? (float)stack->ns : 0;
+		*ret_any |= is_such;
+	}
+	for (size_t i = 0; i < all->count; i++)
+		ret[i] = sums[i] > 0 ? (float)((double)ret[i] / sums[i]) : 0;
+	free(sums);
+	return ret;
+}
+
+static bool is_below_own(struct wanted *w, const struct editable_stack *stack)
+{
+	return own_stack_has(w->own, own_stack_of(w->own, stack->image, stack->stack), w->function);
+}
+
+float *function_shares(struct causality *s, struct own_stacks *own, uint32_t function)
+{
+	struct wanted w = {.causes = s, .own = own, .function = function};
+	bool is_any;
+
+	return shares_of(s, is_below_own, &w, &is_any);
+}
+
+/* ---- functions by their names ---- */
+
+/* "f" and "C.f" are C.f; "job.py:f" is that of this file. */
+static bool is_named(const char *wanted, const char *name, const char *file)
+{
+	const char *colon = strrchr(wanted, ':'), *plain = colon && colon[-1] != ':' ? colon + 1 : wanted;
+	size_t length = strlen(name), size = strlen(plain);
+	struct buffer of = {0};
+	bool is_file = plain == wanted;
+
+	if (!is_file) {
+		buffer_print(&of, "/%.*s", (int)(colon - wanted), wanted);
+		is_file = file && (!strcmp(file, of.data + 1) || text_ends_with(file, of.data));
+		buffer_done(&of);
+	}
+	return is_file && length >= size && !strcmp(name + length - size, plain) &&
+	       (length == size || name[length - size - 1] == '.' || name[length - size - 1] == ':');
+}
+
+static bool is_below_named(struct wanted *w, const struct editable_stack *stack)
+{
+	uint32_t number = own_stack_of(w->own, stack->image, stack->stack);
+	const struct own_frame *frames = own_frames(w->own, number);
+	bool is_such = false;
+
+	for (uint32_t i = 0; i < w->own->stacks[number].count && !is_such; i++) {
+		const struct own_function *f = &w->own->functions[frames[i].function];
+
+		is_such = is_named(w->name, f->name, f->file);
+	}
+	return is_such;
+}
+
+static bool is_frame_named(struct wanted *w, const struct symbol_frame *f)
+{
+	uint64_t *known = map_put(&w->places, f->place, 0, NULL);
+	struct frame parts;
+
+	if (!*known) {
+		frame_split(f->text, &parts);
+		*known = 1 + is_named(w->name, parts.name, parts.file);
+		frame_done(&parts);
+	}
+	return *known > 1;
+}
+
+/* Of libraries: by all frames of the stacks. */
+static bool is_below_frame(struct wanted *w, const struct editable_stack *stack)
+{
+	size_t count = symbols_frames(w->causes->context->symbols, stack->image, stack->stack, w->frames, STACK_FRAMES);
+	bool is_such = false;
+
+	for (size_t i = 0; i < count && !is_such; i++)
+		is_such = w->frames[i].place != SYMBOL_NO_PLACE && is_frame_named(w, &w->frames[i]);
+	return is_such;
+}
+
+float *function_shares_named(struct causality *s, const char *name)
+{
+	struct own_stacks own;
+	struct wanted w = {.causes = s, .own = &own, .name = name,
+			   .frames = mem_alloc(STACK_FRAMES * sizeof(*w.frames))};
+	float *ret;
+	bool is_any;
+
+	own_stacks_init(&own, s->context->symbols);
+	ret = shares_of(s, is_below_named, &w, &is_any);
+	if (!is_any) {
+		free(ret);
+		ret = shares_of(s, is_below_frame, &w, &is_any);
+	}
+	own_stacks_done(&own);
+	map_done(&w.places);
+	free(w.frames);
+	if (!is_any) {
+		free(ret);
+		ret = NULL;
+	}
+	return ret;
+}
+
+void function_edit(const struct causality *s, const float *shares, double factor, struct edit *edit)
+{
+	for (uint32_t i = 0; i < s->editables.count; i++)
+		if (shares[i] > 0)
+			edit_scale(edit, i, 1 - (double)shares[i] * (1 - factor));
+}
+
+/* ---- what it saves ---- */
+
+static void add_total(void *context, uint32_t what, double ns)
+{
+	((double *)context)[what] += ns;
+}
+
+double *function_totals(const struct causality *s)
+{
+	const struct editables *all = &s->editables;
+	double *sums = mem_alloc((editables_count(all) + 1) * sizeof(*sums)); /* pools apart, each divided once */
+	double *ret = mem_alloc((all->count + 1) * sizeof(*ret));
+
+	for (uint32_t i = 0; i < s->graph.node_count; i++) {
+		const struct node_part *parts;
+		const struct run_node *n = &s->graph.nodes[i];
+		uint32_t before = graph_previous(&s->graph, i);
+		size_t count = n->kind == NODE_WORK ? graph_parts(&s->graph, i, &parts) : 0;
+
+		if (n->kind == NODE_UNSEEN && before != NODE_NONE)
+			sums[n->what] += (double)(n->end_ns - s->graph.nodes[before].end_ns);
+		for (size_t p = 0; p < count; p++)
+			sums[parts[p].what] += (double)parts[p].ns;
+	}
+	for (uint32_t what = 0; what < editables_count(all); what++)
+		if (sums[what] > 0)
+			editable_divide(all, what, sums[what], ret, add_total);
+	free(sums);
+	return ret;
+}
+
+/* The time that threads had a CPU or waited for one, as a multiple of the time that they had one. */
+static double slowness(const struct causality *s)
+{
+	struct usages *usages = usages_new(s->context->model);
+	double cpu_ns = 0, delay_ns = 0;
+
+	for (size_t i = 0; i < s->actor_count; i++) {
+		const struct actor *a = &s->actors[i];
+		struct usage_of usage;
+
+		if (a->is_stream)
+			continue;
+		usage = usages_recorded(usages, a->image, a->thread ? a->thread->tid : a->image->pid, 0, UINT64_MAX);
+		if (!usage.ticks || usage.delay_ns == TF_USAGE_UNKNOWN || usage.cpu_ns == TF_USAGE_UNKNOWN)
+			continue;
+		cpu_ns += (double)usage.cpu_ns;
+		delay_ns += (double)usage.delay_ns;
+	}
+	usages_free(usages);
+	return cpu_ns > 0 ? (cpu_ns + delay_ns) / cpu_ns : 1;
+}
+
+/* The time of samples in what is below the function. */
+static double sampled_below(const struct causality *s, const float *shares)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < s->editables.stack_count; i++) {
+		const struct editable_stack *stack = &s->editables.stacks[i];
+
+		if (s->editables.items[stack->what].kind == EDITABLE_CPU)
+			ns += (double)stack->ns * (double)shares[stack->what];
+	}
+	return ns;
+}
+
+void function_interval(uint64_t ns, struct saving *ret)
+{
+	ret->saved_ns = ret->high_ns = ns;
+	ret->low_ns = (uint64_t)(FUNCTION_LEAST * (double)ns);
+}
+
+uint64_t function_saving(struct causality *s, const float *shares, const double *by_what, const double *totals,
+			 struct saving *ret)
+{
+	double path_ns = 0, total_ns = 0, cpu_ns = sampled_below(s, shares) * slowness(s), run_ns = (double)s->run_ns,
+	       factor, saved;
+	struct edit edit;
+
+	for (size_t i = 0; i < s->editables.count; i++) {
+		path_ns += by_what[i] * (double)shares[i];
+		total_ns += totals[i] * (double)shares[i];
+	}
+	factor = total_ns > 0 && cpu_ns > total_ns ? cpu_ns / total_ns : 1;
+	edit_init(&edit, s);
+	function_edit(s, shares, 0, &edit);
+	saved = saving_only(s, &edit) * factor;
+	edit_done(&edit);
+	path_ns = path_ns * factor < run_ns ? path_ns * factor : run_ns;
+	saved = saved > 0 ? saved < path_ns ? saved : path_ns : 0;
+	*ret = (struct saving){.before_ns = s->run_ns, .after_ns = s->run_ns - (uint64_t)saved};
+	function_interval((uint64_t)saved, ret);
+	return (uint64_t)path_ns;
+}
+
+bool function_saving_named(struct causality *s, const char *text, struct saving *ret)
+{
+	const char *name = text + strlen("function~"), *equals = strrchr(text, '=');
+	char *function = NULL;
+	float *shares = NULL;
+	double *totals;
+	struct path path;
+
+	if (strncmp(text, "function~", strlen("function~")) != 0 || !equals || strcmp(equals, "=0") != 0)
+		return false;
+	function = mem_copy_text(name, (size_t)(equals - name));
+	shares = function_shares_named(s, function);
+	if (shares) {
+		totals = function_totals(s);
+		path_find(s, 0, UINT64_MAX, &path);
+		function_saving(s, shares, path.by_what, totals, ret);
+		path_done(&path);
+		free(totals);
+	}
+	free(shares);
+	free(function);
+	return shares != NULL;
+}

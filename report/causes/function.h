@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is below a function, in any of its callees: of each editable the part of its time whose stacks pass through it,
+ * and what the run would be without. */
+#ifndef PILLION_CAUSES_FUNCTION_H
+#define PILLION_CAUSES_FUNCTION_H
+
+#include "report/causes/saving.h"
+#include "report/names/own_stack.h"
+
+/* Of a change of a function that computes: it saves at least this part of what is below the function. The highest is
+ * all of it. docs/decisions/spine.md */
+#define FUNCTION_LEAST 0.3
+
+/* By editable: the part below an own function. The caller frees it. */
+float *function_shares(struct causality *s, struct own_stacks *own, uint32_t function);
+
+/* Likewise below the functions that a person names: NAME, CLASS.NAME, FILE:NAME; own ones, else those of libraries.
+ * NULL: no stack has it. */
+float *function_shares_named(struct causality *s, const char *name);
+
+/* Multiplies the times of these parts. */
+void function_edit(const struct causality *s, const float *shares, double factor, struct edit *edit);
+
+/* What a change of code that computes for so long on the critical path saves. */
+void function_interval(uint64_t ns, struct saving *ret);
+
+/* By editable: its time in all actors, that of waits whose cause is not known included. The caller frees it. */
+double *function_totals(const struct causality *s);
+
+/* What changes of a function save: an interval whose upper end is the run without what is below it. Returns the time on
+ * the critical path that is below it. On a busy machine the time of what computes is as much longer than its CPU time
+ * as that of the whole job: how long each function waited for a CPU is chance. `by_what`: of the critical path. */
+uint64_t function_saving(struct causality *s, const float *shares, const double *by_what, const double *totals,
+			 struct saving *ret);
+
+/* The same of "function~NAME=0". False: it is another edit, or no stack has that function. */
+bool function_saving_named(struct causality *s, const char *text, struct saving *ret);
+
+#endif

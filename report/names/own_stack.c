@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/names/own_stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/text.h"
+#include "report/names/frame.h"
+
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
+
+void own_stacks_init(struct own_stacks *o, struct symbols *symbols)
+{
+	*o = (struct own_stacks){.attribution = {.symbols = symbols},
+				 .read = mem_alloc(STACK_FRAMES * sizeof(*o->read))};
+	texts_add(&o->texts, "%s", "");
+}
+
+void own_stacks_done(struct own_stacks *o)
+{
+	for (size_t i = 0; i < o->function_count; i++) {
+		free(o->functions[i].name);
+		free(o->functions[i].file);
+	}
+	free(o->functions);
+	free(o->frames);
+	free(o->stacks);
+	free(o->read);
+	texts_done(&o->texts);
+	map_done(&o->by_name);
+	map_done(&o->by_place);
+	map_done(&o->by_stack);
+	map_done(&o->by_text);
+	attribution_done(&o->attribution);
+}
+
+/* ---- functions ---- */
+
+/* "f.<locals>.<genexpr>" -> "f": what it is written in. */
+static void strip_comprehensions(char *name)
+{
+	static const char *const ends[] = {".<genexpr>", ".<listcomp>", ".<setcomp>", ".<dictcomp>", ".<locals>"};
+	bool is_comprehension = true;
+
+	while (is_comprehension) {
+		is_comprehension = false;
+		for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+			if (text_ends_with(name, ends[i]) && strlen(name) > strlen(ends[i])) {
+				name[strlen(name) - strlen(ends[i])] = '\0';
+				is_comprehension = true;
+			}
+	}
+}
+
+static uint32_t function_at(struct own_stacks *o, struct frame *parts)
+{
+	const char *file = parts->file ? parts->file : "";
+	bool is_new;
+	uint64_t *known;
+
+	strip_comprehensions(parts->name);
+	known = map_put(&o->by_name, hash_bytes(parts->name, strlen(parts->name)), hash_bytes(file, strlen(file)),
+			&is_new);
+	if (is_new) {
+		o->functions = mem_grow(o->functions, o->function_count, &o->function_capacity,
+					sizeof(*o->functions));
+		o->functions[o->function_count] = (struct own_function){mem_copy_text(parts->name, strlen(parts->name)),
+									mem_copy_text(file, strlen(file))};
+		*known = o->function_count++;
+	}
+	return (uint32_t)*known;
+}
+
+static void add_frame(struct own_stacks *o, struct symbol_frame *f)
+{
+	bool is_new;
+	uint64_t *known = map_put(&o->by_place, f->place, 0, &is_new);
+	struct buffer text = {0};
+	struct frame parts;
+
+	if (is_new) {
+		symbols_name(o->attribution.symbols, f);
+		frame_function(f, f->text, &text);
+		frame_split(buffer_string(&text), &parts);
+		*known = (uint64_t)function_at(o, &parts) << 32 | parts.line;
+		frame_done(&parts);
+		buffer_done(&text);
+	}
+	o->frames = mem_grow(o->frames, o->frame_count, &o->frame_capacity, sizeof(*o->frames));
+	o->frames[o->frame_count++] = (struct own_frame){(uint32_t)(*known >> 32), (uint32_t)*known};
+}
+
+/* ---- what the innermost own frame calls ---- */
+
+/* Code of frameworks around the work of a model: what it calls is the network, its gradients, its optimizer. */
+static bool is_model(const char *file)
+{
+	static const char *const ends[] = {"/torch/nn/modules/module.py", "/torch/autograd/graph.py",
+					   "/torch/autograd/__init__.py", "/torch/_tensor.py"};
+	bool is_such = strstr(file, "/torch/optim/") || strstr(file, "/torch/_dynamo/") ||
+		       strstr(file, "/torchinductor_");
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		is_such |= text_ends_with(file, ends[i]);
+	return is_such;
+}
+
+/* "copy.deepcopy" for deepcopy (/usr/lib/python3.11/copy.py:12), "PIL.load" for that of PIL/__init__.py. */
+static void callee_words(const struct frame *f, struct buffer *ret)
+{
+	size_t length = strlen(f->file);
+	const char *end = f->file + length, *base;
+
+	if (text_ends_with(f->file, "/__init__.py"))
+		end = f->file + length - strlen("/__init__.py");
+	else if (text_ends_with(f->file, ".py"))
+		end -= strlen(".py");
+	for (base = end; base > f->file && base[-1] != '/'; base--)
+		;
+	if (*f->file == '<') /* a frozen module: "<frozen os>" */
+		buffer_text(ret, f->name);
+	else
+		buffer_print(ret, "%.*s.%s", (int)(end - base), base, f->name);
+}
+
+static uint32_t text_of(struct own_stacks *o, const struct buffer *text)
+{
+	bool is_new;
+	uint64_t *known = map_put(&o->by_text, hash_bytes(buffer_string(text), text->size), 0, &is_new);
+
+	if (is_new) {
+		*known = o->texts.count;
+		texts_add(&o->texts, "%s", buffer_string(text));
+	}
+	return (uint32_t)*known;
+}
+
+/* ---- stacks ---- */
+
+/* "<string>", "<class 'C'> compilation 3", but not what a person has typed. */
+static bool is_generated(const char *file)
+{
+	return *file == '<' && strncmp(file, "<stdin", strlen("<stdin")) != 0 &&
+	       strncmp(file, "<ipython", strlen("<ipython")) != 0;
+}
+
+/* What was given to exec() is the program's own only if nothing else is, as the text of `python -c`. */
+static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack *ret, bool with_generated)
+{
+	struct frame callee = {0};
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		struct frame parts;
+
+		symbols_name(o->attribution.symbols, &o->read[i]);
+		frame_split(o->read[i].text, &parts);
+		if (parts.file && !attribution_is_library(parts.file) &&
+		    (with_generated || !is_generated(parts.file))) {
+			if (!ret->count && callee.file) {
+				callee_words(&callee, &text);
+				ret->callee = text_of(o, &text);
+			}
+			add_frame(o, &o->read[i]);
+			ret->count++;
+		} else if (!ret->count && parts.file) {
+			ret->is_model |= is_model(parts.file);
+			frame_done(&callee);
+			callee = parts;
+			continue;
+		}
+		frame_done(&parts);
+	}
+	frame_done(&callee);
+	buffer_done(&text);
+	return ret->count;
+}
+
+static void add_natives(struct own_stacks *o, const struct image *image, uint32_t stack, struct own_stack *ret)
+{
+	const struct symbol_frame *frames;
+
+	ret->count = (uint32_t)attribution_users(&o->attribution, image, stack, &frames);
+	for (uint32_t i = 0; i < ret->count; i++) {
+		struct symbol_frame f = frames[i];
+
+		add_frame(o, &f);
+	}
+}
+
+static void add_foreign(struct own_stacks *o, const struct image *image, uint32_t stack, struct own_stack *ret)
+{
+	struct symbol_frame one;
+	bool is_users;
+
+	ret->is_foreign = attribution_stack(&o->attribution, image, stack, &one, &is_users);
+	ret->count = ret->is_foreign;
+	if (ret->is_foreign)
+		add_frame(o, &one);
+}
+
+uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t stack)
+{
+	bool is_new;
+	uint64_t *known = map_put(&o->by_stack, stack, (uint64_t)(uintptr_t)image, &is_new);
+	struct own_stack now = {.first = o->frame_count};
+	size_t count;
+
+	if (!is_new)
+		return (uint32_t)*known;
+	*known = o->stack_count;
+	count = stack ? symbols_pythons(o->attribution.symbols, image, stack, o->read, STACK_FRAMES) : 0;
+	now.is_import = count && attribution_has_import(image, stack);
+	if (count && !add_pythons(o, count, &now, false))
+		add_pythons(o, count, &now, true);
+	else if (stack && !count)
+		add_natives(o, image, stack, &now);
+	if (stack && !now.count)
+		add_foreign(o, image, stack, &now);
+	o->stacks = mem_grow(o->stacks, o->stack_count, &o->stack_capacity, sizeof(*o->stacks));
+	o->stacks[o->stack_count] = now;
+	return (uint32_t)o->stack_count++;
+}
+
+bool own_stack_has(const struct own_stacks *o, uint32_t stack, uint32_t function)
+{
+	const struct own_frame *frames = own_frames(o, stack);
+
+	for (uint32_t i = 0; i < o->stacks[stack].count; i++)
+		if (frames[i].function == function)
+			return true;
+	return false;
+}
