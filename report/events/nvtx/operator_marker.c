@@ -344,10 +344,55 @@ static bool marker_work_like(const char *name, const struct arguments *a, struct
 	struct buffer sizes = {0}, none = {0};
 	bool is_known;
 
+	if (!strcmp(name, "aten::embedding") && a->count > 1) /* aten has the table first */
+		add_sizes(&sizes, a->items[1].numbers, a->items[1].count);
 	for (size_t i = 0; i < a->count && field_is(&a->items[i].type, "tensor"); i++)
 		add_sizes(&sizes, a->items[i].numbers, a->items[i].count);
 	is_known = sizes.size && work_of(name, &sizes, &none, ret);
 	buffer_done(&sizes);
+	return is_known;
+}
+
+/* Python's operators: "__iadd__" and "__radd__" are add. */
+static void add_dunder_name(const struct operator_field *op, struct buffer *ret)
+{
+	static const char *const others[][2] = {{"truediv", "div"}, {"floordiv", "floor_divide"}, {"mod", "remainder"},
+						{"and", "bitwise_and"}, {"or", "bitwise_or"}, {"xor", "bitwise_xor"},
+						{"invert", "bitwise_not"}, {"lshift", "bitwise_left_shift"},
+						{"rshift", "bitwise_right_shift"}};
+	static const char *const plain[] = {"add", "sub", "mul", "div", "pow", "abs", "neg", "lt", "gt", "le", "ge",
+					    "eq",  "ne"};
+
+	for (size_t from = 2; from <= 3; from++) { /* with a letter before the name, or without */
+		struct operator_field name = {op->text + from, op->length - from - 2};
+
+		for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+			if (field_is(&name, plain[i])) {
+				buffer_text(ret, plain[i]);
+				return;
+			}
+		for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+			if (field_is(&name, others[i][0])) {
+				buffer_text(ret, others[i][1]);
+				return;
+			}
+	}
+}
+
+/* Most functions have the name of their operator. */
+static bool marker_work_by_name(const struct operator_marker *m, const struct arguments *a, struct operator_work *ret)
+{
+	bool is_dunder = m->op.length > 6 && !strncmp(m->op.text, "__", 2);
+	struct buffer name = {0};
+	bool is_known;
+
+	buffer_text(&name, "aten::");
+	if (is_dunder)
+		add_dunder_name(&m->op, &name);
+	else
+		buffer_add(&name, m->op.text, m->op.length);
+	is_known = marker_work_like(buffer_string(&name), a, ret) && ret->class == OPERATOR_ELEMENTWISE;
+	buffer_done(&name);
 	return is_known;
 }
 
@@ -374,7 +419,8 @@ bool operator_marker_work(const struct operator_marker *m, size_t nth, struct op
 		is_known = marker_convolution(&a, false, ret);
 	for (size_t i = 0; i < sizeof(same_arguments) / sizeof(*same_arguments) && !is_known; i++)
 		is_known = field_is(&m->op, same_arguments[i][0]) && marker_work_like(same_arguments[i][1], &a, ret);
+	is_known = is_known || marker_work_by_name(m, &a, ret);
 	if (is_known)
-		add_type(&a.items[0], ret);
+		add_type(&a.items[field_is(&m->op, "embedding") && a.count > 1], ret);
 	return is_known;
 }

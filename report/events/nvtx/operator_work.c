@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHAPES = 64, RANK = 8 };
+#include "report/events/nvtx/operator_shapes.h"
 
 enum form {
 	PRODUCT,
@@ -17,64 +17,8 @@ enum form {
 	CONVOLUTION_BACKWARD,
 	HEADS_FIRST,
 	LENGTH_FIRST,
-	RECURRENT,
-	ELEMENTWISE
+	RECURRENT
 };
-
-struct shape {
-	uint64_t sizes[RANK];
-	size_t rank;
-};
-
-struct shapes {
-	struct shape items[SHAPES];
-	size_t count;
-};
-
-/* "[[3, 4], [], [4, 5]]": an argument that is no tensor has none. */
-static void shapes_parse(const struct operator_field *f, struct shapes *ret)
-{
-	const char *at = f ? f->text : NULL, *end = at ? at + f->length : NULL;
-	struct shape *s;
-
-	ret->count = 0;
-	for (at = at && at < end ? at + 1 : end; at < end && ret->count < SHAPES; at++) {
-		if (*at != '[')
-			continue;
-		s = &ret->items[ret->count++];
-		s->rank = 0;
-		for (at++; at < end && *at != ']'; at++)
-			if (*at >= '0' && *at <= '9') {
-				uint64_t size = strtoull(at, NULL, 10);
-
-				at += strspn(at, "0123456789") - 1;
-				if (s->rank < RANK)
-					s->sizes[s->rank++] = size;
-			}
-	}
-}
-
-/* A product that saturates, so that sizes out of a damaged trace are not taken for small ones. */
-static uint64_t mul_sat(uint64_t a, uint64_t b)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
-static uint64_t elements_of(const struct shape *s)
-{
-	uint64_t product = 1;
-
-	for (size_t i = 0; i < s->rank; i++)
-		product = mul_sat(product, s->sizes[i]);
-	return product;
-}
-
-static uint64_t add_sat(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 /* ---- matrix products ---- */
 
@@ -242,31 +186,6 @@ static bool recurrent_work(const struct shapes *s, struct operator_work *ret)
 	return true;
 }
 
-/* ---- element by element ---- */
-
-/* One operation for each element of the result, whose sizes are those of both arguments after broadcasting. */
-static bool elementwise_work(const struct shape *a, const struct shape *b, struct operator_work *ret)
-{
-	const struct shape *larger = a->rank >= b->rank ? a : b, *smaller = larger == a ? b : a;
-	uint64_t elements = 1;
-
-	if (!larger->rank)
-		return false;
-	for (size_t i = 0; i < larger->rank; i++) {
-		size_t skipped = larger->rank - smaller->rank;
-		uint64_t size = larger->sizes[i], other = i < skipped ? 1 : smaller->sizes[i - skipped];
-
-		if (size != other && size != 1 && other != 1)
-			return false;
-		elements = mul_sat(elements, size == 1 ? other : size);
-	}
-	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64, elements);
-	ret->class = OPERATOR_ELEMENTWISE;
-	ret->flops = elements;
-	ret->elements = add_sat(elements, add_sat(elements_of(a), elements_of(b)));
-	return elements != 0;
-}
-
 /* ---- by name ---- */
 
 static const struct known {
@@ -275,8 +194,6 @@ static const struct known {
 	uint8_t first; /* the argument that is the first factor, the input or the query */
 	bool is_backward;
 } known_operators[] = {
-	{"add", ELEMENTWISE, 0, false},
-	{"mul", ELEMENTWISE, 0, false},
 	{"mm", PRODUCT, 0, false},
 	{"bmm", PRODUCT, 0, false},
 	{"mv", PRODUCT, 0, false},
@@ -319,17 +236,13 @@ static const struct known {
 
 static const struct known *known_find(const struct operator_field *name)
 {
-	static const char space[] = "aten::";
-	const char *text = name->text;
-	size_t length = name->length, prefix = sizeof(space) - 1;
+	struct operator_field bare;
 
-	if (length <= prefix || strncmp(text, space, prefix))
+	if (!operator_bare_name(name, &bare))
 		return NULL;
-	text += prefix;
-	length -= prefix;
-	length -= text[length - 1] == '_';
 	for (size_t i = 0; i < sizeof(known_operators) / sizeof(*known_operators); i++)
-		if (strlen(known_operators[i].name) == length && !strncmp(known_operators[i].name, text, length))
+		if (strlen(known_operators[i].name) == bare.length &&
+		    !strncmp(known_operators[i].name, bare.text, bare.length))
 			return &known_operators[i];
 	return NULL;
 }
@@ -358,9 +271,9 @@ bool operator_work(const struct operator_text *operator, const struct operator_f
 	struct shapes s, of_result;
 
 	*ret = (struct operator_work){0};
-	if (!o)
-		return false;
 	shapes_parse(&operator->sizes, &s);
+	if (!o)
+		return elements_work(&operator->name, &s, ret);
 	if (s.count < o->first + 2u)
 		return false;
 	first = &s.items[o->first];
@@ -384,8 +297,6 @@ bool operator_work(const struct operator_text *operator, const struct operator_f
 		       attention_work(first, o->form == HEADS_FIRST, o->is_backward, ret);
 	case RECURRENT:
 		return recurrent_work(&s, ret);
-	case ELEMENTWISE:
-		return elementwise_work(first, first + 1, ret);
 	}
 	return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The floating-point operations of PyTorch's operators, by the sizes of their arguments. A multiplication and an
- * addition are two. */
+ * addition are two; a transcendental function is 20, as in PyProf. */
 #ifndef PILLION_OPERATOR_WORK_H
 #define PILLION_OPERATOR_WORK_H
 
@@ -22,6 +22,7 @@ struct operator_work {
 	enum operator_class class;
 	uint64_t flops;	   /* of CONVOLUTION_BACKWARD: those of one gradient, of the input or of the weight */
 	uint64_t elements; /* of inputs and output; likewise */
+	uint64_t more_bytes; /* of what has elements of another size: indices, results of comparisons */
 	unsigned element;  /* bytes of one element; 0: not known */
 	enum number_type type; /* of an element */
 	char params[192];  /* sizes under the names that PyProf gives them */

@@ -275,7 +275,7 @@ static void op_row(struct ops *o, const struct op *op, struct table *table)
 	table_text(table, kernel.size ? kernel.data : "?");
 	table_text(table, is_known ? work.params : "na");
 	table_number(table, op->duration_ns);
-	table_text(table, !is_known ? "-" : rate.on_tensor_cores ? "1" : "0");
+	table_text(table, !is_known || work.class == OPERATOR_ELEMENTWISE ? "-" : rate.on_tensor_cores ? "1" : "0");
 	table_number(table, op->device);
 	table_number(table, op->stream);
 	dimensions_cell(op->grid, table);

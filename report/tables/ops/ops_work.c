@@ -104,7 +104,8 @@ struct ops_rate ops_rate_of(struct ops *o, const struct op *op, const char *kern
 		return ret;
 	size = work->element ? work->element : size_of(work->type ? work->type : by_name);
 	ret.flops = work->flops;
-	ret.bytes = work->elements < UINT64_MAX / 16 ? work->elements * size : 0;
+	if (size && work->elements < UINT64_MAX / 16)
+		ret.bytes = work->elements * size + work->more_bytes;
 	ret.on_tensor_cores = ops_uses_tensor_cores(kernel);
 	ret.type = (work->type == NUMBER_UNKNOWN || work->type == NUMBER_FP32) && by_name ? by_name : work->type;
 	if (ret.on_tensor_cores && ret.type == NUMBER_FP32)

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The work of operators that do as much for each element: by the formulas of PyProf (NVIDIA/PyProf,
+ * pyprof/prof), which counts a transcendental function as 20 operations, and copies as none. */
+#include "report/events/nvtx/operator_shapes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- sizes ---- */
+
+void shapes_parse(const struct operator_field *f, struct shapes *ret)
+{
+	const char *at = f ? f->text : NULL, *end = at ? at + f->length : NULL;
+	struct shape *s;
+
+	ret->count = 0;
+	for (at = at && at < end ? at + 1 : end; at < end && ret->count < SHAPES; at++) {
+		if (*at != '[')
+			continue;
+		s = &ret->items[ret->count++];
+		s->rank = 0;
+		for (at++; at < end && *at != ']'; at++)
+			if (*at >= '0' && *at <= '9') {
+				uint64_t size = strtoull(at, NULL, 10);
+
+				at += strspn(at, "0123456789") - 1;
+				if (s->rank < RANK)
+					s->sizes[s->rank++] = size;
+			}
+	}
+}
+
+uint64_t mul_sat(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+uint64_t elements_of(const struct shape *s)
+{
+	uint64_t product = 1;
+
+	for (size_t i = 0; i < s->rank; i++)
+		product = mul_sat(product, s->sizes[i]);
+	return product;
+}
+
+uint64_t add_sat(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+bool operator_bare_name(const struct operator_field *name, struct operator_field *ret)
+{
+	static const char space[] = "aten::";
+	size_t prefix = sizeof(space) - 1;
+
+	if (name->length <= prefix || strncmp(name->text, space, prefix))
+		return false;
+	*ret = (struct operator_field){name->text + prefix, name->length - prefix};
+	ret->length -= ret->length > 1 && ret->text[ret->length - 1] == '_';
+	return true;
+}
+
+/* ---- the table ---- */
+
+enum elements_form {
+	EACH,	  /* of the first argument */
+	SECOND,	  /* of the second: the first is the gradient of a sum */
+	PAIR,	  /* of the result, to whose sizes both arguments are broadcast */
+	COMPARISON, /* likewise, with results of one byte */
+	TRIPLE,	  /* likewise of three arguments */
+	ROWS,	  /* of a table, the first argument, at the indices of 8 bytes in the second */
+	ALL,	  /* of a list of tensors */
+	LISTS	  /* of the first of several lists with the same sizes */
+};
+
+enum { ONE = 1 << 1, TWO = 1 << 2, THREE = 1 << 3, FOUR = 1 << 4, FIVE = 1 << 5, EXPENSIVE = 20 };
+
+/* For each element; `once` for all of them. Of PAIR and TRIPLE the arguments and the result are moved; of LISTS, each
+ * list beyond the fewest adds `more`. */
+struct elements_row {
+	const char *name;
+	uint8_t form, flops, moves;
+	uint8_t lists; /* of LISTS: how many there may be */
+	uint8_t more_flops, more_moves;
+	uint8_t flops_once, moves_once;
+};
+
+#define ROW(name, form, flops, moves) {name, form, flops, moves, 0, 0, 0, 0, 0}
+#define ONCE(name, form, flops, moves, flops_once, moves_once)                                                         \
+	{name, form, flops, moves, 0, 0, 0, flops_once, moves_once}
+#define LIST(name, flops, moves, lists, more_flops, more_moves)                                                        \
+	{name, LISTS, flops, moves, lists, more_flops, more_moves, 0, 0}
+
+static const struct elements_row rows[] = {
+	/* activations: forward reads one and writes one, backward reads two */
+	ROW("relu", EACH, 1, 2), ROW("relu6", EACH, 1, 2), ROW("celu", EACH, 1, 2), ROW("elu", EACH, 1, 2),
+	ROW("selu", EACH, 1, 2), ROW("gelu", EACH, 1, 2), ROW("silu", EACH, 1, 2), ROW("mish", EACH, 1, 2),
+	ROW("hardshrink", EACH, 1, 2), ROW("hardtanh", EACH, 1, 2), ROW("hardswish", EACH, 1, 2),
+	ROW("hardsigmoid", EACH, 1, 2), ROW("leaky_relu", EACH, 1, 2), ROW("log_sigmoid_forward", EACH, 1, 2),
+	ROW("logsigmoid", EACH, 1, 2), ROW("prelu", EACH, 1, 2), ROW("_prelu_kernel", EACH, 1, 2),
+	ROW("rrelu", EACH, 1, 2), ROW("softplus", EACH, 1, 2), ROW("softshrink", EACH, 1, 2),
+	ROW("softsign", EACH, 1, 2), ROW("tanhshrink", EACH, 1, 2), ROW("threshold", EACH, 1, 2),
+	ROW("threshold_backward", EACH, 1, 3), ROW("elu_backward", EACH, 1, 3), ROW("gelu_backward", EACH, 1, 3),
+	ROW("silu_backward", EACH, 1, 3), ROW("mish_backward", EACH, 1, 3), ROW("hardshrink_backward", EACH, 1, 3),
+	ROW("hardtanh_backward", EACH, 1, 3), ROW("hardswish_backward", EACH, 1, 3),
+	ROW("hardsigmoid_backward", EACH, 1, 3), ROW("leaky_relu_backward", EACH, 1, 3),
+	ROW("softplus_backward", EACH, 1, 3), ROW("softshrink_backward", EACH, 1, 3),
+	/* one argument */
+	ROW("abs", EACH, 1, 2), ROW("neg", EACH, 1, 2), ROW("reciprocal", EACH, 1, 2),
+	ROW("bitwise_not", EACH, 1, 2), ROW("ceil", EACH, 1, 2), ROW("clamp", EACH, 1, 2),
+	ROW("clamp_min", EACH, 1, 2), ROW("clamp_max", EACH, 1, 2), ROW("floor", EACH, 1, 2),
+	ROW("frac", EACH, 1, 2), ROW("round", EACH, 1, 2), ROW("sign", EACH, 1, 2), ROW("trunc", EACH, 1, 2),
+	ROW("exp", EACH, EXPENSIVE, 2), ROW("expm1", EACH, EXPENSIVE, 2), ROW("log", EACH, EXPENSIVE, 2),
+	ROW("log10", EACH, EXPENSIVE, 2), ROW("log1p", EACH, EXPENSIVE, 2), ROW("log2", EACH, EXPENSIVE, 2),
+	ROW("rsqrt", EACH, EXPENSIVE, 2), ROW("sqrt", EACH, EXPENSIVE, 2), ROW("acos", EACH, EXPENSIVE, 2),
+	ROW("asin", EACH, EXPENSIVE, 2), ROW("atan", EACH, EXPENSIVE, 2), ROW("cos", EACH, EXPENSIVE, 2),
+	ROW("cosh", EACH, EXPENSIVE, 2), ROW("sin", EACH, EXPENSIVE, 2), ROW("sinh", EACH, EXPENSIVE, 2),
+	ROW("tan", EACH, EXPENSIVE, 2), ROW("tanh", EACH, EXPENSIVE, 2), ROW("sigmoid", EACH, EXPENSIVE, 2),
+	ROW("erf", EACH, EXPENSIVE, 2), ROW("erfc", EACH, EXPENSIVE, 2), ROW("erfinv", EACH, EXPENSIVE, 2),
+	ROW("tanh_backward", EACH, EXPENSIVE, 3), ROW("sigmoid_backward", EACH, EXPENSIVE, 3),
+	/* two and three */
+	ROW("add", PAIR, 1, 0), ROW("sub", PAIR, 1, 0), ROW("rsub", PAIR, 1, 0), ROW("mul", PAIR, 1, 0),
+	ROW("div", PAIR, 1, 0), ROW("floor_divide", PAIR, 1, 0), ROW("true_divide", PAIR, 1, 0),
+	ROW("remainder", PAIR, 1, 0), ROW("fmod", PAIR, 1, 0), ROW("bitwise_and", PAIR, 1, 0),
+	ROW("bitwise_or", PAIR, 1, 0), ROW("bitwise_xor", PAIR, 1, 0), ROW("bitwise_left_shift", PAIR, 1, 0),
+	ROW("bitwise_right_shift", PAIR, 1, 0), ROW("pow", PAIR, EXPENSIVE, 0), ROW("atan2", PAIR, EXPENSIVE, 0),
+	ROW("lt", COMPARISON, 1, 0), ROW("gt", COMPARISON, 1, 0), ROW("le", COMPARISON, 1, 0),
+	ROW("ge", COMPARISON, 1, 0), ROW("eq", COMPARISON, 1, 0), ROW("ne", COMPARISON, 1, 0),
+	ROW("addcmul", TRIPLE, 3, 0), ROW("addcdiv", TRIPLE, 3, 0),
+	/* softmax and norms */
+	ROW("_softmax", EACH, 2 * EXPENSIVE, 3), ROW("softmax", EACH, 2 * EXPENSIVE, 3),
+	ROW("_softmax_backward_data", EACH, 2 * EXPENSIVE, 5), ROW("_log_softmax", EACH, EXPENSIVE + 1, 3),
+	ROW("log_softmax", EACH, EXPENSIVE + 1, 3), ROW("_log_softmax_backward_data", EACH, EXPENSIVE + 1, 5),
+	ROW("batch_norm", EACH, 8, 4), ROW("native_batch_norm", EACH, 8, 4), ROW("cudnn_batch_norm", EACH, 8, 4),
+	ROW("layer_norm", EACH, 8, 4), ROW("native_layer_norm", EACH, 8, 4), ROW("group_norm", EACH, 8, 4),
+	ROW("native_group_norm", EACH, 8, 4), ROW("instance_norm", EACH, 8, 4),
+	ROW("native_batch_norm_backward", EACH, 8, 5), ROW("cudnn_batch_norm_backward", EACH, 8, 5),
+	ROW("native_layer_norm_backward", EACH, 8, 5), ROW("native_group_norm_backward", EACH, 8, 5),
+	/* what draws numbers, loses, looks up and reduces */
+	ROW("dropout", EACH, 5, 2), ROW("native_dropout", EACH, 5, 2), ROW("native_dropout_backward", EACH, 5, 2),
+	ONCE("mse_loss", EACH, 4, 2, 1, 0), ONCE("mse_loss_backward", SECOND, 6, 3, 1, 0), ROW("embedding", ROWS, 0, 2),
+	ROW("embedding_dense_backward", EACH, 0, 3), ROW("sum", EACH, 1, 1), ONCE("mean", EACH, 1, 1, 1, 1),
+	ONCE("norm", EACH, 2, 1, 1, 0), ONCE("linalg_vector_norm", EACH, 2, 1, 1, 0), ROW("any", EACH, 0, 1),
+	/* copies */
+	ROW("copy", EACH, 0, 2), ROW("clone", EACH, 0, 2), ROW("contiguous", EACH, 0, 2), ROW("cat", ALL, 0, 2),
+	ROW("gather", EACH, 0, 2), ROW("fill", EACH, 0, 1), ROW("zero", EACH, 0, 1), ROW("ones_like", EACH, 0, 1),
+	ROW("zeros_like", EACH, 0, 1),
+	/* lists of parameters: a scalar or another list */
+	LIST("_foreach_add", 1, 2, ONE | TWO, 0, 1), LIST("_foreach_sub", 1, 2, ONE | TWO, 0, 1),
+	LIST("_foreach_mul", 1, 2, ONE | TWO, 0, 1), LIST("_foreach_div", 1, 2, ONE | TWO, 0, 1),
+	LIST("_foreach_sqrt", EXPENSIVE, 2, ONE, 0, 0), LIST("_foreach_neg", 1, 2, ONE, 0, 0),
+	LIST("_foreach_reciprocal", 1, 2, ONE, 0, 0), LIST("_foreach_zero", 0, 1, ONE, 0, 0),
+	LIST("_foreach_norm", 2, 1, ONE, 0, 0), LIST("_foreach_copy", 0, 2, TWO, 0, 0),
+	LIST("_foreach_lerp", 3, 3, TWO | THREE, 0, 1), LIST("_foreach_addcmul", 3, 4, THREE, 0, 0),
+	LIST("_foreach_addcdiv", 3, 4, THREE, 0, 0),
+	/* parameter, two moments: read and written; the gradient read. A fifth list has the largest moments. */
+	LIST("_fused_adam", 0, 7, FOUR | FIVE, 0, 2), LIST("_fused_adamw", 0, 7, FOUR | FIVE, 0, 2),
+	/* parameter read and written, the gradient read; a third list has the momentum */
+	LIST("_fused_sgd", 2, 3, TWO | THREE, 2, 2),
+};
+
+/* ---- counts ---- */
+
+/* The sizes to which both are broadcast. False: they do not fit. */
+static bool broadcast(const struct shape *a, const struct shape *b, struct shape *ret)
+{
+	const struct shape *larger = a->rank >= b->rank ? a : b, *smaller = larger == a ? b : a;
+	size_t skipped = larger->rank - smaller->rank;
+	struct shape both = *larger;
+
+	for (size_t i = 0; i < both.rank; i++) {
+		uint64_t other = i < skipped ? 1 : smaller->sizes[i - skipped];
+
+		if (both.sizes[i] != other && both.sizes[i] != 1 && other != 1)
+			return false;
+		if (both.sizes[i] == 1)
+			both.sizes[i] = other;
+	}
+	*ret = both;
+	return true;
+}
+
+/* `tensors` arguments, of which those that are missing are numbers. */
+static bool of_result(const struct elements_row *row, const struct shapes *s, size_t tensors,
+		      struct operator_work *ret, uint64_t *ret_elements)
+{
+	static const struct shape number;
+	struct shape result = s->items[0];
+	uint64_t moved = elements_of(&s->items[0]);
+
+	for (size_t i = 1; i < tensors; i++) {
+		const struct shape *next = i < s->count ? &s->items[i] : &number;
+
+		if (!broadcast(&result, next, &result))
+			return false;
+		moved = add_sat(moved, elements_of(next));
+	}
+	*ret_elements = result.rank ? elements_of(&result) : 0;
+	if (row->form == COMPARISON)
+		ret->more_bytes = *ret_elements;
+	else
+		moved = add_sat(moved, *ret_elements);
+	ret->elements = moved;
+	return true;
+}
+
+static size_t count_tensors(const struct shapes *s)
+{
+	size_t count = 0;
+
+	while (count < s->count && s->items[count].rank)
+		count++;
+	return count;
+}
+
+static bool is_same(const struct shape *a, const struct shape *b)
+{
+	return a->rank == b->rank && !memcmp(a->sizes, b->sizes, a->rank * sizeof(*a->sizes));
+}
+
+/* Whether the tensors may be so many lists with the same sizes. */
+static bool may_be_lists(const struct shapes *s, size_t tensors, size_t lists)
+{
+	size_t each = tensors / lists;
+
+	if (!each || tensors % lists)
+		return false;
+	for (size_t i = each; i < tensors; i++)
+		if (!is_same(&s->items[i], &s->items[i - each]))
+			return false;
+	return true;
+}
+
+/* How many lists there are; 0: the sizes do not tell. */
+static size_t count_lists(const struct elements_row *row, const struct shapes *s, size_t tensors)
+{
+	size_t found = 0;
+
+	for (size_t lists = 1; lists <= 5; lists++) {
+		if (!(row->lists & 1u << lists) || !may_be_lists(s, tensors, lists))
+			continue;
+		if (found)
+			return 0;
+		found = lists;
+	}
+	return found;
+}
+
+static bool of_lists(const struct elements_row *row, const struct shapes *s, struct operator_work *ret)
+{
+	size_t tensors = count_tensors(s), lists = s->count < SHAPES ? count_lists(row, s, tensors) : 0;
+	size_t fewest = (size_t)__builtin_ctz(row->lists), more = lists - fewest;
+	uint64_t elements = 0;
+
+	if (!lists)
+		return false;
+	for (size_t i = 0; i < tensors / lists; i++)
+		elements = add_sat(elements, elements_of(&s->items[i]));
+	ret->flops = mul_sat(elements, row->flops + more * row->more_flops);
+	ret->elements = mul_sat(elements, row->moves + more * row->more_moves);
+	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64, elements);
+	return elements;
+}
+
+/* Sets ret->elements. 0: the sizes do not tell. */
+static uint64_t count_elements(const struct elements_row *row, const struct shapes *s, struct operator_work *ret)
+{
+	const struct shape *first = &s->items[0], *of = row->form == SECOND && s->count > 1 ? first + 1 : first;
+	size_t tensors = row->form == ALL ? count_tensors(s) : 0;
+	uint64_t n = of->rank ? elements_of(of) : 0;
+
+	switch ((enum elements_form)row->form) {
+	case PAIR:
+	case COMPARISON:
+		return of_result(row, s, 2, ret, &n) ? n : 0;
+	case TRIPLE:
+		return s->count >= 3 && of_result(row, s, 3, ret, &n) ? n : 0;
+	case ROWS:
+		if (s->count < 2 || first->rank != 2)
+			return 0;
+		n = elements_of(first + 1);
+		ret->more_bytes = mul_sat(n, 8);
+		n = mul_sat(n, first->sizes[1]);
+		break;
+	case ALL:
+		n = 0;
+		for (size_t i = 0; i < tensors && s->count < SHAPES; i++)
+			n = add_sat(n, elements_of(&s->items[i]));
+		break;
+	default:
+		break;
+	}
+	ret->elements = add_sat(mul_sat(n, row->moves), row->moves_once);
+	return n;
+}
+
+bool elements_work(const struct operator_field *name, const struct shapes *s, struct operator_work *ret)
+{
+	const struct elements_row *row = NULL;
+	struct operator_field bare;
+	uint64_t n;
+
+	if (!s->count || !operator_bare_name(name, &bare))
+		return false;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !row; i++)
+		if (strlen(rows[i].name) == bare.length && !strncmp(rows[i].name, bare.text, bare.length))
+			row = &rows[i];
+	if (!row)
+		return false;
+	ret->class = OPERATOR_ELEMENTWISE;
+	if (row->form == LISTS)
+		return of_lists(row, s, ret);
+	n = count_elements(row, s, ret);
+	ret->flops = add_sat(mul_sat(n, row->flops), row->flops_once);
+	snprintf(ret->params, sizeof(ret->params), "N=%" PRIu64, n);
+	return n;
+}
