@@ -176,15 +176,16 @@ static bool is_of(const void *object, const char *type)
 
 /* `argument` is the first one of the call, `missing` if there is none. *ret: NULL: calls of it are not recorded. False:
  * an exception is to be passed on. */
-static __attribute__((cold)) bool function_string(void *function, void *argument, struct nvtx_string **ret)
+static bool function_string(void *function, void *argument, struct nvtx_string **ret)
 {
-	bool is_function = is_of(function, (const char *)python.PyCFunction_Type);
+	bool is_descriptor = load(function, OBJECT_TYPE + head) == python.PyMethodDescr_Type;
+	bool is_function = !is_descriptor && is_of(function, (const char *)python.PyCFunction_Type);
 	const void *method;
 	struct nvtx_string *s;
 	uint64_t key;
 
 	*ret = NULL;
-	if (!is_function && (load(function, OBJECT_TYPE + head) != python.PyMethodDescr_Type || argument == missing))
+	if (!is_function && (!is_descriptor || argument == missing))
 		return true;
 	method = load(function, (is_function ? FUNCTION_METHOD : DESCRIPTOR_METHOD) + head);
 	key = intern_fold((uint64_t)method, (uint64_t)load(method, 0));
@@ -219,10 +220,10 @@ static void leave(const struct nvtx_string *s)
  * event does not occur in this place again. */
 static void *answer(bool is_wanted)
 {
-	void *result = is_wanted ? python._Py_NoneStruct : disable;
-
-	python.Py_IncRef(result);
-	return result;
+	if (is_wanted)
+		return python._Py_NoneStruct; /* immortal in all versions that have sys.monitoring */
+	python.Py_IncRef(disable);
+	return disable;
 }
 
 static void *calls_enter(void *self, void *arguments)
