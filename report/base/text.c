@@ -206,6 +206,23 @@ const char *text_path(const char *path)
 	return length > 1 && !strncmp(path, directory, length) && path[length] == '/' ? path + length + 1 : path;
 }
 
+/* The parentheses of names and of paths come in pairs. Of a path in which they do not: the last that follow a blank. */
+const char *text_place(const char *text, size_t length)
+{
+	const char *last = NULL;
+	int open = 0;
+
+	for (const char *at = text + length - 1; length && at > text; at--) {
+		open += (*at == ')') - (*at == '(');
+		if (*at != '(' || at[-1] != ' ')
+			continue;
+		if (!open)
+			return at - 1;
+		last = last ? last : at - 1;
+	}
+	return last;
+}
+
 /* The length of a word, with the unit behind it if it is a figure: "1.20 s". */
 static size_t word_length(const char *word)
 {

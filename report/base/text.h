@@ -32,6 +32,8 @@ void text_escape(struct buffer *b, const char *text, const char *keep);
 
 /* The path from the working directory if it is below that, otherwise the path. */
 const char *text_path(const char *path);
+/* Where " (file:line)" begins at the end of a text that ends with it; NULL: nowhere. */
+const char *text_place(const char *text, size_t length);
 
 /* Appends lines of text, of which none is wider than `width` (0: any width). What is left of a line follows indented;
  * the middle of a word that is too long is cut out. */

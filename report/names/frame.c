@@ -28,22 +28,25 @@ static const char *find_line(const char *text)
 	return at < end - 1 && at > text && at[-1] == ':' ? at - 1 : NULL;
 }
 
+const char *frame_place(const char *text)
+{
+	return find_line(text) ? text_place(text, strlen(text)) : NULL;
+}
+
 void frame_split(const char *text, struct frame *ret)
 {
-	const char *line = find_line(text), *file = line;
+	const char *line = find_line(text), *place = frame_place(text);
 	char *part;
 
 	*ret = (struct frame){0};
-	while (file && file > text && !(file[0] == '(' && file[-1] == ' '))
-		file--;
-	if (!line || file == text) {
+	if (!place) {
 		ret->name = text_made_safe(text);
 		return;
 	}
-	part = mem_copy_text(text, (size_t)(file - 1 - text));
+	part = mem_copy_text(text, (size_t)(place - text));
 	ret->name = text_made_safe(part);
 	free(part);
-	part = mem_copy_text(file + 1, (size_t)(line - file - 1));
+	part = mem_copy_text(place + 2, (size_t)(line - place - 2));
 	ret->file = text_made_safe(part);
 	free(part);
 	ret->line = (uint32_t)strtoul(line + 1, NULL, 10);

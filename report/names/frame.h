@@ -15,6 +15,9 @@ struct frame {
 void frame_split(const char *text, struct frame *ret);
 void frame_done(struct frame *f);
 
+/* Where " (file:line)" begins in the text of a frame; NULL: it has none. */
+const char *frame_place(const char *text);
+
 /* Whether the text of a frame is of this "file:line", the file by its name or the end of its path. */
 bool frame_is_at(const char *text, const char *place);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {formatAddress, rowAddress, sourceAddress} from '../../report/page/view/address.mjs';
+import {formatAddress, frameParts, rowAddress, sourceAddress} from '../../report/page/view/address.mjs';
 import {namedPlace, rolesOf, snippet} from '../../report/page/view/answer.mjs';
 import {boxes, invertedTree, isOfPython, kindsOf, makeTree, nodeAt, pathOf, pickFrames,
 	sandwichTrees} from '../../report/page/view/flame.mjs';
@@ -26,6 +26,12 @@ test('numbers are written as people read them', () => {
 		cell(0.0625, 'mb'), cell(0, 'ns')], ['', '1234', '1.234 µs', '-0.4', '62.5 kB', '0']);
 	assert.deepEqual([exact(1234567, 'ns'), exact(1234.5, 'mean'), exact(1.5, 'mb'), titleOf('Start (ns)', 'ns'),
 		titleOf('Time (%)', 'percent')], ['1,234,567 ns', '1,234.5 ns', '1.500 MB', 'Start', 'Time (%)']);
+});
+
+test('a frame comes apart where its last pair of parentheses begins', () => {
+	assert.deepEqual(frameParts('load (/x/proj (1)/job.py:3)'), ['load', '/x/proj (1)/job.py:3']);
+	assert.deepEqual(frameParts('Box<void (*)(int)>::f (box.cc:7)'), ['Box<void (*)(int)>::f', 'box.cc:7']);
+	assert.deepEqual(frameParts('operator()(int)'), ['operator()(int)', '']);
 });
 
 test('stacks merge into a tree, and small boxes are left out', () => {

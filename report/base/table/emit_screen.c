@@ -125,13 +125,13 @@ static bool is_start(const char *frame, size_t length)
 /* A frame "function (directory/file:line)", the file by its name. */
 static void add_frame(struct buffer *b, const char *frame, size_t length)
 {
-	const char *file = memrchr(frame, '(', length), *slash = memrchr(frame, '/', length);
+	const char *place = text_place(frame, length), *slash = memrchr(frame, '/', length);
 
-	if (!file || file == frame || file[-1] != ' ' || !slash || slash < file) {
+	if (!place || !slash || slash < place) {
 		buffer_add(b, frame, length);
 		return;
 	}
-	buffer_add(b, frame, (size_t)(file + 1 - frame));
+	buffer_add(b, frame, (size_t)(place + 2 - frame));
 	buffer_add(b, slash + 1, length - (size_t)(slash + 1 - frame));
 }
 

@@ -65,7 +65,7 @@ static bool is_sampled(const struct rank_part *p)
 
 static size_t function_length(const char *line)
 {
-	const char *place = strstr(line, " (");
+	const char *place = frame_place(line);
 
 	return place ? (size_t)(place - line) : strlen(line);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/causes/where/place.h"
+#include "report/names/frame.h"
 #include "report/names/symbol.h"
 
 enum { FRAMES = 64 };
@@ -87,7 +88,7 @@ void where_stack_recorded(struct symbols *symbols, const struct image *image, ui
 
 	*ret = (struct where_stack){.is_complete = true};
 	for (size_t i = 0; i < count; i++) {
-		const char *text = frames[i].text ? frames[i].text : "", *place = strstr(text, " (");
+		const char *text = frames[i].text ? frames[i].text : "", *place = frame_place(text);
 
 		if (frames[i].place == SYMBOL_NO_PLACE)
 			continue;

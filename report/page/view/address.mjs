@@ -45,9 +45,15 @@ function knownTexts(model) {
 	return {events, functions};
 }
 
-// "work" of "work (train.py:42)"
+// "work" and "train.py:42" of "work (train.py:42)". Names and paths may have pairs of parentheses.
+export function frameParts(frame) {
+	const place = / \(((?:[^()]|\([^()]*\))*)\)$/.exec(frame);
+
+	return place ? [frame.slice(0, place.index), place[1]] : [frame, ''];
+}
+
 export function functionOf(frame) {
-	return frame.replace(/ \([^()]*\)$/, '');
+	return frameParts(frame)[0];
 }
 
 // "aten::mm" of "aten::mm, seq = 4, op_id = 7": what the events of PyTorch's operators are called.
@@ -57,7 +63,7 @@ export function operatorOf(range) {
 
 // Where the text of the line of a frame is, "work (train.py:42)"; '': it is not in the page.
 export function sourceAddress(model, frame) {
-	const [, place] = /\(([^()]*:\d+)\)$/.exec(frame) || [], source = place && sourceOf(model, place);
+	const [, place] = frameParts(frame), source = /:\d+$/.test(place) && sourceOf(model, place);
 
 	return source ? formatAddress({view: 'tables', table: source.table, row: source.row}) : '';
 }

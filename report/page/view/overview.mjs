@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first view: what to fix first, what each role did, the critical path, and the largest entries of tables.
-import {findingAddress, formatAddress, rowAddress} from './address.mjs';
+import {findingAddress, formatAddress, frameParts, rowAddress} from './address.mjs';
 import {costTitles, frameOf, lineCosts, namedPlace, placeWords, rolesOf, rowsOf, snippet, sourceLines,
 	sourceOf} from './answer.mjs';
 import {make} from './dom.mjs';
@@ -21,7 +21,11 @@ const MEMORY = [['cuda_mem_peak', 'GPU memory at its peak', 'In Use (MB)', 'Bloc
 	['mem_alloc_sum', 'Host memory at its peak', 'In Use At Peak (MB)', 'Allocations', 'Share of Peak (%)']];
 
 const baseName = path => path.slice(path.lastIndexOf('/') + 1);
-const shortFrame = frame => frame.replace(/\([^()]*\/([^()]*)\)$/, '($1)');
+function shortFrame(frame) {
+	const [name, place] = frameParts(frame);
+
+	return place ? `${name} (${baseName(place)})` : frame;
+}
 
 function tile(label, value, note = '') {
 	return make('div', {class: 'tile'}, make('span', {class: 'soft'}, label), make('strong', {}, value),
