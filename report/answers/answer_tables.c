@@ -80,19 +80,22 @@ static void run_table(struct answer *a, struct table *t)
 {
 	const struct model *m = a->context.model;
 	const struct roles *r = a->roles;
+	uint64_t run_ns = r->run_ns;
+	char *ended = NULL;
 
 	table_has(t, COL_COMMAND, COL_DURATION_NS, COL_RECORDED_NS, COL_PROCESSES, COL_STARTUP_PROCESSES,
 		  COL_IDLE_HELPERS, COL_HOSTS, COL_ENDED);
-	if (!m->process_count)
+	if (!model_unrecorded_command(m, &run_ns, &ended) && !m->process_count)
 		return;
 	answer_text(t, m->run_count ? m->runs[0].command : m->processes[0].command);
-	table_number(t, r->run_ns);
+	table_number(t, run_ns);
 	table_number(t, r->recorded.is_part ? r->recorded.ns : r->run_ns);
 	table_number(t, m->process_count - r->shims);
 	table_number(t, r->shims);
 	table_number(t, r->idle_threads);
 	table_number(t, summary_hosts(m));
-	table_text(t, m->processes[0].ended);
+	table_text(t, ended ? ended : m->processes[0].ended);
+	free(ended);
 }
 
 static void add_cause(const struct answer *a, const struct fix_first_cause *cause, struct table *t)

@@ -35,7 +35,7 @@ void where_text_line(const struct where_item *item, struct buffer *ret)
 void where_text_missing(const struct where_ranks *r, const struct where_item *item, struct buffer *ret)
 {
 	buffer_print(ret, "%zu of %zu ranks are in %s; ", r->in, r->count, r->name);
-	if (!item->stack.is_complete) { /* it may be in the collective as well */
+	if (!item->stack.is_complete && !item->wait.collective) { /* it may be in the collective as well */
 		buffer_print(ret, "the stack of rank %s, PID %u, is not known: ask again", item->rank,
 			     item->process->head.pid);
 		return;

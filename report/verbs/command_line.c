@@ -289,7 +289,8 @@ static const struct option rows[] = {
 		 "tree instead of own time"},
 	{"verdict", 0, OPTION_SWITCH, AT(verdict), VERBS_OF(VERB_STATS),
 	 .help = "only why the run died, or stands still: the lines of the summary that begin with OUT OF MEMORY, DIED "
-		 "FIRST, CRASH, DEADLOCK or COLLECTIVE; status 3 if there are any"},
+		 "FIRST, CRASH, DEADLOCK or COLLECTIVE; status 3 if there are any. With --summary: the summary without "
+		 "these lines, if the launcher has printed them"},
 	{"summary", 0, OPTION_SWITCH, AT(summary), VERBS_OF(VERB_STATS),
 	 .help = "a few lines on the whole run instead of reports"},
 	{"hung", 0, OPTION_SECONDS, AT(hung_s), VERBS_OF(VERB_WHERE), .value = "SECONDS", .initial = "0",

@@ -249,9 +249,26 @@ static void show_answer(struct work *w)
 		say("roles, findings and lines: " REPORT_NOT_IN_PROFILE);
 }
 
+/* What a launcher has printed of the capture: see runtime/launch/verdict.c. */
+static void read_said(const struct work *w, struct buffer *ret)
+{
+	struct buffer path = {0};
+	struct mapping file;
+	struct err err;
+
+	if (w->line->capture_count == 1 && !model_find(w->line->captures[0], false, &path, &err)) {
+		buffer_text(&path, "/.verdict");
+		if (!mapping_open(path.data, &file, &err)) {
+			buffer_add(ret, (const char *)file.data, file.size);
+			mapping_close(&file);
+		}
+	}
+	buffer_done(&path);
+}
+
 static void show_summary(struct work *w)
 {
-	struct buffer text = {0};
+	struct buffer text = {0}, said = {0};
 	const char *capture = w->line->capture_count == 1 ? text_path(w->line->captures[0]) : NULL;
 	size_t width = terminal_columns(STDOUT_FILENO);
 
@@ -260,7 +277,10 @@ static void show_summary(struct work *w)
 		show_answer(w);
 		return;
 	}
-	summary_text(&w->context, capture, width, &text);
+	if (w->line->verdict)
+		read_said(w, &said);
+	summary_text(&w->context, capture, w->line->verdict ? buffer_string(&said) : NULL, width, &text);
+	buffer_done(&said);
 	progress_clear();
 	work_marked(w, buffer_string(&text), "FIX FIRST", COLOUR_BOLD);
 	buffer_done(&text);
@@ -489,7 +509,7 @@ static int run_reports(const struct command_line *l, size_t operands, struct sha
 	if (!status)
 		status = begin_with_dumps(&w, l, operands, share, &dumps);
 	if (!status) {
-		if (l->verdict) {
+		if (l->verdict && !l->summary) {
 			has_verdict = show_verdict(&w);
 		} else if (l->summary) {
 			show_summary(&w);

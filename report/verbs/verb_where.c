@@ -514,7 +514,7 @@ static int show_hung(const struct command_line *l)
 		return status;
 	where_place_read_briefly(&place, &w.model, w.context.symbols);
 	found = summary_deadlock(&w.model, &place, &text);
-	found += summary_stall(&place, (uint64_t)(l->hung_s * 1e9), &text, &text);
+	found += summary_stall(&w.model, &place, (uint64_t)(l->hung_s * 1e9), &text, &text);
 	for (const char *line = buffer_string(&text), *end; *line; line = end + (*end == '\n')) {
 		end = line + strcspn(line, "\n");
 		fprintf(w.emit.file, "pillion: %.*s\n", (int)(end - line), line);

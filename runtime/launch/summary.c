@@ -225,7 +225,7 @@ void summary_signal(const struct run *run, int signal)
 
 int summary_tick(const struct run *run)
 {
-	const char *arguments[] = {run->report, "stats", "--summary", run->directory, NULL};
+	const char *arguments[] = {run->report, "stats", "--summary", "--verdict", run->directory, NULL};
 	uint64_t now = clock_monotonic_ns();
 
 	if (end.early_pid > 0 && waitpid(end.early_pid, NULL, WNOHANG) == end.early_pid)
@@ -257,7 +257,7 @@ void summary_print(struct run *run)
 {
 	bool is_short = run->options.stats == STATS_SUMMARY;
 	const char *arguments[] = {run->report, "stats", "--keep-sources", is_short ? "--summary" : run->directory,
-			is_short ? run->directory : NULL, NULL};
+			is_short ? "--verdict" : NULL, run->directory, NULL};
 	int status = 0;
 
 	summary_early_end();

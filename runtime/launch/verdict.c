@@ -5,7 +5,8 @@
  * something moved until the signal came, it is made then, and printed when it is there.
  *
  * One launcher of a capture at a time has asked for the text or holds it: the file .hang. The file .verdict remains
- * when one has printed it at the end of the job, so that ranks do not repeat each other. */
+ * when one has printed it at the end of the job, with the text, so that ranks do not repeat each other, nor the summary
+ * any of them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -39,15 +40,19 @@ static struct {
 /* ---- the marks in the capture ---- */
 
 /* False: another launcher has made it. Where none can be made, as on a full disk, each speaks for itself. */
-static bool mark(const struct run *run, const char *name)
+static bool mark(const struct run *run, const char *name, const char *text, size_t bytes)
 {
 	char path[PATH_MAX + 16];
+	ssize_t n;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", run->directory, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0)
+	if (fd >= 0) {
+		n = write(fd, text, bytes);
+		(void)n; /* the summary repeats what it does not find there */
 		close(fd);
+	}
 	return fd >= 0 || errno != EEXIST;
 }
 
@@ -85,7 +90,7 @@ static bool end_say(const struct run *run)
 {
 	if (!verdict.bytes || run->options.stats == STATS_FALSE)
 		return false;
-	if (!verdict.is_said && mark(run, ".verdict"))
+	if (!verdict.is_said && mark(run, ".verdict", verdict.text, verdict.bytes))
 		text_write(verdict.text, verdict.bytes);
 	verdict.is_said = true;
 	return true;
@@ -164,7 +169,7 @@ static void report_kill(void)
 
 void verdict_prepare(struct run *run)
 {
-	if (!verdict.has_claim && !mark(run, ".hang"))
+	if (!verdict.has_claim && !mark(run, ".hang", "", 0))
 		return;
 	verdict.has_claim = true;
 	if (verdict.report)

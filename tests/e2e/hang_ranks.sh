@@ -12,6 +12,7 @@ cat >mpi.c <<'END'
 #include <unistd.h>
 int MPI_Barrier(void *comm) { for (;;) sleep(1000); return 0; }
 int MPI_Allreduce(void *a, void *b, int n, void *t, void *o, void *comm) { for (;;) sleep(1000); return 0; }
+int MPI_Finalize(void) { for (;;) sleep(1000); return 0; }
 int MPI_Recv(void *a, int n, void *t, int source, int tag, void *comm, void *s) { for (;;) sleep(1000); return 0; }
 int MPI_Ssend(void *a, int n, void *t, int source, int tag, void *comm) { for (;;) sleep(1000); return 0; }
 END
@@ -19,7 +20,7 @@ cat >job.c <<'END'
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-int MPI_Barrier(void *), MPI_Allreduce(void *, void *, int, void *, void *, void *);
+int MPI_Finalize(void), MPI_Barrier(void *), MPI_Allreduce(void *, void *, int, void *, void *, void *);
 int MPI_Recv(void *, int, void *, int, int, void *, void *), MPI_Ssend(void *, int, void *, int, int, void *);
 static __attribute__((noinline)) void late(void)
 {
@@ -31,6 +32,10 @@ int main(int argc, char **argv)
 	int rank = atoi(getenv("RANK"));
 	if (!strcmp(argv[1], "missing") && rank == 1)
 		late();
+	if (!strcmp(argv[1], "finalize") && rank == 1)
+		MPI_Finalize(); /* one finalizes */
+	if (!strcmp(argv[1], "gone") && rank == 1)
+		return 0;
 	if (!strcmp(argv[1], "receive"))
 		MPI_Recv(0, 1, 0, 0, 0, 0, 0); /* all receive */
 	if (!strcmp(argv[1], "send"))
@@ -104,5 +109,16 @@ all send 'every rank sends, and none receives' MPI_Ssend "$(line 'all send')"
 all mismatch 'the ranks are in calls that do not match' MPI_Barrier "$(line 'others wait')"
 like "$(sed -n 3p summary)" "rank 1, PID [0-9]+: MPI_Allreduce for .*job.c:$(line 'one reduces')" \
 	'mismatch: the other call'
+
+finalize='^COLLECTIVE +2 of 3 ranks are in MPI_Barrier; rank 1, PID [0-9]+, is not: MPI_Finalize for [0-9]'
+hung finalize "$finalize"
+report stats --summary run.pillion >summary 2>err
+like "$(sed -n 2p summary)" "$finalize" 'finalize: the summary'
+
+gone='^COLLECTIVE +all ranks that are left, 2, are in MPI_Barrier; rank 1, PID [0-9]+, has ended: exit 0$'
+hung gone "$gone"
+report stats --summary run.pillion >summary 2>err
+like "$(sed -n 2p summary)" "$gone" 'gone: the summary'
+unlike "$(cat summary)" 'do not match' 'gone: ranks in the same call are no mismatch'
 
 done_testing

@@ -11,13 +11,26 @@ crash="^CRASH +signal 11 \\(SIGSEGV\\).*; process [0-9]+ "
 timeout "$patience" "$PILLION" -o crash sh -c 'echo x; kill -SEGV $$' >out 2>err
 is $? 139 'a crash: status'
 like "$(sed -n 1p err)" "${crash}sh " 'a crash: the first line'
-like "$(sed -n 4p err)" "${crash}sh " 'a crash: the line after the first of the summary'
+is "$(grep -c '^CRASH' err)" 1 'a crash: the summary of the run does not repeat it'
+like "$("$PILLION" stats --summary crash)" "${crash}sh " 'a crash: the summary of the capture has it'
 timeout "$patience" "$PILLION" -o child sh -c 'sh -c "kill -SEGV \$\$"; exit 1' >out 2>err
 like "$(cat err)" "${crash}sh " 'a child that crashed, of a COMMAND that failed'
 timeout "$patience" "$PILLION" -o well sh -c 'sh -c "kill -SEGV \$\$"; exit 0' >out 2>err
 unlike "$(cat err)" '^CRASH' 'a child that crashed, of a COMMAND that did not fail'
 timeout "$patience" "$PILLION" -o failed sh -c 'exit 1' >out 2>err
 unlike "$(cat err)" '^(CRASH|DIED FIRST)' 'a COMMAND that exits with 1'
+# A COMMAND that cannot be recorded: the launcher knows how it ended, and how long it took.
+printf '%s\n' '#include <stdlib.h>' '#include <unistd.h>' \
+	'int main(void) { sleep(1); return system("true") ? 9 : 3; }' >static.c
+if gcc -static -o static static.c 2>/dev/null; then
+	timeout "$patience" "$PILLION" -o static ./static >out 2>err
+	is $? 3 'a static program: status'
+	like "$(cat err)" '^[1-9][0-9.]* s, [0-9]+ process.*, exit 3$' 'a static program: the first line is its own'
+	report stats --summary --json static.pillion >out 2>err
+	like "$(tr -d '\n' <out)" '"Ended": *"exit 3"' 'and as JSON'
+else
+	skip 'a static program' 'no gcc that links statically'
+fi
 if command -v python3 >/dev/null && has_unwinder; then
 	cat >busy.py <<'END'
 import os, signal, time

@@ -22,9 +22,9 @@ Test(large_run, the_summary_says_that_no_saving_is_known)
 	writer_done(&w);
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
-	summary_text(&context, NULL, 0, &small);
+	summary_text(&context, NULL, NULL, 0, &small);
 	model.written_bytes = 257ull << 20;
-	summary_text(&context, NULL, 0, &large);
+	summary_text(&context, NULL, NULL, 0, &large);
 	cr_assert_null(strstr(small.data, "\nnot known "), "%s", small.data);
 	cr_assert_not_null(strstr(large.data, "\nnot known  what a repair would save: more than 256 MB"), "%s",
 			   large.data);

@@ -158,7 +158,7 @@ static const char *summary_of(unsigned has)
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	buffer_clear(&text);
-	summary_text(&context, "x.pillion", 0, &text);
+	summary_text(&context, "x.pillion", NULL, 0, &text);
 	return text.data;
 }
 
@@ -272,7 +272,7 @@ static const char *summary_of_thread(uint64_t sleep, uint64_t cpu)
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	buffer_clear(&text);
-	summary_text(&context, "x.pillion", 0, &text);
+	summary_text(&context, "x.pillion", NULL, 0, &text);
 	return text.data;
 }
 
@@ -318,7 +318,7 @@ static const char *summary_of_helper(const char *file, const char *function, uin
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	buffer_clear(&text);
-	summary_text(&context, "x.pillion", 0, &text);
+	summary_text(&context, "x.pillion", NULL, 0, &text);
 	return text.data;
 }
 
@@ -362,7 +362,7 @@ Test(summary, the_cost_of_a_line_is_its_own)
 	writer_done(&w);
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
-	summary_text(&context, NULL, 0, &text);
+	summary_text(&context, NULL, NULL, 0, &text);
 	cr_assert(strstr(text.data, "\nFIX FIRST  500 ms of 1.00 s at train.py:12 step; a change there saves 150 ms to "
 				    "500 ms\n"), "%s", text.data);
 	cr_assert(strstr(text.data, "\nthen       500 ms of 1.00 s at train.py:30 load; a change there saves 150 ms to "
@@ -397,7 +397,7 @@ Test(summary, one_of_equal_threads_is_no_idle_helper)
 	writer_done(&w);
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
-	summary_text(&context, NULL, 0, &text);
+	summary_text(&context, NULL, NULL, 0, &text);
 	cr_assert_not_null(strstr(text.data, " of 30 threads: "), "%s", text.data);
 	cr_assert_null(strstr(text.data, "idle helper"), "%s", text.data);
 }
@@ -427,7 +427,7 @@ Test(summary, helpers_of_mpi_are_folded)
 	writer_done(&w);
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
-	summary_text(&context, NULL, 0, &text);
+	summary_text(&context, NULL, NULL, 0, &text);
 	cr_assert_not_null(strstr(text.data, "\nnot shown  1 idle helper\n"), "%s", text.data);
 	cr_assert_null(strstr(text.data, "lock_convoy"), "%s", text.data);
 	cr_assert_null(strstr(text.data, "libevent"), "%s", text.data);
@@ -452,7 +452,7 @@ Test(summary, a_rank_that_polls_in_mpi_waits_also_without_samples)
 	writer_done(&w);
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
-	summary_text(&context, NULL, 0, &text);
+	summary_text(&context, NULL, NULL, 0, &text);
 	cr_assert(strstr(text.data, "80 % polling for others") && strstr(text.data, "20 % CPU"), "%s", text.data);
 }
 
@@ -496,7 +496,7 @@ static const char *summary_of_starved(void)
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	buffer_clear(&text);
-	summary_text(&context, "x.pillion", 0, &text);
+	summary_text(&context, "x.pillion", NULL, 0, &text);
 	return text.data;
 }
 
@@ -533,7 +533,7 @@ static const char *summary_of_rank(const char *library, const char *options)
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	buffer_clear(&text);
-	summary_text(&context, "x.pillion", 0, &text);
+	summary_text(&context, "x.pillion", NULL, 0, &text);
 	return text.data;
 }
 
@@ -593,7 +593,7 @@ Test(summary, code_may_be_of_a_file_without_a_name)
 	writer_done(&w);
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
-	summary_text(&context, "x.pillion", 0, &text);
+	summary_text(&context, "x.pillion", NULL, 0, &text);
 	cr_assert_not_null(strstr(text.data, "  :12 (a/b)\n"), "%s", text.data);
 	cr_assert_not_null(strstr(text.data, ": :12 a/b"), "%s", text.data);
 }

@@ -53,7 +53,7 @@ static const char *summary_with(const char *library, const char *caller)
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	buffer_clear(&text);
-	summary_text(&context, "x.pillion", 0, &text);
+	summary_text(&context, "x.pillion", NULL, 0, &text);
 	return text.data;
 }
 

@@ -188,10 +188,12 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 	size_t hosts = summary_hosts(m), processes = m->process_count - roles->shims;
 	const struct recorded *r = &roles->recorded;
 	struct buffer wall = {0};
+	char *ended = NULL;
+	uint64_t run_ns = roles->run_ns;
+	bool is_known = model_unrecorded_command(m, &run_ns, &ended) || m->process_count;
 
-	/* without a process the time of the run is unknown */
-	if (m->process_count) {
-		rule_time(out, roles->run_ns);
+	if (is_known) {
+		rule_time(out, run_ns);
 		rule_time(&wall, r->ns);
 		if (r->is_ring)
 			buffer_print(out, " (kept by --ring: %s, of which all shares are)", wall.data);
@@ -207,9 +209,10 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 		buffer_print(out, " (+%zu of start-up)", roles->shims);
 	if (hosts > 1)
 		buffer_print(out, ", %zu hosts", hosts);
-	if (m->process_count)
-		buffer_print(out, ", %s", m->processes[0].ended);
+	if (is_known)
+		buffer_print(out, ", %s", ended ? ended : m->processes[0].ended);
 	buffer_text(out, "\n");
+	free(ended);
 }
 
 /* A capture range that never began: the reason why nothing was recorded. */
@@ -527,9 +530,10 @@ static void summary_wrap(const struct buffer *text, size_t width, size_t lines, 
 	buffer_done(&wrapped);
 }
 
-void summary_text(const struct report_context *context, const char *capture, size_t width, struct buffer *ret)
+void summary_text(const struct report_context *context, const char *capture, const char *said, size_t width,
+		  struct buffer *ret)
 {
-	struct buffer head = {0}, tail = {0}, last = {0};
+	struct buffer head = {0}, verdict = {0}, tail = {0}, last = {0};
 	struct answer s;
 	const struct report_context *c = &s.context;
 	const struct ended *ended;
@@ -539,7 +543,9 @@ void summary_text(const struct report_context *context, const char *capture, siz
 	is_short = s.roles->run_ns < SHORT_NS;
 	summary_head(c->model, s.roles, &head);
 	ended = rules_ended(&s.rules);
-	ended_text(ended, &head);
+	if (ended_text(ended, &verdict) && !(said && !strcmp(said, verdict.data)))
+		buffer_text(&head, verdict.data);
+	buffer_done(&verdict);
 	if (!s.has_events)
 		summary_profile(c, &head);
 	else if (!is_short)

@@ -10,7 +10,9 @@
  * (fix_first.h), the time of each role (summary_time.h), how processes ended, devices, the largest entries of tables,
  * further findings, the ledger, and the command to run next. The source lines are the first ones of report lines that
  * belong to the user's code. Of a large capture, what would take long is omitted; of a short run, all that is about
- * its time. No line is wider than `width` (0: any width). */
-void summary_text(const struct report_context *context, const char *capture, size_t width, struct buffer *ret);
+ * its time. No line is wider than `width` (0: any width). `said`: what ended_text() had when the launcher printed it,
+ * which is not repeated; NULL: it has printed nothing. */
+void summary_text(const struct report_context *context, const char *capture, const char *said, size_t width,
+		  struct buffer *ret);
 
 #endif

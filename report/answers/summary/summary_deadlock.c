@@ -195,8 +195,37 @@ void deadlock_places(const struct where_place *place, struct texts *ret)
 	}
 }
 
-size_t summary_stall(const struct where_place *place, uint64_t least_ns, struct buffer *deadlock,
-		     struct buffer *collective)
+static bool has_rank(const struct where_place *place, const char *rank)
+{
+	for (size_t i = 0; i < place->count; i++)
+		if (!strcmp(place->items[i].rank, rank) && place->items[i].image->end != TF_END_EXIT)
+			return true;
+	return false;
+}
+
+/* All ranks that are left wait for one that has ended. */
+static size_t add_ended(const struct model *m, const struct where_place *place, const struct where_ranks *ranks,
+			struct buffer *out)
+{
+	size_t ended = 0;
+
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+
+		if (p->is_running || p->exit_status < 0 || !p->rank || !*p->rank || has_rank(place, p->rank))
+			continue;
+		if (ended++)
+			continue;
+		buffer_print(out, "%-*s all ranks that are left, %zu, are in %s; rank ", SUMMARY_LABEL, "COLLECTIVE",
+			     ranks->in, ranks->name);
+		text_fit(out, p->rank, NAME_WIDTH);
+		buffer_print(out, ", PID %u, has ended: %s\n", p->pid, p->ended);
+	}
+	return ended;
+}
+
+size_t summary_stall(const struct model *m, const struct where_place *place, uint64_t least_ns,
+		     struct buffer *deadlock, struct buffer *collective)
 {
 	struct where_ranks ranks;
 	struct buffer *out;
@@ -218,7 +247,9 @@ size_t summary_stall(const struct where_place *place, uint64_t least_ns, struct 
 		}
 		buffer_text(out, "\n");
 	}
-	if (named > SHOWN)
+	if (!ranks.stall && ranks.in && ranks.in == ranks.count && ranks.least_ns >= least_ns)
+		named = add_ended(m, place, &ranks, collective);
+	else if (named > SHOWN)
 		buffer_print(out, "%*s and %zu more ranks\n", SUMMARY_LABEL, "", named - SHOWN);
 	where_ranks_done(&ranks);
 	return named;

@@ -14,9 +14,9 @@ size_t summary_deadlock(const struct model *m, const struct where_place *place, 
 void deadlock_places(const struct where_place *place, struct texts *ret);
 
 /* Lines that begin with DEADLOCK name ranks that wait for each other. Lines that begin with COLLECTIVE name ranks that
- * are missing in a collective, where the other ranks have waited for at least `least_ns`. Returns the number of ranks
- * that are named. */
-size_t summary_stall(const struct where_place *place, uint64_t least_ns, struct buffer *deadlock,
+ * are missing in a collective, or have ended, where the other ranks have waited for at least `least_ns`. Returns the
+ * number of ranks that are named. */
+size_t summary_stall(const struct model *m, const struct where_place *place, uint64_t least_ns, struct buffer *deadlock,
 		     struct buffer *collective);
 
 #endif

@@ -22,7 +22,7 @@ static void find_ended(struct rules *r, struct ended *e)
 	e->has_ranks = d->has_ranks;
 	where_place_read_briefly(&e->place, m, r->context->symbols);
 	e->hangs = summary_deadlock(m, &e->place, &e->lines[ENDED_DEADLOCK]);
-	stalled = summary_stall(&e->place, STALLED_NS, &stall, &e->lines[ENDED_COLLECTIVE]);
+	stalled = summary_stall(m, &e->place, STALLED_NS, &stall, &e->lines[ENDED_COLLECTIVE]);
 	if (e->hangs + stalled) /* these are how somebody ends what stands still */
 		d->is_of_ranks &= d->signal != SIGKILL && d->signal != SIGTERM && d->signal != SIGINT;
 	summary_oom(m, d, &e->lines[ENDED_MEMORY]);

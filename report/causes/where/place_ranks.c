@@ -113,8 +113,27 @@ static enum where_stall stall_of_all(const struct where_rank_list *all)
 	return receiving == all->count		     ? WHERE_NOBODY_SENDS
 	       : sending == all->count		     ? WHERE_NOBODY_RECEIVES
 	       : together == all->count && differs   ? WHERE_MISMATCH
-	       : together + receiving == all->count && together ? WHERE_MISMATCH
-							     : WHERE_NO_STALL;
+	       : together && receiving && together + receiving == all->count ? WHERE_MISMATCH
+									     : WHERE_NO_STALL;
+}
+
+/* A rank in MPI_Finalize comes to nothing that the others wait in, if each of these is in a call. */
+static void leave_out_finalizing(struct where_rank_list *all)
+{
+	size_t in = 0, finalizing = 0;
+
+	for (size_t i = 0; i < all->count; i++) {
+		in += all->items[i].in != NULL;
+		finalizing += all->items[i].in && !strcmp(all->items[i].in->wait.collective, "MPI_Finalize");
+	}
+	for (size_t i = 0; i < all->count && in == all->count && finalizing && finalizing < in; i++) {
+		struct where_rank *r = &all->items[i];
+
+		if (strcmp(r->in->wait.collective, "MPI_Finalize") != 0)
+			continue;
+		r->main = r->in;
+		r->in = NULL;
+	}
 }
 
 void where_ranks_find(const struct where_place *p, struct where_ranks *ret)
@@ -123,6 +142,7 @@ void where_ranks_find(const struct where_place *p, struct where_ranks *ret)
 
 	*ret = (struct where_ranks){.least_ns = UINT64_MAX};
 	ranks_gather(p, &all);
+	leave_out_finalizing(&all);
 	if (all.count)
 		qsort(all.items, all.count, sizeof(*all.items), rank_order);
 	ret->items = mem_alloc((all.count + 1) * sizeof(*ret->items));

@@ -261,6 +261,11 @@ void model_order(struct model *m);
 /* The run that the image belongs to; NULL: there was no launcher. */
 const struct run_record *model_run(const struct model *m, const struct image *image);
 
+/* How long the COMMAND of the only run took, and how it ended, where only its launcher has seen it: a static or setuid
+ * program, of which at most the children were recorded. False: it was recorded, or it has not ended. The caller frees
+ * the text. */
+bool model_unrecorded_command(const struct model *m, uint64_t *ret_ns, char **ret_ended);
+
 /* "" if it is not one of several ranks. */
 const char *image_rank(const struct image *image);
 /* A variable of its environment that is recorded; NULL: it was not set. */

@@ -446,6 +446,29 @@ static const struct image *last_image(const struct model *m, const struct proces
 	return own->end == TF_END_EXEC && observed->start_ticks >= own->start_ticks ? observed : own;
 }
 
+bool model_unrecorded_command(const struct model *m, uint64_t *ret_ns, char **ret_ended)
+{
+	const struct run_record *r = m->run_count == 1 ? m->runs : NULL;
+	const struct wait_status *t = NULL;
+
+	for (size_t i = 0; r && i < m->wait_status_count; i++)
+		if (m->wait_statuses[i].run == r->id)
+			t = &m->wait_statuses[i];
+	for (size_t i = 0; t && i < m->process_count; i++)
+		if (m->processes[i].pid == t->pid && m->processes[i].run == r->id)
+			t = NULL;
+	if (!t)
+		return false;
+	*ret_ns = clock_map_realtime(&m->machines[t->machine].clock, r->realtime_ns);
+	*ret_ns = wait_time_ns(m, t) > *ret_ns ? wait_time_ns(m, t) - *ret_ns : 0;
+	*ret_ended = mem_alloc(sizeof(m->processes->ended));
+	if (WIFSIGNALED(t->status))
+		signal_text(*ret_ended, sizeof(m->processes->ended), WTERMSIG(t->status));
+	else
+		snprintf(*ret_ended, sizeof(m->processes->ended), "exit %d", WEXITSTATUS(t->status));
+	return true;
+}
+
 static void describe_process(struct model *m, struct process *p)
 {
 	const struct image *last = last_image(m, p);
