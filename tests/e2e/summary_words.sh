@@ -36,6 +36,18 @@ if python=$(command -v "${PILLION_TEST_PYTHON:-python3}"); then
 	echo 'sum(i * i for i in range(3000000))' >squares.py
 	summary options "$python" -X utf8 -W ignore squares.py
 	like "$(cat summary)" '^squares\.py ' "a script's name is not the argument of an option"
+	cat >calls.py <<-'P'
+		import json, time
+		def work(i):
+		    until = time.process_time() + 0.02
+		    while time.process_time() < until:
+		        json.dumps(i)
+		for i in range(10):
+		    work(i)
+	P
+	summary calls --python-calls=all "$python" calls.py
+	like "$(sed -n '/^NVTX ranges/,$p' summary)" 'python:work \(calls\.py:2\)' 'calls of the functions of a program'
+	unlike "$(sed -n '/^NVTX ranges/,$p' summary)" 'importlib' 'before those of imports'
 	cat >unequal.py <<-'P'
 		import os, time
 		for seconds in (0.1, 0.1, 1.0):
