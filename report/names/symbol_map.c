@@ -72,7 +72,7 @@ void symbol_map_split(char *name, struct symbol_line *ret)
 		ret->line = before ? before : line;
 		ret->name = without_kind(name);
 		if (!*ret->name)
-			ret->name = "(anonymous)";
+			ret->name = "anonymous";
 	}
 	free(copy);
 }

@@ -19,7 +19,7 @@ lines() {
 }
 
 recorded unnamed
-like "$(tr -s '\n ' ' ' <summary)" 'code compiled at run time, which has no names: /tmp/perf-PID.map would be read' \
+like "$(tr -s '\n ' ' ' <summary)" 'no names +/tmp/perf-PID.map, if the program wrote it, would give what is compiled' \
 	'without a map'
 recorded named 'JS:*work file:///srv/job.js:12:7'
 map=$(cat path)
@@ -45,7 +45,8 @@ if node=$(command -v node) && "$node" --perf-basic-prof -e 0 2>/dev/null; then
 		console.log(`/tmp/perf-${process.pid}.map`)
 	J
 	PILLION_STATS=summary pillion -s cpu -o bare "$node" work.js >path 2>summary
-	like "$(tr -s '\n ' ' ' <summary)" 'no names: node --perf-basic-prof writes them' 'how Node names them'
+	like "$(tr -s '\n ' ' ' <summary)" 'no names +node --perf-basic-prof gives what is compiled' \
+		'how Node names them'
 	PILLION_STATS=summary pillion -s cpu -o node "$node" --perf-basic-prof work.js >path 2>summary
 	like "$(cat summary)" 'work\.js:1 \(?work' 'a function of JavaScript'
 	rm -f "$(cat path)"

@@ -129,8 +129,6 @@ static void summary_line_row(const struct lines *l, const struct report_context 
 	struct buffer costs_text = {0}, name = {0};
 
 	name_brief(&name, strcmp(function, FRAME_UNKNOWN) ? function : FRAME_NO_NAMES);
-	if (!strcmp(function, FRAME_UNKNOWN))
-		summary_how_to_name(c->model, &name);
 	for (size_t k = 0; k < COSTS; k++) {
 		struct buffer ns = {0};
 
@@ -553,6 +551,7 @@ void summary_text(const struct report_context *context, const char *capture, con
 	if (!is_short)
 		summary_peaks(&s, &head);
 	summary_switches(c, s.roles, &head);
+	summary_names(c, s.roles, &head);
 	summary_lines_of(c->model, &head);
 	range_never_seen(c->model, &head);
 	summary_ends(c, s.roles, &ended->died, &head);

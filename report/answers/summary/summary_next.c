@@ -9,8 +9,8 @@
 #include "report/names/attribution.h"
 
 /* Computing for so much of the run's time is worth samples; waiting in MPI for so much of the ranks' time is worth a
- * record of its calls. */
-enum { SAMPLES_PERCENT = 25, MESSAGES_PERCENT = 5 };
+ * record of its calls; so much at a line without a name is worth a word. */
+enum { SAMPLES_PERCENT = 25, MESSAGES_PERCENT = 5, UNNAMED_PERCENT = 10 };
 
 /* What --trace has without the option. */
 #define TRACED_BY_DEFAULT(number, name, word, set, ...) TRACED_##set(word)
@@ -113,25 +113,48 @@ static bool lacks_mpi(struct rules *r, bool is_large, struct buffer *ret)
 static const struct {
 	const char *program, *how;
 } names_of_compiled[] = {
-	{"node", "node --perf-basic-prof"},
-	{"java", "java -XX:+DumpPerfMapAtExit, from 17 on"},
-	{"dotnet", "DOTNET_PerfMapEnabled=1"},
-	{"ruby", "ruby --yjit --yjit-perf"},
-	{"beam.smp", "erl +JPperf true"},
+	{"node", "node --perf-basic-prof gives"},
+	{"java", "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit (from 17 on) gives"},
+	{"dotnet", "DOTNET_PerfMapEnabled=1 gives"},
+	{"ruby", "ruby --yjit --yjit-perf gives"},
+	{"beam.smp", "erl +JPperf true gives"},
 };
 
-void summary_how_to_name(const struct model *m, struct buffer *ret)
+static bool has_no_name(const struct report_context *c, const struct role_call *line)
 {
-	for (size_t i = 0; i < m->image_count; i++) {
-		const char *base = m->images[i].executable ? strrchr(m->images[i].executable, '/') : NULL;
+	struct symbol_frame frame = line->frame;
 
-		for (size_t k = 0; base && k < sizeof(names_of_compiled) / sizeof(*names_of_compiled); k++)
-			if (!strcmp(base + 1, names_of_compiled[k].program)) {
-				buffer_print(ret, ": %s writes them", names_of_compiled[k].how);
-				return;
-			}
+	if (!line->has_frame || frame.is_python || *frame.module)
+		return false;
+	symbols_name(c->symbols, &frame);
+	return !strncmp(frame.text, "0x", 2);
+}
+
+static const char *how_to_name(const struct model *m, const struct process *p)
+{
+	const char *executable = m->images[p->first_image + p->image_count - 1].executable;
+	const char *base = executable ? strrchr(executable, '/') : NULL;
+
+	for (size_t k = 0; base && k < sizeof(names_of_compiled) / sizeof(*names_of_compiled); k++)
+		if (!strcmp(base + 1, names_of_compiled[k].program))
+			return names_of_compiled[k].how;
+	return NULL;
+}
+
+void summary_names(const struct report_context *c, const struct roles *roles, struct buffer *ret)
+{
+	for (size_t i = 0; i < roles->count; i++) {
+		const struct role_lines *lines = &roles->items[i].lines;
+		const char *how;
+
+		if (!lines->count || lines->items->ns * 100 < roles->wall_ns * UNNAMED_PERCENT ||
+		    !has_no_name(c, lines->items))
+			continue;
+		how = how_to_name(c->model, roles->items[i].process);
+		buffer_print(ret, "%-*s %s what is compiled at run time its names\n", SUMMARY_LABEL, "no names",
+			     how ? how : "/tmp/perf-PID.map, if the program wrote it, would give");
+		return;
 	}
-	buffer_text(ret, ": /tmp/perf-PID.map would be read");
 }
 
 /* ---- JAX ---- */

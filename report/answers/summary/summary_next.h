@@ -9,7 +9,8 @@
  * mpi where ranks may wait for messages. is_large: events are not read. False: nothing is missing. */
 bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *ret);
 
-/* Appends what gives code names that was compiled at run time: ": node --perf-basic-prof writes them". */
-void summary_how_to_name(const struct model *m, struct buffer *ret);
+/* Appends a line that says what has a program write names of the code that it compiles, where it computes in such code
+ * and has written none. */
+void summary_names(const struct report_context *c, const struct roles *roles, struct buffer *ret);
 
 #endif
