@@ -86,6 +86,7 @@ static void add_chunk(struct trace *t, uint64_t offset, const struct tf_chunk *h
 		.thread = head->thread,
 		.sequence = head->kind == TF_CHUNK_THREAD ? 0 : head->sequence,
 		.tid = head->tid,
+		.has_page = head->kind != TF_CHUNK_SLOTS,
 	};
 }
 
@@ -173,8 +174,6 @@ static void read_page(struct trace *t, struct trace_thread *thread, const struct
 	if (size < sizeof(head))
 		return;
 	memcpy(&head, at, sizeof(head));
-	if (head.chunk.kind != TF_CHUNK_THREAD && head.chunk.kind != TF_CHUNK_FIRST)
-		return;
 	if (!thread->page) {
 		thread->page = (const struct tf_thread *)at;
 		memcpy(thread->name, head.name, sizeof(head.name));
@@ -205,7 +204,8 @@ static void read_threads(struct trace *t)
 		}
 		thread = &t->threads[t->thread_count - 1];
 		thread->chunk_count++;
-		read_page(t, thread, w);
+		if (w->has_page)
+			read_page(t, thread, w);
 	}
 }
 
@@ -281,9 +281,13 @@ static void subtract_counted(struct trace *t)
 	}
 }
 
+bool reader_skips_events;
+
 static void read_all_threads(struct trace *t, size_t workers)
 {
 	read_threads(t);
+	if (reader_skips_events)
+		return;
 	mapping_keep(&t->bytes, 2 * (t->thread_count + workers)); /* a chunk may be in two blocks */
 	trace_read_events(t, workers);
 	name_others(t);

@@ -14,6 +14,7 @@ struct chunk {
 	uint64_t offset, base_ticks;
 	uint32_t size; /* bytes of it that exist in the file */
 	uint32_t thread, sequence, tid;
+	bool has_page; /* begins with struct tf_thread */
 };
 
 /* Calls of one function that were counted only. */
@@ -245,5 +246,9 @@ void trace_read_events(struct trace *t, size_t workers);
 
 /* Called by any thread with the number of bytes read, from time to time. */
 extern void (*reader_progress)(uint64_t bytes);
+
+/* True: traces are opened without what their events tell, definitions included: for what a live process uses, which
+ * must not take longer the longer it runs. */
+extern bool reader_skips_events;
 
 #endif

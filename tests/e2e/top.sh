@@ -112,6 +112,10 @@ in_top() {
 	"$PILLION" top --once --json --interval=100ms "$4" >top.json 2>err && cell "$1" "$2" | grep -Eq -- "$3"
 }
 
+not_in_top() {
+	"$PILLION" top --once --json --interval=100ms "$4" >top.json 2>err && ! cell "$1" "$2" | grep -Eq -- "$3"
+}
+
 if [ -x "$targets/cuda_steps" ] && [ -e "$PILLION_BUILD_DIR/tests/doubles/libcuda.so.1" ]; then
 	LD_LIBRARY_PATH=$PILLION_BUILD_DIR/tests/doubles pillion -o kernels --cuda-flush-interval=100 \
 		sh -c "until [ -e kernels.end ]; do \"$targets/cuda_steps\" 3; done" >out 2>run.err &
@@ -136,6 +140,55 @@ like "$(cell steps Steps/s | head -n 1)" '^[0-9]*[1-9]' 'and their rate'
 wait $launcher
 "$PILLION" top -p 123 >out 2>err
 like "$? $(cat err)" '^2 .*pillion top PID' 'the option -p of other tools is answered'
+
+# ---- a run that has recorded much, and is idle ----
+
+# peak COMMAND...: the resident memory that it needed at most, in MB.
+peak() {
+	python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)' "$@"
+}
+
+cat >much.c <<-'END'
+	#include <fcntl.h>
+	#include <unistd.h>
+	int main(void)
+	{
+		int null = open("/dev/null", O_WRONLY), fd;
+		for (long i = 0; i < 8000000; i++)
+			if (write(null, "x", 1) != 1)
+				return 1;
+		fd = open("much.done", O_CREAT | O_WRONLY, 0600);
+		close(fd);
+		return open("much.end", O_RDONLY) < 0; /* a FIFO: until somebody writes */
+	}
+END
+if ! command -v cc >/dev/null; then
+	skip 'a run that has recorded much' 'no C compiler'
+else
+	cc -O1 -o writes much.c
+	mkfifo much.end
+	pillion -o much --osrt-threshold=0 ./writes >out 2>run.err &
+	launcher=$!
+	eventually test -e much.done
+	ok 'it has recorded more than 100 MB' test "$(du -sm much.pillion | cut -f 1)" -gt 100
+	few=$(peak "$PILLION" top --once --interval=100ms --openmetrics=metrics.prom $$)
+	keeps_little() {
+		most=$(peak "$PILLION" top --once --interval=100ms much)
+		[ "$most" -lt $((few + 64)) ]
+	}
+	ok 'top does not keep what it was' eventually keeps_little
+	"$PILLION" top --openmetrics=metrics.prom --interval=100ms much >out 2>err &
+	metrics=$!
+	rm -f metrics.prom
+	ok 'metrics are written' eventually test -s metrics.prom
+	ok 'and nothing of what it was is read' test \
+		"$(awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$metrics/status")" -lt $((few + 16))
+	ok 'its steps are those of the last seconds: none' eventually not_in_top steps Steps . much
+	: >much.end
+	wait $launcher $metrics
+fi
 
 # ---- a process that pillion did not start ----
 

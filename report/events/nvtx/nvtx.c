@@ -171,6 +171,7 @@ static void walk_thread(struct range_walk *w, const struct trace *t, const struc
 	if (!has_ranges(thread))
 		return;
 	cursor_init(&cursor, t, thread);
+	cursor_skip_to(&cursor, t->header.ring_ticks);
 	cursor.shown = w->shown;
 	w->depth = w->holes = 0;
 	memset(w->top, 0, sizeof(w->top));

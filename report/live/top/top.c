@@ -319,7 +319,9 @@ int top_round(struct top *t, bool looks, struct err *err)
 	t->has_round = true;
 	if (!*t->machine)
 		gethostname(t->machine, sizeof(t->machine) - 1);
+	reader_skips_events = !looks;
 	code = processes_list(t, err);
+	reader_skips_events = false;
 	t->symbols = symbols_new(&t->model, true);
 	if (code)
 		return code;

@@ -88,11 +88,20 @@ static void calls_fill(struct top *l, struct table *t)
 	}
 }
 
-/* What the captures have of the last seconds. */
+/* What the captures have of the last seconds, as if --ring had kept no more: what looks for patterns in a whole run,
+ * such as steps, would use memory and time for all of it. */
 static struct report_context last_seconds(struct top *l)
 {
 	struct time_interval last = {l->at_ns - (uint64_t)WINDOWS * WINDOW_NS, UINT64_MAX};
 
+	for (size_t i = 0; i < l->model.image_count; i++) {
+		const struct image *image = &l->model.images[i];
+		const struct clock_map *clock = &l->model.machines[image->machine].clock;
+		uint64_t since = clock_map_tick_at(clock, last.from_ns);
+
+		if (image->trace && image->trace->header.ring_ticks < since)
+			image->trace->header.ring_ticks = since;
+	}
 	filter_narrow(&l->model, &last, 1);
 	return (struct report_context){.model = &l->model, .symbols = l->symbols};
 }

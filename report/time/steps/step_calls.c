@@ -60,6 +60,7 @@ static void count_stacks(struct gathered_calls *g, const struct trace_thread *th
 	struct event e;
 
 	cursor_init(&cursor, g->image->trace, thread);
+	cursor_skip_to(&cursor, g->image->trace->header.ring_ticks);
 	while (cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL && e.id < g->image->trace->functions->count) {
 			g->functions[e.id].calls++;
@@ -229,6 +230,7 @@ bool steps_of_calls(const struct report_context *c, const struct image *image, c
 	descriptors_init(&g.descriptors, image->trace);
 	count_stacks(&g, thread);
 	cursor_init(&cursor, image->trace, thread);
+	cursor_skip_to(&cursor, image->trace->header.ring_ticks);
 	while (cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
 			add_call(&g, &e);
