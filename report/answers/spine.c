@@ -218,7 +218,8 @@ static void spine_find(struct spine_finder *f, uint32_t place, struct spine *ret
 	}
 }
 
-/* The function that is in no spine yet and not below the first place, with the largest drop. */
+/* The function that is in no spine yet and not below the first place, with the largest drop. The top of a file is
+ * around the first one. */
 static size_t next_place(struct spine_finder *f, const struct spine *first)
 {
 	size_t best = SIZE_MAX;
@@ -226,6 +227,8 @@ static size_t next_place(struct spine_finder *f, const struct spine *first)
 	for (size_t i = 0; i < f->own->function_count; i++) {
 		if (f->is_printed[i] || !f->drop[i] || f->drop[i] < f->least_ns ||
 		    (best != SIZE_MAX && f->drop[i] <= f->drop[best]))
+			continue;
+		if (first && is_top(f, (uint32_t)i))
 			continue;
 		if (first) {
 			find_through(f, (uint32_t)i);

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# FIX FIRST of programs that compute: the function with the largest drop of time, with the callers that carry it; the
+# same frames and the same price in `analyze --json`, `stats --summary --json` and `whatif`.
+. "$(dirname -- "$0")/lib.sh"
+
+python=$(command -v python3) || skip_all 'no python3'
+levers=$(cd "$tests_dir/../targets/python" && pwd)/levers.py
+pillion -s cpu -o probe "$python" "$levers" pairs 0.3 >out 2>err
+case $(report stats -q -r ledger -f csv probe.pillion) in
+*'none on this architecture'* | *'none before Linux'* | *'none with glibc before'*)
+	skip_all 'signals take no samples here'
+	;;
+esac
+like "$(report export -t folded --metric cpu -o - probe.pillion 2>err)" \
+	'pairs \(.*levers\.py:[0-9]+\)' 'samples have Python frames'
+
+# first EXPRESSION: of the first finding, with the functions of its frames in `names`
+first() {
+	"$python" -c '
+import json, sys
+rows = [r for r in json.load(open(sys.argv[1]))["rows"] if r["table"] == "findings" and r["Verdict"] == "found"]
+first = rows[0]
+frames = first["Frames"]
+names = [f["Function"] for f in frames]
+print(eval(sys.argv[2]))' found.json "$1"
+}
+
+# lever NAME FRAMES PLACE: a program of levers.py, in whose spine these functions follow each other
+lever() {
+	pillion -s cpu -o "$1" "$python" "$levers" "$1" 1.2 >out 2>err
+	report stats --summary "$1.pillion" >summary 2>err
+	report analyze --json "$1.pillion" >found.json 2>err
+	is "$(first "' '.join(names)")" "$2" "$1: the place and its callers"
+	like "$(first 'first["Text"]')" "$3" "$1: the place and what it calls"
+	time='[0-9.]+ m?s'
+	like "$(sed -n 2p summary)" \
+		"^FIX FIRST +$time of $time pass through these; a change there saves $time to $time\$" \
+		"$1: the first line has the time and an interval"
+	is "$(sed -n '3,/^time/p' summary | sed '$d' | awk '{ print $2 }' | tr '\n' ' ')" "$2 " \
+		"$1: a line for each function, the outermost first"
+	is "$(first 'all(a["Time (ns)"] >= b["Time (ns)"] * 0.95 for a, b in zip(frames, frames[1:]))')" True \
+		"$1: a caller has the time of what it calls"
+	is "$(first 'first["Saves Low (ns)"] <= first["Saves High (ns)"] <= frames[0]["Time (ns)"] + 1000')" True \
+		"$1: no end is above the time that passes"
+	report whatif -f csv "$1.pillion" "$(first 'first["Edit"]')" >edit.csv 2>err
+	is "$(tail -n 1 edit.csv | cut -d, -f5,6)" \
+		"$(first '"%d,%d" % (first["Saves Low (ns)"], first["Saves High (ns)"])')" \
+		"$1: whatif has the same interval"
+	is "$(report stats --summary --json "$1.pillion" | "$python" -c '
+import json, sys
+print(*(f["Function"] for r in json.load(sys.stdin)["rows"] if r["table"] == "fix_first" for f in r["Frames"] or []))' |
+		cut -c"1-${#2}")" "$2" "$1: the same frames in the tables of the summary"
+}
+
+lever copies 'copies accepts State.clone' 'State\.clone \(copy\.deepcopy\)$'
+lever parse 'parse setting' 'setting \(json\.loads\)$'
+lever pairs 'pairs row' 'row$'
+lever branches 'branches step' 'step$'
+lever recursion 'recursion walk leaf' 'leaf$'
+
+report whatif -f csv copies.pillion 'function~deepcopy=0' 'function~nothing=0' >edit.csv 2>err
+is "$? $(tail -n +2 edit.csv | wc -l)" '1 1' 'whatif: a library has a price, what is not there has none'
+like "$(cat err)" 'cannot tell: function~nothing: no recorded stack has that function' 'whatif: why'
+done_testing

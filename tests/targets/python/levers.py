@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of which the place to change is above the innermost function. levers.py NAME SECONDS: of CPU time."""
+import copy
+import json
+import sys
+import time
+
+
+def until(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        yield
+
+
+# A parser that copies its whole state to look whether a token is accepted.
+class State:
+    def __init__(self):
+        self.stack = [[i, str(i)] for i in range(300)]
+
+    def clone(self):
+        return copy.deepcopy(self)
+
+
+def accepts(state, token):
+    return state.clone().stack[0][0] != token
+
+
+def copies(seconds):
+    state = State()
+    return sum(accepts(state, n) for n, _ in enumerate(until(seconds)))
+
+
+# The same text is parsed again for each item.
+TEXT = json.dumps({str(i): list(range(20)) for i in range(300)})
+
+
+def setting(name):
+    return json.loads(TEXT).get(name)
+
+
+def parse(seconds):
+    return sum(len(setting("7")) for _ in until(seconds))
+
+
+# A function that is called for each pair, where each calls another one that is short.
+def weight(a, b):
+    return (a * b) % 7
+
+
+def row(a, others):
+    total = 0
+    for b in others:
+        total += weight(a, b)
+    return total
+
+
+def pairs(seconds):
+    return sum(row(n, range(2000)) for n, _ in enumerate(until(seconds)))
+
+
+# Three callees of equal size: none of them is the place, but what calls all of them.
+def first(n):
+    return sum(i for i in range(n))
+
+
+def second(n):
+    return sum(i for i in range(n))
+
+
+def third(n):
+    return sum(i for i in range(n))
+
+
+def step(n):
+    return first(n) + second(n) + third(n)
+
+
+def branches(seconds):
+    return sum(step(20000) for _ in until(seconds))
+
+
+# A recursion, of which each stack has many frames.
+def walk(depth):
+    if depth == 0:
+        return leaf()
+    return walk(depth - 1) + 1
+
+
+def leaf():
+    return sum(range(20000))
+
+
+def recursion(seconds):
+    return sum(walk(30) for _ in until(seconds))
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](float(sys.argv[2]))
