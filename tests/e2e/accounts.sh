@@ -13,4 +13,14 @@ for mode in default none signals perf strace; do
 	like "$(cat seen err)" '^ok 1 .*, [1-9][0-9]* cells, 0 wrong$' "$mode: accounts of generated programs"
 	sed -n 's/^ok 1 - /# /p' seen
 done
+
+# Each system call of a traced process is a wait for a CPU: none but the end of this reading follows that of the wait.
+if command -v strace >/dev/null && strace -o /dev/null true 2>err; then
+	strace -E PILLION_OUTPUT="$work/traced.pillion" -E LD_PRELOAD="$library" -o calls true >out 2>err
+	like "$(grep -c schedstat calls)" '^[1-9]' 'a traced process reads how long it waited for a CPU'
+	is "$(awk '/schedstat/ { n = 0 } /openat\(|getrusage\(/ { n++ } END { print n }' calls)" 1 \
+		'and reads nothing after it'
+else
+	skip 'what a traced process reads last' 'no strace'
+fi
 done_testing

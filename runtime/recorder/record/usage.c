@@ -376,17 +376,20 @@ static void usage_get_bytes(struct tf_usage *u, uint32_t tid, bool has_children)
 void usage_read(struct usage *ret)
 {
 	struct tf_usage children;
+	uint32_t tid;
 
 	usage_get(RUSAGE_OF_PROCESS, &ret->process);
 	usage_get(RUSAGE_OF_CHILDREN, &children);
 	if (children.ticks)
 		ret->process.delay_ns = children.cpu_ns;
+	tid = (uint32_t)sys_gettid();
+	usage_get_bytes(&ret->process, tid, children.peak_kb);
+	usage_get_block(&ret->process, tid);
+	/* Last: under strace, a thread waits for a CPU at each system call after this. */
 	usage_get(RUSAGE_OF_THREAD, &ret->thread);
-	ret->thread.tid = (uint32_t)sys_gettid();
+	ret->thread.tid = tid;
 	ret->thread.peak_kb = 0;
 	usage_get_delay(&ret->thread);
-	usage_get_bytes(&ret->process, ret->thread.tid, children.peak_kb);
-	usage_get_block(&ret->process, ret->thread.tid);
 }
 
 static bool usage_write_other(uint32_t tid, void *unused)
