@@ -177,3 +177,34 @@ Test(samples, are_few_of_a_short_run)
 {
 	cr_assert_not(is_missing(40, 1));
 }
+
+/* The CPU time of a thread whose samples stand for so much each. */
+static uint64_t stepped_us(unsigned samples, uint32_t us)
+{
+	struct usages *usages;
+	struct ledger_cpu cpu;
+
+	for (unsigned i = 0; i < samples; i++)
+		sample(1000 + i, us, 0);
+	writer_usage(&t, &(struct tf_usage){2000, samples * us * 1000ull, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	open_model();
+	usages = usages_new(&model);
+	ledger_compare_cpu(usages, &cpu);
+	usages_free(usages);
+	return cpu.stepped_us;
+}
+
+Test(samples, are_in_step_where_each_stands_for_several_periods)
+{
+	cr_assert_eq(stepped_us(20, 40404), 20 * 40404);
+}
+
+Test(samples, are_not_in_step_where_each_stands_for_one)
+{
+	cr_assert_eq(stepped_us(20, 15000), 0);
+}
+
+Test(samples, are_too_few_to_be_in_step)
+{
+	cr_assert_eq(stepped_us(4, 90909), 0);
+}

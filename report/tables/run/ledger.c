@@ -278,6 +278,11 @@ static void add_cpu(const struct ledger *l)
 	snprintf(detail, sizeof(detail), "us by the kernel's account, of which samples represent %" PRIu64,
 		 cpu.sampled_us);
 	add_entry(l, LEDGER_CPU_USED, -1, NULL, cpu.used_us, detail);
+	if (cpu.stepped_us * 20 > cpu.sampled_us)
+		add_entry(l, LEDGER_CPU_STEPPED, -1, NULL, cpu.stepped_us,
+			  "us of threads whose samples stand for several periods each: they sleep at most ticks of the "
+			  "kernel, or are in long system calls, so that the shares of their lines may be wrong; "
+			  "--sampling-source=perf does not follow the tick");
 	if (!ledger_cpu_is_missing(&cpu))
 		return;
 	snprintf(detail, sizeof(detail),

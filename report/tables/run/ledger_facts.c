@@ -157,6 +157,26 @@ static bool is_to_be_sampled(const struct model *m, const struct process *p, uin
 	return !asked || strncmp(asked, "none", length) != 0;
 }
 
+/* A sample comes at the first tick after its period at which the thread runs. A thread that runs at any time has some
+ * 1.1 periods in each, 1.6 with the slowest tick; one that sleeps at most ticks has more, and is seen at the others. */
+static bool is_in_step(const struct trace *t, const struct trace_thread *thread)
+{
+	enum { LEAST_SAMPLES = 10, SLOWEST_TICK_US = 10000 };
+	uint64_t period_us = SLOWEST_TICK_US;
+
+	if (thread->samples < LEAST_SAMPLES || thread->sampled_us < thread->samples * SLOWEST_TICK_US * 2)
+		return false;
+	for (size_t i = 0; i < t->blob_count; i++) {
+		struct tf_sampling sampling;
+
+		if (t->blobs[i].type == TF_BLOB_SAMPLING && t->blobs[i].id == thread->number &&
+		    trace_blob(t, &t->blobs[i], &sampling, sizeof(sampling)) == sizeof(sampling) &&
+		    sampling.period_ns / 1000 > period_us)
+			period_us = sampling.period_ns / 1000;
+	}
+	return thread->sampled_us > thread->samples * period_us * 11 / 5;
+}
+
 void ledger_compare_cpu(const struct usages *usages, struct ledger_cpu *ret)
 {
 	const struct model *m = usages_model(usages);
@@ -164,7 +184,7 @@ void ledger_compare_cpu(const struct usages *usages, struct ledger_cpu *ret)
 	*ret = (struct ledger_cpu){0};
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
-		uint64_t used_ns = 0, us = 0, samples = 0;
+		uint64_t used_ns = 0, us = 0, samples = 0, stepped_us = 0;
 
 		for (size_t k = p->first_image; k < p->first_image + p->image_count; k++) {
 			const struct trace *t = m->images[k].trace;
@@ -176,6 +196,7 @@ void ledger_compare_cpu(const struct usages *usages, struct ledger_cpu *ret)
 			for (size_t j = 0; t && j < t->thread_count; j++) {
 				us += t->threads[j].sampled_us;
 				samples += t->threads[j].samples;
+				stepped_us += is_in_step(t, &t->threads[j]) ? t->threads[j].sampled_us : 0;
 			}
 		}
 		if (!used_ns || !is_to_be_sampled(m, p, samples))
@@ -183,6 +204,7 @@ void ledger_compare_cpu(const struct usages *usages, struct ledger_cpu *ret)
 		ret->used_us += used_ns / 1000;
 		ret->sampled_us += us;
 		ret->samples += samples;
+		ret->stepped_us += stepped_us;
 	}
 }
 

@@ -22,6 +22,7 @@ void ledger_add_device(const struct report_context *c, const struct image *image
  * Processes with a capture range, and those of which the kernel's figure is not known, are not compared. */
 struct ledger_cpu {
 	uint64_t used_us, sampled_us, samples;
+	uint64_t stepped_us; /* of threads whose samples stand for several periods each */
 };
 void ledger_compare_cpu(const struct usages *usages, struct ledger_cpu *ret);
 /* Is more of it missing than 5 % and than three standard errors of the samples? */

@@ -88,6 +88,7 @@
 	X(LAUNCHER, 0, "own launcher", "ns of CPU time of pillion-launch and its helpers, without the summary")	       \
 	X(NOT_SAMPLED, 0, "samples not taken", NULL)								       \
 	X(CPU_USED, 0, "CPU time used", NULL)									       \
+	X(CPU_STEPPED, 0, "CPU time sampled in step", NULL)							       \
 	X(CPU_UNSAMPLED, 0, "CPU time not sampled", NULL)							       \
 	X(SPOOL_MOVING, 0, "spool", NULL)									       \
 	X(SPOOL_UNMOVED, 0, "spool not moved", NULL)								       \
