@@ -86,6 +86,11 @@ elif kind == "harmless":
     t.join()
 elif kind == "interrupted":
     raise KeyboardInterrupt
+elif kind == "cancelled":
+    try:
+        fn("end")
+    except RuntimeError:
+        raise KeyboardInterrupt
 PROGRAM
 raised=$(grep -n '# raised' raises.py | cut -d: -f1)
 chained=$(grep -n '# chained' raises.py | cut -d: -f1)
@@ -127,7 +132,7 @@ for kind in fork spawn; do
 	like "$(cat first)" "^DIED FIRST +RuntimeError: no process at raises.py:$raised fn; process [0-9]+ " \
 		"$kind: a worker's"
 done
-for kind in caught logged harmless interrupted; do
+for kind in caught logged harmless interrupted cancelled; do
 	ended "$kind"
 	unlike "$(cat both)" '^(CRASH|DIED FIRST)' "$kind: none"
 done

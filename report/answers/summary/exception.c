@@ -138,10 +138,10 @@ static bool read_exception(const struct image *image, const struct blob *b, stru
 	free(bytes);
 	raised = ret->text;
 	ret->text = raised ? command_mask(raised) : NULL;
-	if (!raised || !is_wanted(raised))
-		exception_done(ret);
 	free(raised);
-	ret->image = ret->text ? image : NULL;
+	ret->image = image;
+	if (!ret->text)
+		exception_done(ret);
 	return ret->image;
 }
 
@@ -170,6 +170,8 @@ bool exception_find(const struct model *m, const struct process *p, struct excep
 		exception_done(ret);
 		*ret = found;
 	}
+	if (ret->image && !is_wanted(ret->text))
+		exception_done(ret); /* and what was raised before it */
 	if (ret->image)
 		ret->at_ns = clock_map_ns(&m->machines[p->machine].clock, ret->at_ns);
 	return ret->image;
