@@ -20,6 +20,11 @@ try() { # PREFIX LIBDIR TEXT
 }
 
 try "$work/plain" lib 'a plain prefix works'
+# Names of variables in scripts/pillion, and others that are as short.
+names='self to here recipes report launch build program odd name path file run root dir'
+# shellcheck disable=SC2046,SC2086 # a list of words each
+is "$(env $(printf '%s=kept ' $names) PILLION_STATS=false "$PILLION" -f -o p sh -c 'env' 2>err | grep -c '=kept$')" \
+	"$(printf '%s\n' $names | wc -l)" "variables of COMMAND's environment are those that it was started with"
 try "$work/multi" lib/x86_64-linux-gnu 'a multiarch library directory works'
 try "$work/sixty four" lib64 'a prefix with a space works'
 try "$work/a:b" lib 'a prefix with a colon works'
