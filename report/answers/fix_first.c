@@ -20,140 +20,11 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-static void cause_done(struct fix_first_cause *cause)
-{
-	buffer_done(&cause->text);
-	buffer_done(&cause->line);
-	buffer_done(&cause->called_from);
-	buffer_done(&cause->edit);
-	buffer_done(&cause->rest);
-	for (size_t i = 0; i < cause->frame_count; i++) {
-		free(cause->frames[i].line);
-		free(cause->frames[i].function);
-	}
-	free(cause->callee);
-}
-
 uint64_t fix_first_least(uint64_t wall_ns)
 {
 	uint64_t part = wall_ns / 100 * FIX_PERCENT;
 
 	return part > FIX_NS ? part : FIX_NS;
-}
-
-static uint64_t at_most(uint64_t ns, uint64_t most)
-{
-	return ns < most ? ns : most;
-}
-
-static void limit_saving(struct saving *s, uint64_t most)
-{
-	s->saved_ns = at_most(s->saved_ns, most);
-	s->low_ns = at_most(s->low_ns, most);
-	s->high_ns = at_most(s->high_ns, most);
-}
-
-/* "file:line" of "function (file:line)"; else all of it. */
-static void add_place(const struct buffer *line, struct buffer *ret)
-{
-	struct frame frame;
-
-	frame_split(buffer_string(line), &frame);
-	if (frame.file && frame.line)
-		buffer_print(ret, "%s:%u", frame.file, frame.line);
-	else
-		buffer_text(ret, buffer_string(line));
-	frame_done(&frame);
-}
-
-static bool is_told(const struct choice *k, const struct fix_first_cause *cause)
-{
-	struct buffer place = {0};
-	bool is_told = false;
-
-	add_place(&cause->line, &place);
-	for (size_t i = 0; i < k->told.count && place.size; i++)
-		is_told |= !strcmp(k->told.items[i], place.data);
-	buffer_done(&place);
-	return is_told;
-}
-
-struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct buffer *line)
-{
-	struct fix_first_cause *found = NULL;
-	struct buffer place = {0}, other = {0};
-
-	add_place(line, &place);
-	for (size_t i = 0; i < f->count && place.size && !found; i++) {
-		buffer_clear(&other);
-		add_place(&f->items[i].line, &other);
-		if (other.size && !strcmp(other.data, place.data))
-			found = &f->items[i];
-	}
-	buffer_done(&place);
-	buffer_done(&other);
-	return found;
-}
-
-static bool is_work(const struct fix_first_cause *cause)
-{
-	return cause->is_bound || cause->is_borrowed;
-}
-
-/* Whether `a` tells more of their line than `b`: what can be changed there, rather than that it computes, or waits for
- * others; in the words of a rule, if there is one; that it is shared out unequally, because what all of them do is
- * rather shared out anew than removed; else the larger one. */
-static bool is_better(const struct fix_first_cause *a, const struct fix_first_cause *b)
-{
-	if (is_work(a) != is_work(b))
-		return is_work(b);
-	if (!a->finding != !b->finding)
-		return a->finding;
-	if (a->is_balance != b->is_balance)
-		return a->is_balance;
-	return a->saves.saved_ns > b->saves.saved_ns;
-}
-
-/* Two causes at one line, of which the better one stays. Takes ownership of `added`. */
-static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *added)
-{
-	bool is_same = is_work(kept) == is_work(added) && !kept->how == !added->how;
-	struct saving larger = kept->saves.saved_ns > added->saves.saved_ns ? kept->saves : added->saves;
-	uint64_t worth_ns = kept->worth_ns > added->worth_ns ? kept->worth_ns : added->worth_ns;
-
-	if (is_better(added, kept)) {
-		struct fix_first_cause worse = *kept;
-
-		*kept = *added;
-		*added = worse;
-	}
-	if (is_same) {
-		kept->saves = larger;
-		kept->worth_ns = worth_ns;
-	}
-	cause_done(added);
-}
-
-void fix_first_propose(struct choice *k, struct fix_first_cause *cause)
-{
-	struct fix_first *all = k->causes;
-	struct fix_first_cause *same;
-	bool is_time = !cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME);
-
-	limit_saving(&cause->saves, k->roles->wall_ns);
-	if (!cause->worth_ns)
-		cause->worth_ns = cause->saves.saved_ns;
-	if ((is_time && cause->saves.saved_ns < k->least_ns) || is_told(k, cause)) {
-		cause_done(cause);
-		return;
-	}
-	same = fix_first_at(all, &cause->line);
-	if (same) {
-		join_causes(same, cause);
-		return;
-	}
-	all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
-	all->items[all->count++] = *cause;
 }
 
 /* ---- what the partition tells ---- */
@@ -190,7 +61,8 @@ static void propose_cpu(struct choice *k, const struct role *r)
 	costs_of_line(k->costs, buffer_string(&cause.line), "", COST_COMPUTING, k->least_ns, &cause.saves);
 	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), "");
 	/* Without samples, the time that it waited for a CPU cannot be told from its computing. */
-	function_interval(at_most(2 * cause.saves.saved_ns, role_wall_ns(r, line_ns)), &cause.saves);
+	fix_first_limit(&cause.saves, role_wall_ns(r, line_ns) / 2);
+	function_interval(2 * cause.saves.saved_ns, &cause.saves);
 	cause.worth_ns = cause.saves.saved_ns / 2;
 	role_words(r, &cause.text);
 	buffer_print(&cause.text, " %s %.0f %% of the time, ", r->threads > 1 ? "compute" : "computes",
@@ -243,7 +115,7 @@ static void limit_to_cpus(const struct choice *k, const struct role_call *call, 
 			break;
 		}
 	}
-	limit_saving(saves, most);
+	fix_first_limit(saves, most);
 }
 
 /* So many so short sleeps are those of a loop that looks whether something has happened. */
@@ -422,7 +294,7 @@ void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t lea
 	if (!is_replayed || f->cost_ns < least_ns || !is_known)
 		return;
 	costs_of_line(costs, f->line.data, NULL, COST_CALLS | COST_COMPUTING | COST_WAITS, least_ns, ret);
-	limit_saving(ret, f->cost_ns);
+	fix_first_limit(ret, f->cost_ns);
 }
 
 static void propose_finding(struct choice *k, const struct finding *f)
@@ -476,7 +348,7 @@ static void drop_last(struct fix_first *f)
 	while (known < f->count && !f->items[known].is_last)
 		known++;
 	while (known && f->count > known)
-		cause_done(&f->items[--f->count]);
+		fix_first_cause_done(&f->items[--f->count]);
 }
 
 void fix_first_find(const struct report_context *c, struct costs *costs, const struct job_time *time,
@@ -520,7 +392,7 @@ bool fix_first_is_cpu(const struct fix_first *f)
 void fix_first_done(struct fix_first *f)
 {
 	for (size_t i = 0; i < f->count; i++)
-		cause_done(&f->items[i]);
+		fix_first_cause_done(&f->items[i]);
 	free(f->items);
 	*f = (struct fix_first){0};
 }

@@ -17,6 +17,10 @@ struct choice {
 	struct fix_first *causes;
 };
 
+/* fix_first_list.c: `most` limits both ends of the interval, too. */
+void fix_first_limit(struct saving *s, uint64_t most);
+void fix_first_cause_done(struct fix_first_cause *cause);
+
 /* Of causes at one line, one stays. Takes ownership of the cause. */
 void fix_first_propose(struct choice *k, struct fix_first_cause *cause);
 

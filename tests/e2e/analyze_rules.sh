@@ -4,6 +4,7 @@
 # rules of the real nsys, applied to our export, print the same rows.
 set -u
 . "$(dirname "$0")/lib.sh"
+unset MALLOC_PERTURB_ # of Meson: the summary has a line for what is switched on
 has_unwinder || skip_all 'built without the unwinder'
 
 doubles=$PILLION_BUILD_DIR/tests/doubles
@@ -130,7 +131,7 @@ like "$(cat err)" "^FIX FIRST .*: cuda_trouble\.c:$(line 'usleep(8000)') input" 
 LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o all -s cpu --cudabacktrace=all:0 \
 	"$doubles/cuda_launches" 1500 >out 2>err
 is "$(wc -l <err | awk '{ print ($1 <= 25) }')
-$(grep -cE '^([0-9.]+ m?s, |GPU +kern|memory +GPU|GPU work$|CUDA API$|copies$|OS calls$|lines |recording )' err)" '1
+$(grep -cE '^([0-9.]+ m?s, |GPU +kern|memory +GPU|(GPU work|CUDA API|copies|OS calls)( |$)|lines |recording )' err)" '1
 9' \
 	'at most 25 lines also with every kind of content'
 # The ellipsis of a truncated name takes three bytes and one column.

@@ -37,8 +37,8 @@ chmod +x script
 runs 'a script' preload '' ./script
 if $cc -static -o static hello.c 2>/dev/null; then
 	runs 'a static program' preload static ./static
-	is "$(report stats --summary bare.pillion | cut -d' ' -f1-3 | tr '\n' ';')" \
-		'0 processes recorded;missing  ;recording  0;' \
+	is "$(report stats --summary bare.pillion | sed 's/^[0-9.]* [mu]*s, //' | cut -d' ' -f1-3 | tr '\n' ';')" \
+		'0 processes recorded,;missing  ;recording  0;' \
 		'no process: neither a time nor an advice to sample'
 	printf '#! %s/static\n' "$work" >script
 	runs 'a script of a static interpreter' preload static ./script

@@ -35,7 +35,7 @@ lever() {
 	like "$(first 'first["Text"]')" "$3" "$1: the place and what it calls"
 	time='[0-9.]+ m?s'
 	like "$(sed -n 2p summary)" \
-		"^FIX FIRST +$time of $time pass through these; a change there saves $time to $time\$" \
+		"^FIX FIRST +$time of $time pass through these; a change there saves [0-9.]+( m?s)? to $time\$" \
 		"$1: the first line has the time and an interval"
 	is "$(sed -n '3,/^time/p' summary | sed '$d' | awk '{ print $2 }' | tr '\n' ' ')" "$2 " \
 		"$1: a line for each function, the outermost first"

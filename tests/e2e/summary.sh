@@ -93,8 +93,9 @@ unlike "$(cat summary)" 'pthread_cond_wait' 'their waits are not in the summary'
 if has_schedstat; then
 	recorded starve "$parts" starve
 	adds_up starve 'four workers on one CPU'
+	time='[0-9.]+ m?s'
 	four='the 4 workers had a CPU [0-9]+ % of the time and waited for one [4-9]'
-	like "$(cat summary)" "^(FIX FIRST  $starved| {11}other programs hold the CPUs: )$four" \
+	like "$(cat summary)" "^(FIX FIRST  $starved$four| {11}waited $time for a CPU: other programs held them\$)" \
 		'four workers on one CPU: named first, or as a note if others had it'
 	like "$(cat summary)" '^workers +[^ ]+ [0-9.]+ s of 4 processes: .*waits for a CPU' \
 		'four workers on one CPU: their line'
@@ -110,7 +111,7 @@ adds_up sleep 'sleep'
 cpu_is_rusage 'sleep'
 first_line 'time_parts is blocked [0-9]+ % of the time in usleep \(1 call\)' 'sleep: named first'
 if has_unwinder; then
-	saves='saves (1\.9|[2-9]\.)[0-9]+ s( \(.* to .*\))?$'
+	saves='saves ((1\.[4-9]|[2-9]\.)[0-9]* to )?(1\.9|[2-9]\.)[0-9]+ s$'
 	like "$(head -n 2 summary)" ": time_parts\.c:[0-9]+ doze, called from time_parts\.c:[0-9]+; $saves" \
 		'sleep: with its line, its caller and its cost'
 fi

@@ -363,9 +363,9 @@ Test(summary, the_cost_of_a_line_is_its_own)
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	summary_text(&context, NULL, NULL, 0, &text);
-	cr_assert(strstr(text.data, "\nFIX FIRST  500 ms of 1.00 s at train.py:12 step; a change there saves 150 ms to "
+	cr_assert(strstr(text.data, "\nFIX FIRST  500 ms of 1.00 s at train.py:12 step; a change there saves 150 to "
 				    "500 ms\n"), "%s", text.data);
-	cr_assert(strstr(text.data, "\nthen       500 ms of 1.00 s at train.py:30 load; a change there saves 150 ms to "
+	cr_assert(strstr(text.data, "\nthen       500 ms of 1.00 s at train.py:30 load; a change there saves 150 to "
 				    "500 ms\n"), "%s", text.data);
 }
 
@@ -461,7 +461,7 @@ Test(summary, suggests_samples_where_a_thread_computes)
 	const char *summary = summary_of_thread(5, 95);
 
 	cr_assert(strstr(summary, "\nFIX FIRST  train.py computes 95 % of the time, 950 ms; a change there saves 285 "
-				  "ms to 950 ms\n"), "%s", summary);
+				  "to 950 ms\n"), "%s", summary);
 	cr_assert(strstr(summary, "\nnext       CPU 950 ms of 1.00 s wall: run again with -s cpu\n"), "%s", summary);
 }
 
@@ -504,10 +504,9 @@ static const char *summary_of_starved(void)
 Test(summary, other_programs_are_a_note)
 {
 	const char *summary = summary_of_starved();
-	cr_expect(strstr(summary, "\nFIX FIRST  solve computes 15 % of the time, 300 ms; a change there saves 90.0 ms "
+	cr_expect(strstr(summary, "\nFIX FIRST  solve computes 15 % of the time, 300 ms; a change there saves 90.0 "
 				  "to 300 ms\n"), "%s", summary);
-	cr_expect(strstr(summary, "\n           other programs hold the CPUs: solve had a CPU 15 % of the time and "
-				  "waited for one 85 %, 1.70 s\n"), "%s", summary);
+	cr_expect(strstr(summary, "\n           waited 1.70 s for a CPU: other programs held them\n"), "%s", summary);
 	cr_expect(!strstr(summary, "\nfound too "), "%s", summary);
 }
 

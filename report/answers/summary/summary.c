@@ -40,6 +40,7 @@ struct section {
 	struct texts rows, names; /* what a row ends with, which may be cut */
 	size_t total; /* rows of the table */
 	size_t shown;
+	bool is_beside; /* the title stands in the line of its only row */
 };
 
 /* A row: a sum, a count, a name. */
@@ -294,18 +295,24 @@ static size_t count_lines(const struct buffer *b)
 /* In output order. */
 enum { KERNELS, CALLS, COPIES, FILES, OS, SOURCE, OPERATORS, RANGES, SECTIONS };
 
-/* Distributes `room` lines: one row to each section, then a second, then a third, as long as lines are left.
- * Sections are in order of importance; the last ones may get no row. */
+/* Distributes `room` lines: one row to each section, then a second, then a third, as long as lines are left. Where
+ * there are too few for titles in lines of their own, those with a short title have it beside their row. Sections are
+ * in order of importance; the last ones may get no row. */
 static void share_room(struct section *all, size_t room)
 {
 	static const uint8_t telling[SECTIONS] = {SOURCE, KERNELS, OPERATORS, CALLS, FILES, OS, COPIES, RANGES};
+	size_t wanted = 0;
 
+	for (size_t i = 0; i < SECTIONS; i++)
+		wanted += all[i].rows.count ? 2 : 0;
+	for (size_t i = 0; i < SECTIONS; i++)
+		all[i].is_beside = wanted > room && all[i].title && strlen(all[i].title) <= SUMMARY_LABEL;
 	for (size_t rows = 1; rows <= TOP; rows++)
 		for (size_t i = 0; i < SECTIONS; i++) {
 			struct section *s = &all[telling[i]];
-			size_t needed = rows == 1 ? 2 : 1; /* for its title */
+			size_t needed = rows == 1 && !s->is_beside ? 2 : 1; /* for its title */
 
-			if (s->rows.count < rows || s->shown != rows - 1 || needed > room)
+			if (s->rows.count < rows || s->shown != rows - 1 || needed > room || (rows > 1 && s->is_beside))
 				continue;
 			s->shown++;
 			room -= needed;
@@ -315,16 +322,18 @@ static void share_room(struct section *all, size_t room)
 /* Each row is one line. */
 static void section_show(struct section *s, size_t width, struct buffer *out)
 {
-	if (s->shown)
+	int before = s->is_beside ? SUMMARY_LABEL + 1 : 2;
+
+	if (s->shown && !s->is_beside)
 		buffer_print(out, "%s\n", s->title);
 	for (size_t i = 0; i < s->shown; i++) {
 		struct buffer more = {0};
 
 		if (i + 1 == s->shown && s->total > s->shown)
 			buffer_print(&more, "  (%zu more)", s->total - s->shown);
-		buffer_print(out, "  %s", s->rows.items[i]);
+		buffer_print(out, "%-*s%s", before, s->is_beside ? s->title : "", s->rows.items[i]);
 		text_fit(out, s->names.items[i],
-			 (width ? width : WIDE) - 2 - text_width(s->rows.items[i]) - more.size);
+			 (width ? width : WIDE) - (size_t)before - text_width(s->rows.items[i]) - more.size);
 		buffer_print(out, "%s\n", buffer_string(&more));
 		buffer_done(&more);
 	}
@@ -502,7 +511,7 @@ static void summary_time(struct answer *s, struct buffer *ret)
 		return;
 	summary_devices(c, rules_gaps(&s->rules), s->roles->recorded.is_part, ret);
 	if (device_has_whole_graphs(c->model))
-		buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows their kernels and lines\n",
+		buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows kernels and lines\n",
 			     SUMMARY_LABEL, "graphs");
 }
 

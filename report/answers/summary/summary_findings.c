@@ -3,6 +3,7 @@
 #include "report/answers/summary/summary_findings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/answers/summary/summary_time.h"
 #include "report/base/table/name.h"
@@ -57,26 +58,24 @@ void summary_findings(const struct answer *a, struct buffer *out)
 	free(order);
 }
 
-/* " (0.500 s to 0.900 s)", where the interval is wide: a quarter of what is saved. */
+/* "1.20 to 4.00 s", "at most 1.40 s"; "1.40 s" where both ends are printed alike. */
 static void add_interval(const struct saving *s, struct buffer *out)
 {
 	struct buffer low = {0}, high = {0};
+	const char *unit, *low_unit;
 
 	rule_time(&low, s->low_ns);
 	rule_time(&high, s->high_ns);
-	if (s->low_ns && s->high_ns - s->low_ns > s->saved_ns / 4)
-		buffer_print(out, " (%s to %s)", low.data, high.data);
+	unit = strchr(high.data, ' ');
+	low_unit = strchr(low.data, ' ');
+	if (!s->low_ns)
+		buffer_text(out, "at most ");
+	else if (strcmp(low.data, high.data) != 0)
+		buffer_print(out, "%.*s to ", (int)(!strcmp(unit, low_unit) ? (size_t)(low_unit - low.data) : low.size),
+			     low.data);
+	buffer_text(out, high.data);
 	buffer_done(&low);
 	buffer_done(&high);
-}
-
-/* "; a change there saves 1.20 s to 4.00 s" */
-static void add_range(const struct saving *s, struct buffer *out)
-{
-	buffer_text(out, "; a change there saves ");
-	rule_time(out, s->low_ns);
-	buffer_text(out, " to ");
-	rule_time(out, s->high_ns);
 }
 
 /* Its time of its own, where it is not all of it. */
@@ -138,7 +137,8 @@ static void summary_spine(const char *title, const struct fix_first_cause *cause
 			     buffer_string(&cause->rest));
 	else
 		text_fit_sentence(out, cause->text.data, NAME_WIDTH, FIRST_WIDTH);
-	add_range(&cause->saves, out);
+	buffer_text(out, "; a change there saves ");
+	add_interval(&cause->saves, out);
 	buffer_text(out, "\n");
 	if (is_block)
 		summary_frames(cause, out);
@@ -147,21 +147,19 @@ static void summary_spine(const char *title, const struct fix_first_cause *cause
 static void summary_first_line(const char *title, const char *text, const struct fix_first_cause *cause,
 			       struct buffer *out)
 {
-	struct buffer cost = {0};
+	bool is_work = cause->is_bound && !cause->is_last && !cause->how;
 
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
 	text_fit_sentence(out, text, NAME_WIDTH, FIRST_WIDTH);
 	summary_called_from(&cause->called_from, out);
-	rule_time(&cost, cause->saves.saved_ns);
 	/* What costs no time has a saving only as its rank. */
-	if (cause->is_bound && !cause->is_last && !cause->how) {
-		add_range(&cause->saves, out);
-	} else if (!cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME)) {
-		buffer_print(out, "; saves %s%s%s", cost.data, cause->how ? " " : "", cause->how ? cause->how : "");
+	if (is_work || !cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME)) {
+		buffer_text(out, is_work ? "; a change there saves " : "; saves ");
 		add_interval(&cause->saves, out);
+		if (cause->how)
+			buffer_print(out, " %s", cause->how);
 	}
 	buffer_text(out, "\n");
-	buffer_done(&cost);
 }
 
 void summary_outside(const struct answer *a, struct buffer *out)
@@ -171,9 +169,9 @@ void summary_outside(const struct answer *a, struct buffer *out)
 
 		if (f->verdict != VERDICT_FOUND || !(f->rule->flags & RULE_OUTSIDE))
 			continue;
-		buffer_print(out, "%-*s ", SUMMARY_LABEL, "");
-		text_fit_sentence(out, buffer_string(&f->text), NAME_WIDTH, FINDING_WIDTH);
-		buffer_text(out, "\n");
+		buffer_print(out, "%-*s waited ", SUMMARY_LABEL, "");
+		rule_time(out, f->cost_ns);
+		buffer_text(out, " for a CPU: other programs held them\n");
 	}
 }
 
@@ -186,6 +184,9 @@ void summary_first(const struct fix_first *first, struct buffer *out)
 	for (size_t i = 1, shown = 0; i < first->count && shown < FIRST_MORE; i++)
 		if (first->items[i].frame_count) {
 			summary_spine("then", &first->items[i], false, out);
+			shown++;
+		} else if (first->items[i].is_balance) { /* no rule tells it */
+			summary_first_line("then", first->items[i].text.data, &first->items[i], out);
 			shown++;
 		}
 }

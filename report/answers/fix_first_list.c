@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of causes, of which one stays at each line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/answers/fix_first_build.h"
+#include "report/names/frame.h"
+
+void fix_first_cause_done(struct fix_first_cause *cause)
+{
+	buffer_done(&cause->text);
+	buffer_done(&cause->line);
+	buffer_done(&cause->called_from);
+	buffer_done(&cause->edit);
+	buffer_done(&cause->rest);
+	for (size_t i = 0; i < cause->frame_count; i++) {
+		free(cause->frames[i].line);
+		free(cause->frames[i].function);
+	}
+	free(cause->callee);
+}
+
+static uint64_t at_most(uint64_t ns, uint64_t most)
+{
+	return ns < most ? ns : most;
+}
+
+void fix_first_limit(struct saving *s, uint64_t most)
+{
+	s->saved_ns = at_most(s->saved_ns, most);
+	s->low_ns = at_most(s->low_ns, most);
+	s->high_ns = at_most(s->high_ns, most);
+}
+
+/* "file:line" of "function (file:line)"; else all of it. */
+static void add_place(const struct buffer *line, struct buffer *ret)
+{
+	struct frame frame;
+
+	frame_split(buffer_string(line), &frame);
+	if (frame.file && frame.line)
+		buffer_print(ret, "%s:%u", frame.file, frame.line);
+	else
+		buffer_text(ret, buffer_string(line));
+	frame_done(&frame);
+}
+
+static bool is_told(const struct choice *k, const struct fix_first_cause *cause)
+{
+	struct buffer place = {0};
+	bool is_told = false;
+
+	add_place(&cause->line, &place);
+	for (size_t i = 0; i < k->told.count && place.size; i++)
+		is_told |= !strcmp(k->told.items[i], place.data);
+	buffer_done(&place);
+	return is_told;
+}
+
+struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct buffer *line)
+{
+	struct fix_first_cause *found = NULL;
+	struct buffer place = {0}, other = {0};
+
+	add_place(line, &place);
+	for (size_t i = 0; i < f->count && place.size && !found; i++) {
+		buffer_clear(&other);
+		add_place(&f->items[i].line, &other);
+		if (other.size && !strcmp(other.data, place.data))
+			found = &f->items[i];
+	}
+	buffer_done(&place);
+	buffer_done(&other);
+	return found;
+}
+
+static bool is_work(const struct fix_first_cause *cause)
+{
+	return cause->is_bound || cause->is_borrowed;
+}
+
+/* Whether `a` tells more of their line than `b`: what can be changed there, rather than that it computes, or waits for
+ * others; in the words of a rule, if there is one; that it is shared out unequally, because what all of them do is
+ * rather shared out anew than removed; else the larger one. */
+static bool is_better(const struct fix_first_cause *a, const struct fix_first_cause *b)
+{
+	if (is_work(a) != is_work(b))
+		return is_work(b);
+	if (!a->finding != !b->finding)
+		return a->finding;
+	if (a->is_balance != b->is_balance)
+		return a->is_balance;
+	return a->saves.saved_ns > b->saves.saved_ns;
+}
+
+/* Two causes at one line, of which the better one stays. Takes ownership of `added`. */
+static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *added)
+{
+	bool is_same = is_work(kept) == is_work(added) && !kept->how == !added->how;
+	struct saving larger = kept->saves.saved_ns > added->saves.saved_ns ? kept->saves : added->saves;
+	uint64_t worth_ns = kept->worth_ns > added->worth_ns ? kept->worth_ns : added->worth_ns;
+
+	if (is_better(added, kept)) {
+		struct fix_first_cause worse = *kept;
+
+		*kept = *added;
+		*added = worse;
+	}
+	if (is_same) {
+		kept->saves = larger;
+		kept->worth_ns = worth_ns;
+	}
+	fix_first_cause_done(added);
+}
+
+void fix_first_propose(struct choice *k, struct fix_first_cause *cause)
+{
+	struct fix_first *all = k->causes;
+	struct fix_first_cause *same;
+	bool is_time = !cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME);
+
+	fix_first_limit(&cause->saves, k->roles->wall_ns);
+	if (!cause->worth_ns)
+		cause->worth_ns = cause->saves.saved_ns;
+	if ((is_time && cause->saves.saved_ns < k->least_ns) || is_told(k, cause)) {
+		fix_first_cause_done(cause);
+		return;
+	}
+	same = fix_first_at(all, &cause->line);
+	if (same) {
+		join_causes(same, cause);
+		return;
+	}
+	all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
+	all->items[all->count++] = *cause;
+}
