@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		run_merge(&model);
 		run_reports(&context, (enum format)(size % FORMAT_COUNT));
 		run_rules(&context);
-		summary_text(&context, NULL, 0, &summary);
+		summary_text(&context, NULL, NULL, 0, &summary);
 		buffer_done(&summary);
 		symbols_free(context.symbols);
 	} else {

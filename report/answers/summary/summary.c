@@ -385,7 +385,7 @@ static void summary_ledger(const struct model *m, uint64_t job_ns, struct buffer
 		buffer_text(out, "; recording cost ");
 		rule_time(out, t.own_ns + t.launcher_ns);
 		buffer_text(out, " of CPU time");
-		if (job_ns && (t.own_ns + t.launcher_ns) * 100 > job_ns * COST_PERCENT)
+		if (job_ns && (t.own_ns + t.launcher_ns) * 100 / job_ns > COST_PERCENT)
 			buffer_print(out, ", %" PRIu64 " %% of the job's", (t.own_ns + t.launcher_ns) * 100 / job_ns);
 	}
 	buffer_text(out, "\n");
@@ -510,9 +510,6 @@ static void summary_time(struct answer *s, struct buffer *ret)
 	if (s->is_large)
 		return;
 	summary_devices(c, rules_gaps(&s->rules), s->roles->recorded.is_part, ret);
-	if (device_has_whole_graphs(c->model))
-		buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows kernels and lines\n",
-			     SUMMARY_LABEL, "graphs");
 }
 
 static void summary_peaks(struct answer *s, struct buffer *ret)

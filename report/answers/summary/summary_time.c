@@ -342,6 +342,9 @@ static void idle_causes(const struct gaps *g, bool has_ranges, struct buffer *re
 		buffer_text(ret, ")");
 }
 
+/* Of the run: graphs that take less are not worth another recording. */
+enum { GRAPHS_PERCENT = 5 };
+
 const char *const device_share_names[DEVICE_SHARES] = {"kernels", "copies", "graphs", "idle"};
 
 void summary_device_shares(const struct report_context *c, const struct gaps *g, bool has_ranges,
@@ -388,6 +391,9 @@ void summary_devices(const struct report_context *c, const struct gaps *g, bool 
 		buffer_print(ret, " of %zu pairs of process and device", g->device_count);
 	idle_causes(g, has_ranges, ret);
 	buffer_text(ret, "\n");
+	if (shares.ns[DEVICE_GRAPHS] * 100 >= shares.wall_ns * GRAPHS_PERCENT)
+		buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows kernels and lines\n",
+			     SUMMARY_LABEL, "graphs");
 }
 
 static void untimed_line(const char *text, size_t count, struct buffer *ret)

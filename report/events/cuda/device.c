@@ -133,14 +133,6 @@ static size_t count_graphs(const struct trace *t)
 	return n;
 }
 
-bool device_has_whole_graphs(const struct model *m)
-{
-	for (size_t i = 0; i < m->image_count; i++)
-		if (m->images[i].trace && count_graphs(m->images[i].trace))
-			return true;
-	return false;
-}
-
 static void remark_on(struct buffer *ret, const char *source, size_t images, uint64_t error, const char *clock)
 {
 	if (!images)

@@ -85,9 +85,6 @@ void device_name(const struct trace *t, uint32_t device, struct buffer *ret);
 void device_operation_name(const struct report_context *c, const struct trace *t,
 			   const struct tf_device_operation *operation, struct buffer *ret);
 
-/* Were launches of graphs recorded as a whole? */
-bool device_has_whole_graphs(const struct model *m);
-
 /* Appends one line on the sources of a model's device times. */
 void device_remark(const struct model *m, struct buffer *ret);
 
