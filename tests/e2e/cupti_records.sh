@@ -111,7 +111,7 @@ is "$(report stats -q -r cuda_gpu_kern_sum -f csv cuda_launches.pillion |
 is "$(report stats -q -r cuda_gpu_kern_sum:base -f csv cuda_launches.pillion | sed -n 's/.*,//p' | sort |
 	tr '\n' ' ')" 'Name add scale ' ':base'
 accounted long "$doubles/cuda_launches" 1000 # the summary of a run below 100 ms is short
-like "$(report stats --summary long.pillion 2>&1 | sed -n '/^GPU work$/,/^[A-Z]/p')" ' 2000 x  \[CUDA graph [0-9]+\]' \
+like "$(report stats --summary long.pillion 2>&1 | sed -n '/^GPU work/,/^[A-Z]/p')" ' 2000 x  \[CUDA graph [0-9]+\]' \
 	'the summary lists whole graphs under GPU'
 if has_unwinder; then
 	ok 'export of folded stacks by launching function' report export -t folded --metric gpu -o folded whole.pillion
