@@ -23,7 +23,7 @@ static const struct {
 
 /* Libraries that check what a program does, by the beginning of their names. */
 static const struct {
-	const char *library, *name;
+	const char *file, *name;
 } checkers[] = {
 	{"libsanitizer-collection.so", "compute-sanitizer"},
 	{"libasan.so", "AddressSanitizer"},
@@ -77,7 +77,7 @@ static void find_checkers(const struct model *m, struct buffer *ret)
 {
 	for (size_t k = 0; k < sizeof(checkers) / sizeof(*checkers); k++)
 		for (size_t i = 0; i < m->image_count; i++) {
-			wanted = checkers[k].library;
+			wanted = checkers[k].file;
 			if (!attribution_uses_module(&m->images[i], is_wanted_library))
 				continue;
 			add_separator(ret);
