@@ -13,7 +13,8 @@
 #include "runtime/recorder/stack/stack.h"
 #include "runtime/shared/common/sys.h"
 
-enum { LINE_BYTES = 1024, TEXT_BYTES = 6144, MOST_WRITTEN = 64 << 10, MOST_RECORDED = 100 };
+/* MOST_AFTER: lines of the message, after which no chained traceback is expected any more. */
+enum { LINE_BYTES = 1024, TEXT_BYTES = 6144, MOST_WRITTEN = 64 << 10, MOST_RECORDED = 100, MOST_AFTER = 200 };
 enum uncaught_part { IDLE, FRAMES, AFTER };
 
 #define BEGIN "Traceback (most recent call last):"
@@ -22,7 +23,8 @@ static const char begin[] = BEGIN, file[] = "  File \"";
 HOT const void *uncaught_caller;
 
 LARGE static struct {
-	uint32_t is_busy, recorded;
+	uint32_t busy; /* the process that is in it: a forked child may have its parent's; 0: none */
+	uint32_t recorded, lines_after;
 	const struct thread *writer;
 	enum uncaught_part state;
 	size_t indent; /* of the traceback, in a group of exceptions */
@@ -105,10 +107,13 @@ static void take_line(uintptr_t frame)
 	} else if (uncaught.state == FRAMES && length > uncaught.indent && line[uncaught.indent] != ' ') {
 		add_line(line + uncaught.indent, length - uncaught.indent);
 		uncaught.state = AFTER;
+		uncaught.lines_after = 0;
 		uncaught.is_chained = false;
 		record(frame);
 	} else if (uncaught.state == AFTER && !strcmp(line, "\"\"\"")) {
 		add_line(line, length);
+	} else if (uncaught.state == AFTER && ++uncaught.lines_after > MOST_AFTER) {
+		uncaught.state = IDLE;
 	} else if (uncaught.state == AFTER) {
 		uncaught.is_chained |= !strncmp(line, "During handling of the above", 28) ||
 				       !strncmp(line, "The above exception was", 23);
@@ -171,13 +176,20 @@ static const char *traceback_line(const char *bytes, size_t size)
 	return found;
 }
 
+static bool enter(void)
+{
+	uint32_t busy = __atomic_load_n(&uncaught.busy, __ATOMIC_RELAXED), own = (uint32_t)process.pid;
+
+	return busy != own && __atomic_compare_exchange_n(&uncaught.busy, &busy, own, false, __ATOMIC_ACQUIRE,
+							  __ATOMIC_RELAXED);
+}
+
 void uncaught_write(const void *caller, uintptr_t frame, const char *bytes, size_t size)
 {
 	const char *from = bytes;
 	int error = errno;
 
-	if (size > MOST_WRITTEN || !process_gate.groups || !is_interpreter(caller) ||
-	    __atomic_exchange_n(&uncaught.is_busy, 1, __ATOMIC_ACQUIRE))
+	if (size > MOST_WRITTEN || !process_gate.groups || !is_interpreter(caller) || !enter())
 		return;
 	if (uncaught.state == IDLE || uncaught.writer != &thread_self) {
 		from = traceback_line(bytes, size);
@@ -189,6 +201,6 @@ void uncaught_write(const void *caller, uintptr_t frame, const char *bytes, size
 	}
 	if (from)
 		take(frame, from, (size_t)(bytes + size - from));
-	__atomic_store_n(&uncaught.is_busy, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&uncaught.busy, 0, __ATOMIC_RELEASE);
 	errno = error;
 }
