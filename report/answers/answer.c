@@ -124,7 +124,7 @@ void answer_calls(const struct answer *a, struct aggregate *ret)
 
 static bool is_of_role(const void *more, const struct image *image, uint32_t tid)
 {
-	return map_find(more, image->process, tid) != NULL;
+	return map_find(more, (uintptr_t)image, tid) != NULL;
 }
 
 void answer_lines(const struct answer *a, size_t wanted, struct lines *ret)
@@ -134,7 +134,8 @@ void answer_lines(const struct answer *a, size_t wanted, struct lines *ret)
 
 	for (size_t i = 0; i < a->partition->count; i++)
 		if (a->roles->role_of[i])
-			map_put(&threads, a->partition->threads[i].process, a->partition->threads[i].tid, NULL);
+			map_put(&threads, (uintptr_t)a->partition->threads[i].image, a->partition->threads[i].tid,
+				NULL);
 	lines_top(&a->context, wanted, threads.count ? &filter : NULL, ret);
 	where_add_lines(&a->context, threads.count ? &filter : NULL, ret);
 	map_done(&threads);

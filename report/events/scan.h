@@ -42,6 +42,7 @@ struct report_context {
 	enum kernel_name kernel_name;
 	bool kernel_ranges; /* the name of the innermost NVTX range of its launch is a part of a kernel's name */
 	bool totals_only;   /* medians are not needed */
+	bool has_asides;    /* a terminal leaves rows out: see table_aside() */
 	bool lines_all;     /* see lines.h */
 	bool is_inclusive;  /* likewise: the times with callees are needed */
 	enum operator_group group;

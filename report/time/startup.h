@@ -6,6 +6,8 @@
 
 #include "report/read/job/model.h"
 
+#define STARTUP_WORDS "processes of start-up"
+
 /* By process: 1 for those. The caller frees it. */
 uint8_t *startup_find(const struct model *m);
 

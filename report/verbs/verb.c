@@ -144,7 +144,7 @@ static void work_terminal(struct work *w)
 
 void work_table(struct work *w, const char *name, const char *title, const struct table *t)
 {
-	bool has_asides = w->emit.is_screen && w->emit.rows && t->aside_count;
+	bool has_asides = w->emit.is_screen && w->emit.rows && t->aside_count && t->aside_count < table_rows(t);
 	struct table shown = has_asides ? table_without_asides(t) : *t;
 	size_t rows = table_rows(&shown) - emit_rows_cut(&w->emit, &shown);
 	struct buffer text = {0};
@@ -159,8 +159,8 @@ void work_table(struct work *w, const char *name, const char *title, const struc
 	}
 	if (envelope_is_open() || rows == table_rows(t))
 		return;
-	buffer_print(&text, "%zu of %zu rows%s; --top=0 shows all", rows, table_rows(t),
-		     has_asides ? ", without processes of start-up" : "");
+	buffer_print(&text, "%zu of %zu rows%s%s; --top=0 shows all", rows, table_rows(t),
+		     has_asides ? ", without " : "", has_asides ? t->aside_words : "");
 	if (format_is_human(w->emit.format))
 		emit_remark(&w->emit, text.data);
 	else if (!w->line->quiet)

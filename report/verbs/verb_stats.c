@@ -185,6 +185,7 @@ static void show_report(struct work *w, const struct shown *s, struct buffer *sk
 	if (w->context.by != BY_NOTHING && !(r->flags & REPORT_BY) && is_asked && !w->line->quiet)
 		say("%s: --by does not apply", r->name);
 	progress_begin(r->name, w->model.trace_bytes);
+	w->context.has_asides = w->emit.is_screen && w->emit.rows;
 	code = r->run(&w->context, &table, &err);
 	progress_clear();
 	if (share_failure(w->model.share)) {

@@ -131,4 +131,25 @@ for table in processes time_sum; do
 	like "$(cat out)" ' (/bin/)?true( |$)' "$table: --top=0"
 done
 is "$(report stats -r processes -f csv startup.pillion | wc -l)" 5 'files have all rows'
+
+# ---- lines of a thread that waits for work all its life ----
+
+cat >watched.py <<'END'
+import threading, time
+stop = threading.Event()
+def watch():
+    while not stop.wait(0.2):
+        pass
+threading.Thread(target=watch, daemon=True).start()
+for _ in range(20):
+    time.sleep(0.05)
+END
+pillion -o watched python3 watched.py 2>err
+on_screen 100 "$report" stats -r lines watched.pillion >out
+like "$(cat out)" ' watched.py:8 +<module> ' 'lines of the work'
+unlike "$(cat out)" 'watched.py:4 ' 'lines of idle helpers are left out on a terminal'
+like "$(cat out)" '^ [0-9]+ of [0-9]+ rows, without idle helpers and start-up; --top=0 shows all' 'and it says so'
+like "$(on_screen 100 "$report" stats --top=0 -r lines watched.pillion)" ' watched.py:4 +watch ' 'lines: --top=0'
+like "$(report stats -r lines -f csv watched.pillion)" 'watched.py:4,watch$' 'files have lines of idle helpers'
+unlike "$(report stats --summary watched.pillion)" 'watched.py:4' 'the summary has none of them'
 done_testing

@@ -9,11 +9,8 @@
 
 #include "report/base/text.h"
 #include "report/names/frame.h"
-#include "report/time/startup.h"
+#include "report/time/helpers.h"
 
-/* An idle helper uses less than IDLE_CPU percent of a CPU and waits IDLE_WAIT percent of its blocked time, which is at
- * least IDLE_BLOCKED percent of its life. A shim uses less than SHIM_CPU percent. */
-enum { IDLE_CPU = 5, IDLE_WAIT = 90, IDLE_BLOCKED = 50, SHIM_CPU = 10 };
 /* Names of lines are looked up for this many roles and calls of each. */
 enum { NAMED_ROLES = 8, NAMED_CALLS = 8 };
 
@@ -21,200 +18,9 @@ struct making {
 	const struct report_context *context;
 	const struct partition *partition;
 	struct roles *roles;
-	uint8_t *is_shim, *is_idle; /* by process */
-	uint8_t *is_idle_thread;    /* by thread of the partition */
-	size_t *forks;		    /* by process: of its children, those that run its own program */
-	size_t root;
-	struct map known;	    /* hash of a role's key -> role + 1 */
+	struct helpers helpers;
+	struct map known; /* hash of a role's key -> role + 1 */
 };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static const char *program_of(const struct image *image)
-{
-	return base_name(image->executable && *image->executable ? image->executable : "?");
-}
-
-static bool is_shell(const struct image *image)
-{
-	static const char *const shells[] = {"sh",  "bash", "dash",    "zsh",	  "ksh",  "busybox",
-					     "env", "time", "timeout", "setsid", "nohup", "nice"};
-
-	for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++)
-		if (!strcmp(program_of(image), shells[i]))
-			return true;
-	return false;
-}
-
-static const struct image *last_image(const struct model *m, const struct process *p)
-{
-	return &m->images[p->first_image + p->image_count - 1];
-}
-
-/* ---- shims and idle helpers ---- */
-
-static bool is_wait_for_work(enum blocked_kind kind, bool ended)
-{
-	return blocked_waits_for_others(kind) || kind == BLOCKED_READ || kind == BLOCKED_SOCKET ||
-	       (kind == BLOCKED_SLEEP && !ended);
-}
-
-/* Whether the program's end found the thread in a sleep. */
-static bool sleeps_at_end(const struct thread_time *t)
-{
-	const struct function *f = NULL;
-	uint64_t start;
-	uint32_t id;
-
-	if (!t->thread->page)
-		return true; /* not known */
-	if (thread_current(t->thread, &id, &start))
-		f = trace_function(t->image->trace, id);
-	return f && f->kind.waits == BLOCKED_SLEEP;
-}
-
-/* A watchdog that sleeps lives as long as its program, which ends in one of its sleeps; what ends by itself had
- * something to do. The end of a thread for which its program does not wait may come after the program's last record. */
-static bool has_ended(const struct thread_time *t)
-{
-	if (t->origin == THREAD_MAIN)
-		return t->image->end == TF_END_EXIT;
-	return t->ended || (t->thread && t->image->end == TF_END_EXIT && !sleeps_at_end(t));
-}
-
-static bool is_idle(const struct thread_time *t)
-{
-	uint64_t waits = t->unexplained_ns;
-	bool ended = has_ended(t);
-
-	if (!t->cpu_is_known || t->cpu_ns * 100 >= t->lifetime_ns * IDLE_CPU ||
-	    t->blocked_ns * 100 < t->lifetime_ns * IDLE_BLOCKED)
-		return false;
-	for (size_t i = 0; i < t->blocked.count; i++)
-		if (is_wait_for_work(t->blocked.calls[i].kind, ended))
-			waits += t->blocked.calls[i].blocked_ns;
-	return waits * 100 >= t->blocked_ns * IDLE_WAIT;
-}
-
-/* A daemon of an MPI library, or a thread of one: a helper, whatever it does. */
-static bool is_infrastructure(const struct making *k, const struct thread_time *t)
-{
-	static const char *const daemons[] = {"orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_proxy"};
-	struct attribution *a = &k->roles->attribution;
-	struct symbol_frame frame;
-	uint32_t stack = t->blocked.count ? t->blocked.calls[0].stack : 0;
-	bool is_users;
-
-	for (size_t i = 0; i < sizeof(daemons) / sizeof(*daemons); i++)
-		if (!strcmp(program_of(t->image), daemons[i]))
-			return true;
-	return t->origin != THREAD_MAIN && attribution_is_of_mpi(a->symbols, t->image, stack) &&
-	       !(attribution_stack(a, t->image, stack, &frame, &is_users) && is_users);
-}
-
-/* Threads of a process that wait longest in the same place are equal: one of them that had less to do than the others
- * is no idle helper. */
-static uint64_t *threads_like(struct map *busy, const struct thread_time *t)
-{
-	const struct blocked_call *longest = t->blocked.count ? t->blocked.calls : NULL;
-	uint64_t place = !longest ? 0 : longest->stack ? longest->stack : (uintptr_t)longest->function;
-
-	return map_put(busy, (uint64_t)(t->origin == THREAD_MAIN) << 32 | t->process, place, NULL);
-}
-
-static void find_idle_threads(struct making *k)
-{
-	const struct partition *p = k->partition;
-	struct map busy = {0};
-
-	k->is_idle_thread = mem_alloc(p->count + 1);
-	for (size_t i = 0; i < p->count; i++) {
-		k->is_idle_thread[i] = is_idle(&p->threads[i]);
-		if (!k->is_idle_thread[i])
-			*threads_like(&busy, &p->threads[i]) = 1;
-	}
-	for (size_t i = 0; i < p->count; i++)
-		k->is_idle_thread[i] = is_infrastructure(k, &p->threads[i]) ||
-				       (k->is_idle_thread[i] && !*threads_like(&busy, &p->threads[i]));
-	map_done(&busy);
-}
-
-/* Of a wrapper such as timeout or torchrun: a line of the user's that waits for a program is a part of the work. */
-static bool waits_for_children(const struct making *k, const struct thread_time *t)
-{
-	uint64_t waits = 0;
-
-	for (size_t i = 0; i < t->blocked.count; i++) {
-		const struct blocked_call *call = &t->blocked.calls[i];
-		struct symbol_frame frame;
-		bool is_users = false;
-
-		if (call->kind == BLOCKED_CHILD &&
-		    !(attribution_stack(&k->roles->attribution, t->image, call->stack, &frame, &is_users) && is_users))
-			waits += call->blocked_ns;
-	}
-	return waits * 100 >= t->lifetime_ns * IDLE_WAIT;
-}
-
-/* A shell that does not compute itself, or a program that only waits for its only child, which is another program: a
- * worker that it forked is a part of the job as its parent is. */
-static void find_shims(struct making *k)
-{
-	const struct model *m = k->context->model;
-
-	for (size_t i = 0; i < k->partition->count; i++) {
-		const struct thread_time *t = &k->partition->threads[i];
-		const struct process *p = &m->processes[t->process];
-
-		if (t->origin != THREAD_MAIN || t->image != last_image(m, p) || !p->children)
-			continue;
-		if (t->cpu_is_known && t->cpu_ns * 100 >= t->lifetime_ns * SHIM_CPU)
-			continue;
-		k->is_shim[t->process] = is_shell(t->image) || (p->children == 1 && !k->forks[t->process] &&
-								 waits_for_children(k, t));
-	}
-}
-
-static bool is_forked_worker(const struct making *k, const struct process *p)
-{
-	const struct model *m = k->context->model;
-	const struct image *first = &m->images[p->first_image];
-
-	return first->via == TF_VIA_FORK && p->image_count == 1 && p->parent != SIZE_MAX;
-}
-
-static void find_processes(struct making *k)
-{
-	const struct model *m = k->context->model;
-	uint8_t *startup = startup_find(m);
-
-	k->is_shim = mem_alloc(m->process_count + 1);
-	k->is_idle = mem_alloc(m->process_count + 1);
-	k->forks = mem_alloc((m->process_count + 1) * sizeof(*k->forks));
-	for (size_t i = 0; i < m->process_count; i++)
-		if (is_forked_worker(k, &m->processes[i]))
-			k->forks[m->processes[i].parent]++;
-	find_shims(k);
-	while (k->root + 1 < m->process_count && k->is_shim[k->root])
-		k->root++;
-	for (size_t i = 0; i < m->process_count; i++)
-		k->is_shim[i] |= startup[i] && i != k->root;
-	free(startup);
-	/* A process is idle if all of its threads are. */
-	memset(k->is_idle, 1, m->process_count);
-	for (size_t i = 0; i < k->partition->count; i++)
-		if (!k->is_idle_thread[i])
-			k->is_idle[k->partition->threads[i].process] = 0;
-	if (m->process_count)
-		k->is_idle[k->root] = 0;
-	for (size_t i = 0; i < m->process_count; i++)
-		k->roles->shims += k->is_shim[i] != 0;
-}
 
 /* ---- roles ---- */
 
@@ -224,7 +30,7 @@ static size_t started_by(const struct making *k, const struct process *p)
 	const struct model *m = k->context->model;
 	size_t process = p->parent;
 
-	while (process != SIZE_MAX && k->is_shim[process])
+	while (process != SIZE_MAX && k->helpers.is_shim[process])
 		process = m->processes[process].parent;
 	return process;
 }
@@ -233,13 +39,13 @@ static size_t started_by(const struct making *k, const struct process *p)
 static bool is_like_root(const struct making *k, const struct process *p, const char *label)
 {
 	const struct model *m = k->context->model;
-	const struct process *root = &m->processes[k->root];
+	const struct process *root = &m->processes[k->helpers.root];
 	char program[sizeof(((struct role *)0)->label)];
 
 	if (p == root)
 		return true;
-	image_program(last_image(m, root), program, sizeof(program));
-	return started_by(k, p) == started_by(k, root) && p->machine == root->machine && !is_forked_worker(k, p) &&
+	image_program(process_last_image(m, root), program, sizeof(program));
+	return started_by(k, p) == started_by(k, root) && p->machine == root->machine && !helpers_is_forked(m, p) &&
 	       !(p->rank && *p->rank) && !strcmp(program, label);
 }
 
@@ -247,20 +53,20 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 {
 	const struct model *m = k->context->model;
 	const struct process *p = &m->processes[t->process];
-	bool is_program = t->origin == THREAD_MAIN, is_main = t->process == k->root && is_program;
+	bool is_program = t->origin == THREAD_MAIN, is_main = t->process == k->helpers.root && is_program;
 	struct buffer key = {0};
 	struct role role = {.is_main = is_main, .is_program = is_program, .process = p};
 	char label[sizeof(role.label)], thread[sizeof(t->name)];
-	const char *program = program_of(last_image(m, p));
+	const char *program = image_file_name(process_last_image(m, p));
 	const char *unnamed = t->origin == THREAD_UNRECORDED ? "other threads" : "threads";
 	bool is_named;
 	uint64_t *place;
 
-	image_program(last_image(m, p), label, sizeof(label));
+	image_program(process_last_image(m, p), label, sizeof(label));
 	/* A thread has the name of its program, which the kernel truncates, unless it was given another. */
 	is_named = *t->name && strcmp(t->name, label) != 0 && strncmp(t->name, program, strlen(t->name)) != 0;
 	snprintf(thread, sizeof(thread), "%.*s", (int)strcspn(t->name, "0123456789"), t->name);
-	role.is_workers = !is_main && t->process != k->root && is_forked_worker(k, p);
+	role.is_workers = !is_main && t->process != k->helpers.root && helpers_is_forked(m, p);
 	if (is_like_root(k, p, label))
 		buffer_print(&key, "root");
 	else
@@ -387,9 +193,9 @@ static bool is_mains(const struct making *k, const struct process *p)
 	const struct model *m = k->context->model;
 	size_t process = (size_t)(p - m->processes);
 
-	while (process != SIZE_MAX && process != k->root)
+	while (process != SIZE_MAX && process != k->helpers.root)
 		process = m->processes[process].parent;
-	return process == k->root;
+	return process == k->helpers.root;
 }
 
 /* The role of the program that started the process; 0: none. `programs` has the role + 1 of each main thread. */
@@ -463,7 +269,7 @@ static void tell_apart(const struct model *m, struct roles *roles)
 
 		if (!is_double[i] || (r->is_program && !r->is_workers))
 			continue;
-		image_program(last_image(m, r->process), program, sizeof(program));
+		image_program(process_last_image(m, r->process), program, sizeof(program));
 		snprintf(label, sizeof(label), "%.15s %.15s", program, r->label);
 		memcpy(r->label, label, sizeof(label));
 	}
@@ -483,17 +289,17 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 			ret->run_ns = m->processes[i].end_ns - m->origin_ns;
 	ret->recorded = recorded_find(m);
 	ret->wall_ns = ret->recorded.is_part ? ret->recorded.ns : ret->run_ns;
-	find_idle_threads(&k);
-	find_processes(&k);
+	helpers_find(c, p, &k.helpers);
+	for (size_t i = 0; i < m->process_count; i++)
+		ret->shims += k.helpers.is_shim[i] != 0;
 	for (size_t i = 0; i < p->count; i++) {
 		const struct thread_time *t = &p->threads[i];
 		struct role *role;
 
-		/* What a process did before exec was start-up, as that of a shim. */
-		if (t->is_outside || k.is_shim[t->process] || t->image->end == TF_END_EXEC)
+		if (t->is_outside)
 			continue;
-		if (k.is_idle_thread[i] && (t->origin != THREAD_MAIN || k.is_idle[t->process])) {
-			ret->idle_threads++;
+		if (helpers_have(&k.helpers, p, i)) {
+			ret->idle_threads += !k.helpers.is_shim[t->process] && t->image->end != TF_END_EXEC;
 			continue;
 		}
 		role = role_of(&k, t);
@@ -520,10 +326,9 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 		sort_calls(c, ret->items[i].lines.items, ret->items[i].lines.count, named);
 		sort_calls(c, ret->items[i].polls.items, ret->items[i].polls.count, named);
 	}
-	ret->is_shim = k.is_shim;
-	free(k.is_idle);
-	free(k.is_idle_thread);
-	free(k.forks);
+	ret->is_shim = k.helpers.is_shim;
+	k.helpers.is_shim = NULL;
+	helpers_done(&k.helpers);
 	map_done(&k.known);
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The threads of a job by their role, as a person would name them: the main thread, the workers that it started, other
- * programs. Threads that wait nearly all their life for work (pools of OpenBLAS and OpenMP, watchdogs, resource
- * trackers, supervisors), and daemons and threads of MPI libraries are idle helpers; shells and wrappers that only wait
- * for a child are shims. Both are recognised by what they do and are in no role. */
+ * programs. Helpers (helpers.h) are in no role. */
 #ifndef PILLION_ROLE_H
 #define PILLION_ROLE_H
 

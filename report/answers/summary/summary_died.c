@@ -17,11 +17,6 @@
 
 enum { NAME_WIDTH = 40, EXCEPTION_WIDTH = 100 };
 
-static const struct image *last_image(const struct model *m, const struct process *p)
-{
-	return &m->images[p->first_image + p->image_count - 1];
-}
-
 static int signal_of(const struct model *m, const struct process *p)
 {
 	struct crash crash;
@@ -32,7 +27,7 @@ static int signal_of(const struct model *m, const struct process *p)
 		return WIFSIGNALED(p->status) ? WTERMSIG(p->status) : 0;
 	if (crash_find(m, p, &crash))
 		return crash.what.signal;
-	return last_image(m, p)->end == TF_END_ABORT ? SIGABRT : 0;
+	return process_last_image(m, p)->end == TF_END_ABORT ? SIGABRT : 0;
 }
 
 static bool is_crash(int signal)
@@ -61,7 +56,7 @@ static bool has_failed(const struct process *p)
 /* Together with the launcher, which has seen no end. */
 static bool was_killed(const struct model *m, const struct process *p)
 {
-	return !p->is_running && !p->has_status && last_image(m, p)->end == TF_END_NONE;
+	return !p->is_running && !p->has_status && process_last_image(m, p)->end == TF_END_NONE;
 }
 
 /* When the launcher of the process was first told to end it; UINT64_MAX: it was not. CLOCK_REALTIME. */
@@ -81,7 +76,7 @@ static uint64_t told_ns(const struct model *m, const struct process *p)
 /* The call that a thread of the process is in; NULL: none, or its name is not known. */
 static const char *call_of(const struct model *m, const struct process *p, const struct trace_thread *thread)
 {
-	const struct trace *t = last_image(m, p)->trace;
+	const struct trace *t = process_last_image(m, p)->trace;
 	const struct function *f;
 	uint32_t id;
 	uint64_t start;
@@ -94,7 +89,7 @@ static const char *call_of(const struct model *m, const struct process *p, const
 
 static bool has_aborted_ranks(const struct model *m, const struct process *p)
 {
-	const struct trace *t = last_image(m, p)->trace;
+	const struct trace *t = process_last_image(m, p)->trace;
 
 	for (size_t i = 0; t && !p->is_running && i < t->thread_count; i++) {
 		const char *call = call_of(m, p, &t->threads[i]);
@@ -131,12 +126,12 @@ static bool is_started_rank(const struct model *m, const struct process *p)
 /* A process that runs the program of its parent: a fork of it, or another Python. */
 static bool is_worker(const struct model *m, const struct process *p)
 {
-	const struct image *image = last_image(m, p);
+	const struct image *image = process_last_image(m, p);
 	bool is_python = attribution_is_python_program(image);
 
 	for (size_t i = 0; i < m->process_count && image->executable; i++) {
 		const struct process *parent = &m->processes[i];
-		const char *its = last_image(m, parent)->executable;
+		const char *its = process_last_image(m, parent)->executable;
 
 		if (parent->pid == p->parent_pid && parent->machine == p->machine &&
 		    parent->start_ns <= p->start_ns && its && !strcmp(its, image->executable))
@@ -275,7 +270,7 @@ static void add_line(struct rules *r, const struct image *image, uint32_t stack,
 static void add_last(struct rules *r, const struct process *p, struct buffer *out)
 {
 	const struct model *m = r->context->model;
-	const struct image *image = last_image(m, p);
+	const struct image *image = process_last_image(m, p);
 	struct last last = {0};
 	const char *call;
 

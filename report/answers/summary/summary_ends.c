@@ -149,7 +149,7 @@ void summary_ends(const struct report_context *c, const struct roles *roles, con
 		if (!is_worth_a_line(m, roles, died, i))
 			continue;
 		if (!counts_only) {
-			image_program(&m->images[p->first_image + p->image_count - 1], one.program,
+			image_program(process_last_image(m, p), one.program,
 				      sizeof(one.program));
 			how_it_ended(c, p, &one.how);
 		}

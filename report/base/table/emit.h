@@ -61,6 +61,7 @@ struct table {
 	bool keeps_empty; /* likewise: a column without values is not left out */
 	size_t *asides; /* in ascending order: the rows that tables on a terminal leave out */
 	size_t aside_count, aside_capacity;
+	const char *aside_words; /* what they are of */
 };
 
 /* ---- filling: first the columns, then the cells from left to right, row by row ---- */
@@ -83,8 +84,8 @@ void table_nothing(struct table *t);		     /* the value is not known */
 void table_nothings(struct table *t, size_t count);
 void table_number_if(struct table *t, bool is_known, uint64_t number);
 size_t table_rows(const struct table *t);
-/* The row that begins now is not for a terminal. */
-void table_aside(struct table *t);
+/* The row that begins now is not for a terminal: it is of `words`, "processes of start-up". */
+void table_aside(struct table *t, const char *words);
 
 /* ---- reading ---- */
 

@@ -125,8 +125,9 @@ size_t table_rows(const struct table *t)
 	return t->column_count ? t->cell_count / t->column_count : 0;
 }
 
-void table_aside(struct table *t)
+void table_aside(struct table *t, const char *words)
 {
+	t->aside_words = words;
 	t->asides = mem_grow(t->asides, t->aside_count, &t->aside_capacity, sizeof(*t->asides));
 	t->asides[t->aside_count++] = table_rows(t);
 }

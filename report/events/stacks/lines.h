@@ -10,6 +10,7 @@
 /* Times in ns, memory in bytes. */
 enum line_value {
 	LINE_TOTAL, /* the thread's time without double counting: samples, and calls without what was inside of them */
+	LINE_HELPERS, /* of it: of threads that do no work of the job's own; set by who needs it (time/helpers.h) */
 	LINE_INCLUSIVE, /* the times of LINE_TOTAL of all stacks that the line is in; only if it is requested */
 	LINE_GPU_INCLUSIVE, /* likewise: of LINE_GPU */
 	LINE_PYTHON,	/* CPU samples in the Python interpreter */

@@ -115,10 +115,17 @@ static bool python_script(const char *command, const char **ret, size_t *ret_len
 	return false;
 }
 
+const char *image_file_name(const struct image *image)
+{
+	const char *file = image->executable && *image->executable ? image->executable : "?";
+	const char *slash = strrchr(file, '/');
+
+	return slash ? slash + 1 : file;
+}
+
 void image_program(const struct image *image, char *ret, size_t size)
 {
-	const char *file = image->executable && *image->executable ? image->executable : "?", *word, *script;
-	const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+	const char *base = image_file_name(image), *word, *script;
 	size_t length = model_command_word(image->command, 0, &word), script_length;
 
 	if (!strncmp(base, "python", 6) && python_script(image->command, &script, &script_length)) {
@@ -126,8 +133,8 @@ void image_program(const struct image *image, char *ret, size_t size)
 		length = script_length;
 	}
 	if (!length) {
-		word = file;
-		length = strlen(file);
+		word = base;
+		length = strlen(base);
 	}
 	for (const char *slash; (slash = memchr(word, '/', length)) && slash + 1 < word + length;) {
 		length -= (size_t)(slash + 1 - word);

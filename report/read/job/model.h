@@ -284,6 +284,14 @@ size_t model_command_word(const char *command, size_t number, const char **ret);
  * "/bin/gzip -9", "python3" of "python3 -c ...". */
 void image_program(const struct image *image, char *ret, size_t size);
 
+/* Of its executable, as the kernel resolved it: "python3.11". */
+const char *image_file_name(const struct image *image);
+
+static inline const struct image *process_last_image(const struct model *m, const struct process *p)
+{
+	return &m->images[p->first_image + p->image_count - 1];
+}
+
 /* The end of the process that ended last. */
 uint64_t model_end_ns(const struct model *m);
 

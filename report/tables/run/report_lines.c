@@ -14,6 +14,7 @@
 #include "report/events/stacks/source.h"
 #include "report/tables/ops/ops.h"
 #include "report/tables/report.h"
+#include "report/time/helpers.h"
 
 static const enum column_id columns[LINE_VALUES] = {
 	[LINE_TOTAL] = COL_TOTAL_TIME_NS,
@@ -48,6 +49,7 @@ static bool has_column(const struct report_context *c, enum line_value value)
 	case LINE_GPU_INCLUSIVE:
 		return c->is_inclusive;
 	case LINE_AT_PEAK:
+	case LINE_HELPERS:
 		return false;
 	case LINE_ENERGY:
 		return energies_of(c->model)->count > 0;
@@ -129,6 +131,11 @@ static uint64_t total_of(const struct lines *l)
 
 /* ---- the table ---- */
 
+static bool is_of_helpers(const struct line_values *v)
+{
+	return v->of[LINE_HELPERS] && v->of[LINE_HELPERS] == v->of[LINE_TOTAL] && !v->of[LINE_GPU];
+}
+
 static void lines_fill_table(const struct report_context *c, const struct lines *l, struct table *table)
 {
 	size_t *order = lines_order(c, l);
@@ -141,6 +148,8 @@ static void lines_fill_table(const struct report_context *c, const struct lines 
 	for (size_t i = 0; i < l->count; i++) {
 		const char *file = lines_field(c, l, order[i], 0);
 
+		if (is_of_helpers(&l->values[order[i]]))
+			table_aside(table, "idle helpers and start-up");
 		by_cell(c, table, aggregate_field(&l->keys.rows[order[i]], 0));
 		value_cells(c, &l->values[order[i]], all, false, table);
 		buffer_clear(&place);
@@ -289,13 +298,53 @@ static void add_host_memory(const struct report_context *c, struct lines *lines)
 	attribution_done(&attribution);
 }
 
+/* ---- idle helpers ---- */
+
+struct line_helpers {
+	struct lines *lines;
+	struct map threads; /* image, tid: of all others */
+};
+
+static void find_work(const struct report_context *c, struct map *ret)
+{
+	struct partition p;
+	struct helpers helpers;
+
+	partition_make(c, true, &p);
+	helpers_find(c, &p, &helpers);
+	for (size_t i = 0; i < p.count; i++)
+		if (!helpers_have(&helpers, &p, i))
+			map_put(ret, (uintptr_t)p.threads[i].image, p.threads[i].tid, NULL);
+	helpers_done(&helpers);
+	partition_done(&p);
+}
+
+static void add_helpers(void *more, uint32_t row, const struct scan *s, const struct event *e, uint64_t ns)
+{
+	struct line_helpers *h = more;
+
+	(void)e;
+	if (!map_find(&h->threads, (uintptr_t)s->image, s->thread->tid))
+		h->lines->values[row].of[LINE_HELPERS] += ns;
+}
+
+static void gather(const struct report_context *c, struct lines *ret)
+{
+	struct line_helpers helpers = {ret};
+
+	if (c->has_asides)
+		find_work(c, &helpers.threads);
+	lines_gather_each(c, c->has_asides ? add_helpers : NULL, &helpers, ret);
+	map_done(&helpers.threads);
+	where_add_lines(c, NULL, ret);
+}
+
 int report_lines(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct lines lines;
 	int code = 0;
 
-	lines_gather(c, &lines);
-	where_add_lines(c, NULL, &lines);
+	gather(c, &lines);
 	if (lines.has_stacks && has_column(c, LINE_FLOPS) && ops_may_know_work(c->model))
 		ops_visit(c, &(struct line_work){c, &lines}, add_work);
 	if (lines.has_stacks && has_column(c, LINE_HOST_PEAK))

@@ -62,7 +62,7 @@ int report_processes(const struct report_context *c, struct table *table, struct
 		const struct process *p = &m->processes[i];
 
 		if (is_startup[i])
-			table_aside(table);
+			table_aside(table, STARTUP_WORDS);
 		table_number(table, p->pid);
 		table_number(table, p->parent_pid);
 		table_text(table, m->machines[p->machine].host);

@@ -166,7 +166,7 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 		const struct time_row *row = &rows.items[i];
 
 		if (startup[row->first->process] && c->by != BY_RANK && c->by != BY_HOST)
-			table_aside(table);
+			table_aside(table, STARTUP_WORDS);
 		time_add_labels(c, row, table);
 		table_number(table, row->lifetime_ns);
 		table_number_if(table, row->cpu_is_known, row->cpu_ns);
