@@ -142,6 +142,8 @@ if command -v gcc >/dev/null; then
 	summary ranks sh -c 'for i in 0 1 2; do OMPI_COMM_WORLD_RANK=$i OMPI_COMM_WORLD_SIZE=3 ./real-name & done; wait'
 	like "$(cat summary)" '^rank [012] +[^ ]+ ' 'ranks have their numbers'
 	like "$(cat summary)" '^other ranks +[^ ]+ .* of 2 processes' 'and are told apart from the others'
+	is "$(awk -F '[▒█·]' '/^(time|rank|other ranks) / { print length($1) }' summary | sort -u | wc -l)" 1 \
+		'bars are below what explains them'
 fi
 
 report stats ended.pillion >out 2>err

@@ -39,7 +39,7 @@ void summary_process(const struct model *m, const struct process *p, struct buff
 		text_fit(ret, p->rank, LABEL_WIDTH);
 		return;
 	}
-	image_program(&m->images[p->first_image + p->image_count - 1], label, sizeof(label));
+	image_program(process_last_image(m, p), label, sizeof(label));
 	text_fit(ret, label, LABEL_WIDTH);
 	buffer_print(ret, " (%" PRIu32 ")", p->pid);
 }
@@ -275,7 +275,7 @@ void summary_roles(const struct report_context *c, const struct roles *roles, si
 	width = width < LABEL_WIDTH ? width : LABEL_WIDTH;
 	shown = 0;
 	if (roles->count)
-		buffer_print(ret, "%-*s █ computes, ▒ waits for a CPU, · waits for something else\n", SUMMARY_LABEL,
+		buffer_print(ret, "%-*s █ computes, ▒ waits for a CPU, · waits for something else\n", (int)width,
 			     "time");
 	for (size_t i = 0; i < roles->count; i++) {
 		const struct role *r = &roles->items[i];
