@@ -50,7 +50,7 @@ void answer_finish(struct answer *a, bool has_first)
 	a->roles = &time->roles;
 	a->costs = costs_new(&a->context, a->is_replayed);
 	for (size_t i = 0; i < a->found_count; i++)
-		fix_first_saving(a->costs, &a->found[i], fix_first_least(a->roles->wall_ns), &a->found[i].saves);
+		fix_first_saving(a->costs, &a->found[i], fix_first_least(a->roles->wall_ns));
 	if (has_first)
 		fix_first_find(&a->context, a->costs, time, a->found, a->found_count, &a->first);
 	if (!a->is_large)

@@ -12,6 +12,9 @@ struct costs {
 	struct path path;
 	double *work;  /* by actor: what it did itself */
 	double *total; /* by editable: its time in all actors, that of waits whose cause is not known included */
+	double *waits; /* by editable: its waits whose cause is known */
+	struct prices prices; /* once is_ranked is set */
+	bool is_ranked;
 };
 
 static void find_work(struct costs *k)
@@ -27,6 +30,10 @@ static void find_work(struct costs *k)
 			k->work[g->nodes[i].actor] += (double)parts[p].ns;
 	}
 	k->total = function_totals(k->causes);
+	k->waits = mem_alloc((editables_count(&k->causes->editables) + 1) * sizeof(*k->waits));
+	for (uint32_t i = 0; i < g->node_count; i++)
+		if (g->nodes[i].kind == NODE_WAIT)
+			k->waits[g->nodes[i].what] += (double)(g->nodes[i].end_ns - replay_start(g, i));
 }
 
 struct costs *costs_new(const struct report_context *c, bool is_replayed)
@@ -47,8 +54,10 @@ void costs_free(struct costs *k)
 		return;
 	if (k->causes)
 		path_done(&k->path);
+	prices_done(&k->prices);
 	free(k->work);
 	free(k->total);
+	free(k->waits);
 	causes_free(k->causes);
 	free(k);
 }
@@ -69,56 +78,39 @@ static bool is_of_line(struct costs *k, uint32_t what, const char *line, const c
 	return !strcmp(editable_line(&k->causes->editables, what), line);
 }
 
-/* Changes the line in all processes, each of which has editables of its own: a repair concerns those that are not on
- * the path as well, or else the path would only move to the next worker. Returns how much the run could be shorter at
- * most. */
-static double change_line(struct costs *k, const char *line, const char *function, unsigned int of, struct edit *edit)
+enum line_does costs_line_does(struct costs *k, const char *line)
 {
-	const struct editables *all = &k->causes->editables;
-	double bound = 0, least = (double)k->causes->run_ns / NAMED_PART;
+	const struct editables *all = k->causes ? &k->causes->editables : NULL;
+	double least = k->causes ? (double)k->causes->run_ns / NAMED_PART : 0, ns[DOES_KINDS] = {0};
+	enum line_does most = DOES_CALL;
 
-	for (uint32_t i = 0; i < all->count; i++) {
-		unsigned int kind = all->items[i].kind == EDITABLE_CPU ? COST_COMPUTING : COST_CALLS;
+	for (uint32_t i = 0; all && i < all->count; i++) {
+		const struct editable *e = &all->items[i];
 
-		if (!(of & kind) || k->total[i] < least || !is_of_line(k, i, line, function))
-			continue;
-		edit_scale(edit, i, kind == COST_COMPUTING ? 0.5 : 0);
-		bound += k->path.by_what[i] * (kind == COST_COMPUTING ? 0.5 : 1);
+		if (k->total[i] + k->waits[i] >= least && is_of_line(k, i, line, NULL))
+			ns[e->kind == EDITABLE_CPU	? DOES_COMPUTE
+			   : e->waits == BLOCKED_GPU ? DOES_AWAIT_DEVICE
+						     : DOES_CALL] += k->total[i] + k->waits[i];
 	}
-	return bound;
+	for (enum line_does i = DOES_CALL; i < DOES_KINDS; i++)
+		most = ns[i] > ns[most] ? i : most;
+	return most;
 }
 
-static double change_waits(struct costs *k, const char *line, struct edit *edit)
+bool costs_of_edit(struct costs *k, const char *edit, struct saving *ret)
 {
-	const struct editables *all = &k->causes->editables;
-	bool is_any = false;
-
-	for (uint32_t i = 0; i < all->count && *line; i++)
-		if (all->items[i].kind == EDITABLE_CALL &&
-		    (all->items[i].waits == BLOCKED_CHILD || all->items[i].waits == BLOCKED_GPU) &&
-		    is_of_line(k, i, line, NULL)) {
-			edit_no_wait(edit, k->causes, i);
-			is_any = true;
-		}
-	return is_any ? (double)k->causes->run_ns : 0;
-}
-
-void costs_of_line(struct costs *k, const char *line, const char *function, unsigned int of, uint64_t least_ns,
-		   struct saving *ret)
-{
-	struct edit edit;
-	double bound;
+	struct err err;
 
 	*ret = (struct saving){0};
-	if (!k->causes)
-		return;
-	edit_init(&edit, k->causes);
-	bound = change_line(k, line, function, of, &edit);
-	if (of & COST_WAITS)
-		bound += change_waits(k, line, &edit);
-	if (bound >= (double)least_ns && bound > 0)
-		saving_find(k->causes, &edit, ret);
-	edit_done(&edit);
+	return k->causes && *edit && !price_find(k->causes, edit, ret, &err);
+}
+
+const struct prices *costs_prices(struct costs *k)
+{
+	if (k->causes && !k->is_ranked)
+		prices_rank(k->causes, &k->path, &k->prices);
+	k->is_ranked = true;
+	return &k->prices;
 }
 
 uint64_t costs_below(struct costs *k, struct own_stacks *own, uint32_t function, struct saving *ret_saves)
@@ -159,27 +151,9 @@ const struct actor *costs_actor(struct costs *k, const char *line, const char *f
 	return NULL;
 }
 
-/* ---- kernels ---- */
-
-bool costs_of_kernel(struct costs *k, uint64_t least_ns, struct saving *ret, uint32_t *ret_what, double *ret_ns)
+uint64_t costs_on_path(const struct costs *k, uint32_t what)
 {
-	const struct editables *all = k->causes ? &k->causes->editables : NULL;
-	uint32_t best = NODE_NONE;
-	struct edit edit;
-
-	for (uint32_t i = 0; all && i < all->count; i++)
-		if (all->items[i].kind == EDITABLE_KERNEL &&
-		    (best == NODE_NONE || k->path.by_what[i] > k->path.by_what[best]))
-			best = i;
-	if (best == NODE_NONE || k->path.by_what[best] / 2 < (double)least_ns)
-		return false;
-	edit_init(&edit, k->causes);
-	edit_scale(&edit, best, 0.5);
-	saving_find(k->causes, &edit, ret);
-	edit_done(&edit);
-	*ret_what = best;
-	*ret_ns = k->path.by_what[best];
-	return true;
+	return what == NODE_NONE ? 0 : (uint64_t)k->path.by_what[what];
 }
 
 /* ---- balance ---- */

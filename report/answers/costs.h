@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What repairs would save, by replays of the run (causes). A bound is known first: the time on the run's
- * critical path of what is repaired. So most candidates need no replay. */
+/* What repairs would save: the edits that stand for them, and their prices (report/causes/price.h). */
 #ifndef PILLION_COSTS_H
 #define PILLION_COSTS_H
 
 #include "report/answers/roles/role.h"
 #include "report/causes/function.h"
 #include "report/causes/path.h"
+#include "report/causes/price.h"
 
 struct costs;
 
@@ -14,21 +14,22 @@ struct costs;
 struct costs *costs_new(const struct report_context *c, bool is_replayed);
 void costs_free(struct costs *k);
 
-/* What of a line is repaired. COST_COMPUTING: it takes half of its time, because what computes cannot be removed; the
- * others are removed. COST_WAITS: what it waits for is awaited only at the last time. */
-enum cost_of { COST_CALLS = 1, COST_COMPUTING = 2, COST_WAITS = 4 };
+/* What a line, as attribution_line() has it, does for most of its time. */
+enum line_does { DOES_CALL, DOES_COMPUTE, DOES_AWAIT_DEVICE, DOES_KINDS };
+enum line_does costs_line_does(struct costs *k, const char *line);
 
-/* `line` as attribution_line() has it, "" for what has no line, of which `function` (may be NULL) tells the calls.
- * Nothing below `least_ns` is computed: then all are 0. */
-void costs_of_line(struct costs *k, const char *line, const char *function, unsigned int of, uint64_t least_ns,
-		   struct saving *ret);
+/* What an edit saves. False: it cannot be computed. */
+bool costs_of_edit(struct costs *k, const char *edit, struct saving *ret);
+
+/* What `whatif --rank` has. Owned by the costs. */
+const struct prices *costs_prices(struct costs *k);
 
 /* The time on the critical path that passes through a function, which is not more than the run's; and what a
  * change of it saves, at most that. */
 uint64_t costs_below(struct costs *k, struct own_stacks *own, uint32_t function, struct saving *ret_saves);
 
-/* The kernel whose time matters most, at half of its time. False: there is none. */
-bool costs_of_kernel(struct costs *k, uint64_t least_ns, struct saving *ret, uint32_t *ret_what, double *ret_ns);
+/* The time of an editable on the critical path. */
+uint64_t costs_on_path(const struct costs *k, uint32_t what);
 
 struct balance {
 	struct saving saves; /* if all had the same work; 0: nothing below the least was computed */

@@ -52,18 +52,14 @@ static void propose_cpu(struct choice *k, const struct role *r)
 	uint64_t cpu_ns = role_cpu(r).work_ns;
 	struct fix_first_cause cause = {.rule = "bound_by", .is_bound = true,
 					.is_cpu = !samples_any(k->context->model)};
-	uint64_t line_ns = cpu_ns;
 	struct buffer line = {0}, time = {0};
 
 	role_hot_frame(k->context, r, &cause.line);
-	if (cause.line.size)
-		line_ns = r->lines.items[0].ns;
-	costs_of_line(k->costs, buffer_string(&cause.line), "", COST_COMPUTING, k->least_ns, &cause.saves);
+	price_add_line("line", buffer_string(&cause.line), "=0.5x", &cause.edit);
+	if (!costs_of_edit(k->costs, buffer_string(&cause.edit), &cause.saves))
+		function_interval(role_wall_ns(r, cpu_ns), &cause.saves);
 	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), "");
-	/* Without samples, the time that it waited for a CPU cannot be told from its computing. */
-	fix_first_limit(&cause.saves, role_wall_ns(r, line_ns) / 2);
-	function_interval(2 * cause.saves.saved_ns, &cause.saves);
-	cause.worth_ns = cause.saves.saved_ns / 2;
+	cause.worth_ns = cause.saves.saved_ns / (cause.edit.size ? 1 : 4);
 	role_words(r, &cause.text);
 	buffer_print(&cause.text, " %s %.0f %% of the time, ", r->threads > 1 ? "compute" : "computes",
 		     share_of(cpu_ns, r->lifetime_ns));
@@ -98,24 +94,6 @@ static const struct role *programs_of(const struct choice *k, const struct role 
 			return r;
 	}
 	return NULL;
-}
-
-/* Of processes that a line waits for one after another: at most until the CPUs are busy. */
-static void limit_to_cpus(const struct choice *k, const struct role_call *call, const struct role *programs,
-			  struct saving *saves)
-{
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < k->partition->count; i++) {
-		double cpus = cpu_limit_width(&k->partition->threads[i].limit);
-		double busy = cpus >= 1 ? (double)programs->cpu_ns / cpus : (double)call->ns;
-
-		if (k->roles->role_of[i] == (size_t)(programs - k->roles->items) + 1) {
-			most = (double)call->ns > busy ? call->ns - (uint64_t)busy : 0;
-			break;
-		}
-	}
-	fix_first_limit(saves, most);
 }
 
 /* So many so short sleeps are those of a loop that looks whether something has happened. */
@@ -196,11 +174,15 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 	role_frame(k->context, call, &cause.line);
 	if (!call->has_frame)
 		buffer_text(&cause.line, costs_line_of_calls(k->costs, call->function));
-	costs_of_line(k->costs, buffer_string(&cause.line), call->function,
-		      is_of_children || is_sync ? COST_WAITS : COST_CALLS, k->least_ns, &cause.saves);
+	price_add_line(is_of_children || is_sync ? "no-sync" : "line", buffer_string(&cause.line),
+		       is_of_children || is_sync ? "" : "=0", &cause.edit);
+	if (!cause.edit.size) {
+		buffer_text(&cause.edit, "call~");
+		price_add_name(call->function, &cause.edit);
+		buffer_text(&cause.edit, "=0");
+	}
+	costs_of_edit(k->costs, buffer_string(&cause.edit), &cause.saves);
 	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), call->function);
-	if (is_of_children)
-		limit_to_cpus(k, call, programs, &cause.saves);
 	call_words(k, r, call, programs, &cause.line, &cause.text);
 	find_line(k, r, &cause);
 	if (cause.is_borrowed) {
@@ -249,26 +231,34 @@ static void propose_balance(struct choice *k, const struct role *r)
 	fix_first_propose(k, &cause);
 }
 
-static void propose_kernel(struct choice *k)
+static void propose_kernel(struct choice *k, const struct price *price)
 {
-	struct fix_first_cause cause = {.rule = "bound_by", .how = "if it took half of its time", .is_bound = true};
-	struct causality *s = costs_causes(k->costs);
+	struct fix_first_cause cause = {.rule = "bound_by", .how = "if it took half of its time", .is_bound = true,
+					.saves = price->saves};
+	struct editables *all = &costs_causes(k->costs)->editables;
 	struct buffer place = {0};
-	uint32_t what;
-	double ns;
 
-	if (!costs_of_kernel(k->costs, k->least_ns, &cause.saves, &what, &ns))
-		return;
+	buffer_text(&cause.edit, price->edit);
 	buffer_text(&cause.text, "the GPU executes ");
-	text_fit(&cause.text, s->editables.items[what].name, 60);
-	buffer_print(&cause.text, " %.0f %% of the time", share_of((uint64_t)ns, k->roles->wall_ns));
-	buffer_text(&cause.line, editable_line(&s->editables, what));
+	text_fit(&cause.text, all->items[price->what].name, 60);
+	buffer_print(&cause.text, " %.0f %% of the time",
+		     share_of(costs_on_path(k->costs, price->what), k->roles->wall_ns));
+	buffer_text(&cause.line, editable_line(all, price->what));
 	if (cause.line.size) {
 		frame_short(cause.line.data, &place);
 		buffer_print(&cause.text, ", launched at %s", place.data);
 	}
 	buffer_done(&place);
 	fix_first_propose(k, &cause);
+}
+
+static void propose_kernels(struct choice *k)
+{
+	const struct prices *all = costs_prices(k->costs);
+
+	for (size_t i = 0; i < all->count; i++)
+		if (!strncmp(all->items[i].edit, "kernel~", strlen("kernel~")))
+			propose_kernel(k, &all->items[i]);
 }
 
 /* ---- what the rules found ---- */
@@ -282,19 +272,42 @@ void fix_first_words(const struct finding *f, struct buffer *ret)
 	frame_short(f->line.data, ret);
 }
 
-void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t least_ns, struct saving *ret)
+/* The price of the repair of its line: what computes takes half of its time unless the repair removes it. What is
+ * removed with what the rule looks for costs the run, too. */
+static void price_line(struct costs *costs, struct finding *f)
+{
+	enum line_does work = costs_line_does(costs, f->line.data);
+	bool is_sync = work == DOES_AWAIT_DEVICE, is_slow = work == DOES_COMPUTE && !(f->rule->flags & RULE_REMOVED);
+
+	price_add_line(is_sync ? "no-sync" : "line", f->line.data, is_sync ? "" : is_slow ? "=0.5x" : "=0", &f->edit);
+	if (!costs_of_edit(costs, f->edit.data, &f->saves)) {
+		buffer_clear(&f->edit);
+	} else if (f->saves.saved_ns > f->cost_ns && f->rule->flags & RULE_REMOVED) {
+		f->cost_ns = f->saves.saved_ns;
+		buffer_text(&f->text, f->text.size ? "; " : "");
+		rule_time(&f->text, f->cost_ns);
+		buffer_text(&f->text, " with all that its line does");
+	} else if (f->saves.saved_ns > f->cost_ns) {
+		fix_first_limit(&f->saves, f->cost_ns);
+		buffer_clear(&f->edit); /* which stands for more */
+	}
+}
+
+void fix_first_saving(struct costs *costs, struct finding *f, uint64_t least_ns)
 {
 	bool is_known = !(f->rule->flags & RULE_PART) || f->is_certain;
 	double run_ns = costs_causes(costs) ? (double)costs_causes(costs)->run_ns : 0;
-	bool is_replayed = f->line.size && !(f->rule->flags & (RULE_OUTSIDE | RULE_NOT_TIME)) && costs_causes(costs);
+	bool is_of_time = !(f->rule->flags & (RULE_OUTSIDE | RULE_NOT_TIME | RULE_ENDED));
 
-	*ret = (struct saving){.saved_ns = f->cost_ns, .low_ns = is_replayed ? f->cost_ns : 0, .high_ns = f->cost_ns};
+	f->saves = (struct saving){.saved_ns = f->cost_ns, .high_ns = f->cost_ns};
 	if (f->is_of_lines || (!is_known && (double)f->cost_ns < PART_SHARE * run_ns))
-		*ret = (struct saving){0};
-	if (!is_replayed || f->cost_ns < least_ns || !is_known)
+		f->saves = (struct saving){0};
+	if (!is_of_time || f->verdict != VERDICT_FOUND || f->cost_ns < least_ns || !is_known || !run_ns)
 		return;
-	costs_of_line(costs, f->line.data, NULL, COST_CALLS | COST_COMPUTING | COST_WAITS, least_ns, ret);
-	fix_first_limit(ret, f->cost_ns);
+	if (!f->edit.size && f->line.size)
+		price_line(costs, f);
+	else if (f->edit.size && !costs_of_edit(costs, f->edit.data, &f->saves))
+		buffer_clear(&f->edit);
 }
 
 static void propose_finding(struct choice *k, const struct finding *f)
@@ -307,6 +320,7 @@ static void propose_finding(struct choice *k, const struct finding *f)
 		cause.saves = (struct saving){0};
 	fix_first_words(f, &cause.text);
 	buffer_add(&cause.line, f->line.data, f->line.size);
+	buffer_add(&cause.edit, f->edit.data, f->edit.size);
 	if (f->line.size)
 		cause.actor = costs_actor(k->costs, f->line.data, NULL);
 	fix_first_propose(k, &cause);
@@ -375,7 +389,7 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 		for (size_t n = 0; n < r->call_count && n < 4; n++)
 			propose_call(&k, r, &r->calls[n]);
 	}
-	propose_kernel(&k);
+	propose_kernels(&k);
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof(*ret->items), compare_causes);
 	texts_done(&k.told);

@@ -67,9 +67,10 @@ struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct buf
 /* A finding's text with its line. */
 void fix_first_words(const struct finding *f, struct buffer *ret);
 
-/* What the repair of a finding would save: its line's time and waits, at most its cost. What has no line costs what the
- * rule says. What saves a part that is not known counts only if it takes half of the run. */
-void fix_first_saving(struct costs *costs, const struct finding *f, uint64_t least_ns, struct saving *ret);
+/* Sets what the repair of a finding would save: the price of its edit, which follows from its line unless the rule has
+ * set it. What has neither costs what the rule says. What saves a part that is not known counts only if it takes half
+ * of the run. */
+void fix_first_saving(struct costs *costs, struct finding *f, uint64_t least_ns);
 
 void fix_first_done(struct fix_first *f);
 

@@ -93,12 +93,12 @@ static bool is_better(const struct fix_first_cause *a, const struct fix_first_ca
 	return a->saves.saved_ns > b->saves.saved_ns;
 }
 
-/* Two causes at one line, of which the better one stays. Takes ownership of `added`. */
+/* Two causes at one line, of which the better one stays, with the larger price if these are prices of the same kind of
+ * change. Takes ownership of `added`. */
 static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *added)
 {
-	bool is_same = is_work(kept) == is_work(added) && !kept->how == !added->how;
-	struct saving larger = kept->saves.saved_ns > added->saves.saved_ns ? kept->saves : added->saves;
-	uint64_t worth_ns = kept->worth_ns > added->worth_ns ? kept->worth_ns : added->worth_ns;
+	bool is_same = is_work(kept) == is_work(added) && !kept->how == !added->how &&
+		       kept->is_balance == added->is_balance;
 
 	if (is_better(added, kept)) {
 		struct fix_first_cause worse = *kept;
@@ -106,9 +106,13 @@ static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *ad
 		*kept = *added;
 		*added = worse;
 	}
-	if (is_same) {
-		kept->saves = larger;
-		kept->worth_ns = worth_ns;
+	if (is_same && added->worth_ns > kept->worth_ns) {
+		struct buffer edit = kept->edit;
+
+		kept->saves = added->saves;
+		kept->worth_ns = added->worth_ns;
+		kept->edit = added->edit;
+		added->edit = edit;
 	}
 	fix_first_cause_done(added);
 }

@@ -70,6 +70,7 @@ void finding_done(struct finding *f)
 	buffer_done(&f->text);
 	buffer_done(&f->line);
 	buffer_done(&f->called_from);
+	buffer_done(&f->edit);
 }
 
 struct caller_query rule_caller(const struct buffer *line, struct buffer *ret_called_from)

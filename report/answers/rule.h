@@ -26,6 +26,7 @@ struct finding {
 	struct buffer called_from; /* see caller.h; the caller fills it in */
 	bool is_of_lines; /* the cost is that of several lines, so that no one repair saves it */
 	bool is_certain; /* despite RULE_PART: all of the cost could be saved */
+	struct buffer edit; /* what stands for the repair, as `whatif` takes it; empty: it follows from the line */
 	uint64_t cost_ns;   /* the most time that it cost the run */
 	struct saving saves; /* what its repair would save, see fix_first_saving; findings are sorted by it */
 };
@@ -58,6 +59,7 @@ enum {
 	RULE_PART = 8,	   /* what could be saved is only a part of the cost, and not known */
 	RULE_NOT_TIME = 4, /* what it finds costs no known time, and is worth a line in any case */
 	RULE_ENDED = 16,   /* why the run ended or stood still: before anything that takes time */
+	RULE_REMOVED = 32, /* the repair removes what its line does, which may be more than what the rule looks for */
 };
 
 struct rule {

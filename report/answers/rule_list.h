@@ -38,10 +38,10 @@
 	  "Start with the largest cause; its line submitted the device's next operation, or delayed it.")              \
 	X(gpu_slowed, NULL, "GPU Clocks Lowered by Power or Heat", RULE_PART,                           \
 	  "Look at the GPU's power limit and cooling (nvidia-smi -q -d POWER,PERFORMANCE), or try another GPU.")       \
-	X(implicit_sync, NULL, "Implicit Synchronization", 0,                                                          \
+	X(implicit_sync, NULL, "Implicit Synchronization", RULE_REMOVED,                                               \
 	  "Copy asynchronously, keep results on the device until the end of a step (no .item(), .cpu() or print "      \
 	  "within it), and allocate memory before it.")                                                                \
-	X(alloc_churn, NULL, "Allocator Churn", 0,                                                                     \
+	X(alloc_churn, NULL, "Allocator Churn", RULE_REMOVED,                                                          \
 	  "Allocate once and reuse the memory, or use a pool: cudaMallocAsync, or the framework's allocator.")         \
 	X(pageable_copies, NULL, "Pageable Copies", 0,                                                                 \
 	  "Pin the host memory: cudaMallocHost, cudaHostRegister, or pin_memory().")                                   \
@@ -49,20 +49,20 @@
 	  "Use DataLoader(pin_memory=True) and .to(device, non_blocking=True).")                                       \
 	X(tensor_dims, NULL, "Matrix Sizes Unsuitable for Tensor Cores", 0,                                            \
 	  "Pad the sizes (vocabulary, hidden size, batch) to the required multiple.")                                  \
-	X(slow_loader, NULL, "Slow Loader Workers", 0,                                                                 \
+	X(slow_loader, NULL, "Slow Loader Workers", RULE_REMOVED,                                                      \
 	  "Use more workers, keep them (persistent_workers), prefetch more, or do less for each item: --sample=cpu "   \
 	  "shows what the workers do.")                                                                                \
-	X(process_transfer, NULL, "Data Sent Between Processes", 0,                                                    \
+	X(process_transfer, NULL, "Data Sent Between Processes", RULE_REMOVED,                                         \
 	  "Send each task only what it needs, share large data (shared memory, numpy.memmap, what workers inherit by " \
 	  "fork), or send buffers: mpi4py's methods in upper case.")                                                   \
-	X(import_heavy, NULL, "Imports", 0,                                                                            \
+	X(import_heavy, NULL, "Imports", RULE_REMOVED,                                                                 \
 	  "Import what is needed where it is needed: --python-import-time lists the modules by their time.")           \
-	X(small_io, NULL, "Small Reads and Writes, and Opens", 0,                                                      \
+	X(small_io, NULL, "Small Reads and Writes, and Opens", RULE_REMOVED,                                           \
 	  "Read and write larger blocks, through a buffer or mmap(); store many small files in a few large ones.")     \
-	X(small_mpi_io, NULL, "Small Independent Writes of MPI", 0,                                                    \
+	X(small_mpi_io, NULL, "Small Independent Writes of MPI", RULE_REMOVED,                                         \
 	  "Let all ranks write together (MPI_File_write_all, MPI_File_write_at_all), or collect the data of each "     \
 	  "rank in a buffer and write it at once.")                                                                    \
-	X(file_flush, NULL, "Flushes to the Disk", 0,                                                                  \
+	X(file_flush, NULL, "Flushes to the Disk", RULE_REMOVED,                                                       \
 	  "Flush once at the end, or write and flush in another thread.")                                              \
 	X(lock_convoy, NULL, "Threads That Wait for Locks", 0,                                                         \
 	  "Hold the lock for less time, divide the data that it protects, or give each thread its own copy.")          \
@@ -72,11 +72,11 @@
 	X(gil_bound, NULL, "Python Threads That Wait for the Interpreter Lock", 0,                                     \
 	  "Use processes (multiprocessing, joblib) or code that releases the lock (numpy, native extensions) for "     \
 	  "what computes; threads only for what waits.")                                                               \
-	X(blocked_loop, NULL, "Blocking Calls in an Event Loop", 0,                                                    \
+	X(blocked_loop, NULL, "Blocking Calls in an Event Loop", RULE_REMOVED,                                         \
 	  "Await an asynchronous client, or run the call in a thread: asyncio.to_thread().")                           \
-	X(recompilation, NULL, "Code That Is Compiled Again and Again", 0,                                             \
+	X(recompilation, NULL, "Code That Is Compiled Again and Again", RULE_REMOVED,                                  \
 	  "Pad the inputs to a few fixed shapes, mark what varies as dynamic, and keep the jitted function.")          \
-	X(short_processes, NULL, "Processes That Do Little but Start", 0,                                              \
+	X(short_processes, NULL, "Processes That Do Little but Start", RULE_REMOVED,                                   \
 	  "Do the work in one process: a loop within one program, a library instead of a program, larger tasks.")      \
 	X(memory_growth, NULL, "Growing Host Memory", RULE_NOT_TIME,                                                   \
 	  "Find what keeps the memory: caches without a limit, lists of results, tensors with their graph.")           \

@@ -24,7 +24,9 @@ struct wish {
 
 static bool is_line(struct wish *w, uint32_t what)
 {
-	return frame_is_at(editable_line(&w->causes->editables, what), w->pattern);
+	const char *line = editable_line(&w->causes->editables, what);
+
+	return frame_is_at(line, w->pattern) || !strcmp(line, w->pattern);
 }
 
 /* Each wish asks either for whole names or for parts of them. */
@@ -144,6 +146,15 @@ static bool mark_launchers(const struct causality *s, struct edit *e)
 	return is_any;
 }
 
+/* Waits for the lock of an interpreter do not wait. */
+static int wish_interpreter(struct wish *w, struct err *err)
+{
+	if (w->factor != 0)
+		return err_set(err, -ENODATA, "interpreter: waits for it can only be removed: interpreter=0");
+	w->edit->no_interpreter = true;
+	return 0;
+}
+
 static const struct {
 	const char *word;
 	bool has_pattern, has_value;
@@ -153,7 +164,7 @@ static const struct {
 	{"function", true, true, NULL},
 	{"lock", true, true, wish_lock},     {"no-sync", true, false, wish_no_sync}, {"copy", false, true, wish_copy},
 	{"overlap", true, false, wish_overlap}, {"workers", false, true, NULL}, {"cpus", false, true, NULL},
-	{"rank", true, true, NULL},	     {"gap", true, true, wish_input},
+	{"rank", true, true, NULL},	     {"gap", true, true, wish_input}, {"interpreter", false, true, NULL},
 };
 
 /* ---- ranks ---- */
@@ -255,6 +266,8 @@ static int wish_apply(struct wish *w, size_t kind, const char *text, struct err 
 		return wish_rank(w, err);
 	if (!strcmp(wishes[kind].word, "function"))
 		return wish_function(w, err);
+	if (!strcmp(wishes[kind].word, "interpreter"))
+		return wish_interpreter(w, err);
 	if (!strcmp(wishes[kind].word, "workers"))
 		return edit_workers(w->causes, (uint32_t)w->factor, w->edit, err);
 	if (!wishes[kind].apply)
@@ -287,8 +300,8 @@ int edit_parse(struct causality *s, const char *text, struct edit *ret, struct e
 		return err_set(err, -EINVAL,
 			       "%s: an edit is kernel~REGEX=0.5x, line~FILE:N=0, function~NAME=0, call~NAME=0, "
 			       "lock~FILE:N=0, no-sync~FILE:N, copy=0.5x, overlap~nccl, workers=4, cpus=8, "
-			       "rank~5=median or "
-			       "gap~input=0",
+			       "rank~5=median, "
+			       "gap~input=0 or interpreter=0",
 			       text);
 	w.value = equals ? equals + 1 : NULL;
 	w.is_count = !strcmp(wishes[kind].word, "workers") || !strcmp(wishes[kind].word, "cpus");

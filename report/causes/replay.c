@@ -76,7 +76,7 @@ static double end_of_wait(const struct graph *g, const struct edit *edit, const 
 	double before = previous == NODE_NONE ? 0 : ends[previous];
 	uint64_t start = previous == NODE_NONE ? 0 : g->nodes[previous].end_ns;
 
-	if (replay_is_bound(g, node) && is_free(g, ends, node, previous))
+	if (replay_is_bound(g, node) && ((n->is_lock && edit->no_interpreter) || is_free(g, ends, node, previous)))
 		return before;
 	if (replay_is_bound(g, node))
 		return larger(before, ends[n->source] + (double)(n->end_ns - g->nodes[n->source].end_ns));

@@ -30,6 +30,7 @@ struct edit {
 	double *work_delays, *wait_delays;
 	uint8_t *delayed_actors;
 	enum replay_unseen unseen;
+	bool no_interpreter; /* waits for the lock of an interpreter do not wait */
 };
 
 /* When the run would have ended, in ns. `ret_ends` (may be NULL): when each node would have. */

@@ -306,8 +306,39 @@ static void add_finding(struct table *t, const struct answer *a, const struct fi
 		add_ended_actor(t, f);
 	else
 		add_actor(t, is_found && f->line.size ? costs_actor(a->costs, f->line.data, NULL) : NULL);
-	table_nothing(t);
+	answer_text(t, buffer_string(&f->edit));
 	table_text(t, f->rule->advice);
+}
+
+/* What `whatif --rank` has, and no finding stands for. Verdict candidate. */
+static void add_candidates(struct table *t, const struct answer *a)
+{
+	const struct prices *all = costs_prices(a->costs);
+	uint64_t least_ns = fix_first_least(a->roles->wall_ns);
+
+	for (size_t i = 0; i < all->count && all->items[i].saves.saved_ns >= least_ns; i++) {
+		const struct price *p = &all->items[i];
+		struct buffer line = {0};
+		bool is_told = false;
+
+		for (size_t k = 0; k < a->first.count && !is_told; k++)
+			is_told = !strcmp(buffer_string(&a->first.items[k].edit), p->edit);
+		for (size_t k = 0; k < a->found_count && !is_told; k++)
+			is_told = !strcmp(buffer_string(&a->found[k].edit), p->edit);
+		if (is_told)
+			continue;
+		if (p->what != NODE_NONE && !strncmp(p->edit, "line~", strlen("line~")))
+			buffer_text(&line, editable_line(&costs_causes(a->costs)->editables, p->what));
+		table_text(t, "whatif");
+		table_text(t, "candidate");
+		answer_saving(t, &p->saves, a->roles->wall_ns);
+		table_nothing(t);
+		answer_line(t, &line, false);
+		table_nothings(t, 5);
+		table_text(t, p->edit);
+		table_nothing(t);
+		buffer_done(&line);
+	}
 }
 
 /* For --json: why the run ended; what to fix, what saves most first; then the answers, in a sentence each, of the rules
@@ -339,6 +370,8 @@ static void findings_table(const struct findings *f, bool is_chosen, struct tabl
 		if (i >= f->ended)
 			add_finding(ret, a, one, is_chosen);
 	}
+	if (!is_chosen)
+		add_candidates(ret, a);
 }
 
 /* The table of findings; then the rows of the rules that found something. */

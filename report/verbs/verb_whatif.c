@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* whatif: how long the run would have been with a change. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "report/causes/function.h"
-#include "report/causes/path.h"
+#include "report/causes/price.h"
 #include "report/verbs/verb.h"
 #include "report/verbs/verb_delay.h"
-
-/* --rank: edits at most, and the part of the run from which on one is worth a row. */
-enum { RANKED_MOST = 100, RANKED_PART = 100 };
 
 static void add_row(const char *edit, const struct saving *s, struct table *t)
 {
@@ -25,114 +19,28 @@ static void add_row(const char *edit, const struct saving *s, struct table *t)
 static void add_edit(struct work *w, struct causality *s, const char *text, struct table *t)
 {
 	struct saving saving;
-	struct edit edit;
 	struct err err;
-	int code;
+	int code = price_find(s, text, &saving, &err);
 
-	edit_init(&edit, s);
-	code = edit_parse(s, text, &edit, &err);
-	if (code) {
-		say("%s%s", code == -ENODATA ? "cannot tell: " : "", err.text);
-		w->status = code == -ENODATA && w->status != EXIT_UNUSABLE ? EXIT_INCOMPLETE : EXIT_UNUSABLE;
-	} else {
-		if (!function_saving_named(s, text, &saving))
-			saving_find(s, &edit, &saving);
+	if (!code) {
 		add_row(text, &saving, t);
+		return;
 	}
-	edit_done(&edit);
-}
-
-/* ---- --rank ---- */
-
-/* Adds an edit to the list unless it is there, with the most that it can save. */
-static void add_choice(struct texts *edits, struct map *known, double *bounds, const char *text, double ns)
-{
-	uint64_t *place = map_put(known, hash_bytes(text, strlen(text)), 0, NULL);
-
-	if (!*place && edits->count < RANKED_MOST) {
-		texts_add(edits, "%s", text);
-		*place = edits->count;
-		bounds[edits->count - 1] = 0;
-	}
-	if (*place)
-		bounds[*place - 1] += ns;
-}
-
-/* What has a part of the critical path that is worth a row: as lines, calls, kernels and ranks. */
-static void add_choices(struct causality *s, const struct path *path, struct texts *edits, double *bounds)
-{
-	struct map known = {0};
-	struct buffer text = {0};
-
-	for (uint32_t i = 0; i < s->editables.count; i++) {
-		const struct editable *e = &s->editables.items[i];
-		double ns = path->by_what[i];
-
-		if (ns * RANKED_PART < (double)s->run_ns)
-			continue;
-		buffer_clear(&text);
-		buffer_text(&text, "line~");
-		if (editable_place(&s->editables, i, &text)) {
-			buffer_text(&text, "=0");
-			add_choice(edits, &known, bounds, text.data, ns);
-		}
-		buffer_clear(&text);
-		buffer_print(&text, "%s~%s=%s", e->kind == EDITABLE_KERNEL ? "kernel" : "call", e->name,
-			     e->kind == EDITABLE_KERNEL ? "0.5x" : "0");
-		if (*e->name && !strpbrk(e->name, "()[]*+?{}|\\^$.") &&
-		    (e->kind == EDITABLE_KERNEL || e->kind == EDITABLE_CALL))
-			add_choice(edits, &known, bounds, text.data, ns);
-	}
-	for (size_t i = 0; i < s->actor_count; i++)
-		if (*image_rank(s->actors[i].image)) {
-			buffer_clear(&text);
-			buffer_print(&text, "rank~%s=median", image_rank(s->actors[i].image));
-			add_choice(edits, &known, bounds, text.data, (double)s->run_ns);
-		}
-	map_done(&known);
-	buffer_done(&text);
-}
-
-struct ranked_edit {
-	size_t edit;
-	struct saving saving;
-};
-
-static int compare_ranked(const void *left, const void *right)
-{
-	const struct ranked_edit *a = left, *b = right;
-
-	return order_of(b->saving.saved_ns, a->saving.saved_ns) ?: order_of(a->edit, b->edit);
+	say("%s%s", code == -ENODATA ? "cannot tell: " : "", err.text);
+	w->status = code == -ENODATA && w->status != EXIT_UNUSABLE ? EXIT_INCOMPLETE : EXIT_UNUSABLE;
 }
 
 static void add_ranking(struct causality *s, struct table *t)
 {
-	struct texts edits = {0};
-	double bounds[RANKED_MOST];
-	struct ranked_edit ranked[RANKED_MOST];
-	size_t count = 0;
+	struct prices prices;
 	struct path path;
-	struct err err;
 
 	path_find(s, 0, UINT64_MAX, &path);
-	add_choices(s, &path, &edits, bounds);
-	for (size_t i = 0; i < edits.count; i++) {
-		struct edit edit;
-
-		edit_init(&edit, s);
-		if (!edit_parse(s, edits.items[i], &edit, &err)) {
-			ranked[count].edit = i;
-			saving_find(s, &edit, &ranked[count++].saving);
-		}
-		edit_done(&edit);
-	}
-	if (count)
-		qsort(ranked, count, sizeof(*ranked), compare_ranked);
-	for (size_t i = 0; i < count; i++)
-		if (ranked[i].saving.saved_ns * RANKED_PART >= s->run_ns)
-			add_row(edits.items[ranked[i].edit], &ranked[i].saving, t);
+	prices_rank(s, &path, &prices);
+	for (size_t i = 0; i < prices.count; i++)
+		add_row(prices.items[i].edit, &prices.items[i].saves, t);
+	prices_done(&prices);
 	path_done(&path);
-	texts_done(&edits);
 }
 
 static int run_whatif(const struct command_line *l)
@@ -187,6 +95,7 @@ static void more_help(struct text *ret)
 		      "  lock~FILE:N=0      waits for locks at a line         no-sync~FILE:N   all waits at a line\n"
 		      "  rank~5=median      the work of a rank                overlap~nccl     kernels beside others\n"
 		      "  gap~input=0        waits for input where operations are launched\n"
+		      "  interpreter=0      waits of Python's threads for the interpreter lock\n"
 		      "  workers=4          so many child processes of one program at a time\n"
 		      "\n--delay 'call~fsync=2ms' COMMAND [ARG]... runs COMMAND with and without that delay after\n"
 		      "each recorded call of fsync, in turn, and prints by how much the run becomes longer for\n"

@@ -327,6 +327,8 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 	}
 	if (waited > f->cost_ns) {
 		f->cost_ns = waited;
+		buffer_clear(&f->edit);
+		buffer_text(&f->edit, "gap~input=0");
 		buffer_clear(&f->text);
 		buffer_text(&f->text, "the device waits for input, ");
 		rule_time(&f->text, waited);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/answers/rule.h"
+#include "report/causes/price.h"
 
 enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 5, GIL_PERCENT = 10, COMPUTES_PERCENT = 10 };
 enum { FLUSH_CALLS = 3, SMALL_CALLS = 5000, LOCK_CALLS = 20, GIL_CALLS = 20, SMALL_BYTES = 4096 };
@@ -21,6 +22,7 @@ struct os_rule {
 	uint64_t calls;	      /* at least */
 	uint32_t threads;     /* at least, and the cost is the mean of these threads */
 	const char *what;
+	const char *edit; /* NULL: it follows from the line; "lock": of the line */
 };
 
 /* ---- what the rules look for ---- */
@@ -63,9 +65,9 @@ static const struct os_rule os_rules[OS_RULES] = {
 	[OS_SMALL] = {.classify = classify_small, .counts = is_small, .has_short = true, .percent = SMALL_PERCENT,
 		      .calls = SMALL_CALLS, .what = "opens, and reads and writes of less than 4 KiB"},
 	[OS_LOCK] = {.classify = classify_lock, .is_of_users = true, .percent = LOCK_PERCENT, .calls = LOCK_CALLS,
-		     .threads = 2, .what = "waits for locks"},
+		     .threads = 2, .what = "waits for locks", .edit = "lock"},
 	[OS_GIL] = {.classify = classify_gil, .is_of_interpreter = true, .percent = GIL_PERCENT, .calls = GIL_CALLS,
-		    .threads = 2, .what = "waits for the interpreter lock (GIL)"},
+		    .threads = 2, .what = "waits for the interpreter lock (GIL)", .edit = "interpreter=0"},
 };
 
 /* ---- the calls ---- */
@@ -311,6 +313,10 @@ static void os_run(struct rules *r, struct finding *f, enum os_rule_number numbe
 	os_conclude(o, f);
 	if (!os_any(r->context->model))
 		rule_unchecked(f, "no OS calls were recorded");
+	if (f->verdict == VERDICT_FOUND && o->rule->edit && strchr(o->rule->edit, '='))
+		buffer_text(&f->edit, o->rule->edit);
+	else if (f->verdict == VERDICT_FOUND && o->rule->edit)
+		price_add_line(o->rule->edit, buffer_string(&f->line), "=0", &f->edit);
 	if (o->rule->is_of_interpreter && f->verdict == VERDICT_FOUND)
 		os_find_holder(o, f);
 	if (o->rule->is_of_interpreter)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What edits save, as people write them (saving.h): the one place that FIX FIRST, the rules, `analyze`, `whatif` and
+ * `whatif --rank` ask, so that they print the same numbers for the same edit. */
+#ifndef PILLION_PRICE_H
+#define PILLION_PRICE_H
+
+#include "report/causes/path.h"
+#include "report/causes/saving.h"
+
+/* -EINVAL: it is no edit; -ENODATA: it cannot be computed; err says why. */
+int price_find(struct causality *s, const char *edit, struct saving *ret, struct err *err);
+
+/* Appends "line~job.py:12=0", of "function (file:line)"; nothing where that is empty. */
+void price_add_line(const char *word, const char *line, const char *value, struct buffer *ret);
+/* Appends a name as an edit's regular expression that matches it alone. */
+void price_add_name(const char *name, struct buffer *ret);
+
+struct price {
+	char *edit;
+	uint32_t what; /* the editable with most time on the path; NODE_NONE: of a rank */
+	struct saving saves;
+};
+
+/* What each line, call, kernel and rank saves: of what has a part of the critical path, the most first. */
+struct prices {
+	struct price *items;
+	size_t count;
+};
+
+void prices_rank(struct causality *s, const struct path *path, struct prices *ret);
+void prices_done(struct prices *p);
+
+#endif
