@@ -164,18 +164,6 @@ static void *python_note(void *self, void *text)
 	return python_none();
 }
 
-/* Names the calling thread. */
-static void *python_thread_name(void *self, void *text)
-{
-	const char *name = python.PyUnicode_AsUTF8(text);
-
-	if (!name)
-		python.PyErr_Clear();
-	else if (hook_attached())
-		event_blob(TF_BLOB_THREAD_NAME, 0, name, nvtx_text_length(name));
-	return python_none();
-}
-
 static void operator_gap(uint32_t id, bool is_end)
 {
 	const struct tf_operator_gap gap = {.ticks = clock_now(), .is_end = is_end};
@@ -236,7 +224,6 @@ static const struct method natives[] = {
 	{"import_begin", import_begin, TAKES_ONE, NULL},
 	{"import_end", import_end, TAKES_NOTHING, NULL},
 	{"note", python_note, TAKES_ONE, NULL},
-	{"thread_name", python_thread_name, TAKES_ONE, NULL},
 	{"operators_end", operators_end, TAKES_NOTHING, NULL},
 	{"operators_begin", operators_begin, TAKES_ONE, NULL},
 	{"torch_offer", torch_offer, TAKES_NOTHING, NULL},

@@ -2,7 +2,7 @@
 # What pillion does in a Python program. annotate.c runs this file once per interpreter, in a namespace that belongs to
 # no module, and provides:
 #   annotation(domain, text, color, name, file, first_line) -> (begin, end)
-#   import_begin(name)   import_end()   note(text)   thread_name(text)
+#   import_begin(name)   import_end()   note(text)
 #   operators_end() -> number   operators_begin(number)
 #   torch_offer() -> bool   torch_settle() -> bool   torch_open()   torch_close()
 #   calls_*   python_calls: see annotate_calls.h; jax_*   wants_jax: see annotate_jax.h, annotate_jax_live.h
@@ -323,15 +323,12 @@ def disguise(function, other):
 # ---- threads ----
 
 def watch_threads(threading):
-    """In the first function that a thread calls. The main thread keeps the name of the program."""
+    """In the first function that a thread calls."""
     def _set_native_id(thread):
         set_native_id(thread)
         if thread._name != 'MainThread':
-            thread_name(thread._name)
-            if records_threads:
-                calls_here()
+            calls_here()
 
-    records_threads = python_calls and not hasattr(sys, 'monitoring')
     set_native_id = threading.Thread._set_native_id
     disguise(_set_native_id, set_native_id)
     threading.Thread._set_native_id = _set_native_id
@@ -359,7 +356,8 @@ def loaded(name):
         torch_is_there(module)
     if wants_jax and name in jax_parts:
         jax_is_there(module, jax_parts[name])
-    if name == 'threading' and hasattr(getattr(module, 'Thread', None), '_set_native_id'):
+    if (name == 'threading' and python_calls and not hasattr(sys, 'monitoring')
+            and hasattr(getattr(module, 'Thread', None), '_set_native_id')):
         watch_threads(module)
 
 

@@ -13,6 +13,7 @@
 
 /* Names of lines are looked up for this many roles and calls of each. */
 enum { NAMED_ROLES = 8, NAMED_CALLS = 8 };
+enum { LABEL_BYTES = 25 }; /* of the name of a thread */
 
 struct making {
 	const struct report_context *context;
@@ -49,6 +50,20 @@ static bool is_like_root(const struct making *k, const struct process *p, const 
 	       !(p->rank && *p->rank) && !strcmp(program, label);
 }
 
+/* A name without its number and what separates it: "loader" of "loader-3". Returns whether anything is left. */
+static bool name_of_all(const struct thread_time *t, char *ret, size_t size)
+{
+	size_t length = strcspn(t->name, "0123456789");
+
+	length = length < size ? length : size - 1;
+	while (length && (t->name[length] & 0xc0) == 0x80) /* within a character */
+		length--;
+	while (length && strchr(" -_.:#([", t->name[length - 1]))
+		length--;
+	snprintf(ret, size, "%.*s", (int)length, t->name);
+	return length;
+}
+
 static struct role *role_of(struct making *k, const struct thread_time *t)
 {
 	const struct model *m = k->context->model;
@@ -56,7 +71,7 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 	bool is_program = t->origin == THREAD_MAIN, is_main = t->process == k->helpers.root && is_program;
 	struct buffer key = {0};
 	struct role role = {.is_main = is_main, .is_program = is_program, .process = p};
-	char label[sizeof(role.label)], thread[sizeof(t->name)];
+	char label[sizeof(role.label)], thread[LABEL_BYTES];
 	const char *program = image_file_name(process_last_image(m, p));
 	const char *unnamed = t->origin == THREAD_UNRECORDED ? "other threads" : "threads";
 	bool is_named;
@@ -64,8 +79,8 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 
 	image_program(process_last_image(m, p), label, sizeof(label));
 	/* A thread has the name of its program, which the kernel truncates, unless it was given another. */
-	is_named = *t->name && strcmp(t->name, label) != 0 && strncmp(t->name, program, strlen(t->name)) != 0;
-	snprintf(thread, sizeof(thread), "%.*s", (int)strcspn(t->name, "0123456789"), t->name);
+	is_named = strcmp(t->name, label) != 0 && strncmp(t->name, program, strlen(t->name)) != 0 &&
+		   name_of_all(t, thread, sizeof(thread));
 	role.is_workers = !is_main && t->process != k->helpers.root && helpers_is_forked(m, p);
 	if (is_like_root(k, p, label))
 		buffer_print(&key, "root");
@@ -78,7 +93,7 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 	else if (is_program)
 		snprintf(role.label, sizeof(role.label), "%s", label);
 	else
-		snprintf(role.label, sizeof(role.label), "%.24s", is_named ? thread : unnamed);
+		snprintf(role.label, sizeof(role.label), "%s", is_named ? thread : unnamed);
 	place = map_put(&k->known, hash_bytes(key.data, key.size), 0, NULL);
 	buffer_done(&key);
 	if (!*place) {

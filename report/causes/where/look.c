@@ -123,6 +123,20 @@ static void add_python(struct look_process *p, const uint8_t *bytes, size_t size
 	memcpy(t->python, bytes + sizeof(head), t->python_count * sizeof(*t->python));
 }
 
+static void add_name(struct look_process *p, const uint8_t *bytes, size_t size)
+{
+	struct tf_where_python head;
+	struct look_thread *t;
+
+	if (size < sizeof(head))
+		return;
+	memcpy(&head, bytes, sizeof(head));
+	t = (struct look_thread *)look_thread(p, head.tid);
+	if (t)
+		snprintf(t->name, sizeof(t->name), "%.*s", (int)(size - sizeof(head)),
+			 (const char *)bytes + sizeof(head));
+}
+
 static void add_lock(struct look_process *p, const uint8_t *bytes, size_t size)
 {
 	if (size < sizeof(*p->locks))
@@ -158,6 +172,8 @@ static void add_record(struct look *l, uint32_t kind, const uint8_t *bytes, size
 		add_python(p, bytes, size);
 	else if (kind == TF_WHERE_PYTHON_LOCK)
 		add_lock(p, bytes, size);
+	else if (kind == TF_WHERE_PYTHON_NAME)
+		add_name(p, bytes, size);
 	free(text);
 }
 

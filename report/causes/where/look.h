@@ -31,7 +31,7 @@ struct look_descriptor {
 
 struct look_thread {
 	struct tf_where_thread head;
-	char name[16];
+	char name[64];
 	struct tf_python_frame *python; /* innermost first */
 	size_t python_count;
 };

@@ -136,7 +136,7 @@ static void add_process(struct look *l, const struct model *m, const struct imag
 		if ((t->page && t->page->end_ticks) || where_trace_thread(image, t->tid) != t)
 			continue;
 		*thread = (struct look_thread){.head = {.tid = t->tid}};
-		snprintf(thread->name, sizeof(thread->name), "%.15s", t->name);
+		snprintf(thread->name, sizeof(thread->name), "%s", t->name);
 		p->thread_count++;
 	}
 	if (p->realtime_ns > l->begin.realtime_ns)

@@ -18,6 +18,8 @@ enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, BATCH
  * in a thread may allocate it. has_state: this thread has used it. */
 enum { THREAD_LOCAL_STATE = 0x30e };
 static __thread bool has_state __attribute__((tls_model("initial-exec")));
+/* The thread has the name that Python has for it, or it has none. */
+static __thread bool is_named __attribute__((tls_model("initial-exec")));
 
 /* The code object of a frame. From 3.14 on, the low bits of the pointer are flags. */
 static const char *pystack_frame_code(const struct pystack_layout *l, const char *frame)
@@ -339,6 +341,26 @@ static bool pystack_walk_version(const struct pystack_layout *l, const char *sta
 #undef WALK
 }
 
+/* Once for a thread. `outermost`: its outermost frame. */
+static __attribute__((cold, noinline)) void pystack_name(const struct pystack_layout *l, const char *outermost)
+{
+	is_named = true;
+	if (sys_gettid() != sys_getpid() && !sys_is_silent && pystack_python.is_sampled)
+		pystack_write_name(l, outermost);
+}
+
+/* The calling thread is in a call that it made itself. */
+static __attribute__((cold, noinline)) void pystack_name_taken(const struct pystack_layout *l, const char *state)
+{
+	const char *outermost = NULL;
+
+	for (const char *frame = pystack_innermost_frame(l, state); frame; frame = load_pointer(frame, l->previous))
+		if (!is_shim(l, frame))
+			outermost = frame;
+	if (outermost)
+		pystack_name(l, outermost);
+}
+
 unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 {
 	const struct pystack_layout *l = python_layout();
@@ -357,6 +379,8 @@ unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 	/* Not an atomic subtraction, because concurrent threads would decrement it below 0. */
 	if (unchecked)
 		__atomic_store_n(&pystack_python.unchecked, unchecked - 1, __ATOMIC_RELAXED);
+	if (__builtin_expect(!is_named, 0))
+		pystack_name_taken(l, state);
 	*hash = w.hash;
 	return w.count;
 }
@@ -370,6 +394,7 @@ struct batch {
 	const char *code[BATCH];
 	uint64_t keys[BATCH];
 	unsigned count;
+	uintptr_t outermost; /* of those that were copied, in any batch */
 	uintptr_t page_at;
 	char page[PAGE];
 };
@@ -408,6 +433,7 @@ static uintptr_t pystack_copy_batch(const struct pystack_layout *l, struct batch
 			break;
 		}
 		b->code[b->count] = is_shim(l, copied) ? NULL : pystack_frame_code(l, copied);
+		b->outermost = is_shim(l, copied) ? b->outermost : frame;
 		frame = load_word(copied, l->previous);
 	}
 	read = pystack_copy_codes(b->code, b->count, b->codes);
@@ -427,7 +453,7 @@ static uintptr_t pystack_copy_innermost(const struct pystack_layout *l, struct b
 {
 	uintptr_t frame, next = 0;
 
-	b->page_at = 0;
+	b->page_at = b->outermost = 0;
 	b->count = 0;
 	if (l->state_cframe == NONE)
 		return copy_memory(&frame, state + l->state_frame, sizeof(frame)) ? pystack_copy_batch(l, b, frame) : 0;
@@ -472,6 +498,8 @@ unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash
 	}
 	if (frame)
 		pystack_add_cut(&w);
+	else if (b.outermost && !is_named)
+		pystack_name(l, (const char *)b.outermost);
 	*hash = w.hash;
 	return w.count;
 }

@@ -8,9 +8,10 @@
 #include "runtime/recorder/record/ring/ring.h"
 #include "runtime/shared/base/slowed.h"
 #include "runtime/shared/base/utf8.h"
+#include "runtime/shared/common/pystack_name.h"
 
 enum { BATCH = PYSTACK_BATCH, CODE_BYTES = PYSTACK_CODE_BYTES };
-enum { FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 10000000 };
+enum { FILE_BYTES = 1024, NAME_BYTES = 512, THREAD_BYTES = 64, TABLE_BYTES = 60000, LINES = 10000000 };
 
 struct pystack_python pystack_python;
 
@@ -155,6 +156,23 @@ static bool pystack_copy_text(const struct pystack_layout *l, const char *text, 
 	}
 	*ret_length = (uint16_t)used;
 	return true;
+}
+
+static bool name_copy(const struct pystack_memory *m, uint64_t from, void *ret, size_t size)
+{
+	(void)m;
+	return copy_memory(ret, (const void *)from, size);
+}
+
+void pystack_write_name(const struct pystack_layout *l, const char *frame)
+{
+	const struct pystack_memory memory = {name_copy, (uint64_t)pystack_python.text_type, 0};
+	const char *text = (const char *)pystack_thread_name(l, &memory, (uint64_t)frame);
+	char name[THREAD_BYTES];
+	uint16_t length;
+
+	if (text && pystack_copy_text(l, text, name, sizeof(name), &length, true) && length)
+		event_blob(TF_BLOB_THREAD_NAME, 0, name, length);
 }
 
 struct code_blob {

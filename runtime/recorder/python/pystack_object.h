@@ -130,6 +130,9 @@ static inline uint64_t pystack_code_key(const struct pystack_layout *l, const ch
  * object. */
 unsigned pystack_copy_codes(const char *const *code, unsigned count, char (*ret)[PYSTACK_CODE_BYTES]);
 
+/* Writes the name that Python has for the calling thread, whose outermost frame is this one. */
+__attribute__((cold)) void pystack_write_name(const struct pystack_layout *l, const char *frame);
+
 /* pystack_code_key() of copies, without the name of the file, because only one system call is made. */
 void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[PYSTACK_CODE_BYTES], unsigned count,
 		       uint64_t *ret);

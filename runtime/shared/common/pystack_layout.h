@@ -22,6 +22,7 @@ struct pystack_layout {
 	uint16_t file, name, first_line, lines, start, traceable;
 	uint16_t ascii, compact; /* offset of the characters of a str */
 	uint16_t known;		 /* in the code object: a str whose hash is always computed, co_name */
+	uint16_t locals;	 /* in the frame: its local variables; 0: not known */
 	uint16_t tags;		 /* bits of the pointer to the code object that are flags */
 	uint16_t head;		 /* see above; 0 in a build with a GIL */
 	uint16_t shift;		 /* of the bits in the state of a str */
@@ -36,17 +37,17 @@ struct pystack_layout {
  * of 3.13 without a GIL are in pystack_layout.c. */
 #define PYSTACK_LAYOUTS(X) \
 	X(0x308, PYSTACK_NONE, 24, 24, 32, 104, PYSTACK_NONE, PYSTACK_NONE, \
-	  104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112) \
+	  104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112, 360) \
 	X(0x309, PYSTACK_NONE, 24, 24, 32, 104, PYSTACK_NONE, PYSTACK_NONE, \
-	  104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112) \
+	  104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112, 360) \
 	X(0x30a, PYSTACK_NONE, 24, 24, 32, 96, PYSTACK_NONE, PYSTACK_NONE, \
-	  104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112) \
+	  104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112, 352) \
 	X(0x30b, 56, 8, 48, 32, 56, 69, 68, \
-	  112, 128, 72, 136, 184, 168, 48, 72, 120) \
+	  112, 128, 72, 136, 184, 168, 48, 72, 120, 72) \
 	X(0x30c, 56, 0, 8, 0, 56, 70, PYSTACK_NONE, \
-	  112, 128, 68, 136, 192, 176, 40, 56, 120) \
+	  112, 128, 68, 136, 192, 176, 40, 56, 120, 72) \
 	X(0x30d, PYSTACK_NONE, 72, 8, 0, 56, 70, PYSTACK_NONE, \
-	  112, 128, 68, 136, 200, 184, 40, 56, 120)
+	  112, 128, 68, 136, 200, 184, 40, 56, 120, 72)
 
 /* From 3.13 on: does the interpreter run without a GIL, or not say so? `runtime`: its _PyRuntime. */
 bool pystack_is_free_threaded(const char *runtime);

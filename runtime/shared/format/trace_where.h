@@ -51,6 +51,7 @@ enum tf_where_kind {
 	/* struct tf_where_process: this look found the process unchanged since its last PROCESS record and the records
 	 * that follow that one */
 	TF_WHERE_SAME = 13,
+	TF_WHERE_PYTHON_NAME = 14, /* struct tf_where_python, then text: the name that Python has for the thread */
 };
 
 /* Why the launcher looked. QUIET: the processes of this look used hardly any CPU time for a while. */

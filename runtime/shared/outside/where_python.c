@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/shared/base/utf8.h"
-#include "runtime/shared/common/pystack_layout.h"
+#include "runtime/shared/common/pystack_name.h"
 #include "runtime/shared/outside/where.h"
 
 enum { NONE = PYSTACK_NONE, STATES = WHERE_THREADS, INTERPRETERS = 64, FRAMES = 256, CODES = 4096, LOCALS = 128 };
@@ -23,10 +23,10 @@ enum { PTHREAD_TID = sizeof(void *) == 8 ? 0x2d0 : 0 };
 
 /* Offsets that only a remote reader needs, by version; those from 3.13 on are published. */
 static const struct states {
-	uint16_t version, interpreters, threads, thread, native, locals;
+	uint16_t version, interpreters, threads, thread, native;
 } states_by_version[] = {
-	{0x308, 32, 8, 176, NONE, 360}, {0x309, 32, 8, 176, NONE, 360}, {0x30a, 32, 8, 176, NONE, 352},
-	{0x30b, 40, 16, 152, 160, 72},	{0x30c, 40, 72, 136, 144, 72},
+	{0x308, 32, 8, 176, NONE}, {0x309, 32, 8, 176, NONE}, {0x30a, 32, 8, 176, NONE},
+	{0x30b, 40, 16, 152, 160}, {0x30c, 40, 72, 136, 144},
 };
 /* In words of _Py_DebugOffsets: see pystack_layout.c. */
 enum { WORD_INTERPRETERS = 5, WORD_NEXT_INTERPRETER = 8, WORD_THREADS = 9 };
@@ -95,7 +95,7 @@ static void offsets_find(unsigned version, const char *runtime)
 	}
 	python.offsets = (struct states){(uint16_t)version, (uint16_t)word_in(runtime, WORD_INTERPRETERS * 8), 0,
 					 (uint16_t)word_in(runtime, thread * 8),
-					 (uint16_t)word_in(runtime, (thread + 1) * 8), LOCALS_OF_13};
+					 (uint16_t)word_in(runtime, (thread + 1) * 8)};
 	python.next_interpreter = (uint32_t)word_in(runtime, WORD_NEXT_INTERPRETER * 8);
 	python.threads = (uint32_t)word_in(runtime, WORD_THREADS * 8);
 }
@@ -327,9 +327,10 @@ static void locks_find(uint32_t tid, uint32_t frame_number, uint64_t frame, uint
 	char code[CODE_BYTES];
 	size_t size = 0, count;
 
+	frame += python.layout.locals ? python.layout.locals : LOCALS_OF_13;
 	if (where_copy_all(python.pid, code_address, code, sizeof(code)) &&
 	    word_in(code, TYPE + python.layout.head) == python.code_type)
-		size = where_copy(python.pid, frame + python.offsets.locals, words, 8 * locals_count(code));
+		size = where_copy(python.pid, frame, words, 8 * locals_count(code));
 	count = size / 8;
 
 	for (size_t i = 0; i < count; i++) {
@@ -445,12 +446,28 @@ static bool frame_add(struct interpreter_walk *w, const char *frame)
 	return true;
 }
 
+static bool name_copy(const struct pystack_memory *m, uint64_t from, void *ret, size_t size)
+{
+	return where_copy_all(m->pid, from, ret, size);
+}
+
+static void name_record(const struct state *s, uint64_t outermost)
+{
+	const struct pystack_memory memory = {name_copy, python.text_type, python.pid};
+	struct tf_where_python head = {.tid = s->tid};
+	char text[NAME_BYTES];
+	int size = text_read(pystack_thread_name(&python.layout, &memory, outermost), text, sizeof(text));
+
+	if (size > 0)
+		where_record(TF_WHERE_PYTHON_NAME, &head, sizeof(head), text, (size_t)size);
+}
+
 static void stack_walk(const struct state *s)
 {
 	static struct interpreter_walk w;
 	const struct pystack_layout *l = &python.layout;
 	struct tf_where_python head = {.tid = s->tid};
-	uint64_t state = s->address, at;
+	uint64_t state = s->address, at, outermost = 0;
 
 	w.count = 0;
 	w.is_open = false;
@@ -467,8 +484,11 @@ static void stack_walk(const struct state *s)
 			break;
 		if (number < LOCK_FRAMES && python.futex_count)
 			locks_find(s->tid, number, at, word_in(frame, l->code) & ~(uint64_t)l->tags);
+		outermost = is_shim(l, frame) ? outermost : at;
 		at = word_in(frame, l->previous);
 	}
+	if (!at && s->tid != python.pid)
+		name_record(s, outermost);
 	if (at)
 		w.frames[w.count++] = (struct tf_python_frame){0};
 	where_record(TF_WHERE_PYTHON_STACK, &head, sizeof(head), w.frames, w.count * sizeof(*w.frames));
