@@ -45,7 +45,7 @@ static bool next_chunk(struct cursor *c)
 		struct tf_chunk head;
 		uint32_t first;
 
-		if (w->size < sizeof(head) || (c->wanted && !c->wanted[c->chunk - 1]))
+		if (w->size < sizeof(head) || w->is_left_out || (c->wanted && !c->wanted[c->chunk - 1]))
 			continue;
 		memcpy(&head, data, sizeof(head));
 		first = tf_slots_offset(&head);

@@ -3,9 +3,14 @@
 #include "report/read/reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* The heads of the chunks of a larger file are read from the file: a fault maps 64 KiB around each. */
+enum { LARGE_BYTES = 16 << 20 };
 
 #define TERMINATE_FIELD(field) t->header.field[sizeof(t->header.field) - 1] = 0
 
@@ -87,13 +92,41 @@ static void add_chunk(struct trace *t, uint64_t offset, const struct tf_chunk *h
 		.sequence = head->kind == TF_CHUNK_THREAD ? 0 : head->sequence,
 		.tid = head->tid,
 		.has_page = head->kind != TF_CHUNK_SLOTS,
+		.blobs = head->blobs,
 	};
+}
+
+static int open_large(const struct trace *t)
+{
+	const struct mapping *m = &t->bytes;
+	bool is_file = m->is_mapped && !m->lazy && !m->is_changed;
+
+	return is_file && m->size > LARGE_BYTES ? open(t->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
+}
+
+static void read_head_at(const struct trace *t, int fd, uint64_t offset, struct tf_chunk *ret)
+{
+	if (fd < 0 || pread(fd, ret, sizeof(*ret), (off_t)offset) != sizeof(*ret)) {
+		memcpy(ret, t->bytes.data + offset, sizeof(*ret));
+		mapping_drop(&t->bytes, offset, sizeof(*ret));
+	}
+}
+
+/* A file is extended ahead of its chunks: where it has no data, there are none. */
+static uint64_t skip_no_data(int fd, uint64_t offset, uint64_t size)
+{
+	off_t data = fd < 0 ? (off_t)offset : lseek(fd, (off_t)offset, SEEK_DATA);
+
+	if (data < 0)
+		return errno == ENXIO ? size : offset;
+	return (uint64_t)data / TF_PAGE * TF_PAGE > offset ? (uint64_t)data / TF_PAGE * TF_PAGE : offset;
 }
 
 static void read_chunks(struct trace *t)
 {
 	uint64_t offset = TF_PAGE + ((uint64_t)t->header.function_bytes + TF_PAGE - 1) / TF_PAGE * TF_PAGE;
 	bool in_hole = false;
+	int fd = open_large(t);
 
 	for (; offset < t->bytes.size && t->bytes.size - offset >= sizeof(struct tf_chunk);) {
 		uint64_t left = t->bytes.size - offset;
@@ -101,15 +134,16 @@ static void read_chunks(struct trace *t)
 		struct tf_chunk head;
 		uint64_t hole;
 
-		memcpy(&head, t->bytes.data + offset, sizeof(head));
+		read_head_at(t, fd, offset, &head);
 		if (is_chunk(t, &head)) {
 			add_chunk(t, offset, &head);
-			mapping_drop(&t->bytes, offset, head.size_bytes);
 			offset += head.size_bytes;
 			in_hole = false;
 			continue;
 		}
-		hole = hole_bytes(t, offset, &head, page);
+		hole = skip_no_data(fd, offset, t->bytes.size) - offset;
+		if (!hole)
+			hole = hole_bytes(t, offset, &head, page);
 		if (!hole)
 			t->damaged_bytes += page;
 		else if (!in_hole)
@@ -117,6 +151,8 @@ static void read_chunks(struct trace *t)
 		in_hole = true;
 		offset += hole ? hole : page;
 	}
+	if (fd >= 0)
+		close(fd);
 }
 
 /* Sorts by thread; the thread's own page first, then in the order of writing. */
@@ -187,9 +223,11 @@ static void read_page(struct trace *t, struct trace_thread *thread, const struct
 
 static void read_threads(struct trace *t)
 {
-	size_t capacity = 0;
+	size_t capacity = 0, sorted = 1; /* sorted: so many are, all of them if there is one thread */
 
-	if (t->chunk_count)
+	while (sorted < t->chunk_count && compare_chunks(&t->chunks[sorted - 1], &t->chunks[sorted]) < 0)
+		sorted++;
+	if (sorted < t->chunk_count)
 		qsort(t->chunks, t->chunk_count, sizeof(*t->chunks), compare_chunks);
 	for (size_t i = 0; i < t->chunk_count; i++) {
 		const struct chunk *w = &t->chunks[i];
@@ -281,13 +319,12 @@ static void subtract_counted(struct trace *t)
 	}
 }
 
-bool reader_skips_events;
-
 static void read_all_threads(struct trace *t, size_t workers)
 {
 	read_threads(t);
-	if (reader_skips_events)
+	if (reader_since_ns == UINT64_MAX)
 		return;
+	trace_leave_out_earlier(t);
 	mapping_keep(&t->bytes, 2 * (t->thread_count + workers)); /* a chunk may be in two blocks */
 	trace_read_events(t, workers);
 	name_others(t);

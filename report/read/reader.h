@@ -15,6 +15,8 @@ struct chunk {
 	uint32_t size; /* bytes of it that exist in the file */
 	uint32_t thread, sequence, tid;
 	bool has_page; /* begins with struct tf_thread */
+	bool is_left_out; /* it is earlier than reader_since_ns: no cursor reads it */
+	uint64_t blobs; /* bits of the kinds of blobs in it, of a chunk without a page */
 };
 
 /* Calls of one function that were counted only. */
@@ -87,6 +89,7 @@ struct trace {
 	size_t owner;		/* the process that reads its events, where several share them; else 0 */
 	/* unreadable parts */
 	uint64_t torn, orphans, broken, holes, damaged_bytes, missing_bytes;
+	uint64_t unread_bytes; /* of chunks with definitions that were left out */
 };
 
 struct event {
@@ -247,8 +250,10 @@ void trace_read_events(struct trace *t, size_t workers);
 /* Called by any thread with the number of bytes read, from time to time. */
 extern void (*reader_progress)(uint64_t bytes);
 
-/* True: traces are opened without what their events tell, definitions included: for what a live process uses, which
- * must not take longer the longer it runs. */
-extern bool reader_skips_events;
+/* CLOCK_REALTIME; 0: traces are read as a whole. Otherwise what is earlier is left out of long traces, except for what
+ * it defines, as far as that takes no long time. UINT64_MAX: nothing of the events is read, definitions included, so
+ * that it does not take longer the longer a process runs. */
+extern uint64_t reader_since_ns;
+void trace_leave_out_earlier(struct trace *t);
 
 #endif

@@ -155,12 +155,14 @@ cat >much.c <<-'END'
 	#include <unistd.h>
 	int main(void)
 	{
-		int null = open("/dev/null", O_WRONLY), fd;
+		int null = open("/dev/null", O_WRONLY), kept = open("kept", O_CREAT | O_WRONLY, 0600), fd;
 		for (long i = 0; i < 8000000; i++)
 			if (write(null, "x", 1) != 1)
 				return 1;
 		fd = open("much.done", O_CREAT | O_WRONLY, 0600);
 		close(fd);
+		while (access("much.go", F_OK) && write(kept, "x", 1) == 1)
+			usleep(1000);
 		return open("much.end", O_RDONLY) < 0; /* a FIFO: until somebody writes */
 	}
 END
@@ -178,6 +180,8 @@ else
 		most=$(peak "$PILLION" top --once --interval=100ms much)
 		[ "$most" -lt $((few + 64)) ]
 	}
+	ok 'its files of the last seconds have names, from long before' eventually in_top files Path /kept$ much
+	: >much.go
 	ok 'top does not keep what it was' eventually keeps_little
 	"$PILLION" top --openmetrics=metrics.prom --interval=100ms much >out 2>err &
 	metrics=$!

@@ -198,8 +198,11 @@ static void need(struct writer_thread *t, size_t slots)
 
 static void put(struct writer_thread *t, uint64_t slot)
 {
-	size_t first = t->chunk + tf_slots_offset(chunk_at(t->writer, t->chunk));
+	struct tf_chunk *chunk = chunk_at(t->writer, t->chunk);
+	size_t first = t->chunk + tf_slots_offset(chunk);
 
+	if (chunk->kind == TF_CHUNK_SLOTS && tf_kind(slot) == TF_BLOB)
+		chunk->blobs |= 1ull << (tf_blob_kind(slot) & 63);
 	memcpy(t->writer->data + first + t->used++ * TF_SLOT, &slot, sizeof(slot));
 }
 

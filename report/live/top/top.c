@@ -311,6 +311,18 @@ static void places_read(struct top *t)
 	}
 }
 
+static void say_unread(struct top *t)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < t->model.image_count; i++)
+		bytes += t->model.images[i].trace ? t->model.images[i].trace->unread_bytes : 0;
+	if (bytes)
+		texts_add(&t->problems,
+			  "%.0f MB of what was recorded earlier were not read: what was defined there has no name",
+			  (double)bytes / 1e6);
+}
+
 int top_round(struct top *t, bool looks, struct err *err)
 {
 	int code;
@@ -319,9 +331,9 @@ int top_round(struct top *t, bool looks, struct err *err)
 	t->has_round = true;
 	if (!*t->machine)
 		gethostname(t->machine, sizeof(t->machine) - 1);
-	reader_skips_events = !looks;
+	reader_since_ns = looks ? clock_realtime_ns() - TOP_LAST_NS : UINT64_MAX;
 	code = processes_list(t, err);
-	reader_skips_events = false;
+	reader_since_ns = 0;
 	t->symbols = symbols_new(&t->model, true);
 	if (code)
 		return code;
@@ -330,8 +342,10 @@ int top_round(struct top *t, bool looks, struct err *err)
 	if (!t->count)
 		return err_set(err, -ENOENT, t->target ? "%s: no such live run or process" : "no live run of this user",
 			       t->target);
-	if (looks)
-		places_read(t);
+	if (!looks)
+		return 0;
+	places_read(t);
+	say_unread(t);
 	return 0;
 }
 

@@ -12,6 +12,9 @@
 /* What is not known is TOP_UNKNOWN; of a real number, it is negative. */
 #define TOP_UNKNOWN UINT64_MAX
 
+/* What the tables of a capture cover: so much of the last time. */
+#define TOP_LAST_NS 5000000000ull
+
 struct top_thread {
 	uint32_t tid;
 	uint64_t cpu_ns, delay_ns; /* delay: runnable without a CPU */

@@ -8,10 +8,6 @@
 #include "report/tables/report.h"
 #include "report/time/steps/steps.h"
 
-/* Reports cover at most this much of the last time. */
-enum { WINDOW_NS = 1000000000 };
-enum { WINDOWS = 5 };
-
 static void percent_cell(struct table *t, double value)
 {
 	if (value < 0)
@@ -92,7 +88,7 @@ static void calls_fill(struct top *l, struct table *t)
  * such as steps, would use memory and time for all of it. */
 static struct report_context last_seconds(struct top *l)
 {
-	struct time_interval last = {l->at_ns - (uint64_t)WINDOWS * WINDOW_NS, UINT64_MAX};
+	struct time_interval last = {l->at_ns - TOP_LAST_NS, UINT64_MAX};
 
 	for (size_t i = 0; i < l->model.image_count; i++) {
 		const struct image *image = &l->model.images[i];

@@ -216,6 +216,8 @@ static void thread_blob(struct perf_trace *t, struct perf_thread *thread, enum t
 	size_t pieces = (size + TF_DATA_BYTES - 1) / TF_DATA_BYTES;
 	uint64_t *slots = thread_slots(t, thread, 1 + pieces);
 
+	if (thread_chunk(thread)->kind == TF_CHUNK_SLOTS)
+		thread_chunk(thread)->blobs |= 1ull << kind;
 	slots[0] = tf_blob(kind, (unsigned)size, id);
 	for (size_t i = 0; i < pieces; i++) {
 		size_t left = size - i * TF_DATA_BYTES;

@@ -44,6 +44,13 @@ static inline __attribute__((always_inline)) void blob_store(uint64_t *at, unsig
 	__atomic_store_n(at, tf_blob(blob, (unsigned)size, id), __ATOMIC_RELEASE);
 }
 
+/* States in the head of a chunk that it has such a blob, before this is stored. */
+static inline void blob_announce(struct tf_chunk *chunk, unsigned blob)
+{
+	if (chunk->kind == TF_CHUNK_SLOTS && !(chunk->blobs >> blob & 1))
+		__atomic_fetch_or(&chunk->blobs, 1ull << blob, __ATOMIC_RELAXED);
+}
+
 /* Likewise, out of line: for --ring. */
 __attribute__((cold)) void blob_store_apart(uint64_t *at, unsigned blob, uint32_t id, const void *bytes, size_t first,
 					    const void *more, size_t second);

@@ -43,7 +43,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 17
+#define TF_VERSION_MINOR 18
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -131,10 +131,17 @@ struct tf_chunk {
 	uint64_t offset;     /* of this chunk in the file */
 	uint32_t full;	     /* 1: its writer has finished with it */
 	uint32_t is_tool;    /* of a FIRST or THREAD chunk. 1: a thread of the driver's tools, not of the program */
-	uint32_t slots;	     /* TF_CHUNK_FIRST: bytes from the chunk's start to its first slot */
-	/* TF_CHUNK_FIRST: CPU time that the thread had used when it was attached, in us, at most 2^32 - 1. From 1.7 on,
-	 * only of an image's first thread */
-	uint32_t cpu_before_us;
+	union {
+		struct { /* TF_CHUNK_FIRST */
+			uint32_t slots; /* bytes from the chunk's start to its first slot */
+			/* CPU time that the thread had used when it was attached, in us, at most 2^32 - 1. From 1.7 on,
+			 * only of an image's first thread */
+			uint32_t cpu_before_us;
+		};
+		/* TF_CHUNK_SLOTS, from 1.18 on: 1 << the kind of each blob in it. A reader of the latest events needs
+		 * no earlier chunk that defines nothing */
+		uint64_t blobs;
+	};
 };
 
 /* Calls below the threshold, by function id. */
@@ -504,54 +511,7 @@ struct tf_launch {
 #include "runtime/shared/format/trace_library.h"
 #include "runtime/shared/format/trace_device.h"
 
-/* ---- descriptors ---- */
-
-enum tf_descriptor_kind {
-	TF_DESCRIPTOR_UNKNOWN = 0, /* no text: unknown. Earlier descriptions of this number are void */
-	TF_DESCRIPTOR_FILE = 1,	   /* path of a file, a directory or a device */
-	/* "tcp 127.0.0.1:80", "unix /run/x", ...: the peer, or the socket's own address if it has no peer */
-	TF_DESCRIPTOR_SOCKET = 2,
-	/* path of a directory with a slash at its end; fd is TF_NO_DESCRIPTOR, generation the directory's number */
-	TF_DESCRIPTOR_DIRECTORY = 4,
-	TF_DESCRIPTOR_OTHER = 3,   /* "pipe:[1]", "anon_inode:[eventfd]": the name that the kernel gives */
-};
-
-enum { TF_NO_DESCRIPTOR = 0xffff };
-
-/* What a descriptor refers to in calls that end at from_ticks or later, until the next blob of the same descriptor.
- * The call that closes it refers to what it was when the call began. */
-struct tf_descriptor {
-	uint64_t from_ticks;
-	uint16_t fd, kind;   /* enum tf_descriptor_kind */
-	uint32_t generation; /* of fd: struct tf_traffic refers to it. From 1.4 on, else 0 */
-};
-
-/* The calls of one function on one descriptor that were below the threshold, in one thread, from some time on. The
- * recorder updates it in place, each number by one store, while it writes to the same chunk; then it begins another
- * one. Each number has 7 bytes, the least significant one first, so that it lies in one slot. */
-enum tf_traffic_number {
-	TF_TRAFFIC_KEY,   /* descriptor | generation << 16 | function << 32. A generation has 15 bits */
-	TF_TRAFFIC_FROM,  /* low 56 bits of the ticks when the first of the calls began */
-	TF_TRAFFIC_CALLS,
-	TF_TRAFFIC_TICKS, /* their total duration */
-	/* the sum of their results that are positive; of calls on paths of a directory: how many failed */
-	TF_TRAFFIC_BYTES,
-	TF_TRAFFIC_NUMBERS
-};
-
-struct tf_traffic {
-	uint8_t numbers[TF_TRAFFIC_NUMBERS][TF_DATA_BYTES];
-};
-
-/* The stack of a call below the threshold, which is also counted. The recorder takes that of one in `weight` such calls
- * of a thread: one of each `weight` calls in succession, at a random position. */
-struct tf_short_stack {
-	uint64_t ticks; /* duration of the call */
-	uint32_t stack; /* id of a TF_BLOB_STACK */
-	uint32_t weight;
-	uint32_t function, reserved;
-};
-
+#include "runtime/shared/format/trace_descriptor.h"
 #include "runtime/shared/format/trace_energy.h"
 #include "runtime/shared/format/trace_jax.h"
 #include "runtime/shared/format/trace_lines.h"

@@ -37,6 +37,7 @@ static bool ring_put(struct ring_chunk *c, unsigned blob, uint32_t id, const voi
 
 	if (!ring_room(c, slots))
 		return false;
+	blob_announce(c->chunk, blob);
 	blob_store_apart((uint64_t *)c->next, blob, id, bytes, first, more, second);
 	c->next += slots * TF_SLOT;
 	return true;

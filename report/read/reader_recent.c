@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of a long trace, the chunks that a reader of the latest events needs: those of that time, and earlier ones that
+ * define something. What defines most, stacks, may be in every chunk: so no more than a certain size is read of what is
+ * earlier. */
+#include <stdlib.h>
+
+#include "report/read/clock_map.h"
+#include "report/read/reader.h"
+
+/* Takes some 50 ms. A trace that is no larger is read as a whole. */
+enum { EARLIER_BYTES = 32 << 20 };
+enum { BLOBS_SINCE_MINOR = 18 }; /* struct tf_chunk.blobs */
+
+/* What only counts for the events of its own time. */
+#define RECORDS                                                                                                        \
+	(1ull << TF_BLOB_DEVICE | 1ull << TF_BLOB_DEVICE_CALLS | 1ull << TF_BLOB_DEVICE_MORE |                         \
+	 1ull << TF_BLOB_TRAFFIC | 1ull << TF_BLOB_SHORT_STACK | 1ull << TF_BLOB_OPERATOR_GAP |                        \
+	 1ull << TF_BLOB_PAYLOAD | 1ull << TF_BLOB_LINES | 1ull << TF_BLOB_USAGE | 1ull << TF_BLOB_SAMPLING)
+#define STACKS (1ull << TF_BLOB_STACK | 1ull << TF_BLOB_PYTHON_STACK)
+
+uint64_t reader_since_ns;
+
+static uint64_t since_ticks(const struct trace *t)
+{
+	const struct tf_header *h = &t->header;
+	struct clock_map clock = {.source = h->clock, .hz = h->clock_hz};
+	uint64_t ticks;
+
+	clock_map_add(&clock, &h->first);
+	clock_map_add(&clock, &h->last[h->last[1].ticks > h->last[0].ticks]);
+	clock_map_build(&clock);
+	ticks = clock_map_tick_at(&clock, reader_since_ns);
+	clock_map_done(&clock);
+	return ticks;
+}
+
+/* Leaves out the chunks that a cursor skips which reads from that tick on. */
+static void leave_out_earlier(struct trace *t, uint64_t ticks)
+{
+	for (size_t k = 0; k < t->thread_count; k++) {
+		struct cursor c;
+
+		cursor_init(&c, t, &t->threads[k]);
+		cursor_skip_to(&c, ticks);
+		for (size_t i = t->threads[k].first_chunk; i < c.chunk; i++)
+			t->chunks[i].is_left_out = true;
+	}
+}
+
+static int compare_offsets(const void *left, const void *right)
+{
+	const struct chunk *const *a = left, *const *b = right;
+
+	return order_of((*a)->offset, (*b)->offset);
+}
+
+/* Takes of `count` chunks those with such blobs, in turn from both ends: what is defined for long is defined at the
+ * beginning, or was recently. Returns how many bytes may still be taken. */
+static uint64_t take_chunks(struct trace *t, struct chunk **chunks, size_t count, uint64_t kinds, uint64_t left)
+{
+	bool is_last = false;
+
+	for (size_t first = 0, last = count; first < last;) {
+		struct chunk *w = is_last ? chunks[--last] : chunks[first++];
+
+		if (!w->is_left_out || !(w->blobs & kinds))
+			continue;
+		is_last = !is_last;
+		if (w->size > left) {
+			t->unread_bytes += w->size;
+			continue;
+		}
+		w->is_left_out = false;
+		left -= w->size;
+	}
+	return left;
+}
+
+static void take_definitions(struct trace *t)
+{
+	struct chunk **chunks = mem_alloc(t->chunk_count * sizeof(*chunks));
+	size_t count = 0;
+	uint64_t left;
+
+	for (size_t i = 0; i < t->chunk_count; i++) {
+		struct chunk *w = &t->chunks[i];
+
+		if (w->has_page || t->header.version_minor < BLOBS_SINCE_MINOR)
+			w->blobs = UINT64_MAX;
+		if (w->is_left_out && w->blobs & ~RECORDS)
+			chunks[count++] = w;
+	}
+	if (count)
+		qsort(chunks, count, sizeof(*chunks), compare_offsets);
+	left = take_chunks(t, chunks, count, ~(RECORDS | STACKS), EARLIER_BYTES);
+	take_chunks(t, chunks, count, STACKS, left);
+	free(chunks);
+}
+
+void trace_leave_out_earlier(struct trace *t)
+{
+	if (!reader_since_ns || t->bytes.size <= EARLIER_BYTES)
+		return;
+	leave_out_earlier(t, since_ticks(t));
+	take_definitions(t);
+}
