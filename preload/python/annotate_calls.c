@@ -17,10 +17,13 @@ enum { ON_CALL = 0, ON_RETURN = 3, ON_C_CALL = 4, ON_C_EXCEPTION = 5, ON_C_RETUR
 /* Offsets in a PyObject, a PyCFunctionObject, a PyMethodDescrObject, and a PyFrameObject of 3.8, where an object begins
  * with 16 bytes. Without a GIL it has `head` more; calls_open() is not called for a build that has others. */
 enum { OBJECT_TYPE = 8, FUNCTION_METHOD = 16, FUNCTION_SELF = 24, DESCRIPTOR_METHOD = 40, FRAME_CODE = 32 };
+/* Of a type, and of a PyCFunctionObject by what its type says. */
+enum { TYPE_SIZE = 32, TYPE_VECTORCALL = 56, FUNCTION_VECTORCALL = 48 };
 
 static unsigned head, wants_c;
 static struct nvtx_domain *domain;  /* NULL: calls are not recorded */
 static long code_index;		    /* of our pointer in each code object: it is freed with the code object */
+static unsigned code_extra;	    /* where a code object has its struct code_extra *; 0: not known */
 static struct intern_table files;   /* hash of a text -> hash of the file of the function that has it */
 static struct intern_table methods; /* PyMethodDef and its name -> struct nvtx_string * */
 static void *describe_c, *disable, *missing;
@@ -119,15 +122,48 @@ static __attribute__((noinline, cold)) struct nvtx_string *code_learn(void *code
 	return s;
 }
 
-/* NULL: calls of it are not recorded. */
-static struct nvtx_string *code_string(void *code)
+/* _PyCodeObjectExtra of 3.8 to 3.15, with a GIL. */
+struct code_extra {
+	long count;
+	void *items[];
+};
+
+static __attribute__((noinline)) void *code_get(void *code)
 {
 	void *s = NULL;
 
 	(python.PyUnstable_Code_GetExtra ?: python._PyCode_GetExtra)(code, code_index, &s);
-	if (!s)
+	return s;
+}
+
+/* NULL: calls of it are not recorded. */
+static inline __attribute__((always_inline)) struct nvtx_string *code_string(void *code)
+{
+	const struct code_extra *extra = code_extra ? load(code, code_extra) : NULL;
+	void *s = extra && code_index < extra->count ? extra->items[code_index] : code_get(code);
+
+	if (__builtin_expect(!s, 0))
 		s = code_learn(code);
 	return s == &unwanted ? NULL : s;
+}
+
+/* Marks a code object of ours, which has nothing of this kind yet. The word of it that this changes is the pointer,
+ * which is what _PyCode_GetExtra reads. */
+static void code_extra_find(void *code)
+{
+	enum { WORDS = 64 };
+	void *before[WORDS];
+	const struct code_extra *extra;
+	size_t words = (size_t)load(load(code, OBJECT_TYPE), TYPE_SIZE) / sizeof(*before), i = 0;
+
+	words = words < WORDS ? words : WORDS;
+	memcpy(before, code, words * sizeof(*before));
+	code_set(code, &unwanted);
+	while (i < words && (before[i] || !load(code, i * sizeof(*before))))
+		i++;
+	extra = i < words ? load(code, i * sizeof(*before)) : NULL;
+	if (extra && code_index < extra->count && extra->items[code_index] == &unwanted)
+		code_extra = i * sizeof(*before);
 }
 
 /* ---- functions in C ---- */
@@ -167,19 +203,22 @@ static struct nvtx_string *string_ask(void *function, void *owner)
 	return s;
 }
 
-static bool is_of(const void *object, const char *type)
+/* What is called most is told first. */
+static inline bool is_c_function(const void *type)
 {
-	void *of = load(object, OBJECT_TYPE + head);
-
-	return of == type || python.PyType_IsSubtype(of, (void *)type);
+	if (type == python.PyCFunction_Type)
+		return true;
+	if (type == python.PyFunction_Type || type == python.PyMethod_Type || type == python.PyType_Type)
+		return false;
+	return python.PyType_IsSubtype((void *)type, python.PyCFunction_Type);
 }
 
 /* `argument` is the first one of the call, `missing` if there is none. *ret: NULL: calls of it are not recorded. False:
  * an exception is to be passed on. */
 static bool function_string(void *function, void *argument, struct nvtx_string **ret)
 {
-	bool is_descriptor = load(function, OBJECT_TYPE + head) == python.PyMethodDescr_Type;
-	bool is_function = !is_descriptor && is_of(function, (const char *)python.PyCFunction_Type);
+	const void *type = load(function, OBJECT_TYPE + head);
+	bool is_descriptor = type == python.PyMethodDescr_Type, is_function = !is_descriptor && is_c_function(type);
 	const void *method;
 	struct nvtx_string *s;
 	uint64_t key;
@@ -202,18 +241,18 @@ static bool function_string(void *function, void *argument, struct nvtx_string *
 
 /* ---- events ---- */
 
-static void enter(struct nvtx_string *s)
+static inline __attribute__((always_inline)) void enter(struct nvtx_string *s)
 {
 	if (!s || !nvtx_wanted(domain))
 		return;
 	nvtx_definitions();
-	event_instant(TF_PUSH, nvtx_domain_number(domain), nvtx_text_registered(s), NULL, 0);
+	event_instant_here(TF_PUSH, nvtx_domain_number(domain), nvtx_text_registered(s), NULL, 0);
 }
 
-static void leave(const struct nvtx_string *s)
+static inline __attribute__((always_inline)) void leave(const struct nvtx_string *s)
 {
 	if (s && nvtx_wanted(domain))
-		event_instant(TF_POP, nvtx_domain_number(domain), 0, NULL, 0);
+		event_instant_here(TF_POP, nvtx_domain_number(domain), 0, NULL, 0);
 }
 
 /* The arguments of a callback of sys.monitoring: code, offset, and of calls: callable, first argument. `disable`: the
@@ -407,7 +446,7 @@ static bool python_has_functions(void)
 
 static __attribute__((cold)) void *calls_open(void *self, void *arguments)
 {
-	void *setprofile;
+	void *setprofile, *code;
 
 	domain = NULL;
 	if (!python_has_functions() ||
@@ -421,6 +460,12 @@ static __attribute__((cold)) void *calls_open(void *self, void *arguments)
 	python.Py_IncRef(disable);
 	python.Py_IncRef(missing);
 	setprofile_replace(setprofile);
+	code = head ? NULL : python.PyObject_GetAttrString(describe_c, "__code__");
+	if (code) {
+		code_extra_find(code);
+		python.Py_DecRef(code);
+	}
+	python.PyErr_Clear();
 	if (disable == python._Py_NoneStruct)
 		python.PySys_AddAuditHook(profile_is_replaced, NULL);
 	return python.Py_BuildValue("i", domain != NULL);
@@ -438,11 +483,27 @@ static const struct method natives[] = {
 	{"calls_c_leave", calls_c_leave, TAKES_ARRAY, NULL},
 };
 
+/* The interpreter calls an object in C by a pointer in it: a function that checks the arguments and calls ours. Ours
+ * has the arguments that it needs in the same places, and only the interpreter calls it, so it is called at once. */
+static void *native_new(const struct method *m)
+{
+	void *object = python.PyCFunction_NewEx((void *)m, NULL, NULL), **place, *type;
+
+	if (!object || m->flags != TAKES_ARRAY)
+		return object;
+	place = (void **)((char *)object + FUNCTION_VECTORCALL);
+	type = load(object, OBJECT_TYPE);
+	if (type && type == python.PyCFunction_Type && (long)load(type, TYPE_VECTORCALL) == FUNCTION_VECTORCALL &&
+	    *place)
+		*place = (void *)m->call;
+	return object;
+}
+
 void annotate_calls_offer(void *space)
 {
 	python_set_item(space, "python_calls", python.Py_BuildValue("z", process_options.python_calls));
 	if (!process_options.python_calls)
 		return;
 	for (size_t i = 0; i < sizeof(natives) / sizeof(*natives); i++)
-		python_set_item(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
+		python_set_item(space, natives[i].name, native_new(&natives[i]));
 }

@@ -53,6 +53,9 @@
 	X(int, PyType_IsSubtype, (void *type, void *base))                                                             \
 	X(void *, PyVectorcall_Call, (void *callable, void *tuple, void *dict))                                        \
 	X(char, PyCFunction_Type, [1])                                                                                 \
+	X(char, PyFunction_Type, [1])                                                                                  \
+	X(char, PyMethod_Type, [1])                                                                                    \
+	X(char, PyType_Type, [1])                                                                                      \
 	X(char, PyMethodDescr_Type, [1])
 
 #define DECLARE(type, name, rest) __typeof__(type rest) *name;

@@ -49,8 +49,8 @@ void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, un
 	event_taken(t);
 }
 
-static __attribute__((noinline, cold)) void event_instant_slowly(uint64_t now, uint64_t first, const uint64_t *args,
-								 unsigned count)
+__attribute__((noinline, cold)) void event_instant_slowly(uint64_t now, uint64_t first, const uint64_t *args,
+							  unsigned count)
 {
 	uint64_t slots[1 + EVENT_ARGS];
 
@@ -64,10 +64,7 @@ static __attribute__((noinline, cold)) void event_instant_slowly(uint64_t now, u
 
 void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *args, unsigned count)
 {
-	uint64_t now = clock_now(), first = tf_event(kind, id, now, last);
-
-	if (__builtin_expect((int)count > event_args_most || !event_put(&thread_self, now, first, args, count), 0))
-		event_instant_slowly(now, first, args, count);
+	event_instant_here(kind, id, last, args, count);
 }
 
 bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size)

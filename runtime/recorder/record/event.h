@@ -107,7 +107,17 @@ void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, un
 extern int event_args_most HIDDEN;
 extern bool (*event_instead)(uint64_t now, uint64_t first, const uint64_t *args, unsigned count) HIDDEN;
 
+void event_instant_slowly(uint64_t now, uint64_t first, const uint64_t *args, unsigned count);
+
 /* Writes an instant: PUSH, POP, MARK, RANGE_START or RANGE_END; `last` is bits 40..63 of its slot. */
+static inline __attribute__((always_inline)) void event_instant_here(unsigned kind, unsigned id, uint64_t last,
+								     const uint64_t *args, unsigned count)
+{
+	uint64_t now = clock_now(), first = tf_event(kind, id, now, last);
+
+	if (__builtin_expect((int)count > event_args_most || !event_put(&thread_self, now, first, args, count), 0))
+		event_instant_slowly(now, first, args, count);
+}
 void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *args, unsigned count);
 
 /* Returns the id of these bytes in the trace; writes their definition (enum tf_blob_kind) if they are new. 0: no
