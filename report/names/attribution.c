@@ -210,11 +210,27 @@ bool attribution_is_header(const char *file)
  * PROGRAM: such code in the executable of the user's program. */
 enum standing { NOT_KNOWN, STUB, SYSTEM, NO_LINE, PROGRAM, HEADER, USERS };
 
+/* Code that was compiled at run time: a function in a script, unless it is of the virtual machine itself. */
+static enum standing standing_of_compiled(struct attribution *c, struct symbol_frame *f)
+{
+	struct frame parts;
+	bool is_users;
+
+	symbols_name(c->symbols, f);
+	frame_split(f->text, &parts);
+	is_users = parts.file && strncmp(parts.file, "node:", strlen("node:")) != 0 &&
+		   !attribution_is_library(parts.file);
+	frame_done(&parts);
+	return is_users ? USERS : NO_LINE;
+}
+
 static enum standing standing_of_native(struct attribution *c, const struct image *image, struct symbol_frame *f)
 {
 	uint32_t line;
 	const char *file;
 
+	if (!*f->module)
+		return standing_of_compiled(c, f);
 	if (attribution_is_system(f->module))
 		return SYSTEM;
 	file = symbols_source(c->symbols, f, &line);
@@ -256,6 +272,17 @@ static bool is_entry(struct attribution *c, struct symbol_frame *f)
 	return !strcmp(f->text, "_start");
 }
 
+/* The innermost frame of a script, where a program of the system executes one: its own lines around it are not the
+ * user's. `count`: of c->frames. NULL: none. */
+static const struct symbol_frame *find_compiled(struct attribution *c, const struct image *image, size_t count)
+{
+	for (size_t i = 0; i < count && attribution_is_systems_program(image); i++)
+		if (!c->frames[i].is_python && !c->frames[i].is_interpreter && !*c->frames[i].module &&
+		    standing_of(c, image, &c->frames[i]) == USERS)
+			return &c->frames[i];
+	return NULL;
+}
+
 /* The innermost frame of the user's own sources, with the functions that are inlined; else of a header; else of the
  * program, whose function then stands for the line. */
 static bool find_native(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
@@ -263,8 +290,14 @@ static bool find_native(struct attribution *c, const struct image *image, uint32
 {
 	size_t count = symbols_native(c->symbols, image, stack, c->frames, STACK_FRAMES);
 	enum standing best = NOT_KNOWN, now = NOT_KNOWN;
+	const struct symbol_frame *compiled = find_compiled(c, image, count);
 	struct launch_stub stub = {0};
 
+	if (compiled) {
+		*ret = *compiled;
+		*ret_is_users = true;
+		return true;
+	}
 	for (size_t i = 0; i < count && now != USERS; i++) {
 		struct symbol_frame f = c->frames[i];
 
@@ -279,7 +312,7 @@ static bool find_native(struct attribution *c, const struct image *image, uint32
 	}
 	launch_stub_done(&stub);
 	*ret_is_users = best >= PROGRAM;
-	/* Code that an interpreter has compiled is the user's program; the interpreter's lines around it are not. */
+	/* Likewise what has no name. */
 	if (count && !*c->frames[0].module &&
 	    (best < USERS || (*ret->module && attribution_is_systems_program(image)))) {
 		*ret = c->frames[0];
@@ -337,15 +370,17 @@ size_t attribution_users(struct attribution *c, const struct image *image, uint3
 {
 	struct launch_stub stub = {0};
 	size_t count, users = 0;
+	bool is_script;
 
 	if (!c->frames)
 		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
 	count = stack ? symbols_frames(c->symbols, image, stack, c->frames, STACK_FRAMES) : 0;
+	is_script = find_compiled(c, image, count) != NULL;
 	for (size_t i = 0; i < count; i++) {
 		struct symbol_frame *f = &c->frames[i];
 		enum standing standing;
 
-		if (f->is_interpreter || f->place == SYMBOL_NO_PLACE)
+		if (f->is_interpreter || f->place == SYMBOL_NO_PLACE || (is_script && *f->module))
 			continue;
 		standing = standing_around(c, image, &stub, f);
 		if (standing == USERS || (standing == PROGRAM && !is_entry(c, f)))

@@ -50,6 +50,24 @@ if node=$(command -v node) && "$node" --perf-basic-prof -e 0 2>/dev/null; then
 	PILLION_STATS=summary pillion -s cpu -o node "$node" --perf-basic-prof work.js >path 2>summary
 	like "$(cat summary)" 'work\.js:1 \(?work' 'a function of JavaScript'
 	rm -f "$(cat path)"
+	cat >store.js <<-'J'
+		const fs = require('fs')
+		function store(text) {
+		    const file = fs.openSync('stored', 'w')
+		    fs.writeSync(file, text)
+		    fs.fsyncSync(file)
+		    fs.closeSync(file)
+		}
+		for (let i = 0; i < 400; i++)
+		    store('x'.repeat(1000))
+		console.log(`/tmp/perf-${process.pid}.map`)
+	J
+	PILLION_STATS=false pillion -o store "$node" --perf-basic-prof store.js >path 2>err
+	report stats -q -r lines -f csv store.pillion >lines
+	like "$(grep -E ',(store|uv__fs_fsync)$' lines | head -1)" 'store\.js:[0-9]+,store$' \
+		'calls that JavaScript makes are at its lines, not at those of the virtual machine'
+	like "$(report analyze -r file_flush store.pillion)" 'store\.js:[0-9]+ store' 'and so are findings'
+	rm -f "$(cat path)"
 else
 	skip 'functions of JavaScript' 'no node'
 fi
