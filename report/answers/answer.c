@@ -34,10 +34,11 @@ static void find_callers(struct answer *a)
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->found_count; i++)
-		queries[n++] = rule_caller(&a->found[i].line, &a->found[i].called_from);
+		queries[n++] = (struct caller_query){a->found[i].line, &a->found[i].called_from};
 	for (size_t i = 0; i < a->first.count; i++)
 		if (!a->first.items[i].frame_count) /* which have their callers */
-			queries[n++] = rule_caller(&a->first.items[i].line, &a->first.items[i].called_from);
+			queries[n++] = (struct caller_query){a->first.items[i].line,
+							     &a->first.items[i].called_from};
 	callers_find(&a->context, queries, n);
 	free(queries);
 }

@@ -9,7 +9,6 @@
 #include "report/answers/summary/summary_time.h"
 #include "report/base/table/json_writer.h"
 #include "report/events/stacks/lines.h"
-#include "report/names/frame.h"
 #include "report/tables/run/ledger.h"
 
 enum { LINES = 20 };
@@ -27,18 +26,14 @@ void answer_text(struct table *t, const char *text)
 	table_text_part(t, text && *text ? text : NULL, text ? strlen(text) : 0);
 }
 
-void answer_line(struct table *t, const struct buffer *frame, bool with_function)
+void answer_line(struct table *t, const struct code_line *line, bool with_function)
 {
 	struct buffer place = {0};
-	struct frame parts;
 
-	frame_split(buffer_string(frame), &parts);
-	if (parts.file)
-		buffer_print(&place, "%s:%u", parts.file, parts.line);
-	answer_text(t, buffer_string(&place));
+	code_line_place(line, &place);
+	answer_text(t, place.data);
 	if (with_function)
-		answer_text(t, parts.name);
-	frame_done(&parts);
+		answer_text(t, line ? line->function : NULL);
 	buffer_done(&place);
 }
 
@@ -105,7 +100,7 @@ static void add_cause(const struct answer *a, const struct fix_first_cause *caus
 	table_text(t, cause->rule);
 	answer_saving(t, &cause->saves, a->roles->wall_ns);
 	table_text(t, cause->text.data);
-	answer_line(t, &cause->line, true);
+	answer_line(t, cause->line, true);
 	answer_text(t, buffer_string(&cause->called_from));
 	answer_frames(t, cause);
 	answer_text(t, buffer_string(&cause->edit));
@@ -124,20 +119,18 @@ struct role_part {
 	const char *kind;
 	uint64_t ns;
 	const struct role_call *call; /* NULL: it is in no call */
-	const struct buffer *frame;   /* NULL: that of the call */
+	const struct code_line *line; /* NULL: that of the call */
 };
 
 static void add_part(const struct answer *a, const struct role *r, const struct role_part *part, struct table *t)
 {
 	const struct role_call *call = part->call;
-	struct buffer end = {0}, frame = {0};
+	struct buffer end = {0};
 
 	if (!part->ns)
 		return;
-	if (call) {
+	if (call)
 		role_end_words(&a->context, a->roles, r, call, &end);
-		role_frame(&a->context, call, &frame);
-	}
 	table_text(t, r->label);
 	table_number(t, r->threads);
 	table_number(t, r->processes);
@@ -146,26 +139,21 @@ static void add_part(const struct answer *a, const struct role *r, const struct 
 	table_text(t, part->kind);
 	answer_text(t, call ? call->function : NULL);
 	answer_text(t, buffer_string(&end));
-	answer_line(t, part->frame ? part->frame : &frame, true);
+	answer_line(t, part->line ? part->line : call ? role_call_line(&a->context, call) : NULL, true);
 	table_number_if(t, call && call->count, call ? call->count : 0);
 	table_number(t, part->ns);
 	add_share(t, part->ns, r->lifetime_ns);
 	buffer_done(&end);
-	buffer_done(&frame);
 }
 
 static void add_role(const struct answer *a, const struct role *r, struct table *t)
 {
 	struct role_cpu cpu = role_cpu(r);
-	struct buffer hot = {0}, poll = {0};
-
-	role_hot_frame(&a->context, r, &hot);
-	if (r->polls.count)
-		role_frame(&a->context, &r->polls.items[0], &poll);
+	const struct code_line *poll = r->polls.count ? role_call_line(&a->context, &r->polls.items[0]) : NULL;
 	const struct role_part parts[] = {
-		{"cpu", cpu.work_ns, .frame = &hot},
+		{"cpu", cpu.work_ns, .line = role_hot_code_line(&a->context, r)},
 		{"import", cpu.import_ns},
-		{"polling", cpu.polling_ns, .frame = &poll},
+		{"polling", cpu.polling_ns, .line = poll},
 		{"runnable", r->delay_ns},
 		{"stopped", r->stopped_ns},
 		{"blocked outside of calls", r->unexplained_ns},
@@ -181,8 +169,6 @@ static void add_role(const struct answer *a, const struct role *r, struct table 
 
 		add_part(a, r, &(struct role_part){waits ? "wait" : "call", call->ns, call, NULL}, t);
 	}
-	buffer_done(&hot);
-	buffer_done(&poll);
 }
 
 static void roles_table(struct answer *a, struct table *t)
@@ -314,7 +300,9 @@ static void ledger_table(struct answer *a, struct table *t)
 
 static void ended_table(struct answer *a, struct table *t)
 {
-	summary_ended(&a->rules, t);
+	const struct code_line *lines[ENDED_KINDS] = {NULL};
+
+	summary_ended(&a->rules, t, lines);
 }
 
 const struct answer_table_names answer_table_names[ANSWER_TABLES] = {

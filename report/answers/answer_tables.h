@@ -29,8 +29,8 @@ void answer_table(struct answer *a, enum answer_table which, struct table *ret);
 
 void answer_text(struct table *t, const char *text); /* nothing, if it is empty or NULL */
 
-/* FILE:LINE of "function (file:line)"; with_function: and a cell with the function. */
-void answer_line(struct table *t, const struct buffer *frame, bool with_function);
+/* FILE:LINE; with_function: and a cell with the function. */
+void answer_line(struct table *t, const struct code_line *line, bool with_function);
 
 /* What a repair saves, its bounds, and its share of the run. */
 void answer_saving(struct table *t, const struct saving *s, uint64_t wall_ns);

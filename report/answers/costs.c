@@ -69,16 +69,16 @@ struct causality *costs_causes(struct costs *k)
 
 /* ---- lines ---- */
 
-static bool is_of_line(struct costs *k, uint32_t what, const char *line, const char *function)
+static bool is_of_line(struct costs *k, uint32_t what, const struct code_line *line, const char *function)
 {
 	const struct editable *e = &k->causes->editables.items[what];
 
-	if (!*line)
+	if (!line)
 		return !e->has_frame && (!function || !strcmp(e->name, function));
-	return !strcmp(editable_line(&k->causes->editables, what), line);
+	return editable_line(&k->causes->editables, what) == line;
 }
 
-enum line_does costs_line_does(struct costs *k, const char *line)
+enum line_does costs_line_does(struct costs *k, const struct code_line *line)
 {
 	const struct editables *all = k->causes ? &k->causes->editables : NULL;
 	double least = k->causes ? (double)k->causes->run_ns / NAMED_PART : 0, ns[DOES_KINDS] = {0};
@@ -127,7 +127,7 @@ uint64_t costs_below(struct costs *k, struct own_stacks *own, uint32_t function,
 	return ns;
 }
 
-const char *costs_line_of_calls(struct costs *k, const char *function)
+const struct code_line *costs_line_of_calls(struct costs *k, const char *function)
 {
 	struct editables *all = k->causes ? &k->causes->editables : NULL;
 	uint32_t best = NODE_NONE;
@@ -136,10 +136,10 @@ const char *costs_line_of_calls(struct costs *k, const char *function)
 		if (all->items[i].kind == EDITABLE_CALL && !strcmp(all->items[i].name, function) &&
 		    (best == NODE_NONE || k->path.by_what[i] > k->path.by_what[best]))
 			best = i;
-	return best == NODE_NONE ? "" : editable_line(all, best);
+	return best == NODE_NONE ? NULL : editable_line(all, best);
 }
 
-const struct actor *costs_actor(struct costs *k, const char *line, const char *function)
+const struct actor *costs_actor(struct costs *k, const struct code_line *line, const char *function)
 {
 	for (size_t i = 0; k->causes && i < k->path.count; i++) {
 		const struct path_row *row = &k->path.rows[i];
@@ -211,9 +211,9 @@ static uint32_t *first_of_lines(const struct costs *k)
 	struct map known = {0};
 
 	for (uint32_t i = 0; i < all->count; i++) {
-		const char *line = editable_line(all, i);
+		const struct code_line *line = editable_line(all, i);
 		bool is_new;
-		uint64_t *first = map_put(&known, hash_bytes(line, strlen(line)), 0, &is_new);
+		uint64_t *first = map_put(&known, code_line_number(line), 0, &is_new);
 
 		if (is_new)
 			*first = i;
@@ -223,7 +223,8 @@ static uint32_t *first_of_lines(const struct costs *k)
 	return ret;
 }
 
-static const char *unequal_line(const struct costs *k, const uint8_t *actors, size_t count, uint32_t longest)
+static const struct code_line *unequal_line(const struct costs *k, const uint8_t *actors, size_t count,
+					    uint32_t longest)
 {
 	uint8_t *only = mem_alloc(k->causes->actor_count + 1);
 	uint32_t *first = first_of_lines(k);
@@ -245,7 +246,7 @@ static const char *unequal_line(const struct costs *k, const uint8_t *actors, si
 	work_sum_done(&own);
 	free(first);
 	free(only);
-	return is_shared ? editable_line(&k->causes->editables, (uint32_t)best) : "";
+	return is_shared ? editable_line(&k->causes->editables, (uint32_t)best) : NULL;
 }
 
 /* The threads of a role, by actor. */
@@ -329,7 +330,7 @@ void costs_of_balance(struct costs *k, const struct partition *p, const struct r
 {
 	struct role_team team;
 
-	*ret = (struct balance){.line = ""};
+	*ret = (struct balance){0};
 	if (!k->causes)
 		return;
 	team_find(k, p, roles, role, &team);

@@ -14,9 +14,9 @@ struct costs;
 struct costs *costs_new(const struct report_context *c, bool is_replayed);
 void costs_free(struct costs *k);
 
-/* What a line, as attribution_line() has it, does for most of its time. */
+/* What a line does for most of its time. */
 enum line_does { DOES_CALL, DOES_COMPUTE, DOES_AWAIT_DEVICE, DOES_KINDS };
-enum line_does costs_line_does(struct costs *k, const char *line);
+enum line_does costs_line_does(struct costs *k, const struct code_line *line);
 
 /* What an edit saves. False: it cannot be computed. */
 bool costs_of_edit(struct costs *k, const char *edit, struct saving *ret);
@@ -35,20 +35,20 @@ struct balance {
 	struct saving saves; /* if all had the same work; 0: nothing below the least was computed */
 	uint64_t most_ns, mean_ns;
 	const struct actor *actor; /* the one with most */
-	/* Where it has most more than the mean, as attribution_line() has it; "" where others do not work at that line:
-	 * then it is not their work that is shared out unequally there. Owned by the costs. */
-	const char *line;
+	/* Where it has most more than the mean; NULL where others do not work at that line:
+	 * then it is not their work that is shared out unequally there. */
+	const struct code_line *line;
 };
 
 /* The threads of a role, by their actors. */
 void costs_of_balance(struct costs *k, const struct partition *p, const struct roles *roles, const struct role *role,
 		      uint64_t least_ns, struct balance *ret);
 
-/* Which line made most calls of a function by their time on the critical path; "": not known. Owned by the costs. */
-const char *costs_line_of_calls(struct costs *k, const char *function);
+/* Which line made most calls of a function by their time on the critical path; NULL: not known. */
+const struct code_line *costs_line_of_calls(struct costs *k, const char *function);
 
 /* Which actor has most of the line's time on the critical path; NULL: none. */
-const struct actor *costs_actor(struct costs *k, const char *line, const char *function);
+const struct actor *costs_actor(struct costs *k, const struct code_line *line, const char *function);
 
 struct causality *costs_causes(struct costs *k); /* NULL: nothing was recorded, or it was not replayed */
 

@@ -9,7 +9,6 @@
 #include "report/answers/input_wait.h"
 #include "report/base/text.h"
 #include "report/events/stacks/samples.h"
-#include "report/names/frame.h"
 #include "report/read/job/process_tree.h"
 
 /* A cause of which an unknown part could be saved counts only if it takes this part of the run. */
@@ -32,18 +31,12 @@ uint64_t fix_first_least(uint64_t wall_ns)
 /* The line of the code that takes the time; else the one that waits for the program. */
 static void find_line(const struct choice *k, const struct role *r, struct fix_first_cause *cause)
 {
-	const struct role_call *wait;
-	struct frame frame;
-	bool has_place;
+	bool has_place = cause->line && cause->line->line;
+	const struct role_call *wait = has_place ? NULL : role_parent_wait(k->roles, r, NULL);
 
-	frame_split(buffer_string(&cause->line), &frame);
-	has_place = frame.file && frame.line;
-	frame_done(&frame);
-	wait = has_place ? NULL : role_parent_wait(k->roles, r, NULL);
 	if (!wait || !wait->is_users)
 		return;
-	buffer_clear(&cause->line);
-	role_frame(k->context, wait, &cause->line);
+	cause->line = role_call_line(k->context, wait);
 	cause->is_borrowed = true;
 }
 
@@ -54,11 +47,11 @@ static void propose_cpu(struct choice *k, const struct role *r)
 					.is_cpu = !samples_any(k->context->model)};
 	struct buffer line = {0}, time = {0};
 
-	role_hot_frame(k->context, r, &cause.line);
-	price_add_line("line", buffer_string(&cause.line), "=0.5x", &cause.edit);
+	cause.line = role_hot_code_line(k->context, r);
+	price_add_line("line", cause.line, "=0.5x", &cause.edit);
 	if (!costs_of_edit(k->costs, buffer_string(&cause.edit), &cause.saves))
 		function_interval(role_wall_ns(r, cpu_ns), &cause.saves);
-	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), "");
+	cause.actor = costs_actor(k->costs, cause.line, "");
 	cause.worth_ns = cause.saves.saved_ns / (cause.edit.size ? 1 : 4);
 	role_words(r, &cause.text);
 	buffer_print(&cause.text, " %s %.0f %% of the time, ", r->threads > 1 ? "compute" : "computes",
@@ -125,7 +118,7 @@ static bool is_of_library(const struct role_call *call)
 }
 
 static void call_words(const struct choice *k, const struct role *r, const struct role_call *call,
-		       const struct role *programs, const struct buffer *line, struct buffer *text)
+		       const struct role *programs, const struct code_line *line, struct buffer *text)
 {
 	struct buffer place = {0};
 
@@ -141,8 +134,8 @@ static void call_words(const struct choice *k, const struct role *r, const struc
 			     r->threads > 1 ? "are blocked" : "is blocked", share_of(call->ns, r->lifetime_ns),
 			     call->function, (unsigned long long)call->count, call->count == 1 ? "" : "s");
 	role_place(k->context, call, &place);
-	if (!place.size && line->size)
-		frame_short(line->data, &place);
+	if (!place.size)
+		code_line_short(line, &place);
 	if (place.size)
 		buffer_print(text, ": %s", place.data);
 	buffer_done(&place);
@@ -162,8 +155,6 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 					.how = is_of_children ? "if they ran side by side"
 					       : is_sync      ? "if it waited only at the end"
 							      : NULL};
-	struct buffer waits = {0};
-
 	if (role_wall_ns(r, call->ns) < k->least_ns || is_of_library(call) || waits_for_input(k->context, r, call) ||
 	    (k->told.count && blocked_waits_for_others(call->kind)))
 		return;
@@ -171,10 +162,9 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 		cause.rule = "bound_by";
 		cause.is_bound = cause.is_last = true;
 	}
-	role_frame(k->context, call, &cause.line);
-	if (!call->has_frame)
-		buffer_text(&cause.line, costs_line_of_calls(k->costs, call->function));
-	price_add_line(is_of_children || is_sync ? "no-sync" : "line", buffer_string(&cause.line),
+	cause.line = call->has_frame ? role_call_line(k->context, call)
+				     : costs_line_of_calls(k->costs, call->function);
+	price_add_line(is_of_children || is_sync ? "no-sync" : "line", cause.line,
 		       is_of_children || is_sync ? "" : "=0", &cause.edit);
 	if (!cause.edit.size) {
 		buffer_text(&cause.edit, "call~");
@@ -182,14 +172,13 @@ static void propose_call(struct choice *k, const struct role *r, const struct ro
 		buffer_text(&cause.edit, "=0");
 	}
 	costs_of_edit(k->costs, buffer_string(&cause.edit), &cause.saves);
-	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), call->function);
-	call_words(k, r, call, programs, &cause.line, &cause.text);
+	cause.actor = costs_actor(k->costs, cause.line, call->function);
+	call_words(k, r, call, programs, cause.line, &cause.text);
 	find_line(k, r, &cause);
 	if (cause.is_borrowed) {
-		frame_short(cause.line.data, &waits);
-		buffer_print(&cause.text, ", awaited at %s", waits.data);
+		buffer_text(&cause.text, ", awaited at ");
+		code_line_short(cause.line, &cause.text);
 	}
-	buffer_done(&waits);
 	fix_first_propose(k, &cause);
 }
 
@@ -207,7 +196,6 @@ static void propose_stop(struct choice *k, const struct role *r)
 static void propose_balance(struct choice *k, const struct role *r)
 {
 	struct fix_first_cause cause = {.rule = "unequal_work", .how = "if all had the same work", .is_balance = true};
-	struct buffer place = {0};
 	struct balance b;
 
 	if (r->threads < 2)
@@ -220,14 +208,13 @@ static void propose_balance(struct choice *k, const struct role *r)
 	rule_time(&cause.text, b.most_ns);
 	buffer_text(&cause.text, ", on average they have ");
 	rule_time(&cause.text, b.mean_ns);
-	buffer_text(&cause.line, b.line);
-	if (*b.line) {
-		frame_short(b.line, &place);
-		buffer_print(&cause.text, ": %s", place.data);
+	cause.line = b.line;
+	if (b.line) {
+		buffer_text(&cause.text, ": ");
+		code_line_short(b.line, &cause.text);
 	} else {
 		role_work_line(k->context, k->roles, r, &cause.text);
 	}
-	buffer_done(&place);
 	fix_first_propose(k, &cause);
 }
 
@@ -236,19 +223,17 @@ static void propose_kernel(struct choice *k, const struct price *price)
 	struct fix_first_cause cause = {.rule = "bound_by", .how = "if it took half of its time", .is_bound = true,
 					.saves = price->saves};
 	struct editables *all = &costs_causes(k->costs)->editables;
-	struct buffer place = {0};
 
 	buffer_text(&cause.edit, price->edit);
 	buffer_text(&cause.text, "the GPU executes ");
 	text_fit(&cause.text, all->items[price->what].name, 60);
 	buffer_print(&cause.text, " %.0f %% of the time",
 		     share_of(costs_on_path(k->costs, price->what), k->roles->wall_ns));
-	buffer_text(&cause.line, editable_line(all, price->what));
-	if (cause.line.size) {
-		frame_short(cause.line.data, &place);
-		buffer_print(&cause.text, ", launched at %s", place.data);
+	cause.line = editable_line(all, price->what);
+	if (cause.line) {
+		buffer_text(&cause.text, ", launched at ");
+		code_line_short(cause.line, &cause.text);
 	}
-	buffer_done(&place);
 	fix_first_propose(k, &cause);
 }
 
@@ -266,20 +251,20 @@ static void propose_kernels(struct choice *k)
 void fix_first_words(const struct finding *f, struct buffer *ret)
 {
 	text_escape(ret, f->text.size ? f->text.data : f->rule->title, "");
-	if (!f->line.size)
+	if (!f->line)
 		return;
 	buffer_text(ret, ": ");
-	frame_short(f->line.data, ret);
+	code_line_short(f->line, ret);
 }
 
 /* The price of the repair of its line: what computes takes half of its time unless the repair removes it. What is
  * removed with what the rule looks for costs the run, too. */
 static void price_line(struct costs *costs, struct finding *f)
 {
-	enum line_does work = costs_line_does(costs, f->line.data);
+	enum line_does work = costs_line_does(costs, f->line);
 	bool is_sync = work == DOES_AWAIT_DEVICE, is_slow = work == DOES_COMPUTE && !(f->rule->flags & RULE_REMOVED);
 
-	price_add_line(is_sync ? "no-sync" : "line", f->line.data, is_sync ? "" : is_slow ? "=0.5x" : "=0", &f->edit);
+	price_add_line(is_sync ? "no-sync" : "line", f->line, is_sync ? "" : is_slow ? "=0.5x" : "=0", &f->edit);
 	if (!costs_of_edit(costs, f->edit.data, &f->saves)) {
 		buffer_clear(&f->edit);
 	} else if (f->saves.saved_ns > f->cost_ns && f->rule->flags & RULE_REMOVED) {
@@ -304,7 +289,7 @@ void fix_first_saving(struct costs *costs, struct finding *f, uint64_t least_ns)
 		f->saves = (struct saving){0};
 	if (!is_of_time || f->verdict != VERDICT_FOUND || f->cost_ns < least_ns || !is_known || !run_ns)
 		return;
-	if (!f->edit.size && f->line.size)
+	if (!f->edit.size && f->line)
 		price_line(costs, f);
 	else if (f->edit.size && !costs_of_edit(costs, f->edit.data, &f->saves))
 		buffer_clear(&f->edit);
@@ -319,10 +304,10 @@ static void propose_finding(struct choice *k, const struct finding *f)
 	if (f->rule->flags & RULE_NOT_TIME)
 		cause.saves = (struct saving){0};
 	fix_first_words(f, &cause.text);
-	buffer_add(&cause.line, f->line.data, f->line.size);
+	cause.line = f->line;
 	buffer_add(&cause.edit, f->edit.data, f->edit.size);
-	if (f->line.size)
-		cause.actor = costs_actor(k->costs, f->line.data, NULL);
+	if (f->line)
+		cause.actor = costs_actor(k->costs, f->line, NULL);
 	fix_first_propose(k, &cause);
 }
 

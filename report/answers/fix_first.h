@@ -22,7 +22,7 @@ enum { FIX_FRAMES = 5 };
 struct fix_first_cause {
 	const char *rule;	   /* its name */
 	struct buffer text;	   /* with the line */
-	struct buffer line;	   /* as in struct finding */
+	const struct code_line *line; /* as in struct finding */
 	struct buffer called_from; /* of the line, see caller.h; the caller fills it in */
 	struct fix_first_frame frames[FIX_FRAMES]; /* the outermost first; the last one is at the line */
 	size_t frame_count;
@@ -62,7 +62,7 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 bool fix_first_is_cpu(const struct fix_first *f);
 
 /* The cause at a line (file:line, if it has them); NULL: there is none. */
-struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct buffer *line);
+struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct code_line *line);
 
 /* A finding's text with its line. */
 void fix_first_words(const struct finding *f, struct buffer *ret);

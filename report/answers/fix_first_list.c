@@ -4,12 +4,10 @@
 #include <string.h>
 
 #include "report/answers/fix_first_build.h"
-#include "report/names/frame.h"
 
 void fix_first_cause_done(struct fix_first_cause *cause)
 {
 	buffer_done(&cause->text);
-	buffer_done(&cause->line);
 	buffer_done(&cause->called_from);
 	buffer_done(&cause->edit);
 	buffer_done(&cause->rest);
@@ -32,46 +30,24 @@ void fix_first_limit(struct saving *s, uint64_t most)
 	s->high_ns = at_most(s->high_ns, most);
 }
 
-/* "file:line" of "function (file:line)"; else all of it. */
-static void add_place(const struct buffer *line, struct buffer *ret)
-{
-	struct frame frame;
-
-	frame_split(buffer_string(line), &frame);
-	if (frame.file && frame.line)
-		buffer_print(ret, "%s:%u", frame.file, frame.line);
-	else
-		buffer_text(ret, buffer_string(line));
-	frame_done(&frame);
-}
-
 static bool is_told(const struct choice *k, const struct fix_first_cause *cause)
 {
 	struct buffer place = {0};
 	bool is_told = false;
 
-	add_place(&cause->line, &place);
+	code_line_place(cause->line, &place);
 	for (size_t i = 0; i < k->told.count && place.size; i++)
 		is_told |= !strcmp(k->told.items[i], place.data);
 	buffer_done(&place);
 	return is_told;
 }
 
-struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct buffer *line)
+struct fix_first_cause *fix_first_at(const struct fix_first *f, const struct code_line *line)
 {
-	struct fix_first_cause *found = NULL;
-	struct buffer place = {0}, other = {0};
-
-	add_place(line, &place);
-	for (size_t i = 0; i < f->count && place.size && !found; i++) {
-		buffer_clear(&other);
-		add_place(&f->items[i].line, &other);
-		if (other.size && !strcmp(other.data, place.data))
-			found = &f->items[i];
-	}
-	buffer_done(&place);
-	buffer_done(&other);
-	return found;
+	for (size_t i = 0; i < f->count && line; i++)
+		if (code_line_is_same_place(f->items[i].line, line))
+			return &f->items[i];
+	return NULL;
 }
 
 static bool is_work(const struct fix_first_cause *cause)
@@ -130,7 +106,7 @@ void fix_first_propose(struct choice *k, struct fix_first_cause *cause)
 		fix_first_cause_done(cause);
 		return;
 	}
-	same = fix_first_at(all, &cause->line);
+	same = fix_first_at(all, cause->line);
 	if (same) {
 		join_causes(same, cause);
 		return;

@@ -68,14 +68,8 @@ void finding_done(struct finding *f)
 {
 	table_done(&f->table);
 	buffer_done(&f->text);
-	buffer_done(&f->line);
 	buffer_done(&f->called_from);
 	buffer_done(&f->edit);
-}
-
-struct caller_query rule_caller(const struct buffer *line, struct buffer *ret_called_from)
-{
-	return (struct caller_query){line->size ? line->data : NULL, ret_called_from};
 }
 
 int findings_by_cost(size_t left, size_t right, const void *findings)
@@ -274,10 +268,10 @@ uint64_t rule_union(struct rule_span *spans, size_t count)
 
 /* ---- source lines ---- */
 
-void rule_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret)
+const struct code_line *rule_line(struct rules *r, const struct image *image, uint32_t stack)
 {
 	r->attribution.symbols = r->context->symbols;
-	attribution_line(&r->attribution, image, stack, ret);
+	return attribution_line(&r->attribution, image, stack);
 }
 
 bool rule_polls(struct rules *r, const struct image *image, uint32_t stack)
@@ -289,12 +283,9 @@ bool rule_polls(struct rules *r, const struct image *image, uint32_t stack)
 	return *known > 1;
 }
 
-void rule_line_cell(struct finding *f, const char *line)
+void rule_line_cell(struct finding *f, const struct code_line *line)
 {
-	if (line && *line)
-		table_text(&f->table, line);
-	else
-		table_nothing(&f->table);
+	code_line_cell(line, NULL, &f->table);
 }
 
 void rule_time(struct buffer *b, uint64_t ns)

@@ -22,7 +22,7 @@ struct finding {
 	enum verdict verdict;
 	struct table table; /* Rule, Verdict, the rule's own columns; one row if nothing was found */
 	struct buffer text; /* found: what, in figures; could not check: the reason */
-	struct buffer line; /* "function (file:line)" that caused the most of it; empty: no stack was taken */
+	const struct code_line *line; /* that caused the most of it; NULL: no stack was taken */
 	struct buffer called_from; /* see caller.h; the caller fills it in */
 	bool is_of_lines; /* the cost is that of several lines, so that no one repair saves it */
 	bool is_certain; /* despite RULE_PART: all of the cost could be saved */
@@ -83,8 +83,6 @@ void finding_done(struct finding *f);
 /* Whether it tells why the run ended or stood still. */
 bool finding_is_end(const struct finding *f);
 
-struct caller_query rule_caller(const struct buffer *line, struct buffer *ret_called_from);
-
 /* For places_in_order: the costliest first, then in the order given. */
 int findings_by_cost(size_t left, size_t right, const void *findings);
 void rules_done(struct rules *rules);
@@ -125,11 +123,11 @@ struct steady {
 };
 struct steady rule_steady(struct rules *r, const struct image *image);
 
-/* Appends the line to which the stack is attributed, as in report lines. Appends nothing if no stack was taken. */
-void rule_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret);
+/* The line to which the stack is attributed, as in report lines. NULL: no stack was taken. */
+const struct code_line *rule_line(struct rules *r, const struct image *image, uint32_t stack);
 /* Whether the stack is in a library of MPI, which polls while it waits for messages. */
 bool rule_polls(struct rules *r, const struct image *image, uint32_t stack);
-void rule_line_cell(struct finding *f, const char *line);
+void rule_line_cell(struct finding *f, const struct code_line *line);
 
 /* Appends "1.23 ms", "12.3 ms" or "123 ms". */
 void rule_time(struct buffer *b, uint64_t ns);
@@ -146,7 +144,7 @@ const struct function *rule_cuda_function(const struct image *image, const struc
 /* rule_mpi.c: at which call of MPI the others wait for the process, for at least that time in all: in words, and the
  * line; false: they do not, or it is not known. */
 bool rule_late_rank(struct rules *r, size_t process, uint64_t least_ns, struct buffer *ret_text,
-		    struct buffer *ret_line);
+		    const struct code_line **ret_line);
 const struct mpi_causes *rules_mpi(struct rules *r);
 void rules_mpi_done(struct rules *r);
 void rules_os_done(struct rules *r);
@@ -158,11 +156,15 @@ void rule_call_columns(struct finding *f);
 /* The row of a call. `variant` tells calls of one function apart that have another name. */
 uint32_t rule_call_row(struct rules *r, struct aggregate *aggregate, const struct image *image, uint32_t function,
 		       unsigned int variant, const char *name, uint32_t stack);
-size_t rule_call_process(const struct aggregate_row *row); /* in the model */
+/* Whose call it is, in the model. */
+static inline size_t rule_call_process(const struct aggregate_row *row)
+{
+	return row->report_value;
+}
 
 /* Adds a row, or the largest ones, to the table. The line of the finding is that of the first with one. */
-void rule_call_add_row(const struct aggregate_row *row, struct finding *f);
-void rule_call_rows(struct aggregate *aggregate, struct finding *f);
+void rule_call_add_row(const struct rules *r, const struct aggregate_row *row, struct finding *f);
+void rule_call_rows(const struct rules *r, struct aggregate *aggregate, struct finding *f);
 
 /* ---- the rules ---- */
 

@@ -7,7 +7,6 @@
 #include "report/answers/spine.h"
 #include "report/base/table/name.h"
 #include "report/base/text.h"
-#include "report/names/frame.h"
 
 /* The samples of a role in functions of the program's own. */
 struct role_spines {
@@ -74,7 +73,7 @@ static const struct role *waiting_role(const struct choice *k, const struct role
 static void frame_words(const struct fix_first_frame *f, const char *callee, struct buffer *ret)
 {
 	if (*f->line) {
-		text_fit(ret, frame_file(f->line), 48);
+		text_fit(ret, code_line_file(f->line), 48);
 		buffer_text(ret, " ");
 	}
 	name_brief(ret, f->function);
@@ -119,13 +118,11 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	buffer_text(&cause->text, buffer_string(&cause->rest));
 }
 
-static void place_line(const struct choice *k, const struct spine_frame *f, struct buffer *ret)
+static const struct code_line *place_line(const struct choice *k, const struct spine_frame *f)
 {
 	const struct own_function *function = &k->own.functions[f->function];
 
-	buffer_text(ret, function->name);
-	if (*function->file)
-		buffer_print(ret, " (%s:%u)", function->file, f->line);
+	return symbols_line(k->context->symbols, function->name, *function->file ? function->file : NULL, f->line);
 }
 
 /* "function~job.py:f=0" */
@@ -160,7 +157,7 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 			cause.frames[i].ns = cause.frames[0].ns;
 	}
 	cause.callee = mem_copy_text(cause.callee, strlen(cause.callee));
-	place_line(k, &spine->frames[spine->count - 1], &cause.line);
+	cause.line = place_line(k, &spine->frames[spine->count - 1]);
 	edit_words(k, &spine->frames[0], &cause.edit);
 	cause.worth_ns = cause.saves.saved_ns / 2;
 	if (cause.worth_ns >= *worth_ns)
@@ -168,7 +165,7 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 	*worth_ns = cause.worth_ns;
 	if (cause.frame_count > 1)
 		buffer_text(&cause.called_from, cause.frames[cause.frame_count - 2].line);
-	cause.actor = costs_actor(k->costs, buffer_string(&cause.line), "");
+	cause.actor = costs_actor(k->costs, cause.line, "");
 	spine_words(k, r, s, &cause);
 	fix_first_propose(k, &cause);
 }

@@ -29,7 +29,7 @@ void where_text_line(const struct where_item *item, struct buffer *ret)
 	if (!line)
 		return;
 	buffer_text(ret, item->is_recorded ? ", last recorded at " : " at ");
-	text_escape(ret, line->text, "");
+	code_line_text(line->line, ret);
 }
 
 void where_text_missing(const struct where_ranks *r, const struct where_item *item, struct buffer *ret)

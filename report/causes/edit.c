@@ -7,7 +7,6 @@
 
 #include "report/causes/function.h"
 #include "report/events/reading.h"
-#include "report/names/frame.h"
 
 /* WHAT~PATTERN=VALUE: what it changes, and by how much. */
 struct wish {
@@ -24,9 +23,11 @@ struct wish {
 
 static bool is_line(struct wish *w, uint32_t what)
 {
-	const char *line = editable_line(&w->causes->editables, what);
+	const struct code_line *line = editable_line(&w->causes->editables, what);
 
-	return frame_is_at(line, w->pattern) || !strcmp(line, w->pattern);
+	if (!line)
+		return false;
+	return line->file ? code_line_is_at(line->file, line->line, w->pattern) : !strcmp(line->function, w->pattern);
 }
 
 /* Each wish asks either for whole names or for parts of them. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/names/frame.h"
 
 /* A pool with fewer samples is divided as all such pools together. */
 enum { POOL_SAMPLES = 3 };
@@ -20,7 +19,6 @@ void editables_done(struct editables *e)
 {
 	for (size_t i = 0; i < e->count; i++) {
 		free(e->items[i].name);
-		free(e->items[i].line);
 	}
 	free(e->items);
 	free(e->pools);
@@ -331,31 +329,13 @@ void editable_factors(const struct editables *e, enum editable_consequences cons
 
 /* ---- names ---- */
 
-const char *editable_line(struct editables *e, uint32_t what)
+const struct code_line *editable_line(struct editables *e, uint32_t what)
 {
 	struct editable *item = &e->items[what];
-	struct buffer line = {0};
 
-	if (item->line)
-		return item->line;
-	if (item->has_frame)
-		attribution_line(&e->attribution, item->image, item->stack, &line);
-	item->line = mem_copy_text(buffer_string(&line), line.size);
-	buffer_done(&line);
+	if (!item->line && item->has_frame)
+		item->line = attribution_line(&e->attribution, item->image, item->stack);
 	return item->line;
-}
-
-bool editable_place(struct editables *e, uint32_t what, struct buffer *ret)
-{
-	struct frame frame;
-	bool has_place;
-
-	frame_split(editable_line(e, what), &frame);
-	has_place = frame.file && frame.line;
-	if (has_place)
-		buffer_print(ret, "%s:%u", frame.file, frame.line);
-	frame_done(&frame);
-	return has_place;
 }
 
 void editable_words(const struct editables *e, uint32_t what, struct buffer *ret)

@@ -26,7 +26,7 @@ struct editable {
 	char *name;		 /* of a call, a kernel, a program; "": none. Owned */
 	struct symbol_frame frame;
 	bool has_frame, is_users;
-	char *line; /* "function (file:line)"; NULL: not named yet, "": not known. Owned */
+	const struct code_line *line; /* NULL: not named yet, or not known; see editable_line */
 	const struct image *image; /* the first one */
 	uint32_t stack;
 	uint64_t samples; /* of CPU time */
@@ -127,11 +127,8 @@ void editable_divide(const struct editables *e, uint32_t what, double ns, void *
 enum editable_consequences { CONSEQUENCES_STAY, CONSEQUENCES_FOLLOW };
 void editable_factors(const struct editables *e, enum editable_consequences consequences, float *factors);
 
-/* "function (file:line)", "" if it is not known; named at the first call. */
-const char *editable_line(struct editables *e, uint32_t what);
-
-/* "file:line" of it; false: there is none. */
-bool editable_place(struct editables *e, uint32_t what, struct buffer *ret);
+/* NULL if it is not known; named at the first call. */
+const struct code_line *editable_line(struct editables *e, uint32_t what);
 
 /* Appends "usleep", "CPU", "kernel gemm". */
 void editable_words(const struct editables *e, uint32_t what, struct buffer *ret);

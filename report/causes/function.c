@@ -6,7 +6,6 @@
 
 #include "report/base/text.h"
 #include "report/causes/path.h"
-#include "report/names/frame.h"
 #include "report/time/usage.h"
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
@@ -91,13 +90,9 @@ static bool is_below_named(struct wanted *w, const struct editable_stack *stack)
 static bool is_frame_named(struct wanted *w, const struct symbol_frame *f)
 {
 	uint64_t *known = map_put(&w->places, f->place, 0, NULL);
-	struct frame parts;
 
-	if (!*known) {
-		frame_split(f->text, &parts);
-		*known = 1 + is_named(w->name, parts.name, parts.file);
-		frame_done(&parts);
-	}
+	if (!*known)
+		*known = 1 + is_named(w->name, f->exact->function, f->exact->file);
 	return *known > 1;
 }
 

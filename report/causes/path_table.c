@@ -26,19 +26,21 @@ static const char *kind_of(const struct causality *s, const struct path_row *r)
 void path_slice_words(struct causality *s, const struct path_slice *slice, struct buffer *ret)
 {
 	bool is_named = !(slice->what & EDITABLE_OF_POOL);
-	const char *line = is_named ? editable_line(&s->editables, slice->what) : "";
+	const struct code_line *line = is_named ? editable_line(&s->editables, slice->what) : NULL;
 
 	if (!is_named || (slice->kind != CRITICAL_PART && slice->kind != CRITICAL_CALL))
 		buffer_print(ret, "%s%s", kind_words(s, slice->kind, slice->what), is_named ? ": " : "");
 	if (is_named)
 		editable_words(&s->editables, slice->what, ret);
-	if (*line)
-		buffer_print(ret, " in %s", line);
+	if (line) {
+		buffer_text(ret, " in ");
+		code_line_text(line, ret);
+	}
 	buffer_text(ret, ", ");
 	actor_words(&s->actors[slice->actor], ret);
 }
 
-/* Instructions of one line are several editables, so rows are joined by their text. */
+/* Instructions of one line are several editables, so rows are joined by their line. */
 struct joined {
 	struct path_row row;
 	struct buffer key;
@@ -48,7 +50,7 @@ static void add_row(struct causality *s, const struct path_row *r, double whole,
 {
 	const struct actor *a = &s->actors[r->actor];
 	struct buffer name = {0}, thread = {0};
-	const char *line = r->what & EDITABLE_OF_POOL ? "" : editable_line(&s->editables, r->what);
+	const struct code_line *line = r->what & EDITABLE_OF_POOL ? NULL : editable_line(&s->editables, r->what);
 
 	table_real(t, 100 * r->ns / whole);
 	table_number(t, (uint64_t)(r->ns + 0.5));
@@ -59,20 +61,17 @@ static void add_row(struct causality *s, const struct path_row *r, double whole,
 	if (!(r->what & EDITABLE_OF_POOL))
 		editable_words(&s->editables, r->what, &name);
 	table_text(t, buffer_string(&name));
-	if (*line)
-		table_text(t, line);
-	else
-		table_nothing(t);
+	code_line_cell(line, NULL, t);
 	buffer_done(&name);
 	buffer_done(&thread);
 }
 
 static uint64_t key_of(struct causality *s, const struct path_row *r)
 {
-	const char *line = r->what & EDITABLE_OF_POOL ? "" : editable_line(&s->editables, r->what);
+	const struct code_line *line = r->what & EDITABLE_OF_POOL ? NULL : editable_line(&s->editables, r->what);
 	const char *name = r->what & EDITABLE_OF_POOL ? "" : s->editables.items[r->what].name;
 
-	return hash_bytes(line, strlen(line)) ^ hash_bytes(name, strlen(name)) * 31 ^
+	return hash_bytes(&line, sizeof(line)) ^ hash_bytes(name, strlen(name)) * 31 ^
 	       hash_bytes(kind_of(s, r), strlen(kind_of(s, r))) * 7;
 }
 

@@ -6,7 +6,6 @@
 
 #include "report/base/text.h"
 #include "report/causes/function.h"
-#include "report/names/frame.h"
 #include "report/time/cpu_limit.h"
 #include "report/time/usage.h"
 
@@ -97,18 +96,14 @@ int price_find(struct causality *s, const char *edit, struct saving *ret, struct
 
 /* ---- words ---- */
 
-void price_add_line(const char *word, const char *line, const char *value, struct buffer *ret)
+void price_add_line(const char *word, const struct code_line *line, const char *value, struct buffer *ret)
 {
-	struct frame frame;
-
-	if (!*line)
+	if (!line)
 		return;
-	frame_split(line, &frame);
-	if (frame.file && frame.line)
-		buffer_print(ret, "%s~%s:%u%s", word, frame.file, frame.line, value);
-	else
-		buffer_print(ret, "%s~%s%s", word, line, value);
-	frame_done(&frame);
+	buffer_print(ret, "%s~", word);
+	if (!code_line_place(line, ret))
+		buffer_text(ret, line->function);
+	buffer_text(ret, value);
 }
 
 void price_add_name(const char *name, struct buffer *ret)

@@ -33,6 +33,7 @@ int export_folded(struct export *x, struct err *err)
 {
 	struct profile profile;
 	enum metric metric = x->is_metric_given ? x->metric : profile_default(x->context->model);
+	struct buffer text = {0};
 	int code = profile_make(x->context, metric, &profile, err);
 
 	for (size_t i = 0; i < profile.aggregate.count; i++) {
@@ -42,7 +43,9 @@ int export_folded(struct export *x, struct err *err)
 		for (size_t k = 0; k < count; k++) {
 			if (k)
 				sink_text(x->out, ";");
-			folded_add_frame(x->out, profile.names.items[stack[k]]);
+			buffer_clear(&text);
+			code_line_text(profile.names[stack[k]].line, &text);
+			folded_add_frame(x->out, buffer_string(&text));
 		}
 		sink_text(x->out, " ");
 		sink_number(x->out, profile.aggregate.rows[i].total);
@@ -50,6 +53,7 @@ int export_folded(struct export *x, struct err *err)
 	}
 	if (!x->is_metric_given)
 		folded_remark(x, metric);
+	buffer_done(&text);
 	profile_done(&profile);
 	return code;
 }

@@ -5,7 +5,6 @@
 
 #include "report/base/table/protobuf.h"
 #include "report/export/export.h"
-#include "report/names/frame.h"
 #include "report/time/profile.h"
 
 /* Field numbers of profile.proto. */
@@ -73,26 +72,23 @@ static void pprof_add_type(struct strings *s, const char *name, const char *unit
 }
 
 /* A frame is a location with a function of its own, both numbered from 1. */
-static void pprof_add_frame(struct strings *s, const char *text, uint64_t id)
+static void pprof_add_frame(struct strings *s, const struct code_line *of, uint64_t id)
 {
 	struct buffer b = {0}, line = {0};
-	struct frame frame;
 
-	frame_split(text, &frame);
 	proto_number(&b, FUNCTION_ID, id);
-	proto_number(&b, FUNCTION_NAME, string_id(s, frame.name));
-	if (frame.file)
-		proto_number(&b, FUNCTION_FILE, string_id(s, frame.file));
+	proto_number(&b, FUNCTION_NAME, string_id(s, of->function));
+	if (of->file)
+		proto_number(&b, FUNCTION_FILE, string_id(s, of->file));
 	pprof_send_message(s->out, PROFILE_FUNCTION, &b);
 	proto_number(&line, LINE_FUNCTION, id);
-	if (frame.line)
-		proto_number(&line, LINE_NUMBER, frame.line);
+	if (of->line)
+		proto_number(&line, LINE_NUMBER, of->line);
 	proto_number(&b, LOCATION_ID, id);
 	proto_bytes(&b, LOCATION_LINE, line.data, line.size);
 	pprof_send_message(s->out, PROFILE_LOCATION, &b);
 	buffer_done(&line);
 	buffer_done(&b);
-	frame_done(&frame);
 }
 
 /* What is written: the profiles, and whether they have counts. */
@@ -143,11 +139,11 @@ static void pprof_add_profiles(struct pprof *p)
 	for (size_t i = 0; i < p->count; i++) {
 		const struct profile *profile = &p->profiles[i];
 
-		for (size_t k = 0; k < profile->names.count; k++)
-			pprof_add_frame(&p->strings, profile->names.items[k], first + k);
+		for (size_t k = 0; k < profile->name_count; k++)
+			pprof_add_frame(&p->strings, profile->names[k].line, first + k);
 		for (size_t k = 0; k < profile->aggregate.count; k++)
 			pprof_add_sample(p, i, k, first);
-		first += profile->names.count;
+		first += profile->name_count;
 	}
 }
 

@@ -2,7 +2,6 @@
 /* speedscope: its file format with one sampled profile for each metric that has data; a sample is a stack and its
  * weight. */
 #include "report/export/export.h"
-#include "report/names/frame.h"
 
 /* All profiles share one list of frames: those of profile i follow those of the previous ones. */
 static void add_frames(struct sink *out, const struct profile *profiles, size_t count)
@@ -11,22 +10,20 @@ static void add_frames(struct sink *out, const struct profile *profiles, size_t 
 
 	sink_text(out, "\"shared\":{\"frames\":[");
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < profiles[i].names.count; k++) {
-			struct frame frame;
+		for (size_t k = 0; k < profiles[i].name_count; k++) {
+			const struct code_line *line = profiles[i].names[k].line;
 
-			frame_split(profiles[i].names.items[k], &frame);
 			sink_text(out, separator);
 			sink_text(out, "\n{\"name\":");
-			sink_json(out, frame.name);
-			if (frame.file) {
+			sink_json(out, line->function);
+			if (line->file) {
 				sink_text(out, ",\"file\":");
-				sink_json(out, frame.file);
+				sink_json(out, line->file);
 				sink_text(out, ",\"line\":");
-				sink_number(out, frame.line);
+				sink_number(out, line->line);
 			}
 			sink_text(out, "}");
 			separator = ",";
-			frame_done(&frame);
 		}
 	sink_text(out, "]}");
 }
@@ -81,7 +78,7 @@ static void speedscope_add_file(struct export *x, const struct profile *profiles
 		if (i)
 			sink_text(x->out, ",");
 		speedscope_add_profile(x->out, &profiles[i], first);
-		first += profiles[i].names.count;
+		first += profiles[i].name_count;
 	}
 	sink_text(x->out, "]}\n");
 }

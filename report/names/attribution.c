@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/names/frame.h"
 #include "report/names/launch_stub.h"
 #include "report/names/python.h"
 
@@ -189,14 +188,8 @@ static enum python_rank rank_of_file(const char *file)
 
 static bool is_users_python(struct attribution *c, struct symbol_frame *f)
 {
-	struct frame parts;
-	bool is_users;
-
 	symbols_name(c->symbols, f);
-	frame_split(f->text, &parts);
-	is_users = parts.file && is_users_file(parts.file);
-	frame_done(&parts);
-	return is_users;
+	return f->line->file && is_users_file(f->line->file);
 }
 
 bool attribution_is_header(const char *file)
@@ -213,15 +206,11 @@ enum standing { NOT_KNOWN, STUB, SYSTEM, NO_LINE, PROGRAM, HEADER, USERS };
 /* Code that was compiled at run time: a function in a script, unless it is of the virtual machine itself. */
 static enum standing standing_of_compiled(struct attribution *c, struct symbol_frame *f)
 {
-	struct frame parts;
-	bool is_users;
-
 	symbols_name(c->symbols, f);
-	frame_split(f->text, &parts);
-	is_users = parts.file && strncmp(parts.file, "node:", strlen("node:")) != 0 &&
-		   !attribution_is_library(parts.file);
-	frame_done(&parts);
-	return is_users ? USERS : NO_LINE;
+	return f->line->file && strncmp(f->line->file, "node:", strlen("node:")) != 0 &&
+			       !attribution_is_library(f->line->file)
+		       ? USERS
+		       : NO_LINE;
 }
 
 static enum standing standing_of_native(struct attribution *c, const struct image *image, struct symbol_frame *f)
@@ -269,7 +258,7 @@ static enum standing standing_around(struct attribution *c, const struct image *
 static bool is_entry(struct attribution *c, struct symbol_frame *f)
 {
 	symbols_name(c->symbols, f);
-	return !strcmp(f->text, "_start");
+	return !strcmp(f->line->function, "_start") && !f->line->file;
 }
 
 /* The innermost frame of a script, where a program of the system executes one: its own lines around it are not the
@@ -353,16 +342,26 @@ bool attribution_stack(struct attribution *c, const struct image *image, uint32_
 	return true;
 }
 
-bool attribution_line(struct attribution *c, const struct image *image, uint32_t stack, struct buffer *ret)
+const struct code_line *attribution_line(struct attribution *c, const struct image *image, uint32_t stack)
 {
 	struct symbol_frame frame;
 	bool is_users;
 
 	if (!attribution_stack(c, image, stack, &frame, &is_users))
-		return false;
+		return NULL;
 	symbols_name(c->symbols, &frame);
-	frame_function(&frame, frame.text, ret);
-	return true;
+	return frame.line;
+}
+
+void attribution_text(struct attribution *c, const struct image *image, uint32_t stack, const char *none,
+		      struct buffer *ret)
+{
+	const struct code_line *line = attribution_line(c, image, stack);
+
+	if (line)
+		code_line_text(line, ret);
+	else
+		buffer_text(ret, none);
 }
 
 size_t attribution_users(struct attribution *c, const struct image *image, uint32_t stack,

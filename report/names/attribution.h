@@ -22,15 +22,18 @@ struct attribution {
 	struct map users; /* place of a frame -> whether it is user code: enum standing */
 };
 
-/* False: the stack is empty, lost, or 0 (not taken). The frame has no text yet (see symbols_name) unless
+/* False: the stack is empty, lost, or 0 (not taken). The frame has no line yet (see symbols_name) unless
  * is_innermost. */
 bool attribution_stack(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 		       bool *ret_is_users);
 void attribution_done(struct attribution *c);
 
-/* Appends the line of a stack: "function (file:line)", or what frame_function() has where there is no line. False: as
- * attribution_stack; nothing is appended. */
-bool attribution_line(struct attribution *c, const struct image *image, uint32_t stack, struct buffer *ret);
+/* The line of a stack. NULL: where attribution_stack() is false. */
+const struct code_line *attribution_line(struct attribution *c, const struct image *image, uint32_t stack);
+
+/* Appends its text; `none` if there is no line. */
+void attribution_text(struct attribution *c, const struct image *image, uint32_t stack, const char *none,
+		      struct buffer *ret);
 
 /* All frames of a stack that are user code, the innermost first. Borrowed until the next call. Returns how many. */
 size_t attribution_users(struct attribution *c, const struct image *image, uint32_t stack,

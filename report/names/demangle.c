@@ -258,6 +258,14 @@ static void find_base(const char *name, size_t *ret_start, size_t *ret_end)
 	*ret_end = end;
 }
 
+void demangle_symbol(struct buffer *ret, const char *name)
+{
+	char *plain = mem_copy_text(name, strcspn(name, "@"));
+
+	demangle(ret, *plain ? plain : name);
+	free(plain);
+}
+
 void demangle_base(struct buffer *ret, const char *name)
 {
 	struct buffer text = {0};

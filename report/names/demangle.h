@@ -9,6 +9,9 @@
  * name in Rust's legacy scheme, "work::compute" for a procedure in a module of Fortran; any other name unchanged. */
 void demangle(struct buffer *ret, const char *name);
 
+/* The same of a name from a symbol table, whose version, as in name@@GLIBC_2.34, is no part of it. */
+void demangle_symbol(struct buffer *ret, const char *name);
+
 /* Appends the base name, "add": without namespaces and classes, and without parameters. */
 void demangle_base(struct buffer *ret, const char *name);
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "report/names/frame.h"
+#include "report/names/code_line.h"
 #include "report/names/python.h"
 #include "runtime/shared/base/slowed.h"
 
@@ -26,7 +26,7 @@ static bool add_native(struct frame_keys *k, const struct image *image, struct s
 
 	do {
 		symbols_name(k->symbols, &f);
-		is_at = frame_is_at(f.text, k->place);
+		is_at = code_line_is_at(f.line->file, f.line->line, k->place);
 	} while (!is_at && symbols_inlined_in(k->symbols, &f));
 	for (size_t i = 0; is_at && i < t->blob_count; i++)
 		if (t->blobs[i].type == TF_BLOB_MODULE &&
@@ -39,16 +39,17 @@ static bool add_native(struct frame_keys *k, const struct image *image, struct s
 static bool add_python(struct frame_keys *k, const struct image *image, const struct tf_python_frame *f)
 {
 	uint32_t offset = f->place & ~TF_PYTHON_ENTRY;
-	struct buffer text = {0}, file = {0};
+	struct buffer function = {0}, file = {0};
+	uint32_t line;
 	bool is_at;
 
 	if (!f->code)
 		return false;
-	python_describe(image->trace, f->code, offset, &text);
-	is_at = frame_is_at(buffer_string(&text), k->place) && python_file(image->trace, f->code, &file);
+	line = python_describe(image->trace, f->code, offset, &function, &file);
+	is_at = code_line_is_at(file.data, line, k->place);
 	if (is_at)
 		add_key(k, frame_key(offset, python_first_line(image->trace, f->code), file.data, file.size));
-	buffer_done(&text);
+	buffer_done(&function);
 	buffer_done(&file);
 	return is_at;
 }

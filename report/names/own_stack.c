@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/base/text.h"
-#include "report/names/frame.h"
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 
@@ -52,21 +51,22 @@ static void strip_comprehensions(char *name)
 	}
 }
 
-static uint32_t function_at(struct own_stacks *o, struct frame *parts)
+static uint32_t function_at(struct own_stacks *o, const struct code_line *line)
 {
-	const char *file = parts->file ? parts->file : "";
+	const char *file = line->file ? line->file : "";
+	char *name = mem_copy_text(line->function, strlen(line->function));
 	bool is_new;
 	uint64_t *known;
 
-	strip_comprehensions(parts->name);
-	known = map_put(&o->by_name, hash_bytes(parts->name, strlen(parts->name)), hash_bytes(file, strlen(file)),
-			&is_new);
+	strip_comprehensions(name);
+	known = map_put(&o->by_name, hash_bytes(name, strlen(name)), hash_bytes(file, strlen(file)), &is_new);
 	if (is_new) {
 		o->functions = mem_grow(o->functions, o->function_count, &o->function_capacity,
 					sizeof(*o->functions));
-		o->functions[o->function_count] = (struct own_function){mem_copy_text(parts->name, strlen(parts->name)),
-									mem_copy_text(file, strlen(file))};
+		o->functions[o->function_count] = (struct own_function){name, mem_copy_text(file, strlen(file))};
 		*known = o->function_count++;
+	} else {
+		free(name);
 	}
 	return (uint32_t)*known;
 }
@@ -75,16 +75,10 @@ static void add_frame(struct own_stacks *o, struct symbol_frame *f)
 {
 	bool is_new;
 	uint64_t *known = map_put(&o->by_place, f->place, 0, &is_new);
-	struct buffer text = {0};
-	struct frame parts;
 
 	if (is_new) {
 		symbols_name(o->attribution.symbols, f);
-		frame_function(f, f->text, &text);
-		frame_split(buffer_string(&text), &parts);
-		*known = (uint64_t)function_at(o, &parts) << 32 | parts.line;
-		frame_done(&parts);
-		buffer_done(&text);
+		*known = (uint64_t)function_at(o, f->line) << 32 | f->line->line;
 	}
 	o->frames = mem_grow(o->frames, o->frame_count, &o->frame_capacity, sizeof(*o->frames));
 	o->frames[o->frame_count++] = (struct own_frame){(uint32_t)(*known >> 32), (uint32_t)*known};
@@ -106,7 +100,7 @@ static bool is_model(const char *file)
 }
 
 /* "copy.deepcopy" for deepcopy (/usr/lib/python3.11/copy.py:12), "PIL.load" for that of PIL/__init__.py. */
-static void callee_words(const struct frame *f, struct buffer *ret)
+static void callee_words(const struct code_line *f, struct buffer *ret)
 {
 	size_t length = strlen(f->file);
 	const char *end = f->file + length, *base;
@@ -118,9 +112,9 @@ static void callee_words(const struct frame *f, struct buffer *ret)
 	for (base = end; base > f->file && base[-1] != '/'; base--)
 		;
 	if (*f->file == '<') /* a frozen module: "<frozen os>" */
-		buffer_text(ret, f->name);
+		buffer_text(ret, f->function);
 	else
-		buffer_print(ret, "%.*s.%s", (int)(end - base), base, f->name);
+		buffer_print(ret, "%.*s.%s", (int)(end - base), base, f->function);
 }
 
 static uint32_t text_of(struct own_stacks *o, const struct buffer *text)
@@ -147,31 +141,26 @@ static bool is_generated(const char *file)
 /* What was given to exec() is the program's own only if nothing else is, as the text of `python -c`. */
 static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack *ret, bool with_generated)
 {
-	struct frame callee = {0};
+	const struct code_line *callee = NULL;
 	struct buffer text = {0};
 
 	for (size_t i = 0; i < count; i++) {
-		struct frame parts;
+		const char *file;
 
 		symbols_name(o->attribution.symbols, &o->read[i]);
-		frame_split(o->read[i].text, &parts);
-		if (parts.file && !attribution_is_library(parts.file) &&
-		    (with_generated || !is_generated(parts.file))) {
-			if (!ret->count && callee.file) {
-				callee_words(&callee, &text);
+		file = o->read[i].line->file;
+		if (file && !attribution_is_library(file) && (with_generated || !is_generated(file))) {
+			if (!ret->count && callee) {
+				callee_words(callee, &text);
 				ret->callee = text_of(o, &text);
 			}
 			add_frame(o, &o->read[i]);
 			ret->count++;
-		} else if (!ret->count && parts.file) {
-			ret->is_model |= is_model(parts.file);
-			frame_done(&callee);
-			callee = parts;
-			continue;
+		} else if (!ret->count && file) {
+			ret->is_model |= is_model(file);
+			callee = o->read[i].line;
 		}
-		frame_done(&parts);
 	}
-	frame_done(&callee);
 	buffer_done(&text);
 	return ret->count;
 }

@@ -116,33 +116,37 @@ static bool read_code(const struct trace *t, uint32_t id, struct code *ret)
 }
 
 /* c NULL: it could not be read. */
-static void describe_code(const struct code *c, uint32_t offset, struct buffer *ret)
+static uint32_t describe_code(const struct code *c, uint32_t offset, struct buffer *ret_function,
+			      struct buffer *ret_file)
 {
 	int64_t line;
 
 	if (!c) {
-		buffer_text(ret, "Python code that could not be read");
-		return;
+		buffer_text(ret_function, "Python code that could not be read");
+		return 0;
 	}
 	line = python_line(c->head.version, (const uint8_t *)c->lines, c->lines_size, c->head.first_line, offset);
-	buffer_print(ret, "%.*s (%.*s:%lld)", (int)c->head.name_bytes, c->name, (int)c->head.file_bytes, c->file,
-		     (long long)(line ? line : c->head.first_line));
+	buffer_add(ret_function, c->name, strnlen(c->name, c->head.name_bytes));
+	buffer_add(ret_file, c->file, strnlen(c->file, c->head.file_bytes));
+	return (uint32_t)(line ? line : c->head.first_line);
 }
 
-void python_describe(const struct trace *t, uint32_t id, uint32_t offset, struct buffer *ret)
+uint32_t python_describe(const struct trace *t, uint32_t id, uint32_t offset, struct buffer *ret_function,
+			 struct buffer *ret_file)
 {
 	struct code c;
 
-	describe_code(read_code(t, id, &c) ? &c : NULL, offset, ret);
+	return describe_code(read_code(t, id, &c) ? &c : NULL, offset, ret_function, ret_file);
 }
 
-void python_describe_code(const void *definition, size_t size, uint32_t offset, struct buffer *ret)
+uint32_t python_describe_code(const void *definition, size_t size, uint32_t offset, struct buffer *ret_function,
+			      struct buffer *ret_file)
 {
 	struct code c;
 
 	size = size < sizeof(c.bytes) ? size : sizeof(c.bytes);
 	memcpy(c.bytes, definition, size);
-	describe_code(split_code(size, &c) ? &c : NULL, offset, ret);
+	return describe_code(split_code(size, &c) ? &c : NULL, offset, ret_function, ret_file);
 }
 
 bool python_file(const struct trace *t, uint32_t id, struct buffer *ret)

@@ -10,11 +10,14 @@
  * minor. 0: it has no line. The table is untrusted: nothing is read beyond its end. */
 int64_t python_line(unsigned version, const uint8_t *table, size_t size, int64_t first_line, uint32_t offset);
 
-/* Appends "function (file:line)" of the instruction at `offset`, or a remark that the code could not be read. */
-void python_describe(const struct trace *t, uint32_t code, uint32_t offset, struct buffer *ret);
+/* The line of the instruction at `offset`. Appends the name of the function and that of its file, or a remark that the
+ * code could not be read and no file. */
+uint32_t python_describe(const struct trace *t, uint32_t code, uint32_t offset, struct buffer *ret_function,
+			 struct buffer *ret_file);
 
 /* The same of code whose definition is given: the content of a TF_BLOB_PYTHON_CODE. */
-void python_describe_code(const void *definition, size_t size, uint32_t offset, struct buffer *ret);
+uint32_t python_describe_code(const void *definition, size_t size, uint32_t offset, struct buffer *ret_function,
+			      struct buffer *ret_file);
 
 /* Appends the name of its file. False: it could not be read. */
 bool python_file(const struct trace *t, uint32_t code, struct buffer *ret);

@@ -15,7 +15,7 @@ struct symbol_key {
 	uint64_t address; /* in the file */
 	const struct image *image; /* NULL: it is not Python code */
 	struct tf_python_frame python;
-	char *text;	    /* NULL: not looked up yet */
+	const struct code_line *line, *exact; /* NULL: not looked up yet */
 	struct symbol_line found; /* by debug information */
 	uint32_t caller; /* 1 + the place of the function into which it was inlined; 0: it was not */
 	bool knows_source;
@@ -32,6 +32,7 @@ struct symbols {
 	/* (file + 1, address in it), (0, address) or what Python code runs -> position in places; that of a function
 	 * into which others were inlined has their number in the upper half of the first word */
 	struct map frames;
+	struct code_lines lines;
 	struct symbol_key *places;
 	size_t place_count, place_capacity;
 	size_t names; /* number of addresses that were looked up in symbol tables */
@@ -49,9 +50,8 @@ void symbols_free(struct symbols *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->place_count; i++)
-		free(s->places[i].text);
 	free(s->places);
+	code_lines_done(&s->lines);
 	map_done(&s->ranks);
 	map_done(&s->recorders);
 	map_done(&s->frames);
@@ -119,39 +119,19 @@ static const char *symbol_name(struct symbols *s, const struct symbol_key *p)
 	return modules_name(&s->modules, p->file, p->address);
 }
 
-static void describe_place(struct symbols *s, uint32_t number, struct buffer *ret)
+/* Of a place without names the exact line is its address: as recorded in the stack, not decremented. */
+static void name_address(struct symbols *s, struct symbol_key *p)
 {
-	const struct symbol_key *p;
-	const char *name;
+	const char *module = p->file == NO_FILE ? NULL : modules_called(&s->modules, p->file);
+	struct buffer text = {0};
 
-	find_source(s, number);
-	p = &s->places[number];
-	name = symbol_name(s, p);
-	if (!name && !p->found.file) {
-		/* The return address as recorded in the stack, not decremented. */
-		buffer_print(ret, "%s+0x%llx", modules_called(&s->modules, p->file),
-			     (unsigned long long)p->address + 1);
-		return;
-	}
-	if (name) {
-		/* Symbol versions, as in name@@GLIBC_2.34, are not part of the name. */
-		char *plain = mem_copy_text(name, strcspn(name, "@"));
-
-		demangle(ret, *plain ? plain : name);
-		free(plain);
-	} else {
-		buffer_text(ret, "?");
-	}
-	if (p->found.file)
-		buffer_print(ret, " (%s:%d)", p->found.file, p->found.line);
-}
-
-static const struct mapped_module *frame_module(struct symbols *s, const struct image *image, uint64_t address,
-						unsigned unloads)
-{
-	/* A return address is that of the instruction after the call; one byte less is within the call, also if the
-	 * call is the last instruction of its function. */
-	return modules_find(&s->modules, image, address - 1, unloads);
+	buffer_print(&text, "[%s]", module ? module : "unknown");
+	p->line = symbols_line(s, text.data, NULL, 0);
+	buffer_clear(&text);
+	buffer_print(&text, "%s%s0x%llx", module ? module : "", module ? "+" : "",
+		     (unsigned long long)p->address + (module != NULL));
+	p->exact = symbols_line(s, text.data, NULL, 0);
+	buffer_done(&text);
 }
 
 static uint32_t native_place(struct symbols *s, const struct mapped_module *m, uint64_t address)
@@ -171,27 +151,44 @@ static uint32_t python_place(struct symbols *s, const struct image *image, const
 			    (struct symbol_key){.file = NO_FILE, .image = image, .python = *f});
 }
 
-static const char *place_text(struct symbols *s, uint32_t number)
+const struct code_line *symbols_line(struct symbols *s, const char *function, const char *file, uint32_t line)
 {
-	const struct symbol_key *p = &s->places[number];
-	struct buffer text = {0};
-
-	if (p->text)
-		return p->text;
-	if (p->image)
-		python_describe(p->image->trace, p->python.code, p->python.place & ~TF_PYTHON_ENTRY, &text);
-	else if (p->file != NO_FILE)
-		describe_place(s, number, &text);
-	else
-		buffer_print(&text, "0x%llx", (unsigned long long)p->address);
-	s->places[number].text = mem_copy_text(buffer_string(&text), text.size);
-	buffer_done(&text);
-	return s->places[number].text;
+	return code_lines_of(&s->lines, function, file, line);
 }
 
-const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t address)
+/* Borrowed until there is another place. */
+static const struct symbol_key *named_place(struct symbols *s, uint32_t number)
 {
-	return place_text(s, native_place(s, frame_module(s, image, address, UINT16_MAX), address));
+	struct buffer function = {0}, file = {0};
+	struct symbol_key *p = &s->places[number];
+	const char *name;
+	uint32_t line;
+
+	if (p->line)
+		return p;
+	find_source(s, number); /* may move the places */
+	p = &s->places[number];
+	name = p->file == NO_FILE ? NULL : symbol_name(s, p);
+	if (p->image) {
+		line = python_describe(p->image->trace, p->python.code, p->python.place & ~TF_PYTHON_ENTRY, &function,
+				       &file);
+		p->line = symbols_line(s, buffer_string(&function), file.data, line);
+	} else if (name || p->found.file) {
+		demangle_symbol(&function, name ? name : "?");
+		p->line = symbols_line(s, buffer_string(&function), p->found.file, (uint32_t)p->found.line);
+	} else {
+		name_address(s, p);
+	}
+	p->exact = p->exact ? p->exact : p->line;
+	buffer_done(&function);
+	buffer_done(&file);
+	return p;
+}
+
+const struct code_line *symbols_frame(struct symbols *s, const struct image *image, uint64_t address)
+{
+	return named_place(s, native_place(s, modules_find(&s->modules, image, address - 1, UINT16_MAX), address))
+		->exact;
 }
 
 void symbols_name(struct symbols *s, struct symbol_frame *f)
@@ -200,8 +197,9 @@ void symbols_name(struct symbols *s, struct symbol_frame *f)
 
 	if (f->place == SYMBOL_NO_PLACE)
 		return;
-	f->text = place_text(s, f->place); /* may move the places */
-	p = &s->places[f->place];
+	p = named_place(s, f->place);
+	f->line = p->line;
+	f->exact = p->exact;
 	if (p->image)
 		f->first_line = python_first_line(p->image->trace, p->python.code);
 }
@@ -243,7 +241,7 @@ bool symbols_inlined_in(struct symbols *s, struct symbol_frame *f)
 	if (!caller)
 		return false;
 	f->place = caller - 1;
-	f->text = NULL;
+	f->line = f->exact = NULL;
 	return true;
 }
 
@@ -308,9 +306,9 @@ static size_t add_python(struct symbols *s, const struct image *image, struct py
 	return used;
 }
 
-static bool is_evaluation(const char *text)
+static bool is_evaluation(const struct symbol_frame *f)
 {
-	return !strncmp(text, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
+	return !strncmp(f->line->function, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
 }
 
 /* How many native frames of the interpreter's loop have no Python frames. They are the innermost ones if a sample
@@ -324,7 +322,7 @@ static size_t bare_evaluations(const struct python_side *p, const struct symbol_
 	if (!last || (!last->code && !(last->place & TF_PYTHON_ENTRY))) /* the end of an invocation */
 		return 0;
 	for (size_t i = 0; i < count; i++)
-		evaluations += is_evaluation(native[i].text);
+		evaluations += is_evaluation(&native[i]);
 	for (size_t i = 0; i < p->count; i++)
 		entries += (p->frames[i].place & TF_PYTHON_ENTRY) != 0;
 	return evaluations > entries ? evaluations - entries : 0;
@@ -335,9 +333,9 @@ static size_t bare_evaluations(const struct python_side *p, const struct symbol_
 static size_t add_left_over(struct symbols *s, const struct image *image, struct python_side *p,
 			    struct symbol_frame *ret, size_t used, size_t size)
 {
-	static const struct symbol_frame mark = {
-		.text = "(Python frames whose position is unknown)", .module = "", .place = SYMBOL_NO_PLACE};
-	struct symbol_frame frame = {.text = "", .module = "", .is_python = true};
+	static const struct code_line remark = {.function = "(Python frames whose position is unknown)"};
+	static const struct symbol_frame mark = {&remark, &remark, .module = "", .place = SYMBOL_NO_PLACE};
+	struct symbol_frame frame = {.module = "", .is_python = true};
 	size_t before = used, first;
 
 	if (used && used < size)
@@ -359,13 +357,13 @@ static size_t merge_python(struct symbols *s, const struct image *image, struct 
 	memcpy(native, ret, count * sizeof(*native));
 	bare = bare_evaluations(p, native, count);
 	for (size_t i = 0; i < count && !interpreter; i++)
-		interpreter = is_evaluation(native[i].text) ? native[i].module : NULL;
+		interpreter = is_evaluation(&native[i]) ? native[i].module : NULL;
 	for (size_t i = 0; i < count && used < size; i++) {
 		struct symbol_frame f = native[i];
-		bool is_place = is_evaluation(f.text);
+		bool is_place = is_evaluation(&f);
 
 		/* `python -X perf` compiles "py::work:/srv/job.py" for each function, around the loop */
-		if (!strncmp(f.text, "py::", 4))
+		if (!strncmp(f.line->function, "py::", 4))
 			continue;
 		f.is_interpreter = interpreter && f.module == interpreter;
 		if (is_place && bare) {
@@ -403,7 +401,9 @@ size_t symbols_native(struct symbols *s, const struct image *image, uint32_t sta
 	unsigned unloads = has_unloads ? (uint16_t)addresses[0] : 0;
 
 	for (size_t i = has_unloads; i < count && used < size; i++) {
-		const struct mapped_module *module = frame_module(s, image, addresses[i], unloads);
+		/* A return address is that of the instruction after the call; one byte less is within the call, also
+		 * if the call is the last instruction of its function. */
+		const struct mapped_module *module = modules_find(&s->modules, image, addresses[i] - 1, unloads);
 		const struct module_file *file = module ? &s->modules.files[module->file] : NULL;
 
 		if (!file || !file->is_recorder)
@@ -487,7 +487,7 @@ static bool finds_interpreter(struct symbols *s, struct symbol_frame *frames, si
 		while (symbols_inlined_in(s, f))
 			;
 		symbols_name(s, f);
-		if (is_evaluation(f->text)) {
+		if (is_evaluation(f)) {
 			s->modules.files[s->places[f->place].file].is_interpreter = true;
 			return true;
 		}
@@ -534,7 +534,7 @@ void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack,
 			continue;
 		if (shown++)
 			buffer_text(ret, " <- ");
-		buffer_text(ret, frames[i].text);
+		code_line_text(frames[i].exact, ret);
 	}
 	if (!count)
 		buffer_text(ret, trace_definition(image->trace, TF_BLOB_STACK, stack) ? "(empty)" : "(stack lost)");

@@ -3,6 +3,7 @@
 #ifndef PILLION_SYMBOL_H
 #define PILLION_SYMBOL_H
 
+#include "report/names/code_line.h"
 #include "report/read/job/model.h"
 
 struct symbols;
@@ -12,11 +13,15 @@ struct symbols;
 struct symbols *symbols_new(const struct model *m, bool opens_files);
 void symbols_free(struct symbols *s);
 
-/* "function (file:line)", "function", "module+0xoffset" or "0xaddress" for a return address of an image. Borrowed. */
-const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t address);
+/* The line of a return address of an image: `exact` in struct symbol_frame. */
+const struct code_line *symbols_frame(struct symbols *s, const struct image *image, uint64_t address);
+
+/* A line with these parts, for what has no frame in a stack: see code_lines_of(). */
+const struct code_line *symbols_line(struct symbols *s, const char *function, const char *file, uint32_t line);
 
 struct symbol_frame {
-	const char *text;   /* as symbols_frame returns it; NULL: not looked up yet, see symbols_name */
+	const struct code_line *line;  /* NULL: not looked up yet, see symbols_name */
+	const struct code_line *exact; /* but with "module+0xoffset" or "0xaddress" where there is no name */
 	const char *module; /* path, "" if not known */
 	uint64_t address;
 	bool is_python;      /* module and address are those of the native frame of the interpreter */
@@ -25,7 +30,7 @@ struct symbol_frame {
 	uint32_t place; /* identifies the place: equal for the same address of a file, or instruction of Python code */
 };
 
-/* Not a place: the text is a remark about the frames after it. */
+/* Not a place: the line is a remark about the frames after it. */
 #define SYMBOL_NO_PLACE UINT32_MAX
 
 /* The frames of a stack, innermost first, with those of inlined functions. The recorder's own frames, native and
@@ -36,7 +41,7 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
 
 /* ---- frames without names: reading them opens no file ---- */
 
-/* Only the native frames of a stack, without the recorder's own, innermost first and without text or first_line.
+/* Only the native frames of a stack, without the recorder's own, innermost first and without line or first_line.
  * Functions that were inlined at an address are not apart: a frame has the innermost one, see symbols_inlined_in.
  * Returns how many, at most `size`. */
 size_t symbols_native(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
@@ -56,7 +61,7 @@ bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack
 size_t symbols_pythons(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 		       size_t size);
 
-/* Looks up the text and first_line of such a frame. */
+/* Looks up the lines and first_line of such a frame. */
 void symbols_name(struct symbols *s, struct symbol_frame *f);
 
 /* The source file of a native frame, NULL: not known; borrowed. Reads no symbol table, which is most of the cost of

@@ -124,6 +124,7 @@ void html_answer_text(struct html *h, struct buffer *ret)
 static void add_finding(struct html_json *j, const struct finding *f)
 {
 	static const char *const verdicts[] = {"clean", "found", "unchecked"};
+	struct buffer line = {0};
 
 	buffer_print(&j->text, "{\"rule\":\"%s\",\"verdict\":\"%s\",\"cost\":%" PRIu64 ",\"saves\":%" PRIu64
 		     ",\"title\":", f->rule->name, verdicts[f->verdict], f->cost_ns, f->saves.saved_ns);
@@ -133,7 +134,9 @@ static void add_finding(struct html_json *j, const struct finding *f)
 	buffer_text(&j->text, ",\"text\":");
 	html_json_string(j, buffer_string(&f->text));
 	buffer_text(&j->text, ",\"line\":");
-	html_json_string(j, buffer_string(&f->line));
+	code_line_text(f->line, &line);
+	html_json_string(j, buffer_string(&line));
+	buffer_done(&line);
 	buffer_text(&j->text, ",\"table\":");
 	html_json_table(j, f->rule->name, f->rule->title, false, &f->table);
 	buffer_text(&j->text, "}");

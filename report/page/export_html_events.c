@@ -79,10 +79,15 @@ static void add_stack(struct html *h, uint32_t stack, struct buffer *json)
 {
 	struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
 	size_t count = symbols_frames(h->x->context->symbols, h->image, stack, frames, FRAMES);
+	struct buffer text = {0};
 
 	html_member(json, "stack");
-	for (size_t i = 0; i < count; i++)
-		buffer_print(json, "%s%" PRIu32, i ? "," : "[", html_string(h, frames[i].text));
+	for (size_t i = 0; i < count; i++) {
+		buffer_clear(&text);
+		code_line_text(frames[i].exact, &text);
+		buffer_print(json, "%s%" PRIu32, i ? "," : "[", html_string(h, text.data));
+	}
+	buffer_done(&text);
 	buffer_text(json, count ? "]" : "[]");
 	free(frames);
 }
@@ -397,6 +402,7 @@ static uint32_t sample_name(struct html *h, uint32_t stack)
 {
 	uint64_t *slot = timeline_slot(&h->timeline, TEXT_STACK, stack);
 	struct symbol_frame *frames;
+	struct buffer text = {0};
 	size_t count, i = 0;
 
 	if (*slot)
@@ -405,7 +411,10 @@ static uint32_t sample_name(struct html *h, uint32_t stack)
 	count = stack ? symbols_frames(h->x->context->symbols, h->image, stack, frames, FRAMES) : 0;
 	while (i + 1 < count && frames[i].is_interpreter)
 		i++;
-	*slot = 1 + html_name(h, HTML_SAMPLE, count ? frames[i].text : "(stack lost)");
+	if (count)
+		code_line_text(frames[i].exact, &text);
+	*slot = 1 + html_name(h, HTML_SAMPLE, count ? text.data : "(stack lost)");
+	buffer_done(&text);
 	free(frames);
 	return (uint32_t)*slot - 1;
 }

@@ -98,18 +98,22 @@ void html_json_table(struct html_json *j, const char *name, const char *title, b
 
 void html_json_profile(struct html_json *j, const struct profile *p)
 {
-	uint32_t *strings = mem_alloc((p->names.count + 1) * sizeof(*strings));
+	uint32_t *strings = mem_alloc((p->name_count + 1) * sizeof(*strings));
 	const struct metric_words *words = &metrics[p->metric];
+	struct buffer text = {0};
 	static const char *const kinds[PROFILE_KINDS] = {"other", "python", "native", "library", "interpreter",
 							 "import", "call", "device"};
 
-	for (size_t i = 0; i < p->names.count; i++)
-		strings[i] = html_string(j->html, p->names.items[i]);
+	for (size_t i = 0; i < p->name_count; i++) {
+		buffer_clear(&text);
+		code_line_text(p->names[i].line, &text);
+		strings[i] = html_string(j->html, buffer_string(&text));
+	}
 	buffer_print(&j->text, "{\"metric\":\"%s\",\"title\":\"%s\",\"unit\":\"%s\",\"kinds\":[", words->name,
 		     words->title, words->unit);
-	for (size_t i = 0; i < p->names.count; i++)
+	for (size_t i = 0; i < p->name_count; i++)
 		buffer_print(&j->text, "%s%" PRIu32 ",\"%s\"", i ? "," : "", strings[i],
-			     kinds[(unsigned char)p->kinds.data[i]]);
+			     kinds[p->names[i].kind]);
 	buffer_text(&j->text, "],\"stacks\":[");
 	for (size_t row = 0; row < p->aggregate.count; row++) {
 		size_t count;
@@ -122,6 +126,7 @@ void html_json_profile(struct html_json *j, const struct profile *p)
 		html_json_take(j);
 	}
 	buffer_text(&j->text, "]}");
+	buffer_done(&text);
 	free(strings);
 }
 

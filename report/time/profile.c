@@ -41,34 +41,36 @@ struct profile_pass {
 };
 
 /* Of two kinds with the same name, the first one counts. */
-static uint32_t name_id(struct profile *p, const char *text, enum profile_kind kind)
+static uint32_t line_id(struct profile *p, const struct code_line *line, enum profile_kind kind)
 {
-	const char byte = (char)kind;
+	uint64_t *place = map_put(&p->by_line, (uint64_t)(uintptr_t)line, 0, NULL);
 
-	for (uint64_t hash = hash_bytes(text, strlen(text));; hash++) {
-		uint64_t *place = map_put(&p->by_hash, hash, 0, NULL);
-
-		if (!*place) {
-			texts_add(&p->names, "%s", text);
-			buffer_add(&p->kinds, &byte, 1);
-			*place = p->names.count;
-		}
-		if (!strcmp(p->names.items[*place - 1], text))
-			return (uint32_t)*place - 1;
+	if (!*place) {
+		p->names = mem_grow(p->names, p->name_count, &p->name_capacity, sizeof(*p->names));
+		p->names[p->name_count++] = (struct profile_name){line, kind};
+		*place = p->name_count;
 	}
+	return (uint32_t)*place - 1;
 }
 
-static enum profile_kind python_kind(const char *text)
+static uint32_t name_id(struct profile_pass *w, const char *text, enum profile_kind kind)
 {
-	return strstr(text, "(<frozen importlib._bootstrap") ? PROFILE_IMPORT : PROFILE_PYTHON;
+	return line_id(w->profile, symbols_line(w->scan.context->symbols, text, NULL, 0), kind);
+}
+
+static enum profile_kind python_kind(const char *file)
+{
+	static const char import[] = "<frozen importlib._bootstrap";
+
+	return file && !strncmp(file, import, strlen(import)) ? PROFILE_IMPORT : PROFILE_PYTHON;
 }
 
 static uint32_t frame_id(struct profile *p, const struct symbol_frame *f)
 {
-	return name_id(p, f->text, f->is_interpreter || f->place == SYMBOL_NO_PLACE ? PROFILE_INTERPRETER
-				   : f->is_python ? python_kind(f->text)
-				   : attribution_is_system(f->module) ? PROFILE_LIBRARY
-								      : PROFILE_NATIVE);
+	return line_id(p, f->exact, f->is_interpreter || f->place == SYMBOL_NO_PLACE ? PROFILE_INTERPRETER
+				    : f->is_python ? python_kind(f->line->file)
+				    : attribution_is_system(f->module) ? PROFILE_LIBRARY
+								       : PROFILE_NATIVE);
 }
 
 static bool is_same_host(const struct machine *a, const struct machine *b)
@@ -137,10 +139,10 @@ static void label_thread(struct profile_pass *w, const struct image *image, cons
 	if (w->labelled == thread)
 		return;
 	process_label(m, &m->processes[image->process], &text);
-	w->head[0] = name_id(w->profile, text.data, PROFILE_OTHER);
+	w->head[0] = name_id(w, text.data, PROFILE_OTHER);
 	buffer_clear(&text);
 	thread_label(thread, &text);
-	w->head[1] = name_id(w->profile, text.data, PROFILE_OTHER);
+	w->head[1] = name_id(w, text.data, PROFILE_OTHER);
 	buffer_done(&text);
 	w->labelled = thread;
 }
@@ -162,7 +164,7 @@ static size_t stack_ids(struct profile_pass *w, uint32_t stack, size_t count)
 	w->ids[used++] = w->head[0];
 	w->ids[used++] = w->head[1];
 	if (is_cut(w->scan.image, stack))
-		w->ids[used++] = name_id(w->profile, CUT, PROFILE_OTHER);
+		w->ids[used++] = name_id(w, CUT, PROFILE_OTHER);
 	while (count > 0)
 		w->ids[used++] = frame_id(w->profile, &w->frames[--count]);
 	return used;
@@ -177,9 +179,9 @@ static size_t call_ids(struct profile_pass *w, const struct event *e, uint32_t s
 	       used = stack_ids(w, stack, count);
 
 	if (e->kind == TF_CALL)
-		w->ids[used++] = name_id(w->profile, f ? f->name : "?", PROFILE_CALL);
+		w->ids[used++] = name_id(w, f ? f->name : "?", PROFILE_CALL);
 	else if (used == 2)
-		w->ids[used++] = name_id(w->profile, "(stack lost)", PROFILE_OTHER);
+		w->ids[used++] = name_id(w, "(stack lost)", PROFILE_OTHER);
 	return used;
 }
 
@@ -205,14 +207,14 @@ static uint32_t new_device_row(struct profile_pass *w, const struct correlated *
 		used = call_ids(w, &k->event, stack);
 	} else {
 		process_label(m, &m->processes[k->image->process], &text);
-		w->ids[used++] = name_id(w->profile, text.data, PROFILE_OTHER);
+		w->ids[used++] = name_id(w, text.data, PROFILE_OTHER);
 		buffer_clear(&text);
 		device_name(t, operation.device, &text);
-		w->ids[used++] = name_id(w->profile, text.data, PROFILE_OTHER);
+		w->ids[used++] = name_id(w, text.data, PROFILE_OTHER);
 		buffer_clear(&text);
 	}
 	device_operation_name(w->scan.context, t, &operation, &text);
-	w->ids[used++] = name_id(w->profile, text.data ? text.data : "?", PROFILE_DEVICE);
+	w->ids[used++] = name_id(w, text.data ? text.data : "?", PROFILE_DEVICE);
 	buffer_done(&text);
 	return aggregate_row(w->scan.aggregate, (const char *)w->ids, used * sizeof(*w->ids));
 }
@@ -248,7 +250,7 @@ static void add_frames(struct profile_pass *w, const struct nested_call *call, s
 		call->stack ? symbols_frames(symbols, call->image, call->stack, w->frames, STACK_FRAMES) : 0;
 
 	if (call->outer == NESTING_OUTERMOST && is_cut(call->image, call->stack))
-		add_id(path, name_id(w->profile, CUT, PROFILE_OTHER));
+		add_id(path, name_id(w, CUT, PROFILE_OTHER));
 	for (size_t at = 2 * sizeof(uint32_t); count && at < path->size; at += sizeof(uint32_t)) {
 		uint32_t id;
 
@@ -275,7 +277,7 @@ static uint32_t new_nested_row(struct profile_pass *w, const struct nested_call 
 		buffer_add(&path, outer->key, outer->key_size);
 	}
 	add_frames(w, call, &path);
-	add_id(&path, name_id(w->profile, f ? f->name : "?", PROFILE_CALL));
+	add_id(&path, name_id(w, f ? f->name : "?", PROFILE_CALL));
 	row = aggregate_row(w->scan.aggregate, path.data, path.size);
 	buffer_done(&path);
 	return row;
@@ -357,7 +359,7 @@ static void add_blocked_call(struct profile_pass *w, const struct blocked_call *
 						 STACK_FRAMES) : 0,
 	       used = stack_ids(w, c->stack, count);
 
-	w->ids[used++] = name_id(w->profile, c->function->name, PROFILE_CALL);
+	w->ids[used++] = name_id(w, c->function->name, PROFILE_CALL);
 	aggregate_add_total(w->scan.aggregate,
 			    aggregate_row(w->scan.aggregate, (const char *)w->ids, used * sizeof(*w->ids)), c->count,
 			    c->blocked_ns);
@@ -522,8 +524,7 @@ const uint32_t *profile_stack(const struct profile *p, size_t row, size_t *ret_c
 
 void profile_done(struct profile *p)
 {
-	texts_done(&p->names);
-	buffer_done(&p->kinds);
-	map_done(&p->by_hash);
+	free(p->names);
+	map_done(&p->by_line);
 	aggregate_done(&p->aggregate);
 }

@@ -29,11 +29,16 @@ enum profile_kind {
 	PROFILE_KINDS
 };
 
+struct profile_name {
+	const struct code_line *line; /* of what is no frame, only a function */
+	enum profile_kind kind;
+};
+
 struct profile {
 	enum metric metric;
-	struct texts names; /* of frames */
-	struct buffer kinds; /* enum profile_kind of each, as bytes */
-	struct map by_hash;
+	struct profile_name *names; /* of frames */
+	size_t name_count, name_capacity;
+	struct map by_line;
 	struct aggregate aggregate;
 	uint64_t total;
 };

@@ -5,7 +5,6 @@
 
 #include "report/answers/answer_tables.h"
 #include "report/answers/summary/summary_findings.h"
-#include "report/names/frame.h"
 #include "report/verbs/output/envelope.h"
 #include "report/verbs/verb.h"
 
@@ -74,9 +73,9 @@ static void show_finding(struct work *w, size_t i, const struct finding *f)
 		put_rows(w, i, f, f->rule->title);
 	buffer_text(&text, buffer_string(&f->text));
 	/* The table has the line in a column that a terminal may have no room for. */
-	if (f->line.size && !finding_is_end(f)) {
+	if (f->line && !finding_is_end(f)) {
 		buffer_text(&text, text.size ? ": " : "");
-		frame_short(f->line.data, &text);
+		code_line_short(f->line, &text);
 	}
 	if (f->called_from.size)
 		buffer_print(&text, "%scalled from %s", text.size ? ", " : "", f->called_from.data);
@@ -255,7 +254,7 @@ static void add_cause(struct table *t, const struct fix_first_cause *cause, uint
 	table_text(t, "found");
 	answer_saving(t, &cause->saves, wall_ns);
 	answer_text(t, buffer_string(&cause->text));
-	answer_line(t, &cause->line, false);
+	answer_line(t, cause->line, false);
 	answer_text(t, buffer_string(&cause->called_from));
 	answer_frames(t, cause);
 	add_actor(t, cause->actor);
@@ -269,7 +268,7 @@ static bool is_among(const struct fix_first *causes, const struct finding *f)
 	for (size_t i = 0; i < causes->count; i++)
 		if (causes->items[i].finding == f)
 			return true;
-	return fix_first_at(causes, &f->line) != NULL;
+	return fix_first_at(causes, f->line) != NULL;
 }
 
 /* The process of the first row. */
@@ -299,13 +298,13 @@ static void add_finding(struct table *t, const struct answer *a, const struct fi
 	else
 		table_nothings(t, 4);
 	answer_text(t, buffer_string(&f->text));
-	answer_line(t, &f->line, false);
+	answer_line(t, f->line, false);
 	answer_text(t, buffer_string(&f->called_from));
 	table_nothing(t);
 	if (finding_is_end(f))
 		add_ended_actor(t, f);
 	else
-		add_actor(t, is_found && f->line.size ? costs_actor(a->costs, f->line.data, NULL) : NULL);
+		add_actor(t, is_found && f->line ? costs_actor(a->costs, f->line, NULL) : NULL);
 	answer_text(t, buffer_string(&f->edit));
 	table_text(t, f->rule->advice);
 }
@@ -318,7 +317,7 @@ static void add_candidates(struct table *t, const struct answer *a)
 
 	for (size_t i = 0; i < all->count && all->items[i].saves.saved_ns >= least_ns; i++) {
 		const struct price *p = &all->items[i];
-		struct buffer line = {0};
+		const struct code_line *line = NULL;
 		bool is_told = false;
 
 		for (size_t k = 0; k < a->first.count && !is_told; k++)
@@ -328,16 +327,15 @@ static void add_candidates(struct table *t, const struct answer *a)
 		if (is_told)
 			continue;
 		if (p->what != NODE_NONE && !strncmp(p->edit, "line~", strlen("line~")))
-			buffer_text(&line, editable_line(&costs_causes(a->costs)->editables, p->what));
+			line = editable_line(&costs_causes(a->costs)->editables, p->what);
 		table_text(t, "whatif");
 		table_text(t, "candidate");
 		answer_saving(t, &p->saves, a->roles->wall_ns);
 		table_nothing(t);
-		answer_line(t, &line, false);
+		answer_line(t, line, false);
 		table_nothings(t, 5);
 		table_text(t, p->edit);
 		table_nothing(t);
-		buffer_done(&line);
 	}
 }
 

@@ -48,7 +48,7 @@ static void write_stack(const struct where_stack *s, size_t most, struct buffer 
 			continue;
 		}
 		buffer_text(ret, shown++ ? "            " : "         at ");
-		add_safe(ret, f->text);
+		code_line_text(f->line, ret);
 		buffer_text(ret, "\n");
 	}
 	if (left)
@@ -127,7 +127,7 @@ static bool is_of_mpi(const struct where_item *item)
 	bool found = false;
 
 	if (item->thread->head.tid == item->process->head.pid || item->cycle || item->wait.collective ||
-	    (line && (line->is_python || line->has_line)))
+	    (line && (line->is_python || line->line->file)))
 		return false;
 	for (size_t i = 0; i < item->stack.count; i++)
 		found |= attribution_is_mpi(item->stack.frames[i].path);
@@ -369,8 +369,10 @@ static void fill_table(const struct where_view *p, struct table *t)
 		size_t shown = 0;
 
 		for (size_t k = 0; k < item->stack.count; k++)
-			if (!item->stack.frames[k].is_hidden)
-				buffer_print(&stack, "%s%s", shown++ ? " <- " : "", item->stack.frames[k].text);
+			if (!item->stack.frames[k].is_hidden) {
+				buffer_text(&stack, shown++ ? " <- " : "");
+				code_line_text(item->stack.frames[k].line, &stack);
+			}
 		table_number(t, item->process->head.pid);
 		table_number(t, item->thread->head.tid);
 		table_text(t, item->thread->name);

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "report/names/code_line.h"
 #include "report/read/job/model.h"
 #include "trace_writer.h"
 
@@ -38,6 +39,16 @@ static inline char *read_file(const char *path)
 		text[0] = 0;
 	fclose(f);
 	return text;
+}
+
+/* "" if it is not known; valid until the next call. */
+static inline const char *line_text(const struct code_line *l)
+{
+	static struct buffer text;
+
+	buffer_clear(&text);
+	code_line_text(l, &text);
+	return buffer_string(&text);
 }
 
 #endif

@@ -42,7 +42,7 @@ static void assert_line(const char *const (*frames)[2], size_t count, const char
 	writer_python_stack(&t, 1, codes, count);
 	open_written(&model, &w);
 	a.symbols = symbols_new(&model, false);
-	cr_assert(attribution_line(&a, model.images, 1, &line));
+	attribution_text(&a, model.images, 1, "none", &line);
 	cr_expect_str_eq(line.data, wanted);
 	buffer_done(&line);
 	attribution_done(&a);

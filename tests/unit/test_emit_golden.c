@@ -166,8 +166,8 @@ static void emit_rules(struct emit *e, const struct report_context *c)
 		emit_table(e, rule_list[i].name, rule_list[i].title, &f.table);
 		if (f.text.size)
 			emit_remark(e, f.text.data);
-		if (f.line.size)
-			emit_remark(e, f.line.data);
+		if (f.line)
+			emit_remark(e, line_text(f.line));
 		finding_done(&f);
 	}
 	rules_done(&rules);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "report/export/export.h"
-#include "report/names/frame.h"
 #include "opened.h"
 
 struct opened {
@@ -170,37 +169,4 @@ Test(export, writes_through_a_link_and_tells_a_full_disk)
 	unlink(link_path);
 	unlink(file_path);
 	cr_assert_eq(rmdir(directory), 0, "nothing unfinished is left");
-}
-
-Test(frame, comes_apart)
-{
-	static const struct {
-		const char *text, *name, *file;
-		uint32_t line;
-	} cases[] = {
-	    {"main (/src/a.c:12)", "main", "/src/a.c", 12},
-	    {"f(int) (a b.c:3)", "f(int)", "a b.c", 3},
-	    {"operator()(int)", "operator()(int)", NULL, 0},
-	    {"load (/x/proj (1)/job.py:3)", "load", "/x/proj (1)/job.py", 3},
-	    {"Box<void (*)(int)>::second (/src/box.cc:7)", "Box<void (*)(int)>::second", "/src/box.cc", 7},
-	    {"Box<void (*)(int)>::f (a (b) (c).cc:7)", "Box<void (*)(int)>::f", "a (b) (c).cc", 7},
-	    {"load (/x)y/job.py:3)", "load", "/x)y/job.py", 3},
-	    {"f (a.c:)", "f (a.c:)", NULL, 0},
-	    {"(a.c:1)", "(a.c:1)", NULL, 0},
-	    {":1)", ":1)", NULL, 0},
-	    {"", "", NULL, 0},
-	    {"x\x1b\xff", "x\\x1b\xef\xbf\xbd", NULL, 0},
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct frame f;
-
-		frame_split(cases[i].text, &f);
-		cr_expect_str_eq(f.name, cases[i].name);
-		cr_expect_eq(!f.file, !cases[i].file);
-		if (f.file && cases[i].file)
-			cr_expect_str_eq(f.file, cases[i].file);
-		cr_expect_eq(f.line, cases[i].line);
-		frame_done(&f);
-	}
 }

@@ -72,7 +72,7 @@ static void range(uint64_t from, uint64_t to, uint32_t text)
 static const struct heap_line *line(const char *function)
 {
 	for (size_t i = 0; i < heap.line_count; i++)
-		if (!strcmp(heap.lines[i].function, function))
+		if (!strcmp(heap.lines[i].line->function, function))
 			return &heap.lines[i];
 	cr_assert_fail("no line of %s", function);
 	return NULL;

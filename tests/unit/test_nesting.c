@@ -61,7 +61,7 @@ static void check_row(const struct profile *p, const char *wanted, uint64_t ns, 
 		bool is_it;
 
 		for (size_t k = 2; k < count; k++)
-			buffer_print(&text, "%s%s", k > 2 ? ";" : "", p->names.items[stack[k]]);
+			buffer_print(&text, "%s%s", k > 2 ? ";" : "", p->names[stack[k]].line->function);
 		is_it = !strcmp(text.data, wanted);
 		buffer_done(&text);
 		if (!is_it)

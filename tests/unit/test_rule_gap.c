@@ -42,7 +42,7 @@ static void assert_idle(uint64_t cost_ns, const char *line, const char *text)
 	rule_run(&rules, rule_find("gpu_idle"), &f);
 	cr_expect_eq(f.verdict, VERDICT_FOUND);
 	cr_expect_eq(f.cost_ns, cost_ns, "%llu", (unsigned long long)f.cost_ns);
-	cr_expect_str_eq(buffer_string(&f.line), line);
+	cr_expect_str_eq(line_text(f.line), line);
 	cr_expect_str_eq(buffer_string(&f.text), text);
 	finding_done(&f);
 }

@@ -244,7 +244,7 @@ Test(rule_python, a_loader_whose_workers_are_slow)
 	assert_verdict("slow_loader", VERDICT_FOUND);
 	rule_run(&rules, rule_find("slow_loader"), &f);
 	cr_expect_eq(f.cost_ns, 80 * MS);
-	cr_expect_str_eq(f.line.data, "epoch (/home/u/train.py:12)");
+	cr_expect_str_eq(line_text(f.line), "epoch (/home/u/train.py:12)");
 	finding_done(&f);
 }
 
@@ -290,7 +290,7 @@ Test(rule_python, a_process_that_sends_much)
 	assert_verdict("process_transfer", VERDICT_FOUND);
 	assert_words("process_transfer", "process 10 serializes 2 MB and sends them to other processes in 20 pieces, ");
 	rule_run(&rules, rule_find("process_transfer"), &f);
-	cr_expect_str_eq(f.line.data, "main (/home/u/score.py:30)");
+	cr_expect_str_eq(line_text(f.line), "main (/home/u/score.py:30)");
 	cr_expect_geq(f.cost_ns, 200 * MS, "to serialize");
 	cr_expect_leq(f.cost_ns, 210 * MS, "a write that takes long waits for its reader");
 	finding_done(&f);
@@ -341,7 +341,7 @@ Test(rule_python, objects_that_are_serialized_for_messages)
 	send_objects(4);
 	assert_verdict("process_transfer", VERDICT_FOUND);
 	rule_run(&rules, rule_find("process_transfer"), &f);
-	cr_expect_str_eq(f.line.data, "gather (/home/u/gather.py:16)");
+	cr_expect_str_eq(line_text(f.line), "gather (/home/u/gather.py:16)");
 	cr_expect_eq(f.cost_ns, 100 * MS, "with the waits");
 	finding_done(&f);
 }

@@ -72,7 +72,7 @@ static uint64_t add_self(const uint8_t *build_id, size_t length)
 
 static const char *frame(uint64_t address)
 {
-	return symbols_frame(symbols, model.images, address);
+	return line_text(symbols_frame(symbols, model.images, address));
 }
 
 __attribute__((noinline)) uint64_t a_function_to_find(void);
@@ -141,13 +141,15 @@ Test(symbol, inlined_functions_are_frames)
 	cr_assert_eq(symbols_cost(symbols).names, 0);
 	cr_assert_eq(symbols_frames(symbols, model.images, 7, frames, 8), 4);
 	for (size_t i = 0; i < 3; i++) {
-		snprintf(wanted, sizeof(wanted), "%s (", inlinings[i].function);
-		cr_assert_eq(strncmp(frames[i].text, wanted, strlen(wanted)), 0, "%s", frames[i].text);
-		snprintf(wanted, sizeof(wanted), "test_symbol.c:%d)", inlinings[i].line);
-		cr_assert_not_null(strstr(frames[i].text, wanted), "%s", frames[i].text);
+		cr_assert_str_eq(frames[i].line->function, inlinings[i].function);
+		snprintf(wanted, sizeof(wanted), "test_symbol.c:%d", inlinings[i].line);
+		cr_assert(code_line_is_at(frames[i].line->file, frames[i].line->line, wanted), "%s:%u",
+			  frames[i].line->file, frames[i].line->line);
+		cr_assert_eq(frames[i].exact, frames[i].line);
 		cr_assert_eq(frames[i].address, stack[0]);
 	}
-	cr_assert_str_eq(frames[3].text, "app+0x20");
+	cr_assert_str_eq(frames[3].exact->function, "app+0x20");
+	cr_assert_str_eq(frames[3].line->function, "[app]", "all of its addresses are one line");
 	cr_assert_eq(symbols_frames(symbols, model.images, 7, frames, 2), 2);
 }
 
@@ -247,7 +249,7 @@ Test(symbol, distinguishes_files_of_the_same_relative_path)
 	open_model(true);
 	cr_assert_eq(symbols_frames(symbols, model.images, 7, frames, 4), 4);
 	cr_assert_str_eq(frames[0].module, "./libx.so@aabbccdd");
-	cr_assert_str_eq(frames[0].text, "libx.so@aabbccdd+0x20");
+	cr_assert_str_eq(frames[0].exact->function, "libx.so@aabbccdd+0x20");
 	cr_assert_str_eq(frames[1].module, "./libx.so@01000000");
 	cr_assert_str_eq(frames[2].module, "./libx.so");
 	cr_assert_neq(frames[2].place, frames[3].place);
@@ -540,7 +542,7 @@ Test(symbol, uses_names_that_the_capture_has_kept)
 	symbols = symbols_new(&model, true);
 	symbols_keep(symbols, &again);
 	symbols_stack(symbols, model.images, 7, &text);
-	cr_assert_str_eq(text.data, "inner() (/src/a\tb.c:3) <- outer (/src/a.c:7) <- next <- libgone.so+0x40", "%s",
+	cr_assert_str_eq(text.data, "inner() (/src/a\\x09b.c:3) <- outer (/src/a.c:7) <- next <- libgone.so+0x40", "%s",
 			 text.data);
 	cr_assert_eq(symbols_problems(symbols)->count, 0);
 	cr_assert_str_eq(again.data, names_kept);

@@ -307,6 +307,32 @@ void capture_example(const char *directory)
 	samples(directory);
 }
 
+void capture_code_line(const char *directory, const char *file, const char *function)
+{
+	const uint32_t codes[] = {1, 2};
+	const uint64_t stack = tf_arg(TF_ARG_STACK, 0, 1);
+	struct writer w;
+	struct writer_thread t;
+	uint16_t sleeps;
+
+	capture_remove(directory);
+	capture_create(directory);
+	writer_init(&w, 0xe5, 100, 90, 1000 * MS);
+	writer_command(&w, "/usr/bin/python3", "python3\0job.py", 15);
+	sleeps = writer_function(&w, TF_GROUP_OSRT, "usleep");
+	writer_thread(&w, &t, 100, "MainThread", 2 * TF_PAGE);
+	writer_python_code(&t, 1, 9, file, function);
+	writer_python_code(&t, 2, 1, file, "<module>");
+	writer_python_stack(&t, 1, codes, 2);
+	for (uint64_t i = 1; i <= 100; i++) {
+		writer_sample(&t, (1000 + 12 * i) * MS, 10000, 1);
+		writer_call(&t, sleeps, (1002 + 12 * i) * MS, 2 * MS, &stack, 1);
+	}
+	writer_end(&w, TF_END_EXIT, 0, 2210 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+}
+
 void capture_hostile(const char *directory)
 {
 	static const char script[] = "</script><script>alert(2)</script>", command[] = WRITER_HOSTILE " \"&'";

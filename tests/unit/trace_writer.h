@@ -128,6 +128,9 @@ void capture_job(const char *directory);
 #define WRITER_HOSTILE "<img src=x onerror=alert(1)>"
 void capture_hostile(const char *directory);
 
+/* A program in Python that computes in the function at line 9 of the file, which line 1 of the file calls. */
+void capture_code_line(const char *directory, const char *file, const char *function);
+
 /* Writes `calls` OS calls, spread over `processes` processes of `threads` threads each. */
 void capture_large(const char *directory, uint64_t calls, uint32_t threads, uint32_t processes);
 

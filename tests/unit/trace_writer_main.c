@@ -24,6 +24,10 @@ int main(int argc, char **argv)
 		capture_hostile(argv[2]);
 		return 0;
 	}
+	if (argc == 5 && !strcmp(argv[1], "line")) {
+		capture_code_line(argv[2], argv[3], argv[4]);
+		return 0;
+	}
 	if ((argc == 5 || argc == 6) && !strcmp(argv[1], "large") && number(argv[4]) && number(argv[argc - 1])) {
 		capture_large(argv[2], strtoull(argv[3], NULL, 10), number(argv[4]), argc == 6 ? number(argv[5]) : 1);
 		return 0;
@@ -46,6 +50,7 @@ int main(int argc, char **argv)
 	if (argc == 4 && capture_kind(argv[2], argv[1], strtoull(argv[3], NULL, 10)))
 		return 0;
 	fprintf(stderr, "usage: trace-writer example|hostile|job DIRECTORY |\n"
+			"       line DIRECTORY FILE FUNCTION |\n"
 			"       large DIRECTORY CALLS THREADS [PROCESSES] |\n"
 			"       steps DIRECTORY SEED KERNELS RUN ROW LAUNCH SLOWER FACTOR |\n"
 			"       ranks DIRECTORY RANKS HOSTS CALLS |\n"

@@ -96,10 +96,13 @@ static uint32_t line_of(struct diff_gatherer *g, const struct image *image, uint
 	bool is_new, is_users;
 	uint64_t *known = map_put(&g->stacks, (uint64_t)(image - g->scan.context->model->images), stack, &is_new);
 	struct symbol_frame frame;
+	struct buffer text = {0};
 
 	if (is_new && stack && attribution_stack(&g->attribution, image, stack, &frame, &is_users)) {
 		symbols_name(g->attribution.symbols, &frame);
-		*known = 1 + aggregate_row(&g->ret->lines, frame.text, strlen(frame.text) + 1);
+		code_line_text(frame.exact, &text);
+		*known = 1 + aggregate_row(&g->ret->lines, text.data, text.size + 1);
+		buffer_done(&text);
 	}
 	return (uint32_t)*known;
 }

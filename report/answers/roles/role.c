@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "report/base/text.h"
-#include "report/names/frame.h"
 #include "report/time/helpers.h"
 
 /* Names of lines are looked up for this many roles and calls of each. */

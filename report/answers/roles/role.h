@@ -124,11 +124,11 @@ void role_place(const struct report_context *c, const struct role_call *call, st
  * without lines; nothing if it is not known. */
 void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret);
 
-/* Appends the line of the call as attribution_line() has it; nothing if no stack was taken. */
-void role_frame(const struct report_context *c, const struct role_call *call, struct buffer *ret);
+/* The line of the call; NULL: no stack was taken. */
+const struct code_line *role_call_line(const struct report_context *c, const struct role_call *call);
 
-/* The same as "store (job.py:42)", with the whole path. */
-void role_hot_frame(const struct report_context *c, const struct role *r, struct buffer *ret);
+/* The line where the role computed most; NULL: it is not known. */
+const struct code_line *role_hot_code_line(const struct report_context *c, const struct role *r);
 
 /* The line at which the program that started this role's processes waited for them: the only one whose waits for
  * children last as long as they lived. *ret_parent is that program; it may be NULL. NULL: not known. */

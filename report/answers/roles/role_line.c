@@ -6,7 +6,6 @@
 
 #include "report/answers/roles/role.h"
 #include "report/events/stacks/samples.h"
-#include "report/names/frame.h"
 
 /* What is known of a stack of an image. */
 struct role_key {

@@ -4,39 +4,20 @@
 #include <string.h>
 
 #include "report/answers/roles/role.h"
-#include "report/base/table/name.h"
 #include "report/base/text.h"
-#include "report/names/frame.h"
 
-void role_frame(const struct report_context *c, const struct role_call *call, struct buffer *ret)
+const struct code_line *role_call_line(const struct report_context *c, const struct role_call *call)
 {
 	struct symbol_frame frame = call->frame;
 
-	if (!call->has_frame)
-		return;
-	symbols_name(c->symbols, &frame);
-	frame_function(&frame, frame.text, ret);
+	if (call->has_frame)
+		symbols_name(c->symbols, &frame);
+	return call->has_frame ? frame.line : NULL;
 }
 
 void role_place(const struct report_context *c, const struct role_call *call, struct buffer *ret)
 {
-	struct symbol_frame frame = call->frame;
-	struct buffer function = {0};
-	struct frame parts;
-
-	if (!call->has_frame)
-		return;
-	symbols_name(c->symbols, &frame);
-	frame_split(frame.text, &parts);
-	if (parts.file)
-		buffer_print(ret, "%s:%u ", frame_file(parts.file), parts.line);
-	frame_function(&frame, parts.name, &function);
-	if (!strcmp(buffer_string(&function), FRAME_UNKNOWN))
-		buffer_text(ret, FRAME_NO_NAMES);
-	else
-		name_brief(ret, buffer_string(&function));
-	buffer_done(&function);
-	frame_done(&parts);
+	code_line_short(role_call_line(c, call), ret);
 }
 
 void role_words(const struct role *r, struct buffer *ret)
@@ -125,16 +106,15 @@ void role_hot_line(const struct report_context *c, const struct role *r, struct 
 	buffer_done(&place);
 }
 
-void role_hot_frame(const struct report_context *c, const struct role *r, struct buffer *ret)
+const struct code_line *role_hot_code_line(const struct report_context *c, const struct role *r)
 {
 	struct symbol_frame frame;
 
 	if (!r->lines.count || !r->lines.items[0].is_users)
-		return;
+		return NULL;
 	frame = r->lines.items[0].frame;
 	symbols_name(c->symbols, &frame);
-	if (*frame.module || strncmp(frame.text, "0x", 2) || frame.is_python)
-		buffer_text(ret, frame.text);
+	return strcmp(frame.line->function, CODE_LINE_UNKNOWN) ? frame.exact : NULL;
 }
 
 /* The differences of a process's lifetime from the wait for it, in percent of it: what starting and ending it takes. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What rules about calls share: their calls by process, function and source line. */
-#include <stdlib.h>
-
 #include "report/answers/rule.h"
 
 enum { ROWS = 50 };
@@ -17,43 +15,40 @@ uint32_t rule_call_row(struct rules *r, struct aggregate *aggregate, const struc
 	uint64_t a = (uint64_t)(image - r->context->model->images) << 16 | function;
 	uint64_t b = (uint64_t)variant << 32 | stack;
 	const uint64_t *known = aggregate_recall(aggregate, a, b);
+	const struct code_line *line = known ? NULL : rule_line(r, image, stack);
 	struct buffer key = {0};
 	uint32_t row;
 
 	if (known)
 		return (uint32_t)*known;
 	buffer_print(&key, "%u%c%s%c", image->pid, 0, name, 0);
-	rule_line(r, image, stack, &key);
+	code_line_text(line, &key);
 	buffer_add(&key, "", 1);
 	buffer_print(&key, "%zu", image->process);
 	row = aggregate_row(aggregate, key.data, key.size);
+	aggregate->rows[row].report_value = image->process;
+	aggregate->rows[row].of = line;
 	aggregate_remember(aggregate, a, b, row);
 	buffer_done(&key);
 	return row;
 }
 
-size_t rule_call_process(const struct aggregate_row *row)
-{
-	return strtoull(aggregate_field(row, 3), NULL, 10);
-}
-
-void rule_call_add_row(const struct aggregate_row *r, struct finding *f)
+void rule_call_add_row(const struct rules *r, const struct aggregate_row *row, struct finding *f)
 {
 	rule_row(f);
-	table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
-	table_number(&f->table, r->total);
-	table_number(&f->table, r->count);
-	table_real(&f->table, (double)r->total / (double)r->count);
-	table_number(&f->table, r->most);
-	table_text(&f->table, aggregate_field(r, 1));
-	rule_line_cell(f, aggregate_field(r, 2));
-	if (!f->line.size)
-		buffer_text(&f->line, aggregate_field(r, 2));
+	table_number(&f->table, r->context->model->processes[rule_call_process(row)].pid);
+	table_number(&f->table, row->total);
+	table_number(&f->table, row->count);
+	table_real(&f->table, (double)row->total / (double)row->count);
+	table_number(&f->table, row->most);
+	table_text(&f->table, aggregate_field(row, 1));
+	rule_line_cell(f, row->of);
+	f->line = f->line ? f->line : row->of;
 }
 
-void rule_call_rows(struct aggregate *aggregate, struct finding *f)
+void rule_call_rows(const struct rules *r, struct aggregate *aggregate, struct finding *f)
 {
 	aggregate_sort(aggregate);
 	for (size_t i = 0; i < aggregate->count && i < ROWS; i++)
-		rule_call_add_row(&aggregate->rows[i], f);
+		rule_call_add_row(r, &aggregate->rows[i], f);
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/answers/rule.h"
-#include "report/names/frame.h"
 
 enum { ROWS = 50, MIN_CALLS = 3, CHURN_CALLS = 20, LOADER_COPIES = 8 };
 enum { MEMORY_PAGEABLE = 1, COPY_HTOD = 1, COPY_DTOH = 2 };
@@ -106,14 +105,8 @@ static bool copies_back(const struct event *e)
 /* Stream.synchronize, Event.wait ... */
 static bool is_python_wait(struct symbols *symbols, struct symbol_frame *f)
 {
-	struct frame parts;
-	bool is_wait;
-
 	symbols_name(symbols, f);
-	frame_split(f->text, &parts);
-	is_wait = strstr(parts.name, "synchronize") || strstr(parts.name, "wait");
-	frame_done(&parts);
-	return is_wait;
+	return strstr(f->line->function, "synchronize") || strstr(f->line->function, "wait");
 }
 
 /* Without a stack: a program in C or C++ calls CUDA itself, an interpreter has libraries that do. */
@@ -187,7 +180,7 @@ static void calls_rule(struct rules *r, struct finding *f, bool later,
 		return;
 	each_steady(&l, later, visit);
 	if (l.count >= least && l.total_ns * 1000 >= l.span_ns * PER_MILLE) {
-		rule_call_rows(&l.aggregate, f);
+		rule_call_rows(r, &l.aggregate, f);
 		calls_write_finding(&l, f, what);
 	}
 	map_done(&l.asked);
@@ -291,15 +284,14 @@ static void calls_find_copies(struct call_lines *l, struct finding *f)
 
 		snprintf(rate, sizeof(rate), "%.3f", r->total ? (double)l->bytes[order[i]] / (double)r->total : 0);
 		rule_row(f);
-		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
+		table_number(&f->table, l->rules->context->model->processes[rule_call_process(r)].pid);
 		table_number(&f->table, r->total);
 		table_number(&f->table, r->count);
 		table_real(&f->table, (double)l->bytes[order[i]]);
 		table_text(&f->table, rate);
 		table_text(&f->table, aggregate_field(r, 1));
-		rule_line_cell(f, aggregate_field(r, 2));
-		if (!f->line.size)
-			buffer_text(&f->line, aggregate_field(r, 2));
+		rule_line_cell(f, r->of);
+		f->line = f->line ? f->line : r->of;
 	}
 	free(order);
 }

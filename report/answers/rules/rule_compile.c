@@ -160,7 +160,7 @@ void rule_recompilation(struct rules *r, struct finding *f)
 
 		if (p.times[order[i]] < TIMES || row->total * 100 < wall * FOUND_PERCENT)
 			continue;
-		rule_call_add_row(row, f);
+		rule_call_add_row(p.rules, row, f);
 		if (!shown++) {
 			f->cost_ns = row->total < wall ? row->total : wall;
 			buffer_print(&f->text, "%s compiled %llu times, ", compiled_words(row, &words),

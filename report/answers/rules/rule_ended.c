@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "report/answers/summary/summary_ended.h"
-#include "report/names/frame.h"
 
 /* The lines of the summary as one. */
 static void add_text(const struct buffer *lines, struct finding *f)
@@ -39,21 +38,17 @@ static void find_ended(struct rules *r, enum ended_kind kind, struct finding *f)
 {
 	const struct ended *e = rules_ended(r);
 	enum column_id ids[TABLE_COLUMNS];
+	const struct code_line *lines[ENDED_KINDS] = {NULL};
 	struct table t = {0};
 
-	summary_ended(r, &t);
+	summary_ended(r, &t, lines);
 	for (size_t i = 1; i < t.column_count; i++)
 		ids[i - 1] = t.columns[i].id;
 	rule_columns(f, ids, t.column_count - 1);
-	for (size_t row = 0; row < table_rows(&t); row++) {
-		const char *line = table_cell(&t, row, COL_LINE)->text;
-
-		if (strcmp(table_cell(&t, row, COL_KIND)->text, ended_words[kind]) != 0)
-			continue;
-		add_row(&t, row, f);
-		if (!f->line.size && line)
-			buffer_text(&f->line, line);
-	}
+	for (size_t row = 0; row < table_rows(&t); row++)
+		if (!strcmp(table_cell(&t, row, COL_KIND)->text, ended_words[kind]))
+			add_row(&t, row, f);
+	f->line = lines[kind];
 	if (f->verdict == VERDICT_FOUND)
 		add_text(&e->lines[kind], f);
 	table_done(&t);

@@ -8,7 +8,6 @@
 #include "report/events/nvtx/nvtx.h"
 #include "report/events/reading.h"
 #include "report/events/stacks/samples.h"
-#include "report/names/frame.h"
 
 /* Shares of the time above which a finding is reported. */
 enum { IDLE_PERCENT = 10, INPUT_PERCENT = 10, LAUNCH_PERCENT = 10, STEPS = 5, KERNELS = 20 };
@@ -51,11 +50,9 @@ static uint64_t lost_ns(const struct rules *r, const struct gap_device *d,
 	return lost;
 }
 
-static void gap_line_of_sum(struct rules *r, const struct gap_sum *s, struct buffer *ret)
+static const struct code_line *gap_line_of_sum(struct rules *r, const struct gap_sum *s)
 {
-	buffer_clear(ret);
-	if (s->image && s->stack)
-		rule_line(r, s->image, s->stack, ret);
+	return s->image ? rule_line(r, s->image, s->stack) : NULL;
 }
 
 /* ---- gpu_idle ---- */
@@ -85,8 +82,7 @@ static void idle_row(struct rules *r, struct finding *f, const struct gap_device
 	table_number(&f->table, s->count);
 	table_number(&f->table, s->longest_ns);
 	table_number(&f->table, model_since_origin(r->context->model, s->longest_start));
-	gap_line_of_sum(r, s, text);
-	rule_line_cell(f, text->size ? text->data : NULL);
+	rule_line_cell(f, gap_line_of_sum(r, s));
 	if (s->cause > GAP_LAUNCH && s->cause != GAP_OS &&
 	    (!*ret_largest || s->between_ns > (*ret_largest)->between_ns))
 		*ret_largest = s;
@@ -96,18 +92,16 @@ static void idle_row(struct rules *r, struct finding *f, const struct gap_device
 struct idle_lines {
 	struct rules *rules;
 	size_t sum;
-	struct aggregate rows; /* by line; "": not known */
+	struct aggregate rows; /* of lines; NULL: not known */
 };
 
 static void idle_add(struct idle_lines *l, const struct image *image, uint32_t stack, uint64_t count, uint64_t ns)
 {
-	struct buffer line = {0};
+	const struct code_line *line = rule_line(l->rules, image, stack);
+	uint32_t row = aggregate_row(&l->rows, (const char *)&line, sizeof(line));
 
-	if (stack)
-		rule_line(l->rules, image, stack, &line);
-	buffer_add(&line, "", 1);
-	aggregate_add_total(&l->rows, aggregate_row(&l->rows, line.data, line.size), count, ns);
-	buffer_done(&line);
+	l->rows.rows[row].of = line;
+	aggregate_add_total(&l->rows, row, count, ns);
 }
 
 static void idle_visit_sample(struct scan *s, const struct event *e)
@@ -163,24 +157,24 @@ static void idle_cost(struct rules *r, struct finding *f, const struct gap_sum *
 		gaps += rules_gaps(r)->stacks[at].count;
 	idle_find_lines(&lines, s);
 	for (size_t i = 0; i < lines.rows.count; i++)
-		if (*aggregate_field(&lines.rows.rows[i], 0) && (!best || lines.rows.rows[i].total > best->total))
+		if (lines.rows.rows[i].of && (!best || lines.rows.rows[i].total > best->total))
 			best = &lines.rows.rows[i];
 	f->cost_ns = s->between_ns;
 	if (best && best->total * 2 >= s->between_ns) {
 		f->cost_ns = best->total < s->between_ns ? best->total : s->between_ns;
-		buffer_text(&f->line, aggregate_field(best, 0));
+		f->line = best->of;
 	}
-	f->is_of_lines = !f->line.size;
+	f->is_of_lines = !f->line;
 	rule_time(&f->text, f->cost_ns);
 	buffer_text(&f->text, " of device time lost to ");
 	gap_words(s, &f->text);
 	if (f->cost_ns == s->between_ns)
 		buffer_print(&f->text, ", in %llu gap%s", (unsigned long long)gaps, gaps == 1 ? "" : "s");
-	if (best && !f->line.size) {
+	if (best && !f->line) {
 		buffer_text(&f->text, ", of which ");
 		rule_time(&f->text, best->total);
 		buffer_text(&f->text, " at ");
-		frame_short(aggregate_field(best, 0), &f->text);
+		code_line_short(best->of, &f->text);
 	}
 	aggregate_done(&lines.rows);
 }
@@ -299,12 +293,13 @@ static uint64_t find_step(const struct rules *r, size_t process, struct buffer *
 static void input_rows(struct rules *r, struct finding *f, const struct gap_device *d, uint64_t waited)
 {
 	const struct gaps *g = rules_gaps(r);
-	struct buffer step = {0}, line = {0};
+	struct buffer step = {0};
 	uint64_t steps = find_step(r, d->process, &step);
 	size_t i, end = gaps_of(g, d, &i);
 
 	for (; i < end; i++) {
 		const struct gap_sum *s = &g->sums[i];
+		const struct code_line *line;
 
 		if (!s->between_ns || !is_input_wait(r, s))
 			continue;
@@ -320,10 +315,9 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 		table_number(&f->table, s->between_ns);
 		table_real(&f->table, 100 * (double)s->between_ns / (double)span_ns(d));
 		table_text(&f->table, s->function ? s->function->name : NULL);
-		gap_line_of_sum(r, s, &line);
-		rule_line_cell(f, line.data);
-		if (line.size && !f->line.size)
-			buffer_text(&f->line, line.data);
+		line = gap_line_of_sum(r, s);
+		rule_line_cell(f, line);
+		f->line = f->line ? f->line : line;
 	}
 	if (waited > f->cost_ns) {
 		f->cost_ns = waited;
@@ -337,7 +331,6 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 			buffer_print(&f->text, ", over %llu steps", (unsigned long long)steps);
 	}
 	buffer_done(&step);
-	buffer_done(&line);
 }
 
 void rule_input_bound(struct rules *r, struct finding *f)
@@ -404,11 +397,10 @@ static void gather_launches(const struct report_context *c, const struct gaps *g
 static void launch_rows(struct rules *r, struct finding *f, const struct gap_device *d, uint64_t lost)
 {
 	struct launches l = {0};
-	struct buffer line = {0};
+	const struct code_line *line;
 
 	gather_launches(r->context, rules_gaps(r), d, &l);
-	if (l.longest)
-		rule_line(r, l.longest->image, l.longest->stack, &line);
+	line = l.longest ? rule_line(r, l.longest->image, l.longest->stack) : NULL;
 	for (size_t i = 0; i < l.kernels.count && i < KERNELS; i++) {
 		const struct aggregate_row *kernels = &l.kernels.rows[i], *calls = &l.calls.rows[i];
 
@@ -420,7 +412,7 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 		table_number(&f->table, lost);
 		table_real(&f->table, 100 * (double)lost / (double)span_ns(d));
 		table_text(&f->table, aggregate_field(kernels, 0));
-		rule_line_cell(f, line.data);
+		rule_line_cell(f, line);
 	}
 	if (lost > f->cost_ns) {
 		f->cost_ns = lost;
@@ -429,12 +421,10 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 			     (unsigned long long)d->shorter, (unsigned long long)d->launches);
 		rule_time(&f->text, lost);
 		buffer_text(&f->text, " waiting for launches");
-		buffer_clear(&f->line);
-		buffer_text(&f->line, buffer_string(&line));
+		f->line = line;
 	}
 	aggregate_done(&l.kernels);
 	aggregate_done(&l.calls);
-	buffer_done(&line);
 }
 
 void rule_launch_bound(struct rules *r, struct finding *f)

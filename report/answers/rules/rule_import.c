@@ -219,7 +219,7 @@ static void add_rows(struct imports *p, struct finding *f, size_t process)
 {
 	for (size_t i = 0, rows = 0; i < p->rows.count && rows < ROWS; i++)
 		if (rule_call_process(&p->rows.rows[i]) == process && is_row_avoidable(p, &p->rows.rows[i])) {
-			rule_call_add_row(&p->rows.rows[i], f);
+			rule_call_add_row(p->rules, &p->rows.rows[i], f);
 			rows++;
 		}
 }
@@ -264,7 +264,7 @@ static void judge_process(struct imports *p, struct finding *f, size_t number)
 		ns = wall;
 	if (is_much(m, process, ns)) {
 		if (ns > f->cost_ns)
-			buffer_clear(&f->line);
+			f->line = NULL;
 		add_rows(p, f, number);
 		if (ns > f->cost_ns) {
 			f->cost_ns = ns;
@@ -321,12 +321,12 @@ static void judge_repeats(struct imports *p, struct finding *f)
 		cost = (uint64_t)((double)(ns - most) * (double)rule_union(spans, count) / (double)wall);
 		if (cost <= f->cost_ns)
 			continue;
-		buffer_clear(&f->line);
+		f->line = NULL;
 		for (size_t i = 0; i < p->rows.count; i++) {
 			const char *row = aggregate_field(&p->rows.rows[i], 1) + strlen("import");
 
 			if (*row && !strcmp(row + 1, name))
-				rule_call_add_row(&p->rows.rows[i], f);
+				rule_call_add_row(p->rules, &p->rows.rows[i], f);
 		}
 		f->cost_ns = cost;
 		buffer_clear(&f->text);

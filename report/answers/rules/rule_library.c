@@ -32,6 +32,7 @@ static int64_t rounded_up(int64_t size, int64_t multiple)
 static uint32_t products_make_row(struct products *p, const struct scan *s, const struct event *e, const char *function,
 				  const int64_t *sizes, unsigned int multiple)
 {
+	const struct code_line *line = rule_line(p->rules, s->image, event_stack(e));
 	struct buffer key = {0};
 	uint32_t row;
 
@@ -44,9 +45,10 @@ static uint32_t products_make_row(struct products *p, const struct scan *s, cons
 			buffer_print(&key, "%s%c=%" PRId64, key.data[key.size - 1] ? " " : "", "mnk"[i],
 				     rounded_up(sizes[i], multiple));
 	buffer_add(&key, "", 1);
-	rule_line(p->rules, s->image, event_stack(e), &key);
+	code_line_text(line, &key);
 	buffer_add(&key, "", 1);
 	row = aggregate_row(&p->aggregate, key.data, key.size);
+	p->aggregate.rows[row].of = line;
 	buffer_done(&key);
 	return row;
 }
@@ -92,9 +94,8 @@ static void products_add_rows(struct products *p, struct finding *f)
 		table_number(&f->table, strtoull(aggregate_field(r, 2), NULL, 10));
 		table_text(&f->table, aggregate_field(r, 4));
 		table_text(&f->table, aggregate_field(r, 1));
-		rule_line_cell(f, aggregate_field(r, 5));
-		if (!f->line.size)
-			buffer_text(&f->line, aggregate_field(r, 5));
+		rule_line_cell(f, r->of);
+		f->line = f->line ? f->line : r->of;
 	}
 }
 

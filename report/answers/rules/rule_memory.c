@@ -93,9 +93,7 @@ static void add_line(struct rules *r, const struct resident_point *p, struct fin
 {
 	const struct role *role = role_of_process(r, p->pid, p->machine);
 
-	buffer_clear(&f->line);
-	if (role)
-		role_hot_frame(r->context, role, &f->line);
+	f->line = role ? role_hot_code_line(r->context, role) : NULL;
 }
 
 static bool add_growth(struct finding *f, const struct resident_point *p, uint64_t from, uint64_t to, uint64_t ns,
@@ -150,17 +148,19 @@ enum { LEAK_BYTES = 1 << 20, LEAK_SAMPLES = 8 };
 static void add_leak(struct finding *f, const struct heap *h, const struct heap_line *l, uint64_t *most)
 {
 	uint64_t growth = heap_growth(&l->values);
+	struct buffer place = {0};
 
+	code_line_place(l->line, &place);
 	rule_row(f);
 	table_number(&f->table, h->image->pid);
 	table_number(&f->table, growth);
 	table_number(&f->table, h->instances);
-	rule_line_cell(f, *l->place ? l->place : l->function);
+	table_text(&f->table, place.data);
+	buffer_done(&place);
 	if (growth <= *most)
 		return;
 	*most = growth;
 	buffer_clear(&f->text);
-	buffer_clear(&f->line);
 	buffer_print(&f->text, "the memory that one line allocates in process %u grows steadily by %.1f MB over ",
 		     h->image->pid, (double)growth / 1e6);
 	buffer_print(&f->text, "%" PRIu64, h->instances);
@@ -168,7 +168,7 @@ static void add_leak(struct finding *f, const struct heap *h, const struct heap_
 		buffer_print(&f->text, " ranges \"%s\"", h->step_name);
 	else
 		buffer_text(&f->text, " equal parts of the run");
-	buffer_print(&f->line, "%s (%s)", l->function, l->place);
+	f->line = l->line;
 }
 
 void rule_memory_leak(struct rules *r, struct finding *f)
@@ -187,7 +187,7 @@ void rule_memory_leak(struct rules *r, struct finding *f)
 		is_recorded = true;
 		heap_replay(m, &m->images[i], &r->attribution, &h);
 		for (size_t k = 0; k < h.line_count; k++)
-			if (heap_line_grows(&h, &h.lines[k]) && *h.lines[k].place &&
+			if (heap_line_grows(&h, &h.lines[k]) && h.lines[k].line->file &&
 			    heap_growth(&h.lines[k].values) >= LEAK_BYTES &&
 			    h.lines[k].values.samples >= LEAK_SAMPLES)
 				add_leak(f, &h, &h.lines[k], &most);

@@ -75,12 +75,11 @@ static const char *function_of(const struct mpi_side *side)
 
 /* The line waited for. A call that waits for nobody may be too short for a stack: then that of the collective in the
  * rank that waits. */
-static void late_line(struct rules *r, const struct mpi_wait *w, struct buffer *ret)
+static const struct code_line *late_line(struct rules *r, const struct mpi_wait *w)
 {
-	if (w->late.stack)
-		rule_line(r, w->late.image, w->late.stack, ret);
-	else if (w->kind == MPI_LATE_IN_COLLECTIVE)
-		rule_line(r, w->waiting.image, w->waiting.stack, ret);
+	const struct mpi_side *side = w->late.stack || w->kind != MPI_LATE_IN_COLLECTIVE ? &w->late : &w->waiting;
+
+	return rule_line(r, side->image, side->stack);
 }
 
 static const char *const late_words[MPI_WAIT_KINDS] = {
@@ -90,7 +89,7 @@ static const char *const late_words[MPI_WAIT_KINDS] = {
 };
 
 bool rule_late_rank(struct rules *r, size_t process, uint64_t least_ns, struct buffer *ret_text,
-		    struct buffer *ret_line)
+		    const struct code_line **ret_line)
 {
 	const struct mpi_causes *all = rules_mpi(r);
 	const struct cause *best = NULL;
@@ -105,7 +104,7 @@ bool rule_late_rank(struct rules *r, size_t process, uint64_t least_ns, struct b
 		return false;
 	buffer_print(ret_text, "rank %u %s %s", best->longest.late.rank, late_words[best->longest.kind],
 		     function_of(&best->longest.late));
-	late_line(r, &best->longest, ret_line);
+	*ret_line = late_line(r, &best->longest);
 	return true;
 }
 
@@ -152,10 +151,8 @@ static uint64_t message_cost(struct rules *r, const struct mpi_causes *all, cons
 static void message_row(struct rules *r, struct finding *f, const struct cause *c, uint64_t cost)
 {
 	const struct mpi_wait *w = &c->longest;
-	struct buffer line = {0}, late = {0};
+	const struct code_line *line = rule_line(r, w->waiting.image, w->waiting.stack), *late = late_line(r, w);
 
-	rule_line(r, w->waiting.image, w->waiting.stack, &line);
-	late_line(r, w, &late);
 	rule_row(f);
 	table_number(&f->table, w->waiting.rank);
 	table_text(&f->table, function_of(&w->waiting));
@@ -164,19 +161,16 @@ static void message_row(struct rules *r, struct finding *f, const struct cause *
 	table_number(&f->table, c->count);
 	table_number(&f->table, w->late.rank);
 	table_text(&f->table, function_of(&w->late));
-	rule_line_cell(f, line.data);
-	rule_line_cell(f, late.data);
+	rule_line_cell(f, line);
+	rule_line_cell(f, late);
 	if (cost > f->cost_ns) {
 		f->cost_ns = cost;
 		buffer_clear(&f->text);
 		buffer_print(&f->text, "rank %u waits in %s for rank %u, which %s %s, ", w->waiting.rank,
 			     function_of(&w->waiting), w->late.rank, late_words[w->kind], function_of(&w->late));
 		rule_time(&f->text, cost);
-		buffer_clear(&f->line);
-		buffer_text(&f->line, late.data ? late.data : buffer_string(&line));
+		f->line = late ? late : line;
 	}
-	buffer_done(&line);
-	buffer_done(&late);
 }
 
 void rule_late_message(struct rules *r, struct finding *f)

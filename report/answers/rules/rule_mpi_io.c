@@ -13,13 +13,16 @@ enum { ROWS = 50, SMALL_PERCENT = 2, SMALL_CALLS = 1000, SMALL_BYTES = 65536 };
 struct small_writes {
 	uint64_t calls, bytes, ns, ranks;
 	size_t last; /* the process of the last one */
+	uint32_t function;
+	const struct code_line *line; /* NULL: short calls have no stack */
 };
 
 struct mpi_io {
 	struct rules *rules;
-	struct interner keys; /* function and line */
-	struct map by_stack;  /* (stack and function, image) -> the number of its key */
-	struct small_writes *places; /* by key */
+	struct interner functions;
+	struct map by_stack;  /* (stack and function, image) -> its place + 1 */
+	struct map by_line;   /* (function, line) -> the same */
+	struct small_writes *places;
 	size_t count, capacity;
 	uint64_t *ns_of; /* by process */
 	struct small_writes all;
@@ -41,23 +44,23 @@ static uint8_t classify_write(const struct function *f)
 
 static struct small_writes *place_of(struct mpi_io *io, const struct image *image, uint32_t function, uint32_t stack)
 {
-	bool is_new;
 	uint64_t *known = map_put(&io->by_stack, (uint64_t)function << 32 | stack,
-				  (uint64_t)(image - io->rules->context->model->images), &is_new);
-	struct buffer key = {0};
+				  (uint64_t)(image - io->rules->context->model->images), NULL);
 
-	if (is_new) {
-		buffer_text(&key, trace_function(image->trace, function)->name);
-		buffer_add(&key, "", 1);
-		rule_line(io->rules, image, stack, &key);
-		*known = interner_number(&io->keys, buffer_string(&key), key.size);
-		buffer_done(&key);
-		if (*known == io->count) {
+	if (!*known) {
+		struct small_writes new = {
+			.function = interner_text_number(&io->functions, trace_function(image->trace, function)->name),
+			.line = rule_line(io->rules, image, stack)};
+		uint64_t *place = map_put(&io->by_line, new.function, code_line_number(new.line), NULL);
+
+		if (!*place) {
 			io->places = mem_grow(io->places, io->count, &io->capacity, sizeof(*io->places));
-			io->places[io->count++] = (struct small_writes){0};
+			io->places[io->count++] = new;
+			*place = io->count;
 		}
+		*known = *place;
 	}
-	return &io->places[*known];
+	return &io->places[*known - 1];
 }
 
 static void add_write(struct small_writes *w, size_t process, uint64_t bytes, uint64_t ns)
@@ -102,7 +105,6 @@ static void add_rows(const struct mpi_io *io, struct finding *f)
 
 	for (size_t i = 0; i < io->count && i < ROWS; i++) {
 		const struct small_writes *w = &io->places[order[i]];
-		const char *line = interner_field(&io->keys, order[i], 1);
 
 		rule_row(f);
 		table_number(&f->table, w->ns);
@@ -110,10 +112,9 @@ static void add_rows(const struct mpi_io *io, struct finding *f)
 		table_number(&f->table, w->bytes);
 		table_number(&f->table, w->bytes / w->calls);
 		table_number(&f->table, w->ranks);
-		table_text(&f->table, interner_field(&io->keys, order[i], 0));
-		rule_line_cell(f, line);
-		if (!f->line.size) /* short calls have no stack */
-			buffer_text(&f->line, line);
+		table_text(&f->table, interner_field(&io->functions, w->function, 0));
+		rule_line_cell(f, w->line);
+		f->line = f->line ? f->line : w->line;
 	}
 	free(order);
 }
@@ -160,8 +161,9 @@ void rule_small_mpi_io(struct rules *r, struct finding *f)
 	conclude(&io, f);
 	if (!has_mpi)
 		rule_unchecked(f, "no calls of MPI were recorded: -t mpi records them");
-	interner_done(&io.keys);
+	interner_done(&io.functions);
 	map_done(&io.by_stack);
+	map_done(&io.by_line);
 	free(io.places);
 	free(io.ns_of);
 }

@@ -152,7 +152,7 @@ static void search_conclude(struct search *s, struct finding *f, const char *wha
 	buffer_print(&f->text, "%llu %s, ", (unsigned long long)s->count, what);
 	rule_time(&f->text, s->total_ns);
 	buffer_text(&f->text, " in all");
-	rule_line(s->rules, s->worst[0].image, s->worst[0].stack, &f->line);
+	f->line = rule_line(s->rules, s->worst[0].image, s->worst[0].stack);
 }
 
 static const char *memory_name(uint8_t kind)

@@ -22,7 +22,7 @@ static uint64_t delay_of(struct rules *r, const struct image *image)
 	return sum;
 }
 
-static void add_place(const struct openmp_places *all, const struct openmp_place *p, struct finding *f)
+static void add_place(const struct openmp_place *p, struct finding *f)
 {
 	struct buffer late = {0};
 
@@ -35,7 +35,7 @@ static void add_place(const struct openmp_places *all, const struct openmp_place
 	table_number(&f->table, p->count);
 	table_number(&f->table, p->threads);
 	table_text(&f->table, p->is_barrier ? "barrier" : "end of region");
-	rule_line_cell(f, openmp_place_line(all, p));
+	rule_line_cell(f, p->line);
 	table_text(&f->table, buffer_string(&late));
 	if (!f->text.size) {
 		buffer_print(&f->text, "%" PRIu64 " threads of OpenMP wait ", p->threads);
@@ -46,7 +46,7 @@ static void add_place(const struct openmp_places *all, const struct openmp_place
 			buffer_print(&f->text, "mostly for %s", late.data);
 		else
 			buffer_text(&f->text, "which varies");
-		buffer_text(&f->line, openmp_place_line(all, p));
+		f->line = p->line;
 		f->cost_ns = p->lost_ns;
 	}
 	buffer_done(&late);
@@ -79,7 +79,7 @@ void rule_openmp_imbalance(struct rules *r, struct finding *f)
 			is_delayed = true;
 			continue;
 		}
-		add_place(&places, p, f);
+		add_place(p, f);
 		rows++;
 	}
 	openmp_places_done(&places);

@@ -275,7 +275,7 @@ static void os_conclude(struct os_calls *o, struct finding *f)
 	aggregate_sort(&o->aggregate);
 	for (size_t i = 0, rows = 0; i < o->aggregate.count && rows < ROWS; i++)
 		if (os_cost(o, rule_call_process(&o->aggregate.rows[i]))) {
-			rule_call_add_row(&o->aggregate.rows[i], f);
+			rule_call_add_row(o->rules, &o->aggregate.rows[i], f);
 			rows++;
 		}
 	buffer_print(&f->text, "%llu %s", (unsigned long long)o->sums[o->worst].calls, o->rule->what);
@@ -290,16 +290,12 @@ static void os_conclude(struct os_calls *o, struct finding *f)
 static void os_find_holder(const struct os_calls *o, struct finding *f)
 {
 	const struct job_time *t = rules_time(o->rules);
-	struct buffer line = {0};
+	const struct code_line *line = NULL;
 
-	for (size_t i = 0; i < t->roles.count && !line.size; i++)
+	for (size_t i = 0; i < t->roles.count && !line; i++)
 		if (t->roles.items[i].process == &o->rules->context->model->processes[o->worst])
-			role_hot_frame(o->rules->context, &t->roles.items[i], &line);
-	if (line.size) {
-		buffer_clear(&f->line);
-		buffer_text(&f->line, line.data);
-	}
-	buffer_done(&line);
+			line = role_hot_code_line(o->rules->context, &t->roles.items[i]);
+	f->line = line ? line : f->line;
 }
 
 static void os_run(struct rules *r, struct finding *f, enum os_rule_number number)
@@ -316,7 +312,7 @@ static void os_run(struct rules *r, struct finding *f, enum os_rule_number numbe
 	if (f->verdict == VERDICT_FOUND && o->rule->edit && strchr(o->rule->edit, '='))
 		buffer_text(&f->edit, o->rule->edit);
 	else if (f->verdict == VERDICT_FOUND && o->rule->edit)
-		price_add_line(o->rule->edit, buffer_string(&f->line), "=0", &f->edit);
+		price_add_line(o->rule->edit, f->line, "=0", &f->edit);
 	if (o->rule->is_of_interpreter && f->verdict == VERDICT_FOUND)
 		os_find_holder(o, f);
 	if (o->rule->is_of_interpreter)

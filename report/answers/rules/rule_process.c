@@ -41,13 +41,13 @@ static void add_line(struct rules *r, const struct job_time *t, struct finding *
 	for (size_t i = 0; i < t->roles.count; i++) {
 		const struct role *role = &t->roles.items[i];
 
-		for (size_t k = 0; k < role->call_count && !f->line.size; k++) {
+		for (size_t k = 0; k < role->call_count && !f->line; k++) {
 			struct symbol_frame frame = role->calls[k].frame;
 
 			if (role->calls[k].kind != BLOCKED_CHILD || !role->calls[k].is_users)
 				continue;
 			symbols_name(r->context->symbols, &frame);
-			buffer_text(&f->line, frame.text);
+			f->line = frame.exact;
 		}
 	}
 }

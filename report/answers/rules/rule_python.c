@@ -52,7 +52,7 @@ static size_t python_find(struct python_times *p, struct finding *f, unsigned in
 
 		if (p->calls[process] < calls || p->ns[process] * 100 < wall * percent)
 			continue;
-		rule_call_add_row(&p->aggregate.rows[i], f);
+		rule_call_add_row(p->rules, &p->aggregate.rows[i], f);
 		if (p->ns[process] > f->cost_ns) {
 			worst = process;
 			f->cost_ns = p->ns[process];

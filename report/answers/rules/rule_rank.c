@@ -149,12 +149,12 @@ static uint64_t rank_percent(const struct rank *r)
 	return r->wall_ns ? r->ns * 100 / r->wall_ns : 0;
 }
 
-/* place: the line to name; empty: that of its longest call. */
+/* line: to name; NULL: that of its longest call. */
 static void rank_add_row(struct rules *r, struct finding *f, const struct rank *rank, uint64_t cost, uint64_t others,
-			 const struct buffer *place)
+			 const struct code_line *line)
 {
-	struct buffer line = {0};
-
+	if (!line && rank->stack)
+		line = rule_line(r, rank->image, rank->stack);
 	rule_row(f);
 	table_text(&f->table, rank->name);
 	table_number(&f->table, r->context->model->processes[rank->process].pid);
@@ -162,17 +162,11 @@ static void rank_add_row(struct rules *r, struct finding *f, const struct rank *
 	table_number(&f->table, rank->ns);
 	table_real(&f->table, rank->wall_ns ? 100 * (double)rank->ns / (double)rank->wall_ns : 0);
 	table_number(&f->table, others);
-	if (place->size)
-		buffer_text(&line, place->data);
-	else if (rank->stack)
-		rule_line(r, rank->image, rank->stack, &line);
-	rule_line_cell(f, line.data);
+	rule_line_cell(f, line);
 	if (cost > f->cost_ns) {
 		f->cost_ns = cost;
-		buffer_clear(&f->line);
-		buffer_text(&f->line, buffer_string(&line));
+		f->line = line;
 	}
-	buffer_done(&line);
 }
 
 /* Adds the time that the rank's main thread had a CPU, and that it waited for one. */
@@ -211,19 +205,18 @@ static uint64_t imbalance(struct rules *r, const struct ranks_found *all, const 
 	return lost > delay ? lost - delay : 0;
 }
 
-/* Where the rank computes most, according to samples; appends nothing if there are none. */
-static void rank_hot_frame(struct rules *r, const struct rank *rank, struct buffer *ret)
+/* Where the rank computes most, according to samples; NULL: there are none. */
+static const struct code_line *rank_hot_line(struct rules *r, const struct rank *rank)
 {
 	const struct job_time *t = rules_time(r);
 
 	for (size_t i = 0; i < t->partition.count; i++) {
 		const struct thread_time *thread = &t->partition.threads[i];
 
-		if (thread->process == rank->process && thread->origin == THREAD_MAIN && t->roles.role_of[i]) {
-			role_hot_frame(r->context, &t->roles.items[t->roles.role_of[i] - 1], ret);
-			return;
-		}
+		if (thread->process == rank->process && thread->origin == THREAD_MAIN && t->roles.role_of[i])
+			return role_hot_code_line(r->context, &t->roles.items[t->roles.role_of[i] - 1]);
 	}
+	return NULL;
 }
 
 /* The rank that waits least, if it is well before the next one. */
@@ -231,7 +224,7 @@ static void find_straggler(struct rules *r, struct finding *f, const struct rank
 {
 	const struct rank *least = &all->items[order[0]], *next = &all->items[order[1]];
 	uint64_t others = 0, lost;
-	struct buffer line = {0}, hot = {0};
+	const struct code_line *line = NULL, *hot;
 
 	for (size_t i = 1; i < all->names.count; i++)
 		others += all->items[order[i]].ns;
@@ -243,17 +236,14 @@ static void find_straggler(struct rules *r, struct finding *f, const struct rank
 		buffer_text(&f->text, ", the others wait ");
 	else
 		buffer_print(&f->text, "the other ranks wait for rank %s, ", least->name);
-	rank_add_row(r, f, least, lost, others, &line);
+	rank_add_row(r, f, least, lost, others, line);
 	rule_time(&f->text, lost);
 	buffer_text(&f->text, " on average");
-	rank_hot_frame(r, least, &hot);
-	if (hot.size) {
+	hot = rank_hot_line(r, least);
+	if (hot) {
 		buffer_text(&f->text, " while it computes");
-		buffer_clear(&f->line);
-		buffer_text(&f->line, hot.data);
+		f->line = hot;
 	}
-	buffer_done(&line);
-	buffer_done(&hot);
 }
 
 /* Ranks that wait nearly always, while most do not. One of two that waits for the other is told by find_straggler. */
@@ -268,7 +258,7 @@ static void find_idle(struct rules *r, struct finding *f, const struct ranks_fou
 		return;
 	for (size_t i = 0; i < all->names.count; i++)
 		if (rank_percent(&all->items[i]) >= IDLE_PERCENT)
-			rank_add_row(r, f, &all->items[i], all->items[i].ns, median->ns, &(struct buffer){0});
+			rank_add_row(r, f, &all->items[i], all->items[i].ns, median->ns, NULL);
 	if (count)
 		buffer_print(&f->text, "%zu of %zu ranks wait for others for at least %d %% of their time", count,
 			     all->names.count, IDLE_PERCENT);
@@ -345,13 +335,12 @@ static bool add_cause(struct rules *r, struct finding *f, const struct ranks_fou
 	table_number(&f->table, rank->ns);
 	table_real(&f->table, rank->wall_ns ? 100 * (double)rank->ns / (double)rank->wall_ns : 0);
 	table_number(&f->table, c->wait_ns / c->waiting);
-	rule_line_cell(f, *c->line ? c->line : NULL);
+	rule_line_cell(f, c->line);
 	if (lost > f->cost_ns) {
 		f->cost_ns = lost;
 		buffer_clear(&f->text);
 		cause_text(c, causes->ranks, lost, &f->text);
-		buffer_clear(&f->line);
-		buffer_text(&f->line, c->line);
+		f->line = c->line;
 	}
 	return true;
 }
@@ -368,7 +357,7 @@ static void find_unexplained(struct rules *r, struct finding *f, const struct ra
 		find_straggler(r, f, all, order);
 	if (first && f->verdict == VERDICT_FOUND) {
 		buffer_print(&f->text, "; cannot tell why: %s", first->parts ? first->parts : "");
-		buffer_clear(&f->line);
+		f->line = NULL;
 	} else if (rank && first->set != RANKS_IN_TURN &&
 		   is_costly(causes, rank, first->wait_ns / first->waiting)) {
 		if (had_no_cpu)
@@ -430,10 +419,14 @@ static bool find_missing(struct rules *r, struct finding *f)
 	has = ranks.stall == WHERE_MISSING && ranks.least_ns >= STALLED_NS && ranks.item_count;
 	for (size_t i = 0; i < ranks.item_count && has; i++) {
 		struct where_item *item = ranks.items[i];
-		const struct where_frame *line;
+		const struct where_frame *frame;
+		const struct code_line *line;
 
 		where_place_stack(&place, item);
-		line = where_item_line(item);
+		frame = where_item_line(item); /* whose line goes with the place */
+		line = frame ? symbols_line(r->context->symbols, frame->line->function, frame->line->file,
+					    frame->line->line)
+			     : NULL;
 		rule_row(f);
 		table_text(&f->table, item->rank);
 		table_number(&f->table, item->process->head.pid);
@@ -441,11 +434,11 @@ static bool find_missing(struct rules *r, struct finding *f)
 		table_number(&f->table, 0);
 		table_real(&f->table, 0);
 		table_number(&f->table, ranks.least_ns);
-		rule_line_cell(f, line ? line->text : NULL);
-		if (!i)
+		rule_line_cell(f, line);
+		if (!i) {
 			where_text_missing(&ranks, item, &f->text);
-		if (!i && line)
-			buffer_text(&f->line, line->text);
+			f->line = line;
+		}
 	}
 	f->cost_ns = has ? ranks.least_ns : f->cost_ns;
 	where_ranks_done(&ranks);

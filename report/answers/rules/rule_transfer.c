@@ -153,7 +153,7 @@ static void add_rows(struct transfers *t, struct finding *f, size_t process)
 	aggregate_sort(&t->aggregate);
 	for (size_t i = 0, rows = 0; i < t->aggregate.count && rows < ROWS; i++)
 		if (rule_call_process(&t->aggregate.rows[i]) == process) {
-			rule_call_add_row(&t->aggregate.rows[i], f);
+			rule_call_add_row(t->rules, &t->aggregate.rows[i], f);
 			rows++;
 		}
 }
@@ -192,7 +192,7 @@ static void judge_pieces(struct transfers *t, struct finding *f)
 		     m->processes[worst].pid, (double)sum->bytes / 1e6, (unsigned long long)sum->pieces);
 	rule_time(&f->text, most);
 	if (sum->users_ns * 2 < sum->ns) {
-		buffer_clear(&f->line);
+		f->line = NULL;
 		add_work_line(t->rules, worst, sum->sender, &f->text);
 	}
 }

@@ -23,7 +23,6 @@
 #include "report/events/nvtx/nvtx.h"
 #include "report/events/stacks/lines.h"
 #include "report/events/stacks/samples.h"
-#include "report/names/frame.h"
 #include "report/tables/report.h"
 #include "report/tables/run/ledger.h"
 
@@ -129,7 +128,7 @@ static void summary_line_row(const struct lines *l, const struct report_context 
 	const char *line = lines_field(c, l, row, 1), *function = lines_field(c, l, row, 2);
 	struct buffer costs_text = {0}, name = {0};
 
-	name_brief(&name, strcmp(function, FRAME_UNKNOWN) ? function : FRAME_NO_NAMES);
+	name_brief(&name, strcmp(function, CODE_LINE_UNKNOWN) ? function : CODE_LINE_NO_NAMES);
 	for (size_t k = 0; k < COSTS; k++) {
 		struct buffer ns = {0};
 
@@ -142,7 +141,7 @@ static void summary_line_row(const struct lines *l, const struct report_context 
 	}
 	texts_add(&ret->rows, "%s  ", buffer_string(&costs_text));
 	if (*line)
-		texts_add(&ret->names, "%s:%s (%s)", frame_file(lines_field(c, l, row, 0)), line,
+		texts_add(&ret->names, "%s:%s (%s)", code_line_file(lines_field(c, l, row, 0)), line,
 			  buffer_string(&name));
 	else
 		texts_add(&ret->names, "%s", buffer_string(&name));

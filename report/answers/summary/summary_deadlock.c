@@ -7,7 +7,6 @@
 #include "report/answers/summary/summary_time.h"
 #include "report/answers/where_text.h"
 #include "report/base/text.h"
-#include "report/names/frame.h"
 
 enum { SHOWN = 3, SHOWN_THREADS = 6, NAME_WIDTH = 40 };
 
@@ -36,21 +35,18 @@ static void add_thread(const struct where_item *item, struct buffer *out)
 /* " at file:line", or " in function". */
 static void add_line(const struct where_item *item, struct buffer *out)
 {
-	const struct where_frame *line = where_item_line(item);
-	struct frame parts;
+	const struct where_frame *frame = where_item_line(item);
 
-	if (!line)
+	if (!frame)
 		return;
-	frame_split(line->text, &parts);
-	if (parts.file) {
+	if (frame->line->file) {
 		buffer_text(out, " at ");
-		text_fit(out, frame_file(parts.file), NAME_WIDTH);
-		buffer_print(out, ":%" PRIu32, parts.line);
+		text_fit(out, code_line_file(frame->line->file), NAME_WIDTH);
+		buffer_print(out, ":%" PRIu32, frame->line->line);
 	} else {
 		buffer_text(out, " in ");
-		text_shorten(out, parts.name, NAME_WIDTH);
+		text_shorten(out, frame->line->function, NAME_WIDTH);
 	}
-	frame_done(&parts);
 }
 
 static void add_wait(const struct where_item *item, struct buffer *out)
@@ -181,17 +177,14 @@ void deadlock_places(const struct where_place *place, struct texts *ret)
 {
 	for (size_t i = 0; i < place->count; i++) {
 		const struct where_item *item = &place->items[i];
-		const struct where_frame *line = item->cycle && where_cycle_is_proved(place, item->cycle)
-							 ? where_item_line(item)
-							 : NULL;
-		struct frame frame;
+		const struct where_frame *frame = item->cycle && where_cycle_is_proved(place, item->cycle)
+							  ? where_item_line(item)
+							  : NULL;
+		struct buffer text = {0};
 
-		if (!line)
-			continue;
-		frame_split(line->text, &frame);
-		if (frame.file)
-			texts_add(ret, "%s:%" PRIu32, frame.file, frame.line);
-		frame_done(&frame);
+		if (frame && code_line_place(frame->line, &text))
+			texts_add(ret, "%s", text.data);
+		buffer_done(&text);
 	}
 }
 

@@ -11,7 +11,6 @@
 #include "report/base/text.h"
 #include "report/causes/where/look.h"
 #include "report/names/attribution.h"
-#include "report/names/frame.h"
 #include "report/read/job/process_tree.h"
 #include "report/tables/report.h"
 
@@ -254,16 +253,11 @@ static void last_of_thread(const struct trace *t, const struct trace_thread *thr
 /* "file:line function" */
 static void add_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *out)
 {
-	struct buffer line = {0};
-	struct frame parts;
+	const struct code_line *line = rule_line(r, image, stack);
 
-	rule_line(r, image, stack, &line);
-	frame_split(buffer_string(&line), &parts);
-	if (parts.file)
-		buffer_print(out, "%s:%" PRIu32 " ", frame_file(parts.file), parts.line);
-	text_shorten(out, parts.name, NAME_WIDTH);
-	frame_done(&parts);
-	buffer_done(&line);
+	if (line && line->file)
+		buffer_print(out, "%s:%" PRIu32 " ", code_line_file(line->file), line->line);
+	text_shorten(out, line ? line->function : "", NAME_WIDTH);
 }
 
 /* The thread that recorded last: its call, and its last line. */
@@ -314,7 +308,7 @@ static void add_exception(const struct exception *e, struct buffer *out)
 	if (!e->file)
 		return;
 	buffer_text(out, " at ");
-	text_fit(out, frame_file(e->file), NAME_WIDTH);
+	text_fit(out, code_line_file(e->file), NAME_WIDTH);
 	buffer_print(out, ":%" PRIu32, e->line);
 	if (*e->function && *e->function != '<') {
 		buffer_text(out, " ");

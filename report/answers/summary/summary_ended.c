@@ -76,11 +76,25 @@ static void add_text(struct table *t, const char *text)
 		table_nothing(t);
 }
 
-static void add_death(struct rules *r, const struct died *d, struct table *t)
+struct ended_rows {
+	struct table *table;
+	const struct code_line **lines; /* of each kind the first one */
+};
+
+static void line_cell(struct ended_rows *rows, enum ended_kind kind, const struct code_line *line)
 {
+	code_line_cell(line, NULL, rows->table);
+	rows->lines[kind] = rows->lines[kind] ? rows->lines[kind] : line;
+}
+
+static void add_death(struct rules *r, const struct died *d, struct ended_rows *rows)
+{
+	enum ended_kind kind = d->is_of_ranks ? ENDED_DIED : ENDED_CRASH;
+	struct table *t = rows->table;
 	const struct model *m = r->context->model;
 	const struct process *p = d->process;
-	struct buffer line = {0}, signal = {0};
+	struct buffer signal = {0};
+	const struct code_line *line = NULL;
 	struct crash found;
 	const struct exception *e = d->exception.image ? &d->exception : NULL;
 	bool has = !e && crash_find(m, p, &found);
@@ -88,10 +102,10 @@ static void add_death(struct rules *r, const struct died *d, struct table *t)
 	if (d->signal)
 		crash_signal(d->signal, has ? &found : NULL, &signal);
 	if (has && found.what.stack)
-		rule_line(r, found.image, found.what.stack, &line);
+		line = rule_line(r, found.image, found.what.stack);
 	if (e && e->file)
-		buffer_print(&line, "%s (%s:%" PRIu32 ")", e->function, e->file, e->line);
-	table_text(t, ended_words[d->is_of_ranks ? ENDED_DIED : ENDED_CRASH]);
+		line = symbols_line(r->context->symbols, e->function, e->file, e->line);
+	table_text(t, ended_words[kind]);
 	table_number(t, p->pid);
 	table_text(t, m->machines[p->machine].host);
 	add_text(t, p->rank);
@@ -101,10 +115,9 @@ static void add_death(struct rules *r, const struct died *d, struct table *t)
 		table_nothing(t);
 	add_text(t, has && found.thread ? found.thread->name : "");
 	table_text(t, e ? e->text : d->signal ? signal.data : p->ended);
-	add_text(t, line.data);
+	line_cell(rows, kind, line);
 	table_nothings(t, 2); /* what it waited for */
 	table_number(t, model_since_origin(m, e ? e->at_ns : p->end_ns));
-	buffer_done(&line);
 	buffer_done(&signal);
 }
 
@@ -124,22 +137,27 @@ static void add_oom(const struct model *m, const struct run_record *run, struct 
 }
 
 /* A thread that waits, since when its call began. */
-static void add_waiting(const struct model *m, const char *kind, const struct where_item *item, struct table *t)
+static void add_waiting(struct rules *r, enum ended_kind kind, const struct where_item *item, struct ended_rows *rows)
 {
-	const struct where_frame *line = where_item_line(item);
+	const struct model *m = r->context->model;
+	struct table *t = rows->table;
+	const struct where_frame *frame = where_item_line(item);
+	const struct code_line *line = frame ? frame->line : NULL;
 	const struct image *image = item->image;
 	uint64_t seen_ns = !image	       ? 0
 			   : item->is_recorded ? m->processes[image->process].end_ns
 					       : clock_map_ns(&m->machines[image->machine].clock, item->process->ticks);
 
-	table_text(t, kind);
+	table_text(t, ended_words[kind]);
 	table_number(t, item->process->head.pid);
 	add_text(t, image ? m->machines[image->machine].host : "");
 	add_text(t, item->rank);
 	table_number(t, item->thread->head.tid);
 	add_text(t, item->thread->name);
 	table_text(t, image ? m->processes[image->process].ended : "");
-	add_text(t, line ? line->text : "");
+	/* that of the frame goes with the place */
+	line_cell(rows, kind,
+		  line ? symbols_line(r->context->symbols, line->function, line->file, line->line) : NULL);
 	add_text(t, item->wait.text.data);
 	if (item->wait.owner)
 		table_number(t, item->wait.owner);
@@ -151,24 +169,24 @@ static void add_waiting(const struct model *m, const char *kind, const struct wh
 		table_nothing(t);
 }
 
-static void add_hangs(const struct model *m, const struct where_place *place, struct table *t)
+static void add_hangs(struct rules *r, const struct where_place *place, struct ended_rows *rows)
 {
 	struct where_ranks ranks;
 
 	for (size_t i = 0; i < place->count; i++)
 		if (place->items[i].cycle && where_cycle_is_proved(place, place->items[i].cycle))
-			add_waiting(m, ended_words[ENDED_DEADLOCK], &place->items[i], t);
+			add_waiting(r, ENDED_DEADLOCK, &place->items[i], rows);
 	where_ranks_find(place, &ranks);
 	for (size_t i = 0; i < ranks.item_count && ranks.least_ns >= STALLED_NS; i++) {
 		where_place_stack(place, ranks.items[i]);
-		add_waiting(m, ended_words[ranks.stall == WHERE_MISSING ? ENDED_COLLECTIVE : ENDED_DEADLOCK],
-			    ranks.items[i], t);
+		add_waiting(r, ranks.stall == WHERE_MISSING ? ENDED_COLLECTIVE : ENDED_DEADLOCK, ranks.items[i], rows);
 	}
 	where_ranks_done(&ranks);
 }
 
-void summary_ended(struct rules *r, struct table *t)
+void summary_ended(struct rules *r, struct table *t, const struct code_line *ret_lines[ENDED_KINDS])
 {
+	struct ended_rows rows = {t, ret_lines};
 	const struct ended *e = rules_ended(r);
 	const struct model *m = r->context->model;
 
@@ -177,6 +195,6 @@ void summary_ended(struct rules *r, struct table *t)
 	if (e->died.oom)
 		add_oom(m, e->died.oom, t);
 	if (summary_has_died(&e->died))
-		add_death(r, &e->died, t);
-	add_hangs(m, &e->place, t);
+		add_death(r, &e->died, &rows);
+	add_hangs(r, &e->place, &rows);
 }

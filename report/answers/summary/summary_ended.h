@@ -26,7 +26,8 @@ bool ended_text(const struct ended *e, struct buffer *out);
 void ended_free(struct ended *e);
 
 /* A row for the death that ended the run, for a kill for memory, for each thread of a proved deadlock, and for each
- * rank that did not come to a collective or waits for ranks that wait for it. */
-void summary_ended(struct rules *r, struct table *t);
+ * rank that did not come to a collective or waits for ranks that wait for it. ret_lines: of each kind the first line;
+ * NULL: none is known. */
+void summary_ended(struct rules *r, struct table *t, const struct code_line *ret_lines[ENDED_KINDS]);
 
 #endif

@@ -8,7 +8,7 @@
 #include "report/answers/summary/summary_time.h"
 #include "report/base/table/name.h"
 #include "report/base/text.h"
-#include "report/names/frame.h"
+#include "report/names/code_line.h"
 
 /* Widths of texts, of the words in them (paths, names), and of a caller's line. */
 enum { FINDING_WIDTH = 240, FIRST_WIDTH = 300, NAME_WIDTH = 48, LINE_WIDTH = 48 };
@@ -20,7 +20,7 @@ static void summary_called_from(const struct buffer *called_from, struct buffer 
 	if (!called_from->size)
 		return;
 	buffer_text(out, ", called from ");
-	text_fit(out, frame_file(called_from->data), LINE_WIDTH);
+	text_fit(out, code_line_file(called_from->data), LINE_WIDTH);
 }
 
 /* Told even if it is not known which part of it can be saved. */
@@ -98,7 +98,7 @@ static void summary_frames(const struct fix_first_cause *cause, struct buffer *o
 		const struct fix_first_frame *f = &cause->frames[i];
 		struct buffer place = {0}, name = {0};
 
-		text_fit(&place, *f->line ? frame_file(f->line) : "", LINE_WIDTH);
+		text_fit(&place, *f->line ? code_line_file(f->line) : "", LINE_WIDTH);
 		name_brief(&name, f->function);
 		if (i + 1 == cause->frame_count && cause->callee && *cause->callee)
 			buffer_print(&name, " (%s)", cause->callee);

@@ -6,13 +6,12 @@
 #include "report/answers/summary/summary_time.h"
 #include "report/events/cuda/memory.h"
 #include "report/events/stacks/heap.h"
-#include "report/names/frame.h"
 
 /* A peak, and the part of it that one line holds. */
 struct memory_peak {
 	const struct image *image;
 	uint64_t bytes, owned;
-	struct buffer owner; /* the text of a frame; empty: not known */
+	const struct code_line *owner; /* NULL: not known */
 };
 
 /* "GPU peak 267 MB in train.py (4711), 200 MB of it by train.py:12 load" */
@@ -21,13 +20,12 @@ static void add_peak(const struct model *m, const char *what, struct memory_peak
 	if (p->bytes) {
 		buffer_print(out, "%-*s %s peak %.3g MB in ", SUMMARY_LABEL, "memory", what, (double)p->bytes / 1e6);
 		summary_process(m, &m->processes[p->image->process], out);
-		if (p->owner.size) {
+		if (p->owner) {
 			buffer_print(out, ", %.3g MB of it by ", (double)p->owned / 1e6);
-			frame_short(p->owner.data, out);
+			code_line_short(p->owner, out);
 		}
 		buffer_text(out, "\n");
 	}
-	buffer_done(&p->owner);
 }
 
 /* ---- devices ---- */
@@ -55,7 +53,7 @@ static void find_owner(struct rules *r, struct memory_peak *peak)
 			most = &memory.sites[i];
 	if (most && most->stack) {
 		peak->owned = most->peak_in_use;
-		rule_line(r, peak->image, most->stack, &peak->owner);
+		peak->owner = rule_line(r, peak->image, most->stack);
 	}
 	memory_done(&memory);
 }
@@ -95,12 +93,10 @@ static void find_host_peak(struct rules *r, struct memory_peak *ret)
 			continue;
 		heap_replay(m, &m->images[i], &r->attribution, &heap);
 		for (size_t k = 0; k < heap.line_count; k++)
-			if (*heap.lines[k].place && (!most || heap.lines[k].values.peak > most->values.peak))
+			if (heap.lines[k].line->file && (!most || heap.lines[k].values.peak > most->values.peak))
 				most = &heap.lines[k];
 		if (most && heap.peak > ret->bytes) {
-			*ret = (struct memory_peak){&m->images[i], heap.peak, most->values.peak, ret->owner};
-			buffer_clear(&ret->owner);
-			buffer_print(&ret->owner, "%s (%s)", most->function, most->place);
+			*ret = (struct memory_peak){&m->images[i], heap.peak, most->values.peak, most->line};
 		}
 		heap_done(&heap);
 	}

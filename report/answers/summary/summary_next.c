@@ -122,12 +122,9 @@ static const struct {
 
 static bool has_no_name(const struct report_context *c, const struct role_call *line)
 {
-	struct symbol_frame frame = line->frame;
+	const struct code_line *of = role_call_line(c, line);
 
-	if (!line->has_frame || frame.is_python || *frame.module)
-		return false;
-	symbols_name(c->symbols, &frame);
-	return !strncmp(frame.text, "0x", 2);
+	return of && !strcmp(of->function, CODE_LINE_UNKNOWN);
 }
 
 static const char *how_to_name(const struct model *m, const struct process *p)

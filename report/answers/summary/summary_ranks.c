@@ -6,7 +6,6 @@
 #include "report/answers/summary/summary_time.h"
 #include "report/base/text.h"
 #include "report/causes/ranks/pop.h"
-#include "report/names/frame.h"
 
 enum { NAME_WIDTH = 70 };
 
@@ -71,14 +70,17 @@ static bool begins_or_ends(const struct function *f)
 
 static void add_place(struct rules *r, struct shares *all, const struct image *image, const struct blocked_call *call)
 {
+	const struct code_line *line = rule_line(r, image, call->stack);
 	struct buffer key = {0};
+	uint32_t row;
 
 	buffer_text(&key, call->function->name);
 	buffer_add(&key, "", 1);
-	if (call->stack)
-		rule_line(r, image, call->stack, &key);
+	code_line_text(line, &key);
 	buffer_add(&key, "", 1);
-	aggregate_add_total(&all->places, aggregate_row(&all->places, key.data, key.size), call->count, call->total_ns);
+	row = aggregate_row(&all->places, key.data, key.size);
+	all->places.rows[row].of = line;
+	aggregate_add_total(&all->places, row, call->count, call->total_ns);
 	buffer_done(&key);
 }
 
@@ -118,23 +120,20 @@ static void add_thread(struct rules *r, struct shares *all, const struct thread_
 /* "; 45 % in MPI_Allreduce, imb.c:12 main": the share is that of the ranks' time. */
 static void costliest_place(struct shares *all, struct buffer *out)
 {
-	const char *line;
-	struct frame parts;
+	const struct code_line *line;
 
 	aggregate_sort(&all->places);
 	if (!all->places.count || all->places.rows[0].total * 100 < all->lifetime_ns)
 		return;
 	buffer_print(out, "; %.0f %% in %s", 100 * (double)all->places.rows[0].total / (double)all->lifetime_ns,
 		     aggregate_field(&all->places.rows[0], 0));
-	line = aggregate_field(&all->places.rows[0], 1);
-	if (!*line)
+	line = all->places.rows[0].of;
+	if (!line)
 		return;
-	frame_split(line, &parts);
-	if (parts.file)
-		buffer_print(out, ", %s:%u", frame_file(parts.file), parts.line);
-	buffer_text(out, parts.file ? " " : ", ");
-	text_shorten(out, parts.name, NAME_WIDTH);
-	frame_done(&parts);
+	if (line->file)
+		buffer_print(out, ", %s:%u", code_line_file(line->file), line->line);
+	buffer_text(out, line->file ? " " : ", ");
+	text_shorten(out, line->function, NAME_WIDTH);
 }
 
 void summary_messages(struct rules *r, enum blocked_kind kind, const char *title, struct buffer *out)

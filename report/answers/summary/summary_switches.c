@@ -6,7 +6,7 @@
 #include "report/answers/summary/summary_time.h"
 #include "report/base/text.h"
 #include "report/names/attribution.h"
-#include "report/names/frame.h"
+#include "report/names/code_line.h"
 #include "report/names/python.h"
 #include "runtime/shared/format/trace_switches.h"
 
@@ -167,7 +167,7 @@ static void find_builds(const struct report_context *c, const struct roles *role
 		if (!compiler || !is_unoptimized(compiler))
 			continue;
 		add_separator(ret);
-		buffer_print(ret, "-O0 (%s is compiled without optimization)", frame_file(file));
+		buffer_print(ret, "-O0 (%s is compiled without optimization)", code_line_file(file));
 		return;
 	}
 }

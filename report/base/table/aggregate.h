@@ -19,6 +19,7 @@ struct aggregate_row {
 	double median;
 	bool has_no_median; /* some values are known by their sums only */
 	uint64_t report_value; /* free for use by the report */
+	const void *of;	       /* likewise: what the row is about */
 	/* search for the median: values are stored, or counted in buckets of [low, low + width) */
 	uint64_t *values, *buckets;
 	size_t value_count, value_capacity;

@@ -35,8 +35,7 @@ static void add_side(struct sum *s, const struct mpi_side *side, struct buffer *
 
 	buffer_text(key, f ? f->name : "?");
 	buffer_add(key, "", 1);
-	if (!attribution_line(&s->attribution, side->image, side->stack, key))
-		buffer_text(key, "?");
+	attribution_text(&s->attribution, side->image, side->stack, "?", key);
 	buffer_add(key, "", 1);
 }
 

@@ -37,32 +37,25 @@ static uint8_t class_of(const struct function *f)
 						 : CLASS_NONE;
 }
 
-static uint32_t line_number(struct openmp_finder *f, const struct scan *s, uint32_t stack)
-{
-	uint64_t *known = map_put(&f->by_stack, (uint64_t)(s->image - s->context->model->images), stack, NULL);
-	struct buffer line = {0};
-
-	if (!*known) {
-		attribution_line(&f->attribution, s->image, stack, &line);
-		*known = 1 + interner_text_number(&f->places->lines, buffer_string(&line));
-		buffer_done(&line);
-	}
-	return (uint32_t)*known - 1;
-}
-
 static size_t place_of(struct openmp_finder *f, const struct scan *s, const struct event *e, bool is_barrier)
 {
 	uint64_t image = (uint64_t)(s->image - s->context->model->images);
-	uint32_t line = line_number(f, s, event_stack(e));
-	uint64_t *known = map_put(&f->by_line, image << 1 | is_barrier, line, NULL);
+	uint32_t stack = event_stack(e);
+	uint64_t *by_stack = map_put(&f->by_stack, image << 1 | is_barrier, stack, NULL), *known;
+	const struct code_line *line;
 	struct openmp_places *p = f->places;
 
+	if (*by_stack)
+		return *by_stack - 1;
+	line = attribution_line(&f->attribution, s->image, stack);
+	known = map_put(&f->by_line, image << 1 | is_barrier, code_line_number(line), NULL);
 	if (!*known) {
 		p->items = mem_grow(p->items, p->count, &p->capacity, sizeof(*p->items));
 		p->items[p->count] =
 			(struct openmp_place){.image = s->image, .is_barrier = is_barrier, .line = line};
 		*known = ++p->count;
 	}
+	*by_stack = *known;
 	return *known - 1;
 }
 
@@ -176,7 +169,8 @@ static int compare_places(const void *left, const void *right)
 {
 	const struct openmp_place *a = left, *b = right;
 
-	return order_of(b->lost_ns, a->lost_ns) ?: order_of(a->image->pid, b->image->pid) ?: order_of(a->line, b->line);
+	return order_of(b->lost_ns, a->lost_ns) ?: order_of(a->image->pid, b->image->pid) ?:
+	       order_of(code_line_number(a->line), code_line_number(b->line));
 }
 
 void openmp_places_find(const struct report_context *c, struct openmp_places *ret)
@@ -199,7 +193,6 @@ void openmp_places_find(const struct report_context *c, struct openmp_places *re
 void openmp_places_done(struct openmp_places *p)
 {
 	free(p->items);
-	interner_done(&p->lines);
 }
 
 bool openmp_is_in(const struct image *image)

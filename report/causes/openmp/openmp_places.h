@@ -10,7 +10,7 @@
 struct openmp_place {
 	const struct image *image;
 	bool is_barrier; /* false: the end of a region */
-	uint32_t line;	 /* number of its text in struct openmp_places */
+	const struct code_line *line; /* NULL: not known */
 	uint64_t count;	 /* of regions; of a barrier, how often the thread that was there most often waited */
 	uint64_t threads;  /* the most that a region had; those that ever waited at a barrier */
 	uint64_t total_ns; /* the regions' time; of barriers 0 */
@@ -24,16 +24,10 @@ struct openmp_place {
 struct openmp_places {
 	struct openmp_place *items; /* the largest lost_ns first */
 	size_t count, capacity;
-	struct interner lines;
 };
 
 void openmp_places_find(const struct report_context *c, struct openmp_places *ret);
 void openmp_places_done(struct openmp_places *p);
-
-static inline const char *openmp_place_line(const struct openmp_places *p, const struct openmp_place *place)
-{
-	return p->lines.items[place->line].text;
-}
 
 /* Whether any thread of the image recorded OpenMP. */
 bool openmp_is_in(const struct image *image);

@@ -10,7 +10,6 @@
 #include "report/causes/ranks/rank_build.h"
 #include "report/events/cuda/correlate.h"
 #include "report/events/stacks/samples.h"
-#include "report/names/frame.h"
 
 enum { LONG_CALL_NS = 80000, USER_FRAMES = 32 };
 enum { COMPUTING = UINT32_MAX, IDLE = UINT32_MAX - 1, WORKERS = UINT32_MAX - 2, ON_DEVICE = UINT32_MAX - 3 };
@@ -350,19 +349,6 @@ static void take_span(struct lane_reading *r, const struct rank_span *s)
 
 /* ---- to parts and lines ---- */
 
-static uint32_t line_text(struct delays *d, const struct symbol_frame *f)
-{
-	struct buffer line = {0};
-	struct symbol_frame frame = *f;
-	uint32_t number;
-
-	symbols_name(d->context->symbols, &frame);
-	frame_function(&frame, frame.text, &line);
-	number = interner_text_number(&d->texts, buffer_string(&line));
-	buffer_done(&line);
-	return number;
-}
-
 /* The name of a kernel or a copy; 0: it is none. */
 static uint32_t operation_text(struct delays *d, const struct span_tally *t)
 {
@@ -404,8 +390,9 @@ static void add_part(struct lane_reading *r, const struct span_tally *t)
 	const struct function *f = t->function >= ON_DEVICE ? NULL : trace_function(t->image->trace, t->function);
 	enum rank_cause_kind kind = kind_of(d, t, f);
 	uint32_t name = kind == RANK_GIL ? 0 : f ? interner_text_number(&d->texts, f->name) : operation_text(d, t);
-	uint32_t line = delays_line(d, t->image, t->stack);
-	uint64_t *place = map_put(&d->part_of, (uint64_t)t->group << 32 | name, (uint64_t)kind << 32 | line, NULL);
+	const struct code_line *line = delays_line(d, t->image, t->stack);
+	uint64_t *place = map_put(&d->part_of, (uint64_t)t->group << 32 | name,
+				  (uint64_t)kind << 32 | code_line_number(line), NULL);
 	uint64_t *of_lane;
 	struct rank_part *p;
 
@@ -435,23 +422,24 @@ static void add_part(struct lane_reading *r, const struct span_tally *t)
 static void add_lines(struct delays *d, const struct span_tally *t)
 {
 	const struct symbol_frame *frames;
-	uint32_t lines[USER_FRAMES];
+	const struct code_line *lines[USER_FRAMES];
 	size_t count = attribution_users(&d->attribution, t->image, t->stack, &frames), known = 0;
 
 	for (size_t i = 0; i < count && known < USER_FRAMES; i++) {
-		uint32_t line = line_text(d, &frames[i]);
+		struct symbol_frame f = frames[i];
 		uint64_t *place;
 		size_t k = 0;
 
-		while (k < known && lines[k] != line)
+		symbols_name(d->context->symbols, &f);
+		while (k < known && lines[k] != f.line)
 			k++;
 		if (k < known)
 			continue;
-		lines[known++] = line;
-		place = map_put(&d->line_of, t->group, line, NULL);
+		lines[known++] = f.line;
+		place = map_put(&d->line_of, t->group, f.line->number, NULL);
 		if (!*place) {
 			d->lines = mem_grow(d->lines, d->line_count, &d->line_capacity, sizeof(*d->lines));
-			d->lines[d->line_count++] = (struct rank_line){t->group, line, 0, 0};
+			d->lines[d->line_count++] = (struct rank_line){t->group, f.line, 0, 0};
 			*place = d->line_count;
 		}
 		d->lines[*place - 1].more += t->more;

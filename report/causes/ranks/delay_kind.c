@@ -26,7 +26,7 @@ static bool is_collecting(struct symbols *s, const struct image *image, uint32_t
 
 	for (size_t i = 0; i < count; i++) {
 		symbols_name(s, &frames[i]);
-		if (is_of_collector(frames[i].text))
+		if (is_of_collector(frames[i].line->function))
 			return true;
 	}
 	return false;

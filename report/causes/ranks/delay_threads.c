@@ -13,7 +13,8 @@ enum { THREAD_WAIT_NS = 500000, TOGETHER_NS = 2000000, TOGETHER_PART = 4, MEETIN
 
 struct thread_wait {
 	uint64_t start_ns, end_ns;
-	uint32_t rank, line, function, stack; /* rank: in ranks */
+	uint32_t rank, function, stack; /* rank: in ranks */
+	const struct code_line *line;
 };
 
 struct waiting_rank {
@@ -96,7 +97,8 @@ static int compare_ends(const void *left, const void *right)
 {
 	const struct thread_wait *a = left, *b = right;
 
-	return order_of(a->line, b->line) ?: order_of(a->end_ns, b->end_ns) ?: order_of(a->rank, b->rank);
+	return order_of(a->line->number, b->line->number) ?: order_of(a->end_ns, b->end_ns) ?:
+	       order_of(a->rank, b->rank);
 }
 
 /* The waits from the first one on that are of one meeting. */

@@ -14,25 +14,22 @@ uint32_t delays_lane(struct delays *d, const struct image *image)
 	return (uint32_t)(*place - 1);
 }
 
-uint32_t delays_line(struct delays *d, const struct image *image, uint32_t stack)
+const struct code_line *delays_line(struct delays *d, const struct image *image, uint32_t stack)
 {
-	uint64_t *known = map_put(&d->stacks, (uint64_t)(image - d->context->model->images), stack, NULL);
-	struct buffer line = {0};
+	bool is_new;
+	uint64_t *known = map_put(&d->stacks, (uint64_t)(image - d->context->model->images), stack, &is_new);
 
-	if (!*known) {
-		*known = 1;
-		if (stack && attribution_line(&d->attribution, image, stack, &line))
-			*known = interner_text_number(&d->texts, line.data) + 1;
-		buffer_done(&line);
-	}
-	return (uint32_t)(*known - 1);
+	if (is_new)
+		*known = (uintptr_t)attribution_line(&d->attribution, image, stack);
+	return (const struct code_line *)(uintptr_t)*known;
 }
 
 uint32_t delays_group(struct delays *d, const struct image *image, uint32_t function, uint32_t stack)
 {
 	const struct function *f = trace_function(image->trace, function);
-	uint32_t name = interner_text_number(&d->texts, f ? f->name : ""), line = delays_line(d, image, stack);
-	uint64_t *place = map_put(&d->group_of, name, line, NULL);
+	uint32_t name = interner_text_number(&d->texts, f ? f->name : "");
+	const struct code_line *line = delays_line(d, image, stack);
+	uint64_t *place = map_put(&d->group_of, name, code_line_number(line), NULL);
 	bool is_collective = f && (f->group == TF_GROUP_NCCL || mpi_classify(f) >= MPI_ALL_TO_ALL);
 
 	if (!*place) {
@@ -44,9 +41,9 @@ uint32_t delays_group(struct delays *d, const struct image *image, uint32_t func
 	return (uint32_t)(*place - 1);
 }
 
-bool delays_has_group(const struct delays *d, uint32_t name, uint32_t line)
+bool delays_has_group(const struct delays *d, uint32_t name, const struct code_line *line)
 {
-	return map_find(&d->group_of, name, line) != NULL;
+	return map_find(&d->group_of, name, code_line_number(line)) != NULL;
 }
 
 void delays_wait(struct delays *d, const struct rank_wait *w)

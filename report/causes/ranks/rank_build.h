@@ -30,7 +30,8 @@ struct rank_lane {
 
 /* The waits of one call in one line. */
 struct wait_group {
-	uint32_t name, line; /* texts */
+	uint32_t name; /* a text */
+	const struct code_line *line;
 	bool is_collective;
 	uint64_t wait_ns, count;
 	uint64_t paths; /* that were followed back from a late rank */
@@ -47,7 +48,8 @@ struct rank_span {
 
 /* What ranks did: calls of one name in one line, or computing there. */
 struct rank_part {
-	uint32_t group, name, line; /* texts; name 0: no call, and no operation of a device */
+	uint32_t group, name; /* a text; 0: no call, and no operation of a device */
+	const struct code_line *line;
 	enum rank_cause_kind kind;  /* RANK_WANTS_CPU: time outside of recorded calls that no sample covers */
 	enum blocked_kind waits;
 	double more, less; /* ns, weighted: of late ranks, and what is subtracted */
@@ -63,7 +65,8 @@ struct rank_part_of_lane {
 
 /* Of stacks in which a line occurs at any depth, those of helpers before their callers. */
 struct rank_line {
-	uint32_t group, line;
+	uint32_t group;
+	const struct code_line *line;
 	double more, less;
 };
 
@@ -113,7 +116,7 @@ struct delays {
 	struct usages *usages;
 	double delay_ratio; /* of a typical rank: its time without a CPU to that with one, as the kernel accounts it */
 	struct map windows; /* (group, lane) -> in how many meetings it was looked at */
-	struct map stacks;  /* (image, stack) -> line + 1 */
+	struct map stacks;  /* (image, stack) -> the line */
 	struct map kinds;   /* (image, stack) -> what a sample there tells + 1 */
 	struct map workers; /* (image, stack) -> whether it is of a worker of OpenMP + 1 */
 	uint32_t meetings;
@@ -143,8 +146,8 @@ enum { RANK_WAIT_NS = 20000 };
 uint32_t delays_lane(struct delays *d, const struct image *image);
 uint32_t delays_group(struct delays *d, const struct image *image, uint32_t function, uint32_t stack);
 void delays_wait(struct delays *d, const struct rank_wait *w);
-/* The line that a stack is attributed to, as a text; 0: not known. */
-uint32_t delays_line(struct delays *d, const struct image *image, uint32_t stack);
+/* The line that a stack is attributed to; NULL: not known. */
+const struct code_line *delays_line(struct delays *d, const struct image *image, uint32_t stack);
 /* What a sample with this stack tells; whether a call of this function with this stack waits for Python's lock. */
 enum rank_cause_kind delays_sample_kind(struct delays *d, const struct image *image, uint32_t stack);
 /* Whether a sample with this stack is of a thread that works for OpenMP. */
@@ -159,7 +162,7 @@ double rank_team_lost(const struct rank_team *team);
 bool rank_team_waits(const struct function *f);
 bool delays_is_gil(struct delays *d, const struct image *image, const struct function *f, uint32_t stack);
 /* Whether waits of this call in this line are looked at. */
-bool delays_has_group(const struct delays *d, uint32_t name, uint32_t line);
+bool delays_has_group(const struct delays *d, uint32_t name, const struct code_line *line);
 
 /* Waits of MPI, of NCCL. */
 void delays_of_mpi(struct delays *d);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "report/causes/ranks/rank_build.h"
-#include "report/names/frame.h"
 
 const char *const rank_cause_kinds[RANK_CAUSE_KINDS] = {
 	[RANK_CANNOT_TELL] = "cannot tell", [RANK_CALLS] = "call",	     [RANK_COMPUTES] = "computes",
@@ -63,24 +62,14 @@ static bool is_sampled(const struct rank_part *p)
 	return rank_cause_is_sampled(p->kind) && !p->name;
 }
 
-static size_t function_length(const char *line)
-{
-	const char *place = frame_place(line);
-
-	return place ? (size_t)(place - line) : strlen(line);
-}
-
 /* Whether it is the line that does it, rather than what others do to it. */
 static bool is_of_line(const struct rank_part *p)
 {
 	return p->kind == RANK_CALLS || p->kind == RANK_COMPUTES || p->kind == RANK_DEVICE;
 }
 
-static bool is_alike(const struct delays *d, const struct rank_part *a, const struct rank_part *b,
-		     enum cause_level level)
+static bool is_alike(const struct rank_part *a, const struct rank_part *b, enum cause_level level)
 {
-	const char *left = text_of(d, a->line), *right = text_of(d, b->line);
-
 	if (a->group != b->group || (level == BY_PART && a != b))
 		return false;
 	if (a == b)
@@ -90,8 +79,7 @@ static bool is_alike(const struct delays *d, const struct rank_part *a, const st
 	if (!a->line || !b->line || (a->kind != b->kind && (!is_of_line(a) || !is_of_line(b))))
 		return false;
 	return level == BY_LINE_ALONE ? a->line == b->line
-				      : a->name == b->name && function_length(left) == function_length(right) &&
-						!strncmp(left, right, function_length(left));
+				      : a->name == b->name && !strcmp(a->line->function, b->line->function);
 }
 
 /* The parts that explain most. */
@@ -107,7 +95,7 @@ static void choose(struct cause_choice *c, enum cause_level level)
 		if (d->parts[i].group != c->group || excess(&d->parts[i]) <= 0)
 			continue;
 		for (size_t k = 0; k < d->part_count; k++)
-			sum += is_alike(d, &d->parts[i], &d->parts[k], level) ? excess(&d->parts[k]) : 0;
+			sum += is_alike(&d->parts[i], &d->parts[k], level) ? excess(&d->parts[k]) : 0;
 		if (sum > c->ns) {
 			c->ns = sum;
 			first = i;
@@ -115,7 +103,7 @@ static void choose(struct cause_choice *c, enum cause_level level)
 	}
 	c->best = first;
 	for (size_t i = 0; i < d->part_count; i++) {
-		c->chosen[i] = first != SIZE_MAX && is_alike(d, &d->parts[first], &d->parts[i], level);
+		c->chosen[i] = first != SIZE_MAX && is_alike(&d->parts[first], &d->parts[i], level);
 		if (c->chosen[i] && excess(&d->parts[i]) > excess(&d->parts[c->best]))
 			c->best = i;
 	}
@@ -140,7 +128,7 @@ static const struct rank_line *find_caller(const struct cause_choice *c, double 
 
 /* A line that the other ranks run as well says little: then it is that of the innermost caller that they run much less,
  * if there is one. */
-static uint32_t specific_line(const struct cause_choice *c)
+static const struct code_line *specific_line(const struct cause_choice *c)
 {
 	const struct delays *d = c->delays;
 	const struct rank_part *best = &d->parts[c->best];
@@ -160,14 +148,14 @@ static uint32_t specific_line(const struct cause_choice *c)
 }
 
 /* Several parts that one line calls: of a routine that only the late ranks call. Returns the line of the part that is
- * half of it, or else that one; 0: there is none. */
-static uint32_t choose_caller(struct cause_choice *c, double wanted)
+ * half of it, or else that one; NULL: there is none. */
+static const struct code_line *choose_caller(struct cause_choice *c, double wanted)
 {
 	const struct delays *d = c->delays;
 	const struct rank_line *found = find_caller(c, wanted, 1, 0.25);
 
 	if (!found)
-		return 0;
+		return NULL;
 	c->ns = found->more - found->less;
 	for (size_t i = 0; i < d->part_count; i++)
 		c->chosen[i] = d->parts[i].group == c->group && d->parts[i].line && excess(&d->parts[i]) > 0;
@@ -261,7 +249,7 @@ static void name_parts(const struct delays *d, uint32_t group, struct rank_cause
 			     words_of(d, p));
 		if (p->line) {
 			buffer_text(&text, " at ");
-			frame_short(text_of(d, p->line), &text);
+			code_line_short(p->line, &text);
 		}
 	}
 	ret->parts = mem_copy_text(buffer_string(&text), text.size);
@@ -308,10 +296,10 @@ static void judge(struct delays *d, uint32_t group, struct rank_cause *ret)
 	struct cause_choice c = {.delays = d, .group = group, .chosen = mem_alloc(d->part_count + 1)};
 	struct rank_set set = {.delays = d};
 	double wanted = (double)g->wait_ns * RANK_CAUSE_PERCENT / 100;
-	uint32_t line = 0;
+	const struct code_line *line = NULL;
 
-	*ret = (struct rank_cause){.wait_name = text_of(d, g->name), .wait_line = text_of(d, g->line), .name = "",
-				   .line = "", .wait_ns = g->wait_ns, .count = g->count,
+	*ret = (struct rank_cause){.wait_name = text_of(d, g->name), .wait_line = g->line, .name = "",
+				   .wait_ns = g->wait_ns, .count = g->count,
 				   .waiting = waiting_ranks(d, group), .is_collective = g->is_collective};
 	settle_idle(d, group);
 	for (enum cause_level level = 0; level < LEVELS && c.ns < wanted; level++)
@@ -335,7 +323,7 @@ static void judge(struct delays *d, uint32_t group, struct rank_cause *ret)
 		name_parts(d, group, ret);
 	} else {
 		ret->name = text_of(d, d->parts[c.best].name);
-		ret->line = text_of(d, line);
+		ret->line = line;
 		ret->faults = ret->kind == RANK_COMPUTES ? rank_usage_faults(&set, &c) : 0;
 		ret->cause_ns = c.ns < (double)g->wait_ns ? (uint64_t)c.ns : g->wait_ns;
 	}

@@ -40,9 +40,10 @@ enum { RANK_CAUSE_PERCENT = 80 };
 struct rank_cause {
 	enum rank_cause_kind kind;
 	enum blocked_kind waits;	    /* of RANK_CALLS */
-	const char *wait_name, *wait_line;  /* of the call that waits; "": not known. Texts are borrowed */
+	const char *wait_name;		    /* of the call that waits; "": not known. Texts are borrowed */
+	const struct code_line *wait_line;  /* likewise; NULL: not known */
 	const char *name;		    /* of the call, the kernel; "": none */
-	const char *line;		    /* "function (file:line)" of the cause; "": not known */
+	const struct code_line *line;	    /* of the cause; NULL: not known */
 	char *ranks;			    /* "rank 2", "ranks 2 and 3". Owned */
 	char *parts;			    /* of RANK_CANNOT_TELL: what explains which part of the wait. Owned */
 	enum rank_set_kind set;

@@ -184,7 +184,7 @@ const struct where_frame *where_item_line(const struct where_item *item)
 	const struct where_frame *line;
 
 	for (size_t i = 0; item->wait.collective && i < item->stack.count; i++) {
-		const char *function = item->stack.frames[i].function;
+		const char *function = item->stack.frames[i].line->function;
 
 		if (!strcmp(function + (*function == 'P' || *function == 'p'), item->wait.collective) ||
 		    !strcmp(function, item->wait.collective)) {

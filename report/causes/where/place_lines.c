@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls in which threads were when their process ended: they took no stack, but who looked into the process did. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "report/causes/where/place.h"
-#include "report/names/frame.h"
 
 static void add_call(const struct model *m, const struct where_item *item, struct lines *l)
 {
-	const struct where_frame *line = where_item_line(item);
+	const struct where_frame *frame = where_item_line(item);
 	const struct trace_thread *thread =
 		item->image ? where_trace_thread(item->image, item->thread->head.tid) : NULL;
 	const struct function *f;
 	struct line_values *values;
-	struct frame parts;
 	uint64_t start, start_ns, end_ns, seen_ns;
 	uint32_t function;
-	char number[16];
 
-	if (!line || !line->has_line || item->is_recorded || item->since == WHERE_WENT_ON || !thread ||
+	if (!frame || !frame->line->file || item->is_recorded || item->since == WHERE_WENT_ON || !thread ||
 	    !thread_current(thread, &function, &start))
 		return;
 	f = trace_function(item->image->trace, function);
@@ -29,15 +23,12 @@ static void add_call(const struct model *m, const struct where_item *item, struc
 	end_ns = end_ns > seen_ns ? end_ns : seen_ns;
 	if (!f || f->group != TF_GROUP_OSRT || end_ns <= start_ns)
 		return;
-	frame_split(line->text, &parts);
-	snprintf(number, sizeof(number), "%u", parts.line);
-	values = lines_values_of(l, parts.file ? parts.file : "", number, parts.name);
+	values = lines_values_of(l, frame->line);
 	values->of[LINE_TOTAL] += end_ns - start_ns;
 	values->of[LINE_OS] += end_ns - start_ns;
 	values->of[LINE_OFF_CPU] += end_ns - start_ns;
 	values->of[LINE_CALLS]++;
 	l->has_stacks = true;
-	frame_done(&parts);
 }
 
 void where_add_lines(const struct report_context *c, const struct lines_filter *filter, struct lines *l)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/causes/where/place.h"
-#include "report/names/frame.h"
 #include "report/names/symbol.h"
 
 enum { FRAMES = 64 };
@@ -88,17 +87,14 @@ void where_stack_recorded(struct symbols *symbols, const struct image *image, ui
 
 	*ret = (struct where_stack){.is_complete = true};
 	for (size_t i = 0; i < count; i++) {
-		const char *text = frames[i].text ? frames[i].text : "", *place = frame_place(text);
-
 		if (frames[i].place == SYMBOL_NO_PLACE)
 			continue;
 		ret->frames = mem_grow(ret->frames, ret->count, &ret->capacity, sizeof(*ret->frames));
 		ret->frames[ret->count++] = (struct where_frame){
-			.text = mem_copy_text(text, strlen(text)),
-			.function = mem_copy_text(text, place ? (size_t)(place - text) : strlen(text)),
+			.line = frames[i].exact,
+			.is_named = true,
 			.path = frames[i].module ? frames[i].module : "",
 			.is_python = frames[i].is_python,
-			.has_line = place != NULL,
 			.is_hidden = frames[i].is_interpreter,
 		};
 	}

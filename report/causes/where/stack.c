@@ -7,7 +7,6 @@
 
 #include "report/names/attribution.h"
 #include "report/names/demangle.h"
-#include "report/names/frame.h"
 #include "report/names/python.h"
 #include "report/names/unwind.h"
 
@@ -20,6 +19,7 @@ struct where_files {
 	} *items;
 	size_t count, capacity;
 	struct texts problems;
+	struct code_lines lines;
 	uint64_t realtime_ns; /* of the look */
 };
 
@@ -36,6 +36,7 @@ void where_files_free(struct where_files *f)
 	}
 	free(f->items);
 	texts_done(&f->problems);
+	code_lines_done(&f->lines);
 	free(f);
 }
 
@@ -87,35 +88,21 @@ static struct where_frame *frame_add(struct where_stack *s)
 	return &s->frames[s->count++];
 }
 
-static void frame_set(struct where_frame *f, struct buffer *text, const char *function)
-{
-	f->text = mem_copy_text(buffer_string(text), text->size);
-	f->function = mem_copy_text(function, strlen(function));
-	buffer_done(text);
-}
-
 /* `name`: mangled, NULL: not known; `address`: in the file. */
 static void named_add(struct where_stack *s, const struct look_module *m, const char *name, uint64_t address,
 		      const struct symbol_line *line)
 {
 	struct where_frame *f = frame_add(s);
-	struct buffer text = {0}, function = {0};
+	struct buffer function = {0};
 
-	if (name) {
-		char *plain = mem_copy_text(name, strcspn(name, "@"));
-
-		demangle(&function, *plain ? plain : name);
-		free(plain);
-		buffer_text(&text, buffer_string(&function));
-	} else {
-		buffer_print(&text, "%s+0x%llx", path_base(m->path), (unsigned long long)address);
-	}
-	if (line->file)
-		buffer_print(&text, " (%s:%d)", line->file, line->line);
+	if (name)
+		demangle_symbol(&function, name);
+	else
+		buffer_print(&function, "%s+0x%llx", path_base(m->path), (unsigned long long)address);
 	f->path = m->path;
-	f->has_line = line->file;
+	f->is_named = name;
 	f->is_library = line->file && attribution_is_header(line->file);
-	frame_set(f, &text, buffer_string(&function));
+	f->line = code_lines_of(s->lines, buffer_string(&function), line->file, (uint32_t)line->line);
 	buffer_done(&function);
 }
 
@@ -134,7 +121,8 @@ static void address_add(struct where_stack *s, uint64_t address)
 	struct buffer text = {0};
 
 	buffer_print(&text, "0x%llx", (unsigned long long)address);
-	frame_set(frame_add(s), &text, "");
+	frame_add(s)->line = code_lines_of(s->lines, text.data, NULL, 0);
+	buffer_done(&text);
 }
 
 struct stack_reader {
@@ -217,32 +205,27 @@ static void native_read(struct where_files *files, const struct look_process *p,
 static void python_add(struct where_stack *s, const struct look_process *p, const struct tf_python_frame *frame)
 {
 	const struct look_code *code = look_code(p, frame->code);
-	struct buffer text = {0};
+	struct buffer function = {0}, file = {0};
 	struct where_frame *f;
-	struct frame parts;
-	char *function;
+	uint32_t line;
 
 	if (!frame->code)
 		return;
-	python_describe_code(code ? code->bytes : (const uint8_t *)"", code ? code->size : 0,
-			     frame->place & ~TF_PYTHON_ENTRY, &text);
-	if (strstr(text.data, "(<pillion>:")) {
-		buffer_done(&text);
-		return;
+	line = python_describe_code(code ? code->bytes : (const uint8_t *)"", code ? code->size : 0,
+				    frame->place & ~TF_PYTHON_ENTRY, &function, &file);
+	if (!file.data || strcmp(file.data, "<pillion>")) {
+		f = frame_add(s);
+		f->is_python = f->is_named = true;
+		f->is_library = file.data && attribution_is_library(file.data);
+		f->line = code_lines_of(s->lines, buffer_string(&function), file.data, line);
 	}
-	f = frame_add(s);
-	f->is_python = f->has_line = true;
-	frame_split(text.data, &parts);
-	f->is_library = parts.file && attribution_is_library(parts.file);
-	frame_done(&parts);
-	function = mem_copy_text(text.data, strcspn(text.data, " "));
-	frame_set(f, &text, function);
-	free(function);
+	buffer_done(&function);
+	buffer_done(&file);
 }
 
 static bool is_evaluation(const struct where_frame *f)
 {
-	return !strncmp(f->function, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
+	return !strncmp(f->line->function, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
 }
 
 /* Replaces each native frame of the interpreter's loop by the Python frames of that invocation. Those that remain,
@@ -253,7 +236,7 @@ static void python_merge(const struct look_process *p, const struct look_thread 
 	const char *interpreter = NULL;
 	size_t next = 0;
 
-	*s = (struct where_stack){.is_complete = native.is_complete};
+	*s = (struct where_stack){.lines = native.lines, .is_complete = native.is_complete};
 	for (size_t i = 0; i < native.count && !interpreter; i++)
 		if (is_evaluation(&native.frames[i]))
 			interpreter = native.frames[i].path;
@@ -275,7 +258,7 @@ static void python_merge(const struct look_process *p, const struct look_thread 
 void where_stack_read(struct where_files *files, const struct look *l, const struct look_process *p,
 		      const struct look_thread *t, struct where_stack *ret)
 {
-	*ret = (struct where_stack){0};
+	*ret = (struct where_stack){.lines = &files->lines};
 	files->realtime_ns = p->realtime_ns;
 	if (l->has_registers && t->head.flags & TF_WHERE_HAS_STACK)
 		native_read(files, p, t, ret);
@@ -285,10 +268,6 @@ void where_stack_read(struct where_files *files, const struct look *l, const str
 
 void where_stack_done(struct where_stack *s)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		free(s->frames[i].text);
-		free(s->frames[i].function);
-	}
 	free(s->frames);
 	*s = (struct where_stack){0};
 }
@@ -316,9 +295,9 @@ const struct where_frame *where_stack_line(const struct where_stack *s)
 			library = library ? library : f;
 			continue;
 		}
-		if (f->is_python || (f->has_line && !f->is_hidden && !is_system(f->path)))
+		if (f->is_python || (f->line->file && !f->is_hidden && !is_system(f->path)))
 			return f;
-		if (!named && *f->function && !f->is_hidden && !is_system(f->path))
+		if (!named && f->is_named && !f->is_hidden && !is_system(f->path))
 			named = f;
 	}
 	return library ? library : named;

@@ -4,6 +4,7 @@
 #define PILLION_WHERE_STACK_H
 
 #include "report/causes/where/look.h"
+#include "report/names/code_line.h"
 
 struct where_files; /* the opened files, shared by all stacks */
 
@@ -14,10 +15,9 @@ void where_files_free(struct where_files *f);
 const struct texts *where_files_problems(const struct where_files *f);
 
 struct where_frame {
-	char *text;	  /* "function (file:line)", "function", "module+0xoffset" */
-	char *function;	  /* "" if not known */
+	const struct code_line *line; /* "module+0xoffset" without a name; of the files or the symbols */
 	const char *path; /* of the native frame's file, "" if not known; borrowed */
-	bool is_python, has_line;
+	bool is_python, is_named;
 	bool is_library; /* its source is a header of the system or of the compiler, or a module of Python's */
 	bool is_hidden; /* C code of the interpreter in a stack with Python frames */
 };
@@ -25,6 +25,7 @@ struct where_frame {
 struct where_stack {
 	struct where_frame *frames; /* innermost first, without those of the recorder */
 	size_t count, capacity;
+	struct code_lines *lines; /* those that it adds */
 	bool is_complete; /* it reaches the outermost frame */
 };
 

@@ -95,7 +95,7 @@ static enum futex_kind kind_of_futex(const struct where_stack *stack, const char
 	enum futex_kind kind = name ? kind_of_name(name) : FUTEX_OTHER;
 
 	for (size_t i = 0; i < stack->count && i < FUTEX_FRAMES && !kind; i++)
-		kind = kind_of_name(stack->frames[i].function);
+		kind = kind_of_name(stack->frames[i].line->function);
 	return kind;
 }
 
@@ -391,8 +391,8 @@ static void find_collective(const struct where_stack *stack, const char *name, s
 	const char *found = name && where_is_collective(name) ? name : NULL;
 
 	for (size_t i = 0; i < stack->count && !(name && found == name); i++)
-		if (where_is_collective(stack->frames[i].function) && !stack->frames[i].is_python)
-			found = stack->frames[i].function; /* the outermost one */
+		if (where_is_collective(stack->frames[i].line->function) && !stack->frames[i].is_python)
+			found = stack->frames[i].line->function; /* the outermost one */
 	if (!found)
 		return;
 	found += *found == 'P' || (*found == 'p' && found[1] == 'n');

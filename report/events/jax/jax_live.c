@@ -66,7 +66,7 @@ static size_t item_of(struct live_scan *s, const struct tf_jax_buffers *b)
 	buffer_add(&key, "", 1);
 	add_text(s, b->array, &key);
 	add_text(s, b->devices, &key);
-	attribution_line(s->attribution, s->image, b->stack, &key);
+	attribution_text(s->attribution, s->image, b->stack, "", &key);
 	number = interner_number(&l->keys, key.data, key.size);
 	buffer_done(&key);
 	*known = number + 1;

@@ -6,7 +6,6 @@
 
 #include "report/events/stacks/samples.h"
 #include "report/names/attribution.h"
-#include "report/names/frame.h"
 
 /* Of one stack of an image. */
 struct stack_time {
@@ -51,47 +50,39 @@ static void callers_visit(struct scan *s, const struct event *e)
 		e->kind == TF_SAMPLE ? samples_ns(e) : clock_map_duration(s->clock, e->duration);
 }
 
-static bool is_same_function(const struct frame *a, const struct frame *b)
+static bool is_same_function(const struct code_line *a, const struct code_line *b)
 {
 	bool is_file = !strcmp(a->file ? a->file : "", b->file ? b->file : "");
 
 	/* a comprehension is a function within its line */
-	return is_file && (!strcmp(a->name, b->name) || (a->file && a->line == b->line));
+	return is_file && (!strcmp(a->function, b->function) || (a->file && a->line == b->line));
 }
 
 /* Every program in Python has a line at the top level of its file that calls main(). */
-static bool is_top_of(const struct frame *f, const struct frame *own)
+static bool is_top_of(const struct code_line *f, const struct code_line *own)
 {
-	return f->file && own->file && !strcmp(f->name, "<module>") && !strcmp(f->file, own->file);
+	return f->file && own->file && !strcmp(f->function, "<module>") && !strcmp(f->file, own->file);
 }
 
 /* Appends the caller in a stack that is attributed to `line`. */
-static void add_caller(struct attribution *c, const struct stack_time *t, const char *line, struct buffer *ret)
+static void add_caller(struct attribution *c, const struct stack_time *t, const struct code_line *own,
+		       struct buffer *ret)
 {
 	const struct symbol_frame *frames;
 	size_t count = attribution_users(c, t->image, t->stack, &frames);
-	struct frame own;
 	bool is_inside = false, is_done = false;
 
-	frame_split(line, &own);
 	for (size_t i = 0; i < count && !is_done; i++) {
 		struct symbol_frame f = frames[i];
-		struct buffer text = {0};
-		struct frame parts;
 
 		symbols_name(c->symbols, &f);
-		frame_function(&f, f.text, &text);
-		frame_split(text.data, &parts);
-		is_done = is_inside && !is_same_function(&parts, &own);
-		is_inside |= is_same_function(&parts, &own);
-		if (is_done && parts.file && !is_top_of(&parts, &own))
-			buffer_print(ret, "%s:%u", parts.file, parts.line);
-		else if (is_done && !parts.file)
-			buffer_text(ret, parts.name);
-		frame_done(&parts);
-		buffer_done(&text);
+		is_done = is_inside && !is_same_function(f.line, own);
+		is_inside |= is_same_function(f.line, own);
+		if (is_done && !f.line->file)
+			buffer_text(ret, f.line->function);
+		else if (is_done && !is_top_of(f.line, own))
+			code_line_place(f.line, ret);
 	}
-	frame_done(&own);
 }
 
 static void callers_add(struct callers *k, size_t query, struct buffer *text, uint64_t ns)
@@ -110,23 +101,20 @@ static void callers_add(struct callers *k, size_t query, struct buffer *text, ui
 static void read_stacks(struct callers *k, struct symbols *symbols)
 {
 	struct attribution attribution = {.symbols = symbols};
-	struct buffer line = {0}, caller = {0};
+	struct buffer caller = {0};
 
 	for (size_t i = 0; i < k->time_count; i++) {
 		const struct stack_time *t = &k->times[i];
+		const struct code_line *line = attribution_line(&attribution, t->image, t->stack);
 
-		buffer_clear(&line);
-		if (!attribution_line(&attribution, t->image, t->stack, &line))
-			continue;
-		for (size_t q = 0; q < k->count; q++) {
-			if (!k->queries[q].line || strcmp(k->queries[q].line, line.data) != 0)
+		for (size_t q = 0; q < k->count && line; q++) {
+			if (k->queries[q].line != line)
 				continue;
 			buffer_clear(&caller);
-			add_caller(&attribution, t, line.data, &caller);
+			add_caller(&attribution, t, line, &caller);
 			callers_add(k, q, &caller, t->ns);
 		}
 	}
-	buffer_done(&line);
 	buffer_done(&caller);
 	attribution_done(&attribution);
 }

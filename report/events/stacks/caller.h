@@ -11,7 +11,7 @@
 enum { CALLER_PERCENT = 90 };
 
 struct caller_query {
-	const char *line; /* as attribution_line() has it; NULL: none */
+	const struct code_line *line; /* NULL: none */
 	struct buffer *ret; /* "/dir/file:line", a function in programs without lines; left empty: there is no such
 			     * caller */
 };

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "report/events/nvtx/nvtx.h"
-#include "report/names/frame.h"
 #include "report/read/merge.h"
 
-static const char no_stack[] = "(not attributed)";
+static const struct code_line no_stack = {.function = "(not attributed)"};
 
 struct heap_block {
 	size_t stack; /* position in heap.stacks */
@@ -37,7 +36,7 @@ struct heap_replay {
 	struct attribution *attribution; /* NULL: only the sum is needed */
 	struct map addresses;		 /* address -> position in blocks + 1 */
 	struct map stacks;		 /* stack id -> position + 1 */
-	struct map lines;		 /* hash of place and function -> position + 1 */
+	struct map lines;		 /* number of a line -> position + 1 */
 	struct heap_block *blocks;
 	size_t block_count, block_capacity, first_free;
 	uint64_t in_use, event, first_ns, last_ns;
@@ -63,17 +62,14 @@ uint64_t heap_weight(const struct event *e)
 
 /* ---- stacks and lines ---- */
 
-static size_t new_line(struct heap_replay *r, const char *place, const char *function, bool is_users)
+static size_t new_line(struct heap_replay *r, const struct code_line *line, bool is_users)
 {
 	struct heap *h = r->heap;
-	uint64_t *known = map_put(&r->lines, hash_bytes(place, strlen(place)), hash_bytes(function, strlen(function)),
-				  NULL);
+	uint64_t *known = map_put(&r->lines, line->number, 0, NULL);
 
 	if (!*known) {
 		h->lines = mem_grow(h->lines, h->line_count, &h->line_capacity, sizeof(*h->lines));
-		h->lines[h->line_count++] = (struct heap_line){.place = mem_copy_text(place, strlen(place)),
-							       .function = mem_copy_text(function, strlen(function)),
-							       .is_users = is_users};
+		h->lines[h->line_count++] = (struct heap_line){.line = line, .is_users = is_users};
 		*known = h->line_count;
 	}
 	return *known - 1;
@@ -81,24 +77,13 @@ static size_t new_line(struct heap_replay *r, const char *place, const char *fun
 
 static size_t line_of(struct heap_replay *r, uint32_t stack)
 {
-	struct buffer place = {0}, function = {0};
 	struct symbol_frame f;
-	struct frame parts;
 	bool is_users;
-	size_t line;
 
 	if (!attribution_stack(r->attribution, r->heap->image, stack, &f, &is_users))
-		return new_line(r, "", no_stack, false);
+		return new_line(r, &no_stack, false);
 	symbols_name(r->attribution->symbols, &f);
-	frame_split(f.text, &parts);
-	if (parts.file)
-		buffer_print(&place, "%s:%" PRIu32, parts.file, parts.line);
-	frame_function(&f, parts.name, &function);
-	line = new_line(r, buffer_string(&place), buffer_string(&function), is_users);
-	frame_done(&parts);
-	buffer_done(&place);
-	buffer_done(&function);
-	return line;
+	return new_line(r, f.line, is_users);
 }
 
 static size_t stack_of(struct heap_replay *r, uint32_t stack)
@@ -407,10 +392,6 @@ bool heap_line_grows(const struct heap *h, const struct heap_line *l)
 
 void heap_done(struct heap *h)
 {
-	for (size_t i = 0; i < h->line_count; i++) {
-		free(h->lines[i].place);
-		free(h->lines[i].function);
-	}
 	free(h->lines);
 	free(h->stacks);
 	free(h->step_name);

@@ -19,7 +19,7 @@ struct heap_values {
 };
 
 struct heap_line {
-	char *place, *function; /* "file:line", "" if it is not known */
+	const struct code_line *line; /* "(not attributed)" without a stack */
 	bool is_users;		/* user code as defined in attribution.h */
 	bool is_kept;		/* not all of its stacks are of imports, which keep the code of modules */
 	struct heap_values values;

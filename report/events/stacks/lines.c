@@ -11,25 +11,20 @@
 #include "report/events/stacks/heap.h"
 #include "report/events/stacks/lines_pass.h"
 #include "report/events/stacks/samples.h"
-#include "report/names/frame.h"
 
 static const char no_stack[] = "(not attributed)";
 
 /* ---- rows ---- */
 
 /* Fields: file, line, function. */
-static void lines_add_frame(const struct symbol_frame *f, struct buffer *key)
+static void lines_add_frame(const struct code_line *l, struct buffer *key)
 {
-	struct frame parts;
-
-	frame_split(f->text, &parts);
-	buffer_text(key, parts.file ? parts.file : "");
+	buffer_text(key, l->file ? l->file : "");
 	buffer_add(key, "", 1);
-	if (parts.file)
-		buffer_print(key, "%" PRIu32, parts.line);
+	if (l->file)
+		buffer_print(key, "%" PRIu32, l->line);
 	buffer_add(key, "", 1);
-	frame_function(f, parts.name, key);
-	frame_done(&parts);
+	buffer_text(key, l->function);
 }
 
 /* The site of a frame at `place`; *site is what it is if it is new. */
@@ -109,7 +104,7 @@ static uint32_t lines_row(struct lines_pass *w, struct site *site)
 		buffer_text(&key, no_stack);
 	} else {
 		symbols_name(w->attribution.symbols, &site->frame);
-		lines_add_frame(&site->frame, &key);
+		lines_add_frame(site->frame.line, &key);
 	}
 	site->row = scan_row(&w->scan, &key);
 	site->has_row = true;
@@ -553,14 +548,13 @@ bool lines_is_stackless(const struct report_context *context, const struct lines
 	return !*lines_field(context, l, row, 0) && !strcmp(lines_field(context, l, row, 2), no_stack);
 }
 
-struct line_values *lines_values_of(struct lines *l, const char *file, const char *line, const char *function)
+struct line_values *lines_values_of(struct lines *l, const struct code_line *line)
 {
 	struct buffer key = {0};
 	uint32_t row;
 
-	buffer_add(&key, file, strlen(file) + 1);
-	buffer_add(&key, line, strlen(line) + 1);
-	buffer_add(&key, function, strlen(function) + 1);
+	lines_add_frame(line, &key);
+	buffer_add(&key, "", 1);
 	row = aggregate_row(&l->keys, key.data, key.size);
 	buffer_done(&key);
 	if (row == l->count) {

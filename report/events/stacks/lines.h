@@ -69,8 +69,8 @@ void lines_done(struct lines *l);
 void lines_top(const struct report_context *context, size_t wanted, const struct lines_filter *filter,
 	       struct lines *ret);
 
-/* The values of a row that is found by its fields, or made; without --by. */
-struct line_values *lines_values_of(struct lines *l, const char *file, const char *line, const char *function);
+/* The values of the row of a line, which is made if there is none; without --by. */
+struct line_values *lines_values_of(struct lines *l, const struct code_line *line);
 
 /* The files of user code that events are attributed to, as the traces name them. Borrowed from the model. */
 const struct texts *lines_files(const struct report_context *context);

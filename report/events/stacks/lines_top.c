@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/events/stacks/lines_pass.h"
-#include "report/names/frame.h"
 
 /* A site in user code, with the values of all sites of its file and line. */
 struct ranked {
@@ -57,7 +56,7 @@ static void lines_add_place(struct lines_pass *w, struct site *site, struct buff
 {
 	uint32_t line;
 	const char *file = symbols_source(w->attribution.symbols, &site->frame, &line);
-	struct frame parts;
+	const struct code_line *named;
 
 	if (file) {
 		buffer_print(key, "%s:%" PRIu32, file, line);
@@ -65,13 +64,10 @@ static void lines_add_place(struct lines_pass *w, struct site *site, struct buff
 		return;
 	}
 	symbols_name(w->attribution.symbols, &site->frame);
-	frame_split(site->frame.text, &parts);
-	if (parts.file)
-		buffer_print(key, "%s:%" PRIu32, parts.file, parts.line);
-	else
-		frame_function(&site->frame, parts.name, key);
-	add_file(w, parts.file);
-	frame_done(&parts);
+	named = site->frame.line;
+	if (!code_line_place(named, key))
+		buffer_text(key, named->function);
+	add_file(w, named->file);
 }
 
 /* The sites in user code, those of the most expensive line first. Returns how many; ret_lines holds the values that

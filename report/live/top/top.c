@@ -41,8 +41,6 @@ void top_done(struct top *t)
 	round_done(t);
 	for (size_t i = 0; i < t->count; i++)
 		process_done(&t->processes[i]);
-	for (size_t i = 0; i < t->line_count; i++)
-		free(t->lines[i].text);
 	free(t->processes);
 	free(t->lines);
 	free(t->devices);
@@ -354,5 +352,5 @@ void top_line_text(const struct top_process *p, struct buffer *ret)
 	const struct where_frame *line = p->item ? where_item_line(p->item) : NULL;
 
 	if (line)
-		text_escape(ret, line->text, "");
+		code_line_text(line->line, ret);
 }

@@ -70,7 +70,7 @@ struct top {
 };
 
 struct top_line {
-	char *text;
+	const struct code_line *line;
 	size_t samples;
 };
 

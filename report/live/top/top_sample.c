@@ -17,12 +17,12 @@ static void line_count(struct top *l, const struct where_item *item)
 	if (!line || !line->is_python || item->thread->head.flags & TF_WHERE_IN_CALL)
 		return;
 	for (size_t i = 0; i < l->line_count; i++)
-		if (!strcmp(l->lines[i].text, line->text)) {
+		if (l->lines[i].line == line->line) {
 			l->lines[i].samples++;
 			return;
 		}
 	l->lines = mem_grow(l->lines, l->line_count, &l->line_capacity, sizeof(*l->lines));
-	l->lines[l->line_count++] = (struct top_line){mem_copy_text(line->text, strlen(line->text)), 1};
+	l->lines[l->line_count++] = (struct top_line){line->line, 1};
 }
 
 void top_sample_one(struct top *l)
@@ -51,8 +51,6 @@ void top_sample(struct top *l, uint64_t until_ns)
 {
 	uint64_t due = clock_monotonic_ns(), now;
 
-	for (size_t i = 0; i < l->line_count; i++)
-		free(l->lines[i].text);
 	l->line_count = l->sample_count = 0;
 	while ((now = clock_monotonic_ns()) < until_ns) {
 		struct timespec pause = {0};

@@ -131,7 +131,7 @@ static void lines_fill(struct top *l, struct table *t)
 	for (size_t i = 0; i < l->line_count; i++) {
 		table_real(t, round_to_tenth(100.0 * (double)l->lines[i].samples / (double)l->sample_count));
 		table_number(t, l->lines[i].samples);
-		table_text(t, l->lines[i].text);
+		code_line_cell(l->lines[i].line, NULL, t);
 	}
 }
 

@@ -62,7 +62,7 @@ static void made_cells(struct attribution *attribution, const struct image *imag
 
 	if (stack && attribution_stack(attribution, image, stack, &frame, &is_users)) {
 		symbols_name(attribution->symbols, &frame);
-		table_text(table, frame.text);
+		code_line_cell(frame.exact, NULL, table);
 	} else {
 		table_nothing(table);
 	}

@@ -42,8 +42,7 @@ static void name_of_kernel(struct roofline *r, const struct image *image, const 
 
 static void name_of_line(struct roofline *r, const struct image *image, uint32_t stack, struct buffer *ret)
 {
-	if (!attribution_line(&r->attribution, image, stack, ret))
-		buffer_text(ret, "(not attributed)");
+	attribution_text(&r->attribution, image, stack, "(not attributed)", ret);
 }
 
 static struct roof *roof_of(struct roofline *r, struct buffer *key, const struct ops_rate *rate, uint32_t device)

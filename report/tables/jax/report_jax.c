@@ -18,7 +18,7 @@ static void line_cell(struct attribution *a, const struct jax_function *f, struc
 		return;
 	}
 	symbols_name(a->symbols, &frame);
-	table_text(table, frame.text);
+	code_line_cell(frame.exact, NULL, table);
 }
 
 int report_jax_sum(const struct report_context *c, struct table *table, struct err *err)

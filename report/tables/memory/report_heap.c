@@ -121,8 +121,11 @@ static int rows_result(const struct heap_rows *r, struct err *err)
 
 static void line_cells(const struct heap_line *l, struct table *table)
 {
-	table_text(table, *l->place ? l->place : "?");
-	table_text(table, l->function);
+	struct buffer place = {0};
+
+	table_text(table, code_line_place(l->line, &place) ? place.data : "?");
+	table_text(table, l->line->function);
+	buffer_done(&place);
 }
 
 static int by_peak(size_t i, size_t k, const void *rows)

@@ -84,8 +84,7 @@ static bool line_key(struct scan *s, const struct mpi_operation *c, struct buffe
 
 	function_key(s, c, fields);
 	v->attribution.symbols = s->context->symbols;
-	if (!attribution_line(&v->attribution, s->image, (uint32_t)tf_arg_value(stack), fields))
-		buffer_text(fields, "?");
+	attribution_text(&v->attribution, s->image, (uint32_t)tf_arg_value(stack), "?", fields);
 	end_field(fields);
 	return true;
 }

@@ -53,8 +53,7 @@ static bool line_key(struct scan *s, const void *event, struct buffer *fields)
 	buffer_text(fields, trace_function(s->image->trace, e->id)->name);
 	buffer_add(fields, "", 1);
 	all->attribution.symbols = s->context->symbols;
-	if (!attribution_line(&all->attribution, s->image, (uint32_t)tf_arg_value(stack), fields))
-		buffer_text(fields, "?");
+	attribution_text(&all->attribution, s->image, (uint32_t)tf_arg_value(stack), "?", fields);
 	buffer_add(fields, "", 1);
 	return true;
 }

@@ -14,7 +14,7 @@ static bool construct_key(struct scan *s, const void *event, struct buffer *fiel
 
 	buffer_text(fields, trace_function(s->image->trace, e->id)->name);
 	buffer_add(fields, "", 1);
-	attribution_line(attribution, s->image, event_stack(e), fields);
+	attribution_text(attribution, s->image, event_stack(e), "", fields);
 	return true;
 }
 
@@ -47,8 +47,7 @@ int report_openmp_sum(const struct report_context *c, struct table *table, struc
 
 /* ---- openmp_wait_sum ---- */
 
-static void place_row(const struct openmp_places *all, const struct openmp_place *p, double wait_ns,
-		      struct table *table)
+static void place_row(const struct openmp_place *p, double wait_ns, struct table *table)
 {
 	struct buffer late = {0};
 
@@ -66,7 +65,7 @@ static void place_row(const struct openmp_places *all, const struct openmp_place
 		table_real(table, 100 * (double)p->work_ns / (double)(p->work_ns + p->wait_ns));
 	table_number(table, p->image->pid);
 	table_text(table, p->is_barrier ? "barrier" : "end of region");
-	table_text(table, openmp_place_line(all, p));
+	code_line_cell(p->line, "", table);
 	table_text(table, buffer_string(&late));
 	buffer_done(&late);
 }
@@ -82,7 +81,7 @@ int report_openmp_wait_sum(const struct report_context *c, struct table *table, 
 	for (size_t i = 0; i < places.count; i++)
 		wait_ns += (double)places.items[i].wait_ns;
 	for (size_t i = 0; i < places.count; i++)
-		place_row(&places, &places.items[i], wait_ns > 0 ? wait_ns : 1, table);
+		place_row(&places.items[i], wait_ns > 0 ? wait_ns : 1, table);
 	openmp_places_done(&places);
 	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no OpenMP was recorded: -t openmp records it");
 }

@@ -35,11 +35,11 @@ int report_rank_cause_sum(const struct report_context *c, struct table *table, s
 		table_number(table, r->wait_ns);
 		table_number(table, r->count);
 		table_text(table, r->wait_name);
-		table_text(table, *r->wait_line ? r->wait_line : "?");
+		code_line_cell(r->wait_line, "?", table);
 		table_text(table, r->ranks);
 		table_text(table, rank_cause_kinds[r->kind]);
 		table_text(table, r->name);
-		table_text(table, *r->line ? r->line : "?");
+		code_line_cell(r->line, "?", table);
 		table_real(table, 100 * (double)r->cause_ns / (double)r->wait_ns);
 		parts_cell(table, r);
 	}

@@ -42,9 +42,13 @@ static int64_t value_of(const struct timeline_event *e, enum timeline_argument_i
 static void chain_row(struct nsys_writer *w, enum nsys_table table, int64_t id, size_t depth,
 		      const struct symbol_frame *f)
 {
-	int64_t symbol = nsys_string(w, f->text),
-		module = nsys_string(w, *f->module ? f->module : "[unknown]"), address = (int64_t)f->address;
+	struct buffer text = {0};
+	int64_t symbol, module, address = (int64_t)f->address;
 
+	code_line_text(f->exact, &text);
+	symbol = nsys_string(w, text.data);
+	module = nsys_string(w, *f->module ? f->module : "[unknown]");
+	buffer_done(&text);
 	if (table != NSYS_CUDA_STACKS)
 		nsys_row(w, table,
 			 (int64_t[]){id, symbol, module, NSYS_NULL, NSYS_NULL, NSYS_NULL, NSYS_NULL, address, NSYS_NULL,

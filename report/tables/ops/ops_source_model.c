@@ -54,7 +54,7 @@ static void model_line_text(void *source, uint32_t line, struct buffer *ret)
 {
 	struct model_source *m = source;
 
-	attribution_line(&m->attribution, m->image, line, ret);
+	attribution_text(&m->attribution, m->image, line, "", ret);
 }
 
 static bool model_call_work(const void *source, uint32_t call, struct operator_work *ret)

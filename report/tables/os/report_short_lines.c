@@ -15,8 +15,7 @@ static bool short_line_key(struct scan *s, const void *sample, struct buffer *fi
 
 	buffer_text(fields, f ? f->name : "?");
 	buffer_add(fields, "", 1);
-	if (!attribution_line(attribution, s->image, sampled->stack, fields))
-		buffer_text(fields, "(no stack)");
+	attribution_text(attribution, s->image, sampled->stack, "(no stack)", fields);
 	buffer_add(fields, "", 1);
 	buffer_print(fields, "%" PRIu32, sampled->weight);
 	return true;

@@ -6,7 +6,6 @@
 
 #include "report/events/cuda/backward.h"
 #include "report/events/nvtx/operator_text.h"
-#include "report/names/frame.h"
 
 static const char not_attributed[] = "(not attributed)";
 
@@ -56,19 +55,16 @@ static void module_text(struct operator_groups *g, const struct image *image, ui
 	size_t count = symbols_frames(g->attribution.symbols, image, stack, frames, FRAMES);
 
 	while (count--) {
-		struct frame parts;
-		struct buffer name = {0};
+		const char *name;
+		size_t length;
 
 		if (!frames[count].is_python)
 			continue;
 		symbols_name(g->attribution.symbols, &frames[count]);
-		frame_split(frames[count].text, &parts);
-		frame_function(&frames[count], parts.name, &name);
-		if (name.size >= sizeof(forward) && !strcmp(name.data + name.size - sizeof(forward) + 1, forward))
-			buffer_print(ret, "%s%.*s", ret->size ? "." : "", (int)(name.size - sizeof(forward) + 1),
-				     name.data);
-		buffer_done(&name);
-		frame_done(&parts);
+		name = frames[count].line->function;
+		length = strlen(name) - strlen(forward);
+		if (strlen(name) > strlen(forward) && !strcmp(name + length, forward))
+			buffer_print(ret, "%s%.*s", ret->size ? "." : "", (int)length, name);
 	}
 	free(frames);
 }
@@ -82,7 +78,8 @@ static void frames_text(struct operator_groups *g, const struct image *image, ui
 		struct symbol_frame frame = frames[i];
 
 		symbols_name(g->attribution.symbols, &frame);
-		buffer_print(ret, "%s%s", i ? " <- " : "", frame.text);
+		buffer_text(ret, i ? " <- " : "");
+		code_line_text(frame.exact, ret);
 	}
 }
 
@@ -99,7 +96,7 @@ static uint32_t group_of_stack(struct operator_groups *g, const struct image *im
 		frames_text(g, image, stack, &text);
 	} else if (attribution_stack(&g->attribution, image, stack, &frame, &is_users)) {
 		symbols_name(g->attribution.symbols, &frame);
-		buffer_text(&text, frame.text);
+		code_line_text(frame.exact, &text);
 	}
 	number = number_of(g, text.size ? text.data : not_attributed);
 	buffer_done(&text);

@@ -73,8 +73,7 @@ static void line_of(struct gil *g, const struct report_context *c, const struct 
 		    struct buffer *ret)
 {
 	g->attribution.symbols = c->symbols;
-	if (!attribution_line(&g->attribution, image, stack, ret))
-		buffer_text(ret, "?");
+	attribution_text(&g->attribution, image, stack, "?", ret);
 }
 
 static void gil_done(struct gil *g)

@@ -56,11 +56,7 @@ static void crash_row(const struct report_context *c, struct attribution *lines,
 	crash_signal(crash->what.signal, crash, &text);
 	table_text(table, text.data);
 	table_number(table, model_since_origin(m, clock_map_ns(&m->machines[p->machine].clock, crash->what.ticks)));
-	buffer_clear(&text);
-	if (attribution_line(lines, crash->image, crash->what.stack, &text))
-		table_text(table, text.data);
-	else
-		table_nothing(table);
+	code_line_cell(attribution_line(lines, crash->image, crash->what.stack), NULL, table);
 	if (crash->what.stack)
 		symbols_stack(c->symbols, crash->image, crash->what.stack, &stack);
 	table_text(table, buffer_string(&stack));

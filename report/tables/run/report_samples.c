@@ -8,7 +8,6 @@
 #include "report/events/filter.h"
 #include "report/events/nvtx/nvtx_function.h"
 #include "report/events/stacks/samples.h"
-#include "report/names/frame.h"
 #include "report/tables/report.h"
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), NANOSECONDS = 1000 };
@@ -69,21 +68,17 @@ static uint32_t samples_make_row(struct scan *s, uint32_t range, const struct sy
 {
 	struct samples_pass *w = s->more;
 	struct buffer key = {0};
-	struct frame parts;
 	uint32_t row;
 
-	frame_split(f->text, &parts);
 	scan_group(s, range, &key);
-	if (w->unit == LINES && parts.file)
-		buffer_print(&key, "%s:%" PRIu32, parts.file, parts.line);
-	else if (w->unit == LINES)
+	if (w->unit == LINES && !code_line_place(f->line, &key))
 		buffer_text(&key, "?");
 	if (w->unit == LINES)
 		buffer_add(&key, "", 1);
-	frame_function(f, parts.name, &key);
+	buffer_text(&key, f->line->function);
 	buffer_add(&key, "", 1);
 	if (w->unit == PYTHON_FUNCTIONS)
-		buffer_text(&key, parts.file ? parts.file : "?");
+		buffer_text(&key, f->line->file ? f->line->file : "?");
 	else
 		buffer_text(&key, *f->module ? f->module : "?");
 	row = scan_row(s, &key);
@@ -93,12 +88,11 @@ static uint32_t samples_make_row(struct scan *s, uint32_t range, const struct sy
 	}
 	if (w->shares[row].first_line != f->first_line)
 		w->shares[row].first_line = 0;
-	frame_done(&parts);
 	buffer_done(&key);
 	return row;
 }
 
-/* The text of a frame is long where C++ has templates: it is read once for each place. Python code has no module of its
+/* The key of a frame is long where C++ has templates: it is made once for each place. Python code has no module of its
  * own, so its place is not all of its key. */
 static uint32_t samples_name_row(struct scan *s, uint32_t range, const struct symbol_frame *f)
 {
@@ -116,7 +110,8 @@ static uint32_t samples_name_row(struct scan *s, uint32_t range, const struct sy
 
 static void share_bucket(struct scan *s, size_t number, struct symbol_frame *frames)
 {
-	static const struct symbol_frame lost = {.text = "(stack lost)", .module = "", .place = SYMBOL_NO_PLACE};
+	static const struct code_line remark = {.function = "(stack lost)"};
+	static const struct symbol_frame lost = {&remark, &remark, .module = "", .place = SYMBOL_NO_PLACE};
 	struct samples_pass *w = s->more;
 	const struct bucket *b = &w->buckets[number];
 	size_t count = b->stack ? symbols_frames(s->context->symbols, b->image, b->stack, frames, STACK_FRAMES) : 0;
@@ -164,17 +159,12 @@ static uint64_t samples_count_range(struct counting *c, const struct nvtx_range 
 {
 	struct symbol_frame f = {.module = "", .place = SYMBOL_NO_PLACE};
 	struct nvtx_function function;
-	struct buffer b = {0};
-	uint64_t row;
 
 	if (!nvtx_function_find(&c->functions, r->domain, r->text, &function))
 		return 0;
-	buffer_print(&b, "%s (%s:1)", function.name, function.file);
-	f.text = b.data;
+	f.line = symbols_line(c->scan->context->symbols, function.name, function.file, 1);
 	f.first_line = function.first_line;
-	row = samples_name_row(c->scan, range, &f) + 1;
-	buffer_done(&b);
-	return row;
+	return samples_name_row(c->scan, range, &f) + 1;
 }
 
 static void samples_count_call(void *context, const struct nvtx_range *r)

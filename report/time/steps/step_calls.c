@@ -45,13 +45,11 @@ struct gathered_calls {
 static uint64_t line_of(struct gathered_calls *g, uint32_t stack)
 {
 	bool is_new;
-	uint64_t *line = map_put(&g->lines, stack, 0, &is_new);
-	struct buffer text = {0};
+	uint64_t *number = map_put(&g->lines, stack, 0, &is_new);
 
-	if (is_new && stack && attribution_line(&g->attribution, g->image, stack, &text))
-		*line = hash_bytes(text.data, text.size);
-	buffer_done(&text);
-	return *line;
+	if (is_new)
+		*number = code_line_number(attribution_line(&g->attribution, g->image, stack));
+	return *number;
 }
 
 static void count_stacks(struct gathered_calls *g, const struct trace_thread *thread)

@@ -243,6 +243,7 @@ static void draw_head(const struct top *t, struct buffer *line)
 static void draw_thread(struct top *t, struct where_item *item, struct buffer *line)
 {
 	const struct where_frame *frame;
+	struct buffer text = {0};
 
 	if (!item->stack.count)
 		where_place_stack(&t->place, item);
@@ -252,12 +253,17 @@ static void draw_thread(struct top *t, struct where_item *item, struct buffer *l
 	if (item->has_age)
 		buffer_print(line, " %.1f s", (double)item->age_ns / 1e9);
 	buffer_text(line, "  ");
-	add_rest(line, frame ? frame->text : "");
+	if (frame)
+		code_line_text(frame->line, &text);
+	add_rest(line, buffer_string(&text));
+	buffer_done(&text);
 	put(line, false);
 }
 
 static void draw_process(struct top *t, const struct top_process *p, struct buffer *line)
 {
+	struct buffer text = {0};
+
 	buffer_print(line, "%c%7u", p->pid == screen.selected ? '>' : ' ', p->pid);
 	if (screen.has_ranks)
 		buffer_print(line, " %4.4s", *p->rank ? p->rank : "-");
@@ -271,7 +277,9 @@ static void draw_process(struct top *t, const struct top_process *p, struct buff
 	add_bytes(line, p->read_per_s);
 	add_bytes(line, p->written_per_s);
 	buffer_text(line, " ");
-	add_rest(line, p->item && where_item_line(p->item) ? where_item_line(p->item)->text : p->command);
+	top_line_text(p, &text);
+	add_rest(line, text.size ? text.data : p->command);
+	buffer_done(&text);
 	put(line, false);
 	if (p->pid != screen.expanded)
 		return;
