@@ -41,6 +41,10 @@ static bool find_functions(uintptr_t base, const void *dynamic, struct python *r
 #define FIND(type, name, rest) ret->name = dso_symbol(base, dynamic, #name);
 	PYTHON_CALLS_FUNCTIONS(FIND)
 #undef FIND
+	ret->PyUnstable_Code_GetExtra = ret->PyUnstable_Code_GetExtra ?: ret->_PyCode_GetExtra;
+	ret->PyUnstable_Code_SetExtra = ret->PyUnstable_Code_SetExtra ?: ret->_PyCode_SetExtra;
+	ret->PyUnstable_Eval_RequestCodeExtraIndex =
+		ret->PyUnstable_Eval_RequestCodeExtraIndex ?: ret->_PyEval_RequestCodeExtraIndex;
 	return is_whole;
 }
 
@@ -351,7 +355,8 @@ static __attribute__((cold)) int meet_interpreter(void *unused)
 	if (why)
 		annotate_note(why);
 	if (has_lines) {
-		why = lines_begin ? lines_begin() : "--lines-of: libpillion-lines.so is not preloaded";
+		why = lines_begin ? lines_begin(python_base, python_dynamic)
+				  : "--lines-of: libpillion-lines.so is not preloaded";
 		if (why)
 			annotate_note(why);
 	}

@@ -93,7 +93,7 @@ static struct nvtx_string *code_describe(void *code)
 	if (!name)
 		name = python_code_bytes(code, "co_name"); /* before 3.11 */
 	if (name && file && strcmp(python.PyBytes_AsString(file), "<pillion>") != 0 &&
-	    is_chosen(python_module_name()))
+	    is_chosen(python_module_of(python.PyEval_GetGlobals())))
 		s = code_text(python.PyBytes_AsString(name), python.PyBytes_AsString(file),
 			      python_code_number(code, "co_firstlineno"));
 	python.PyErr_Clear();
@@ -104,7 +104,7 @@ static struct nvtx_string *code_describe(void *code)
 
 static void code_set(void *code, struct nvtx_string *s)
 {
-	(python.PyUnstable_Code_SetExtra ?: python._PyCode_SetExtra)(code, code_index, s);
+	python.PyUnstable_Code_SetExtra(code, code_index, s);
 }
 
 /* A function may be entered with an exception that is being thrown into it. */
@@ -132,7 +132,7 @@ static __attribute__((noinline)) void *code_get(void *code)
 {
 	void *s = NULL;
 
-	(python.PyUnstable_Code_GetExtra ?: python._PyCode_GetExtra)(code, code_index, &s);
+	python.PyUnstable_Code_GetExtra(code, code_index, &s);
 	return s;
 }
 
@@ -434,9 +434,8 @@ static void *calls_hide(void *self, void *code)
 
 static bool python_has_functions(void)
 {
-	return (python.PyUnstable_Code_GetExtra || python._PyCode_GetExtra) &&
-	       (python.PyUnstable_Code_SetExtra || python._PyCode_SetExtra) && python.PyObject_CallFunction &&
-	       (python.PyUnstable_Eval_RequestCodeExtraIndex || python._PyEval_RequestCodeExtraIndex) &&
+	return python.PyUnstable_Code_GetExtra && python.PyUnstable_Code_SetExtra && python.PyObject_CallFunction &&
+	       python.PyUnstable_Eval_RequestCodeExtraIndex &&
 	       python.PyErr_Fetch && python.PyErr_Restore && python.PyErr_Occurred && python.PyType_IsSubtype &&
 	       python.PyCFunction_Type && python.PyMethodDescr_Type && python.PyEval_SetProfile &&
 	       python.PyThreadState_Get &&
@@ -453,7 +452,7 @@ static __attribute__((cold)) void *calls_open(void *self, void *arguments)
 	    !python.PyArg_ParseTuple(arguments, "OOOIOI", &describe_c, &disable, &missing, &head, &setprofile,
 				     &wants_c))
 		return python.PyErr_Clear(), python.Py_BuildValue("i", 0);
-	code_index = (python.PyUnstable_Eval_RequestCodeExtraIndex ?: python._PyEval_RequestCodeExtraIndex)(NULL);
+	code_index = python.PyUnstable_Eval_RequestCodeExtraIndex(NULL);
 	if (code_index >= 0)
 		domain = annotate_range_domain("python");
 	python.Py_IncRef(describe_c);

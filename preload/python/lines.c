@@ -10,6 +10,7 @@
 
 #include "preload/hook/hook.h"
 #include "preload/nvtx/nvtx_tool.h"
+#include "preload/python/lines_frames.h"
 #include "preload/python/python_api.h"
 #include "runtime/recorder/record/event.h"
 #include "runtime/recorder/record/intern_table.h"
@@ -51,6 +52,8 @@ static long code_index; /* of our pointer in each code object */
 static void *set_local_events, *disable;
 static unsigned tool, local_events;
 static bool is_open;
+static uintptr_t python_base; /* of the object that `python` is in */
+static const void *python_dynamic;
 
 static void *load(const void *object, unsigned offset)
 {
@@ -189,7 +192,18 @@ static bool is_name(const char *word, size_t length, const char *text)
 	return !strncmp(text, word, length) && !text[length];
 }
 
-/* An entry of the option is NAME, MODULE:NAME or MODULE:*, where NAME is the qualified one. */
+/* The word is the qualified name, or what that has after one of its "<locals>.". */
+static bool is_name_of(const char *word, size_t length, const char *name)
+{
+	static const char locals[] = "<locals>.";
+
+	for (; name; name = strstr(name, locals), name = name ? name + strlen(locals) : NULL)
+		if (is_name(word, length, name))
+			return true;
+	return false;
+}
+
+/* An entry of the option is NAME, MODULE:NAME or MODULE:*. */
 static bool is_chosen(const char *module, const char *name)
 {
 	const char *entry = process_options.lines_of;
@@ -204,7 +218,7 @@ static bool is_chosen(const char *module, const char *name)
 			continue;
 		chosen = colon ? colon + 1 : entry;
 		chosen_length = length - (size_t)(chosen - entry);
-		if ((colon && chosen_length == 1 && *chosen == '*') || is_name(chosen, chosen_length, name))
+		if ((colon && chosen_length == 1 && *chosen == '*') || is_name_of(chosen, chosen_length, name))
 			return true;
 	}
 	return false;
@@ -231,19 +245,20 @@ static struct line_code *code_make(const char *name, const char *file, uint32_t 
 }
 
 /* Bodies of modules and classes are not functions. is_decorated: whatever its name is. */
-static struct line_code *code_describe(void *code, bool is_decorated)
+struct line_code *lines_describe(void *code, const char *module, const char *known_name, bool is_decorated)
 {
 	enum { IS_FUNCTION = 1 }; /* CO_OPTIMIZED */
-	void *name = python_code_bytes(code, "co_qualname"), *file = python_code_bytes(code, "co_filename");
+	void *qualified = known_name ? NULL : python_code_bytes(code, "co_qualname");
+	void *bytes = qualified || known_name ? qualified : python_code_bytes(code, "co_name");
+	void *file = python_code_bytes(code, "co_filename");
+	const char *name = bytes ? python.PyBytes_AsString(bytes) : known_name;
 	struct line_code *c = NULL;
 
 	if (name && file && python_code_number(code, "co_flags") & IS_FUNCTION &&
-	    strcmp(python.PyBytes_AsString(file), "<pillion>") != 0 &&
-	    (is_decorated || is_chosen(python_module_name(), python.PyBytes_AsString(name))))
-		c = code_make(python.PyBytes_AsString(name), python.PyBytes_AsString(file),
-			      python_code_number(code, "co_firstlineno"));
+	    strcmp(python.PyBytes_AsString(file), "<pillion>") != 0 && (is_decorated || is_chosen(module, name)))
+		c = code_make(name, python.PyBytes_AsString(file), python_code_number(code, "co_firstlineno"));
 	python.PyErr_Clear();
-	python.Py_DecRef(name);
+	python.Py_DecRef(bytes);
 	python.Py_DecRef(file);
 	return c ? c : &unwanted;
 }
@@ -258,41 +273,125 @@ static void code_watch(void *code)
 	python.Py_DecRef(result);
 }
 
-/* NULL: it is not chosen. */
-static struct line_code *code_of(void *code)
+struct line_code *lines_known(void *code)
 {
 	void *c = NULL;
 
 	python.PyUnstable_Code_GetExtra(code, code_index, &c);
+	return c;
+}
+
+void lines_know(void *code, struct line_code *c)
+{
+	python.PyUnstable_Code_SetExtra(code, code_index, c);
+}
+
+bool lines_wants(const struct line_code *c)
+{
+	return c != &unwanted;
+}
+
+/* NULL: it is not chosen. */
+static struct line_code *code_of(void *code)
+{
+	struct line_code *c = lines_known(code);
+
 	return c == &unwanted ? NULL : c;
 }
 
-HOOK_EXPORT int pillion_lines_of(void *code)
+/* The function in Python that a decorator is applied to, as a new reference; NULL: there is none. */
+static void *function_within(void *object, unsigned depth)
 {
-	struct line_code *c = is_open ? code_of(code) : NULL;
+	static const char *const parts[] = {"__code__", "__func__", "fget", "func"};
+	void *part = NULL, *function;
 
-	if (c || !is_open)
-		return is_open;
-	c = code_describe(code, true);
-	if (c == &unwanted)
-		return false;
-	python.PyUnstable_Code_SetExtra(code, code_index, c);
-	code_watch(code);
-	return true;
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts) && depth < 4; i++) {
+		part = python.PyObject_GetAttrString(object, parts[i]);
+		if (part) {
+			function = i ? function_within(part, depth + 1) : object;
+			if (!i)
+				python.Py_IncRef(object);
+			python.Py_DecRef(part);
+			return function;
+		}
+		python.PyErr_Clear();
+	}
+	return NULL;
+}
+
+/* Before 3.11, its code has no qualified name; the function's may be that of what it wraps. */
+static struct line_code *function_describe(void *function, void *code)
+{
+	void *name = python_code_bytes(code, "co_name"), *qualified = python_code_bytes(function, "__qualname__");
+	const char *path = name && qualified ? python.PyBytes_AsString(qualified) : "", *last = strrchr(path, '.');
+	bool is_known = name && !strcmp(last ? last + 1 : path, python.PyBytes_AsString(name));
+	struct line_code *c = lines_describe(code, "", is_known ? path : NULL, true);
+
+	python.Py_DecRef(name);
+	python.Py_DecRef(qualified);
+	return c;
+}
+
+HOOK_EXPORT int pillion_lines_of(void *object)
+{
+	void *function = is_open ? function_within(object, 0) : NULL;
+	void *code = function ? python.PyObject_GetAttrString(function, "__code__") : NULL;
+	struct line_code *c = code ? code_of(code) : &unwanted;
+
+	if (!c) {
+		c = function_describe(function, code);
+		if (c != &unwanted) {
+			lines_know(code, c);
+			if (set_local_events)
+				code_watch(code);
+		}
+	}
+	python.PyErr_Clear();
+	python.Py_DecRef(code);
+	python.Py_DecRef(function);
+	return c != &unwanted;
+}
+
+/* The builtin function `profile`, as kernprof provides it, for --lines-of=@profile. */
+static void *lines_profile(void *self, void *decorated)
+{
+	pillion_lines_of(decorated);
+	python.Py_IncRef(decorated);
+	return decorated;
 }
 
 /* ---- events ---- */
 
-static void *lines_start(void *self, void *arguments)
+void lines_line(const struct line_code *c, uint32_t line)
 {
-	void *type, *value, *traceback, *code = load(arguments, 0), *known = NULL;
+	struct thread *t = &thread_self;
+	struct line_thread *mine = thread_of(t);
+
+	if (!mine)
+		return;
+	line_add(t, mine, c, line, 1, 0);
+	mine->now[c->number] = (struct line_now){.ticks = clock_now(), .line = line};
+}
+
+void lines_leave(const struct line_code *c)
+{
+	uint64_t now = clock_now();
+	struct line_thread *mine = thread_of(&thread_self);
+
+	if (mine)
+		line_end(&thread_self, mine, c, now);
+}
+
+static void *on_start(void *self, void *arguments)
+{
+	void *type, *value, *traceback, *code = load(arguments, 0);
+	struct line_code *known = lines_known(code);
 	int error = errno;
 
 	python.PyErr_Fetch(&type, &value, &traceback);
-	python.PyUnstable_Code_GetExtra(code, code_index, &known);
 	if (!known) {
-		known = code_describe(code, false);
-		python.PyUnstable_Code_SetExtra(code, code_index, known);
+		known = lines_describe(code, python_module_of(python.PyEval_GetGlobals()), NULL, false);
+		lines_know(code, known);
 	}
 	if (known != &unwanted)
 		code_watch(code);
@@ -301,31 +400,23 @@ static void *lines_start(void *self, void *arguments)
 	return answer(false);
 }
 
-static void *lines_line(void *self, void *arguments)
+static void *on_line(void *self, void *arguments)
 {
 	struct line_code *c = code_of(load(arguments, 0));
-	struct thread *t = &thread_self;
-	struct line_thread *mine = c ? thread_of(t) : NULL;
-	uint64_t now = clock_now();
-	uint32_t line;
 
-	if (!mine)
-		return answer(c);
-	line_end(t, mine, c, now);
-	line = (uint32_t)(uintptr_t)python.PyLong_AsVoidPtr(load(arguments, sizeof(void *)));
-	line_add(t, mine, c, line, 1, 0);
-	mine->now[c->number] = (struct line_now){.ticks = clock_now(), .line = line};
-	return answer(true);
+	if (c) {
+		lines_leave(c);
+		lines_line(c, (uint32_t)(uintptr_t)python.PyLong_AsVoidPtr(load(arguments, sizeof(void *))));
+	}
+	return answer(c);
 }
 
-static void *lines_leave(void *self, void *arguments)
+static void *on_leave(void *self, void *arguments)
 {
-	uint64_t now = clock_now();
 	struct line_code *c = code_of(load(arguments, 0));
-	struct line_thread *mine = c ? thread_of(&thread_self) : NULL;
 
-	if (mine)
-		line_end(&thread_self, mine, c, now);
+	if (c)
+		lines_leave(c);
 	return answer(true);
 }
 
@@ -336,7 +427,8 @@ static bool python_has_functions(void)
 	return python.PyUnstable_Code_GetExtra && python.PyUnstable_Code_SetExtra &&
 	       python.PyUnstable_Eval_RequestCodeExtraIndex && python.PyErr_Fetch && python.PyErr_Restore &&
 	       python.PyObject_CallFunction && python.PyEval_GetGlobals && python.PyDict_GetItemString &&
-	       python.PyObject_GetAttrString && python.PyUnicode_AsEncodedString && python.PyBytes_AsString;
+	       python.PyObject_GetAttrString && python.PyUnicode_AsEncodedString && python.PyBytes_AsString &&
+	       python.PyThreadState_Get && python.PyCFunction_Type;
 }
 
 /* (set_local_events, DISABLE, tool, local events) */
@@ -344,52 +436,69 @@ static void *lines_open(void *self, void *arguments)
 {
 	if (!python.PyArg_ParseTuple(arguments, "OOII", &set_local_events, &disable, &tool, &local_events))
 		return NULL;
-	code_index = python.PyUnstable_Eval_RequestCodeExtraIndex(NULL);
-	if (code_index < 0)
-		return python.Py_BuildValue("i", 0);
 	python.Py_IncRef(set_local_events);
 	python.Py_IncRef(disable);
-	return python.Py_BuildValue("i", 1);
+	return python_none();
+}
+
+/* (sys.settrace, minor version) -> whether it is possible */
+static void *lines_open_frames(void *self, void *arguments)
+{
+	void *settrace;
+	unsigned minor;
+
+	if (!python.PyArg_ParseTuple(arguments, "OI", &settrace, &minor))
+		return NULL;
+	return python.Py_BuildValue("i", lines_frames_begin(python_base, python_dynamic, settrace, minor));
 }
 
 static const struct method natives[] = {
 	{"open", lines_open, TAKES_TUPLE, NULL},
-	{"start", lines_start, TAKES_ARRAY, NULL},
-	{"line", lines_line, TAKES_ARRAY, NULL},
-	{"leave", lines_leave, TAKES_ARRAY, NULL},
+	{"open_frames", lines_open_frames, TAKES_TUPLE, NULL},
+	{"start", on_start, TAKES_ARRAY, NULL},
+	{"line", on_line, TAKES_ARRAY, NULL},
+	{"leave", on_leave, TAKES_ARRAY, NULL},
+	{"profile", lines_profile, TAKES_ONE, NULL},
 };
 
 static const char source[] =
 	"import sys\n"
-	"m = sys.monitoring\n"
-	"e = m.events\n"
-	"tool = next(t for t in (3, 4) if m.get_tool(t) is None)\n"
-	"local = e.LINE | e.PY_RETURN | e.PY_YIELD\n"
-	"if object.__basicsize__ != 16 or not open(m.set_local_events, m.DISABLE, tool, local):\n"
-	"    raise ValueError\n"
-	"m.use_tool_id(tool, 'pillion')\n"
-	"for event, call in (e.PY_START, start), (e.LINE, line), (e.PY_RETURN, leave), (e.PY_YIELD, leave), "
+	"def begin(m, e):\n"
+	"    tool = next(t for t in (3, 4) if m.get_tool(t) is None)\n"
+	"    open(m.set_local_events, m.DISABLE, tool, e.LINE | e.PY_RETURN | e.PY_YIELD)\n"
+	"    m.use_tool_id(tool, 'pillion')\n"
+	"    for event, call in (e.PY_START, start), (e.LINE, line), (e.PY_RETURN, leave), (e.PY_YIELD, leave), "
 	"(e.PY_UNWIND, leave):\n"
-	"    m.register_callback(tool, event, call)\n"
-	"m.set_events(tool, e.PY_START | e.PY_UNWIND)\n";
+	"        m.register_callback(tool, event, call)\n"
+	"    m.set_events(tool, e.PY_START | e.PY_UNWIND)\n"
+	"if object.__basicsize__ != 16:\n"
+	"    raise ValueError\n"
+	"if hasattr(sys, 'monitoring'):\n"
+	"    begin(sys.monitoring, sys.monitoring.events)\n"
+	"elif not open_frames(sys.settrace, sys.version_info[1]):\n"
+	"    raise ValueError\n"
+	"if is_decorated:\n"
+	"    __builtins__.setdefault('profile', profile)\n";
 
 void lines_init(void)
 {
 	thread_watch(&(struct thread_watch){.end = thread_end});
 }
 
-const char *lines_begin(void)
+const char *lines_begin(uintptr_t base, const void *dynamic)
 {
-	void *space, *code, *result = NULL;
+	void *space = python.PyDict_New(), *code, *result = NULL;
 
-	if (!python_has_functions())
-		return "--lines-of: not possible before CPython 3.12";
-	space = python.PyDict_New();
-	if (space)
-		python.PyDict_SetItemString(space, "__builtins__", python.PyEval_GetBuiltins());
-	for (size_t i = 0; space && i < sizeof(natives) / sizeof(*natives); i++)
+	python_base = base;
+	python_dynamic = dynamic;
+	code_index = python_has_functions() ? python.PyUnstable_Eval_RequestCodeExtraIndex(NULL) : -1;
+	if (!space)
+		return "--lines-of: no memory";
+	python.PyDict_SetItemString(space, "__builtins__", python.PyEval_GetBuiltins());
+	for (size_t i = 0; i < sizeof(natives) / sizeof(*natives); i++)
 		python_set_item(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
-	code = space ? python.Py_CompileString(source, "<pillion>", FILE_INPUT) : NULL;
+	python_set_item(space, "is_decorated", python.Py_BuildValue("z", strchr(process_options.lines_of, '@')));
+	code = code_index >= 0 ? python.Py_CompileString(source, "<pillion>", FILE_INPUT) : NULL;
 	if (code)
 		result = python.PyEval_EvalCode(code, space, space);
 	if (!result)

@@ -15,9 +15,8 @@ void python_set_item(void *space, const char *name, void *value)
 	python.Py_DecRef(value);
 }
 
-__attribute__((cold)) const char *python_module_name(void)
+__attribute__((cold)) const char *python_module_of(void *globals)
 {
-	void *globals = python.PyEval_GetGlobals();
 	void *name = globals ? python.PyDict_GetItemString(globals, "__name__") : NULL;
 	const char *text = name ? python.PyUnicode_AsUTF8(name) : NULL;
 

@@ -28,8 +28,8 @@
 	X(char, _Py_NoneStruct, [1])                                                                                   \
 	X(void *, PyExc_Exception, [1])
 
-/* Those of --python-calls and --jax. NULL: this version does not have it. From 3.12 on, _PyCode_GetExtra has the name
- * PyUnstable_Code_GetExtra, and likewise the two that follow. */
+/* Those of --python-calls, --lines-of and --jax. NULL: this version does not have it. Before 3.12, each
+ * PyUnstable_ function is the one that precedes it. */
 #define PYTHON_CALLS_FUNCTIONS(X)                                                                                      \
 	X(int, _PyCode_GetExtra, (void *code, long index, void **ret))                                                 \
 	X(int, PyUnstable_Code_GetExtra, (void *code, long index, void **ret))                                         \
@@ -80,8 +80,8 @@ static inline void *python_none(void)
 	return python._Py_NoneStruct;
 }
 
-/* The module of the function that is executed; "": it has none. */
-const char *python_module_name(void);
+/* The module of a function with these globals; "": it has none. */
+const char *python_module_of(void *globals);
 
 /* A text attribute of a code object as a new reference to bytes, NULL: there is none; and a numeric one, 0: none. */
 void *python_code_bytes(void *code, const char *attribute);

@@ -30,8 +30,8 @@ def what_is_missing():
             "the path of libpillion-lines.so, PILLION_OUTPUT=DIRECTORY and PILLION_LINES_OF=@profile")
     if "@profile" not in os.environ.get("PILLION_LINES_OF", "").split(",") or _recorder() is None:
         return f"pillion: lines are not recorded: start the program as `pillion {OPTION} COMMAND`"
-    if not hasattr(sys, "monitoring") or object.__basicsize__ != 16:
-        return "pillion: lines of Python functions are not recorded before CPython 3.12, nor without the GIL"
+    if object.__basicsize__ != 16:
+        return "pillion: lines of Python functions are not recorded without the GIL"
     return None
 
 
@@ -43,17 +43,18 @@ def _recorder():
     return function
 
 
-def code_of(function):
-    """The code of what a decorator is applied to; None if it is not written in Python."""
+def place_of(function):
+    """(File, Function) of the rows of what a decorator is applied to; None if it is not written in Python."""
     function = inspect.unwrap(getattr(function, "__func__", function))
     code = getattr(function, "__code__", None)
-    return code if inspect.iscode(code) else None
+    return (code.co_filename, getattr(code, "co_qualname", function.__qualname__)) if inspect.iscode(code) else None
 
 
 def count(function):
     """Counts the lines of a function from now on. False if that is not possible; what_is_missing() may know why."""
-    code = code_of(function)
-    return code is not None and what_is_missing() is None and bool(_recorder()(code))
+    if place_of(function) is None or what_is_missing() is not None:
+        return False
+    return bool(_recorder()(inspect.unwrap(getattr(function, "__func__", function))))
 
 
 # ---- the text ----

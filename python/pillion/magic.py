@@ -92,9 +92,9 @@ def lines_runner(ipython):
         except (SystemExit, KeyboardInterrupt) as error:
             print(f"pillion: {type(error).__name__} ended the statement", file=sys.stderr)
         unit = float(options["u"][-1]) if "u" in options else lines.UNIT
-        codes = {(code.co_filename, code.co_qualname) for code in map(lines.code_of, chosen)}
+        places = {lines.place_of(one) for one in chosen}
         text = lines.text([row for row in lines.since(before, lines.own_rows()) if (row["File"], row["Function"]) in
-            codes], unit)
+            places], unit)
         print(text, end="")
         for path in options.get("T", []):
             with open(path, "w", encoding="utf-8") as file:

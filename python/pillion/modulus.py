@@ -142,19 +142,18 @@ class LineProfileWrapper(_Tool):
     is_decorator = True
 
     def __init__(self):
-        self._codes = []
+        self._places = set()
 
     def _what_is_missing(self):
         return lines.what_is_missing()
 
     def __call__(self, function):
         if self.enabled and lines.count(function):
-            self._codes.append(lines.code_of(function))
+            self._places.add(lines.place_of(function))
         return function
 
     def _write(self, output_top):
-        counted = {(code.co_filename, code.co_qualname) for code in self._codes}
-        rows = [row for row in lines.own_rows() if (row["File"], row["Function"]) in counted]
+        rows = [row for row in lines.own_rows() if (row["File"], row["Function"]) in self._places]
         path = self.output_dir(output_top) / "profiler_stats.txt"
         path.write_text(lines.text(rows, NANOSECOND), encoding="utf-8")
 

@@ -97,7 +97,8 @@ static bool recorder_start_image(void)
 	}
 	if (!is_fork) {
 		process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0) |
-				      (process_options.memory ? PROCESS_MEMORY : 0);
+				      (process_options.memory ? PROCESS_MEMORY : 0) |
+				      (process_options.lines_of ? PROCESS_LINES : 0);
 		if (process_options.wakes)
 			wake_start();
 		slow_down_init(given_environment ? given_environment : environ);

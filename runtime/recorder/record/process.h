@@ -159,6 +159,7 @@ struct process_gate {
 extern struct process_gate process_gate HIDDEN;
 #define PROCESS_SAMPLES (1u << 31) /* in `groups`: set if samples are recorded, even if no group is */
 #define PROCESS_MEMORY (1u << 30)  /* likewise allocations of host memory */
+#define PROCESS_LINES (1u << 29)   /* likewise lines of Python */
 
 /* Thresholds in ticks. */
 extern uint64_t process_osrt_threshold HIDDEN, process_osrt_backtrace HIDDEN;

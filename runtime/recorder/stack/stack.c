@@ -363,6 +363,15 @@ static bool stack_has_room(struct thread *t, uintptr_t sp, uintptr_t bytes)
 	return true;
 }
 
+bool stack_has(uintptr_t bytes)
+{
+	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+
+	if (sp >= main_low && sp < main_high)
+		return sp - main_low >= bytes;
+	return sys_is_silent || readable_between(sp - bytes, sp);
+}
+
 /* Python's threads have large stacks: theirs are taken without the system calls that a spare stack costs. */
 static __attribute__((noinline)) uint32_t stack_take_slowly(struct stack_capture *a, bool has_interpreter)
 {

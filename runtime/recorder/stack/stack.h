@@ -29,6 +29,9 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place);
 /* Likewise for a thread that crashes: its stack may have overflowed. */
 uint32_t stack_take_crash(struct thread *t, const struct stack_place *place);
 
+/* Has the calling thread's stack so much space left? */
+bool stack_has(uintptr_t bytes);
+
 /* At the end of an image: adds to the ledger why stacks were lost. */
 void stack_note_lost(void);
 
