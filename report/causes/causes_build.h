@@ -17,6 +17,7 @@ struct moment {
 	uint64_t woken_ns; /* when it did */
 	int32_t result; /* of a transfer: bytes; 0: the end of the data */
 	bool is_linked; /* what ended it is known */
+	bool takes_lock; /* for itself alone: who held it when the wait began is the waker, if nothing else is known */
 	bool is_interpreter; /* a wait for the lock of an interpreter, which a thread does not hold during long calls */
 };
 

@@ -85,7 +85,7 @@ static void wish_lock(struct wish *w, uint32_t what)
 
 	if (e->kind != EDITABLE_CALL || (e->waits != BLOCKED_LOCK && e->waits != BLOCKED_THREAD) || !is_line(w, what))
 		return;
-	edit_no_wait(w->edit, w->causes, what);
+	edit_no_wait(w->edit, w->causes, what, AWAITED_NEVER);
 	w->matches++;
 }
 
@@ -93,7 +93,7 @@ static void wish_no_sync(struct wish *w, uint32_t what)
 {
 	if (w->causes->editables.items[what].kind != EDITABLE_CALL || !is_line(w, what))
 		return;
-	edit_no_wait(w->edit, w->causes, what);
+	edit_no_wait(w->edit, w->causes, what, AWAITED_LATER);
 	w->matches++;
 }
 

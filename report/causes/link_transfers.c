@@ -350,8 +350,28 @@ static bool is_of_launcher(const struct linker *l, const struct moment *wait)
 }
 
 struct causes_of_ends {
-	struct endings processes, sends, wakes;
+	struct endings processes, sends, wakes, locked; /* locked: ends of waits for locks that others did not share */
 };
+
+enum { RELEASED_NS = 100000 };
+
+/* Who released the lock: the last other thread that took it during the wait, else the one that held it before, unless
+ * that was in a call then and only one other thread was not: a free lock is taken without a record. */
+static void link_lock(struct linker *l, const struct causes_of_ends *all, size_t *places, struct moment *wait)
+{
+	const struct ending *taken = last_ending(l, &all->locked, wait, UINT64_MAX, is_thread_beside);
+	uint32_t from = taken ? taken->actor : thread_of(l, wait), other;
+	uint64_t ns;
+
+	if (from == NODE_NONE || wait->end_ns - last_running(l, places, from, wait->end_ns) > RELEASED_NS) {
+		other = only_running(l, places, wait, RELEASED_NS, &ns);
+		from = other == NODE_NONE ? from : other;
+	}
+	if (from == NODE_NONE)
+		return;
+	wait->is_linked = true;
+	graph_edge(&l->causes->graph, from, wait->end_ns - 1, wait->actor, wait->end_ns);
+}
 
 static const struct ending *cause_of(const struct linker *l, const struct causes_of_ends *all, enum moment_kind kind,
 				     const struct moment *wait)
@@ -382,7 +402,11 @@ static void link_only_cause(struct linker *l, const struct causes_of_ends *all, 
 
 	if (wait->is_linked || wait->end_ns - wait->start_ns < CAUSES_WAIT_NS)
 		return;
-	running = thread_of(l, wait);
+	if (wait->takes_lock)
+		link_lock(l, all, places, wait);
+	running = wait->is_linked ? NODE_NONE : thread_of(l, wait);
+	if (wait->is_linked)
+		return;
 	if (running != NODE_NONE) {
 		link_wait(l, wait, running, wait->woken_ns);
 		return;
@@ -425,7 +449,12 @@ void link_only_causes(struct linker *l)
 			endings_add(&all.processes, s->actors[l->last_of[i]].end_ns, 0, l->last_of[i]);
 	endings_of(&l->of[MOMENT_SEND], &all.sends);
 	endings_of(&l->of[MOMENT_WAKE], &all.wakes);
+	for (size_t i = 0; i < l->of[MOMENT_WAIT].count; i++)
+		if (l->of[MOMENT_WAIT].items[i].takes_lock)
+			endings_add(&all.locked, l->of[MOMENT_WAIT].items[i].end_ns, l->of[MOMENT_WAIT].items[i].lock,
+				    l->of[MOMENT_WAIT].items[i].actor);
 	endings_sort(&all.processes);
+	endings_sort(&all.locked);
 	endings_sort(&all.sends);
 	endings_sort(&all.wakes);
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
@@ -434,5 +463,6 @@ void link_only_causes(struct linker *l)
 	free(all.processes.items);
 	free(all.sends.items);
 	free(all.wakes.items);
+	free(all.locked.items);
 	free(places);
 }

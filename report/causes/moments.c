@@ -133,6 +133,7 @@ static void take_waker(struct reading_calls *r, const struct event *e, struct mo
 	} else {
 		m->waker = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_HOLDER)) & 0xffffff;
 		m->woken_ns = m->end_ns - 1;
+		m->takes_lock = m->lock && m->waker;
 	}
 }
 

@@ -169,7 +169,7 @@ static double end_of_deferred(const struct edit *edit, struct deferred_waits *al
 	struct deferred_waits *d = &all[n->actor];
 
 	if (n->kind == NODE_WAIT && edit->no_waits[n->what]) {
-		d->ns = larger(d->ns, end);
+		d->ns = edit->no_waits[n->what] == AWAITED_LATER ? larger(d->ns, end) : d->ns;
 		end = begin;
 	}
 	return d->ns > 0 && d->last == node ? larger(end, d->ns) : end;

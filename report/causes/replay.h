@@ -10,12 +10,14 @@
  * anything did: the most that they could be shorter. */
 enum replay_unseen { UNSEEN_STAY, UNSEEN_SHRINK };
 
+enum replay_no_wait { AWAITED_AS_EVER, AWAITED_LATER, AWAITED_NEVER };
+
 /* What is changed. Factors multiply times: 0 is no time, 1 the recorded one. */
 struct edit {
 	float *factors;	      /* by what; NULL: none */
 	double *actor_factors; /* by actor, of its work; NULL: none */
-	/* by what: its waits do not wait for their sources. The last such wait of an actor waits for the sources of all
-	 * of them. NULL: none */
+	/* by what: its waits do not wait for their sources. AWAITED_LATER: the last such wait of an actor waits for the
+	 * sources of all of them. NULL: none */
 	uint8_t *no_waits;
 	/* by actor: it does not start before this node has ended; NODE_NONE: any time. NULL: none. In the run, the node
 	 * ended before that actor started, too. */

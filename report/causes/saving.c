@@ -37,11 +37,11 @@ void edit_scale(struct edit *e, uint32_t what, double factor)
 	e->factors[what] = (float)factor;
 }
 
-void edit_no_wait(struct edit *e, const struct causality *s, uint32_t what)
+void edit_no_wait(struct edit *e, const struct causality *s, uint32_t what, enum replay_no_wait how)
 {
 	if (!e->no_waits)
 		e->no_waits = mem_alloc(editables_count(&s->editables) + 1);
-	e->no_waits[what] = 1;
+	e->no_waits[what] = (uint8_t)how;
 	e->factors[what] = 0;
 }
 

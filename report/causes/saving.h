@@ -21,7 +21,7 @@ void edit_done(struct edit *e);
 /* Multiplies the time of one editable. */
 void edit_scale(struct edit *e, uint32_t what, double factor);
 /* Waits of this editable do not wait. */
-void edit_no_wait(struct edit *e, const struct causality *s, uint32_t what);
+void edit_no_wait(struct edit *e, const struct causality *s, uint32_t what, enum replay_no_wait how);
 /* Multiplies the work of one actor. */
 void edit_scale_actor(struct edit *e, const struct causality *s, uint32_t actor, double factor);
 

@@ -67,7 +67,7 @@ static void run_beside(struct causality *s, const struct worker_group *g, uint32
 
 		if (n->kind == NODE_WAIT && s->actors[n->actor].image->process == g->parent &&
 		    s->editables.items[n->what].waits == BLOCKED_CHILD)
-			edit_no_wait(e, s, n->what);
+			edit_no_wait(e, s, n->what, AWAITED_LATER);
 	}
 	e->starts_after = mem_alloc((s->actor_count + 1) * sizeof(*e->starts_after));
 	for (size_t i = 0; i < s->actor_count; i++)
