@@ -71,6 +71,8 @@ is "$(report stats --summary deep.pillion | python3 wider.py 100)" 'True []' 'no
 like "$(on_screen 80 "$report" stats --summary job.pillion)" $'^\033\\[1mFIX FIRST\033\\[0m ' 'FIX FIRST is bold'
 like "$(COLUMNS=80 report stats --summary job.pillion)" '^main +[^ ]+ [0-9.]+ (m?s): [0-9]+ % ' \
 	'a role has a bar, its time and its parts'
+! has_unwinder || like "$(COLUMNS=400 report stats --summary job.pillion)" 'for the 3 a thread with a[^(]* threads \(' \
+	'threads have the name that Python has for them'
 is "$(COLUMNS=400 report stats --summary job.pillion | sed -n 's/^main  *[^ ]* [^:]*: //p' | grep -o ' · ' |
 	wc -l | awk '{ print ($1 <= 2) }')" 1 'and three parts at most'
 PILLION_STATS=summary pillion -o short true 2>err

@@ -12,7 +12,6 @@
 
 /* Names of lines are looked up for this many roles and calls of each. */
 enum { NAMED_ROLES = 8, NAMED_CALLS = 8 };
-enum { LABEL_BYTES = 25 }; /* of the name of a thread */
 
 struct making {
 	const struct report_context *context;
@@ -70,7 +69,7 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 	bool is_program = t->origin == THREAD_MAIN, is_main = t->process == k->helpers.root && is_program;
 	struct buffer key = {0};
 	struct role role = {.is_main = is_main, .is_program = is_program, .process = p};
-	char label[sizeof(role.label)], thread[LABEL_BYTES];
+	char label[sizeof(role.label)], thread[sizeof(role.label)];
 	const char *program = image_file_name(process_last_image(m, p));
 	const char *unnamed = t->origin == THREAD_UNRECORDED ? "other threads" : "threads";
 	bool is_named;

@@ -20,14 +20,21 @@ void role_place(const struct report_context *c, const struct role_call *call, st
 	code_line_short(role_call_line(c, call), ret);
 }
 
+/* Whether its threads have a name of their own. */
+static bool is_named(const struct role *r)
+{
+	return !r->is_program && strcmp(r->label, "threads") && !text_ends_with(r->label, " threads");
+}
+
 void role_words(const struct role *r, struct buffer *ret)
 {
 	if (r->is_workers)
 		buffer_print(ret, r->threads == 1 ? "the worker" : "the %zu workers", r->threads);
+	else if (r->threads > 1 && r->is_program && !r->is_ranks)
+		buffer_print(ret, "the %zu processes of %s", r->threads, r->label);
 	else if (r->threads > 1)
-		buffer_print(ret, r->is_program && !r->is_ranks ? "the %zu processes of %s" : "the %zu %s", r->threads,
-			     r->label);
-	else if (!r->is_program && strcmp(r->label, "threads") && !text_ends_with(r->label, " threads"))
+		buffer_print(ret, "the %zu %s%s", r->threads, r->label, is_named(r) ? " threads" : "");
+	else if (is_named(r))
 		buffer_print(ret, "thread %s", r->label);
 	else if (!r->is_program)
 		buffer_text(ret, "a thread");
