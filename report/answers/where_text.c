@@ -32,17 +32,36 @@ void where_text_line(const struct where_item *item, struct buffer *ret)
 	code_line_text(line->line, ret);
 }
 
+/* "sleep for 3 s", or "computes", and where. */
+static void add_place(const struct where_item *item, struct buffer *ret)
+{
+	bool computes = !item->name && item->thread->head.flags & TF_WHERE_IS_RUNNING;
+
+	if (computes)
+		buffer_text(ret, "computes");
+	else
+		where_text_state(item, ret);
+	where_text_line(item, ret);
+}
+
 void where_text_missing(const struct where_ranks *r, const struct where_item *item, struct buffer *ret)
 {
-	buffer_print(ret, "%zu of %zu ranks are in %s; ", r->in, r->count, r->name);
-	if (!item->stack.is_complete && !item->wait.collective) { /* it may be in the collective as well */
-		buffer_print(ret, "the stack of rank %s, PID %u, is not known: ask again", item->rank,
-			     item->process->head.pid);
+	buffer_print(ret, "%zu of %zu ranks are in %s; rank %s, PID %u, ", r->in, r->count, r->name, item->rank,
+		     item->process->head.pid);
+	if (r->stall != WHERE_LATE) {
+		buffer_text(ret, "is not: ");
+		add_place(item, ret);
 		return;
 	}
-	buffer_print(ret, "rank %s, PID %u, is not: ", item->rank, item->process->head.pid);
-	where_text_state(item, ret);
-	where_text_line(item, ret);
+	buffer_text(ret, "has not come");
+	if (r->least_ns) {
+		buffer_text(ret, " for ");
+		rule_time(ret, r->least_ns);
+	}
+	buffer_text(ret, ": ");
+	if (item->stack.count && !item->stack.is_complete) /* it may be in the collective as well */
+		buffer_text(ret, "its stack is not known completely; ");
+	add_place(item, ret);
 }
 
 void where_text_rank(const struct where_item *item, struct buffer *ret)
@@ -56,9 +75,16 @@ void where_text_rank(const struct where_item *item, struct buffer *ret)
 	where_text_line(item, ret);
 }
 
+const char *where_text_word(enum where_stall stall)
+{
+	return stall <= WHERE_IN_CALLS ? "STALLED" : stall == WHERE_MISSING ? "COLLECTIVE" : "DEADLOCK";
+}
+
 const char *where_text_stall(enum where_stall stall)
 {
 	switch (stall) {
+	case WHERE_IN_CALLS:
+		return "every rank is in a call, and none has ended since";
 	case WHERE_MISMATCH:
 		return "the ranks are in calls that do not match";
 	case WHERE_NOBODY_SENDS:
@@ -66,6 +92,7 @@ const char *where_text_stall(enum where_stall stall)
 	case WHERE_NOBODY_RECEIVES:
 		return "every rank sends, and none receives";
 	case WHERE_NO_STALL:
+	case WHERE_LATE:
 	case WHERE_MISSING:
 		break;
 	}

@@ -276,28 +276,14 @@ static void print_process(const struct where_view *p, const struct look_process 
 	buffer_done(&line);
 }
 
-/* Ranks that nobody joins in a collective, and ranks of which each waits for the others. */
 static void print_ranks(const struct where_view *p)
 {
-	struct buffer line = {0};
-	struct where_ranks ranks;
+	struct buffer text = {0};
+	enum where_stall stall;
 
-	where_ranks_find(&p->at, &ranks);
-	if (ranks.stall > WHERE_MISSING && ranks.least_ns >= STALLED_NS) {
-		buffer_print(&line, "DEADLOCK  %s: ", where_text_stall(ranks.stall));
-		for (size_t i = 0; i < ranks.item_count; i++) {
-			buffer_text(&line, i ? "          " : "");
-			where_text_rank(ranks.items[i], &line);
-			print_line(p, &line);
-		}
-	}
-	for (size_t i = 0; i < ranks.item_count && ranks.stall == WHERE_MISSING; i++) {
-		buffer_text(&line, "COLLECTIVE  ");
-		where_text_missing(&ranks, ranks.items[i], &line);
-		print_line(p, &line);
-	}
-	where_ranks_done(&ranks);
-	buffer_done(&line);
+	if (summary_stall(&p->work->model, &p->at, STALLED_NS, &stall, &text))
+		work_marked(p->work, text.data, where_text_word(stall), COLOUR_BAD);
+	buffer_done(&text);
 }
 
 /* Launchers of ranks that looked in the same second are one line. */
@@ -510,13 +496,14 @@ static int show_hung(const struct command_line *l)
 	struct where_place place;
 	struct work w;
 	int status = work_begin(&w, l);
+	enum where_stall stall;
 	size_t found;
 
 	if (status)
 		return status;
 	where_place_read_briefly(&place, &w.model, w.context.symbols);
 	found = summary_deadlock(&w.model, &place, &text);
-	found += summary_stall(&w.model, &place, (uint64_t)(l->hung_s * 1e9), &text, &text);
+	found += summary_stall(&w.model, &place, (uint64_t)(l->hung_s * 1e9), &stall, &text);
 	for (const char *line = buffer_string(&text), *end; *line; line = end + (*end == '\n')) {
 		end = line + strcspn(line, "\n");
 		fprintf(w.emit.file, "pillion: %.*s\n", (int)(end - line), line);

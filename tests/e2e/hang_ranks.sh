@@ -75,8 +75,8 @@ hung() {
 	wait "$job" 2>/dev/null
 }
 
-late="rank 1, PID [0-9]+, is not: .*sleep.* late \\(.*job.c:$(line 'late sleeps')\\)"
-missing="^COLLECTIVE +2 of 3 ranks are in MPI_Barrier; $late"
+late="rank 1, PID [0-9]+, has not come for [0-9.]+ m?s: .*sleep.* late \\(.*job.c:$(line 'late sleeps')\\)"
+missing="^STALLED +2 of 3 ranks are in MPI_Barrier; $late"
 hung missing "$missing"
 like "$(cat live)" "$missing" 'where, while it runs'
 for looks in with without; do
@@ -90,7 +90,7 @@ for looks in with without; do
 	report analyze -r straggling_rank run.pillion >found 2>err
 	like "$(cat found)" "2 of 3 ranks are in MPI_Barrier; $late" "$looks a look: straggling_rank"
 	like "$(report analyze run.pillion 2>err | grep -v '^$' | head -n 1)" \
-		"^ COLLECTIVE 2 of 3 ranks are in MPI_Barrier; $late" "$looks a look: analyze begins with it"
+		"^ STALLED 2 of 3 ranks are in MPI_Barrier; $late" "$looks a look: analyze begins with it"
 done
 like "$(cat said)" 'nobody asked before: this is what its processes recorded' 'without a look: it is said'
 

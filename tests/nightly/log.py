@@ -113,7 +113,7 @@ def kinds_of(launcher):
         kinds[kind] = ([program, kind], rf"^{word}{ended}", True)
     if launcher == "mpich":
         del kinds["mpi_abort"]
-    kinds["late"] = ([program, "late"], r"^COLLECTIVE 2 of 3 ranks are in MPI_Allreduce; rank 2, .*job\.c:\d+", False)
+    kinds["late"] = ([program, "late"], r"^STALLED +2 of 3 ranks are in MPI_Allreduce; rank 2, .*job\.c:\d+", False)
     return kinds
 
 

@@ -84,7 +84,7 @@ void rule_deadlock(struct rules *r, struct finding *f)
 
 void rule_collective(struct rules *r, struct finding *f)
 {
-	find_ended(r, ENDED_COLLECTIVE, f);
+	find_ended(r, rules_ended(r)->lines[ENDED_COLLECTIVE].size ? ENDED_COLLECTIVE : ENDED_STALLED, f);
 	if (!rules_ended(r)->has_ranks)
 		rule_unchecked(f, "fewer than two ranks");
 }

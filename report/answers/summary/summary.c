@@ -533,6 +533,15 @@ static void summary_wrap(const struct buffer *text, size_t width, size_t lines, 
 	buffer_done(&wrapped);
 }
 
+/* The one that was said may have been made earlier, when ranks had waited for less long. */
+static bool is_same_verdict(const char *said, const char *now)
+{
+	const char *age = strstr(now, " for ");
+	size_t length = age ? (size_t)(age - now) : strlen(now);
+
+	return age ? !strncmp(said, now, length) : !strcmp(said, now);
+}
+
 void summary_text(const struct report_context *context, const char *capture, const char *said, size_t width,
 		  struct buffer *ret)
 {
@@ -546,7 +555,7 @@ void summary_text(const struct report_context *context, const char *capture, con
 	is_short = s.roles->run_ns < SHORT_NS;
 	summary_head(c->model, s.roles, &head);
 	ended = rules_ended(&s.rules);
-	if (ended_text(ended, &verdict) && !(said && !strcmp(said, verdict.data)))
+	if (ended_text(ended, &verdict) && !(said && is_same_verdict(said, verdict.data)))
 		buffer_text(&head, verdict.data);
 	buffer_done(&verdict);
 	if (!s.has_events)

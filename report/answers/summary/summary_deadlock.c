@@ -218,31 +218,34 @@ static size_t add_ended(const struct model *m, const struct where_place *place, 
 }
 
 size_t summary_stall(const struct model *m, const struct where_place *place, uint64_t least_ns,
-		     struct buffer *deadlock, struct buffer *collective)
+		     enum where_stall *ret_stall, struct buffer *out)
 {
 	struct where_ranks ranks;
-	struct buffer *out;
-	size_t named = 0;
+	bool names_missing;
+	size_t named;
 
 	where_ranks_find(place, &ranks);
-	out = ranks.stall == WHERE_MISSING ? collective : deadlock;
+	*ret_stall = ranks.stall;
+	names_missing = ranks.stall == WHERE_LATE || ranks.stall == WHERE_MISSING;
 	named = ranks.stall && ranks.least_ns >= least_ns ? ranks.item_count : 0;
+	if (named && ranks.stall == WHERE_IN_CALLS && add_ended(m, place, &ranks, out)) {
+		*ret_stall = WHERE_MISSING;
+		where_ranks_done(&ranks);
+		return named;
+	}
 	for (size_t i = 0; i < named && i < SHOWN; i++) {
 		where_place_stack(place, ranks.items[i]);
-		if (ranks.stall == WHERE_MISSING) {
-			buffer_print(out, "%-*s ", SUMMARY_LABEL, "COLLECTIVE");
+		buffer_print(out, "%-*s ", SUMMARY_LABEL, i && !names_missing ? "" : where_text_word(ranks.stall));
+		if (names_missing) {
 			where_text_missing(&ranks, ranks.items[i], out);
 		} else {
-			buffer_print(out, "%-*s ", SUMMARY_LABEL, i ? "" : "DEADLOCK");
 			if (!i)
 				buffer_print(out, "%s: ", where_text_stall(ranks.stall));
 			where_text_rank(ranks.items[i], out);
 		}
 		buffer_text(out, "\n");
 	}
-	if (!ranks.stall && ranks.in && ranks.in == ranks.count && ranks.least_ns >= least_ns)
-		named = add_ended(m, place, &ranks, collective);
-	else if (named > SHOWN)
+	if (named > SHOWN)
 		buffer_print(out, "%*s and %zu more ranks\n", SUMMARY_LABEL, "", named - SHOWN);
 	where_ranks_done(&ranks);
 	return named;

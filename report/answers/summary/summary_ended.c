@@ -7,34 +7,45 @@
 #include <string.h>
 
 #include "report/answers/summary/summary_deadlock.h"
+#include "report/answers/where_text.h"
 #include "report/tables/report.h"
 
-const char *const ended_words[ENDED_KINDS] = {"OUT OF MEMORY", "DIED FIRST", "CRASH", "DEADLOCK", "COLLECTIVE"};
+const char *const ended_words[ENDED_KINDS] = {"OUT OF MEMORY", "DIED FIRST", "CRASH", "DEADLOCK", "COLLECTIVE",
+					       "STALLED"};
+
+/* In which lines ranks that do not go on are named. */
+static enum ended_kind kind_of_stall(enum where_stall stall)
+{
+	enum ended_kind kind = ENDED_DEADLOCK;
+
+	while (strcmp(ended_words[kind], where_text_word(stall)) != 0)
+		kind++;
+	return kind;
+}
 
 static void find_ended(struct rules *r, struct ended *e)
 {
 	const struct model *m = r->context->model;
 	struct died *d = &e->died;
-	struct buffer stall = {0};
+	struct buffer lines = {0};
+	enum where_stall stall;
 	size_t stalled;
 
 	summary_died_find(m, d);
 	e->has_ranks = d->has_ranks;
 	where_place_read_briefly(&e->place, m, r->context->symbols);
 	e->hangs = summary_deadlock(m, &e->place, &e->lines[ENDED_DEADLOCK]);
-	stalled = summary_stall(m, &e->place, STALLED_NS, &stall, &e->lines[ENDED_COLLECTIVE]);
+	stalled = summary_stall(m, &e->place, STALLED_NS, &stall, &lines);
 	if (e->hangs + stalled) /* these are how somebody ends what stands still */
 		d->is_of_ranks &= d->signal != SIGKILL && d->signal != SIGTERM && d->signal != SIGINT;
 	summary_oom(m, d, &e->lines[ENDED_MEMORY]);
 	summary_died(r, d, &e->lines[d->is_of_ranks ? ENDED_DIED : ENDED_CRASH]);
-	/* The other ranks wait for the one that died. */
-	if (d->is_of_ranks && summary_has_died(d)) {
-		buffer_clear(&e->lines[ENDED_COLLECTIVE]);
-	} else {
-		buffer_text(&e->lines[ENDED_DEADLOCK], buffer_string(&stall));
+	/* Else the other ranks wait for the one that died. */
+	if (!(d->is_of_ranks && summary_has_died(d))) {
+		buffer_text(&e->lines[kind_of_stall(stall)], buffer_string(&lines));
 		e->hangs += stalled;
 	}
-	buffer_done(&stall);
+	buffer_done(&lines);
 }
 
 bool ended_text(const struct ended *e, struct buffer *out)
@@ -179,7 +190,7 @@ static void add_hangs(struct rules *r, const struct where_place *place, struct e
 	where_ranks_find(place, &ranks);
 	for (size_t i = 0; i < ranks.item_count && ranks.least_ns >= STALLED_NS; i++) {
 		where_place_stack(place, ranks.items[i]);
-		add_waiting(r, ranks.stall == WHERE_MISSING ? ENDED_COLLECTIVE : ENDED_DEADLOCK, ranks.items[i], rows);
+		add_waiting(r, kind_of_stall(ranks.stall), ranks.items[i], rows);
 	}
 	where_ranks_done(&ranks);
 }

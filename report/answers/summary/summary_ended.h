@@ -8,7 +8,7 @@
 #include "report/causes/where/place.h"
 
 /* The first of these that holds is the cause. */
-enum ended_kind { ENDED_MEMORY, ENDED_DIED, ENDED_CRASH, ENDED_DEADLOCK, ENDED_COLLECTIVE, ENDED_KINDS };
+enum ended_kind { ENDED_MEMORY, ENDED_DIED, ENDED_CRASH, ENDED_DEADLOCK, ENDED_COLLECTIVE, ENDED_STALLED, ENDED_KINDS };
 extern const char *const ended_words[ENDED_KINDS];
 
 struct ended {
@@ -26,8 +26,8 @@ bool ended_text(const struct ended *e, struct buffer *out);
 void ended_free(struct ended *e);
 
 /* A row for the death that ended the run, for a kill for memory, for each thread of a proved deadlock, and for each
- * rank that did not come to a collective or waits for ranks that wait for it. ret_lines: of each kind the first line;
- * NULL: none is known. */
+ * rank that did not come to a collective or waits for other ranks. ret_lines: of each kind the first line; NULL: none
+ * is known. */
 void summary_ended(struct rules *r, struct table *t, const struct code_line *ret_lines[ENDED_KINDS]);
 
 #endif

@@ -73,6 +73,15 @@ static bool is_still(const struct model *m, const struct where_item *item, const
 	return is_in_call ? start <= ticks : !has_ended && t->last_ticks <= ticks;
 }
 
+/* The call has lasted until the last sign of life of the process, which may have come long after the look. */
+static void add_age_since(const struct model *m, struct where_item *item)
+{
+	uint64_t seen_ns = clock_map_ns(&m->machines[item->image->machine].clock, item->process->ticks);
+	uint64_t end_ns = m->processes[item->image->process].end_ns;
+
+	item->age_ns += end_ns > seen_ns ? end_ns - seen_ns : 0;
+}
+
 static void find_call(const struct model *m, struct where_item *item)
 {
 	const struct trace_thread *t = where_trace_thread(item->image, item->thread->head.tid);
@@ -87,6 +96,8 @@ static void find_call(const struct model *m, struct where_item *item)
 	item->has_age = item->name && ticks > start;
 	if (item->has_age)
 		item->age_ns = clock_map_duration(&m->machines[item->image->machine].clock, ticks - start);
+	if (item->has_age && item->process->is_quiet && !item->process->until_ticks)
+		add_age_since(m, item);
 }
 
 static struct where_item *new_item(struct where_place *p, const struct model *m, const struct look *l,

@@ -75,9 +75,19 @@ void where_add_lines(const struct report_context *c, const struct lines_filter *
 
 /* ---- place_ranks.c ---- */
 
-/* Why no rank goes on. MISSING: some ranks are in a collective, the others are not. MISMATCH: all are in collectives,
- * which differ. NOBODY_SENDS: all receive. NOBODY_RECEIVES: all send. */
-enum where_stall { WHERE_NO_STALL, WHERE_MISSING, WHERE_MISMATCH, WHERE_NOBODY_SENDS, WHERE_NOBODY_RECEIVES };
+/* Why no rank goes on. Not proved: LATE: some ranks are in a collective, others have not come, and may come; IN_CALLS:
+ * all are in calls, none of which has ended. Proved: MISSING: some ranks are in a collective, others are in MPI_Finalize
+ * or have ended. MISMATCH: all are in collectives, which differ. NOBODY_SENDS: all receive. NOBODY_RECEIVES: all
+ * send. */
+enum where_stall {
+	WHERE_NO_STALL,
+	WHERE_LATE,
+	WHERE_IN_CALLS,
+	WHERE_MISSING,
+	WHERE_MISMATCH,
+	WHERE_NOBODY_SENDS,
+	WHERE_NOBODY_RECEIVES
+};
 
 /* A rank that has been in one call for this long does not merely wait for the next message. */
 #define STALLED_NS 1000000000u
@@ -87,7 +97,8 @@ struct where_ranks {
 	size_t count, in;	/* ranks, and those in a collective or message */
 	const char *name;	/* of that call; borrowed */
 	uint64_t least_ns;	/* how long every rank in it has been there; 0: not known */
-	struct where_item **items; /* one of each rank that is missing or, with another stall, of each rank; borrowed */
+	/* one of each rank that is late or missing or, with another stall, of each rank; borrowed */
+	struct where_item **items;
 	size_t item_count;
 };
 

@@ -97,7 +97,13 @@ static bool is_of_all(const char *name)
 	return starts_with_any(name, prefixes, sizeof(prefixes) / sizeof(*prefixes));
 }
 
-static enum where_stall stall_of_all(const struct where_rank_list *all)
+static bool is_finalizing(const struct where_rank *r)
+{
+	return r->in && !strcmp(r->in->wait.collective, "MPI_Finalize");
+}
+
+/* Of ranks that are all in calls. */
+static enum where_stall stall_of_all(const struct where_rank_list *all, size_t finalizing)
 {
 	size_t receiving = 0, sending = 0, together = 0;
 	bool differs = false;
@@ -110,62 +116,75 @@ static enum where_stall stall_of_all(const struct where_rank_list *all)
 		together += is_of_all(name);
 		differs |= strcmp(name, all->items[0].in->wait.collective) != 0;
 	}
+	if (finalizing && finalizing < all->count) /* these come to nothing that the others wait in */
+		return WHERE_MISSING;
 	return receiving == all->count		     ? WHERE_NOBODY_SENDS
 	       : sending == all->count		     ? WHERE_NOBODY_RECEIVES
 	       : together == all->count && differs   ? WHERE_MISMATCH
 	       : together && receiving && together + receiving == all->count ? WHERE_MISMATCH
-									     : WHERE_NO_STALL;
+									     : WHERE_IN_CALLS;
 }
 
-/* A rank in MPI_Finalize comes to nothing that the others wait in, if each of these is in a call. */
-static void leave_out_finalizing(struct where_rank_list *all)
+static bool is_named(const struct where_ranks *r, const struct where_rank *rank)
 {
-	size_t in = 0, finalizing = 0;
+	return r->stall == WHERE_LATE	   ? !rank->in
+	       : r->stall == WHERE_MISSING ? is_finalizing(rank)
+					   : true;
+}
 
+/* Counts the ranks that wait in a call for others. Returns the number of those in MPI_Finalize. */
+static size_t count_waiting(const struct where_rank_list *all, struct where_ranks *ret)
+{
+	size_t finalizing = 0;
+
+	ret->least_ns = UINT64_MAX;
+	ret->name = NULL;
 	for (size_t i = 0; i < all->count; i++) {
-		in += all->items[i].in != NULL;
-		finalizing += all->items[i].in && !strcmp(all->items[i].in->wait.collective, "MPI_Finalize");
-	}
-	for (size_t i = 0; i < all->count && in == all->count && finalizing && finalizing < in; i++) {
-		struct where_rank *r = &all->items[i];
+		const struct where_item *in = all->items[i].in;
 
-		if (strcmp(r->in->wait.collective, "MPI_Finalize") != 0)
+		if (!in)
 			continue;
-		r->main = r->in;
-		r->in = NULL;
+		ret->in++;
+		finalizing += is_finalizing(&all->items[i]);
+		if (!in->has_age || in->age_ns < ret->least_ns)
+			ret->least_ns = in->has_age ? in->age_ns : 0;
 	}
+	for (size_t i = 0; i < all->count; i++) {
+		const struct where_item *in = all->items[i].in;
+
+		if (!in || (is_finalizing(&all->items[i]) && finalizing < ret->in))
+			continue;
+		if (!ret->name)
+			ret->name = in->wait.collective;
+		else if (strcmp(ret->name, in->wait.collective) != 0)
+			ret->name = "calls of MPI";
+	}
+	ret->least_ns = ret->in ? ret->least_ns : 0;
+	return finalizing;
 }
 
 void where_ranks_find(const struct where_place *p, struct where_ranks *ret)
 {
 	struct where_rank_list all = {0};
+	size_t finalizing;
 
-	*ret = (struct where_ranks){.least_ns = UINT64_MAX};
+	*ret = (struct where_ranks){0};
 	ranks_gather(p, &all);
-	leave_out_finalizing(&all);
 	if (all.count)
 		qsort(all.items, all.count, sizeof(*all.items), rank_order);
 	ret->items = mem_alloc((all.count + 1) * sizeof(*ret->items));
 	ret->count = all.count;
-	for (size_t i = 0; i < all.count; i++) {
-		const struct where_item *in = all.items[i].in;
-
-		if (!in)
-			continue;
-		ret->in++;
-		ret->name = in->wait.collective;
-		if (!in->has_age || in->age_ns < ret->least_ns)
-			ret->least_ns = in->has_age ? in->age_ns : 0;
-	}
-	ret->least_ns = ret->in ? ret->least_ns : 0;
+	finalizing = count_waiting(&all, ret);
 	if (ret->in && ret->in < ret->count)
-		ret->stall = WHERE_MISSING;
+		ret->stall = WHERE_LATE;
 	else if (ret->count > 1 && ret->in)
-		ret->stall = stall_of_all(&all);
+		ret->stall = stall_of_all(&all, finalizing);
+	if (ret->stall == WHERE_MISSING)
+		ret->in -= finalizing;
 	for (size_t i = 0; i < all.count && ret->stall; i++) {
 		struct where_item *item = all.items[i].in ? all.items[i].in : all.items[i].main;
 
-		if (item && (ret->stall != WHERE_MISSING || !all.items[i].in))
+		if (item && is_named(ret, &all.items[i]))
 			ret->items[ret->item_count++] = item;
 	}
 	free(all.items);
