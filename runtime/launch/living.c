@@ -34,11 +34,15 @@ static uint64_t line_field(const char *line, const char *key, int base)
 	return at ? strtoull(at + strlen(key), NULL, base) : 0;
 }
 
-static void living_add(uint32_t pid, uint64_t start)
+/* `nonce`: of its image; 0: not known. A process executes another program after it was forked, not before. */
+static void living_add(uint32_t pid, uint64_t start, uint64_t nonce, bool is_forked)
 {
 	for (size_t i = 0; i < all.count; i++) {
-		if (all.list[i].pid == pid && all.list[i].start == start)
+		if (all.list[i].pid == pid && all.list[i].start == start) {
+			if (nonce && !(is_forked && all.list[i].nonce))
+				all.list[i].nonce = nonce;
 			return;
+		}
 	}
 	if (all.count == all.room) {
 		struct living *more = realloc(all.list, (all.room * 2 + 64) * sizeof(*more));
@@ -48,7 +52,7 @@ static void living_add(uint32_t pid, uint64_t start)
 		all.list = more;
 		all.room = all.room * 2 + 64;
 	}
-	all.list[all.count++] = (struct living){.pid = pid, .start = start};
+	all.list[all.count++] = (struct living){.pid = pid, .start = start, .nonce = nonce};
 }
 
 static bool is_forked_image(const struct tf_image *image)
@@ -101,7 +105,7 @@ static void living_read_images(const struct run *run)
 			undescribed = i;
 		if (is_forked_image(&image) && process_lives(image.pid, &session, &start) &&
 		    start <= image.process_start)
-			living_add(image.pid, start);
+			living_add(image.pid, start, image.nonce, true);
 	}
 	living_images_next(undescribed, head.next);
 }
@@ -129,7 +133,7 @@ static void living_read(const struct run *run)
 		all.offset += n;
 		if (!strncmp(line, "process\t", 8) && line_field(line, "\trun=", 16) == run->id &&
 		    process_lives(pid, &session, &now) && now == start)
-			living_add(pid, start);
+			living_add(pid, start, line_field(line, "\tnonce=", 16), false);
 	}
 	free(line);
 	fclose(f);
@@ -198,7 +202,7 @@ static void living_scan(const struct run *run)
 
 		if (pid >= first && pid <= last && process_lives(pid, &session, &start) && session &&
 		    start >= own_start && environment_has(pid, wanted))
-			living_add(pid, start);
+			living_add(pid, start, 0, false);
 	}
 	if (d)
 		closedir(d);
@@ -217,11 +221,13 @@ size_t living_processes(struct run *run, struct living **ret)
 
 	/* COMMAND may be a program that does not record, or have ended, and is not waited for yet. */
 	if (!all.offset && (process_lives((uint32_t)run->child, &session, &start) || start))
-		living_add((uint32_t)run->child, start);
+		living_add((uint32_t)run->child, start, 0, false);
 	living_read(run);
 	living_read_images(run);
 	for (size_t i = 0; i < all.count; i++) {
-		if (!all.list[i].has_ended)
+		if (all.list[i].has_ended)
+			calls_forget(&all.list[i]);
+		else
 			all.list[kept++] = all.list[i];
 	}
 	all.count = kept;
@@ -238,9 +244,12 @@ static void living_drop_dead(void)
 		uint64_t start;
 		int session;
 
-		if (p.pid != (uint32_t)getpid() && process_lives(p.pid, &session, &start) && start == p.start)
+		if (p.pid != (uint32_t)getpid() && process_lives(p.pid, &session, &start) && start == p.start) {
 			all.list[kept++] = p;
-		else if (all.forget)
+			continue;
+		}
+		calls_forget(&p);
+		if (all.forget)
 			all.forget(&p);
 	}
 	all.count = kept;

@@ -207,7 +207,9 @@ unsigned filters_that_permit_samples(void);
 struct living {
 	uint32_t pid;
 	uint64_t start; /* field 22 of /proc/PID/stat: with pid, identifies it */
+	uint64_t nonce; /* of its last image that is known; 0: none */
 	bool has_ended; /* as usage.c has seen */
+	struct rank_calls *calls; /* owned by calls.c */
 	struct usage_process *usage; /* owned by usage.c */
 	struct {		     /* of objects.c */
 		uint64_t due_ns;
@@ -215,9 +217,18 @@ struct living {
 	} objects;
 	struct {		     /* of where_quiet.c; 0: it was not looked at */
 		uint64_t due_ns, cpu_ns, hash;
+		uint64_t call; /* that the last look found it in, as calls_oldest; 0: it was quiet */
+		bool is_busy;  /* the last look was at a process that others may wait for */
 		unsigned count, asked; /* looks, and how often the verdict was asked for since the last one */
 	} quiet;
 };
+
+/* calls.c: calls of MPI and NCCL in progress. */
+/* The oldest one, as in the page of its thread, and for how long it has been in progress; 0: there is none. */
+uint64_t calls_oldest(const struct run *run, struct living *p, uint64_t *ret_ns);
+/* How long calls_oldest has returned the same; UINT64_MAX: it never returned any. */
+uint64_t calls_same_ns(const struct living *p);
+void calls_forget(struct living *p);
 
 /* usage.c: samples what the run's processes use, into the capture. */
 int usage_tick(struct run *run); /* samples if it is time; milliseconds until the next call, -1: none is needed */
@@ -262,13 +273,14 @@ int where_tick(struct run *run);
 /* Records what the threads do, before a signal that may end COMMAND is forwarded. SIGCHLD: `pillion where` may ask. */
 void where_signal(struct run *run, int signal);
 
-/* where.c: looks into one process. If nothing has changed since the last such look, a short record says so. Returns the
- * number of bytes written. */
-size_t where_look_quiet(struct run *run, struct living *p);
+/* where.c: looks into one process. If nothing has changed since the last such look, a short record says so. `is_busy`:
+ * its threads run, and are sampled. Returns the number of bytes written. */
+size_t where_look_quiet(struct run *run, struct living *p, bool is_busy);
 
-/* where_quiet.c: looks into processes in which hardly anything moves. */
+/* where_quiet.c: looks into processes in which hardly anything moves, or no call ends. */
 int where_quiet_tick(struct run *run); /* milliseconds until the next call, -1: none is needed */
-/* Whether the processes that were looked into have hardly used any CPU time since, but for a signal that has come. */
+/* Whether the processes that were looked into are in the same calls, or have hardly used any CPU time since, but for a
+ * signal that has come. */
 bool where_quiet_was_still(struct run *run);
 
 /* verdict.c: why the job hangs or dies. */
@@ -278,6 +290,8 @@ void verdict_prepare(struct run *run);
 void verdict_moved(const struct run *run);
 /* --hang: prints the text, once. False: there is none. */
 bool verdict_say_live(void);
+/* Whether a launcher of the capture has asked for the text, or holds it. */
+bool verdict_is_claimed(const struct run *run);
 /* A signal that may end COMMAND has come, and nothing has moved since the text was asked for: prints it, if it is
  * there. */
 bool verdict_signal(const struct run *run);

@@ -84,22 +84,33 @@ static void look_for_oom(const struct run *run)
 	trigger.oom_kills = kills;
 }
 
-/* Once, until a process has used CPU time again. */
+/* Once, until a process has used CPU time again; or, where a process is in a call of MPI or NCCL for as long, until
+ * such a call has ended in any. */
 static void look_for_hang(struct run *run)
 {
 	struct living *all;
 	size_t count = run->options.on & ON_HANG ? living_processes(run, &all) : 0, alive = 0;
-	uint64_t least = UINT64_MAX, cpu_ns;
+	uint64_t least = UINT64_MAX, oldest = 0, same = UINT64_MAX, limit = run->options.on_hang_ns, cpu_ns, ns;
+	bool is_quiet, stands;
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t ns = all[i].has_ended ? UINT64_MAX : usage_quiet_ns(&all[i], &cpu_ns);
-
-		alive += !all[i].has_ended;
+		if (all[i].has_ended)
+			continue;
+		alive++;
+		ns = usage_quiet_ns(&all[i], &cpu_ns);
 		least = ns < least ? ns : least;
+		calls_oldest(run, &all[i], &ns);
+		oldest = ns > oldest ? ns : oldest;
+		ns = calls_same_ns(&all[i]);
+		same = ns < same ? ns : same;
 	}
-	if (alive && least >= run->options.on_hang_ns && !trigger.hangs)
-		trigger_pull("no process has used CPU time for %.0f s", (double)run->options.on_hang_ns / 1e9);
-	trigger.hangs = alive && least >= run->options.on_hang_ns;
+	is_quiet = alive && least >= limit;
+	stands = alive && oldest >= limit && same >= limit;
+	if (!trigger.hangs && is_quiet)
+		trigger_pull("no process has used CPU time for %.0f s", (double)limit / 1e9);
+	else if (!trigger.hangs && stands)
+		trigger_pull("no call of MPI or NCCL has ended for %.0f s", (double)limit / 1e9);
+	trigger.hangs = is_quiet || stands;
 }
 
 /* The path of a dump, without .pillion. */

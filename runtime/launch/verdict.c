@@ -186,10 +186,20 @@ void verdict_moved(const struct run *run)
 	claim_leave(run);
 }
 
+bool verdict_is_claimed(const struct run *run)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/.hang", run->directory);
+	return verdict.has_claim || !access(path, F_OK);
+}
+
 bool verdict_say_live(void)
 {
 	size_t at = 0;
 
+	if (verdict.report) /* a newer text comes */
+		return false;
 	while (!verdict.is_said_live && at < verdict.bytes) {
 		char *line = verdict.text + at, *end = memchr(line, '\n', verdict.bytes - at);
 		size_t length = end ? (size_t)(end - line) : verdict.bytes - at;

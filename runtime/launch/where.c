@@ -23,7 +23,7 @@
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/outside/where.h"
 
-enum { INTERVAL_MS = 1000, STALE_S = 60, SIGNAL_LOOKS = 4, PATIENCE_NS = 1000000000 };
+enum { INTERVAL_MS = 1000, STALE_S = 60, SIGNAL_LOOKS = 4, PATIENCE_NS = 1000000000, BUSY_NS = 50000000 };
 
 static struct {
 	uint64_t answered; /* the last request */
@@ -109,7 +109,7 @@ static uint64_t hash_of(const char *bytes, size_t size)
 	return hash;
 }
 
-size_t where_look_quiet(struct run *run, struct living *p)
+size_t where_look_quiet(struct run *run, struct living *p, bool is_busy)
 {
 	struct tf_where_begin begin = {0, clock_now(), clock_realtime_ns(), 0, TF_WHERE_QUIET};
 	struct tf_where_process head = {.pid = p->pid, .start = p->start};
@@ -121,7 +121,8 @@ size_t where_look_quiet(struct run *run, struct living *p)
 	where_out = (struct where_buffer){0};
 	where_record(TF_WHERE_BEGIN, &begin, sizeof(begin), NULL, 0);
 	first = where_out.used;
-	where_process_record(p->pid, p->start, 0, WHERE_OF_QUIET);
+	where_process_record(p->pid, p->start, is_busy ? clock_monotonic_ns() + BUSY_NS : 0,
+			     is_busy ? 0 : WHERE_OF_QUIET);
 	if (where_out.used > first) {
 		uint64_t hash = hash_of(where_out.bytes + first, where_out.used - first);
 

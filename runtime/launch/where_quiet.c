@@ -4,8 +4,11 @@
  * when something has moved in it since, after pauses that double from PAUSE_MS to PAUSE_MOST_MS; the longest pause
  * doubles with each FILE_BYTES written. All looks together use at most 1/COST_SHARE of a CPU and CREDIT_MS.
  *
- * After a look the verdict is made (verdict.c), and again when the process has been quiet for STALL_MS, because ranks
- * may be late by less, and for --hang, when it is printed if there is one: a shell and a server are quiet as well. */
+ * Ranks that wait for each other poll. A process that has been in one call of MPI or NCCL for STALL_MS is looked at as
+ * well, and so are, once a launcher of the capture asks why (verdict.c), those that it may wait for.
+ *
+ * After a look the verdict is made, and again when the process has been quiet for STALL_MS, because ranks may be late
+ * by less, and for --hang, when it is printed if there is one: a shell and a server are quiet as well. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -47,12 +50,28 @@ static uint64_t pause_ns(unsigned count)
 	return (ms < most ? ms : most) * 1000000u;
 }
 
-/* Whether the verdict is to be made for a process that has been quiet for so long: after its first look, and when it
- * has been quiet for STALL_MS and for --hang. */
-static bool is_verdict_due(const struct run *run, struct living *p, uint64_t quiet_ns)
+/* How a process stands still: for how long, and in which call of calls_oldest; 0: it is quiet. */
+struct stillness {
+	uint64_t ns, cpu_ns, call;
+};
+
+static struct stillness standing_of(const struct run *run, struct living *p)
+{
+	struct stillness s = {0};
+	uint64_t quiet_ns = usage_quiet_ns(p, &s.cpu_ns);
+
+	s.call = calls_oldest(run, p, &s.ns);
+	if (s.ns < STALL_MS * 1000000ull)
+		s = (struct stillness){quiet_ns, s.cpu_ns, 0};
+	return s;
+}
+
+/* Whether the verdict is to be made for a process that stands still for so long: after its first look, and when it has
+ * stood still for STALL_MS and for --hang. */
+static bool is_verdict_due(const struct run *run, struct living *p, uint64_t ns)
 {
 	uint64_t hang_ns = (uint64_t)(run->options.hang_s * 1e9);
-	unsigned stages = 1 + (quiet_ns >= STALL_MS * 1000000ull) + (quiet_ns >= hang_ns);
+	unsigned stages = 1 + (ns >= STALL_MS * 1000000ull) + (ns >= hang_ns);
 	bool is_due = p->quiet.count && p->quiet.asked < stages;
 
 	if (is_due)
@@ -60,24 +79,46 @@ static bool is_verdict_due(const struct run *run, struct living *p, uint64_t qui
 	return is_due;
 }
 
+static bool has_moved(const struct living *p, const struct stillness *s)
+{
+	if (!p->quiet.count || p->quiet.is_busy)
+		return false;
+	return p->quiet.call ? p->quiet.call != s->call : s->cpu_ns - p->quiet.cpu_ns > STILL_NS;
+}
+
+static void look(struct run *run, struct living *p, uint64_t now, const struct stillness *s, bool is_busy)
+{
+	p->quiet.cpu_ns = s->cpu_ns;
+	p->quiet.call = s->call;
+	p->quiet.is_busy = is_busy;
+	quiet.bytes += where_look_quiet(run, p, is_busy || s->call);
+	p->quiet.due_ns = now + pause_ns(p->quiet.count++);
+	p->quiet.asked = 0;
+}
+
 /* Looks if it is time. Returns whether the verdict is to be made. */
 static bool look_into(struct run *run, struct living *p, uint64_t now)
 {
-	uint64_t cpu_ns, quiet_ns = usage_quiet_ns(p, &cpu_ns);
+	struct stillness s = standing_of(run, p);
+	bool is_asked_again = false;
 
-	if (p->quiet.count && cpu_ns - p->quiet.cpu_ns > STILL_NS)
+	if (has_moved(p, &s))
 		verdict_moved(run);
-	if (quiet_ns < QUIET_MS * 1000000ull) {
+	if (s.ns < QUIET_MS * 1000000ull) {
 		p->quiet.asked = 0;
+		if (now >= p->quiet.due_ns && verdict_is_claimed(run)) /* others wait, perhaps for this one */
+			look(run, p, now, &s, true);
 		return false;
 	}
-	if (now >= p->quiet.due_ns && (!p->quiet.count || cpu_ns != p->quiet.cpu_ns)) {
-		p->quiet.cpu_ns = cpu_ns;
-		quiet.bytes += where_look_quiet(run, p);
-		p->quiet.due_ns = now + pause_ns(p->quiet.count++);
-		p->quiet.asked = 0;
+	if (now >= p->quiet.due_ns) {
+		/* The text says for how long, and what the looks of other launchers have found meanwhile. */
+		is_asked_again = s.call && s.call == p->quiet.call;
+		if (is_asked_again)
+			p->quiet.due_ns = now + pause_ns(p->quiet.count++);
+		else if (!p->quiet.count || s.call || p->quiet.call || s.cpu_ns != p->quiet.cpu_ns)
+			look(run, p, now, &s, false);
 	}
-	return is_verdict_due(run, p, quiet_ns);
+	return is_verdict_due(run, p, s.ns) || is_asked_again;
 }
 
 static void look_into_quiet(struct run *run, uint64_t now)
@@ -107,12 +148,16 @@ bool where_quiet_was_still(struct run *run)
 {
 	struct living *list;
 	size_t count = living_processes(run, &list);
-	uint64_t cpu_ns;
+	uint64_t cpu_ns, ns;
 
 	for (size_t i = 0; i < count; i++)
 		if (!list[i].has_ended && list[i].quiet.count) {
+			uint64_t call = calls_oldest(run, &list[i], &ns);
+
 			usage_quiet_ns(&list[i], &cpu_ns);
-			if (cpu_ns - list[i].quiet.cpu_ns > WOKEN_NS)
+			if (list[i].quiet.is_busy)
+				continue;
+			if (list[i].quiet.call ? call != list[i].quiet.call : cpu_ns - list[i].quiet.cpu_ns > WOKEN_NS)
 				return false;
 		}
 	return true;

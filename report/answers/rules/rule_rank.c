@@ -416,7 +416,8 @@ static bool find_missing(struct rules *r, struct finding *f)
 
 	where_place_read_briefly(&place, r->context->model, r->context->symbols);
 	where_ranks_find(&place, &ranks);
-	has = (ranks.stall == WHERE_LATE || ranks.stall == WHERE_MISSING) && ranks.least_ns >= STALLED_NS && ranks.item_count;
+	has = (ranks.stall == WHERE_LATE || ranks.stall == WHERE_MISSING) &&
+	      ranks.least_ns >= STALLED_NS && ranks.item_count;
 	for (size_t i = 0; i < ranks.item_count && has; i++) {
 		struct where_item *item = ranks.items[i];
 		const struct where_frame *frame;

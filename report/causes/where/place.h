@@ -75,10 +75,10 @@ void where_add_lines(const struct report_context *c, const struct lines_filter *
 
 /* ---- place_ranks.c ---- */
 
-/* Why no rank goes on. Not proved: LATE: some ranks are in a collective, others have not come, and may come; IN_CALLS:
- * all are in calls, none of which has ended. Proved: MISSING: some ranks are in a collective, others are in MPI_Finalize
- * or have ended. MISMATCH: all are in collectives, which differ. NOBODY_SENDS: all receive. NOBODY_RECEIVES: all
- * send. */
+/* Why no rank goes on. Not proved: LATE: some ranks are in a collective, others have not come, and may come;
+ * IN_CALLS: all are in calls, none of which has ended. Proved: MISSING: some ranks are in a collective, others are in
+ * MPI_Finalize or have ended. MISMATCH: all are in collectives, which differ. NOBODY_SENDS: all receive.
+ * NOBODY_RECEIVES: all send. */
 enum where_stall {
 	WHERE_NO_STALL,
 	WHERE_LATE,

@@ -91,7 +91,8 @@ static const struct option rows[] = {
 	 .takes = "a list of slow-step (slow-step:1.5x), oom, signal, exit!=0 and hang:60s",
 	 .help = "dump what --ring has kept, and go on, when a step takes 1.5 times as long as usual, the kernel kills "
 		 "a process for want of memory, a process is ended by a signal, exits with another status than 0, or "
-		 "no process has used CPU time for so long"},
+		 "no process has used CPU time for so long, or none has ended a call of MPI or NCCL while one is in "
+		 "it"},
 	{"keep", 0, OPTION_COUNT, AT(keep), .value = "N", .initial = "5", .minimum = 1, .maximum = 1000,
 	 .help = "how many dumps of --on are kept: the latest ones"},
 	{"on-signal", 0, OPTION_OWN, SET(on_signal), .value = "USR1|USR2|N",
@@ -196,8 +197,9 @@ static const struct option rows[] = {
 	{"wait", 0, OPTION_CHOICE, AT(wait_for), .value = "primary|all", .initial = "all",
 	 .help = "wait for COMMAND only, or also for its children"},
 	{"hang", 0, OPTION_SECONDS, AT(hang_s), .value = "SECONDS", .initial = "30",
-	 .help = "look into a process that has used hardly any CPU time for a second, for the summary and `pillion "
-		 "where`; after SECONDS print threads and ranks that are proved to wait for each other; 0: never"},
+	 .help = "look into a process that has used hardly any CPU time for a second, or is in one call of MPI or "
+		 "NCCL, for the summary and `pillion where`; after SECONDS print threads that are proved to wait for "
+		 "each other, and ranks that do not go on; 0: never"},
 	{"kill", 0, OPTION_OWN, SET(kill), .value = "none|sigkill|sigterm|N", .initial = "sigterm",
 	 .help = "the signal that --duration and *-shutdown send to COMMAND"},
 
