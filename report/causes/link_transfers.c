@@ -140,15 +140,19 @@ static void endings_add(struct endings *e, uint64_t ns, uint64_t lock, uint32_t 
 	e->items[e->count++] = (struct ending){ns, lock, actor};
 }
 
-/* The last one that is a cause of the end of the wait, by `is_cause`, at most so long before it; NULL: none. */
+/* The last one that is a cause of the end of the wait, by `is_cause`, at most so long before it, or what wakes those that
+ * wait for the same lock or condition, LATE_NS; NULL: none. */
 static const struct ending *last_ending(const struct linker *l, const struct endings *e, const struct moment *wait,
 					uint64_t window_ns,
 					bool (*is_cause)(const struct linker *l, const struct moment *, uint32_t))
 {
 	for (size_t i = first_place(k, 0, e->count, e->items[k].ns < wait->end_ns); i-- > 0;) {
-		if (e->items[i].ns <= wait->start_ns || wait->end_ns - e->items[i].ns > window_ns)
+		bool is_same = wait->lock && e->items[i].lock == wait->lock;
+		uint64_t ns = wait->end_ns - e->items[i].ns;
+
+		if (e->items[i].ns <= wait->start_ns || (ns > window_ns && (!wait->lock || ns > LATE_NS)))
 			break;
-		if (e->items[i].lock && wait->lock && e->items[i].lock != wait->lock)
+		if (!is_same && (ns > window_ns || (e->items[i].lock && wait->lock)))
 			continue;
 		if (is_cause(l, wait, e->items[i].actor))
 			return &e->items[i];

@@ -6,7 +6,7 @@
 #include "runtime/shared/format/trace_flags.h"
 
 static struct writer_thread worker;
-static uint16_t f_sem, f_sleep, f_open, f_create;
+static uint16_t f_sem, f_sleep, f_open, f_create, f_wait, f_signal;
 
 static void begin_threads(void)
 {
@@ -15,6 +15,8 @@ static void begin_threads(void)
 	f_sleep = writer_function(&w, TF_GROUP_OSRT, "clock_nanosleep");
 	f_create = writer_function(&w, TF_GROUP_OSRT, "pthread_create");
 	f_open = writer_function(&w, TF_GROUP_OSRT, "open64");
+	f_wait = writer_function(&w, TF_GROUP_OSRT, "pthread_cond_wait");
+	f_signal = writer_function(&w, TF_GROUP_OSRT, "pthread_cond_signal");
 	f_write = writer_function(&w, TF_GROUP_OSRT, "write");
 	f_poll = writer_function(&w, TF_GROUP_OSRT, "poll");
 	f_read = writer_function(&w, TF_GROUP_OSRT, "read");
@@ -102,6 +104,43 @@ Test(causality, a_thread_that_another_one_has_created_is_no_cause)
 Test(causality, another_program_may_wait_for_any_thread)
 {
 	cr_expect_eq(start_thread("/usr/bin/job", true), 11);
+}
+
+/* A thread waits for a condition until 210 ms, which the main thread signals at 205 ms; another thread ends at 210 ms.
+ * Returns the TID of the thread that ended the wait. */
+static uint32_t wait_for_condition(uint64_t signaled)
+{
+	const uint64_t waits[] = {tf_arg(TF_ARG_LOCK, 0, 0x1000)}, signals[] = {tf_arg(TF_ARG_LOCK, 0, signaled)};
+	struct writer_thread ending;
+	struct causality *s;
+	uint32_t tid = 0;
+
+	writer_thread(&w, &ending, 12, "ending", 4 * TF_PAGE);
+	writer_call(&worker, f_wait, BEGIN + 210 * MS, 200 * MS, waits, 1);
+	writer_page(&worker)->start_ticks = BEGIN + 5 * MS;
+	writer_page(&worker)->end_ticks = BEGIN + 211 * MS;
+	writer_call(&ending, f_sleep, BEGIN + 209 * MS, 150 * MS, NULL, 0);
+	writer_page(&ending)->start_ticks = BEGIN + 5 * MS;
+	writer_page(&ending)->end_ticks = BEGIN + 210 * MS;
+	writer_call(&host, f_signal, BEGIN + 205 * MS, 10 * US, signals, 1);
+	open_model(300 * MS);
+	s = causes_find(&context);
+	cr_assert_not_null(s);
+	for (size_t i = 0; i < s->graph.node_count; i++)
+		if (s->graph.nodes[i].kind == NODE_WAIT && s->graph.nodes[i].end_ns == 210 * MS)
+			tid = s->actors[s->graph.nodes[s->graph.nodes[i].source].actor].thread->tid;
+	causes_free(s);
+	return tid;
+}
+
+Test(causality, a_wait_for_a_condition_ends_by_its_signal_however_late_a_cpu_is_free)
+{
+	cr_expect_eq(wait_for_condition(0x1000), 10);
+}
+
+Test(causality, the_signal_of_another_condition_is_no_cause)
+{
+	cr_expect_eq(wait_for_condition(0x2000), 12);
 }
 
 /* ---- pipes ---- */
