@@ -36,7 +36,7 @@ static void find_callers(struct answer *a)
 	for (size_t i = 0; i < a->found_count; i++)
 		queries[n++] = (struct caller_query){a->found[i].line, &a->found[i].called_from};
 	for (size_t i = 0; i < a->first.count; i++)
-		if (!a->first.items[i].frame_count) /* which have their callers */
+		if (!a->first.items[i].frames_at) /* which have their callers */
 			queries[n++] = (struct caller_query){a->first.items[i].line,
 							     &a->first.items[i].called_from};
 	callers_find(&a->context, queries, n);

@@ -66,7 +66,7 @@ void answer_frames(struct table *t, const struct fix_first_cause *cause)
 
 const char *answer_advice(const struct fix_first_cause *cause)
 {
-	if (cause->frame_count)
+	if (cause->frames_at)
 		return "do less there, do it less often, or keep its results";
 	return cause->finding ? cause->finding->rule->advice : cause->how ? cause->how : "remove it";
 }

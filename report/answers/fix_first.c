@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/answers/input_wait.h"
+#include "report/answers/spine.h"
 #include "report/base/text.h"
 #include "report/events/stacks/samples.h"
 #include "report/read/job/process_tree.h"
@@ -377,6 +378,8 @@ void fix_first_find(const struct report_context *c, struct costs *costs, const s
 	propose_kernels(&k);
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof(*ret->items), compare_causes);
+	for (size_t i = 0; i < ret->count && i < SPINES; i++)
+		fix_first_callers(&k, &ret->items[i]);
 	texts_done(&k.told);
 	own_stacks_done(&k.own);
 	drop_last(ret);

@@ -58,6 +58,7 @@ enum {
 	RULE_OUTSIDE = 2,  /* the cause is outside of the program: never FIX FIRST, the summary notes it */
 	RULE_PART = 8,	   /* what could be saved is only a part of the cost, and not known */
 	RULE_NOT_TIME = 4, /* what it finds costs no known time, and is worth a line in any case */
+	RULE_CALLERS = 32, /* who makes the calls does more for the same purpose: the price is that of the callers */
 	RULE_ENDED = 16,   /* why the run ended or stood still: before anything that takes time */
 	RULE_REMOVED = 32, /* the repair removes what its line does, which may be more than what the rule looks for */
 };

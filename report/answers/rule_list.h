@@ -62,7 +62,7 @@
 	X(small_mpi_io, NULL, "Small Independent Writes of MPI", RULE_REMOVED,                                         \
 	  "Let all ranks write together (MPI_File_write_all, MPI_File_write_at_all), or collect the data of each "     \
 	  "rank in a buffer and write it at once.")                                                                    \
-	X(file_flush, NULL, "Flushes to the Disk", RULE_REMOVED,                                                       \
+	X(file_flush, NULL, "Flushes to the Disk", RULE_REMOVED | RULE_CALLERS,                                        \
 	  "Flush once at the end, or write and flush in another thread.")                                              \
 	X(lock_convoy, NULL, "Threads That Wait for Locks", 0,                                                         \
 	  "Hold the lock for less time, divide the data that it protects, or give each thread its own copy.")          \

@@ -240,20 +240,42 @@ static size_t next_place(struct spine_finder *f, const struct spine *first)
 	return best;
 }
 
+static void finder_init(struct spine_finder *f, const struct own_stacks *own, const struct spine_time *times,
+			size_t count)
+{
+	size_t functions = own->function_count + 1;
+
+	*f = (struct spine_finder){.own = own, .times = times, .count = count,
+				   .inclusive = mem_alloc(functions * sizeof(*f->inclusive)),
+				   .own_ns = mem_alloc(functions * sizeof(*f->own_ns)),
+				   .drop = mem_alloc(functions * sizeof(*f->drop)),
+				   .through = mem_alloc(functions * sizeof(*f->through)),
+				   .distance = mem_alloc(functions * sizeof(*f->distance)),
+				   .seen = mem_alloc(functions * sizeof(*f->seen)),
+				   .is_recursive = mem_alloc(functions * sizeof(*f->is_recursive)),
+				   .is_printed = mem_alloc(functions * sizeof(*f->is_printed))};
+}
+
+static void finder_done(struct spine_finder *f)
+{
+	free(f->inclusive);
+	free(f->own_ns);
+	free(f->drop);
+	free(f->through);
+	free(f->distance);
+	free(f->seen);
+	free(f->is_recursive);
+	free(f->is_printed);
+}
+
 size_t spines_find(const struct own_stacks *own, const struct spine_time *times, size_t count, uint64_t least_ns,
 		   struct spine *ret)
 {
-	size_t functions = own->function_count + 1, found = 0;
-	struct spine_finder f = {.own = own, .times = times, .count = count, .least_ns = least_ns,
-			   .inclusive = mem_alloc(functions * sizeof(*f.inclusive)),
-			   .own_ns = mem_alloc(functions * sizeof(*f.own_ns)),
-			   .drop = mem_alloc(functions * sizeof(*f.drop)),
-			   .through = mem_alloc(functions * sizeof(*f.through)),
-			   .distance = mem_alloc(functions * sizeof(*f.distance)),
-			   .seen = mem_alloc(functions * sizeof(*f.seen)),
-			   .is_recursive = mem_alloc(functions * sizeof(*f.is_recursive)),
-			   .is_printed = mem_alloc(functions * sizeof(*f.is_printed))};
+	struct spine_finder f;
+	size_t found = 0;
 
+	finder_init(&f, own, times, count);
+	f.least_ns = least_ns;
 	find_drops(&f);
 	while (found < SPINES) {
 		size_t place = next_place(&f, found ? ret : NULL);
@@ -262,13 +284,25 @@ size_t spines_find(const struct own_stacks *own, const struct spine_time *times,
 			break;
 		spine_find(&f, (uint32_t)place, &ret[found++]);
 	}
-	free(f.inclusive);
-	free(f.own_ns);
-	free(f.drop);
-	free(f.through);
-	free(f.distance);
-	free(f.seen);
-	free(f.is_recursive);
-	free(f.is_printed);
+	finder_done(&f);
 	return found;
+}
+
+bool spine_of_calls(const struct own_stacks *own, const struct spine_time *times, size_t count, struct spine *ret)
+{
+	struct spine_finder f;
+	uint32_t place = 0;
+	bool is_any;
+
+	finder_init(&f, own, times, count);
+	for (size_t i = 0; i < count; i++)
+		add_inclusive(&f, i);
+	for (uint32_t i = 1; i < own->function_count; i++)
+		if (f.own_ns[i] > f.own_ns[place])
+			place = i;
+	is_any = f.own_ns[place] > 0;
+	if (is_any)
+		spine_find(&f, place, ret);
+	finder_done(&f);
+	return is_any;
 }

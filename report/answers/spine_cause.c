@@ -170,6 +170,63 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 	fix_first_propose(k, &cause);
 }
 
+/* ---- calls ---- */
+
+/* The calls at a line, by their stacks. The caller frees them. */
+static struct spine_time *calls_at(struct choice *k, const char *line, size_t *ret_count)
+{
+	struct editables *all = &costs_causes(k->costs)->editables;
+	struct spine_time *ret = mem_alloc((all->stack_count + 1) * sizeof(*ret));
+
+	*ret_count = 0;
+	for (size_t i = 0; i < all->stack_count; i++) {
+		const struct editable_stack *s = &all->stacks[i];
+		uint32_t stack;
+
+		if (all->items[s->what].kind == EDITABLE_CPU || strcmp(editable_line(all, s->what), line) != 0)
+			continue;
+		stack = own_stack_of(&k->own, s->image, s->stack);
+		if (k->own.stacks[stack].count && !k->own.stacks[stack].is_foreign)
+			ret[(*ret_count)++] = (struct spine_time){stack, s->ns};
+	}
+	return ret;
+}
+
+void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
+{
+	uint64_t ns[SPINE_FRAMES], saved_ns = cause->saves.saved_ns;
+	struct saving saves;
+	struct spine_time *times;
+	struct spine spine;
+	size_t count, first;
+	bool is_priced;
+
+	if (!costs_causes(k->costs) || !cause->line.size || cause->frame_count || cause->how || !saved_ns)
+		return;
+	times = calls_at(k, cause->line.data, &count);
+	first = spine_of_calls(&k->own, times, count, &spine) ? spine.count : 0;
+	free(times);
+	if (!first)
+		return;
+	/* a change of a function saves FUNCTION_LEAST of it at least: beyond that it is about other things */
+	for (; first; first--) {
+		struct saving below;
+
+		ns[first - 1] = costs_below(k->costs, &k->own, spine.frames[first - 1].function, &below);
+		if (first < spine.count && FUNCTION_LEAST * (double)ns[first - 1] > (double)saved_ns)
+			break;
+		saves = below;
+	}
+	for (size_t i = first; i < spine.count; i++)
+		add_frame(k, &spine.frames[i], ns[i] < ns[first] ? ns[i] : ns[first], cause);
+	cause->callee = mem_copy_text(k->own.texts.items[spine.callee], strlen(k->own.texts.items[spine.callee]));
+	is_priced = !cause->saves.low_ns || (cause->finding && cause->finding->rule->flags & RULE_CALLERS);
+	if (is_priced && saves.saved_ns) {
+		cause->saves = saves;
+		edit_words(k, &spine.frames[first], &cause->edit);
+	}
+}
+
 bool fix_first_spines(struct choice *k, const struct role *r)
 {
 	struct role_spines s;

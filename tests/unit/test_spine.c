@@ -161,3 +161,13 @@ Test(spine, the_callee_of_most_of_its_own_time)
 	cr_assert(find(0));
 	cr_assert_str_eq(own.texts.items[found[0].callee], "copy.deepcopy");
 }
+
+Test(spine, calls_are_made_where_most_of_their_time_is)
+{
+	sample("main:2.save:7.write:3", 30);
+	sample("main:2.save:8.flush:4", 60);
+	sample("main:2.flush:5", 10);
+	cr_assert(spine_of_calls(&own, times, count, found));
+	cr_expect_str_eq(spine_text(0), "main:2 save:8 flush:4");
+	cr_expect_not(spine_of_calls(&own, times, 0, found));
+}

@@ -144,22 +144,27 @@ static void summary_spine(const char *title, const struct fix_first_cause *cause
 		summary_frames(cause, out);
 }
 
-static void summary_first_line(const char *title, const char *text, const struct fix_first_cause *cause,
+static void summary_first_line(const char *title, const struct fix_first_cause *cause, bool is_first,
 			       struct buffer *out)
 {
+	bool is_priced = cause->edit.size; /* by its callers */
+	bool is_block = is_first && cause->frame_count > (is_priced ? 1 : 2); /* one caller is in the line */
 	bool is_work = cause->is_bound && !cause->is_last && !cause->how;
 
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
-	text_fit_sentence(out, text, NAME_WIDTH, FIRST_WIDTH);
-	summary_called_from(&cause->called_from, out);
+	text_fit_sentence(out, cause->text.data, NAME_WIDTH, FIRST_WIDTH);
+	if (!is_priced)
+		summary_called_from(&cause->called_from, out);
 	/* What costs no time has a saving only as its rank. */
 	if (is_work || !cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME)) {
-		buffer_text(out, is_work ? "; a change there saves " : "; saves ");
+		buffer_text(out, is_work || is_priced ? "; a change there saves " : "; saves ");
 		add_interval(&cause->saves, out);
 		if (cause->how)
 			buffer_print(out, " %s", cause->how);
 	}
 	buffer_text(out, "\n");
+	if (is_block)
+		summary_frames(cause, out);
 }
 
 void summary_outside(const struct answer *a, struct buffer *out)
@@ -177,16 +182,16 @@ void summary_outside(const struct answer *a, struct buffer *out)
 
 void summary_first(const struct fix_first *first, struct buffer *out)
 {
-	if (first->count && first->items->frame_count)
+	if (first->count && first->items->frames_at)
 		summary_spine("FIX FIRST", first->items, true, out);
 	else if (first->count)
-		summary_first_line("FIX FIRST", first->items->text.data, first->items, out);
+		summary_first_line("FIX FIRST", first->items, true, out);
 	for (size_t i = 1, shown = 0; i < first->count && shown < FIRST_MORE; i++)
-		if (first->items[i].frame_count) {
+		if (first->items[i].frames_at) {
 			summary_spine("then", &first->items[i], false, out);
 			shown++;
 		} else if (first->items[i].is_balance) { /* no rule tells it */
-			summary_first_line("then", first->items[i].text.data, &first->items[i], out);
+			summary_first_line("then", &first->items[i], false, out);
 			shown++;
 		}
 }
