@@ -304,6 +304,8 @@ static void propose_finding(struct choice *k, const struct finding *f)
 		return;
 	if (f->rule->flags & RULE_NOT_TIME)
 		cause.saves = (struct saving){0};
+	if (f->rule->flags & RULE_WORK)
+		cause.worth_ns = cause.saves.saved_ns / 2;
 	fix_first_words(f, &cause.text);
 	cause.line = f->line;
 	buffer_add(&cause.edit, f->edit.data, f->edit.size);

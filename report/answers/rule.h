@@ -27,6 +27,8 @@ struct finding {
 	bool is_of_lines; /* the cost is that of several lines, so that no one repair saves it */
 	bool is_certain; /* despite RULE_PART: all of the cost could be saved */
 	struct buffer edit; /* what stands for the repair, as `whatif` takes it; empty: it follows from the line */
+	const struct role *awaited; /* for which its calls wait; NULL: not known */
+	size_t awaited_at;	    /* in the text: from here on it says where that computes */
 	uint64_t cost_ns;   /* the most time that it cost the run */
 	struct saving saves; /* what its repair would save, see fix_first_saving; findings are sorted by it */
 };
@@ -58,7 +60,8 @@ enum {
 	RULE_OUTSIDE = 2,  /* the cause is outside of the program: never FIX FIRST, the summary notes it */
 	RULE_PART = 8,	   /* what could be saved is only a part of the cost, and not known */
 	RULE_NOT_TIME = 4, /* what it finds costs no known time, and is worth a line in any case */
-	RULE_CALLERS = 32, /* who makes the calls does more for the same purpose: the price is that of the callers */
+	RULE_CALLERS = 64, /* who makes the calls does more for the same purpose: the price is that of the callers */
+	RULE_WORK = 128,     /* what it finds may be needed, as what computes is: it is sorted among that */
 	RULE_ENDED = 16,   /* why the run ended or stood still: before anything that takes time */
 	RULE_REMOVED = 32, /* the repair removes what its line does, which may be more than what the rule looks for */
 };

@@ -55,7 +55,7 @@
 	X(process_transfer, NULL, "Data Sent Between Processes", RULE_REMOVED,                                         \
 	  "Send each task only what it needs, share large data (shared memory, numpy.memmap, what workers inherit by " \
 	  "fork), or send buffers: mpi4py's methods in upper case.")                                                   \
-	X(import_heavy, NULL, "Imports", RULE_REMOVED,                                                                 \
+	X(import_heavy, NULL, "Imports", RULE_REMOVED | RULE_WORK,                                                     \
 	  "Import what is needed where it is needed: --python-import-time lists the modules by their time.")           \
 	X(small_io, NULL, "Small Reads and Writes, and Opens", RULE_REMOVED,                                           \
 	  "Read and write larger blocks, through a buffer or mmap(); store many small files in a few large ones.")     \

@@ -192,6 +192,57 @@ static struct spine_time *calls_at(struct choice *k, const char *line, size_t *r
 	return ret;
 }
 
+/* The role that computes while these calls wait for it; NULL: none is known. */
+static const struct role *awaited_role(const struct choice *k, const char *line)
+{
+	const struct role *found = NULL;
+	struct buffer frame = {0};
+
+	for (size_t i = 0; i < k->roles->count && !found; i++) {
+		const struct role *r = &k->roles->items[i];
+
+		for (size_t n = 0; n < r->call_count && !found; n++) {
+			const struct role_end *end = &r->calls[n].end;
+
+			buffer_clear(&frame);
+			role_frame(k->context, &r->calls[n], &frame);
+			if (end->ns && end->computes && k->roles->role_of[end->thread] && frame.size &&
+			    !strcmp(frame.data, line))
+				found = &k->roles->items[k->roles->role_of[end->thread] - 1];
+		}
+	}
+	buffer_done(&frame);
+	return found;
+}
+
+/* What mostly starts, ends or waits is not changed where it computes. */
+static bool is_computing(const struct role *r)
+{
+	return role_cpu(r).work_ns * 2 >= r->lifetime_ns - r->delay_ns;
+}
+
+/* Where the awaited role computes: that is what to change. */
+static bool add_awaited(struct choice *k, struct fix_first_cause *cause)
+{
+	const struct role *r = cause->finding && cause->finding->awaited ? cause->finding->awaited
+									 : awaited_role(k, cause->line.data);
+	struct role_spines s;
+
+	if (!r || r->is_main || !is_computing(r))
+		return false;
+	find_spines(k, r, false, &s);
+	cause->awaited_at = cause->finding ? cause->finding->awaited_at : 0;
+	/* a line that names a place itself has the place and two callers */
+	for (size_t i = cause->awaited_at || !s.found_count || s.found->count < 3 ? 0 : s.found->count - 3;
+	     s.found_count && i < s.found->count; i++)
+		add_frame(k, &s.found->frames[i], s.found->frames[i].ns, cause);
+	if (s.found_count)
+		cause->callee = mem_copy_text(k->own.texts.items[s.found->callee],
+					      strlen(k->own.texts.items[s.found->callee]));
+	free(s.times);
+	return s.found_count > 0;
+}
+
 void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
 {
 	uint64_t ns[SPINE_FRAMES], saved_ns = cause->saves.saved_ns;
@@ -199,30 +250,33 @@ void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
 	struct spine_time *times;
 	struct spine spine;
 	size_t count, first;
-	bool is_priced;
 
 	if (!costs_causes(k->costs) || !cause->line.size || cause->frame_count || cause->how || !saved_ns)
+		return;
+	if (add_awaited(k, cause))
 		return;
 	times = calls_at(k, cause->line.data, &count);
 	first = spine_of_calls(&k->own, times, count, &spine) ? spine.count : 0;
 	free(times);
-	if (!first)
-		return;
 	/* a change of a function saves FUNCTION_LEAST of it at least: beyond that it is about other things */
 	for (; first; first--) {
 		struct saving below;
 
 		ns[first - 1] = costs_below(k->costs, &k->own, spine.frames[first - 1].function, &below);
-		if (first < spine.count && FUNCTION_LEAST * (double)ns[first - 1] > (double)saved_ns)
+		if (FUNCTION_LEAST * (double)ns[first - 1] > (double)saved_ns)
 			break;
 		saves = below;
 	}
+	if (first == spine.count)
+		return;
 	for (size_t i = first; i < spine.count; i++)
 		add_frame(k, &spine.frames[i], ns[i] < ns[first] ? ns[i] : ns[first], cause);
 	cause->callee = mem_copy_text(k->own.texts.items[spine.callee], strlen(k->own.texts.items[spine.callee]));
-	is_priced = !cause->saves.low_ns || (cause->finding && cause->finding->rule->flags & RULE_CALLERS);
-	if (is_priced && saves.saved_ns) {
+	cause->is_of_callers = saves.saved_ns && (!cause->saves.low_ns ||
+						  (cause->finding && cause->finding->rule->flags & RULE_CALLERS));
+	if (cause->is_of_callers) {
 		cause->saves = saves;
+		buffer_clear(&cause->edit);
 		edit_words(k, &spine.frames[first], &cause->edit);
 	}
 }

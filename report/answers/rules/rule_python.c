@@ -102,18 +102,23 @@ static void visit_loader(struct scan *s, const struct event *e)
 			   clock_map_duration(s->clock, e->duration));
 }
 
-/* What the workers do, if samples tell. */
-static void add_worker_line(struct rules *r, const struct process *parent, struct buffer *ret)
+/* The workers, and what they do, if samples tell. */
+static void add_worker_line(struct rules *r, const struct process *parent, struct finding *f)
 {
 	const struct job_time *t = rules_time(r);
 	struct buffer line = {0};
 
-	for (size_t i = 0; i < t->roles.count && !line.size; i++)
-		if (t->roles.items[i].is_workers &&
-		    process_parent(r->context->model, t->roles.items[i].process) == parent)
-			role_hot_line(r->context, &t->roles.items[i], &line);
+	for (size_t i = 0; i < t->roles.count && !line.size; i++) {
+		const struct role *role = &t->roles.items[i];
+
+		if (!role->is_workers || process_parent(r->context->model, role->process) != parent)
+			continue;
+		role_hot_line(r->context, role, &line);
+		f->awaited = role;
+	}
+	f->awaited_at = f->text.size;
 	if (line.size)
-		buffer_print(ret, ", which compute at %s", line.data);
+		buffer_print(&f->text, ", which compute at %s", line.data);
 	buffer_done(&line);
 }
 
@@ -140,7 +145,7 @@ void rule_slow_loader(struct rules *r, struct finding *f)
 		buffer_print(&f->text, " for its %zu worker processes, %.1f %% of its time",
 			     process->children,
 			     100 * (double)f->cost_ns / (double)recorded_wall(r->context->model, process));
-		add_worker_line(r, process, &f->text);
+		add_worker_line(r, process, f);
 	}
 	python_end(&p, f);
 }

@@ -147,17 +147,20 @@ static void summary_spine(const char *title, const struct fix_first_cause *cause
 static void summary_first_line(const char *title, const struct fix_first_cause *cause, bool is_first,
 			       struct buffer *out)
 {
-	bool is_priced = cause->edit.size; /* by its callers */
-	bool is_block = is_first && cause->frame_count > (is_priced ? 1 : 2); /* one caller is in the line */
+	/* one caller is in the line */
+	bool is_block = is_first && cause->frame_count > (cause->is_of_callers || cause->awaited_at ? 1 : 2);
 	bool is_work = cause->is_bound && !cause->is_last && !cause->how;
 
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, title);
-	text_fit_sentence(out, cause->text.data, NAME_WIDTH, FIRST_WIDTH);
-	if (!is_priced)
+	if (is_block && cause->awaited_at)
+		buffer_print(out, "%.*s, which compute here", (int)cause->awaited_at, cause->text.data);
+	else
+		text_fit_sentence(out, cause->text.data, NAME_WIDTH, FIRST_WIDTH);
+	if (!cause->is_of_callers && !cause->awaited_at)
 		summary_called_from(&cause->called_from, out);
 	/* What costs no time has a saving only as its rank. */
 	if (is_work || !cause->finding || !(cause->finding->rule->flags & RULE_NOT_TIME)) {
-		buffer_text(out, is_work || is_priced ? "; a change there saves " : "; saves ");
+		buffer_text(out, is_work || cause->is_of_callers ? "; a change there saves " : "; saves ");
 		add_interval(&cause->saves, out);
 		if (cause->how)
 			buffer_print(out, " %s", cause->how);
