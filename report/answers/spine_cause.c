@@ -248,7 +248,7 @@ void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
 	uint64_t ns[SPINE_FRAMES], saved_ns = cause->saves.saved_ns;
 	struct saving saves;
 	struct spine_time *times;
-	struct spine spine;
+	struct spine spine = {0};
 	size_t count, first;
 
 	if (!costs_causes(k->costs) || !cause->line.size || cause->frame_count || cause->how || !saved_ns)
@@ -256,10 +256,10 @@ void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
 	if (add_awaited(k, cause))
 		return;
 	times = calls_at(k, cause->line.data, &count);
-	first = spine_of_calls(&k->own, times, count, &spine) ? spine.count : 0;
+	spine_of_calls(&k->own, times, count, &spine);
 	free(times);
 	/* a change of a function saves FUNCTION_LEAST of it at least: beyond that it is about other things */
-	for (; first; first--) {
+	for (first = spine.count; first; first--) {
 		struct saving below;
 
 		ns[first - 1] = costs_below(k->costs, &k->own, spine.frames[first - 1].function, &below);

@@ -140,8 +140,8 @@ static void endings_add(struct endings *e, uint64_t ns, uint64_t lock, uint32_t 
 	e->items[e->count++] = (struct ending){ns, lock, actor};
 }
 
-/* The last one that is a cause of the end of the wait, by `is_cause`, at most so long before it, or what wakes those that
- * wait for the same lock or condition, LATE_NS; NULL: none. */
+/* The last one that is a cause of the end of the wait, by `is_cause`, at most so long before it, or LATE_NS if it wakes
+ * those that wait for the same lock or condition; NULL: none. */
 static const struct ending *last_ending(const struct linker *l, const struct endings *e, const struct moment *wait,
 					uint64_t window_ns,
 					bool (*is_cause)(const struct linker *l, const struct moment *, uint32_t))

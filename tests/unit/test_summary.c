@@ -343,44 +343,6 @@ Test(summary, the_top_level_of_the_same_file_is_no_caller)
 	expect_caller("/home/u/dir/helpers.py", "<module>", 7, "; saves 700 ms\n");
 }
 
-/* Who flushes a file, opened it before; what its caller saves by another change is not known. */
-Test(summary, a_call_comes_with_the_callers_that_it_is_a_part_of)
-{
-	static const char first[] =
-		"helpers.py:3 flush; a change there saves 315 ms to 1.05 s\n"
-		"           train.py:40       train  1.05 s\n"
-		"             helpers.py:9    save   1.05 s\n"
-		"               helpers.py:3  flush  700 ms\n";
-	const uint64_t flushes = tf_arg(TF_ARG_STACK, 0, 1), saves = tf_arg(TF_ARG_STACK, 0, 2);
-	struct writer_thread host;
-	struct writer w;
-	uint16_t f_fsync, f_open;
-
-	writer_init(&w, 1, 10, 1, BEGIN);
-	writer_command(&w, "/usr/bin/python3", "python3\0dir/train.py", 21);
-	f_fsync = writer_function(&w, TF_GROUP_OSRT, "fsync");
-	f_open = writer_function(&w, TF_GROUP_OSRT, "open64");
-	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
-	writer_python_code(&host, 1, 3, "/home/u/dir/helpers.py", "flush");
-	writer_python_code(&host, 2, 9, "/home/u/dir/helpers.py", "save");
-	writer_python_code(&host, 3, 40, "/home/u/dir/train.py", "train");
-	writer_python_stack(&host, 1, (uint32_t[]){1, 2, 3}, 3);
-	writer_python_stack(&host, 2, (uint32_t[]){2, 3}, 2);
-	for (uint64_t i = 15; i <= 105; i += 15) {
-		writer_call(&host, f_open, BEGIN + (i - 10) * TEN_MS, 5 * TEN_MS, &saves, 1);
-		writer_call(&host, f_fsync, BEGIN + i * TEN_MS, 10 * TEN_MS, &flushes, 1);
-	}
-	writer_usage(&host, &(struct tf_usage){BEGIN + 150 * TEN_MS, 45 * TEN_MS, 0, 10, 0, 0, 0});
-	writer_usage(&host, &(struct tf_usage){BEGIN + 150 * TEN_MS, 45 * TEN_MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
-	writer_end(&w, TF_END_EXIT, 0, BEGIN + 150 * TEN_MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	summary_text(&context, "x.pillion", NULL, 0, &text);
-	cr_assert(strstr(text.data, first), "%s", text.data);
-}
-
 Test(summary, the_cost_of_a_line_is_its_own)
 {
 	struct writer_thread host;

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What FIX FIRST says of a traced process, with the callers of its calls. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "report/answers/summary/summary.h"
+#include "captured.h"
+
+#define MS 1000000ull
+#define BEGIN (1000 * MS)
+
+static struct report_context context = {.model = &model};
+static struct buffer text;
+static struct writer w;
+static struct writer_thread host;
+
+static void begin(void)
+{
+	captured_begin();
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/usr/bin/python3", "python3\0dir/train.py", 21);
+}
+
+static void end(void)
+{
+	buffer_done(&text);
+	symbols_free(context.symbols);
+	captured_end();
+}
+
+TestSuite(fix_first, .init = begin, .fini = end);
+
+/* flush called by save, that by train. */
+static void write_stacks(void)
+{
+	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
+	writer_python_code(&host, 1, 3, "/home/u/dir/helpers.py", "flush");
+	writer_python_code(&host, 2, 9, "/home/u/dir/helpers.py", "save");
+	writer_python_code(&host, 3, 40, "/home/u/dir/train.py", "train");
+	writer_python_stack(&host, 1, (uint32_t[]){1, 2, 3}, 3);
+	writer_python_stack(&host, 2, (uint32_t[]){2, 3}, 2);
+	writer_python_stack(&host, 3, (uint32_t[]){3}, 1);
+}
+
+static const char *summary_after(uint64_t ms, uint64_t cpu_ms)
+{
+	writer_usage(&host, &(struct tf_usage){BEGIN + ms * MS, cpu_ms * MS, 0, 10, 0, 0, 0});
+	writer_usage(&host, &(struct tf_usage){BEGIN + ms * MS, cpu_ms * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + ms * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	summary_text(&context, "x.pillion", NULL, 0, &text);
+	return text.data;
+}
+
+/* In turn 50 ms in another function of save's, then 100 ms in flush. */
+static const char *summary_of_calls(const char *call)
+{
+	const uint64_t flushes = tf_arg(TF_ARG_STACK, 0, 1), saves = tf_arg(TF_ARG_STACK, 0, 2);
+	uint16_t f_call = writer_function(&w, TF_GROUP_OSRT, call),
+		 f_open = writer_function(&w, TF_GROUP_OSRT, "open64");
+
+	write_stacks();
+	for (uint64_t ms = 150; ms <= 1050; ms += 150) {
+		writer_call(&host, f_open, BEGIN + (ms - 100) * MS, 50 * MS, &saves, 1);
+		writer_call(&host, f_call, BEGIN + ms * MS, 100 * MS, &flushes, 1);
+	}
+	return summary_after(1500, 450);
+}
+
+Test(fix_first, who_flushes_a_file_has_opened_it)
+{
+	const char *summary = summary_of_calls("fsync");
+
+	cr_expect(strstr(summary, ": helpers.py:3 flush; a change there saves 315 ms to 1.05 s\n"
+				  "           train.py:40       train  1.05 s\n"
+				  "             helpers.py:9    save   1.05 s\n"
+				  "               helpers.py:3  flush  700 ms\n"), "%s", summary);
+}
+
+Test(fix_first, a_sleep_costs_what_it_takes)
+{
+	const char *summary = summary_of_calls("usleep");
+
+	cr_expect(strstr(summary, "helpers.py:3 flush, called from helpers.py:9; saves 700 ms\n"), "%s", summary);
+}
+
+/* 10 ms each of so many samples in an import, then of so many in a function. */
+static const char *summary_of_import(uint64_t imports, uint64_t samples)
+{
+	uint64_t ms = 10 * (imports + samples);
+
+	write_stacks();
+	writer_python_code(&host, 4, 1176, "<frozen importlib._bootstrap>", "_find_and_load");
+	writer_python_code(&host, 5, 1, "/home/u/dir/train.py", "<module>");
+	writer_python_stack(&host, 4, (uint32_t[]){4, 5}, 2);
+	for (uint64_t i = 1; i <= imports + samples; i++)
+		writer_sample(&host, BEGIN + i * 10 * MS, 10000, i <= imports ? 4 : 3);
+	return summary_after(ms, ms);
+}
+
+Test(fix_first, imports_come_after_what_carries_more)
+{
+	const char *summary = summary_of_import(40, 60);
+
+	cr_expect(strstr(summary, "FIX FIRST  600 ms of 1.00 s at train.py:40 train; "), "%s", summary);
+	cr_expect(strstr(summary, "imports modules"), "%s", summary);
+}
+
+Test(fix_first, imports_come_before_what_carries_less)
+{
+	const char *summary = summary_of_import(60, 40);
+
+	cr_expect(strstr(summary, "FIX FIRST  process 10 imports modules"), "%s", summary);
+}
