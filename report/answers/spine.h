@@ -37,8 +37,8 @@ struct spine {
 size_t spines_find(const struct own_stacks *own, const struct spine_time *times, size_t count, uint64_t least_ns,
 		   struct spine *ret);
 
-/* Of calls with these times: the place is the function that makes most of them by time. False: there is none, and nothing
- * is filled in. */
+/* Of calls with these times: the place is the function that makes most of them by time. False: there is none, and
+ * nothing is filled in. */
 bool spine_of_calls(const struct own_stacks *own, const struct spine_time *times, size_t count, struct spine *ret);
 
 #endif

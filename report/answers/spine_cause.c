@@ -173,7 +173,7 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 /* ---- calls ---- */
 
 /* The calls at a line, by their stacks. The caller frees them. */
-static struct spine_time *calls_at(struct choice *k, const char *line, size_t *ret_count)
+static struct spine_time *calls_at(struct choice *k, const struct code_line *line, size_t *ret_count)
 {
 	struct editables *all = &costs_causes(k->costs)->editables;
 	struct spine_time *ret = mem_alloc((all->stack_count + 1) * sizeof(*ret));
@@ -183,7 +183,7 @@ static struct spine_time *calls_at(struct choice *k, const char *line, size_t *r
 		const struct editable_stack *s = &all->stacks[i];
 		uint32_t stack;
 
-		if (all->items[s->what].kind == EDITABLE_CPU || strcmp(editable_line(all, s->what), line) != 0)
+		if (all->items[s->what].kind == EDITABLE_CPU || editable_line(all, s->what) != line)
 			continue;
 		stack = own_stack_of(&k->own, s->image, s->stack);
 		if (k->own.stacks[stack].count && !k->own.stacks[stack].is_foreign)
@@ -193,10 +193,9 @@ static struct spine_time *calls_at(struct choice *k, const char *line, size_t *r
 }
 
 /* The role that computes while these calls wait for it; NULL: none is known. */
-static const struct role *awaited_role(const struct choice *k, const char *line)
+static const struct role *awaited_role(const struct choice *k, const struct code_line *line)
 {
 	const struct role *found = NULL;
-	struct buffer frame = {0};
 
 	for (size_t i = 0; i < k->roles->count && !found; i++) {
 		const struct role *r = &k->roles->items[i];
@@ -204,14 +203,11 @@ static const struct role *awaited_role(const struct choice *k, const char *line)
 		for (size_t n = 0; n < r->call_count && !found; n++) {
 			const struct role_end *end = &r->calls[n].end;
 
-			buffer_clear(&frame);
-			role_frame(k->context, &r->calls[n], &frame);
-			if (end->ns && end->computes && k->roles->role_of[end->thread] && frame.size &&
-			    !strcmp(frame.data, line))
+			if (end->ns && end->computes && k->roles->role_of[end->thread] &&
+			    role_call_line(k->context, &r->calls[n]) == line)
 				found = &k->roles->items[k->roles->role_of[end->thread] - 1];
 		}
 	}
-	buffer_done(&frame);
 	return found;
 }
 
@@ -225,7 +221,7 @@ static bool is_computing(const struct role *r)
 static bool add_awaited(struct choice *k, struct fix_first_cause *cause)
 {
 	const struct role *r = cause->finding && cause->finding->awaited ? cause->finding->awaited
-									 : awaited_role(k, cause->line.data);
+									 : awaited_role(k, cause->line);
 	struct role_spines s;
 
 	if (!r || r->is_main || !is_computing(r))
@@ -251,11 +247,11 @@ void fix_first_callers(struct choice *k, struct fix_first_cause *cause)
 	struct spine spine = {0};
 	size_t count, first;
 
-	if (!costs_causes(k->costs) || !cause->line.size || cause->frame_count || cause->how || !saved_ns)
+	if (!costs_causes(k->costs) || !cause->line || cause->frame_count || cause->how || !saved_ns)
 		return;
 	if (add_awaited(k, cause))
 		return;
-	times = calls_at(k, cause->line.data, &count);
+	times = calls_at(k, cause->line, &count);
 	spine_of_calls(&k->own, times, count, &spine);
 	free(times);
 	/* a change of a function saves FUNCTION_LEAST of it at least: beyond that it is about other things */
