@@ -108,22 +108,12 @@ const struct function *rule_cuda_function(const struct image *image, const struc
 	return f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER) ? f : NULL;
 }
 
-static bool has_call(const struct image *image)
-{
-	const struct trace *t = image->trace;
-
-	for (size_t k = 0; t && k < t->thread_count; k++)
-		if (t->threads[k].groups & (1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER))
-			return true;
-	return false;
-}
-
 bool rule_has_calls(struct rules *r, struct finding *f)
 {
 	const struct model *m = r->context->model;
 
 	for (size_t i = 0; i < m->image_count && r->calls == CALLS_UNKNOWN; i++)
-		if (has_call(&m->images[i]))
+		if (trace_bits(m->images[i].trace).groups & (1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER))
 			r->calls = CALLS_SOME;
 	if (r->calls == CALLS_SOME)
 		return true;
@@ -132,24 +122,12 @@ bool rule_has_calls(struct rules *r, struct finding *f)
 	return false;
 }
 
-static bool submits_operations(const struct trace *t)
-{
-	uint32_t args = 0;
-
-	for (size_t k = 0; t && k < t->thread_count; k++)
-		args |= t->threads[k].args;
-	return args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH);
-}
-
 bool rule_has_devices(struct rules *r, struct finding *f)
 {
-	const struct model *m = r->context->model;
-
 	if (!rule_has_calls(r, f))
 		return false;
-	for (size_t i = 0; i < m->image_count; i++)
-		if (device_source(m->images[i].trace).is_known)
-			return true;
+	if (device_any(r->context->model))
+		return true;
 	rule_unchecked(f, "no device records; the ledger states the reason");
 	return false;
 }
@@ -160,7 +138,7 @@ void rule_missed_devices(const struct rules *r, struct finding *f)
 	size_t submitting = 0, missing = 0;
 
 	for (size_t i = 0; i < m->image_count; i++) {
-		bool is_submitting = submits_operations(m->images[i].trace);
+		bool is_submitting = trace_bits(m->images[i].trace).args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH);
 
 		submitting += is_submitting;
 		missing += is_submitting && !device_source(m->images[i].trace).is_known;

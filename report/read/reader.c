@@ -399,6 +399,18 @@ struct trace *reader_open_chunk(const char *path, const struct tf_header *header
 	return t;
 }
 
+struct trace_bits trace_bits(const struct trace *t)
+{
+	struct trace_bits ret = {0};
+
+	for (size_t i = 0; t && i < t->thread_count; i++) {
+		ret.kinds |= t->threads[i].kinds;
+		ret.args |= t->threads[i].args;
+		ret.groups |= t->threads[i].groups;
+	}
+	return ret;
+}
+
 bool trace_has_first_chunk(const struct trace *t)
 {
 	return t->chunk_count && !t->chunks[0].thread && !t->chunks[0].sequence;

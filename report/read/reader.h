@@ -47,6 +47,11 @@ struct trace_thread {
 	struct tf_counted before; /* with --ring: what the page had counted before the time that is kept */
 };
 
+/* Bits of what occurs in any thread, as the fields of struct trace_thread. */
+struct trace_bits {
+	uint32_t kinds, args, groups;
+};
+
 /* A definition. Its bytes are not contiguous, see trace_blob. */
 struct blob {
 	uint64_t offset; /* of its first data slot */
@@ -162,6 +167,9 @@ void trace_save(const struct trace *t, struct buffer *ret);
 /* Takes ownership of the bytes, also on failure. */
 int reader_open_saved(const char *path, struct mapping *bytes, struct bytes *saved, struct trace **ret,
 		      struct err *err);
+
+/* NULL: nothing occurs. */
+struct trace_bits trace_bits(const struct trace *t);
 
 /* Has the trace the first chunk of its first thread? */
 bool trace_has_first_chunk(const struct trace *t);

@@ -140,22 +140,10 @@ int report_sums(const struct report_context *c, struct table *table, struct err 
 	return report->is_of_device && !table_rows(table) ? device_none(c->model, err) : 0;
 }
 
-static bool has_device_work(const struct model *m)
-{
-	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
-			if (m->images[i].trace->threads[k].args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH))
-				return true;
-	return false;
-}
-
 /* Distinguishes "nothing was launched" from "there are no device records". */
 int device_none(const struct model *m, struct err *err)
 {
-	for (size_t i = 0; i < m->image_count; i++)
-		if (device_source(m->images[i].trace).is_known)
-			return 0;
-	if (!has_device_work(m))
+	if (device_any(m) || !(model_bits(m).args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH)))
 		return 0;
 	return err_set(err, -ENODATA,
 		       "no device records; cuda_api_sum and cuda_launch_sum show the host's calls, and ledger states "

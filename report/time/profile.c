@@ -408,35 +408,6 @@ static void visit_host_allocation(struct scan *s, const struct event *e)
 		profile_add_value(s->more, e, heap_weight(e));
 }
 
-static bool model_has_heap(const struct model *m)
-{
-	for (size_t i = 0; i < m->image_count; i++)
-		if (heap_is_recorded(&m->images[i]))
-			return true;
-	return false;
-}
-
-/* Of any thread. */
-static bool model_has(const struct model *m, uint32_t args, uint32_t groups)
-{
-	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++) {
-			const struct trace_thread *t = &m->images[i].trace->threads[k];
-
-			if (t->args & args || t->groups & groups)
-				return true;
-		}
-	return false;
-}
-
-static bool has_device_records(const struct model *m)
-{
-	for (size_t i = 0; i < m->image_count; i++)
-		if (device_source(m->images[i].trace).is_known)
-			return true;
-	return false;
-}
-
 static void (*const visits[METRIC_COUNT])(struct scan *, const struct event *) = {
 	[METRIC_CALLS] = profile_visit_call,
 	[METRIC_CPU] = profile_visit_sample,
@@ -450,13 +421,13 @@ bool profile_has(const struct model *m, enum metric metric)
 	case METRIC_CPU:
 		return samples_any(m);
 	case METRIC_GPU:
-		return has_device_records(m);
+		return device_any(m);
 	case METRIC_ALLOC:
-		return model_has(m, 1u << TF_ARG_MEMORY, 0);
+		return model_bits(m).args & 1u << TF_ARG_MEMORY;
 	case METRIC_HOST:
-		return model_has_heap(m);
+		return model_bits(m).kinds & 1u << TF_ALLOCATION;
 	default:
-		return model_has(m, 0, CALL_GROUPS);
+		return model_bits(m).groups & CALL_GROUPS;
 	}
 }
 

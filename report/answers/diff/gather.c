@@ -401,23 +401,13 @@ static void gather_whole(const struct report_context *context, struct whole_run 
 
 /* ---- all ---- */
 
-static bool has_kinds(const struct model *m, uint32_t kinds)
-{
-	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
-			if (m->images[i].trace->threads[k].kinds & kinds)
-				return true;
-	return false;
-}
-
 enum diff_by gather_default(const struct model *m)
 {
-	for (size_t i = 0; i < m->image_count; i++)
-		if (device_source(m->images[i].trace).is_known)
-			return DIFF_KERNEL;
+	if (device_any(m))
+		return DIFF_KERNEL;
 	if (samples_any(m))
 		return DIFF_LINE;
-	return has_kinds(m, 1u << TF_PUSH) ? DIFF_RANGE : DIFF_API;
+	return model_bits(m).kinds & 1u << TF_PUSH ? DIFF_RANGE : DIFF_API;
 }
 
 static int instances_by_image(const void *a, const void *b)

@@ -144,22 +144,19 @@ void rule_small_mpi_io(struct rules *r, struct finding *f)
 {
 	const struct model *m = r->context->model;
 	struct mpi_io io = {.rules = r, .ns_of = mem_alloc((m->process_count + 1) * sizeof(*io.ns_of))};
-	bool has_mpi = false;
 
 	rule_has(f, COL_TOTAL_TIME_NS, COL_NUM_CALLS, COL_BYTES, COL_AVG_SIZE_BYTES, COL_RANKS, COL_NAME, COL_LINE);
 	for (size_t i = 0; i < m->image_count; i++) {
 		struct scan scan = {.context = r->context, .image = &m->images[i], .groups = 1u << TF_GROUP_MPI,
 				    .more = &io};
 
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
-			has_mpi |= (m->images[i].trace->threads[k].groups & 1u << TF_GROUP_MPI) != 0;
 		if (!m->images[i].trace)
 			continue;
 		io.classes = functions_classes(m->images[i].trace->functions, classify_write);
 		scan_image(&scan, visit_write);
 	}
 	conclude(&io, f);
-	if (!has_mpi)
+	if (!(model_bits(m).groups & 1u << TF_GROUP_MPI))
 		rule_unchecked(f, "no calls of MPI were recorded: -t mpi records them");
 	interner_done(&io.functions);
 	map_done(&io.by_stack);

@@ -226,15 +226,6 @@ void rules_os_done(struct rules *r)
 	r->os = NULL;
 }
 
-static bool os_any(const struct model *m)
-{
-	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
-			if (m->images[i].trace->threads[k].groups & 1u << TF_GROUP_OSRT)
-				return true;
-	return false;
-}
-
 /* With one thread that computes, the others wait for the interpreter lock while they have little to do. */
 static bool has_computing_threads(const struct os_calls *o, size_t process)
 {
@@ -311,7 +302,7 @@ static void os_run(struct rules *r, struct finding *f, enum os_rule_number numbe
 		os_gather(r);
 	o = &r->os->of[number];
 	os_conclude(o, f);
-	if (!os_any(r->context->model))
+	if (!(model_bits(r->context->model).groups & 1u << TF_GROUP_OSRT))
 		rule_unchecked(f, "no OS calls were recorded");
 	if (f->verdict == VERDICT_FOUND && o->rule->edit && strchr(o->rule->edit, '='))
 		buffer_text(&f->edit, o->rule->edit);

@@ -197,8 +197,5 @@ void openmp_places_done(struct openmp_places *p)
 
 bool openmp_is_in(const struct image *image)
 {
-	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
-		if (image->trace->threads[i].groups & 1u << TF_GROUP_OPENMP)
-			return true;
-	return false;
+	return trace_bits(image->trace).groups & 1u << TF_GROUP_OPENMP;
 }

@@ -44,6 +44,14 @@ struct device_source device_source(const struct trace *t)
 	return s;
 }
 
+bool device_any(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		if (device_source(m->images[i].trace).is_known)
+			return true;
+	return false;
+}
+
 static bool decode_gap(const struct trace *t, const struct blob *b, struct tf_device_gap *ret, char *path, size_t size)
 {
 	char bytes[sizeof(*ret) + sizeof(((struct device_gap *)0)->path)] = {0};

@@ -34,6 +34,9 @@ struct device_source {
 };
 struct device_source device_source(const struct trace *t);
 
+/* Whether any image has device records. */
+bool device_any(const struct model *m);
+
 /* An interval in which another tool used the source. path: the library of that tool, "" for the program itself. */
 struct device_gap {
 	uint64_t from, to; /* ticks */

@@ -337,21 +337,13 @@ static void replay_done(struct memory_replay *r)
 	free(r->infos);
 }
 
-static bool has_memory(const struct trace *t)
-{
-	for (size_t i = 0; t && i < t->thread_count; i++)
-		if (t->threads[i].args & (1u << TF_ARG_MEMORY | 1u << TF_ARG_RESULT))
-			return true;
-	return false;
-}
-
 void memory_replay(const struct model *model, const struct image *image, struct memory *ret, memory_watch *watch,
 		   void *context)
 {
 	struct memory_replay r = {.m = ret, .model = model, .watch = watch, .context = context};
 
 	*ret = (struct memory){.image = image};
-	if (has_memory(image->trace))
+	if (trace_bits(image->trace).args & (1u << TF_ARG_MEMORY | 1u << TF_ARG_RESULT))
 		memory_pass_change(&r, NULL, 0);
 	replay_done(&r);
 }

@@ -47,12 +47,7 @@ struct heap_replay {
 
 bool heap_is_recorded(const struct image *image)
 {
-	const struct trace *t = image->trace;
-
-	for (size_t i = 0; t && i < t->thread_count; i++)
-		if (t->threads[i].kinds & 1u << TF_ALLOCATION)
-			return true;
-	return false;
+	return trace_bits(image->trace).kinds & 1u << TF_ALLOCATION;
 }
 
 uint64_t heap_weight(const struct event *e)

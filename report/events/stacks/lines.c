@@ -429,16 +429,6 @@ void lines_pass_done(struct lines_pass *w)
 	attribution_done(&w->attribution);
 }
 
-static bool image_has_args(const struct image *image, uint32_t args)
-{
-	const struct trace *t = image->trace;
-
-	for (size_t k = 0; t && k < t->thread_count; k++)
-		if (t->threads[k].args & args)
-			return true;
-	return false;
-}
-
 static void lines_read_device(struct lines_pass *w, const struct image *image, bool has_operators)
 {
 	struct backward backward;
@@ -462,7 +452,7 @@ void lines_pass_read(struct lines_pass *w)
 
 	scan_events(&w->scan, lines_visit_event);
 	for (size_t i = 0; i < m->image_count; i++)
-		if (!w->scan.args || image_has_args(&m->images[i], w->scan.args))
+		if (!w->scan.args || trace_bits(m->images[i].trace).args & w->scan.args)
 			lines_read_device(w, &m->images[i], has_operators && m->images[i].trace &&
 							   device_source(m->images[i].trace).is_known);
 	for (size_t i = 0; i < w->site_count; i++)

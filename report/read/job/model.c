@@ -248,3 +248,17 @@ uint64_t model_end_ns(const struct model *m)
 			end = m->processes[i].end_ns;
 	return end;
 }
+
+struct trace_bits model_bits(const struct model *m)
+{
+	struct trace_bits ret = {0};
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct trace_bits of = trace_bits(m->images[i].trace);
+
+		ret.kinds |= of.kinds;
+		ret.args |= of.args;
+		ret.groups |= of.groups;
+	}
+	return ret;
+}

@@ -230,6 +230,9 @@ int model_open(struct model *m, char *const *paths, size_t count, struct err *er
 int model_open_shared(struct model *m, char *const *paths, size_t count, struct share *share, struct err *err);
 void model_done(struct model *m);
 
+/* Of all images. */
+struct trace_bits model_bits(const struct model *m);
+
 /* ---- spools that were not moved into the capture: model_spool.c ---- */
 
 /* MOVING: a launcher moves it, or did so seconds ago. LEFT: it is on this machine. GONE: it was on this machine.

@@ -292,20 +292,10 @@ void ops_visit(const struct report_context *c, void *context, ops_visit_kernel *
 	read_model(&v.m, NULL);
 }
 
-static bool has_library_calls(const struct image *image)
-{
-	const struct trace *t = image->trace;
-
-	for (size_t i = 0; t && i < t->thread_count; i++)
-		if (t->threads[i].groups & (1u << TF_GROUP_CUBLAS | 1u << TF_GROUP_CUDNN))
-			return true;
-	return false;
-}
-
 bool ops_may_know_work(const struct model *m)
 {
 	for (size_t i = 0; i < m->image_count; i++)
-		if (has_library_calls(&m->images[i]))
+		if (trace_bits(m->images[i].trace).groups & (1u << TF_GROUP_CUBLAS | 1u << TF_GROUP_CUDNN))
 			return true;
 	return nvtx_has_operators(m);
 }

@@ -82,18 +82,9 @@ static void gil_done(struct gil *g)
 	map_done(&g->callers);
 }
 
-static bool has_os_calls(const struct model *m)
-{
-	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
-			if (m->images[i].trace->threads[k].groups & 1u << TF_GROUP_OSRT)
-				return true;
-	return false;
-}
-
 static int gil_none(const struct model *m, struct err *err)
 {
-	if (!has_os_calls(m))
+	if (!(model_bits(m).groups & 1u << TF_GROUP_OSRT))
 		return err_set(err, -ENODATA, "no OS calls were recorded: -t python-gil or -t osrt records them");
 	return err_set(err, -ENODATA,
 		       "no waits for the GIL of Python by calls longer than --osrt-backtrace-threshold; without stacks "

@@ -160,10 +160,8 @@ static void add_operator_gaps(const struct ledger *l, const struct image *image)
 /* A process with operators has tensors. */
 static void add_missing_tensors(const struct ledger *l, const struct image *image)
 {
-	uint32_t kinds = 0;
+	uint32_t kinds = trace_bits(image->trace).kinds;
 
-	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
-		kinds |= image->trace->threads[i].kinds;
 	if (kinds & 1u << TF_TENSOR && kinds & 1u << TF_PUSH && tensors_are_missing(image) &&
 	    nvtx_has_operators(l->context->model))
 		add_of_image(l, LEDGER_TENSORS_MISSING, image, 1, NULL);
