@@ -13,7 +13,7 @@
 #include "runtime/shared/common/clock.h"
 #include "runtime/shared/common/sys.h"
 
-enum { STEP_LEAST = 256 << 10, STEP_MOST = 8 << 20, RETRY_TICKS = 1 << 24, RETRY_DOUBLINGS = 9 };
+enum { EXACT_BELOW = 256 << 10, STEP_MOST = 8 << 20, RETRY_TICKS = 1 << 24, RETRY_DOUBLINGS = 9 };
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -212,14 +212,12 @@ static bool path_is_our_file(void)
 }
 
 /* How far to extend the file beyond its end: by its own size, so that few chunks need a system call. The extension
- * is a hole. */
+ * is a hole. A small file is not: to cut it off at the end of a short process takes as long as five extensions. */
 static uint64_t file_extension(void)
 {
-	if (process.end)
+	if (process.end || process.file_size < EXACT_BELOW)
 		return 0;
-	return process.file_size < STEP_LEAST  ? STEP_LEAST
-	       : process.file_size > STEP_MOST ? STEP_MOST
-					       : process.file_size;
+	return process.file_size > STEP_MOST ? STEP_MOST : process.file_size;
 }
 
 /* Extends the file to at least `size`. Under the lock, because otherwise a thread could cut off what another has

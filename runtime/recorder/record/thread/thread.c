@@ -19,7 +19,8 @@
 #include "runtime/shared/common/sys.h"
 
 enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };
-enum { FROZEN_CHUNK = 1 << 20, FROZEN_RESERVE = 64 << 20 };
+/* SETTLED_ROOM: beside what is in the range file. A start of Python that nothing delays needs no second chunk then. */
+enum { FROZEN_CHUNK = 1 << 20, FROZEN_RESERVE = 64 << 20, SETTLED_ROOM = TF_PAGE };
 
 #ifdef __SANITIZE_THREAD__ /* in our own tests: TSan destroys its state of a thread in the last round */
 enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
@@ -186,7 +187,7 @@ bool thread_settle(struct thread *t)
 	/* An interrupted writer still holds an address in the place. The page stays there until a later call. */
 	if (is_in_image && t->writing)
 		return true;
-	page = thread_create_full_page(t, 0, (is_in_image ? TF_IMAGE_CHUNK_BYTES : 0) + traffic);
+	page = thread_create_full_page(t, 0, (is_in_image ? TF_IMAGE_CHUNK_BYTES + SETTLED_ROOM : 0) + traffic);
 	if (!page)
 		return false;
 	page->chunk.tid = t->page->chunk.tid; /* the caller may be the child of a vfork */
