@@ -47,6 +47,7 @@ __asm__("	.pushsection .rodata\n"
 	"hook_wanted:\n" HOOK_LIBC(HOOK_WANTED) "	.popsection\n");
 #undef HOOK_WANTED
 extern const struct dso_wanted hook_wanted[HOOK_LIBC_ROWS] HIDDEN;
+_Static_assert((int)HOOK_LIBC_ROWS <= (int)DSO_WANTED_MOST, "they are found in one pass");
 
 bool hook_is_resolved;
 

@@ -130,6 +130,7 @@ bool dso_before(const char *symbol)
 struct dso_successors {
 	const struct dso_wanted *wanted;
 	size_t count;
+	uint32_t *hashes; /* of the symbols: each is looked for in several objects */
 	bool is_after;
 };
 
@@ -154,7 +155,9 @@ static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 		const struct dso_wanted *w = &e->wanted[i];
 		dso_place *place = address_at(&w->place);
 		bool is_wanted = __atomic_load_n(place, __ATOMIC_RELAXED) == address_at(&w->initial);
-		void *found = is_wanted ? elf_object_find(&o, address_at(&w->symbol)) : NULL;
+		void *found = is_wanted
+					? elf_object_find_hashed(&o, address_at(&w->symbol), e->hashes[i])
+					: NULL;
 
 		if (found)
 			__atomic_store_n(place, found, __ATOMIC_RELEASE);
@@ -164,8 +167,11 @@ static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 
 void dso_next_each(const struct dso_wanted *wanted, size_t count)
 {
-	struct dso_successors e = {.wanted = wanted, .count = count};
+	uint32_t hashes[DSO_WANTED_MOST];
+	struct dso_successors e = {.wanted = wanted, .count = count, .hashes = hashes};
 
+	for (size_t i = 0; i < count; i++)
+		hashes[i] = elf_object_hash(address_at(&wanted[i].symbol));
 	loader_each(visit_each, &e);
 }
 

@@ -27,6 +27,7 @@ void *dso_next_unlocked(const char *symbol);
 struct dso_wanted {
 	int32_t symbol, place, initial;
 };
+enum { DSO_WANTED_MOST = 512 };
 void dso_next_each(const struct dso_wanted *wanted, size_t count);
 
 /* The definition that a reference in the code at `caller` would be bound to without interposers: the first one in the

@@ -64,17 +64,23 @@ static bool is_definition(const struct elf_object *o, uint32_t i, const char *na
 	return !(o->versions && o->versions[i] & HIDDEN) && is_equal(o->strings + s->st_name, name);
 }
 
-static uint32_t find_by_gnu_hash(const struct elf_object *o, const char *name)
+uint32_t elf_object_hash(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+		hash = hash * 33 + *c;
+	return hash;
+}
+
+static uint32_t find_by_gnu_hash(const struct elf_object *o, const char *name, uint32_t hash)
 {
 	const uint32_t *table = o->gnu_hash, buckets = table[0], first = table[1], words = table[2], shift = table[3];
 	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(table + 4);
 	const uint32_t *bucket = (const uint32_t *)(bloom + words), *chain = bucket + buckets;
 	enum { BITS = sizeof(ElfW(Addr)) * 8 };
-	uint32_t hash = 5381;
 	ElfW(Addr) word;
 
-	for (const unsigned char *c = (const unsigned char *)name; *c; c++)
-		hash = hash * 33 + *c;
 	if (!buckets || !words)
 		return 0;
 	word = bloom[hash / BITS % words];
@@ -107,12 +113,17 @@ static uint32_t find_by_hash(const struct elf_object *o, const char *name)
 
 void *elf_object_find(const struct elf_object *o, const char *name)
 {
+	return elf_object_find_hashed(o, name, elf_object_hash(name));
+}
+
+void *elf_object_find_hashed(const struct elf_object *o, const char *name, uint32_t name_hash)
+{
 	const ElfW(Sym) *s;
 	uint32_t i;
 
 	if (!o->symbols || !o->strings || (!o->gnu_hash && !o->hash))
 		return NULL;
-	i = o->gnu_hash ? find_by_gnu_hash(o, name) : find_by_hash(o, name);
+	i = o->gnu_hash ? find_by_gnu_hash(o, name, name_hash) : find_by_hash(o, name);
 	if (!i)
 		return NULL;
 	s = &o->symbols[i];

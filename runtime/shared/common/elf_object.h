@@ -28,5 +28,8 @@ void elf_object_read(struct elf_object *o);
 
 /* The default version of `symbol` in this object, with an indirect function resolved; NULL: not defined. */
 void *elf_object_find(const struct elf_object *o, const char *symbol);
+/* Likewise, with the hash of the name. */
+uint32_t elf_object_hash(const char *symbol);
+void *elf_object_find_hashed(const struct elf_object *o, const char *symbol, uint32_t hash);
 
 #endif
