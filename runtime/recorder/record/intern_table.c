@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An insert-only hash table: levels of growing size; a key is looked for in a few places from its hash in each
- * level. Nothing is moved or removed, so a key is in a later level only if all its places in the earlier levels are
- * taken. */
+/* An insert-only hash table: levels of growing size; a key is looked for in a few places from its hash in each level,
+ * at first in the first page of the first level. Nothing is moved or removed, so a key is in a later level only if all
+ * its places in the earlier levels are taken. */
 #include "runtime/recorder/record/intern_table.h"
 
 #include <string.h>
@@ -29,19 +29,35 @@ static struct intern_entry *intern_level_create(struct intern_table *t, int leve
 	return other;
 }
 
+/* Where a key may be, in this order: in the first page of the first level, then in each level. The number of the first
+ * entry of a level is `base`. */
+struct intern_walk {
+	int level; /* -1: the first page */
+	uint64_t size, base;
+};
+
+static const struct intern_walk intern_begin = {-1, INTERN_FIRST_PAGE, 1};
+
+static void intern_next(struct intern_walk *w)
+{
+	if (w->level >= 0)
+		w->base += w->size;
+	w->size = intern_level_size(++w->level);
+}
+
 struct intern_entry *intern_add(struct intern_table *t, uint64_t key, uint32_t *ret_number, bool *ret_is_new)
 {
-	uint64_t hash = intern_mix(key), base = 1;
+	uint64_t hash = intern_mix(key);
 
 	*ret_is_new = false;
-	for (int level = 0; level < INTERN_LEVELS; level++) {
+	for (struct intern_walk w = intern_begin; w.level < INTERN_LEVELS; intern_next(&w)) {
+		int level = w.level < 0 ? 0 : w.level;
 		struct intern_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
-		uint64_t size = intern_level_size(level);
 
 		if (!entries && !(entries = intern_level_create(t, level)))
 			return NULL;
 		for (uint64_t i = 0; i < PROBES; i++) {
-			uint64_t place = (hash + i) & (size - 1);
+			uint64_t place = (hash + i) & (w.size - 1);
 			uint64_t found = __atomic_load_n(&entries[place].key, __ATOMIC_ACQUIRE);
 
 			if (!found && __atomic_compare_exchange_n(&entries[place].key, &found, key, false,
@@ -50,36 +66,34 @@ struct intern_entry *intern_add(struct intern_table *t, uint64_t key, uint32_t *
 				found = key;
 			}
 			if (found == key) {
-				*ret_number = (uint32_t)(base + place);
+				*ret_number = (uint32_t)(w.base + place);
 				return &entries[place];
 			}
 		}
-		base += size;
 	}
 	return NULL;
 }
 
 static const struct intern_entry *intern_search(const struct intern_table *t, uint64_t key, uint32_t *ret_number)
 {
-	uint64_t hash = intern_mix(key), base = 1;
+	uint64_t hash = intern_mix(key);
 
-	for (int level = 0; level < INTERN_LEVELS; level++) {
+	for (struct intern_walk w = intern_begin; w.level < INTERN_LEVELS; intern_next(&w)) {
+		int level = w.level < 0 ? 0 : w.level;
 		const struct intern_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
-		uint64_t size = intern_level_size(level);
 
 		if (!entries)
 			return NULL;
 		for (uint64_t i = 0; i < PROBES; i++) {
-			uint64_t place = (hash + i) & (size - 1);
+			uint64_t place = (hash + i) & (w.size - 1);
 			uint64_t found = __atomic_load_n(&entries[place].key, __ATOMIC_ACQUIRE);
 
-			*ret_number = (uint32_t)(base + place);
+			*ret_number = (uint32_t)(w.base + place);
 			if (found == key)
 				return &entries[place];
 			if (!found)
 				return NULL;
 		}
-		base += size;
 	}
 	return NULL;
 }

@@ -6,6 +6,7 @@
 #define PILLION_INTERN_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct intern_entry {
@@ -13,9 +14,10 @@ struct intern_entry {
 	uint64_t value; /* atomic; 0 until a value is stored */
 };
 
-enum { INTERN_LEVELS = 10, INTERN_FIRST_LEVEL = 4096 };
+enum { INTERN_LEVELS = 10, INTERN_FIRST_LEVEL = 4096, INTERN_FIRST_PAGE = 256 };
 
-/* A zeroed table is empty. Level n has 4096 << 2n entries. */
+/* A zeroed table is empty. Level n has 4096 << 2n entries. The first 256 are filled first, so that a process that
+ * inserts little touches one page. */
 struct intern_table {
 	struct intern_entry *level[INTERN_LEVELS];
 };
@@ -31,16 +33,26 @@ static inline uint64_t intern_mix(uint64_t x)
 	return x ^ x >> 29;
 }
 
-/* Fast path: the number of `key` if it is in its first place in the first level, as most keys are; else 0, and
- * intern_find() or intern_add() must look further. */
+/* Fast path: the entry of `key` if that is in its first place in the first page or in the first level, as most keys
+ * are; else NULL, and intern_find(), intern_get() or intern_add() must look further. */
+static inline struct intern_entry *intern_near(const struct intern_table *t, uint64_t key)
+{
+	struct intern_entry *first = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE), *e;
+	uint64_t hash = intern_mix(key);
+
+	if (__builtin_expect(!first, 0))
+		return NULL;
+	e = &first[hash & (INTERN_FIRST_PAGE - 1)];
+	if (__atomic_load_n(&e->key, __ATOMIC_ACQUIRE) != key)
+		e = &first[hash & (INTERN_FIRST_LEVEL - 1)];
+	return __builtin_expect(__atomic_load_n(&e->key, __ATOMIC_ACQUIRE) == key, 1) ? e : NULL;
+}
+
 static inline uint32_t intern_number(const struct intern_table *t, uint64_t key)
 {
-	const struct intern_entry *first = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE);
-	uint64_t place = intern_mix(key) & (INTERN_FIRST_LEVEL - 1);
+	const struct intern_entry *e = intern_near(t, key);
 
-	return __builtin_expect(first && __atomic_load_n(&first[place].key, __ATOMIC_ACQUIRE) == key, 1)
-		       ? (uint32_t)place + 1
-		       : 0;
+	return e ? (uint32_t)(e - t->level[0]) + 1 : 0;
 }
 
 /* The number of `key`; 0 if it is absent. */

@@ -14,7 +14,6 @@ enum { RULES_BYTES = sizeof(struct walk_bucket) << WALK_RULE_BITS };
 #define DATA_LEAST (16u << 20) /* bytes */
 
 enum { SHIFT = 64 - WALK_RULE_BITS, SHIFT_FEW = 64 - WALK_RULE_FEW_BITS };
-enum { FEW = (WALK_RULE_WAYS << WALK_RULE_FEW_BITS) / 2 };
 
 struct walk_bucket *walk_rules;
 unsigned walk_rule_shift = SHIFT_FEW;
@@ -50,11 +49,13 @@ bool walk_prepare(void)
 
 static void walk_rule_store(uintptr_t address, union walk_rule rule, uint64_t seed)
 {
-	struct walk_bucket *bucket = walk_rule_bucket(address, __atomic_load_n(&walk_rule_shift, __ATOMIC_RELAXED));
+	unsigned shift = __atomic_load_n(&walk_rule_shift, __ATOMIC_RELAXED);
+	struct walk_bucket *bucket = walk_rule_bucket(address, shift);
 	struct walk_place *place = NULL;
 
-	if (__atomic_fetch_add(&stored, 1, __ATOMIC_RELAXED) == FEW)
-		__atomic_store_n(&walk_rule_shift, SHIFT, __ATOMIC_RELAXED);
+	/* The rules so far are derived again. */
+	if (__atomic_fetch_add(&stored, 1, __ATOMIC_RELAXED) == (WALK_RULE_WAYS / 2u) << (64 - shift))
+		__atomic_store_n(&walk_rule_shift, shift - 2 < SHIFT ? SHIFT : shift - 2, __ATOMIC_RELAXED);
 	for (int i = 0; i < WALK_RULE_WAYS && !place; i++)
 		if (__atomic_load_n(&bucket->places[i].rule, __ATOMIC_RELAXED) == 0)
 			place = &bucket->places[i];

@@ -33,7 +33,7 @@ union walk_rule {
 };
 _Static_assert(sizeof(union walk_rule) == sizeof(uint64_t), "a rule is one word");
 
-enum { WALK_RULE_BITS = 14, WALK_RULE_FEW_BITS = 9, WALK_RULE_WAYS = 4 };
+enum { WALK_RULE_BITS = 14, WALK_RULE_FEW_BITS = 7, WALK_RULE_WAYS = 4 };
 
 /* One cache line. A place is valid if its mark matches both its rule and the address. A mixture of two writers'
  * stores does not match, so any thread or handler may store both words in any order. */
@@ -44,7 +44,8 @@ struct walk_bucket {
 } __attribute__((aligned(64)));
 
 /* 1 MiB, mapped before the first walk, because most processes of a command walk no stack. walk_rule_shift: only the
- * first 32 KiB are used until these are half full, because each page that is touched costs a page fault. */
+ * first 8 KiB are used until these are half full, then four times as many and so on, because each page that is touched
+ * costs a page fault. */
 extern struct walk_bucket *walk_rules HIDDEN;
 extern unsigned walk_rule_shift HIDDEN;
 extern uint64_t walk_rule_generation HIDDEN;
