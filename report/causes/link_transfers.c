@@ -201,29 +201,38 @@ static uint64_t last_running(const struct linker *l, size_t *places, uint32_t ac
 	return at < count && all[at].actor == actor && all[at].start_ns < ns ? all[at].start_ns : ns - 1;
 }
 
-enum { THREADS_MOST = 64 };
+enum { THREADS_MOST = 64, RELEASED_NS = 100000 };
 #define SEVERAL (NODE_NONE - 1)
 
-/* The only other thread of the process that was not in a call shortly before the wait ended, within the shortest window
- * in which there is such a thread; NODE_NONE: none, or several. The window is at most most_ns and a quarter of the
- * wait: on a busy machine a thread that was woken waits for a CPU. */
-static uint32_t only_running(const struct linker *l, size_t *places, const struct moment *wait,
-			     uint64_t most_ns, uint64_t *ret_ns)
+/* Whether processes share what semaphores and locks they share: one is the parent of the other, or both have one. */
+static bool is_family(const struct linker *l, size_t a, size_t b)
+{
+	size_t parent_a = linker_parent(l, a), parent_b = linker_parent(l, b);
+
+	return a == b || parent_a == b || parent_b == a || (parent_a == parent_b && parent_a != SIZE_MAX);
+}
+
+/* The only other thread of the process, or of its family, that was not in a call shortly before the wait ended, within
+ * the shortest window in which there is such a thread; NODE_NONE: none, or several. The window is at most most_ns and a
+ * quarter of the wait: on a busy machine a thread that was woken waits for a CPU. */
+static uint32_t only_running_of(const struct linker *l, size_t *places, const struct moment *wait, bool of_family,
+				uint64_t most_ns, uint64_t *ret_ns)
 {
 	static const uint64_t windows_ns[] = {1, 100000, 1000000, 10000000, 50000000};
 	const struct causality *s = l->causes;
 	const struct image *image = s->actors[wait->actor].image;
-	uint32_t first = s->first_of_image[image - s->context->model->images], found = NODE_NONE;
+	uint32_t first = of_family ? 0 : s->first_of_image[image - s->context->model->images], found = NODE_NONE;
 	size_t window = sizeof(windows_ns) / sizeof(*windows_ns) - 1;
 
 	while (window && (windows_ns[window] > most_ns || windows_ns[window] * 4 > wait->end_ns - wait->start_ns))
 		window--;
-	for (uint32_t i = first; i < s->actor_count && s->actors[i].image == image; i++) {
+	for (uint32_t i = first; i < s->actor_count && (of_family || s->actors[i].image == image); i++) {
 		uint64_t ns;
 
 		if (i - first > THREADS_MOST)
 			return NODE_NONE;
-		if (i == wait->actor || s->actors[i].start_ns >= wait->end_ns || s->actors[i].end_ns < wait->end_ns)
+		if (i == wait->actor || s->actors[i].start_ns >= wait->end_ns || s->actors[i].end_ns < wait->end_ns ||
+		    s->actors[i].is_stream || !is_family(l, image->process, s->actors[i].image->process))
 			continue;
 		ns = last_running(l, places, i, wait->end_ns);
 		if (ns <= wait->start_ns || wait->end_ns - ns > windows_ns[window])
@@ -235,6 +244,12 @@ static uint32_t only_running(const struct linker *l, size_t *places, const struc
 			*ret_ns = ns;
 	}
 	return found == SEVERAL ? NODE_NONE : found;
+}
+
+static uint32_t only_running(const struct linker *l, size_t *places, const struct moment *wait, uint64_t most_ns,
+			     uint64_t *ret_ns)
+{
+	return only_running_of(l, places, wait, false, most_ns, ret_ns);
 }
 
 /* The thread of the process with that number, as far as it was recorded. */
@@ -324,6 +339,8 @@ static uint32_t thread_cause(const struct linker *l, size_t *places, const struc
 	found = ended_beside(l, wait, ENDED_NS);
 	if (found == NODE_NONE) {
 		found = only_running(l, places, wait, UINT64_MAX, ret_ns);
+		if (found == NODE_NONE && wait->lock)
+			found = only_running_of(l, places, wait, true, RELEASED_NS * 10, ret_ns);
 		if (found != NODE_NONE)
 			return found;
 		found = ended_beside(l, wait, part_ns < LATE_NS ? part_ns : LATE_NS);
@@ -356,8 +373,6 @@ static bool is_of_launcher(const struct linker *l, const struct moment *wait)
 struct causes_of_ends {
 	struct endings processes, sends, wakes, locked; /* locked: ends of waits for locks that others did not share */
 };
-
-enum { RELEASED_NS = 100000 };
 
 /* Who released the lock: the last other thread that took it during the wait, else the one that held it before, unless
  * that was in a call then and only one other thread was not: a free lock is taken without a record. */

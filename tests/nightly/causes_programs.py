@@ -2,6 +2,8 @@
 """The programs of causes.py: those with something to fix, each slow and fixed, and those without."""
 import os
 
+from causes_more import MORE
+
 # The line that ends in the comment FIX is that of the fix, FIRST that of what saves most, if another. `fixed` is
 # whether the program was repaired.
 HEAD = "import os, sys, time, threading, subprocess, tempfile\nfixed = sys.argv[1] == 'fixed'\n"
@@ -286,6 +288,7 @@ for i in range(40):
 """, "line~{line}=0"),
 }
 PROGRAMS.update(TORCH_PROGRAMS)
+PROGRAMS.update(MORE)
 
 # ---- without anything to fix ----
 
