@@ -38,6 +38,25 @@ Test(table, finds_the_number_of_each_key_and_adds_none)
 		cr_assert_eq(intern_find(&t, i), number[i]);
 }
 
+/* Keys that are there first lie together; those that come later have numbers of their own, also in the first page. */
+Test(table, fills_its_first_page_first)
+{
+	static uint64_t key_of[1 << 20];
+	struct intern_table t = {0};
+	uint32_t number;
+	bool is_new;
+
+	for (uint64_t i = 1; i < 20000; i++) {
+		cr_assert(intern_add(&t, i, &number, &is_new) && is_new);
+		cr_assert(i > INTERN_FIRST_PAGE / 2 || number <= INTERN_FIRST_PAGE, "key %u", (unsigned)i);
+		cr_assert_lt(number, sizeof(key_of) / sizeof(*key_of));
+		cr_assert_eq(key_of[number], 0, "number %u", number);
+		key_of[number] = i;
+	}
+	for (uint32_t i = 1; i <= INTERN_FIRST_PAGE; i++)
+		cr_assert_neq(key_of[i], 0);
+}
+
 Test(table, hash_depends_on_every_byte_the_length_and_the_seed)
 {
 	char text[24] = "the same text, but for a";
