@@ -36,7 +36,7 @@ struct fix_first_cause {
 	struct saving saves;	   /* of the run's wall time */
 	uint64_t worth_ns;	   /* by which causes are sorted */
 	const struct actor *actor; /* whose time it is; NULL: not known. Borrowed from the costs */
-	bool is_of_callers;	   /* the saving is that of a change of the outermost frame, around the line's calls */
+	bool is_of_callers;	   /* the saving is that of the outermost frame, around the line's calls */
 	bool is_bound;		   /* work that may be needed: the run is bound by it */
 	bool is_borrowed;	   /* the line is not of the code that takes the time, but waits for it */
 	bool is_last;		   /* a wait of which nobody knows whether it is needed */

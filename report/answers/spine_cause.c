@@ -60,9 +60,12 @@ static const struct role *waiting_role(const struct choice *k, const struct role
 
 		for (size_t n = 0; n < other->call_count && other != r; n++) {
 			const struct role_end *end = &other->calls[n].end;
+			size_t number = end->ns && end->computes ? k->roles->role_of[end->thread] : 0;
+			const struct role *awaited = number    ? &k->roles->items[number - 1]
+						     : end->ns ? NULL
+							       : role_waited_for(k->roles, other, &other->calls[n]);
 
-			if (end->ns && end->computes && k->roles->role_of[end->thread] &&
-			    &k->roles->items[k->roles->role_of[end->thread] - 1] == r)
+			if (awaited == r && other->calls[n].ns * 2 >= other->lifetime_ns)
 				return other;
 		}
 	}
@@ -92,7 +95,7 @@ static void add_role(const struct choice *k, const struct role *r, struct buffer
 	if (waiting) {
 		buffer_text(ret, ", for which ");
 		role_words(waiting, ret);
-		buffer_text(ret, waiting->threads > 1 ? " wait" : " waits");
+		buffer_text(ret, waiting->threads > 1 ? " wait," : " waits,");
 	}
 }
 
@@ -106,8 +109,12 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	rule_time(&cause->text, k->roles->wall_ns);
 	add_role(k, r, &cause->text);
 	cause->frames_at = cause->text.size;
-	buffer_text(&cause->text, cause->frame_count > 1 ? " pass through " : " at ");
-	frame_words(outer, cause->frame_count > 1 ? "" : cause->callee, &cause->text);
+	if (!strcmp(outer->function, CODE_LINE_UNKNOWN)) {
+		buffer_text(&cause->text, " in " CODE_LINE_NO_NAMES);
+	} else {
+		buffer_text(&cause->text, cause->frame_count > 1 ? " pass through " : " at ");
+		frame_words(outer, cause->frame_count > 1 ? "" : cause->callee, &cause->text);
+	}
 	if (cause->frame_count > 1) {
 		buffer_text(&cause->text, " down to ");
 		frame_words(place, cause->callee, &cause->text);

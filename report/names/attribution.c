@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/text.h"
 #include "report/names/launch_stub.h"
 #include "report/names/python.h"
 
@@ -21,13 +22,26 @@ static bool is_generated(const char *path)
 	return strstr(path, "/torchinductor_");
 }
 
+/* Of Rust: the standard library by the names that its build has given to its files, and packages. */
+static bool is_of_rust(const char *path)
+{
+	static const char *const begins[] = {"/rustc/", "/rust/deps/", "library/std/src/", "library/core/src/",
+					     "library/alloc/src/"};
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncmp(path, begins[i], strlen(begins[i])) && text_ends_with(path, ".rs"))
+			return true;
+	return strstr(path, "/lib/rustlib/src/rust/") || strstr(path, "/.cargo/registry/") ||
+	       strstr(path, "/.cargo/git/");
+}
+
 bool attribution_is_library(const char *path)
 {
 	static const char *const marks[] = {"/lib/python", "/lib64/python"};
 
 	if (!strncmp(path, "<frozen", strlen("<frozen")) || !strncmp(path, "node:", strlen("node:")) ||
 	    is_generated(path) || strstr(path, "/site-packages/") || strstr(path, "/dist-packages/") ||
-	    strstr(path, "/node_modules/"))
+	    strstr(path, "/node_modules/") || is_of_rust(path))
 		return true;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
 		const char *found = strstr(path, marks[i]);

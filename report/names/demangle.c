@@ -132,7 +132,7 @@ static bool demangle_readable(struct buffer *ret, const char *name)
 		demangle_rust(ret, name);
 		return true;
 	}
-	if (demangle_fortran(ret, name))
+	if (demangle_rust_v0(ret, name) || demangle_fortran(ret, name))
 		return true;
 	text = !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
 	if (text && !status)

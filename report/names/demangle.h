@@ -9,6 +9,10 @@
  * name in Rust's legacy scheme, "work::compute" for a procedure in a module of Fortran; any other name unchanged. */
 void demangle(struct buffer *ret, const char *name);
 
+/* demangle_rust.c: a name in Rust's scheme v0, "hash::map::HashMap::entry". False: it is none, and nothing is
+ * appended. */
+bool demangle_rust_v0(struct buffer *ret, const char *name);
+
 /* The same of a name from a symbol table, whose version, as in name@@GLIBC_2.34, is no part of it. */
 void demangle_symbol(struct buffer *ret, const char *name);
 

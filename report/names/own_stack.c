@@ -177,15 +177,36 @@ static void add_natives(struct own_stacks *o, const struct image *image, uint32_
 	}
 }
 
+/* Code that was compiled at run time is the program's, whatever it calls in the machine that runs it. */
+static bool find_compiled(struct own_stacks *o, const struct image *image, uint32_t stack, struct symbol_frame *ret)
+{
+	size_t count = symbols_frames(o->attribution.symbols, image, stack, o->read, STACK_FRAMES);
+
+	for (size_t i = 0; i < count; i++)
+		if (!o->read[i].is_python && o->read[i].place != SYMBOL_NO_PLACE && !*o->read[i].module) {
+			*ret = o->read[i];
+			return true;
+		}
+	return false;
+}
+
 static void add_foreign(struct own_stacks *o, const struct image *image, uint32_t stack, struct own_stack *ret)
 {
+	struct buffer library = {0};
 	struct symbol_frame one;
 	bool is_users;
 
 	ret->is_foreign = attribution_stack(&o->attribution, image, stack, &one, &is_users);
 	ret->count = ret->is_foreign;
-	if (ret->is_foreign)
-		add_frame(o, &one);
+	if (!ret->is_foreign)
+		return;
+	is_users |= find_compiled(o, image, stack, &one);
+	add_frame(o, &one);
+	if (is_users || !*one.module || (image->executable && !strcmp(one.module, image->executable)))
+		return;
+	buffer_text(&library, strrchr(one.module, '/') ? strrchr(one.module, '/') + 1 : one.module);
+	ret->callee = text_of(o, &library);
+	buffer_done(&library);
 }
 
 uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t stack)

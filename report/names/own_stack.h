@@ -21,7 +21,8 @@ struct own_stack {
 	size_t first;	 /* of the frames, the innermost first */
 	uint32_t count;
 	uint32_t callee; /* what its innermost frame calls of a library: in texts; 0: nothing */
-	bool is_foreign; /* it has no frame of the program's own, and the one that is known instead */
+	bool is_foreign; /* it has no frame of the program's own, and the one that is known instead; callee: its
+			  * library */
 	bool is_import;	 /* an import statement is being executed */
 	bool is_model;	 /* its innermost frame has called a neural network, an optimizer, a compiled function */
 };

@@ -10,10 +10,13 @@ Test(attribution, libraries_are_known_by_their_paths)
 						"/v/lib/python3.12/site-packages/torch/nn.py",
 						"/usr/lib/python3/dist-packages/six.py",
 						"<frozen importlib._bootstrap>",
-						"/tmp/torchinductor_u/li/cli56.py", "<eval_with_key>.4"},
+						"/tmp/torchinductor_u/li/cli56.py", "<eval_with_key>.4",
+						"/rustc/0a1b/library/std/src/map.rs", "library/core/src/ops.rs",
+						"/home/u/.cargo/registry/src/index-1/serde-1.0/src/de.rs"},
 				 *const users[] = {
 					 "/home/u/train.py",       "train.py", "<string>", "/home/u/lib/python/x.py",
-					 "/home/site-packages.py", ""};
+					 "/home/site-packages.py", "", "/home/u/job/src/main.rs",
+					 "library/core/src/a.c"};
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
 		cr_assert(attribution_is_library(libraries[i]), "%s", libraries[i]);

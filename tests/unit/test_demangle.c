@@ -62,6 +62,15 @@ ParameterizedTestParameters(demangle, names_are_readable_and_short)
 		 "<Test + 'static as foo::Bar<Test>>::bar::h930b740aa94f1d3a", "bar"},
 		{"_ZN4core3fmt17hello_world_abcdeE", "core::fmt::hello_world_abcde", "hello_world_abcde"},
 		{"_ZN3fmt17h0123456789abcdefEv", "fmt::h0123456789abcdef()", "h0123456789abcdef"},
+		/* Rust's scheme v0: without generic arguments and hashes; a closure has no name, and a digit follows */
+		{"_RNvCs6GmmlP4bgsG_1r4main", "r::main", "main"},
+		{"_RINvMs6_NtCsgvbsrvnw3yD_9hashbrown3rawINtB6_8RawTableTyyEE14reserve_rehashReECs6GmmlP4bgsG_1r",
+		 "hashbrown::raw::RawTable::reserve_rehash", "reserve_rehash"},
+		{"_RNCNCNvNtNtCsjrHSEGnQ3l9_3std3sys9backtrace10__print_fmts_00B9_",
+		 "std::sys::backtrace::_print_fmt::{closure}::{closure}", "{closure}"},
+		{"_RNvXs0_NtCs1_1a1bNtB5_1TNtNtCs2_4core3fmt5Debug3fmt", "<a::b::T as core::fmt::Debug>::fmt", "fmt"},
+		{"_RNvB_4loop", "_RNvB_4loop", "_RNvB_4loop"},
+		{"_RNvC1r9short", "_RNvC1r9short", "_RNvC1r9short"},
 		/* names that are not mangled stay unchanged */
 		{"triton_poi_fused_0", "triton_poi_fused_0", "triton_poi_fused_0"},
 		{"kernel with blanks", "kernel with blanks", "kernel with blanks"},
@@ -95,12 +104,15 @@ Test(demangle, every_beginning_of_a_name_has_a_base)
 	static const char name[] = "_ZZN1XltIZ4mainEUliE_XgtstT_Li2EEEEvP9enable_ifIXgtstT_Li2EEvEENK1Y1gEv";
 	static const char rust[] =
 		"_ZN71_$LT$Test$u20$$u2b$$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE";
+	static const char v0[] =
+		"_RINvMs6_NtCsgvbsrvnw3yD_9hashbrown3rawINtB6_8RawTableTyyEE7reserveReECs6GmmlP4bgsG_1r";
+	static const char *const names[] = {name, rust, v0};
 	struct buffer b = {0};
 	char part[128];
 
-	for (size_t i = 0; i < 2; i++)
-		for (size_t length = 1; length <= strlen(i ? rust : name); length++) {
-			snprintf(part, sizeof(part), "%.*s", (int)length, i ? rust : name);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		for (size_t length = 1; length <= strlen(names[i]); length++) {
+			snprintf(part, sizeof(part), "%.*s", (int)length, names[i]);
 			buffer_clear(&b);
 			demangle_base(&b, part);
 			cr_assert_gt(b.size, 0);

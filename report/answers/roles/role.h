@@ -124,6 +124,10 @@ void role_place(const struct report_context *c, const struct role_call *call, st
  * without lines; nothing if it is not known. */
 void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret);
 
+/* The role in other processes for which a wait was that tells no end: of those that the role's process, or whoever
+ * started it, has started, the one that computed most. NULL: none. */
+const struct role *role_waited_for(const struct roles *all, const struct role *self, const struct role_call *wait);
+
 /* The line of the call; NULL: no stack was taken. */
 const struct code_line *role_call_line(const struct report_context *c, const struct role_call *call);
 

@@ -101,6 +101,36 @@ void role_end_words(const struct report_context *c, const struct roles *all, con
 	buffer_text(ret, ")");
 }
 
+/* Whether the program was started by the role's, or by one that this has started. */
+static bool is_descendant(const struct roles *all, const struct role *r, size_t ancestor)
+{
+	size_t parent = r->parent;
+
+	for (size_t steps = 0; parent && parent != ancestor && steps < all->count; steps++)
+		parent = all->items[parent - 1].parent;
+	return parent && parent == ancestor;
+}
+
+const struct role *role_waited_for(const struct roles *all, const struct role *self, const struct role_call *wait)
+{
+	const struct role *found = NULL;
+	size_t number = (size_t)(self - all->items) + 1;
+
+	if (wait->kind != BLOCKED_CHILD && wait->kind != BLOCKED_PIPE && wait->kind != BLOCKED_POLL)
+		return NULL;
+	for (size_t i = 0; i < all->count; i++) {
+		const struct role *r = &all->items[i];
+		bool is_beside = wait->kind == BLOCKED_PIPE && self->parent && is_descendant(all, r, self->parent);
+
+		if (r == self || !r->is_program || r->process == self->process ||
+		    (!is_descendant(all, r, number) && !is_beside))
+			continue;
+		if (!found || r->cpu_ns > found->cpu_ns)
+			found = r;
+	}
+	return found;
+}
+
 void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret)
 {
 	struct buffer place = {0};

@@ -130,9 +130,15 @@ static void add_wait(const struct report_context *c, const struct roles *roles, 
 		     const struct role_call *call, struct buffer *ret)
 {
 	bool is_for_others = roles->count > 1 && r->is_main && call->kind != BLOCKED_SLEEP;
+	const struct role *awaited = role_waited_for(roles, r, call);
 	struct buffer end = {0};
 
 	role_end_words(c, roles, r, call, &end);
+	if (!end.size && awaited) {
+		role_words(awaited, &end);
+		buffer_print(&end, " (%s %.0f %%)", awaited->threads > 1 ? "compute" : "computes",
+			     100 * (double)awaited->cpu_ns / (double)(awaited->lifetime_ns + 1));
+	}
 	if (end.size)
 		buffer_print(ret, "waits for %s in ", end.data);
 	else
