@@ -28,7 +28,7 @@ tmux() {
 }
 trap 'tmux kill-server 2>/dev/null; rm -rf "$work"' EXIT
 cat >rc <<END
-PS1='$ '
+PS1='\#$ '
 PATH=$PWD/bin:\$PATH
 export PILLION_PAGER='' PILLION_ENERGY=false
 END
@@ -38,12 +38,14 @@ screen() {
 	tmux capture-pane -p
 }
 
+# The prompt has the number of the command, so that the one before it is none while the shell has not read the keys.
+commands=1
 has_prompt() {
-	[ "$(screen | grep . | tail -n 1)" = '$' ]
+	[ "$(screen | grep . | tail -n 1)" = "$commands$" ]
 }
 
 is_typed() {
-	screen | grep -q '^\$ .'
+	screen | grep -q "^$commands\\$ ."
 }
 
 # typed NAME COMMAND: runs it in the terminal; its screen is in pictures/NAME.txt and, in one line, in `seen`.
@@ -53,6 +55,7 @@ typed() {
 	tmux send-keys -l "$2"
 	eventually is_typed
 	tmux send-keys Enter
+	commands=$((commands + 1))
 	[ -z "${meanwhile:-}" ] || "$meanwhile"
 	eventually has_prompt
 	screen >"pictures/$1.txt"
