@@ -94,6 +94,16 @@ for how in $ways; do
 		mutex "deadlock.c:$(line deadlock.c 'two waits')"
 	[ "$how" = kill ] || like "$(cat recorded.err)" '^DEADLOCK ' "mutexes, $how: the summary of the run"
 done
+# As long as the calls lasted, and not only until the look that found them.
+started recorded "$PILLION" -f --stats=false -o aged "$deadlock" mutexes
+is_seen() {
+	[ -n "$(find aged.pillion -name '*.where' -size +0)" ]
+}
+eventually is_seen
+sleep 3
+ended term
+report where aged.pillion >out 2>err
+is "$(awk '$3 == "pthread_mutex_lock" && $6 == "s:" && $5 >= 2.9' out | wc -l)" 2 'the age of a call'
 report analyze run.pillion >findings 2>err
 like "$(grep -v '^$' findings | head -n 1)" "^ DEADLOCK .*waits for a mutex of thread" 'analyze begins with it'
 unlike "$(cat findings)" '\\x0a' 'in one line'

@@ -85,7 +85,7 @@ static void add_age_since(const struct model *m, struct where_item *item)
 static void find_call(const struct model *m, struct where_item *item)
 {
 	const struct trace_thread *t = where_trace_thread(item->image, item->thread->head.tid);
-	uint64_t start = 0, ticks = item->process->ticks;
+	uint64_t start = 0, ticks = item->process->ticks, until = item->process->until_ticks;
 	bool is_in_call = t && where_call_in_progress(item, t, &start);
 
 	if (!t)
@@ -93,9 +93,10 @@ static void find_call(const struct model *m, struct where_item *item)
 	item->since = is_still(m, item, t, is_in_call, start) ? WHERE_STILL : WHERE_WENT_ON;
 	if (start > ticks || item->since == WHERE_WENT_ON)
 		item->name = NULL;
-	item->has_age = item->name && ticks > start;
+	until = until > ticks ? until : ticks;
+	item->has_age = item->name && until > start;
 	if (item->has_age)
-		item->age_ns = clock_map_duration(&m->machines[item->image->machine].clock, ticks - start);
+		item->age_ns = clock_map_duration(&m->machines[item->image->machine].clock, until - start);
 	if (item->has_age && item->process->is_quiet && !item->process->until_ticks)
 		add_age_since(m, item);
 }
