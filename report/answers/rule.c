@@ -105,7 +105,7 @@ const struct function *rule_cuda_function(const struct image *image, const struc
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(image->trace, e->id) : NULL;
 
-	return f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER) ? f : NULL;
+	return f && f->kind.cuda ? f : NULL;
 }
 
 bool rule_has_calls(struct rules *r, struct finding *f)

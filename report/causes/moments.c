@@ -7,25 +7,23 @@
 #include "report/events/traffic.h"
 
 /* Calls that wait for all streams of a device. */
-static bool waits_for_streams(const char *name)
+static bool waits_for_streams(unsigned cuda)
 {
-	return strstr(name, "DeviceSynchronize") || strstr(name, "CtxSynchronize") ||
-	       strstr(name, "ThreadSynchronize") || (strstr(name, "Free") && !strstr(name, "Async"));
+	return cuda & CUDA_STREAMS || (cuda & CUDA_FREE && !(cuda & CUDA_ASYNC));
 }
 
-static bool waits_for_device(const char *name)
+static bool waits_for_device(unsigned cuda)
 {
-	return strstr(name, "Synchronize") ||
-	       (!strstr(name, "Async") &&
-		(strstr(name, "Memcpy") || strstr(name, "Memset") || strstr(name, "Free")));
+	return cuda & CUDA_SYNCHRONIZE ||
+	       (!(cuda & (CUDA_ASYNC | CUDA_NODE)) && cuda & (CUDA_COPY | CUDA_SET | CUDA_FREE));
 }
 
 uint8_t moment_classify(const struct function *f)
 {
-	if (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER)
-		return waits_for_streams(f->name)  ? MOMENT_SYNC_STREAMS
-		       : waits_for_device(f->name) ? MOMENT_SYNC
-						   : MOMENT_NONE;
+	if (f->kind.cuda)
+		return waits_for_streams(f->kind.cuda)	? MOMENT_SYNC_STREAMS
+		       : waits_for_device(f->kind.cuda) ? MOMENT_SYNC
+							: MOMENT_NONE;
 	if (f->group != TF_GROUP_OSRT)
 		return MOMENT_NONE;
 	if (f->kind.does & FUNCTION_WAKES)
@@ -140,9 +138,9 @@ static void take_waker(struct reading_calls *r, const struct event *e, struct mo
 /* A thread of Python that waits for the interpreter asks for it again every 5 ms. */
 enum { SWITCHED_NS = 10000000 };
 
-static bool takes_interpreter(const char *function)
+static bool takes_interpreter(const struct function *f)
 {
-	return !strcmp(function, "pthread_cond_timedwait") || !strcmp(function, "pthread_cond_clockwait");
+	return f->kind.does & FUNCTION_CONDITION && f->kind.does & FUNCTION_TIMED;
 }
 
 static void moment_add(struct reading_calls *r, const struct event *e)
@@ -165,7 +163,7 @@ static void moment_add(struct reading_calls *r, const struct event *e)
 	if (kind == MOMENT_WAIT && e->args_count)
 		take_waker(r, e, &m);
 	if (kind == MOMENT_WAIT && r->is_python && m.end_ns - m.start_ns < SWITCHED_NS)
-		m.is_interpreter = takes_interpreter(trace_function(r->image->trace, e->id)->name);
+		m.is_interpreter = takes_interpreter(trace_function(r->image->trace, e->id));
 	if (m.end_ns - m.start_ns >= CAUSES_WAIT_NS)
 		put(&r->linker->of[MOMENT_LONG], &m);
 	if (kind && (kind < MOMENT_POLL || m.end_ns - m.start_ns >= CAUSES_WAIT_NS))

@@ -92,6 +92,42 @@ static size_t longest_word(const char *words, const char *name)
 	return longest;
 }
 
+/* All that are in a name apply. */
+static const struct {
+	const char *part;
+	uint16_t bits;
+} cuda_parts[] = {
+	{"Launch", CUDA_LAUNCH},
+	{"Synchronize", CUDA_SYNCHRONIZE},
+	{"DeviceSynchronize", CUDA_STREAMS},
+	{"CtxSynchronize", CUDA_STREAMS},
+	{"ThreadSynchronize", CUDA_STREAMS},
+	{"StreamSynchronize", CUDA_STREAM},
+	{"Async", CUDA_ASYNC},
+	{"Memcpy", CUDA_COPY},
+	{"Memset", CUDA_SET},
+	{"Malloc", CUDA_ALLOC},
+	{"MemAlloc", CUDA_ALLOC},
+	{"HostAlloc", CUDA_ALLOC},
+	{"cudaFree", CUDA_FREE},
+	{"cuMemFree", CUDA_FREE},
+	{"HostRegister", CUDA_REGISTER},
+	{"HostUnregister", CUDA_REGISTER},
+	{"HostFunc", CUDA_HOST_FUNCTION},
+	{"Node", CUDA_NODE},
+	{"Kernel", CUDA_KERNEL},
+	{"DeviceReset", CUDA_RESET},
+};
+
+static uint16_t cuda_of(const char *name)
+{
+	uint16_t ret = CUDA_CALL;
+
+	for (size_t i = 0; i < sizeof(cuda_parts) / sizeof(*cuda_parts); i++)
+		ret |= strstr(name, cuda_parts[i].part) ? cuda_parts[i].bits : 0;
+	return ret;
+}
+
 struct function_kind function_kind_of(const char *name, unsigned group)
 {
 	struct function_kind ret = {BLOCKED_OTHER};
@@ -108,6 +144,9 @@ struct function_kind function_kind_of(const char *name, unsigned group)
 		break;
 	case TF_GROUP_OSRT:
 		break;
+	case TF_GROUP_CUDA:
+	case TF_GROUP_CUDA_DRIVER:
+		return (struct function_kind){BLOCKED_GPU, .cuda = cuda_of(name)};
 	default:
 		return (struct function_kind){BLOCKED_GPU};
 	}

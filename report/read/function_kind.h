@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recorded function does, by its name: nothing else compares names of functions of the system. */
+/* What a recorded function does, by its name: nothing else compares names of functions of the system and of CUDA. */
 #ifndef PILLION_FUNCTION_KIND_H
 #define PILLION_FUNCTION_KIND_H
 
@@ -52,9 +52,29 @@ enum {
 	FUNCTION_RENAMES = 1 << 14, /* changes names or attributes of files */
 };
 
+/* Of calls of CUDA: the parts of their names. */
+enum {
+	CUDA_CALL = 1 << 0, /* of the runtime or the driver */
+	CUDA_LAUNCH = 1 << 1,
+	CUDA_SYNCHRONIZE = 1 << 2,
+	CUDA_STREAMS = 1 << 3, /* of all streams, of the device */
+	CUDA_STREAM = 1 << 4,  /* of one stream */
+	CUDA_ASYNC = 1 << 5,
+	CUDA_COPY = 1 << 6,
+	CUDA_SET = 1 << 7,
+	CUDA_ALLOC = 1 << 8,
+	CUDA_FREE = 1 << 9,
+	CUDA_REGISTER = 1 << 10, /* of host memory */
+	CUDA_HOST_FUNCTION = 1 << 11,
+	CUDA_NODE = 1 << 12, /* of a graph: nothing is executed */
+	CUDA_KERNEL = 1 << 13,
+	CUDA_RESET = 1 << 14, /* of a device */
+};
+
 struct function_kind {
 	uint8_t waits, role, traffic; /* enum blocked_kind, traffic_role, traffic_kind */
 	uint16_t does;		      /* FUNCTION_* */
+	uint16_t cuda;		      /* CUDA_*; 0: not of CUDA */
 };
 
 /* `group` is an enum tf_group. */

@@ -54,3 +54,28 @@ Test(function_kind, groups_wait_for_what_they_are_of)
 	cr_expect_eq(function_kind_of("omp_barrier", TF_GROUP_OPENMP).waits, BLOCKED_THREAD);
 	cr_expect_eq(function_kind_of("cudaFree", TF_GROUP_CUDA).waits, BLOCKED_GPU);
 }
+
+static unsigned cuda_of(const char *name)
+{
+	return function_kind_of(name, TF_GROUP_CUDA_DRIVER).cuda;
+}
+
+Test(function_kind, names_of_cuda_are_made_of_parts)
+{
+	cr_expect_eq(cuda_of("cuInit"), CUDA_CALL);
+	cr_expect_eq(cuda_of("cudaLaunchKernelExC"), CUDA_CALL | CUDA_LAUNCH | CUDA_KERNEL);
+	cr_expect_eq(cuda_of("cudaLaunchHostFunc"), CUDA_CALL | CUDA_LAUNCH | CUDA_HOST_FUNCTION);
+	cr_expect_eq(cuda_of("cuMemcpyDtoHAsync_v2"), CUDA_CALL | CUDA_COPY | CUDA_ASYNC);
+	cr_expect_eq(cuda_of("cudaGraphAddMemsetNode"), CUDA_CALL | CUDA_SET | CUDA_NODE);
+	cr_expect_eq(cuda_of("cuGraphAddKernelNode_v2"), CUDA_CALL | CUDA_KERNEL | CUDA_NODE);
+	cr_expect_eq(cuda_of("cuStreamSynchronize"), CUDA_CALL | CUDA_SYNCHRONIZE | CUDA_STREAM);
+	cr_expect_eq(cuda_of("cudaDeviceSynchronize"), CUDA_CALL | CUDA_SYNCHRONIZE | CUDA_STREAMS);
+	cr_expect_eq(cuda_of("cudaEventSynchronize"), CUDA_CALL | CUDA_SYNCHRONIZE);
+	cr_expect_eq(cuda_of("cuMemAllocHost_v2"), CUDA_CALL | CUDA_ALLOC);
+	cr_expect_eq(cuda_of("cudaMallocAsync"), CUDA_CALL | CUDA_ALLOC | CUDA_ASYNC);
+	cr_expect_eq(cuda_of("cuMemFree_v2"), CUDA_CALL | CUDA_FREE);
+	cr_expect_eq(cuda_of("cuMemAddressFree"), CUDA_CALL, "it frees no memory");
+	cr_expect_eq(cuda_of("cuMemHostUnregister"), CUDA_CALL | CUDA_REGISTER);
+	cr_expect_eq(cuda_of("cudaDeviceReset"), CUDA_CALL | CUDA_RESET);
+	cr_expect_eq(function_kind_of("cublasSgemm", TF_GROUP_CUBLAS).cuda, 0);
+}

@@ -61,7 +61,7 @@ Test(rule_cpu, eight_threads_on_two_cpus)
 	assert_verdict("cpu_starved", VERDICT_CLEAN);
 	cr_expect_eq(number("cpu_oversubscribed", "CPU (ns)", 0), 2000 * MS);
 	assert_words("cpu_oversubscribed",
-		     "too few CPUs (2 for 8 runnable threads): the 8 busy had a CPU 25 % of the time");
+		     "too few CPUs (2 for 8 runnable threads): the 8 busy threads had a CPU 25 % of the time");
 }
 
 Test(rule_cpu, as_many_threads_as_cpus)

@@ -22,7 +22,6 @@ struct call_lines {
 	uint64_t steady;  /* ticks of that launch */
 	uint64_t last_launch; /* ticks of the last one */
 	struct map asked; /* image and stack -> 1 + whether the program asked for that wait */
-	const uint8_t *classes; /* by function of the current image */
 	uint64_t last_copy; /* the thread of the scan whose last CUDA call was an asynchronous copy to the host */
 	const struct trace_thread *thread;
 };
@@ -36,30 +35,9 @@ static void calls_add_time(struct call_lines *l, uint32_t row, uint64_t ns)
 
 /* ---- the steady state ---- */
 
-enum class { CLASS_CUDA = 1, CLASS_WAITS = 2, CLASS_STREAM = 4, CLASS_ASYNC = 8 };
-
-static bool waits_implicitly(const char *name)
+static bool waits_implicitly(unsigned cuda)
 {
-	static const char *const names[] = {"cudaMemcpy",        "cuMemcpy",          "cudaFree",
-					    "cuMemFree",         "cudaMalloc",        "cuMemAlloc",
-					    "cudaHostAlloc",     "cuMemHostAlloc",    "cudaHostRegister",
-					    "cuMemHostRegister", "cudaHostUnregister"};
-
-	if (strstr(name, "Async"))
-		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(name, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-static uint8_t calls_classify(const struct function *f)
-{
-	if (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER)
-		return 0;
-	return (uint8_t)(CLASS_CUDA | (waits_implicitly(f->name) ? CLASS_WAITS : 0) |
-			 (strstr(f->name, "StreamSynchronize") ? CLASS_STREAM : 0) |
-			 (strstr(f->name, "Async") ? CLASS_ASYNC : 0));
+	return !(cuda & (CUDA_ASYNC | CUDA_NODE)) && cuda & (CUDA_COPY | CUDA_ALLOC | CUDA_FREE | CUDA_REGISTER);
 }
 
 /* Calls visit for each CUDA call of images that launch anything, and sets the ticks of the first launch and the last;
@@ -74,7 +52,6 @@ static void each_steady(struct call_lines *l, bool later, void (*visit)(struct s
 
 		if (!t.first)
 			continue;
-		l->classes = functions_classes(s.image->trace->functions, calls_classify);
 		l->span_ns += clock_map_duration(&m->machines[s.image->machine].clock, t.last - t.first);
 		l->steady = t.first + (later ? (t.last - t.first) / 10 : 0);
 		l->last_launch = t.last;
@@ -146,27 +123,28 @@ static bool is_asked_for(struct call_lines *l, const struct image *image, uint32
 static void visit_waiting(struct scan *s, const struct event *e)
 {
 	struct call_lines *l = s->more;
-	uint8_t class = e->kind == TF_CALL && e->id < s->image->trace->functions->count ? l->classes[e->id] : 0;
+	const struct function *f = rule_cuda_function(s->image, e);
+	unsigned cuda = f ? f->kind.cuda : 0;
 	const char *name = NULL;
 
-	if (!class)
+	if (!f)
 		return;
 	if (l->thread != s->thread)
 		l->last_copy = 0;
 	l->thread = s->thread;
 	/* What tensor.item(), .cpu() and printing a tensor call. */
-	if (l->last_copy && class & CLASS_STREAM && !is_asked_for(l, s->image, event_stack(e)))
+	if (l->last_copy && cuda & CUDA_STREAM && !is_asked_for(l, s->image, event_stack(e)))
 		name = "copy to the host, then cudaStreamSynchronize";
-	else if (class & CLASS_WAITS)
-		name = trace_function(s->image->trace, e->id)->name;
+	else if (waits_implicitly(cuda))
+		name = f->name;
 	if (name && event_start(e) >= l->steady && event_start(e) < l->last_launch) {
-		bool is_pair = l->last_copy && class & CLASS_STREAM;
+		bool is_pair = l->last_copy && cuda & CUDA_STREAM;
 
 		calls_add_time(l,
 			       rule_call_row(l->rules, &l->aggregate, s->image, e->id, is_pair, name, event_stack(e)),
 			       clock_map_duration(s->clock, e->duration));
 	}
-	l->last_copy = class & CLASS_ASYNC && copies_back(e);
+	l->last_copy = cuda & CUDA_ASYNC && copies_back(e);
 }
 
 /* Adds rows if there are at least that many calls and they take at least the required share. */

@@ -31,8 +31,7 @@ bool where_call_in_progress(struct where_item *item, const struct trace_thread *
 
 static bool is_sleep(const char *name)
 {
-	return !strcmp(name, "nanosleep") || !strcmp(name, "clock_nanosleep") || !strcmp(name, "sleep") ||
-	       !strcmp(name, "usleep");
+	return function_kind_of(name, TF_GROUP_OSRT).waits == BLOCKED_SLEEP;
 }
 
 void where_item_from_trace(struct where_item *item, const struct model *m)

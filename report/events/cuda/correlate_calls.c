@@ -4,18 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum host_class { CLASS_CUDA = 1, CLASS_HOST_FUNCTION = 2 };
-
-static uint8_t host_calls_classify(const struct function *f)
-{
-	if (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER)
-		return 0;
-	return strstr(f->name, "HostFunc") ? CLASS_CUDA | CLASS_HOST_FUNCTION : CLASS_CUDA;
-}
-
 void host_calls_init(struct host_calls *h, const struct trace *t)
 {
-	*h = (struct host_calls){.trace = t, .classes = functions_classes(t->functions, host_calls_classify)};
+	*h = (struct host_calls){.trace = t};
 }
 
 void host_calls_done(struct host_calls *h)
@@ -48,7 +39,8 @@ bool host_call_requests(const struct host_calls *h, const struct event *e)
 
 		if (kind == TF_ARG_RESULT || kind == TF_ARG_GRAPH_NODE)
 			return false;
-		has |= kind == TF_ARG_COPY || (kind == TF_ARG_LAUNCH && !(h->classes[e->id] & CLASS_HOST_FUNCTION));
+		has |= kind == TF_ARG_COPY ||
+		       (kind == TF_ARG_LAUNCH && !(trace_function(h->trace, e->id)->kind.cuda & CUDA_HOST_FUNCTION));
 	}
 	return has;
 }
@@ -68,7 +60,7 @@ bool calls_next(struct calls *c)
 
 	while (cursor_next(&c->cursor, &c->event)) {
 		if (c->event.kind != TF_CALL || c->event.id >= h->trace->functions->count ||
-		    !(h->classes[c->event.id] & CLASS_CUDA))
+		    !trace_function(h->trace, c->event.id)->kind.cuda)
 			continue;
 		if (h->wanted && c->chunk != c->cursor.chunk - 1) {
 			c->chunk = c->cursor.chunk - 1;

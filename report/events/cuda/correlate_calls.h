@@ -8,7 +8,6 @@
 
 struct host_calls {
 	const struct trace *trace;
-	const uint8_t *classes; /* by function */
 	struct host_chunk {
 		uint64_t from, to;    /* ticks of its calls */
 		uint64_t first, last; /* of their TF_ARG_DEVICE_OPERATION; first > last: none */

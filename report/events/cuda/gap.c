@@ -105,25 +105,16 @@ static void gap_add_cause(struct gap_state *s, enum gap_cause cause, const struc
 
 /* ---- host activity ---- */
 
-static enum gap_cause cuda_cause(const char *name)
-{
-	static const struct {
-		const char *part;
-		enum gap_cause cause;
-	} parts[] = {{"Launch", GAP_LAUNCH},    {"Synchronize", GAP_WAIT},    {"Memcpy", GAP_COPY},
-		     {"Memset", GAP_COPY},      {"Malloc", GAP_MEMORY},       {"Free", GAP_MEMORY},
-		     {"HostAlloc", GAP_MEMORY}, {"HostRegister", GAP_MEMORY}, {"HostUnregister", GAP_MEMORY},
-		     {"MemAlloc", GAP_MEMORY}};
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (strstr(name, parts[i].part))
-			return parts[i].cause;
-	return GAP_CUDA;
-}
-
 static enum gap_cause cause_of(const struct function *f)
 {
-	return f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER ? cuda_cause(f->name) : GAP_OS;
+	unsigned cuda = f->kind.cuda;
+
+	return !cuda					     ? GAP_OS
+	       : cuda & CUDA_LAUNCH			     ? GAP_LAUNCH
+	       : cuda & CUDA_SYNCHRONIZE		     ? GAP_WAIT
+	       : cuda & (CUDA_COPY | CUDA_SET)		     ? GAP_COPY
+	       : cuda & (CUDA_ALLOC | CUDA_FREE | CUDA_REGISTER) ? GAP_MEMORY
+								 : GAP_CUDA;
 }
 
 /* The gaps of one thread and device, in order, and the one being filled. */
@@ -352,7 +343,7 @@ static void count_launch(struct gap_state *s, struct gap_device *d, const struct
 	const struct function *f = b->thread ? trace_function(b->image->trace, b->function) : NULL;
 	uint64_t call_ns = b->call_end - b->call_start;
 
-	if (!f || !strstr(f->name, "Launch"))
+	if (!f || !(f->kind.cuda & CUDA_LAUNCH))
 		return;
 	d->launches++;
 	if (b->end - b->start >= call_ns)

@@ -205,15 +205,16 @@ static void collect(const struct graphs *g, uint32_t graph, unsigned depth, stru
 static unsigned kind_of_call(const struct trace *t, const struct event *e)
 {
 	const struct function *f = trace_function(t, e->id);
+	unsigned cuda = f ? f->kind.cuda : 0;
 	uint64_t copy = event_arg(e, TF_ARG_COPY);
 
 	if (copy)
 		return tf_arg_small(copy) == 63 ? TF_DEVICE_SET : TF_DEVICE_COPY;
-	if (event_arg(e, TF_ARG_LAUNCH) || (f && strstr(f->name, "KernelNode")))
+	if (event_arg(e, TF_ARG_LAUNCH) || (cuda & CUDA_NODE && cuda & CUDA_KERNEL))
 		return TF_DEVICE_KERNEL;
-	if (f && strstr(f->name, "MemcpyNode"))
+	if (cuda & CUDA_NODE && cuda & CUDA_COPY)
 		return TF_DEVICE_COPY;
-	return f && strstr(f->name, "MemsetNode") ? TF_DEVICE_SET : 0;
+	return cuda & CUDA_NODE && cuda & CUDA_SET ? TF_DEVICE_SET : 0;
 }
 
 static bool agrees(const struct trace *t, const struct event *e, const struct tf_device_operation *w)

@@ -252,7 +252,7 @@ static bool is_memory_info_call(const struct event *e, const struct function *f)
 	for (uint32_t i = 0; i < e->args_count; i++)
 		if (kinds & 1u << tf_arg_kind(e->args[i]))
 			return true;
-	return !strcmp(f->name, "cudaDeviceReset");
+	return f->kind.cuda & CUDA_RESET;
 }
 
 static void replay_one(struct memory_replay *r, const struct merge_event *g)
@@ -262,7 +262,7 @@ static void replay_one(struct memory_replay *r, const struct merge_event *g)
 	uint64_t *device, arg;
 	unsigned int kind;
 
-	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER) || !is_memory_info_call(e, f))
+	if (!f || !f->kind.cuda || !is_memory_info_call(e, f))
 		return;
 	r->ns = g->ns;
 	device = map_put(&r->devices, g->thread->number, 0, NULL); /* the initial device of a thread is 0 */
@@ -284,7 +284,7 @@ static void replay_one(struct memory_replay *r, const struct merge_event *g)
 	else if (arg)
 		memory_allocate(r, e, tf_arg_value(arg), (uint8_t)kind,
 				kind == TF_MEMORY_HOST ? MEMORY_HOST : (uint32_t)*device);
-	else if (!strcmp(f->name, "cudaDeviceReset"))
+	else if (f->kind.cuda & CUDA_RESET)
 		memory_reset_device(r, (uint32_t)*device);
 }
 

@@ -255,7 +255,7 @@ static void lines_add_call(struct lines_pass *w, const struct event *e)
 {
 	const struct function *f = trace_function(w->scan.image->trace, e->id);
 	bool is_os = f && f->group == TF_GROUP_OSRT,
-	     is_cuda = f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER);
+	     is_cuda = f && f->kind.cuda;
 	uint64_t start = event_start(e), part = image_range_part(w->scan.image, start, e->ticks),
 		 ns = clock_map_duration(w->scan.clock, part), *line;
 	struct within in;

@@ -18,7 +18,7 @@ static void call_add(struct scan *s, const struct event *e)
 	uint64_t duration_ns = clock_map_duration(s->clock, e->duration);
 	struct cuda_row *row;
 
-	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER))
+	if (!f || !f->kind.cuda)
 		return;
 	row = sorted_rows_add_event(s, clock_map_ns(s->clock, e->ticks) - duration_ns);
 	row->duration_ns = duration_ns;

@@ -203,7 +203,7 @@ static void gpu_visit_call(struct scan *s, const struct event *e)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 
-	if (f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER))
+	if (f && f->kind.cuda)
 		scan_add_call(s, e, A_CALL | e->id, gpu_call_key, f);
 }
 

@@ -262,7 +262,7 @@ static void visit_call(struct timeline *t, struct timeline_event *out, const str
 	out->duration_ns = clock_map_duration(t->clock, e->duration);
 	out->end_ns = clock_map_ns(t->clock, e->ticks);
 	out->start_ns = out->end_ns - out->duration_ns;
-	out->is_cuda = f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER);
+	out->is_cuda = f && f->kind.cuda;
 	out->correlation = out->is_cuda && t->ids.count ? correlation_of(&t->ids, e) : 0;
 	out->argument_count = 0;
 	for (uint32_t i = 0; i < e->args_count; i++)
