@@ -7,8 +7,8 @@
 #include "report/read/clock_map.h"
 #include "report/read/reader.h"
 
-/* Takes some 50 ms. A trace that is no larger is read as a whole. */
-enum { EARLIER_BYTES = 32 << 20 };
+/* Takes some 25 ms. A trace that is no larger is read as a whole. */
+enum { EARLIER_BYTES = 16 << 20 };
 enum { BLOBS_SINCE_MINOR = 18 }; /* struct tf_chunk.blobs */
 
 /* What only counts for the events of its own time. */

@@ -107,6 +107,7 @@ static int show_once(struct top *t, const struct command_line *l)
 	status = round_take(t, true);
 	if (status)
 		return status;
+	say_all(&t->notes);
 	worst = say_all(&t->problems);
 	status = l->openmetrics ? metrics_write(t, l->openmetrics) : EXIT_DONE;
 	if (!status && (!l->openmetrics || l->is_once))

@@ -90,11 +90,11 @@ Test(reader_recent, reads_a_part_of_what_defines_from_both_ends)
 		write_chunks(1, i);
 	open_since(EPOCH + t.now - SECOND);
 	cr_assert_gt(trace->unread_bytes, 8 << 20);
-	cr_assert_lt(chunks_read() * CHUNK, 33 << 20);
+	cr_assert_lt(chunks_read() * CHUNK, 17 << 20);
 	cr_assert_not_null(trace_definition(trace, TF_BLOB_STRING, 1));
-	cr_assert_not_null(trace_definition(trace, TF_BLOB_STRING, 1500));
+	cr_assert_not_null(trace_definition(trace, TF_BLOB_STRING, 900));
 	cr_assert_null(trace_definition(trace, TF_BLOB_STRING, 3000));
-	cr_assert_not_null(trace_definition(trace, TF_BLOB_STRING, 5000));
+	cr_assert_not_null(trace_definition(trace, TF_BLOB_STRING, 5200));
 	cr_assert_not_null(trace_definition(trace, TF_BLOB_STRING, 6000));
 }
 

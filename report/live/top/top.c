@@ -29,10 +29,11 @@ static void round_done(struct top *t)
 	symbols_free(t->symbols);
 	model_done(&t->model);
 	texts_done(&t->problems);
+	texts_done(&t->notes);
 	texts_done(&t->captures);
 	t->place = (struct where_place){0};
 	t->model = (struct model){0};
-	t->problems = t->captures = (struct texts){0};
+	t->problems = t->notes = t->captures = (struct texts){0};
 	t->has_round = false;
 }
 
@@ -316,7 +317,7 @@ static void say_unread(struct top *t)
 	for (size_t i = 0; i < t->model.image_count; i++)
 		bytes += t->model.images[i].trace ? t->model.images[i].trace->unread_bytes : 0;
 	if (bytes)
-		texts_add(&t->problems,
+		texts_add(&t->notes,
 			  "%.0f MB of what was recorded earlier were not read: what was defined there has no name",
 			  (double)bytes / 1e6);
 }

@@ -66,6 +66,7 @@ struct top {
 	struct top_line *lines; /* of sampled Python frames */
 	size_t line_count, line_capacity, sample_count;
 	struct texts problems; /* of this round: what could not be read */
+	struct texts notes;    /* likewise: what was left out on purpose */
 	bool has_round;
 };
 

@@ -234,8 +234,8 @@ static void draw_head(const struct top *t, struct buffer *line)
 				buffer_print(line, "  %s", energy_reasons[k].name);
 		put(line, false);
 	}
-	for (size_t i = 0; i < t->problems.count && i < 1; i++) {
-		buffer_text(line, t->problems.items[i]);
+	if (t->problems.count || t->notes.count) {
+		buffer_text(line, t->problems.count ? t->problems.items[0] : t->notes.items[0]);
 		put(line, false);
 	}
 }
