@@ -69,8 +69,14 @@ static bool is_better(const struct fix_first_cause *a, const struct fix_first_ca
 	return a->saves.saved_ns > b->saves.saved_ns;
 }
 
+/* A rule whose repair removes what the line does. */
+static bool has_whole_line(const struct fix_first_cause *cause)
+{
+	return cause->finding && cause->finding->rule->flags & RULE_REMOVED && cause->edit.size;
+}
+
 /* Two causes at one line, of which the better one stays, with the larger price if these are prices of the same kind of
- * change. Takes ownership of `added`. */
+ * change and not of more than the line. Takes ownership of `added`. */
 static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *added)
 {
 	bool is_same = is_work(kept) == is_work(added) && !kept->how == !added->how &&
@@ -82,7 +88,7 @@ static void join_causes(struct fix_first_cause *kept, struct fix_first_cause *ad
 		*kept = *added;
 		*added = worse;
 	}
-	if (is_same && added->worth_ns > kept->worth_ns) {
+	if (is_same && added->worth_ns > kept->worth_ns && !has_whole_line(kept)) {
 		struct buffer edit = kept->edit;
 
 		kept->saves = added->saves;

@@ -323,7 +323,8 @@ static void add_candidates(struct table *t, const struct answer *a)
 		for (size_t k = 0; k < a->first.count && !is_told; k++)
 			is_told = !strcmp(buffer_string(&a->first.items[k].edit), p->edit);
 		for (size_t k = 0; k < a->found_count && !is_told; k++)
-			is_told = !strcmp(buffer_string(&a->found[k].edit), p->edit);
+			is_told = !strcmp(buffer_string(&a->found[k].edit), p->edit) &&
+				  !is_among(&a->first, &a->found[k]); /* which has no row then */
 		if (is_told)
 			continue;
 		if (p->what != NODE_NONE && !strncmp(p->edit, "line~", strlen("line~")))
