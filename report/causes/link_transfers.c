@@ -201,7 +201,7 @@ static uint64_t last_running(const struct linker *l, size_t *places, uint32_t ac
 	return at < count && all[at].actor == actor && all[at].start_ns < ns ? all[at].start_ns : ns - 1;
 }
 
-enum { THREADS_MOST = 64, RELEASED_NS = 100000 };
+enum { THREADS_MOST = 64, FAMILY_MOST = 512, RELEASED_NS = 100000 };
 #define SEVERAL (NODE_NONE - 1)
 
 /* Whether processes share what semaphores and locks they share: one is the parent of the other, or both have one. */
@@ -222,18 +222,21 @@ static uint32_t only_running_of(const struct linker *l, size_t *places, const st
 	const struct causality *s = l->causes;
 	const struct image *image = s->actors[wait->actor].image;
 	uint32_t first = of_family ? 0 : s->first_of_image[image - s->context->model->images], found = NODE_NONE;
+	uint32_t count = 0;
 	size_t window = sizeof(windows_ns) / sizeof(*windows_ns) - 1;
 
 	while (window && (windows_ns[window] > most_ns || windows_ns[window] * 4 > wait->end_ns - wait->start_ns))
 		window--;
+	if (of_family && s->actor_count > FAMILY_MOST)
+		return NODE_NONE;
 	for (uint32_t i = first; i < s->actor_count && (of_family || s->actors[i].image == image); i++) {
 		uint64_t ns;
 
-		if (i - first > THREADS_MOST)
-			return NODE_NONE;
 		if (i == wait->actor || s->actors[i].start_ns >= wait->end_ns || s->actors[i].end_ns < wait->end_ns ||
 		    s->actors[i].is_stream || !is_family(l, image->process, s->actors[i].image->process))
 			continue;
+		if (++count > THREADS_MOST)
+			return NODE_NONE;
 		ns = last_running(l, places, i, wait->end_ns);
 		if (ns <= wait->start_ns || wait->end_ns - ns > windows_ns[window])
 			continue;
@@ -268,8 +271,9 @@ static uint32_t thread_of(const struct linker *l, const struct moment *wait)
 
 /* The thread of the process that ended about when the wait did, less than least_ns before or after: what joins it in
  * Python waits for a lock that it releases shortly before. NODE_NONE: none. */
-static uint32_t ended_beside(const struct linker *l, const struct moment *wait, uint64_t least_ns)
+static uint32_t ended_beside(const struct linker *l, size_t *places, const struct moment *wait, uint64_t least_ns)
 {
+	uint64_t most_ns = least_ns;
 	const struct causality *s = l->causes;
 	const struct image *image = s->actors[wait->actor].image;
 	uint32_t found = NODE_NONE;
@@ -280,6 +284,9 @@ static uint32_t ended_beside(const struct linker *l, const struct moment *wait, 
 			 ns = end_ns > wait->end_ns ? end_ns - wait->end_ns : wait->end_ns - end_ns;
 
 		if (i == wait->actor || !s->actors[i].ended || ns >= least_ns || end_ns <= wait->start_ns)
+			continue;
+		/* in a call since long before, it releases nothing: what woke the other thread wakes this one next */
+		if (wait->end_ns - last_running(l, places, i, wait->end_ns) > most_ns)
 			continue;
 		least_ns = ns;
 		found = i;
@@ -323,7 +330,8 @@ static uint32_t started_before(const struct linker *l, const struct moment *wait
 			until_ns = s->actors[i].start_ns;
 			found = i;
 		}
-	return found;
+	/* later it would not be that wait, which was too short to be recorded */
+	return found != NODE_NONE && wait->end_ns - until_ns > LATE_NS ? NODE_NONE : found;
 }
 
 /* Of a wait that does not tell for which thread it was. */
@@ -336,14 +344,14 @@ static uint32_t thread_cause(const struct linker *l, size_t *places, const struc
 		*ret_ns = last_running(l, places, found, wait->end_ns);
 		return found;
 	}
-	found = ended_beside(l, wait, ENDED_NS);
+	found = ended_beside(l, places, wait, ENDED_NS);
 	if (found == NODE_NONE) {
 		found = only_running(l, places, wait, UINT64_MAX, ret_ns);
 		if (found == NODE_NONE && wait->lock)
 			found = only_running_of(l, places, wait, true, RELEASED_NS * 10, ret_ns);
 		if (found != NODE_NONE)
 			return found;
-		found = ended_beside(l, wait, part_ns < LATE_NS ? part_ns : LATE_NS);
+		found = ended_beside(l, places, wait, part_ns < LATE_NS ? part_ns : LATE_NS);
 	}
 	if (found == NODE_NONE)
 		return NODE_NONE;
