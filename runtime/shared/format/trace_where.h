@@ -36,10 +36,12 @@ enum tf_where_kind {
 	TF_WHERE_PROCESS = 3, /* struct tf_where_process, then the path of its executable */
 	TF_WHERE_MAPS = 4,    /* text: /proc/PID/maps */
 	/* text: a line "FD ACCESS LINK" for each open descriptor; ACCESS: r, w, rw. Of an epoll descriptor LINK is
-	 * followed by the descriptors that it watches: " tfd 3 tfd 4" */
+	 * followed by the descriptors that it watches: " tfd 3 tfd 4"; of one that the launcher has open, too, by
+	 * " outside", because other programs may have its other end */
 	TF_WHERE_DESCRIPTORS = 5,
 	/* text: "TABLE LINE" for each socket of these descriptors: the line of /proc/net/TABLE; "peer INODE INODE":
-	 * the socket at the other end of a unix socket */
+	 * the socket at the other end of a unix socket; "lock LINE": of /proc/locks, if a thread waits for such a
+	 * lock */
 	TF_WHERE_SOCKETS = 6,
 	TF_WHERE_THREAD = 7,	  /* struct tf_where_thread */
 	TF_WHERE_MEMORY = 8,	  /* struct tf_where_memory, then the bytes */
@@ -51,6 +53,7 @@ enum tf_where_kind {
 	/* struct tf_where_process: this look found the process unchanged since its last PROCESS record and the records
 	 * that follow that one */
 	TF_WHERE_SAME = 13,
+	TF_WHERE_CHILDREN = 15, /* text: the PIDs of its children that have not ended, each with a space */
 	TF_WHERE_PYTHON_NAME = 14, /* struct tf_where_python, then text: the name that Python has for the thread */
 };
 

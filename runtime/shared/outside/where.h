@@ -73,6 +73,11 @@ int where_threads(struct where_process *p);
 /* The address of the futex that the thread waits on; 0: it waits for none. */
 uint64_t where_futex(const struct tf_where_thread *thread);
 
+/* ---- where_unix.c ---- */
+
+/* Appends a line "peer INODE INODE" for each unix socket that is wanted and connected. */
+void where_unix_peers(struct where_buffer *b, bool (*is_wanted)(unsigned long inode));
+
 /* ---- where_perf.c ---- */
 
 /* Takes a sample of each running thread: its registers and its stack. */

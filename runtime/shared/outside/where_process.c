@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/shared/outside/process_stat.h"
@@ -47,6 +48,23 @@ static void add_watched(struct where_buffer *b, uint32_t pid, unsigned fd)
 	free(text);
 }
 
+/* Whether this process has that pipe or socket open, and inherited it or will pass it on. */
+static bool is_outside(const char *link)
+{
+	char own[PATH_MAX];
+	bool is_own = false;
+	DIR *d = strncmp(link, "pipe:[", 6) && strncmp(link, "socket:[", 8) ? NULL : opendir("/proc/self/fd");
+
+	for (struct dirent *e; d && !is_own && (e = readdir(d));) {
+		ssize_t n = readlinkat(dirfd(d), e->d_name, own, sizeof(own) - 1);
+
+		is_own = n > 0 && (size_t)n == strlen(link) && !memcmp(own, link, (size_t)n);
+	}
+	if (d)
+		closedir(d);
+	return is_own;
+}
+
 /* The permissions of a link of /proc/PID/fd are the access mode of the descriptor. */
 static void add_descriptor(struct where_buffer *b, int directory, uint32_t pid, unsigned fd)
 {
@@ -67,6 +85,8 @@ static void add_descriptor(struct where_buffer *b, int directory, uint32_t pid, 
 	where_add_text(b, line);
 	if (!strcmp(link, "anon_inode:[eventpoll]"))
 		add_watched(b, pid, fd);
+	if (is_outside(link))
+		where_add_text(b, " outside");
 	where_add_text(b, "\n");
 }
 
@@ -81,6 +101,13 @@ static int inode_order(const void *left, const void *right)
 	const unsigned long *a = left, *b = right;
 
 	return (*a > *b) - (*a < *b);
+}
+
+static struct inodes own_sockets; /* of the process that is being recorded */
+
+static bool is_own_socket(unsigned long inode)
+{
+	return bsearch(&inode, own_sockets.items, own_sockets.count, sizeof(inode), inode_order);
 }
 
 static void inodes_find(const char *text, struct inodes *ret)
@@ -129,14 +156,63 @@ static void record_text(enum tf_where_kind kind, const struct where_buffer *b)
 		where_record(kind, NULL, 0, b->bytes, b->used);
 }
 
-static void record_descriptors(uint32_t pid)
+/* Who has the locks of files that a thread waits for. */
+static void add_locks(struct where_buffer *b, const struct where_process *p)
+{
+	bool waits = false;
+	char *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	for (size_t i = 0; i < p->count; i++)
+		waits |= p->threads[i].flags & TF_WHERE_IN_CALL &&
+			 (p->threads[i].call == SYS_flock || p->threads[i].call == SYS_fcntl);
+	f = waits ? fopen("/proc/locks", "re") : NULL;
+	while (f && getline(&line, &size, f) > 0 && b->used < TEXT_MOST) {
+		where_add_text(b, "lock ");
+		where_add_text(b, line);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+/* A zombie does nothing any more. */
+static void record_children(const struct where_process *p)
+{
+	struct where_buffer text = {0};
+
+	for (size_t i = 0; i < p->count; i++) {
+		char name[40], word[16], *children, *at, *end;
+
+		snprintf(name, sizeof(name), "task/%u/children", p->threads[i].tid);
+		children = proc_read(p->pid, name);
+		for (at = children; at && *at; at = end) {
+			unsigned long pid = strtoul(at, &end, 10);
+			struct process_stat stat;
+
+			if (end == at)
+				break;
+			if (!process_stat_read((uint32_t)pid, &stat) || stat.state == 'Z' || stat.state == 'X')
+				continue;
+			snprintf(word, sizeof(word), "%lu ", pid);
+			where_add_text(&text, word);
+		}
+		free(children);
+	}
+	where_add(&text, "", 1);
+	record_text(TF_WHERE_CHILDREN, &text);
+	free(text.bytes);
+}
+
+static void record_descriptors(const struct where_process *p)
 {
 	static const struct {
 		const char *name;
 		int inode;
 	} tables[] = {{"tcp", 9}, {"tcp6", 9}, {"udp", 9}, {"udp6", 9}, {"unix", 6}};
-	static struct inodes inodes;
 	struct where_buffer text = {0}, sockets = {0};
+	uint32_t pid = p->pid;
 	struct dirent *entry;
 	unsigned count = 0;
 	char path[32];
@@ -154,9 +230,12 @@ static void record_descriptors(uint32_t pid)
 		closedir(d);
 	record_text(TF_WHERE_DESCRIPTORS, &text);
 	where_add(&text, "", 1);
-	inodes_find(text.bytes ? text.bytes : "", &inodes);
-	for (size_t i = 0; inodes.count && i < sizeof(tables) / sizeof(*tables); i++)
-		add_sockets(&sockets, pid, tables[i].name, tables[i].inode, &inodes);
+	inodes_find(text.bytes ? text.bytes : "", &own_sockets);
+	for (size_t i = 0; own_sockets.count && i < sizeof(tables) / sizeof(*tables); i++)
+		add_sockets(&sockets, pid, tables[i].name, tables[i].inode, &own_sockets);
+	if (sockets.used && memmem(sockets.bytes, sockets.used, "unix ", 5))
+		where_unix_peers(&sockets, is_own_socket);
+	add_locks(&sockets, p);
 	record_text(TF_WHERE_SOCKETS, &sockets);
 	free(text.bytes);
 	free(sockets.bytes);
@@ -216,8 +295,10 @@ int where_process_record(uint32_t pid, uint64_t start, uint64_t patience_ns, uns
 	error = p.threads ? where_threads(&p) : -ENOMEM;
 	if (error && !where_out.is_cut)
 		((struct tf_where_process *)(where_out.bytes + at))->error = error;
-	if (!(flags & WHERE_WITHOUT_FILES))
-		record_descriptors(pid);
+	if (!(flags & WHERE_WITHOUT_FILES)) {
+		record_descriptors(&p);
+		record_children(&p);
+	}
 	if (!error)
 		where_python(&p);
 	free(p.threads);
