@@ -90,25 +90,60 @@ static void add_end(const struct model *m, const struct where_item *item, struct
 	}
 }
 
-/* "all 3 threads of it wait for each other: the main thread at job.py:3 for a semaphore, ...". */
-static void add_process(const struct model *m, const struct where_place *p, uint32_t cycle, struct buffer *out)
+/* Whether a thread is told of first: it has a line of the program, and waits for more than the end of a child. */
+static bool is_telling(const struct where_item *item)
 {
-	const struct where_item *first = NULL;
+	const struct where_frame *line = where_item_line(item);
+
+	return line && !line->is_library && item->wait.waits != WAITS_CHILD && item->wait.waits != WAITS_CHILD_ID;
+}
+
+/* Its threads, those first that tell something. Returns how many there are. */
+static size_t set_items(const struct where_place *p, uint32_t cycle, const struct where_item **ret, size_t most,
+			size_t *ret_processes)
+{
+	const struct look_process *last = NULL;
 	size_t count = 0, shown = 0;
 
-	for (size_t i = 0; i < p->count; i++)
-		count += p->items[i].cycle == cycle;
-	buffer_print(out, "%-*s ", SUMMARY_LABEL, "DEADLOCK");
-	if (count > 1)
-		buffer_print(out, "all %zu threads wait, and nothing else can wake them: ", count);
-	for (size_t i = 0; i < p->count && shown < SHOWN_THREADS; i++) {
-		const struct where_item *item = &p->items[i];
+	*ret_processes = 0;
+	for (int tells = 1; tells >= 0; tells--)
+		for (size_t i = 0; i < p->count; i++) {
+			const struct where_item *item = &p->items[i];
 
-		if (item->cycle != cycle)
+			if (item->cycle != cycle || is_telling(item) != (bool)tells)
+				continue;
+			count++;
+			if (shown < most)
+				ret[shown++] = item;
+		}
+	for (size_t i = 0; i < p->count; i++) {
+		if (p->items[i].cycle != cycle)
 			continue;
-		first = first ? first : item;
-		if (shown++)
+		*ret_processes += p->items[i].process != last;
+		last = p->items[i].process;
+	}
+	return count;
+}
+
+/* "all 3 threads wait, and nothing else can wake them: the main thread at job.py:3 waits for a semaphore, ...". */
+static void add_set(const struct model *m, const struct where_place *p, uint32_t cycle, struct buffer *out)
+{
+	const struct where_item *items[SHOWN_THREADS];
+	size_t processes, count = set_items(p, cycle, items, SHOWN_THREADS, &processes);
+	size_t shown = count < SHOWN_THREADS ? count : SHOWN_THREADS;
+
+	buffer_print(out, "%-*s ", SUMMARY_LABEL, "DEADLOCK");
+	if (processes > 1)
+		buffer_print(out, "all %zu processes wait, and nothing else can wake them: ", processes);
+	else if (count > 1)
+		buffer_print(out, "all %zu threads wait, and nothing else can wake them: ", count);
+	for (size_t i = 0; i < shown; i++) {
+		const struct where_item *item = items[i];
+
+		if (i)
 			buffer_print(out, ",\n%*s ", SUMMARY_LABEL, "");
+		if (processes > 1)
+			buffer_print(out, "process %" PRIu32 ", ", item->process->head.pid);
 		add_thread(item, out);
 		add_line(item, out);
 		if (item->wait.kind)
@@ -120,8 +155,7 @@ static void add_process(const struct model *m, const struct where_place *p, uint
 		buffer_print(out, " (and %zu threads more)", count - shown);
 	if (count == 1)
 		buffer_text(out, ", and no other thread is there to wake it");
-	if (first)
-		add_end(m, first, out);
+	add_end(m, items[0], out);
 	buffer_text(out, "\n");
 }
 
@@ -132,7 +166,7 @@ static void add_cycle(const struct model *m, const struct where_place *p, uint32
 	size_t shown = count < SHOWN_THREADS ? count : SHOWN_THREADS;
 
 	if (where_cycle_is_process(p, cycle)) {
-		add_process(m, p, cycle, out);
+		add_set(m, p, cycle, out);
 		return;
 	}
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, "DEADLOCK");

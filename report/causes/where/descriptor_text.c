@@ -198,3 +198,62 @@ void where_describe_descriptor(const struct look *l, const struct look_process *
 	else
 		buffer_text(ret, d->link);
 }
+
+/* ---- who can end a wait ---- */
+
+const char *where_descriptor_kind(const struct look_process *p, uint32_t number)
+{
+	const struct look_descriptor *d = look_descriptor(p, number);
+
+	if (!d)
+		return NULL;
+	return !strncmp(d->link, "pipe:[", 6) ? "pipe" : !strncmp(d->link, "socket:[", 8) ? "socket" : "file";
+}
+
+/* Whether a process has the descriptor's link open so; one that the launcher has open is not alike. */
+static bool has_link(const struct look_process *p, const char *link, bool reads, bool writes)
+{
+	for (size_t i = 0; i < p->descriptor_count; i++)
+		if (!strcmp(p->descriptors[i].link, link) &&
+		    ((reads && p->descriptors[i].may_read) || (writes && p->descriptors[i].may_write)))
+			return true;
+	return false;
+}
+
+/* The socket at the other end, of a connection within the look. */
+static bool find_peer_link(const struct look *l, const struct look_process *p, const char *link, char ret[48])
+{
+	unsigned long peer = 0;
+	struct socket s;
+
+	if (!find_socket(p, strtoul(link + strlen("socket:["), NULL, 10), &s) ||
+	    (!is_unix(&s) && (s.table[0] != 't' || s.state == TCP_LISTEN)))
+		return false;
+	for (size_t i = 0; i < l->count && !peer; i++)
+		peer = find_peer(&l->processes[i], &s);
+	snprintf(ret, 48, "socket:[%lu]", peer);
+	return peer;
+}
+
+bool where_descriptor_wakers(const struct look *l, const struct look_process *p, uint32_t number, bool is_read,
+			     bool *ret)
+{
+	const struct look_descriptor *d = look_descriptor(p, number);
+	const char *link = d ? d->link : "";
+	bool is_pipe = !strncmp(link, "pipe:[", 6), has = false;
+	char peer[48];
+
+	if (strstr(link, " outside") || (!is_pipe && strncmp(link, "socket:[", 8) != 0))
+		return false;
+	if (!is_pipe) {
+		if (!find_peer_link(l, p, link, peer))
+			return false;
+		link = peer;
+	}
+	for (size_t i = 0; i < l->count; i++)
+		if (has_link(&l->processes[i], link, !is_pipe || !is_read, !is_pipe || is_read)) {
+			ret[i] = true;
+			has = true;
+		}
+	return has;
+}

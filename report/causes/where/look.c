@@ -18,18 +18,21 @@ static void read_maps(struct look_process *p, const char *text)
 {
 	while (*text) {
 		size_t length = strcspn(text, "\n");
-		unsigned long long from, to, offset;
+		unsigned long long from, to, offset, inode;
+		unsigned major, minor;
 		char access[5], line[160]; /* the path follows within it, if there is one */
 		int at = 0;
 
 		snprintf(line, sizeof(line), "%.*s", (int)(length < 159 ? length : 159), text);
-		if (sscanf(line, "%llx-%llx %4s %llx %*s %*s%n", &from, &to, access, &offset, &at) == 4 && at) {
+		if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu%n", &from, &to, access, &offset, &major, &minor, &inode,
+			   &at) == 7 && at) {
 			const char *path = text + at + strspn(text + at, " ");
 
 			if (*path == '/') {
 				GROW(p, modules, module);
 				p->modules[p->module_count++] = (struct look_module){
-					from, to, offset, access[2] == 'x', mem_copy_text(path, strcspn(path, "\n"))};
+					from, to, offset, inode, major << 20 | minor, access[2] == 'x',
+					mem_copy_text(path, strcspn(path, "\n"))};
 			}
 		}
 		text += length + (text[length] != 0);
@@ -160,6 +163,8 @@ static void add_record(struct look *l, uint32_t kind, const uint8_t *bytes, size
 		read_descriptors(p, text);
 	else if (kind == TF_WHERE_SOCKETS)
 		mem_replace_text(&p->sockets, mem_copy_text(text, strlen(text)));
+	else if (kind == TF_WHERE_CHILDREN)
+		mem_replace_text(&p->children, mem_copy_text(text, strlen(text)));
 	else if (kind == TF_WHERE_PYTHON_NOTE)
 		mem_replace_text(&p->python_note, mem_copy_text(text, strlen(text)));
 	else if (kind == TF_WHERE_THREAD)
@@ -267,6 +272,7 @@ void look_process_done(struct look_process *p)
 		free(p->threads[k].python);
 	free(p->executable);
 	free(p->sockets);
+	free(p->children);
 	free(p->python_note);
 	free(p->modules);
 	free(p->memories);

@@ -8,6 +8,8 @@
 
 struct look_module { /* one mapping of a file */
 	uint64_t start, end, offset; /* offset: in the file */
+	uint64_t inode;
+	unsigned device;
 	bool is_executable;
 	char *path;
 };
@@ -47,6 +49,7 @@ struct look_process {
 	bool is_recorded; /* nobody looked: what is known is in its trace */
 	char *executable;
 	char *sockets; /* text, "": there are none */
+	char *children; /* PIDs; NULL: not known */
 	char *python_note; /* NULL: none */
 	struct look_module *modules;
 	struct look_memory *memories;

@@ -9,10 +9,6 @@
 /* WOKEN_NS: what a signal makes a thread do may come that much before the launcher's look. */
 enum { FEW_THREADS = 64, WOKEN_NS = 500000000 };
 
-/* Signals whose handlers end no wait of the program: those that an instruction or abort(3) raises. */
-#define RAISED_SIGNALS                                                                                                 \
-	(1u << SIGSEGV | 1u << SIGBUS | 1u << SIGFPE | 1u << SIGILL | 1u << SIGTRAP | 1u << SIGSYS | 1u << SIGABRT)
-
 /* Of an image that has only a bound of its start time, the PID may have been another process's before. */
 static bool is_image_of(const struct image *i, const struct look_process *p)
 {
@@ -146,24 +142,6 @@ static struct where_item *new_item_now(struct where_place *p, const struct model
 	return item;
 }
 
-/* Whether all threads of the process are blocked on futexes without a time limit, and no signal handler can wake them.
- * Python always handles SIGINT, and raises KeyboardInterrupt. */
-static bool may_be_stuck(const struct look *l, const struct look_process *p)
-{
-	uint32_t harmless = RAISED_SIGNALS | 1u | (p->code_count ? 1u << SIGINT : 0);
-
-	if (!l->has_registers || !p->thread_count || p->thread_count > FEW_THREADS || p->head.error ||
-	    !(p->head.handled & 1) || p->head.handled & ~harmless)
-		return false;
-	for (size_t i = 0; i < p->thread_count; i++) {
-		const struct tf_where_thread *t = &p->threads[i].head;
-
-		if (!(t->flags & TF_WHERE_IN_CALL) || t->call != SYS_futex || t->arguments[3])
-			return false;
-	}
-	return true;
-}
-
 static bool is_of_interest(const struct where_item *item)
 {
 	return item->wait.owner || item->wait.collective ||
@@ -216,28 +194,6 @@ size_t where_place_find(const struct where_place *p, const struct look_process *
 	return SIZE_MAX;
 }
 
-/* Makes a cycle of all threads of a process if only these can end the waits of each other. */
-static void find_stuck_process(struct where_place *p, const struct look_process *process)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < p->count; i++) {
-		const struct where_item *item = &p->items[i];
-
-		if (item->process != process)
-			continue;
-		if (item->cycle || item->since != WHERE_STILL || item->is_recorded || !item->wait.is_within)
-			return;
-		count++;
-	}
-	if (count != process->thread_count)
-		return;
-	p->cycles++;
-	for (size_t i = 0; i < p->count; i++)
-		if (p->items[i].process == process)
-			p->items[i].cycle = (uint32_t)p->cycles;
-}
-
 static void find_cycles(struct where_place *p)
 {
 	size_t *owners = mem_alloc((p->count + 1) * sizeof(*owners));
@@ -252,10 +208,7 @@ static void find_cycles(struct where_place *p)
 		p->items[i].cycle = cycles[i];
 	free(owners);
 	free(cycles);
-	for (size_t i = 0; i < p->look_count; i++)
-		for (size_t k = 0; k < p->looks[i].count; k++)
-			if (may_be_stuck(&p->looks[i], &p->looks[i].processes[k]))
-				find_stuck_process(p, &p->looks[i].processes[k]);
+	where_find_stuck(p);
 }
 
 bool where_cycle_is_process(const struct where_place *p, uint32_t cycle)
@@ -313,7 +266,7 @@ static void add_threads(struct where_place *p, const struct model *m, bool is_br
 			const struct look *l = &p->looks[i];
 			const struct look_process *process = &l->processes[k];
 			const struct image *image = image_of(m, process);
-			bool is_wanted = is_brief && may_be_stuck(l, process);
+			bool is_wanted = is_brief && where_may_be_stuck(l, process);
 
 			for (size_t n = 0; n < process->thread_count; n++) {
 				if (is_brief)

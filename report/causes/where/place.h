@@ -66,8 +66,8 @@ size_t where_place_find(const struct where_place *p, const struct look_process *
 /* Whether a cycle is proved: no wait ends by itself, and every thread is known to have remained in it. */
 bool where_cycle_is_proved(const struct where_place *p, uint32_t cycle);
 
-/* Whether a cycle is all threads of a process. Each waits for one of the others, but it is not known for which: nobody
- * holds a semaphore. */
+/* Whether a cycle is all threads of one or more processes. Each waits for one of the others, but it is not known for
+ * which: nobody holds a semaphore. */
 bool where_cycle_is_process(const struct where_place *p, uint32_t cycle);
 
 /* Adds the time of calls of the operating system in progress to the lines where they were made; not with --by. */
@@ -105,6 +105,14 @@ struct where_ranks {
 /* The caller frees it by where_ranks_done(). */
 void where_ranks_find(const struct where_place *p, struct where_ranks *ret);
 void where_ranks_done(struct where_ranks *r);
+
+/* ---- waker.c, for place.c ---- */
+
+/* Whether all threads of a process are blocked without a time limit in calls that other threads or processes can end,
+ * and no signal handler can wake them. */
+bool where_may_be_stuck(const struct look *l, const struct look_process *p);
+/* Makes a cycle of all threads of processes that wait for each other, and that nothing else can wake. */
+void where_find_stuck(struct where_place *p);
 
 /* ---- place_trace.c, for place.c ---- */
 

@@ -295,6 +295,8 @@ const struct where_frame *where_stack_line(const struct where_stack *s)
 			library = library ? library : f;
 			continue;
 		}
+		if (!f->is_python && strstr(f->path, "/lib-dynload/")) /* of Python's own modules in C */
+			continue;
 		if (f->is_python || (f->line->file && !f->is_hidden && !is_system(f->path)))
 			return f;
 		if (!named && f->is_named && !f->is_hidden && !is_system(f->path))

@@ -11,14 +11,10 @@
 
 enum { FUTEX_FRAMES = 8, POLLED = 64, OWNER = 8, NAME_BYTES = 64 };
 
-/* What a system call that blocks waits for, and in which argument. */
-enum waits { WAITS_OTHER, WAITS_READ, WAITS_WRITE, WAITS_ACCEPT, WAITS_FUTEX, WAITS_CHILD, WAITS_CHILD_ID, WAITS_POLL,
-	     WAITS_SELECT, WAITS_EPOLL, WAITS_TIME, WAITS_SIGNAL, WAITS_LOCK };
-
-static const struct {
+static const struct system_call {
 	long number;
 	const char *name;
-	enum waits waits;
+	enum where_call waits;
 } calls[] = {
 	{SYS_read, "read", WAITS_READ},
 	{SYS_readv, "readv", WAITS_READ},
@@ -261,6 +257,7 @@ static void describe_child(const struct look *l, const struct look_process *p, i
 	const struct look_process *child = pid > 0 ? process_of(l, (uint32_t)pid) : NULL;
 	size_t count = 0;
 
+	w->kind = "child process";
 	buffer_text(&w->text, "waits for ");
 	if (child) {
 		buffer_text(&w->text, "the end of its child ");
@@ -291,6 +288,7 @@ static void describe_polled(const struct look *l, const struct look_process *p, 
 {
 	enum { SHOWN = 4 };
 
+	w->kind = *count ? w->kind : where_descriptor_kind(p, number);
 	if (*count < SHOWN) {
 		buffer_text(&w->text, *count ? "; " : "waits for ");
 		where_describe_descriptor(l, p, number, is_read, &w->text);
@@ -338,7 +336,8 @@ static void describe_epoll(const struct look *l, const struct look_process *p, c
 }
 
 static void describe_call(const struct look *l, const struct look_process *p, const struct look_thread *t,
-			  const struct where_stack *stack, const char *name, enum waits waits, struct where_wait *w)
+			  const struct where_stack *stack, const char *name, enum where_call waits,
+			  struct where_wait *w)
 {
 	uint32_t first = (uint32_t)t->head.arguments[0];
 
@@ -347,6 +346,7 @@ static void describe_call(const struct look *l, const struct look_process *p, co
 	case WAITS_WRITE:
 	case WAITS_ACCEPT:
 	case WAITS_LOCK:
+		w->kind = waits == WAITS_LOCK ? "lock of a file" : where_descriptor_kind(p, first);
 		buffer_text(&w->text, waits == WAITS_LOCK ? "waits for a lock of " : "waits for ");
 		where_describe_descriptor(l, p, first, waits != WAITS_WRITE, &w->text);
 		break;
@@ -367,6 +367,7 @@ static void describe_call(const struct look *l, const struct look_process *p, co
 		break;
 	case WAITS_EPOLL:
 		describe_epoll(l, p, t, w);
+		w->kind = "wakeup of its event loop";
 		break;
 	case WAITS_TIME:
 		buffer_text(&w->text, "sleeps");
@@ -399,19 +400,33 @@ static void find_collective(const struct where_stack *stack, const char *name, s
 	w->collective = mem_copy_text(found, strlen(found));
 }
 
+static const struct system_call *call_of(const struct look *l, const struct tf_where_thread *t)
+{
+	for (size_t i = 0; t->flags & TF_WHERE_IN_CALL && l->has_registers && i < sizeof(calls) / sizeof(*calls); i++)
+		if (calls[i].number == t->call)
+			return &calls[i];
+	return NULL;
+}
+
+enum where_call where_call_kind(const struct look *l, const struct tf_where_thread *t)
+{
+	const struct system_call *call = call_of(l, t);
+
+	return call ? call->waits : WAITS_OTHER;
+}
+
 void where_wait_find(const struct look *l, const struct look_process *p, const struct look_thread *t,
 		     const struct where_stack *stack, const char *name, struct where_wait *ret)
 {
-	enum waits waits = WAITS_OTHER;
+	const struct system_call *call = call_of(l, &t->head);
+	enum where_call waits = WAITS_OTHER;
 
 	*ret = (struct where_wait){.call = ""};
 	find_collective(stack, name, ret);
-	if (t->head.flags & TF_WHERE_IN_CALL && l->has_registers)
-		for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-			if (calls[i].number == t->head.call) {
-				ret->call = calls[i].name;
-				waits = calls[i].waits;
-			}
+	if (call) {
+		ret->call = call->name;
+		waits = ret->waits = call->waits;
+	}
 	if (t->head.state == 'T' || t->head.state == 't')
 		buffer_text(&ret->text, t->head.state == 'T' ? "stopped by a signal" : "stopped by a debugger");
 	else if (ret->collective)

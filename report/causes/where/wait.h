@@ -5,12 +5,17 @@
 
 #include "report/causes/where/stack.h"
 
+/* What a system call that blocks waits for. */
+enum where_call { WAITS_OTHER, WAITS_READ, WAITS_WRITE, WAITS_ACCEPT, WAITS_FUTEX, WAITS_CHILD, WAITS_CHILD_ID,
+		  WAITS_POLL, WAITS_SELECT, WAITS_EPOLL, WAITS_TIME, WAITS_SIGNAL, WAITS_LOCK };
+
 struct where_wait {
 	struct buffer text;	/* "waits for the mutex 0x1234, held by thread 12"; "" if nothing is known */
+	enum where_call waits;
 	const char *call;	/* name of the system call; "" if it is in none; borrowed */
 	char *collective;	/* MPI's or NCCL's function that the thread is in; NULL: none */
 	char lock[64];		/* the lock that it waits for, "" if none */
-	/* Of what it waits for: "mutex", "threading.Lock", "semaphore". NULL: the end of a thread, or not known. */
+	/* Of what it waits for: "mutex", "threading.Lock", "pipe". NULL: the end of a thread, or not known. */
 	const char *kind;
 	uint32_t owner;		/* TID of the thread that it waits for, of the same process; 0: none or not known */
 	bool is_timed;		/* the wait ends by itself after a time */
@@ -23,6 +28,9 @@ void where_wait_find(const struct look *l, const struct look_process *p, const s
 /* Of a thread that nobody looked into: only what the name tells. */
 void where_wait_recorded(const char *name, struct where_wait *ret);
 void where_wait_done(struct where_wait *w);
+
+/* Of the system call that the thread is in. */
+enum where_call where_call_kind(const struct look *l, const struct tf_where_thread *t);
 
 /* Whether a function is one in which a rank may wait for others. */
 bool where_is_collective(const char *name);
@@ -39,6 +47,12 @@ size_t where_cycles(const size_t *owners, size_t count, uint32_t *ret);
  * `is_read`: the thread waits for data from it, else to write to it. */
 void where_describe_descriptor(const struct look *l, const struct look_process *p, uint32_t number, bool is_read,
 			       struct buffer *ret);
+
+/* "pipe", "socket", "file". */
+const char *where_descriptor_kind(const struct look_process *p, uint32_t number);
+/* Sets `ret` of each process of the look that can make a wait for the descriptor end. False: something else can. */
+bool where_descriptor_wakers(const struct look *l, const struct look_process *p, uint32_t number, bool is_read,
+			     bool *ret);
 
 /* Appends "PID 12 (program)". */
 void where_describe_process(const struct look_process *p, struct buffer *ret);

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that wait for each other. A thread that is blocked without a time limit waits for a semaphore, a pipe, a
+ * socket, a lock of a file or a child: other processes of the job can end that, or something outside of it can. A
+ * process whose threads all wait so is stuck if whoever can wake one of them is stuck, too. Of the stuck processes,
+ * those that wait for each other are the cause; others only wait for them. */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "report/causes/where/place.h"
+
+enum { FEW_THREADS = 64, FEW_PROCESSES = 256, SET_LOCK_WAIT = 7, SET_DESCRIPTION_LOCK_WAIT = 38 };
+
+/* Signals whose handlers end no wait of the program: those that an instruction or abort(3) raises. */
+#define RAISED_SIGNALS                                                                                                 \
+	(1u << SIGSEGV | 1u << SIGBUS | 1u << SIGFPE | 1u << SIGILL | 1u << SIGTRAP | 1u << SIGSYS | 1u << SIGABRT)
+
+/* ---- one thread ---- */
+
+/* Whether its system call has no time limit and waits for something that is known here. */
+static bool is_blocked(const struct look *l, const struct look_process *p, const struct tf_where_thread *t)
+{
+	if (!(t->flags & TF_WHERE_IN_CALL))
+		return false;
+	switch (where_call_kind(l, t)) {
+	case WAITS_FUTEX:
+		return !t->arguments[3];
+	case WAITS_READ:
+	case WAITS_WRITE:
+		return t->call != SYS_ioctl && t->call != SYS_fsync && t->call != SYS_fdatasync;
+	case WAITS_CHILD:
+	case WAITS_CHILD_ID:
+		return true;
+	case WAITS_LOCK:
+		return t->call == SYS_flock || t->arguments[1] == SET_LOCK_WAIT ||
+		       t->arguments[1] == SET_DESCRIPTION_LOCK_WAIT;
+	case WAITS_POLL:
+		return t->call == SYS_ppoll ? !t->arguments[2] : (int)t->arguments[2] < 0;
+	case WAITS_SELECT:
+		return !t->arguments[4];
+	case WAITS_EPOLL:
+		return (int)t->arguments[3] < 0 && look_descriptor(p, (uint32_t)t->arguments[0]);
+	default:
+		return false;
+	}
+}
+
+/* Python always handles SIGINT, and raises KeyboardInterrupt. */
+bool where_may_be_stuck(const struct look *l, const struct look_process *p)
+{
+	uint32_t harmless = RAISED_SIGNALS | 1u | (p->code_count ? 1u << SIGINT : 0);
+
+	if (!l->has_registers || !p->thread_count || p->thread_count > FEW_THREADS || p->head.error ||
+	    !(p->head.handled & 1) || p->head.handled & ~harmless)
+		return false;
+	for (size_t i = 0; i < p->thread_count; i++)
+		if (!is_blocked(l, p, &p->threads[i].head))
+			return false;
+	return true;
+}
+
+/* ---- who can wake it ---- */
+
+/* The processes of a look, by their positions. */
+struct wakers {
+	const struct look *look;
+	bool *is; /* of the process in question */
+};
+
+static bool add_waker(struct wakers *w, uint32_t pid)
+{
+	for (size_t i = 0; i < w->look->count; i++)
+		if (w->look->processes[i].head.pid == pid) {
+			w->is[i] = true;
+			return true;
+		}
+	return false;
+}
+
+/* Those that have the memory of a futex mapped. Another program may map a file that has a name, unless Python's
+ * multiprocessing has made it. */
+static bool add_mapping(struct wakers *w, const struct look_process *p, uint64_t address)
+{
+	const struct look_module *m = look_module(p, address);
+
+	if (m && !strstr(m->path, " (deleted)") && !strstr(m->path, "/sem.mp-"))
+		return false;
+	for (size_t i = 0; m && i < w->look->count; i++)
+		for (size_t k = 0; k < w->look->processes[i].module_count; k++) {
+			const struct look_module *other = &w->look->processes[i].modules[k];
+
+			w->is[i] |= other->inode == m->inode && other->device == m->device;
+		}
+	return true;
+}
+
+/* Those that have the lock: a line of /proc/locks "1: -> FLOCK ADVISORY WRITE PID DEVICE:INODE ..." has who waits. */
+static bool add_lock_holders(struct wakers *w, const struct look_process *p)
+{
+	char wanted[64] = "", file[64];
+	bool has_all = true, has = false;
+	long pid;
+
+	for (int round = 0; round < 2; round++)
+		for (const char *line = strstr(p->sockets, "lock "); line; line = strstr(line + 1, "\nlock ")) {
+			const char *at = strchr(line + 1, ':');
+			bool waits = at && !strncmp(at, ": ->", 4);
+
+			if (!at || sscanf(at + (waits ? 4 : 1), " %*s %*s %*s %ld %63s", &pid, file) != 2)
+				continue;
+			if (!round && waits && pid == (long)p->head.pid)
+				strcpy(wanted, file);
+			if (!round || waits || strcmp(file, wanted) != 0)
+				continue;
+			has = true;
+			has_all &= pid > 0 && add_waker(w, (uint32_t)pid);
+		}
+	return has && has_all;
+}
+
+static bool add_polled(struct wakers *w, const struct look_process *p, const struct tf_where_thread *t)
+{
+	for (size_t i = 0; i < t->arguments[1]; i++) {
+		struct pollfd one;
+
+		if (!look_memory(p, t->arguments[0] + i * sizeof(one), &one, sizeof(one)))
+			return false;
+		if (one.fd >= 0 && one.events & POLLIN &&
+		    !where_descriptor_wakers(w->look, p, (uint32_t)one.fd, true, w->is))
+			return false;
+		if (one.fd >= 0 && one.events & POLLOUT &&
+		    !where_descriptor_wakers(w->look, p, (uint32_t)one.fd, false, w->is))
+			return false;
+	}
+	return true;
+}
+
+static bool add_selected(struct wakers *w, const struct look_process *p, const struct tf_where_thread *t)
+{
+	for (int set = 1; set <= 2; set++) {
+		uint64_t words[16];
+
+		if (!t->arguments[set])
+			continue;
+		if (!look_memory(p, t->arguments[set], words, sizeof(words)))
+			return false;
+		for (uint32_t i = 0; i < t->arguments[0]; i++)
+			if (i >= sizeof(words) * 8 || (words[i / 64] >> i % 64 & 1 &&
+						       !where_descriptor_wakers(w->look, p, i, set == 1, w->is)))
+				return false;
+	}
+	return true;
+}
+
+static bool add_watched(struct wakers *w, const struct look_process *p, const struct tf_where_thread *t)
+{
+	const struct look_descriptor *d = look_descriptor(p, (uint32_t)t->arguments[0]);
+
+	for (const char *at = d->link; (at = strstr(at, " tfd ")); at += 5)
+		if (!where_descriptor_wakers(w->look, p, (uint32_t)strtoul(at + 5, NULL, 10), true, w->is))
+			return false;
+	return true;
+}
+
+/* Adds who can end the wait beside other threads of the process. False: something outside of the look can. */
+static bool add_wakers(struct wakers *w, const struct where_item *item)
+{
+	const struct tf_where_thread *t = &item->thread->head;
+	const struct look_process *p = item->process;
+
+	switch (where_call_kind(w->look, t)) {
+	case WAITS_FUTEX:
+		return item->wait.is_within || add_mapping(w, p, t->arguments[0]);
+	case WAITS_READ:
+	case WAITS_WRITE:
+		return where_descriptor_wakers(w->look, p, (uint32_t)t->arguments[0],
+					       where_call_kind(w->look, t) == WAITS_READ, w->is);
+	case WAITS_CHILD:
+		return (int32_t)t->arguments[0] > 0 && add_waker(w, (uint32_t)t->arguments[0]);
+	case WAITS_CHILD_ID:
+		return t->arguments[0] == P_PID && add_waker(w, (uint32_t)t->arguments[1]);
+	case WAITS_LOCK:
+		return add_lock_holders(w, p);
+	case WAITS_POLL:
+		return add_polled(w, p, t);
+	case WAITS_SELECT:
+		return add_selected(w, p, t);
+	case WAITS_EPOLL:
+		return add_watched(w, p, t);
+	default:
+		return false;
+	}
+}
+
+/* ---- processes ---- */
+
+/* Whether all children of all processes are in the look, which may have inherited what these wait for. */
+static bool is_whole(const struct look *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		const char *at = l->processes[i].children;
+		char *end;
+
+		for (unsigned long pid; at && (pid = strtoul(at, &end, 10)); at = end) {
+			bool has = false;
+
+			for (size_t k = 0; k < l->count && !has; k++)
+				has = l->processes[k].head.pid == pid;
+			if (!has)
+				return false;
+		}
+		if (!at)
+			return false;
+	}
+	return true;
+}
+
+/* Finds who can wake the process. False: it may go on. */
+static bool find_wakers(const struct where_place *p, struct wakers *w, size_t process, bool is_known)
+{
+	const struct look_process *of = &w->look->processes[process];
+	bool is_stuck = where_may_be_stuck(w->look, of);
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->count && is_stuck; i++) {
+		const struct where_item *item = &p->items[i];
+
+		if (item->process != of)
+			continue;
+		count++;
+		is_stuck = !item->cycle && item->since == WHERE_STILL && !item->is_recorded && !item->wait.is_timed &&
+			   (item->wait.is_within || is_known) && add_wakers(w, item);
+	}
+	w->is[process] = false;
+	return is_stuck && count == of->thread_count;
+}
+
+static void mark_cycle(struct where_place *p, const struct look *l, const bool *is_in)
+{
+	p->cycles++;
+	for (size_t i = 0; i < p->count; i++) {
+		size_t at = p->items[i].look == l ? (size_t)(p->items[i].process - l->processes) : l->count;
+
+		if (at < l->count && is_in[at])
+			p->items[i].cycle = (uint32_t)p->cycles;
+	}
+}
+
+/* Makes a cycle of each set of stuck processes that wait for nobody outside of the set: each reaches all others. */
+static void find_sets(struct where_place *p, const struct look *l, const bool *is_stuck, bool *reaches)
+{
+	size_t n = l->count;
+	bool *is_in = mem_alloc((n + 1) * sizeof(*is_in));
+
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < n; i++)
+			for (size_t j = 0; j < n && reaches[i * n + k]; j++)
+				reaches[i * n + j] |= reaches[k * n + j];
+	for (size_t i = 0; i < n; i++) {
+		bool is_first = is_stuck[i];
+
+		for (size_t j = 0; j < n && is_first; j++) {
+			is_in[j] = j == i || (reaches[i * n + j] && reaches[j * n + i]);
+			is_first = is_in[j] ? j >= i : !reaches[i * n + j];
+		}
+		if (is_first)
+			mark_cycle(p, l, is_in);
+	}
+	free(is_in);
+}
+
+static void find_in_look(struct where_place *p, const struct look *l)
+{
+	size_t n = l->count;
+	bool *is_waker = calloc(n * n + 1, sizeof(*is_waker)), *is_stuck = calloc(n + 1, sizeof(*is_stuck));
+	bool is_known = is_whole(l), has_changed = is_waker && is_stuck;
+
+	for (size_t i = 0; i < n && has_changed; i++) {
+		struct wakers w = {l, &is_waker[i * n]};
+
+		is_stuck[i] = find_wakers(p, &w, i, is_known);
+	}
+	while (has_changed) {
+		has_changed = false;
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < n && is_stuck[i]; k++)
+				if (is_waker[i * n + k] && !is_stuck[k]) {
+					is_stuck[i] = false;
+					has_changed = true;
+				}
+	}
+	if (is_waker && is_stuck)
+		find_sets(p, l, is_stuck, is_waker);
+	free(is_waker);
+	free(is_stuck);
+}
+
+void where_find_stuck(struct where_place *p)
+{
+	for (size_t i = 0; i < p->look_count; i++)
+		if (p->looks[i].count <= FEW_PROCESSES)
+			find_in_look(p, &p->looks[i]);
+}

@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Processes that wait for each other: for semaphores, pipes, sockets, locks of files and children that only other
+# processes of the job can end. What something outside of the job, a time limit or a signal handler can end is none.
+set -u
+. "$(dirname "$0")/lib.sh"
+unset "${!SLURM_@}" PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK RANK MASTER_ADDR MASTER_PORT
+command -v python3 >/dev/null || skip_all 'no python3'
+
+cat >waits.py <<'END'
+import asyncio, fcntl, multiprocessing as mp, os, signal, subprocess, sys, time
+
+
+def both(a, b):
+    with a:
+        time.sleep(0.3)
+        with b:  # both wait
+            pass
+
+
+def lock():
+    a, b = mp.Lock(), mp.Lock()
+    children = [mp.Process(target=both, args=order) for order in ((a, b), (b, a))]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()  # joins
+
+
+def fills(q):
+    q.put(b"x" * 10000000)
+
+
+def join():
+    q = mp.Queue()
+    child = mp.Process(target=fills, args=(q,))
+    child.start()
+    child.join()  # nobody gets
+
+
+def pipe():
+    p = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    p.stdin.write(b"x" * 1000000)  # nobody reads
+
+
+def receives(c):
+    c.recv()  # child receives
+
+
+def socket():
+    a, b = mp.Pipe()
+    mp.Process(target=receives, args=(b,), daemon=True).start()
+    a.recv()  # parent receives
+
+
+def takes(one, two):
+    with open(one, "w") as f, open(two, "w") as g:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        time.sleep(0.3)
+        fcntl.flock(g, fcntl.LOCK_EX)  # both lock
+
+
+def flock():
+    if os.fork() == 0:
+        takes("one", "two")
+    takes("two", "one")
+
+
+async def task(a, b):
+    async with a:
+        await asyncio.sleep(0.3)
+        async with b:
+            pass
+
+
+async def tasks():
+    a, b = asyncio.Lock(), asyncio.Lock()
+    await asyncio.gather(task(a, b), task(b, a))
+
+
+def loop():
+    asyncio.run(tasks())  # runs the loop
+
+
+def handler():
+    signal.signal(signal.SIGUSR1, lambda *_: None)
+    socket()
+
+
+def late(c):
+    time.sleep(1000)
+    c.send(1)
+
+
+def sleeps():
+    a, b = mp.Pipe()
+    mp.Process(target=late, args=(b,), daemon=True).start()
+    a.recv()
+
+
+def computes(c):
+    while True:
+        pass
+
+
+def busy():
+    a, b = mp.Pipe()
+    mp.Process(target=computes, args=(b,), daemon=True).start()
+    a.recv()
+
+
+def outside():
+    subprocess.run(["cat"])
+
+
+if __name__ == "__main__":
+    mp.set_start_method("fork")
+    globals()[sys.argv[1]]()
+END
+
+line() { # TEXT
+	grep -n -m 1 -- "# $1" waits.py | cut -d: -f1
+}
+
+started() { # NAME
+	rm -rf run.pillion
+	set -m
+	PILLION_STATS=false "$PILLION" --hang=3 -o run python3 waits.py "$1" <input >log 2>&1 &
+	job=$!
+	set +m
+	exec 4>input
+}
+
+ended() {
+	kill -KILL -- "-$job" 2>/dev/null
+	wait "$job" 2>/dev/null
+	exec 4>&-
+}
+mkfifo input
+
+named() { # NAME COUNT REGEX...
+	local name=$1 processes=$2
+	shift 2
+	started "$name"
+	ok "$name: it is said while it lasts" eventually grep -Eq '^pillion: DEADLOCK ' log
+	ended
+	report stats --summary run.pillion >summary 2>err
+	if [ "$processes" -gt 1 ]; then
+		like "$(sed -n 2p summary)" "^DEADLOCK +all $processes processes wait, and nothing else can wake them" \
+			"$name: the processes"
+	fi
+	for text; do
+		like "$(cat summary)" "$text" "$name: $text"
+	done
+}
+
+named lock 3 "process [0-9]+, the main thread at waits.py:$(line 'both wait') waits for a semaphore" \
+	"process [0-9]+, the main thread at waits.py:$(line joins) waits for a child process"
+named join 2 "waits.py:$(line 'nobody gets') waits for a child process" 'QueueFeederThread.* waits for a pipe'
+named pipe 2 "the main thread at waits.py:$(line 'nobody reads') waits for a pipe,$"
+named socket 2 "waits.py:$(line 'child receives') waits for a socket" \
+	"waits.py:$(line 'parent receives') waits for a socket"
+named flock 2 "waits.py:$(line 'both lock') waits for a lock of a file"
+named loop 1 \
+	"^DEADLOCK +the main thread at waits.py:$(line 'runs the loop') waits for a wakeup of its event loop, and no"
+
+# The directory's time changes when the launcher has judged whether the program hangs, and removes its claim.
+has_judged() {
+	local look
+	look=$(find run.pillion -name '*.where' -size +0)
+	[ -n "$look" ] && [ -n "$(find run.pillion -maxdepth 0 -newer "$look")" ]
+}
+
+for name in handler sleeps busy outside; do
+	started "$name"
+	ok "$name: it was judged" eventually has_judged
+	ended
+	report stats --summary run.pillion >summary 2>err
+	like "$(cat summary)" ' process' "$name: there is a summary"
+	unlike "$(cat summary)" '^DEADLOCK' "$name: no deadlock"
+done
+
+done_testing
