@@ -314,9 +314,10 @@ static void balance_find(struct costs *k, const struct role_team *team, uint64_t
 	if (team->work[longest] - mean < (double)least_ns)
 		return;
 	edit_init(&edit, k->causes);
+	/* What is done more or less is CPU time; the time for which the thread waited for a CPU stays. */
 	for (uint32_t i = 0; i < k->causes->actor_count; i++)
 		if (team->work[i] > 0)
-			edit_scale_actor(&edit, k->causes, i, mean / team->work[i]);
+			edit_scale_actor(&edit, k->causes, i, 1 + (mean - team->work[i]) / k->work[i]);
 	saving_find(k->causes, &edit, &ret->saves);
 	edit_done(&edit);
 	ret->most_ns = (uint64_t)team->work[longest];
