@@ -9,10 +9,10 @@
 HOT int event_args_most = 2;
 bool (*event_instead)(uint64_t now, uint64_t first, const uint64_t *args, unsigned count);
 
-/* Allocates `count` slots, of a blob of that kind (0: of an event). *far: one more slot precedes them, for a TIME slot,
- * because the reader could not derive `time` from the event before (time NULL: never). Returns NULL if there is no
- * room; else the caller must call event_taken(). */
-static uint64_t *event_allocate_slots(struct thread *t, unsigned blob, unsigned count, const uint64_t *time, bool *far)
+/* Allocates `count` slots. *far: one more slot precedes them, for a TIME slot, because the reader could not derive
+ * `time` from the event before (time NULL: never). Returns NULL if there is no room; else the caller must call
+ * event_taken(). */
+static uint64_t *event_allocate_slots(struct thread *t, unsigned count, const uint64_t *time, bool *far)
 {
 	for (;;) {
 		uint64_t at = event_next(t), size;
@@ -21,8 +21,6 @@ static uint64_t *event_allocate_slots(struct thread *t, unsigned blob, unsigned 
 		*far = time && event_is_far(t, *time);
 		size = (count + *far) * TF_SLOT;
 		has_room = event_has_room(t, at, size);
-		if (has_room && blob)
-			blob_announce(t->chunk, blob);
 		if (has_room && event_take(t, at, size))
 			return (uint64_t *)at;
 		event_taken(t);
@@ -34,7 +32,7 @@ static uint64_t *event_allocate_slots(struct thread *t, unsigned blob, unsigned 
 void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, unsigned count)
 {
 	bool far;
-	uint64_t *at = event_allocate_slots(t, 0, count, &time, &far);
+	uint64_t *at = event_allocate_slots(t, count, &time, &far);
 
 	if (__builtin_expect(!at, 0)) {
 		thread_lose(t, 1);
@@ -74,13 +72,12 @@ bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size)
 
 /* With --ring, the reader must know when a blob was written: a TIME slot precedes it if it is far from the event
  * before. NULL: no room; else as event_allocate_slots(). */
-static __attribute__((noinline, cold)) uint64_t *event_allocate_timed(struct thread *t, unsigned blob,
-								      unsigned slots)
+static __attribute__((noinline, cold)) uint64_t *event_allocate_timed(struct thread *t, unsigned slots)
 {
 	uint64_t now = clock_now(), *at;
 	bool far;
 
-	at = event_allocate_slots(t, blob, slots, &now, &far);
+	at = event_allocate_slots(t, slots, &now, &far);
 	if (at && far) {
 		at[0] = tf_time_slot(now);
 		t->last_ticks = now;
@@ -96,11 +93,12 @@ static __attribute__((noinline, cold)) bool event_blob_in_ring(unsigned blob, ui
 
 	if (ring_keeps(blob) && ring_keep(t, blob, id, bytes, first, more, second))
 		return true;
-	at = event_allocate_timed(t, blob, blob_slots(first + second));
+	at = event_allocate_timed(t, blob_slots(first + second));
 	if (!at) {
 		thread_lose(t, 1);
 		return false;
 	}
+	blob_announce(t->chunk, blob);
 	blob_store_apart(at, blob, id, bytes, first, more, second);
 	event_taken(t);
 	return true;
@@ -115,11 +113,12 @@ bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t fir
 
 	if (__builtin_expect(process.ring != NULL, 0))
 		return event_blob_in_ring(blob, id, bytes, first, more, second);
-	at = event_allocate_slots(t, blob, blob_slots(first + second), NULL, &far);
+	at = event_allocate_slots(t, blob_slots(first + second), NULL, &far);
 	if (!at) {
 		thread_lose(t, 1);
 		return false;
 	}
+	blob_announce(t->chunk, blob);
 	blob_store(at, blob, id, bytes, first, more, second);
 	event_taken(t);
 	return true;
@@ -129,12 +128,13 @@ void event_blob_in_place(unsigned blob, uint32_t id, const uint64_t *data, unsig
 {
 	struct thread *t = &thread_self;
 	bool far;
-	uint64_t *at = process.ring ? event_allocate_timed(t, blob, 1 + count)
-				    : event_allocate_slots(t, blob, 1 + count, NULL, &far);
+	uint64_t *at = process.ring ? event_allocate_timed(t, 1 + count)
+				    : event_allocate_slots(t, 1 + count, NULL, &far);
 	const struct tf_chunk *chunk = t->chunk;
 
 	if (!at)
 		return;
+	blob_announce(t->chunk, blob);
 	for (unsigned i = 0; i < count; i++)
 		at[1 + i] = data[i];
 	event_store(at, tf_blob(blob, count * TF_DATA_BYTES, id));
