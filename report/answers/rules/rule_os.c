@@ -272,13 +272,14 @@ static void os_conclude(struct os_calls *o, struct finding *f)
 	buffer_print(&f->text, "%llu %s", (unsigned long long)o->sums[o->worst].calls, o->rule->what);
 	if (o->rule->threads > 1)
 		buffer_print(&f->text, " in %u threads", o->sums[o->worst].threads);
-	buffer_print(&f->text, " of process %u, ", m->processes[o->worst].pid);
+	buffer_text(&f->text, ", ");
 	/* threads wait at the same time: the sum may be longer than the run */
 	if (o->rule->threads > 1)
 		buffer_print(&f->text, "%.0f %% of their time",
 			     100 * (double)f->cost_ns / (double)recorded_wall(m, &m->processes[o->worst]));
 	else
 		rule_time(&f->text, f->cost_ns);
+	buffer_print(&f->text, " in process %u", m->processes[o->worst].pid);
 }
 
 /* Where the threads compute, rather than where they wait, if samples tell. */
