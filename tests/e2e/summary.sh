@@ -99,7 +99,8 @@ if has_schedstat; then
 		'four workers on one CPU: named first, or as a note if others had it'
 	like "$(cat summary)" '^workers +[^ ]+ [0-9.]+ s of 4 processes: .*waits for a CPU' \
 		'four workers on one CPU: their line'
-	like "$(cat summary)" '^main .*waits for the 4 workers .* in wait' 'four workers on one CPU: main waits for them'
+	like "$(cat summary)" '^main .*waits for the 4 workers .* in wait' \
+		'four workers on one CPU: main waits for them'
 else
 	skip 'four workers on one CPU' 'no schedstat'
 fi
