@@ -54,7 +54,7 @@ static void heap_record(const void *block, size_t size, enum tf_allocator alloca
 	uint64_t args[] = {tf_arg(TF_ARG_VALUE, 0, (uintptr_t)block), tf_arg(TF_ARG_BYTES, 0, size), 0};
 	uint32_t stack;
 
-	if (!heap_table_add(block)) {
+	if (!heap_table_add(block, size < heap.always ? (uint64_t)heap.interval_kb * KB : size)) {
 		if (!__atomic_exchange_n(&has_noted_full, true, __ATOMIC_RELAXED))
 			heap_note("allocations were lost: there is no memory for the table of blocks in use");
 		thread_lose(&thread_self, 1);

@@ -7,7 +7,12 @@
 
 enum { LEVELS = 8, FIRST_PLACES = 1 << 12, PLACE = 8 };
 
+/* An entry has the address below, and above it the weight: its highest 11 bits, and how far these are shifted. */
+enum { ADDRESS_BITS = 48, WEIGHT_BITS = 11 };
+#define ADDRESS (((uintptr_t)1 << ADDRESS_BITS) - 1)
+
 uint8_t *heap_filter;
+int64_t heap_in_use;
 
 static uintptr_t *levels[LEVELS];
 
@@ -35,17 +40,31 @@ static uintptr_t *place_of(uintptr_t *places, int level, uint64_t hash)
 	return places + (hash >> 16 & (level_places(level) - 1)) * PLACE;
 }
 
-/* Replaces an entry of the place. False: none has that value. */
-static bool place_replace(uintptr_t *place, uintptr_t old, uintptr_t new)
+static uintptr_t entry_make(const void *block, uint64_t weight)
+{
+	unsigned shift = weight >> WEIGHT_BITS ? (unsigned)(64 - __builtin_clzll(weight)) - WEIGHT_BITS : 0;
+
+	return (uintptr_t)block | (shift << WEIGHT_BITS | (uintptr_t)(weight >> shift)) << ADDRESS_BITS;
+}
+
+static int64_t entry_weight(uintptr_t entry)
+{
+	uint64_t above = entry >> ADDRESS_BITS;
+
+	return (int64_t)((above & ((1 << WEIGHT_BITS) - 1)) << (above >> WEIGHT_BITS));
+}
+
+/* Replaces the entry of an address in the place. Returns it; `none`: there is none. */
+static uintptr_t place_replace(uintptr_t *place, uintptr_t address, uintptr_t new, uintptr_t none)
 {
 	for (int i = 0; i < PLACE; i++) {
-		uintptr_t expected = old;
+		uintptr_t old = __atomic_load_n(&place[i], __ATOMIC_RELAXED);
 
-		if (__atomic_load_n(&place[i], __ATOMIC_RELAXED) == old &&
-		    __atomic_compare_exchange_n(&place[i], &expected, new, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			return true;
+		if ((old & ADDRESS) == address &&
+		    __atomic_compare_exchange_n(&place[i], &old, new, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return old;
 	}
-	return false;
+	return none;
 }
 
 /* Adds 1 or subtracts it. */
@@ -60,9 +79,10 @@ static void filter_count(uint64_t hash, int change)
 		;
 }
 
-bool heap_table_add(const void *block)
+bool heap_table_add(const void *block, uint64_t weight)
 {
 	uint64_t hash = heap_hash(block);
+	uintptr_t entry = entry_make(block, weight);
 
 	if (!__atomic_load_n(&heap_filter, __ATOMIC_ACQUIRE) && !map_once(&heap_filter, 1 << HEAP_FILTER_BITS))
 		return false;
@@ -72,8 +92,9 @@ bool heap_table_add(const void *block)
 		if (!places &&
 		    !(places = map_once(&levels[level], level_places(level) * PLACE * sizeof(uintptr_t))))
 			return false;
-		if (!place_replace(place_of(places, level, hash), 0, (uintptr_t)block))
+		if (place_replace(place_of(places, level, hash), 0, entry, entry))
 			continue;
+		__atomic_add_fetch(&heap_in_use, entry_weight(entry), __ATOMIC_RELAXED);
 		filter_count(hash, 1);
 		return true;
 	}
@@ -83,13 +104,15 @@ bool heap_table_add(const void *block)
 bool heap_table_remove(const void *block)
 {
 	uint64_t hash = heap_hash(block);
-	uintptr_t *places;
+	uintptr_t *places, entry;
 
 	if (!block) /* which marks an empty entry */
 		return false;
 	for (int level = 0; level < LEVELS && (places = __atomic_load_n(&levels[level], __ATOMIC_ACQUIRE)); level++) {
-		if (!place_replace(place_of(places, level, hash), (uintptr_t)block, 0))
+		entry = place_replace(place_of(places, level, hash), (uintptr_t)block, 0, 0);
+		if (!entry)
 			continue;
+		__atomic_sub_fetch(&heap_in_use, entry_weight(entry), __ATOMIC_RELAXED);
 		filter_count(hash, -1);
 		return true;
 	}

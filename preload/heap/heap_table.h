@@ -25,8 +25,11 @@ static inline bool heap_table_may_have(const void *block)
 	return filter && __atomic_load_n(&filter[heap_hash(block) >> (64 - HEAP_FILTER_BITS)], __ATOMIC_RELAXED);
 }
 
-/* False: there is no room. */
-bool heap_table_add(const void *block);
+/* What all blocks in the table represent, in bytes; not of a forked child alone. Rounded as the entries are. */
+extern int64_t heap_in_use HIDDEN;
+
+/* `weight`: the bytes that it represents. False: there is no room. */
+bool heap_table_add(const void *block, uint64_t weight);
 
 /* False: it is not in the table. */
 bool heap_table_remove(const void *block);

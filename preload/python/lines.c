@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include "preload/heap/heap_table.h"
 #include "preload/hook/hook.h"
 #include "preload/nvtx/nvtx_tool.h"
 #include "preload/python/lines_frames.h"
@@ -23,6 +25,7 @@ enum { CODES = 1024, BLOCKS = 4096 };
 struct line_code {
 	uint32_t number;
 	uint32_t size; /* of the definition */
+	bool is_entered; /* in this process or a parent of it, with --memory */
 	uint8_t definition[]; /* struct tf_line_code, then the file and the name */
 };
 
@@ -30,7 +33,17 @@ struct line_code {
 struct line_now {
 	uint64_t ticks;
 	uint32_t line; /* 0: none */
+	struct line_memory {
+		int64_t resident, allocated; /* KiB, of the process */
+	} memory; /* when it began */
 };
+
+/* What is counted of lines; the numbers of enum tf_lines_number and enum tf_line_memory_number. */
+enum line_kind { TIMES, MEMORY, KINDS };
+static const struct {
+	unsigned blob, numbers, values;
+} kinds[KINDS] = {{TF_BLOB_LINES, TF_LINES_NUMBERS, 2}, {TF_BLOB_LINE_MEMORY, TF_LINE_MEMORY_NUMBERS, 4}};
+enum { PEAK = 3 }; /* the one of the values of MEMORY that is not a sum */
 
 /* The counts of a block of lines; valid while the thread has the same chunk in the same turn of the ring. */
 struct line_block {
@@ -41,7 +54,8 @@ struct line_block {
 struct line_thread {
 	uint64_t generation; /* of the image; a forked child begins anew */
 	struct line_now now[CODES];
-	struct line_block blocks[BLOCKS];
+	struct line_block blocks[KINDS][BLOCKS];
+	bool is_entered; /* the line that begins is the first one of a call */
 };
 
 static __thread struct line_thread *thread_lines __attribute__((tls_model("initial-exec")));
@@ -50,8 +64,8 @@ static struct intern_table block_numbers; /* function and block -> 1 + place in 
 static uint32_t code_count, block_count;
 static long code_index; /* of our pointer in each code object */
 static void *set_local_events, *disable;
-static unsigned tool, local_events;
-static bool is_open;
+static unsigned tool, local_events, page_kb;
+static bool is_open, has_memory;
 static uintptr_t python_base; /* of the object that `python` is in */
 static const void *python_dynamic;
 
@@ -135,40 +149,46 @@ static bool block_is_valid(const struct thread *t, const struct line_block *b)
 }
 
 static __attribute__((noinline)) void block_begin(struct thread *t, const struct line_code *c, uint32_t block,
-						  struct line_block *b)
+						  enum line_kind kind, struct line_block *b)
 {
-	uint64_t numbers[TF_LINES_NUMBERS];
+	uint64_t numbers[TF_LINE_MEMORY_NUMBERS];
 	uint32_t id = event_intern(TF_BLOB_LINE_CODE, c->definition, c->size);
 
-	for (unsigned i = 0; i < TF_LINES_NUMBERS; i++)
+	for (unsigned i = 0; i < kinds[kind].numbers; i++)
 		numbers[i] = TF_DATA;
 	numbers[TF_LINES_KEY] |= ((uint64_t)id | (uint64_t)block << 32) << 8;
 	b->slots = NULL;
 	if (!id)
 		return;
-	event_blob_in_place(TF_BLOB_LINES, t->number, numbers, TF_LINES_NUMBERS, &b->slots);
+	event_blob_in_place(kinds[kind].blob, t->number, numbers, kinds[kind].numbers, &b->slots);
 	b->chunks = t->chunks;
 	b->turn = (uint32_t)(process.defined_in / PROCESS_TURN);
 }
 
-static void line_add(struct thread *t, struct line_thread *mine, const struct line_code *c, uint32_t line,
-		     uint64_t hits, uint64_t ticks)
+static inline __attribute__((always_inline)) void line_add(struct thread *t, struct line_thread *mine,
+							   const struct line_code *c, uint32_t line,
+							   enum line_kind kind, const int64_t *values)
 {
 	uint32_t block = line / TF_LINES_BLOCK, number = block_number(c, block);
-	unsigned at = line % TF_LINES_BLOCK;
+	uint64_t *slot;
 	struct line_block *b;
 
 	if (number == BLOCKS)
 		return;
-	b = &mine->blocks[number];
+	b = &mine->blocks[kind][number];
 	if (__builtin_expect(!block_is_valid(t, b), 0))
-		block_begin(t, c, block, b);
+		block_begin(t, c, block, kind, b);
 	/* If a handler replaces the chunk now, it stays mapped, and the counts are in the file. */
 	t->writing++;
 	EVENT_BARRIER();
 	if (__builtin_expect(block_is_valid(t, b), 1)) {
-		b->slots[1 + TF_LINES_HITS + at] += hits << 8;
-		b->slots[1 + TF_LINES_TICKS + at] += ticks << 8;
+		for (unsigned i = 0; i < kinds[kind].values; i++) {
+			slot = &b->slots[1 + 1 + i * TF_LINES_BLOCK + line % TF_LINES_BLOCK];
+			if (i < PEAK)
+				*slot += (uint64_t)values[i] << 8;
+			else if (*slot >> 8 < (uint64_t)values[i])
+				*slot = (uint64_t)values[i] << 8 | (*slot & 0xff);
+		}
 		event_taken(t);
 	} else {
 		event_taken(t);
@@ -176,12 +196,55 @@ static void line_add(struct thread *t, struct line_thread *mine, const struct li
 	}
 }
 
+/* ---- memory ---- */
+
+/* The second number of statm is that of resident pages. */
+static struct line_memory memory_now(void)
+{
+	struct line_memory now = {.allocated = __atomic_load_n(&heap_in_use, __ATOMIC_RELAXED) / 1024};
+	char text[128];
+	const char *at = !sys_is_silent && sys_read_file("/proc/self/statm", text, sizeof(text)) > 0
+				 ? strchr(text, ' ')
+				 : NULL;
+
+	while (at && *++at >= '0' && *at <= '9')
+		now.resident = now.resident * 10 + (*at - '0');
+	now.resident *= page_kb;
+	return now;
+}
+
+/* The end of the thread's line of the function, if there is one, and the begin of the next one. */
+static __attribute__((noinline)) void memory_end(struct thread *t, struct line_thread *mine, const struct line_code *c)
+{
+	struct line_now *last = &mine->now[c->number];
+	struct line_memory now = memory_now(), then = last->memory;
+	int64_t values[] = {1, now.resident - then.resident, now.allocated - then.allocated, now.resident};
+
+	mine->is_entered = !last->line;
+	last->memory = now;
+	if (last->line)
+		line_add(t, mine, c, last->line, MEMORY, values);
+}
+
+static __attribute__((noinline)) void memory_begin(struct thread *t, struct line_thread *mine, struct line_code *c,
+						   uint32_t line)
+{
+	struct line_memory now = mine->now[c->number].memory;
+	bool is_first = mine->is_entered && !__atomic_exchange_n(&c->is_entered, true, __ATOMIC_RELAXED);
+	int64_t values[] = {1, is_first ? now.resident : 0, is_first ? now.allocated : 0, now.resident};
+	struct tf_line_code head;
+
+	memcpy(&head, c->definition, sizeof(head));
+	if (mine->is_entered && line != head.first_line)
+		line_add(t, mine, c, head.first_line, MEMORY, values);
+}
+
 static void line_end(struct thread *t, struct line_thread *mine, const struct line_code *c, uint64_t now)
 {
 	struct line_now *last = &mine->now[c->number];
 
 	if (last->line)
-		line_add(t, mine, c, last->line, 0, now - last->ticks);
+		line_add(t, mine, c, last->line, TIMES, (int64_t[]){0, (int64_t)(now - last->ticks)});
 	last->line = 0;
 }
 
@@ -362,15 +425,18 @@ static void *lines_profile(void *self, void *decorated)
 
 /* ---- events ---- */
 
-void lines_line(const struct line_code *c, uint32_t line)
+void lines_line(struct line_code *c, uint32_t line)
 {
 	struct thread *t = &thread_self;
 	struct line_thread *mine = thread_of(t);
 
 	if (!mine)
 		return;
-	line_add(t, mine, c, line, 1, 0);
-	mine->now[c->number] = (struct line_now){.ticks = clock_now(), .line = line};
+	if (has_memory)
+		memory_begin(t, mine, c, line);
+	line_add(t, mine, c, line, TIMES, (int64_t[]){1, 0});
+	mine->now[c->number].line = line;
+	mine->now[c->number].ticks = clock_now();
 }
 
 void lines_leave(const struct line_code *c)
@@ -378,8 +444,11 @@ void lines_leave(const struct line_code *c)
 	uint64_t now = clock_now();
 	struct line_thread *mine = thread_of(&thread_self);
 
-	if (mine)
-		line_end(&thread_self, mine, c, now);
+	if (!mine)
+		return;
+	if (has_memory)
+		memory_end(&thread_self, mine, c);
+	line_end(&thread_self, mine, c, now);
 }
 
 static void *on_start(void *self, void *arguments)
@@ -491,6 +560,8 @@ const char *lines_begin(uintptr_t base, const void *dynamic)
 
 	python_base = base;
 	python_dynamic = dynamic;
+	has_memory = process_options.memory != MEMORY_NONE;
+	page_kb = (unsigned)(getauxval(AT_PAGESZ) / 1024);
 	code_index = python_has_functions() ? python.PyUnstable_Eval_RequestCodeExtraIndex(NULL) : -1;
 	if (!space)
 		return "--lines-of: no memory";

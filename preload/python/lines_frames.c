@@ -87,7 +87,7 @@ static __attribute__((noinline, cold)) void trace_check(void *frame)
 static int trace(void *object, void *frame, int what, void *argument)
 {
 	void *code = python.PyFrame_GetCode ? python.PyFrame_GetCode(frame) : load(frame, FRAME_CODE), *state;
-	const struct line_code *c = lines_known(code);
+	struct line_code *c = lines_known(code);
 	bool is_wanted = c && lines_wants(c);
 	int result = 0;
 

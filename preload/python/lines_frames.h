@@ -14,7 +14,7 @@ void lines_know(void *code, struct line_code *c);
 bool lines_wants(const struct line_code *c);
 /* `name`: the qualified one, as bytes of Python; NULL: co_name. */
 struct line_code *lines_describe(void *code, const char *module, const char *name, bool is_decorated);
-void lines_line(const struct line_code *c, uint32_t line);
+void lines_line(struct line_code *c, uint32_t line);
 void lines_leave(const struct line_code *c);
 
 /* With the GIL: `settrace` is sys.settrace, minor that of the version. False: not possible in this interpreter. */

@@ -15,7 +15,8 @@ enum { BLOBS_SINCE_MINOR = 18 }; /* struct tf_chunk.blobs */
 #define RECORDS                                                                                                        \
 	(1ull << TF_BLOB_DEVICE | 1ull << TF_BLOB_DEVICE_CALLS | 1ull << TF_BLOB_DEVICE_MORE |                         \
 	 1ull << TF_BLOB_TRAFFIC | 1ull << TF_BLOB_SHORT_STACK | 1ull << TF_BLOB_OPERATOR_GAP |                        \
-	 1ull << TF_BLOB_PAYLOAD | 1ull << TF_BLOB_LINES | 1ull << TF_BLOB_USAGE | 1ull << TF_BLOB_SAMPLING)
+	 1ull << TF_BLOB_PAYLOAD | 1ull << TF_BLOB_LINES | 1ull << TF_BLOB_USAGE | 1ull << TF_BLOB_SAMPLING |     \
+	 1ull << TF_BLOB_LINE_MEMORY)
 #define STACKS (1ull << TF_BLOB_STACK | 1ull << TF_BLOB_PYTHON_STACK)
 
 uint64_t reader_since_ns;

@@ -69,6 +69,7 @@
 	X(jax_ops_sum, NULL, "JAX Operations (HLO)", REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)                 \
 	X(python_import_sum, NULL, "Python Imports", REPORT_DEFAULT | REPORT_BY)                                \
 	X(line_profile, NULL, "Lines of Python Functions", 0)                                                          \
+	X(line_memory, NULL, "Memory by Line of Python Functions", 0)                                                  \
 	X(python_gil_sum, NULL, "Waits for Python's Global Interpreter Lock", REPORT_BY | REPORT_SHARED)               \
 	X(python_gil_trace, NULL, "Trace of Waits for Python's Global Interpreter Lock", 0)                           \
 	X(roofline, NULL, "Roofline by Kernel", REPORT_DEVICE | REPORT_ATTRIBUTED | REPORT_PEAK)                       \

@@ -18,7 +18,7 @@
 	X(ENDED, "Ended") X(ENTERED, "Entered") X(ERROR, "Error") X(EVENT, "Event") X(FACT, "Fact")		       \
 	X(FILE, "File")											       \
 	X(FINDING, "Finding") X(FIRST_OPENED_BY, "First Opened By") X(FOUND, "Found")			       \
-	X(FRAMES, "Frames")										       \
+	X(FRAMES, "Frames") X(LINE_CONTENTS, "Line Contents")						       \
 	X(FROM_RANK, "From Rank")									       \
 	X(FUNCTION, "Function") X(GB_PER_S, "GB/s") X(GRIDXYZ, "GridXYZ") X(HLO_MODULE, "HLO Module")		       \
 	X(HOST, "Host") X(ID, "ID") X(INPUT_SIZES, "Input Sizes") X(JOB, "Job") X(KERNEL_NAME, "Kernel Name")	       \
@@ -47,6 +47,7 @@
 	X(VIRTUAL_ADDRESS, "Virtual Address") X(WAITS_FOR, "Waits For") X(WHO, "Who")
 
 #define COLUMNS_ID(X)												       \
+	X(LINE_HASH, "Line #")										       \
 	X(ADDRESS, "Address") X(BLKX, "BlkX") X(BLKY, "BlkY") X(BLKZ, "BlkZ") X(CONTEXT_ID, "Context ID")	       \
 	X(CORRID, "CorrId") X(CTX, "Ctx") X(DEADLOCK, "Deadlock") X(DEVICE_BYTES, "Bytes") X(DEVICE_ID, "Device ID")   \
 	X(DEVICE_NUMBER, "Device") X(DEVID, "DevId") X(FASTEST_RANK, "Fastest Rank") X(GRAPH, "Graph")		       \
@@ -58,6 +59,7 @@
 	X(TID, "TID") X(T_PRI, "T-Pri")
 
 #define COLUMNS_COUNT(X)											       \
+	X(OCCURRENCES, "Occurrences")									       \
 	X(ALLOCATIONS, "Allocations") X(AVG_SIZE_BYTES, "Avg Size (bytes)") X(BLOCKS, "Blocks") X(BYTES, "Bytes")      \
 	X(BUFFERS, "Buffers") X(CACHE_HITS, "Cache Hits") X(CACHE_MISSES, "Cache Misses")			       \
 	X(CACHE_WRITES, "Cache Writes") X(DEVICES, "Devices") X(EXECUTABLES, "Executables")		       \
@@ -187,6 +189,8 @@
 	X(PEERRANK, "PeerRank") X(ROOTRANK, "RootRank") X(TAG, "Tag")
 
 #define COLUMNS_REAL(X)												       \
+	X(ALLOCATOR_INCREMENT_MIB, "Allocator Increment (MiB)") X(INCREMENT_MIB, "Increment (MiB)")		       \
+	X(MEM_USAGE_MIB, "Mem usage (MiB)")								       \
 	X(ATTAINABLE_GFLOP_PER_S, "Attainable GFLOP/s") X(AVG, "Avg") X(AVG_W, "Avg (W)")			       \
 	X(BEST_CLOCK_MHZ, "Best Clock (MHz)")									       \
 	X(BUS_GB_PER_S, "Bus (GB/s)") X(CLOCK_MHZ, "Clock (MHz)") X(FLOP_PER_BYTE, "FLOP/byte") X(GFLOPS, "GFLOPs")    \

@@ -182,6 +182,7 @@ static void redact_blob(struct redactor *r, unsigned kind, char *bytes, size_t s
 		redact_line_code(r, bytes, size);
 		break;
 	case TF_BLOB_LINES:
+	case TF_BLOB_LINE_MEMORY:
 	case TF_BLOB_JAX_LIVE:
 	case TF_BLOB_STACK:
 	case TF_BLOB_CHILD:

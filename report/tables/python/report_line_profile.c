@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* line_profile: hits and time of the lines of the Python functions that --lines-of chose, of all threads and
- * processes. */
+ * processes; line_memory: by how much the memory of the process has changed in them. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,9 @@
 /* Texts are borrowed from a struct line_function. */
 struct line_row {
 	const char *file, *name;
-	uint64_t first_line, line, hits, ns;
+	uint64_t first_line, line, hits;
+	uint64_t ns;
+	int64_t resident, allocated, peak; /* KiB */
 };
 
 struct line_function {
@@ -20,6 +23,7 @@ struct line_function {
 };
 
 struct line_profile {
+	bool is_memory;
 	struct line_row *rows;
 	size_t row_count, row_capacity;
 	struct line_function *codes;
@@ -53,13 +57,31 @@ static const struct line_function *code_read(struct line_profile *p, const struc
 	return c;
 }
 
-static uint64_t lines_number(const struct tf_lines *l, unsigned number)
+static uint64_t lines_number(const uint8_t *bytes, unsigned number)
 {
 	uint64_t value = 0;
 
 	for (unsigned i = TF_DATA_BYTES; i-- > 0;)
-		value = value << 8 | l->numbers[number][i];
+		value = value << 8 | bytes[number * TF_DATA_BYTES + i];
 	return value;
+}
+
+static int64_t signed_number(const uint8_t *bytes, unsigned number)
+{
+	return (int64_t)(lines_number(bytes, number) << 8) >> 8;
+}
+
+static void line_numbers(struct line_row *row, const uint8_t *bytes, unsigned k, bool is_memory,
+			 const struct clock_map *clock)
+{
+	row->hits = lines_number(bytes, TF_LINES_HITS + k);
+	if (is_memory) {
+		row->resident = signed_number(bytes, TF_LINE_MEMORY_RESIDENT + k);
+		row->allocated = signed_number(bytes, TF_LINE_MEMORY_ALLOCATED + k);
+		row->peak = signed_number(bytes, TF_LINE_MEMORY_PEAK + k);
+	} else {
+		row->ns = clock_map_duration(clock, lines_number(bytes, TF_LINES_TICKS + k));
+	}
 }
 
 static void lines_read(struct line_profile *p, const struct report_context *c, size_t i, const struct blob *b)
@@ -67,27 +89,28 @@ static void lines_read(struct line_profile *p, const struct report_context *c, s
 	const struct image *image = &c->model->images[i];
 	const struct clock_map *clock = &c->model->machines[image->machine].clock;
 	const struct line_function *code;
-	struct tf_lines l;
+	uint8_t bytes[sizeof(struct tf_line_memory)];
+	size_t size = p->is_memory ? sizeof(struct tf_line_memory) : sizeof(struct tf_lines);
 	uint64_t key;
 
-	if (b->type != TF_BLOB_LINES || trace_blob(image->trace, b, &l, sizeof(l)) < sizeof(l))
+	if (b->type != (p->is_memory ? TF_BLOB_LINE_MEMORY : TF_BLOB_LINES) ||
+	    trace_blob(image->trace, b, bytes, size) < size)
 		return;
-	key = lines_number(&l, TF_LINES_KEY);
+	key = lines_number(bytes, TF_LINES_KEY);
 	code = code_read(p, image->trace, i, (uint32_t)key);
 	for (unsigned k = 0; code && k < TF_LINES_BLOCK; k++) {
-		uint64_t hits = lines_number(&l, TF_LINES_HITS + k), ticks = lines_number(&l, TF_LINES_TICKS + k);
-
-		if (!hits && !ticks)
-			continue;
-		p->rows = mem_grow(p->rows, p->row_count, &p->row_capacity, sizeof(*p->rows));
-		p->rows[p->row_count++] = (struct line_row){
+		struct line_row row = {
 			.file = code->bytes,
 			.name = code->bytes + code->head.file_length + 1,
 			.first_line = code->head.first_line,
 			.line = (key >> 32) * TF_LINES_BLOCK + k,
-			.hits = hits,
-			.ns = clock_map_duration(clock, ticks),
 		};
+
+		line_numbers(&row, bytes, k, p->is_memory, clock);
+		if (!row.hits && !row.ns)
+			continue;
+		p->rows = mem_grow(p->rows, p->row_count, &p->row_capacity, sizeof(*p->rows));
+		p->rows[p->row_count++] = row;
 	}
 }
 
@@ -103,6 +126,23 @@ static int compare_rows(const void *a, const void *b)
 	return compare_functions(x, y) ?: order_of(x->line, y->line);
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* What was there when a function was first entered, which its first line has, is not added up. */
+static void row_merge(struct line_row *row, const struct line_row *other)
+{
+	bool is_entry = row->line == row->first_line;
+
+	row->hits += other->hits;
+	row->ns += other->ns;
+	row->resident = is_entry ? larger(row->resident, other->resident) : row->resident + other->resident;
+	row->allocated = is_entry ? larger(row->allocated, other->allocated) : row->allocated + other->allocated;
+	row->peak = larger(row->peak, other->peak);
+}
+
 static void rows_merge(struct line_profile *p)
 {
 	size_t used = 0;
@@ -110,8 +150,7 @@ static void rows_merge(struct line_profile *p)
 	sort_unless_sorted(p->rows, p->row_count, sizeof(*p->rows), compare_rows);
 	for (size_t i = 0; i < p->row_count; i++) {
 		if (used && !compare_rows(&p->rows[used - 1], &p->rows[i])) {
-			p->rows[used - 1].hits += p->rows[i].hits;
-			p->rows[used - 1].ns += p->rows[i].ns;
+			row_merge(&p->rows[used - 1], &p->rows[i]);
 		} else {
 			p->rows[used++] = p->rows[i];
 		}
@@ -137,20 +176,38 @@ static struct texts file_lines(const struct report_context *c, const char *file)
 	return lines;
 }
 
-static void function_rows(const struct line_row *rows, size_t count, const struct texts *lines, struct table *table)
+static double mib(int64_t kib)
+{
+	return round((double)kib / 1024 * 1000) / 1000;
+}
+
+static void row_cells(const struct line_row *r, bool is_memory, uint64_t all, struct table *table)
+{
+	table_text(table, r->file);
+	table_text(table, r->name);
+	table_number(table, r->line);
+	if (is_memory) {
+		table_real(table, mib(r->peak));
+		table_real(table, mib(r->resident));
+		table_number(table, r->hits);
+		table_real(table, mib(r->allocated));
+	} else {
+		table_number(table, r->hits);
+		table_number(table, r->ns);
+		table_real(table, r->hits ? (double)r->ns / (double)r->hits : 0);
+		table_real(table, all ? 100 * (double)r->ns / (double)all : 0);
+	}
+}
+
+static void function_rows(const struct line_profile *p, const struct line_row *rows, size_t count,
+			  const struct texts *lines, struct table *table)
 {
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < count; i++)
 		all += rows[i].ns;
 	for (const struct line_row *r = rows; r < rows + count; r++) {
-		table_text(table, r->file);
-		table_text(table, r->name);
-		table_number(table, r->line);
-		table_number(table, r->hits);
-		table_number(table, r->ns);
-		table_real(table, r->hits ? (double)r->ns / (double)r->hits : 0);
-		table_real(table, all ? 100 * (double)r->ns / (double)all : 0);
+		row_cells(r, p->is_memory, all, table);
 		if (r->line && r->line <= lines->count)
 			table_text(table, lines->items[r->line - 1]);
 		else
@@ -169,7 +226,7 @@ static void profile_rows(const struct report_context *c, const struct line_profi
 			texts_done(&lines);
 			lines = file_lines(c, p->rows[i].file);
 		}
-		function_rows(p->rows + i, end - i, &lines, table);
+		function_rows(p, p->rows + i, end - i, &lines, table);
 	}
 	texts_done(&lines);
 }
@@ -244,14 +301,10 @@ bool line_profile_lacks(const struct model *m, struct buffer *ret)
 	return false;
 }
 
-int report_line_profile(const struct report_context *c, struct table *table, struct err *err)
+static bool profile_table(const struct report_context *c, bool is_memory, struct table *table)
 {
-	struct line_profile p = {0};
-	struct buffer why = {0};
-	int code = 0;
+	struct line_profile p = {.is_memory = is_memory};
 
-	table_has(table, COL_FILE, COL_FUNCTION, COL_LINE_NUMBER, COL_HITS, COL_TIME_NS, COL_PER_HIT_NS,
-		  COL_TIME_PERCENT, COL_SOURCE);
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		const struct trace *t = c->model->images[i].trace;
 
@@ -261,10 +314,30 @@ int report_line_profile(const struct report_context *c, struct table *table, str
 	rows_merge(&p);
 	profile_rows(c, &p, table);
 	line_profile_done(&p);
-	if (!table_rows(table))
+	return table_rows(table);
+}
+
+int report_line_profile(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct buffer why = {0};
+	int code = 0;
+
+	table_has(table, COL_FILE, COL_FUNCTION, COL_LINE_NUMBER, COL_HITS, COL_TIME_NS, COL_PER_HIT_NS,
+		  COL_TIME_PERCENT, COL_SOURCE);
+	if (!profile_table(c, false, table))
 		code = err_set(err, -ENODATA, "%s", line_profile_lacks(c->model, &why)
 							? buffer_string(&why)
 							: "no lines were recorded: --lines-of records them");
 	buffer_done(&why);
 	return code;
+}
+
+int report_line_memory(const struct report_context *c, struct table *table, struct err *err)
+{
+	table_has(table, COL_FILE, COL_FUNCTION, COL_LINE_HASH, COL_MEM_USAGE_MIB, COL_INCREMENT_MIB, COL_OCCURRENCES,
+		  COL_ALLOCATOR_INCREMENT_MIB, COL_LINE_CONTENTS);
+	return profile_table(c, true, table)
+		       ? 0
+		       : err_set(err, -ENODATA, "no memory of lines was recorded: record with --lines-of=FUNC,... "
+				 "--memory=python, native or all");
 }

@@ -43,7 +43,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 18
+#define TF_VERSION_MINOR 19
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -451,6 +451,7 @@ enum tf_blob_kind {
 	TF_BLOB_HDF5 = 37, /* the name of a file, NUL, the path of an object in it. From 1.14 on */
 	TF_BLOB_JAX_LIVE = 38, TF_BLOB_JAX_EXECUTABLE = 39, /* see trace_jax.h. From 1.15 on */
 	TF_BLOB_EXCEPTION = 40, /* struct tf_exception, then text, see trace_python.h; all are valid. From 1.17 on */
+	TF_BLOB_LINE_MEMORY = 41, /* struct tf_line_memory; as TF_BLOB_LINES. From 1.19 on */
 };
 
 struct tf_module {

@@ -25,4 +25,20 @@ struct tf_lines {
 	uint8_t numbers[TF_LINES_NUMBERS][TF_DATA_BYTES];
 };
 
+/* Likewise memory of the process, in KiB: how often the line ended, by how much what is resident and what is in use of
+ * the recorded allocations had changed then (signed, in total), and the largest values at its ends. The first line of
+ * the function's definition has what was there when the function was first entered. */
+enum tf_line_memory_number {
+	TF_LINE_MEMORY_KEY, /* as TF_LINES_KEY */
+	TF_LINE_MEMORY_ENDS,
+	TF_LINE_MEMORY_RESIDENT = TF_LINE_MEMORY_ENDS + TF_LINES_BLOCK,
+	TF_LINE_MEMORY_ALLOCATED = TF_LINE_MEMORY_RESIDENT + TF_LINES_BLOCK,
+	TF_LINE_MEMORY_PEAK = TF_LINE_MEMORY_ALLOCATED + TF_LINES_BLOCK,
+	TF_LINE_MEMORY_NUMBERS = TF_LINE_MEMORY_PEAK + TF_LINES_BLOCK
+};
+
+struct tf_line_memory {
+	uint8_t numbers[TF_LINE_MEMORY_NUMBERS][TF_DATA_BYTES];
+};
+
 #endif

@@ -17,7 +17,7 @@
 			   1ull << TF_BLOB_DEVICE_CALLS | 1ull << TF_BLOB_DEVICE_MORE | 1ull << TF_BLOB_TRAFFIC |      \
 			   1ull << TF_BLOB_SHORT_STACK | 1ull << TF_BLOB_OPERATOR_GAP | 1ull << TF_BLOB_PAYLOAD |      \
 			   1ull << TF_BLOB_LINE_CODE | 1ull << TF_BLOB_LINES | 1ull << TF_BLOB_HDF5 |                  \
-			   1ull << TF_BLOB_JAX_LIVE))
+			   1ull << TF_BLOB_JAX_LIVE | 1ull << TF_BLOB_LINE_MEMORY))
 
 /* With --ring: what a thread had counted on its page at ring_ticks, which is to be subtracted. */
 struct tf_counted {
