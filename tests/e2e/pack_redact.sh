@@ -30,6 +30,9 @@ PILLION_NOTE=envplanted pillion -o run --osrt-threshold=0 python3 "$home/secrets
 	>out 2>err
 is $? 0 'the program is recorded'
 
+# On a busy machine the launcher may have looked at a quiet process: a picture of memory is omitted, see below.
+rm -f run.pillion/*.where
+
 # The host is the one before the boot id; names of files and lines of the index have it, too.
 cat >plant_host.py <<'PYTHON'
 import glob, os, re
