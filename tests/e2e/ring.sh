@@ -94,6 +94,7 @@ kilobytes() { # NAME
 for i in $(seq "$kills"); do
 	begin "kill$i" --ring=${kept}ms
 	sleep "$((kept / 750)).$((RANDOM % 10))" # of 3 s, a part has been overwritten after 4
+	[ "$i" != 1 ] || eventually has_overwritten kill1
 	end_group
 	is "$(whole "kill$i" $kept)" whole "kill $i: the last $kept ms are whole"
 	[ "$i" = 1 ] || rm -rf "kill$i".*
