@@ -54,10 +54,15 @@ void where_unix_peers(struct where_buffer *b, bool (*is_wanted)(unsigned long in
 
 	while (!is_last) {
 		ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-		int left = (int)n;
+		size_t size = n > 0 ? (size_t)n : 0, at = 0;
 
 		is_last = n <= 0;
-		for (struct nlmsghdr *m = (struct nlmsghdr *)bytes; NLMSG_OK(m, left); m = NLMSG_NEXT(m, left)) {
+		while (at + sizeof(struct nlmsghdr) <= size) {
+			struct nlmsghdr *m = (struct nlmsghdr *)(bytes + at);
+
+			if (m->nlmsg_len < sizeof(*m) || m->nlmsg_len > size - at)
+				break;
+			at += NLMSG_ALIGN(m->nlmsg_len);
 			is_last |= m->nlmsg_type == NLMSG_DONE || m->nlmsg_type == NLMSG_ERROR;
 			if (!is_last && m->nlmsg_len >= NLMSG_LENGTH(sizeof(struct unix_diag_msg)))
 				peer_add(b, m, is_wanted);
