@@ -118,7 +118,7 @@ static inline uint32_t graph_previous(const struct graph *g, uint32_t node)
 
 static inline size_t graph_parts(const struct graph *g, uint32_t node, const struct node_part **ret)
 {
-	*ret = &g->parts[g->nodes[node].parts];
+	*ret = g->parts ? &g->parts[g->nodes[node].parts] : NULL;
 	return (node + 1 < g->node_count ? g->nodes[node + 1].parts : g->part_count) - g->nodes[node].parts;
 }
 
