@@ -272,6 +272,8 @@ void energy_finish(struct run *run, bool leaves_processes);
 int where_tick(struct run *run);
 /* Records what the threads do, before a signal that may end COMMAND is forwarded. SIGCHLD: `pillion where` may ask. */
 void where_signal(struct run *run, int signal);
+/* Whether a signal that may end COMMAND came so recently. */
+bool where_was_signaled(uint64_t within_ns);
 
 /* where.c: looks into one process. If nothing has changed since the last such look, a short record says so. `is_busy`:
  * its threads run, and are sampled. Returns the number of bytes written. */

@@ -28,6 +28,7 @@ enum { INTERVAL_MS = 1000, STALE_S = 60, SIGNAL_LOOKS = 4, PATIENCE_NS = 1000000
 static struct {
 	uint64_t answered; /* the last request */
 	uint64_t due_ns;   /* CLOCK_MONOTONIC: when to look for the next one */
+	uint64_t signaled_ns; /* CLOCK_MONOTONIC: when a signal that may end COMMAND came; 0: none did */
 	unsigned signal_looks;
 } where;
 
@@ -191,6 +192,14 @@ void where_signal(struct run *run, int signal)
 {
 	if (signal == SIGCHLD)
 		where.due_ns = 0;
-	if (signal_may_end(signal) && where.signal_looks++ < SIGNAL_LOOKS)
+	if (!signal_may_end(signal))
+		return;
+	where.signaled_ns = clock_monotonic_ns();
+	if (where.signal_looks++ < SIGNAL_LOOKS)
 		look(run, 0, signal);
+}
+
+bool where_was_signaled(uint64_t within_ns)
+{
+	return where.signaled_ns && clock_monotonic_ns() - where.signaled_ns < within_ns;
 }

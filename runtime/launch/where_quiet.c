@@ -18,7 +18,7 @@
 #include "runtime/launch/run.h"
 #include "runtime/shared/common/clock.h"
 
-enum { INTERVAL_MS = 250, QUIET_MS = 500, STALL_MS = 1300, PAUSE_MS = 2000, PAUSE_MOST_MS = 64000 };
+enum { INTERVAL_MS = 250, QUIET_MS = 500, STALL_MS = 1300, PAUSE_MS = 2000, PAUSE_MOST_MS = 64000, ENDING_MS = 2000 };
 enum { COST_SHARE = 200, CREDIT_MS = 1000, FILE_BYTES = 16 << 20, DOUBLED_MOST = 10 };
 /* A process that has used less CPU time since a look is where the look found it. WOKEN_NS: a signal of the terminal
  * wakes it as soon as the launcher. */
@@ -179,9 +179,10 @@ int where_quiet_tick(struct run *run)
 		return -1;
 	if (!quiet.began_ns)
 		quiet.began_ns = now;
-	if (now >= quiet.due_ns) {
+	/* What COMMAND does then is its end: the look at the signal is the one to keep. */
+	if (now >= quiet.due_ns && !where_was_signaled(ENDING_MS * 1000000ull)) {
 		look_into_quiet(run, now);
 		quiet.due_ns = now + interval_ns((quiet.cost_ns - before) / 4);
 	}
-	return (int)((quiet.due_ns - now) / 1000000) + 1;
+	return now < quiet.due_ns ? (int)((quiet.due_ns - now) / 1000000) + 1 : INTERVAL_MS;
 }
