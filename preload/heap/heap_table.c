@@ -7,7 +7,8 @@
 
 enum { LEVELS = 8, FIRST_PLACES = 1 << 12, PLACE = 8 };
 
-/* An entry has the address below, and above it the weight: its highest 11 bits, and how far these are shifted. */
+/* An entry has the address below, and above it the weight: its highest 11 bits, and how far these are shifted. What an
+ * address may have above 48 bits, as the tag of a pointer, is left out. */
 enum { ADDRESS_BITS = 48, WEIGHT_BITS = 11 };
 #define ADDRESS (((uintptr_t)1 << ADDRESS_BITS) - 1)
 
@@ -44,7 +45,7 @@ static uintptr_t entry_make(const void *block, uint64_t weight)
 {
 	unsigned shift = weight >> WEIGHT_BITS ? (unsigned)(64 - __builtin_clzll(weight)) - WEIGHT_BITS : 0;
 
-	return (uintptr_t)block | (shift << WEIGHT_BITS | (uintptr_t)(weight >> shift)) << ADDRESS_BITS;
+	return ((uintptr_t)block & ADDRESS) | (shift << WEIGHT_BITS | (uintptr_t)(weight >> shift)) << ADDRESS_BITS;
 }
 
 static int64_t entry_weight(uintptr_t entry)
@@ -109,7 +110,7 @@ bool heap_table_remove(const void *block)
 	if (!block) /* which marks an empty entry */
 		return false;
 	for (int level = 0; level < LEVELS && (places = __atomic_load_n(&levels[level], __ATOMIC_ACQUIRE)); level++) {
-		entry = place_replace(place_of(places, level, hash), (uintptr_t)block, 0, 0);
+		entry = place_replace(place_of(places, level, hash), (uintptr_t)block & ADDRESS, 0, 0);
 		if (!entry)
 			continue;
 		__atomic_sub_fetch(&heap_in_use, entry_weight(entry), __ATOMIC_RELAXED);
