@@ -243,7 +243,7 @@ static void propose_kernels(struct choice *k)
 	const struct prices *all = costs_prices(k->costs);
 
 	for (size_t i = 0; i < all->count; i++)
-		if (!strncmp(all->items[i].edit, "kernel~", strlen("kernel~")))
+		if (all->items[i].is_kernel)
 			propose_kernel(k, &all->items[i]);
 }
 
@@ -270,9 +270,8 @@ static void price_line(struct costs *costs, struct finding *f)
 		buffer_clear(&f->edit);
 	} else if (f->saves.saved_ns > f->cost_ns && f->rule->flags & RULE_REMOVED) {
 		f->cost_ns = f->saves.saved_ns;
-		buffer_text(&f->text, f->text.size ? "; " : "");
+		buffer_print(&f->text, "%sall that its line does takes ", f->text.size ? "; " : "");
 		rule_time(&f->text, f->cost_ns);
-		buffer_text(&f->text, " with all that its line does");
 	} else if (f->saves.saved_ns > f->cost_ns) {
 		fix_first_limit(&f->saves, f->cost_ns);
 		buffer_clear(&f->edit); /* which stands for more */

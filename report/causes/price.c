@@ -122,12 +122,12 @@ struct ranking {
 	size_t count;
 };
 
-static void add_choice(struct ranking *r, const char *edit, uint32_t what, double ns)
+static void add_choice(struct ranking *r, const char *edit, bool is_kernel, uint32_t what, double ns)
 {
 	uint64_t *place = map_put(&r->known, hash_bytes(edit, strlen(edit)), 0, NULL);
 
 	if (!*place && r->count < RANKED_MOST) {
-		r->items[r->count] = (struct price){.edit = mem_copy_text(edit, strlen(edit)), .what = what};
+		r->items[r->count] = (struct price){mem_copy_text(edit, strlen(edit)), what, .is_kernel = is_kernel};
 		r->most_ns[r->count] = ns;
 		*place = ++r->count;
 	} else if (*place && ns > r->most_ns[*place - 1]) {
@@ -144,13 +144,13 @@ static void add_editable(struct ranking *r, uint32_t what, double ns)
 
 	price_add_line("line", editable_line(&r->causes->editables, what), "=0", &text);
 	if (text.size)
-		add_choice(r, text.data, what, ns);
+		add_choice(r, text.data, false, what, ns);
 	if (*e->name && (is_kernel || e->kind == EDITABLE_CALL)) {
 		buffer_clear(&text);
 		buffer_text(&text, is_kernel ? "kernel~" : "call~");
 		price_add_name(e->name, &text);
 		buffer_text(&text, is_kernel ? "=0.5x" : "=0");
-		add_choice(r, text.data, what, ns);
+		add_choice(r, text.data, is_kernel, what, ns);
 	}
 	buffer_done(&text);
 }
@@ -165,7 +165,7 @@ static void add_ranks(struct ranking *r)
 		buffer_clear(&text);
 		buffer_print(&text, "rank~%s=median", rank);
 		if (*rank)
-			add_choice(r, text.data, NODE_NONE, 0);
+			add_choice(r, text.data, false, NODE_NONE, 0);
 	}
 	buffer_done(&text);
 }

@@ -18,6 +18,7 @@ void price_add_name(const char *name, struct buffer *ret);
 struct price {
 	char *edit;
 	uint32_t what; /* the editable with most time on the path; NODE_NONE: of a rank */
+	bool is_kernel;
 	struct saving saves;
 };
 
