@@ -110,34 +110,36 @@ static void add_code(struct look_process *p, const uint8_t *bytes, size_t size)
 	p->codes[p->code_count++] = (struct look_code){id, size - sizeof(id), bytes + sizeof(id)};
 }
 
-static void add_python(struct look_process *p, const uint8_t *bytes, size_t size)
+/* The thread that a record of Python is about; NULL: the look does not have it. */
+static struct look_thread *python_thread(struct look_process *p, const uint8_t *bytes, size_t size)
 {
 	struct tf_where_python head;
-	struct look_thread *t;
 
 	if (size < sizeof(head))
-		return;
+		return NULL;
 	memcpy(&head, bytes, sizeof(head));
-	t = (struct look_thread *)look_thread(p, head.tid);
+	return (struct look_thread *)look_thread(p, head.tid);
+}
+
+static void add_python(struct look_process *p, const uint8_t *bytes, size_t size)
+{
+	const size_t head = sizeof(struct tf_where_python);
+	struct look_thread *t = python_thread(p, bytes, size);
+
 	if (!t || t->python)
 		return;
-	t->python_count = (size - sizeof(head)) / sizeof(*t->python);
+	t->python_count = (size - head) / sizeof(*t->python);
 	t->python = mem_alloc((t->python_count + 1) * sizeof(*t->python));
-	memcpy(t->python, bytes + sizeof(head), t->python_count * sizeof(*t->python));
+	memcpy(t->python, bytes + head, t->python_count * sizeof(*t->python));
 }
 
 static void add_name(struct look_process *p, const uint8_t *bytes, size_t size)
 {
-	struct tf_where_python head;
-	struct look_thread *t;
+	const size_t head = sizeof(struct tf_where_python);
+	struct look_thread *t = python_thread(p, bytes, size);
 
-	if (size < sizeof(head))
-		return;
-	memcpy(&head, bytes, sizeof(head));
-	t = (struct look_thread *)look_thread(p, head.tid);
 	if (t)
-		snprintf(t->name, sizeof(t->name), "%.*s", (int)(size - sizeof(head)),
-			 (const char *)bytes + sizeof(head));
+		snprintf(t->name, sizeof(t->name), "%.*s", (int)(size - head), (const char *)bytes + head);
 }
 
 static void add_lock(struct look_process *p, const uint8_t *bytes, size_t size)

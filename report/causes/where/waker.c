@@ -14,7 +14,7 @@
 
 #include "report/causes/where/place.h"
 
-enum { FEW_THREADS = 64, FEW_PROCESSES = 256, SET_LOCK_WAIT = 7, SET_DESCRIPTION_LOCK_WAIT = 38 };
+enum { FEW_THREADS = 64, FEW_PROCESSES = 256 };
 
 /* Signals whose handlers end no wait of the program: those that an instruction or abort(3) raises. */
 #define RAISED_SIGNALS                                                                                                 \
@@ -37,8 +37,8 @@ static bool is_blocked(const struct look *l, const struct look_process *p, const
 	case WAITS_CHILD_ID:
 		return true;
 	case WAITS_LOCK:
-		return t->call == SYS_flock || t->arguments[1] == SET_LOCK_WAIT ||
-		       t->arguments[1] == SET_DESCRIPTION_LOCK_WAIT;
+		return t->call == SYS_flock || t->arguments[1] == F_SETLKW ||
+		       t->arguments[1] == F_OFD_SETLKW;
 	case WAITS_POLL:
 		return t->call == SYS_ppoll ? !t->arguments[2] : (int)t->arguments[2] < 0;
 	case WAITS_SELECT:
