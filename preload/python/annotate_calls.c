@@ -30,11 +30,6 @@ static void *describe_c, *disable, *missing;
 static struct nvtx_string unwanted;
 static __thread bool is_ours; /* this thread is setting our profile function */
 
-static void *load(const void *object, unsigned offset)
-{
-	return *(void *const *)((const char *)object + offset);
-}
-
 /* ---- functions in Python ----
  * No code in Python runs here: a signal's handler could be called in it, and its exception would be lost. */
 

@@ -84,7 +84,7 @@ static void *call_counted(void *function, void *const *arguments, size_t count, 
 	return result;
 }
 
-static long load(const void *object, unsigned offset)
+static long load_long(const void *object, unsigned offset)
 {
 	return *(const long *)((const char *)object + offset);
 }
@@ -93,14 +93,14 @@ static long load(const void *object, unsigned offset)
  * of the type must be in the places that are expected, and all calls must use the pointer. */
 static vectorcall **call_place(void *function, unsigned long size, unsigned long flags)
 {
-	const void *type = (const void *)load(function, OBJECT_TYPE);
+	const void *type = (const void *)load_long(function, OBJECT_TYPE);
 	long at;
 
-	if (load(type, TYPE_SIZE) != (long)size || load(type, TYPE_FLAGS) != (long)flags ||
+	if (load_long(type, TYPE_SIZE) != (long)size || load_long(type, TYPE_FLAGS) != (long)flags ||
 	    !(flags & HAS_VECTORCALL) || !python.PyVectorcall_Call ||
-	    load(type, TYPE_CALL) != (long)python.PyVectorcall_Call)
+	    load_long(type, TYPE_CALL) != (long)python.PyVectorcall_Call)
 		return NULL;
-	at = load(type, TYPE_VECTORCALL);
+	at = load_long(type, TYPE_VECTORCALL);
 	if (at < 16 || at % 8 || at + 8 > (long)size)
 		return NULL;
 	return (vectorcall **)((char *)function + at);

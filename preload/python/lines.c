@@ -69,11 +69,6 @@ static bool is_open, has_memory;
 static uintptr_t python_base; /* of the object that `python` is in */
 static const void *python_dynamic;
 
-static void *load(const void *object, unsigned offset)
-{
-	return *(void *const *)((const char *)object + offset);
-}
-
 static void *answer(bool is_wanted)
 {
 	void *result = is_wanted ? python._Py_NoneStruct : disable;

@@ -47,11 +47,6 @@ static __thread uintptr_t lowest __attribute__((tls_model("initial-exec"))); /* 
 
 static trace_function trace;
 
-static void *load(const void *object, unsigned offset)
-{
-	return *(void *const *)((const char *)object + offset);
-}
-
 /* ---- the trace function of a thread ---- */
 
 static trace_function **tracer(void *state)

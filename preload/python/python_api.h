@@ -74,6 +74,12 @@ struct method {
 	const char *help;
 };
 
+/* The pointer at an offset in an object. */
+static inline void *load(const void *object, unsigned offset)
+{
+	return *(void *const *)((const char *)object + offset);
+}
+
 static inline void *python_none(void)
 {
 	python.Py_IncRef(python._Py_NoneStruct);

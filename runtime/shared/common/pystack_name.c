@@ -10,6 +10,8 @@ enum { TYPE_SIZE = 32, TYPE_FLAGS = 168, TYPE_DICT_OFFSET = 288, TYPE_BYTES = 29
 enum { DICT_KEYS = 32, DICT_VALUES = 40, DICT_BYTES = 48 };
 enum { OLD_KEYS_SIZE = 8, OLD_KEYS_COUNT = 32, OLD_KEYS_INDEX = 40 };
 enum { KEYS_LOG2 = 9, KEYS_KIND = 10, KEYS_COUNT = 24, KEYS_INDEX = 32, KEYS_BYTES = 40 };
+/* Before an object, and in the type of a class that a program defines: the keys of its objects. */
+enum { OBJECT_DICT = -24, OBJECT_VALUES_OF_11 = -32, TYPE_KEYS_OF_11 = 872, TYPE_KEYS = 880 };
 enum { VALUES_OF_13 = 8, VALUES_ARE_VALID = 3 }; /* in what has the values of an object */
 
 static uint64_t name_word(const char *bytes, unsigned offset)
@@ -55,9 +57,10 @@ static bool attributes_managed(const struct pystack_layout *l, const struct pyst
 {
 	char valid;
 
-	*ret = (struct attributes){word_at(m, object - 24), word_at(m, type + (l->version == 0x30b ? 872 : 880)), 0};
+	*ret = (struct attributes){word_at(m, object + OBJECT_DICT),
+				   word_at(m, type + (l->version == 0x30b ? TYPE_KEYS_OF_11 : TYPE_KEYS)), 0};
 	if (l->version == 0x30b) {
-		ret->values = word_at(m, object - 32);
+		ret->values = word_at(m, object + OBJECT_VALUES_OF_11);
 	} else if (l->version == 0x30c && ret->dict & 1) { /* it is no dict, but values, less 1 */
 		ret->values = ret->dict + 1;
 		ret->dict = 0;
