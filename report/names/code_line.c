@@ -17,6 +17,7 @@ const struct code_line *code_lines_of(struct code_lines *l, const char *function
 	const char *text;
 	uint32_t number;
 
+	line = file ? line : 0;
 	buffer_add(&key, &line, sizeof(line));
 	text_escape(&key, function, "");
 	buffer_add(&key, "", 1);

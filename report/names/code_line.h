@@ -12,7 +12,7 @@ struct table;
 struct code_line {
 	const char *function; /* "[module]" for all addresses of a module without names */
 	const char *file;     /* NULL: not known */
-	uint32_t line;
+	uint32_t line;	      /* 0: not known, as without a file */
 	uint32_t number; /* by which maps tell the lines of one report apart; not 0 */
 };
 

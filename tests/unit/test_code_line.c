@@ -22,6 +22,17 @@ static void check(void (*add)(const struct code_line *, struct buffer *), const 
 	buffer_done(&text);
 }
 
+/* A function without a file may still have a number, of a table that is not there. */
+Test(code_line, compares_places_of_lines_without_a_file)
+{
+	const struct code_line *f = code_lines_of(&lines, "f", NULL, 3), *g = code_lines_of(&lines, "g", NULL, 3);
+
+	cr_expect_eq(f->line, 0);
+	cr_expect(code_line_is_same_place(f, f));
+	cr_expect(!code_line_is_same_place(f, g));
+	cr_expect(code_line_is_same_place(code_lines_of(&lines, "f", "a.c", 3), code_lines_of(&lines, "g", "a.c", 3)));
+}
+
 Test(code_line, is_one_object_for_equal_parts)
 {
 	const struct code_line *line = code_lines_of(&lines, "f", "a.c", 3);
