@@ -533,13 +533,14 @@ static void summary_wrap(const struct buffer *text, size_t width, size_t lines, 
 	buffer_done(&wrapped);
 }
 
-/* The one that was said may have been made earlier, when ranks had waited for less long. */
+/* The one that was said may have been made earlier, when ranks had waited for less long, or before the launcher stated
+ * when a process ended: what precedes the first such time is compared. */
 static bool is_same_verdict(const char *said, const char *now)
 {
-	const char *age = strstr(now, " for ");
-	size_t length = age ? (size_t)(age - now) : strlen(now);
+	const char *age = strstr(now, " for "), *end = strstr(now, ", after ");
+	const char *time = !age || (end && end < age) ? end : age;
 
-	return age ? !strncmp(said, now, length) : !strcmp(said, now);
+	return time ? !strncmp(said, now, (size_t)(time - now)) : !strcmp(said, now);
 }
 
 void summary_text(const struct report_context *context, const char *capture, const char *said, size_t width,
