@@ -75,9 +75,9 @@ static bool spare_stack_prepare(void)
 
 static bool spare_stack_is_in_use_here(void)
 {
-	const char *sp = __builtin_frame_address(0);
+	const char *sp = __builtin_frame_address(0), *first = __atomic_load_n(&stacks, __ATOMIC_RELAXED);
 
-	return stacks && sp >= stacks && sp < stacks + BYTES;
+	return first && sp >= first && sp < first + BYTES;
 }
 
 /* Waiting for a stack could deadlock: before glibc 2.35, its user may wait for the loader's lock, which the waiting
