@@ -11,8 +11,10 @@ counts its lines in place: PhysicsNeMo has to replace it in its module or class.
 import atexit
 import contextlib
 import dataclasses
+import functools
 import os
 import pathlib
+import sys
 import warnings
 
 from pillion import lines, profiler, ranges
@@ -35,18 +37,30 @@ def _rank():
     return None
 
 
-class _Singleton(type):
+class _Profiler_Singleton(type):
     def __call__(cls, *args, **options):
         if "_instance" not in vars(cls):
             cls._instance = super().__call__(*args, **options)
         return cls._instance
 
+    def _clear_instance(cls):
+        if "_instance" in vars(cls):
+            del cls._instance
 
-class _Tool(metaclass=_Singleton):
-    """What Profiler.enable() enables."""
+
+class PhysicsNeMoProfilerWrapper(contextlib.ContextDecorator):
+    """What Profiler.enable() enables: a program's own profiler is a class derived from this one."""
     _name = ""
     _config = None
-    is_context = is_decorator = enabled = initialized = finalized = False
+    _is_context = _is_decorator = enabled = initialized = finalized = False
+    is_context = property(lambda self: self._is_context)
+    is_decorator = property(lambda self: self._is_decorator)
+
+    def __enter__(self):
+        """Begins to profile a `with` block, if is_context."""
+
+    def __exit__(self, kind, error, traceback):
+        """Ends it."""
 
     def step(self):
         """Ends a step of the program."""
@@ -62,6 +76,13 @@ class _Tool(metaclass=_Singleton):
             path /= f"rank_{_rank()}"
         path.mkdir(parents=True, exist_ok=True)
         return path
+
+
+ModulusProfilerWrapper = PhysicsNeMoProfilerWrapper  # its earlier name
+
+
+class _Tool(PhysicsNeMoProfilerWrapper, metaclass=_Profiler_Singleton):
+    """A profiler of ours."""
 
     def _standup(self):
         """Begins to record, or warns and disables itself."""
@@ -95,7 +116,7 @@ class TorchProfilerConfig:
 class TorchProfileWrapper(_Tool):
     """The operators of PyTorch in the `with Profiler()` blocks, or in the active steps of a schedule."""
     _name = "torch"
-    is_context = True
+    _is_context = True
 
     def __init__(self, config=None, **options):
         self._config = dataclasses.replace(config or TorchProfilerConfig(), **options)
@@ -139,7 +160,7 @@ class TorchProfileWrapper(_Tool):
 class LineProfileWrapper(_Tool):
     """The lines of decorated functions."""
     _name = "line_profiler"
-    is_decorator = True
+    _is_decorator = True
 
     def __init__(self):
         self._places = set()
@@ -158,10 +179,29 @@ class LineProfileWrapper(_Tool):
         path.write_text(lines.text(rows, NANOSECOND), encoding="utf-8")
 
 
-TOOLS = {"torch": TorchProfileWrapper, "line_profile": LineProfileWrapper, "line_profiler": LineProfileWrapper}
+class ProfileRegistry:
+    """The profilers that Profiler.enable() knows by name."""
+    _registry = {"torch": TorchProfileWrapper, "line_profile": LineProfileWrapper, "line_profiler": LineProfileWrapper}
+
+    @classmethod
+    def register_profiler(cls, profiler_key, profiler_cls):
+        """Names a class of the program, of which there is one object. A name that is taken is a KeyError."""
+        known = cls._registry.setdefault(profiler_key, profiler_cls)
+        if profiler_cls not in (known, type(known)):
+            raise KeyError(f"{profiler_key!r} is the name of {known!r} already")
+
+    @classmethod
+    def get_profiler(cls, key):
+        """The object of this name, or of this class."""
+        if isinstance(key, str) and key not in cls._registry:
+            raise KeyError(f"{key!r} is not one of {', '.join(map(str, cls._registry))}")
+        tool = cls._registry.get(key, key)
+        if isinstance(tool, type):
+            tool = cls._registry[key] = tool()
+        return tool
 
 
-class Profiler(metaclass=_Singleton):
+class Profiler(metaclass=_Profiler_Singleton):
     """The one profiler of a process.
 
         Profiler().enable("line_profiler")      # and "torch"; or an object such as TorchProfileWrapper(schedule=...)
@@ -182,13 +222,10 @@ class Profiler(metaclass=_Singleton):
 
     def get(self, tool):
         """The tool of this name, or the class's one."""
-        if isinstance(tool, str) and tool not in TOOLS:
-            raise KeyError(f"{tool!r} is not one of {', '.join(TOOLS)}")
-        tool = TOOLS[tool] if isinstance(tool, str) else tool
-        return tool() if isinstance(tool, type) else tool
+        return ProfileRegistry.get_profiler(tool)
 
     def enable(self, tool):
-        """Enables "torch", "line_profiler" or an object that has their methods, and returns it."""
+        """Enables "torch", "line_profiler", what ProfileRegistry has, or an object with their methods; returns it."""
         if self.initialized:
             raise RuntimeError("pillion: no more tools can be enabled after Profiler().initialize()")
         tool = self.get(tool)
@@ -208,7 +245,7 @@ class Profiler(metaclass=_Singleton):
             tool._standup()
         self.initialized = True
         for function in self._decorated:
-            self._decorate(function)
+            self._replace(function, self._decorate(function))
         self._decorated.clear()
 
     def finalize(self):
@@ -223,6 +260,20 @@ class Profiler(metaclass=_Singleton):
     def step(self):
         for tool in self._tools:
             tool.step()
+
+    @staticmethod
+    def _replace(function, profiled):
+        """Puts what a tool of the program has made of a function in its place: ours return the function itself."""
+        module, path = sys.modules.get(function.__module__), function.__qualname__.split(".")
+        spaces = [module, sys.modules["__main__"]]
+        if "<locals>" not in path:
+            spaces.append(functools.reduce(lambda space, name: getattr(space, name, None), path[:-1], module))
+        for space in spaces if profiled is not function else ():
+            for name, value in list(vars(space).items()) if space is not None else ():
+                if value is function:
+                    setattr(space, name, profiled)
+                elif isinstance(value, (staticmethod, classmethod)) and value.__func__ is function:
+                    setattr(space, name, type(value)(profiled))
 
     def _decorate(self, function):
         for tool in self._tools:

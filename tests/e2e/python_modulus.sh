@@ -144,6 +144,27 @@ else
 	is "$status $(grep -c 'not recorded without the GIL' err)" '0 1' 'no GIL: a warning says so'
 fi
 
+# ---- profilers of the program's own ----
+
+own_profilers() { # FILE: what the program has printed, and the files of its profilers
+	cat "$1" there/calls/calls.txt there/counter/steps.txt
+	rm -r there
+}
+
+with_pillion() { # FILE: the program with its imports changed
+	sed -E 's/^from physicsnemo.utils.profiling(.core)? import/from pillion.modulus import/' "$1"
+}
+
+rm -rf there
+cp "$tests_dir/../targets/package/modulus_profilers.py" own_theirs.py
+with_pillion own_theirs.py >own.py
+"$python" own.py >out 2>err
+is "$? $(own_profilers out)" "0 this name is taken
+True True
+work 3
+forward 3
+[('Model.forward', 3), ('work', 4)] 3" "a program's own profilers in the registry"
+
 # ---- a real PyTorch, and PhysicsNeMo ----
 
 real=${PYTHON_TORCH:-}
@@ -154,7 +175,7 @@ if [ -z "$real" ]; then
 	exit
 fi
 cp "$tests_dir/../targets/package/modulus_workload.py" theirs.py
-sed 's/^from physicsnemo.utils.profiling import/from pillion.modulus import/' theirs.py >ours.py
+with_pillion theirs.py >ours.py
 tools=torch
 has_lines "$real" && tools='torch line_profiler'
 mkdir ours theirs
@@ -172,6 +193,10 @@ print(names.count("aten::linear"), names.count("workload"))' ours/$outputs/torch
 	torch >../out 2>../err)
 is "$? $(ls ours/$outputs/torch/rank_3 | wc -l)" '0 3' 'a rank has files of its own'
 if "$real" -c 'import physicsnemo.utils.profiling' 2>/dev/null; then
+	timeout "$patience" "$real" own_theirs.py >out 2>err
+	own_profilers out >theirs.txt
+	"$real" own.py >out 2>err
+	is "$(own_profilers out)" "$(cat theirs.txt)" "a program's own profilers, as with PhysicsNeMo"
 	# shellcheck disable=SC2086
 	(cd theirs && timeout "$patience" "$real" "$work/theirs.py" $tools >../out 2>../err)
 	is "$? $(tail -n 1 out)" '0 7 True True' 'the same with PhysicsNeMo'

@@ -228,6 +228,7 @@ if from_pypi IPYTHON_PYTHON ipython ipython; then
 else
 	skip 'the line magic' "$why"
 fi
+export PYTHONPATH=$package # as before, whatever IPython needed
 python=${PYTHON:-python3}
 
 # ---- installed ----
@@ -277,6 +278,15 @@ if has torch lightning.pytorch; then
 	adopt "$python" "$tests_dir/python_package_account.py" lightning lightning durations
 	is "$(tells events lightning | grep -c '^push pillion step') $(tells events lightning |
 		grep -c '^start pillion active')" '8 2' "Lightning: the callback's steps"
+	# a program's own profiler and Lightning's advanced one, with Lightning and with the import changed
+	cp "$jobs/with_lightning_profilers.py" theirs.py
+	sed 's/^from lightning.pytorch.profilers import/from pillion.lightning import/' theirs.py >ours.py
+	timeout "$patience" "$rich" theirs.py >wanted 2>err
+	rm -f fit-advanced.txt
+	pillion -f -o actions -t nvtx "$rich" ours.py >out 2>err
+	is "$? $(cat out)" "0 $(cat wanted)" 'Lightning: the own and the advanced profiler'
+	is "$(tells events actions | grep -c '^push lightning run_training_batch')" 30 \
+		'Lightning: their actions are ranges'
 else
 	skip 'Lightning' 'no torch and lightning; PACKAGE_PYTHON names a Python that has them'
 fi
