@@ -116,13 +116,14 @@ const struct prices *costs_prices(struct costs *k)
 uint64_t costs_below(struct costs *k, struct own_stacks *own, uint32_t function, struct saving *ret_saves)
 {
 	float *shares;
+	double end;
 	uint64_t ns;
 
 	*ret_saves = (struct saving){0};
 	if (!k->causes)
 		return 0;
-	shares = function_shares(k->causes, own, function);
-	ns = function_saving(k->causes, shares, k->path.by_what, k->total, ret_saves);
+	shares = function_shares(k->causes, own, function, &end);
+	ns = function_saving(k->causes, shares, end, k->path.by_what, k->total, ret_saves);
 	free(shares);
 	return ns;
 }

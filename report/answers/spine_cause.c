@@ -8,11 +8,14 @@
 #include "report/base/table/name.h"
 #include "report/base/text.h"
 
+/* So much of a role's time is told. */
+enum { END_PERCENT = 2 };
+
 /* The samples of a role in functions of the program's own. */
 struct role_spines {
 	struct spine_time *times;
 	size_t count;
-	uint64_t all_ns, model_ns; /* model_ns: in the network, its gradients, its optimizer */
+	uint64_t all_ns, model_ns, end_ns; /* model_ns: in the network, its gradients, its optimizer */
 	struct spine found[SPINES];
 	size_t found_count;
 };
@@ -26,6 +29,8 @@ static void find_spines(struct choice *k, const struct role *r, bool is_foreign,
 		const struct own_stack *own = &k->own.stacks[stack];
 
 		ret->all_ns += r->stacks[i].ns;
+		if (own->is_end)
+			ret->end_ns += r->stacks[i].ns;
 		if (own->is_model)
 			ret->model_ns += r->stacks[i].ns;
 		else if (own->count && own->is_foreign == is_foreign)
@@ -122,6 +127,9 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	if (s->model_ns * 100 >= s->all_ns)
 		buffer_print(&cause->rest, "; the model itself takes %.0f %%",
 			     100 * (double)s->model_ns / (double)s->all_ns);
+	if (s->end_ns * 100 >= s->all_ns * END_PERCENT)
+		buffer_print(&cause->rest, "; with their part of the program's end, which takes %.0f %%",
+			     100 * (double)s->end_ns / (double)s->all_ns);
 	buffer_text(&cause->text, buffer_string(&cause->rest));
 }
 

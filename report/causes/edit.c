@@ -235,7 +235,8 @@ static int wish_rank(struct wish *w, struct err *err)
 
 static int wish_function(struct wish *w, struct err *err)
 {
-	float *shares = function_shares_named(w->causes, w->pattern);
+	double end;
+	float *shares = function_shares_named(w->causes, w->pattern, &end);
 
 	if (!shares)
 		return err_set(err, -ENODATA, "function~%s: no recorded stack has that function", w->pattern);

@@ -16,8 +16,49 @@ struct wanted {
 	uint32_t function; /* of own */
 	const char *name;
 	struct map places; /* of frames -> 1 + whether they are of a function of that name */
+	struct map all, below; /* by image: CPU time, but for the program's end */
+	double below_ns, end_ns; /* of CPU time: in all; its parts of the programs' ends, which are in that, too */
 	struct symbol_frame *frames;
 };
+
+static bool is_end(const struct wanted *w, const struct editable_stack *stack)
+{
+	return w->own->stacks[own_stack_of(w->own, stack->image, stack->stack)].is_end;
+}
+
+/* By stack: 1 below the function, 0 elsewhere; at the end of its program the function's part of it. */
+static float *parts_below(const struct editables *all,
+			  bool (*is_below)(struct wanted *, const struct editable_stack *), struct wanted *w,
+			  bool *ret_any)
+{
+	float *ret = mem_alloc((all->stack_count + 1) * sizeof(*ret));
+
+	*ret_any = false;
+	for (size_t i = 0; i < all->stack_count; i++) {
+		const struct editable_stack *stack = &all->stacks[i];
+		bool is_such = is_below(w, stack);
+
+		ret[i] = is_such;
+		*ret_any |= is_such;
+		if (all->items[stack->what].kind != EDITABLE_CPU || is_end(w, stack))
+			continue;
+		*map_put(&w->all, (uintptr_t)stack->image, 0, NULL) += stack->ns;
+		*map_put(&w->below, (uintptr_t)stack->image, 0, NULL) += is_such ? stack->ns : 0;
+	}
+	for (size_t i = 0; i < all->stack_count && *ret_any; i++) {
+		const struct editable_stack *stack = &all->stacks[i];
+		uint64_t image = (uintptr_t)stack->image, ns = *map_put(&w->all, image, 0, NULL);
+		bool is_cpu = all->items[stack->what].kind == EDITABLE_CPU, is_ends = !ret[i] && ns && is_end(w, stack);
+
+		if (is_ends)
+			ret[i] = (float)((double)*map_put(&w->below, image, 0, NULL) / (double)ns);
+		w->below_ns += is_cpu ? (double)ret[i] * (double)stack->ns : 0;
+		w->end_ns += is_cpu && is_ends ? (double)ret[i] * (double)stack->ns : 0;
+	}
+	map_done(&w->all);
+	map_done(&w->below);
+	return ret;
+}
 
 static float *shares_of(struct causality *s, bool (*is_below)(struct wanted *, const struct editable_stack *),
 			struct wanted *w, bool *ret_any)
@@ -25,19 +66,18 @@ static float *shares_of(struct causality *s, bool (*is_below)(struct wanted *, c
 	const struct editables *all = &s->editables;
 	double *sums = mem_alloc((all->count + 1) * sizeof(*sums));
 	float *ret = mem_alloc((all->count + 1) * sizeof(*ret));
+	float *parts = parts_below(all, is_below, w, ret_any);
 
-	*ret_any = false;
 	for (size_t i = 0; i < all->stack_count; i++) {
 		const struct editable_stack *stack = &all->stacks[i];
-		bool is_such = is_below(w, stack);
 
 		sums[stack->what] += (double)stack->ns;
-		ret[stack->what] += is_such ? (float)stack->ns : 0;
-		*ret_any |= is_such;
+		ret[stack->what] += parts[i] * (float)stack->ns;
 	}
 	for (size_t i = 0; i < all->count; i++)
 		ret[i] = sums[i] > 0 ? (float)((double)ret[i] / sums[i]) : 0;
 	free(sums);
+	free(parts);
 	return ret;
 }
 
@@ -46,12 +86,19 @@ static bool is_below_own(struct wanted *w, const struct editable_stack *stack)
 	return own_stack_has(w->own, own_stack_of(w->own, stack->image, stack->stack), w->function);
 }
 
-float *function_shares(struct causality *s, struct own_stacks *own, uint32_t function)
+static double part_of_end(const struct wanted *w)
+{
+	return w->below_ns > 0 ? w->end_ns / w->below_ns : 0;
+}
+
+float *function_shares(struct causality *s, struct own_stacks *own, uint32_t function, double *ret_end)
 {
 	struct wanted w = {.causes = s, .own = own, .function = function};
 	bool is_any;
+	float *ret = shares_of(s, is_below_own, &w, &is_any);
 
-	return shares_of(s, is_below_own, &w, &is_any);
+	*ret_end = part_of_end(&w);
+	return ret;
 }
 
 /* ---- functions by their names ---- */
@@ -107,7 +154,7 @@ static bool is_below_frame(struct wanted *w, const struct editable_stack *stack)
 	return is_such;
 }
 
-float *function_shares_named(struct causality *s, const char *name)
+float *function_shares_named(struct causality *s, const char *name, double *ret_end)
 {
 	struct own_stacks own;
 	struct wanted w = {.causes = s, .own = &own, .name = name,
@@ -121,6 +168,7 @@ float *function_shares_named(struct causality *s, const char *name)
 		free(ret);
 		ret = shares_of(s, is_below_frame, &w, &is_any);
 	}
+	*ret_end = part_of_end(&w);
 	own_stacks_done(&own);
 	map_done(&w.places);
 	free(w.frames);
@@ -211,8 +259,8 @@ void function_interval(uint64_t ns, struct saving *ret)
 	ret->low_ns = (uint64_t)(FUNCTION_LEAST * (double)ns);
 }
 
-uint64_t function_saving(struct causality *s, const float *shares, const double *by_what, const double *totals,
-			 struct saving *ret)
+uint64_t function_saving(struct causality *s, const float *shares, double end, const double *by_what,
+			 const double *totals, struct saving *ret)
 {
 	double path_ns = 0, total_ns = 0, cpu_ns = sampled_below(s, shares) * slowness(s), run_ns = (double)s->run_ns,
 	       factor, saved;
@@ -231,6 +279,7 @@ uint64_t function_saving(struct causality *s, const float *shares, const double 
 	saved = saved > 0 ? saved < path_ns ? saved : path_ns : 0;
 	*ret = (struct saving){.before_ns = s->run_ns, .after_ns = s->run_ns - (uint64_t)saved};
 	function_interval((uint64_t)saved, ret);
+	ret->low_ns = (uint64_t)((double)ret->low_ns * (1 - end));
 	return (uint64_t)path_ns;
 }
 
@@ -239,17 +288,17 @@ bool function_saving_named(struct causality *s, const char *text, struct saving 
 	const char *name = text + strlen("function~"), *equals = strrchr(text, '=');
 	char *function = NULL;
 	float *shares = NULL;
-	double *totals;
+	double *totals, end;
 	struct path path;
 
 	if (strncmp(text, "function~", strlen("function~")) != 0 || !equals || strcmp(equals, "=0") != 0)
 		return false;
 	function = mem_copy_text(name, (size_t)(equals - name));
-	shares = function_shares_named(s, function);
+	shares = function_shares_named(s, function, &end);
 	if (shares) {
 		totals = function_totals(s);
 		path_find(s, 0, UINT64_MAX, &path);
-		function_saving(s, shares, path.by_what, totals, ret);
+		function_saving(s, shares, end, path.by_what, totals, ret);
 		path_done(&path);
 		free(totals);
 	}

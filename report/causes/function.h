@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is below a function, in any of its callees: of each editable the part of its time whose stacks pass through it,
- * and what the run would be without. */
+ * and what the run would be without. The end of a program, which frees what its functions have made, is shared out to
+ * them by their CPU time in it. */
 #ifndef PILLION_CAUSES_FUNCTION_H
 #define PILLION_CAUSES_FUNCTION_H
 
@@ -11,12 +12,13 @@
  * all of it. docs/decisions/spine.md */
 #define FUNCTION_LEAST 0.3
 
-/* By editable: the part below an own function. The caller frees it. */
-float *function_shares(struct causality *s, struct own_stacks *own, uint32_t function);
+/* By editable: the part below an own function. The caller frees it. `ret_end`: of the CPU time below it, how much is
+ * its part of the program's end. */
+float *function_shares(struct causality *s, struct own_stacks *own, uint32_t function, double *ret_end);
 
 /* Likewise below the functions that a person names: NAME, CLASS.NAME, FILE:NAME; own ones, else those of libraries.
  * NULL: no stack has it. */
-float *function_shares_named(struct causality *s, const char *name);
+float *function_shares_named(struct causality *s, const char *name, double *ret_end);
 
 /* Multiplies the times of these parts. */
 void function_edit(const struct causality *s, const float *shares, double factor, struct edit *edit);
@@ -29,9 +31,10 @@ double *function_totals(const struct causality *s);
 
 /* What changes of a function save: an interval whose upper end is the run without what is below it. Returns the time on
  * the critical path that is below it. On a busy machine the time of what computes is as much longer than its CPU time
- * as that of the whole job: how long each function waited for a CPU is chance. `by_what`: of the critical path. */
-uint64_t function_saving(struct causality *s, const float *shares, const double *by_what, const double *totals,
-			 struct saving *ret);
+ * as that of the whole job: how long each function waited for a CPU is chance. `by_what`: of the critical path. A
+ * change may leave the program's end as it is: `end` is not in the lowest. */
+uint64_t function_saving(struct causality *s, const float *shares, double end, const double *by_what,
+			 const double *totals, struct saving *ret);
 
 /* The same of "function~NAME=0". False: it is another edit, or no stack has that function. */
 bool function_saving_named(struct causality *s, const char *text, struct saving *ret);

@@ -209,6 +209,22 @@ static void add_foreign(struct own_stacks *o, const struct image *image, uint32_
 	buffer_done(&library);
 }
 
+/* Of the interpreter, and of libc. */
+static bool is_end(struct own_stacks *o, const struct image *image, uint32_t stack)
+{
+	static const char *const names[] = {"Py_FinalizeEx", "exit", "__run_exit_handlers"};
+	size_t count = symbols_native(o->attribution.symbols, image, stack, o->read, STACK_FRAMES);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *function = symbols_function(o->attribution.symbols, &o->read[i]);
+
+		for (size_t k = 0; function && k < sizeof(names) / sizeof(*names); k++)
+			if (!strcmp(function, names[k]))
+				return true;
+	}
+	return false;
+}
+
 uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t stack)
 {
 	bool is_new;
@@ -225,8 +241,10 @@ uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t 
 		add_pythons(o, count, &now, true);
 	else if (stack && !count)
 		add_natives(o, image, stack, &now);
-	if (stack && !now.count)
+	if (stack && !now.count) {
 		add_foreign(o, image, stack, &now);
+		now.is_end = is_end(o, image, stack);
+	}
 	o->stacks = mem_grow(o->stacks, o->stack_count, &o->stack_capacity, sizeof(*o->stacks));
 	o->stacks[o->stack_count] = now;
 	return (uint32_t)o->stack_count++;

@@ -24,6 +24,7 @@ struct own_stack {
 	bool is_foreign; /* it has no frame of the program's own, and the one that is known instead; callee: its
 			  * library */
 	bool is_import;	 /* an import statement is being executed */
+	bool is_end;	 /* the program ends, and frees what its functions have made: in code of others only */
 	bool is_model;	 /* its innermost frame has called a neural network, an optimizer, a compiled function */
 };
 

@@ -59,6 +59,16 @@ lever pairs 'pairs row' 'row$'
 lever branches 'branches step' 'step$'
 lever recursion 'recursion walk leaf' 'leaf$'
 
+# The end of the program, which frees what a function has made and kept, is that function's, too.
+pillion -s cpu -o keeps "$python" "$levers" keeps 0.5 >out 2>err
+report stats --summary keeps.pillion >summary 2>err
+report analyze --json keeps.pillion >found.json 2>err
+like "$(first 'first["Text"]')" "keep.*; with their part of the program's end, which takes [0-9]+ %\$" \
+	'keeps: the words of the end'
+is "$(first 'first["Saves High (ns)"] <= frames[0]["Time (ns)"] + 1000')" True 'keeps: no end is above the time'
+is "$(first 'first["Saves Low (ns)"] < 0.29 * first["Saves High (ns)"]')" True \
+	'keeps: the lowest saving leaves the end as it is'
+
 report whatif -f csv copies.pillion 'function~deepcopy=0' 'function~nothing=0' >edit.csv 2>err
 is "$? $(tail -n +2 edit.csv | wc -l)" '1 1' 'whatif: a library has a price, what is not there has none'
 like "$(cat err)" 'cannot tell: function~nothing: no recorded stack has that function' 'whatif: why'

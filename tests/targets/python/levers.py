@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of which the place to change is above the innermost function. levers.py NAME SECONDS: of CPU time."""
 import copy
+import gc
 import json
 import sys
 import time
@@ -92,6 +93,25 @@ def leaf():
 
 def recursion(seconds):
     return sum(walk(30) for _ in until(seconds))
+
+
+# What is freed only when the interpreter ends.
+class Node:
+    def __init__(self, n):
+        self.parts = {"number": [n], "name": str(n)}
+
+
+KEPT = []
+
+
+def keep(n):
+    for i in range(1000):
+        KEPT.append(Node(n + i))
+
+
+def keeps(seconds):
+    gc.disable()
+    return sum(keep(n) or 1 for n, _ in enumerate(until(seconds)))
 
 
 if __name__ == "__main__":
