@@ -11,6 +11,7 @@
 #include "preload/openmp/openmp.h"
 #include "preload/python/annotate.h"
 #include "runtime/recorder/device/cupti.h"
+#include "runtime/recorder/loader/dso.h"
 #include "runtime/recorder/record/process.h"
 #include "runtime/recorder/record/slow_down.h"
 #include "runtime/recorder/record/thread/thread.h"
@@ -50,6 +51,7 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 	process_touch();
 	slow = slow_ticks();
 	recorder_set_arguments(argc, argv, environment);
+	dso_keep_next();
 	hook_resolve();
 	thread_init();
 	if (hook_attached()) {

@@ -16,15 +16,16 @@ static long missing_function(void)
 	return -1;
 }
 
-/* A function that was not found before may have been loaded since, with a separate library of older glibcs (librt). */
+/* At the first call, because a process calls few of the functions. One that was not found before may have been loaded
+ * since, with a separate library of older glibcs (librt). */
 #define HOOK_RESOLVE(kind, returns, symbol, parameters, arguments, record)                                             \
-	__attribute__((used)) static returns resolve_##symbol parameters                                               \
+	static returns resolve_##symbol parameters                                                                     \
 	{                                                                                                              \
-		__typeof__(real_##symbol) next_;                                                                       \
+		__typeof__(real_##symbol) next_ = (__typeof__(next_))dso_next(#symbol);                                \
                                                                                                                        \
-		hook_resolve();                                                                                        \
-		next_ = __atomic_load_n(&real_##symbol, __ATOMIC_ACQUIRE);                                             \
-		if (next_ == resolve_##symbol)                                                                         \
+		if (next_)                                                                                             \
+			__atomic_store_n(&real_##symbol, next_, __ATOMIC_RELEASE);                                     \
+		else                                                                                                   \
 			next_ = (__typeof__(next_))(void *)missing_function;                                           \
 		return next_ arguments;                                                                                \
 	}                                                                                                              \
@@ -32,28 +33,14 @@ static long missing_function(void)
 HOOK_LIBC(HOOK_RESOLVE)
 #undef HOOK_RESOLVE
 
-/* In assembly language, because a distance between two objects is not a constant expression in C. */
-#define HOOK_WANTED(kind, returns, symbol, ...)                                                                        \
-	".pushsection .rodata.str1.1, \"aMS\", %progbits, 1\n"                                                         \
-	"1:	.asciz \"" #symbol "\"\n"                                                                              \
-	"	.popsection\n"                                                                                         \
-	"	.long 1b - .\n"                                                                                        \
-	"	.long real_" #symbol " - .\n"                                                                          \
-	"	.long resolve_" #symbol " - .\n"
-__asm__("	.pushsection .rodata\n"
-	"	.balign 4\n"
-	"	.hidden hook_wanted\n"
-	"	.globl hook_wanted\n"
-	"hook_wanted:\n" HOOK_LIBC(HOOK_WANTED) "	.popsection\n");
-#undef HOOK_WANTED
-extern const struct dso_wanted hook_wanted[HOOK_LIBC_ROWS] HIDDEN;
-_Static_assert((int)HOOK_LIBC_ROWS <= (int)DSO_WANTED_MOST, "they are found in one pass");
-
 bool hook_is_resolved;
 
 void hook_resolve(void)
 {
-	dso_next_each(hook_wanted, HOOK_LIBC_ROWS);
+	void *found = dso_next("syscall");
+
+	if (found)
+		__atomic_store_n(&real_syscall, (__typeof__(real_syscall))found, __ATOMIC_RELEASE);
 	__atomic_store_n(&hook_is_resolved, true, __ATOMIC_RELEASE);
 }
 

@@ -124,7 +124,6 @@ enum { HOOK_PLACES = HOOK_COUNT - 1, HOOK_LIBRARY(HOOK_PLACE) HOOK_PLACE_END };
 #undef HOOK_PLACE
 #define HOOK_ONE(...) +1
 enum { HOOK_LIBRARY_COUNT = HOOK_PLACE_END - HOOK_COUNT };
-enum { HOOK_LIBC_ROWS = 0 HOOK_LIBC(HOOK_ONE) }; /* variants included */
 enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUNT HOOK_CUDART(HOOK_ONE) };
 #undef HOOK_ONE
 
@@ -146,9 +145,9 @@ enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUN
 HOOK_LIBC(HOOK_DECLARE)
 #undef HOOK_DECLARE
 
-/* Resolves all rows of libc. Called at start, and by calls that occur before. */
+/* Resolves syscall(), to which a thunk jumps. Called at start, and by a call that occurs before. */
 void hook_resolve(void);
-extern bool hook_is_resolved; /* read by the thunk of syscall() */
+extern bool hook_is_resolved; /* read by the thunk */
 
 /* The names of all rows, by id. An object that also records OpenMP has a table with more names. */
 extern const struct function_table hook_functions;

@@ -10,11 +10,14 @@
 	static int (*try_##symbol)(type *) = first_##symbol;                                                           \
 	static __attribute__((cold)) int first_##symbol(type *lock)                                                    \
 	{                                                                                                              \
+		int result;                                                                                            \
+                                                                                                                       \
 		if (slow_down_needs_locks())                                                                           \
 			return EBUSY;                                                                                  \
+		result = real_##try(lock); /* it is resolved then */                                                   \
 		if (process.generation)                                                                                \
 			__atomic_store_n(&try_##symbol, real_##try, __ATOMIC_RELAXED);                                 \
-		return real_##try(lock);                                                                               \
+		return result;                                                                                         \
 	}
 
 /* All results of the try except EBUSY are those of the blocking call: 0, EOWNERDEAD, EINVAL, EAGAIN (recursive mutex).

@@ -8,6 +8,7 @@
 
 #include "runtime/recorder/loader/loader.h"
 #include "runtime/shared/common/elf_object.h"
+#include "runtime/shared/common/hot.h"
 
 enum { TREE = 256 };
 
@@ -69,11 +70,50 @@ static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
 	return n->found != NULL;
 }
 
+/* Objects after ours that stay loaded: those of the program's start, up to libc. */
+enum { KEPT = 256 };
+static struct elf_object kept[KEPT] LARGE;
+static size_t kept_count;
+
+struct keeping {
+	size_t count;
+	bool is_after;
+};
+
+static int visit_kept(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct keeping *k = data;
+	struct elf_object o;
+
+	read_object(info, &o);
+	if (object_holds(&o, (const void *)visit_kept)) {
+		k->is_after = true;
+		return 0;
+	}
+	if (!k->is_after)
+		return 0;
+	kept[k->count++] = o;
+	return k->count == KEPT || elf_object_find(&o, "gnu_get_libc_version");
+}
+
+void dso_keep_next(void)
+{
+	struct keeping k = {0};
+
+	loader_each(visit_kept, &k);
+	__atomic_store_n(&kept_count, k.count, __ATOMIC_RELEASE);
+}
+
 void *dso_next(const char *symbol)
 {
+	size_t count = __atomic_load_n(&kept_count, __ATOMIC_ACQUIRE);
 	struct dso_successor n = {.symbol = symbol};
+	uint32_t hash = elf_object_hash(symbol);
 
-	loader_each(visit_next, &n);
+	for (size_t i = 0; i < count && !n.found; i++)
+		n.found = elf_object_find_hashed(&kept[i], symbol, hash);
+	if (!n.found)
+		loader_each(visit_next, &n);
 	return n.found;
 }
 
@@ -125,54 +165,6 @@ bool dso_before(const char *symbol)
 
 	loader_each(visit_before, &n);
 	return n.found;
-}
-
-struct dso_successors {
-	const struct dso_wanted *wanted;
-	size_t count;
-	uint32_t *hashes; /* of the symbols: each is looked for in several objects */
-	bool is_after;
-};
-
-typedef void *dso_place __attribute__((may_alias));
-
-static void *address_at(const int32_t *distance)
-{
-	return (void *)((uintptr_t)distance + (uintptr_t)(intptr_t)*distance);
-}
-
-static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct dso_successors *e = data;
-	struct elf_object o;
-
-	read_object(info, &o);
-	if (object_holds(&o, (const void *)visit_each)) {
-		e->is_after = true;
-		return 0;
-	}
-	for (size_t i = 0; e->is_after && i < e->count; i++) {
-		const struct dso_wanted *w = &e->wanted[i];
-		dso_place *place = address_at(&w->place);
-		bool is_wanted = __atomic_load_n(place, __ATOMIC_RELAXED) == address_at(&w->initial);
-		void *found = is_wanted
-					? elf_object_find_hashed(&o, address_at(&w->symbol), e->hashes[i])
-					: NULL;
-
-		if (found)
-			__atomic_store_n(place, found, __ATOMIC_RELEASE);
-	}
-	return 0;
-}
-
-void dso_next_each(const struct dso_wanted *wanted, size_t count)
-{
-	uint32_t hashes[DSO_WANTED_MOST];
-	struct dso_successors e = {.wanted = wanted, .count = count, .hashes = hashes};
-
-	for (size_t i = 0; i < count; i++)
-		hashes[i] = elf_object_hash(address_at(&wanted[i].symbol));
-	loader_each(visit_each, &e);
 }
 
 /* ---- from a caller ---- */

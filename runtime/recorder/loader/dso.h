@@ -13,22 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As RTLD_NEXT: the default version of `symbol` in the first object after ours that defines it; NULL: none. */
+/* As RTLD_NEXT: the default version of `symbol` in the first object after ours that defines it; NULL: none. What is in
+ * the objects that dso_keep_next() has kept is found without the loader's list, so also in a signal handler. */
 void *dso_next(const char *symbol);
+void dso_keep_next(void); /* by the constructor */
 
 /* The same from the loader's list for debuggers, without a lock or a call into libc. It is for calls before our
  * constructor: a sanitizer's runtime interposes strcmp and dl_iterate_phdr and has not found those of libc yet. NULL
  * also if there is no such list. */
 void *dso_next_unlocked(const char *symbol);
-
-/* dso_next() for many symbols at once: stores the definition, if there is one, in each place that still has its initial
- * value. The fields are the distances from themselves to the symbol's name, to the place (a void *) and to the initial
- * value: addresses would have to be relocated in each process, at the cost of several page faults. */
-struct dso_wanted {
-	int32_t symbol, place, initial;
-};
-enum { DSO_WANTED_MOST = 512 };
-void dso_next_each(const struct dso_wanted *wanted, size_t count);
 
 /* The definition that a reference in the code at `caller` would be bound to without interposers: the first one in the
  * object around `caller` and its dependencies, breadth first; for the main program, or if they have none,
