@@ -59,8 +59,8 @@ struct process_state {
 	struct tf_image *image;   /* the place in the range file, see image.h; NULL: none */
 	/* the trace file, see file.h; header is NULL and path is empty until it is needed */
 	struct tf_header *header;
-	/* file_end: end of the chunks; file_size: size in the file system */
-	uint64_t file_end, file_size, device, inode;
+	/* file_end: end of the chunks; file_size: size in the file system; file_made: mapped with the header */
+	uint64_t file_end, file_size, file_made, device, inode;
 	uint32_t growing;    /* lock of file_end, file_size and the areas */
 	struct record_ring *ring;   /* see ring.h; NULL: all is kept */
 	struct record_profile *profile; /* see profile.h; NULL: events are recorded */

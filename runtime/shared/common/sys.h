@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #ifndef MADV_WIPEONFORK
@@ -134,6 +135,11 @@ static inline long sys_pread(int fd, void *bytes, size_t size, uint64_t offset)
 static inline long sys_pwrite(int fd, const void *bytes, size_t size, uint64_t offset)
 {
 	return sys_add_moved(&sys_moved.written, sys_call(SYS_pwrite64, fd, bytes, size, offset));
+}
+
+static inline long sys_pwritev(int fd, const struct iovec *parts, size_t count, uint64_t offset)
+{
+	return sys_add_moved(&sys_moved.written, sys_call(SYS_pwritev, fd, parts, count, offset));
 }
 
 static inline int sys_fstat(int fd, struct stat *st)
