@@ -30,6 +30,7 @@ enum { TOP = 3, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 li
 
 /* SHORT_NS: of a run that is shorter there is nothing to repair. */
 enum { ROLE_LINES = 6, SHORT_NS = 100000000, WIDE = 100, FILES_PERCENT = 5, COST_PERCENT = 5 };
+enum { COMPARED_NS = 100000000 }; /* so much CPU time of a job can be compared with what recording cost */
 
 /* ---- tables, which share the available rows ---- */
 
@@ -370,6 +371,15 @@ static uint64_t cpu_of_job(const struct partition *p)
 	return sum;
 }
 
+/* The launcher of a job that waits goes on looking at it, and then uses more than the job: that is no share of it. */
+static void cost_share(const struct ledger_totals *t, uint64_t job_ns, struct buffer *out)
+{
+	uint64_t cost_ns = t->own_ns + t->launcher_ns;
+
+	if (job_ns >= COMPARED_NS && job_ns > t->launcher_ns && cost_ns * 100 / job_ns > COST_PERCENT)
+		buffer_print(out, ", %" PRIu64 " %% of the job's", cost_ns * 100 / job_ns);
+}
+
 /* job_ns: the CPU time of the job, or 0: what recording cost is not set beside it. */
 static void summary_ledger(const struct model *m, uint64_t job_ns, struct buffer *out)
 {
@@ -384,8 +394,7 @@ static void summary_ledger(const struct model *m, uint64_t job_ns, struct buffer
 		buffer_text(out, "; recording cost ");
 		rule_time(out, t.own_ns + t.launcher_ns);
 		buffer_text(out, " of CPU time");
-		if (job_ns && (t.own_ns + t.launcher_ns) * 100 / job_ns > COST_PERCENT)
-			buffer_print(out, ", %" PRIu64 " %% of the job's", (t.own_ns + t.launcher_ns) * 100 / job_ns);
+		cost_share(&t, job_ns, out);
 	}
 	buffer_text(out, "\n");
 	buffer_done(&t.missing);
