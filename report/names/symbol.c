@@ -308,7 +308,7 @@ static size_t add_python(struct symbols *s, const struct image *image, struct py
 
 static bool is_evaluation(const struct symbol_frame *f)
 {
-	return !strncmp(f->line->function, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
+	return symbol_is_evaluation(f->line->function);
 }
 
 /* How many native frames of the interpreter's loop have no Python frames. They are the innermost ones if a sample

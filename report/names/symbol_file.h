@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "report/base/util.h"
 #include "runtime/shared/format/trace_format.h"
@@ -44,6 +45,13 @@ const char *symbol_file_name(struct symbol_file *f, uint64_t address);
  * of the latter is that of the debug information, which the symbol table has mangled in more cases (symbol_file_name).
  * Returns how many, at least one. */
 size_t symbol_file_lines(struct symbol_file *f, uint64_t address, struct symbol_line ret[SYMBOL_LINES]);
+
+/* The loop of CPython's interpreter, and whether a file has it. Reads no debug information. */
+static inline bool symbol_is_evaluation(const char *name)
+{
+	return !strncmp(name, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
+}
+bool symbol_file_is_interpreter(struct symbol_file *f);
 
 /* The address in the file of the byte at that offset; false: it is not loaded. */
 bool symbol_file_address(struct symbol_file *f, uint64_t offset, uint64_t *ret);

@@ -25,7 +25,7 @@ struct symbol_file {
 	Dwfl_Module *module;
 	struct range *ranges; /* sorted by `from`, and by `number`; built when the first name is requested */
 	size_t range_count, range_capacity;
-	bool has_ranges;
+	bool has_ranges, is_interpreter;
 	struct inline_units units;
 };
 
@@ -152,6 +152,7 @@ static void add_range(struct symbol_file *f, int number)
 	if (!name || !*name || symbol.st_shndx == SHN_UNDEF || type == STT_SECTION || type == STT_FILE ||
 	    type == STT_TLS)
 		return;
+	f->is_interpreter |= symbol_is_evaluation(name);
 	f->ranges = mem_grow(f->ranges, f->range_count, &f->range_capacity, sizeof(*f->ranges));
 	f->ranges[f->range_count++] = (struct range){
 		.from = address,
@@ -230,6 +231,13 @@ bool symbol_file_function(struct symbol_file *f, uint64_t address, uint64_t *ret
 	if (best)
 		*ret = best->from;
 	return best;
+}
+
+bool symbol_file_is_interpreter(struct symbol_file *f)
+{
+	if (!f->has_ranges)
+		make_ranges(f);
+	return f->is_interpreter;
 }
 
 struct Dwfl_Module *symbol_file_module(struct symbol_file *f)

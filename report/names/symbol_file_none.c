@@ -52,6 +52,12 @@ enum unwind_outcome unwind_step(struct symbol_file *f, uint64_t bias, const stru
 	return UNWIND_STOPPED;
 }
 
+bool symbol_file_is_interpreter(struct symbol_file *f)
+{
+	(void)f;
+	return false;
+}
+
 size_t symbol_file_lines(struct symbol_file *f, uint64_t address, struct symbol_line ret[SYMBOL_LINES])
 {
 	(void)f;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
 #include <elf.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "report/names/symbol.h"
+#include "report/names/symbol_file.h"
 #include "opened.h"
 
 static struct writer w;
@@ -559,4 +561,20 @@ Test(symbol, kept_names_of_another_build_are_not_used)
 	texts_add(&model.symbols, "%s", names_kept);
 	symbols = symbols_new(&model, true);
 	cr_assert_str_eq(frame(0x400030), "libgone.so+0x30");
+}
+
+Test(symbol, an_interpreter_is_known_by_its_symbols)
+{
+	const char *files[] = {"/proc/self/exe", "/bin/sh"};
+	struct symbol_file *f;
+
+	for (size_t i = 0; i < 2; i++) {
+		int code = symbol_file_open(files[i], NULL, &f);
+
+		if (code == -ENOTSUP)
+			cr_skip_test("no elfutils");
+		cr_assert_eq(code, 0);
+		cr_assert_eq(symbol_file_is_interpreter(f), i == 0, "%s", files[i]);
+		symbol_file_close(f);
+	}
 }

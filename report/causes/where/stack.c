@@ -106,11 +106,14 @@ static void named_add(struct where_stack *s, const struct look_module *m, const 
 	buffer_done(&function);
 }
 
-/* The functions that were inlined at the address, then the one that has it. */
-static void native_add(struct where_stack *s, const struct look_module *m, struct symbol_file *file, uint64_t address)
+/* The functions that were inlined at the address, then the one that has it. Beside Python frames the interpreter's
+ * code is hidden: its debug information, of tens of MB, is not read. */
+static void native_add(struct where_stack *s, const struct look_module *m, struct symbol_file *file, uint64_t address,
+		       bool has_python)
 {
-	struct symbol_line lines[SYMBOL_LINES];
-	size_t count = symbol_file_lines(file, address, lines);
+	struct symbol_line lines[SYMBOL_LINES] = {0};
+	bool is_hidden = has_python && symbol_file_is_interpreter(file);
+	size_t count = is_hidden ? 1 : symbol_file_lines(file, address, lines);
 
 	for (size_t i = 0; i < count; i++)
 		named_add(s, m, i + 1 < count ? lines[i].name : symbol_file_name(file, address), address, &lines[i]);
@@ -194,7 +197,7 @@ static void native_read(struct where_files *files, const struct look_process *p,
 			return;
 		}
 		if (!is_recorder(m->path))
-			native_add(s, m, file, address);
+			native_add(s, m, file, address, t->python_count);
 		outcome = unwind_step(file, pc - address, &memory, &r, &is_call);
 	}
 	s->is_complete = outcome == UNWIND_ENDED;
@@ -223,11 +226,6 @@ static void python_add(struct where_stack *s, const struct look_process *p, cons
 	buffer_done(&file);
 }
 
-static bool is_evaluation(const struct where_frame *f)
-{
-	return !strncmp(f->line->function, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
-}
-
 /* Replaces each native frame of the interpreter's loop by the Python frames of that invocation. Those that remain,
  * because the native stack is not complete, follow. */
 static void python_merge(const struct look_process *p, const struct look_thread *t, struct where_stack *s)
@@ -238,10 +236,10 @@ static void python_merge(const struct look_process *p, const struct look_thread 
 
 	*s = (struct where_stack){.lines = native.lines, .is_complete = native.is_complete};
 	for (size_t i = 0; i < native.count && !interpreter; i++)
-		if (is_evaluation(&native.frames[i]))
+		if (symbol_is_evaluation(native.frames[i].line->function))
 			interpreter = native.frames[i].path;
 	for (size_t i = 0; i < native.count; i++) {
-		bool is_last = !is_evaluation(&native.frames[i]);
+		bool is_last = !symbol_is_evaluation(native.frames[i].line->function);
 
 		native.frames[i].is_hidden = interpreter && !strcmp(native.frames[i].path, interpreter);
 		*frame_add(s) = native.frames[i];
