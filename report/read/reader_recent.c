@@ -11,12 +11,8 @@
 enum { EARLIER_BYTES = 16 << 20 };
 enum { BLOBS_SINCE_MINOR = 18 }; /* struct tf_chunk.blobs */
 
-/* What only counts for the events of its own time. */
-#define RECORDS                                                                                                        \
-	(1ull << TF_BLOB_DEVICE | 1ull << TF_BLOB_DEVICE_CALLS | 1ull << TF_BLOB_DEVICE_MORE |                         \
-	 1ull << TF_BLOB_TRAFFIC | 1ull << TF_BLOB_SHORT_STACK | 1ull << TF_BLOB_OPERATOR_GAP |                        \
-	 1ull << TF_BLOB_PAYLOAD | 1ull << TF_BLOB_LINES | 1ull << TF_BLOB_USAGE | 1ull << TF_BLOB_SAMPLING |     \
-	 1ull << TF_BLOB_LINE_MEMORY)
+/* What is no definition; of usage and sampling the last ones count. */
+#define RECORDS (TF_BLOBS_OF_TIME | 1ull << TF_BLOB_USAGE | 1ull << TF_BLOB_SAMPLING)
 #define STACKS (1ull << TF_BLOB_STACK | 1ull << TF_BLOB_PYTHON_STACK)
 
 uint64_t reader_since_ns;

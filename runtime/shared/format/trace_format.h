@@ -454,6 +454,12 @@ enum tf_blob_kind {
 	TF_BLOB_LINE_MEMORY = 41, /* struct tf_line_memory; as TF_BLOB_LINES. From 1.19 on */
 };
 
+/* A bit for each kind that is no definition, and counts for the time at which it was written only. */
+#define TF_BLOBS_OF_TIME                                                                                               \
+	(1ull << TF_BLOB_DEVICE | 1ull << TF_BLOB_DEVICE_CALLS | 1ull << TF_BLOB_DEVICE_MORE |                         \
+	 1ull << TF_BLOB_TRAFFIC | 1ull << TF_BLOB_SHORT_STACK | 1ull << TF_BLOB_OPERATOR_GAP |                        \
+	 1ull << TF_BLOB_PAYLOAD | 1ull << TF_BLOB_LINES | 1ull << TF_BLOB_LINE_MEMORY)
+
 struct tf_module {
 	uint64_t start, end; /* addresses [start, end) of its loaded segments */
 	uint64_t bias;	     /* address in memory minus address in the file (dlpi_addr) */

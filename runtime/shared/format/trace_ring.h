@@ -11,13 +11,11 @@
 /* With --ring, ids of these kinds are used again, and what they define counts for the events of the same time only: it
  * does not count if it was written before ring_ticks. The others are facts, which count as long as they are there. */
 #define TF_RING_PASSES(blob)                                                                                           \
-	(1ull << (blob) & (1ull << TF_BLOB_STRING | 1ull << TF_BLOB_STACK | 1ull << TF_BLOB_LAUNCH |                   \
-			   1ull << TF_BLOB_KERNEL | 1ull << TF_BLOB_DEVICE_OPERATION | 1ull << TF_BLOB_OPERATION |     \
-			   1ull << TF_BLOB_PYTHON_CODE | 1ull << TF_BLOB_PYTHON_STACK | 1ull << TF_BLOB_DEVICE |       \
-			   1ull << TF_BLOB_DEVICE_CALLS | 1ull << TF_BLOB_DEVICE_MORE | 1ull << TF_BLOB_TRAFFIC |      \
-			   1ull << TF_BLOB_SHORT_STACK | 1ull << TF_BLOB_OPERATOR_GAP | 1ull << TF_BLOB_PAYLOAD |      \
-			   1ull << TF_BLOB_LINE_CODE | 1ull << TF_BLOB_LINES | 1ull << TF_BLOB_HDF5 |                  \
-			   1ull << TF_BLOB_JAX_LIVE | 1ull << TF_BLOB_LINE_MEMORY))
+	(1ull << (blob) &                                                                                              \
+	 (TF_BLOBS_OF_TIME | 1ull << TF_BLOB_STRING | 1ull << TF_BLOB_STACK | 1ull << TF_BLOB_LAUNCH |                 \
+	  1ull << TF_BLOB_KERNEL | 1ull << TF_BLOB_DEVICE_OPERATION | 1ull << TF_BLOB_OPERATION |                      \
+	  1ull << TF_BLOB_PYTHON_CODE | 1ull << TF_BLOB_PYTHON_STACK | 1ull << TF_BLOB_LINE_CODE |                     \
+	  1ull << TF_BLOB_HDF5 | 1ull << TF_BLOB_JAX_LIVE))
 
 /* With --ring: what a thread had counted on its page at ring_ticks, which is to be subtracted. */
 struct tf_counted {
