@@ -148,11 +148,15 @@ static const struct live_found *found_at(const struct live_search *s, uint32_t p
 	return place ? &s->items[*place - 1] : NULL;
 }
 
-/* A program may overwrite its variables (setproctitle); its ancestors have not. */
+/* A program may overwrite its variables (setproctitle); its ancestors have not. The report that a launcher has asked
+ * why its job is quiet is not of the job. */
 static uint64_t run_of_process(const struct live_search *s, const struct live_found *f)
 {
+	const struct live_found *parent = found_at(s, f->stat.parent_pid);
 	enum { ANCESTORS = 64 };
 
+	if (!f->run && parent && parent->launches && proc_file_is_report(&f->stat))
+		return 0;
 	for (int i = 0; f && i < ANCESTORS; i++) {
 		if (f->run)
 			return f->run;

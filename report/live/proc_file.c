@@ -40,9 +40,17 @@ const char *proc_file_variable(const char *environment, size_t size, const char 
 	return NULL;
 }
 
+static bool is_called(const struct process_stat *stat, const char *name)
+{
+	return !strncmp(stat->name, name, strlen(name));
+}
+
 bool proc_file_is_launcher(const struct process_stat *stat)
 {
-	static const char name[] = "pillion-launch";
+	return is_called(stat, "pillion-launch");
+}
 
-	return !strncmp(stat->name, name, strlen(name));
+bool proc_file_is_report(const struct process_stat *stat)
+{
+	return is_called(stat, "pillion-report");
 }

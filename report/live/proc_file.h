@@ -14,5 +14,6 @@ const char *proc_file_variable(const char *environment, size_t size, const char 
 
 /* Whether the process is a launcher, or a helper of one. */
 bool proc_file_is_launcher(const struct process_stat *stat);
+bool proc_file_is_report(const struct process_stat *stat);
 
 #endif

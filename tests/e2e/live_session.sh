@@ -126,6 +126,24 @@ kill -USR2 "$launcher"
 wait "$launcher"
 is $? 140 'without --on-signal it is forwarded'
 
+# ---- the launcher's own report ----
+
+# A launcher asks pillion-report why a job is quiet. Here that is one that does not end before it is told to.
+mkdir -p slow/runtime slow/report slow/preload
+cp "$PILLION_BUILD_DIR/runtime/pillion-launch" slow/runtime
+ln -s "$library" slow/preload
+mkfifo slow/go
+printf '#!/bin/sh\n: >"%s/slow/asked"\nread -r line <"%s/slow/go"\n' "$work" "$work" >slow/report/pillion-report
+chmod +x slow/report/pillion-report
+PILLION_BUILD_DIR=$work/slow "$PILLION" launch --stats=false -o quiet sleep 1000 >quiet.out 2>quiet.err &
+launcher=$!
+ok 'a job is quiet' eventually test -e slow/asked
+is "$(report status -f tsv quiet | cut -f4 | tail -n 1)" 1 'what the launcher asks about it is not of the job'
+kill "$launcher"
+(echo >slow/go) &
+wait "$launcher"
+kill $! 2>/dev/null
+
 # ---- refusals ----
 
 report start nosuch >out 2>err
