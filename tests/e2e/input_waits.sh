@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What waits for its input, its user or its clients is no finding; what waits for the answer of a server is one. The
-# servers, clients and writers at the other end are not recorded.
+# servers, clients and writers at the other end are not recorded. A client starts when its server listens: time in which
+# it looked for the server would be the first finding.
 . "$(dirname -- "$0")/lib.sh"
 
 python=$(python3 -c 'import sys; print(sys.executable)') || skip_all 'no python3'
@@ -31,9 +32,7 @@ else:
         s.recv(100)
 END_OF_PEER
 cat >asks.py <<'END_OF_ASKS'
-import asyncio, socket, sys, time
-while not __import__("os").path.exists("port") or not open("port").read():
-    time.sleep(0.05)
+import asyncio, socket, sys
 address = "127.0.0.1", int(open("port").read())
 def plain():
     s = socket.create_connection(address)
@@ -77,6 +76,7 @@ first() { # NAME: what FIX FIRST of NAME.pillion says
 for how in plain tasks; do
 	rm -f port
 	"$python" peer.py server 8 &
+	eventually test -s port
 	pillion -o "asks_$how" --stats=false "$python" asks.py "$how" >out 2>err
 	is $? 0 "a client, $how"
 	wait
