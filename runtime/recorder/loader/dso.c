@@ -70,8 +70,9 @@ static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
 	return n->found != NULL;
 }
 
-/* Objects after ours that stay loaded: those of the program's start, up to libc. */
-enum { KEPT = 256 };
+/* Objects after ours that stay loaded: those of the start, up to libc. What is in none of them, or where there are
+ * more, is found in the list. */
+enum { KEPT = 128 };
 static struct elf_object kept[KEPT] LARGE;
 static size_t kept_count;
 
