@@ -123,6 +123,92 @@ def watch_cache(monitoring):
     monitoring.record_event = record_event
 
 
+def is_ours(error, home):
+    """Whether only files of JAX, whose folder is `home`, have raised it: no handler of a signal has."""
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file != '<pillion>' and not file.startswith(home) and '/numpy/' not in file:
+            return False
+        trace = trace.tb_next
+    return True
+
+
+MISS = 'TRACING CACHE MISS'
+
+
+def miss_text(text):
+    """'miss f: x, now f32[4] and before f32[3]'. None: JAX has never seen the function, which explains it."""
+    lines = [line.strip() for line in text.splitlines()]
+    name = [line[4:].split(' defined at ')[0] for line in lines if line.startswith('for ')]
+    if not name and not any('another function defined on the same line' in line for line in lines):
+        return None
+    name = name or [line.split(' id=')[0] for line in lines if ' id=' in line] or ['?']
+    # 0.5 to 0.8 have a title above each list
+    changes = [line.partition(' at ' if line.startswith('* at ') else ' ')[2] for line in lines
+               if line.startswith('* ') and not line.endswith(':')] or [lines[-1].rstrip(':').replace('* ', '')]
+    if ' id=' in ''.join(lines[1:3]):
+        changes = ['the function: another one was defined on its line']
+    return 'miss %s: %s' % (name[0].rpartition('.')[2], '; '.join(changes)[:300])
+
+
+class Log:
+    """The logger of a module that explains misses: explanations are logged only if the program wants them."""
+    def __init__(self, logger, is_wanted):
+        self.logger, self.is_wanted = logger, is_wanted
+
+    def __getattr__(self, name):
+        return getattr(self.logger, name)
+
+    def log(self, level, text, *args, **kwargs):
+        if type(text) is str and text.startswith(MISS):
+            said = miss_text(text)
+            if said:
+                jax_mark(said)
+            if not self.is_wanted():
+                return
+        self.logger.log(level, text, *args, **dict({'stacklevel': 2}, **kwargs))
+
+
+def watch_misses(module):
+    """This module has the cache of traced functions, whose argument `explain` is JAX's function that explains a miss.
+    JAX calls it if the program has configured it; for us always, by a copy of the configuration."""
+    def make(*args, **kwargs):
+        explain = kwargs.get('explain')
+        if explain is not None:
+            kwargs['explain'] = watched(explain)
+        return cache(*args, **kwargs)
+
+    def is_wanted():
+        return config.explain_cache_misses.value
+
+    def watched(explain):
+        def explained(*args, **kwargs):
+            space = explain.__globals__
+            if type(space['logger']) is not Log:
+                space['logger'] = Log(space['logger'], is_wanted)
+            try:
+                explain(*args, **kwargs)
+            except Exception as error:
+                if is_wanted() or not is_ours(error, home):
+                    raise
+        disguise(explained, explain)
+        return explained
+
+    name = 'cache' if module.__name__.endswith('linear_util') else 'weakref_lru_cache'
+    cache, config = getattr(module, name), module.config
+    home = module.__file__[:module.__file__.rfind('_src')]
+    if 'explain' in (cache.__kwdefaults__ or ()) and config.explain_cache_misses.value in (True, False):
+        disguise(make, cache)
+        setattr(module, name, make)
+        module.config = type(module)(config.__name__)
+        vars(module.config).update(vars(config), explain_cache_misses=Always)
+
+
+class Always:
+    value = True
+
+
 def devices_text(sharding):
     """'gpu:0-3', with the kind of memory where it is not the device's own."""
     numbers, parts, kind = {}, [], getattr(sharding, 'memory_kind', None)
@@ -158,16 +244,6 @@ def record_buffers(clients):
 
 def watch_buffers(bridge):
     """Asks the clients that there are; jax.live_arrays() would create one."""
-    def is_ours(error):
-        """No handler of a signal has raised it."""
-        trace = error.__traceback__
-        while trace is not None:
-            file = trace.tb_frame.f_code.co_filename
-            if file != '<pillion>' and not file.startswith(home) and '/numpy/' not in file:
-                return False
-            trace = trace.tb_next
-        return True
-
     def look():
         try:
             idle.pop()
@@ -176,7 +252,7 @@ def watch_buffers(bridge):
         try:
             return record_buffers(list(clients.values()))
         except Exception as error:
-            if not is_ours(error):
+            if not is_ours(error, home):
                 return type(error), error, error.__traceback__
             if not failed:
                 failed.append(True)

@@ -129,6 +129,20 @@ print(ours == theirs or (ours, theirs))')" True 'JAX: compilations by function a
 		'JAX: the phases add up, and calls take time'
 	like "$(report analyze -r recompilation real.pillion)" \
 		"JAX's function unstable \(jax_steps.py:[0-9]+\) is compiled 8 times, " 'JAX: rule recompilation'
+	explains='from jax._src import config; config.explain_cache_misses'
+	if "$python" -c "$explains" 2>err; then
+		like "$(report analyze -r recompilation real.pillion)" 'for a change of x, (now|seen) f32\[' \
+			'JAX: the argument that changed'
+		like "$(report stats -q -r jax_sum -f csv real.pillion | grep unstable)" ',"?x, (now|seen) f32\[' \
+			'JAX: likewise in jax_sum'
+		# what JAX logs if the program wants it; times and ids differ
+		logged() { sed -E 's/(costing|id=)[ 0-9.]*//; /^pillion: /,$d' "$1"; }
+		JAX_EXPLAIN_CACHE_MISSES=1 timeout "$patience" "$python" "$jobs/jax_steps.py" >bare.out 2>bare.err
+		JAX_EXPLAIN_CACHE_MISSES=1 pillion -o explained --jax "$python" "$jobs/jax_steps.py" >out 2>err
+		is "$(logged err)" "$(logged bare.err)" 'JAX: its own explanations are logged as without us'
+	else
+		skip 'JAX: the argument that changed' 'this version explains nothing'
+	fi
 	like "$(report stats --summary real.pillion)" \
 		'^JAX +unstable \(jax_steps.py:[0-9]+\): compiled 8 times, .*; 8 runs, .* of all [0-9]+ functions: ' \
 		'JAX: the summary has compilation against runs'

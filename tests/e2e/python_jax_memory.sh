@@ -139,6 +139,7 @@ rows = [row for row in json.load(open("top.json"))["rows"] if row["table"] == sy
 print(rows[-1][sys.argv[2]])' "$1" "$2")" = "$3" ]
 }
 ok 'top: live buffers of the last seconds' eventually in_top jax_live Buffers 7
+ok 'top: their lines' eventually in_top jax_lines Buffers 7
 line=$(sed -n '/lambda x/=' use.py)
 ok 'top: functions of the last seconds' eventually in_top jax Function "<lambda> (use.py:$line)"
 : >loop.end

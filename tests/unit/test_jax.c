@@ -43,6 +43,8 @@ Test(jax, texts)
 	reads("JAX", "cache request", JAX_REQUEST, "", "");
 	reads("JAX", "cache hit", JAX_HIT, "", "");
 	reads("JAX", "cache write", JAX_WRITE, "", "");
+	reads("JAX", "miss f: x, now f32[4] and before f32[3]", JAX_MISS, "f", "x, now f32[4] and before f32[3]");
+	reads("JAX", "miss f", JAX_MISS, "f", "");
 	reads("JAX", "cache", JAX_NONE, "", "");
 	reads("", "run f (train.py:17)", JAX_NONE, "", "");
 	reads("TSL", "run f (train.py:17)", JAX_NONE, "", "");
@@ -103,6 +105,7 @@ enum {
 	CACHE_REQUEST,
 	CACHE_HIT,
 	CACHE_WRITE,
+	MISS_F,
 	SMALL, /* of live buffers */
 	LARGE,
 	ONE_DEVICE,
@@ -127,6 +130,7 @@ static const char *const texts[] = {
 	"cache request",
 	"cache hit",
 	"cache write",
+	"miss f: x, now f32[4] and before f32[3]",
 	"float32[2]",
 	"bfloat16[8,4]",
 	"gpu:0",
@@ -264,8 +268,8 @@ static void job_of_two(struct job *j)
 Test(jax, compilation_and_runs_of_each_function)
 {
 	check(job_of_two, "jax_sum", 0,
-	      "96.9,155,35,20,100,1,2,160,80.0,1320,3,f (a.py:3),\n"
-	      "3.1,5,5,0,0,0,0,0,,0,0,g (a.py:9),\n");
+	      "96.9,155,35,20,100,1,2,160,80.0,1320,3,f (a.py:3),,\n"
+	      "3.1,5,5,0,0,0,0,0,,0,0,g (a.py:9),,\n");
 }
 
 Test(jax, operations_by_range_and_by_kernel)
@@ -359,7 +363,7 @@ static void job_of_xla(struct job *j)
 
 Test(jax, without_our_ranges_there_are_those_of_xla)
 {
-	check(job_of_xla, "jax_sum", 0, "100.0,80,0,0,80,1,2,7,3.5,9,1,h,\n");
+	check(job_of_xla, "jax_sum", 0, "100.0,80,0,0,80,1,2,7,3.5,9,1,h,,\n");
 	check(job_of_xla, "jax_ops_sum", 0, "100.0,9,1,0,0,gemm,jit_h,h,kernel,,\n");
 }
 
@@ -378,9 +382,28 @@ static void job_of_two_names(struct job *j)
 Test(jax, functions_of_one_name)
 {
 	check(job_of_two_names, "jax_sum", 0,
-	      "76.9,10,0,0,10,1,1,20,20.0,0,0,g (a.py:9),\n"
-	      "15.4,2,0,0,2,1,1,13,13.0,0,0,g (b.py:9),\n"
-	      "7.7,1,0,0,1,1,0,0,,0,0,g,\n");
+	      "76.9,10,0,0,10,1,1,20,20.0,0,0,g (a.py:9),,\n"
+	      "15.4,2,0,0,2,1,1,13,13.0,0,0,g (b.py:9),,\n"
+	      "7.7,1,0,0,1,1,0,0,,0,0,g,,\n");
+}
+
+/* f is traced again in its second call, g compiled once. */
+static void job_of_a_miss(struct job *j)
+{
+	for (uint64_t at = 100; at < 300; at += 100) {
+		range(&j->t, OURS, RUN_F, at, 0);
+		range(&j->t, OURS, TRACE_F, at + 10, at + 20);
+		if (at > 100)
+			range(&j->t, OURS, MISS_F, at + 21, at + 21);
+		range(&j->t, OURS, COMPILE_F, at + 30, at + 50);
+		range(&j->t, OURS, RUN_F, 0, at + 60);
+	}
+}
+
+Test(jax, why_a_function_is_traced_again)
+{
+	check(job_of_a_miss, "jax_sum", 0,
+	      "100.0,60,20,0,40,2,2,60,30.0,0,0,f (a.py:3),,\"x, now f32[4] and before f32[3]\"\n");
 }
 
 static void job_of_nothing(struct job *j)

@@ -23,7 +23,8 @@ struct compilations {
 	struct map known;  /* (stack, image) -> row + 2; 1: not compiling */
 	uint64_t *times;   /* by row: compilations */
 	size_t capacity, count;
-	bool has_jax; /* its compilations, which need no stacks */
+	struct jax_functions functions; /* JAX's own compilations, which need no stacks */
+	bool has_jax;
 	/* the previous event with a stack of the thread */
 	const struct trace_thread *thread;
 	uint64_t last_ticks;
@@ -104,24 +105,33 @@ static void visit_compilation(struct scan *s, const struct event *e)
 static void add_functions(struct compilations *p)
 {
 	struct report_context c = *p->rules->context;
-	struct jax_functions functions;
 
 	c.by = BY_PROCESS;
-	jax_functions_make(&c, &functions);
-	for (size_t i = 0; i < functions.count; i++) {
-		const struct jax_function *f = &functions.items[i];
+	jax_functions_make(&c, &p->functions);
+	for (size_t i = 0; i < p->functions.count; i++) {
+		const struct jax_function *f = &p->functions.items[i];
 		uint32_t row;
 
 		if (!f->compilations)
 			continue;
 		p->has_jax = true;
 		row = rule_call_row(p->rules, &p->aggregate, f->image, 0, (unsigned)i + 1,
-				    aggregate_field(&functions.keys.rows[i], 1), f->stack);
+				    aggregate_field(&p->functions.keys.rows[i], 1), f->stack);
 		set_times(p, row, f->compilations);
 		aggregate_add_total(&p->aggregate, row, f->compilations, jax_compile_ns(f));
 		p->aggregate.rows[row].most = f->longest_ns;
 	}
-	jax_functions_done(&functions);
+}
+
+/* What JAX says has changed before one of the compilations of a row. */
+static void add_change(const struct compilations *p, const struct aggregate_row *row, struct buffer *text)
+{
+	for (size_t i = 0; i < p->functions.count; i++)
+		if (p->functions.items[i].change &&
+		    !strcmp(aggregate_field(&p->functions.keys.rows[i], 1), aggregate_field(row, 1))) {
+			buffer_print(text, ", for a change of %s", p->functions.items[i].change);
+			return;
+		}
 }
 
 static int rows_by_total(size_t left, size_t right, const void *rows)
@@ -166,10 +176,12 @@ void rule_recompilation(struct rules *r, struct finding *f)
 			buffer_print(&f->text, "%s compiled %llu times, ", compiled_words(row, &words),
 				     (unsigned long long)p.times[order[i]]);
 			rule_time(&f->text, f->cost_ns);
+			add_change(&p, row, &f->text);
 		}
 	}
 	if (!p.has_jax)
 		rule_needs_python(r, f);
+	jax_functions_done(&p.functions);
 	aggregate_done(&p.aggregate);
 	map_done(&p.known);
 	free(p.times);

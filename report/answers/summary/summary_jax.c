@@ -40,6 +40,10 @@ void summary_jax(const struct report_context *context, struct buffer *out)
 		text_fit(out, aggregate_field(&functions.keys.rows[order[0]], 0), FUNCTION_WIDTH);
 		buffer_print(out, ": compiled %" PRIu64 " time%s, ", f->compilations, f->compilations == 1 ? "" : "s");
 		rule_time(out, jax_compile_ns(f));
+		if (f->change) {
+			buffer_text(out, ", for a change of ");
+			text_fit(out, f->change, FUNCTION_WIDTH);
+		}
 		buffer_text(out, "; ");
 		add_runs(out, f);
 		if (functions.count > 1) {

@@ -8,8 +8,8 @@
 	X(ADVICE, "Advice") X(API_FUNCTION, "API Function") X(API_NAME, "API Name") X(ARRAY, "Array")		       \
 	X(ARRAY_TASK, "Array Task")										       \
 	X(BANDWIDTH_GB_PER_S, "Bandwidth (GB/s)") X(BLOCKXYZ, "BlockXYZ") X(BOUND, "Bound") X(CALL, "Call")	       \
-	X(CAPTURE, "Capture")											       \
-	X(CALLED_FROM, "Called From") X(CATEGORY, "Category") X(CAUSE, "Cause") X(CHECK, "Check")		       \
+	X(CAPTURE, "Capture") X(CHECK, "Check")								       \
+	X(CALLED_FROM, "Called From") X(CATEGORY, "Category") X(CAUSE, "Cause") X(CHANGED, "Changed")		       \
 	X(COMMAND, "Command") X(COMMUNICATOR, "Communicator") X(COMM_RANK, "Comm Rank") X(COMPLETED, "Completed")      \
 	X(COMPUTE_CAPABILITY, "Compute Capability") X(COUNT_TEXT, "Count")					       \
 	X(CPU_INSTRUCTION_ADDRESS, "CPU Instruction Address") X(DETAIL, "Detail") X(DEVICE, "Device")		       \
@@ -156,6 +156,7 @@
 	X(EFFICIENCY_SERIALISATION_PERCENT, "Serialisation Efficiency (%)")					       \
 	X(EFFICIENCY_TRANSFER_PERCENT, "Transfer Efficiency (%)") X(EXPLAINED_PERCENT, "Explained (%)")	       \
 	X(GROWING_PERCENT, "Growing (%)") X(LOAD_BALANCE_PERCENT, "Load Balance (%)")				       \
+	X(NATIVE_PERCENT, "Native (%)") X(PYTHON_PERCENT, "Python (%)") X(SYSTEM_PERCENT, "System (%)")		       \
 	X(IN_USE_PERCENT, "In-Use (%)") X(NOISE_PERCENT, "Noise (%)") X(OVERLAP_PERCENT, "Overlap (%)")		       \
 	X(PEAK_PERCENT, "Peak (%)") X(RUNNABLE, "Runnable") X(SHARE_OF_PEAK_PERCENT, "Share of Peak (%)")	       \
 	X(SHARE_PERCENT, "Share (%)") X(SLOWED_PERCENT, "Slowed (%)") X(TIME_PERCENT, "Time (%)") \
@@ -168,6 +169,7 @@
 	X(CPU_MEM_PEAK_MB, "CPU Mem Peak (MB)") X(CPU_MEM_SELF_MB, "CPU Mem Self (MB)")			       \
 	X(CPU_MEM_TOTAL_MB, "CPU Mem Total (MB)") X(CUDA_MEM_PEAK_MB, "CUDA Mem Peak (MB)")			       \
 	X(CUDA_MEM_SELF_MB, "CUDA Mem Self (MB)") X(CUDA_MEM_TOTAL_MB, "CUDA Mem Total (MB)")			       \
+	X(MOVED_MB, "Moved (MB)")										       \
 	X(COPIED_MB, "Copied (MB)") X(DTOH_MIGRATION_SIZE_MB, "DtoH Migration Size (MB)")			       \
 	X(DYMSMEM_MB, "DymSMem (MB)") X(ENERGY_EST_J, "Energy Est. (J)") X(ENERGY_J, "Energy (J)")		       \
 	X(ESTIMATED_MB, "Estimated (MB)") X(FIRST_MB, "First (MB)")						       \

@@ -81,6 +81,10 @@ static void add_range(struct jax_scan *g, size_t node)
 	f->call_ns += p->kind == JAX_RUN ? ns : 0;
 	f->modules += p->kind == JAX_MODULE;
 	f->module_ns += p->kind == JAX_MODULE ? ns : 0;
+	if (p->kind == JAX_MISS) {
+		texts_add(&g->functions->changes, "%s", g->ranges.names.items[p->full]);
+		f->change = g->functions->changes.items[g->functions->changes.count - 1];
+	}
 	if (jax_is_phase(p->kind))
 		add_stack(g, row, n->stack, ns);
 }
@@ -141,6 +145,7 @@ void jax_functions_make(const struct report_context *c, struct jax_functions *re
 	for (size_t i = 0; i < ret->count; i++) {
 		struct jax_function *f = &ret->items[i];
 
+		f->change = f->compilations > 1 ? f->change : NULL;
 		f->runs = f->calls ? f->calls : f->modules;
 		f->run_ns = f->calls ? f->call_ns : f->module_ns;
 	}
@@ -150,6 +155,7 @@ void jax_functions_make(const struct report_context *c, struct jax_functions *re
 void jax_functions_done(struct jax_functions *f)
 {
 	aggregate_done(&f->keys);
+	texts_done(&f->changes);
 	free(f->items);
 	*f = (struct jax_functions){0};
 }

@@ -14,6 +14,7 @@ struct jax_function {
 	uint64_t cache_requests, cache_hits, cache_writes;
 	uint64_t runs, run_ns; /* calls, without what they compiled; without --jax the modules that XLA executed */
 	uint64_t calls, modules, call_ns, module_ns; /* of both kinds */
+	const char *change; /* why it was traced again the last time, as JAX explains it; NULL: not known */
 	uint64_t kernels, device_ns; /* device_ns: of copies and memsets as well */
 	/* The stack that caused most of its compilation; 0: none was taken. Without one, `image` is one that has it. */
 	const struct image *image;
@@ -25,6 +26,7 @@ struct jax_functions {
 	struct aggregate keys; /* the field of --by if there is one, then the function */
 	struct jax_function *items; /* by row of keys */
 	size_t count, capacity;
+	struct texts changes;
 	bool has_calls;
 };
 

@@ -14,7 +14,7 @@ struct jax_place {
 	enum jax_kind kind;
 	/* Numbers of texts: of an OP the operation; else the function, with its place in the program if known */
 	uint32_t name;
-	uint32_t full; /* of a MODULE: its own name */
+	uint32_t full; /* of a MODULE: its own name; of a MISS: what differs */
 	/* A call while another function is traced: it becomes a part of that one, nothing is executed. */
 	bool is_staged;
 	uint64_t self;	/* ticks, without the phases within it */

@@ -8,7 +8,7 @@ static const struct {
 	enum jax_kind kind;
 } ours[] = {{"run ", JAX_RUN},	       {"trace ", JAX_TRACE},	       {"lower ", JAX_LOWER},
 	    {"compile ", JAX_COMPILE}, {"cache request", JAX_REQUEST}, {"cache hit", JAX_HIT},
-	    {"cache write", JAX_WRITE}};
+	    {"cache write", JAX_WRITE}, {"miss ", JAX_MISS}};
 
 /* The transformations whose name a module's begins with. */
 static const char *const transforms[] = {"jit", "pmap", "pjit", "xmap"};
@@ -69,6 +69,16 @@ static size_t run_name_length(const char *full)
 	return open && full[length - 1] == ')' ? (size_t)(open - full) : length;
 }
 
+/* "f: x, now f32[4] and before f32[3]" */
+static void parse_miss(struct jax_text *ret)
+{
+	const char *end = strstr(ret->name, ": ");
+
+	ret->length = end ? (size_t)(end - ret->name) : ret->length;
+	ret->full = end ? end + 2 : "";
+	ret->full_length = strlen(ret->full);
+}
+
 static bool parse_ours(const char *text, struct jax_text *ret)
 {
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++) {
@@ -82,6 +92,8 @@ static bool parse_ours(const char *text, struct jax_text *ret)
 			strip_transform(ret);
 		ret->full = ret->kind == JAX_RUN ? text + length : ret->name;
 		ret->full_length = ret->kind == JAX_RUN ? strlen(ret->full) : ret->length;
+		if (ret->kind == JAX_MISS)
+			parse_miss(ret);
 		return true;
 	}
 	return false;

@@ -2,7 +2,8 @@
 /* The texts of ranges about JAX.
  *
  * Domain "JAX" is ours (preload/python/annotate_jax.h): "run f (train.py:17)", "trace f", "lower jit(f)", "compile
- * jit(f)", and within the latter "cache request", "cache hit", "cache write" of JAX's persistent cache. Domain "TSL" is
+ * jit(f)", and within the latter "cache request", "cache hit", "cache write" of JAX's persistent cache; "miss f: x, now
+ * f32[4] and before f32[3]", JAX's explanation why f is traced again. Domain "TSL" is
  * XLA's, where it is built for NVIDIA's devices: "XlaModule:#hlo_module=jit_f,program_id=7#",
  * "Thunk:#hlo_op=fusion.1#" or "Thunk:#name=fusion.1#", "XlaCompile:#module=jit_f,program_id=7#" and further ones that
  * begin with XlaCompile, as consumers of these texts read them. */
@@ -17,7 +18,7 @@
 
 /* RUN: a call of a jitted function. TRACE, LOWER, COMPILE: of Python to a jaxpr, to StableHLO, to machine code.
  * MODULE: XLA executes a module, OP: one of its operations, BUILD: XLA compiles a module. REQUEST, HIT, WRITE: of the
- * cache. */
+ * cache. MISS: of the cache of traced functions. */
 enum jax_kind {
 	JAX_NONE,
 	JAX_RUN,
@@ -29,14 +30,16 @@ enum jax_kind {
 	JAX_BUILD,
 	JAX_REQUEST,
 	JAX_HIT,
-	JAX_WRITE
+	JAX_WRITE,
+	JAX_MISS
 };
 
 struct jax_text {
 	enum jax_kind kind;
 	const char *name; /* within the text: the function "f", or the operation */
 	size_t length;
-	const char *full; /* of a RUN: the function with its place; of a MODULE or BUILD: the module; else `name` */
+	const char *full; /* of a RUN: the function with its place; of a MODULE or BUILD: the module; of a MISS: what differs;
+			     * else `name` */
 	size_t full_length;
 };
 

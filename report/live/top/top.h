@@ -121,7 +121,7 @@ struct top_table {
 	const char *name, *title;
 	void (*fill)(struct top *l, struct table *ret);
 };
-enum { TOP_TABLES = 9 };
+enum { TOP_TABLES = 10 };
 extern const struct top_table top_tables[TOP_TABLES]; /* processes first */
 
 void top_devices_table(struct top *t, struct table *ret); /* top_devices.c */

@@ -157,6 +157,11 @@ static void jax_live_fill(struct top *l, struct table *t)
 	report_fill(l, "jax_live_trace", t);
 }
 
+static void jax_lines_fill(struct top *l, struct table *t)
+{
+	report_fill(l, "jax_live_sum", t);
+}
+
 static bool is_live(const struct top *t, const struct image *image)
 {
 	for (size_t i = 0; i < t->count; i++)
@@ -209,4 +214,5 @@ const struct top_table top_tables[TOP_TABLES] = {
 	{"files", "Files", files_fill},
 	{"jax", "JAX Functions", jax_fill},
 	{"jax_live", "JAX Live Buffers", jax_live_fill},
+	{"jax_lines", "JAX Live Buffers by Line and Device", jax_lines_fill},
 };

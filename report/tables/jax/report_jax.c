@@ -31,7 +31,7 @@ int report_jax_sum(const struct report_context *c, struct table *table, struct e
 	by_column(c, table);
 	table_has(table, COL_COMPILE_PERCENT, COL_COMPILE_TOTAL_NS, COL_TRACE_NS, COL_LOWER_NS, COL_XLA_NS,
 		  COL_COMPILATIONS, COL_RUNS, COL_RUN_HOST_NS, COL_RUN_AVG_NS, COL_GPU_NS, COL_KERNELS, COL_FUNCTION,
-		  COL_LINE);
+		  COL_LINE, COL_CHANGED);
 	jax_functions_make(c, &functions);
 	order = jax_functions_order(&functions);
 	for (size_t i = 0; i < functions.count; i++)
@@ -58,6 +58,7 @@ int report_jax_sum(const struct report_context *c, struct table *table, struct e
 		table_number(table, f->kernels);
 		table_text(table, aggregate_field(row, field));
 		line_cell(&attribution, f, table);
+		table_text(table, f->change ? f->change : "");
 	}
 	table->hides_zeros = true;
 	free(order);
