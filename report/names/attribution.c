@@ -410,3 +410,25 @@ void attribution_done(struct attribution *c)
 	map_done(&c->users);
 	c->frames = NULL;
 }
+
+void attribution_modules(struct attribution *c, const struct image *image, uint32_t stack, struct buffer *ret)
+{
+	static const char forward[] = ".forward";
+	enum { FRAMES = 512 };
+	struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
+	size_t count = symbols_frames(c->symbols, image, stack, frames, FRAMES), before = ret->size;
+
+	while (count--) {
+		const char *name;
+		size_t length;
+
+		if (!frames[count].is_python)
+			continue;
+		symbols_name(c->symbols, &frames[count]);
+		name = frames[count].line->function;
+		length = strlen(name) - strlen(forward);
+		if (strlen(name) > strlen(forward) && !strcmp(name + length, forward))
+			buffer_print(ret, "%s%.*s", ret->size > before ? "." : "", (int)length, name);
+	}
+	free(frames);
+}

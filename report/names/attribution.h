@@ -35,6 +35,9 @@ const struct code_line *attribution_line(struct attribution *c, const struct ima
 void attribution_text(struct attribution *c, const struct image *image, uint32_t stack, const char *none,
 		      struct buffer *ret);
 
+/* Appends "Net.Linear": the modules of PyTorch whose forward() is in the stack, the outermost first. */
+void attribution_modules(struct attribution *c, const struct image *image, uint32_t stack, struct buffer *ret);
+
 /* All frames of a stack that are user code, the innermost first. Borrowed until the next call. Returns how many. */
 size_t attribution_users(struct attribution *c, const struct image *image, uint32_t stack,
 			 const struct symbol_frame **ret);

@@ -12,7 +12,8 @@
 
 /* ---- the table ---- */
 
-enum { START = 1000, EPOCH = 1, FORWARD, LINEAR, ADDMM, CONV, CUDNN, BACKWARD, CONV_NODE, CONV_BACKWARD, PLAIN };
+enum { START = 1000, EPOCH = 1, FORWARD, LINEAR, ADDMM, CONV, CUDNN, BACKWARD, CONV_NODE, CONV_BACKWARD, PLAIN, LAYER,
+       RELU };
 
 static const char *const texts[] = {
 	NULL,
@@ -26,6 +27,8 @@ static const char *const texts[] = {
 	"ConvolutionBackward0, seq = 4, op_id = 12, sizes = [[2, 4, 6, 6]]",
 	"aten::convolution_backward, op_id = 13, sizes = [[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3], [], []]",
 	"plain",
+	"layer:head, op_id = 6", /* of record_function() */
+	"aten::relu, op_id = 14, sizes = [[2, 4, 6, 6]], input_op_ids = [(9,0)]",
 };
 
 static const char *const kernels[] = {
@@ -112,10 +115,12 @@ static void write_job(const char *directory)
 	writer_blob(&j.host, TF_BLOB_LAUNCH, 1, &launched, sizeof(launched));
 	push(&j, &j.host, EPOCH);
 	push(&j, &j.host, FORWARD);
+	push(&j, &j.host, LAYER);
 	push(&j, &j.host, LINEAR);
 	push(&j, &j.host, ADDMM);
 	launch(&j, &j.host, 2, 200);
 	launch(&j, &j.host, 1, 1000);
+	pop(&j, &j.host);
 	pop(&j, &j.host);
 	pop(&j, &j.host);
 	push(&j, &j.host, CONV);
@@ -184,8 +189,8 @@ Test(pytorch_ops, has_a_row_for_each_kernel)
 	cr_expect_str_eq(
 		text,
 		HEAD
-		"1,3,-,7,epoch:forward,-,fprop,0,aten,addmm,splitKreduce_kernel,na,200,-," AT("2") ",,-,\n"
-		"2,3,-,7,epoch:forward,-,fprop,1,aten,addmm,ampere_sgemm_32x32_tn,\"M=5,N=3,K=4\",1000,0," AT("1")
+		"1,3,-,7,epoch:forward:head,-,fprop,0,aten,addmm,splitKreduce_kernel,na,200,-," AT("2") ",,-,\n"
+		"2,3,-,7,epoch:forward:head,-,fprop,1,aten,addmm,ampere_sgemm_32x32_tn,\"M=5,N=3,K=4\",1000,0," AT("1")
 		"120,188,fp32,0.2\n"
 		"3,4,-,7,epoch:forward,-,fprop,0,aten,cudnn_convolution,sm80_xmma_fprop_tensorop_f16," SIZES
 		",500,1," AT("3") "15552,1560,fp16,3.8\n"
@@ -213,7 +218,43 @@ Test(pytorch_ops, has_a_row_for_each_kernel)
 	/* by the device time of all kernels of the operator: 2 * 303.75 ns at the peak rate of 10300 */
 	text = report_text(&context, "pytorch_sum");
 	cr_expect(strstr(text, ",3.1104e-05,5.9,1,aten::convolution_backward,"), "%s", text);
-	cr_expect(strstr(text, ",1.5552e-05,3.8,1,aten::cudnn_convolution,"), "%s", text);
+	cr_expect(strstr(text, ",1.5552e-05,,1,aten::conv2d,"), "%s", text);
+	cr_expect(strstr(text, ",,3.8,1,aten::cudnn_convolution,"), "%s", text);
+	free(text);
+	symbols_free(context.symbols);
+	model_done(&model);
+	capture_remove(directory);
+}
+
+/* Without a gradient the sizes of a convolution's result are those that the operator has which takes it. */
+Test(pytorch_ops, knows_the_work_of_a_convolution_in_inference)
+{
+	char directory[] = "/tmp/pillion-pytorch-ops-XXXXXX", *paths[] = {directory}, *text;
+	struct model model;
+	struct report_context context = {.model = &model};
+	struct err err = {{0}};
+	struct job j = {.now = START};
+
+	cr_assert_not_null(mkdtemp(directory));
+	capture_create(directory);
+	writer_init(&j.w, 7, 7, 1, START);
+	writer_thread(&j.w, &j.host, 7, "python", TF_PAGE * 4);
+	for (uint32_t i = 1; i < sizeof(texts) / sizeof(*texts); i++)
+		writer_text(&j.host, TF_BLOB_STRING, i, texts[i]);
+	push(&j, &j.host, CONV);
+	push(&j, &j.host, CUDNN);
+	pop(&j, &j.host);
+	pop(&j, &j.host);
+	push(&j, &j.host, RELU);
+	pop(&j, &j.host);
+	writer_end(&j.w, TF_END_EXIT, 0, j.now + 90000);
+	writer_save(&j.w, directory);
+	writer_done(&j.w);
+	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
+	context.symbols = symbols_new(&model, true);
+	text = report_text(&context, "pytorch_sum");
+	cr_expect(strstr(text, ",1.5552e-05,,1,aten::conv2d,"), "%s", text);
+	cr_expect(strstr(text, ",,,1,aten::cudnn_convolution,"), "%s", text);
 	free(text);
 	symbols_free(context.symbols);
 	model_done(&model);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/events/nvtx/operator_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The value that follows `key`: a number, or a list, which begins with a bracket. */
@@ -38,11 +39,36 @@ bool operator_text_parse(const char *text, struct operator_text *ret)
 		.seq = field_find(text, seq, false),
 		.op_id = field_find(text, op_id, false),
 		.sizes = field_find(text, sizes, true),
+		.inputs = field_find(text, ", input_op_ids = ", true),
 	};
 	end_at(ret, text, &ret->seq, seq);
 	end_at(ret, text, &ret->op_id, op_id);
 	end_at(ret, text, &ret->sizes, sizes);
 	return ret->name.length < length;
+}
+
+/* The rest of a list from the character before the next `c` on; without text: there is none. */
+static struct operator_field list_next(const struct operator_field *list, size_t skip, char c)
+{
+	const char *at = list->length > skip ? memchr(list->text + skip, c, list->length - skip) : NULL;
+
+	return at ? (struct operator_field){at - 1, (size_t)(list->text + list->length - at) + 1}
+		  : (struct operator_field){0};
+}
+
+bool operator_argument_next(struct operator_argument *a)
+{
+	bool is_first = !a->sizes.text;
+	char *end;
+
+	a->sizes = list_next(is_first ? &a->of->sizes : &a->sizes, is_first ? 1 : 2, '[');
+	a->ids = list_next(is_first ? &a->of->inputs : &a->ids, is_first ? 1 : 2, '(');
+	if (!a->sizes.text || !a->ids.text)
+		return false;
+	a->made_by = strtoull(a->ids.text + 2, &end, 10);
+	if (strncmp(end, ",0)", 3) != 0)
+		a->made_by = 0;
+	return true;
 }
 
 bool operator_is_backward(const struct operator_field *name)

@@ -12,11 +12,19 @@ struct operator_field {
 };
 
 struct operator_text {
-	struct operator_field name, seq, op_id, sizes;
+	struct operator_field name, seq, op_id, sizes, inputs; /* inputs: the list after input_op_ids */
 };
 
 /* Whether the text has such a field. If it has none, `name` is the whole text. */
 bool operator_text_parse(const char *text, struct operator_text *ret);
+
+/* The next argument of an operator, from { .of = t } on. False: there is no further one. */
+struct operator_argument {
+	const struct operator_text *of;
+	struct operator_field sizes, ids; /* as lists that begin with it */
+	uint64_t made_by;	     /* the op_id of the operator whose first result it is; 0: of none */
+};
+bool operator_argument_next(struct operator_argument *a);
 
 /* "AddmmBackward0": a node of the graph of autograd. */
 bool operator_is_backward(const struct operator_field *name);

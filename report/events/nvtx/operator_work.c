@@ -208,6 +208,12 @@ static const struct known {
 	{"baddbmm", PRODUCT, 1, false},
 	{"_addmm_activation", PRODUCT, 1, false},
 	{"linear", LINEAR, 0, false},
+	{"conv1d", CONVOLUTION, 0, false},
+	{"conv2d", CONVOLUTION, 0, false},
+	{"conv3d", CONVOLUTION, 0, false},
+	{"conv_transpose1d", CONVOLUTION, 0, false},
+	{"conv_transpose2d", CONVOLUTION, 0, false},
+	{"conv_transpose3d", CONVOLUTION, 0, false},
 	{"convolution", CONVOLUTION, 0, false},
 	{"_convolution", CONVOLUTION, 0, false},
 	{"cudnn_convolution", CONVOLUTION_PLAIN, 0, false},
@@ -254,6 +260,13 @@ bool operator_is_convolution_backward(const struct operator_field *name)
 
 	return (o && o->form == CONVOLUTION_BACKWARD) ||
 	       (name->length > sizeof(node) - 1 && !strncmp(name->text, node, sizeof(node) - 1));
+}
+
+bool operator_is_convolution(const struct operator_field *name)
+{
+	const struct known *o = known_find(name);
+
+	return o && o->form == CONVOLUTION;
 }
 
 bool operator_is_product(const struct operator_field *name)

@@ -36,6 +36,9 @@ bool operator_work(const struct operator_text *operator, const struct operator_f
 /* Is it the operator that computes a convolution's gradients, whose first argument has the sizes of the result? */
 bool operator_is_convolution_backward(const struct operator_field *name);
 
+/* Is it one of the functions that compute a convolution by another operator? */
+bool operator_is_convolution(const struct operator_field *name);
+
 /* Is it a product of matrices? */
 bool operator_is_product(const struct operator_field *name);
 

@@ -139,44 +139,28 @@ static void seq_cells(const struct ops *o, const struct op *op, struct table *ta
 	buffer_done(&cell);
 }
 
-/* Whether a range is the program's own; PyProf's are about a function of PyTorch. */
-static bool is_layer(const struct ops *o, size_t range)
+/* PyProf's users write "layer:encoder". */
+static const char layer_mark[] = "layer:";
+
+/* The name of a range of the program, of NVTX or record_function(), whose text is an operator's. PyProf's ranges are
+ * about a function of PyTorch. */
+static bool layer_name(const struct ops *o, size_t range, struct buffer *text, struct operator_field *ret)
 {
+	size_t mark = sizeof(layer_mark) - 1;
 	struct operator_marker m;
 	struct operator_text t;
-	struct buffer text = {0};
-	bool is_own = !ops_parse(o, range, &text, &t);
+	bool is_operator = ops_parse(o, range, text, &t);
 
-	buffer_clear(&text);
-	o->range_text(o->source, range, &text);
-	is_own = is_own && !operator_marker_parse(buffer_string(&text), &m) &&
-		 !operator_marker_is_module(buffer_string(&text)) &&
-		 !operator_marker_trace(buffer_string(&text), NULL);
-	buffer_done(&text);
-	return is_own;
-}
-
-/* The program's own ranges, the outermost first. Of a backward kernel those of the forward operator. PyProf's users
- * write "layer:encoder". */
-static void layer_cell(const struct ops *o, const struct op *op, struct table *table)
-{
-	static const char mark[] = "layer:";
-	struct buffer text = {0}, cell = {0};
-	size_t chain[NVTX_TREE_LEVELS], depth = 0;
-
-	NVTX_NODES_AROUND (o->ranges, i, forward_of(o, op))
-		if (is_layer(o, i))
-			chain[depth++] = i;
-	while (depth--) {
-		buffer_clear(&text);
-		o->range_text(o->source, chain[depth], &text);
-		buffer_print(&cell, "%s%s", cell.size ? ":" : "",
-			     buffer_string(&text) +
-				     (strncmp(buffer_string(&text), mark, sizeof(mark) - 1) ? 0 : sizeof(mark) - 1));
-	}
-	text_cell(table, &cell, "-");
-	buffer_done(&text);
-	buffer_done(&cell);
+	buffer_clear(text);
+	o->range_text(o->source, range, text);
+	*ret = is_operator ? t.name : (struct operator_field){buffer_string(text), text->size};
+	ret->text = buffer_string(text);
+	if (ret->length > mark && !strncmp(ret->text, layer_mark, mark))
+		*ret = (struct operator_field){ret->text + mark, ret->length - mark};
+	else if (is_operator)
+		return false;
+	return !operator_marker_parse(buffer_string(text), &m) && !operator_marker_is_module(buffer_string(text)) &&
+	       !operator_marker_trace(buffer_string(text), NULL);
 }
 
 /* The line that launched the kernel; of a backward kernel that of the forward operator. Kernels come by start. */
@@ -187,6 +171,29 @@ static uint32_t line_of(struct ops *o, const struct op *op)
 	if (!op->is_backward && op->seq != OPS_NO_SEQ && op->line)
 		*map_put(&o->lines, op->seq, 0, NULL) = op->line;
 	return forward ? (uint32_t)*forward : op->line;
+}
+
+/* The program's own ranges, the outermost first; if there is none, the modules. Of a backward kernel those of the
+ * forward operator. */
+static void layer_cell(struct ops *o, const struct op *op, struct table *table)
+{
+	struct buffer text = {0}, cell = {0};
+	struct operator_field name;
+	size_t chain[NVTX_TREE_LEVELS], depth = 0;
+	uint32_t line = line_of(o, op);
+
+	NVTX_NODES_AROUND (o->ranges, i, forward_of(o, op))
+		if (layer_name(o, i, &text, &name))
+			chain[depth++] = i;
+	while (depth--) {
+		layer_name(o, chain[depth], &text, &name);
+		buffer_print(&cell, "%s%.*s", cell.size ? ":" : "", (int)name.length, name.text);
+	}
+	if (!cell.size && line && o->modules_text)
+		o->modules_text(o->source, line, &cell);
+	text_cell(table, &cell, "-");
+	buffer_done(&text);
+	buffer_done(&cell);
 }
 
 /* The lines that PyProf has noted, else the program's line. */
@@ -311,7 +318,7 @@ const struct ops_column_row ops_column_rows[OPS_COLUMNS] = {
 	[OPS_SEQ] = {"seq", "SeqId", COLUMN_TEXT, 7, "autograd's sequence number"},
 	[OPS_ALTSEQ] = {"altseq", "AltSeqId", COLUMN_TEXT, 7, "those of the operators around it"},
 	[OPS_TID] = {"tid", "TId", COLUMN_ID, 12, "the thread"},
-	[OPS_LAYER] = {"layer", "Layer", COLUMN_TEXT, 10, "ranges of the program"},
+	[OPS_LAYER] = {"layer", "Layer", COLUMN_TEXT, 10, "ranges of the program, else its modules"},
 	[OPS_TRACE] = {"trace", "Trace", COLUMN_TEXT, 25, "the line of the program"},
 	[OPS_DIR] = {"dir", "Direction", COLUMN_TEXT, 5, "fprop or bprop"},
 	[OPS_SUB] = {"sub", "Sub", COLUMN_ID, 3, "number within seq and dir"},

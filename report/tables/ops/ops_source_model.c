@@ -65,6 +65,13 @@ static bool model_call_work(const void *source, uint32_t call, struct operator_w
 	return true;
 }
 
+static void model_modules_text(void *source, uint32_t line, struct buffer *ret)
+{
+	struct model_source *m = source;
+
+	attribution_modules(&m->attribution, m->image, line, ret);
+}
+
 /* Kernels come by start, and devices take turns rarely. */
 static const struct device_properties *model_device(void *source, uint32_t device)
 {
@@ -251,6 +258,7 @@ static void read_model(struct model_source *m, struct table *table)
 	m->ops.range_text = model_range_text;
 	m->ops.kernel_name = model_kernel_name;
 	m->ops.line_text = model_line_text;
+	m->ops.modules_text = model_modules_text;
 	m->ops.call_work = model_call_work;
 	m->ops.device = model_device;
 	for (size_t i = 0; i < model->image_count; i++)

@@ -46,29 +46,6 @@ static void find_phases(struct operator_groups *g, const struct nvtx_tree *tree)
 
 /* ---- what a stack tells ---- */
 
-/* "Net.Linear": the modules whose forward() is in the stack, the outermost first. */
-static void module_text(struct operator_groups *g, const struct image *image, uint32_t stack, struct buffer *ret)
-{
-	static const char forward[] = ".forward";
-	enum { FRAMES = 512 };
-	struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
-	size_t count = symbols_frames(g->attribution.symbols, image, stack, frames, FRAMES);
-
-	while (count--) {
-		const char *name;
-		size_t length;
-
-		if (!frames[count].is_python)
-			continue;
-		symbols_name(g->attribution.symbols, &frames[count]);
-		name = frames[count].line->function;
-		length = strlen(name) - strlen(forward);
-		if (strlen(name) > strlen(forward) && !strcmp(name + length, forward))
-			buffer_print(ret, "%s%.*s", ret->size ? "." : "", (int)length, name);
-	}
-	free(frames);
-}
-
 static void frames_text(struct operator_groups *g, const struct image *image, uint32_t stack, struct buffer *ret)
 {
 	const struct symbol_frame *frames;
@@ -91,7 +68,7 @@ static uint32_t group_of_stack(struct operator_groups *g, const struct image *im
 	bool is_users;
 
 	if (g->context->group == GROUP_MODULE) {
-		module_text(g, image, stack, &text);
+		attribution_modules(&g->attribution, image, stack, &text);
 	} else if (g->context->group == GROUP_STACK) {
 		frames_text(g, image, stack, &text);
 	} else if (attribution_stack(&g->attribution, image, stack, &frame, &is_users)) {

@@ -235,46 +235,85 @@ static void pytorch_add_correlated(void *context, const struct correlated *k)
 
 /* ---- floating-point operations ---- */
 
-/* The sizes of a convolution's result are those of its gradient, by sequence number. */
+static bool parse_node(const struct operators *o, size_t node, struct buffer *text, struct operator_text *ret)
+{
+	buffer_clear(text);
+	nvtx_tree_name(&o->tree, node, text);
+	return operator_text_parse(buffer_string(text), ret);
+}
+
+enum { BY_SEQUENCE, BY_MAKER };
+
+/* The sizes of a convolution's result are those of its gradient, by sequence number, or those that the first operator
+ * that takes it has, by the number of the operator that made it. */
 static void find_results(const struct operators *o, struct map *ret)
 {
 	struct operator_text t;
 	struct buffer text = {0};
 
 	for (size_t i = 0; i < o->tree.count; i++) {
-		if (o->places[i].row == SCAN_NO_ROW)
+		uint64_t *place;
+
+		if (o->places[i].row == SCAN_NO_ROW || !parse_node(o, i, &text, &t) || !t.sizes.length)
 			continue;
-		buffer_clear(&text);
-		nvtx_tree_name(&o->tree, i, &text);
-		if (operator_text_parse(buffer_string(&text), &t) && t.seq.length && t.sizes.length &&
-		    operator_is_convolution_backward(&t.name))
-			*map_put(ret, strtoull(t.seq.text, NULL, 10), 0, NULL) = i + 1;
+		if (t.seq.length && operator_is_convolution_backward(&t.name))
+			*map_put(ret, strtoull(t.seq.text, NULL, 10), BY_SEQUENCE, NULL) = i + 1;
+		for (struct operator_argument a = {.of = &t}; operator_argument_next(&a);)
+			if (a.made_by && !*(place = map_put(ret, a.made_by, BY_MAKER, NULL)))
+				*place = i + 1;
 	}
 	buffer_done(&text);
 }
 
+/* The sizes of an operator's result in `text`, if another operator is known to have them. */
+static struct operator_field result_of(const struct operators *o, const struct operator_text *t,
+				       const struct map *results, struct buffer *text)
+{
+	uint64_t id = t->op_id.length ? strtoull(t->op_id.text, NULL, 10) : 0;
+	const uint64_t *place = t->seq.length ? map_find(results, strtoull(t->seq.text, NULL, 10), BY_SEQUENCE) : NULL;
+	struct operator_text other;
+
+	if (place && parse_node(o, *place - 1, text, &other))
+		return other.sizes;
+	place = map_find(results, id, BY_MAKER);
+	if (place && parse_node(o, *place - 1, text, &other))
+		for (struct operator_argument a = {.of = &other}; operator_argument_next(&a);)
+			if (a.made_by == id)
+				return a.sizes;
+	return (struct operator_field){0};
+}
+
 static bool work_of(const struct operators *o, size_t node, const struct map *results, struct operator_work *ret)
 {
-	struct operator_text t, result = {0};
 	struct buffer text = {0}, of_result = {0};
-	const uint64_t *place = NULL;
+	struct operator_field result;
+	struct operator_text t;
 	bool is_known;
 
-	nvtx_tree_name(&o->tree, node, &text);
-	operator_text_parse(buffer_string(&text), &t);
-	if (t.seq.length)
-		place = map_find(results, strtoull(t.seq.text, NULL, 10), 0);
-	if (place) {
-		nvtx_tree_name(&o->tree, *place - 1, &of_result);
-		operator_text_parse(buffer_string(&of_result), &result);
-	}
-	is_known = t.sizes.length && operator_work(&t, place ? &result.sizes : NULL, ret);
+	parse_node(o, node, &text, &t);
+	result = result_of(o, &t, results, &of_result);
+	is_known = t.sizes.length && operator_work(&t, &result, ret);
 	/* a gradient of the input and one of the weight */
 	if (is_known && ret->class == OPERATOR_CONVOLUTION_BACKWARD)
 		ret->flops = ret->flops > UINT64_MAX / 2 ? UINT64_MAX : 2 * ret->flops;
 	buffer_done(&text);
 	buffer_done(&of_result);
 	return is_known;
+}
+
+/* A convolution has its operations in the outermost of the operators that pass it on, as in PyTorch's profiler. */
+static bool is_passed_on(const struct operators *o, size_t node, const struct map *results)
+{
+	size_t parent = o->tree.nodes[node].parent;
+	struct operator_work work;
+	struct operator_text t;
+	struct buffer text = {0};
+	bool is = parent != NVTX_NO_PARENT && o->places[parent].row != SCAN_NO_ROW;
+
+	is = is && parse_node(o, parent, &text, &t) && operator_is_convolution(&t.name) &&
+	     work_of(o, parent, results, &work);
+	buffer_done(&text);
+	return is;
 }
 
 /* The tree lists an operator before its inner operators, so a loop from the end visits the inner operators first. */
@@ -287,7 +326,8 @@ static void add_flops(struct operators *o)
 	find_results(o, &results);
 	for (size_t i = o->tree.count; i-- > 0;) {
 		size_t parent = o->tree.nodes[i].parent;
-		bool is_known = o->places[i].row != SCAN_NO_ROW && !is_within[i] && work_of(o, i, &results, &work);
+		bool is_known = o->places[i].row != SCAN_NO_ROW && !is_within[i] && work_of(o, i, &results, &work) &&
+				(work.class != OPERATOR_CONVOLUTION || !is_passed_on(o, i, &results));
 
 		if (is_known)
 			o->items[o->places[i].row].flops += (double)work.flops;
