@@ -6,6 +6,7 @@
 
 #define REPORTS(X)                                                                                                     \
 	X(lines, NULL, "Source Lines", REPORT_DEFAULT | REPORT_BY | REPORT_ATTRIBUTED | REPORT_SUMS)                   \
+	X(line_shares, NULL, "Python, Native and System Time by Line", REPORT_BY | REPORT_ATTRIBUTED | REPORT_SUMS)    \
 	X(steps, NULL, "Steps of the Main Loop", REPORT_DEFAULT)                                                       \
 	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)         \
 	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY | REPORT_SHARED | REPORT_SUMS)         \

@@ -65,6 +65,7 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"time_sum", FORMAT_CSV, BY_HOST, ".by_host"},
 		{"lines", FORMAT_CSV, BY_NOTHING, ""},
 		{"lines", FORMAT_COLUMN, BY_NOTHING, ""},
+		{"line_shares", FORMAT_CSV, BY_NOTHING, ""},
 		{"lines", FORMAT_CSV, BY_THREAD, ".by_thread"},
 		{"stacks_sum", FORMAT_TSV, BY_HOST, ".by_host"},
 		{"cuda_launch_sum", FORMAT_CSV, BY_NOTHING, ""},

@@ -38,8 +38,8 @@ struct jax_text {
 	enum jax_kind kind;
 	const char *name; /* within the text: the function "f", or the operation */
 	size_t length;
-	const char *full; /* of a RUN: the function with its place; of a MODULE or BUILD: the module; of a MISS: what differs;
-			     * else `name` */
+	/* of a RUN: the function with its place; MODULE, BUILD: the module; MISS: what differs; else `name` */
+	const char *full;
 	size_t full_length;
 };
 

@@ -11,6 +11,7 @@
 #include "report/events/stacks/heap.h"
 #include "report/events/stacks/lines_pass.h"
 #include "report/events/stacks/samples.h"
+#include "report/events/traffic.h"
 
 static const char no_stack[] = "(not attributed)";
 
@@ -183,6 +184,7 @@ static void push_within(struct lines_pass *w, uint64_t start, uint64_t total, ui
 		first[1].total += first->total;
 		first[1].os += first->os;
 		first[1].cuda += first->cuda;
+		first[1].sample = 0;
 		w->within_first++;
 		w->within_count--;
 		first++;
@@ -196,6 +198,25 @@ static void push_within(struct lines_pass *w, uint64_t start, uint64_t total, ui
 	item->total = total;
 	item->os = os;
 	item->cuda = cuda;
+	item->sample = 0;
+}
+
+/* What was inside of an OS call: samples are the system's time of their own lines, if the call has no line itself. */
+static void add_system(struct lines_pass *w, const struct event *e, uint64_t ns)
+{
+	uint64_t start = event_start(e), inside = 0;
+	bool has_stack = event_stack(e) != 0;
+
+	for (size_t i = w->within_count; i-- > 0 && w->within[w->within_first + i].start >= start;) {
+		const struct within *k = &w->within[w->within_first + i];
+
+		if (!k->sample)
+			continue;
+		w->sites[k->sample - 1].values[LINE_IN_OS] += k->total;
+		w->sites[k->sample - 1].values[LINE_SYSTEM] += has_stack ? 0 : k->total;
+		inside += k->total;
+	}
+	lines_site_of(w, e, NULL)->values[LINE_SYSTEM] += has_stack ? ns : ns - inside;
 }
 
 static struct within collect_within(struct lines_pass *w, uint64_t start)
@@ -237,6 +258,19 @@ static void lines_add_sample(struct lines_pass *w, const struct event *e)
 	site->values[LINE_SAMPLES]++;
 	add_total(w, site, e, ns);
 	push_within(w, e->ticks, ns, 0, 0);
+	w->within[w->within_first + w->within_count - 1].sample = (size_t)(site - w->sites) + 1;
+}
+
+/* Bytes that an OS call has read or written. */
+static uint64_t moved(const struct function *f, const struct event *e)
+{
+	uint64_t arg = event_arg(e, TF_ARG_FD), many = tf_arg_value(event_arg(e, TF_ARG_BYTES));
+	int64_t result = (int32_t)(tf_arg_value(arg) >> 16);
+	enum traffic_role role = traffic_moves(f->kind.role, f->kind.traffic);
+
+	if (!arg || (role != ROLE_READ && role != ROLE_WRITE))
+		return 0;
+	return many ? many : result > 0 ? (uint64_t)result : 0;
 }
 
 static void add_memory(uint64_t *line, const struct event *e)
@@ -263,6 +297,8 @@ static void lines_add_call(struct lines_pass *w, const struct event *e)
 
 	if (!is_os && !is_cuda)
 		return;
+	if (is_os)
+		add_system(w, e, ns);
 	in = collect_within(w, start);
 	add_inclusive(w, LINE_INCLUSIVE, event_stack(e), start, difference_or_zero(ns, in.total));
 	site = lines_site_of(w, e, NULL);
@@ -272,6 +308,7 @@ static void lines_add_call(struct lines_pass *w, const struct event *e)
 	if (is_os) {
 		line[LINE_OS] += difference_or_zero(ns, in.os);
 		line[LINE_OFF_CPU] += difference_or_zero(ns, in.total);
+		line[LINE_MOVED] += e->args_count ? moved(f, e) : 0;
 		in.os = ns;
 	} else {
 		line[LINE_CUDA] += difference_or_zero(ns, in.cuda);
@@ -301,7 +338,7 @@ static void lines_add_sum(struct lines_pass *w, const struct event *e)
 	if (!f)
 		line[is_interpreter ? LINE_PYTHON : LINE_NATIVE] += ns;
 	else if (f->group == TF_GROUP_OSRT)
-		line[LINE_OS] += ns, line[LINE_OFF_CPU] += ns;
+		line[LINE_OS] += ns, line[LINE_OFF_CPU] += ns, line[LINE_SYSTEM] += ns;
 	else
 		line[LINE_CUDA] += ns;
 	add_total(w, site, e, ns);

@@ -17,6 +17,8 @@ enum line_value {
 	LINE_NATIVE,	/* CPU samples in other code */
 	LINE_OFF_CPU,	/* OS calls without the samples taken during them */
 	LINE_OS,	/* OS calls */
+	LINE_IN_OS,	/* of LINE_PYTHON and LINE_NATIVE: samples taken during OS calls */
+	LINE_SYSTEM,	/* OS calls that have a stack, and samples during others: signed, below 0 by chance */
 	LINE_CUDA,	/* CUDA calls */
 	LINE_GPU,	/* what the devices executed for the line's calls, at any time, and for LINE_BACKWARD */
 	LINE_ESTIMATED, /* of it: parts of CUDA graphs that were recorded as a whole (graph_estimate.h) */
@@ -28,6 +30,7 @@ enum line_value {
 	LINE_HOST_PEAK, /* of it: in use at the peak of the process; set by who needs it */
 	LINE_HOST_GROWTH, /* likewise: see heap_growth() */
 	LINE_COPIED,	/* by copies and memsets, as requested by the calls */
+	LINE_MOVED,	/* read, written, sent and received by OS calls that were recorded one by one */
 	LINE_FLOPS,	/* of the kernels of LINE_GPU, as far as they are known; set by who needs them (tables/ops) */
 	LINE_AT_PEAK,	/* likewise: the time (ns) that LINE_FLOPS take at the devices' peak rates */
 	LINE_SAMPLES,

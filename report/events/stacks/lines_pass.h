@@ -14,6 +14,7 @@ enum { WITHIN = 64 };
 struct within {
 	uint64_t start; /* ticks */
 	uint64_t total, os, cuda; /* ns */
+	size_t sample; /* the site of a sample + 1 */
 };
 
 /* Sums before they are named: the place of a frame, in one group of --by. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines: the cost of each source line as a table; with --source the text of a file with these values. */
+/* lines: the cost of each source line as a table; with --source the text of a file with these values. line_shares: of
+ * each line the shares of Python, native and system time, and what it moves. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,6 +51,9 @@ static bool has_column(const struct report_context *c, enum line_value value)
 		return c->is_inclusive;
 	case LINE_AT_PEAK:
 	case LINE_HELPERS:
+	case LINE_IN_OS:
+	case LINE_SYSTEM:
+	case LINE_MOVED:
 		return false;
 	case LINE_ENERGY:
 		return energies_of(c->model)->count > 0;
@@ -328,15 +332,85 @@ static void add_helpers(void *more, uint32_t row, const struct scan *s, const st
 		h->lines->values[row].of[LINE_HELPERS] += ns;
 }
 
-static void gather(const struct report_context *c, struct lines *ret)
+static void gather(const struct report_context *c, bool has_helpers, struct lines *ret)
 {
 	struct line_helpers helpers = {ret};
 
-	if (c->has_asides)
+	if (has_helpers)
 		find_work(c, &helpers.threads);
-	lines_gather_each(c, c->has_asides ? add_helpers : NULL, &helpers, ret);
+	lines_gather_each(c, has_helpers ? add_helpers : NULL, &helpers, ret);
 	map_done(&helpers.threads);
 	where_add_lines(c, NULL, ret);
+}
+
+static int no_lines(const struct report_context *c, struct err *err)
+{
+	if (filter_is_set(c->model))
+		return err_set(err, -ENODATA, "no event that passes the filter has a stack");
+	return err_set(err, -ENODATA, "the captures have no stacks: record with -s cpu, or lower "
+		       "--osrt-backtrace-threshold and --cudabacktrace-threshold");
+}
+
+/* ---- shares ---- */
+
+/* A thread's time: samples outside of OS calls, and OS calls, also those that are too short for a stack. */
+enum line_share { SHARE_PYTHON, SHARE_NATIVE, SHARE_SYSTEM, SHARES };
+
+static uint64_t shares_of(const struct line_values *v, uint64_t ret[SHARES])
+{
+	const uint64_t *of = v->of;
+
+	uint64_t in_python = of[LINE_IN_OS] > of[LINE_NATIVE] ? of[LINE_IN_OS] - of[LINE_NATIVE] : 0;
+
+	ret[SHARE_PYTHON] = of[LINE_PYTHON] > in_python ? of[LINE_PYTHON] - in_python : 0;
+	ret[SHARE_NATIVE] = of[LINE_NATIVE] > of[LINE_IN_OS] ? of[LINE_NATIVE] - of[LINE_IN_OS] : 0;
+	ret[SHARE_SYSTEM] = (int64_t)of[LINE_SYSTEM] > 0 ? of[LINE_SYSTEM] : 0;
+	return is_of_helpers(v) ? 0 : ret[SHARE_PYTHON] + ret[SHARE_NATIVE] + ret[SHARE_SYSTEM];
+}
+
+static void share_row(const struct report_context *c, const struct lines *l, size_t row, uint64_t all,
+		      struct table *table)
+{
+	static const enum line_value values[] = {LINE_GPU, LINE_ALLOCATED, LINE_COPIED, LINE_MOVED, LINE_HOST};
+	const struct line_values *v = &l->values[row];
+	uint64_t shares[SHARES], sum = shares_of(v, shares);
+	struct buffer place = {0};
+
+	by_cell(c, table, aggregate_field(&l->keys.rows[row], 0));
+	table_real(table, all ? 100 * (double)sum / (double)all : 0);
+	for (size_t i = 0; i < SHARES; i++)
+		table_real(table, all ? 100 * (double)shares[i] / (double)all : 0);
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+		table_number(table, v->of[values[i]]);
+	buffer_print(&place, "%s:%s", lines_field(c, l, row, 0), lines_field(c, l, row, 1));
+	table_text(table, *lines_field(c, l, row, 0) ? place.data : "?");
+	table_text(table, lines_field(c, l, row, 2));
+	buffer_done(&place);
+}
+
+int report_line_shares(const struct report_context *c, struct table *table, struct err *err)
+{
+	uint64_t all = 0, shares[SHARES];
+	struct lines lines;
+	size_t *order;
+	int code = 0;
+
+	gather(c, true, &lines);
+	by_column(c, table);
+	table_has(table, COL_TIME_PERCENT, COL_PYTHON_PERCENT, COL_NATIVE_PERCENT, COL_SYSTEM_PERCENT, COL_GPU_TIME_NS,
+		  COL_ALLOCATED_MB, COL_COPIED_MB, COL_MOVED_MB, COL_HOST_ALLOCATED_MB, COL_LINE, COL_FUNCTION);
+	table->hides_zeros = true;
+	for (size_t i = 0; i < lines.count; i++)
+		all += shares_of(&lines.values[i], shares);
+	order = lines_order(c, &lines);
+	for (size_t i = 0; i < lines.count; i++)
+		if (!is_of_helpers(&lines.values[order[i]]))
+			share_row(c, &lines, order[i], all, table);
+	if (!lines.has_stacks)
+		code = no_lines(c, err);
+	free(order);
+	lines_done(&lines);
+	return code;
 }
 
 int report_lines(const struct report_context *c, struct table *table, struct err *err)
@@ -344,16 +418,13 @@ int report_lines(const struct report_context *c, struct table *table, struct err
 	struct lines lines;
 	int code = 0;
 
-	gather(c, &lines);
+	gather(c, c->has_asides, &lines);
 	if (lines.has_stacks && has_column(c, LINE_FLOPS) && ops_may_know_work(c->model))
 		ops_visit(c, &(struct line_work){c, &lines}, add_work);
 	if (lines.has_stacks && has_column(c, LINE_HOST_PEAK))
 		add_host_memory(c, &lines);
-	if (!lines.has_stacks && filter_is_set(c->model))
-		code = err_set(err, -ENODATA, "no event that passes the filter has a stack");
-	else if (!lines.has_stacks)
-		code = err_set(err, -ENODATA, "the captures have no stacks: record with -s cpu, or lower "
-			       "--osrt-backtrace-threshold and --cudabacktrace-threshold");
+	if (!lines.has_stacks)
+		code = no_lines(c, err);
 	else if (c->source)
 		code = lines_annotate_source(c, &lines, table, err);
 	else
