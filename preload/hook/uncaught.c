@@ -15,6 +15,7 @@
 
 /* MOST_AFTER: lines of the message, after which no chained traceback is expected any more. */
 enum { LINE_BYTES = 1024, TEXT_BYTES = 6144, MOST_WRITTEN = 64 << 10, MOST_RECORDED = 100, MOST_AFTER = 200 };
+enum { PREFIX_BYTES = 32 };
 enum uncaught_part { IDLE, FRAMES, AFTER };
 
 #define BEGIN "Traceback (most recent call last):"
@@ -28,6 +29,7 @@ LARGE static struct {
 	const struct thread *writer;
 	enum uncaught_part state;
 	size_t indent; /* of the traceback, in a group of exceptions */
+	char prefix[PREFIX_BYTES]; /* of each line: "[rank2]: " in a worker of PyTorch */
 	bool is_chained;
 	size_t line_used, used;
 	char line[LINE_BYTES];
@@ -90,6 +92,20 @@ static bool is_file_line(const char *line)
 	return true;
 }
 
+/* The line without the prefix that the first line of the traceback has. */
+static char *without_prefix(char *line)
+{
+	const char *found = strstr(line, begin);
+	size_t length = strlen(uncaught.prefix);
+
+	if (found && found - line > 2 && found - line < PREFIX_BYTES && found[-1] == ' ' && found[-2] == ':') {
+		length = (size_t)(found - line);
+		memcpy(uncaught.prefix, line, length);
+		uncaught.prefix[length] = '\0';
+	}
+	return line + (strncmp(line, uncaught.prefix, length) ? 0 : length);
+}
+
 static void take_line(uintptr_t frame)
 {
 	size_t length = uncaught.line_used;
@@ -97,6 +113,8 @@ static void take_line(uintptr_t frame)
 	const char *found;
 
 	line[length] = '\0';
+	line = without_prefix(line);
+	length = strlen(line);
 	found = strstr(line, begin);
 	if (found && !found[sizeof(begin) - 1]) {
 		begin_traceback(found == line);

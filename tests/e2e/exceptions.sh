@@ -41,6 +41,12 @@ elif kind == "file":
 elif kind == "hook":
     sys.excepthook = hook
     fn("hook")
+elif kind == "prefix":
+    def prefixed(*raised):
+        lines = "".join(traceback.format_exception(*raised)).split("\n")[:-1]
+        sys.stderr.write("".join(f"[rank0]: {line}\n" for line in lines))
+    sys.excepthook = prefixed
+    fn("prefix")
 elif kind == "chain":
     try:
         fn("chain")
@@ -111,7 +117,7 @@ ended() {
 	sed -i 's/^[0-9]*://' first
 }
 
-for kind in redirected file hook threads pool futures thread; do
+for kind in redirected file hook prefix threads pool futures thread; do
 	ended "$kind"
 	like "$(cat first)" "^CRASH +RuntimeError: no [a-z]+ at raises.py:$raised fn; process [0-9]+ " \
 		"$kind: the first line"
