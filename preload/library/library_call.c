@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/shared/common/hot.h"
+#include "runtime/shared/common/range.h"
 #include "preload/hook/entry.h"
 #include "preload/library/frame.h"
 #include "preload/library/library.h"
@@ -226,6 +227,7 @@ static inline __attribute__((always_inline)) unsigned begin(struct library_frame
 static __attribute__((noinline, cold)) unsigned begin_slowly(struct library_frame *f, const struct function *function)
 {
 	struct library_row *row = f->row;
+	unsigned stack = function->stack;
 
 	if (!f->real)
 		f->real = caller_recall(&row->place, HOOK_COUNT + row->number, library_symbol(row->number), f->caller);
@@ -234,7 +236,11 @@ static __attribute__((noinline, cold)) unsigned begin_slowly(struct library_fram
 		f->state = MISSING;
 		return 0;
 	}
-	return hook_attached() ? begin(f, function) : function->stack;
+	if (hook_attached())
+		stack = begin(f, function);
+	if (f->state == RECORDED && function->id == HOOK_MPI_Abort && process_range)
+		range_await_abort(process_range);
+	return stack;
 }
 
 unsigned library_begin(struct library_frame *f)

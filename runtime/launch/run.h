@@ -281,6 +281,8 @@ size_t where_look_quiet(struct run *run, struct living *p, bool is_busy);
 
 /* where_quiet.c: looks into processes in which hardly anything moves, or no call ends. */
 int where_quiet_tick(struct run *run); /* milliseconds until the next call, -1: none is needed */
+/* Has the verdict made if a rank waits for it before it calls MPI_Abort. */
+void where_quiet_abort(struct run *run);
 /* Whether the processes that were looked into are in the same calls, or have hardly used any CPU time since, but for a
  * signal that has come. */
 bool where_quiet_was_still(struct run *run);
@@ -288,6 +290,8 @@ bool where_quiet_was_still(struct run *run);
 /* verdict.c: why the job hangs or dies. */
 /* Asks for the text, because a look into a quiet process was written. */
 void verdict_prepare(struct run *run);
+/* Whether the text has this number of a process. */
+bool verdict_names(uint32_t pid);
 /* A process that was looked into has moved: the text may not be true any more. */
 void verdict_moved(const struct run *run);
 /* --hang: prints the text, once. False: there is none. */
@@ -299,9 +303,17 @@ bool verdict_is_claimed(const struct run *run);
 bool verdict_signal(const struct run *run);
 /* The same signal, after the look that it caused: prints the text as soon as it is made. */
 void verdict_after_signal(struct run *run, int signal);
+/* Makes the text now and prints it, if nothing was printed. */
+void verdict_make(struct run *run);
 int verdict_tick(struct run *run); /* milliseconds until the next call, -1: none is needed */
 /* COMMAND has ended. */
 void verdict_end(struct run *run);
+
+/* forwarder.c: Open MPI's mpirun, which forwards what its ranks write, but not while it ends them. */
+/* Finds it, before it may be gone. */
+void forwarder_find(const struct run *run);
+/* From now on what the launcher says goes to the stderr of mpirun itself. */
+void forwarder_pass(const struct run *run);
 
 /* objects.c: keeps symbols of files that may be gone at the end. */
 int objects_tick(struct run *run); /* milliseconds until the next call */

@@ -172,6 +172,7 @@ void verdict_prepare(struct run *run)
 	if (!verdict.has_claim && !mark(run, ".hang", "", 0))
 		return;
 	verdict.has_claim = true;
+	forwarder_find(run);
 	if (verdict.report)
 		verdict.is_again = true;
 	else if (!report_start(run))
@@ -180,10 +181,23 @@ void verdict_prepare(struct run *run)
 
 void verdict_moved(const struct run *run)
 {
-	if (verdict.report || verdict.is_due)
+	if (verdict.is_due)
 		return;
 	verdict.bytes = 0;
-	claim_leave(run);
+	if (!verdict.report)
+		claim_leave(run);
+}
+
+bool verdict_names(uint32_t pid)
+{
+	size_t length;
+	char number[16];
+
+	length = (size_t)snprintf(number, sizeof(number), " %u", pid);
+	for (const char *at = verdict.text, *end = at + verdict.bytes; end - at > (ptrdiff_t)length; at++)
+		if (!memcmp(at, number, length) && (at[length] < '0' || at[length] > '9'))
+			return true;
+	return false;
 }
 
 bool verdict_is_claimed(const struct run *run)
@@ -213,7 +227,7 @@ bool verdict_say_live(void)
 
 bool verdict_signal(const struct run *run)
 {
-	return verdict.bytes && !verdict.report && end_say(run);
+	return end_say(run);
 }
 
 void verdict_after_signal(struct run *run, int signal)
@@ -257,18 +271,24 @@ static void report_wait(struct run *run)
 	}
 }
 
+void verdict_make(struct run *run)
+{
+	if (run->options.hang_s <= 0 || run->options.stats == STATS_FALSE || verdict.is_said)
+		return;
+	forwarder_pass(run);
+	report_kill();
+	verdict.bytes = 0; /* of a look that may be old */
+	if (report_start(run))
+		report_wait(run);
+	end_say(run);
+}
+
 void verdict_end(struct run *run)
 {
 	bool has_failed = WIFSIGNALED(run->status) || WEXITSTATUS(run->status);
 
-	if (run->options.hang_s > 0 && run->options.stats != STATS_FALSE && !verdict.is_said &&
-	    (verdict.is_due || has_failed)) {
-		report_kill();
-		verdict.bytes = 0; /* of a look that may be old */
-		if (report_start(run))
-			report_wait(run);
-		end_say(run);
-	}
+	if (verdict.is_due || has_failed)
+		verdict_make(run);
 	report_kill();
 	claim_leave(run);
 }

@@ -17,8 +17,9 @@
 #include "runtime/shared/common/range.h"
 #include "runtime/shared/common/sys.h"
 
-/* TOLD_MS: how long the other processes may take to end after COMMAND, when a signal has told it to. */
-enum { CLOCK_MS = 30000, REST_MS = 20, REPORT_REST_MS = 2000, TOLD_MS = 100 };
+/* TOLD_MS: how long the other processes may take to end after COMMAND, when a signal has told it to. LATE_MS: how much
+ * later than COMMAND we may receive that signal. */
+enum { CLOCK_MS = 30000, REST_MS = 20, REPORT_REST_MS = 2000, TOLD_MS = 100, LATE_MS = 100 };
 
 /* Stops when COMMAND has stopped, so that the shell sees its job as stopped. If SIGSTOP was sent to COMMAND alone
  * and we are not in a terminal's foreground, we do not stop: nothing would continue us. */
@@ -69,20 +70,26 @@ static bool child_reap(struct run *run)
 	return false;
 }
 
-/* si_code > 0: sent by the kernel. Signals of a terminal have then reached the whole group; SIGALRM can only come
- * from a timer that was set before our exec and is meant for COMMAND. */
-static void signal_forward(struct run *run, const siginfo_t *info)
+static void signal_note(struct run *run, const siginfo_t *info)
 {
-	if (session_signal(run, info))
-		return;
 	if (signal_may_end(info->si_signo)) {
 		run->is_told |= info->si_pid != run->child;
+		forwarder_pass(run);
 		if (where_quiet_was_still(run))
 			verdict_signal(run);
 	}
 	summary_signal(run, info->si_signo);
 	where_signal(run, info->si_signo);
 	verdict_after_signal(run, info->si_signo);
+}
+
+/* si_code > 0: sent by the kernel. Signals of a terminal have then reached the whole group; SIGALRM can only come
+ * from a timer that was set before our exec and is meant for COMMAND. */
+static void signal_forward(struct run *run, const siginfo_t *info)
+{
+	if (session_signal(run, info))
+		return;
+	signal_note(run, info);
 	if (info->si_code > 0 && info->si_signo != SIGALRM)
 		return;
 	/* From ourselves: a write of ours raised SIGXFSZ or SIGPIPE. From COMMAND: it signals its whole group. */
@@ -114,6 +121,22 @@ static int signal_wait(siginfo_t *info, int ms)
 	return signal < 0 ? 0 : signal;
 }
 
+/* Batch systems signal one process after the other: what has ended COMMAND may reach us later. */
+static void signal_await(struct run *run)
+{
+	int signal = WIFSIGNALED(run->status) ? WTERMSIG(run->status) : 0;
+	struct timespec late = {0, LATE_MS * 1000000L};
+	siginfo_t info;
+	sigset_t one;
+
+	if (run->is_told || !signal_may_end(signal))
+		return;
+	sigemptyset(&one);
+	sigaddset(&one, signal);
+	if (sigtimedwait(&one, &info, &late) == signal)
+		signal_note(run, &info);
+}
+
 /* Periodic work; returns the milliseconds until it is due again. */
 static int periodic_work(struct run *run)
 {
@@ -133,6 +156,7 @@ static int periodic_work(struct run *run)
 	ms = soonest_ms(soonest_ms(ms, where_quiet_tick(run)), session_tick(run));
 	ms = soonest_ms(soonest_ms(ms, ring_files_tick(run)), trigger_tick(run));
 	ms = soonest_ms(soonest_ms(ms, objects_tick(run)), verdict_tick(run));
+	where_quiet_abort(run);
 	return soonest_ms(ms, CLOCK_MS);
 }
 
@@ -147,6 +171,7 @@ void wait_command(struct run *run)
 			spool_signal(run, info.si_signo);
 		}
 	}
+	signal_await(run);
 }
 
 unsigned wait_rest(struct run *run)

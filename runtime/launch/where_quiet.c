@@ -17,6 +17,7 @@
 
 #include "runtime/launch/run.h"
 #include "runtime/shared/common/clock.h"
+#include "runtime/shared/common/range.h"
 
 enum { INTERVAL_MS = 250, QUIET_MS = 500, STALL_MS = 1300, PAUSE_MS = 2000, PAUSE_MOST_MS = 64000, ENDING_MS = 2000 };
 enum { COST_SHARE = 200, CREDIT_MS = 1000, FILE_BYTES = 16 << 20, DOUBLED_MOST = 10 };
@@ -79,11 +80,13 @@ static bool is_verdict_due(const struct run *run, struct living *p, uint64_t ns)
 	return is_due;
 }
 
-static bool has_moved(const struct living *p, const struct stillness *s)
+/* Whether what was said may not be true any more: the process has left a call that it was seen in; or it has used CPU
+ * time, and was named. Others, such as torchrun, look after their workers from time to time. */
+static bool has_moved(const struct living *p, uint64_t call, uint64_t cpu_ns, uint64_t most_ns)
 {
 	if (!p->quiet.count || p->quiet.is_busy)
 		return false;
-	return p->quiet.call ? p->quiet.call != s->call : s->cpu_ns - p->quiet.cpu_ns > STILL_NS;
+	return p->quiet.call ? p->quiet.call != call : cpu_ns - p->quiet.cpu_ns > most_ns && verdict_names(p->pid);
 }
 
 static void look(struct run *run, struct living *p, uint64_t now, const struct stillness *s, bool is_busy)
@@ -102,7 +105,7 @@ static bool look_into(struct run *run, struct living *p, uint64_t now)
 	struct stillness s = standing_of(run, p);
 	bool is_asked_again = false;
 
-	if (has_moved(p, &s))
+	if (has_moved(p, s.call, s.cpu_ns, STILL_NS))
 		verdict_moved(run);
 	if (s.ns < QUIET_MS * 1000000ull) {
 		p->quiet.asked = 0;
@@ -144,22 +147,36 @@ static void look_into_quiet(struct run *run, uint64_t now)
 	quiet.helpers_ns = run->helpers_ns;
 }
 
+void where_quiet_abort(struct run *run)
+{
+	struct living *list;
+	size_t count;
+
+	if (!run->range || !range_is_aborting(run->range))
+		return;
+	count = living_processes(run, &list);
+	for (size_t i = 0; i < count; i++)
+		if (!list[i].has_ended)
+			where_look_quiet(run, &list[i], true);
+	verdict_make(run);
+	range_abort_said(run->range);
+}
+
 bool where_quiet_was_still(struct run *run)
 {
 	struct living *list;
 	size_t count = living_processes(run, &list);
 	uint64_t cpu_ns, ns;
 
-	for (size_t i = 0; i < count; i++)
-		if (!list[i].has_ended && list[i].quiet.count) {
-			uint64_t call = calls_oldest(run, &list[i], &ns);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t call = list[i].has_ended ? 0 : calls_oldest(run, &list[i], &ns);
 
-			usage_quiet_ns(&list[i], &cpu_ns);
-			if (list[i].quiet.is_busy)
-				continue;
-			if (list[i].quiet.call ? call != list[i].quiet.call : cpu_ns - list[i].quiet.cpu_ns > WOKEN_NS)
-				return false;
-		}
+		if (list[i].has_ended)
+			continue;
+		usage_quiet_ns(&list[i], &cpu_ns);
+		if (has_moved(&list[i], call, cpu_ns, WOKEN_NS))
+			return false;
+	}
 	return true;
 }
 

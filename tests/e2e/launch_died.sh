@@ -116,4 +116,27 @@ if [ -x "$targets/mpi_died" ]; then
 else
 	skip 'MPI_Abort' 'built without MPI'
 fi
+# Hydra kills the launchers as soon as a rank has called MPI_Abort.
+cat >aborts.c <<'END'
+#include <mpi.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int rank;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (rank == 1)
+		MPI_Abort(MPI_COMM_WORLD, 5); /* aborts */
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+	return 0;
+}
+END
+if command -v mpirun.mpich >/dev/null && mpicc.mpich -g -o aborts aborts.c 2>/dev/null; then
+	timeout "$patience" mpirun.mpich -n 3 "$PILLION" -o hydra ./aborts >out 2>err
+	is $? 5 'MPI_Abort under Hydra: status'
+	like "$(cat err)" '^DIED FIRST rank 1 on .*, in MPI_Abort at aborts.c:9 main$' 'and the line that called it'
+else
+	skip 'MPI_Abort under Hydra' 'no mpirun.mpich'
+fi
 done_testing

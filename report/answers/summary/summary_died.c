@@ -14,7 +14,8 @@
 #include "report/read/job/process_tree.h"
 #include "report/tables/report.h"
 
-enum { NAME_WIDTH = 40, EXCEPTION_WIDTH = 100 };
+/* LATE_NS: how much later than a process its launcher may be told to end. */
+enum { NAME_WIDTH = 40, EXCEPTION_WIDTH = 100, LATE_NS = 200000000 };
 
 static int signal_of(const struct model *m, const struct process *p)
 {
@@ -90,7 +91,7 @@ static bool has_aborted_ranks(const struct model *m, const struct process *p)
 {
 	const struct trace *t = process_last_image(m, p)->trace;
 
-	for (size_t i = 0; t && !p->is_running && i < t->thread_count; i++) {
+	for (size_t i = 0; t && i < t->thread_count; i++) {
 		const char *call = call_of(m, p, &t->threads[i]);
 
 		if (call && !strcmp(call, "MPI_Abort"))
@@ -150,11 +151,34 @@ static bool has_raised(const struct process *p, const struct exception *e, bool 
 	return p->is_running ? has_ranks : !p->has_status || p->status;
 }
 
+/* By SIGTERM and the like. */
+static bool is_request(int signal)
+{
+	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
 static bool is_death(const struct model *m, const struct process *p)
 {
+	uint64_t told = told_ns(m, p);
+
 	if (is_crash(signal_of(m, p)) || has_aborted_ranks(m, p))
 		return true;
-	return has_failed(p) && p->end_ns <= told_ns(m, p) && (is_command(m, p) || is_started_rank(m, p));
+	/* A batch system signals one process after the other. */
+	if (is_request(signal_of(m, p)) && told != UINT64_MAX)
+		told = told < LATE_NS ? 0 : told - LATE_NS;
+	return has_failed(p) && p->end_ns <= told && (is_command(m, p) || is_started_rank(m, p));
+}
+
+bool summary_was_ended(const struct model *m, const struct died *d, bool is_proved)
+{
+	const struct trace *t = d->process ? process_last_image(m, d->process)->trace : NULL;
+	bool is_in_call = false;
+
+	if (!t || d->exception.image || is_crash(d->signal) || has_aborted_ranks(m, d->process))
+		return false;
+	for (size_t i = 0; i < t->thread_count; i++)
+		is_in_call |= t->threads[i].tid == d->process->pid && call_of(m, d->process, &t->threads[i]);
+	return is_request(d->signal) || (d->signal == SIGKILL && is_proved) || (!d->signal && is_in_call);
 }
 
 /* When it ended, or when what it ended by was raised. */
@@ -287,6 +311,27 @@ static void add_last(struct rules *r, const struct process *p, struct buffer *ou
 	}
 }
 
+/* Where the launcher saw it call MPI_Abort. False: it did not. */
+static bool add_seen(const struct model *m, const struct process *p, const struct where_place *place,
+		     struct buffer *out)
+{
+	for (size_t i = 0; i < place->count && has_aborted_ranks(m, p); i++) {
+		struct where_item *item = &place->items[i];
+		const struct where_frame *frame;
+
+		if (!item->image || &m->processes[item->image->process] != p)
+			continue;
+		where_place_stack(place, item);
+		frame = where_item_line(item);
+		if (!frame || !frame->line->file)
+			continue;
+		buffer_print(out, ", in MPI_Abort at %s:%" PRIu32 " ", code_line_file(frame->line->file), frame->line->line);
+		text_shorten(out, frame->line->function, NAME_WIDTH);
+		return true;
+	}
+	return false;
+}
+
 /* Where it crashed, as the recorder saw it at that moment. */
 static void add_crash(struct rules *r, const struct process *p, const struct crash *crash, struct buffer *out)
 {
@@ -323,7 +368,7 @@ static void add_end(const struct died *d, const struct crash *crash, struct buff
 	else if (d->signal)
 		crash_signal(d->signal, crash, out);
 	else
-		buffer_text(out, d->process->ended);
+		buffer_text(out, d->process->is_running ? "calls MPI_Abort" : d->process->ended);
 }
 
 static void add_rank(const struct model *m, const struct process *p, struct buffer *out)
@@ -366,7 +411,7 @@ bool summary_has_died(const struct died *d)
 	return d->process && (d->has_ranks || d->exception.image || is_crash(d->signal));
 }
 
-void summary_died(struct rules *r, const struct died *d, struct buffer *out)
+void summary_died(struct rules *r, const struct died *d, const struct where_place *place, struct buffer *out)
 {
 	const struct model *m = r->context->model;
 	const struct process *p = d->process;
@@ -395,7 +440,7 @@ void summary_died(struct rules *r, const struct died *d, struct buffer *out)
 	text_fit(out, p->command, NAME_WIDTH);
 	buffer_text(out, ", after ");
 	rule_time(out, model_since_origin(m, death_ns(d)));
-	if (!crash && !d->exception.image)
+	if (!crash && !d->exception.image && !add_seen(m, p, place, out))
 		add_last(r, p, out);
 	buffer_text(out, "\n");
 }

@@ -5,6 +5,7 @@
 
 #include "report/answers/rule.h"
 #include "report/answers/summary/exception.h"
+#include "report/causes/where/place.h"
 
 /* The death that others followed from. */
 struct died {
@@ -22,6 +23,10 @@ struct died {
 void summary_died_find(const struct model *m, struct died *ret);
 void summary_died_done(struct died *d);
 
+/* Whether somebody ended the process, where ranks or threads have stood still before, is_proved: for ever: by a signal,
+ * or it ended in a call. */
+bool summary_was_ended(const struct model *m, const struct died *d, bool is_proved);
+
 /* Whether it is worth a line: with one rank, a failure that is no crash is in the summary's first line. */
 bool summary_has_died(const struct died *d);
 
@@ -29,6 +34,6 @@ bool summary_has_died(const struct died *d);
 void summary_oom(const struct model *m, const struct died *d, struct buffer *out);
 
 /* A line that begins with CRASH or, with several ranks or workers, DIED FIRST; nothing if there is none. */
-void summary_died(struct rules *r, const struct died *d, struct buffer *out);
+void summary_died(struct rules *r, const struct died *d, const struct where_place *place, struct buffer *out);
 
 #endif

@@ -36,10 +36,12 @@ static void find_ended(struct rules *r, struct ended *e)
 	where_place_read_briefly(&e->place, m, r->context->symbols);
 	e->hangs = summary_deadlock(m, &e->place, &e->lines[ENDED_DEADLOCK]);
 	stalled = summary_stall(m, &e->place, STALLED_NS, &stall, &lines);
-	if (e->hangs + stalled) /* these are how somebody ends what stands still */
-		d->is_of_ranks &= d->signal != SIGKILL && d->signal != SIGTERM && d->signal != SIGINT;
+	if (e->hangs + stalled && summary_was_ended(m, d, e->hangs || stall >= WHERE_IN_CALLS)) {
+		summary_died_done(d);
+		d->process = NULL;
+	}
 	summary_oom(m, d, &e->lines[ENDED_MEMORY]);
-	summary_died(r, d, &e->lines[d->is_of_ranks ? ENDED_DIED : ENDED_CRASH]);
+	summary_died(r, d, &e->place, &e->lines[d->is_of_ranks ? ENDED_DIED : ENDED_CRASH]);
 	/* Else the other ranks wait for the one that died. */
 	if (!(d->is_of_ranks && summary_has_died(d))) {
 		buffer_text(&e->lines[kind_of_stall(stall)], buffer_string(&lines));

@@ -317,6 +317,30 @@ void range_await_kill(const struct tf_range_page *page)
 	}
 }
 
+void range_await_abort(struct tf_range_page *page)
+{
+	const struct timespec patience = {0, 100000000};
+
+	__atomic_fetch_or(&page->ended, RANGE_ABORTS, __ATOMIC_RELEASE);
+	if (!page->launcher || sys_kill((int)page->launcher, SIGCHLD))
+		return;
+	/* It sleeps, so that the launcher can read its stack. */
+	for (int tries = 0; tries < 10 && range_is_aborting(page) && !sys_kill((int)page->launcher, 0); tries++)
+		sys_call(SYS_futex, &page->ended, FUTEX_WAIT, __atomic_load_n(&page->ended, __ATOMIC_ACQUIRE),
+			 &patience);
+}
+
+bool range_is_aborting(const struct tf_range_page *page)
+{
+	return (__atomic_load_n(&page->ended, __ATOMIC_ACQUIRE) & (RANGE_ABORTS | RANGE_ABORT_SAID)) == RANGE_ABORTS;
+}
+
+void range_abort_said(struct tf_range_page *page)
+{
+	__atomic_fetch_or(&page->ended, RANGE_ABORT_SAID, __ATOMIC_RELEASE);
+	sys_call(SYS_futex, &page->ended, FUTEX_WAKE, INT32_MAX, NULL);
+}
+
 void range_killed(struct tf_range_page *page)
 {
 	__atomic_fetch_or(&page->ended, RANGE_KILLED, __ATOMIC_RELEASE);

@@ -20,6 +20,8 @@ enum {
 	RANGE_LOCKED = 2,
 	RANGE_HELD = 4, /* --delay is not over: Start is stored, but no range begins */
 	RANGE_KILLED = 32, /* the launcher has applied --kill; 8 and 16 are in trace_range.h */
+	RANGE_ABORTS = 64, /* a rank waits for the launcher before it calls MPI_Abort */
+	RANGE_ABORT_SAID = 128, /* the launcher has said why */
 };
 
 /* Values of page->shutdown. RANGE_STOP_IGNORED is --capture-range-end=none. */
@@ -56,6 +58,10 @@ void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
  * sent the signal. Otherwise the program could end first, or do what is not recorded any more. */
 void range_await_kill(const struct tf_range_page *page);
 
+/* Before MPI_Abort, after which mpirun may kill the launcher at once: asks it to say why the job ends, and waits, at
+ * most for a second. */
+void range_await_abort(struct tf_range_page *page);
+
 /* For a process that may be inside nested or concurrent ranges: `step` 1 begins one more, -1 ends one. *inside is their
  * number; nothing else changes it. The page has the state after the last change, in any order of the threads. */
 void range_step(struct tf_range_page *page, uint32_t pid, uint64_t ticks, uint32_t *inside, int step);
@@ -66,6 +72,9 @@ void range_open(struct tf_range_page *page, uint64_t ticks);
 void range_release(struct tf_range_page *page, uint64_t ticks);
 /* --kill has been applied, if it is to be. */
 void range_killed(struct tf_range_page *page);
+/* Whether a process waits in range_await_abort; it goes on when it was said. */
+bool range_is_aborting(const struct tf_range_page *page);
+void range_abort_said(struct tf_range_page *page);
 /* Closes the range permanently. */
 void range_end(struct tf_range_page *page, uint64_t ticks);
 /* For `pillion start`, stop and cancel; the caller has mapped the whole table of ranges. A range is opened whatever

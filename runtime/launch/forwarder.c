@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Open MPI's mpirun reads what its ranks write to stderr from pipes and writes it to its own stderr, but not while it
+ * ends them: it sleeps for a second between SIGTERM and SIGKILL, and at a second SIGTERM, such as timeout(1) sends to
+ * the group after its child, it exits at once. What a launcher says of the end therefore goes to the stderr of mpirun
+ * itself, if that runs on this host. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/launch/run.h"
+#include "runtime/shared/common/sys.h"
+
+/* Numbers of system calls, the same on all architectures, that older headers do not have. */
+enum { PIDFD_OPEN = 434, PIDFD_GETFD = 438, ANCESTORS_MAX = 16 };
+
+static const char *const programs[] = {"orterun", "prterun", "prte", "mpirun", "mpirun.openmpi"};
+
+static struct {
+	bool is_sought;
+	int log; /* 0: there is none, or it is our stderr already */
+} forwarder;
+
+static bool is_mpirun(uint32_t pid)
+{
+	char link[48], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		if (strrchr(path, '/') && !strcmp(strrchr(path, '/') + 1, programs[i]))
+			return true;
+	return false;
+}
+
+/* Whether it has the pipe that is our stderr: that of a rank may be a file or another pipe. */
+static bool reads_stderr(uint32_t pid)
+{
+	char path[48];
+	struct dirent *entry;
+	struct stat own, its;
+	bool reads = false;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	d = fstat(STDERR_FILENO, &own) || !S_ISFIFO(own.st_mode) ? NULL : opendir(path);
+	while (d && !reads && (entry = readdir(d)))
+		reads = !fstatat(dirfd(d), entry->d_name, &its, 0) && its.st_ino == own.st_ino &&
+			its.st_dev == own.st_dev;
+	if (d)
+		closedir(d);
+	return reads;
+}
+
+/* To a file that is not opened for appending mpirun writes at its own offset, which another descriptor has not. */
+static bool may_be_opened(uint32_t pid)
+{
+	char path[48], text[256];
+	const char *flags;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/2", pid);
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%u/fdinfo/2", pid);
+	flags = sys_read_file(path, text, sizeof(text)) > 0 ? strstr(text, "flags:") : NULL;
+	return flags && strtoul(flags + strlen("flags:"), NULL, 8) & O_APPEND;
+}
+
+static int stderr_of(uint32_t pid)
+{
+	int process = (int)syscall(PIDFD_OPEN, pid, 0), fd = -1;
+	char path[48];
+
+	if (process >= 0)
+		fd = (int)syscall(PIDFD_GETFD, process, STDERR_FILENO, 0);
+	if (process >= 0)
+		close(process);
+	snprintf(path, sizeof(path), "/proc/%u/fd/2", pid);
+	if (fd >= 0 || !may_be_opened(pid))
+		return fd;
+	fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0) /* which was for a pipe that nobody reads */
+		fcntl(fd, F_SETFL, O_APPEND);
+	return fd;
+}
+
+void forwarder_find(const struct run *run)
+{
+	struct process_stat stat = {.parent_pid = (uint32_t)getppid()};
+	uint32_t pid;
+	int fd;
+
+	if (forwarder.is_sought || !run->key[0])
+		return;
+	forwarder.is_sought = true;
+	for (int depth = 0; stat.parent_pid > 1 && depth < ANCESTORS_MAX; depth++) {
+		pid = stat.parent_pid;
+		if (is_mpirun(pid)) {
+			fd = reads_stderr(pid) ? stderr_of(pid) : -1;
+			forwarder.log = fd > STDERR_FILENO ? fd : 0;
+			return;
+		}
+		if (!process_stat_read(pid, &stat))
+			return;
+	}
+}
+
+void forwarder_pass(const struct run *run)
+{
+	forwarder_find(run);
+	if (!forwarder.log)
+		return;
+	dup2(forwarder.log, STDERR_FILENO);
+	close(forwarder.log);
+	forwarder.log = 0;
+}
