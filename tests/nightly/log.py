@@ -1,197 +1,290 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""log.py [-n TIMES] [LAUNCHER|KIND|WAY]...: whether the log of a job alone says why it hung or died.
+"""log.py [-n TIMES] [-j JOBS] [--load N] [--quiet S] [--bare] [WORD]...: whether the log of a job alone says why.
 
-A job whose threads or ranks hang is ended by Ctrl-C, SIGTERM or timeout; another one has a rank that dies by itself;
-plain, under mpirun of Open MPI or of MPICH, where each rank has a launcher of its own. Right is a line with the word,
-the rank and the line of the program in what the job has written; the capture is not looked at. Of programs that only
-wait long, no such line is right. The words choose a part.
-Prints TAP; the last line but one has the rates. Left out, because nobody is left to write: hangs under MPICH, whose
-Hydra sends SIGKILL 50 ms after it was told to end, and MPI_Abort under it."""
+Jobs that hang are ended by Ctrl-C on a terminal, SIGTERM, timeout, scancel, a time limit or a warning before it; others
+have a rank that dies by itself: plain, under torchrun, mpirun of Open MPI or of MPICH, srun with PMI-2 or PMIx, and
+mpirun in a batch script. Right is a first verdict in what the job has written with the word, the rank and the line of
+the program; the capture is not looked at. Of programs that only wait long, no verdict is right.
+Each WORD is the name of a launcher, a kind or a way, and chooses among those of its own sort.
+  -n TIMES   runs of each
+  -j JOBS    how many at once; srun and sbatch use a Slurm of their own on this machine
+  --load N   beside N processes that use a CPU
+  --quiet S  how long a job hangs before it is ended
+  --bare     each without pillion as well: the same status, and how much later it ended
+Prints TAP; the last lines have the rates, and the times from the signal to the verdict in the log."""
+import argparse
+import collections
+import concurrent.futures
+import fcntl
 import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
 import time
 
+import log_programs as programs
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-PILLION = os.path.join(ROOT, "scripts", "pillion")
-TARGETS = os.path.join(os.environ.get("PILLION_BUILD_DIR", os.path.join(ROOT, "build")), "tests", "targets")
-PATIENCE_S, QUIET_S = 60, 3
+PILLION = os.path.join(os.path.dirname(os.path.dirname(HERE)), "scripts", "pillion")
+PATIENCE_S = 150
+VERDICT = re.compile(r"^(?:pillion: )?(DIED FIRST|CRASH|OUT OF MEMORY|DEADLOCK|COLLECTIVE|STALLED) .*(?:\n {5,}.*)*",
+                     re.M)
 
-JOB = """
-#include <mpi.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-	int rank, x = 1, y;
-	MPI_Init(&argc, &argv);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	if (!rank)
-		write(1, "ready\\n", 6);
-	usleep(1000000);
-	if (rank == 2 && !strcmp(argv[1], "segv"))
-		*(volatile int *)8 = 1; /* dies */
-	if (rank == 2 && !strcmp(argv[1], "abort"))
-		abort(); /* aborts */
-	if (rank == 2 && !strcmp(argv[1], "exit"))
-		exit(3);
-	if (rank == 2 && !strcmp(argv[1], "kill"))
-		kill(getpid(), SIGKILL);
-	if (rank == 2 && !strcmp(argv[1], "mpi_abort"))
-		MPI_Abort(MPI_COMM_WORLD, 5);
-	while (rank == 2 && !strcmp(argv[1], "late"))
-		usleep(100000); /* late */
-	MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-	MPI_Finalize();
-	return 0;
+# name -> what precedes pillion, the ways in which its hangs are ended
+Launcher = collections.namedtuple("Launcher", "words ways kinds")
+SIGNALS, SLURM = ("ctrl-c", "sigterm", "timeout"), ("scancel", "limit", "warned")
+LAUNCHERS = {
+    "plain": Launcher([], SIGNALS, programs.threads_kinds),
+    "torchrun": Launcher([], SIGNALS, programs.torch_kinds),
+    "openmpi": Launcher(["mpirun.openmpi", "--oversubscribe", "--allow-run-as-root", "-n", "3"], SIGNALS,
+                        lambda: programs.mpi_kinds("openmpi")),
+    "mpich": Launcher(["mpirun.mpich", "-n", "3"], SIGNALS, lambda: programs.mpi_kinds("mpich")),
+    "pmi2": Launcher(["srun", "--mpi=pmi2", "-N", "1", "-n", "3"], SIGNALS + SLURM,
+                     lambda: programs.mpi_kinds("mpich")),
+    "pmix": Launcher(["srun", "--mpi=pmix", "-N", "1", "-n", "3"], SIGNALS + SLURM,
+                     lambda: programs.mpi_kinds("openmpi")),
+    # on the first node of a real job ranks are children of mpirun
+    "batch": Launcher(["mpirun.openmpi", "--oversubscribe", "--allow-run-as-root", "--mca", "ras", "^slurm", "--mca",
+                       "plm", "isolated", "-n", "3"],
+                      ("timeout",) + SLURM[:2], lambda: programs.mpi_kinds("openmpi")),
 }
-"""
-RAISES = """
-import os, sys, time
-def step():
-    raise ValueError("bad batch")  # raises
-time.sleep(1)
-rank = os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("PMI_RANK", "2"))
-if rank == "2":
-    step()
-time.sleep(20)
-"""
-# Programs that only wait long.
-WAITS = {
-    "server": "import socket\ns = socket.create_server(('127.0.0.1', 0))\nprint('ready', flush=True)\ns.accept()",
-    "parent": "import subprocess\nprint('ready', flush=True)\nsubprocess.run(['sleep', '20'])",
-    "asyncio": "import asyncio\nprint('ready', flush=True)\nasyncio.run(asyncio.sleep(20))",
-    "timer": "import threading\ne = threading.Event()\nthreading.Timer(20, e.set).start()\n"
-             "print('ready', flush=True)\ne.wait()",
-    "pool": "import multiprocessing, time\nif __name__ == '__main__':\n    with multiprocessing.Pool(2) as p:\n"
-            "        print('ready', flush=True)\n        p.map(time.sleep, [20, 20])",
-    "caught": "import time, traceback\ntry:\n    raise ValueError('harmless')\nexcept ValueError:\n"
-              "    traceback.print_exc()\nprint('ready', flush=True)\ntime.sleep(20)",
-}
-WORDS = r"^(pillion: )?(DIED FIRST|CRASH|DEADLOCK|COLLECTIVE) "
-WAYS = ("ctrl-c", "sigterm", "timeout", "itself")
+IN_SLURM = ("pmi2", "pmix", "batch")
+# srun answers SIGTERM by SIGKILL to all processes at once: nobody is left to write
+KILLED = {(launcher, way) for launcher in ("pmi2", "pmix") for way in ("sigterm", "timeout")}
+CLUSTER = """. "${0%/*}/../e2e/lib.sh"
+. "$tests_dir/slurm/cluster.sh"
+trap 'stop_cluster; rm -rf "$work"' EXIT
+start_cluster && echo "$SLURM_CONF" && read -r _"""
+
+Run = collections.namedtuple("Run", "log status delay_s end_s")
 
 
-def line_of(source, text):
-    return next(i for i, line in enumerate(source.split("\n"), 1) if text in line) - (not source[0].strip())
+class Job:
+    """One that was started; `log` grows, and has times at which its parts came."""
 
+    def __init__(self, name, launcher, command, way, is_terminal):
+        self.name, self.launcher, self.way, self.chunks, self.sent = name, launcher, way, [], None
+        if launcher == "batch":
+            command = self.batch(command)
+        elif launcher in IN_SLURM:
+            limit = {"limit": ["--time=1"], "warned": ["--time=1", "--signal=TERM@50"]}.get(way, [])
+            command = command[:1] + ["-J", name] + limit + command[1:]
+        if way == "timeout" and launcher != "batch":
+            command = ["timeout", "-k", "30", str(options.quiet + 4)] + command
+        self.end, child = os.openpty() if is_terminal else os.pipe()
+        # a terminal is that of the session's foreground, which is the command
+        self.process = subprocess.Popen(
+            command, stdin=child if is_terminal else subprocess.DEVNULL, stdout=child, stderr=child,
+            start_new_session=True, env=dict(os.environ, PILLION_STATS="summary"),
+            preexec_fn=(lambda: fcntl.ioctl(1, termios.TIOCSCTTY, 0)) if is_terminal else None)
+        os.close(child)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
 
-def write(name, text):
-    with open(name, "w") as file:
-        file.write(text.lstrip("\n"))
-    return os.path.abspath(name)
+    def batch(self, command):
+        script = "#!/bin/bash\n" + " ".join((["timeout -k 30 10"] if self.way == "timeout" else []) + command) + "\n"
+        limit = ["--time=1"] if self.way == "limit" else []
+        return ["sbatch", "-W", "-Q", "-n", "3", "-N", "1", "-J", self.name, "-o", self.name + ".out", *limit,
+                programs.write(self.name + ".sh", script)]
 
+    def read(self):
+        while True:
+            try:
+                part = os.read(self.end, 65536)
+            except OSError:  # a terminal that nobody has open
+                break
+            if not part:
+                break
+            self.chunks.append((time.monotonic(), part))
 
-LAUNCHERS = {"plain": [], "openmpi": ["mpirun.openmpi", "--oversubscribe", "--allow-run-as-root", "-n", "3"],
-             "mpich": ["mpirun.mpich", "-n", "3"]}
+    def log(self):
+        text = b"".join(part for _, part in self.chunks)
+        if self.launcher == "batch" and os.path.exists(self.name + ".out"):
+            with open(self.name + ".out", "rb") as file:
+                text += file.read()
+        return text.decode(errors="replace").replace("\r", "").replace("^C", "")
 
+    def verdict_time(self):
+        """When the first verdict was there."""
+        text = ""
+        for at, part in self.chunks:
+            text += part.decode(errors="replace").replace("\r", "").replace("^C", "")
+            if VERDICT.search(text):
+                return at
+        return None
 
-def kinds_of(launcher):
-    """Name of a kind -> command line, expression for its line, whether the job ends by itself."""
-    raises = [sys.executable, write("raises.py", RAISES)]
-    word = "CRASH +" if launcher == "plain" else "DIED FIRST rank 2 on [^ ]+: "
-    raised = rf"^{word}ValueError: bad batch at raises\.py:{line_of(RAISES, '# raises')} step"
-    kinds = {"mutexes": ([os.path.join(TARGETS, "deadlock"), "mutexes"], r"^DEADLOCK .* at deadlock\.c:\d+ ", False),
-             "raises": (raises, raised, True)}
-    for name in WAITS if launcher == "plain" else ():
-        kinds[name] = ([sys.executable, write(f"waits_{name}.py", WAITS[name])], None, False)
-    if launcher == "plain" or not shutil.which("mpicc." + launcher):
-        return kinds
-    program = os.path.abspath("job." + launcher)
-    subprocess.run(["mpicc." + launcher, "-g", "-w", "-o", program, write("job.c", JOB)], check=True)
-    at = {name: rf"job\.c:{line_of(JOB, text)} main" for name, text in (("segv", "/* dies"), ("abort", "/* aborts"))}
-    for kind, ended in (("segv", "signal 11 .* at " + at["segv"]), ("abort", "signal 6 .* at " + at["abort"]),
-                        ("exit", "exit 3"), ("kill", "signal 9 "), ("mpi_abort", ".*MPI_Abort")):
-        kinds[kind] = ([program, kind], rf"^{word}{ended}", True)
-    if launcher == "mpich":
-        del kinds["mpi_abort"]
-    kinds["late"] = ([program, "late"], r"^STALLED +2 of 3 ranks are in MPI_Allreduce; rank 2, .*job\.c:\d+", False)
-    return kinds
+    def press(self):
+        """Ctrl-C, and again as long as nothing has ended; srun asks for a second one within a second."""
+        for _ in range(4):
+            for _ in range(2 if self.launcher in IN_SLURM else 1):
+                os.write(self.end, b"\x03")
+                time.sleep(0.3 if self.launcher in IN_SLURM else 0)
+            self.sent = self.sent or time.monotonic()
+            try:
+                self.process.wait(4)
+                return
+            except subprocess.TimeoutExpired:
+                pass
 
-
-def run(launcher, command, way):
-    shutil.rmtree("run.pillion", ignore_errors=True)
-    if way == "timeout":
-        command = ["timeout", "-k", "30", str(QUIET_S + 1)] + LAUNCHERS[launcher] + [PILLION, "-o", "run"] + command
-    else:
-        command = LAUNCHERS[launcher] + [PILLION, "-o", "run"] + command
-    with open("log", "wb") as log:
-        job = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
-                               env=dict(os.environ, PILLION_STATS="summary"))
-    try:
-        if way in ("ctrl-c", "sigterm"):
-            limit = time.monotonic() + PATIENCE_S
-            while b"ready" not in open("log", "rb").read() and time.monotonic() < limit:
+    def finish(self):
+        limit = time.monotonic() + PATIENCE_S
+        if self.way in ("ctrl-c", "sigterm", "scancel"):
+            while "ready" not in self.log() and self.process.poll() is None and time.monotonic() < limit:
                 time.sleep(0.05)
-            time.sleep(QUIET_S)
-            # mpirun passes the signal on; a terminal sends it to all
-            (os.killpg if way == "ctrl-c" else os.kill)(job.pid, signal.SIGINT if way == "ctrl-c" else signal.SIGTERM)
-        job.wait(PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        pass
-    finally:
+            time.sleep(options.quiet)
+        if self.way == "ctrl-c":
+            self.press()
+        elif self.way == "sigterm":
+            self.sent = time.monotonic()
+            self.process.terminate()
+        elif self.way == "scancel":
+            subprocess.run(["scancel", "--name", self.name])
+            self.sent = time.monotonic()
         try:
-            os.killpg(job.pid, signal.SIGKILL)
+            self.process.wait(max(limit - time.monotonic(), 1))
+        except subprocess.TimeoutExpired:
+            if self.launcher in IN_SLURM:
+                subprocess.run(["scancel", "-s", "KILL", "--name", self.name])
+        ended = time.monotonic()
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-        job.wait()
-    return open("log", errors="replace").read()
+        status = self.process.wait()
+        self.reader.join(2)
+        at = self.verdict_time()
+        return Run(self.log(), status, at - self.sent if at and self.sent else None,
+                   ended - self.sent if self.sent else None)
 
 
-def is_right(expression, log):
-    if expression:
-        return re.search(expression, log, re.MULTILINE) is not None
-    return not re.search(WORDS, log, re.MULTILINE)
+def first_verdict(log):
+    found = VERDICT.search(log)
+    return found.group(1, 0) if found else (None, "")
 
 
-def is_chosen(words, launcher, kind, way):
-    """Each word chooses among those of its own sort."""
-    sorts = (set(LAUNCHERS), set(WAYS))
-    mine = [{w for w in words if w in sort} for sort in sorts] + [{w for w in words if not any(w in s for s in sorts)}]
-    return all(not wanted or name in wanted for wanted, name in zip(mine, (launcher, way, kind)))
+def summary(name):
+    return subprocess.run([PILLION, "stats", "--summary", name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          errors="replace", universal_newlines=True).stdout
 
 
-def judge(number, names, command, expression, way):
-    log = run(names[0], command, way)
-    right = is_right(expression, log)
-    print(f"{'ok' if right else 'not ok'} {number} - {', '.join(names)}", flush=True)
-    if not right:
-        print("".join(f"# {line}\n" for line in log.split("\n")[:12]), end="")
+def is_right(kind, log):
+    word, text = first_verdict(log)
+    if not kind.words:
+        return word not in ("DEADLOCK", "COLLECTIVE", "CRASH", "DIED FIRST")
+    text = re.sub(r"\s+", " ", text)
+    return word in kind.words and all(re.search(each, text) for each in kind.texts)
+
+
+def run(names, kind):
+    launcher, _, way = names[:3]
+    name = "-".join(names)
+    shutil.rmtree(name + ".pillion", ignore_errors=True)
+    words = LAUNCHERS[launcher].words
+    traced = Job(name, launcher, words + [PILLION, "-o", name] + kind.command, way, way == "ctrl-c").finish()
+    bare = None
+    if options.bare:
+        bare = Job(name + "-bare", launcher, words + kind.command, way, way == "ctrl-c").finish()
+    return names, kind, traced, bare
+
+
+def chosen(words):
+    for launcher, (command, ways, kinds) in LAUNCHERS.items():
+        if command and not shutil.which(command[0]):
+            print(f"# no {command[0]}")
+            continue
+        if launcher in IN_SLURM and not os.environ.get("SLURM_CONF"):
+            continue
+        for kind, what in kinds().items():
+            for way in ("itself",) if what.is_death else ways:
+                sorts = (set(LAUNCHERS), {way for each in LAUNCHERS.values() for way in each.ways} | {"itself"})
+                mine = [{w for w in words if w in sort} for sort in sorts]
+                mine.append({w for w in words if not any(w in sort for sort in sorts)})
+                if all(not wanted or name in wanted for wanted, name in zip(mine, (launcher, way, kind))):
+                    for i in range(options.times):
+                        yield (launcher, kind, way) + ((str(i),) if options.times > 1 else ()), what
+
+
+def start_cluster(words):
+    """None: no job needs it, or Slurm does not start here."""
+    of_launchers = {w for w in words if w in LAUNCHERS}
+    if (of_launchers and not of_launchers & set(IN_SLURM)) or not shutil.which("srun"):
+        return None
+    cluster = subprocess.Popen(["bash", "-c", CLUSTER, os.path.join(HERE, "slurm.sh")], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, universal_newlines=True)
+    configuration = cluster.stdout.readline().strip()
+    if not configuration:
+        print("# Slurm does not start here")
+    os.environ["SLURM_CONF"] = configuration
+    os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+    return cluster
+
+
+def judge(number, names, kind, traced, bare):
+    is_killed = names[0::2][:2] in KILLED and not kind.is_death
+    if is_killed:
+        traced = traced._replace(log=summary("-".join(names)))
+    right = is_right(kind, traced.log)
+    times = [f"verdict {traced.delay_s * 1000:.0f} ms"] if traced.delay_s is not None else []
+    if bare and traced.end_s is not None:
+        times.append(f"end {traced.end_s:.2f} s, bare {bare.end_s:.2f} s")
+    if bare:
+        times.append(f"status {traced.status}" + ("" if traced.status == bare.status else f" NOT {bare.status}"))
+    print(f"{'ok' if right else 'not ok'} {number} - {', '.join(names)} # {'; '.join(times)}", flush=True)
+    lines = [first_verdict(traced.log)[1]] + traced.log.split("\n")
+    lines = [line for line in lines if line.strip() and not re.match(r"\*\*\* |\[|--+$", line)]
+    if not right or options.verbose:
+        print("".join(f"#   {line[:220]}\n" for line in lines[:options.lines]), end="", flush=True)
     return right
 
 
-def main(words):
-    times = int(words[1]) if words[:1] == ["-n"] else 1
-    words = words[2:] if words[:1] == ["-n"] else words
-    results = {}
-    for launcher in LAUNCHERS:
-        if launcher != "plain" and not shutil.which("mpirun." + launcher):
-            print(f"# no mpirun.{launcher}")
-            continue
-        for kind, (command, expression, is_death) in kinds_of(launcher).items():
-            for way in WAYS[3:] if is_death else WAYS[:3]:
-                if not is_chosen(words, launcher, kind, way) or (launcher == "mpich" and not is_death):
-                    continue
-                for _ in range(times):
-                    number = sum(map(len, results.values())) + 1
-                    results.setdefault(launcher if expression else "only waits", []).append(
-                        judge(number, (launcher, kind, way), command, expression, way))
-    print("# right: " + ", ".join(f"{name} {sum(right)} of {len(right)}" for name, right in results.items()))
+def main():
+    results, delays = {}, {}
+    cluster = start_cluster(options.words)
+    load = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(options.load)]
+    try:
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            futures = [pool.submit(run, names, kind) for names, kind in chosen(options.words)]
+            for number, future in enumerate(concurrent.futures.as_completed(futures), 1):
+                names, kind, traced, bare = future.result()
+                of = names[0] + (", in the capture" if names[0::2][:2] in KILLED and not kind.is_death else "")
+                results.setdefault(of if kind.words else "only waits", []).append(
+                    judge(number, names, kind, traced, bare))
+                if traced.delay_s is not None and traced.delay_s > 0 and not kind.is_death:
+                    delays.setdefault(names[0], []).append(traced.delay_s)
+    finally:
+        for each in load:
+            each.kill()
+        if cluster:
+            cluster.communicate("\n")
+    print("# right: " + ", ".join(f"{name} {sum(right)} of {len(right)}" for name, right in sorted(results.items())))
+    for name, times in sorted(delays.items()):
+        print(f"# {name}: from the signal to the verdict: median {statistics.median(times) * 1000:.0f} ms, "
+              f"worst {max(times) * 1000:.0f} ms, of {len(times)}")
     print(f"1..{sum(map(len, results.values()))}")
     return any(sum(right) < 0.95 * len(right) for right in results.values())
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("-n", dest="times", type=int, default=1)
+    parser.add_argument("-j", dest="jobs", type=int, default=1)
+    parser.add_argument("--load", type=int, default=0)
+    parser.add_argument("--quiet", type=float, default=3)
+    parser.add_argument("--bare", action="store_true")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--lines", type=int, default=14)
+    parser.add_argument("words", nargs="*")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
-        code = main(sys.argv[1:])
+        code = main()
         os.chdir("/")
     sys.exit(code)

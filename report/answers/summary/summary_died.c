@@ -325,7 +325,8 @@ static bool add_seen(const struct model *m, const struct process *p, const struc
 		frame = where_item_line(item);
 		if (!frame || !frame->line->file)
 			continue;
-		buffer_print(out, ", in MPI_Abort at %s:%" PRIu32 " ", code_line_file(frame->line->file), frame->line->line);
+		buffer_print(out, ", in MPI_Abort at %s:%" PRIu32 " ", code_line_file(frame->line->file),
+			     frame->line->line);
 		text_shorten(out, frame->line->function, NAME_WIDTH);
 		return true;
 	}
