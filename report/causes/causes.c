@@ -24,7 +24,7 @@ struct thread_piece {
 	uint64_t cpu_ns; /* of a sample */
 	uint32_t what;
 	uint32_t of;	/* what the time of a call belongs to, unless it waited: the call, or the pool of short ones */
-	uint32_t stack; /* of a sample */
+	uint32_t stack; /* of a sample; 0: it has none that the calls' stacks could be compared with */
 	bool is_sample, is_unseen, has_edge;
 };
 
@@ -264,16 +264,65 @@ static void take_call(struct builder *b, const struct event *e)
 		push_behind(b);
 }
 
-static void take_sample(struct builder *b, const struct event *e)
+/* `image`: whose trace has the sample's stack. */
+static void take_sample(struct builder *b, const struct image *image, const struct event *e)
 {
 	struct causality *s = b->causes;
 	uint32_t stack = event_stack(e);
-	uint64_t ns = causes_ns(s, b->image, e->ticks);
+	uint64_t ns = causes_ns(s, image, e->ticks);
 	struct thread_piece p = {.start_ns = ns, .end_ns = ns, .cpu_ns = samples_ns(e), .is_sample = true,
-			  .stack = stack, .what = editable_cpu(&s->editables, b->image, stack)};
+			  .stack = image == b->image ? stack : 0,
+			  .what = editable_cpu(&s->editables, image, stack)};
 
-	editable_add_stack(&s->editables, p.what, b->image, stack, p.cpu_ns);
+	editable_add_stack(&s->editables, p.what, image, stack, p.cpu_ns);
 	push(b, &p);
+}
+
+/* The samples of a thread that were taken from outside, in the image that the launcher observed. */
+struct observed {
+	const struct image *image; /* NULL: none are left */
+	struct cursor cursor;
+	struct event next;
+};
+
+static void observed_next(struct observed *o)
+{
+	bool is_any = false;
+
+	while (o->image && !is_any) {
+		is_any = cursor_next(&o->cursor, &o->next);
+		if (!is_any)
+			o->image = NULL;
+		is_any = is_any && o->next.kind == TF_SAMPLE;
+	}
+}
+
+static void observed_find(const struct causality *s, const struct actor *a, struct observed *ret)
+{
+	const struct model *m = s->context->model;
+	const struct process *p = &m->processes[a->image->process];
+
+	ret->image = NULL;
+	for (size_t k = p->first_image; k < p->first_image + p->image_count && !ret->image; k++) {
+		const struct image *image = &m->images[k];
+
+		for (size_t i = 0; image != a->image && samples_by_perf(image) && i < image->trace->thread_count; i++)
+			if (image->trace->threads[i].tid == a->thread->tid) {
+				ret->image = image;
+				cursor_init(&ret->cursor, image->trace, &image->trace->threads[i]);
+			}
+	}
+	observed_next(ret);
+}
+
+/* Those before `until_ns`. */
+static void take_observed(struct builder *b, const struct actor *a, struct observed *o, uint64_t until_ns)
+{
+	while (o->image && causes_ns(b->causes, o->image, o->next.ticks) <= until_ns) {
+		if (causes_ns(b->causes, o->image, o->next.ticks) >= a->start_ns)
+			take_sample(b, o->image, &o->next);
+		observed_next(o);
+	}
 }
 
 /* The call that the thread was in at its end. */
@@ -296,6 +345,7 @@ static void take_current(struct builder *b, const struct actor *a)
 static void build_thread(struct builder *b, const struct actor *a)
 {
 	struct cursor cursor;
+	struct observed observed;
 	struct event e;
 
 	b->image = a->image;
@@ -305,11 +355,16 @@ static void build_thread(struct builder *b, const struct actor *a)
 	written_begin(&b->written, a->image->trace);
 	if (a->thread) {
 		cursor_init(&cursor, a->image->trace, a->thread);
-		while (cursor_next(&cursor, &e))
+		observed_find(b->causes, a, &observed);
+		while (cursor_next(&cursor, &e)) {
+			if (observed.image && e.kind == TF_CALL)
+				take_observed(b, a, &observed, causes_ns(b->causes, a->image, e.ticks));
 			if (e.kind == TF_CALL)
 				take_call(b, &e);
 			else if (e.kind == TF_SAMPLE)
-				take_sample(b, &e);
+				take_sample(b, a->image, &e);
+		}
+		take_observed(b, a, &observed, a->end_ns);
 		take_current(b, a);
 	}
 	flush(b, b->count);
