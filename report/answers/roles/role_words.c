@@ -120,7 +120,9 @@ const struct role *role_waited_for(const struct roles *all, const struct role *s
 		return NULL;
 	for (size_t i = 0; i < all->count; i++) {
 		const struct role *r = &all->items[i];
-		bool is_beside = wait->kind == BLOCKED_PIPE && self->parent && is_descendant(all, r, self->parent);
+		/* without a parent: of a shell that only starts them, which is no role */
+		bool is_beside = wait->kind == BLOCKED_PIPE &&
+				 (!self->parent || is_descendant(all, r, self->parent));
 
 		if (r == self || !r->is_program || r->process == self->process ||
 		    (!is_descendant(all, r, number) && !is_beside))
