@@ -18,12 +18,14 @@ struct role_spines {
 	uint64_t all_ns, model_ns, end_ns; /* model_ns: in the network, its gradients, its optimizer */
 	struct spine found[SPINES];
 	size_t found_count;
+	bool is_foreign;
 };
 
 /* is_foreign: of stacks without any function of the program's own, as those of a stripped program. */
 static void find_spines(struct choice *k, const struct role *r, bool is_foreign, struct role_spines *ret)
 {
-	*ret = (struct role_spines){.times = mem_alloc((r->stack_count + 1) * sizeof(*ret->times))};
+	*ret = (struct role_spines){.times = mem_alloc((r->stack_count + 1) * sizeof(*ret->times)),
+				    .is_foreign = is_foreign};
 	for (size_t i = 0; i < r->stack_count; i++) {
 		uint32_t stack = own_stack_of(&k->own, r->stacks[i].image, r->stacks[i].stack);
 		const struct own_stack *own = &k->own.stacks[stack];
@@ -36,7 +38,11 @@ static void find_spines(struct choice *k, const struct role *r, bool is_foreign,
 		else if (own->count && own->is_foreign == is_foreign)
 			ret->times[ret->count++] = (struct spine_time){stack, r->stacks[i].ns};
 	}
-	ret->found_count = spines_find(&k->own, ret->times, ret->count, ret->all_ns / 100 * FIX_PERCENT, ret->found);
+	if (is_foreign) /* a program whose lines nobody knows is one place, with the function that takes most of it */
+		ret->found_count = spine_of_calls(&k->own, ret->times, ret->count, ret->found);
+	else
+		ret->found_count =
+			spines_find(&k->own, ret->times, ret->count, ret->all_ns / 100 * FIX_PERCENT, ret->found);
 }
 
 static void add_frame(const struct choice *k, const struct spine_frame *f, uint64_t ns,
@@ -104,6 +110,19 @@ static void add_role(const struct choice *k, const struct role *r, struct buffer
 	}
 }
 
+/* A program of whose functions nothing is known; the role may have told it. */
+static void program_words(const char *program, struct fix_first_cause *cause)
+{
+	struct buffer *text = &cause->text;
+	const char *role = strstr(text->data, ", in ");
+
+	if (!role || !strstr(role, program))
+		buffer_print(text, " in %s", program);
+	else if (text->data[text->size - 1] == ',')
+		text->data[--text->size] = '\0';
+	buffer_print(&cause->rest, "; %s has no names of functions without its debug information", program);
+}
+
 static void spine_words(const struct choice *k, const struct role *r, const struct role_spines *s,
 			struct fix_first_cause *cause)
 {
@@ -116,6 +135,8 @@ static void spine_words(const struct choice *k, const struct role *r, const stru
 	cause->frames_at = cause->text.size;
 	if (!strcmp(outer->function, CODE_LINE_UNKNOWN)) {
 		buffer_text(&cause->text, " in " CODE_LINE_NO_NAMES);
+	} else if (s->is_foreign && cause->frame_count == 1 && !*outer->line && !*cause->callee) {
+		program_words(outer->function, cause);
 	} else {
 		buffer_text(&cause->text, cause->frame_count > 1 ? " pass through " : " at ");
 		frame_words(outer, cause->frame_count > 1 ? "" : cause->callee, &cause->text);
@@ -172,7 +193,8 @@ static void propose_spine(struct choice *k, const struct role *r, const struct r
 			cause.frames[i].ns = cause.frames[0].ns;
 	}
 	cause.callee = mem_copy_text(cause.callee, strlen(cause.callee));
-	cause.line = place_line(k, &spine->frames[spine->count - 1]);
+	/* of threads and processes of one program without lines, one stays */
+	cause.line = place_line(k, &spine->frames[s->is_foreign ? 0 : spine->count - 1]);
 	edit_words(k, &spine->frames[0], &cause.edit);
 	cause.worth_ns = cause.saves.saved_ns / 2;
 	if (cause.worth_ns >= *worth_ns)

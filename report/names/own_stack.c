@@ -51,10 +51,9 @@ static void strip_comprehensions(char *name)
 	}
 }
 
-static uint32_t function_at(struct own_stacks *o, const struct code_line *line)
+static uint32_t function_of(struct own_stacks *o, const char *of, const char *file)
 {
-	const char *file = line->file ? line->file : "";
-	char *name = mem_copy_text(line->function, strlen(line->function));
+	char *name = mem_copy_text(of, strlen(of));
 	bool is_new;
 	uint64_t *known;
 
@@ -71,6 +70,12 @@ static uint32_t function_at(struct own_stacks *o, const struct code_line *line)
 	return (uint32_t)*known;
 }
 
+static void push_frame(struct own_stacks *o, uint32_t function, uint32_t line)
+{
+	o->frames = mem_grow(o->frames, o->frame_count, &o->frame_capacity, sizeof(*o->frames));
+	o->frames[o->frame_count++] = (struct own_frame){function, line};
+}
+
 static void add_frame(struct own_stacks *o, struct symbol_frame *f)
 {
 	bool is_new;
@@ -78,10 +83,10 @@ static void add_frame(struct own_stacks *o, struct symbol_frame *f)
 
 	if (is_new) {
 		symbols_name(o->attribution.symbols, f);
-		*known = (uint64_t)function_at(o, f->line) << 32 | f->line->line;
+		*known = (uint64_t)function_of(o, f->line->function, f->line->file ? f->line->file : "") << 32 |
+			 f->line->line;
 	}
-	o->frames = mem_grow(o->frames, o->frame_count, &o->frame_capacity, sizeof(*o->frames));
-	o->frames[o->frame_count++] = (struct own_frame){(uint32_t)(*known >> 32), (uint32_t)*known};
+	push_frame(o, (uint32_t)(*known >> 32), (uint32_t)*known);
 }
 
 /* ---- what the innermost own frame calls ---- */
@@ -190,23 +195,72 @@ static bool find_compiled(struct own_stacks *o, const struct image *image, uint3
 	return false;
 }
 
-static void add_foreign(struct own_stacks *o, const struct image *image, uint32_t stack, struct own_stack *ret)
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_libc(const char *module)
+{
+	static const char *const names[] = {"libc.so", "libc-", "libm.so", "libm-", "libpthread", "ld-"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(base_of(module), names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* Of a stack of native code: the innermost function with a name, not of libc, which any program calls. What has no name
+ * is a part of what calls it. */
+static bool find_named(struct own_stacks *o, const struct image *image, uint32_t stack, struct symbol_frame *ret)
+{
+	size_t count = symbols_native(o->attribution.symbols, image, stack, o->read, STACK_FRAMES);
+
+	for (size_t i = 0; i < count; i++) {
+		*ret = o->read[i];
+		if (is_libc(ret->module) || !*ret->module)
+			continue;
+		symbols_name(o->attribution.symbols, ret);
+		if (*ret->line->function != '[' && strcmp(ret->line->function, "_start") != 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_foreign_frame(struct own_stacks *o, const struct image *image, struct symbol_frame *f, bool is_users,
+			      struct own_stack *ret)
 {
 	struct buffer library = {0};
+
+	add_frame(o, f);
+	ret->count++;
+	if (is_users || !*f->module || (image->executable && !strcmp(f->module, image->executable)))
+		return;
+	buffer_text(&library, base_of(f->module));
+	ret->callee = text_of(o, &library);
+	buffer_done(&library);
+}
+
+static void add_foreign(struct own_stacks *o, const struct image *image, uint32_t stack, bool is_python,
+			struct own_stack *ret)
+{
 	struct symbol_frame one;
 	bool is_users;
 
 	ret->is_foreign = attribution_stack(&o->attribution, image, stack, &one, &is_users);
-	ret->count = ret->is_foreign;
 	if (!ret->is_foreign)
 		return;
 	is_users |= find_compiled(o, image, stack, &one);
-	add_frame(o, &one);
-	if (is_users || !*one.module || (image->executable && !strcmp(one.module, image->executable)))
+	if (is_python || is_users || !image->executable) {
+		add_foreign_frame(o, image, &one, is_users, ret);
 		return;
-	buffer_text(&library, strrchr(one.module, '/') ? strrchr(one.module, '/') + 1 : one.module);
-	ret->callee = text_of(o, &library);
-	buffer_done(&library);
+	}
+	if (find_named(o, image, stack, &one))
+		add_foreign_frame(o, image, &one, false, ret);
+	push_frame(o, function_of(o, base_of(image->executable), ""), 0);
+	ret->count++;
 }
 
 /* Of the interpreter, and of libc. */
@@ -242,7 +296,7 @@ uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t 
 	else if (stack && !count)
 		add_natives(o, image, stack, &now);
 	if (stack && !now.count) {
-		add_foreign(o, image, stack, &now);
+		add_foreign(o, image, stack, count, &now);
 		now.is_end = is_end(o, image, stack);
 	}
 	o->stacks = mem_grow(o->stacks, o->stack_count, &o->stack_capacity, sizeof(*o->stacks));

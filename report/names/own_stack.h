@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of the program's own through which a stack passes: the time of libraries, of C code below Python and of
- * the standard library is that of the nearest of them. What is the program's own, attribution.h tells; a stack without
- * such a frame has none, or where a native function is all that is known, that one. A comprehension is a part of the
- * function in which it is written, as it is since Python 3.12. */
+ * the standard library is that of the nearest of them. What is the program's own, attribution.h tells. A stack without
+ * such a frame has the innermost function with a name that is not of libc, as symbol tables know it, in the program by
+ * its name: "sqlite3VdbeExec" in "sqlite3". A comprehension is a part of the function in which it is written, as it is
+ * since Python 3.12. */
 #ifndef PILLION_OWN_STACK_H
 #define PILLION_OWN_STACK_H
 
@@ -21,8 +22,8 @@ struct own_stack {
 	size_t first;	 /* of the frames, the innermost first */
 	uint32_t count;
 	uint32_t callee; /* what its innermost frame calls of a library: in texts; 0: nothing */
-	bool is_foreign; /* it has no frame of the program's own, and the one that is known instead; callee: its
-			  * library */
+	bool is_foreign; /* it has no frame of the program's own, but those that are known instead; callee: the
+			  * library of the innermost one */
 	bool is_import;	 /* an import statement is being executed */
 	bool is_end;	 /* the program ends, and frees what its functions have made: in code of others only */
 	bool is_model;	 /* its innermost frame has called a neural network, an optimizer, a compiled function */

@@ -69,6 +69,25 @@ is "$(first 'first["Saves High (ns)"] <= frames[0]["Time (ns)"] + 1000')" True '
 is "$(first 'first["Saves Low (ns)"] < 0.29 * first["Saves High (ns)"]')" True \
 	'keeps: the lowest saving leaves the end as it is'
 
+# A program of the system, whose lines nobody knows, is one place; also where perf takes the samples, from outside.
+if gzip=$(command -v gzip); then
+	head -c 12000000 /dev/urandom | od -An -tx1 >numbers
+	for source in signal perf; do
+		pillion -s cpu --sampling-source=$source -o "$source" "$gzip" -9 -c numbers >out 2>err
+		report analyze --json $source.pillion >found.json 2>err
+		if [ $source = perf ] &&
+			! report stats -q -r ledger -f csv perf.pillion | grep -q 'samples by perf,[1-9]'; then
+			skip 'samples by perf' 'none can be taken here'
+			continue
+		fi
+		is "$(first 'names[0]')" gzip "$source: the place is in gzip"
+		like "$(first 'first["Text"]')" '^[0-9.]+ m?s of [0-9.]+ m?s (in|pass through) gzip' \
+			"$source: the words of a program without lines"
+		is "$(first 'first["Edit"]')" 'function~gzip=0' "$source: its edit is that of the program"
+		is "$(first 'first["Saves High (ns)"] > 100000000')" True "$source: its time has a price"
+	done
+fi
+
 report whatif -f csv copies.pillion 'function~deepcopy=0' 'function~nothing=0' >edit.csv 2>err
 is "$? $(tail -n +2 edit.csv | wc -l)" '1 1' 'whatif: a library has a price, what is not there has none'
 like "$(cat err)" 'cannot tell: function~nothing: no recorded stack has that function' 'whatif: why'

@@ -93,6 +93,10 @@ static void summary_frames(const struct fix_first_cause *cause, struct buffer *o
 {
 	struct texts places = {0}, names = {0};
 	size_t wide = 0, wide_name = 0;
+	bool has_lines = false;
+
+	for (size_t i = 0; i < cause->frame_count; i++)
+		has_lines |= *cause->frames[i].line;
 
 	for (size_t i = 0; i < cause->frame_count; i++) {
 		const struct fix_first_frame *f = &cause->frames[i];
@@ -102,18 +106,18 @@ static void summary_frames(const struct fix_first_cause *cause, struct buffer *o
 		name_brief(&name, f->function);
 		if (i + 1 == cause->frame_count && cause->callee && *cause->callee)
 			buffer_print(&name, " (%s)", cause->callee);
-		texts_add(&places, "%*s%s", (int)(2 * i), "", buffer_string(&place));
+		texts_add(&places, "%*s%s", has_lines ? (int)(2 * i) : 0, "", buffer_string(&place));
 		buffer_clear(&place);
 		text_fit(&place, name.data, NAME_WIDTH);
-		texts_add(&names, "%s", buffer_string(&place));
+		texts_add(&names, "%*s%s", has_lines ? 0 : (int)(2 * i), "", buffer_string(&place));
 		wide = text_width(places.items[i]) > wide ? text_width(places.items[i]) : wide;
 		wide_name = text_width(names.items[i]) > wide_name ? text_width(names.items[i]) : wide_name;
 		buffer_done(&place);
 		buffer_done(&name);
 	}
 	for (size_t i = 0; i < cause->frame_count; i++) {
-		buffer_print(out, "%*s %s%*s  %s%*s  ", SUMMARY_LABEL, "", places.items[i],
-			     (int)(wide - text_width(places.items[i])), "", names.items[i],
+		buffer_print(out, "%*s %s%*s%s%s%*s  ", SUMMARY_LABEL, "", places.items[i],
+			     (int)(wide - text_width(places.items[i])), "", has_lines ? "  " : "", names.items[i],
 			     (int)(wide_name - text_width(names.items[i])), "");
 		rule_time(out, cause->frames[i].ns);
 		if (i + 1 == cause->frame_count)
