@@ -135,6 +135,14 @@ static uint64_t long_duration(const uint64_t *args, const uint64_t *end)
 	return duration;
 }
 
+static void take_operator(const struct cursor *c, struct event *e)
+{
+	uint64_t place = (uint64_t)((const uint8_t *)e->args - c->trace->bytes.data) / TF_SLOT;
+
+	if (tf_arg_kind(*e->args) == TF_ARG_VALUE && place < UINT32_MAX - OPERATOR_STRINGS)
+		e->text = OPERATOR_STRINGS + (uint32_t)place;
+}
+
 static inline __attribute__((always_inline)) void take_event(struct cursor *c, uint64_t slot, struct event *e)
 {
 	const uint64_t *args = c->at + 1;
@@ -152,6 +160,8 @@ static inline __attribute__((always_inline)) void take_event(struct cursor *c, u
 	if (e->kind != TF_CALL && e->kind != TF_CONSTRUCT) {
 		if (e->args_count)
 			e->payload = find_payload(c, e);
+		if (e->args_count && e->kind == TF_PUSH)
+			take_operator(c, e);
 		return;
 	}
 	e->duration = e->text;

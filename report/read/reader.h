@@ -200,6 +200,10 @@ void cursor_pass_calls(struct cursor *c, struct passed_calls *sums);
 /* Does any of the spans overlap the one from `from` to `to`? */
 bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to);
 
+/* The ids of strings in events are lower. From here on they are those of operators (TF_ARG_VALUE of a push), each of
+ * which has a string of its own: the id stands for the place of the first argument's slot. */
+enum { OPERATOR_STRINGS = 1 << 24 };
+
 /* The ARG slot of this kind; 0: there is none. */
 static inline uint64_t event_arg(const struct event *e, enum tf_arg_kind kind)
 {

@@ -167,6 +167,15 @@ static void take_ranges(struct thread_part *p, const struct event *e)
 		facts->unmatched_pushes += open;
 }
 
+static void define_operator(const struct trace *t, struct thread_part *p, const struct event *e)
+{
+	struct event definition = *e;
+
+	definition.id = e->text;
+	definition.blob = TF_BLOB_STRING;
+	part_define(t, p, &definition);
+}
+
 static void take_event(const struct trace *t, struct thread_part *p, const struct event *e)
 {
 	struct trace_thread *facts = &p->facts;
@@ -202,6 +211,8 @@ static void take_event(const struct trace *t, struct thread_part *p, const struc
 		facts->args |= 1u << tf_arg_kind(e->args[i]);
 	if (e->kind == TF_PUSH || e->kind == TF_POP)
 		count_nesting(&p->depths, e);
+	if (e->kind == TF_PUSH && e->text >= OPERATOR_STRINGS)
+		define_operator(t, p, e);
 	if (p->open_child < p->child_count && is_wait_call(t, e)) {
 		p->children[p->open_child].child.ticks = e->ticks;
 		p->children[p->open_child].has_ticks = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace contains, by id: functions, definitions and their bytes. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "report/read/reader.h"
@@ -46,11 +47,36 @@ bool trace_stack_is_cut(const struct trace *t, const struct blob *b)
 	return (first & TF_STACK_UNLOADS) && (first & TF_STACK_CUT) && !has_all_python(t, b->id);
 }
 
+/* As emit_nvtx writes it: "NAME, seq = 4, op_id = 7, sizes = SIZES". */
+static void operator_text(const struct trace *t, const struct blob *b, struct buffer *ret)
+{
+	const uint64_t *arg = (const uint64_t *)(t->bytes.data + b->offset);
+	const struct blob *words = trace_definition(t, TF_BLOB_STRING, (uint32_t)tf_event_last(arg[-1]));
+	uint64_t sequence = tf_arg_value(*arg);
+	struct buffer text = {0};
+	const char *sizes;
+
+	if (words)
+		trace_text(t, words, &text);
+	sizes = strstr(buffer_string(&text), ", sizes = ");
+	buffer_add(ret, buffer_string(&text), sizes ? (size_t)(sizes - text.data) : text.size);
+	if (sequence)
+		buffer_print(ret, ", seq = %" PRIu64, sequence - 1);
+	buffer_print(ret, ", op_id = %" PRIu32, b->id - OPERATOR_STRINGS);
+	buffer_text(ret, sizes ?: "");
+	buffer_done(&text);
+}
+
 void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret)
 {
 	char text[TF_BLOB_BYTES];
-	size_t size = trace_blob(t, b, text, sizeof(text));
+	size_t size;
 
+	if (b->type == TF_BLOB_STRING && tf_kind(((const uint64_t *)(t->bytes.data + b->offset))[-1]) == TF_PUSH) {
+		operator_text(t, b, ret);
+		return;
+	}
+	size = trace_blob(t, b, text, sizeof(text));
 	/* A NUL would terminate the text when it is printed; 0xff is shown as U+FFFD. */
 	for (size_t i = 0; i < size; i++)
 		if (!text[i])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -552,4 +553,43 @@ Test(reader, counts_pushes_and_pops_without_a_counterpart)
 	open_it();
 	cr_assert_eq(trace->threads[0].unmatched_pops, 1);
 	cr_assert_eq(trace->threads[0].unmatched_pushes, 1);
+}
+
+static const char *text_of(uint32_t id)
+{
+	static struct buffer text;
+
+	buffer_clear(&text);
+	trace_text(trace, trace_definition(trace, TF_BLOB_STRING, id), &text);
+	return buffer_string(&text);
+}
+
+Test(reader, gives_each_operator_a_text_with_its_numbers)
+{
+	struct cursor c;
+	struct event e, next;
+	char expected[96];
+
+	writer_text(&t, TF_BLOB_STRING, 1, "aten::mm, sizes = [[2, 3], [3]]");
+	writer_text(&t, TF_BLOB_STRING, OPERATOR_STRINGS + 1, "a forged id");
+	writer_event(&t, TF_PUSH, 0, 1100, 1);
+	writer_slot(&t, tf_arg(TF_ARG_VALUE, 0, 5));
+	writer_event(&t, TF_PUSH, 0, 1200, 1);
+	writer_slot(&t, tf_arg(TF_ARG_VALUE, 0, 0));
+	writer_event(&t, TF_PUSH, 0, 1300, 7);
+	writer_slot(&t, tf_arg(TF_ARG_VALUE, 0, 1));
+	open_it();
+	cursor_init(&c, trace, &trace->threads[0]);
+	cr_assert(cursor_next(&c, &e) && cursor_next(&c, &next));
+	cr_assert_neq(e.text, next.text);
+	snprintf(expected, sizeof(expected), "aten::mm, seq = 4, op_id = %u, sizes = [[2, 3], [3]]",
+		 e.text - OPERATOR_STRINGS);
+	cr_assert_str_eq(text_of(e.text), expected);
+	snprintf(expected, sizeof(expected), "aten::mm, op_id = %u, sizes = [[2, 3], [3]]",
+		 next.text - OPERATOR_STRINGS);
+	cr_assert_str_eq(text_of(next.text), expected);
+	cr_assert(cursor_next(&c, &e));
+	snprintf(expected, sizeof(expected), ", seq = 0, op_id = %u", e.text - OPERATOR_STRINGS);
+	cr_assert_str_eq(text_of(e.text), expected, "a name that is missing");
+	cr_assert_str_eq(text_of(OPERATOR_STRINGS + 1), "a forged id");
 }

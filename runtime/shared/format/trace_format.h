@@ -43,7 +43,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 19
+#define TF_VERSION_MINOR 20
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -188,6 +188,8 @@ static inline uint32_t tf_slots_offset(const struct tf_chunk *chunk)
  *                (all ones: TF_ARG_LONG follows)
  *   PUSH MARK    5..15 domain     16..39 time     40..63 id of a TF_BLOB_STRING, the text
  *   POP          5..15 domain     16..39 time
+ *                With TF_ARG_VALUE, of PUSH: an operator of PyTorch, and 1 + its sequence number, 0: it has none. Of
+ *                a text "NAME, sizes = SIZES" the name is what precedes the comma. From 1.20 on
  *   RANGE_START  as PUSH; TF_ARG_VALUE holds the range's id
  *   RANGE_END    5..15 domain     16..39 time     TF_ARG_VALUE holds the range's id
  *   TIME         5..63 ticks, low 59 bits: the base of the times that follow
