@@ -18,6 +18,7 @@
 #include "preload/nvtx/nvtx_tool.h"
 #include "preload/python/annotate_calls.h"
 #include "preload/python/annotate_jax.h"
+#include "preload/python/annotate_operators.h"
 #include "preload/python/annotate_range.h"
 #include "preload/python/annotate_torch.h"
 #include "preload/python/lines.h"
@@ -223,6 +224,32 @@ static void *torch_close(void *self, void *unused)
 	return python_none();
 }
 
+static void *record_try(void *self, void *unused)
+{
+	return python_bool(annotate_operators_try());
+}
+
+static void *record_settle(void *self, void *unused)
+{
+	return python_bool(annotate_operators_settle());
+}
+
+/* record_begin() -> number, 0: not possible; record_end(number) */
+static void *record_begin(void *self, void *unused)
+{
+	uint64_t number = annotate_operators_replace(process_options.pytorch == PYTORCH_SHAPES);
+
+	if (!number)
+		annotate_note("--pytorch: emit_nvtx records the operators of a thread, which takes longer");
+	return python.Py_BuildValue("K", number);
+}
+
+static void *record_end(void *self, void *number)
+{
+	annotate_operators_remove((uint64_t)(uintptr_t)python.PyLong_AsVoidPtr(number));
+	return python_none();
+}
+
 static const struct method natives[] = {
 	{"annotation", annotation_make, TAKES_TUPLE, NULL},
 	{"import_begin", import_begin, TAKES_ONE, NULL},
@@ -234,6 +261,10 @@ static const struct method natives[] = {
 	{"torch_settle", torch_settle, TAKES_NOTHING, NULL},
 	{"torch_open", torch_open, TAKES_NOTHING, NULL},
 	{"torch_close", torch_close, TAKES_NOTHING, NULL},
+	{"record_try", record_try, TAKES_NOTHING, NULL},
+	{"record_settle", record_settle, TAKES_NOTHING, NULL},
+	{"record_begin", record_begin, TAKES_NOTHING, NULL},
+	{"record_end", record_end, TAKES_ONE, NULL},
 };
 
 /* ---- running annotate.py ---- */

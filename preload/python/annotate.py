@@ -5,6 +5,7 @@
 #   import_begin(name)   import_end()   note(text)
 #   operators_end() -> number   operators_begin(number)
 #   torch_offer() -> bool   torch_settle() -> bool   torch_open()   torch_close()
+#   record_try() -> bool   record_settle() -> bool   record_begin() -> number   record_end(number)
 #   calls_*   python_calls: see annotate_calls.h; jax_*   wants_jax: see annotate_jax.h, annotate_jax_live.h
 #   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
 # Everything depends on replacing one function, by which both `import` and importlib load a module. CPython 3.8 and
@@ -155,8 +156,26 @@ class Quiet:
         pass
 
 
+def can_record(torch):
+    """In versions whose type of callbacks is known. An operator without a node of autograd has the number that
+    the next node will get; a function that makes a tensor has none."""
+    version = str(getattr(torch, '__version__', ''))
+    is_settled = False
+    if '.'.join(version.split('.')[:2]) in ['2.%d' % minor for minor in range(14)] and record_try():
+        try:
+            for turn in range(3):
+                torch.neg(torch.empty(3))
+        finally:
+            is_settled = record_settle()
+    if version and not is_settled:
+        note('--pytorch: emit_nvtx records the operators of PyTorch %s, which takes longer than our own callback' %
+             version)
+    return bool(is_settled)
+
+
 def trace_operators(torch):
-    """emit_nvtx on each thread, except while the program profiles. Thread-local; autograd's threads inherit it."""
+    """emit_nvtx on each thread, except while the program profiles. Thread-local; autograd's threads inherit it. Its
+    callback is replaced by ours where that is possible."""
     import atexit
     import threading
     profiler = sys.modules['torch.autograd.profiler']
@@ -176,7 +195,7 @@ def trace_operators(torch):
             raise
         finally:
             torch_close()
-        here.context = context
+        here.context, here.number = context, record_begin() if is_recorded else 0
 
     def enter_anew(*unused):
         try:
@@ -188,6 +207,7 @@ def trace_operators(torch):
         context = getattr(here, 'context', None)
         if context is not None:
             here.context = None
+            record_end(here.number)
             leave_quietly(context, None, None, None)
         return context is not None
 
@@ -228,11 +248,14 @@ def trace_operators(torch):
             enter()
         return bool(is_settled)
 
+    is_recorded, can = False, can_record(torch)
     try:
         enter()
     except RuntimeError:
         if not enter_without_nvtx():
             raise
+    if can:
+        is_recorded, here.number = True, record_begin()
     for name in ('_prepare_profiler', '_enable_profiler'):
         if name in space:
             setattr(profiler, name, beside(space[name]))

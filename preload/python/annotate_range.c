@@ -48,6 +48,19 @@ void annotate_range_push(void *domain, const char *text)
 						  .message = text});
 }
 
+uint64_t annotate_range_start(enum nvtx_message type, const void *message)
+{
+	const struct nvtx_attributes a = {
+		.version = 3, .size = sizeof(a), .message_type = type, .message = message};
+
+	return ((uint64_t(*)(void *, const struct nvtx_attributes *))nvtx_functions[NVTX_DOMAIN_START_EX])(NULL, &a);
+}
+
+void annotate_range_end(uint64_t number)
+{
+	((void (*)(void *, uint64_t))nvtx_functions[NVTX_DOMAIN_END])(NULL, number);
+}
+
 void annotate_range_pop(void *domain)
 {
 	((int (*)(void *))nvtx_functions[NVTX_DOMAIN_POP])(domain);

@@ -19,5 +19,8 @@ void *annotate_range_text(void *domain, const char *text);
 void annotate_range_push_attributes(void *domain, const struct nvtx_attributes *a);
 void annotate_range_push(void *domain, const char *text);
 void annotate_range_pop(void *domain);
+/* In the default domain. The returned number ends it, in any thread. */
+uint64_t annotate_range_start(enum nvtx_message type, const void *message);
+void annotate_range_end(uint64_t number);
 
 #endif

@@ -165,6 +165,26 @@ print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var(
 		all_threads "$version without NVTX, $method"
 		is "$(notes operators)" '' "$version without NVTX: nothing is missing"
 	done
+	for method in fork spawn; do
+		TORCH_RECORD=2.5.1 same "$version recorded by our callback, by $method" operators \
+			--pytorch=autograd-shapes-nvtx -- "$python" "$jobs/operators.py" $method
+		names='(main|main_thread|after|child|child_thread|forked)'
+		is "$(report stats -q -r pytorch_sum -f csv operators.pillion |
+			grep -cE ",1,$names(Backward0)?,\"\[\[2, 3\], \[3\]\]\"$")" 12 \
+			"$version recorded, $method: forward and backward in each thread and process"
+		ranges operators '' | sed 's/, op_id = [0-9]*//' >texts
+		is "$(grep -cE '^(main|after)(Backward0)?, seq = [02], sizes = \[\[2, 3\], \[3\]\]=1$' texts)" 4 \
+			"$version recorded, $method: with its number"
+		is "$(grep -cE '^(own|by emit_nvtx)' texts) $(notes operators) $(gaps operators)" '0  1' \
+			"$version recorded, $method: not by emit_nvtx, nor in the program's profiler"
+	done
+	TORCH_RECORD=2.5 pillion -f -o plain --pytorch=autograd-nvtx "$python" "$jobs/operators.py" fork >out 2>err
+	is "$(ranges plain '' | sed 's/, op_id = [0-9]*//' | grep '^main, ')" 'main, seq = 0=1' \
+		"$version recorded: without shapes"
+	TORCH_RECORD=2.99 pillion -f -o plain --pytorch=autograd-nvtx "$python" "$jobs/operators.py" fork >out 2>err
+	like "$(notes plain) $(ranges plain '' | head -1)" \
+		'emit_nvtx records the operators of PyTorch 2.99, .*by emit_nvtx' \
+		"$version: a version whose type of callbacks is not known"
 	export TORCH_ORDER=other
 	same "$version without NVTX, its table in another order" operators --pytorch=autograd-nvtx -- "$python" \
 		"$jobs/operators.py" fork

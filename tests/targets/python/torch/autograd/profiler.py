@@ -13,10 +13,13 @@ def _enable_profiler(kind):
     if kind != 'other' and torch._stubs and not torch._stubs.torch_enabled():
         raise RuntimeError("Can't use NVTX profiler - PyTorch was compiled without CUDA")
     here.on = kind
+    here.number = torch._stubs.torch_emit() if kind != 'other' and torch._run else None
 
 
 def _disable_profiler():
     here.on = None
+    if here.number:
+        torch._stubs._ZN2at14removeCallbackEm(here.number)
 
 
 class emit_nvtx:

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records PyTorch's operators by a callback of its interface for observers (at::RecordFunction), in place of that of
+ * emit_nvtx, which passes a text for each operator. Here names and shapes are interned.
+ *
+ * No layout of PyTorch is known in advance but that of the callback. Where the sequence number of an operator is in
+ * PyTorch's object is found by running operators whose number is known. All functions require the GIL. */
+#ifndef PILLION_ANNOTATE_OPERATORS_H
+#define PILLION_ANNOTATE_OPERATORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Begins the trial on the calling thread. False: this PyTorch does not have what is needed. To be followed by
+ * aten::empty of [3] and aten::neg of it, in turn, several times. */
+bool annotate_operators_try(void);
+
+/* Ends it. True: operators can be recorded. */
+bool annotate_operators_settle(void);
+
+/* Replaces the latest callback of the calling thread, that of emit_nvtx, by ours. PyTorch's threads that execute a part
+ * of the thread's work inherit it. Returns its number, 0: not possible. To be removed in the same thread, before
+ * emit_nvtx ends. */
+uint64_t annotate_operators_replace(bool has_shapes);
+void annotate_operators_remove(uint64_t number);
+
+#endif
