@@ -30,7 +30,8 @@ struct finding *answer_run(struct answer *a, const struct rule *rule)
 /* With one reading of the events. */
 static void find_callers(struct answer *a)
 {
-	struct caller_query *queries = mem_alloc((a->found_count + a->first.count + 1) * sizeof(*queries));
+	SCOPED_MEMORY struct caller_query *queries =
+		mem_alloc((a->found_count + a->first.count + 1) * sizeof(*queries));
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->found_count; i++)
@@ -40,7 +41,6 @@ static void find_callers(struct answer *a)
 			queries[n++] = (struct caller_query){a->first.items[i].line,
 							     &a->first.items[i].called_from};
 	callers_find(&a->context, queries, n);
-	free(queries);
 }
 
 void answer_finish(struct answer *a, bool has_first)
@@ -130,7 +130,7 @@ static bool is_of_role(const void *more, const struct image *image, uint32_t tid
 
 void answer_lines(const struct answer *a, size_t wanted, struct lines *ret)
 {
-	struct map threads = {0};
+	SCOPED(map) threads = {0};
 	struct lines_filter filter = {is_of_role, &threads};
 
 	for (size_t i = 0; i < a->partition->count; i++)
@@ -139,5 +139,4 @@ void answer_lines(const struct answer *a, size_t wanted, struct lines *ret)
 				NULL);
 	lines_top(&a->context, wanted, threads.count ? &filter : NULL, ret);
 	where_add_lines(&a->context, threads.count ? &filter : NULL, ret);
-	map_done(&threads);
 }

@@ -28,13 +28,12 @@ void answer_text(struct table *t, const char *text)
 
 void answer_line(struct table *t, const struct code_line *line, bool with_function)
 {
-	struct buffer place = {0};
+	SCOPED(buffer) place = {0};
 
 	code_line_place(line, &place);
 	answer_text(t, place.data);
 	if (with_function)
 		answer_text(t, line ? line->function : NULL);
-	buffer_done(&place);
 }
 
 void answer_saving(struct table *t, const struct saving *s, uint64_t wall_ns)
@@ -47,7 +46,7 @@ void answer_saving(struct table *t, const struct saving *s, uint64_t wall_ns)
 
 void answer_frames(struct table *t, const struct fix_first_cause *cause)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < cause->frame_count; i++) {
 		const struct fix_first_frame *f = &cause->frames[i];
@@ -61,7 +60,6 @@ void answer_frames(struct table *t, const struct fix_first_cause *cause)
 	if (cause->frame_count)
 		buffer_text(&text, "]");
 	answer_text(t, buffer_string(&text));
-	buffer_done(&text);
 }
 
 const char *answer_advice(const struct fix_first_cause *cause)
@@ -125,7 +123,7 @@ struct role_part {
 static void add_part(const struct answer *a, const struct role *r, const struct role_part *part, struct table *t)
 {
 	const struct role_call *call = part->call;
-	struct buffer end = {0};
+	SCOPED(buffer) end = {0};
 
 	if (!part->ns)
 		return;
@@ -143,7 +141,6 @@ static void add_part(const struct answer *a, const struct role *r, const struct 
 	table_number_if(t, call && call->count, call ? call->count : 0);
 	table_number(t, part->ns);
 	add_share(t, part->ns, r->lifetime_ns);
-	buffer_done(&end);
 }
 
 static void add_role(const struct answer *a, const struct role *r, struct table *t)
@@ -222,7 +219,7 @@ static void add_rank(const struct answer *a, const struct process *p, struct tab
 static void ranks_table(struct answer *a, struct table *t)
 {
 	const struct model *m = a->context.model;
-	struct aggregate known = {0};
+	SCOPED(aggregate) known = {0};
 
 	table_has(t, COL_RANK, COL_HOST, COL_PID, COL_DURATION_NS, COL_CPU_NS, COL_WAIT_NS);
 	for (size_t i = 0; i < m->process_count && a->has_events; i++) {
@@ -233,14 +230,13 @@ static void ranks_table(struct answer *a, struct table *t)
 		if (rank && *rank && aggregate_row(&known, rank, strlen(rank)) == before)
 			add_rank(a, &m->processes[i], t);
 	}
-	aggregate_done(&known);
 }
 
 static void lines_table(struct answer *a, struct table *t)
 {
 	const struct report_context *c = &a->context;
 	struct lines l;
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 
 	table_has(t, COL_LINE, COL_FUNCTION, COL_CPU_NS, COL_GPU_NS, COL_CUDA_CALLS_NS, COL_OFF_CPU_NS);
 	if (!a->has_lines)
@@ -249,7 +245,7 @@ static void lines_table(struct answer *a, struct table *t)
 	order = lines_order(c, &l);
 	for (size_t i = 0; i < l.count && i < LINES; i++) {
 		const struct line_values *v = &l.values[order[i]];
-		struct buffer place = {0};
+		SCOPED(buffer) place = {0};
 
 		if (*lines_field(c, &l, order[i], 1))
 			buffer_print(&place, "%s:%s", lines_field(c, &l, order[i], 0), lines_field(c, &l, order[i], 1));
@@ -259,9 +255,7 @@ static void lines_table(struct answer *a, struct table *t)
 		table_number(t, v->of[LINE_GPU]);
 		table_number(t, v->of[LINE_CUDA]);
 		table_number(t, v->of[LINE_OFF_CPU]);
-		buffer_done(&place);
 	}
-	free(order);
 	lines_done(&l);
 }
 

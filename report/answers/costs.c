@@ -209,7 +209,7 @@ static uint32_t *first_of_lines(const struct costs *k)
 {
 	struct editables *all = &k->causes->editables;
 	uint32_t *ret = mem_alloc((all->count + 1) * sizeof(*ret));
-	struct map known = {0};
+	SCOPED(map) known = {0};
 
 	for (uint32_t i = 0; i < all->count; i++) {
 		const struct code_line *line = editable_line(all, i);
@@ -220,15 +220,14 @@ static uint32_t *first_of_lines(const struct costs *k)
 			*first = i;
 		ret[i] = (uint32_t)*first;
 	}
-	map_done(&known);
 	return ret;
 }
 
 static const struct code_line *unequal_line(const struct costs *k, const uint8_t *actors, size_t count,
 					    uint32_t longest)
 {
-	uint8_t *only = mem_alloc(k->causes->actor_count + 1);
-	uint32_t *first = first_of_lines(k);
+	SCOPED_MEMORY uint8_t *only = mem_alloc(k->causes->actor_count + 1);
+	SCOPED_MEMORY uint32_t *first = first_of_lines(k);
 	struct work_sum all, own;
 	size_t best = SIZE_MAX;
 	double excess = 0;
@@ -245,8 +244,6 @@ static const struct code_line *unequal_line(const struct costs *k, const uint8_t
 	is_shared = best != SIZE_MAX && all.actors[best] == count;
 	work_sum_done(&all);
 	work_sum_done(&own);
-	free(first);
-	free(only);
 	return is_shared ? editable_line(&k->causes->editables, (uint32_t)best) : NULL;
 }
 

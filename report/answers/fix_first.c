@@ -46,7 +46,7 @@ static void propose_cpu(struct choice *k, const struct role *r)
 	uint64_t cpu_ns = role_cpu(r).work_ns;
 	struct fix_first_cause cause = {.rule = "bound_by", .is_bound = true,
 					.is_cpu = !samples_any(k->context->model)};
-	struct buffer line = {0}, time = {0};
+	SCOPED(buffer) line = {0}, time = {0};
 
 	cause.line = role_hot_code_line(k->context, r);
 	price_add_line("line", cause.line, "=0.5x", &cause.edit);
@@ -70,8 +70,6 @@ static void propose_cpu(struct choice *k, const struct role *r)
 	} else {
 		role_work_line(k->context, k->roles, r, &cause.text);
 	}
-	buffer_done(&line);
-	buffer_done(&time);
 	find_line(k, r, &cause);
 	fix_first_propose(k, &cause);
 }

@@ -32,13 +32,12 @@ void fix_first_limit(struct saving *s, uint64_t most)
 
 static bool is_told(const struct choice *k, const struct fix_first_cause *cause)
 {
-	struct buffer place = {0};
+	SCOPED(buffer) place = {0};
 	bool is_told = false;
 
 	code_line_place(cause->line, &place);
 	for (size_t i = 0; i < k->told.count && place.size; i++)
 		is_told |= !strcmp(k->told.items[i], place.data);
-	buffer_done(&place);
 	return is_told;
 }
 

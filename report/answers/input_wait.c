@@ -33,13 +33,12 @@ static void add_image(struct sockets_used *s, const struct image *image)
 
 	descriptors_init(&all, image->trace);
 	for (size_t i = 0; i < all.count; i++) {
-		struct buffer text = {0};
+		SCOPED(buffer) text = {0};
 
 		if (all.items[i].kind != TF_DESCRIPTOR_SOCKET)
 			continue;
 		descriptors_text(&all, &all.items[i], &text);
 		add_socket(s, buffer_string(&text));
-		buffer_done(&text);
 	}
 	descriptors_done(&all);
 }

@@ -46,7 +46,7 @@ static void add_verdict(const struct finding *f, struct buffer *ret)
 
 void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret)
 {
-	struct buffer verdict = {0};
+	SCOPED(buffer) verdict = {0};
 
 	*ret = (struct finding){.rule = rule};
 	rule->run(rules, ret);
@@ -56,7 +56,6 @@ void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret)
 	table_text(&ret->table, rule->name);
 	table_text(&ret->table, verdict.data);
 	table_nothings(&ret->table, ret->table.column_count - 2);
-	buffer_done(&verdict);
 }
 
 bool finding_is_end(const struct finding *f)

@@ -62,7 +62,7 @@ static void add_calls(const struct spine_finder *f, size_t time, struct map *cal
 
 static void find_drops(struct spine_finder *f)
 {
-	struct map calls = {0}, last = {0};
+	SCOPED(map) calls = {0}, last = {0};
 
 	for (size_t i = 0; i < f->count; i++) {
 		add_inclusive(f, i);
@@ -77,8 +77,6 @@ static void find_drops(struct spine_finder *f)
 		if (call->used && left < f->drop[call->a])
 			f->drop[call->a] = left;
 	}
-	map_done(&calls);
-	map_done(&last);
 }
 
 /* The top level of a file, which is around all that the program does, is a place and no caller. */
@@ -146,7 +144,7 @@ static size_t next_caller(const struct spine_finder *f, uint32_t place, double l
 /* The line of the function with most of the time of stacks that have the place. */
 static uint32_t line_of(const struct spine_finder *f, uint32_t function, uint32_t place)
 {
-	struct map lines = {0};
+	SCOPED(map) lines = {0};
 	uint64_t most = 0;
 	uint32_t ret = 0;
 
@@ -169,14 +167,13 @@ static uint32_t line_of(const struct spine_finder *f, uint32_t function, uint32_
 			most = lines.slots[i].value;
 			ret = (uint32_t)lines.slots[i].a;
 		}
-	map_done(&lines);
 	return ret;
 }
 
 /* What half of the place's own time is in. */
 static uint32_t callee_of(const struct spine_finder *f, uint32_t place)
 {
-	struct map callees = {0};
+	SCOPED(map) callees = {0};
 	uint32_t ret = 0;
 
 	for (size_t i = 0; i < f->count; i++) {
@@ -189,7 +186,6 @@ static uint32_t callee_of(const struct spine_finder *f, uint32_t place)
 	for (size_t i = 0; i < callees.size; i++)
 		if (callees.slots[i].used && callees.slots[i].value * 2 > f->own_ns[place])
 			ret = (uint32_t)callees.slots[i].a;
-	map_done(&callees);
 	return ret;
 }
 

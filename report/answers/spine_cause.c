@@ -51,7 +51,7 @@ static void add_frame(const struct choice *k, const struct spine_frame *f, uint6
 	const struct own_function *function = &k->own.functions[f->function];
 	struct fix_first_frame *ret = &cause->frames[cause->frame_count++];
 	double own = f->ns ? (double)f->own_ns / (double)f->ns : 0;
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 
 	if (*function->file)
 		buffer_print(&line, "%s:%u", function->file, f->line);
@@ -60,7 +60,6 @@ static void add_frame(const struct choice *k, const struct spine_frame *f, uint6
 					.ns = ns,
 					.own_ns = (uint64_t)((double)ns * own),
 					.is_recursive = f->is_recursive};
-	buffer_done(&line);
 }
 
 /* The role that waits for this one while it computes; NULL: none is known. */

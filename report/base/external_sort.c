@@ -26,7 +26,7 @@ static int open_unnamed_file(void)
 {
 	const char *wished = getenv("TMPDIR"), *directory = wished && *wished ? wished : "/var/tmp";
 	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 
 	if (fd >= 0)
 		return fd;
@@ -34,7 +34,6 @@ static int open_unnamed_file(void)
 	fd = mkostemp(name.data, O_CLOEXEC);
 	if (fd >= 0)
 		unlink(name.data);
-	buffer_done(&name);
 	return fd;
 }
 

@@ -108,7 +108,7 @@ static void receive_message(struct share *r, enum message_kind kind, struct buff
 {
 	static const size_t piece = 1 << 16;
 	struct head head = {0};
-	char *bytes = mem_alloc(piece);
+	SCOPED_MEMORY char *bytes = mem_alloc(piece);
 
 	buffer_clear(ret);
 	read_all(r, &head, sizeof(head));
@@ -121,13 +121,12 @@ static void receive_message(struct share *r, enum message_kind kind, struct buff
 		buffer_add(ret, bytes, size);
 		head.size -= size;
 	}
-	free(bytes);
 }
 
 void share_gather(struct share *r, const struct buffer *mine,
 		  void (*take)(void *context, size_t from, struct buffer *theirs), void *context)
 {
-	struct buffer theirs = {0};
+	SCOPED(buffer) theirs = {0};
 
 	if (!r || r->has_failed)
 		return;
@@ -137,7 +136,6 @@ void share_gather(struct share *r, const struct buffer *mine,
 		if (!r->has_failed)
 			take(context, i, &theirs);
 	}
-	buffer_done(&theirs);
 }
 
 void share_broadcast(struct share *r, struct buffer *b)
@@ -152,7 +150,7 @@ void share_broadcast(struct share *r, struct buffer *b)
 
 static void send_printed(struct share *r)
 {
-	struct buffer all = {0};
+	SCOPED(buffer) all = {0};
 	char piece[1 << 12];
 	size_t size;
 
@@ -163,7 +161,6 @@ static void send_printed(struct share *r)
 	if (ferror(r->printed))
 		fail(r, strerror(errno));
 	send_message(r, MESSAGE_PRINTED, &all);
-	buffer_done(&all);
 }
 
 int share_end(struct share *r, struct err *err)

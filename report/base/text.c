@@ -169,31 +169,27 @@ void text_escape(struct buffer *b, const char *text, const char *keep)
 
 void text_fit(struct buffer *b, const char *name, size_t width)
 {
-	struct buffer safe = {0};
+	SCOPED(buffer) safe = {0};
 
 	text_escape(&safe, name ? name : "", "");
 	text_shorten(b, buffer_string(&safe), width);
-	buffer_done(&safe);
 }
 
 void text_fit_sentence(struct buffer *b, const char *sentence, size_t word, size_t width)
 {
-	struct buffer safe = {0}, words = {0};
+	SCOPED(buffer) safe = {0}, words = {0};
 
 	text_escape(&safe, sentence, "");
 	for (const char *at = buffer_string(&safe); *at;) {
 		size_t spaces = strspn(at, " "), length = strcspn(at + spaces, " ");
-		struct buffer one = {0};
+		SCOPED(buffer) one = {0};
 
 		buffer_add(&one, at + spaces, length);
 		buffer_add(&words, at, spaces);
 		text_shorten(&words, buffer_string(&one), word);
-		buffer_done(&one);
 		at += spaces + length;
 	}
 	text_shorten(b, buffer_string(&words), width);
-	buffer_done(&words);
-	buffer_done(&safe);
 }
 
 const char *text_path(const char *path)
@@ -246,7 +242,7 @@ static const char *wrap_line(struct buffer *b, const char *line, size_t width, s
 
 	while (*line && *line != '\n') {
 		size_t spaces = strspn(line, " "), length = word_length(line + spaces), wide;
-		struct buffer word = {0};
+		SCOPED(buffer) word = {0};
 
 		buffer_add(&word, line + spaces, length);
 		wide = text_width(buffer_string(&word));
@@ -259,7 +255,6 @@ static const char *wrap_line(struct buffer *b, const char *line, size_t width, s
 		line += strspn(line, " ") + length;
 		at += spaces;
 		at += text_shorten(b, buffer_string(&word), width && at + wide > width ? width - at : wide);
-		buffer_done(&word);
 	}
 	return line;
 }

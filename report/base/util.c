@@ -59,6 +59,14 @@ void *mem_grow(void *array, size_t count, size_t *capacity, size_t element)
 	return mem_resize(array, *capacity * element);
 }
 
+void mem_free_pointer(void *pointer_to_it)
+{
+	void *p;
+
+	memcpy(&p, pointer_to_it, sizeof(p));
+	free(p);
+}
+
 static void buffer_reserve(struct buffer *b, size_t more)
 {
 	size_t need = b->size + more + 1;

@@ -29,6 +29,13 @@ void mem_replace_text(char **place, char *text);      /* takes ownership of text
 /* Makes room for one more element of an array; the caller maintains the count. */
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t element);
 
+/* A local variable of a struct for which its _done function is called at the end of its block:
+ * SCOPED(buffer) text = {0}; */
+#define SCOPED(type) __attribute__((cleanup(type##_done))) struct type
+/* Likewise a pointer to memory that is freed: SCOPED_MEMORY char *name = ...; */
+#define SCOPED_MEMORY __attribute__((cleanup(mem_free_pointer)))
+void mem_free_pointer(void *pointer_to_it);
+
 /* ---- a growing text buffer ---- */
 
 struct buffer {

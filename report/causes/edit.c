@@ -198,7 +198,7 @@ static int compare_works(const void *left, const void *right)
 static double median_of_ranks(const struct causality *s)
 {
 	double *works = mem_alloc((s->actor_count + 1) * sizeof(*works)), median;
-	struct map known = {0};
+	SCOPED(map) known = {0};
 	size_t count = 0;
 
 	for (size_t i = 0; i < s->actor_count; i++) {
@@ -212,7 +212,6 @@ static double median_of_ranks(const struct causality *s)
 	if (count)
 		qsort(works, count, sizeof(*works), compare_works);
 	median = count ? count % 2 ? works[count / 2] : (works[count / 2 - 1] + works[count / 2]) / 2 : 0;
-	map_done(&known);
 	free(works);
 	return median;
 }

@@ -64,9 +64,9 @@ static float *shares_of(struct causality *s, bool (*is_below)(struct wanted *, c
 			struct wanted *w, bool *ret_any)
 {
 	const struct editables *all = &s->editables;
-	double *sums = mem_alloc((all->count + 1) * sizeof(*sums));
+	SCOPED_MEMORY double *sums = mem_alloc((all->count + 1) * sizeof(*sums));
 	float *ret = mem_alloc((all->count + 1) * sizeof(*ret));
-	float *parts = parts_below(all, is_below, w, ret_any);
+	SCOPED_MEMORY float *parts = parts_below(all, is_below, w, ret_any);
 
 	for (size_t i = 0; i < all->stack_count; i++) {
 		const struct editable_stack *stack = &all->stacks[i];
@@ -76,8 +76,6 @@ static float *shares_of(struct causality *s, bool (*is_below)(struct wanted *, c
 	}
 	for (size_t i = 0; i < all->count; i++)
 		ret[i] = sums[i] > 0 ? (float)((double)ret[i] / sums[i]) : 0;
-	free(sums);
-	free(parts);
 	return ret;
 }
 

@@ -82,7 +82,7 @@ static void join_sources(struct graph *g)
 
 void graph_edges_done(struct graph *g)
 {
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 
 	sort_unless_sorted(g->edges, g->edge_count, sizeof(*g->edges), compare_ends);
 	join_sources(g);
@@ -91,7 +91,6 @@ void graph_edges_done(struct graph *g)
 	g->cuts = mem_alloc((g->edge_count + 1) * sizeof(*g->cuts));
 	for (size_t i = 0; i < g->edge_count; i++)
 		g->cuts[i] = (uint32_t)order[i];
-	free(order);
 }
 
 /* The first edge to the actor, or to the end of a call of it. */
@@ -348,9 +347,10 @@ static int compare_nodes(size_t a, size_t b, const void *nodes)
 
 static void find_order(struct graph *g, size_t meetings)
 {
-	struct queue *heap = mem_alloc((g->actor_count + 1) * sizeof(*heap));
+	SCOPED_MEMORY struct queue *heap = mem_alloc((g->actor_count + 1) * sizeof(*heap));
 	size_t count = 0, met = 0, at = 0;
-	size_t *of_meetings = places_in_order(g->node_count - meetings, compare_nodes, g->nodes + meetings);
+	SCOPED_MEMORY size_t *of_meetings =
+		places_in_order(g->node_count - meetings, compare_nodes, g->nodes + meetings);
 
 	g->order = mem_alloc((g->node_count + 1) * sizeof(*g->order));
 	for (size_t i = 0; i < g->actor_count; i++)
@@ -375,8 +375,6 @@ static void find_order(struct graph *g, size_t meetings)
 		if (count)
 			sift(g, heap, count, 0);
 	}
-	free(of_meetings);
-	free(heap);
 }
 
 enum { RELAY_NODES = 64 };

@@ -223,7 +223,7 @@ static void link_waits(struct linker *l, enum moment_kind kind, const struct by_
 void link_devices(struct linker *l)
 {
 	const struct causality *s = l->causes;
-	struct by_end *ends;
+	SCOPED_MEMORY struct by_end *ends = NULL;
 
 	gather(l);
 	ends = mem_alloc((l->operations.count + 1) * sizeof(*ends));
@@ -235,5 +235,4 @@ void link_devices(struct linker *l)
 	link_operations(l, ends);
 	link_waits(l, MOMENT_SYNC, ends);
 	link_waits(l, MOMENT_SYNC_STREAMS, ends);
-	free(ends);
 }

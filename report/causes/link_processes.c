@@ -189,12 +189,11 @@ static void link_join(struct linker *l, struct moment *wait, uint8_t *is_joined)
 void link_threads(struct linker *l)
 {
 	const struct causality *s = l->causes;
-	uint8_t *is_joined = mem_alloc(s->actor_count + 1);
+	SCOPED_MEMORY uint8_t *is_joined = mem_alloc(s->actor_count + 1);
 
 	for (uint32_t i = 0; i < s->actor_count; i++)
 		if (!s->actors[i].is_main && !s->actors[i].is_stream)
 			link_thread_start(l, i);
 	for (size_t i = 0; i < l->of[MOMENT_JOIN].count; i++)
 		link_join(l, &l->of[MOMENT_JOIN].items[i], is_joined);
-	free(is_joined);
 }

@@ -28,7 +28,7 @@ static int compare_transfers(const void *left, const void *right)
 static struct moment **by_channel(const struct linker *l, const struct moments *of)
 {
 	struct moment **all = mem_alloc((of->count + 1) * sizeof(*all));
-	size_t *places = mem_alloc((l->channels.count + 2) * sizeof(*places));
+	SCOPED_MEMORY size_t *places = mem_alloc((l->channels.count + 2) * sizeof(*places));
 
 	for (size_t i = 0; i < of->count; i++)
 		places[of->items[i].value + 1]++;
@@ -36,7 +36,6 @@ static struct moment **by_channel(const struct linker *l, const struct moments *
 		places[i] += places[i - 1];
 	for (size_t i = 0; i < of->count; i++)
 		all[places[of->items[i].value]++] = &of->items[i];
-	free(places);
 	sort_unless_sorted(all, of->count, sizeof(*all), compare_transfers);
 	return all;
 }
@@ -80,7 +79,8 @@ static const struct moment *write_at_end(struct moment *const *writes, size_t co
 void link_transfers(struct linker *l)
 {
 	struct moments *reads = &l->of[MOMENT_READ], *writes = &l->of[MOMENT_WRITE];
-	struct moment **read_places = by_channel(l, reads), **write_places = by_channel(l, writes);
+	SCOPED_MEMORY struct moment **read_places = by_channel(l, reads);
+	SCOPED_MEMORY struct moment **write_places = by_channel(l, writes);
 	const struct moment *cause, *read, *usual = NULL;
 
 	for (size_t i = 0; i < reads->count; i++) {
@@ -111,8 +111,6 @@ void link_transfers(struct linker *l)
 		if (cause && cause->end_ns > m->start_ns)
 			link_wait(l, m, cause->actor, cause->start_ns);
 	}
-	free(read_places);
-	free(write_places);
 }
 
 /* ---- the only possible cause ---- */
@@ -469,7 +467,7 @@ void link_only_causes(struct linker *l)
 	static const enum moment_kind kinds[] = {MOMENT_READ, MOMENT_RECEIVE, MOMENT_POLL, MOMENT_WAIT, MOMENT_CHILD};
 	const struct causality *s = l->causes;
 	struct causes_of_ends all = {0};
-	size_t *places = mem_alloc(s->actor_count * sizeof(*places));
+	SCOPED_MEMORY size_t *places = mem_alloc(s->actor_count * sizeof(*places));
 
 	for (size_t i = 0; i < s->context->model->process_count; i++)
 		if (l->last_of[i] != NODE_NONE)
@@ -491,5 +489,4 @@ void link_only_causes(struct linker *l)
 	free(all.sends.items);
 	free(all.wakes.items);
 	free(all.locked.items);
-	free(places);
 }

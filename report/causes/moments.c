@@ -79,7 +79,7 @@ struct reading_calls {
 static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d)
 {
 	struct known_channel *known = &r->known[d->fd % KNOWN_CHANNELS];
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	uint64_t *number;
 
 	if (known->descriptor == d)
@@ -90,7 +90,6 @@ static uint64_t channel_of(struct reading_calls *r, const struct descriptor *d)
 	number = map_put(&r->linker->channels, hash_bytes(buffer_string(&text), text.size), r->image->machine, NULL);
 	if (!*number)
 		*number = r->linker->channels.count;
-	buffer_done(&text);
 	*known = (struct known_channel){d, *number};
 	return *number;
 }

@@ -49,7 +49,7 @@ struct joined {
 static void add_row(struct causality *s, const struct path_row *r, double whole, struct table *t)
 {
 	const struct actor *a = &s->actors[r->actor];
-	struct buffer name = {0}, thread = {0};
+	SCOPED(buffer) name = {0}, thread = {0};
 	const struct code_line *line = r->what & EDITABLE_OF_POOL ? NULL : editable_line(&s->editables, r->what);
 
 	table_real(t, 100 * r->ns / whole);
@@ -62,8 +62,6 @@ static void add_row(struct causality *s, const struct path_row *r, double whole,
 		editable_words(&s->editables, r->what, &name);
 	table_text(t, buffer_string(&name));
 	code_line_cell(line, NULL, t);
-	buffer_done(&name);
-	buffer_done(&thread);
 }
 
 static uint64_t key_of(struct causality *s, const struct path_row *r)
@@ -85,7 +83,7 @@ static int compare_rows(const void *left, const void *right)
 void path_table(struct path *p, struct table *t)
 {
 	struct causality *s = p->causes;
-	struct map known = {0};
+	SCOPED(map) known = {0};
 	double whole = 0;
 	size_t count = 0;
 
@@ -105,5 +103,4 @@ void path_table(struct path *p, struct table *t)
 	table_has(t, COL_TIME_PERCENT, COL_TIME_NS, COL_KIND, COL_RANK, COL_THREAD, COL_NAME, COL_LINE);
 	for (size_t i = 0; i < count && whole > 0; i++)
 		add_row(s, &p->rows[i], whole, t);
-	map_done(&known);
 }

@@ -36,7 +36,7 @@ static void find_awaited(const struct causality *s, const struct edit *e, struct
 {
 	struct usages *usages = usages_new(s->context->model);
 	struct cpu_limits *limits = cpu_limits_new(s->context->model);
-	struct map known = {0};
+	SCOPED(map) known = {0};
 
 	*ret = (struct awaited){0};
 	for (uint32_t i = 0; i < s->graph.node_count; i++) {
@@ -54,7 +54,6 @@ static void find_awaited(const struct causality *s, const struct edit *e, struct
 		if (is_new)
 			add_process(s, usages, limits, image, ret);
 	}
-	map_done(&known);
 	cpu_limits_free(limits);
 	usages_free(usages);
 }
@@ -140,7 +139,7 @@ static void add_editable(struct ranking *r, uint32_t what, double ns)
 {
 	const struct editable *e = &r->causes->editables.items[what];
 	bool is_kernel = e->kind == EDITABLE_KERNEL;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	price_add_line("line", editable_line(&r->causes->editables, what), "=0", &text);
 	if (text.size)
@@ -152,12 +151,11 @@ static void add_editable(struct ranking *r, uint32_t what, double ns)
 		buffer_text(&text, is_kernel ? "=0.5x" : "=0");
 		add_choice(r, text.data, is_kernel, what, ns);
 	}
-	buffer_done(&text);
 }
 
 static void add_ranks(struct ranking *r)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < r->causes->actor_count; i++) {
 		const char *rank = image_rank(r->causes->actors[i].image);
@@ -167,7 +165,6 @@ static void add_ranks(struct ranking *r)
 		if (*rank)
 			add_choice(r, text.data, false, NODE_NONE, 0);
 	}
-	buffer_done(&text);
 }
 
 static int compare_prices(const void *left, const void *right)

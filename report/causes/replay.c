@@ -204,7 +204,7 @@ static double end_with_overlap(const struct graph *g, const struct edit *edit, d
 
 double replay_run(const struct graph *g, const struct edit *edit, double *ret_ends)
 {
-	struct deferred_waits *deferred = deferred_of(g, edit);
+	SCOPED_MEMORY struct deferred_waits *deferred = deferred_of(g, edit);
 	double *ends = ret_ends ? ret_ends : mem_alloc((g->node_count + 1) * sizeof(*ends)), ahead = 0, run = 0;
 	double *beside = edit->overlaps ? mem_alloc((g->actor_count + 1) * sizeof(*beside)) : NULL;
 
@@ -230,7 +230,6 @@ double replay_run(const struct graph *g, const struct edit *edit, double *ret_en
 		run = larger(run, ends[g->ends[i]]);
 	if (!ret_ends)
 		free(ends);
-	free(deferred);
 	free(beside);
 	return run;
 }

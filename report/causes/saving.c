@@ -59,7 +59,8 @@ void edit_scale_actor(struct edit *e, const struct causality *s, uint32_t actor,
 void edit_delay(struct edit *e, const struct causality *s, const uint8_t *calls, uint8_t *actors, double ns)
 {
 	size_t count = editables_count(&s->editables);
-	double *work_ns = mem_alloc((count + 1) * sizeof(*work_ns)), *rest = mem_alloc((count + 1) * sizeof(*rest));
+	SCOPED_MEMORY double *work_ns = mem_alloc((count + 1) * sizeof(*work_ns));
+	SCOPED_MEMORY double *rest = mem_alloc((count + 1) * sizeof(*rest));
 
 	e->work_delays = mem_alloc((count + 1) * sizeof(*e->work_delays));
 	e->wait_delays = mem_alloc((count + 1) * sizeof(*e->wait_delays));
@@ -92,8 +93,6 @@ void edit_delay(struct edit *e, const struct causality *s, const uint8_t *calls,
 					ns * (double)pool->calls * (double)share->share / pool_ns;
 		}
 	}
-	free(work_ns);
-	free(rest);
 }
 
 double saving_only(const struct causality *s, struct edit *e)

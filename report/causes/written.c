@@ -32,14 +32,13 @@ void written_done(struct written *w)
 static uint32_t file_at(struct written *w, uint64_t fd, uint64_t ticks)
 {
 	const struct descriptor *d = descriptors_find(&w->descriptors, fd, ticks);
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	uint64_t *known;
 
 	if (!d || d->kind != TF_DESCRIPTOR_FILE)
 		return 0;
 	descriptors_text(&w->descriptors, d, &path);
 	known = map_put(&w->known, hash_bytes(buffer_string(&path), path.size), 0, NULL);
-	buffer_done(&path);
 	if (!*known) {
 		w->files = mem_grow(w->files, w->count, &w->capacity, sizeof(*w->files));
 		w->files[w->count++] = (struct written_file){.by = WRITTEN_NOTHING};

@@ -95,10 +95,9 @@ const struct descriptor *descriptors_find_directory(const struct descriptors *d,
 
 void descriptors_text(const struct descriptors *d, const struct descriptor *item, struct buffer *ret)
 {
-	struct buffer all = {0};
+	SCOPED(buffer) all = {0};
 
 	trace_text(d->trace, item->blob, &all);
 	if (all.size > sizeof(struct tf_descriptor))
 		buffer_add(ret, all.data + sizeof(struct tf_descriptor), all.size - sizeof(struct tf_descriptor));
-	buffer_done(&all);
 }

@@ -30,7 +30,7 @@ static struct file_function function_of(struct file_calls *f, uint32_t id)
 static uint32_t file_of(struct file_calls *f, const struct descriptor *d)
 {
 	uint64_t image = (uint64_t)(f->image - f->scan.context->model->images), item;
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	const uint64_t *known;
 	uint32_t file;
 
@@ -44,7 +44,6 @@ static uint32_t file_of(struct file_calls *f, const struct descriptor *d)
 	buffer_add(&path, "", 1);
 	file = aggregate_row(&f->paths, path.data, path.size);
 	aggregate_remember(&f->paths, image, item, file);
-	buffer_done(&path);
 	return file;
 }
 

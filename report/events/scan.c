@@ -59,28 +59,26 @@ bool scan_is_mine(const struct report_context *c, const struct image *image)
 static void join_theirs(void *whole, size_t from, struct buffer *theirs)
 {
 	struct bytes bytes = bytes_of(theirs);
-	struct aggregate part = {0};
+	SCOPED(aggregate) part = {0};
 
 	(void)from;
 	if (aggregate_load(&part, &bytes))
 		aggregate_join(whole, &part);
-	aggregate_done(&part);
 }
 
 /* The ranges that all parts search next. */
 static void take_ranges(struct aggregate *part, struct bytes *from)
 {
-	struct aggregate whole = {0};
+	SCOPED(aggregate) whole = {0};
 
 	if (aggregate_load(&whole, from))
 		aggregate_split(&whole, part);
-	aggregate_done(&whole);
 }
 
 bool scan_next_pass(const struct report_context *c, struct aggregate *aggregate)
 {
-	struct aggregate part = {0};
-	struct buffer message = {0};
+	SCOPED(aggregate) part = {0};
+	SCOPED(buffer) message = {0};
 	struct bytes from;
 	bool again = false;
 
@@ -104,8 +102,6 @@ bool scan_next_pass(const struct report_context *c, struct aggregate *aggregate)
 		again = bytes_number(&from);
 		take_ranges(aggregate, &from);
 	}
-	aggregate_done(&part);
-	buffer_done(&message);
 	return again;
 }
 
@@ -254,7 +250,7 @@ uint32_t scan_row_of(struct scan *s, uint64_t start_ticks, uint64_t what, scan_k
 	uint32_t range = scan_range(s, start_ticks), row = SCAN_NO_ROW;
 	uint64_t place = (uint64_t)(s->image - s->context->model->images) << 32 | range;
 	const uint64_t *known = aggregate_recall(s->aggregate, place, what);
-	struct buffer fields = {0}, all = {0};
+	SCOPED(buffer) fields = {0}, all = {0};
 
 	if (known)
 		return (uint32_t)*known;
@@ -265,8 +261,6 @@ uint32_t scan_row_of(struct scan *s, uint64_t start_ticks, uint64_t what, scan_k
 	}
 	aggregate_remember(s->aggregate, place, what, row);
 	buffer_done(&s->device);
-	buffer_done(&fields);
-	buffer_done(&all);
 	return row;
 }
 

@@ -22,11 +22,10 @@ const struct buffer *chrome_text(struct chrome *w, enum timeline_text kind, uint
 
 static void make_string(struct chrome *w, uint64_t number, struct buffer *json)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	timeline_text(&w->timeline, TEXT_STRING, number, &text);
 	json_add(json, buffer_string(&text));
-	buffer_done(&text);
 }
 
 const struct buffer *chrome_string(struct chrome *w, uint32_t number)

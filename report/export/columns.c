@@ -32,11 +32,10 @@ bool columns_can_compress(void)
 void columns_compress(const struct buffer *from, struct buffer *ret)
 {
 	size_t room = ZSTD_compressBound(from->size), size;
-	char *bytes = mem_alloc(room);
+	SCOPED_MEMORY char *bytes = mem_alloc(room);
 
 	size = ZSTD_compress(bytes, room, from->data, from->size, ZSTD_LEVEL);
 	buffer_add(ret, bytes, size); /* it cannot fail: the room is what ZSTD_compressBound says */
-	free(bytes);
 }
 #else
 bool columns_can_compress(void)

@@ -76,7 +76,7 @@ static void watch_temporary(char *temporary)
 void export_name(const char *capture, const struct export_type *type, struct buffer *ret)
 {
 	size_t length = strlen(capture);
-	char *name;
+	SCOPED_MEMORY char *name = NULL;
 
 	while (length > 1 && capture[length - 1] == '/')
 		length--;
@@ -84,7 +84,6 @@ void export_name(const char *capture, const struct export_type *type, struct buf
 	if (text_ends_with(name, ".pillion"))
 		name[length - strlen(".pillion")] = 0;
 	buffer_print(ret, "%s%s", name, type->ending);
-	free(name);
 }
 
 /* ---- opening ---- */
@@ -111,12 +110,11 @@ static int open_temporary(struct export_target *p, const char *beside, struct er
 static int place_open_temporary(struct export_target *p, struct err *err)
 {
 	const char *directory = getenv("TMPDIR");
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	int code;
 
 	buffer_print(&name, "%s/pillion-export", directory && *directory ? directory : "/tmp");
 	code = open_temporary(p, name.data, err);
-	buffer_done(&name);
 	return code;
 }
 

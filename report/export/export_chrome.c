@@ -22,13 +22,12 @@ static inline void add_text(struct chrome *w, const struct buffer *json)
 static void add_member(struct chrome *w, const char *name, enum timeline_text kind, uint64_t number,
 		       struct buffer *json)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (timeline_text(&w->timeline, kind, number, &text)) {
 		buffer_print(json, ",\"%s\":", name);
 		json_add(json, buffer_string(&text));
 	}
-	buffer_done(&text);
 }
 
 static void make_stack(struct chrome *w, uint64_t number, struct buffer *json)
@@ -346,11 +345,10 @@ static void meta_number(struct chrome *w, uint32_t tid, const char *what, uint64
 
 static void meta_name(struct chrome *w, uint32_t tid, const char *what, const char *name)
 {
-	struct buffer json = {0};
+	SCOPED(buffer) json = {0};
 
 	json_add(&json, name);
 	chrome_meta(w, w->pid, tid, what, "name", json.data);
-	buffer_done(&json);
 }
 
 static void begin_program(void *chrome)
@@ -358,7 +356,7 @@ static void begin_program(void *chrome)
 	struct chrome *w = chrome;
 	size_t process = w->timeline.image->process;
 	const struct model *m = w->timeline.model;
-	struct buffer label = {0};
+	SCOPED(buffer) label = {0};
 	bool is_new;
 
 	w->pid = timeline_pid(&w->process_numbers, m->processes[process].pid, process, &is_new);
@@ -369,19 +367,17 @@ static void begin_program(void *chrome)
 	meta_name(w, 0, "process_name", label.data);
 	chrome_meta(w, w->pid, 0, "process_labels", "labels", "\"CPU\"");
 	meta_number(w, 0, "process_sort_index", process);
-	buffer_done(&label);
 	w->correlation = 0;
 }
 
 static void begin_thread(void *chrome, const struct trace_thread *thread)
 {
 	struct chrome *w = chrome;
-	struct buffer label = {0};
+	SCOPED(buffer) label = {0};
 
 	thread_label(thread, &label);
 	meta_name(w, thread->tid, "thread_name", label.data);
 	meta_number(w, thread->tid, "thread_sort_index", thread->number);
-	buffer_done(&label);
 	set_lane(w, thread);
 	for (size_t i = 0; i < EVENT_IDS; i++) {
 		buffer_clear(&w->calls[i].begin);

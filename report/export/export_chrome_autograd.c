@@ -71,7 +71,7 @@ bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r)
 {
 	const struct blob *b = r->domain ? NULL : trace_definition(w->timeline.image->trace, TF_BLOB_STRING, r->text);
 	struct operator_text o;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	bool has_fields, is_one;
 
 	buffer_clear(&w->operator);
@@ -86,7 +86,6 @@ bool chrome_pytorch_name(struct chrome *w, const struct nvtx_range *r)
 	sink_text(w->out, is_one ? "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":"
 				 : "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":");
 	sink_json(w->out, buffer_string(&name));
-	buffer_done(&name);
 	return true;
 }
 

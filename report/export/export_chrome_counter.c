@@ -39,7 +39,7 @@ void chrome_counter(void *chrome, const struct timeline_counter *c)
 
 static void series_print(struct chrome *w, uint32_t pid, const struct counter_series *s)
 {
-	struct buffer head = {0}, name = {0};
+	SCOPED(buffer) head = {0}, name = {0};
 	double value;
 
 	buffer_print(&name, "%s%s%s", s->name, *s->of ? ", " : "", s->of);
@@ -58,8 +58,6 @@ static void series_print(struct chrome *w, uint32_t pid, const struct counter_se
 		buffer_print(&w->scratch, ",\"args\":{%s:%.6g}}", buffer_string(&name), value);
 		sink_text(w->out, buffer_string(&w->scratch));
 	}
-	buffer_done(&head);
-	buffer_done(&name);
 }
 
 void chrome_series(struct chrome *w)

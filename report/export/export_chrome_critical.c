@@ -31,7 +31,7 @@ static void begin_process(struct chrome_path *p)
 
 static uint32_t tid_of(struct chrome_path *p, uint32_t actor)
 {
-	struct buffer name = {0}, json = {0};
+	SCOPED(buffer) name = {0}, json = {0};
 	bool is_new;
 
 	map_put(&p->rows, actor, 0, &is_new);
@@ -40,8 +40,6 @@ static uint32_t tid_of(struct chrome_path *p, uint32_t actor)
 		json_add(&json, buffer_string(&name));
 		chrome_meta(p->chrome, p->pid, actor + 1, "thread_name", "name", json.data);
 	}
-	buffer_done(&name);
-	buffer_done(&json);
 	return actor + 1;
 }
 
@@ -78,7 +76,7 @@ static void add_arrow(struct chrome_path *p, const struct path_slice *from, cons
 void chrome_critical(struct chrome *w)
 {
 	struct chrome_path p = {.chrome = w, .causes = causes_find(w->x->context)};
-	struct path_slice *slices = NULL;
+	SCOPED_MEMORY struct path_slice *slices = NULL;
 	size_t count = p.causes ? path_slices(p.causes, &slices) : 0;
 
 	if (count)
@@ -88,7 +86,6 @@ void chrome_critical(struct chrome *w)
 		if (i && slices[i].actor != slices[i - 1].actor)
 			add_arrow(&p, &slices[i - 1], &slices[i]);
 	}
-	free(slices);
 	map_done(&p.rows);
 	causes_free(p.causes);
 }

@@ -17,7 +17,7 @@ static uint64_t device_owner(const struct chrome *w, uint32_t device)
 void chrome_device_properties(struct chrome *w)
 {
 	const struct model *m = w->timeline.model;
-	struct map seen = {0};
+	SCOPED(map) seen = {0};
 	const char *separator = "";
 
 	sink_text(w->out, "[");
@@ -26,7 +26,7 @@ void chrome_device_properties(struct chrome *w)
 
 		for (size_t k = 0; t && k < t->blob_count; k++) {
 			const struct blob *b = &t->blobs[k];
-			struct buffer name = {0};
+			SCOPED(buffer) name = {0};
 			bool is_new = false;
 
 			if (b->type == TF_BLOB_DEVICE_NAME)
@@ -40,11 +40,9 @@ void chrome_device_properties(struct chrome *w)
 			sink_json(w->out, buffer_string(&name));
 			sink_text(w->out, "}");
 			separator = ",";
-			buffer_done(&name);
 		}
 	}
 	sink_text(w->out, "]");
-	map_done(&seen);
 }
 
 static const char *memory_name(uint8_t kind)
@@ -60,7 +58,7 @@ static void add_name(struct chrome *w, const struct tf_device_operation *operati
 {
 	static const char *const copies[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
 					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "Decompress"};
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 
 	if (operation->kind == TF_DEVICE_COPY)
 		buffer_print(&name, "Memcpy %s (%s -> %s)",
@@ -71,13 +69,12 @@ static void add_name(struct chrome *w, const struct tf_device_operation *operati
 	else
 		device_operation_name(w->timeline.context, w->timeline.image->trace, operation, &name);
 	json_add(json, buffer_string(&name));
-	buffer_done(&name);
 }
 
 /* The pid of a device; its metadata is written once. */
 static uint32_t device_pid(struct chrome *w, uint32_t device)
 {
-	struct buffer name = {0}, json = {0};
+	SCOPED(buffer) name = {0}, json = {0};
 	bool is_new;
 	uint32_t pid = timeline_pid(&w->process_numbers, device, device_owner(w, device), &is_new);
 
@@ -92,8 +89,6 @@ static uint32_t device_pid(struct chrome *w, uint32_t device)
 	buffer_clear(&json);
 	buffer_print(&json, "%" PRIu32, 5000000 + device);
 	chrome_meta(w, pid, 0, "process_sort_index", "sort_index", json.data);
-	buffer_done(&name);
-	buffer_done(&json);
 	return pid;
 }
 
@@ -101,7 +96,7 @@ static uint32_t device_pid(struct chrome *w, uint32_t device)
 static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_device_operation *operation)
 {
 	uint64_t owner = (uint64_t)w->timeline.image->process << 32 | operation->context;
-	struct buffer name = {0}, json = {0};
+	SCOPED(buffer) name = {0}, json = {0};
 	uint32_t tid = operation->stream;
 	bool is_new;
 
@@ -118,8 +113,6 @@ static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_devic
 		json_add(&json, name.data);
 		chrome_meta(w, pid, tid, "thread_name", "name", json.data);
 	}
-	buffer_done(&name);
-	buffer_done(&json);
 	return tid;
 }
 

@@ -52,13 +52,12 @@ static void begin_table(struct nsys_output *output, enum nsys_table table)
 	struct columns_output *o = (struct columns_output *)output;
 	struct table_file *t = &o->tables[table];
 	const struct nsys_schema *schema = &nsys_schemas[table];
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 
 	buffer_print(&path, "%s/%s%s", o->directory, schema->name, o->format->extension);
 	t->fd = open(path.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (t->fd < 0)
 		note_failure(o, table, -errno);
-	buffer_done(&path);
 	if (o->output.failed)
 		return;
 	t->file = o->format->open(t->fd, schema);
@@ -120,8 +119,8 @@ static void finish_table(struct columns_output *o, enum nsys_table table)
 
 static int export_as(struct export *x, const struct column_format *format, struct err *err)
 {
-	struct columns_output *o = mem_alloc(sizeof(*o));
-	struct aggregate strings = {0};
+	SCOPED_MEMORY struct columns_output *o = mem_alloc(sizeof(*o));
+	SCOPED(aggregate) strings = {0};
 	int code;
 
 	o->output = (struct nsys_output){.begin = begin_table, .row = take_row, .tables = NSYS_ALL_TABLES};
@@ -133,8 +132,6 @@ static int export_as(struct export *x, const struct column_format *format, struc
 	code = o->output.failed;
 	if (code)
 		err_set(err, code, "%s%s: %s", nsys_schemas[o->failed_table].name, format->extension, strerror(-code));
-	aggregate_done(&strings);
-	free(o);
 	return code;
 }
 

@@ -6,34 +6,32 @@
 /* Characters that would end a frame or a line are replaced. */
 static void folded_add_frame(struct sink *out, const char *text)
 {
-	struct buffer safe = {0};
+	SCOPED(buffer) safe = {0};
 
 	text_escape(&safe, *text ? text : "?", "");
 	for (size_t i = 0; i < safe.size; i++)
 		if (safe.data[i] == ';')
 			safe.data[i] = ':';
 	sink_add(out, safe.data, safe.size);
-	buffer_done(&safe);
 }
 
 /* What --metric would select instead. */
 static void folded_remark(struct export *x, enum metric shown)
 {
-	struct buffer others = {0};
+	SCOPED(buffer) others = {0};
 
 	for (enum metric i = 0; i < METRIC_COUNT; i++)
 		if (i != shown && profile_has(x->context->model, i))
 			buffer_print(&others, "%s%s", others.size ? ", " : "", metrics[i].name);
 	if (others.size)
 		texts_add(&x->remarks, "folded: %s; --metric takes also %s", metrics[shown].title, others.data);
-	buffer_done(&others);
 }
 
 int export_folded(struct export *x, struct err *err)
 {
 	struct profile profile;
 	enum metric metric = x->is_metric_given ? x->metric : profile_default(x->context->model);
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	int code = profile_make(x->context, metric, &profile, err);
 
 	for (size_t i = 0; i < profile.aggregate.count; i++) {
@@ -53,7 +51,6 @@ int export_folded(struct export *x, struct err *err)
 	}
 	if (!x->is_metric_given)
 		folded_remark(x, metric);
-	buffer_done(&text);
 	profile_done(&profile);
 	return code;
 }

@@ -50,7 +50,7 @@ static uint64_t category_of(struct perfetto *p, const char *name)
 /* Number 0: the text is not known. */
 static uint64_t make_text(struct perfetto *p, enum timeline_text kind, uint64_t number)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	bool is_known = timeline_text(&p->timeline, kind, number, &text);
 	uint64_t ret;
 
@@ -60,7 +60,6 @@ static uint64_t make_text(struct perfetto *p, enum timeline_text kind, uint64_t 
 		ret = is_known ? perfetto_intern(&p->trace, PERFETTO_TEXT, buffer_string(&text)) : 0;
 	else
 		ret = perfetto_intern(&p->trace, PERFETTO_EVENT, buffer_string(&text));
-	buffer_done(&text);
 	return ret;
 }
 
@@ -142,7 +141,7 @@ static uint64_t counter_track(struct perfetto *p, uint64_t kind, uint64_t number
 /* A payload that is one number is a point of the counter's curve. */
 static void add_counter(struct perfetto *p, const struct timeline_event *e)
 {
-	struct buffer value = {0}, name = {0};
+	SCOPED(buffer) value = {0}, name = {0};
 	double number;
 	char *end;
 
@@ -159,8 +158,6 @@ static void add_counter(struct perfetto *p, const struct timeline_event *e)
 		proto_double(&p->trace.event, PERFETTO_COUNTER_DOUBLE, number);
 		perfetto_event_write(&p->trace, e->start_ns);
 	}
-	buffer_done(&value);
-	buffer_done(&name);
 }
 
 static void add_mark(struct perfetto *p, const struct timeline_event *e)
@@ -248,7 +245,7 @@ static void slices_write(struct perfetto *p, const char *category, uint64_t (*tr
 
 static uint64_t nvtx_track(struct perfetto *p, uint64_t row)
 {
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	uint64_t uuid;
 
 	if (row)
@@ -256,7 +253,6 @@ static uint64_t nvtx_track(struct perfetto *p, uint64_t row)
 	else
 		buffer_text(&name, "NVTX start/end ranges");
 	uuid = perfetto_track(&p->trace, p->process_track, name.data);
-	buffer_done(&name);
 	return uuid;
 }
 
@@ -265,7 +261,7 @@ static uint64_t gpu_track(struct perfetto *p, uint32_t device)
 	const struct timeline *t = &p->timeline;
 	bool is_new;
 	uint64_t *uuid = map_put(&p->gpu_tracks, host_number(t->model, t->image->machine), device, &is_new);
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 
 	if (!is_new)
 		return *uuid;
@@ -274,14 +270,13 @@ static uint64_t gpu_track(struct perfetto *p, uint32_t device)
 	if (has_several_hosts(t->model))
 		buffer_print(&name, " on %s", t->model->machines[t->image->machine].host);
 	*uuid = perfetto_track(&p->trace, 0, name.data);
-	buffer_done(&name);
 	return *uuid;
 }
 
 static uint64_t stream_track(struct perfetto *p, uint64_t row)
 {
 	struct tf_device_operation operation = {0};
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	uint64_t uuid;
 
 	operation.device = row >> 48;
@@ -289,7 +284,6 @@ static uint64_t stream_track(struct perfetto *p, uint64_t row)
 	operation.stream = (uint32_t)row;
 	timeline_stream_label(&p->timeline, &operation, &name);
 	uuid = perfetto_track(&p->trace, gpu_track(p, operation.device), name.data);
-	buffer_done(&name);
 	return uuid;
 }
 
@@ -310,7 +304,7 @@ static void print_counter(void *perfetto, const struct timeline_counter *c)
 {
 	enum { RESIDENT = 64, HEAP = 65 }; /* the kinds of CUDA's memory are below */
 	struct perfetto *p = perfetto;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	uint64_t kind = c->kind == COUNTER_CUDA ? 1u + c->memory : c->kind == COUNTER_HEAP ? HEAP : RESIDENT;
 
 	if (c->kind == COUNTER_CUDA && !c->memory)
@@ -325,7 +319,6 @@ static void print_counter(void *perfetto, const struct timeline_counter *c)
 			     counter_track(p, kind, c->device, name.data, PERFETTO_UNIT_BYTES), 0, 0);
 	proto_number(&p->trace.event, PERFETTO_COUNTER, c->bytes);
 	perfetto_event_write(&p->trace, c->ns);
-	buffer_done(&name);
 }
 
 static void begin_program(void *perfetto)
@@ -333,24 +326,22 @@ static void begin_program(void *perfetto)
 	struct perfetto *p = perfetto;
 	const struct model *m = p->timeline.model;
 	const struct process *process = &m->processes[p->timeline.image->process];
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	bool is_new;
 
 	p->pid = timeline_pid(&p->pids, process->pid, p->timeline.image->process, &is_new);
 	process_label(m, process, &name);
 	p->process_track = perfetto_process(&p->trace, p->pid, buffer_string(&name));
-	buffer_done(&name);
 }
 
 static void begin_thread(void *perfetto, const struct trace_thread *thread)
 {
 	struct perfetto *p = perfetto;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 
 	thread_label(thread, &name);
 	p->thread_track = perfetto_thread(&p->trace, p->process_track, p->pid, thread->tid, buffer_string(&name));
 	perfetto_lanes_begin(&p->trace, p->thread_track);
-	buffer_done(&name);
 }
 
 static void end_part(void *perfetto, enum timeline_part part)
@@ -379,7 +370,7 @@ static void add_series(struct perfetto *p)
 
 	for (size_t i = 0; i < count; i++) {
 		const struct counter_series *s = &series[i];
-		struct buffer name = {0};
+		SCOPED(buffer) name = {0};
 		uint64_t track = 0;
 
 		buffer_print(&name, "%s%s%s%s%s", s->of, *s->of ? ", " : "", s->name, *s->unit ? " in " : "", s->unit);
@@ -392,7 +383,6 @@ static void add_series(struct perfetto *p)
 			proto_double(&p->trace.event, PERFETTO_COUNTER_DOUBLE, value);
 			perfetto_event_write(&p->trace, counter_ns(s, k));
 		}
-		buffer_done(&name);
 	}
 }
 
@@ -424,15 +414,15 @@ static uint64_t arrow_to(size_t i)
 static void add_critical(struct perfetto *p, const struct export *x)
 {
 	struct causality *s = causes_find(x->context);
-	struct path_slice *slices = NULL;
+	SCOPED_MEMORY struct path_slice *slices = NULL;
 	size_t count = s ? path_slices(s, &slices) : 0;
 	uint64_t parent = count ? perfetto_track(&p->trace, 0, "critical path") : 0;
-	struct map tracks = {0};
+	SCOPED(map) tracks = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		const struct path_slice *now = &slices[i];
 		uint64_t track = path_track(p, s, now->actor, &tracks, parent);
-		struct buffer words = {0};
+		SCOPED(buffer) words = {0};
 
 		path_slice_words(s, now, &words);
 		perfetto_event_begin(&p->trace, PERFETTO_BEGIN, track,
@@ -444,10 +434,7 @@ static void add_critical(struct perfetto *p, const struct export *x)
 			proto_fixed64(&p->trace.event, PERFETTO_FLOW_END, arrow_to(i));
 		perfetto_event_write(&p->trace, p->trace.origin_ns + now->start_ns);
 		perfetto_slice_end(&p->trace, track, p->trace.origin_ns + now->end_ns);
-		buffer_done(&words);
 	}
-	free(slices);
-	map_done(&tracks);
 	causes_free(s);
 }
 

@@ -40,41 +40,38 @@ static uint64_t string_id(struct strings *s, const char *text)
 {
 	size_t before = s->known.count;
 	uint32_t id = aggregate_row(&s->known, text, strlen(text) + 1);
-	struct buffer message = {0};
+	SCOPED(buffer) message = {0};
 
 	if (s->known.count > before) {
 		proto_text(&message, PROFILE_STRING, text);
 		sink_add(s->out, message.data, message.size);
 	}
-	buffer_done(&message);
 	return id;
 }
 
 /* Writes a message as a field, and empties it. */
 static void pprof_send_message(struct sink *out, unsigned int field, struct buffer *message)
 {
-	struct buffer whole = {0};
+	SCOPED(buffer) whole = {0};
 
 	proto_bytes(&whole, field, message->data, message->size);
 	sink_add(out, whole.data, whole.size);
 	buffer_clear(message);
-	buffer_done(&whole);
 }
 
 static void pprof_add_type(struct strings *s, const char *name, const char *unit)
 {
-	struct buffer b = {0};
+	SCOPED(buffer) b = {0};
 
 	proto_number(&b, TYPE_NAME, string_id(s, name));
 	proto_number(&b, TYPE_UNIT, string_id(s, unit));
 	pprof_send_message(s->out, PROFILE_SAMPLE_TYPE, &b);
-	buffer_done(&b);
 }
 
 /* A frame is a location with a function of its own, both numbered from 1. */
 static void pprof_add_frame(struct strings *s, const struct code_line *of, uint64_t id)
 {
-	struct buffer b = {0}, line = {0};
+	SCOPED(buffer) b = {0}, line = {0};
 
 	proto_number(&b, FUNCTION_ID, id);
 	proto_number(&b, FUNCTION_NAME, string_id(s, of->function));
@@ -87,8 +84,6 @@ static void pprof_add_frame(struct strings *s, const struct code_line *of, uint6
 	proto_number(&b, LOCATION_ID, id);
 	proto_bytes(&b, LOCATION_LINE, line.data, line.size);
 	pprof_send_message(s->out, PROFILE_LOCATION, &b);
-	buffer_done(&line);
-	buffer_done(&b);
 }
 
 /* What is written: the profiles, and whether they have counts. */
@@ -113,7 +108,7 @@ static void pprof_add_types(struct pprof *p)
 static void pprof_add_sample(struct pprof *p, size_t at, size_t row, size_t first_frame)
 {
 	const struct profile *profile = &p->profiles[at];
-	struct buffer b = {0}, numbers = {0};
+	SCOPED(buffer) b = {0}, numbers = {0};
 	size_t count;
 	const uint32_t *stack = profile_stack(profile, row, &count);
 
@@ -127,8 +122,6 @@ static void pprof_add_sample(struct pprof *p, size_t at, size_t row, size_t firs
 		buffer_varint(&numbers, i == at ? profile->aggregate.rows[row].total : 0);
 	proto_bytes(&b, SAMPLE_VALUES, numbers.data, numbers.size);
 	pprof_send_message(p->strings.out, PROFILE_SAMPLE, &b);
-	buffer_done(&numbers);
-	buffer_done(&b);
 }
 
 /* All profiles share one list of frames: those of each follow those of the previous ones. */
@@ -149,13 +142,12 @@ static void pprof_add_profiles(struct pprof *p)
 
 static void pprof_add_times(struct pprof *p, const struct model *m, enum metric shown)
 {
-	struct buffer b = {0};
+	SCOPED(buffer) b = {0};
 
 	proto_number(&b, PROFILE_TIME_NS, m->origin_ns);
 	proto_number(&b, PROFILE_DURATION_NS, model_end_ns(m) - m->origin_ns);
 	proto_number(&b, PROFILE_DEFAULT_TYPE, string_id(&p->strings, metrics[shown].value));
 	sink_add(p->strings.out, b.data, b.size);
-	buffer_done(&b);
 }
 
 int export_pprof(struct export *x, struct err *err)

@@ -60,7 +60,7 @@ struct pstats {
 static uint32_t function_row(struct pstats *p, uint32_t domain, uint32_t text)
 {
 	struct nvtx_function f;
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	bool is_new;
 	uint64_t *row = map_put(&p->known, domain, text, &is_new);
 	const char *name;
@@ -70,7 +70,6 @@ static uint32_t function_row(struct pstats *p, uint32_t domain, uint32_t text)
 	name = strcmp(f.file, "~") ? strrchr(f.name, '.') : NULL; /* cProfile does not qualify names of Python's */
 	buffer_print(&key, "%s%c%u%c%s%c", f.file, 0, f.first_line, 0, name ? name + 1 : f.name, 0);
 	*row = aggregate_row(&p->keys, key.data, key.size) + 1;
-	buffer_done(&key);
 	if (*row > p->function_count) {
 		p->functions = mem_grow(p->functions, p->function_count, &p->function_capacity, sizeof(*p->functions));
 		p->functions[p->function_count++] = (struct pstats_function){0};
@@ -225,13 +224,12 @@ static void marshal_seconds(struct sink *out, uint64_t ns)
 
 static void marshal_text(struct sink *out, const char *text)
 {
-	struct buffer b = {0};
+	SCOPED(buffer) b = {0};
 
 	while (*text)
 		text_add_code(&b, text_next(&text));
 	marshal_word(out, 'u', (int32_t)b.size);
 	sink_text(out, buffer_string(&b));
-	buffer_done(&b);
 }
 
 static void marshal_key(struct sink *out, const struct aggregate_row *row)

@@ -90,21 +90,20 @@ static int write_one(struct split_export *p, const char *path, struct err *err)
 
 static int write_part(struct split_export *p, struct err *err)
 {
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	int code;
 
 	if (p->count == MOST_PARTS)
 		return err_set(err, -EFBIG, "more than %d parts: use a larger limit", MOST_PARTS);
 	part_name(p->path, ++p->count, &name);
 	code = write_one(p, name.data, err);
-	buffer_done(&name);
 	return code;
 }
 
 /* A reader that takes all parts would include these as well. They may not be ours, so they are not removed. */
 static void name_left(struct split_export *p)
 {
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 
 	for (size_t number = p->count + 1; number <= MOST_PARTS; number++) {
 		buffer_clear(&name);
@@ -113,7 +112,6 @@ static void name_left(struct split_export *p)
 			break;
 		texts_add(&p->x->left, "%s", name.data);
 	}
-	buffer_done(&name);
 }
 
 /* The size of the part if it were written. */

@@ -158,7 +158,7 @@ static void finish_table(struct sqlite_output *s, enum nsys_table table)
 {
 	struct sqlite_table *t = &s->tables[table];
 	const char *name = nsys_schemas[table].name;
-	struct buffer sql = {0}, index = {0};
+	SCOPED(buffer) sql = {0}, index = {0};
 
 	buffer_text(&sql, "CREATE TABLE ");
 	nsys_declare(&nsys_schemas[table], &sql);
@@ -167,8 +167,6 @@ static void finish_table(struct sqlite_output *s, enum nsys_table table)
 		buffer_print(&index, "sqlite_autoindex_%s_1", name);
 		schema_row(s, "index", buffer_string(&index), name, sqlite_tree_end(&t->key), NULL);
 	}
-	buffer_done(&sql);
-	buffer_done(&index);
 }
 
 /* In the order in which the tables have begun. */
@@ -183,7 +181,7 @@ static void finish_tables(struct sqlite_output *s)
 static void finish_index(struct sqlite_output *s, size_t i)
 {
 	const char *table = nsys_schemas[indexes[i].table].name, *column = indexes[i].column;
-	struct buffer name = {0}, sql = {0};
+	SCOPED(buffer) name = {0}, sql = {0};
 	struct sqlite_tree tree;
 	const struct index_key *k;
 
@@ -198,14 +196,12 @@ static void finish_index(struct sqlite_output *s, size_t i)
 	buffer_print(&name, "%s_%s", table, column);
 	buffer_print(&sql, "CREATE INDEX %s ON %s (%s)", buffer_string(&name), table, column);
 	schema_row(s, "index", buffer_string(&name), table, sqlite_tree_end(&tree), buffer_string(&sql));
-	buffer_done(&name);
-	buffer_done(&sql);
 }
 
 int export_sqlite(struct export *x, struct err *err)
 {
 	struct sqlite_output s = {.output = {.begin = begin_table, .row = take_row, .tables = NSYS_ALL_TABLES}};
-	struct aggregate strings = {0};
+	SCOPED(aggregate) strings = {0};
 	int fd = open(x->path, O_WRONLY | O_CLOEXEC), code = fd < 0 ? -errno : sqlite_file_open(&s.file, fd, err);
 
 	if (!code) {
@@ -219,7 +215,6 @@ int export_sqlite(struct export *x, struct err *err)
 	}
 	if (fd >= 0 && close(fd) && !code)
 		code = -errno;
-	aggregate_done(&strings);
 	free(s.record.body);
 	free(s.key.body);
 	return code ? err_set(err, code, "sqlite: %s", strerror(-code)) : 0;

@@ -203,7 +203,7 @@ static bool is_null(const struct column_values *c, size_t row)
 /* Definition levels, 0 for NULL, as runs: (length << 1, level), with the size before them. */
 static void encode_levels(struct buffer *b, const struct column_values *c, size_t rows)
 {
-	struct buffer runs = {0};
+	SCOPED(buffer) runs = {0};
 	uint32_t size;
 
 	for (size_t i = 0, end; i < rows; i = end) {
@@ -217,7 +217,6 @@ static void encode_levels(struct buffer *b, const struct column_values *c, size_
 	size = (uint32_t)runs.size;
 	buffer_add(b, &size, sizeof(size));
 	buffer_add(b, runs.data, runs.size);
-	buffer_done(&runs);
 }
 
 static int encoding_of(const struct nsys_column *column)
@@ -260,7 +259,7 @@ static void note_extremes(struct column_chunk *ret, const int64_t *values, size_
 static void write_chunk(struct parquet *p, const struct nsys_column *column, const struct column_values *c, size_t rows,
 			struct column_chunk *ret)
 {
-	struct buffer plain = {0}, head = {0}, packed = {0};
+	SCOPED(buffer) plain = {0}, head = {0}, packed = {0};
 	const struct buffer *body = &plain;
 
 	if (!column->is_required)
@@ -285,9 +284,6 @@ static void write_chunk(struct parquet *p, const struct nsys_column *column, con
 	ret->plain_size = (int64_t)(head.size + plain.size);
 	write_bytes(p, head.data, head.size);
 	write_bytes(p, body->data, body->size);
-	buffer_done(&plain);
-	buffer_done(&head);
-	buffer_done(&packed);
 }
 
 static int parquet_add(void *file, const struct columns *c)
@@ -393,7 +389,7 @@ static void add_group(struct buffer *b, const struct nsys_schema *schema, const 
 static void write_footer(struct parquet *p)
 {
 	static const char made_by[] = "pillion version " PILLION_VERSION;
-	struct buffer b = {0};
+	SCOPED(buffer) b = {0};
 	int64_t rows = 0;
 	uint32_t size;
 	int last = 0;
@@ -421,7 +417,6 @@ static void write_footer(struct parquet *p)
 	write_bytes(p, b.data, b.size);
 	write_bytes(p, &size, sizeof(size));
 	write_bytes(p, magic, sizeof(magic));
-	buffer_done(&b);
 }
 
 static void *parquet_open(int fd, const struct nsys_schema *schema)

@@ -74,11 +74,10 @@ static void packet_of(struct perfetto_trace *p, unsigned int field, const struct
 
 static void interned_write(struct perfetto_trace *p, unsigned int kind, const struct buffer *message)
 {
-	struct buffer data = {0};
+	SCOPED(buffer) data = {0};
 
 	proto_bytes(&data, kind, message->data, message->size);
 	packet_of(p, PACKET_INTERNED, &data);
-	buffer_done(&data);
 }
 
 /* The number of a text; *ret_new: it has none in the file yet. */
@@ -125,8 +124,8 @@ static uint64_t frame_number(struct perfetto_trace *p, const char *text)
 
 static void stack_write(struct perfetto_trace *p, uint64_t number, const char *stack)
 {
-	struct buffer message = {0};
-	struct texts frames = {0};
+	SCOPED(buffer) message = {0};
+	SCOPED(texts) frames = {0};
 
 	for (const char *line = stack; *line; line += *line == '\n') {
 		int length = (int)strcspn(line, "\n");
@@ -138,8 +137,6 @@ static void stack_write(struct perfetto_trace *p, uint64_t number, const char *s
 	for (size_t i = frames.count; i-- > 0;) /* Perfetto has the outermost frame first */
 		proto_number(&message, CALLSTACK_FRAME, frame_number(p, frames.items[i]));
 	interned_write(p, PERFETTO_CALLSTACK, &message);
-	texts_done(&frames);
-	buffer_done(&message);
 }
 
 uint64_t perfetto_stack(struct perfetto_trace *p, const char *stack)
@@ -288,7 +285,7 @@ void perfetto_lanes_begin(struct perfetto_trace *p, uint64_t uuid)
 void perfetto_begin(struct perfetto_trace *p, struct sink *out, uint64_t origin_ns)
 {
 	const uint64_t clocks[][2] = {{CLOCK_ID_BOOTTIME, 0}, {CLOCK_ID_REALTIME, origin_ns}};
-	struct buffer snapshot = {0};
+	SCOPED(buffer) snapshot = {0};
 
 	*p = (struct perfetto_trace){.out = out, .origin_ns = origin_ns};
 	for (size_t i = 0; i < 2; i++) {
@@ -299,7 +296,6 @@ void perfetto_begin(struct perfetto_trace *p, struct sink *out, uint64_t origin_
 	}
 	proto_number(&p->packet, PACKET_FLAGS, FLAG_CLEARED);
 	packet_of(p, PACKET_CLOCK_SNAPSHOT, &snapshot);
-	buffer_done(&snapshot);
 }
 
 void perfetto_end(struct perfetto_trace *p)

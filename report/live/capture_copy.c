@@ -107,12 +107,11 @@ static int copy_file(int from_directory, int to_directory, const char *name)
 {
 	int from = openat(from_directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), to, code = 0;
 	bool is_range = text_ends_with(name, ".range");
-	char *part = mem_alloc(PART_BYTES);
+	SCOPED_MEMORY char *part = mem_alloc(PART_BYTES);
 	struct tf_range_page page;
 	uint64_t now = 0;
 
 	if (from < 0) {
-		free(part);
 		return errno == ENOENT ? 0 : -errno; /* it was removed meanwhile */
 	}
 	to = openat(to_directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -131,7 +130,6 @@ static int copy_file(int from_directory, int to_directory, const char *name)
 	if (to >= 0 && close(to) && !code)
 		code = -errno;
 	close(from);
-	free(part);
 	return code;
 }
 

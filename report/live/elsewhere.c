@@ -43,8 +43,8 @@ static void take_line(struct elsewhere *e, const struct index_line *l, const cha
 
 static void read_index(struct elsewhere *e, const char *capture, const char *name, size_t host_length)
 {
-	struct buffer path = {0};
-	char *line = NULL;
+	SCOPED(buffer) path = {0};
+	SCOPED_MEMORY char *line = NULL;
 	size_t size = 0;
 	ssize_t n;
 	FILE *f;
@@ -60,10 +60,8 @@ static void read_index(struct elsewhere *e, const char *capture, const char *nam
 		take_line(e, &l, name, host_length);
 		index_line_done(&l);
 	}
-	free(line);
 	if (f)
 		fclose(f);
-	buffer_done(&path);
 }
 
 void elsewhere_read(const char *capture, struct elsewhere *ret)

@@ -28,7 +28,7 @@ struct group {
 
 static bool read_answer(const struct group *g, uint64_t run, uint64_t request, struct live_answer *ret)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	uint64_t answered = 0;
 	int error = 0;
 	FILE *f;
@@ -42,7 +42,6 @@ static bool read_answer(const struct group *g, uint64_t run, uint64_t request, s
 	ret->error = -error;
 	if (f)
 		fclose(f);
-	buffer_done(&path);
 	return ret->has_answered;
 }
 
@@ -91,7 +90,7 @@ static int ask_group(struct group *g, const char *more, struct texts *missing, s
 {
 	uint64_t request = request_number(), until;
 	const struct timespec pause = {0, POLL_NS};
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	int code = request_place(g->capture, request, more, &path, err);
 
 	elsewhere_read(g->capture, &g->elsewhere);
@@ -108,7 +107,6 @@ static int ask_group(struct group *g, const char *more, struct texts *missing, s
 		unlink(path.data);
 		add_missing(g, missing);
 	}
-	buffer_done(&path);
 	return code;
 }
 
@@ -129,7 +127,7 @@ static void join_elsewhere(struct group *g)
 int live_ask(const struct live_runs *runs, const struct live_wish *wish, struct live_answer *answers,
 	     struct texts *missing, struct err *err)
 {
-	struct buffer more = {0};
+	SCOPED(buffer) more = {0};
 	int code = 0;
 
 	memset(answers, 0, runs->count * sizeof(*answers));
@@ -144,6 +142,5 @@ int live_ask(const struct live_runs *runs, const struct live_wish *wish, struct 
 		code = ask_group(&g, more.data, missing, err);
 		join_elsewhere(&g);
 	}
-	buffer_done(&more);
 	return code;
 }

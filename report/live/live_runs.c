@@ -249,7 +249,7 @@ static void join_processes(struct live_search *s)
 /* Reads the state of the capture range, and the capture that a spool belongs to. */
 static void read_state(struct live_run *run)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct tf_range_page page;
 	struct spool spool;
 	int fd;
@@ -269,7 +269,6 @@ static void read_state(struct live_run *run)
 	}
 	if (fd >= 0)
 		close(fd);
-	buffer_done(&path);
 }
 
 static int by_start(const void *left, const void *right)
@@ -345,7 +344,7 @@ struct target {
 static int target_parse(const char *word, struct target *ret, struct err *err)
 {
 	static const char slurm[] = "slurm:";
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	int code = 0;
 
 	*ret = (struct target){0};
@@ -363,7 +362,6 @@ static int target_parse(const char *word, struct target *ret, struct err *err)
 			code = 0;
 		}
 	}
-	buffer_done(&path);
 	return code;
 }
 
@@ -428,7 +426,7 @@ static size_t list_captures(const struct live_runs *l, struct buffer *ret)
 
 int live_find_one(const char *target, struct live_runs *ret, struct err *err)
 {
-	struct buffer list = {0};
+	SCOPED(buffer) list = {0};
 	struct live_runs others;
 	int code = live_find(target, ret, err);
 	size_t captures;
@@ -448,6 +446,5 @@ int live_find_one(const char *target, struct live_runs *ret, struct err *err)
 		code = err_set(err, -ENOENT, "%s%sno live run%s%s", target ? target : "", target ? ": " : "",
 			       list.size ? "; there are: " : "", buffer_string(&list));
 	}
-	buffer_done(&list);
 	return code;
 }

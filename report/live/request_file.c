@@ -43,7 +43,7 @@ static int give_to_owner(const char *capture, int fd)
 int request_place(const char *capture, uint64_t request, const char *more, struct buffer *path, struct err *err)
 {
 	uint64_t until = request_time_ns(CLOCK_MONOTONIC) + REQUEST_PATIENCE_S * 1000000000ull;
-	struct buffer own = {0};
+	SCOPED(buffer) own = {0};
 	int fd, code = 0;
 
 	buffer_print(path, "%s/.where", capture);
@@ -71,6 +71,5 @@ int request_place(const char *capture, uint64_t request, const char *more, struc
 	}
 	if (fd >= 0)
 		unlink(own.data);
-	buffer_done(&own);
 	return code ? err_set(err, code, "%s: cannot ask its launchers: %s", capture, strerror(-code)) : 0;
 }

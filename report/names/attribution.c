@@ -294,7 +294,7 @@ static bool find_native(struct attribution *c, const struct image *image, uint32
 	size_t count = symbols_native(c->symbols, image, stack, c->frames, STACK_FRAMES);
 	enum standing best = NOT_KNOWN, now = NOT_KNOWN;
 	const struct symbol_frame *compiled = find_compiled(c, image, count);
-	struct launch_stub stub = {0};
+	SCOPED(launch_stub) stub = {0};
 
 	if (compiled) {
 		*ret = *compiled;
@@ -313,7 +313,6 @@ static bool find_native(struct attribution *c, const struct image *image, uint32
 			}
 		} while (now != USERS && now != SYSTEM && symbols_inlined_in(c->symbols, &f));
 	}
-	launch_stub_done(&stub);
 	*ret_is_users = best >= PROGRAM;
 	/* Likewise what has no name. */
 	if (count && !*c->frames[0].module &&
@@ -381,7 +380,7 @@ void attribution_text(struct attribution *c, const struct image *image, uint32_t
 size_t attribution_users(struct attribution *c, const struct image *image, uint32_t stack,
 			 const struct symbol_frame **ret)
 {
-	struct launch_stub stub = {0};
+	SCOPED(launch_stub) stub = {0};
 	size_t count, users = 0;
 	bool is_script;
 
@@ -399,7 +398,6 @@ size_t attribution_users(struct attribution *c, const struct image *image, uint3
 		if (standing == USERS || (standing == PROGRAM && !is_entry(c, f)))
 			c->frames[users++] = *f;
 	}
-	launch_stub_done(&stub);
 	*ret = c->frames;
 	return users;
 }

@@ -12,7 +12,7 @@
 /* The key is the number, then both texts, each with a NUL; the object has their addresses. */
 const struct code_line *code_lines_of(struct code_lines *l, const char *function, const char *file, uint32_t line)
 {
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	size_t before = l->keys.count;
 	const char *text;
 	uint32_t number;
@@ -32,7 +32,6 @@ const struct code_line *code_lines_of(struct code_lines *l, const char *function
 		l->items[number] = mem_alloc(sizeof(struct code_line));
 		*l->items[number] = (struct code_line){text, file ? text + strlen(text) + 1 : NULL, line, number + 1};
 	}
-	buffer_done(&key);
 	return l->items[number];
 }
 
@@ -64,14 +63,13 @@ void code_line_short(const struct code_line *l, struct buffer *ret)
 
 void code_line_cell(const struct code_line *l, const char *none, struct table *table)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	code_line_text(l, &text);
 	if (l || none)
 		table_text(table, l ? text.data : none);
 	else
 		table_nothing(table);
-	buffer_done(&text);
 }
 
 bool code_line_is_same_place(const struct code_line *a, const struct code_line *b)

@@ -260,15 +260,14 @@ static void find_base(const char *name, size_t *ret_start, size_t *ret_end)
 
 void demangle_symbol(struct buffer *ret, const char *name)
 {
-	char *plain = mem_copy_text(name, strcspn(name, "@"));
+	SCOPED_MEMORY char *plain = mem_copy_text(name, strcspn(name, "@"));
 
 	demangle(ret, *plain ? plain : name);
-	free(plain);
 }
 
 void demangle_base(struct buffer *ret, const char *name)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	size_t start = 0, end = 0;
 
 	if (demangle_readable(&text, name) && text.data)
@@ -279,5 +278,4 @@ void demangle_base(struct buffer *ret, const char *name)
 		buffer_add(ret, text.data + start, end - start);
 	else
 		buffer_text(ret, name);
-	buffer_done(&text);
 }

@@ -313,7 +313,7 @@ static void read_path(struct v0 *v)
 
 bool demangle_rust_v0(struct buffer *ret, const char *name)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	struct v0 v = {.begin = name + 2, .at = name + 2, .ret = &text};
 	bool is_such = !strncmp(name, "_R", 2) && isupper((unsigned char)name[2]);
 
@@ -325,6 +325,5 @@ bool demangle_rust_v0(struct buffer *ret, const char *name)
 	}
 	if (is_such)
 		buffer_add(ret, text.data, text.size);
-	buffer_done(&text);
 	return is_such;
 }

@@ -39,7 +39,7 @@ static bool add_native(struct frame_keys *k, const struct image *image, struct s
 static bool add_python(struct frame_keys *k, const struct image *image, const struct tf_python_frame *f)
 {
 	uint32_t offset = f->place & ~TF_PYTHON_ENTRY;
-	struct buffer function = {0}, file = {0};
+	SCOPED(buffer) function = {0}, file = {0};
 	uint32_t line;
 	bool is_at;
 
@@ -49,16 +49,14 @@ static bool add_python(struct frame_keys *k, const struct image *image, const st
 	is_at = code_line_is_at(file.data, line, k->place);
 	if (is_at)
 		add_key(k, frame_key(offset, python_first_line(image->trace, f->code), file.data, file.size));
-	buffer_done(&function);
-	buffer_done(&file);
 	return is_at;
 }
 
 static bool read_stack(struct frame_keys *k, const struct image *image, uint32_t stack)
 {
 	const struct blob *b = trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack);
-	struct symbol_frame *native = mem_alloc(FRAMES * sizeof(*native));
-	struct tf_python_frame *python = mem_alloc(TF_BLOB_BYTES);
+	SCOPED_MEMORY struct symbol_frame *native = mem_alloc(FRAMES * sizeof(*native));
+	SCOPED_MEMORY struct tf_python_frame *python = mem_alloc(TF_BLOB_BYTES);
 	size_t count = symbols_native(k->symbols, image, stack, native, FRAMES);
 	bool is_at = false;
 
@@ -67,8 +65,6 @@ static bool read_stack(struct frame_keys *k, const struct image *image, uint32_t
 	count = b ? trace_blob(image->trace, b, python, TF_BLOB_BYTES) / sizeof(*python) : 0;
 	for (size_t i = 0; i < count; i++)
 		is_at |= add_python(k, image, &python[i]);
-	free(native);
-	free(python);
 	return is_at;
 }
 

@@ -28,7 +28,7 @@ static void add_base(struct buffer *ret, const char *function)
 /* The kernel's name is in that of the stub: mangled, or plain in that of a template's wrapper. */
 void launch_stub_enter(struct launch_stub *s, const char *function)
 {
-	struct buffer text = {0}, name = {0};
+	SCOPED(buffer) text = {0}, name = {0};
 	const char *mark;
 
 	launch_stub_done(s);
@@ -42,14 +42,12 @@ void launch_stub_enter(struct launch_stub *s, const char *function)
 		if (!strncmp(buffer_string(&name), "_Z", 2))
 			demangle(&s->signature, name.data);
 	}
-	buffer_done(&name);
-	buffer_done(&text);
 }
 
 /* Parameters are compared where both are known: a function of the same name may launch the kernel. */
 bool launch_stub_is_kernel(struct launch_stub *s, const char *function)
 {
-	struct buffer text = {0}, base = {0};
+	SCOPED(buffer) text = {0}, base = {0};
 	bool is_kernel = false;
 
 	if (s->base.size && function) {
@@ -60,8 +58,6 @@ bool launch_stub_is_kernel(struct launch_stub *s, const char *function)
 				    : !strcmp(buffer_string(&base), s->base.data);
 	}
 	launch_stub_done(s);
-	buffer_done(&text);
-	buffer_done(&base);
 	return is_kernel;
 }
 

@@ -147,7 +147,7 @@ static bool is_generated(const char *file)
 static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack *ret, bool with_generated)
 {
 	const struct code_line *callee = NULL;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		const char *file;
@@ -166,7 +166,6 @@ static uint32_t add_pythons(struct own_stacks *o, size_t count, struct own_stack
 			callee = o->read[i].line;
 		}
 	}
-	buffer_done(&text);
 	return ret->count;
 }
 
@@ -232,7 +231,7 @@ static bool find_named(struct own_stacks *o, const struct image *image, uint32_t
 static void add_foreign_frame(struct own_stacks *o, const struct image *image, struct symbol_frame *f, bool is_users,
 			      struct own_stack *ret)
 {
-	struct buffer library = {0};
+	SCOPED(buffer) library = {0};
 
 	add_frame(o, f);
 	ret->count++;
@@ -240,7 +239,6 @@ static void add_foreign_frame(struct own_stacks *o, const struct image *image, s
 		return;
 	buffer_text(&library, base_of(f->module));
 	ret->callee = text_of(o, &library);
-	buffer_done(&library);
 }
 
 static void add_foreign(struct own_stacks *o, const struct image *image, uint32_t stack, bool is_python,

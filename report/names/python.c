@@ -184,7 +184,7 @@ void python_frames(const struct trace *t, uint32_t stack, void *context, python_
 	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_STACK, stack);
 	struct tf_python_frame frames[TF_BLOB_BYTES / sizeof(struct tf_python_frame)];
 	size_t count = b ? trace_blob(t, b, frames, sizeof(frames)) / sizeof(*frames) : 0;
-	struct buffer file = {0}, function = {0};
+	SCOPED(buffer) file = {0}, function = {0};
 	struct code c;
 
 	for (size_t i = 0; i < count; i++) {
@@ -196,8 +196,6 @@ void python_frames(const struct trace *t, uint32_t stack, void *context, python_
 		buffer_add(&function, c.name, strnlen(c.name, c.head.name_bytes));
 		visit(context, buffer_string(&file), buffer_string(&function));
 	}
-	buffer_done(&file);
-	buffer_done(&function);
 }
 
 struct file_search {

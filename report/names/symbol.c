@@ -123,7 +123,7 @@ static const char *symbol_name(struct symbols *s, const struct symbol_key *p)
 static void name_address(struct symbols *s, struct symbol_key *p)
 {
 	const char *module = p->file == NO_FILE ? NULL : modules_called(&s->modules, p->file);
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	buffer_print(&text, "[%s]", module ? module : "unknown");
 	p->line = symbols_line(s, text.data, NULL, 0);
@@ -131,7 +131,6 @@ static void name_address(struct symbols *s, struct symbol_key *p)
 	buffer_print(&text, "%s%s0x%llx", module ? module : "", module ? "+" : "",
 		     (unsigned long long)p->address + (module != NULL));
 	p->exact = symbols_line(s, text.data, NULL, 0);
-	buffer_done(&text);
 }
 
 static uint32_t native_place(struct symbols *s, const struct mapped_module *m, uint64_t address)
@@ -159,7 +158,7 @@ const struct code_line *symbols_line(struct symbols *s, const char *function, co
 /* Borrowed until there is another place. */
 static const struct symbol_key *named_place(struct symbols *s, uint32_t number)
 {
-	struct buffer function = {0}, file = {0};
+	SCOPED(buffer) function = {0}, file = {0};
 	struct symbol_key *p = &s->places[number];
 	const char *name;
 	uint32_t line;
@@ -180,8 +179,6 @@ static const struct symbol_key *named_place(struct symbols *s, uint32_t number)
 		name_address(s, p);
 	}
 	p->exact = p->exact ? p->exact : p->line;
-	buffer_done(&function);
-	buffer_done(&file);
 	return p;
 }
 
@@ -248,7 +245,7 @@ bool symbols_inlined_in(struct symbols *s, struct symbol_frame *f)
 /* Adds the functions into which the named frames were inlined. */
 static size_t add_inlined(struct symbols *s, struct symbol_frame *ret, size_t count, size_t size)
 {
-	struct symbol_frame *native;
+	SCOPED_MEMORY struct symbol_frame *native = NULL;
 	size_t used, at = 0;
 
 	while (at < count && !s->places[ret[at].place].caller)
@@ -267,7 +264,6 @@ static size_t add_inlined(struct symbols *s, struct symbol_frame *ret, size_t co
 			}
 		} while (symbols_inlined_in(s, &f));
 	}
-	free(native);
 	return used;
 }
 
@@ -350,7 +346,7 @@ static size_t add_left_over(struct symbols *s, const struct image *image, struct
 static size_t merge_python(struct symbols *s, const struct image *image, struct python_side *p,
 			   struct symbol_frame *ret, size_t count, size_t size)
 {
-	struct symbol_frame *native = mem_alloc(count * sizeof(*native) + 1);
+	SCOPED_MEMORY struct symbol_frame *native = mem_alloc(count * sizeof(*native) + 1);
 	const char *interpreter = NULL;
 	size_t used = 0, bare;
 
@@ -377,7 +373,6 @@ static size_t merge_python(struct symbols *s, const struct image *image, struct 
 			ret[used++] = f;
 		}
 	}
-	free(native);
 	return p->next < p->count ? add_left_over(s, image, p, ret, used, size) : used;
 }
 
@@ -417,11 +412,10 @@ size_t symbols_native(struct symbols *s, const struct image *image, uint32_t sta
 static enum python_rank code_rank(struct symbols *s, const struct image *image, uint32_t code, python_ranking *rank_of)
 {
 	uint64_t *known = map_put(&s->ranks, (uint64_t)(image - s->modules.model->images), code, NULL);
-	struct buffer file = {0};
+	SCOPED(buffer) file = {0};
 
 	if (!*known)
 		*known = 1 + (python_file(image->trace, code, &file) ? rank_of(file.data) : PYTHON_UNWANTED);
-	buffer_done(&file);
 	return (enum python_rank)(*known - 1);
 }
 
@@ -497,7 +491,7 @@ static bool finds_interpreter(struct symbols *s, struct symbol_frame *frames, si
 
 static void search_interpreter(struct symbols *s, const struct image *image, uint32_t stack)
 {
-	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+	SCOPED_MEMORY struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
 	size_t count = symbols_native(s, image, stack, frames, STACK_FRAMES);
 	bool is_found = finds_interpreter(s, frames, count, "python");
 	struct module_space *space = modules_of(&s->modules, image);
@@ -507,7 +501,6 @@ static void search_interpreter(struct symbols *s, const struct image *image, uin
 		is_found = finds_interpreter(s, frames, count, "");
 	space->was_searched = true;
 	space->has_interpreter |= is_found;
-	free(frames);
 }
 
 bool symbols_ends_in_interpreter(struct symbols *s, const struct image *image, uint32_t stack)
@@ -526,7 +519,7 @@ bool symbols_ends_in_interpreter(struct symbols *s, const struct image *image, u
 
 void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret)
 {
-	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+	SCOPED_MEMORY struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
 	size_t count = symbols_frames(s, image, stack, frames, STACK_FRAMES);
 
 	for (size_t i = 0, shown = 0; i < count; i++) {
@@ -538,7 +531,6 @@ void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack,
 	}
 	if (!count)
 		buffer_text(ret, trace_definition(image->trace, TF_BLOB_STACK, stack) ? "(empty)" : "(stack lost)");
-	free(frames);
 }
 
 /* ---- names to keep ---- */
@@ -575,12 +567,11 @@ static void read_stacks(struct symbols *s, const struct image *image, struct sym
 
 void symbols_keep(struct symbols *s, struct buffer *ret)
 {
-	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+	SCOPED_MEMORY struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
 	size_t count, *order, file = NO_FILE;
 
 	for (size_t i = 0; i < s->modules.model->image_count; i++)
 		read_stacks(s, &s->modules.model->images[i], frames);
-	free(frames);
 	count = s->place_count; /* naming them adds those of callers */
 	order = places_in_order(count, places_by_address, s->places);
 	for (size_t i = 0; i < count; i++) {

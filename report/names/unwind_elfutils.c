@@ -261,7 +261,7 @@ enum unwind_outcome unwind_step(struct symbol_file *f, uint64_t bias, const stru
 				struct unwind_registers *r, bool *is_call)
 {
 	uint64_t address = r->value[UNWIND_PC] - bias - (*is_call ? 1 : 0);
-	Dwarf_Frame *frame = find_frame(symbol_file_module(f), address);
+	SCOPED_MEMORY Dwarf_Frame *frame = find_frame(symbol_file_module(f), address);
 	struct unwind_registers now = *r;
 	struct evaluation e = {.memory = memory, .registers = &now};
 	enum unwind_outcome outcome = UNWIND_STOPPED;
@@ -274,6 +274,5 @@ enum unwind_outcome unwind_step(struct symbol_file *f, uint64_t bias, const stru
 		outcome = step_frame(frame, &e, r);
 	}
 	*is_call = !is_signal;
-	free(frame);
 	return outcome;
 }

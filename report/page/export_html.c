@@ -26,7 +26,7 @@ static const char *title(const struct model *m)
 static void add_process(struct html_json *j, const struct process *p)
 {
 	const struct model *m = j->html->model;
-	struct buffer label = {0};
+	SCOPED(buffer) label = {0};
 
 	process_label(m, p, &label);
 	buffer_text(&j->text, "{\"label\":");
@@ -43,7 +43,6 @@ static void add_process(struct html_json *j, const struct process *p)
 		     "%s}", p->pid, p->parent_pid, (int64_t)(p->start_ns - m->origin_ns),
 		     (int64_t)(p->end_ns - m->origin_ns),
 		     html_is_shim(j->html, (size_t)(p - m->processes)) ? ",\"shim\":true" : "");
-	buffer_done(&label);
 	html_json_take(j);
 }
 
@@ -78,7 +77,7 @@ static void add_tables(struct html_json *j)
 	context.by = BY_NOTHING;
 	for (size_t i = 0; i < report_count; i++) {
 		const struct report *r = &report_list[i];
-		struct table table = {0};
+		SCOPED(table) table = {0};
 		struct err err;
 
 		if (!r->run)
@@ -89,7 +88,6 @@ static void add_tables(struct html_json *j)
 			html_json_table(j, r->name, r->title, r->flags & REPORT_HIDDEN, &table);
 			separator = ",";
 		}
-		table_done(&table);
 	}
 }
 
@@ -164,7 +162,7 @@ static void json_add_names(struct html_json *j)
 static void add_left_out(struct html_json *j)
 {
 	const struct html *h = j->html;
-	struct texts notes = {0};
+	SCOPED(texts) notes = {0};
 
 	if (h->left_out)
 		texts_add(&notes,
@@ -174,13 +172,12 @@ static void add_left_out(struct html_json *j)
 			  "a part of the capture for a page of its own.",
 			  h->left_out, h->left_out + h->event_count, h->least_ns);
 	html_json_texts(j, &notes, false);
-	texts_done(&notes);
 }
 
 static void add_remarks(struct html_json *j)
 {
-	struct buffer line = {0};
-	struct texts remarks = {0};
+	SCOPED(buffer) line = {0};
+	SCOPED(texts) remarks = {0};
 	bool has_devices = false;
 
 	for (size_t i = 0; i < j->html->track_count; i++)
@@ -199,8 +196,6 @@ static void add_remarks(struct html_json *j)
 	buffer_text(&j->text, "],\"problems\":[");
 	html_json_texts(j, &j->html->model->problems, false);
 	buffer_text(&j->text, "]");
-	texts_done(&remarks);
-	buffer_done(&line);
 }
 
 /* Strings are last, because everything before may add some. */
@@ -269,13 +264,12 @@ static int add_data(struct html *h, struct err *err)
 int export_html(struct export *x, struct err *err)
 {
 	struct html h = {.x = x, .model = x->context->model};
-	struct buffer summary = {0};
+	SCOPED(buffer) summary = {0};
 	int code;
 
 	html_answer_begin(&h);
 	html_answer_text(&h, &summary);
 	html_page_begin(x->out, html_parts, title(h.model), buffer_string(&summary));
-	buffer_done(&summary);
 	code = add_data(&h, err);
 	if (!code)
 		html_page_end(x->out, html_parts);

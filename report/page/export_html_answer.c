@@ -65,46 +65,42 @@ static void fill_critical(struct answer *a, struct table *t)
 void html_critical(struct html *h)
 {
 	struct causality *causes = costs_causes(h->answer.costs);
-	struct path_slice *slices = NULL;
+	SCOPED_MEMORY struct path_slice *slices = NULL;
 	size_t count = causes && h->model->image_count ? path_slices(causes, &slices) : 0;
 
 	h->image = h->model->images;
 	for (size_t i = 0; i < count; i++) {
 		struct html_event e = {.start = (int64_t)slices[i].start_ns,
 				       .duration = slices[i].end_ns - slices[i].start_ns};
-		struct buffer words = {0};
+		SCOPED(buffer) words = {0};
 
 		if (e.duration < h->least_ns)
 			continue;
 		path_slice_words(causes, &slices[i], &words);
 		e.name = html_name(h, HTML_CRITICAL, words.data);
 		html_add(h, html_process_track(h, HTML_PATH, 0, "critical path"), &e);
-		buffer_done(&words);
 	}
 	html_flush(h);
-	free(slices);
 }
 
 void html_json_answer(struct html_json *j)
 {
 	static const enum answer_table which[] = {ANSWER_RUN, ANSWER_ENDED, ANSWER_FIX_FIRST, ANSWER_ROLES,
 						  ANSWER_CALLS};
-	struct table critical = {0};
+	SCOPED(table) critical = {0};
 
 	for (size_t i = 0; i < sizeof(which) / sizeof(*which); i++) {
 		const struct answer_table_names *names = &answer_table_names[which[i]];
-		struct table table = {0};
+		SCOPED(table) table = {0};
 
 		answer_table(&j->html->answer, which[i], &table);
 		buffer_print(&j->text, "\"%s\":", names->name);
 		html_json_table(j, names->name, names->title, true, &table);
 		buffer_text(&j->text, ",");
-		table_done(&table);
 	}
 	fill_critical(&j->html->answer, &critical);
 	buffer_text(&j->text, "\"critical\":");
 	html_json_table(j, "critical", "Critical Path", true, &critical);
-	table_done(&critical);
 }
 
 /* For browsers that run no script. */
@@ -124,7 +120,7 @@ void html_answer_text(struct html *h, struct buffer *ret)
 static void add_finding(struct html_json *j, const struct finding *f)
 {
 	static const char *const verdicts[] = {"clean", "found", "unchecked"};
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 
 	buffer_print(&j->text, "{\"rule\":\"%s\",\"verdict\":\"%s\",\"cost\":%" PRIu64 ",\"saves\":%" PRIu64
 		     ",\"title\":", f->rule->name, verdicts[f->verdict], f->cost_ns, f->saves.saved_ns);
@@ -136,7 +132,6 @@ static void add_finding(struct html_json *j, const struct finding *f)
 	buffer_text(&j->text, ",\"line\":");
 	code_line_text(f->line, &line);
 	html_json_string(j, buffer_string(&line));
-	buffer_done(&line);
 	buffer_text(&j->text, ",\"table\":");
 	html_json_table(j, f->rule->name, f->rule->title, false, &f->table);
 	buffer_text(&j->text, "}");
@@ -158,7 +153,7 @@ static bool add_source(struct html_json *j, const char *file, bool is_first, siz
 {
 	struct report_context c = *j->html->x->context;
 	struct source source;
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 	struct err err;
 	bool is_shown;
 
@@ -180,7 +175,6 @@ static bool add_source(struct html_json *j, const char *file, bool is_first, siz
 		buffer_text(&j->text, "]}");
 	}
 	source_done(&source);
-	buffer_done(&line);
 	return is_shown;
 }
 

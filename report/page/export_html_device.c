@@ -37,7 +37,7 @@ static struct html_track *stream_track(struct html *h, const struct tf_device_op
 	uint64_t device = (uint64_t)host_number(h->model, h->image->machine) << 32 | w->device;
 	bool is_new;
 	struct html_track *t = html_track(h, HTML_STREAM, device, hash_bytes(who, sizeof(who)), &is_new);
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (!is_new)
 		return t;
@@ -47,7 +47,6 @@ static struct html_track *stream_track(struct html *h, const struct tf_device_op
 	timeline_device_label(&h->timeline, w->device, &text);
 	t->group = html_string(h, text.data);
 	t->tid = w->stream;
-	buffer_done(&text);
 	return t;
 }
 
@@ -60,14 +59,13 @@ static struct html_operation make_operation(struct html *h, uint32_t id, const s
 	static const unsigned int categories[] = {HTML_KERNEL, HTML_KERNEL, HTML_COPY, HTML_SET, HTML_GRAPH};
 	static const struct tf_device_operation lost = {.kind = TF_DEVICE_KERNEL};
 	const struct tf_device_operation *w = operation->kind ? operation : &lost;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	struct html_operation o;
 
 	device_operation_name(h->x->context, h->image->trace, w, &name);
 	o.name = html_name(h, categories[w->kind <= TF_DEVICE_GRAPH ? w->kind : 0], name.data ? name.data : "?");
 	o.detail = html_detail(h, (uint64_t)1 << 63 | id, make_work_detail, w);
 	o.track = (uint32_t)(stream_track(h, w) - h->tracks);
-	buffer_done(&name);
 	return o;
 }
 
@@ -149,11 +147,10 @@ static void add_bytes(struct html *h, uint32_t number, const char *label, uint64
 
 static void add_device_bytes(struct html *h, uint32_t device, uint64_t bytes, uint64_t ns)
 {
-	struct buffer label = {0};
+	SCOPED(buffer) label = {0};
 
 	buffer_print(&label, "Memory in use, device %" PRIu32, device);
 	add_bytes(h, device, label.data, bytes, ns);
-	buffer_done(&label);
 }
 
 /* With a filter the memory in use is not known, because earlier allocations are excluded. */
@@ -219,7 +216,7 @@ static void html_add_power(struct html *h, const struct energy_source *s, uint32
 {
 	uint64_t from = clock_map_ns(h->clock, h->image->start_ticks);
 	uint64_t to = clock_map_ns(h->clock, image_last_ticks(h->image));
-	struct buffer label = {0};
+	SCOPED(buffer) label = {0};
 	struct html_event out = {0};
 	struct html_track *track;
 
@@ -235,7 +232,6 @@ static void html_add_power(struct html *h, const struct energy_source *s, uint32
 		track->unit = "W";
 		html_add(h, track, &out);
 	}
-	buffer_done(&label);
 }
 
 void html_power(struct html *h)

@@ -77,9 +77,9 @@ enum { FRAMES = 512 };
 
 static void add_stack(struct html *h, uint32_t stack, struct buffer *json)
 {
-	struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
+	SCOPED_MEMORY struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
 	size_t count = symbols_frames(h->x->context->symbols, h->image, stack, frames, FRAMES);
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	html_member(json, "stack");
 	for (size_t i = 0; i < count; i++) {
@@ -87,19 +87,16 @@ static void add_stack(struct html *h, uint32_t stack, struct buffer *json)
 		code_line_text(frames[i].exact, &text);
 		buffer_print(json, "%s%" PRIu32, i ? "," : "[", html_string(h, text.data));
 	}
-	buffer_done(&text);
 	buffer_text(json, count ? "]" : "[]");
-	free(frames);
 }
 
 static void add_member(struct html *h, const char *name, enum timeline_text kind, uint64_t number,
 		       struct buffer *json)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (timeline_text(&h->timeline, kind, number, &text))
 		html_member_text(json, name, buffer_string(&text));
-	buffer_done(&text);
 }
 
 static void add_launch(struct html *h, uint32_t id, struct buffer *json)
@@ -156,11 +153,10 @@ static const struct descriptor *call_descriptor(const struct html *h, const stru
 
 static void add_descriptor(struct html *h, const struct descriptor *d, struct buffer *json)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	descriptors_text(&h->descriptors, d, &text);
 	html_member_text(json, d->kind == TF_DESCRIPTOR_SOCKET ? "peer" : "file", buffer_string(&text));
-	buffer_done(&text);
 }
 
 static bool has_peer(const struct html *h, const struct timeline_event *e, int64_t *ret_peer)
@@ -276,7 +272,7 @@ static void make_range_detail(struct html *h, const void *from, struct buffer *j
 {
 	const struct nvtx_range *r = from;
 	const struct nvtx_definitions *nvtx = &h->timeline.nvtx;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (r->domain) {
 		timeline_text(&h->timeline, TEXT_DOMAIN, r->domain, &text);
@@ -293,7 +289,6 @@ static void make_range_detail(struct html *h, const void *from, struct buffer *j
 		html_member_text(json, "payload", text.data);
 	if (r->is_unfinished)
 		html_member_text(json, "state", "not ended: drawn to the end of its process");
-	buffer_done(&text);
 }
 
 /* The id of a start/end range is not part of a detail, because it is different for each range. */
@@ -325,13 +320,12 @@ static uint64_t detail_key(const struct nvtx_range *r)
 
 static void add_field(struct buffer *json, const char *name, const struct operator_field *f)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (!f->length)
 		return;
 	buffer_add(&text, f->text, f->length);
 	html_member_text(json, name, buffer_string(&text));
-	buffer_done(&text);
 }
 
 static void make_operator_detail(struct html *h, const void *from, struct buffer *json)
@@ -349,7 +343,7 @@ static void make_operator_detail(struct html *h, const void *from, struct buffer
 static uint64_t annotation_words(struct html *h, uint32_t id)
 {
 	struct operator_text operator;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	uint64_t detail = 0, name;
 
 	timeline_text(&h->timeline, TEXT_STRING, id, &text);
@@ -358,7 +352,6 @@ static uint64_t annotation_words(struct html *h, uint32_t id)
 		text.data[operator.name.length] = '\0';
 	}
 	name = html_name(h, TF_GROUP_NVTX, buffer_string(&text));
-	buffer_done(&text);
 	return detail << 32 | name;
 }
 
@@ -402,7 +395,7 @@ static uint32_t sample_name(struct html *h, uint32_t stack)
 {
 	uint64_t *slot = timeline_slot(&h->timeline, TEXT_STACK, stack);
 	struct symbol_frame *frames;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	size_t count, i = 0;
 
 	if (*slot)
@@ -414,7 +407,6 @@ static uint32_t sample_name(struct html *h, uint32_t stack)
 	if (count)
 		code_line_text(frames[i].exact, &text);
 	*slot = 1 + html_name(h, HTML_SAMPLE, count ? text.data : "(stack lost)");
-	buffer_done(&text);
 	free(frames);
 	return (uint32_t)*slot - 1;
 }

@@ -31,7 +31,7 @@ static void html_add_step(struct html *h, const struct step_series *s, size_t nu
 	const struct step_kind kind = {&s->items[number], s->source};
 	bool is_slow = kind.step->is_slow && !kind.step->is_warmup;
 	uint64_t key = (uint64_t)1 << 59 | (uint64_t)s->source << 2 | kind.step->is_warmup << 1 | kind.step->is_slow;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 
 	buffer_print(&name, "step %zu", number);
 	html_add(h, html_thread_track(h, HTML_STEPS, s->thread),
@@ -40,7 +40,6 @@ static void html_add_step(struct html *h, const struct step_series *s, size_t nu
 				      .name = html_name(h, is_slow ? HTML_SLOW_STEP : HTML_STEP, name.data),
 				      .detail = html_detail(h, key, make_step_detail, &kind),
 				      .value = (int64_t)kind.step->usual_ns});
-	buffer_done(&name);
 }
 
 /* ---- phases ---- */
@@ -130,7 +129,7 @@ static void phases_add(struct phases *p, size_t node)
 static void phases_find(struct phases *p)
 {
 	struct operator_text operator;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < p->tree->count; i++) {
 		const struct nvtx_node *n = &p->tree->nodes[i];
@@ -149,7 +148,6 @@ static void phases_find(struct phases *p)
 		if (own->is_bar && own->phase != OPERATOR_FORWARD && phases_bar(p, i).start < p->first.start)
 			p->first = phases_bar(p, i);
 	}
-	buffer_done(&text);
 }
 
 static void html_phases(struct html *h, const struct step_series *steps)

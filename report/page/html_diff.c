@@ -83,7 +83,7 @@ static void add_real(struct buffer *b, const char *name, double value)
 static void add_judgement(struct buffer *b, const struct diff *d)
 {
 	const struct judgement *j = &d->judgement;
-	struct buffer reason = {0};
+	SCOPED(buffer) reason = {0};
 
 	diff_reason(d, &reason);
 	buffer_print(b, "{\"version\":\"" PILLION_VERSION "\",\"verdict\":\"%s\",\"reason\":",
@@ -98,7 +98,6 @@ static void add_judgement(struct buffer *b, const struct diff *d)
 	add_real(b, "noise", expm1(j->noise));
 	add_real(b, "common", expm1(j->common));
 	add_real(b, "explained", j->explained);
-	buffer_done(&reason);
 }
 
 /* Strings are last, because the table adds some. */
@@ -140,8 +139,8 @@ static void plain_text(const struct diff *d, const char *title, const struct tab
 
 int diff_page_write(struct diff_page *p, const struct diff *d, const char *title, int fd, struct err *err)
 {
-	struct buffer plain = {0};
-	struct table table = {0};
+	SCOPED(buffer) plain = {0};
+	SCOPED(table) table = {0};
 	struct sink sink;
 	int code = sink_open(&sink, fd, false, err), failed;
 
@@ -158,8 +157,6 @@ int diff_page_write(struct diff_page *p, const struct diff *d, const char *title
 		code = err_set(err, -ENOMEM, "zlib: cannot start");
 	}
 	html_page_end(&sink, html_diff_parts);
-	buffer_done(&plain);
-	table_done(&table);
 	failed = sink_close(&sink);
 	return code ?: failed ? err_set(err, failed, "%s", strerror(-failed)) : 0;
 }

@@ -98,9 +98,9 @@ void html_json_table(struct html_json *j, const char *name, const char *title, b
 
 void html_json_profile(struct html_json *j, const struct profile *p)
 {
-	uint32_t *strings = mem_alloc((p->name_count + 1) * sizeof(*strings));
+	SCOPED_MEMORY uint32_t *strings = mem_alloc((p->name_count + 1) * sizeof(*strings));
 	const struct metric_words *words = &metrics[p->metric];
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	static const char *const kinds[PROFILE_KINDS] = {"other", "python", "native", "library", "interpreter",
 							 "import", "call", "device"};
 
@@ -126,8 +126,6 @@ void html_json_profile(struct html_json *j, const struct profile *p)
 		html_json_take(j);
 	}
 	buffer_text(&j->text, "]}");
-	buffer_done(&text);
-	free(strings);
 }
 
 void html_json_texts(struct html_json *j, const struct texts *t, bool is_json)

@@ -42,7 +42,7 @@ struct html_track *html_thread_track(struct html *h, enum html_track_kind kind, 
 	uint64_t image = (uint64_t)(h->image - h->model->images);
 	struct html_track *t = html_track(h, kind, is_main ? h->image->process << 1 : image << 1 | 1,
 					  is_main ? 0 : thread->number, NULL);
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 
 	if (t->labelled == h->image)
 		return t;
@@ -50,7 +50,6 @@ struct html_track *html_thread_track(struct html *h, enum html_track_kind kind, 
 	thread_label(thread, &name);
 	t->label = html_string(h, name.data);
 	t->tid = thread->tid;
-	buffer_done(&name);
 	return t;
 }
 

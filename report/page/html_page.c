@@ -6,7 +6,7 @@
 
 static void html_escaped(struct sink *out, const char *text)
 {
-	struct buffer safe = {0};
+	SCOPED(buffer) safe = {0};
 
 	text_escape(&safe, text, "\n");
 	for (const char *p = safe.data; p && *p; p++)
@@ -26,7 +26,6 @@ static void html_escaped(struct sink *out, const char *text)
 		default:
 			sink_add(out, p, 1);
 		}
-	buffer_done(&safe);
 }
 
 void html_page_begin(struct sink *out, const char *const *parts, const char *title, const char *summary)

@@ -9,7 +9,7 @@
 
 uint32_t html_string(struct html *h, const char *text)
 {
-	struct buffer safe = {0};
+	SCOPED(buffer) safe = {0};
 	uint64_t *place, hash;
 
 	text_escape(&safe, text, "");
@@ -23,7 +23,6 @@ uint32_t html_string(struct html *h, const char *text)
 		if (!strcmp(h->strings.items[*place - 1], safe.data))
 			break;
 	}
-	buffer_done(&safe);
 	return (uint32_t)*place - 1;
 }
 

@@ -136,7 +136,7 @@ static int table_connect(sqlite3 *db, void *source, int count, const char *const
 			 char **message)
 {
 	struct store *store = ((const struct query_source *)source)->store;
-	struct buffer sql = {0};
+	SCOPED(buffer) sql = {0};
 	int code;
 
 	buffer_text(&sql, "CREATE TABLE ");
@@ -144,7 +144,6 @@ static int table_connect(sqlite3 *db, void *source, int count, const char *const
 	store->is_declaring = true;
 	code = sqlite3_declare_vtab(db, sql.data);
 	store->is_declaring = false;
-	buffer_done(&sql);
 	if (code)
 		return code;
 	*ret = sqlite3_malloc(sizeof(struct query_table));

@@ -37,7 +37,7 @@ static int compare_offsets(const void *left, const void *right)
 /* The median offset of the pairs; the largest difference from it is the stated error. */
 static void find_offset(struct clock_map *map, double slope)
 {
-	int64_t *offsets = mem_alloc(map->count * sizeof(*offsets));
+	SCOPED_MEMORY int64_t *offsets = mem_alloc(map->count * sizeof(*offsets));
 	uint64_t reading = 0, spread = 0;
 
 	for (size_t i = 0; i < map->count; i++) {
@@ -53,7 +53,6 @@ static void find_offset(struct clock_map *map, double slope)
 			spread = (uint64_t)offsets[map->count - 1] - (uint64_t)map->offset_ns;
 	}
 	map->error_ns = spread + (reading > 1e15 ? (uint64_t)1e15 : (uint64_t)((double)reading * slope));
-	free(offsets);
 }
 
 /* Keeps the first and the last pair and pairs that are SPACING_NS apart, each later than the previous one on both

@@ -75,7 +75,7 @@ static uint64_t take_chunks(struct trace *t, struct chunk **chunks, size_t count
 
 static void take_definitions(struct trace *t)
 {
-	struct chunk **chunks = mem_alloc(t->chunk_count * sizeof(*chunks));
+	SCOPED_MEMORY struct chunk **chunks = mem_alloc(t->chunk_count * sizeof(*chunks));
 	size_t count = 0;
 	uint64_t left;
 
@@ -91,7 +91,6 @@ static void take_definitions(struct trace *t)
 		qsort(chunks, count, sizeof(*chunks), compare_offsets);
 	left = take_chunks(t, chunks, count, ~(RECORDS | STACKS), EARLIER_BYTES);
 	take_chunks(t, chunks, count, STACKS, left);
-	free(chunks);
 }
 
 void trace_leave_out_earlier(struct trace *t)

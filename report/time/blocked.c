@@ -37,14 +37,13 @@ bool blocked_is_of_pipe(const struct descriptors *descriptors, const struct even
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
 	const struct descriptor *d = arg && fd != 0xffff ? descriptors_find(descriptors, fd, e->ticks) : NULL;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	bool is_pipe;
 
 	if (!d)
 		return false;
 	descriptors_text(descriptors, d, &text);
 	is_pipe = is_of_others(d, buffer_string(&text));
-	buffer_done(&text);
 	return is_pipe;
 }
 

@@ -105,7 +105,7 @@ static void find_idle_threads(struct helpers_pass *k)
 {
 	const struct partition *p = k->partition;
 	uint8_t *is_idle = k->helpers->is_idle, *is_busy = mem_alloc(k->context->model->process_count + 1);
-	struct map busy = {0};
+	SCOPED(map) busy = {0};
 
 	for (size_t i = 0; i < p->count; i++) {
 		is_idle[i] = is_idle_thread(&p->threads[i]);
@@ -121,7 +121,6 @@ static void find_idle_threads(struct helpers_pass *k)
 		is_idle[i] &= p->threads[i].origin != THREAD_MAIN ||
 			      (!is_busy[p->threads[i].process] && p->threads[i].process != k->helpers->root);
 	free(is_busy);
-	map_done(&busy);
 }
 
 /* ---- shims ---- */
@@ -171,7 +170,7 @@ static void find_processes(struct helpers_pass *k)
 {
 	const struct model *m = k->context->model;
 	struct helpers *h = k->helpers;
-	uint8_t *startup = startup_find(m);
+	SCOPED_MEMORY uint8_t *startup = startup_find(m);
 
 	k->forks = mem_alloc((m->process_count + 1) * sizeof(*k->forks));
 	for (size_t i = 0; i < m->process_count; i++)
@@ -182,7 +181,6 @@ static void find_processes(struct helpers_pass *k)
 		h->root++;
 	for (size_t i = 0; i < m->process_count; i++)
 		h->is_shim[i] |= startup[i] && i != h->root;
-	free(startup);
 	free(k->forks);
 }
 

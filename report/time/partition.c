@@ -302,7 +302,7 @@ static void add_samples_of(struct maker *k, const struct image *last, size_t fro
 {
 	const struct partition *p = k->partition;
 	const struct usage_sampled *s;
-	struct map known = {0};
+	SCOPED(map) known = {0};
 	size_t at = 0;
 
 	for (size_t i = from; i < p->count; i++)
@@ -312,7 +312,6 @@ static void add_samples_of(struct maker *k, const struct image *last, size_t fro
 	while ((s = usages_next(k->usages, last, &at)))
 		if (!map_find(&known, s->tid, 0))
 			add_sampled(k, last, s, end_ticks);
-	map_done(&known);
 }
 
 /* Less than END_NS of a process that no thread accounts for is what its threads used after their last records. */

@@ -107,7 +107,7 @@ void process_label(const struct model *m, const struct process *p, struct buffer
 	const char *at, *word, *command = p->command && *p->command ? p->command : "?";
 	size_t length = model_command_word(command, 0, &word), width = 0;
 	const char *base = word + length, *rest = base + (*base == '\'');
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	/* Without the directory of the program. */
 	while (base > word && base[-1] != '/')
@@ -117,7 +117,6 @@ void process_label(const struct model *m, const struct process *p, struct buffer
 		text_add_code(ret, text_next(&at));
 	if (*at)
 		buffer_text(ret, "...");
-	buffer_done(&text);
 	buffer_print(ret, " [%" PRIu32, p->pid);
 	if (has_several_hosts(m))
 		buffer_print(ret, " on %s", m->machines[p->machine].host);
@@ -134,7 +133,7 @@ void thread_label(const struct trace_thread *thread, struct buffer *ret)
 static void label_thread(struct profile_pass *w, const struct image *image, const struct trace_thread *thread)
 {
 	const struct model *m = w->scan.context->model;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (w->labelled == thread)
 		return;
@@ -143,7 +142,6 @@ static void label_thread(struct profile_pass *w, const struct image *image, cons
 	buffer_clear(&text);
 	thread_label(thread, &text);
 	w->head[1] = name_id(w, text.data, PROFILE_OTHER);
-	buffer_done(&text);
 	w->labelled = thread;
 }
 
@@ -197,7 +195,7 @@ static uint32_t new_device_row(struct profile_pass *w, const struct correlated *
 {
 	const struct model *m = w->scan.context->model;
 	const struct trace *t = k->image->trace;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	struct tf_device_operation operation;
 	size_t used = 0;
 
@@ -215,7 +213,6 @@ static uint32_t new_device_row(struct profile_pass *w, const struct correlated *
 	}
 	device_operation_name(w->scan.context, t, &operation, &text);
 	w->ids[used++] = name_id(w, text.data ? text.data : "?", PROFILE_DEVICE);
-	buffer_done(&text);
 	return aggregate_row(w->scan.aggregate, (const char *)w->ids, used * sizeof(*w->ids));
 }
 
@@ -264,7 +261,7 @@ static void add_frames(struct profile_pass *w, const struct nested_call *call, s
 static uint32_t new_nested_row(struct profile_pass *w, const struct nested_call *call)
 {
 	const struct function *f = trace_function(call->image->trace, call->function);
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	uint32_t row;
 
 	if (call->outer == NESTING_OUTERMOST) {
@@ -279,7 +276,6 @@ static uint32_t new_nested_row(struct profile_pass *w, const struct nested_call 
 	add_frames(w, call, &path);
 	add_id(&path, name_id(w, f ? f->name : "?", PROFILE_CALL));
 	row = aggregate_row(w->scan.aggregate, path.data, path.size);
-	buffer_done(&path);
 	return row;
 }
 

@@ -110,7 +110,7 @@ static int compare_sampled(const void *left, const void *right)
 struct usages *usages_new(const struct model *m)
 {
 	struct usages *u = mem_alloc(sizeof(*u));
-	struct map known = {0};
+	SCOPED(map) known = {0};
 
 	u->model = m;
 	for (size_t i = 0; i < m->image_count; i++)
@@ -134,7 +134,6 @@ struct usages *usages_new(const struct model *m)
 		for (size_t k = from; k < u->sampled_count; k++)
 			sampled_finish(&u->sampled[k], round);
 	}
-	map_done(&known);
 	if (u->sampled_count)
 		qsort(u->sampled, u->sampled_count, sizeof(*u->sampled), compare_sampled);
 	return u;

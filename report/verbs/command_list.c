@@ -131,11 +131,10 @@ static int add_names(const struct option *row, struct command_line *l, const str
 
 	while (*list) {
 		size_t length = strcspn(list, ",");
-		char *name = mem_copy_text(list, length), *parts = mem_copy_text(list, length);
+		SCOPED_MEMORY char *name = mem_copy_text(list, length);
+		SCOPED_MEMORY char *parts = mem_copy_text(list, length);
 		int code = !length || n->add(l, parts) ? 0 : unknown_name(n, name, why);
 
-		free(parts);
-		free(name);
 		if (code)
 			return code;
 		taken += length > 0;
@@ -189,10 +188,9 @@ static int add_parts(const struct option *row, struct command_line *l, const cha
 
 	while (!is_last) {
 		size_t length = strcspn(list, ",");
-		char *part = mem_copy_text(list, length);
+		SCOPED_MEMORY char *part = mem_copy_text(list, length);
 		bool is_taken = length && add(l, part);
 
-		free(part);
 		if (!is_taken)
 			return option_refuse(row, value, why);
 		is_last = !list[length];

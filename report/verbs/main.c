@@ -207,7 +207,7 @@ static int help_on(const char *word)
 	const struct export_type *type = export_find(word);
 	char bytes[512];
 	struct text t = text_init(bytes, sizeof(bytes));
-	struct buffer out = {0};
+	SCOPED(buffer) out = {0};
 	int status;
 
 	if (report)
@@ -223,7 +223,6 @@ static int help_on(const char *word)
 		say("there is no help on '%s'%s", word, bytes);
 		status = EXIT_UNUSABLE;
 	}
-	buffer_done(&out);
 	return status;
 }
 

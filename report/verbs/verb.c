@@ -23,7 +23,7 @@ const struct verb *verb_now;
 
 void say(const char *format, ...)
 {
-	struct buffer line = {0}, safe = {0}, wrapped = {0};
+	SCOPED(buffer) line = {0}, safe = {0}, wrapped = {0};
 	va_list list;
 
 	va_start(list, format);
@@ -38,9 +38,6 @@ void say(const char *format, ...)
 		text_wrap(&wrapped, safe.data, isatty(STDERR_FILENO) ? terminal_columns(STDERR_FILENO) : 0, 2);
 		fprintf(stderr, "%s\n", wrapped.data);
 	}
-	buffer_done(&line);
-	buffer_done(&safe);
-	buffer_done(&wrapped);
 }
 
 void work_text(struct work *w, const char *name, const struct buffer *text)
@@ -53,7 +50,7 @@ void work_text(struct work *w, const char *name, const struct buffer *text)
 
 void work_remark_source(struct work *w, unsigned int flags)
 {
-	struct buffer text = {0}, estimates = {0};
+	SCOPED(buffer) text = {0}, estimates = {0};
 
 	if (w->line->quiet || !w->model.image_count || !format_is_human(w->emit.format))
 		return;
@@ -69,8 +66,6 @@ void work_remark_source(struct work *w, unsigned int flags)
 	}
 	if (text.size)
 		emit_remark(&w->emit, text.data);
-	buffer_done(&text);
-	buffer_done(&estimates);
 }
 
 void work_marked(struct work *w, const char *text, const char *mark, enum colour colour)
@@ -147,7 +142,7 @@ void work_table(struct work *w, const char *name, const char *title, const struc
 	bool has_asides = w->emit.is_screen && w->emit.rows && t->aside_count && t->aside_count < table_rows(t);
 	struct table shown = has_asides ? table_without_asides(t) : *t;
 	size_t rows = table_rows(&shown) - emit_rows_cut(&w->emit, &shown);
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (envelope_is_open())
 		envelope_table(name, t, rows);
@@ -165,7 +160,6 @@ void work_table(struct work *w, const char *name, const char *title, const struc
 		emit_remark(&w->emit, text.data);
 	else if (!w->line->quiet)
 		say("%s: %s", name, text.data);
-	buffer_done(&text);
 }
 
 /* On failure the captures are closed. */
@@ -224,13 +218,12 @@ static const char *refused_in_profile(const struct command_line *l)
 static void spool_problem(struct model *m, const struct run_record *run)
 {
 	enum spool_state state = model_spool(m, run);
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (state != SPOOL_MOVED && state != SPOOL_MOVING) {
 		model_spool_text(m, run, state, &text);
 		texts_add(&m->problems, "%s", text.data);
 	}
-	buffer_done(&text);
 }
 
 int work_begin(struct work *w, const struct command_line *l)
@@ -323,7 +316,7 @@ static void take_texts(void *context, size_t from, struct buffer *theirs)
 void work_gather(struct work *w)
 {
 	const struct texts *mine = symbols_problems(w->context.symbols);
-	struct buffer message = {0};
+	SCOPED(buffer) message = {0};
 
 	buffer_number(&message, mapping_was_cut());
 	for (size_t i = 0; i < mine->count; i++) {
@@ -331,7 +324,6 @@ void work_gather(struct work *w)
 		buffer_text(&message, mine->items[i]);
 	}
 	share_gather(w->model.share, &message, take_texts, w);
-	buffer_done(&message);
 }
 
 int work_end(struct work *w)
@@ -375,14 +367,13 @@ int work_end(struct work *w)
 
 void work_ledger(struct work *w)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (w->line->quiet || !format_is_human(w->emit.format))
 		return;
 	ledger_line(&w->model, &text);
 	progress_clear();
 	emit_remark(&w->emit, text.data);
-	buffer_done(&text);
 }
 
 void verb_help_row(const char *mark, const char *name, const char *text, const char *note, struct text *ret)

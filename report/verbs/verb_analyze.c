@@ -67,7 +67,7 @@ static void show_tables(struct work *w)
 /* Why the run ended comes before its rows: nothing is more urgent. */
 static void show_finding(struct work *w, size_t i, const struct finding *f)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (!finding_is_end(f))
 		put_rows(w, i, f, f->rule->title);
@@ -84,7 +84,6 @@ static void show_finding(struct work *w, size_t i, const struct finding *f)
 		emit_remark(&w->emit, text.data);
 	if (finding_is_end(f))
 		put_rows(w, i, f, f->rule->title);
-	buffer_done(&text);
 }
 
 /* Appends the rules that could not be checked for the same reason as rule `at`; the first of them has the reason. */
@@ -160,14 +159,13 @@ static void findings_done(struct findings *f)
 /* What the summary names first: it need not be the finding of a rule. */
 static void show_first(struct work *w, const struct fix_first *first)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	summary_first(first, &text);
 	if (text.size && !w->line->quiet) {
 		text.data[--text.size] = '\0'; /* the end of its line */
 		emit_remark(&w->emit, text.data);
 	}
-	buffer_done(&text);
 }
 
 /* How many rules could not be checked, and the most frequent reason. */
@@ -175,7 +173,7 @@ static void show_unchecked(struct work *w, const struct answer *a)
 {
 	size_t count = 0, most = 0;
 	const char *reason = NULL;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < a->found_count; i++) {
 		size_t same = 0;
@@ -196,7 +194,6 @@ static void show_unchecked(struct work *w, const struct answer *a)
 		buffer_print(&text, ", %zu of them because", most);
 	buffer_print(&text, ": %s (--all lists them)", reason);
 	emit_remark(&w->emit, text.data);
-	buffer_done(&text);
 }
 
 /* For people: why the run ended, what to fix first, the findings, what saves most first, then a line of the clean
@@ -204,7 +201,7 @@ static void show_unchecked(struct work *w, const struct answer *a)
 static void show_findings(struct work *w)
 {
 	struct findings f;
-	struct buffer clean = {0}, unchecked = {0};
+	SCOPED(buffer) clean = {0}, unchecked = {0};
 
 	findings_find(w, &f);
 	for (size_t i = 0; i < f.ended; i++)
@@ -226,14 +223,12 @@ static void show_findings(struct work *w)
 	else if (unchecked.size)
 		show_unchecked(w, &f.answer);
 	findings_done(&f);
-	buffer_done(&clean);
-	buffer_done(&unchecked);
 }
 
 /* Whose time it is. */
 static void add_actor(struct table *t, const struct actor *a)
 {
-	struct buffer pid = {0}, thread = {0};
+	SCOPED(buffer) pid = {0}, thread = {0};
 
 	if (!a) {
 		table_nothings(t, 3);
@@ -244,8 +239,6 @@ static void add_actor(struct table *t, const struct actor *a)
 	table_text(t, image_rank(a->image));
 	table_text(t, pid.data);
 	table_text(t, thread.data);
-	buffer_done(&pid);
-	buffer_done(&thread);
 }
 
 static void add_cause(struct table *t, const struct fix_first_cause *cause, uint64_t wall_ns)
@@ -275,14 +268,13 @@ static bool is_among(const struct fix_first *causes, const struct finding *f)
 static void add_ended_actor(struct table *t, const struct finding *f)
 {
 	const char *thread = table_cell(&f->table, 0, COL_THREAD)->text;
-	struct buffer pid = {0};
+	SCOPED(buffer) pid = {0};
 
 	if (!f->table.absent[table_find(&f->table, COL_PID)])
 		buffer_print(&pid, "%llu", (unsigned long long)table_cell(&f->table, 0, COL_PID)->count);
 	answer_text(t, table_cell(&f->table, 0, COL_RANK)->text);
 	answer_text(t, buffer_string(&pid));
 	answer_text(t, thread);
-	buffer_done(&pid);
 }
 
 /* What a rule says. Verdict minor: it has found something that would save little. */
@@ -376,8 +368,8 @@ static void findings_table(const struct findings *f, bool is_chosen, struct tabl
 /* The table of findings; then the rows of the rules that found something. */
 static void show_envelope(struct work *w)
 {
-	struct table table = {0};
-	struct buffer reason = {0}, next = {0};
+	SCOPED(table) table = {0};
+	SCOPED(buffer) reason = {0}, next = {0};
 	size_t counts[3] = {0};
 	struct findings f;
 
@@ -400,9 +392,6 @@ static void show_envelope(struct work *w)
 		if (f.answer.found[f.order[i]].verdict == VERDICT_FOUND)
 			put_rows(w, f.order[i], &f.answer.found[f.order[i]], NULL);
 	findings_done(&f);
-	table_done(&table);
-	buffer_done(&reason);
-	buffer_done(&next);
 }
 
 static int run_analyze(const struct command_line *l)

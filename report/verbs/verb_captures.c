@@ -33,12 +33,11 @@ static int by_time(const void *left, const void *right)
 
 static bool is_live(const char *name, const struct live_runs *runs)
 {
-	char *path = realpath(name, NULL);
+	SCOPED_MEMORY char *path = realpath(name, NULL);
 	bool is = false;
 
 	for (size_t i = 0; path && i < runs->count && !is; i++)
 		is = !strcmp(path, runs->items[i].capture);
-	free(path);
 	return is;
 }
 
@@ -82,7 +81,7 @@ static void fill_table(const struct listing *l, struct table *t)
 
 static int show(const struct command_line *l, const struct listing *listing, const struct live_runs *runs)
 {
-	struct table live = {0}, captures = {0};
+	SCOPED(table) live = {0}, captures = {0};
 	struct work w;
 	int status = work_begin_output(&w, l);
 
@@ -98,8 +97,6 @@ static int show(const struct command_line *l, const struct listing *listing, con
 	emit_end(&w.emit);
 	if (!runs->count && !listing->count && !l->quiet)
 		say("no live run, and no capture in this directory");
-	table_done(&live);
-	table_done(&captures);
 	return work_end(&w);
 }
 

@@ -60,13 +60,12 @@ static int find_step(struct causality *s, uint32_t step, struct path *ret, struc
 
 static int find_ranges(struct causality *s, const char *spec, struct path *ret, struct err *err)
 {
-	struct nvtx_instance *found;
+	SCOPED_MEMORY struct nvtx_instance *found = NULL;
 	size_t count;
 	int code = nvtx_instances(s->context->model, "--range", spec, &found, &count, err);
 
 	for (size_t i = 0; i < count && !code; i++)
 		add_part(s, found[i].image, found[i].thread, found[i].from_ns, found[i].to_ns, ret);
-	free(found);
 	return code;
 }
 
@@ -86,7 +85,7 @@ static int find_part(struct causality *s, const struct command_line *l, struct p
 
 static int run_critical(const struct command_line *l)
 {
-	struct table table = {0};
+	SCOPED(table) table = {0};
 	struct causality *s;
 	struct path path;
 	struct work w;
@@ -117,7 +116,6 @@ static int run_critical(const struct command_line *l)
 		w.status = EXIT_INCOMPLETE;
 	}
 	causes_free(s);
-	table_done(&table);
 	work_ledger(&w);
 	emit_end(&w.emit);
 	return work_end(&w);

@@ -209,8 +209,8 @@ static int read_run(struct delaying *d, bool has_delay, struct measured *ret)
 static int run_one(struct delaying *d, bool has_delay, bool counts)
 {
 	const struct command_line *l = d->line;
-	char **argv = mem_alloc((l->capture_count + 11) * sizeof(*argv));
-	struct buffer slow = {0}, failure = {0};
+	SCOPED_MEMORY char **argv = mem_alloc((l->capture_count + 11) * sizeof(*argv));
+	SCOPED(buffer) slow = {0}, failure = {0};
 	struct timed_run run = {0};
 	struct err err;
 	struct measured measured = {0};
@@ -249,9 +249,6 @@ static int run_one(struct delaying *d, bool has_delay, bool counts)
 		d->calls += has_delay ? 0 : measured.calls / l->runs;
 	}
 	d->is_any |= measured.calls > 0;
-	buffer_done(&failure);
-	buffer_done(&slow);
-	free(argv);
 	return status;
 }
 
@@ -302,8 +299,8 @@ static int show(const struct delaying *d)
 	const struct slope s = slope_fit(d->taken_ns, d->run_ns, d->count);
 	const double delay = mean_of(d, d->taken_ns, true) - mean_of(d, d->taken_ns, false);
 	struct command_line none = *d->line;
-	struct table table = {0};
-	struct buffer reason = {0};
+	SCOPED(table) table = {0};
+	SCOPED(buffer) reason = {0};
 	struct work w;
 	int status;
 
@@ -335,8 +332,6 @@ static int show(const struct delaying *d)
 	if (!d->line->quiet)
 		emit_remark(&w.emit, buffer_string(&reason));
 	emit_end(&w.emit);
-	buffer_done(&reason);
-	table_done(&table);
 	return work_end(&w);
 }
 
@@ -388,7 +383,7 @@ static int begin(struct delaying *d)
 
 int verb_delay(const struct command_line *l)
 {
-	struct delaying *d = mem_alloc(sizeof(*d));
+	SCOPED_MEMORY struct delaying *d = mem_alloc(sizeof(*d));
 	int status;
 
 	d->line = l;
@@ -412,7 +407,6 @@ int verb_delay(const struct command_line *l)
 	free(d->has_delay);
 	free(d->taken_ns);
 	free(d->run_ns);
-	free(d);
 	if (timed_run_signal())
 		timed_run_die();
 	return status;

@@ -66,8 +66,8 @@ static int read_capture(const struct command_line *l, size_t at, struct diff *d,
 static void show(struct work *w, const struct diff *d)
 {
 	static const enum verdict verdicts[] = {VERDICT_CLEAN, VERDICT_FOUND, VERDICT_UNCHECKED};
-	struct table table = {0};
-	struct buffer reason = {0};
+	SCOPED(table) table = {0};
+	SCOPED(buffer) reason = {0};
 
 	diff_table(d, &table);
 	diff_reason(d, &reason);
@@ -79,14 +79,12 @@ static void show(struct work *w, const struct diff *d)
 	if (!w->line->quiet)
 		emit_remark(&w->emit, reason.data);
 	emit_end(&w->emit);
-	buffer_done(&reason);
-	table_done(&table);
 }
 
 /* The verdict is also said if the page is not on the terminal. */
 static int write_page(struct work *w, const struct diff *d, struct diff_page *page)
 {
-	struct buffer reason = {0};
+	SCOPED(buffer) reason = {0};
 	struct err err;
 	int code = diff_page_write(page, d, titles[d->by], fileno(w->emit.file), &err);
 
@@ -95,7 +93,6 @@ static int write_page(struct work *w, const struct diff *d, struct diff_page *pa
 		say("%s: %s", w->line->output ? w->line->output : "standard output", err.text);
 	else if (!w->line->quiet)
 		say("%s", buffer_string(&reason));
-	buffer_done(&reason);
 	return code ? EXIT_UNUSABLE : EXIT_DONE;
 }
 

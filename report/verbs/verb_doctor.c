@@ -27,7 +27,7 @@ static void fill_table(const struct doctor *d, struct table *t)
 static void write_lines(const struct doctor *d, FILE *file)
 {
 	static const enum colour colours[CHECK_STATES] = {COLOUR_GOOD, COLOUR_WARNING, COLOUR_BAD};
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < d->count; i++) {
 		const struct check *c = &d->checks[i];
@@ -40,7 +40,6 @@ static void write_lines(const struct doctor *d, FILE *file)
 		if (c->advice.size)
 			fprintf(file, "%*s-> %s\n", STATE_COLUMNS + NAME_COLUMNS, "", c->advice.data);
 	}
-	buffer_done(&text);
 }
 
 /* "a plain recording works; limited: perf_event, ptrace; missing: CUDA driver" */
@@ -81,9 +80,9 @@ static void directory_of(const char *output, struct buffer *ret)
 static int run_doctor(const struct command_line *l)
 {
 	struct command_line line = *l;
-	struct buffer directory = {0}, verdict = {0};
-	struct doctor d = {0};
-	struct table table = {0};
+	SCOPED(buffer) directory = {0}, verdict = {0};
+	SCOPED(doctor) d = {0};
+	SCOPED(table) table = {0};
 	struct work w;
 	int status;
 
@@ -116,10 +115,6 @@ static int run_doctor(const struct command_line *l)
 				 verdict.data);
 	if (!d.is_recording)
 		w.status = EXIT_INCOMPLETE;
-	table_done(&table);
-	buffer_done(&verdict);
-	buffer_done(&directory);
-	doctor_done(&d);
 	return work_end(&w);
 }
 

@@ -30,7 +30,7 @@ static void name_copy(const char *output, const char *capture, struct buffer *re
 
 static int dump(const struct command_line *l, const char *capture)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct err err;
 	int code;
 
@@ -42,7 +42,6 @@ static int dump(const struct command_line *l, const char *capture)
 		envelope_file(path.data);
 	else if (!l->quiet)
 		printf("%s\n", path.data);
-	buffer_done(&path);
 	return code ? EXIT_UNUSABLE : EXIT_DONE;
 }
 
@@ -88,7 +87,7 @@ static int find_slow_step(const struct command_line *l, struct model *m)
 
 static int dump_slow_step(const struct command_line *l)
 {
-	struct model m = {0};
+	SCOPED(model) m = {0};
 	struct err err;
 	int status = EXIT_UNUSABLE;
 
@@ -102,7 +101,6 @@ static int dump_slow_step(const struct command_line *l)
 		status = find_slow_step(l, &m);
 	if (status == EXIT_FOUND && dump(l, l->captures[0]))
 		status = EXIT_UNUSABLE;
-	model_done(&m);
 	return status;
 }
 

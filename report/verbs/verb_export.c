@@ -60,7 +60,7 @@ static int export_to(struct work *w, const char *path)
 static int run_export(const struct command_line *l)
 {
 	struct command_line opening = *l;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	struct work w;
 	int status = check_export(l), exported;
 
@@ -73,7 +73,6 @@ static int run_export(const struct command_line *l)
 	if (!l->output)
 		export_name(l->captures[0], l->type, &name);
 	exported = export_to(&w, l->output ? l->output : name.data);
-	buffer_done(&name);
 	if (exported > w.status)
 		w.status = exported;
 	return work_end(&w);

@@ -23,8 +23,8 @@ static int run_info(const struct command_line *l)
 	emit_begin(&w.emit);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		const struct report *r = report_find(parts[i]);
-		struct table table = {0};
-		struct buffer text = {0};
+		SCOPED(table) table = {0};
+		SCOPED(buffer) text = {0};
 		struct err err;
 
 		r->run(&w.context, &table, &err);
@@ -34,8 +34,6 @@ static int run_info(const struct command_line *l)
 			work_table(&w, r->name, r->title, &table);
 		else if (!is_optional(r))
 			emit_remark(&w.emit, text.data);
-		buffer_done(&text);
-		table_done(&table);
 	}
 	emit_end(&w.emit);
 	return work_end(&w);

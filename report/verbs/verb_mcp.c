@@ -163,11 +163,10 @@ static void add_content(struct request *r, struct buffer *envelope, bool has_fai
 
 static void add_failure(struct request *r, const struct mcp_call *c, const struct err *err)
 {
-	struct buffer envelope = {0};
+	SCOPED(buffer) envelope = {0};
 
 	mcp_tool_failed(c, err, &envelope);
 	add_content(r, &envelope, true);
-	buffer_done(&envelope);
 }
 
 static size_t calls_waiting(const struct server *s)
@@ -183,7 +182,7 @@ static void answer_call(struct request *r)
 {
 	struct mcp_call *c = mem_alloc(sizeof(*c)), **end = &r->server->calls;
 	const char *type = json_type(r->json, "$.params.arguments");
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	struct err err;
 	int code;
 
@@ -206,7 +205,6 @@ static void answer_call(struct request *r)
 	}
 	if (!r->is_deferred)
 		mcp_call_free(c);
-	buffer_done(&name);
 }
 
 static void answer_ping(struct request *r)
@@ -247,7 +245,7 @@ static bool check_version(struct request *r)
 
 static void answer_method(struct request *r)
 {
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	size_t i = 0;
 
 	buffer_text(&name, json_text(r->json, "$.method"));
@@ -259,7 +257,6 @@ static void answer_method(struct request *r)
 	} else if (check_version(r)) {
 		methods[i].answer(r);
 	}
-	buffer_done(&name);
 }
 
 /* Appends the id of a request at that path as JSON, nothing if there is none. */
@@ -324,7 +321,7 @@ static void add_result(struct json_writer *w, struct request *r)
 /* A message is one line. */
 static void print_answer(struct request *r)
 {
-	struct buffer b = {0};
+	SCOPED(buffer) b = {0};
 	struct json_writer w = {.to = &b};
 
 	json_begin(&w, '{');
@@ -339,7 +336,6 @@ static void print_answer(struct request *r)
 	buffer_text(&b, "\n");
 	fwrite(b.data, 1, b.size, stdout);
 	fflush(stdout);
-	buffer_done(&b);
 }
 
 static void request_done(struct request *r)
@@ -407,7 +403,7 @@ static void start_calls(struct server *s)
 /* A notification "notifications/cancelled": the call has no answer. */
 static void cancel(struct server *s)
 {
-	struct buffer id = {0};
+	SCOPED(buffer) id = {0};
 	struct err err;
 
 	if (strcmp(json_text(s->json, "$.method"), "notifications/cancelled") != 0)
@@ -420,7 +416,6 @@ static void cancel(struct server *s)
 			remove_call(s, c);
 			break;
 		}
-	buffer_done(&id);
 }
 
 /* The client waits for the end of the server. */

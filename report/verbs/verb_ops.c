@@ -200,7 +200,7 @@ static int read_databases(const struct command_line *l, struct table *table, str
 
 static int run_databases(const struct command_line *l)
 {
-	struct table all = {0};
+	SCOPED(table) all = {0};
 	struct work w;
 	struct err err;
 	int status = work_begin_output(&w, l);
@@ -217,13 +217,12 @@ static int run_databases(const struct command_line *l)
 	} else {
 		show(&w, &all);
 	}
-	table_done(&all);
 	return work_end(&w);
 }
 
 static int run_captures(const struct command_line *l)
 {
-	struct table all = {0};
+	SCOPED(table) all = {0};
 	struct work w;
 	struct err err;
 	int status = work_begin(&w, l);
@@ -240,7 +239,6 @@ static int run_captures(const struct command_line *l)
 		w.status = EXIT_INCOMPLETE;
 	}
 	show(&w, &all);
-	table_done(&all);
 	return work_end(&w);
 }
 

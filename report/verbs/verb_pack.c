@@ -13,7 +13,7 @@
 /* Finds the captures like other verbs. */
 static int find_all(const struct command_line *l, struct texts *ret, struct err *err)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	int code = 0;
 
 	for (size_t i = 0; i < l->capture_count && !code; i++) {
@@ -21,7 +21,6 @@ static int find_all(const struct command_line *l, struct texts *ret, struct err 
 		if (!code)
 			texts_add(ret, "%s", path.data);
 	}
-	buffer_done(&path);
 	return code;
 }
 
@@ -46,7 +45,7 @@ static int run_pack(const struct command_line *l)
 	struct pack_wish wish = {.output = l->output, .is_forced = l->is_forced, .is_replacing = l->is_replacing,
 				 .left_out = l->is_replacing ? NULL : &left_out,
 				 .redactor = l->is_redacting ? &redactor : NULL};
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct err err;
 	int code, status;
 
@@ -79,13 +78,12 @@ static int run_pack(const struct command_line *l)
 		envelope_file(path.data);
 	else if (!l->quiet && (!l->output || l->is_replacing))
 		say("wrote %s", path.data);
-	buffer_done(&path);
 	return code ? EXIT_UNUSABLE : status;
 }
 
 static int run_unpack(const struct command_line *l)
 {
-	struct buffer packed = {0}, path = {0};
+	SCOPED(buffer) packed = {0}, path = {0};
 	struct err err;
 	int code;
 
@@ -102,8 +100,6 @@ static int run_unpack(const struct command_line *l)
 		envelope_file(path.data);
 	else if (!l->quiet && !l->output)
 		say("wrote %s", path.data);
-	buffer_done(&packed);
-	buffer_done(&path);
 	return code == -EBADMSG ? EXIT_INCOMPLETE : code ? EXIT_UNUSABLE : EXIT_DONE;
 }
 

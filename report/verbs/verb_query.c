@@ -173,8 +173,9 @@ static int run_sql(struct work *w, sqlite3 *db, const char *sql)
 static bool run_dot(struct work *w, struct store *store, const char *line)
 {
 	size_t length = strcspn(line, " \t\n");
-	char *name = mem_copy_text(line + length, strlen(line + length)), *word = strtok(name, " \t\n;");
-	struct buffer out = {0};
+	SCOPED_MEMORY char *name = mem_copy_text(line + length, strlen(line + length));
+	char *word = strtok(name, " \t\n;");
+	SCOPED(buffer) out = {0};
 	bool goes_on = true;
 
 	if (length == 7 && !memcmp(line, ".tables", 7)) {
@@ -197,8 +198,6 @@ static bool run_dot(struct work *w, struct store *store, const char *line)
 		w->status = EXIT_UNUSABLE;
 	}
 	work_text(w, "query", &out);
-	buffer_done(&out);
-	free(name);
 	return goes_on;
 }
 
@@ -206,8 +205,8 @@ static bool run_dot(struct work *w, struct store *store, const char *line)
 static void run_input(struct work *w, sqlite3 *db, struct store *store)
 {
 	bool has_prompt = isatty(STDIN_FILENO), goes_on = true;
-	struct buffer sql = {0};
-	char *line = NULL;
+	SCOPED(buffer) sql = {0};
+	SCOPED_MEMORY char *line = NULL;
 	size_t room = 0;
 
 	while (goes_on) {
@@ -228,8 +227,6 @@ static void run_input(struct work *w, sqlite3 *db, struct store *store)
 	}
 	if (goes_on && sql.size)
 		run_sql(w, db, sql.data);
-	free(line);
-	buffer_done(&sql);
 }
 
 /* Rather than the name of a capture: .tables, or words. */
@@ -242,7 +239,7 @@ static int run_query(const struct command_line *l)
 {
 	struct command_line reading = *l;
 	const char *sql = NULL;
-	char *newest = NULL;
+	SCOPED_MEMORY char *newest = NULL;
 	struct store store;
 	struct work w;
 	sqlite3 *db = NULL;
@@ -256,10 +253,8 @@ static int run_query(const struct command_line *l)
 		reading.captures = &newest;
 	}
 	status = work_begin(&w, &reading);
-	if (status) {
-		free(newest);
+	if (status)
 		return status;
-	}
 	store_open(&store, &w.context);
 	code = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE, NULL);
 	if (!code)
@@ -280,7 +275,6 @@ static int run_query(const struct command_line *l)
 	sqlite3_close(db);
 	store_close(&store);
 	status = work_end(&w);
-	free(newest);
 	return status;
 }
 

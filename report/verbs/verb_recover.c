@@ -28,7 +28,7 @@ static void incomplete(struct recovery *r)
 /* What its range file in the capture states. */
 static uint64_t moved_ticks(const struct recovery *r, const struct spool *s)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct tf_range_page page = {0};
 	struct mapping file;
 	struct err err;
@@ -37,7 +37,6 @@ static uint64_t moved_ticks(const struct recovery *r, const struct spool *s)
 	if (!mapping_open(path.data, &file, &err) && file.size >= sizeof(page))
 		memcpy(&page, file.data, sizeof(page));
 	mapping_close(&file);
-	buffer_done(&path);
 	return page.spool_ticks;
 }
 
@@ -118,7 +117,7 @@ static void recover_line(struct recovery *r, const struct index_line *l)
 
 static void recover_index(struct recovery *r, const char *path)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	struct mapping file;
 	struct err err;
 
@@ -140,13 +139,12 @@ static void recover_index(struct recovery *r, const char *path)
 		recover_line(r, &line);
 		index_line_done(&line);
 	}
-	buffer_done(&text);
 }
 
 static void recover_all(struct recovery *r)
 {
 	DIR *d = opendir(r->capture);
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct dirent *entry;
 
 	while (d && (entry = readdir(d))) {
@@ -160,7 +158,6 @@ static void recover_all(struct recovery *r)
 	}
 	if (d)
 		closedir(d);
-	buffer_done(&path);
 	if (!r->found && !r->line->quiet)
 		say("%s: all spools were moved", r->capture);
 }
@@ -168,7 +165,7 @@ static void recover_all(struct recovery *r)
 static int run_recover(const struct command_line *l)
 {
 	struct recovery r = {.line = l};
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct stat st;
 	struct err err;
 
@@ -187,7 +184,6 @@ static int run_recover(const struct command_line *l)
 	}
 	for (size_t i = 1; i < l->capture_count && *r.capture; i++)
 		recover_path(&r, l->captures[i]);
-	buffer_done(&path);
 	return r.status;
 }
 

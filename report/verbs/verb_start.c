@@ -90,7 +90,7 @@ static void write_line(const struct live_wish *wish, uint32_t range, size_t proc
 
 static int print_answers(const struct live_runs *runs, const struct live_wish *wish, const struct live_answer *answers)
 {
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 	size_t processes = 0;
 	uint32_t range = 0;
 	int status = EXIT_DONE;
@@ -114,14 +114,13 @@ static int print_answers(const struct live_runs *runs, const struct live_wish *w
 		else
 			fputs(line.data, stdout);
 	}
-	buffer_done(&line);
 	return status;
 }
 
 static int ask(const struct command_line *l, const char *action)
 {
 	struct live_wish wish = {.action = action, .for_ns = (uint64_t)(l->for_s * 1e9)};
-	struct texts missing = {0};
+	SCOPED(texts) missing = {0};
 	struct live_answer *answers;
 	struct live_runs runs;
 	const char *target;
@@ -144,7 +143,6 @@ static int ask(const struct command_line *l, const char *action)
 	status = code ? EXIT_UNUSABLE : print_answers(&runs, &wish, answers);
 	if (!status && missing.count)
 		status = EXIT_INCOMPLETE;
-	texts_done(&missing);
 	free(answers);
 	live_done(&runs);
 	return status;

@@ -73,7 +73,7 @@ static void write_table_to_file(struct work *w, const struct shown *s, const cha
 	enum format format = format_of(w->line, s->index, false);
 	bool is_command = *output == '@';
 	struct destination d;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	struct err err;
 	int code;
 
@@ -99,7 +99,6 @@ static void write_table_to_file(struct work *w, const struct shown *s, const cha
 		say("wrote %s", name.data);
 	if (code)
 		w->status = EXIT_INCOMPLETE;
-	buffer_done(&name);
 }
 
 static void put_on_console(struct work *w, const struct shown *s, const struct table *table)
@@ -148,12 +147,11 @@ static void show_empty(struct work *w, const struct shown *s, const struct table
 /* What part 0 shows: this one reads its part of the events. */
 static void help_report(struct work *w, const struct report *r)
 {
-	struct table table = {0};
+	SCOPED(table) table = {0};
 	struct err err;
 
 	if (w->context.share)
 		r->run(&w->context, &table, &err);
-	table_done(&table);
 }
 
 /* `skipped` is NULL for a report that the user named: then it is an error if it cannot be shown. */
@@ -161,7 +159,7 @@ static void show_report(struct work *w, const struct shown *s, struct buffer *sk
 {
 	const struct report *r = s->asked->report;
 	bool is_asked = !skipped;
-	struct table table = {0};
+	SCOPED(table) table = {0};
 	struct err err;
 	int code;
 
@@ -188,10 +186,8 @@ static void show_report(struct work *w, const struct shown *s, struct buffer *sk
 	w->context.has_asides = w->emit.is_screen && w->emit.rows;
 	code = r->run(&w->context, &table, &err);
 	progress_clear();
-	if (share_failure(w->model.share)) {
-		table_done(&table);
+	if (share_failure(w->model.share))
 		return;
-	}
 	if (code && is_asked)
 		say("%s: %s", r->name, err.text);
 	else if (code && (code != -ENODATA || r->flags & REPORT_DEVICE))
@@ -202,7 +198,6 @@ static void show_report(struct work *w, const struct shown *s, struct buffer *sk
 		write_table(w, s, &table);
 	else if (!code || is_asked || (code == -ENODATA && !(r->flags & REPORT_DEVICE)))
 		show_empty(w, s, &table, skipped);
-	table_done(&table);
 }
 
 /* Device records are written by CUPTI's threads, so grouping them by thread is meaningless. */
@@ -239,11 +234,10 @@ static void show_answer(struct work *w)
 
 	answer_briefly(&w->context, &answer);
 	for (int i = 0; i < ANSWER_TABLES; i++) {
-		struct table table = {0};
+		SCOPED(table) table = {0};
 
 		answer_table(&answer, (enum answer_table)i, &table);
 		work_table(w, answer_table_names[i].name, answer_table_names[i].title, &table);
-		table_done(&table);
 	}
 	answer_done(&answer);
 	if (w->model.has_profile)
@@ -253,7 +247,7 @@ static void show_answer(struct work *w)
 /* What a launcher has printed of the capture: see runtime/launch/verdict.c. */
 static void read_said(const struct work *w, struct buffer *ret)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct mapping file;
 	struct err err;
 
@@ -264,12 +258,11 @@ static void read_said(const struct work *w, struct buffer *ret)
 			mapping_close(&file);
 		}
 	}
-	buffer_done(&path);
 }
 
 static void show_summary(struct work *w)
 {
-	struct buffer text = {0}, said = {0};
+	SCOPED(buffer) text = {0}, said = {0};
 	const char *capture = w->line->capture_count == 1 ? text_path(w->line->captures[0]) : NULL;
 	size_t width = terminal_columns(STDOUT_FILENO);
 
@@ -281,29 +274,26 @@ static void show_summary(struct work *w)
 	if (w->line->verdict)
 		read_said(w, &said);
 	summary_text(&w->context, capture, w->line->verdict ? buffer_string(&said) : NULL, width, &text);
-	buffer_done(&said);
 	progress_clear();
 	work_marked(w, buffer_string(&text), "FIX FIRST", COLOUR_BOLD);
-	buffer_done(&text);
 }
 
 /* Why the run died or stands still. */
 static bool show_verdict(struct work *w)
 {
 	struct rules rules = {.context = &w->context};
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	bool has = ended_text(rules_ended(&rules), &text);
 
 	progress_clear();
 	fputs(buffer_string(&text), w->emit.file);
-	buffer_done(&text);
 	rules_done(&rules);
 	return has;
 }
 
 static int keep_names(const struct command_line *l)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct err err;
 	int code = 0;
 
@@ -312,7 +302,6 @@ static int keep_names(const struct command_line *l)
 		if (!code)
 			code = keep_symbols(path.data, &err);
 	}
-	buffer_done(&path);
 	if (code)
 		say("%s", err.text);
 	return code ? EXIT_UNUSABLE : EXIT_DONE;
@@ -353,7 +342,7 @@ static void show_tables(struct work *w)
 {
 	const struct command_line *l = w->line;
 	bool prints = !share_self(w->model.share);
-	struct buffer skipped = {0};
+	SCOPED(buffer) skipped = {0};
 
 	w->emit.is_list = l->report_count != 1 && !l->is_listed;
 	if (prints)
@@ -368,7 +357,6 @@ static void show_tables(struct work *w)
 		say("no rows: %s", skipped.data);
 	if (prints && w->model.has_profile && !l->report_count && !l->quiet)
 		say("other reports of the default set: " REPORT_NOT_IN_PROFILE);
-	buffer_done(&skipped);
 	if (l->capture_count)
 		work_gather(w);
 	if (prints)
@@ -447,7 +435,7 @@ static struct command_line without_dumps(const struct command_line *l)
 /* EXIT_UNUSABLE: nothing was read, and there is no capture either. */
 static int read_dumps(const struct command_line *l, size_t operands, struct dumps **ret)
 {
-	struct texts problems = {0};
+	SCOPED(texts) problems = {0};
 	struct err err;
 	int status;
 
@@ -459,7 +447,6 @@ static int read_dumps(const struct command_line *l, size_t operands, struct dump
 	status = say_all(&problems);
 	if (problems.count && !l->capture_count && !dumps_have(*ret, DUMP_FLIGHT) && !dumps_have(*ret, DUMP_INSPECTOR))
 		status = EXIT_UNUSABLE;
-	texts_done(&problems);
 	return status;
 }
 
@@ -487,7 +474,7 @@ static int begin_with_dumps(struct work *w, const struct command_line *l, size_t
 static void keep_source_records(struct work *w)
 {
 	const struct command_line *l = w->line;
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct err err;
 
 	if (!l->keeps_sources || l->capture_count != 1 || !model_path_is_directory(l->captures[0]))
@@ -496,7 +483,6 @@ static void keep_source_records(struct work *w)
 		say("%s", err.text);
 		w->status = w->status ? w->status : EXIT_INCOMPLETE;
 	}
-	buffer_done(&path);
 }
 
 static int run_reports(const struct command_line *l, size_t operands, struct share *share)

@@ -29,7 +29,7 @@ static void list_runs(void)
 /* A reader of the file sees the old or the new text, never a part. */
 static int metrics_write(const struct top *t, const char *path)
 {
-	struct buffer text = {0}, part = {0};
+	SCOPED(buffer) text = {0}, part = {0};
 	int fd, code = 0;
 
 	top_metrics(t, &text);
@@ -45,8 +45,6 @@ static int metrics_write(const struct top *t, const char *path)
 		say("%s: %s", path, strerror(code));
 		unlink(part.data);
 	}
-	buffer_done(&text);
-	buffer_done(&part);
 	return code ? EXIT_UNUSABLE : EXIT_DONE;
 }
 
@@ -86,12 +84,11 @@ static int show_tables(struct top *t, const struct command_line *l)
 	w.emit.is_list = true;
 	emit_begin(&w.emit);
 	for (size_t i = 0; i < TOP_TABLES; i++) {
-		struct table table = {0};
+		SCOPED(table) table = {0};
 
 		top_tables[i].fill(t, &table);
 		if (table_rows(&table) || !format_is_human(w.emit.format))
 			work_table(&w, top_tables[i].name, top_tables[i].title, &table);
-		table_done(&table);
 	}
 	emit_end(&w.emit);
 	return work_end(&w);
@@ -132,7 +129,7 @@ static int write_metrics(struct top *t, const struct command_line *l)
 
 static int run_top(const struct command_line *l)
 {
-	struct top t = {0};
+	SCOPED(top) t = {0};
 	bool is_screen = !l->is_once && !l->is_json && !l->openmetrics && !l->output && l->format == FORMAT_COLUMN &&
 			 pager_has_reader();
 	int status = EXIT_UNUSABLE;
@@ -149,7 +146,6 @@ static int run_top(const struct command_line *l)
 		status = write_metrics(&t, l);
 	else
 		status = show_once(&t, l);
-	top_done(&t);
 	return status;
 }
 

@@ -22,7 +22,7 @@ struct trying {
 static int run_one(const struct trying *t, int side, double *ret_ns)
 {
 	char *argv[] = {"/bin/sh", "-c", t->line->captures[side], NULL};
-	struct buffer failure = {0};
+	SCOPED(buffer) failure = {0};
 	struct timed_run run;
 	struct err err;
 	int code = timed_run(argv, false, &run, &err);
@@ -36,7 +36,6 @@ static int run_one(const struct trying *t, int side, double *ret_ns)
 		return 0;
 	timed_run_failure(run.status, &failure);
 	say("cannot judge: %s %s: %s", sides[side], buffer_string(&failure), t->line->captures[side]);
-	buffer_done(&failure);
 	return EXIT_UNCLEAR;
 }
 
@@ -99,8 +98,8 @@ static int show(const struct trying *t, const struct trial *trial)
 {
 	static const enum verdict verdicts[] = {VERDICT_CLEAN, VERDICT_FOUND, VERDICT_UNCHECKED};
 	static const int statuses[] = {EXIT_DONE, EXIT_SLOWER, EXIT_UNCLEAR};
-	struct table table = {0};
-	struct buffer reason = {0};
+	SCOPED(table) table = {0};
+	SCOPED(buffer) reason = {0};
 	struct work w;
 	int status = work_begin_output(&w, t->line);
 
@@ -117,8 +116,6 @@ static int show(const struct trying *t, const struct trial *trial)
 	if (!t->line->quiet)
 		emit_remark(&w.emit, buffer_string(&reason));
 	emit_end(&w.emit);
-	buffer_done(&reason);
-	table_done(&table);
 	status = work_end(&w);
 	return status ? status : statuses[trial->verdict];
 }

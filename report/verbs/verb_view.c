@@ -58,7 +58,7 @@ static bool page_open(const char *path)
 static int run_view(const struct command_line *l)
 {
 	struct command_line exporting = *l;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	int status;
 
 	exporting.type = export_find("html");
@@ -74,7 +74,6 @@ static int run_view(const struct command_line *l)
 		if (!l->is_closed && !page_open(exporting.output) && !l->quiet)
 			say("there is no display: open this file in a browser");
 	}
-	buffer_done(&name);
 	return status;
 }
 

@@ -46,7 +46,7 @@ static void add_ranking(struct causality *s, struct table *t)
 static int run_whatif(const struct command_line *l)
 {
 	struct command_line capture = *l;
-	struct table table = {0};
+	SCOPED(table) table = {0};
 	struct causality *s;
 	struct work w;
 	int status;
@@ -81,7 +81,6 @@ static int run_whatif(const struct command_line *l)
 		work_ledger(&w);
 	}
 	causes_free(s);
-	table_done(&table);
 	emit_end(&w.emit);
 	return work_end(&w);
 }

@@ -77,7 +77,7 @@ static void print_line(const struct where_view *p, struct buffer *line)
 
 static void print_cycles(const struct where_view *p)
 {
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 
 	for (uint32_t cycle = 1;; cycle++) {
 		size_t count = 0;
@@ -99,7 +99,6 @@ static void print_cycles(const struct where_view *p)
 		if (!count)
 			break;
 	}
-	buffer_done(&line);
 }
 
 /* Two threads that do the same. */
@@ -192,7 +191,7 @@ static void fold_ranks(const struct where_view *p, const struct look_process *pr
 
 static void print_threads_of_mpi(const struct where_view *p, const struct look_process *process)
 {
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 	size_t count = 0;
 
 	for (size_t i = 0; i < p->at.count; i++)
@@ -204,13 +203,12 @@ static void print_threads_of_mpi(const struct where_view *p, const struct look_p
 	if (count)
 		fprintf(p->work->emit.file, "  %zu thread%s of the MPI library wait%s for messages:%s%s\n", count,
 			count == 1 ? "" : "s", count == 1 ? "s" : "", line.data, count > FOLDED ? " ..." : "");
-	buffer_done(&line);
 }
 
 static void print_thread(const struct where_view *p, size_t at)
 {
 	const struct where_item *item = &p->at.items[at];
-	struct buffer line = {0}, others = {0};
+	SCOPED(buffer) line = {0}, others = {0};
 	size_t same = 0;
 
 	for (size_t i = at + 1; i < p->at.count; i++) {
@@ -231,8 +229,6 @@ static void print_thread(const struct where_view *p, size_t at)
 			     same > FOLDED ? " ..." : "");
 		print_line(p, &line);
 	}
-	buffer_done(&line);
-	buffer_done(&others);
 }
 
 /* Why the launcher could not read the threads of a process. */
@@ -250,7 +246,7 @@ static void print_process(const struct where_view *p, const struct look_process 
 {
 	size_t first = first_item(p, process);
 	const char *rank = first < p->at.count ? p->at.items[first].rank : "";
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 
 	if (first < p->at.count && p->is_shown[first])
 		return; /* with a rank that does the same */
@@ -273,17 +269,15 @@ static void print_process(const struct where_view *p, const struct look_process 
 		if (p->at.items[i].process == process && !p->is_shown[i] && !is_of_mpi(&p->at.items[i]))
 			print_thread(p, i);
 	print_threads_of_mpi(p, process);
-	buffer_done(&line);
 }
 
 static void print_ranks(const struct where_view *p)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	enum where_stall stall;
 
 	if (summary_stall(&p->work->model, &p->at, STALLED_NS, &stall, &text))
 		work_marked(p->work, text.data, where_text_word(stall), COLOUR_BAD);
-	buffer_done(&text);
 }
 
 /* Launchers of ranks that looked in the same second are one line. */
@@ -292,7 +286,7 @@ static void print_heads(const struct where_view *p)
 	for (size_t i = 0, count = 0; i < p->at.look_count; i++) {
 		const struct look *l = &p->at.looks[i], *next = i + 1 < p->at.look_count ? l + 1 : NULL;
 		time_t seconds = (time_t)(l->begin.realtime_ns / 1000000000u);
-		struct buffer line = {0};
+		SCOPED(buffer) line = {0};
 		struct tm tm;
 		char when[32];
 
@@ -308,7 +302,6 @@ static void print_heads(const struct where_view *p)
 			buffer_print(&line, ", when its launcher received signal %u (%s)", l->begin.signal,
 				     strsignal((int)l->begin.signal));
 		print_line(p, &line);
-		buffer_done(&line);
 	}
 }
 
@@ -351,7 +344,7 @@ static void fill_table(const struct where_view *p, struct table *t)
 		  COL_OWNER, COL_DEADLOCK, COL_STACK);
 	for (size_t i = 0; i < p->at.count; i++) {
 		const struct where_item *item = &p->at.items[i];
-		struct buffer stack = {0};
+		SCOPED(buffer) stack = {0};
 		size_t shown = 0;
 
 		for (size_t k = 0; k < item->stack.count; k++)
@@ -370,19 +363,17 @@ static void fill_table(const struct where_view *p, struct table *t)
 		fill_number(t, item->wait.owner, item->wait.owner);
 		fill_number(t, item->cycle, item->cycle);
 		table_text(t, buffer_string(&stack));
-		buffer_done(&stack);
 	}
 }
 
 static void write_table(const struct where_view *p)
 {
-	struct table t = {0};
+	SCOPED(table) t = {0};
 
 	fill_table(p, &t);
 	emit_begin(&p->work->emit);
 	work_table(p->work, "where", "Where Threads Are", &t);
 	emit_end(&p->work->emit);
-	table_done(&t);
 }
 
 /* ---- the verb ---- */
@@ -400,7 +391,7 @@ static void place_done(struct where_view *p)
 static int show_calls_in_progress(struct work *w, bool has_ended)
 {
 	const struct report *r = report_find("calls_in_progress");
-	struct table t = {0};
+	SCOPED(table) t = {0};
 	struct err err;
 
 	if (r->run(&w->context, &t, &err))
@@ -411,7 +402,6 @@ static int show_calls_in_progress(struct work *w, bool has_ended)
 	emit_begin(&w->emit);
 	work_table(w, r->name, r->title, &t);
 	emit_end(&w->emit);
-	table_done(&t);
 	return EXIT_INCOMPLETE;
 }
 
@@ -461,7 +451,7 @@ static int show(const struct command_line *l, const struct where_answers *answer
 static int show_foreign(const struct command_line *l, uint32_t pid)
 {
 	struct top_process process = {.pid = pid, .is_here = true};
-	struct texts errors = {0};
+	SCOPED(texts) errors = {0};
 	struct process_stat stat;
 	struct work w;
 	struct where_view p = {.work = &w, .only = pid};
@@ -483,7 +473,6 @@ static int show_foreign(const struct command_line *l, uint32_t pid)
 	if (!worst)
 		show_looks(&p);
 	place_done(&p);
-	texts_done(&errors);
 	status = work_end(&w);
 	return status > worst ? status : worst;
 }
@@ -492,7 +481,7 @@ static int show_foreign(const struct command_line *l, uint32_t pid)
  * to the same terminal: each line says whose it is. */
 static int show_hung(const struct command_line *l)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	struct where_place place;
 	struct work w;
 	int status = work_begin(&w, l);
@@ -509,7 +498,6 @@ static int show_hung(const struct command_line *l)
 		fprintf(w.emit.file, "pillion: %.*s\n", (int)(end - line), line);
 	}
 	where_place_done(&place);
-	buffer_done(&text);
 	status = work_end(&w);
 	return found ? EXIT_FOUND : status;
 }
@@ -523,7 +511,7 @@ static int run_where(const struct command_line *l)
 {
 	struct command_line line = *l;
 	struct where_answers answers = {0};
-	struct buffer capture = {0};
+	SCOPED(buffer) capture = {0};
 	struct err err;
 	uint32_t pid = 0;
 	int code = 0, status = EXIT_UNUSABLE;
@@ -539,10 +527,8 @@ static int run_where(const struct command_line *l)
 			pid = number > INT32_MAX ? INT32_MAX : (uint32_t)number; /* no process has such a PID */
 			buffer_clear(&capture);
 			code = where_capture_of(pid, &capture, &err);
-			if (code == -ENODATA && l->hung_s <= 0) {
-				buffer_done(&capture);
+			if (code == -ENODATA && l->hung_s <= 0)
 				return show_foreign(l, pid);
-			}
 		} else {
 			code = -ENOENT;
 		}
@@ -558,7 +544,6 @@ static int run_where(const struct command_line *l)
 	if (code)
 		say("%s", err.text);
 	texts_done(&answers.missing);
-	buffer_done(&capture);
 	return status;
 }
 

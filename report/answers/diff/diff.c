@@ -236,7 +236,7 @@ static void match_others(struct joining *j)
 {
 	size_t old_count, new_count, *old = rows_of_side(j->d, false, &old_count),
 				     *new = rows_of_side(j->d, true, &new_count), *order;
-	bool *is_matched = mem_alloc((j->d->count + 1) * sizeof(*is_matched));
+	SCOPED_MEMORY bool *is_matched = mem_alloc((j->d->count + 1) * sizeof(*is_matched));
 	struct renamings all = {0};
 
 	for (size_t i = 0; i < old_count && i < RENAMED_MOST; i++)
@@ -253,7 +253,6 @@ static void match_others(struct joining *j)
 	}
 	free(order);
 	free(all.items);
-	free(is_matched);
 	free(old);
 	free(new);
 }
@@ -262,7 +261,7 @@ static void match_others(struct joining *j)
 
 static void find_top(struct joining *j)
 {
-	double *most = mem_alloc((j->d->count + 1) * sizeof(*most));
+	SCOPED_MEMORY double *most = mem_alloc((j->d->count + 1) * sizeof(*most));
 
 	j->top = mem_alloc((j->d->count + 1) * sizeof(*j->top));
 	for (size_t i = 0; i < j->change_count; i++) {
@@ -273,14 +272,13 @@ static void find_top(struct joining *j)
 			j->top[c->row] = c->line + 1;
 		}
 	}
-	free(most);
 }
 
 /* The line whose time changed most in the direction in which the row's did. */
 static void name_lines(struct joining *j)
 {
 	struct diff *d = j->d;
-	double *most = mem_alloc((d->count + 1) * sizeof(*most));
+	SCOPED_MEMORY double *most = mem_alloc((d->count + 1) * sizeof(*most));
 
 	for (size_t i = 0; i < j->change_count; i++) {
 		const struct change *c = &j->changes[i];
@@ -294,20 +292,18 @@ static void name_lines(struct joining *j)
 		most[c->row] = change;
 		mem_replace_text(&d->rows[c->row].line, mem_copy_text(line, strlen(line)));
 	}
-	free(most);
 }
 
 /* The lines of a function are a group, any other row is one alone. */
 static void find_groups(struct joining *j)
 {
-	struct aggregate functions = {0};
+	SCOPED(aggregate) functions = {0};
 
 	for (size_t i = 0; i < j->d->count; i++) {
 		const char *like = aggregate_field(&j->names.rows[i], 1);
 
 		j->d->judged[i].group = j->d->by == DIFF_LINE ? aggregate_row(&functions, like, strlen(like) + 1) : i;
 	}
-	aggregate_done(&functions);
 }
 
 /* ---- the whole runs ---- */
@@ -466,7 +462,7 @@ void diff_table(const struct diff *d, struct table *table)
 	static const char *const words[] = {"noise", "too few", "slower", "faster", "new", "vanished"};
 	const struct judgement *all = &d->judgement;
 	struct judged sum = {.before = all->before, .after = all->after, .noise = all->noise};
-	size_t *order = places_in_order(d->count, by_change, d);
+	SCOPED_MEMORY size_t *order = places_in_order(d->count, by_change, d);
 
 	table_has(table, COL_CHANGE_PERCENT, COL_NOISE_PERCENT, COL_SHARE_PERCENT, COL_BEFORE_NS, COL_AFTER_NS,
 		  COL_COUNT_BEFORE, COL_COUNT_AFTER, COL_VERDICT, COL_NAME, COL_LINE);
@@ -494,7 +490,6 @@ void diff_table(const struct diff *d, struct table *table)
 		else
 			table_nothing(table);
 	}
-	free(order);
 }
 
 static bool is_surely_slower(const struct diff *d, size_t row)

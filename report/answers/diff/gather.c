@@ -35,13 +35,12 @@ struct diff_gatherer {
 static uint32_t row_of(struct diff_gatherer *g, const char *name, const char *like)
 {
 	struct gathered *r = g->ret;
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	uint32_t row;
 
 	buffer_add(&key, name, strlen(name) + 1);
 	buffer_add(&key, like, strlen(like) + 1);
 	row = aggregate_row(&r->names, key.data, key.size);
-	buffer_done(&key);
 	while (r->count <= row) {
 		r->series = mem_grow(r->series, r->count, &r->capacity, sizeof(*r->series));
 		r->series[r->count++] = (struct series){0};
@@ -151,7 +150,7 @@ static void base_name(const char *name, struct buffer *ret)
 static uint32_t kernel_row(struct diff_gatherer *g, const struct image *image, uint32_t id)
 {
 	uint64_t *known = map_put(&g->rows, (uint64_t)(image - g->scan.context->model->images), id, NULL);
-	struct buffer name = {0}, base = {0};
+	SCOPED(buffer) name = {0}, base = {0};
 	struct tf_device_operation operation;
 
 	if (*known)
@@ -161,8 +160,6 @@ static uint32_t kernel_row(struct diff_gatherer *g, const struct image *image, u
 	device_operation_name(g->scan.context, image->trace, &operation, &name);
 	base_name(buffer_string(&name), &base);
 	*known = 1 + row_of(g, buffer_string(&name), buffer_string(&base));
-	buffer_done(&name);
-	buffer_done(&base);
 	return (uint32_t)*known - 1;
 }
 
@@ -249,15 +246,13 @@ static void visit_line(void *more, uint32_t row, const struct scan *s, const str
 	if (!*known) {
 		const struct aggregate_row *r = &l->lines.keys.rows[row];
 		const char *file = aggregate_field(r, 0), *function = aggregate_field(r, 2);
-		struct buffer name = {0}, like = {0};
+		SCOPED(buffer) name = {0}, like = {0};
 
 		buffer_text(&name, function);
 		if (*file)
 			buffer_print(&name, " (%s:%s)", file, aggregate_field(r, 1));
 		buffer_print(&like, "%s %s", file, function);
 		*known = 1 + row_of(g, name.data, like.data);
-		buffer_done(&name);
-		buffer_done(&like);
 	}
 	add_value(g, (uint32_t)*known - 1, s->image, clock_map_ns(s->clock, event_start(e)), ns, e->kind == TF_SAMPLE);
 }
@@ -306,9 +301,9 @@ static bool node_name(const struct diff_gatherer *g, const struct nvtx_tree *t, 
 static void gather_nodes(struct diff_gatherer *g, const struct nvtx_tree *t, const struct image *image)
 {
 	const struct clock_map *clock = &g->scan.context->model->machines[image->machine].clock;
-	uint64_t *inner = mem_alloc((t->count + 1) * sizeof(*inner));
-	uint32_t *rows = mem_alloc((t->count + 1) * sizeof(*rows));
-	struct buffer name = {0};
+	SCOPED_MEMORY uint64_t *inner = mem_alloc((t->count + 1) * sizeof(*inner));
+	SCOPED_MEMORY uint32_t *rows = mem_alloc((t->count + 1) * sizeof(*rows));
+	SCOPED(buffer) name = {0};
 
 	for (size_t i = 0; i < t->count; i++) {
 		const struct nvtx_node *n = &t->nodes[i];
@@ -330,9 +325,6 @@ static void gather_nodes(struct diff_gatherer *g, const struct nvtx_tree *t, con
 			add_value(g, rows[i] - 1, image, clock_map_ns(clock, n->start),
 				  clock_map_duration(clock, length > inner[i] ? length - inner[i] : 0), false);
 	}
-	buffer_done(&name);
-	free(rows);
-	free(inner);
 }
 
 static void gather_ranges(struct diff_gatherer *g)

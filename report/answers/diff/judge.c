@@ -151,7 +151,7 @@ static size_t outlier_find(const struct judging *j, const bool *taken, double *r
  * that several outliers do not hide each other. */
 static void judge_rows_by_others(struct judging *j)
 {
-	bool *taken = mem_alloc(j->count + 1);
+	SCOPED_MEMORY bool *taken = mem_alloc(j->count + 1);
 	size_t *order = mem_alloc((j->count + 1) * sizeof(*order)), found = 0, tried = 0;
 	struct reference rest;
 
@@ -180,7 +180,6 @@ static void judge_rows_by_others(struct judging *j)
 		if (j->rows[i].noise >= 0)
 			j->rows[i].noise = sqrt(rest.factor / weight_of(&j->rows[i]));
 	free(order);
-	free(taken);
 }
 
 /* The relative variance of the mean of one side; negative: not known. */
@@ -238,7 +237,8 @@ static void judge_pair(struct judging *j)
 static void judge_runs(struct judging *j)
 {
 	size_t runs = j->before + j->after;
-	double *sums = mem_alloc(runs * sizeof(*sums)), freedom = (double)(runs - 2), limit = log1p(j->gate);
+	SCOPED_MEMORY double *sums = mem_alloc(runs * sizeof(*sums));
+	double freedom = (double)(runs - 2), limit = log1p(j->gate);
 	struct judgement *ret = j->ret;
 
 	for (size_t k = 0; k < runs; k++)
@@ -255,7 +255,6 @@ static void judge_runs(struct judging *j)
 		else if (ret->change + student_above(alpha_not_worse, freedom) * ret->noise < limit)
 			ret->verdict = DIFF_NOT_WORSE;
 	}
-	free(sums);
 }
 
 static void find_presence(struct judging *j)
@@ -285,7 +284,7 @@ static void find_presence(struct judging *j)
  * with few samples. */
 static double explained_by(const struct judging *j)
 {
-	bool *changed = mem_alloc(j->count + 1);
+	SCOPED_MEMORY bool *changed = mem_alloc(j->count + 1);
 	double sum = 0;
 
 	for (size_t i = 0; i < j->count; i++)
@@ -293,7 +292,6 @@ static double explained_by(const struct judging *j)
 	for (size_t i = 0; i < j->count; i++)
 		if (j->rows[i].verdict >= ROW_SLOWER || (changed[j->rows[i].group] && j->rows[i].noise < 0))
 			sum += j->rows[i].after * exp(-j->ret->common) - j->rows[i].before;
-	free(changed);
 	return sum / j->ret->before;
 }
 

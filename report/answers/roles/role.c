@@ -67,7 +67,7 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 	const struct model *m = k->context->model;
 	const struct process *p = &m->processes[t->process];
 	bool is_program = t->origin == THREAD_MAIN, is_main = t->process == k->helpers.root && is_program;
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	struct role role = {.is_main = is_main, .is_program = is_program, .process = p};
 	char label[sizeof(role.label)], thread[sizeof(role.label)];
 	const char *program = image_file_name(process_last_image(m, p));
@@ -93,7 +93,6 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 	else
 		snprintf(role.label, sizeof(role.label), "%s", is_named ? thread : unnamed);
 	place = map_put(&k->known, hash_bytes(key.data, key.size), 0, NULL);
-	buffer_done(&key);
 	if (!*place) {
 		k->roles->items = mem_grow(k->roles->items, k->roles->count, &k->roles->capacity, sizeof(role));
 		k->roles->items[k->roles->count] = role;
@@ -222,7 +221,7 @@ static size_t starter_of(const struct making *k, const struct process *p, const 
 static void find_parents(struct making *k)
 {
 	struct roles *roles = k->roles;
-	size_t *programs = mem_alloc((k->context->model->process_count + 1) * sizeof(*programs));
+	SCOPED_MEMORY size_t *programs = mem_alloc((k->context->model->process_count + 1) * sizeof(*programs));
 
 	for (size_t i = 0; i < k->partition->count; i++)
 		if (k->partition->threads[i].origin == THREAD_MAIN && roles->role_of[i])
@@ -236,12 +235,11 @@ static void find_parents(struct making *k)
 		if (r->parent == i + 1)
 			r->parent = 0;
 	}
-	free(programs);
 }
 
 static void sort_roles(struct roles *r, size_t threads)
 {
-	size_t *order = places_in_order(r->count, roles_by_own, r->items);
+	SCOPED_MEMORY size_t *order = places_in_order(r->count, roles_by_own, r->items);
 	size_t *place = mem_alloc((r->count + 1) * sizeof(*place)); /* as the values of role_of, by the old ones */
 	struct role *sorted = mem_alloc((r->count + 1) * sizeof(*sorted));
 
@@ -254,7 +252,6 @@ static void sort_roles(struct roles *r, size_t threads)
 	for (size_t i = 0; i < threads; i++)
 		r->role_of[i] = place[r->role_of[i]];
 	free(r->items);
-	free(order);
 	free(place);
 	r->items = sorted;
 }
@@ -271,7 +268,7 @@ static bool has_others(const struct roles *roles)
 /* Roles of one name are told apart by their programs: "threads" of several programs, or "workers". */
 static void tell_apart(const struct model *m, struct roles *roles)
 {
-	bool *is_double = mem_alloc((roles->count + 1) * sizeof(*is_double));
+	SCOPED_MEMORY bool *is_double = mem_alloc((roles->count + 1) * sizeof(*is_double));
 
 	for (size_t i = 0; i < roles->count; i++)
 		for (size_t k = 0; k < roles->count; k++)
@@ -286,7 +283,6 @@ static void tell_apart(const struct model *m, struct roles *roles)
 		snprintf(label, sizeof(label), "%.15s %.15s", program, r->label);
 		memcpy(r->label, label, sizeof(label));
 	}
-	free(is_double);
 }
 
 void roles_make(const struct report_context *c, const struct partition *p, struct roles *ret)

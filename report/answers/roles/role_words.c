@@ -68,7 +68,7 @@ static void add_activity(const struct report_context *c, const struct role *r, c
 			 struct buffer *ret)
 {
 	struct role_call call = {.frame = end->frame, .has_frame = end->has_frame};
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 
 	buffer_text(ret, end->function ? end->function
 			 : end->computes ? "CPU"
@@ -79,7 +79,6 @@ static void add_activity(const struct report_context *c, const struct role *r, c
 		role_hot_line(c, r, &line);
 	if (line.size)
 		buffer_print(ret, " %s", line.data);
-	buffer_done(&line);
 }
 
 void role_end_words(const struct report_context *c, const struct roles *all, const struct role *self,
@@ -135,14 +134,13 @@ const struct role *role_waited_for(const struct roles *all, const struct role *s
 
 void role_hot_line(const struct report_context *c, const struct role *r, struct buffer *ret)
 {
-	struct buffer place = {0};
+	SCOPED(buffer) place = {0};
 
 	if (r->lines.count && r->lines.items[0].is_users)
 		role_place(c, &r->lines.items[0], &place);
 	/* A program without names of functions, as "[job]", says nothing. */
 	if (place.size && *place.data != '[')
 		buffer_add(ret, place.data, place.size);
-	buffer_done(&place);
 }
 
 const struct code_line *role_hot_code_line(const struct report_context *c, const struct role *r)
@@ -199,7 +197,7 @@ void role_work_line(const struct report_context *c, const struct roles *all, con
 {
 	const struct role_call *wait;
 	const struct role *parent;
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 
 	role_hot_line(c, r, &line);
 	if (line.size)
@@ -222,5 +220,4 @@ void role_work_line(const struct report_context *c, const struct roles *all, con
 		if (line.size)
 			buffer_print(ret, " for %s: %s", program->is_workers ? "them" : program->label, line.data);
 	}
-	buffer_done(&line);
 }

@@ -16,7 +16,7 @@ uint32_t rule_call_row(struct rules *r, struct aggregate *aggregate, const struc
 	uint64_t b = (uint64_t)variant << 32 | stack;
 	const uint64_t *known = aggregate_recall(aggregate, a, b);
 	const struct code_line *line = known ? NULL : rule_line(r, image, stack);
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	uint32_t row;
 
 	if (known)
@@ -29,7 +29,6 @@ uint32_t rule_call_row(struct rules *r, struct aggregate *aggregate, const struc
 	aggregate->rows[row].report_value = image->process;
 	aggregate->rows[row].of = line;
 	aggregate_remember(aggregate, a, b, row);
-	buffer_done(&key);
 	return row;
 }
 

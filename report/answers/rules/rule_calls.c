@@ -254,7 +254,7 @@ static int calls_by_total(size_t left, size_t right, const void *rows)
 /* Sorts indices, because the numbers of bytes are in a parallel array. */
 static void calls_find_copies(struct call_lines *l, struct finding *f)
 {
-	size_t *order = places_in_order(l->aggregate.count, calls_by_total, l->aggregate.rows);
+	SCOPED_MEMORY size_t *order = places_in_order(l->aggregate.count, calls_by_total, l->aggregate.rows);
 
 	for (size_t i = 0; i < l->aggregate.count && i < ROWS; i++) {
 		const struct aggregate_row *r = &l->aggregate.rows[order[i]];
@@ -271,7 +271,6 @@ static void calls_find_copies(struct call_lines *l, struct finding *f)
 		rule_line_cell(f, r->of);
 		f->line = f->line ? f->line : r->of;
 	}
-	free(order);
 }
 
 static void conclude_copies(struct call_lines *l, struct finding *f, const char *what)

@@ -156,7 +156,7 @@ void rule_recompilation(struct rules *r, struct finding *f)
 {
 	const struct model *m = r->context->model;
 	struct compilations p = {.rules = r};
-	struct buffer words = {0};
+	SCOPED(buffer) words = {0};
 	size_t *order, shown = 0;
 
 	rule_call_columns(f);
@@ -186,5 +186,4 @@ void rule_recompilation(struct rules *r, struct finding *f)
 	map_done(&p.known);
 	free(p.times);
 	free(order);
-	buffer_done(&words);
 }

@@ -37,7 +37,7 @@ static uint64_t waiting_for_own(const struct pressure *p, uint64_t ns)
 
 static void add_waiting(struct rules *r, struct finding *f, const struct waiting *w)
 {
-	struct buffer words = {0};
+	SCOPED(buffer) words = {0};
 
 	role_words(w->role, &words);
 	rule_row(f);
@@ -49,12 +49,11 @@ static void add_waiting(struct rules *r, struct finding *f, const struct waiting
 	table_number(&f->table, w->role->cpu_ns);
 	table_number(&f->table, w->role->delay_ns);
 	table_number(&f->table, w->ns);
-	buffer_done(&words);
 }
 
 static void waiting_words(struct rules *r, const struct waiting *w, const char *why, struct finding *f)
 {
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 	double lifetime = w->role->lifetime_ns ? (double)w->role->lifetime_ns : 1;
 
 	buffer_clear(&f->text);
@@ -69,7 +68,6 @@ static void waiting_words(struct rules *r, const struct waiting *w, const char *
 	role_work_line(r->context, &rules_time(r)->roles, w->role, &line);
 	if (line.size)
 		buffer_print(&f->text, ", working%s", line.data);
-	buffer_done(&line);
 }
 
 static void few_words(const struct pressure *p, struct buffer *ret)
@@ -109,7 +107,7 @@ static void cpu_run(struct rules *r, struct finding *f, uint64_t (*part)(const s
 	for (size_t i = 0; i < t->roles.count; i++) {
 		const struct role *role = &t->roles.items[i];
 		struct waiting w = {role, pressures_of(&t->pressures, role->process->machine, role->mask), 0};
-		struct buffer why = {0};
+		SCOPED(buffer) why = {0};
 
 		if (!w.pressure || !role->delay_ns)
 			continue;
@@ -124,7 +122,6 @@ static void cpu_run(struct rules *r, struct finding *f, uint64_t (*part)(const s
 			words(w.pressure, &why);
 			waiting_words(r, &w, why.data, f);
 		}
-		buffer_done(&why);
 	}
 	if (!has_delays(&t->partition))
 		rule_unchecked(f, t->roles.recorded.is_part ? "time without a CPU is not known of capture ranges"

@@ -39,7 +39,7 @@ static void find_ended(struct rules *r, enum ended_kind kind, struct finding *f)
 	const struct ended *e = rules_ended(r);
 	enum column_id ids[TABLE_COLUMNS];
 	const struct code_line *lines[ENDED_KINDS] = {NULL};
-	struct table t = {0};
+	SCOPED(table) t = {0};
 
 	summary_ended(r, &t, lines);
 	for (size_t i = 1; i < t.column_count; i++)
@@ -51,7 +51,6 @@ static void find_ended(struct rules *r, enum ended_kind kind, struct finding *f)
 	f->line = lines[kind];
 	if (f->verdict == VERDICT_FOUND)
 		add_text(&e->lines[kind], f);
-	table_done(&t);
 	if (!r->context->model->process_count)
 		rule_unchecked(f, "no process was recorded");
 }

@@ -54,7 +54,7 @@ static void add_slowed(struct rules *r, const struct energy_share *share, struct
 	const struct energy_reason *reason = main_reason(s, &reason_ns);
 	struct clocks clocks = clocks_of(s);
 	double percent = all ? 100 * (double)slowed / (double)all : 0, lost = 0;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	uint64_t cost;
 
 	if (!reason || percent < SLOWED_PERCENT)
@@ -78,7 +78,6 @@ static void add_slowed(struct rules *r, const struct energy_share *share, struct
 		if (lost > 0)
 			buffer_print(&f->text, "; to %.0f of %.0f MHz", clocks.slowed_mhz, clocks.best_mhz);
 	}
-	buffer_done(&name);
 }
 
 /* Whether NVML told of any sample why clocks were lowered. */

@@ -16,7 +16,7 @@ static void device_cells(const struct rules *r, struct finding *f, size_t proces
 {
 	const struct model *m = r->context->model;
 	const struct process *p = &m->processes[process];
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 
 	for (size_t i = 0; i < p->image_count && !name.size; i++) {
 		const struct trace *t = m->images[p->first_image + i].trace;
@@ -28,7 +28,6 @@ static void device_cells(const struct rules *r, struct finding *f, size_t proces
 		buffer_print(&name, "GPU (%u)", device);
 	table_number(&f->table, p->pid);
 	table_text(&f->table, name.data);
-	buffer_done(&name);
 }
 
 static uint64_t span_ns(const struct gap_device *d)
@@ -201,7 +200,7 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 {
 	const struct gap_sum *largest = NULL;
 	const struct gaps *g;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	rule_has(f, COL_PID, COL_DEVICE, COL_CAUSE, COL_TIME_PERCENT, COL_IDLE_TIME_NS, COL_GAPS, COL_LONGEST_NS,
 		 COL_LONGEST_START_NS, COL_LINE);
@@ -222,7 +221,6 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 	if (f->verdict == VERDICT_FOUND && !f->text.size)
 		idle_words(g, &f->text);
 	rule_missed_devices(r, f);
-	buffer_done(&text);
 }
 
 /* ---- input_bound ---- */
@@ -293,7 +291,7 @@ static uint64_t find_step(const struct rules *r, size_t process, struct buffer *
 static void input_rows(struct rules *r, struct finding *f, const struct gap_device *d, uint64_t waited)
 {
 	const struct gaps *g = rules_gaps(r);
-	struct buffer step = {0};
+	SCOPED(buffer) step = {0};
 	uint64_t steps = find_step(r, d->process, &step);
 	size_t i, end = gaps_of(g, d, &i);
 
@@ -330,7 +328,6 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 		if (steps)
 			buffer_print(&f->text, ", over %llu steps", (unsigned long long)steps);
 	}
-	buffer_done(&step);
 }
 
 void rule_input_bound(struct rules *r, struct finding *f)
@@ -367,7 +364,7 @@ static bool is_launch(const struct rules *r, const struct gap_sum *s)
 
 static void add_launches(const struct report_context *c, struct launches *l, const struct gap_short *kind)
 {
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	struct tf_device_operation operation;
 	uint32_t row;
 
@@ -381,7 +378,6 @@ static void add_launches(const struct report_context *c, struct launches *l, con
 	aggregate_add_total(&l->calls, row, kind->count, kind->calls_ns);
 	if (kind->stack && (!l->longest || kind->longest_ns > l->longest->longest_ns))
 		l->longest = kind;
-	buffer_done(&name);
 }
 
 static void gather_launches(const struct report_context *c, const struct gaps *g, const struct gap_device *d,

@@ -109,7 +109,7 @@ static struct stack_kind stack_read(struct imports *p, const struct image *image
 	struct symbol_frame frames[MODULES];
 	struct import_reader reading = {.imports = p};
 	struct stack_kind kind = {.first = (uint32_t)p->used_count};
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	size_t count;
 
 	python_frames(image->trace, stack, &reading, read_import);
@@ -120,7 +120,6 @@ static struct stack_kind stack_read(struct imports *p, const struct image *image
 		if (kind.package)
 			buffer_print(&name, " %s", aggregate_field(&p->packages.rows[kind.package - 1], 0));
 		kind.row = rule_call_row(p->rules, &p->rows, image, 0, 0, name.data, stack);
-		buffer_done(&name);
 		return kind;
 	}
 	python_frames(image->trace, stack, p, read_used);
@@ -257,7 +256,7 @@ static void judge_process(struct imports *p, struct finding *f, size_t number)
 {
 	const struct model *m = p->rules->context->model;
 	const struct process *process = &m->processes[number];
-	struct buffer names = {0};
+	SCOPED(buffer) names = {0};
 	uint64_t unknown, ns = avoidable(p, number, &unknown, &names), wall = recorded_wall(m, process);
 
 	if (ns > wall) /* the recording paused during an import */
@@ -279,7 +278,6 @@ static void judge_process(struct imports *p, struct finding *f, size_t number)
 		rule_unchecked(f, "which imported packages are used is known from CPU samples: record with "
 				  "--sample=cpu");
 	}
-	buffer_done(&names);
 }
 
 /* The processes that were started to run a program, and spent much of their time with the import of the package. */
@@ -308,7 +306,7 @@ static size_t importers(struct imports *p, uint32_t package, struct rule_span *s
 static void judge_repeats(struct imports *p, struct finding *f)
 {
 	const struct model *m = p->rules->context->model;
-	struct rule_span *spans = mem_alloc((m->process_count + 1) * sizeof(*spans));
+	SCOPED_MEMORY struct rule_span *spans = mem_alloc((m->process_count + 1) * sizeof(*spans));
 
 	for (uint32_t package = 1; package <= p->packages.count; package++) {
 		uint64_t ns, most, wall, cost;
@@ -333,7 +331,6 @@ static void judge_repeats(struct imports *p, struct finding *f)
 		buffer_print(&f->text, "each of %zu processes imports %s anew, ", count, name);
 		rule_time(&f->text, cost);
 	}
-	free(spans);
 }
 
 void rule_import_heavy(struct rules *r, struct finding *f)

@@ -33,7 +33,7 @@ static uint32_t products_make_row(struct products *p, const struct scan *s, cons
 				  const int64_t *sizes, unsigned int multiple)
 {
 	const struct code_line *line = rule_line(p->rules, s->image, event_stack(e));
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	uint32_t row;
 
 	buffer_print(&key, "%u%c%s%c%u%c", s->image->pid, 0, function, 0, multiple, 0);
@@ -49,7 +49,6 @@ static uint32_t products_make_row(struct products *p, const struct scan *s, cons
 	buffer_add(&key, "", 1);
 	row = aggregate_row(&p->aggregate, key.data, key.size);
 	p->aggregate.rows[row].of = line;
-	buffer_done(&key);
 	return row;
 }
 

@@ -121,7 +121,7 @@ static bool add_growth(struct finding *f, const struct resident_point *p, uint64
 void rule_memory_growth(struct rules *r, struct finding *f)
 {
 	size_t count, checked = 0;
-	struct resident_point *points = resident_points(r->context->model, &count);
+	SCOPED_MEMORY struct resident_point *points = resident_points(r->context->model, &count);
 	uint64_t most = 0;
 
 	rule_has(f, COL_PID, COL_FROM_MB, COL_TO_MB, COL_TIME_NS);
@@ -137,7 +137,6 @@ void rule_memory_growth(struct rules *r, struct finding *f)
 	}
 	if (!checked)
 		rule_unchecked(f, "no process lived for %d samples of its memory, one per second", SAMPLES);
-	free(points);
 }
 
 /* ---- memory_leak ---- */
@@ -148,7 +147,7 @@ enum { LEAK_BYTES = 1 << 20, LEAK_SAMPLES = 8 };
 static void add_leak(struct finding *f, const struct heap *h, const struct heap_line *l, uint64_t *most)
 {
 	uint64_t growth = heap_growth(&l->values);
-	struct buffer place = {0};
+	SCOPED(buffer) place = {0};
 
 	code_line_place(l->line, &place);
 	rule_row(f);
@@ -156,7 +155,6 @@ static void add_leak(struct finding *f, const struct heap *h, const struct heap_
 	table_number(&f->table, growth);
 	table_number(&f->table, h->instances);
 	table_text(&f->table, place.data);
-	buffer_done(&place);
 	if (growth <= *most)
 		return;
 	*most = growth;

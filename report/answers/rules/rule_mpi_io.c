@@ -101,7 +101,7 @@ static int writes_by_time(size_t left, size_t right, const void *places)
 
 static void add_rows(const struct mpi_io *io, struct finding *f)
 {
-	size_t *order = places_in_order(io->count, writes_by_time, io->places);
+	SCOPED_MEMORY size_t *order = places_in_order(io->count, writes_by_time, io->places);
 
 	for (size_t i = 0; i < io->count && i < ROWS; i++) {
 		const struct small_writes *w = &io->places[order[i]];
@@ -116,7 +116,6 @@ static void add_rows(const struct mpi_io *io, struct finding *f)
 		rule_line_cell(f, w->line);
 		f->line = f->line ? f->line : w->line;
 	}
-	free(order);
 }
 
 /* The time of the rank that wrote for longest. */

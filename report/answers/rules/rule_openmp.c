@@ -24,7 +24,7 @@ static uint64_t delay_of(struct rules *r, const struct image *image)
 
 static void add_place(const struct openmp_place *p, struct finding *f)
 {
-	struct buffer late = {0};
+	SCOPED(buffer) late = {0};
 
 	if (p->late)
 		thread_label(p->late, &late);
@@ -49,7 +49,6 @@ static void add_place(const struct openmp_place *p, struct finding *f)
 		f->line = p->line;
 		f->cost_ns = p->lost_ns;
 	}
-	buffer_done(&late);
 }
 
 void rule_openmp_imbalance(struct rules *r, struct finding *f)

@@ -106,7 +106,7 @@ static void visit_loader(struct scan *s, const struct event *e)
 static void add_worker_line(struct rules *r, const struct process *parent, struct finding *f)
 {
 	const struct job_time *t = rules_time(r);
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 
 	for (size_t i = 0; i < t->roles.count && !line.size; i++) {
 		const struct role *role = &t->roles.items[i];
@@ -119,7 +119,6 @@ static void add_worker_line(struct rules *r, const struct process *parent, struc
 	f->awaited_at = f->text.size;
 	if (line.size)
 		buffer_print(&f->text, ", which compute at %s", line.data);
-	buffer_done(&line);
 }
 
 void rule_slow_loader(struct rules *r, struct finding *f)

@@ -393,10 +393,9 @@ static void rank_run(struct rules *r, struct finding *f,
 	} else if (!all.has[BY_CALLS] && !all.has[BY_SAMPLES] && !all.has[BY_OS_CALLS]) {
 		rule_unchecked(f, "no communication was recorded: record with --trace=mpi");
 	} else {
-		size_t *order = places_in_order(all.names.count, ranks_by_time, all.items);
+		SCOPED_MEMORY size_t *order = places_in_order(all.names.count, ranks_by_time, all.items);
 
 		find(r, f, &all, order);
-		free(order);
 	}
 	aggregate_done(&all.names);
 	free(all.items);

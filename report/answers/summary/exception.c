@@ -122,9 +122,9 @@ static void parse(char *text, struct exception *e)
 static bool read_exception(const struct image *image, const struct blob *b, struct exception *ret)
 {
 	struct tf_exception head;
-	char *bytes = mem_alloc(b->length + 1);
+	SCOPED_MEMORY char *bytes = mem_alloc(b->length + 1);
 	size_t size = trace_blob(image->trace, b, bytes, b->length);
-	char *raised;
+	SCOPED_MEMORY char *raised = NULL;
 
 	*ret = (struct exception){0};
 	if (size > sizeof(head)) {
@@ -135,10 +135,8 @@ static bool read_exception(const struct image *image, const struct blob *b, stru
 		ret->tid = head.tid;
 		ret->at_ns = head.ticks;
 	}
-	free(bytes);
 	raised = ret->text;
 	ret->text = raised ? command_mask(raised) : NULL;
-	free(raised);
 	ret->image = image;
 	if (!ret->text)
 		exception_done(ret);

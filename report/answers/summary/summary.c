@@ -63,7 +63,7 @@ static void section_of_table(struct section *s, const struct table *t, enum colu
 			     enum column_id name)
 {
 	for (size_t i = 0; i < table_rows(t); i++) {
-		struct buffer sum = {0};
+		SCOPED(buffer) sum = {0};
 
 		if (is_pythons_own(table_cell(t, i, name)->text) || s->total++ >= TOP)
 			continue;
@@ -72,7 +72,6 @@ static void section_of_table(struct section *s, const struct table *t, enum colu
 		else
 			rule_time(&sum, table_cell(t, i, total)->count);
 		section_add(s, sum.data, table_cell(t, i, count)->count, table_cell(t, i, name)->text);
-		buffer_done(&sum);
 	}
 }
 
@@ -81,20 +80,19 @@ static void section_of_report(const struct report_context *c, struct section *re
 			      enum column_id total, enum column_id count, enum column_id name,
 			      int (*run)(const struct report_context *, struct table *, struct err *))
 {
-	struct table t = {0};
+	SCOPED(table) t = {0};
 	struct err err;
 
 	run(c, &t, &err);
 	ret->title = mem_copy_text(title, strlen(title));
 	section_of_table(ret, &t, total, count, name);
-	table_done(&t);
 }
 
 /* By the time of the devices, if they have executed any; without operators nested in them. */
 static void top_operators(const struct report_context *context, struct section *ret)
 {
 	struct report_context c = *context;
-	struct table t = {0};
+	SCOPED(table) t = {0};
 	struct err err;
 	bool by_gpu;
 
@@ -104,7 +102,6 @@ static void top_operators(const struct report_context *context, struct section *
 	ret->title = mem_copy_text(by_gpu ? "operators, own GPU time" : "operators, own CPU time",
 				   strlen("operators, own GPU time"));
 	section_of_table(ret, &t, by_gpu ? COL_GPU_SELF_NS : COL_CPU_SELF_NS, COL_CALLS, COL_OPERATOR);
-	table_done(&t);
 }
 
 /* The costs of a source line; a kind that is 0 in all shown lines is omitted. */
@@ -127,18 +124,17 @@ static void summary_line_row(const struct lines *l, const struct report_context 
 			     struct section *ret)
 {
 	const char *line = lines_field(c, l, row, 1), *function = lines_field(c, l, row, 2);
-	struct buffer costs_text = {0}, name = {0};
+	SCOPED(buffer) costs_text = {0}, name = {0};
 
 	name_brief(&name, strcmp(function, CODE_LINE_UNKNOWN) ? function : CODE_LINE_NO_NAMES);
 	for (size_t k = 0; k < COSTS; k++) {
-		struct buffer ns = {0};
+		SCOPED(buffer) ns = {0};
 
 		if (!(kinds & 1u << k))
 			continue;
 		if (line_cost(&l->values[row], k))
 			rule_time(&ns, line_cost(&l->values[row], k));
 		buffer_print(&costs_text, "%*s", COST_WIDTH, buffer_string(&ns));
-		buffer_done(&ns);
 	}
 	texts_add(&ret->rows, "%s  ", buffer_string(&costs_text));
 	if (*line)
@@ -146,8 +142,6 @@ static void summary_line_row(const struct lines *l, const struct report_context 
 			  buffer_string(&name));
 	else
 		texts_add(&ret->names, "%s", buffer_string(&name));
-	buffer_done(&name);
-	buffer_done(&costs_text);
 }
 
 static void top_lines(const struct answer *a, struct section *ret)
@@ -155,7 +149,7 @@ static void top_lines(const struct answer *a, struct section *ret)
 	const struct report_context *c = &a->context;
 	struct buffer text = {0};
 	struct lines l;
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 	unsigned kinds = 0;
 
 	if (a->has_events)
@@ -177,7 +171,6 @@ static void top_lines(const struct answer *a, struct section *ret)
 	ret->title = text.data;
 	for (size_t i = 0; i < ret->total; i++)
 		summary_line_row(&l, c, order[i], kinds, ret);
-	free(order);
 	lines_done(&l);
 }
 
@@ -186,8 +179,8 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 {
 	size_t hosts = summary_hosts(m), processes = m->process_count - roles->shims;
 	const struct recorded *r = &roles->recorded;
-	struct buffer wall = {0};
-	char *ended = NULL;
+	SCOPED(buffer) wall = {0};
+	SCOPED_MEMORY char *ended = NULL;
 	uint64_t run_ns = roles->run_ns;
 	bool is_known = model_unrecorded_command(m, &run_ns, &ended) || m->process_count;
 
@@ -201,7 +194,6 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 				     r->ranges, r->ranges == 1 ? "" : "s");
 		buffer_text(out, ", ");
 	}
-	buffer_done(&wall);
 	buffer_print(out, "%zu process%s%s", processes, processes == 1 ? "" : "es",
 		     m->process_count ? "" : " recorded");
 	if (roles->shims)
@@ -211,7 +203,6 @@ static void summary_head(const struct model *m, const struct roles *roles, struc
 	if (is_known)
 		buffer_print(out, ", %s", ended ? ended : m->processes[0].ended);
 	buffer_text(out, "\n");
-	free(ended);
 }
 
 /* A capture range that never began: the reason why nothing was recorded. */
@@ -243,11 +234,10 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 /* Lines that were asked for and are not there. */
 static void summary_lines_of(const struct model *m, struct buffer *out)
 {
-	struct buffer why = {0};
+	SCOPED(buffer) why = {0};
 
 	if (line_profile_lacks(m, &why))
 		buffer_print(out, "%-*s %s\n", SUMMARY_LABEL, "no lines", why.data);
-	buffer_done(&why);
 }
 
 /* The calls in which processes were that did not end by themselves. */
@@ -327,7 +317,7 @@ static void section_show(struct section *s, size_t width, struct buffer *out)
 	if (s->shown && !s->is_beside)
 		buffer_print(out, "%s\n", s->title);
 	for (size_t i = 0; i < s->shown; i++) {
-		struct buffer more = {0};
+		SCOPED(buffer) more = {0};
 
 		if (i + 1 == s->shown && s->total > s->shown)
 			buffer_print(&more, "  (%zu more)", s->total - s->shown);
@@ -335,7 +325,6 @@ static void section_show(struct section *s, size_t width, struct buffer *out)
 		text_fit(out, s->names.items[i],
 			 (width ? width : WIDE) - (size_t)before - text_width(s->rows.items[i]) - more.size);
 		buffer_print(out, "%s\n", buffer_string(&more));
-		buffer_done(&more);
 	}
 	free(s->title);
 	texts_done(&s->rows);
@@ -352,11 +341,10 @@ static void section_of_calls(const struct answer *s, struct section *ret)
 	ret->title = mem_copy_text("OS calls", strlen("OS calls"));
 	ret->total = all.count;
 	for (size_t i = 0; i < all.count && i < TOP; i++) {
-		struct buffer sum = {0};
+		SCOPED(buffer) sum = {0};
 
 		rule_time(&sum, all.rows[i].total);
 		section_add(ret, sum.data, all.rows[i].count, aggregate_field(&all.rows[i], 0));
-		buffer_done(&sum);
 	}
 	aggregate_done(&all);
 }
@@ -532,14 +520,13 @@ static void summary_peaks(struct answer *s, struct buffer *ret)
 /* Appends the first lines of the text, wrapped. */
 static void summary_wrap(const struct buffer *text, size_t width, size_t lines, struct buffer *ret)
 {
-	struct buffer wrapped = {0};
+	SCOPED(buffer) wrapped = {0};
 	const char *end;
 
 	text_wrap(&wrapped, buffer_string(text), width, SUMMARY_LABEL + 1);
 	for (end = buffer_string(&wrapped); *end && lines; end++)
 		lines -= *end == '\n';
 	buffer_add(ret, buffer_string(&wrapped), (size_t)(end - buffer_string(&wrapped)));
-	buffer_done(&wrapped);
 }
 
 /* The one that was said may have been made earlier, when ranks had waited for less long, or before the launcher stated
@@ -555,7 +542,7 @@ static bool is_same_verdict(const char *said, const char *now)
 void summary_text(const struct report_context *context, const char *capture, const char *said, size_t width,
 		  struct buffer *ret)
 {
-	struct buffer head = {0}, verdict = {0}, tail = {0}, last = {0};
+	SCOPED(buffer) head = {0}, verdict = {0}, tail = {0}, last = {0};
 	struct answer s;
 	const struct report_context *c = &s.context;
 	const struct ended *ended;
@@ -567,7 +554,6 @@ void summary_text(const struct report_context *context, const char *capture, con
 	ended = rules_ended(&s.rules);
 	if (ended_text(ended, &verdict) && !(said && is_same_verdict(said, verdict.data)))
 		buffer_text(&head, verdict.data);
-	buffer_done(&verdict);
 	if (!s.has_events)
 		summary_profile(c, &head);
 	else if (!is_short)
@@ -593,8 +579,5 @@ void summary_text(const struct report_context *context, const char *capture, con
 	if (!is_short)
 		summary_sections(&s, width, LINES - count_lines(ret) - count_lines(&last), ret);
 	buffer_add(ret, last.data, last.size);
-	buffer_done(&head);
-	buffer_done(&tail);
-	buffer_done(&last);
 	answer_done(&s);
 }

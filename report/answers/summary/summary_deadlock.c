@@ -214,11 +214,10 @@ void deadlock_places(const struct where_place *place, struct texts *ret)
 		const struct where_frame *frame = item->cycle && where_cycle_is_proved(place, item->cycle)
 							  ? where_item_line(item)
 							  : NULL;
-		struct buffer text = {0};
+		SCOPED(buffer) text = {0};
 
 		if (frame && code_line_place(frame->line, &text))
 			texts_add(ret, "%s", text.data);
-		buffer_done(&text);
 	}
 }
 

@@ -27,7 +27,7 @@ static void find_ended(struct rules *r, struct ended *e)
 {
 	const struct model *m = r->context->model;
 	struct died *d = &e->died;
-	struct buffer lines = {0};
+	SCOPED(buffer) lines = {0};
 	enum where_stall stall;
 	size_t stalled;
 
@@ -47,7 +47,6 @@ static void find_ended(struct rules *r, struct ended *e)
 		buffer_text(&e->lines[kind_of_stall(stall)], buffer_string(&lines));
 		e->hangs += stalled;
 	}
-	buffer_done(&lines);
 }
 
 bool ended_text(const struct ended *e, struct buffer *out)
@@ -106,7 +105,7 @@ static void add_death(struct rules *r, const struct died *d, struct ended_rows *
 	struct table *t = rows->table;
 	const struct model *m = r->context->model;
 	const struct process *p = d->process;
-	struct buffer signal = {0};
+	SCOPED(buffer) signal = {0};
 	const struct code_line *line = NULL;
 	struct crash found;
 	const struct exception *e = d->exception.image ? &d->exception : NULL;
@@ -131,12 +130,11 @@ static void add_death(struct rules *r, const struct died *d, struct ended_rows *
 	line_cell(rows, kind, line);
 	table_nothings(t, 2); /* what it waited for */
 	table_number(t, model_since_origin(m, e ? e->at_ns : p->end_ns));
-	buffer_done(&signal);
 }
 
 static void add_oom(const struct model *m, const struct run_record *run, struct table *t)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	buffer_print(&text, "the kernel killed %llu processes of cgroup %s", (unsigned long long)run->oom_kills,
 		     run->oom_group ? run->oom_group : "");
@@ -146,7 +144,6 @@ static void add_oom(const struct model *m, const struct run_record *run, struct 
 	table_nothings(t, 3);
 	table_text(t, text.data);
 	table_nothings(t, 4);
-	buffer_done(&text);
 }
 
 /* A thread that waits, since when its call began. */

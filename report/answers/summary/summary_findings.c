@@ -40,7 +40,7 @@ void summary_findings(const struct answer *a, struct buffer *out)
 
 	for (size_t i = 0; i < a->found_count && i < SUMMARY_FINDINGS && shown < SUMMARY_FINDINGS_SHOWN; i++) {
 		const struct finding *f = &a->found[order[i]];
-		struct buffer text = {0};
+		SCOPED(buffer) text = {0};
 
 		if (f->verdict != VERDICT_FOUND)
 			break;
@@ -53,7 +53,6 @@ void summary_findings(const struct answer *a, struct buffer *out)
 		summary_called_from(&f->called_from, out);
 		buffer_text(out, "\n");
 		shown++;
-		buffer_done(&text);
 	}
 	free(order);
 }
@@ -61,7 +60,7 @@ void summary_findings(const struct answer *a, struct buffer *out)
 /* "1.20 to 4.00 s", "at most 1.40 s"; "1.40 s" where both ends are printed alike. */
 static void add_interval(const struct saving *s, struct buffer *out)
 {
-	struct buffer low = {0}, high = {0};
+	SCOPED(buffer) low = {0}, high = {0};
 	const char *unit, *low_unit;
 
 	rule_time(&low, s->low_ns);
@@ -74,8 +73,6 @@ static void add_interval(const struct saving *s, struct buffer *out)
 		buffer_print(out, "%.*s to ", (int)(!strcmp(unit, low_unit) ? (size_t)(low_unit - low.data) : low.size),
 			     low.data);
 	buffer_text(out, high.data);
-	buffer_done(&low);
-	buffer_done(&high);
 }
 
 /* Its time of its own, where it is not all of it. */
@@ -91,7 +88,7 @@ static void add_own(const struct fix_first_frame *f, struct buffer *out)
 /* The functions through which the time passes, each in a line, indented by depth. */
 static void summary_frames(const struct fix_first_cause *cause, struct buffer *out)
 {
-	struct texts places = {0}, names = {0};
+	SCOPED(texts) places = {0}, names = {0};
 	size_t wide = 0, wide_name = 0;
 	bool has_lines = false;
 
@@ -100,7 +97,7 @@ static void summary_frames(const struct fix_first_cause *cause, struct buffer *o
 
 	for (size_t i = 0; i < cause->frame_count; i++) {
 		const struct fix_first_frame *f = &cause->frames[i];
-		struct buffer place = {0}, name = {0};
+		SCOPED(buffer) place = {0}, name = {0};
 
 		text_fit(&place, *f->line ? code_line_file(f->line) : "", LINE_WIDTH);
 		name_brief(&name, f->function);
@@ -112,8 +109,6 @@ static void summary_frames(const struct fix_first_cause *cause, struct buffer *o
 		texts_add(&names, "%*s%s", has_lines ? 0 : (int)(2 * i), "", buffer_string(&place));
 		wide = text_width(places.items[i]) > wide ? text_width(places.items[i]) : wide;
 		wide_name = text_width(names.items[i]) > wide_name ? text_width(names.items[i]) : wide_name;
-		buffer_done(&place);
-		buffer_done(&name);
 	}
 	for (size_t i = 0; i < cause->frame_count; i++) {
 		buffer_print(out, "%*s %s%*s%s%s%*s  ", SUMMARY_LABEL, "", places.items[i],
@@ -126,8 +121,6 @@ static void summary_frames(const struct fix_first_cause *cause, struct buffer *o
 			buffer_text(out, ", calls itself");
 		buffer_text(out, "\n");
 	}
-	texts_done(&places);
-	texts_done(&names);
 }
 
 /* A finding with its functions; with one of them, or as a further finding, in one line. */

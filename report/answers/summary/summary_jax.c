@@ -28,7 +28,7 @@ void summary_jax(const struct report_context *context, struct buffer *out)
 	struct jax_functions functions;
 	const struct jax_function *f;
 	uint64_t all = 0;
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 
 	jax_functions_make(context, &functions);
 	order = jax_functions_order(&functions);
@@ -52,6 +52,5 @@ void summary_jax(const struct report_context *context, struct buffer *out)
 		}
 		buffer_text(out, "\n");
 	}
-	free(order);
 	jax_functions_done(&functions);
 }

@@ -120,7 +120,7 @@ enum { GROWTH_KB = 32 << 10, GROWTH_SAMPLES = 7 };
 static void add_growth(struct rules *r, const struct process *p, struct buffer *out)
 {
 	size_t count;
-	struct resident_point *points = resident_points(r->context->model, &count);
+	SCOPED_MEMORY struct resident_point *points = resident_points(r->context->model, &count);
 
 	for (size_t from = 0, to; from < count; from = to) {
 		struct memory_growth g;
@@ -134,7 +134,6 @@ static void add_growth(struct rules *r, const struct process *p, struct buffer *
 			     (double)(g.to_kb - g.from_kb) * 1024 * 1e3 / (double)g.ns);
 		break;
 	}
-	free(points);
 }
 
 void summary_resident(struct rules *r, size_t before, struct buffer *ret)

@@ -184,7 +184,7 @@ static bool has_asked_for_samples(const struct model *m)
 bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *ret)
 {
 	const struct roles *roles = &rules_time(r)->roles;
-	struct buffer words = {0};
+	SCOPED(buffer) words = {0};
 	bool lacks_samples, lacks_messages = lacks_mpi(r, is_large, &words), jax = lacks_jax(r->context->model);
 	uint64_t cpu_ns = 0;
 
@@ -210,6 +210,5 @@ bool summary_next(struct rules *r, bool computes, bool is_large, struct buffer *
 		buffer_print(ret, " -t mpi%s", words.data);
 	buffer_text(ret, "\n");
 done:
-	buffer_done(&words);
 	return lacks_samples || lacks_messages || jax;
 }

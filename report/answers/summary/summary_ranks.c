@@ -16,17 +16,16 @@ static const char *rank_of(const struct process *p)
 
 static void add_rank(const struct process *p, struct buffer *out)
 {
-	struct buffer safe = {0};
+	SCOPED(buffer) safe = {0};
 
 	text_escape(&safe, rank_of(p), "");
 	text_shorten(out, buffer_string(&safe), NAME_WIDTH);
-	buffer_done(&safe);
 }
 
 void summary_ranks(const struct model *m, struct buffer *out)
 {
 	const struct process *shortest = NULL, *longest = NULL;
-	struct aggregate known = {0};
+	SCOPED(aggregate) known = {0};
 	size_t count = 0;
 
 	for (size_t i = 0; i < m->process_count; i++) {
@@ -39,7 +38,6 @@ void summary_ranks(const struct model *m, struct buffer *out)
 		shortest = !shortest || recorded_wall(m, p) < recorded_wall(m, shortest) ? p : shortest;
 		longest = !longest || recorded_wall(m, p) > recorded_wall(m, longest) ? p : longest;
 	}
-	aggregate_done(&known);
 	if (count < 2)
 		return;
 	buffer_print(out, "%-*s %zu, ", SUMMARY_LABEL, "ranks", count);
@@ -71,7 +69,7 @@ static bool begins_or_ends(const struct function *f)
 static void add_place(struct rules *r, struct shares *all, const struct image *image, const struct blocked_call *call)
 {
 	const struct code_line *line = rule_line(r, image, call->stack);
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	uint32_t row;
 
 	buffer_text(&key, call->function->name);
@@ -81,7 +79,6 @@ static void add_place(struct rules *r, struct shares *all, const struct image *i
 	row = aggregate_row(&all->places, key.data, key.size);
 	all->places.rows[row].of = line;
 	aggregate_add_total(&all->places, row, call->count, call->total_ns);
-	buffer_done(&key);
 }
 
 static void add_thread(struct rules *r, struct shares *all, const struct thread_time *t, enum blocked_kind kind)

@@ -175,7 +175,7 @@ static void find_builds(const struct report_context *c, const struct roles *role
 void summary_switches(const struct report_context *c, const struct roles *roles, struct buffer *ret)
 {
 	const struct model *m = c->model;
-	struct buffer on = {0};
+	SCOPED(buffer) on = {0};
 
 	find_variables(m, &on);
 	find_python_option(m, &on);
@@ -184,5 +184,4 @@ void summary_switches(const struct report_context *c, const struct roles *roles,
 	find_checkers(m, &on);
 	if (on.size)
 		buffer_print(ret, "%-*s %s\n", SUMMARY_LABEL, "switched", on.data);
-	buffer_done(&on);
 }

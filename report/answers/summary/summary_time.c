@@ -114,14 +114,13 @@ static void part_add(struct time_part *parts, size_t *count, uint64_t ns, const 
 
 static void add_place(const struct report_context *c, const struct role_call *call, struct buffer *ret)
 {
-	struct buffer place = {0};
+	SCOPED(buffer) place = {0};
 
 	role_place(c, call, &place);
 	if (place.size) {
 		buffer_text(ret, " ");
 		text_fit_sentence(ret, place.data, WORD_WIDTH, PLACE_WIDTH);
 	}
-	buffer_done(&place);
 }
 
 /* "waits for thread last (nanosleep job.c:12 work) in ", or how much of it is known. Of a sleep it is not known whether
@@ -131,7 +130,7 @@ static void add_wait(const struct report_context *c, const struct roles *roles, 
 {
 	bool is_for_others = roles->count > 1 && r->is_main && call->kind != BLOCKED_SLEEP;
 	const struct role *awaited = role_waited_for(roles, r, call);
-	struct buffer end = {0};
+	SCOPED(buffer) end = {0};
 
 	role_end_words(c, roles, r, call, &end);
 	if (!end.size && awaited) {
@@ -143,7 +142,6 @@ static void add_wait(const struct report_context *c, const struct roles *roles, 
 		buffer_print(ret, "waits for %s in ", end.data);
 	else
 		buffer_text(ret, is_for_others ? "waits for others in " : "waits in ");
-	buffer_done(&end);
 }
 
 static size_t role_parts(const struct report_context *c, const struct roles *roles, const struct role *r,
@@ -151,7 +149,7 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 {
 	size_t count = 0, details = 0;
 	struct role_cpu cpu = role_cpu(r);
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 	uint64_t others = 0;
 
 	part_add(parts, &count, r->delay_ns, "waits for a CPU");
@@ -165,7 +163,6 @@ static size_t role_parts(const struct report_context *c, const struct roles *rol
 		buffer_text(&parts[1].words, " ");
 		text_fit_sentence(&parts[1].words, line.data, WORD_WIDTH, PLACE_WIDTH);
 	}
-	buffer_done(&line);
 	part_add(parts, &count, cpu.import_ns, "CPU in imports");
 	part_add(parts, &count, cpu.polling_ns, "polling for others");
 	if (r->polls.count)

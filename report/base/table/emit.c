@@ -14,7 +14,7 @@
 static void emit_separated(struct emit *e, const struct table *t)
 {
 	const char *separator = e->format == FORMAT_CSV ? "," : "\t";
-	struct buffer b = {0};
+	SCOPED(buffer) b = {0};
 
 	buffer_text(&b, e->emitted ? "\n" : "");
 	for (size_t i = 0; i < t->column_count; i++) {
@@ -31,12 +31,11 @@ static void emit_separated(struct emit *e, const struct table *t)
 		emit_write(e, &b);
 	}
 	emit_write(e, &b);
-	buffer_done(&b);
 }
 
 static void emit_json(struct emit *e, const char *name, const struct table *t)
 {
-	struct buffer b = {0};
+	SCOPED(buffer) b = {0};
 	struct json_writer w = {.to = &b};
 
 	if (e->is_list) {
@@ -63,7 +62,6 @@ static void emit_json(struct emit *e, const char *name, const struct table *t)
 	json_space(&w, "\n");
 	json_end(&w, ']');
 	emit_write(e, &b);
-	buffer_done(&b);
 }
 
 /* The positions of the columns of a document, in its order. */
@@ -78,7 +76,7 @@ static void document_order(const struct emit *e, const struct table *t, size_t *
 static void emit_markdown(struct emit *e, const char *name, const char *title, const struct table *t)
 {
 	size_t order[TABLE_COLUMNS];
-	struct buffer b = {0};
+	SCOPED(buffer) b = {0};
 
 	document_order(e, t, order);
 	buffer_text(&b, e->emitted ? "\n" : "");
@@ -102,13 +100,12 @@ static void emit_markdown(struct emit *e, const char *name, const char *title, c
 	}
 	buffer_text(&b, "\n");
 	emit_write(e, &b);
-	buffer_done(&b);
 }
 
 static void emit_html(struct emit *e, const char *name, const char *title, const struct table *t)
 {
 	size_t order[TABLE_COLUMNS];
-	struct buffer b = {0};
+	SCOPED(buffer) b = {0};
 
 	document_order(e, t, order);
 	if (title)
@@ -129,7 +126,6 @@ static void emit_html(struct emit *e, const char *name, const char *title, const
 	}
 	buffer_text(&b, "</tr>\n</table>\n");
 	emit_write(e, &b);
-	buffer_done(&b);
 }
 
 void emit_begin(struct emit *e)
@@ -178,23 +174,20 @@ void emit_table(struct emit *e, const char *name, const char *title, const struc
 
 void emit_remark(struct emit *e, const char *text)
 {
-	struct buffer b = {0}, wrapped = {0};
+	SCOPED(buffer) b = {0}, wrapped = {0};
 
 	if (!format_is_human(e->format))
 		return;
 	for (size_t length; *text; text += length + (text[length] == '\n')) {
-		char *line = mem_copy_text(text, length = strcspn(text, "\n"));
+		SCOPED_MEMORY char *line = mem_copy_text(text, length = strcspn(text, "\n"));
 
 		buffer_text(&b, e->format == FORMAT_HTML ? "<p>" : !b.size && e->emitted ? "\n " : " ");
 		emit_text(&b, e->format, line);
 		buffer_text(&b, e->format == FORMAT_HTML ? "</p>\n" : "\n");
-		free(line);
 	}
 	if (e->is_screen)
 		text_wrap(&wrapped, b.data, e->columns, 1);
 	emit_write(e, e->is_screen ? &wrapped : &b);
-	buffer_done(&b);
-	buffer_done(&wrapped);
 	e->emitted++;
 }
 

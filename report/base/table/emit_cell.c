@@ -133,7 +133,7 @@ static void add_number(struct buffer *b, const struct emit *e, enum column_type 
 
 static void add_csv(struct buffer *b, const char *text)
 {
-	struct buffer safe = {0};
+	SCOPED(buffer) safe = {0};
 
 	text_escape(&safe, text, "\t\n\r");
 	if (!safe.size || !strpbrk(safe.data, ",\"\n\r")) {
@@ -144,7 +144,6 @@ static void add_csv(struct buffer *b, const char *text)
 			buffer_add(b, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
 		buffer_text(b, "\"");
 	}
-	buffer_done(&safe);
 }
 
 /* Writes tab, newline and backslash as two characters, so that a row stays on one line. */
@@ -182,7 +181,7 @@ static const char *html_entity(char c)
 
 static void add_html(struct buffer *b, const char *text)
 {
-	struct buffer safe = {0};
+	SCOPED(buffer) safe = {0};
 
 	text_escape(&safe, text, "");
 	for (const char *p = safe.data; p && *p; p++) {
@@ -190,12 +189,11 @@ static void add_html(struct buffer *b, const char *text)
 
 		buffer_add(b, entity ? entity : p, entity ? strlen(entity) : 1);
 	}
-	buffer_done(&safe);
 }
 
 static void add_markdown(struct buffer *b, const char *text)
 {
-	struct buffer safe = {0};
+	SCOPED(buffer) safe = {0};
 
 	text_escape(&safe, text, "");
 	for (const char *p = safe.data; p && *p; p++) {
@@ -203,7 +201,6 @@ static void add_markdown(struct buffer *b, const char *text)
 			buffer_text(b, "\\");
 		buffer_add(b, p, 1);
 	}
-	buffer_done(&safe);
 }
 
 void emit_text(struct buffer *b, enum format format, const char *text)

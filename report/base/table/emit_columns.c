@@ -326,7 +326,7 @@ static void add_text(struct buffer *all, struct map *names, const struct emit *e
 		     bool is_final)
 {
 	uint64_t hash = hash_bytes(text, strlen(text)), *from;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	bool is_new;
 
 	for (int form = e->is_screen ? BRIEF : SHORTENED; form < WHOLE; form++) {
@@ -344,7 +344,6 @@ static void add_text(struct buffer *all, struct map *names, const struct emit *e
 			buffer_clear(&name);
 	}
 	buffer_text(all, name.size || !is_final ? buffer_string(&name) : text);
-	buffer_done(&name);
 }
 
 static bool is_name(const struct emit *e, const struct table *t, size_t at)
@@ -405,7 +404,7 @@ static void add_cell(struct buffer *all, struct map *names, const struct emit *e
 		       bool is_final)
 {
 	size_t column = at % t->column_count;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (e->is_screen)
 		screen_cell(&text, e, t, at);
@@ -416,7 +415,6 @@ static void add_cell(struct buffer *all, struct map *names, const struct emit *e
 	else
 		buffer_text(all, buffer_string(&text));
 	buffer_add(all, "", 1);
-	buffer_done(&text);
 }
 
 void emit_columns(struct emit *e, const char *name, const char *title, const struct table *t)
@@ -426,10 +424,10 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 	size_t *rows = mem_alloc((table_rows(t) + 1) * sizeof(*rows)), columns = shown.column_count,
 	       cells = columns * (1 + shown_rows(e, t, rows)),
 	       *places = mem_alloc((cells + 1) * sizeof(*places));
-	char **texts = mem_alloc((cells + 1) * sizeof(*texts));
-	struct buffer all = {0}, out = {0};
+	SCOPED_MEMORY char **texts = mem_alloc((cells + 1) * sizeof(*texts));
+	SCOPED(buffer) all = {0}, out = {0};
 	struct column_layout l = {.emit = e, .table = &shown};
-	struct map names = {0};
+	SCOPED(map) names = {0};
 
 	for (size_t i = 0; i < t->cell_count; i++)
 		if (is_name(e, t, i))
@@ -466,10 +464,6 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 	if (has_frame(&l) && l.line_count == 1)
 		add_rule(&out, &l, 0);
 	emit_write(e, &out);
-	buffer_done(&out);
-	buffer_done(&all);
-	map_done(&names);
-	free(texts);
 	free(places);
 	free(rows);
 }

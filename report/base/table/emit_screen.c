@@ -168,11 +168,10 @@ void screen_cell(struct buffer *b, const struct emit *e, const struct table *t, 
 	if (!t->absent[at] && t->columns[at % t->column_count].id == COL_TIME_PERCENT)
 		add_share(b, t->cells[at].real);
 	else if (!t->absent[at] && t->columns[at % t->column_count].id == COL_STACK) {
-		struct buffer text = {0};
+		SCOPED(buffer) text = {0};
 
 		emit_text(&text, e->format, t->cells[at].text);
 		add_stack(b, buffer_string(&text));
-		buffer_done(&text);
 	} else
 		document_cell(b, e, t, at);
 }

@@ -150,7 +150,7 @@ static void without_lists(struct buffer *ret, const char *text)
 
 void name_brief(struct buffer *ret, const char *text)
 {
-	struct buffer plain = {0};
+	SCOPED(buffer) plain = {0};
 	const char *at, *join = "";
 
 	if (!strstr(text, "::")) {
@@ -171,5 +171,4 @@ void name_brief(struct buffer *ret, const char *text)
 	}
 	if (!plain.size)
 		buffer_text(ret, text);
-	buffer_done(&plain);
 }

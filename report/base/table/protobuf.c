@@ -46,10 +46,9 @@ void proto_bytes(struct buffer *b, unsigned int field, const void *data, size_t 
 
 void proto_text(struct buffer *b, unsigned int field, const char *text)
 {
-	struct buffer utf8 = {0};
+	SCOPED(buffer) utf8 = {0};
 
 	while (*text)
 		text_add_code(&utf8, text_next(&text));
 	proto_bytes(b, field, utf8.data, utf8.size);
-	buffer_done(&utf8);
 }

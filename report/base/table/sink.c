@@ -286,9 +286,8 @@ void sink_us(struct sink *s, int64_t ns)
 
 void sink_json(struct sink *s, const char *text)
 {
-	struct buffer b = {0};
+	SCOPED(buffer) b = {0};
 
 	json_add(&b, text);
 	sink_add(s, b.data, b.size);
-	buffer_done(&b);
 }

@@ -185,9 +185,9 @@ static void drop_incomplete(struct mpi_jobs *j, const struct model *m, const boo
 
 void mpi_jobs_find(const struct model *m, struct mpi_jobs *ret)
 {
-	struct aggregate steps = {0};
-	size_t *capacities = mem_alloc((m->image_count + 1) * sizeof(*capacities));
-	bool *is_bad = mem_alloc(m->image_count + 1);
+	SCOPED(aggregate) steps = {0};
+	SCOPED_MEMORY size_t *capacities = mem_alloc((m->image_count + 1) * sizeof(*capacities));
+	SCOPED_MEMORY bool *is_bad = mem_alloc(m->image_count + 1);
 
 	*ret = (struct mpi_jobs){.job_of = mem_alloc((m->image_count + 1) * sizeof(uint32_t)),
 				 .rank_of = mem_alloc((m->image_count + 1) * sizeof(uint32_t))};
@@ -217,9 +217,6 @@ void mpi_jobs_find(const struct model *m, struct mpi_jobs *ret)
 		ret->rank_of[i] = rank;
 	}
 	drop_incomplete(ret, m, is_bad);
-	aggregate_done(&steps);
-	free(capacities);
-	free(is_bad);
 }
 
 void mpi_jobs_done(struct mpi_jobs *j)

@@ -41,7 +41,7 @@ static void add_side(struct sum *s, const struct mpi_side *side, struct buffer *
 
 static uint32_t make_row(struct sum *s, const struct mpi_wait *w)
 {
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	uint32_t row;
 
 	scan_group(&s->scan, 0, &key);
@@ -52,7 +52,6 @@ static uint32_t make_row(struct sum *s, const struct mpi_wait *w)
 	buffer_add(&key, "", 1);
 	add_side(s, &w->late, &key);
 	row = scan_row(&s->scan, &key);
-	buffer_done(&key);
 	return row;
 }
 

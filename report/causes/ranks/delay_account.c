@@ -353,7 +353,7 @@ static void take_span(struct lane_reading *r, const struct rank_span *s)
 static uint32_t operation_text(struct delays *d, const struct span_tally *t)
 {
 	struct tf_device_operation operation;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	uint32_t number = 0;
 
 	if (t->function != ON_DEVICE)
@@ -361,7 +361,6 @@ static uint32_t operation_text(struct delays *d, const struct span_tally *t)
 	if (device_operation(t->image->trace, t->operation, &operation))
 		device_operation_name(d->context, t->image->trace, &operation, &name);
 	number = interner_text_number(&d->texts, name.size ? name.data : "(a device's operation)");
-	buffer_done(&name);
 	return number;
 }
 

@@ -136,7 +136,7 @@ static int compare_ends(size_t left, size_t right, const void *waits)
 
 static void order_waits(struct delays *d)
 {
-	size_t *order = places_in_order(d->wait_count, compare_ends, d->waits);
+	SCOPED_MEMORY size_t *order = places_in_order(d->wait_count, compare_ends, d->waits);
 
 	for (size_t i = 0; i < d->wait_count; i++) {
 		const struct rank_wait *w = &d->waits[order[i]];
@@ -147,12 +147,11 @@ static void order_waits(struct delays *d)
 		l->waits = mem_grow(l->waits, l->count, &l->capacity, sizeof(*l->waits));
 		l->waits[l->count++] = (uint32_t)order[i];
 	}
-	free(order);
 }
 
 void delays_follow(struct delays *d)
 {
-	struct map last = {0};
+	SCOPED(map) last = {0};
 	struct met met = {.last = &last};
 
 	order_waits(d);
@@ -171,7 +170,6 @@ void delays_follow(struct delays *d)
 		follow_meeting(d, &d->waits[i], waiting, next - i, &met);
 	}
 	free(met.items);
-	map_done(&last);
 }
 
 void delays_path(struct delays *d, uint32_t lane, uint64_t ns, uint64_t since_ns)

@@ -108,7 +108,7 @@ void delays_of_nccl(struct delays *d)
 	const struct model *m = d->context->model;
 	struct nccl_delays n = {.delays = d};
 	struct map last = {0}; /* communicator -> when the last rank came to the one before */
-	struct nccl_meeting *all;
+	SCOPED_MEMORY struct nccl_meeting *all = NULL;
 	uint64_t all_ns = 0;
 	size_t count, most = 0;
 
@@ -131,6 +131,5 @@ void delays_of_nccl(struct delays *d)
 	d->counts.ranks = most > d->counts.ranks ? most : d->counts.ranks;
 	map_done(&last);
 	map_done(&n.sizes);
-	free(all);
 	free(n.items);
 }

@@ -120,7 +120,7 @@ static size_t meeting_of(const struct thread_delays *t, size_t first)
 static uint32_t late_of(const struct thread_delays *t, const struct thread_wait *waits, size_t count, uint64_t *ret_ns)
 {
 	const struct thread_wait *last = waits;
-	bool *is_there = mem_alloc(t->names.count + 1);
+	SCOPED_MEMORY bool *is_there = mem_alloc(t->names.count + 1);
 	uint32_t late;
 
 	*ret_ns = waits->end_ns;
@@ -130,7 +130,6 @@ static uint32_t late_of(const struct thread_delays *t, const struct thread_wait 
 	}
 	for (late = 0; late < t->names.count && is_there[late]; late++)
 		;
-	free(is_there);
 	if (late < t->names.count)
 		return late;
 	*ret_ns = last->start_ns;

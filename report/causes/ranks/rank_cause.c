@@ -233,8 +233,8 @@ static const char *words_of(const struct delays *d, const struct rank_part *p)
 /* "41 % fsync at job.c:5 save, 30 % computing at job.c:9 step, 12 % without a CPU or in what is not recorded". */
 static void name_parts(const struct delays *d, uint32_t group, struct rank_cause *ret)
 {
-	size_t *order = places_in_order(d->part_count, compare_parts, d);
-	struct buffer text = {0};
+	SCOPED_MEMORY size_t *order = places_in_order(d->part_count, compare_parts, d);
+	SCOPED(buffer) text = {0};
 	int named = 0;
 
 	for (size_t i = 0; i < d->part_count && named < 3; i++) {
@@ -253,8 +253,6 @@ static void name_parts(const struct delays *d, uint32_t group, struct rank_cause
 		}
 	}
 	ret->parts = mem_copy_text(buffer_string(&text), text.size);
-	buffer_done(&text);
-	free(order);
 }
 
 /* Whether the best part is a cause. A thread that waits for one that has sockets does not tell what that one does. */
@@ -352,7 +350,7 @@ static uint64_t span_of(const struct delays *d)
 void rank_causes_find(const struct report_context *c, struct rank_causes *ret)
 {
 	struct delays d = {.context = c, .attribution = {.symbols = c->symbols}};
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 
 	*ret = (struct rank_causes){0};
 	interner_text_number(&d.texts, "");
@@ -373,7 +371,6 @@ void rank_causes_find(const struct report_context *c, struct rank_causes *ret)
 	ret->meetings = d.counts.collectives + d.counts.messages;
 	ret->reason = d.counts.reason;
 	ret->texts = d.texts;
-	free(order);
 	delays_done(&d);
 }
 

@@ -21,13 +21,12 @@ static int compare_ranks(size_t left, size_t right, const void *context)
 
 static void sort_set(struct rank_set *s)
 {
-	size_t *order = places_in_order(s->count, compare_ranks, s);
+	SCOPED_MEMORY size_t *order = places_in_order(s->count, compare_ranks, s);
 	uint32_t *sorted = mem_alloc((s->count + 1) * sizeof(*sorted));
 
 	for (size_t i = 0; i < s->count; i++)
 		sorted[i] = s->lanes[order[i]];
 	free(s->lanes);
-	free(order);
 	s->lanes = sorted;
 }
 
@@ -64,7 +63,7 @@ void rank_set_find(const struct cause_choice *c, struct rank_set *ret)
 	struct delays *d = ret->delays;
 	double *means = mem_alloc((d->lane_count + 1) * sizeof(*means)), excess_ns = mean_of_lanes(c, means), gap = 0;
 	double inside = 0, outside = 0;
-	size_t *order = places_in_order(d->lane_count, compare_means, means);
+	SCOPED_MEMORY size_t *order = places_in_order(d->lane_count, compare_means, means);
 
 	ret->lanes = mem_alloc((d->lane_count + 1) * sizeof(*ret->lanes));
 	ret->count = 1;
@@ -83,7 +82,6 @@ void rank_set_find(const struct cause_choice *c, struct rank_set *ret)
 		ret->lanes[i] = (uint32_t)order[i];
 	sort_set(ret);
 	free(means);
-	free(order);
 }
 
 static bool is_every_second(const struct rank_set *s)
@@ -114,7 +112,7 @@ void rank_set_name(struct rank_set *s, struct rank_cause *ret)
 {
 	struct delays *d = s->delays;
 	enum { NAMED = 8 };
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	ret->process = d->lanes[s->lanes[0]].image->process;
 	ret->set = s->count == 1		    ? RANKS_ONE
@@ -141,5 +139,4 @@ void rank_set_name(struct rank_set *s, struct rank_cause *ret)
 			     image_rank(d->lanes[s->lanes[i]].image));
 	}
 	ret->ranks = mem_copy_text(buffer_string(&text), text.size);
-	buffer_done(&text);
 }

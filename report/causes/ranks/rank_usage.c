@@ -28,8 +28,8 @@ static int compare_ratios(size_t left, size_t right, const void *ratios)
 
 void rank_usage_find(struct delays *d)
 {
-	double *ratios = mem_alloc((d->lane_count + 1) * sizeof(*ratios));
-	size_t *order;
+	SCOPED_MEMORY double *ratios = mem_alloc((d->lane_count + 1) * sizeof(*ratios));
+	SCOPED_MEMORY size_t *order = NULL;
 
 	d->usages = usages_new(d->context->model);
 	for (size_t i = 0; i < d->lane_count; i++) {
@@ -39,8 +39,6 @@ void rank_usage_find(struct delays *d)
 	}
 	order = places_in_order(d->lane_count, compare_ratios, ratios);
 	d->delay_ratio = d->lane_count ? ratios[order[(d->lane_count - 1) / 2]] : 0;
-	free(order);
-	free(ratios);
 }
 
 bool rank_usage_waited(const struct rank_set *s, const struct rank_part *p)
@@ -72,7 +70,7 @@ uint64_t rank_usage_faults(const struct rank_set *s, const struct cause_choice *
 {
 	const struct delays *d = s->delays;
 	double *faults = mem_alloc((d->lane_count + 1) * sizeof(*faults)), usual, more = 0, path_ns = 0;
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 
 	for (size_t i = 0; i < d->lane_count; i++)
 		faults[i] = faults_of(d, d->lanes[i].image);
@@ -82,7 +80,6 @@ uint64_t rank_usage_faults(const struct rank_set *s, const struct cause_choice *
 		more += faults[s->lanes[i]] > usual ? faults[s->lanes[i]] - usual : 0;
 	for (size_t i = 0; i < d->part_count; i++)
 		path_ns += c->chosen[i] ? d->parts[i].path_ns : 0;
-	free(order);
 	free(faults);
 	return more * FAULT_EVERY_NS >= path_ns ? (uint64_t)more : 0;
 }

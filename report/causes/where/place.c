@@ -196,8 +196,8 @@ size_t where_place_find(const struct where_place *p, const struct look_process *
 
 static void find_cycles(struct where_place *p)
 {
-	size_t *owners = mem_alloc((p->count + 1) * sizeof(*owners));
-	uint32_t *cycles = mem_alloc((p->count + 1) * sizeof(*cycles));
+	SCOPED_MEMORY size_t *owners = mem_alloc((p->count + 1) * sizeof(*owners));
+	SCOPED_MEMORY uint32_t *cycles = mem_alloc((p->count + 1) * sizeof(*cycles));
 
 	for (size_t i = 0; i < p->count; i++)
 		owners[i] = p->items[i].wait.owner
@@ -206,8 +206,6 @@ static void find_cycles(struct where_place *p)
 	p->cycles = where_cycles(owners, p->count, cycles);
 	for (size_t i = 0; i < p->count; i++)
 		p->items[i].cycle = cycles[i];
-	free(owners);
-	free(cycles);
 	where_find_stuck(p);
 }
 

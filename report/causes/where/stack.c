@@ -93,7 +93,7 @@ static void named_add(struct where_stack *s, const struct look_module *m, const 
 		      const struct symbol_line *line)
 {
 	struct where_frame *f = frame_add(s);
-	struct buffer function = {0};
+	SCOPED(buffer) function = {0};
 
 	if (name)
 		demangle_symbol(&function, name);
@@ -103,7 +103,6 @@ static void named_add(struct where_stack *s, const struct look_module *m, const 
 	f->is_named = name;
 	f->is_library = line->file && attribution_is_header(line->file);
 	f->line = code_lines_of(s->lines, buffer_string(&function), line->file, (uint32_t)line->line);
-	buffer_done(&function);
 }
 
 /* The functions that were inlined at the address, then the one that has it. Beside Python frames the interpreter's
@@ -121,11 +120,10 @@ static void native_add(struct where_stack *s, const struct look_module *m, struc
 
 static void address_add(struct where_stack *s, uint64_t address)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	buffer_print(&text, "0x%llx", (unsigned long long)address);
 	frame_add(s)->line = code_lines_of(s->lines, text.data, NULL, 0);
-	buffer_done(&text);
 }
 
 struct stack_reader {
@@ -208,7 +206,7 @@ static void native_read(struct where_files *files, const struct look_process *p,
 static void python_add(struct where_stack *s, const struct look_process *p, const struct tf_python_frame *frame)
 {
 	const struct look_code *code = look_code(p, frame->code);
-	struct buffer function = {0}, file = {0};
+	SCOPED(buffer) function = {0}, file = {0};
 	struct where_frame *f;
 	uint32_t line;
 
@@ -222,8 +220,6 @@ static void python_add(struct where_stack *s, const struct look_process *p, cons
 		f->is_library = file.data && attribution_is_library(file.data);
 		f->line = code_lines_of(s->lines, buffer_string(&function), file.data, line);
 	}
-	buffer_done(&function);
-	buffer_done(&file);
 }
 
 /* Replaces each native frame of the interpreter's loop by the Python frames of that invocation. Those that remain,

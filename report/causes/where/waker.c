@@ -255,7 +255,7 @@ static void mark_cycle(struct where_place *p, const struct look *l, const bool *
 static void find_sets(struct where_place *p, const struct look *l, const bool *is_stuck, bool *reaches)
 {
 	size_t n = l->count;
-	bool *is_in = mem_alloc((n + 1) * sizeof(*is_in));
+	SCOPED_MEMORY bool *is_in = mem_alloc((n + 1) * sizeof(*is_in));
 
 	for (size_t k = 0; k < n; k++)
 		for (size_t i = 0; i < n; i++)
@@ -271,13 +271,13 @@ static void find_sets(struct where_place *p, const struct look *l, const bool *i
 		if (is_first)
 			mark_cycle(p, l, is_in);
 	}
-	free(is_in);
 }
 
 static void find_in_look(struct where_place *p, const struct look *l)
 {
 	size_t n = l->count;
-	bool *is_waker = calloc(n * n + 1, sizeof(*is_waker)), *is_stuck = calloc(n + 1, sizeof(*is_stuck));
+	SCOPED_MEMORY bool *is_waker = calloc(n * n + 1, sizeof(*is_waker));
+	SCOPED_MEMORY bool *is_stuck = calloc(n + 1, sizeof(*is_stuck));
 	bool is_known = is_whole(l), has_changed = is_waker && is_stuck;
 
 	for (size_t i = 0; i < n && has_changed; i++) {
@@ -296,8 +296,6 @@ static void find_in_look(struct where_place *p, const struct look *l)
 	}
 	if (is_waker && is_stuck)
 		find_sets(p, l, is_stuck, is_waker);
-	free(is_waker);
-	free(is_stuck);
 }
 
 void where_find_stuck(struct where_place *p)

@@ -33,14 +33,13 @@ static struct backward_range range_of(const struct backward *b, size_t node, str
 
 void backward_begin(struct backward *b, const struct image *image)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	*b = (struct backward){0};
 	nvtx_tree_make(&b->tree, image, true);
 	b->ranges = mem_alloc((b->tree.count + 1) * sizeof(*b->ranges));
 	for (size_t i = 0; i < b->tree.count; i++)
 		b->ranges[i] = range_of(b, i, &text);
-	buffer_done(&text);
 }
 
 static void backward_visit_range(void *context, size_t node)

@@ -68,7 +68,7 @@ size_t device_gaps(const struct image *image, struct device_gap **ret)
 {
 	const struct trace *t = image->trace;
 	struct device_gap *gaps = NULL;
-	uint64_t *ends = NULL;
+	SCOPED_MEMORY uint64_t *ends = NULL;
 	size_t count = 0, capacity = 0, end_count = 0, end_capacity = 0;
 
 	for (size_t i = 0; t && i < t->blob_count; i++) {
@@ -95,7 +95,6 @@ size_t device_gaps(const struct image *image, struct device_gap **ret)
 		gaps[i].is_open = at == end_count;
 		gaps[i].to = at < end_count ? ends[at] : last > gaps[i].from ? last : gaps[i].from;
 	}
-	free(ends);
 	*ret = gaps;
 	return count;
 }

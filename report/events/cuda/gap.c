@@ -414,13 +414,12 @@ static void outside_of_ranges(struct gap_state *s, const struct image *image)
 static void lost_sources(struct gap_state *s, const struct image *image)
 {
 	const struct clock_map *clock = &s->context->model->machines[image->machine].clock;
-	struct device_gap *gaps;
+	SCOPED_MEMORY struct device_gap *gaps = NULL;
 	size_t count = device_gaps(image, &gaps);
 
 	for (size_t i = 0; i < count; i++)
 		add_unrecorded(s, clock_map_ns(clock, gaps[i].from),
 			       gaps[i].is_open ? s->life->end_ns : clock_map_ns(clock, gaps[i].to));
-	free(gaps);
 }
 
 static int by_from(const void *left, const void *right)
@@ -521,7 +520,7 @@ static int gap_hosts_by_thread(const void *left, const void *right)
 /* Largest first, for each device. What belongs to a sum follows it. */
 static void gap_sort_sums(struct gaps *g)
 {
-	size_t *place = mem_alloc((g->sum_count + 1) * sizeof(*place));
+	SCOPED_MEMORY size_t *place = mem_alloc((g->sum_count + 1) * sizeof(*place));
 
 	for (size_t i = 0; i < g->sum_count; i++)
 		g->sums[i].place = i;
@@ -537,7 +536,6 @@ static void gap_sort_sums(struct gaps *g)
 		qsort(g->hosts, g->host_count, sizeof(*g->hosts), gap_hosts_by_thread);
 	if (g->stack_count)
 		qsort(g->stacks, g->stack_count, sizeof(*g->stacks), gap_stacks_by_sum);
-	free(place);
 }
 
 struct gaps *gaps_find(const struct report_context *c)

@@ -43,7 +43,7 @@ static bool is_known(const struct trace *t, uint32_t kernel)
 
 bool kernel_name(const struct trace *t, uint32_t kernel, enum kernel_name how, struct buffer *ret)
 {
-	struct buffer mangled = {0};
+	SCOPED(buffer) mangled = {0};
 
 	if (!is_known(t, kernel))
 		return false;
@@ -54,7 +54,6 @@ bool kernel_name(const struct trace *t, uint32_t kernel, enum kernel_name how, s
 		demangle_base(ret, mangled.data);
 	else
 		demangle(ret, mangled.data);
-	buffer_done(&mangled);
 	return true;
 }
 

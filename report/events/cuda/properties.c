@@ -128,8 +128,8 @@ static void remark_device(const struct trace *t, uint32_t device, struct buffer 
 
 void device_peak_remark(const struct model *m, struct buffer *ret)
 {
-	struct buffer unknown = {0};
-	struct map seen = {0};
+	SCOPED(buffer) unknown = {0};
+	SCOPED(map) seen = {0};
 
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct trace *t = m->images[i].trace;
@@ -147,6 +147,4 @@ void device_peak_remark(const struct model *m, struct buffer *ret)
 			 "results; peak rates are at the clocks that the driver reports");
 	if (unknown.size)
 		buffer_print(ret, "; %s", unknown.data);
-	buffer_done(&unknown);
-	map_done(&seen);
 }

@@ -284,7 +284,7 @@ static const struct energy_source *gpu_by_properties(const struct model *m, size
 						     const struct device_properties *p)
 {
 	const struct energy_source *s = NULL;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	size_t prefix;
 
 	buffer_text(&text, "GPU-");
@@ -296,7 +296,6 @@ static const struct energy_source *gpu_by_properties(const struct model *m, size
 	device_bus(p, &text);
 	if (!s)
 		s = gpu_by_bus(m, machine, &text);
-	buffer_done(&text);
 	return s;
 }
 

@@ -232,7 +232,7 @@ static void share_divide(struct energy_share *share)
 static void shares_read(const struct report_context *c, struct energy_shares *s)
 {
 	const struct energies *energies = energies_of(c->model);
-	struct until *until = mem_alloc((energies->count + 1) * sizeof(*until));
+	SCOPED_MEMORY struct until *until = mem_alloc((energies->count + 1) * sizeof(*until));
 	struct energy_reader reading = {.shares = s};
 	const struct energy_span *span;
 
@@ -257,7 +257,6 @@ static void shares_read(const struct report_context *c, struct energy_shares *s)
 		share_divide(&s->items[i]);
 		s->is_known = true;
 	}
-	free(until);
 }
 
 static struct energy_shares *shares_of(const struct report_context *c)

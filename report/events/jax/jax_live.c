@@ -57,7 +57,7 @@ static size_t item_of(struct live_scan *s, const struct tf_jax_buffers *b)
 {
 	uint64_t *known = map_put(&s->known, (uint64_t)b->array << 32 | b->devices, b->stack, NULL);
 	struct jax_live *l = s->live;
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	size_t number;
 
 	if (*known)
@@ -68,7 +68,6 @@ static size_t item_of(struct live_scan *s, const struct tf_jax_buffers *b)
 	add_text(s, b->devices, &key);
 	attribution_text(s->attribution, s->image, b->stack, "", &key);
 	number = interner_number(&l->keys, key.data, key.size);
-	buffer_done(&key);
 	*known = number + 1;
 	if (number == l->count) {
 		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));

@@ -184,7 +184,7 @@ static void read_instruction(struct hlo_reader *r, const char *line)
 	static const char root[] = "ROOT ";
 	const char *name = line + strspn(line, " "), *metadata = strstr(line, ", metadata={");
 	struct hlo_part *called = computation_called(r, line), *computation, *i;
-	struct buffer op_name = {0}, place = {0};
+	SCOPED(buffer) op_name = {0}, place = {0};
 	bool is_root = !strncmp(name, root, sizeof(root) - 1);
 
 	if (!r->computations.count)
@@ -206,8 +206,6 @@ static void read_instruction(struct hlo_reader *r, const char *line)
 	if (*i->scope && (is_root || !computation->has_root))
 		origin_copy(computation, i);
 	computation->has_root |= is_root && *i->scope;
-	buffer_done(&op_name);
-	buffer_done(&place);
 }
 
 static void read_entry(struct hlo_reader *r, const char *line)
@@ -309,7 +307,7 @@ static void module_read(struct jax_modules *m, char *text)
 
 void jax_modules_make(struct jax_modules *m, const struct trace *t)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	uint32_t id = 0;
 
 	*m = (struct jax_modules){0};
@@ -327,7 +325,6 @@ void jax_modules_make(struct jax_modules *m, const struct trace *t)
 	}
 	if (text.size)
 		module_read(m, text.data);
-	buffer_done(&text);
 }
 
 void jax_modules_done(struct jax_modules *m)

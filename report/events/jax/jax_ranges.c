@@ -37,13 +37,12 @@ static bool has_domain(const struct trace *t, const char *first, const char *sec
 	bool found = false;
 
 	for (size_t i = 0; t && i < t->blob_count && !found; i++) {
-		struct buffer name = {0};
+		SCOPED(buffer) name = {0};
 
 		if (t->blobs[i].type != TF_BLOB_DOMAIN)
 			continue;
 		trace_text(t, &t->blobs[i], &name);
 		found = !strcmp(buffer_string(&name), first) || !strcmp(buffer_string(&name), second);
-		buffer_done(&name);
 	}
 	return found;
 }
@@ -80,7 +79,7 @@ static uint32_t name_number(struct jax_ranges *r, const char *name, size_t lengt
  * out. */
 static uint32_t module_number(struct jax_ranges *r, const char *name, size_t length)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	uint32_t number;
 
 	for (size_t i = 0; i < length; i++) {
@@ -91,14 +90,13 @@ static uint32_t module_number(struct jax_ranges *r, const char *name, size_t len
 	while (text.size > 1 && text.data[text.size - 1] == '_')
 		text.size--;
 	number = name_number(r, text.size ? text.data : "", text.size);
-	buffer_done(&text);
 	return number;
 }
 
 static struct word word_of(struct placing *p, const struct nvtx_node *n)
 {
 	struct jax_ranges *r = p->ranges;
-	struct buffer domain = {0}, text = {0};
+	SCOPED(buffer) domain = {0}, text = {0};
 	struct word w = {0};
 	struct jax_text t;
 
@@ -112,8 +110,6 @@ static struct word word_of(struct placing *p, const struct nvtx_node *n)
 		w.module = module_number(r, t.name, t.length);
 		r->has_calls |= t.kind == JAX_RUN || jax_is_phase(t.kind);
 	}
-	buffer_done(&domain);
-	buffer_done(&text);
 	return w;
 }
 

@@ -59,7 +59,7 @@ static int parse_range_spec(struct range_search *s, const char *spec, struct err
 static bool is_domain(const struct range_search *s, const struct trace *t, uint32_t domain)
 {
 	const struct blob *name = domain ? trace_definition(t, TF_BLOB_DOMAIN, domain) : NULL;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	bool same;
 
 	if (!s->domain.data || !*s->domain.data)
@@ -70,7 +70,6 @@ static bool is_domain(const struct range_search *s, const struct trace *t, uint3
 		trace_text(t, name, &text);
 	buffer_add(&text, "", 1);
 	same = domain && !strcmp(text.data, s->domain.data);
-	buffer_done(&text);
 	return same;
 }
 
@@ -104,7 +103,7 @@ static void search_visit_range(void *context, const struct nvtx_range *r)
 	const struct trace *t = s->image->trace;
 	const struct clock_map *clock = &s->model->machines[s->image->machine].clock;
 	const struct blob *words = trace_definition(t, TF_BLOB_STRING, r->text);
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (words)
 		trace_text(t, words, &text);
@@ -116,7 +115,6 @@ static void search_visit_range(void *context, const struct nvtx_range *r)
 	} else {
 		remember_name(s, r, text.data);
 	}
-	buffer_done(&text);
 }
 
 static int instances_by_start(const void *a, const void *b)
@@ -144,7 +142,7 @@ static size_t join_overlapping(const struct nvtx_instance *found, size_t count, 
 
 static int report_no_match(const struct range_search *s, const char *spec, struct err *err)
 {
-	struct buffer list = {0};
+	SCOPED(buffer) list = {0};
 	int code;
 
 	for (size_t i = 0; i < s->seen.count; i++)
@@ -157,7 +155,6 @@ static int report_no_match(const struct range_search *s, const char *spec, struc
 			       list.data);
 	else
 		code = err_set(err, -ENODATA, "%s=%.100s: no such range, and no other range", s->option, spec);
-	buffer_done(&list);
 	return code;
 }
 
@@ -191,7 +188,7 @@ int nvtx_instances(const struct model *m, const char *option, const char *spec, 
 
 int filter_nvtx(struct model *m, const char *spec, struct err *err)
 {
-	struct nvtx_instance *found;
+	SCOPED_MEMORY struct nvtx_instance *found = NULL;
 	struct time_interval *intervals;
 	size_t count;
 	int code = nvtx_instances(m, "--filter-nvtx", spec, &found, &count, err);
@@ -201,6 +198,5 @@ int filter_nvtx(struct model *m, const char *spec, struct err *err)
 		filter_narrow(m, intervals, join_overlapping(found, count, intervals));
 		free(intervals);
 	}
-	free(found);
 	return code;
 }

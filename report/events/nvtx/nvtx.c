@@ -258,13 +258,12 @@ static void range_check_operator(void *context, const struct nvtx_range *range)
 {
 	struct operator_search *search = context;
 	struct operator_text operator;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (*search->ret_found || range->domain)
 		return;
 	nvtx_name(search->trace, 0, range->text, &text);
 	*search->ret_found = text.data && operator_text_parse(text.data, &operator);
-	buffer_done(&text);
 }
 
 bool nvtx_has_operators(const struct model *m)

@@ -26,7 +26,7 @@ bool nvtx_function_find(const struct nvtx_functions *f, uint32_t domain, uint32_
 	const struct trace *t = f->definitions.trace;
 	const struct blob *blob = trace_definition(t, TF_BLOB_STRING, text);
 	const struct nvtx_definition *n;
-	struct buffer b = {0};
+	SCOPED(buffer) b = {0};
 	const uint64_t *place;
 	bool is_found;
 
@@ -38,7 +38,6 @@ bool nvtx_function_find(const struct nvtx_functions *f, uint32_t domain, uint32_
 	is_found = n && !strcmp(n->name, buffer_string(&b)) &&
 		   nvtx_definition_entry(n, 0, NULL, ret->name, sizeof(ret->name)) &&
 		   nvtx_definition_entry(n, 1, NULL, ret->file, sizeof(ret->file));
-	buffer_done(&b);
 	if (is_found)
 		ret->first_line = (uint32_t)n->head.id;
 	return is_found;

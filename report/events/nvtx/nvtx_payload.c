@@ -171,7 +171,7 @@ static double float_at(const struct payload_reader *r, uint64_t type, uint64_t o
 
 static void put_text(struct payload_reader *r, const uint8_t *text, size_t size, size_t unit)
 {
-	struct buffer copy = {0};
+	SCOPED(buffer) copy = {0};
 
 	for (size_t i = 0; i + unit <= size; i += unit) {
 		uint32_t c = 0;
@@ -185,7 +185,6 @@ static void put_text(struct payload_reader *r, const uint8_t *text, size_t size,
 			text_add_code(&copy, c > 0x10ffff || (c & ~0x7ffu) == 0xd800 ? 0xfffd : c);
 	}
 	json_add(r->out, buffer_string(&copy));
-	buffer_done(&copy);
 }
 
 /* What the address at `offset` points to; false: it was not recorded. */
@@ -258,7 +257,7 @@ static void put_scalar(struct payload_reader *r, uint64_t type, uint64_t offset)
 static void put_enum(struct payload_reader *r, const struct nvtx_definition *n, uint64_t offset)
 {
 	uint64_t value = integer_at(r, offset, n->head.size < 8 ? n->head.size : 8), left = value;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	struct tf_nvtx_entry e;
 	char name[NAME];
 
@@ -274,7 +273,6 @@ static void put_enum(struct payload_reader *r, const struct nvtx_definition *n, 
 		json_add(r->out, text.data);
 	else
 		buffer_print(r->out, "%" PRIu64, value);
-	buffer_done(&text);
 }
 
 /* ---- entries of a schema ---- */

@@ -62,7 +62,7 @@ static size_t tighter_node(const struct nvtx_tree *t, size_t a, size_t b)
 static void find_parents(struct nvtx_tree *t, size_t from, size_t to)
 {
 	size_t count = to - from, *best = mem_alloc((count + 1) * sizeof(*best));
-	uint64_t *ends = mem_alloc(count * sizeof(*ends));
+	SCOPED_MEMORY uint64_t *ends = mem_alloc(count * sizeof(*ends));
 
 	for (size_t i = 0; i < count; i++) {
 		ends[i] = t->nodes[from + i].end;
@@ -82,7 +82,6 @@ static void find_parents(struct nvtx_tree *t, size_t from, size_t to)
 		n->level = t->nodes[n->parent].level + 1;
 		t->nodes[n->parent].children++;
 	}
-	free(ends);
 	free(best);
 }
 

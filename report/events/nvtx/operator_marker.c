@@ -278,7 +278,7 @@ static bool marker_convolution(const struct arguments *a, bool is_transposed, st
 	const struct marker_argument *input = &a->items[0], *weight = &a->items[1];
 	uint64_t sizes[NUMBERS] = {0};
 	size_t rank = a->count > 1 && input->count > 2 ? input->count - 2 : 0;
-	struct buffer of_arguments = {0}, of_result = {0};
+	SCOPED(buffer) of_arguments = {0}, of_result = {0};
 	struct geometry g;
 	bool is_known;
 
@@ -295,8 +295,6 @@ static bool marker_convolution(const struct arguments *a, bool is_transposed, st
 			   &of_arguments, &of_result, ret);
 	if (is_known && rank == 2)
 		add_geometry(&g, ret);
-	buffer_done(&of_arguments);
-	buffer_done(&of_result);
 	return is_known;
 }
 
@@ -383,7 +381,7 @@ static void add_dunder_name(const struct operator_field *op, struct buffer *ret)
 static bool marker_work_by_name(const struct operator_marker *m, const struct arguments *a, struct operator_work *ret)
 {
 	bool is_dunder = m->op.length > 6 && !strncmp(m->op.text, "__", 2);
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	bool is_known;
 
 	buffer_text(&name, "aten::");
@@ -392,7 +390,6 @@ static bool marker_work_by_name(const struct operator_marker *m, const struct ar
 	else
 		buffer_add(&name, m->op.text, m->op.length);
 	is_known = marker_work_like(buffer_string(&name), a, ret) && ret->class == OPERATOR_ELEMENTWISE;
-	buffer_done(&name);
 	return is_known;
 }
 

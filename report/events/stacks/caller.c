@@ -101,7 +101,7 @@ static void callers_add(struct callers *k, size_t query, struct buffer *text, ui
 static void read_stacks(struct callers *k, struct symbols *symbols)
 {
 	struct attribution attribution = {.symbols = symbols};
-	struct buffer caller = {0};
+	SCOPED(buffer) caller = {0};
 
 	for (size_t i = 0; i < k->time_count; i++) {
 		const struct stack_time *t = &k->times[i];
@@ -115,7 +115,6 @@ static void read_stacks(struct callers *k, struct symbols *symbols)
 			callers_add(k, q, &caller, t->ns);
 		}
 	}
-	buffer_done(&caller);
 	attribution_done(&attribution);
 }
 

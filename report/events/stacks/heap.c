@@ -275,7 +275,7 @@ struct candidates {
 static void add_range(void *context, const struct nvtx_range *range)
 {
 	struct candidates *all = context;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	struct step_candidate *c;
 	uint64_t *known;
 
@@ -291,7 +291,6 @@ static void add_range(void *context, const struct nvtx_range *range)
 			.first = range->start, .name = mem_copy_text(buffer_string(&name), name.size)};
 		*known = ++all->count;
 	}
-	buffer_done(&name);
 	c = &all->items[*known - 1];
 	c->ticks += range->end - range->start;
 	c->first = range->start < c->first ? range->start : c->first;

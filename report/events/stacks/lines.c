@@ -93,7 +93,7 @@ static struct site *lines_site_of(struct lines_pass *w, const struct event *e, b
 static uint32_t lines_row(struct lines_pass *w, struct site *site)
 {
 	struct lines *l = w->lines;
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 
 	if (site->has_row)
 		return site->row;
@@ -109,7 +109,6 @@ static uint32_t lines_row(struct lines_pass *w, struct site *site)
 	}
 	site->row = scan_row(&w->scan, &key);
 	site->has_row = true;
-	buffer_done(&key);
 	if (site->row == l->count) {
 		l->values = mem_grow(l->values, l->count, &l->capacity, sizeof(*l->values));
 		l->values[l->count++] = (struct line_values){.is_users = site->is_users};
@@ -577,13 +576,12 @@ bool lines_is_stackless(const struct report_context *context, const struct lines
 
 struct line_values *lines_values_of(struct lines *l, const struct code_line *line)
 {
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	uint32_t row;
 
 	lines_add_frame(line, &key);
 	buffer_add(&key, "", 1);
 	row = aggregate_row(&l->keys, key.data, key.size);
-	buffer_done(&key);
 	if (row == l->count) {
 		l->values = mem_grow(l->values, l->count, &l->capacity, sizeof(*l->values));
 		l->values[l->count++] = (struct line_values){.is_users = true};

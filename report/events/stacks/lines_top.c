@@ -75,24 +75,22 @@ static void lines_add_place(struct lines_pass *w, struct site *site, struct buff
 static size_t lines_rank_stacks(struct lines_pass *w, struct ranked *ret, uint64_t **ret_lines)
 {
 	uint64_t *lines = mem_alloc((w->site_count + 1) * LINE_VALUES * sizeof(*lines));
-	struct aggregate places = {0};
+	SCOPED(aggregate) places = {0};
 	size_t count = 0;
 
 	for (size_t i = 0; i < w->site_count; i++) {
 		struct site *site = &w->sites[i];
-		struct buffer key = {0};
+		SCOPED(buffer) key = {0};
 		uint32_t row;
 
 		if (!site->is_users)
 			continue;
 		lines_add_place(w, site, &key);
 		row = aggregate_row(&places, key.data, key.size);
-		buffer_done(&key);
 		for (size_t k = 0; k < LINE_VALUES; k++)
 			lines[row * LINE_VALUES + k] += site->values[k];
 		ret[count++] = (struct ranked){site, lines + row * LINE_VALUES, row};
 	}
-	aggregate_done(&places);
 	qsort(ret, count, sizeof(*ret), compare_ranked);
 	*ret_lines = lines;
 	return count;
@@ -112,8 +110,8 @@ void lines_top(const struct report_context *context, size_t wanted, const struct
 	       struct lines *ret)
 {
 	struct report_context plain = *context;
-	struct ranked *ranked;
-	uint64_t *lines;
+	SCOPED_MEMORY struct ranked *ranked = NULL;
+	SCOPED_MEMORY uint64_t *lines = NULL;
 	struct lines_pass w;
 	size_t count;
 
@@ -130,8 +128,6 @@ void lines_top(const struct report_context *context, size_t wanted, const struct
 			break;
 		lines_add_row(&w, ranked[i].site);
 	}
-	free(ranked);
-	free(lines);
 	lines_pass_done(&w);
 }
 

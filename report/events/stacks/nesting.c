@@ -25,14 +25,13 @@ static void visit_tree(struct nesting *n, size_t at)
 /* Visits the first trees, which have `count` calls, in order. */
 static void visit_trees(struct nesting *n, size_t count)
 {
-	bool *is_root = mem_alloc(count + 1);
+	SCOPED_MEMORY bool *is_root = mem_alloc(count + 1);
 
 	for (size_t at = count; at > 0; at -= n->calls[at - 1].size)
 		is_root[at - 1] = true;
 	for (size_t i = 0; i < count; i++)
 		if (is_root[i])
 			visit_tree(n, i);
-	free(is_root);
 }
 
 /* Replaces the oldest half of the trees by one entry that only has their time. */

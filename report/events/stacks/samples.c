@@ -109,8 +109,8 @@ static void unsampled_add(const struct model *m, size_t machine, uint32_t pid, c
 
 void unsampled_find(const struct model *m, struct unsampled *ret)
 {
-	struct buffer text = {0};
-	struct map seen = {0};
+	SCOPED(buffer) text = {0};
+	SCOPED(map) seen = {0};
 
 	*ret = (struct unsampled){0};
 	for (size_t i = 0; i < m->note_count; i++)
@@ -126,8 +126,6 @@ void unsampled_find(const struct model *m, struct unsampled *ret)
 			unsampled_add(m, image->machine, image->pid, buffer_string(&text), ret, &seen);
 		}
 	}
-	buffer_done(&text);
-	map_done(&seen);
 }
 
 void unsampled_done(struct unsampled *u)

@@ -28,7 +28,7 @@ static enum likeness file_likeness(const char *file, const char *named, const ch
 static void list_files(const struct report_context *c, const struct lines *l, const char *named, enum likeness wanted,
 		       struct buffer *ret)
 {
-	struct texts seen = {0};
+	SCOPED(texts) seen = {0};
 
 	for (size_t i = 0; i < l->count && seen.count < NAMED_FILES; i++) {
 		const char *file = lines_field(c, l, i, 0);
@@ -43,15 +43,14 @@ static void list_files(const struct report_context *c, const struct lines *l, co
 		buffer_print(ret, "%s%s", seen.count ? ", " : "", file);
 		texts_add(&seen, "%s", file);
 	}
-	texts_done(&seen);
 }
 
 int source_choose(const struct report_context *c, const struct lines *l, const char **ret_file, struct err *err)
 {
-	char *resolved = realpath(c->source, NULL);
+	SCOPED_MEMORY char *resolved = realpath(c->source, NULL);
 	enum likeness best = NOT_IT;
 	bool is_several = false;
-	struct buffer named = {0}, others = {0};
+	SCOPED(buffer) named = {0}, others = {0};
 	int code = 0;
 
 	text_escape(&named, c->source, "");
@@ -72,9 +71,6 @@ int source_choose(const struct report_context *c, const struct lines *l, const c
 			       others.data ? others.data : "none");
 	else if (is_several)
 		code = err_set(err, -ENODATA, "%s is ambiguous: %s", c->source, others.data ? others.data : "several");
-	free(resolved);
-	buffer_done(&named);
-	buffer_done(&others);
 	return code;
 }
 
@@ -82,11 +78,10 @@ int source_choose(const struct report_context *c, const struct lines *l, const c
 
 static bool is_below(const char *path, const char *directory)
 {
-	char *root = realpath(directory, NULL);
+	SCOPED_MEMORY char *root = realpath(directory, NULL);
 	size_t length = root ? strlen(root) : 0;
 	bool is = root && !strncmp(path, root, length) && (path[length] == '/' || !strcmp(root, "/"));
 
-	free(root);
 	return is;
 }
 

@@ -163,10 +163,10 @@ static void put_file(struct packer *p, const char *name)
 /* The name of a capture: the last component of its path. */
 static void base_name(const char *path, struct buffer *ret)
 {
-	char *real = realpath(path, NULL), *slash = real ? strrchr(real, '/') : NULL;
+	SCOPED_MEMORY char *real = realpath(path, NULL);
+	const char *slash = real ? strrchr(real, '/') : NULL;
 
 	buffer_text(ret, slash && slash[1] ? slash + 1 : "capture.pillion");
-	free(real);
 }
 
 typedef int visit_fn(void *argument, const char *path, const char *name, const struct mapping *file, struct err *err);
@@ -195,7 +195,7 @@ static bool redact_mapping(const struct pack_visit *v, const char *name, struct 
 static int visit_file(const char *path, const char *name, const struct pack_visit *v, struct err *err)
 {
 	struct mapping file;
-	struct buffer redacted = {0};
+	SCOPED(buffer) redacted = {0};
 	int code = mapping_open(path, &file, err);
 
 	if (code && v->left_out) {
@@ -206,7 +206,6 @@ static int visit_file(const char *path, const char *name, const struct pack_visi
 		texts_add(v->left_out, "%s: cannot be redacted, omitted", path);
 	else if (!code)
 		code = v->function(v->argument, path, v->redactor ? redacted.data : name, &file, err);
-	buffer_done(&redacted);
 	mapping_close(&file);
 	return code;
 }
@@ -222,12 +221,11 @@ static int visit_files(const char *directory, const struct pack_visit *v, struct
 		return err_set(err, -errno, "%s: %s", directory, strerror(errno));
 	for (int i = 0; i < count; i++) {
 		const char *name = entries[i]->d_name;
-		struct buffer path = {0};
+		SCOPED(buffer) path = {0};
 
 		buffer_print(&path, "%s/%s", directory, name);
 		if (!code && strcmp(name, ".") && strcmp(name, ".."))
 			code = visit_file(path.data, name, v, err);
-		buffer_done(&path);
 		free(entries[i]);
 	}
 	free(entries);
@@ -248,14 +246,12 @@ static int pack_one(void *argument, const char *path, const char *name, const st
 static int pack_capture(struct packer *p, const char *path, const struct pack_wish *w, struct err *err)
 {
 	struct pack_visit v = {pack_one, p, w->left_out, w->redactor};
-	struct buffer name = {0}, redacted = {0};
+	SCOPED(buffer) name = {0}, redacted = {0};
 
 	base_name(path, &name);
 	if (w->redactor)
 		redact_file_name(w->redactor, name.data, &redacted);
 	put_record(p, PACK_CAPTURE, 0, w->redactor ? redacted.data : name.data, name.size);
-	buffer_done(&redacted);
-	buffer_done(&name);
 	return visit_files(path, &v, err);
 }
 
@@ -268,13 +264,12 @@ static int visit_none(void *argument, const char *path, const char *name, const 
 /* Finds the names that are secret, before the first file is packed. */
 static int find_names(const struct pack_wish *w, struct err *err)
 {
-	struct texts said = {0};
+	SCOPED(texts) said = {0};
 	struct pack_visit v = {visit_none, NULL, &said, w->redactor};
 	int code = 0;
 
 	for (size_t i = 0; i < w->count && !code; i++)
 		code = visit_files(w->captures[i], &v, err);
-	texts_done(&said);
 	return code;
 }
 
@@ -320,7 +315,7 @@ static int check_one(void *argument, const char *path, const char *name, const s
 static int check_pack(const struct pack_wish *w, const char *path, struct err *err)
 {
 	struct pack_check check = {0};
-	struct texts said = {0};
+	SCOPED(texts) said = {0};
 	struct pack_visit v = {check_one, &check, w->left_out ? &said : NULL, w->redactor};
 	int code = pack_open(path, &check.pack, err);
 
@@ -331,7 +326,6 @@ static int check_pack(const struct pack_wish *w, const char *path, struct err *e
 	if (!code && check.next < check.pack->file_count)
 		code = err_set(err, -EAGAIN, "%s: a file disappeared while it was packed", path);
 	pack_close(check.pack);
-	texts_done(&said);
 	return code;
 }
 
@@ -372,7 +366,7 @@ static int write_captures(struct packer *p, const struct pack_wish *wish, struct
 static int run_job(struct export *x, struct err *err)
 {
 	const struct pack_wish *wish = ((struct pack_job *)x)->wish;
-	struct packer *p;
+	SCOPED_MEMORY struct packer *p = NULL;
 	FILE *out = fopen(x->path, "we");
 	int code;
 
@@ -384,7 +378,6 @@ static int run_job(struct export *x, struct err *err)
 	code = write_captures(p, wish, err);
 	for (size_t i = 0; i < p->thread_count; i++)
 		block_coder_free(p->coders[i]);
-	free(p);
 	if (fclose(out) && !code)
 		code = err_set(err, -errno, "%s: %s", x->path, strerror(errno));
 	return code ? code : check_pack(wish, x->path, err);
@@ -409,7 +402,7 @@ static void remove_capture(const char *path)
  * the other name. */
 static int replace_directory(const char *packed, const char *directory, struct err *err)
 {
-	struct buffer aside = {0};
+	SCOPED(buffer) aside = {0};
 	int code = 0;
 
 	if (!rename_by_flags(packed, directory, RENAME_EXCHANGE)) {
@@ -429,7 +422,6 @@ static int replace_directory(const char *packed, const char *directory, struct e
 	}
 	if (code)
 		unlink(packed);
-	buffer_done(&aside);
 	return code;
 }
 
@@ -487,7 +479,7 @@ int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err
 
 static int extract_file(const char *directory, struct pack_file *f, struct err *err)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct mapping bytes = {0};
 	FILE *out;
 	int code = pack_map(f, &bytes, err);
@@ -514,7 +506,6 @@ static int extract_file(const char *directory, struct pack_file *f, struct err *
 	if (!code && f->lost_bytes)
 		code = err_set(err, -EBADMSG, "%s: damaged, %llu bytes cannot be read", path.data,
 			       (unsigned long long)f->lost_bytes);
-	buffer_done(&path);
 	return code;
 }
 
@@ -527,7 +518,7 @@ static int make_directory(const char *path, struct err *err)
 static int extract_all(struct pack *p, const char *directory, struct err *err)
 {
 	int code = make_directory(directory, err), failed;
-	struct buffer inner = {0};
+	SCOPED(buffer) inner = {0};
 	struct err other;
 
 	for (size_t i = 0; i < p->capture_count && !code && p->capture_count > 1; i++) {
@@ -542,7 +533,6 @@ static int extract_all(struct pack *p, const char *directory, struct err *err)
 		failed = extract_file(inner.data, p->files[i], code ? &other : err);
 		code = failed ? failed : code;
 	}
-	buffer_done(&inner);
 	return code;
 }
 

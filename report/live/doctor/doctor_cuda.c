@@ -43,14 +43,13 @@ static void answer(void *context)
 static bool is_loaded(const char *library, const char *function, int *ret_version, struct buffer *ret_path)
 {
 	struct question q = {library, function};
-	struct buffer output = {0};
+	SCOPED(buffer) output = {0};
 	char path[PATH_MAX] = "";
 	bool is_there = !doctor_child(answer, &q, false, &output) &&
 			sscanf(buffer_string(&output), "%d %4095[^\n]", ret_version, path) == 2;
 
 	buffer_clear(ret_path);
 	buffer_text(ret_path, path);
-	buffer_done(&output);
 	return is_there;
 }
 
@@ -58,7 +57,7 @@ static bool is_loaded(const char *library, const char *function, int *ret_versio
 static int add_driver(struct doctor *d)
 {
 	bool has_module = !access("/proc/driver/nvidia/version", R_OK), has_device = !access("/dev/nvidiactl", F_OK);
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct check *c;
 	int version = 0;
 
@@ -68,13 +67,11 @@ static int add_driver(struct doctor *d)
 		check_worse(c, CHECK_MISSING, has_module
 			? "in a container, start it with --gpus=all or --nv; else install the driver's libraries"
 			: "needed for programs that use a GPU: install the driver, or run on a node with a GPU");
-		buffer_done(&path);
 		return 0;
 	}
 	c = check_add(d, "CUDA driver", "CUDA %d.%d, %s", version / CUDA_MAJOR, version % CUDA_MAJOR / 10, path.data);
 	if (!has_device)
 		buffer_text(&c->found, "; there is no /dev/nvidiactl");
-	buffer_done(&path);
 	return version / CUDA_MAJOR;
 }
 
@@ -89,15 +86,13 @@ static int major_of(const char *path)
 
 static bool add_cupti(struct doctor *d, const char *library, int driver)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	int version = 0, major = major_of(library);
 	bool is_there = is_loaded(library, "cuptiGetVersion", &version, &path);
 	struct check *c;
 
-	if (!is_there) {
-		buffer_done(&path);
+	if (!is_there)
 		return false;
-	}
 	c = check_add(d, "CUPTI", "of CUDA %d", major);
 	if (version >= CUPTI_MAJOR)
 		buffer_print(&c->found, ".%d", version % CUPTI_MAJOR / 100);
@@ -109,7 +104,6 @@ static bool add_cupti(struct doctor *d, const char *library, int driver)
 		buffer_text(&c->found, "; no driver to compare it with");
 	if (version >= CUPTI_HAS_HARDWARE && version < CUPTI_HARDWARE_IS_SAFE)
 		buffer_text(&c->found, "; -t cuda-hw refuses it: " CUPTI_HARDWARE_HARM);
-	buffer_done(&path);
 	return true;
 }
 
@@ -131,13 +125,12 @@ static void add_all_cupti(struct doctor *d, int driver)
 		}
 	}
 	while (*rest) {
-		struct buffer path = {0};
+		SCOPED(buffer) path = {0};
 		size_t length = strcspn(rest, "\n");
 
 		buffer_add(&path, rest, length);
 		if (major_of(buffer_string(&path)))
 			add_cupti(d, path.data, driver);
-		buffer_done(&path);
 		rest += length + (rest[length] == '\n');
 	}
 	if (d->count > before)
@@ -151,7 +144,7 @@ void doctor_counters(struct doctor *d, const char *params)
 {
 	static const char setting[] = "RmProfilingAdminOnly: 1";
 	FILE *file = fopen(params, "re");
-	char *line = NULL;
+	SCOPED_MEMORY char *line = NULL;
 	size_t room = 0;
 	bool is_restricted = false;
 
@@ -164,12 +157,11 @@ void doctor_counters(struct doctor *d, const char *params)
 			: "for all users; recording needs none");
 	if (file)
 		fclose(file);
-	free(line);
 }
 
 void doctor_cuda(struct doctor *d)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	int driver = add_driver(d), version;
 
 	add_all_cupti(d, driver);
@@ -178,5 +170,4 @@ void doctor_cuda(struct doctor *d)
 	else
 		check_add(d, "NVML", "no libnvidia-ml.so.1; recording does not need it");
 	doctor_counters(d, "/proc/driver/nvidia/params");
-	buffer_done(&path);
 }

@@ -67,7 +67,7 @@ static void ask_python(struct doctor *d, struct texts *known, const char *path)
 {
 	char *words[] = {(char *)path, (char *)"-c", (char *)ask, NULL};
 	char name[64], version[64], kind[64], executable[PATH_MAX];
-	struct buffer output = {0};
+	SCOPED(buffer) output = {0};
 	char real[PATH_MAX];
 	const char *rest;
 
@@ -78,7 +78,6 @@ static void ask_python(struct doctor *d, struct texts *known, const char *path)
 		rest = strchr(output.data, '\n');
 		buffer_text(&d->cupti, rest ? rest + 1 : "");
 	}
-	buffer_done(&output);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -94,12 +93,12 @@ static int filter(const struct dirent *entry)
 void doctor_python(struct doctor *d)
 {
 	const char *path = getenv("PATH");
-	struct texts known = {0};
+	SCOPED(texts) known = {0};
 	size_t before = d->count;
 
 	for (path = path ? path : ""; *path;) {
 		size_t length = strcspn(path, ":");
-		struct buffer directory = {0}, file = {0};
+		SCOPED(buffer) directory = {0}, file = {0};
 		struct dirent **entries;
 		int count;
 
@@ -114,11 +113,8 @@ void doctor_python(struct doctor *d)
 		}
 		if (count >= 0)
 			free(entries);
-		buffer_done(&directory);
-		buffer_done(&file);
 		path += length + (path[length] == ':');
 	}
-	texts_done(&known);
 	if (d->count == before)
 		check_add(d, "Python", "none on PATH");
 }

@@ -79,7 +79,7 @@ static void add_scheduler(struct doctor *d, const struct run_record *run)
 static void read_trial(struct doctor *d, const char *path, struct check *c)
 {
 	char *paths[] = {(char *)path};
-	struct model m = {0};
+	SCOPED(model) m = {0};
 	struct err err;
 	const char *spool = "";
 	bool is_recorded = false;
@@ -103,7 +103,6 @@ static void read_trial(struct doctor *d, const char *path, struct check *c)
 	d->is_recording = is_recorded;
 	add_file_system(d, spool);
 	add_scheduler(d, m.run_count ? &m.runs[0] : NULL);
-	model_done(&m);
 }
 
 /* The last line on standard error, without "pillion: ", is the error. */
@@ -122,7 +121,7 @@ static const char *last_line(struct buffer *output)
 void doctor_trial(struct doctor *d)
 {
 	char launcher[PATH_MAX], path[PATH_MAX + 64];
-	struct buffer output = {0};
+	SCOPED(buffer) output = {0};
 	char *words[] = {launcher, (char *)"profile", (char *)"--stats=false", (char *)"-o", path, (char *)"--",
 			 (char *)"true", NULL};
 	size_t row = d->count;
@@ -153,6 +152,5 @@ void doctor_trial(struct doctor *d)
 		read_trial(d, path, &first);
 		d->checks[row] = first;
 	}
-	buffer_done(&output);
 	launcher_remove_capture(path);
 }

@@ -134,7 +134,7 @@ static uint32_t target_pid(const char *target)
 
 static void captures_find(struct top *t, const struct live_runs *runs)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct err err;
 
 	for (size_t i = 0; i < runs->count; i++)
@@ -143,7 +143,6 @@ static void captures_find(struct top *t, const struct live_runs *runs)
 	/* All its processes may be on other machines. */
 	if (!runs->count && t->target && !model_find(t->target, false, &path, &err))
 		texts_add(&t->captures, "%s", path.data);
-	buffer_done(&path);
 	t->pid = t->captures.count ? 0 : target_pid(t->target);
 }
 

@@ -52,13 +52,12 @@ void top_devices_read(struct top *l)
 
 static void reasons_cell(uint64_t reasons, struct table *t)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (int i = 0; i < ENERGY_REASONS; i++)
 		if (reasons != UINT64_MAX && reasons & energy_reasons[i].bit)
 			buffer_print(&text, "%s%s", text.size ? ", " : "", energy_reasons[i].name);
 	table_text(t, buffer_string(&text));
-	buffer_done(&text);
 }
 
 static void real_if(struct table *t, bool is_known, double value)

@@ -11,7 +11,7 @@ enum { COMMAND_BYTES = 200 };
 /* A text as the value of a label: backslashes, quotes and newlines are escaped. */
 static void label_add(struct buffer *b, const char *name, const char *value)
 {
-	struct buffer safe = {0}, cut = {0};
+	SCOPED(buffer) safe = {0}, cut = {0};
 
 	text_escape(&safe, value ? value : "", "\n");
 	text_shorten(&cut, buffer_string(&safe), COMMAND_BYTES);
@@ -22,8 +22,6 @@ static void label_add(struct buffer *b, const char *name, const char *value)
 		buffer_add(b, *at == '\n' ? "n" : at, 1);
 	}
 	buffer_text(b, "\"");
-	buffer_done(&safe);
-	buffer_done(&cut);
 }
 
 /* ---- of processes: false if it is not known ---- */

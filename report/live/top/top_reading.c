@@ -114,7 +114,7 @@ void top_reading_done(struct top_reading *r)
 
 char *top_command(uint32_t pid)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	char path[48], part[TEXT_BYTES], *ret;
 	ssize_t n;
 	int fd;
@@ -128,6 +128,5 @@ char *top_command(uint32_t pid)
 	if (text.size && text.data[text.size - 1])
 		buffer_add(&text, "", 1);
 	ret = text.size ? command_join(text.data, text.data + text.size) : mem_copy_text("", 0);
-	buffer_done(&text);
 	return ret;
 }

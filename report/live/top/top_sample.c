@@ -27,9 +27,9 @@ static void line_count(struct top *l, const struct where_item *item)
 
 void top_sample_one(struct top *l)
 {
-	struct model m = {0};
+	SCOPED(model) m = {0};
 	struct where_place place;
-	struct texts errors = {0};
+	SCOPED(texts) errors = {0};
 	uint64_t request;
 
 	if (!l->files)
@@ -43,8 +43,6 @@ void top_sample_one(struct top *l)
 	}
 	l->sample_count++;
 	where_place_done(&place);
-	model_done(&m);
-	texts_done(&errors);
 }
 
 void top_sample(struct top *l, uint64_t until_ns)

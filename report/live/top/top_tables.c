@@ -27,7 +27,7 @@ static void processes_fill(struct top *l, struct table *t)
 		  COL_RSS_BYTES, COL_DEVICE_MEMORY_BYTES, COL_READ_BYTES_PER_S, COL_WRITTEN_BYTES_PER_S, COL_LINE);
 	for (size_t i = 0; i < l->count; i++) {
 		const struct top_process *p = &l->processes[i];
-		struct buffer line = {0};
+		SCOPED(buffer) line = {0};
 
 		top_line_text(p, &line);
 		table_number(t, p->pid);
@@ -45,7 +45,6 @@ static void processes_fill(struct top *l, struct table *t)
 			table_text(t, line.data);
 		else
 			table_nothing(t);
-		buffer_done(&line);
 	}
 }
 

@@ -99,19 +99,17 @@ static bool rank_of(const char *path, uint64_t *ret)
 
 static void note_version(struct dumps *d, const char *path, const struct store_facts *facts, struct texts *problems)
 {
-	struct buffer file = {0}, version = {0};
+	SCOPED(buffer) file = {0}, version = {0};
 
 	if (dumps_store_find(d->store, NULL, &file, &version) && strcmp(facts->version, version.data) != 0)
 		texts_add(problems, "%s: version %s of the format, but %s has %s: are they dumps of one run?", path,
 			  facts->version, file.data, version.data);
-	buffer_done(&file);
-	buffer_done(&version);
 }
 
 static void read_flight(struct dumps *d, const char *path, const struct buffer *text, const struct store_facts *facts,
 			struct texts *problems)
 {
-	struct buffer file = {0}, version = {0};
+	SCOPED(buffer) file = {0}, version = {0};
 	uint64_t rank, damaged = 0;
 	struct err err;
 
@@ -133,8 +131,6 @@ static void read_flight(struct dumps *d, const char *path, const struct buffer *
 			texts_add(problems, "%s: entries that lack fields: %" PRIu64 "; the others are read", path,
 				  damaged);
 	}
-	buffer_done(&file);
-	buffer_done(&version);
 }
 
 /* ---- inspector ---- */
@@ -219,7 +215,7 @@ static void read_file(struct dumps *d, const char *path, FILE *file, struct text
 	size_t capacity = 0, count;
 	ssize_t size = getline(&line, &capacity, file);
 	struct store_facts facts = {0};
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	uint64_t skipped = 0;
 
 	for (; size > 0 && is_blank(line, (size_t)size); skipped++)
@@ -244,7 +240,6 @@ static void read_file(struct dumps *d, const char *path, FILE *file, struct text
 	}
 	if (ferror(file))
 		texts_add(problems, "%s: it cannot be read to its end", path);
-	buffer_done(&text);
 	free(line);
 }
 

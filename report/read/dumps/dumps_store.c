@@ -142,7 +142,7 @@ static int compare_ranks(const void *a, const void *b)
 static void ranks_text(sqlite3_context *context)
 {
 	struct rank_list *r = sqlite3_aggregate_context(context, 0);
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (r && r->count)
 		qsort(r->items, r->count, sizeof(*r->items), compare_ranks);
@@ -155,7 +155,6 @@ static void ranks_text(sqlite3_context *context)
 	}
 	if (text.size)
 		sqlite3_result_text(context, text.data, (int)text.size, SQLITE_TRANSIENT);
-	buffer_done(&text);
 	if (r)
 		free(r->items);
 }

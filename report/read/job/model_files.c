@@ -267,30 +267,28 @@ static void files_add_spool(struct model *m, struct files *l, size_t own, const 
 
 bool model_path_is_spool(const char *path)
 {
-	char *owner = join_path(path, SPOOL_OWNER);
+	SCOPED_MEMORY char *owner = join_path(path, SPOOL_OWNER);
 	struct stat st;
 	bool is_spool = !stat(owner, &st);
 
-	free(owner);
 	return is_spool;
 }
 
 bool model_path_is_directory(const char *word)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct stat st;
 	struct err err;
 	bool is_directory = !model_find(word, false, &path, &err) && !stat(path.data, &st) && S_ISDIR(st.st_mode) &&
 			    !model_path_is_spool(path.data);
 
-	buffer_done(&path);
 	return is_directory;
 }
 
 static int open_directory(struct model *m, const char *path, struct err *err)
 {
 	struct file capture = {.path = join_path(path, "capture")};
-	struct files files = {0};
+	SCOPED(files) files = {0};
 	struct dirent **entries;
 	bool is_capture = false;
 	int count, code = read_capture_file(m, &capture, &is_capture, err);
@@ -317,7 +315,6 @@ static int open_directory(struct model *m, const char *path, struct err *err)
 	} else {
 		code = err_set(err, -EINVAL, "%s: not a pillion capture", path);
 	}
-	files_done(&files);
 	for (int i = 0; i < count; i++)
 		free(entries[i]);
 	free(entries);
@@ -326,7 +323,7 @@ static int open_directory(struct model *m, const char *path, struct err *err)
 
 static int open_packed(struct model *m, const char *path, struct err *err)
 {
-	struct files files = {0};
+	SCOPED(files) files = {0};
 	struct pack *p;
 	bool is_found;
 	int code = pack_open(path, &p, err);
@@ -356,13 +353,12 @@ static int open_packed(struct model *m, const char *path, struct err *err)
 		files_divide(m, &files, NULL);
 		read_files(m, &files);
 	}
-	files_done(&files);
 	return code;
 }
 
 static int open_single(struct model *m, const char *path, struct err *err)
 {
-	struct buffer words = {0};
+	SCOPED(buffer) words = {0};
 	struct trace *t;
 	int code = reader_open(path, &t, err);
 
@@ -372,7 +368,6 @@ static int open_single(struct model *m, const char *path, struct err *err)
 		foreign_words(path, &words);
 		err_set(err, code, "%s: not a pillion capture%s", path, buffer_string(&words));
 	}
-	buffer_done(&words);
 	return code;
 }
 
@@ -412,7 +407,7 @@ int model_find(const char *word, bool is_packed, struct buffer *ret, struct err 
 
 int model_path(struct model *m, const char *word, struct err *err)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct stat st;
 	int code = model_find(word, false, &path, err);
 
@@ -426,6 +421,5 @@ int model_path(struct model *m, const char *word, struct err *err)
 		code = open_packed(m, path.data, err);
 	else
 		code = open_single(m, path.data, err);
-	buffer_done(&path);
 	return code;
 }

@@ -189,7 +189,7 @@ static void check_moved(struct model *m, const struct image_file *f, const struc
 {
 	const char *name = strrchr(f->path, '/');
 	struct image *image;
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 
 	if (f->is_ring)
 		return;
@@ -202,7 +202,6 @@ static void check_moved(struct model *m, const struct image_file *f, const struc
 	image->is_missing = access(path.data, F_OK) != 0;
 	if (image->is_missing)
 		texts_add(&m->problems, "%s: missing, no report has the events of process %u", path.data, image->pid);
-	buffer_done(&path);
 }
 
 /* An image takes its place before it forks, so parents precede their children. */

@@ -81,7 +81,7 @@ enum { SEEN = 1, ENDED = 2 };
 /* The last sign of life of a process is the last round of the launcher, unless that has seen it end. */
 static void processes_seen(struct model *m, const struct usage_samples *u)
 {
-	struct map states = {0};
+	SCOPED(map) states = {0};
 	uint64_t round = 0, last_ns;
 
 	for (size_t i = 0; i < u->count; i++) {
@@ -105,7 +105,6 @@ static void processes_seen(struct model *m, const struct usage_samples *u)
 		if (state && *state == SEEN && p->end_ns < last_ns)
 			p->end_ns = last_ns;
 	}
-	map_done(&states);
 }
 
 void model_last_seen(struct model *m)

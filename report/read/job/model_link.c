@@ -187,7 +187,7 @@ static size_t process_of(struct model *m, struct map *known, const struct image 
 
 static void make_processes(struct model *m)
 {
-	struct map known = {0};
+	SCOPED(map) known = {0};
 
 	sorted_model = m;
 	if (m->image_count)
@@ -206,7 +206,6 @@ static void make_processes(struct model *m)
 		p->first_image = i;
 		p->image_count++;
 	}
-	map_done(&known);
 }
 
 const char *image_variable(const struct image *image, const char *name)
@@ -281,8 +280,8 @@ static void step_name(const struct run_record *r, struct buffer *ret)
 /* Two ranks of one number in different steps are two ranks. */
 static void tell_ranks_apart(struct model *m)
 {
-	struct map steps = {0};
-	struct buffer name = {0};
+	SCOPED(map) steps = {0};
+	SCOPED(buffer) name = {0};
 
 	texts_done(&m->ranks);
 	for (int is_second = 0; is_second < 2; is_second++) {
@@ -301,8 +300,6 @@ static void tell_ranks_apart(struct model *m)
 		if (steps.count < 2)
 			break;
 	}
-	buffer_done(&name);
-	map_done(&steps);
 }
 
 static bool same_boot(const struct model *m, size_t a, size_t b)
@@ -343,8 +340,8 @@ static struct process *waited_process(struct model *m, const struct map *by_pid,
 
 static void apply_wait_statuses(struct model *m)
 {
-	struct map by_pid = {0};
-	size_t *next = mem_alloc(m->process_count * sizeof(*next));
+	SCOPED(map) by_pid = {0};
+	SCOPED_MEMORY size_t *next = mem_alloc(m->process_count * sizeof(*next));
 
 	for (size_t i = m->process_count; i-- > 0;) {
 		bool is_new;
@@ -367,8 +364,6 @@ static void apply_wait_statuses(struct model *m)
 		p->waited_ns = wait_time_ns(m, t);
 		p->total_ns = t->cpu_ns;
 	}
-	map_done(&by_pid);
-	free(next);
 }
 
 /* Whether the image's process, not a later one with the same pid, exists and is not a zombie. */
@@ -544,7 +539,7 @@ static bool has_own_samples(const struct image *const *sampled, size_t count, co
 /* Of samples from two sources, a process's own are kept: they have Python frames and complete stacks. */
 static void drop_observed_twice(struct model *m)
 {
-	const struct image **sampled = mem_alloc((m->image_count + 1) * sizeof(*sampled));
+	SCOPED_MEMORY const struct image **sampled = mem_alloc((m->image_count + 1) * sizeof(*sampled));
 	size_t count = 0, kept = 0;
 
 	for (size_t i = 0; i < m->image_count; i++)
@@ -555,7 +550,6 @@ static void drop_observed_twice(struct model *m)
 
 		image->is_dropped = image->via == TF_VIA_OBSERVED && has_own_samples(sampled, count, image);
 	}
-	free(sampled);
 	for (size_t i = 0; i < m->image_count; i++) {
 		if (m->images[i].is_dropped)
 			image_done(&m->images[i]);

@@ -71,7 +71,7 @@ static void set_owners(struct files *l, size_t processes)
 
 void files_divide(struct model *m, struct files *l, const char *directory)
 {
-	struct buffer list = {0};
+	SCOPED(buffer) list = {0};
 	struct bytes from;
 
 	if (!m->share)
@@ -85,7 +85,6 @@ void files_divide(struct model *m, struct files *l, const char *directory)
 	from = bytes_of(&list);
 	if (directory && share_self(m->share) && !share_failure(m->share))
 		list_load(l, directory, &from);
-	buffer_done(&list);
 	l->self = share_self(m->share);
 	set_owners(l, share_count(m->share));
 }
@@ -94,7 +93,7 @@ void files_divide(struct model *m, struct files *l, const char *directory)
 
 static void file_save(const struct file *f, size_t place, struct buffer *ret)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (f->trace)
 		trace_save(f->trace, &text);
@@ -105,7 +104,6 @@ static void file_save(const struct file *f, size_t place, struct buffer *ret)
 	buffer_number(ret, f->packed ? f->packed->lost_bytes : 0);
 	buffer_number(ret, text.size);
 	buffer_array(ret, text.data, text.size, 1);
-	buffer_done(&text);
 }
 
 /* Maps the file after its owner has read it, so that it is not shorter here. */
@@ -154,7 +152,7 @@ static void add_theirs(void *context, size_t from, struct buffer *theirs)
 
 void files_exchange(struct model *m, struct files *l)
 {
-	struct buffer all = {0};
+	SCOPED(buffer) all = {0};
 	struct bytes from;
 
 	if (!m->share)
@@ -173,5 +171,4 @@ void files_exchange(struct model *m, struct files *l)
 	from = bytes_of(&all);
 	if (!share_failure(m->share))
 		files_load(l, &from);
-	buffer_done(&all);
 }

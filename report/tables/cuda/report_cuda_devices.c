@@ -36,12 +36,11 @@ static void text_cell(struct buffer *text, struct table *table)
 /* Processes may have different numbers for one device, and one number for different devices (CUDA_VISIBLE_DEVICES). */
 static bool is_seen(struct map *seen, uint64_t host, uint32_t device, const struct device_properties *p)
 {
-	struct buffer uuid = {0};
+	SCOPED(buffer) uuid = {0};
 	bool is_new;
 
 	device_uuid(p, &uuid);
 	map_put(seen, host, uuid.size ? hash_bytes(uuid.data, uuid.size) : device, &is_new);
-	buffer_done(&uuid);
 	return !is_new;
 }
 
@@ -49,7 +48,7 @@ static void device_row(const struct report_context *c, const struct image *image
 		       struct map *seen, struct table *table)
 {
 	struct device_properties p = device_properties(image->trace, b->id);
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (is_seen(seen, host_number(c->model, image->machine), b->id, &p))
 		return;
@@ -82,12 +81,11 @@ static void device_row(const struct report_context *c, const struct image *image
 
 			real_if(table, peak > 0, peak / 1e12);
 		}
-	buffer_done(&text);
 }
 
 int report_cuda_devices(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct map seen = {0};
+	SCOPED(map) seen = {0};
 
 	table_has(table, COL_HOST, COL_DEVICE_NUMBER, COL_NAME, COL_COMPUTE_CAPABILITY, COL_SMS, COL_SM_CLOCK_MHZ,
 		  COL_MEMORY_MB, COL_MEMORY_CLOCK_MHZ, COL_MEMORY_BUS_BITS, COL_PEAK_BANDWIDTH_GB_PER_S, COL_L2_MB,
@@ -107,6 +105,5 @@ int report_cuda_devices(const struct report_context *c, struct table *table, str
 			if (t->blobs[k].type == TF_BLOB_DEVICE_NAME)
 				device_row(c, &c->model->images[i], &t->blobs[k], &seen, table);
 	}
-	map_done(&seen);
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }

@@ -81,7 +81,7 @@ static void ranged_visit(void *context, const struct correlated *k)
 	struct ranged *r = context;
 	struct scan *s = r->scan;
 	struct gpu_sum *g = s->more;
-	struct buffer name = {0}, fields = {0}, key = {0};
+	SCOPED(buffer) name = {0}, fields = {0}, key = {0};
 
 	r->node = SIZE_MAX;
 	if (k->thread)
@@ -103,9 +103,6 @@ static void ranged_visit(void *context, const struct correlated *k)
 		aggregate_add(s->aggregate, scan_row(s, &key), record->duration_ns);
 	}
 	buffer_done(&s->device);
-	buffer_done(&name);
-	buffer_done(&fields);
-	buffer_done(&key);
 }
 
 /* Reads the records with the ranges of their calls. */

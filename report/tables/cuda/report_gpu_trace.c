@@ -73,7 +73,7 @@ static void operation_cells(struct sorted_rows *rows, const void *of, struct tab
 	const struct operation_row *row = of;
 	const struct trace *t = row->image->trace;
 	struct tf_device_operation w;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (!device_operation(t, row->operation, &w))
 		w = (struct tf_device_operation){0};
@@ -89,7 +89,6 @@ static void operation_cells(struct sorted_rows *rows, const void *of, struct tab
 	buffer_clear(&text);
 	device_operation_name(rows->context, t, &w, &text);
 	table_text(table, text.data);
-	buffer_done(&text);
 }
 
 int report_cuda_gpu_trace(const struct report_context *c, struct table *table, struct err *err)

@@ -76,7 +76,7 @@ static void node_cells(struct sorted_rows *rows, const void *of, struct table *t
 	const struct graph_node_share *n = &graph->nodes[row->node];
 	double error = graph_estimate_error(graph, row->node);
 	struct tf_device_operation w = {0};
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 
 	device_operation(row->image->trace, n->operation, &w);
 	device_operation_name(rows->context, row->image->trace, &w, &name);
@@ -91,7 +91,6 @@ static void node_cells(struct sorted_rows *rows, const void *of, struct table *t
 	table_number_if(table, graph->as_whole && error >= 0, error >= 0 ? (uint64_t)(error + 0.5) : 0);
 	table_text(table, name.data ? name.data : "?");
 	made_cells(rows->data, row->image, &w, table);
-	buffer_done(&name);
 }
 
 int report_cuda_graph_node_sum(const struct report_context *c, struct table *table, struct err *err)

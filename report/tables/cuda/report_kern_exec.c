@@ -51,7 +51,7 @@ enum { NO_ROW = UINT32_MAX };
 
 static uint32_t exec_make_row(struct exec_summary *s, const struct correlated *k, uint32_t id)
 {
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	struct tf_device_operation operation;
 	uint32_t row = NO_ROW;
 
@@ -66,7 +66,6 @@ static uint32_t exec_make_row(struct exec_summary *s, const struct correlated *k
 		for (int part = 0; part < PARTS; part++)
 			row = aggregate_row(&s->parts[part], key.data, key.size);
 	}
-	buffer_done(&key);
 	return row;
 }
 
@@ -224,7 +223,7 @@ static void kernel_row_cells(struct sorted_rows *rows, const void *of, struct ta
 	const struct execution *e = &row->times;
 	const struct model *m = rows->context->model;
 	struct tf_device_operation operation;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 
 	if (!device_operation(row->image->trace, row->operation, &operation))
 		operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
@@ -243,7 +242,6 @@ static void kernel_row_cells(struct sorted_rows *rows, const void *of, struct ta
 	shape_cell(table, operation.block);
 	device_operation_name(rows->context, row->image->trace, &operation, &name);
 	table_text(table, buffer_string(&name));
-	buffer_done(&name);
 }
 
 int report_cuda_kern_exec_trace(const struct report_context *c, struct table *table, struct err *err)

@@ -182,7 +182,7 @@ static void add_device_time(const struct report_context *c, struct aggregate *ag
 
 static int library_report(const struct report_context *c, struct table *table, const struct library_report *kind)
 {
-	struct aggregate aggregate = {0};
+	SCOPED(aggregate) aggregate = {0};
 
 	struct scan s = {.context = c, .aggregate = &aggregate, .groups = kind->groups, .more = (void *)kind};
 
@@ -190,7 +190,6 @@ static int library_report(const struct report_context *c, struct table *table, c
 	if (!share_self(c->share))
 		add_device_time(c, &aggregate, kind);
 	aggregate_table(c, &aggregate, &kind->shape, table);
-	aggregate_done(&aggregate);
 	return 0;
 }
 

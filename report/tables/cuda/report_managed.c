@@ -103,11 +103,10 @@ static int managed_finish(struct pages *p, struct err *err)
 
 static void address_cell(struct table *table, uint64_t address)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	buffer_print(&text, "0x%" PRIx64, address);
 	table_text(table, text.data);
-	buffer_done(&text);
 }
 
 int report_um_sum(const struct report_context *c, struct table *table, struct err *err)

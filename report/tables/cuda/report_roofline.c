@@ -68,7 +68,7 @@ static void add_kernel(void *context, const struct image *image, const struct op
 		       uint32_t stack)
 {
 	struct roofline *r = context;
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	struct roof *roof;
 
 	if (!rate->is_known) {
@@ -86,7 +86,6 @@ static void add_kernel(void *context, const struct image *image, const struct op
 	roof->flops += (double)rate->flops;
 	roof->bytes += (double)rate->bytes;
 	roof->has_bytes = roof->has_bytes && rate->bytes;
-	buffer_done(&key);
 }
 
 /* With three decimals: the bytes are an estimate. */
@@ -139,7 +138,7 @@ static int roofs_in_order(size_t i, size_t k, const void *context)
 
 static void roofline_fill(struct roofline *r, struct table *table)
 {
-	size_t *order = places_in_order(r->count, roofs_in_order, r);
+	SCOPED_MEMORY size_t *order = places_in_order(r->count, roofs_in_order, r);
 	uint64_t all = r->other_ns;
 
 	for (size_t i = 0; i < r->count; i++)
@@ -160,7 +159,6 @@ static void roofline_fill(struct roofline *r, struct table *table)
 		table_nothings(table, 10);
 		table_text(table, "(kernels whose FLOPs are not known)");
 	}
-	free(order);
 }
 
 static int run_roofline(const struct report_context *c, bool by_line, struct table *table, struct err *err)

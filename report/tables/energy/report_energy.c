@@ -61,7 +61,7 @@ static void level_cell(struct table *table, const struct level *l, double value)
 /* "power cap 41.0 %, thermal 2.5 %" */
 static void reasons_cell(struct table *table, const struct energy_source *s)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < ENERGY_REASONS; i++) {
 		uint64_t ns = energy_reason_ns(s, energy_reasons[i].bit);
@@ -71,14 +71,13 @@ static void reasons_cell(struct table *table, const struct energy_source *s)
 				     100 * (double)ns / (double)energy_duration_ns(s));
 	}
 	table_text(table, buffer_string(&text));
-	buffer_done(&text);
 }
 
 static void energy_row(const struct report_context *c, const struct energy_source *s, const struct energy_share *share,
 		       struct table *table)
 {
 	struct level watts = {0}, clock = {0}, heat = {0}, memory = {0};
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	double ns = (double)energy_duration_ns(s);
 
 	for (size_t i = 1; i < s->count; i++) {
@@ -93,7 +92,6 @@ static void energy_row(const struct report_context *c, const struct energy_sourc
 	table_text(table, c->model->machines[s->machine].host);
 	energy_source_name(c->model, s, &name);
 	table_text(table, buffer_string(&name));
-	buffer_done(&name);
 	table_number(table, energy_duration_ns(s));
 	joules_cell(table, energy_total(s));
 	if (share && share->intervals)
@@ -156,7 +154,7 @@ struct energy_kernels {
 
 static size_t row_of(struct energy_kernels *k, const struct energy_source *source, const char *name)
 {
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	size_t row;
 
 	energy_source_name(k->scan->context->model, source, &key);
@@ -164,7 +162,6 @@ static size_t row_of(struct energy_kernels *k, const struct energy_source *sourc
 	buffer_text(&key, name);
 	buffer_add(&key, "", 1);
 	row = aggregate_row(&k->keys, key.data, key.size);
-	buffer_done(&key);
 	while (k->count <= row) {
 		k->rows = mem_grow(k->rows, k->count, &k->capacity, sizeof(*k->rows));
 		k->rows[k->count++] = (struct kernel_energy){0};
@@ -185,11 +182,10 @@ static void kernel_add(struct scan *s, const struct device_record *r)
 
 	if (is_new && device_operation(t, r->operation, &operation) &&
 	    (source = energy_of_device(m, s->image, operation.device)) && source->count > 1) {
-		struct buffer name = {0};
+		SCOPED(buffer) name = {0};
 
 		device_operation_name(s->context, t, &operation, &name);
 		*known = row_of(k, source, buffer_string(&name)) + 1;
-		buffer_done(&name);
 	}
 	if (!*known)
 		return;
@@ -203,14 +199,13 @@ static void kernel_add(struct scan *s, const struct device_record *r)
 static void rest_add(struct energy_kernels *k, const struct energy_share *share)
 {
 	double rest = share->kernels + share->copies;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	size_t row;
 
 	energy_source_name(k->scan->context->model, share->source, &name);
 	for (size_t i = 0; i < k->count; i++)
 		if (!strcmp(aggregate_field(&k->keys.rows[i], 0), buffer_string(&name)))
 			rest -= k->rows[i].joules;
-	buffer_done(&name);
 	row = row_of(k, share->source, "(idle)");
 	k->rows[row].joules = share->idle;
 	k->rows[row].ns = energy_duration_ns(share->source) - share->busy_ns;
@@ -227,7 +222,7 @@ static int compare_rows(size_t a, size_t b, const void *context)
 
 static void kernel_rows(const struct energy_kernels *k, struct table *table)
 {
-	size_t *order = places_in_order(k->count, compare_rows, k);
+	SCOPED_MEMORY size_t *order = places_in_order(k->count, compare_rows, k);
 	double all = 0;
 
 	for (size_t i = 0; i < k->count; i++)
@@ -246,7 +241,6 @@ static void kernel_rows(const struct energy_kernels *k, struct table *table)
 		table_text(table, aggregate_field(&k->keys.rows[order[i]], 0));
 		table_text(table, aggregate_field(&k->keys.rows[order[i]], 1));
 	}
-	free(order);
 }
 
 int report_energy_kern_sum(const struct report_context *c, struct table *table, struct err *err)

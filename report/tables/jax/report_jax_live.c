@@ -35,7 +35,7 @@ int report_jax_live_sum(const struct report_context *c, struct table *table, str
 {
 	struct attribution attribution = {.symbols = c->symbols, .is_innermost = c->lines_all};
 	struct jax_live live;
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 	int code;
 
 	table_has(table, COL_PID, COL_SHARE_OF_PEAK_PERCENT, COL_IN_USE_AT_PEAK_MB, COL_BUFFERS, COL_PEAK_AT_NS,
@@ -59,7 +59,6 @@ int report_jax_live_sum(const struct report_context *c, struct table *table, str
 		table_text(table, b->devices);
 		table_text(table, *b->line ? b->line : "?");
 	}
-	free(order);
 	code = live.look_count ? 0 : no_looks(err);
 	jax_live_done(&live);
 	attribution_done(&attribution);

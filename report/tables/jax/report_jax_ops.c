@@ -37,7 +37,7 @@ static struct op_sum *sum_of(struct jax_ops *o, const char *op, size_t module, s
 	const struct jax_ranges *r = &o->ranges;
 	const char *module_name = module == NVTX_NO_PARENT ? "" : r->names.items[r->places[module].full];
 	const struct jax_origin *origin = jax_modules_find(&o->modules, module_name, op);
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	uint32_t row;
 
 	buffer_print(&key, "%s%c%s%c%s%c%s%c%s%c%s", op, 0, module_name, 0,
@@ -48,7 +48,6 @@ static struct op_sum *sum_of(struct jax_ops *o, const char *op, size_t module, s
 		o->items = mem_grow(o->items, o->count, &o->capacity, sizeof(*o->items));
 		o->items[o->count++] = (struct op_sum){0};
 	}
-	buffer_done(&key);
 	return &o->items[row];
 }
 
@@ -83,7 +82,7 @@ static struct op_sum *sum_of_operation(struct jax_ops *o, const struct image *im
 				: o->function != NVTX_NO_PARENT ? OP_KERNEL
 								: OP_OUTSIDE;
 	size_t module = o->function == NVTX_NO_PARENT ? NVTX_NO_PARENT : o->ranges.places[o->function].module;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	struct op_sum *sum;
 
 	if (source == OP_OUTSIDE)
@@ -91,7 +90,6 @@ static struct op_sum *sum_of_operation(struct jax_ops *o, const struct image *im
 	else
 		device_operation_name(o->context, image->trace, operation, &name);
 	sum = sum_of(o, buffer_string(&name), module, o->function, source);
-	buffer_done(&name);
 	return sum;
 }
 
@@ -168,7 +166,7 @@ static void text_if(struct table *table, const char *text)
 
 static void ops_fill(struct jax_ops *o, struct table *table)
 {
-	size_t *order = places_in_order(o->count, ops_in_order, o);
+	SCOPED_MEMORY size_t *order = places_in_order(o->count, ops_in_order, o);
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < o->count; i++)
@@ -186,7 +184,6 @@ static void ops_fill(struct jax_ops *o, struct table *table)
 		for (size_t field = 1; field < FIELDS; field++)
 			text_if(table, aggregate_field(row, field));
 	}
-	free(order);
 }
 
 int report_jax_ops_sum(const struct report_context *c, struct table *table, struct err *err)

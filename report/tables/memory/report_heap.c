@@ -40,7 +40,7 @@ static void usage_row(const struct report_context *c, struct table *table, const
 int report_mem_usage_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	size_t count;
-	struct resident_point *points = resident_points(c->model, &count);
+	SCOPED_MEMORY struct resident_point *points = resident_points(c->model, &count);
 
 	table_has(table, COL_PID, COL_HOST, COL_SAMPLES, COL_FIRST_MB, COL_PEAK_MB, COL_PEAK_AT_NS, COL_LAST_MB,
 		  COL_GROWTH_MB, COL_NAME);
@@ -48,14 +48,13 @@ int report_mem_usage_sum(const struct report_context *c, struct table *table, st
 		to = resident_end(points, count, from);
 		usage_row(c, table, points + from, to - from);
 	}
-	free(points);
 	return count ? 0 : no_samples(err);
 }
 
 int report_mem_usage_trace(const struct report_context *c, struct table *table, struct err *err)
 {
 	size_t count;
-	struct resident_point *points = resident_points(c->model, &count);
+	SCOPED_MEMORY struct resident_point *points = resident_points(c->model, &count);
 
 	table_has(table, COL_TIME_NS, COL_PID, COL_HOST, COL_RESIDENT_MB, COL_NAME);
 	for (size_t i = 0; i < count; i++) {
@@ -65,7 +64,6 @@ int report_mem_usage_trace(const struct report_context *c, struct table *table, 
 		table_number(table, points[i].kb * KB);
 		table_text(table, points[i].name);
 	}
-	free(points);
 	return count ? 0 : no_samples(err);
 }
 
@@ -121,11 +119,10 @@ static int rows_result(const struct heap_rows *r, struct err *err)
 
 static void line_cells(const struct heap_line *l, struct table *table)
 {
-	struct buffer place = {0};
+	SCOPED(buffer) place = {0};
 
 	table_text(table, code_line_place(l->line, &place) ? place.data : "?");
 	table_text(table, l->line->function);
-	buffer_done(&place);
 }
 
 static int by_peak(size_t i, size_t k, const void *rows)
@@ -139,7 +136,7 @@ static int by_peak(size_t i, size_t k, const void *rows)
 int report_mem_alloc_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct heap_rows rows;
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 	int code;
 
 	table_has(table, COL_PID, COL_SHARE_OF_PEAK_PERCENT, COL_IN_USE_AT_PEAK_MB, COL_GROWTH_MB, COL_NOT_FREED_MB,
@@ -160,7 +157,6 @@ int report_mem_alloc_sum(const struct report_context *c, struct table *table, st
 		table_number(table, v->samples);
 		line_cells(r->line, table);
 	}
-	free(order);
 	code = rows_result(&rows, err);
 	rows_done(&rows);
 	return code;
@@ -179,7 +175,7 @@ static int by_growth(size_t i, size_t k, const void *rows)
 int report_mem_leaks(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct heap_rows rows;
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 	int code;
 
 	table_has(table, COL_PID, COL_GROWTH_MB, COL_PER_STEP_MB, COL_STEPS, COL_GROWING_PERCENT, COL_NOT_FREED_MB,
@@ -201,7 +197,6 @@ int report_mem_leaks(const struct report_context *c, struct table *table, struct
 		line_cells(r->line, table);
 		table_text(table, h->step_name ? h->step_name : "(equal parts of the run)");
 	}
-	free(order);
 	code = rows_result(&rows, err);
 	rows_done(&rows);
 	return code;

@@ -14,7 +14,7 @@ struct memory_view {
 
 static void process_cells(const struct memory_view *v, uint32_t device)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	table_number(v->table, v->memory->image->pid);
 	if (device == MEMORY_HOST)
@@ -22,13 +22,12 @@ static void process_cells(const struct memory_view *v, uint32_t device)
 	else
 		device_name(v->memory->image->trace, device, &text);
 	table_text(v->table, text.data);
-	buffer_done(&text);
 }
 
 static void site_cells(const struct memory_view *v, uint32_t function, uint32_t stack)
 {
 	const struct function *f = trace_function(v->memory->image->trace, function);
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	table_text(v->table, f ? f->name : "?");
 	if (stack)
@@ -37,7 +36,6 @@ static void site_cells(const struct memory_view *v, uint32_t function, uint32_t 
 		table_text(v->table, text.data);
 	else
 		table_nothing(v->table);
-	buffer_done(&text);
 }
 
 static void fill_by_image(const struct report_context *c, struct table *table, void (*rows)(const struct memory_view *))
@@ -117,7 +115,7 @@ static const struct memory_use *all_of(const struct memory *m, uint32_t device)
 
 static void peak_rows(const struct memory_view *v)
 {
-	size_t *order = places_in_order(v->memory->site_count, by_peak, v->memory->sites);
+	SCOPED_MEMORY size_t *order = places_in_order(v->memory->site_count, by_peak, v->memory->sites);
 
 	for (size_t i = 0; i < v->memory->site_count; i++) {
 		const struct memory_site *s = &v->memory->sites[order[i]];
@@ -133,7 +131,6 @@ static void peak_rows(const struct memory_view *v)
 		table_text(v->table, memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
-	free(order);
 }
 
 int report_cuda_mem_peak(const struct report_context *c, struct table *table, struct err *err)
@@ -149,7 +146,7 @@ int report_cuda_mem_peak(const struct report_context *c, struct table *table, st
 
 static void leak_rows(const struct memory_view *v)
 {
-	size_t *order = places_in_order(v->memory->site_count, by_rest, v->memory->sites);
+	SCOPED_MEMORY size_t *order = places_in_order(v->memory->site_count, by_rest, v->memory->sites);
 
 	for (size_t i = 0; i < v->memory->site_count; i++) {
 		const struct memory_site *s = &v->memory->sites[order[i]];
@@ -163,7 +160,6 @@ static void leak_rows(const struct memory_view *v)
 		table_text(v->table, memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
-	free(order);
 }
 
 int report_cuda_mem_leaks(const struct report_context *c, struct table *table, struct err *err)

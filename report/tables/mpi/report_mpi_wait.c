@@ -11,7 +11,7 @@
 
 int report_mpi_wait_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct aggregate sum = {0};
+	SCOPED(aggregate) sum = {0};
 	struct mpi_wait_counts counts;
 	size_t first = c->by != BY_NOTHING;
 	double all = 0;
@@ -40,7 +40,6 @@ int report_mpi_wait_sum(const struct report_context *c, struct table *table, str
 		table_text(table, aggregate_field(r, first + MPI_WAIT_LATE_NAME));
 		table_text(table, aggregate_field(r, first + MPI_WAIT_LATE_LINE));
 	}
-	aggregate_done(&sum);
 	if (counts.jobs)
 		return 0;
 	return err_set(err, -ENODATA, "calls of MPI were not matched: %s",

@@ -49,7 +49,7 @@ int report_openmp_sum(const struct report_context *c, struct table *table, struc
 
 static void place_row(const struct openmp_place *p, double wait_ns, struct table *table)
 {
-	struct buffer late = {0};
+	SCOPED(buffer) late = {0};
 
 	if (p->late)
 		thread_label(p->late, &late);
@@ -67,7 +67,6 @@ static void place_row(const struct openmp_place *p, double wait_ns, struct table
 	table_text(table, p->is_barrier ? "barrier" : "end of region");
 	code_line_cell(p->line, "", table);
 	table_text(table, buffer_string(&late));
-	buffer_done(&late);
 }
 
 int report_openmp_wait_sum(const struct report_context *c, struct table *table, struct err *err)

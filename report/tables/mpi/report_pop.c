@@ -62,8 +62,8 @@ static size_t step_borders(const struct step_list *l, uint64_t **ret)
 int report_pop_steps(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct step_list list;
-	uint64_t *borders;
-	struct pop *steps;
+	SCOPED_MEMORY uint64_t *borders = NULL;
+	SCOPED_MEMORY struct pop *steps = NULL;
 	size_t count;
 	bool has;
 
@@ -83,8 +83,6 @@ int report_pop_steps(const struct report_context *c, struct table *table, struct
 		table_number(table, steps[i].run_ns);
 		pop_cells(table, &steps[i]);
 	}
-	free(steps);
-	free(borders);
 	return !has ? pop_none(err)
 	       : table->cell_count ? 0 : err_set(err, -ENODATA, "no rank has a loop of ranges or calls");
 }

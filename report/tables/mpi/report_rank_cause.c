@@ -7,14 +7,13 @@
 
 static void parts_cell(struct table *table, const struct rank_cause *r)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (r->parts)
 		buffer_text(&text, r->parts);
 	else if (r->faults)
 		buffer_print(&text, "%llu page faults more than a typical rank", (unsigned long long)r->faults);
 	table_text(table, buffer_string(&text));
-	buffer_done(&text);
 }
 
 int report_rank_cause_sum(const struct report_context *c, struct table *table, struct err *err)

@@ -42,13 +42,12 @@ static int64_t value_of(const struct timeline_event *e, enum timeline_argument_i
 static void chain_row(struct nsys_writer *w, enum nsys_table table, int64_t id, size_t depth,
 		      const struct symbol_frame *f)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	int64_t symbol, module, address = (int64_t)f->address;
 
 	code_line_text(f->exact, &text);
 	symbol = nsys_string(w, text.data);
 	module = nsys_string(w, *f->module ? f->module : "[unknown]");
-	buffer_done(&text);
 	if (table != NSYS_CUDA_STACKS)
 		nsys_row(w, table,
 			 (int64_t[]){id, symbol, module, NSYS_NULL, NSYS_NULL, NSYS_NULL, NSYS_NULL, address, NSYS_NULL,
@@ -309,7 +308,7 @@ static void host_fact(struct nsys_writer *w, size_t host, const char *name, cons
 
 static void add_hosts(struct nsys_writer *w)
 {
-	struct map seen = {0};
+	SCOPED(map) seen = {0};
 
 	for (size_t i = 0; i < w->model->machine_count; i++) {
 		size_t host = host_number(w->model, i);
@@ -325,7 +324,6 @@ static void add_hosts(struct nsys_writer *w)
 		if (cpus)
 			host_fact(w, host, "CpuCores", text);
 	}
-	map_done(&seen);
 }
 
 static void add_once(struct nsys_writer *w)
@@ -343,7 +341,7 @@ static void add_once(struct nsys_writer *w)
 static void add_diagnostic(void *data, const struct ledger_entry *e)
 {
 	bool is_warning = e->count && ledger_kinds[e->fact].flags & LEDGER_WARNING;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (e->pid >= 0)
 		buffer_print(&text, "process %" PRId64 ": ", e->pid);
@@ -353,7 +351,6 @@ static void add_diagnostic(void *data, const struct ledger_entry *e)
 		 (int64_t[]){0, NSYS_TIMESTAMP_TARGET, NSYS_SOURCE_ANALYSIS,
 			     is_warning ? NSYS_SEVERITY_WARNING : NSYS_SEVERITY_INFO, nsys_text(text.data)},
 		 5);
-	buffer_done(&text);
 }
 
 static void add_thread_names(struct nsys_writer *w)

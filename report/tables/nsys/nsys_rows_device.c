@@ -10,13 +10,12 @@
 static int64_t kernel_name(struct nsys_writer *w, const struct tf_device_operation *operation, enum kernel_name form)
 {
 	struct report_context context = *w->context;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	int64_t id;
 
 	context.kernel_name = form;
 	device_operation_name(&context, w->image->trace, operation, &name);
 	id = nsys_string(w, buffer_string(&name));
-	buffer_done(&name);
 	return id;
 }
 
@@ -242,7 +241,7 @@ static void gpu_cells(const struct device_properties *p, int64_t *row, struct bu
 void nsys_device(struct nsys_writer *w, const struct blob *b)
 {
 	struct device_properties p = device_properties(w->image->trace, b->id);
-	struct buffer name = {0}, bus = {0}, uuid = {0};
+	SCOPED(buffer) name = {0}, bus = {0}, uuid = {0};
 	int64_t row[GPU_COLUMNS];
 	bool is_new;
 
@@ -257,9 +256,6 @@ void nsys_device(struct nsys_writer *w, const struct blob *b)
 	row[GPU_NAME] = nsys_text(buffer_string(&name));
 	gpu_cells(&p, row, &bus, &uuid);
 	nsys_row(w, NSYS_GPU, row, GPU_COLUMNS);
-	buffer_done(&name);
-	buffer_done(&bus);
-	buffer_done(&uuid);
 }
 
 /* nsys numbers what CUPTI spends time on from 2, the driver's compiler, on; its names end with CUPTI's kind 6. */
@@ -309,7 +305,7 @@ static void stream_name_row(struct nsys_writer *w, const char *name, const struc
 /* Only streams with device operations. */
 static void stream_names(struct nsys_writer *w)
 {
-	struct map seen = {0};
+	SCOPED(map) seen = {0};
 
 	for (size_t i = 0; i < w->operation_count; i++) {
 		const struct tf_device_operation *operation = &w->operations[i].operation;
@@ -322,7 +318,6 @@ static void stream_names(struct nsys_writer *w)
 		if (is_new)
 			stream_name_row(w, name, operation);
 	}
-	map_done(&seen);
 }
 
 static void stream_row(struct nsys_writer *w, struct map *seen, const struct tf_device_operation *operation)
@@ -345,7 +340,7 @@ static void stream_row(struct nsys_writer *w, struct map *seen, const struct tf_
 static void streams(struct nsys_writer *w)
 {
 	const struct trace *t = w->image->trace;
-	struct map seen = {0};
+	SCOPED(map) seen = {0};
 
 	for (size_t i = 0; i < t->blob_count; i++) {
 		struct tf_device_operation operation;
@@ -354,7 +349,6 @@ static void streams(struct nsys_writer *w)
 		    (operation.kind == TF_DEVICE_STREAM || operation.kind == TF_DEVICE_CONTEXT))
 			stream_row(w, &seen, &operation);
 	}
-	map_done(&seen);
 }
 
 void nsys_streams(struct nsys_writer *w)

@@ -95,7 +95,7 @@ void nsys_nvtx_event(struct nsys_writer *w, const struct timeline_event *e)
 {
 	const struct nvtx_range *r = e->range;
 	uint64_t color = find_arg(r, TF_ARG_COLOR), payload = find_arg(r, TF_ARG_PAYLOAD);
-	struct buffer json = {0};
+	SCOPED(buffer) json = {0};
 	int64_t row[NVTX_COLUMNS];
 
 	for (int i = 0; i < NVTX_COLUMNS; i++)
@@ -118,7 +118,6 @@ void nsys_nvtx_event(struct nsys_writer *w, const struct timeline_event *e)
 		row[NVTX_JSON] = nsys_text(buffer_string(&json));
 	}
 	nsys_row(w, NSYS_NVTX, row, NVTX_COLUMNS);
-	buffer_done(&json);
 }
 
 static void name_row(struct nsys_writer *w, int64_t type, uint32_t domain, int64_t category, const char *name)
@@ -184,13 +183,12 @@ void nsys_nvtx_names(struct nsys_writer *w)
 
 	for (size_t i = 0; i < t->blob_count; i++) {
 		const struct blob *b = &t->blobs[i];
-		struct buffer text = {0};
+		SCOPED(buffer) text = {0};
 
 		if (b->type != TF_BLOB_DOMAIN || trace_definition(t, b->type, b->id) != b)
 			continue;
 		trace_text(t, b, &text);
 		name_row(w, TYPE_DOMAIN, b->id, 0, buffer_string(&text));
-		buffer_done(&text);
 	}
 	for (size_t i = 0; i < w->timeline.nvtx.count; i++) {
 		const struct nvtx_definition *n = &w->timeline.nvtx.items[i];

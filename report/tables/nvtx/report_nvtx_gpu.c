@@ -98,7 +98,7 @@ struct range_row {
 static void ranges_add(struct sorted_rows *rows, const struct projecting *p, size_t first)
 {
 	const struct clock_map *clock = &p->context->model->machines[p->tree.image->machine].clock;
-	uint32_t *children = count_children(p);
+	SCOPED_MEMORY uint32_t *children = count_children(p);
 
 	for (size_t i = 0; i < p->tree.count; i++) {
 		const struct nvtx_node *n = &p->tree.nodes[i];
@@ -124,7 +124,6 @@ static void ranges_add(struct sorted_rows *rows, const struct projecting *p, siz
 		row->id = first + i + 1;
 		row->parent = n->parent == NVTX_NO_PARENT ? 0 : first + n->parent + 1;
 	}
-	free(children);
 }
 
 static void ranges_collect(struct sorted_rows *rows)
@@ -201,11 +200,11 @@ struct groups {
 static void add_groups(struct groups *g, const struct projecting *p)
 {
 	const struct clock_map *clock = &p->context->model->machines[p->tree.image->machine].clock;
-	uint32_t *children = count_children(p);
+	SCOPED_MEMORY uint32_t *children = count_children(p);
 
 	for (size_t i = 0; i < p->tree.count; i++) {
 		const struct nvtx_node *n = &p->tree.nodes[i];
-		struct buffer key = {0};
+		SCOPED(buffer) key = {0};
 		size_t before = g->aggregate.count;
 		uint32_t row;
 
@@ -214,7 +213,6 @@ static void add_groups(struct groups *g, const struct projecting *p)
 		nvtx_tree_sum_name(&p->tree, i, &key);
 		buffer_print(&key, "%c%s%c", 0, range_style(n), 0);
 		row = aggregate_row(&g->aggregate, key.data, key.size);
-		buffer_done(&key);
 		if (g->aggregate.count > before) {
 			g->items = mem_grow(g->items, row, &g->capacity, sizeof(*g->items));
 			g->items[row] = (struct nvtx_group){0};
@@ -227,7 +225,6 @@ static void add_groups(struct groups *g, const struct projecting *p)
 		g->items[row].levels += n->level;
 		g->items[row].children += children[i];
 	}
-	free(children);
 }
 
 static int kernels_by_total(size_t a, size_t b, const void *context)
@@ -261,7 +258,7 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 {
 	struct projecting p = {.context = c};
 	struct groups g = {0};
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 
 	table_has(table, COL_RANGE, COL_STYLE, COL_TOTAL_PROJ_TIME_NS, COL_TOTAL_RANGE_TIME_NS, COL_RANGE_INSTANCES,
 		  COL_PROJ_AVG_NS, COL_PROJ_MED_NS, COL_PROJ_MIN_NS, COL_PROJ_MAX_NS, COL_PROJ_STDDEV_NS,
@@ -276,7 +273,6 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 	order = places_in_order(g.aggregate.count, kernels_by_total, g.aggregate.rows);
 	for (size_t i = 0; i < g.aggregate.count; i++)
 		group_row(table, &g.aggregate.rows[order[i]], &g.items[order[i]]);
-	free(order);
 	free(g.items);
 	aggregate_done(&g.aggregate);
 	return table_rows(table) ? 0 : device_none(c->model, err);
@@ -297,7 +293,7 @@ struct nvtx_kernels {
 static void kernels_add(struct nvtx_kernels *k, const char *range, const char *how, size_t id)
 {
 	const struct correlated *call = k->p.call;
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	bool is_new;
 	uint32_t row;
 
@@ -306,7 +302,6 @@ static void kernels_add(struct nvtx_kernels *k, const char *range, const char *h
 		buffer_print(&key, "%u", call->thread->tid);
 	buffer_print(&key, "%c%s%c", 0, k->kernel, 0);
 	row = aggregate_row(&k->aggregate, key.data, key.size);
-	buffer_done(&key);
 	aggregate_add(&k->aggregate, row, k->record->duration_ns);
 	if (k->aggregate.pass || !id)
 		return;
@@ -318,11 +313,10 @@ static void kernels_add(struct nvtx_kernels *k, const char *range, const char *h
 static void add_to_range(void *context, size_t node)
 {
 	struct nvtx_kernels *k = context;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 
 	nvtx_tree_sum_name(&k->p.tree, node, &name);
 	kernels_add(k, buffer_string(&name), range_style(&k->p.tree.nodes[node]), k->first + node + 1);
-	buffer_done(&name);
 	k->is_inside = true;
 }
 
@@ -332,7 +326,7 @@ static void visit_kernels(void *context, const struct correlated *call)
 
 	k->p.call = call;
 	for (size_t i = 0; i < call->record_count; i++) {
-		struct buffer name = {0};
+		SCOPED(buffer) name = {0};
 		struct tf_device_operation operation;
 
 		if (!device_operation(call->image->trace, call->records[i].operation, &operation))
@@ -347,7 +341,6 @@ static void visit_kernels(void *context, const struct correlated *call)
 			attribute_ranges(&k->p.tree, call, k, add_to_range);
 		if (!k->is_inside)
 			kernels_add(k, "", "", 0);
-		buffer_done(&name);
 	}
 }
 
@@ -394,7 +387,7 @@ static void kernels_add_line(struct table *table, struct nvtx_kernels *k, size_t
 int report_nvtx_kern_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct nvtx_kernels k = {.p = {.context = c}};
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 
 	table_has(table, COL_NVTX_RANGE, COL_STYLE, COL_PID, COL_TID, COL_NVTX_INST, COL_KERN_INST, COL_TOTAL_TIME_NS,
 		  COL_AVG_NS, COL_MED_NS, COL_MIN_NS, COL_MAX_NS, COL_STDDEV_NS, COL_KERNEL_NAME);
@@ -410,7 +403,6 @@ int report_nvtx_kern_sum(const struct report_context *c, struct table *table, st
 	order = places_in_order(k.aggregate.count, by_range, k.aggregate.rows);
 	for (size_t i = 0; i < k.aggregate.count; i++)
 		kernels_add_line(table, &k, order[i]);
-	free(order);
 	aggregate_done(&k.aggregate);
 	map_done(&k.ranges);
 	return table_rows(table) ? 0 : device_none(c->model, err);

@@ -36,11 +36,10 @@ static const char *kind_of(const struct tf_nvtx *n)
 /* Handles are shown in hexadecimal if they are larger than any number that a program would choose. */
 static void add_id(struct table *table, uint64_t id)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	buffer_print(&text, id >> 32 ? "0x%" PRIx64 : "%" PRIu64, id);
 	table_text(table, text.data);
-	buffer_done(&text);
 }
 
 static void nvtx_names_add_image(const struct image *image, struct table *table)
@@ -52,7 +51,7 @@ static void nvtx_names_add_image(const struct image *image, struct table *table)
 		const struct nvtx_definition *n = &d.items[i];
 		const struct blob *domain =
 			n->head.domain ? trace_definition(image->trace, TF_BLOB_DOMAIN, n->head.domain) : NULL;
-		struct buffer name = {0};
+		SCOPED(buffer) name = {0};
 
 		if (domain)
 			trace_text(image->trace, domain, &name);
@@ -61,7 +60,6 @@ static void nvtx_names_add_image(const struct image *image, struct table *table)
 		table_text(table, kind_of(&n->head));
 		add_id(table, n->head.id);
 		table_text(table, n->name);
-		buffer_done(&name);
 	}
 	nvtx_definitions_done(&d);
 }

@@ -34,7 +34,7 @@ static void nvtx_trace_add_row(const struct report_context *c, struct table *tab
 	const struct clock_map *clock = &c->model->machines[t->image->machine].clock;
 	uint64_t duration = clock_map_duration(clock, n->end - n->start),
 		 start = clock_map_ns(clock, n->start) - c->model->origin_ns;
-	struct buffer name = {0}, path = {0}, indented = {0}, text = {0};
+	SCOPED(buffer) name = {0}, path = {0}, indented = {0}, text = {0};
 	struct operator_text operator;
 
 	nvtx_tree_name(t, i, &text);
@@ -60,10 +60,6 @@ static void nvtx_trace_add_row(const struct report_context *c, struct table *tab
 	table_text(table, buffer_string(&indented));
 	if (has_operators)
 		operator_cells(table, &operator);
-	buffer_done(&text);
-	buffer_done(&name);
-	buffer_done(&path);
-	buffer_done(&indented);
 }
 
 int report_nvtx_pushpop_trace(const struct report_context *c, struct table *table, struct err *err)
@@ -78,14 +74,13 @@ int report_nvtx_pushpop_trace(const struct report_context *c, struct table *tabl
 		operator_columns(table);
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		struct nvtx_tree t;
-		uint64_t *children;
+		SCOPED_MEMORY uint64_t *children = NULL;
 
 		nvtx_tree_make(&t, &c->model->images[i], true);
 		children = child_durations(&t, &c->model->machines[c->model->images[i].machine].clock);
 		for (size_t k = 0; k < t.count; k++)
 			nvtx_trace_add_row(c, table, &t, k, first, children[k], has_operators);
 		first += t.count;
-		free(children);
 		nvtx_tree_done(&t);
 	}
 	return 0;

@@ -19,7 +19,7 @@ static bool is_node(const struct operator_text *t)
 static bool node_around(const struct ops *o, size_t range, uint64_t *ret_seq)
 {
 	struct operator_text t;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	bool found = false;
 
 	NVTX_NODES_AROUND (o->ranges, i, range) {
@@ -29,14 +29,13 @@ static bool node_around(const struct ops *o, size_t range, uint64_t *ret_seq)
 		if (found)
 			break;
 	}
-	buffer_done(&text);
 	return found;
 }
 
 static void index_operators(struct ops *o)
 {
 	struct operator_text t;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < o->range_count; i++) {
 		uint64_t *place, seq, node;
@@ -55,7 +54,6 @@ static void index_operators(struct ops *o)
 		if (!*place || o->ranges[*place - 1].start <= o->ranges[i].start)
 			*place = i + 1;
 	}
-	buffer_done(&text);
 }
 
 /* ---- kernels ---- */
@@ -79,7 +77,7 @@ static void op_place(const struct ops *o, struct op *op)
 {
 	struct operator_marker m;
 	struct operator_text t;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	op->operator = op->marker = NVTX_NO_PARENT;
 	op->seq = OPS_NO_SEQ;
@@ -98,7 +96,6 @@ static void op_place(const struct ops *o, struct op *op)
 	NVTX_NODES_AROUND (o->ranges, i, forward_of(o, op))
 		if (ops_parse_marker(o, i, &text, &m))
 			op->marker = i;
-	buffer_done(&text);
 }
 
 static int ops_by_start(const void *left, const void *right)
@@ -120,7 +117,7 @@ static void text_cell(struct table *table, struct buffer *text, const char *othe
 static void seq_cells(const struct ops *o, const struct op *op, struct table *table)
 {
 	struct operator_text t;
-	struct buffer text = {0}, cell = {0};
+	SCOPED(buffer) text = {0}, cell = {0};
 	uint64_t last = op->seq;
 
 	if (op->seq != OPS_NO_SEQ)
@@ -135,8 +132,6 @@ static void seq_cells(const struct ops *o, const struct op *op, struct table *ta
 		last = seq;
 	}
 	text_cell(table, &cell, "-");
-	buffer_done(&text);
-	buffer_done(&cell);
 }
 
 /* PyProf's users write "layer:encoder". */
@@ -177,7 +172,7 @@ static uint32_t line_of(struct ops *o, const struct op *op)
  * forward operator. */
 static void layer_cell(struct ops *o, const struct op *op, struct table *table)
 {
-	struct buffer text = {0}, cell = {0};
+	SCOPED(buffer) text = {0}, cell = {0};
 	struct operator_field name;
 	size_t chain[NVTX_TREE_LEVELS], depth = 0;
 	uint32_t line = line_of(o, op);
@@ -192,15 +187,13 @@ static void layer_cell(struct ops *o, const struct op *op, struct table *table)
 	if (!cell.size && line && o->modules_text)
 		o->modules_text(o->source, line, &cell);
 	text_cell(table, &cell, "-");
-	buffer_done(&text);
-	buffer_done(&cell);
 }
 
 /* The lines that PyProf has noted, else the program's line. */
 static void trace_cell(struct ops *o, const struct op *op, struct table *table)
 {
 	uint32_t line = line_of(o, op);
-	struct buffer text = {0}, cell = {0};
+	SCOPED(buffer) text = {0}, cell = {0};
 
 	NVTX_NODES_AROUND (o->ranges, i, forward_of(o, op)) {
 		buffer_clear(&text);
@@ -211,8 +204,6 @@ static void trace_cell(struct ops *o, const struct op *op, struct table *table)
 	if (!cell.size && line)
 		o->line_text(o->source, line, &cell);
 	text_cell(table, &cell, "-");
-	buffer_done(&text);
-	buffer_done(&cell);
 }
 
 /* PyProf's names for the forward operator, if it has noted any. Else "aten::addmm" is the operator addmm of the module
@@ -221,13 +212,12 @@ static void operator_name_cells(const struct ops *o, const struct op *op, struct
 {
 	struct operator_marker m = {0};
 	struct operator_text t = {0};
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	size_t at = 0;
 
 	if (op->marker != NVTX_NO_PARENT && ops_parse_marker(o, op->marker, &text, &m)) {
 		table_text_part(table, m.mod.text, m.mod.length);
 		table_text_part(table, m.op.text, m.op.length);
-		buffer_done(&text);
 		return;
 	}
 	if (op->operator != NVTX_NO_PARENT)
@@ -243,16 +233,14 @@ static void operator_name_cells(const struct ops *o, const struct op *op, struct
 		table_text_part(table, t.name.text + at, t.name.length - at);
 	else
 		table_text(table, "na");
-	buffer_done(&text);
 }
 
 static void dimensions_cell(const uint32_t *of, struct table *table)
 {
-	struct buffer cell = {0};
+	SCOPED(buffer) cell = {0};
 
 	buffer_print(&cell, "%u,%u,%u", of[0], of[1], of[2]);
 	text_cell(table, &cell, "");
-	buffer_done(&cell);
 }
 
 static const char *direction_of(const struct op *op)
@@ -265,7 +253,7 @@ static const char *direction_of(const struct op *op)
 static void op_row(struct ops *o, const struct op *op, struct table *table)
 {
 	struct operator_work work = {0};
-	struct buffer kernel = {0};
+	SCOPED(buffer) kernel = {0};
 	bool is_known = op->has_flops && ops_work_of(o, op, &work);
 	struct ops_rate rate;
 
@@ -294,21 +282,19 @@ static void op_row(struct ops *o, const struct op *op, struct table *table)
 		table_real(table, 1e11 * (double)rate.flops / ((double)op->duration_ns * rate.peak));
 	else
 		table_nothing(table);
-	buffer_done(&kernel);
 }
 
 static void op_visit(struct ops *o, const struct op *op)
 {
 	struct operator_work work;
 	bool is_known = op->has_flops && ops_work_of(o, op, &work);
-	struct buffer kernel = {0};
+	SCOPED(buffer) kernel = {0};
 	struct ops_rate rate;
 
 	if (is_known)
 		o->kernel_name(o->source, op->name, &kernel);
 	rate = ops_rate_of(o, op, buffer_string(&kernel), is_known ? &work : NULL);
 	o->visit(o->visit_context, op, &rate, line_of(o, op));
-	buffer_done(&kernel);
 }
 
 /* ---- the table ---- */

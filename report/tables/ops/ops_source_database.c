@@ -147,7 +147,7 @@ static void read_devices(struct database *d)
 	static const char table[] = "TARGET_INFO_GPU",
 			  *const columns[] = {"id", "computeMajor", "computeMinor", "smCount", "clockRate",
 					      "memoryBandwidth"};
-	struct buffer query = {0};
+	SCOPED(buffer) query = {0};
 	sqlite3_stmt *s;
 
 	if (!has_table(d, table))
@@ -156,7 +156,6 @@ static void read_devices(struct database *d)
 		add_column(d, table, columns[i], &query);
 	buffer_print(&query, " FROM %s", table);
 	s = prepare(d, query.data, 0);
-	buffer_done(&query);
 	while (next_row(d, s)) {
 		static const uint8_t attributes[] = {TF_ATTRIBUTE_MAJOR, TF_ATTRIBUTE_MINOR, TF_ATTRIBUTE_SM_COUNT,
 						     TF_ATTRIBUTE_CLOCK};

@@ -102,7 +102,7 @@ static void add_sizes(const struct tf_operation *op, unsigned int role, struct b
 static bool convolution_of_call(const struct tf_operation *op, struct operator_work *ret)
 {
 	static const char name[] = "aten::cudnn_convolution";
-	struct buffer sizes = {0}, result = {0};
+	SCOPED(buffer) sizes = {0}, result = {0};
 	struct operator_text t = {.name = {name, sizeof(name) - 1}};
 	bool is_known;
 
@@ -116,8 +116,6 @@ static bool convolution_of_call(const struct tf_operation *op, struct operator_w
 	buffer_text(&result, "]");
 	t.sizes = (struct operator_field){sizes.data, sizes.size};
 	is_known = operator_work(&t, &(struct operator_field){result.data, result.size}, ret);
-	buffer_done(&sizes);
-	buffer_done(&result);
 	return is_known;
 }
 

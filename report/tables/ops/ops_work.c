@@ -134,25 +134,22 @@ static bool work_of_operator(const struct ops *o, size_t range, uint64_t seq, st
 {
 	const uint64_t *place = seq == OPS_NO_SEQ ? NULL : map_find(&o->results, seq, 0);
 	struct operator_text t, result = {0};
-	struct buffer text = {0}, of_result = {0};
+	SCOPED(buffer) text = {0}, of_result = {0};
 	bool is_known = ops_parse(o, range, &text, &t);
 
 	if (is_known && place)
 		ops_parse(o, *place - 1, &of_result, &result);
 	is_known = is_known && operator_work(&t, place ? &result.sizes : NULL, ret);
-	buffer_done(&text);
-	buffer_done(&of_result);
 	return is_known;
 }
 
 static bool work_of_marker(const struct ops *o, const struct op *op, struct operator_work *ret)
 {
 	struct operator_marker m;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	bool is_known = op->marker != NVTX_NO_PARENT && ops_parse_marker(o, op->marker, &text, &m) &&
 			operator_marker_work(&m, op->nth, ret);
 
-	buffer_done(&text);
 	return is_known;
 }
 
@@ -165,14 +162,13 @@ static struct operator_facts facts_of(const struct ops *o, const struct op *op)
 {
 	struct operator_facts ret = {0};
 	struct operator_text t;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (op->operator != NVTX_NO_PARENT && ops_parse(o, op->operator, &text, &t)) {
 		ret.has_sizes = t.sizes.length;
 		ret.is_product = operator_is_product(&t.name);
 		ret.is_convolution_backward = operator_is_convolution_backward(&t.name);
 	}
-	buffer_done(&text);
 	return ret;
 }
 
@@ -224,9 +220,9 @@ static void part_of(const struct ops *o, const struct op *op, const struct opera
 /* How many kernels before it have the same sequence number and direction, and how many products the same cell. */
 static void number_kernels(struct ops *o)
 {
-	struct map of_seq = {0}, of_marker = {0};
+	SCOPED(map) of_seq = {0}, of_marker = {0};
 	struct operator_marker m;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < o->count; i++) {
 		struct op *op = &o->items[i];
@@ -241,9 +237,6 @@ static void number_kernels(struct ops *o)
 		op->nth = is_product(buffer_string(&text)) ? (*map_put(&of_marker, op->marker, op->replay, NULL))++
 							   : SIZE_MAX;
 	}
-	map_done(&of_seq);
-	map_done(&of_marker);
-	buffer_done(&text);
 }
 
 /* Operators of which a kernel has the work of a library's call: that is the operator's. */
@@ -274,8 +267,8 @@ static bool is_called_elsewhere(const struct op *op, const struct map *called)
 void ops_choose_kernels(struct ops *o)
 {
 	struct map best = {0}; /* what and which part of it -> place of the kernel + 1 */
-	struct map called = {0};
-	struct buffer name = {0};
+	SCOPED(map) called = {0};
+	SCOPED(buffer) name = {0};
 	struct operator_work work;
 
 	number_kernels(o);
@@ -299,7 +292,5 @@ void ops_choose_kernels(struct ops *o)
 		op->has_flops = true;
 		*place = i + 1;
 	}
-	map_done(&called);
 	map_done(&best);
-	buffer_done(&name);
 }

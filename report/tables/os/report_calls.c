@@ -97,12 +97,11 @@ SUM_REPORT(osrt_error_sum, .shape = {.total = COL_TOTAL_TIME_NS, .count = COL_NU
 /* Counters have no time, and therefore no capture range. */
 static void add_short(struct scan *s, const char *name, uint64_t calls, uint64_t ticks)
 {
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 
 	scan_group(s, 0, &key);
 	buffer_text(&key, name);
 	aggregate_add_total(s->aggregate, scan_row(s, &key), calls, clock_map_duration(s->clock, ticks));
-	buffer_done(&key);
 }
 
 static void add_counters(struct scan *s, const struct trace_thread *thread)

@@ -251,7 +251,7 @@ static void files_columns(const struct files_scan *f, struct table *table)
 
 static void files_fill_table(const struct files_scan *f, struct table *table)
 {
-	size_t *order = places_in_order(f->row_count, files_by_total, f->rows);
+	SCOPED_MEMORY size_t *order = places_in_order(f->row_count, files_by_total, f->rows);
 	double all = 0;
 
 	for (size_t i = 0; i < f->row_count; i++)
@@ -281,12 +281,11 @@ static void files_fill_table(const struct files_scan *f, struct table *table)
 		table_number(table, r->maps);
 		table_number(table, r->mapped_bytes);
 	}
-	free(order);
 }
 
 static int files_report_traffic(const struct report_context *c, struct table *table, enum traffic_of of)
 {
-	struct files_scan *f = mem_alloc(sizeof(*f));
+	SCOPED_MEMORY struct files_scan *f = mem_alloc(sizeof(*f));
 
 	f->of = of;
 	f->scan = (struct scan){.context = c, .aggregate = &f->keys, .args = 1u << TF_ARG_FD | 1u << TF_ARG_FILE,
@@ -301,7 +300,6 @@ static int files_report_traffic(const struct report_context *c, struct table *ta
 	descriptors_done(&f->descriptors);
 	aggregate_done(&f->keys);
 	free(f->rows);
-	free(f);
 	return 0;
 }
 

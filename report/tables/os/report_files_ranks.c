@@ -17,7 +17,7 @@ struct sharers {
 
 static void sharers_find(struct sharers *all, const struct model *m)
 {
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 
 	all->of_process = mem_alloc(m->process_count * sizeof(*all->of_process));
 	for (size_t i = 0; i < m->process_count; i++) {
@@ -31,7 +31,6 @@ static void sharers_find(struct sharers *all, const struct model *m)
 		buffer_add(&name, "", 1);
 		all->of_process[i] = aggregate_row(&all->names, name.data, name.size);
 	}
-	buffer_done(&name);
 }
 
 static const char *sharer_name(const struct sharers *all, uint32_t sharer)
@@ -192,9 +191,9 @@ static void file_row(const struct file_ranks *r, const struct ranked_file *f, co
 int report_files_rank_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct file_ranks r = {.model = c->model};
-	struct file_calls *f = mem_alloc(sizeof(*f));
+	SCOPED_MEMORY struct file_calls *f = mem_alloc(sizeof(*f));
 	double all = 0;
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 
 	(void)err;
 	table_has(table, COL_TIME_PERCENT, COL_TOTAL_TIME_NS, COL_RANKS, COL_OPENS, COL_READS, COL_READ_BYTES,
@@ -212,13 +211,11 @@ int report_files_rank_sum(const struct report_context *c, struct table *table, s
 	for (size_t i = 0; i < r.file_count; i++)
 		if (r.files[order[i]].sharers)
 			file_row(&r, &r.files[order[i]], file_path(f, (uint32_t)order[i]), all, table);
-	free(order);
 	free(r.files);
 	free(r.shares);
 	map_done(&r.places);
 	sharers_done(&r.sharers);
 	file_calls_done(f);
-	free(f);
 	return 0;
 }
 
@@ -303,9 +300,9 @@ static int sizes_in_order(size_t a, size_t b, const void *context)
 
 int report_files_size_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct file_calls *f = mem_alloc(sizeof(*f));
+	SCOPED_MEMORY struct file_calls *f = mem_alloc(sizeof(*f));
 	struct by_size all = {.scan.context = c};
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 
 	(void)err;
 	by_column(c, table);
@@ -329,11 +326,9 @@ int report_files_size_sum(const struct report_context *c, struct table *table, s
 		table_number(table, row->bytes);
 		table_number(table, row->ns);
 	}
-	free(order);
 	free(all.rows);
 	aggregate_done(&all.keys);
 	file_calls_done(f);
-	free(f);
 	return 0;
 }
 
@@ -356,10 +351,9 @@ static uint32_t directory_of(struct directories *all, const struct file_calls *f
 {
 	const char *path = file_path(f, file), *slash = strrchr(path, '/');
 	size_t length = !slash ? strlen(path) : slash == path ? 1 : (size_t)(slash - path);
-	char *name = mem_copy_text(path, length);
+	SCOPED_MEMORY char *name = mem_copy_text(path, length);
 	uint32_t row = aggregate_row(&all->keys, name, length + 1);
 
-	free(name);
 	while (all->row_count <= row) {
 		all->rows = mem_grow(all->rows, all->row_count, &all->row_capacity, sizeof(*all->rows));
 		all->rows[all->row_count++] = (struct directory){0};
@@ -402,9 +396,9 @@ static int directories_by_time(size_t a, size_t b, const void *context)
 
 int report_files_meta_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct file_calls *f = mem_alloc(sizeof(*f));
+	SCOPED_MEMORY struct file_calls *f = mem_alloc(sizeof(*f));
 	struct directories all = {0};
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 
 	(void)err;
 	table_has(table, COL_TOTAL_TIME_NS, COL_RANKS, COL_FILES, COL_OPENS, COL_FAILED_OPENS, COL_STATS,
@@ -428,12 +422,10 @@ int report_files_meta_sum(const struct report_context *c, struct table *table, s
 		table_number(table, d->failed_changes);
 		table_text(table, aggregate_field(&all.keys.rows[order[i]], 0));
 	}
-	free(order);
 	free(all.rows);
 	map_done(&all.seen);
 	aggregate_done(&all.keys);
 	sharers_done(&all.sharers);
 	file_calls_done(f);
-	free(f);
 	return 0;
 }

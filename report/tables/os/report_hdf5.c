@@ -13,7 +13,7 @@ struct hdf5_call {
 static bool object_key(struct scan *s, const void *of, struct buffer *fields)
 {
 	const struct hdf5_call *c = of;
-	struct buffer file = {0}, path = {0};
+	SCOPED(buffer) file = {0}, path = {0};
 
 	operation_object(s->image->trace, &c->operation, &file, &path);
 	buffer_text(fields, c->function->name);
@@ -22,8 +22,6 @@ static bool object_key(struct scan *s, const void *of, struct buffer *fields)
 	buffer_add(fields, "", 1);
 	buffer_text(fields, buffer_string(&path));
 	buffer_add(fields, "", 1);
-	buffer_done(&file);
-	buffer_done(&path);
 	return true;
 }
 

@@ -28,8 +28,8 @@ static uint32_t number_of(struct operator_groups *g, const char *text)
 /* A range comes after those around it. */
 static void find_phases(struct operator_groups *g, const struct nvtx_tree *tree)
 {
-	enum operator_phase *phases = mem_alloc((tree->count + 1) * sizeof(*phases));
-	struct buffer text = {0};
+	SCOPED_MEMORY enum operator_phase *phases = mem_alloc((tree->count + 1) * sizeof(*phases));
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct nvtx_node *n = &tree->nodes[i];
@@ -40,8 +40,6 @@ static void find_phases(struct operator_groups *g, const struct nvtx_tree *tree)
 		phases[i] = operator_phase(buffer_string(&text), outer) ?: outer;
 		g->numbers[i] = number_of(g, operator_phases[phases[i]]);
 	}
-	buffer_done(&text);
-	free(phases);
 }
 
 /* ---- what a stack tells ---- */
@@ -62,7 +60,7 @@ static void frames_text(struct operator_groups *g, const struct image *image, ui
 
 static uint32_t group_of_stack(struct operator_groups *g, const struct image *image, uint32_t stack)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	struct symbol_frame frame;
 	uint32_t number;
 	bool is_users;
@@ -76,7 +74,6 @@ static uint32_t group_of_stack(struct operator_groups *g, const struct image *im
 		code_line_text(frame.exact, &text);
 	}
 	number = number_of(g, text.size ? text.data : not_attributed);
-	buffer_done(&text);
 	return number;
 }
 

@@ -114,7 +114,7 @@ static void find_peak(struct tensors *r, enum tensor_place place)
 {
 	int64_t in_use = 0, most = 0;
 	size_t end = 0;
-	struct map sums = {0};
+	SCOPED(map) sums = {0};
 
 	for (size_t i = 0; i < r->change_count; i++) {
 		in_use += r->changes[i].place == place ? r->changes[i].bytes : 0;
@@ -129,7 +129,6 @@ static void find_peak(struct tensors *r, enum tensor_place place)
 	for (size_t i = 0; i < sums.size; i++)
 		if (sums.slots[i].used && sums.slots[i].value)
 			r->visitor->peak(r->visitor->context, (uint32_t)sums.slots[i].a, place, sums.slots[i].value);
-	map_done(&sums);
 }
 
 void tensors_replay(const struct model *m, const struct image *image, const struct tensor_visitor *v)

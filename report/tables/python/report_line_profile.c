@@ -162,8 +162,8 @@ static void rows_merge(struct line_profile *p)
 static struct texts file_lines(const struct report_context *c, const char *file)
 {
 	struct report_context own = *c;
-	struct source source = {0};
-	struct buffer text = {0};
+	SCOPED(source) source = {0};
+	SCOPED(buffer) text = {0};
 	struct texts lines = {0};
 	struct err err = {0};
 
@@ -171,8 +171,6 @@ static struct texts file_lines(const struct report_context *c, const char *file)
 	source_open(&source, &own, file, &err);
 	while (source.file.is.mtime_ns <= c->model->origin_ns && source_next(&source, &text))
 		texts_add(&lines, "%s", buffer_string(&text));
-	source_done(&source);
-	buffer_done(&text);
 	return lines;
 }
 
@@ -319,7 +317,7 @@ static bool profile_table(const struct report_context *c, bool is_memory, struct
 
 int report_line_profile(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct buffer why = {0};
+	SCOPED(buffer) why = {0};
 	int code = 0;
 
 	table_has(table, COL_FILE, COL_FUNCTION, COL_LINE_NUMBER, COL_HITS, COL_TIME_NS, COL_PER_HIT_NS,
@@ -328,7 +326,6 @@ int report_line_profile(const struct report_context *c, struct table *table, str
 		code = err_set(err, -ENODATA, "%s", line_profile_lacks(c->model, &why)
 							? buffer_string(&why)
 							: "no lines were recorded: --lines-of records them");
-	buffer_done(&why);
 	return code;
 }
 

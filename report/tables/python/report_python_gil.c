@@ -123,12 +123,11 @@ int report_python_gil_sum(const struct report_context *c, struct table *table, s
 							   .has_percent = true},
 						 .groups = 1u << TF_GROUP_OSRT,
 						 .visit = sum_visit};
-	struct gil g = {0};
+	SCOPED(gil) g = {0};
 	int code;
 
 	report_sums(c, table, err, &report, &g);
 	code = table_rows(table) ? 0 : gil_none(c->model, err);
-	gil_done(&g);
 	return code;
 }
 
@@ -160,7 +159,7 @@ static void waits_collect(struct sorted_rows *rows)
 static void wait_cells(struct sorted_rows *rows, const void *of, struct table *table)
 {
 	const struct gil_wait *w = of;
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 
 	line_of(rows->data, rows->context, w->image, w->stack, &line);
 	table_number(table, model_since_origin(rows->context->model, w->sorted.key[0]));
@@ -170,7 +169,6 @@ static void wait_cells(struct sorted_rows *rows, const void *of, struct table *t
 	table_text(table, w->thread->name);
 	table_text(table, state_names[w->state]);
 	table_text(table, buffer_string(&line));
-	buffer_done(&line);
 }
 
 int report_python_gil_trace(const struct report_context *c, struct table *table, struct err *err)
@@ -178,11 +176,10 @@ int report_python_gil_trace(const struct report_context *c, struct table *table,
 	static const struct row_report report = {
 		{COL_START_NS, COL_DURATION_NS, COL_PID, COL_TID, COL_THREAD_NAME, COL_STATE, COL_LINE},
 		sizeof(struct gil_wait), waits_collect, wait_cells};
-	struct gil g = {0};
+	SCOPED(gil) g = {0};
 	int code;
 
 	report_rows(c, table, &report, &g);
 	code = table_rows(table) ? 0 : gil_none(c->model, err);
-	gil_done(&g);
 	return code;
 }

@@ -56,19 +56,18 @@ static uint32_t node_add(struct import_tree *m, uint32_t parent, uint32_t name)
 
 static uint32_t group_node(struct import_tree *m, uint64_t ticks)
 {
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	uint32_t name;
 
 	scan_group(&m->scan, scan_range(&m->scan, ticks), &key);
 	name = aggregate_row(&m->names, buffer_string(&key), key.size);
-	buffer_done(&key);
 	return node_add(m, 0, name);
 }
 
 static bool is_import(struct import_tree *m, uint32_t domain)
 {
 	const struct blob *name;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (!domain || domain == m->domain || domain == m->other)
 		return domain && domain == m->domain;
@@ -79,7 +78,6 @@ static bool is_import(struct import_tree *m, uint32_t domain)
 		m->domain = domain;
 	else
 		m->other = domain;
-	buffer_done(&text);
 	return domain == m->domain;
 }
 
@@ -89,7 +87,7 @@ static uint32_t module_name(struct import_tree *m, uint32_t text)
 	bool is_new;
 	uint64_t *name = map_put(&m->texts, text, 0, &is_new);
 	const struct blob *words;
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 
 	if (!is_new)
 		return (uint32_t)*name;
@@ -100,7 +98,6 @@ static uint32_t module_name(struct import_tree *m, uint32_t text)
 		buffer_text(&key, "(lost)");
 	buffer_add(&key, "", 1);
 	*name = aggregate_row(&m->names, key.data, key.size);
-	buffer_done(&key);
 	return (uint32_t)*name;
 }
 
@@ -186,7 +183,7 @@ static void imports_add_row(const struct import_tree *m, const struct import_row
 	const struct import_node *n = row->node;
 	const char *module = m->names.rows[n->name].key;
 	unsigned indent = m->scan.context->sort == SORT_TREE ? row->depth : 0;
-	struct buffer indented = {0};
+	SCOPED(buffer) indented = {0};
 
 	by_cell(m->scan.context, table, group);
 	table_number(table, self_ns(n));
@@ -197,7 +194,6 @@ static void imports_add_row(const struct import_tree *m, const struct import_row
 		buffer_text(&indented, "  ");
 	buffer_text(&indented, module);
 	table_text(table, indented.data);
-	buffer_done(&indented);
 }
 
 /* Parents come before their children. */
@@ -230,13 +226,12 @@ static void add_rows(const struct import_tree *m, uint32_t group, struct table *
 {
 	const char *group_text = m->names.rows[m->nodes[group].name].key;
 	struct import_rows rows = {.sort = m->scan.context->sort};
-	size_t *order;
+	SCOPED_MEMORY size_t *order = NULL;
 
 	gather_rows(m, group, &rows);
 	order = places_in_order(rows.count, compare_imports, &rows);
 	for (size_t i = 0; i < rows.count; i++)
 		imports_add_row(m, &rows.items[order[i]], group_text, table);
-	free(order);
 	free(rows.items);
 }
 

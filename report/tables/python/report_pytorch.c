@@ -67,7 +67,7 @@ static bool operator_key(struct scan *s, const void *of, struct buffer *fields)
 {
 	const struct keyed *k = of;
 	struct operator_text operator;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	bool is_operator;
 
 	if (!k->node) {
@@ -86,7 +86,6 @@ static bool operator_key(struct scan *s, const void *of, struct buffer *fields)
 		else if (s->context->group == GROUP_SHAPE)
 			buffer_add(fields, operator.sizes.text, operator.sizes.length);
 	}
-	buffer_done(&text);
 	return is_operator;
 }
 
@@ -249,7 +248,7 @@ enum { BY_SEQUENCE, BY_MAKER };
 static void find_results(const struct operators *o, struct map *ret)
 {
 	struct operator_text t;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < o->tree.count; i++) {
 		uint64_t *place;
@@ -262,7 +261,6 @@ static void find_results(const struct operators *o, struct map *ret)
 			if (a.made_by && !*(place = map_put(ret, a.made_by, BY_MAKER, NULL)))
 				*place = i + 1;
 	}
-	buffer_done(&text);
 }
 
 /* The sizes of an operator's result in `text`, if another operator is known to have them. */
@@ -285,7 +283,7 @@ static struct operator_field result_of(const struct operators *o, const struct o
 
 static bool work_of(const struct operators *o, size_t node, const struct map *results, struct operator_work *ret)
 {
-	struct buffer text = {0}, of_result = {0};
+	SCOPED(buffer) text = {0}, of_result = {0};
 	struct operator_field result;
 	struct operator_text t;
 	bool is_known;
@@ -296,8 +294,6 @@ static bool work_of(const struct operators *o, size_t node, const struct map *re
 	/* a gradient of the input and one of the weight */
 	if (is_known && ret->class == OPERATOR_CONVOLUTION_BACKWARD)
 		ret->flops = ret->flops > UINT64_MAX / 2 ? UINT64_MAX : 2 * ret->flops;
-	buffer_done(&text);
-	buffer_done(&of_result);
 	return is_known;
 }
 
@@ -307,12 +303,11 @@ static bool is_passed_on(const struct operators *o, size_t node, const struct ma
 	size_t parent = o->tree.nodes[node].parent;
 	struct operator_work work;
 	struct operator_text t;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	bool is = parent != NVTX_NO_PARENT && o->places[parent].row != SCAN_NO_ROW;
 
 	is = is && parse_node(o, parent, &text, &t) && operator_is_convolution(&t.name) &&
 	     work_of(o, parent, results, &work);
-	buffer_done(&text);
 	return is;
 }
 
@@ -321,7 +316,7 @@ static void add_flops(struct operators *o)
 {
 	bool *is_within = mem_alloc(o->tree.count + 1); /* one is, whose operations are known */
 	struct operator_work work;
-	struct map results = {0};
+	SCOPED(map) results = {0};
 
 	find_results(o, &results);
 	for (size_t i = o->tree.count; i-- > 0;) {
@@ -335,7 +330,6 @@ static void add_flops(struct operators *o)
 			is_within[parent] = is_within[parent] || is_within[i] ||
 					    (is_known && work.class != OPERATOR_ELEMENTWISE);
 	}
-	map_done(&results);
 	free(is_within);
 }
 
@@ -517,7 +511,7 @@ static const enum column_id group_columns[GROUP_COUNT] = {[GROUP_SHAPE] = COL_SI
 static void pytorch_fill_table(struct operators *o, struct table *table)
 {
 	const struct report_context *c = o->scan.context;
-	size_t *order = places_in_order(o->count, operators_in_order, o);
+	SCOPED_MEMORY size_t *order = places_in_order(o->count, operators_in_order, o);
 	uint64_t cpu = 0, gpu = 0;
 
 	for (size_t i = 0; i < o->count; i++) {
@@ -562,12 +556,11 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 		if (group_columns[c->group])
 			table_text(table, aggregate_field(row, field + 1));
 	}
-	free(order);
 }
 
 int report_pytorch_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct aggregate aggregate = {0};
+	SCOPED(aggregate) aggregate = {0};
 	struct operators o = {.scan = {.context = c, .aggregate = &aggregate}, .groups = {.context = c}};
 
 	o.has_energy = energies_of(c->model)->count > 0;
@@ -591,7 +584,6 @@ int report_pytorch_sum(const struct report_context *c, struct table *table, stru
 	free(o.items);
 	map_done(&o.ideal);
 	operator_groups_done(&o.groups);
-	aggregate_done(&aggregate);
 	return table_rows(table)
 		       ? 0
 		       : err_set(err, -ENODATA,

@@ -52,7 +52,7 @@ static void add_process(const struct ledger *l, const struct process *p)
 	const struct model *m = l->context->model;
 	const struct image *images = &m->images[p->first_image];
 	struct ledger_facts f = {.own = OWN_COST_NONE};
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < p->image_count; i++) {
 		ledger_add_image(l->usages, &images[i], &f);
@@ -66,7 +66,6 @@ static void add_process(const struct ledger *l, const struct process *p)
 		own_cost_detail(&f.own, &text);
 		add_of_image(l, LEDGER_OWN_OVERHEAD, images, (uint64_t)own_cost_ns(&f.own), text.data);
 	}
-	buffer_done(&text);
 	for (size_t i = 0; i < DEVICE_OVERHEADS; i++)
 		if (f.overhead_ns[i])
 			add_of_image(l, i ? LEDGER_CUPTI_OVERHEAD : LEDGER_DRIVER_OVERHEAD, images, f.overhead_ns[i],
@@ -101,7 +100,7 @@ static void add_io(const struct ledger *l, const struct process *p, const struct
 static void add_image_notes(const struct ledger *l, const struct image *image)
 {
 	const struct trace *t = image->trace;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; t && i < t->blob_count; i++) {
 		if (t->blobs[i].type != TF_BLOB_NOTE)
@@ -110,7 +109,6 @@ static void add_image_notes(const struct ledger *l, const struct image *image)
 		trace_text(t, &t->blobs[i], &text);
 		add_of_image(l, LEDGER_NOTE, image, 1, buffer_string(&text));
 	}
-	buffer_done(&text);
 }
 
 /* Adds up the intervals in which a thread had no ranges of operators. Returns how many. */
@@ -171,7 +169,7 @@ static void add_missing_tensors(const struct ledger *l, const struct image *imag
 static void add_device_gaps(const struct ledger *l, const struct image *image)
 {
 	const struct clock_map *clock = &l->context->model->machines[image->machine].clock;
-	struct device_gap *gaps;
+	SCOPED_MEMORY struct device_gap *gaps = NULL;
 	size_t count = device_gaps(image, &gaps);
 
 	for (size_t i = 0; i < count; i++) {
@@ -182,19 +180,17 @@ static void add_device_gaps(const struct ledger *l, const struct image *image)
 			 g->path[0] ? g->path : "in the program itself", g->is_open ? ", to the end" : "");
 		add_of_image(l, LEDGER_DEVICE_GAP, image, clock_map_duration(clock, g->to - g->from), detail);
 	}
-	free(gaps);
 }
 
 static void add_untimed(const struct ledger *l, const struct image *image)
 {
 	uint64_t calls = untimed_calls(l->context, image);
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (!calls)
 		return;
 	untimed_text(calls, &text);
 	add_of_image(l, LEDGER_NO_DEVICE_TIMES, image, calls, text.data);
-	buffer_done(&text);
 }
 
 /* A process that was killed could not read its last device records. */
@@ -212,14 +208,14 @@ static void add_unflushed(const struct ledger *l, const struct image *image)
 static void add_clocks(const struct ledger *l)
 {
 	const struct model *m = l->context->model;
-	struct map used = {0};
+	SCOPED(map) used = {0};
 
 	for (size_t i = 0; i < m->process_count; i++)
 		map_put(&used, m->processes[i].machine, 0, NULL);
 	for (size_t i = 0; i < m->machine_count && used.count > 1; i++) {
 		const struct machine *machine = &m->machines[i];
 		const char *method = align_method(m, i);
-		struct buffer text = {0};
+		SCOPED(buffer) text = {0};
 
 		if (!map_find(&used, i, 0))
 			continue;
@@ -227,15 +223,13 @@ static void add_clocks(const struct ledger *l)
 			     method ? method
 				    : "its CLOCK_REALTIME; the difference between the hosts' clocks is not known");
 		add_entry(l, LEDGER_CLOCK, -1, machine->host, machine->clock.error_ns, text.data);
-		buffer_done(&text);
 	}
-	map_done(&used);
 }
 
 static void add_spools(const struct ledger *l)
 {
 	const struct model *m = l->context->model;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < m->run_count; i++) {
 		enum spool_state state = model_spool(m, &m->runs[i]);
@@ -247,13 +241,12 @@ static void add_spools(const struct ledger *l)
 		add_of_run(l, state == SPOOL_MOVING ? LEDGER_SPOOL_MOVING : LEDGER_SPOOL_UNMOVED, &m->runs[i], 1,
 			   text.data);
 	}
-	buffer_done(&text);
 }
 
 static void add_unsampled(const struct ledger *l)
 {
 	struct unsampled unsampled;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	unsampled_find(l->context->model, &unsampled);
 	for (size_t i = 0; i < unsampled.count; i++) {
@@ -261,7 +254,6 @@ static void add_unsampled(const struct ledger *l)
 		buffer_print(&text, "processes: %s", unsampled.items[i].text);
 		add_entry(l, LEDGER_NOT_SAMPLED, -1, NULL, unsampled.items[i].processes, text.data);
 	}
-	buffer_done(&text);
 	unsampled_done(&unsampled);
 }
 
@@ -294,7 +286,7 @@ static void add_cpu(const struct ledger *l)
 /* Modules whose functions have no names in this report. */
 static void add_modules(const struct ledger *l)
 {
-	struct texts changed = {0}, missing = {0};
+	SCOPED(texts) changed = {0}, missing = {0};
 
 	if (l->context->symbols)
 		symbols_unusable(l->context->symbols, &changed, &missing);
@@ -302,21 +294,18 @@ static void add_modules(const struct ledger *l)
 		add_entry(l, LEDGER_MODULE_CHANGED, -1, NULL, 1, changed.items[i]);
 	for (size_t i = 0; i < missing.count; i++)
 		add_entry(l, LEDGER_MODULE_MISSING, -1, NULL, 1, missing.items[i]);
-	texts_done(&changed);
-	texts_done(&missing);
 }
 
 static void add_bare(const struct ledger *l)
 {
 	const struct model *m = l->context->model;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < m->bare_count; i++) {
 		buffer_clear(&text);
 		buffer_print(&text, "%s: %s", m->bare[i].executable, m->bare[i].reason);
 		add_entry(l, LEDGER_NOT_RECORDED, m->bare[i].pid, m->machines[m->bare[i].machine].host, 1, text.data);
 	}
-	buffer_done(&text);
 }
 
 void ledger_each(const struct report_context *c, void *data, void (*visit)(void *data, const struct ledger_entry *))
@@ -324,13 +313,12 @@ void ledger_each(const struct report_context *c, void *data, void (*visit)(void 
 	const struct model *m = c->model;
 	struct usages *usages = usages_new(m);
 	const struct ledger l = {c, usages, data, visit};
-	struct io_account *accounts = io_accounts(c);
+	SCOPED_MEMORY struct io_account *accounts = io_accounts(c);
 
 	for (size_t i = 0; i < m->process_count; i++) {
 		add_process(&l, &m->processes[i]);
 		add_io(&l, &m->processes[i], &accounts[i]);
 	}
-	free(accounts);
 	add_cpu(&l);
 	usages_free(usages);
 	for (size_t i = 0; i < m->image_count; i++)

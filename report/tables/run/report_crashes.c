@@ -46,7 +46,7 @@ static void crash_row(const struct report_context *c, struct attribution *lines,
 		      const struct crash *crash, struct table *table)
 {
 	const struct model *m = c->model;
-	struct buffer text = {0}, stack = {0};
+	SCOPED(buffer) text = {0}, stack = {0};
 
 	table_number(table, p->pid);
 	table_text(table, m->machines[p->machine].host);
@@ -60,8 +60,6 @@ static void crash_row(const struct report_context *c, struct attribution *lines,
 	if (crash->what.stack)
 		symbols_stack(c->symbols, crash->image, crash->what.stack, &stack);
 	table_text(table, buffer_string(&stack));
-	buffer_done(&text);
-	buffer_done(&stack);
 }
 
 int report_crashes(const struct report_context *c, struct table *table, struct err *err)

@@ -11,7 +11,7 @@ enum { FIELDS = 7 };
 static struct aggregate_row *row_of(const struct model *m, const struct run_record *r, struct aggregate *jobs)
 {
 	const char *fields[FIELDS];
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	uint32_t row;
 
 	if (!r || !*r->scheduler)
@@ -23,14 +23,13 @@ static struct aggregate_row *row_of(const struct model *m, const struct run_reco
 	for (size_t i = 0; i < FIELDS; i++)
 		buffer_add(&key, fields[i], strlen(fields[i]) + 1);
 	row = aggregate_row(jobs, key.data, key.size);
-	buffer_done(&key);
 	return &jobs->rows[row];
 }
 
 /* Counts processes in `count`, ranks in `report_value`. */
 static void count_processes(const struct model *m, struct aggregate *jobs)
 {
-	struct map ranks = {0};
+	SCOPED(map) ranks = {0};
 
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
@@ -44,13 +43,12 @@ static void count_processes(const struct model *m, struct aggregate *jobs)
 			map_put(&ranks, hash_bytes(p->rank, strlen(p->rank)), (uint64_t)(row - jobs->rows), &is_new);
 		row->report_value += is_new;
 	}
-	map_done(&ranks);
 }
 
 int report_jobs(const struct report_context *c, struct table *table, struct err *err)
 {
 	const struct model *m = c->model;
-	struct aggregate jobs = {0};
+	SCOPED(aggregate) jobs = {0};
 
 	(void)err;
 	table_has(table, COL_SCHEDULER, COL_JOB, COL_ARRAY_TASK, COL_STEP, COL_RESTARTS, COL_NODE, COL_HOST, COL_RANKS,
@@ -64,6 +62,5 @@ int report_jobs(const struct report_context *c, struct table *table, struct err 
 		table_number(table, jobs.rows[i].report_value);
 		table_number(table, jobs.rows[i].count);
 	}
-	aggregate_done(&jobs);
 	return 0;
 }

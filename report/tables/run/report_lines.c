@@ -142,9 +142,9 @@ static bool is_of_helpers(const struct line_values *v)
 
 static void lines_fill_table(const struct report_context *c, const struct lines *l, struct table *table)
 {
-	size_t *order = lines_order(c, l);
+	SCOPED_MEMORY size_t *order = lines_order(c, l);
 	uint64_t all = total_of(l);
-	struct buffer place = {0};
+	SCOPED(buffer) place = {0};
 
 	by_column(c, table);
 	value_columns(c, table);
@@ -161,8 +161,6 @@ static void lines_fill_table(const struct report_context *c, const struct lines 
 		table_text(table, *file ? place.data : "?");
 		table_text(table, lines_field(c, l, order[i], 2));
 	}
-	buffer_done(&place);
-	free(order);
 }
 
 /* ---- annotated source ---- */
@@ -219,8 +217,8 @@ static int lines_annotate_source(const struct report_context *c, const struct li
 				 struct err *err)
 {
 	uint64_t all = total_of(l), line = 0;
-	struct source source = {0};
-	struct buffer text = {0};
+	SCOPED(source) source = {0};
+	SCOPED(buffer) text = {0};
 	struct noted *noted;
 	const char *file;
 	size_t count, next = 0;
@@ -246,8 +244,6 @@ static int lines_annotate_source(const struct report_context *c, const struct li
 			       source.path, noted[count - 1].line);
 	for (; next < count; next++)
 		source_row(c, &noted[next], noted[next].line, all, NULL, table);
-	source_done(&source);
-	buffer_done(&text);
 	free(noted);
 	return code;
 }

@@ -52,7 +52,7 @@ int report_processes(const struct report_context *c, struct table *table, struct
 {
 	const struct model *m = c->model;
 	struct usages *usages = usages_new(m);
-	uint8_t *is_startup = startup_find(m);
+	SCOPED_MEMORY uint8_t *is_startup = startup_find(m);
 
 	(void)err;
 	table_has(table, COL_PID, COL_PPID, COL_HOST, COL_RANK, COL_START_NS, COL_DURATION_NS, COL_ENDED, COL_COMMAND,
@@ -74,7 +74,6 @@ int report_processes(const struct report_context *c, struct table *table, struct
 		process_usage(usages, p, table);
 	}
 	usages_free(usages);
-	free(is_startup);
 	return 0;
 }
 
@@ -131,8 +130,8 @@ static void add_setting(struct table *table, const char *name, const char *value
 /* The thresholds that the recorders used, each once. */
 static void add_thresholds(const struct model *m, struct table *table)
 {
-	struct map seen = {0};
-	struct buffer text = {0};
+	SCOPED(map) seen = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < m->image_count; i++) {
 		bool is_new = false;
@@ -145,15 +144,13 @@ static void add_thresholds(const struct model *m, struct table *table)
 		buffer_print(&text, "%" PRIu64 " ns", m->images[i].trace->header.osrt_threshold_ns);
 		add_setting(table, "osrt-threshold", text.data);
 	}
-	buffer_done(&text);
-	map_done(&seen);
 }
 
 /* The sources of device times, each once. */
 static void add_device_sources(const struct model *m, struct table *table)
 {
-	struct map seen = {0};
-	struct buffer text = {0};
+	SCOPED(map) seen = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < m->image_count; i++) {
 		struct device_source s = device_source(m->images[i].trace);
@@ -171,8 +168,6 @@ static void add_device_sources(const struct model *m, struct table *table)
 			buffer_print(&text, "CUPTI (interface %" PRIu32 "), %s", s.version, s.soname);
 		add_setting(table, "device-times", text.data);
 	}
-	buffer_done(&text);
-	map_done(&seen);
 }
 
 /* What took the CPU samples. */
@@ -193,7 +188,7 @@ static void add_sample_sources(const struct model *m, struct table *table)
 static void add_clocks(const struct model *m, struct table *table)
 {
 	static const char *const names[] = {"?", "CLOCK_MONOTONIC", "TSC", "CNTVCT"};
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	for (size_t i = 0; i < m->machine_count; i++) {
 		const struct clock_map *a = &m->machines[i].clock;
@@ -210,13 +205,12 @@ static void add_clocks(const struct model *m, struct table *table)
 			buffer_print(&text, ", by %s", align_method(m, i));
 		add_setting(table, "clock", text.data);
 	}
-	buffer_done(&text);
 }
 
 int report_settings(const struct report_context *c, struct table *table, struct err *err)
 {
 	const struct model *m = c->model;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	(void)err;
 	table_has(table, COL_SETTING, COL_VALUE);
@@ -240,7 +234,6 @@ int report_settings(const struct report_context *c, struct table *table, struct 
 			     m->ranges[i].count);
 		add_setting(table, "capture-range", text.data);
 	}
-	buffer_done(&text);
 	return 0;
 }
 

@@ -67,7 +67,7 @@ static void samples_visit_sample(struct scan *s, const struct event *e)
 static uint32_t samples_make_row(struct scan *s, uint32_t range, const struct symbol_frame *f)
 {
 	struct samples_pass *w = s->more;
-	struct buffer key = {0};
+	SCOPED(buffer) key = {0};
 	uint32_t row;
 
 	scan_group(s, range, &key);
@@ -88,7 +88,6 @@ static uint32_t samples_make_row(struct scan *s, uint32_t range, const struct sy
 	}
 	if (w->shares[row].first_line != f->first_line)
 		w->shares[row].first_line = 0;
-	buffer_done(&key);
 	return row;
 }
 
@@ -212,7 +211,7 @@ static double samples_percent(uint64_t part, uint64_t all)
 
 static void samples_fill_table(const struct report_context *c, struct samples_pass *w, struct table *table)
 {
-	size_t *order = places_in_order(w->share_count, samples_by_self, w);
+	SCOPED_MEMORY size_t *order = places_in_order(w->share_count, samples_by_self, w);
 
 	for (size_t i = 0; i < w->share_count; i++) {
 		const struct function_share *share = &w->shares[order[i]];
@@ -239,14 +238,13 @@ static void samples_fill_table(const struct report_context *c, struct samples_pa
 		table_text(table, aggregate_field(row, field));
 		table_text(table, aggregate_field(row, field + 1));
 	}
-	free(order);
 }
 
 static int samples_report(const struct report_context *c, enum unit unit, struct table *table)
 {
 	struct samples_pass w = {.unit = unit};
 	struct scan s = {.context = c, .aggregate = &w.names, .kinds = 1u << TF_SAMPLE | 1u << TF_SUM, .more = &w};
-	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+	SCOPED_MEMORY struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
 	bool is_python = unit == PYTHON_FUNCTIONS;
 
 	by_column(c, table);
@@ -260,7 +258,6 @@ static int samples_report(const struct report_context *c, enum unit unit, struct
 	for (size_t i = 0; is_python && i < c->model->image_count; i++)
 		count_calls(&s, &c->model->images[i]);
 	samples_fill_table(c, &w, table);
-	free(frames);
 	free(w.buckets);
 	free(w.shares);
 	map_done(&w.places);

@@ -141,7 +141,7 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 {
 	struct partition p;
 	struct time_rows rows = {0};
-	uint8_t *startup;
+	SCOPED_MEMORY uint8_t *startup = NULL;
 
 	if (c->by == BY_RANGE)
 		return err_set(err, -ENODATA, "the times are those of whole threads: --by range does not apply");
@@ -177,7 +177,6 @@ int report_time_sum(const struct report_context *c, struct table *table, struct 
 		table_number(table, row->unexplained_ns);
 		table_number_if(table, row->peak_kb, row->peak_kb);
 	}
-	free(startup);
 	free(rows.items);
 	free(rows.unrecorded);
 	map_done(&rows.known);

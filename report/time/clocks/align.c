@@ -321,14 +321,13 @@ static void propagate_offsets_from(struct align *a, size_t root, size_t *queue)
 /* Begins with the machine of rank 0. */
 static void place_all(struct align *a)
 {
-	size_t *queue = mem_alloc(a->side_count * sizeof(*queue));
+	SCOPED_MEMORY size_t *queue = mem_alloc(a->side_count * sizeof(*queue));
 
 	if (a->base != SIZE_MAX)
 		propagate_offsets_from(a, a->base, queue);
 	for (size_t i = 0; i < a->side_count; i++)
 		if (!a->sides[i].is_placed && !a->sides[i].is_refused)
 			propagate_offsets_from(a, i, queue);
-	free(queue);
 }
 
 /* ---- results ---- */

@@ -55,14 +55,13 @@ static double find_drift(struct align_bound *b, size_t count, double *sorted)
 
 struct align_fit align_fit(struct align_bound *bounds, size_t count)
 {
-	double *sorted = mem_alloc(count * sizeof(*sorted));
+	SCOPED_MEMORY double *sorted = mem_alloc(count * sizeof(*sorted));
 	double least = -INFINITY, most = INFINITY;
 	struct align_fit f = {.count = count};
 
 	qsort(bounds, count, sizeof(*bounds), compare_bounds);
 	f.drift = find_drift(bounds, count, sorted);
 	f.offset = median(&bounds->ahead, count, sorted);
-	free(sorted);
 	for (size_t i = 0; i < count; i++) {
 		least = fmax(least, bounds[i].least);
 		most = fmin(most, bounds[i].most);

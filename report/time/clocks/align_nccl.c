@@ -197,7 +197,7 @@ static bool is_nccl_kernel(struct nccl_reader *r, uint32_t operation_id)
 {
 	const struct trace *t = r->image->trace;
 	uint64_t *known = map_put(&r->kernels, operation_id, 0, NULL);
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	struct tf_device_operation operation;
 
 	if (*known)
@@ -208,7 +208,6 @@ static bool is_nccl_kernel(struct nccl_reader *r, uint32_t operation_id)
 	if (kernel_name(t, operation.kernel, KERNEL_MANGLED, &name) && strstr(name.data, "nccl") &&
 	    strstr(name.data, "Kernel"))
 		*known = 2;
-	buffer_done(&name);
 	return *known == 2;
 }
 
@@ -247,7 +246,7 @@ static bool is_whole(const struct image *image)
 {
 	const struct trace *t = image->trace;
 	uint64_t lost = t->header.threads_lost + t->torn + t->orphans + t->broken + t->damaged_bytes + t->missing_bytes;
-	struct device_gap *gaps;
+	SCOPED_MEMORY struct device_gap *gaps = NULL;
 
 	for (size_t i = 0; i < t->thread_count; i++)
 		lost += t->threads[i].page ? t->threads[i].page->lost : 1;
@@ -259,7 +258,6 @@ static bool is_whole(const struct image *image)
 			lost += more.dropped + more.timeless + more.unreadable;
 	}
 	lost += device_gaps(image, &gaps);
-	free(gaps);
 	return !lost;
 }
 

@@ -170,14 +170,13 @@ static uint64_t followers(uint32_t next, uint32_t after)
 static void find_usual(struct period_search *s)
 {
 	size_t count = s->place_count - 1;
-	uint32_t *lengths = mem_alloc((count + 1) * sizeof(*lengths));
+	SCOPED_MEMORY uint32_t *lengths = mem_alloc((count + 1) * sizeof(*lengths));
 
 	for (size_t i = 0; i < count; i++)
 		lengths[i] = s->places[i + 1] - s->places[i] - 1;
 	if (count)
 		qsort(lengths, count, sizeof(*lengths), compare_counts);
 	s->usual = lengths[count / 2];
-	free(lengths);
 	for (uint32_t i = s->places[0]; i + 1 < s->places[count]; i++) {
 		uint32_t next = s->calls[i + 1].what;
 

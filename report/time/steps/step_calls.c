@@ -80,7 +80,7 @@ static enum call_part part_of_launch(const struct gathered_calls *g, uint32_t id
 {
 	const struct blob *blob = trace_definition(g->image->trace, TF_BLOB_LAUNCH, id);
 	struct tf_launch launch = {0};
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	enum call_part part = PART_LAUNCH;
 
 	if (blob)
@@ -88,7 +88,6 @@ static enum call_part part_of_launch(const struct gathered_calls *g, uint32_t id
 	*ret_kernel = launch.kernel ?: launch.function;
 	if (kernel_of_launch(g->context, g->image, id, &launch, &name) && is_optimizer(buffer_string(&name)))
 		part = PART_OPTIMIZER;
-	buffer_done(&name);
 	return part;
 }
 
@@ -216,7 +215,7 @@ bool steps_of_calls(const struct report_context *c, const struct image *image, c
 {
 	struct gathered_calls g = {.context = c, .image = image, .clock = &c->model->machines[image->machine].clock};
 	uint64_t since = steps_since_ticks(image);
-	struct period period = {0};
+	SCOPED(period) period = {0};
 	struct cursor cursor;
 	struct event e;
 
@@ -245,7 +244,6 @@ bool steps_of_calls(const struct report_context *c, const struct image *image, c
 		else
 			add_turns(ret, &g, &period);
 	}
-	period_done(&period);
 	descriptors_done(&g.descriptors);
 	map_done(&g.known);
 	map_done(&g.lines);

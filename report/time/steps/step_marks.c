@@ -64,8 +64,9 @@ static int compare_ranked(const void *left, const void *right)
 static size_t find_change(const struct step_series *s, size_t from, size_t to)
 {
 	size_t count = to - from, best = SIZE_MAX;
-	struct ranked_step *ranked = mem_alloc((count + 1) * sizeof(*ranked));
-	double *ranks = mem_alloc((count + 1) * sizeof(*ranks)), sum = 0, most = CHANGE_SIGMAS, n = (double)count;
+	SCOPED_MEMORY struct ranked_step *ranked = mem_alloc((count + 1) * sizeof(*ranked));
+	SCOPED_MEMORY double *ranks = mem_alloc((count + 1) * sizeof(*ranks));
+	double sum = 0, most = CHANGE_SIGMAS, n = (double)count;
 
 	for (size_t i = 0; i < count; i++)
 		ranked[i] = (struct ranked_step){length_of(&s->items[from + i]), i};
@@ -82,8 +83,6 @@ static size_t find_change(const struct step_series *s, size_t from, size_t to)
 			best = from + i;
 		}
 	}
-	free(ranked);
-	free(ranks);
 	return best;
 }
 
@@ -156,7 +155,7 @@ static void mark_levels(struct step_series *s, size_t from, size_t to, uint64_t 
 
 void steps_mark(struct step_series *s)
 {
-	uint64_t *scratch = mem_alloc((s->count + 1) * sizeof(*scratch));
+	SCOPED_MEMORY uint64_t *scratch = mem_alloc((s->count + 1) * sizeof(*scratch));
 	size_t warm = mark_warmup(s, scratch);
 
 	mark_levels(s, warm, s->count, scratch);
@@ -168,7 +167,6 @@ void steps_mark(struct step_series *s)
 		if (step->change > 0 && step[-1].usual_ns)
 			step->change = (double)step->usual_ns / (double)step[-1].usual_ns;
 	}
-	free(scratch);
 }
 
 void step_add(struct step_series *s, uint64_t start_ns, uint64_t end_ns)

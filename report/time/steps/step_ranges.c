@@ -69,14 +69,12 @@ bool step_name(const struct trace *t, uint32_t string, struct buffer *ret)
 static void add_range(void *context, const struct nvtx_range *r)
 {
 	struct range_groups *all = context;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	struct range_group *group;
 	uint64_t start_ns = clock_map_ns(all->clock, r->start), end_ns = clock_map_ns(all->clock, r->end), *known;
 
-	if (r->is_unfinished || end_ns <= start_ns || !step_name(all->image->trace, r->text, &name)) {
-		buffer_done(&name);
+	if (r->is_unfinished || end_ns <= start_ns || !step_name(all->image->trace, r->text, &name))
 		return;
-	}
 	known = map_put(&all->known, (uint64_t)r->thread->number << 32 | r->domain,
 			hash_bytes(name.data, name.size), NULL);
 	if (!*known) {
@@ -88,7 +86,6 @@ static void add_range(void *context, const struct nvtx_range *r)
 	group = &all->items[*known - 1];
 	step_add(&group->series, start_ns, end_ns);
 	group->total_ns += end_ns - start_ns;
-	buffer_done(&name);
 }
 
 static int compare_starts(const void *left, const void *right)

@@ -89,7 +89,7 @@ static void group_add(struct summed_group *g, const struct clock_map *clock, con
 static void add_sum(struct scan *s, const struct event *e)
 {
 	struct summed_groups *all = s->more;
-	struct buffer name = {0};
+	SCOPED(buffer) name = {0};
 	bool is_steps;
 
 	if (e->kind != TF_RANGES || e->text & TF_RANGES_IS_OTHER || !tf_ranges_thread(e->args[-1]) ||
@@ -99,7 +99,6 @@ static void add_sum(struct scan *s, const struct event *e)
 	if (step_name(s->image->trace, (uint32_t)tf_arg_value(event_arg(e, TF_ARG_VALUE)), &name) &&
 	    is_steps == (step_role(name.data) > NAMED_OTHERWISE))
 		group_add(group_of(all, e, &name), all->clock, e);
-	buffer_done(&name);
 }
 
 /* Of an optimizer's calls, a row has one less than there were. */
@@ -140,7 +139,7 @@ static bool sum_of_rows(const struct report_context *c, const struct image *imag
 
 static void sum_of_series(const struct step_series *s, struct step_sum *ret)
 {
-	uint64_t *lengths = mem_alloc(s->count * sizeof(*lengths));
+	SCOPED_MEMORY uint64_t *lengths = mem_alloc(s->count * sizeof(*lengths));
 	const size_t low = (s->count - 1) / 2, high = s->count / 2;
 
 	*ret = (struct step_sum){.image = s->image, .tid = s->thread->tid, .source = s->source, .count = s->count};
@@ -153,7 +152,6 @@ static void sum_of_series(const struct step_series *s, struct step_sum *ret)
 	ret->least_ns = lengths[0];
 	ret->most_ns = lengths[s->count - 1];
 	ret->median_ns = ((double)lengths[low] + (double)lengths[high]) / 2;
-	free(lengths);
 }
 
 void steps_sum(const struct report_context *c, struct step_sums *ret)

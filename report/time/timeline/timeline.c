@@ -52,13 +52,11 @@ static bool blob_text(const struct timeline *t, enum tf_blob_kind kind, uint64_t
 /* "count=10 element=8 object=/data file=out.h5" */
 static void object_text(const struct trace *t, const struct tf_operation *operation, struct buffer *ret)
 {
-	struct buffer file = {0}, path = {0};
+	SCOPED(buffer) file = {0}, path = {0};
 
 	if (operation_object(t, operation, &file, &path))
 		buffer_print(ret, "%sobject=%s file=%s", ret->size ? " " : "", buffer_string(&path),
 			     buffer_string(&file));
-	buffer_done(&file);
-	buffer_done(&path);
 }
 
 /* The number of an operation of a library call has the group of its function, which its enum values depend on. */

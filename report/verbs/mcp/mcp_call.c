@@ -36,7 +36,7 @@ static void execute(char **words, int output, pid_t server)
 
 int mcp_call_start(struct mcp_call *c, uint32_t seconds, struct err *err)
 {
-	char **words = mem_alloc((c->words.count + 1) * sizeof(*words));
+	SCOPED_MEMORY char **words = mem_alloc((c->words.count + 1) * sizeof(*words));
 	pid_t server = getpid();
 	int ends[2], code = 0;
 
@@ -57,7 +57,6 @@ int mcp_call_start(struct mcp_call *c, uint32_t seconds, struct err *err)
 	if (code)
 		c->pid = 0;
 	c->end_ns = seconds ? mcp_now_ns() + seconds * 1000000000ull : UINT64_MAX;
-	free(words);
 	return code;
 }
 

@@ -166,7 +166,7 @@ static int add_top(const char *type, const char *text, struct texts *ret, struct
 static int add_argument(struct json_reader *r, const struct tool_argument *a, struct texts *options,
 			struct texts *operands, struct err *err)
 {
-	struct texts list = {0};
+	SCOPED(texts) list = {0};
 	char path[128], type[16];
 	int code = 0;
 
@@ -194,7 +194,6 @@ static int add_argument(struct json_reader *r, const struct tool_argument *a, st
 			texts_add(options, "%s%s", a->option, list.items[i]);
 		else
 			add_operand(a->kind, list.items[i], operands);
-	texts_done(&list);
 	return code;
 }
 

@@ -55,7 +55,7 @@ static const char page[] =
 
 static int run_skill(const struct command_line *l)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	struct work w;
 	int status;
 
@@ -68,7 +68,6 @@ static int run_skill(const struct command_line *l)
 		return status;
 	buffer_text(&text, page);
 	work_text(&w, "skill", &text);
-	buffer_done(&text);
 	return work_end(&w);
 }
 

@@ -64,7 +64,8 @@ static int spawn_command(char **words, int input, pid_t *ret)
 int destination_command(const char *command, struct destination *ret, struct err *err)
 {
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
-	char *text = mem_copy_text(command, strlen(command)), **words = split_words(text);
+	SCOPED_MEMORY char *text = mem_copy_text(command, strlen(command));
+	SCOPED_MEMORY char **words = split_words(text);
 	int pipes[2], code;
 
 	*ret = (struct destination){.name = command};
@@ -83,8 +84,6 @@ int destination_command(const char *command, struct destination *ret, struct err
 		ret->command = 0;
 		err_set(err, -code, "@%s: %s", command, strerror(code));
 	}
-	free(words);
-	free(text);
 	return -code;
 }
 

@@ -104,7 +104,7 @@ void envelope_table(const char *name, const struct table *t, size_t rows)
 
 void envelope_text(const char *name, const char *text)
 {
-	struct table t = {0};
+	SCOPED(table) t = {0};
 
 	table_has(&t, COL_LINE_NUMBER, COL_TEXT);
 	for (size_t line = 1; *text; line++) {
@@ -115,12 +115,11 @@ void envelope_text(const char *name, const char *text)
 		text += length + (text[length] == '\n');
 	}
 	envelope_table(name, &t, table_rows(&t));
-	table_done(&t);
 }
 
 void envelope_file(const char *path)
 {
-	struct table t = {0};
+	SCOPED(table) t = {0};
 	struct stat s;
 	bool is_file = !stat(path, &s) && S_ISREG(s.st_mode);
 
@@ -128,7 +127,6 @@ void envelope_file(const char *path)
 	table_text(&t, path);
 	table_number_if(&t, is_file, is_file ? (uint64_t)s.st_size : 0);
 	envelope_table("written", &t, 1);
-	table_done(&t);
 }
 
 /* ---- what is beside them ---- */
@@ -194,11 +192,10 @@ static void add_texts(struct json_writer *w, const char *name, char *const *text
 	for (size_t i = 0; i < most; i++)
 		json_string(w, texts[i]);
 	if (most < count) {
-		struct buffer more = {0};
+		SCOPED(buffer) more = {0};
 
 		buffer_print(&more, "and %zu more", count - most);
 		json_string(w, more.data);
-		buffer_done(&more);
 	}
 	json_end(w, ']');
 }
@@ -281,7 +278,7 @@ static void envelope_done(void)
 
 int envelope_end(int status, const char *path)
 {
-	struct buffer b = {0};
+	SCOPED(buffer) b = {0};
 	struct json_writer w = {.to = &b};
 
 	json_begin(&w, '{');
@@ -298,7 +295,6 @@ int envelope_end(int status, const char *path)
 	buffer_text(&b, "\n");
 	if (print_to(path, &b))
 		status = 2;
-	buffer_done(&b);
 	envelope_done();
 	return status;
 }

@@ -15,7 +15,7 @@
 /* A reader sees the old file or the new one. */
 static int write_file(const char *directory, const char *name, const struct buffer *text, struct err *err)
 {
-	struct buffer made = {0}, path = {0};
+	SCOPED(buffer) made = {0}, path = {0};
 	FILE *file = NULL;
 	int fd, code = 0;
 
@@ -39,8 +39,6 @@ static int write_file(const char *directory, const char *name, const struct buff
 		unlink(made.data);
 	if (code)
 		err_set(err, code, "%s: %s", path.data, strerror(-code));
-	buffer_done(&made);
-	buffer_done(&path);
 	return code;
 }
 
@@ -48,7 +46,7 @@ int keep_symbols(const char *directory, struct err *err)
 {
 	char *paths[] = {mem_copy_text(directory, strlen(directory))};
 	struct symbols *symbols;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	struct model model;
 	int code = model_open(&model, paths, 1, err);
 
@@ -59,18 +57,16 @@ int keep_symbols(const char *directory, struct err *err)
 		symbols_free(symbols);
 	}
 	model_done(&model);
-	buffer_done(&text);
 	free(paths[0]);
 	return code;
 }
 
 int keep_sources(const char *directory, const struct report_context *context, struct err *err)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 	int code;
 
 	source_records_write(lines_files(context), &text);
 	code = text.size ? write_file(directory, "names.sources", &text, err) : 0;
-	buffer_done(&text);
 	return code;
 }

@@ -25,7 +25,7 @@ static bool is_packed(const char *path)
 /* When the capture of that name was made. False: it is none. */
 static bool capture_made(const char *name, struct timespec *ret)
 {
-	struct buffer path = {0};
+	SCOPED(buffer) path = {0};
 	struct stat st;
 	bool is_capture = false;
 
@@ -37,7 +37,6 @@ static bool capture_made(const char *name, struct timespec *ret)
 	}
 	if (is_capture)
 		*ret = st.st_mtim;
-	buffer_done(&path);
 	return is_capture;
 }
 

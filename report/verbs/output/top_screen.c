@@ -169,12 +169,11 @@ static int row_order(size_t a, size_t b, const void *context)
 
 static bool is_wanted(const struct top_process *p)
 {
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 	bool is = !*screen.filter || strstr(p->command, screen.filter);
 
 	top_line_text(p, &line);
 	is |= strstr(buffer_string(&line), screen.filter) != NULL;
-	buffer_done(&line);
 	return is;
 }
 
@@ -243,7 +242,7 @@ static void draw_head(const struct top *t, struct buffer *line)
 static void draw_thread(struct top *t, struct where_item *item, struct buffer *line)
 {
 	const struct where_frame *frame;
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	if (!item->stack.count)
 		where_place_stack(&t->place, item);
@@ -256,13 +255,12 @@ static void draw_thread(struct top *t, struct where_item *item, struct buffer *l
 	if (frame)
 		code_line_text(frame->line, &text);
 	add_rest(line, buffer_string(&text));
-	buffer_done(&text);
 	put(line, false);
 }
 
 static void draw_process(struct top *t, const struct top_process *p, struct buffer *line)
 {
-	struct buffer text = {0};
+	SCOPED(buffer) text = {0};
 
 	buffer_print(line, "%c%7u", p->pid == screen.selected ? '>' : ' ', p->pid);
 	if (screen.has_ranks)
@@ -279,7 +277,6 @@ static void draw_process(struct top *t, const struct top_process *p, struct buff
 	buffer_text(line, " ");
 	top_line_text(p, &text);
 	add_rest(line, text.size ? text.data : p->command);
-	buffer_done(&text);
 	put(line, false);
 	if (p->pid != screen.expanded)
 		return;
@@ -368,7 +365,7 @@ static void draw_processes(struct top *t, struct buffer *line)
 static void draw(struct top *t)
 {
 	static const char *const names[] = {"CPU%", "WAIT%", "GPU%", "RSS", "DEV", "RD/s", "WR/s", "PID"};
-	struct buffer line = {0};
+	SCOPED(buffer) line = {0};
 
 	size_read();
 	rows_choose(t);
@@ -392,7 +389,6 @@ static void draw(struct top *t)
 	text_fit(&screen.frame, line.data, screen.columns - 1);
 	buffer_text(&screen.frame, "\033[K");
 	write_all(screen.frame.data, screen.frame.size);
-	buffer_done(&line);
 }
 
 /* ---- recording ---- */

@@ -55,14 +55,13 @@ static uint32_t parent_of(uint32_t pid)
 static int find_output(uint32_t pid, struct buffer *ret)
 {
 	size_t size;
-	char *variables = proc_file_read(pid, "environ", &size);
+	SCOPED_MEMORY char *variables = proc_file_read(pid, "environ", &size);
 	const char *value = variables ? proc_file_variable(variables, size, "PILLION_OUTPUT") : NULL;
 
 	if (!variables)
 		return -errno;
 	if (value)
 		buffer_text(ret, value);
-	free(variables);
 	return 0;
 }
 
@@ -100,7 +99,7 @@ static bool is_alive(const struct model *m, const struct run_record *r)
 /* Whether the file of that run has the answer. */
 static bool has_answer(const char *capture, uint64_t run, uint64_t request)
 {
-	struct buffer end = {0}, path = {0};
+	SCOPED(buffer) end = {0}, path = {0};
 	struct dirent *entry;
 	bool has = false;
 	DIR *d = opendir(capture);
@@ -108,7 +107,7 @@ static bool has_answer(const char *capture, uint64_t run, uint64_t request)
 	buffer_print(&end, ".%016" PRIx64 ".where", run);
 	while (d && !has && (entry = readdir(d))) {
 		size_t length = strlen(entry->d_name);
-		struct model m = {0};
+		SCOPED(model) m = {0};
 		struct mapping file;
 		struct look look;
 		struct err err;
@@ -126,12 +125,9 @@ static bool has_answer(const char *capture, uint64_t run, uint64_t request)
 			look_done(&look);
 		}
 		mapping_close(&file);
-		model_done(&m);
 	}
 	if (d)
 		closedir(d);
-	buffer_done(&end);
-	buffer_done(&path);
 	return has;
 }
 
@@ -174,8 +170,8 @@ static void wait_for_answers(const char *capture, const struct model *m, bool *w
 
 static int ask(const char *capture, const struct model *m, struct where_answers *ret, struct err *err)
 {
-	bool *waits = mem_alloc(m->run_count + 1);
-	struct buffer path = {0};
+	SCOPED_MEMORY bool *waits = mem_alloc(m->run_count + 1);
+	SCOPED(buffer) path = {0};
 	int code = 0;
 
 	for (size_t i = 0; i < m->run_count; i++) {
@@ -190,8 +186,6 @@ static int ask(const char *capture, const struct model *m, struct where_answers 
 		wait_for_answers(capture, m, waits, ret);
 		unlink(path.data);
 	}
-	buffer_done(&path);
-	free(waits);
 	return code;
 }
 
