@@ -116,6 +116,5 @@ void fix_first_propose(struct choice *k, struct fix_first_cause *cause)
 		join_causes(same, cause);
 		return;
 	}
-	all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
-	all->items[all->count++] = *cause;
+	list_add(all, *cause);
 }

@@ -55,8 +55,7 @@ static bool write_fully(int fd, const uint8_t *data, size_t size, uint64_t at)
 
 static void add_run(struct external_sort *r, struct sorted_run run)
 {
-	r->runs = mem_grow(r->runs, r->run_count, &r->run_capacity, sizeof(*r->runs));
-	r->runs[r->run_count++] = run;
+	mem_append(r->runs, r->run_count, r->run_capacity, run);
 }
 
 static void spill_run(struct external_sort *r)

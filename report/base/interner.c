@@ -37,9 +37,8 @@ uint32_t interner_number(struct interner *n, const char *text, size_t size)
 		uint64_t *place = map_put(&n->places, hash, 0, NULL);
 
 		if (!*place) {
-			n->items = mem_grow(n->items, n->count, &n->capacity, sizeof(*n->items));
-			n->items[n->count] = (struct interned){keep(n, text, size), size};
-			*place = ++n->count;
+			list_add(n, (struct interned){keep(n, text, size), size});
+			*place = n->count;
 			return (uint32_t)*place - 1;
 		}
 		if (n->items[*place - 1].size == size && !memcmp(n->items[*place - 1].text, text, size))

@@ -29,6 +29,15 @@ void mem_replace_text(char **place, char *text);      /* takes ownership of text
 /* Makes room for one more element of an array; the caller maintains the count. */
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t element);
 
+/* Appends a value, the last argument, to an array; and to a list, which has items, count and capacity. */
+#define mem_append(array, count, capacity, ...)                                       \
+	do {                                                                          \
+		(array) = mem_grow((array), (count), &(capacity), sizeof(*(array))); \
+		(array)[(count)] = __VA_ARGS__;                                       \
+		(count)++;                                                            \
+	} while (0)
+#define list_add(list, ...) mem_append((list)->items, (list)->count, (list)->capacity, __VA_ARGS__)
+
 /* A local variable of a struct for which its _done function is called at the end of its block:
  * SCOPED(buffer) text = {0}; */
 #define SCOPED(type) __attribute__((cleanup(type##_done))) struct type

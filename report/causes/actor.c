@@ -6,9 +6,8 @@
 
 static struct actor *actor_add(struct causality *s, const struct image *image, const struct trace_thread *thread)
 {
-	s->actors = mem_grow(s->actors, s->actor_count, &s->actor_capacity, sizeof(*s->actors));
-	s->actors[s->actor_count] = (struct actor){.image = image, .thread = thread};
-	return &s->actors[s->actor_count++];
+	mem_append(s->actors, s->actor_count, s->actor_capacity, (struct actor){.image = image, .thread = thread});
+	return &s->actors[s->actor_count - 1];
 }
 
 uint64_t causes_ns(const struct causality *s, const struct image *image, uint64_t ticks)

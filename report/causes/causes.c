@@ -133,8 +133,7 @@ static void add_piece(struct builder *b, const struct thread_piece *p)
 	struct causality *s = b->causes;
 
 	if (p->is_sample) {
-		b->samples = mem_grow(b->samples, b->sample_count, &b->sample_capacity, sizeof(*b->samples));
-		b->samples[b->sample_count++] = *p;
+		mem_append(b->samples, b->sample_count, b->sample_capacity, *p);
 		return;
 	}
 	add_computing(b, p->start_ns, p->what);

@@ -55,15 +55,14 @@ static uint32_t editable_at(struct editables *e, enum editable_kind kind, const 
 
 	if (is_new) {
 		*place = e->count;
-		e->items = mem_grow(e->items, e->count, &e->capacity, sizeof(*e->items));
-		e->items[e->count++] = (struct editable){.kind = kind,
-							 .waits = BLOCKED_OTHER,
-							 .name = mem_copy_text(name, strlen(name)),
-							 .frame = frame,
-							 .has_frame = has_frame,
-							 .is_users = is_users,
-							 .image = image,
-							 .stack = stack};
+		list_add(e, (struct editable){.kind = kind,
+					      .waits = BLOCKED_OTHER,
+					      .name = mem_copy_text(name, strlen(name)),
+					      .frame = frame,
+					      .has_frame = has_frame,
+					      .is_users = is_users,
+					      .image = image,
+					      .stack = stack});
 	}
 	return (uint32_t)*place;
 }
@@ -110,8 +109,8 @@ void editable_add_stack(struct editables *e, uint32_t what, const struct image *
 		return;
 	if (is_new) {
 		*known = e->stack_count;
-		e->stacks = mem_grow(e->stacks, e->stack_count, &e->stack_capacity, sizeof(*e->stacks));
-		e->stacks[e->stack_count++] = (struct editable_stack){.image = image, .what = what, .stack = stack};
+		mem_append(e->stacks, e->stack_count, e->stack_capacity,
+			   (struct editable_stack){.image = image, .what = what, .stack = stack});
 	}
 	e->stacks[*known].ns += ns + 1; /* a stack of no time counts, too */
 }
@@ -120,9 +119,9 @@ void editable_add_stack(struct editables *e, uint32_t what, const struct image *
 
 static uint32_t pool_new(struct editables *e)
 {
-	e->pools = mem_grow(e->pools, e->pool_count, &e->pool_capacity, sizeof(*e->pools));
-	e->pools[e->pool_count] = (struct pool){.rest = (uint32_t)e->pool_count, .cause = CAUSE_NONE};
-	return (uint32_t)e->pool_count++;
+	mem_append(e->pools, e->pool_count, e->pool_capacity,
+		   (struct pool){.rest = (uint32_t)e->pool_count, .cause = CAUSE_NONE});
+	return (uint32_t)(e->pool_count - 1);
 }
 
 uint32_t editable_rest(struct editables *e, const struct image *image)

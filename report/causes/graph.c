@@ -10,9 +10,8 @@ void graph_edge(struct graph *g, uint32_t from, uint64_t from_ns, uint32_t to, u
 {
 	if (from_ns >= to_ns)
 		return;
-	g->edges = mem_grow(g->edges, g->edge_count, &g->edge_capacity, sizeof(*g->edges));
-	g->edges[g->edge_count++] =
-		(struct edge){.from_ns = from_ns, .to_ns = to_ns, .from = from, .to = to, .node = NODE_NONE};
+	mem_append(g->edges, g->edge_count, g->edge_capacity,
+		   (struct edge){.from_ns = from_ns, .to_ns = to_ns, .from = from, .to = to, .node = NODE_NONE});
 }
 
 void graph_lock(struct graph *g, uint32_t from, uint64_t taken_ns, uint64_t from_ns, uint32_t to, uint64_t to_ns)
@@ -273,8 +272,7 @@ void graph_operation(struct graph *g, uint64_t start_ns, uint64_t end_ns, uint32
 		return;
 	n = node_add(g, NODE_OPERATION, end_ns, what);
 	n->source = take_edge(g, end_ns);
-	g->parts = mem_grow(g->parts, g->part_count, &g->part_capacity, sizeof(*g->parts));
-	g->parts[g->part_count++] = (struct node_part){what, (float)(end_ns - start_ns)};
+	mem_append(g->parts, g->part_count, g->part_capacity, (struct node_part){what, (float)(end_ns - start_ns)});
 	take_cuts(g, end_ns);
 }
 
@@ -285,8 +283,7 @@ void graph_end(struct graph *g, bool is_end)
 	g->actors[g->actor].count = (uint32_t)g->node_count - g->actors[g->actor].first;
 	if (!is_end)
 		return;
-	g->ends = mem_grow(g->ends, g->end_count, &g->end_capacity, sizeof(*g->ends));
-	g->ends[g->end_count++] = (uint32_t)g->node_count - 1;
+	mem_append(g->ends, g->end_count, g->end_capacity, (uint32_t)g->node_count - 1);
 }
 
 /* ---- the whole ---- */

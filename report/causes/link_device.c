@@ -30,9 +30,9 @@ static uint32_t stream_of(struct device_gathering *g, const struct tf_device_ope
 
 	if (is_new) {
 		*place = s->actor_count;
-		s->actors = mem_grow(s->actors, s->actor_count, &s->actor_capacity, sizeof(*s->actors));
-		s->actors[s->actor_count++] = (struct actor){.image = g->image, .is_stream = true,
-							     .device = w->device, .stream = w->stream};
+		mem_append(s->actors, s->actor_count, s->actor_capacity,
+			   (struct actor){.image = g->image, .is_stream = true,
+					  .device = w->device, .stream = w->stream});
 	}
 	return (uint32_t)*place;
 }
@@ -78,8 +78,7 @@ static void operation_add(struct device_gathering *g, const struct correlated *k
 		op.launched_by = actor ? (uint32_t)*actor : NODE_NONE;
 		op.launched_ns = causes_ns(s, g->image, event_start(&k->event));
 	}
-	to->items = mem_grow(to->items, to->count, &to->capacity, sizeof(*to->items));
-	to->items[to->count++] = op;
+	list_add(to, op);
 }
 
 static void visit(void *context, const struct correlated *k)

@@ -134,8 +134,7 @@ static int compare_endings(const void *left, const void *right)
 
 static void endings_add(struct endings *e, uint64_t ns, uint64_t lock, uint32_t actor)
 {
-	e->items = mem_grow(e->items, e->count, &e->capacity, sizeof(*e->items));
-	e->items[e->count++] = (struct ending){ns, lock, actor};
+	list_add(e, (struct ending){ns, lock, actor});
 }
 
 /* The last one that is a cause of the end of the wait, by `is_cause`, at most so long before it, or LATE_NS if it wakes

@@ -115,8 +115,7 @@ static enum moment_kind transfer_kind(struct reading_calls *r, const struct even
 
 static void put(struct moments *to, const struct moment *m)
 {
-	to->items = mem_grow(to->items, to->count, &to->capacity, sizeof(*to->items));
-	to->items[to->count++] = *m;
+	list_add(to, *m);
 }
 
 /* Who ended the wait, as --wakes records it; else who held the lock when it began. */

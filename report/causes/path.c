@@ -18,9 +18,9 @@ static void add_row(void *context, uint32_t what, double ns)
 	uint64_t *place = map_put(&p->known, (uint64_t)what << 3 | a->kind, a->actor, NULL);
 
 	if (!*place) {
-		p->rows = mem_grow(p->rows, p->count, &p->capacity, sizeof(*p->rows));
-		p->rows[p->count] = (struct path_row){.kind = a->kind, .what = what, .actor = a->actor};
-		*place = ++p->count;
+		mem_append(p->rows, p->count, p->capacity,
+			   (struct path_row){.kind = a->kind, .what = what, .actor = a->actor});
+		*place = p->count;
 	}
 	p->rows[*place - 1].ns += ns;
 	if (!(what & EDITABLE_OF_POOL) && a->kind <= CRITICAL_UNSEEN)

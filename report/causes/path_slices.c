@@ -46,12 +46,11 @@ static void visit(void *context, enum critical_kind kind, uint32_t node, uint32_
 		before->start_ns = whole_ns(k->at_ns);
 		return;
 	}
-	k->slices = mem_grow(k->slices, k->count, &k->capacity, sizeof(*k->slices));
-	k->slices[k->count++] = (struct path_slice){.start_ns = whole_ns(k->at_ns),
-						    .end_ns = end_ns,
-						    .kind = kind,
-						    .what = largest.what,
-						    .actor = n->actor};
+	mem_append(k->slices, k->count, k->capacity, (struct path_slice){.start_ns = whole_ns(k->at_ns),
+									 .end_ns = end_ns,
+									 .kind = kind,
+									 .what = largest.what,
+									 .actor = n->actor});
 }
 
 size_t path_slices(struct causality *s, struct path_slice **ret)

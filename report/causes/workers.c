@@ -38,8 +38,7 @@ static void add_worker(const struct causality *s, struct worker_group **groups, 
 		(*groups)[(*count)++] = (struct worker_group){.parent = parent, .program = program_of(a)};
 	}
 	g = &(*groups)[i];
-	g->actors = mem_grow(g->actors, g->count, &g->capacity, sizeof(*g->actors));
-	g->actors[g->count++] = actor;
+	mem_append(g->actors, g->count, g->capacity, actor);
 	g->total_ns += a->end_ns - a->start_ns;
 }
 

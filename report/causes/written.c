@@ -40,8 +40,7 @@ static uint32_t file_at(struct written *w, uint64_t fd, uint64_t ticks)
 	descriptors_text(&w->descriptors, d, &path);
 	known = map_put(&w->known, hash_bytes(buffer_string(&path), path.size), 0, NULL);
 	if (!*known) {
-		w->files = mem_grow(w->files, w->count, &w->capacity, sizeof(*w->files));
-		w->files[w->count++] = (struct written_file){.by = WRITTEN_NOTHING};
+		mem_append(w->files, w->count, w->capacity, (struct written_file){.by = WRITTEN_NOTHING});
 		*known = w->count;
 	}
 	return (uint32_t)*known;

@@ -24,9 +24,8 @@ void descriptors_init(struct descriptors *d, const struct trace *t)
 		if (t->blobs[i].type != TF_BLOB_DESCRIPTOR ||
 		    trace_blob(t, &t->blobs[i], &head, sizeof(head)) < sizeof(head))
 			continue;
-		d->items = mem_grow(d->items, d->count, &d->capacity, sizeof(*d->items));
-		d->items[d->count++] = (struct descriptor){head.from_ticks, head.fd, head.kind, head.generation,
-							   &t->blobs[i]};
+		list_add(d, (struct descriptor){head.from_ticks, head.fd, head.kind, head.generation,
+						&t->blobs[i]});
 	}
 	if (d->count)
 		qsort(d->items, d->count, sizeof(*d->items), compare_descriptors);

@@ -6,8 +6,7 @@
 void interval_tree_add(struct interval_tree *s, const struct trace_thread *thread, uint64_t start, uint64_t end,
 		       uint64_t value)
 {
-	s->items = mem_grow(s->items, s->count, &s->capacity, sizeof(*s->items));
-	s->items[s->count++] = (struct interval){.thread = thread, .start = start, .end = end, .value = value};
+	list_add(s, (struct interval){.thread = thread, .start = start, .end = end, .value = value});
 }
 
 void interval_tree_done(struct interval_tree *s)

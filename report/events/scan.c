@@ -136,8 +136,7 @@ static void parts_add(struct scan_parts *l, const struct image *image, const str
 	for (size_t i = 0; i < thread->chunk_count; i += PART_CHUNKS) {
 		size_t left = thread->chunk_count - i;
 
-		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
-		l->items[l->count++] = (struct scan_part){image, thread, i, left < PART_CHUNKS ? left : PART_CHUNKS};
+		list_add(l, (struct scan_part){image, thread, i, left < PART_CHUNKS ? left : PART_CHUNKS});
 	}
 }
 

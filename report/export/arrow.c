@@ -237,8 +237,7 @@ static void write_message(struct arrow *a, struct flat *f, int type, size_t head
 	write_bytes(a, body->data, body->size);
 	if (type != HEADER_BATCH)
 		return;
-	a->blocks = mem_grow(a->blocks, a->block_count, &a->block_capacity, sizeof(*a->blocks));
-	a->blocks[a->block_count++] = block;
+	mem_append(a->blocks, a->block_count, a->block_capacity, block);
 }
 
 /* ---- batches ---- */

@@ -14,8 +14,7 @@ const struct buffer *chrome_text(struct chrome *w, enum timeline_text kind, uint
 	if (*slot)
 		return &w->texts[*slot - 1];
 	make(w, number, &json);
-	w->texts = mem_grow(w->texts, w->text_count, &w->text_capacity, sizeof(*w->texts));
-	w->texts[w->text_count++] = json;
+	mem_append(w->texts, w->text_count, w->text_capacity, json);
 	*timeline_slot(&w->timeline, kind, number) = w->text_count;
 	return &w->texts[w->text_count - 1];
 }

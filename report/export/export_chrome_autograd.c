@@ -162,8 +162,7 @@ static struct chrome_pair *pair_of(struct chrome_autograd *a, uint64_t sequence)
 
 	if (is_new) {
 		*at = a->count;
-		a->pairs = mem_grow(a->pairs, a->count, &a->capacity, sizeof(*a->pairs));
-		a->pairs[a->count++] = (struct chrome_pair){0};
+		mem_append(a->pairs, a->count, a->capacity, (struct chrome_pair){0});
 	}
 	return &a->pairs[*at];
 }

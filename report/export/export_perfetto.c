@@ -179,9 +179,9 @@ static void add_sample(struct perfetto *p, const struct timeline_event *e)
 
 static struct slice *slice_add(struct perfetto *p, const struct timeline_event *e)
 {
-	p->slices = mem_grow(p->slices, p->slice_count, &p->slice_capacity, sizeof(*p->slices));
-	p->slices[p->slice_count] = (struct slice){.start = e->start_ns, .end = e->end_ns};
-	return &p->slices[p->slice_count++];
+	mem_append(p->slices, p->slice_count, p->slice_capacity,
+		   (struct slice){.start = e->start_ns, .end = e->end_ns});
+	return &p->slices[p->slice_count - 1];
 }
 
 static void add_range(struct perfetto *p, const struct timeline_event *e)

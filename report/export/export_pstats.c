@@ -70,10 +70,8 @@ static uint32_t function_row(struct pstats *p, uint32_t domain, uint32_t text)
 	name = strcmp(f.file, "~") ? strrchr(f.name, '.') : NULL; /* cProfile does not qualify names of Python's */
 	buffer_print(&key, "%s%c%u%c%s%c", f.file, 0, f.first_line, 0, name ? name + 1 : f.name, 0);
 	*row = aggregate_row(&p->keys, key.data, key.size) + 1;
-	if (*row > p->function_count) {
-		p->functions = mem_grow(p->functions, p->function_count, &p->function_capacity, sizeof(*p->functions));
-		p->functions[p->function_count++] = (struct pstats_function){0};
-	}
+	if (*row > p->function_count)
+		mem_append(p->functions, p->function_count, p->function_capacity, (struct pstats_function){0});
 	return (uint32_t)*row;
 }
 
@@ -85,8 +83,8 @@ static size_t edge_of(struct pstats *p, uint32_t caller, uint32_t callee)
 	if (is_new) {
 		struct pstats_function *f = &p->functions[callee];
 
-		p->edges = mem_grow(p->edges, p->edge_count, &p->edge_capacity, sizeof(*p->edges));
-		p->edges[p->edge_count++] = (struct pstats_edge){.caller = caller, .next = f->callers};
+		mem_append(p->edges, p->edge_count, p->edge_capacity,
+			   (struct pstats_edge){.caller = caller, .next = f->callers});
 		*place = f->callers = p->edge_count;
 	}
 	return *place;
@@ -114,8 +112,7 @@ static void enter(struct pstats *p, const struct event *e)
 		call.edge = edge_of(p, p->stack[call.caller - 1].row - 1, call.row - 1);
 		p->edges[call.edge - 1].tally.depth++;
 	}
-	p->stack = mem_grow(p->stack, p->depth, &p->capacity, sizeof(*p->stack));
-	p->stack[p->depth++] = call;
+	mem_append(p->stack, p->depth, p->capacity, call);
 	*top = p->depth;
 }
 

@@ -33,12 +33,11 @@ static void take_line(struct elsewhere *e, const struct index_line *l, const cha
 			e->items[i].has_ended = true;
 	if (!is_launch)
 		return;
-	e->items = mem_grow(e->items, e->count, &e->capacity, sizeof(*e->items));
-	e->items[e->count++] = (struct elsewhere_launcher){
-		.run = run,
-		.pid = (uint32_t)index_number(l, "pid"),
-		.host = mem_copy_text(name, host_length),
-	};
+	list_add(e, (struct elsewhere_launcher){
+     .run = run,
+     .pid = (uint32_t)index_number(l, "pid"),
+     .host = mem_copy_text(name, host_length),
+});
 }
 
 static void read_index(struct elsewhere *e, const char *capture, const char *name, size_t host_length)

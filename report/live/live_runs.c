@@ -120,8 +120,7 @@ static void read_process(struct live_search *s, uint32_t pid)
 	f.run = run ? strtoull(run, NULL, 16) : 0;
 	if (proc_file_is_launcher(&f.stat))
 		read_launcher(s, &f);
-	s->items = mem_grow(s->items, s->count, &s->capacity, sizeof(*s->items));
-	s->items[s->count++] = f;
+	list_add(s, f);
 	*map_put(&s->by_pid, pid, 0, NULL) = s->count;
 }
 
@@ -196,15 +195,14 @@ static void add_process(struct live_run *run, const struct live_found *f)
 {
 	static const char *const ranks[] = {TF_RANK_VARIABLES}, *const jobs[] = {"SLURM_JOB_ID"};
 
-	run->processes = mem_grow(run->processes, run->process_count, &run->process_capacity, sizeof(*run->processes));
-	run->processes[run->process_count++] = (struct live_process){
-		.pid = f->pid,
-		.parent_pid = f->stat.parent_pid,
-		.start = f->stat.start,
-		.command = command_of(f),
-		.rank = variable_of(f, ranks, sizeof(ranks) / sizeof(*ranks)),
-		.job = variable_of(f, jobs, 1),
-	};
+	mem_append(run->processes, run->process_count, run->process_capacity, (struct live_process){
+					       .pid = f->pid,
+					       .parent_pid = f->stat.parent_pid,
+					       .start = f->stat.start,
+					       .command = command_of(f),
+					       .rank = variable_of(f, ranks, sizeof(ranks) / sizeof(*ranks)),
+					       .job = variable_of(f, jobs, 1),
+				       });
 }
 
 /* A run without a launcher, or with one that cannot be seen from here: its directory is what its processes have. */

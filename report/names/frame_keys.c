@@ -14,8 +14,7 @@ static void add_key(struct frame_keys *k, uint64_t key)
 	for (size_t i = 0; i < k->count; i++)
 		if (k->keys[i] == key)
 			return;
-	k->keys = mem_grow(k->keys, k->count, &k->capacity, sizeof(*k->keys));
-	k->keys[k->count++] = key;
+	mem_append(k->keys, k->count, k->capacity, key);
 }
 
 static bool add_native(struct frame_keys *k, const struct image *image, struct symbol_frame f)

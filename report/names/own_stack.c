@@ -72,8 +72,7 @@ static uint32_t function_of(struct own_stacks *o, const char *of, const char *fi
 
 static void push_frame(struct own_stacks *o, uint32_t function, uint32_t line)
 {
-	o->frames = mem_grow(o->frames, o->frame_count, &o->frame_capacity, sizeof(*o->frames));
-	o->frames[o->frame_count++] = (struct own_frame){function, line};
+	mem_append(o->frames, o->frame_count, o->frame_capacity, (struct own_frame){function, line});
 }
 
 static void add_frame(struct own_stacks *o, struct symbol_frame *f)
@@ -297,9 +296,8 @@ uint32_t own_stack_of(struct own_stacks *o, const struct image *image, uint32_t 
 		add_foreign(o, image, stack, count, &now);
 		now.is_end = is_end(o, image, stack);
 	}
-	o->stacks = mem_grow(o->stacks, o->stack_count, &o->stack_capacity, sizeof(*o->stacks));
-	o->stacks[o->stack_count] = now;
-	return (uint32_t)o->stack_count++;
+	mem_append(o->stacks, o->stack_count, o->stack_capacity, now);
+	return (uint32_t)(o->stack_count - 1);
 }
 
 bool own_stack_has(const struct own_stacks *o, uint32_t stack, uint32_t function)

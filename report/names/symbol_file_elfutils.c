@@ -153,13 +153,13 @@ static void add_range(struct symbol_file *f, int number)
 	    type == STT_TLS)
 		return;
 	f->is_interpreter |= symbol_is_evaluation(name);
-	f->ranges = mem_grow(f->ranges, f->range_count, &f->range_capacity, sizeof(*f->ranges));
-	f->ranges[f->range_count++] = (struct range){
-		.from = address,
-		.size = symbol.st_size <= UINT64_MAX - address ? symbol.st_size : UINT64_MAX - address,
-		.number = number,
-		.rank = rank_of(symbol.st_info),
-	};
+	mem_append(f->ranges, f->range_count, f->range_capacity,
+		   (struct range){
+.from = address,
+.size = symbol.st_size <= UINT64_MAX - address ? symbol.st_size : UINT64_MAX - address,
+.number = number,
+.rank = rank_of(symbol.st_info),
+});
 }
 
 static void make_ranges(struct symbol_file *f)

@@ -20,10 +20,8 @@ static void add_function(struct inline_unit *u, Dwarf_Die *die)
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
-	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		u->functions = mem_grow(u->functions, u->count, &u->capacity, sizeof(*u->functions));
-		u->functions[u->count++] = (struct dwarf_function){start, end, *die};
-	}
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+		mem_append(u->functions, u->count, u->capacity, (struct dwarf_function){start, end, *die});
 }
 
 /* Functions are children of the unit, or of the namespace in which they were defined. */
@@ -65,9 +63,8 @@ static const struct inline_unit *inline_unit_of(struct inline_units *u, Dwarf_Di
 		add_functions(&made, unit, 0);
 		if (made.count)
 			qsort(made.functions, made.count, sizeof(*made.functions), compare_functions);
-		u->units = mem_grow(u->units, u->count, &u->capacity, sizeof(*u->units));
-		u->units[u->count] = made;
-		*known = ++u->count;
+		mem_append(u->units, u->count, u->capacity, made);
+		*known = u->count;
 	}
 	return &u->units[*known - 1];
 }

@@ -45,9 +45,8 @@ static struct kept_module *kept_add_module(struct kept_symbols *k, const struct 
 	if (known)
 		return &k->modules[known - k->modules];
 	m.path = mem_copy_text(index_text(l, "path"), strlen(index_text(l, "path")));
-	k->modules = mem_grow(k->modules, k->count, &k->capacity, sizeof(*k->modules));
-	k->modules[k->count] = m;
-	return &k->modules[k->count++];
+	mem_append(k->modules, k->count, k->capacity, m);
+	return &k->modules[k->count - 1];
 }
 
 static const char *kept_field(const struct index_line *l, const char *key)
@@ -61,13 +60,12 @@ static void kept_add_line(struct kept_symbols *k, struct kept_module *m, const s
 {
 	uint64_t line = index_number(l, "line");
 
-	m->lines = mem_grow(m->lines, m->count, &m->capacity, sizeof(*m->lines));
-	m->lines[m->count] = (struct kept_line){
-		.address = index_number(l, "at"),
-		.number = k->next++,
-		.line = {kept_field(l, "name"), kept_field(l, "file"), line <= INT32_MAX ? (int)line : 0},
-	};
-	m->count++;
+	mem_append(m->lines, m->count, m->capacity,
+		   (struct kept_line){
+      .address = index_number(l, "at"),
+      .number = k->next++,
+      .line = {kept_field(l, "name"), kept_field(l, "file"), line <= INT32_MAX ? (int)line : 0},
+});
 }
 
 static int kept_by_address(const void *left, const void *right)

@@ -112,8 +112,7 @@ static void add_line(struct symbol_map *m, char *line)
 	if (end == line || *end != ' ' || !end[1])
 		return;
 	e.name = end + 1;
-	m->entries = mem_grow(m->entries, m->count, &m->capacity, sizeof(*m->entries));
-	m->entries[m->count++] = e;
+	mem_append(m->entries, m->count, m->capacity, e);
 }
 
 /* Names are in the order in which they were written. */

@@ -245,9 +245,9 @@ static void add_module(struct modules *m, struct module_space *space, const stru
 	build = build_of(m->model, image, &module, path, bytes + size);
 	if (!*path)
 		path = image->executable;
-	space->modules = mem_grow(space->modules, space->count, &space->capacity, sizeof(*space->modules));
-	space->modules[space->count++] = (struct mapped_module){module.start, module.end, module.bias, module.unloads,
-								find_file(m, path, &build)};
+	mem_append(space->modules, space->count, space->capacity,
+		   (struct mapped_module){module.start, module.end, module.bias, module.unloads,
+					  find_file(m, path, &build)});
 }
 
 static const struct image *image_by_nonce(const struct model *m, uint64_t nonce)
@@ -290,9 +290,8 @@ struct module_space *modules_of(struct modules *m, const struct image *image)
 	uint64_t *place = map_put(&m->by_image, (uint64_t)(image - m->model->images), 0, NULL);
 
 	if (!*place) {
-		m->spaces = mem_grow(m->spaces, m->space_count, &m->space_capacity, sizeof(*m->spaces));
-		m->spaces[m->space_count] = (struct module_space){0};
-		*place = ++m->space_count;
+		mem_append(m->spaces, m->space_count, m->space_capacity, (struct module_space){0});
+		*place = m->space_count;
 		add_modules(m, &m->spaces[m->space_count - 1], image, 0);
 	}
 	return &m->spaces[*place - 1];

@@ -38,8 +38,7 @@ static void sort_samples(struct states *s, const struct model *m)
 
 			if (sample->kind != TF_USAGE_THREAD || sample->cpu_ns == TF_USAGE_UNKNOWN)
 				continue;
-			s->samples = mem_grow(s->samples, s->count, &s->capacity, sizeof(*s->samples));
-			s->samples[s->count++] = sample;
+			mem_append(s->samples, s->count, s->capacity, sample);
 		}
 	if (s->count)
 		qsort(s->samples, s->count, sizeof(*s->samples), compare_samples);

@@ -67,9 +67,8 @@ struct html_track *html_track(struct html *h, enum html_track_kind kind, uint64_
 		*ret_new = is_new;
 	if (is_new) {
 		*place = h->track_count;
-		h->tracks = mem_grow(h->tracks, h->track_count, &h->track_capacity, sizeof(*h->tracks));
-		h->tracks[h->track_count++] =
-		    (struct html_track){.kind = kind, .process = (uint32_t)h->image->process};
+		mem_append(h->tracks, h->track_count, h->track_capacity,
+			   (struct html_track){.kind = kind, .process = (uint32_t)h->image->process});
 	}
 	return &h->tracks[*place];
 }

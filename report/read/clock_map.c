@@ -16,8 +16,7 @@ void clock_map_add(struct clock_map *map, const struct tf_clock_pair *pair)
 {
 	if (!pair->ticks || !pair->realtime_ns)
 		return;
-	map->pairs = mem_grow(map->pairs, map->count, &map->capacity, sizeof(*map->pairs));
-	map->pairs[map->count++] = *pair;
+	mem_append(map->pairs, map->count, map->capacity, *pair);
 }
 
 static int compare_clock_pairs(const void *left, const void *right)

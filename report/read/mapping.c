@@ -169,8 +169,8 @@ static void register_mapping(const void *data, size_t size, struct lazy *lazy)
 	struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
 	bool is_mine = lazy_lock();
 
-	mapped = mem_grow(mapped, mapped_count, &mapped_capacity, sizeof(*mapped));
-	mapped[mapped_count++] = (struct region){(uintptr_t)data, (uintptr_t)data + size, lazy};
+	mem_append(mapped, mapped_count, mapped_capacity,
+		   (struct region){(uintptr_t)data, (uintptr_t)data + size, lazy});
 	add_mapped(lazy ? 0 : size);
 	sigaction(SIGBUS, &bus, NULL);
 	if (lazy)

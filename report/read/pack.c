@@ -71,8 +71,7 @@ static bool add_capture(struct pack *p, const char *name, size_t length)
 {
 	if (!name_is_fine(name, length))
 		return false;
-	p->captures = mem_grow(p->captures, p->capture_count, &p->capture_capacity, sizeof(*p->captures));
-	p->captures[p->capture_count++] = mem_copy_text(name, length);
+	mem_append(p->captures, p->capture_count, p->capture_capacity, mem_copy_text(name, length));
 	return true;
 }
 
@@ -85,8 +84,7 @@ static bool pack_add_file(struct pack *p, const char *name, size_t length, uint6
 	f = mem_alloc(sizeof(*f));
 	*f = (struct pack_file){
 		.pack = p, .name = mem_copy_text(name, length), .capture = p->capture_count - 1, .size = size};
-	p->files = mem_grow(p->files, p->file_count, &p->file_capacity, sizeof(*p->files));
-	p->files[p->file_count++] = f;
+	mem_append(p->files, p->file_count, p->file_capacity, f);
 	return true;
 }
 

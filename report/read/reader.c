@@ -174,8 +174,7 @@ static void add_counter(struct trace *t, struct trace_thread *thread, uint32_t f
 	memcpy(&counter.sum, bytes, sizeof(counter.sum));
 	if (!counter.sum.calls)
 		return;
-	t->counters = mem_grow(t->counters, t->counter_count, &t->counter_capacity, sizeof(*t->counters));
-	t->counters[t->counter_count++] = counter;
+	mem_append(t->counters, t->counter_count, t->counter_capacity, counter);
 	thread->counter_count++;
 }
 
@@ -234,11 +233,11 @@ static void read_threads(struct trace *t)
 		struct trace_thread *thread;
 
 		if (!i || w->thread != w[-1].thread) {
-			t->threads = mem_grow(t->threads, t->thread_count, &capacity, sizeof(*t->threads));
-			t->threads[t->thread_count++] = (struct trace_thread){.number = w->thread,
-									      .tid = w->tid,
-									      .first_chunk = i,
-									      .first_counter = t->counter_count};
+			mem_append(t->threads, t->thread_count, capacity,
+				   (struct trace_thread){.number = w->thread,
+							 .tid = w->tid,
+							 .first_chunk = i,
+							 .first_counter = t->counter_count});
 		}
 		thread = &t->threads[t->thread_count - 1];
 		thread->chunk_count++;

@@ -56,8 +56,7 @@ static struct blob blob_of(const struct trace *t, const struct event *e)
 
 static void part_define(const struct trace *t, struct thread_part *p, const struct event *e)
 {
-	p->blobs = mem_grow(p->blobs, p->blob_count, &p->blob_capacity, sizeof(*p->blobs));
-	p->blobs[p->blob_count++] = blob_of(t, e);
+	mem_append(p->blobs, p->blob_count, p->blob_capacity, blob_of(t, e));
 }
 
 static void add_child(const struct trace *t, struct thread_part *p, const struct event *e)
@@ -70,8 +69,7 @@ static void add_child(const struct trace *t, struct thread_part *p, const struct
 		p->broken++;
 		return;
 	}
-	p->children = mem_grow(p->children, p->child_count, &p->child_capacity, sizeof(*p->children));
-	p->children[p->child_count++] = c;
+	mem_append(p->children, p->child_count, p->child_capacity, c);
 }
 
 static bool is_wait_call(const struct trace *t, const struct event *e)
@@ -273,8 +271,7 @@ static void join_blobs(struct trace *t, const struct thread_part *p)
 	for (size_t i = 0; i < p->blob_count; i++) {
 		/* The last definition wins: ids are unique, but thread names change. */
 		*map_put(&t->definitions, p->blobs[i].type, p->blobs[i].id, NULL) = t->blob_count;
-		t->blobs = mem_grow(t->blobs, t->blob_count, &t->blob_capacity, sizeof(*t->blobs));
-		t->blobs[t->blob_count++] = p->blobs[i];
+		mem_append(t->blobs, t->blob_count, t->blob_capacity, p->blobs[i]);
 	}
 }
 
@@ -294,8 +291,7 @@ static void join_children(struct events_reader *r, const struct thread_part *p, 
 
 		if (!p->children[i].has_ticks && c.ticks < last)
 			c.ticks = last;
-		t->children = mem_grow(t->children, t->child_count, &t->child_capacity, sizeof(*t->children));
-		t->children[t->child_count++] = c;
+		mem_append(t->children, t->child_count, t->child_capacity, c);
 	}
 }
 
@@ -378,9 +374,9 @@ static void parts_add(struct events_reader *r, size_t thread)
 	size_t all = r->trace->threads[thread].chunk_count;
 
 	for (size_t i = 0; i < all; i += PART_CHUNKS) {
-		r->parts = mem_grow(r->parts, r->count, &r->capacity, sizeof(*r->parts));
-		r->parts[r->count++] = (struct thread_part){
-			.thread = thread, .first = i, .count = all - i < PART_CHUNKS ? all - i : PART_CHUNKS};
+		mem_append(r->parts, r->count, r->capacity,
+			   (struct thread_part){
+	    .thread = thread, .first = i, .count = all - i < PART_CHUNKS ? all - i : PART_CHUNKS});
 	}
 }
 

@@ -55,10 +55,9 @@ static size_t gather_place(struct gathering *g, uint32_t function, uint32_t stac
 
 	if (*place || !f)
 		return *place - 1;
-	b->calls = mem_grow(b->calls, b->count, &b->capacity, sizeof(*b->calls));
-	b->calls[b->count] = (struct blocked_call){
-		.function = f, .kind = is_pipe ? BLOCKED_PIPE : f->kind.waits, .stack = stack};
-	*place = ++b->count;
+	mem_append(b->calls, b->count, b->capacity, (struct blocked_call){
+				       .function = f, .kind = is_pipe ? BLOCKED_PIPE : f->kind.waits, .stack = stack});
+	*place = b->count;
 	return b->count - 1;
 }
 

@@ -33,12 +33,12 @@ static int compare_records(const void *left, const void *right)
 
 static void add_record(struct cpu_limits *l, const struct usage_samples *u, const struct tf_usage_cpus *c)
 {
-	l->records = mem_grow(l->records, l->count, &l->capacity, sizeof(*l->records));
-	l->records[l->count++] = (struct record){
-		.of = {u->machine, c->pid ? 0 : u->run, c->pid, c->tid, c->process_start},
-		.ticks = c->ticks,
-		.throttled_ns = c->throttled_ns,
-		.limit = {.mask = c->mask, .cpus = c->cpus, .online = c->online, .quota_ns = c->quota_ns}};
+	mem_append(l->records, l->count, l->capacity,
+		   (struct record){
+  .of = {u->machine, c->pid ? 0 : u->run, c->pid, c->tid, c->process_start},
+  .ticks = c->ticks,
+  .throttled_ns = c->throttled_ns,
+  .limit = {.mask = c->mask, .cpus = c->cpus, .online = c->online, .quota_ns = c->quota_ns}});
 }
 
 static bool has_throttled(const struct record *r)

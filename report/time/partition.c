@@ -63,10 +63,9 @@ static struct thread_time *thread_new(struct maker *k, const struct image *image
 {
 	struct partition *p = k->partition;
 
-	p->threads = mem_grow(p->threads, p->count, &p->capacity, sizeof(*p->threads));
-	p->threads[p->count] =
-		(struct thread_time){.process = image->process, .image = image, .origin = origin, .tid = tid};
-	return &p->threads[p->count++];
+	mem_append(p->threads, p->count, p->capacity,
+		   (struct thread_time){.process = image->process, .image = image, .origin = origin, .tid = tid});
+	return &p->threads[p->count - 1];
 }
 
 static void thread_use(struct thread_time *t, const struct usage_of *of, uint64_t base_cpu_ns, uint64_t base_delay_ns)

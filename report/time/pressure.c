@@ -36,9 +36,8 @@ static struct pressure *pressure_get(struct pressures *p, size_t machine, const 
 	uint64_t *place = map_put(&p->known, limit->mask, machine, NULL);
 
 	if (!*place) {
-		p->items = mem_grow(p->items, p->count, &p->capacity, sizeof(*p->items));
-		p->items[p->count] = (struct pressure){.machine = machine, .limit = *limit};
-		*place = ++p->count;
+		list_add(p, (struct pressure){.machine = machine, .limit = *limit});
+		*place = p->count;
 	}
 	return &p->items[*place - 1];
 }
@@ -114,10 +113,9 @@ static struct last_sample *last_of(struct pressure_finder *f, const struct usage
 		struct cpu_limit limit = cpu_limits_of(f->limits, &of);
 		const struct pressure *p = pressures_of(f->pressures, u->machine, limit.mask);
 
-		f->last = mem_grow(f->last, f->last_count, &f->last_capacity, sizeof(*f->last));
-		f->last[f->last_count] =
-			(struct last_sample){.item = p ? (size_t)(p - f->pressures->items) : SIZE_MAX};
-		*place = ++f->last_count;
+		mem_append(f->last, f->last_count, f->last_capacity,
+			   (struct last_sample){.item = p ? (size_t)(p - f->pressures->items) : SIZE_MAX});
+		*place = f->last_count;
 	}
 	return &f->last[*place - 1];
 }

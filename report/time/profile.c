@@ -46,8 +46,7 @@ static uint32_t line_id(struct profile *p, const struct code_line *line, enum pr
 	uint64_t *place = map_put(&p->by_line, (uint64_t)(uintptr_t)line, 0, NULL);
 
 	if (!*place) {
-		p->names = mem_grow(p->names, p->name_count, &p->name_capacity, sizeof(*p->names));
-		p->names[p->name_count++] = (struct profile_name){line, kind};
+		mem_append(p->names, p->name_count, p->name_capacity, (struct profile_name){line, kind});
 		*place = p->name_count;
 	}
 	return (uint32_t)*place - 1;

@@ -35,8 +35,7 @@ static bool usage_of_blob(const struct trace *t, const struct blob *b, struct tf
 
 static void usages_add(struct usages *u, size_t image, const struct tf_usage *of)
 {
-	u->recorded = mem_grow(u->recorded, u->recorded_count, &u->recorded_capacity, sizeof(*u->recorded));
-	u->recorded[u->recorded_count++] = (struct recorded){image, *of};
+	mem_append(u->recorded, u->recorded_count, u->recorded_capacity, (struct recorded){image, *of});
 }
 
 static void usages_add_trace(struct usages *u, size_t image)
@@ -74,10 +73,10 @@ static void sampled_add(struct usages *u, struct map *known, const struct tf_usa
 	struct usage_sampled *p;
 
 	if (!*place) {
-		u->sampled = mem_grow(u->sampled, u->sampled_count, &u->sampled_capacity, sizeof(*u->sampled));
-		u->sampled[u->sampled_count] = (struct usage_sampled){
-			.pid = s->pid, .tid = tid, .process_start = s->process_start, .first = *s, .last = *s};
-		*place = ++u->sampled_count;
+		mem_append(u->sampled, u->sampled_count, u->sampled_capacity,
+			   (struct usage_sampled){
+    .pid = s->pid, .tid = tid, .process_start = s->process_start, .first = *s, .last = *s});
+		*place = u->sampled_count;
 	}
 	p = &u->sampled[*place - 1];
 	if (p->last.state == 'T' && s->ticks > p->last.ticks)

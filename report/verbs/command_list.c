@@ -51,15 +51,13 @@ static bool add_report(struct command_line *l, char *name)
 	if (!take_suffixes(l, name, &r))
 		return false;
 	r.is_alias = strcmp(name, r.report->name) != 0;
-	l->reports = mem_grow(l->reports, l->report_count, &l->report_capacity, sizeof(*l->reports));
-	l->reports[l->report_count++] = r;
+	mem_append(l->reports, l->report_count, l->report_capacity, r);
 	return true;
 }
 
 static void put_rule(struct command_line *l, const struct rule *r, uint32_t rows)
 {
-	l->rules = mem_grow(l->rules, l->rule_count, &l->rule_capacity, sizeof(*l->rules));
-	l->rules[l->rule_count++] = (struct requested_rule){r, rows};
+	mem_append(l->rules, l->rule_count, l->rule_capacity, (struct requested_rule){r, rows});
 }
 
 /* "all", "RULE", "RULE:rows=N". Of what else nsys takes there, a remark says that it has no effect. */
@@ -205,8 +203,7 @@ static bool add_format(struct command_line *l, const char *part)
 
 	if (f == FORMAT_COUNT && strcmp(part, ".") != 0)
 		return false;
-	l->formats = mem_grow(l->formats, l->format_count, &l->format_capacity, sizeof(*l->formats));
-	l->formats[l->format_count++] = f;
+	mem_append(l->formats, l->format_count, l->format_capacity, f);
 	return true;
 }
 

@@ -52,9 +52,7 @@ static void list_directory(struct listing *l, const struct live_runs *runs)
 		if ((!text_ends_with(name, ".pillion") && !text_ends_with(name, ".pillpack")) ||
 		    !capture_files_read(name, &files))
 			continue;
-		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
-		l->items[l->count++] =
-			(struct listed){mem_copy_text(name, strlen(name)), files, is_live(name, runs)};
+		list_add(l, (struct listed){mem_copy_text(name, strlen(name)), files, is_live(name, runs)});
 	}
 	if (d)
 		closedir(d);

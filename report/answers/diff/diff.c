@@ -226,8 +226,7 @@ static void add_renaming(struct renamings *r, const struct joining *j, size_t ol
 		pair.distance = nearest_distance(before->name, after->name);
 	if (!pair.is_same_line && (pair.distance == SIZE_MAX || pair.distance * RENAMED_PART > length))
 		return;
-	r->items = mem_grow(r->items, r->count, &r->capacity, sizeof(*r->items));
-	r->items[r->count++] = pair;
+	list_add(r, pair);
 }
 
 /* Others by the number of values, and by the line that has launched them or the spelling: the most alike pairs

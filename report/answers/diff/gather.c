@@ -41,10 +41,8 @@ static uint32_t row_of(struct diff_gatherer *g, const char *name, const char *li
 	buffer_add(&key, name, strlen(name) + 1);
 	buffer_add(&key, like, strlen(like) + 1);
 	row = aggregate_row(&r->names, key.data, key.size);
-	while (r->count <= row) {
-		r->series = mem_grow(r->series, r->count, &r->capacity, sizeof(*r->series));
-		r->series[r->count++] = (struct series){0};
-	}
+	while (r->count <= row)
+		mem_append(r->series, r->count, r->capacity, (struct series){0});
 	return row;
 }
 

@@ -110,10 +110,9 @@ static void role_add_call(struct making *k, struct role *role, const struct imag
 	struct role_call *call;
 
 	if (!*place) {
-		role->calls = mem_grow(role->calls, role->call_count, &role->call_capacity, sizeof(*role->calls));
-		role->calls[role->call_count] =
-			(struct role_call){c->kind, .frame = frame, .has_frame = has_frame, .is_users = is_users};
-		*place = ++role->call_count;
+		mem_append(role->calls, role->call_count, role->call_capacity,
+			   (struct role_call){c->kind, .frame = frame, .has_frame = has_frame, .is_users = is_users});
+		*place = role->call_count;
 	}
 	call = &role->calls[*place - 1];
 	if (c->blocked_ns >= call->function_ns) {

@@ -77,9 +77,8 @@ static bool is_wait(enum blocked_kind kind)
 static void add_windows(struct chains *k, size_t line, const struct blocked_call *b, size_t role, size_t call)
 {
 	for (size_t i = 0; i < BLOCKED_LONGEST && b->longest[i].end; i++) {
-		k->windows = mem_grow(k->windows, k->window_count, &k->window_capacity, sizeof(*k->windows));
-		k->windows[k->window_count++] =
-			(struct window){b->longest[i].start, b->longest[i].end, line, role, call};
+		mem_append(k->windows, k->window_count, k->window_capacity,
+			   (struct window){b->longest[i].start, b->longest[i].end, line, role, call});
 	}
 }
 
@@ -125,8 +124,7 @@ static void hold_call(struct chains *k, struct line_of_time *l, const struct tra
 	}
 	if (!f || end - start < k->shortest || end < k->first || start > k->last)
 		return;
-	l->calls = mem_grow(l->calls, l->count, &l->capacity, sizeof(*l->calls));
-	l->calls[l->count++] = (struct held_call){start, end, f, stack, is_wait(f->kind.waits)};
+	mem_append(l->calls, l->count, l->capacity, (struct held_call){start, end, f, stack, is_wait(f->kind.waits)});
 	k->held++;
 }
 
@@ -245,9 +243,8 @@ static void pass(struct chains *k, const struct window *w, size_t thread, const 
 	key[3] = what ? what->function->kind.waits : BLOCKED_KINDS;
 	place = map_put(&k->known, hash_bytes(key, sizeof(key)), p.frame.place, NULL);
 	if (!*place) {
-		k->passed = mem_grow(k->passed, k->passed_count, &k->passed_capacity, sizeof(*k->passed));
-		k->passed[k->passed_count] = p;
-		*place = ++k->passed_count;
+		mem_append(k->passed, k->passed_count, k->passed_capacity, p);
+		*place = k->passed_count;
 	}
 	k->passed[*place - 1].ns += clock_map_duration(k->clock, ticks);
 }

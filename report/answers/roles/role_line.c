@@ -45,12 +45,11 @@ static void line_add(struct role_lines *lines, const struct role_key *p, uint64_
 	uint64_t *known = map_put(&lines->known, p->frame.place, 0, NULL);
 
 	if (!*known) {
-		lines->items = mem_grow(lines->items, lines->count, &lines->capacity, sizeof(*lines->items));
-		lines->items[lines->count] = (struct role_call){.kind = BLOCKED_KINDS,
-								.frame = p->frame,
-								.has_frame = p->has_frame,
-								.is_users = p->is_users};
-		*known = ++lines->count;
+		list_add(lines, (struct role_call){.kind = BLOCKED_KINDS,
+						   .frame = p->frame,
+						   .has_frame = p->has_frame,
+						   .is_users = p->is_users});
+		*known = lines->count;
 	}
 	lines->items[*known - 1].ns += ns;
 	lines->items[*known - 1].count++;
@@ -62,9 +61,8 @@ static void stack_add(struct role_line_finder *f, const struct scan *s, struct r
 				  (uint64_t)(s->image - s->context->model->images), NULL);
 
 	if (!*known) {
-		r->stacks = mem_grow(r->stacks, r->stack_count, &r->stack_capacity, sizeof(*r->stacks));
-		r->stacks[r->stack_count] = (struct role_stack){s->image, stack, 0};
-		*known = ++r->stack_count;
+		mem_append(r->stacks, r->stack_count, r->stack_capacity, (struct role_stack){s->image, stack, 0});
+		*known = r->stack_count;
 	}
 	r->stacks[*known - 1].ns += ns;
 }

@@ -205,10 +205,8 @@ static void add_copy(struct call_lines *l, const struct correlated *k, const str
 	row = rule_call_row(l->rules, &l->aggregate, k->image, k->thread ? k->event.id : UINT16_MAX, direction, name,
 			   k->thread ? event_stack(&k->event) : 0);
 	calls_add_time(l, row, record->duration_ns);
-	while (l->bytes_count <= row) {
-		l->bytes = mem_grow(l->bytes, l->bytes_count, &l->bytes_capacity, sizeof(*l->bytes));
-		l->bytes[l->bytes_count++] = 0;
-	}
+	while (l->bytes_count <= row)
+		mem_append(l->bytes, l->bytes_count, l->bytes_capacity, 0);
 	l->bytes[row] += record->bytes;
 	l->total_bytes += record->bytes;
 }

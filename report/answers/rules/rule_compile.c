@@ -70,10 +70,8 @@ static uint32_t compiled_row(struct compilations *p, const struct image *image, 
 
 static void set_times(struct compilations *p, uint32_t row, uint64_t more)
 {
-	while (p->count <= row) {
-		p->times = mem_grow(p->times, p->count, &p->capacity, sizeof(*p->times));
-		p->times[p->count++] = 0;
-	}
+	while (p->count <= row)
+		mem_append(p->times, p->count, p->capacity, 0);
 	p->times[row] += more;
 }
 

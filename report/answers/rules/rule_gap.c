@@ -257,8 +257,8 @@ static void add_step(void *context, const struct nvtx_range *range)
 	place = map_put(&s->places, range->text, range->domain, &is_new);
 	if (is_new) {
 		*place = s->count;
-		s->sums = mem_grow(s->sums, s->count, &s->capacity, sizeof(*s->sums));
-		s->sums[s->count++] = (struct step_sum){.domain = range->domain, .text = range->text};
+		mem_append(s->sums, s->count, s->capacity,
+			   (struct step_sum){.domain = range->domain, .text = range->text});
 	}
 	s->sums[*place].count++;
 	s->sums[*place].ticks += range->end - range->start;

@@ -93,8 +93,7 @@ static void add_used(struct imports *p, uint32_t package)
 {
 	if (!package)
 		return;
-	p->used = mem_grow(p->used, p->used_count, &p->used_capacity, sizeof(*p->used));
-	p->used[p->used_count++] = package;
+	mem_append(p->used, p->used_count, p->used_capacity, package);
 }
 
 static void read_used(void *context, const char *file, const char *function)
@@ -137,9 +136,8 @@ static const struct stack_kind *stack_kind_of(struct imports *p, const struct im
 
 	if (!*known) {
 		kind = stack_read(p, image, stack);
-		p->kinds = mem_grow(p->kinds, p->kind_count, &p->kind_capacity, sizeof(*p->kinds));
-		p->kinds[p->kind_count] = kind;
-		*known = ++p->kind_count;
+		mem_append(p->kinds, p->kind_count, p->kind_capacity, kind);
+		*known = p->kind_count;
 	}
 	return &p->kinds[*known - 1];
 }

@@ -37,9 +37,8 @@ static void add_wait(void *context, const struct mpi_wait *w)
 	struct cause *c;
 
 	if (!*place) {
-		all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
-		all->items[all->count] = (struct cause){.longest = *w};
-		*place = ++all->count;
+		list_add(all, (struct cause){.longest = *w});
+		*place = all->count;
 	}
 	c = &all->items[*place - 1];
 	if (!w->late.stack == !c->longest.late.stack ? w->ns > c->longest.ns : w->late.stack)

@@ -54,8 +54,7 @@ static struct small_writes *place_of(struct mpi_io *io, const struct image *imag
 		uint64_t *place = map_put(&io->by_line, new.function, code_line_number(new.line), NULL);
 
 		if (!*place) {
-			io->places = mem_grow(io->places, io->count, &io->capacity, sizeof(*io->places));
-			io->places[io->count++] = new;
+			mem_append(io->places, io->count, io->capacity, new);
 			*place = io->count;
 		}
 		*known = *place;

@@ -42,13 +42,12 @@ static struct device *device_check_device(struct device_check *l, const struct t
 			return &l->devices[i];
 	if (l->device_count == GAP_DEVICES)
 		return NULL;
-	l->devices = mem_grow(l->devices, l->device_count, &l->device_capacity, sizeof(*l->devices));
-	l->devices[l->device_count] = (struct device){.device = b->device,
-						      .context = b->context,
-						      .first = b->start,
-						      .last = b->start,
-						      .last_context = b->context};
-	return &l->devices[l->device_count++];
+	mem_append(l->devices, l->device_count, l->device_capacity, (struct device){.device = b->device,
+										    .context = b->context,
+										    .first = b->start,
+										    .last = b->start,
+										    .last_context = b->context});
+	return &l->devices[l->device_count - 1];
 }
 
 static int by_duration(const void *left, const void *right)
@@ -67,12 +66,12 @@ static void visit_gap(void *context, const struct timeline_entry *b)
 	if (!d)
 		return;
 	if (b->start > d->last && b->start - d->last > GAP_NS) {
-		l->lines = mem_grow(l->lines, l->count, &l->capacity, sizeof(*l->lines));
-		l->lines[l->count++] = (struct gpu_row){.duration = b->start - d->last,
-							.start = model_since_origin(l->rules->context->model, d->last),
-							.pid = l->pid,
-							.device = d->device,
-							.context = d->last_context};
+		mem_append(l->lines, l->count, l->capacity,
+			   (struct gpu_row){.duration = b->start - d->last,
+					    .start = model_since_origin(l->rules->context->model, d->last),
+					    .pid = l->pid,
+					    .device = d->device,
+					    .context = d->last_context});
 		l->total_ns += b->start - d->last;
 	}
 	if (b->end >= d->last) {
@@ -189,14 +188,13 @@ static void low_lines(struct device_check *l, const struct device *d)
 			end = to;
 			busy += d->busy[i];
 		} else if (end) {
-			l->lines = mem_grow(l->lines, l->count, &l->capacity, sizeof(*l->lines));
-			l->lines[l->count++] =
-				(struct gpu_row){.duration = end - begin,
-						 .start = model_since_origin(l->rules->context->model, begin),
-						 .percent = round_to_tenth(busy / (double)(end - begin) * 100),
-						 .pid = l->pid,
-						 .device = d->device,
-						 .context = d->context};
+			mem_append(l->lines, l->count, l->capacity,
+				   (struct gpu_row){.duration = end - begin,
+						    .start = model_since_origin(l->rules->context->model, begin),
+						    .percent = round_to_tenth(busy / (double)(end - begin) * 100),
+						    .pid = l->pid,
+						    .device = d->device,
+						    .context = d->context});
 			l->total_ns += end - begin - smaller_of((uint64_t)busy, end - begin);
 			end = 0;
 			busy = 0;

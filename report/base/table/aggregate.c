@@ -53,8 +53,7 @@ void aggregate_remember(struct aggregate *s, uint64_t a, uint64_t b, uint32_t ro
 
 static void keep_value(struct aggregate_row *r, uint64_t value)
 {
-	r->values = mem_grow(r->values, r->value_count, &r->value_capacity, sizeof(*r->values));
-	r->values[r->value_count++] = value;
+	mem_append(r->values, r->value_count, r->value_capacity, value);
 }
 
 static uint64_t *alloc_buckets(bool is_first)

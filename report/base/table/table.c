@@ -128,8 +128,7 @@ size_t table_rows(const struct table *t)
 void table_aside(struct table *t, const char *words)
 {
 	t->aside_words = words;
-	t->asides = mem_grow(t->asides, t->aside_count, &t->aside_capacity, sizeof(*t->asides));
-	t->asides[t->aside_count++] = table_rows(t);
+	mem_append(t->asides, t->aside_count, t->aside_capacity, table_rows(t));
 }
 
 struct table table_without_asides(const struct table *t)

@@ -199,10 +199,8 @@ void mpi_jobs_find(const struct model *m, struct mpi_jobs *ret)
 		if (!parse_rank(m->processes[image->process].rank, &rank, &step) || !find_begin(m, image, &range))
 			continue;
 		job = aggregate_row(&steps, step, strlen(step) + 1);
-		if (job == ret->count) {
-			ret->items = mem_grow(ret->items, ret->count, &ret->capacity, sizeof(*ret->items));
-			ret->items[ret->count++] = (struct mpi_job){0};
-		}
+		if (job == ret->count)
+			list_add(ret, (struct mpi_job){0});
 		if (rank > m->image_count)
 			reason = "not all ranks were recorded";
 		else if (rank < ret->items[job].count && ret->items[job].ranks[rank])

@@ -259,8 +259,8 @@ static void enter_collective(const struct matching *x, struct matched_job *job, 
 	if (number < t->first)
 		return;
 	while (t->first + (t->count - t->next) <= number) {
-		t->open = mem_grow(t->open, t->count, &t->capacity, sizeof(*t->open));
-		t->open[t->count++] = (struct open_collective){.sides = mem_alloc(ranks * sizeof(struct mpi_side))};
+		mem_append(t->open, t->count, t->capacity,
+			   (struct open_collective){.sides = mem_alloc(ranks * sizeof(struct mpi_side))});
 	}
 	m = &t->open[t->next + (number - t->first)];
 	m->sides[at->rank] = *side;
@@ -280,9 +280,8 @@ static struct channel *channel_of(struct matched_job *job, size_t communicator, 
 
 	if (*place)
 		return &job->channels[*place - 1];
-	job->channels = mem_grow(job->channels, job->channel_count, &job->channel_capacity, sizeof(*job->channels));
-	job->channels[job->channel_count] = (struct channel){0};
-	*place = ++job->channel_count;
+	mem_append(job->channels, job->channel_count, job->channel_capacity, (struct channel){0});
+	*place = job->channel_count;
 	return &job->channels[*place - 1];
 }
 
@@ -309,8 +308,7 @@ static void add_half(struct channel *c, const struct half *half, bool is_send)
 		c->next = 0;
 	}
 	c->are_sends = is_send;
-	c->halves = mem_grow(c->halves, c->count, &c->capacity, sizeof(*c->halves));
-	c->halves[c->count++] = *half;
+	mem_append(c->halves, c->count, c->capacity, *half);
 }
 
 /* One half of the message between the rank of `half` and its peer. */

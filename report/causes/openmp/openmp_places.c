@@ -50,10 +50,8 @@ static size_t place_of(struct openmp_finder *f, const struct scan *s, const stru
 	line = attribution_line(&f->attribution, s->image, stack);
 	known = map_put(&f->by_line, image << 1 | is_barrier, code_line_number(line), NULL);
 	if (!*known) {
-		p->items = mem_grow(p->items, p->count, &p->capacity, sizeof(*p->items));
-		p->items[p->count] =
-			(struct openmp_place){.image = s->image, .is_barrier = is_barrier, .line = line};
-		*known = ++p->count;
+		list_add(p, (struct openmp_place){.image = s->image, .is_barrier = is_barrier, .line = line});
+		*known = p->count;
 	}
 	*by_stack = *known;
 	return *known - 1;
@@ -64,9 +62,9 @@ static struct openmp_share *share_of(struct openmp_finder *f, const struct scan 
 	uint64_t *known = map_put(&f->by_thread, place, s->thread->number, NULL);
 
 	if (!*known) {
-		f->shares = mem_grow(f->shares, f->share_count, &f->share_capacity, sizeof(*f->shares));
-		f->shares[f->share_count] = (struct openmp_share){.place = place, .thread = s->thread};
-		*known = ++f->share_count;
+		mem_append(f->shares, f->share_count, f->share_capacity,
+			   (struct openmp_share){.place = place, .thread = s->thread});
+		*known = f->share_count;
 	}
 	return &f->shares[*known - 1];
 }

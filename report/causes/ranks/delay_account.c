@@ -85,8 +85,7 @@ static void take_call(struct lane_reading *r, const struct event *e)
 	/* those inside of it were written before it */
 	while (r->call_count && r->calls[r->call_count - 1].start_ns >= c.start_ns)
 		r->call_count--;
-	r->calls = mem_grow(r->calls, r->call_count, &r->call_capacity, sizeof(*r->calls));
-	r->calls[r->call_count++] = c;
+	mem_append(r->calls, r->call_count, r->call_capacity, c);
 }
 
 static void take_sample(struct lane_reading *r, const struct image *image, const struct event *e, bool is_main)
@@ -97,11 +96,9 @@ static void take_sample(struct lane_reading *r, const struct image *image, const
 				.image = image};
 
 	if (is_main) {
-		r->samples = mem_grow(r->samples, r->sample_count, &r->sample_capacity, sizeof(*r->samples));
-		r->samples[r->sample_count++] = s;
+		mem_append(r->samples, r->sample_count, r->sample_capacity, s);
 	} else if (delays_is_worker(r->delays, image, s.stack)) {
-		r->workers = mem_grow(r->workers, r->worker_count, &r->worker_capacity, sizeof(*r->workers));
-		r->workers[r->worker_count++] = s;
+		mem_append(r->workers, r->worker_count, r->worker_capacity, s);
 	}
 }
 
@@ -193,8 +190,7 @@ static struct span_tally *tally(struct lane_reading *r, const struct rank_span *
 
 	if (!*place) {
 		of.group = s->group;
-		r->tallies = mem_grow(r->tallies, r->tally_count, &r->tally_capacity, sizeof(*r->tallies));
-		r->tallies[r->tally_count++] = of;
+		mem_append(r->tallies, r->tally_count, r->tally_capacity, of);
 		*place = r->tally_count;
 	}
 	t = &r->tallies[*place - 1];
@@ -396,10 +392,9 @@ static void add_part(struct lane_reading *r, const struct span_tally *t)
 	struct rank_part *p;
 
 	if (!*place) {
-		d->parts = mem_grow(d->parts, d->part_count, &d->part_capacity, sizeof(*d->parts));
-		d->parts[d->part_count++] = (struct rank_part){
-			.group = t->group, .name = name, .line = line, .kind = kind,
-			.waits = f ? f->kind.waits : BLOCKED_KINDS};
+		mem_append(d->parts, d->part_count, d->part_capacity, (struct rank_part){
+						  .group = t->group, .name = name, .line = line, .kind = kind,
+						  .waits = f ? f->kind.waits : BLOCKED_KINDS});
 		*place = d->part_count;
 	}
 	p = &d->parts[*place - 1];
@@ -409,8 +404,8 @@ static void add_part(struct lane_reading *r, const struct span_tally *t)
 	p->samples += t->samples;
 	of_lane = map_put(&d->lane_part_of, *place - 1, r->lane, NULL);
 	if (!*of_lane) {
-		d->of_lanes = mem_grow(d->of_lanes, d->of_lane_count, &d->of_lane_capacity, sizeof(*d->of_lanes));
-		d->of_lanes[d->of_lane_count++] = (struct rank_part_of_lane){(uint32_t)(*place - 1), r->lane, 0, 0};
+		mem_append(d->of_lanes, d->of_lane_count, d->of_lane_capacity,
+			   (struct rank_part_of_lane){(uint32_t)(*place - 1), r->lane, 0, 0});
 		*of_lane = d->of_lane_count;
 	}
 	d->of_lanes[*of_lane - 1].path_ns += t->path_ns;
@@ -437,8 +432,8 @@ static void add_lines(struct delays *d, const struct span_tally *t)
 		lines[known++] = f.line;
 		place = map_put(&d->line_of, t->group, f.line->number, NULL);
 		if (!*place) {
-			d->lines = mem_grow(d->lines, d->line_count, &d->line_capacity, sizeof(*d->lines));
-			d->lines[d->line_count++] = (struct rank_line){t->group, f.line, 0, 0};
+			mem_append(d->lines, d->line_count, d->line_capacity,
+				   (struct rank_line){t->group, f.line, 0, 0});
 			*place = d->line_count;
 		}
 		d->lines[*place - 1].more += t->more;

@@ -12,8 +12,7 @@ static void add_span(struct delays *d, const struct rank_span *s)
 {
 	if (s->to_ns <= s->from_ns)
 		return;
-	d->spans = mem_grow(d->spans, d->span_count, &d->span_capacity, sizeof(*d->spans));
-	d->spans[d->span_count++] = *s;
+	mem_append(d->spans, d->span_count, d->span_capacity, *s);
 }
 
 /* The last wait of the lane that had ended by then; NULL: none. */
@@ -144,8 +143,7 @@ static void order_waits(struct delays *d)
 
 		if (w->late_ns == w->start_ns)
 			continue;
-		l->waits = mem_grow(l->waits, l->count, &l->capacity, sizeof(*l->waits));
-		l->waits[l->count++] = (uint32_t)order[i];
+		mem_append(l->waits, l->count, l->capacity, (uint32_t)order[i]);
 	}
 }
 

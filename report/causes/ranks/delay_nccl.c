@@ -19,8 +19,7 @@ static void take(void *context, const struct nccl_collective *c)
 	struct nccl_delays *n = context;
 	bool is_new;
 
-	n->items = mem_grow(n->items, n->count, &n->capacity, sizeof(*n->items));
-	n->items[n->count++] = *c;
+	list_add(n, *c);
 	map_put(&n->sizes, c->id, (uintptr_t)c->image, &is_new);
 	if (is_new)
 		++*map_put(&n->sizes, c->id, 0, NULL);

@@ -41,8 +41,7 @@ static void add_team(struct rank_teams *t, const struct image *image, const stru
 		      (double)threads,
 		.function = e->id,
 		.stack = event_stack(e)};
-	t->items = mem_grow(t->items, t->count, &t->capacity, sizeof(*t->items));
-	t->items[t->count++] = team;
+	list_add(t, team);
 }
 
 void rank_teams_take(struct rank_teams *t, const struct image *image, const struct event *e, bool is_main)
@@ -56,10 +55,10 @@ void rank_teams_take(struct rank_teams *t, const struct image *image, const stru
 		add_team(t, image, e);
 	if (e->kind != TF_CALL || !is_named(f, "omp_barrier"))
 		return;
-	t->waits = mem_grow(t->waits, t->wait_count, &t->wait_capacity, sizeof(*t->waits));
-	t->waits[t->wait_count++] = (struct rank_team_wait){team_time(image, t->context, event_start(e)),
-							    team_time(image, t->context, e->ticks), e->id,
-							    event_stack(e)};
+	mem_append(t->waits, t->wait_count, t->wait_capacity,
+		   (struct rank_team_wait){team_time(image, t->context, event_start(e)),
+					   team_time(image, t->context, e->ticks), e->id,
+					   event_stack(e)});
 }
 
 const struct rank_team *rank_team_at(const struct rank_teams *t, uint64_t ns)

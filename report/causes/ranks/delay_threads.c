@@ -57,8 +57,7 @@ static void read_waits(struct thread_delays *t, uint32_t rank, const struct imag
 			w.line = delays_line(t->delays, image, w.stack);
 			if (!w.line)
 				continue;
-			t->items = mem_grow(t->items, t->count, &t->capacity, sizeof(*t->items));
-			t->items[t->count++] = w;
+			list_add(t, w);
 		}
 	}
 }

@@ -7,8 +7,7 @@ uint32_t delays_lane(struct delays *d, const struct image *image)
 	uint64_t *place = map_put(&d->lane_of, (uint64_t)(image - d->context->model->images), 0, NULL);
 
 	if (!*place) {
-		d->lanes = mem_grow(d->lanes, d->lane_count, &d->lane_capacity, sizeof(*d->lanes));
-		d->lanes[d->lane_count++] = (struct rank_lane){.image = image};
+		mem_append(d->lanes, d->lane_count, d->lane_capacity, (struct rank_lane){.image = image});
 		*place = d->lane_count;
 	}
 	return (uint32_t)(*place - 1);
@@ -33,9 +32,8 @@ uint32_t delays_group(struct delays *d, const struct image *image, uint32_t func
 	bool is_collective = f && (f->group == TF_GROUP_NCCL || mpi_classify(f) >= MPI_ALL_TO_ALL);
 
 	if (!*place) {
-		d->groups = mem_grow(d->groups, d->group_count, &d->group_capacity, sizeof(*d->groups));
-		d->groups[d->group_count++] = (struct wait_group){
-			.name = name, .line = line, .is_collective = is_collective};
+		mem_append(d->groups, d->group_count, d->group_capacity, (struct wait_group){
+						   .name = name, .line = line, .is_collective = is_collective});
 		*place = d->group_count;
 	}
 	return (uint32_t)(*place - 1);
@@ -48,6 +46,5 @@ bool delays_has_group(const struct delays *d, uint32_t name, const struct code_l
 
 void delays_wait(struct delays *d, const struct rank_wait *w)
 {
-	d->waits = mem_grow(d->waits, d->wait_count, &d->wait_capacity, sizeof(*d->waits));
-	d->waits[d->wait_count++] = *w;
+	mem_append(d->waits, d->wait_count, d->wait_capacity, *w);
 }

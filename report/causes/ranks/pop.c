@@ -26,8 +26,7 @@ struct pop_ranks {
 
 static void add_call(struct pop_rank *r, uint64_t start_ns, uint64_t end_ns)
 {
-	r->calls = mem_grow(r->calls, r->count, &r->capacity, sizeof(*r->calls));
-	r->calls[r->count++] = (struct pop_call){start_ns, end_ns};
+	mem_append(r->calls, r->count, r->capacity, (struct pop_call){start_ns, end_ns});
 }
 
 static void take_nccl(void *context, const struct nccl_collective *c)
@@ -101,8 +100,7 @@ static void add_image(struct pop_ranks *all, const struct image *image)
 		return;
 	settle(&r);
 	r.lane = delays_lane(&all->delays, image);
-	all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
-	all->items[all->count++] = r;
+	list_add(all, r);
 }
 
 /* How long the rank communicated between two times. */

@@ -25,9 +25,8 @@ static struct where_rank *rank_of(struct where_rank_list *all, const char *name)
 		if (*place && strcmp(all->items[*place - 1].name, name) != 0)
 			continue;
 		if (!*place) {
-			all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
-			all->items[all->count] = (struct where_rank){.name = name};
-			*place = ++all->count;
+			list_add(all, (struct where_rank){.name = name});
+			*place = all->count;
 		}
 		return &all->items[*place - 1];
 	}

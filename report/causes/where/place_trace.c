@@ -88,14 +88,13 @@ void where_stack_recorded(struct symbols *symbols, const struct image *image, ui
 	for (size_t i = 0; i < count; i++) {
 		if (frames[i].place == SYMBOL_NO_PLACE)
 			continue;
-		ret->frames = mem_grow(ret->frames, ret->count, &ret->capacity, sizeof(*ret->frames));
-		ret->frames[ret->count++] = (struct where_frame){
-			.line = frames[i].exact,
-			.is_named = true,
-			.path = frames[i].module ? frames[i].module : "",
-			.is_python = frames[i].is_python,
-			.is_hidden = frames[i].is_interpreter,
-		};
+		mem_append(ret->frames, ret->count, ret->capacity, (struct where_frame){
+					       .line = frames[i].exact,
+					       .is_named = true,
+					       .path = frames[i].module ? frames[i].module : "",
+					       .is_python = frames[i].is_python,
+					       .is_hidden = frames[i].is_interpreter,
+				       });
 	}
 }
 

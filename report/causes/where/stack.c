@@ -83,9 +83,8 @@ static const char *path_base(const char *path)
 
 static struct where_frame *frame_add(struct where_stack *s)
 {
-	s->frames = mem_grow(s->frames, s->count, &s->capacity, sizeof(*s->frames));
-	s->frames[s->count] = (struct where_frame){.path = ""};
-	return &s->frames[s->count++];
+	mem_append(s->frames, s->count, s->capacity, (struct where_frame){.path = ""});
+	return &s->frames[s->count - 1];
 }
 
 /* `name`: mangled, NULL: not known; `address`: in the file. */

@@ -63,9 +63,9 @@ static void take_forward(struct backward *b, const struct correlated *k)
 		if (*place)
 			continue;
 		if (!made) {
-			b->causes = mem_grow(b->causes, b->count, &b->capacity, sizeof(*b->causes));
-			b->causes[b->count] = (struct backward_cause){k->thread, event_start(&k->event), stack};
-			made = ++b->count;
+			mem_append(b->causes, b->count, b->capacity,
+				   (struct backward_cause){k->thread, event_start(&k->event), stack});
+			made = b->count;
 		}
 		*place = made;
 	}

@@ -81,10 +81,8 @@ static void count_epoch_id(struct correlation *s, uint64_t id)
 {
 	struct epoch *e;
 
-	while (s->epoch_count <= id >> 32) {
-		s->epochs = mem_grow(s->epochs, s->epoch_count, &s->epoch_capacity, sizeof(*s->epochs));
-		s->epochs[s->epoch_count++] = (struct epoch){0};
-	}
+	while (s->epoch_count <= id >> 32)
+		mem_append(s->epochs, s->epoch_count, s->epoch_capacity, (struct epoch){0});
 	e = &s->epochs[id >> 32];
 	e->first = !e->total || id < e->first ? id : e->first;
 	e->last = id > e->last ? id : e->last;
@@ -113,13 +111,13 @@ static void keep_device_call(struct scan *scan, const struct device_call *c)
 	if (!keeps_id(s, scan->chunk, id))
 		return;
 	half = middle - clock_map_ticks(scan->clock, c->start_ns);
-	s->entries = mem_grow(s->entries, s->entry_count, &s->entry_capacity, sizeof(*s->entries));
-	s->entries[s->entry_count++] = (struct call_record){.id = id,
-							    .middle = middle,
-							    .half = half < UINT32_MAX ? (uint32_t)half : UINT32_MAX,
-							    .tid = c->tid,
-							    .is_driver = c->is_driver,
-							    .is_placed = c->is_placed};
+	mem_append(s->entries, s->entry_count, s->entry_capacity,
+		   (struct call_record){.id = id,
+					.middle = middle,
+					.half = half < UINT32_MAX ? (uint32_t)half : UINT32_MAX,
+					.tid = c->tid,
+					.is_driver = c->is_driver,
+					.is_placed = c->is_placed});
 }
 
 static void keep_device_record(struct scan *scan, const struct device_record *r)
@@ -128,8 +126,7 @@ static void keep_device_record(struct scan *scan, const struct device_record *r)
 
 	if (!keeps_id(s, scan->chunk, id_of(r->epoch, r->correlation)))
 		return;
-	s->records = mem_grow(s->records, s->record_count, &s->record_capacity, sizeof(*s->records));
-	s->records[s->record_count++] = *r;
+	mem_append(s->records, s->record_count, s->record_capacity, *r);
 }
 
 /* Of a call that both runtime and driver recorded, the runtime's record is kept: the host call may enclose it

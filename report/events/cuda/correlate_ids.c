@@ -22,9 +22,7 @@ static void ids_add_correlated(void *context, const struct correlated *k)
 
 	if (!k->thread || !k->record_count)
 		return;
-	ids->items = mem_grow(ids->items, ids->count, &ids->capacity, sizeof(*ids->items));
-	ids->items[ids->count++] =
-		(struct correlation_id){k->event.args, correlation_number(a->model, k->image, k->records)};
+	list_add(ids, (struct correlation_id){k->event.args, correlation_number(a->model, k->image, k->records)});
 }
 
 static int compare_places(const void *left, const void *right)

@@ -78,13 +78,11 @@ size_t device_gaps(const struct image *image, struct device_gap **ret)
 		if (!decode_gap(t, &t->blobs[i], &head, g.path, sizeof(g.path)))
 			continue;
 		if (head.is_end) {
-			ends = mem_grow(ends, end_count, &end_capacity, sizeof(*ends));
-			ends[end_count++] = head.ticks;
+			mem_append(ends, end_count, end_capacity, head.ticks);
 			continue;
 		}
 		g.from = head.ticks;
-		gaps = mem_grow(gaps, count, &capacity, sizeof(*gaps));
-		gaps[count++] = g;
+		mem_append(gaps, count, capacity, g);
 	}
 	if (end_count)
 		sort_numbers(ends, end_count);

@@ -49,9 +49,8 @@ static void gap_add_stack(struct gap_state *s, size_t sum, const struct image *i
 
 	if (is_new) {
 		*place = g->stack_count;
-		g->stacks = mem_grow(g->stacks, g->stack_count, &g->stack_capacity, sizeof(*g->stacks));
-		g->stacks[g->stack_count++] =
-			(struct gap_stack){.sum = sum, .image = stack ? image : NULL, .stack = stack};
+		mem_append(g->stacks, g->stack_count, g->stack_capacity,
+			   (struct gap_stack){.sum = sum, .image = stack ? image : NULL, .stack = stack});
 	}
 	g->stacks[*place].count++;
 	g->stacks[*place].ns += ns;
@@ -59,8 +58,7 @@ static void gap_add_stack(struct gap_state *s, size_t sum, const struct image *i
 
 static void gap_add_host(struct gaps *to, size_t sum, const struct gap *g)
 {
-	to->hosts = mem_grow(to->hosts, to->host_count, &to->host_capacity, sizeof(*to->hosts));
-	to->hosts[to->host_count++] = (struct gap_host){g->thread, g->start, g->end, sum};
+	mem_append(to->hosts, to->host_count, to->host_capacity, (struct gap_host){g->thread, g->start, g->end, sum});
 }
 
 static void gap_add_cause(struct gap_state *s, enum gap_cause cause, const struct gap *g, uint32_t function,
@@ -170,8 +168,8 @@ static void gap_fill_from_host(struct filling *f, const struct host_span *h, uin
 	while (i < f->part_count && (f->parts[i].function != h->function || f->parts[i].cause != cause))
 		i++;
 	if (i == f->part_count) {
-		f->parts = mem_grow(f->parts, f->part_count, &f->part_capacity, sizeof(*f->parts));
-		f->parts[f->part_count++] = (struct part){.cause = cause, .function = h->function};
+		mem_append(f->parts, f->part_count, f->part_capacity,
+			   (struct part){.cause = cause, .function = h->function});
 	}
 	f->parts[i].ns += to - from;
 	f->filled += to - from;
@@ -297,13 +295,13 @@ static struct gap_device *gap_device_of(struct gap_state *s, const struct timeli
 		g->left_out++;
 		return NULL;
 	}
-	g->devices = mem_grow(g->devices, g->device_count, &g->device_capacity, sizeof(*g->devices));
-	g->devices[g->device_count] = (struct gap_device){.process = s->process,
-							  .device = b->device,
-							  .wall_ns = s->run_end - s->context->model->origin_ns,
-							  .first = b->start,
-							  .last = s->context->model->origin_ns};
-	return &g->devices[g->device_count++];
+	mem_append(g->devices, g->device_count, g->device_capacity,
+		   (struct gap_device){.process = s->process,
+				       .device = b->device,
+				       .wall_ns = s->run_end - s->context->model->origin_ns,
+				       .first = b->start,
+				       .last = s->context->model->origin_ns});
+	return &g->devices[g->device_count - 1];
 }
 
 static const struct trace_thread *main_thread(const struct image *image)
@@ -324,9 +322,9 @@ static void count_short(struct gap_state *s, const struct timeline_entry *b, uin
 
 	if (is_new) {
 		*place = g->short_count;
-		g->shorts = mem_grow(g->shorts, g->short_count, &g->short_capacity, sizeof(*g->shorts));
-		g->shorts[g->short_count++] = (struct gap_short){
-			.process = s->process, .image = b->image, .device = b->device, .operation = b->operation};
+		mem_append(g->shorts, g->short_count, g->short_capacity,
+			   (struct gap_short){
+     .process = s->process, .image = b->image, .device = b->device, .operation = b->operation});
 	}
 	kind = &g->shorts[*place];
 	kind->count++;
@@ -391,8 +389,7 @@ static void add_unrecorded(struct gap_state *s, uint64_t from, uint64_t to)
 {
 	if (from >= to)
 		return;
-	s->unrecorded = mem_grow(s->unrecorded, s->unrecorded_count, &s->unrecorded_capacity, sizeof(*s->unrecorded));
-	s->unrecorded[s->unrecorded_count++] = (struct gap_span){from, to};
+	mem_append(s->unrecorded, s->unrecorded_count, s->unrecorded_capacity, (struct gap_span){from, to});
 }
 
 static void outside_of_ranges(struct gap_state *s, const struct image *image)

@@ -66,8 +66,7 @@ static void add_node(struct graphs *g, const struct trace_thread *thread, const 
 {
 	uint32_t node = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_GRAPH_NODE));
 
-	g->nodes = mem_grow(g->nodes, g->node_count, &g->node_capacity, sizeof(*g->nodes));
-	g->nodes[g->node_count++] = (struct graph_node){thread, *e, graph, node};
+	mem_append(g->nodes, g->node_count, g->node_capacity, (struct graph_node){thread, *e, graph, node});
 	*map_put(&g->by_id, id_of(graph, node), 0, NULL) = g->node_count;
 	for (uint32_t i = 0; i < e->args_count; i++) {
 		unsigned kind = tf_arg_kind(e->args[i]);
@@ -79,9 +78,9 @@ static void add_node(struct graphs *g, const struct trace_thread *thread, const 
 		}
 		if (kind != TF_ARG_GRAPH_INNER && kind != TF_ARG_GRAPH_EXEC)
 			continue;
-		g->inners = mem_grow(g->inners, g->inner_count, &g->inner_capacity, sizeof(*g->inners));
-		g->inners[g->inner_count++] = (struct inner){e->ticks, graph, (uint32_t)tf_arg_value(e->args[i]), 0,
-							     kind == TF_ARG_GRAPH_EXEC};
+		mem_append(g->inners, g->inner_count, g->inner_capacity,
+			   (struct inner){e->ticks, graph, (uint32_t)tf_arg_value(e->args[i]), 0,
+					  kind == TF_ARG_GRAPH_EXEC});
 	}
 }
 
@@ -96,8 +95,8 @@ static void add_event(struct graphs *g, const struct trace_thread *thread, const
 	if (event_arg(e, TF_ARG_GRAPH_NODE)) {
 		add_node(g, thread, e, graph);
 	} else if (exec) {
-		g->sources = mem_grow(g->sources, g->source_count, &g->source_capacity, sizeof(*g->sources));
-		g->sources[g->source_count++] = (struct graph_source){e->ticks, (uint32_t)tf_arg_value(exec), graph};
+		mem_append(g->sources, g->source_count, g->source_capacity,
+			   (struct graph_source){e->ticks, (uint32_t)tf_arg_value(exec), graph});
 	} else if (inner) {
 		*map_put(&g->original, graph, 0, NULL) = tf_arg_value(inner);
 	}
@@ -194,8 +193,8 @@ static void collect(const struct graphs *g, uint32_t graph, unsigned depth, stru
 		for (size_t k = 0; k < g->node_count; k++) {
 			if (g->nodes[k].graph != inner)
 				continue;
-			ret->nodes = mem_grow(ret->nodes, ret->count, &ret->capacity, sizeof(*ret->nodes));
-			ret->nodes[ret->count++] = (struct inside_node){(uint32_t)k, ret->graphs, false};
+			mem_append(ret->nodes, ret->count, ret->capacity,
+				   (struct inside_node){(uint32_t)k, ret->graphs, false});
 		}
 		collect(g, inner, depth + 1, ret);
 	}

@@ -56,8 +56,7 @@ static struct graph_sums *sums_of(struct estimates *e, uint32_t exec)
 	uint64_t *at = map_put(&e->by_exec, exec, 0, NULL);
 
 	if (!*at) {
-		e->graphs = mem_grow(e->graphs, e->count, &e->capacity, sizeof(*e->graphs));
-		e->graphs[e->count++] = (struct graph_sums){.shares = {.exec = exec}};
+		mem_append(e->graphs, e->count, e->capacity, (struct graph_sums){.shares = {.exec = exec}});
 		*at = e->count;
 	}
 	return &e->graphs[*at - 1];
@@ -70,8 +69,7 @@ static struct node_sums *node_of(struct graph_sums *g, uint32_t operation)
 
 	if (is_new) {
 		*at = g->count;
-		g->nodes = mem_grow(g->nodes, g->count, &g->capacity, sizeof(*g->nodes));
-		g->nodes[g->count++] = (struct node_sums){.operation = operation};
+		mem_append(g->nodes, g->count, g->capacity, (struct node_sums){.operation = operation});
 	}
 	return &g->nodes[*at];
 }
@@ -113,8 +111,7 @@ static void add_whole(struct graph_sums *g, double d)
 	g->whole += d;
 	if (d >= g->shortest && d <= g->longest)
 		return;
-	g->outside = mem_grow(g->outside, g->outside_count, &g->outside_capacity, sizeof(*g->outside));
-	g->outside[g->outside_count++] = d;
+	mem_append(g->outside, g->outside_count, g->outside_capacity, d);
 }
 
 static void estimate_visit_correlated(void *context, const struct correlated *k)

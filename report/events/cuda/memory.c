@@ -48,8 +48,7 @@ static struct memory_use *use_of(struct memory_replay *r, uint32_t device, uint8
 	uint64_t *place = map_put(&r->uses, device, kind, NULL);
 
 	if (!*place) {
-		m->uses = mem_grow(m->uses, m->use_count, &m->use_capacity, sizeof(*m->uses));
-		m->uses[m->use_count++] = (struct memory_use){.device = device, .kind = kind};
+		mem_append(m->uses, m->use_count, m->use_capacity, (struct memory_use){.device = device, .kind = kind});
 		*place = m->use_count;
 	}
 	return &m->uses[*place - 1];
@@ -62,9 +61,8 @@ static size_t site_of(struct memory_replay *r, const struct event *e, uint32_t d
 	uint64_t *place = map_put(&r->sites, (uint64_t)e->id << 32 | stack, (uint64_t)device << 8 | kind, NULL);
 
 	if (!*place) {
-		m->sites = mem_grow(m->sites, m->site_count, &m->site_capacity, sizeof(*m->sites));
-		m->sites[m->site_count++] =
-			(struct memory_site){.function = e->id, .stack = stack, .device = device, .kind = kind};
+		mem_append(m->sites, m->site_count, m->site_capacity,
+			   (struct memory_site){.function = e->id, .stack = stack, .device = device, .kind = kind});
 		*place = m->site_count;
 	}
 	return *place - 1;
@@ -109,8 +107,7 @@ static void memory_drop_block(struct memory_replay *r, size_t place)
 	use_shrinks(r, s->device, s->kind, b->bytes);
 	if (s->device != MEMORY_HOST)
 		use_shrinks(r, s->device, 0, b->bytes);
-	r->holes = mem_grow(r->holes, r->hole_count, &r->hole_capacity, sizeof(*r->holes));
-	r->holes[r->hole_count++] = place;
+	mem_append(r->holes, r->hole_count, r->hole_capacity, place);
 }
 
 static size_t block_place(struct memory_replay *r)
@@ -228,8 +225,7 @@ static void memory_note_failure(struct memory_replay *r, const struct merge_even
 		f.total = r->infos[*info - 1].total;
 	}
 	collect_owners(m, &f);
-	m->failures = mem_grow(m->failures, m->failure_count, &m->failure_capacity, sizeof(*m->failures));
-	m->failures[m->failure_count++] = f;
+	mem_append(m->failures, m->failure_count, m->failure_capacity, f);
 }
 
 static void note_memory_info(struct memory_replay *r, uint32_t device, uint64_t left, uint64_t total)

@@ -42,17 +42,15 @@ static size_t series_define(const struct model *m, struct counters *c, size_t ma
 		if (!strcmp(c->items[i].name, s.name) && !strcmp(c->items[i].set, s.set) &&
 		    energy_is_same_machine(m, c->items[i].machine, machine))
 			return i;
-	c->items = mem_grow(c->items, c->count, &c->capacity, sizeof(*c->items));
-	c->items[c->count] = s;
-	return c->count++;
+	list_add(c, s);
+	return c->count - 1;
 }
 
 static void value_add(struct counter_series *s, uint64_t ns, uint64_t value)
 {
 	if (value == TF_ENERGY_UNKNOWN)
 		return;
-	s->points = mem_grow(s->points, s->count, &s->capacity, sizeof(*s->points));
-	s->points[s->count++] = (struct counter_point){ns, (double)value * s->scale};
+	mem_append(s->points, s->count, s->capacity, (struct counter_point){ns, (double)value * s->scale});
 }
 
 /* The counters of one source of a file, in the order of their definitions. */
@@ -94,8 +92,7 @@ static void file_read(const struct model *m, const struct energy_file *f, struct
 	while (energy_file_next(f, &at, &r, &content)) {
 		if (r.kind == TF_ENERGY_COUNTER && r.size >= sizeof(struct tf_energy_counter)) {
 			set = places_of(&sets, &count, r.source);
-			set->items = mem_grow(set->items, set->count, &set->capacity, sizeof(*set->items));
-			set->items[set->count++] = series_define(m, c, f->machine, content, r.size);
+			list_add(set, series_define(m, c, f->machine, content, r.size));
 		}
 		if (r.kind == TF_ENERGY_VALUES && r.size >= sizeof(struct tf_energy_values))
 			values_add(m, c, places_of(&sets, &count, r.source), f->machine, content, r.size);
@@ -136,11 +133,10 @@ static void sources_add(const struct model *m, struct counters *c)
 		struct buffer of = {0};
 
 		energy_source_name(m, source, &of);
-		c->items = mem_grow(c->items, c->count, &c->capacity, sizeof(*c->items));
-		c->items[c->count++] =
+		list_add(c,
 			(struct counter_series){.machine = source->machine, .name = kind->name, .unit = kind->unit,
 						.set = source->kind == TF_ENERGY_GPU ? "gpu" : "cpu",
-						.of = of.data, .count = source->count, .source = source, .kind = kind};
+						.of = of.data, .count = source->count, .source = source, .kind = kind});
 	}
 }
 

@@ -30,10 +30,8 @@ static uint32_t function_row(struct jax_scan *g, size_t node)
 
 	g->scan.thread = n->thread;
 	row = scan_row_of(&g->scan, n->start, name, function_key, g->ranges.names.items[name]);
-	while (f->count <= row) {
-		f->items = mem_grow(f->items, f->count, &f->capacity, sizeof(*f->items));
-		f->items[f->count++] = (struct jax_function){0};
-	}
+	while (f->count <= row)
+		list_add(f, (struct jax_function){0});
 	return row;
 }
 

@@ -33,10 +33,10 @@ static size_t look_of(struct live_scan *s, const struct tf_jax_live *head)
 	uint64_t *place = map_put(&s->looks, head->number, 0, NULL);
 
 	if (!*place) {
-		l->looks = mem_grow(l->looks, l->look_count, &l->look_capacity, sizeof(*l->looks));
-		l->looks[l->look_count++] = (struct jax_look){.image = s->image,
-							      .number = head->number,
-							      .ns = clock_map_ns(s->clock, head->ticks)};
+		mem_append(l->looks, l->look_count, l->look_capacity,
+			   (struct jax_look){.image = s->image,
+					     .number = head->number,
+					     .ns = clock_map_ns(s->clock, head->ticks)});
 		*place = l->look_count;
 	}
 	return *place - 1;
@@ -70,11 +70,10 @@ static size_t item_of(struct live_scan *s, const struct tf_jax_buffers *b)
 	number = interner_number(&l->keys, key.data, key.size);
 	*known = number + 1;
 	if (number == l->count) {
-		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
-		l->items[l->count++] = (struct jax_buffers){.image = s->image,
-							    .array = interner_field(&l->keys, number, 1),
-							    .devices = interner_field(&l->keys, number, 2),
-							    .line = interner_field(&l->keys, number, 3)};
+		list_add(l, (struct jax_buffers){.image = s->image,
+						 .array = interner_field(&l->keys, number, 1),
+						 .devices = interner_field(&l->keys, number, 2),
+						 .line = interner_field(&l->keys, number, 3)});
 	}
 	return number;
 }
@@ -102,8 +101,8 @@ static void read_part(struct live_scan *s, const struct blob *blob)
 		s->live->looks[look].bytes += b.bytes;
 		if (!s->attribution)
 			continue;
-		s->findings = mem_grow(s->findings, s->count, &s->capacity, sizeof(*s->findings));
-		s->findings[s->count++] = (struct live_finding){item_of(s, &b), look, b.count, b.bytes};
+		mem_append(s->findings, s->count, s->capacity,
+			   (struct live_finding){item_of(s, &b), look, b.count, b.bytes});
 	}
 }
 
@@ -217,9 +216,8 @@ static void read_executable(struct jax_executables *ret, const struct trace *t, 
 	memcpy(&sizes, bytes, sizeof(sizes));
 	number = interner_number(&ret->keys, (const char *)bytes, size);
 	if (number == ret->count) {
-		ret->items = mem_grow(ret->items, ret->count, &ret->capacity, sizeof(*ret->items));
-		ret->items[ret->count++] = (struct jax_executable){
-			.name = ret->keys.items[number].text + sizeof(sizes), .sizes = sizes};
+		list_add(ret, (struct jax_executable){
+	   .name = ret->keys.items[number].text + sizeof(sizes), .sizes = sizes});
 	}
 	ret->items[number].count++;
 }

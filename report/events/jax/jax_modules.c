@@ -49,10 +49,9 @@ static uint64_t hash_text(const char *text)
 
 static struct hlo_part *part_add(struct hlo_parts *p, const char *name, size_t length)
 {
-	p->items = mem_grow(p->items, p->count, &p->capacity, sizeof(*p->items));
-	p->items[p->count] = (struct hlo_part){
-		.name = mem_copy_text(name, length), .scope = mem_copy_text("", 0), .line = mem_copy_text("", 0)};
-	return &p->items[p->count++];
+	list_add(p, (struct hlo_part){
+       .name = mem_copy_text(name, length), .scope = mem_copy_text("", 0), .line = mem_copy_text("", 0)});
+	return &p->items[p->count - 1];
 }
 
 static void parts_done(struct hlo_parts *p)
@@ -254,9 +253,8 @@ static void name_origin(struct jax_modules *m, uint64_t module, const char *name
 	struct jax_origin *o;
 
 	if (is_new) {
-		m->items = mem_grow(m->items, m->count, &m->capacity, sizeof(*m->items));
-		m->items[m->count++] = (struct jax_origin){.scope = mem_copy_text(p->scope, strlen(p->scope)),
-							   .line = mem_copy_text(p->line, strlen(p->line))};
+		list_add(m, (struct jax_origin){.scope = mem_copy_text(p->scope, strlen(p->scope)),
+						.line = mem_copy_text(p->line, strlen(p->line))});
 		*place = m->count;
 		return;
 	}

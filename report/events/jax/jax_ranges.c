@@ -122,8 +122,7 @@ static const struct word *word_at(struct placing *p, size_t node)
 	if (*known)
 		return &p->words[*known - 1];
 	w = word_of(p, n);
-	p->words = mem_grow(p->words, p->count, &p->capacity, sizeof(*p->words));
-	p->words[p->count++] = w;
+	mem_append(p->words, p->count, p->capacity, w);
 	*known = p->count;
 	if (w.kind == JAX_RUN) {
 		only = map_put(&p->callable, w.module, 0, NULL);

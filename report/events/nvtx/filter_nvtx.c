@@ -109,9 +109,9 @@ static void search_visit_range(void *context, const struct nvtx_range *r)
 		trace_text(t, words, &text);
 	buffer_add(&text, "", 1);
 	if (!strcmp(text.data, s->range.data) && is_domain(s, t, r->domain)) {
-		s->found = mem_grow(s->found, s->count, &s->capacity, sizeof(*s->found));
-		s->found[s->count++] = (struct nvtx_instance){s->image, r->thread, clock_map_ns(clock, r->start),
-							      clock_map_ns(clock, r->end)};
+		mem_append(s->found, s->count, s->capacity,
+			   (struct nvtx_instance){s->image, r->thread, clock_map_ns(clock, r->start),
+						  clock_map_ns(clock, r->end)});
 	} else {
 		remember_name(s, r, text.data);
 	}

@@ -79,8 +79,7 @@ static void nvtx_push_range(struct range_walk *w, struct open_range o)
 	size_t *top = &w->top[o.domain % DOMAINS];
 
 	o.below = *top;
-	w->stack = mem_grow(w->stack, w->depth, &w->capacity, sizeof(*w->stack));
-	w->stack[w->depth++] = o;
+	mem_append(w->stack, w->depth, w->capacity, o);
 	*top = w->depth;
 }
 
@@ -153,8 +152,7 @@ static void range_end(struct range_walk *w, const struct event *e)
 		return;
 	}
 	close_range(w, &w->starts[*place], e->ticks, false, w->thread, e->payload);
-	w->spare = mem_grow(w->spare, w->spare_count, &w->spare_capacity, sizeof(*w->spare));
-	w->spare[w->spare_count++] = *place;
+	mem_append(w->spare, w->spare_count, w->spare_capacity, *place);
 	map_remove(&w->by_id, id, 0);
 }
 

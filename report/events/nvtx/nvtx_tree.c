@@ -23,17 +23,16 @@ static void tree_add_range(void *context, const struct nvtx_range *r)
 
 	if ((r->end_thread && r->end_thread != r->thread) || (m->only_pushpop && !r->is_pushpop))
 		return;
-	t->nodes = mem_grow(t->nodes, t->count, &t->capacity, sizeof(*t->nodes));
-	t->nodes[t->count++] = (struct nvtx_node){
-		.start = r->start,
-		.end = r->end,
-		.parent = NVTX_NO_PARENT,
-		.domain = r->domain,
-		.text = r->text,
-		.stack = range_stack(r),
-		.is_pushpop = r->is_pushpop,
-		.thread = r->thread,
-	};
+	mem_append(t->nodes, t->count, t->capacity, (struct nvtx_node){
+				     .start = r->start,
+				     .end = r->end,
+				     .parent = NVTX_NO_PARENT,
+				     .domain = r->domain,
+				     .text = r->text,
+				     .stack = range_stack(r),
+				     .is_pushpop = r->is_pushpop,
+				     .thread = r->thread,
+			     });
 }
 
 static int compare_nodes(const void *left, const void *right)

@@ -42,9 +42,9 @@ static void callers_visit(struct scan *s, const struct event *e)
 		return;
 	known = map_put(&k->known, stack, (uint64_t)(s->image - s->context->model->images), NULL);
 	if (!*known) {
-		k->times = mem_grow(k->times, k->time_count, &k->time_capacity, sizeof(*k->times));
-		k->times[k->time_count] = (struct stack_time){.image = s->image, .stack = stack};
-		*known = ++k->time_count;
+		mem_append(k->times, k->time_count, k->time_capacity,
+			   (struct stack_time){.image = s->image, .stack = stack});
+		*known = k->time_count;
 	}
 	k->times[*known - 1].ns +=
 		e->kind == TF_SAMPLE ? samples_ns(e) : clock_map_duration(s->clock, e->duration);

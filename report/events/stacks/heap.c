@@ -63,8 +63,8 @@ static size_t new_line(struct heap_replay *r, const struct code_line *line, bool
 	uint64_t *known = map_put(&r->lines, line->number, 0, NULL);
 
 	if (!*known) {
-		h->lines = mem_grow(h->lines, h->line_count, &h->line_capacity, sizeof(*h->lines));
-		h->lines[h->line_count++] = (struct heap_line){.line = line, .is_users = is_users};
+		mem_append(h->lines, h->line_count, h->line_capacity,
+			   (struct heap_line){.line = line, .is_users = is_users});
 		*known = h->line_count;
 	}
 	return *known - 1;
@@ -87,8 +87,8 @@ static size_t stack_of(struct heap_replay *r, uint32_t stack)
 	uint64_t *known = map_put(&r->stacks, stack, 0, NULL);
 
 	if (!*known) {
-		h->stacks = mem_grow(h->stacks, h->stack_count, &h->stack_capacity, sizeof(*h->stacks));
-		h->stacks[h->stack_count++] = (struct heap_stack){.stack = stack, .line = line_of(r, stack)};
+		mem_append(h->stacks, h->stack_count, h->stack_capacity,
+			   (struct heap_stack){.stack = stack, .line = line_of(r, stack)});
 		*known = h->stack_count;
 		h->lines[h->stacks[h->stack_count - 1].line].is_kept |= !attribution_has_import(h->image, stack);
 	}
@@ -286,16 +286,14 @@ static void add_range(void *context, const struct nvtx_range *range)
 		name.data[--name.size] = '\0';
 	known = map_put(&all->known, range->thread->number, hash_bytes(buffer_string(&name), name.size), NULL);
 	if (!*known) {
-		all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
-		all->items[all->count] = (struct step_candidate){
-			.first = range->start, .name = mem_copy_text(buffer_string(&name), name.size)};
-		*known = ++all->count;
+		list_add(all, (struct step_candidate){
+	     .first = range->start, .name = mem_copy_text(buffer_string(&name), name.size)});
+		*known = all->count;
 	}
 	c = &all->items[*known - 1];
 	c->ticks += range->end - range->start;
 	c->first = range->start < c->first ? range->start : c->first;
-	c->ends = mem_grow(c->ends, c->end_count, &c->end_capacity, sizeof(*c->ends));
-	c->ends[c->end_count++] = range->end;
+	mem_append(c->ends, c->end_count, c->end_capacity, range->end);
 }
 
 static void steps_of_ranges(const struct model *model, struct heap *h)

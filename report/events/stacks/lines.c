@@ -34,9 +34,8 @@ static size_t site_number(struct lines_pass *w, uint64_t group, uint64_t place, 
 	uint64_t *number = map_put(&w->numbers, group, place, NULL);
 
 	if (!*number) {
-		w->sites = mem_grow(w->sites, w->site_count, &w->site_capacity, sizeof(*w->sites));
-		w->sites[w->site_count] = *site;
-		*number = ++w->site_count;
+		mem_append(w->sites, w->site_count, w->site_capacity, *site);
+		*number = w->site_count;
 	}
 	return *number - 1;
 }
@@ -109,10 +108,8 @@ static uint32_t lines_row(struct lines_pass *w, struct site *site)
 	}
 	site->row = scan_row(&w->scan, &key);
 	site->has_row = true;
-	if (site->row == l->count) {
-		l->values = mem_grow(l->values, l->count, &l->capacity, sizeof(*l->values));
-		l->values[l->count++] = (struct line_values){.is_users = site->is_users};
-	}
+	if (site->row == l->count)
+		mem_append(l->values, l->count, l->capacity, (struct line_values){.is_users = site->is_users});
 	return site->row;
 }
 
@@ -135,8 +132,7 @@ static uint64_t new_around(struct lines_pass *w, uint64_t group, uint32_t range,
 			at++;
 		if (at < w->around_count)
 			continue;
-		w->around = mem_grow(w->around, w->around_count, &w->around_capacity, sizeof(*w->around));
-		w->around[w->around_count++] = (struct around){.site = number};
+		mem_append(w->around, w->around_count, w->around_capacity, (struct around){.site = number});
 	}
 	if (w->around_count == first)
 		return UINT64_MAX;
@@ -387,10 +383,10 @@ static void lines_defer(struct lines_pass *w, uint64_t seq, uint32_t stack, uint
 	struct deferred_call *d;
 
 	if (!*place) {
-		w->deferred = mem_grow(w->deferred, w->deferred_count, &w->deferred_capacity, sizeof(*w->deferred));
-		w->deferred[w->deferred_count] = (struct deferred_call){
-			.seq = seq, .thread = w->scan.thread, .stack = stack, .start = start};
-		*place = ++w->deferred_count;
+		mem_append(w->deferred, w->deferred_count, w->deferred_capacity,
+			   (struct deferred_call){
+  .seq = seq, .thread = w->scan.thread, .stack = stack, .start = start});
+		*place = w->deferred_count;
 	}
 	d = &w->deferred[*place - 1];
 	d->work.ns += work->ns;
@@ -582,9 +578,7 @@ struct line_values *lines_values_of(struct lines *l, const struct code_line *lin
 	lines_add_frame(line, &key);
 	buffer_add(&key, "", 1);
 	row = aggregate_row(&l->keys, key.data, key.size);
-	if (row == l->count) {
-		l->values = mem_grow(l->values, l->count, &l->capacity, sizeof(*l->values));
-		l->values[l->count++] = (struct line_values){.is_users = true};
-	}
+	if (row == l->count)
+		mem_append(l->values, l->count, l->capacity, (struct line_values){.is_users = true});
 	return &l->values[row];
 }

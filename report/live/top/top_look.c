@@ -76,10 +76,10 @@ static void look_run(struct model *m, uint64_t run, const struct top_process *li
 		}
 	}
 	where_record(TF_WHERE_END, &begin, sizeof(begin), NULL, 0);
-	m->wheres = mem_grow(m->wheres, m->where_count, &m->where_capacity, sizeof(*m->wheres));
-	m->wheres[m->where_count++] = (struct where_file){.run = run, .machine = own_machine,
-							  .bytes = (uint8_t *)where_out.bytes,
-							  .size = where_out.used};
+	mem_append(m->wheres, m->where_count, m->where_capacity,
+		   (struct where_file){.run = run, .machine = own_machine,
+				       .bytes = (uint8_t *)where_out.bytes,
+				       .size = where_out.used});
 	where_out = (struct where_buffer){0};
 }
 

@@ -74,8 +74,7 @@ static void threads_read(uint32_t pid, struct top_reading *r)
 			continue;
 		t.cpu_ns = cpu;
 		t.delay_ns = delay;
-		r->threads = mem_grow(r->threads, r->thread_count, &capacity, sizeof(*r->threads));
-		r->threads[r->thread_count++] = t;
+		mem_append(r->threads, r->thread_count, capacity, t);
 	}
 	if (d)
 		closedir(d);

@@ -21,8 +21,7 @@ static void line_count(struct top *l, const struct where_item *item)
 			l->lines[i].samples++;
 			return;
 		}
-	l->lines = mem_grow(l->lines, l->line_count, &l->line_capacity, sizeof(*l->lines));
-	l->lines[l->line_count++] = (struct top_line){line->line, 1};
+	mem_append(l->lines, l->line_count, l->line_capacity, (struct top_line){line->line, 1});
 }
 
 void top_sample_one(struct top *l)

@@ -128,8 +128,7 @@ static void ranks_add(sqlite3_context *context, int count, sqlite3_value **value
 
 	if (!r || sqlite3_value_type(values[0]) == SQLITE_NULL)
 		return;
-	r->items = mem_grow(r->items, r->count, &r->capacity, sizeof(*r->items));
-	r->items[r->count++] = sqlite3_value_int64(values[0]);
+	list_add(r, sqlite3_value_int64(values[0]));
 }
 
 static int compare_ranks(const void *a, const void *b)

@@ -62,9 +62,8 @@ struct image *model_image(struct model *m, uint64_t nonce)
 	if (!is_new)
 		return &m->images[*place];
 	*place = m->image_count;
-	m->images = mem_grow(m->images, m->image_count, &m->image_capacity, sizeof(*m->images));
-	m->images[m->image_count] = (struct image){.nonce = nonce};
-	return &m->images[m->image_count++];
+	mem_append(m->images, m->image_count, m->image_capacity, (struct image){.nonce = nonce});
+	return &m->images[m->image_count - 1];
 }
 
 /* The arguments in the header of a trace, which end with an empty one or are cut. */

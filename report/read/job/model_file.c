@@ -9,8 +9,7 @@
 
 void files_add(struct files *l, char *path, const char *name, struct pack_file *packed)
 {
-	l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
-	l->items[l->count++] = (struct file){.path = path, .name = name, .packed = packed};
+	list_add(l, (struct file){.path = path, .name = name, .packed = packed});
 }
 
 void files_done(struct files *l)

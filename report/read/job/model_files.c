@@ -330,8 +330,7 @@ static int open_packed(struct model *m, const char *path, struct err *err)
 
 	if (code)
 		return code;
-	m->packs = mem_grow(m->packs, m->pack_count, &m->pack_capacity, sizeof(*m->packs));
-	m->packs[m->pack_count++] = p;
+	mem_append(m->packs, m->pack_count, m->pack_capacity, p);
 	if (!p->is_whole)
 		texts_add(&m->problems, "%s: truncated, its end is missing", path);
 	if (p->damaged_bytes)

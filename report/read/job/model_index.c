@@ -115,8 +115,8 @@ static void short_list(struct image *image, const char *list, const char *names)
 		unsigned long id;
 
 		if (sscanf(list, "%lu:%llu:%llu", &id, &calls, &ticks) == 3) {
-			image->shorts = mem_grow(image->shorts, image->short_count, &capacity, sizeof(*image->shorts));
-			image->shorts[image->short_count++] = (struct short_calls){name_of(names, id), calls, ticks};
+			mem_append(image->shorts, image->short_count, capacity,
+				   (struct short_calls){name_of(names, id), calls, ticks});
 		}
 		list += length + (list[length] == ',');
 	}
@@ -190,36 +190,34 @@ static void child_line(struct model *m, struct index_machine *place, const struc
 
 static void bare_line(struct model *m, struct index_machine *place, const struct index_line *l)
 {
-	m->bare = mem_grow(m->bare, m->bare_count, &m->bare_capacity, sizeof(*m->bare));
-	m->bare[m->bare_count++] = (struct bare_program){
-		.machine = place_machine(m, place),
-		.pid = (uint32_t)index_number(l, "pid"),
-		.executable = field_copy(l, "exe"),
-		.reason = field_copy(l, "reason"),
-	};
+	mem_append(m->bare, m->bare_count, m->bare_capacity, (struct bare_program){
+					  .machine = place_machine(m, place),
+					  .pid = (uint32_t)index_number(l, "pid"),
+					  .executable = field_copy(l, "exe"),
+					  .reason = field_copy(l, "reason"),
+				  });
 }
 
 static void run_line(struct model *m, struct index_machine *place, const struct index_line *l)
 {
 	*map_put(&m->run_by_id, index_hex(l, "run"), 0, NULL) = m->run_count + 1;
-	m->runs = mem_grow(m->runs, m->run_count, &m->run_capacity, sizeof(*m->runs));
-	m->runs[m->run_count++] = (struct run_record){
-		.machine = line_machine(m, place, l),
-		.id = index_hex(l, "run"),
-		.realtime_ns = index_number(l, "realtime_ns"),
-		.pid = (uint32_t)index_number(l, "pid"),
-		.command = join_field(index_find(l, "command")),
-		.options = join_field(index_find(l, "options")),
-		.version = field_copy(l, "version"),
-		.key = field_copy(l, "key"),
-		.spool = field_copy(l, "spool"),
-		.scheduler = field_copy(l, "scheduler"),
-		.job = field_copy(l, "job"),
-		.task = field_copy(l, "task"),
-		.restart = field_copy(l, "restart"),
-		.step = field_copy(l, "step"),
-		.node = field_copy(l, "node"),
-	};
+	mem_append(m->runs, m->run_count, m->run_capacity, (struct run_record){
+					 .machine = line_machine(m, place, l),
+					 .id = index_hex(l, "run"),
+					 .realtime_ns = index_number(l, "realtime_ns"),
+					 .pid = (uint32_t)index_number(l, "pid"),
+					 .command = join_field(index_find(l, "command")),
+					 .options = join_field(index_find(l, "options")),
+					 .version = field_copy(l, "version"),
+					 .key = field_copy(l, "key"),
+					 .spool = field_copy(l, "spool"),
+					 .scheduler = field_copy(l, "scheduler"),
+					 .job = field_copy(l, "job"),
+					 .task = field_copy(l, "task"),
+					 .restart = field_copy(l, "restart"),
+					 .step = field_copy(l, "step"),
+					 .node = field_copy(l, "node"),
+				 });
 }
 
 static void clock_line(struct model *m, struct index_machine *place, const struct index_line *l)
@@ -257,13 +255,12 @@ static void note_line(struct model *m, struct index_machine *place, const struct
 {
 	const char *rest;
 
-	m->notes = mem_grow(m->notes, m->note_count, &m->note_capacity, sizeof(*m->notes));
-	m->notes[m->note_count++] = (struct note){
-		.machine = place_machine(m, place),
-		.pid = (uint32_t)index_number(l, "pid"),
-		.code = note_decode(index_text(l, "text"), &rest),
-		.text = field_copy(l, "text"),
-	};
+	mem_append(m->notes, m->note_count, m->note_capacity, (struct note){
+					  .machine = place_machine(m, place),
+					  .pid = (uint32_t)index_number(l, "pid"),
+					  .code = note_decode(index_text(l, "text"), &rest),
+					  .text = field_copy(l, "text"),
+				  });
 }
 
 static void oom_line(struct model *m, const struct index_line *l)

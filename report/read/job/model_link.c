@@ -174,15 +174,14 @@ static size_t process_of(struct model *m, struct map *known, const struct image 
 	if (*place && (image->process_start || image->via == TF_VIA_START) && !is_other_process(m, *place - 1, image))
 		return *place - 1;
 	*place = m->process_count + 1;
-	m->processes = mem_grow(m->processes, m->process_count, &m->process_capacity, sizeof(*m->processes));
-	m->processes[m->process_count] = (struct process){
-		.machine = image->machine,
-		.run = image->run,
-		.pid = image->pid,
-		.parent_pid = image->parent_pid,
-		.start_ns = image_start_ns(m, image),
-	};
-	return m->process_count++;
+	mem_append(m->processes, m->process_count, m->process_capacity, (struct process){
+					       .machine = image->machine,
+					       .run = image->run,
+					       .pid = image->pid,
+					       .parent_pid = image->parent_pid,
+					       .start_ns = image_start_ns(m, image),
+				       });
+	return m->process_count - 1;
 }
 
 static void make_processes(struct model *m)

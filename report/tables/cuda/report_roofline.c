@@ -54,12 +54,11 @@ static struct roof *roof_of(struct roofline *r, struct buffer *key, const struct
 	buffer_add(key, "", 1);
 	row = aggregate_row(&r->keys, key->data, key->size);
 	while (r->count <= row) {
-		r->roofs = mem_grow(r->roofs, r->count, &r->capacity, sizeof(*r->roofs));
-		r->roofs[r->count++] = (struct roof){.has_bytes = true,
-						     .type = rate->type,
-						     .on_tensor_cores = rate->on_tensor_cores,
-						     .peak = rate->peak,
-						     .bandwidth = rate->bandwidth};
+		mem_append(r->roofs, r->count, r->capacity, (struct roof){.has_bytes = true,
+									  .type = rate->type,
+									  .on_tensor_cores = rate->on_tensor_cores,
+									  .peak = rate->peak,
+									  .bandwidth = rate->bandwidth});
 	}
 	return &r->roofs[row];
 }

@@ -162,10 +162,8 @@ static size_t row_of(struct energy_kernels *k, const struct energy_source *sourc
 	buffer_text(&key, name);
 	buffer_add(&key, "", 1);
 	row = aggregate_row(&k->keys, key.data, key.size);
-	while (k->count <= row) {
-		k->rows = mem_grow(k->rows, k->count, &k->capacity, sizeof(*k->rows));
-		k->rows[k->count++] = (struct kernel_energy){0};
-	}
+	while (k->count <= row)
+		mem_append(k->rows, k->count, k->capacity, (struct kernel_energy){0});
 	return row;
 }
 

@@ -44,10 +44,8 @@ static struct op_sum *sum_of(struct jax_ops *o, const char *op, size_t module, s
 		     function == NVTX_NO_PARENT ? "" : r->names.items[r->places[function].name], 0,
 		     source_names[source], 0, origin ? origin->scope : "", 0, origin ? origin->line : "");
 	row = aggregate_row(&o->keys, key.data, key.size + 1);
-	while (o->count <= row) {
-		o->items = mem_grow(o->items, o->count, &o->capacity, sizeof(*o->items));
-		o->items[o->count++] = (struct op_sum){0};
-	}
+	while (o->count <= row)
+		list_add(o, (struct op_sum){0});
 	return &o->items[row];
 }
 

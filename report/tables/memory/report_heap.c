@@ -94,10 +94,8 @@ static void rows_gather(const struct report_context *c, struct heap_rows *ret)
 			continue;
 		heap_replay(m, &m->images[i], &attribution, h);
 		ret->heap_count++;
-		for (size_t k = 0; k < h->line_count; k++) {
-			ret->items = mem_grow(ret->items, ret->count, &ret->capacity, sizeof(*ret->items));
-			ret->items[ret->count++] = (struct heap_row){h, &h->lines[k]};
-		}
+		for (size_t k = 0; k < h->line_count; k++)
+			list_add(ret, (struct heap_row){h, &h->lines[k]});
 	}
 	attribution_done(&attribution);
 }

@@ -65,10 +65,8 @@ static void add_wait(struct scan *s, const struct event *e)
 		 before = all->begin + all->inside;
 	uint32_t row = scan_row_of(s, start, (uint64_t)e->id << 48 | stack, line_key, e);
 
-	while (all->count <= row) {
-		all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
-		all->items[all->count++] = (struct overlap){0};
-	}
+	while (all->count <= row)
+		list_add(all, (struct overlap){0});
 	aggregate_add(s->aggregate, row, clock_map_duration(s->clock, e->duration));
 	s->aggregate->rows[row].report_value = row;
 	if (!all->is_posted)

@@ -60,8 +60,7 @@ static void index_operators(struct ops *o)
 
 void ops_add(struct ops *o, const struct op *op)
 {
-	o->items = mem_grow(o->items, o->count, &o->capacity, sizeof(*o->items));
-	o->items[o->count++] = *op;
+	list_add(o, *op);
 }
 
 /* Where the ranges of the forward pass are that caused the kernel; of a forward kernel its own. */

@@ -169,8 +169,7 @@ static void read_devices(struct database *d)
 		}
 		new.properties.bandwidth = sqlite3_column_double(s, 5);
 		new.properties.is_known = true;
-		d->devices = mem_grow(d->devices, d->device_count, &d->device_capacity, sizeof(*d->devices));
-		d->devices[d->device_count++] = new;
+		mem_append(d->devices, d->device_count, d->device_capacity, new);
 	}
 	sqlite3_finalize(s);
 }
@@ -245,10 +244,10 @@ static void read_launches(struct database *d, uint64_t process)
 
 		if (*place)
 			continue;
-		d->launches = mem_grow(d->launches, d->launch_count, &d->launch_capacity, sizeof(*d->launches));
-		d->launches[d->launch_count] = (struct launch){column_number(s, 0), column_number(s, 1),
-							       column_number(s, 2)};
-		*place = ++d->launch_count;
+		mem_append(d->launches, d->launch_count, d->launch_capacity,
+			   (struct launch){column_number(s, 0), column_number(s, 1),
+					   column_number(s, 2)});
+		*place = d->launch_count;
 	}
 	sqlite3_finalize(s);
 }

@@ -168,10 +168,10 @@ static void add_call(struct scan *s, const struct event *e)
 		return;
 	number = map_put(&m->call_numbers, e->id, operation, NULL);
 	if (!*number) {
-		m->calls = mem_grow(m->calls, m->call_count, &m->call_capacity, sizeof(*m->calls));
-		m->calls[m->call_count] = operation_of(s->image->trace, e, &op) ? known_call(f, &op)
-										: (struct known_call){0};
-		*number = ++m->call_count;
+		mem_append(m->calls, m->call_count, m->call_capacity,
+			   operation_of(s->image->trace, e, &op) ? known_call(f, &op)
+								 : (struct known_call){0});
+		*number = m->call_count;
 	}
 	if (m->calls[*number - 1].is_known)
 		interval_tree_add(&m->spans, s->thread, event_start(e), e->ticks, (uint32_t)(*number - 1));

@@ -56,10 +56,8 @@ static bool files_key(struct scan *s, const void *descriptor, struct buffer *fie
 
 static struct file_sums *files_sums(struct files_scan *f, uint32_t row)
 {
-	while (f->row_count <= row) {
-		f->rows = mem_grow(f->rows, f->row_count, &f->row_capacity, sizeof(*f->rows));
-		f->rows[f->row_count++] = (struct file_sums){0};
-	}
+	while (f->row_count <= row)
+		mem_append(f->rows, f->row_count, f->row_capacity, (struct file_sums){0});
 	return &f->rows[row];
 }
 

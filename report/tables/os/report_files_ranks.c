@@ -77,18 +77,16 @@ static struct file_share *share_of(struct file_ranks *r, uint32_t file, uint32_t
 
 	if (is_new) {
 		*place = r->share_count;
-		r->shares = mem_grow(r->shares, r->share_count, &r->share_capacity, sizeof(*r->shares));
-		r->shares[r->share_count++] = (struct file_share){.file = file, .sharer = sharer};
+		mem_append(r->shares, r->share_count, r->share_capacity,
+			   (struct file_share){.file = file, .sharer = sharer});
 	}
 	return &r->shares[*place];
 }
 
 static struct ranked_file *file_at(struct file_ranks *r, uint32_t file)
 {
-	while (r->file_count <= file) {
-		r->files = mem_grow(r->files, r->file_count, &r->file_capacity, sizeof(*r->files));
-		r->files[r->file_count++] = (struct ranked_file){.first_ns = UINT64_MAX};
-	}
+	while (r->file_count <= file)
+		mem_append(r->files, r->file_count, r->file_capacity, (struct ranked_file){.first_ns = UINT64_MAX});
 	return &r->files[file];
 }
 
@@ -277,10 +275,8 @@ static void visit_size(struct file_calls *f, const struct file_call *call)
 	if (!call->thread || (!call->transfers && call->calls))
 		return; /* a call of stdio that used the buffer only */
 	at = scan_row_of(&all->scan, call->start_ticks, of.is_write * SIZES + of.size, size_key, &of);
-	while (all->row_count <= at) {
-		all->rows = mem_grow(all->rows, all->row_count, &all->row_capacity, sizeof(*all->rows));
-		all->rows[all->row_count++] = (struct size_sums){0};
-	}
+	while (all->row_count <= at)
+		mem_append(all->rows, all->row_count, all->row_capacity, (struct size_sums){0});
 	row = &all->rows[at];
 	row->calls += call->transfers;
 	row->counted += call->is_sum ? call->transfers : 0;
@@ -354,10 +350,8 @@ static uint32_t directory_of(struct directories *all, const struct file_calls *f
 	SCOPED_MEMORY char *name = mem_copy_text(path, length);
 	uint32_t row = aggregate_row(&all->keys, name, length + 1);
 
-	while (all->row_count <= row) {
-		all->rows = mem_grow(all->rows, all->row_count, &all->row_capacity, sizeof(*all->rows));
-		all->rows[all->row_count++] = (struct directory){0};
-	}
+	while (all->row_count <= row)
+		mem_append(all->rows, all->row_count, all->row_capacity, (struct directory){0});
 	return row;
 }
 

@@ -57,8 +57,7 @@ bool tensors_are_missing(const struct image *image)
 
 static void note_change(struct tensors *r, int64_t bytes, uint32_t owner, enum tensor_place place)
 {
-	r->changes = mem_grow(r->changes, r->change_count, &r->change_capacity, sizeof(*r->changes));
-	r->changes[r->change_count++] = (struct owned_change){bytes, owner, place};
+	mem_append(r->changes, r->change_count, r->change_capacity, (struct owned_change){bytes, owner, place});
 }
 
 static void allocate(struct tensors *r, struct tensor_change *c, uint64_t address, uint64_t device)
@@ -68,8 +67,7 @@ static void allocate(struct tensors *r, struct tensor_change *c, uint64_t addres
 
 	if (*place) /* its free was not recorded */
 		note_change(r, -(int64_t)r->blocks[*place - 1].bytes, r->blocks[*place - 1].owner, c->place);
-	r->blocks = mem_grow(r->blocks, r->block_count, &r->block_capacity, sizeof(*r->blocks));
-	r->blocks[r->block_count++] = (struct block){(uint64_t)c->bytes, owner};
+	mem_append(r->blocks, r->block_count, r->block_capacity, (struct block){(uint64_t)c->bytes, owner});
 	*place = r->block_count;
 	note_change(r, c->bytes, owner, c->place);
 }

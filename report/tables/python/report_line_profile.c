@@ -109,8 +109,7 @@ static void lines_read(struct line_profile *p, const struct report_context *c, s
 		line_numbers(&row, bytes, k, p->is_memory, clock);
 		if (!row.hits && !row.ns)
 			continue;
-		p->rows = mem_grow(p->rows, p->row_count, &p->row_capacity, sizeof(*p->rows));
-		p->rows[p->row_count++] = row;
+		mem_append(p->rows, p->row_count, p->row_capacity, row);
 	}
 }
 

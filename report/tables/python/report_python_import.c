@@ -44,8 +44,7 @@ static uint32_t node_add(struct import_tree *m, uint32_t parent, uint32_t name)
 	if (!is_new)
 		return node;
 	*place = node = (uint32_t)m->node_count;
-	m->nodes = mem_grow(m->nodes, m->node_count, &m->node_capacity, sizeof(*m->nodes));
-	m->nodes[m->node_count++] = (struct import_node){.name = name, .parent = parent};
+	mem_append(m->nodes, m->node_count, m->node_capacity, (struct import_node){.name = name, .parent = parent});
 	if (m->nodes[parent].last_child)
 		m->nodes[m->nodes[parent].last_child].next = node;
 	else
@@ -105,8 +104,8 @@ static void import_begin(struct import_tree *m, const struct event *e)
 {
 	uint32_t parent = m->depth ? m->stack[m->depth - 1].node : group_node(m, e->ticks);
 
-	m->stack = mem_grow(m->stack, m->depth, &m->stack_capacity, sizeof(*m->stack));
-	m->stack[m->depth++] = (struct open_import){node_add(m, parent, module_name(m, e->text)), e->ticks};
+	mem_append(m->stack, m->depth, m->stack_capacity,
+		   (struct open_import){node_add(m, parent, module_name(m, e->text)), e->ticks});
 }
 
 static void import_end(struct import_tree *m, uint64_t ticks)
@@ -205,10 +204,8 @@ static void gather_rows(const struct import_tree *m, uint32_t group, struct impo
 	while (at) {
 		const struct import_node *n = &m->nodes[at];
 
-		if (n->count) {
-			ret->items = mem_grow(ret->items, ret->count, &ret->capacity, sizeof(*ret->items));
-			ret->items[ret->count++] = (struct import_row){n, depth};
-		}
+		if (n->count)
+			list_add(ret, (struct import_row){n, depth});
 		if (n->first_child) {
 			at = n->first_child;
 			depth++;

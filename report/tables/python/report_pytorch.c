@@ -103,10 +103,8 @@ static uint32_t operator_row(struct operators *o, const struct trace_thread *thr
 
 	o->scan.thread = thread;
 	row = scan_row_of(&o->scan, ticks, what, operator_key, k);
-	while (row != SCAN_NO_ROW && o->count <= row) {
-		o->items = mem_grow(o->items, o->count, &o->capacity, sizeof(*o->items));
-		o->items[o->count++] = (struct operator_sum){0};
-	}
+	while (row != SCAN_NO_ROW && o->count <= row)
+		list_add(o, (struct operator_sum){0});
 	return row;
 }
 

@@ -57,8 +57,8 @@ static void samples_visit_sample(struct scan *s, const struct event *e)
 	place = map_put(&w->places, (uint64_t)(s->image - s->context->model->images) << 32 | range, stack, &is_new);
 	if (is_new) {
 		*place = w->bucket_count;
-		w->buckets = mem_grow(w->buckets, w->bucket_count, &w->bucket_capacity, sizeof(*w->buckets));
-		w->buckets[w->bucket_count++] = (struct bucket){s->image, s->thread, range, stack, 0, 0};
+		mem_append(w->buckets, w->bucket_count, w->bucket_capacity,
+			   (struct bucket){s->image, s->thread, range, stack, 0, 0});
 	}
 	w->buckets[*place].count += samples_count(e);
 	w->buckets[*place].ns += samples_ns(e);
@@ -83,8 +83,8 @@ static uint32_t samples_make_row(struct scan *s, uint32_t range, const struct sy
 		buffer_text(&key, *f->module ? f->module : "?");
 	row = scan_row(s, &key);
 	while (w->share_count <= row) {
-		w->shares = mem_grow(w->shares, w->share_count, &w->share_capacity, sizeof(*w->shares));
-		w->shares[w->share_count++] = (struct function_share){.first_line = f->first_line};
+		mem_append(w->shares, w->share_count, w->share_capacity,
+			   (struct function_share){.first_line = f->first_line});
 	}
 	if (w->shares[row].first_line != f->first_line)
 		w->shares[row].first_line = 0;

@@ -46,9 +46,8 @@ static struct time_row *time_row_of(struct time_rows *rows, const struct report_
 		b = (uint64_t)t->tid << 32 | time_row_number(t);
 	place = map_put(&rows->known, a, b, NULL);
 	if (!*place) {
-		rows->items = mem_grow(rows->items, rows->count, &rows->capacity, sizeof(*rows->items));
-		rows->items[rows->count] = (struct time_row){.first = t, .last_process = SIZE_MAX};
-		*place = ++rows->count;
+		list_add(rows, (struct time_row){.first = t, .last_process = SIZE_MAX});
+		*place = rows->count;
 	}
 	return &rows->items[*place - 1];
 }

@@ -80,8 +80,7 @@ static void find_sides(struct align *a)
 		a->side_of[i] = k;
 		if (k < a->side_count)
 			continue;
-		a->sides = mem_grow(a->sides, a->side_count, &a->side_capacity, sizeof(*a->sides));
-		a->sides[a->side_count++] = (struct side){.machine = i};
+		mem_append(a->sides, a->side_count, a->side_capacity, (struct side){.machine = i});
 	}
 }
 
@@ -118,9 +117,8 @@ static struct team_part *team_part_of(struct team *t, size_t side)
 
 	if (*place)
 		return &t->parts[*place - 1];
-	t->parts = mem_grow(t->parts, t->count, &t->capacity, sizeof(*t->parts));
-	t->parts[t->count] = (struct team_part){.side = side};
-	*place = ++t->count;
+	mem_append(t->parts, t->count, t->capacity, (struct team_part){.side = side});
+	*place = t->count;
 	return &t->parts[*place - 1];
 }
 
@@ -231,11 +229,11 @@ static size_t add_bounds(struct align *a, const struct team *t, const struct tea
 			continue;
 		if (!count)
 			*since = exit;
-		a->bounds = mem_grow(a->bounds, count, &a->bound_capacity, sizeof(*a->bounds));
-		a->bounds[count++] = (struct align_bound){.at = difference_ns(exit, *since),
-							  .ahead = difference_ns(my->exit, exit),
-							  .least = difference_ns(my->enter, exit) - error,
-							  .most = difference_ns(my->exit, enter) + error};
+		mem_append(a->bounds, count, a->bound_capacity,
+			   (struct align_bound){.at = difference_ns(exit, *since),
+						.ahead = difference_ns(my->exit, exit),
+						.least = difference_ns(my->enter, exit) - error,
+						.most = difference_ns(my->exit, enter) + error});
 	}
 	return count;
 }

@@ -91,9 +91,8 @@ static void nccl_begin_call(struct nccl_reader *r, const struct event *e)
 
 	if (!operation_of(r->image->trace, e, &op) || !operation_field(&op, TF_FIELD_COMMUNICATOR, &handle))
 		return;
-	r->members = mem_grow(r->members, r->member_count, &r->member_capacity, sizeof(*r->members));
-	r->members[r->member_count++] =
-		(struct member){.rank = -1, .range = image_range(r->image, event_start(e))};
+	mem_append(r->members, r->member_count, r->member_capacity,
+		   (struct member){.rank = -1, .range = image_range(r->image, event_start(e))});
 	*map_put(&r->by_handle, (uint64_t)handle, 0, NULL) = r->member_count;
 }
 
@@ -106,17 +105,17 @@ static void nccl_keep_call(struct nccl_reader *r, const struct merge_event *e, c
 		return;
 	if (place->depth && place->first_open == SIZE_MAX)
 		place->first_open = r->call_count;
-	r->calls = mem_grow(r->calls, r->call_count, &r->call_capacity, sizeof(*r->calls));
-	r->calls[r->call_count++] = (struct nccl_call){.thread = e->thread,
-						       .from = event_start(&e->event),
-						       .to = e->event.ticks,
-						       .number = member->collectives,
-						       .id = member->id,
-						       .kind = kind,
-						       .function = e->event.id,
-						       .stack = (uint32_t)tf_arg_value(
-							       event_arg(&e->event, TF_ARG_STACK)),
-						       .is_open = place->depth};
+	mem_append(r->calls, r->call_count, r->call_capacity,
+		   (struct nccl_call){.thread = e->thread,
+				      .from = event_start(&e->event),
+				      .to = e->event.ticks,
+				      .number = member->collectives,
+				      .id = member->id,
+				      .kind = kind,
+				      .function = e->event.id,
+				      .stack = (uint32_t)tf_arg_value(
+					      event_arg(&e->event, TF_ARG_STACK)),
+				      .is_open = place->depth});
 }
 
 static void nccl_collect_call(struct nccl_reader *r, const struct merge_event *e, uint32_t kind)

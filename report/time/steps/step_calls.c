@@ -162,8 +162,7 @@ static void add_call(struct gathered_calls *g, const struct event *e)
 	/* calls inside of this one */
 	while (g->count && g->items[g->count - 1].start_ns >= call.start_ns)
 		g->count--;
-	g->items = mem_grow(g->items, g->count, &g->capacity, sizeof(*g->items));
-	g->items[g->count++] = call;
+	list_add(g, call);
 }
 
 /* What the steps are made of. */

@@ -171,8 +171,7 @@ void steps_mark(struct step_series *s)
 
 void step_add(struct step_series *s, uint64_t start_ns, uint64_t end_ns)
 {
-	s->items = mem_grow(s->items, s->count, &s->capacity, sizeof(*s->items));
-	s->items[s->count++] = (struct run_step){.start_ns = start_ns, .end_ns = end_ns};
+	list_add(s, (struct run_step){.start_ns = start_ns, .end_ns = end_ns});
 }
 
 /* After LEVEL_STEPS others, so that their usual length is known, and warm-up is over. */

@@ -78,10 +78,9 @@ static void add_range(void *context, const struct nvtx_range *r)
 	known = map_put(&all->known, (uint64_t)r->thread->number << 32 | r->domain,
 			hash_bytes(name.data, name.size), NULL);
 	if (!*known) {
-		all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
-		all->items[all->count] = (struct range_group){
-			.series = {.image = all->image, .thread = r->thread}, .role = step_role(name.data)};
-		*known = ++all->count;
+		list_add(all, (struct range_group){
+	     .series = {.image = all->image, .thread = r->thread}, .role = step_role(name.data)});
+		*known = all->count;
 	}
 	group = &all->items[*known - 1];
 	step_add(&group->series, start_ns, end_ns);

@@ -58,11 +58,10 @@ static struct summed_group *group_of(struct summed_groups *all, const struct eve
 	known = map_put(&all->known, thread << 32 | (uint64_t)(e->text & TF_RANGES_IS_STEPS) << 16 | e->id,
 			hash_bytes(name->data, name->size), NULL);
 	if (!*known) {
-		all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(*all->items));
-		all->items[all->count] = (struct summed_group){
-			.sum = {.image = all->image, .tid = (uint32_t)thread, .least_ns = UINT64_MAX},
-			.role = step_role(name->data)};
-		*known = ++all->count;
+		list_add(all, (struct summed_group){
+	     .sum = {.image = all->image, .tid = (uint32_t)thread, .least_ns = UINT64_MAX},
+	     .role = step_role(name->data)});
+		*known = all->count;
 	}
 	return &all->items[*known - 1];
 }
@@ -169,8 +168,7 @@ void steps_sum(const struct report_context *c, struct step_sums *ret)
 			sum_of_series(&list.items[next++], &sum);
 		else if (!image->trace || image->trace->header.mode != TF_MODE_PROFILE || !sum_of_rows(c, image, &sum))
 			continue;
-		ret->items = mem_grow(ret->items, ret->count, &ret->capacity, sizeof(*ret->items));
-		ret->items[ret->count++] = sum;
+		list_add(ret, sum);
 	}
 	steps_done(&list);
 }

@@ -84,8 +84,7 @@ void steps_find(const struct report_context *c, struct step_list *ret)
 
 		if (!series || !series->count)
 			continue;
-		ret->items = mem_grow(ret->items, ret->count, &ret->capacity, sizeof(*ret->items));
-		ret->items[ret->count++] = *series;
+		list_add(ret, *series);
 	}
 }
 
