@@ -111,17 +111,14 @@ static int place_open_temporary(struct export_target *p, struct err *err)
 {
 	const char *directory = getenv("TMPDIR");
 	SCOPED(buffer) name = {0};
-	int code;
 
 	buffer_print(&name, "%s/pillion-export", directory && *directory ? directory : "/tmp");
-	code = open_temporary(p, name.data, err);
-	return code;
+	return open_temporary(p, name.data, err);
 }
 
 static int place_open(struct export_target *p, const char *path, bool is_forced, struct err *err)
 {
 	struct stat st;
-	int code;
 
 	*p = (struct export_target){.fd = -1, .is_forced = is_forced};
 	if (!strcmp(path, "-")) {
@@ -144,8 +141,7 @@ static int place_open(struct export_target *p, const char *path, bool is_forced,
 	p->path = realpath(path, NULL);
 	if (!p->path)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	code = open_temporary(p, p->path, err);
-	return code;
+	return open_temporary(p, p->path, err);
 }
 
 /* ---- closing ---- */

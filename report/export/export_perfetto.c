@@ -246,14 +246,12 @@ static void slices_write(struct perfetto *p, const char *category, uint64_t (*tr
 static uint64_t nvtx_track(struct perfetto *p, uint64_t row)
 {
 	SCOPED(buffer) name = {0};
-	uint64_t uuid;
 
 	if (row)
 		buffer_print(&name, "NVTX of thread %" PRIu64, row);
 	else
 		buffer_text(&name, "NVTX start/end ranges");
-	uuid = perfetto_track(&p->trace, p->process_track, name.data);
-	return uuid;
+	return perfetto_track(&p->trace, p->process_track, name.data);
 }
 
 static uint64_t gpu_track(struct perfetto *p, uint32_t device)
@@ -277,14 +275,12 @@ static uint64_t stream_track(struct perfetto *p, uint64_t row)
 {
 	struct tf_device_operation operation = {0};
 	SCOPED(buffer) name = {0};
-	uint64_t uuid;
 
 	operation.device = row >> 48;
 	operation.context = row >> 32 & 0xffff;
 	operation.stream = (uint32_t)row;
 	timeline_stream_label(&p->timeline, &operation, &name);
-	uuid = perfetto_track(&p->trace, gpu_track(p, operation.device), name.data);
-	return uuid;
+	return perfetto_track(&p->trace, gpu_track(p, operation.device), name.data);
 }
 
 /* ---- the printer ---- */

@@ -91,13 +91,11 @@ static int write_one(struct split_export *p, const char *path, struct err *err)
 static int write_part(struct split_export *p, struct err *err)
 {
 	SCOPED(buffer) name = {0};
-	int code;
 
 	if (p->count == MOST_PARTS)
 		return err_set(err, -EFBIG, "more than %d parts: use a larger limit", MOST_PARTS);
 	part_name(p->path, ++p->count, &name);
-	code = write_one(p, name.data, err);
-	return code;
+	return write_one(p, name.data, err);
 }
 
 /* A reader that takes all parts would include these as well. They may not be ours, so they are not removed. */

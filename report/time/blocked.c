@@ -38,13 +38,11 @@ bool blocked_is_of_pipe(const struct descriptors *descriptors, const struct even
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
 	const struct descriptor *d = arg && fd != 0xffff ? descriptors_find(descriptors, fd, e->ticks) : NULL;
 	SCOPED(buffer) text = {0};
-	bool is_pipe;
 
 	if (!d)
 		return false;
 	descriptors_text(descriptors, d, &text);
-	is_pipe = is_of_others(d, buffer_string(&text));
-	return is_pipe;
+	return is_of_others(d, buffer_string(&text));
 }
 
 static size_t gather_place(struct gathering *g, uint32_t function, uint32_t stack, bool is_pipe)

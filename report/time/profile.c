@@ -261,7 +261,6 @@ static uint32_t new_nested_row(struct profile_pass *w, const struct nested_call 
 {
 	const struct function *f = trace_function(call->image->trace, call->function);
 	SCOPED(buffer) path = {0};
-	uint32_t row;
 
 	if (call->outer == NESTING_OUTERMOST) {
 		label_thread(w, call->image, call->thread);
@@ -274,8 +273,7 @@ static uint32_t new_nested_row(struct profile_pass *w, const struct nested_call 
 	}
 	add_frames(w, call, &path);
 	add_id(&path, name_id(w, f ? f->name : "?", PROFILE_CALL));
-	row = aggregate_row(w->scan.aggregate, path.data, path.size);
-	return row;
+	return aggregate_row(w->scan.aggregate, path.data, path.size);
 }
 
 static uint32_t visit_nested(void *context, const struct nested_call *call)

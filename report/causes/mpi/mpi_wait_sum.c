@@ -42,7 +42,6 @@ static void add_side(struct sum *s, const struct mpi_side *side, struct buffer *
 static uint32_t make_row(struct sum *s, const struct mpi_wait *w)
 {
 	SCOPED(buffer) key = {0};
-	uint32_t row;
 
 	scan_group(&s->scan, 0, &key);
 	buffer_text(&key, mpi_wait_kinds[w->kind]);
@@ -51,8 +50,7 @@ static uint32_t make_row(struct sum *s, const struct mpi_wait *w)
 	buffer_print(&key, "%" PRIu32, w->late.rank);
 	buffer_add(&key, "", 1);
 	add_side(s, &w->late, &key);
-	row = scan_row(&s->scan, &key);
-	return row;
+	return scan_row(&s->scan, &key);
 }
 
 static void add_wait(void *context, const struct mpi_wait *w)

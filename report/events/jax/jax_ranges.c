@@ -80,7 +80,6 @@ static uint32_t name_number(struct jax_ranges *r, const char *name, size_t lengt
 static uint32_t module_number(struct jax_ranges *r, const char *name, size_t length)
 {
 	SCOPED(buffer) text = {0};
-	uint32_t number;
 
 	for (size_t i = 0; i < length; i++) {
 		unsigned char c = (unsigned char)name[i];
@@ -89,8 +88,7 @@ static uint32_t module_number(struct jax_ranges *r, const char *name, size_t len
 	}
 	while (text.size > 1 && text.data[text.size - 1] == '_')
 		text.size--;
-	number = name_number(r, text.size ? text.data : "", text.size);
-	return number;
+	return name_number(r, text.size ? text.data : "", text.size);
 }
 
 static struct word word_of(struct placing *p, const struct nvtx_node *n)

@@ -60,7 +60,6 @@ static bool is_domain(const struct range_search *s, const struct trace *t, uint3
 {
 	const struct blob *name = domain ? trace_definition(t, TF_BLOB_DOMAIN, domain) : NULL;
 	SCOPED(buffer) text = {0};
-	bool same;
 
 	if (!s->domain.data || !*s->domain.data)
 		return !domain;
@@ -69,8 +68,7 @@ static bool is_domain(const struct range_search *s, const struct trace *t, uint3
 	if (name)
 		trace_text(t, name, &text);
 	buffer_add(&text, "", 1);
-	same = domain && !strcmp(text.data, s->domain.data);
-	return same;
+	return domain && !strcmp(text.data, s->domain.data);
 }
 
 static void remember_name(struct range_search *s, const struct nvtx_range *r, const char *text)

@@ -382,15 +382,13 @@ static bool marker_work_by_name(const struct operator_marker *m, const struct ar
 {
 	bool is_dunder = m->op.length > 6 && !strncmp(m->op.text, "__", 2);
 	SCOPED(buffer) name = {0};
-	bool is_known;
 
 	buffer_text(&name, "aten::");
 	if (is_dunder)
 		add_dunder_name(&m->op, &name);
 	else
 		buffer_add(&name, m->op.text, m->op.length);
-	is_known = marker_work_like(buffer_string(&name), a, ret) && ret->class == OPERATOR_ELEMENTWISE;
-	return is_known;
+	return marker_work_like(buffer_string(&name), a, ret) && ret->class == OPERATOR_ELEMENTWISE;
 }
 
 /* "conv2d" */

@@ -80,9 +80,8 @@ static bool is_below(const char *path, const char *directory)
 {
 	SCOPED_MEMORY char *root = realpath(directory, NULL);
 	size_t length = root ? strlen(root) : 0;
-	bool is = root && !strncmp(path, root, length) && (path[length] == '/' || !strcmp(root, "/"));
 
-	return is;
+	return root && !strncmp(path, root, length) && (path[length] == '/' || !strcmp(root, "/"));
 }
 
 static bool is_below_any(const char *path, const struct texts *directories)

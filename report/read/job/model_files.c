@@ -269,9 +269,8 @@ bool model_path_is_spool(const char *path)
 {
 	SCOPED_MEMORY char *owner = join_path(path, SPOOL_OWNER);
 	struct stat st;
-	bool is_spool = !stat(owner, &st);
 
-	return is_spool;
+	return !stat(owner, &st);
 }
 
 bool model_path_is_directory(const char *word)
@@ -279,10 +278,9 @@ bool model_path_is_directory(const char *word)
 	SCOPED(buffer) path = {0};
 	struct stat st;
 	struct err err;
-	bool is_directory = !model_find(word, false, &path, &err) && !stat(path.data, &st) && S_ISDIR(st.st_mode) &&
-			    !model_path_is_spool(path.data);
 
-	return is_directory;
+	return !model_find(word, false, &path, &err) && !stat(path.data, &st) && S_ISDIR(st.st_mode) &&
+	       !model_path_is_spool(path.data);
 }
 
 static int open_directory(struct model *m, const char *path, struct err *err)

@@ -81,14 +81,12 @@ static struct op_sum *sum_of_operation(struct jax_ops *o, const struct image *im
 								: OP_OUTSIDE;
 	size_t module = o->function == NVTX_NO_PARENT ? NVTX_NO_PARENT : o->ranges.places[o->function].module;
 	SCOPED(buffer) name = {0};
-	struct op_sum *sum;
 
 	if (source == OP_OUTSIDE)
 		buffer_text(&name, "(not within a range of JAX or XLA)");
 	else
 		device_operation_name(o->context, image->trace, operation, &name);
-	sum = sum_of(o, buffer_string(&name), module, o->function, source);
-	return sum;
+	return sum_of(o, buffer_string(&name), module, o->function, source);
 }
 
 static void add_correlated(void *context, const struct correlated *k)

@@ -11,12 +11,10 @@ static int64_t kernel_name(struct nsys_writer *w, const struct tf_device_operati
 {
 	struct report_context context = *w->context;
 	SCOPED(buffer) name = {0};
-	int64_t id;
 
 	context.kernel_name = form;
 	device_operation_name(&context, w->image->trace, operation, &name);
-	id = nsys_string(w, buffer_string(&name));
-	return id;
+	return nsys_string(w, buffer_string(&name));
 }
 
 /* CUPTI's id of the node that executed the operation. */

@@ -104,7 +104,6 @@ static bool convolution_of_call(const struct tf_operation *op, struct operator_w
 	static const char name[] = "aten::cudnn_convolution";
 	SCOPED(buffer) sizes = {0}, result = {0};
 	struct operator_text t = {.name = {name, sizeof(name) - 1}};
-	bool is_known;
 
 	buffer_text(&sizes, "[");
 	add_sizes(op, TF_ROLE_A, &sizes);
@@ -115,8 +114,7 @@ static bool convolution_of_call(const struct tf_operation *op, struct operator_w
 	add_sizes(op, TF_ROLE_C, &result);
 	buffer_text(&result, "]");
 	t.sizes = (struct operator_field){sizes.data, sizes.size};
-	is_known = operator_work(&t, &(struct operator_field){result.data, result.size}, ret);
-	return is_known;
+	return operator_work(&t, &(struct operator_field){result.data, result.size}, ret);
 }
 
 static bool product_of_call(const char *function, const struct tf_operation *op, struct operator_work *ret)

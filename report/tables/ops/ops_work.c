@@ -147,10 +147,9 @@ static bool work_of_marker(const struct ops *o, const struct op *op, struct oper
 {
 	struct operator_marker m;
 	SCOPED(buffer) text = {0};
-	bool is_known = op->marker != NVTX_NO_PARENT && ops_parse_marker(o, op->marker, &text, &m) &&
-			operator_marker_work(&m, op->nth, ret);
 
-	return is_known;
+	return op->marker != NVTX_NO_PARENT && ops_parse_marker(o, op->marker, &text, &m) &&
+	       operator_marker_work(&m, op->nth, ret);
 }
 
 /* What the operator that a kernel is launched by tells of itself. */

@@ -62,7 +62,6 @@ static uint32_t group_of_stack(struct operator_groups *g, const struct image *im
 {
 	SCOPED(buffer) text = {0};
 	struct symbol_frame frame;
-	uint32_t number;
 	bool is_users;
 
 	if (g->context->group == GROUP_MODULE) {
@@ -73,8 +72,7 @@ static uint32_t group_of_stack(struct operator_groups *g, const struct image *im
 		symbols_name(g->attribution.symbols, &frame);
 		code_line_text(frame.exact, &text);
 	}
-	number = number_of(g, text.size ? text.data : not_attributed);
-	return number;
+	return number_of(g, text.size ? text.data : not_attributed);
 }
 
 /* ---- stacks of ranges ---- */

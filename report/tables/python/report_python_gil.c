@@ -124,11 +124,9 @@ int report_python_gil_sum(const struct report_context *c, struct table *table, s
 						 .groups = 1u << TF_GROUP_OSRT,
 						 .visit = sum_visit};
 	SCOPED(gil) g = {0};
-	int code;
 
 	report_sums(c, table, err, &report, &g);
-	code = table_rows(table) ? 0 : gil_none(c->model, err);
-	return code;
+	return table_rows(table) ? 0 : gil_none(c->model, err);
 }
 
 /* ---- python_gil_trace ---- */
@@ -177,9 +175,7 @@ int report_python_gil_trace(const struct report_context *c, struct table *table,
 		{COL_START_NS, COL_DURATION_NS, COL_PID, COL_TID, COL_THREAD_NAME, COL_STATE, COL_LINE},
 		sizeof(struct gil_wait), waits_collect, wait_cells};
 	SCOPED(gil) g = {0};
-	int code;
 
 	report_rows(c, table, &report, &g);
-	code = table_rows(table) ? 0 : gil_none(c->model, err);
-	return code;
+	return table_rows(table) ? 0 : gil_none(c->model, err);
 }

@@ -64,9 +64,7 @@ int keep_symbols(const char *directory, struct err *err)
 int keep_sources(const char *directory, const struct report_context *context, struct err *err)
 {
 	SCOPED(buffer) text = {0};
-	int code;
 
 	source_records_write(lines_files(context), &text);
-	code = text.size ? write_file(directory, "names.sources", &text, err) : 0;
-	return code;
+	return text.size ? write_file(directory, "names.sources", &text, err) : 0;
 }
